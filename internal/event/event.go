@@ -1,0 +1,166 @@
+package event
+
+import (
+	"cmp"
+	"time"
+)
+
+// Kind names what happened, as "component.what": "cri.call",
+// "containerd.task-exit", "kubelet.pleg-unhealthy". The observers' tables say
+// which kinds exist; rules match on them.
+type Kind string
+
+// Event is one typed thing on the timeline. Everything that lasted is an
+// interval: a call, a lock hold, a syscall, a goroutine's wait.
+type Event struct {
+	Kind      Kind
+	Component string // who did it: "kubelet", "containerd", "dockerd", "shim", "runc", "systemd", "kernel", "cni"
+
+	// Start and End are the interval. A zero End is an instant at Start; a
+	// zero Start is an event without a known time.
+	Start, End Time
+	// Open says that the end was not seen: End is then the last moment at which
+	// it was still going on, so that End-Start is "at least".
+	Open bool
+	// Begun says that the start was not seen: Start is then the first moment
+	// at which it was already going on.
+	Begun bool
+	// Basis says where year, zone or date of the interval come from; empty
+	// means that they were written. Set by the timeline.
+	Basis string
+
+	Level  Level
+	IDs    IDs
+	Fields []Field
+	// Text tells the event in a few words, for the timeline and the chain. It
+	// holds log text: renderers escape it.
+	Text string
+	// Evidence is the lines the event was made from, as written, first the one
+	// that proves it best. Never empty.
+	Evidence []Quote
+	// Source is the kind of input it was read from, as rules name inputs:
+	// "containerd.log", "goroutines.containerd", "strace".
+	Source string
+
+	// Span asks the timeline to pair this event with another one of the same
+	// key: a begin with the next end. Empty for an event that is whole.
+	Span Span
+}
+
+// Span is one edge of an interval whose two ends were written separately.
+type Span struct {
+	Key  string // "UpdateContainerResources/<container id>"
+	Edge Edge
+}
+
+// Edge says which end of an interval an event is.
+type Edge uint8
+
+// The two ends. Whole is the zero value: the event needs no partner.
+const (
+	Whole Edge = iota
+	Begin
+	End
+)
+
+// IDs are the names by which events of different components belong together.
+// An empty or zero id is unknown.
+type IDs struct {
+	Container string // 64 hex digits, or as many as were written
+	Sandbox   string
+	Pod       string // namespace/name
+	PodUID    string
+	PID       int
+	TID       int
+	Goroutine uint64
+	Lock      string // address as printed, "0xc000130f80"
+}
+
+// Field is one typed value of an event.
+type Field struct {
+	Key   string
+	Value Value
+}
+
+// Get returns the value of a field, an id ("container", "sandbox", "pod",
+// "pod_uid", "pid", "tid", "goroutine", "lock") or one of the names every event
+// has: "duration" (seconds from Start to End, absent for an instant), "open", "component",
+// "level", "source". Ok is false when the event does not carry it.
+func (e *Event) Get(key string) (v Value, ok bool) {
+	for i := range e.Fields {
+		if e.Fields[i].Key == key {
+			return e.Fields[i].Value, true
+		}
+	}
+	switch key {
+	case "container":
+		return text(e.IDs.Container)
+	case "sandbox":
+		return text(e.IDs.Sandbox)
+	case "pod":
+		return text(e.IDs.Pod)
+	case "pod_uid":
+		return text(e.IDs.PodUID)
+	case "pid":
+		return Int(int64(e.IDs.PID)), e.IDs.PID != 0
+	case "tid":
+		return Int(int64(e.IDs.TID)), e.IDs.TID != 0
+	case "goroutine":
+		return Int(int64(e.IDs.Goroutine)), e.IDs.Goroutine != 0
+	case "lock":
+		return text(e.IDs.Lock)
+	case "duration":
+		return Duration(e.Duration()), !e.End.IsZero()
+	case "open":
+		return Bool(e.Open), true
+	case "component":
+		return text(e.Component)
+	case "level":
+		return String(e.Level.String()), e.Level != NoLevel
+	case "source":
+		return text(e.Source)
+	}
+	return Value{}, false
+}
+
+func text(s string) (Value, bool) { return String(s), s != "" }
+
+// Duration is End-Start, zero for an instant. For an open or begun event it is a lower bound.
+func (e *Event) Duration() time.Duration {
+	if e.Start.IsZero() || e.End.IsZero() {
+		return 0
+	}
+	return e.End.T.Sub(e.Start.T)
+}
+
+// Last is the end of the interval, or its only moment.
+func (e *Event) Last() Time {
+	if e.End.IsZero() {
+		return e.Start
+	}
+	return e.End
+}
+
+// Pos is where the event's best line stands.
+func (e *Event) Pos() Pos {
+	if len(e.Evidence) == 0 {
+		return Pos{}
+	}
+	return e.Evidence[0].Pos
+}
+
+// Compare is the total order of the timeline: time, then file, then line. Events without
+// a time come last, by file and line.
+func Compare(a, b Event) int {
+	if az, bz := a.Start.IsZero(), b.Start.IsZero(); az != bz {
+		if az {
+			return 1
+		}
+		return -1
+	}
+	if c := a.Start.T.Compare(b.Start.T); c != 0 {
+		return c
+	}
+	pa, pb := a.Pos(), b.Pos()
+	return cmp.Or(cmp.Compare(pa.File, pb.File), cmp.Compare(pa.Line, pb.Line), cmp.Compare(a.Kind, b.Kind))
+}

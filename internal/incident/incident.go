@@ -1,0 +1,40 @@
+// Package incident runs the whole pipeline: files of a bundle through parsers
+// and observers onto one timeline, and that through the rules. It is the only
+// package, besides collect, that starts goroutines. It does not know how an
+// incident is shown.
+package incident
+
+import (
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// Incident is what a bundle says.
+type Incident struct {
+	Node     string // host name, empty when no line tells it
+	Window   timeline.Window
+	Timeline *timeline.Timeline
+	Result   rules.Result
+	Files    []File
+}
+
+// File is the account of one input file: Lines == Used + Blank + Skipped.
+type File struct {
+	Path      string
+	Format    string // "klog", "journal-short", …; "unknown" when no format fits, "empty" for a file without bytes
+	Component string // who wrote most of it; empty when several did or nobody is named
+	Lines     int
+	Used      int
+	Blank     int
+	Skipped   int
+	// FirstSkip is the first thing that could not be read, as "file:line: reason".
+	FirstSkip string
+	// Skips counts the distinct reasons, for the verbose account.
+	Skips map[string]int
+	// Start and End are the first and last dated line, in UTC; zero when nothing is dated.
+	Start, End time.Time
+	// Err is why reading ended early: "unexpected EOF; 81204 lines kept". Empty when it did not.
+	Err string
+}
