@@ -49,8 +49,11 @@ type Event struct {
 
 // Span is one edge of an interval whose two ends were written separately.
 type Span struct {
-	Key  string // "UpdateContainerResources/<container id>"
+	Key  string // "cri/UpdateContainerResources/<container id>"
 	Edge Edge
+	// Foreign says that the other end is written by another program: an open
+	// span then counts only where the bundle holds such ends at all.
+	Foreign bool
 }
 
 // Edge says which end of an interval an event is.

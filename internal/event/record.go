@@ -97,6 +97,9 @@ const (
 // year 0 when the date is. The timeline fills what is lacking; from then on
 // Lacks is 0 and T is the instant. The zero value means that no time was written.
 type Time struct {
+	//
+	// Where an offset from UTC was written, a parser keeps it as T's location: it is
+	// the same instant, and tells the zone of the node.
 	T     time.Time
 	Lacks Lacks
 	// Prec is the resolution written, so that the moment lies in [T, T+Prec).
