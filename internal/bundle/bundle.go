@@ -1,0 +1,401 @@
+// Package bundle turns what a user hands over (a directory, loose files, a tar
+// archive, stdin) into files with a path and a bounded reader. It knows no log
+// format, unpacks nothing to disk, follows no link and starts no goroutine.
+//
+// What it will not read it names: nothing is left out silently.
+package bundle
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// Options say what to read.
+type Options struct {
+	// Inputs are directories, files, archives (tar, gzip'ed tar; told by content) and "-" for Stdin.
+	Inputs []string
+	Stdin  io.Reader
+	Limits Limits
+	// ReadAhead wraps the inflated stream of a compressed archive, for a caller that
+	// wants to inflate in a goroutine of its own. If its result is an io.Closer, it
+	// is closed when the archive has been walked. Nil reads directly.
+	ReadAhead func(io.Reader) io.Reader
+}
+
+// File is one file of the input.
+type File struct {
+	// Path is slash-separated and unique: below its directory or inside its
+	// archive, as given for a loose file, "stdin" for stdin. With several directories or several archives, the
+	// name of the one it came from stands in front.
+	Path string
+	// Size is in bytes; -1 when it is not known beforehand, as for compressed files and pipes.
+	Size int64
+	// ModTime is what a tar header says, in UTC. It is zero for files on disk: there it is the
+	// time of the copy, which is no evidence.
+	ModTime time.Time
+	// Open gives the content, inflated if it was gzip'ed. The caller closes it. An error while reading (a
+	// cut file, a limit) comes after everything before it.
+	Open func() (io.ReadCloser, error)
+	// Stream says that the file is part of a stream: it can be opened once, and only until the
+	// next step of the sequence. All other files can be opened at any time, also in parallel.
+	Stream bool
+}
+
+// Files yields the files of all inputs in a fixed order: inputs as given, a
+// directory sorted by name, an archive as it is written.
+//
+// An error that is an *event.Skip is about one entry that is not read. Any other is about
+// one input as a whole (it does not exist, the archive is cut); what was yielded of it before
+// stays valid. The sequence goes on after both. It ends early, with an error, only when ctx is done or there are
+// too many entries.
+func Files(ctx context.Context, opt Options) iter.Seq2[File, error] {
+	return func(yield func(File, error) bool) {
+		w := walker{ctx: ctx, opt: opt, budget: newBudget(opt.Limits), seen: map[string]bool{}, yield: yield}
+		prefixes := prefixes(opt.Inputs)
+		for i, input := range opt.Inputs {
+			if !w.input(input, prefixes[i]) {
+				return
+			}
+		}
+	}
+}
+
+// prefixes gives each directory or archive a name to put in front of its
+// files, where there are several of its kind; empty for all others.
+func prefixes(inputs []string) []string {
+	kinds := make([]inputKind, len(inputs))
+	count := map[inputKind]int{}
+	for i, input := range inputs {
+		kinds[i] = kindOf(input)
+		count[kinds[i]]++
+	}
+	names := make([]string, len(inputs))
+	taken := map[string]bool{}
+	for i, input := range inputs {
+		if kinds[i] == loose || count[kinds[i]] < 2 {
+			continue
+		}
+		clean := filepath.ToSlash(filepath.Clean(input))
+		names[i] = path.Base(clean)
+		if names[i] == "." || names[i] == ".." || names[i] == "/" || taken[names[i]] {
+			names[i] = fmt.Sprintf("%s#%d", names[i], i+1)
+		}
+		taken[names[i]] = true
+	}
+	return names
+}
+
+type inputKind uint8
+
+const (
+	loose inputKind = iota
+	directory
+	archive
+)
+
+// kindOf looks at an input without consuming it. What cannot be opened counts as a loose file; reading it tells why.
+func kindOf(input string) inputKind {
+	info, err := os.Stat(input)
+	switch {
+	case input == "-" || err != nil:
+		return loose
+	case info.IsDir():
+		return directory
+	case !info.Mode().IsRegular():
+		return loose
+	}
+	f, err := os.Open(input)
+	if err != nil {
+		return loose
+	}
+	defer f.Close()
+	if head := newHead(f); head.isArchive() {
+		return archive
+	}
+	return loose
+}
+
+// walker is the state of one sequence.
+type walker struct {
+	ctx     context.Context
+	opt     Options
+	budget  *budget
+	entries int             // files, directories and others that were seen
+	seen    map[string]bool // paths that were yielded
+	yield   func(File, error) bool
+}
+
+// skip reports an entry that is not read.
+func (w *walker) skip(name, format string, args ...any) bool {
+	return w.yield(File{}, &event.Skip{Pos: event.Pos{File: name}, Reason: fmt.Sprintf(format, args...)})
+}
+
+// input yields the files of one input. False ends the sequence.
+func (w *walker) input(input, prefix string) bool {
+	if input == "-" {
+		if w.opt.Stdin == nil {
+			return w.yield(File{}, errors.New("stdin: not available"))
+		}
+		return w.count("stdin") && w.stream("stdin", w.opt.Stdin, "")
+	}
+	info, err := os.Stat(input)
+	if err != nil {
+		return w.yield(File{}, err)
+	}
+	if !w.count(input) {
+		return false
+	}
+	if info.IsDir() {
+		return w.directory(os.DirFS(input), prefix)
+	}
+	name := filepath.ToSlash(filepath.Clean(input))
+	open := func() (io.ReadCloser, error) { return os.Open(input) }
+	if info.Mode().IsRegular() {
+		return w.file(name, prefix, info.Size(), open)
+	}
+	f, err := open() // a pipe, such as a shell's <(command)
+	if err != nil {
+		return w.yield(File{}, err)
+	}
+	defer f.Close()
+	return w.stream(name, f, prefix)
+}
+
+// directory yields the regular files below fsys.
+func (w *walker) directory(fsys fs.FS, prefix string) bool {
+	more := true
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		full := path.Join(prefix, name)
+		if more = w.count(full); !more {
+			return fs.SkipAll
+		}
+		if err != nil {
+			if more = w.skip(full, "%s", reason(err)); !more {
+				return fs.SkipAll
+			}
+			if d != nil && d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		switch {
+		case d.IsDir():
+			if strings.Count(full, "/") >= w.budget.limits.Depth {
+				if more = w.skip(full, "more than %d directories deep", w.budget.limits.Depth); more {
+					return fs.SkipDir
+				}
+			}
+		case !d.Type().IsRegular():
+			more = w.skip(full, "%s is not read", kindName(d.Type()))
+		default:
+			more = w.entry(fsys, name, full, d)
+		}
+		if !more {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if err != nil && more {
+		return w.yield(File{}, fmt.Errorf("%s: %w", prefix, err))
+	}
+	return more
+}
+
+// entry yields one regular file of a directory.
+func (w *walker) entry(fsys fs.FS, name, full string, d fs.DirEntry) bool {
+	size := int64(-1)
+	if info, err := d.Info(); err == nil {
+		size = info.Size()
+	}
+	return w.file(full, full, size, func() (io.ReadCloser, error) { return fsys.Open(name) })
+}
+
+// file yields a file on disk, or the members of the archive that it is, each under prefix.
+func (w *walker) file(name, prefix string, size int64, open func() (io.ReadCloser, error)) bool {
+	f, err := open()
+	if err != nil {
+		return w.skip(name, "%s", reason(err))
+	}
+	defer f.Close()
+	head := newHead(f)
+	switch {
+	case head.isArchive():
+		return w.archive(name, head, prefix)
+	case head.gzip:
+		size = -1
+	}
+	return w.offer(File{Path: name, Size: size, Open: func() (io.ReadCloser, error) {
+		f, err := open()
+		if err != nil {
+			return nil, err
+		}
+		return w.budget.reader(newHead(f).content(w.budget.limits), f), nil
+	}})
+}
+
+// stream yields what a pipe carries: the members of an archive, or one file.
+func (w *walker) stream(name string, r io.Reader, prefix string) bool {
+	head := newHead(r)
+	if head.isArchive() {
+		return w.archive(name, head, prefix)
+	}
+	once := oneTime{r: w.budget.reader(head.content(w.budget.limits), nil)}
+	defer once.expire()
+	return w.offer(File{Path: name, Size: -1, Stream: true, Open: once.open})
+}
+
+// count ends the sequence when ctx is done, or when there are more entries than anyone has put into a bundle.
+func (w *walker) count(name string) bool {
+	err := w.ctx.Err()
+	if w.entries++; err == nil && w.entries > w.budget.limits.Files {
+		err = fmt.Errorf("%s: more than %d entries; the rest is not read", name, w.budget.limits.Files)
+	}
+	if err != nil {
+		w.yield(File{}, err)
+	}
+	return err == nil
+}
+
+// offer yields a file whose name and size are within the limits.
+func (w *walker) offer(f File) bool {
+	if why := w.budget.admit(f.Path, f.Size); why != "" {
+		return w.skip(clip(f.Path), "%s", why)
+	}
+	if w.seen[f.Path] {
+		return w.skip(f.Path, "a second file of this name is not read")
+	}
+	w.seen[f.Path] = true
+	return w.yield(f, nil)
+}
+
+// archive yields the members of a tar archive, prefix in front of their names.
+func (w *walker) archive(name string, head *head, prefix string) bool {
+	in := head.content(w.budget.limits)
+	if head.gzip && w.opt.ReadAhead != nil {
+		in = w.opt.ReadAhead(in)
+		if c, ok := in.(io.Closer); ok {
+			defer c.Close()
+		}
+	}
+	kept := 0
+	for members := tar.NewReader(in); ; {
+		h, err := members.Next()
+		if errors.Is(err, io.EOF) {
+			return true
+		}
+		if err != nil {
+			return w.yield(File{}, fmt.Errorf("%s: %w at %d bytes; %d files before it are kept", name, err, head.raw.n.Load(), kept))
+		}
+		if !w.count(name) {
+			return false
+		}
+		full, why := memberName(h, w.budget.limits)
+		switch {
+		case why != "":
+			if !w.skip(clip(path.Join(prefix, full)), "%s", why) {
+				return false
+			}
+		case h.Typeflag == tar.TypeReg:
+			kept++
+			if !w.member(path.Join(prefix, full), h, members) {
+				return false
+			}
+		}
+	}
+}
+
+// member yields one regular file of an archive.
+func (w *walker) member(full string, h *tar.Header, r io.Reader) bool {
+	head := newHead(r)
+	if head.isArchive() {
+		return w.skip(full, "an archive inside an archive is not read")
+	}
+	size := h.Size
+	if head.gzip {
+		size = -1
+	}
+	once := oneTime{r: w.budget.reader(head.content(w.budget.limits), nil)}
+	defer once.expire()
+	return w.offer(File{Path: full, Size: size, ModTime: h.ModTime.UTC(), Stream: true, Open: once.open})
+}
+
+// memberName is the cleaned name of a tar entry, and why it is not read if it is neither a file nor a directory in its place.
+func memberName(h *tar.Header, limits Limits) (name, why string) {
+	name = path.Clean(h.Name)
+	switch {
+	case path.IsAbs(h.Name) || name == ".." || strings.HasPrefix(name, "../"):
+		return name, "name points outside of the archive"
+	case strings.Count(name, "/") >= limits.Depth:
+		return name, fmt.Sprintf("more than %d directories deep", limits.Depth)
+	}
+	switch h.Typeflag {
+	case tar.TypeReg, tar.TypeDir, tar.TypeXGlobalHeader:
+		return name, ""
+	case tar.TypeLink:
+		return name, fmt.Sprintf("hard link to %.256q is not followed", h.Linkname)
+	case tar.TypeSymlink:
+		return name, fmt.Sprintf("symbolic link to %.256q is not followed", h.Linkname)
+	}
+	return name, kindName(h.FileInfo().Mode()) + " is not read"
+}
+
+// kindName says what an entry is that is no regular file.
+func kindName(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeSymlink != 0:
+		return "symbolic link"
+	case m&fs.ModeNamedPipe != 0:
+		return "named pipe"
+	case m&fs.ModeSocket != 0:
+		return "socket"
+	case m&fs.ModeDevice != 0:
+		return "device"
+	}
+	return "special file"
+}
+
+// reason is an error without the path, which the Skip has already.
+func reason(err error) string {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Op + ": " + p.Err.Error()
+	}
+	return err.Error()
+}
+
+// oneTime is a stream that can be opened once, until it expires.
+type oneTime struct {
+	r      io.ReadCloser
+	opened bool
+	gone   bool
+}
+
+func (o *oneTime) expire() { o.gone = true }
+
+func (o *oneTime) open() (io.ReadCloser, error) {
+	if o.opened || o.gone {
+		return nil, errors.New("part of a stream that has been read")
+	}
+	o.opened = true
+	return o, nil
+}
+
+func (o *oneTime) Read(p []byte) (int, error) {
+	if o.gone {
+		return 0, errors.New("part of a stream that has moved on")
+	}
+	return o.r.Read(p)
+}
+
+func (o *oneTime) Close() error { return o.r.Close() }

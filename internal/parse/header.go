@@ -1,0 +1,364 @@
+package parse
+
+import (
+	"bytes"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// body is how the message of a line is written.
+type body uint8
+
+const (
+	plain  body = iota // as it is
+	klog               // "msg" key="value", or plain text
+	logrus             // key=value pairs, msg among them
+	banner             // a line of journalctl itself
+	none               // the line has no header at all
+)
+
+// header is what stands before a message. Its slices are parts of the line.
+type header struct {
+	carrier event.Time // of journald or syslog, or the only stamp of a bare line
+	inner   event.Time // of klog or logrus
+	host    []byte
+	unit    []byte
+	pid     int
+	level   event.Level
+	body    body
+	msg     int // where the message starts: after the header, for logrus at the first pair
+	// carried says that a journal or syslog header was found, so that the writer is known.
+	carried bool
+}
+
+// scanHeader reads the header of one line, whatever the format of its file: an
+// excerpt in a ticket mixes them. It decides by the first byte and looks at
+// the header only, so that a line that is not wanted costs no more than that.
+func scanHeader(b []byte) (h header) {
+	start := 0
+	for start < len(b) && b[start] == 0 { // a file that was open when the power failed
+		start++
+	}
+	b = b[start:]
+	if len(b) == 0 {
+		h.body = none
+		return h
+	}
+	n := h.scanCarrier(b)
+	if n < 0 {
+		h.msg += start
+		return h
+	}
+	if n == 0 {
+		h.carrier = event.Time{} // of a number that only looked like a stamp
+	}
+	if !h.scanInner(b[n:]) && n == 0 {
+		h.body = none
+	}
+	h.msg += start + n
+	return h
+}
+
+// scanCarrier reads the stamp and the writer in front of the message and returns
+// where the message starts; 0 without a carrier, -1 when h is complete.
+func (h *header) scanCarrier(b []byte) int {
+	n := 0
+	switch c := b[0]; {
+	case c >= 'A' && c <= 'Z':
+		return h.scanLetters(b)
+	case c == '-':
+		if isBanner(b) {
+			h.body = banner
+			h.msg = len(b)
+			return -1
+		}
+	case c == '[':
+		return h.scanKernelRing(b)
+	case isDigit(c):
+		if len(b) < 8 {
+			return 0
+		}
+		if b[2] == ':' {
+			h.carrier, n = bareClock(b)
+			return afterStamp(b, n)
+		}
+		if h.carrier, n = isoStamp(b); n == 0 {
+			if h.carrier, n = epochStamp(b); n == 0 {
+				h.carrier, n = shortStamp(b) // 11月 08
+			}
+		}
+		return h.scanWriter(b, n)
+	}
+	return 0
+}
+
+// scanLetters reads a carrier that starts with a capital letter.
+func (h *header) scanLetters(b []byte) int {
+	if len(b) < 9 {
+		return 0
+	}
+	n := 0
+	if b[0] == 'T' && isDigit(b[1]) { // T09:30:11.885 level=debug, as write-ups cut logrus lines
+		h.carrier, n = bareClock(b[1:])
+		if n > 0 {
+			n++
+		}
+		return afterStamp(b, n)
+	}
+	if h.carrier, n = shortStamp(b); n == 0 && b[3] == ' ' && isDigit(b[4]) {
+		// Sat 2025-11-08 09:30:11 CST node-1 …, journalctl -o short-full. The zone's letters
+		// are ambiguous (CST is China's and Chicago's), so only UTC is believed.
+		if h.carrier, n = isoStamp(b[4:]); n > 0 {
+			n += 4
+			end := bytes.IndexByte(b[min(n+1, len(b)):], ' ')
+			if end < 0 {
+				return afterStamp(b, n)
+			}
+			if string(b[n+1:n+1+end]) == "UTC" {
+				h.carrier.Lacks = 0
+			}
+			n += 1 + end
+		}
+	}
+	return h.scanWriter(b, n)
+}
+
+// afterStamp skips the blank behind a stamp of length n; without it there is no stamp.
+func afterStamp(b []byte, n int) int {
+	if n == 0 || n >= len(b) || b[n] != ' ' {
+		return 0
+	}
+	return n + 1
+}
+
+// scanWriter reads " host unit[pid]: " behind a stamp of length n, or the
+// " stdout F " of a container's log file.
+func (h *header) scanWriter(b []byte, n int) int {
+	if n = afterStamp(b, n); n == 0 {
+		return 0
+	}
+	if rest := b[n:]; len(rest) > 9 && (string(rest[:7]) == "stdout " || string(rest[:7]) == "stderr ") && rest[8] == ' ' {
+		return n + 9
+	}
+	host := word(b[n:])
+	if host == 0 || host > 255 || n+host >= len(b) {
+		return n
+	}
+	tag := b[n+host+1:]
+	end := 0
+	for end < len(tag) && end < 128 && tag[end] > ' ' && tag[end] != '[' && tag[end] != ':' {
+		end++
+	}
+	pid, after := 0, end
+	if end > 0 && end < len(tag) && tag[end] == '[' {
+		v, d := digits(tag[end+1:])
+		if d > 0 && d < 11 && end+d+1 < len(tag) && tag[end+d+1] == ']' {
+			pid, after = int(v), end+d+2
+		}
+	}
+	if end == 0 || after >= len(tag) || tag[after] != ':' {
+		return n
+	}
+	// "2025-11-08 09:30:11 some words: …" of a program's own log is not a host and its unit.
+	if pid == 0 && h.carrier.Lacks == event.LacksZone && b[0] != 'S' {
+		return n
+	}
+	if after++; after < len(tag) && tag[after] != ' ' {
+		return n
+	}
+	h.host, h.unit, h.pid, h.carried = b[n:n+host], tag[:end], pid, true
+	at := n + host + 1 + min(after+1, len(tag))
+	if string(h.unit) == "kernel" {
+		at += ringStamp(b[at:])
+	}
+	return at
+}
+
+// word is the length of the word that b starts with.
+func word(b []byte) int {
+	n := bytes.IndexByte(b, ' ')
+	if n < 0 {
+		return 0
+	}
+	return n
+}
+
+// scanKernelRing reads a line of dmesg: "[42000.009100] INFO: task …", seconds
+// since boot and so no time of day, or "[Sat Nov  8 09:30:11 2025] " with -T.
+func (h *header) scanKernelRing(b []byte) int {
+	n := ringStamp(b)
+	if n == 0 && len(b) > 27 && b[25] == ']' && b[26] == ' ' && b[4] == ' ' {
+		t, c := shortStamp(b[5:])
+		y, d := digits(b[21:25])
+		if c != 15 || d != 4 {
+			return 0
+		}
+		t.T = t.T.AddDate(int(y), 0, 0)
+		t.Lacks = event.LacksZone
+		h.carrier, n = t, 27
+	}
+	if n > 0 {
+		h.unit, h.carried = kernelUnit, true
+	}
+	return n
+}
+
+var kernelUnit = []byte("kernel")
+
+// ringStamp is the length of a "[42000.017348] " of the kernel's ring buffer.
+func ringStamp(b []byte) int {
+	if len(b) < 5 || b[0] != '[' {
+		return 0
+	}
+	i := 1
+	for i < len(b) && b[i] == ' ' {
+		i++
+	}
+	_, d := digits(b[i:])
+	if i += d; d == 0 || i >= len(b) || b[i] != '.' {
+		return 0
+	}
+	_, f := digits(b[i+1:])
+	if i += f + 1; f != 6 || i+1 >= len(b) || b[i] != ']' || b[i+1] != ' ' {
+		return 0
+	}
+	return i + 2
+}
+
+// isBanner knows the lines that journalctl writes between entries.
+func isBanner(b []byte) bool {
+	if len(b) < 4 || string(b[:3]) != "-- " {
+		return false
+	}
+	for _, s := range [...]string{"Boot ", "Reboot --", "Logs begin", "Journal begins", "No entries --"} {
+		if len(b) >= 3+len(s) && string(b[3:3+len(s)]) == s {
+			return true
+		}
+	}
+	return false
+}
+
+// scanInner reads the header that klog or logrus put before the message. It says
+// whether there was one; h.msg is counted from b.
+func (h *header) scanInner(b []byte) bool {
+	if len(b) < 6 {
+		return false
+	}
+	switch b[0] {
+	case 'I', 'W', 'E', 'F':
+		return h.scanKlog(b)
+	case 't':
+		return h.scanLogrus(b)
+	case 'l', 'm':
+		if string(b[:6]) == "level=" || string(b[:4]) == "msg=" {
+			h.body = logrus
+			h.scanLevel(b)
+			return true
+		}
+	}
+	return false
+}
+
+// scanKlog reads the header of k8s.io/klog and of glog before it:
+//
+//	E1108 09:30:11.885000    2917 kubelet.go:2412] "Skipping pod synchronization" err="…"
+//
+// It has no year and no zone. What looks like a thread id is the process id.
+func (h *header) scanKlog(b []byte) bool {
+	if len(b) < 22 || b[5] != ' ' || b[1] == ' ' || b[3] == ' ' {
+		return false
+	}
+	day, ok := days(0, two(b[1], b[2]), two(b[3], b[4]))
+	face, prec, c := clockFace(b[6:])
+	if !ok || c == 0 {
+		return false
+	}
+	i := 6 + c
+	for i < len(b) && b[i] == ' ' {
+		i++
+	}
+	pid, d := digits(b[i:])
+	if i += d; d > 0 && i < len(b) && b[i] == ' ' {
+		i++
+	}
+	end := bytes.IndexByte(b[i:min(len(b), i+256)], ']')
+	if end < 0 {
+		return false
+	}
+	i += end + 1
+	if i < len(b) && b[i] == ' ' {
+		i++
+	}
+	h.inner = moment(day, face, prec, noYear)
+	if h.pid == 0 && d < 11 {
+		h.pid = int(pid)
+	}
+	switch b[0] {
+	case 'I':
+		h.level = event.Info
+	case 'W':
+		h.level = event.Warning
+	case 'E':
+		h.level = event.Error
+	case 'F':
+		h.level = event.Fatal
+	}
+	h.body, h.msg = klog, i
+	return true
+}
+
+// scanLogrus reads the stamp and the level in front of a line of
+// sirupsen/logrus, or of log/slog's text handler, which does not quote the time:
+//
+//	time="2025-11-08T09:30:11.885000000+08:00" level=debug msg="…" key=value
+//	time=2025-11-08T09:30:11.885+08:00 level=INFO msg="…"
+func (h *header) scanLogrus(b []byte) bool {
+	if string(b[:5]) != "time=" {
+		return false
+	}
+	i := 5
+	if b[i] == '"' {
+		i++
+	}
+	t, n := isoStamp(b[i:])
+	if i += n; n == 0 || i >= len(b) {
+		return false
+	}
+	if b[i] == '"' {
+		i++
+	}
+	if i < len(b) && b[i] == ' ' {
+		i++
+	}
+	h.inner, h.body, h.msg = t, logrus, i
+	h.scanLevel(b[i:])
+	return true
+}
+
+func (h *header) scanLevel(b []byte) {
+	if len(b) > 7 && string(b[:6]) == "level=" {
+		h.level = levelOf(b[6:])
+	}
+}
+
+// levelOf reads the level word of logrus or slog that b starts with.
+func levelOf(b []byte) event.Level {
+	if len(b) == 0 {
+		return event.NoLevel
+	}
+	switch b[0] | 0x20 {
+	case 't':
+		return event.Trace
+	case 'd':
+		return event.Debug
+	case 'i':
+		return event.Info
+	case 'w':
+		return event.Warning
+	case 'e':
+		return event.Error
+	case 'f', 'p': // fatal, panic
+		return event.Fatal
+	}
+	return event.NoLevel
+}

@@ -1,0 +1,233 @@
+package parse
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// exportRecords reads journalctl -o export (systemd's JOURNAL_EXPORT_FORMATS):
+//
+//	__REALTIME_TIMESTAMP=1795199112300980
+//	SYSLOG_IDENTIFIER=containerd
+//	MESSAGE=time="2026-11-20T18:25:12.300192142Z" level=info msg="…"
+//
+// with an empty line after each entry. A value that is not printable text is written
+// as its name, a newline, its length in 8 bytes little-endian, its bytes and a
+// newline. A record's place is where its MESSAGE stands; its Lines are those of the
+// entry that are not blank, also inside a value.
+func exportRecords(in Input) iter.Seq2[event.Record, error] {
+	return func(yield func(event.Record, error) bool) {
+		x := exportReader{logReader: logReader{Input: in, lines: newLineReader(in.R, in.Stats), yield: yield}}
+		x.logReader.Stats = x.lines.stats
+		for x.lines.next() {
+			if !x.readField() {
+				return
+			}
+		}
+		if x.finish() && x.flush(func(*held) bool { return true }) && x.lines.err != nil {
+			yield(event.Record{}, x.lines.err)
+		}
+	}
+}
+
+// sniffExport wants one of the fields that every entry has; shell variables look the same otherwise.
+func sniffExport(head []byte) float64 {
+	entry := false
+	score := share(func(line []byte) bool {
+		entry = entry || bytes.HasPrefix(line, []byte("__REALTIME_TIMESTAMP=")) || bytes.HasPrefix(line, []byte("__CURSOR="))
+		key, _, _ := bytes.Cut(line, []byte{'='})
+		return isFieldName(key)
+	})(head)
+	if !entry {
+		return 0
+	}
+	return score
+}
+
+// exportReader is the state within one export stream.
+type exportReader struct {
+	logReader
+	h       header
+	start   int // lines that were not blank before this entry
+	fields  int // of this entry
+	message []byte
+	quote   []byte // the line that message stands in
+	pos     int    // its number; 0 while MESSAGE was not seen
+	unit    []byte
+	comm    []byte
+	host    []byte
+}
+
+// maxField is the largest binary value that is believed, in bytes. Text that is taken for a length is far above it.
+const maxField = 64 << 20
+
+// readField reads one field, or the empty line that ends an entry.
+func (x *exportReader) readField() bool {
+	line := x.lines.line
+	b := trimReturn(line.Bytes)
+	if isBlank(b) && line.Cut == 0 {
+		return x.finish()
+	}
+	if line.Cut > 0 && !x.remark(line.N, "line of %d bytes is cut at %d", int64(len(line.Bytes))+line.Cut, MaxLine) {
+		return false
+	}
+	key, value, text := bytes.Cut(b, []byte{'='})
+	if !isFieldName(key) {
+		return x.yieldSkip(line.N, fmt.Sprintf("no field of a journal export: %.40q", b))
+	}
+	isMessage := string(key) == "MESSAGE"
+	switch {
+	case text && isMessage:
+		x.keepMessage(value, b, line.N)
+	case text:
+		x.keepField(key, value)
+	default:
+		value, first, err := x.lines.binary()
+		if err != nil {
+			return x.yieldSkip(line.N, fmt.Sprintf("field without a value: %v", err))
+		}
+		if isMessage {
+			physical, _, _ := bytes.Cut(value, []byte{'\n'})
+			x.keepMessage(value, physical, first)
+		}
+	}
+	x.fields++
+	return true
+}
+
+// yieldSkip loses one line of the entry; it is taken off the entry's account.
+func (x *exportReader) yieldSkip(n int, reason string) bool {
+	x.start++
+	return x.yield(event.Record{}, &event.Skip{Pos: event.Pos{File: x.Path, Line: n}, Lines: 1, Reason: reason})
+}
+
+// isFieldName knows journald's field names: capitals, digits and underscores.
+func isFieldName(b []byte) bool {
+	for _, c := range b {
+		if c != '_' && (c < 'A' || c > 'Z') && !isDigit(c) {
+			return false
+		}
+	}
+	return len(b) > 0 && len(b) <= 64 // journald's own limit
+}
+
+func (x *exportReader) keepMessage(value, line []byte, n int) {
+	if x.pos > 0 { // a field may be repeated
+		x.message = append(append(x.message, '\n'), value...)
+		return
+	}
+	x.message = append(x.message[:0], value...)
+	x.quote = append(x.quote[:0], line[:min(len(line), event.MaxRaw)]...)
+	x.pos = n
+}
+
+func (x *exportReader) keepField(key, value []byte) {
+	switch string(key) {
+	case "__REALTIME_TIMESTAMP":
+		if us, n := digits(value); n > 0 {
+			x.h.carrier = event.Time{T: time.UnixMicro(us).UTC(), Prec: time.Microsecond, Known: true}
+		}
+	case "SYSLOG_IDENTIFIER":
+		x.unit = append(x.unit[:0], value...)
+		x.h.unit = x.unit
+	case "_COMM":
+		x.comm = append(x.comm[:0], value...)
+	case "_HOSTNAME":
+		x.host = append(x.host[:0], value...)
+		x.h.host = x.host
+	case "_PID":
+		pid, _ := digits(value)
+		x.h.pid = int(pid)
+	case "PRIORITY":
+		x.h.level = priority(value)
+	}
+}
+
+// finish makes a record of the entry that has been read, if there is one.
+func (x *exportReader) finish() bool {
+	used := x.lines.stats.Lines - x.lines.stats.Blank
+	h, lines, fields, n := x.h, used-x.start, x.fields, x.pos
+	x.h, x.start, x.fields, x.pos = header{}, used, 0, 0
+	if fields == 0 {
+		return true
+	}
+	if n == 0 { // an entry without a message stands at its last line
+		n = max(1, x.lines.line.N-1)
+		x.message, x.quote = x.message[:0], x.quote[:0]
+	}
+	if len(h.unit) == 0 {
+		h.unit = x.comm
+	}
+	x.comm = x.comm[:0]
+	h.carried = true
+	h.scanInner(x.message)
+	rec := x.record(n, &h)
+	rec.Lines = lines
+	if x.open != nil {
+		if done, ok := x.extend(&rec, &h, x.message); done {
+			return ok
+		}
+	}
+	if x.Want != nil && !x.Want(x.message) {
+		return x.yield(rec, nil)
+	}
+	rec.Raw = string(x.quote)
+	return x.logReader.message(rec, &h, string(x.message[h.msg:]))
+}
+
+// binary reads a value that is given with its length. First is the line its bytes
+// start in; the value is valid until the next step.
+func (in *lineReader) binary() (value []byte, first int, err error) {
+	head, err := in.r.Peek(8)
+	if err != nil {
+		return nil, 0, fmt.Errorf("no length: %w", err)
+	}
+	size := binary.LittleEndian.Uint64(head)
+	if size > maxField {
+		return nil, 0, fmt.Errorf("length %d is above %d", size, maxField)
+	}
+	buf := append(in.long[:0], head...)
+	first = in.line.N + 1 + bytes.Count(head, []byte{'\n'})
+	if _, err = in.r.Discard(len(head)); err != nil {
+		return nil, 0, err
+	}
+	for err == nil && len(buf) < 8+int(size) {
+		var chunk []byte
+		chunk, err = in.r.Peek(min(8+int(size)-len(buf), readAhead))
+		buf = append(buf, chunk...)
+		_, _ = in.r.Discard(len(chunk)) // cannot fail for what Peek returned
+	}
+	value = buf[8:]
+	rest, err := in.r.ReadSlice('\n') // the newline behind the value; what else stands there is no part of it
+	buf = append(buf, rest...)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		rest, err = in.r.ReadSlice('\n')
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		in.err = err
+	}
+	in.long = buf
+	in.count(buf)
+	return buf[8 : 8+len(value)], first, nil
+}
+
+// count accounts for lines that were not read by next.
+func (in *lineReader) count(b []byte) {
+	for len(b) > 0 {
+		line, rest, _ := bytes.Cut(b, []byte{'\n'})
+		in.line.N++
+		in.stats.Lines++
+		if isBlank(line) {
+			in.stats.Blank++
+		}
+		b = rest
+	}
+}

@@ -1,0 +1,72 @@
+package parse
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// literals are of the kind and number that observers look for.
+var literals = func() (out []string) {
+	for _, verb := range strings.Fields("UpdateContainerResources ListContainers RunPodSandbox StopPodSandbox RemoveContainer ContainerStatus PodSandboxStatus ExecSync") {
+		for _, what := range strings.Fields("failed returned started-at cost timeout deadline") {
+			out = append(out, verb+" "+what)
+		}
+	}
+	return append(out, "PLEG is not healthy", "goroutine stack dump", "blocked for more than", "context deadline exceeded",
+		"umount2", "SyncLoop", "TaskExit", "shim disconnected", "NotReady", "systemd", "Suppressed ", "recvfrom")
+}()
+
+func TestLiterals(t *testing.T) {
+	l := NewLiterals([]string{"abcdef", "xyz", "de", "", "PLEG is not healthy"})
+	for in, want := range map[string]bool{
+		"": false, "abcde": true, "abcdef": true, "..abcdef..": true, "xy": false, "..xyz": true,
+		"d": false, "e": false, "PLEG is not health": false, "x PLEG is not healthy: y": true,
+	} {
+		require.Equal(t, want, l.Match([]byte(in)), in)
+	}
+	require.False(t, NewLiterals(nil).Match([]byte("anything")))
+}
+
+// TestLiteralsAreContains: the search finds what a loop over bytes.Contains finds.
+func TestLiteralsAreContains(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(rapid.StringOfN(rapid.RuneFrom([]rune("abc")), 0, 9, -1), 0, 8).Draw(t, "words")
+		line := []byte(rapid.StringOfN(rapid.RuneFrom([]rune("abcd")), 0, 60, -1).Draw(t, "line"))
+		want := false
+		for _, w := range words {
+			want = want || w != "" && bytes.Contains(line, []byte(w))
+		}
+		if got := NewLiterals(words).Match(line); got != want {
+			t.Fatalf("%q in %q: %v", words, line, got)
+		}
+	})
+}
+
+func TestLiteralsDoNotAllocate(t *testing.T) {
+	l := NewLiterals(literals)
+	line := []byte(hot["journal-short"])
+	require.Zero(t, testing.AllocsPerRun(100, func() { l.Match(line) }))
+}
+
+func BenchmarkLiterals(b *testing.B) {
+	l := NewLiterals(literals)
+	for _, name := range []string{"journal-short", "klog", "journal-json"} {
+		b.Run(fmt.Sprintf("literals=%d/line=%s", len(literals), name), func(b *testing.B) {
+			// Without the one literal that it holds.
+			line := bytes.ReplaceAll([]byte(hot[name]), []byte("SyncLoop"), []byte("SyncLump"))
+			line = bytes.ReplaceAll(line, []byte("SYSLOG"), []byte("SYSTEM"))
+			b.SetBytes(int64(len(line)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if l.Match(line) {
+					b.Fatal("matched")
+				}
+			}
+		})
+	}
+}

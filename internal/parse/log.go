@@ -1,0 +1,401 @@
+package parse
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// logRecords reads every log format that is written line by line: journald's
+// and syslog's text, journald's JSON, klog, logrus and plain text. Each line is
+// read by what it looks like, not by what its neighbours are, because files are
+// excerpts, concatenations and pastes.
+//
+// A line without a header is a record of its own at the time of the last dated line.
+func logRecords(in Input) iter.Seq2[event.Record, error] {
+	return func(yield func(event.Record, error) bool) {
+		l := logReader{Input: in, lines: newLineReader(in.R, in.Stats), yield: yield}
+		for l.lines.next() {
+			if !l.read(l.lines.line) {
+				return
+			}
+		}
+		if l.flush(func(*held) bool { return true }) && l.lines.err != nil {
+			yield(event.Record{}, l.lines.err)
+		}
+	}
+}
+
+// logReader is the state of one pass over one file.
+type logReader struct {
+	Input
+	lines *lineReader
+	yield func(event.Record, error) bool
+	units names
+	hosts names
+	last  writer // of the last line with a time, for those without
+	open  []*held
+	json  jsonEntry
+}
+
+// writer is who wrote a line, and when.
+type writer struct {
+	time       event.Time
+	unit, host string
+	pid        int
+}
+
+// read turns one line into a record. It returns false when the consumer has had enough.
+func (l *logReader) read(line Line) bool {
+	b := trimReturn(line.Bytes)
+	if isBlank(b) && line.Cut == 0 {
+		return l.blank()
+	}
+	if line.Cut > 0 && !l.remark(line.N, "line of %d bytes is cut at %d", int64(len(line.Bytes))+line.Cut, MaxLine) {
+		return false
+	}
+	if len(b) > 1 && b[0] == 0x1e { // journalctl -o json-seq
+		b = b[1:]
+	}
+	if len(b) > 0 && b[0] == '{' {
+		return l.readJSON(line.N, b)
+	}
+	h := scanHeader(b)
+	if h.body == none {
+		return l.readContinuation(line.N, b)
+	}
+	rec := l.record(line.N, &h)
+	if h.body == banner {
+		return l.yield(rec, nil)
+	}
+	if l.open != nil {
+		if done, ok := l.extend(&rec, &h, b[h.msg:]); done {
+			return ok
+		}
+	}
+	if l.Want != nil && !l.Want(b) {
+		return l.yield(rec, nil)
+	}
+	s := string(b)
+	rec.Raw = clip(s)
+	return l.message(rec, &h, s[h.msg:])
+}
+
+// record is a record with all that the header tells; it allocates nothing.
+func (l *logReader) record(n int, h *header) event.Record {
+	rec := event.Record{
+		Pos: event.Pos{File: l.Path, Line: n}, Lines: 1,
+		Time: h.carrier, PID: h.pid, Level: h.level,
+	}
+	if h.inner.Known {
+		rec.Time, rec.Outer = h.inner, h.carrier
+	}
+	if len(h.unit) > 0 {
+		rec.Unit, rec.Host = l.units.get(h.unit), l.hosts.get(h.host)
+	}
+	if rec.Time.Known {
+		l.last = writer{rec.Time, rec.Unit, rec.Host, rec.PID}
+	}
+	return rec
+}
+
+// message finishes a wanted record; msg is what follows its headers.
+func (l *logReader) message(rec event.Record, h *header, msg string) bool {
+	rec.Wanted = true
+	switch h.body {
+	case klog:
+		if strings.HasSuffix(msg, "=<") { // klog writes a value of several lines as a block
+			return l.hold(&held{rec: rec, body: klog, bare: !h.carried, raw: []byte(msg)})
+		}
+		rec.Text, rec.Fields = parseKlog(msg)
+	case logrus:
+		return l.readLogrus(rec, h, msg)
+	default:
+		rec.Text = msg
+	}
+	return l.emit(rec)
+}
+
+// clip is the quotable prefix of a line.
+func clip[T string | []byte](line T) string {
+	if len(line) > event.MaxRaw {
+		return strings.Clone(string(line[:event.MaxRaw]))
+	}
+	return string(line)
+}
+
+// emit yields a record that is complete, with a remark when journald printed a size instead of its text.
+func (l *logReader) emit(rec event.Record) bool {
+	if strings.HasSuffix(rec.Text, "B blob data]") && strings.HasPrefix(rec.Text, "[") && len(rec.Text) < 32 &&
+		!l.remark(rec.Pos.Line, "journalctl printed %q for a message that is not UTF-8; collect it again with journalctl -o export", rec.Text) {
+		return false
+	}
+	return l.yield(rec, nil)
+}
+
+// remark reports something about a line that is used all the same.
+func (l *logReader) remark(line int, format string, args ...any) bool {
+	return l.yield(event.Record{}, &event.Skip{Pos: event.Pos{File: l.Path, Line: line}, Reason: fmt.Sprintf(format, args...)})
+}
+
+// readContinuation reads a line without a header: the next line of a message, or text of no known shape.
+func (l *logReader) readContinuation(n int, b []byte) bool {
+	rec := event.Record{
+		Pos: event.Pos{File: l.Path, Line: n}, Lines: 1,
+		Time: l.last.time, Unit: l.last.unit, Host: l.last.host, PID: l.last.pid,
+	}
+	if l.open != nil {
+		if done, ok := l.extendBare(&rec, b); done {
+			return ok
+		}
+	}
+	if isNoise(b) {
+		return l.yield(event.Record{}, &event.Skip{Pos: rec.Pos, Lines: 1, Reason: fmt.Sprintf("not text: %.40q", b)})
+	}
+	if l.Want != nil && !l.Want(b) {
+		return l.yield(rec, nil)
+	}
+	rec.Wanted, rec.Text = true, string(b)
+	rec.Raw = clip(rec.Text)
+	return l.emit(rec)
+}
+
+// isNoise says that the start of b is no text in any encoding that logs are written in.
+func isNoise(b []byte) bool {
+	b = b[:min(len(b), 256)]
+	ascii := 0
+	for ; ascii+8 <= len(b); ascii += 8 {
+		// Eight bytes at once: none has its high bit set, none is below a blank.
+		v := binary.LittleEndian.Uint64(b[ascii:])
+		if (v|(v-0x2020202020202020))&0x8080808080808080 != 0 {
+			break
+		}
+	}
+	if ascii+8 > len(b) && ascii > 0 {
+		return false
+	}
+	control, invalid := 0, 0
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			invalid++
+		case r < ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\x1b' || r == 0x7f:
+			control++
+		}
+		i += n
+	}
+	return control*20 > len(b) || invalid*2 > len(b)
+}
+
+// maxHeld bounds what is held of messages that may go on, in bytes: the largest dump seen is 1/100 of it.
+const maxHeld = 64 << 20
+
+// maxOpen bounds how many messages may be open at once.
+const maxOpen = 64
+
+// held is a message that goes on in later lines. journald cuts a long logrus message,
+// such as a goroutine dump, into entries of LineMax (48 KiB) bytes; the later ones have no
+// logrus header, and other writers' entries stand between them. A paste into a
+// ticket is wrapped instead. klog writes a value of several lines as a block:
+//
+//	"Failed" err=<
+//		first line
+//		second line
+//	 > pod="a/b"
+type held struct {
+	rec    event.Record
+	body   body   // logrus or klog
+	bare   bool   // without a carrier: the rest is on lines without a header
+	raw    []byte // the pairs as written so far, still escaped
+	quoted bool   // raw ends inside a quoted value
+	bounds []int  // where in raw each piece starts
+	pieces []event.Pos
+	blanks int // blank lines since the last piece; part of the message if it goes on
+}
+
+// readLogrus finishes a wanted logrus record, or holds it when its message goes on elsewhere.
+func (l *logReader) readLogrus(rec event.Record, h *header, pairs string) bool {
+	text, fields, _, open := parseLogrus(pairs, nil)
+	if !open && !(strings.HasSuffix(pairs, ` \`) && !h.carried) {
+		rec.Text, rec.Fields = text, fields
+		return l.emit(rec)
+	}
+	return l.hold(&held{
+		rec: rec, body: logrus, bare: !h.carried, raw: []byte(pairs), quoted: open, bounds: []int{0}, pieces: []event.Pos{rec.Pos},
+	})
+}
+
+// hold keeps a message until it is whole, and gives up the oldest when there are too many.
+func (l *logReader) hold(o *held) bool {
+	l.open = append(l.open, o)
+	size := 0
+	for _, o := range l.open {
+		size += len(o.raw)
+	}
+	if len(l.open) > maxOpen || size > maxHeld {
+		oldest := l.open[0]
+		return l.flush(func(o *held) bool { return o == oldest })
+	}
+	return true
+}
+
+// extend gives an entry to the open message of the same writer. Done says that it was taken.
+func (l *logReader) extend(rec *event.Record, h *header, msg []byte) (done, ok bool) {
+	i := slices.IndexFunc(l.open, func(o *held) bool {
+		return o.bare != h.carried && (o.bare || o.rec.Unit == rec.Unit && o.rec.PID == rec.PID)
+	})
+	if i < 0 {
+		return false, true
+	}
+	o := l.open[i]
+	if h.body == plain && h.carried && o.takes(msg) {
+		return true, l.grow(o, rec, msg)
+	}
+	// The writer has gone on with something else: the rest of its message is lost.
+	return !l.flush(func(p *held) bool { return p == o }), false
+}
+
+// extendBare gives a line without a header to the open message of a line without a carrier.
+func (l *logReader) extendBare(rec *event.Record, b []byte) (done, ok bool) {
+	i := slices.IndexFunc(l.open, func(o *held) bool { return o.bare })
+	if i < 0 {
+		return false, true
+	}
+	o := l.open[i]
+	if !o.takes(b) {
+		return !l.flush(func(p *held) bool { return p == o }), false
+	}
+	if o.body == klog {
+		return true, l.grow(o, rec, b)
+	}
+	if bytes.HasSuffix(o.raw, []byte(` \`)) { // a shell's line continuation, as write-ups wrap
+		o.raw = o.raw[:len(o.raw)-1]
+	} else {
+		o.raw = append(o.raw, bytes.Repeat([]byte{'\n'}, 1+o.blanks)...)
+	}
+	o.blanks = 0
+	return true, l.grow(o, rec, b)
+}
+
+// takes says that msg may be the next part of the message.
+func (o *held) takes(msg []byte) bool {
+	if len(o.raw)+len(msg) > maxHeld {
+		return false
+	}
+	return o.body != klog || len(msg) > 0 && (msg[0] == '\t' || msg[0] == ' ')
+}
+
+// grow adds a piece and emits the message once it is whole.
+func (l *logReader) grow(o *held, rec *event.Record, msg []byte) bool {
+	if o.body == klog {
+		o.rec.Lines += rec.Lines
+		o.raw = append(append(o.raw, '\n'), msg...)
+		if !bytes.HasPrefix(bytes.TrimLeft(msg, " "), []byte{'>'}) {
+			return true
+		}
+		return l.flush(func(p *held) bool { return p == o })
+	}
+	from := len(o.raw)
+	o.bounds = append(o.bounds, from)
+	o.pieces = append(o.pieces, rec.Pos)
+	o.raw = append(o.raw, msg...)
+	o.rec.Lines += rec.Lines
+	for i := from; i < len(o.raw); i++ {
+		q := bytes.IndexByte(o.raw[i:], '"')
+		if q < 0 {
+			break
+		}
+		i += q
+		// The backslashes before it may stand in the piece before.
+		before := o.raw[:i]
+		if slashes := len(before) - len(bytes.TrimRight(before, `\`)); slashes%2 == 0 {
+			o.quoted = !o.quoted
+		}
+	}
+	if o.quoted {
+		return true
+	}
+	return l.flush(func(p *held) bool { return p == o })
+}
+
+// blank ends an open message of lines without a carrier, unless it is a goroutine
+// dump: there, blank lines stand between goroutines.
+func (l *logReader) blank() bool {
+	for _, o := range l.open {
+		if o.bare && !bytes.Contains(o.raw, []byte("goroutine ")) {
+			return l.flush(func(p *held) bool { return p == o })
+		}
+		o.blanks++
+	}
+	return true
+}
+
+// flush emits the chosen open messages.
+func (l *logReader) flush(which func(*held) bool) bool {
+	open := l.open
+	l.open = nil
+	for i, o := range open {
+		if !which(o) {
+			l.open = append(l.open, o)
+			continue
+		}
+		if !l.close(o) {
+			l.open = append(l.open, open[i+1:]...)
+			return false
+		}
+	}
+	return true
+}
+
+// close emits one message, whole or cut.
+func (l *logReader) close(o *held) bool {
+	if o.body == klog {
+		o.rec.Text, o.rec.Fields = parseKlog(string(o.raw))
+		return l.emit(o.rec)
+	}
+	text, fields, offsets, open := parseLogrus(string(o.raw), o.bounds)
+	rec := o.rec
+	rec.Text, rec.Fields = text, fields
+	if len(o.pieces) > 1 {
+		rec.Pieces = make([]event.Piece, len(o.pieces))
+		for i, pos := range o.pieces {
+			rec.Pieces[i] = event.Piece{Off: offsets[i], Pos: pos}
+		}
+		if open && !l.remark(rec.Pos.Line, "message of %d lines is cut: its quote is never closed", rec.Lines) {
+			return false
+		}
+	}
+	return l.emit(rec)
+}
+
+// names keeps one copy of each unit and host name.
+type names struct {
+	all  map[string]string
+	last string
+}
+
+// maxNames bounds the memory a hostile file can take; a node has some hundred units.
+const maxNames = 4096
+
+func (n *names) get(b []byte) string {
+	if string(b) == n.last {
+		return n.last
+	}
+	s, ok := n.all[string(b)]
+	if !ok {
+		if n.all == nil || len(n.all) >= maxNames {
+			n.all = make(map[string]string)
+		}
+		s = string(b)
+		n.all[s] = s
+	}
+	n.last = s
+	return s
+}

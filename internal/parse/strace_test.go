@@ -1,0 +1,147 @@
+package parse
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func trace(t *testing.T, name string) *account {
+	t.Helper()
+	return read(t, format(t, "strace"), sample(t, "strace/"+name+".log.gz"), nil)
+}
+
+// TestStraceTruth holds what the makers of the traces measured (testdata/README.md).
+func TestStraceTruth(t *testing.T) {
+	t.Run("umount2 of the shim", func(t *testing.T) {
+		var calls []Syscall
+		for _, s := range trace(t, "shim_delayed").syscalls {
+			if s.Name == "umount2" {
+				calls = append(calls, s)
+			}
+		}
+		require.Len(t, calls, 2)
+		s := calls[0]
+		require.Equal(t, 9100, s.PID)
+		require.Equal(t, 60392363*time.Microsecond, s.Duration)
+		require.Equal(t, "18:25:36.238768", s.Start.T.Format("15:04:05.000000"), "the resumed line's stamp is the end")
+		require.Equal(t, []int{37, 39, 2}, []int{s.Pos.Line, s.EndPos.Line, s.Lines})
+		require.True(t, s.Delayed)
+		require.False(t, s.Injected || s.Unfinished || s.AtLeast)
+		require.Equal(t, "0", s.Result)
+		require.Equal(t, "EINVAL", calls[1].Errno)
+		require.Equal(t, "-1 EINVAL (Invalid argument)", calls[1].Result)
+	})
+	t.Run("netlink", func(t *testing.T) {
+		for _, name := range []string{
+			"netlink-recvfrom-hang.attach.stderr.f.tt.T", "netlink-recvfrom-hang.attach.o.f.ttt.T.yy",
+			"v7_netlink-hang.attach.always-show-pid.stderr.f.tt.T.yy.Y", "netlink-recvfrom-hang.attach.Y.y.stderr",
+		} {
+			a := trace(t, name)
+			require.Zero(t, a.skipped, name)
+			var open []string
+			for _, s := range a.syscalls {
+				if s.Unfinished {
+					open = append(open, s.Name)
+					require.True(t, s.AtLeast)
+				}
+				if s.Unfinished && s.Name == "recvfrom" {
+					require.True(t, strings.HasPrefix(s.Args, "5"), s.Args)
+					require.Equal(t, s.Start.Known, s.HasDuration)
+				}
+			}
+			require.Len(t, open, 10, name)
+			require.Contains(t, open, "recvfrom")
+		}
+	})
+	t.Run("runc attached", func(t *testing.T) {
+		a := trace(t, "runc_attached")
+		require.Len(t, a.syscalls, 10)
+		for _, s := range a.syscalls {
+			require.True(t, s.Unfinished && s.AtLeast)
+		}
+	})
+	t.Run("injected", func(t *testing.T) {
+		injected := 0
+		for _, s := range trace(t, "umount2-inject-EBUSY.f.tt.T").syscalls {
+			if s.Injected {
+				injected++
+				require.Equal(t, "EBUSY", s.Errno)
+				require.Equal(t, "-1 EBUSY (Device or resource busy)", s.Result)
+			}
+		}
+		require.Equal(t, 1, injected)
+	})
+}
+
+// TestStraceCounts: per call, what came back and what failed are what strace -C counted in the same run.
+func TestStraceCounts(t *testing.T) {
+	a := trace(t, "w.o.f.C.tt.T")
+	calls, errs := map[string]int{}, map[string]int{}
+	for _, s := range a.syscalls {
+		if s.Name != "" && s.Result != "?" {
+			calls[s.Name]++
+			if s.Errno != "" {
+				errs[s.Name]++
+			}
+		}
+	}
+	rows := 0
+	for _, s := range a.syscalls {
+		f := strings.Fields(s.Raw)
+		if s.Name != "" || len(f) < 5 || len(f) > 6 || f[len(f)-1] == "total" {
+			continue
+		}
+		n, err := strconv.Atoi(f[3])
+		if err != nil {
+			continue
+		}
+		rows++
+		failed := 0
+		if len(f) == 6 {
+			failed, _ = strconv.Atoi(f[4])
+		}
+		name := f[len(f)-1]
+		require.Equal(t, n, calls[name], name)
+		require.Equal(t, failed, errs[name], name)
+	}
+	require.Equal(t, 38, rows)
+}
+
+// TestStraceSameRun: the same program's calls are read alike, however the lines are decorated.
+func TestStraceSameRun(t *testing.T) {
+	for _, name := range []string{"w.stderr.f", "w.o.f.r", "w.o.f.r.tt.T", "w.o.f.unix-s.T-s", "w.o.f.tt.i.n", "v7_w.o.f.tt.T.color", "v7_w.o.f.tt.T.N-argnames"} {
+		a := trace(t, name)
+		require.Zero(t, a.skipped, name)
+		calls := map[string]int{}
+		for _, s := range a.syscalls {
+			if s.Name == "" {
+				require.True(t, strings.ContainsAny(s.Raw, "+-"), "%s: %q", name, s.Raw)
+				continue
+			}
+			calls[s.Name]++
+			require.NotEmpty(t, s.Result)
+			require.NotContains(t, s.Args, "\x1b")
+		}
+		for call, n := range map[string]int{"execve": 4, "vfork": 3, "clone": 1, "kill": 1, "clock_nanosleep": 1, "exit_group": 4, "openat": 13} {
+			require.Equal(t, n, calls[call], "%s in %s", call, name)
+		}
+	}
+}
+
+// TestStraceCutLines: every place where strace's own message may cut a line.
+func TestStraceCutLines(t *testing.T) {
+	const line = `[pid    12] 18:37:01.000000 clone(child_stack=NULL, flags=SIGCHLD, child_tidptr=0x7fab) = 17 <0.000126>`
+	whole := read(t, format(t, "strace"), []byte(line+"\n"), nil).syscalls[0]
+	for cut := strings.Index(line, "child_stack"); cut <= strings.Index(line, " ="); cut++ {
+		a := read(t, format(t, "strace"), []byte(line[:cut]+"strace: Process 17 attached\n"+line[cut:]+"\n"), nil)
+		require.Zero(t, a.skipped, "%d", cut)
+		require.Len(t, a.syscalls, 1)
+		s := a.syscalls[0]
+		require.Equal(t, 2, s.Lines)
+		require.Equal(t, []any{whole.Name, whole.Args, whole.Result, whole.Duration, whole.PID}, []any{s.Name, s.Args, s.Result, s.Duration, s.PID})
+	}
+}

@@ -1,0 +1,453 @@
+package parse
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// traceKind is the shape of one line of a trace.
+type traceKind uint8
+
+const (
+	traceNothing    traceKind = iota
+	traceCall                 // close(3) = 0 <0.000013>
+	traceUnfinished           // recvfrom(5,  <unfinished ...>  or  <detached ...>
+	traceResumed              // <... recvfrom resumed>0x13c3, 65536) = 12 <0.1>
+	traceCut                  // futex(0x601f18, FUTEX_WAIT_PRIVATE: the rest is elsewhere, or never came
+	traceSignal               // --- SIGURG {…} ---
+	traceExit                 // +++ exited with 0 +++
+)
+
+// traceLine is one line taken apart; its slices are parts of the line.
+type traceLine struct {
+	kind     traceKind
+	pid      int
+	stamp    event.Time
+	delta    time.Duration // of -r: since the line before
+	hasDelta bool
+	name     []byte
+	rest     []byte // from the arguments to the end of the line
+	args     []byte
+	result   []byte
+	errno    []byte
+	took     time.Duration
+	hasTook  bool
+	injected bool
+	delayed  bool
+}
+
+// maxPID is the kernel's PID_MAX_LIMIT; a larger number in front is a time.
+const maxPID = 1 << 22
+
+// scanTrace takes a line apart. The order of what may stand before the call is
+// that of strace's printleader: pid, absolute and relative time, syscall number, instruction pointer.
+func scanTrace(b []byte) (l traceLine) {
+	b = l.scanPID(b)
+	b = l.scanTimes(b)
+	for len(b) > 2 && b[0] == '[' { // -n, -i, a security context
+		end := bytes.Index(b, []byte("] "))
+		if end < 0 {
+			return l
+		}
+		b = b[end+2:]
+	}
+	switch {
+	case len(b) < 3:
+	case b[0] == '-' && bytes.HasPrefix(b, []byte("--- ")):
+		l.kind, l.rest = traceSignal, b
+	case b[0] == '+' && bytes.HasPrefix(b, []byte("+++ ")):
+		l.kind, l.rest = traceExit, b
+	case b[0] == '<':
+		l.scanResumed(b)
+	default:
+		n := identifier(b)
+		if n == 0 || n >= len(b) || b[n] != '(' {
+			break
+		}
+		l.name, l.rest = b[:n], b[n+1:]
+		l.scanCall()
+	}
+	return l
+}
+
+func identifier(b []byte) int {
+	n := 0
+	for n < len(b) && (b[n] == '_' || b[n]|0x20 >= 'a' && b[n]|0x20 <= 'z' || isDigit(b[n]) && n > 0 || b[n] == '?') {
+		n++
+	}
+	return n
+}
+
+// scanPID reads "[pid 18307] " of stderr and "9100  " of a file, either with <comm> (-Y).
+func (l *traceLine) scanPID(b []byte) []byte {
+	rest := b
+	bracket := bytes.HasPrefix(b, []byte("[pid "))
+	if bracket {
+		rest = bytes.TrimLeft(b[5:], " ")
+	}
+	pid, n := digits(rest)
+	if n == 0 || n >= len(rest) || pid > maxPID {
+		return b
+	}
+	if rest[n] == '<' {
+		end := bytes.Index(rest, []byte("> "))
+		if bracket {
+			end = bytes.Index(rest, []byte(">] "))
+		}
+		if end < 0 {
+			return b
+		}
+		n = end + 1
+	}
+	if bracket {
+		if rest[n] != ']' {
+			return b
+		}
+		n++
+	}
+	if n >= len(rest) || rest[n] != ' ' {
+		return b
+	}
+	l.pid = int(pid)
+	rest = rest[n+1:]
+	if bracket {
+		return rest
+	}
+	// The pid is padded to five; with -r the blanks may also be padding of the delta.
+	return bytes.TrimLeft(rest, " ")
+}
+
+// scanTimes reads the absolute stamp (-t, -tt, -ttt, any precision) and the relative one (-r).
+func (l *traceLine) scanTimes(b []byte) []byte {
+	if len(b) > 8 && isDigit(b[0]) {
+		t, n := bareClock(b)
+		if n == 0 {
+			t, n = epochStamp(b)
+		}
+		if n > 0 && n < len(b) && b[n] == ' ' {
+			l.stamp = t
+			b = b[n+1:]
+		}
+	}
+	rest := b
+	if bytes.HasPrefix(b, []byte("(+")) {
+		rest = b[2:]
+	} else if l.stamp.Known || len(b) == 0 || b[0] != ' ' && !isDigit(b[0]) {
+		return b
+	}
+	rest = bytes.TrimLeft(rest, " ")
+	sec, n := digits(rest)
+	if n == 0 {
+		return b
+	}
+	f, _, c := fraction(rest[n:])
+	if rest = rest[n+c:]; c == 0 || len(rest) < 2 {
+		return b
+	}
+	if rest[0] == ')' {
+		rest = rest[1:]
+	}
+	l.delta, l.hasDelta = time.Duration(sec)*time.Second+f, true
+	return bytes.TrimLeft(rest, " ")
+}
+
+// scanResumed reads "<... name resumed>args) = result".
+func (l *traceLine) scanResumed(b []byte) {
+	if !bytes.HasPrefix(b, []byte("<... ")) {
+		return
+	}
+	n := identifier(b[5:])
+	rest, ok := bytes.CutPrefix(b[5+n:], []byte(" resumed>"))
+	if n == 0 || !ok {
+		return
+	}
+	l.name, l.rest = b[5:5+n], rest
+	// Killed inside the call: "<... clock_nanosleep resumed> <unfinished ...>) = ?"
+	if tail, ok := bytes.CutPrefix(rest, []byte(" <unfinished ...>")); ok {
+		l.rest = tail
+	}
+	l.scanCall()
+	if l.kind == traceCall {
+		l.kind = traceResumed
+	} else {
+		l.kind = traceNothing
+	}
+}
+
+var (
+	unfinished = []byte(" <unfinished ...>")
+	detached   = []byte(" <detached ...>")
+)
+
+// scanCall splits l.rest into arguments, result and strace's marks.
+func (l *traceLine) scanCall() {
+	for _, mark := range [...][]byte{unfinished, detached} {
+		if bytes.HasSuffix(l.rest, mark) {
+			l.kind = traceUnfinished
+			l.args = l.rest[:len(l.rest)-len(mark)]
+			return
+		}
+	}
+	end, result := splitResult(l.rest)
+	if end < 0 {
+		l.kind, l.args = traceCut, l.rest
+		return
+	}
+	l.kind, l.args = traceCall, l.rest[:end]
+	l.scanResult(l.rest[result:])
+}
+
+// splitResult finds the ") = " between arguments and result: end is where the
+// arguments end, result where the result starts; end is -1 without one. Strings
+// and decorated paths may hold the same text, so quotes are stepped over, and of several
+// candidates the first outside of <…> is taken.
+func splitResult(b []byte) (end, result int) {
+	end = -1
+	several := false
+	for i := 0; i < len(b); {
+		q := bytes.IndexByte(b[i:], '"')
+		stop := len(b)
+		if q >= 0 {
+			stop = i + q
+		}
+		for from := i; from < stop; {
+			eq := bytes.Index(b[from:stop], []byte(" = "))
+			if eq < 0 && stop == len(b) && bytes.HasSuffix(b[from:], []byte(" =")) {
+				eq = stop - from - 2
+			}
+			if eq < 0 {
+				break
+			}
+			eq += from
+			p := eq
+			for p > i && b[p-1] == ' ' {
+				p--
+			}
+			if p > 0 && b[p-1] == ')' {
+				if end >= 0 {
+					several = true
+				} else {
+					end, result = p-1, min(eq+3, len(b))
+				}
+			}
+			from = eq + 2
+		}
+		if q < 0 {
+			break
+		}
+		if i = stringEnd(b, stop+1); i < 0 {
+			break // an open string: the line is cut, or what follows is a program's own output
+		}
+	}
+	if several {
+		return splitDecorated(b)
+	}
+	return end, result
+}
+
+// stringEnd is the offset behind the quote that closes a string whose inside starts at from.
+func stringEnd(b []byte, from int) int {
+	for i := from; ; {
+		q := bytes.IndexByte(b[i:], '"')
+		if q < 0 {
+			return -1
+		}
+		q += i
+		slashes := 0
+		for q-slashes > from && b[q-slashes-1] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return q + 1
+		}
+		i = q + 1
+	}
+}
+
+// splitDecorated is splitResult for a line where " = " occurs in a decoration such as
+// 3</tmp/a) = 0>. A < opens one when it follows a digit or AT_FDCWD; -> and << do not count.
+func splitDecorated(b []byte) (end, result int) {
+	depth := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			if i = stringEnd(b, i+1) - 1; i < 0 {
+				return -1, 0
+			}
+		case '<':
+			if i+1 < len(b) && b[i+1] == '<' {
+				i++
+			} else if i > 0 && (isDigit(b[i-1]) || b[i-1] == 'D') || depth > 0 {
+				depth++
+			}
+		case '>':
+			if depth > 0 && b[i-1] != '-' {
+				depth--
+			}
+		case ')':
+			p := i + 1
+			for p < len(b) && b[p] == ' ' {
+				p++
+			}
+			if depth == 0 && p > i+1 && p+1 < len(b) && b[p] == '=' && b[p+1] == ' ' {
+				return i, p + 2
+			}
+		}
+	}
+	return -1, 0
+}
+
+// scanResult reads "-1 EINVAL (Invalid argument) (INJECTED) (DELAYED) <60.000173>".
+func (l *traceLine) scanResult(b []byte) {
+	b = bytes.TrimRight(b, " ")
+	if n := len(b); n > 2 && b[n-1] == '>' {
+		if open := bytes.LastIndexByte(b, '<'); open > 0 && b[open-1] == ' ' {
+			inside := b[open+1 : n-1]
+			sec, d := digits(inside)
+			f, _, c := fraction(inside[d:])
+			if d > 0 && d+c == len(inside) {
+				l.took, l.hasTook = time.Duration(sec)*time.Second+f, true
+				b = bytes.TrimRight(b[:open], " ")
+			}
+		}
+	}
+	if rest, ok := bytes.CutSuffix(b, []byte(" (DELAYED)")); ok {
+		l.delayed, b = true, rest
+	}
+	if len(b) > 0 && b[len(b)-1] == ')' {
+		if i := bytes.LastIndex(b, []byte(" (INJECTED")); i >= 0 {
+			l.injected, b = true, b[:i]
+		}
+	}
+	l.result = b
+	for _, prefix := range [...]string{"-1 ", "? "} {
+		if len(b) > len(prefix) && string(b[:len(prefix)]) == prefix && b[len(prefix)] == 'E' {
+			l.errno = b[len(prefix) : len(prefix)+identifier(b[len(prefix):])]
+		}
+	}
+}
+
+// ownMessage finds what strace says about itself: "strace: Process 18301
+// attached with 9 threads", with its path in front. -1 when there is none.
+func ownMessage(b []byte) int {
+	i := bytes.Index(b, []byte("strace: "))
+	if i < 0 {
+		return -1
+	}
+	rest := b[i+8:]
+	known := false
+	for _, s := range [...]string{"Process ", "[ Process ", "attach: ", "Can't ", "Could not ", "exec: "} {
+		known = known || bytes.HasPrefix(rest, []byte(s))
+	}
+	// Inside a string argument it is a program's text.
+	if !known || bytes.Count(b[:i], []byte{'"'})%2 == 1 || bytes.HasSuffix(b, []byte(">")) && bytes.Contains(rest, []byte(") = ")) {
+		return -1
+	}
+	for i > 0 && isPathByte(b[i-1]) && bytes.IndexByte(b[:i], '/') >= 0 {
+		i--
+	}
+	return i
+}
+
+func isPathByte(c byte) bool {
+	return c == '/' || c == '-' || c == '.' || c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || isDigit(c)
+}
+
+// supersededBy reads "+++ superseded by execve in pid 10 +++"; 0 for any other line.
+func supersededBy(b []byte) int {
+	rest, ok := bytes.CutPrefix(b, []byte("+++ superseded by execve in pid "))
+	if !ok {
+		return 0
+	}
+	pid, _ := digits(rest)
+	return int(pid)
+}
+
+// stripColours appends b without the escape sequences of --color=always (strace 7.0).
+func stripColours(dst, b []byte) []byte {
+	for {
+		i := bytes.Index(b, []byte("\x1b["))
+		if i < 0 {
+			return append(dst, b...)
+		}
+		dst = append(dst, b[:i]...)
+		for i += 2; i < len(b) && (isDigit(b[i]) || b[i] == ';'); i++ {
+		}
+		if i < len(b) && b[i] == 'm' {
+			i++
+		}
+		b = b[i:]
+	}
+}
+
+// isStrace says that a line is one of a trace beyond doubt.
+func isStrace(line []byte) bool {
+	if bytes.IndexByte(line, '\x1b') >= 0 {
+		line = stripColours(nil, line)
+	}
+	switch l := scanTrace(line); l.kind {
+	case traceCall, traceUnfinished, traceResumed:
+		return true
+	case traceSignal, traceExit:
+		return bytes.HasSuffix(line, []byte("---")) || bytes.HasSuffix(line, []byte("+++"))
+	}
+	return ownMessage(line) >= 0
+}
+
+// stamps turns the stamps of a trace into moments that can be subtracted.
+type stamps struct {
+	first, last event.Time
+	known       bool
+	days        time.Duration // whole days since the first stamp, for stamps without a date
+	prev        time.Time     // the last stamp as written
+	relative    time.Duration // of -r alone, since the first line
+}
+
+// see takes note of the next line's stamp.
+func (c *stamps) see(l *traceLine) {
+	switch {
+	case l.stamp.Known && l.stamp.Lacks&event.LacksDate != 0:
+		// 12 hours tell midnight from lines that are a little out of order.
+		if step := l.stamp.T.Sub(c.prev); c.known && step < -12*time.Hour {
+			c.days += 24 * time.Hour
+		} else if c.days > 0 && step > 12*time.Hour {
+			c.days -= 24 * time.Hour
+		}
+		c.prev = l.stamp.T
+	case l.stamp.Known:
+	case l.hasDelta:
+		c.relative += l.delta
+	default:
+		return
+	}
+	now := c.moment(l)
+	if !c.known {
+		c.first, c.last, c.known = now, now, true
+	}
+	if now.T.After(c.last.T) {
+		c.last = now
+	}
+}
+
+// start is a line's stamp for the outside: unknown when there is only -r.
+func (c *stamps) start(l *traceLine) event.Time {
+	if !l.stamp.Known {
+		return event.Time{}
+	}
+	return c.moment(l)
+}
+
+// moment is a line's stamp on the trace's own axis. Valid for the line that was seen last.
+func (c *stamps) moment(l *traceLine) event.Time {
+	switch {
+	case l.stamp.Known && l.stamp.Lacks&event.LacksDate != 0:
+		return l.stamp.Add(c.days)
+	case l.stamp.Known:
+		return l.stamp
+	case l.hasDelta:
+		return event.Time{T: time.Time{}.Add(c.relative), Known: true}
+	}
+	return event.Time{}
+}
