@@ -23,6 +23,29 @@ type Timeline struct {
 // Window is a stretch of time; both ends zero when nothing is dated.
 type Window struct{ Start, End time.Time }
 
+// IsZero says that the window is empty.
+func (w Window) IsZero() bool { return w.Start.IsZero() && w.End.IsZero() }
+
+// with is the least window that holds w and t.
+func (w Window) with(t time.Time) Window { return w.join(Window{t, t}) }
+
+// join is the least window that holds both.
+func (w Window) join(by Window) Window {
+	if w.IsZero() {
+		return by
+	}
+	if by.IsZero() {
+		return w
+	}
+	if by.Start.Before(w.Start) {
+		w.Start = by.Start
+	}
+	if by.End.After(w.End) {
+		w.End = by.End
+	}
+	return w
+}
+
 // Coverage is what one source of evidence spans. Absence is evidence only inside it.
 type Coverage struct {
 	Source string // "containerd.log", "goroutines.containerd"
@@ -45,15 +68,25 @@ const (
 
 // Stall is a period in which relist did not complete, by the kubelet's own arithmetic.
 type Stall struct {
+	// Start is the moment of the first complaint less the age that it gives: the
+	// start of the relist that stuck, or of the last good one, which a period
+	// lies between at most. End is the last complaint.
 	Window
-	// Open says that no recovery was seen; End is then the last line that still complained.
-	Open  bool
-	Phase Phase
+	// Open says that no recovery was seen: the log ends within the complaints, so
+	// that End-Start is "at least".
+	Open bool
+	// Threshold is how long a relist may take before the kubelet complains: 3 m,
+	// or what its lines say, which is 10 m with Evented PLEG.
+	Threshold time.Duration
+	Phase     Phase
 	// NotReady is when the node's condition changed; zero when that line is missing.
 	NotReady time.Time
+	// Ready is when it changed back; zero when that line is missing.
+	Ready time.Time
+	// Evidence is the first and the last complaint.
 	Evidence []event.Quote
-	// NotReadyEvidence is the line of the node condition.
-	NotReadyEvidence []event.Quote
+	// NotReadyEvidence and ReadyEvidence are the lines of the node's condition.
+	NotReadyEvidence, ReadyEvidence []event.Quote
 }
 
 // Fact is something about the node that holds for the whole bundle.
@@ -62,10 +95,10 @@ type Fact struct {
 	Evidence []event.Quote
 }
 
-// Clock says what was assumed about the times of one file.
+// Clock says what was assumed about the times of one file. Files without any have none.
 type Clock struct {
 	File   string
-	Basis  string        // "written", "zone +08:00 from same-line pairs", …
-	Offset time.Duration // what was taken from the clock face to get UTC; seconds east
-	Note   string
+	Basis  string        // "written", "zone +08:00 from lines that carry both clocks, year 2025 from the node's dated evidence", …
+	Offset time.Duration // what was taken from the first clock face without a zone to get UTC; positive east of it
+	Note   string        // what is not known and what would help, empty when nothing is missing
 }

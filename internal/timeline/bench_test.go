@@ -1,0 +1,105 @@
+package timeline
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+const many = 200_000
+
+// inputs of many events, each of the kind that would hurt most if something were quadratic.
+var inputs = []struct {
+	name string
+	make func(i int) event.Event
+}{
+	{"mixed", func(i int) event.Event {
+		e := ev(fmt.Sprint("file", i%4), i, event.At(noon.Add(time.Duration(i)*time.Millisecond)), of(fmt.Sprintf("%06x%06x", i%1000, i%1000)), says(fmt.Sprint("line ", i%5000)))
+		e.Span.Key, e.Span.Edge = fmt.Sprint("cri/Update/", i%1000), event.Edge(i%3)
+		return e
+	}},
+	{"one-second-one-text", func(i int) event.Event {
+		return ev(fmt.Sprint("file", i%2), i, event.Time{T: noon, Prec: time.Second, Known: true}, says("the same"))
+	}},
+	{"one-span", func(i int) event.Event {
+		e := ev("file", i, event.At(noon.Add(time.Duration(i)*time.Second)), edge("cri/Update/x", event.Edge(i%3)))
+		if i%3 == 0 {
+			e.End = e.Start
+		}
+		return e
+	}},
+	{"yearless", func(i int) event.Event {
+		return ev("file", i, faceOf(noon.Add(time.Duration(i)*time.Second), 8*time.Hour, event.LacksZone|event.LacksYear, time.Second))
+	}},
+	{"dateless-one-container", func(i int) event.Event {
+		truth := noon.Add(time.Duration(i) * time.Second)
+		if i%2 == 0 {
+			return ev("dated", i, event.At(truth), of("aaaaaaaa"))
+		}
+		return ev("x.strace", i, faceOf(truth, 0, event.LacksZone|event.LacksYear|event.LacksDate, time.Microsecond), of("aaaaaa"))
+	}},
+	{"goroutines-and-calls", func(i int) event.Event {
+		at := noon.Add(time.Duration(i/1000) * time.Second)
+		e := ev("dump", i, event.At(at), of("aaaaaaaa"), kind("cri.call"), text("method", "Update"))
+		if i%2 == 1 {
+			e.Kind, e.IDs.Container, e.IDs.Goroutine = "lock.wait", "", uint64(i)
+			e.Fields = []event.Field{{Key: "call", Value: event.String("Update")}, {Key: "id_ptr", Value: event.String(fmt.Sprint("0xc", i%50))}}
+		}
+		e.End = e.Start.Add(time.Hour)
+		return e
+	}},
+	{"stalls", func(i int) event.Event {
+		at := noon.Add(time.Duration(i) * time.Minute)
+		if i%2 == 1 {
+			return failure(at, text("method", "ListContainers"))
+		}
+		return complaintAt(i, at, 4*time.Minute)
+	}},
+}
+
+func input(make func(int) event.Event, n int) Input {
+	in := Input{Sources: []Source{covers("kubelet.log", "kubelet.log", "2025-11-08T00:00:00Z", "2025-11-09T00:00:00Z")}}
+	for i := range n {
+		in.Events = append(in.Events, make(i))
+	}
+	return in
+}
+
+func BenchmarkBuild(b *testing.B) {
+	for _, c := range inputs {
+		b.Run("input="+c.name, func(b *testing.B) {
+			in := input(c.make, many)
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				own := clone(in)
+				b.StartTimer()
+				Build(own, Options{})
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/many, "ns/event")
+		})
+	}
+}
+
+// No input makes the cost quadratic: ten times the events would then take a hundred times as long.
+func TestBuildIsNotQuadratic(t *testing.T) {
+	for _, c := range inputs {
+		t.Run(c.name, func(t *testing.T) {
+			least := func(n int) time.Duration {
+				best := time.Hour
+				for range 3 {
+					in := input(c.make, n)
+					start := time.Now()
+					Build(in, Options{})
+					best = min(best, time.Since(start))
+				}
+				return best
+			}
+			require.Less(t, least(20_000), 50*least(2_000))
+		})
+	}
+}

@@ -1,0 +1,142 @@
+package timeline
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// Input is what the observers saw in all files, in any order.
+type Input struct {
+	Events  []event.Event
+	Sources []Source
+}
+
+// Source is one component's part of one file: what it spans and what it tells of its clock.
+type Source struct {
+	File string
+	Name string // "containerd.log", "strace"
+	// First and Last are the first and the last stamp of the component in the file; zero when it has none.
+	First, Last event.Time
+	Level       event.Level // the least serious level seen
+	Pairs       []Pair
+	// Zones counts the offsets from UTC, in seconds east, that the component's own stamps carry.
+	Zones map[int]int
+}
+
+// Pair is one moment read twice: as a clock face that lacks something, and as an instant.
+type Pair struct {
+	Face event.Time
+	True time.Time
+	// Late says that the face was written some time after the instant (a log
+	// line about an exit); otherwise both are the same moment, as two programs stamp one line.
+	Late bool
+}
+
+// Options override what the evidence says about clocks.
+type Options struct {
+	Zone *time.Location // of stamps without a zone; nil infers it
+	Year int            // of the last stamp of every file without years; 0 infers it
+}
+
+// Build makes one timeline of what was seen in all files. The order of the
+// input does not matter. Build owns the events from then on.
+func Build(in Input, o Options) *Timeline {
+	in.Sources = slices.Clone(in.Sources)
+	slices.SortFunc(in.Sources, func(a, b Source) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.File, b.File)) })
+	events := make([]*event.Event, len(in.Events))
+	for i := range in.Events {
+		events[i] = &in.Events[i]
+	}
+	tl := &Timeline{Clocks: reconcile(events, in.Sources, o), Coverage: coverage(in.Sources)}
+	slices.SortFunc(events, compare)
+	events = foldCopies(events)
+	events = pair(events, tl.Coverage)
+	slices.SortFunc(events, compare)
+	link(events)
+	tl.Stalls = stalls(events, tl.Coverage)
+	tl.Facts = facts(events)
+	tl.Events = make([]event.Event, len(events))
+	for i, e := range events {
+		tl.Events[i] = *e
+	}
+	return tl
+}
+
+// compare is event.Compare and, for events that stand in one line, whatever
+// else tells them apart, so that no two different events are equal.
+func compare(a, b *event.Event) int {
+	if a.Start.Known && b.Start.Known { // most events differ here, and event.Compare copies both
+		if c := a.Start.T.Compare(b.Start.T); c != 0 {
+			return c
+		}
+	}
+	if c := event.Compare(*a, *b); c != 0 {
+		return c
+	}
+	return cmp.Or(a.End.T.Compare(b.End.T), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Source, b.Source),
+		cmp.Compare(a.Span.Key, b.Span.Key), cmp.Compare(a.Span.Edge, b.Span.Edge),
+		cmp.Compare(a.IDs.Container, b.IDs.Container), cmp.Compare(a.IDs.Sandbox, b.IDs.Sandbox), cmp.Compare(a.IDs.Lock, b.IDs.Lock),
+		cmp.Compare(a.IDs.Goroutine, b.IDs.Goroutine), cmp.Compare(a.IDs.PID, b.IDs.PID), cmp.Compare(a.IDs.TID, b.IDs.TID),
+		slices.CompareFunc(a.Fields, b.Fields, func(f, g event.Field) int {
+			return cmp.Or(cmp.Compare(f.Key, g.Key), cmp.Compare(f.Value.Text(), g.Value.Text()))
+		}),
+		slices.CompareFunc(a.Evidence, b.Evidence, func(p, q event.Quote) int {
+			return cmp.Or(cmp.Compare(p.Pos.Line, q.Pos.Line), strings.Compare(p.Text, q.Text))
+		}))
+}
+
+// coverage sums the sources up: one row per file and component, in the order of the sources.
+func coverage(sources []Source) []Coverage {
+	all := make([]Coverage, 0, len(sources))
+	for _, s := range sources {
+		c := Coverage{Source: s.Name, File: s.File, Level: s.Level}
+		if !s.First.IsZero() {
+			c.Start, c.End = s.First.T, s.Last.T
+			if c.End.Before(c.Start) {
+				c.Start, c.End = c.End, c.Start
+			}
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// facts collects what events say about the node as a whole. Where two lines
+// disagree the later one holds; a line without a time, of a configuration file,
+// counts only where no log tells what was running.
+func facts(events []*event.Event) map[string]Fact {
+	known := map[string]Fact{}
+	dated := map[string]bool{}
+	for _, e := range events {
+		name := fieldText(e, "name")
+		if e.Kind != "fact" || e.Start.IsZero() && dated[name] {
+			continue
+		}
+		known[name] = Fact{Value: fieldText(e, "value"), Evidence: e.Evidence}
+		dated[name] = !e.Start.IsZero()
+	}
+	return known
+}
+
+// fieldText is a field or an id of e as text; empty when e has none.
+func fieldText(e *event.Event, key string) string {
+	v, _ := e.Get(key)
+	return v.Text()
+}
+
+// setField returns fields with f in them, in the place of one with the same key.
+// The slice that was handed in stays as it is: copies of an event share it.
+func setField(fields []event.Field, f event.Field) []event.Field {
+	fields = slices.Clone(fields)
+	for i := range fields {
+		if fields[i].Key == f.Key {
+			fields[i] = f
+			return fields
+		}
+	}
+	return append(fields, f)
+}

@@ -1,0 +1,168 @@
+package timeline
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// clock is what is known about the stamps of one file.
+type clock struct {
+	dated bool        // the file has a stamp at all
+	lacks event.Lacks // what any of them lacked
+	zone  zone
+	// year and date say where those come from, and note what a reader should do
+	// about it; empty while no stamp lacks them.
+	year, date, note string
+	// offset is what was taken from the first stamp without a zone, at which time.
+	offset time.Duration
+	first  time.Time
+	bases  [1 << 3]string // of events, by what they lacked
+}
+
+// basis says where the parts come from that a stamp lacked; empty when it lacked none.
+func (c *clock) basis(lacked event.Lacks) string {
+	if lacked == 0 || c.bases[lacked] != "" {
+		return c.bases[lacked]
+	}
+	zone, rest := "", ""
+	if lacked&event.LacksZone != 0 {
+		zone = c.zone.basis
+	}
+	switch {
+	case lacked&event.LacksDate != 0:
+		rest = c.date
+	case lacked&event.LacksYear != 0:
+		rest = c.year
+	}
+	c.bases[lacked] = join(", ", zone, rest)
+	return c.bases[lacked]
+}
+
+// reconciler turns every stamp of the input into an instant.
+type reconciler struct {
+	options Options
+	zones   zones
+	clocks  map[string]*clock
+	// evidence is what the stamps span that are known in full. It grows while others are resolved.
+	evidence Window
+	yearless sequences
+	dateless sequences
+}
+
+// reconcile turns every stamp of the events and sources into an instant, and
+// says how, one row per file. Order of trust: flags, what the stamp itself
+// carries, lines of the file that are stamped twice, the zone that the node's
+// other files show, UTC. A year or a date that is missing comes from the dated
+// evidence nearest to it, never from today.
+func reconcile(events []*event.Event, sources []Source, o Options) []Clock {
+	r := &reconciler{
+		options: o, zones: countZones(sources, o.Zone), clocks: map[string]*clock{},
+		yearless: sequences{}, dateless: sequences{},
+	}
+	r.evidence = r.zones.pairs
+	r.collect(events, sources)
+	for _, file := range r.yearless.byFile() {
+		r.settleYears(file)
+	}
+	r.widen(r.yearless)
+	if len(r.dateless) > 0 {
+		known := livesOf(events)
+		for _, file := range r.dateless.byFile() {
+			r.settleDates(file, known)
+		}
+	}
+	return r.describe()
+}
+
+func (r *reconciler) clock(file string) *clock {
+	c := r.clocks[file]
+	if c == nil {
+		c = &clock{zone: r.zones.of(file)}
+		r.clocks[file] = c
+	}
+	return c
+}
+
+// collect sorts the stamps by what they lack. Complete ones, and those that
+// lack only the zone, are evidence for the years and dates of the others.
+func (r *reconciler) collect(events []*event.Event, sources []Source) {
+	for i := range sources {
+		s := &sources[i]
+		r.add(place{s.File, s.Name}, stamp{main: &s.First, line: 0})
+		r.add(place{s.File, s.Name}, stamp{main: &s.Last, line: lastLine})
+	}
+	for _, e := range events {
+		s := stamp{main: &e.Start, other: &e.End, event: e, line: e.Pos().Line}
+		// Of two stamps one was written and one computed from it by a length. A trace
+		// stamps the start of a call, and it is traces that write no dates; a log
+		// stamps the line that tells how long something took.
+		if !e.End.IsZero() && e.Start.Lacks&event.LacksDate == 0 {
+			s.main, s.other = s.other, s.main
+		}
+		r.add(place{e.Pos().File, e.Source}, s)
+	}
+}
+
+// add takes one stamp in; what can be resolved at once is.
+func (r *reconciler) add(p place, s stamp) {
+	if s.main.IsZero() {
+		return
+	}
+	c := r.clock(p.file)
+	c.dated = true
+	c.lacks |= s.main.Lacks
+	switch {
+	case s.main.Lacks&event.LacksDate != 0:
+		r.dateless.add(p, s)
+	case s.main.Lacks&event.LacksYear != 0:
+		r.yearless.add(p, s)
+	default:
+		s.set(s.main.T, c)
+		if plausible(s.main.T) {
+			r.evidence = r.evidence.with(s.main.T)
+		}
+	}
+}
+
+// plausible tells a moment of this trade from the zero times and boot clocks
+// that logs hold too: docker was first released in 2013.
+func plausible(t time.Time) bool { return t.Year() >= 2013 && t.Year() < 2100 }
+
+// widen makes evidence of stamps that have got their year.
+func (r *reconciler) widen(qs sequences) {
+	for _, q := range qs {
+		for i := range q.stamps {
+			r.evidence = r.evidence.with(q.stamps[i].main.T)
+		}
+	}
+}
+
+// describe lists the clocks of all files that hold a stamp.
+func (r *reconciler) describe() []Clock {
+	var rows []Clock
+	for _, file := range slices.Sorted(maps.Keys(r.clocks)) {
+		c := r.clocks[file]
+		if !c.dated {
+			continue
+		}
+		row := Clock{File: file, Basis: "written", Offset: c.offset}
+		if c.lacks != 0 {
+			zone, note := "", ""
+			if c.lacks&event.LacksZone != 0 {
+				zone, note = c.zone.basis, c.zone.note
+			}
+			row.Basis, row.Note = join(", ", zone, c.year, c.date), join("; ", note, c.note)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// join joins the parts that are not empty.
+func join(sep string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), sep)
+}

@@ -1,0 +1,265 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// place is one component's part of one file.
+type place struct{ file, source string }
+
+// stamp is one written time, what was computed from it, and whom it belongs to.
+type stamp struct {
+	main  *event.Time
+	other *event.Time  // nil or unknown when there is none
+	event *event.Event // nil for a stamp of a source
+	line  int
+	// carry is how many years, or days, have passed since the first stamp of the sequence, as the faces show it.
+	carry int
+}
+
+// lastLine puts the last stamp of a source behind all others.
+const lastLine = math.MaxInt
+
+// set makes an instant of the stamp; face is what it shows, with year and date.
+// What was computed from it moves along.
+func (s *stamp) set(face time.Time, c *clock) {
+	lacked, written := s.main.Lacks, s.main.T
+	instant := face
+	if lacked&event.LacksZone != 0 {
+		offset := c.zone.offsetAt(face)
+		instant = face.Add(-offset)
+		if c.first.IsZero() || instant.Before(c.first) {
+			c.first, c.offset = instant, offset
+		}
+	}
+	s.main.T, s.main.Lacks = instant.UTC(), 0
+	if s.other != nil && s.other.Known {
+		if s.other.Lacks != 0 {
+			s.other.T = s.main.T.Add(s.other.T.Sub(written))
+		}
+		s.other.T, s.other.Lacks = s.other.T.UTC(), 0
+	}
+	if s.event != nil {
+		s.event.Basis = c.basis(lacked)
+	}
+}
+
+// sequence is the stamps of one place that lack the same thing, in the order of
+// their lines, which shows where a year, or a day, ended between them.
+type sequence struct {
+	place
+	stamps      []stamp
+	first, last int // the stamps that are the earliest and the latest
+}
+
+type sequences map[place]*sequence
+
+func (qs sequences) add(p place, s stamp) {
+	q := qs[p]
+	if q == nil {
+		q = &sequence{place: p}
+		qs[p] = q
+	}
+	q.stamps = append(q.stamps, s)
+}
+
+// byFile lists the sequences of each file, the longest first: it leads the others.
+func (qs sequences) byFile() [][]*sequence {
+	files := map[string][]*sequence{}
+	for p, q := range qs {
+		files[p.file] = append(files[p.file], q)
+	}
+	var all [][]*sequence
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		slices.SortFunc(files[file], func(a, b *sequence) int {
+			return cmp.Or(cmp.Compare(len(b.stamps), len(a.stamps)), cmp.Compare(a.source, b.source))
+		})
+		all = append(all, files[file])
+	}
+	return all
+}
+
+// cycle is what a face comes back to when its writer left out the year, or the date.
+type cycle struct {
+	length time.Duration
+	// disorder is how far a line may stand behind a later one, as lines of several threads do.
+	disorder time.Duration
+	// forward puts a face n years, or days, later.
+	forward func(face time.Time, n int) time.Time
+	// near is the gap at which two stretches all but meet.
+	near time.Duration
+	// tries is how far from the nearest guess the best place can lie.
+	tries int
+}
+
+const day = 24 * time.Hour
+
+// Leap years come every eighth year at worst, and a file may hold 29 February.
+var (
+	yearly = cycle{366 * day, day, func(t time.Time, n int) time.Time { return inYear(t, t.Year()+n) }, 30 * day, 8}
+	daily  = cycle{day, time.Minute, func(t time.Time, n int) time.Time { return t.AddDate(0, 0, n) }, 2 * time.Hour, 1}
+)
+
+// inYear keeps month and day; 29 February of a common year becomes 1 March, as time.Date has it.
+func inYear(t time.Time, year int) time.Time {
+	return time.Date(year, t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
+}
+
+// unroll counts the cycles that pass from stamp to stamp: a face that falls
+// back by more than half a cycle belongs to the next one. A small step back
+// is disorder, and so is a step forward by nearly a whole cycle.
+func (q *sequence) unroll(c cycle) {
+	slices.SortStableFunc(q.stamps, func(a, b stamp) int { return cmp.Or(cmp.Compare(a.line, b.line), a.main.T.Compare(b.main.T)) })
+	carry := 0
+	var earliest, latest time.Time
+	for i := range q.stamps {
+		if i > 0 {
+			switch step := q.stamps[i].main.T.Sub(q.stamps[i-1].main.T); {
+			case step < -c.length/2:
+				carry++
+			case step > c.length-c.disorder:
+				carry--
+			}
+		}
+		q.stamps[i].carry = carry
+		at := q.at(c, i, 0)
+		if i == 0 || at.Before(earliest) {
+			earliest, q.first = at, i
+		}
+		if i == 0 || at.After(latest) {
+			latest, q.last = at, i
+		}
+	}
+}
+
+// at is what stamp i shows when the sequence is moved base cycles forward.
+func (q *sequence) at(c cycle, i, base int) time.Time {
+	return c.forward(q.stamps[i].main.T, base+q.stamps[i].carry)
+}
+
+// span is what the sequence spans, as instants of the zone.
+func (q *sequence) span(c cycle, base int, z zone) Window {
+	first, last := q.at(c, q.first, base), q.at(c, q.last, base)
+	return Window{first.Add(-z.offsetAt(first)), last.Add(-z.offsetAt(last))}
+}
+
+// fit is how many cycles forward the sequence lies nearest to a window. Where it
+// meets the window in several ways, or all but meets it, it ends as near to the
+// window's end as it can: logs end when somebody collects them.
+func (q *sequence) fit(c cycle, w Window, z zone) int {
+	type choice struct {
+		base, impossible int
+		gap, end         time.Duration
+	}
+	guess := q.guess(c, w)
+	var choices []choice
+	for base := guess - c.tries; base <= guess+c.tries; base++ {
+		s := q.span(c, base, z)
+		gap := max(0, w.Start.Sub(s.End)-c.near, s.Start.Sub(w.End)-c.near)
+		choices = append(choices, choice{base, q.impossible(c, base), gap, s.End.Sub(w.End).Abs()})
+	}
+	return slices.MinFunc(choices, func(a, b choice) int {
+		return cmp.Or(cmp.Compare(a.impossible, b.impossible), cmp.Compare(a.gap, b.gap), cmp.Compare(a.end, b.end))
+	}).base
+}
+
+// guess is about how many cycles the sequence must move for its end to meet the window's.
+func (q *sequence) guess(c cycle, w Window) int {
+	last := q.at(c, q.last, 0)
+	if c.length == day {
+		return int((w.End.Unix() - last.Unix()) / int64(day/time.Second))
+	}
+	return w.End.Year() - last.Year()
+}
+
+// impossible counts the 29 Februaries that fall into common years.
+func (q *sequence) impossible(c cycle, base int) int {
+	n := 0
+	for i := range q.stamps {
+		t := q.stamps[i].main.T
+		if t.Month() == time.February && t.Day() == 29 && c.length > day && q.at(c, i, base).Day() != 29 {
+			n++
+		}
+	}
+	return n
+}
+
+// set makes instants of all stamps of the sequence.
+func (q *sequence) set(c cycle, base int, k *clock) {
+	for i := range q.stamps {
+		q.stamps[i].set(q.at(c, i, base), k)
+	}
+}
+
+// unknownYear stands for a year that nothing tells. It is no guess, and reports
+// say so; it is a leap year, so that every date exists in it, and near enough
+// to real years for a time.Duration.
+const unknownYear = 2000
+
+// unknownDay is 1 January of unknownYear, in days from the face of a stamp without a date.
+var unknownDay = int((time.Date(unknownYear, 1, 1, 0, 0, 0, 0, time.UTC).Unix() - time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).Unix()) / 86400)
+
+// settleYears decides the years of one file. The longest sequence leads, the others follow it.
+func (r *reconciler) settleYears(file []*sequence) {
+	lead, c := file[0], r.clock(file[0].file)
+	lead.unroll(yearly)
+	var base int
+	lastYear := lead.at(yearly, lead.last, 0).Year()
+	from := ""
+	switch {
+	case r.options.Year != 0:
+		base, from = r.options.Year-lastYear, "given by --year"
+	case !c.zone.pairs.IsZero():
+		base, from = lead.fit(yearly, c.zone.pairs, c.zone), "from lines that carry both clocks"
+	case !r.evidence.IsZero():
+		base, from = lead.fit(yearly, r.evidence, c.zone), "from the node's dated evidence"
+	default:
+		base, c.note = unknownYear-lastYear, join("; ", c.note, fmt.Sprintf("no evidence tells the year, shown as %d: give it with --year", unknownYear))
+	}
+	c.year = "year not known"
+	if from != "" {
+		c.year = fmt.Sprintf("year %d %s", lastYear+base, from)
+		if n := lead.impossible(yearly, base); n > 0 {
+			c.note = join("; ", c.note, fmt.Sprintf("29 February stands in a common year, %d times, and was read as 1 March", n))
+		}
+	}
+	r.follow(file, yearly, base, c)
+}
+
+// follow puts the other sequences of a file next to the one that leads, and makes instants of all.
+func (r *reconciler) follow(file []*sequence, c cycle, base int, k *clock) {
+	near := file[0].span(c, base, k.zone)
+	file[0].set(c, base, k)
+	for _, q := range file[1:] {
+		q.unroll(c)
+		q.set(c, q.fit(c, near, k.zone), k)
+	}
+}
+
+// settleDates decides the days of one file that writes the time of day only: the
+// one on which its events lie nearest to dated events of the same container,
+// else the one nearest to the dated evidence as a whole.
+func (r *reconciler) settleDates(file []*sequence, known lives) {
+	lead, c := file[0], r.clock(file[0].file)
+	lead.unroll(daily)
+	base := 0
+	switch days, ok := known.days(lead, c.zone); {
+	case !c.zone.pairs.IsZero():
+		base, c.date = lead.fit(daily, c.zone.pairs, c.zone), "date from lines that carry both clocks"
+	case ok:
+		base, c.date = days, "date from events of the same container"
+	case !r.evidence.IsZero():
+		base, c.date = lead.fit(daily, r.evidence, c.zone), "date from the node's dated evidence"
+	default:
+		base = unknownDay
+		c.date, c.note = "date not known", join("; ", c.note, fmt.Sprintf("no other file tells the date, shown as 1 January %d", unknownYear))
+	}
+	r.follow(file, daily, base, c)
+}

@@ -1,0 +1,254 @@
+package timeline
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// The kubelet's own numbers (pkg/kubelet/pleg/generic.go, pkg/kubelet/kubelet.go).
+const (
+	// relistThreshold is what a line without "threshold is" means.
+	relistThreshold = 3 * time.Minute
+	// complaint is the longest pause between two complaints: syncLoop backs off from 100 ms to 5 s.
+	complaint = 5 * time.Second
+	// conditionDelay is how long the node's condition may lag behind: its status is
+	// checked every 10 s, and the write goes through a server that may be slow.
+	conditionDelay = time.Minute
+	// sameStart is how far apart the starts may lie that the complaints of one stall
+	// give: stamps cut to the second, a kubelet that got no CPU between reading the clock and
+	// writing. The starts of two stalls lie apart by what a relist that was too slow lasts.
+	sameStart = 30 * time.Second
+)
+
+// stalls computes the periods in which relist did not complete: a line that was
+// written at t and says "last seen active a ago" gives the start t-a. The same
+// start over several lines is one stall; a start that moves is another one.
+func stalls(events []*event.Event, coverage []Coverage) []Stall {
+	s := readSigns(events, coverage)
+	all := append(s.stuck(), s.neverDone()...)
+	slices.SortStableFunc(all, func(a, b Stall) int { return a.Start.Compare(b.Start) })
+	return all
+}
+
+// complained is one line of the sync loop that refuses to work.
+type complained struct {
+	*event.Event
+	start     time.Time // of the relist that does not end
+	threshold time.Duration
+}
+
+// signs are the events that tell of relist and of the node's condition, each kind in the order of time.
+type signs struct {
+	complaints      []complained
+	never           []*event.Event // complaints before any relist has succeeded
+	starts          []*event.Event // of kubelets
+	notReady, ready []*event.Event
+	listErrors      []*event.Event // calls that ran into their deadline, by the step of relist that makes them
+	podErrors       []*event.Event
+	relists         []*event.Event // relist goroutines in dumps whose phase is known
+	undated         []*event.Event // those in dumps that nothing dates
+	logEnd          time.Time      // the kubelet's last line
+}
+
+func readSigns(events []*event.Event, coverage []Coverage) *signs {
+	s := &signs{}
+	for _, c := range coverage {
+		if c.Source == "kubelet.log" {
+			s.logEnd = later(s.logEnd, c.End)
+		}
+	}
+	for _, e := range events {
+		if e.Start.IsZero() {
+			if e.Kind == "kubelet.relist" {
+				s.undated = append(s.undated, e)
+			}
+			continue
+		}
+		switch e.Kind {
+		case "kubelet.pleg-unhealthy":
+			s.complain(e)
+		case "kubelet.start":
+			s.starts = append(s.starts, e)
+		case "kubelet.node-not-ready":
+			s.notReady = append(s.notReady, e)
+		case "kubelet.node-ready":
+			s.ready = append(s.ready, e)
+		case "kubelet.relist":
+			if p := Phase(fieldText(e, "phase")); p == PhaseList || p == PhasePod {
+				s.relists = append(s.relists, e)
+			}
+		case "kubelet.cri-error", "kubelet.relist-failed":
+			s.fail(e)
+		}
+	}
+	return s
+}
+
+// complain takes in a complaint. One that gives an age below its own threshold is none.
+func (s *signs) complain(e *event.Event) {
+	if fieldText(e, "never") == "true" {
+		s.never = append(s.never, e)
+		return
+	}
+	age, ok := seconds(e, "age")
+	if !ok {
+		return
+	}
+	threshold, ok := seconds(e, "threshold")
+	if !ok {
+		threshold = relistThreshold
+	}
+	if age >= threshold {
+		s.complaints = append(s.complaints, complained{e, e.Start.T.Add(-age), threshold})
+	}
+}
+
+// seconds is a field that holds a length of time.
+func seconds(e *event.Event, key string) (time.Duration, bool) {
+	v, ok := e.Get(key)
+	n, isNumber := v.Number()
+	return time.Duration(math.Round(n * float64(time.Second))), ok && isNumber
+}
+
+// fail takes in a call of relist that ran into its deadline: GetPods lists,
+// updateCache asks for one pod.
+func (s *signs) fail(e *event.Event) {
+	if fieldText(e, "deadline") != "true" {
+		return
+	}
+	switch fieldText(e, "method") {
+	case "", "ListContainers", "ListPodSandbox":
+		s.listErrors = append(s.listErrors, e)
+	case "ContainerStatus", "PodSandboxStatus":
+		s.podErrors = append(s.podErrors, e)
+	}
+}
+
+// stuck makes a stall of all complaints that give the same start.
+func (s *signs) stuck() []Stall {
+	complaints := s.complaints
+	slices.SortStableFunc(complaints, func(a, b complained) int { return a.start.Compare(b.start) })
+	var all []Stall
+	for len(complaints) > 0 {
+		n := 1
+		for n < len(complaints) && complaints[n].start.Sub(complaints[0].start) <= sameStart {
+			n++
+		}
+		run := complaints[:n]
+		slices.SortStableFunc(run, func(a, b complained) int { return compare(a.Event, b.Event) })
+		start, threshold := run[0].start, run[0].threshold
+		stall := stallOf(start, threshold, run[0].Event, run[n-1].Event)
+		s.finish(&stall, start.Add(threshold-time.Second)) // stamps are rounded down
+		all = append(all, stall)
+		complaints = complaints[n:]
+	}
+	return all
+}
+
+// stallOf is a stall of which these are the first and the last complaint.
+func stallOf(start time.Time, threshold time.Duration, first, last *event.Event) Stall {
+	s := Stall{Window: Window{start, last.Start.T}, Threshold: threshold, Phase: PhaseUnknown}
+	s.Evidence = append(s.Evidence, first.Evidence[:min(1, len(first.Evidence))]...)
+	if last != first {
+		s.Evidence = append(s.Evidence, last.Evidence[:min(1, len(last.Evidence))]...)
+	}
+	return s
+}
+
+// neverDone are kubelets whose very first relist does not end. Such complaints
+// are normal in a kubelet's first moments, so only a run that outlasts the
+// threshold counts. A pause, or a kubelet that starts, ends a run.
+func (s *signs) neverDone() []Stall {
+	var all []Stall
+	for never := s.never; len(never) > 0; {
+		n := 1
+		for n < len(never) && never[n].Start.T.Sub(never[n-1].Start.T) <= conditionDelay && !s.startedBetween(never[n-1], never[n]) {
+			n++
+		}
+		first, last := never[0], never[n-1]
+		if last.Start.T.Sub(first.Start.T) > relistThreshold {
+			stall := stallOf(first.Start.T, relistThreshold, first, last)
+			stall.Phase = PhaseList // the time of a relist is stored as soon as the lists are there
+			s.finish(&stall, first.Start.T)
+			all = append(all, stall)
+		}
+		never = never[n:]
+	}
+	return all
+}
+
+func (s *signs) startedBetween(a, b *event.Event) bool {
+	e := firstFrom(s.starts, a.Start.T.Add(1))
+	return e != nil && !e.Start.T.After(b.Start.T)
+}
+
+// firstFrom is the first event at t or later; nil when there is none.
+func firstFrom(events []*event.Event, t time.Time) *event.Event {
+	if i := indexFrom(events, t); i < len(events) {
+		return events[i]
+	}
+	return nil
+}
+
+func indexFrom(events []*event.Event, t time.Time) int {
+	i, _ := slices.BinarySearchFunc(events, t, func(e *event.Event, t time.Time) int { return e.Start.T.Compare(t) })
+	return i
+}
+
+// between counts the events from one moment to another.
+func between(events []*event.Event, from, to time.Time) int {
+	return max(0, indexFrom(events, to)-indexFrom(events, from))
+}
+
+// finish adds what the other lines tell: recovery, the node's condition, the
+// phase. Unhealthy is the moment from which on the condition can have changed.
+func (s *signs) finish(stall *Stall, unhealthy time.Time) {
+	limit := stall.End.Add(conditionDelay)
+	if e := firstFrom(s.notReady, unhealthy); e != nil && e.Start.T.Before(limit) {
+		stall.NotReady, stall.NotReadyEvidence = e.Start.T, e.Evidence
+	}
+	if e := firstFrom(s.ready, stall.End); e != nil && e.Start.T.Before(limit) {
+		stall.Ready, stall.ReadyEvidence = e.Start.T, e.Evidence
+	}
+	// A kubelet that goes on writing without a complaint for two pauses has recovered.
+	stall.Open = stall.Ready.IsZero() && s.logEnd.Sub(stall.End) <= 2*complaint
+	if phase := s.stackPhase(stall); phase != PhaseUnknown {
+		stall.Phase = phase
+	} else if stall.Phase == PhaseUnknown {
+		stall.Phase = s.errorPhase(stall)
+	}
+}
+
+// stackPhase is the phase of a relist goroutine that waited during the stall.
+func (s *signs) stackPhase(stall *Stall) Phase {
+	const most = 100 // dumps; a bundle holds a handful
+	for _, e := range s.relists[:min(most, len(s.relists))] {
+		if !e.Start.T.After(stall.End.Add(conditionDelay)) && !e.Last().T.Before(stall.Start) {
+			return Phase(fieldText(e, "phase"))
+		}
+	}
+	// The one dump of a kubelet that nothing dates was saved for the sake of the stall.
+	if len(s.relists) == 0 && len(s.undated) == 1 {
+		if p := Phase(fieldText(s.undated[0], "phase")); p == PhaseList || p == PhasePod {
+			return p
+		}
+	}
+	return PhaseUnknown
+}
+
+// errorPhase is the phase whose calls ran into their deadline during the stall.
+// A list that hangs hangs for every caller, so it is the first suspect.
+func (s *signs) errorPhase(stall *Stall) Phase {
+	from, to := stall.Start.Add(1), stall.End.Add(2*complaint)
+	list, pod := between(s.listErrors, from, to), between(s.podErrors, from, to)
+	switch {
+	case list > 0 && list >= pod:
+		return PhaseList
+	case pod > 0:
+		return PhasePod
+	}
+	return PhaseUnknown
+}

@@ -1,0 +1,190 @@
+package timeline
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// complaintAt is the line "PLEG is not healthy: pleg was last seen active <age> ago".
+func complaintAt(line int, at time.Time, age time.Duration, change ...func(*event.Event)) event.Event {
+	change = append([]func(*event.Event){
+		kind("kubelet.pleg-unhealthy"), with("age", event.Duration(age)), says("PLEG was last seen active " + age.String() + " ago"),
+	}, change...)
+	return ev("kubelet.log", line, event.At(at), change...)
+}
+
+// complaints are the lines of a sync loop that finds relist stuck since start,
+// from three minutes after it to end: after 100 ms, 200 ms and so on up to 5 s. They are stamped to prec.
+func complaints(line int, start, end time.Time, prec time.Duration, change ...func(*event.Event)) []event.Event {
+	var all []event.Event
+	now, pause := start.Add(relistThreshold+time.Millisecond), 100*time.Millisecond
+	for !now.After(end) {
+		e := complaintAt(line+len(all), now, now.Sub(start), change...)
+		if prec > 0 {
+			e.Start.T, e.Start.Prec = now.Truncate(prec), prec
+		}
+		all = append(all, e)
+		now, pause = now.Add(pause), min(2*pause, complaint)
+	}
+	return all
+}
+
+// stallsOf builds a timeline of a kubelet's log that ends at end.
+func stallsOf(end time.Time, events ...event.Event) []Stall {
+	return Build(Input{
+		Events:  events,
+		Sources: []Source{{File: "kubelet.log", Name: "kubelet.log", First: event.At(end.Add(-24 * time.Hour)), Last: event.At(end)}},
+	}, Options{}).Stalls
+}
+
+var noon = utc("2025-11-08T12:00:00Z")
+
+func minutes(n float64) time.Time { return noon.Add(time.Duration(n * float64(time.Minute))) }
+
+func node(k event.Kind, t time.Time) event.Event {
+	return ev("kubelet.log", 5000, event.At(t), kind(k))
+}
+
+func failure(t time.Time, change ...func(*event.Event)) event.Event {
+	return ev("kubelet.log", 6000, event.At(t), append([]func(*event.Event){kind("kubelet.cri-error"), with("deadline", event.Bool(true))}, change...)...)
+}
+
+func TestStalls(t *testing.T) {
+	never := func(from, to time.Time) []event.Event {
+		var all []event.Event
+		for now := from; !now.After(to); now = now.Add(complaint) {
+			all = append(all, ev("kubelet.log", len(all)+1, event.At(now), kind("kubelet.pleg-unhealthy"), with("never", event.Bool(true))))
+		}
+		return all
+	}
+	evented := with("threshold", event.Duration(10*time.Minute))
+	type row struct {
+		start, end float64 // minutes after noon; the end to within a complaint
+		open       bool
+		phase      Phase
+	}
+	for _, tc := range []struct {
+		name   string
+		logEnd time.Time
+		events []event.Event
+		want   []row
+	}{
+		{name: "one relist sticks and ends", logEnd: minutes(60), events: complaints(1, noon, minutes(4), 0), want: []row{{0, 4, false, PhaseUnknown}}},
+		{name: "stamps to the second", logEnd: minutes(60), events: complaints(1, noon, minutes(4), time.Second), want: []row{{0, 4, false, PhaseUnknown}}},
+		{name: "the log ends within it", logEnd: minutes(4).Add(3 * time.Second), events: complaints(1, noon, minutes(4), 0), want: []row{{0, 4, true, PhaseUnknown}}},
+		{
+			name: "the log ends within it, but says Ready", logEnd: minutes(4).Add(3 * time.Second),
+			events: append(complaints(1, noon, minutes(4), 0), node("kubelet.node-ready", minutes(4).Add(2*time.Second))), want: []row{{0, 4, false, PhaseUnknown}},
+		},
+		{
+			name: "saw-tooth: one pod hangs twice two minutes, again and again", logEnd: minutes(60),
+			events: append(append(append(complaints(1, noon, minutes(4), 0), complaints(101, minutes(4.02), minutes(8.02), 0)...), complaints(201, minutes(8.04), minutes(12.04), 0)...),
+				failure(minutes(2), text("method", "PodSandboxStatus")), failure(minutes(6), text("method", "PodSandboxStatus")), failure(minutes(10), text("method", "ContainerStatus"))),
+			want: []row{{0, 4, false, PhasePod}, {4.02, 8.02, false, PhasePod}, {8.04, 12.04, false, PhasePod}},
+		},
+		{
+			name: "the lists time out again and again: it grows although each call ends", logEnd: minutes(60),
+			events: append(complaints(1, noon, minutes(12), 0), failure(minutes(2), kind("kubelet.relist-failed")), failure(minutes(4), kind("kubelet.relist-failed")),
+				failure(minutes(4.1), text("method", "ContainerStatus"))),
+			want: []row{{0, 12, false, PhaseList}},
+		},
+		{
+			name: "an error that is no deadline, or of another time, tells no phase", logEnd: minutes(60),
+			events: append(complaints(1, noon, minutes(4), 0), failure(minutes(20), text("method", "ListContainers")), failure(minutes(-1), text("method", "ListContainers")),
+				ev("kubelet.log", 7000, event.At(minutes(2)), kind("kubelet.cri-error"), text("method", "ListContainers"), with("deadline", event.Bool(false)))),
+			want: []row{{0, 4, false, PhaseUnknown}},
+		},
+		{
+			name: "a stack of the kubelet beats its messages", logEnd: minutes(60),
+			events: append(complaints(1, noon, minutes(4), 0), failure(minutes(2), text("method", "ListContainers")),
+				ev("kubelet.stacks", 1, event.At(minutes(3.5)), kind("kubelet.relist"), text("phase", "pod"), took(2*time.Minute))),
+			want: []row{{0, 4, false, PhasePod}},
+		},
+		{
+			name: "a dump of another time does not", logEnd: minutes(60),
+			events: append(complaints(1, noon, minutes(4), 0), ev("kubelet.stacks", 1, event.At(minutes(30)), kind("kubelet.relist"), text("phase", "pod"), took(2*time.Minute))),
+			want:   []row{{0, 4, false, PhaseUnknown}},
+		},
+		{
+			name: "Evented PLEG", logEnd: minutes(60),
+			events: []event.Event{complaintAt(1, minutes(10), 10*time.Minute, evented), complaintAt(2, minutes(11), 11*time.Minute, evented)},
+			want:   []row{{0, 11, false, PhaseUnknown}},
+		},
+		{name: "an age below its own threshold is no stall", logEnd: minutes(60), events: []event.Event{complaintAt(1, minutes(4), 4*time.Minute, evented)}},
+		{name: "a cut log: the first complaint is old", logEnd: minutes(60), events: []event.Event{complaintAt(1, minutes(50), 50*time.Minute)}, want: []row{{0, 50, false, PhaseUnknown}}},
+		{name: "the first relist of a kubelet takes its time", logEnd: minutes(60), events: never(noon, minutes(0.5))},
+		{
+			name: "two kubelets, an hour apart, that take their time", logEnd: minutes(120),
+			events: append(never(noon, minutes(2)), never(minutes(60), minutes(62))...),
+		},
+		{
+			name: "kubelets that are restarted every two minutes", logEnd: minutes(60),
+			events: append(append(never(noon, minutes(2)), node("kubelet.start", minutes(2.05))), never(minutes(2.1), minutes(4))...),
+		},
+		{name: "the first relist never ends", logEnd: minutes(20), events: never(noon, minutes(20)), want: []row{{0, 20, true, PhaseList}}},
+		{name: "complaints without a time", logEnd: minutes(20), events: []event.Event{complaintAt(1, noon, 4*time.Minute, func(e *event.Event) { e.Start = event.Time{} })}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := stallsOf(tc.logEnd, tc.events...)
+			require.Len(t, got, len(tc.want))
+			for i, want := range tc.want {
+				require.WithinDuration(t, minutes(want.start), got[i].Start, time.Second)
+				require.WithinDuration(t, minutes(want.end), got[i].End, complaint)
+				require.Equal(t, want.open, got[i].Open, "open")
+				require.Equal(t, want.phase, got[i].Phase)
+				require.NotEmpty(t, got[i].Evidence)
+			}
+		})
+	}
+}
+
+func TestStallOfNode(t *testing.T) {
+	got := stallsOf(minutes(60), append(complaints(1, noon, minutes(5), 0),
+		node("kubelet.node-not-ready", minutes(-10)), node("kubelet.node-not-ready", minutes(3.1)), node("kubelet.node-not-ready", minutes(3.2)),
+		node("kubelet.node-ready", minutes(1)), node("kubelet.node-ready", minutes(5.1)), node("kubelet.node-ready", minutes(30)))...)
+	require.Len(t, got, 1)
+	require.Equal(t, minutes(3.1), got[0].NotReady)
+	require.Equal(t, minutes(5.1), got[0].Ready)
+	require.Len(t, got[0].NotReadyEvidence, 1)
+	require.Len(t, got[0].ReadyEvidence, 1)
+	require.Equal(t, relistThreshold, got[0].Threshold)
+	require.Equal(t, "kubelet.log:1", got[0].Evidence[0].Text, "the first complaint, by which the start can be checked")
+	require.Len(t, got[0].Evidence, 2, "and the last one")
+
+	got = stallsOf(minutes(60), append(complaints(1, noon, minutes(5), 0), node("kubelet.node-not-ready", minutes(20)))...)
+	require.Zero(t, got[0].NotReady, "another time, another cause")
+}
+
+// Any train of stalls, each longer than three minutes, is found again: as many, where they began, and no more than the last one open.
+func TestStallsAreFoundAgain(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		prec := rapid.SampledFrom([]time.Duration{0, time.Microsecond, time.Second}).Draw(t, "precision")
+		start := noon
+		var events []event.Event
+		var starts []time.Time
+		end := noon
+		for range rapid.IntRange(1, 5).Draw(t, "stalls") {
+			end = start.Add(relistThreshold + time.Duration(rapid.IntRange(1, 900).Draw(t, "seconds over"))*time.Second)
+			starts = append(starts, start)
+			events = append(events, complaints(len(events)+1, start, end, prec)...)
+			start = end.Add(time.Duration(rapid.IntRange(1, 600).Draw(t, "seconds of health")) * time.Second)
+		}
+		open := rapid.Bool().Draw(t, "log ends within")
+		logEnd := end
+		if !open {
+			logEnd = end.Add(20 * time.Second)
+		}
+		got := stallsOf(logEnd, events...)
+		require.Len(t, got, len(starts))
+		for i := range got {
+			require.WithinDuration(t, starts[i], got[i].Start, time.Second)
+			require.Equal(t, open && i == len(got)-1, got[i].Open)
+			require.Greater(t, got[i].End.Sub(got[i].Start), relistThreshold-time.Second)
+		}
+	})
+}
