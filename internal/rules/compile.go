@@ -1,0 +1,560 @@
+package rules
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// compile checks a decoded rule and prepares it for matching.
+func compile(r *Rule, src *source) []error {
+	c := &compiler{rule: r, src: src, uses: map[int]int{}}
+	c.head()
+	c.stepPatterns()
+	if len(c.errs) > 0 {
+		return c.errs // what follows speaks of steps by number
+	}
+	c.edges()
+	if len(c.errs) > 0 {
+		return c.errs
+	}
+	c.rule.ties = slices.Clone(c.rule.Edges)
+	c.imply()
+	c.absences()
+	c.objections()
+	c.verdicts()
+	c.unreachable()
+	c.prose()
+	c.explanations()
+	c.unused()
+	return c.errs
+}
+
+type compiler struct {
+	rule *Rule
+	src  *source
+	errs []error
+	uses map[int]int // places that speak of a variable
+}
+
+func (c *compiler) errorf(at []any, format string, args ...any) {
+	c.errs = append(c.errs, c.src.problem(at, format, args...))
+}
+
+var slug = regexp.MustCompile(`^[a-z][a-z0-9]*([-_][a-z0-9]+)*$`)
+
+func (c *compiler) head() {
+	r := c.rule
+	if !slug.MatchString(r.ID) {
+		c.errorf([]any{"id"}, "id %q is no slug: lower-case words with hyphens between", r.ID)
+	}
+	c.required(r.Title, "title")
+	c.required(r.Headline, "headline")
+	c.oneOf(string(r.Role), []string{string(Root), string(Link), string(Contributing), string(Fallback)}, "role")
+	c.oneOf(string(r.Phase), []string{"", string(timeline.PhaseList), string(timeline.PhasePod), string(timeline.PhaseUnknown)}, "phase")
+	for i := range r.Versions {
+		v := &r.Versions[i]
+		c.required(v.Fact, "versions", i, "fact")
+		var err error
+		if v.affected, err = parseVersionRange(v.Affected); err != nil {
+			c.errorf([]any{"versions", i, "affected"}, "%v", err)
+		}
+	}
+	if len(r.Needs) == 0 {
+		c.errorf([]any{"needs"}, "needs is empty: a rule says which sources it reads")
+	}
+	for i := range r.Needs {
+		if len(r.Needs[i].Any) == 0 {
+			c.errorf([]any{"needs", i}, "a need names at least one source under any")
+		}
+		c.required(r.Needs[i].Collect, "needs", i, "collect")
+	}
+}
+
+func (c *compiler) required(value string, at ...any) {
+	if strings.TrimSpace(value) == "" {
+		c.errorf(at, "%v is missing", at[len(at)-1])
+	}
+}
+
+func (c *compiler) oneOf(value string, known []string, at ...any) {
+	if !contains(known, value) {
+		c.errorf(at, "%v %q is none of %s%s", at[len(at)-1], value, strings.Join(known, ", "), didYouMean(value, known))
+	}
+}
+
+func contains(list []string, s string) bool { return slices.Contains(list, s) }
+
+func (c *compiler) stepPatterns() {
+	r := c.rule
+	if len(r.Steps) == 0 || len(r.Steps) > maxSteps {
+		c.errorf([]any{"steps"}, "a rule has 1 to %d steps, not %d", maxSteps, len(r.Steps))
+		return
+	}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if !slug.MatchString(s.ID) || s.ID == "and" || s.ID == "or" {
+			c.errorf([]any{"steps", i, "id"}, "step id %q is no slug", s.ID)
+		}
+		if c.step(s.ID) != i {
+			c.errorf([]any{"steps", i, "id"}, "step id %q is taken", s.ID)
+		}
+		c.oneOf(s.Role, stepRoles, "steps", i, "role")
+		c.oneOf(s.Certainty, []string{"", "observed", "inferred"}, "steps", i, "certainty")
+		c.required(s.Text, "steps", i, "text")
+		s.Weight = cmp.Or(s.Weight, defaultWeight)
+		if s.Weight < 0 || s.Weight > 100 {
+			c.errorf([]any{"steps", i, "weight"}, "weight %d is not between 1 and 100", s.Weight)
+		}
+		if s.Min < 0 || s.Min > 0 && !s.All {
+			c.errorf([]any{"steps", i, "min"}, "min counts the events of a step with all: true")
+		}
+		s.Min = max(s.Min, 1)
+		c.alternatives(i)
+	}
+}
+
+// alternatives compiles the patterns of a step and counts each variable once.
+func (c *compiler) alternatives(i int) {
+	s := &c.rule.Steps[i]
+	if (s.Kind != "") == (len(s.Any) > 0) {
+		c.errorf([]any{"steps", i}, "step %q wants either a kind or alternatives under any", s.ID)
+	}
+	s.patterns = s.Any
+	at := []any{"steps", i, "any"}
+	if len(s.Any) == 0 {
+		s.patterns = []Pattern{s.Pattern}
+		at = nil
+	}
+	for j := range s.patterns {
+		path := []any{"steps", i}
+		if at != nil {
+			path = append(slices.Clone(at), j)
+		}
+		c.pattern(&s.patterns[j], path, true)
+	}
+	for _, v := range bindsOf(s.patterns) {
+		c.uses[v]++
+	}
+}
+
+// bindsOf is the variables that any of the patterns binds, each once.
+func bindsOf(patterns []Pattern) []int {
+	var all []int
+	for i := range patterns {
+		for _, b := range patterns[i].bindings {
+			all = append(all, b.variable)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// pattern compiles conditions and binds. Only steps introduce variables.
+func (c *compiler) pattern(p *Pattern, at []any, introduce bool) {
+	if p.Kind == "" {
+		c.errorf(at, "kind is missing")
+	}
+	p.conditions = c.conditions(p.Match, append(slices.Clone(at), "match"))
+	for _, field := range sortedKeys(p.Bind) {
+		name := p.Bind[field]
+		v := c.variable(name)
+		if v < 0 && !introduce {
+			c.errorf(append(slices.Clone(at), "bind", field), "no step binds %q%s", name, didYouMean(name, c.variableNames()))
+			continue
+		}
+		if v < 0 {
+			v = len(c.rule.variables)
+			c.rule.variables = append(c.rule.variables, variable{name: name, quality: byID})
+		}
+		if introduce {
+			c.rule.variables[v].learn(field)
+		}
+		p.bindings = append(p.bindings, binding{field, v})
+	}
+}
+
+// learn takes in what kind of value a field holds.
+func (v *variable) learn(field string) {
+	switch field {
+	case "container", "sandbox":
+		v.prefix = true
+		v.container = v.container || field == "container"
+	case "pod", "pod_uid", "lock", "goroutine", "id_ptr": // id_ptr: where a dump shows an id by its address
+	default: // the kernel reuses pids, and words such as the name of a call are shared by many
+		v.quality = byProcess
+	}
+}
+
+func (c *compiler) conditions(match map[string]any, at []any) []condition {
+	var all []condition
+	for _, key := range sortedKeys(match) {
+		condition, err := newCondition(key, match[key])
+		if err != nil {
+			c.errorf(append(slices.Clone(at), key), "%v", err)
+			continue
+		}
+		all = append(all, condition)
+	}
+	return all
+}
+
+// step returns the number of a step, or -1.
+func (c *compiler) step(id string) int {
+	return slices.IndexFunc(c.rule.Steps, func(s StepRule) bool { return s.ID == id })
+}
+
+// namedStep is step with an error for an unknown id.
+func (c *compiler) namedStep(id string, at ...any) int {
+	i := c.step(id)
+	if i < 0 {
+		c.errorf(at, "unknown step %q%s", id, didYouMean(id, c.stepIDs()))
+	}
+	return i
+}
+
+func (c *compiler) stepIDs() []string {
+	var ids []string
+	for i := range c.rule.Steps {
+		ids = append(ids, c.rule.Steps[i].ID)
+	}
+	return ids
+}
+
+func (c *compiler) variable(name string) int {
+	return slices.IndexFunc(c.rule.variables, func(v variable) bool { return v.name == name })
+}
+
+func (c *compiler) variableNames() []string {
+	var names []string
+	for _, v := range c.rule.variables {
+		names = append(names, v.name)
+	}
+	return names
+}
+
+func (c *compiler) edges() {
+	for i := range c.rule.Edges {
+		e := &c.rule.Edges[i]
+		e.from = c.namedStep(e.From, "edges", i, "from")
+		e.to = c.namedStep(e.To, "edges", i, "to")
+		if e.from >= 0 && e.from == e.to {
+			c.errorf([]any{"edges", i}, "step %q has an edge to itself", e.From)
+		}
+		c.oneOf(e.FromAt, []string{"", "start", "end"}, "edges", i, "from_at")
+		c.oneOf(e.ToAt, []string{"", "start", "end"}, "edges", i, "to_at")
+		if e.Gap == nil && e.Overlap == "" {
+			c.errorf([]any{"edges", i}, "an edge wants a gap or an overlap")
+		}
+		if e.Gap != nil {
+			e.measured = true
+			e.min = c.duration(e.Gap.Min, 0, "edges", i, "gap", "min")
+			e.max = c.duration(e.Gap.Max, math.MaxInt64, "edges", i, "gap", "max")
+			if e.min > e.max {
+				c.errorf([]any{"edges", i, "gap"}, "gap from %s to %s is empty", e.min, e.max)
+			}
+		}
+		if e.Overlap != "" {
+			e.shared = true
+			e.overlap = c.duration(e.Overlap, 0, "edges", i, "overlap")
+		}
+		if e.from >= 0 && e.to >= 0 {
+			e.best = c.rule.bestJoin(e.from, e.to)
+		}
+	}
+}
+
+func (c *compiler) duration(s string, unset time.Duration, at ...any) time.Duration {
+	if s == "" {
+		return unset
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		c.errorf(at, "%q is no duration such as \"10m\" or \"-5s\"", s)
+	}
+	return d
+}
+
+// bestJoin is the best quality by which two steps can be tied.
+func (r *Rule) bestJoin(a, b int) int {
+	best := byTime
+	other := bindsOf(r.Steps[b].patterns)
+	for _, v := range bindsOf(r.Steps[a].patterns) {
+		if slices.Contains(other, v) {
+			best = max(best, r.variables[v].quality)
+		}
+	}
+	return best
+}
+
+// loose is how far apart steps may lie that nothing else ties: a stuck call and
+// what follows from it are seen within some minutes of each other.
+const loose = 10 * time.Minute
+
+// imply adds an edge between every two steps that no edge and no bind ties,
+// directly or through others: their events could else be of any container at any time.
+func (c *compiler) imply() {
+	group := make([]int, len(c.rule.Steps))
+	for i := range group {
+		group[i] = i
+	}
+	for i := range group {
+		for j := range i {
+			if c.tied(i, j) {
+				old := group[i]
+				for k := range group {
+					if group[k] == old {
+						group[k] = group[j]
+					}
+				}
+			}
+		}
+	}
+	for to := range group {
+		for from := range to {
+			if group[from] != group[to] {
+				c.rule.ties = append(c.rule.ties, EdgeRule{from: from, to: to, shared: true, overlap: loose, best: c.rule.bestJoin(from, to)})
+			}
+		}
+	}
+}
+
+// tied says that two steps have an edge, or share a bind whichever alternatives they take.
+func (c *compiler) tied(a, b int) bool {
+	own := always(c.rule.Steps[a].patterns)
+	return slices.ContainsFunc(always(c.rule.Steps[b].patterns), func(v int) bool { return slices.Contains(own, v) }) ||
+		slices.ContainsFunc(c.rule.Edges, func(e EdgeRule) bool { return e.from == a && e.to == b || e.from == b && e.to == a })
+}
+
+// always is the variables that every pattern binds.
+func always(patterns []Pattern) []int {
+	return slices.DeleteFunc(bindsOf(patterns), func(v int) bool {
+		return slices.ContainsFunc(patterns, func(p Pattern) bool {
+			return !slices.ContainsFunc(p.bindings, func(b binding) bool { return b.variable == v })
+		})
+	})
+}
+
+// unreachable reports causes and mechanisms that no verdict, edge or bind speaks
+// of: they could only swell the score. A symptom may stand for itself.
+func (c *compiler) unreachable() {
+	var judged uint64
+	for _, e := range c.rule.Verdict.levels {
+		if e != nil {
+			judged |= e.leaves()
+		}
+	}
+	for i := range c.rule.Steps {
+		role := c.rule.Steps[i].Role
+		alone := judged&(1<<i) == 0 && (role == "cause" || role == "mechanism")
+		for j := range c.rule.Steps {
+			alone = alone && (i == j || !c.tied(i, j))
+		}
+		if alone {
+			c.errorf([]any{"steps", i, "id"}, "step %q is unreachable: no verdict, edge or shared bind speaks of it", c.rule.Steps[i].ID)
+		}
+	}
+}
+
+func (c *compiler) absences() {
+	for i := range c.rule.Absent {
+		a := &c.rule.Absent[i]
+		at := []any{"absent", i}
+		if !slug.MatchString(a.ID) || c.step(a.ID) >= 0 || c.absence(a.ID) != i {
+			c.errorf([]any{"absent", i, "id"}, "id %q is no slug, or taken", a.ID)
+		}
+		c.pattern(&a.Pattern, at, false)
+		c.count(a.Pattern)
+		c.required(a.Source, "absent", i, "source")
+		if (a.Before == "") == (a.During == "") {
+			c.errorf(at, "an absence wants either before or during")
+			continue
+		}
+		a.anchor = c.namedStep(cmp.Or(a.Before, a.During), "absent", i, map[bool]string{true: "before", false: "during"}[a.Before != ""])
+		level, ok := levels[a.Level]
+		if !ok {
+			c.errorf([]any{"absent", i, "level"}, "unknown level %q%s", a.Level, didYouMean(a.Level, sortedKeys(levels)))
+		}
+		a.level = level
+	}
+	if len(c.rule.Absent) > maxSteps {
+		c.errorf([]any{"absent"}, "more than %d absences", maxSteps)
+	}
+}
+
+var levels = map[string]event.Level{
+	"": event.NoLevel, "trace": event.Trace, "debug": event.Debug, "info": event.Info,
+	"warning": event.Warning, "error": event.Error,
+}
+
+func (c *compiler) absence(id string) int {
+	return slices.IndexFunc(c.rule.Absent, func(a Absence) bool { return a.ID == id })
+}
+
+// count notes that a pattern speaks of its variables.
+func (c *compiler) count(p Pattern) {
+	for _, b := range p.bindings {
+		c.uses[b.variable]++
+	}
+}
+
+func (c *compiler) objections() {
+	for i := range c.rule.RulesOut {
+		o := &c.rule.RulesOut[i]
+		c.pattern(&o.Pattern, []any{"rules_out", i}, false)
+		c.count(o.Pattern)
+		c.required(o.Why, "rules_out", i, "why")
+		c.oneOf(o.Effect, []string{"", "ruled-out", "lowers"}, "rules_out", i, "effect")
+		o.anchor = -1
+		if o.During != "" {
+			o.anchor = c.namedStep(o.During, "rules_out", i, "during")
+		}
+	}
+}
+
+func (c *compiler) verdicts() {
+	v := &c.rule.Verdict
+	found := false
+	for _, row := range []struct {
+		level Verdict
+		text  string
+	}{{Confirmed, v.Confirmed}, {Likely, v.Likely}, {Possible, v.Possible}} {
+		if row.text == "" {
+			continue
+		}
+		found = true
+		e, err := parseExpression(row.text, c.bit)
+		if id, ok := errors.AsType[unknownID](err); ok {
+			err = fmt.Errorf("%w%s", err, didYouMean(string(id), append(c.stepIDs(), c.absenceIDs()...)))
+		}
+		if err != nil {
+			c.errorf([]any{"verdict", row.level.String()}, "%v", err)
+			continue
+		}
+		if e.leaves()&(1<<maxSteps-1) == 0 {
+			c.errorf([]any{"verdict", row.level.String()}, "a verdict needs a step: absence alone proves nothing")
+		}
+		v.levels[row.level] = e
+	}
+	if !found {
+		c.errorf([]any{"verdict"}, "verdict has no condition")
+	}
+}
+
+func (c *compiler) bit(id string) uint64 {
+	if i := c.step(id); i >= 0 {
+		return 1 << i
+	}
+	if i := c.absence(id); i >= 0 {
+		return 1 << (maxSteps + i)
+	}
+	return 0
+}
+
+func (c *compiler) absenceIDs() []string {
+	var ids []string
+	for i := range c.rule.Absent {
+		ids = append(ids, c.rule.Absent[i].ID)
+	}
+	return ids
+}
+
+// prose compiles headline, step texts and notes.
+func (c *compiler) prose() {
+	r := c.rule
+	for i := range r.Steps {
+		r.Steps[i].text = c.template(r.Steps[i].Text, true, "steps", i, "text")
+	}
+	r.headline = c.template(r.Headline, false, "headline")
+	for i := range r.Notes {
+		n := &r.Notes[i]
+		c.required(n.Text, "notes", i, "text")
+		n.text = c.template(n.Text, false, "notes", i, "text")
+		if n.When != nil {
+			n.When.step = c.namedStep(n.When.Step, "notes", i, "when", "step")
+			n.When.conditions = c.conditions(n.When.Match, []any{"notes", i, "when", "match"})
+		}
+	}
+}
+
+func (c *compiler) template(s string, own bool, at ...any) template {
+	t, err := parseTemplate(s, scope{steps: c.step, variables: c.variable, own: own}, func(v int) { c.uses[v]++ })
+	if err != nil {
+		c.errorf(at, "%v", err)
+	}
+	return t
+}
+
+func (c *compiler) explanations() {
+	r := c.rule
+	if r.Per != "" {
+		c.bound(r.Per, "per")
+	}
+	for i := range r.ExplainedBy {
+		for j, name := range r.ExplainedBy[i].Join {
+			c.bound(name, "explained_by", i, "join", j)
+		}
+	}
+}
+
+func (c *compiler) bound(name string, at ...any) {
+	v := c.variable(name)
+	if v < 0 {
+		c.errorf(at, "no step binds %q%s", name, didYouMean(name, c.variableNames()))
+		return
+	}
+	c.uses[v]++
+}
+
+// unused reports binds that tie nothing to anything.
+func (c *compiler) unused() {
+	for i := range c.rule.Steps {
+		for _, v := range bindsOf(c.rule.Steps[i].patterns) {
+			if c.uses[v] == 1 {
+				c.errorf([]any{"steps", i}, "bind %q is used nowhere else", c.rule.variables[v].name)
+			}
+		}
+	}
+}
+
+// checkDeeper checks what one rule says about others: that they exist, know
+// the joined binds, and do not lead back.
+func (cat *Catalog) checkDeeper(r *Rule, src *source) []error {
+	var errs []error
+	for i, d := range r.ExplainedBy {
+		other := cat.Rule(d.Rule)
+		if other == nil {
+			var ids []string
+			for j := range cat.Rules {
+				ids = append(ids, cat.Rules[j].ID)
+			}
+			errs = append(errs, src.problem([]any{"explained_by", i, "rule"}, "unknown rule %q%s", d.Rule, didYouMean(d.Rule, ids)))
+			continue
+		}
+		for j, name := range d.Join {
+			if !slices.ContainsFunc(other.variables, func(v variable) bool { return v.name == name }) {
+				errs = append(errs, src.problem([]any{"explained_by", i, "join", j}, "rule %q binds no %q", d.Rule, name))
+			}
+		}
+		if cat.leadsTo(other, r.ID, map[string]bool{}) {
+			errs = append(errs, src.problem([]any{"explained_by", i, "rule"}, "rule %q is in turn explained by %q", d.Rule, r.ID))
+		}
+	}
+	return errs
+}
+
+func (cat *Catalog) leadsTo(r *Rule, id string, visited map[string]bool) bool {
+	if r == nil || visited[r.ID] {
+		return false
+	}
+	visited[r.ID] = true
+	return r.ID == id || slices.ContainsFunc(r.ExplainedBy, func(d Deeper) bool { return cat.leadsTo(cat.Rule(d.Rule), id, visited) })
+}

@@ -1,0 +1,378 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// Evaluate asks every rule and tells the story of the incident. The result
+// depends on what is on the timeline, not on the order in which it is given;
+// the timeline is not changed, and the result shares its quotes.
+func Evaluate(cat *Catalog, tl *timeline.Timeline) Result {
+	x := newIndex(tl)
+	var result Result
+	var drafts []*draft
+	for i := range cat.Rules {
+		a := x.ask(&cat.Rules[i])
+		drafts = append(drafts, a.drafts...)
+		if a.dismissed != nil {
+			result.RuledOut = append(result.RuledOut, *a.dismissed)
+		}
+		if a.unanswered != nil {
+			result.NotEvaluable = append(result.NotEvaluable, *a.unanswered)
+		}
+	}
+	newStory(cat, tl, drafts).tell(&result)
+	return result
+}
+
+// answer is what one rule says: drafts of findings, or else one of the other two.
+type answer struct {
+	drafts     []*draft
+	dismissed  *Dismissed
+	unanswered *Unanswered
+}
+
+// draft is a finding whose part in the story is not yet known.
+type draft struct {
+	Finding
+	rule   *Rule
+	bound  []string
+	events [][]int32 // of each step of Chain
+	open   bool      // a step's end or start was not seen
+	// from and to span the steps that cause, which the interval test is about: a
+	// symptom may come as late as it likes. Those of all steps when none causes.
+	from, to time.Time
+}
+
+// maxFindings bounds the findings of one rule: what hits forty containers at once has one cause.
+const maxFindings = 16
+
+// maxEvidence bounds the quotes of one step.
+const maxEvidence = 64
+
+func (x *index) ask(r *Rule) answer {
+	limit, notes, dismissed := x.checkVersions(r)
+	if dismissed != nil {
+		return answer{dismissed: dismissed}
+	}
+	missing := x.missing(r)
+	s := newSearch(r, x, limit)
+	found := s.run()
+	if len(found) == 0 {
+		return s.none(missing)
+	}
+	slices.SortStableFunc(found, func(a, b *match) int {
+		return cmp.Or(cmp.Compare(b.verdict, a.verdict), cmp.Compare(b.points, a.points))
+	})
+	cut := max(0, len(found)-maxFindings)
+	var a answer
+	for _, m := range found[:len(found)-cut] {
+		d := s.draft(m, missing)
+		if d.Verdict == limit {
+			d.Notes = append(d.Notes, notes...)
+		}
+		if s.spent() {
+			d.Notes = append(d.Notes, fmt.Sprintf("the search stopped after %d tries: there may be a better match", maxNodes))
+		}
+		a.drafts = append(a.drafts, d)
+	}
+	if cut > 0 {
+		worst := a.drafts[len(a.drafts)-1]
+		worst.Notes = append(worst.Notes, fmt.Sprintf("%d more of this rule match no better and are not shown", cut))
+	}
+	return a
+}
+
+// checkVersions returns the highest verdict that the known versions allow. A
+// version outside the affected ones dismisses the rule.
+func (x *index) checkVersions(r *Rule) (limit Verdict, notes []string, dismissed *Dismissed) {
+	limit = Confirmed
+	for i := range r.Versions {
+		v := &r.Versions[i]
+		fact := x.timeline.Facts[v.Fact]
+		in, known := v.affected.contains(fact.Value)
+		switch {
+		case !known:
+			limit = Likely
+			notes = append(notes, fmt.Sprintf("%s is unknown (affected: %s), so that the verdict stays at likely", v.Fact, v.Affected))
+		case !in:
+			why := fmt.Sprintf("%s %s is not affected (%s is)", v.Fact, plain(fact.Value), v.Affected)
+			return RuledOut, nil, &Dismissed{r.ID, why, fact.Evidence}
+		}
+	}
+	return limit, notes, nil
+}
+
+// missing returns the needs of which the bundle has no source.
+func (x *index) missing(r *Rule) []Missing {
+	var all []Missing
+	for _, need := range r.Needs {
+		if !slices.ContainsFunc(need.Any, x.covers) {
+			all = append(all, Missing{strings.Join(need.Any, " or "), need.Collect})
+		}
+	}
+	return all
+}
+
+func sources(missing []Missing) string {
+	var names []string
+	for _, m := range missing {
+		names = append(names, m.Source)
+	}
+	return strings.Join(names, ", no ")
+}
+
+// none says why nothing was found.
+func (s *search) none(missing []Missing) answer {
+	r := s.rule
+	switch {
+	case s.rejected != nil:
+		d := &Dismissed{Rule: r.ID}
+		var whys []string
+		for _, o := range s.rejected.against {
+			whys = append(whys, o.objection.Why)
+			d.Evidence = append(d.Evidence, s.index.events[o.event].Evidence...)
+		}
+		d.Why = strings.Join(whys, "; ")
+		return answer{dismissed: d}
+	case s.spent():
+		return answer{unanswered: &Unanswered{r.ID, fmt.Sprintf("the search stopped after %d tries", maxNodes), missing}}
+	case len(missing) == len(r.Needs) && len(missing) > 0:
+		return answer{unanswered: &Unanswered{r.ID, "no " + sources(missing), missing}}
+	case len(missing) > 0:
+		return answer{unanswered: &Unanswered{r.ID, "no " + sources(missing) + "; " + s.notSeen(), missing}}
+	}
+	return answer{dismissed: &Dismissed{Rule: r.ID, Why: s.notSeen()}}
+}
+
+// notSeen says what was looked for in vain, and where.
+func (s *search) notSeen() string {
+	var steps, read []string
+	for i := range s.steps {
+		if len(s.steps[i]) == 0 {
+			steps = append(steps, s.rule.Steps[i].ID)
+		}
+	}
+	for _, need := range s.rule.Needs {
+		for _, source := range need.Any {
+			if s.index.covers(source) && !contains(read, source) {
+				read = append(read, source)
+			}
+		}
+	}
+	where := " in " + strings.Join(read, ", ")
+	if len(steps) == 0 {
+		return "the steps seen" + where + " do not belong together"
+	}
+	return "not seen" + where + ": " + strings.Join(steps, ", ")
+}
+
+// draft writes a match down.
+func (s *search) draft(m *match, missing []Missing) *draft {
+	r := s.rule
+	s.chosen, s.bound = m.chosen, m.bound
+	d := &draft{rule: r, bound: m.bound}
+	d.Finding = Finding{
+		Rule: r.ID, Title: r.Title, Verdict: m.verdict,
+		Score: float64(m.points) / fullScore, Formula: s.formula(m), Container: s.container(m),
+		Remediation: r.Remediation, References: r.References,
+	}
+	s.chain(d, m)
+	said := s.seen(m)
+	said.own = ownStep
+	d.Summary = cmp.Or(r.headline.expand(said), r.Title)
+	if d.Verdict < Confirmed {
+		d.Missing = missing
+	}
+	for _, o := range m.against {
+		d.Contradictions = append(d.Contradictions, Against{o.objection.Why, s.index.events[o.event].Evidence})
+	}
+	d.Notes = s.notes(m, said)
+	return d
+}
+
+func (s *search) seen(m *match) seen {
+	steps := make([][]*event.Event, len(m.gathered))
+	for i := range m.gathered {
+		for _, ev := range m.gathered[i] {
+			steps[i] = append(steps[i], s.index.events[ev])
+		}
+	}
+	return seen{steps: steps, bound: m.bound}
+}
+
+// formula is the arithmetic of the score, as it was done.
+func (s *search) formula(m *match) string {
+	var terms []string
+	sum := 0
+	for step, i := range m.chosen {
+		if i != none {
+			weight, quality := s.rule.Steps[step].Weight, s.quality(step)
+			terms = append(terms, fmt.Sprintf("%s %d×%s", s.rule.Steps[step].ID, weight, decimal(quality, 1000)))
+			sum += weight * quality
+		}
+	}
+	f := "(" + strings.Join(terms, " + ") + ")/100"
+	if sum > fullScore {
+		f = "min(1, " + f + ")"
+	}
+	lowered := 0
+	for _, o := range m.against {
+		if o.objection.Effect == "lowers" {
+			f += " − " + decimal(penalty, 100)
+			lowered += penalty * 1000
+		}
+	}
+	if min(sum, fullScore) < lowered {
+		f = "max(0, " + f + ")"
+	}
+	return f + " = " + decimal(m.points, fullScore)
+}
+
+func decimal(n, unit int) string {
+	return strconv.FormatFloat(float64(n)/float64(unit), 'f', -1, 64)
+}
+
+// container is what the match is about: the grouping bind when it holds containers, else any that does.
+func (s *search) container(m *match) string {
+	if s.per != none && s.rule.variables[s.per].container {
+		return m.bound[s.per]
+	}
+	for i, v := range s.rule.variables {
+		if v.container && m.bound[i] != "" {
+			return m.bound[i]
+		}
+	}
+	return ""
+}
+
+func (s *search) notes(m *match, said seen) []string {
+	var notes []string
+	for i := range s.rule.Notes {
+		n := &s.rule.Notes[i]
+		applies := n.When == nil || slices.ContainsFunc(said.steps[n.When.step], func(e *event.Event) bool { return meets(e, n.When.conditions) })
+		if text := n.text.expand(said); applies && text != "" {
+			notes = append(notes, text)
+		}
+	}
+	if m.timeOnly {
+		notes = append(notes, "nothing but time ties the steps together, so that the verdict stays at likely")
+	}
+	return notes
+}
+
+// chain writes the steps in the order of roles, then of time, and the interval of them all.
+func (s *search) chain(d *draft, m *match) {
+	var order []int
+	for step, i := range m.chosen {
+		if i != none {
+			order = append(order, step)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		ra, rb := slices.Index(stepRoles, s.rule.Steps[a].Role), slices.Index(stepRoles, s.rule.Steps[b].Role)
+		return cmp.Or(cmp.Compare(ra, rb), cmp.Compare(s.earliest(m.gathered[a]), s.earliest(m.gathered[b])))
+	})
+	said, causes := s.seen(m), false
+	for n, step := range order {
+		said.own = step
+		written := s.step(step, said)
+		written.Observed = !s.inferred(step, said.steps[step][0]) && s.observed(step, order[:n])
+		d.Chain = append(d.Chain, written)
+		d.events = append(d.events, m.gathered[step])
+		d.open = d.open || written.AtLeast
+		d.Start, d.End = union(d.Start, d.End, written.Start, last(written))
+		if causes = causes || causing(written.Role); causing(written.Role) {
+			d.from, d.to = union(d.from, d.to, written.Start, last(written))
+		}
+	}
+	if !causes {
+		d.from, d.to = d.Start, d.End
+	}
+}
+
+func causing(role string) bool { return role == "cause" || role == "mechanism" }
+
+// earliest is the start of the first of some events; one without a time comes last.
+func (s *search) earliest(events []int32) int64 {
+	first := ever
+	for _, ev := range events {
+		if e := s.index.events[ev]; s.index.spans[ev].dated {
+			first = min(first, nanoseconds(e.Start.T))
+		}
+	}
+	return first
+}
+
+// last is the end of a step, or its only moment.
+func last(s Step) time.Time {
+	if s.End.IsZero() {
+		return s.Start
+	}
+	return s.End
+}
+
+// union widens an interval; zero times are none.
+func union(start, end, from, to time.Time) (time.Time, time.Time) {
+	if from.IsZero() {
+		return start, end
+	}
+	if start.IsZero() || from.Before(start) {
+		start = from
+	}
+	if to.After(end) {
+		end = to
+	}
+	return start, end
+}
+
+// step writes one step: times from the first to the last of its events.
+func (s *search) step(step int, said seen) Step {
+	r := &s.rule.Steps[step]
+	out := Step{ID: r.ID, Rule: s.rule.ID, Role: r.Role, Text: r.text.expand(said)}
+	quoted := map[event.Quote]bool{}
+	for _, e := range said.steps[step] {
+		if newSpan(e).dated {
+			out.Start, out.End = union(out.Start, out.End, e.Start.T, e.Last().T)
+			out.AtLeast = out.AtLeast || e.Open || e.Begun
+			out.Basis = cmp.Or(out.Basis, e.Basis)
+		}
+		for _, q := range e.Evidence {
+			if !quoted[q] && len(out.Evidence) < maxEvidence {
+				quoted[q] = true
+				out.Evidence = append(out.Evidence, q)
+			}
+		}
+	}
+	out.Duration = out.End.Sub(out.Start)
+	if out.Duration == 0 {
+		out.End = time.Time{}
+	}
+	return out
+}
+
+func (s *search) inferred(step int, e *event.Event) bool {
+	if c := s.rule.Steps[step].Certainty; c != "" {
+		return c == "inferred"
+	}
+	c, _ := e.Get("certainty")
+	return c.Text() == "inferred"
+}
+
+// observed says whether a step is tied to one before it in the chain by an id
+// and a certain order. The first of a chain needs no tie.
+func (s *search) observed(step int, before []int) bool {
+	return len(before) == 0 || slices.ContainsFunc(s.rule.Edges, func(e EdgeRule) bool {
+		other, ok := e.other(step)
+		return ok && slices.Contains(before, other) && s.join(step, other) > byTime &&
+			s.orderWith(&e, e.from, s.chosen[e.from]) == certain
+	})
+}

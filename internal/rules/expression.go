@@ -1,0 +1,119 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// expression is a condition over ids: a leaf, or a conjunction or disjunction of others.
+type expression struct {
+	// leaf is the bit of a step or an absence; 0 in a node.
+	leaf uint64
+	any  bool // or; and otherwise
+	of   []*expression
+}
+
+// holds evaluates over the bits that are true. It can only become truer as
+// bits are added: there is no negation.
+func (e *expression) holds(bits uint64) bool {
+	if e.leaf != 0 {
+		return bits&e.leaf != 0
+	}
+	for _, part := range e.of {
+		if part.holds(bits) == e.any {
+			return e.any
+		}
+	}
+	return !e.any
+}
+
+// leaves is every bit that the expression looks at.
+func (e *expression) leaves() uint64 {
+	bits := e.leaf
+	for _, part := range e.of {
+		bits |= part.leaves()
+	}
+	return bits
+}
+
+// maxNesting bounds the parentheses of an expression.
+const maxNesting = 32
+
+// parseExpression reads "(a or b) and c"; and binds tighter than or. Bit gives
+// the bit of an id, or 0 for an unknown one.
+func parseExpression(s string, bit func(id string) uint64) (*expression, error) {
+	s = strings.NewReplacer("(", " ( ", ")", " ) ").Replace(s)
+	p := expressionParser{words: strings.Fields(s), bit: bit}
+	e, err := p.or(0)
+	if err == nil && len(p.words) > 0 {
+		err = fmt.Errorf("expected and, or or the end, not %q", p.words[0])
+	}
+	return e, err
+}
+
+type expressionParser struct {
+	words []string
+	bit   func(id string) uint64
+}
+
+func (p *expressionParser) or(depth int) (*expression, error) {
+	return p.chain("or", func() (*expression, error) {
+		return p.chain("and", func() (*expression, error) { return p.operand(depth) })
+	})
+}
+
+// chain reads operands with one operator between them.
+func (p *expressionParser) chain(operator string, operand func() (*expression, error)) (*expression, error) {
+	e := &expression{any: operator == "or"}
+	for {
+		part, err := operand()
+		if err != nil {
+			return nil, err
+		}
+		e.of = append(e.of, part)
+		if len(p.words) == 0 || p.words[0] != operator {
+			break
+		}
+		p.words = p.words[1:]
+	}
+	if len(e.of) == 1 {
+		return e.of[0], nil
+	}
+	return e, nil
+}
+
+func (p *expressionParser) operand(depth int) (*expression, error) {
+	if len(p.words) == 0 {
+		return nil, errors.New("ends where an id is expected")
+	}
+	word := p.words[0]
+	p.words = p.words[1:]
+	switch word {
+	case "and", "or", ")":
+		return nil, fmt.Errorf("expected an id, not %q", word)
+	case "(":
+		if depth == maxNesting {
+			return nil, errors.New("too many parentheses")
+		}
+		e, err := p.or(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(p.words) == 0 || p.words[0] != ")" {
+			return nil, errors.New("missing )")
+		}
+		p.words = p.words[1:]
+		return e, nil
+	}
+	leaf := p.bit(word)
+	if leaf == 0 {
+		return nil, unknownID(word)
+	}
+	return &expression{leaf: leaf}, nil
+}
+
+// unknownID is an id that no step or absence has.
+type unknownID string
+
+func (id unknownID) Error() string { return fmt.Sprintf("unknown id %q", string(id)) }

@@ -1,0 +1,111 @@
+package rules
+
+import (
+	"math"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// span is the interval of an event with what is not known about its ends: each
+// lies between two moments, in nanoseconds since 1970. An end that was not seen
+// has no limit on its far side.
+type span struct {
+	startLo, startHi, endLo, endHi int64
+	dated                          bool
+}
+
+// never and ever stand for no limit; their difference still fits an int64.
+const (
+	never int64 = math.MinInt64 / 2
+	ever  int64 = math.MaxInt64 / 2
+)
+
+func newSpan(e *event.Event) span {
+	if e.Start.IsZero() || e.Start.Lacks != 0 || e.Last().Lacks != 0 {
+		return span{}
+	}
+	var s span
+	s.dated = true
+	s.startLo, s.startHi = bounds(e.Start)
+	s.endLo, s.endHi = bounds(e.Last())
+	if e.Begun {
+		s.startLo = never
+	}
+	if e.Open {
+		s.endHi = ever
+	}
+	return s
+}
+
+// bounds are the two moments between which a written time lies.
+func bounds(t event.Time) (lo, hi int64) {
+	return nanoseconds(t.T), nanoseconds(t.T.Add(max(0, t.Prec)))
+}
+
+// nanoseconds since 1970, held between never and ever: a hostile year must not wrap around.
+func nanoseconds(t time.Time) int64 {
+	switch sec := t.Unix(); {
+	case sec <= never/int64(time.Second):
+		return never
+	case sec >= ever/int64(time.Second):
+		return ever
+	}
+	return t.UnixNano()
+}
+
+// order says whether two events lie in time as an edge asks.
+type order uint8
+
+const (
+	impossible order = iota
+	unknown          // one of them has no time
+	possible         // their uncertainties leave room for it
+	certain
+)
+
+// order compares the events of the edge's two steps.
+func (e *EdgeRule) order(from, to span) order {
+	if !from.dated || !to.dated {
+		return unknown
+	}
+	result := certain
+	if e.measured {
+		fromLo, fromHi := from.at(e.FromAt)
+		toLo, toHi := to.at(e.ToAt)
+		result = min(result, within(toLo-fromHi, toHi-fromLo, int64(e.min), int64(e.max)))
+	}
+	if e.shared {
+		result = min(result, overlap(from, to, int64(e.overlap)))
+	}
+	return result
+}
+
+func (s span) at(end string) (lo, hi int64) {
+	if end == "end" {
+		return s.endLo, s.endHi
+	}
+	return s.startLo, s.startHi
+}
+
+// within asks whether a value between lo and hi lies in [least, most].
+func within(lo, hi, least, most int64) order {
+	switch {
+	case lo >= least && hi <= most:
+		return certain
+	case hi >= least && lo <= most:
+		return possible
+	}
+	return impossible
+}
+
+// overlap asks whether two intervals intersect, or miss each other by no more than slack.
+func overlap(a, b span, slack int64) order {
+	switch {
+	case a.startHi <= b.endLo+slack && b.startHi <= a.endLo+slack:
+		return certain
+	case a.startLo <= b.endHi+slack && b.startLo <= a.endHi+slack:
+		return possible
+	}
+	return impossible
+}

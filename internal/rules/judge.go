@@ -1,0 +1,266 @@
+package rules
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// finish rates the assignment at hand and keeps it when it wins.
+func (s *search) finish() {
+	if s.grouped() && s.connected() && s.gatherMinimum() {
+		if m := s.judge(); m.unopposed >= Possible && s.wins(m) && s.complete() {
+			s.keep(m)
+		}
+	}
+}
+
+// grouped says whether a match of a group speaks of it at all.
+func (s *search) grouped() bool {
+	if s.group == "" {
+		return true
+	}
+	for step, i := range s.chosen {
+		if i != none && s.steps[step][i].values[s.per] != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// gatherMinimum says whether every chosen step with all: true gathers enough events.
+func (s *search) gatherMinimum() bool {
+	for step, i := range s.chosen {
+		if least := s.rule.Steps[step].Min; i != none && least > 1 && len(s.gather(step, least)) < least {
+			return false
+		}
+	}
+	return true
+}
+
+// gather returns the event chosen for a step and, for a step with all: true,
+// every other that would fit in its place; at most limit of them.
+func (s *search) gather(step, limit int) []int32 {
+	own := s.chosen[step]
+	events := []int32{s.steps[step][own].event}
+	if !s.rule.Steps[step].All {
+		return events
+	}
+	s.chosen[step] = none
+	defer func() { s.chosen[step] = own }()
+	keyed, free := s.fitting(step)
+	for _, part := range [...][]int32{keyed, free} {
+		for _, i := range part {
+			if len(events) == limit {
+				return events
+			}
+			if int(i) != own && !s.foreign(step, int(i)) && s.fits(step, int(i)) && s.connectedWith(step, int(i)) {
+				events = append(events, s.steps[step][i].event)
+			}
+		}
+	}
+	slices.Sort(events[1:])
+	return events
+}
+
+func (s *search) connectedWith(step, i int) bool {
+	s.chosen[step] = i
+	defer func() { s.chosen[step] = none }()
+	return s.connected()
+}
+
+// complete says that no further step can be added to the assignment.
+func (s *search) complete() bool {
+	for step, i := range s.chosen {
+		if i == none && s.addable(step) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *search) addable(step int) bool {
+	keyed, free := s.fitting(step)
+	for _, part := range [...][]int32{keyed, free} {
+		for _, i := range part {
+			if !s.fits(step, int(i)) {
+				continue
+			}
+			undo := s.choose(step, int(i))
+			enough := s.connected() && s.gatherMinimum()
+			s.restore(step, undo)
+			if enough {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// judge gives the assignment its verdict and score.
+func (s *search) judge() *match {
+	m := &match{}
+	var steps uint64
+	for step, i := range s.chosen {
+		if i != none {
+			steps |= 1 << step
+			m.points += s.rule.Steps[step].Weight * s.quality(step)
+		}
+	}
+	m.points = min(m.points, fullScore)
+	for i := range s.rule.Absent {
+		if s.provenAbsent(i) {
+			m.absent |= 1 << (maxSteps + i)
+		}
+	}
+	m.unopposed = s.verdict(steps | m.absent)
+	if m.unopposed == Confirmed && s.byTimeAlone(s.rule.Verdict.levels[Confirmed].leaves()&steps) {
+		m.unopposed, m.timeOnly = Likely, true
+	}
+	m.verdict = m.unopposed
+	m.against = s.oppositions()
+	for _, o := range m.against {
+		if o.objection.Effect == "lowers" {
+			m.points = max(0, m.points-penalty*1000)
+			m.verdict = max(m.verdict-1, RuledOut)
+		}
+	}
+	if slices.ContainsFunc(m.against, func(o opposed) bool { return o.objection.Effect != "lowers" }) {
+		m.verdict = RuledOut
+	}
+	return m
+}
+
+// byTimeAlone says that nothing but time ties the steps that a verdict rests
+// on: two things that merely happened together prove no cause.
+func (s *search) byTimeAlone(steps uint64) bool {
+	count := 0
+	for a := range s.chosen {
+		if steps&(1<<a) == 0 {
+			continue
+		}
+		count++
+		for b := range a {
+			if steps&(1<<b) != 0 && s.join(a, b) > byTime {
+				return false
+			}
+		}
+	}
+	return count > 1
+}
+
+// wins says whether a match is better than the best so far, in its class.
+func (s *search) wins(m *match) bool {
+	if m.verdict >= Possible {
+		return s.beats(m.verdict, m.points)
+	}
+	return s.rejected == nil || m.unopposed > s.rejected.unopposed
+}
+
+// keep completes a match with copies of what the search goes on to change.
+func (s *search) keep(m *match) {
+	m.chosen = slices.Clone(s.chosen)
+	m.bound = slices.Clone(s.bound)
+	m.gathered = make([][]int32, len(s.chosen))
+	for step, i := range s.chosen {
+		if i != none {
+			m.gathered[step] = s.gather(step, len(s.steps[step]))
+			slices.SortStableFunc(m.gathered[step], func(a, b int32) int { // texts speak of the longest
+				return cmp.Compare(s.index.events[b].Duration(), s.index.events[a].Duration())
+			})
+		}
+	}
+	if m.verdict >= Possible {
+		s.best = m
+	} else {
+		s.rejected = m
+	}
+}
+
+// oppositions returns the contradictions that apply. One that binds applies only
+// to a match that has bound the same: an unrelated event contradicts nothing.
+func (s *search) oppositions() []opposed {
+	var all []opposed
+	for i := range s.rule.RulesOut {
+		o := &s.rule.RulesOut[i]
+		if !s.allBound(o.bindings) || o.anchor >= 0 && s.chosen[o.anchor] == none {
+			continue
+		}
+		for _, c := range s.objections[i] {
+			s.nodes++
+			if s.agrees(c.values) && s.during(o, c.event) {
+				all = append(all, opposed{o, c.event})
+				break
+			}
+		}
+	}
+	return all
+}
+
+func (s *search) allBound(bindings []binding) bool {
+	return !slices.ContainsFunc(bindings, func(b binding) bool { return s.bound[b.variable] == "" })
+}
+
+// during says whether an event lies in time where a contradiction asks for it.
+// Without a time it has to be tied by a bind.
+func (s *search) during(o *Objection, ev int32) bool {
+	if o.anchor < 0 {
+		return true
+	}
+	a, b := s.index.spans[s.steps[o.anchor][s.chosen[o.anchor]].event], s.index.spans[ev]
+	if !a.dated || !b.dated {
+		return len(o.bindings) > 0
+	}
+	return overlap(a, b, 0) != impossible
+}
+
+// provenAbsent says that an event is missing where its source would have shown it.
+func (s *search) provenAbsent(i int) bool {
+	a := &s.rule.Absent[i]
+	if s.chosen[a.anchor] == none || !s.allBound(a.bindings) {
+		return false
+	}
+	anchor := s.steps[a.anchor][s.chosen[a.anchor]].event
+	if !s.spanned(a, s.index.events[anchor]) {
+		return false
+	}
+	for _, c := range s.absent[i] {
+		s.nodes++
+		if s.agrees(c.values) && s.spoils(a, c.event, anchor) {
+			return false
+		}
+	}
+	return true
+}
+
+// spoils says whether an event may lie where it should be absent.
+func (s *search) spoils(a *Absence, ev, anchor int32) bool {
+	e, at := s.index.spans[ev], s.index.spans[anchor]
+	if !e.dated {
+		return true
+	}
+	if a.During != "" {
+		return overlap(e, at, 0) != impossible
+	}
+	return e.startLo <= at.startHi
+}
+
+// spanned says whether one file of the source reaches over the whole of the
+// step, at the level of the line in question.
+func (s *search) spanned(a *Absence, anchor *event.Event) bool {
+	if anchor.Start.IsZero() {
+		return false
+	}
+	end := anchor.Last().T
+	if a.Before != "" {
+		end = anchor.Start.T
+	}
+	for _, c := range s.index.timeline.Coverage {
+		if c.Source == a.Source && !c.Start.IsZero() && !c.Start.After(anchor.Start.T) && !c.End.Before(end) &&
+			(a.level == event.NoLevel || c.Level != event.NoLevel && c.Level <= a.level) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,167 @@
+package rules
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestBuiltinLoads(t *testing.T) {
+	cat, err := Builtin()
+	require.NoError(t, err)
+	for i := range cat.Rules {
+		require.Equal(t, &cat.Rules[i], cat.Rule(cat.Rules[i].ID))
+	}
+	require.Nil(t, cat.Rule("no-such-rule"))
+}
+
+const whole = `id: whole
+title: Title
+role: root
+needs: [{any: [containerd.log], collect: c}]
+steps:
+  - {id: one, role: cause, text: "x", kind: a, bind: {container: cid}}
+  - {id: two, role: symptom, text: "x", kind: b, bind: {container: cid}}
+edges:
+  - {from: one, to: two, gap: {min: 0s, max: 10s}}
+absent:
+  - {id: none-seen, kind: c, before: two, source: containerd.log}
+verdict:
+  confirmed: one and two
+  possible: one or two and none-seen
+rules_out:
+  - {kind: d, bind: {container: cid}, why: w}
+per: cid
+headline: "{cid} at {one.start}"
+`
+
+// TestProblems breaks a whole rule in one place each.
+func TestProblems(t *testing.T) {
+	catalogOf(t, whole)
+	for _, c := range []struct{ old, new, want string }{
+		{"title:", "titel:", `whole.yaml:2:1: unknown field "titel"; did you mean "title"?`},
+		{"kind: b,", "kind: b, mtach: {},", `7:50: unknown field "mtach"; did you mean "match"?`},
+		{"title: Title", "title: [a", `whole.yaml:`},
+		{"title: Title", "title: Title\ntitle: Title", `3:1: mapping key "title" already defined`},
+		{"title: Title", "title: {a: b}", `cannot unmarshal`},
+		{"title: Title", "title: &x Title", `anchors, aliases, merges and tags have no place in a rule`},
+		{"title: Title", `title: ""`, `2:8: title is missing`},
+		{"id: whole", "id: Whole Rule", `1:5: id "Whole Rule" is no slug`},
+		{"role: root", "role: rot", `3:7: role "rot" is none of root, link, contributing, fallback; did you mean "root"?`},
+		{"role: cause", "role: reason", `6:21: role "reason" is none of cause, mechanism, symptom, recovery`},
+		{"needs: [{any: [containerd.log], collect: c}]\n", "", `needs is empty`},
+		{"any: [containerd.log]", "any: []", `4:10: a need names at least one source`},
+		{"kind: a, ", "", `6:6: step "one" wants either a kind or alternatives`},
+		{"id: two", "id: one", `7:10: step id "one" is taken`},
+		{"kind: a,", "kind: a, weight: 101,", `weight 101 is not between 1 and 100`},
+		{"kind: a,", "kind: a, min: 2,", `min counts the events of a step with all: true`},
+		{"kind: a,", `kind: a, match: {"n|re": "("},`, "6:64: \"n|re\": error parsing regexp"},
+		{"kind: a,", `kind: a, match: {"n|matches": x},`, `unknown operator "matches"`},
+		{"from: one", "from: on", `9:12: unknown step "on"; did you mean "one"?`},
+		{"to: two,", "to: one,", `step "one" has an edge to itself`},
+		{"max: 10s", "max: ten", `9:46: "ten" is no duration such as "10m" or "-5s"`},
+		{"min: 0s", "min: 11s", `gap from 11s to 10s is empty`},
+		{", gap: {min: 0s, max: 10s}", "", `an edge wants a gap or an overlap`},
+		{"one and two", "one and too", `13:14: unknown id "too"; did you mean "two"?`},
+		{"one or two and none-seen", "none-seen", `a verdict needs a step: absence alone proves nothing`},
+		{"verdict:\n  confirmed: one and two\n  possible: one or two and none-seen\n", "", `verdict has no condition`},
+		{"before: two", "before: to", `unknown step "to"; did you mean "two"?`},
+		{"before: two, ", "", `11:6: an absence wants either before or during`},
+		{"before: two", "before: two, level: debugg", `unknown level "debugg"; did you mean "debug"?`},
+		{"kind: d, bind: {container: cid}", "kind: d, bind: {container: id}", `no step binds "id"; did you mean "cid"?`},
+		{"why: w", "why: w, effect: weakens", `effect "weakens" is none of`},
+		{"per: cid", "per: pid", `17:6: no step binds "pid"; did you mean "cid"?`},
+		{"{one.start}", "{on.start}", `18:11: unknown step "on" in {on.start}`},
+		{"{one.start}", "{start}", `{start} is neither a bind nor step.field`},
+		{"kind: b, bind: {container: cid}", "kind: b, bind: {container: cid, lock: lock}", `7:6: bind "lock" is used nowhere else`},
+		{"edges:", "  - {id: three, role: mechanism, text: x, kind: e}\nedges:", `8:10: step "three" is unreachable: no verdict, edge or shared bind speaks of it`},
+		{"per: cid", "per: cid\nversions: [{fact: v, affected: new}]", `"new" is not a version`},
+		{"per: cid", "per: cid\nexplained_by: [{rule: hole}]", `18:23: unknown rule "hole"`},
+		{"per: cid", "per: cid\nexplained_by: [{rule: whole}]", `rule "whole" is in turn explained by "whole"`},
+		{"per: cid", "per: cid\n---\nid: two", `expected one YAML document, not 2`},
+		{"title: Title", "title: " + strings.Repeat("x", maxRuleFile), `larger than 65536 bytes`},
+	} {
+		require.Contains(t, whole, c.old)
+		cat, err := Load(fstest.MapFS{"whole.yaml": {Data: []byte(strings.Replace(whole, c.old, c.new, 1))}})
+		require.ErrorContains(t, err, c.want, c.new)
+		require.Nil(t, cat)
+		require.NotContains(t, err.Error(), "\n\n")
+	}
+}
+
+func TestProblemsOfACatalogue(t *testing.T) {
+	other := strings.Replace(whole, "id: whole", "id: other", 1)
+	_, err := Load(fstest.MapFS{"a.yaml": {Data: []byte(whole)}, "b.yaml": {Data: []byte(whole)}})
+	require.EqualError(t, err, `b.yaml:1:5: id "whole" is taken by a.yaml`)
+	_, err = Load(fstest.MapFS{
+		"a.yaml": {Data: []byte(whole + "explained_by: [{rule: other, join: [cid]}]\n")},
+		"b.yaml": {Data: []byte(other + "explained_by: [{rule: whole}]\n")},
+	})
+	require.ErrorContains(t, err, `a.yaml:19:23: rule "other" is in turn explained by "whole"`)
+	_, err = Load(fstest.MapFS{"a.yaml": {Data: []byte("titel: x\nheadlin: y\n")}, "b.yaml": {Data: []byte(`id: [`)}})
+	require.Len(t, strings.Split(err.Error(), "\n"), 3, "all problems at once: %v", err)
+	cat, err := Load(fstest.MapFS{"README.md": {Data: []byte("# no rule")}})
+	require.NoError(t, err)
+	require.Empty(t, cat.Rules)
+}
+
+func TestEmptyCatalogue(t *testing.T) {
+	r := Evaluate(&Catalog{}, line(incident()...))
+	require.Equal(t, Result{Headline: "no PLEG stall and no known signature in this bundle"}, r)
+}
+
+func TestExplain(t *testing.T) {
+	cat := synthetic(t)
+	var b strings.Builder
+	for i := range cat.Rules {
+		require.NoError(t, cat.Rules[i].Explain(&b))
+		b.WriteString("\n")
+	}
+	const golden = "testdata/explain.golden"
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(b.String()), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), b.String(), "go test -update accepts it")
+	for text := range strings.Lines(b.String()) {
+		require.LessOrEqual(t, len([]rune(strings.TrimSuffix(text, "\n"))), explainWidth)
+	}
+}
+
+// FuzzLoad: no input panics, every problem says where it is, and what loads can be explained and evaluated.
+func FuzzLoad(f *testing.F) {
+	f.Add([]byte(whole))
+	for _, pattern := range []string{"testdata/synthetic/*.yaml", "catalog/*.yaml"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(f, err)
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			require.NoError(f, err)
+			f.Add(text)
+		}
+	}
+	tl := line(incident()...)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		rule, _, problems := parse("fuzz.yaml", text)
+		require.Equal(t, rule == nil, len(problems) > 0)
+		for _, problem := range problems {
+			p, ok := problem.(*Problem)
+			require.True(t, ok)
+			require.NotEmpty(t, p.Reason)
+			require.True(t, strings.HasPrefix(p.Error(), "fuzz.yaml:"))
+			require.LessOrEqual(t, p.Line, strings.Count(string(text), "\n")+strings.Count(string(text), "\r")+2)
+		}
+		if rule != nil {
+			require.NoError(t, rule.Explain(&strings.Builder{}))
+			Evaluate(&Catalog{Rules: []Rule{*rule}}, tl)
+		}
+	})
+}

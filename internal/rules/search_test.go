@@ -1,0 +1,501 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// TestSearchAgainstOracle compares the search with an enumeration of every
+// assignment, which knows neither lookups nor bounds nor the order of steps.
+func TestSearchAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := drawRule(t)
+		cat := catalogOfRapid(t, text)
+		rule := &cat.Rules[0]
+		tl := line(rapid.SliceOfN(rapid.Custom(drawEvent), 0, 8).Draw(t, "events")...)
+		x := newIndex(tl)
+		s := newSearch(rule, x, Confirmed)
+		got := map[string][2]int{}
+		for _, m := range s.run() {
+			key := ""
+			if s.per != none {
+				key = m.bound[s.per]
+			}
+			got[key] = [2]int{int(m.verdict), m.points}
+		}
+		require.False(t, s.spent())
+		require.Equal(t, oracle(rule, x), got, "%s", text)
+	})
+}
+
+func catalogOfRapid(t *rapid.T, text string) *Catalog {
+	rule, _, problems := parse("rule.yaml", []byte(text))
+	require.Empty(t, problems, "%s", text)
+	return &Catalog{Rules: []Rule{*rule}}
+}
+
+// drawRule writes a random rule of up to four steps over the kinds a, b and c
+// with binds, gaps, overlaps, counts, absences and contradictions.
+func drawRule(t *rapid.T) string {
+	var b strings.Builder
+	b.WriteString("id: r\ntitle: t\nrole: root\nheadline: h\nneeds: [{any: [containerd.log], collect: c}]\nsteps:\n")
+	n := rapid.IntRange(1, 4).Draw(t, "steps")
+	kind := rapid.SampledFrom([]string{"a", "b", "c"})
+	bind := rapid.SampledFrom([]string{"", "container: cid", "lock: lock", "container: cid, lock: lock", "pid: pid"})
+	bound := map[string]bool{}
+	pattern := func(label string) string {
+		text := bind.Draw(t, label+" bind")
+		for part := range strings.SplitSeq(text, ", ") {
+			if _, name, ok := strings.Cut(part, ": "); ok {
+				bound[name] = true
+			}
+		}
+		return fmt.Sprintf("{kind: %s, bind: {%s}}", kind.Draw(t, label+" kind"), text)
+	}
+	for i := range n {
+		fmt.Fprintf(&b, "  - {id: s%d, role: symptom, text: x, weight: %d, any: [%s", i, rapid.IntRange(1, 60).Draw(t, "weight"), pattern("first"))
+		if rapid.IntRange(0, 3).Draw(t, "alternative") == 0 {
+			b.WriteString(", " + pattern("second"))
+		}
+		b.WriteString("]")
+		if rapid.Bool().Draw(t, "all") {
+			fmt.Fprintf(&b, ", all: true, min: %d", rapid.IntRange(1, 3).Draw(t, "min"))
+		}
+		b.WriteString("}\n")
+	}
+	if n > 1 {
+		b.WriteString("edges:\n")
+		for range rapid.IntRange(1, 4).Draw(t, "edges") {
+			from := rapid.IntRange(0, n-1).Draw(t, "from")
+			to := (from + rapid.IntRange(1, n-1).Draw(t, "step")) % n
+			end := rapid.SampledFrom([]string{"start", "end"})
+			if rapid.Bool().Draw(t, "overlap") {
+				fmt.Fprintf(&b, "  - {from: s%d, to: s%d, overlap: 2s}\n", from, to)
+			} else {
+				fmt.Fprintf(&b, "  - {from: s%d, to: s%d, gap: {min: -2s, max: 6s}, from_at: %s, to_at: %s}\n", from, to, end.Draw(t, "at"), end.Draw(t, "at"))
+			}
+		}
+	}
+	binds := "" // of conditions, which may only use what steps bind
+	if bound["cid"] {
+		binds = "container: cid"
+	}
+	fmt.Fprintf(&b, "absent: [{id: gone, kind: c, bind: {%s}, before: s0, source: containerd.log}]\n", binds)
+	fmt.Fprintf(&b, "rules_out:\n  - {kind: %s, match: {bad: true}, bind: {%s}, during: s0, effect: %s, why: w}\n",
+		kind.Draw(t, "against"), binds, rapid.SampledFrom([]string{"ruled-out", "lowers"}).Draw(t, "effect"))
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("s%d", i)
+	}
+	fmt.Fprintf(&b, "verdict: {confirmed: %q, likely: %q, possible: %q}\n",
+		strings.Join(all, " and "), "gone and s0", strings.Join(all, " or "))
+	if len(bound) > 0 {
+		names := sortedKeys(bound)
+		// Every bind is also joined, so that none is unused.
+		fmt.Fprintf(&b, "notes: [{text: \"{%s}\"}]\n", strings.Join(names, "} {"))
+		if rapid.Bool().Draw(t, "per") {
+			fmt.Fprintf(&b, "per: %s\n", rapid.SampledFrom(names).Draw(t, "group"))
+		}
+	}
+	return b.String()
+}
+
+func drawEvent(t *rapid.T) event.Event {
+	second := rapid.Float64Range(0, 12)
+	e := ev(event.Kind(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "kind")))
+	e.IDs.Container = rapid.SampledFrom([]string{"", "abcdef1111", "abcdef", "abcdef2222", "bbbbbb", "abc"}).Draw(t, "container")
+	e.IDs.Lock = rapid.SampledFrom([]string{"", "0xc1", "0xc12"}).Draw(t, "lock")
+	e.IDs.PID = rapid.IntRange(0, 2).Draw(t, "pid")
+	e.Fields = []event.Field{{Key: "bad", Value: event.Bool(rapid.IntRange(0, 4).Draw(t, "bad") == 0)}}
+	if rapid.IntRange(0, 5).Draw(t, "dated") == 0 {
+		return e
+	}
+	start := float64(int(second.Draw(t, "start")))
+	e.Start = at(start)
+	if rapid.Bool().Draw(t, "long") {
+		e.End = at(start + float64(rapid.IntRange(0, 6).Draw(t, "length")))
+		e.Open = rapid.IntRange(0, 4).Draw(t, "open") == 0
+		e.Begun = rapid.IntRange(0, 4).Draw(t, "begun") == 0
+	}
+	e.Start.Prec = rapid.SampledFrom([]time.Duration{0, 0, time.Second}).Draw(t, "precision")
+	e.Evidence[0].Pos.Line = rapid.IntRange(1, 1<<20).Draw(t, "line")
+	return e
+}
+
+// oracle enumerates every assignment of events to steps and returns, by group,
+// the best verdict and score. It shares with the search the language itself
+// (patterns, orders in time, agreement of ids, expressions), and nothing else.
+func oracle(r *Rule, x *index) map[string][2]int {
+	o := &enumeration{rule: r, index: x, per: slices.IndexFunc(r.variables, func(v variable) bool { return v.name == r.Per })}
+	for i := range r.Steps {
+		o.steps = append(o.steps, x.candidates(r.Steps[i].patterns, len(r.variables)))
+	}
+	best := map[string][2]int{}
+	for _, o.group = range o.groups() {
+		o.enumerate(make([]int, 0, len(o.steps)), func(a []int) {
+			if !o.speaksOfGroup(a) || !o.maximal(a) {
+				return
+			}
+			if v, points := o.rate(a); v >= Possible {
+				if old, ok := best[o.group]; !ok || int(v) > old[0] || int(v) == old[0] && points > old[1] {
+					best[o.group] = [2]int{int(v), points}
+				}
+			}
+		})
+	}
+	return best
+}
+
+type enumeration struct {
+	rule  *Rule
+	index *index
+	steps [][]candidate
+	per   int
+	group string
+}
+
+// mine says whether a candidate may serve a match of this group.
+func (o *enumeration) mine(step, i int) bool {
+	if o.per < 0 {
+		return true
+	}
+	value := o.steps[step][i].values[o.per]
+	if o.group == "" || value == "" {
+		return value == ""
+	}
+	_, same := o.rule.variables[o.per].agree(o.group, value)
+	return same
+}
+
+func (o *enumeration) enumerate(a []int, emit func([]int)) {
+	if len(a) == len(o.steps) {
+		if o.consistent(a) && o.minimums(a) {
+			emit(a)
+		}
+		return
+	}
+	for i := -1; i < len(o.steps[len(a)]); i++ {
+		if i < 0 || o.mine(len(a), i) {
+			o.enumerate(append(a, i), emit)
+		}
+	}
+}
+
+func (o *enumeration) at(a []int, step int) candidate { return o.steps[step][a[step]] }
+
+func (o *enumeration) consistent(a []int) bool {
+	for i := range a {
+		for j := range i {
+			if a[i] < 0 || a[j] < 0 {
+				continue
+			}
+			if o.at(a, i).event == o.at(a, j).event {
+				return false
+			}
+		}
+	}
+	if _, ok := o.bound(a); !ok || !o.together(a) {
+		return false
+	}
+	for _, e := range o.rule.ties {
+		if a[e.from] >= 0 && a[e.to] >= 0 && o.order(a, &e) == impossible {
+			return false
+		}
+	}
+	return true
+}
+
+// together says that one can walk from each matched step to each other one.
+func (o *enumeration) together(a []int) bool {
+	n := len(a)
+	walk := make([][]bool, n)
+	for i := range walk {
+		walk[i] = make([]bool, n)
+		for j := range walk[i] {
+			walk[i][j] = a[i] >= 0 && a[j] >= 0 && (i == j || o.tie(a, i, j) > 500)
+		}
+	}
+	for _, e := range o.rule.ties {
+		if a[e.from] >= 0 && a[e.to] >= 0 {
+			walk[e.from][e.to], walk[e.to][e.from] = true, true
+		}
+	}
+	for k := range n {
+		for i := range n {
+			for j := range n {
+				walk[i][j] = walk[i][j] || walk[i][k] && walk[k][j]
+			}
+		}
+	}
+	for i := range n {
+		for j := range n {
+			if a[i] >= 0 && a[j] >= 0 && !walk[i][j] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (o *enumeration) order(a []int, e *EdgeRule) order {
+	return e.order(o.index.spans[o.at(a, e.from).event], o.index.spans[o.at(a, e.to).event])
+}
+
+// bound are the longest values; ok is false when two of them do not agree.
+func (o *enumeration) bound(a []int) ([]string, bool) {
+	bound := make([]string, len(o.rule.variables))
+	for v := range bound {
+		if v == o.per {
+			bound[v] = o.group
+		}
+		for i := range a {
+			for j := range a {
+				if a[i] >= 0 && a[j] >= 0 {
+					if _, same := o.rule.variables[v].agree(o.at(a, i).values[v], o.at(a, j).values[v]); !same {
+						return nil, false
+					}
+				}
+			}
+			if a[i] >= 0 && len(o.at(a, i).values[v]) > len(bound[v]) {
+				bound[v] = o.at(a, i).values[v]
+			}
+		}
+	}
+	return bound, true
+}
+
+// minimums counts, for each step with all: true, what would fit in its place.
+func (o *enumeration) minimums(a []int) bool {
+	bound, _ := o.bound(a)
+	for i := range a {
+		if a[i] < 0 || o.rule.Steps[i].Min < 2 {
+			continue
+		}
+		count := 0
+		for c := range o.steps[i] {
+			b := slices.Clone(a)
+			b[i] = c
+			agree := true
+			for v, value := range o.steps[i][c].values {
+				if _, same := o.rule.variables[v].agree(bound[v], value); !same {
+					agree = false
+				}
+			}
+			if c == a[i] || agree && o.mine(i, c) && o.consistent(b) {
+				count++
+			}
+		}
+		if count < o.rule.Steps[i].Min {
+			return false
+		}
+	}
+	return true
+}
+
+func (o *enumeration) groups() []string {
+	groups := []string{""}
+	if o.per < 0 {
+		return groups
+	}
+	var values []string
+	for i := range o.steps {
+		for _, c := range o.steps[i] {
+			values = append(values, c.values[o.per])
+		}
+	}
+	for _, v := range values {
+		longest := v != "" && !slices.Contains(groups, v)
+		for _, w := range values {
+			if joined, same := o.rule.variables[o.per].agree(v, w); same && joined != v {
+				longest = false
+			}
+		}
+		if longest {
+			groups = append(groups, v)
+		}
+	}
+	return groups
+}
+
+func (o *enumeration) speaksOfGroup(a []int) bool {
+	if o.group == "" {
+		return true
+	}
+	for i := range a {
+		if a[i] >= 0 && o.at(a, i).values[o.per] != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// maximal says that no step can be added. To a match of no group any may be, to one of a group only its own.
+func (o *enumeration) maximal(a []int) bool {
+	for i := range a {
+		if a[i] >= 0 {
+			continue
+		}
+		for c := range o.steps[i] {
+			b := slices.Clone(a)
+			b[i] = c
+			if (o.group == "" || o.mine(i, c)) && o.consistent(b) && o.minimums(b) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (o *enumeration) rate(a []int) (Verdict, int) {
+	r := o.rule
+	bound, _ := o.bound(a)
+	var bits uint64
+	points := 0
+	for i := range a {
+		if a[i] >= 0 {
+			bits |= 1 << i
+			points += r.Steps[i].Weight * o.quality(a, i)
+		}
+	}
+	points = min(points, fullScore)
+	steps := bits
+	for i := range r.Absent {
+		if o.absent(a, bound, &r.Absent[i]) {
+			bits |= 1 << (maxSteps + i)
+		}
+	}
+	verdict := RuledOut
+	for level := Possible; level <= Confirmed; level++ {
+		if r.Verdict.levels[level].holds(bits) {
+			verdict = level
+		}
+	}
+	if verdict == Confirmed && o.loose(a, steps&r.Verdict.levels[Confirmed].leaves()) {
+		verdict = Likely
+	}
+	for i := range r.RulesOut {
+		if !o.contradicted(a, bound, &r.RulesOut[i]) || verdict < Possible {
+			continue
+		}
+		if r.RulesOut[i].Effect != "lowers" {
+			return RuledOut, 0
+		}
+		verdict--
+		points = max(0, points-20000)
+	}
+	return verdict, points
+}
+
+func (o *enumeration) tie(a []int, i, j int) int {
+	best := 500
+	for v, value := range o.at(a, i).values {
+		if value != "" && o.at(a, j).values[v] != "" {
+			best = max(best, o.rule.variables[v].quality)
+		}
+	}
+	return best
+}
+
+func (o *enumeration) quality(a []int, step int) int {
+	lowest, edges := 1000, 0
+	for i := range o.rule.ties {
+		e := &o.rule.ties[i]
+		if e.from != step && e.to != step || a[e.from] < 0 || a[e.to] < 0 {
+			continue
+		}
+		edges++
+		if e.to == step {
+			q := 500
+			switch o.order(a, e) {
+			case certain:
+				q = o.tie(a, e.from, e.to)
+			case possible:
+				q = o.tie(a, e.from, e.to) * 7 / 10
+			}
+			lowest = min(lowest, q)
+		}
+	}
+	if edges > 0 {
+		return lowest
+	}
+	best, others := 500, 0
+	for j := range a {
+		if j != step && a[j] >= 0 {
+			others++
+			best = max(best, o.tie(a, step, j))
+		}
+	}
+	if others == 0 {
+		return 1000
+	}
+	return best
+}
+
+func (o *enumeration) loose(a []int, steps uint64) bool {
+	n := 0
+	for i := range a {
+		if steps&(1<<i) == 0 {
+			continue
+		}
+		n++
+		for j := range a {
+			if i != j && steps&(1<<j) != 0 && o.tie(a, i, j) > 500 {
+				return false
+			}
+		}
+	}
+	return n > 1
+}
+
+// agreeing are the events of a pattern that agree with what is bound; none when something is not bound.
+func (o *enumeration) agreeing(bound []string, p *Pattern) []int32 {
+	var events []int32
+	for _, c := range o.index.candidates([]Pattern{*p}, len(o.rule.variables)) {
+		ok := true
+		for _, b := range p.bindings {
+			_, same := o.rule.variables[b.variable].agree(bound[b.variable], c.values[b.variable])
+			ok = ok && same && bound[b.variable] != ""
+		}
+		if ok {
+			events = append(events, c.event)
+		}
+	}
+	return events
+}
+
+func (o *enumeration) contradicted(a []int, bound []string, against *Objection) bool {
+	if a[against.anchor] < 0 {
+		return false
+	}
+	anchor := o.index.spans[o.at(a, against.anchor).event]
+	return slices.ContainsFunc(o.agreeing(bound, &against.Pattern), func(ev int32) bool {
+		s := o.index.spans[ev]
+		if !s.dated || !anchor.dated {
+			return len(against.bindings) > 0
+		}
+		return overlap(anchor, s, 0) != impossible
+	})
+}
+
+func (o *enumeration) absent(a []int, bound []string, absence *Absence) bool {
+	if a[absence.anchor] < 0 || !o.index.spans[o.at(a, absence.anchor).event].dated {
+		return false
+	}
+	for _, b := range absence.bindings {
+		if bound[b.variable] == "" {
+			return false
+		}
+	}
+	anchor := o.index.spans[o.at(a, absence.anchor).event]
+	return !slices.ContainsFunc(o.agreeing(bound, &absence.Pattern), func(ev int32) bool {
+		return !o.index.spans[ev].dated || o.index.spans[ev].startLo <= anchor.startHi
+	})
+}

@@ -1,0 +1,212 @@
+package rules
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+const lockSummary = "the update of 40585f73aa00 holds a lock for 2m0s, 3 lists wait"
+
+func TestRootAndLink(t *testing.T) {
+	tl := line(incident()...)
+	tl.Stalls = []timeline.Stall{stall()}
+	r := Evaluate(synthetic(t), tl)
+	require.Len(t, r.Findings, 2)
+	root, link := r.Findings[0], r.Findings[1]
+	require.Equal(t, []any{"slow-disk", Root, "held-lock", Link}, []any{root.Rule, root.Role, link.Rule, link.Role})
+	require.Equal(t, "container 40585f73aa00 exits at 09:30:01; umount2 takes 3m32s; "+lockSummary+
+		"; relist stood still 3m12s, NotReady from 09:33:02", r.Headline)
+	require.Equal(t, []string{"exit", "umount", "update", "holder", "waiters", "stall", "not-ready"}, stepIDs(root.Chain),
+		"the exit, which both rules see, is told once")
+	require.True(t, root.Chain[2].Observed, "tied by the container")
+	stalled := root.Chain[5]
+	require.Equal(t, "relist did not complete for 3m12s", stalled.Text)
+	require.Equal(t, stall().Evidence, stalled.Evidence)
+	require.False(t, stalled.Observed)
+	require.Equal(t, stall().NotReady, root.Chain[6].Start)
+	require.Equal(t, []string{"exit", "update", "holder", "waiters"}, stepIDs(link.Chain))
+}
+
+func TestRecoveryComesLast(t *testing.T) {
+	gone := ev("shim.gone", when(214), container(idA))
+	r := Evaluate(synthetic(t), line(append(incident(), gone)...))
+	require.Equal(t, []string{"exit", "umount", "update", "holder", "waiters", "done"}, stepIDs(r.Findings[0].Chain))
+}
+
+func TestWithoutKubelet(t *testing.T) {
+	r := Evaluate(synthetic(t), drop(line(incident()...), "kubelet.log"))
+	require.Contains(t, r.Findings[0].Notes, "NotReady itself was not seen: no kubelet journal in the bundle")
+	require.Equal(t, "container 40585f73aa00 exits at 09:30:01; umount2 takes 3m32s; "+lockSummary, r.Headline)
+	r = Evaluate(synthetic(t), line(incident()...))
+	require.Contains(t, r.Findings[0].Notes, "NotReady itself was not seen: the kubelet's journal shows no stall of relist")
+}
+
+func TestLinkBecomesRoot(t *testing.T) {
+	r := Evaluate(synthetic(t), line(incident()[2:]...)) // no exit, no umount
+	require.Len(t, r.Findings, 1)
+	require.Equal(t, Root, r.Findings[0].Role)
+	require.Equal(t, lockSummary+"; what lies below that is not shown by this bundle", r.Findings[0].Summary)
+}
+
+func TestJoinDecidesWhatExplains(t *testing.T) {
+	// The umount is another container's: it explains nothing here.
+	other := append([]event.Event{exitOf(idA, 1), exitOf(idB, 1), umountOf(idB, 1.5, 213.5)}, incident()[2:]...)
+	r := Evaluate(synthetic(t), line(other...))
+	lock, disk := find(t, r, "held-lock"), find(t, r, "slow-disk")
+	require.Equal(t, Root, lock.Role, "the better score")
+	require.Equal(t, Contributing, disk.Role)
+	require.Contains(t, disk.Notes[0], "rival root")
+	require.NotContains(t, r.Headline, "umount2")
+}
+
+func TestFarApartExplainsNothing(t *testing.T) {
+	events := append([]event.Event{umountOf(idA, -3000, -2900)}, incident()[2:]...)
+	r := Evaluate(synthetic(t), line(events...))
+	require.Equal(t, Root, find(t, r, "held-lock").Role)
+	disk := find(t, r, "slow-disk")
+	require.Equal(t, Contributing, disk.Role)
+	require.Empty(t, disk.Notes, "no rival: it was over by then")
+}
+
+func TestIntervalOfTheStall(t *testing.T) {
+	for name, c := range map[string]struct {
+		umount event.Event
+		want   Role
+	}{
+		"during":               {umountOf(idA, 10, 100), Root},
+		"ends 2 min before":    {umountOf(idA, -300, -114), Root},
+		"ends earlier":         {umountOf(idA, -300, -115), Contributing},
+		"begins 3 min after":   {umountOf(idA, 186, 500), Root},
+		"begins later":         {umountOf(idA, 187, 500), Contributing},
+		"open, seen later":     {ev("syscall", from(190, 500), container(idA), field("name", "umount2"), open), Root},
+		"open, after recovery": {ev("syscall", from(300, 500), container(idA), field("name", "umount2"), open), Contributing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tl := line(c.umount)
+			tl.Stalls = []timeline.Stall{stall()}
+			r := Evaluate(synthetic(t), tl)
+			require.Equal(t, c.want, r.Findings[0].Role)
+			if c.want == Contributing {
+				require.Contains(t, r.Headline, noCause)
+				require.NotContains(t, r.Headline, "umount2")
+			}
+		})
+	}
+}
+
+func TestOneRootPerStall(t *testing.T) {
+	second := stall()
+	second.Start, second.End, second.NotReady = second.Start.Add(time.Hour), second.End.Add(time.Hour), time.Time{}
+	tl := line(append(incident(), exitOf(idB, 3600), umountOf(idB, 3601, 3800))...)
+	tl.Stalls = []timeline.Stall{stall(), second}
+	r := Evaluate(synthetic(t), tl)
+	var roots []string
+	for _, f := range r.Findings {
+		if f.Role == Root {
+			roots = append(roots, f.Container)
+		}
+	}
+	require.Equal(t, []string{idA, idB}, roots)
+	require.Contains(t, r.Headline, "(one of 2 stalls)")
+	require.Contains(t, r.Findings[1].Notes, "NotReady itself was not seen in the kubelet's journal")
+}
+
+func TestSameRuleTwiceHasOneRoot(t *testing.T) {
+	r := Evaluate(synthetic(t), line(append(incident(), exitOf(idB, 1), umountOf(idB, 2, 100))...))
+	require.Equal(t, []Role{Root, Link, Contributing}, []Role{r.Findings[0].Role, r.Findings[1].Role, r.Findings[2].Role})
+	require.Equal(t, idA, r.Findings[0].Container, "the earlier of two that are equally sure")
+	require.Contains(t, r.Findings[2].Notes, "the same as the root, at the same time, elsewhere")
+}
+
+func TestPossibleNeverDisplacesProven(t *testing.T) {
+	cat := catalogOf(t, weaker("slow-disk", "possible"), proven("held-lock", "slow-disk"))
+	r := Evaluate(cat, line(ev("a", when(1)), ev("b", when(2))))
+	require.Equal(t, Root, find(t, r, "held-lock").Role)
+	require.Contains(t, find(t, r, "held-lock").Notes, "slow-disk may lie below it, but is only possible")
+	require.Equal(t, Contributing, find(t, r, "slow-disk").Role)
+
+	// Above a proven root a possible finding is a link, but not part of its chain.
+	cat = catalogOf(t, weaker("held-lock", "possible", "slow-disk"), proven("slow-disk"))
+	r = Evaluate(cat, line(ev("a", when(1)), ev("b", when(2))))
+	require.Equal(t, Link, find(t, r, "held-lock").Role)
+	require.Equal(t, "slow-disk holds", r.Headline)
+
+	r = Evaluate(catalogOf(t, weaker("held-lock", "possible")), line(ev("a", when(1))))
+	require.Equal(t, "possible, not proven: held-lock holds", r.Headline)
+}
+
+// weaker is a rule that sees an event a, proven one that sees an event b.
+func weaker(id, verdict string, deeper ...string) string { return oneStep(id, "a", verdict, deeper) }
+func proven(id string, deeper ...string) string          { return oneStep(id, "b", "confirmed", deeper) }
+
+func oneStep(id, kind, verdict string, deeper []string) string {
+	s := "id: " + id + "\ntitle: t\nrole: root\nheadline: " + id + " holds\nneeds: [{any: [containerd.log], collect: c}]\n" +
+		"steps: [{id: s, role: cause, text: x, kind: " + kind + "}]\nverdict: {" + verdict + ": s}\n"
+	for _, d := range deeper {
+		s += "explained_by: [{rule: " + d + "}]\n"
+	}
+	return s
+}
+
+func TestExplainedTransitively(t *testing.T) {
+	cat := catalogOf(t, oneStep("top", "a", "likely", []string{"middle"}), oneStep("middle", "b", "likely", []string{"bottom"}), oneStep("bottom", "c", "likely", nil))
+	r := Evaluate(cat, line(ev("a", when(3)), ev("b", when(2)), ev("c", when(1))))
+	require.Equal(t, "bottom holds; middle holds; top holds", r.Headline)
+	require.Equal(t, Root, find(t, r, "bottom").Role)
+	require.Equal(t, Link, find(t, r, "middle").Role)
+	require.Equal(t, Link, find(t, r, "top").Role)
+}
+
+func TestFallback(t *testing.T) {
+	late := ev("kubelet.cri-error", when(130), field("method", "ListContainers"))
+	tl := line(late)
+	tl.Stalls = []timeline.Stall{stall()}
+	r := Evaluate(synthetic(t), tl)
+	require.Len(t, r.Findings, 1)
+	require.Equal(t, Fallback, r.Findings[0].Role)
+	require.Equal(t, "ListContainers is slow; relist stood still 3m12s, NotReady from 09:33:02; "+noCause, r.Headline)
+
+	tl.Events = append(tl.Events, updateOf(idA, 5, 125)) // merely possible, but more than a fallback
+	r = Evaluate(synthetic(t), tl)
+	require.Len(t, r.Findings, 1)
+	require.Equal(t, "held-lock", r.Findings[0].Rule)
+
+	tl.Events = []event.Event{late, updateOf(idA, 3600, 3700)} // of another hour: the fallback stands
+	r = Evaluate(synthetic(t), tl)
+	require.Equal(t, []Role{Contributing, Fallback}, []Role{r.Findings[0].Role, r.Findings[1].Role})
+}
+
+func TestHeadlineWithoutCause(t *testing.T) {
+	tl := drop(line(), "strace", "goroutines.containerd")
+	require.Equal(t, "no PLEG stall and no known signature in this bundle", Evaluate(synthetic(t), tl).Headline)
+
+	open := stall()
+	open.Open, open.NotReady = true, time.Time{}
+	tl.Stalls = []timeline.Stall{open}
+	require.Equal(t, "relist stood still at least 3m12s; "+noCause+"; next: kill -USR1 $(pidof containerd)", Evaluate(synthetic(t), tl).Headline)
+
+	tl.Stalls[0].Phase = timeline.PhasePod // the held lock is of phase list: its command would not decide
+	require.Equal(t, "relist stood still at least 3m12s; "+noCause+"; next: strace -f -tt -T -p SHIM", Evaluate(synthetic(t), tl).Headline)
+}
+
+func TestUndatedRoot(t *testing.T) {
+	dump := ev("goroutine.wait", container(idA), field("doing", "umount"))
+	tl := line(dump)
+	tl.Stalls = []timeline.Stall{stall()}
+	r := Evaluate(synthetic(t), tl)
+	require.Equal(t, Root, r.Findings[0].Role)
+	require.Contains(t, r.Findings[0].Notes, "it has no time, so that nothing shows that it belongs to the stall")
+}
+
+func TestContributingRule(t *testing.T) {
+	leak := "id: leak\ntitle: t\nrole: contributing\nheadline: shims leak\nneeds: [{any: [containerd.log], collect: c}]\n" +
+		"steps: [{id: s, role: cause, text: x, kind: leak}]\nverdict: {confirmed: s}\nexplained_by: [{rule: slow-disk}]\n"
+	r := Evaluate(catalogOf(t, leak, proven("slow-disk")), line(ev("leak", when(1)), ev("b", when(1))))
+	require.Equal(t, Contributing, find(t, r, "leak").Role)
+	require.Equal(t, "slow-disk holds", r.Headline)
+}

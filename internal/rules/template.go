@@ -1,0 +1,260 @@
+package rules
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// template is a text with placeholders, cut into clauses. A clause ends at ";"
+// or ","; one that speaks of something unknown is left out, so that a headline
+// never claims a step that was not seen.
+type template []clause
+
+type clause struct {
+	parts []part
+	end   string // the separator that follows, with its blank
+}
+
+// part is literal text, or a placeholder {name}, {step.field}, {…|format}.
+type part struct {
+	literal string
+	// step is the step that is spoken of; ownStep for the one whose text it is.
+	step     int
+	field    string
+	variable int // bind of that name; -1 for none
+	format   string
+}
+
+const ownStep = -1
+
+// maxValue bounds what one placeholder may put into a sentence, in bytes.
+const maxValue = 200
+
+var formats = []string{"", "id", "dur", "time", "count"}
+
+// scope is what the placeholders of one text may speak of.
+type scope struct {
+	steps     func(id string) int // -1 for an unknown one
+	variables func(name string) int
+	own       bool // the text belongs to a step, so that {field} is a field of its event
+}
+
+// parseTemplate compiles a text. Use is told of every bind that is spoken of.
+func parseTemplate(s string, in scope, use func(variable int)) (template, error) {
+	var t template
+	var c clause
+	for s != "" {
+		i := strings.IndexAny(s, "{};,")
+		if i < 0 {
+			c.parts = append(c.parts, part{literal: s})
+			break
+		}
+		if i > 0 {
+			c.parts = append(c.parts, part{literal: s[:i]})
+		}
+		switch s[i] {
+		case '}':
+			return nil, fmt.Errorf("} without {")
+		case '{':
+			length := strings.IndexAny(s[i+1:], "{}")
+			if length < 0 || s[i+1+length] != '}' {
+				return nil, fmt.Errorf("{ without }")
+			}
+			p, err := parsePlaceholder(s[i+1:i+1+length], in)
+			if err != nil {
+				return nil, err
+			}
+			if p.variable >= 0 {
+				use(p.variable)
+			}
+			c.parts = append(c.parts, p)
+			s = s[i+1+length+1:]
+		default:
+			rest := strings.TrimLeft(s[i+1:], " ")
+			if len(rest) == len(s)-i-1 && rest != "" { // "1,5": no separator
+				c.parts = append(c.parts, part{literal: s[i : i+1]})
+			} else {
+				c.end = s[i : len(s)-len(rest)]
+				t = append(t, c)
+				c = clause{}
+			}
+			s = rest
+		}
+	}
+	return append(t, c), nil
+}
+
+func parsePlaceholder(s string, in scope) (part, error) {
+	name, format, _ := strings.Cut(s, "|")
+	p := part{format: format, step: ownStep, variable: -1}
+	if !contains(formats, format) {
+		return part{}, fmt.Errorf("unknown format %q in {%s}%s", format, s, didYouMean(format, formats))
+	}
+	head, field, dotted := strings.Cut(name, ".")
+	step := in.steps(head)
+	switch {
+	case name == "" || dotted && field == "":
+		return part{}, fmt.Errorf("{%s} names nothing", s)
+	case dotted && step < 0:
+		return part{}, fmt.Errorf("unknown step %q in {%s}", head, s)
+	case dotted:
+		p.step, p.field = step, field
+		return p, nil
+	case step >= 0 && format == "count":
+		p.step = step
+		return p, nil
+	}
+	p.field, p.variable = name, in.variables(name)
+	if !in.own && p.variable < 0 {
+		return part{}, fmt.Errorf("{%s} is neither a bind nor step.field", s)
+	}
+	return p, nil
+}
+
+// seen is what a match knows, for expanding texts.
+type seen struct {
+	// steps are the events of each step, its best one first; none where it did not match.
+	steps [][]*event.Event
+	// bound is the value of each bind; empty where it has none.
+	bound []string
+	own   int // the step whose text it is; ownStep for a text about the whole match
+}
+
+// expand writes the text. What it cannot fill in is left out: a clause as a
+// whole, or, when nothing else would be left of a step's own text, the
+// placeholder alone. Values are put in as they are, never read as placeholders.
+func (t template) expand(s seen) string {
+	text := t.join(func(c clause) (string, bool) { return c.expand(s) })
+	if text == "" && s.own != ownStep {
+		text = t.join(func(c clause) (string, bool) {
+			text, _ := c.expand(s)
+			return text, text != ""
+		})
+	}
+	return text
+}
+
+func (t template) join(expand func(clause) (string, bool)) string {
+	var out, end string
+	for _, c := range t {
+		text, ok := expand(c)
+		if !ok {
+			continue
+		}
+		out += end + text
+		end = c.end
+	}
+	return out + strings.TrimRight(strings.Trim(end, ",; "), " ")
+}
+
+// expand returns false when a placeholder has no value.
+func (c clause) expand(s seen) (string, bool) {
+	var b strings.Builder
+	complete := true
+	for _, p := range c.parts {
+		if p.field == "" && p.format == "" {
+			b.WriteString(p.literal)
+			continue
+		}
+		value, ok := p.value(s)
+		complete = complete && ok
+		b.WriteString(plain(value))
+	}
+	return strings.Join(strings.Fields(b.String()), " "), complete
+}
+
+// value returns what a placeholder stands for.
+func (p part) value(s seen) (string, bool) {
+	step := p.step
+	if step == ownStep {
+		step = s.own
+	}
+	var events []*event.Event
+	if step != ownStep {
+		events = s.steps[step]
+	}
+	if len(events) > 0 {
+		if p.field == "" { // {step|count}
+			return strconv.Itoa(len(events)), true
+		}
+		if text, ok := fieldText(events[0], p.field, p.format); ok {
+			return text, true
+		}
+	}
+	if p.variable >= 0 && s.bound[p.variable] != "" {
+		return format(event.String(s.bound[p.variable]), p.format), true
+	}
+	return "", false
+}
+
+func fieldText(e *event.Event, field, as string) (string, bool) {
+	switch field {
+	case "start":
+		return clockTime(e.Start), !e.Start.IsZero()
+	case "end":
+		return clockTime(e.Last()), !e.Last().IsZero()
+	case "text":
+		return e.Text, e.Text != ""
+	}
+	v, ok := e.Get(field)
+	text := format(v, as)
+	if !ok || text == "" {
+		return "", false
+	}
+	if field == "duration" && (e.Open || e.Begun) {
+		text = "at least " + text
+	}
+	return text, true
+}
+
+// clockTime is the time of day in UTC, as headlines write it.
+func clockTime(t event.Time) string { return t.T.UTC().Format(time.TimeOnly) }
+
+// format writes a value as |id, |dur or plainly.
+func format(v event.Value, as string) string {
+	switch as {
+	case "id":
+		if s := v.Text(); len(s) > shortID {
+			return s[:shortID]
+		}
+	case "dur":
+		if seconds, ok := v.Number(); ok {
+			return length(time.Duration(seconds * float64(time.Second)))
+		}
+	}
+	return v.Text()
+}
+
+// shortID is how many digits of an id are printed, as ctr, crictl and docker do.
+const shortID = 12
+
+// length is a duration as a reader says it: "1m59s", "0.35s".
+func length(d time.Duration) string {
+	if d.Abs() < time.Second {
+		return strconv.FormatFloat(d.Round(time.Millisecond).Seconds(), 'f', -1, 64) + "s"
+	}
+	return d.Round(time.Second).String()
+}
+
+// plain makes one bounded line of a value from a log.
+func plain(s string) string {
+	if len(s) > maxValue {
+		s = s[:maxValue]
+		for len(s) > 0 && !utf8.ValidString(s[max(0, len(s)-utf8.UTFMax):]) {
+			s = s[:len(s)-1]
+		}
+		s += "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,83 @@
+package rules
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// texts expands texts about an exit without an end, an umount that is still open, and a lock that nobody has seen.
+func texts(t *testing.T, s string, own string) string {
+	t.Helper()
+	steps := []string{"exit", "umount", "lock"}
+	variables := []string{"cid", "address"}
+	in := scope{steps: func(id string) int { return index0(steps, id) }, variables: func(name string) int { return index0(variables, name) }, own: own != ""}
+	parsed, err := parseTemplate(s, in, func(int) {})
+	require.NoError(t, err, s)
+	exit := exitOf(idA, 1)
+	umount := ev("syscall", from(2, 121.4), container(idA), open, field("path", "/run\n{cid}; {exit.start}"), with("wait", event.Duration(354*time.Millisecond)))
+	return parsed.expand(seen{
+		steps: [][]*event.Event{{&exit}, {&umount, &umount}, nil}, bound: []string{idA, ""}, own: index0(steps, own),
+	})
+}
+
+func index0(list []string, s string) int {
+	for i := range list {
+		if list[i] == s {
+			return i
+		}
+	}
+	return -1
+}
+
+func TestTemplates(t *testing.T) {
+	for _, c := range []struct{ own, text, want string }{
+		{"", "container {cid|id} exits at {exit.start|time}", "container 40585f73aa00 exits at 09:30:01"},
+		{"", "{umount.duration|dur} and {umount.wait|dur}", "at least 1m59s and 0.354s"},
+		{"", "{umount|count} umounts, ended {umount.end}", "2 umounts, ended 09:32:01"},
+		{"", "it exits; {lock|count} wait for {address}; done", "it exits; done"},
+		{"", "it exits, {lock.goroutine} holds {cid}", "it exits"},
+		{"", "{lock.goroutine} holds it", ""},
+		{"", "costs 1,5 s;no separator", "costs 1,5 s;no separator"},
+		{"", "ends with a stop.", "ends with a stop."},
+		{"exit", "container {container|id} exited with {exit_status}", "container 40585f73aa00 exited with"},
+		{"exit", "container {sandbox|id} exited", "container exited"},
+		{"exit", "the exit: {text}, {umount.duration|dur} later", "the exit: containerd.task-exit, at least 1m59s later"},
+		{"lock", "{lock|count} hold {cid|id}", "hold 40585f73aa00"},
+		{"umount", "{wait}", "354ms"},
+		// What a log says is put in as it is: no placeholder, no new line, no clause of its own.
+		{"umount", "umount of {path}, then more", "umount of /run {cid}; {exit.start}, then more"},
+	} {
+		require.Equal(t, c.want, texts(t, c.text, c.own), c.text)
+	}
+}
+
+func TestTemplateErrors(t *testing.T) {
+	in := scope{
+		steps:     func(id string) int { return index0([]string{"exit"}, id) },
+		variables: func(name string) int { return index0([]string{"cid"}, name) },
+	}
+	for text, want := range map[string]string{
+		"{":              "{ without }",
+		"}":              "} without {",
+		"{a{b}}":         "{ without }",
+		"{}":             "names nothing",
+		"{exit.}":        "names nothing",
+		"{cid|idd}":      `unknown format "idd" in {cid|idd}; did you mean "id"?`,
+		"{exi.start}":    `unknown step "exi"`,
+		"{container|id}": "neither a bind nor step.field",
+	} {
+		_, err := parseTemplate(text, in, func(int) {})
+		require.ErrorContains(t, err, want, text)
+	}
+}
+
+func TestValuesAreBounded(t *testing.T) {
+	require.Equal(t, strings.Repeat("a", maxValue)+"…", plain(strings.Repeat("a", 1000)))
+	require.Equal(t, strings.Repeat("ж", maxValue/2)+"…", plain(strings.Repeat("ж", 1000)))
+	require.Equal(t, "a b c", plain("a\nb\x1bc"))
+}
