@@ -1,0 +1,372 @@
+package observe
+
+import (
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// containerdTable: containerd 1.2 to 2.x (logrus text), its shims, which write
+// into the same log, and the build of the short-task write-up that adds "cost" lines.
+var containerdTable = table{
+	component: "containerd",
+	rows: []row{
+		{[]string{"UpdateContainerResources for ", "StartContainer for ", "StopContainer for ", "RemoveContainer for ", "StopPodSandbox for "}, criCall},
+		{[]string{"[UpdateContainerResources] "}, updateCost},
+		{[]string{"list containers cost "}, listCost},
+		{[]string{" status cost "}, statusCost},
+		{[]string{"taskUpdate] "}, taskUpdateCost},
+		{[]string{"status.updateSync "}, updateSyncCost},
+		{[]string{"TaskExit", "received exit event"}, taskExit},
+		{[]string{"failed to delete task"}, deleteFailed},
+		{[]string{"failed to handle container TaskExit", "Failed to handle backOff event"}, exitFailed},
+		{[]string{"get state for "}, stateTimeout},
+		{[]string{"is in removing or stopping state", "is in removing state"}, updateRefused},
+		{[]string{"returns sandbox id", "returns container id"}, created},
+		{[]string{"StartContainer for "}, scopeAsked},
+		{[]string{"starting signal loop"}, shimStart},
+		{[]string{"shim disconnected"}, shimGone},
+		{[]string{"goroutine stack dump written to"}, dumpWritten},
+		{[]string{"SystemdCgroup"}, systemdCgroup},
+		{[]string{"mount_options"}, mountOptions},
+		{[]string{"starting containerd"}, containerdVersion},
+	},
+}
+
+// criCall is one end of a CRI call that names its container (pkg/cri/server/instrumented_service.go):
+//
+//	info  UpdateContainerResources for "<id>" with Linux: &LinuxContainerResources{…} / Windows: nil
+//	info  UpdateContainerResources for "<id>" returns successfully
+//	error UpdateContainerResources for "<id>" failed      error="…"
+func criCall(r *event.Record) (event.Event, bool) {
+	method, rest, ok := strings.Cut(message(r), " for ")
+	if !ok || strings.ContainsAny(method, " =") || !strings.HasPrefix(strings.TrimLeft(rest, `\`), `"`) {
+		return event.Event{}, false
+	}
+	id := containerID(rest)
+	if id == "" {
+		return event.Event{}, false
+	}
+	e := event.Event{Kind: KindCRICall}
+	if method == "StopPodSandbox" {
+		e.IDs.Sandbox = id
+	} else {
+		e.IDs.Container = id
+	}
+	e.Fields = []event.Field{str("method", method)}
+	e.Span = event.Span{Key: "cri/" + method + "/" + id, Edge: event.Begin}
+	e.Text = method + " of " + short(id)
+	switch {
+	case strings.HasSuffix(rest, "returns successfully"):
+		e.Span.Edge = event.End
+		e.Fields = append(e.Fields, str("outcome", "ok"))
+	case strings.HasSuffix(rest, " failed") || strings.Contains(rest, "failed, error"):
+		e.Span.Edge = event.End
+		reason := errorOf(r)
+		e.Fields = append(e.Fields, str("outcome", "failed"), str("error", reason),
+			truth("exited", isExitedError(reason)), truth("deadline", isDeadline(reason) || strings.Contains(reason, "context canceled")))
+	}
+	return e, true
+}
+
+// quickCall is how long a CRI call lasts at most in ordinary life; the incidents are about minutes.
+const quickCall = 2 * time.Second
+
+// Ordinary says that the two ends of a span tell of nothing but ordinary life: a CRI call that ended well at once.
+func Ordinary(begin, end *event.Event) bool {
+	outcome, _ := end.Get("outcome")
+	took := end.Start.T.Sub(begin.Start.T)
+	return begin.Kind == KindCRICall && outcome.Text() == "ok" && took >= 0 && took < quickCall
+}
+
+// isExitedError tells an update that reached a container whose process had
+// gone: go-runc's and the shim's deletedState and stoppedState refuse it so.
+func isExitedError(s string) bool {
+	return strings.Contains(s, "cannot update a deleted process") || strings.Contains(s, "cannot update a stopped container")
+}
+
+// updateCost: [UpdateContainerResources] <id> cost 2m0.271565471s (build of the short-task write-up).
+func updateCost(r *event.Record) (event.Event, bool) {
+	e, ok := cost(r, KindCRICall, "[UpdateContainerResources] ")
+	e.Fields = append(e.Fields, str("method", "UpdateContainerResources"))
+	e.Span.Key = "cri/UpdateContainerResources/" + e.IDs.Container
+	e.Text = "UpdateContainerResources of " + short(e.IDs.Container)
+	return e, ok
+}
+
+// listCost: [ListContainers] all list containers cost 1m28.99s (same build).
+func listCost(r *event.Record) (event.Event, bool) {
+	d, ok := duration(message(r), "list containers cost ", "")
+	if !ok {
+		return event.Event{}, false
+	}
+	e := event.Event{Kind: KindCRICall, Start: r.Time.Add(-d), End: r.Time, Text: "ListContainers"}
+	e.Fields = []event.Field{str("method", "ListContainers")}
+	return e, true
+}
+
+// statusCost: [ListContainers] get container <id> status cost 1m28.99s (same build).
+func statusCost(r *event.Record) (event.Event, bool) {
+	e, ok := cost(r, KindStatusGet, "get container ")
+	e.Text = "Status.Get of " + short(e.IDs.Container)
+	if caller, found := between(message(r), "[", "]"); found {
+		e.Fields = append(e.Fields, str("call", caller))
+		e.Text += " in " + caller
+	}
+	return e, ok
+}
+
+// taskUpdateCost: [updateContainerSpec.taskUpdate] <id> cost 1m57.5s (same build).
+func taskUpdateCost(r *event.Record) (event.Event, bool) {
+	e, ok := cost(r, KindTaskUpdate, "taskUpdate] ")
+	e.Text = "task.Update of " + short(e.IDs.Container)
+	return e, ok
+}
+
+// updateSyncCost: handleContainerExit status.updateSync <id> cost 1m50.4s (same build).
+func updateSyncCost(r *event.Record) (event.Event, bool) {
+	e, ok := cost(r, KindUpdateSync, "updateSync ")
+	e.Text = "UpdateSync of " + short(e.IDs.Container)
+	return e, ok
+}
+
+// cost makes an interval of a line that tells, at its end, how long something took.
+func cost(r *event.Record, kind event.Kind, before string) (event.Event, bool) {
+	_, rest, ok := strings.Cut(message(r), before)
+	if !ok {
+		return event.Event{}, false
+	}
+	id := containerID(rest)
+	d, ok := duration(rest, "cost ", "")
+	if id == "" || !ok {
+		return event.Event{}, false
+	}
+	return event.Event{Kind: kind, IDs: event.IDs{Container: id}, Start: r.Time.Add(-d), End: r.Time,
+		Fields: []event.Field{{Key: "cost", Value: event.Duration(d)}}}, true
+}
+
+// taskExit is the exit of a container's first process, at the time the shim
+// noted, in both spellings of the event:
+//
+//	≤ 1.6  &TaskExit{ContainerID:<id>,ID:<id>,Pid:2375,ExitStatus:137,ExitedAt:2026-11-20 18:25:36.161354478 +0000 UTC,…}
+//	≥ 1.7  container_id:"<id>" id:"<id>" pid:2375 exit_status:137 exited_at:{seconds:1763663136 nanos:161354478}
+//
+// The event carries UTC, whatever zone the line's own stamp is in, so a pair of both tells that zone.
+func taskExit(r *event.Record) (event.Event, bool) {
+	text := message(r)
+	e := event.Event{Kind: KindTaskExit}
+	e.IDs.Container = containerID(after(text, "ContainerID:", "container_id:"))
+	process := containerID(after(text, ",ID:", " id:", "{ID:", " ID:"))
+	if e.IDs.Container == "" {
+		e.IDs.Container = process
+	}
+	if e.IDs.Container == "" || process != "" && process != e.IDs.Container {
+		return event.Event{}, false // without an id, or the exit of an exec
+	}
+	if n, err := strconv.Atoi(digits(after(text, "ExitStatus:", "exit_status:"))); err == nil {
+		e.Fields = append(e.Fields, event.Field{Key: "exit_status", Value: event.Int(int64(n))})
+	}
+	if at, ok := exitedAt(text); ok {
+		e.Start = at
+		if !r.Time.IsZero() && r.Time.Lacks == 0 {
+			e.Fields = append(e.Fields, event.Field{Key: "lag", Value: event.Duration(r.Time.T.Sub(at.T))})
+		}
+	}
+	e.Text = "container " + short(e.IDs.Container) + " exited"
+	return e, true
+}
+
+// exitedAt reads the time inside an exit event; write-ups cut its fraction and zone, which are always UTC.
+func exitedAt(text string) (event.Time, bool) {
+	if s := after(text, "ExitedAt:"); s != "" {
+		for _, layout := range []string{"2006-01-02 15:04:05.999999999 -0700 MST", "2006-01-02 15:04:05"} {
+			end := len(s)
+			if layout == "2006-01-02 15:04:05" {
+				end = min(end, len(layout))
+			} else if i := strings.Index(s, " UTC"); i >= 0 {
+				end = i + len(" UTC")
+			}
+			if t, err := time.Parse(layout, s[:end]); err == nil && t.Year() > 1 { // the zero time is no time
+				return event.At(t), true
+			}
+		}
+		return event.Time{}, false
+	}
+	s := after(text, "exited_at:{")
+	seconds, err := strconv.ParseInt(digits(after(s, "seconds:")), 10, 64)
+	if err != nil {
+		return event.Time{}, false
+	}
+	nanos, _ := strconv.ParseInt(digits(after(s, "nanos:")), 10, 64) // protobuf text leaves a zero out
+	return event.At(time.Unix(seconds, nanos)), true
+}
+
+// after is the text behind the first of the marks that stands in s; empty when none does.
+func after(s string, marks ...string) string {
+	for _, m := range marks {
+		if _, rest, ok := strings.Cut(s, m); ok {
+			return rest
+		}
+	}
+	return ""
+}
+
+// digits is the run of decimal digits at the start of s.
+func digits(s string) string {
+	return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))]
+}
+
+// deleteFailed: debug failed to delete task  error="context deadline exceeded" id=<id>
+// (error level in 2.x): the shim did not answer Delete within handleEventTimeout,
+// 10 s (pkg/cri/server/events.go). "not found" is a task already gone.
+func deleteFailed(r *event.Record) (event.Event, bool) {
+	reason := errorOf(r)
+	if !strings.HasPrefix(message(r), "failed to delete task") || strings.Contains(reason, "not found") {
+		return event.Event{}, false
+	}
+	id, _ := r.Field("id")
+	e := event.Event{Kind: KindDeleteFailed, IDs: event.IDs{Container: containerID(id)}}
+	e.Fields = []event.Field{str("error", reason), truth("deadline", isDeadline(reason))}
+	e.Text = "the shim did not answer Delete of " + short(e.IDs.Container)
+	return e, e.IDs.Container != ""
+}
+
+// exitFailed:
+//
+//	error failed to handle container TaskExit event &TaskExit{…}       error="failed to stop container: …"
+//	error Failed to handle backOff event &TaskExit{…} for <id>         error="failed to handle container TaskExit event: …"
+func exitFailed(r *event.Record) (event.Event, bool) {
+	exit, ok := taskExit(r)
+	if !ok {
+		return event.Event{}, false
+	}
+	reason := errorOf(r)
+	e := event.Event{Kind: KindExitFailed, IDs: exit.IDs}
+	e.Fields = []event.Field{str("error", reason), truth("deadline", isDeadline(reason)), truth("again", strings.HasPrefix(message(r), "Failed to handle backOff"))}
+	e.Text = "containerd could not handle the exit of " + short(exit.IDs.Container)
+	return e, true
+}
+
+// stateTimeout: error get state for <id>  error="context deadline exceeded: unknown":
+// the shim did not answer State within io.containerd.timeout.task.state, 2 s.
+func stateTimeout(r *event.Record) (event.Event, bool) {
+	if !isDeadline(errorOf(r)) {
+		return event.Event{}, false
+	}
+	id := containerID(after(message(r), "get state for "))
+	return event.Event{Kind: KindStateTimeout, IDs: event.IDs{Container: id}, Text: "the shim did not answer State of " + short(id)}, id != ""
+}
+
+// updateRefused: container "<id>" is in removing state (stock), … is in removing or stopping state (private patch).
+func updateRefused(r *event.Record) (event.Event, bool) {
+	text := message(r) + errorOf(r)
+	e := event.Event{Kind: KindUpdateRefused, Text: "containerd refused to update a container that is going"}
+	e.IDs.Container = containerID(after(text, `container "`, `container \"`))
+	e.Fields = []event.Field{truth("patched", strings.Contains(text, "removing or stopping state"))}
+	return e, true
+}
+
+// created:
+//
+//	info RunPodSandbox for &PodSandboxMetadata{Name:p,Uid:u,Namespace:n,Attempt:0,} returns sandbox id "<id>"
+//	info CreateContainer within sandbox "<sandbox>" for &ContainerMetadata{Name:main,Attempt:0,} returns container id "<id>"
+func created(r *event.Record) (event.Event, bool) {
+	text := message(r)
+	e := event.Event{Kind: KindCreated}
+	if rest := after(text, "returns sandbox id "); rest != "" {
+		e.IDs.Sandbox = containerID(rest)
+		name, _ := between(text, "Name:", ",")
+		namespace, _ := between(text, "Namespace:", ",")
+		e.IDs.PodUID, _ = between(text, "Uid:", ",")
+		if name != "" {
+			e.IDs.Pod = namespace + "/" + name
+		}
+		e.Text = "sandbox " + short(e.IDs.Sandbox) + " runs"
+		return e, e.IDs.Sandbox != ""
+	}
+	e.IDs.Container = containerID(after(text, "returns container id "))
+	e.IDs.Sandbox = containerID(after(text, "within sandbox "))
+	if name, ok := between(text, "Name:", ","); ok {
+		e.Fields = []event.Field{str("name", name)}
+	}
+	e.Text = "container " + short(e.IDs.Container) + " created"
+	return e, e.IDs.Container != ""
+}
+
+// scopeAsked: info StartContainer for "<id>": runc create comes next, and with the
+// systemd driver it asks PID 1 for the container's scope.
+func scopeAsked(r *event.Record) (event.Event, bool) {
+	rest, ok := strings.CutPrefix(message(r), "StartContainer for ")
+	id := containerID(rest)
+	if !ok || id == "" || strings.Contains(rest, " returns ") || strings.Contains(rest, " failed") {
+		return event.Event{}, false
+	}
+	return event.Event{
+		Kind: KindScopeStart, IDs: event.IDs{Container: id}, Text: "systemd starts the scope of " + short(id),
+		Span: event.Span{Key: "scope/" + id, Edge: event.Begin, Foreign: true},
+	}, true
+}
+
+// shimStart: info starting signal loop  namespace=k8s.io path=/run/containerd/io.containerd.runtime.v2.task/k8s.io/<id> pid=4626 runtime=…
+// The shim of a docker container or of a sandbox asks systemd for the scope of
+// that id right after, so the line also begins the scope's start.
+func shimStart(r *event.Record) (event.Event, bool) {
+	dir, ok := r.Field("path")
+	id := containerID(path.Base(dir))
+	if !ok || id == "" {
+		return event.Event{}, false
+	}
+	e := event.Event{Kind: KindScopeStart, IDs: event.IDs{Container: id}, Text: "systemd starts the scope of " + short(id)}
+	e.Span = event.Span{Key: "scope/" + id, Edge: event.Begin, Foreign: true}
+	if pid, ok := r.Field("pid"); ok {
+		e.IDs.PID, _ = strconv.Atoi(pid)
+	}
+	return e, true
+}
+
+func shimGone(r *event.Record) (event.Event, bool) {
+	id, _ := r.Field("id")
+	e := event.Event{Kind: KindShimGone, IDs: event.IDs{Container: containerID(id)}}
+	e.Text = "shim of " + short(e.IDs.Container) + " gone"
+	return e, e.IDs.Container != ""
+}
+
+func dumpWritten(r *event.Record) (event.Event, bool) {
+	file := after(message(r), " written to ")
+	return event.Event{Kind: KindDumpWritten, Fields: []event.Field{str("path", file)}, Text: "goroutine dump written to " + file}, file != ""
+}
+
+// systemdCgroup: debug use OCI runtime {… Options:map[… SystemdCgroup:true] …} and SystemdCgroup = true of config.toml.
+func systemdCgroup(r *event.Record) (event.Event, bool) {
+	text := strings.ReplaceAll(message(r), " ", "")
+	switch {
+	case strings.Contains(text, "SystemdCgroup:true"), strings.HasPrefix(text, "SystemdCgroup=true"):
+		return fact("containerd.systemd-cgroup", "true")
+	case strings.Contains(text, "SystemdCgroup:false"), strings.HasPrefix(text, "SystemdCgroup=false"):
+		return fact("containerd.systemd-cgroup", "false")
+	}
+	return event.Event{}, false
+}
+
+// mountOptions: mount_options = ["volatile"] of config.toml; only the overlayfs snapshotter has that key.
+func mountOptions(r *event.Record) (event.Event, bool) {
+	key, value, ok := strings.Cut(message(r), "=")
+	if !ok || strings.TrimSpace(key) != "mount_options" {
+		return event.Event{}, false
+	}
+	return fact("containerd.overlay-mount-options", strings.TrimSpace(value))
+}
+
+// containerdVersion: info starting containerd  revision=… version=1.6.20
+func containerdVersion(r *event.Record) (event.Event, bool) {
+	v, _ := r.Field("version")
+	return fact("containerd.version", version(v))
+}
+
+// short is the first twelve digits of an id, as docker and crictl print it.
+func short(id string) string {
+	return id[:min(len(id), 12)]
+}

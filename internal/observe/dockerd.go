@@ -1,0 +1,33 @@
+package observe
+
+import (
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// dockerdTable: dockerd 1.11 to 28.
+var dockerdTable = table{
+	component: "dockerd",
+	rows: []row{
+		{[]string{"goroutine stacks written to"}, dumpWritten},
+		{[]string{"Handler for GET"}, clientGaveUp},
+		{[]string{"Docker daemon"}, dockerVersion},
+	},
+}
+
+// clientGaveUp: Handler for GET /v1.24/containers/json returned error: write unix /var/run/docker.sock->@: write: broken pipe
+func clientGaveUp(r *event.Record) (event.Event, bool) {
+	text := message(r)
+	if !strings.Contains(text, "broken pipe") {
+		return event.Event{}, false
+	}
+	call, _ := between(text, "Handler for ", " returned")
+	return event.Event{Kind: KindClientGaveUp, Fields: []event.Field{str("path", call)}, Text: "a client gave up waiting for " + call}, true
+}
+
+// dockerVersion: info Docker daemon  commit=… graphdriver(s)=overlay2 version=20.10.24
+func dockerVersion(r *event.Record) (event.Event, bool) {
+	v, _ := r.Field("version")
+	return fact("docker.version", version(v))
+}

@@ -1,0 +1,375 @@
+package observe
+
+import (
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/stackdump"
+)
+
+// programs tell whose dump it is by a package that only that program holds.
+// Order matters: kubelet and dockerd carry containerd's client, shims its server.
+var programs = []struct{ part, component string }{
+	{"k8s.io/kubernetes/pkg/kubelet", "kubelet"},
+	{"k8s.io/kubernetes/cmd/kubelet", "kubelet"},
+	{"github.com/docker/docker/daemon", "dockerd"},
+	{"github.com/moby/moby/daemon", "dockerd"},
+	{"AliyunContainerService/terway", "cni"},
+	{"containernetworking/cni/pkg/skel", "cni"},
+	{"cri-o/cri-o", "crio"},
+	{"containerd/cmd/containerd-shim", "shim"},
+	{"containerd/runtime/runc/task", "shim"},
+	{"containerd/runtime/runc", "shim"},
+	{"containerd/containerd", "containerd"},
+	{"github.com/opencontainers/runc", "runc"},
+	{"vishvananda/netlink/nl", "cni"}, // a network daemon without a name of its own here
+}
+
+// waits say what a goroutine waits for outside its own process: the frames
+// stand in this order, innermost first, each a part of a frame's Name. The
+// first row that fits counts.
+var waits = []struct {
+	doing  string
+	frames []string
+	guess  bool // the frames between were not printed: an inference
+}{
+	{doing: "netlink-recv", frames: []string{"(*NetlinkSocket).Receive", "(*NetlinkRequest).Execute"}},
+	{doing: "netlink-recv", frames: []string{"syscall.Syscall6", "SetupVethPair"}, guess: true},
+	{doing: "umount", frames: []string{"unix.Unmount", "mount."}},
+	{doing: "umount", frames: []string{"syscall.Unmount", "mount."}},
+	{doing: "fsync", frames: []string{"os.(*File).Sync"}},
+	{doing: "fsync", frames: []string{"fdatasync"}},
+	{doing: "dbus", frames: []string{"dbus.(*Object).Call"}},
+	{doing: "dbus", frames: []string{"dbus.(*Object).createCall"}},
+	{doing: "dbus", frames: []string{"dbus.(*Conn).startJob"}},
+	{doing: "runc", frames: []string{"go-runc.(*Runc)."}},
+	{doing: "shim", frames: []string{"task.(*taskClient)."}},
+	{doing: "shim", frames: []string{"task.(*ttrpctaskClient)."}},
+	{doing: "containerd", frames: []string{".(*tasksClient)."}},
+	{doing: "cri", frames: []string{".(*runtimeServiceClient)."}},
+	{doing: "cni-daemon", frames: []string{"net/rpc.(*Client).Call"}},
+	{doing: "udev", frames: []string{"devicemapper.UdevWait"}},
+}
+
+// servers are the receivers whose outermost method names the request that a
+// goroutine serves: "ListContainers", "ContainerInspect", "AllocIP".
+var servers = []string{
+	"(*criService).", "daemon.(*Daemon).", "(*networkService).", "(*GenericPLEG).", "task.(*service).", "process.(*Init).",
+	"server.handleContainerExit",
+}
+
+// dockerHolds: functions of dockerd that keep a container's lock while they
+// call out (moby daemon/start.go, kill.go, monitor.go, pause.go; 17.05 to 28).
+// daemon.update is not among them: it unlocks before it calls containerd.
+var dockerHolds = []string{
+	"daemon.(*Daemon).containerStart", "daemon.(*Daemon).killWithSignal", "daemon.(*Daemon).handleContainerExit",
+	"daemon.(*Daemon).containerPause", "daemon.(*Daemon).containerUnpause", "daemon.(*Daemon).cleanupContainer",
+}
+
+// holds is the catalogue of locks whose holder shows no address of theirs.
+var holds = holdCatalogue()
+
+func holdCatalogue() []stackdump.Hold {
+	var all []stackdump.Hold
+	for _, f := range dockerHolds {
+		for _, lock := range []string{"daemon.(*Daemon).", "container.(*State).", "container.(*Container)."} {
+			for _, while := range []string{".(*tasksClient).", "overlay2.(*Driver).", "UdevWait"} {
+				all = append(all, stackdump.Hold{Func: f, While: while, Lock: lock})
+			}
+		}
+	}
+	return all
+}
+
+// Program names the component whose goroutines a dump holds; empty when no frame tells.
+func Program(d *stackdump.Dump) string {
+	for _, p := range programs {
+		for i := range d.Goroutines {
+			for j := range d.Goroutines[i].Frames {
+				if strings.Contains(d.Goroutines[i].Frames[j].Name(), p.part) {
+					return p.component
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// Dump appends to dst what the goroutines of one dump tell: locks with their
+// holders and waiters, and goroutines that wait for something outside their
+// process. At is when the dump was taken; zero when nothing tells.
+func Dump(dst []event.Event, d *stackdump.Dump, at event.Time) []event.Event {
+	component := Program(d)
+	o := dumpObserver{d: d, at: at, component: component}
+	locked := map[int]bool{}
+	for _, lock := range d.Locks(holds) {
+		if len(lock.Holders) == 0 {
+			continue // an honest none: waiters alone name no cause
+		}
+		for _, h := range lock.Holders {
+			dst = append(dst, o.held(&lock, h))
+			locked[h.Goroutine] = true
+		}
+		for _, w := range lock.Waiters {
+			dst = append(dst, o.waiting(&lock, w))
+			locked[w.Goroutine] = true
+		}
+	}
+	for i := range d.Goroutines {
+		if e, ok := o.relist(i); ok {
+			dst = append(dst, e)
+		}
+		if e, ok := o.outside(i); ok && !locked[i] {
+			dst = append(dst, e)
+		}
+	}
+	return dst
+}
+
+type dumpObserver struct {
+	d         *stackdump.Dump
+	at        event.Time
+	component string
+}
+
+// minutesSlack is how much too large the minutes of a goroutine can be: the
+// runtime takes the start of the collection before the one that found the goroutine
+// parked (mgcmark.go, mgc.go), and forces a collection every two minutes.
+const minutesSlack = 2 * time.Minute
+
+// base is what every event of a goroutine has. When it began to wait is known to
+// minutesSlack only, and may be earlier: a process that never collected shows no minutes at all.
+func (o *dumpObserver) base(kind event.Kind, i int) event.Event {
+	g := &o.d.Goroutines[i]
+	e := event.Event{Kind: kind, Component: o.component, Source: "goroutines." + o.component, Open: true, Begun: true}
+	e.IDs.Goroutine = g.ID
+	e.Start, e.End = o.at.Add(-g.Wait), o.at
+	e.Start.Prec = max(e.Start.Prec, min(g.Wait, minutesSlack))
+	e.Fields = []event.Field{str("state", g.State), {Key: "wait", Value: event.Duration(g.Wait)}}
+	if call := request(g); call != "" {
+		e.Fields = append(e.Fields, str("call", call))
+	}
+	if ptr := idPointer(g); ptr != "" {
+		e.Fields = append(e.Fields, str("id_ptr", ptr))
+	}
+	return e
+}
+
+// held is a goroutine that holds a lock others wait for, and what keeps it from letting go.
+func (o *dumpObserver) held(lock *stackdump.Lock, h stackdump.Holder) event.Event {
+	g := &o.d.Goroutines[h.Goroutine]
+	e := o.base(KindLockHeld, h.Goroutine)
+	e.IDs.Lock = lock.Addr
+	e.Evidence = append(e.Evidence, quote(&g.Frames[h.Frame]))
+	w, rpc, frame := waitOf(g)
+	e.Fields = append(e.Fields,
+		str("owner", ownerName(lock.Owner)), str("lock_type", lock.Type), str("certainty", h.Certainty), str("rule", h.Rule),
+		event.Field{Key: "waiters", Value: event.Int(int64(len(lock.Waiters)))}, str("doing", w), str("rpc", rpc))
+	e.Text = "holds " + lockName(lock) + ", " + doingText(w, rpc, g.State)
+	if frame >= 0 && frame != h.Frame {
+		e.Evidence = append(e.Evidence, quote(&g.Frames[frame]))
+	}
+	e.Evidence = append(e.Evidence, event.Quote{Pos: g.Pos, Text: g.Header})
+	return e
+}
+
+// waiting is a goroutine that waits for a lock whose holder is known.
+func (o *dumpObserver) waiting(lock *stackdump.Lock, w stackdump.Waiter) event.Event {
+	g := &o.d.Goroutines[w.Goroutine]
+	e := o.base(KindLockWait, w.Goroutine)
+	e.IDs.Lock = lock.Addr
+	e.Fields = append(e.Fields, str("owner", ownerName(lock.Owner)), str("mode", w.Mode), truth("address_sure", lock.AddrSure))
+	e.Text = "waits for " + lockName(lock)
+	if w.Caller >= 0 && w.Caller < len(g.Frames) {
+		e.Evidence = append(e.Evidence, quote(&g.Frames[w.Caller]))
+	}
+	e.Evidence = append(e.Evidence, event.Quote{Pos: g.Pos, Text: g.Header})
+	return e
+}
+
+// relist is the kubelet's relist goroutine and the step in which it sits (pkg/kubelet/pleg/generic.go).
+func (o *dumpObserver) relist(i int) (event.Event, bool) {
+	g := &o.d.Goroutines[i]
+	at := frameWith(g, 0, "(*GenericPLEG).relist", "(*GenericPLEG).Relist")
+	if at < 0 {
+		return event.Event{}, false
+	}
+	phase := "unknown"
+	switch {
+	case strings.HasPrefix(g.State, "chan send") && !strings.Contains(strings.Join(names(g.Frames[:at]), " "), "/"):
+		phase = "send" // nothing but the runtime above relist itself
+	case frameWith(g, 0, "(*GenericPLEG).updateCache") >= 0:
+		phase = "pod"
+	case frameWith(g, 0, ".GetPods") >= 0:
+		phase = "list"
+	}
+	e := o.base(KindRelist, i)
+	_, rpc, frame := waitOf(g)
+	e.Fields = append(e.Fields, str("phase", phase), str("rpc", rpc))
+	e.Text = "relist sits in phase " + phase
+	e.Evidence = append(e.Evidence, quote(&g.Frames[at]))
+	if frame >= 0 {
+		e.Evidence = append(e.Evidence, quote(&g.Frames[frame]))
+	}
+	e.Evidence = append(e.Evidence, event.Quote{Pos: g.Pos, Text: g.Header})
+	return e, true
+}
+
+// outside is a goroutine that waits, without a lock that others want, for something outside its process.
+func (o *dumpObserver) outside(i int) (event.Event, bool) {
+	g := &o.d.Goroutines[i]
+	doing, rpc, frame, guess := waitRow(g)
+	if doing == "" || rpc == "Wait" { // one Wait per running container, of any age, is normal
+		return event.Event{}, false
+	}
+	e := o.base(KindGoroutine, i)
+	certainty := "observed"
+	if guess {
+		certainty = "inferred"
+	}
+	e.Fields = append(e.Fields, str("doing", doing), str("rpc", rpc), str("certainty", certainty))
+	e.Text = doingText(doing, rpc, g.State)
+	e.Evidence = append(e.Evidence, quote(&g.Frames[frame]), event.Quote{Pos: g.Pos, Text: g.Header})
+	return e, true
+}
+
+// waitOf is what a goroutine waits for outside its process, the method it
+// called there, and the frame that says so; -1 when nothing does.
+func waitOf(g *stackdump.Goroutine) (doing, rpc string, frame int) {
+	doing, rpc, frame, _ = waitRow(g)
+	return doing, rpc, frame
+}
+
+func waitRow(g *stackdump.Goroutine) (doing, rpc string, frame int, guess bool) {
+	for _, w := range waits {
+		first := frameWith(g, 0, w.frames[0])
+		last := first
+		for _, part := range w.frames[1:] {
+			if last >= 0 {
+				last = frameWith(g, last+1, part)
+			}
+		}
+		if last < 0 || w.guess && !strings.HasPrefix(g.State, "syscall") {
+			continue
+		}
+		if receiver := w.frames[0]; strings.HasSuffix(receiver, ").") {
+			// go-runc and generated clients call themselves: the outermost of their frames is the call.
+			for first+1 < len(g.Frames) && strings.Contains(g.Frames[first+1].Name(), receiver) {
+				first++
+			}
+			rpc = methodAfter(g.Frames[first].Name(), receiver)
+		}
+		return w.doing, rpc, first, w.guess
+	}
+	return "", "", -1, false
+}
+
+// request is the request that a goroutine serves: the outermost method of one of the servers.
+func request(g *stackdump.Goroutine) string {
+	for i := len(g.Frames) - 1; i >= 0; i-- {
+		name := g.Frames[i].Name()
+		for _, s := range servers {
+			if !strings.Contains(name, s) {
+				continue
+			}
+			if m := methodAfter(name, s); m != "" {
+				return m
+			}
+			return s[strings.IndexByte(s, '.')+1:]
+		}
+	}
+	return ""
+}
+
+// idPointer is the address of the container id in a containerstore.Container
+// passed by value: its first field is Metadata, whose first field is the ID, a
+// string of 64 (0x40) bytes. Goroutines that show the same address work on the same container.
+func idPointer(g *stackdump.Goroutine) string {
+	for i := range g.Frames {
+		rest, ok := cutAfter(g.Frames[i].Args, "{{{0x")
+		if !ok {
+			continue
+		}
+		addr, rest, _ := strings.Cut(rest, ",")
+		if strings.HasPrefix(rest, " 0x40}") && !strings.HasSuffix(addr, "?") {
+			return "0x" + addr
+		}
+	}
+	return ""
+}
+
+func cutAfter(s, mark string) (string, bool) {
+	_, rest, ok := strings.Cut(s, mark)
+	return rest, ok
+}
+
+// frameWith is the first frame from i on whose name holds one of the parts; -1 when none does.
+func frameWith(g *stackdump.Goroutine, i int, parts ...string) int {
+	for ; i < len(g.Frames); i++ {
+		if containsAny(g.Frames[i].Name(), parts) {
+			return i
+		}
+	}
+	return -1
+}
+
+func names(frames []stackdump.Frame) []string {
+	all := make([]string, len(frames))
+	for i := range frames {
+		all[i] = frames[i].Name()
+	}
+	return all
+}
+
+// methodAfter is the method behind a receiver in a function's name: "UpdateContainerResources" of "….(*criService).UpdateContainerResources.func1".
+func methodAfter(name, receiver string) string {
+	_, m, _ := strings.Cut(name, receiver)
+	m, _, _ = strings.Cut(m, ".")
+	return strings.TrimSuffix(m, "-fm")
+}
+
+// ownerName is the type that owns a lock without its package path: "statusStorage" of "github.com/…/container.(*statusStorage)".
+func ownerName(owner string) string {
+	if i := strings.LastIndex(owner, "(*"); i >= 0 {
+		return strings.TrimSuffix(owner[i+2:], ")")
+	}
+	return owner[strings.LastIndexAny(owner, "./")+1:]
+}
+
+func lockName(l *stackdump.Lock) string {
+	if name := ownerName(l.Owner); name != "" {
+		return "the " + l.Type + " of " + name + " " + l.Addr
+	}
+	return l.Type + " " + l.Addr
+}
+
+func doingText(doing, rpc, state string) string {
+	switch doing {
+	case "":
+		return "in " + state
+	case "shim":
+		return "waiting for the shim to answer " + rpc
+	case "containerd":
+		return "waiting for containerd to answer " + rpc
+	case "cri":
+		return "waiting for the runtime to answer " + rpc
+	case "runc":
+		return "waiting for runc " + strings.ToLower(rpc)
+	case "dbus":
+		return "waiting for systemd on D-Bus"
+	case "netlink-recv":
+		return "waiting in recvfrom for a netlink answer"
+	case "umount":
+		return "waiting in umount2"
+	case "fsync":
+		return "waiting in fsync"
+	case "cni-daemon":
+		return "waiting for the CNI daemon"
+	case "udev":
+		return "waiting for udev"
+	}
+	return doing
+}
+
+func quote(f *stackdump.Frame) event.Quote { return event.Quote{Pos: f.Pos, Text: f.Raw} }

@@ -1,0 +1,89 @@
+package observe
+
+import "github.com/plegdiag/plegdiag/internal/event"
+
+// The kinds of events that observers make. Rules name them; docs/rules.md lists them with their fields.
+const (
+	// KindFact says something about the node that holds for the whole bundle: name, value.
+	KindFact event.Kind = "fact"
+
+	// KindPLEGUnhealthy is the sync loop refusing to work: age (since the last good relist), threshold, never.
+	KindPLEGUnhealthy event.Kind = "kubelet.pleg-unhealthy"
+	// KindRelistFailed is GetPods ending in an error: error, deadline.
+	KindRelistFailed event.Kind = "kubelet.relist-failed"
+	// KindCRIError is a CRI call that failed in the kubelet's eyes: method, error, deadline.
+	KindCRIError event.Kind = "kubelet.cri-error"
+	// KindNodeNotReady and KindNodeReady are changes of the node's Ready condition: reason.
+	KindNodeNotReady event.Kind = "kubelet.node-not-ready"
+	KindNodeReady    event.Kind = "kubelet.node-ready"
+	// KindKubeletStart is a kubelet that begins to run.
+	KindKubeletStart event.Kind = "kubelet.start"
+	// KindRuntimeDown is the kubelet finding no runtime at all.
+	KindRuntimeDown event.Kind = "kubelet.runtime-down"
+	// KindChannelFull is relist dropping events because nobody reads them (kubelet ≥ 1.14).
+	KindChannelFull event.Kind = "kubelet.channel-full"
+	// KindContainerDied is PLEG's own word for an exit.
+	KindContainerDied event.Kind = "kubelet.container-died"
+	// KindRelist is the relist goroutine in a dump: phase (list, pod, send), rpc, state.
+	KindRelist event.Kind = "kubelet.relist"
+
+	// KindCRICall is a call of the CRI in containerd: method, outcome (ok, failed; empty while open), error.
+	KindCRICall event.Kind = "cri.call"
+	// KindStatusGet is one wait for a container's status lock, as the patched build of the short-task write-up prints it.
+	KindStatusGet event.Kind = "cri.status-get"
+	// KindTaskUpdate is the shim's Update under that lock, as the same build prints it.
+	KindTaskUpdate event.Kind = "containerd.task-update"
+	// KindUpdateSync is the status file written under that lock, as the same build prints it.
+	KindUpdateSync event.Kind = "containerd.update-sync"
+	// KindTaskExit is the exit of a container's first process, at the time the shim gave: exit_status, lag.
+	KindTaskExit event.Kind = "containerd.task-exit"
+	// KindDeleteFailed is the shim not answering Delete within 10 s: deadline, error.
+	KindDeleteFailed event.Kind = "containerd.delete-failed"
+	// KindExitFailed is the exit event put back for another try: error, deadline, again.
+	KindExitFailed event.Kind = "containerd.exit-handling-failed"
+	// KindStateTimeout is the shim not answering State within 2 s.
+	KindStateTimeout event.Kind = "containerd.state-timeout"
+	// KindUpdateRefused is containerd refusing an update: patched tells the private Stopping patch.
+	KindUpdateRefused event.Kind = "containerd.update-refused"
+	// KindCreated ties a container to its sandbox, a sandbox to its pod.
+	KindCreated event.Kind = "containerd.created"
+	// KindShimStart and KindShimGone are the life of a shim.
+	KindShimStart event.Kind = "shim.start"
+	KindShimGone  event.Kind = "shim.gone"
+	// KindDumpWritten says when a goroutine dump was taken and where it went: path.
+	KindDumpWritten event.Kind = "dump.written"
+
+	// KindClientGaveUp is a docker client that closed its connection before the answer: path.
+	KindClientGaveUp event.Kind = "dockerd.client-gave-up"
+
+	// KindScopeStart is systemd starting a container's scope, from the runtime's order to systemd's word.
+	KindScopeStart event.Kind = "systemd.scope-start"
+	// KindBusUnsupported is PID 1 failing to seal a message: errno.
+	KindBusUnsupported event.Kind = "systemd.bus-send-failed"
+	// KindPendingReplies is a client of PID 1 giving up with too many unanswered calls.
+	KindPendingReplies event.Kind = "systemd.pending-replies"
+	// KindIntrospectTimeout is PID 1 not answering the simplest question on the bus.
+	KindIntrospectTimeout event.Kind = "systemd.introspect-timeout"
+	// KindCookie is a bus cookie read in a debugger or a trace: cookie, overflow.
+	KindCookie event.Kind = "systemd.cookie"
+	// KindReexec is PID 1 starting over, which resets its bus connections.
+	KindReexec event.Kind = "systemd.reexec"
+
+	// KindHungTask is the kernel's watchdog for tasks in D state: comm, seconds.
+	KindHungTask event.Kind = "kernel.hung-task"
+	// KindKernelFrame is a telling function on a kernel stack: symbol.
+	KindKernelFrame event.Kind = "kernel.frame"
+
+	// KindProcess is a process in a listing: comm, verb, systemd_cgroup.
+	KindProcess event.Kind = "process"
+
+	// KindSyscall is a traced call that took long or never returned: name, path, result, errno, delayed, netlink, dbus.
+	KindSyscall event.Kind = "syscall"
+
+	// KindLockHeld is a goroutine that holds a lock others wait for: owner, doing, rpc, call, certainty, waiters.
+	KindLockHeld event.Kind = "lock.held"
+	// KindLockWait is a goroutine that waits for such a lock: owner, call, mode.
+	KindLockWait event.Kind = "lock.wait"
+	// KindGoroutine is a goroutine that waits for something outside its process: doing, rpc, call, state.
+	KindGoroutine event.Kind = "goroutine.wait"
+)

@@ -1,0 +1,248 @@
+package observe
+
+import (
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// kubeletTable: Kubernetes 1.5 to 1.34. Up to 1.20 lines are prose, from 1.21
+// on they are "message" key="value"; severity of the skip line changed from I to E between 1.16 and 1.18.
+var kubeletTable = table{
+	component: "kubelet",
+	rows: []row{
+		{[]string{"PLEG is not healthy"}, plegUnhealthy},
+		{[]string{"Unable to retrieve pods"}, relistFailed},
+		{[]string{"from runtime service failed", "PodSandboxStatus of sandbox", "getPodContainerStatuses"}, criError},
+		{[]string{"Node became not ready", "NodeNotReady"}, nodeNotReady},
+		{[]string{"NodeReady", "Node became ready"}, nodeReady},
+		{[]string{"Started kubelet"}, kubeletStart},
+		{[]string{"ontainer runtime is down"}, runtimeDown},
+		{[]string{"vent channel is full"}, channelFull},
+		{[]string{"ContainerDied"}, containerDied},
+		{[]string{"cpumanager] starting with", "Starting CPU manager"}, cpuManager},
+		{[]string{"kubeletVersion", "Kubelet version"}, kubeletVersion},
+	},
+}
+
+// plegUnhealthy:
+//
+//	≤ 1.20  skipping pod synchronization - [PLEG is not healthy: pleg was last seen active 3m0.1s ago; threshold is 3m0s]
+//	≥ 1.21  "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m0.1s ago; threshold is 3m0s"
+//	≥ 1.13  … pleg has yet to be successful
+//	≤ 1.12  … last seen active 2562047h47m16.854775807s ago (the zero time)
+func plegUnhealthy(r *event.Record) (event.Event, bool) {
+	text := message(r)
+	if strings.Contains(r.Raw, "Node became not ready") || strings.Contains(text, "setters.go") {
+		return event.Event{}, false // the condition line repeats the message
+	}
+	if s := errorOf(r); strings.Contains(s, "PLEG is not healthy") {
+		text = s
+	}
+	e := event.Event{Kind: KindPLEGUnhealthy, Text: "PLEG is not healthy"}
+	if strings.Contains(text, "pleg has yet to be successful") {
+		e.Fields = []event.Field{truth("never", true)}
+		e.Text = "no relist has succeeded since the kubelet started"
+		return e, true
+	}
+	age, ok := duration(text, "last seen active ", " ago")
+	if !ok {
+		return event.Event{}, false
+	}
+	if age > zeroTimeAge {
+		e.Fields = []event.Field{truth("never", true)}
+		e.Text = "no relist has succeeded since the kubelet started"
+		return e, true
+	}
+	e.Fields = []event.Field{{Key: "age", Value: event.Duration(age)}}
+	if threshold, ok := duration(text, "threshold is ", ""); ok {
+		e.Fields = append(e.Fields, event.Field{Key: "threshold", Value: event.Duration(threshold)})
+	}
+	e.Text = "PLEG was last seen active " + age.String() + " ago"
+	return e, true
+}
+
+// zeroTimeAge: kubelets up to 1.12 print the age of the zero time, which
+// time.Since caps at 2562047h47m16.854775807s; no kubelet runs for a century.
+const zeroTimeAge = 100 * 365 * 24 * time.Hour
+
+// duration reads a Go duration that stands between two texts; an empty after ends it at the first byte that no duration has.
+func duration(s, before, after string) (time.Duration, bool) {
+	_, rest, ok := strings.Cut(s, before)
+	if !ok {
+		return 0, false
+	}
+	if after != "" {
+		if rest, _, ok = strings.Cut(rest, after); !ok {
+			return 0, false
+		}
+	} else {
+		rest = rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789.hmsuµn"))]
+		rest = strings.TrimRight(rest, ".") // 1.14 ends each error with a period
+	}
+	d, err := time.ParseDuration(rest)
+	return d, err == nil && d >= 0
+}
+
+func relistFailed(r *event.Record) (event.Event, bool) {
+	text := errorOf(r)
+	if text == "" {
+		text = message(r)
+	}
+	return event.Event{
+		Kind:   KindRelistFailed,
+		Fields: []event.Field{str("error", text), truth("deadline", isDeadline(text))},
+		Text:   "relist could not list the pods",
+	}, true
+}
+
+// criError: remote_runtime.go's own lines, and kuberuntime's for the sandbox status:
+//
+//	≤ 1.20  ListContainers with filter &ContainerFilter{…} from runtime service failed: rpc error: …
+//	        ContainerStatus "<id>" from runtime service failed: …
+//	        PodSandboxStatus of sandbox "<id>" for pod "<p>" error: …
+//	≥ 1.21  "ListContainers with filter from runtime service failed" err="…" filter="…"
+//	        "ContainerStatus from runtime service failed" err="…" containerID="<id>"
+//	        "PodSandboxStatus of sandbox for pod" err="…" podSandboxID="<id>" pod="…"
+func criError(r *event.Record) (event.Event, bool) {
+	text := message(r)
+	method := ""
+	for _, m := range criMethods {
+		if strings.HasPrefix(strings.TrimLeft(text, `"`), m) || strings.Contains(text, "] "+m) {
+			method = m
+			break
+		}
+	}
+	if method == "" {
+		return event.Event{}, false
+	}
+	reason := errorOf(r)
+	if reason == "" {
+		reason = after(text, " failed: ", " error: ")
+	}
+	e := event.Event{Kind: KindCRIError, Text: method + " failed"}
+	e.Fields = []event.Field{str("method", method), str("error", reason), truth("deadline", isDeadline(text) || isDeadline(reason))}
+	for _, key := range []string{"containerID", "podSandboxID", "podSandboxId"} {
+		if id, ok := r.Field(key); ok {
+			e.IDs.Container = containerID(id)
+		}
+	}
+	if e.IDs.Container == "" {
+		if quoted, ok := between(text, `"`, `"`); ok {
+			e.IDs.Container = containerID(quoted)
+		}
+	}
+	if method == "PodSandboxStatus" {
+		e.IDs.Sandbox, e.IDs.Container = e.IDs.Container, ""
+	}
+	if pod, ok := r.Field("pod"); ok {
+		e.IDs.Pod = pod
+	}
+	if isDeadline(text) || isDeadline(reason) {
+		e.Text = method + " ran into its deadline"
+	}
+	return e, true
+}
+
+// criMethods are the calls of the kubelet's remote runtime client; longer names first where one begins another.
+var criMethods = []string{
+	"ListContainerStats", "ListContainers", "ListPodSandbox", "ContainerStatus", "PodSandboxStatus", "UpdateContainerResources", "ExecSync",
+	"StartContainer", "StopContainer", "CreateContainer", "RemoveContainer", "RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "Status",
+}
+
+// nodeNotReady:
+//
+//	≤ 1.20  Node became not ready: {Type:Ready Status:False … Reason:KubeletNotReady Message:PLEG is not healthy: …}
+//	        Recording NodeNotReady event message for node X
+//	≥ 1.21  "Node became not ready" node="X" condition={…}
+//	        "Recording event message for node" node="X" event="NodeNotReady"
+func nodeNotReady(r *event.Record) (event.Event, bool) {
+	text := r.Raw
+	e := event.Event{Kind: KindNodeNotReady, Text: "node became NotReady"}
+	switch {
+	case strings.Contains(text, "NodeStatusUnknown"):
+		return event.Event{}, false // set by the controller, never by PLEG
+	case strings.Contains(text, "Node became not ready"):
+		e.Fields = []event.Field{truth("pleg", strings.Contains(text, "PLEG is not healthy"))}
+	case strings.Contains(text, "event message for node"):
+	default:
+		return event.Event{}, false
+	}
+	return e, true
+}
+
+func nodeReady(r *event.Record) (event.Event, bool) {
+	text := r.Raw
+	if strings.Contains(text, "Node became ready") ||
+		strings.Contains(text, "event message for node") && strings.Contains(text, "NodeReady") {
+		return event.Event{Kind: KindNodeReady, Text: "node became Ready"}, true
+	}
+	return event.Event{}, false
+}
+
+func kubeletStart(r *event.Record) (event.Event, bool) {
+	return event.Event{Kind: KindKubeletStart, Text: "kubelet started"}, strings.HasPrefix(strings.TrimLeft(message(r), `"`), "Started kubelet")
+}
+
+func runtimeDown(*event.Record) (event.Event, bool) {
+	return event.Event{Kind: KindRuntimeDown, Text: "container runtime is down"}, true
+}
+
+func channelFull(*event.Record) (event.Event, bool) {
+	return event.Event{Kind: KindChannelFull, Text: "the PLEG event channel is full"}, true
+}
+
+// containerDied:
+//
+//	≤ 1.20  SyncLoop (PLEG): "pod_ns(uid)", event: &pleg.PodLifecycleEvent{ID:"…", Type:"ContainerDied", Data:"<id>"}
+//	≥ 1.21  "SyncLoop (PLEG): event for pod" pod="ns/name" event={"ID":"…","Type":"ContainerDied","Data":"<id>"}
+func containerDied(r *event.Record) (event.Event, bool) {
+	if !strings.Contains(r.Raw, "SyncLoop (PLEG)") {
+		return event.Event{}, false
+	}
+	e := event.Event{Kind: KindContainerDied, Text: "PLEG reports ContainerDied"}
+	e.IDs.Container = findID(message(r))
+	if ev, ok := r.Field("event"); ok && e.IDs.Container == "" {
+		e.IDs.Container = findID(ev)
+	}
+	e.IDs.Pod, _ = r.Field("pod")
+	return e, e.IDs.Container != ""
+}
+
+// cpuManager: the static policy reconciles every 10 s and is what calls
+// UpdateContainerResources; "none" never does.
+//
+//	≤ 1.20  [cpumanager] starting with none policy
+//	≥ 1.21  "Starting CPU manager" policy="static"
+func cpuManager(r *event.Record) (event.Event, bool) {
+	policy, ok := r.Field("policy")
+	if !ok {
+		policy, _ = between(message(r), "starting with ", " policy")
+	}
+	return fact("kubelet.cpu-manager-policy", policy)
+}
+
+// kubeletVersion: "Kubelet version" kubeletVersion="v1.22.3" (≥ 1.21); Kubelet version: v1.18.2 (kubeadm and write-ups).
+func kubeletVersion(r *event.Record) (event.Event, bool) {
+	v, ok := r.Field("kubeletVersion")
+	if !ok {
+		_, rest, found := strings.Cut(message(r), "Kubelet version: ")
+		if !found {
+			return event.Event{}, false
+		}
+		v = rest
+	}
+	return fact("kubelet.version", version(v))
+}
+
+// version is the leading "1.22.3" of s, without its v; empty when there is none.
+func version(s string) string {
+	s = strings.TrimLeft(s, `" v`)
+	n := len(s) - len(strings.TrimLeft(s, "0123456789."))
+	v := strings.Trim(s[:n], ".")
+	if !strings.Contains(v, ".") {
+		return ""
+	}
+	return v
+}

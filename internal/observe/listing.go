@@ -1,0 +1,84 @@
+package observe
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// listingTable: processes as ps, crictl or a collecting script printed them:
+// one process a line, whatever stands before its command.
+var listingTable = table{
+	component: "node",
+	rows: []row{
+		{[]string{"runc --"}, runcProcess},
+		{[]string{"/opt/cni/bin/"}, cniProcess},
+	},
+}
+
+// Processes is the source of what a listing shows.
+const Processes = "processes"
+
+// runcVerbs are runc's commands that talk to the kernel or to systemd; "init" is the container's own side.
+var runcVerbs = []string{"create", "start", "run", "update", "delete", "kill", "exec", "events", "state", "pause", "resume"}
+
+// runcProcess is a runc that was alive when the listing was made:
+//
+//	20713 runc --root /var/run/docker/runtime-runc/moby --log … --systemd-cgroup create --bundle … <id>
+func runcProcess(r *event.Record) (event.Event, bool) {
+	if r.Unit != "" {
+		return event.Event{}, false // a daemon's log line about runc is no listing
+	}
+	before, command, ok := strings.Cut(message(r), "runc --")
+	if !ok {
+		return event.Event{}, false
+	}
+	words := strings.Fields("--" + command)
+	verb := ""
+	for i, w := range words {
+		if i > 0 && !strings.HasPrefix(w, "-") && slices.Contains(runcVerbs, w) {
+			verb = w
+			break
+		}
+	}
+	if verb == "" {
+		return event.Event{}, false
+	}
+	e := event.Event{Kind: KindProcess, Component: "runc", Source: Processes, Text: "runc " + verb + " is running"}
+	e.Fields = []event.Field{str("comm", "runc"), str("verb", verb), truth("systemd_cgroup", slices.ContainsFunc(words, systemdFlag))}
+	e.IDs.Container = containerID(words[len(words)-1])
+	e.IDs.PID = firstNumber(before)
+	return e, true
+}
+
+// systemdFlag is runc's choice of the systemd cgroup driver.
+func systemdFlag(word string) bool {
+	return word == "--systemd-cgroup" || word == "--systemd-cgroup=true"
+}
+
+// cniProcess is a CNI plugin that was alive when the listing was made.
+func cniProcess(r *event.Record) (event.Event, bool) {
+	if r.Unit != "" {
+		return event.Event{}, false
+	}
+	plugin := after(message(r), "/opt/cni/bin/")
+	if i := strings.IndexAny(plugin, " \t"); i >= 0 {
+		plugin = plugin[:i]
+	}
+	e := event.Event{Kind: KindProcess, Component: "cni", Source: Processes, Text: "CNI plugin " + plugin + " is running"}
+	e.Fields = []event.Field{str("comm", "cni"), str("plugin", plugin)}
+	e.IDs.PID = firstNumber(message(r))
+	return e, plugin != ""
+}
+
+// firstNumber is the first word of s that is a number: the pid in every listing that names it before the command.
+func firstNumber(s string) int {
+	for _, w := range strings.Fields(s) {
+		if n, err := strconv.Atoi(w); err == nil && n > 0 {
+			return n
+		}
+	}
+	return 0
+}

@@ -1,0 +1,222 @@
+// Package observe turns what was written (log records, goroutines, syscalls)
+// into what happened: typed events with ids and intervals. The text of a log
+// message stands in exactly one place, the table of the component that prints
+// it, old and new spellings side by side. It knows no rule and no terminal.
+package observe
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// row is one message of one component. Its literals are what the prefilter
+// looks for: one of them stands in every spelling of the message, is at least
+// six bytes long and holds nothing that a log format would escape.
+type row struct {
+	literals []string
+	// observe makes the event; ok is false when the line only looks like the message.
+	observe func(r *event.Record) (e event.Event, ok bool)
+}
+
+// table is everything one component is known to say.
+type table struct {
+	component string
+	rows      []row
+}
+
+// writers maps syslog identifiers to the component that writes under them. A
+// line of one known writer is not another's.
+var writers = map[string]string{
+	"kubelet": "kubelet", "hyperkube": "kubelet", "kubelite": "kubelet",
+	"containerd": "containerd", "containerd-shim": "containerd", "containerd-shim-runc-v2": "containerd",
+	"dockerd": "dockerd", "docker": "dockerd",
+	"systemd": "systemd", "systemd-logind": "systemd",
+	"kernel": "kernel", "terwayd": "cni", "terway": "cni",
+}
+
+// tables in the order in which they are tried; every matching row makes an event.
+var tables = []table{kubeletTable, containerdTable, dockerdTable, systemdTable, kernelTable, listingTable}
+
+// Literals are the strings of which one stands in every line that [Record] can make something of.
+func Literals() []string {
+	var all []string
+	for _, t := range tables {
+		for _, row := range t.rows {
+			all = append(all, row.literals...)
+		}
+	}
+	all = append(all, dumpLiterals...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// dumpLiterals stand in a log message that carries a goroutine dump.
+var dumpLiterals = []string{"=== BEGIN goroutine stack dump ===", "goroutine "}
+
+// Record appends to dst the events that one log record tells of. Most records tell of none or one.
+func Record(dst []event.Event, r *event.Record) []event.Event {
+	owner := writers[r.Unit]
+	for i := range tables {
+		t := &tables[i]
+		if owner != "" && owner != t.component {
+			continue
+		}
+		for j := range t.rows {
+			if !containsAny(r.Raw, t.rows[j].literals) {
+				continue
+			}
+			e, ok := t.rows[j].observe(r)
+			if !ok {
+				continue
+			}
+			finish(&e, r, t.component)
+			dst = append(dst, e)
+		}
+	}
+	return dst
+}
+
+// finish fills in what every event of a line has in common.
+func finish(e *event.Event, r *event.Record, component string) {
+	if e.Component == "" {
+		e.Component = component
+	}
+	if e.Start.IsZero() {
+		e.Start = r.Time
+	}
+	if e.Level == event.NoLevel {
+		e.Level = r.Level
+	}
+	if e.IDs.PID == 0 {
+		e.IDs.PID = r.PID
+	}
+	if e.Source == "" {
+		e.Source = e.Component + ".log"
+	}
+	e.Evidence = append(e.Evidence, event.Quote{Pos: r.Pos, Text: r.Raw})
+}
+
+// Component names the component that writes under a syslog identifier, or the
+// one a file name speaks of; empty when neither is known.
+func Component(unit, path string) string {
+	if c := writers[unit]; c != "" {
+		return c
+	}
+	if unit != "" {
+		return ""
+	}
+	base := strings.ToLower(path[strings.LastIndexByte(path, '/')+1:])
+	for _, hint := range fileHints {
+		if strings.Contains(base, hint.part) {
+			return hint.component
+		}
+	}
+	return ""
+}
+
+// fileHints are tried in order: a shim's log also says containerd.
+var fileHints = []struct{ part, component string }{
+	{"kubelet", "kubelet"}, {"shim", "shim"}, {"containerd", "containerd"}, {"docker", "dockerd"},
+	{"terway", "cni"}, {"dmesg", "kernel"}, {"kern.log", "kernel"}, {"runc", "runc"}, {"systemd", "systemd"},
+}
+
+func containsAny(s string, parts []string) bool {
+	for _, p := range parts {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// message is the record's text, or the whole line for a record that has no message of its own.
+func message(r *event.Record) string {
+	if r.Text != "" {
+		return r.Text
+	}
+	return r.Raw
+}
+
+// errorOf is what a line gives as its error: klog's err, logrus' error.
+func errorOf(r *event.Record) string {
+	if s, ok := r.Field("error"); ok {
+		return s
+	}
+	s, _ := r.Field("err")
+	return s
+}
+
+// isDeadline tells a call that ran into its own time limit. Go prints the text
+// since context exists; grpc adds the code as number (≤ 1.8) or name.
+func isDeadline(s string) bool {
+	return strings.Contains(s, "context deadline exceeded") || strings.Contains(s, "DeadlineExceeded") || strings.Contains(s, "operation timeout")
+}
+
+// between is the text after the first open and before the next close; ok is false when either is missing.
+func between(s, open, close string) (string, bool) {
+	_, rest, ok := strings.Cut(s, open)
+	if !ok {
+		return "", false
+	}
+	in, _, ok := strings.Cut(rest, close)
+	return in, ok
+}
+
+// containerID is the id at the start of s, as long as it was written: 64 hex
+// digits, or a piece of at least 6 where somebody cut it ("40585f73...").
+func containerID(s string) string {
+	s = strings.TrimLeft(s, `"\ `)
+	n := 0
+	for n < len(s) && isHex(s[n]) {
+		n++
+	}
+	if n < minID || n > 64 || n < len(s) && isWord(s[n]) {
+		return ""
+	}
+	if n < 64 && !strings.ContainsAny(s[:n], "0123456789") {
+		return "" // a word such as "facade"
+	}
+	return s[:n]
+}
+
+// minID is the shortest piece of an id that is believed; docker prints 12, write-ups fewer.
+const minID = 6
+
+// findID is the first full container id (64 hex digits) in s.
+func findID(s string) string {
+	for i := 0; i+64 <= len(s); i++ {
+		n := 0
+		for n < 64 && isHex(s[i+n]) {
+			n++
+		}
+		if n == 64 && (i+64 == len(s) || !isWord(s[i+64])) && (i == 0 || !isWord(s[i-1])) {
+			return s[i : i+64]
+		}
+		i += n
+	}
+	return ""
+}
+
+func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
+
+func isWord(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_'
+}
+
+func str(key, value string) event.Field {
+	return event.Field{Key: key, Value: event.String(value)}
+}
+
+func truth(key string, value bool) event.Field {
+	return event.Field{Key: key, Value: event.Bool(value)}
+}
+
+// fact is an event that says something about the node as a whole.
+func fact(name, value string) (event.Event, bool) {
+	if value == "" {
+		return event.Event{}, false
+	}
+	return event.Event{Kind: KindFact, Fields: []event.Field{str("name", name), str("value", value)}, Text: name + " = " + value}, true
+}

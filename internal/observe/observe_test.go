@@ -1,0 +1,120 @@
+package observe
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestGolden reads every spelling of every message that is known, and some that
+// must tell of nothing. A golden line is one event; lines with # are prose.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.log")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			require.NoError(t, err)
+			var got bytes.Buffer
+			for _, line := range strings.Split(strings.TrimSuffix(string(data), "\n"), "\n") {
+				fmt.Fprintln(&got, line)
+				if !strings.HasPrefix(line, "#") {
+					for _, e := range observeLine(t, line) {
+						fmt.Fprintln(&got, "  ->", describe(&e))
+					}
+				}
+			}
+			golden := strings.TrimSuffix(file, ".log") + ".golden"
+			if *update {
+				require.NoError(t, os.WriteFile(golden, got.Bytes(), 0o600))
+			}
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			require.Equal(t, string(want), got.String(), "accept with -update")
+		})
+	}
+}
+
+// observeLine reads one line as a file of its own would be read.
+func observeLine(t *testing.T, line string) []event.Event {
+	t.Helper()
+	format, ok := parse.Detect([]byte(line+"\n"), "f")
+	require.True(t, ok, line)
+	wanted := parse.NewLiterals(Literals())
+	var events []event.Event
+	for rec, err := range format.Records(parse.Input{Path: "f", R: strings.NewReader(line + "\n"), Want: wanted.Match}) {
+		require.NoError(t, err)
+		before := len(events)
+		events = Record(events, &rec)
+		require.True(t, rec.Wanted || len(events) == before, "the prefilter misses a line that tells of something: %s", line)
+	}
+	return events
+}
+
+// describe is the golden form: kind component start..end level ids {fields} span.
+func describe(e *event.Event) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s", e.Kind, e.Component)
+	if !e.Start.IsZero() && !e.End.IsZero() {
+		fmt.Fprintf(&b, " %s..%s", e.Start.T.UTC().Format("15:04:05.000"), e.End.T.UTC().Format("15:04:05.000"))
+	} else if !e.Start.IsZero() {
+		fmt.Fprintf(&b, " %s", e.Start.T.UTC().Format(time.RFC3339Nano))
+	}
+	for _, id := range []struct{ name, value string }{{"container", e.IDs.Container}, {"sandbox", e.IDs.Sandbox}, {"pod", e.IDs.Pod}, {"uid", e.IDs.PodUID}} {
+		if id.value != "" {
+			fmt.Fprintf(&b, " %s=%s", id.name, short(id.value))
+		}
+	}
+	if e.IDs.PID != 0 {
+		fmt.Fprintf(&b, " pid=%d", e.IDs.PID)
+	}
+	for _, f := range e.Fields {
+		fmt.Fprintf(&b, " %s=%q", f.Key, f.Value.Text())
+	}
+	if e.Span.Key != "" {
+		fmt.Fprintf(&b, " span=%s/%d", class(e.Span.Key), e.Span.Edge)
+	}
+	return b.String()
+}
+
+func class(key string) string { return key[:strings.LastIndexByte(key, '/')] }
+
+// Every literal can do its work in the prefilter and in every format: long
+// enough, and free of what a format escapes.
+func TestLiterals(t *testing.T) {
+	for _, l := range append(Literals(), SyscallLiterals()...) {
+		require.GreaterOrEqual(t, len(l), 6, l)
+		require.NotContains(t, l, `"`)
+		require.NotContains(t, l, `\`)
+	}
+}
+
+func TestContainerID(t *testing.T) {
+	full := strings.Repeat("0123456789abcdef", 4)
+	for in, want := range map[string]string{
+		full:             full,
+		`"` + full + `"`: full,
+		"40585f73...":    "40585f73",
+		"40585f73":       "40585f73",
+		full + "0":       "",
+		"facade":         "",
+		"12345":          "",
+		"40585f73xyz":    "",
+		"":               "",
+	} {
+		require.Equal(t, want, containerID(in), in)
+	}
+}

@@ -1,0 +1,109 @@
+package observe
+
+import (
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse"
+)
+
+// SyscallLiterals stand in every trace line that [Syscall] can make something of.
+func SyscallLiterals() []string {
+	var all []string
+	for name := range traced {
+		if name == "write" || name == "send" {
+			continue // only their bus traffic matters, and that names itself
+		}
+		all = append(all, name+"(", name+" resumed")
+	}
+	return append(all, "org.fre")
+}
+
+// traced are the calls whose slowness means something by itself. The slowest
+// calls of a trace are nearly always futex, epoll_wait and read of threads that
+// wait for one of these, so they are left out.
+var traced = map[string]bool{
+	"umount2": true, "umount": true, "fsync": true, "fdatasync": true, "syncfs": true, "rename": true,
+	"recvfrom": true, "recvmsg": true, "sendmsg": true, "sendto": true, "write": true,
+}
+
+// slowSyscall is the least time that makes a call an event; the incidents are about minutes.
+const slowSyscall = time.Second
+
+// Syscall makes an event of a traced call that took long or never returned; ok is false for all others.
+func Syscall(s *parse.Syscall) (e event.Event, ok bool) {
+	bus := strings.Contains(s.Args, "org.fre")
+	if !traced[s.Name] || s.HasDuration && s.Duration < slowSyscall && !s.Unfinished {
+		return event.Event{}, false
+	}
+	if !s.HasDuration && !s.Unfinished && s.EndPos == s.Pos {
+		return event.Event{}, false // not even interrupted by another thread's line
+	}
+	if s.Name == "write" && !bus {
+		return event.Event{}, false
+	}
+	netlink := strings.Contains(s.Args, "NETLINK")
+	if strings.HasPrefix(s.Name, "recv") && !netlink && !barefd(s.Args) {
+		return event.Event{}, false // a socket that is named and is no netlink socket
+	}
+	e = event.Event{Kind: KindSyscall, Component: "process", Source: "strace", Open: s.Unfinished, Begun: s.AtLeast}
+	e.IDs.TID = s.PID
+	e.Start = s.Start
+	if s.HasDuration && !s.Start.IsZero() {
+		e.End = s.Start.Add(s.Duration)
+	}
+	target := firstPath(s.Args)
+	e.IDs.Container = findID(target)
+	if e.IDs.Container == "" {
+		// .../k8s.io/2346f52c.../rootfs, as write-ups cut it
+		e.IDs.Container = containerID(path.Base(path.Dir(target)))
+	}
+	e.Fields = []event.Field{
+		str("name", s.Name), str("result", s.Result), str("errno", s.Errno),
+		truth("delayed", s.Delayed), truth("injected", s.Injected), truth("returned", !s.Unfinished),
+		truth("rootfs", isRootfs(target)), truth("netlink", netlink), truth("bus", bus),
+	}
+	if s.Delayed {
+		e.Fields = append(e.Fields, str("tester", "a delay that strace injected"))
+	}
+	if target != "" {
+		e.Fields = append(e.Fields, str("path", target))
+	}
+	if s.HasDuration {
+		e.Fields = append(e.Fields, event.Field{Key: "took", Value: event.Duration(s.Duration)})
+	}
+	e.Text = s.Name + " in thread " + strconv.Itoa(s.PID)
+	if s.Unfinished {
+		e.Text += " has not returned"
+	}
+	e.Evidence = []event.Quote{{Pos: s.Pos, Text: s.Raw}}
+	if s.EndPos != s.Pos && s.EndRaw != "" {
+		e.Evidence = append(e.Evidence, event.Quote{Pos: s.EndPos, Text: s.EndRaw})
+	}
+	return e, true
+}
+
+// isRootfs tells the mount point of a container's root: the bundle of a shim v1
+// or v2 (containerd's io.containerd.runtime.v{1,2}.task), or dockerd's overlay2 "merged".
+func isRootfs(p string) bool {
+	return strings.HasSuffix(p, "/rootfs") || strings.HasSuffix(p, "/merged")
+}
+
+// barefd tells a call whose descriptor is not decorated (strace without -y), so that the socket's kind is unknown.
+func barefd(args string) bool {
+	n := len(args) - len(strings.TrimLeft(args, "0123456789"))
+	return n > 0 && (n == len(args) || args[n] != '<')
+}
+
+// firstPath is the path that a call works on: its first quoted argument, or what
+// strace -y writes behind its descriptor.
+func firstPath(args string) string {
+	if in, ok := between(args, `"`, `"`); ok {
+		return in
+	}
+	in, _ := between(args, "<", ">")
+	return in
+}

@@ -1,0 +1,106 @@
+package observe
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// systemdTable: PID 1, logind and what tools print about them. systemd 219 to 257.
+var systemdTable = table{
+	component: "systemd",
+	rows: []row{
+		{[]string{".scope - libcontainer", "Started libcontainer container"}, scopeStarted},
+		{[]string{"propagate agent release message", "Operation not supported"}, busUnsupported},
+		{[]string{"maximum number of pending replies"}, pendingReplies},
+		{[]string{"Failed to introspect object"}, introspectTimeout},
+		{[]string{"cookie"}, cookie},
+		{[]string{"Reexecuting"}, reexec},
+		{[]string{"running in system mode"}, systemdVersion},
+	},
+}
+
+// scopeStarted ends the wait of a runc that asked for a scope:
+//
+//	Started docker-<id>.scope - libcontainer container <id>.      (systemd ≥ 249, or with StatusUnitFormat=combined)
+//	Started libcontainer container <id>.                          (before)
+func scopeStarted(r *event.Record) (event.Event, bool) {
+	text := message(r)
+	if !strings.HasPrefix(text, "Started ") {
+		return event.Event{}, false
+	}
+	id := findID(text)
+	if id == "" {
+		return event.Event{}, false
+	}
+	return event.Event{
+		Kind: KindScopeStart, IDs: event.IDs{Container: id}, Text: "systemd starts the scope of " + short(id),
+		Span: event.Span{Key: "scope/" + id, Edge: event.End, Foreign: true},
+	}, true
+}
+
+// busUnsupported: PID 1 could not seal a message because its 32-bit cookie is
+// used up. With "Transport endpoint is not connected" the same line is harmless (systemd#6777).
+//
+//	Failed to propagate agent release message: Operation not supported
+//	Failed to send unit change signal for x.scope: Operation not supported
+func busUnsupported(r *event.Record) (event.Event, bool) {
+	text := message(r)
+	i := strings.LastIndex(text, ": ")
+	if i < 0 || !strings.HasPrefix(text, "Failed to propagate ") && !strings.HasPrefix(text, "Failed to send ") {
+		return event.Event{}, false
+	}
+	errno := strings.TrimRight(strings.TrimSpace(text[i+2:]), ".")
+	return event.Event{
+		Kind: KindBusUnsupported, Fields: []event.Field{str("errno", errno)},
+		Text: "PID 1 could not send on the bus: " + errno,
+	}, true
+}
+
+func pendingReplies(*event.Record) (event.Event, bool) {
+	return event.Event{Kind: KindPendingReplies, Text: "too many unanswered calls to PID 1"}, true
+}
+
+// introspectTimeout: Failed to introspect object / of service org.freedesktop.systemd1: Connection timed out (busctl tree).
+func introspectTimeout(r *event.Record) (event.Event, bool) {
+	text := message(r)
+	return event.Event{Kind: KindIntrospectTimeout, Text: "PID 1 does not answer on the bus"},
+		strings.Contains(text, "org.freedesktop.systemd1") && strings.Contains(text, "timed out")
+}
+
+// cookie is what a debugger session shows at sd_bus_send or sd_bus_message_seal: cookie=4294967731, cookie = 0x1000001b3.
+func cookie(r *event.Record) (event.Event, bool) {
+	if writers[r.Unit] != "" {
+		return event.Event{}, false // no daemon logs it; a note or a debugger does
+	}
+	_, rest, ok := strings.Cut(message(r), "cookie")
+	if !ok {
+		return event.Event{}, false
+	}
+	rest = strings.TrimLeft(rest, " =:@")
+	n := 0
+	for n < len(rest) && (isWord(rest[n])) {
+		n++
+	}
+	v, err := strconv.ParseUint(rest[:n], 0, 64)
+	if err != nil || v < 1<<16 || v >= 1<<40 {
+		return event.Event{}, false // too small to tell, or an address: a debugger prints the argument's pointer too
+	}
+	e := event.Event{Kind: KindCookie, Text: "systemd's bus cookie is " + strconv.FormatUint(v, 10)}
+	e.Fields = []event.Field{{Key: "cookie", Value: event.Int(int64(v))}, truth("overflow", v > 0xffffffff)}
+	return e, true
+}
+
+func reexec(r *event.Record) (event.Event, bool) {
+	return event.Event{Kind: KindReexec, Text: "systemd re-executes itself"}, strings.HasPrefix(message(r), "Reexecuting")
+}
+
+// systemdVersion: systemd 219 running in system mode. (+PAM …); systemd 252.30-1~deb12u2 running in system mode
+func systemdVersion(r *event.Record) (event.Event, bool) {
+	v, ok := between(message(r), "systemd ", " running in system mode")
+	if !ok {
+		return event.Event{}, false
+	}
+	return fact("systemd.version", strings.TrimPrefix(v, "v"))
+}

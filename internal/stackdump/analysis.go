@@ -1,0 +1,221 @@
+package stackdump
+
+import (
+	"slices"
+	"strings"
+)
+
+// era is how the runtime prints arguments.
+type era uint8
+
+const (
+	// stackArgs: up to Go 1.16 arguments live on the stack, all words are printed flat and are usually right.
+	stackArgs era = iota
+	// unmarked: Go 1.17 prints registers' spill slots, dead ones too, without saying so.
+	unmarked
+	// marked: since Go 1.18 a '?' follows what may be stale.
+	marked
+)
+
+// maxOffset is how deep inside of its owner a lock is looked for.
+const maxOffset = 1024
+
+// analysis finds the locks of one dump among Dump.Goroutines[lo:hi].
+type analysis struct {
+	dump   *Dump
+	lo, hi int
+	rows   map[string][]Hold // the catalogue by the last element of Func
+	era    era
+	waits  []wait
+	waitOf map[int]int        // goroutine to index into waits
+	lockOf map[int]*lockState // goroutine to the lock it waits for
+	// receivers are the addresses, in rising order, that live receivers show: where objects begin.
+	receivers []uint64
+	objects   map[string][]uint64 // the same by type
+	// pointers are the frames that show an address of interest, stacks those
+	// that run a function that waits elsewhere, hidden those inside of an
+	// owner's method of which it is unknown on which object it works.
+	pointers map[uint64][]hit
+	stacks   map[string][]hit
+	hidden   map[string][]hit
+	listed   []listing
+}
+
+// hit is a frame, or a word of its arguments, that a lock asks about.
+type hit struct {
+	g, frame int
+	typ      string // the type when the word is a receiver
+	arg      int
+	sure     bool
+}
+
+// listing is a goroutine inside of a frame that the catalogue names.
+type listing struct {
+	g, frame int
+	row      Hold
+}
+
+// newAnalysis takes the goroutines from lo to the next dump.
+func newAnalysis(d *Dump, lo int, rows map[string][]Hold) *analysis {
+	a := &analysis{dump: d, lo: lo, hi: d.end(lo), rows: rows, waitOf: map[int]int{}, lockOf: map[int]*lockState{}}
+	a.findEra()
+	return a
+}
+
+func (a *analysis) findEra() {
+	for i := a.lo; i < a.hi; i++ {
+		for _, f := range a.dump.Goroutines[i].Frames {
+			if strings.IndexByte(f.Args, '?') >= 0 {
+				a.era = marked
+				return
+			}
+			if strings.IndexByte(f.Args, '{') >= 0 {
+				a.era = unmarked
+			}
+		}
+	}
+}
+
+func (a *analysis) locks() []*lockState {
+	for i := a.lo; i < a.hi; i++ {
+		if w, ok := a.findWait(i); ok {
+			a.waitOf[i] = len(a.waits)
+			a.waits = append(a.waits, w)
+		}
+	}
+	if len(a.waits) == 0 {
+		return nil
+	}
+	a.findReceivers()
+	locks := a.group()
+	for _, l := range locks {
+		a.describe(l)
+	}
+	dropFarGuesses(locks)
+	a.index(locks)
+	for _, l := range locks {
+		l.Holders = a.holders(l)
+	}
+	dropAmbiguous(locks)
+	a.confirmCycles(locks)
+	return locks
+}
+
+// frame is a frame of a goroutine; nil when the goroutine was cut off before it.
+func (a *analysis) frame(g, frame int) *Frame {
+	frames := a.dump.Goroutines[g].Frames
+	if frame >= len(frames) {
+		return nil
+	}
+	return &frames[frame]
+}
+
+func (a *analysis) findReceivers() {
+	a.objects = map[string][]uint64{}
+	for i := a.lo; i < a.hi; i++ {
+		for _, f := range a.dump.Goroutines[i].Frames {
+			if strings.HasPrefix(f.Func, "sync.") || strings.HasPrefix(f.Func, "internal/sync.") {
+				continue // the locks themselves
+			}
+			if r, ok := f.Receiver(); ok && r.Sure && isAddress(r.Value) {
+				typ, _ := f.method()
+				a.receivers = append(a.receivers, r.Value)
+				a.objects[typ] = append(a.objects[typ], r.Value)
+			}
+		}
+	}
+	for typ, objects := range a.objects {
+		slices.Sort(objects)
+		a.objects[typ] = slices.Compact(objects)
+	}
+	slices.Sort(a.receivers)
+	a.receivers = slices.Compact(a.receivers)
+}
+
+// contains says whether the object at addr may contain the lock: it begins
+// shortly before it, and no other known object begins between them.
+func (a *analysis) contains(addr, lock uint64) bool {
+	if addr == 0 || addr > lock || lock-addr >= maxOffset {
+		return false
+	}
+	i, _ := slices.BinarySearch(a.receivers, addr+1)
+	return addr == lock || i == len(a.receivers) || a.receivers[i] > lock
+}
+
+// index notes, in one pass, all frames that some lock will ask about.
+func (a *analysis) index(locks []*lockState) {
+	a.pointers, a.stacks, a.hidden = map[uint64][]hit{}, map[string][]hit{}, map[string][]hit{}
+	for _, l := range locks {
+		a.pointers[l.addr] = nil
+		for _, o := range l.owners {
+			a.pointers[o.addr] = nil
+		}
+		for _, w := range l.kinds {
+			if f := a.frame(w.g, w.eff); f != nil {
+				a.stacks[f.Func] = nil
+			}
+			if w.typ != "" {
+				a.hidden[w.typ] = nil
+			}
+		}
+	}
+	delete(a.pointers, 0)
+	for g := a.lo; g < a.hi; g++ {
+		first := 0
+		if i, ok := a.waitOf[g]; ok {
+			first = a.waits[i].call // what is deeper is its own lock call
+		}
+		for j := first; j < len(a.dump.Goroutines[g].Frames); j++ {
+			a.indexFrame(g, j)
+		}
+	}
+}
+
+func (a *analysis) indexFrame(g, j int) {
+	f := &a.dump.Goroutines[g].Frames[j]
+	typ, method := f.method()
+	recv, known := f.Receiver()
+	for w := range f.words() {
+		hits, wanted := a.pointers[w.Value]
+		if !w.Known || !wanted || w.depth > 0 {
+			continue
+		}
+		h := hit{g: g, frame: j, arg: w.top, sure: w.Sure}
+		if method && w.top == 0 {
+			h.typ = typ
+		}
+		a.pointers[w.Value] = append(hits, h)
+	}
+	i, waiting := a.waitOf[g]
+	shown := method && known && recv.Sure && a.era != unmarked
+	if hits, wanted := a.hidden[typ]; wanted && !shown && !(waiting && a.waits[i].call == j) {
+		a.hidden[typ] = append(hits, hit{g: g, frame: j})
+	}
+	if hits, wanted := a.stacks[f.Func]; wanted && !(waiting && a.waits[i].eff == j) {
+		a.stacks[f.Func] = append(hits, hit{g: g, frame: j})
+	}
+	for _, row := range a.rows[f.base()] {
+		if matchName(f.Name(), row.Func) && a.deeper(g, j, row.While) {
+			a.listed = append(a.listed, listing{g, j, row})
+		}
+	}
+}
+
+func (a *analysis) deeper(g, frame int, part string) bool {
+	return part == "" || slices.ContainsFunc(a.dump.Goroutines[g].Frames[:frame], func(f Frame) bool {
+		return strings.Contains(f.Name(), part)
+	})
+}
+
+// matchName compares a frame's Name with a name of the catalogue, see Hold.
+func matchName(name, want string) bool {
+	if want == "" {
+		return false
+	}
+	if strings.HasSuffix(want, ".") {
+		i := strings.Index(name, want)
+		return i == 0 || i > 0 && name[i-1] == '/'
+	}
+	rest, ok := strings.CutSuffix(name, want)
+	return ok && (rest == "" || strings.HasSuffix(rest, "/"))
+}

@@ -1,0 +1,165 @@
+// Package stackdump turns the text of a goroutine dump into goroutines, groups
+// of equal stacks and a graph of locks: who waits for which, and who holds it.
+// It reads what runtime.Stack, SIGQUIT, SIGABRT and pprof's debug=2 print, from
+// Go 1.5 to 1.26, also pasted, cut or concatenated, and the goroutine profiles of
+// runtime/pprof (debug=1 and debug=0), which only count. It knows the standard
+// library and the libraries that node daemons call each other with, but no program:
+// what is special about one comes in as a table. It undoes no escapes of log
+// files; that is the parsers' work. A Collector finds the dumps among their records.
+package stackdump
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// Source is a dump and where it stands.
+type Source struct {
+	File string // path inside the bundle
+	// Line is the line of Text's first byte in File, 1-based, when Pieces is
+	// nil: then every line of Text is a line of File.
+	Line int
+	// Text has real newlines. Goroutines keep substrings of it.
+	Text string
+	// Pieces maps offsets of Text to positions, in rising order, when the dump
+	// was part of log messages: all text of one piece stands, escaped, on the
+	// one physical line at its Pos.
+	Pieces []event.Piece
+}
+
+// Dump is the goroutines of one text, in printed order. It may hold several
+// dumps of one process, one after the other; Locks keeps them apart.
+type Dump struct {
+	File       string
+	Goroutines []Goroutine
+	// Profile says that some or all of them are entries of a goroutine profile:
+	// counted, without ids, states, waits and arguments.
+	Profile bool
+	// Skips is what could not be read, at most maxSkips of them; runs of lines are one.
+	Skips []*event.Skip
+	// Lines, Used, Blank and Skipped account for the lines of the text:
+	// Lines == Used + Blank + Skipped. Known furniture (signal and panic lines,
+	// registers, markers) is Used.
+	Lines, Used, Blank, Skipped int
+	// Headers counts lines that begin a goroutine, Lost those among them whose
+	// goroutine could not be read: Headers == len(Goroutines) + Lost.
+	Headers, Lost int
+}
+
+// Goroutine is one goroutine of a dump, or all those of a profile that have the
+// same stack. Its strings are substrings of Source.Text.
+type Goroutine struct {
+	ID uint64 // 0 in a profile
+	// Alike is how many further goroutines it stands for, in a profile; zero in a dump.
+	Alike int
+	// State is what it waits for, as printed: "sync.Mutex.Lock", "chan receive",
+	// without the marks (scan), (leaked) and (durable). Empty in a profile.
+	State string
+	// Wait is how long it has been in State: whole minutes, rounded down by the
+	// runtime, counted from the first garbage collection that found it parked.
+	// Zero is below a minute or unknown, never proof of a short wait.
+	Wait   time.Duration
+	Locked bool // to its OS thread
+	Leaked bool // the runtime found that nothing can wake it (Go 1.26); then no Wait is printed
+	// Labels are its pprof labels (Go 1.26 with GODEBUG=tracebacklabels=1).
+	Labels []event.Pair
+	Frames []Frame // innermost first
+	// Elided counts frames the runtime, or who pasted it, left out; a mark
+	// without a number counts as one.
+	Elided    int
+	CreatedBy Frame  // the go statement; Func is empty when none was printed
+	CreatorID uint64 // zero before Go 1.21
+	// Pos is the file as a whole in a binary profile, where nothing can be quoted.
+	Pos    event.Pos
+	Header string // the header as printed, before any labels: quotable at Pos
+}
+
+// Frame is one call of a stack: the call line and the file line below it.
+type Frame struct {
+	Func    string // as printed, without arguments: "k8s.io/x/vendor/y/v2.(*T).M"
+	Args    string // as printed between the outer parentheses
+	File    string // empty when no file line was printed
+	Line    int    // 0 when no file line was printed
+	Inlined bool   // printed as f(...): its arguments are not known
+	Pos     event.Pos
+	Raw     string // the call line, trimmed, as far as it can be quoted at Pos
+}
+
+// Group is goroutines in the same state with the same stack.
+type Group struct {
+	Count   int
+	State   string
+	MaxWait time.Duration
+	Frames  []Frame  // of the first member
+	IDs     []uint64 // in printed order; none in a profile
+	// Idle says that they wait for work, as some do in every healthy process.
+	Idle  bool
+	First int // index into Dump.Goroutines of the first member
+}
+
+// Count is the number of goroutines; in a profile one entry stands for many.
+func (d *Dump) Count() int {
+	n := 0
+	for i := range d.Goroutines {
+		n += 1 + d.Goroutines[i].Alike
+	}
+	return n
+}
+
+// Split takes dumps that stand one after the other apart: a new one begins where
+// an id comes again. The account of the lines stays with the first. The parts
+// share their goroutines with d.
+func (d *Dump) Split() []*Dump {
+	var parts []*Dump
+	for lo := 0; lo < len(d.Goroutines); {
+		hi := d.end(lo)
+		part := &Dump{File: d.File, Profile: d.Profile, Headers: hi - lo}
+		if lo == 0 {
+			*part = *d
+			part.Headers = hi + d.Lost
+		}
+		part.Goroutines = d.Goroutines[lo:hi:hi]
+		parts = append(parts, part)
+		lo = hi
+	}
+	if parts == nil {
+		return []*Dump{d}
+	}
+	return parts
+}
+
+// end is where the dump that begins at goroutine lo ends. Goroutine 0 stands for
+// every thread and may come often.
+func (d *Dump) end(lo int) int {
+	seen := map[uint64]struct{}{}
+	for hi := lo; hi < len(d.Goroutines); hi++ {
+		id := d.Goroutines[hi].ID
+		if _, again := seen[id]; again && id != 0 {
+			return hi
+		}
+		seen[id] = struct{}{}
+	}
+	return len(d.Goroutines)
+}
+
+// Fingerprint is equal for copies of one dump, in a file and in a journal: it
+// covers ids, states and innermost frames. It is empty for a dump without goroutines.
+func (d *Dump) Fingerprint() string {
+	if len(d.Goroutines) == 0 {
+		return ""
+	}
+	h := fnv.New64a()
+	for i := range d.Goroutines {
+		g := &d.Goroutines[i]
+		top := ""
+		if len(g.Frames) > 0 {
+			top = g.Frames[0].Func + g.Frames[0].Args
+		}
+		fmt.Fprintf(h, "%d %s %s\n", g.ID, g.State, top)
+	}
+	return strconv.FormatUint(h.Sum64(), 16)
+}

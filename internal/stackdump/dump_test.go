@@ -1,0 +1,355 @@
+package stackdump
+
+import (
+	"compress/gzip"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+func readGzip(t testing.TB, path string) string {
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	text, err := io.ReadAll(z)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// describe is the text form of a dump: its account, skips, groups and locks.
+func describe(d *Dump) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d goroutines, %d headers, %d lost; lines %d = used %d + blank %d + skipped %d; fingerprint %s\n",
+		len(d.Goroutines), d.Headers, d.Lost, d.Lines, d.Used, d.Blank, d.Skipped, d.Fingerprint())
+	for _, s := range d.Skips {
+		fmt.Fprintf(&b, "skip %v (%d lines)\n", s, s.Lines)
+	}
+	for _, l := range d.Locks(testCatalogue) {
+		fmt.Fprintf(&b, "lock %s sure=%t %s of %q\n", l.Addr, l.AddrSure, l.Type, l.Owner)
+		for _, w := range l.Waiters {
+			f := d.Goroutines[w.Goroutine].Frames[w.Caller]
+			fmt.Fprintf(&b, "  %s: goroutine %d at %s\n    %s\n", w.Mode, d.Goroutines[w.Goroutine].ID, f.Pos, f.Raw)
+		}
+		for _, h := range l.Holders {
+			f := d.Goroutines[h.Goroutine].Frames[h.Frame]
+			fmt.Fprintf(&b, "  holder %s by %s: goroutine %d at %s\n    %s\n", h.Certainty, h.Rule, d.Goroutines[h.Goroutine].ID, f.Pos, f.Raw)
+		}
+		for _, p := range l.Pending {
+			fmt.Fprintf(&b, "  pending: goroutine %d\n", d.Goroutines[p].ID)
+		}
+	}
+	for _, g := range d.Groups() {
+		top := ""
+		if len(g.Frames) > 0 {
+			top = g.Frames[0].Name()
+		}
+		fmt.Fprintf(&b, "group %d [%s, %v] %d frames, %s, first %d\n", g.Count, g.State, g.MaxWait, len(g.Frames), top, g.IDs[0])
+	}
+	return b.String()
+}
+
+var testCatalogue = []Hold{
+	{"daemon.(*Daemon).containerStart", ".(*tasksClient).", "daemon.(*Daemon)."},
+	{"daemon.(*Daemon).containerStart", ".(*tasksClient).", "container.(*State)."},
+}
+
+func golden(t *testing.T, path, got string) {
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got, "run with -update to accept")
+}
+
+// TestGolden reads the dumps of real programs and the synthetic ones.
+func TestGolden(t *testing.T) {
+	real, err := filepath.Glob(filepath.Join("testdata", "*.log.gz"))
+	require.NoError(t, err)
+	synthetic, err := filepath.Glob(filepath.Join("testdata", "synthetic_*.log"))
+	require.NoError(t, err)
+	require.NotEmpty(t, real)
+	require.NotEmpty(t, synthetic)
+	for _, file := range slices.Concat(real, synthetic) {
+		name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".gz"), ".log")
+		t.Run(name, func(t *testing.T) {
+			var text string
+			if strings.HasSuffix(file, ".gz") {
+				text = readGzip(t, file)
+			} else {
+				raw, err := os.ReadFile(file)
+				require.NoError(t, err)
+				text = string(raw)
+			}
+			src := Source{File: name, Line: 1, Text: text}
+			var lines []string
+			if msg, ok := logMessage(text); ok {
+				src.Text, src.Pieces = msg, []event.Piece{{Pos: event.Pos{File: name, Line: 1}}}
+				lines = []string{text}
+			} else {
+				lines = strings.Split(text, "\n")
+			}
+			d := Parse(src)
+			checkLaws(t, d, lines)
+			got := describe(d)
+			if strings.HasPrefix(name, "synthetic_") {
+				got = describeAll(d) + got
+			}
+			golden(t, filepath.Join("testdata", name+".golden"), got)
+		})
+	}
+}
+
+// describeAll writes every goroutine of a small dump.
+func describeAll(d *Dump) string {
+	var b strings.Builder
+	for _, g := range d.Goroutines {
+		fmt.Fprintf(&b, "%s goroutine %d [%s] wait=%v locked=%t leaked=%t labels=%q elided=%d creator=%d by=%q %s:%d\n  header %q\n",
+			g.Pos, g.ID, g.State, g.Wait, g.Locked, g.Leaked, g.Labels, g.Elided, g.CreatorID, g.CreatedBy.Func, g.CreatedBy.File, g.CreatedBy.Line, g.Header)
+		for _, f := range g.Frames {
+			fmt.Fprintf(&b, "  %s %s | %s | %s:%d inlined=%t | %s\n", f.Pos, f.Func, f.Args, f.File, f.Line, f.Inlined, f.Raw)
+		}
+	}
+	return b.String()
+}
+
+// logMessage takes the message out of a logrus text line.
+func logMessage(line string) (string, bool) {
+	_, rest, ok := strings.Cut(line, ` msg="`)
+	if !ok || !strings.HasPrefix(line, "time=") {
+		return "", false
+	}
+	q, err := strconv.QuotedPrefix(`"` + rest)
+	if err != nil {
+		return "", false
+	}
+	msg, err := strconv.Unquote(q)
+	return msg, err == nil
+}
+
+// checkLaws holds what is true of every dump. Lines are the physical lines of the file.
+func checkLaws(t *testing.T, d *Dump, lines []string) {
+	require.Equal(t, d.Headers, len(d.Goroutines)+d.Lost)
+	require.Equal(t, d.Lines, d.Used+d.Blank+d.Skipped)
+	skipped := 0
+	for _, s := range d.Skips {
+		skipped += s.Lines
+	}
+	require.Equal(t, d.Skipped, skipped)
+	last := 0
+	stands := func(pos event.Pos, text string) {
+		require.GreaterOrEqual(t, pos.Line, 1)
+		require.LessOrEqual(t, pos.Line, len(lines))
+		require.Contains(t, lines[pos.Line-1], text)
+	}
+	for i := range d.Goroutines {
+		g := &d.Goroutines[i]
+		stands(g.Pos, g.Header)
+		require.GreaterOrEqual(t, g.Pos.Line, last)
+		last = g.Pos.Line
+		for _, f := range g.Frames {
+			stands(f.Pos, f.Raw)
+		}
+		if g.CreatedBy.Func != "" {
+			stands(g.CreatedBy.Pos, g.CreatedBy.Raw)
+		}
+	}
+	members := 0
+	for _, group := range d.Groups() {
+		members += group.Count
+		require.Len(t, group.IDs, group.Count)
+	}
+	require.Equal(t, len(d.Goroutines), members)
+	for _, l := range d.Locks([]Hold{{"main.(*T).hold", "", "main."}}) {
+		for _, w := range l.Waiters {
+			require.Less(t, w.Caller, len(d.Goroutines[w.Goroutine].Frames))
+		}
+		for _, h := range l.Holders {
+			require.Less(t, h.Frame, len(d.Goroutines[h.Goroutine].Frames))
+			require.NotContains(t, l.Pending, h.Goroutine)
+		}
+	}
+}
+
+// inPieces cuts a dump into log messages of n bytes, each quoted on a line of its own.
+func inPieces(file, text string, n int) (src Source, lines []string) {
+	src = Source{File: file, Text: text}
+	for off := 0; off < len(text); off += n {
+		src.Pieces = append(src.Pieces, event.Piece{Off: off, Pos: event.Pos{File: file, Line: len(lines) + 1}})
+		lines = append(lines, strconv.Quote(text[off:min(off+n, len(text))]))
+	}
+	return src, lines
+}
+
+// TestPieces reads one dump whole and cut into pieces: only the positions may differ.
+func TestPieces(t *testing.T) {
+	text := readGzip(t, filepath.Join("testdata", "containerd-1.6.20-umount2.log.gz"))
+	want := Parse(Source{File: "f", Line: 1, Text: text})
+	for _, n := range []int{49152, 1000, 37} {
+		src, lines := inPieces("f", text, n)
+		got := Parse(src)
+		checkLaws(t, got, lines)
+		require.Equal(t, want.Fingerprint(), got.Fingerprint())
+		require.Equal(t, len(want.Goroutines), len(got.Goroutines))
+		for i := range want.Goroutines {
+			require.Equal(t, len(want.Goroutines[i].Frames), len(got.Goroutines[i].Frames))
+			for j, f := range got.Goroutines[i].Frames {
+				require.Equal(t, want.Goroutines[i].Frames[j].Func, f.Func)
+				require.NotEmpty(t, f.Raw)
+			}
+		}
+	}
+}
+
+// TestTerwaySigusr1 holds the one-line form against the truth of its README.
+func TestTerwaySigusr1(t *testing.T) {
+	line := readGzip(t, filepath.Join("testdata", "terwayd-1.0.10-go1.12.sigusr1-logfmt.log.gz"))
+	msg, ok := logMessage(line)
+	require.True(t, ok)
+	require.True(t, Contains(msg))
+	d := Parse(Source{File: "f", Text: msg, Pieces: []event.Piece{{Pos: event.Pos{File: "f", Line: 7}}}})
+	locks := d.Locks(nil)
+	require.Len(t, locks, 1)
+	require.Equal(t, "0xc0001342e8", locks[0].Addr)
+	var held []uint64
+	for _, h := range locks[0].Holders {
+		held = append(held, d.Goroutines[h.Goroutine].ID)
+	}
+	require.ElementsMatch(t, []uint64{38, 55, 66, 93, 114, 125, 128}, held)
+	require.Len(t, locks[0].Pending, 1)
+	require.Equal(t, uint64(8), d.Goroutines[locks[0].Pending[0]].ID)
+	require.Equal(t, event.Pos{File: "f", Line: 7}, d.Goroutines[10].Pos)
+}
+
+func TestContains(t *testing.T) {
+	for text, want := range map[string]bool{
+		"goroutine 1 [running]:\nmain.main()":              true,
+		"dump stacks: goroutine 9 [running]:":              true,
+		"x\n\tgoroutine 7 gp=0xc000002380 m=nil [select]:": true,
+		"=== BEGIN goroutine stack dump ===":               false,
+		"created by main.f in goroutine 7":                 false,
+		"goroutine profile: total 9":                       false,
+		"":                                                 false,
+	} {
+		require.Equal(t, want, Contains(text), text)
+	}
+}
+
+func TestName(t *testing.T) {
+	for in, want := range map[string]string{
+		"main.main": "main.main",
+		"k8s.io/kubernetes/vendor/google.golang.org/grpc.(*Server).Serve":  "google.golang.org/grpc.(*Server).Serve",
+		"github.com/godbus/dbus/v5.(*Conn).Close":                          "github.com/godbus/dbus.(*Conn).Close",
+		"github.com/containerd/containerd/v2/internal/cri/server.(*c).Run": "github.com/containerd/containerd/internal/cri/server.(*c).Run",
+		"a/runtime/v2/runc/v2.(*service).Create":                           "a/runtime/runc.(*service).Create",
+		"a/vnet/v.f":                                                       "a/vnet/v.f",
+		"vendor/golang.org/x/net/http2.f":                                  "golang.org/x/net/http2.f",
+		"a/v1alpha2.(*T).M":                                                "a/v1alpha2.(*T).M",
+		"gopkg.in/yaml%2ev3.(*decoder).unmarsh":                            "gopkg.in/yaml%2ev3.(*decoder).unmarsh",
+	} {
+		require.Equal(t, want, Frame{Func: in}.Name())
+	}
+}
+
+func TestReceiver(t *testing.T) {
+	for _, c := range []struct {
+		f, args string
+		want    Arg
+		ok      bool
+	}{
+		{"p.(*T).M", "0xc000130f80, 0x1", Arg{0xc000130f80, true, true}, true},
+		{"p.(*T).M", "0xc000130f80?", Arg{0xc000130f80, false, true}, true},
+		{"p.(*T).M", "_, {0x1, 0x2}", Arg{}, false},
+		{"p.(*T).M", "...", Arg{}, false},
+		{"p.(*T).M", "", Arg{}, false},
+		{"p.(*T).M.func1", "0xc000130f80", Arg{}, false},
+		{"p.(*T).M-fm", "0xc000130f80", Arg{}, false},
+		{"p.(*T[...]).M", "0x4f4520", Arg{}, false},
+		{"p.f", "0xc000130f80", Arg{}, false},
+		{"p.T.M", "{0xc000130f80, 0x1}", Arg{}, false},
+	} {
+		got, ok := Frame{Func: c.f, Args: c.args}.Receiver()
+		require.Equal(t, c.ok, ok, "%s(%s)", c.f, c.args)
+		require.Equal(t, c.want, got, "%s(%s)", c.f, c.args)
+	}
+	f := Frame{Args: "{0x2529fa0?, 0xc000a26540}, {{_, 0xc000816360?}, ...}, 0x18e9d4195babd23d, 0x17"}
+	require.Equal(t, []Arg{{0xc000a26540, true, true}, {0xc000816360, false, true}}, slices.Collect(f.Pointers()))
+}
+
+// FuzzParse: whatever comes in, the laws hold, whole and in pieces.
+func FuzzParse(f *testing.F) {
+	seeds, _ := filepath.Glob(filepath.Join("testdata", "synthetic_*.log"))
+	for _, file := range seeds {
+		raw, err := os.ReadFile(file)
+		require.NoError(f, err)
+		f.Add(string(raw), uint16(50))
+	}
+	f.Add("goroutine 1 [running]:\nmain.main()\n\t/x.go:1 +0x1", uint16(7))
+	f.Fuzz(func(t *testing.T, text string, n uint16) {
+		d := Parse(Source{File: "f", Line: 1, Text: text})
+		checkLaws(t, d, strings.Split(text, "\n"))
+		require.Equal(t, Contains(text), d.Headers > 0)
+		src, lines := inPieces("f", text, int(n)+1)
+		checkLaws(t, Parse(src), append(lines, ""))
+	})
+}
+
+// generated is a dump of n goroutines with the stacks of a real one.
+func generated(tb testing.TB, size int) string {
+	text := readGzip(tb, filepath.Join("testdata", "containerd-1.6.20-umount2.log.gz"))
+	var b strings.Builder
+	id := 1
+	for b.Len() < size {
+		for _, block := range strings.SplitAfter(text, "\n\n") {
+			_, rest, ok := strings.Cut(strings.TrimPrefix(block, headerWord), " ")
+			if ok {
+				fmt.Fprintf(&b, "goroutine %d %s", id, rest)
+				id++
+			}
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func BenchmarkParse(b *testing.B) {
+	text := generated(b, 10<<20)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		Parse(Source{File: "f", Line: 1, Text: text})
+	}
+}
+
+func BenchmarkLocks(b *testing.B) {
+	text := generated(b, 10<<20)
+	d := Parse(Source{File: "f", Line: 1, Text: text})
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		d.Locks(testCatalogue)
+	}
+}
+
+func BenchmarkGroups(b *testing.B) {
+	text := generated(b, 10<<20)
+	d := Parse(Source{File: "f", Line: 1, Text: text})
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		d.Groups()
+	}
+}

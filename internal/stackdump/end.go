@@ -1,0 +1,227 @@
+package stackdump
+
+import "strings"
+
+// End is what a goroutine waits for where the locks of its process end.
+type End struct {
+	Kind string // one of the kinds below; empty when nothing tells
+	// What names it further: "ttrpc", "unmount", "network read", the address of a channel. May be empty.
+	What  string
+	Frame int // that says so; -1 when only the state does
+}
+
+// Kinds of an End.
+const (
+	RPC       = "rpc"           // the answer of another process
+	Child     = "child process" // a child to exit
+	Syscall   = "syscall"       // the kernel
+	Ready     = "i/o"           // a socket or pipe to become ready
+	Channel   = "channel"       // another goroutine, which the dump does not tell
+	Condition = "condition"     // a sync.Cond or a sync.WaitGroup
+	Locked    = "lock"          // a lock whose holder the dump does not tell
+	Timer     = "timer"
+	Running   = "running" // nothing
+)
+
+// Outside says that the wait is for something beyond the process.
+func (e End) Outside() bool {
+	return e.Kind == RPC || e.Kind == Child || e.Kind == Syscall || e.Kind == Ready
+}
+
+// call is a row of the tables below: a goroutine inside of a frame whose Name
+// ends in name waits for this. See matchName.
+type call struct{ name, kind, what string }
+
+// requests are calls of libraries that wait for another process. They hide in their own code what they wait on.
+var requests = byBase([]call{
+	{"containerd/ttrpc.(*Client).dispatch", RPC, "ttrpc"},
+	{"containerd/ttrpc.(*Client).Call", RPC, "ttrpc"},
+	{"containerd/ttrpc.(*clientStream).RecvMsg", RPC, "ttrpc"},
+	{"grpc/internal/transport.(*Stream).waitOnHeader", RPC, "grpc"},
+	{"grpc/internal/transport.(*ClientStream).waitOnHeader", RPC, "grpc"},
+	{"grpc/internal/transport.(*recvBufferReader).readClient", RPC, "grpc"},
+	{"grpc/internal/transport.(*recvBufferReader).readMessageHeaderClient", RPC, "grpc"},
+	{"grpc.(*ClientConn).Invoke", RPC, "grpc"},
+	{"grpc.(*clientStream).RecvMsg", RPC, "grpc"},
+	{"net/rpc.(*Client).Call", RPC, "net/rpc"},
+	{"net/http.(*persistConn).roundTrip", RPC, "http"},
+	{"godbus/dbus.(*Object).Call", RPC, "D-Bus"},
+	{"godbus/dbus.(*Object).CallWithContext", RPC, "D-Bus"},
+	{"godbus/dbus.(*Object).createCall", RPC, "D-Bus"},
+	{"go-systemd/dbus.(*Conn).startJob", RPC, "D-Bus"},
+	{"libcontainer/cgroups/systemd.startUnit", RPC, "D-Bus"},
+	{"opencontainers/cgroups/systemd.startUnit", RPC, "D-Bus"},
+	{"netlink/nl.(*NetlinkRequest).Execute", Syscall, "netlink"},
+	{"netlink/nl.(*NetlinkRequest).ExecuteIter", Syscall, "netlink"},
+	{"os.(*Process).Wait", Child, ""},
+	{"os.(*Process).blockUntilWaitable", Child, ""},
+	{"os.(*Process).pidfdWait", Child, ""},
+	{"os/exec.(*Cmd).Wait", Child, ""},
+	{"containerd/go-runc.Monitor.Wait", Child, ""},
+	{"containerd/go-runc.(*Runc).runOrError", Child, "runc"},
+	{"containerd/go-runc.cmdOutput", Child, "runc"},
+	{"bbolt.flock", Syscall, "file lock"},
+	{"boltdb/bolt.flock", Syscall, "file lock"},
+})
+
+// parks are the functions of the standard library that wait; the innermost that fits counts.
+var parks = byBase([]call{
+	{"sync.(*Cond).Wait", Condition, ""},
+	{"sync.(*WaitGroup).Wait", Condition, "WaitGroup"},
+	{"net.(*netFD).connect", Ready, "connect"},
+	{"net.(*netFD).accept", Ready, "accept"},
+	{"net.(*conn).Read", Ready, "network read"},
+	{"net.(*conn).Write", Ready, "network write"},
+	{"os.(*File).Read", Ready, "file read"},
+	{"os.(*File).Write", Ready, "file write"},
+	{"io.(*pipe).read", Channel, "pipe"},
+	{"io.(*pipe).write", Channel, "pipe"},
+	{"time.Sleep", Timer, ""},
+})
+
+func byBase(rows []call) map[string][]call {
+	all := map[string][]call{}
+	for _, row := range rows {
+		f := Frame{Func: row.name}
+		all[f.base()] = append(all[f.base()], row)
+	}
+	return all
+}
+
+// states are what the runtime calls a wait, by how the state begins, and the
+// functions of the runtime that profiles show in its place.
+var states = []struct{ state, in, kind string }{
+	{"chan ", "runtime.chanrecv", Channel},
+	{"select", "runtime.selectgo", Channel},
+	{"chan send", "runtime.chansend", Channel},
+	{"IO wait", "internal/poll.runtime_pollWait", Ready},
+	{"syscall", "syscall.Syscall", Syscall},
+	{"sleep", "time.Sleep", Timer},
+	{"sync.Cond.Wait", "sync.runtime_notifyListWait", Condition},
+	{"sync.WaitGroup.Wait", "sync.(*WaitGroup).Wait", Condition},
+	{"run", "runtime/pprof.", Running},
+}
+
+// End says what a goroutine waits for, going by its frames first and by its state last.
+func (g *Goroutine) End() End {
+	if i := g.lockCall(); i >= 0 {
+		return End{Kind: Locked, What: lockMode(g.Frames[i].base()), Frame: i}
+	}
+	if strings.HasPrefix(g.State, "run") {
+		return End{Kind: Running, Frame: -1}
+	}
+	if e, ok := g.endBy(requests); ok {
+		return e
+	}
+	if e, ok := g.systemCall(); ok {
+		return e
+	}
+	e, ok := g.endBy(parks)
+	for _, s := range states {
+		if ok {
+			break
+		}
+		e.Frame = -1
+		if g.State != "" {
+			ok = strings.HasPrefix(g.State, s.state)
+		} else if i := g.frameIn(s.in); i >= 0 {
+			ok = true
+		}
+		if ok {
+			e.Kind = s.kind
+		}
+	}
+	if e.Kind == Channel && e.What == "" {
+		if i, addr := g.channel(); i >= 0 {
+			e.What, e.Frame = hex(addr), i
+		}
+	}
+	return e
+}
+
+func lockMode(base string) string {
+	if base == "RLock" {
+		return "read"
+	}
+	return ""
+}
+
+// lockCall is the frame of package sync in which a goroutine waits for a lock; -1 when it does not.
+func (g *Goroutine) lockCall() int {
+	at := -1
+	for i := range g.Frames {
+		name := strings.TrimPrefix(g.Frames[i].Func, "internal/")
+		switch {
+		case strings.HasPrefix(name, "runtime."), strings.HasPrefix(name, "sync.runtime_"):
+			continue
+		case strings.HasPrefix(name, "sync.(*Mutex)."), strings.HasPrefix(name, "sync.(*RWMutex)."), name == "sync.(*rlocker).Lock":
+			at = i
+			continue
+		}
+		break
+	}
+	return at
+}
+
+// endBy looks for the innermost frame that a table names.
+func (g *Goroutine) endBy(table map[string][]call) (End, bool) {
+	for i := range g.Frames {
+		for _, row := range table[g.Frames[i].base()] {
+			if matchName(g.Frames[i].Name(), row.name) {
+				return End{row.kind, row.what, i}, true
+			}
+		}
+	}
+	return End{}, false
+}
+
+func (g *Goroutine) frameIn(part string) int {
+	for i := range g.Frames {
+		if strings.HasPrefix(g.Frames[i].Func, part) {
+			return i
+		}
+	}
+	return -1
+}
+
+// systemCall names the system call that a goroutine is in: the innermost function of
+// package syscall or golang.org/x/sys/unix that is not the call instruction itself.
+func (g *Goroutine) systemCall() (End, bool) {
+	if g.State != "" && !strings.HasPrefix(g.State, "syscall") {
+		return End{}, false
+	}
+	for i := range g.Frames {
+		f := &g.Frames[i]
+		pkg, name, _ := strings.Cut(f.Func[strings.LastIndexByte(f.Func, '/')+1:], ".")
+		switch {
+		case strings.HasPrefix(f.Func, "runtime"), strings.HasPrefix(f.Func, "internal/runtime/"):
+		case pkg == "syscall" || pkg == "unix":
+			if !strings.HasPrefix(name, "Syscall") && !strings.HasPrefix(name, "RawSyscall") && !strings.HasPrefix(name, "runtime_") && !strings.HasPrefix(name, "rawSyscall") {
+				return End{Syscall, strings.ToLower(name), i}, true
+			}
+		default:
+			if g.State == "" {
+				return End{}, false
+			}
+			return End{Syscall, "", max(0, i-1)}, true
+		}
+	}
+	return End{Kind: Syscall, Frame: -1}, g.State != ""
+}
+
+// channel is the channel that abort dumps of Go ≥ 1.19 print; -1 when none does.
+func (g *Goroutine) channel() (frame int, addr uint64) {
+	for i := range g.Frames {
+		f := &g.Frames[i]
+		if !strings.HasPrefix(f.Func, "runtime.") {
+			break
+		}
+		if f.Func != "runtime.chanrecv" && f.Func != "runtime.chansend" {
+			continue
+		}
+		if a, ok := f.first(); ok && a.Sure && isAddress(a.Value) {
+			return i, a.Value
+		}
+	}
+	return -1, 0
+}

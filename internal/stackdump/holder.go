@@ -1,0 +1,563 @@
+package stackdump
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// candidate is a goroutine that may hold a lock.
+type candidate struct {
+	g, frame int
+	sure     bool // the value is live
+	receiver bool // the value is a method's receiver, not just an argument
+	own      bool // it stands in the frame that wants another lock
+	arg      int
+	weak     bool // the frame is where the goroutine began, or where it waits for work
+	idle     bool // it looks like a service loop
+	past     bool // it is behind the line where others wait
+}
+
+// inQuestion is every goroutine that may hold a lock, sorted by what speaks for it.
+type inQuestion struct {
+	strong []candidate // show the object live
+	vague  []candidate // show it with a '?'
+	past   []candidate // are behind the line where others wait
+	// Further goroutines inside of the owner's methods: rivals do not show the
+	// object and there is no other of its type, strangers do not show it and
+	// there are others, doubts look like service loops.
+	rivals, strangers, doubts int
+}
+
+// holders applies the rules, strongest first. A guess is none.
+func (a *analysis) holders(l *lockState) []Holder {
+	q := a.question(l)
+	if l.shared && len(q.past) > 0 {
+		return a.readHolders(l, q)
+	}
+	if held := a.oneInside(l, q); held != nil || len(q.strong) > 0 {
+		return held
+	}
+	if selves := a.behindItself(l); len(selves) == 1 {
+		return selves
+	}
+	if len(q.past) == 1 && q.rivals+q.strangers+len(q.vague) == 0 {
+		return []Holder{{q.past[0].g, Inferred, "R2", q.past[0].frame}}
+	}
+	if listed := a.inCatalogue(l); len(listed) == 1 {
+		return []Holder{{listed[0].g, Inferred, "R4", listed[0].frame}}
+	}
+	if len(q.past)+len(q.vague)+q.rivals+q.strangers+q.doubts == 0 {
+		return a.itself(l)
+	}
+	return nil
+}
+
+func (a *analysis) question(l *lockState) inQuestion {
+	var q inQuestion
+	same := a.sameObject(l)
+	for _, c := range same {
+		switch {
+		case c.idle:
+			q.doubts++
+		case c.sure:
+			q.strong = append(q.strong, c)
+		default:
+			q.vague = append(q.vague, c)
+		}
+	}
+	q.past = a.pastLock(l)
+	if l.Addr == "" && l.Owner != "" {
+		q.past = nil // waiters of several objects, perhaps
+	}
+	if l.strange { // its waiters disagree about the owner: only the lock itself counts
+		q.strong = slices.DeleteFunc(q.strong, func(c candidate) bool { return !a.showsLock(l, c) })
+		q.vague, q.past = nil, nil
+	}
+	a.countHidden(l, &q, same)
+	return q
+}
+
+// oneInside is R1: the one goroutine that is inside of the object. Among
+// several, a weaker rule may tell which.
+func (a *analysis) oneInside(l *lockState, q inQuestion) []Holder {
+	switch {
+	case len(q.strong) == 1 && q.rivals+len(q.vague) == 0:
+		c, doubts := q.strong[0], q.doubts+q.strangers
+		if c.weak && doubts > 0 {
+			return nil
+		}
+		l.own = c.own && doubts == 0 && a.order(l, c) < 0
+		return []Holder{{c.g, a.certainty(l, c, doubts), "R1", c.frame}}
+	case len(q.strong) > 0:
+		return a.oneOf(l, q.strong)
+	case len(q.vague) == 1 && !q.vague[0].weak && q.rivals+q.strangers+q.doubts == 0:
+		return []Holder{{q.vague[0].g, Inferred, "R1", q.vague[0].frame}}
+	}
+	return nil
+}
+
+// certainty of the only goroutine that shows the object live.
+func (a *analysis) certainty(l *lockState, c candidate, doubts int) string {
+	state := a.dump.Goroutines[c.g].State
+	if doubts > 0 || l.guessed || !c.receiver || c.own || c.weak || a.era == unmarked || strings.HasPrefix(state, "run") {
+		return Inferred
+	}
+	return Observed
+}
+
+// oneOf tells several goroutines that show the object apart by the catalogue.
+// Being past the lock does not: the function may have let go since.
+func (a *analysis) oneOf(l *lockState, strong []candidate) []Holder {
+	listed := slices.DeleteFunc(a.inCatalogue(l), func(c candidate) bool {
+		return !slices.ContainsFunc(strong, func(s candidate) bool { return s.g == c.g })
+	})
+	if len(listed) == 1 {
+		return []Holder{{listed[0].g, Inferred, "R4", listed[0].frame}}
+	}
+	return nil
+}
+
+// readHolders is everyone behind the line where readers wait, when a writer
+// shuts further readers out. They are observed when nobody else is inside of the object.
+func (a *analysis) readHolders(l *lockState, q inQuestion) []Holder {
+	others := func(c candidate) bool {
+		return !slices.ContainsFunc(q.past, func(p candidate) bool { return p.g == c.g })
+	}
+	if q.rivals+q.strangers+len(q.vague) > 0 || slices.ContainsFunc(q.strong, others) {
+		return nil // these may be the only ones that still hold it
+	}
+	held := make([]Holder, len(q.past))
+	for i, c := range q.past {
+		held[i] = Holder{c.g, Inferred, "R2", c.frame}
+		if c.receiver = c.sure; c.sure {
+			held[i].Certainty = a.certainty(l, c, q.doubts)
+		}
+	}
+	return held
+}
+
+// sameObject is R1: goroutines, the lock's waiters aside, that show the lock's
+// address, or its owner as receiver of a method, innermost frame first.
+func (a *analysis) sameObject(l *lockState) []candidate {
+	byG := map[int]candidate{}
+	note := func(h hit, receiver bool) {
+		if a.waitsFor(l, h.g) {
+			return
+		}
+		c, again := byG[h.g]
+		if again && (c.sure && !h.sure || c.sure == h.sure && c.frame <= h.frame) {
+			return
+		}
+		c = candidate{g: h.g, frame: h.frame, sure: h.sure, receiver: receiver, arg: h.arg}
+		if i, waiting := a.waitOf[h.g]; waiting {
+			c.own = a.waits[i].call == h.frame
+		}
+		a.shape(&c)
+		byG[h.g] = c
+	}
+	for _, h := range a.pointers[l.addr] {
+		note(h, h.typ != "")
+	}
+	for _, o := range l.owners {
+		for _, h := range a.pointers[o.addr] {
+			if h.typ == o.typ {
+				note(h, true)
+			}
+		}
+	}
+	var found []candidate
+	for _, c := range byG {
+		if !a.released(l, c) && !(c.own && a.order(l, c) > 0) && !a.hasRead(l, c.g) {
+			found = append(found, c)
+		}
+	}
+	slices.SortFunc(found, func(x, y candidate) int { return cmp.Compare(x.g, y.g) })
+	return found
+}
+
+// showsLock says whether a candidate's frame shows the lock's own address, not just its owner's.
+func (a *analysis) showsLock(l *lockState, c candidate) bool {
+	return slices.ContainsFunc(a.pointers[l.addr], func(h hit) bool { return h.g == c.g && h.frame == c.frame && h.sure })
+}
+
+func (a *analysis) waitsFor(l *lockState, g int) bool { return a.lockOf[g] == l }
+
+// released says whether a goroutine sits in Cond.Wait, called by the very
+// frame that shows the object or by its type: Wait has let go of the lock.
+func (a *analysis) released(l *lockState, c candidate) bool {
+	frames := a.dump.Goroutines[c.g].Frames
+	for j := range frames {
+		name := frames[j].Func
+		if name != "sync.(*Cond).Wait" {
+			if strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "sync.") {
+				continue
+			}
+			return false
+		}
+		if j+1 == len(frames) || j+1 == c.frame {
+			return true
+		}
+		typ, _ := frames[j+1].method()
+		return typ != "" && slices.ContainsFunc(l.kinds, func(w wait) bool { return w.typ == typ })
+	}
+	return false
+}
+
+// countHidden counts goroutines inside of the owner's methods that do not show
+// on which object they work: any of them may be the holder.
+func (a *analysis) countHidden(l *lockState, q *inQuestion, same []candidate) {
+	known := map[int]bool{}
+	for _, c := range slices.Concat(same, q.past) {
+		known[c.g] = true
+	}
+	asked := map[string]bool{}
+	for _, w := range l.kinds {
+		if asked[w.typ] {
+			continue
+		}
+		asked[w.typ] = true
+		if n := len(a.hidden[w.typ]); n > maxAlike {
+			q.strangers += n
+			continue
+		}
+		for _, h := range a.hidden[w.typ] {
+			c := candidate{g: h.g, frame: h.frame}
+			if known[h.g] || a.waitsFor(l, h.g) || a.released(l, c) {
+				continue
+			}
+			known[h.g] = true
+			object, shown := a.object(h)
+			switch a.shape(&c); {
+			case c.idle, shown && !slices.Contains(l.owners, object) && a.era != unmarked:
+				q.doubts++
+			case len(a.objects[w.typ]) > 1:
+				q.strangers++
+			default:
+				q.rivals++
+			}
+		}
+	}
+}
+
+// shape says how much a goroutine looks like one that always stands there.
+func (a *analysis) shape(c *candidate) {
+	g := &a.dump.Goroutines[c.g]
+	entry := true
+	for _, f := range g.Frames[c.frame+1:] {
+		entry = entry && (isClosure(&f) || f.Func == "main.main" || strings.HasPrefix(f.Func, "runtime."))
+	}
+	direct := true
+	for _, f := range g.Frames[:c.frame] {
+		direct = direct && (strings.HasPrefix(f.Func, "runtime.") || strings.HasPrefix(f.Func, "sync.") || f.Func == "time.Sleep")
+	}
+	_, locking := a.waitOf[c.g]
+	forWork := !locking && !strings.HasPrefix(g.State, "chan send") && g.State != "running" && g.State != "runnable"
+	c.weak = entry || direct && forWork && !strings.HasPrefix(g.State, "syscall")
+	f := &g.Frames[c.frame]
+	c.idle = c.weak && forWork && (isLoopName(f.base()) || direct && isClosure(f))
+}
+
+// isClosure recognizes "f.func1", "f.func1.2" and the wrapper of a go statement, "f.gowrap1".
+func isClosure(f *Frame) bool {
+	name := f.base()
+	return name != "" && name[0]-'0' <= 9 || strings.HasPrefix(name, "func") || strings.HasPrefix(name, "gowrap")
+}
+
+// loopNames are how functions are called that wait for work as long as the process lives.
+var loopNames = []string{
+	"run", "serve", "start", "watch", "monitor", "listen", "read", "recv", "receive", "accept", "poll", "flush", "subscribe", "stream", "work", "dispatch", "handle", "keep",
+}
+
+func isLoopName(name string) bool {
+	name = strings.ToLower(name)
+	return strings.Contains(name, "loop") || strings.Contains(name, "worker") ||
+		slices.ContainsFunc(loopNames, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// pastLock is R2: goroutines in the function that wants the lock, behind the
+// line where it wants it. Of an RWMutex held by readers only those behind
+// RLock count, of one held by a writer only those behind Lock.
+func (a *analysis) pastLock(l *lockState) []candidate {
+	var found []candidate
+	shown := false
+	for _, w := range l.kinds {
+		if w.rw && (w.mode == "read") != l.shared {
+			continue
+		}
+		for _, h := range a.alike(&w) {
+			c := candidate{g: h.g, frame: h.frame, past: true}
+			if a.waitsFor(l, h.g) || slices.ContainsFunc(found, func(f candidate) bool { return f.g == h.g }) ||
+				!a.isPast(l, &w, h) || a.released(l, c) {
+				continue
+			}
+			c.sure = a.showsOwner(l, h)
+			shown = shown || a.onOwner(l, h)
+			if a.shape(&c); !c.idle {
+				found = append(found, c)
+			}
+		}
+	}
+	if shown { // then those that show nothing may be on another object
+		found = slices.DeleteFunc(found, func(c candidate) bool { return !a.onOwner(l, hit{g: c.g, frame: c.frame}) })
+	}
+	slices.SortFunc(found, func(x, y candidate) int { return cmp.Compare(x.g, y.g) })
+	return found
+}
+
+// maxAlike bounds the goroutines looked at for one lock in one function or
+// type. Where more stand, their place in the code tells nothing.
+const maxAlike = 1000
+
+// alike is the frames, elsewhere, of the function that wants the lock.
+func (a *analysis) alike(w *wait) []hit {
+	f := a.frame(w.g, w.eff)
+	if f == nil || len(a.stacks[f.Func]) > maxAlike {
+		return nil
+	}
+	return a.stacks[f.Func]
+}
+
+// hasRead says whether a goroutine is behind the line where readers wait while
+// a writer holds the lock. It must have let go of it.
+func (a *analysis) hasRead(l *lockState, g int) bool {
+	if l.Type != "sync.RWMutex" || l.shared {
+		return false
+	}
+	for _, w := range l.kinds {
+		f := a.frame(w.g, w.eff)
+		if w.mode != "read" || f == nil {
+			continue
+		}
+		for j := range a.dump.Goroutines[g].Frames {
+			if a.frame(g, j).Func == f.Func && a.isPast(l, &w, hit{g: g, frame: j}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (a *analysis) showsOwner(l *lockState, h hit) bool {
+	typ, _ := a.dump.Goroutines[h.g].Frames[h.frame].method()
+	r, ok := a.dump.Goroutines[h.g].Frames[h.frame].Receiver()
+	return ok && r.Sure && slices.Contains(l.owners, owner{typ, r.Value})
+}
+
+// object is what the method of a frame works on, as that frame or the nearest
+// one of the same type shows.
+func (a *analysis) object(h hit) (o owner, ok bool) {
+	frames := a.dump.Goroutines[h.g].Frames
+	typ, _ := frames[h.frame].method()
+	for away := 0; typ != "" && away < len(frames); away++ {
+		for _, j := range [...]int{h.frame - away, h.frame + away} {
+			if j < 0 || j >= len(frames) {
+				continue
+			}
+			if t, _ := frames[j].method(); t != typ {
+				continue
+			}
+			if r, ok := frames[j].Receiver(); ok && r.Sure {
+				return owner{typ, r.Value}, true
+			}
+		}
+	}
+	return owner{}, false
+}
+
+func (a *analysis) onOwner(l *lockState, h hit) bool {
+	o, ok := a.object(h)
+	return ok && slices.Contains(l.owners, o)
+}
+
+// isPast says whether a frame is behind the lock that w wants, and on the same object as far as can be seen.
+func (a *analysis) isPast(l *lockState, w *wait, h hit) bool {
+	f, wf := &a.dump.Goroutines[h.g].Frames[h.frame], &a.dump.Goroutines[w.g].Frames[w.eff]
+	if f.File != wf.File || wf.Line == 0 || f.Line <= wf.Line || differs(f, wf) {
+		return false
+	}
+	r, known := f.first()
+	wr, wknown := wf.first()
+	if known = known && r.Sure && isAddress(r.Value); known && wknown && wr.Sure && isAddress(wr.Value) && wr.Value != r.Value {
+		return false
+	}
+	_, method := f.method()
+	if object, ok := a.object(h); ok && len(l.owners) > 0 && !slices.Contains(l.owners, object) {
+		return false
+	}
+	if l.addr == 0 || !isHeap(l.addr) {
+		return true // a global, or unknown: nothing speaks against it
+	}
+	if known && method && !a.contains(r.Value, l.addr) {
+		return sharesKey(f, wf) // the lock belongs to another object: only its key can tell which
+	}
+	return true
+}
+
+// differs says whether two frames of one function show strings of different length in the same place.
+func differs(f, g *Frame) bool {
+	for top, n := range f.strings() {
+		for gtop, m := range g.strings() {
+			if top == gtop && n.len != m.len {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sharesKey says whether two frames of one function show the same string in the same place.
+func sharesKey(f, g *Frame) bool {
+	for top, n := range f.strings() {
+		for gtop, m := range g.strings() {
+			if top == gtop && n == m {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// behindItself is R3 at its best: a waiter whose own outer frame is behind the line where the lock is wanted.
+func (a *analysis) behindItself(l *lockState) []Holder {
+	var held []Holder
+	for _, self := range l.waits {
+		if l.strange {
+			break
+		}
+		for j := self.eff + 1; j < len(a.dump.Goroutines[self.g].Frames); j++ {
+			if slices.ContainsFunc(l.kinds, func(w wait) bool {
+				f := a.frame(w.g, w.eff)
+				return f != nil && a.frame(self.g, j).Func == f.Func && a.isPast(l, &w, hit{g: self.g, frame: j})
+			}) {
+				held = append(held, Holder{self.g, Inferred, "R3", j})
+				break
+			}
+		}
+	}
+	return held
+}
+
+// itself is R3 when nobody else is in question: the only waiter is, further
+// out, inside of another method of the same object.
+func (a *analysis) itself(l *lockState) []Holder {
+	if len(l.waits) != 1 {
+		return nil
+	}
+	w := l.waits[0]
+	for _, o := range l.owners {
+		for _, h := range a.pointers[o.addr] {
+			if h.g == w.g && h.frame > w.eff && h.sure && h.typ == o.typ && a.frame(h.g, h.frame).Func != a.frame(w.g, w.eff).Func {
+				return []Holder{{w.g, Inferred, "R3", h.frame}}
+			}
+		}
+	}
+	return nil
+}
+
+// inCatalogue is R4: goroutines of which the catalogue knows that they hold such a lock.
+func (a *analysis) inCatalogue(l *lockState) []candidate {
+	var found []candidate
+	for _, e := range a.listed {
+		if a.waitsFor(l, e.g) || slices.ContainsFunc(found, func(c candidate) bool { return c.g == e.g }) {
+			continue
+		}
+		wanted, against := false, false
+		for _, w := range l.kinds {
+			frames := a.dump.Goroutines[w.g].Frames
+			for j := w.call; j <= w.eff && j < len(frames); j++ {
+				wanted = wanted || matchName(frames[j].Name(), e.row.Lock)
+			}
+			against = against || a.otherKey(e, &w)
+		}
+		if wanted && !against {
+			found = append(found, candidate{g: e.g, frame: e.frame})
+		}
+	}
+	return found
+}
+
+// fullID is the length of a sha256 in hex: an id may name the object that a short string names elsewhere.
+const fullID = 64
+
+// otherKey says whether a goroutine of the catalogue and a waiter work on
+// objects of different names: their methods of one type show strings of different length.
+func (a *analysis) otherKey(e listing, w *wait) bool {
+	frames, wframes := a.dump.Goroutines[e.g].Frames, a.dump.Goroutines[w.g].Frames
+	for i := e.frame; i < min(e.frame+2, len(frames)); i++ {
+		for j := w.call; j < min(w.eff+2, len(wframes)); j++ {
+			typ, _ := frames[i].method()
+			wtyp, _ := wframes[j].method()
+			if typ == "" || typ != wtyp {
+				continue
+			}
+			for top, n := range frames[i].strings() {
+				for wtop, m := range wframes[j].strings() {
+					if top == 1 && wtop == 1 && n.len != m.len && n.len != fullID && m.len != fullID {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// dropAmbiguous takes back holders that only a frame's place in the code names
+// when the same frame was given more than one lock: it tells nothing about which.
+func dropAmbiguous(locks []*lockState) {
+	type place struct{ g, frame int }
+	given := map[place]int{}
+	for _, l := range locks {
+		for _, h := range l.Holders {
+			given[place{h.Goroutine, h.Frame}]++
+		}
+	}
+	for _, l := range locks {
+		l.Holders = slices.DeleteFunc(l.Holders, func(h Holder) bool {
+			return (h.Rule == "R2" || h.Rule == "R4") && h.Certainty == Inferred && given[place{h.Goroutine, h.Frame}] > 1
+		})
+	}
+}
+
+// order compares, in the frame where a candidate wants another lock, the
+// argument that shows this one with that lock's: negative when this one comes
+// first and so is taken, positive when it comes later, 0 when they are not both shown.
+func (a *analysis) order(l *lockState, c candidate) int {
+	other := a.waits[a.waitOf[c.g]].addr
+	for _, h := range a.pointers[other] {
+		if other != 0 && h.g == c.g && h.frame == c.frame && h.sure && a.showsLock(l, c) {
+			return cmp.Compare(c.arg, h.arg)
+		}
+	}
+	return 0
+}
+
+// confirmCycles makes holders observed that show a lock where they want the
+// next one, when the locks close a circle: each is then the other's proof.
+func (a *analysis) confirmCycles(locks []*lockState) {
+	wanted := map[int]*lockState{}
+	for _, l := range locks {
+		for _, w := range l.waits {
+			wanted[w.g] = l
+		}
+	}
+	var confirmed []*lockState
+	for _, l := range locks {
+		next := l
+		for range locks {
+			if next == nil || !next.own || len(next.Holders) != 1 {
+				break
+			}
+			if next = wanted[next.Holders[0].Goroutine]; next == l {
+				confirmed = append(confirmed, l)
+				break
+			}
+		}
+	}
+	for _, l := range confirmed {
+		if a.era != unmarked {
+			l.Holders[0].Certainty = Observed
+		}
+	}
+}

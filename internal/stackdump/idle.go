@@ -1,0 +1,134 @@
+package stackdump
+
+import "strings"
+
+// idlers are functions of libraries in which goroutines wait for work as long as
+// the process lives, by the end of a frame's Name. Everything deeper in such a
+// stack is of the standard library.
+var idlers = byBase([]call{
+	{name: "http2.readFrameHeader"},
+	{name: "http2.(*serverConn).serve"},
+	{name: "http2.(*serverConn).readFrames"},
+	{name: "grpc/internal/transport.(*controlBuffer).get"},
+	{name: "grpc/internal/transport.(*loopyWriter).run"},
+	{name: "grpc/internal/transport.(*http2Server).keepalive"},
+	{name: "grpc/internal/transport.(*http2Client).keepalive"},
+	{name: "grpc.(*ccBalancerWrapper).watcher"},
+	{name: "grpc.(*addrConn).resetTransport"},
+	{name: "grpc/internal/grpcsync.(*CallbackSerializer).run"},
+	{name: "grpc.newClientStream.func5"},
+	{name: "grpc.newClientStreamWithParams.func4"},
+	{name: "grpc.(*Server).serveStreams"},
+	{name: "grpc.(*Server).Serve"},
+	{name: "grpc.(*Server).serverWorker"},
+	{name: "containerd/ttrpc.readMessageHeader"},
+	{name: "containerd/ttrpc.(*Client).run"},
+	{name: "containerd/ttrpc.(*Client).run.func1"},
+	{name: "containerd/ttrpc.(*serverConn).run"},
+	{name: "containerd/ttrpc.(*Server).Serve"},
+	{name: "containerd/fifo.(*fifo).Read"},
+	{name: "containerd/fifo.openFifo.func1"},
+	{name: "containerd/console.(*Epoller).Wait"},
+	{name: "docker/go-events.(*Broadcaster).run"},
+	{name: "docker/go-events.(*Queue).next"},
+	{name: "docker/go-events.(*Queue).run"},
+	{name: "fsnotify.(*Watcher).readEvents"},
+	{name: "fsnotify.(*inotify).readEvents"},
+	{name: "godbus/dbus.(*unixTransport).ReadMessage"},
+	{name: "godbus/dbus.(*oobReader).Read"},
+	{name: "netlink.addrSubscribeAt.func2"},
+	{name: "netlink.routeSubscribeAt.func2"},
+	{name: "netlink.linkSubscribeAt.func2"},
+	{name: "klog.(*flushDaemon).run.func1"},
+	{name: "klog.(*loggingT).flushDaemon"},
+	{name: "glog.(*loggingT).flushDaemon"},
+	{name: "go.opencensus.io/stats/view.(*worker).start"},
+	{name: "database/sql.(*DB).connectionOpener"},
+	{name: "net/http.(*persistConn).readLoop"},
+	{name: "net/http.(*persistConn).writeLoop"},
+	{name: "net/http.(*connReader).backgroundRead"},
+	{name: "net/http.(*conn).readRequest"},
+	{name: "net/http.(*Server).Serve"},
+	{name: "os/signal.loop"},
+	{name: "workqueue.(*Type).Get"},
+	{name: "workqueue.(*Typed[...]).Get"},
+	{name: "cache.(*DeltaFIFO).Pop"},
+	{name: "cache.(*processorListener).pop"},
+	{name: "watch.(*Broadcaster).loop"},
+	{name: "watch.(*StreamWatcher).receive"},
+})
+
+// Idle says that a goroutine waits for work, as some do in every healthy
+// process: in a receive loop, in a service loop, or in the runtime itself.
+// One that waits for a lock, sends, or is in the middle of a request is not.
+func (g *Goroutine) Idle() bool {
+	if strings.HasPrefix(g.State, "run") || strings.HasPrefix(g.State, "chan send") || g.lockCall() >= 0 || len(g.Frames) == 0 {
+		return false
+	}
+	own := 0
+	for own < len(g.Frames) && isStandard(g.Frames[own].Func) {
+		if named(&g.Frames[own], idlers) {
+			return true
+		}
+		own++
+	}
+	if own == len(g.Frames) {
+		// Nothing but the runtime and the standard library: workers of the garbage collector, timers.
+		return g.frameIn("main.") < 0 && strings.HasPrefix(g.Frames[own-1].Func, "runtime.")
+	}
+	for i := own; i < len(g.Frames); i++ {
+		if named(&g.Frames[i], idlers) {
+			return true
+		}
+		if !strings.HasPrefix(g.Frames[i].Name(), "github.com/containerd/ttrpc.") && i > own {
+			break
+		}
+	}
+	return g.isLoop(own)
+}
+
+// isLoop says whether a goroutine waits directly in the service loop that it was started with.
+func (g *Goroutine) isLoop(own int) bool {
+	for i := own + 1; i < len(g.Frames); i++ {
+		if f := &g.Frames[i]; !isClosure(f) && !strings.HasPrefix(f.Func, "runtime.") {
+			return false
+		}
+	}
+	if strings.HasPrefix(g.State, "syscall") || strings.HasPrefix(g.State, "semacquire") || g.State == "" {
+		return false
+	}
+	name := g.Frames[own].Func
+	for isClosure(&Frame{Func: name}) {
+		dot := strings.LastIndexByte(name, '.')
+		if dot < 0 {
+			break
+		}
+		name = name[:dot]
+	}
+	f := Frame{Func: name}
+	return name != "main.main" && isLoopName(f.base())
+}
+
+func named(f *Frame, table map[string][]call) bool {
+	for _, row := range table[f.base()] {
+		if matchName(f.Name(), row.name) {
+			return true
+		}
+	}
+	return false
+}
+
+// isStandard recognizes functions of the standard library: the first element of their path has no dot.
+func isStandard(name string) bool {
+	first, _, path := strings.Cut(name, "/")
+	if path {
+		return !strings.Contains(first, ".")
+	}
+	pkg, _, _ := strings.Cut(name, ".")
+	return standardPackages[pkg]
+}
+
+// standardPackages are those of one element in which goroutines wait, or through which they do.
+var standardPackages = map[string]bool{
+	"runtime": true, "sync": true, "syscall": true, "net": true, "os": true, "io": true, "bufio": true, "time": true, "context": true, "bytes": true, "sort": true, "slices": true, "reflect": true, "fmt": true, "log": true, "strings": true,
+}

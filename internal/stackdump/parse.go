@@ -1,0 +1,433 @@
+package stackdump
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+const (
+	// maxSkips bounds Dump.Skips; further skipped lines are added to the last one.
+	maxSkips = 1000
+	// maxQuoted bounds the input quoted in a reason.
+	maxQuoted = 80
+	// minGoroutine is the length of the shortest header, "goroutine 1 []:", with its newline.
+	minGoroutine = 16
+	// frameChunk is how many frames are allocated at once.
+	frameChunk = 2048
+)
+
+// Parse reads a dump. It never fails: what cannot be read is in Skips, and one
+// damaged goroutine costs that goroutine. Goroutines begin at headers; blank
+// lines and indentation are not trusted, as journald drops the first and pastes the second.
+//
+// A goroutine profile in protocol buffers (pprof's debug=0, inflated) is read as well.
+func Parse(src Source) *Dump {
+	if strings.HasPrefix(src.Text, profileStart) {
+		return parseProfile(src)
+	}
+	p := parser{src: src, dump: &Dump{File: src.File}, file: &Frame{}}
+	p.src.Line = max(src.Line, 1)
+	// Headers end in "]:", hardly anything else does: goroutines are not copied while they are collected.
+	p.dump.Goroutines = make([]Goroutine, 0, min(strings.Count(src.Text, "]:"), len(src.Text)/minGoroutine)+1)
+	for at := 0; at < len(src.Text); {
+		end := len(src.Text)
+		if n := strings.IndexByte(src.Text[at:], '\n'); n >= 0 {
+			end = at + n
+		}
+		p.line(at, end)
+		p.dump.Lines++
+		at = end + 1
+	}
+	p.endGoroutine()
+	return p.dump
+}
+
+// parser is between two lines of a dump.
+type parser struct {
+	src  Source
+	dump *Dump
+	// where says what lines belong to now.
+	where place
+	// g is the goroutine being read, kept apart until its end is known; frames
+	// [first:] of the chunk are its frames.
+	g      Goroutine
+	open   bool // g was begun
+	chunk  []Frame
+	first  int
+	piece  int    // of Source.Pieces, the last one that began
+	file   *Frame // whose file line may come next; nil when none
+	junked bool   // the line before was skipped, so the next one joins its Skip
+}
+
+// place is what the lines of a dump belong to.
+type place uint8
+
+const (
+	// outside is before the first header and behind an end marker or registers.
+	outside place = iota
+	// inside is below a header that was read.
+	inside
+	// beside is below "runtime stack:" and "[originating from goroutine 7]:",
+	// whose frames belong to no goroutine of the dump.
+	beside
+	// counted is below an entry of a profile in text (debug=1).
+	counted
+	// lost is below a header that could not be read.
+	lost
+)
+
+// line reads Text[at:end], one line, and books it as used, blank or skipped.
+func (p *parser) line(at, end int) {
+	for at < end && isSpace(p.src.Text[at]) {
+		at++
+	}
+	for at < end && isSpace(p.src.Text[end-1]) {
+		end--
+	}
+	s := p.src.Text[at:end]
+	if s == "" {
+		p.dump.Blank++
+		return
+	}
+	if p.take(s, at) {
+		p.dump.Used++
+		p.junked = false
+		return
+	}
+	p.dump.Skipped++
+	p.skip(at, s)
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
+
+// take reads one trimmed line that begins at offset at. It returns false when
+// the line is no part of a dump. A call line ends in ), which no file line does.
+func (p *parser) take(s string, at int) bool {
+	switch {
+	case s[0] == 'g' && strings.HasPrefix(s, headerWord):
+		if n := idLen(s); n > 0 {
+			return p.header(s, at, n)
+		}
+	case p.where == lost:
+	case s[len(s)-1] == ')':
+		if p.call(s, at) {
+			return true
+		}
+	case p.file != nil:
+		if path, line, ok := parseFile(s); ok {
+			p.file.File, p.file.Line = path, line
+			p.file = nil
+			return true
+		}
+	}
+	return p.rare(s, at)
+}
+
+// rare reads the lines that a dump has few of.
+func (p *parser) rare(s string, at int) bool {
+	if p.where == inside || p.where == beside {
+		if by, ok := strings.CutPrefix(s, "created by "); ok {
+			p.createdBy(s, by, at)
+			return true
+		}
+		if n, ok := parseElided(s); ok {
+			p.elided(n)
+			return true
+		}
+	}
+	if p.dump.Profile && p.counts(s, at) {
+		return true
+	}
+	if i, idEnd := findHeader(s); i >= 0 { // "dump stacks: goroutine 9 [running]:"
+		return p.header(s[i:], at+i, idEnd-i)
+	}
+	switch {
+	case p.where == lost:
+		return false
+	case s == "runtime stack:":
+		p.endGoroutine()
+		p.where = beside
+	case strings.HasPrefix(s, "[originating from goroutine "):
+		p.where = beside
+	case strings.HasPrefix(s, "=== END"), isRegister(s):
+		p.endGoroutine()
+	case isProfileHeader(s):
+		p.endGoroutine()
+		p.dump.Profile = true
+	case !isFurniture(s):
+		return false
+	}
+	return true
+}
+
+// header begins a goroutine.
+func (p *parser) header(s string, at, idEnd int) bool {
+	p.endGoroutine()
+	p.dump.Headers++
+	end, quote, ok := parseHeader(&p.g, s, idEnd)
+	if !ok {
+		p.dump.Lost++
+		p.g = Goroutine{}
+		p.where = lost
+		p.junked = false // a skip of its own
+		return false
+	}
+	p.where, p.open = inside, true
+	p.g.Header, p.g.Pos = p.quote(at, at+min(quote, len(s)))
+	if rest := strings.TrimLeft(s[end:], " "); rest != "" && !p.call(rest, at+len(s)-len(rest)) {
+		p.remark(at, "%q behind the header of goroutine %d", clip(rest), p.g.ID)
+	}
+	return true
+}
+
+// endGoroutine files the goroutine being read, if any.
+func (p *parser) endGoroutine() {
+	if p.open {
+		p.g.Frames = p.chunk[p.first:len(p.chunk):len(p.chunk)]
+		p.dump.Goroutines = append(p.dump.Goroutines, p.g)
+		p.g = Goroutine{}
+	}
+	p.first = len(p.chunk)
+	p.file = nil
+	p.where, p.open = outside, false
+}
+
+// call adds a frame. Frames beside goroutines are dropped, frames outside are refused.
+func (p *parser) call(s string, at int) bool {
+	if p.where == outside || p.where == lost || p.where == counted {
+		return false
+	}
+	open, ok := openParen(s)
+	if !ok || open == 0 {
+		return false
+	}
+	start := 0
+	if strings.IndexByte(s[:open], ' ') >= 0 {
+		if start = strings.LastIndexByte(s[:open], ' ') + 1; start == open || !isTag(s[:start]) {
+			return false // prose
+		}
+	}
+	f := Frame{Func: s[start:open], Args: s[open+1 : len(s)-1]}
+	f.Inlined = f.Args == "..."
+	f.Raw, f.Pos = p.quote(at+start, at+len(s))
+	if p.where == beside {
+		p.file = &Frame{}
+		return true
+	}
+	p.push(f)
+	p.file = &p.chunk[len(p.chunk)-1]
+	return true
+}
+
+// push adds a frame to the goroutine being read.
+func (p *parser) push(f Frame) {
+	if len(p.chunk) == cap(p.chunk) {
+		own := p.chunk[p.first:]
+		p.chunk = append(make([]Frame, 0, max(frameChunk, 2*len(own))), own...)
+		p.first = 0
+	}
+	p.chunk = append(p.chunk, f)
+}
+
+// isTag says whether s is the name of a program before the first frame: "kubelet: ".
+func isTag(s string) bool {
+	word, ok := strings.CutSuffix(s, ": ")
+	return ok && !strings.Contains(word, " ") && !isFurniture(s)
+}
+
+func (p *parser) elided(n int) {
+	p.file = nil
+	if p.where == inside {
+		p.g.Elided += n
+	}
+}
+
+// createdBy reads the go statement: "created by main.(*T).f in goroutine 7".
+func (p *parser) createdBy(s, by string, at int) {
+	f := Frame{Func: by}
+	creator := uint64(0)
+	if i := strings.LastIndex(by, " in goroutine "); i >= 0 {
+		if id, err := strconv.ParseUint(by[i+len(" in goroutine "):], 10, 64); err == nil {
+			creator, f.Func = id, by[:i]
+		}
+	}
+	if p.where == beside {
+		p.file = &Frame{}
+		return
+	}
+	f.Raw, f.Pos = p.quote(at, at+len(s))
+	p.g.CreatedBy, p.g.CreatorID = f, creator
+	p.file = &p.g.CreatedBy
+}
+
+// openParen is where the arguments of a call line begin. Only what the runtime
+// prints as arguments may stand in them, so that prose is not taken for a call.
+func openParen(s string) (int, bool) {
+	for i := len(s) - 2; i >= 0; i-- {
+		switch c := s[i]; {
+		case c == '(':
+			return i, true
+		case !argByte[c]:
+			return 0, false
+		}
+	}
+	return 0, false
+}
+
+var argByte = func() (set [256]bool) {
+	for _, c := range []byte("0123456789abcdefx?_{}., ") {
+		set[c] = true
+	}
+	return set
+}()
+
+// parseFile reads "/path/x.go:384 +0x7c", in abort dumps followed by " fp=0x… sp=0x… pc=0x…".
+func parseFile(s string) (path string, line int, ok bool) {
+	colon := strings.LastIndexByte(s, ':')
+	if colon <= 0 {
+		return "", 0, false
+	}
+	i := colon + 1
+	for ; i < len(s) && s[i]-'0' <= 9 && i-colon < 10; i++ {
+		line = line*10 + int(s[i]-'0')
+	}
+	if i == colon+1 {
+		return "", 0, false
+	}
+	rest := s[i:]
+	if rest != "" && !strings.HasPrefix(rest, " +0x") && !strings.HasPrefix(rest, " fp=") && !strings.HasPrefix(rest, " pc=") {
+		return "", 0, false
+	}
+	return s[:colon], line, true
+}
+
+// parseElided reads the marks of cut frames: "...additional frames elided..."
+// (Go ≤ 1.20), "...201 frames elided..." and what people write.
+func parseElided(s string) (n int, ok bool) {
+	if s == "…" || s == "..." || s == "...additional frames elided..." {
+		return 1, true
+	}
+	s, ok = strings.CutPrefix(s, "...")
+	if !ok {
+		return 0, false
+	}
+	if s, ok = strings.CutSuffix(s, " frames elided..."); !ok {
+		return 0, false
+	}
+	count, err := strconv.ParseUint(s, 10, 31)
+	return int(count), err == nil
+}
+
+// furniture is how lines begin that runtimes and programs print around
+// goroutines: runtime/signal_unix.go, runtime/panic.go, runtime/traceback.go,
+// moby pkg/signal and containerd's dumpStacks.
+var furniture = [...]string{
+	"SIG", "PC=0x", "pc=0x", "panic: ", "panic during panic", "fatal error: ", "fatal: ", "runtime: ", "[signal ", "exit status ",
+	"goroutine running on other thread", "goroutine in C code", "non-Go function", "signal arrived during ",
+	"instruction bytes:", "-----", "=== BEGIN", "dump stacks:",
+}
+
+func isFurniture(s string) bool {
+	for _, f := range furniture {
+		if strings.HasPrefix(s, f) {
+			return true
+		}
+	}
+	return false
+}
+
+// isRegister recognizes a line of the registers at the end of an abort dump: "rax    0xfffffffffffffffc".
+func isRegister(s string) bool {
+	name, value, ok := strings.Cut(s, " ")
+	if !ok || len(name) > 8 || name == "" {
+		return false
+	}
+	for i := range len(name) {
+		if !isWord(name[i]) {
+			return false
+		}
+	}
+	hex, ok := strings.CutPrefix(strings.TrimLeft(value, " "), "0x")
+	_, err := strconv.ParseUint(hex, 16, 64)
+	return ok && err == nil
+}
+
+// skip books a line that was not understood, together with those right before it.
+func (p *parser) skip(at int, s string) {
+	d := p.dump
+	if len(d.Skips) > 0 && (p.junked || len(d.Skips) == maxSkips) {
+		d.Skips[len(d.Skips)-1].Lines++
+		return
+	}
+	reason := "%q is no part of a goroutine dump"
+	if p.where == lost {
+		reason = "damaged goroutine header %q"
+	}
+	d.Skips = append(d.Skips, &event.Skip{Pos: p.pos(at), Lines: 1, Reason: fmt.Sprintf(reason, clip(s))})
+	p.junked = true
+}
+
+// remark notes something about a line that is used all the same.
+func (p *parser) remark(at int, format string, args ...any) {
+	if len(p.dump.Skips) < maxSkips {
+		p.dump.Skips = append(p.dump.Skips, &event.Skip{Pos: p.pos(at), Reason: fmt.Sprintf(format, args...)})
+	}
+}
+
+func clip(s string) string {
+	if len(s) <= maxQuoted {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxQuoted], "") + "…"
+}
+
+// pos is where the byte at an offset of the line being read stands.
+func (p *parser) pos(at int) event.Pos {
+	pieces := p.src.Pieces
+	if len(pieces) == 0 {
+		return event.Pos{File: p.src.File, Line: p.src.Line + p.dump.Lines}
+	}
+	for p.piece+1 < len(pieces) && pieces[p.piece+1].Off <= at {
+		p.piece++
+	}
+	return pieces[p.piece].Pos
+}
+
+// quote is what of Text[from:to] stands as it is on one physical line, and on
+// which. In a dump inside log messages that is the longest part within one
+// piece, up to the first byte that a logger escapes.
+func (p *parser) quote(from, to int) (string, event.Pos) {
+	if len(p.src.Pieces) == 0 {
+		return p.src.Text[from:to], p.pos(from)
+	}
+	pos := p.pos(from)
+	pieces := p.src.Pieces[p.piece:]
+	best, cut := p.src.Text[from:to], from
+	if len(pieces) > 1 && pieces[1].Off < to {
+		best = ""
+		for i, piece := range pieces {
+			end := to
+			if i+1 < len(pieces) {
+				end = min(to, pieces[i+1].Off)
+			}
+			if end-cut > len(best) {
+				best, pos = p.src.Text[cut:end], piece.Pos
+			}
+			if cut = max(cut, end); cut == to {
+				break
+			}
+		}
+	}
+	if i := strings.IndexFunc(best, isEscaped); i >= 0 {
+		best = best[:i]
+	}
+	return strings.TrimSpace(best), pos
+}
+
+// isEscaped says whether strconv.Quote or encoding/json may write a rune of a message in another form.
+func isEscaped(r rune) bool {
+	return r < ' ' || r > '~' || strings.ContainsRune("\"\\<>&", r)
+}

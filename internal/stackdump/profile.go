@@ -1,0 +1,240 @@
+package stackdump
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// profileStart begins a goroutine profile in protocol buffers: one sample type,
+// strings 1 and 2 of the string table. Profiles of CPU and heap have several types.
+const profileStart = "\x0a\x04\x08\x01\x10\x02"
+
+// maxEntry bounds the count of one entry: more goroutines than any process can have are damage.
+const maxEntry = 1 << 31
+
+// isProfileHeader recognizes the first line of a profile in text: "goroutine
+// profile: total 111", "goroutineleak profile: total 3" (Go 1.26).
+func isProfileHeader(s string) bool {
+	return strings.HasPrefix(s, "goroutine profile: total ") || strings.HasPrefix(s, "goroutineleak profile: total ")
+}
+
+// counts reads a line of a profile in text, printCountProfile of runtime/pprof/pprof.go:
+//
+//	7 @ 0xc9e676 0xc96c37 0xccaf49
+//	# labels: {"pod":"a"}
+//	#	0xccaf48	internal/poll.runtime_pollWait+0x88		runtime/netpoll.go:305
+func (p *parser) counts(s string, at int) bool {
+	rest, comment := strings.CutPrefix(s, "#")
+	if !comment {
+		return p.entry(s, at)
+	}
+	if p.where != counted {
+		return false
+	}
+	if labels, ok := strings.CutPrefix(rest, " labels: "); ok {
+		var set map[string]string
+		if json.Unmarshal([]byte(labels), &set) != nil {
+			return false
+		}
+		for _, k := range slices.Sorted(maps.Keys(set)) {
+			p.g.Labels = append(p.g.Labels, event.Pair{Key: k, Value: set[k]})
+		}
+		return true
+	}
+	words := strings.Fields(rest)
+	if len(words) == 0 || !strings.HasPrefix(words[0], "0x") {
+		return false
+	}
+	f := Frame{Func: "?"} // the program has no symbols
+	if len(words) > 1 {
+		f.Func = words[1]
+		if i := strings.LastIndex(f.Func, "+0x"); i > 0 {
+			f.Func = f.Func[:i]
+		}
+	}
+	if len(words) > 2 {
+		if path, line, ok := parseFile(strings.Join(words[2:], " ")); ok {
+			f.File, f.Line = path, line
+		}
+	}
+	from := at + max(0, strings.Index(s, f.Func))
+	f.Raw, f.Pos = p.quote(from, min(from+len(f.Func), at+len(s)))
+	p.push(f)
+	return true
+}
+
+// entry begins a count of goroutines with one stack.
+func (p *parser) entry(s string, at int) bool {
+	count, pcs, ok := strings.Cut(s, " @")
+	n, err := strconv.ParseUint(count, 10, 31)
+	if !ok || err != nil || n == 0 || strings.Trim(pcs, " 0123456789abcdefx") != "" {
+		return false
+	}
+	p.endGoroutine()
+	p.dump.Headers++
+	p.where, p.open = counted, true
+	p.g.Alike = int(n) - 1
+	p.g.Header, p.g.Pos = p.quote(at, at+len(s))
+	return true
+}
+
+// parseProfile reads a profile in protocol buffers. It counts as one line.
+func parseProfile(src Source) *Dump {
+	d := &Dump{File: src.File, Profile: true, Lines: 1}
+	pos := event.Pos{File: src.File}
+	refuse := func(format string, args ...any) *Dump {
+		d.Skipped = 1
+		d.Skips = append(d.Skips, &event.Skip{Pos: pos, Lines: 1, Reason: fmt.Sprintf(format, args...)})
+		return d
+	}
+	p, err := profile.ParseUncompressed([]byte(src.Text))
+	if err == nil {
+		err = p.CheckValid()
+	}
+	switch {
+	case err != nil:
+		return refuse("damaged goroutine profile: %s", clip(err.Error()))
+	case len(p.SampleType) != 1 || !strings.HasPrefix(p.SampleType[0].Type, "goroutine"):
+		return refuse("a profile, but not of goroutines")
+	}
+	d.Used = 1
+	for _, s := range p.Sample {
+		d.Headers++
+		if s.Value[0] <= 0 || s.Value[0] > maxEntry {
+			d.Lost++
+			continue
+		}
+		d.Goroutines = append(d.Goroutines, Goroutine{
+			Alike: int(s.Value[0]) - 1, Labels: sampleLabels(s), Frames: sampleFrames(s, pos), Pos: pos,
+		})
+	}
+	if d.Lost > 0 {
+		d.Skips = append(d.Skips, &event.Skip{Pos: pos, Reason: fmt.Sprintf("%d entries of the profile have an impossible count", d.Lost)})
+	}
+	return d
+}
+
+func sampleLabels(s *profile.Sample) (labels []event.Pair) {
+	for _, k := range slices.Sorted(maps.Keys(s.Label)) {
+		labels = append(labels, event.Pair{Key: k, Value: strings.Join(s.Label[k], ", ")})
+	}
+	return labels
+}
+
+func sampleFrames(s *profile.Sample, pos event.Pos) (frames []Frame) {
+	for _, at := range s.Location {
+		for i, line := range at.Line {
+			f := Frame{Func: "?", Line: int(line.Line), Inlined: i < len(at.Line)-1, Pos: pos}
+			if line.Function != nil {
+				f.Func, f.File = line.Function.Name, line.Function.Filename
+			}
+			frames = append(frames, f)
+		}
+		if len(at.Line) == 0 {
+			frames = append(frames, Frame{Func: "?", Pos: pos})
+		}
+	}
+	return frames
+}
+
+// WriteProfile writes goroutines as a goroutine profile that go tool pprof
+// opens, compressed. Each stack is counted once for each state and wait, and
+// each lock that its goroutines wait for; the labels state, wait and lock tell
+// them apart. Dumps of several files are told apart by the label dump.
+func WriteProfile(w io.Writer, dumps []*Dump) error {
+	b := profileBuilder{
+		p:         &profile.Profile{SampleType: []*profile.ValueType{{Type: "goroutine", Unit: "count"}}},
+		functions: map[Frame]*profile.Function{}, locations: map[Frame]*profile.Location{},
+	}
+	b.p.PeriodType, b.p.Period = b.p.SampleType[0], 1
+	for _, d := range dumps {
+		name := ""
+		if len(dumps) > 1 {
+			name = d.File
+		}
+		b.add(d, name)
+	}
+	return b.p.Write(w)
+}
+
+// profileBuilder turns goroutines into samples.
+type profileBuilder struct {
+	p         *profile.Profile
+	functions map[Frame]*profile.Function // by Func and File
+	locations map[Frame]*profile.Location // by Func, File and Line
+}
+
+func (b *profileBuilder) add(d *Dump, name string) {
+	lockOf := map[int]string{}
+	for _, l := range d.Locks(nil) {
+		for _, w := range l.Waiters {
+			lockOf[w.Goroutine] = l.Addr
+		}
+	}
+	type kind struct {
+		lock string
+		wait time.Duration
+	}
+	for _, group := range d.groups() {
+		samples := map[kind]*profile.Sample{}
+		for _, i := range group.members {
+			g := &d.Goroutines[i]
+			k := kind{lockOf[i], g.Wait}
+			s := samples[k]
+			if s == nil {
+				s = &profile.Sample{Value: []int64{0}, Location: b.stack(g.Frames), Label: map[string][]string{}}
+				label(s, "state", g.State)
+				label(s, "lock", k.lock)
+				label(s, "dump", name)
+				if g.Wait > 0 {
+					label(s, "wait", fmt.Sprintf("%d minutes", int(g.Wait.Minutes())))
+				}
+				samples[k] = s
+				b.p.Sample = append(b.p.Sample, s)
+			}
+			s.Value[0] += int64(1 + g.Alike)
+		}
+	}
+}
+
+func label(s *profile.Sample, key, value string) {
+	if value != "" {
+		s.Label[key] = []string{value}
+	}
+}
+
+func (b *profileBuilder) stack(frames []Frame) []*profile.Location {
+	stack := make([]*profile.Location, len(frames))
+	for i := range frames {
+		stack[i] = b.location(&frames[i])
+	}
+	return stack
+}
+
+func (b *profileBuilder) location(f *Frame) *profile.Location {
+	key := Frame{Func: f.Func, File: f.File, Line: f.Line}
+	if l := b.locations[key]; l != nil {
+		return l
+	}
+	of := Frame{Func: f.Func, File: f.File}
+	fn := b.functions[of]
+	if fn == nil {
+		fn = &profile.Function{ID: uint64(len(b.p.Function) + 1), Name: f.Func, SystemName: f.Func, Filename: f.File}
+		b.functions[of] = fn
+		b.p.Function = append(b.p.Function, fn)
+	}
+	l := &profile.Location{ID: uint64(len(b.p.Location) + 1), Line: []profile.Line{{Function: fn, Line: int64(f.Line)}}}
+	b.locations[key] = l
+	b.p.Location = append(b.p.Location, l)
+	return l
+}

@@ -1,0 +1,3 @@
+module lab
+
+go 1.18
