@@ -1,0 +1,140 @@
+package incident_test
+
+import (
+	"bytes"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/rules"
+)
+
+// loadAny is load for inputs that may hold nothing to analyse.
+func loadAny(t *testing.T, o incident.Options) (*incident.Incident, error) {
+	t.Helper()
+	catalog, err := rules.Builtin()
+	require.NoError(t, err)
+	o.Catalog = catalog
+	inc, err := incident.Load(t.Context(), o)
+	if inc != nil {
+		checkAccount(t, inc)
+	}
+	return inc, err
+}
+
+func account(t *testing.T, inc *incident.Incident, suffix string) incident.File {
+	t.Helper()
+	i := slices.IndexFunc(inc.Files, func(f incident.File) bool { return strings.HasSuffix(f.Path, suffix) })
+	require.GreaterOrEqual(t, i, 0, "no account of %s: %+v", suffix, inc.Files)
+	return inc.Files[i]
+}
+
+// A bundle that was cut on its way to the ticket gives what came before the cut, and says so.
+func TestCutArchive(t *testing.T) {
+	whole, err := os.ReadFile("../../testdata/lab-umount2/bundle.tgz")
+	require.NoError(t, err)
+	for _, share := range []float64{0.2, 0.6, 0.95} {
+		cut := filepath.Join(t.TempDir(), "cut.tgz")
+		require.NoError(t, os.WriteFile(cut, whole[:int(share*float64(len(whole)))], 0o600))
+		inc, err := loadAny(t, incident.Options{Inputs: []string{cut}})
+		require.NoError(t, err)
+		require.True(t, slices.ContainsFunc(inc.Files, func(f incident.File) bool { return strings.Contains(f.Err, "unexpected EOF") }), "no file tells of the cut: %+v", inc.Files)
+		require.True(t, slices.ContainsFunc(inc.Files, func(f incident.File) bool { return f.Used > 0 }), "nothing was kept")
+	}
+}
+
+func TestNothingToAnalyse(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "empty.log"), nil, 0o600))
+	noise := make([]byte, 100_000)
+	r := rand.NewChaCha8([32]byte{1})
+	_, err := r.Read(noise)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "core.1234"), noise, 0o600))
+	inc, err := loadAny(t, incident.Options{Inputs: []string{dir}})
+	require.ErrorIs(t, err, incident.ErrNothing)
+	require.Equal(t, "empty", account(t, inc, "empty.log").Format)
+	core := account(t, inc, "core.1234")
+	require.Equal(t, "unknown", core.Format)
+	require.Equal(t, core.Lines, core.Skipped+core.Blank)
+	require.NotEmpty(t, core.FirstSkip)
+	require.Empty(t, inc.Result.Findings)
+
+	_, err = loadAny(t, incident.Options{Inputs: []string{filepath.Join(dir, "absent")}})
+	require.Error(t, err)
+}
+
+// One line of 100 MB costs neither the memory nor the lines around it.
+func TestHugeLine(t *testing.T) {
+	first := "time=\"2025-06-03T08:00:00.000000000Z\" level=info msg=\"starting containerd\" revision=1 version=1.6.20\n"
+	last := "\ntime=\"2025-06-03T08:00:01.000000000Z\" level=info msg=\"containerd successfully booted in 0.1s\"\n"
+	huge := io.MultiReader(strings.NewReader(first), io.LimitReader(letters{}, 100<<20), strings.NewReader(last))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	inc, err := loadAny(t, incident.Options{Inputs: []string{"-"}, Stdin: huge})
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	f := inc.Files[0]
+	require.Equal(t, 3, f.Lines)
+	require.Contains(t, f.FirstSkip, ":2: ", "the huge line is not told of")
+	require.Equal(t, "1.6.20", inc.Timeline.Facts["containerd.version"].Value)
+	require.Less(t, after.HeapSys-min(before.HeapSys, after.HeapSys), uint64(128<<20))
+}
+
+type letters struct{}
+
+func (letters) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+// A dump that ends in the middle of anything still tells what it holds.
+func TestCutDump(t *testing.T) {
+	whole, err := os.ReadFile("../../testdata/rules/cri-status-lock-exiting-update/positive/bundle/containerd.4242.stacks.log")
+	require.NoError(t, err)
+	for n := 0; n < len(whole); n += 97 {
+		inc, err := loadAny(t, incident.Options{Inputs: []string{"-"}, Stdin: bytes.NewReader(whole[:n])})
+		if err != nil {
+			require.ErrorIs(t, err, incident.ErrNothing, "cut at byte %d", n)
+		}
+		require.NotNil(t, inc)
+		for _, f := range inc.Result.Findings {
+			require.Equal(t, "cri-status-lock-exiting-update", f.Rule, "cut at byte %d", n)
+		}
+	}
+}
+
+// A zone given by hand wins over what the evidence says, and moves every stamp that has none.
+func TestZoneByHand(t *testing.T) {
+	in := []string{"../../testdata/seed-short-tasks/bundle/kubelet.log"}
+	utc := load(t, in...)
+	east, err := loadAny(t, incident.Options{Inputs: in, Zone: time.FixedZone("", 8*3600), Year: 2023})
+	require.NoError(t, err)
+	require.Len(t, utc.Timeline.Stalls, 1)
+	require.Len(t, east.Timeline.Stalls, 1)
+	require.Equal(t, "2023-11-08T01:30:14Z", east.Timeline.Stalls[0].Start.Truncate(time.Second).Format(time.RFC3339))
+	require.Equal(t, "09:30:14", utc.Timeline.Stalls[0].Start.Format("15:04:05"))
+	require.Contains(t, east.Timeline.Clocks[0].Basis, "--tz")
+}
+
+// Order of the inputs and the number of processors do not show in the answer.
+func TestOrderOfInputs(t *testing.T) {
+	dir := "../../testdata/seed-short-tasks/bundle/"
+	a := load(t, dir+"containerd.log", dir+"kubelet.log", dir+"shim.strace")
+	previous := runtime.GOMAXPROCS(1)
+	defer runtime.GOMAXPROCS(previous)
+	b := load(t, dir+"shim.strace", dir+"kubelet.log", dir+"containerd.log")
+	require.Equal(t, a.Result, b.Result)
+	require.Equal(t, a.Timeline, b.Timeline)
+}

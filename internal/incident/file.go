@@ -1,0 +1,403 @@
+package incident
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/stackdump"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// file is one input file while it is read, and what it gave.
+type file struct {
+	account File
+	events  []event.Event
+	fresh   []event.Event // of the line at hand
+	dumps   []dump
+	sources map[string]*timeline.Source
+	hosts   map[string]int
+	pairs   int
+
+	// begun are the events still waiting for their end, by span; free are slots of events that turned out to be ordinary life.
+	begun map[string]int
+	free  []int
+
+	// the writer of the line before, so that a run of lines of one writer costs one look-up
+	unit      string
+	component string
+	source    *timeline.Source
+}
+
+// dump is a goroutine dump, and when it was taken as far as its own file tells.
+type dump struct {
+	*stackdump.Dump
+	at    event.Time
+	inLog bool // part of a log message
+}
+
+// skip notes input that was lost.
+func (f *file) skip(s *event.Skip) {
+	f.account.Skipped += s.Lines
+	if f.account.FirstSkip == "" {
+		f.account.FirstSkip = s.Error()
+	}
+	if f.account.Skips == nil {
+		f.account.Skips = map[string]int{}
+	}
+	if _, known := f.account.Skips[s.Reason]; known || len(f.account.Skips) < maxReasons {
+		f.account.Skips[s.Reason]++
+	}
+}
+
+// maxReasons bounds the distinct reasons kept for one file: they quote hostile input.
+const maxReasons = 50
+
+// failed takes an error of a sequence; it says whether the sequence has ended.
+func (f *file) failed(err error) bool {
+	var s *event.Skip
+	if errors.As(err, &s) {
+		f.skip(s)
+		return false
+	}
+	f.account.Err = reason(err, f.account.Used)
+	return true
+}
+
+// readLog reads a file of log lines.
+func (f *file) readLog(ctx context.Context, format parse.Format, r io.Reader, wanted *parse.Literals) {
+	var stats parse.Stats
+	in := parse.Input{Path: f.account.Path, R: r, Want: wanted.Match, Stats: &stats}
+	for rec, err := range format.Records(in) {
+		if err != nil {
+			if f.failed(err) {
+				break
+			}
+			continue
+		}
+		f.account.Used += rec.Lines
+		f.writer(&rec)
+		f.clock(&rec)
+		f.span(&rec)
+		if rec.Wanted {
+			f.observe(&rec)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
+	f.account.Component = f.mainComponent()
+}
+
+// writer notes whose line it is.
+func (f *file) writer(rec *event.Record) {
+	if f.source == nil || rec.Unit != f.unit {
+		f.unit, f.component = rec.Unit, observe.Component(rec.Unit, f.account.Path)
+		name := "" // lines of nobody known
+		if f.component != "" {
+			name = f.component + ".log"
+		}
+		f.source = f.sourceOf(name)
+	}
+	if rec.Host != "" {
+		if f.hosts == nil {
+			f.hosts = map[string]int{}
+		}
+		f.hosts[rec.Host]++
+	}
+}
+
+// span notes what the writer's part of the file spans, in time and in levels.
+func (f *file) span(rec *event.Record) {
+	s := f.source
+	if !rec.Time.IsZero() {
+		if s.First.IsZero() {
+			s.First = rec.Time
+		}
+		s.Last = rec.Time
+	}
+	if rec.Level != event.NoLevel && (s.Level == event.NoLevel || rec.Level < s.Level) {
+		s.Level = rec.Level
+	}
+}
+
+func (f *file) sourceOf(name string) *timeline.Source {
+	if f.sources == nil {
+		f.sources = map[string]*timeline.Source{}
+	}
+	s := f.sources[name]
+	if s == nil {
+		s = &timeline.Source{File: f.account.Path, Name: name}
+		f.sources[name] = s
+	}
+	return s
+}
+
+// maxPairs bounds the double stamps kept of one file: a zone is clear after a few.
+const maxPairs = 256
+
+// clock keeps moments that are stamped twice and the offsets that stamps carry,
+// and leaves the record's own times in UTC.
+func (f *file) clock(rec *event.Record) {
+	if f.pairs < maxPairs {
+		f.pairs++
+		f.zone(rec.Time)
+		f.zone(rec.Outer)
+		f.pair(rec)
+	}
+	rec.Time.T, rec.Outer.T = rec.Time.T.UTC(), rec.Outer.T.UTC()
+}
+
+func (f *file) zone(t event.Time) {
+	if t.IsZero() || t.Lacks != 0 || t.T.Location() == time.UTC {
+		return // an epoch, which says nothing of a zone
+	}
+	if f.source.Zones == nil {
+		f.source.Zones = map[int]int{}
+	}
+	_, seconds := t.T.Zone()
+	f.source.Zones[seconds]++
+}
+
+func (f *file) pair(rec *event.Record) {
+	if rec.Outer.IsZero() || rec.Time.IsZero() {
+		return
+	}
+	if rec.Outer.Lacks != 0 && rec.Time.Lacks == 0 {
+		f.source.Pairs = append(f.source.Pairs, timeline.Pair{Face: rec.Outer, True: rec.Time.T.UTC()})
+	}
+	if rec.Outer.Lacks == 0 && rec.Time.Lacks != 0 {
+		f.source.Pairs = append(f.source.Pairs, timeline.Pair{Face: rec.Time, True: rec.Outer.T.UTC()})
+	}
+}
+
+// observe makes events of a wanted line, or keeps the dump it carries.
+func (f *file) observe(rec *event.Record) {
+	if stackdump.Contains(rec.Text) {
+		d := stackdump.Parse(stackdump.Source{File: rec.Pos.File, Line: rec.Pos.Line, Text: rec.Text, Pieces: pieces(rec)})
+		f.dumps = append(f.dumps, dump{Dump: d, at: rec.Time, inLog: true})
+		return
+	}
+	f.fresh = observe.Record(f.fresh[:0], rec)
+	for i := range f.fresh {
+		e := &f.fresh[i]
+		if !e.Start.IsZero() && e.Start.Lacks == 0 && rec.Time.Lacks != 0 && !rec.Time.IsZero() && len(f.source.Pairs) < maxPairs {
+			f.source.Pairs = append(f.source.Pairs, timeline.Pair{Face: rec.Time, True: e.Start.T, Late: true})
+		}
+		f.sourceOf(e.Source)
+		f.keep(e)
+	}
+}
+
+// keep adds an event, unless it ends a call that was ordinary life from begin
+// to end: of those a busy node logs thousands, and they would only cost memory.
+func (f *file) keep(e *event.Event) {
+	key := e.Span.Key
+	if i, ok := f.begun[key]; ok && e.Span.Edge == event.End {
+		delete(f.begun, key)
+		if observe.Ordinary(&f.events[i], e) {
+			f.events[i] = event.Event{}
+			f.free = append(f.free, i)
+			return
+		}
+	}
+	i := len(f.events)
+	if n := len(f.free); n > 0 {
+		i, f.free = f.free[n-1], f.free[:n-1]
+		f.events[i] = *e
+	} else {
+		f.events = append(f.events, *e)
+	}
+	if e.Span.Edge != event.Begin {
+		return
+	}
+	if f.begun == nil {
+		f.begun = map[string]int{}
+	}
+	if _, twice := f.begun[key]; twice {
+		delete(f.begun, key) // two at once: not ordinary, the timeline sorts them out
+		return
+	}
+	f.begun[key] = i
+}
+
+// kept are the file's events without the slots that were freed.
+func (f *file) kept() []event.Event {
+	return slices.DeleteFunc(f.events, func(e event.Event) bool { return e.Kind == "" })
+}
+
+// pieces: a message in one line has all its text at that line.
+func pieces(rec *event.Record) []event.Piece {
+	if rec.Pieces != nil {
+		return rec.Pieces
+	}
+	return []event.Piece{{Pos: rec.Pos}}
+}
+
+// readStrace reads a trace.
+func (f *file) readStrace(ctx context.Context, format parse.Format, r io.Reader, wanted *parse.Literals) {
+	var stats parse.Stats
+	f.account.Component = "strace"
+	source := f.sourceOf("strace")
+	in := parse.Input{Path: f.account.Path, R: r, Want: wanted.Match, Stats: &stats}
+	for call, err := range format.Syscalls(in) {
+		if err != nil {
+			if f.failed(err) {
+				break
+			}
+			continue
+		}
+		f.account.Used += call.Lines
+		call.Start.T = call.Start.T.UTC()
+		if !call.Start.IsZero() {
+			if source.First.IsZero() {
+				source.First = call.Start
+			}
+			source.Last = call.Start
+		}
+		if !call.Wanted {
+			continue
+		}
+		if e, ok := observe.Syscall(&call); ok {
+			f.events = append(f.events, e)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
+}
+
+// maxDump bounds a dump that is read as a whole: a million goroutines take about 1 GiB.
+const maxDump = 2 << 30
+
+// readDump reads a file that is a goroutine dump.
+func (f *file) readDump(r io.Reader) {
+	text, err := io.ReadAll(io.LimitReader(r, maxDump))
+	d := stackdump.Parse(stackdump.Source{File: f.account.Path, Line: 1, Text: string(text)})
+	f.account.Lines, f.account.Used, f.account.Blank = d.Lines, d.Used, d.Blank
+	for _, s := range d.Skips {
+		f.skip(s)
+	}
+	f.account.Skipped = d.Skipped
+	if err != nil {
+		f.account.Err = reason(err, d.Used)
+	}
+	f.account.Component = observe.Program(d)
+	f.dumps = append(f.dumps, dump{Dump: d, at: stampInName(f.account.Path)})
+}
+
+// sourceList is what the file covers, in a fixed order.
+func (f *file) sourceList() []timeline.Source {
+	var all []timeline.Source
+	for _, name := range slices.Sorted(maps.Keys(f.sources)) {
+		all = append(all, *f.sources[name])
+	}
+	return all
+}
+
+// mainComponent is the one component that wrote the file, empty when there are several.
+func (f *file) mainComponent() string {
+	component := ""
+	for name, s := range f.sources {
+		c := name[:len(name)-len(path.Ext(name))]
+		if s.First.IsZero() && len(f.sources) > 1 || c == "" {
+			continue
+		}
+		if component != "" && component != c {
+			return ""
+		}
+		component = c
+	}
+	return component
+}
+
+// observeDumps makes events of all dumps. A dump that is there twice, in its own
+// file and in the log, counts once: quoted from the file, dated by the log.
+func observeDumps(files []*file) ([]event.Event, []timeline.Source) {
+	kept := foldDumps(files)
+	dateDumps(kept, files)
+	var events []event.Event
+	var sources []timeline.Source
+	for _, d := range kept {
+		events = observe.Dump(events, d.Dump, d.at)
+		if program := observe.Program(d.Dump); program != "" {
+			sources = append(sources, timeline.Source{File: d.File, Name: "goroutines." + program, First: d.at, Last: d.at})
+		}
+	}
+	return events, sources
+}
+
+// foldDumps leaves one of every set of copies.
+func foldDumps(files []*file) []*dump {
+	var kept []*dump
+	byPrint := map[string]*dump{}
+	for _, f := range files {
+		for i := range f.dumps {
+			d := &f.dumps[i]
+			print := d.Fingerprint()
+			if twin := byPrint[print]; twin != nil {
+				merge(twin, d)
+				continue
+			}
+			byPrint[print] = d
+			kept = append(kept, d)
+		}
+	}
+	return kept
+}
+
+// dateDumps gives dumps that carry no time the one at which a log says they were
+// written: by the file's name, or, where the file was renamed, when the
+// program wrote exactly one and exactly one is there.
+func dateDumps(dumps []*dump, files []*file) {
+	byName, byProgram := map[string]event.Time{}, map[string][]event.Time{}
+	for _, f := range files {
+		for i := range f.events {
+			e := &f.events[i]
+			if e.Kind != observe.KindDumpWritten {
+				continue
+			}
+			name, _ := e.Get("path")
+			if _, twice := byName[path.Base(name.Text())]; !twice {
+				byProgram[e.Component] = append(byProgram[e.Component], e.Start)
+			}
+			byName[path.Base(name.Text())] = e.Start
+		}
+	}
+	undated := map[string][]*dump{}
+	for _, d := range dumps {
+		if d.at.IsZero() {
+			d.at = byName[path.Base(d.File)]
+		}
+		if d.at.IsZero() {
+			program := observe.Program(d.Dump)
+			undated[program] = append(undated[program], d)
+		}
+	}
+	for program, all := range undated {
+		if len(all) == 1 && len(byProgram[program]) == 1 {
+			all[0].at = byProgram[program][0]
+		}
+	}
+}
+
+// merge keeps of two copies the better text and the better time.
+func merge(twin, d *dump) {
+	at := twin.at
+	if at.IsZero() || !d.at.IsZero() && d.at.Prec < at.Prec {
+		at = d.at
+	}
+	if twin.inLog && !d.inLog {
+		*twin = *d
+	}
+	twin.at = at
+}

@@ -1,0 +1,350 @@
+package incident
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// Options say what to read and what the reader knows better than the evidence.
+type Options struct {
+	Inputs []string  // a bundle, a directory, loose files; "-" is Stdin
+	Stdin  io.Reader // read for the input "-"
+	// Zone and Year are those of stamps that carry none; nil and 0 infer them.
+	Zone    *time.Location
+	Year    int
+	Catalog *rules.Catalog
+}
+
+// ErrNothing is returned when no input held a line that could be read.
+var ErrNothing = errors.New("nothing to analyse: no input holds a format that plegdiag reads")
+
+// Load reads the inputs and answers with what they say. Files that cannot be
+// read are in the account, not in the error: an error means that there is
+// nothing to answer.
+func Load(ctx context.Context, o Options) (*Incident, error) {
+	files, err := read(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	inc := &Incident{}
+	var in timeline.Input
+	for _, f := range files {
+		in.Events = append(in.Events, f.kept()...)
+		in.Sources = append(in.Sources, f.sourceList()...)
+	}
+	dumpEvents, dumpSources := observeDumps(files)
+	in.Events = append(in.Events, dumpEvents...)
+	in.Sources = append(in.Sources, dumpSources...)
+	inc.Timeline = timeline.Build(in, timeline.Options{Zone: o.Zone, Year: o.Year})
+	inc.Result = rules.Evaluate(o.Catalog, inc.Timeline)
+	inc.Node = mostNamedHost(files)
+	for _, f := range files {
+		inc.Files = append(inc.Files, f.account)
+	}
+	dateFiles(inc)
+	inc.Window = window(inc)
+	if !anyUsed(inc.Files) {
+		return inc, ErrNothing
+	}
+	return inc, nil
+}
+
+// read walks the inputs and reads every file, at most GOMAXPROCS at once, each
+// into its own slot, so that the result does not depend on who was first.
+func read(ctx context.Context, o Options) ([]*file, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	r := &reader{
+		logs:    parse.NewLiterals(observe.Literals()),
+		strace:  parse.NewLiterals(observe.SyscallLiterals()),
+		limiter: make(chan struct{}, runtime.GOMAXPROCS(0)),
+	}
+	options := bundle.Options{Inputs: o.Inputs, Stdin: o.Stdin, ReadAhead: func(src io.Reader) io.Reader { return ahead(ctx, &wg, src) }}
+	var files []*file
+	var failures []error
+	for f, err := range bundle.Files(ctx, options) {
+		if err != nil {
+			if skip, ok := errors.AsType[*event.Skip](err); ok {
+				files = append(files, refused(skip.Pos.File, skip.Reason))
+			} else {
+				files = append(files, refused("", err.Error()))
+				failures = append(failures, err)
+			}
+			continue
+		}
+		slot := &file{account: File{Path: f.Path}}
+		files = append(files, slot)
+		if f.Stream {
+			r.read(ctx, f, slot)
+			continue
+		}
+		r.limiter <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-r.limiter }()
+			r.read(ctx, f, slot)
+		})
+	}
+	wg.Wait()
+	if len(failures) == len(files) {
+		return nil, errors.Join(append(failures, ctx.Err())...) // not a single file
+	}
+	return files, ctx.Err()
+}
+
+// refused is something that was not read: an entry of a bundle, or, without a
+// path, an input, which the reason names.
+func refused(path, reason string) *file {
+	return &file{account: File{Path: path, Format: "refused", Err: reason}}
+}
+
+// reader reads single files; its tables are shared and never written to.
+type reader struct {
+	logs, strace *parse.Literals
+	limiter      chan struct{}
+}
+
+// headSize is how much of a file decides its format.
+const headSize = 64 << 10
+
+// read reads one file into its slot, by the format that its first bytes have.
+func (r *reader) read(ctx context.Context, f bundle.File, slot *file) {
+	src, err := f.Open()
+	if err != nil {
+		slot.account.Format, slot.account.Err = "unknown", err.Error()
+		return
+	}
+	defer src.Close()
+	buffered := bufio.NewReaderSize(src, headSize)
+	head, err := buffered.Peek(headSize)
+	if len(head) == 0 {
+		slot.account.Format = "empty"
+		if err != nil && !errors.Is(err, io.EOF) {
+			slot.account.Format, slot.account.Err = "unknown", err.Error()
+		}
+		return
+	}
+	format, ok := parse.Detect(head, f.Path)
+	if !ok {
+		slot.account.Format = "unknown"
+		slot.countUnknown(buffered)
+		return
+	}
+	slot.account.Format = format.Name
+	switch {
+	case format.Records != nil:
+		slot.readLog(ctx, format, buffered, r.logs)
+	case format.Syscalls != nil:
+		slot.readStrace(ctx, format, buffered, r.strace)
+	default:
+		slot.readDump(buffered)
+	}
+}
+
+// countUnknown accounts for a file that no format fits: all its lines are skipped, for one reason.
+func (f *file) countUnknown(r io.Reader) {
+	for line, err := range parse.Lines(r) {
+		if err != nil {
+			f.account.Err = err.Error()
+			return
+		}
+		f.account.Lines++
+		if len(bytes.TrimSpace(line.Bytes)) == 0 {
+			f.account.Blank++
+		} else {
+			f.account.Skipped++
+		}
+	}
+	f.skip(&event.Skip{Pos: event.Pos{File: f.account.Path, Line: 1}, Reason: "no known format"})
+}
+
+// ahead reads src in a goroutine of its own, so that inflating an archive and
+// reading its lines go on side by side. The goroutine ends with src or with ctx.
+func ahead(ctx context.Context, wg *sync.WaitGroup, src io.Reader) io.Reader {
+	const size, depth = 256 << 10, 4
+	full, free := make(chan chunk, depth), make(chan []byte, depth)
+	for range depth {
+		free <- make([]byte, size)
+	}
+	wg.Go(func() {
+		defer close(full)
+		for {
+			var buf []byte
+			select {
+			case buf = <-free:
+			case <-ctx.Done():
+				return
+			}
+			n, err := io.ReadFull(src, buf)
+			if errors.Is(err, io.ErrUnexpectedEOF) {
+				err = shortRead(src, err)
+			}
+			select {
+			case full <- chunk{buf[:n], err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+	return &aheadReader{full: full, free: free}
+}
+
+// shortRead tells the end of src, which io.ReadFull reports as an unexpected
+// one, from an archive that was cut: that one fails again with the same error.
+func shortRead(src io.Reader, err error) error {
+	var one [1]byte
+	if n, again := src.Read(one[:]); n == 0 && again != nil {
+		return again
+	}
+	return err
+}
+
+type chunk struct {
+	bytes []byte
+	err   error
+}
+
+type aheadReader struct {
+	full <-chan chunk
+	free chan<- []byte
+	now  chunk
+	rest []byte
+}
+
+// Read hands out what was read ahead; an error comes after the bytes before it.
+func (a *aheadReader) Read(p []byte) (int, error) {
+	for len(a.rest) == 0 {
+		if a.now.err != nil {
+			return 0, a.now.err
+		}
+		if a.now.bytes != nil {
+			a.free <- a.now.bytes[:cap(a.now.bytes)]
+		}
+		next, ok := <-a.full
+		if !ok {
+			return 0, context.Canceled
+		}
+		a.now, a.rest = next, next.bytes
+	}
+	n := copy(p, a.rest)
+	a.rest = a.rest[n:]
+	return n, nil
+}
+
+// dateFiles copies the resolved times of the sources into the account.
+func dateFiles(inc *Incident) {
+	for i := range inc.Files {
+		f := &inc.Files[i]
+		for _, c := range inc.Timeline.Coverage {
+			if c.File != f.Path || c.Start.IsZero() {
+				continue
+			}
+			if f.Start.IsZero() || c.Start.Before(f.Start) {
+				f.Start = c.Start
+			}
+			if c.End.After(f.End) {
+				f.End = c.End
+			}
+		}
+	}
+}
+
+// window is when it happened: the stalls and the root finding; without both, what the evidence spans.
+func window(inc *Incident) timeline.Window {
+	var w timeline.Window
+	for _, s := range inc.Timeline.Stalls {
+		w = widen(w, s.Window)
+	}
+	for _, f := range inc.Result.Findings {
+		if f.Role == rules.Root || f.Role == rules.Link {
+			w = widen(w, timeline.Window{Start: f.Start, End: f.End})
+		}
+	}
+	if w.IsZero() {
+		for _, c := range inc.Timeline.Coverage {
+			w = widen(w, timeline.Window{Start: c.Start, End: c.End})
+		}
+	}
+	return w
+}
+
+func widen(w, by timeline.Window) timeline.Window {
+	if by.Start.IsZero() {
+		return w
+	}
+	if by.End.IsZero() {
+		by.End = by.Start
+	}
+	if w.IsZero() {
+		return by
+	}
+	if by.Start.Before(w.Start) {
+		w.Start = by.Start
+	}
+	if by.End.After(w.End) {
+		w.End = by.End
+	}
+	return w
+}
+
+func mostNamedHost(files []*file) string {
+	votes := map[string]int{}
+	for _, f := range files {
+		for host, n := range f.hosts {
+			votes[host] += n
+		}
+	}
+	best := ""
+	for _, host := range slices.Sorted(maps.Keys(votes)) {
+		if best == "" || votes[host] > votes[best] {
+			best = host
+		}
+	}
+	return best
+}
+
+func anyUsed(files []File) bool {
+	return slices.ContainsFunc(files, func(f File) bool { return f.Used > 0 })
+}
+
+// stampInName reads the time in a dump's file name: dockerd writes
+// goroutine-stacks-2026-11-20T190535Z.log (RFC 3339 without its colons).
+func stampInName(file string) event.Time {
+	base := path.Base(file)
+	_, stamp, ok := strings.Cut(base, "goroutine-stacks-")
+	if !ok {
+		return event.Time{}
+	}
+	t, err := time.Parse("2006-01-02T150405Z0700", strings.TrimSuffix(stamp, ".log"))
+	if err != nil {
+		return event.Time{}
+	}
+	return event.Time{T: t.UTC(), Prec: time.Second, Known: true}
+}
+
+// reason is an error as the account shows it.
+func reason(err error, used int) string {
+	return fmt.Sprintf("%v; %d lines kept", err, used)
+}
