@@ -1,0 +1,44 @@
+# Tools run by version through `go run`, so that go.mod lists only what ships.
+STATICCHECK   = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOLANGCI_LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GOFUMPT       = go run mvdan.cc/gofumpt@v0.12.0
+
+FUZZTIME ?= 30s
+BENCH    ?=
+
+.PHONY: build test check lint race fuzz bench golden
+
+build: ## the program, as ./plegdiag
+	go build -o plegdiag ./cmd/plegdiag
+
+test: ## what a change must pass
+	go test ./...
+
+check: lint race fuzz ## what a commit must pass
+
+lint:
+	go vet ./...
+	@out=$$($(GOFUMPT) -l .); test -z "$$out" || { echo "gofumpt -w these files:"; echo "$$out"; exit 1; }
+	@out=$$(go fix -diff ./...); test -z "$$out" || { echo "$$out"; exit 1; }
+	$(STATICCHECK) ./...
+	$(GOLANGCI_LINT) run
+
+race: ## needs a C compiler
+	CGO_ENABLED=1 go test -race ./...
+
+fuzz: ## every fuzz target for FUZZTIME
+	@set -e; for pkg in $$(go list ./...); do \
+		listed=$$(go test -list '^Fuzz' $$pkg); \
+		for target in $$(echo "$$listed" | grep '^Fuzz' || true); do \
+			echo "fuzz $$pkg $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
+
+bench: ## analyze against gzip -dc on a generated bundle; flags in BENCH, as BENCH="-mb 30"
+	go run ./bench $(BENCH)
+
+golden: ## rewrite what the tests expect; then read the diff
+	@set -e; for dir in $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n1 dirname | sort -u); do \
+		go test $$dir -update; \
+	done

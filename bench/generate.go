@@ -1,0 +1,219 @@
+package main
+
+import (
+	"archive/tar"
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"time"
+)
+
+// The generated node: a day of an ordinary, busy node, in the proportions that
+// were seen on real ones (kubelet 168, containerd at debug 115, messages 31 of
+// 314 MB; a line in eight holds something that plegdiag looks for), with one
+// container whose exit meets an update, and PLEG unhealthy after it.
+var (
+	dayStart      = time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC)
+	incidentStart = dayStart.Add(15*time.Hour + 12*time.Minute)
+)
+
+// incidentRule is the rule whose evidence the incident leaves.
+const incidentRule = "cri-status-lock-exiting-update"
+
+// logs are the files of the bundle, each with its share of the text.
+var logs = []struct {
+	path     string
+	percent  int64
+	prefix   func(time.Time) string
+	line     func(*node) string
+	incident []moment
+}{
+	{"node-1/kubelet.log", 54, shortPrecise("kubelet[1530]"), kubeletLine, kubeletIncident},
+	{"node-1/containerd.log", 36, shortISO("containerd[911]"), containerdLine, containerdIncident},
+	{"node-1/messages", 10, short, messagesLine, nil},
+}
+
+// writeBundle writes a gzip'ed tar whose files hold size bytes of text together.
+// The same seed and size give the same bytes.
+func writeBundle(path string, size int64, seed uint64) (err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	zip := gzip.NewWriter(f)
+	out := tar.NewWriter(zip)
+	for i := range logs {
+		var count counter // a tar header says the size before the bytes come
+		if err := writeLog(&count, i, size, seed); err != nil {
+			return err
+		}
+		header := &tar.Header{Name: logs[i].path, Mode: 0o644, Size: int64(count), ModTime: dayStart, Format: tar.FormatPAX}
+		if err := out.WriteHeader(header); err != nil {
+			return err
+		}
+		if err := writeLog(out, i, size, seed); err != nil {
+			return err
+		}
+	}
+	return errors.Join(out.Close(), zip.Close())
+}
+
+// counter is a writer that only counts.
+type counter int64
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
+
+// moment is a message of the incident, so long after its start.
+type moment struct {
+	after time.Duration
+	text  func(time.Time) string
+}
+
+// writeLog writes file i: its share of size, spread evenly over the day.
+func writeLog(w io.Writer, i int, size int64, seed uint64) error {
+	log, out := logs[i], bufio.NewWriterSize(w, 1<<16)
+	n := newNode(seed, uint64(i))
+	total := float64(size * log.percent / 100)
+	incident := log.incident
+	for written := 0; float64(written) < total; {
+		n.now = dayStart.Add(time.Duration(float64(24*time.Hour) * float64(written) / total))
+		for len(incident) > 0 && !n.now.Before(incidentStart.Add(incident[0].after)) {
+			at := incidentStart.Add(incident[0].after)
+			k, _ := fmt.Fprintln(out, log.prefix(at)+incident[0].text(at))
+			written, incident = written+k, incident[1:]
+		}
+		k, _ := fmt.Fprintln(out, log.prefix(n.now)+log.line(n)) // Flush has the error
+		written += k
+	}
+	return out.Flush()
+}
+
+// Headers as journalctl -o short-precise and -o short-iso print them, and as syslog files hold them.
+
+func shortPrecise(who string) func(time.Time) string {
+	return func(t time.Time) string { return t.Format("Jan _2 15:04:05.000000") + " node-1 " + who + ": " }
+}
+
+func shortISO(who string) func(time.Time) string {
+	return func(t time.Time) string { return t.Format("2006-01-02T15:04:05-0700") + " node-1 " + who + ": " }
+}
+
+func short(t time.Time) string { return t.Format(time.Stamp) + " node-1 " }
+
+// node is the state of the generator.
+type node struct {
+	*rand.Rand
+	now  time.Time
+	pods []pod
+	next string // a line that must follow the one before
+}
+
+type pod struct{ name, uid, sandbox, container string }
+
+func newNode(seed, stream uint64) *node {
+	n := &node{Rand: rand.New(rand.NewPCG(seed, stream))}
+	for i := range 110 { // the kubelet's default for pods on a node
+		n.pods = append(n.pods, pod{
+			name:      fmt.Sprintf("team-%d/service-%s-%s", i%7, n.hex(10), n.hex(5)),
+			uid:       fmt.Sprintf("%s-%s-%s-%s-%s", n.hex(8), n.hex(4), n.hex(4), n.hex(4), n.hex(12)),
+			sandbox:   n.hex(64),
+			container: n.hex(64),
+		})
+	}
+	return n
+}
+
+func (n *node) hex(digits int) string {
+	var b strings.Builder
+	for range digits {
+		b.WriteByte("0123456789abcdef"[n.IntN(16)])
+	}
+	return b.String()
+}
+
+func (n *node) pod() *pod { return &n.pods[n.IntN(len(n.pods))] }
+
+func klog(t time.Time, severity, source, text string) string {
+	return severity + t.Format("0102 15:04:05.000000") + "    1530 " + source + "] " + text
+}
+
+func logrus(t time.Time, level, rest string) string {
+	return `time="` + t.Format("2006-01-02T15:04:05.000000000Z") + `" level=` + level + " " + rest
+}
+
+func kubeletLine(n *node) string {
+	p, t := n.pod(), n.now
+	switch x := n.IntN(100); {
+	case x < 5:
+		return klog(t, "I", "kubelet.go:2125", fmt.Sprintf(`"SyncLoop (PLEG): event for pod" pod="%s" event=&{ID:%s Type:ContainerDied Data:%s}`, p.name, p.uid, n.hex(64)))
+	case x < 10:
+		return klog(t, "I", "kubelet.go:2125", fmt.Sprintf(`"SyncLoop (PLEG): event for pod" pod="%s" event=&{ID:%s Type:ContainerStarted Data:%s}`, p.name, p.uid, p.container))
+	case x < 13:
+		return klog(t, "E", "remote_runtime.go:597", fmt.Sprintf(`"ContainerStatus from runtime service failed" err="rpc error: code = NotFound desc = an error occurred when try to find container \"%s\": not found" containerID="%s"`, p.container, p.container))
+	case x < 30:
+		return klog(t, "I", "reconciler.go:269", fmt.Sprintf(`"operationExecutor.MountVolume started for volume \"kube-api-access-%s\" (UniqueName: \"kubernetes.io/projected/%s-kube-api-access\") pod \"%s\" " pod="%s"`, n.hex(5), p.uid, p.name, p.name))
+	case x < 55:
+		return klog(t, "I", "kubelet_pods.go:1510", fmt.Sprintf(`"Generating pod status" pod="%s" podUID=%s phase="Running" restarts=%d cpu=%dm memory=%dMi`, p.name, p.uid, n.IntN(9), n.IntN(900), n.IntN(9000)))
+	case x < 80:
+		return klog(t, "I", "prober.go:116", fmt.Sprintf(`"Probe succeeded" probeType="Liveness" pod="%s" podUID=%s containerName="main" duration="%dms" url="http://10.%d.%d.%d:8080/healthz"`, p.name, p.uid, n.IntN(90), n.IntN(255), n.IntN(255), n.IntN(255)))
+	}
+	return klog(t, "I", "status_manager.go:554", fmt.Sprintf(`"Patch status for pod" pod="%s" patch="{\"metadata\":{\"uid\":\"%s\"},\"status\":{\"containerStatuses\":[{\"containerID\":\"containerd://%s\",\"ready\":true,\"restartCount\":%d}]}}"`, p.name, p.uid, p.container, n.IntN(9)))
+}
+
+func containerdLine(n *node) string {
+	if n.next != "" {
+		line := n.next
+		n.next = ""
+		return line
+	}
+	p, t := n.pod(), n.now
+	switch x := n.IntN(100); {
+	case x < 4: // an update that went well: two lines, some milliseconds apart
+		n.next = updateReturns(t.Add(time.Duration(3+n.IntN(30))*time.Millisecond), p.container)
+		return updateBegins(t, p.container)
+	case x < 6:
+		id := n.hex(64)
+		return logrus(t, "debug", fmt.Sprintf(`msg="received exit event &TaskExit{ContainerID:%s,ID:%s,Pid:%d,ExitStatus:0,ExitedAt:%s +0000 UTC,XXX_unrecognized:[],}"`, id, id, 1000+n.IntN(90000), t.Add(-time.Millisecond).Format("2006-01-02 15:04:05.000000000")))
+	case x < 8:
+		return logrus(t, "info", fmt.Sprintf(`msg="RemoveContainer for \"%s\" returns successfully"`, n.hex(64)))
+	case x < 30:
+		return logrus(t, "debug", fmt.Sprintf(`msg="ContainerStatus for \"%s\" returns status &ContainerStatus{Id:%s,State:CONTAINER_RUNNING,CreatedAt:%d,ExitCode:0,}"`, p.container, p.container, t.UnixNano()))
+	case x < 50:
+		return logrus(t, "debug", fmt.Sprintf(`msg="event forwarded" ns=k8s.io topic=/tasks/exec-started type=containerd.events.TaskExecStarted id=%s`, n.hex(16)))
+	case x < 70:
+		return logrus(t, "debug", fmt.Sprintf(`msg="ExecSync for \"%s\" with command [/bin/sh -c wget -qO- localhost:%d/healthz] and timeout 1 (s)"`, p.container, n.IntN(9000)))
+	}
+	return logrus(t, "debug", fmt.Sprintf(`msg="ListContainers with filter &ContainerFilter{Id:,State:nil,PodSandboxId:%s,LabelSelector:map[string]string{},}"`, p.sandbox))
+}
+
+func updateBegins(t time.Time, id string) string {
+	return logrus(t, "info", fmt.Sprintf(`msg="UpdateContainerResources for \"%s\" with Linux: &LinuxContainerResources{CpuPeriod:0,CpuQuota:0,CpuShares:0,MemoryLimitInBytes:0,OomScoreAdj:0,CpusetCpus:0-15,CpusetMems:,HugepageLimits:[]*HugepageLimit{},Unified:map[string]string{},MemorySwapLimitInBytes:0,} / Windows: nil"`, id))
+}
+
+func updateReturns(t time.Time, id string) string {
+	return logrus(t, "info", fmt.Sprintf(`msg="UpdateContainerResources for \"%s\" returns successfully"`, id))
+}
+
+func messagesLine(n *node) string {
+	switch x := n.IntN(100); {
+	case x < 12:
+		id := n.hex(64)
+		return fmt.Sprintf("systemd[1]: Started cri-containerd-%s.scope - libcontainer container %s.", id, id)
+	case x < 40:
+		return fmt.Sprintf("systemd[1]: cri-containerd-%s.scope: Deactivated successfully.", n.hex(64))
+	case x < 60:
+		return fmt.Sprintf("kernel: eth0: renamed from tmp%s; cali%s: link becomes ready, mtu %d, queue %d", n.hex(5), n.hex(11), 1450, n.IntN(64))
+	case x < 80:
+		return fmt.Sprintf("sshd[%d]: Connection from 10.%d.%d.%d port %d on 10.0.0.7 port 22 rdomain \"\"", n.IntN(90000), n.IntN(255), n.IntN(255), n.IntN(255), n.IntN(60000))
+	}
+	return fmt.Sprintf("chronyd[702]: System clock was off by %d.%06d seconds (NTP), source 10.%d.%d.%d, stratum %d", 0, n.IntN(900), n.IntN(255), n.IntN(255), n.IntN(255), n.IntN(4))
+}

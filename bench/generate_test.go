@@ -1,0 +1,42 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The bundle is the same for the same seed, has its incident, and a line in eight is of interest.
+func TestGenerate(t *testing.T) {
+	interesting := []string{
+		"ContainerDied", "from runtime service failed", "UpdateContainerResources for ", "exit event", "RemoveContainer for ",
+		".scope - libcontainer", "PLEG is not healthy",
+	}
+	lines, hits := 0, 0
+	for i := range logs {
+		var first, second, other bytes.Buffer
+		require.NoError(t, writeLog(&first, i, 3e6, 1))
+		require.NoError(t, writeLog(&second, i, 3e6, 1))
+		require.NoError(t, writeLog(&other, i, 3e6, 2))
+		require.Equal(t, first.String(), second.String())
+		require.NotEqual(t, first.String(), other.String())
+		require.InDelta(t, 3e6*float64(logs[i].percent)/100, first.Len(), 2000)
+		for line := range strings.Lines(first.String()) {
+			lines++
+			for _, s := range interesting {
+				if strings.Contains(line, s) {
+					hits++
+					break
+				}
+			}
+		}
+		for _, m := range logs[i].incident {
+			at := incidentStart.Add(m.after)
+			require.Contains(t, first.String(), logs[i].prefix(at)+m.text(at))
+		}
+	}
+	share := float64(hits) / float64(lines)
+	require.InDelta(t, 0.12, share, 0.02)
+}

@@ -1,0 +1,138 @@
+// Bench measures plegdiag from outside: it generates a bundle that looks like a
+// busy node with one incident in it, analyses it, and compares the time with
+// what gzip needs to merely inflate it. Both run in turns on the same machine,
+// so that the ratio holds where seconds do not.
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	var o options
+	flag.Int64Var(&o.size, "mb", 300, "text in the bundle, in MB")
+	flag.Uint64Var(&o.seed, "seed", 1, "of the generator")
+	flag.IntVar(&o.runs, "runs", 5, "how often each command runs")
+	flag.Float64Var(&o.most, "max", 1.5, "the largest ratio analyze/gzip that passes")
+	flag.StringVar(&o.program, "plegdiag", "", "`program` to measure; built from this repository when empty")
+	flag.StringVar(&o.keep, "keep", "", "write the bundle to `FILE` and do nothing else")
+	flag.Parse()
+	if err := o.run(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	size          int64
+	seed          uint64
+	runs          int
+	most          float64
+	program, keep string
+}
+
+func (o *options) run(out io.Writer) error {
+	if o.keep != "" {
+		return writeBundle(o.keep, o.size*1e6, o.seed)
+	}
+	dir, err := os.MkdirTemp("", "plegdiag-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	program := o.program
+	if program == "" {
+		program = filepath.Join(dir, "plegdiag")
+		if msg, err := exec.Command("go", "build", "-o", program, "./cmd/plegdiag").CombinedOutput(); err != nil {
+			return fmt.Errorf("go build: %w\n%s", err, msg)
+		}
+	}
+	bundle := filepath.Join(dir, "bundle.tgz")
+	fmt.Fprintf(out, "generating %d MB of text (seed %d)\n", o.size, o.seed)
+	if err := writeBundle(bundle, o.size*1e6, o.seed); err != nil {
+		return err
+	}
+	if err := foundIncident(program, bundle); err != nil {
+		return err
+	}
+	return o.compare(out, program, bundle)
+}
+
+// foundIncident makes sure that the time is that of an analysis: the generated incident must be in the report.
+func foundIncident(program, bundle string) error {
+	report, err := exec.Command(program, "analyze", "-o", "json", bundle).Output()
+	if err != nil {
+		return fmt.Errorf("analyze: %w", err)
+	}
+	_, findings, _ := strings.Cut(string(report), `"findings"`)
+	findings, _, _ = strings.Cut(findings, `"ruled_out"`)
+	if !strings.Contains(findings, incidentRule) {
+		return fmt.Errorf("the report does not name %s, which the bundle holds", incidentRule)
+	}
+	return nil
+}
+
+// contestant is one command that is timed.
+type contestant struct {
+	name  string
+	args  []string
+	env   []string
+	times []time.Duration
+	rss   int64 // the largest of all runs, in bytes
+}
+
+func (o *options) compare(out io.Writer, program, bundle string) error {
+	gzip := &contestant{name: "gzip -dc", args: []string{"gzip", "-dc", bundle}}
+	all := &contestant{name: "analyze", args: []string{program, "analyze", bundle}}
+	one := &contestant{name: "analyze, GOMAXPROCS=1", args: all.args, env: []string{"GOMAXPROCS=1"}}
+	for range o.runs {
+		for _, c := range []*contestant{gzip, all, one} {
+			if err := c.once(); err != nil {
+				return err
+			}
+		}
+	}
+	fmt.Fprintf(out, "%s/%s, %d CPUs, median of %d runs\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), o.runs)
+	for _, c := range []*contestant{gzip, all, one} {
+		seconds := c.median().Seconds()
+		fmt.Fprintf(out, "%-22s %6.3f s  %5.0f MB/s  ratio %.2f  peak RSS %d MB\n",
+			c.name, seconds, float64(o.size)/seconds, seconds/gzip.median().Seconds(), c.rss/1e6)
+	}
+	if ratio := all.median().Seconds() / gzip.median().Seconds(); ratio > o.most {
+		return fmt.Errorf("ratio %.2f is above %.2f", ratio, o.most)
+	}
+	return nil
+}
+
+// once runs the command with its output thrown away, as fast as a pipe to nowhere takes it.
+func (c *contestant) once() error {
+	cmd := exec.Command(c.args[0], c.args[1:]...)
+	cmd.Env = append(os.Environ(), c.env...)
+	cmd.Stderr = nil
+	start := time.Now()
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", c.name, err)
+	}
+	c.times = append(c.times, time.Since(start))
+	// Linux counts the memory of the process that forked in, which is why this program stays small.
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		c.rss = max(c.rss, int64(usage.Maxrss)*1024)
+	}
+	return nil
+}
+
+func (c *contestant) median() time.Duration {
+	sorted := slices.SortedFunc(slices.Values(c.times), cmp.Compare[time.Duration])
+	return sorted[len(sorted)/2]
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"time"
+
+	"github.com/charmbracelet/lipgloss"
+	"github.com/charmbracelet/x/term"
+	"github.com/muesli/termenv"
+	"github.com/spf13/cobra"
+
+	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report"
+	"github.com/plegdiag/plegdiag/internal/rules"
+)
+
+type analyzeOptions struct {
+	inputs  []string
+	output  choice
+	reports []string
+	force   bool
+	tz      string
+	year    int
+	failOn  choice
+	color   choice
+	verbose bool
+}
+
+func newAnalyze(s streams) *cobra.Command {
+	o := analyzeOptions{
+		output: choice{text: report.Formats[0].Name},
+		failOn: choice{of: []string{rules.Possible.String(), rules.Likely.String(), rules.Confirmed.String()}},
+		color:  choice{text: "auto", of: []string{"auto", "always", "never"}},
+	}
+	for _, f := range report.Formats {
+		o.output.of = append(o.output.of, f.Name)
+	}
+	cmd := &cobra.Command{
+		Use:   "analyze INPUT...",
+		Short: "Find the cause in a bundle, a directory or loose files, and report it",
+		Long: `Read everything that was collected from a node and report why its runtime hung: the cause first, each
+step with the lines that prove it, then what was ruled out, what is missing, and the account of every file.
+
+An INPUT is a bundle (.tar, .tgz), a directory, a file, or - for stdin. What a file is, is told by its
+content, not by its name.`,
+		Example: `  plegdiag analyze node-1.tgz
+  plegdiag analyze containerd.log stacks.log --tz +08:00
+  plegdiag analyze node-1.tgz -o json --report node-1.md
+  cat containerd.log | plegdiag analyze -`,
+		Args: arguments(1, math.MaxInt, "an input: a bundle, a directory, a file or -"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.inputs = args
+			return analyze(cmd.Context(), &o, s)
+		},
+	}
+	bindChoice(cmd, &o.output, "output", "o", "what goes to stdout")
+	flags := cmd.Flags()
+	flags.StringArrayVar(&o.reports, "report", nil, "also write the report to `FILE`, by its ending .txt, .md or .json; may be repeated")
+	flags.BoolVar(&o.force, "force", false, "overwrite the files of --report")
+	flags.StringVar(&o.tz, "tz", "", "`ZONE` of logs that do not say theirs, as Asia/Shanghai or +08:00; inferred from the logs when not given")
+	flags.IntVar(&o.year, "year", 0, "year of logs that do not say theirs; inferred from the logs when not given")
+	bindChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 when a finding is at least this certain")
+	bindChoice(cmd, &o.color, "color", "", "colour the text report; auto also obeys NO_COLOR")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show how scores came about, all evidence, every reason for skipped lines")
+	return cmd
+}
+
+func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
+	zone, err := parseZone(o.tz)
+	if err != nil {
+		return err
+	}
+	if o.year != 0 && (o.year < 1970 || o.year > 9999) {
+		return usage("a year has four digits", "--year %d is not a year of a log", o.year)
+	}
+	files, err := reportFiles(o)
+	if err != nil {
+		return err
+	}
+	catalog, err := rules.Builtin()
+	if err != nil {
+		return err
+	}
+	inc, err := incident.Load(ctx, incident.Options{Inputs: o.inputs, Stdin: s.in, Zone: zone, Year: o.year, Catalog: catalog})
+	if err != nil && !errors.Is(err, incident.ErrNothing) {
+		return err
+	}
+	nothing := err // the report says of every file why it holds nothing
+	look := report.Options{Version: version(), Verbose: o.verbose}
+	for _, f := range files {
+		if err := f.write(inc, look, o.force); err != nil {
+			return err
+		}
+	}
+	look.Width, look.Renderer = width(s.out), renderer(s.out, o.color.text)
+	format, _ := report.ByName(o.output.text)
+	if err := format.Render(s.out, inc, look); err != nil {
+		return err
+	}
+	warnOfLoss(s.err, inc)
+	if nothing != nil {
+		return &failure{status: statusFailed, err: nothing, hint: "logs, goroutine dumps and strace output are read as text, or in a .tar or .tgz"}
+	}
+	return judge(inc, o.failOn.text)
+}
+
+// warnOfLoss says on stderr what the account in the report says in detail.
+func warnOfLoss(w io.Writer, inc *incident.Incident) {
+	for i := range inc.Files {
+		f := &inc.Files[i]
+		if f.Err != "" {
+			warn(w, f.Path+": "+f.Err)
+		}
+		if f.Skipped > 0 {
+			warn(w, fmt.Sprintf("%s: %d of %d lines not understood; first: %s", f.Path, f.Skipped, f.Lines, f.FirstSkip))
+		}
+	}
+}
+
+// judge is the failure that --fail-on asks for; an empty failOn asks for none.
+func judge(inc *incident.Incident, failOn string) error {
+	for _, f := range inc.Result.Findings {
+		if reached(f.Verdict, failOn) {
+			return &failure{status: statusVerdict, err: fmt.Errorf("%s is %s (--fail-on %s)", f.Rule, f.Verdict, failOn)}
+		}
+	}
+	return nil
+}
+
+// reached says whether a verdict is at least the one of that name.
+func reached(v rules.Verdict, name string) bool {
+	for ; v > rules.NotEvaluable; v-- {
+		if v.String() == name {
+			return true
+		}
+	}
+	return false
+}
+
+// parseZone reads an IANA name or an offset. An empty text is nil: infer the zone.
+func parseZone(s string) (*time.Location, error) {
+	if s == "" {
+		return nil, nil
+	}
+	if t, err := time.Parse("-07:00", s); err == nil {
+		_, offset := t.Zone()
+		return time.FixedZone(s, offset), nil
+	}
+	// Local is the zone of this machine, which has nothing to do with the node.
+	zone, err := time.LoadLocation(s)
+	if err != nil || s == "Local" {
+		return nil, usage("as Asia/Shanghai, UTC or +08:00", "--tz %q is not a time zone", s)
+	}
+	return zone, nil
+}
+
+// reportFile is one file of --report.
+type reportFile struct {
+	path   string
+	format report.Format
+}
+
+// reportFiles checks the files of --report before the work begins: nobody
+// should wait for an analysis whose report cannot be written.
+func reportFiles(o *analyzeOptions) ([]reportFile, error) {
+	var files []reportFile
+	for _, path := range o.reports {
+		format, ok := report.ByEnding(path)
+		if !ok {
+			return nil, usage("the ending says the format: .txt, .md or .json", "--report %q has no known ending", path)
+		}
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return nil, err
+		case isInput(info, o.inputs):
+			return nil, usage("choose another name for the report", "--report %q is an input; inputs are never written to", path)
+		case !o.force:
+			return nil, &failure{status: statusFailed, err: fmt.Errorf("%s exists", path), hint: "--force overwrites it"}
+		}
+		files = append(files, reportFile{path, format})
+	}
+	return files, nil
+}
+
+func isInput(file fs.FileInfo, inputs []string) bool {
+	for _, in := range inputs {
+		if info, err := os.Stat(in); err == nil && os.SameFile(file, info) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *reportFile) write(inc *incident.Incident, o report.Options, force bool) (err error) {
+	mode := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if force {
+		mode = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	out, err := os.OpenFile(f.path, mode, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	return f.format.Render(out, inc, o)
+}
+
+// renderer knows the colours of a stream; nil means none. In auto it asks the
+// stream and the environment (NO_COLOR, TERM).
+func renderer(out io.Writer, color string) *lipgloss.Renderer {
+	if color == "never" {
+		return nil
+	}
+	r := lipgloss.NewRenderer(out)
+	if color == "always" {
+		r.SetColorProfile(termenv.ANSI)
+	}
+	return r
+}
+
+// width of a terminal in columns; 0 when the stream is none.
+func width(out io.Writer) int {
+	f, ok := out.(*os.File)
+	if !ok {
+		return 0
+	}
+	columns, _, err := term.GetSize(f.Fd())
+	if err != nil {
+		return 0
+	}
+	return columns
+}

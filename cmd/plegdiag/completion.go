@@ -1,0 +1,33 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func newCompletion(s streams) *cobra.Command {
+	shells := []string{"bash", "zsh", "fish", "powershell"}
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print a completion script for bash, zsh, fish or powershell",
+		Long: `Print a completion script. It completes commands, flags, formats, verdicts and rule ids.
+To try it in a running bash: source <(plegdiag completion bash)`,
+		Example: `  plegdiag completion bash > plegdiag.bash
+  plegdiag completion zsh > _plegdiag`,
+		Args:      arguments(1, 1, "a shell: bash, zsh, fish or powershell"),
+		ValidArgs: shells,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root := cmd.Root()
+			switch args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(s.out, true)
+			case "zsh":
+				return root.GenZshCompletion(s.out)
+			case "fish":
+				return root.GenFishCompletion(s.out, true)
+			case "powershell":
+				return root.GenPowerShellCompletionWithDesc(s.out)
+			}
+			return usage("one of bash, zsh, fish, powershell", "unknown shell %q", args[0])
+		},
+	}
+}

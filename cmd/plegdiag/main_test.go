@@ -1,0 +1,95 @@
+package main
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
+	"flag"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite what the scripts expect")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"plegdiag": main})
+}
+
+// TestScript runs the program as its users do. Beside a script's own files there
+// are a small incident (testdata/node-1) as containerd.log, stacks.log and the
+// bundle node-1.tgz, and .examples.sh: every example that the help shows.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			shell := strings.Join(examples(newRoot(streams{})), "\n")
+			return errors.Join(
+				os.WriteFile(filepath.Join(env.WorkDir, ".examples.sh"), []byte(shell), 0o644),
+				os.CopyFS(env.WorkDir, os.DirFS("testdata/node-1")),
+				tgz(filepath.Join(env.WorkDir, "node-1.tgz"), os.DirFS("testdata/node-1")),
+			)
+		},
+	})
+}
+
+// tgz writes a tree as a bundle.
+func tgz(path string, tree fs.FS) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	zip := gzip.NewWriter(f)
+	out := tar.NewWriter(zip)
+	return errors.Join(out.AddFS(tree), out.Close(), zip.Close(), f.Close())
+}
+
+func examples(cmd *cobra.Command) []string {
+	lines := strings.Split(cmd.Example, "\n")
+	for _, sub := range cmd.Commands() {
+		lines = append(lines, examples(sub)...)
+	}
+	return lines
+}
+
+// A command that shows no example and no flag that it explains has no help.
+func TestEveryCommandHasHelp(t *testing.T) {
+	var check func(cmd *cobra.Command)
+	check = func(cmd *cobra.Command) {
+		require.NotEmpty(t, cmd.Short, cmd.CommandPath())
+		require.Contains(t, cmd.Example, cmd.Root().Name()+" ", cmd.CommandPath())
+		for _, sub := range cmd.Commands() {
+			check(sub)
+		}
+	}
+	check(newRoot(streams{io.MultiReader(), io.Discard, io.Discard}))
+}
+
+func TestParseZone(t *testing.T) {
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for in, want := range map[string]string{
+		"+08:00": "20:00", "-03:30": "08:30", "Asia/Shanghai": "20:00", "UTC": "12:00", "Asia/Kolkata": "17:30",
+	} {
+		zone, err := parseZone(in)
+		require.NoError(t, err, in)
+		require.Equal(t, want, noon.In(zone).Format("15:04"), in)
+	}
+	for _, in := range []string{"Local", "8", "+8", "Mars/Base", "../etc"} {
+		_, err := parseZone(in)
+		require.Error(t, err, in)
+	}
+	zone, err := parseZone("")
+	require.NoError(t, err)
+	require.Nil(t, zone)
+}

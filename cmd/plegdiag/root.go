@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newRoot(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plegdiag",
+		Short: "Why did this node go NotReady? Offline forensics for hung container runtimes",
+		Long: `plegdiag reads what was collected from a Kubernetes node that reported "PLEG is not healthy":
+journals, containerd and dockerd logs, goroutine dumps, strace output. It says which lock, syscall or
+bus held the runtime, shows the lines that prove it, and what speaks against it. Where the evidence
+does not carry a cause it says so, and prints the command that would decide.
+
+Exit status: 0 analysed, whatever was found; 1 could not; 2 usage; 3 only with --fail-on.`,
+		Example: `  plegdiag analyze node-1.tgz
+  plegdiag rules list`,
+		Args:              cobra.ArbitraryArgs,
+		RunE:              needCommand,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	cmd.SetIn(s.in)
+	cmd.SetOut(s.out)
+	cmd.SetErr(s.err)
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(cmd.CommandPath()+" --help lists the flags", "%w", err)
+	})
+	cmd.AddCommand(newAnalyze(s), newRules(s), newVersion(s), newCompletion(s))
+	return cmd
+}
+
+// needCommand is what a command does that only holds others: it says which.
+func needCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage(cmd.CommandPath()+" --help lists the commands; to analyse a bundle: plegdiag analyze BUNDLE", "no command given")
+	}
+	hint := cmd.CommandPath() + " --help lists the commands"
+	cmd.SuggestionsMinimumDistance = 2 // letters that a typo may have wrong
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usage(hint, "unknown command %q", args[0])
+}
+
+// arguments checks the number of arguments; what names them in the message.
+func arguments(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usage(cmd.CommandPath()+" --help", "%s needs %s", cmd.CommandPath(), what)
+		case len(args) > most:
+			return usage(cmd.CommandPath()+" --help", "unexpected argument %q", args[most])
+		}
+		return nil
+	}
+}
+
+// choice is a flag that takes one of a few words. The zero value of its text means not given.
+type choice struct {
+	text string
+	of   []string
+}
+
+// String implements pflag.Value.
+func (c *choice) String() string { return c.text }
+
+// Set implements pflag.Value.
+func (c *choice) Set(s string) error {
+	if !slices.Contains(c.of, s) {
+		return fmt.Errorf("want %s", strings.Join(c.of, ", "))
+	}
+	c.text = s
+	return nil
+}
+
+// Type implements pflag.Value.
+func (c *choice) Type() string { return "string" }
+
+// bindChoice makes c a flag of cmd, with completion.
+func bindChoice(cmd *cobra.Command, c *choice, name, short, about string) {
+	cmd.Flags().VarP(c, name, short, about+": "+strings.Join(c.of, ", "))
+	err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.of, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) //nolint:forbidigo // a broken table of flags, not an input: the flag was bound above
+	}
+}

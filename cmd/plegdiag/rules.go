@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plegdiag/plegdiag/internal/rules"
+)
+
+func newRules(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rules",
+		Short: "Look into the catalogue of known causes",
+		Example: `  plegdiag rules list
+  plegdiag rules explain umount2-overlay-sync`,
+		Args: cobra.ArbitraryArgs,
+		RunE: needCommand,
+	}
+	cmd.AddCommand(newRulesList(s), newRulesExplain(s))
+	return cmd
+}
+
+func newRulesList(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the rules: id, role, title",
+		Example: `  plegdiag rules list`,
+		Args:    arguments(0, 0, "no argument"),
+		RunE:    func(*cobra.Command, []string) error { return rulesList(s) },
+	}
+}
+
+func rulesList(s streams) error {
+	catalog, err := rules.Builtin()
+	if err != nil {
+		return err
+	}
+	widest := 0
+	for _, r := range catalog.Rules {
+		widest = max(widest, len(r.ID))
+	}
+	out := bufio.NewWriter(s.out)
+	for _, r := range catalog.Rules {
+		fmt.Fprintf(out, "%-*s  %-12s  %s\n", widest, r.ID, r.Role, r.Title)
+	}
+	return out.Flush()
+}
+
+func newRulesExplain(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:               "explain ID",
+		Short:             "Explain one rule: its mechanism, its steps, what it needs, what to do",
+		Example:           `  plegdiag rules explain cri-status-lock-exiting-update`,
+		Args:              arguments(1, 1, "the id of a rule (plegdiag rules list)"),
+		ValidArgsFunction: completeRules,
+		RunE:              func(_ *cobra.Command, args []string) error { return rulesExplain(s, args[0]) },
+	}
+}
+
+func rulesExplain(s streams, id string) error {
+	catalog, err := rules.Builtin()
+	if err != nil {
+		return err
+	}
+	rule := catalog.Rule(id)
+	if rule == nil {
+		return usage(nearest(catalog, id), "unknown rule %q", id)
+	}
+	out := bufio.NewWriter(s.out)
+	if err := rule.Explain(out); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// nearest is a hint for an id that no rule has: the rule that shares most of its words.
+func nearest(catalog *rules.Catalog, id string) string {
+	words := strings.FieldsFunc(strings.ToLower(id), func(r rune) bool { return r == '-' || r == '_' || r == ' ' })
+	best, most := "", 0
+	for _, r := range catalog.Rules {
+		shared := 0
+		for word := range strings.SplitSeq(r.ID, "-") {
+			if slices.Contains(words, word) {
+				shared++
+			}
+		}
+		if shared > most {
+			best, most = r.ID, shared
+		}
+	}
+	if best == "" {
+		return "plegdiag rules list shows all of them"
+	}
+	return "did you mean " + best + "?"
+}
+
+func completeRules(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	catalog, err := rules.Builtin()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var ids []cobra.Completion
+	for _, r := range catalog.Rules {
+		ids = append(ids, cobra.CompletionWithDesc(r.ID, r.Title))
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}

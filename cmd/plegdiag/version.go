@@ -1,0 +1,32 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+func newVersion(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version of plegdiag and of the Go that built it",
+		Example: `  plegdiag version`,
+		Args:    arguments(0, 0, "no argument"),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(s.out, "plegdiag %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
+
+// version is what the Go command stamped into the binary: a tag, a
+// pseudo-version of the commit, or "(devel)".
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}

@@ -1,0 +1,152 @@
+package archtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/plegdiag/plegdiag/"
+
+// layer is what one package may import besides the standard library, and why nothing else.
+type layer struct {
+	may []string
+	why string
+}
+
+// layers is the way of the data: event, then bundle, parse and stackdump, then
+// observe, timeline, rules, incident, report. Imports never turn back. A
+// third-party entry covers the packages below it.
+var layers = map[string]layer{
+	"internal/event": {
+		nil, "the shared words stand on the standard library alone, so that every package can use them",
+	},
+	"internal/bundle": {
+		[]string{"internal/event", "github.com/klauspost/compress"},
+		"a bundle hands out bytes; it knows no log format",
+	},
+	"internal/parse": {
+		[]string{"internal/event"},
+		"a parser says what is written; it does not know what PLEG is, nor where the bytes come from",
+	},
+	"internal/stackdump": {
+		[]string{"internal/event", "github.com/google/pprof"},
+		"a dump is goroutines and locks; which function is containerd's is for the observers",
+	},
+	"internal/observe": {
+		[]string{"internal/event", "internal/parse", "internal/stackdump"},
+		"an observer names what happened; what it means is for the rules, how it looks for the reports",
+	},
+	"internal/timeline": {
+		[]string{"internal/event"},
+		"the timeline orders events; file formats end at the observers",
+	},
+	"internal/rules": {
+		[]string{"internal/event", "internal/timeline", "github.com/goccy/go-yaml", "golang.org/x/mod/semver"},
+		"a rule matches events; it knows no file format and no terminal",
+	},
+	"internal/incident": {
+		[]string{
+			"internal/event", "internal/bundle", "internal/parse", "internal/stackdump",
+			"internal/observe", "internal/timeline", "internal/rules", "golang.org/x/sync",
+		},
+		"an incident is what was found; it does not know how it is shown",
+	},
+	"internal/report": {
+		[]string{
+			"internal/event", "internal/timeline", "internal/rules", "internal/incident",
+			"github.com/charmbracelet/lipgloss", "github.com/muesli/termenv",
+		},
+		"a report shows findings; it cannot read files or decide anything",
+	},
+	"internal/archtest": {nil, "it only looks at the others"},
+	"cmd/plegdiag": {
+		[]string{
+			"internal/event", "internal/timeline", "internal/rules", "internal/incident", "internal/report",
+			"github.com/spf13/cobra", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv",
+		},
+		"a command binds flags and calls; the stages of the pipeline are the business of incident",
+	},
+	"bench": {nil, "the benchmark measures the program from outside"},
+}
+
+// listed is one package as go list prints it.
+type listed struct {
+	ImportPath string
+	Imports    []string // of the files that ship, not of the tests
+}
+
+func TestImports(t *testing.T) {
+	out, err := exec.Command("go", "list", "-e", "-json=ImportPath,Imports", module+"...").Output()
+	require.NoError(t, err)
+	var pkgs []listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else {
+			require.NoError(t, err)
+		}
+		pkgs = append(pkgs, p)
+	}
+	require.NotEmpty(t, pkgs)
+	require.Empty(t, forbidden(pkgs))
+}
+
+// forbidden says of every import that no layer allows why it is none.
+func forbidden(pkgs []listed) []string {
+	var found []string
+	for _, p := range pkgs {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		l, ok := layers[name]
+		if !ok {
+			found = append(found, fmt.Sprintf("%s has no row in the table of layers", name))
+			continue
+		}
+		for _, imp := range p.Imports {
+			if !standard(imp) && !l.allows(strings.TrimPrefix(imp, module)) {
+				found = append(found, fmt.Sprintf("%s imports %s: %s", name, strings.TrimPrefix(imp, module), l.why))
+			}
+		}
+	}
+	return found
+}
+
+// standard says whether an import path is of the standard library: its first element has no dot.
+func standard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}
+
+func (l layer) allows(imp string) bool {
+	return slices.ContainsFunc(l.may, func(may string) bool {
+		return imp == may || !strings.HasPrefix(may, "internal/") && strings.HasPrefix(imp, may+"/")
+	})
+}
+
+// The checker itself can fail, on each kind of edge.
+func TestForbidden(t *testing.T) {
+	for _, tc := range []struct{ pkg, imp, want string }{
+		{"internal/parse", module + "internal/rules", "internal/parse imports internal/rules: a parser says"},
+		{"internal/parse", module + "internal/bundle", "internal/parse imports internal/bundle"},
+		{"internal/event", "github.com/klauspost/compress/gzip", "internal/event imports github.com/klauspost/compress/gzip"},
+		{"internal/report", "github.com/charmbracelet/lipglossy", "internal/report imports github.com/charmbracelet/lipglossy"},
+		{"internal/incident", module + "internal/report", "it does not know how it is shown"},
+		{"internal/util", "fmt", "internal/util has no row"},
+	} {
+		got := forbidden([]listed{{ImportPath: module + tc.pkg, Imports: []string{"fmt", tc.imp}}})
+		require.Len(t, got, 1, tc.pkg)
+		require.Contains(t, got[0], tc.want)
+	}
+	require.Empty(t, forbidden([]listed{{ImportPath: module + "internal/bundle", Imports: []string{
+		"io", "encoding/json", module + "internal/event", "github.com/klauspost/compress/gzip",
+	}}}))
+}

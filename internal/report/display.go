@@ -1,0 +1,164 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/lipgloss"
+
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// Bounds for text that comes from a bundle, in columns. The JSON report has it whole.
+const (
+	maxQuote = 300
+	maxCell  = 32   // of a table
+	maxProse = 2000 // a sentence, or a command
+)
+
+// Escape makes text from a bundle safe to show, at most limit columns of it.
+// What a terminal or a browser would obey or hide stays visible as \x1b (a
+// byte), <U+202E> (a character) or \xff (not UTF-8); a tab becomes a space. The
+// result has no line break.
+func Escape(s string, limit int) string {
+	var b strings.Builder
+	cols := 0
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		piece := s[i : i+n]
+		switch {
+		case r == '\t':
+			piece = " "
+		case r == '\n':
+			piece = `\n`
+		case r == '\r':
+			piece = `\r`
+		case r == utf8.RuneError && n == 1, r < ' ', r == 0x7f:
+			piece = fmt.Sprintf(`\x%02x`, s[i])
+		case r != ' ' && !unicode.IsPrint(r):
+			piece = fmt.Sprintf("<U+%04X>", r)
+		}
+		cols += lipgloss.Width(piece)
+		if cols > limit {
+			b.WriteString("…")
+			break
+		}
+		b.WriteString(piece)
+		i += n
+	}
+	return b.String()
+}
+
+// wrap breaks prose into lines of at most width columns, between words where
+// that is possible, and of at most maxProse columns in all. The words come out
+// escaped. Empty prose is one empty line.
+func wrap(s string, width int) []string {
+	lines := []string{""}
+	used, left := 0, maxProse
+	for word := range strings.FieldsSeq(s) {
+		if left <= 0 {
+			lines[len(lines)-1] += " …"
+			break
+		}
+		word = Escape(word, left)
+		w := lipgloss.Width(word)
+		left -= w + 1
+		if used > 0 && used+1+w <= width {
+			lines[len(lines)-1] += " " + word
+			used += 1 + w
+			continue
+		}
+		if used > 0 {
+			lines = append(lines, "")
+		}
+		pieces := chop(word, width, width)
+		lines = append(lines[:len(lines)-1], pieces...)
+		used = lipgloss.Width(pieces[len(pieces)-1])
+	}
+	return lines
+}
+
+// chop cuts a line into pieces, the first of at most first columns, the others
+// of at most rest, losing nothing. It cuts after a space where one is near.
+func chop(s string, first, rest int) []string {
+	var pieces []string
+	width := max(first, 1)
+	start, used := 0, 0
+	space, usedBySpace := 0, 0 // where the last space of the piece ends
+	for i, r := range s {
+		w := lipgloss.Width(string(r))
+		if used+w > width && i > start {
+			cut := i
+			if usedBySpace > width/2 {
+				cut = space
+			}
+			pieces = append(pieces, s[start:cut])
+			used -= lipgloss.Width(s[start:cut])
+			start, width, usedBySpace = cut, max(rest, 1), 0
+		}
+		used += w
+		if r == ' ' {
+			space, usedBySpace = i+1, used
+		}
+	}
+	return append(pieces, s[start:])
+}
+
+// pad fills s with spaces up to width columns; what is wider stays whole.
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-lipgloss.Width(s)))
+}
+
+// clock is the time of day as far as it was written, to the millisecond; empty when unknown.
+func clock(t time.Time) string {
+	switch {
+	case t.IsZero():
+		return ""
+	case t.Nanosecond() == 0:
+		return t.UTC().Format("15:04:05")
+	}
+	return t.UTC().Format("15:04:05.000")
+}
+
+func day(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.DateOnly)
+}
+
+// window is a stretch of time for people: the day is said once when both ends share it.
+func window(w timeline.Window) string {
+	switch {
+	case w.Start.IsZero() && w.End.IsZero():
+		return "nothing is dated"
+	case day(w.Start) == day(w.End):
+		return w.Start.UTC().Format(time.DateTime) + " – " + w.End.UTC().Format(time.TimeOnly) + " UTC"
+	}
+	return w.Start.UTC().Format(time.DateTime) + " – " + w.End.UTC().Format(time.DateTime) + " UTC"
+}
+
+// duration is a length of time with the digits a reader can use: whole seconds
+// from a minute on, hundredths below, milliseconds below one second.
+func duration(d time.Duration, atLeast bool) string {
+	if d == 0 {
+		return ""
+	}
+	step := time.Microsecond
+	switch {
+	case d >= time.Minute:
+		step = time.Second
+	case d >= time.Second:
+		step = 10 * time.Millisecond
+	case d >= time.Millisecond:
+		step = 10 * time.Microsecond
+	}
+	s := d.Round(step).String()
+	if atLeast {
+		return "≥" + s
+	}
+	return s
+}

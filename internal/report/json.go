@@ -1,0 +1,330 @@
+package report
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"time"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// Schema names the JSON report. Fields are added to it, never renamed; docs/json.md describes them.
+const Schema = "plegdiag.report/v1"
+
+// JSON writes the report for programs. Lists are never null; an unknown time is
+// the empty string; a duration is a number of seconds; the text of an evidence
+// is the line as it stands in the bundle.
+func JSON(w io.Writer, inc *incident.Incident, o Options) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(newDocument(inc, o)); err != nil {
+		return err
+	}
+	_, err := w.Write(ascii(buf.Bytes()))
+	return err
+}
+
+// ascii writes the characters that a terminal would obey or hide, and that
+// encoding/json leaves as they are (DEL, C1, bidi controls), as \uXXXX. They
+// stand in strings only, so that the value stays the same.
+func ascii(doc []byte) []byte {
+	out := make([]byte, 0, len(doc))
+	for i := 0; i < len(doc); {
+		r, n := utf8.DecodeRune(doc[i:])
+		if r < 0x7f || unicode.IsPrint(r) {
+			out = append(out, doc[i:i+n]...)
+		} else {
+			for _, unit := range utf16.Encode([]rune{r}) {
+				out = fmt.Appendf(out, `\u%04x`, unit)
+			}
+		}
+		i += n
+	}
+	return out
+}
+
+type document struct {
+	Schema       string          `json:"schema"`
+	Tool         tool            `json:"tool"`
+	Incident     summary         `json:"incident"`
+	Findings     []finding       `json:"findings"`
+	RuledOut     []dismissed     `json:"ruled_out"`
+	NotEvaluable []notEvaluable  `json:"not_evaluable"`
+	Facts        map[string]fact `json:"facts"`
+	Clock        []clockRow      `json:"clock"`
+	Files        []fileRow       `json:"files"`
+}
+
+type tool struct {
+	Version string `json:"version"`
+}
+
+type summary struct {
+	Headline string  `json:"headline"`
+	Node     string  `json:"node"`
+	Window   span    `json:"window"`
+	Stalls   []stall `json:"stalls"`
+}
+
+type span struct {
+	Start stamp `json:"start"`
+	End   stamp `json:"end"`
+}
+
+// stamp is a time as RFC 3339 in UTC, with nanoseconds as far as known; empty when unknown.
+type stamp time.Time
+
+// MarshalText implements [encoding.TextMarshaler].
+func (s stamp) MarshalText() ([]byte, error) {
+	t := time.Time(s)
+	if t.IsZero() {
+		return nil, nil
+	}
+	return t.UTC().AppendFormat(nil, time.RFC3339Nano), nil
+}
+
+type stall struct {
+	span
+	Open             bool       `json:"open"`
+	Phase            string     `json:"phase"`
+	NotReady         stamp      `json:"not_ready"`
+	Evidence         []evidence `json:"evidence"`
+	NotReadyEvidence []evidence `json:"not_ready_evidence"`
+}
+
+type evidence struct {
+	Path string `json:"path"`
+	Line int    `json:"line"`
+	Text string `json:"text"`
+	// Raw is the line in base64 when it is not UTF-8: Text then has U+FFFD in the place of each bad byte.
+	Raw string `json:"raw,omitempty"`
+}
+
+type finding struct {
+	Rule           string      `json:"rule"`
+	Title          string      `json:"title"`
+	Verdict        string      `json:"verdict"`
+	Role           string      `json:"role"`
+	Score          float64     `json:"score"`
+	Formula        string      `json:"formula"`
+	Summary        string      `json:"summary"`
+	Container      string      `json:"container"`
+	Start          stamp       `json:"start"`
+	End            stamp       `json:"end"`
+	Chain          []step      `json:"chain"`
+	Contradictions []dismissal `json:"contradictions"`
+	Missing        []missing   `json:"missing"`
+	Remediation    remediation `json:"remediation"`
+	References     []string    `json:"references"`
+	Notes          []string    `json:"notes"`
+}
+
+type step struct {
+	Step     string     `json:"step"`
+	Rule     string     `json:"rule"`
+	Role     string     `json:"role"`
+	Edge     string     `json:"edge"`
+	Start    stamp      `json:"start"`
+	End      stamp      `json:"end"`
+	Duration float64    `json:"duration"`
+	AtLeast  bool       `json:"at_least"`
+	Basis    string     `json:"basis"`
+	Text     string     `json:"text"`
+	Evidence []evidence `json:"evidence"`
+}
+
+type dismissal struct {
+	Why      string     `json:"why"`
+	Evidence []evidence `json:"evidence"`
+}
+
+type missing struct {
+	Source  string `json:"source"`
+	Command string `json:"command"`
+}
+
+type remediation struct {
+	Now     []string `json:"now"`
+	Durable []string `json:"durable"`
+}
+
+type dismissed struct {
+	Rule string `json:"rule"`
+	dismissal
+}
+
+type notEvaluable struct {
+	Rule    string   `json:"rule"`
+	Why     string   `json:"why"`
+	Missing []string `json:"missing"`
+	// Commands collect what is missing, one for each entry of Missing.
+	Commands []string `json:"commands"`
+}
+
+type fact struct {
+	Value    string     `json:"value"`
+	Evidence []evidence `json:"evidence"`
+}
+
+type clockRow struct {
+	Path   string  `json:"path"`
+	Basis  string  `json:"basis"`
+	Offset float64 `json:"offset"`
+	Note   string  `json:"note"`
+}
+
+type fileRow struct {
+	Path      string         `json:"path"`
+	Format    string         `json:"format"`
+	Component string         `json:"component"`
+	Lines     int            `json:"lines"`
+	Used      int            `json:"used"`
+	Blank     int            `json:"blank"`
+	Skipped   int            `json:"skipped"`
+	FirstSkip string         `json:"first_skip"`
+	Start     stamp          `json:"start"`
+	End       stamp          `json:"end"`
+	Error     string         `json:"error"`
+	Reasons   map[string]int `json:"skip_reasons"`
+}
+
+func newDocument(inc *incident.Incident, o Options) document {
+	d := document{
+		Schema: Schema,
+		Tool:   tool{o.Version},
+		Incident: summary{
+			Headline: inc.Result.Headline,
+			Node:     inc.Node,
+			Window:   span{stamp(inc.Window.Start), stamp(inc.Window.End)},
+			Stalls:   each(stalls(inc), newStall),
+		},
+		Findings:     each(inc.Result.Findings, newFinding),
+		RuledOut:     each(inc.Result.RuledOut, newDismissed),
+		NotEvaluable: each(inc.Result.NotEvaluable, newNotEvaluable),
+		Facts:        map[string]fact{},
+		Clock:        each(clocks(inc), newClock),
+		Files:        each(inc.Files, newFile),
+	}
+	for name, f := range facts(inc) {
+		d.Facts[name] = fact{f.Value, each(f.Evidence, newEvidence)}
+	}
+	return d
+}
+
+// each turns a list into its JSON rows; an empty list is [], not null.
+func each[T, U any](in []T, row func(*T) U) []U {
+	out := make([]U, len(in))
+	for i := range in {
+		out[i] = row(&in[i])
+	}
+	return out
+}
+
+// list is the same list, [] in the place of null.
+func list(in []string) []string { return append([]string{}, in...) }
+
+func newStall(s *timeline.Stall) stall {
+	return stall{
+		span:             span{stamp(s.Start), stamp(s.End)},
+		Open:             s.Open,
+		Phase:            string(s.Phase),
+		NotReady:         stamp(s.NotReady),
+		Evidence:         each(s.Evidence, newEvidence),
+		NotReadyEvidence: each(s.NotReadyEvidence, newEvidence),
+	}
+}
+
+func newEvidence(q *event.Quote) evidence {
+	e := evidence{Path: q.Pos.File, Line: q.Pos.Line, Text: q.Text}
+	if !utf8.ValidString(q.Text) {
+		e.Raw = base64.StdEncoding.EncodeToString([]byte(q.Text))
+	}
+	return e
+}
+
+func newFinding(f *rules.Finding) finding {
+	return finding{
+		Rule:           f.Rule,
+		Title:          f.Title,
+		Verdict:        f.Verdict.String(),
+		Role:           string(f.Role),
+		Score:          f.Score,
+		Formula:        f.Formula,
+		Summary:        f.Summary,
+		Container:      f.Container,
+		Start:          stamp(f.Start),
+		End:            stamp(f.End),
+		Chain:          each(f.Chain, newStep),
+		Contradictions: each(f.Contradictions, func(a *rules.Against) dismissal { return dismissal{a.Why, each(a.Evidence, newEvidence)} }),
+		Missing:        each(f.Missing, func(m *rules.Missing) missing { return missing{m.Source, m.Command} }),
+		Remediation:    remediation{list(f.Remediation.Now), list(f.Remediation.Durable)},
+		References:     list(f.References),
+		Notes:          list(f.Notes),
+	}
+}
+
+func newStep(s *rules.Step) step {
+	return step{
+		Step:     s.ID,
+		Rule:     s.Rule,
+		Role:     s.Role,
+		Edge:     edge(s),
+		Start:    stamp(s.Start),
+		End:      stamp(s.End),
+		Duration: s.Duration.Seconds(),
+		AtLeast:  s.AtLeast,
+		Basis:    s.Basis,
+		Text:     s.Text,
+		Evidence: each(s.Evidence, newEvidence),
+	}
+}
+
+func newDismissed(r *rules.Dismissed) dismissed {
+	return dismissed{r.Rule, dismissal{r.Why, each(r.Evidence, newEvidence)}}
+}
+
+func newNotEvaluable(u *rules.Unanswered) notEvaluable {
+	return notEvaluable{
+		Rule:     u.Rule,
+		Why:      u.Why,
+		Missing:  each(u.Missing, func(m *rules.Missing) string { return m.Source }),
+		Commands: each(u.Missing, func(m *rules.Missing) string { return m.Command }),
+	}
+}
+
+func newClock(c *timeline.Clock) clockRow {
+	return clockRow{c.File, c.Basis, c.Offset.Seconds(), c.Note}
+}
+
+func newFile(f *incident.File) fileRow {
+	reasons := maps.Clone(f.Skips)
+	if reasons == nil {
+		reasons = map[string]int{}
+	}
+	return fileRow{
+		Path:      f.Path,
+		Format:    f.Format,
+		Component: f.Component,
+		Lines:     f.Lines,
+		Used:      f.Used,
+		Blank:     f.Blank,
+		Skipped:   f.Skipped,
+		FirstSkip: f.FirstSkip,
+		Start:     stamp(f.Start),
+		End:       stamp(f.End),
+		Error:     f.Err,
+		Reasons:   reasons,
+	}
+}

@@ -1,0 +1,199 @@
+// Package report writes an incident for people and for programs: one file per
+// output. A renderer decides nothing and computes nothing; it puts into words
+// what [incident.Incident] says, in one order for all outputs: the verdict in a
+// sentence, the findings with their evidence, what was ruled out, what could
+// not be asked, what was assumed about the clocks, the account of every file.
+//
+// Text that comes from a bundle is not trusted: no output hands control bytes,
+// escape sequences or invisible characters on to a terminal.
+package report
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/lipgloss"
+
+	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// Render writes an incident to w. Its only errors are those of w.
+type Render func(w io.Writer, inc *incident.Incident, o Options) error
+
+// Options is how a report looks. The zero value is plain text of 80 columns.
+type Options struct {
+	// Version of plegdiag, for the JSON report.
+	Version string
+	// Width in columns; 0 means 80. Only the text output has a width of its own.
+	Width int
+	// Verbose adds how scores came about, every reason for skipped lines, and all evidence.
+	Verbose bool
+	// Renderer knows which colours the stream can show; nil means none.
+	Renderer *lipgloss.Renderer
+}
+
+// Format is one kind of report.
+type Format struct {
+	Name   string // as --output names it
+	Ending string // of the files it is written to
+	Render Render
+}
+
+// Formats is every kind of report. The order is that of the help text; of two
+// endings that both fit a file name the first one wins.
+var Formats = []Format{
+	{"text", ".txt", Text},
+	{"markdown", ".md", Markdown},
+	{"json", ".json", JSON},
+}
+
+// ByName returns the format of that name.
+func ByName(name string) (f Format, ok bool) {
+	for _, f := range Formats {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return Format{}, false
+}
+
+// ByEnding returns the format that a file of that name is written in.
+func ByEnding(file string) (f Format, ok bool) {
+	for _, f := range Formats {
+		if strings.HasSuffix(file, f.Ending) {
+			return f, true
+		}
+	}
+	return Format{}, false
+}
+
+// opening is what a report says first, the same in every output for people.
+type opening struct {
+	word     string // the verdict: "confirmed", "no cause found"
+	headline string
+	node     string
+	window   string
+	next     string // the first thing to do, or the command that would decide; empty when there is none
+}
+
+func open(inc *incident.Incident) opening {
+	o := opening{
+		word:     "nothing found",
+		headline: inc.Result.Headline,
+		node:     inc.Node,
+		window:   window(inc.Window),
+	}
+	if o.node == "" {
+		o.node = "(no line names it)"
+	}
+	if len(stalls(inc)) > 0 {
+		o.word = "no cause found"
+	}
+	if fs := inc.Result.Findings; len(fs) > 0 {
+		o.word, o.next = fs[0].Verdict.String(), next(&fs[0])
+	}
+	return o
+}
+
+// next is what the reader of a finding can do first: the cure where the cause
+// is certain enough to act on, else the command that would make it certain.
+func next(f *rules.Finding) string {
+	certain := f.Verdict >= rules.Likely && f.Role != rules.Fallback
+	if now := f.Remediation.Now; certain && len(now) > 0 {
+		return now[0]
+	}
+	for _, m := range f.Missing {
+		if m.Command != "" {
+			return m.Command
+		}
+	}
+	return ""
+}
+
+// stalls of an incident; none when it has no timeline.
+func stalls(inc *incident.Incident) []timeline.Stall {
+	if inc.Timeline == nil {
+		return nil
+	}
+	return inc.Timeline.Stalls
+}
+
+func clocks(inc *incident.Incident) []timeline.Clock {
+	if inc.Timeline == nil {
+		return nil
+	}
+	return inc.Timeline.Clocks
+}
+
+func facts(inc *incident.Incident) map[string]timeline.Fact {
+	if inc.Timeline == nil {
+		return nil
+	}
+	return inc.Timeline.Facts
+}
+
+// lack is one missing input: one dump may silence many rules, and the reader needs its command once.
+type lack struct {
+	source   string
+	rules    []string // that ask for it
+	commands []string // that collect it, as those rules put it
+}
+
+// lacks turns the rules that could not be evaluated into what they lack, in the
+// order of the rules. Rules that lack no input are in others.
+func lacks(all []rules.Unanswered) (missing []lack, others []rules.Unanswered) {
+	at := map[string]int{}
+	for _, u := range all {
+		if len(u.Missing) == 0 {
+			others = append(others, u)
+		}
+		for _, m := range u.Missing {
+			i, ok := at[m.Source]
+			if !ok {
+				i = len(missing)
+				at[m.Source] = i
+				missing = append(missing, lack{source: m.Source})
+			}
+			l := &missing[i]
+			l.rules = append(l.rules, u.Rule)
+			if !slices.Contains(l.commands, m.Command) {
+				l.commands = append(l.commands, m.Command)
+			}
+		}
+	}
+	return missing, others
+}
+
+// shown remembers which steps a report has already told, so that a link does
+// not repeat the chain of its root.
+type shown map[shownStep]bool
+
+type shownStep struct {
+	rule, id string
+	line     string // of the step's first evidence
+}
+
+func keyOf(s *rules.Step) shownStep {
+	k := shownStep{rule: s.Rule, id: s.ID}
+	if len(s.Evidence) > 0 {
+		k.line = s.Evidence[0].Pos.String()
+	}
+	return k
+}
+
+// fresh returns the steps that were not told yet, marks them as told and counts the others.
+func (m shown) fresh(chain []rules.Step) (steps []rules.Step, repeated int) {
+	for i := range chain {
+		if k := keyOf(&chain[i]); m[k] {
+			repeated++
+			continue
+		} else {
+			m[k] = true
+		}
+		steps = append(steps, chain[i])
+	}
+	return steps, repeated
+}

@@ -1,0 +1,161 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/lipgloss"
+	"github.com/muesli/termenv"
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// incidents are made by hand: what the renderers do with every field.
+var incidents = []struct {
+	name string
+	make func() *incident.Incident
+}{
+	{"proven", proven},
+	{"empty", func() *incident.Incident { return &incident.Incident{} }},
+	{"stall_without_cause", stallWithoutCause},
+	{"hostile", hostile},
+}
+
+func TestGolden(t *testing.T) {
+	for _, in := range incidents {
+		for _, f := range report.Formats {
+			t.Run(in.name+"/"+f.Name, func(t *testing.T) {
+				var out bytes.Buffer
+				require.NoError(t, f.Render(&out, in.make(), report.Options{Version: "v0"}))
+				golden(t, in.name+f.Ending, out.Bytes())
+			})
+		}
+	}
+}
+
+func TestGoldenVerbose(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, report.Text(&out, proven(), report.Options{Verbose: true, Width: 120}))
+	golden(t, "proven_verbose_120.txt", out.Bytes())
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, got, 0o644))
+		return
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got), "accept with: go test ./internal/report -update")
+}
+
+// What a terminal would obey or hide never reaches it, whatever a log holds.
+func TestNothingInvisible(t *testing.T) {
+	for _, f := range report.Formats {
+		var out bytes.Buffer
+		require.NoError(t, f.Render(&out, hostile(), report.Options{}))
+		require.True(t, utf8.Valid(out.Bytes()), f.Name)
+		for _, r := range out.String() {
+			require.True(t, r == '\n' || r == ' ' || unicode.IsPrint(r), "%s: %U", f.Name, r)
+		}
+	}
+}
+
+func TestTextWidth(t *testing.T) {
+	for _, width := range []int{80, 120} {
+		var out bytes.Buffer
+		require.NoError(t, report.Text(&out, proven(), report.Options{Width: width}))
+		prose, _, _ := strings.Cut(out.String(), "FILES") // paths of the table are never broken
+		for line := range strings.Lines(prose) {
+			if strings.Contains(line, "$ ") {
+				continue // nor are commands
+			}
+			require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), width, line)
+		}
+	}
+}
+
+// Colour only repeats what the words say.
+func TestColourAddsNothing(t *testing.T) {
+	r := lipgloss.NewRenderer(nil)
+	r.SetColorProfile(termenv.ANSI)
+	var plain, coloured bytes.Buffer
+	require.NoError(t, report.Text(&plain, proven(), report.Options{}))
+	require.NoError(t, report.Text(&coloured, proven(), report.Options{Renderer: r}))
+	require.Contains(t, coloured.String(), "\x1b[")
+	require.Equal(t, plain.String(), regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(coloured.String(), ""))
+}
+
+// Whatever a line holds, its display is bounded, valid and on one line.
+func FuzzText(f *testing.F) {
+	f.Add("plain", "\x1b[31m\u202e\xff ` | \t")
+	f.Fuzz(func(t *testing.T, path, line string) {
+		inc := stallWithoutCause()
+		inc.Node, inc.Files[0].Path = path, path
+		inc.Timeline.Stalls[0].Evidence[0] = quote(path, 7, line)
+		for _, format := range report.Formats {
+			var out bytes.Buffer
+			require.NoError(t, format.Render(&out, inc, report.Options{}))
+			for _, r := range out.String() {
+				require.True(t, r == '\n' || r == ' ' || unicode.IsPrint(r), "%s: %U", format.Name, r)
+			}
+			if format.Name == "json" {
+				var back struct {
+					Incident struct {
+						Stalls []struct{ Evidence []struct{ Text, Raw string } }
+					}
+				}
+				require.NoError(t, json.Unmarshal(out.Bytes(), &back))
+				got := back.Incident.Stalls[0].Evidence[0]
+				if got.Raw != "" {
+					raw, err := base64.StdEncoding.DecodeString(got.Raw)
+					require.NoError(t, err)
+					got.Text = string(raw)
+				}
+				require.Equal(t, line, got.Text)
+			}
+		}
+	})
+}
+
+// full fails every write, as a full disk does.
+type full struct{}
+
+var errFull = errors.New("no space left on device")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+func TestWriteErrorIsReturned(t *testing.T) {
+	for _, f := range report.Formats {
+		require.ErrorIs(t, f.Render(full{}, proven(), report.Options{}), errFull, f.Name)
+	}
+}
+
+func TestByEnding(t *testing.T) {
+	f, ok := report.ByEnding("out/node-1.md")
+	require.True(t, ok)
+	require.Equal(t, "markdown", f.Name)
+	_, ok = report.ByEnding("node-1.pdf")
+	require.False(t, ok)
+	f, ok = report.ByName("json")
+	require.True(t, ok)
+	require.Equal(t, ".json", f.Ending)
+	_, ok = report.ByName("yaml")
+	require.False(t, ok)
+}
