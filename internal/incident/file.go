@@ -18,17 +18,11 @@ import (
 
 // file is one input file while it is read, and what it gave.
 type file struct {
+	watch
 	account File
-	events  []event.Event
-	fresh   []event.Event // of the line at hand
-	dumps   []dump
-	sources map[string]*timeline.Source
+	parts   map[string]*timeline.Source // by component
 	hosts   map[string]int
 	pairs   int
-
-	// begun are the events still waiting for their end, by span; free are slots of events that turned out to be ordinary life.
-	begun map[string]int
-	free  []int
 
 	// the writer of the line before, so that a run of lines of one writer costs one look-up
 	unit      string
@@ -75,6 +69,7 @@ func (f *file) failed(err error) bool {
 func (f *file) readLog(ctx context.Context, format parse.Format, r io.Reader, wanted *parse.Literals) {
 	var stats parse.Stats
 	in := parse.Input{Path: f.account.Path, R: r, Want: wanted.Match, Stats: &stats}
+	watching := f.aside()
 	for rec, err := range format.Records(in) {
 		if err != nil {
 			if f.failed(err) {
@@ -87,14 +82,27 @@ func (f *file) readLog(ctx context.Context, format parse.Format, r io.Reader, wa
 		f.clock(&rec)
 		f.span(&rec)
 		if rec.Wanted {
-			f.observe(&rec)
+			watching.record(&rec, f.source.Name)
 		}
 		if ctx.Err() != nil {
 			break
 		}
 	}
+	watching.wait()
+	f.learn()
 	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
 	f.account.Component = f.mainComponent()
+}
+
+// learn takes over what the watch found out about the file's sources.
+func (f *file) learn() {
+	for name := range f.sources {
+		f.sourceOf(name)
+	}
+	for name, pairs := range f.late {
+		s := f.sourceOf(name)
+		s.Pairs = append(s.Pairs, pairs...)
+	}
 }
 
 // writer notes whose line it is.
@@ -130,13 +138,13 @@ func (f *file) span(rec *event.Record) {
 }
 
 func (f *file) sourceOf(name string) *timeline.Source {
-	if f.sources == nil {
-		f.sources = map[string]*timeline.Source{}
+	if f.parts == nil {
+		f.parts = map[string]*timeline.Source{}
 	}
-	s := f.sources[name]
+	s := f.parts[name]
 	if s == nil {
 		s = &timeline.Source{File: f.account.Path, Name: name}
-		f.sources[name] = s
+		f.parts[name] = s
 	}
 	return s
 }
@@ -179,69 +187,6 @@ func (f *file) pair(rec *event.Record) {
 	}
 }
 
-// observe makes events of a wanted line, or keeps the dump it carries.
-func (f *file) observe(rec *event.Record) {
-	if stackdump.Contains(rec.Text) {
-		d := stackdump.Parse(stackdump.Source{File: rec.Pos.File, Line: rec.Pos.Line, Text: rec.Text, Pieces: pieces(rec)})
-		f.dumps = append(f.dumps, dump{Dump: d, at: rec.Time, inLog: true})
-		return
-	}
-	f.fresh = observe.Record(f.fresh[:0], rec)
-	for i := range f.fresh {
-		e := &f.fresh[i]
-		if !e.Start.IsZero() && e.Start.Lacks == 0 && rec.Time.Lacks != 0 && !rec.Time.IsZero() && len(f.source.Pairs) < maxPairs {
-			f.source.Pairs = append(f.source.Pairs, timeline.Pair{Face: rec.Time, True: e.Start.T, Late: true})
-		}
-		f.sourceOf(e.Source)
-		f.keep(e)
-	}
-}
-
-// keep adds an event, unless it ends a call that was ordinary life from begin
-// to end: of those a busy node logs thousands, and they would only cost memory.
-func (f *file) keep(e *event.Event) {
-	key := e.Span.Key
-	if i, ok := f.begun[key]; ok && e.Span.Edge == event.End {
-		delete(f.begun, key)
-		if observe.Ordinary(&f.events[i], e) {
-			f.events[i] = event.Event{}
-			f.free = append(f.free, i)
-			return
-		}
-	}
-	i := len(f.events)
-	if n := len(f.free); n > 0 {
-		i, f.free = f.free[n-1], f.free[:n-1]
-		f.events[i] = *e
-	} else {
-		f.events = append(f.events, *e)
-	}
-	if e.Span.Edge != event.Begin {
-		return
-	}
-	if f.begun == nil {
-		f.begun = map[string]int{}
-	}
-	if _, twice := f.begun[key]; twice {
-		delete(f.begun, key) // two at once: not ordinary, the timeline sorts them out
-		return
-	}
-	f.begun[key] = i
-}
-
-// kept are the file's events without the slots that were freed.
-func (f *file) kept() []event.Event {
-	return slices.DeleteFunc(f.events, func(e event.Event) bool { return e.Kind == "" })
-}
-
-// pieces: a message in one line has all its text at that line.
-func pieces(rec *event.Record) []event.Piece {
-	if rec.Pieces != nil {
-		return rec.Pieces
-	}
-	return []event.Piece{{Pos: rec.Pos}}
-}
-
 // readStrace reads a trace.
 func (f *file) readStrace(ctx context.Context, format parse.Format, r io.Reader, wanted *parse.Literals) {
 	var stats parse.Stats
@@ -267,7 +212,7 @@ func (f *file) readStrace(ctx context.Context, format parse.Format, r io.Reader,
 			continue
 		}
 		if e, ok := observe.Syscall(&call); ok {
-			f.events = append(f.events, e)
+			f.events.add(&e)
 		}
 		if ctx.Err() != nil {
 			break
@@ -298,8 +243,8 @@ func (f *file) readDump(r io.Reader) {
 // sourceList is what the file covers, in a fixed order.
 func (f *file) sourceList() []timeline.Source {
 	var all []timeline.Source
-	for _, name := range slices.Sorted(maps.Keys(f.sources)) {
-		all = append(all, *f.sources[name])
+	for _, name := range slices.Sorted(maps.Keys(f.parts)) {
+		all = append(all, *f.parts[name])
 	}
 	return all
 }
@@ -307,9 +252,9 @@ func (f *file) sourceList() []timeline.Source {
 // mainComponent is the one component that wrote the file, empty when there are several.
 func (f *file) mainComponent() string {
 	component := ""
-	for name, s := range f.sources {
+	for name, s := range f.parts {
 		c := name[:len(name)-len(path.Ext(name))]
-		if s.First.IsZero() && len(f.sources) > 1 || c == "" {
+		if s.First.IsZero() && len(f.parts) > 1 || c == "" {
 			continue
 		}
 		if component != "" && component != c {
@@ -361,8 +306,7 @@ func foldDumps(files []*file) []*dump {
 func dateDumps(dumps []*dump, files []*file) {
 	byName, byProgram := map[string]event.Time{}, map[string][]event.Time{}
 	for _, f := range files {
-		for i := range f.events {
-			e := &f.events[i]
+		for e := range f.events.all() {
 			if e.Kind != observe.KindDumpWritten {
 				continue
 			}

@@ -1,7 +1,6 @@
 package incident
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -45,14 +44,15 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 		return nil, err
 	}
 	inc := &Incident{}
-	var in timeline.Input
+	events, sources := observeDumps(files)
+	in := timeline.Input{Events: slices.Grow(events, kept(files)), Sources: sources}
 	for _, f := range files {
-		in.Events = append(in.Events, f.kept()...)
+		for e := range f.events.all() {
+			in.Events = append(in.Events, *e)
+		}
+		f.events = store{} // the copy is the one that stays
 		in.Sources = append(in.Sources, f.sourceList()...)
 	}
-	dumpEvents, dumpSources := observeDumps(files)
-	in.Events = append(in.Events, dumpEvents...)
-	in.Sources = append(in.Sources, dumpSources...)
 	inc.Timeline = timeline.Build(in, timeline.Options{Zone: o.Zone, Year: o.Year})
 	inc.Result = rules.Evaluate(o.Catalog, inc.Timeline)
 	inc.Node = mostNamedHost(files)
@@ -134,29 +134,31 @@ func (r *reader) read(ctx context.Context, f bundle.File, slot *file) {
 		return
 	}
 	defer src.Close()
-	buffered := bufio.NewReaderSize(src, headSize)
-	head, err := buffered.Peek(headSize)
-	if len(head) == 0 {
+	head := make([]byte, headSize)
+	n, err := io.ReadFull(src, head)
+	head = head[:n]
+	if n == 0 {
 		slot.account.Format = "empty"
 		if err != nil && !errors.Is(err, io.EOF) {
 			slot.account.Format, slot.account.Err = "unknown", err.Error()
 		}
 		return
 	}
+	whole := io.MultiReader(bytes.NewReader(head), src) // a failed read fails again
 	format, ok := parse.Detect(head, f.Path)
 	if !ok {
 		slot.account.Format = "unknown"
-		slot.countUnknown(buffered)
+		slot.countUnknown(whole)
 		return
 	}
 	slot.account.Format = format.Name
 	switch {
 	case format.Records != nil:
-		slot.readLog(ctx, format, buffered, r.logs)
+		slot.readLog(ctx, format, whole, r.logs)
 	case format.Syscalls != nil:
-		slot.readStrace(ctx, format, buffered, r.strace)
+		slot.readStrace(ctx, format, whole, r.strace)
 	default:
-		slot.readDump(buffered)
+		slot.readDump(whole)
 	}
 }
 
@@ -251,6 +253,14 @@ func (a *aheadReader) Read(p []byte) (int, error) {
 	n := copy(p, a.rest)
 	a.rest = a.rest[n:]
 	return n, nil
+}
+
+// kept is how many events the files hold.
+func kept(files []*file) (n int) {
+	for _, f := range files {
+		n += f.events.n
+	}
+	return n
 }
 
 // dateFiles copies the resolved times of the sources into the account.

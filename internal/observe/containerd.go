@@ -20,7 +20,7 @@ var containerdTable = table{
 		{[]string{" status cost "}, statusCost},
 		{[]string{"taskUpdate] "}, taskUpdateCost},
 		{[]string{"status.updateSync "}, updateSyncCost},
-		{[]string{"TaskExit", "received exit event"}, taskExit},
+		{[]string{"received exit event", "TaskExit event", "handle backOff event"}, taskExit},
 		{[]string{"failed to delete task"}, deleteFailed},
 		{[]string{"failed to handle container TaskExit", "Failed to handle backOff event"}, exitFailed},
 		{[]string{"get state for "}, stateTimeout},

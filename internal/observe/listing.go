@@ -13,7 +13,7 @@ import (
 var listingTable = table{
 	component: "node",
 	rows: []row{
-		{[]string{"runc --"}, runcProcess},
+		{[]string{"runc --root", "runc --log", "runc --systemd-cgroup", "runc --debug"}, runcProcess},
 		{[]string{"/opt/cni/bin/"}, cniProcess},
 	},
 }

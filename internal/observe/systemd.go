@@ -15,7 +15,7 @@ var systemdTable = table{
 		{[]string{"propagate agent release message", "Operation not supported"}, busUnsupported},
 		{[]string{"maximum number of pending replies"}, pendingReplies},
 		{[]string{"Failed to introspect object"}, introspectTimeout},
-		{[]string{"cookie"}, cookie},
+		{[]string{"cookie = ", "cookie=42949", "cookie=0x1000"}, cookie},
 		{[]string{"Reexecuting"}, reexec},
 		{[]string{"running in system mode"}, systemdVersion},
 	},

@@ -1,0 +1,56 @@
+package incident
+
+import (
+	"iter"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// store keeps the events of one file while it is read. Events are large and
+// many, so they stay where they are put, and a slot is used again once its event is dropped.
+type store struct {
+	chunks [][]event.Event
+	free   []int
+	n      int // events that are kept
+}
+
+const chunkSize = 256
+
+// add keeps an event and returns its slot.
+func (s *store) add(e *event.Event) (slot int) {
+	s.n++
+	if n := len(s.free); n > 0 {
+		slot, s.free = s.free[n-1], s.free[:n-1]
+		*s.at(slot) = *e
+		return slot
+	}
+	last := len(s.chunks) - 1
+	if last < 0 || len(s.chunks[last]) == chunkSize {
+		s.chunks = append(s.chunks, make([]event.Event, 0, chunkSize))
+		last++
+	}
+	s.chunks[last] = append(s.chunks[last], *e)
+	return last*chunkSize + len(s.chunks[last]) - 1
+}
+
+func (s *store) at(slot int) *event.Event { return &s.chunks[slot/chunkSize][slot%chunkSize] }
+
+// drop gives a slot up.
+func (s *store) drop(slot int) {
+	s.n--
+	*s.at(slot) = event.Event{}
+	s.free = append(s.free, slot)
+}
+
+// all are the events that are kept, in the order of their slots.
+func (s *store) all() iter.Seq[*event.Event] {
+	return func(yield func(*event.Event) bool) {
+		for _, chunk := range s.chunks {
+			for i := range chunk {
+				if chunk[i].Kind != "" && !yield(&chunk[i]) {
+					return
+				}
+			}
+		}
+	}
+}

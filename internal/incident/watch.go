@@ -1,0 +1,133 @@
+package incident
+
+import (
+	"sync"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/stackdump"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// watch makes events of the lines that matter. It shares nothing with the
+// reading of the lines, so that both can go on side by side.
+type watch struct {
+	events store
+	dumps  []dump
+	fresh  []event.Event  // of the line at hand
+	begun  map[string]int // slots of events that wait for their end, by span
+	// late holds moments that a line tells beside its own stamp, by source.
+	late map[string][]timeline.Pair
+	// sources are those that the events name.
+	sources map[string]bool
+}
+
+// line is a wanted record and the source that it belongs to.
+type line struct {
+	event.Record
+	source string
+}
+
+// record makes events of a wanted line, or keeps the dump it carries.
+func (w *watch) record(l *line) {
+	rec := &l.Record
+	if stackdump.Contains(rec.Text) {
+		d := stackdump.Parse(stackdump.Source{File: rec.Pos.File, Line: rec.Pos.Line, Text: rec.Text, Pieces: pieces(rec)})
+		w.dumps = append(w.dumps, dump{Dump: d, at: rec.Time, inLog: true})
+		return
+	}
+	w.fresh = observe.Record(w.fresh[:0], rec)
+	for i := range w.fresh {
+		e := &w.fresh[i]
+		if !e.Start.IsZero() && e.Start.Lacks == 0 && rec.Time.Lacks != 0 && !rec.Time.IsZero() && len(w.late[l.source]) < maxPairs {
+			if w.late == nil {
+				w.late = map[string][]timeline.Pair{}
+			}
+			w.late[l.source] = append(w.late[l.source], timeline.Pair{Face: rec.Time, True: e.Start.T, Late: true})
+		}
+		w.keep(e)
+	}
+}
+
+// pieces: a message in one line has all its text at that line.
+func pieces(rec *event.Record) []event.Piece {
+	if rec.Pieces != nil {
+		return rec.Pieces
+	}
+	return []event.Piece{{Pos: rec.Pos}}
+}
+
+// keep adds an event, unless it ends a call that was ordinary life from begin
+// to end: of those a busy node logs thousands, and they would only cost memory.
+func (w *watch) keep(e *event.Event) {
+	if !w.sources[e.Source] {
+		if w.sources == nil {
+			w.sources = map[string]bool{}
+		}
+		w.sources[e.Source] = true
+	}
+	key := e.Span.Key
+	if slot, ok := w.begun[key]; ok && e.Span.Edge == event.End {
+		delete(w.begun, key)
+		if observe.Ordinary(w.events.at(slot), e) {
+			w.events.drop(slot)
+			return
+		}
+	}
+	slot := w.events.add(e)
+	if e.Span.Edge != event.Begin {
+		return
+	}
+	if _, twice := w.begun[key]; twice {
+		delete(w.begun, key) // two at once: not ordinary, the timeline sorts them out
+		return
+	}
+	if w.begun == nil {
+		w.begun = map[string]int{}
+	}
+	w.begun[key] = slot
+}
+
+// batchSize is how many lines change hands at once: with one at a time the hand-over would cost more than the work.
+const batchSize = 128
+
+// aside runs a watch in a goroutine of its own.
+type aside struct {
+	batch []line
+	full  chan []line
+	free  chan []line
+	done  sync.WaitGroup
+}
+
+func (w *watch) aside() *aside {
+	a := &aside{batch: make([]line, 0, batchSize), full: make(chan []line, 2), free: make(chan []line, 3)}
+	a.done.Go(func() {
+		for batch := range a.full {
+			for i := range batch {
+				w.record(&batch[i])
+			}
+			clear(batch)
+			a.free <- batch[:0]
+		}
+	})
+	for range cap(a.free) - 1 {
+		a.free <- make([]line, 0, batchSize)
+	}
+	return a
+}
+
+// record hands a line over; its strings are the watch's from then on.
+func (a *aside) record(rec *event.Record, source string) {
+	a.batch = append(a.batch, line{*rec, source})
+	if len(a.batch) == batchSize {
+		a.full <- a.batch
+		a.batch = <-a.free
+	}
+}
+
+// wait hands the rest over and returns when all of it is done.
+func (a *aside) wait() {
+	a.full <- a.batch
+	close(a.full)
+	a.done.Wait()
+}
