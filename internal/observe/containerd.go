@@ -144,8 +144,10 @@ func cost(r *event.Record, kind event.Kind, before string) (event.Event, bool) {
 	if id == "" || !ok {
 		return event.Event{}, false
 	}
-	return event.Event{Kind: kind, IDs: event.IDs{Container: id}, Start: r.Time.Add(-d), End: r.Time,
-		Fields: []event.Field{{Key: "cost", Value: event.Duration(d)}}}, true
+	return event.Event{
+		Kind: kind, IDs: event.IDs{Container: id}, Start: r.Time.Add(-d), End: r.Time,
+		Fields: []event.Field{{Key: "cost", Value: event.Duration(d)}},
+	}, true
 }
 
 // taskExit is the exit of a container's first process, at the time the shim

@@ -75,7 +75,7 @@ func cniProcess(r *event.Record) (event.Event, bool) {
 
 // firstNumber is the first word of s that is a number: the pid in every listing that names it before the command.
 func firstNumber(s string) int {
-	for _, w := range strings.Fields(s) {
+	for w := range strings.FieldsSeq(s) {
 		if n, err := strconv.Atoi(w); err == nil && n > 0 {
 			return n
 		}

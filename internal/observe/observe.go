@@ -118,8 +118,15 @@ func Component(unit, path string) string {
 
 // fileHints are tried in order: a shim's log also says containerd.
 var fileHints = []struct{ part, component string }{
-	{"kubelet", "kubelet"}, {"shim", "shim"}, {"containerd", "containerd"}, {"docker", "dockerd"},
-	{"terway", "cni"}, {"dmesg", "kernel"}, {"kern.log", "kernel"}, {"runc", "runc"}, {"systemd", "systemd"},
+	{"kubelet", "kubelet"},
+	{"shim", "shim"},
+	{"containerd", "containerd"},
+	{"docker", "dockerd"},
+	{"terway", "cni"},
+	{"dmesg", "kernel"},
+	{"kern.log", "kernel"},
+	{"runc", "runc"},
+	{"systemd", "systemd"},
 }
 
 func containsAny(s string, parts []string) bool {

@@ -29,7 +29,7 @@ func TestGolden(t *testing.T) {
 			data, err := os.ReadFile(file)
 			require.NoError(t, err)
 			var got bytes.Buffer
-			for _, line := range strings.Split(strings.TrimSuffix(string(data), "\n"), "\n") {
+			for line := range strings.SplitSeq(strings.TrimSuffix(string(data), "\n"), "\n") {
 				fmt.Fprintln(&got, line)
 				if !strings.HasPrefix(line, "#") {
 					for _, e := range observeLine(t, line) {

@@ -80,7 +80,7 @@ func cookie(r *event.Record) (event.Event, bool) {
 	}
 	rest = strings.TrimLeft(rest, " =:@")
 	n := 0
-	for n < len(rest) && (isWord(rest[n])) {
+	for n < len(rest) && isWord(rest[n]) {
 		n++
 	}
 	v, err := strconv.ParseUint(rest[:n], 0, 64)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"reflect"
 	"slices"
@@ -249,9 +250,7 @@ func keysOf(t reflect.Type) map[string]reflect.Type {
 		switch {
 		case !field.IsExported():
 		case tag == ",inline":
-			for key, value := range keysOf(field.Type) {
-				keys[key] = value
-			}
+			maps.Copy(keys, keysOf(field.Type))
 		case tag != "":
 			keys[tag] = field.Type
 		default:

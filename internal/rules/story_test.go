@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -142,15 +143,17 @@ func TestPossibleNeverDisplacesProven(t *testing.T) {
 
 // weaker is a rule that sees an event a, proven one that sees an event b.
 func weaker(id, verdict string, deeper ...string) string { return oneStep(id, "a", verdict, deeper) }
-func proven(id string, deeper ...string) string          { return oneStep(id, "b", "confirmed", deeper) }
+
+func proven(id string, deeper ...string) string { return oneStep(id, "b", "confirmed", deeper) }
 
 func oneStep(id, kind, verdict string, deeper []string) string {
-	s := "id: " + id + "\ntitle: t\nrole: root\nheadline: " + id + " holds\nneeds: [{any: [containerd.log], collect: c}]\n" +
-		"steps: [{id: s, role: cause, text: x, kind: " + kind + "}]\nverdict: {" + verdict + ": s}\n"
+	var s strings.Builder
+	s.WriteString("id: " + id + "\ntitle: t\nrole: root\nheadline: " + id + " holds\nneeds: [{any: [containerd.log], collect: c}]\n" +
+		"steps: [{id: s, role: cause, text: x, kind: " + kind + "}]\nverdict: {" + verdict + ": s}\n")
 	for _, d := range deeper {
-		s += "explained_by: [{rule: " + d + "}]\n"
+		s.WriteString("explained_by: [{rule: " + d + "}]\n")
 	}
-	return s
+	return s.String()
 }
 
 func TestExplainedTransitively(t *testing.T) {
