@@ -12,8 +12,8 @@ import (
 
 // literals are of the kind and number that observers look for.
 var literals = func() (out []string) {
-	for _, verb := range strings.Fields("UpdateContainerResources ListContainers RunPodSandbox StopPodSandbox RemoveContainer ContainerStatus PodSandboxStatus ExecSync") {
-		for _, what := range strings.Fields("failed returned started-at cost timeout deadline") {
+	for verb := range strings.FieldsSeq("UpdateContainerResources ListContainers RunPodSandbox StopPodSandbox RemoveContainer ContainerStatus PodSandboxStatus ExecSync") {
+		for what := range strings.FieldsSeq("failed returned started-at cost timeout deadline") {
 			out = append(out, verb+" "+what)
 		}
 	}

@@ -182,19 +182,20 @@ func stamp(t event.Time) string {
 	if !t.Known {
 		return "-"
 	}
-	s := t.T.UTC().Format("2006-01-02T15:04:05.999999999Z")
+	var s strings.Builder
+	s.WriteString(t.T.UTC().Format("2006-01-02T15:04:05.999999999Z"))
 	for _, l := range []struct {
 		bit  event.Lacks
 		name string
 	}{{event.LacksZone, "zone"}, {event.LacksYear, "year"}, {event.LacksDate, "date"}} {
 		if t.Lacks&l.bit != 0 {
-			s += "-" + l.name
+			s.WriteString("-" + l.name)
 		}
 	}
 	if t.Prec != 0 {
-		s += "±" + t.Prec.String()
+		s.WriteString("±" + t.Prec.String())
 	}
-	return s
+	return s.String()
 }
 
 // printRecord: line+lines time (carrier) unit[pid]@host level "text" key="value" pieces.
