@@ -6,6 +6,7 @@ package event
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -74,9 +75,9 @@ type Pair struct{ Key, Value string }
 
 // Field returns the value of the last pair with that key; loggers let the last win.
 func (r *Record) Field(key string) (string, bool) {
-	for i := len(r.Fields) - 1; i >= 0; i-- {
-		if r.Fields[i].Key == key {
-			return r.Fields[i].Value, true
+	for _, pair := range slices.Backward(r.Fields) {
+		if pair.Key == key {
+			return pair.Value, true
 		}
 	}
 	return "", false

@@ -56,8 +56,7 @@ const maxReasons = 50
 
 // failed takes an error of a sequence; it says whether the sequence has ended.
 func (f *file) failed(err error) bool {
-	var s *event.Skip
-	if errors.As(err, &s) {
+	if s, ok := errors.AsType[*event.Skip](err); ok {
 		f.skip(s)
 		return false
 	}

@@ -362,7 +362,7 @@ func mountOptions(r *event.Record) (event.Event, bool) {
 	return fact("containerd.overlay-mount-options", strings.TrimSpace(value))
 }
 
-// containerdVersion: info starting containerd  revision=… version=1.6.20
+// containerdVersion is the line of the start: info starting containerd  revision=… version=1.6.20.
 func containerdVersion(r *event.Record) (event.Event, bool) {
 	v, _ := r.Field("version")
 	return fact("containerd.version", version(v))

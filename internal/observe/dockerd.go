@@ -16,7 +16,7 @@ var dockerdTable = table{
 	},
 }
 
-// clientGaveUp: Handler for GET /v1.24/containers/json returned error: write unix /var/run/docker.sock->@: write: broken pipe
+// clientGaveUp: Handler for GET /v1.24/containers/json returned error: write unix /var/run/docker.sock->@: write: broken pipe.
 func clientGaveUp(r *event.Record) (event.Event, bool) {
 	text := message(r)
 	if !strings.Contains(text, "broken pipe") {
@@ -26,7 +26,7 @@ func clientGaveUp(r *event.Record) (event.Event, bool) {
 	return event.Event{Kind: KindClientGaveUp, Fields: []event.Field{str("path", call)}, Text: "a client gave up waiting for " + call}, true
 }
 
-// dockerVersion: info Docker daemon  commit=… graphdriver(s)=overlay2 version=20.10.24
+// dockerVersion: info Docker daemon  commit=… graphdriver(s)=overlay2 version=20.10.24.
 func dockerVersion(r *event.Record) (event.Event, bool) {
 	v, _ := r.Field("version")
 	return fact("docker.version", version(v))

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -267,8 +268,8 @@ func waitRow(g *stackdump.Goroutine) (doing, rpc string, frame int, guess bool) 
 
 // request is the request that a goroutine serves: the outermost method of one of the servers.
 func request(g *stackdump.Goroutine) string {
-	for i := len(g.Frames) - 1; i >= 0; i-- {
-		name := g.Frames[i].Name()
+	for _, frame := range slices.Backward(g.Frames) {
+		name := frame.Name()
 		for _, s := range servers {
 			if !strings.Contains(name, s) {
 				continue

@@ -209,7 +209,7 @@ func (in *lineReader) binary() (value []byte, first int, err error) {
 	rest, err := in.r.ReadSlice('\n') // the newline behind the value; what else stands there is no part of it
 	buf = append(buf, rest...)
 	for errors.Is(err, bufio.ErrBufferFull) {
-		rest, err = in.r.ReadSlice('\n')
+		_, err = in.r.ReadSlice('\n')
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		in.err = err

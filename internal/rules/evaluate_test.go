@@ -35,7 +35,7 @@ func TestConfirmedFinding(t *testing.T) {
 // TestVerdictPaths takes the incident apart and asks for the verdict that is left.
 func TestVerdictPaths(t *testing.T) {
 	exit, umount, update := exitOf(idA, 1), umountOf(idA, 1.5, 213.5), updateOf(idA, 5, 125)
-	holder, first, second := holderOf("0xc0001", 5, 100), waiterFor("0xc0001", 501, 6, 100), waiterFor("0xc0001", 502, 7, 100)
+	holder, first, second := holderOf(5, 100), waiterFor("0xc0001", 501, 6, 100), waiterFor("0xc0001", 502, 7, 100)
 	retry := ev("containerd.retry", when(60), container(idA))
 	undated := func(e event.Event) event.Event {
 		e.Start, e.End = event.Time{}, event.Time{}
@@ -50,7 +50,7 @@ func TestVerdictPaths(t *testing.T) {
 		"all steps":                     {"held-lock", []event.Event{exit, update, holder, first, second}, Confirmed, 0.1 + 0.3 + 0.15 + 0.3},
 		"lock of another address":       {"held-lock", []event.Event{update, holder, waiterFor("0xc0002", 1, 6, 9), waiterFor("0xc0002", 2, 6, 9)}, Possible, 0.3 + 0.15},
 		"one waiter is below minimum":   {"held-lock", []event.Event{update, holder, first}, Possible, 0.3 + 0.15},
-		"holder before the update":      {"held-lock", []event.Event{update, holderOf("0xc0001", -200, -100), first, second}, Confirmed, 0.3 + 0.3*0.5*0.7 + 0.3*0.7},
+		"holder before the update":      {"held-lock", []event.Event{update, holderOf(-200, -100), first, second}, Confirmed, 0.3 + 0.3*0.5*0.7 + 0.3*0.7},
 		"only absence makes it likely":  {"held-lock", []event.Event{exit, update}, Likely, 0.4},
 		"the retry is not absent":       {"held-lock", []event.Event{exit, update, retry}, Possible, 0.4},
 		"another container's retry":     {"held-lock", []event.Event{exit, update, ev("containerd.retry", when(60), container(idB))}, Likely, 0.4},
@@ -210,7 +210,7 @@ func TestContradictionIsNotEvaded(t *testing.T) {
 	cat := only(t, "held-lock", "per: cid", `rules_out:
   - {kind: lock.held, match: {doing: fsync}, bind: {lock: lock}, why: "the holder waits for the disk"}
 per: cid`)
-	fsync := holderOf("0xc0001", 5, 100)
+	fsync := holderOf(5, 100)
 	fsync.Fields = append(fsync.Fields, event.Field{Key: "doing", Value: event.String("fsync")})
 	events := []event.Event{updateOf(idA, 5, 125), fsync, waiterFor("0xc0001", 1, 6, 100), waiterFor("0xc0001", 2, 6, 100)}
 	r := Evaluate(cat, line(events...))
@@ -236,7 +236,7 @@ func TestOneFindingPerValue(t *testing.T) {
 
 // TestWithoutGroup: a match of no container is found too, unless a container's has all of it.
 func TestWithoutGroup(t *testing.T) {
-	dump := []event.Event{holderOf("0xc0001", 5, 100), waiterFor("0xc0001", 1, 6, 100), waiterFor("0xc0001", 2, 6, 100)}
+	dump := []event.Event{holderOf(5, 100), waiterFor("0xc0001", 1, 6, 100), waiterFor("0xc0001", 2, 6, 100)}
 	f := find(t, Evaluate(only(t, "held-lock"), line(dump...)), "held-lock")
 	require.Empty(t, f.Container)
 	require.Equal(t, Likely, f.Verdict)

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -153,7 +154,7 @@ func FuzzLoad(f *testing.F) {
 		rule, _, problems := parse("fuzz.yaml", text)
 		require.Equal(t, rule == nil, len(problems) > 0)
 		for _, problem := range problems {
-			p, ok := problem.(*Problem)
+			p, ok := errors.AsType[*Problem](problem)
 			require.True(t, ok)
 			require.NotEmpty(t, p.Reason)
 			require.True(t, strings.HasPrefix(p.Error(), "fuzz.yaml:"))

@@ -127,8 +127,8 @@ func updateOf(id string, start, end float64) event.Event {
 	return ev("cri.call", from(start, end), container(id), field("method", "UpdateContainerResources"))
 }
 
-func holderOf(address string, start, end float64) event.Event {
-	return ev("lock.held", from(start, end), lock(address), goroutine(492), open)
+func holderOf(start, end float64) event.Event {
+	return ev("lock.held", from(start, end), lock("0xc0001"), goroutine(492), open)
 }
 
 func waiterFor(address string, n uint64, start, end float64) event.Event {
@@ -137,7 +137,7 @@ func waiterFor(address string, n uint64, start, end float64) event.Event {
 
 func incident() []event.Event {
 	return []event.Event{
-		exitOf(idA, 1), umountOf(idA, 1.5, 213.5), updateOf(idA, 5, 125), holderOf("0xc0001", 5, 100),
+		exitOf(idA, 1), umountOf(idA, 1.5, 213.5), updateOf(idA, 5, 125), holderOf(5, 100),
 		waiterFor("0xc0001", 501, 6, 100), waiterFor("0xc0001", 502, 7, 100), waiterFor("0xc0001", 503, 8, 100),
 	}
 }

@@ -20,11 +20,11 @@ func complaintAt(line int, at time.Time, age time.Duration, change ...func(*even
 
 // complaints are the lines of a sync loop that finds relist stuck since start,
 // from three minutes after it to end: after 100 ms, 200 ms and so on up to 5 s. They are stamped to prec.
-func complaints(line int, start, end time.Time, prec time.Duration, change ...func(*event.Event)) []event.Event {
+func complaints(line int, start, end time.Time, prec time.Duration) []event.Event {
 	var all []event.Event
 	now, pause := start.Add(relistThreshold+time.Millisecond), 100*time.Millisecond
 	for !now.After(end) {
-		e := complaintAt(line+len(all), now, now.Sub(start), change...)
+		e := complaintAt(line+len(all), now, now.Sub(start))
 		if prec > 0 {
 			e.Start.T, e.Start.Prec = now.Truncate(prec), prec
 		}
