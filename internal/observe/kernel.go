@@ -16,7 +16,7 @@ var kernelTable = table{
 	},
 }
 
-// hungTask: INFO: task containerd-shim:1422 blocked for more than 120 seconds. (kernel/hung_task.c)
+// hungTask is the line of kernel/hung_task.c: INFO: task containerd-shim:1422 blocked for more than 120 seconds.
 func hungTask(r *event.Record) (event.Event, bool) {
 	name, ok := between(r.Raw, "INFO: task ", " blocked for more than ")
 	i := strings.LastIndexByte(name, ':') // comm may hold colons

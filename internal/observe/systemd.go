@@ -96,7 +96,7 @@ func reexec(r *event.Record) (event.Event, bool) {
 	return event.Event{Kind: KindReexec, Text: "systemd re-executes itself"}, strings.HasPrefix(message(r), "Reexecuting")
 }
 
-// systemdVersion: systemd 219 running in system mode. (+PAM …); systemd 252.30-1~deb12u2 running in system mode
+// systemdVersion: systemd 219 running in system mode. (+PAM …); systemd 252.30-1~deb12u2 running in system mode.
 func systemdVersion(r *event.Record) (event.Event, bool) {
 	v, ok := between(message(r), "systemd ", " running in system mode")
 	if !ok {

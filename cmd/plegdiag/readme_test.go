@@ -1,0 +1,36 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The README shows what its first command prints, no more and no less than it prints today.
+func TestReadme(t *testing.T) {
+	const path = "../../README.md"
+	readme, err := os.ReadFile(path)
+	require.NoError(t, err)
+	before, rest, ok := strings.Cut(string(readme), "The answer begins:\n\n```\n")
+	require.True(t, ok)
+	excerpt, after, ok := strings.Cut(rest, "```\n")
+	require.True(t, ok)
+
+	command, _, ok := strings.Cut(before[strings.Index(before, "```sh\n")+len("```sh\n"):], "\n")
+	require.True(t, ok)
+	args, ok := strings.CutPrefix(command, "go run ./cmd/plegdiag ")
+	require.True(t, ok, command)
+	t.Chdir("../..")
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, statusDone, run(strings.Fields(args), nil, &stdout, &stderr), stderr.String())
+	lines := strings.SplitAfter(stdout.String(), "\n")
+	shown := strings.Join(lines[:min(strings.Count(excerpt, "\n"), len(lines))], "")
+	if *update {
+		require.NoError(t, os.WriteFile("README.md", []byte(before+"The answer begins:\n\n```\n"+shown+"```\n"+after), 0o600))
+		return
+	}
+	require.Equal(t, excerpt, shown, "accept with -update")
+}
