@@ -147,7 +147,10 @@ func (o *dumpObserver) base(kind event.Kind, i int) event.Event {
 	e.IDs.Goroutine = g.ID
 	e.Start, e.End = o.at.Add(-g.Wait), o.at
 	e.Start.Prec = max(e.Start.Prec, min(g.Wait, minutesSlack))
-	e.Fields = []event.Field{str("state", g.State), {Key: "wait", Value: event.Duration(g.Wait)}}
+	e.Fields = []event.Field{str("state", g.State)}
+	if g.Wait > 0 { // no minutes are no evidence of a short wait
+		e.Fields = append(e.Fields, event.Field{Key: "wait", Value: event.Duration(g.Wait)})
+	}
 	if call := request(g); call != "" {
 		e.Fields = append(e.Fields, str("call", call))
 	}
