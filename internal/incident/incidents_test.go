@@ -24,15 +24,7 @@ import (
 // want is what an incident directory says its bundle must answer (want.yaml).
 type want struct {
 	// Findings are all findings of the bundle, in order: a name that is not listed is a wrong name.
-	Findings []struct {
-		Rule      string
-		Verdict   string
-		Role      string
-		Container string   // prefix
-		Steps     []string // ids that the chain must hold
-		Evidence  []string // "file:line" or a text; each must be cited by the finding
-		Notes     []string // texts, each part of a note
-	}
+	Findings     []wantFinding
 	Headline     []string   // texts, each part of the headline
 	NotEvaluable []string   `yaml:"not_evaluable"` // rules that must say what they miss
 	RuledOut     []string   `yaml:"ruled_out"`
@@ -42,6 +34,14 @@ type want struct {
 	}
 	Node string
 	Zone map[string]string // file to a part of its clock's basis
+}
+
+type wantFinding struct {
+	Rule, Verdict, Role string
+	Container           string   // prefix
+	Steps               []string // ids that the chain must hold
+	Evidence            []string // "file:line" or a text; each must be cited by the finding
+	Notes               []string // texts, each part of a note
 }
 
 // TestIncidents puts every incident of testdata, and every fixture of a rule,
@@ -57,6 +57,20 @@ func TestIncidents(t *testing.T) {
 			checkWant(t, readWant(t, dir), inc)
 			checkLaws(t, input(t, dir), inc)
 		})
+	}
+}
+
+// TestEveryRuleHasFixtures: a rule without an incident that fires it, one that must not, and one
+// that lacks the evidence, is not proven.
+func TestEveryRuleHasFixtures(t *testing.T) {
+	catalog, err := rules.Builtin()
+	require.NoError(t, err)
+	for _, rule := range catalog.Rules {
+		for _, name := range []string{"positive", "near-miss", "missing"} {
+			w := readWant(t, filepath.Join("../../testdata/rules", rule.ID, name))
+			fires := slices.ContainsFunc(w.Findings, func(f wantFinding) bool { return f.Rule == rule.ID })
+			require.Equal(t, name == "positive", fires, "%s/%s", rule.ID, name)
+		}
 	}
 }
 
