@@ -63,6 +63,7 @@ var layers = map[string]layer{
 	"internal/report": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules", "internal/incident",
+			"internal/stackdump", // the command stacks shows dumps as they are, without an incident
 			"github.com/charmbracelet/lipgloss", "github.com/muesli/termenv",
 		},
 		"a report shows findings; it cannot read files or decide anything",
@@ -71,6 +72,9 @@ var layers = map[string]layer{
 	"cmd/plegdiag": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules", "internal/incident", "internal/report",
+			// The command stacks reads dumps without making an incident of them: it finds the files, takes
+			// dumps out of logs, and names the program.
+			"internal/bundle", "internal/parse", "internal/stackdump", "internal/observe",
 			"github.com/spf13/cobra", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv",
 		},
 		"a command binds flags and calls; the stages of the pipeline are the business of incident",

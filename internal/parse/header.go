@@ -29,6 +29,9 @@ type header struct {
 	msg     int // where the message starts: after the header, for logrus at the first pair
 	// carried says that a journal or syslog header was found, so that the writer is known.
 	carried bool
+	// container says that the line is one of a container's log file, CRI or docker's
+	// json-file: of one writer, whose long lines are cut every 16 KiB.
+	container bool
 }
 
 // scanHeader reads the header of one line, whatever the format of its file: an
@@ -138,6 +141,7 @@ func (h *header) scanWriter(b []byte, n int) int {
 		return 0
 	}
 	if rest := b[n:]; len(rest) > 9 && (string(rest[:7]) == "stdout " || string(rest[:7]) == "stderr ") && rest[8] == ' ' {
+		h.container = true
 		return n + 9
 	}
 	host := word(b[n:])

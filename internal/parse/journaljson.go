@@ -24,6 +24,7 @@ type jsonEntry struct {
 	real, ident, comm, pid, host, priority jsonValue
 	message                                jsonValue
 	time, level                            jsonValue
+	container                              bool        // docker's json-file
 	others                                 []jsonField // of a logger's own line
 	scratch                                []byte
 }
@@ -64,11 +65,14 @@ func (l *logReader) readJSON(n int, b []byte) bool {
 		return l.remark(n, "MESSAGE is null: journalctl -o json drops fields above 4096 bytes; collect it again with journalctl -o export (or add -a)") &&
 			l.yield(rec, nil)
 	}
-	piece := l.open != nil && h.carried
+	piece := l.open != nil && (h.carried || h.container)
 	if !piece && l.Want != nil && !l.Want(b) {
 		return l.yield(rec, nil)
 	}
 	text := e.message.text()
+	if h.container {
+		text = strings.TrimSuffix(text, "\n")
+	}
 	if piece {
 		if done, ok := l.extend(&rec, &h, []byte(text)); done {
 			return ok
@@ -78,7 +82,7 @@ func (l *logReader) readJSON(n int, b []byte) bool {
 		}
 	}
 	rec.Raw = clip(e.message.raw)
-	if !h.carried {
+	if !h.carried && !h.container {
 		rec.Wanted, rec.Text, rec.Fields = true, text, e.fields()
 		return l.emit(rec)
 	}
@@ -141,8 +145,10 @@ func (e *jsonEntry) keep(key, value jsonValue) {
 		e.time = value
 	case "level":
 		e.level = value
-	case "msg", "log":
+	case "msg":
 		e.message = value
+	case "log":
+		e.message, e.container = value, true
 	default:
 		if len(e.others) < 64 {
 			e.others = append(e.others, jsonField{key, value})
@@ -173,6 +179,11 @@ func (e *jsonEntry) header(h *header) {
 		}
 		return
 	}
+	e.inner(h)
+}
+
+// inner reads the header inside of a message that a carrier brought.
+func (e *jsonEntry) inner(h *header) {
 	// The headers of klog and logrus need no more than this.
 	e.scratch = jsonUnescape(e.scratch[:0], e.message.raw[:min(len(e.message.raw), 512)])
 	h.scanInner(e.scratch)
@@ -189,6 +200,10 @@ func (e *jsonEntry) loggerHeader(h *header) {
 	} else if ms, err := strconv.ParseFloat(string(e.time.raw), 64); err == nil && ms > 1e11 && ms < 1e13 {
 		// component-base/logs of the kubelet: float milliseconds. A float64 of this size resolves a quarter of a µs.
 		h.carrier = event.Time{T: time.UnixMicro(int64(ms * 1000)).UTC(), Prec: time.Microsecond, Known: true}
+	}
+	if h.container = e.container; h.container {
+		e.inner(h)
+		return
 	}
 	h.level = levelOf(e.level.raw)
 	if !e.level.set {

@@ -118,9 +118,23 @@ func (l *logReader) message(rec event.Record, h *header, msg string) bool {
 		return l.readLogrus(rec, h, msg)
 	default:
 		rec.Text = msg
+		if h.carried {
+			rec.Text = undoOctal(msg)
+		}
 	}
 	return l.emit(rec)
 }
+
+// undoOctal gives a message of several lines its line breaks back, which rsyslog
+// writes as #012, and tabs as #011 (parser.escapeControlCharactersOnReceive). Messages of one line stay as they are.
+func undoOctal(s string) string {
+	if !strings.Contains(s, "#012") {
+		return s
+	}
+	return octal.Replace(s)
+}
+
+var octal = strings.NewReplacer("#012", "\n", "#011", "\t", "#015", "\r")
 
 // clip is the quotable prefix of a line.
 func clip[T string | []byte](line T) string {
@@ -255,7 +269,7 @@ func (l *logReader) extend(rec *event.Record, h *header, msg []byte) (done, ok b
 		return false, true
 	}
 	o := l.open[i]
-	if h.body == plain && h.carried && o.takes(msg) {
+	if h.body == plain && (h.carried || h.container) && o.takes(msg) {
 		return true, l.grow(o, rec, msg)
 	}
 	// The writer has gone on with something else: the rest of its message is lost.

@@ -2,6 +2,7 @@ package stackdump
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -47,11 +48,17 @@ type writer struct {
 	pid        int
 }
 
+func writerOf(rec *event.Record) writer { return writer{rec.Unit, rec.Host, rec.PID} }
+
 // Want says whether a raw line may be part of a dump, for parse.Input. It is
 // asked about a line before that line's record is added.
 func (c *Collector) Want(line []byte) bool {
-	return len(c.runs) > 0 || bytes.Contains(line, []byte(headerWord))
+	return c.Pending() || bytes.Contains(line, []byte(headerWord))
 }
+
+// Pending says that a raw dump is being written, so that every line may be part
+// of it. It is Want for those who look for headers themselves.
+func (c *Collector) Pending() bool { return len(c.runs) > 0 }
 
 // Add takes the next record and returns the dumps that are complete with it, mostly none.
 func (c *Collector) Add(rec *event.Record) []Found {
@@ -69,37 +76,42 @@ func (c *Collector) Add(rec *event.Record) []Found {
 	if !rec.Wanted {
 		return found
 	}
-	who := writer{rec.Unit, rec.Host, rec.PID}
-	line := strings.TrimSpace(rec.Text)
-	r := c.runOf(who)
-	if at >= 0 {
-		id := parseID(rec.Text[at+len(headerWord) : idEnd])
-		if r != nil && r.ids[id] && id != 0 { // the next dump of the same program
-			found = append(found, c.end(r))
-			r = nil
-		}
-		if r == nil {
-			if len(c.runs) == maxRuns {
-				found = append(found, c.end(c.runs[0]))
-			}
-			r = &run{writer: who, found: Found{At: rec.Time, Unit: rec.Unit}, ids: map[uint64]bool{}}
-			r.found.Source = Source{File: rec.Pos.File, Line: rec.Pos.Line}
-			c.runs = append(c.runs, r)
-		}
-		r.ids[id] = true
-	} else if r == nil {
-		return found
+	if at >= 0 && strings.TrimSpace(rec.Text[:at]) == "" {
+		return append(found, c.begin(rec, parseID(rec.Text[at+len(headerWord):idEnd]))...)
 	}
-	if at < 0 && !isDumpLine(line) {
+	r := c.runOf(writerOf(rec))
+	switch {
+	case r == nil:
+	case isDumpLine(strings.TrimSpace(rec.Text)):
+		if r.add(rec, c.at); r.text.Len() > maxText {
+			found = append(found, c.end(r))
+		}
+	default:
 		if r.stray++; r.stray > maxStray {
 			found = append(found, c.end(r))
 		}
-		return found
 	}
-	r.add(rec, c.at)
-	if r.text.Len() > maxText {
+	return found
+}
+
+// begin takes the header of a goroutine; it ends the dump before, if it belongs to another one.
+func (c *Collector) begin(rec *event.Record, id uint64) (found []Found) {
+	who := writerOf(rec)
+	r := c.runOf(who)
+	if r != nil && r.ids[id] && id != 0 { // the next dump of the same program
 		found = append(found, c.end(r))
+		r = nil
 	}
+	if r == nil {
+		if len(c.runs) == maxRuns {
+			found = append(found, c.end(c.runs[0]))
+		}
+		r = &run{writer: who, ids: map[uint64]bool{}}
+		r.found = Found{At: rec.Time, Unit: rec.Unit, Source: Source{File: rec.Pos.File, Line: rec.Pos.Line}}
+		c.runs = append(c.runs, r)
+	}
+	r.ids[id] = true
+	r.add(rec, c.at)
 	return found
 }
 
@@ -116,7 +128,7 @@ func (c *Collector) Close() []Found {
 func (c *Collector) expire() []Found {
 	var found []Found
 	for i := 0; i < len(c.runs); {
-		if r := c.runs[i]; c.at-r.last > maxQuiet && r.last > 0 {
+		if r := c.runs[i]; c.at-r.last > maxQuiet {
 			found = append(found, c.end(r))
 			continue
 		}
@@ -136,12 +148,7 @@ func (c *Collector) runOf(who writer) *run {
 
 // end takes a run off the list.
 func (c *Collector) end(r *run) Found {
-	for i := range c.runs {
-		if c.runs[i] == r {
-			c.runs = append(c.runs[:i], c.runs[i+1:]...)
-			break
-		}
-	}
+	c.runs = slices.DeleteFunc(c.runs, func(o *run) bool { return o == r })
 	r.found.Source.Text = r.text.String()
 	return r.found
 }

@@ -1,6 +1,9 @@
 package stackdump
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Diff is what became of goroutines from one dump of a process to the last.
 type Diff struct {
@@ -77,29 +80,54 @@ func stayed(was, is *Goroutine) bool {
 	return was.State == is.State && is.Wait >= was.Wait && !strings.HasPrefix(is.State, "run") && sameFrames(was.Frames, is.Frames)
 }
 
-// SameProcess says whether two dumps may be of one process: most goroutines of
-// one id were started in the same place. Dumps without a common goroutine are not comparable.
+// SameProcess says whether two dumps seem to be of one process. Processes of
+// one program number their first goroutines alike; but those that have not
+// moved show the same addresses only in the same process.
 func SameProcess(a, b *Dump) bool {
 	known := byID(a)
-	same, common := 0, 0
-	for id, g := range byID(b) {
-		was := known[id]
-		if was == nil {
-			continue
-		}
-		common++
-		if was.CreatedBy.Func == g.CreatedBy.Func && was.root() == g.root() {
-			same++
+	same, other, started := 0, 0, 0
+	for i := range b.Goroutines {
+		g := &b.Goroutines[i]
+		was := known[g.ID]
+		switch {
+		case was == nil:
+		case was.root() != g.root():
+			other++
+		case !sameFrames(was.Frames, g.Frames):
+			started++
+		default:
+			started++
+			if pointers, equal := sameArgs(was, g); equal && pointers {
+				same++
+			} else if pointers {
+				other++
+			}
 		}
 	}
-	return common > 0 && same*2 > common
+	if same+other == 0 {
+		return started > 0
+	}
+	return same > other
+}
+
+// sameArgs compares the arguments of two equal stacks. Pointers says that there are addresses among them.
+func sameArgs(was, is *Goroutine) (pointers, equal bool) {
+	equal = true
+	for i := range is.Frames {
+		equal = equal && was.Frames[i].Args == is.Frames[i].Args
+		for range is.Frames[i].Pointers() {
+			pointers = true
+			break
+		}
+	}
+	return pointers, equal
 }
 
 // root is the function that a goroutine was started with; empty when it was not printed.
 func (g *Goroutine) root() string {
-	for i := len(g.Frames) - 1; i >= 0; i-- {
-		if !strings.HasPrefix(g.Frames[i].Func, "runtime.") {
-			return g.Frames[i].Func
+	for _, f := range slices.Backward(g.Frames) {
+		if !strings.HasPrefix(f.Func, "runtime.") {
+			return f.Func
 		}
 	}
 	return ""

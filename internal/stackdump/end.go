@@ -37,10 +37,10 @@ var requests = byBase([]call{
 	{"containerd/ttrpc.(*Client).dispatch", RPC, "ttrpc"},
 	{"containerd/ttrpc.(*Client).Call", RPC, "ttrpc"},
 	{"containerd/ttrpc.(*clientStream).RecvMsg", RPC, "ttrpc"},
-	{"grpc/internal/transport.(*Stream).waitOnHeader", RPC, "grpc"},
-	{"grpc/internal/transport.(*ClientStream).waitOnHeader", RPC, "grpc"},
-	{"grpc/internal/transport.(*recvBufferReader).readClient", RPC, "grpc"},
-	{"grpc/internal/transport.(*recvBufferReader).readMessageHeaderClient", RPC, "grpc"},
+	{"transport.(*Stream).waitOnHeader", RPC, "grpc"},
+	{"transport.(*ClientStream).waitOnHeader", RPC, "grpc"},
+	{"transport.(*recvBufferReader).readClient", RPC, "grpc"},
+	{"transport.(*recvBufferReader).readMessageHeaderClient", RPC, "grpc"},
 	{"grpc.(*ClientConn).Invoke", RPC, "grpc"},
 	{"grpc.(*clientStream).RecvMsg", RPC, "grpc"},
 	{"net/rpc.(*Client).Call", RPC, "net/rpc"},
@@ -111,6 +111,11 @@ func (g *Goroutine) End() End {
 		return End{Kind: Running, Frame: -1}
 	}
 	if e, ok := g.endBy(requests); ok {
+		for i := e.Frame + 1; i < len(g.Frames); i++ { // interceptors stand between a client's call and its wait
+			if row := find(&g.Frames[i], requests); row != nil && row.what == e.What {
+				e.Frame = i
+			}
+		}
 		return e
 	}
 	if e, ok := g.systemCall(); ok {
@@ -166,13 +171,22 @@ func (g *Goroutine) lockCall() int {
 // endBy looks for the innermost frame that a table names.
 func (g *Goroutine) endBy(table map[string][]call) (End, bool) {
 	for i := range g.Frames {
-		for _, row := range table[g.Frames[i].base()] {
-			if matchName(g.Frames[i].Name(), row.name) {
-				return End{row.kind, row.what, i}, true
-			}
+		if row := find(&g.Frames[i], table); row != nil {
+			return End{row.kind, row.what, i}, true
 		}
 	}
 	return End{}, false
+}
+
+// find is the row of a table that names a frame; nil when none does.
+func find(f *Frame, table map[string][]call) *call {
+	rows := table[f.base()]
+	for i := range rows {
+		if matchName(f.Name(), rows[i].name) {
+			return &rows[i]
+		}
+	}
+	return nil
 }
 
 func (g *Goroutine) frameIn(part string) int {
@@ -224,4 +238,25 @@ func (g *Goroutine) channel() (frame int, addr uint64) {
 		}
 	}
 	return -1, 0
+}
+
+// Beyond is the frame that called into the package of a frame: for a client's Call the method of the generated code, for a system
+// call the function that makes it. It is the frame itself when nothing is further out.
+func (g *Goroutine) Beyond(frame int) int {
+	pkg := g.Frames[frame].pkg()
+	for i := frame; i < len(g.Frames); i++ {
+		if g.Frames[i].pkg() != pkg {
+			return i
+		}
+	}
+	return frame
+}
+
+// pkg is the path of a function's package: "github.com/containerd/ttrpc".
+func (f *Frame) pkg() string {
+	slash := strings.LastIndexByte(f.Func, '/') + 1
+	if dot := strings.IndexByte(f.Func[slash:], '.'); dot >= 0 {
+		return f.Func[:slash+dot]
+	}
+	return f.Func
 }

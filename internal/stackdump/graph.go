@@ -3,6 +3,7 @@ package stackdump
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -39,7 +40,7 @@ type Chain struct {
 type Queue struct {
 	// Addr is that of the thing waited for; empty when it was not printed.
 	Addr     string
-	AddrSure bool // it carried no '?'
+	AddrSure bool // it is no slot that may be stale, as Go 1.17 prints without saying so
 	// Type is "sync.WaitGroup", "sync.Cond", "chan receive", "chan send", "ttrpc client", "grpc client", "net/rpc client".
 	Type    string
 	Owner   string // the type whose method waits; empty when none does
@@ -223,6 +224,9 @@ func (b *graphBuilder) queues(lo, hi int) {
 			continue
 		}
 		k := key{q.Type, q.Addr}
+		if q.Type == "sync.WaitGroup" && q.Addr == "" {
+			k.addr = strconv.Itoa(i) // nothing says that two wait for the same one
+		}
 		n, known := at[k]
 		if !known {
 			n = len(b.Queues)
@@ -326,12 +330,15 @@ func (a *analysis) findQueue(i int) (q Queue, frame int, ok bool) {
 	return q, at, at >= 0
 }
 
-// queued completes a queue at an address, for a caller in frame j.
+// queued completes a queue at an address, for a caller in frame j. Without an
+// address, only a WaitGroup is worth telling: it has mostly one waiter.
 func (a *analysis) queued(q Queue, g *Goroutine, j int, addr uint64) (Queue, int, bool) {
-	if addr == 0 {
+	if addr == 0 && q.Type != "sync.WaitGroup" {
 		return q, 0, false
 	}
-	q.Addr, q.AddrSure = hex(addr), true
+	if addr != 0 {
+		q.Addr, q.AddrSure = hex(addr), true
+	}
 	if j >= len(g.Frames) {
 		return q, -1, true
 	}
@@ -346,14 +353,13 @@ func (a *analysis) client(g *Goroutine, q *Queue) (frame int) {
 	frame = -1
 	for j := range g.Frames {
 		f := &g.Frames[j]
-		for _, row := range clients[f.base()] {
-			if !matchName(f.Name(), row.name) {
-				continue
-			}
-			frame, q.Type = j, row.kind
-			if r, ok := f.Receiver(); ok && isHeap(r.Value) && !q.AddrSure {
-				q.Addr, q.AddrSure = hex(r.Value), r.Sure && a.era != unmarked
-			}
+		row := find(f, clients)
+		if row == nil {
+			continue
+		}
+		frame, q.Type = j, row.kind
+		if r, ok := f.Receiver(); ok && r.Sure && isHeap(r.Value) {
+			q.Addr, q.AddrSure = hex(r.Value), a.era != unmarked
 		}
 	}
 	return frame

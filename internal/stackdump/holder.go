@@ -255,7 +255,7 @@ func (a *analysis) shape(c *candidate) {
 	forWork := !locking && !strings.HasPrefix(g.State, "chan send") && g.State != "running" && g.State != "runnable"
 	c.weak = entry || direct && forWork && !strings.HasPrefix(g.State, "syscall")
 	f := &g.Frames[c.frame]
-	c.idle = c.weak && forWork && (isLoopName(f.base()) || direct && isClosure(f))
+	c.idle = c.weak && forWork && (isLoopName(f.base()) || direct && isClosure(f) || find(f, idlers) != nil)
 }
 
 // isClosure recognizes "f.func1", "f.func1.2" and the wrapper of a go statement, "f.gowrap1".
@@ -439,12 +439,14 @@ func (a *analysis) behindItself(l *lockState) []Holder {
 }
 
 // itself is R3 when nobody else is in question: the only waiter is, further
-// out, inside of another method of the same object.
+// out, inside of another method of the same object. Writers that wait for
+// readers to leave do not count: behind them, a reader may wait for itself.
 func (a *analysis) itself(l *lockState) []Holder {
-	if len(l.waits) != 1 {
+	only := slices.DeleteFunc(slices.Clone(l.waits), func(w wait) bool { return l.shared && w.mode == "write" && len(l.waits) > 1 })
+	if len(only) != 1 {
 		return nil
 	}
-	w := l.waits[0]
+	w := only[0]
 	for _, o := range l.owners {
 		for _, h := range a.pointers[o.addr] {
 			if h.g == w.g && h.frame > w.eff && h.sure && h.typ == o.typ && a.frame(h.g, h.frame).Func != a.frame(w.g, w.eff).Func {

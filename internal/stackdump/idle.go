@@ -2,17 +2,17 @@ package stackdump
 
 import "strings"
 
-// idlers are functions of libraries in which goroutines wait for work as long as
-// the process lives, by the end of a frame's Name. Everything deeper in such a
-// stack is of the standard library.
+// idlers are functions in which goroutines wait for work, or for the end of a
+// container, as long as that lives, by the end of a frame's Name. What is deeper
+// in such a stack is of the standard library or of a client for remote calls.
 var idlers = byBase([]call{
 	{name: "http2.readFrameHeader"},
 	{name: "http2.(*serverConn).serve"},
 	{name: "http2.(*serverConn).readFrames"},
-	{name: "grpc/internal/transport.(*controlBuffer).get"},
-	{name: "grpc/internal/transport.(*loopyWriter).run"},
-	{name: "grpc/internal/transport.(*http2Server).keepalive"},
-	{name: "grpc/internal/transport.(*http2Client).keepalive"},
+	{name: "transport.(*controlBuffer).get"},
+	{name: "transport.(*loopyWriter).run"},
+	{name: "transport.(*http2Server).keepalive"},
+	{name: "transport.(*http2Client).keepalive"},
 	{name: "grpc.(*ccBalancerWrapper).watcher"},
 	{name: "grpc.(*addrConn).resetTransport"},
 	{name: "grpc/internal/grpcsync.(*CallbackSerializer).run"},
@@ -56,6 +56,13 @@ var idlers = byBase([]call{
 	{name: "cache.(*processorListener).pop"},
 	{name: "watch.(*Broadcaster).loop"},
 	{name: "watch.(*StreamWatcher).receive"},
+	{name: "task.(*taskClient).Wait"}, // one for each container, of any age
+	{name: "task.(*ttrpctaskClient).Wait"},
+	{name: "task.(*tTRPCTaskClient).Wait"},
+	{name: "tasks.(*tasksClient).Wait"},
+	{name: "events.(*eventsSubscribeClient).Recv"},
+	{name: "deviceplugin.(*devicePluginListAndWatchClient).Recv"},
+	{name: "cri/io.readLine"},
 })
 
 // Idle says that a goroutine waits for work, as some do in every healthy
@@ -67,7 +74,7 @@ func (g *Goroutine) Idle() bool {
 	}
 	own := 0
 	for own < len(g.Frames) && isStandard(g.Frames[own].Func) {
-		if named(&g.Frames[own], idlers) {
+		if find(&g.Frames[own], idlers) != nil {
 			return true
 		}
 		own++
@@ -77,10 +84,10 @@ func (g *Goroutine) Idle() bool {
 		return g.frameIn("main.") < 0 && strings.HasPrefix(g.Frames[own-1].Func, "runtime.")
 	}
 	for i := own; i < len(g.Frames); i++ {
-		if named(&g.Frames[i], idlers) {
+		if find(&g.Frames[i], idlers) != nil {
 			return true
 		}
-		if !strings.HasPrefix(g.Frames[i].Name(), "github.com/containerd/ttrpc.") && i > own {
+		if name := g.Frames[i].Name(); !strings.HasPrefix(name, "github.com/containerd/ttrpc.") && !strings.HasPrefix(name, "google.golang.org/grpc") {
 			break
 		}
 	}
@@ -94,8 +101,13 @@ func (g *Goroutine) isLoop(own int) bool {
 			return false
 		}
 	}
-	if strings.HasPrefix(g.State, "syscall") || strings.HasPrefix(g.State, "semacquire") || g.State == "" {
+	if strings.HasPrefix(g.State, "syscall") || strings.HasPrefix(g.State, "semacquire") {
 		return false
+	}
+	for i := range own { // profiles have no states
+		if name := g.Frames[i].Func; strings.HasPrefix(name, "syscall.") || strings.HasPrefix(name, "sync.runtime_Semacquire") || name == "runtime.chansend" {
+			return false
+		}
 	}
 	name := g.Frames[own].Func
 	for isClosure(&Frame{Func: name}) {
@@ -107,15 +119,6 @@ func (g *Goroutine) isLoop(own int) bool {
 	}
 	f := Frame{Func: name}
 	return name != "main.main" && isLoopName(f.base())
-}
-
-func named(f *Frame, table map[string][]call) bool {
-	for _, row := range table[f.base()] {
-		if matchName(f.Name(), row.name) {
-			return true
-		}
-	}
-	return false
 }
 
 // isStandard recognizes functions of the standard library: the first element of their path has no dot.

@@ -13,8 +13,8 @@ const (
 	maxSkips = 1000
 	// maxQuoted bounds the input quoted in a reason.
 	maxQuoted = 80
-	// minGoroutine is the length of the shortest header, "goroutine 1 []:", with its newline.
-	minGoroutine = 16
+	// usualGoroutine is how many bytes of text most goroutines take at least: a header and two or three frames.
+	usualGoroutine = 256
 	// frameChunk is how many frames are allocated at once.
 	frameChunk = 2048
 )
@@ -30,8 +30,8 @@ func Parse(src Source) *Dump {
 	}
 	p := parser{src: src, dump: &Dump{File: src.File}, file: &Frame{}}
 	p.src.Line = max(src.Line, 1)
-	// Headers end in "]:", hardly anything else does: goroutines are not copied while they are collected.
-	p.dump.Goroutines = make([]Goroutine, 0, min(strings.Count(src.Text, "]:"), len(src.Text)/minGoroutine)+1)
+	// Headers hold a bracket, little else does: goroutines are seldom copied while they are collected.
+	p.dump.Goroutines = make([]Goroutine, 0, min(strings.Count(src.Text, "]"), len(src.Text)/usualGoroutine)+1)
 	for at := 0; at < len(src.Text); {
 		end := len(src.Text)
 		if n := strings.IndexByte(src.Text[at:], '\n'); n >= 0 {
@@ -210,26 +210,27 @@ func (p *parser) call(s string, at int) bool {
 			return false // prose
 		}
 	}
-	f := Frame{Func: s[start:open], Args: s[open+1 : len(s)-1]}
-	f.Inlined = f.Args == "..."
-	f.Raw, f.Pos = p.quote(at+start, at+len(s))
 	if p.where == beside {
 		p.file = &Frame{}
 		return true
 	}
-	p.push(f)
-	p.file = &p.chunk[len(p.chunk)-1]
+	f := p.push()
+	f.Func, f.Args = s[start:open], s[open+1:len(s)-1]
+	f.Inlined = f.Args == "..."
+	f.Raw, f.Pos = p.quote(at+start, at+len(s))
+	p.file = f
 	return true
 }
 
-// push adds a frame to the goroutine being read.
-func (p *parser) push(f Frame) {
+// push adds an empty frame to the goroutine being read, to be filled in place.
+func (p *parser) push() *Frame {
 	if len(p.chunk) == cap(p.chunk) {
 		own := p.chunk[p.first:]
 		p.chunk = append(make([]Frame, 0, max(frameChunk, 2*len(own))), own...)
 		p.first = 0
 	}
-	p.chunk = append(p.chunk, f)
+	p.chunk = p.chunk[:len(p.chunk)+1]
+	return &p.chunk[len(p.chunk)-1]
 }
 
 // isTag says whether s is the name of a program before the first frame: "kubelet: ".
@@ -287,7 +288,7 @@ var argByte = func() (set [256]bool) {
 // parseFile reads "/path/x.go:384 +0x7c", in abort dumps followed by " fp=0x… sp=0x… pc=0x…".
 func parseFile(s string) (path string, line int, ok bool) {
 	colon := strings.LastIndexByte(s, ':')
-	if colon <= 0 {
+	if colon <= 0 || strings.IndexByte(s[:colon], '[') >= 0 { // what has a state is a header
 		return "", 0, false
 	}
 	i := colon + 1

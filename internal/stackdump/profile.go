@@ -55,7 +55,8 @@ func (p *parser) counts(s string, at int) bool {
 	if len(words) == 0 || !strings.HasPrefix(words[0], "0x") {
 		return false
 	}
-	f := Frame{Func: "?"} // the program has no symbols
+	f := p.push()
+	f.Func = "?" // the program has no symbols
 	if len(words) > 1 {
 		f.Func = words[1]
 		if i := strings.LastIndex(f.Func, "+0x"); i > 0 {
@@ -69,7 +70,6 @@ func (p *parser) counts(s string, at int) bool {
 	}
 	from := at + max(0, strings.Index(s, f.Func))
 	f.Raw, f.Pos = p.quote(from, min(from+len(f.Func), at+len(s)))
-	p.push(f)
 	return true
 }
 

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plegdiag/plegdiag/internal/report"
+	"github.com/plegdiag/plegdiag/internal/stackdump"
+)
+
+type stacksOptions struct {
+	inputs     []string
+	output     choice
+	pprof      string
+	force      bool
+	diff       bool
+	all        bool
+	state      string
+	minWait    time.Duration
+	function   string
+	goroutines []uint
+	color      choice
+}
+
+func newStacks(s streams) *cobra.Command {
+	o := stacksOptions{
+		output: choice{text: "text", of: []string{"text", "json"}},
+		color:  choice{text: "auto", of: []string{"auto", "always", "never"}},
+	}
+	cmd := &cobra.Command{
+		Use:   "stacks FILE...",
+		Short: "Read goroutine dumps: who waits for which lock, who holds it, what it all ends in",
+		Long: `Read goroutine dumps and print deadlocks, locks with their holder and waiters and what each chain of them
+ends in (a system call, the answer of another process, a child), and the goroutines grouped by stack.
+
+A FILE is a dump of any Go program (SIGUSR1, SIGQUIT, SIGABRT, pprof with debug=0, 1 or 2), a log or journal
+with dumps in it, a bundle, a directory, or - for stdin. What it is, is told by its content.
+
+A holder is "observed" when the lock's address stands in its own frames, "inferred" when something less says
+so; where the dump does not tell, plegdiag says that and does not guess. A wait is what the runtime printed:
+whole minutes, and never too long.`,
+		Example: `  plegdiag stacks stacks.log
+  plegdiag stacks node-1.tgz -o json
+  plegdiag stacks stacks.log --min-wait 2m --func statusStorage
+  plegdiag stacks stacks.log --pprof goroutines.pb.gz
+  plegdiag stacks --diff stacks.log later/stacks.log
+  cat stacks.log | plegdiag stacks -`,
+		Args: arguments(1, math.MaxInt, "a file: a dump, a log, a bundle, a directory or -"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.inputs = args
+			return stacks(cmd.Context(), &o, s)
+		},
+	}
+	bindChoice(cmd, &o.output, "output", "o", "what goes to stdout")
+	flags := cmd.Flags()
+	flags.StringVar(&o.state, "state", "", "only goroutines whose state contains `TEXT`, as \"chan send\"")
+	flags.DurationVar(&o.minWait, "min-wait", 0, "only goroutines that have waited at least that long, as 2m")
+	flags.StringVar(&o.function, "func", "", "only goroutines with a function whose name contains `TEXT`")
+	flags.UintSliceVar(&o.goroutines, "goroutine", nil, "only the goroutine `ID`; may be repeated")
+	flags.BoolVar(&o.diff, "diff", false, "compare two or more dumps of one process: what did not move between them")
+	flags.StringVar(&o.pprof, "pprof", "", "also write all goroutines to `FILE`, for go tool pprof; labels: state, wait, lock")
+	flags.BoolVar(&o.force, "force", false, "overwrite the file of --pprof")
+	flags.BoolVar(&o.all, "all", false, "show idle goroutines and whole stacks too")
+	bindChoice(cmd, &o.color, "color", "", "colour the text; auto also obeys NO_COLOR")
+	return cmd
+}
+
+func stacks(ctx context.Context, o *stacksOptions, s streams) error {
+	if err := o.checkPprof(); err != nil {
+		return err
+	}
+	dumps, err := readDumps(ctx, o.inputs, s)
+	if err != nil {
+		return err
+	}
+	if len(dumps) == 0 {
+		return &failure{
+			status: statusFailed, err: errors.New("no goroutine dump in the input"),
+			hint: "containerd and dockerd write one on kill -USR1: collect their stacks file, or their log",
+		}
+	}
+	shown := report.Stacks{}
+	for _, d := range dumps {
+		row := report.Dump{Dump: d.Dump, Program: d.program, At: d.at, Graph: d.Graph(nil)}
+		row.Shown, row.Filtered = o.filter(d.Dump)
+		shown.Dumps = append(shown.Dumps, row)
+	}
+	if o.diff {
+		if shown.Diffs = compare(dumps); shown.Diffs == nil {
+			return &failure{
+				status: statusFailed, err: fmt.Errorf("--diff: no two of %d dumps are of one process", len(dumps)),
+				hint: "take a second dump a minute after the first",
+			}
+		}
+	}
+	look := report.Options{Version: version(), Verbose: o.all || shown.Dumps[0].Filtered}
+	look.Width, look.Renderer = width(s.out), renderer(s.out, o.color.text)
+	render := report.StacksText
+	if o.output.text == "json" {
+		render = report.StacksJSON
+	}
+	if err := o.writePprof(dumps); err != nil {
+		return err
+	}
+	return render(s.out, &shown, look)
+}
+
+// filter is the indexes of the goroutines that all given filters let through.
+func (o *stacksOptions) filter(d *stackdump.Dump) (shown []int, filtered bool) {
+	if o.state == "" && o.minWait == 0 && o.function == "" && len(o.goroutines) == 0 {
+		return nil, false
+	}
+	for i := range d.Goroutines {
+		if o.wants(&d.Goroutines[i]) {
+			shown = append(shown, i)
+		}
+	}
+	return shown, true
+}
+
+func (o *stacksOptions) wants(g *stackdump.Goroutine) bool {
+	return strings.Contains(g.State, o.state) && g.Wait >= o.minWait &&
+		(len(o.goroutines) == 0 || slices.Contains(o.goroutines, uint(g.ID))) &&
+		(o.function == "" || slices.ContainsFunc(g.Frames, func(f stackdump.Frame) bool { return strings.Contains(f.Func, o.function) }))
+}
+
+// compare puts the dumps of each process side by side.
+func compare(dumps []foundDump) []report.Diff {
+	var processes [][]int
+	for i := range dumps {
+		n := slices.IndexFunc(processes, func(p []int) bool {
+			return stackdump.SameProcess(dumps[p[len(p)-1]].Dump, dumps[i].Dump)
+		})
+		if n < 0 {
+			processes = append(processes, []int{i})
+			continue
+		}
+		processes[n] = append(processes[n], i)
+	}
+	var diffs []report.Diff
+	for _, p := range processes {
+		if len(p) < 2 {
+			continue
+		}
+		series := make([]*stackdump.Dump, len(p))
+		for i, n := range p {
+			series[i] = dumps[n].Dump
+		}
+		diffs = append(diffs, report.Diff{Program: dumps[p[0]].program, Dumps: p, Diff: stackdump.Compare(series)})
+	}
+	return diffs
+}
+
+// checkPprof refuses a file of --pprof that must not be written, before the work begins.
+func (o *stacksOptions) checkPprof() error {
+	if o.pprof == "" {
+		return nil
+	}
+	info, err := os.Stat(o.pprof)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case isInput(info, o.inputs):
+		return usage("choose another name for the profile", "--pprof %q is an input; inputs are never written to", o.pprof)
+	case !o.force:
+		return &failure{status: statusFailed, err: fmt.Errorf("%s exists", o.pprof), hint: "--force overwrites it"}
+	}
+	return nil
+}
+
+func (o *stacksOptions) writePprof(dumps []foundDump) error {
+	if o.pprof == "" {
+		return nil
+	}
+	mode := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if o.force {
+		mode = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	all := make([]*stackdump.Dump, len(dumps))
+	for i := range dumps {
+		all[i] = dumps[i].Dump
+	}
+	out, err := os.OpenFile(o.pprof, mode, 0o644)
+	if err != nil {
+		return err
+	}
+	return errors.Join(stackdump.WriteProfile(out, all), out.Close())
+}

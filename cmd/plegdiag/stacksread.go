@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/stackdump"
+)
+
+// foundDump is a goroutine dump and where it comes from.
+type foundDump struct {
+	*stackdump.Dump
+	program string
+	at      event.Time
+	inLog   bool // part of a log, so that a file of its own may hold a copy
+}
+
+// Bounds of what is read of one file. Headers of all formats stand in its first bytes.
+const (
+	headSize = 64 << 10
+	maxDump  = 2 << 30 // a dump of a million goroutines takes about 1 GiB
+)
+
+// readDumps finds the dumps in all inputs, in their order. What cannot be read goes to stderr.
+func readDumps(ctx context.Context, inputs []string, s streams) ([]foundDump, error) {
+	var all []foundDump
+	for f, err := range bundle.Files(ctx, bundle.Options{Inputs: inputs, Stdin: s.in}) {
+		if err != nil {
+			if _, skip := errors.AsType[*event.Skip](err); !skip {
+				return nil, err
+			}
+			warn(s.err, err.Error())
+			continue
+		}
+		found, err := readDumpsOf(f)
+		if err != nil {
+			if _, named := errors.AsType[*event.Skip](err); !named {
+				err = fmt.Errorf("%s: %w", f.Path, err)
+			}
+			warn(s.err, err.Error())
+		}
+		for _, d := range found {
+			if len(d.Skips) > 0 {
+				warn(s.err, fmt.Sprintf("%d of %d lines not understood; first: %s", d.Skipped, d.Lines, d.Skips[0]))
+			}
+		}
+		all = append(all, found...)
+	}
+	return foldCopies(all), nil
+}
+
+// readDumpsOf finds the dumps of one file. What was found before an error is valid.
+func readDumpsOf(f bundle.File) ([]foundDump, error) {
+	src, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	in := bufio.NewReaderSize(src, headSize)
+	head, err := in.Peek(headSize)
+	if len(head) == 0 {
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return nil, err
+	}
+	format, ok := parse.Detect(head, f.Path)
+	switch {
+	case !ok, format.Syscalls != nil:
+		return nil, nil
+	case format.Records != nil:
+		return dumpsOfLog(format, f.Path, in)
+	}
+	var text strings.Builder
+	if !f.Stream { // what an archive says of its members' sizes is not trusted
+		text.Grow(int(min(max(f.Size, 0), maxDump)))
+	}
+	n, err := io.Copy(&text, io.LimitReader(in, maxDump))
+	if n == maxDump && err == nil {
+		err = fmt.Errorf("only the first %d bytes are read", n)
+	}
+	d := stackdump.Parse(stackdump.Source{File: f.Path, Line: 1, Text: text.String()})
+	return split(d, foundDump{at: stackdump.TimeInName(f.Path)}), err
+}
+
+// dumpsOfLog finds the dumps among the lines of a log.
+func dumpsOfLog(format parse.Format, path string, r io.Reader) ([]foundDump, error) {
+	var c stackdump.Collector
+	var all []foundDump
+	var lost *event.Skip // the first
+	add := func(found []stackdump.Found) {
+		for _, f := range found {
+			all = append(all, split(stackdump.Parse(f.Source), foundDump{at: f.At, inLog: true})...)
+		}
+	}
+	for rec, err := range format.Records(parse.Input{Path: path, R: r, Want: c.Want}) {
+		if err == nil {
+			add(c.Add(&rec))
+			continue
+		}
+		skip, ok := errors.AsType[*event.Skip](err)
+		if !ok {
+			add(c.Close())
+			return all, err
+		}
+		if lost == nil {
+			lost = skip
+		}
+	}
+	if add(c.Close()); len(all) == 0 && lost != nil {
+		return nil, lost // it may be why
+	}
+	return all, nil
+}
+
+// split takes the dumps of one text apart; what is common to them stands in like.
+func split(d *stackdump.Dump, like foundDump) []foundDump {
+	var all []foundDump
+	for _, part := range d.Split() {
+		like.Dump, like.program = part, observe.Program(part)
+		if part.Headers > 0 {
+			all = append(all, like)
+		}
+	}
+	return all
+}
+
+// foldCopies leaves one of a dump that a daemon wrote to its log and to a file
+// too: the file, with the time of the log.
+func foldCopies(all []foundDump) []foundDump {
+	for i := range all {
+		d := &all[i]
+		if !d.inLog {
+			continue
+		}
+		twin := slices.IndexFunc(all, func(o foundDump) bool {
+			return o.Dump != nil && !o.inLog && len(o.Goroutines) == len(d.Goroutines) && o.Fingerprint() == d.Fingerprint()
+		})
+		if twin < 0 {
+			continue
+		}
+		if all[twin].at.IsZero() {
+			all[twin].at = d.at
+		}
+		d.Dump = nil
+	}
+	return slices.DeleteFunc(all, func(d foundDump) bool { return d.Dump == nil })
+}

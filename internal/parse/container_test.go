@@ -1,0 +1,82 @@
+package parse
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// all reads every record of a log, each line wanted.
+func all(t *testing.T, log string) (recs []event.Record) {
+	t.Helper()
+	for rec, err := range logRecords(Input{Path: "f", R: strings.NewReader(log)}) {
+		var skip *event.Skip
+		require.False(t, err != nil && !errors.As(err, &skip), "%v", err)
+		if err == nil {
+			recs = append(recs, rec)
+		}
+	}
+	return recs
+}
+
+// cut cuts a line into pieces of 16 KiB, as containerd's CRI logger and dockerd do.
+func cut(line string) (pieces []string) {
+	const size = 16 << 10
+	for len(line) > size {
+		pieces, line = append(pieces, line[:size]), line[size:]
+	}
+	return append(pieces, line)
+}
+
+// A logrus message that was cut on its way into a container's log is whole again.
+func TestContainerPieces(t *testing.T) {
+	const stamp = "2026-11-20T18:54:12.000000001Z"
+	msg := "dump stacks: goroutine 9 [running]:\n" + strings.Repeat("main.f(0x1, {\"a\": \\})\n\t/x/y.go:7 +0x1d\n\n", 2000)
+	line := fmt.Sprintf("time=%q level=info msg=%q pid=7", "2026-11-20T18:54:11Z", msg)
+	var cri, docker strings.Builder
+	pieces := cut(line)
+	require.Greater(t, len(pieces), 3)
+	for i, piece := range pieces {
+		tag, end := "P", ""
+		if i == len(pieces)-1 {
+			tag, end = "F", "\n"
+		}
+		fmt.Fprintf(&cri, "%s stderr %s %s\n", stamp, tag, piece)
+		row, err := json.Marshal(map[string]string{"log": piece + end, "stream": "stderr", "time": stamp})
+		require.NoError(t, err)
+		fmt.Fprintf(&docker, "%s\n", row)
+	}
+	cri.WriteString(stamp + " stderr F after\n")
+	docker.WriteString(`{"log":"after\n","stream":"stderr","time":"` + stamp + `"}` + "\n")
+	for name, log := range map[string]string{"cri": cri.String(), "docker": docker.String()} {
+		t.Run(name, func(t *testing.T) {
+			recs := all(t, log)
+			require.Len(t, recs, 2)
+			require.Equal(t, msg, recs[0].Text)
+			require.Equal(t, []event.Pair{{Key: "pid", Value: "7"}}, recs[0].Fields)
+			require.Len(t, recs[0].Pieces, len(pieces))
+			require.Equal(t, len(pieces), recs[0].Lines)
+			require.Equal(t, "after", recs[1].Text)
+			lines := strings.Split(log, "\n")
+			require.Equal(t, "2026-11-20T18:54:11Z", recs[0].Time.T.UTC().Format("2006-01-02T15:04:05Z"))
+			for _, p := range recs[0].Pieces {
+				require.NotEmpty(t, lines[p.Pos.Line-1])
+			}
+		})
+	}
+}
+
+// rsyslog writes a message of several lines as one, control characters as #ooo.
+func TestSyslogOctal(t *testing.T) {
+	recs := all(t, "Nov 20 18:54:12 node-1 app[7]: goroutine 1 [running]:#012main.f(0x1)#012#011/x.go:7 +0x1\n"+
+		"Nov 20 18:54:12 node-1 app[7]: issue #011 of many\n")
+	require.Len(t, recs, 2)
+	require.Equal(t, "goroutine 1 [running]:\nmain.f(0x1)\n\t/x.go:7 +0x1", recs[0].Text)
+	require.Equal(t, "issue #011 of many", recs[1].Text)
+}

@@ -1,0 +1,248 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/stackdump"
+)
+
+// StacksSchema names the JSON of the command stacks. Fields are added to it, never renamed; docs/stacks.md describes them.
+const StacksSchema = "plegdiag.stacks/v1"
+
+// StacksJSON writes dumps for programs. Lists are never null; waits are whole
+// minutes, and 0 is below one or unknown.
+func StacksJSON(w io.Writer, s *Stacks, o Options) error {
+	doc := stacksDocument{Schema: StacksSchema, Tool: tool{o.Version}, Dumps: []dumpRow{}, Diffs: []diffRow{}}
+	for i := range s.Dumps {
+		doc.Dumps = append(doc.Dumps, newDumpRow(&s.Dumps[i]))
+	}
+	for i := range s.Diffs {
+		doc.Diffs = append(doc.Diffs, newDiffRow(&s.Diffs[i]))
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(doc); err != nil {
+		return err
+	}
+	_, err := w.Write(ascii(buf.Bytes()))
+	return err
+}
+
+type stacksDocument struct {
+	Schema string    `json:"schema"`
+	Tool   tool      `json:"tool"`
+	Dumps  []dumpRow `json:"dumps"`
+	Diffs  []diffRow `json:"diffs"`
+}
+
+type dumpRow struct {
+	Path       string     `json:"path"`
+	Line       int        `json:"line"`
+	Program    string     `json:"program"`
+	Time       stamp      `json:"time"`
+	Goroutines int        `json:"goroutines"`
+	Unreadable int        `json:"unreadable"`
+	Skipped    int        `json:"skipped"`
+	Groups     []groupRow `json:"groups"`
+	Locks      []lockRow  `json:"locks"`
+	Queues     []queueRow `json:"queues"`
+	Deadlocks  []cycleRow `json:"deadlocks"`
+}
+
+type groupRow struct {
+	Count   int        `json:"count"`
+	State   string     `json:"state"`
+	MaxWait int        `json:"wait_max_minutes"`
+	Idle    bool       `json:"idle"`
+	Frames  []frameRow `json:"frames"`
+	IDs     []uint64   `json:"ids"`
+}
+
+type frameRow struct {
+	Func string `json:"func"`
+	File string `json:"file"`
+	Line int    `json:"line"`
+	// Evidence is where the frame stands; its text is empty in a binary profile.
+	Evidence evidence `json:"evidence"`
+}
+
+type lockRow struct {
+	Address string      `json:"address"`
+	Sure    bool        `json:"address_sure"`
+	Type    string      `json:"type"`
+	Owner   string      `json:"owner"`
+	Holder  *holderRow  `json:"holder"`
+	Holders []holderRow `json:"holders"`
+	Pending []uint64    `json:"pending"`
+	Waiters []waiterRow `json:"waiters"`
+	Ends    chainRow    `json:"ends"`
+}
+
+type holderRow struct {
+	Goroutine uint64     `json:"goroutine"`
+	Certainty string     `json:"certainty"`
+	Rule      string     `json:"rule"`
+	Frames    []frameRow `json:"frames"`
+}
+
+type waiterRow struct {
+	Goroutine uint64 `json:"goroutine"`
+	Count     int    `json:"count"`
+	Minutes   int    `json:"wait_minutes"`
+	Mode      string `json:"mode"`
+}
+
+type chainRow struct {
+	Goroutines []uint64  `json:"goroutines"`
+	Certainty  string    `json:"certainty"`
+	Deadlock   bool      `json:"deadlock"`
+	Kind       string    `json:"kind"`
+	What       string    `json:"what"`
+	Outside    bool      `json:"outside"`
+	Frame      *frameRow `json:"frame"`
+}
+
+type queueRow struct {
+	Address string      `json:"address"`
+	Sure    bool        `json:"address_sure"`
+	Type    string      `json:"type"`
+	Owner   string      `json:"owner"`
+	Waiters []waiterRow `json:"waiters"`
+	Workers []uint64    `json:"workers"`
+}
+
+type cycleRow struct {
+	Goroutines []uint64 `json:"goroutines"`
+	Certainty  string   `json:"certainty"`
+}
+
+type diffRow struct {
+	Program  string    `json:"program"`
+	Dumps    []int     `json:"dumps"`
+	Stuck    []stayRow `json:"stuck"`
+	Slow     []moveRow `json:"slow"`
+	Finished []uint64  `json:"finished"`
+	New      []uint64  `json:"new"`
+}
+
+type stayRow struct {
+	Goroutine uint64     `json:"goroutine"`
+	State     string     `json:"state"`
+	Minutes   int        `json:"wait_minutes"`
+	Since     int        `json:"since"`
+	Idle      bool       `json:"idle"`
+	Frames    []frameRow `json:"frames"`
+}
+
+type moveRow struct {
+	Goroutine uint64     `json:"goroutine"`
+	State     string     `json:"state"`
+	Was       []frameRow `json:"was"`
+	Frames    []frameRow `json:"frames"`
+}
+
+func newDumpRow(d *Dump) dumpRow {
+	pos := d.Pos()
+	r := dumpRow{
+		Path: d.File, Line: pos.Line, Program: d.Program, Goroutines: d.Count(), Unreadable: d.Lost, Skipped: d.Skipped,
+		Groups: []groupRow{}, Locks: []lockRow{}, Queues: []queueRow{}, Deadlocks: []cycleRow{},
+	}
+	if d.At.Lacks == 0 && d.At.Known {
+		r.Time = stamp(d.At.T)
+	}
+	for _, g := range d.shown().Groups() {
+		r.Groups = append(r.Groups, groupRow{g.Count, g.State, wholeMinutes(g.MaxWait), g.Idle, each(g.Frames, newFrameRow), append([]uint64{}, g.IDs...)})
+	}
+	for i := range d.Graph.Locks {
+		if l := &d.Graph.Locks[i]; d.wants(members(l)) {
+			r.Locks = append(r.Locks, newLockRow(d, l, &d.Graph.Chains[i]))
+		}
+	}
+	for _, q := range d.Graph.Queues {
+		if d.wants(waiting(q.Waiters)) {
+			r.Queues = append(r.Queues, queueRow{q.Addr, q.AddrSure, q.Type, q.Owner, waiterRows(d, q.Waiters), numbers(d, q.Workers)})
+		}
+	}
+	for _, c := range d.Graph.Cycles {
+		if d.wants(c.Goroutines) {
+			r.Deadlocks = append(r.Deadlocks, cycleRow{numbers(d, c.Goroutines), c.Certainty})
+		}
+	}
+	return r
+}
+
+func newLockRow(d *Dump, l *stackdump.Lock, c *stackdump.Chain) lockRow {
+	r := lockRow{
+		Address: l.Addr, Sure: l.AddrSure, Type: l.Type, Owner: l.Owner, Holders: []holderRow{},
+		Pending: numbers(d, l.Pending), Waiters: waiterRows(d, l.Waiters),
+	}
+	for _, h := range l.Holders {
+		g := &d.Goroutines[h.Goroutine]
+		r.Holders = append(r.Holders, holderRow{g.ID, h.Certainty, h.Rule, each(g.Frames, newFrameRow)})
+	}
+	if len(r.Holders) > 0 {
+		r.Holder = &r.Holders[0]
+	}
+	r.Ends = chainRow{Goroutines: numbers(d, c.Goroutines), Deadlock: c.Cyclic, Kind: c.End.Kind, What: c.End.What, Outside: c.End.Outside()}
+	if n := len(c.Goroutines); n > 0 {
+		r.Ends.Certainty = stackdump.Observed
+		if c.Inferred {
+			r.Ends.Certainty = stackdump.Inferred
+		}
+		if last := &d.Goroutines[c.Goroutines[n-1]]; c.End.Kind != "" && c.End.Frame >= 0 {
+			row := newFrameRow(&last.Frames[last.Beyond(c.End.Frame)])
+			r.Ends.Frame = &row
+		}
+	}
+	return r
+}
+
+func newDiffRow(d *Diff) diffRow {
+	r := diffRow{Program: d.Program, Dumps: d.Dumps, Stuck: []stayRow{}, Slow: []moveRow{}, Finished: idsOf(d.Finished), New: idsOf(d.New)}
+	for i := range d.Stuck {
+		g := &d.Stuck[i]
+		r.Stuck = append(r.Stuck, stayRow{g.ID, g.State, wholeMinutes(g.Wait), d.Dumps[g.Since], g.Idle(), each(g.Frames, newFrameRow)})
+	}
+	for i := range d.Slow {
+		m := &d.Slow[i]
+		r.Slow = append(r.Slow, moveRow{m.Is.ID, m.Is.State, each(m.Was.Frames, newFrameRow), each(m.Is.Frames, newFrameRow)})
+	}
+	return r
+}
+
+func idsOf(all []stackdump.Goroutine) []uint64 {
+	ids := make([]uint64, len(all))
+	for i := range all {
+		ids[i] = all[i].ID
+	}
+	return ids
+}
+
+func numbers(d *Dump, goroutines []int) []uint64 {
+	ids := make([]uint64, len(goroutines))
+	for i, g := range goroutines {
+		ids[i] = d.Goroutines[g].ID
+	}
+	return ids
+}
+
+func waiterRows(d *Dump, ws []stackdump.Waiter) []waiterRow {
+	rows := make([]waiterRow, len(ws))
+	for i, w := range ws {
+		g := &d.Goroutines[w.Goroutine]
+		rows[i] = waiterRow{g.ID, 1 + g.Alike, wholeMinutes(g.Wait), w.Mode}
+	}
+	return rows
+}
+
+func wholeMinutes(d time.Duration) int { return int(d / time.Minute) }
+
+func newFrameRow(f *stackdump.Frame) frameRow {
+	return frameRow{f.Func, f.File, f.Line, newEvidence(&event.Quote{Pos: f.Pos, Text: f.Raw})}
+}

@@ -1,0 +1,141 @@
+package stackdump
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// collect hands lines to a Collector as a parser would, a record each.
+func collect(recs []event.Record) (found []Found) {
+	var c Collector
+	for i := range recs {
+		recs[i].Wanted = c.Want([]byte(recs[i].Text))
+		if !recs[i].Wanted {
+			recs[i].Text = ""
+		}
+		found = append(found, c.Add(&recs[i])...)
+	}
+	return append(found, c.Close()...)
+}
+
+func rec(line int, unit string, pid int, text string) event.Record {
+	at := event.At(time.Date(2026, 11, 20, 19, 0, line, 0, time.UTC))
+	return event.Record{Pos: event.Pos{File: "j", Line: line}, Lines: 1, Unit: unit, PID: pid, Text: text, Time: at}
+}
+
+// A raw dump in a journal, an entry for each line, is the dump: journald drops
+// its blank lines, others write in between, and so does the program itself.
+func TestCollectorRaw(t *testing.T) {
+	for _, name := range []string{"terwayd-1.0.10-go1.12.sigabrt", "containerd-1.6.20-umount2"} {
+		t.Run(name, func(t *testing.T) {
+			text := readGzip(t, filepath.Join("testdata", name+".log.gz"))
+			want := Parse(Source{File: "j", Line: 1, Text: text})
+			lines := []string{}
+			recs := []event.Record{rec(1, "containerd", 7, "Starting")}
+			lines = append(lines, "Starting")
+			add := func(unit string, pid int, text string) {
+				lines = append(lines, text)
+				recs = append(recs, rec(len(lines), unit, pid, text))
+			}
+			for i, line := range strings.Split(text, "\n") {
+				if line == "" {
+					continue
+				}
+				add("containerd", 7, line)
+				if i%5 == 0 {
+					add("kubelet", 9, "goroutine pools are no goroutine 7 of a dump")
+				}
+				if i%97 == 0 {
+					add("containerd", 7, `time="2026-11-20T19:00:00Z" level=info msg="still here"`)
+				}
+			}
+			found := collect(recs)
+			require.Len(t, found, 1)
+			require.Equal(t, "containerd", found[0].Unit)
+			got := Parse(found[0].Source)
+			require.Empty(t, got.Skips)
+			require.Equal(t, want.Fingerprint(), got.Fingerprint())
+			checkLaws(t, got, lines)
+			require.Equal(t, got.Goroutines[0].Pos.Line, found[0].At.T.Second()+60*found[0].At.T.Minute())
+		})
+	}
+}
+
+// Two dumps of one program are two, and so are those of two programs at once.
+func TestCollectorSeveral(t *testing.T) {
+	var recs []event.Record
+	n := 0
+	add := func(unit string, text ...string) {
+		for _, s := range text {
+			n++
+			recs = append(recs, rec(n, unit, 1, s))
+		}
+	}
+	dump := []string{"goroutine 1 [select]:", "main.f()", "\t/x.go:1 +0x1", "goroutine 2 [IO wait, 3 minutes]:", "main.g(0x1)", "        /x.go:2 +0x1"}
+	add("a", dump...)
+	add("b", dump[:3]...)
+	add("a", dump...)
+	add("b", dump[3:]...)
+	add("a", "=== BEGIN goroutine stack dump ===\ngoroutine 5 [select]:\nmain.f()\n\t/x.go:1 +0x1\n")
+	found := collect(recs)
+	require.Len(t, found, 4)
+	var ids []string
+	for _, f := range found {
+		d := Parse(f.Source)
+		require.Empty(t, d.Skips)
+		var s strings.Builder
+		s.WriteString(f.Unit)
+		for _, g := range d.Goroutines {
+			require.NotEmpty(t, g.Frames)
+			s.WriteString(fmt.Sprint(" ", g.ID))
+		}
+		ids = append(ids, s.String())
+	}
+	require.ElementsMatch(t, []string{"a 1 2", "a 1 2", "a 5", "b 1 2"}, ids)
+}
+
+// Lines that only mention goroutines are no dumps, and a dump does not swallow what comes after it.
+func TestCollectorEnds(t *testing.T) {
+	var recs []event.Record
+	recs = append(recs, rec(1, "a", 1, "goroutine profile"), rec(1, "a", 1, "panic in goroutine 7 [running]: no dump"), rec(2, "a", 1, "goroutine 1 [select]:"), rec(3, "a", 1, "main.f()"))
+	for i := range 3 * maxStray {
+		recs = append(recs, rec(4+i, "a", 1, "an ordinary line"))
+	}
+	recs = append(recs, rec(100, "a", 1, "main.late()"))
+	found := collect(recs)
+	require.Len(t, found, 1)
+	require.Equal(t, "goroutine 1 [select]:\nmain.f()\n", found[0].Source.Text)
+
+	recs = []event.Record{rec(1, "a", 1, "goroutine 1 [select]:")}
+	for i := range maxQuiet + 2 {
+		recs = append(recs, rec(2+i, "b", 1, "an ordinary line"))
+	}
+	recs = append(recs, rec(maxQuiet+10, "a", 1, "main.late()"))
+	require.Len(t, collect(recs), 1)
+}
+
+// Whatever lines come in, a dump that is found can be read, and what it quotes stands where it says.
+func FuzzCollector(f *testing.F) {
+	f.Add("goroutine 1 [select]:\nmain.f()\n\t/x.go:1 +0x1\n\nhello\ngoroutine 1 [running]:\nmain.g(0x1)", byte(3))
+	f.Add("a\ngoroutine 2 [select]:\n[originating from goroutine 1]:\ncreated by x\nrax 0x1", byte(0))
+	f.Fuzz(func(t *testing.T, log string, writers byte) {
+		lines := strings.Split(log, "\n")
+		var recs []event.Record
+		for i, line := range lines {
+			recs = append(recs, rec(i+1, "u", i%(int(writers)%4+1), line))
+		}
+		for _, found := range collect(recs) {
+			d := Parse(found.Source)
+			require.Positive(t, d.Headers)
+			require.Len(t, d.Split(), 1, "dumps of one writer are told apart")
+			checkLaws(t, d, lines)
+		}
+	})
+}
