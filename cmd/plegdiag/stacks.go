@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plegdiag/plegdiag/internal/observe"
 	"github.com/plegdiag/plegdiag/internal/report"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
@@ -90,7 +91,7 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 	}
 	shown := report.Stacks{}
 	for _, d := range dumps {
-		row := report.Dump{Dump: d.Dump, Program: d.program, At: d.at, Graph: d.Graph(nil)}
+		row := report.Dump{Dump: d.Dump, Program: d.program, At: d.at, Graph: d.Graph(observe.Holds)}
 		row.Shown, row.Filtered = o.filter(d.Dump)
 		shown.Dumps = append(shown.Dumps, row)
 	}

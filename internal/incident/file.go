@@ -20,6 +20,7 @@ import (
 type file struct {
 	watch
 	account File
+	dumps   []dump
 	parts   map[string]*timeline.Source // by component
 	hosts   map[string]int
 	pairs   int
@@ -67,7 +68,9 @@ func (f *file) failed(err error) bool {
 // readLog reads a file of log lines.
 func (f *file) readLog(ctx context.Context, format parse.Format, r io.Reader, wanted *parse.Literals) {
 	var stats parse.Stats
-	in := parse.Input{Path: f.account.Path, R: r, Want: wanted.Match, Stats: &stats}
+	var dumps stackdump.Collector
+	want := func(line []byte) bool { return dumps.Pending() || wanted.Match(line) } // a header is among the literals
+	in := parse.Input{Path: f.account.Path, R: r, Want: want, Stats: &stats}
 	watching := f.aside()
 	for rec, err := range format.Records(in) {
 		if err != nil {
@@ -81,6 +84,9 @@ func (f *file) readLog(ctx context.Context, format parse.Format, r io.Reader, wa
 		f.clock(&rec)
 		f.span(&rec)
 		if rec.Wanted {
+			if found := dumps.Add(&rec); f.found(found) && found[len(found)-1].Source.Line == rec.Pos.Line {
+				continue // the message is a dump, and nothing else
+			}
 			watching.record(&rec, f.source.Name)
 		}
 		if ctx.Err() != nil {
@@ -88,9 +94,18 @@ func (f *file) readLog(ctx context.Context, format parse.Format, r io.Reader, wa
 		}
 	}
 	watching.wait()
+	f.found(dumps.Close())
 	f.learn()
 	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
 	f.account.Component = f.mainComponent()
+}
+
+// found keeps the dumps that the log carried; it says whether there were any.
+func (f *file) found(dumps []stackdump.Found) bool {
+	for _, d := range dumps {
+		f.dumps = append(f.dumps, dump{Dump: stackdump.Parse(d.Source), at: d.At, inLog: true})
+	}
+	return len(dumps) > 0
 }
 
 // learn takes over what the watch found out about the file's sources.
@@ -236,7 +251,7 @@ func (f *file) readDump(r io.Reader) {
 		f.account.Err = reason(err, d.Used)
 	}
 	f.account.Component = observe.Program(d)
-	f.dumps = append(f.dumps, dump{Dump: d, at: stampInName(f.account.Path)})
+	f.dumps = append(f.dumps, dump{Dump: d, at: stackdump.TimeInName(f.account.Path)})
 }
 
 // sourceList is what the file covers, in a fixed order.

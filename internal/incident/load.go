@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -337,21 +335,6 @@ func mostNamedHost(files []*file) string {
 
 func anyUsed(files []File) bool {
 	return slices.ContainsFunc(files, func(f File) bool { return f.Used > 0 })
-}
-
-// stampInName reads the time in a dump's file name: dockerd writes
-// goroutine-stacks-2026-11-20T190535Z.log (RFC 3339 without its colons).
-func stampInName(file string) event.Time {
-	base := path.Base(file)
-	_, stamp, ok := strings.Cut(base, "goroutine-stacks-")
-	if !ok {
-		return event.Time{}
-	}
-	t, err := time.Parse("2006-01-02T150405Z0700", strings.TrimSuffix(stamp, ".log"))
-	if err != nil {
-		return event.Time{}
-	}
-	return event.Time{T: t.UTC(), Prec: time.Second, Known: true}
 }
 
 // reason is an error as the account shows it.

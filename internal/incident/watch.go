@@ -5,7 +5,6 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe"
-	"github.com/plegdiag/plegdiag/internal/stackdump"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -13,7 +12,6 @@ import (
 // reading of the lines, so that both can go on side by side.
 type watch struct {
 	events store
-	dumps  []dump
 	fresh  []event.Event  // of the line at hand
 	begun  map[string]int // slots of events that wait for their end, by span
 	// late holds moments that a line tells beside its own stamp, by source.
@@ -28,14 +26,9 @@ type line struct {
 	source string
 }
 
-// record makes events of a wanted line, or keeps the dump it carries.
+// record makes events of a wanted line.
 func (w *watch) record(l *line) {
 	rec := &l.Record
-	if stackdump.Contains(rec.Text) {
-		d := stackdump.Parse(stackdump.Source{File: rec.Pos.File, Line: rec.Pos.Line, Text: rec.Text, Pieces: pieces(rec)})
-		w.dumps = append(w.dumps, dump{Dump: d, at: rec.Time, inLog: true})
-		return
-	}
 	w.fresh = observe.Record(w.fresh[:0], rec)
 	for i := range w.fresh {
 		e := &w.fresh[i]
@@ -47,14 +40,6 @@ func (w *watch) record(l *line) {
 		}
 		w.keep(e)
 	}
-}
-
-// pieces: a message in one line has all its text at that line.
-func pieces(rec *event.Record) []event.Piece {
-	if rec.Pieces != nil {
-		return rec.Pieces
-	}
-	return []event.Piece{{Pos: rec.Pos}}
 }
 
 // keep adds an event, unless it ends a call that was ordinary life from begin

@@ -68,8 +68,8 @@ var dockerHolds = []string{
 	"daemon.(*Daemon).containerPause", "daemon.(*Daemon).containerUnpause", "daemon.(*Daemon).cleanupContainer",
 }
 
-// holds is the catalogue of locks whose holder shows no address of theirs.
-var holds = holdCatalogue()
+// Holds is the catalogue of locks whose holder shows no address of theirs.
+var Holds = holdCatalogue()
 
 func holdCatalogue() []stackdump.Hold {
 	var all []stackdump.Hold
@@ -104,7 +104,7 @@ func Dump(dst []event.Event, d *stackdump.Dump, at event.Time) []event.Event {
 	component := Program(d)
 	o := dumpObserver{d: d, at: at, component: component}
 	locked := map[int]bool{}
-	for _, lock := range d.Locks(holds) {
+	for _, lock := range d.Locks(Holds) {
 		if len(lock.Holders) == 0 {
 			continue // an honest none: waiters alone name no cause
 		}
