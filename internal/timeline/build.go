@@ -36,7 +36,8 @@ type Pair struct {
 	Late bool
 }
 
-// Options override what the evidence says about clocks.
+// Options say what the reader knows of clocks. They override what is inferred, but not
+// lines that carry both clocks: those prove the option wrong, and the clock's note says so.
 type Options struct {
 	Zone *time.Location // of stamps without a zone; nil infers it
 	Year int            // of the last stamp of every file without years; 0 infers it

@@ -123,10 +123,10 @@ func TestZone(t *testing.T) {
 			face:    "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 		},
 		{
-			name:    "a flag overrides the file",
+			name:    "lines that carry both clocks prove a flag wrong",
 			sources: []Source{pairs("x.log", same("Nov 08 09:30:11", "2025-11-08T01:30:11Z"))},
-			options: Options{Zone: time.UTC},
-			face:    "Nov 08 10:00:00", want: "2025-11-08T10:00:00Z", basis: "zone given by --tz, year 2025 from lines that carry both clocks",
+			options: Options{Zone: time.UTC, Year: 2019},
+			face:    "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z", basis: "zone +08:00 from lines that carry both clocks, year 2025 from lines that carry both clocks",
 		},
 		{
 			name:    "a zone with summer time, in summer",

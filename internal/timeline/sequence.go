@@ -214,10 +214,13 @@ func (r *reconciler) settleYears(file []*sequence) {
 	lastYear := lead.at(yearly, lead.last, 0).Year()
 	from := ""
 	switch {
-	case r.options.Year != 0:
-		base, from = r.options.Year-lastYear, "given by --year"
 	case !c.zone.pairs.IsZero():
 		base, from = lead.fit(yearly, c.zone.pairs, c.zone), "from lines that carry both clocks"
+		if given := r.options.Year; given != 0 && given != lastYear+base {
+			c.note = join("; ", c.note, fmt.Sprintf("--year %d contradicts these lines and is not used for them", given))
+		}
+	case r.options.Year != 0:
+		base, from = r.options.Year-lastYear, "given by --year"
 	case !r.evidence.IsZero():
 		base, from = lead.fit(yearly, r.evidence, c.zone), "from the node's dated evidence"
 	default:

@@ -16,6 +16,8 @@ type zone struct {
 	basis, note string
 	// pairs spans the moments that the file stamps twice; empty when there are none.
 	pairs Window
+	// proven says that lines carry both clocks at once: no flag can be righter than they are.
+	proven bool
 }
 
 // zones are those of the files that tell theirs, and the one of all others.
@@ -35,7 +37,7 @@ func (z zones) of(file string) zone {
 
 // countZones finds the zone of stamps without one: in every file by the lines
 // that are stamped twice, else by the zone that most stamps of the node show.
-// A zone that was given holds everywhere.
+// A zone that was given holds everywhere but where the lines themselves prove another one.
 func countZones(sources []Source, given *time.Location) zones {
 	z := zones{files: map[string]zone{}}
 	ballots, node := map[string]*ballot{}, map[time.Duration]int{}
@@ -69,6 +71,11 @@ func countZones(sources []Source, given *time.Location) zones {
 	if given != nil {
 		z.node = zone{Location: given, basis: "zone given by --tz"}
 		for file, own := range z.files {
+			if own.proven && own.offsetAt(own.pairs.Start) != z.node.offsetAt(own.pairs.Start) {
+				own.note = join("; ", own.note, fmt.Sprintf("--tz %s contradicts these lines and is not used for them", given))
+				z.files[file] = own
+				continue
+			}
 			z.files[file] = zone{Location: given, basis: z.node.basis, pairs: own.pairs}
 		}
 	}
@@ -139,7 +146,7 @@ func (b *ballot) zone() (z zone, offset time.Duration, n int) {
 	for _, v := range votes {
 		all += v
 	}
-	z = zone{Location: fixed(offset), basis: fmt.Sprintf("zone %s from %s", zoneName(offset), from)}
+	z = zone{Location: fixed(offset), basis: fmt.Sprintf("zone %s from %s", zoneName(offset), from), proven: len(b.at) > 0}
 	if n < all {
 		z.note = fmt.Sprintf("%d of %d double stamps tell another zone", all-n, all)
 	}
