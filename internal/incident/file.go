@@ -19,11 +19,12 @@ import (
 // file is one input file while it is read, and what it gave.
 type file struct {
 	watch
-	account File
-	dumps   []dump
-	parts   map[string]*timeline.Source // by component
-	hosts   map[string]int
-	pairs   int
+	account     File
+	dumps       []dump
+	parts       map[string]*timeline.Source // by component
+	first, last event.Time                  // of all writers
+	hosts       map[string]int
+	pairs       int
 
 	// the writer of the line before, so that a run of lines of one writer costs one look-up
 	unit      string
@@ -144,7 +145,10 @@ func (f *file) span(rec *event.Record) {
 		if s.First.IsZero() {
 			s.First = rec.Time
 		}
-		s.Last = rec.Time
+		if f.first.IsZero() {
+			f.first = rec.Time
+		}
+		s.Last, f.last = rec.Time, rec.Time
 	}
 	if rec.Level != event.NoLevel && (s.Level == event.NoLevel || rec.Level < s.Level) {
 		s.Level = rec.Level
@@ -254,11 +258,17 @@ func (f *file) readDump(r io.Reader) {
 	f.dumps = append(f.dumps, dump{Dump: d, at: stackdump.TimeInName(f.account.Path)})
 }
 
-// sourceList is what the file covers, in a fixed order.
+// sourceList is what the file covers, in a fixed order. A journal of the whole
+// node covers each of its writers from its first line to its last: a writer that
+// is silent in between had nothing to say.
 func (f *file) sourceList() []timeline.Source {
 	var all []timeline.Source
 	for _, name := range slices.Sorted(maps.Keys(f.parts)) {
-		all = append(all, *f.parts[name])
+		part := *f.parts[name]
+		if len(f.parts) > 1 && !part.First.IsZero() {
+			part.First, part.Last = f.first, f.last
+		}
+		all = append(all, part)
 	}
 	return all
 }

@@ -56,6 +56,10 @@ func (w *watch) keep(e *event.Event) {
 		delete(w.begun, key)
 		if observe.Ordinary(w.events.at(slot), e) {
 			w.events.drop(slot)
+			if part, ok := w.begun[observe.PartOf(key)]; ok { // what went on inside it is over, too
+				delete(w.begun, observe.PartOf(key))
+				w.events.drop(part)
+			}
 			return
 		}
 	}

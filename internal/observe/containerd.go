@@ -82,6 +82,15 @@ func Ordinary(begin, end *event.Event) bool {
 	return begin.Kind == KindCRICall && outcome.Text() == "ok" && took >= 0 && took < quickCall
 }
 
+// PartOf is the key of the span that lies within the one of this key: a
+// StartContainer that has returned has got its scope. Empty when there is none.
+func PartOf(key string) string {
+	if id, ok := strings.CutPrefix(key, "cri/StartContainer/"); ok {
+		return "scope/" + id
+	}
+	return ""
+}
+
 // isExitedError tells an update that reached a container whose process had
 // gone: go-runc's and the shim's deletedState and stoppedState refuse it so.
 func isExitedError(s string) bool {
@@ -318,8 +327,9 @@ func scopeAsked(r *event.Record) (event.Event, bool) {
 func shimStart(r *event.Record) (event.Event, bool) {
 	dir, ok := r.Field("path")
 	id := containerID(path.Base(dir))
-	if !ok || id == "" {
-		return event.Event{}, false
+	runtime, named := r.Field("runtime")
+	if !ok || id == "" || named && !strings.Contains(runtime, ".runc.") {
+		return event.Event{}, false // kata and gVisor ask systemd for nothing
 	}
 	e := event.Event{Kind: KindScopeStart, IDs: event.IDs{Container: id}, Text: "systemd starts the scope of " + short(id)}
 	e.Span = event.Span{Key: "scope/" + id, Edge: event.Begin, Foreign: true}

@@ -16,6 +16,8 @@ var programs = []struct{ part, component string }{
 	{"k8s.io/kubernetes/cmd/kubelet", "kubelet"},
 	{"github.com/docker/docker/daemon", "dockerd"},
 	{"github.com/moby/moby/daemon", "dockerd"},
+	{"docker/libnetwork", "dockerd"},
+	{"github.com/docker/docker", "dockerd"},
 	{"AliyunContainerService/terway", "cni"},
 	{"containernetworking/cni/pkg/skel", "cni"},
 	{"cri-o/cri-o", "crio"},
@@ -39,12 +41,14 @@ var waits = []struct {
 	{doing: "netlink-recv", frames: []string{"syscall.Syscall6", "SetupVethPair"}, guess: true},
 	{doing: "umount", frames: []string{"unix.Unmount", "mount."}},
 	{doing: "umount", frames: []string{"syscall.Unmount", "mount."}},
+	{doing: "umount", frames: []string{"unix.Unmount", "overlay2.(*Driver)."}},
 	{doing: "fsync", frames: []string{"os.(*File).Sync"}},
 	{doing: "fsync", frames: []string{"fdatasync"}},
 	{doing: "dbus", frames: []string{"dbus.(*Object).Call"}},
 	{doing: "dbus", frames: []string{"dbus.(*Object).createCall"}},
 	{doing: "dbus", frames: []string{"dbus.(*Conn).startJob"}},
 	{doing: "runc", frames: []string{"go-runc.(*Runc)."}},
+	{doing: "ttrpc", frames: []string{"ttrpc.(*Client).createStream"}}, // stuck before the request left (ttrpc#168): no shim is asked
 	{doing: "shim", frames: []string{"task.(*taskClient)."}},
 	{doing: "shim", frames: []string{"task.(*ttrpctaskClient)."}},
 	{doing: "containerd", frames: []string{".(*tasksClient)."}},
@@ -372,6 +376,8 @@ func doingText(doing, rpc, state string) string {
 		return "waiting for the CNI daemon"
 	case "udev":
 		return "waiting for udev"
+	case "ttrpc":
+		return "waiting inside the ttrpc client"
 	}
 	return doing
 }

@@ -13,6 +13,9 @@ var kernelTable = table{
 	rows: []row{
 		{[]string{"blocked for more than"}, hungTask},
 		{[]string{"ovl_sync_fs"}, kernelFrame("ovl_sync_fs")},
+		{[]string{"cleanup_mnt"}, kernelFrame("cleanup_mnt")},
+		{[]string{"deactivate_locked_super"}, kernelFrame("deactivate_locked_super")},
+		{[]string{"iterate_supers"}, kernelFrame("iterate_supers")},
 	},
 }
 

@@ -63,14 +63,14 @@ func cniProcess(r *event.Record) (event.Event, bool) {
 	if r.Unit != "" {
 		return event.Event{}, false
 	}
-	plugin := after(message(r), "/opt/cni/bin/")
+	before, plugin, _ := strings.Cut(message(r), "/opt/cni/bin/")
 	if i := strings.IndexAny(plugin, " \t"); i >= 0 {
 		plugin = plugin[:i]
 	}
 	e := event.Event{Kind: KindProcess, Component: "cni", Source: Processes, Text: "CNI plugin " + plugin + " is running"}
 	e.Fields = []event.Field{str("comm", "cni"), str("plugin", plugin)}
-	e.IDs.PID = firstNumber(message(r))
-	return e, plugin != ""
+	e.IDs.PID = firstNumber(before) // a listing of the directory has none
+	return e, plugin != "" && e.IDs.PID != 0 && !strings.HasPrefix(strings.TrimLeft(before, " "), "-rw")
 }
 
 // firstNumber is the first word of s that is a number: the pid in every listing that names it before the command.

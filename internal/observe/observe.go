@@ -26,14 +26,31 @@ type table struct {
 	rows      []row
 }
 
-// writers maps syslog identifiers to the component that writes under them. A
-// line of one known writer is not another's.
-var writers = map[string]string{
-	"kubelet": "kubelet", "hyperkube": "kubelet", "kubelite": "kubelet",
-	"containerd": "containerd", "containerd-shim": "containerd", "containerd-shim-runc-v2": "containerd",
-	"dockerd": "dockerd", "docker": "dockerd",
-	"systemd": "systemd", "systemd-logind": "systemd",
-	"kernel": "kernel", "terwayd": "cni", "terway": "cni",
+// writers maps syslog identifiers, or a part of them, to the component that
+// writes under them; distributions rename daemons ("dockerd-current",
+// "atomic-openshift-node"). A line of anybody else is no daemon's.
+var writers = []struct{ part, component string }{
+	{"kubelet", "kubelet"}, {"hyperkube", "kubelet"}, {"kubelite", "kubelet"}, {"k3s", "kubelet"}, {"rke2", "kubelet"},
+	{"openshift-node", "kubelet"}, {"origin-node", "kubelet"},
+	{"containerd", "containerd"}, {"docker", "dockerd"}, {"terway", "cni"},
+}
+
+// Writer is the component that writes under a syslog identifier; empty for one that is not known.
+func Writer(unit string) string {
+	switch unit {
+	case "":
+		return ""
+	case "systemd", "systemd-logind":
+		return "systemd"
+	case "kernel":
+		return "kernel"
+	}
+	for _, w := range writers {
+		if strings.Contains(unit, w.part) {
+			return w.component
+		}
+	}
+	return ""
 }
 
 // tables in the order in which they are tried; every matching row makes an event.
@@ -57,11 +74,11 @@ var dumpLiterals = []string{"=== BEGIN goroutine stack dump ===", "goroutine "}
 
 // Record appends to dst the events that one log record tells of. Most records tell of none or one.
 func Record(dst []event.Event, r *event.Record) []event.Event {
-	owner := writers[r.Unit]
+	owner := Writer(r.Unit)
 	for i := range tables {
 		t := &tables[i]
-		if owner != "" && owner != t.component {
-			continue
+		if r.Unit != "" && owner != t.component {
+			continue // somebody else's line: an agent that ships logs repeats the daemons' words
 		}
 		for j := range t.rows {
 			if !containsAny(r.Raw, t.rows[j].literals) {
@@ -101,7 +118,7 @@ func finish(e *event.Event, r *event.Record, component string) {
 // Component names the component that writes under a syslog identifier, or the
 // one a file name speaks of; empty when neither is known.
 func Component(unit, path string) string {
-	if c := writers[unit]; c != "" {
+	if c := Writer(unit); c != "" {
 		return c
 	}
 	if unit != "" {

@@ -48,8 +48,9 @@ func scopeStarted(r *event.Record) (event.Event, bool) {
 func busUnsupported(r *event.Record) (event.Event, bool) {
 	text := message(r)
 	i := strings.LastIndex(text, ": ")
-	if i < 0 || !strings.HasPrefix(text, "Failed to propagate ") && !strings.HasPrefix(text, "Failed to send ") {
-		return event.Event{}, false
+	agent := strings.HasPrefix(text, "Failed to propagate agent release message")
+	if i < 0 || !agent && !(r.Unit == "systemd" && strings.HasPrefix(text, "Failed to send ")) {
+		return event.Event{}, false // other programs fail to send, too
 	}
 	errno := strings.TrimRight(strings.TrimSpace(text[i+2:]), ".")
 	return event.Event{
@@ -71,12 +72,10 @@ func introspectTimeout(r *event.Record) (event.Event, bool) {
 
 // cookie is what a debugger session shows at sd_bus_send or sd_bus_message_seal: cookie=4294967731, cookie = 0x1000001b3.
 func cookie(r *event.Record) (event.Event, bool) {
-	if writers[r.Unit] != "" {
-		return event.Event{}, false // no daemon logs it; a note or a debugger does
-	}
-	_, rest, ok := strings.Cut(message(r), "cookie")
-	if !ok {
-		return event.Event{}, false
+	text := message(r)
+	_, rest, ok := strings.Cut(text, "cookie")
+	if !ok || r.Unit != "" || strings.Contains(text, "://") || strings.Contains(text, "HTTP/") {
+		return event.Event{}, false // no daemon logs it; a note or a debugger does, and a web server has cookies of its own
 	}
 	rest = strings.TrimLeft(rest, " =:@")
 	n := 0

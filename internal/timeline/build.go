@@ -58,6 +58,7 @@ func Build(in Input, o Options) *Timeline {
 	events = pair(events, tl.Coverage)
 	slices.SortFunc(events, compare)
 	link(events)
+	busySystemd(events)
 	tl.Stalls = stalls(events, tl.Coverage)
 	tl.Facts = facts(events)
 	tl.Events = make([]event.Event, len(events))

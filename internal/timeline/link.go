@@ -166,3 +166,34 @@ func adopt(e, from *event.Event, how string) {
 	e.IDs.Container, e.IDs.Sandbox, e.IDs.Pod = from.IDs.Container, from.IDs.Sandbox, from.IDs.Pod
 	e.Fields = setField(e.Fields, event.Field{Key: "container_from", Value: event.String(how)})
 }
+
+// busySystemd marks scope starts during which systemd started others: whoever
+// waited so long did not wait for a silent systemd.
+func busySystemd(events []*event.Event) {
+	var scopes []*event.Event // by start, as all events are
+	for _, e := range events {
+		if e.Kind == "systemd.scope-start" && e.Start.Known {
+			scopes = append(scopes, e)
+		}
+	}
+	for i, long := range scopes {
+		if long.Duration() < longScope {
+			continue
+		}
+		for _, other := range scopes[i+1:] {
+			if !other.Start.T.Before(long.Last().T.Add(-scopeSlack)) {
+				break
+			}
+			if !other.Open && other.Last().T.Before(long.Last().T.Add(-scopeSlack)) && other.Last().T.After(long.Start.T.Add(scopeSlack)) {
+				long.Fields = setField(long.Fields, event.Field{Key: "others_answered", Value: event.Bool(true)})
+				break
+			}
+		}
+	}
+}
+
+// A scope starts within a second; one that took longScope makes one ask why. Stamps of two programs may lie scopeSlack apart.
+const (
+	longScope  = 10 * time.Second
+	scopeSlack = 2 * time.Second
+)
