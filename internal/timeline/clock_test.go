@@ -270,6 +270,18 @@ func TestDate(t *testing.T) {
 			want:   []string{"2000-01-01T23:59:59Z", "2000-01-02T00:00:01Z"}, basis: "zone not known, taken as UTC, date not known",
 		},
 		{
+			name:   "a trace eight hours from its container's exit is in another zone than the journal",
+			known:  []event.Event{exit("2026-11-20T10:25:36Z", id)},
+			traced: []event.Event{ev("x.strace", 1, at("18:25:36.500000"), of(id))},
+			want:   []string{"2026-11-20T10:25:36.5Z"}, basis: "zone +08:00 from events of the same container, date from events of the same container",
+		},
+		{
+			name:   "a trace that no zone brings next to its container stays",
+			known:  []event.Event{exit("2026-11-20T10:25:36Z", id)},
+			traced: []event.Event{ev("x.strace", 1, at("18:55:36.500000"), of(id))},
+			want:   []string{"2026-11-20T18:55:36.5Z"}, basis: "zone not known, taken as UTC, date from events of the same container",
+		},
+		{
 			name:   "by a journal that lacks its year itself",
 			known:  []event.Event{ev("short.log", 1, at("Nov 20 18:25:36"), of(id))},
 			traced: []event.Event{ev("x.strace", 1, at("18:25:37.000000"), of(id))},
@@ -385,7 +397,8 @@ func TestBuildRecoversDates(t *testing.T) {
 			Sources: []Source{{File: "dated.log", Name: "test.log", Zones: map[int]int{int(zone / time.Second): 1}}},
 		}
 		var truth []time.Time
-		now := exit.Add(time.Duration(rapid.IntRange(-4*3600, 4*3600).Draw(t, "start")) * time.Second)
+		// Within strange of what is known of the container; farther away another zone may be meant.
+		now := exit.Add(time.Duration(rapid.IntRange(-29*60, 29*60).Draw(t, "start")) * time.Second)
 		for i := range rapid.IntRange(1, 10).Draw(t, "calls") {
 			truth = append(truth, now)
 			e := ev("x.strace", i+1, faceOf(now, zone, lacks, time.Microsecond))

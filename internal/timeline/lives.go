@@ -57,10 +57,10 @@ func (l lives) of(id string) []time.Time {
 
 // days is how many days a sequence has to be moved for its events to lie nearest
 // to what is known of the same containers. Every event votes, the closer
-// the more; ok is false when none can.
-func (l lives) days(q *sequence, z zone) (days int, ok bool) {
+// the more; ok is false when none can. Apart is how far the nearest of them then lies from its container's moment.
+func (l lives) days(q *sequence, z zone) (days int, apart time.Duration, ok bool) {
 	const daySeconds = int64(day / time.Second)
-	votes := map[int]int64{}
+	votes, nearest := map[int]int64{}, map[int]int64{}
 	for i := range q.stamps {
 		s := &q.stamps[i]
 		if s.event == nil {
@@ -72,9 +72,13 @@ func (l lives) days(q *sequence, z zone) (days int, ok bool) {
 		if !found {
 			continue
 		}
-		apart := near.Unix() - at.Unix() // 2000 years do not fit a time.Duration
-		n := floorDiv(apart+daySeconds/2, daySeconds)
-		votes[int(n)] += daySeconds/2 - max(apart-n*daySeconds, n*daySeconds-apart)
+		ahead := near.Unix() - at.Unix() // 2000 years do not fit a time.Duration
+		n := floorDiv(ahead+daySeconds/2, daySeconds)
+		off := max(ahead-n*daySeconds, n*daySeconds-ahead)
+		if _, seen := votes[int(n)]; !seen || off < nearest[int(n)] {
+			nearest[int(n)] = off
+		}
+		votes[int(n)] += daySeconds/2 - off
 	}
 	most := int64(-1)
 	for _, n := range slices.Sorted(maps.Keys(votes)) {
@@ -82,7 +86,7 @@ func (l lives) days(q *sequence, z zone) (days int, ok bool) {
 			days, most = n, votes[n]
 		}
 	}
-	return days, most >= 0
+	return days, time.Duration(nearest[days]) * time.Second, most >= 0
 }
 
 // nearestInDay is the moment whose time of day is nearest to that of t, around

@@ -246,6 +246,30 @@ func (r *reconciler) follow(file []*sequence, c cycle, base int, k *clock) {
 	}
 }
 
+// A trace of a container lies within minutes of what the logs tell of it. Where
+// the zone puts it farther than strange from that, the zone may be wrong; another one must put it within familiar.
+const (
+	strange  = 30 * time.Minute
+	familiar = 2 * time.Minute
+)
+
+// zoneOfLives is the zone that brings a trace next to what is known of the same
+// containers, for a file that tells no zone itself: journalctl prints in
+// the zone of whoever looks, strace in that of the node.
+func (r *reconciler) zoneOfLives(lead *sequence, known lives) (best zone, ok bool) {
+	if _, own := r.zones.files[lead.file]; own || r.options.Zone != nil {
+		return zone{}, false
+	}
+	least := familiar
+	for offset := minOffset; offset <= maxOffset; offset += time.Hour {
+		z := zone{Location: fixed(offset), basis: fmt.Sprintf("zone %s from events of the same container", zoneName(offset))}
+		if _, apart, found := known.days(lead, z); found && apart < least {
+			best, least, ok = z, apart, true
+		}
+	}
+	return best, ok
+}
+
 // settleDates decides the days of one file that writes the time of day only: the
 // one on which its events lie nearest to dated events of the same container,
 // else the one nearest to the dated evidence as a whole.
@@ -253,7 +277,14 @@ func (r *reconciler) settleDates(file []*sequence, known lives) {
 	lead, c := file[0], r.clock(file[0].file)
 	lead.unroll(daily)
 	base := 0
-	switch days, ok := known.days(lead, c.zone); {
+	days, apart, ok := known.days(lead, c.zone)
+	if ok && apart > strange {
+		if z, better := r.zoneOfLives(lead, known); better {
+			c.zone = z
+			days, _, _ = known.days(lead, z)
+		}
+	}
+	switch {
 	case !c.zone.pairs.IsZero():
 		base, c.date = lead.fit(daily, c.zone.pairs, c.zone), "date from lines that carry both clocks"
 	case ok:
