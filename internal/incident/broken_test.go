@@ -128,6 +128,23 @@ func TestZoneByHand(t *testing.T) {
 	require.Contains(t, east.Timeline.Clocks[0].Basis, "--tz")
 }
 
+// What was quoted on its way into a ticket answers as it did before.
+func TestPastedTicket(t *testing.T) {
+	const file = "../../testdata/seed-short-tasks/bundle/containerd.log"
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	plain := load(t, file)
+	require.NotEmpty(t, plain.Result.Findings)
+	for _, prefix := range []string{"> ", "    ", "\t"} {
+		pasted := prefix + strings.ReplaceAll(strings.TrimSuffix(string(data), "\n"), "\n", "\n"+prefix)
+		path := filepath.Join(t.TempDir(), "ticket.md")
+		require.NoError(t, os.WriteFile(path, []byte(pasted), 0o600))
+		inc := load(t, path)
+		checkLaws(t, path, inc)
+		require.Equal(t, plain.Result.Headline, inc.Result.Headline)
+	}
+}
+
 // Order of the inputs and the number of processors do not show in the answer.
 func TestOrderOfInputs(t *testing.T) {
 	dir := "../../testdata/seed-short-tasks/bundle/"

@@ -144,6 +144,12 @@ func (r *reader) read(ctx context.Context, f bundle.File, slot *file) {
 	}
 	whole := io.MultiReader(bytes.NewReader(head), src) // a failed read fails again
 	format, ok := parse.Detect(head, f.Path)
+	if prefix := parse.PastePrefix(head); ok && format.Name == parse.Text && prefix != nil {
+		bare, _ := io.ReadAll(parse.WithoutPrefix(bytes.NewReader(head), prefix)) // cannot fail
+		if inner, known := parse.Detect(bare, f.Path); known && inner.Name != parse.Text {
+			format, whole = inner, parse.WithoutPrefix(whole, prefix)
+		}
+	}
 	if !ok {
 		slot.account.Format = "unknown"
 		slot.countUnknown(whole)

@@ -41,6 +41,9 @@ type Format struct {
 	Syscalls func(Input) iter.Seq2[Syscall, error]      // strace; nil for other kinds
 }
 
+// Text is the name of the last format: lines of no known shape.
+const Text = "text"
+
 // Formats is ordered, most specific first: on a tie the first wins. All formats
 // that are written line by line share one reader; their rows say what a file mostly is.
 var Formats = []Format{
@@ -51,7 +54,7 @@ var Formats = []Format{
 	{Name: "journal-short", Sniff: share(isJournalShort), Records: logRecords},
 	{Name: "klog", Sniff: share(isKlog), Records: logRecords},
 	{Name: "logrus", Sniff: share(isLogrus), Records: logRecords},
-	{Name: "text", Sniff: sniffText, Records: logRecords},
+	{Name: Text, Sniff: sniffText, Records: logRecords},
 }
 
 // Detect names the format of a file by its first bytes, at least a few lines of
