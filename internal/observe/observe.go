@@ -30,9 +30,16 @@ type table struct {
 // writes under them; distributions rename daemons ("dockerd-current",
 // "atomic-openshift-node"). A line of anybody else is no daemon's.
 var writers = []struct{ part, component string }{
-	{"kubelet", "kubelet"}, {"hyperkube", "kubelet"}, {"kubelite", "kubelet"}, {"k3s", "kubelet"}, {"rke2", "kubelet"},
-	{"openshift-node", "kubelet"}, {"origin-node", "kubelet"},
-	{"containerd", "containerd"}, {"docker", "dockerd"}, {"terway", "cni"},
+	{"kubelet", "kubelet"},
+	{"hyperkube", "kubelet"},
+	{"kubelite", "kubelet"},
+	{"k3s", "kubelet"},
+	{"rke2", "kubelet"},
+	{"openshift-node", "kubelet"},
+	{"origin-node", "kubelet"},
+	{"containerd", "containerd"},
+	{"docker", "dockerd"},
+	{"terway", "cni"},
 }
 
 // Writer is the component that writes under a syslog identifier; empty for one that is not known.
