@@ -9,6 +9,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -85,7 +86,8 @@ func read(ctx context.Context, o Options) ([]*file, error) {
 			if skip, ok := errors.AsType[*event.Skip](err); ok {
 				files = append(files, refused(skip.Pos.File, skip.Reason))
 			} else {
-				files = append(files, refused("", err.Error()))
+				input, reason, _ := strings.Cut(err.Error(), ": ") // bundle names the input first
+				files = append(files, refused(input, reason))
 				failures = append(failures, err)
 			}
 			continue
@@ -109,8 +111,7 @@ func read(ctx context.Context, o Options) ([]*file, error) {
 	return files, ctx.Err()
 }
 
-// refused is something that was not read: an entry of a bundle, or, without a
-// path, an input, which the reason names.
+// refused is something that was not read, or not to its end: an entry of a bundle, or an input.
 func refused(path, reason string) *file {
 	return &file{account: File{Path: path, Format: "refused", Err: reason}}
 }
