@@ -63,7 +63,8 @@ var layers = map[string]layer{
 	"internal/report": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules", "internal/incident",
-			"internal/stackdump", // the command stacks shows dumps as they are, without an incident
+			"internal/stackdump",                 // the command stacks shows dumps as they are, without an incident
+			"internal/observe", "internal/parse", // so does the command syscalls with traces
 			"github.com/charmbracelet/lipgloss", "github.com/muesli/termenv",
 		},
 		"a report shows findings; it cannot read files or decide anything",
@@ -73,7 +74,7 @@ var layers = map[string]layer{
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules", "internal/incident", "internal/report",
 			// The command stacks reads dumps without making an incident of them: it finds the files, takes
-			// dumps out of logs, and names the program.
+			// dumps out of logs, and names the program. The command syscalls does the same with traces.
 			"internal/bundle", "internal/parse", "internal/stackdump", "internal/observe",
 			"github.com/spf13/cobra", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv",
 		},

@@ -211,6 +211,8 @@ func (f *file) readStrace(ctx context.Context, format parse.Format, r io.Reader,
 	f.account.Component = "strace"
 	source := f.sourceOf("strace")
 	in := parse.Input{Path: f.account.Path, R: r, Want: wanted.Match, Stats: &stats}
+	trace := observe.NewTrace()
+	var events []event.Event
 	for call, err := range format.Syscalls(in) {
 		if err != nil {
 			if f.failed(err) {
@@ -226,15 +228,16 @@ func (f *file) readStrace(ctx context.Context, format parse.Format, r io.Reader,
 			}
 			source.Last = call.Start
 		}
-		if !call.Wanted {
-			continue
-		}
-		if e, ok := observe.Syscall(&call); ok {
-			f.events.add(&e)
+		events = trace.Call(events[:0], &call)
+		for i := range events {
+			f.events.add(&events[i])
 		}
 		if ctx.Err() != nil {
 			break
 		}
+	}
+	for _, e := range trace.Finish(nil) {
+		f.events.add(&e)
 	}
 	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
 }

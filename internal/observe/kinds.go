@@ -80,6 +80,13 @@ const (
 	// KindSyscall is a traced call that took long or never returned: name, path, result, errno, delayed, netlink, dbus.
 	KindSyscall event.Kind = "syscall"
 
+	// KindBusCall is a call on D-Bus, seen in a trace, whose answer came late or not at all: member, interface, path,
+	// destination, serial, direction (sent, received), answered, blocked (it cannot even be sent), error.
+	KindBusCall event.Kind = "dbus.call"
+	// KindThreadSample is a thread found in the same call by several samples in a row; the interval is a lower bound:
+	// name, state, wchan, comm, stack, samples, most.
+	KindThreadSample event.Kind = "thread.sample"
+
 	// KindLockHeld is a goroutine that holds a lock others wait for: owner, doing, rpc, call, certainty, waiters.
 	KindLockHeld event.Kind = "lock.held"
 	// KindLockWait is a goroutine that waits for such a lock: owner, call, mode.

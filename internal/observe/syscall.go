@@ -1,7 +1,11 @@
 package observe
 
 import (
+	"cmp"
+	"iter"
+	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,44 +14,59 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse"
 )
 
-// SyscallLiterals stand in every trace line that [Syscall] can make something of.
+// SyscallLiterals stand in every trace line that [Trace] can make something of.
 func SyscallLiterals() []string {
 	var all []string
-	for name := range traced {
-		if name == "write" || name == "send" {
-			continue // only their bus traffic matters, and that names itself
+	for _, names := range []iter.Seq[string]{maps.Keys(traced), maps.Keys(moves), slices.Values(following)} {
+		for name := range names {
+			if len(name) < 5 {
+				name = " " + name // a stamp or a pid stands before it
+			}
+			all = append(all, name+"(", name+" resumed")
 		}
-		all = append(all, name+"(", name+" resumed")
 	}
-	return append(all, "org.fre")
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// following are the calls by which descriptors and processes are known (see files.follow).
+var following = []string{
+	"openat", "open", "creat", "socket", "accept", "accept4", "dup2", "dup3", "fcntl", "connect", "close",
+	"clone", "clone3", "fork", "vfork",
 }
 
 // traced are the calls whose slowness means something by itself. The slowest
 // calls of a trace are nearly always futex, epoll_wait and read of threads that
 // wait for one of these, so they are left out.
 var traced = map[string]bool{
-	"umount2": true, "umount": true, "fsync": true, "fdatasync": true, "syncfs": true, "rename": true,
+	"umount2": true, "umount": true, "fsync": true, "fdatasync": true, "syncfs": true, "sync": true,
+	"rename": true, "renameat": true, "renameat2": true,
 	"recvfrom": true, "recvmsg": true, "sendmsg": true, "sendto": true, "write": true,
 }
 
 // slowSyscall is the least time that makes a call an event; the incidents are about minutes.
 const slowSyscall = time.Second
 
-// Syscall makes an event of a traced call that took long or never returned; ok is false for all others.
-func Syscall(s *parse.Syscall) (e event.Event, ok bool) {
-	bus := strings.Contains(s.Args, "org.fre")
+// newSyscall makes an event of a traced call that took long or never returned; ok
+// is false for all others. H is what its descriptor is; nil when nothing is known.
+func newSyscall(s *parse.Syscall, h *handle) (e event.Event, ok bool) {
 	if !traced[s.Name] || s.HasDuration && s.Duration < slowSyscall && !s.Unfinished {
 		return event.Event{}, false
 	}
 	if !s.HasDuration && !s.Unfinished && s.EndPos == s.Pos {
 		return event.Event{}, false // not even interrupted by another thread's line
 	}
+	if h == nil {
+		h = &handle{}
+	}
+	// A trace without -y that begins late shows neither path nor handshake, but the start of the message.
+	bus := h.conn != nil && h.conn.Serials != nil || strings.Contains(s.Args, "org.fre")
+	netlink := h.kind == netlinkSocket || strings.Contains(s.Args, "NETLINK")
 	if s.Name == "write" && !bus {
 		return event.Event{}, false
 	}
-	netlink := strings.Contains(s.Args, "NETLINK")
-	if strings.HasPrefix(s.Name, "recv") && !netlink && !barefd(s.Args) {
-		return event.Event{}, false // a socket that is named and is no netlink socket
+	if strings.HasPrefix(s.Name, "recv") && !netlink && h.kind != unknownHandle {
+		return event.Event{}, false // a socket that is known and is no netlink socket
 	}
 	e = event.Event{Kind: KindSyscall, Component: "process", Source: "strace", Open: s.Unfinished, Begun: s.AtLeast}
 	e.IDs.TID = s.PID
@@ -55,7 +74,7 @@ func Syscall(s *parse.Syscall) (e event.Event, ok bool) {
 	if s.HasDuration && !s.Start.IsZero() {
 		e.End = s.Start.Add(s.Duration)
 	}
-	target := firstPath(s.Args)
+	target := cmp.Or(h.path, firstPath(s.Args))
 	e.IDs.Container = findID(target)
 	if e.IDs.Container == "" {
 		// .../k8s.io/2346f52c.../rootfs, as write-ups cut it
@@ -92,18 +111,15 @@ func isRootfs(p string) bool {
 	return strings.HasSuffix(p, "/rootfs") || strings.HasSuffix(p, "/merged")
 }
 
-// barefd tells a call whose descriptor is not decorated (strace without -y), so that the socket's kind is unknown.
-func barefd(args string) bool {
-	n := len(args) - len(strings.TrimLeft(args, "0123456789"))
-	return n > 0 && (n == len(args) || args[n] != '<')
-}
-
 // firstPath is the path that a call works on: its first quoted argument, or what
-// strace -y writes behind its descriptor.
+// strace -y writes behind its descriptor; empty when neither is an absolute path.
 func firstPath(args string) string {
-	if in, ok := between(args, `"`, `"`); ok {
-		return in
+	p, ok := parse.Quoted(args)
+	if !ok {
+		p, _ = between(args, "<", ">")
 	}
-	in, _ := between(args, "<", ">")
-	return in
+	if !strings.HasPrefix(p, "/") {
+		return ""
+	}
+	return p
 }

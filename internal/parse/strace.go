@@ -28,6 +28,7 @@ type Syscall struct {
 	// Unfinished, up to the last stamp of the file. Without HasDuration it is unknown.
 	Duration    time.Duration
 	HasDuration bool
+	Returned    bool // strace -c counts it: the call has a result other than a bare "?"
 	Unfinished  bool // the file ended inside the call, or strace detached
 	AtLeast     bool // Duration is a lower bound: the end, or the start (before strace attached), was not seen
 	Injected    bool // strace made the result up (-e inject)
@@ -191,7 +192,7 @@ func (t *tracer) single(n int, l *traceLine, raw []byte) bool {
 	s := Syscall{
 		PID: l.pid, Name: t.names.get(l.name), Start: t.clock.start(l),
 		Duration: l.took, HasDuration: l.hasTook, Injected: l.injected, Delayed: l.delayed,
-		Pos: event.Pos{File: t.Path, Line: n}, Lines: 1,
+		Returned: l.returned(), Pos: event.Pos{File: t.Path, Line: n}, Lines: 1,
 	}
 	if len(l.errno) > 0 {
 		s.Errno = t.names.get(l.errno)
@@ -276,7 +277,7 @@ func (t *tracer) resume(n int, l *traceLine, b, raw []byte) bool {
 	if l.hasTook {
 		s.Duration, s.HasDuration = l.took, true
 	}
-	s.Injected, s.Delayed = l.injected, l.delayed
+	s.Injected, s.Delayed, s.Returned = l.injected, l.delayed, l.returned()
 	s.Errno = t.names.get(l.errno)
 	if s.Wanted {
 		s.Args, s.Result = joinArgs(o.text(), string(l.args)), string(l.result)
@@ -426,7 +427,7 @@ func (t *tracer) join(n int, b, raw []byte) bool {
 	case traceCall:
 		s := o.call
 		s.Duration, s.HasDuration, s.Injected, s.Delayed = l.took, l.hasTook, l.injected, l.delayed
-		s.Errno, s.AtLeast = t.names.get(l.errno), false
+		s.Errno, s.AtLeast, s.Returned = t.names.get(l.errno), false, l.returned()
 		s.EndPos = event.Pos{File: t.Path, Line: n}
 		if s.Wanted = s.Wanted || t.wants(b); s.Wanted {
 			s.Args, s.Result, s.EndRaw = string(l.args), string(l.result), clip(raw)

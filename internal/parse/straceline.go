@@ -329,6 +329,11 @@ func (l *traceLine) scanResult(b []byte) {
 	}
 }
 
+// returned says that the call came back: a bare "?" is the result of one that never did, as exit_group.
+func (l *traceLine) returned() bool {
+	return len(l.result) > 0 && (len(l.errno) > 0 || l.result[0] != '?')
+}
+
 // ownMessage finds what strace says about itself: "strace: Process 18301
 // attached with 9 threads", with its path in front. -1 when there is none.
 func ownMessage(b []byte) int {

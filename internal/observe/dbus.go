@@ -1,0 +1,357 @@
+package observe
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse"
+)
+
+// Bus is the D-Bus conversation of a trace.
+type Bus struct {
+	Conns    []*BusConn
+	Messages []*BusMessage // in the order of the trace
+	Left     int           // messages that were counted and not kept
+	waiting  int
+}
+
+// BusConn is one end of a connection to a bus, or to systemd itself.
+type BusConn struct {
+	PID   int // of the process, or of the first thread seen in it
+	FD    int
+	Inode string // empty without -y
+	Path  string // of the socket; empty when the trace does not show it
+	// Known says that the path or the handshake tell that this is a bus. Otherwise only the form of the messages does.
+	Known   bool
+	Serials []*Serials
+	// Unreadable says that answers came whose number is cut off (-s) or was lost, so that
+	// an open call may have been answered.
+	Unreadable bool
+	// Deaf says that the trace holds no call that could bring the answers.
+	Deaf bool
+
+	sent, received parse.BusStream
+	waiting        [2]map[uint32]*BusMessage // calls without an answer: sent, received
+}
+
+// Serials are the numbers that one sender gave to its messages on one connection. sd-bus calls them cookies.
+type Serials struct {
+	Sender          string // as the bus names it; empty for the traced process, or when it is cut off
+	Sent            bool
+	Systemd         bool // at least one message shows that systemd sent it
+	Count           int
+	First, Last     uint32
+	FirstAt, LastAt event.Time
+	Wrapped         bool // 0xffffffff was followed by 0x80000000: systemd >= 242, or one with the fix
+	LastPos         event.Pos
+	lastRaw         string // only near 2^32
+	Mixed           bool   // the numbers go up and down: several senders, or some messages are missing
+}
+
+// BusMessage is one message that went over a connection.
+type BusMessage struct {
+	parse.BusMessage
+	Conn    *BusConn
+	TID     int
+	Sent    bool
+	Blocked bool // the call that sends it did not return
+	// Answer is the answer to a call, nil when none was seen; then Unsure says
+	// that there may have been one.
+	Answer *BusMessage
+	Unsure bool
+	Age    time.Duration // of a call without an answer: from the call to the end of the trace
+	raw    string
+}
+
+// Open says that the message is a call to which no answer came, and the trace would show one.
+func (m *BusMessage) Open() bool {
+	return m.Type == parse.BusCall && m.Flags&parse.BusNoReply == 0 && m.Answer == nil && !m.Unsure
+}
+
+// Answered is the time to the answer; ok is false without one, or where the trace has no times.
+func (m *BusMessage) Answered() (d time.Duration, ok bool) {
+	if m.Answer == nil || m.At.IsZero() || m.Answer.At.IsZero() {
+		return 0, false
+	}
+	return m.Answer.At.T.Sub(m.At.T), true
+}
+
+// Name is what the message says, as far as the trace shows it: "org.freedesktop.systemd1.Manager.StartTransientUnit".
+func (m *BusMessage) Name() string {
+	switch {
+	case m.ErrorName != "":
+		return m.ErrorName
+	case m.Member != "" && m.Interface != "":
+		return m.Interface + "." + m.Member
+	}
+	return cmp.Or(m.Member, m.Interface, m.Destination, m.Path)
+}
+
+// What is kept of a conversation.
+const (
+	maxBusKept    = 50_000
+	maxBusWaiting = 1 << 16
+	maxBusConns   = 4096
+	maxSenders    = 64
+	slowAnswer    = time.Second
+)
+
+// moves says for every call that moves bytes over a connection whether it sends.
+var moves = map[string]bool{
+	"write": true, "writev": true, "send": true, "sendto": true, "sendmsg": true, "sendmmsg": true,
+	"read": false, "readv": false, "recv": false, "recvfrom": false, "recvmsg": false, "recvmmsg": false,
+}
+
+// busPath knows the sockets of buses by their names: the system bus, the session
+// buses (/run/user/1000/bus), and systemd's own, on which systemctl calls it.
+func busPath(p string) bool {
+	return strings.Contains(p, "dbus") || strings.HasSuffix(p, "/bus") || p == "/run/systemd/private"
+}
+
+// mayStartBus tells cheaply that a call of an unknown descriptor may move the start of a message or of a handshake.
+func mayStartBus(args string) bool {
+	i := strings.IndexByte(args, '"')
+	if i < 0 || i+2 >= len(args) {
+		return false
+	}
+	if strings.Contains(args, `iov_base="`) {
+		i = strings.Index(args, `iov_base="`) + len(`iov_base=`)
+	}
+	s := args[i+1:]
+	for _, start := range [...]string{`l\`, `B\`, `\0`, "AUTH", `\x6c`, `\x42`, `\x00`, `\x41\x55\x54\x48`} {
+		if strings.HasPrefix(s, start) {
+			return true
+		}
+	}
+	return false
+}
+
+// bus reads what one call moved over h, if that is or may be a bus. It returns
+// the messages whose story it ends: calls that are answered now.
+func (t *Trace) bus(s *parse.Syscall, p *process, fd parse.FD, h *handle) []*BusMessage {
+	sent, isMove := moves[s.Name]
+	if !isMove || h != nil && h.kind != unknownHandle && h.kind != unixSocket {
+		return nil
+	}
+	if h == nil || h.conn == nil {
+		if h = t.connect(s, p, fd, h); h == nil {
+			return nil
+		}
+	}
+	c := h.conn
+	c.Known = c.Known || busPath(h.path)
+	c.Path, c.Inode = cmp.Or(c.Path, h.path), cmp.Or(c.Inode, h.inode)
+	n := int64(-1)
+	if s.Returned && s.Errno == "" && !strings.HasSuffix(s.Name, "mmsg") {
+		moved, ok := leadingInt(s.Result)
+		if !ok {
+			return nil
+		}
+		n = int64(moved)
+	}
+	stream, at := &c.sent, s.Start
+	if !sent {
+		stream = &c.received
+		if s.HasDuration {
+			at = at.Add(s.Duration)
+		}
+	}
+	bufs := parse.Buffers(s.Name, s.Args, n)
+	var found []parse.BusMessage
+	switch {
+	case s.Errno != "" || s.Injected, !s.Returned && !sent:
+		return nil
+	case s.Returned:
+		lost := stream.Lost
+		found = stream.Add(nil, bufs, s.Pos, at)
+		if stream.Lost > lost && !sent {
+			t.unreadable(c, 0)
+		}
+	default:
+		found = stream.Peek(bufs, s.Pos, at)
+	}
+	c.Known = c.Known || stream.Auth
+	var ended []*BusMessage
+	for i := range found {
+		if !c.Known && c.Serials == nil && !found[i].Proven() {
+			continue
+		}
+		if done := t.message(c, s, &found[i], sent); done != nil {
+			ended = append(ended, done)
+		}
+	}
+	return ended
+}
+
+// connect gives a descriptor a connection when the call looks like one of a bus.
+func (t *Trace) connect(s *parse.Syscall, p *process, fd parse.FD, h *handle) *handle {
+	known := h != nil && busPath(h.path)
+	if !known && !mayStartBus(s.Args) || t.opened >= maxBusConns {
+		return nil
+	}
+	if h == nil {
+		h = &handle{}
+		p.set(fd.N, h)
+	}
+	h.conn = &BusConn{PID: p.pid, FD: fd.N, Inode: h.inode, Path: h.path}
+	t.opened++
+	return h
+}
+
+// message files one message; it returns a call that this one answers.
+func (t *Trace) message(c *BusConn, s *parse.Syscall, head *parse.BusMessage, sent bool) *BusMessage {
+	m := &BusMessage{BusMessage: *head, Conn: c, TID: s.PID, Sent: sent, Blocked: !s.Returned}
+	if c.Serials == nil {
+		t.Bus.Conns = append(t.Bus.Conns, c)
+		c.waiting = [2]map[uint32]*BusMessage{{}, {}}
+	}
+	if len(t.Bus.Messages) < maxBusKept {
+		t.Bus.Messages = append(t.Bus.Messages, m)
+	} else {
+		t.Bus.Left++
+	}
+	side := 0
+	if !sent {
+		side = 1
+	}
+	switch {
+	case m.Type == parse.BusCall && m.Flags&parse.BusNoReply == 0:
+		if t.Bus.waiting < maxBusWaiting {
+			t.Bus.waiting++
+			m.raw = s.Raw
+			c.waiting[side][m.Serial] = m
+		}
+	case m.Type == parse.BusReturn || m.Type == parse.BusError:
+		call := c.waiting[1-side][m.ReplySerial]
+		if m.ReplySerial == 0 {
+			t.unreadable(c, 1-side)
+		} else if call != nil {
+			delete(c.waiting[1-side], m.ReplySerial)
+			t.Bus.waiting--
+			call.Answer = m
+			m.raw = s.Raw
+			if s.EndRaw != "" {
+				m.Pos, m.raw = s.EndPos, s.EndRaw
+			}
+			c.count(m, m.raw, call.Sent && fromSystemd(&call.BusMessage))
+			return call
+		}
+	}
+	c.count(m, s.Raw, m.Type == parse.BusSignal && strings.HasPrefix(m.Interface, "org.freedesktop.systemd1.") ||
+		m.Sender == "org.freedesktop.systemd1")
+	return nil
+}
+
+// fromSystemd says that the answer to a call comes from systemd.
+func fromSystemd(call *parse.BusMessage) bool { return call.Destination == "org.freedesktop.systemd1" }
+
+// unreadable notes that an answer came and nobody knows to which call.
+func (t *Trace) unreadable(c *BusConn, side int) {
+	c.Unreadable = true
+	for _, m := range c.waiting[side] {
+		m.Unsure = true
+	}
+}
+
+// count takes note of the message's serial.
+func (c *BusConn) count(m *BusMessage, raw string, systemd bool) {
+	i := slices.IndexFunc(c.Serials, func(n *Serials) bool { return n.Sender == m.Sender && n.Sent == m.Sent })
+	if i < 0 {
+		if len(c.Serials) >= maxSenders {
+			return
+		}
+		i = len(c.Serials)
+		c.Serials = append(c.Serials, &Serials{Sender: m.Sender, Sent: m.Sent, First: m.Serial, FirstAt: m.At})
+	} else if last := c.Serials[i].Last; m.Serial <= last {
+		if last > 0xfffffff0 && m.Serial >= 1<<31 && m.Serial < 1<<31+0x10000 {
+			c.Serials[i].Wrapped = true
+		} else {
+			c.Serials[i].Mixed = true
+		}
+	}
+	n := c.Serials[i]
+	n.Systemd = n.Systemd || systemd
+	n.Count++
+	n.Last, n.LastAt, n.LastPos = m.Serial, m.At, m.Pos
+	if n.Last >= nearOverflow {
+		n.lastRaw = raw
+	}
+}
+
+// rateSpan is how long a sender must have been watched for a rate: a few seconds hold one start of a container.
+const rateSpan = time.Minute
+
+// Rate is how many serials a day the sender uses; ok is false where the trace does not tell.
+func (n *Serials) Rate() (perDay float64, ok bool) {
+	if n.Count < 2 || n.Mixed || n.Wrapped || n.FirstAt.IsZero() || n.LastAt.IsZero() {
+		return 0, false
+	}
+	span := n.LastAt.T.Sub(n.FirstAt.T)
+	return float64(n.Last-n.First) / span.Hours() * 24, span >= rateSpan
+}
+
+// Left is how long it takes, at that rate, until the serial reaches 2^32. Systemd
+// before 242 then stops answering (systemd/systemd#11809); after it, it goes on at 2^31.
+func (n *Serials) Left() (left time.Duration, ok bool) {
+	rate, ok := n.Rate()
+	if !ok || rate <= 0 {
+		return 0, false
+	}
+	hours := float64(1<<32-int64(n.Last)) / rate * 24
+	const century = 24 * 365 * 100
+	if hours > century {
+		return 0, false
+	}
+	return time.Duration(hours * float64(time.Hour)), true
+}
+
+// nearOverflow is the cookie from which on systemd is about to reach 2^32; the
+// high bit is set for good after a wrap, so that 2^31 alone says nothing.
+const nearOverflow = 0xf0000000
+
+// busEvent makes an event of a call that waited long for its answer, or still does.
+func busEvent(m *BusMessage) event.Event {
+	e := event.Event{Kind: KindBusCall, Component: "process", Source: "strace", Start: m.At, Open: m.Answer == nil}
+	e.IDs.TID = m.TID
+	direction := "received"
+	if m.Sent {
+		direction = "sent"
+	}
+	e.Fields = []event.Field{
+		str("member", m.Member), str("interface", m.Interface), str("path", m.Path), str("destination", m.Destination),
+		str("direction", direction),
+		{Key: "serial", Value: event.Int(int64(m.Serial))},
+		truth("answered", m.Answer != nil), truth("blocked", m.Blocked),
+	}
+	e.Text = "D-Bus call " + cmp.Or(m.Name(), "serial "+strconv.FormatUint(uint64(m.Serial), 10))
+	e.Evidence = []event.Quote{{Pos: m.Pos, Text: m.raw}}
+	switch {
+	case m.Answer != nil:
+		e.End = m.Answer.At
+		e.Fields = append(e.Fields, str("error", m.Answer.ErrorName))
+		e.Evidence = append(e.Evidence, event.Quote{Pos: m.Answer.Pos, Text: m.Answer.raw})
+	case m.Blocked:
+		e.Text += " cannot be sent"
+	case m.Sent:
+		e.Text += " has no answer"
+	default:
+		e.Text += " is not answered"
+	}
+	if m.Answer == nil && !m.At.IsZero() {
+		e.End = m.At.Add(m.Age)
+	}
+	return e
+}
+
+// cookieEvent says how far systemd has counted on a connection.
+func cookieEvent(n *Serials) event.Event {
+	e := event.Event{Kind: KindCookie, Component: "systemd", Source: "strace", Start: n.LastAt}
+	e.Text = "systemd's bus cookie is " + strconv.FormatUint(uint64(n.Last), 10)
+	e.Fields = []event.Field{{Key: "cookie", Value: event.Int(int64(n.Last))}, truth("overflow", false), truth("wrapped", n.Wrapped)}
+	e.Evidence = []event.Quote{{Pos: n.LastPos, Text: n.lastRaw}}
+	return e
+}

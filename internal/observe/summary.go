@@ -1,0 +1,257 @@
+package observe
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse"
+)
+
+// Summary is what one trace amounts to.
+type Summary struct {
+	Path        string
+	Form        parse.TraceForm
+	Calls       map[string]*CallCount
+	Open        []TracedCall // that had not returned at the end: culprits before idle waits, then the longest
+	Slow        []TracedCall // finished culprits of at least 10 ms: the few longest of each kind, kinds in the order of Waits
+	Idle        map[string]*CallCount
+	Threads     int
+	First, Last event.Time // as written: a trace with -t and -tt has no date, one with -r alone no time
+	Bus         Bus
+	// Lines, Blank and Skipped account for the file; FirstSkip is the reason of the first line lost.
+	Lines, Blank, Skipped int
+	FirstSkip             string
+
+	trace   *Trace
+	threads map[int]bool
+	slow    map[Wait][]TracedCall
+	open    []TracedCall
+}
+
+// CallCount counts calls of one name as strace -c does: those that returned.
+type CallCount struct {
+	Count, Errors int
+	Total, Max    time.Duration // as far as the trace tells
+}
+
+// Wait says what a call that takes long waits for.
+type Wait string
+
+// The kinds of waits, worst first. Idle ones are those of threads that have
+// nothing to do, or wait for one of the others.
+const (
+	DiskWait    Wait = "disk"
+	NetlinkWait Wait = "netlink"
+	BusWait     Wait = "d-bus"
+	SocketWait  Wait = "socket" // to send, or to receive where the trace does not tell the socket's kind
+	LockWait    Wait = "file lock"
+	ChildWait   Wait = "child"
+	OtherWait   Wait = "other"
+	IdleWait    Wait = "idle"
+)
+
+// Waits are all kinds in the order in which they are shown.
+var Waits = []Wait{DiskWait, NetlinkWait, BusWait, SocketWait, LockWait, ChildWait, OtherWait, IdleWait}
+
+// TracedCall is one call that took long.
+type TracedCall struct {
+	parse.Syscall
+	Wait Wait
+	Why  string // of a wait for a child: what that child is in
+}
+
+// callWaits says what calls wait for, where the name alone tells it.
+var callWaits = func() map[string]Wait {
+	m := map[string]Wait{}
+	for kind, names := range map[Wait]string{
+		DiskWait: "umount2 umount mount fsync fdatasync syncfs sync sync_file_range rename renameat renameat2 open openat openat2 creat " +
+			"unlink unlinkat rmdir mkdir mkdirat link linkat symlink symlinkat truncate ftruncate fallocate pwrite64 pwritev pread64 preadv " +
+			"stat lstat fstat newfstatat statx statfs fstatfs getdents getdents64 readlink readlinkat access faccessat faccessat2 chmod fchmod " +
+			"fchmodat chown fchown lchown fchownat utimensat copy_file_range sendfile",
+		LockWait:  "flock",
+		ChildWait: "wait4 waitid",
+		IdleWait: "futex futex_wait futex_waitv epoll_wait epoll_pwait epoll_pwait2 poll ppoll select pselect6 nanosleep clock_nanosleep " +
+			"accept accept4 rt_sigtimedwait rt_sigsuspend sigsuspend pause restart_syscall io_getevents io_pgetevents io_uring_enter " +
+			"sched_yield msgrcv mq_timedreceive semtimedop inotify_add_watch",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			m[name] = kind
+		}
+	}
+	return m
+}()
+
+// What is kept of a trace.
+const (
+	slowOfKind = 10 // calls shown of each kind
+	slowCall   = 10 * time.Millisecond
+)
+
+// NewSummary starts a summary of the trace at path.
+func NewSummary(path string, form parse.TraceForm) *Summary {
+	return &Summary{
+		Path: path, Form: form, Calls: map[string]*CallCount{}, Idle: map[string]*CallCount{},
+		trace: NewTrace(), threads: map[int]bool{}, slow: map[Wait][]TracedCall{},
+	}
+}
+
+// Skip notes input that could not be read.
+func (s *Summary) Skip(skip *event.Skip) {
+	s.Skipped += skip.Lines
+	if s.FirstSkip == "" {
+		s.FirstSkip = skip.Error()
+	}
+}
+
+// Add takes the next call. Every call must be wanted for the D-Bus conversation to be whole.
+func (s *Summary) Add(c *parse.Syscall) {
+	s.trace.see(c)
+	if !s.First.Known {
+		s.First = c.Start
+	}
+	if c.Name == "" {
+		return
+	}
+	if len(s.threads) < maxHandles {
+		s.threads[c.PID] = true
+	}
+	s.trace.files.follow(c)
+	h, _ := s.trace.look(c)
+	s.count(s.Calls, c)
+	kind := kindOfWait(c, h)
+	switch {
+	case c.Unfinished:
+		s.open = append(s.open, TracedCall{Syscall: *c, Wait: kind})
+	case kind == IdleWait || kind == ChildWait:
+		s.count(s.Idle, c)
+	case c.HasDuration && c.Duration >= slowCall:
+		s.keep(TracedCall{Syscall: *c, Wait: kind})
+	}
+}
+
+// count adds a call to a table.
+func (s *Summary) count(table map[string]*CallCount, c *parse.Syscall) {
+	if !c.Returned {
+		return
+	}
+	n := table[c.Name]
+	if n == nil {
+		n = &CallCount{}
+		table[c.Name] = n
+	}
+	n.Count++
+	if c.Errno != "" {
+		n.Errors++
+	}
+	n.Total += c.Duration
+	n.Max = max(n.Max, c.Duration)
+}
+
+// keep remembers a slow call as long as few of its kind were slower.
+func (s *Summary) keep(c TracedCall) {
+	kept := s.slow[c.Wait]
+	i, _ := slices.BinarySearchFunc(kept, c, func(a, b TracedCall) int {
+		return cmp.Or(cmp.Compare(b.Duration, a.Duration), cmp.Compare(a.Pos.Line, b.Pos.Line))
+	})
+	if i < slowOfKind {
+		kept = slices.Insert(kept, i, c)
+		s.slow[c.Wait] = kept[:min(len(kept), slowOfKind)]
+	}
+}
+
+// kindOfWait says what a call waits for when it takes long.
+func kindOfWait(c *parse.Syscall, h *handle) Wait {
+	if kind, ok := callWaits[c.Name]; ok {
+		return kind
+	}
+	sends, moves := moves[c.Name]
+	switch {
+	case strings.HasPrefix(c.Name, "fcntl") && strings.Contains(c.Args, "SETLKW"):
+		return LockWait
+	case !moves:
+		return OtherWait
+	case h != nil && h.conn != nil && h.conn.Serials != nil:
+		return BusWait
+	case h != nil && h.kind == netlinkSocket || strings.Contains(c.Args, "NETLINK"):
+		return NetlinkWait
+	case socketCall(c.Name) && (sends || h == nil || h.kind == unknownHandle):
+		return SocketWait // it may be netlink: nothing tells
+	case !socketCall(c.Name) && h != nil && h.kind == fileHandle && !strings.HasPrefix(h.path, "/dev/"):
+		return DiskWait
+	case sends:
+		return OtherWait
+	}
+	return IdleWait
+}
+
+// socketCall tells calls that only work on sockets.
+func socketCall(name string) bool {
+	return strings.HasPrefix(name, "send") || strings.HasPrefix(name, "recv")
+}
+
+// Finish ends the trace.
+func (s *Summary) Finish(stats *parse.Stats) {
+	s.trace.Finish(nil)
+	s.Bus = s.trace.Bus
+	s.Lines, s.Blank, s.Threads, s.Last = stats.Lines, stats.Blank, len(s.threads), s.trace.last
+	for _, kind := range Waits {
+		s.Slow = append(s.Slow, s.slow[kind]...)
+	}
+	s.children()
+	slices.SortStableFunc(s.open, func(a, b TracedCall) int {
+		return cmp.Or(cmp.Compare(slices.Index(Waits, a.Wait), slices.Index(Waits, b.Wait)), cmp.Compare(b.Duration, a.Duration))
+	})
+	s.Open = s.open
+}
+
+// children tells waits for a child that is itself blocked from those for one that runs.
+func (s *Summary) children() {
+	blocked := map[int]string{}
+	for _, c := range s.open {
+		if c.Wait != IdleWait && c.Wait != ChildWait {
+			blocked[c.PID] = c.Name
+		}
+	}
+	for i := range s.open {
+		c := &s.open[i]
+		if c.Wait != ChildWait {
+			continue
+		}
+		c.Wait = IdleWait
+		pid, _ := leadingInt(strings.TrimPrefix(c.Args, "P_PID, "))
+		for _, tid := range s.trace.files.family(s.trace.files.process(c.PID), pid) {
+			if name := blocked[tid]; name != "" {
+				c.Wait, c.Why = ChildWait, "its child "+strconv.Itoa(tid)+" is in "+name
+				break
+			}
+		}
+	}
+}
+
+// Missing says what the trace cannot tell because of the options it was written with.
+func (s *Summary) Missing() (missing []string) {
+	f := &s.Form
+	add := func(lacks bool, what string) {
+		if lacks {
+			missing = append(missing, what)
+		}
+	}
+	add(f.PID == "", "no pids (-f): either one thread was traced, or this is one file of -ff; a hang elsewhere shows only as a quiet futex")
+	add(f.Clock == "" && !f.Relative, "no times (-tt): the age of open calls is unknown")
+	add(f.Clock == "" && f.Relative, "no time of day (-tt beside -r): the trace cannot be laid beside a log")
+	add(f.Clock == "-t" || f.Clock == "-tt", "no date and no zone (-ttt has both)")
+	add(f.Clock == "-t", "no fractions of a second (-tt)")
+	add(!f.Took && f.Clock+"" != "", "no -T: only calls that other threads' lines interrupt have a duration")
+	add(f.Labels != "-yy" && len(s.Bus.Conns) == 0, "no -yy: sockets are known only where the trace shows them being made")
+	for _, c := range s.Bus.Conns {
+		if c.Unreadable {
+			missing = append(missing, "-s 256: answers on D-Bus are cut before the number of the call that they answer")
+			break
+		}
+	}
+	return missing
+}

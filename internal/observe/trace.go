@@ -1,0 +1,115 @@
+package observe
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse"
+)
+
+// Trace follows the calls of one strace output: which descriptor is which
+// socket, and what went over a bus. The calls must come in the order in which the parser gives them.
+type Trace struct {
+	Bus Bus
+
+	files  *files
+	opened int        // connections that may be buses
+	last   event.Time // the latest moment of the trace
+	moved  [2]bool    // some call that sends, that receives
+}
+
+// NewTrace starts with nothing known.
+func NewTrace() *Trace {
+	return &Trace{files: newFiles()}
+}
+
+// Call takes the next call and appends what it tells of: a call that took long, an answer
+// that came late. Calls that were not wanted only move the clock.
+func (t *Trace) Call(dst []event.Event, s *parse.Syscall) []event.Event {
+	t.see(s)
+	if s.Name == "" || !s.Wanted {
+		return dst
+	}
+	t.files.follow(s)
+	h, answered := t.look(s)
+	if e, ok := newSyscall(s, h); ok {
+		dst = append(dst, e)
+	}
+	for _, m := range answered {
+		if d, ok := m.Answered(); ok && d >= slowAnswer {
+			dst = append(dst, busEvent(m))
+		}
+	}
+	return dst
+}
+
+// see moves the clock on.
+func (t *Trace) see(s *parse.Syscall) {
+	now := s.Start
+	if s.HasDuration {
+		now = now.Add(s.Duration)
+	}
+	if now.Known && (!t.last.Known || now.T.After(t.last.T)) {
+		t.last = now
+	}
+}
+
+// look finds out what the call's descriptor is, and reads what went over it.
+func (t *Trace) look(s *parse.Syscall) (h *handle, answered []*BusMessage) {
+	fd, _, ok := parse.Descriptor(s.Args)
+	if !ok {
+		return nil, nil
+	}
+	if sent, isMove := moves[s.Name]; isMove {
+		side := 0
+		if !sent {
+			side = 1
+		}
+		t.moved[side] = true
+	}
+	p := t.files.process(s.PID)
+	h = t.files.find(p, fd)
+	if fd.Label == "" && (strings.Contains(s.Args, "nlmsg_len=") || strings.Contains(s.Args, "sa_family=AF_NETLINK")) {
+		if h == nil || h.kind != netlinkSocket {
+			h = &handle{kind: netlinkSocket}
+			p.set(fd.N, h)
+		}
+	}
+	answered = t.bus(s, p, fd, h)
+	if h == nil {
+		h = p.fds[fd.N]
+	}
+	return h, answered
+}
+
+// Finish ends the trace and appends what is still open: calls on the bus
+// without an answer, and how far systemd has counted its messages.
+func (t *Trace) Finish(dst []event.Event) []event.Event {
+	for _, c := range t.Bus.Conns {
+		var open []*BusMessage
+		for side := range c.waiting {
+			deaf := !t.moved[1-side]
+			c.Deaf = c.Deaf || deaf && len(c.waiting[side]) > 0
+			for _, m := range c.waiting[side] {
+				m.Unsure = m.Unsure || deaf
+				if !m.At.IsZero() && t.last.Known {
+					m.Age = max(0, t.last.T.Sub(m.At.T))
+				}
+				open = append(open, m)
+			}
+		}
+		slices.SortFunc(open, func(a, b *BusMessage) int { return a.Pos.Line - b.Pos.Line })
+		for _, m := range open {
+			if m.Open() && m.Age >= slowAnswer {
+				dst = append(dst, busEvent(m))
+			}
+		}
+		for _, n := range c.Serials {
+			if n.Systemd && n.Last >= nearOverflow && !n.Wrapped {
+				dst = append(dst, cookieEvent(n))
+			}
+		}
+	}
+	return dst
+}

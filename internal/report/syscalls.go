@@ -1,0 +1,375 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/parse"
+)
+
+// SyscallsText writes traces for people: what was still blocked first, then what took
+// long, then the rest.
+func SyscallsText(w io.Writer, traces []*observe.Summary, o Options) error {
+	out := bufio.NewWriter(w)
+	t := newText(out, o)
+	for i, s := range traces {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		t.trace(s)
+	}
+	return out.Flush()
+}
+
+func (t *text) trace(s *observe.Summary) {
+	words := []string{plural(returned(s), "call") + " returned", plural(s.Threads, "thread")}
+	if span := traceSpan(s); span != "" {
+		words = append(words, span)
+	}
+	if s.Skipped > 0 {
+		words = append(words, plural(s.Skipped, "line")+" skipped, first "+s.FirstSkip)
+	}
+	t.para("", t.styles.heading, s.Path+": "+strings.Join(words, ", "))
+	t.para(margin+"form     ", t.plain, cmp.Or(strings.Join(formWords(&s.Form), " "), "plain"))
+	for _, m := range s.Missing() {
+		t.para(margin+"missing  ", t.warning, m)
+	}
+	t.openCalls(s)
+	t.slowCalls(s)
+	t.conversation(s)
+	t.idleWaits(s)
+	t.callTable(s)
+}
+
+func returned(s *observe.Summary) (n int) {
+	for _, c := range s.Calls {
+		n += c.Count
+	}
+	return n
+}
+
+// traceSpan is when the trace was taken, as far as it was written.
+func traceSpan(s *observe.Summary) string {
+	if !s.First.Known || !s.Last.Known {
+		return ""
+	}
+	span := s.Last.T.Sub(s.First.T)
+	return moment(s.First) + " – " + moment(s.Last) + " (" + cmp.Or(duration(span, false), "0s") + ")"
+}
+
+// moment is a time as far as it was written; the time of day of a trace has no zone.
+func moment(t event.Time) string {
+	const micro = "15:04:05.000000"
+	switch {
+	case !t.Known:
+		return "-"
+	case t.Lacks&event.LacksDate != 0:
+		return t.T.Format(micro)
+	}
+	return t.T.UTC().Format("2006-01-02 "+micro) + " UTC"
+}
+
+// formWords are the options of strace that the trace was written with.
+func formWords(f *parse.TraceForm) (words []string) {
+	for _, w := range []struct {
+		set  bool
+		word string
+	}{
+		{f.PID != "", "-f"},
+		{f.Comms, "-Y"},
+		{f.Relative, "-r"},
+		{f.Clock != "", f.Clock},
+		{f.Took, "-T"},
+		{f.Labels != "", f.Labels},
+		{f.Hex, "-x"},
+		{f.Arguments, "-N"},
+		{f.Stacks, "-k"},
+		{f.Colours, "--color"},
+		{f.Strings > 0, "-s " + strconv.Itoa(f.Strings)},
+	} {
+		if w.set {
+			words = append(words, w.word)
+		}
+	}
+	if f.PID == "[pid N]" {
+		words = append(words, "(from stderr)")
+	}
+	return words
+}
+
+func (t *text) openCalls(s *observe.Summary) {
+	if len(s.Open) == 0 {
+		return
+	}
+	t.heading("STILL BLOCKED AT THE END (calls: %d)", len(s.Open))
+	idle := map[string][]*observe.TracedCall{}
+	for i := range s.Open {
+		c := &s.Open[i]
+		if c.Wait == observe.IdleWait {
+			idle[c.Name] = append(idle[c.Name], c)
+			continue
+		}
+		head := c.Name + ", " + thread(c.PID) + ": " + age(&c.Syscall) + " (" + string(c.Wait) + ")"
+		if c.Why != "" {
+			head += "; " + c.Why
+		}
+		t.para(margin, t.critical, head)
+		t.quotes([]event.Quote{{Pos: c.Pos, Text: c.Raw}}, 1)
+	}
+	for _, name := range slices.Sorted(maps.Keys(idle)) {
+		longest := slices.MaxFunc(idle[name], func(a, b *observe.TracedCall) int { return cmp.Compare(a.Duration, b.Duration) })
+		words := "idle: " + plural(len(idle[name]), "thread") + " in " + name + ", longest " + age(&longest.Syscall)
+		if queue := convoy(idle[name]); queue != "" {
+			words += "; " + queue
+		}
+		t.para(margin, t.plain, words)
+	}
+}
+
+// convoy says when several threads wait on one futex.
+func convoy(calls []*observe.TracedCall) string {
+	count := map[string]int{}
+	for _, c := range calls {
+		if addr, _, ok := strings.Cut(c.Args, ","); ok && c.Name == "futex" {
+			count[addr]++
+		}
+	}
+	for _, addr := range slices.Sorted(maps.Keys(count)) {
+		if count[addr] > 1 {
+			return fmt.Sprintf("%d of them on %s", count[addr], addr)
+		}
+	}
+	return ""
+}
+
+func thread(pid int) string {
+	if pid == 0 {
+		return "the only thread"
+	}
+	return "thread " + strconv.Itoa(pid)
+}
+
+// age is how long an open call has lasted: at least, always.
+func age(c *parse.Syscall) string {
+	if !c.HasDuration {
+		return "for an unknown time"
+	}
+	return cmp.Or(duration(c.Duration, true), "≥0s")
+}
+
+func (t *text) slowCalls(s *observe.Summary) {
+	if len(s.Slow) == 0 {
+		return
+	}
+	most := 3
+	if t.verbose {
+		most = len(s.Slow)
+	}
+	t.heading("SLOWEST CALLS (idle waits left out)")
+	shown := map[observe.Wait]int{}
+	for i := range s.Slow {
+		c := &s.Slow[i]
+		if shown[c.Wait]++; shown[c.Wait] > most {
+			continue
+		}
+		head := fmt.Sprintf("%s in %s, %s", duration(c.Duration, c.AtLeast), c.Name, thread(c.PID))
+		if c.Start.Known {
+			head += ", " + moment(c.Start)
+		}
+		head += " (" + string(c.Wait) + ")"
+		if made := testers(&c.Syscall); made != "" {
+			head += "; " + made
+		}
+		t.para(margin, t.warning, head)
+		quotes := []event.Quote{{Pos: c.Pos, Text: c.Raw}}
+		if c.EndRaw != "" {
+			quotes = append(quotes, event.Quote{Pos: c.EndPos, Text: c.EndRaw})
+		}
+		t.quotes(quotes, 2)
+	}
+	for _, kind := range observe.Waits {
+		if left := shown[kind] - most; left > 0 {
+			t.para(margin, t.plain, fmt.Sprintf("%d more of kind %s (--verbose shows them)", left, kind))
+		}
+	}
+}
+
+// testers says that a call is not what it seems: strace injected its delay or its result.
+func testers(c *parse.Syscall) string {
+	switch {
+	case c.Injected:
+		return "made by the tester: strace injected the result"
+	case c.Delayed:
+		return "made by the tester: strace injected the delay"
+	}
+	return ""
+}
+
+func (t *text) conversation(s *observe.Summary) {
+	if len(s.Bus.Conns) == 0 {
+		return
+	}
+	t.heading("D-BUS (messages: %d)", len(s.Bus.Messages)+s.Bus.Left)
+	for _, c := range s.Bus.Conns {
+		name := fmt.Sprintf("fd %d of process %d", c.FD, c.PID)
+		if c.Path != "" {
+			name += ", " + c.Path
+		}
+		if !c.Known {
+			name += " (told by its messages alone)"
+		}
+		t.para(margin, t.label, name)
+		for _, n := range c.Serials {
+			t.para(margin+"  ", t.plain, serialWords(n))
+		}
+		if c.Deaf {
+			t.para(margin+"  ", t.plain, "the trace holds no calls that would bring the answers: whether they came is unknown")
+		}
+	}
+	var shown []*observe.BusMessage
+	unsure := 0
+	for _, m := range s.Bus.Messages {
+		took, _ := m.Answered()
+		if m.Unsure {
+			unsure++
+		}
+		if m.Open() || m.Blocked || took >= slowCallShown || t.verbose {
+			shown = append(shown, m)
+		}
+	}
+	for _, m := range shown {
+		style := t.plain
+		if m.Open() || m.Blocked {
+			style = t.critical
+		}
+		t.para(margin, style, messageWords(m))
+	}
+	if unsure > 0 {
+		t.para(margin, t.plain, plural(unsure, "call")+" whose answer cannot be told from others")
+	}
+}
+
+// slowCallShown is how late an answer must come to be listed without --verbose.
+const slowCallShown = 100 * time.Millisecond
+
+func serialWords(n *observe.Serials) string {
+	way := "received"
+	if n.Sent {
+		way = "sent"
+	}
+	who := n.Sender
+	switch {
+	case n.Systemd && who == "":
+		who = "systemd"
+	case n.Systemd:
+		who += " (systemd)"
+	}
+	s := fmt.Sprintf("%s %s, serial %d … %d", way, plural(n.Count, "message"), n.First, n.Last)
+	if who != "" {
+		s = fmt.Sprintf("%s %s of %s, serial %d … %d", way, plural(n.Count, "message"), who, n.First, n.Last)
+	}
+	if n.Wrapped {
+		s += "; 4294967295 was followed by 2147483648: it has the fix for the cookie overflow"
+	}
+	if left, ok := n.Left(); ok && n.Systemd {
+		rate, _ := n.Rate()
+		s += fmt.Sprintf("; %.0f a day, 2^32 is reached %s after this trace", rate, days(left))
+		if at := n.LastAt; at.Lacks == 0 {
+			s += ", on " + at.T.UTC().Add(left).Format(time.DateOnly)
+		}
+	}
+	return s
+}
+
+func days(d time.Duration) string {
+	if d < 48*time.Hour {
+		return duration(d, false)
+	}
+	return strconv.Itoa(int(d.Hours()/24)) + " days"
+}
+
+var busTypes = [...]string{"", "call", "return", "error", "signal"}
+
+// line is where a message stands; the file is in the heading.
+func line(m *observe.BusMessage) string { return "line " + strconv.Itoa(m.Pos.Line) }
+
+func messageWords(m *observe.BusMessage) string {
+	way := "received"
+	if m.Sent {
+		way = "sent"
+	}
+	s := fmt.Sprintf("%s %s %d %s %s (%s)", moment(m.At), way, m.Serial, busTypes[m.Type], cmp.Or(m.Name(), "-"), line(m))
+	took, answered := m.Answered()
+	switch {
+	case m.Blocked:
+		s += ": cannot be sent, the call is still blocked"
+	case answered:
+		s += fmt.Sprintf(": answered after %s by serial %d (%s)", cmp.Or(duration(took, false), "0s"), m.Answer.Serial, line(m.Answer))
+	case m.Answer != nil:
+		s += fmt.Sprintf(": answered by serial %d (%s)", m.Answer.Serial, line(m.Answer))
+	case m.Open():
+		s += ": NO ANSWER, " + cmp.Or(duration(m.Age, true), "≥0s")
+	case m.Unsure:
+		s += ": the answer cannot be told from others"
+	case m.Type == parse.BusReturn || m.Type == parse.BusError:
+		s += fmt.Sprintf(": answers %d", m.ReplySerial)
+	}
+	return s
+}
+
+func (t *text) idleWaits(s *observe.Summary) {
+	if len(s.Idle) == 0 {
+		return
+	}
+	var words []string
+	for _, name := range byTotal(s.Idle) {
+		n := s.Idle[name]
+		words = append(words, fmt.Sprintf("%s %d× (longest %s)", name, n.Count, cmp.Or(duration(n.Max, false), "-")))
+	}
+	t.heading("IDLE WAITS")
+	t.para(margin, t.plain, strings.Join(words, ", "))
+}
+
+// byTotal are the names of a table, the one with the most time first.
+func byTotal(table map[string]*observe.CallCount) []string {
+	return slices.SortedFunc(maps.Keys(table), func(a, b string) int {
+		return cmp.Or(cmp.Compare(table[b].Total, table[a].Total), cmp.Compare(table[b].Count, table[a].Count), cmp.Compare(a, b))
+	})
+}
+
+func (t *text) callTable(s *observe.Summary) {
+	if len(s.Calls) == 0 {
+		return
+	}
+	t.heading("CALLS (as strace -c -w counts)")
+	fmt.Fprintf(t.w, "%s%s%12s%12s%10s%8s\n", margin, pad("CALL", 24), "SECONDS", "LONGEST", "CALLS", "ERRORS")
+	names := byTotal(s.Calls)
+	left := 0
+	if !t.verbose && len(names) > maxRows {
+		names, left = names[:maxRows], len(names)-maxRows
+	}
+	for _, name := range names {
+		n := s.Calls[name]
+		errs := ""
+		if n.Errors > 0 {
+			errs = strconv.Itoa(n.Errors)
+		}
+		row := fmt.Sprintf("%s%s%12.6f%12.6f%10d%8s", margin, pad(Escape(name, maxCell), 24), n.Total.Seconds(), n.Max.Seconds(), n.Count, errs)
+		fmt.Fprintln(t.w, strings.TrimRight(row, " "))
+	}
+	if left > 0 {
+		t.para(margin, t.plain, fmt.Sprintf("%d more names (--verbose shows them)", left))
+	}
+}
+
+// maxRows is how many names the table shows without --verbose.
+const maxRows = 15

@@ -1,0 +1,255 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe"
+)
+
+// SyscallsSchema names the JSON of the command syscalls. Fields are added to it, never renamed; docs/syscalls.md describes them.
+const SyscallsSchema = "plegdiag.syscalls/v1"
+
+// SyscallsJSON writes traces for programs. Lists are never null; what is unknown is null or absent.
+func SyscallsJSON(w io.Writer, traces []*observe.Summary, o Options) error {
+	doc := syscallsDocument{Schema: SyscallsSchema, Tool: tool{o.Version}, Traces: []traceRow{}}
+	for _, s := range traces {
+		doc.Traces = append(doc.Traces, newTraceRow(s))
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(doc); err != nil {
+		return err
+	}
+	_, err := w.Write(ascii(buf.Bytes()))
+	return err
+}
+
+type syscallsDocument struct {
+	Schema string     `json:"schema"`
+	Tool   tool       `json:"tool"`
+	Traces []traceRow `json:"traces"`
+}
+
+type traceRow struct {
+	Path    string              `json:"path"`
+	Form    formRow             `json:"form"`
+	Missing []string            `json:"missing"`
+	Start   *string             `json:"start"`
+	End     *string             `json:"end"`
+	Threads int                 `json:"threads"`
+	Lines   int                 `json:"lines"`
+	Blank   int                 `json:"blank"`
+	Skipped int                 `json:"skipped"`
+	Calls   map[string]countRow `json:"calls"`
+	Idle    map[string]countRow `json:"idle"`
+	Open    []callRow           `json:"open"`
+	Slowest []callRow           `json:"slowest"`
+	Conns   []connRow           `json:"connections"`
+	DBus    []messageRow        `json:"dbus"`
+	// DBusLeft counts messages that are not listed, beyond the first 50 000.
+	DBusLeft int `json:"dbus_left"`
+}
+
+type formRow struct {
+	PID      string `json:"pid"`
+	Comms    bool   `json:"comms"`
+	Clock    string `json:"clock"`
+	Relative bool   `json:"relative"`
+	Took     bool   `json:"durations"`
+	Labels   string `json:"labels"`
+	Hex      bool   `json:"hex"`
+	Names    bool   `json:"argument_names"`
+	Stacks   bool   `json:"stacks"`
+	Colours  bool   `json:"colours"`
+	Strings  int    `json:"string_limit"`
+}
+
+type countRow struct {
+	Count  int     `json:"count"`
+	Errors int     `json:"errors"`
+	Total  float64 `json:"total_seconds"`
+	Max    float64 `json:"max_seconds"`
+}
+
+type callRow struct {
+	Name     string   `json:"name"`
+	PID      int      `json:"pid"`
+	Wait     string   `json:"wait"`
+	Why      string   `json:"why,omitempty"`
+	Start    *string  `json:"start"`
+	Age      *float64 `json:"age_seconds,omitempty"`
+	Seconds  *float64 `json:"seconds,omitempty"`
+	AtLeast  bool     `json:"at_least"`
+	Args     string   `json:"args"`
+	Result   string   `json:"result,omitempty"`
+	Delayed  bool     `json:"delayed"`
+	Injected bool     `json:"injected"`
+	Line     int      `json:"line"`
+	EndLine  int      `json:"end_line,omitempty"`
+}
+
+type connRow struct {
+	PID     int         `json:"pid"`
+	FD      int         `json:"fd"`
+	Inode   string      `json:"inode"`
+	Path    string      `json:"path"`
+	Known   bool        `json:"known"`
+	Cut     bool        `json:"answers_unreadable"`
+	Deaf    bool        `json:"answers_not_traced"`
+	Serials []serialRow `json:"serials"`
+}
+
+type serialRow struct {
+	Direction string   `json:"direction"`
+	Sender    string   `json:"sender"`
+	Systemd   bool     `json:"systemd"`
+	Count     int      `json:"count"`
+	First     uint32   `json:"first"`
+	Last      uint32   `json:"last"`
+	Wrapped   bool     `json:"wrapped"`
+	PerDay    *float64 `json:"per_day"`
+	Left      *float64 `json:"seconds_to_overflow"`
+}
+
+type messageRow struct {
+	PID         int      `json:"pid"`
+	FD          int      `json:"fd"`
+	Direction   string   `json:"direction"`
+	Type        string   `json:"type"`
+	Serial      uint32   `json:"serial"`
+	ReplySerial uint32   `json:"reply_serial"`
+	Path        string   `json:"path"`
+	Interface   string   `json:"interface"`
+	Member      string   `json:"member"`
+	ErrorName   string   `json:"error_name"`
+	Destination string   `json:"destination"`
+	Sender      string   `json:"sender"`
+	Start       *string  `json:"start"`
+	Answered    *float64 `json:"answered_after_seconds"`
+	State       string   `json:"state"`
+	Age         *float64 `json:"age_seconds,omitempty"`
+	Cut         bool     `json:"cut"`
+	Line        int      `json:"line"`
+}
+
+func newTraceRow(s *observe.Summary) traceRow {
+	f := &s.Form
+	r := traceRow{
+		Path: s.Path, Missing: append([]string{}, s.Missing()...), Start: momentOf(s.First), End: momentOf(s.Last),
+		Threads: s.Threads, Lines: s.Lines, Blank: s.Blank, Skipped: s.Skipped, Calls: countRows(s.Calls), Idle: countRows(s.Idle),
+		Form:     formRow{f.PID, f.Comms, f.Clock, f.Relative, f.Took, f.Labels, f.Hex, f.Arguments, f.Stacks, f.Colours, f.Strings},
+		Open:     each(s.Open, newCallRow),
+		Slowest:  each(s.Slow, newCallRow),
+		Conns:    []connRow{},
+		DBus:     []messageRow{},
+		DBusLeft: s.Bus.Left,
+	}
+	for _, c := range s.Bus.Conns {
+		r.Conns = append(r.Conns, newConnRow(c))
+	}
+	for _, m := range s.Bus.Messages {
+		r.DBus = append(r.DBus, newMessageRow(m))
+	}
+	return r
+}
+
+func countRows(table map[string]*observe.CallCount) map[string]countRow {
+	rows := map[string]countRow{}
+	for name, n := range table {
+		rows[name] = countRow{n.Count, n.Errors, n.Total.Seconds(), n.Max.Seconds()}
+	}
+	return rows
+}
+
+func newCallRow(c *observe.TracedCall) callRow {
+	r := callRow{
+		Name: c.Name, PID: c.PID, Wait: string(c.Wait), Why: c.Why, Start: momentOf(c.Start), AtLeast: c.AtLeast,
+		Args: utf8Text(c.Args), Result: utf8Text(c.Result), Delayed: c.Delayed, Injected: c.Injected, Line: c.Pos.Line, EndLine: c.EndPos.Line,
+	}
+	if c.HasDuration {
+		if r.Seconds = seconds(c.Duration); c.Unfinished {
+			r.Seconds, r.Age = nil, r.Seconds
+		}
+	}
+	return r
+}
+
+func newConnRow(c *observe.BusConn) connRow {
+	r := connRow{c.PID, c.FD, c.Inode, utf8Text(c.Path), c.Known, c.Unreadable, c.Deaf, []serialRow{}}
+	for _, n := range c.Serials {
+		row := serialRow{direction(n.Sent), utf8Text(n.Sender), n.Systemd, n.Count, n.First, n.Last, n.Wrapped, nil, nil}
+		if rate, ok := n.Rate(); ok {
+			row.PerDay = &rate
+		}
+		if left, ok := n.Left(); ok {
+			row.Left = seconds(left)
+		}
+		r.Serials = append(r.Serials, row)
+	}
+	return r
+}
+
+func newMessageRow(m *observe.BusMessage) messageRow {
+	r := messageRow{
+		PID: m.TID, FD: m.Conn.FD, Direction: direction(m.Sent), Type: busTypes[m.Type], Serial: m.Serial, ReplySerial: m.ReplySerial,
+		Path: utf8Text(m.Path), Interface: utf8Text(m.Interface), Member: utf8Text(m.Member), ErrorName: utf8Text(m.ErrorName),
+		Destination: utf8Text(m.Destination), Sender: utf8Text(m.Sender),
+		Start: momentOf(m.At), State: state(m), Cut: m.Cut, Line: m.Pos.Line,
+	}
+	if took, ok := m.Answered(); ok {
+		r.Answered = seconds(took)
+	}
+	if m.Open() && m.At.Known {
+		r.Age = seconds(m.Age)
+	}
+	return r
+}
+
+// state says what became of a message: of a call "answered", "unanswered" or
+// "unknown", of what could not be sent "blocked", of everything else "".
+func state(m *observe.BusMessage) string {
+	switch {
+	case m.Blocked:
+		return "blocked"
+	case m.Answer != nil:
+		return "answered"
+	case m.Open():
+		return "unanswered"
+	case m.Unsure:
+		return "unknown"
+	}
+	return ""
+}
+
+func direction(sent bool) string {
+	if sent {
+		return "sent"
+	}
+	return "received"
+}
+
+// momentOf is RFC 3339 in UTC; the time of day alone where the trace has no date; nil where it has no time.
+func momentOf(t event.Time) *string {
+	if !t.Known {
+		return nil
+	}
+	s := t.T.UTC().Format(time.RFC3339Nano)
+	if t.Lacks&event.LacksDate != 0 {
+		s = t.T.Format("15:04:05.999999999")
+	}
+	return &s
+}
+
+func seconds(d time.Duration) *float64 {
+	s := d.Seconds()
+	return &s
+}
+
+func utf8Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
