@@ -124,6 +124,9 @@ func (p *pairer) pairKey(spans []*event.Event) (intervals, foreign []*event.Even
 		for len(open) > 0 && e.Span.Edge == event.End && diedBefore(open[0], e) {
 			intervals, open = append(intervals, p.leaveOpen(open[0])), open[1:]
 		}
+		for len(open) > 0 && e.Span.Edge == event.End && lostEnd(open[0], e.Start.T) {
+			open = open[1:]
+		}
 		switch {
 		case e.Span.Edge == event.Whole:
 			told = append(told, e)
@@ -148,6 +151,16 @@ func (p *pairer) pairKey(spans []*event.Event) (intervals, foreign []*event.Even
 		}
 	}
 	return joinTold(intervals, told), foreign
+}
+
+// maxCall is the longest that a CRI call lasts: its caller gives it up after
+// runtimeRequestTimeout, 2 minutes by default and 15 on AKS.
+const maxCall = 16 * time.Minute
+
+// lostEnd says that a begin is so old at a moment that its end must have been
+// written, and the line was lost.
+func lostEnd(begin *event.Event, at time.Time) bool {
+	return class(begin.Span.Key) == "cri" && begin.Start.Known && at.Sub(begin.Start.T) > maxCall
 }
 
 // diedBefore says that a begin was written by another process than the end, so that they do not belong together.
