@@ -75,7 +75,7 @@ func readDumpsOf(f bundle.File) ([]foundDump, error) {
 	}
 	format, ok := parse.Detect(head, f.Path)
 	switch {
-	case !ok, format.Syscalls != nil:
+	case !ok, format.Syscalls != nil, format.Samples != nil:
 		return nil, nil
 	case format.Records != nil:
 		return dumpsOfLog(format, f.Path, in)

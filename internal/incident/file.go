@@ -206,11 +206,11 @@ func (f *file) pair(rec *event.Record) {
 }
 
 // readStrace reads a trace.
-func (f *file) readStrace(ctx context.Context, format parse.Format, r io.Reader, wanted *parse.Literals) {
+func (f *file) readStrace(ctx context.Context, format parse.Format, r io.Reader) {
 	var stats parse.Stats
 	f.account.Component = "strace"
 	source := f.sourceOf("strace")
-	in := parse.Input{Path: f.account.Path, R: r, Want: wanted.Match, Stats: &stats}
+	in := parse.Input{Path: f.account.Path, R: r, Calls: observe.TracedCalls(), Stats: &stats}
 	trace := observe.NewTrace()
 	var events []event.Event
 	for call, err := range format.Syscalls(in) {
@@ -237,6 +237,41 @@ func (f *file) readStrace(ctx context.Context, format parse.Format, r io.Reader,
 		}
 	}
 	for _, e := range trace.Finish(nil) {
+		f.events.add(&e)
+	}
+	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
+}
+
+// readSamples reads samples of threads.
+func (f *file) readSamples(ctx context.Context, format parse.Format, r io.Reader) {
+	var stats parse.Stats
+	f.account.Component = "samples"
+	source := f.sourceOf("samples")
+	joined := observe.NewSamples()
+	var events []event.Event
+	for s, err := range format.Samples(parse.Input{Path: f.account.Path, R: r, Stats: &stats}) {
+		if err != nil {
+			if f.failed(err) {
+				break
+			}
+			continue
+		}
+		f.account.Used += s.Lines
+		if !s.Time.IsZero() {
+			if source.First.IsZero() {
+				source.First = s.Time
+			}
+			source.Last = s.Time
+		}
+		events = joined.Sample(events[:0], &s)
+		for i := range events {
+			f.events.add(&events[i])
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	for _, e := range joined.Finish(nil) {
 		f.events.add(&e)
 	}
 	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank

@@ -75,7 +75,6 @@ func read(ctx context.Context, o Options) ([]*file, error) {
 	defer cancel()
 	r := &reader{
 		logs:    parse.NewLiterals(observe.Literals()),
-		strace:  parse.NewLiterals(observe.SyscallLiterals()),
 		limiter: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 	options := bundle.Options{Inputs: o.Inputs, Stdin: o.Stdin, ReadAhead: func(src io.Reader) io.Reader { return ahead(ctx, &wg, src) }}
@@ -118,8 +117,8 @@ func refused(path, reason string) *file {
 
 // reader reads single files; its tables are shared and never written to.
 type reader struct {
-	logs, strace *parse.Literals
-	limiter      chan struct{}
+	logs    *parse.Literals
+	limiter chan struct{}
 }
 
 // headSize is how much of a file decides its format.
@@ -161,7 +160,9 @@ func (r *reader) read(ctx context.Context, f bundle.File, slot *file) {
 	case format.Records != nil:
 		slot.readLog(ctx, format, whole, r.logs)
 	case format.Syscalls != nil:
-		slot.readStrace(ctx, format, whole, r.strace)
+		slot.readStrace(ctx, format, whole)
+	case format.Samples != nil:
+		slot.readSamples(ctx, format, whole)
 	default:
 		slot.readDump(whole)
 	}

@@ -84,7 +84,7 @@ const (
 	// destination, serial, direction (sent, received), answered, blocked (it cannot even be sent), error.
 	KindBusCall event.Kind = "dbus.call"
 	// KindThreadSample is a thread found in the same call by several samples in a row; the interval is a lower bound:
-	// name, state, wchan, comm, stack, samples, most.
+	// name, state, wchan, comm, exe, stack, target, kernel, netlink, samples, most (the upper bound), returned.
 	KindThreadSample event.Kind = "thread.sample"
 
 	// KindLockHeld is a goroutine that holds a lock others wait for: owner, doing, rpc, call, certainty, waiters.

@@ -2,10 +2,8 @@ package observe
 
 import (
 	"cmp"
-	"iter"
 	"maps"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,24 +12,21 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse"
 )
 
-// SyscallLiterals stand in every trace line that [Trace] can make something of.
-func SyscallLiterals() []string {
-	var all []string
-	for _, names := range []iter.Seq[string]{maps.Keys(traced), maps.Keys(moves), slices.Values(following)} {
-		for name := range names {
-			if len(name) < 5 {
-				name = " " + name // a stamp or a pid stands before it
-			}
-			all = append(all, name+"(", name+" resumed")
-		}
+// TracedCalls are the names of all calls that [Trace] can make something of.
+func TracedCalls() map[string]bool {
+	all := maps.Clone(traced)
+	for name := range moves {
+		all[name] = true
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	for _, name := range following {
+		all[name] = true
+	}
+	return all
 }
 
 // following are the calls by which descriptors and processes are known (see files.follow).
 var following = []string{
-	"openat", "open", "creat", "socket", "accept", "accept4", "dup2", "dup3", "fcntl", "connect", "close",
+	"openat", "open", "creat", "socket", "accept", "accept4", "dup", "dup2", "dup3", "fcntl", "connect", "close",
 	"clone", "clone3", "fork", "vfork",
 }
 

@@ -29,17 +29,16 @@ func unzip(t testing.TB, name string) []byte {
 	return b
 }
 
-// follow reads a trace as analyze does, with the lines that the literals let through.
+// follow reads a trace as analyze does, with the calls that may matter.
 func follow(t testing.TB, text []byte) (*Trace, []event.Event) {
 	t.Helper()
-	wanted := parse.NewLiterals(SyscallLiterals())
 	trace := NewTrace()
 	var events []event.Event
 	for _, f := range parse.Formats {
 		if f.Syscalls == nil {
 			continue
 		}
-		for call, err := range f.Syscalls(parse.Input{Path: "f", R: bytes.NewReader(text), Want: wanted.Match}) {
+		for call, err := range f.Syscalls(parse.Input{Path: "f", R: bytes.NewReader(text), Calls: TracedCalls()}) {
 			require.NoError(t, err)
 			events = trace.Call(events, &call)
 		}

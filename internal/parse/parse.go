@@ -24,7 +24,10 @@ type Input struct {
 	// a record with Pos, Lines, Time and, where that is free, Unit and Level. It must want the first line of
 	// a message that is cut into pieces ("goroutine ") for these to be joined.
 	// The format journal-export asks it about the value of MESSAGE.
-	Want  func(line []byte) bool
+	Want func(line []byte) bool
+	// Calls are the names of the calls of a trace that may matter; nil leaves it to Want. Asking for
+	// names is several times as fast as looking at lines.
+	Calls map[string]bool
 	Stats *Stats // filled while reading; nil allowed
 }
 
@@ -39,6 +42,7 @@ type Format struct {
 	Sniff    func(head []byte) float64
 	Records  func(Input) iter.Seq2[event.Record, error] // logs; nil for other kinds
 	Syscalls func(Input) iter.Seq2[Syscall, error]      // strace; nil for other kinds
+	Samples  func(Input) iter.Seq2[Sample, error]       // samplers of threads; nil for other kinds
 }
 
 // Text is the name of the last format: lines of no known shape.
@@ -51,6 +55,7 @@ var Formats = []Format{
 	{Name: "journal-export", Sniff: sniffExport, Records: exportRecords},
 	{Name: "goroutines", Sniff: sniffGoroutines},
 	{Name: "strace", Sniff: share(isStrace), Syscalls: syscalls},
+	{Name: "xcapture", Sniff: share(isSample), Samples: threadSamples},
 	{Name: "journal-short", Sniff: share(isJournalShort), Records: logRecords},
 	{Name: "klog", Sniff: share(isKlog), Records: logRecords},
 	{Name: "logrus", Sniff: share(isLogrus), Records: logRecords},

@@ -82,6 +82,7 @@ type account struct {
 	used, skipped int
 	records       []event.Record
 	syscalls      []Syscall
+	samples       []Sample
 	skips         []*event.Skip
 	err           error
 	text          strings.Builder // one line per pair
@@ -126,6 +127,16 @@ func read(t testing.TB, f Format, data []byte, want func([]byte) bool) *account 
 			printSyscall(&a.text, &s)
 		}
 	}
+	if f.Samples != nil {
+		for s, err := range f.Samples(in) {
+			if fail(err) {
+				continue
+			}
+			a.samples = append(a.samples, s)
+			a.used += s.Lines
+			printSample(&a.text, &s)
+		}
+	}
 	a.check(t, f, data)
 	return a
 }
@@ -133,7 +144,7 @@ func read(t testing.TB, f Format, data []byte, want func([]byte) bool) *account 
 // check holds the laws: the account adds up, places are real, lines rise, quotes stand where they say.
 func (a *account) check(t testing.TB, f Format, data []byte) {
 	t.Helper()
-	if f.Records == nil && f.Syscalls == nil {
+	if f.Records == nil && f.Syscalls == nil && f.Samples == nil {
 		return
 	}
 	lines := bytes.Split(data, []byte{'\n'})
@@ -171,6 +182,9 @@ func (a *account) check(t testing.TB, f Format, data []byte) {
 			stands(s.EndPos, s.EndRaw)
 			require.Greater(t, s.EndPos.Line, s.Pos.Line)
 		}
+	}
+	for i := range a.samples {
+		stands(a.samples[i].Pos, a.samples[i].Raw)
 	}
 	for _, skip := range a.skips {
 		require.True(t, skip.Pos.Line >= 1 && skip.Pos.Line <= len(lines))
@@ -240,10 +254,23 @@ func printSyscall(w io.Writer, s *Syscall) {
 	fmt.Fprintln(w)
 }
 
+// printSample: line time pid/tid state comm exe syscall wchan stack marks.
+func printSample(w io.Writer, s *Sample) {
+	if s.TID == 0 {
+		fmt.Fprintf(w, "%d note %.60q\n", s.Pos.Line, s.Raw)
+		return
+	}
+	fmt.Fprintf(w, "%d %s %d/%d %s %q exe %q in %q at %q stack %.60q target %.60q", s.Pos.Line, stamp(s.Time), s.PID, s.TID, s.State, s.Comm, s.Exe, s.Syscall, s.WChan, s.Stack, s.Target)
+	if s.HasAge {
+		fmt.Fprintf(w, " age %v", s.Age)
+	}
+	fmt.Fprintf(w, " seq %d kernel %v ended %v\n", s.Seq, s.Kernel, s.Ended)
+}
+
 func TestGolden(t *testing.T) {
 	for _, name := range samples(t) {
 		f := format(t, path.Dir(name))
-		if f.Records == nil && f.Syscalls == nil {
+		if f.Records == nil && f.Syscalls == nil && f.Samples == nil {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -416,7 +443,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 func TestLongLine(t *testing.T) {
 	const size = 100 << 20
 	for _, f := range Formats {
-		if f.Records == nil && f.Syscalls == nil {
+		if f.Records == nil && f.Syscalls == nil && f.Samples == nil {
 			continue
 		}
 		long := &repeated{text: bytes.Repeat([]byte("x"), 1<<20), n: size >> 20, err: io.EOF}
@@ -438,6 +465,10 @@ func TestLongLine(t *testing.T) {
 			for rec, err := range f.Records(in) {
 				require.LessOrEqual(t, len(rec.Text), MaxLine)
 				count(rec.Lines, err)
+			}
+		} else if f.Samples != nil {
+			for s, err := range f.Samples(in) {
+				count(s.Lines, err)
 			}
 		} else {
 			for s, err := range f.Syscalls(in) {
@@ -481,6 +512,13 @@ func TestEarlyStop(t *testing.T) {
 			}
 			if f.Syscalls != nil {
 				for _, err := range f.Syscalls(Input{R: bytes.NewReader(data)}) {
+					if seen++; seen > n || err != nil && !isSkip(err) {
+						break
+					}
+				}
+			}
+			if f.Samples != nil {
+				for _, err := range f.Samples(Input{R: bytes.NewReader(data)}) {
 					if seen++; seen > n || err != nil && !isSkip(err) {
 						break
 					}

@@ -157,12 +157,17 @@ func (t *tracer) skip(n, lines int, format string, args ...any) bool {
 	return t.yield(Syscall{}, &event.Skip{Pos: event.Pos{File: t.Path, Line: n}, Lines: lines, Reason: fmt.Sprintf(format, args...)})
 }
 
-func (t *tracer) wants(line []byte) bool { return t.Want == nil || t.Want(line) }
+func (t *tracer) wants(line, name []byte) bool {
+	if t.Calls != nil {
+		return t.Calls[string(name)]
+	}
+	return t.Want == nil || t.Want(line)
+}
 
 // note passes on a line that is no call.
 func (t *tracer) note(n int, l *traceLine, raw []byte) bool {
 	s := Syscall{PID: l.pid, Start: t.clock.start(l), Pos: event.Pos{File: t.Path, Line: n}, Lines: 1}
-	if t.wants(raw) {
+	if t.wants(raw, nil) {
 		s.Wanted, s.Raw = true, clip(raw)
 	}
 	return t.yield(s, nil)
@@ -197,7 +202,7 @@ func (t *tracer) single(n int, l *traceLine, raw []byte) bool {
 	if len(l.errno) > 0 {
 		s.Errno = t.names.get(l.errno)
 	}
-	if t.wants(raw) {
+	if t.wants(raw, l.name) {
 		s.Wanted, s.Raw = true, clip(raw)
 		s.Args, s.Result = string(l.args), string(l.result)
 	}
@@ -217,8 +222,8 @@ func (t *tracer) begin(n int, l *traceLine, b []byte, first bool) *openCall {
 		PID: l.pid, Name: t.names.get(l.name), Start: t.clock.start(l),
 		Pos: event.Pos{File: t.Path, Line: n}, Lines: 1,
 	}
-	o.face = t.clock.moment(l)
-	o.call.Wanted = t.wants(b)
+	o.face = t.clock.now
+	o.call.Wanted = t.wants(b, l.name)
 	o.call.Raw = clip(t.lines.line.Bytes)
 	o.call.AtLeast = o.call.Name == "restart_syscall" ||
 		first && !t.execs && t.clock.known && o.face.T.Sub(t.clock.first.T) < attachTime
@@ -268,12 +273,12 @@ func (t *tracer) resume(n int, l *traceLine, b, raw []byte) bool {
 		o.call.Lines++
 		o.call.EndPos = event.Pos{File: t.Path, Line: n}
 		o.call.EndRaw = clip(raw)
-		if face := t.clock.moment(l); face.Known && o.face.Known {
+		if face := t.clock.now; face.Known && o.face.Known {
 			o.call.Duration, o.call.HasDuration = face.T.Sub(o.face.T), true
 		}
 	}
 	s := &o.call
-	s.Wanted = t.wants(b) || s.Wanted
+	s.Wanted = t.wants(b, l.name) || s.Wanted
 	if l.hasTook {
 		s.Duration, s.HasDuration = l.took, true
 	}
@@ -336,7 +341,7 @@ func (t *tracer) exit(n int, l *traceLine, raw []byte) bool {
 	if o := t.open[l.pid]; o != nil && l.pid != 0 { // killed inside the call, which prints no result
 		delete(t.open, l.pid)
 		o.call.Args, o.call.Wanted = o.text(), true
-		if face := t.clock.moment(l); face.Known && o.face.Known {
+		if face := t.clock.now; face.Known && o.face.Known {
 			o.call.Duration, o.call.HasDuration = face.T.Sub(o.face.T), true
 		}
 		if !t.yield(o.call, nil) {
@@ -429,7 +434,7 @@ func (t *tracer) join(n int, b, raw []byte) bool {
 		s.Duration, s.HasDuration, s.Injected, s.Delayed = l.took, l.hasTook, l.injected, l.delayed
 		s.Errno, s.AtLeast, s.Returned = t.names.get(l.errno), false, l.returned()
 		s.EndPos = event.Pos{File: t.Path, Line: n}
-		if s.Wanted = s.Wanted || t.wants(b); s.Wanted {
+		if s.Wanted = s.Wanted || t.wants(b, l.name); s.Wanted {
 			s.Args, s.Result, s.EndRaw = string(l.args), string(l.result), clip(raw)
 		} else {
 			s.Raw, s.EndRaw = "", ""

@@ -337,6 +337,9 @@ func (l *traceLine) returned() bool {
 // ownMessage finds what strace says about itself: "strace: Process 18301
 // attached with 9 threads", with its path in front. -1 when there is none.
 func ownMessage(b []byte) int {
+	if b[len(b)-1] == '>' { // the end of -T, of a mark: none of its messages ends so
+		return -1
+	}
 	i := bytes.Index(b, []byte("strace: "))
 	if i < 0 {
 		return -1
@@ -347,7 +350,7 @@ func ownMessage(b []byte) int {
 		known = known || bytes.HasPrefix(rest, []byte(s))
 	}
 	// Inside a string argument it is a program's text.
-	if !known || bytes.Count(b[:i], []byte{'"'})%2 == 1 || bytes.HasSuffix(b, []byte(">")) && bytes.Contains(rest, []byte(") = ")) {
+	if !known || bytes.Count(b[:i], []byte{'"'})%2 == 1 {
 		return -1
 	}
 	for i > 0 && isPathByte(b[i-1]) && bytes.IndexByte(b[:i], '/') >= 0 {
@@ -404,6 +407,7 @@ func isStrace(line []byte) bool {
 // stamps turns the stamps of a trace into moments that can be subtracted.
 type stamps struct {
 	first, last event.Time
+	now         event.Time // of the line that was seen last, on the trace's own axis
 	known       bool
 	days        time.Duration // whole days since the first stamp, for stamps without a date
 	prev        time.Time     // the last stamp as written
@@ -425,9 +429,11 @@ func (c *stamps) see(l *traceLine) {
 	case l.hasDelta:
 		c.relative += l.delta
 	default:
+		c.now = event.Time{}
 		return
 	}
 	now := c.moment(l)
+	c.now = now
 	if !c.known {
 		c.first, c.last, c.known = now, now, true
 	}
@@ -436,15 +442,15 @@ func (c *stamps) see(l *traceLine) {
 	}
 }
 
-// start is a line's stamp for the outside: unknown when there is only -r.
+// start is the stamp of the line that was seen last for the outside: unknown when there is only -r.
 func (c *stamps) start(l *traceLine) event.Time {
 	if !l.stamp.Known {
 		return event.Time{}
 	}
-	return c.moment(l)
+	return c.now
 }
 
-// moment is a line's stamp on the trace's own axis. Valid for the line that was seen last.
+// moment is a line's stamp on the trace's own axis.
 func (c *stamps) moment(l *traceLine) event.Time {
 	switch {
 	case l.stamp.Known && l.stamp.Lacks&event.LacksDate != 0:

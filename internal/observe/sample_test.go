@@ -1,0 +1,142 @@
+package observe
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse"
+)
+
+func watch(t testing.TB, text []byte) []event.Event {
+	t.Helper()
+	joined := NewSamples()
+	var events []event.Event
+	for _, f := range parse.Formats {
+		if f.Samples == nil {
+			continue
+		}
+		for s, err := range f.Samples(parse.Input{Path: "f", R: bytes.NewReader(text)}) {
+			require.NoError(t, err)
+			events = joined.Sample(events, &s)
+		}
+	}
+	return joined.Finish(events)
+}
+
+// realSamples are the parser's (internal/parse/testdata/README.md).
+func realSamples(t testing.TB, name string) []byte {
+	t.Helper()
+	f, err := os.Open(filepath.Join("../parse/testdata/xcapture", name+".log.gz"))
+	require.NoError(t, err)
+	defer f.Close()
+	r, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	b, err := io.ReadAll(r)
+	require.NoError(t, err)
+	return b
+}
+
+func named(events []event.Event, name string) (all []event.Event) {
+	for _, e := range events {
+		if v, _ := e.Get("name"); v.Text() == name {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// TestSamplesTruth: the umount2 that strace saw from 18:22:16.888623 for 6.053773 s is one run of six samples.
+func TestSamplesTruth(t *testing.T) {
+	for _, name := range []string{"v126_umount2-under-strace.csv", "v126_default.text", "v126_umount2-under-strace.text"} {
+		t.Run(name, func(t *testing.T) {
+			runs := named(watch(t, realSamples(t, name)), "umount2")
+			require.Len(t, runs, 1)
+			e := runs[0]
+			require.Equal(t, []any{41246, "shim", true}, []any{e.IDs.TID, e.Component, e.Begun})
+			require.Equal(t, name == "v126_default.text", e.Open, "by default a scan without a thread in R or D prints nothing")
+			require.GreaterOrEqual(t, e.Start.T.Format("15:04:05.000000"), "18:22:16.888623")
+			require.LessOrEqual(t, e.End.T.Format("15:04:05.000000"), "18:22:22.942396")
+			n, _ := e.Get("samples")
+			require.Equal(t, "6", n.Text())
+			most, _ := e.Get("most")
+			longest, _ := most.Number()
+			require.Greater(t, longest, 6.05, "the truth lies between both bounds")
+			require.InDelta(t, 5.0, e.Duration().Seconds(), 0.1)
+		})
+	}
+	t.Run("numbered calls", func(t *testing.T) {
+		runs := named(watch(t, realSamples(t, "v303_samples.csv")), "umount2")
+		require.Len(t, runs, 1)
+		require.False(t, runs[0].Begun)
+		require.Greater(t, runs[0].Duration().Seconds(), 7.5)
+	})
+	t.Run("syscend is silent about umount2", func(t *testing.T) {
+		events := watch(t, realSamples(t, "v303_syscend.csv"))
+		require.Empty(t, named(events, "umount2"))
+		require.NotEmpty(t, named(events, "syncfs"))
+	})
+	t.Run("kernel threads are in no call", func(t *testing.T) {
+		kernel := 0
+		for _, e := range watch(t, realSamples(t, "v126_kernel-threads.csv")) {
+			if e.Component == "kernel" {
+				kernel++
+				name, _ := e.Get("name")
+				require.Empty(t, name.Text())
+			}
+		}
+		require.NotZero(t, kernel)
+	})
+	t.Run("a comm is no state", func(t *testing.T) {
+		require.Empty(t, watch(t, realSamples(t, "v126_odd-names.csv")))
+	})
+}
+
+func TestSampleGaps(t *testing.T) {
+	row := func(second int, tid int, state, call string) string {
+		return fmt.Sprintf("2026-11-20 18:30:%02d.000,9,%d,root,%s,(runc),%s,w\n", second, tid, state, call)
+	}
+	const head = "TS,PID,TID,USERNAME,ST,COMMAND,SYSCALL,WCHAN\n"
+	steady := func(from, to int) (s string) {
+		for i := from; i <= to; i++ {
+			s += row(i, 7, "D", "fsync") + row(i, 8, "S", "futex")
+		}
+		return s
+	}
+	require.Len(t, watch(t, []byte(head+steady(0, 9))), 1)
+	require.Len(t, watch(t, []byte(head+steady(0, 3)+row(4, 8, "S", "futex")+steady(5, 9))), 2, "one scan without it")
+	require.Len(t, watch(t, []byte(head+steady(0, 3)+steady(30, 39))), 2, "no scan for long")
+	require.Len(t, watch(t, []byte(head+steady(20, 29)+steady(0, 9))), 2, "the clock goes back")
+	require.Empty(t, watch(t, []byte(head+row(0, 7, "D", "fsync"))), "one sample is no interval")
+	open := watch(t, []byte(head+steady(0, 9)))
+	require.True(t, open[0].Open)
+	require.False(t, watch(t, []byte(head+steady(0, 9)+row(10, 8, "S", "futex")))[0].Open)
+}
+
+func TestSamplesGolden(t *testing.T) {
+	files, err := filepath.Glob("../parse/testdata/xcapture/*.gz")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	var got strings.Builder
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".log.gz")
+		fmt.Fprintln(&got, "#", name)
+		for _, e := range watch(t, realSamples(t, name)) {
+			fmt.Fprintln(&got, describe(&e))
+		}
+	}
+	if *update {
+		require.NoError(t, os.WriteFile("testdata/samples.golden", []byte(got.String()), 0o600))
+	}
+	want, err := os.ReadFile("testdata/samples.golden")
+	require.NoError(t, err)
+	require.Equal(t, string(want), got.String(), "accept with -update")
+}

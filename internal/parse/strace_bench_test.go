@@ -1,0 +1,36 @@
+package parse
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// BenchmarkStrace reads 32 MB of a real trace, again and again the same: many short lines, many calls on two.
+func BenchmarkStrace(b *testing.B) {
+	names := map[string]bool{"umount2": true, "fsync": true, "recvfrom": true, "write": true, "openat": true, "close": true}
+	for _, file := range []string{"shim_delayed", "special-lines.o.f.tt.T"} {
+		text := sample(b, "strace/"+file+".log.gz")
+		n := max(1, 32<<20/len(text))
+		for _, want := range []struct {
+			name  string
+			calls map[string]bool
+		}{{"nothing", map[string]bool{}}, {"some", names}, {"everything", nil}} {
+			b.Run(fmt.Sprintf("trace=%s/want=%s", file, want.name), func(b *testing.B) {
+				b.SetBytes(int64(n * len(text)))
+				b.ReportAllocs()
+				for b.Loop() {
+					in := Input{Path: "f", R: &repeated{text: text, n: n, err: io.EOF}, Calls: want.calls}
+					for _, err := range syscalls(in) {
+						if _, skip := errors.AsType[*event.Skip](err); err != nil && !skip { // where the text starts over
+							b.Fatal(err)
+						}
+					}
+				}
+			})
+		}
+	}
+}
