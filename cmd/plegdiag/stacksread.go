@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -24,67 +23,38 @@ type foundDump struct {
 	inLog   bool // part of a log, so that a file of its own may hold a copy
 }
 
-// Bounds of what is read of one file. Headers of all formats stand in its first bytes.
-const (
-	headSize = 64 << 10
-	maxDump  = 2 << 30 // a dump of a million goroutines takes about 1 GiB
-)
+// maxDump bounds what is read of a file that is a dump: one of a million goroutines takes about 1 GiB.
+const maxDump = 2 << 30
 
 // readDumps finds the dumps in all inputs, in their order. What cannot be read goes to stderr.
 func readDumps(ctx context.Context, inputs []string, s streams) ([]foundDump, error) {
 	var all []foundDump
-	for f, err := range bundle.Files(ctx, bundle.Options{Inputs: inputs, Stdin: s.in}) {
-		if err != nil {
-			if _, skip := errors.AsType[*event.Skip](err); !skip {
-				return nil, err
-			}
-			warn(s.err, err.Error())
-			continue
-		}
-		found, err := readDumpsOf(f)
-		if err != nil {
-			if _, named := errors.AsType[*event.Skip](err); !named {
-				err = fmt.Errorf("%s: %w", f.Path, err)
-			}
-			warn(s.err, err.Error())
-		}
+	err := eachFile(ctx, inputs, s, func(f bundle.File, in parse.Opened) error {
+		found, err := readDumpsOf(f, in)
 		for _, d := range found {
 			if len(d.Skips) > 0 {
 				warn(s.err, fmt.Sprintf("%d of %d lines not understood; first: %s", d.Skipped, d.Lines, d.Skips[0]))
 			}
 		}
 		all = append(all, found...)
-	}
-	return foldCopies(all), nil
+		return err
+	})
+	return foldCopies(all), err
 }
 
 // readDumpsOf finds the dumps of one file. What was found before an error is valid.
-func readDumpsOf(f bundle.File) ([]foundDump, error) {
-	src, err := f.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer src.Close()
-	in := bufio.NewReaderSize(src, headSize)
-	head, err := in.Peek(headSize)
-	if len(head) == 0 {
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-		return nil, err
-	}
-	format, ok := parse.Detect(head, f.Path)
+func readDumpsOf(f bundle.File, in parse.Opened) ([]foundDump, error) {
 	switch {
-	case !ok, format.Syscalls != nil, format.Samples != nil:
+	case in.Records != nil:
+		return dumpsOfLog(in.Format, f.Path, in.R)
+	case !in.Dump:
 		return nil, nil
-	case format.Records != nil:
-		return dumpsOfLog(format, f.Path, in)
 	}
 	var text strings.Builder
 	if !f.Stream { // what an archive says of its members' sizes is not trusted
 		text.Grow(int(min(max(f.Size, 0), maxDump)))
 	}
-	n, err := io.Copy(&text, io.LimitReader(in, maxDump))
+	n, err := io.Copy(&text, io.LimitReader(in.R, maxDump))
 	if n == maxDump && err == nil {
 		err = fmt.Errorf("only the first %d bytes are read", n)
 	}

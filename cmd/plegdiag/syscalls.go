@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"math"
 	"path"
 	"strconv"
@@ -61,21 +58,16 @@ The age of an open call is a lower bound, written "≥". The waits of threads th
 
 func syscalls(ctx context.Context, o *syscallsOptions, s streams) error {
 	var traces []*observe.Summary
-	for f, err := range bundle.Files(ctx, bundle.Options{Inputs: o.inputs, Stdin: s.in}) {
-		if err != nil {
-			if _, skip := errors.AsType[*event.Skip](err); !skip {
-				return err
-			}
-			warn(s.err, err.Error())
-			continue
+	err := eachFile(ctx, o.inputs, s, func(f bundle.File, in parse.Opened) error {
+		if in.Syscalls == nil {
+			return nil
 		}
-		trace, err := readTrace(f)
-		if err != nil {
-			warn(s.err, fmt.Sprintf("%s: %v", f.Path, err))
-		}
-		if trace != nil {
-			traces = append(traces, trace)
-		}
+		trace, err := readTrace(f.Path, in)
+		traces = append(traces, trace)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	if len(traces) == 0 {
 		return &failure{
@@ -90,30 +82,13 @@ func syscalls(ctx context.Context, o *syscallsOptions, s streams) error {
 	return report.SyscallsText(s.out, traces, look)
 }
 
-// readTrace reads a file if it is a trace. What was read before an error is valid.
-func readTrace(f bundle.File) (*observe.Summary, error) {
-	src, err := f.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer src.Close()
-	in := bufio.NewReaderSize(src, headSize)
-	head, err := in.Peek(headSize)
-	if len(head) == 0 {
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-		return nil, err
-	}
-	format, ok := parse.Detect(head, f.Path)
-	if !ok || format.Syscalls == nil {
-		return nil, nil
-	}
+// readTrace reads a trace. What was read before an error is valid.
+func readTrace(name string, in parse.Opened) (*observe.Summary, error) {
 	var stats parse.Stats
-	sum := observe.NewSummary(f.Path, parse.ReadTraceForm(head))
-	thread := threadInName(f.Path)
-	err = nil
-	for call, broken := range format.Syscalls(parse.Input{Path: f.Path, R: in, Stats: &stats}) {
+	sum := observe.NewSummary(name, parse.ReadTraceForm(in.Head))
+	thread := threadInName(name)
+	var err error
+	for call, broken := range in.Syscalls(parse.Input{Path: name, R: in.R, Stats: &stats}) {
 		if skip, ok := errors.AsType[*event.Skip](broken); ok {
 			sum.Skip(skip)
 			continue

@@ -67,13 +67,13 @@ func (f *file) failed(err error) bool {
 }
 
 // readLog reads a file of log lines.
-func (f *file) readLog(ctx context.Context, format parse.Format, r io.Reader, wanted *parse.Literals) {
+func (f *file) readLog(ctx context.Context, opened parse.Opened, wanted *parse.Literals) {
 	var stats parse.Stats
 	var dumps stackdump.Collector
 	want := func(line []byte) bool { return dumps.Pending() || wanted.Match(line) } // a header is among the literals
-	in := parse.Input{Path: f.account.Path, R: r, Want: want, Stats: &stats}
+	in := parse.Input{Path: f.account.Path, R: opened.R, Want: want, Stats: &stats}
 	watching := f.aside()
-	for rec, err := range format.Records(in) {
+	for rec, err := range opened.Records(in) {
 		if err != nil {
 			if f.failed(err) {
 				break
@@ -206,14 +206,14 @@ func (f *file) pair(rec *event.Record) {
 }
 
 // readStrace reads a trace.
-func (f *file) readStrace(ctx context.Context, format parse.Format, r io.Reader) {
+func (f *file) readStrace(ctx context.Context, opened parse.Opened) {
 	var stats parse.Stats
 	f.account.Component = "strace"
 	source := f.sourceOf("strace")
-	in := parse.Input{Path: f.account.Path, R: r, Calls: observe.TracedCalls(), Stats: &stats}
+	in := parse.Input{Path: f.account.Path, R: opened.R, Calls: observe.TracedCalls(), Stats: &stats}
 	trace := observe.NewTrace()
 	var events []event.Event
-	for call, err := range format.Syscalls(in) {
+	for call, err := range opened.Syscalls(in) {
 		if err != nil {
 			if f.failed(err) {
 				break
@@ -243,13 +243,13 @@ func (f *file) readStrace(ctx context.Context, format parse.Format, r io.Reader)
 }
 
 // readSamples reads samples of threads.
-func (f *file) readSamples(ctx context.Context, format parse.Format, r io.Reader) {
+func (f *file) readSamples(ctx context.Context, opened parse.Opened) {
 	var stats parse.Stats
 	f.account.Component = "samples"
 	source := f.sourceOf("samples")
 	joined := observe.NewSamples()
 	var events []event.Event
-	for s, err := range format.Samples(parse.Input{Path: f.account.Path, R: r, Stats: &stats}) {
+	for s, err := range opened.Samples(parse.Input{Path: f.account.Path, R: opened.R, Stats: &stats}) {
 		if err != nil {
 			if f.failed(err) {
 				break

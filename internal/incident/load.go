@@ -121,9 +121,6 @@ type reader struct {
 	limiter chan struct{}
 }
 
-// headSize is how much of a file decides its format.
-const headSize = 64 << 10
-
 // read reads one file into its slot, by the format that its first bytes have.
 func (r *reader) read(ctx context.Context, f bundle.File, slot *file) {
 	src, err := f.Open()
@@ -132,39 +129,28 @@ func (r *reader) read(ctx context.Context, f bundle.File, slot *file) {
 		return
 	}
 	defer src.Close()
-	head := make([]byte, headSize)
-	n, err := io.ReadFull(src, head)
-	head = head[:n]
-	if n == 0 {
-		slot.account.Format = "empty"
-		if err != nil && !errors.Is(err, io.EOF) {
-			slot.account.Format, slot.account.Err = "unknown", err.Error()
-		}
-		return
-	}
-	whole := io.MultiReader(bytes.NewReader(head), src) // a failed read fails again
-	format, ok := parse.Detect(head, f.Path)
-	if prefix := parse.PastePrefix(head); ok && format.Name == parse.Text && prefix != nil {
-		bare, _ := io.ReadAll(parse.WithoutPrefix(bytes.NewReader(head), prefix)) // cannot fail
-		if inner, known := parse.Detect(bare, f.Path); known && inner.Name != parse.Text {
-			format, whole = inner, parse.WithoutPrefix(whole, prefix)
-		}
-	}
-	if !ok {
-		slot.account.Format = "unknown"
-		slot.countUnknown(whole)
-		return
-	}
-	slot.account.Format = format.Name
+	in, err := parse.Open(src, f.Path)
 	switch {
-	case format.Records != nil:
-		slot.readLog(ctx, format, whole, r.logs)
-	case format.Syscalls != nil:
-		slot.readStrace(ctx, format, whole)
-	case format.Samples != nil:
-		slot.readSamples(ctx, format, whole)
+	case errors.Is(err, parse.ErrEmpty):
+		slot.account.Format = "empty"
+		return
+	case err != nil:
+		slot.account.Format, slot.account.Err = "unknown", err.Error()
+		return
+	}
+	slot.account.Format = in.Name
+	switch {
+	case in.Records != nil:
+		slot.readLog(ctx, in, r.logs)
+	case in.Syscalls != nil:
+		slot.readStrace(ctx, in)
+	case in.Samples != nil:
+		slot.readSamples(ctx, in)
+	case in.Dump:
+		slot.readDump(in.R)
 	default:
-		slot.readDump(whole)
+		slot.account.Format = "unknown"
+		slot.countUnknown(in.R)
 	}
 }
 

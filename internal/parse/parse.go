@@ -43,6 +43,7 @@ type Format struct {
 	Records  func(Input) iter.Seq2[event.Record, error] // logs; nil for other kinds
 	Syscalls func(Input) iter.Seq2[Syscall, error]      // strace; nil for other kinds
 	Samples  func(Input) iter.Seq2[Sample, error]       // samplers of threads; nil for other kinds
+	Dump     bool                                       // a goroutine dump, which package stackdump reads
 }
 
 // Text is the name of the last format: lines of no known shape.
@@ -53,7 +54,7 @@ const Text = "text"
 var Formats = []Format{
 	{Name: "journal-json", Sniff: share(isJournalJSON), Records: logRecords},
 	{Name: "journal-export", Sniff: sniffExport, Records: exportRecords},
-	{Name: "goroutines", Sniff: sniffGoroutines},
+	{Name: "goroutines", Sniff: sniffGoroutines, Dump: true},
 	{Name: "strace", Sniff: share(isStrace), Syscalls: syscalls},
 	{Name: "xcapture", Sniff: share(isSample), Samples: threadSamples},
 	{Name: "journal-short", Sniff: share(isJournalShort), Records: logRecords},

@@ -23,9 +23,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// headSize is what a caller gives to Detect.
-const headSize = 64 << 10
-
 // sample reads a file of testdata; it may be compressed.
 func sample(t testing.TB, name string) []byte {
 	t.Helper()

@@ -1,0 +1,51 @@
+package parse
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// Opened is a file whose format is known before anybody reads it.
+type Opened struct {
+	Format           // the zero Format when none understands half of the first bytes
+	R      io.Reader // the whole file from its first byte, without the prefix that quoting put before its lines
+	Head   []byte    // its first bytes, at most 64 KiB, as R gives them; not to be written to
+}
+
+// ErrEmpty says that a file holds not a single byte.
+var ErrEmpty = errors.New("empty")
+
+// headSize is how much of a file decides its format. Headers of all formats stand in it.
+const headSize = 64 << 10
+
+// Open finds the format of what r holds, by its first bytes, and the path where they leave a tie. A file
+// that was quoted into a ticket is taken out of its quotation when only that makes it more than text.
+// It fails with ErrEmpty, or with what r said when it gave nothing; an error that r has
+// later comes out of Opened.R.
+func Open(r io.Reader, path string) (Opened, error) {
+	head := make([]byte, headSize)
+	n, err := io.ReadFull(r, head)
+	head = head[:n]
+	switch {
+	case n == 0 && errors.Is(err, io.EOF):
+		return Opened{}, ErrEmpty
+	case n == 0:
+		return Opened{}, err
+	}
+	o := Opened{R: io.MultiReader(bytes.NewReader(head), r), Head: head} // a failed read fails again
+	format, ok := Detect(head, path)
+	if !ok {
+		return o, nil
+	}
+	o.Format = format
+	prefix := PastePrefix(head)
+	if format.Name != Text || prefix == nil {
+		return o, nil
+	}
+	bare, _ := io.ReadAll(WithoutPrefix(bytes.NewReader(head), prefix)) // cannot fail
+	if inner, known := Detect(bare, path); known && inner.Name != Text {
+		return Opened{Format: inner, R: WithoutPrefix(o.R, prefix), Head: bare}, nil
+	}
+	return o, nil
+}
