@@ -87,6 +87,14 @@ func proven() *incident.Incident {
 					Start: at("18:25:37.621236023"), End: at("18:27:36.635"), Chain: []rules.Step{lock, ready},
 				},
 				{
+					Rule: "cri-updatesync-slow-metadata", Title: "Status files are synced slowly", Verdict: rules.Likely, Role: rules.Contributing,
+					Score: 0.5, Summary: "An fsync of a status file lasts 31s.",
+					Rivals: []rules.Rival{
+						{Rule: "umount2-overlay-sync", Container: container, Decide: []rules.Missing{{Source: "strace", Command: "timeout 10 strace -f -tt -T -p $(pidof containerd)"}}},
+						{Rule: "runc-stuck-dbus"},
+					},
+				},
+				{
 					Rule: "runtime-latency", Title: "The runtime is slow", Verdict: rules.Possible, Role: rules.Fallback, Score: 0.3,
 					Summary: "Calls are slow and nothing says why.",
 					Chain: []rules.Step{{
@@ -97,6 +105,14 @@ func proven() *incident.Incident {
 				},
 			},
 			RuledOut: []rules.Dismissed{{Rule: "systemd-dbus-cookie-overflow", Why: "systemd 252 is not affected (fixed in 242)", Evidence: []event.Quote{quote("all.log", 1, "systemd 252 running in system mode")}}},
+			Exposed: []rules.Exposure{{
+				Rule: "containerd-shim-leak", Text: "shims outlive their containers", Because: []string{"containerd.version = 1.6.20"},
+				Evidence: []event.Quote{quote("version.txt", 1, "containerd github.com/containerd/containerd 1.6.20~ds1")},
+			}},
+			Forecasts: []rules.Forecast{{
+				Rule: "systemd-dbus-cookie-overflow", Text: "PID 1 answers nobody any more", At: at("23:59:00").AddDate(0, 2, 0), Value: 4_100_000_000, Limit: 4_294_967_295, Rate: 37.6215, Span: 4 * time.Minute,
+				Evidence: []event.Quote{quote("pid1.strace", 9, `1 18:20:00 sendmsg(12, "l\4\1", …`)},
+			}},
 			NotEvaluable: []rules.Unanswered{
 				{Rule: "dockerd-container-mutex", Why: "no dump of dockerd", Missing: []rules.Missing{{Source: "goroutines.dockerd", Command: "kill -USR1 $(pidof dockerd)"}}},
 				{Rule: "netlink-recv-hang-cni", Missing: []rules.Missing{{Source: "goroutines.cni", Command: "curl -s localhost:6060/debug/pprof/goroutine?debug=2"}}},
@@ -114,12 +130,17 @@ func proven() *incident.Incident {
 func stallWithoutCause() *incident.Incident {
 	line := quote("kubelet.log", 8, `PLEG is not healthy: pleg was last seen active 3m0.1s ago; threshold is 3m0s`)
 	return &incident.Incident{
-		Node:     "node-2",
-		Window:   timeline.Window{Start: at("09:00:00"), End: at("09:40:00").AddDate(0, 0, 1)},
-		Timeline: &timeline.Timeline{Stalls: []timeline.Stall{{Window: timeline.Window{Start: at("09:30:00"), End: at("09:40:00")}, Open: true, Phase: timeline.PhaseUnknown, Evidence: []event.Quote{line}}}},
+		Node:   "node-2",
+		Window: timeline.Window{Start: at("09:00:00"), End: at("09:40:00").AddDate(0, 0, 1)},
+		Timeline: &timeline.Timeline{Stalls: []timeline.Stall{{
+			Window: timeline.Window{Start: at("09:30:00"), End: at("09:40:00")}, Open: true,
+			Phase: timeline.PhasePod, PhaseBasis: "after a restart of the kubelet relist listed the pods and stuck again", Tooth: 2, Restarted: at("09:29:50"), Evidence: []event.Quote{line},
+		}}},
 		Result: rules.Result{
 			Headline:     "relist has not completed since 09:30:00; nothing here says why. A goroutine dump of containerd would: kill -USR1 $(pidof containerd)",
 			NotEvaluable: []rules.Unanswered{{Rule: "umount2-overlay-sync", Missing: []rules.Missing{{Source: "goroutines.containerd", Command: "kill -USR1 $(pidof containerd)"}}}},
+			Suspects:     []rules.Suspect{{What: "container", ID: container, Why: "ContainerStatus ran into its deadline (3×)", Evidence: []event.Quote{line}}},
+			Next:         rules.Missing{Source: "goroutines.containerd", Command: "kill -USR1 $(pidof containerd)"},
 		},
 		Files: []incident.File{{Path: "kubelet.log", Format: "klog", Component: "kubelet", Lines: 9, Used: 9, Start: at("09:00:00"), End: at("09:40:00").AddDate(0, 0, 1)}},
 	}
@@ -145,12 +166,17 @@ func hostile() *incident.Incident {
 				Chain:          []rules.Step{{ID: "s", Rule: "r", Role: "cause", Start: at("09:00:00"), Text: evil, Basis: evil, Evidence: []event.Quote{q, long}}},
 				Contradictions: []rules.Against{{Why: evil, Evidence: []event.Quote{q}}},
 				Missing:        []rules.Missing{{Source: evil, Command: evil}},
+				Rivals:         []rules.Rival{{Rule: evil, Container: evil, Decide: []rules.Missing{{Source: evil, Command: evil}}}, {Rule: evil}},
 				Notes:          []string{evil, "---", "1. one", "+ plus"},
 				Remediation:    rules.Remediation{Now: []string{evil}, Durable: []string{evil}},
 				References:     []string{evil, "https://example.com/a)b"},
 			}},
 			RuledOut:     []rules.Dismissed{{Rule: "x", Why: evil, Evidence: []event.Quote{q}}},
 			NotEvaluable: []rules.Unanswered{{Rule: "y", Why: evil, Missing: []rules.Missing{{Source: evil, Command: evil}}}},
+			Suspects:     []rules.Suspect{{What: "pod", ID: evil, Why: evil, Evidence: []event.Quote{q, long}}},
+			Exposed:      []rules.Exposure{{Rule: evil, Text: evil, Because: []string{evil}, Evidence: []event.Quote{q}}},
+			Forecasts:    []rules.Forecast{{Rule: evil, Text: evil, At: at("10:00:00"), Value: 1, Limit: 2, Rate: 0.5, Evidence: []event.Quote{q}}},
+			Next:         rules.Missing{Source: evil, Command: evil},
 		},
 		Files: []incident.File{{Path: evil, Format: "klog", Component: evil, Lines: 1, Skipped: 1, FirstSkip: evil, Err: evil, Skips: map[string]int{evil: 1}}},
 	}

@@ -61,6 +61,8 @@ type document struct {
 	Incident     summary         `json:"incident"`
 	Findings     []finding       `json:"findings"`
 	RuledOut     []dismissed     `json:"ruled_out"`
+	Exposed      []exposure      `json:"exposed"`
+	Forecasts    []forecast      `json:"forecasts"`
 	NotEvaluable []notEvaluable  `json:"not_evaluable"`
 	Facts        map[string]fact `json:"facts"`
 	Clock        []clockRow      `json:"clock"`
@@ -76,6 +78,8 @@ type summary struct {
 	Node     string  `json:"node"`
 	Window   span    `json:"window"`
 	Stalls   []stall `json:"stalls"`
+	// Next is what to collect when no root is named; empty strings otherwise.
+	Next missing `json:"next"`
 }
 
 type span struct {
@@ -99,9 +103,38 @@ type stall struct {
 	span
 	Open             bool       `json:"open"`
 	Phase            string     `json:"phase"`
+	PhaseBasis       string     `json:"phase_basis"`
+	Tooth            int        `json:"tooth"`
+	Restarted        stamp      `json:"restarted"`
+	Suspects         []suspect  `json:"suspects"`
 	NotReady         stamp      `json:"not_ready"`
 	Evidence         []evidence `json:"evidence"`
 	NotReadyEvidence []evidence `json:"not_ready_evidence"`
+}
+
+type suspect struct {
+	What     string     `json:"what"`
+	ID       string     `json:"id"`
+	Why      string     `json:"why"`
+	Evidence []evidence `json:"evidence"`
+}
+
+type exposure struct {
+	Rule     string     `json:"rule"`
+	Text     string     `json:"text"`
+	Because  []string   `json:"because"`
+	Evidence []evidence `json:"evidence"`
+}
+
+type forecast struct {
+	Rule     string     `json:"rule"`
+	Text     string     `json:"text"`
+	At       stamp      `json:"at"`
+	Value    float64    `json:"value"`
+	Limit    float64    `json:"limit"`
+	Rate     float64    `json:"rate_per_second"`
+	Span     float64    `json:"measured_seconds"`
+	Evidence []evidence `json:"evidence"`
 }
 
 type evidence struct {
@@ -126,6 +159,7 @@ type finding struct {
 	Chain          []step      `json:"chain"`
 	Contradictions []dismissal `json:"contradictions"`
 	Missing        []missing   `json:"missing"`
+	Rivals         []rival     `json:"rivals"`
 	Remediation    remediation `json:"remediation"`
 	References     []string    `json:"references"`
 	Notes          []string    `json:"notes"`
@@ -153,6 +187,13 @@ type dismissal struct {
 type missing struct {
 	Source  string `json:"source"`
 	Command string `json:"command"`
+	Hazard  string `json:"hazard"`
+}
+
+type rival struct {
+	Rule      string    `json:"rule"`
+	Container string    `json:"container"`
+	Decide    []missing `json:"decide"`
 }
 
 type remediation struct {
@@ -209,13 +250,19 @@ func newDocument(inc *incident.Incident, o Options) document {
 			Node:     inc.Node,
 			Window:   span{stamp(inc.Window.Start), stamp(inc.Window.End)},
 			Stalls:   each(stalls(inc), newStall),
+			Next:     newMissing(&inc.Result.Next),
 		},
 		Findings:     each(inc.Result.Findings, newFinding),
 		RuledOut:     each(inc.Result.RuledOut, newDismissed),
+		Exposed:      each(inc.Result.Exposed, newExposure),
+		Forecasts:    each(inc.Result.Forecasts, newForecast),
 		NotEvaluable: each(inc.Result.NotEvaluable, newNotEvaluable),
 		Facts:        map[string]fact{},
 		Clock:        each(clocks(inc), newClock),
 		Files:        each(inc.Files, newFile),
+	}
+	for i := range d.Incident.Stalls {
+		d.Incident.Stalls[i].Suspects = each(suspects(inc, i), newSuspect)
 	}
 	for name, f := range facts(inc) {
 		d.Facts[name] = fact{f.Value, each(f.Evidence, newEvidence)}
@@ -240,6 +287,9 @@ func newStall(s *timeline.Stall) stall {
 		span:             span{stamp(s.Start), stamp(s.End)},
 		Open:             s.Open,
 		Phase:            string(s.Phase),
+		PhaseBasis:       s.PhaseBasis,
+		Tooth:            s.Tooth,
+		Restarted:        stamp(s.Restarted),
 		NotReady:         stamp(s.NotReady),
 		Evidence:         each(s.Evidence, newEvidence),
 		NotReadyEvidence: each(s.NotReadyEvidence, newEvidence),
@@ -268,11 +318,28 @@ func newFinding(f *rules.Finding) finding {
 		End:            stamp(f.End),
 		Chain:          each(f.Chain, newStep),
 		Contradictions: each(f.Contradictions, func(a *rules.Against) dismissal { return dismissal{a.Why, each(a.Evidence, newEvidence)} }),
-		Missing:        each(f.Missing, func(m *rules.Missing) missing { return missing{m.Source, m.Command} }),
-		Remediation:    remediation{list(f.Remediation.Now), list(f.Remediation.Durable)},
-		References:     list(f.References),
-		Notes:          list(f.Notes),
+		Missing:        each(f.Missing, newMissing),
+		Rivals: each(f.Rivals, func(r *rules.Rival) rival {
+			return rival{r.Rule, r.Container, each(r.Decide, newMissing)}
+		}),
+		Remediation: remediation{list(f.Remediation.Now), list(f.Remediation.Durable)},
+		References:  list(f.References),
+		Notes:       list(f.Notes),
 	}
+}
+
+func newMissing(m *rules.Missing) missing { return missing{m.Source, m.Command, m.Hazard()} }
+
+func newSuspect(s *rules.Suspect) suspect {
+	return suspect{s.What, s.ID, s.Why, each(s.Evidence, newEvidence)}
+}
+
+func newExposure(e *rules.Exposure) exposure {
+	return exposure{e.Rule, e.Text, list(e.Because), each(e.Evidence, newEvidence)}
+}
+
+func newForecast(f *rules.Forecast) forecast {
+	return forecast{f.Rule, f.Text, stamp(f.At), f.Value, f.Limit, f.Rate, f.Span.Seconds(), each(f.Evidence, newEvidence)}
 }
 
 func newStep(s *rules.Step) step {

@@ -23,11 +23,24 @@ func Markdown(w io.Writer, inc *incident.Incident, o Options) error {
 		for i := range s {
 			m.para("- " + inline(stallText(&s[i])))
 			m.fence(func(t *text) { t.quotes(s[i].Evidence, 2); t.quotes(s[i].NotReadyEvidence, 1) })
+			for _, suspect := range suspects(inc, i) {
+				m.para("- Suspect: " + inline(suspect.String()))
+				m.fence(func(t *text) { t.quotes(suspect.Evidence, 2) })
+			}
 		}
 	}
 	told := shown{}
 	for i := range inc.Result.Findings {
 		m.finding(i+1, &inc.Result.Findings[i], told)
+	}
+	if es := inc.Result.Exposed; len(es) > 0 {
+		m.section("Exposed to")
+		m.para("By versions and settings alone; not what happened here.")
+		m.fence(func(t *text) { t.exposed(es) })
+	}
+	if fs := inc.Result.Forecasts; len(fs) > 0 {
+		m.section("Forecast")
+		m.fence(func(t *text) { t.forecasts(fs) })
 	}
 	if rs := inc.Result.RuledOut; len(rs) > 0 {
 		m.section("Ruled out")
@@ -68,6 +81,9 @@ func (m *markdown) opening(inc *incident.Incident) {
 	if o.next != "" {
 		m.para("Do first: " + inline(o.next))
 	}
+	if o.hazard != "" {
+		m.para("Hazard: " + inline(o.hazard))
+	}
 }
 
 func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
@@ -86,6 +102,10 @@ func (m *markdown) finding(n int, f *rules.Finding, told shown) {
 	m.fence(func(t *text) { t.chain(steps, repeated) })
 	m.against(f)
 	m.list("Notes", f.Notes)
+	for i := range f.Rivals {
+		m.para("**Rival:** " + inline(rivalText(&f.Rivals[i])))
+		m.fence(func(t *text) { t.missing("", f.Rivals[i].Decide) })
+	}
 	if len(f.Missing) > 0 {
 		m.para("**Missing, would decide:**")
 		m.fence(func(t *text) { t.missing("", f.Missing) })

@@ -9,9 +9,13 @@
 package report
 
 import (
+	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/lipgloss"
 
@@ -77,6 +81,7 @@ type opening struct {
 	node     string
 	window   string
 	next     string // the first thing to do, or the command that would decide; empty when there is none
+	hazard   string // what next does to the node; empty when it is no command
 }
 
 func open(inc *incident.Incident) opening {
@@ -93,24 +98,60 @@ func open(inc *incident.Incident) opening {
 		o.word = "no cause found"
 	}
 	if fs := inc.Result.Findings; len(fs) > 0 {
-		o.word, o.next = fs[0].Verdict.String(), next(&fs[0])
+		o.word = fs[0].Verdict.String()
+		o.next, o.hazard = next(&fs[0])
+	}
+	if m := inc.Result.Next; m.Command != "" {
+		o.next, o.hazard = m.Command, m.Hazard()
 	}
 	return o
 }
 
 // next is what the reader of a finding can do first: the cure where the cause
 // is certain enough to act on, else the command that would make it certain.
-func next(f *rules.Finding) string {
+func next(f *rules.Finding) (command, hazard string) {
 	certain := f.Verdict >= rules.Likely && f.Role != rules.Fallback
 	if now := f.Remediation.Now; certain && len(now) > 0 {
-		return now[0]
+		return now[0], ""
 	}
 	for _, m := range f.Missing {
 		if m.Command != "" {
-			return m.Command
+			return m.Command, m.Hazard()
 		}
 	}
-	return ""
+	return "", ""
+}
+
+// suspects of one stall.
+func suspects(inc *incident.Incident, stall int) []rules.Suspect {
+	return slices.DeleteFunc(slices.Clone(inc.Result.Suspects), func(s rules.Suspect) bool { return s.Stall != stall })
+}
+
+// rivalText is another cause that the evidence leaves open, in a sentence.
+func rivalText(r *rules.Rival) string {
+	of := ""
+	if r.Container != "" {
+		of = " of container " + r.Container
+	}
+	if len(r.Decide) == 0 {
+		return r.Rule + of + " lies in the same time, and nothing shows that either caused the other; two goroutine dumps 20 s apart in the next stall would decide"
+	}
+	return r.Rule + of + " lies in the same time, and nothing shows that either caused the other; what would decide:"
+}
+
+// forecastText is a forecast in a sentence.
+func forecastText(f *rules.Forecast) string {
+	measured := ""
+	if f.Span > 0 {
+		measured = ", measured over " + f.Span.Round(time.Second).String()
+	}
+	return fmt.Sprintf("%s %s UTC: %s (%s of %s, growing by %s a second%s)", f.At.UTC().Format(time.DateOnly), f.At.UTC().Format(time.TimeOnly), f.Text,
+		number(f.Value), number(f.Limit), number(f.Rate), measured)
+}
+
+// number is a measured value with at most three digits behind the point.
+func number(v float64) string {
+	return strconv.FormatFloat(math.Round(v*1000)/1000, 'f', -1, 64)
 }
 
 // stalls of an incident; none when it has no timeline.

@@ -24,8 +24,16 @@ func Text(w io.Writer, inc *incident.Incident, o Options) error {
 	out := bufio.NewWriter(w)
 	t := newText(out, o)
 	t.opening(inc)
-	t.stalls(stalls(inc))
+	t.stalls(inc)
 	t.findings(inc.Result.Findings)
+	if es := inc.Result.Exposed; len(es) > 0 {
+		t.heading("EXPOSED TO (by versions and settings alone; not what happened here)")
+		t.exposed(es)
+	}
+	if fs := inc.Result.Forecasts; len(fs) > 0 {
+		t.heading("FORECAST (if it goes on as it did)")
+		t.forecasts(fs)
+	}
 	if rs := inc.Result.RuledOut; len(rs) > 0 {
 		t.heading("RULED OUT")
 		t.ruledOut(rs)
@@ -147,9 +155,13 @@ func (t *text) opening(inc *incident.Incident) {
 	if o.next != "" {
 		t.para(t.label.Render("do first: "), t.plain, o.next)
 	}
+	if o.hazard != "" {
+		t.para(t.label.Render("hazard:   "), t.warning, o.hazard)
+	}
 }
 
-func (t *text) stalls(stalls []timeline.Stall) {
+func (t *text) stalls(inc *incident.Incident) {
+	stalls := stalls(inc)
 	if len(stalls) == 0 {
 		return
 	}
@@ -159,6 +171,24 @@ func (t *text) stalls(stalls []timeline.Stall) {
 		t.para(margin, t.plain, stallText(s))
 		t.quotes(s.Evidence, 2)
 		t.quotes(s.NotReadyEvidence, 1)
+		for _, suspect := range suspects(inc, i) {
+			t.para(margin+"suspect ", t.plain, suspect.String())
+			t.quotes(suspect.Evidence, 2)
+		}
+	}
+}
+
+func (t *text) exposed(es []rules.Exposure) {
+	for _, e := range es {
+		t.para(margin, t.plain, e.Rule+": "+e.String())
+		t.quotes(e.Evidence, 2)
+	}
+}
+
+func (t *text) forecasts(fs []rules.Forecast) {
+	for i := range fs {
+		t.para(margin, t.plain, forecastText(&fs[i]))
+		t.quotes(fs[i].Evidence, 2)
 	}
 }
 
@@ -166,6 +196,15 @@ func (t *text) stalls(stalls []timeline.Stall) {
 func stallText(s *timeline.Stall) string {
 	d := duration(s.End.Sub(s.Start), s.Open)
 	txt := fmt.Sprintf("%s (%s), phase %s", window(s.Window), d, s.Phase)
+	if s.PhaseBasis != "" {
+		txt += " (" + s.PhaseBasis + ")"
+	}
+	if s.Tooth > 0 {
+		txt += fmt.Sprintf(", tooth %d of a saw-tooth", s.Tooth)
+	}
+	if !s.Restarted.IsZero() {
+		txt += ", again after the kubelet's restart at " + clock(s.Restarted)
+	}
 	if s.Open {
 		txt += ", no recovery seen"
 	}
@@ -203,6 +242,7 @@ func (t *text) finding(n int, f *rules.Finding, told shown) {
 		t.labeled("against", t.plain, againstNothing)
 	}
 	t.list("note", f.Notes)
+	t.rivals(f.Rivals)
 	t.missing("missing", f.Missing)
 	t.list("do now", f.Remediation.Now)
 	t.list("for good", f.Remediation.Durable)
@@ -263,11 +303,21 @@ func (t *text) inferredTimes(steps []rules.Step) {
 	}
 }
 
+func (t *text) rivals(rs []rules.Rival) {
+	for i := range rs {
+		t.labeled("rival", t.warning, rivalText(&rs[i]))
+		t.missing("", rs[i].Decide)
+	}
+}
+
 // missing writes the inputs that would decide, each with its command on lines of its own, ready to be copied.
 func (t *text) missing(label string, ms []rules.Missing) {
 	for _, m := range ms {
 		t.labeled(label, t.plain, m.Source)
 		t.commands(m.Command)
+		if hazard := m.Hazard(); hazard != "" && hazard != rules.ReadsOnly {
+			t.labeled("", t.warning, "hazard: "+hazard)
+		}
 		label = ""
 	}
 }

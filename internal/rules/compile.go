@@ -18,6 +18,8 @@ import (
 func compile(r *Rule, src *source) []error {
 	c := &compiler{rule: r, src: src, uses: map[int]int{}}
 	c.head()
+	c.exposures()
+	c.forecasts()
 	c.stepPatterns()
 	if len(c.errs) > 0 {
 		return c.errs // what follows speaks of steps by number
@@ -60,14 +62,7 @@ func (c *compiler) head() {
 	c.required(r.Headline, "headline")
 	c.oneOf(string(r.Role), []string{string(Root), string(Link), string(Contributing), string(Fallback)}, "role")
 	c.oneOf(string(r.Phase), []string{"", string(timeline.PhaseList), string(timeline.PhasePod), string(timeline.PhaseUnknown)}, "phase")
-	for i := range r.Versions {
-		v := &r.Versions[i]
-		c.required(v.Fact, "versions", i, "fact")
-		var err error
-		if v.affected, err = parseVersionRange(v.Affected); err != nil {
-			c.errorf([]any{"versions", i, "affected"}, "%v", err)
-		}
-	}
+	c.versions(r.Versions, "versions")
 	if len(r.Needs) == 0 {
 		c.errorf([]any{"needs"}, "needs is empty: a rule says which sources it reads")
 	}
@@ -76,6 +71,17 @@ func (c *compiler) head() {
 			c.errorf([]any{"needs", i}, "a need names at least one source under any")
 		}
 		c.required(r.Needs[i].Collect, "needs", i, "collect")
+	}
+}
+
+func (c *compiler) versions(versions []VersionRange, at ...any) {
+	for i := range versions {
+		v := &versions[i]
+		c.required(v.Fact, append(slices.Clone(at), i, "fact")...)
+		var err error
+		if v.affected, err = parseVersionRange(v.Affected); err != nil {
+			c.errorf(append(slices.Clone(at), i, "affected"), "%v", err)
+		}
 	}
 }
 

@@ -29,6 +29,7 @@ func Evaluate(cat *Catalog, tl *timeline.Timeline) Result {
 			result.NotEvaluable = append(result.NotEvaluable, *a.unanswered)
 		}
 	}
+	result.Exposed, result.Forecasts = x.exposures(cat, drafts), x.forecasts(cat)
 	newStory(cat, tl, drafts).tell(&result)
 	return result
 }
@@ -47,6 +48,7 @@ type draft struct {
 	bound  []string
 	events [][]int32 // of each step of Chain
 	open   bool      // a step's end or start was not seen
+	lacks  []Missing // needs of the rule that the bundle does not meet
 	// from and to span the steps that cause, which the interval test is about: a
 	// symptom may come as late as it likes. Those of all steps when none causes.
 	from, to time.Time
@@ -179,7 +181,7 @@ func (s *search) notSeen() string {
 func (s *search) draft(m *match, missing []Missing) *draft {
 	r := s.rule
 	s.chosen, s.bound = m.chosen, m.bound
-	d := &draft{rule: r, bound: m.bound}
+	d := &draft{rule: r, bound: m.bound, lacks: missing}
 	d.Finding = Finding{
 		Rule: r.ID, Title: r.Title, Verdict: m.verdict,
 		Score: float64(m.points) / fullScore, Formula: s.formula(m), Container: s.container(m),

@@ -50,6 +50,7 @@ type Finding struct {
 	Chain          []Step
 	Contradictions []Against
 	Missing        []Missing
+	Rivals         []Rival // other causes at the same time, between which the evidence does not decide
 	Remediation    Remediation
 	References     []string
 	Notes          []string // what a reader must know before trusting it: "the delay was injected by strace"
@@ -74,6 +75,13 @@ type Step struct {
 type Against struct {
 	Why      string
 	Evidence []event.Quote
+}
+
+// Rival is another finding that may as well be the root.
+type Rival struct {
+	Rule      string
+	Container string    // empty when it is about none
+	Decide    []Missing // what would decide between the two; empty when the bundle has all that either rule asks for
 }
 
 // Missing is an input that would decide, and the command that collects it.
@@ -107,4 +115,8 @@ type Result struct {
 	Findings     []Finding // confirmed, likely and possible; root before links, best first
 	RuledOut     []Dismissed
 	NotEvaluable []Unanswered
+	Suspects     []Suspect // where stalls without a root hung
+	Exposed      []Exposure
+	Forecasts    []Forecast
+	Next         Missing // what to collect when no root is named; zero when there is nothing to find
 }

@@ -24,6 +24,7 @@ var operators = map[string]func(arg any) (func(event.Value) bool, error){
 	"":           equals,
 	"in":         oneOf,
 	"contains":   byText(strings.Contains),
+	"lacks":      byText(func(s, part string) bool { return !strings.Contains(s, part) }),
 	"startswith": byText(strings.HasPrefix),
 	"endswith":   byText(strings.HasSuffix),
 	"re":         byRegexp,

@@ -34,6 +34,10 @@ type Rule struct {
 	Notes       []NoteRule
 	Remediation Remediation
 	References  []string
+	// Exposed are the versions and settings that make a node run into this some day, without any incident.
+	Exposed []ExposureRule
+	// Forecast are the numbers that grow towards a limit at which this happens.
+	Forecast []ForecastRule
 
 	headline  template
 	variables []variable

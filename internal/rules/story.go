@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -132,7 +131,9 @@ func (s *story) tell(result *Result) {
 			d.Summary = sentence(d.Summary) + "; what lies below that is not shown by this bundle"
 		}
 	}
-	result.Headline = s.headline(result.NotEvaluable)
+	s.suspect(result)
+	result.Next = s.next(result)
+	result.Headline = s.headline(result)
 	for i, d := range s.drafts {
 		if d.Role == Root {
 			s.complete(i)
@@ -160,16 +161,25 @@ func (s *story) castStall(stall int) {
 			root = i
 			d.Role = Root
 		case d.Role != Root && together(d, s.drafts[root]):
-			d.Notes = append(d.Notes, rival(d, s.drafts[root]))
+			s.setRivals(s.drafts[root], d)
 		}
 	}
 }
 
-func rival(d, root *draft) string {
+// setRivals tells two roots of one stall of each other: either may be the cause, and the reader needs what would decide.
+func (s *story) setRivals(root, d *draft) {
 	if d.Rule == root.Rule {
-		return "the same as the root, at the same time, elsewhere"
+		d.Notes = append(d.Notes, "the same as the root, at the same time, elsewhere")
+		return
 	}
-	return fmt.Sprintf("rival root: it lies in the same time as %s, and nothing shows that either caused the other", root.Rule)
+	decide := slices.Clone(root.lacks)
+	for _, m := range d.lacks {
+		if !slices.Contains(decide, m) {
+			decide = append(decide, m)
+		}
+	}
+	root.Rivals = append(root.Rivals, Rival{d.Rule, d.Container, decide})
+	d.Rivals = append(d.Rivals, Rival{root.Rule, root.Container, decide})
 }
 
 func (s *story) belongs(d *draft, stall int) bool {
@@ -305,90 +315,4 @@ func lasting(stall *timeline.Stall) string {
 // kubeletSeen says that the bundle holds a log of the kubelet; a dump does not tell the node's condition.
 func (s *story) kubeletSeen() bool {
 	return slices.ContainsFunc(s.timeline.Coverage, func(c timeline.Coverage) bool { return strings.HasPrefix(c.Source, "kubelet.") })
-}
-
-// noCause ends every headline that names none.
-const noCause = "the evidence does not carry a cause"
-
-// headline is the incident in one sentence.
-func (s *story) headline(unanswered []Unanswered) string {
-	root := slices.IndexFunc(s.drafts, func(d *draft) bool { return d.Role == Root })
-	if root < 0 {
-		return s.withoutRoot(unanswered)
-	}
-	d := s.drafts[root]
-	parts := []string{sentence(d.Summary)}
-	for _, i := range s.links(root) {
-		parts = append(parts, sentence(s.drafts[i].Summary))
-	}
-	if stalls := s.stalls(d); len(stalls) > 0 {
-		parts = append(parts, s.standstill(stalls[0]))
-	} else if len(s.timeline.Stalls) > 0 { // it has no time
-		parts = append(parts, s.standstill(0))
-	}
-	if d.Verdict == Possible {
-		parts[0] = "possible, not proven: " + parts[0]
-	}
-	return strings.Join(parts, "; ")
-}
-
-func sentence(s string) string { return strings.TrimRight(s, ".; ") }
-
-// withoutRoot is the headline when no cause may be named.
-func (s *story) withoutRoot(unanswered []Unanswered) string {
-	var parts []string
-	for _, d := range s.drafts {
-		if d.Role == Fallback {
-			parts = append(parts, sentence(d.Summary))
-			break
-		}
-	}
-	if len(s.timeline.Stalls) > 0 {
-		parts = append(parts, s.standstill(0))
-	}
-	if len(parts) == 0 {
-		return "no PLEG stall and no known signature in this bundle"
-	}
-	parts = append(parts, noCause)
-	if command := s.next(unanswered); command != "" {
-		parts = append(parts, "next: "+command)
-	}
-	return strings.Join(parts, "; ")
-}
-
-// standstill is "relist stood still 3m12s, NotReady from 09:33:02".
-func (s *story) standstill(i int) string {
-	stall := &s.timeline.Stalls[i]
-	text := "relist stood still " + strings.TrimPrefix(lasting(stall), "for ")
-	if !stall.NotReady.IsZero() {
-		text += ", NotReady from " + clockTime(event.At(stall.NotReady))
-	}
-	if others := len(s.timeline.Stalls) - 1; others > 0 {
-		text += fmt.Sprintf(" (one of %d stalls)", others+1)
-	}
-	return text
-}
-
-// next is the command that most of the unanswered rules ask for, of those whose
-// stalls sit in the phase of the first one.
-func (s *story) next(unanswered []Unanswered) string {
-	phase := timeline.PhaseUnknown
-	if len(s.timeline.Stalls) > 0 {
-		phase = s.timeline.Stalls[0].Phase
-	}
-	votes := map[string]int{}
-	best := ""
-	for _, u := range unanswered {
-		asks := s.catalog.Rule(u.Rule).Phase
-		if asks != "" && phase != "" && phase != timeline.PhaseUnknown && asks != phase {
-			continue
-		}
-		for _, m := range u.Missing {
-			votes[m.Command]++
-			if best == "" || votes[m.Command] > votes[best] {
-				best = m.Command
-			}
-		}
-	}
-	return best
 }

@@ -61,7 +61,8 @@ func TestJoinDecidesWhatExplains(t *testing.T) {
 	lock, disk := find(t, r, "held-lock"), find(t, r, "slow-disk")
 	require.Equal(t, Root, lock.Role, "the better score")
 	require.Equal(t, Contributing, disk.Role)
-	require.Contains(t, disk.Notes[0], "rival root")
+	require.Equal(t, []Rival{{Rule: "slow-disk", Container: idB}}, lock.Rivals)
+	require.Equal(t, []Rival{{Rule: "held-lock", Container: idA}}, disk.Rivals)
 	require.NotContains(t, r.Headline, "umount2")
 }
 
@@ -71,7 +72,8 @@ func TestFarApartExplainsNothing(t *testing.T) {
 	require.Equal(t, Root, find(t, r, "held-lock").Role)
 	disk := find(t, r, "slow-disk")
 	require.Equal(t, Contributing, disk.Role)
-	require.Empty(t, disk.Notes, "no rival: it was over by then")
+	require.Empty(t, disk.Notes)
+	require.Empty(t, disk.Rivals, "it was over by then")
 }
 
 func TestIntervalOfTheStall(t *testing.T) {
@@ -172,7 +174,8 @@ func TestFallback(t *testing.T) {
 	r := Evaluate(synthetic(t), tl)
 	require.Len(t, r.Findings, 1)
 	require.Equal(t, Fallback, r.Findings[0].Role)
-	require.Equal(t, "ListContainers is slow; relist stood still 3m12s, NotReady from 09:33:02; "+noCause, r.Headline)
+	require.Equal(t, "ListContainers is slow; relist stood still 3m12s, NotReady from 09:33:02; "+noCause+"; next: "+r.Next.Command, r.Headline)
+	require.Equal(t, "processes", r.Next.Source)
 
 	tl.Events = append(tl.Events, updateOf(idA, 5, 125)) // merely possible, but more than a fallback
 	r = Evaluate(synthetic(t), tl)
@@ -191,10 +194,83 @@ func TestHeadlineWithoutCause(t *testing.T) {
 	open := stall()
 	open.Open, open.NotReady = true, time.Time{}
 	tl.Stalls = []timeline.Stall{open}
-	require.Equal(t, "relist stood still at least 3m12s; "+noCause+"; next: kill -USR1 $(pidof containerd)", Evaluate(synthetic(t), tl).Headline)
+	r := Evaluate(synthetic(t), tl)
+	require.Equal(t, "relist stood still at least 3m12s; "+noCause+"; next: "+r.Next.Command, r.Headline)
+	require.Contains(t, r.Next.Command, "kill -USR1 $(pidof containerd)")
+}
 
-	tl.Stalls[0].Phase = timeline.PhasePod // the held lock is of phase list: its command would not decide
-	require.Equal(t, "relist stood still at least 3m12s; "+noCause+"; next: strace -f -tt -T -p SHIM", Evaluate(synthetic(t), tl).Headline)
+// The command that comes next follows the decision tree: what the bundle holds, and the phase of the stall.
+func TestNext(t *testing.T) {
+	covers := func(sources ...string) *timeline.Timeline {
+		tl := &timeline.Timeline{Stalls: []timeline.Stall{stall()}}
+		for _, source := range sources {
+			tl.Coverage = append(tl.Coverage, timeline.Coverage{Source: source})
+		}
+		return tl
+	}
+	next := func(tl *timeline.Timeline) string { return Evaluate(synthetic(t), tl).Next.Source }
+	require.Equal(t, "goroutines.containerd or goroutines.dockerd or goroutines.crio", next(covers("kubelet.log")))
+	require.Equal(t, "goroutines.dockerd or goroutines.containerd", next(covers("kubelet.log", "dockerd.log")))
+	require.Equal(t, "goroutines.crio", next(covers("crio.log")))
+
+	tl := covers("goroutines.containerd")
+	tl.Stalls[0].Phase = timeline.PhaseUnknown
+	require.Equal(t, "goroutines.kubelet", next(tl))
+	tl.Stalls[0].Phase = timeline.PhaseList
+	require.Equal(t, "processes", next(tl))
+	tl.Events = []event.Event{ev("goroutine.wait", field("doing", "shim"))}
+	require.Equal(t, "goroutines.shim or strace", next(tl), "containerd waits for the shim: ask that")
+
+	tl = covers("goroutines.containerd", "goroutines.kubelet", "processes", "kernel.log", "containerd.log")
+	require.Equal(t, "strace or goroutines.shim", next(tl), "the tree is at its end: what the rules ask for")
+	require.Zero(t, Evaluate(synthetic(t), line()).Next, "nothing happened")
+	tl = line(incident()...)
+	tl.Stalls = []timeline.Stall{stall()}
+	require.Zero(t, Evaluate(synthetic(t), tl).Next, "the cause is named")
+}
+
+func TestSuspects(t *testing.T) {
+	tl := line(
+		ev("kubelet.cri-error", when(120), container(idB), field("method", "ContainerStatus"), field("deadline", "true")),
+		ev("kubelet.cri-error", when(125), container(idB), field("method", "ContainerStatus"), field("deadline", "true")),
+		ev("kubelet.cri-error", when(126), container(idA), field("method", "ContainerStatus"), field("deadline", "true")),
+		ev("kubelet.cri-error", when(126), container(strings.Repeat("c", 64)), field("method", "ContainerStatus"), field("deadline", "false")),
+		ev("cri.call", from(10, 190), container(idA), field("method", "StopContainer"), open),
+		ev("cri.call", from(10, 20), container(strings.Repeat("d", 64)), field("method", "StopContainer")),
+		ev("kubelet.cri-error", when(9000), container(strings.Repeat("e", 64)), field("method", "ContainerStatus"), field("deadline", "true")),
+	)
+	tl.Stalls = []timeline.Stall{stall()}
+	r := Evaluate(synthetic(t), tl)
+	var said []string
+	for _, s := range r.Suspects {
+		said = append(said, s.String())
+		require.NotEmpty(t, s.Evidence)
+	}
+	require.Equal(t, []string{
+		"container " + idA[:12] + ": StopContainer did not end",
+		"container " + idB[:12] + ": ContainerStatus ran into its deadline (2×)",
+	}, said)
+	require.Contains(t, r.Headline, "; suspect: container "+idA[:12]+": StopContainer did not end; "+noCause)
+
+	tl.Events = append(tl.Events, incident()...)
+	require.Empty(t, Evaluate(synthetic(t), tl).Suspects, "the stall has a root")
+}
+
+func TestHazard(t *testing.T) {
+	for command, want := range map[string]string{
+		"kill -ABRT $(pidof terwayd)": "ends the process",
+		"kill -s SIGQUIT 12":          "ends the process",
+		"timeout 10 strace -f -p 12  # kill -ABRT prints its goroutines, and ends it": "slows the process down",
+		"kill -USR1 $(pidof containerd); sleep 1":                                     "none to containerd",
+		"timeout 5 busctl tree org.freedesktop.systemd1":                              "may itself hang",
+		"ps -eo pid,lstart,args > ps.txt":                                             "may itself hang",
+		"timeout 10 ps -eLo pid,tid,wchan:32,comm":                                    ReadsOnly,
+		"journalctl -u containerd -o export":                                          ReadsOnly,
+		"echo w > /proc/sysrq-trigger; dmesg":                                         "the kernel prints stacks",
+		"":                                                                            "",
+	} {
+		require.Contains(t, Missing{Command: command}.Hazard(), want, command)
+	}
 }
 
 func TestUndatedRoot(t *testing.T) {

@@ -21,6 +21,13 @@ const (
 	// give: stamps cut to the second, a kubelet that got no CPU between reading the clock and
 	// writing. The starts of two stalls lie apart by what a relist that was too slow lasts.
 	sameStart = 30 * time.Second
+	// podTimeouts is how long relist takes when one pod does not answer: updateCache runs into
+	// runtimeRequestTimeout (2 min by default), and once more when the pod is inspected again.
+	podTimeouts = 2 * 2 * time.Minute
+	// toothSlack is what a tooth may take besides: the other pods, and a second until the next relist.
+	toothSlack = 25 * time.Second
+	// firstRelist is how long a kubelet that starts needs until its first relist has listed the pods.
+	firstRelist = 30 * time.Second
 )
 
 // stalls computes the periods in which relist did not complete: a line that was
@@ -30,7 +37,35 @@ func stalls(events []*event.Event, coverage []Coverage) []Stall {
 	s := readSigns(events, coverage)
 	all := append(s.stuck(), s.neverDone()...)
 	slices.SortStableFunc(all, func(a, b Stall) int { return a.Start.Compare(b.Start) })
+	s.series(all)
 	return all
+}
+
+// series finds what only several stalls in a row tell: a saw-tooth, and relist that sticks again after a
+// restart of the kubelet. Both put the stall into one pod: the pods were listed each time.
+func (s *signs) series(all []Stall) {
+	for i := 1; i < len(all); i++ {
+		before, stall := &all[i-1], &all[i]
+		if e := firstFrom(s.starts, before.End); e != nil && stall.Start.After(e.Start.T) &&
+			e.Start.T.Sub(before.End) <= conditionDelay && stall.Start.Sub(e.Start.T) <= firstRelist {
+			stall.Restarted = e.Start.T
+			continue
+		}
+		if period := stall.Start.Sub(before.Start); period >= podTimeouts-sameStart && period <= podTimeouts+toothSlack {
+			before.Tooth = max(before.Tooth, 1)
+			stall.Tooth = before.Tooth + 1
+		}
+	}
+	for i := range all {
+		stall := &all[i]
+		switch {
+		case stall.Phase != PhaseUnknown:
+		case stall.Tooth > 0:
+			stall.Phase, stall.PhaseBasis = PhasePod, "it ends after 4 minutes, two time-outs of one pod, and begins again"
+		case !stall.Restarted.IsZero():
+			stall.Phase, stall.PhaseBasis = PhasePod, "after a restart of the kubelet relist listed the pods and stuck again"
+		}
+	}
 }
 
 // complained is one line of the sync loop that refuses to work.
@@ -171,7 +206,8 @@ func (s *signs) neverDone() []Stall {
 		first, last := never[0], never[n-1]
 		if last.Start.T.Sub(first.Start.T) > relistThreshold {
 			stall := stallOf(first.Start.T, relistThreshold, first, last)
-			stall.Phase = PhaseList // the time of a relist is stored as soon as the lists are there
+			// The time of a relist is stored as soon as the lists are there.
+			stall.Phase, stall.PhaseBasis = PhaseList, "no relist of this kubelet has listed the pods yet"
 			s.finish(&stall, first.Start.T)
 			all = append(all, stall)
 		}
@@ -216,9 +252,11 @@ func (s *signs) finish(stall *Stall, unhealthy time.Time) {
 	// A kubelet that goes on writing without a complaint for two pauses has recovered.
 	stall.Open = stall.Ready.IsZero() && s.logEnd.Sub(stall.End) <= 2*complaint
 	if phase := s.stackPhase(stall); phase != PhaseUnknown {
-		stall.Phase = phase
+		stall.Phase, stall.PhaseBasis = phase, "the relist goroutine in a dump of the kubelet"
 	} else if stall.Phase == PhaseUnknown {
-		stall.Phase = s.errorPhase(stall)
+		if stall.Phase = s.errorPhase(stall); stall.Phase != PhaseUnknown {
+			stall.PhaseBasis = "the calls that ran into their deadline"
+		}
 	}
 }
 

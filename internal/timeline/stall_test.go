@@ -126,6 +126,21 @@ func TestStalls(t *testing.T) {
 			name: "kubelets that are restarted every two minutes", logEnd: minutes(60),
 			events: append(append(never(noon, minutes(2)), node("kubelet.start", minutes(2.05))), never(minutes(2.1), minutes(4))...),
 		},
+		{
+			name: "saw-tooth without a word on what times out", logEnd: minutes(60),
+			events: append(append(complaints(1, noon, minutes(4), 0), complaints(101, minutes(4.02), minutes(8.02), 0)...), complaints(201, minutes(30), minutes(34), 0)...),
+			want:   []row{{0, 4, false, PhasePod}, {4.02, 8.02, false, PhasePod}, {30, 34, false, PhaseUnknown}},
+		},
+		{
+			name: "a restart of the kubelet helps for three minutes", logEnd: minutes(60),
+			events: append(append(complaints(1, noon, minutes(10), 0), node("kubelet.start", minutes(10.2))), complaints(101, minutes(10.3), minutes(20), 0)...),
+			want:   []row{{0, 10, false, PhaseUnknown}, {10.3, 20, false, PhasePod}},
+		},
+		{
+			name: "a stall an hour after a restart is another one", logEnd: minutes(120),
+			events: append(append(complaints(1, noon, minutes(10), 0), node("kubelet.start", minutes(10.2))), complaints(101, minutes(70), minutes(80), 0)...),
+			want:   []row{{0, 10, false, PhaseUnknown}, {70, 80, false, PhaseUnknown}},
+		},
 		{name: "the first relist never ends", logEnd: minutes(20), events: never(noon, minutes(20)), want: []row{{0, 20, true, PhaseList}}},
 		{name: "complaints without a time", logEnd: minutes(20), events: []event.Event{complaintAt(1, noon, 4*time.Minute, func(e *event.Event) { e.Start = event.Time{} })}},
 	} {
@@ -137,6 +152,7 @@ func TestStalls(t *testing.T) {
 				require.WithinDuration(t, minutes(want.end), got[i].End, complaint)
 				require.Equal(t, want.open, got[i].Open, "open")
 				require.Equal(t, want.phase, got[i].Phase)
+				require.Equal(t, want.phase == PhaseUnknown, got[i].PhaseBasis == "", got[i].PhaseBasis)
 				require.NotEmpty(t, got[i].Evidence)
 			}
 		})
@@ -158,6 +174,15 @@ func TestStallOfNode(t *testing.T) {
 
 	got = stallsOf(minutes(60), append(complaints(1, noon, minutes(5), 0), node("kubelet.node-not-ready", minutes(20)))...)
 	require.Zero(t, got[0].NotReady, "another time, another cause")
+}
+
+func TestSeriesOfStalls(t *testing.T) {
+	got := stallsOf(minutes(60), append(append(append(complaints(1, noon, minutes(4), 0), complaints(101, minutes(4.02), minutes(8.02), 0)...),
+		node("kubelet.start", minutes(8.2))), complaints(201, minutes(8.4), minutes(15), 0)...)...)
+	require.Len(t, got, 3)
+	require.Equal(t, []int{1, 2, 0}, []int{got[0].Tooth, got[1].Tooth, got[2].Tooth})
+	require.Zero(t, got[1].Restarted)
+	require.Equal(t, minutes(8.2), got[2].Restarted)
 }
 
 // Any train of stalls, each longer than three minutes, is found again: as many, where they began, and no more than the last one open.

@@ -79,6 +79,13 @@ type Stall struct {
 	// or what its lines say, which is 10 m with Evented PLEG.
 	Threshold time.Duration
 	Phase     Phase
+	// PhaseBasis says what tells the phase: "a goroutine dump of the kubelet", "…"; empty while it is unknown.
+	PhaseBasis string
+	// Tooth is the place of this stall in a saw-tooth: relist gives up after two time-outs of one pod and sticks
+	// there again, each time 4 minutes. 1 is the first; 0 is a stall that stands alone.
+	Tooth int
+	// Restarted is the start of the kubelet after which relist listed all pods and stuck again; zero for any other stall.
+	Restarted time.Time
 	// NotReady is when the node's condition changed; zero when that line is missing.
 	NotReady time.Time
 	// Ready is when it changed back; zero when that line is missing.

@@ -1,0 +1,102 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// ExposureRule says which versions and settings alone make a node run into the
+// rule's cause some day. It needs no incident and names no cause.
+type ExposureRule struct {
+	Versions []VersionRange // every one of them has to be known and affected
+	// Facts is the name of a fact, with an operator as in a match, to the wanted value. A fact that is
+	// not known does not hold.
+	Facts map[string]any
+	Text  string // what may happen, and when
+
+	conditions []condition
+}
+
+// Exposure is a risk that versions and settings alone show.
+type Exposure struct {
+	Rule     string
+	Text     string
+	Because  []string // the facts it rests on: "systemd.version = 219"
+	Evidence []event.Quote
+}
+
+func (c *compiler) exposures() {
+	for i := range c.rule.Exposed {
+		e := &c.rule.Exposed[i]
+		at := []any{"exposed", i}
+		c.required(e.Text, append(at, "text")...)
+		c.versions(e.Versions, append(at, "versions")...)
+		if len(e.Versions)+len(e.Facts) == 0 {
+			c.errorf(at, "an exposure names versions or facts")
+		}
+		e.conditions = c.conditions(e.Facts, append(at, "facts"))
+	}
+}
+
+// exposures are the risks of all rules that did not match: a finding says more.
+func (x *index) exposures(cat *Catalog, found []*draft) []Exposure {
+	var all []Exposure
+	for i := range cat.Rules {
+		r := &cat.Rules[i]
+		if slices.ContainsFunc(found, func(d *draft) bool { return d.rule == r }) {
+			continue
+		}
+		for j := range r.Exposed {
+			if e, ok := x.exposure(r, &r.Exposed[j]); ok {
+				all = append(all, e)
+				break
+			}
+		}
+	}
+	return all
+}
+
+func (x *index) exposure(r *Rule, rule *ExposureRule) (Exposure, bool) {
+	e := Exposure{Rule: r.ID, Text: rule.Text}
+	for _, v := range rule.Versions {
+		fact := x.timeline.Facts[v.Fact]
+		if in, known := v.affected.contains(fact.Value); !in || !known {
+			return e, false
+		}
+		e.rest(v.Fact, fact.Value, fact.Evidence)
+	}
+	for _, c := range rule.conditions {
+		fact, known := x.timeline.Facts[c.field]
+		if !c.holds(factValue(fact.Value), known) {
+			return e, false
+		}
+		if known {
+			e.rest(c.field, fact.Value, fact.Evidence)
+		}
+	}
+	return e, len(e.Because) > 0
+}
+
+// factValue is a fact for comparison: a number where it is written as Go writes one, else its text.
+func factValue(s string) event.Value {
+	if n, err := strconv.ParseFloat(s, 64); err == nil && event.Number(n).Text() == s {
+		return event.Number(n)
+	}
+	return event.String(s)
+}
+
+func (e *Exposure) rest(name, value string, evidence []event.Quote) {
+	e.Because = append(e.Because, fmt.Sprintf("%s = %s", name, plain(value)))
+	if len(evidence) > 0 {
+		e.Evidence = append(e.Evidence, evidence[0])
+	}
+}
+
+// String is the exposure in a sentence.
+func (e Exposure) String() string {
+	return sentence(e.Text) + " (" + strings.Join(e.Because, ", ") + ")"
+}

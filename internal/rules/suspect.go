@@ -1,0 +1,144 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// Suspect is a container, a sandbox or a pod at which a stall without a root hung, as far as single lines
+// show it. It is no cause: it says where to look.
+type Suspect struct {
+	Stall    int    // index of the stall on the timeline
+	What     string // "container", "sandbox", "pod"
+	ID       string // the id as it was written; of a pod namespace/name
+	Why      string
+	Evidence []event.Quote // at most maxSuspectQuotes
+}
+
+// String is the suspect in half a sentence.
+func (s Suspect) String() string {
+	id := s.ID
+	if s.What != "pod" {
+		id = format(event.String(id), "id")
+	}
+	return s.What + " " + plain(id) + ": " + plain(s.Why)
+}
+
+// Bounds of what is told of suspects.
+const (
+	maxSuspects      = 3 // per stall
+	maxSuspectQuotes = 2
+	// suspectWait is how long a call must last to speak against its container; half of what the kubelet waits for.
+	suspectWait = beforeStall / 2
+)
+
+// suspect names, for each stall that has no root, at which containers or pods it hung.
+func (s *story) suspect(result *Result) {
+	rooted := map[int]bool{}
+	for _, d := range s.drafts {
+		if d.Role == Root {
+			for _, stall := range s.stalls(d) {
+				rooted[stall] = true
+			}
+		}
+	}
+	for i := range s.timeline.Stalls {
+		if !rooted[i] {
+			result.Suspects = append(result.Suspects, s.suspectsOf(i)...)
+		}
+	}
+}
+
+// sign is what the events of one sort say against one container.
+type sign struct {
+	Suspect
+	rank, count int
+}
+
+// suspectsOf are the containers that the lines of a stall speak of: a lock held for one beats a call that did not
+// end, and that beats calls that ran into their deadlines; what was said more often comes first.
+func (s *story) suspectsOf(stall int) []Suspect {
+	var signs []*sign
+	for i := range s.timeline.Events {
+		e := &s.timeline.Events[i]
+		rank, why := speaksAgainst(e)
+		what, id := whose(e)
+		if why == "" || id == "" || e.Start.IsZero() || !touches(e.Start.T, e.Last().T, e.Open, &s.timeline.Stalls[stall]) {
+			continue
+		}
+		n := slices.IndexFunc(signs, func(g *sign) bool { return g.ID == id && g.rank == rank })
+		if n < 0 {
+			n = len(signs)
+			signs = append(signs, &sign{Suspect{stall, what, id, why, nil}, rank, 0})
+		}
+		g := signs[n]
+		g.count++
+		if len(e.Evidence) > 0 && len(g.Evidence) < maxSuspectQuotes {
+			g.Evidence = append(g.Evidence, e.Evidence[0])
+		}
+	}
+	slices.SortStableFunc(signs, func(a, b *sign) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.count, a.count)) })
+	var all []Suspect
+	for _, g := range signs {
+		told := slices.ContainsFunc(all, func(o Suspect) bool { return o.ID == g.ID })
+		if told || len(all) == maxSuspects {
+			continue
+		}
+		if g.count > 1 {
+			g.Why += fmt.Sprintf(" (%d×)", g.count)
+		}
+		all = append(all, g.Suspect)
+	}
+	return all
+}
+
+// speaksAgainst says what an event holds against its container, and how much that is worth; 0 is most.
+func speaksAgainst(e *event.Event) (rank int, why string) {
+	switch e.Kind {
+	case "lock.held":
+		return 0, "its lock is held while others wait"
+	case "cri.call":
+		if method := fieldOf(e, "method"); e.Duration() >= suspectWait {
+			if e.Open {
+				return 1, method + " did not end"
+			}
+			return 1, method + " lasted " + length(e.Duration())
+		}
+	case "kubelet.cri-error":
+		if fieldOf(e, "deadline") == "true" {
+			return 2, fieldOf(e, "method") + " ran into its deadline"
+		}
+	}
+	return 0, ""
+}
+
+// fieldOf is the text of a field; empty when the event lacks it.
+func fieldOf(e *event.Event, key string) string {
+	v, _ := e.Get(key)
+	return v.Text()
+}
+
+// whose is the narrowest thing that an event speaks of.
+func whose(e *event.Event) (what, id string) {
+	switch {
+	case e.IDs.Container != "":
+		return "container", e.IDs.Container
+	case e.IDs.Sandbox != "":
+		return "sandbox", e.IDs.Sandbox
+	case e.IDs.Pod != "":
+		return "pod", e.IDs.Pod
+	}
+	return "", ""
+}
+
+// phaseOf is the phase of the first stall.
+func phaseOf(tl *timeline.Timeline) timeline.Phase {
+	if len(tl.Stalls) == 0 {
+		return timeline.PhaseUnknown
+	}
+	return tl.Stalls[0].Phase
+}
