@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"time"
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/term"
@@ -21,15 +20,13 @@ import (
 )
 
 type analyzeOptions struct {
-	inputs  []string
-	output  choice
-	reports []string
-	force   bool
-	tz      string
-	year    int
-	failOn  choice
-	color   choice
-	verbose bool
+	evidence evidence
+	output   choice
+	reports  []string
+	force    bool
+	failOn   choice
+	color    choice
+	verbose  bool
 }
 
 func newAnalyze(s streams) *cobra.Command {
@@ -55,16 +52,15 @@ content, not by its name.`,
   cat containerd.log | plegdiag analyze -`,
 		Args: arguments(1, math.MaxInt, "an input: a bundle, a directory, a file or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.inputs = args
+			o.evidence.inputs = args
 			return analyze(cmd.Context(), &o, s)
 		},
 	}
 	bindChoice(cmd, &o.output, "output", "o", "what goes to stdout")
 	flags := cmd.Flags()
-	flags.StringArrayVar(&o.reports, "report", nil, "also write the report to `FILE`, by its ending .txt, .md or .json; may be repeated")
+	flags.StringArrayVar(&o.reports, "report", nil, "also write the report to `FILE`, by its ending .txt, .md or .json, or the timeline, by .timesketch.jsonl or .perfetto.json; may be repeated")
 	flags.BoolVar(&o.force, "force", false, "overwrite the files of --report")
-	flags.StringVar(&o.tz, "tz", "", "`ZONE` of logs that do not say theirs, as Asia/Shanghai or +08:00; inferred from the logs when not given")
-	flags.IntVar(&o.year, "year", 0, "year of logs that do not say theirs; inferred from the logs when not given")
+	o.evidence.bind(cmd)
 	bindChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 when a finding is at least this certain")
 	bindChoice(cmd, &o.color, "color", "", "colour the text report; auto also obeys NO_COLOR")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show how scores came about, all evidence, every reason for skipped lines")
@@ -72,22 +68,15 @@ content, not by its name.`,
 }
 
 func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
-	zone, err := parseZone(o.tz)
+	options, err := o.evidence.options(s)
 	if err != nil {
 		return err
-	}
-	if o.year != 0 && (o.year < 1970 || o.year > 9999) {
-		return usage("a year has four digits", "--year %d is not a year of a log", o.year)
 	}
 	files, err := reportFiles(o)
 	if err != nil {
 		return err
 	}
-	catalog, err := rules.Builtin()
-	if err != nil {
-		return err
-	}
-	inc, err := incident.Load(ctx, incident.Options{Inputs: o.inputs, Stdin: s.in, Zone: zone, Year: o.year, Catalog: catalog})
+	inc, err := incident.Load(ctx, options)
 	if err != nil && !errors.Is(err, incident.ErrNothing) {
 		return err
 	}
@@ -105,7 +94,7 @@ func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
 	}
 	warnOfLoss(s.err, inc)
 	if nothing != nil {
-		return &failure{status: statusFailed, err: nothing, hint: "logs, goroutine dumps and strace output are read as text, or in a .tar or .tgz"}
+		return nothingToRead(nothing)
 	}
 	return judge(inc, o.failOn.text)
 }
@@ -143,23 +132,6 @@ func reached(v rules.Verdict, name string) bool {
 	return false
 }
 
-// parseZone reads an IANA name or an offset. An empty text is nil: infer the zone.
-func parseZone(s string) (*time.Location, error) {
-	if s == "" {
-		return nil, nil
-	}
-	if t, err := time.Parse("-07:00", s); err == nil {
-		_, offset := t.Zone()
-		return time.FixedZone(s, offset), nil
-	}
-	// Local is the zone of this machine, which has nothing to do with the node.
-	zone, err := time.LoadLocation(s)
-	if err != nil || s == "Local" {
-		return nil, usage("as Asia/Shanghai, UTC or +08:00", "--tz %q is not a time zone", s)
-	}
-	return zone, nil
-}
-
 // reportFile is one file of --report.
 type reportFile struct {
 	path   string
@@ -173,14 +145,14 @@ func reportFiles(o *analyzeOptions) ([]reportFile, error) {
 	for _, path := range o.reports {
 		format, ok := report.ByEnding(path)
 		if !ok {
-			return nil, usage("the ending says the format: .txt, .md or .json", "--report %q has no known ending", path)
+			return nil, usage("the ending says the format: .txt, .md, .json, .timesketch.jsonl or .perfetto.json", "--report %q has no known ending", path)
 		}
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return nil, err
-		case isInput(info, o.inputs):
+		case isInput(info, o.evidence.inputs):
 			return nil, usage("choose another name for the report", "--report %q is an input; inputs are never written to", path)
 		case !o.force:
 			return nil, &failure{status: statusFailed, err: fmt.Errorf("%s exists", path), hint: "--force overwrites it"}

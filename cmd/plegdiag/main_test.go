@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 
 // TestScript runs the program as its users do. Beside a script's own files there
 // are a small incident (testdata/node-1) as containerd.log, stacks.log and the
-// bundle node-1.tgz, a copy of it in later, a trace of a shim as shim.strace, and .examples.sh: every example that the help shows.
+// bundle node-1.tgz, a copy of it in later, a trace of a shim as shim.strace, and .examples.sh: every example that the help shows. $INCIDENTS is
+// the testdata of the repository.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -34,8 +35,11 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
+			incidents, err := filepath.Abs("../../testdata")
+			env.Setenv("INCIDENTS", incidents)
 			shell := strings.Join(examples(newRoot(streams{})), "\n")
 			return errors.Join(
+				err,
 				os.WriteFile(filepath.Join(env.WorkDir, ".examples.sh"), []byte(shell), 0o644),
 				os.CopyFS(env.WorkDir, os.DirFS("testdata/node-1")),
 				os.CopyFS(env.WorkDir, os.DirFS("testdata/traces")),

@@ -20,6 +20,7 @@ type styles struct {
 	quote    lipgloss.Style // the line as written
 	command  lipgloss.Style // to be pasted into a shell
 	plain    lipgloss.Style
+	lanes    []lipgloss.Style // components of a timeline
 }
 
 // newStyles is the palette. It uses the 16 colours that the user's terminal
@@ -39,6 +40,7 @@ func newStyles(r *lipgloss.Renderer) styles {
 		quote:    r.NewStyle().Faint(true),
 		command:  style("2"),
 		plain:    r.NewStyle(),
+		lanes:    []lipgloss.Style{style("6"), style("2"), style("5"), style("3"), style("4")},
 	}
 }
 

@@ -64,8 +64,13 @@ func ByName(name string) (f Format, ok bool) {
 	return Format{}, false
 }
 
-// ByEnding returns the format that a file of that name is written in.
+// ByEnding returns the format that a file of that name is written in: a report, or the whole timeline.
 func ByEnding(file string) (f Format, ok bool) {
+	for _, t := range TimelineFormats {
+		if t.Ending != "" && strings.HasSuffix(file, t.Ending) {
+			return Format{t.Name, t.Ending, t.whole}, true
+		}
+	}
 	for _, f := range Formats {
 		if strings.HasSuffix(file, f.Ending) {
 			return f, true

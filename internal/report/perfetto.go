@@ -1,0 +1,179 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules"
+)
+
+// traceEvent is an event of the Trace Event Format, which chrome://tracing and the Perfetto UI read
+// ("Trace Event Format", Google, 2016). Times are microseconds.
+type traceEvent struct {
+	Name     string         `json:"name"`
+	Category string         `json:"cat,omitempty"`
+	Phase    string         `json:"ph"`
+	Time     int64          `json:"ts"`
+	Length   *int64         `json:"dur,omitempty"`
+	Process  int            `json:"pid"`
+	Thread   int            `json:"tid"`
+	ID       string         `json:"id,omitempty"`
+	Scope    string         `json:"s,omitempty"`
+	Binding  string         `json:"bp,omitempty"`
+	Args     map[string]any `json:"args,omitempty"`
+}
+
+// Phases of the format.
+const (
+	phaseName     = "M" // metadata
+	phaseSlice    = "X"
+	phaseInstant  = "i"
+	phaseBegin    = "b" // of an interval that may overlap others on its track
+	phaseEnd      = "e"
+	phaseFlow     = "s"
+	phaseFlowEnds = "f"
+)
+
+// Perfetto writes the events for ui.perfetto.dev: a track per component, intervals as asynchronous slices (waits for a lock
+// overlap, and slices of one thread must nest), instants, and the chain of the root cause as slices of their own with arrows from
+// each step to the next. Undated events have no place there and are left out.
+func Perfetto(w io.Writer, s *Selection, _ Options) error {
+	p := &perfetto{tracks: map[string]int{}}
+	p.chain(s.Incident.Result.Findings)
+	for _, e := range s.Events {
+		if !e.Start.IsZero() {
+			p.event(e)
+		}
+	}
+	doc := struct {
+		Unit   string       `json:"displayTimeUnit"`
+		Events []traceEvent `json:"traceEvents"`
+	}{"ms", append(p.names(), p.events...)}
+	return eachLine(w, func(enc *json.Encoder) error { return enc.Encode(doc) })
+}
+
+type perfetto struct {
+	tracks map[string]int // process number by component
+	order  []string
+	events []traceEvent
+	ids    int
+}
+
+// track is the process that stands for a component. Numbers begin at 1: 0 is the idle process to the UI.
+func (p *perfetto) track(component string) int {
+	n, ok := p.tracks[component]
+	if !ok {
+		p.order = append(p.order, component)
+		n = len(p.order)
+		p.tracks[component] = n
+	}
+	return n
+}
+
+// chainTrack is where the steps of the root cause stand.
+const chainTrack = "root cause"
+
+// chain draws the root findings step by step, each on a line of its own, so that slices never overlap.
+func (p *perfetto) chain(fs []rules.Finding) {
+	line := 0
+	for i := range fs {
+		if fs[i].Role != rules.Root {
+			continue
+		}
+		var before *traceEvent
+		for j := range fs[i].Chain {
+			step := &fs[i].Chain[j]
+			if step.Start.IsZero() {
+				continue
+			}
+			line++
+			length := max(step.Duration.Microseconds(), 1)
+			slice := traceEvent{
+				Name: Escape(step.Text, maxQuote), Category: step.Role, Phase: phaseSlice, Time: step.Start.UnixMicro(), Length: &length,
+				Process: p.track(chainTrack), Thread: line, Args: map[string]any{"rule": step.Rule, "step": step.ID, "edge": edge(step), "evidence": quotes(step.Evidence)},
+			}
+			p.events = append(p.events, slice)
+			if before != nil {
+				p.arrow(*before, slice)
+			}
+			before = &slice
+		}
+	}
+}
+
+// arrow draws a flow from one slice to the next. Each end has to lie inside its slice, and time runs
+// forward on it: a step that was over before the one it is told after gets none.
+func (p *perfetto) arrow(from, to traceEvent) {
+	if from.Time > to.Time+*to.Length {
+		return
+	}
+	p.ids++
+	id := strconv.Itoa(p.ids)
+	p.events = append(p.events,
+		traceEvent{Name: "then", Category: "chain", Phase: phaseFlow, ID: id, Time: from.Time, Process: from.Process, Thread: from.Thread},
+		traceEvent{Name: "then", Category: "chain", Phase: phaseFlowEnds, Binding: "e", ID: id, Time: max(to.Time, from.Time), Process: to.Process, Thread: to.Thread})
+}
+
+func (p *perfetto) event(e *event.Event) {
+	t := traceEvent{
+		Name: Escape(e.Text, maxQuote), Category: string(e.Kind), Phase: phaseInstant, Scope: "p", Time: e.Start.T.UnixMicro(),
+		Process: p.track(e.Component), Thread: e.IDs.TID, Args: map[string]any{"kind": string(e.Kind), "evidence": quotes(e.Evidence)},
+	}
+	if t.Name == "" {
+		t.Name = string(e.Kind)
+	}
+	for name, v := range newEventRow(e).IDs {
+		t.Args[name] = v
+	}
+	if e.Basis != "" {
+		t.Args["time"] = e.Basis
+	}
+	if e.Duration() < time.Microsecond {
+		p.events = append(p.events, t)
+		return
+	}
+	p.ids++
+	t.Phase, t.Scope, t.ID = phaseBegin, "", strconv.Itoa(p.ids)
+	if e.Open {
+		t.Args["end"] = "not seen"
+	}
+	end := t
+	end.Phase, end.Time, end.Args = phaseEnd, e.End.T.UnixMicro(), nil
+	p.events = append(p.events, t, end)
+}
+
+// quotes are "path:line  text" of at most as many lines as one looks at.
+func quotes(all []event.Quote) []string {
+	var lines []string
+	for _, q := range all[:min(len(all), 4)] {
+		lines = append(lines, Escape(q.Pos.String(), maxQuote)+"  "+Escape(q.Text, maxQuote))
+	}
+	return lines
+}
+
+// names are the metadata that name the tracks and put them into the order of the lanes.
+func (p *perfetto) names() []traceEvent {
+	var all []traceEvent
+	for i, component := range p.order {
+		pid := i + 1
+		place := slices.Index(lanes, component) + 1
+		switch {
+		case component == chainTrack:
+			place = 0
+		case place == 0:
+			place = len(lanes) + pid
+		}
+		name := Escape(component, maxCell)
+		if name == "" {
+			name = "unknown"
+		}
+		all = append(all,
+			traceEvent{Name: "process_name", Phase: phaseName, Process: pid, Args: map[string]any{"name": name}},
+			traceEvent{Name: "process_sort_index", Phase: phaseName, Process: pid, Args: map[string]any{"sort_index": place}})
+	}
+	return all
+}

@@ -1,0 +1,241 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// eventRow is an event for programs: docs/timeline.md describes its fields.
+type eventRow struct {
+	Start     stamp          `json:"start"`
+	End       stamp          `json:"end"`
+	Duration  float64        `json:"duration"`
+	Open      bool           `json:"open"`
+	Begun     bool           `json:"begun"`
+	Basis     string         `json:"basis"`
+	Precision float64        `json:"precision"`
+	Component string         `json:"component"`
+	Kind      string         `json:"kind"`
+	Level     string         `json:"level"`
+	Text      string         `json:"text"`
+	IDs       map[string]any `json:"ids"`
+	Fields    map[string]any `json:"fields"`
+	Path      string         `json:"path"`
+	Line      int            `json:"line"`
+}
+
+// idNames are the ids of an event as [event.Event.Get] names them.
+var idNames = []string{"container", "sandbox", "pod", "pod_uid", "pid", "tid", "goroutine", "lock"}
+
+func newEventRow(e *event.Event) eventRow {
+	row := eventRow{
+		Start: stamp(e.Start.T), End: stamp(e.End.T), Duration: e.Duration().Seconds(), Open: e.Open, Begun: e.Begun, Basis: e.Basis,
+		Precision: e.Start.Prec.Seconds(), Component: e.Component, Kind: string(e.Kind), Level: e.Level.String(), Text: e.Text,
+		IDs: map[string]any{}, Fields: map[string]any{}, Path: e.Pos().File, Line: e.Pos().Line,
+	}
+	for _, name := range idNames {
+		if v, ok := e.Get(name); ok {
+			row.IDs[name] = v.Any()
+		}
+	}
+	for _, f := range e.Fields {
+		row.Fields[f.Key] = f.Value.Any()
+	}
+	return row
+}
+
+// TimelineJSONL writes one event a line. An unknown time is the empty string; a duration is a number of seconds.
+func TimelineJSONL(w io.Writer, s *Selection, _ Options) error {
+	return eachLine(w, func(enc *json.Encoder) error {
+		for _, e := range s.Events {
+			if err := enc.Encode(newEventRow(e)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// eachLine writes JSON objects one a line, in ASCII where a terminal would obey or hide a character.
+func eachLine(w io.Writer, write func(*json.Encoder) error) error {
+	out := bufio.NewWriter(w)
+	enc := json.NewEncoder(&asciiWriter{out})
+	enc.SetEscapeHTML(false)
+	if err := write(enc); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// asciiWriter applies ascii to what is written; the encoder writes whole objects.
+type asciiWriter struct{ w io.Writer }
+
+// Write implements [io.Writer].
+func (a *asciiWriter) Write(p []byte) (int, error) {
+	if _, err := a.w.Write(ascii(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// csvColumns are the columns of the CSV, by the names of the JSON; ids have one each, fields share one.
+var csvColumns = append([]string{"start", "end", "duration", "open", "begun", "basis", "component", "kind", "level", "text"},
+	append(idNames, "fields", "path", "line")...)
+
+// TimelineCSV writes one event a row (RFC 4180), with a header. Control characters are written as in the text report;
+// a cell that a spreadsheet would take for a formula has an apostrophe before it.
+func TimelineCSV(w io.Writer, s *Selection, _ Options) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(csvColumns); err != nil {
+		return err
+	}
+	for _, e := range s.Events {
+		row := []string{
+			rfc3339(e.Start), rfc3339(e.End), secondsText(e.Duration()), strconv.FormatBool(e.Open), strconv.FormatBool(e.Begun),
+			e.Basis, e.Component, string(e.Kind), e.Level.String(), e.Text,
+		}
+		for _, name := range idNames {
+			v, ok := e.Get(name)
+			if !ok {
+				row = append(row, "")
+				continue
+			}
+			row = append(row, v.Text())
+		}
+		row = append(row, fieldList(e), e.Pos().File, strconv.Itoa(e.Pos().Line))
+		for i := range row {
+			row[i] = cell(row[i])
+		}
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// maxTableCell bounds a cell: Excel refuses more than 32 767 characters.
+const maxTableCell = 32_000
+
+func cell(s string) string {
+	s = Escape(s, maxTableCell)
+	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}
+
+// fieldList is "name=value; name=value".
+func fieldList(e *event.Event) string {
+	var all []string
+	for _, f := range e.Fields {
+		all = append(all, f.Key+"="+f.Value.Text())
+	}
+	return strings.Join(all, "; ")
+}
+
+// rfc3339 is a time as RFC 3339 in UTC, empty when unknown.
+func rfc3339(t event.Time) string {
+	text, _ := stamp(t.T).MarshalText() // cannot fail
+	return string(text)
+}
+
+// secondsText is a duration in seconds, empty for an instant.
+func secondsText(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
+}
+
+// sketchRow is a row that Timesketch imports: message, datetime and timestamp_desc are required; timestamp, in
+// microseconds, has to be there too, for a missing datetime is otherwise rebuilt in the server's zone (timesketch/lib/utils.py).
+type sketchRow struct {
+	Message       string         `json:"message"`
+	Datetime      string         `json:"datetime"`
+	Timestamp     int64          `json:"timestamp"`
+	TimestampDesc string         `json:"timestamp_desc"`
+	Source        string         `json:"source"`
+	DisplayName   string         `json:"display_name"`
+	Line          int            `json:"line"`
+	Kind          string         `json:"kind"`
+	Level         string         `json:"level,omitempty"`
+	Duration      float64        `json:"duration_seconds"`
+	Open          bool           `json:"open"`
+	Basis         string         `json:"time_basis,omitempty"`
+	Quote         string         `json:"quote"`
+	IDs           map[string]any `json:"ids,omitempty"`
+}
+
+// maxSketchText keeps strings below the 32 766 bytes that Timesketch's index searches by keyword.
+const maxSketchText = 30_000
+
+// Timesketch writes the events for an import into Timesketch: an interval has a row for its start and one for its end.
+// Undated events have no place there and are left out.
+func Timesketch(w io.Writer, s *Selection, _ Options) error {
+	return eachLine(w, func(enc *json.Encoder) error {
+		for _, e := range s.Events {
+			if e.Start.IsZero() {
+				continue
+			}
+			moments := []struct {
+				at   event.Time
+				desc string
+			}{{e.Start, "Event"}}
+			if !e.End.IsZero() && e.End.T.After(e.Start.T) {
+				moments[0].desc = "Start"
+				end := "End"
+				if e.Open {
+					end = "Last seen"
+				}
+				moments = append(moments, moments[0])
+				moments[1].at, moments[1].desc = e.End, end
+			}
+			for _, m := range moments {
+				if err := enc.Encode(newSketchRow(e, m.at.T, m.desc)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func newSketchRow(e *event.Event, at time.Time, desc string) sketchRow {
+	row := sketchRow{
+		Message:       cut(cmp.Or(e.Text, string(e.Kind)), maxSketchText),
+		Datetime:      at.UTC().Format("2006-01-02T15:04:05.000000-07:00"),
+		Timestamp:     at.UnixMicro(),
+		TimestampDesc: desc,
+		Source:        e.Component,
+		DisplayName:   e.Pos().File,
+		Line:          e.Pos().Line,
+		Kind:          string(e.Kind),
+		Level:         e.Level.String(),
+		Duration:      e.Duration().Seconds(),
+		Open:          e.Open,
+		Basis:         e.Basis,
+		IDs:           newEventRow(e).IDs,
+	}
+	if len(e.Evidence) > 0 {
+		row.Quote = cut(e.Evidence[0].Text, maxSketchText)
+	}
+	return row
+}
+
+// cut is the beginning of s, at most limit bytes of it, in valid UTF-8.
+func cut(s string, limit int) string {
+	if len(s) > limit {
+		s = s[:limit]
+	}
+	return string(bytes.ToValidUTF8([]byte(s), []byte("\ufffd")))
+}

@@ -1,0 +1,190 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/lipgloss"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// TimelineText writes one event a line: time, how long it lasted, component, what happened, and where that is written. On a
+// terminal, or with Chart, lanes per component stand before them.
+func TimelineText(w io.Writer, s *Selection, o Options) error {
+	out := bufio.NewWriter(w)
+	t := newText(out, o)
+	if o.Width > 0 {
+		t.chart(s)
+	}
+	date := ""
+	widest := 0
+	for _, e := range s.Events {
+		widest = max(widest, lipgloss.Width(e.Component))
+	}
+	told, facts := rootLines(s), map[string]bool{}
+	for _, e := range s.Events {
+		if e.Kind == "fact" && facts[e.Text] {
+			continue // it was true before
+		} else if e.Kind == "fact" {
+			facts[e.Text] = true
+		}
+		switch d := day(e.Start.T); {
+		case d == "" && date != "undated":
+			date = "undated"
+			fmt.Fprintf(out, "%s\n", t.styles.heading.Render("undated"))
+		case d != "" && d != date:
+			date = d
+			fmt.Fprintf(out, "%s\n", t.styles.heading.Render(d+" UTC"))
+		}
+		t.event(e, widest, told)
+	}
+	if len(s.Events) == 0 {
+		fmt.Fprintln(out, "no event in this window")
+	}
+	return out.Flush()
+}
+
+// rootLines are the lines that the chains of the roots quote.
+func rootLines(s *Selection) map[event.Pos]bool {
+	told := map[event.Pos]bool{}
+	for _, f := range s.Incident.Result.Findings {
+		for _, step := range f.Chain {
+			for _, q := range step.Evidence {
+				told[q.Pos] = told[q.Pos] || f.Role == "root"
+			}
+		}
+	}
+	return told
+}
+
+// event writes one line, however long: a line that is cut cannot be searched for. A star marks what is part of the root's chain.
+func (t *text) event(e *event.Event, widest int, told map[event.Pos]bool) {
+	at := clock(e.Start.T)
+	if e.Basis != "" {
+		at = "~" + at
+	}
+	mark, style := " ", t.plain
+	if slices.ContainsFunc(e.Evidence, func(q event.Quote) bool { return told[q.Pos] }) {
+		mark, style = "*", t.styles.heading
+	}
+	component := t.component(e.Component).Render(pad(Escape(e.Component, maxCell), widest))
+	said := cmp.Or(Escape(e.Text, maxQuote), Escape(string(e.Kind), maxCell))
+	id := cmp.Or(e.IDs.Container, e.IDs.Sandbox)
+	if id = id[:min(len(id), shortID)]; id != "" && !strings.Contains(e.Text, id) {
+		said += " [" + Escape(id, shortID) + "]"
+	}
+	fmt.Fprintf(t.w, "%s %s%s %s  %s  %s\n", mark, pad(at, 14), pad(duration(e.Duration(), e.Open || e.Begun), 10), component,
+		style.Render(said), t.position.Render(Escape(e.Pos().String(), maxQuote)))
+}
+
+// chart draws a lane for each component: bars for what lasted, dots for moments.
+func (t *text) chart(s *Selection) {
+	var span timeline.Window
+	var names []string
+	for _, e := range s.Events {
+		if e.Start.IsZero() {
+			continue
+		}
+		if span.Start.IsZero() || e.Start.T.Before(span.Start) {
+			span.Start = e.Start.T
+		}
+		if e.Last().T.After(span.End) {
+			span.End = e.Last().T
+		}
+		if !slices.Contains(names, e.Component) {
+			names = append(names, e.Component)
+		}
+	}
+	if !span.End.After(span.Start) {
+		return
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(lane(a), lane(b)), strings.Compare(a, b)) })
+	widest := len("stall")
+	for _, name := range names {
+		widest = max(widest, lipgloss.Width(Escape(name, maxCell)))
+	}
+	columns := max(minText, t.width-widest-2)
+	scale := func(at time.Time) int {
+		return min(columns-1, max(0, int(float64(columns)*float64(at.Sub(span.Start))/float64(span.End.Sub(span.Start)+1))))
+	}
+	t.laneRow("", widest, t.plain, axis(span, columns))
+	for _, name := range names {
+		cells := slices.Repeat([]rune{' '}, columns)
+		for _, e := range s.Events {
+			if e.Component == name && !e.Start.IsZero() {
+				draw(cells, scale(e.Start.T), scale(e.Last().T), !e.End.IsZero(), e.Open)
+			}
+		}
+		t.laneRow(name, widest, t.component(name), string(cells))
+	}
+	if stalls := stalls(s.Incident); len(stalls) > 0 {
+		cells := slices.Repeat([]rune{' '}, columns)
+		for i := range stalls {
+			if st := &stalls[i]; st.Start.Before(span.End) && st.End.After(span.Start) {
+				draw(cells, scale(st.Start), scale(st.End), true, st.Open)
+			}
+		}
+		t.laneRow("stall", widest, t.critical, string(cells))
+	}
+	fmt.Fprintln(t.w)
+}
+
+func (t *text) laneRow(name string, widest int, style lipgloss.Style, cells string) {
+	fmt.Fprintf(t.w, "%s  %s\n", t.label.Render(pad(Escape(name, maxCell), widest)), style.Render(strings.TrimRight(cells, " ")))
+}
+
+// draw puts an interval or a moment into the cells of a lane; a bar hides no moment.
+func draw(cells []rune, from, to int, lasted, open bool) {
+	if !lasted {
+		if cells[from] == '━' || cells[from] == '┿' {
+			cells[from] = '┿'
+		} else {
+			cells[from] = '•'
+		}
+		return
+	}
+	for i := from; i <= to; i++ {
+		switch cells[i] {
+		case ' ', '━':
+			cells[i] = '━'
+		default:
+			cells[i] = '┿'
+		}
+	}
+	if open {
+		cells[to] = '▶'
+	}
+}
+
+// axis is a line with the first and the last moment of the chart, and the middle where there is room.
+func axis(span timeline.Window, columns int) string {
+	start, end := clock(span.Start.Truncate(time.Second)), clock(span.End.Truncate(time.Second))
+	middle := clock(span.Start.Add(span.End.Sub(span.Start) / 2).Truncate(time.Second))
+	gap := columns - len(start) - len(middle) - len(end)
+	if gap < 4 {
+		return start + strings.Repeat(" ", max(1, columns-len(start)-len(end))) + end
+	}
+	return start + strings.Repeat(" ", gap/2) + middle + strings.Repeat(" ", gap-gap/2) + end
+}
+
+// shortID is how many digits of an id are printed, as ctr, crictl and docker do.
+const shortID = 12
+
+func lane(component string) int {
+	if i := slices.Index(lanes, component); i >= 0 {
+		return i
+	}
+	return len(lanes)
+}
+
+// component is the colour of a component's lane and of its lines: neighbours differ, and the words say the same.
+func (t *text) component(name string) lipgloss.Style {
+	return t.lanes[lane(name)%len(t.lanes)]
+}
