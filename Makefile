@@ -6,7 +6,7 @@ GOFUMPT       = go run mvdan.cc/gofumpt@v0.12.0
 FUZZTIME ?= 30s
 BENCH    ?=
 
-.PHONY: build test check lint race fuzz bench golden
+.PHONY: build test check lint race fuzz browser bench golden
 
 build: ## the program, as ./plegdiag
 	go build -o plegdiag ./cmd/plegdiag
@@ -25,6 +25,10 @@ lint:
 
 race: ## needs a C compiler
 	CGO_ENABLED=1 go test -race ./...
+
+browser: ## the HTML report in Chromium (Debian: apt-get install chromium)
+	go vet -tags browser ./internal/report
+	go test -tags browser -run Browser ./internal/report
 
 fuzz: ## every fuzz target for FUZZTIME
 	@set -e; for pkg in $$(go list ./...); do \

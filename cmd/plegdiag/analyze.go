@@ -58,7 +58,7 @@ content, not by its name.`,
 	}
 	bindChoice(cmd, &o.output, "output", "o", "what goes to stdout")
 	flags := cmd.Flags()
-	flags.StringArrayVar(&o.reports, "report", nil, "also write the report to `FILE`, by its ending .txt, .md or .json, or the timeline, by .timesketch.jsonl or .perfetto.json; may be repeated")
+	flags.StringArrayVar(&o.reports, "report", nil, "also write the report to `FILE`, by its ending .txt, .md, .jira, .html or .json, or the timeline, by .timesketch.jsonl or .perfetto.json; may be repeated")
 	flags.BoolVar(&o.force, "force", false, "overwrite the files of --report")
 	o.evidence.bind(cmd)
 	bindChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 when a finding is at least this certain")
@@ -145,7 +145,7 @@ func reportFiles(o *analyzeOptions) ([]reportFile, error) {
 	for _, path := range o.reports {
 		format, ok := report.ByEnding(path)
 		if !ok {
-			return nil, usage("the ending says the format: .txt, .md, .json, .timesketch.jsonl or .perfetto.json", "--report %q has no known ending", path)
+			return nil, usage("the ending says the format: .txt, .md, .jira, .html, .json, .timesketch.jsonl or .perfetto.json", "--report %q has no known ending", path)
 		}
 		info, err := os.Stat(path)
 		switch {

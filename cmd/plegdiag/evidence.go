@@ -35,7 +35,6 @@ func (e *evidence) options(s streams) (incident.Options, error) {
 	return incident.Options{Inputs: e.inputs, Stdin: s.in, Zone: zone, Year: e.year, Catalog: catalog}, err
 }
 
-
 // parseZone reads an IANA name or an offset. An empty text is nil: infer the zone.
 func parseZone(s string) (*time.Location, error) {
 	if s == "" {

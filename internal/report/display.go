@@ -123,22 +123,33 @@ func clock(t time.Time) string {
 	return t.UTC().Format("15:04:05.000")
 }
 
+// yearless is the year of times that no line tells the year of (package timeline); no Kubernetes node is that old.
+const yearless = 2000
+
+// day is the date in UTC, without its year where nothing tells it; empty when unknown.
 func day(t time.Time) string {
-	if t.IsZero() {
+	switch {
+	case t.IsZero():
 		return ""
+	case t.UTC().Year() == yearless:
+		return t.UTC().Format("01-02")
 	}
 	return t.UTC().Format(time.DateOnly)
 }
 
 // window is a stretch of time for people: the day is said once when both ends share it.
 func window(w timeline.Window) string {
-	switch {
-	case w.Start.IsZero() && w.End.IsZero():
+	if w.Start.IsZero() && w.End.IsZero() {
 		return "nothing is dated"
-	case day(w.Start) == day(w.End):
-		return w.Start.UTC().Format(time.DateTime) + " – " + w.End.UTC().Format(time.TimeOnly) + " UTC"
 	}
-	return w.Start.UTC().Format(time.DateTime) + " – " + w.End.UTC().Format(time.DateTime) + " UTC"
+	end := w.End.UTC().Format(time.TimeOnly) + " UTC"
+	if day(w.Start) != day(w.End) {
+		end = day(w.End) + " " + end
+	}
+	if w.Start.UTC().Year() == yearless {
+		end += " (the year is not known)"
+	}
+	return day(w.Start) + " " + w.Start.UTC().Format(time.TimeOnly) + " – " + end
 }
 
 // duration is a length of time with the digits a reader can use: whole seconds

@@ -15,8 +15,7 @@ import (
 // with the parts that quote the bundle in code fences. Nothing that a log line
 // holds becomes a mention, a link, an image or HTML there.
 func Markdown(w io.Writer, inc *incident.Incident, o Options) error {
-	out := bufio.NewWriter(w)
-	m := &markdown{w: out, verbose: o.Verbose}
+	m := &markdown{w: &strings.Builder{}, verbose: o.Verbose}
 	m.opening(inc)
 	if s := stalls(inc); len(s) > 0 {
 		m.section("Stalls")
@@ -60,12 +59,50 @@ func Markdown(w io.Writer, inc *incident.Incident, o Options) error {
 	}
 	m.section("Files")
 	m.fence(func(t *text) { t.files(inc.Files) })
-	return out.Flush()
+	_, err := io.WriteString(w, m.fit())
+	return err
+}
+
+// maxMarkdown is what GitHub takes as the body of an issue or a comment: 65 536 characters.
+const maxMarkdown = 65_536
+
+// fit is the report, cut to what GitHub takes: sections go from the end, for the verdict and the chain stand first; a
+// section that has no room as a whole is cut after a line, and its fence closed.
+func (m *markdown) fit() string {
+	all := m.w.String()
+	if len(all) <= maxMarkdown {
+		return all
+	}
+	note := "\n**Cut here** to what an issue takes. The whole report: `plegdiag analyze -o markdown`, or `-o html` as an attachment.\n"
+	kept := all[:maxMarkdown-len(note)-200] // room for the end of a fence
+	if last := strings.LastIndex(kept, "\n## "); last > len(kept)/2 {
+		return kept[:last+1] + note[1:]
+	}
+	kept = kept[:strings.LastIndexByte(kept, '\n')+1]
+	if mark := openFence(kept); mark != "" {
+		kept += mark + "\n"
+	}
+	return kept + note
+}
+
+// openFence is the mark of a code fence that does not end within s.
+func openFence(s string) string {
+	mark := ""
+	for line := range strings.Lines(s) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case mark == "" && strings.HasPrefix(line, "```") && strings.HasSuffix(line, "text"):
+			mark = strings.TrimSuffix(line, "text")
+		case mark != "" && line == mark:
+			mark = ""
+		}
+	}
+	return mark
 }
 
 // markdown writes blocks with an empty line between them.
 type markdown struct {
-	w       *bufio.Writer
+	w       *strings.Builder
 	verbose bool
 }
 
@@ -75,14 +112,14 @@ func (m *markdown) section(title string) { m.para("## " + title) }
 
 func (m *markdown) opening(inc *incident.Incident) {
 	o := open(inc)
-	m.para("# " + upperFirst(o.word))
-	m.para(strings.TrimSpace("**" + upperFirst(o.word) + ".** " + inline(o.headline)))
-	m.para("Node " + inline(o.node) + ", " + o.window + ".")
-	if o.next != "" {
-		m.para("Do first: " + inline(o.next))
+	m.para("# " + upperFirst(o.Word))
+	m.para(strings.TrimSpace("**" + upperFirst(o.Word) + ".** " + inline(o.Headline)))
+	m.para("Node " + inline(o.Node) + ", " + o.Window + ".")
+	if o.Next != "" {
+		m.para("Do first: " + inline(o.Next))
 	}
-	if o.hazard != "" {
-		m.para("Hazard: " + inline(o.hazard))
+	if o.Hazard != "" {
+		m.para("Hazard: " + inline(o.Hazard))
 	}
 }
 

@@ -51,6 +51,8 @@ type Format struct {
 var Formats = []Format{
 	{"text", ".txt", Text},
 	{"markdown", ".md", Markdown},
+	{"jira", ".jira", Jira},
+	{"html", ".html", HTML},
 	{"json", ".json", JSON},
 }
 
@@ -81,33 +83,33 @@ func ByEnding(file string) (f Format, ok bool) {
 
 // opening is what a report says first, the same in every output for people.
 type opening struct {
-	word     string // the verdict: "confirmed", "no cause found"
-	headline string
-	node     string
-	window   string
-	next     string // the first thing to do, or the command that would decide; empty when there is none
-	hazard   string // what next does to the node; empty when it is no command
+	Word     string // the verdict: "confirmed", "no cause found"
+	Headline string
+	Node     string
+	Window   string
+	Next     string // the first thing to do, or the command that would decide; empty when there is none
+	Hazard   string // what next does to the node; empty when it is no command
 }
 
 func open(inc *incident.Incident) opening {
 	o := opening{
-		word:     "nothing found",
-		headline: inc.Result.Headline,
-		node:     inc.Node,
-		window:   window(inc.Window),
+		Word:     "nothing found",
+		Headline: inc.Result.Headline,
+		Node:     inc.Node,
+		Window:   window(inc.Window),
 	}
-	if o.node == "" {
-		o.node = "(no line names it)"
+	if o.Node == "" {
+		o.Node = "(no line names it)"
 	}
 	if len(stalls(inc)) > 0 {
-		o.word = "no cause found"
+		o.Word = "no cause found"
 	}
 	if fs := inc.Result.Findings; len(fs) > 0 {
-		o.word = fs[0].Verdict.String()
-		o.next, o.hazard = next(&fs[0])
+		o.Word = fs[0].Verdict.String()
+		o.Next, o.Hazard = next(&fs[0])
 	}
 	if m := inc.Result.Next; m.Command != "" {
-		o.next, o.hazard = m.Command, m.Hazard()
+		o.Next, o.Hazard = m.Command, m.Hazard()
 	}
 	return o
 }

@@ -159,3 +159,33 @@ func TestByEnding(t *testing.T) {
 	_, ok = report.ByName("yaml")
 	require.False(t, ok)
 }
+
+// GitHub takes 65 536 characters: the verdict and the chain survive, no fence stays open, and the cut is said.
+func TestMarkdownFits(t *testing.T) {
+	for name, grow := range map[string]func(*incident.Incident){
+		"many files": func(inc *incident.Incident) {
+			for range 3000 {
+				inc.Files = append(inc.Files, inc.Files[0])
+			}
+		},
+		"one endless chain": func(inc *incident.Incident) {
+			f := &inc.Result.Findings[0]
+			for range 2000 {
+				f.Chain = append(f.Chain, f.Chain[0])
+				f.Chain[len(f.Chain)-1].ID = strings.Repeat("x", len(f.Chain))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inc := proven()
+			grow(inc)
+			var out bytes.Buffer
+			require.NoError(t, report.Markdown(&out, inc, report.Options{}))
+			require.LessOrEqual(t, out.Len(), 65_536)
+			require.Contains(t, out.String(), inc.Result.Findings[0].Title)
+			require.Contains(t, out.String(), "umount2 of the overlay")
+			require.Contains(t, out.String(), "**Cut here**")
+			require.Zero(t, strings.Count(out.String(), "\n```")%2, "every fence is closed")
+		})
+	}
+}

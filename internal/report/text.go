@@ -143,20 +143,20 @@ func (t *text) opening(inc *incident.Incident) {
 	if fs := inc.Result.Findings; len(fs) > 0 {
 		style = t.verdict(fs[0].Verdict)
 	}
-	word := strings.ToUpper(o.word)
-	for i, line := range wrap(word+": "+o.headline, t.width) {
+	word := strings.ToUpper(o.Word)
+	for i, line := range wrap(word+": "+o.Headline, t.width) {
 		if i == 0 {
 			fmt.Fprint(t.w, style.Render(word))
 			line = line[len(word):]
 		}
 		fmt.Fprintln(t.w, t.styles.heading.Render(line))
 	}
-	t.para("", t.plain, "node "+o.node+", "+o.window)
-	if o.next != "" {
-		t.para(t.label.Render("do first: "), t.plain, o.next)
+	t.para("", t.plain, "node "+o.Node+", "+o.Window)
+	if o.Next != "" {
+		t.para(t.label.Render("do first: "), t.plain, o.Next)
 	}
-	if o.hazard != "" {
-		t.para(t.label.Render("hazard:   "), t.warning, o.hazard)
+	if o.Hazard != "" {
+		t.para(t.label.Render("hazard:   "), t.warning, o.Hazard)
 	}
 }
 
@@ -371,15 +371,20 @@ func (t *text) facts(fs map[string]timeline.Fact) {
 
 func (t *text) clocks(cs []timeline.Clock) {
 	for _, c := range cs {
-		line := c.File + ": " + c.Basis
-		if c.Offset != 0 {
-			line += ", " + offset(c) + " from UTC"
-		}
-		if c.Note != "" {
-			line += "; " + c.Note
-		}
-		t.para(margin, t.plain, line)
+		t.para(margin, t.plain, clockText(c))
 	}
+}
+
+// clockText is what was assumed about the times of a file, in a sentence.
+func clockText(c timeline.Clock) string {
+	line := c.File + ": " + c.Basis
+	if c.Offset != 0 {
+		line += ", " + offset(c) + " from UTC"
+	}
+	if c.Note != "" {
+		line += "; " + c.Note
+	}
+	return line
 }
 
 // offset is what was taken from a clock face, as +8h0m0s or -30s.

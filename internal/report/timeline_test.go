@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -134,4 +135,36 @@ func TestTimesketchRows(t *testing.T) {
 		rows++
 	}
 	require.Equal(t, 6, rows, "two of the intervals have two ends, the undated event has none")
+}
+
+// hostileTimeline has evil in every event too.
+func hostileTimeline() *incident.Incident {
+	inc := hostile()
+	evil := inc.Result.Findings[0].Title + `"><script>window.evil=1</script><img src=x onerror="window.evil=1">`
+	for i := range 3 {
+		start := event.Time{T: inc.Window.Start.Add(time.Duration(i) * 10 * time.Second), Known: true}
+		inc.Timeline.Events = append(inc.Timeline.Events, event.Event{
+			Kind: event.Kind(evil), Component: evil, Start: start, End: event.Time{T: start.T.Add(5 * time.Second), Known: true}, Basis: evil, Text: evil,
+			IDs: event.IDs{Container: evil, Pod: evil, Lock: evil}, Fields: []event.Field{{Key: evil, Value: event.String(evil)}},
+			Evidence: []event.Quote{quote(evil, 3, evil+strings.Repeat("x", 1<<20))},
+		})
+	}
+	return inc
+}
+
+// No output of a hostile bundle holds anything that a terminal, a browser or a spreadsheet would obey.
+func TestHostileTimeline(t *testing.T) {
+	inc := hostileTimeline()
+	for _, f := range report.TimelineFormats {
+		var out bytes.Buffer
+		require.NoError(t, f.Render(&out, &report.Selection{Incident: inc, Events: inc.Timeline.Select(timeline.Filter{})}, report.Options{}))
+		for _, r := range out.String() {
+			require.True(t, r == '\n' || r == ' ' || unicode.IsPrint(r), "%s: %U", f.Name, r)
+		}
+	}
+	var out bytes.Buffer
+	require.NoError(t, report.HTML(&out, inc, report.Options{}))
+	require.NotContains(t, out.String(), "<img")
+	require.Equal(t, 1, strings.Count(out.String(), "<script>"))
+	require.Less(t, out.Len(), 200<<10, "a line of a megabyte is cut")
 }

@@ -1,0 +1,272 @@
+package report
+
+import (
+	"cmp"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// The parts of the page. They hold nothing of a bundle, so that their hashes can stand in its content security policy.
+var (
+	//go:embed html/page.tmpl
+	pageText string
+	//go:embed html/style.css
+	pageStyle string
+	//go:embed html/script.js
+	pageScript string
+)
+
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"percent": func(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) + "%" },
+	"plus":    func(a, b int) int { return a + b },
+	"prose":   func(s string) string { return Escape(s, maxProse) },
+	"quoted":  func(s string) string { return Escape(s, maxQuote) },
+	"pos":     func(p event.Pos) string { return Escape(p.String(), maxQuote) },
+	"link":    func(s string) bool { return link.MatchString(s) },
+	"lines":   func(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") },
+}).Parse(pageText))
+
+// HTML writes one page that needs nothing but itself: no network, no script to be read, a policy that lets nothing else in.
+// Text from the bundle is data to the template everywhere: it is escaped for HTML, and what a reader could not see is spelled out.
+func HTML(w io.Writer, inc *incident.Incident, o Options) error {
+	return pageTemplate.Execute(w, newPage(inc, o))
+}
+
+// page is what the template shows, in its order.
+type page struct {
+	Version   string
+	Policy    string
+	Style     template.CSS
+	Script    template.JS
+	Title     string
+	Opening   opening
+	Verdict   string // the class of its colour
+	Picture   *picture
+	Events    []eventLine
+	Stalls    []stallBlock
+	Findings  []findingBlock
+	Exposed   []rules.Exposure
+	Forecasts []forecastBlock
+	RuledOut  []rules.Dismissed
+	Lacks     []lackBlock
+	Others    []rules.Unanswered
+	Facts     []factLine
+	Clocks    []string
+	Files     []fileLine
+	FilesLeft int
+}
+
+type eventLine struct {
+	Number int
+	At     string
+	Lasted string
+	Who    string
+	Text   string
+	Quote  event.Quote
+}
+
+type stallBlock struct {
+	Text     string
+	Quotes   []event.Quote
+	Suspects []rules.Suspect
+}
+
+type findingBlock struct {
+	rules.Finding
+	Number   int
+	Class    string
+	Steps    []stepLine
+	Rivals   []rivalBlock
+	Commands []commandBlock // what is missing
+}
+
+type stepLine struct {
+	ID     string
+	Number int
+	Role   string
+	At     string
+	Lasted string
+	Edge   string
+	Text   string
+	Basis  string
+	Quotes []event.Quote
+	Left   int // quotes that are not shown
+}
+
+type rivalBlock struct {
+	Text   string
+	Decide []commandBlock
+}
+
+type commandBlock struct{ Source, Command, Hazard string }
+
+type forecastBlock struct {
+	Text   string
+	Quotes []event.Quote
+}
+
+type lackBlock struct {
+	Source   string
+	Rules    string
+	Commands []string
+}
+
+type factLine struct {
+	Name, Value string
+	Quotes      []event.Quote
+}
+
+type fileLine struct {
+	incident.File
+	Window string
+}
+
+// Bounds of the page: what goes beyond them is in the JSON report.
+const (
+	maxStepQuotes = 8
+	maxFileRows   = 2000
+)
+
+func newPage(inc *incident.Incident, o Options) *page {
+	p := &page{
+		Version: o.Version,
+		Policy:  policy(pageStyle, pageScript),
+		Style:   template.CSS(pageStyle),
+		Script:  template.JS(pageScript),
+		Opening: open(inc),
+		Verdict: "none",
+		Exposed: inc.Result.Exposed, RuledOut: inc.Result.RuledOut,
+	}
+	p.Title = Escape(p.Opening.Word+": "+p.Opening.Node, maxQuote)
+	if len(inc.Result.Findings) > 0 {
+		p.Verdict = p.Opening.Word
+	}
+	var table []*event.Event
+	p.Picture, table = newPicture(inc)
+	for i, e := range table {
+		p.Events = append(p.Events, newEventLine(i+1, e))
+	}
+	for i := range stalls(inc) {
+		s := &inc.Timeline.Stalls[i]
+		p.Stalls = append(p.Stalls, stallBlock{stallText(s), append(slices.Clone(s.Evidence), s.NotReadyEvidence...), suspects(inc, i)})
+	}
+	for i := range inc.Result.Findings {
+		p.Findings = append(p.Findings, newFindingBlock(i, &inc.Result.Findings[i]))
+	}
+	for i := range inc.Result.Forecasts {
+		f := &inc.Result.Forecasts[i]
+		p.Forecasts = append(p.Forecasts, forecastBlock{forecastText(f), f.Evidence})
+	}
+	var missing []lack
+	missing, p.Others = lacks(inc.Result.NotEvaluable)
+	for _, l := range missing {
+		p.Lacks = append(p.Lacks, lackBlock{l.source, strings.Join(l.rules, ", "), l.commands})
+	}
+	p.account(inc)
+	return p
+}
+
+// policy lets the page's own style and script in, by their hashes, and nothing else.
+func policy(style, script string) string {
+	hash := func(s string) string {
+		sum := sha256.Sum256([]byte(s))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return "default-src 'none'; style-src " + hash(style) + "; script-src " + hash(script) + "; base-uri 'none'; form-action 'none'"
+}
+
+func newEventLine(n int, e *event.Event) eventLine {
+	l := eventLine{
+		Number: n, At: cmp.Or(clock(e.Start.T), "undated"), Lasted: duration(e.Duration(), e.Open || e.Begun), Who: e.Component,
+		Text: cmp.Or(e.Text, string(e.Kind)),
+	}
+	if e.Basis != "" {
+		l.At = "~" + l.At
+	}
+	if len(e.Evidence) > 0 {
+		l.Quote = e.Evidence[0]
+	}
+	return l
+}
+
+// stepID is the anchor of a step in the page.
+func stepID(finding, step int) string { return fmt.Sprintf("f%d-%d", finding+1, step+1) }
+
+func newFindingBlock(n int, f *rules.Finding) findingBlock {
+	b := findingBlock{Finding: *f, Number: n + 1, Class: f.Verdict.String(), Commands: commandBlocks(f.Missing)}
+	date := ""
+	for i := range f.Chain {
+		s := &f.Chain[i]
+		l := stepLine{
+			ID: stepID(n, i), Number: i + 1, Role: s.Role, At: cmp.Or(clock(s.Start), "undated"), Lasted: duration(s.Duration, s.AtLeast),
+			Edge: edge(s), Text: s.Text, Basis: s.Basis, Quotes: s.Evidence,
+		}
+		if d := day(s.Start); d != "" && d != date {
+			date, l.At = d, d+" "+l.At
+		}
+		if i == 0 {
+			l.Edge = ""
+		}
+		if s.Basis != "" {
+			l.At = "~" + l.At
+		}
+		if left := len(l.Quotes) - maxStepQuotes; left > 0 {
+			l.Quotes, l.Left = l.Quotes[:maxStepQuotes], left
+		}
+		b.Steps = append(b.Steps, l)
+	}
+	for i := range f.Rivals {
+		b.Rivals = append(b.Rivals, rivalBlock{rivalText(&f.Rivals[i]), commandBlocks(f.Rivals[i].Decide)})
+	}
+	return b
+}
+
+func commandBlocks(ms []rules.Missing) []commandBlock {
+	var all []commandBlock
+	for _, m := range ms {
+		all = append(all, commandBlock{m.Source, m.Command, m.Hazard()})
+	}
+	return all
+}
+
+// account is the end of the page: what was taken for granted, and what became of every line.
+func (p *page) account(inc *incident.Incident) {
+	known := facts(inc)
+	for name := range known {
+		p.Facts = append(p.Facts, factLine{name, known[name].Value, known[name].Evidence})
+	}
+	slices.SortFunc(p.Facts, func(a, b factLine) int { return strings.Compare(a.Name, b.Name) })
+	for _, c := range clocks(inc) {
+		p.Clocks = append(p.Clocks, clockText(c))
+	}
+	shown := inc.Files[:min(len(inc.Files), maxFileRows)]
+	p.FilesLeft = len(inc.Files) - len(shown)
+	for _, f := range shown {
+		l := fileLine{File: f}
+		if !f.Start.IsZero() {
+			l.Window = window(timeline.Window{Start: f.Start, End: f.End})
+		}
+		p.Files = append(p.Files, l)
+	}
+}
+
+// Span is the picture's stretch of time in milliseconds, for the zoom.
+func (p *picture) Span() int64 { return p.End.Sub(p.Start).Milliseconds() }
+
+// Caption says what the picture shows.
+func (p *picture) Caption() string {
+	return window(timeline.Window{Start: p.Start.Truncate(time.Second), End: p.End.Truncate(time.Second)})
+}

@@ -1,0 +1,388 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// picture is an incident drawn: lanes of components above one another, one time axis, the chain of the root cause through
+// them. Places in time are percent of the width, so that the drawing fits every window while letters keep their size;
+// places across it are pixels.
+type picture struct {
+	Start, End time.Time
+	Height     int
+	Lanes      []drawnLane
+	Axis       []mark
+	Knots      []knot // the steps of the chain
+	Ties       []tie  // between one knot and the next
+	LeftOut    int    // events that are not drawn
+}
+
+// drawnLane is one lane.
+type drawnLane struct {
+	Name   string
+	Y      int // of its name; what happened stands below
+	Top, H int // of what happened
+	Shapes []shape
+	Gaps   []shape // nothing was recorded there
+}
+
+// shape is an interval, or a moment when its width is 0.
+type shape struct {
+	X, W   float64 // percent
+	Y, H   int
+	Class  string
+	Title  string
+	Number int   // of the event in the table; 0 for none
+	From   int64 // milliseconds since the picture's start, for the zoom
+	To     int64
+}
+
+type mark struct {
+	X    float64
+	At   int64 // milliseconds since the picture's start
+	Text string
+	End  bool // the last one: its text stands to the left of it
+}
+
+type knot struct {
+	X      float64
+	At     int64
+	Y      int
+	Number int
+	Text   string
+	Target string // id of the step in the page
+}
+
+type tie struct {
+	X1, X2   float64
+	From, To int64
+	Y1, Y2   int
+	Inferred bool
+}
+
+// laneRule says what belongs into a lane, and which sources would have shown it.
+type laneRule struct {
+	name    string
+	kinds   []string // kinds, or groups of them
+	actors  []string // components; empty for any
+	sources []string // beginnings of the sources that cover it; empty for a lane that is never hatched
+}
+
+// laneRules are tried in order: the first that takes an event has it.
+var laneRules = []laneRule{
+	{"kubelet: relist", []string{"kubelet"}, nil, []string{"kubelet."}},
+	{"CRI calls", []string{"cri"}, nil, []string{"containerd.log"}},
+	{"locks: holders and waiters", []string{"lock"}, nil, []string{"goroutines."}},
+	{"containerd", nil, []string{"containerd"}, []string{"containerd."}},
+	{"dockerd", nil, []string{"dockerd"}, []string{"dockerd."}},
+	{"cri-o", nil, []string{"crio"}, []string{"crio."}},
+	{"shim, runc, CNI", []string{"shim"}, []string{"shim", "runc", "cni"}, nil},
+	{"syscalls", []string{"syscall"}, nil, []string{"strace"}},
+	{"threads, sampled", []string{"thread"}, nil, []string{"samples"}},
+	{"systemd, D-Bus", []string{"systemd", "dbus"}, []string{"systemd", "dbus"}, []string{"systemd."}},
+	{"kernel", []string{"kernel"}, []string{"kernel"}, []string{"kernel."}},
+	{"other", nil, nil, nil},
+}
+
+func (l *laneRule) takes(e *event.Event) bool {
+	group, _, _ := strings.Cut(string(e.Kind), ".")
+	switch {
+	case len(l.kinds) == 0 && len(l.actors) == 0:
+		return true
+	case slices.Contains(l.kinds, group) || slices.Contains(l.kinds, string(e.Kind)):
+		return true
+	}
+	return slices.Contains(l.actors, e.Component)
+}
+
+// Measures of the picture in pixels, and its bounds.
+const (
+	laneName    = 18 // the row of a lane's name
+	barHeight   = 10
+	rowHeight   = 14
+	laneGap     = 8
+	axisSpace   = 22
+	maxLaneRows = 6    // of intervals that overlap, in one lane
+	maxShapes   = 1500 // in one picture: beyond that nothing can be told apart, and the file grows
+)
+
+// newPicture draws an incident; nil when nothing is dated. The table is the events in it, by their numbers from 1 on.
+func newPicture(inc *incident.Incident) (p *picture, table []*event.Event) {
+	if inc.Timeline == nil || inc.Window.IsZero() {
+		return nil, nil
+	}
+	p = &picture{Start: inc.Window.Start, End: inc.Window.End}
+	slack := max(10*time.Second, p.End.Sub(p.Start)/20)
+	p.Start, p.End = p.Start.Add(-slack), p.End.Add(slack)
+	events := inc.Timeline.Select(timeline.Filter{Since: p.Start, Until: p.End})
+	events = slices.DeleteFunc(events, func(e *event.Event) bool { return e.Kind == "fact" })
+	told := rootLines(&Selection{Incident: inc})
+	table = p.choose(events, told)
+	y := axisSpace
+	places := map[*event.Event]shape{}
+	for i := range laneRules {
+		y = p.lane(&laneRules[i], y, inc, table, told, places)
+	}
+	p.Height = y
+	p.axis()
+	p.chain(inc.Result.Findings, places)
+	return p, table
+}
+
+// choose takes what can be drawn: first the evidence of the root, then what lasted longest.
+func (p *picture) choose(events []*event.Event, told map[event.Pos]bool) []*event.Event {
+	if len(events) <= maxShapes {
+		return events
+	}
+	p.LeftOut = len(events) - maxShapes
+	ranked := slices.Clone(events)
+	slices.SortStableFunc(ranked, func(a, b *event.Event) int {
+		return cmp.Or(cmp.Compare(proves(told, b), proves(told, a)), cmp.Compare(b.Duration(), a.Duration()))
+	})
+	kept := map[*event.Event]bool{}
+	for _, e := range ranked[:maxShapes] {
+		kept[e] = true
+	}
+	return slices.DeleteFunc(slices.Clone(events), func(e *event.Event) bool { return !kept[e] })
+}
+
+// proves is 1 for an event of which a line stands in the root's chain.
+func proves(told map[event.Pos]bool, e *event.Event) int {
+	if slices.ContainsFunc(e.Evidence, func(q event.Quote) bool { return told[q.Pos] }) {
+		return 1
+	}
+	return 0
+}
+
+// lane draws what the rule takes, and returns where the next lane begins.
+func (p *picture) lane(rule *laneRule, y int, inc *incident.Incident, table []*event.Event, told map[event.Pos]bool, places map[*event.Event]shape) int {
+	l := drawnLane{Name: rule.name, Y: y + laneName - 5, Top: y + laneName}
+	rows := []float64{}
+	if rule.name == laneRules[0].name {
+		rows = append(rows, p.stalls(&l, inc)...)
+	}
+	for i, e := range table {
+		if first := slices.IndexFunc(laneRules, func(r laneRule) bool { return r.takes(e) }); laneRules[first].name != rule.name {
+			continue
+		}
+		s := p.shape(e.Start.T, e.Last().T)
+		s.Number, s.Title = i+1, eventTitle(e)
+		s.Class = "bar"
+		if s.W == 0 {
+			s.Class = "tick"
+		}
+		if proves(told, e) == 1 {
+			s.Class += " root"
+		}
+		if e.Basis != "" {
+			s.Class += " inferred"
+		}
+		if e.Open {
+			s.Class += " open"
+		}
+		row := freeRow(&rows, s)
+		s.Y, s.H = l.Top+row*rowHeight, barHeight
+		places[e] = s
+		l.Shapes = append(l.Shapes, s)
+	}
+	covered := p.gaps(&l, rule, inc.Timeline.Coverage)
+	if len(l.Shapes) == 0 && !covered {
+		return y // nothing happened, and nothing would have shown it
+	}
+	l.H = max(len(rows), 1) * rowHeight
+	for i := range l.Gaps {
+		l.Gaps[i].Y, l.Gaps[i].H = l.Top-2, l.H
+	}
+	p.Lanes = append(p.Lanes, l)
+	return l.Top + l.H + laneGap
+}
+
+// freeRow is the first row in which a shape overlaps nothing; the last one takes what has no place. Rows remember where
+// their last shape ends; a moment takes a little room so that two of them can be told apart.
+func freeRow(rows *[]float64, s shape) int {
+	end := s.X + max(s.W, 0.4)
+	for i, busy := range *rows {
+		if s.X >= busy {
+			(*rows)[i] = end
+			return i
+		}
+	}
+	if len(*rows) < maxLaneRows {
+		*rows = append(*rows, end)
+		return len(*rows) - 1
+	}
+	last := len(*rows) - 1
+	(*rows)[last] = max((*rows)[last], end)
+	return last
+}
+
+// stalls draws the kubelet's stalls and the times in which the node was NotReady, in rows of their own.
+func (p *picture) stalls(l *drawnLane, inc *incident.Incident) []float64 {
+	var rows []float64
+	add := func(s shape) {
+		row := freeRow(&rows, s)
+		s.Y, s.H = l.Top+row*rowHeight, barHeight
+		l.Shapes = append(l.Shapes, s)
+	}
+	for i := range inc.Timeline.Stalls {
+		st := &inc.Timeline.Stalls[i]
+		s := p.shape(st.Start, st.End)
+		s.Class, s.Title = "bar stall", "relist did not complete: "+stallText(st)
+		add(s)
+		if !st.NotReady.IsZero() {
+			end := st.Ready
+			if end.IsZero() {
+				end = st.End
+			}
+			n := p.shape(st.NotReady, later(end, st.NotReady))
+			n.Class, n.Title = "bar notready", "node NotReady from "+clock(st.NotReady)
+			add(n)
+		}
+	}
+	return rows
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// gaps hatches where no source of the lane has a line; it says whether any has one.
+func (p *picture) gaps(l *drawnLane, rule *laneRule, coverage []timeline.Coverage) bool {
+	var spans []timeline.Window
+	for _, c := range coverage {
+		if !c.Start.IsZero() && slices.ContainsFunc(rule.sources, func(s string) bool { return strings.HasPrefix(c.Source, s) }) {
+			spans = append(spans, timeline.Window{Start: c.Start, End: c.End})
+		}
+	}
+	if len(spans) == 0 {
+		return false
+	}
+	slices.SortFunc(spans, func(a, b timeline.Window) int { return a.Start.Compare(b.Start) })
+	at := p.Start
+	hatch := func(from, to time.Time) {
+		if s := p.shape(from, to); s.W > 0.2 {
+			s.Title = "no line of " + rule.name + " from " + clock(from) + " to " + clock(to)
+			l.Gaps = append(l.Gaps, s)
+		}
+	}
+	for _, s := range spans {
+		if s.Start.After(at) {
+			hatch(at, s.Start)
+		}
+		at = later(at, s.End)
+	}
+	hatch(at, p.End)
+	return true
+}
+
+// shape is a place in time, cut to the picture.
+func (p *picture) shape(from, to time.Time) shape {
+	from, to = later(from, p.Start), later(to, p.Start)
+	if to.After(p.End) {
+		to = p.End
+	}
+	if from.After(p.End) {
+		from = p.End
+	}
+	return shape{X: p.percent(from), W: max(0, p.percent(to)-p.percent(from)), From: p.offset(from), To: p.offset(to)}
+}
+
+func (p *picture) percent(t time.Time) float64 {
+	return float64(int(1e5*float64(t.Sub(p.Start))/float64(p.End.Sub(p.Start)))) / 1e3
+}
+
+func (p *picture) offset(t time.Time) int64 { return t.Sub(p.Start).Milliseconds() }
+
+func eventTitle(e *event.Event) string {
+	at := clock(e.Start.T)
+	if e.Basis != "" {
+		at = "~" + at
+	}
+	title := at + "  " + Escape(e.Component, maxCell) + ": " + cmp.Or(Escape(e.Text, maxQuote), string(e.Kind))
+	if d := duration(e.Duration(), e.Open || e.Begun); d != "" {
+		title += ", " + d
+	}
+	if e.Basis != "" {
+		title += " (" + Escape(e.Basis, maxQuote) + ")"
+	}
+	return title + "\n" + Escape(e.Pos().String(), maxQuote)
+}
+
+// steps of the axis, of which the first is taken that gives at most maxMarks marks.
+var axisSteps = []time.Duration{
+	time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second,
+	30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour,
+	6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
+}
+
+const maxMarks = 8
+
+func (p *picture) axis() {
+	span := p.End.Sub(p.Start)
+	step := axisSteps[len(axisSteps)-1]
+	for _, s := range axisSteps {
+		if span/s <= maxMarks {
+			step = s
+			break
+		}
+	}
+	layout := time.TimeOnly
+	if step < time.Second {
+		layout = "15:04:05.000"
+	} else if step >= 24*time.Hour {
+		layout = time.DateOnly
+	}
+	for t := p.Start.Truncate(step).Add(step); t.Before(p.End); t = t.Add(step) {
+		x := p.percent(t)
+		p.Axis = append(p.Axis, mark{X: x, At: p.offset(t), Text: t.UTC().Format(layout), End: x > 82})
+	}
+}
+
+// chain puts a knot at each dated step of the first root, in the lane of its event, and ties them.
+func (p *picture) chain(fs []rules.Finding, places map[*event.Event]shape) {
+	root := slices.IndexFunc(fs, func(f rules.Finding) bool { return f.Role == rules.Root })
+	if root < 0 {
+		return
+	}
+	byLine := map[event.Pos]shape{}
+	for e, s := range places {
+		for _, q := range e.Evidence {
+			if old, ok := byLine[q.Pos]; !ok || s.Number < old.Number {
+				byLine[q.Pos] = s
+			}
+		}
+	}
+	for i := range fs[root].Chain {
+		step := &fs[root].Chain[i]
+		if step.Start.IsZero() || step.Start.After(p.End) || step.Start.Before(p.Start) {
+			continue
+		}
+		place := p.shape(step.Start, step.Start)
+		y := axisSpace + laneName
+		if len(p.Lanes) > 0 {
+			y = p.Lanes[0].Top // the node's condition, and relist
+		}
+		if len(step.Evidence) > 0 {
+			if s, ok := byLine[step.Evidence[0].Pos]; ok {
+				y = s.Y
+			}
+		}
+		k := knot{X: place.X, At: place.From, Y: y + barHeight/2, Number: i + 1, Text: Escape(step.Text, maxQuote), Target: stepID(root, i)}
+		if n := len(p.Knots); n > 0 {
+			before := p.Knots[n-1]
+			p.Ties = append(p.Ties, tie{X1: before.X, X2: k.X, From: before.At, To: k.At, Y1: before.Y, Y2: k.Y, Inferred: !step.Observed})
+		}
+		p.Knots = append(p.Knots, k)
+	}
+}
