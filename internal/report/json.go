@@ -25,11 +25,16 @@ const Schema = "plegdiag.report/v1"
 // the empty string; a duration is a number of seconds; the text of an evidence
 // is the line as it stands in the bundle.
 func JSON(w io.Writer, inc *incident.Incident, o Options) error {
+	return encode(w, newDocument(inc, o))
+}
+
+// encode writes a document of JSON, in ASCII where a terminal would obey or hide a character.
+func encode(w io.Writer, document any) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(newDocument(inc, o)); err != nil {
+	if err := enc.Encode(document); err != nil {
 		return err
 	}
 	_, err := w.Write(ascii(buf.Bytes()))

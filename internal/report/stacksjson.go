@@ -1,8 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 	"time"
 
@@ -23,15 +21,7 @@ func StacksJSON(w io.Writer, s *Stacks, o Options) error {
 	for i := range s.Diffs {
 		doc.Diffs = append(doc.Diffs, newDiffRow(&s.Diffs[i]))
 	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(doc); err != nil {
-		return err
-	}
-	_, err := w.Write(ascii(buf.Bytes()))
-	return err
+	return encode(w, doc)
 }
 
 type stacksDocument struct {

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 	"strings"
 	"time"
@@ -20,15 +18,7 @@ func SyscallsJSON(w io.Writer, traces []*observe.Summary, o Options) error {
 	for _, s := range traces {
 		doc.Traces = append(doc.Traces, newTraceRow(s))
 	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(doc); err != nil {
-		return err
-	}
-	_, err := w.Write(ascii(buf.Bytes()))
-	return err
+	return encode(w, doc)
 }
 
 type syscallsDocument struct {

@@ -1,0 +1,33 @@
+package report
+
+import (
+	"bufio"
+	"io"
+
+	"github.com/plegdiag/plegdiag/internal/incident"
+)
+
+// FilesSchema names the JSON of the command ls. Its files are those of the JSON report.
+const FilesSchema = "plegdiag.files/v1"
+
+// FilesText writes the account of every file.
+func FilesText(w io.Writer, inc *incident.Incident, o Options) error {
+	out := bufio.NewWriter(w)
+	t := newText(out, o)
+	t.files(inc.Files)
+	if cs := clocks(inc); len(cs) > 0 {
+		t.heading("CLOCKS")
+		t.clocks(cs)
+	}
+	return out.Flush()
+}
+
+// FilesJSON writes the account of every file for programs.
+func FilesJSON(w io.Writer, inc *incident.Incident, o Options) error {
+	return encode(w, struct {
+		Schema string     `json:"schema"`
+		Tool   tool       `json:"tool"`
+		Clock  []clockRow `json:"clock"`
+		Files  []fileRow  `json:"files"`
+	}{FilesSchema, tool{o.Version}, each(clocks(inc), newClock), each(inc.Files, newFile)})
+}
