@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report"
+)
+
+type compareOptions struct {
+	evidence evidence
+	output   choice
+	color    choice
+}
+
+func newCompare(s streams) *cobra.Command {
+	o := compareOptions{color: choice{text: "auto", of: []string{"auto", "always", "never"}}}
+	for _, f := range report.CompareFormats {
+		o.output.of = append(o.output.of, f.Name)
+	}
+	o.output.text = o.output.of[0]
+	cmd := &cobra.Command{
+		Use:   "compare A B",
+		Short: "Put two bundles side by side: before and after a fix, canary and control",
+		Long: `Analyse two bundles and put them side by side: stalls per day, how long relist stood still, how long each call of the CRI
+took and how often it failed, findings gained and lost, facts that differ. Rates are per day of the kubelet's log, or
+of all evidence where it is missing.`,
+		Example: `  plegdiag compare node-1.tgz later
+  plegdiag compare node-1.tgz later -o markdown`,
+		Args: arguments(2, 2, "two inputs, each a bundle, a directory or a file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.evidence.inputs = args
+			return compareBundles(cmd.Context(), &o, s)
+		},
+	}
+	bindChoice(cmd, &o.output, "output", "o", "what goes to stdout")
+	o.evidence.bind(cmd)
+	bindChoice(cmd, &o.color, "color", "", "colour the text; auto also obeys NO_COLOR")
+	return cmd
+}
+
+func compareBundles(ctx context.Context, o *compareOptions, s streams) error {
+	sides := make([]*incident.Incident, len(o.evidence.inputs))
+	for i, input := range o.evidence.inputs {
+		side := o.evidence
+		side.inputs = []string{input}
+		options, err := side.options(s)
+		if err != nil {
+			return err
+		}
+		if sides[i], err = incident.Load(ctx, options); err != nil {
+			return fmt.Errorf("%s: %w", input, err)
+		}
+		warnOfLoss(s.err, sides[i])
+	}
+	look := report.Options{Version: version(), Width: width(s.out), Renderer: renderer(s.out, o.color.text)}
+	for _, f := range report.CompareFormats {
+		if f.Name == o.output.text {
+			return f.Render(s.out, incident.Compare(sides[0], sides[1]), look)
+		}
+	}
+	return nil
+}

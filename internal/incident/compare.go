@@ -1,0 +1,213 @@
+package incident
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules"
+)
+
+// Comparison is two incidents side by side: a node before and after a fix, treatment and control of a canary.
+type Comparison struct {
+	A, B     Side
+	Calls    []CallPair    // of the CRI, by method
+	Errors   []ErrorPair   // CRI calls that failed in the kubelet's eyes, by method
+	Findings []FindingPair // by rule
+	Facts    []FactPair    // those that differ, and those that one side knows
+}
+
+// Side is one of the two.
+type Side struct {
+	*Incident
+	// Seen is how long the kubelet's log is, or the whole evidence where there is none; 0 when nothing is dated.
+	Seen    time.Duration
+	Stalled time.Duration // sum of the stalls; a lower bound when one was still open
+	Longest time.Duration
+	Open    bool // a stall had not ended
+}
+
+// minRate is the shortest stretch that gives a rate: one stall in seven minutes is no 200 a day.
+const minRate = time.Hour
+
+// StallsPerDay is the rate of stalls; ok is false when the evidence spans less than an hour.
+func (s *Side) StallsPerDay() (rate float64, ok bool) {
+	if s.Seen < minRate {
+		return 0, false
+	}
+	return float64(len(s.Timeline.Stalls)) / (s.Seen.Hours() / 24), true
+}
+
+// Calls are the calls of one method.
+type Calls struct {
+	Count  int
+	Failed int
+	Open   int // of which no end was seen; their durations are lower bounds
+	// Median, P95 and Max are of the durations; 0 when there is no call.
+	Median, P95, Max time.Duration
+}
+
+// CallPair is one method on both sides.
+type CallPair struct {
+	Method string
+	A, B   Calls
+}
+
+// ErrorPair counts the failures of one method on both sides, and those of them that ran into a deadline.
+type ErrorPair struct {
+	Method               string
+	A, B                 int
+	DeadlineA, DeadlineB int
+}
+
+// FindingPair is the best finding of one rule on each side; nil where there is none.
+type FindingPair struct {
+	Rule string
+	A, B *rules.Finding
+}
+
+// FactPair is one fact on both sides; empty where it is not known.
+type FactPair struct {
+	Name, A, B string
+}
+
+// Compare puts two incidents side by side.
+func Compare(a, b *Incident) *Comparison {
+	c := &Comparison{A: newSide(a), B: newSide(b)}
+	callsA, callsB := calls(a), calls(b)
+	for _, method := range keysOf(callsA, callsB) {
+		c.Calls = append(c.Calls, CallPair{method, summarize(callsA[method]), summarize(callsB[method])})
+	}
+	errorsA, errorsB := criErrors(a), criErrors(b)
+	for _, method := range keysOf(errorsA, errorsB) {
+		c.Errors = append(c.Errors, ErrorPair{method, errorsA[method].all, errorsB[method].all, errorsA[method].deadline, errorsB[method].deadline})
+	}
+	findingsA, findingsB := findings(a), findings(b)
+	for _, rule := range keysOf(findingsA, findingsB) {
+		c.Findings = append(c.Findings, FindingPair{rule, findingsA[rule], findingsB[rule]})
+	}
+	for _, name := range keysOf(a.Timeline.Facts, b.Timeline.Facts) {
+		if va, vb := a.Timeline.Facts[name].Value, b.Timeline.Facts[name].Value; va != vb {
+			c.Facts = append(c.Facts, FactPair{name, va, vb})
+		}
+	}
+	return c
+}
+
+func newSide(inc *Incident) Side {
+	s := Side{Incident: inc}
+	var log, all struct{ from, to time.Time }
+	for _, c := range inc.Timeline.Coverage {
+		if c.Start.IsZero() {
+			continue
+		}
+		all.from, all.to = earlier(all.from, c.Start), later(all.to, c.End)
+		if c.Source == "kubelet.log" {
+			log.from, log.to = earlier(log.from, c.Start), later(log.to, c.End)
+		}
+	}
+	if s.Seen = log.to.Sub(log.from); log.from.IsZero() {
+		s.Seen = all.to.Sub(all.from)
+	}
+	for i := range inc.Timeline.Stalls {
+		st := &inc.Timeline.Stalls[i]
+		lasted := st.End.Sub(st.Start)
+		s.Stalled += lasted
+		s.Longest = max(s.Longest, lasted)
+		s.Open = s.Open || st.Open
+	}
+	return s
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func calls(inc *Incident) map[string][]*event.Event {
+	all := map[string][]*event.Event{}
+	for i := range inc.Timeline.Events {
+		if e := &inc.Timeline.Events[i]; e.Kind == "cri.call" && !e.End.IsZero() {
+			all[text(e, "method")] = append(all[text(e, "method")], e)
+		}
+	}
+	return all
+}
+
+func summarize(all []*event.Event) Calls {
+	if len(all) == 0 {
+		return Calls{}
+	}
+	c := Calls{Count: len(all)}
+	var lasted []time.Duration
+	for _, e := range all {
+		lasted = append(lasted, e.Duration())
+		if text(e, "outcome") == "failed" {
+			c.Failed++
+		}
+		if e.Open {
+			c.Open++
+		}
+	}
+	slices.Sort(lasted)
+	c.Median, c.P95, c.Max = rank(lasted, 50), rank(lasted, 95), lasted[len(lasted)-1]
+	return c
+}
+
+// rank is the nearest-rank percentile of sorted values.
+func rank(sorted []time.Duration, percent int) time.Duration {
+	return sorted[max(0, (len(sorted)*percent+99)/100-1)]
+}
+
+type failures struct{ all, deadline int }
+
+func criErrors(inc *Incident) map[string]failures {
+	all := map[string]failures{}
+	for i := range inc.Timeline.Events {
+		e := &inc.Timeline.Events[i]
+		if e.Kind != "kubelet.cri-error" {
+			continue
+		}
+		f := all[text(e, "method")]
+		f.all++
+		if text(e, "deadline") == "true" {
+			f.deadline++
+		}
+		all[text(e, "method")] = f
+	}
+	return all
+}
+
+// findings are the best of each rule; those of an incident come best first.
+func findings(inc *Incident) map[string]*rules.Finding {
+	all := map[string]*rules.Finding{}
+	for i := range inc.Result.Findings {
+		f := &inc.Result.Findings[i]
+		if best := all[f.Rule]; best == nil || cmp.Or(cmp.Compare(f.Verdict, best.Verdict), cmp.Compare(f.Score, best.Score)) > 0 {
+			all[f.Rule] = f
+		}
+	}
+	return all
+}
+
+func keysOf[V any](a, b map[string]V) []string {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+func text(e *event.Event, key string) string {
+	v, _ := e.Get(key)
+	return v.Text()
+}

@@ -1,0 +1,63 @@
+package incident
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+func TestCompare(t *testing.T) {
+	noon := time.Date(2025, 11, 8, 12, 0, 0, 0, time.UTC)
+	call := func(seconds int, outcome string, open bool) event.Event {
+		return event.Event{
+			Kind: "cri.call", Start: event.At(noon), End: event.At(noon.Add(time.Duration(seconds) * time.Second)), Open: open,
+			Fields: []event.Field{{Key: "method", Value: event.String("ListContainers")}, {Key: "outcome", Value: event.String(outcome)}},
+		}
+	}
+	sick := &Incident{
+		Timeline: &timeline.Timeline{
+			Coverage: []timeline.Coverage{
+				{Source: "kubelet.log", Start: noon, End: noon.Add(12 * time.Hour)},
+				{Source: "containerd.log", Start: noon.Add(-24 * time.Hour), End: noon.Add(12 * time.Hour)},
+			},
+			Stalls: []timeline.Stall{
+				{Window: timeline.Window{Start: noon, End: noon.Add(4 * time.Minute)}},
+				{Window: timeline.Window{Start: noon.Add(time.Hour), End: noon.Add(time.Hour + 6*time.Minute)}, Open: true},
+			},
+			Events: []event.Event{
+				call(1, "ok", false), call(2, "ok", false), call(3, "failed", false), call(120, "", true),
+				{Kind: "kubelet.cri-error", Fields: []event.Field{{Key: "method", Value: event.String("ExecSync")}, {Key: "deadline", Value: event.Bool(true)}}},
+				{Kind: "kubelet.cri-error", Fields: []event.Field{{Key: "method", Value: event.String("ExecSync")}, {Key: "deadline", Value: event.Bool(false)}}},
+			},
+			Facts: map[string]timeline.Fact{"containerd.version": {Value: "1.6.20"}, "kernel.version": {Value: "5.10.1"}},
+		},
+		Result: rules.Result{Findings: []rules.Finding{{Rule: "umount2-overlay-sync", Verdict: rules.Likely}, {Rule: "umount2-overlay-sync", Verdict: rules.Confirmed}}},
+	}
+	well := &Incident{Timeline: &timeline.Timeline{Facts: map[string]timeline.Fact{"containerd.version": {Value: "1.6.24"}, "kernel.version": {Value: "5.10.1"}}}}
+
+	c := Compare(sick, well)
+	require.Equal(t, []CallPair{{Method: "ListContainers", A: Calls{Count: 4, Failed: 1, Open: 1, Median: 2 * time.Second, P95: 2 * time.Minute, Max: 2 * time.Minute}}}, c.Calls)
+	require.Equal(t, []ErrorPair{{Method: "ExecSync", A: 2, DeadlineA: 1}}, c.Errors)
+	require.Equal(t, []FactPair{{"containerd.version", "1.6.20", "1.6.24"}}, c.Facts)
+	require.Len(t, c.Findings, 1)
+	require.Equal(t, rules.Confirmed, c.Findings[0].A.Verdict)
+	require.Nil(t, c.Findings[0].B)
+	require.Equal(t, 12*time.Hour, c.A.Seen, "the kubelet's log tells the stalls, not containerd's")
+	require.Equal(t, 10*time.Minute, c.A.Stalled)
+	require.Equal(t, 6*time.Minute, c.A.Longest)
+	require.True(t, c.A.Open)
+	rate, ok := c.A.StallsPerDay()
+	require.True(t, ok)
+	require.InDelta(t, 4, rate, 1e-9)
+	_, ok = c.B.StallsPerDay()
+	require.False(t, ok)
+
+	back := Compare(well, sick)
+	require.Equal(t, c.Calls[0].A, back.Calls[0].B)
+	require.Empty(t, Compare(sick, sick).Facts)
+}

@@ -1,0 +1,271 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/lipgloss"
+
+	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/rules"
+)
+
+// CompareSchema names the JSON of the command compare. Fields are added to it, never renamed.
+const CompareSchema = "plegdiag.compare/v1"
+
+// CompareFormat is one kind of comparison.
+type CompareFormat struct {
+	Name   string
+	Render func(w io.Writer, c *incident.Comparison, o Options) error
+}
+
+// CompareFormats is every kind of comparison, in the order of the help text.
+var CompareFormats = []CompareFormat{{"text", CompareText}, {"markdown", CompareMarkdown}, {"json", CompareJSON}}
+
+// compared is one table of a comparison.
+type compared struct {
+	title string
+	head  []string
+	rows  [][]string
+}
+
+// tables of a comparison, without those that would be empty. Every cell is escaped.
+func tables(c *incident.Comparison) []compared {
+	stalls := compared{"Stalls", []string{"", "A", "B"}, [][]string{
+		{"node", c.A.Node, c.B.Node},
+		{"seen", duration(c.A.Seen, false), duration(c.B.Seen, false)},
+		{"stalls", strconv.Itoa(len(c.A.Timeline.Stalls)), strconv.Itoa(len(c.B.Timeline.Stalls))},
+		{"per day", perDay(&c.A), perDay(&c.B)},
+		{"stalled", duration(c.A.Stalled, c.A.Open), duration(c.B.Stalled, c.B.Open)},
+		{"longest", duration(c.A.Longest, c.A.Open), duration(c.B.Longest, c.B.Open)},
+	}}
+	found := compared{title: "Findings", head: []string{"rule", "A", "B", ""}}
+	for _, f := range c.Findings {
+		found.rows = append(found.rows, []string{f.Rule, verdictOf(f.A), verdictOf(f.B), change(f)})
+	}
+	calls := compared{title: "CRI calls", head: []string{"method", "A count", "failed", "median", "p95", "max", "B count", "failed", "median", "p95", "max"}}
+	for _, p := range c.Calls {
+		calls.rows = append(calls.rows, append(append([]string{p.Method}, callCells(&p.A)...), callCells(&p.B)...))
+	}
+	errors := compared{title: "CRI errors of the kubelet (of them deadlines)", head: []string{"method", "A", "B"}}
+	for _, e := range c.Errors {
+		errors.rows = append(errors.rows, []string{e.Method, fmt.Sprintf("%d (%d)", e.A, e.DeadlineA), fmt.Sprintf("%d (%d)", e.B, e.DeadlineB)})
+	}
+	facts := compared{title: "Facts that differ", head: []string{"fact", "A", "B"}}
+	for _, f := range c.Facts {
+		facts.rows = append(facts.rows, []string{f.Name, f.A, f.B})
+	}
+	var all []compared
+	for _, t := range []compared{stalls, found, calls, errors, facts} {
+		if len(t.rows) == 0 {
+			continue
+		}
+		for _, row := range t.rows {
+			for i := range row {
+				row[i] = cmp.Or(Escape(row[i], maxQuote), "-")
+			}
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+func perDay(s *incident.Side) string {
+	rate, ok := s.StallsPerDay()
+	if !ok {
+		return "seen too short"
+	}
+	return number(rate)
+}
+
+func verdictOf(f *rules.Finding) string {
+	if f == nil {
+		return ""
+	}
+	return f.Verdict.String() + " " + string(f.Role)
+}
+
+// change is what became of a finding from A to B.
+func change(f incident.FindingPair) string {
+	switch {
+	case f.A == nil:
+		return "gained"
+	case f.B == nil:
+		return "lost"
+	case f.A.Verdict == f.B.Verdict:
+		return "same"
+	case f.A.Verdict > f.B.Verdict:
+		return "weaker"
+	}
+	return "stronger"
+}
+
+func callCells(c *incident.Calls) []string {
+	if c.Count == 0 {
+		return []string{"0", "", "", "", ""}
+	}
+	open := c.Open > 0
+	return []string{strconv.Itoa(c.Count), strconv.Itoa(c.Failed), took(c.Median, false), took(c.P95, open), took(c.Max, open)}
+}
+
+// took is a measured duration; unlike a step's, it may be nothing.
+func took(d time.Duration, atLeast bool) string { return cmp.Or(duration(d, atLeast), "0s") }
+
+// verdictLine says in a sentence what the comparison shows, and how far it carries.
+func verdictLine(c *incident.Comparison) string {
+	a, b := len(c.A.Timeline.Stalls), len(c.B.Timeline.Stalls)
+	said := fmt.Sprintf("stalls of relist: A %d in %s, B %d in %s", a, cmp.Or(duration(c.A.Seen, false), "no known time"), b, cmp.Or(duration(c.B.Seen, false), "no known time"))
+	var gained, lost []string
+	for _, f := range c.Findings {
+		switch change(f) {
+		case "gained":
+			gained = append(gained, f.Rule)
+		case "lost":
+			lost = append(lost, f.Rule)
+		}
+	}
+	if len(lost) > 0 {
+		said += "; only in A: " + strings.Join(lost, ", ")
+	}
+	if len(gained) > 0 {
+		said += "; only in B: " + strings.Join(gained, ", ")
+	}
+	if c.A.Seen > 0 && c.B.Seen > 0 && (c.A.Seen > 4*c.B.Seen || c.B.Seen > 4*c.A.Seen) {
+		said += "; one side is seen more than four times as long as the other, so that its counts weigh differently"
+	}
+	return said
+}
+
+// CompareText writes a comparison for a terminal.
+func CompareText(w io.Writer, c *incident.Comparison, o Options) error {
+	out := bufio.NewWriter(w)
+	t := newText(out, o)
+	t.para("", t.styles.heading, verdictLine(c))
+	for _, table := range tables(c) {
+		t.heading("%s", strings.ToUpper(table.title))
+		rows := append([][]string{table.head}, table.rows...)
+		widths := make([]int, len(table.head))
+		for _, row := range rows {
+			for i, cell := range row {
+				widths[i] = max(widths[i], lipgloss.Width(cell))
+			}
+		}
+		for _, row := range rows {
+			line := margin
+			for i, cell := range row {
+				line += pad(cell, widths[i]) + "  "
+			}
+			fmt.Fprintln(out, strings.TrimRight(line, " "))
+		}
+	}
+	return out.Flush()
+}
+
+// CompareMarkdown writes a comparison for an issue or a chat.
+func CompareMarkdown(w io.Writer, c *incident.Comparison, _ Options) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "**%s.**\n\n", inline(verdictLine(c)))
+	for _, table := range tables(c) {
+		fmt.Fprintf(out, "## %s\n\n| %s |\n|%s\n", table.title, strings.Join(table.head, " | "), strings.Repeat("---|", len(table.head)))
+		for _, row := range table.rows {
+			for i := range row {
+				row[i] = strings.ReplaceAll(inline(row[i]), "|", `\|`)
+			}
+			fmt.Fprintf(out, "| %s |\n", strings.Join(row, " | "))
+		}
+		fmt.Fprintln(out)
+	}
+	return out.Flush()
+}
+
+// CompareJSON writes a comparison for programs; durations are seconds.
+func CompareJSON(w io.Writer, c *incident.Comparison, o Options) error {
+	doc := comparison{Schema: CompareSchema, Tool: tool{o.Version}, A: newSideRow(&c.A), B: newSideRow(&c.B)}
+	doc.Calls = each(c.Calls, func(p *incident.CallPair) callPair { return callPair{p.Method, newCallsRow(&p.A), newCallsRow(&p.B)} })
+	doc.Errors = each(c.Errors, func(e *incident.ErrorPair) errorPair {
+		return errorPair{e.Method, e.A, e.B, e.DeadlineA, e.DeadlineB}
+	})
+	doc.Findings = each(c.Findings, func(f *incident.FindingPair) findingPair {
+		return findingPair{f.Rule, verdictOf(f.A), verdictOf(f.B), change(*f)}
+	})
+	doc.Facts = each(c.Facts, func(f *incident.FactPair) factPair { return factPair{f.Name, f.A, f.B} })
+	return encode(w, doc)
+}
+
+type comparison struct {
+	Schema   string        `json:"schema"`
+	Tool     tool          `json:"tool"`
+	A        sideRow       `json:"a"`
+	B        sideRow       `json:"b"`
+	Findings []findingPair `json:"findings"`
+	Calls    []callPair    `json:"calls"`
+	Errors   []errorPair   `json:"errors"`
+	Facts    []factPair    `json:"facts"`
+}
+
+type sideRow struct {
+	Node     string   `json:"node"`
+	Headline string   `json:"headline"`
+	Seen     float64  `json:"seen_seconds"`
+	Stalls   int      `json:"stalls"`
+	PerDay   *float64 `json:"stalls_per_day"` // null when the evidence spans less than an hour
+	Stalled  float64  `json:"stalled_seconds"`
+	Longest  float64  `json:"longest_seconds"`
+	Open     bool     `json:"open"`
+}
+
+type findingPair struct {
+	Rule   string `json:"rule"`
+	A      string `json:"a"`
+	B      string `json:"b"`
+	Change string `json:"change"` // gained, lost, same, weaker, stronger
+}
+
+type callPair struct {
+	Method string   `json:"method"`
+	A      callsRow `json:"a"`
+	B      callsRow `json:"b"`
+}
+
+type callsRow struct {
+	Count  int     `json:"count"`
+	Failed int     `json:"failed"`
+	Open   int     `json:"open"`
+	Median float64 `json:"median_seconds"`
+	P95    float64 `json:"p95_seconds"`
+	Max    float64 `json:"max_seconds"`
+}
+
+type errorPair struct {
+	Method    string `json:"method"`
+	A         int    `json:"a"`
+	B         int    `json:"b"`
+	DeadlineA int    `json:"a_deadlines"`
+	DeadlineB int    `json:"b_deadlines"`
+}
+
+type factPair struct {
+	Name string `json:"name"`
+	A    string `json:"a"`
+	B    string `json:"b"`
+}
+
+func newSideRow(s *incident.Side) sideRow {
+	row := sideRow{
+		Node: s.Node, Headline: s.Result.Headline, Seen: s.Seen.Seconds(), Stalls: len(s.Timeline.Stalls),
+		Stalled: s.Stalled.Seconds(), Longest: s.Longest.Seconds(), Open: s.Open,
+	}
+	if rate, ok := s.StallsPerDay(); ok {
+		row.PerDay = &rate
+	}
+	return row
+}
+
+func newCallsRow(c *incident.Calls) callsRow {
+	return callsRow{c.Count, c.Failed, c.Open, c.Median.Seconds(), c.P95.Seconds(), c.Max.Seconds()}
+}
