@@ -44,8 +44,8 @@ func newAnalyze(s streams) *cobra.Command {
 		Long: `Read everything that was collected from a node and report why its runtime hung: the cause first, each
 step with the lines that prove it, then what was ruled out, what is missing, and the account of every file.
 
-An INPUT is a bundle (.tar, .tgz), a directory, a file, or - for stdin. What a file is, is told by its
-content, not by its name.`,
+An INPUT is a bundle (tar or zip, compressed by gzip, zstd, xz or bzip2, also one inside the other), a directory, a
+file, or - for stdin. What a file is, is told by its content, not by its name.`,
 		Example: `  plegdiag analyze node-1.tgz
   plegdiag analyze containerd.log stacks.log --tz +08:00
   plegdiag analyze node-1.tgz -o json --report node-1.md

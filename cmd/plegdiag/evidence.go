@@ -1,10 +1,14 @@
 package main
 
 import (
+	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/rules"
 )
@@ -14,12 +18,44 @@ type evidence struct {
 	inputs []string
 	tz     string
 	year   int
+	limits map[string]string
 }
 
 func (e *evidence) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&e.tz, "tz", "", "`ZONE` of logs that do not say theirs, as Asia/Shanghai or +08:00; inferred from the logs when not given")
 	flags.IntVar(&e.year, "year", 0, "year of logs that do not say theirs; inferred from the logs when not given")
+	flags.StringToStringVar(&e.limits, "limit", nil, "another `LIMIT=N` for hostile or huge inputs: bytes of all files (16G), files (200000), name bytes (4096), depth of directories (64),"+
+		" nesting of archives (4), ratio of inflation (500)")
+}
+
+// limitsOf reads --limit. A number may end in K, M, G or T, powers of 1024.
+func limitsOf(given map[string]string) (l bundle.Limits, err error) {
+	whole := map[string]*int{"files": &l.Files, "name": &l.Name, "depth": &l.Depth, "nesting": &l.Nesting}
+	long := map[string]*int64{"bytes": &l.Bytes, "ratio": &l.Ratio}
+	for name, text := range given {
+		n, ok := parseSize(text)
+		switch {
+		case !ok || n <= 0:
+			return l, usage("as bytes=32G,files=500000", "--limit %s=%s is no positive number", name, text)
+		case whole[name] != nil && n <= math.MaxInt32:
+			*whole[name] = int(n)
+		case long[name] != nil:
+			*long[name] = n
+		default:
+			return l, usage("bytes, files, name, depth, nesting or ratio", "--limit %s=%s is no limit", name, text)
+		}
+	}
+	return l, nil
+}
+
+func parseSize(text string) (int64, bool) {
+	shift := 0
+	if i := strings.IndexAny(text, "KMGT"); i >= 0 && i == len(text)-1 {
+		shift, text = 10*(strings.IndexByte("KMGT", text[i])+1), text[:i]
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n << shift, err == nil && n<<shift>>shift == n
 }
 
 // options checks the flags before the work begins.
@@ -31,8 +67,12 @@ func (e *evidence) options(s streams) (incident.Options, error) {
 	if e.year != 0 && (e.year < 1970 || e.year > 9999) {
 		return incident.Options{}, usage("a year has four digits", "--year %d is not a year of a log", e.year)
 	}
+	limits, err := limitsOf(e.limits)
+	if err != nil {
+		return incident.Options{}, err
+	}
 	catalog, err := rules.Builtin()
-	return incident.Options{Inputs: e.inputs, Stdin: s.in, Zone: zone, Year: e.year, Catalog: catalog}, err
+	return incident.Options{Inputs: e.inputs, Stdin: s.in, Zone: zone, Year: e.year, Limits: limits, Catalog: catalog}, err
 }
 
 // parseZone reads an IANA name or an offset. An empty text is nil: infer the zone.

@@ -176,5 +176,5 @@ func lastMoment(inc *incident.Incident) time.Time {
 
 // nothingToRead is the failure of a command that found no line that it could read.
 func nothingToRead(err error) error {
-	return &failure{status: statusFailed, err: err, hint: "logs, goroutine dumps and strace output are read as text, or in a .tar or .tgz"}
+	return &failure{status: statusFailed, err: err, hint: "logs, goroutine dumps and strace output are read as text, compressed or in an archive"}
 }

@@ -30,7 +30,7 @@ var layers = map[string]layer{
 		nil, "the shared words stand on the standard library alone, so that every package can use them",
 	},
 	"internal/bundle": {
-		[]string{"internal/event", "github.com/klauspost/compress"},
+		[]string{"internal/event", "github.com/klauspost/compress", "github.com/ulikunitz/xz"},
 		"a bundle hands out bytes; it knows no log format",
 	},
 	"internal/parse": {

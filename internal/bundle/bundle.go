@@ -1,5 +1,5 @@
-// Package bundle turns what a user hands over (a directory, loose files, a tar
-// archive, stdin) into files with a path and a bounded reader. It knows no log
+// Package bundle turns what a user hands over (a directory, loose files, a tar or zip
+// archive, archives inside of them, stdin) into files with a path and a bounded reader. It knows no log
 // format, unpacks nothing to disk, follows no link and starts no goroutine.
 //
 // What it will not read it names: nothing is left out silently.
@@ -24,7 +24,7 @@ import (
 
 // Options say what to read.
 type Options struct {
-	// Inputs are directories, files, archives (tar, gzip'ed tar; told by content) and "-" for Stdin.
+	// Inputs are directories, files, archives (tar, zip; compressed by gzip, zstd, xz or bzip2; told by content) and "-" for Stdin.
 	Inputs []string
 	Stdin  io.Reader
 	Limits Limits
@@ -45,7 +45,7 @@ type File struct {
 	// ModTime is what a tar header says, in UTC. It is zero for files on disk: there it is the
 	// time of the copy, which is no evidence.
 	ModTime time.Time
-	// Open gives the content, inflated if it was gzip'ed. The caller closes it. An error while reading (a
+	// Open gives the content, inflated if it was compressed. The caller closes it. An error while reading (a
 	// cut file, a limit) comes after everything before it.
 	Open func() (io.ReadCloser, error)
 	// Stream says that the file is part of a stream: it can be opened once, and only until the
@@ -133,6 +133,7 @@ type walker struct {
 	opt     Options
 	budget  *budget
 	entries int             // files, directories and others that were seen
+	nested  int             // archives that are open, one inside the other
 	seen    map[string]bool // paths that were yielded
 	yield   func(File, error) bool
 }
@@ -233,7 +234,7 @@ func (w *walker) file(name, prefix string, size int64, open func() (io.ReadClose
 	switch {
 	case head.isArchive():
 		return w.archive(name, head, prefix)
-	case head.gzip:
+	case head.packed != "":
 		size = -1
 	}
 	return w.offer(File{Path: name, Size: size, Open: func() (io.ReadCloser, error) {
@@ -280,65 +281,115 @@ func (w *walker) offer(f File) bool {
 	return w.yield(f, nil)
 }
 
-// archive yields the members of a tar archive, prefix in front of their names.
+// archive yields the members of an archive, prefix in front of their names.
 func (w *walker) archive(name string, head *head, prefix string) bool {
+	if w.nested++; w.nested > w.budget.limits.Nesting {
+		w.nested--
+		return w.skip(name, "archives inside archives, more than %d deep", w.budget.limits.Nesting)
+	}
+	defer func() { w.nested-- }()
 	in := head.content(w.budget.limits)
-	if head.gzip && w.opt.ReadAhead != nil {
+	if head.packed != "" && w.opt.ReadAhead != nil && w.nested == 1 {
 		in = w.opt.ReadAhead(in)
 		if c, ok := in.(io.Closer); ok {
 			defer c.Close()
 		}
 	}
-	kept := 0
+	kept, more, err := 0, false, error(nil)
+	if head.isZip() {
+		kept, more, err = w.zip(name, in, prefix)
+	} else {
+		kept, more, err = w.tar(name, in, prefix)
+	}
+	if err == nil {
+		return more
+	}
+	err = fmt.Errorf("%w at %d bytes; %d files before it are kept", err, head.raw.n.Load(), kept)
+	if w.nested > 1 {
+		return w.skip(name, "%v", err)
+	}
+	return w.yield(File{}, fmt.Errorf("%s: %w", name, err))
+}
+
+// tar yields the members of a tar archive, and says how many there were. More is false when the sequence ends.
+func (w *walker) tar(name string, in io.Reader, prefix string) (kept int, more bool, err error) {
 	for members := tar.NewReader(in); ; {
 		h, err := members.Next()
 		if errors.Is(err, io.EOF) {
-			return true
+			return kept, true, nil
 		}
 		if err != nil {
-			return w.yield(File{}, fmt.Errorf("%s: %w at %d bytes; %d files before it are kept", name, err, head.raw.n.Load(), kept))
+			return kept, false, err
 		}
 		if !w.count(name) {
-			return false
+			return kept, false, nil
 		}
 		full, why := memberName(h, w.budget.limits)
 		switch {
 		case why != "":
 			if !w.skip(clip(path.Join(prefix, full)), "%s", why) {
-				return false
+				return kept, false, nil
 			}
 		case h.Typeflag == tar.TypeReg:
 			kept++
-			if !w.member(path.Join(prefix, full), h, members) {
-				return false
+			if !w.member(path.Join(prefix, full), h.Size, h.ModTime.UTC(), members) {
+				return kept, false, nil
 			}
 		}
 	}
 }
 
-// member yields one regular file of an archive.
-func (w *walker) member(full string, h *tar.Header, r io.Reader) bool {
+// zip does the same for a zip archive.
+func (w *walker) zip(name string, in io.Reader, prefix string) (kept int, more bool, err error) {
+	raw := &counter{r: in}
+	for members := newZip(raw); ; {
+		e, err := members.next()
+		if errors.Is(err, io.EOF) {
+			return kept, true, nil
+		}
+		if err != nil {
+			return kept, false, err
+		}
+		if !w.count(name) {
+			return kept, false, nil
+		}
+		full, why := cleanName(e.name, w.budget.limits)
+		if why == "" {
+			why = e.why
+		}
+		switch {
+		case why != "":
+			if !w.skip(clip(path.Join(prefix, full)), "%s", why) {
+				return kept, false, nil
+			}
+		case !strings.HasSuffix(e.name, "/"):
+			kept++
+			guarded := &inflated{r: members, in: raw, before: raw.n.Load(), limit: w.budget.limits.Ratio}
+			if !w.member(path.Join(prefix, full), e.size, e.modified, guarded) {
+				return kept, false, nil
+			}
+		}
+	}
+}
+
+// member yields one regular file of an archive, or the members of the archive that it is.
+func (w *walker) member(full string, size int64, modified time.Time, r io.Reader) bool {
 	head := newHead(r)
 	if head.isArchive() {
-		return w.skip(full, "an archive inside an archive is not read")
+		return w.archive(full, head, full)
 	}
-	size := h.Size
-	if head.gzip {
+	if head.packed != "" {
 		size = -1
 	}
 	once := oneTime{r: w.budget.reader(head.content(w.budget.limits), nil)}
 	defer once.expire()
-	return w.offer(File{Path: full, Size: size, ModTime: h.ModTime.UTC(), Stream: true, Open: once.open})
+	return w.offer(File{Path: full, Size: size, ModTime: modified, Stream: true, Open: once.open})
 }
 
 // memberName is the cleaned name of a tar entry, and why it is not read if it is neither a file nor a directory in its place.
 func memberName(h *tar.Header, limits Limits) (name, why string) {
-	name = path.Clean(h.Name)
-	switch {
-	case path.IsAbs(h.Name) || name == ".." || strings.HasPrefix(name, "../"):
-		return name, "name points outside of the archive"
-	case strings.Count(name, "/") >= limits.Depth:
-		return name, fmt.Sprintf("more than %d directories deep", limits.Depth)
+	if name, why = cleanName(h.Name, limits); why != "" {
+		return name, why
 	}
 	switch h.Typeflag {
 	case tar.TypeReg, tar.TypeDir, tar.TypeXGlobalHeader:
@@ -349,6 +400,18 @@ func memberName(h *tar.Header, limits Limits) (name, why string) {
 		return name, fmt.Sprintf("symbolic link to %.256q is not followed", h.Linkname)
 	}
 	return name, kindName(h.FileInfo().Mode()) + " is not read"
+}
+
+// cleanName is a member's name in its shortest form, and why it is not read when it leads out of the archive or too deep.
+func cleanName(written string, limits Limits) (name, why string) {
+	name = path.Clean(written)
+	switch {
+	case path.IsAbs(written) || name == ".." || strings.HasPrefix(name, "../"):
+		return name, "name points outside of the archive"
+	case strings.Count(name, "/") >= limits.Depth:
+		return name, fmt.Sprintf("more than %d directories deep", limits.Depth)
+	}
+	return name, ""
 }
 
 // kindName says what an entry is that is no regular file.

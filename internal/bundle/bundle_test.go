@@ -224,7 +224,7 @@ skip new
 line: name "new\nline" is not printable
 skip `+strings.Repeat("d/", 70)+`deep: more than 64 directories deep
 c.log.gz -1 "c"
-skip inner.tar: an archive inside an archive is not read
+inner.tar/x 1 "y"
 last.log 1 "z"
 `, got)
 }
@@ -358,6 +358,10 @@ func FuzzFiles(f *testing.F) {
 	f.Add(tarred(f, file("a", "a"), file("../b", "b")))
 	f.Add(zipped(f, tarred(f, file("a", "a"))))
 	f.Add(zipped(f, []byte("x"))[:12])
+	f.Add(winZipped(f, "a", "a", "../b", "b", "c.tgz", string(zipped(f, tarred(f, file("d", "d"))))))
+	f.Add(zipped(f, tarred(f, file("a.zip", string(winZipped(f, "b", "b"))))))
+	f.Add(packed(f, "xz", []byte("x")))
+	f.Add(packed(f, "zstd", tarred(f, file("a", "a"))))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		run := func() string {
 			var out strings.Builder

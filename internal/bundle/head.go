@@ -4,19 +4,49 @@ import (
 	"archive/tar"
 	"bufio"
 	"bytes"
+	"compress/bzip2"
 	"fmt"
 	"io"
 	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
 )
+
+// packing is one way to compress a file.
+type packing struct {
+	name   string
+	magic  []byte
+	unpack func(r io.Reader) (io.Reader, error)
+}
+
+// packings by their first bytes.
+var packings = []packing{
+	{"gzip", []byte{0x1f, 0x8b, 8}, func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }}, // RFC 1952; 8 is deflate
+	{"zstd", []byte{0x28, 0xb5, 0x2f, 0xfd}, newZstd},                                                  // RFC 8878
+	{"xz", []byte{0xfd, '7', 'z', 'X', 'Z', 0}, newXZ},
+	{"bzip2", []byte("BZh"), func(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }},
+}
+
+// maxWindow is how much memory a compressed file may ask for; zstd -19 uses 8 MiB, xz -9 64 MiB.
+const maxWindow = 128 << 20
+
+// newZstd decodes in the goroutine that reads.
+func newZstd(r io.Reader) (io.Reader, error) {
+	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+}
+
+func newXZ(r io.Reader) (io.Reader, error) {
+	return xz.ReaderConfig{DictCap: maxWindow}.NewReader(r)
+}
 
 // head is a stream whose first bytes have been looked at: content decides what it is, not its name.
 type head struct {
-	raw  *counter
-	in   *bufio.Reader // what was written
-	gzip bool
-	out  *bufio.Reader // inflated; nil when gzip is false
+	raw    *counter
+	in     *bufio.Reader // what was written
+	packed string        // how it is compressed; empty when it is not
+	out    *bufio.Reader // inflated; nil when packed is empty
 }
 
 const (
@@ -27,27 +57,38 @@ const (
 func newHead(r io.Reader) *head {
 	raw := &counter{r: r}
 	h := &head{raw: raw, in: bufio.NewReaderSize(raw, peekSize)}
-	magic, _ := h.in.Peek(3)
-	if h.gzip = bytes.Equal(magic, []byte{0x1f, 0x8b, 8}); !h.gzip { // RFC 1952; 8 is deflate
-		return h
+	for _, p := range packings {
+		magic, _ := h.in.Peek(len(p.magic))
+		if !bytes.Equal(magic, p.magic) {
+			continue
+		}
+		h.packed = p.name
+		// A header that is cut: whoever reads the file is told. What has been consumed is lost with it.
+		inner, err := p.unpack(bufio.NewReaderSize(h.in, zipSize))
+		if err != nil {
+			inner = broken{err}
+		}
+		h.out = bufio.NewReaderSize(inner, peekSize)
+		break
 	}
-	// A header that is cut: whoever reads the file is told. What has been consumed is lost with it.
-	zip, err := gzip.NewReader(bufio.NewReaderSize(h.in, zipSize))
-	if err != nil {
-		h.out = bufio.NewReaderSize(broken{err}, peekSize)
-		return h
-	}
-	h.out = bufio.NewReaderSize(zip, peekSize)
 	return h
 }
 
-// isArchive says whether a tar archive is inside.
-func (h *head) isArchive() bool {
+// peek looks at the first bytes of the content.
+func (h *head) peek(n int) []byte {
 	in := h.in
-	if h.gzip {
+	if h.packed != "" {
 		in = h.out
 	}
-	block, _ := in.Peek(tarBlock)
+	b, _ := in.Peek(n)
+	return b
+}
+
+// isArchive says whether a tar or a zip archive is inside.
+func (h *head) isArchive() bool { return h.isTar() || h.isZip() }
+
+func (h *head) isTar() bool {
+	block := h.peek(tarBlock)
 	if len(block) < tarBlock {
 		return false
 	}
@@ -61,25 +102,29 @@ func (h *head) isArchive() bool {
 // tarBlock is the size of a tar header.
 const tarBlock = 512
 
+func (h *head) isZip() bool { return bytes.Equal(h.peek(len(localHeader)), localHeader) }
+
 // content is the stream from its start, inflated if it was compressed.
 func (h *head) content(l Limits) io.Reader {
-	if !h.gzip {
+	if h.packed == "" {
 		return h.in
 	}
-	return &inflated{head: h, limit: l.Ratio}
+	return &inflated{r: h.out, in: h.raw, limit: l.Ratio}
 }
 
 // inflated guards against a compressed file that becomes absurdly large.
 type inflated struct {
-	head  *head
-	limit int64
-	n     int64
+	r      io.Reader
+	in     *counter // what it is made of
+	before int64    // of what in has read belongs to others
+	limit  int64
+	n      int64
 }
 
 func (i *inflated) Read(p []byte) (int, error) {
-	n, err := i.head.out.Read(p)
+	n, err := i.r.Read(p)
 	i.n += int64(n)
-	if in := i.head.raw.n.Load(); err == nil && i.n > ratioFrom && i.n/max(1, in) > i.limit {
+	if in := i.in.n.Load() - i.before; err == nil && i.n > ratioFrom && i.n/max(1, in) > i.limit {
 		err = fmt.Errorf("%d compressed bytes became %d: this is no log", in, i.n)
 	}
 	return n, err

@@ -15,6 +15,9 @@ type Limits struct {
 	Files int   // entries of directories and archives; 200 000: a must-gather of a large cluster has some 50 000
 	Name  int   // bytes of one path; 4096, Linux's PATH_MAX
 	Depth int   // directories above a file; 64
+	// Nesting is how many archives may stand one inside the other; 4: a support bundle holds a node's archive, and that
+	// one journals in archives of their own.
+	Nesting int
 	// Ratio is how many bytes one compressed byte may become, once 256 MiB have come out; 500.
 	// Text logs reach 50, deflate ends at 1032.
 	Ratio int64
@@ -35,6 +38,9 @@ func (l Limits) orDefault() Limits {
 	}
 	if l.Depth <= 0 {
 		l.Depth = 64
+	}
+	if l.Nesting <= 0 {
+		l.Nesting = 4
 	}
 	if l.Ratio <= 0 {
 		l.Ratio = 500

@@ -28,6 +28,7 @@ type Options struct {
 	// Zone and Year are those of stamps that carry none; nil and 0 infer them.
 	Zone    *time.Location
 	Year    int
+	Limits  bundle.Limits // of what is read; zero fields are its defaults
 	Catalog *rules.Catalog
 }
 
@@ -77,7 +78,7 @@ func read(ctx context.Context, o Options) ([]*file, error) {
 		logs:    parse.NewLiterals(observe.Literals()),
 		limiter: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
-	options := bundle.Options{Inputs: o.Inputs, Stdin: o.Stdin, ReadAhead: func(src io.Reader) io.Reader { return ahead(ctx, &wg, src) }}
+	options := bundle.Options{Inputs: o.Inputs, Stdin: o.Stdin, Limits: o.Limits, ReadAhead: func(src io.Reader) io.Reader { return ahead(ctx, &wg, src) }}
 	var files []*file
 	var failures []error
 	for f, err := range bundle.Files(ctx, options) {

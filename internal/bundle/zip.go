@@ -1,0 +1,189 @@
+package bundle
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/flate"
+)
+
+// zipReader reads a zip archive from its beginning, entry by entry, by the headers that stand before them (PKWARE
+// APPNOTE 6.3.10, section 4.3.7). So it needs no end: a download that broke off yields what came before the cut, and an archive inside
+// another one, or on a pipe, needs not be held in memory.
+type zipReader struct {
+	in   *bufio.Reader
+	body io.Reader // of the entry at hand, as far as it was not read
+	tail func() error
+}
+
+var (
+	localHeader      = []byte("PK\x03\x04")
+	centralHeader    = []byte("PK\x01\x02")
+	endOfCentral     = []byte("PK\x05\x06")
+	descriptorHeader = []byte("PK\x07\x08")
+)
+
+const (
+	zipFixed      = 30     // bytes of a local header before name and extra field
+	flagEncrypted = 1 << 0 // of its general purpose bits
+	flagTrailed   = 1 << 3 // sizes stand behind the data
+	stored        = 0      // compression methods
+	deflated      = 8
+	zip64         = 0xffffffff // a size that stands in the extra field
+	zip64Extra    = 0x0001
+)
+
+// zipEntry is one file of a zip archive, or a directory when its name ends in a slash.
+type zipEntry struct {
+	name     string
+	modified time.Time // in UTC, though the archive has the clock face of whoever made it; zero when it has none
+	size     int64     // inflated; -1 when it stands behind the data
+	why      string    // it is not read; empty when it is
+}
+
+func newZip(r io.Reader) *zipReader { return &zipReader{in: bufio.NewReaderSize(r, peekSize)} }
+
+// next goes to the next entry. It returns io.EOF where the table of contents begins.
+func (z *zipReader) next() (zipEntry, error) {
+	if err := z.leave(); err != nil {
+		return zipEntry{}, err
+	}
+	magic, err := z.in.Peek(4)
+	switch {
+	case err != nil:
+		return zipEntry{}, unexpected(err)
+	case string(magic) == string(centralHeader) || string(magic) == string(endOfCentral):
+		return zipEntry{}, io.EOF
+	case string(magic) != string(localHeader):
+		return zipEntry{}, fmt.Errorf("%q stands where an entry should begin", magic)
+	}
+	var h [zipFixed]byte
+	if _, err := io.ReadFull(z.in, h[:]); err != nil {
+		return zipEntry{}, unexpected(err)
+	}
+	name := make([]byte, binary.LittleEndian.Uint16(h[26:]))
+	extra := make([]byte, binary.LittleEndian.Uint16(h[28:]))
+	for _, b := range [][]byte{name, extra} {
+		if _, err := io.ReadFull(z.in, b); err != nil {
+			return zipEntry{}, unexpected(err)
+		}
+	}
+	e := zipEntry{name: strings.ReplaceAll(string(name), `\`, "/"), modified: dosTime(h[10:14])}
+	return e, z.enter(&e, h, extra)
+}
+
+// enter prepares the body of an entry.
+func (z *zipReader) enter(e *zipEntry, h [zipFixed]byte, extra []byte) error {
+	flags, method := binary.LittleEndian.Uint16(h[6:]), binary.LittleEndian.Uint16(h[8:])
+	packed, size := sizes(h, extra)
+	trailed := flags&flagTrailed != 0
+	if trailed {
+		packed, size = -1, -1
+	}
+	e.size = size
+	z.tail = func() error { return nil }
+	switch {
+	case method == deflated && flags&flagEncrypted == 0 && trailed:
+		z.body = flate.NewReader(z.in) // reads no byte behind its end: z.in is an io.ByteReader
+		z.tail = z.descriptor
+	case trailed:
+		return errors.New("an entry that is neither deflated nor has a size: the rest cannot be read")
+	case flags&flagEncrypted != 0:
+		z.body, e.why = io.LimitReader(z.in, packed), "encrypted"
+	case method == deflated:
+		raw := io.LimitReader(z.in, packed)
+		z.body = flate.NewReader(raw)
+		z.tail = func() error { _, err := io.Copy(io.Discard, raw); return err }
+	case method == stored:
+		z.body = io.LimitReader(z.in, packed)
+	default:
+		z.body, e.why = io.LimitReader(z.in, packed), fmt.Sprintf("compression method %d is not known", method)
+	}
+	return nil
+}
+
+// sizes of an entry, packed and inflated.
+func sizes(h [zipFixed]byte, extra []byte) (packed, size int64) {
+	packed, size = int64(binary.LittleEndian.Uint32(h[18:])), int64(binary.LittleEndian.Uint32(h[22:]))
+	for len(extra) >= 4 {
+		id, n := binary.LittleEndian.Uint16(extra), int(binary.LittleEndian.Uint16(extra[2:]))
+		if n > len(extra)-4 {
+			break
+		}
+		field := extra[4 : 4+n]
+		if id == zip64Extra {
+			for _, v := range []*int64{&size, &packed} {
+				if *v == zip64 && len(field) >= 8 {
+					*v, field = int64(binary.LittleEndian.Uint64(field)&(1<<62-1)), field[8:]
+				}
+			}
+		}
+		extra = extra[4+n:]
+	}
+	return packed, size
+}
+
+// leave skips what is left of the entry at hand.
+func (z *zipReader) leave() error {
+	if z.body == nil {
+		return nil
+	}
+	_, err := io.Copy(io.Discard, z.body)
+	z.body = nil
+	if err != nil {
+		return unexpected(err)
+	}
+	return unexpected(z.tail())
+}
+
+// descriptor skips the sizes behind an entry: three numbers, of which the last two may be of 8 bytes, with or without
+// a signature before them. What follows tells which.
+func (z *zipReader) descriptor() error {
+	b, err := z.in.Peek(28)
+	for _, n := range []int{16, 12, 24, 20} {
+		signed := n == 16 || n == 24
+		if len(b) < n+2 || signed != (string(b[:4]) == string(descriptorHeader)) || string(b[n:n+2]) != "PK" {
+			continue
+		}
+		_, err := z.in.Discard(n)
+		return err
+	}
+	if err == nil {
+		err = errors.New("no entry follows an entry")
+	}
+	return err
+}
+
+// Read reads the entry at hand.
+func (z *zipReader) Read(p []byte) (int, error) {
+	if z.body == nil {
+		return 0, io.EOF
+	}
+	n, err := z.body.Read(p)
+	if err == io.EOF {
+		return n, err
+	}
+	return n, unexpected(err)
+}
+
+// unexpected calls an end by its name.
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// dosTime is a time and a date of MS-DOS, to two seconds.
+func dosTime(b []byte) time.Time {
+	t, d := binary.LittleEndian.Uint16(b), binary.LittleEndian.Uint16(b[2:])
+	if d == 0 {
+		return time.Time{}
+	}
+	return time.Date(int(d>>9)+1980, time.Month(d>>5&15), int(d&31), int(t>>11), int(t>>5&63), int(t&31)*2, 0, time.UTC)
+}
