@@ -76,7 +76,7 @@ func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
 	if err != nil {
 		return err
 	}
-	inc, err := incident.Load(ctx, options)
+	inc, err := load(ctx, options, s)
 	if err != nil && !errors.Is(err, incident.ErrNothing) {
 		return err
 	}

@@ -51,7 +51,7 @@ func compareBundles(ctx context.Context, o *compareOptions, s streams) error {
 		if err != nil {
 			return err
 		}
-		if sides[i], err = incident.Load(ctx, options); err != nil {
+		if sides[i], err = load(ctx, options, s); err != nil {
 			return fmt.Errorf("%s: %w", input, err)
 		}
 		warnOfLoss(s.err, sides[i])

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"math"
 	"strconv"
 	"strings"
@@ -73,6 +74,14 @@ func (e *evidence) options(s streams) (incident.Options, error) {
 	}
 	catalog, err := rules.Builtin()
 	return incident.Options{Inputs: e.inputs, Stdin: s.in, Zone: zone, Year: e.year, Limits: limits, Catalog: catalog}, err
+}
+
+// load makes an incident, with a bar on a terminal while it reads.
+func load(ctx context.Context, o incident.Options, s streams) (*incident.Incident, error) {
+	told, done := progress(o.Inputs, s.err)
+	defer done()
+	o.Progress = told
+	return incident.Load(ctx, o)
 }
 
 // parseZone reads an IANA name or an offset. An empty text is nil: infer the zone.

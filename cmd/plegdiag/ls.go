@@ -48,7 +48,7 @@ func ls(ctx context.Context, o *lsOptions, s streams) error {
 	if err != nil {
 		return err
 	}
-	inc, err := incident.Load(ctx, options)
+	inc, err := load(ctx, options, s)
 	if err != nil && !errors.Is(err, incident.ErrNothing) {
 		return err
 	}

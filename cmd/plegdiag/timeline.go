@@ -84,7 +84,7 @@ func printTimeline(ctx context.Context, o *timelineOptions, s streams) error {
 	if err != nil {
 		return err
 	}
-	inc, err := incident.Load(ctx, options)
+	inc, err := load(ctx, options, s)
 	if err != nil && !errors.Is(err, incident.ErrNothing) {
 		return err
 	}

@@ -76,7 +76,7 @@ var layers = map[string]layer{
 			// The command stacks reads dumps without making an incident of them: it finds the files, takes
 			// dumps out of logs, and names the program. The command syscalls does the same with traces.
 			"internal/bundle", "internal/parse", "internal/stackdump", "internal/observe",
-			"github.com/spf13/cobra", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv",
+			"github.com/spf13/cobra", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv", "github.com/schollz/progressbar",
 		},
 		"a command binds flags and calls; the stages of the pipeline are the business of incident",
 	},

@@ -32,6 +32,9 @@ type Options struct {
 	// wants to inflate in a goroutine of its own. If its result is an io.Closer, it
 	// is closed when the archive has been walked. Nil reads directly.
 	ReadAhead func(io.Reader) io.Reader
+	// Progress is told of every read from an input: how many bytes came, as they are stored. It may be called from
+	// several goroutines, those that read the files. Nil is told nothing.
+	Progress func(n int)
 }
 
 // File is one file of the input.
@@ -149,7 +152,7 @@ func (w *walker) input(input, prefix string) bool {
 		if w.opt.Stdin == nil {
 			return w.yield(File{}, errors.New("stdin: not available"))
 		}
-		return w.count("stdin") && w.stream("stdin", w.opt.Stdin, "")
+		return w.count("stdin") && w.stream("stdin", w.watched(io.NopCloser(w.opt.Stdin)), "")
 	}
 	info, err := os.Stat(input)
 	if err != nil {
@@ -162,7 +165,7 @@ func (w *walker) input(input, prefix string) bool {
 		return w.directory(os.DirFS(input), prefix)
 	}
 	name := filepath.ToSlash(filepath.Clean(input))
-	open := func() (io.ReadCloser, error) { return os.Open(input) }
+	open := func() (io.ReadCloser, error) { return w.opened(os.Open(input)) }
 	if info.Mode().IsRegular() {
 		return w.file(name, prefix, info.Size(), open)
 	}
@@ -220,7 +223,34 @@ func (w *walker) entry(fsys fs.FS, name, full string, d fs.DirEntry) bool {
 	if info, err := d.Info(); err == nil {
 		size = info.Size()
 	}
-	return w.file(full, full, size, func() (io.ReadCloser, error) { return fsys.Open(name) })
+	return w.file(full, full, size, func() (io.ReadCloser, error) { return w.opened(fsys.Open(name)) })
+}
+
+// opened is a file on disk whose reads are told to Progress.
+func (w *walker) opened(f fs.File, err error) (io.ReadCloser, error) {
+	if err != nil {
+		return nil, err
+	}
+	return w.watched(f), nil
+}
+
+func (w *walker) watched(r io.ReadCloser) io.ReadCloser {
+	if w.opt.Progress == nil {
+		return r
+	}
+	return told{r, w.opt.Progress}
+}
+
+// told tells how much was read.
+type told struct {
+	io.ReadCloser
+	progress func(n int)
+}
+
+func (t told) Read(p []byte) (int, error) {
+	n, err := t.ReadCloser.Read(p)
+	t.progress(n)
+	return n, err
 }
 
 // file yields a file on disk, or the members of the archive that it is, each under prefix.

@@ -168,3 +168,15 @@ func TestManyMembers(t *testing.T) {
 	got := walk(t, fstest.MapFS{"a.tar": {Data: tarred(t, file("in.tar", string(tarred(t, members...))))}}, Limits{Files: 20})
 	require.Contains(t, got, "more than 20 entries; the rest is not read")
 }
+
+func TestProgress(t *testing.T) {
+	b := packed(t, "gzip", tarred(t, file("a.log", string(random(100_000)))))
+	read := 0
+	name := write(t, t.TempDir()+"/b.tgz", b)
+	got := list(t, Options{Inputs: []string{name}, Progress: func(n int) { read += n }})
+	require.Contains(t, got, "a.log 100000")
+	require.GreaterOrEqual(t, read, len(b))
+	read = 0
+	list(t, Options{Inputs: []string{"-"}, Stdin: bytes.NewReader(b), Progress: func(n int) { read += n }})
+	require.Equal(t, len(b), read)
+}

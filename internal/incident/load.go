@@ -26,10 +26,12 @@ type Options struct {
 	Inputs []string  // a bundle, a directory, loose files; "-" is Stdin
 	Stdin  io.Reader // read for the input "-"
 	// Zone and Year are those of stamps that carry none; nil and 0 infer them.
-	Zone    *time.Location
-	Year    int
-	Limits  bundle.Limits // of what is read; zero fields are its defaults
-	Catalog *rules.Catalog
+	Zone   *time.Location
+	Year   int
+	Limits bundle.Limits // of what is read; zero fields are its defaults
+	// Progress is told how many bytes of the inputs were read, from several goroutines; nil is told nothing.
+	Progress func(n int)
+	Catalog  *rules.Catalog
 }
 
 // ErrNothing is returned when no input held a line that could be read.
@@ -78,7 +80,7 @@ func read(ctx context.Context, o Options) ([]*file, error) {
 		logs:    parse.NewLiterals(observe.Literals()),
 		limiter: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
-	options := bundle.Options{Inputs: o.Inputs, Stdin: o.Stdin, Limits: o.Limits, ReadAhead: func(src io.Reader) io.Reader { return ahead(ctx, &wg, src) }}
+	options := bundle.Options{Inputs: o.Inputs, Stdin: o.Stdin, Limits: o.Limits, Progress: o.Progress, ReadAhead: func(src io.Reader) io.Reader { return ahead(ctx, &wg, src) }}
 	var files []*file
 	var failures []error
 	for f, err := range bundle.Files(ctx, options) {
