@@ -44,6 +44,7 @@ type Format struct {
 	Syscalls func(Input) iter.Seq2[Syscall, error]      // strace; nil for other kinds
 	Samples  func(Input) iter.Seq2[Sample, error]       // samplers of threads; nil for other kinds
 	Dump     bool                                       // a goroutine dump, which package stackdump reads
+	Entries  bool                                       // it is no text: what counts as a line, and has its number, is an entry
 }
 
 // Text is the name of the last format: lines of no known shape.
@@ -52,6 +53,7 @@ const Text = "text"
 // Formats is ordered, most specific first: on a tie the first wins. All formats
 // that are written line by line share one reader; their rows say what a file mostly is.
 var Formats = []Format{
+	{Name: "journal-file", Sniff: sniffJournalFile, Records: journalFile, Entries: true},
 	{Name: "journal-json", Sniff: share(isJournalJSON), Records: logRecords},
 	{Name: "journal-export", Sniff: sniffExport, Records: exportRecords},
 	{Name: "goroutines", Sniff: sniffGoroutines, Dump: true},

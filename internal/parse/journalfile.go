@@ -1,0 +1,238 @@
+package parse
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+	"github.com/ulikunitz/xz"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// journalFile reads a journal as systemd-journald stores it (systemd.io/JOURNAL_FILE_FORMAT; since 38, keyed hashes
+// since 246, zstd since 246, compact since 252). Nothing is looked up by hash: the objects of the file are walked from
+// its start, one behind the other, and each ENTRY among them gathers the DATA objects that it points to. So a
+// file that was cut, or copied while journald wrote, gives all that is whole in it.
+//
+// A record's line is the number of its entry in the file, from 1 on; journalctl -o export --file prints them in the same order.
+func journalFile(in Input) iter.Seq2[event.Record, error] {
+	return func(yield func(event.Record, error) bool) {
+		file, err := io.ReadAll(io.LimitReader(in.R, maxJournal+1))
+		if len(file) > maxJournal {
+			file, err = file[:maxJournal], fmt.Errorf("only the first %d bytes of a journal are read", maxJournal)
+		}
+		j := journalReader{file: file, budget: max(minInflate, maxRatio*len(file))}
+		j.logReader = logReader{Input: in, lines: newLineReader(bytes.NewReader(nil), in.Stats), yield: yield}
+		j.logReader.Stats = j.lines.stats
+		if j.header() && j.walk() && j.flush(func(*held) bool { return true }) && err != nil {
+			yield(event.Record{}, err)
+		}
+	}
+}
+
+// Bounds of a journal that is read. journald keeps its own files below 128 MiB unless it is told otherwise.
+const (
+	maxJournal = 1 << 30
+	maxRatio   = 200       // of inflated bytes to the file's
+	minInflate = 256 << 20 // that a small file may inflate to all the same
+)
+
+// Places in the header, and in the objects (src/libsystemd/sd-journal/journal-def.h).
+const (
+	journalMagic     = "LPKSHHRH"
+	journalHeaderMin = 208 // systemd 38; longer since
+	incompatibleAt   = 12
+	headerSizeAt     = 88
+	objectHead       = 16
+	entryRealtimeAt  = 24
+	entryItemsAt     = 64
+	dataPayloadAt    = 64
+	dataPayloadSmall = 72 // of the compact form
+)
+
+// Flags of the header that change how the file is read, and of a DATA object.
+const (
+	knownFlags  = 1 | 2 | 4 | 8 | 16 // xz, lz4, keyed hash, zstd, compact
+	compactFlag = 16
+	dataXZ      = 1
+	dataLZ4     = 2
+	dataZstd    = 4
+)
+
+// Types of objects.
+const (
+	objectData  = 1
+	objectEntry = 3
+	objectTypes = 7
+)
+
+type journalReader struct {
+	exportReader
+	file    []byte
+	compact bool
+	first   uint64 // where objects begin
+	entries int
+	budget  int // bytes that may yet be inflated
+	zstd    *zstd.Decoder
+}
+
+func sniffJournalFile(head []byte) float64 {
+	if bytes.HasPrefix(head, []byte(journalMagic)) {
+		return 1
+	}
+	return 0
+}
+
+// header learns where objects begin: at the end of the file, when it cannot be read.
+func (j *journalReader) header() bool {
+	j.first = uint64(len(j.file))
+	if len(j.file) < journalHeaderMin {
+		return j.lost(0, "the header of a journal breaks off at %d bytes", len(j.file))
+	}
+	flags := binary.LittleEndian.Uint32(j.file[incompatibleAt:])
+	if unknown := flags &^ knownFlags; unknown != 0 {
+		return j.lost(0, "a journal with flags %#x, which systemd 257 does not know", unknown)
+	}
+	j.compact = flags&compactFlag != 0
+	j.first = binary.LittleEndian.Uint64(j.file[headerSizeAt:])
+	return true
+}
+
+// lost names something of the file that could not be read. Entries is how many entries are lost with it.
+func (j *journalReader) lost(entries int, format string, args ...any) bool {
+	j.lines.stats.Lines += entries
+	j.start += entries
+	return j.yield(event.Record{}, &event.Skip{Pos: event.Pos{File: j.Path, Line: j.entries}, Lines: entries, Reason: fmt.Sprintf(format, args...)})
+}
+
+// walk goes from object to object. Zeros are what journald has not yet written.
+func (j *journalReader) walk() bool {
+	for at := j.first; at < uint64(len(j.file)) && uint64(len(j.file))-at >= objectHead; {
+		kind, size := j.file[at], binary.LittleEndian.Uint64(j.file[at+8:])
+		if kind == 0 && size == 0 {
+			return true
+		}
+		if kind == 0 || kind > objectTypes || size < objectHead || size > uint64(len(j.file))-at {
+			return j.lost(0, "the journal breaks off at byte %d, after %d entries", at, j.entries)
+		}
+		if kind == objectEntry && !j.entry(j.file[at:at+size]) {
+			return false
+		}
+		at += (size + 7) &^ 7
+	}
+	return true
+}
+
+// entry makes a record of an ENTRY object.
+func (j *journalReader) entry(object []byte) bool {
+	j.entries++
+	j.lines.line.N = j.entries
+	if len(object) < entryItemsAt {
+		return j.lost(1, "entry of %d bytes", len(object))
+	}
+	realtime := binary.LittleEndian.Uint64(object[entryRealtimeAt:])
+	j.h.carrier = event.Time{T: time.UnixMicro(int64(realtime & (1<<62 - 1))).UTC(), Prec: time.Microsecond, Known: true}
+	item := 16
+	if j.compact {
+		item = 4
+	}
+	var failed error
+	for items := object[entryItemsAt:]; len(items) >= item; items = items[item:] {
+		at := binary.LittleEndian.Uint64(append(items[:4:4], 0, 0, 0, 0))
+		if !j.compact {
+			at = binary.LittleEndian.Uint64(items)
+		}
+		if at == 0 {
+			continue // removed when the file was repaired
+		}
+		if err := j.field(at); err != nil {
+			failed = err
+		}
+	}
+	switch {
+	case j.fields == 0 && failed == nil:
+		return j.lost(1, "an entry without fields")
+	case j.fields == 0:
+		return j.lost(1, "%v", failed)
+	case failed != nil && !j.remark(j.entries, "%v", failed):
+		return false
+	}
+	j.lines.stats.Lines++
+	if j.pos == 0 {
+		j.keepMessage(nil, nil, j.entries)
+	}
+	return j.finish()
+}
+
+// field reads the DATA object at a place: "NAME=value".
+func (j *journalReader) field(at uint64) error {
+	payload := uint64(dataPayloadAt)
+	if j.compact {
+		payload = dataPayloadSmall
+	}
+	if at > uint64(len(j.file)) || uint64(len(j.file))-at < payload {
+		return fmt.Errorf("a field at byte %d lies outside of the file", at)
+	}
+	size := binary.LittleEndian.Uint64(j.file[at+8:])
+	if j.file[at] != objectData || size < payload || size > uint64(len(j.file))-at {
+		return fmt.Errorf("no field stands at byte %d", at)
+	}
+	data, err := j.inflate(j.file[at+1], j.file[at+payload:at+size])
+	if err != nil {
+		return fmt.Errorf("field at byte %d: %w", at, err)
+	}
+	key, value, ok := bytes.Cut(data, []byte{'='})
+	if !ok || !isFieldName(key) {
+		return fmt.Errorf("no field name at byte %d: %.40q", at, key)
+	}
+	j.fields++
+	if string(key) != "MESSAGE" {
+		j.keepField(key, value)
+		return nil
+	}
+	line, _, _ := bytes.Cut(data, []byte{'\n'})
+	j.keepMessage(value, line, j.entries)
+	return nil
+}
+
+// inflate undoes the compression of one payload.
+func (j *journalReader) inflate(flags byte, b []byte) (out []byte, err error) {
+	limit := min(j.budget, maxField)
+	switch flags & (dataXZ | dataLZ4 | dataZstd) {
+	case 0:
+		return b, nil
+	case dataXZ:
+		var r *xz.Reader
+		if r, err = (xz.ReaderConfig{DictCap: maxField}).NewReader(bytes.NewReader(b)); err == nil {
+			out, err = io.ReadAll(io.LimitReader(r, int64(limit)))
+		}
+	case dataLZ4: // the size in 8 bytes, then one block
+		if len(b) < 8 || binary.LittleEndian.Uint64(b) > uint64(limit) {
+			return nil, errors.New("inflates to more than is believed")
+		}
+		out = make([]byte, binary.LittleEndian.Uint64(b))
+		var n int
+		n, err = lz4.UncompressBlock(b[8:], out)
+		out = out[:max(0, n)]
+	case dataZstd:
+		if j.zstd == nil {
+			if j.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxField)); err != nil {
+				return nil, err
+			}
+		}
+		out, err = j.zstd.DecodeAll(b, nil)
+	default:
+		return nil, fmt.Errorf("compressed in more than one way (%#x)", flags)
+	}
+	if j.budget -= len(out); j.budget <= 0 && err == nil {
+		err = errors.New("the journal inflates to more than is believed")
+	}
+	return out, err
+}
