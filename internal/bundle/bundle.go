@@ -318,7 +318,7 @@ func (w *walker) archive(name string, head *head, prefix string) bool {
 		return w.skip(name, "archives inside archives, more than %d deep", w.budget.limits.Nesting)
 	}
 	defer func() { w.nested-- }()
-	in := head.content(w.budget.limits)
+	zip, in := head.isZip(), head.content(w.budget.limits) // whoever reads ahead has the stream for itself
 	if head.packed != "" && w.opt.ReadAhead != nil && w.nested == 1 {
 		in = w.opt.ReadAhead(in)
 		if c, ok := in.(io.Closer); ok {
@@ -326,7 +326,7 @@ func (w *walker) archive(name string, head *head, prefix string) bool {
 		}
 	}
 	kept, more, err := 0, false, error(nil)
-	if head.isZip() {
+	if zip {
 		kept, more, err = w.zip(name, in, prefix)
 	} else {
 		kept, more, err = w.tar(name, in, prefix)
