@@ -21,6 +21,8 @@ type file struct {
 	watch
 	account     File
 	dumps       []dump
+	threads     observe.Threads
+	legends     observe.Legends
 	parts       map[string]*timeline.Source // by component
 	first, last event.Time                  // of all writers
 	hosts       map[string]int
@@ -70,7 +72,8 @@ func (f *file) failed(err error) bool {
 func (f *file) readLog(ctx context.Context, opened parse.Opened, wanted *parse.Literals) {
 	var stats parse.Stats
 	var dumps stackdump.Collector
-	want := func(line []byte) bool { return dumps.Pending() || wanted.Match(line) } // a header is among the literals
+	var traces observe.KernelTraces
+	want := func(line []byte) bool { return dumps.Pending() || wanted.Match(line) || traces.Want(line) } // headers are among the literals
 	in := parse.Input{Path: f.account.Path, R: opened.R, Want: want, Stats: &stats}
 	watching := f.aside()
 	for rec, err := range opened.Records(in) {
@@ -88,6 +91,7 @@ func (f *file) readLog(ctx context.Context, opened parse.Opened, wanted *parse.L
 			if found := dumps.Add(&rec); f.found(found) && found[len(found)-1].Source.Line == rec.Pos.Line {
 				continue // the message is a dump, and nothing else
 			}
+			traces.Add(&rec)
 			watching.record(&rec, f.source.Name)
 		}
 		if ctx.Err() != nil {
@@ -96,9 +100,17 @@ func (f *file) readLog(ctx context.Context, opened parse.Opened, wanted *parse.L
 	}
 	watching.wait()
 	f.found(dumps.Close())
+	f.keepAll(traces.Finish())
 	f.learn()
 	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
 	f.account.Component = f.mainComponent()
+}
+
+// keepAll keeps events that are whole.
+func (f *file) keepAll(events []event.Event) {
+	for i := range events {
+		f.events.add(&events[i])
+	}
 }
 
 // found keeps the dumps that the log carried; it says whether there were any.
@@ -229,51 +241,12 @@ func (f *file) readStrace(ctx context.Context, opened parse.Opened) {
 			source.Last = call.Start
 		}
 		events = trace.Call(events[:0], &call)
-		for i := range events {
-			f.events.add(&events[i])
-		}
+		f.keepAll(events)
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	for _, e := range trace.Finish(nil) {
-		f.events.add(&e)
-	}
-	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
-}
-
-// readSamples reads samples of threads.
-func (f *file) readSamples(ctx context.Context, opened parse.Opened) {
-	var stats parse.Stats
-	f.account.Component = "samples"
-	source := f.sourceOf("samples")
-	joined := observe.NewSamples()
-	var events []event.Event
-	for s, err := range opened.Samples(parse.Input{Path: f.account.Path, R: opened.R, Stats: &stats}) {
-		if err != nil {
-			if f.failed(err) {
-				break
-			}
-			continue
-		}
-		f.account.Used += s.Lines
-		if !s.Time.IsZero() {
-			if source.First.IsZero() {
-				source.First = s.Time
-			}
-			source.Last = s.Time
-		}
-		events = joined.Sample(events[:0], &s)
-		for i := range events {
-			f.events.add(&events[i])
-		}
-		if ctx.Err() != nil {
-			break
-		}
-	}
-	for _, e := range joined.Finish(nil) {
-		f.events.add(&e)
-	}
+	f.keepAll(trace.Finish(nil))
 	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
 }
 

@@ -45,6 +45,7 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	if err != nil {
 		return nil, err
 	}
+	joinSamples(files)
 	inc := &Incident{}
 	events, sources := observeDumps(files)
 	in := timeline.Input{Events: slices.Grow(events, kept(files)), Sources: sources}

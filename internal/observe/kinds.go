@@ -83,9 +83,11 @@ const (
 	// KindBusCall is a call on D-Bus, seen in a trace, whose answer came late or not at all: member, interface, path,
 	// destination, serial, direction (sent, received), answered, blocked (it cannot even be sent), error.
 	KindBusCall event.Kind = "dbus.call"
-	// KindThreadSample is a thread found in the same call by several samples in a row; the interval is a lower bound:
-	// name, state, wchan, comm, exe, stack, target, kernel, netlink, samples, most (the upper bound), returned.
+	// KindThreadSample is a thread found in the same call by one sample or by several in a row; the interval is a lower bound;
+	// docs/samples.md lists its fields.
 	KindThreadSample event.Kind = "thread.sample"
+	// KindDiskRequest is a request to a block device that took long: device, bytes, flags, queued, service, error.
+	KindDiskRequest event.Kind = "disk.request"
 
 	// KindLockHeld is a goroutine that holds a lock others wait for: owner, doing, rpc, call, certainty, waiters.
 	KindLockHeld event.Kind = "lock.held"

@@ -15,6 +15,7 @@ var listingTable = table{
 	rows: []row{
 		{[]string{"runc --root", "runc --log", "runc --systemd-cgroup", "runc --debug"}, runcProcess},
 		{[]string{"/opt/cni/bin/"}, cniProcess},
+		{[]string{" GNU/Linux"}, unameMachine},
 	},
 }
 
@@ -81,4 +82,17 @@ func firstNumber(s string) int {
 		}
 	}
 	return 0
+}
+
+// FactMachine is the fact that says what processor the node has, as uname -m spells it.
+const FactMachine = "kernel.machine"
+
+// unameMachine is what uname -a printed: "Linux node-1 5.10.0-8-amd64 #1 SMP Debian … x86_64 GNU/Linux".
+func unameMachine(r *event.Record) (event.Event, bool) {
+	before, ok := strings.CutSuffix(strings.TrimSpace(message(r)), " GNU/Linux")
+	words := strings.Fields(before)
+	if r.Unit != "" || !ok || len(words) < 5 || words[0] != "Linux" {
+		return event.Event{}, false
+	}
+	return fact(FactMachine, words[len(words)-1])
 }

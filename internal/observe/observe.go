@@ -71,7 +71,7 @@ func Literals() []string {
 			all = append(all, row.literals...)
 		}
 	}
-	all = append(all, dumpLiterals...)
+	all = append(append(all, dumpLiterals...), traceLiterals...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }

@@ -15,17 +15,23 @@ import (
 // interval. A sample says that something was so at one moment; a run of them,
 // that it most likely was so in between: at least from the first to the last, at most one scan more at either end.
 type Samples struct {
+	// Single tells of what was seen once, too, as somebody makes such dumps because
+	// something hangs. A sampler sees a thread on the disk by chance.
+	Single bool
+
 	runs  map[int]*run // by thread
 	now   event.Time   // of the current scan
 	scan  int          // its number
 	pause time.Duration
+	cut   bool // the scan's end was not seen, so that what is not in it may exist
 }
 
 // run is a thread that is in one call for some scans.
 type run struct {
 	first, last  parse.Sample
-	stack, wchan string // the last that could be read
-	scan         int    // of last
+	stack, wchan string        // the last that could be read
+	frames       []event.Quote // of stack
+	scan         int           // of last
 	count        int
 }
 
@@ -35,18 +41,37 @@ func NewSamples() *Samples { return &Samples{runs: map[int]*run{}} }
 // slowRun is the least interval that is told; the incidents are about minutes.
 const slowRun = time.Second
 
+// longestPause is the longest that two scans may lie apart for a thread to count as unmoved.
+const longestPause = 2 * time.Minute
+
 // Sample takes the next sample and appends the intervals that it ends.
 func (t *Samples) Sample(dst []event.Event, s *parse.Sample) []event.Event {
-	if s.TID == 0 || s.Time.IsZero() {
+	switch {
+	case s.Disk != nil:
+		return append(dst, slowDisk(s)...)
+	case s.Count > 0:
+		return append(dst, summedEvent(s)...)
+	case s.Walk == parse.WalkEnd:
+		t.cut = false
 		return dst
-	}
-	if s.Ended {
+	case s.Time.IsZero():
+		if t.Single && s.TID != 0 && tellingOnce(s) {
+			dst = append(dst, momentEvent(s))
+		}
+		return dst
+	case s.Ended:
 		if e, ok := endedEvent(s); ok {
 			dst = append(dst, e)
 		}
 		return dst
 	}
 	dst = t.tick(dst, s.Time)
+	if s.Walk == parse.WalkBegin {
+		t.cut = true
+	}
+	if s.TID == 0 {
+		return dst
+	}
 	r := t.runs[s.TID]
 	if r != nil && !r.goesOn(s, t.scan) {
 		dst = t.end(dst, r, false)
@@ -63,8 +88,10 @@ func (t *Samples) Sample(dst []event.Event, s *parse.Sample) []event.Event {
 		r = &run{first: *s}
 		t.runs[s.TID] = r
 	}
-	r.last, r.scan = *s, t.scan
-	r.stack, r.wchan = cmp.Or(s.Stack, r.stack), cmp.Or(s.WChan, r.wchan)
+	if s.Stack != "" {
+		r.stack, r.frames = s.Stack, s.Frames
+	}
+	r.last, r.scan, r.wchan = *s, t.scan, cmp.Or(s.WChan, r.wchan)
 	r.count++
 	return dst
 }
@@ -80,7 +107,7 @@ func (t *Samples) tick(dst []event.Event, now event.Time) []event.Event {
 		if step > 0 && (t.pause == 0 || step < t.pause) {
 			t.pause = step
 		}
-		if step < 0 || step > max(2*t.pause+t.pause/2, time.Second) {
+		if step < 0 || step > longestPause || step > max(2*t.pause+t.pause/2, time.Second) {
 			dst = t.endAll(dst, false)
 		}
 	}
@@ -97,9 +124,30 @@ func telling(s *parse.Sample) bool {
 	return s.Syscall != "" && s.State != "R" && traced[s.Syscall]
 }
 
+// tellingOnce leaves out of threads that were seen once what they are in all day: most sleep in a call that waits for others.
+func tellingOnce(s *parse.Sample) bool {
+	switch s.State {
+	case "D":
+		return true
+	case "", "S":
+		return isNetlink(s) || s.State == "" && slices.ContainsFunc(strings.Fields(s.Stack), func(f string) bool { return slices.Contains(tellingFrames, f) })
+	}
+	return false
+}
+
+func isNetlink(s *parse.Sample) bool {
+	return strings.HasPrefix(s.Target, "NETLINK") || strings.Contains(s.Stack, "netlink_recvmsg")
+}
+
+// tellingFrames are functions of the kernel whose line is worth a quote.
+var tellingFrames = []string{"ovl_sync_fs", "iterate_supers", "sync_inodes_sb", "cleanup_mnt", "deactivate_locked_super", "netlink_recvmsg"}
+
+// schedulerFrames are what every stack of a sleeping task ends in, which tells nothing.
+var schedulerFrames = []string{"__switch_to", "context_switch", "__schedule", "schedule", "schedule_timeout", "schedule_preempt_disabled", "io_schedule"}
+
 // goesOn says whether the thread is still in the same call.
 func (r *run) goesOn(s *parse.Sample, scan int) bool {
-	if s.Syscall != r.last.Syscall || (s.State == "D") != (r.last.State == "D") || s.Comm != r.last.Comm {
+	if s.Syscall != r.last.Syscall || s.HasNumber != r.last.HasNumber || s.Number != r.last.Number || (s.State == "D") != (r.last.State == "D") || s.Comm != r.last.Comm {
 		return false
 	}
 	if s.Seq != 0 && r.last.Seq != 0 && s.HasAge && r.last.HasAge { // calls are numbered
@@ -111,6 +159,13 @@ func (r *run) goesOn(s *parse.Sample, scan int) bool {
 // end makes the event of a run; atEnd says that the last scan still holds it.
 func (t *Samples) end(dst []event.Event, r *run, atEnd bool) []event.Event {
 	s := &r.first
+	s.Stack, s.Frames, s.WChan = r.stack, r.frames, r.wchan
+	if r.count == 1 && !s.HasAge && (t.Single || t.scan == 1) {
+		if tellingOnce(s) {
+			dst = append(dst, momentEvent(s))
+		}
+		return dst
+	}
 	from := s.Time
 	if s.HasAge {
 		from = from.Add(-s.Age)
@@ -124,26 +179,81 @@ func (t *Samples) end(dst []event.Event, r *run, atEnd bool) []event.Event {
 	if !s.HasAge {
 		most += t.pause
 	}
-	e.Fields = append(e.Fields, str("wchan", r.wchan), str("stack", r.stack),
+	e.Fields = append(e.Fields,
 		event.Field{Key: "samples", Value: event.Int(int64(r.count))},
-		event.Field{Key: "most", Value: event.Duration(most)}, truth("returned", !atEnd))
+		event.Field{Key: "most", Value: event.Duration(most)}, event.Field{Key: "every", Value: event.Duration(t.pause)}, truth("returned", !atEnd))
 	e.Text += ", seen " + strconv.Itoa(r.count) + " times in a row"
 	if r.count > 1 {
-		e.Evidence = append(e.Evidence, event.Quote{Pos: r.last.Pos, Text: r.last.Raw})
+		e.Evidence = slices.Insert(e.Evidence, 1, event.Quote{Pos: r.last.Pos, Text: r.last.Raw})
 	}
 	return append(dst, e)
 }
 
 // sampleEvent is what the events of all samples have in common.
 func sampleEvent(s *parse.Sample) event.Event {
-	e := event.Event{Kind: KindThreadSample, Component: writerOf(s), Source: "samples"}
+	e := event.Event{Kind: KindThreadSample, Component: writerOf(s), Source: SourceSamples}
 	e.IDs.TID, e.IDs.PID, e.IDs.Container = s.TID, s.PID, findID(s.Target)
+	if e.IDs.Container == "" && e.Component != "shim" { // a shim may run in the cgroup of its sandbox
+		e.IDs.Container = findID(s.Cgroup)
+	}
 	e.Fields = []event.Field{
 		str("name", s.Syscall), str("state", s.State), str("comm", s.Comm), str("exe", s.Exe), truth("kernel", s.Kernel),
-		truth("netlink", strings.HasPrefix(s.Target, "NETLINK") || strings.Contains(s.Stack, "netlink_recvmsg")), str("target", s.Target),
+		truth("netlink", isNetlink(s)), str("target", s.Target), str("wchan", s.WChan), str("stack", s.Stack),
 	}
-	e.Text = s.Comm + ", thread " + strconv.Itoa(s.TID) + ", in " + cmp.Or(s.Syscall, s.WChan, "the kernel") + ", state " + s.State
-	e.Evidence = []event.Quote{{Pos: s.Pos, Text: s.Raw}}
+	for _, f := range [...]event.Field{str("cgroup", s.Cgroup), str("args", s.Args), str("machine", s.Machine)} {
+		if f.Value.Text() != "" {
+			e.Fields = append(e.Fields, f)
+		}
+	}
+	in := cmp.Or(s.Syscall, s.WChan, "the kernel")
+	if s.HasNumber {
+		e.Fields = append(e.Fields, event.Field{Key: "number", Value: event.Int(int64(s.Number))})
+		if s.Syscall == "" {
+			in = "system call " + strconv.Itoa(s.Number) + " of a machine that is not known"
+		}
+	}
+	for _, id := range [...]struct {
+		key  string
+		base int
+		id   uint64
+	}{{"stack_id", 16, s.StackID}, {"cgroup_id", 10, s.CgroupID}, {"call_id", 10, s.Seq}} {
+		if id.id != 0 {
+			e.Fields = append(e.Fields, str(id.key, strconv.FormatUint(id.id, id.base)))
+		}
+	}
+	e.Text = s.Comm + ", thread " + strconv.Itoa(s.TID) + ", in " + in
+	if s.State != "" {
+		e.Text += ", state " + s.State
+	}
+	e.Evidence = slices.Concat([]event.Quote{{Pos: s.Pos, Text: s.Raw}}, tellingLines(s), s.More)
+	return e
+}
+
+// tellingLines are the lines of a stack that are worth a quote: what the thread waits in, and what tells why.
+func tellingLines(s *parse.Sample) (lines []event.Quote) {
+	if len(s.Frames) == 0 {
+		return nil
+	}
+	functions := strings.Fields(s.Stack)
+	in := len(functions) - 1 // what it waits in
+	for in > 0 && slices.Contains(schedulerFrames, functions[in]) {
+		in--
+	}
+	for i, q := range slices.Backward(s.Frames) {
+		if i == in || slices.Contains(tellingFrames, functions[i]) {
+			if q != (event.Quote{Pos: s.Pos, Text: s.Raw}) {
+				lines = append(lines, q)
+			}
+		}
+	}
+	return lines
+}
+
+// momentEvent is a thread that was seen once.
+func momentEvent(s *parse.Sample) event.Event {
+	e := sampleEvent(s)
+	e.Start = s.Time
+	e.Fields = append(e.Fields, event.Field{Key: "samples", Value: event.Int(1)})
 	return e
 }
 
@@ -154,11 +264,57 @@ func endedEvent(s *parse.Sample) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e := sampleEvent(s)
+	e.Source = SourceEnded
 	e.Text = s.Syscall + " in thread " + strconv.Itoa(s.TID)
 	e.Start, e.End = s.Time, s.Time.Add(s.Age)
 	e.Fields = append(e.Fields, truth("returned", true))
 	return e, true
 }
+
+// summedEvent is a row of a report that sums samples up, and tells neither thread nor time.
+func summedEvent(s *parse.Sample) []event.Event {
+	if !telling(s) {
+		return nil
+	}
+	e := sampleEvent(s)
+	e.Source = SourceSummary
+	e.Fields = append(e.Fields, event.Field{Key: "samples", Value: event.Int(int64(s.Count))}, event.Field{Key: "scans", Value: event.Int(int64(s.Scans))})
+	e.Text = s.Comm + " in " + cmp.Or(s.Syscall, s.WChan, "the kernel") + ", state " + s.State + ", in " + strconv.Itoa(s.Count) + " samples of " + strconv.Itoa(s.Scans) + " scans"
+	return []event.Event{e}
+}
+
+// slowDisk is a request that a disk took long for.
+func slowDisk(s *parse.Sample) []event.Event {
+	d := s.Disk
+	took := d.Queued + d.Service
+	if took < slowRun || s.Time.IsZero() {
+		return nil
+	}
+	e := event.Event{Kind: KindDiskRequest, Component: "kernel", Source: SourceEnded, Start: s.Time.Add(-d.Queued), End: s.Time.Add(d.Service)}
+	e.IDs.TID, e.IDs.PID = d.TID, d.PID
+	e.Fields = []event.Field{
+		str("device", d.Device), str("flags", d.Flags), {Key: "bytes", Value: event.Int(d.Bytes)}, {Key: "error", Value: event.Int(int64(d.Error))},
+		{Key: "queued", Value: event.Duration(d.Queued)}, {Key: "service", Value: event.Duration(d.Service)},
+	}
+	e.Text = "disk " + d.Device + " works on " + strconv.FormatInt(d.Bytes, 10) + " bytes (" + d.Flags + ")"
+	e.Evidence = []event.Quote{{Pos: s.Pos, Text: s.Raw}}
+	return []event.Event{e}
+}
+
+// The kinds of inputs with threads in them, as rules name sources. They differ in
+// what their silence means: nothing, but where a sampler looked at all threads.
+const (
+	// SourceSamples are scans over all threads on the processor or in state D, or more.
+	SourceSamples = "samples"
+	// SourceSleepers is the same input once more, where the scans hold sleeping threads too.
+	SourceSleepers = "samples.sleeping"
+	// SourceEnded are calls and requests that have ended, as xcapture 3 saw them; umount2 is never among them.
+	SourceEnded = "samples.ended"
+	// SourceSummary is a report that sums samples up.
+	SourceSummary = "samples.summary"
+	// SourceThreads are files of single threads out of /proc.
+	SourceThreads = "samples.proc"
+)
 
 // writerOf names the component that a thread belongs to; the kernel cuts names at 15 bytes.
 func writerOf(s *parse.Sample) string {
@@ -189,9 +345,11 @@ func (t *Samples) endAll(dst []event.Event, atEnd bool) []event.Event {
 	for _, r := range t.runs {
 		left = append(left, r)
 	}
-	slices.SortFunc(left, func(a, b *run) int { return cmp.Compare(a.first.Pos.Line, b.first.Pos.Line) })
+	slices.SortFunc(left, func(a, b *run) int {
+		return cmp.Or(cmp.Compare(a.first.Pos.Line, b.first.Pos.Line), cmp.Compare(a.first.Pos.File, b.first.Pos.File), cmp.Compare(a.first.TID, b.first.TID))
+	})
 	for _, r := range left {
-		dst = t.end(dst, r, atEnd && r.scan == t.scan)
+		dst = t.end(dst, r, atEnd && (r.scan == t.scan || t.cut && r.scan == t.scan-1))
 	}
 	clear(t.runs)
 	return dst

@@ -20,14 +20,11 @@ func watch(t testing.TB, text []byte) []event.Event {
 	t.Helper()
 	joined := NewSamples()
 	var events []event.Event
-	for _, f := range parse.Formats {
-		if f.Samples == nil {
-			continue
-		}
-		for s, err := range f.Samples(parse.Input{Path: "f", R: bytes.NewReader(text)}) {
-			require.NoError(t, err)
-			events = joined.Sample(events, &s)
-		}
+	f, ok := parse.Detect(text, "f")
+	require.True(t, ok && f.Samples != nil, f.Name)
+	for s, err := range f.Samples(parse.Input{Path: "f", R: bytes.NewReader(text)}) {
+		require.NoError(t, err)
+		events = joined.Sample(events, &s)
 	}
 	return joined.Finish(events)
 }
@@ -115,7 +112,10 @@ func TestSampleGaps(t *testing.T) {
 	require.Len(t, watch(t, []byte(head+steady(0, 3)+row(4, 8, "S", "futex")+steady(5, 9))), 2, "one scan without it")
 	require.Len(t, watch(t, []byte(head+steady(0, 3)+steady(30, 39))), 2, "no scan for long")
 	require.Len(t, watch(t, []byte(head+steady(20, 29)+steady(0, 9))), 2, "the clock goes back")
-	require.Empty(t, watch(t, []byte(head+row(0, 7, "D", "fsync"))), "one sample is no interval")
+	require.Empty(t, watch(t, []byte(head+row(0, 7, "D", "fsync")+row(1, 8, "S", "futex"))), "one sample is no interval")
+	once := watch(t, []byte(head+row(0, 7, "D", "fsync")+row(0, 8, "S", "fsync")))
+	require.Len(t, once, 1, "of a single scan what is in D is told, as a moment")
+	require.True(t, once[0].End.IsZero())
 	open := watch(t, []byte(head+steady(0, 9)))
 	require.True(t, open[0].Open)
 	require.False(t, watch(t, []byte(head+steady(0, 9)+row(10, 8, "S", "futex")))[0].Open)

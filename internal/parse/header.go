@@ -223,7 +223,33 @@ func ringStamp(b []byte) int {
 		return 0
 	}
 	_, f := digits(b[i+1:])
-	if i += f + 1; f != 6 || i+1 >= len(b) || b[i] != ']' || b[i+1] != ' ' {
+	if i += f + 1; f != 6 || i+1 >= len(b) || b[i] != ']' {
+		return 0
+	}
+	if n := callerStamp(b[i+1:]); n > 0 {
+		return i + 1 + n
+	}
+	if b[i+1] != ' ' {
+		return 0
+	}
+	return i + 2
+}
+
+// callerStamp is the length of the "[ T1234] " behind the stamp of a kernel that
+// tells which thread or processor printed a line (CONFIG_PRINTK_CALLER, since 5.1).
+func callerStamp(b []byte) int {
+	if len(b) < 5 || b[0] != '[' {
+		return 0
+	}
+	i := 1
+	for i < len(b) && b[i] == ' ' {
+		i++
+	}
+	if i >= len(b) || b[i] != 'T' && b[i] != 'C' {
+		return 0
+	}
+	_, d := digits(b[i+1:])
+	if i += d + 1; d == 0 || i+1 >= len(b) || b[i] != ']' || b[i+1] != ' ' {
 		return 0
 	}
 	return i + 2

@@ -39,7 +39,10 @@ type Input struct {
 type Format struct {
 	Name string
 	// Sniff is the share of head's lines that the format understands, 0 to 1. Head may end inside a line.
-	Sniff    func(head []byte) float64
+	Sniff func(head []byte) float64
+	// Named says that a file is of the format by where it stands, with a look at its head: content alone
+	// cannot tell some. Nil for most.
+	Named    func(file string, head []byte) bool
 	Records  func(Input) iter.Seq2[event.Record, error] // logs; nil for other kinds
 	Syscalls func(Input) iter.Seq2[Syscall, error]      // strace; nil for other kinds
 	Samples  func(Input) iter.Seq2[Sample, error]       // samplers of threads; nil for other kinds
@@ -58,7 +61,10 @@ var Formats = []Format{
 	{Name: "journal-export", Sniff: sniffExport, Records: exportRecords},
 	{Name: "goroutines", Sniff: sniffGoroutines, Dump: true},
 	{Name: "strace", Sniff: share(isStrace), Syscalls: syscalls},
-	{Name: "xcapture", Sniff: share(isSample), Samples: threadSamples},
+	{Name: "threads", Sniff: share(isThreads), Samples: threadWalks},
+	{Name: "proc", Sniff: sniffProc, Named: namedProc, Samples: threadFiles},
+	{Name: "psn", Sniff: sniffPSN, Samples: psnRows},
+	{Name: "xcapture", Sniff: sniffSamples, Samples: threadSamples},
 	{Name: "journal-short", Sniff: share(isJournalShort), Records: logRecords},
 	{Name: "klog", Sniff: share(isKlog), Records: logRecords},
 	{Name: "logrus", Sniff: share(isLogrus), Records: logRecords},
@@ -67,11 +73,14 @@ var Formats = []Format{
 
 // Detect names the format of a file by its first bytes, at least a few lines of
 // it. Ok is false when no format understands half of them. The path only breaks
-// ties: of two equal scores the one whose name is part of it wins.
+// ties (of two equal scores the one whose name is part of it wins), but for the formats that are known by it.
 func Detect(head []byte, file string) (f Format, ok bool) {
 	best := 0.5
 	name := path.Base(file)
 	for _, g := range Formats {
+		if g.Named != nil && g.Named(file, head) {
+			return g, true
+		}
 		score := g.Sniff(head)
 		if score > best || score == best && (!ok || strings.Contains(name, g.Name) && !strings.Contains(name, f.Name)) {
 			f, best, ok = g, score, true

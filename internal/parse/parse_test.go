@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -185,7 +186,15 @@ func (a *account) check(t testing.TB, f Format, data []byte) {
 		}
 	}
 	for i := range a.samples {
-		stands(a.samples[i].Pos, a.samples[i].Raw)
+		s := &a.samples[i]
+		stands(s.Pos, s.Raw)
+		require.Less(t, len(s.State), 2)
+		if s.Frames != nil {
+			require.Len(t, s.Frames, len(strings.Fields(s.Stack)), "a line for each function")
+		}
+		for _, q := range slices.Concat(s.Frames, s.More) {
+			stands(q.Pos, q.Text)
+		}
 	}
 	for _, skip := range a.skips {
 		require.True(t, (skip.Pos.Line >= 1 || f.Entries) && skip.Pos.Line <= len(lines))
@@ -257,13 +266,35 @@ func printSyscall(w io.Writer, s *Syscall) {
 
 // printSample: line time pid/tid state comm exe syscall wchan stack marks.
 func printSample(w io.Writer, s *Sample) {
-	if s.TID == 0 {
+	switch {
+	case s.Legend != NoLegend:
+		fmt.Fprintf(w, "%d legend %x%d %.80q\n", s.Pos.Line, s.StackID, s.CgroupID, s.Stack+s.Cgroup)
+		return
+	case s.Disk != nil:
+		fmt.Fprintf(w, "%d disk %s %+v\n", s.Pos.Line, stamp(s.Time), *s.Disk)
+		return
+	case s.Walk != NoWalk:
+		fmt.Fprintf(w, "%d walk %d %s\n", s.Pos.Line, s.Walk, stamp(s.Time))
+		return
+	case s.TID == 0 && !s.Part && s.Count == 0:
 		fmt.Fprintf(w, "%d note %.60q\n", s.Pos.Line, s.Raw)
 		return
 	}
 	fmt.Fprintf(w, "%d %s %d/%d %s %q exe %q in %q at %q stack %.60q target %.60q", s.Pos.Line, stamp(s.Time), s.PID, s.TID, s.State, s.Comm, s.Exe, s.Syscall, s.WChan, s.Stack, s.Target)
 	if s.HasAge {
 		fmt.Fprintf(w, " age %v", s.Age)
+	}
+	if s.HasNumber {
+		fmt.Fprintf(w, " number %d(%s) on %q", s.Number, s.Args, s.Machine)
+	}
+	if s.StackID != 0 || s.CgroupID != 0 || s.Cgroup != "" {
+		fmt.Fprintf(w, " stack %x cgroup %d %q", s.StackID, s.CgroupID, s.Cgroup)
+	}
+	if s.Part {
+		fmt.Fprintf(w, " part of %q +%d", s.Group, s.Lines)
+	}
+	if s.Count != 0 {
+		fmt.Fprintf(w, " count %d of %d", s.Count, s.Scans)
 	}
 	fmt.Fprintf(w, " seq %d kernel %v ended %v\n", s.Seq, s.Kernel, s.Ended)
 }

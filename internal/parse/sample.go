@@ -11,26 +11,82 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// Sample is one thread as a sampler of 0xtools found it at one moment. One
-// without a TID is a line that is no sample (a header, the banner).
+// Sample is one thread as a sampler found it at one moment: a row of xcapture, a
+// line of plegdiag's own walk, a stack that the kernel printed. One without a TID
+// is a line that is no thread: a header, a banner, a [Legend], a [DiskRequest], the start or the end of a walk.
 type Sample struct {
-	Time     event.Time // of the scan; local, without a zone. Of an Ended call: when it was entered
-	TID, PID int
-	Comm     string // xcapture 1 cuts it at the first blank
-	State    string // a letter of ps: "D", "S", "R", "T" …; "S" where the row contradicts itself
-	Syscall  string // empty outside of one, while running, and for kernel threads
-	WChan    string // what the kernel waits in; empty when it runs or is unreadable
-	Stack    string // of the kernel, outermost first, as "cleanup_mnt ovl_sync_fs folio_wait_bit"; empty when unreadable
-	Exe      string // base name; empty for kernel threads
-	Kernel   bool   // a thread of the kernel
-	Target   string // of xcapture 3: the file or connection that the call works on
-	Seq      uint64 // of xcapture 3: numbers the thread's calls; 0 when not traced
+	Time     event.Time // of the scan; of xcapture local, without a zone. Of an Ended call: when it was entered
+	TID, PID int        // of the thread and of its process; either 0 when not shown
+	Comm     string     // xcapture 1 cuts it at the first blank
+	State    string     // a letter of ps: "D", "S", "R", "T" …; "S" where the row contradicts itself; empty when not shown
+	Syscall  string     // empty outside of one, while running, for kernel threads, and where only its number is known
+	WChan    string     // what the kernel waits in; empty when it runs or is unreadable
+	Stack    string     // of the kernel, outermost first, as "cleanup_mnt ovl_sync_fs folio_wait_bit"; empty when unreadable
+	Exe      string     // base name; empty for kernel threads
+	Kernel   bool       // a thread of the kernel
+	Target   string     // of xcapture 3: the file or connection that the call works on
+	Cgroup   string     // path below the cgroup file system
+	Seq      uint64     // of xcapture 3: numbers the thread's calls; 0 when not traced
 	Age      time.Duration
 	HasAge   bool // Age is how long the call had lasted
 	Ended    bool // a row of syscend: the call has returned after Age
-	Pos      event.Pos
-	Raw      string // the line as written, at most event.MaxRaw bytes
-	Lines    int
+
+	// Number is that of the system call, whose meaning depends on Machine (see
+	// SyscallName). HasNumber is false outside of one, and where the row names the call itself.
+	Number    int
+	HasNumber bool
+	Args      string // of the call, as registers: "0xc000012345 0x0"; empty when not shown
+	Machine   string // "x86_64", "aarch64"; empty when nothing beside the number tells
+
+	// StackID and CgroupID stand for a stack and a path that other rows tell, mostly in another file of the directory; 0 for none.
+	StackID, CgroupID uint64
+	Legend            Legend       // the row tells what an id stands for
+	Disk              *DiskRequest // the row is a request to a disk
+	Walk              WalkEdge     // the row is an edge of a walk
+	// Count is how many samples of Scans the row stands for; 0 for a single one. Such a row has no time and no id.
+	Count, Scans int
+	// Part says that this is one file of a thread's, in /proc; Group tells which belong together with the same TID.
+	Part  bool
+	Group string
+
+	Pos   event.Pos
+	Raw   string // the line as written, at most event.MaxRaw bytes
+	Lines int
+	// Frames are the lines of the functions of Stack, in its order, where each stands in a line of its own.
+	Frames []event.Quote
+	More   []event.Quote // other lines that it was made of and that are worth a quote
+}
+
+// Legend says what a row tells beside samples: what an id in them stands for.
+type Legend uint8
+
+// The legends: StackLegend gives Stack for StackID, CgroupLegend gives Cgroup for CgroupID.
+const (
+	NoLegend Legend = iota
+	StackLegend
+	CgroupLegend
+)
+
+// WalkEdge says that a row is the start or the end of one walk over all threads. What
+// is not in a walk without an end may have been there all the same.
+type WalkEdge uint8
+
+// The edges of a walk.
+const (
+	NoWalk WalkEdge = iota
+	WalkBegin
+	WalkEnd
+)
+
+// DiskRequest is a request to a block device that has ended (iorqend of xcapture 3).
+type DiskRequest struct {
+	TID, PID        int    // who inserted it
+	Device          string // "7:2", major and minor
+	Bytes           int64
+	Flags           string // "WRITE|SYNC"
+	Queued, Service time.Duration
+	Error           int // of the block layer; 0 for none
+	Seq             uint64
 }
 
 // sampleReader is the state of one pass over a file of xcapture.
@@ -40,7 +96,8 @@ type sampleReader struct {
 }
 
 // threadSamples reads what xcapture writes: the /proc sampler 1.0 to 1.2.6 as text
-// and as hourly CSV, and samples and syscend of xcapture 3 (CSV):
+// and as hourly CSV, xcapture-bpf (2.0) as CSV, and xcapture 3 as text and as the CSV files samples, syscend,
+// iorqend, kstacks, ustacks and cgroups:
 //
 //	2026-11-20 18:22:17.602   41227   41246 root             D  (containerd-shim)              umount2                        folio_wait_bit
 //	2026-11-20 18:30:16.658,30142,30153,root,D,(containerd-shim),umount2,folio_wait_bit,containerd-shim-lab,4026532329,->task_work_run()->cleanup_mnt()
@@ -48,8 +105,13 @@ type sampleReader struct {
 //
 // A restart appends a header with other columns to the same file.
 func threadSamples(in Input) iter.Seq2[Sample, error] {
+	r := sampleReader{Input: in}
+	return sampleLines(in, r.row)
+}
+
+// sampleLines makes a sequence of samples of a reader for one line. Its reason is set for a line that it cannot read.
+func sampleLines(in Input, row func(line string) (s Sample, reason string)) iter.Seq2[Sample, error] {
 	return func(yield func(Sample, error) bool) {
-		r := sampleReader{Input: in}
 		lines := newLineReader(in.R, in.Stats)
 		for lines.next() {
 			b := trimReturn(lines.line.Bytes)
@@ -57,10 +119,10 @@ func threadSamples(in Input) iter.Seq2[Sample, error] {
 				continue
 			}
 			pos := event.Pos{File: in.Path, Line: lines.line.N}
-			if lines.line.Cut > 0 && !yield(Sample{}, &event.Skip{Pos: pos, Reason: fmt.Sprintf("line of %d bytes is cut at %d", int64(len(b))+lines.line.Cut, MaxLine)}) {
+			if lines.line.Cut > 0 && !yield(Sample{}, cutLine(pos, lines.line)) {
 				return
 			}
-			s, err := r.row(string(b))
+			s, err := row(string(b))
 			s.Pos, s.Raw, s.Lines = pos, clip(b), 1
 			if err != "" {
 				if !yield(Sample{}, &event.Skip{Pos: pos, Lines: 1, Reason: err}) {
@@ -78,9 +140,18 @@ func threadSamples(in Input) iter.Seq2[Sample, error] {
 	}
 }
 
+// cutLine is the remark about a line that was too long.
+func cutLine(pos event.Pos, line Line) error {
+	return &event.Skip{Pos: pos, Reason: fmt.Sprintf("line of %d bytes is cut at %d", int64(len(line.Bytes))+line.Cut, MaxLine)}
+}
+
 // row reads one line; reason is set when it is none of a sampler.
 func (r *sampleReader) row(line string) (s Sample, reason string) {
-	switch sampleLine(line) {
+	kind := sampleLine(line)
+	if r.begins("TIMESTAMP", "ST") && kind == sampleCSV {
+		kind = sampleBPF
+	}
+	switch kind {
 	case sampleNote:
 		return Sample{}, ""
 	case sampleHeader:
@@ -90,10 +161,24 @@ func (r *sampleReader) row(line string) (s Sample, reason string) {
 		return r.text(line)
 	case sampleCSV:
 		return r.csv(line)
-	case sampleTraced, sampleEnded:
-		return r.traced(line)
+	case sampleBPF:
+		return r.bpf(line)
+	case sampleStack:
+		return bpfStack(line)
+	case sampleTraced, sampleEnded, sampleDisk:
+		return r.traced(line, quotedFields(line))
+	case sampleWide:
+		return r.traced(line, wideFields(line))
+	}
+	if r.begins("KSTACK_HASH") || r.begins("CGROUP_ID") || r.begins("USTACK_HASH") {
+		return r.legend(line)
 	}
 	return Sample{}, fmt.Sprintf("no row of a sampler: %.40q", line)
+}
+
+// begins says that the last header starts with these columns.
+func (r *sampleReader) begins(columns ...string) bool {
+	return len(r.columns) >= len(columns) && slices.Equal(r.columns[:len(columns)], columns)
 }
 
 type sampleKind uint8
@@ -104,41 +189,79 @@ const (
 	sampleHeader            // of any of them
 	sampleText              // xcapture 1, fixed columns
 	sampleCSV               // xcapture 1, -o
+	sampleBPF               // xcapture-bpf, -o; told by its header
+	sampleStack             // xcapture-bpf, its file of stacks
 	sampleTraced            // xcapture 3, samples
+	sampleWide              // xcapture 3, to a terminal
 	sampleEnded             // xcapture 3, syscend
+	sampleDisk              // xcapture 3, iorqend
 )
+
+// sampleHeaders start the headers of the files of all versions.
+var sampleHeaders = []string{
+	"TS,PID,TID,", "TYPE,TID,TGID,SYSCALL_NAME,", "TYPE,INSERT_TID,", "KSTACK_HASH,KSTACK_SYMS", "USTACK_HASH,USTACK_SYMS", "CGROUP_ID,CGROUP_PATH",
+	"TIMESTAMP,ST,TID,PID,",
+}
+
+// sampleNotes start lines that xcapture writes between samples: the banner, and what 3 tells of itself on a terminal.
+var sampleNotes = []string{"0xTools xcapture ", "Sampling /proc", "Wall clock time: ", "Sampling took: ", "SYSC_END ", "IORQ_END ", "K:", "U:", "Reached maximum iterations "}
 
 // sampleLine tells the kinds of lines apart by their start.
 func sampleLine(line string) sampleKind {
+	starts := func(with string) bool { return strings.HasPrefix(line, with) }
 	switch {
-	case strings.HasPrefix(line, "TS,PID,TID,"), strings.HasPrefix(line, "TIMESTAMP,") && strings.Contains(line, ",TGID,"),
-		strings.HasPrefix(line, "TYPE,TID,TGID,SYSCALL_NAME,"),
-		strings.HasPrefix(line, "DATE ") && strings.Contains(line, " TIME ") && strings.Contains(line, " TID "):
+	case slices.ContainsFunc(sampleHeaders, starts), starts("TIMESTAMP,") && strings.Contains(line, ",TGID,"),
+		(starts("DATE ") && strings.Contains(line, " TIME ") || starts("TIMESTAMP ") && strings.Contains(line, " TGID ")) && strings.Contains(line, " TID "):
 		return sampleHeader
-	case strings.HasPrefix(line, "0xTools xcapture "), strings.HasPrefix(line, "Sampling /proc"):
+	case slices.ContainsFunc(sampleNotes, starts):
 		return sampleNote
-	case strings.HasPrefix(line, "SYSC_END,"):
+	case starts("SYSC_END,"):
 		return sampleEnded
+	case starts("IORQ_END,"):
+		return sampleDisk
+	case (starts("kstack ") || starts("ustack ")) && strings.Contains(line, " ->"):
+		return sampleStack
 	case len(line) < 24 || line[4] != '-' || line[7] != '-' || line[13] != ':':
 		return sampleNone
 	case line[10] == ' ' && line[23] == ',':
 		return sampleCSV
 	case line[10] == ' ' && line[19] == '.' && line[23] == ' ':
 		return sampleText
-	case line[10] == 'T' && len(line) > 26 && line[26] == ',':
+	case line[10] == 'T' && len(line) > 28 && line[26] == ',':
 		return sampleTraced
+	case line[10] == 'T' && len(line) > 28 && line[19] == '.' && line[26:28] == "  ":
+		return sampleWide
 	}
 	return sampleNone
 }
 
+// sniffSamples knows the files of xcapture. Those that only list what ids stand for are known by their header alone.
+func sniffSamples(head []byte) float64 {
+	for line := range headLines(head) {
+		if slices.ContainsFunc(sampleHeaders[3:6], func(h string) bool { return string(line) == h }) {
+			return 1
+		}
+		break
+	}
+	return share(isSample)(head)
+}
+
 // isSample says that a line is one of xcapture beyond doubt.
 func isSample(line []byte) bool {
+	f := func(n int) []string {
+		return strings.FieldsFunc(string(line[n:min(len(line), 200)]), func(c rune) bool { return c == ',' || c == ' ' })
+	}
 	switch kind := sampleLine(string(line)); kind {
 	case sampleNone:
 		return false
 	case sampleText, sampleCSV: // other programs write such stamps
-		f := strings.FieldsFunc(string(line[23:min(len(line), 200)]), func(c rune) bool { return c == ',' || c == ' ' })
-		return len(f) >= 6 && isPID(f[0]) && isPID(f[1]) && len(f[3]) <= 2
+		f := f(23)
+		return len(f) >= 6 && (isPID(f[0]) && isPID(f[1]) && len(f[3]) <= 2 || len(f[0]) <= 5 && isPID(f[1]) && isPID(f[2]))
+	case sampleTraced, sampleWide:
+		f := f(26)
+		return len(f) >= 6 && isPID(f[0]) && isPID(f[1])
+	case sampleNote: // some are too short to tell anything
+		return len(line) > 20
 	}
 	return true
 }
@@ -153,7 +276,11 @@ func headerColumns(line string) []string {
 	if strings.Contains(line, ",") {
 		return strings.Split(line, ",")
 	}
-	return append([]string{"TS"}, strings.Fields(line)[2:]...) // DATE TIME are one
+	f := strings.Fields(line)
+	if f[0] == "DATE" { // and TIME are one value
+		return append([]string{"TS"}, f[2:]...)
+	}
+	return f
 }
 
 // text reads a row of fixed columns. Long values shift the rest, so it is split
@@ -176,13 +303,16 @@ func (r *sampleReader) csv(line string) (Sample, string) {
 	if f[len(f)-1] == "" && !slices.Contains(r.columns, "KSTACK") {
 		f = f[:len(f)-1] // every optional column but the last ends in a comma
 	}
-	extra := 0
+	last := len(f) - 2 // of the comm's pieces, at most
 	if n := len(r.columns); n >= 8 {
-		extra = max(0, len(f)-n)
+		last = 6 + max(0, len(f)-n)
 	}
 	end := 6 // of the comm
-	for end < 6+extra && !strings.HasSuffix(f[end-1], ")") {
-		end++
+	for i := 6; i <= min(last, len(f)-2, 6+maxComm); i++ {
+		if strings.HasSuffix(f[i-1], ")") && !strings.HasPrefix(f[i-1], "->") {
+			end = i
+			break
+		}
 	}
 	comm := strings.Join(f[5:end], ",")
 	if len(f) < end+2 {
@@ -190,6 +320,9 @@ func (r *sampleReader) csv(line string) (Sample, string) {
 	}
 	return r.proc(f[0], f[1], f[2], f[4], comm, f[end], f[end+1], f[end+2:])
 }
+
+// maxComm is the longest name of a thread (TASK_COMM_LEN less its NUL).
+const maxComm = 15
 
 // proc makes a sample of the columns of xcapture 1; tail is what follows WCHAN.
 func (r *sampleReader) proc(ts, pid, tid, state, comm, syscall, wchan string, tail []string) (s Sample, reason string) {
@@ -241,88 +374,10 @@ var interruptible = []string{"hrtimer_nanosleep", "futex", "do_epoll_wait", "ep_
 
 // finish undoes what the samplers get wrong.
 func (s *Sample) finish() {
-	if s.Kernel {
-		s.Syscall = "" // /proc/PID/syscall says 0, which is the number of read
+	if s.Kernel { // /proc/PID/syscall says 0, which is the number of read
+		s.Syscall, s.Number, s.HasNumber, s.Args = "", 0, false, ""
 	}
 	if s.State == "D" && slices.ContainsFunc(interruptible, func(w string) bool { return strings.HasPrefix(s.WChan, w) }) {
 		s.State = "S"
 	}
-}
-
-// traced reads a row of xcapture 3 by the names of the header's columns.
-func (r *sampleReader) traced(line string) (s Sample, reason string) {
-	f := quotedFields(line)
-	if len(f) != len(r.columns) {
-		return s, fmt.Sprintf("%d columns, the header has %d", len(f), len(r.columns))
-	}
-	column := func(name string) string {
-		i := slices.Index(r.columns, name)
-		if i < 0 {
-			return ""
-		}
-		return f[i]
-	}
-	var n int
-	s.Ended = f[0] == "SYSC_END"
-	when, took := column("TIMESTAMP"), column("SYSC_NS_SO_FAR")
-	if s.Ended {
-		when, took = column("SYSC_ENTER_TIME"), column("DURATION_NS")
-	}
-	if s.Time, n = isoStamp([]byte(when)); n == 0 || !isPID(column("TID")) {
-		return Sample{}, fmt.Sprintf("no time and id: %.40q", line)
-	}
-	s.TID, _ = strconv.Atoi(column("TID"))
-	s.PID, _ = strconv.Atoi(column("TGID"))
-	s.Comm, s.Exe = column("COMM"), column("EXE")
-	s.State = stateLetter(column("STATE"))
-	s.Syscall = known(column("SYSCALL") + column("SYSCALL_NAME"))
-	s.Kernel = s.Exe == "[kernel]" || s.Exe == "[NO_MM]"
-	if s.Kernel {
-		s.Exe = ""
-	}
-	for _, name := range [...]string{"CONNECTION", "FILENAME"} {
-		if v := known(column(name)); v != "" {
-			s.Target = v
-			break
-		}
-	}
-	s.Seq, _ = strconv.ParseUint(column("SYSC_SEQ_NUM"), 10, 64)
-	if ns, err := strconv.ParseInt(took, 10, 64); err == nil && ns > 0 {
-		s.Age, s.HasAge = time.Duration(ns), true
-	}
-	s.finish()
-	return s, ""
-}
-
-// quotedFields splits a line of xcapture 3, which puts strings into single
-// quotes and escapes nothing: one ends at a quote before a comma.
-func quotedFields(line string) (f []string) {
-	for {
-		if rest, ok := strings.CutPrefix(line, "'"); ok {
-			in, after, more := strings.Cut(rest, "',")
-			if !more {
-				return append(f, strings.TrimSuffix(in, "'"))
-			}
-			f, line = append(f, in), after
-			continue
-		}
-		in, after, more := strings.Cut(line, ",")
-		f = append(f, in)
-		if !more {
-			return f
-		}
-		line = after
-	}
-}
-
-// stateLetter is the letter of ps for a state as xcapture 3 spells it. A Q or M behind it is about queues.
-func stateLetter(s string) string {
-	for _, word := range [...]struct{ name, letter string }{
-		{"RUN", "R"}, {"SLEEP", "S"}, {"DISK", "D"}, {"STOPPED", "T"}, {"DEAD", "X"}, {"WAKING", "W"}, {"IDLE", "I"}, {"NEW", "N"}, {"0x8", "t"},
-	} {
-		if strings.HasPrefix(s, word.name) {
-			return word.letter
-		}
-	}
-	return s
 }

@@ -59,6 +59,16 @@ var inputs = []struct {
 		}
 		return complaintAt(i, at, 4*time.Minute)
 	}},
+	{"one-thread-in-many-calls", func(i int) event.Event {
+		e := sight([]string{"samples", "strace"}[i%2], float64(i), float64(i)+30, shows("number", fmt.Sprint(i)))
+		if i%2 == 1 {
+			traced(&e)
+		}
+		if i%5 == 0 {
+			e.Start, e.End = event.Time{}, event.Time{}
+		}
+		return e
+	}},
 }
 
 func input(make func(int) event.Event, n int) Input {

@@ -55,7 +55,7 @@ func Build(in Input, o Options) *Timeline {
 	tl := &Timeline{Clocks: reconcile(events, in.Sources, o), Coverage: coverage(in.Sources)}
 	slices.SortFunc(events, compare)
 	events = foldCopies(events)
-	events = pair(events, tl.Coverage)
+	events = joinSightings(pair(events, tl.Coverage))
 	slices.SortFunc(events, compare)
 	link(events)
 	busySystemd(events)

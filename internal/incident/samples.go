@@ -1,0 +1,124 @@
+package incident
+
+import (
+	"context"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/parse"
+)
+
+// readSamples reads samples of threads. What its rows say only together with other
+// files, the files of one thread in /proc and what ids stand for, waits in f.
+func (f *file) readSamples(ctx context.Context, opened parse.Opened) {
+	var stats parse.Stats
+	f.account.Component = "samples"
+	joined := observe.NewSamples()
+	var events []event.Event
+	for s, err := range opened.Samples(parse.Input{Path: f.account.Path, R: opened.R, Stats: &stats}) {
+		if err != nil {
+			if f.failed(err) {
+				break
+			}
+			continue
+		}
+		f.account.Used += s.Lines
+		s.Time.T = s.Time.T.UTC()
+		f.sampled(&s)
+		switch {
+		case s.Legend != parse.NoLegend:
+			f.legends.Add(&s)
+		case s.Part:
+			f.threads.Add(&s)
+		default:
+			events = joined.Sample(events[:0], &s)
+			f.keepAll(events)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	f.keepAll(joined.Finish(nil))
+	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
+}
+
+// sampled notes what the file covers. Its silence means something only where it is
+// of threads that were looked at; calls that have ended, and legends, are no such look.
+func (f *file) sampled(s *parse.Sample) {
+	name := ""
+	switch {
+	case s.Ended, s.Disk != nil:
+		name = observe.SourceEnded
+	case s.Count > 0:
+		name = observe.SourceSummary
+	case s.Part:
+		name = observe.SourceThreads
+	case s.TID > 0 || s.Walk != parse.NoWalk:
+		name = observe.SourceSamples
+	default:
+		return
+	}
+	f.covers(name, s.Time)
+	if name == observe.SourceSamples && s.State == "S" {
+		f.covers(observe.SourceSleepers, s.Time)
+	}
+}
+
+// covers widens what the file covers of a source.
+func (f *file) covers(name string, t event.Time) {
+	source := f.sourceOf(name)
+	if t.IsZero() {
+		return
+	}
+	for _, span := range [...]struct{ first, last *event.Time }{{&source.First, &source.Last}, {&f.first, &f.last}} {
+		if span.first.IsZero() || t.T.Before(span.first.T) {
+			*span.first = t
+		}
+		if span.last.IsZero() || t.T.After(span.last.T) {
+			*span.last = t
+		}
+	}
+}
+
+// joinSamples puts together what several files say of one thing: the files of a
+// thread in /proc, and samples with what their ids stand for, which a sampler writes into the same directory.
+func joinSamples(files []*file) {
+	var threads observe.Threads
+	var legends observe.Legends
+	var first *file // with files of /proc: it keeps the events of all
+	for _, f := range files {
+		threads.Merge(&f.threads)
+		legends.Merge(&f.legends)
+		f.threads, f.legends = observe.Threads{}, observe.Legends{}
+		if f.parts[observe.SourceThreads] != nil && first == nil {
+			first = f
+		}
+	}
+	if first != nil {
+		first.keepAll(threads.Events(machineOf(files)))
+	}
+	for _, f := range files {
+		for e := range f.events.all() {
+			legends.Resolve(e)
+		}
+	}
+}
+
+// machineOf is the processor of the node, where the bundle tells of one and no other.
+func machineOf(files []*file) string {
+	machine := ""
+	for _, f := range files {
+		for e := range f.events.all() {
+			name, _ := e.Get("name")
+			if e.Kind != observe.KindFact || name.Text() != observe.FactMachine {
+				continue
+			}
+			value, _ := e.Get("value")
+			if machine != "" && machine != value.Text() {
+				return ""
+			}
+			machine = value.Text()
+		}
+	}
+	return machine
+}

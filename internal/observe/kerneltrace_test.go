@@ -1,0 +1,83 @@
+package observe
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse"
+)
+
+// traces reads a log as the pipeline does: with the prefilter that decides which lines are looked at.
+func traces(t testing.TB, file string, text []byte) []event.Event {
+	t.Helper()
+	wanted := parse.NewLiterals(Literals())
+	var k KernelTraces
+	f, ok := parse.Detect(text, file)
+	require.True(t, ok && f.Records != nil)
+	want := func(line []byte) bool { return wanted.Match(line) || k.Want(line) }
+	for r, err := range f.Records(parse.Input{Path: file, R: bytes.NewReader(text), Want: want}) {
+		if err == nil && r.Wanted {
+			k.Add(&r)
+		}
+	}
+	return k.Finish()
+}
+
+func TestKernelTracesGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/kernel/*.log")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	var got strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		fmt.Fprintln(&got, "#", filepath.Base(file))
+		lines := strings.Split(string(text), "\n")
+		for _, e := range traces(t, "dmesg.log", text) {
+			fmt.Fprintln(&got, describe(&e))
+			for _, q := range e.Evidence {
+				require.Contains(t, lines[q.Pos.Line-1], q.Text)
+				fmt.Fprintf(&got, "    %d %s\n", q.Pos.Line, q.Text)
+			}
+		}
+	}
+	if *update {
+		require.NoError(t, os.WriteFile("testdata/kernel.golden", []byte(got.String()), 0o600))
+	}
+	want, err := os.ReadFile("testdata/kernel.golden")
+	require.NoError(t, err)
+	require.Equal(t, string(want), got.String(), "accept with -update")
+}
+
+// FuzzKernelTraces: whatever a log holds, every event quotes lines that stand where they say, and a stack is of one thread.
+func FuzzKernelTraces(f *testing.F) {
+	files, err := filepath.Glob("testdata/kernel/*.log")
+	require.NoError(f, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(f, err)
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if format, ok := parse.Detect(text, "dmesg"); !ok || format.Records == nil {
+			return
+		}
+		lines := bytes.Split(text, []byte("\n"))
+		for _, e := range traces(t, "dmesg", text) {
+			require.NotZero(t, e.IDs.TID)
+			require.NotEmpty(t, e.Evidence)
+			require.Equal(t, "kernel.log", e.Source)
+			for _, q := range e.Evidence {
+				require.True(t, q.Pos.Line >= 1 && q.Pos.Line <= len(lines))
+				require.Contains(t, string(lines[q.Pos.Line-1]), q.Text)
+			}
+		}
+	})
+}

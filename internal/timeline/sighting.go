@@ -1,0 +1,265 @@
+package timeline
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// joinSightings makes one event of what several tools saw of one thread in one
+// call at one time: the call as strace traced it, runs of samples, stacks out
+// of /proc and out of the kernel's log. Strace knows best when a call began and
+// ended; the others know what the kernel was at, and see a hang that has no end. Where there is a choice nothing is joined.
+func joinSightings(events []*event.Event) []*event.Event {
+	threads, order := map[int][]*event.Event{}, []int(nil)
+	for _, e := range events {
+		if isSighting(e) {
+			if threads[e.IDs.TID] == nil {
+				order = append(order, e.IDs.TID)
+			}
+			threads[e.IDs.TID] = append(threads[e.IDs.TID], e)
+		}
+	}
+	gone := map[*event.Event]bool{}
+	for _, tid := range order {
+		if seen := threads[tid]; len(seen) > 1 {
+			joinThread(seen, gone)
+		}
+	}
+	if len(gone) == 0 {
+		return events
+	}
+	return slices.DeleteFunc(events, func(e *event.Event) bool { return gone[e] })
+}
+
+func isSighting(e *event.Event) bool {
+	return e.IDs.TID != 0 && (e.Kind == "thread.sample" || e.Kind == "syscall")
+}
+
+// joinThread joins what was seen of one thread, first samples among themselves, then with the one call that they show.
+func joinThread(seen []*event.Event, gone map[*event.Event]bool) {
+	slices.SortFunc(seen, compare)
+	var calls, runs, near, undated []*event.Event
+	for _, e := range seen {
+		switch {
+		case e.Start.IsZero():
+			undated = append(undated, e)
+		case e.Kind == "syscall":
+			calls = append(calls, e)
+		default:
+			near = slices.DeleteFunc(near, func(o *event.Event) bool { return o.Last().T.Add(farOff).Before(e.Start.T) })
+			if to := only(near, e); to != nil {
+				absorbSighting(to, e)
+				gone[e] = true
+			} else {
+				runs, near = append(runs, e), append(near, e)
+			}
+			near = near[max(0, len(near)-maxNear):]
+		}
+	}
+	alone := runs[:0:0]
+	next := 0
+	near = near[:0:0]
+	for _, e := range runs { // in the order of their starts, as the calls are
+		for next < len(calls) && !calls[next].Start.T.After(e.Last().T.Add(farOff)) {
+			near = append(near, calls[next])
+			next++
+		}
+		near = slices.DeleteFunc(near, func(o *event.Event) bool { return o.Last().T.Add(farOff).Before(e.Start.T) })
+		near = near[max(0, len(near)-maxNear):]
+		if to := only(near, e); to != nil {
+			absorbSighting(to, e)
+			gone[e] = true
+		} else {
+			alone = append(alone, e)
+		}
+	}
+	all := append(calls, alone...)
+	if len(all) > maxNear {
+		return // a thread that is in and out of calls all day
+	}
+	for _, e := range undated {
+		if to := only(all, e); to != nil && e.Kind != "syscall" {
+			absorbSighting(to, e)
+			gone[e] = true
+		}
+	}
+}
+
+// maxNear bounds the calls of one thread that are compared with what was seen of it at one time.
+const maxNear = 64
+
+// farOff is further than the slack of any two sightings of one call: two pauses and a half of a slow sampler.
+const farOff = 6 * time.Minute
+
+// only is the one event that shows the same call as e; nil where there is none, or a choice.
+func only(among []*event.Event, e *event.Event) (found *event.Event) {
+	for _, o := range among {
+		if !sameCall(o, e) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = o
+	}
+	return found
+}
+
+// sameCall says whether two events of one thread show one call.
+func sameCall(a, b *event.Event) bool {
+	if a.IDs.PID != 0 && b.IDs.PID != 0 && a.IDs.PID != b.IDs.PID {
+		return false
+	}
+	for _, key := range [...]string{"name", "number", "call_id"} {
+		if x, y := fieldText(a, key), fieldText(b, key); x != "" && y != "" && x != y {
+			return false
+		}
+	}
+	if x, y := fieldText(a, "comm"), fieldText(b, "comm"); x != "" && y != "" && !strings.HasPrefix(x, y) && !strings.HasPrefix(y, x) {
+		return false // xcapture 1 cuts names
+	}
+	x, y := fieldText(a, "state"), fieldText(b, "state")
+	if x != "" && y != "" && (x == "D") != (y == "D") {
+		return false
+	}
+	named := fieldText(a, "name") != "" && fieldText(a, "name") == fieldText(b, "name")
+	if b.Start.IsZero() {
+		return named
+	}
+	// A stack alone does not say what call it is of; a thread in state D is in one only.
+	inDisk := cmp.Or(x, "D") == "D" && cmp.Or(y, "D") == "D"
+	return (named || inDisk) && inTime(a, b)
+}
+
+// inTime says whether the times of two events fit one call.
+func inTime(a, b *event.Event) bool {
+	if b.Start.T.Before(a.Start.T) {
+		a, b = b, a
+	}
+	slack := max(a.Start.Prec, b.Start.Prec, a.Last().Prec, b.Last().Prec)
+	if a.Open && b.Begun && a.Kind == b.Kind { // a sampler that goes on in its next file
+		slack = max(slack, 2*pause(a)+pause(a)/2)
+	}
+	if b.Start.T.After(a.Last().T.Add(slack)) {
+		return false
+	}
+	// What was seen exactly bounds what was seen now and then.
+	for _, pair := range [...][2]*event.Event{{a, b}, {b, a}} {
+		exact, other := pair[0], pair[1]
+		most := max(slack, pause(other), time.Second)
+		if exactEnd(exact) && other.Last().T.After(exact.End.T.Add(most)) || exactStart(exact) && other.Start.T.Before(exact.Start.T.Add(-most)) {
+			return false
+		}
+	}
+	return true
+}
+
+// pause is how far the samples of a run lie apart; 0 when it is no run.
+func pause(e *event.Event) time.Duration {
+	v, _ := e.Get("every")
+	seconds, _ := v.Number()
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// exactStart and exactEnd say that the edge itself was seen, not only a moment inside.
+func exactStart(e *event.Event) bool { return !e.Begun && !e.End.IsZero() }
+
+func exactEnd(e *event.Event) bool {
+	_, bounded := e.Get("most")
+	return !e.Open && !e.End.IsZero() && !bounded
+}
+
+// absorbSighting puts what one event shows of a call into the other.
+func absorbSighting(e, other *event.Event) {
+	sources := cmp.Or(fieldText(e, "seen_by"), e.Source)
+	if !slices.Contains(strings.Split(sources, ", "), other.Source) {
+		sources += ", " + other.Source
+	}
+	exact := exactEnd(e) || exactEnd(other)
+	samples := number(e, "samples") + number(other, "samples")
+	every := max(pause(e), pause(other))
+	if !other.Start.IsZero() {
+		joinBounds(e, other)
+	}
+	for _, f := range other.Fields {
+		if v := fieldText(e, f.Key); v == "" {
+			e.Fields = setField(e.Fields, f)
+		}
+	}
+	if fieldText(e, "netlink") != fieldText(other, "netlink") {
+		e.Fields = setField(e.Fields, event.Field{Key: "netlink", Value: event.Bool(true)})
+	}
+	e.Fields = setField(e.Fields, event.Field{Key: "returned", Value: event.Bool(!e.Open)})
+	e.Fields = setField(e.Fields, event.Field{Key: "samples", Value: event.Int(int64(samples))})
+	e.Fields = setField(e.Fields, event.Field{Key: "seen_by", Value: event.String(sources)})
+	bound(e, every, exact)
+	e.IDs.PID, e.IDs.Container = cmp.Or(e.IDs.PID, other.IDs.PID), cmp.Or(e.IDs.Container, other.IDs.Container)
+	if e.Component == "process" {
+		e.Component = other.Component
+	}
+	e.Evidence = slices.Clone(e.Evidence)
+	for _, q := range other.Evidence {
+		if !slices.Contains(e.Evidence, q) {
+			e.Evidence = append(e.Evidence, q)
+		}
+	}
+	if e.Kind == "syscall" {
+		state := fieldText(e, "state")
+		e.Text = fieldText(e, "name") + " in thread " + strconv.Itoa(e.IDs.TID) + ", state " + cmp.Or(state, "unknown") + " in " + strconv.Itoa(samples) + " samples"
+		if e.Open {
+			e.Text += ", has not returned"
+		}
+	}
+}
+
+// joinBounds makes the interval of both: exact edges where either saw one, else the widest that both prove.
+func joinBounds(e, other *event.Event) {
+	if e.End.IsZero() && other.End.IsZero() && e.Start.T.Equal(other.Start.T) {
+		return // one moment
+	}
+	last, otherLast := e.Last(), other.Last()
+	switch {
+	case exactStart(e):
+	case exactStart(other) || other.Start.T.Before(e.Start.T):
+		e.Start, e.Begun, e.Basis = other.Start, !exactStart(other), cmp.Or(e.Basis, other.Basis)
+	default:
+		e.Begun = true
+	}
+	switch {
+	case exactEnd(e):
+		return
+	case exactEnd(other):
+		e.End, e.Open = other.End, false
+	case otherLast.T.After(last.T):
+		e.End, e.Open = otherLast, other.Open || other.End.IsZero()
+	default:
+		e.End = last
+	}
+}
+
+// bound says how long the call lasted at most, where samples are all that tells an end of it.
+func bound(e *event.Event, every time.Duration, exact bool) {
+	if _, bounded := e.Get("most"); !bounded {
+		return
+	}
+	if exact {
+		e.Fields = slices.DeleteFunc(slices.Clone(e.Fields), func(f event.Field) bool { return f.Key == "most" })
+		return
+	}
+	most := e.Duration() + every
+	if e.Begun {
+		most += every
+	}
+	e.Fields = setField(e.Fields, event.Field{Key: "most", Value: event.Duration(most)})
+}
+
+func number(e *event.Event, key string) int {
+	v, _ := e.Get(key)
+	n, _ := v.Number()
+	return int(n)
+}
