@@ -97,6 +97,9 @@ func joinSamples(files []*file) {
 	if first != nil {
 		first.keepAll(threads.Events(machineOf(files)))
 	}
+	if legends.Empty() {
+		return
+	}
 	for _, f := range files {
 		for e := range f.events.all() {
 			legends.Resolve(e)

@@ -28,6 +28,7 @@ var containerdTable = table{
 		{[]string{"returns sandbox id", "returns container id"}, created},
 		{[]string{"StartContainer for "}, scopeAsked},
 		{[]string{"starting signal loop"}, shimStart},
+		{[]string{"starting signal loop"}, shimBegan},
 		{[]string{"shim disconnected"}, shimGone},
 		{[]string{"goroutine stack dump written to"}, dumpWritten},
 		{[]string{"SystemdCgroup"}, systemdCgroup},
@@ -337,6 +338,16 @@ func shimStart(r *event.Record) (event.Event, bool) {
 		e.IDs.PID, _ = strconv.Atoi(pid)
 	}
 	return e, true
+}
+
+// shimBegan is the same line as the life of a process: its pid ties threads that were sampled to the sandbox, or to docker's container.
+func shimBegan(r *event.Record) (event.Event, bool) {
+	dir, _ := r.Field("path")
+	pid, _ := r.Field("pid")
+	e := event.Event{Kind: KindShimStart, IDs: event.IDs{Container: containerID(path.Base(dir))}}
+	e.IDs.PID, _ = strconv.Atoi(pid)
+	e.Text = "shim " + pid + " of " + short(e.IDs.Container) + " starts"
+	return e, e.IDs.Container != "" && e.IDs.PID > 0
 }
 
 func shimGone(r *event.Record) (event.Event, bool) {

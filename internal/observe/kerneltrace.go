@@ -72,7 +72,7 @@ func (k *KernelTraces) Want(line []byte) bool {
 
 // Add takes the next wanted record.
 func (k *KernelTraces) Add(r *event.Record) {
-	if r.Unit != "" && r.Unit != "kernel" {
+	if r.Unit != "" && r.Unit != "kernel" || len(r.Fields) > 0 { // the kernel writes no pairs
 		return
 	}
 	text := strings.TrimRight(message(r), " \r")

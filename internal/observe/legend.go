@@ -61,9 +61,12 @@ func (l *Legends) Merge(from *Legends) {
 	}
 }
 
+// Empty says that no file told what an id stands for.
+func (l *Legends) Empty() bool { return len(l.known) == 0 }
+
 // Resolve puts into an event of a sample what its ids stand for, with the lines that say so.
 func (l *Legends) Resolve(e *event.Event) {
-	if e.Kind != KindThreadSample || len(l.known) == 0 {
+	if e.Kind != KindThreadSample {
 		return
 	}
 	for _, of := range [...]struct {

@@ -293,8 +293,11 @@ func slowDisk(s *parse.Sample) []event.Event {
 	e := event.Event{Kind: KindDiskRequest, Component: "kernel", Source: SourceEnded, Start: s.Time.Add(-d.Queued), End: s.Time.Add(d.Service)}
 	e.IDs.TID, e.IDs.PID = d.TID, d.PID
 	e.Fields = []event.Field{
-		str("device", d.Device), str("flags", d.Flags), {Key: "bytes", Value: event.Int(d.Bytes)}, {Key: "error", Value: event.Int(int64(d.Error))},
-		{Key: "queued", Value: event.Duration(d.Queued)}, {Key: "service", Value: event.Duration(d.Service)},
+		str("device", d.Device), str("flags", d.Flags),
+		{Key: "bytes", Value: event.Int(d.Bytes)},
+		{Key: "error", Value: event.Int(int64(d.Error))},
+		{Key: "queued", Value: event.Duration(d.Queued)},
+		{Key: "service", Value: event.Duration(d.Service)},
 	}
 	e.Text = "disk " + d.Device + " works on " + strconv.FormatInt(d.Bytes, 10) + " bytes (" + d.Flags + ")"
 	e.Evidence = []event.Quote{{Pos: s.Pos, Text: s.Raw}}

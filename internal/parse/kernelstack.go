@@ -29,7 +29,7 @@ func ReadKernelTask(line string) (t KernelTask, ok bool) {
 		}
 		t.Comm, t.State = strings.TrimRight(rest[:i], " "), rest[i+7:i+8]
 		t.TID, t.TGID = numberAfter(rest[i:], " pid:"), numberAfter(rest[i:], " tgid:")
-		return t, t.TID > 0
+		return t, t.TID > 0 && t.TID <= maxPID
 	}
 	if !strings.Contains(line, " 0x") || len(line) > 120 {
 		return t, false
@@ -40,7 +40,7 @@ func ReadKernelTask(line string) (t KernelTask, ok bool) {
 	}
 	t.Comm, t.State = m[1], m[2]
 	t.TID, _ = strconv.Atoi(m[3])
-	return t, true
+	return t, t.TID > 0 && t.TID <= maxPID
 }
 
 // oldTask is "%-15.15s %c" and then "  running task    ", the program counter or

@@ -58,6 +58,7 @@ func Build(in Input, o Options) *Timeline {
 	events = joinSightings(pair(events, tl.Coverage))
 	slices.SortFunc(events, compare)
 	link(events)
+	linkShims(events)
 	busySystemd(events)
 	tl.Stalls = stalls(events, tl.Coverage)
 	tl.Facts = facts(events)

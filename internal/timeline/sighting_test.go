@@ -37,10 +37,9 @@ func traced(e *event.Event) {
 	e.Fields = slices.DeleteFunc(e.Fields, func(f event.Field) bool { return f.Key == "state" })
 }
 
-func every(d time.Duration) func(*event.Event) {
-	return func(e *event.Event) {
-		e.Fields = append(e.Fields, event.Field{Key: "every", Value: event.Duration(d)}, event.Field{Key: "most", Value: event.Duration(time.Hour)})
-	}
+// everySecond makes a sight a run of a sampler.
+func everySecond(e *event.Event) {
+	e.Fields = append(e.Fields, event.Field{Key: "every", Value: event.Duration(time.Second)}, event.Field{Key: "most", Value: event.Duration(time.Hour)})
 }
 
 func TestJoinSightings(t *testing.T) {
@@ -54,13 +53,13 @@ func TestJoinSightings(t *testing.T) {
 		events []event.Event
 		want   []string // source start..end, with what was not seen
 	}{
-		{"a run within a call", []event.Event{sight("strace", 0, 60, traced), sight("samples", 1, 59, every(time.Second))}, []string{"strace, samples 0..60"}},
+		{"a run within a call", []event.Event{sight("strace", 0, 60, traced), sight("samples", 1, 59, everySecond)}, []string{"strace, samples 0..60"}},
 		{"a trace that ends before the hang", []event.Event{sight("strace", 0, 10, traced, edges(true, false)), sight("samples", 1, 59)}, []string{"strace, samples 0..59 open"}},
 		{"a trace that begins within it", []event.Event{sight("strace", 20, 60, traced, edges(false, true)), sight("samples", 1, 30)}, []string{"strace, samples 1..60 begun"}},
 		{"two samplers", []event.Event{sight("samples", 1, 30), sight("kernel.log", 20, 40)}, []string{"samples, kernel.log 1..40 open begun"}},
 		{"a stack within a run", []event.Event{sight("samples", 1, 30), sight("kernel.log", 20, 20, shows("name", ""))}, []string{"samples, kernel.log 1..30 open begun"}},
-		{"a sampler goes on in its next file", []event.Event{sight("a", 1, 30, every(time.Second)), sight("b", 31, 40, every(time.Second))}, []string{"a, b 1..40 open begun"}},
-		{"far apart", []event.Event{sight("a", 1, 30, every(time.Second)), sight("b", 40, 50, every(time.Second))}, []string{"a 1..30 open begun", "b 40..50 open begun"}},
+		{"a sampler goes on in its next file", []event.Event{sight("a", 1, 30, everySecond), sight("b", 31, 40, everySecond)}, []string{"a, b 1..40 open begun"}},
+		{"far apart", []event.Event{sight("a", 1, 30, everySecond), sight("b", 40, 50, everySecond)}, []string{"a 1..30 open begun", "b 40..50 open begun"}},
 		{"another thread", []event.Event{sight("strace", 0, 60, traced), sight("samples", 1, 59, other(8))}, []string{"strace 0..60", "samples 1..59 open begun"}},
 		{"another call", []event.Event{sight("strace", 0, 60, traced), sight("samples", 1, 59, shows("name", "fsync"))}, []string{"strace 0..60", "samples 1..59 open begun"}},
 		{"two calls, one run", []event.Event{sight("strace", 0, 20, traced), sight("strace", 21, 60, traced), sight("samples", 1, 59)}, []string{"strace 0..20", "samples 1..59 open begun", "strace 21..60"}},
