@@ -140,3 +140,40 @@ func TestSamplesGolden(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(want), got.String(), "accept with -update")
 }
+
+// TestCutWalk: a thread that is missing from a walk without an end may still be there.
+func TestCutWalk(t *testing.T) {
+	walk := func(n int, rows string) string {
+		return fmt.Sprintf(`{"format":"plegdiag.threads/v1","walk":%d,"realtime":"2026-03-01T10:00:0%dZ","machine":"aarch64"}`+"\n", n, n) + rows
+	}
+	end := func(n int) string { return fmt.Sprintf(`{"walk":%d,"monotonic":1,"threads":1}`+"\n", n) }
+	const stuck = `{"pid":7,"tid":8,"comm":"containerd-shim","state":"D","syscall":39,"stack":["ovl_sync_fs+0x2f/0x50 [overlay]","cleanup_mnt+0x1/0x2"]}` + "\n"
+	const other = `{"pid":9,"tid":9,"comm":"x","state":"S"}` + "\n"
+	for name, tc := range map[string]struct {
+		third string
+		open  bool
+	}{
+		"whole walk":     {walk(3, other) + end(3), false},
+		"cut walk":       {walk(3, other), true},
+		"cut at its row": {walk(3, other) + stuck[:40], true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := []byte(walk(1, stuck) + end(1) + walk(2, stuck) + end(2) + tc.third)
+			joined := NewSamples()
+			var events []event.Event
+			f, ok := parse.Detect(text, "f")
+			require.True(t, ok)
+			for s, err := range f.Samples(parse.Input{Path: "f", R: bytes.NewReader(text)}) {
+				if err == nil {
+					events = joined.Sample(events, &s)
+				}
+			}
+			events = joined.Finish(events)
+			require.Len(t, events, 1)
+			require.Equal(t, tc.open, events[0].Open)
+			name, _ := events[0].Get("name")
+			require.Equal(t, "umount2", name.Text(), "39 on this machine")
+			require.Equal(t, "1s", events[0].Duration().String())
+		})
+	}
+}

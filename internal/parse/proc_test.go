@@ -1,12 +1,15 @@
 package parse
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
 )
 
 func TestPlaceOf(t *testing.T) {
@@ -172,4 +175,34 @@ func TestThreadFilesByPath(t *testing.T) {
 		require.Equal(t, stats.Lines, used+stats.Blank, name)
 		require.NoError(t, file.Close())
 	}
+}
+
+// FuzzThreadFiles: whatever stands where a file of /proc would, every line is accounted for, and quotes stand in it.
+func FuzzThreadFiles(f *testing.F) {
+	for _, seed := range []string{
+		"[<0>] f+0x1/0x2\n[<0>] entry_SYSCALL_64+0x1/0x2\n[<0>] g+0x1/0x2\n", "Name:\tx\nState:\tD (disk sleep)\nPid:\t7\n", "166 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0x8\n",
+		"7 (a) b) D 1 2\n", "folio_wait_bit", "0::/a\n1:pids:/b\n", "=== 7 x ===\n[<0>] f+0x1/0x2\n=== ?\n", "==> /proc/7/stack <==\n", "/proc/7/wchan:x\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		lines := strings.Split(string(data), "\n")
+		for _, name := range append([]string{""}, procFiles...) {
+			var stats Stats
+			accounted := 0
+			for s, err := range threadFiles(Input{Path: "proc/7/task/8/" + name, R: strings.NewReader(string(data)), Stats: &stats}) {
+				if skip, ok := errors.AsType[*event.Skip](err); ok {
+					accounted += skip.Lines
+					continue
+				}
+				require.NoError(t, err)
+				accounted += s.Lines
+				require.Len(t, s.Frames, len(strings.Fields(s.Stack)))
+				for _, q := range append(s.Frames, event.Quote{Pos: s.Pos, Text: s.Raw}) {
+					require.Contains(t, lines[q.Pos.Line-1], q.Text)
+				}
+			}
+			require.Equal(t, stats.Lines, accounted+stats.Blank, name)
+		}
+	})
 }

@@ -146,5 +146,5 @@ func isThreads(line []byte) bool {
 		return false
 	}
 	has := func(s string) bool { return bytes.Contains(line, []byte(s)) }
-	return has(`"format":"`+ThreadsFormat+`"`) || has(`"tid":`) && has(`"pid":`) && has(`"state":`) || has(`"walk":`) && has(`"threads":`)
+	return has(`"format":"`+ThreadsFormat+`"`) || has(`"tid":`) && has(`"pid":`) && has(`"comm":`) && has(`"state":`) || has(`"walk":`) && has(`"threads":`)
 }
