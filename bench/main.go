@@ -27,6 +27,9 @@ func main() {
 	flag.Float64Var(&o.most, "max", 1.5, "the largest ratio analyze/gzip that passes")
 	flag.StringVar(&o.program, "plegdiag", "", "`program` to measure; built from this repository when empty")
 	flag.StringVar(&o.keep, "keep", "", "write the bundle to `FILE` and do nothing else")
+	flag.Int64Var(&o.trace, "trace", 500, "size of the strace output, in MB")
+	flag.Float64Var(&o.rate, "rate", 300, "the least MB/s of strace output that passes")
+	flag.StringVar(&o.keepTrace, "keep-trace", "", "write the strace output to `FILE` and do nothing else")
 	flag.Parse()
 	if err := o.run(os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -35,16 +38,20 @@ func main() {
 }
 
 type options struct {
-	size          int64
-	seed          uint64
-	runs          int
-	most          float64
-	program, keep string
+	size, trace     int64
+	seed            uint64
+	runs            int
+	most, rate      float64
+	program         string
+	keep, keepTrace string
 }
 
 func (o *options) run(out io.Writer) error {
 	if o.keep != "" {
 		return writeBundle(o.keep, o.size*1e6, o.seed)
+	}
+	if o.keepTrace != "" {
+		return writeTrace(o.keepTrace, o.trace*1e6, o.seed)
 	}
 	dir, err := os.MkdirTemp("", "plegdiag-bench-")
 	if err != nil {
@@ -66,7 +73,13 @@ func (o *options) run(out io.Writer) error {
 	if err := foundIncident(program, bundle); err != nil {
 		return err
 	}
-	return o.compare(out, program, bundle)
+	if err := o.compare(out, program, bundle); err != nil {
+		return err
+	}
+	if err := os.Remove(bundle); err != nil {
+		return err
+	}
+	return o.traces(out, program, filepath.Join(dir, "shim.strace"))
 }
 
 // foundIncident makes sure that the time is that of an analysis: the generated incident must be in the report.
@@ -111,6 +124,50 @@ func (o *options) compare(out io.Writer, program, bundle string) error {
 	}
 	if ratio := all.median().Seconds() / gzip.median().Seconds(); ratio > o.most {
 		return fmt.Errorf("ratio %.2f is above %.2f", ratio, o.most)
+	}
+	return nil
+}
+
+// traces measures how fast strace output is read, by both commands that do.
+func (o *options) traces(out io.Writer, program, trace string) error {
+	fmt.Fprintf(out, "generating %d MB of strace output (seed %d)\n", o.trace, o.seed)
+	if err := writeTrace(trace, o.trace*1e6, o.seed); err != nil {
+		return err
+	}
+	if err := foundCall(program, trace); err != nil {
+		return err
+	}
+	all := []*contestant{
+		{name: "syscalls", args: []string{program, "syscalls", trace}},
+		{name: "analyze, strace alone", args: []string{program, "analyze", trace}},
+	}
+	for range o.runs {
+		for _, c := range all {
+			if err := c.once(); err != nil {
+				return err
+			}
+		}
+	}
+	for _, c := range all {
+		rate := float64(o.trace) / c.median().Seconds()
+		fmt.Fprintf(out, "%-22s %6.3f s  %5.0f MB/s  peak RSS %d MB\n", c.name, c.median().Seconds(), rate, c.rss/1e6)
+		if rate < o.rate {
+			return fmt.Errorf("%s reads %.0f MB/s, less than %.0f", c.name, rate, o.rate)
+		}
+	}
+	return nil
+}
+
+// foundCall makes sure that the trace was understood: its one hung call is the first of the slowest.
+func foundCall(program, trace string) error {
+	report, err := exec.Command(program, "syscalls", trace).Output()
+	if err != nil {
+		return fmt.Errorf("syscalls: %w", err)
+	}
+	_, slowest, _ := strings.Cut(string(report), "SLOWEST CALLS")
+	_, slowest, _ = strings.Cut(slowest, "\n")
+	if first, _, _ := strings.Cut(slowest, "\n"); !strings.Contains(first, " in "+hungCall+",") {
+		return fmt.Errorf("the slowest call is not %s but %q", hungCall, first)
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func readTrace(name string, in parse.Opened) (*observe.Summary, error) {
 	sum := observe.NewSummary(name, parse.ReadTraceForm(in.Head))
 	thread := threadInName(name)
 	var err error
-	for call, broken := range in.Syscalls(parse.Input{Path: name, R: in.R, Stats: &stats}) {
+	for call, broken := range in.Syscalls(parse.Input{Path: name, R: in.R, Calls: sum.Filter(), Stats: &stats}) {
 		if skip, ok := errors.AsType[*event.Skip](broken); ok {
 			sum.Skip(skip)
 			continue
@@ -99,7 +99,7 @@ func readTrace(name string, in parse.Opened) (*observe.Summary, error) {
 		if call.PID == 0 {
 			call.PID = thread
 		}
-		sum.Add(&call)
+		sum.Add(call)
 	}
 	sum.Finish(&stats)
 	return sum, err

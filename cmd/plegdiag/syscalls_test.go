@@ -22,6 +22,8 @@ var realTraces = []string{
 	"../../internal/parse/testdata/strace/shim_delayed.log.gz",
 	"../../internal/parse/testdata/strace/w.o.f.C.tt.T.log.gz",
 	"../../internal/parse/testdata/strace/w.o.f.r.log.gz",
+	"../../internal/parse/testdata/strace/w.o.f.c.w.U-all.log.gz",
+	"../../internal/parse/testdata/strace/netlink-recvfrom-hang.attach.c.log.gz",
 	"../../internal/parse/testdata/strace/synthetic_hostile.log",
 }
 

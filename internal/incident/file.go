@@ -222,8 +222,8 @@ func (f *file) readStrace(ctx context.Context, opened parse.Opened) {
 	var stats parse.Stats
 	f.account.Component = "strace"
 	source := f.sourceOf("strace")
-	in := parse.Input{Path: f.account.Path, R: opened.R, Calls: observe.TracedCalls(), Stats: &stats}
 	trace := observe.NewTrace()
+	in := parse.Input{Path: f.account.Path, R: opened.R, Calls: trace.Filter(), Stats: &stats}
 	var events []event.Event
 	for call, err := range opened.Syscalls(in) {
 		if err != nil {
@@ -240,7 +240,7 @@ func (f *file) readStrace(ctx context.Context, opened parse.Opened) {
 			}
 			source.Last = call.Start
 		}
-		events = trace.Call(events[:0], &call)
+		events = trace.Call(events[:0], call)
 		f.keepAll(events)
 		if ctx.Err() != nil {
 			break

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strconv"
@@ -113,21 +114,32 @@ func busPath(p string) bool {
 }
 
 // mayStartBus tells cheaply that a call of an unknown descriptor may move the start of a message or of a handshake.
-func mayStartBus(args string) bool {
-	i := strings.IndexByte(args, '"')
-	if i < 0 || i+2 >= len(args) {
+func mayStartBus[T string | []byte](args T) bool {
+	i := index(args, iovBase)
+	if i >= 0 {
+		i += len(iovBase) - 1
+	} else if i = index(args, `"`); i < 0 {
 		return false
 	}
-	if strings.Contains(args, `iov_base="`) {
-		i = strings.Index(args, `iov_base="`) + len(`iov_base=`)
+	if i+2 >= len(args) {
+		return false
 	}
-	s := args[i+1:]
 	for _, start := range [...]string{`l\`, `B\`, `\0`, "AUTH", `\x6c`, `\x42`, `\x00`, `\x41\x55\x54\x48`} {
-		if strings.HasPrefix(s, start) {
+		if s := args[i+1:]; len(s) >= len(start) && string(s[:len(start)]) == start {
 			return true
 		}
 	}
 	return false
+}
+
+const iovBase = `iov_base="`
+
+// index is strings.Index and bytes.Index.
+func index[T string | []byte](s T, what string) int {
+	if b, ok := any(s).([]byte); ok {
+		return bytes.Index(b, []byte(what))
+	}
+	return strings.Index(string(s), what)
 }
 
 // bus reads what one call moved over h, if that is or may be a bus. It returns

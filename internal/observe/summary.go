@@ -2,6 +2,7 @@ package observe
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,9 +17,11 @@ type Summary struct {
 	Path        string
 	Form        parse.TraceForm
 	Calls       map[string]*CallCount
-	Open        []TracedCall // that had not returned at the end: culprits before idle waits, then the longest
-	Slow        []TracedCall // finished culprits of at least 10 ms: the few longest of each kind, kinds in the order of Waits
-	Idle        map[string]*CallCount
+	Open        []TracedCall          // that had not returned at the end: culprits before idle waits, then the longest
+	Slow        []TracedCall          // finished culprits of at least 10 ms: the few longest of each kind, kinds in the order of Waits
+	Idle        map[string]*CallCount // waits of at least 10 ms
+	Tables      []parse.CallTotal     // rows of the tables that strace itself printed (-c, -C)
+	Counted     bool                  // Calls are those of Tables: the file holds no calls
 	Threads     int
 	First, Last event.Time // as written: a trace with -t and -tt has no date, one with -r alone no time
 	Bus         Bus
@@ -28,6 +31,7 @@ type Summary struct {
 
 	trace   *Trace
 	threads map[int]bool
+	nth     []*CallCount // those of Calls, by Syscall.Nth
 	slow    map[Wait][]TracedCall
 	open    []TracedCall
 }
@@ -107,42 +111,134 @@ func (s *Summary) Skip(skip *event.Skip) {
 	}
 }
 
-// Add takes the next call. Every call must be wanted for the D-Bus conversation to be whole.
+// Filter says which calls of the trace must be wanted.
+func (s *Summary) Filter() *parse.CallFilter {
+	return &parse.CallFilter{Least: map[string]time.Duration{"": slowCall}, Ask: asked, Matters: s.trace.mayMatter}
+}
+
+// Add takes the next call. What [Summary.Filter] does not want need not be wanted.
 func (s *Summary) Add(c *parse.Syscall) {
 	s.trace.see(c)
 	if !s.First.Known {
 		s.First = c.Start
 	}
+	if c.First && len(s.threads) < maxHandles {
+		s.threads[c.PID] = true
+	}
 	if c.Name == "" {
+		if c.Count != nil {
+			s.counted(c.Count)
+		}
 		return
 	}
-	if len(s.threads) < maxHandles {
-		s.threads[c.PID] = true
+	s.returned(c)
+	if !c.Wanted {
+		return
 	}
 	s.trace.files.follow(c)
 	h, _ := s.trace.look(c)
-	s.count(s.Calls, c)
+	long := c.HasDuration && c.Duration >= slowCall
+	if !long && !c.Unfinished {
+		return
+	}
 	kind := kindOfWait(c, h)
 	switch {
 	case c.Unfinished:
 		s.open = append(s.open, TracedCall{Syscall: *c, Wait: kind})
 	case kind == IdleWait || kind == ChildWait:
-		s.count(s.Idle, c)
-	case c.HasDuration && c.Duration >= slowCall:
+		if !c.Returned {
+			return
+		}
+		countOf(s.Idle, c.Name).add(c)
+	default:
 		s.keep(TracedCall{Syscall: *c, Wait: kind})
 	}
 }
 
-// count adds a call to a table.
-func (s *Summary) count(table map[string]*CallCount, c *parse.Syscall) {
+// maxTables bounds the rows of tables that are kept: Linux has some 450 calls, and up to three ABIs.
+const maxTables = 4096
+
+// counted takes a row of a table that strace printed.
+func (s *Summary) counted(row *parse.CallTotal) {
+	if len(s.Tables) < maxTables {
+		s.Tables = append(s.Tables, *row)
+	}
+}
+
+// returned counts a call that came back.
+func (s *Summary) returned(c *parse.Syscall) {
 	if !c.Returned {
 		return
 	}
-	n := table[c.Name]
+	if c.Nth < 0 {
+		countOf(s.Calls, c.Name).add(c)
+		return
+	}
+	for c.Nth >= len(s.nth) {
+		s.nth = append(s.nth, nil)
+	}
+	n := s.nth[c.Nth]
+	if n == nil {
+		n = countOf(s.Calls, c.Name)
+		s.nth[c.Nth] = n
+	}
+	n.add(c)
+}
+
+// fromTables fills the counts of a file that holds nothing but tables.
+func (s *Summary) fromTables() {
+	for i := range s.Tables {
+		row := &s.Tables[i]
+		if row.Name == totalRow {
+			continue
+		}
+		n := countOf(s.Calls, row.Name)
+		n.Count += row.Calls
+		n.Errors += row.Errors
+		n.Total += cmp.Or(row.Wall, row.Seconds)
+		n.Max = max(n.Max, cmp.Or(row.WallMax, row.Max))
+	}
+	s.Counted = len(s.Calls) > 0
+}
+
+// totalRow is the last of every table.
+const totalRow = "total"
+
+// Differ names the calls that strace counted otherwise in its own table, each with
+// both numbers. It is empty where they agree, and where the trace holds no table, or nothing but one.
+func (s *Summary) Differ() (names []string) {
+	if s.Counted || len(s.Tables) == 0 {
+		return nil
+	}
+	own := map[string]int{}
+	for i := range s.Tables {
+		own[s.Tables[i].Name] += s.Tables[i].Calls
+	}
+	delete(own, totalRow)
+	for name, n := range s.Calls {
+		if own[name] != n.Count {
+			names = append(names, fmt.Sprintf("%s (%d, here %d)", name, own[name], n.Count))
+		}
+		delete(own, name)
+	}
+	for name, n := range own {
+		names = append(names, fmt.Sprintf("%s (%d, here none)", name, n))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// countOf is the count of a name in a table.
+func countOf(table map[string]*CallCount, name string) *CallCount {
+	n := table[name]
 	if n == nil {
 		n = &CallCount{}
-		table[c.Name] = n
+		table[name] = n
 	}
+	return n
+}
+
+func (n *CallCount) add(c *parse.Syscall) {
 	n.Count++
 	if c.Errno != "" {
 		n.Errors++
@@ -201,6 +297,9 @@ func (s *Summary) Finish(stats *parse.Stats) {
 	for _, kind := range Waits {
 		s.Slow = append(s.Slow, s.slow[kind]...)
 	}
+	if len(s.Calls) == 0 {
+		s.fromTables()
+	}
 	s.children()
 	slices.SortStableFunc(s.open, func(a, b TracedCall) int {
 		return cmp.Or(cmp.Compare(slices.Index(Waits, a.Wait), slices.Index(Waits, b.Wait)), cmp.Compare(b.Duration, a.Duration))
@@ -235,6 +334,9 @@ func (s *Summary) children() {
 // Missing says what the trace cannot tell because of the options it was written with.
 func (s *Summary) Missing() (missing []string) {
 	f := &s.Form
+	if s.Counted {
+		return []string{"the calls themselves (-c keeps only counts): a call that has not returned is in no table, so that a hang cannot be seen here"}
+	}
 	add := func(lacks bool, what string) {
 		if lacks {
 			missing = append(missing, what)

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"cmp"
-	"maps"
 	"path"
 	"strconv"
 	"strings"
@@ -12,9 +11,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse"
 )
 
-// TracedCalls are the names of all calls that [Trace] can make something of.
-func TracedCalls() map[string]bool {
-	all := maps.Clone(traced)
+// asked are the calls that may matter however short they are, each with what it may matter for.
+var asked = func() map[string]bool {
+	all := map[string]bool{}
 	for name := range moves {
 		all[name] = true
 	}
@@ -22,7 +21,7 @@ func TracedCalls() map[string]bool {
 		all[name] = true
 	}
 	return all
-}
+}()
 
 // following are the calls by which descriptors and processes are known (see files.follow).
 var following = []string{
@@ -37,6 +36,15 @@ var traced = map[string]bool{
 	"umount2": true, "umount": true, "fsync": true, "fdatasync": true, "syncfs": true, "sync": true,
 	"rename": true, "renameat": true, "renameat2": true,
 	"recvfrom": true, "recvmsg": true, "sendmsg": true, "sendto": true, "write": true,
+}
+
+// tracedLeast are the lengths from which [Trace] makes events of calls.
+func tracedLeast() map[string]time.Duration {
+	least := map[string]time.Duration{}
+	for name := range traced {
+		least[name] = slowSyscall
+	}
+	return least
 }
 
 // slowSyscall is the least time that makes a call an event; the incidents are about minutes.

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -22,6 +23,75 @@ type Trace struct {
 // NewTrace starts with nothing known.
 func NewTrace() *Trace {
 	return &Trace{files: newFiles()}
+}
+
+// Filter says which calls of the trace must be wanted for the events that [Trace.Call] makes.
+func (t *Trace) Filter() *parse.CallFilter {
+	return &parse.CallFilter{Least: tracedLeast(), Ask: asked, Matters: t.mayMatter}
+}
+
+// mayMatter tells calls that may have moved messages of D-Bus, or may show what a descriptor is, from all others, which are most.
+func (t *Trace) mayMatter(c *parse.CallView) bool {
+	sent, isMove := moves[c.Name]
+	if !isMove {
+		return t.mayFollow(c)
+	}
+	side := 0
+	if !sent {
+		side = 1
+	}
+	t.moved[side] = true
+	if c.Failed {
+		return false
+	}
+	fd, label, ok := descriptorOf(c.Args)
+	starts := func() bool { return mayStartBus(c.Args) || mayStartBus(c.More) }
+	switch {
+	case !ok:
+		return len(c.Args) == 0 && starts()
+	case len(label) > 0:
+		return label[0] == 'U' || label[0] == 'N' || label[0] == 's' // UNIX, NETLINK, socket
+	}
+	h := t.files.process(c.PID).fds[fd]
+	switch {
+	case h == nil:
+		return socketCall(c.Name) || starts()
+	case h.kind == otherHandle || h.kind == fileHandle:
+		return false
+	}
+	return h.kind == netlinkSocket || h.conn != nil || busPath(h.path) || starts()
+}
+
+// mayFollow says whether a call tells something of descriptors or processes that the trace does not say again, as -y does.
+func (t *Trace) mayFollow(c *parse.CallView) bool {
+	switch {
+	case c.Failed:
+		return c.Name == "connect" // in progress
+	case c.Name == "close":
+		fd, _, _ := descriptorOf(c.Args)
+		return t.files.process(c.PID).fds[fd] != nil
+	case c.Name == "fcntl":
+		return bytes.Contains(c.Args, []byte("F_DUPFD"))
+	case c.Name[0] == 'o' || c.Name == "creat":
+		return bytes.IndexByte(c.Result, '<') < 0
+	}
+	return true
+}
+
+// descriptorOf is parse.Descriptor for the start of arguments that may be thrown away: label is what follows the "<".
+func descriptorOf(args []byte) (fd int, label []byte, ok bool) {
+	if i := bytes.IndexByte(args[:min(len(args), 12)], '='); i > 0 {
+		args = args[i+1:] // -N
+	}
+	n := 0
+	for n < len(args) && n < 9 && '0' <= args[n] && args[n] <= '9' {
+		fd = fd*10 + int(args[n]-'0')
+		n++
+	}
+	if n < len(args) && args[n] == '<' {
+		label = args[n+1:]
+	}
+	return fd, label, n > 0
 }
 
 // Call takes the next call and appends what it tells of: a call that took long, an answer

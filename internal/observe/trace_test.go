@@ -38,9 +38,9 @@ func follow(t testing.TB, text []byte) (*Trace, []event.Event) {
 		if f.Syscalls == nil {
 			continue
 		}
-		for call, err := range f.Syscalls(parse.Input{Path: "f", R: bytes.NewReader(text), Calls: TracedCalls()}) {
+		for call, err := range f.Syscalls(parse.Input{Path: "f", R: bytes.NewReader(text), Calls: trace.Filter()}) {
 			require.NoError(t, err)
-			events = trace.Call(events, &call)
+			events = trace.Call(events, call)
 		}
 	}
 	return trace, trace.Finish(events)

@@ -25,10 +25,11 @@ type Input struct {
 	// a message that is cut into pieces ("goroutine ") for these to be joined.
 	// The format journal-export asks it about the value of MESSAGE.
 	Want func(line []byte) bool
-	// Calls are the names of the calls of a trace that may matter; nil leaves it to Want. Asking for
-	// names is several times as fast as looking at lines.
-	Calls map[string]bool
-	Stats *Stats // filled while reading; nil allowed
+	// Calls says which calls of a trace may matter; nil leaves it to Want.
+	Calls *CallFilter
+	// Thread is the one of a trace's lines that name none, as strace -ff has it in the name of the file; 0 without.
+	Thread int
+	Stats  *Stats // filled while reading; nil allowed
 }
 
 // Format is one kind of file plegdiag can read.
@@ -44,7 +45,7 @@ type Format struct {
 	// cannot tell some. Nil for most.
 	Named    func(file string, head []byte) bool
 	Records  func(Input) iter.Seq2[event.Record, error] // logs; nil for other kinds
-	Syscalls func(Input) iter.Seq2[Syscall, error]      // strace; nil for other kinds
+	Syscalls func(Input) iter.Seq2[*Syscall, error]     // strace; nil for other kinds. A call is valid until the next step
 	Samples  func(Input) iter.Seq2[Sample, error]       // samplers of threads; nil for other kinds
 	Dump     bool                                       // a goroutine dump, which package stackdump reads
 	Entries  bool                                       // it is no text: what counts as a line, and has its number, is an entry
@@ -60,7 +61,7 @@ var Formats = []Format{
 	{Name: "journal-json", Sniff: share(isJournalJSON), Records: logRecords},
 	{Name: "journal-export", Sniff: sniffExport, Records: exportRecords},
 	{Name: "goroutines", Sniff: sniffGoroutines, Dump: true},
-	{Name: "strace", Sniff: share(isStrace), Syscalls: syscalls},
+	{Name: "strace", Sniff: sniffStrace, Syscalls: syscalls},
 	{Name: "threads", Sniff: share(isThreads), Samples: threadWalks},
 	{Name: "proc", Sniff: sniffProc, Named: namedProc, Samples: threadFiles},
 	{Name: "psn", Sniff: sniffPSN, Samples: psnRows},

@@ -120,9 +120,9 @@ func read(t testing.TB, f Format, data []byte, want func([]byte) bool) *account 
 			if fail(err) {
 				continue
 			}
-			a.syscalls = append(a.syscalls, s)
+			a.syscalls = append(a.syscalls, *s)
 			a.used += s.Lines
-			printSyscall(&a.text, &s)
+			printSyscall(&a.text, s)
 		}
 	}
 	if f.Samples != nil {
@@ -246,7 +246,11 @@ func printRecord(w io.Writer, r *event.Record) {
 func printSyscall(w io.Writer, s *Syscall) {
 	fmt.Fprintf(w, "%d-%d+%d %d %s", s.Pos.Line, s.EndPos.Line, s.Lines, s.PID, stamp(s.Start))
 	if s.Name == "" {
-		fmt.Fprintf(w, " note %.60q\n", s.Raw)
+		fmt.Fprintf(w, " note %.60q", s.Raw)
+		if c := s.Count; c != nil {
+			fmt.Fprintf(w, " table %d%s: %s %d errors %d %v min %v max %v wall %v max %v", c.Table, c.Title, c.Name, c.Calls, c.Errors, c.Seconds, c.Min, c.Max, c.Wall, c.WallMax)
+		}
+		fmt.Fprintln(w)
 		return
 	}
 	fmt.Fprintf(w, " %s(%.100s) = %s %s", s.Name, s.Args, s.Result, s.Errno)
@@ -350,7 +354,7 @@ func TestDetect(t *testing.T) {
 		"no entries":   {"-- No entries --\n", "journal-short"},
 		"toml":         {"version = 2\n[plugins]\n", "text"},
 		"shell":        {"PATH=/bin\nHOME=/root\n", "text"},
-		"strace table": {"% time     seconds  usecs/call     calls    errors syscall\n------ -----------\n", "text"},
+		"strace table": {"% time     seconds  usecs/call     calls    errors syscall\n------ -----------\n", "strace"},
 		"go code":      {"package main\n\nfunc main() {\n\tprintln(1)\n}\n", "text"},
 		"c call":       {"close(3);\nx = f(1);\n", "text"},
 		"cpu profile":  {"\x0a\x04\x08\x01\x10\x02\x0a\x04\x08\x03\x10\x04\x12\x05\x00\x00\x00\x00", ""},

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,9 @@ import (
 // of a summary): it is there for the account and for its time.
 type Syscall struct {
 	PID    int    // of the thread; 0 when the trace does not say
+	First  bool   // the thread has no line before
 	Name   string // "umount2"
+	Nth    int    // of the names in the order of their first lines, from 0; -1 beyond the first 4096
 	Args   string // as printed; of a call on two lines, both halves joined
 	Result string // as printed, without strace's marks: "0", "-1 EINVAL (Invalid argument)", "?"; empty when Unfinished
 	Errno  string // "EINVAL", "ERESTARTSYS"; empty on success
@@ -38,7 +41,62 @@ type Syscall struct {
 	Raw, EndRaw string    // both lines as written, at most event.MaxRaw bytes each; EndRaw is empty when EndPos is zero
 	Lines       int       // input lines covered
 	Wanted      bool      // Args, Result, Raw and EndRaw are set
+	// Count is a row of a table of -c or -C; such a line has no Name. Nil for every other line.
+	Count *CallTotal
 }
+
+// CallFilter says which calls of a trace matter. To ask for few is several times as fast as to ask for all.
+type CallFilter struct {
+	// Least is how long a call must last to matter, by its name; "" stands for all other names, which
+	// never matter without it. What never returned always does, and what has no known length
+	// where it was interrupted by the line of another thread.
+	Least map[string]time.Duration
+	// Ask is consulted about calls that are too short, by their names; nil for none.
+	Ask map[string]bool
+	// Matters answers it. It is called in the order of the trace.
+	Matters func(*CallView) bool
+}
+
+// CallView is a call that has returned, seen without a copy: the bytes are valid until the next step.
+type CallView struct {
+	PID        int
+	Name       string
+	Args, More []byte // what the first line shows of the arguments, and what a second one adds
+	Result     []byte
+	Failed     bool // with an error
+}
+
+// callName is what is known of a name that the trace holds.
+type callName struct {
+	name  string
+	nth   int
+	least time.Duration
+	fixed bool // named by the filter
+	some  bool // calls of at least that length matter
+	ask   bool
+}
+
+func (t *tracer) name(b []byte) *callName {
+	if n := t.known[string(b)]; n != nil {
+		return n
+	}
+	n := &callName{name: string(b), nth: -1}
+	if f := t.Calls; f != nil {
+		n.least, n.fixed = f.Least[n.name]
+		n.some, n.ask = n.fixed, f.Ask[n.name]
+		if !n.fixed {
+			n.least, n.some = f.Least[""]
+		}
+	}
+	if len(t.known) < maxNames {
+		n.nth = len(t.known)
+		t.known[n.name] = n
+	}
+	return n
+}
+
+// always says that every call of the name matters.
+func (n *callName) always() bool { return n.some && n.least == 0 }
 
 // syscalls reads the text of strace, from 4.15 to 7.2, as -o and stderr carry it:
 //
@@ -47,16 +105,16 @@ type Syscall struct {
 //
 // A call on one line comes in its place, one on two lines at its second. Calls that are open at
 // the end come last, in the order of their start.
-func syscalls(in Input) iter.Seq2[Syscall, error] {
-	return func(yield func(Syscall, error) bool) {
-		t := tracer{Input: in, lines: newLineReader(in.R, in.Stats), yield: yield, open: map[int]*openCall{}, seen: map[int]bool{}}
+func syscalls(in Input) iter.Seq2[*Syscall, error] {
+	return func(yield func(*Syscall, error) bool) {
+		t := tracer{Input: in, lines: newLineReader(in.R, in.Stats), yield: yield, known: map[string]*callName{}, threads: map[int]*tracedThread{}}
 		for t.lines.next() {
 			if !t.read(t.lines.line) {
 				return
 			}
 		}
 		if t.giveUp() && t.finish() && t.lines.err != nil {
-			yield(Syscall{}, t.lines.err)
+			yield(&Syscall{}, t.lines.err)
 		}
 	}
 }
@@ -64,34 +122,54 @@ func syscalls(in Input) iter.Seq2[Syscall, error] {
 // tracer is the state of one pass over a trace.
 type tracer struct {
 	Input
-	lines *lineReader
-	yield func(Syscall, error) bool
-	names names
-	open  map[int]*openCall // by thread: each has at most one
+	lines   *lineReader
+	yield   func(*Syscall, error) bool
+	call    Syscall // what is yielded; a new one would cost more than the line
+	known   map[string]*callName
+	errnos  names
+	threads map[int]*tracedThread
+	recent  [64]struct { // of threads, by the last digits of their ids
+		pid int
+		th  *tracedThread
+	}
 	free  []*openCall
-	seen  map[int]bool // threads with a line
 	clock stamps
+	view  CallView
 	// execs says that the trace starts with execve, so that no call can have begun before it.
 	execs bool
 	part  *openCall // a line that strace's messages cut in two
-	table bool      // inside a summary of -C
-	plain []byte    // a line without colours
+	table *countTable
+	plain []byte // a line without colours
+}
+
+// tracedThread is a thread with a line.
+type tracedThread struct {
+	open *openCall // at most one
 }
 
 // openCall is a call whose end is still to come.
 type openCall struct {
-	call Syscall
-	raw  []byte // the line so far, without strace's own messages
-	args int    // where the arguments start in raw
-	end  int    // where they end in raw
-	face event.Time
+	pid   int
+	name  *callName
+	raw   []byte // the line so far, without colours and strace's own messages
+	quote []byte // the first line as written, where that is not the start of raw
+	first int    // how much of raw is the first line
+	args  int    // where the arguments start in raw
+	end   int    // where they end in raw
+	at    traceMoment
+	start event.Time
+	pos   event.Pos
+	lines int
+	least bool // the call may have begun before the trace
+	of    bool // the first line of its thread
+	want  bool
 }
 
 // attachTime is how long after its first line a trace may still show threads
 // that were found inside a call: strace prints them one by one.
 const attachTime = 20 * time.Millisecond
 
-// maxThreads bounds what is remembered of threads; a node that is traced at all has fewer.
+// maxThreads bounds what is remembered of threads; a node that is traced at all has fewer at a time.
 const maxThreads = 1 << 16
 
 // maxParts bounds in how many lines a line may have been cut.
@@ -118,204 +196,279 @@ func (t *tracer) read(line Line) bool {
 	if t.part != nil && continues(b) {
 		return t.join(line.N, b, raw)
 	}
-	l := scanTrace(b)
-	switch {
-	case l.kind == traceNothing && t.isAside(b):
-		return t.note(line.N, &l, raw)
-	case l.kind == traceNothing && t.completes(b):
-		return t.join(line.N, b, raw)
-	case l.kind == traceNothing:
-		return t.skip(line.N, 1, "no line of a trace: %.40q", b)
-	case !t.giveUp():
+	l := &traceLine{}
+	if l.scan(b); l.kind == traceNothing {
+		return t.other(line.N, b, raw)
+	}
+	if t.part != nil && !t.giveUp() {
 		return false
 	}
-	t.clock.see(&l)
-	first := !t.seen[l.pid]
-	if first = first && len(t.seen) < maxThreads; first {
-		t.seen[l.pid] = true
-		t.execs = t.execs || len(t.seen) == 1 && string(l.name) == "execve"
-	}
+	t.clock.see(l)
+	th, first := t.thread(l)
 	switch l.kind {
 	case traceCall:
-		return t.single(line.N, &l, raw)
+		return t.single(line.N, l, th, first, raw)
 	case traceUnfinished, traceCut:
-		o := t.begin(line.N, &l, b, first)
+		o := t.begin(line.N, l, b, raw, first)
 		if l.kind == traceCut {
 			t.part = o
 			return true
 		}
-		return t.suspend(o)
+		return t.suspend(o, th)
 	case traceResumed:
-		return t.resume(line.N, &l, b, raw)
+		return t.resume(line.N, l, th, first, b, raw)
 	case traceExit:
-		return t.exit(line.N, &l, raw)
+		return t.exit(line.N, l, th, raw)
 	}
-	return t.note(line.N, &l, raw)
+	return t.note(line.N, l.pid, t.clock.start(l), nil, raw)
+}
+
+// other handles a line that is neither call nor signal nor exit.
+func (t *tracer) other(n int, b, raw []byte) bool {
+	switch {
+	case t.isRow(b):
+		return t.note(n, 0, event.Time{}, t.table.row(b), raw)
+	case isAside(b):
+		return t.note(n, 0, event.Time{}, nil, raw)
+	case t.completes(b):
+		return t.join(n, b, raw)
+	}
+	return t.skip(n, 1, "no line of a trace: %.40q", b)
+}
+
+// thread is what is known of the line's thread; first says that this is its first line.
+func (t *tracer) thread(l *traceLine) (th *tracedThread, first bool) {
+	if l.pid == 0 {
+		l.pid = t.Thread
+	}
+	slot := &t.recent[l.pid%len(t.recent)]
+	if slot.th != nil && slot.pid == l.pid {
+		return slot.th, false
+	}
+	if th = t.threads[l.pid]; th != nil {
+		slot.pid, slot.th = l.pid, th
+		return th, false
+	}
+	if len(t.threads) >= maxThreads {
+		maps.DeleteFunc(t.threads, func(_ int, th *tracedThread) bool { return th.open == nil })
+		clear(t.recent[:])
+	}
+	th = &tracedThread{}
+	if len(t.threads) < maxThreads {
+		t.threads[l.pid] = th
+	}
+	t.execs = t.execs || len(t.threads) == 1 && string(l.name) == "execve"
+	return th, true
 }
 
 func (t *tracer) skip(n, lines int, format string, args ...any) bool {
-	return t.yield(Syscall{}, &event.Skip{Pos: event.Pos{File: t.Path, Line: n}, Lines: lines, Reason: fmt.Sprintf(format, args...)})
+	return t.yield(&Syscall{}, &event.Skip{Pos: event.Pos{File: t.Path, Line: n}, Lines: lines, Reason: fmt.Sprintf(format, args...)})
 }
 
-func (t *tracer) wants(line, name []byte) bool {
-	if t.Calls != nil {
-		return t.Calls[string(name)]
+// wants says whether a call matters that has returned on the line l; args is what its first line shows of the arguments.
+func (t *tracer) wants(name *callName, l *traceLine, args []byte, took time.Duration, known bool, line []byte) bool {
+	if t.Calls == nil {
+		return t.Want == nil || t.Want(line)
 	}
-	return t.Want == nil || t.Want(line)
+	if name.some && (name.least == 0 || known && took >= name.least || !known && name.fixed && l.kind == traceResumed) {
+		return true
+	}
+	if !name.ask {
+		return false
+	}
+	t.view = CallView{PID: l.pid, Name: name.name, Args: args, Result: l.result, Failed: len(l.errno) > 0}
+	if l.kind == traceResumed {
+		t.view.More = l.args
+	}
+	return t.Calls.Matters(&t.view)
 }
 
 // note passes on a line that is no call.
-func (t *tracer) note(n int, l *traceLine, raw []byte) bool {
-	s := Syscall{PID: l.pid, Start: t.clock.start(l), Pos: event.Pos{File: t.Path, Line: n}, Lines: 1}
-	if t.wants(raw, nil) {
+func (t *tracer) note(n, pid int, at event.Time, count *CallTotal, raw []byte) bool {
+	s := &t.call
+	*s = Syscall{PID: pid, Start: at, Count: count, Pos: event.Pos{File: t.Path, Line: n}, Lines: 1}
+	if t.Calls == nil && (t.Want == nil || t.Want(raw)) {
 		s.Wanted, s.Raw = true, clip(raw)
 	}
 	return t.yield(s, nil)
 }
 
 // isAside knows lines that belong to the trace without being a call: stack
-// frames (-k), dumps of data (-e read=), and the tables of -c and -C.
-func (t *tracer) isAside(b []byte) bool {
-	switch {
-	case bytes.HasPrefix(b, []byte(" > ")), bytes.HasPrefix(b, []byte(" | ")):
-		return true
-	case bytes.HasPrefix(b, []byte("% time")), bytes.HasPrefix(b, []byte("System call usage summary")):
-		t.table = true
-		return true
-	case t.table:
-		t.table = !bytes.HasSuffix(b, []byte(" total"))
-		return true
-	}
-	return false
+// frames (-k) and dumps of data (-e read=).
+func isAside(b []byte) bool {
+	return bytes.HasPrefix(b, []byte(" > ")) || bytes.HasPrefix(b, []byte(" | "))
 }
 
 // single passes on a call that stands on one line.
-func (t *tracer) single(n int, l *traceLine, raw []byte) bool {
-	if o := t.open[l.pid]; o != nil && !t.abandon(o, n) {
+func (t *tracer) single(n int, l *traceLine, th *tracedThread, first bool, raw []byte) bool {
+	if th.open != nil && !t.abandon(th, n) {
 		return false
 	}
-	s := Syscall{
-		PID: l.pid, Name: t.names.get(l.name), Start: t.clock.start(l),
+	name := t.name(l.name)
+	s := &t.call
+	*s = Syscall{
+		PID: l.pid, First: first, Name: name.name, Nth: name.nth, Start: t.clock.start(l),
 		Duration: l.took, HasDuration: l.hasTook, Injected: l.injected, Delayed: l.delayed,
 		Returned: l.returned(), Pos: event.Pos{File: t.Path, Line: n}, Lines: 1,
 	}
 	if len(l.errno) > 0 {
-		s.Errno = t.names.get(l.errno)
+		s.Errno = t.errnos.get(l.errno)
 	}
-	if t.wants(raw, l.name) {
+	if t.wants(name, l, l.args, l.took, l.hasTook, raw) {
 		s.Wanted, s.Raw = true, clip(raw)
 		s.Args, s.Result = string(l.args), string(l.result)
 	}
 	return t.yield(s, nil)
 }
 
-// begin opens a call. Its line is copied: the end may be wanted where the start was not.
-func (t *tracer) begin(n int, l *traceLine, b []byte, first bool) *openCall {
-	o := &openCall{}
+// begin opens a call. Its line is copied: whether it matters shows at its end.
+func (t *tracer) begin(n int, l *traceLine, b, raw []byte, first bool) *openCall {
+	var o *openCall
 	if k := len(t.free); k > 0 {
 		o, t.free = t.free[k-1], t.free[:k-1]
+	} else {
+		o = &openCall{}
 	}
 	args := len(b) - len(l.rest) // l.rest is a tail of b
-	o.raw = append(o.raw[:0], b...)
-	o.args, o.end = args, args+len(l.args)
-	o.call = Syscall{
-		PID: l.pid, Name: t.names.get(l.name), Start: t.clock.start(l),
-		Pos: event.Pos{File: t.Path, Line: n}, Lines: 1,
+	*o = openCall{
+		pid: l.pid, name: t.name(l.name), raw: append(o.raw[:0], b...), quote: o.quote[:0], first: len(b), args: args, end: args + len(l.args),
+		at: t.clock.now, start: t.clock.start(l), pos: event.Pos{File: t.Path, Line: n}, lines: 1, of: first,
 	}
-	o.face = t.clock.now
-	o.call.Wanted = t.wants(b, l.name)
-	o.call.Raw = clip(t.lines.line.Bytes)
-	o.call.AtLeast = o.call.Name == "restart_syscall" ||
-		first && !t.execs && t.clock.known && o.face.T.Sub(t.clock.first.T) < attachTime
+	if len(raw) != len(b) { // colours, or a message of strace
+		o.quote = append(o.quote, raw...)
+	}
+	o.want = o.name.always() || t.Calls == nil && (t.Want == nil || t.Want(b))
+	o.least = o.name.name == "restart_syscall" ||
+		first && !t.execs && t.clock.known && t.clock.now.sub(t.clock.first) < attachTime
 	return o
 }
 
+// returnTo makes s the open call as far as it is known.
+func (o *openCall) returnTo(s *Syscall) *Syscall {
+	*s = Syscall{PID: o.pid, First: o.of, Name: o.name.name, Nth: o.name.nth, Start: o.start, AtLeast: o.least, Pos: o.pos, Lines: o.lines}
+	return s
+}
+
+// line is the first line as written.
+func (o *openCall) line() string {
+	if len(o.quote) > 0 {
+		return clip(o.quote)
+	}
+	return clip(o.raw[:min(o.first, len(o.raw))])
+}
+
+// lost is an open call whose end nobody will see.
+func (t *tracer) lost(o *openCall) *Syscall {
+	s := o.returnTo(&t.call)
+	s.Args, s.Raw, s.Wanted = o.text(), o.line(), true
+	return s
+}
+
 // suspend files an open call under its thread.
-func (t *tracer) suspend(o *openCall) bool {
-	if old := t.open[o.call.PID]; old != nil && !t.abandon(old, o.call.Pos.Line) {
+func (t *tracer) suspend(o *openCall, th *tracedThread) bool {
+	if th.open != nil && !t.abandon(th, o.pos.Line) {
 		return false
 	}
-	if len(t.open) >= maxThreads {
-		return t.skip(o.call.Pos.Line, o.call.Lines, "more than %d threads are in a call", maxThreads)
+	if len(t.threads) >= maxThreads && t.threads[o.pid] != th {
+		return t.skip(o.pos.Line, o.lines, "more than %d threads are in a call", maxThreads)
 	}
 	if len(o.raw) > event.MaxRaw { // enough to know the call by
 		o.raw, o.end = o.raw[:event.MaxRaw:event.MaxRaw], min(o.end, event.MaxRaw)
 		o.args = min(o.args, o.end)
 	}
-	t.open[o.call.PID] = o
+	th.open = o
 	return true
 }
 
 // abandon passes on a call whose end the trace does not show: a filter of -z or -e status hid it.
-func (t *tracer) abandon(o *openCall, n int) bool {
-	delete(t.open, o.call.PID)
-	o.call.Args = o.text()
-	o.call.Wanted = true
-	return t.yield(o.call, nil) &&
-		t.skip(o.call.Pos.Line, 0, "end of %s is missing: the thread is in another call at line %d", o.call.Name, n)
+func (t *tracer) abandon(th *tracedThread, n int) bool {
+	o := th.open
+	th.open = nil
+	return t.yield(t.lost(o), nil) &&
+		t.skip(o.pos.Line, 0, "end of %s is missing: the thread is in another call at line %d", o.name.name, n)
 }
 
 // text is what is known of the arguments.
-func (o *openCall) text() string { return strings.TrimRight(string(o.raw[o.args:o.end]), " ,") }
+func (o *openCall) text() string { return string(bytes.TrimRight(o.raw[o.args:o.end], " ,")) }
 
 // resume ends the open call that the line belongs to.
-func (t *tracer) resume(n int, l *traceLine, b, raw []byte) bool {
-	o := t.match(l)
-	if o == nil { // the trace began inside this call
-		o = &openCall{call: Syscall{PID: l.pid, Name: t.names.get(l.name), AtLeast: true, Lines: 1, Pos: event.Pos{File: t.Path, Line: n}}}
-		o.call.Start = t.clock.start(l)
-		if l.hasTook {
-			o.call.Start = o.call.Start.Add(-l.took)
-		}
-		o.call.Raw = clip(raw)
-	} else {
-		delete(t.open, o.call.PID)
-		o.call.Lines++
-		o.call.EndPos = event.Pos{File: t.Path, Line: n}
-		o.call.EndRaw = clip(raw)
-		if face := t.clock.now; face.Known && o.face.Known {
-			o.call.Duration, o.call.HasDuration = face.T.Sub(o.face.T), true
-		}
+func (t *tracer) resume(n int, l *traceLine, th *tracedThread, first bool, b, raw []byte) bool {
+	o := t.match(l, th)
+	if o == nil {
+		return t.begun(n, l, first, b, raw)
 	}
-	s := &o.call
-	s.Wanted = t.wants(b, l.name) || s.Wanted
+	took, known := t.clock.now.since(o.at)
 	if l.hasTook {
-		s.Duration, s.HasDuration = l.took, true
+		took, known = l.took, true
 	}
+	s := o.returnTo(&t.call)
+	s.Lines++
+	s.EndPos = event.Pos{File: t.Path, Line: n}
+	s.Duration, s.HasDuration = took, known
 	s.Injected, s.Delayed, s.Returned = l.injected, l.delayed, l.returned()
-	s.Errno = t.names.get(l.errno)
-	if s.Wanted {
-		s.Args, s.Result = joinArgs(o.text(), string(l.args)), string(l.result)
-	} else {
-		s.Raw, s.EndRaw = "", ""
+	if len(l.errno) > 0 {
+		s.Errno = t.errnos.get(l.errno)
 	}
-	call := *s
+	if s.Wanted = o.want || t.wants(o.name, l, o.raw[o.args:o.end], took, known, b); s.Wanted {
+		s.Raw, s.EndRaw = o.line(), clip(raw)
+		s.Args, s.Result = joinArgs(o.text(), string(l.args)), string(l.result)
+	}
 	t.free = append(t.free, o)
-	return t.yield(call, nil)
+	return t.yield(s, nil)
+}
+
+// begun passes on the end of a call that the trace began inside.
+func (t *tracer) begun(n int, l *traceLine, first bool, b, raw []byte) bool {
+	name := t.name(l.name)
+	s := &t.call
+	*s = Syscall{
+		PID: l.pid, First: first, Name: name.name, Nth: name.nth, AtLeast: true, Start: t.clock.start(l), Pos: event.Pos{File: t.Path, Line: n}, Lines: 1,
+		Duration: l.took, HasDuration: l.hasTook, Injected: l.injected, Delayed: l.delayed, Returned: l.returned(), Errno: t.errnos.get(l.errno),
+	}
+	if l.hasTook {
+		s.Start = s.Start.Add(-l.took)
+	}
+	if s.Wanted = t.wants(name, l, nil, l.took, l.hasTook, b); s.Wanted {
+		s.Raw, s.Args, s.Result = clip(raw), joinArgs("", string(l.args)), string(l.result)
+	}
+	return t.yield(s, nil)
 }
 
 // match finds the open call that a resumed line ends. On stderr, strace leaves
 // the pid out while only one thread is traced, so that either half may lack it.
-func (t *tracer) match(l *traceLine) *openCall {
-	if o := t.open[l.pid]; o != nil && o.call.Name == string(l.name) {
-		return o
+func (t *tracer) match(l *traceLine, th *tracedThread) *openCall {
+	if th.isIn(l.name) {
+		return th.take()
 	}
 	if l.pid != 0 {
-		if o := t.open[0]; o != nil && o.call.Name == string(l.name) {
-			return o
+		if th = t.threads[0]; th != nil && th.isIn(l.name) {
+			return th.take()
 		}
 		return nil
 	}
-	var only *openCall
-	for _, o := range t.open {
-		if o.call.Name == string(l.name) {
+	var only *tracedThread
+	for _, th := range t.threads {
+		if th.isIn(l.name) {
 			if only != nil {
 				return nil
 			}
-			only = o
+			only = th
 		}
 	}
-	return only
+	if only == nil {
+		return nil
+	}
+	return only.take()
+}
+
+func (th *tracedThread) isIn(name []byte) bool {
+	return th.open != nil && th.open.name.name == string(name)
+}
+
+func (th *tracedThread) take() *openCall {
+	o := th.open
+	th.open = nil
+	return o
 }
 
 // joinArgs puts the two halves together. Until 6.15 the comma stands at the
@@ -329,43 +482,38 @@ func joinArgs(a, b string) string {
 }
 
 // exit handles the end of a thread, and an execve that gives its caller the leader's id.
-func (t *tracer) exit(n int, l *traceLine, raw []byte) bool {
+func (t *tracer) exit(n int, l *traceLine, th *tracedThread, raw []byte) bool {
 	if to := supersededBy(l.rest); to != 0 {
-		if o := t.open[to]; o != nil && t.open[l.pid] == nil {
-			delete(t.open, to)
-			o.call.PID = l.pid
-			t.open[l.pid] = o
+		if old := t.threads[to]; old != nil && old.open != nil && th.open == nil {
+			th.open = old.take()
+			th.open.pid = l.pid
 		}
-		return t.note(n, l, raw)
-	}
-	if o := t.open[l.pid]; o != nil && l.pid != 0 { // killed inside the call, which prints no result
-		delete(t.open, l.pid)
-		o.call.Args, o.call.Wanted = o.text(), true
-		if face := t.clock.now; face.Known && o.face.Known {
-			o.call.Duration, o.call.HasDuration = face.T.Sub(o.face.T), true
-		}
-		if !t.yield(o.call, nil) {
+	} else if th.open != nil && l.pid != 0 { // killed inside the call, which prints no result
+		o := th.take()
+		s := t.lost(o)
+		s.Duration, s.HasDuration = t.clock.now.since(o.at)
+		if !t.yield(s, nil) {
 			return false
 		}
 	}
-	return t.note(n, l, raw)
+	return t.note(n, l.pid, t.clock.start(l), nil, raw)
 }
 
 // finish passes on the calls that are open at the end.
 func (t *tracer) finish() bool {
-	left := make([]*openCall, 0, len(t.open))
-	for _, o := range t.open {
-		left = append(left, o)
+	var left []*openCall
+	for _, th := range t.threads {
+		if th.open != nil {
+			left = append(left, th.open)
+		}
 	}
 	slices.SortFunc(left, func(a, b *openCall) int {
-		return cmp.Or(a.face.T.Compare(b.face.T), cmp.Compare(a.call.Pos.Line, b.call.Pos.Line))
+		return cmp.Or(a.at.compare(b.at), cmp.Compare(a.pos.Line, b.pos.Line))
 	})
 	for _, o := range left {
-		s := o.call
-		s.Args, s.Wanted, s.Unfinished, s.AtLeast = o.text(), true, true, true
-		if o.face.Known {
-			s.Duration, s.HasDuration = t.clock.last.T.Sub(o.face.T), true
-		}
+		s := t.lost(o)
+		s.Unfinished, s.AtLeast = true, true
+		s.Duration, s.HasDuration = t.clock.last.since(o.at)
 		if !t.yield(s, nil) {
 			return false
 		}
@@ -380,22 +528,19 @@ func (t *tracer) readOwn(n int, raw []byte, own int) bool {
 	if bytes.IndexByte(b, '\x1b') >= 0 {
 		b = stripColours(nil, b)
 	}
-	l := scanTrace(b)
-	if own == 0 || l.kind == traceNothing {
-		return t.note(n, &traceLine{}, raw)
+	l := &traceLine{}
+	if l.scan(b); own == 0 || l.kind == traceNothing {
+		return t.note(n, 0, event.Time{}, nil, raw)
 	}
 	if !t.giveUp() {
 		return false
 	}
-	t.clock.see(&l)
-	first := !t.seen[l.pid] && len(t.seen) < maxThreads
-	if first {
-		t.seen[l.pid] = true
-	}
 	if l.kind != traceCut {
 		return t.read(Line{N: n, Bytes: raw[:own]})
 	}
-	t.part = t.begin(n, &l, b, first)
+	t.clock.see(l)
+	_, first := t.thread(l)
+	t.part = t.begin(n, l, b, raw, first)
 	return true
 }
 
@@ -418,7 +563,8 @@ func (t *tracer) completes(b []byte) bool {
 	n := len(t.part.raw)
 	whole := append(t.part.raw, b...)
 	t.part.raw = whole[:n]
-	return scanTrace(whole).kind != traceCut
+	l := scanTrace(whole)
+	return l.kind != traceCut
 }
 
 // join adds the rest to a line that was cut in two, and reads the whole.
@@ -426,26 +572,27 @@ func (t *tracer) join(n int, b, raw []byte) bool {
 	o := t.part
 	t.part = nil
 	o.raw = append(o.raw, b...)
-	o.call.Lines++
-	l := scanTrace(o.raw)
+	o.lines++
+	l := &traceLine{}
+	l.scan(o.raw)
+	l.pid = o.pid
 	switch l.kind {
 	case traceCall:
-		s := o.call
+		s := o.returnTo(&t.call)
 		s.Duration, s.HasDuration, s.Injected, s.Delayed = l.took, l.hasTook, l.injected, l.delayed
-		s.Errno, s.AtLeast, s.Returned = t.names.get(l.errno), false, l.returned()
+		s.Errno, s.AtLeast, s.Returned = t.errnos.get(l.errno), false, l.returned()
 		s.EndPos = event.Pos{File: t.Path, Line: n}
-		if s.Wanted = s.Wanted || t.wants(b, l.name); s.Wanted {
-			s.Args, s.Result, s.EndRaw = string(l.args), string(l.result), clip(raw)
-		} else {
-			s.Raw, s.EndRaw = "", ""
+		if s.Wanted = o.want || t.wants(o.name, l, l.args, l.took, l.hasTook, b); s.Wanted {
+			s.Raw, s.EndRaw = o.line(), clip(raw)
+			s.Args, s.Result = string(l.args), string(l.result)
 		}
 		return t.yield(s, nil)
 	case traceUnfinished:
 		o.end = o.args + len(l.args)
-		return t.suspend(o)
+		return t.park(o)
 	}
-	if o.end = len(o.raw); o.call.Lines >= maxParts {
-		return t.suspend(o)
+	if o.end = len(o.raw); o.lines >= maxParts {
+		return t.park(o)
 	}
 	t.part = o // still not whole
 	return true
@@ -456,5 +603,17 @@ func (t *tracer) join(n int, b, raw []byte) bool {
 func (t *tracer) giveUp() bool {
 	o := t.part
 	t.part = nil
-	return o == nil || t.suspend(o)
+	return o == nil || t.park(o)
+}
+
+// park files a call that was read earlier.
+func (t *tracer) park(o *openCall) bool {
+	th := t.threads[o.pid]
+	if th == nil {
+		th = &tracedThread{}
+		if len(t.threads) < maxThreads {
+			t.threads[o.pid] = th
+		}
+	}
+	return t.suspend(o, th)
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"iter"
 	"strings"
-
-	"github.com/plegdiag/plegdiag/internal/event"
 )
 
 // TraceForm says with which options of strace a trace was written, as far as its first lines show. What
@@ -56,12 +54,11 @@ func ReadTraceForm(head []byte) TraceForm {
 			votes.comm++
 		}
 		switch {
-		case !l.stamp.Known:
-		case l.stamp.Lacks&event.LacksDate == 0:
+		case l.clock == epochClock:
 			votes.date++
-		case l.stamp.Prec > 0 && l.stamp.Prec < 1e9:
+		case l.clock == faceClock && l.prec < 1e9:
 			votes.fine++
-		default:
+		case l.clock == faceClock:
 			votes.face++
 		}
 		if l.hasDelta {

@@ -2,6 +2,7 @@ package parse
 
 import (
 	"bytes"
+	"cmp"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -24,7 +25,9 @@ const (
 type traceLine struct {
 	kind     traceKind
 	pid      int
-	stamp    event.Time
+	at       int64 // the stamp: nanoseconds since the epoch, or since midnight
+	prec     time.Duration
+	clock    traceClock
 	delta    time.Duration // of -r: since the line before
 	hasDelta bool
 	name     []byte
@@ -41,15 +44,31 @@ type traceLine struct {
 // maxPID is the kernel's PID_MAX_LIMIT; a larger number in front is a time.
 const maxPID = 1 << 22
 
-// scanTrace takes a line apart. The order of what may stand before the call is
-// that of strace's printleader: pid, absolute and relative time, syscall number, instruction pointer.
+// traceClock says what the stamp of a line is.
+type traceClock uint8
+
+const (
+	noClock       traceClock = iota
+	faceClock                // -t, -tt: the time of day
+	epochClock               // -ttt
+	relativeClock            // -r alone: moments since the first line
+)
+
 func scanTrace(b []byte) (l traceLine) {
+	l.scan(b)
+	return l
+}
+
+// scan takes a line apart. The order of what may stand before the call is
+// that of strace's printleader: pid, absolute and relative time, syscall number, instruction pointer.
+func (l *traceLine) scan(b []byte) {
+	*l = traceLine{}
 	b = l.scanPID(b)
 	b = l.scanTimes(b)
 	for len(b) > 2 && b[0] == '[' { // -n, -i, a security context
 		end := bytes.Index(b, []byte("] "))
 		if end < 0 {
-			return l
+			return
 		}
 		b = b[end+2:]
 	}
@@ -69,7 +88,6 @@ func scanTrace(b []byte) (l traceLine) {
 		l.name, l.rest = b[:n], b[n+1:]
 		l.scanCall()
 	}
-	return l
 }
 
 func identifier(b []byte) int {
@@ -122,19 +140,20 @@ func (l *traceLine) scanPID(b []byte) []byte {
 // scanTimes reads the absolute stamp (-t, -tt, -ttt, any precision) and the relative one (-r).
 func (l *traceLine) scanTimes(b []byte) []byte {
 	if len(b) > 8 && isDigit(b[0]) {
-		t, n := bareClock(b)
-		if n == 0 {
-			t, n = epochStamp(b)
-		}
-		if n > 0 && n < len(b) && b[n] == ' ' {
-			l.stamp = t
+		if l.scanMicro(b) {
+			b = b[16:]
+		} else if face, prec, n := clockFace(b); n > 0 && n < len(b) && b[n] == ' ' {
+			l.at, l.prec, l.clock = int64(face), prec, faceClock
+			b = b[n+1:]
+		} else if t, n := epochStamp(b); n > 0 && n < len(b) && b[n] == ' ' {
+			l.at, l.prec, l.clock = t.T.UnixNano(), t.Prec, epochClock
 			b = b[n+1:]
 		}
 	}
 	rest := b
 	if bytes.HasPrefix(b, []byte("(+")) {
 		rest = b[2:]
-	} else if l.stamp.Known || len(b) == 0 || b[0] != ' ' && !isDigit(b[0]) {
+	} else if l.clock != noClock || len(b) == 0 || b[0] != ' ' && !isDigit(b[0]) {
 		return b
 	}
 	rest = bytes.TrimLeft(rest, " ")
@@ -151,6 +170,26 @@ func (l *traceLine) scanTimes(b []byte) []byte {
 	}
 	l.delta, l.hasDelta = time.Duration(sec)*time.Second+f, true
 	return bytes.TrimLeft(rest, " ")
+}
+
+// scanMicro reads "18:25:36.238768 ", the stamp of -tt, which nearly every trace has.
+func (l *traceLine) scanMicro(b []byte) bool {
+	if len(b) < 17 || b[2] != ':' || b[5] != ':' || b[8] != '.' || b[15] != ' ' {
+		return false
+	}
+	bad := false
+	digit := func(i int) int64 {
+		d := b[i] - '0'
+		bad = bad || d > 9
+		return int64(d)
+	}
+	h, m, s := digit(0)*10+digit(1), digit(3)*10+digit(4), digit(6)*10+digit(7)
+	micro := ((((digit(9)*10+digit(10))*10+digit(11))*10+digit(12))*10+digit(13))*10 + digit(14)
+	if bad || h > 23 || m > 59 || s > 60 {
+		return false
+	}
+	l.at, l.prec, l.clock = (h*3600+m*60+s)*1e9+micro*1e3, time.Microsecond, faceClock
+	return true
 }
 
 // scanResumed reads "<... name resumed>args) = result".
@@ -183,11 +222,13 @@ var (
 
 // scanCall splits l.rest into arguments, result and strace's marks.
 func (l *traceLine) scanCall() {
-	for _, mark := range [...][]byte{unfinished, detached} {
-		if bytes.HasSuffix(l.rest, mark) {
-			l.kind = traceUnfinished
-			l.args = l.rest[:len(l.rest)-len(mark)]
-			return
+	if n := len(l.rest); n > 4 && l.rest[n-1] == '>' && l.rest[n-2] == '.' {
+		for _, mark := range [...][]byte{unfinished, detached} {
+			if bytes.HasSuffix(l.rest, mark) {
+				l.kind = traceUnfinished
+				l.args = l.rest[:len(l.rest)-len(mark)]
+				return
+			}
 		}
 	}
 	end, result := splitResult(l.rest)
@@ -317,8 +358,8 @@ func (l *traceLine) scanResult(b []byte) {
 		l.delayed, b = true, rest
 	}
 	if len(b) > 0 && b[len(b)-1] == ')' {
-		if i := bytes.LastIndex(b, []byte(" (INJECTED")); i >= 0 {
-			l.injected, b = true, b[:i]
+		if i := bytes.LastIndexByte(b, '('); i > 0 && bytes.HasPrefix(b[i:], []byte("(INJECTED")) {
+			l.injected, b = true, bytes.TrimRight(b[:i], " ")
 		}
 	}
 	l.result = b
@@ -337,7 +378,7 @@ func (l *traceLine) returned() bool {
 // ownMessage finds what strace says about itself: "strace: Process 18301
 // attached with 9 threads", with its path in front. -1 when there is none.
 func ownMessage(b []byte) int {
-	if b[len(b)-1] == '>' { // the end of -T, of a mark: none of its messages ends so
+	if c := b[len(b)-1]; c == '>' || c == ')' || isDigit(c) { // the end of -T, of a mark, of a result: none of its messages ends so
 		return -1
 	}
 	i := bytes.Index(b, []byte("strace: "))
@@ -404,61 +445,77 @@ func isStrace(line []byte) bool {
 	return ownMessage(line) >= 0
 }
 
+// traceMoment is a moment on the axis of its trace.
+type traceMoment struct {
+	ns    int64
+	clock traceClock // noClock: unknown
+}
+
+func (m traceMoment) sub(from traceMoment) time.Duration { return time.Duration(m.ns - from.ns) }
+
+// since is how long after another moment this one is; ok is false where the trace does not tell.
+func (m traceMoment) since(from traceMoment) (d time.Duration, ok bool) {
+	if m.clock == noClock || m.clock != from.clock {
+		return 0, false
+	}
+	return max(0, m.sub(from)), true
+}
+
+func (m traceMoment) compare(with traceMoment) int {
+	return cmp.Or(cmp.Compare(m.clock, with.clock), cmp.Compare(m.ns, with.ns))
+}
+
 // stamps turns the stamps of a trace into moments that can be subtracted.
 type stamps struct {
-	first, last event.Time
-	now         event.Time // of the line that was seen last, on the trace's own axis
+	first, last traceMoment
+	now         traceMoment // of the line that was seen last
 	known       bool
-	days        time.Duration // whole days since the first stamp, for stamps without a date
-	prev        time.Time     // the last stamp as written
-	relative    time.Duration // of -r alone, since the first line
+	days        int64 // nanoseconds of the whole days since the first stamp, for stamps without a date
+	prev        int64 // the last time of day as written
+	relative    int64 // of -r alone, since the first line
 }
+
+const halfDay = int64(12 * time.Hour)
 
 // see takes note of the next line's stamp.
 func (c *stamps) see(l *traceLine) {
+	now := traceMoment{l.at, l.clock}
 	switch {
-	case l.stamp.Known && l.stamp.Lacks&event.LacksDate != 0:
+	case l.clock == faceClock:
 		// 12 hours tell midnight from lines that are a little out of order.
-		if step := l.stamp.T.Sub(c.prev); c.known && step < -12*time.Hour {
-			c.days += 24 * time.Hour
-		} else if c.days > 0 && step > 12*time.Hour {
-			c.days -= 24 * time.Hour
+		if step := l.at - c.prev; c.known && step < -halfDay {
+			c.days += 2 * halfDay
+		} else if c.days > 0 && step > halfDay {
+			c.days -= 2 * halfDay
 		}
-		c.prev = l.stamp.T
-	case l.stamp.Known:
+		c.prev = l.at
+		now.ns += c.days
+	case l.clock == epochClock:
 	case l.hasDelta:
-		c.relative += l.delta
-	default:
-		c.now = event.Time{}
+		c.relative += int64(l.delta)
+		now = traceMoment{c.relative, relativeClock}
+	}
+	c.now = now
+	if now.clock == noClock {
 		return
 	}
-	now := c.moment(l)
-	c.now = now
-	if !c.known {
+	if !c.known || c.first.clock != now.clock {
 		c.first, c.last, c.known = now, now, true
 	}
-	if now.T.After(c.last.T) {
+	if now.ns > c.last.ns {
 		c.last = now
 	}
 }
 
 // start is the stamp of the line that was seen last for the outside: unknown when there is only -r.
 func (c *stamps) start(l *traceLine) event.Time {
-	if !l.stamp.Known {
-		return event.Time{}
-	}
-	return c.now
-}
-
-// moment is a line's stamp on the trace's own axis.
-func (c *stamps) moment(l *traceLine) event.Time {
-	switch {
-	case l.stamp.Known && l.stamp.Lacks&event.LacksDate != 0:
-		return l.stamp.Add(c.days)
-	case l.stamp.Known:
-		return l.stamp
-	case l.hasDelta:
-		return event.Time{T: time.Time{}.Add(c.relative), Known: true}
+	switch l.clock {
+	case faceClock:
+		t := event.Time{Lacks: noDate, Prec: l.prec, Known: true}
+		t.T = time.Unix(yearZero*86400+c.now.ns/1e9, c.now.ns%1e9).UTC()
+		return t
+	case epochClock:
+		return event.Time{T: time.Unix(l.at/1e9, l.at%1e9).UTC(), Prec: l.prec, Known: true}
 	}
 	return event.Time{}
 }

@@ -31,7 +31,10 @@ func SyscallsText(w io.Writer, traces []*observe.Summary, o Options) error {
 }
 
 func (t *text) trace(s *observe.Summary) {
-	words := []string{plural(returned(s), "call") + " returned", plural(s.Threads, "thread")}
+	words := []string{plural(returned(s), "call") + " returned"}
+	if s.Threads > 0 {
+		words = append(words, plural(s.Threads, "thread"))
+	}
 	if span := traceSpan(s); span != "" {
 		words = append(words, span)
 	}
@@ -39,7 +42,11 @@ func (t *text) trace(s *observe.Summary) {
 		words = append(words, plural(s.Skipped, "line")+" skipped, first "+s.FirstSkip)
 	}
 	t.para("", t.styles.heading, s.Path+": "+strings.Join(words, ", "))
-	t.para(margin+"form     ", t.plain, cmp.Or(strings.Join(formWords(&s.Form), " "), "plain"))
+	form := cmp.Or(strings.Join(formWords(&s.Form), " "), "plain")
+	if s.Counted {
+		form = "-c, a table only"
+	}
+	t.para(margin+"form     ", t.plain, form)
 	for _, m := range s.Missing() {
 		t.para(margin+"missing  ", t.warning, m)
 	}
@@ -335,7 +342,7 @@ func (t *text) idleWaits(s *observe.Summary) {
 		n := s.Idle[name]
 		words = append(words, fmt.Sprintf("%s %d× (longest %s)", name, n.Count, cmp.Or(duration(n.Max, false), "-")))
 	}
-	t.heading("IDLE WAITS")
+	t.heading("IDLE WAITS (of 10 ms and more)")
 	t.para(margin, t.plain, strings.Join(words, ", "))
 }
 
@@ -350,7 +357,14 @@ func (t *text) callTable(s *observe.Summary) {
 	if len(s.Calls) == 0 {
 		return
 	}
-	t.heading("CALLS (as strace -c -w counts)")
+	switch wall := slices.ContainsFunc(s.Tables, func(n parse.CallTotal) bool { return n.Wall > 0 }); {
+	case s.Counted && wall:
+		t.heading("CALLS (as strace counted them)")
+	case s.Counted:
+		t.heading("CALLS (as strace counted them; seconds are CPU time of the kernel unless -w was given)")
+	default:
+		t.heading("CALLS (as strace -c -w counts)")
+	}
 	fmt.Fprintf(t.w, "%s%s%12s%12s%10s%8s\n", margin, pad("CALL", 24), "SECONDS", "LONGEST", "CALLS", "ERRORS")
 	names := byTotal(s.Calls)
 	left := 0
@@ -368,6 +382,14 @@ func (t *text) callTable(s *observe.Summary) {
 	}
 	if left > 0 {
 		t.para(margin, t.plain, fmt.Sprintf("%d more names (--verbose shows them)", left))
+	}
+	if len(s.Tables) > 0 && !s.Counted {
+		differ := s.Differ()
+		if len(differ) == 0 {
+			t.para(margin, t.plain, "strace's own table at the end of the trace has the same numbers")
+			return
+		}
+		t.para(margin, t.warning, "strace's own table has other numbers of "+strings.Join(differ, ", "))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/parse"
 )
 
 // SyscallsSchema names the JSON of the command syscalls. Fields are added to it, never renamed; docs/syscalls.md describes them.
@@ -39,6 +40,8 @@ type traceRow struct {
 	Skipped int                 `json:"skipped"`
 	Calls   map[string]countRow `json:"calls"`
 	Idle    map[string]countRow `json:"idle"`
+	Counted bool                `json:"counted_by_strace"` // calls come from the tables, as nothing else is there
+	Tables  []tableRow          `json:"tables"`
 	Open    []callRow           `json:"open"`
 	Slowest []callRow           `json:"slowest"`
 	Conns   []connRow           `json:"connections"`
@@ -66,6 +69,26 @@ type countRow struct {
 	Errors int     `json:"errors"`
 	Total  float64 `json:"total_seconds"`
 	Max    float64 `json:"max_seconds"`
+}
+
+type tableRow struct {
+	Table   int     `json:"table"`
+	Title   string  `json:"title"`
+	Name    string  `json:"name"`
+	Count   int     `json:"count"`
+	Errors  int     `json:"errors"`
+	Seconds float64 `json:"seconds"`
+	Min     float64 `json:"min_seconds"`
+	Max     float64 `json:"max_seconds"`
+	Wall    float64 `json:"wall_seconds"`
+	WallMax float64 `json:"wall_max_seconds"`
+}
+
+func newTableRow(n *parse.CallTotal) tableRow {
+	return tableRow{
+		n.Table, utf8Text(n.Title), utf8Text(n.Name), n.Calls, n.Errors,
+		n.Seconds.Seconds(), n.Min.Seconds(), n.Max.Seconds(), n.Wall.Seconds(), n.WallMax.Seconds(),
+	}
 }
 
 type callRow struct {
@@ -134,6 +157,7 @@ func newTraceRow(s *observe.Summary) traceRow {
 	r := traceRow{
 		Path: s.Path, Missing: append([]string{}, s.Missing()...), Start: momentOf(s.First), End: momentOf(s.Last),
 		Threads: s.Threads, Lines: s.Lines, Blank: s.Blank, Skipped: s.Skipped, Calls: countRows(s.Calls), Idle: countRows(s.Idle),
+		Counted: s.Counted, Tables: each(s.Tables, newTableRow),
 		Form:     formRow{f.PID, f.Comms, f.Clock, f.Relative, f.Took, f.Labels, f.Hex, f.Arguments, f.Stacks, f.Colours, f.Strings},
 		Open:     each(s.Open, newCallRow),
 		Slowest:  each(s.Slow, newCallRow),
