@@ -3,10 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"iter"
 	"math"
-	"path"
-	"strconv"
-	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +19,8 @@ import (
 type syscallsOptions struct {
 	inputs  []string
 	output  choice
+	date    string
+	tz      string
 	verbose bool
 	color   choice
 }
@@ -35,14 +36,15 @@ func newSyscalls(s streams) *cobra.Command {
 		Long: `Read the output of strace and print the calls that had not returned when it ended, the slowest calls by what
 they waited for, the D-Bus conversation with calls that got no answer, and the table that strace -c would print.
 
-A FILE is a trace of strace 4.15 to 7.2 as -o or stderr carries it, with any of its options, a bundle or a
-directory that holds some, or - for stdin. Which options it was written with is detected; what a
-missing one hides is said.
+A FILE is a trace of strace 4.15 to 7.2 as -o or stderr carries it, with any of its options, a table of -c, a bundle or a
+directory that holds some, or - for stdin. What -ff wrote into one file for each thread is read as one
+trace. Which options it was written with is detected; what a missing one hides is said.
 
 The age of an open call is a lower bound, written "≥". The waits of threads that have nothing to do
 (futex, epoll_wait, nanosleep …) are counted apart: in most traces they are the longest calls.`,
 		Example: `  plegdiag syscalls shim.strace
   plegdiag syscalls shim.strace -o json
+  plegdiag syscalls shim.strace --date 2026-11-20 --tz Asia/Shanghai
   cat shim.strace | plegdiag syscalls --verbose -`,
 		Args: arguments(1, math.MaxInt, "a file: a trace, a bundle, a directory or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,21 +53,20 @@ The age of an open call is a lower bound, written "≥". The waits of threads th
 		},
 	}
 	bindChoice(cmd, &o.output, "output", "o", "what goes to stdout")
-	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show every slow call and every message of D-Bus")
+	flags := cmd.Flags()
+	flags.StringVar(&o.date, "date", "", "`DATE` of the first line of traces that have no date, as 2026-11-20; with a time of day, 2026-11-20T18:25:00, also for those with nothing but -r")
+	flags.StringVar(&o.tz, "tz", "", "`ZONE` of those traces, as Asia/Shanghai or +08:00; with --date")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show every slow call and every message of D-Bus")
 	bindChoice(cmd, &o.color, "color", "", "colour the text; auto also obeys NO_COLOR")
 	return cmd
 }
 
 func syscalls(ctx context.Context, o *syscallsOptions, s streams) error {
-	var traces []*observe.Summary
-	err := eachFile(ctx, o.inputs, s, func(f bundle.File, in parse.Opened) error {
-		if in.Syscalls == nil {
-			return nil
-		}
-		trace, err := readTrace(f.Path, in)
-		traces = append(traces, trace)
+	date, err := o.traceDate()
+	if err != nil {
 		return err
-	})
+	}
+	traces, err := readTraces(ctx, o.inputs, date, s)
 	if err != nil {
 		return err
 	}
@@ -82,34 +83,106 @@ func syscalls(ctx context.Context, o *syscallsOptions, s streams) error {
 	return report.SyscallsText(s.out, traces, look)
 }
 
+// traceDate reads --date and --tz; nil without them.
+func (o *syscallsOptions) traceDate() (*parse.TraceDate, error) {
+	zone, err := parseZone(o.tz)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.date == "" && zone != nil:
+		return nil, usage("a trace that has no date has no zone either: --date 2026-11-20 --tz +08:00", "--tz %s needs --date", o.tz)
+	case o.date == "":
+		return nil, nil
+	}
+	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04:05", time.DateTime} {
+		if first, err := time.Parse(layout, o.date); err == nil && first.Year() >= 1970 {
+			return &parse.TraceDate{First: first, Zone: zone}, nil
+		}
+	}
+	return nil, usage("as 2026-11-20, or 2026-11-20T18:25:00 for a trace with nothing but -r", "--date %q is not a date of a trace", o.date)
+}
+
+// readTraces reads all traces of the inputs, in the order of their first files. What strace -ff wrote into several files is one.
+func readTraces(ctx context.Context, inputs []string, date *parse.TraceDate, s streams) ([]*observe.Summary, error) {
+	var traces []*observe.Summary
+	var parts []*parse.TracePart
+	at := map[string]int{} // of the sets among the traces
+	room := int64(parse.MaxHeldParts)
+	err := eachFile(ctx, inputs, s, func(f bundle.File, in parse.Opened) error {
+		if in.Syscalls == nil {
+			return nil
+		}
+		part, ok := parse.NewTracePart(f.Path, in)
+		if ok && f.Stream {
+			ok = part.Hold(&in, &room)
+		} else if ok {
+			part.Open = f.Open
+		}
+		if ok {
+			if _, known := at[part.Set]; !known {
+				at[part.Set] = len(traces)
+				traces = append(traces, nil)
+			}
+			parts = append(parts, part)
+			return nil
+		}
+		trace, err := readTrace(f.Path, in, date)
+		traces = append(traces, trace)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, set := range parse.TraceSets(parts) {
+		traces[at[set[0].Set]] = readSet(set, date)
+		for _, p := range set {
+			if p.Err != nil {
+				warn(s.err, p.Path+": "+p.Err.Error())
+			}
+		}
+	}
+	return traces, nil
+}
+
 // readTrace reads a trace. What was read before an error is valid.
-func readTrace(name string, in parse.Opened) (*observe.Summary, error) {
+func readTrace(name string, in parse.Opened, date *parse.TraceDate) (*observe.Summary, error) {
 	var stats parse.Stats
 	sum := observe.NewSummary(name, parse.ReadTraceForm(in.Head))
-	thread := threadInName(name)
-	var err error
-	for call, broken := range in.Syscalls(parse.Input{Path: name, R: in.R, Calls: sum.Filter(), Stats: &stats}) {
-		if skip, ok := errors.AsType[*event.Skip](broken); ok {
-			sum.Skip(skip)
-			continue
-		}
-		if err = broken; err != nil {
-			break
-		}
-		if call.PID == 0 {
-			call.PID = thread
-		}
-		sum.Add(call)
-	}
-	sum.Finish(&stats)
+	err := summarize(sum, in.Syscalls(parse.Input{Path: name, R: in.R, Calls: sum.Filter(), Stats: &stats}), date)
+	sum.Finish(stats)
 	return sum, err
 }
 
-// threadInName is the thread that -ff names its file after ("w.strace.114"); 0 for any other name.
-func threadInName(name string) int {
-	n, err := strconv.Atoi(strings.TrimPrefix(path.Ext(name), "."))
-	if err != nil || n < 0 {
-		return 0
+// readSet reads what strace -ff wrote. Parts that could not be read to their end say so themselves.
+func readSet(parts []*parse.TracePart, date *parse.TraceDate) *observe.Summary {
+	sum := observe.NewSummary(parse.SetName(parts), parse.SetForm(parts))
+	err := summarize(sum, parse.Merge(parts, sum.Filter()), date)
+	var stats parse.Stats
+	for _, p := range parts {
+		stats.Lines += p.Stats.Lines
+		stats.Blank += p.Stats.Blank
+		sum.Files = append(sum.Files, p.Path)
 	}
-	return n
+	if err != nil { // Merge keeps those of its parts
+		parts[0].Err = err
+	}
+	sum.Finish(stats)
+	return sum
+}
+
+func summarize(sum *observe.Summary, calls iter.Seq2[*parse.Syscall, error], date *parse.TraceDate) error {
+	if date != nil {
+		calls = parse.Dated(calls, *date)
+	}
+	for call, err := range calls {
+		if skip, ok := errors.AsType[*event.Skip](err); ok {
+			sum.Skip(skip)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		sum.Add(call)
+	}
+	return nil
 }

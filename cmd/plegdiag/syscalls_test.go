@@ -24,6 +24,7 @@ var realTraces = []string{
 	"../../internal/parse/testdata/strace/w.o.f.r.log.gz",
 	"../../internal/parse/testdata/strace/w.o.f.c.w.U-all.log.gz",
 	"../../internal/parse/testdata/strace/netlink-recvfrom-hang.attach.c.log.gz",
+	"testdata/ff",
 	"../../internal/parse/testdata/strace/synthetic_hostile.log",
 }
 

@@ -1,9 +1,11 @@
 package incident
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"maps"
 	"path"
 	"slices"
@@ -27,6 +29,7 @@ type file struct {
 	first, last event.Time                  // of all writers
 	hosts       map[string]int
 	pairs       int
+	part        *parse.TracePart // of a trace in several files, which are read together
 
 	// the writer of the line before, so that a run of lines of one writer costs one look-up
 	unit      string
@@ -220,34 +223,57 @@ func (f *file) pair(rec *event.Record) {
 // readStrace reads a trace.
 func (f *file) readStrace(ctx context.Context, opened parse.Opened) {
 	var stats parse.Stats
-	f.account.Component = "strace"
-	source := f.sourceOf("strace")
 	trace := observe.NewTrace()
-	in := parse.Input{Path: f.account.Path, R: opened.R, Calls: trace.Filter(), Stats: &stats}
+	calls := opened.Syscalls(parse.Input{Path: f.account.Path, R: opened.R, Calls: trace.Filter(), Stats: &stats})
+	readCalls(ctx, trace, calls, func(string) *file { return f })
+	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
+}
+
+// readCalls follows the calls of one trace; of says which file is at a path.
+func readCalls(ctx context.Context, trace *observe.Trace, calls iter.Seq2[*parse.Syscall, error], of func(path string) *file) {
+	var f *file
 	var events []event.Event
-	for call, err := range opened.Syscalls(in) {
-		if err != nil {
-			if f.failed(err) {
-				break
-			}
+	keep := func() {
+		for i := range events {
+			of(events[i].Pos().File).events.add(&events[i])
+		}
+	}
+	for call, err := range calls {
+		if skip, ok := errors.AsType[*event.Skip](err); ok {
+			of(skip.Pos.File).skip(skip)
 			continue
 		}
-		f.account.Used += call.Lines
-		call.Start.T = call.Start.T.UTC()
-		if !call.Start.IsZero() {
-			if source.First.IsZero() {
-				source.First = call.Start
-			}
-			source.Last = call.Start
+		if err != nil {
+			f = cmp.Or(f, of(""))
+			f.failed(err)
+			break
 		}
+		if f == nil || f.account.Path != call.Pos.File {
+			f = of(call.Pos.File)
+			f.account.Component = "strace"
+		}
+		f.used(call)
 		events = trace.Call(events[:0], call)
-		f.keepAll(events)
+		keep()
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	f.keepAll(trace.Finish(nil))
-	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
+	events = trace.Finish(events[:0])
+	keep()
+}
+
+// used accounts for the lines of a call, and for the time that they span.
+func (f *file) used(call *parse.Syscall) {
+	f.account.Used += call.Lines
+	if call.Start.IsZero() {
+		return
+	}
+	source := f.sourceOf("strace")
+	source.Last = call.Start
+	if source.First.IsZero() {
+		source.First = source.Last
+	}
 }
 
 // maxDump bounds a dump that is read as a whole: a million goroutines take about 1 GiB.

@@ -80,6 +80,7 @@ func read(ctx context.Context, o Options) ([]*file, error) {
 	r := &reader{
 		logs:    parse.NewLiterals(observe.Literals()),
 		limiter: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		room:    parse.MaxHeldParts,
 	}
 	options := bundle.Options{Inputs: o.Inputs, Stdin: o.Stdin, Limits: o.Limits, Progress: o.Progress, ReadAhead: func(src io.Reader) io.Reader { return ahead(ctx, &wg, src) }}
 	var files []*file
@@ -108,6 +109,7 @@ func read(ctx context.Context, o Options) ([]*file, error) {
 		})
 	}
 	wg.Wait()
+	readSets(ctx, files)
 	if len(failures) == len(files) {
 		return nil, errors.Join(append(failures, ctx.Err())...) // not a single file
 	}
@@ -119,10 +121,11 @@ func refused(path, reason string) *file {
 	return &file{account: File{Path: path, Format: "refused", Err: reason}}
 }
 
-// reader reads single files; its tables are shared and never written to.
+// reader reads single files; its tables are shared and never written to while files are read side by side.
 type reader struct {
 	logs    *parse.Literals
 	limiter chan struct{}
+	room    int64 // for parts of traces inside of archives; only the walk itself reads those
 }
 
 // read reads one file into its slot, by the format that its first bytes have.
@@ -146,6 +149,7 @@ func (r *reader) read(ctx context.Context, f bundle.File, slot *file) {
 	switch {
 	case in.Records != nil:
 		slot.readLog(ctx, in, r.logs)
+	case in.Syscalls != nil && r.isPart(f, &in, slot):
 	case in.Syscalls != nil:
 		slot.readStrace(ctx, in)
 	case in.Samples != nil:
@@ -155,6 +159,44 @@ func (r *reader) read(ctx context.Context, f bundle.File, slot *file) {
 	default:
 		slot.account.Format = "unknown"
 		slot.countUnknown(in.R)
+	}
+}
+
+// isPart keeps a file that strace -ff wrote until all parts of its set are known.
+func (r *reader) isPart(f bundle.File, in *parse.Opened, slot *file) bool {
+	part, ok := parse.NewTracePart(f.Path, *in)
+	switch {
+	case !ok:
+		return false
+	case !f.Stream:
+		part.Open = f.Open
+	case !part.Hold(in, &r.room):
+		return false
+	}
+	slot.part = part
+	return true
+}
+
+// readSets reads the traces that strace -ff wrote.
+func readSets(ctx context.Context, files []*file) {
+	var parts []*parse.TracePart
+	byPath := map[string]*file{}
+	for _, f := range files {
+		if f.part != nil {
+			parts = append(parts, f.part)
+			byPath[f.account.Path] = f
+		}
+	}
+	for _, set := range parse.TraceSets(parts) {
+		trace := observe.NewTrace()
+		readCalls(ctx, trace, parse.Merge(set, trace.Filter()), func(path string) *file { return byPath[path] })
+		for _, p := range set {
+			f := byPath[p.Path]
+			f.account.Lines, f.account.Blank = p.Stats.Lines, p.Stats.Blank
+			if p.Err != nil {
+				f.account.Err = reason(p.Err, f.account.Used)
+			}
+		}
 	}
 }
 

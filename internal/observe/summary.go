@@ -15,6 +15,7 @@ import (
 // Summary is what one trace amounts to.
 type Summary struct {
 	Path        string
+	Files       []string // that it was read from, where strace -ff wrote several
 	Form        parse.TraceForm
 	Calls       map[string]*CallCount
 	Open        []TracedCall          // that had not returned at the end: culprits before idle waits, then the longest
@@ -290,7 +291,7 @@ func socketCall(name string) bool {
 }
 
 // Finish ends the trace.
-func (s *Summary) Finish(stats *parse.Stats) {
+func (s *Summary) Finish(stats parse.Stats) {
 	s.trace.Finish(nil)
 	s.Bus = s.trace.Bus
 	s.Lines, s.Blank, s.Threads, s.Last = stats.Lines, stats.Blank, len(s.threads), s.trace.last
@@ -344,8 +345,10 @@ func (s *Summary) Missing() (missing []string) {
 	}
 	add(f.PID == "", "no pids (-f): either one thread was traced, or this is one file of -ff; a hang elsewhere shows only as a quiet futex")
 	add(f.Clock == "" && !f.Relative, "no times (-tt): the age of open calls is unknown")
-	add(f.Clock == "" && f.Relative, "no time of day (-tt beside -r): the trace cannot be laid beside a log")
-	add(f.Clock == "-t" || f.Clock == "-tt", "no date and no zone (-ttt has both)")
+	lacks := s.First.Lacks
+	add(f.Clock == "" && f.Relative && !s.First.Known, "no time of day (-tt beside -r): the trace cannot be laid beside a log; --date with a time of day gives it one")
+	add(lacks&event.LacksDate != 0, "no date and no zone (-ttt has both); --date and --tz give it them")
+	add(s.First.Known && lacks == event.LacksZone, "no zone (--tz); the date is the one of --date")
 	add(f.Clock == "-t", "no fractions of a second (-tt)")
 	add(!f.Took && f.Clock+"" != "", "no -T: only calls that other threads' lines interrupt have a duration")
 	add(f.Labels != "-yy" && len(s.Bus.Conns) == 0, "no -yy: sockets are known only where the trace shows them being made")

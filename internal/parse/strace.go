@@ -27,6 +27,9 @@ type Syscall struct {
 	// Start is when the call was entered. A trace without -t has none. Past midnight the date of
 	// a stamp without one is 2 January of year 0, and so on.
 	Start event.Time
+	// Since is the time from the trace's first line to the call's, where nothing but -r tells it.
+	Since    time.Duration
+	HasSince bool
 	// Duration is what -T printed, else the time from entry to "resumed"; when
 	// Unfinished, up to the last stamp of the file. Without HasDuration it is unknown.
 	Duration    time.Duration
@@ -314,6 +317,7 @@ func (t *tracer) single(n int, l *traceLine, th *tracedThread, first bool, raw [
 	if len(l.errno) > 0 {
 		s.Errno = t.errnos.get(l.errno)
 	}
+	s.since(t.clock.now)
 	if t.wants(name, l, l.args, l.took, l.hasTook, raw) {
 		s.Wanted, s.Raw = true, clip(raw)
 		s.Args, s.Result = string(l.args), string(l.result)
@@ -346,7 +350,14 @@ func (t *tracer) begin(n int, l *traceLine, b, raw []byte, first bool) *openCall
 // returnTo makes s the open call as far as it is known.
 func (o *openCall) returnTo(s *Syscall) *Syscall {
 	*s = Syscall{PID: o.pid, First: o.of, Name: o.name.name, Nth: o.name.nth, Start: o.start, AtLeast: o.least, Pos: o.pos, Lines: o.lines}
+	s.since(o.at)
 	return s
+}
+
+func (s *Syscall) since(at traceMoment) {
+	if at.clock == relativeClock {
+		s.Since, s.HasSince = time.Duration(at.ns), true
+	}
 }
 
 // line is the first line as written.
@@ -425,8 +436,9 @@ func (t *tracer) begun(n int, l *traceLine, first bool, b, raw []byte) bool {
 		PID: l.pid, First: first, Name: name.name, Nth: name.nth, AtLeast: true, Start: t.clock.start(l), Pos: event.Pos{File: t.Path, Line: n}, Lines: 1,
 		Duration: l.took, HasDuration: l.hasTook, Injected: l.injected, Delayed: l.delayed, Returned: l.returned(), Errno: t.errnos.get(l.errno),
 	}
+	s.since(t.clock.now)
 	if l.hasTook {
-		s.Start = s.Start.Add(-l.took)
+		s.Start, s.Since = s.Start.Add(-l.took), s.Since-l.took
 	}
 	if s.Wanted = t.wants(name, l, nil, l.took, l.hasTook, b); s.Wanted {
 		s.Raw, s.Args, s.Result = clip(raw), joinArgs("", string(l.args)), string(l.result)

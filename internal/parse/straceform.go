@@ -9,7 +9,7 @@ import (
 // TraceForm says with which options of strace a trace was written, as far as its first lines show. What
 // they cannot show (a trace in which nothing has a descriptor) counts as missing.
 type TraceForm struct {
-	PID       string // "[pid N]" on stderr, "N" in a file; empty without -f, or with -ff
+	PID       string // "[pid N]" on stderr, "N" in a file, "file" where every thread has its own (-ff); empty without -f
 	Comms     bool   // -Y
 	Clock     string // "-t", "-tt" (any fraction), "-ttt"; empty without an absolute time
 	Relative  bool   // -r

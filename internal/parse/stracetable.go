@@ -206,15 +206,33 @@ func sniffStrace(head []byte) float64 {
 		case table.takes(line):
 			table.row(line)
 			good++
+		case isStrace(line): // with -r alone it starts with blanks
+			good++
 		case line[0] == ' ' || line[0] == '\t':
 			continue
-		case isStrace(line):
-			good++
 		}
 		all++
+	}
+	if only := bytes.TrimSpace(head); all == 1 && good == 0 && isCutCall(only) {
+		return 1
 	}
 	if all == 0 {
 		return 0
 	}
 	return float64(good) / float64(all)
+}
+
+// isCutCall knows the only line of a thread that strace -ff found inside a call: it stops with the arguments.
+func isCutCall(line []byte) bool {
+	l := scanTrace(line)
+	return l.kind == traceCut && (l.clock != noClock || blocking[string(l.name)])
+}
+
+// blocking are calls that threads are found in when strace attaches.
+var blocking = map[string]bool{
+	"accept": true, "accept4": true, "clock_nanosleep": true, "connect": true, "epoll_pwait": true, "epoll_wait": true,
+	"fdatasync": true, "flock": true, "fsync": true, "futex": true, "io_getevents": true, "mount": true, "nanosleep": true, "openat": true,
+	"poll": true, "ppoll": true, "pselect6": true, "read": true, "readv": true, "recvfrom": true, "recvmsg": true, "restart_syscall": true,
+	"rt_sigsuspend": true, "rt_sigtimedwait": true, "select": true, "sendmsg": true, "sendto": true, "sync": true, "syncfs": true,
+	"umount2": true, "wait4": true, "waitid": true, "write": true, "writev": true,
 }

@@ -35,6 +35,9 @@ func (t *text) trace(s *observe.Summary) {
 	if s.Threads > 0 {
 		words = append(words, plural(s.Threads, "thread"))
 	}
+	if len(s.Files) > 1 {
+		words = append(words, plural(len(s.Files), "file"))
+	}
 	if span := traceSpan(s); span != "" {
 		words = append(words, span)
 	}
@@ -81,6 +84,8 @@ func moment(t event.Time) string {
 		return "-"
 	case t.Lacks&event.LacksDate != 0:
 		return t.T.Format(micro)
+	case t.Lacks&event.LacksZone != 0:
+		return t.T.Format("2006-01-02 " + micro)
 	}
 	return t.T.UTC().Format("2006-01-02 "+micro) + " UTC"
 }
@@ -91,7 +96,8 @@ func formWords(f *parse.TraceForm) (words []string) {
 		set  bool
 		word string
 	}{
-		{f.PID != "", "-f"},
+		{f.PID == "file", "-ff"},
+		{f.PID != "" && f.PID != "file", "-f"},
 		{f.Comms, "-Y"},
 		{f.Relative, "-r"},
 		{f.Clock != "", f.Clock},
@@ -189,8 +195,11 @@ func (t *text) slowCalls(s *observe.Summary) {
 			continue
 		}
 		head := fmt.Sprintf("%s in %s, %s", duration(c.Duration, c.AtLeast), c.Name, thread(c.PID))
-		if c.Start.Known {
+		switch {
+		case c.Start.Known:
 			head += ", " + moment(c.Start)
+		case c.HasSince:
+			head += ", " + cmp.Or(duration(c.Since, false), "0s") + " after the first line"
 		}
 		head += " (" + string(c.Wait) + ")"
 		if made := testers(&c.Syscall); made != "" {
@@ -290,7 +299,7 @@ func serialWords(n *observe.Serials) string {
 	if left, ok := n.Left(); ok && n.Systemd {
 		rate, _ := n.Rate()
 		s += fmt.Sprintf("; %.0f a day, 2^32 is reached %s after this trace", rate, days(left))
-		if at := n.LastAt; at.Lacks == 0 {
+		if at := n.LastAt; at.Lacks&event.LacksDate == 0 {
 			s += ", on " + at.T.UTC().Add(left).Format(time.DateOnly)
 		}
 	}

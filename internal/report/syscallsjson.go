@@ -30,6 +30,7 @@ type syscallsDocument struct {
 
 type traceRow struct {
 	Path    string              `json:"path"`
+	Files   []string            `json:"files"`
 	Form    formRow             `json:"form"`
 	Missing []string            `json:"missing"`
 	Start   *string             `json:"start"`
@@ -104,6 +105,7 @@ type callRow struct {
 	Result   string   `json:"result,omitempty"`
 	Delayed  bool     `json:"delayed"`
 	Injected bool     `json:"injected"`
+	File     string   `json:"file,omitempty"` // of those of the trace, where it has several
 	Line     int      `json:"line"`
 	EndLine  int      `json:"end_line,omitempty"`
 }
@@ -149,13 +151,14 @@ type messageRow struct {
 	State       string   `json:"state"`
 	Age         *float64 `json:"age_seconds,omitempty"`
 	Cut         bool     `json:"cut"`
+	File        string   `json:"file,omitempty"`
 	Line        int      `json:"line"`
 }
 
 func newTraceRow(s *observe.Summary) traceRow {
 	f := &s.Form
 	r := traceRow{
-		Path: s.Path, Missing: append([]string{}, s.Missing()...), Start: momentOf(s.First), End: momentOf(s.Last),
+		Path: s.Path, Files: append([]string{}, s.Files...), Missing: append([]string{}, s.Missing()...), Start: momentOf(s.First), End: momentOf(s.Last),
 		Threads: s.Threads, Lines: s.Lines, Blank: s.Blank, Skipped: s.Skipped, Calls: countRows(s.Calls), Idle: countRows(s.Idle),
 		Counted: s.Counted, Tables: each(s.Tables, newTableRow),
 		Form:     formRow{f.PID, f.Comms, f.Clock, f.Relative, f.Took, f.Labels, f.Hex, f.Arguments, f.Stacks, f.Colours, f.Strings},
@@ -171,7 +174,23 @@ func newTraceRow(s *observe.Summary) traceRow {
 	for _, m := range s.Bus.Messages {
 		r.DBus = append(r.DBus, newMessageRow(m))
 	}
+	if len(s.Files) > 1 {
+		r.nameFiles(s)
+	}
 	return r
+}
+
+// nameFiles says of every row in which file of the trace its line stands.
+func (r *traceRow) nameFiles(s *observe.Summary) {
+	for i := range r.Open {
+		r.Open[i].File = s.Open[i].Pos.File
+	}
+	for i := range r.Slowest {
+		r.Slowest[i].File = s.Slow[i].Pos.File
+	}
+	for i := range r.DBus {
+		r.DBus[i].File = s.Bus.Messages[i].Pos.File
+	}
 }
 
 func countRows(table map[string]*observe.CallCount) map[string]countRow {
@@ -249,14 +268,17 @@ func direction(sent bool) string {
 	return "received"
 }
 
-// momentOf is RFC 3339 in UTC; the time of day alone where the trace has no date; nil where it has no time.
+// momentOf is RFC 3339 in UTC; without a zone where none is known; the time of day alone where the trace has no date; nil where it has no time.
 func momentOf(t event.Time) *string {
 	if !t.Known {
 		return nil
 	}
 	s := t.T.UTC().Format(time.RFC3339Nano)
-	if t.Lacks&event.LacksDate != 0 {
+	switch {
+	case t.Lacks&event.LacksDate != 0:
 		s = t.T.Format("15:04:05.999999999")
+	case t.Lacks&event.LacksZone != 0:
+		s = t.T.Format("2006-01-02T15:04:05.999999999")
 	}
 	return &s
 }
