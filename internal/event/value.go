@@ -31,6 +31,9 @@ func Int(n int64) Value { return Value{kind: isNumber, n: float64(n)} }
 // Number is a number that need not be whole.
 func Number(n float64) Value { return Value{kind: isNumber, n: n} }
 
+// Float is a Value that holds any number.
+func Float(n float64) Value { return Value{kind: isNumber, n: n} }
+
 // Duration is a Value that holds a length of time.
 func Duration(d time.Duration) Value { return Value{kind: isDuration, n: float64(d)} }
 

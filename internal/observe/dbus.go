@@ -3,6 +3,7 @@ package observe
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,8 +50,10 @@ type Serials struct {
 	FirstAt, LastAt event.Time
 	Wrapped         bool // 0xffffffff was followed by 0x80000000: systemd >= 242, or one with the fix
 	LastPos         event.Pos
-	lastRaw         string // only near 2^32
-	Mixed           bool   // the numbers go up and down: several senders, or some messages are missing
+	firstPos        event.Pos
+	firstRaw        string
+	lastRaw         string
+	Mixed           bool // the numbers go up and down: several senders, or some messages are missing
 }
 
 // BusMessage is one message that went over a connection.
@@ -277,7 +280,7 @@ func (c *BusConn) count(m *BusMessage, raw string, systemd bool) {
 			return
 		}
 		i = len(c.Serials)
-		c.Serials = append(c.Serials, &Serials{Sender: m.Sender, Sent: m.Sent, First: m.Serial, FirstAt: m.At})
+		c.Serials = append(c.Serials, &Serials{Sender: m.Sender, Sent: m.Sent, First: m.Serial, FirstAt: m.At, firstPos: m.Pos, firstRaw: raw})
 	} else if last := c.Serials[i].Last; m.Serial <= last {
 		if last > 0xfffffff0 && m.Serial >= 1<<31 && m.Serial < 1<<31+0x10000 {
 			c.Serials[i].Wrapped = true
@@ -288,10 +291,7 @@ func (c *BusConn) count(m *BusMessage, raw string, systemd bool) {
 	n := c.Serials[i]
 	n.Systemd = n.Systemd || systemd
 	n.Count++
-	n.Last, n.LastAt, n.LastPos = m.Serial, m.At, m.Pos
-	if n.Last >= nearOverflow {
-		n.lastRaw = raw
-	}
+	n.Last, n.LastAt, n.LastPos, n.lastRaw = m.Serial, m.At, m.Pos, raw
 }
 
 // rateSpan is how long a sender must have been watched for a rate: a few seconds hold one start of a container.
@@ -359,11 +359,27 @@ func busEvent(m *BusMessage) event.Event {
 	return e
 }
 
-// cookieEvent says how far systemd has counted on a connection.
-func cookieEvent(n *Serials) event.Event {
+// private says that the connection is one of a client that calls systemd directly and goes away again, as
+// systemctl does: it has cookies of its own, which never grow large.
+func (c *BusConn) private() bool { return c.Path == "/run/systemd/private" }
+
+// cookieEvent says how far systemd has counted on a connection, and how long the rest lasts at the rate of the trace.
+func cookieEvent(c *BusConn, n *Serials) event.Event {
 	e := event.Event{Kind: KindCookie, Component: "systemd", Source: "strace", Start: n.LastAt}
 	e.Text = "systemd's bus cookie is " + strconv.FormatUint(uint64(n.Last), 10)
-	e.Fields = []event.Field{{Key: "cookie", Value: event.Int(int64(n.Last))}, truth("overflow", false), truth("wrapped", n.Wrapped)}
+	e.Fields = []event.Field{
+		{Key: "cookie", Value: event.Int(int64(n.Last))}, {Key: "first", Value: event.Int(int64(n.First))},
+		truth("overflow", false), truth("wrapped", n.Wrapped), str("connection", cmp.Or(c.Path, "fd "+strconv.Itoa(c.FD))),
+	}
 	e.Evidence = []event.Quote{{Pos: n.LastPos, Text: n.lastRaw}}
+	rate, ok := n.Rate()
+	left, reached := n.Left()
+	if !ok || !reached {
+		return e
+	}
+	e.Start, e.End = n.FirstAt, n.LastAt
+	e.Fields = append(e.Fields, event.Field{Key: "rate", Value: event.Float(rate / (24 * 60 * 60))}, event.Field{Key: "left", Value: event.Duration(left)})
+	e.Text += fmt.Sprintf(", %.0f more a day in the %v of the trace", rate, e.Duration().Round(time.Second))
+	e.Evidence = append([]event.Quote{{Pos: n.firstPos, Text: n.firstRaw}}, e.Evidence...)
 	return e
 }

@@ -177,10 +177,11 @@ func (f *files) follow(s *parse.Syscall) {
 	}
 }
 
-// family are the threads of a process's child, or of all its children when pid is 0.
+// family are the threads of a process's child, or of all its children when pid is 0. Of a child whose birth the trace
+// does not show it is the first thread, which has the id of the process.
 func (f *files) family(parent *process, pid int) (threads []int) {
 	for tid, p := range f.processes {
-		if p != parent && (pid == 0 && p.parent == parent || pid != 0 && p.pid == pid) {
+		if p != parent && (pid == 0 && p.parent == parent || pid != 0 && p.pid == pid) || pid != 0 && tid == pid {
 			threads = append(threads, tid)
 		}
 	}

@@ -64,7 +64,8 @@ const (
 	KindPendingReplies event.Kind = "systemd.pending-replies"
 	// KindIntrospectTimeout is PID 1 not answering the simplest question on the bus.
 	KindIntrospectTimeout event.Kind = "systemd.introspect-timeout"
-	// KindCookie is a bus cookie read in a debugger or a trace: cookie, overflow.
+	// KindCookie is a bus cookie read in a debugger or a trace: cookie, overflow; of a trace also first, wrapped, connection,
+	// and, measured over the interval, rate (a second) and left (until 2^32 at that rate).
 	KindCookie event.Kind = "systemd.cookie"
 	// KindReexec is PID 1 starting over, which resets its bus connections.
 	KindReexec event.Kind = "systemd.reexec"
@@ -77,8 +78,13 @@ const (
 	// KindProcess is a process in a listing: comm, verb, systemd_cgroup.
 	KindProcess event.Kind = "process"
 
-	// KindSyscall is a traced call that took long or never returned: name, path, result, errno, delayed, netlink, dbus.
+	// KindSyscall is a traced call that took long or never returned: name, path, rootfs, result, errno, delayed, injected, returned,
+	// netlink, bus, took; of a wait for a child that is itself blocked: waits_for (that thread), waits_in (its call).
 	KindSyscall event.Kind = "syscall"
+
+	// KindConvoy is a lock that several threads of a process wait for at the end of a trace: lock (its address), waiters, certainty; holder and
+	// holder_call where one thread of the process, and only one, is blocked in something else.
+	KindConvoy event.Kind = "futex.convoy"
 
 	// KindBusCall is a call on D-Bus, seen in a trace, whose answer came late or not at all: member, interface, path,
 	// destination, serial, direction (sent, received), answered, blocked (it cannot even be sent), error.

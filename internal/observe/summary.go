@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,6 +25,7 @@ type Summary struct {
 	Threads     int
 	First, Last event.Time // as written: a trace with -t and -tt has no date, one with -r alone no time
 	Bus         Bus
+	Convoys     []Convoy
 	// Lines, Blank and Skipped account for the file; FirstSkip is the reason of the first line lost.
 	Lines, Blank, Skipped int
 	FirstSkip             string
@@ -67,6 +67,9 @@ type TracedCall struct {
 	parse.Syscall
 	Wait Wait
 	Why  string // of a wait for a child: what that child is in
+	// Blocker is the thread at the end of such a wait, over all generations, and BlockerCall what it is in. 0 and empty for every other call.
+	Blocker     int
+	BlockerCall string
 }
 
 // callWaits says what calls wait for, where the name alone tells it.
@@ -301,35 +304,12 @@ func (s *Summary) Finish(stats parse.Stats) {
 	if len(s.Calls) == 0 {
 		s.fromTables()
 	}
-	s.children()
+	children(s.open, s.trace.files)
+	s.Convoys = convoys(s.open, s.trace.files)
 	slices.SortStableFunc(s.open, func(a, b TracedCall) int {
 		return cmp.Or(cmp.Compare(slices.Index(Waits, a.Wait), slices.Index(Waits, b.Wait)), cmp.Compare(b.Duration, a.Duration))
 	})
 	s.Open = s.open
-}
-
-// children tells waits for a child that is itself blocked from those for one that runs.
-func (s *Summary) children() {
-	blocked := map[int]string{}
-	for _, c := range s.open {
-		if c.Wait != IdleWait && c.Wait != ChildWait {
-			blocked[c.PID] = c.Name
-		}
-	}
-	for i := range s.open {
-		c := &s.open[i]
-		if c.Wait != ChildWait {
-			continue
-		}
-		c.Wait = IdleWait
-		pid, _ := leadingInt(strings.TrimPrefix(c.Args, "P_PID, "))
-		for _, tid := range s.trace.files.family(s.trace.files.process(c.PID), pid) {
-			if name := blocked[tid]; name != "" {
-				c.Wait, c.Why = ChildWait, "its child "+strconv.Itoa(tid)+" is in "+name
-				break
-			}
-		}
-	}
 }
 
 // Missing says what the trace cannot tell because of the options it was written with.

@@ -114,15 +114,19 @@ func isRootfs(p string) bool {
 	return strings.HasSuffix(p, "/rootfs") || strings.HasSuffix(p, "/merged")
 }
 
-// firstPath is the path that a call works on: its first quoted argument, or what
-// strace -y writes behind its descriptor; empty when neither is an absolute path.
+// firstPath is the path that a call works on: its first quoted argument, below the directory that
+// strace -y wrote behind the descriptor before it, or what it wrote behind the call's own; empty when that is no absolute path.
 func firstPath(args string) string {
 	p, ok := parse.Quoted(args)
-	if !ok {
-		p, _ = between(args, "<", ">")
-	}
-	if !strings.HasPrefix(p, "/") {
+	before, _, _ := strings.Cut(args, `"`)
+	dir, labelled := between(before, "<", ">")
+	switch {
+	case ok && strings.HasPrefix(p, "/"):
+		return p
+	case !labelled || !strings.HasPrefix(dir, "/"):
 		return ""
+	case ok:
+		return path.Join(dir, p)
 	}
-	return p
+	return dir
 }

@@ -12,12 +12,14 @@ import (
 // Trace follows the calls of one strace output: which descriptor is which
 // socket, and what went over a bus. The calls must come in the order in which the parser gives them.
 type Trace struct {
-	Bus Bus
+	Bus     Bus
+	Convoys []Convoy // known at the end
 
 	files  *files
 	opened int        // connections that may be buses
 	last   event.Time // the latest moment of the trace
 	moved  [2]bool    // some call that sends, that receives
+	open   []TracedCall
 }
 
 // NewTrace starts with nothing known.
@@ -103,6 +105,9 @@ func (t *Trace) Call(dst []event.Event, s *parse.Syscall) []event.Event {
 	}
 	t.files.follow(s)
 	h, answered := t.look(s)
+	if s.Unfinished {
+		t.open = append(t.open, TracedCall{Syscall: *s, Wait: kindOfWait(s, h)})
+	}
 	if e, ok := newSyscall(s, h); ok {
 		dst = append(dst, e)
 	}
@@ -153,9 +158,19 @@ func (t *Trace) look(s *parse.Syscall) (h *handle, answered []*BusMessage) {
 	return h, answered
 }
 
-// Finish ends the trace and appends what is still open: calls on the bus
-// without an answer, and how far systemd has counted its messages.
+// Finish ends the trace and appends what is still open: waits for children that are blocked, locks that threads queue
+// for, calls on the bus without an answer, and how far systemd has counted its messages.
 func (t *Trace) Finish(dst []event.Event) []event.Event {
+	children(t.open, t.files)
+	for i := range t.open {
+		if c := &t.open[i]; c.Blocker != 0 {
+			dst = append(dst, childEvent(c))
+		}
+	}
+	t.Convoys = convoys(t.open, t.files)
+	for i := range t.Convoys {
+		dst = append(dst, convoyEvent(&t.Convoys[i]))
+	}
 	for _, c := range t.Bus.Conns {
 		var open []*BusMessage
 		for side := range c.waiting {
@@ -175,9 +190,37 @@ func (t *Trace) Finish(dst []event.Event) []event.Event {
 				dst = append(dst, busEvent(m))
 			}
 		}
+	}
+	return t.cookies(dst)
+}
+
+// cookies appends how far systemd has counted on a bus. The bus hands its messages with their numbers to many: of
+// these copies the one that spans the most counts.
+func (t *Trace) cookies(dst []event.Event) []event.Event {
+	type sender struct {
+		name string
+		conn *BusConn // of the traced process itself
+	}
+	at := map[sender]int{}
+	var spans []uint32
+	for _, c := range t.Bus.Conns {
 		for _, n := range c.Serials {
-			if n.Systemd && n.Last >= nearOverflow && !n.Wrapped {
-				dst = append(dst, cookieEvent(n))
+			_, growing := n.Left()
+			if !n.Systemd || n.Wrapped || c.private() || !growing && n.Last < nearOverflow {
+				continue
+			}
+			from := sender{name: n.Sender}
+			if n.Sender == "" {
+				from.conn = c
+			}
+			i, known := at[from]
+			switch {
+			case !known:
+				at[from] = len(dst)
+				dst, spans = append(dst, cookieEvent(c, n)), append(spans, n.Last-n.First)
+			case n.Last-n.First > spans[i-len(dst)+len(spans)]:
+				spans[i-len(dst)+len(spans)] = n.Last - n.First
+				dst[i] = cookieEvent(c, n)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -245,5 +246,163 @@ func TestBusGolden(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, string(want), got.String(), "accept with -update")
 		})
+	}
+}
+
+// TestWaits: a parent waits for what its descendant is blocked in, and for nothing that a bystander does.
+func TestWaits(t *testing.T) {
+	const text = `9 10:00:00.000000 clone(child_stack=NULL, flags=SIGCHLD) = 10 <0.000010>
+10 10:00:00.000100 clone(child_stack=NULL, flags=SIGCHLD) = 11 <0.000010>
+9 10:00:00.000200 clone(child_stack=NULL, flags=SIGCHLD) = 12 <0.000010>
+11 10:00:00.000300 umount2("/run/k8s.io/2346f52c/rootfs", 0 <unfinished ...>
+10 10:00:00.000400 wait4(11,  <unfinished ...>
+12 10:00:00.000500 pause( <unfinished ...>
+9 10:00:00.000600 wait4(-1,  <unfinished ...>
+20 10:00:00.000700 wait4(12,  <unfinished ...>
+13 10:00:05.000000 close(3) = 0 <0.000010>
+`
+	_, events := follow(t, []byte(text))
+	require.Equal(t, []string{"syscall", "syscall", "syscall"}, kinds(events))
+	for _, e := range events[1:] {
+		for field, want := range map[string]string{"waits_for": "11", "waits_in": "umount2", "name": "wait4"} {
+			v, _ := e.Get(field)
+			require.Equal(t, want, v.Text())
+		}
+	}
+	require.Equal(t, []int{11, 10, 9}, []int{events[0].IDs.TID, events[1].IDs.TID, events[2].IDs.TID})
+}
+
+// convoy makes a trace of threads that wait for one lock, and of others.
+func convoy(others string) string {
+	var b strings.Builder
+	for tid := 11; tid < 15; tid++ {
+		fmt.Fprintf(&b, "9 10:00:00.000000 clone(child_stack=0x7f, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = %d <0.000010>\n", tid)
+	}
+	for tid := 11; tid < 14; tid++ {
+		fmt.Fprintf(&b, "%d 10:00:0%d.000000 futex(0x55e0, FUTEX_WAIT_PRIVATE, 2, NULL <unfinished ...>\n", tid, tid-10)
+	}
+	return b.String() + others + "77 10:00:09.000000 close(3) = 0 <0.000010>\n"
+}
+
+// TestConvoy: who may hold a lock is said only where one thread is left that can be stuck with it.
+func TestConvoy(t *testing.T) {
+	const (
+		stuck  = "14 10:00:00.500000 fsync(7 <unfinished ...>\n"
+		second = "9 10:00:00.600000 fdatasync(8 <unfinished ...>\n"
+		reader = "9 10:00:00.600000 recvfrom(8,  <unfinished ...>\n"
+		parked = "9 10:00:00.600000 futex(0x66, FUTEX_WAIT_PRIVATE, 0, NULL <unfinished ...>\n"
+		born   = "9 10:00:00.700000 clone(child_stack=NULL, flags=SIGCHLD) = 30 <0.000010>\n"
+		other  = "30 10:00:00.800000 fsync(9 <unfinished ...>\n"
+	)
+	for name, tt := range map[string]struct {
+		others string
+		holder int
+	}{
+		"one":                        {stuck, 14},
+		"and an idle reader":         {stuck + reader, 14},
+		"and a parked thread":        {stuck + parked, 14},
+		"and another process":        {stuck + born + other, 14},
+		"two":                        {stuck + second, 0},
+		"only a reader":              {reader, 0},
+		"only another process's":     {born + other, 0},
+		"nobody":                     {"", 0},
+		"a thread without open call": {"14 10:00:01.500000 getpid() = 9 <0.000010>\n", 0},
+	} {
+		trace, events := follow(t, []byte(convoy(tt.others)))
+		require.Len(t, trace.Convoys, 1, name)
+		v := trace.Convoys[0]
+		require.Equal(t, tt.holder, v.Holder, name)
+		require.Equal(t, []int{11, 12, 13}, v.Waiters, name)
+		require.Equal(t, "0x55e0", v.Address)
+		require.Contains(t, kinds(events), "futex.convoy")
+	}
+	for name, text := range map[string]string{
+		"two waiters":      strings.ReplaceAll(convoy(stuck), "13 10:00:03.000000 futex(0x55e0", "13 10:00:03.000000 futex(0x77"),
+		"a condition":      strings.ReplaceAll(convoy(stuck), "PRIVATE, 2,", "PRIVATE, 8,"),
+		"parked Go thread": strings.ReplaceAll(convoy(stuck), "PRIVATE, 2,", "PRIVATE, 0,"),
+	} {
+		trace, _ := follow(t, []byte(text))
+		require.Empty(t, trace.Convoys, name)
+	}
+	trace, _ := follow(t, []byte(strings.ReplaceAll(convoy(stuck), "FUTEX_WAIT_PRIVATE, 2, NULL", "FUTEX_LOCK_PI_PRIVATE, 0, NULL")))
+	require.Len(t, trace.Convoys, 1)
+}
+
+// cookies makes a trace of PID 1 that sends signals on the system bus with these serials, so many seconds apart.
+func cookies(path string, step time.Duration, serials ...uint32) string {
+	var b strings.Builder
+	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	for _, n := range serials {
+		fmt.Fprintf(&b, `1 %d.000000 sendmsg(42<UNIX-STREAM:[100->200,"%s"]>, {msg_iov=[{iov_base="l\4\1\1\0\0\0\0\%03o\%03o\%03o\%03o)\0\0\0\2\1s\0 \0\0\0org.freedesktop.systemd1.Manager\0\0\0\0\0\0\0\0", iov_len=64}], msg_iovlen=1}, MSG_NOSIGNAL) = 64 <0.000010>`+"\n",
+			at.Unix(), path, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
+		at = at.Add(step)
+	}
+	return b.String()
+}
+
+// TestCookieForecast: a rate is measured on systemd's own numbers, over a minute at least.
+func TestCookieForecast(t *testing.T) {
+	const bus = "/run/dbus/system_bus_socket"
+	forecast := func(text string) (e event.Event, ok bool) {
+		_, events := follow(t, []byte(text))
+		for i := range events {
+			if events[i].Kind == KindCookie {
+				require.False(t, ok, "one forecast")
+				e, ok = events[i], true
+			}
+		}
+		return e, ok
+	}
+	e, ok := forecast(cookies(bus, time.Minute, 4_000_000_000, 4_000_000_100, 4_000_000_300))
+	require.True(t, ok)
+	for field, want := range map[string]float64{
+		"cookie": 4_000_000_300, "first": 4_000_000_000, "rate": 2.5, "duration": 120, "left": (1<<32 - 4_000_000_300) / 2.5,
+	} {
+		v, ok := e.Get(field)
+		require.True(t, ok, field)
+		got, _ := v.Number()
+		require.InDelta(t, want, got, 0.01, field)
+	}
+	require.Len(t, e.Evidence, 2)
+	require.Contains(t, e.Text, "216000 more a day in the 2m0s of the trace")
+	for name, text := range map[string]string{
+		"too short":            cookies(bus, 10*time.Second, 4_000_000_000, 4_000_000_100),
+		"a client of its own":  cookies("/run/systemd/private", time.Hour, 4_000_000_000, 4_000_000_100),
+		"has wrapped":          cookies(bus, time.Hour, 1<<32-1, 1<<31),
+		"somebody else's":      strings.ReplaceAll(cookies(bus, time.Hour, 4_000_000_000, 4_000_000_100), "systemd1.Manager", "PolicyKit1.Manag"),
+		"not in a century":     cookies(bus, 10*time.Hour, 100, 101),
+		"no longer one sender": cookies(bus, time.Hour, 4_000_000_100, 4_000_000_000, 4_000_000_200),
+	} {
+		_, ok := forecast(text)
+		require.False(t, ok, name)
+	}
+	e, ok = forecast(cookies(bus, time.Second, 4_200_000_000, 4_200_000_100))
+	require.True(t, ok, "near the end it counts without a rate")
+	_, ok = e.Get("rate")
+	require.False(t, ok)
+}
+
+// TestPathsOfContainers: the calls by which runtimes write their state name the container in many ways.
+func TestPathsOfContainers(t *testing.T) {
+	const id = "2346f52c0b0a0f6c4b8e4d3c2b1a09f8e7d6c5b4a3928170f1e2d3c4b5a69788"
+	const dir = "/var/lib/containerd/io.containerd.grpc.v1.cri/containers/" + id
+	for _, line := range []string{
+		`rename("` + dir + `/.tmp-status", "` + dir + `/status") = 0 <9.0>`,
+		`renameat(AT_FDCWD, "` + dir + `/.tmp-status", AT_FDCWD, "` + dir + `/status") = 0 <9.0>`,
+		`renameat2(AT_FDCWD<` + dir + `>, ".tmp-status", AT_FDCWD<` + dir + `>, "status", 0) = 0 <9.0>`,
+		`renameat(12<` + dir + `>, ".tmp-status", 12<` + dir + `>, "status") = 0 <9.0>`,
+		`fsync(12<` + dir + `/.tmp-status>) = 0 <9.0>`,
+		`fdatasync(12<` + dir + `/.tmp-status>(deleted)) = 0 <9.0>`,
+		`syncfs(12<` + dir + `>) = 0 <9.0>`,
+		`umount2("/run/containerd/io.containerd.runtime.v2.task/k8s.io/` + id + `/rootfs", MNT_DETACH) = 0 <9.0>`,
+		`umount2("rootfs", UMOUNT_NOFOLLOW <unfinished ...>`,
+	} {
+		_, events := follow(t, []byte("9 10:00:00.000000 "+line+"\n"))
+		require.Len(t, events, 1, line)
+		if strings.Contains(line, id) {
+			require.Equal(t, id, events[0].IDs.Container, line)
+		} else {
+			require.Empty(t, events[0].IDs.Container, line)
+		}
 	}
 }

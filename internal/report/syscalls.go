@@ -140,28 +140,19 @@ func (t *text) openCalls(s *observe.Summary) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(idle)) {
 		longest := slices.MaxFunc(idle[name], func(a, b *observe.TracedCall) int { return cmp.Compare(a.Duration, b.Duration) })
-		words := "idle: " + plural(len(idle[name]), "thread") + " in " + name + ", longest " + age(&longest.Syscall)
-		if queue := convoy(idle[name]); queue != "" {
-			words += "; " + queue
-		}
-		t.para(margin, t.plain, words)
+		t.para(margin, t.plain, "idle: "+plural(len(idle[name]), "thread")+" in "+name+", longest "+age(&longest.Syscall))
+	}
+	for i := range s.Convoys {
+		t.para(margin, t.warning, convoyWords(&s.Convoys[i]))
 	}
 }
 
-// convoy says when several threads wait on one futex.
-func convoy(calls []*observe.TracedCall) string {
-	count := map[string]int{}
-	for _, c := range calls {
-		if addr, _, ok := strings.Cut(c.Args, ","); ok && c.Name == "futex" {
-			count[addr]++
-		}
+func convoyWords(v *observe.Convoy) string {
+	words := fmt.Sprintf("%d of these wait for one lock, at %s", len(v.Waiters), v.Address)
+	if v.Holder == 0 {
+		return words + "; the trace does not show who holds it"
 	}
-	for _, addr := range slices.Sorted(maps.Keys(count)) {
-		if count[addr] > 1 {
-			return fmt.Sprintf("%d of them on %s", count[addr], addr)
-		}
-	}
-	return ""
+	return words + fmt.Sprintf("; thread %d, in %s, is the only one of the process that is blocked in something else: it may hold it (inferred)", v.Holder, v.HolderCall)
 }
 
 func thread(pid int) string {

@@ -45,6 +45,7 @@ type traceRow struct {
 	Tables  []tableRow          `json:"tables"`
 	Open    []callRow           `json:"open"`
 	Slowest []callRow           `json:"slowest"`
+	Convoys []convoyRow         `json:"convoys"`
 	Conns   []connRow           `json:"connections"`
 	DBus    []messageRow        `json:"dbus"`
 	// DBusLeft counts messages that are not listed, beyond the first 50 000.
@@ -97,6 +98,8 @@ type callRow struct {
 	PID      int      `json:"pid"`
 	Wait     string   `json:"wait"`
 	Why      string   `json:"why,omitempty"`
+	Blocker  int      `json:"waits_for,omitempty"` // of a wait for a child: the thread at its end
+	In       string   `json:"waits_in,omitempty"`
 	Start    *string  `json:"start"`
 	Age      *float64 `json:"age_seconds,omitempty"`
 	Seconds  *float64 `json:"seconds,omitempty"`
@@ -108,6 +111,22 @@ type callRow struct {
 	File     string   `json:"file,omitempty"` // of those of the trace, where it has several
 	Line     int      `json:"line"`
 	EndLine  int      `json:"end_line,omitempty"`
+}
+
+type convoyRow struct {
+	Address    string `json:"address"`
+	Waiters    []int  `json:"waiters"`
+	Holder     *int   `json:"holder"` // null where nothing tells
+	HolderCall string `json:"holder_call,omitempty"`
+	Certainty  string `json:"certainty"`
+}
+
+func newConvoyRow(v *observe.Convoy) convoyRow {
+	r := convoyRow{utf8Text(v.Address), v.Waiters, nil, v.HolderCall, "inferred"}
+	if v.Holder != 0 {
+		r.Holder = &v.Holder
+	}
+	return r
 }
 
 type connRow struct {
@@ -164,6 +183,7 @@ func newTraceRow(s *observe.Summary) traceRow {
 		Form:     formRow{f.PID, f.Comms, f.Clock, f.Relative, f.Took, f.Labels, f.Hex, f.Arguments, f.Stacks, f.Colours, f.Strings},
 		Open:     each(s.Open, newCallRow),
 		Slowest:  each(s.Slow, newCallRow),
+		Convoys:  each(s.Convoys, newConvoyRow),
 		Conns:    []connRow{},
 		DBus:     []messageRow{},
 		DBusLeft: s.Bus.Left,
@@ -203,7 +223,7 @@ func countRows(table map[string]*observe.CallCount) map[string]countRow {
 
 func newCallRow(c *observe.TracedCall) callRow {
 	r := callRow{
-		Name: c.Name, PID: c.PID, Wait: string(c.Wait), Why: c.Why, Start: momentOf(c.Start), AtLeast: c.AtLeast,
+		Name: c.Name, PID: c.PID, Wait: string(c.Wait), Why: c.Why, Blocker: c.Blocker, In: c.BlockerCall, Start: momentOf(c.Start), AtLeast: c.AtLeast,
 		Args: utf8Text(c.Args), Result: utf8Text(c.Result), Delayed: c.Delayed, Injected: c.Injected, Line: c.Pos.Line, EndLine: c.EndPos.Line,
 	}
 	if c.HasDuration {
