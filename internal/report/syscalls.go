@@ -389,7 +389,12 @@ func (t *text) callTable(s *observe.Summary) {
 			t.para(margin, t.plain, "strace's own table at the end of the trace has the same numbers")
 			return
 		}
-		t.para(margin, t.warning, "strace's own table has other numbers of "+strings.Join(differ, ", "))
+		const most = 5
+		words := strings.Join(differ[:min(len(differ), most)], ", ")
+		if left := len(differ) - most; left > 0 {
+			words += fmt.Sprintf(" and %d more", left)
+		}
+		t.para(margin, t.warning, "strace's own table has other numbers of "+words+": a filter (-z, -Z, -e status) hid calls, or lines are missing")
 	}
 }
 
