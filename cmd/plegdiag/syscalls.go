@@ -109,6 +109,9 @@ func readTraces(ctx context.Context, inputs []string, date *parse.TraceDate, s s
 	at := map[string]int{} // of the sets among the traces
 	room := int64(parse.MaxHeldParts)
 	err := eachFile(ctx, inputs, s, func(f bundle.File, in parse.Opened) error {
+		if in.Syscalls == nil && in.Records != nil && parse.HoldsTrace(in.Head) {
+			in.Syscalls = parse.Syscalls // in the middle of a ticket, or of a journal
+		}
 		if in.Syscalls == nil {
 			return nil
 		}

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -227,6 +228,24 @@ func (f *file) readStrace(ctx context.Context, opened parse.Opened) {
 	calls := opened.Syscalls(parse.Input{Path: f.account.Path, R: opened.R, Calls: trace.Filter(), Stats: &stats})
 	readCalls(ctx, trace, calls, func(string) *file { return f })
 	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
+}
+
+// maxPaste bounds a log that somebody pasted a trace into: it is held to be read twice. In a longer one the trace is text.
+const maxPaste = 8 << 20
+
+// readBoth reads a log with a trace in it. The account is that of the log, which loses no line.
+func (f *file) readBoth(ctx context.Context, opened parse.Opened, wanted *parse.Literals) {
+	text, _ := io.ReadAll(io.LimitReader(opened.R, maxPaste+1))
+	opened.R = io.MultiReader(bytes.NewReader(text), opened.R) // which fails again, if it did
+	f.readLog(ctx, opened, wanted)
+	if len(text) > maxPaste {
+		return
+	}
+	trace := observe.NewTrace()
+	account := f.account
+	f.account = File{Path: account.Path} // what is no line of a trace is one of the log
+	readCalls(ctx, trace, parse.Syscalls(parse.Input{Path: account.Path, R: bytes.NewReader(text), Calls: trace.Filter()}), func(string) *file { return f })
+	f.account = account
 }
 
 // readCalls follows the calls of one trace; of says which file is at a path.

@@ -147,6 +147,8 @@ func (r *reader) read(ctx context.Context, f bundle.File, slot *file) {
 	}
 	slot.account.Format = in.Name
 	switch {
+	case in.Records != nil && parse.HoldsTrace(in.Head):
+		slot.readBoth(ctx, in, r.logs)
 	case in.Records != nil:
 		slot.readLog(ctx, in, r.logs)
 	case in.Syscalls != nil && r.isPart(f, &in, slot):

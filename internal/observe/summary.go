@@ -35,6 +35,10 @@ type Summary struct {
 	nth     []*CallCount // those of Calls, by Syscall.Nth
 	slow    map[Wait][]TracedCall
 	open    []TracedCall
+
+	before     *TracedCall // the call on the line before, where its length is not known
+	beforeAt   time.Time
+	beforeLine int // its last line
 }
 
 // CallCount counts calls of one name as strace -c does: those that returned.
@@ -67,6 +71,8 @@ type TracedCall struct {
 	parse.Syscall
 	Wait Wait
 	Why  string // of a wait for a child: what that child is in
+	// AtMost says that Duration is an upper bound: the trace lacks -T, and this is the time to its next line.
+	AtMost bool
 	// Blocker is the thread at the end of such a wait, over all generations, and BlockerCall what it is in. 0 and empty for every other call.
 	Blocker     int
 	BlockerCall string
@@ -117,12 +123,16 @@ func (s *Summary) Skip(skip *event.Skip) {
 
 // Filter says which calls of the trace must be wanted.
 func (s *Summary) Filter() *parse.CallFilter {
+	if !s.Form.Took {
+		return nil // how long a call may have taken shows the line after it
+	}
 	return &parse.CallFilter{Least: map[string]time.Duration{"": slowCall}, Ask: asked, Matters: s.trace.mayMatter}
 }
 
 // Add takes the next call. What [Summary.Filter] does not want need not be wanted.
 func (s *Summary) Add(c *parse.Syscall) {
 	s.trace.see(c)
+	s.bound(c)
 	if !s.First.Known {
 		s.First = c.Start
 	}
@@ -156,6 +166,35 @@ func (s *Summary) Add(c *parse.Syscall) {
 		countOf(s.Idle, c.Name).add(c)
 	default:
 		s.keep(TracedCall{Syscall: *c, Wait: kind})
+	}
+}
+
+// bound gives the call before an upper bound, where -T is missing: nothing else happened between its line and this one, or
+// strace would have printed it in two parts. The program's own work is in it.
+func (s *Summary) bound(c *parse.Syscall) {
+	at, known := c.Start.T, c.Start.Known
+	if c.HasSince {
+		at, known = time.Unix(0, int64(c.Since)), true
+	}
+	if b := s.before; b != nil {
+		next := c.Pos.File == b.Pos.File && c.Pos.Line == s.beforeLine+1
+		if next && !known && c.Name == "" { // a frame of -k: still the same call
+			s.beforeLine++
+			return
+		}
+		if most := at.Sub(s.beforeAt); next && known && most >= slowCall {
+			b.Duration, b.HasDuration, b.AtMost = most, true, true
+			s.keep(*b)
+		}
+		s.before = nil
+	}
+	if !known || c.HasDuration || c.Name == "" || !c.Wanted || !c.Returned || c.EndPos.Line != 0 {
+		return
+	}
+	switch kind := kindOfWait(c, nil); kind {
+	case IdleWait, ChildWait, OtherWait:
+	default:
+		s.before, s.beforeAt, s.beforeLine = &TracedCall{Syscall: *c, Wait: kind}, at, c.Pos.Line
 	}
 }
 
@@ -330,7 +369,7 @@ func (s *Summary) Missing() (missing []string) {
 	add(lacks&event.LacksDate != 0, "no date and no zone (-ttt has both); --date and --tz give it them")
 	add(s.First.Known && lacks == event.LacksZone, "no zone (--tz); the date is the one of --date")
 	add(f.Clock == "-t", "no fractions of a second (-tt)")
-	add(!f.Took && f.Clock+"" != "", "no -T: only calls that other threads' lines interrupt have a duration")
+	add(!f.Took && (f.Clock != "" || f.Relative), "no -T: only calls that other threads' lines interrupt have a duration; of others the time to the next line is an upper bound (≤)")
 	add(f.Labels != "-yy" && len(s.Bus.Conns) == 0, "no -yy: sockets are known only where the trace shows them being made")
 	for _, c := range s.Bus.Conns {
 		if c.Unreadable {

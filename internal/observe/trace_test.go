@@ -406,3 +406,31 @@ func TestPathsOfContainers(t *testing.T) {
 		}
 	}
 }
+
+// TestUpperBounds: without -T, a call on one line was over before the next line.
+func TestUpperBounds(t *testing.T) {
+	const text = `9 10:00:00.000000 fsync(3) = 0
+9 10:00:02.000000 close(3) = 0
+9 10:00:02.000010 fsync(4) = 0
+ > /lib/libc.so.6(fsync+0x1a) [0x8595a]
+9 10:00:03.000010 --- SIGCHLD {si_signo=SIGCHLD} ---
+9 10:00:03.000020 fsync(5) = 0
+10 10:00:03.000030 read(0,  <unfinished ...>
+9 10:00:09.000000 fsync(6) = 0
+9 10:00:09.000001 close(6) = 0
+9 10:00:09.100000 nanosleep({tv_sec=5, tv_nsec=0}, NULL) = 0
+9 10:00:14.200000 close(7) = 0
+`
+	sum := NewSummary("f", parse.TraceForm{})
+	for call, err := range parse.Formats[slices.IndexFunc(parse.Formats, func(f parse.Format) bool { return f.Syscalls != nil })].Syscalls(parse.Input{Path: "f", R: strings.NewReader(text), Calls: sum.Filter()}) {
+		require.NoError(t, err)
+		sum.Add(call)
+	}
+	sum.Finish(parse.Stats{})
+	var got []string
+	for _, c := range sum.Slow {
+		require.True(t, c.AtMost)
+		got = append(got, fmt.Sprintf("%s(%s) %v", c.Name, c.Args, c.Duration))
+	}
+	require.Equal(t, []string{"fsync(3) 2s", "fsync(4) 1s"}, got)
+}

@@ -376,28 +376,49 @@ func (l *traceLine) returned() bool {
 }
 
 // ownMessage finds what strace says about itself: "strace: Process 18301
-// attached with 9 threads", with its path in front. -1 when there is none.
+// attached with 9 threads", with its path in front, or without any name before 4.11. -1 when there is none.
 func ownMessage(b []byte) int {
 	if c := b[len(b)-1]; c == '>' || c == ')' || isDigit(c) { // the end of -T, of a mark, of a result: none of its messages ends so
 		return -1
 	}
 	i := bytes.Index(b, []byte("strace: "))
 	if i < 0 {
-		return -1
+		return oldMessage(b)
 	}
 	rest := b[i+8:]
 	known := false
 	for _, s := range [...]string{"Process ", "[ Process ", "attach: ", "Can't ", "Could not ", "exec: "} {
 		known = known || bytes.HasPrefix(rest, []byte(s))
 	}
-	// Inside a string argument it is a program's text.
-	if !known || bytes.Count(b[:i], []byte{'"'})%2 == 1 {
+	if !known || inString(b[:i]) {
 		return -1
 	}
 	for i > 0 && isPathByte(b[i-1]) && bytes.IndexByte(b[:i], '/') >= 0 {
 		i--
 	}
 	return i
+}
+
+// inString says that what follows b is a program's text: part of a string argument.
+func inString(b []byte) bool { return bytes.Count(b, []byte{'"'})%2 == 1 }
+
+// oldMessage finds "Process 2613 attached (waiting for parent)", as strace before 4.11 printed it.
+func oldMessage(b []byte) int {
+	i := bytes.Index(b, []byte("Process "))
+	if i < 0 {
+		return -1
+	}
+	rest := b[i+8:]
+	_, n := digits(rest)
+	if n == 0 {
+		return -1
+	}
+	for _, s := range [...]string{" attached", " detached", " suspended", " resumed"} {
+		if bytes.HasPrefix(rest[n:], []byte(s)) && !inString(b[:i]) {
+			return i
+		}
+	}
+	return -1
 }
 
 func isPathByte(c byte) bool {

@@ -2,6 +2,7 @@ package parse
 
 import (
 	"bytes"
+	"iter"
 	"strings"
 	"time"
 )
@@ -221,6 +222,25 @@ func sniffStrace(head []byte) float64 {
 	}
 	return float64(good) / float64(all)
 }
+
+// traceRun is how many lines of a trace in a row make a trace that stands in the middle of other text.
+const traceRun = 3
+
+// HoldsTrace says that a trace stands somewhere in head, as it does in a ticket or a journal that somebody pasted one into.
+func HoldsTrace(head []byte) bool {
+	run := 0
+	for line := range headLines(head) {
+		if !isStrace(line) {
+			run = 0
+		} else if run++; run == traceRun {
+			return true
+		}
+	}
+	return false
+}
+
+// Syscalls reads the trace that stands in the middle of other text, which is skipped line by line.
+func Syscalls(in Input) iter.Seq2[*Syscall, error] { return syscalls(in) }
 
 // isCutCall knows the only line of a thread that strace -ff found inside a call: it stops with the arguments.
 func isCutCall(line []byte) bool {

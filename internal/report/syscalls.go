@@ -50,14 +50,34 @@ func (t *text) trace(s *observe.Summary) {
 		form = "-c, a table only"
 	}
 	t.para(margin+"form     ", t.plain, form)
-	for _, m := range s.Missing() {
-		t.para(margin+"missing  ", t.warning, m)
-	}
 	t.openCalls(s)
 	t.slowCalls(s)
 	t.conversation(s)
+	t.nothing(s)
+	t.untold(s)
 	t.idleWaits(s)
 	t.callTable(s)
+}
+
+// nothing says that no call was in anybody's way, where the trace would show one.
+func (t *text) nothing(s *observe.Summary) {
+	culprit := slices.ContainsFunc(s.Open, func(c observe.TracedCall) bool { return c.Wait != observe.IdleWait })
+	if !culprit && len(s.Slow) == 0 && len(s.Calls) > 0 && !s.Counted && (s.Form.Took || s.Form.Clock != "" || s.Form.Relative) {
+		fmt.Fprintln(t.w)
+		t.para(margin, t.plain, "No call of 10 ms or more but waits of threads that have nothing to do, or wait for one that the trace does not show.")
+	}
+}
+
+// untold says what the trace cannot tell.
+func (t *text) untold(s *observe.Summary) {
+	missing := s.Missing()
+	if len(missing) == 0 {
+		return
+	}
+	t.heading("MISSING")
+	for _, m := range missing {
+		t.para(margin+"- ", t.warning, m)
+	}
 }
 
 func returned(s *observe.Summary) (n int) {
@@ -164,10 +184,13 @@ func thread(pid int) string {
 
 // age is how long an open call has lasted: at least, always.
 func age(c *parse.Syscall) string {
-	if !c.HasDuration {
+	switch {
+	case !c.HasDuration:
 		return "for an unknown time"
+	case c.Duration == 0:
+		return "for an unknown time, it is the last line"
 	}
-	return cmp.Or(duration(c.Duration, true), "≥0s")
+	return duration(c.Duration, true)
 }
 
 func (t *text) slowCalls(s *observe.Summary) {
@@ -185,7 +208,11 @@ func (t *text) slowCalls(s *observe.Summary) {
 		if shown[c.Wait]++; shown[c.Wait] > most {
 			continue
 		}
-		head := fmt.Sprintf("%s in %s, %s", duration(c.Duration, c.AtLeast), c.Name, thread(c.PID))
+		took := duration(c.Duration, c.AtLeast)
+		if c.AtMost {
+			took = "≤" + duration(c.Duration, false)
+		}
+		head := fmt.Sprintf("%s in %s, %s", took, c.Name, thread(c.PID))
 		switch {
 		case c.Start.Known:
 			head += ", " + moment(c.Start)

@@ -104,6 +104,7 @@ type callRow struct {
 	Age      *float64 `json:"age_seconds,omitempty"`
 	Seconds  *float64 `json:"seconds,omitempty"`
 	AtLeast  bool     `json:"at_least"`
+	AtMost   bool     `json:"at_most,omitempty"`
 	Args     string   `json:"args"`
 	Result   string   `json:"result,omitempty"`
 	Delayed  bool     `json:"delayed"`
@@ -223,7 +224,7 @@ func countRows(table map[string]*observe.CallCount) map[string]countRow {
 
 func newCallRow(c *observe.TracedCall) callRow {
 	r := callRow{
-		Name: c.Name, PID: c.PID, Wait: string(c.Wait), Why: c.Why, Blocker: c.Blocker, In: c.BlockerCall, Start: momentOf(c.Start), AtLeast: c.AtLeast,
+		Name: c.Name, PID: c.PID, Wait: string(c.Wait), Why: c.Why, Blocker: c.Blocker, In: c.BlockerCall, Start: momentOf(c.Start), AtLeast: c.AtLeast, AtMost: c.AtMost,
 		Args: utf8Text(c.Args), Result: utf8Text(c.Result), Delayed: c.Delayed, Injected: c.Injected, Line: c.Pos.Line, EndLine: c.EndPos.Line,
 	}
 	if c.HasDuration {
