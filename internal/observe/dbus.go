@@ -33,9 +33,17 @@ type BusConn struct {
 	// Unreadable says that answers came whose number is cut off (-s) or was lost, so that
 	// an open call may have been answered.
 	Unreadable bool
+	// AuthAt is when one side began the handshake, AuthAnswered when the first answer to it was there: the
+	// other side was not reading in between.
+	AuthAt, AuthAnswered event.Time
+	// AuthAge is how long a handshake without an answer had waited when the trace ended; 0 where there was one, or nobody knows.
+	AuthAge time.Duration
 	// Deaf says that the trace holds no call that could bring the answers.
 	Deaf bool
 
+	authSent       bool // the traced side began the handshake
+	raw            string
+	pos            event.Pos
 	sent, received parse.BusStream
 	waiting        [2]map[uint32]*BusMessage // calls without an answer: sent, received
 }
@@ -190,6 +198,9 @@ func (t *Trace) bus(s *parse.Syscall, p *process, fd parse.FD, h *handle) []*Bus
 		found = stream.Peek(bufs, s.Pos, at)
 	}
 	c.Known = c.Known || stream.Auth
+	if s.Returned && n != 0 && c.shake(s, stream.Auth, sent, at) {
+		t.shown(c)
+	}
 	var ended []*BusMessage
 	for i := range found {
 		if !c.Known && c.Serials == nil && !found[i].Proven() {
@@ -200,6 +211,27 @@ func (t *Trace) bus(s *parse.Syscall, p *process, fd parse.FD, h *handle) []*Bus
 		}
 	}
 	return ended
+}
+
+// shake follows the handshake, as far as: when did it begin, and when did the other side first say anything. It says whether this is
+// the beginning.
+func (c *BusConn) shake(s *parse.Syscall, auth, sent bool, at event.Time) bool {
+	switch {
+	case !c.AuthAt.Known && auth && at.Known:
+		c.AuthAt, c.authSent, c.pos, c.raw = at, sent, s.Pos, s.Raw
+		return true
+	case c.AuthAt.Known && !c.AuthAnswered.Known && sent != c.authSent:
+		c.AuthAnswered = at
+	}
+	return false
+}
+
+// Handshake is how long the other side took to answer the handshake; ok is false where the trace shows none, or no answer.
+func (c *BusConn) Handshake() (d time.Duration, ok bool) {
+	if !c.AuthAt.Known || !c.AuthAnswered.Known {
+		return 0, false
+	}
+	return max(0, c.AuthAnswered.T.Sub(c.AuthAt.T)), true
 }
 
 // connect gives a descriptor a connection when the call looks like one of a bus.
@@ -220,10 +252,7 @@ func (t *Trace) connect(s *parse.Syscall, p *process, fd parse.FD, h *handle) *h
 // message files one message; it returns a call that this one answers.
 func (t *Trace) message(c *BusConn, s *parse.Syscall, head *parse.BusMessage, sent bool) *BusMessage {
 	m := &BusMessage{BusMessage: *head, Conn: c, TID: s.PID, Sent: sent, Blocked: !s.Returned}
-	if c.Serials == nil {
-		t.Bus.Conns = append(t.Bus.Conns, c)
-		c.waiting = [2]map[uint32]*BusMessage{{}, {}}
-	}
+	t.shown(c)
 	if len(t.Bus.Messages) < maxBusKept {
 		t.Bus.Messages = append(t.Bus.Messages, m)
 	} else {
@@ -259,6 +288,14 @@ func (t *Trace) message(c *BusConn, s *parse.Syscall, head *parse.BusMessage, se
 	c.count(m, s.Raw, m.Type == parse.BusSignal && strings.HasPrefix(m.Interface, "org.freedesktop.systemd1.") ||
 		m.Sender == "org.freedesktop.systemd1")
 	return nil
+}
+
+// shown makes a connection part of the conversation.
+func (t *Trace) shown(c *BusConn) {
+	if c.waiting[0] == nil {
+		t.Bus.Conns = append(t.Bus.Conns, c)
+		c.waiting = [2]map[uint32]*BusMessage{{}, {}}
+	}
 }
 
 // fromSystemd says that the answer to a call comes from systemd.
@@ -362,6 +399,26 @@ func busEvent(m *BusMessage) event.Event {
 // private says that the connection is one of a client that calls systemd directly and goes away again, as
 // systemctl does: it has cookies of its own, which never grow large.
 func (c *BusConn) private() bool { return c.Path == "/run/systemd/private" }
+
+// handshakeEvent makes an event of a handshake that was answered late, or not at all.
+func handshakeEvent(c *BusConn) event.Event {
+	e := event.Event{Kind: KindBusCall, Component: "process", Source: "strace", Start: c.AuthAt, End: c.AuthAnswered, Open: c.AuthAge > 0}
+	if e.Open {
+		e.End = c.AuthAt.Add(c.AuthAge)
+	}
+	e.IDs.PID = c.PID
+	direction := "received"
+	if c.authSent {
+		direction = "sent"
+	}
+	e.Fields = []event.Field{str("member", "AUTH"), str("path", c.Path), str("direction", direction), truth("answered", !e.Open), truth("blocked", false)}
+	e.Text = "D-Bus handshake on " + cmp.Or(c.Path, "fd "+strconv.Itoa(c.FD))
+	if e.Open {
+		e.Text += " has no answer"
+	}
+	e.Evidence = []event.Quote{{Pos: c.pos, Text: c.raw}}
+	return e
+}
 
 // cookieEvent says how far systemd has counted on a connection, and how long the rest lasts at the rate of the trace.
 func cookieEvent(c *BusConn, n *Serials) event.Event {

@@ -87,7 +87,8 @@ const (
 	KindConvoy event.Kind = "futex.convoy"
 
 	// KindBusCall is a call on D-Bus, seen in a trace, whose answer came late or not at all: member, interface, path,
-	// destination, serial, direction (sent, received), answered, blocked (it cannot even be sent), error.
+	// destination, serial, direction (sent, received), answered, blocked (it cannot even be sent), error. The handshake of a
+	// connection is one whose member is AUTH.
 	KindBusCall event.Kind = "dbus.call"
 	// KindThreadSample is a thread found in the same call by one sample or by several in a row; the interval is a lower bound;
 	// docs/samples.md lists its fields.

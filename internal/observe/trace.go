@@ -185,6 +185,12 @@ func (t *Trace) Finish(dst []event.Event) []event.Event {
 			}
 		}
 		slices.SortFunc(open, func(a, b *BusMessage) int { return a.Pos.Line - b.Pos.Line })
+		if c.AuthAt.Known && !c.AuthAnswered.Known && t.last.Known && t.moved[0] && t.moved[1] {
+			c.AuthAge = max(0, t.last.T.Sub(c.AuthAt.T))
+		}
+		if d, _ := c.Handshake(); max(d, c.AuthAge) >= slowAnswer {
+			dst = append(dst, handshakeEvent(c))
+		}
 		for _, m := range open {
 			if m.Open() && m.Age >= slowAnswer {
 				dst = append(dst, busEvent(m))

@@ -434,3 +434,28 @@ func TestUpperBounds(t *testing.T) {
 	}
 	require.Equal(t, []string{"fsync(3) 2s", "fsync(4) 1s"}, got)
 }
+
+// TestHandshake: a bus that is not read from shows at the handshake first.
+func TestHandshake(t *testing.T) {
+	const begun = `9 10:00:00.000000 connect(3, {sa_family=AF_UNIX, sun_path="/run/dbus/system_bus_socket"}, 29) = 0 <0.000010>
+9 10:00:01.000000 write(3, "\0AUTH EXTERNAL 30\r\n", 19) = 19 <0.000010>
+9 10:00:01.000100 read(3, 0xc000, 16) = -1 EAGAIN (Resource temporarily unavailable) <0.000010>
+`
+	const answered = `9 10:00:04.000000 read(3, "OK 10af13f2\r\n", 4096) = 13 <0.000010>
+`
+	const other = `9 10:00:09.000000 getpid() = 9 <0.000010>
+`
+	for text, want := range map[string]string{begun + answered + other: "3.00001s", begun + other: "8.00001s"} {
+		trace, events := follow(t, []byte(text))
+		require.Equal(t, []string{"dbus.call"}, kinds(events))
+		require.Equal(t, want, events[0].Duration().Round(10*time.Microsecond).String())
+		require.Equal(t, text == begun+other, events[0].Open)
+		require.Equal(t, "/run/dbus/system_bus_socket", trace.Bus.Conns[0].Path)
+		member, _ := events[0].Get("member")
+		require.Equal(t, "AUTH", member.Text())
+	}
+	_, events := follow(t, []byte(strings.ReplaceAll(begun, "read(", "dup(")+other))
+	require.Empty(t, events, "nothing that could bring an answer was traced")
+	_, events = follow(t, []byte(strings.ReplaceAll(strings.ReplaceAll(begun, `\0AUTH EXTERNAL 30\r\n", 19) = 19`, `\0", 1) = 1`), "dbus/system_bus_socket", "x")+other))
+	require.Empty(t, events, "a zero byte is no handshake")
+}

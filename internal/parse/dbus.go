@@ -294,7 +294,7 @@ func (s *BusStream) step(dst []BusMessage, b *Buffer) ([]BusMessage, bool) {
 	case len(b.Bytes) == 0: // cut off by -s
 		return s.emit(dst, false)
 	case len(s.head) == 0 && isAuth(b.Bytes):
-		s.Auth = true
+		s.Auth = s.Auth || len(b.Bytes) > 1 // a zero byte alone may come before it, or be anybody's
 		n := b.Len
 		if i := bytes.Index(b.Bytes, []byte("BEGIN\r\n")); i >= 0 {
 			n = int64(i + 7)

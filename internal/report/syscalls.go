@@ -62,10 +62,21 @@ func (t *text) trace(s *observe.Summary) {
 // nothing says that no call was in anybody's way, where the trace would show one.
 func (t *text) nothing(s *observe.Summary) {
 	culprit := slices.ContainsFunc(s.Open, func(c observe.TracedCall) bool { return c.Wait != observe.IdleWait })
-	if !culprit && len(s.Slow) == 0 && len(s.Calls) > 0 && !s.Counted && (s.Form.Took || s.Form.Clock != "" || s.Form.Relative) {
+	if !culprit && !slowBus(s) && len(s.Slow) == 0 && len(s.Calls) > 0 && !s.Counted && (s.Form.Took || s.Form.Clock != "" || s.Form.Relative) {
 		fmt.Fprintln(t.w)
 		t.para(margin, t.plain, "No call of 10 ms or more but waits of threads that have nothing to do, or wait for one that the trace does not show.")
 	}
+}
+
+// slowBus says that somebody on a bus was slow.
+func slowBus(s *observe.Summary) bool {
+	return slices.ContainsFunc(s.Bus.Messages, func(m *observe.BusMessage) bool {
+		took, _ := m.Answered()
+		return m.Open() || m.Blocked || took >= slowCallShown
+	}) || slices.ContainsFunc(s.Bus.Conns, func(c *observe.BusConn) bool {
+		d, _ := c.Handshake()
+		return max(d, c.AuthAge) >= slowCallShown
+	})
 }
 
 // untold says what the trace cannot tell.
@@ -262,6 +273,11 @@ func (t *text) conversation(s *observe.Summary) {
 			name += " (told by its messages alone)"
 		}
 		t.para(margin, t.label, name)
+		if d, ok := c.Handshake(); ok && d >= slowCallShown {
+			t.para(margin+"  ", t.critical, "handshake at "+moment(c.AuthAt)+": answered only after "+duration(d, false))
+		} else if c.AuthAge >= slowCallShown {
+			t.para(margin+"  ", t.critical, "handshake at "+moment(c.AuthAt)+": NO ANSWER, "+duration(c.AuthAge, true))
+		}
 		for _, n := range c.Serials {
 			t.para(margin+"  ", t.plain, serialWords(n))
 		}

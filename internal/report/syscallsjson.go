@@ -138,6 +138,7 @@ type connRow struct {
 	Known   bool        `json:"known"`
 	Cut     bool        `json:"answers_unreadable"`
 	Deaf    bool        `json:"answers_not_traced"`
+	Shake   *float64    `json:"handshake_seconds"` // until the first answer; null where the trace does not show it
 	Serials []serialRow `json:"serials"`
 }
 
@@ -236,7 +237,10 @@ func newCallRow(c *observe.TracedCall) callRow {
 }
 
 func newConnRow(c *observe.BusConn) connRow {
-	r := connRow{c.PID, c.FD, c.Inode, utf8Text(c.Path), c.Known, c.Unreadable, c.Deaf, []serialRow{}}
+	r := connRow{c.PID, c.FD, c.Inode, utf8Text(c.Path), c.Known, c.Unreadable, c.Deaf, nil, []serialRow{}}
+	if d, ok := c.Handshake(); ok {
+		r.Shake = seconds(d)
+	}
 	for _, n := range c.Serials {
 		row := serialRow{direction(n.Sent), utf8Text(n.Sender), n.Systemd, n.Count, n.First, n.Last, n.Wrapped, nil, nil}
 		if rate, ok := n.Rate(); ok {
