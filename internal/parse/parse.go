@@ -130,7 +130,7 @@ func headLines(head []byte) iter.Seq[[]byte] {
 
 func isJournalJSON(line []byte) bool {
 	line = bytes.TrimPrefix(line, []byte{0x1e})
-	return line[0] == '{' && (bytes.Contains(line, []byte(`"__REALTIME_TIMESTAMP":`)) || bytes.Contains(line, []byte(`"__CURSOR":`)))
+	return len(line) > 0 && line[0] == '{' && (bytes.Contains(line, []byte(`"__REALTIME_TIMESTAMP":`)) || bytes.Contains(line, []byte(`"__CURSOR":`)))
 }
 
 func isJournalShort(line []byte) bool {

@@ -352,6 +352,7 @@ func TestDetect(t *testing.T) {
 		"blank":        {"\n\n", "text"},
 		"cut line":     {"Nov 20 18:25:12 node-1 containerd[43]: time=\"2026-11-20T18:2", "journal-short"},
 		"no entries":   {"-- No entries --\n", "journal-short"},
+		"separator":    {"\x1e\n", ""},
 		"toml":         {"version = 2\n[plugins]\n", "text"},
 		"shell":        {"PATH=/bin\nHOME=/root\n", "text"},
 		"strace table": {"% time     seconds  usecs/call     calls    errors syscall\n------ -----------\n", "strace"},

@@ -114,7 +114,7 @@ func align(parts []*TracePart) (stamped bool) {
 		stamped = stamped && p.first.clock == parts[0].first.clock && (p.first.clock == faceClock || p.first.clock == epochClock)
 	}
 	byThread := func(a, b *TracePart) int { return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Path, b.Path)) }
-	if !stamped {
+	if !stamped || len(parts) == 0 {
 		slices.SortFunc(parts, byThread)
 		return false
 	}

@@ -123,3 +123,34 @@ func TestTracePart(t *testing.T) {
 	require.Len(t, all, 100*len(line), "nothing of it is lost")
 	require.Equal(t, time.Duration(0), p.shift)
 }
+
+// FuzzMerge: whatever the parts hold, every line of each is accounted for, and the merged calls are those of the parts.
+func FuzzMerge(f *testing.F) {
+	f.Add("10:00:00.000000 close(3) = 0 <0.000010>\n", "23:59:00 read(0,", "1795199297.1 dup(3) = 4\n +++ exited with 0 +++\n")
+	f.Add("     0.000100 fsync(3) = 0\n", "x\n", "[pid 7] close(3) = 0\n% time     seconds  usecs/call     calls    errors syscall\n")
+	f.Fuzz(func(t *testing.T, a, b, c string) {
+		var all []*TracePart
+		for i, text := range []string{a, b, c} {
+			p := &TracePart{Path: fmt.Sprintf("w.%d", i+1), Set: "w", Thread: i + 1, first: firstStamp([]byte(text[:min(len(text), headSize)]))}
+			if text == "" {
+				continue
+			}
+			p.Open = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
+			all = append(all, p)
+		}
+		used := map[string]int{}
+		for call, err := range Merge(all, nil) {
+			if skip, ok := errors.AsType[*event.Skip](err); ok {
+				used[skip.Pos.File] += skip.Lines
+				continue
+			}
+			require.NoError(t, err)
+			used[call.Pos.File] += call.Lines
+			require.GreaterOrEqual(t, call.Duration, time.Duration(0))
+		}
+		for _, p := range all {
+			require.NoError(t, p.Err)
+			require.Equal(t, p.Stats.Lines-p.Stats.Blank, used[p.Path], p.Path)
+		}
+	})
+}
