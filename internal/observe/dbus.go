@@ -425,7 +425,8 @@ func cookieEvent(c *BusConn, n *Serials) event.Event {
 	e := event.Event{Kind: KindCookie, Component: "systemd", Source: "strace", Start: n.LastAt}
 	e.Text = "systemd's bus cookie is " + strconv.FormatUint(uint64(n.Last), 10)
 	e.Fields = []event.Field{
-		{Key: "cookie", Value: event.Int(int64(n.Last))}, {Key: "first", Value: event.Int(int64(n.First))},
+		{Key: "cookie", Value: event.Int(int64(n.Last))},
+		{Key: "first", Value: event.Int(int64(n.First))},
 		truth("overflow", false), truth("wrapped", n.Wrapped), str("connection", cmp.Or(c.Path, "fd "+strconv.Itoa(c.FD))),
 	}
 	e.Evidence = []event.Quote{{Pos: n.LastPos, Text: n.lastRaw}}

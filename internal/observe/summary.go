@@ -238,7 +238,7 @@ func (s *Summary) fromTables() {
 		n := countOf(s.Calls, row.Name)
 		n.Count += row.Calls
 		n.Errors += row.Errors
-		n.Total += cmp.Or(row.Wall, row.Seconds)
+		n.Total += cmp.Or(row.Wall, row.Total)
 		n.Max = max(n.Max, cmp.Or(row.WallMax, row.Max))
 	}
 	s.Counted = len(s.Calls) > 0

@@ -175,7 +175,8 @@ func childEvent(c *TracedCall) event.Event {
 	}
 	e.Fields = []event.Field{
 		str("name", c.Name), truth("returned", false),
-		{Key: "waits_for", Value: event.Int(int64(c.Blocker))}, str("waits_in", c.BlockerCall),
+		{Key: "waits_for", Value: event.Int(int64(c.Blocker))},
+		str("waits_in", c.BlockerCall),
 	}
 	e.Text = fmt.Sprintf("%s in thread %d waits for %d, which is in %s", c.Name, c.PID, c.Blocker, c.BlockerCall)
 	e.Evidence = []event.Quote{{Pos: c.Pos, Text: c.Raw}}

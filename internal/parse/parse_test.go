@@ -248,7 +248,7 @@ func printSyscall(w io.Writer, s *Syscall) {
 	if s.Name == "" {
 		fmt.Fprintf(w, " note %.60q", s.Raw)
 		if c := s.Count; c != nil {
-			fmt.Fprintf(w, " table %d%s: %s %d errors %d %v min %v max %v wall %v max %v", c.Table, c.Title, c.Name, c.Calls, c.Errors, c.Seconds, c.Min, c.Max, c.Wall, c.WallMax)
+			fmt.Fprintf(w, " table %d%s: %s %d errors %d %v min %v max %v wall %v max %v", c.Table, c.Title, c.Name, c.Calls, c.Errors, c.Total, c.Min, c.Max, c.Wall, c.WallMax)
 		}
 		fmt.Fprintln(w)
 		return

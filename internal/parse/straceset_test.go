@@ -90,7 +90,8 @@ func TestMergeFailures(t *testing.T) {
 	require.Equal(t, []string{"dup", "dup"}, names)
 	require.Equal(t, 1, skips)
 	require.Equal(t, []error{gone, broken, nil}, []error{all[0].Err, all[1].Err, all[2].Err})
-	for range Merge(parts(t, "10:00:00.000000 close(3) = 0\n", "10:00:01.000000 dup(3) = 4\n"), nil) {
+	for _, err := range Merge(parts(t, "10:00:00.000000 close(3) = 0\n", "10:00:01.000000 dup(3) = 4\n"), nil) {
+		require.NoError(t, err)
 		break // leaves nothing behind
 	}
 }

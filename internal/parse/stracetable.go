@@ -19,10 +19,10 @@ type CallTotal struct {
 	Table         int    // a trace holds one for each ABI: 0 is the first
 	Title         string // "32 bit mode", where a trace holds several; empty otherwise
 	Calls, Errors int
-	// Seconds is the column of that name: CPU time in the kernel, or with -w the time from entry to return.
-	Seconds time.Duration
-	Min     time.Duration // shortest
-	Max     time.Duration // longest
+	// Total is the column "seconds": CPU time in the kernel, or with -w the time from entry to return.
+	Total time.Duration
+	Min   time.Duration // shortest
+	Max   time.Duration // longest
 	// Wall is wall-total and WallMax wall-max, which strace prints since 7.1.
 	Wall, WallMax time.Duration
 	Timed         bool // the table has seconds
@@ -181,7 +181,7 @@ func (c *countTable) row(b []byte) *CallTotal {
 	n := &CallTotal{
 		Name: cell["syscall"], Table: c.index, Title: c.title,
 		Calls: int(firstNumber(cell["calls"])), Errors: int(firstNumber(cell["errors"])),
-		Seconds: decimalSeconds(cell["seconds"]), Min: decimalSeconds(cell["shortest"]), Max: decimalSeconds(cell["longest"]),
+		Total: decimalSeconds(cell["seconds"]), Min: decimalSeconds(cell["shortest"]), Max: decimalSeconds(cell["longest"]),
 		Wall: decimalSeconds(cell["wall-total"]), WallMax: decimalSeconds(cell["wall-max"]), Timed: timed,
 	}
 	if c.state == wantTotal {

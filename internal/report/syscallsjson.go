@@ -89,7 +89,7 @@ type tableRow struct {
 func newTableRow(n *parse.CallTotal) tableRow {
 	return tableRow{
 		n.Table, utf8Text(n.Title), utf8Text(n.Name), n.Calls, n.Errors,
-		n.Seconds.Seconds(), n.Min.Seconds(), n.Max.Seconds(), n.Wall.Seconds(), n.WallMax.Seconds(),
+		n.Total.Seconds(), n.Min.Seconds(), n.Max.Seconds(), n.Wall.Seconds(), n.WallMax.Seconds(),
 	}
 }
 
