@@ -40,3 +40,18 @@ func TestGenerate(t *testing.T) {
 	share := float64(hits) / float64(lines)
 	require.InDelta(t, 0.12, share, 0.02)
 }
+
+// The trace is the same for the same seed, and holds its one hung call, begun and returned.
+func TestGenerateTrace(t *testing.T) {
+	var first, second, other bytes.Buffer
+	require.NoError(t, generateTrace(&first, 3e6, 1))
+	require.NoError(t, generateTrace(&second, 3e6, 1))
+	require.NoError(t, generateTrace(&other, 3e6, 2))
+	require.Equal(t, first.String(), second.String())
+	require.NotEqual(t, first.String(), other.String())
+	require.InDelta(t, 3e6, first.Len(), 1000)
+	require.Equal(t, 1, strings.Count(first.String(), " umount2(\"/run/"))
+	require.Equal(t, 1, strings.Count(first.String(), " <... umount2 resumed>) = 0 <"))
+	lines := strings.Count(first.String(), "\n")
+	require.InDelta(t, 0.29, float64(strings.Count(first.String(), " <unfinished ...>"))/float64(lines), 0.03)
+}

@@ -1,7 +1,8 @@
 // Bench measures plegdiag from outside: it generates a bundle that looks like a
 // busy node with one incident in it, analyses it, and compares the time with
 // what gzip needs to merely inflate it. Both run in turns on the same machine,
-// so that the ratio holds where seconds do not.
+// so that the ratio holds where seconds do not. Then it generates the strace output of a
+// container runtime, and measures how many MB of it are read in a second, by syscalls and by analyze.
 package main
 
 import (

@@ -80,7 +80,12 @@ type callName struct {
 }
 
 func (t *tracer) name(b []byte) *callName {
+	slot := &t.names[(len(b)*5+int(b[0])+int(b[len(b)-1])*3)%len(t.names)]
+	if n := *slot; n != nil && n.name == string(b) {
+		return n
+	}
 	if n := t.known[string(b)]; n != nil {
+		*slot = n
 		return n
 	}
 	n := &callName{name: string(b), nth: -1}
@@ -129,6 +134,7 @@ type tracer struct {
 	yield   func(*Syscall, error) bool
 	call    Syscall // what is yielded; a new one would cost more than the line
 	known   map[string]*callName
+	names   [128]*callName // of the known ones, by length and letters: most are found here
 	errnos  names
 	threads map[int]*tracedThread
 	recent  [64]struct { // of threads, by the last digits of their ids
@@ -309,11 +315,10 @@ func (t *tracer) single(n int, l *traceLine, th *tracedThread, first bool, raw [
 	}
 	name := t.name(l.name)
 	s := &t.call
-	*s = Syscall{
-		PID: l.pid, First: first, Name: name.name, Nth: name.nth, Start: t.clock.start(l),
-		Duration: l.took, HasDuration: l.hasTook, Injected: l.injected, Delayed: l.delayed,
-		Returned: l.returned(), Pos: event.Pos{File: t.Path, Line: n}, Lines: 1,
-	}
+	*s = Syscall{} // fields are set one by one: a literal would be built and then copied
+	s.PID, s.First, s.Name, s.Nth, s.Start = l.pid, first, name.name, name.nth, t.clock.start(l)
+	s.Duration, s.HasDuration, s.Injected, s.Delayed = l.took, l.hasTook, l.injected, l.delayed
+	s.Returned, s.Pos.File, s.Pos.Line, s.Lines = l.returned(), t.Path, n, 1
 	if len(l.errno) > 0 {
 		s.Errno = t.errnos.get(l.errno)
 	}
@@ -334,10 +339,9 @@ func (t *tracer) begin(n int, l *traceLine, b, raw []byte, first bool) *openCall
 		o = &openCall{}
 	}
 	args := len(b) - len(l.rest) // l.rest is a tail of b
-	*o = openCall{
-		pid: l.pid, name: t.name(l.name), raw: append(o.raw[:0], b...), quote: o.quote[:0], first: len(b), args: args, end: args + len(l.args),
-		at: t.clock.now, start: t.clock.start(l), pos: event.Pos{File: t.Path, Line: n}, lines: 1, of: first,
-	}
+	o.pid, o.name, o.raw, o.quote, o.first = l.pid, t.name(l.name), append(o.raw[:0], b...), o.quote[:0], len(b)
+	o.args, o.end, o.at, o.start = args, args+len(l.args), t.clock.now, t.clock.start(l)
+	o.pos.File, o.pos.Line, o.lines, o.of = t.Path, n, 1, first
 	if len(raw) != len(b) { // colours, or a message of strace
 		o.quote = append(o.quote, raw...)
 	}
@@ -349,7 +353,9 @@ func (t *tracer) begin(n int, l *traceLine, b, raw []byte, first bool) *openCall
 
 // returnTo makes s the open call as far as it is known.
 func (o *openCall) returnTo(s *Syscall) *Syscall {
-	*s = Syscall{PID: o.pid, First: o.of, Name: o.name.name, Nth: o.name.nth, Start: o.start, AtLeast: o.least, Pos: o.pos, Lines: o.lines}
+	*s = Syscall{}
+	s.PID, s.First, s.Name, s.Nth, s.Start = o.pid, o.of, o.name.name, o.name.nth, o.start
+	s.AtLeast, s.Pos, s.Lines = o.least, o.pos, o.lines
 	s.since(o.at)
 	return s
 }

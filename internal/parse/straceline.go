@@ -59,10 +59,9 @@ func scanTrace(b []byte) (l traceLine) {
 	return l
 }
 
-// scan takes a line apart. The order of what may stand before the call is
+// scan takes a line apart; l must be zero. The order of what may stand before the call is
 // that of strace's printleader: pid, absolute and relative time, syscall number, instruction pointer.
 func (l *traceLine) scan(b []byte) {
-	*l = traceLine{}
 	b = l.scanPID(b)
 	b = l.scanTimes(b)
 	for len(b) > 2 && b[0] == '[' { // -n, -i, a security context
