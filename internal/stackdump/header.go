@@ -127,7 +127,7 @@ func cutQuoted(s string) (text, rest string, ok bool) {
 // parseState reads what stands between the brackets, labels excluded.
 func parseState(g *Goroutine, s string) {
 	state, rest, more := strings.Cut(s, ", ")
-	for marked := true; marked; {
+	for marked := strings.HasSuffix(state, ")"); marked; {
 		marked = false
 		for _, mark := range [...]string{" (scan)", " (durable)", " (leaked)"} {
 			if cut, ok := strings.CutSuffix(state, mark); ok {

@@ -13,8 +13,8 @@ const (
 	maxSkips = 1000
 	// maxQuoted bounds the input quoted in a reason.
 	maxQuoted = 80
-	// usualGoroutine is how many bytes of text most goroutines take at least: a header and two or three frames.
-	usualGoroutine = 256
+	// leastGoroutine is how many bytes of text a goroutine takes at least: a header and one frame.
+	leastGoroutine = 64
 	// frameChunk is how many frames are allocated at once.
 	frameChunk = 2048
 )
@@ -28,10 +28,9 @@ func Parse(src Source) *Dump {
 	if strings.HasPrefix(src.Text, profileStart) {
 		return parseProfile(src)
 	}
-	p := parser{src: src, dump: &Dump{File: src.File}, file: &Frame{}}
+	p := parser{src: src, dump: &Dump{File: src.File}, file: &Frame{}, g: &Goroutine{}}
 	p.src.Line = max(src.Line, 1)
-	// Headers hold a bracket, little else does: goroutines are seldom copied while they are collected.
-	p.dump.Goroutines = make([]Goroutine, 0, min(strings.Count(src.Text, "]"), len(src.Text)/usualGoroutine)+1)
+	p.dump.Goroutines = make([]Goroutine, 0, likely(src.Text))
 	for at := 0; at < len(src.Text); {
 		end := len(src.Text)
 		if n := strings.IndexByte(src.Text[at:], '\n'); n >= 0 {
@@ -45,22 +44,43 @@ func Parse(src Source) *Dump {
 	return p.dump
 }
 
+// likely is about how many goroutines a text has, so that they are seldom copied while they are
+// collected. Headers hold a bracket, little else does; the first megabyte stands for the rest.
+func likely(text string) int {
+	sample := text[:min(len(text), 1<<20)]
+	n := min(strings.Count(sample, "]"), len(sample)/leastGoroutine)
+	if len(sample) < len(text) {
+		n = int(float64(n) * float64(len(text)) / float64(len(sample)) * 1.1)
+	}
+	return n + 1
+}
+
 // parser is between two lines of a dump.
 type parser struct {
 	src  Source
 	dump *Dump
 	// where says what lines belong to now.
 	where place
-	// g is the goroutine being read, kept apart until its end is known; frames
-	// [first:] of the chunk are its frames.
-	g      Goroutine
+	// g is the goroutine being read, the last of dump.Goroutines while open;
+	// frames [first:] of the chunk are its frames.
+	g      *Goroutine
 	open   bool // g was begun
 	chunk  []Frame
 	first  int
 	piece  int    // of Source.Pieces, the last one that began
 	file   *Frame // whose file line may come next; nil when none
 	junked bool   // the line before was skipped, so the next one joins its Skip
+	places [1 << placeBits]fileLine
 }
+
+// fileLine is a file line that was read. Most of a dump's file lines come again and again.
+type fileLine struct {
+	text, path string
+	line       int
+}
+
+// placeBits is how many file lines are remembered, as a power of two.
+const placeBits = 9
 
 // place is what the lines of a dump belong to.
 type place uint8
@@ -117,13 +137,30 @@ func (p *parser) take(s string, at int) bool {
 			return true
 		}
 	case p.file != nil:
-		if path, line, ok := parseFile(s); ok {
-			p.file.File, p.file.Line = path, line
-			p.file = nil
+		if p.fileOf(s) {
 			return true
 		}
 	}
 	return p.rare(s, at)
+}
+
+// fileOf reads the file line of the frame before.
+func (p *parser) fileOf(s string) bool {
+	slot := &p.places[0]
+	if n := len(s); n >= 4 { // the last digits and the length tell most lines apart
+		tail := uint32(s[n-4]) | uint32(s[n-3])<<8 | uint32(s[n-2])<<16 | uint32(s[n-1])<<24
+		slot = &p.places[(tail+uint32(n))*0x9e3779b1>>(32-placeBits)]
+	}
+	if slot.text != s {
+		path, line, ok := parseFile(s)
+		if !ok {
+			return false
+		}
+		*slot = fileLine{s, path, line}
+	}
+	p.file.File, p.file.Line = slot.path, slot.line
+	p.file = nil
+	return true
 }
 
 // rare reads the lines that a dump has few of.
@@ -165,17 +202,17 @@ func (p *parser) rare(s string, at int) bool {
 
 // header begins a goroutine.
 func (p *parser) header(s string, at, idEnd int) bool {
-	p.endGoroutine()
-	p.dump.Headers++
-	end, quote, ok := parseHeader(&p.g, s, idEnd)
+	p.begin()
+	end, quote, ok := parseHeader(p.g, s, idEnd)
 	if !ok {
 		p.dump.Lost++
-		p.g = Goroutine{}
-		p.where = lost
+		p.dump.Goroutines = p.dump.Goroutines[:len(p.dump.Goroutines)-1]
+		*p.g = Goroutine{}
+		p.where, p.open = lost, false
 		p.junked = false // a skip of its own
 		return false
 	}
-	p.where, p.open = inside, true
+	p.where = inside
 	p.g.Header, p.g.Pos = p.quote(at, at+min(quote, len(s)))
 	if rest := strings.TrimLeft(s[end:], " "); rest != "" && !p.call(rest, at+len(s)-len(rest)) {
 		p.remark(at, "%q behind the header of goroutine %d", clip(rest), p.g.ID)
@@ -183,12 +220,19 @@ func (p *parser) header(s string, at, idEnd int) bool {
 	return true
 }
 
-// endGoroutine files the goroutine being read, if any.
+// begin makes room for the goroutine of a header.
+func (p *parser) begin() {
+	p.endGoroutine()
+	p.dump.Headers++
+	p.dump.Goroutines = append(p.dump.Goroutines, Goroutine{})
+	p.g = &p.dump.Goroutines[len(p.dump.Goroutines)-1]
+	p.open = true
+}
+
+// endGoroutine gives the goroutine being read, if any, its frames.
 func (p *parser) endGoroutine() {
 	if p.open {
 		p.g.Frames = p.chunk[p.first:len(p.chunk):len(p.chunk)]
-		p.dump.Goroutines = append(p.dump.Goroutines, p.g)
-		p.g = Goroutine{}
 	}
 	p.first = len(p.chunk)
 	p.file = nil
@@ -250,9 +294,11 @@ func (p *parser) elided(n int) {
 func (p *parser) createdBy(s, by string, at int) {
 	f := Frame{Func: by}
 	creator := uint64(0)
-	if i := strings.LastIndex(by, " in goroutine "); i >= 0 {
-		if id, err := strconv.ParseUint(by[i+len(" in goroutine "):], 10, 64); err == nil {
-			creator, f.Func = id, by[:i]
+	if i := strings.LastIndexByte(by, ' '); i >= 0 {
+		if of, ok := strings.CutSuffix(by[:i], " in goroutine"); ok {
+			if id, err := strconv.ParseUint(by[i+1:], 10, 64); err == nil {
+				creator, f.Func = id, of
+			}
 		}
 	}
 	if p.where == beside {
@@ -267,15 +313,11 @@ func (p *parser) createdBy(s, by string, at int) {
 // openParen is where the arguments of a call line begin. Only what the runtime
 // prints as arguments may stand in them, so that prose is not taken for a call.
 func openParen(s string) (int, bool) {
-	for i := len(s) - 2; i >= 0; i-- {
-		switch c := s[i]; {
-		case c == '(':
-			return i, true
-		case !argByte[c]:
-			return 0, false
-		}
+	i := len(s) - 2
+	for i >= 0 && argByte[s[i]] {
+		i--
 	}
-	return 0, false
+	return i, i >= 0 && s[i] == '('
 }
 
 var argByte = func() (set [256]bool) {

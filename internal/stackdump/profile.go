@@ -80,9 +80,8 @@ func (p *parser) entry(s string, at int) bool {
 	if !ok || err != nil || n == 0 || strings.Trim(pcs, " 0123456789abcdefx") != "" {
 		return false
 	}
-	p.endGoroutine()
-	p.dump.Headers++
-	p.where, p.open = counted, true
+	p.begin()
+	p.where = counted
 	p.g.Alike = int(n) - 1
 	p.g.Header, p.g.Pos = p.quote(at, at+len(s))
 	return true
