@@ -27,8 +27,8 @@ type analysis struct {
 	rows   map[string][]Hold // the catalogue by the last element of Func
 	era    era
 	waits  []wait
-	waitOf map[int]int        // goroutine to index into waits
-	lockOf map[int]*lockState // goroutine to the lock it waits for
+	waitOf []int32      // goroutine, from lo on, to index into waits; -1 for none
+	lockOf []*lockState // goroutine, from lo on, to the lock it waits for; nil for none
 	// receivers are the addresses, in rising order, that live receivers show: where objects begin.
 	receivers []uint64
 	objects   map[string][]uint64 // the same by type
@@ -57,7 +57,7 @@ type listing struct {
 
 // newAnalysis takes the goroutines from lo to the next dump.
 func newAnalysis(d *Dump, lo int, rows map[string][]Hold) *analysis {
-	a := &analysis{dump: d, lo: lo, hi: d.end(lo), rows: rows, waitOf: map[int]int{}, lockOf: map[int]*lockState{}}
+	a := &analysis{dump: d, lo: lo, hi: d.end(lo), rows: rows}
 	a.findEra()
 	return a
 }
@@ -77,15 +77,18 @@ func (a *analysis) findEra() {
 }
 
 func (a *analysis) locks() []*lockState {
+	a.waitOf = make([]int32, a.hi-a.lo)
 	for i := a.lo; i < a.hi; i++ {
+		a.waitOf[i-a.lo] = -1
 		if w, ok := a.findWait(i); ok {
-			a.waitOf[i] = len(a.waits)
+			a.waitOf[i-a.lo] = int32(len(a.waits))
 			a.waits = append(a.waits, w)
 		}
 	}
 	if len(a.waits) == 0 {
 		return nil
 	}
+	a.lockOf = make([]*lockState, a.hi-a.lo)
 	a.findReceivers()
 	locks := a.group()
 	for _, l := range locks {
@@ -99,6 +102,14 @@ func (a *analysis) locks() []*lockState {
 	dropAmbiguous(locks)
 	a.confirmCycles(locks)
 	return locks
+}
+
+// waitBy is a goroutine's wait for a lock; nil when it does not wait for one.
+func (a *analysis) waitBy(g int) *wait {
+	if i := a.waitOf[g-a.lo]; i >= 0 {
+		return &a.waits[i]
+	}
+	return nil
 }
 
 // frame is a frame of a goroutine; nil when the goroutine was cut off before it.
@@ -162,8 +173,8 @@ func (a *analysis) index(locks []*lockState) {
 	delete(a.pointers, 0)
 	for g := a.lo; g < a.hi; g++ {
 		first := 0
-		if i, ok := a.waitOf[g]; ok {
-			first = a.waits[i].call // what is deeper is its own lock call
+		if w := a.waitBy(g); w != nil {
+			first = w.call // what is deeper is its own lock call
 		}
 		for j := first; j < len(a.dump.Goroutines[g].Frames); j++ {
 			a.indexFrame(g, j)
@@ -186,12 +197,12 @@ func (a *analysis) indexFrame(g, j int) {
 		}
 		a.pointers[w.Value] = append(hits, h)
 	}
-	i, waiting := a.waitOf[g]
+	wait := a.waitBy(g)
 	shown := method && known && recv.Sure && a.era != unmarked
-	if hits, wanted := a.hidden[typ]; wanted && !shown && !(waiting && a.waits[i].call == j) {
+	if hits, wanted := a.hidden[typ]; wanted && !shown && !(wait != nil && wait.call == j) {
 		a.hidden[typ] = append(hits, hit{g: g, frame: j})
 	}
-	if hits, wanted := a.stacks[f.Func]; wanted && !(waiting && a.waits[i].eff == j) {
+	if hits, wanted := a.stacks[f.Func]; wanted && !(wait != nil && wait.eff == j) {
 		a.stacks[f.Func] = append(hits, hit{g: g, frame: j})
 	}
 	for _, row := range a.rows[f.base()] {

@@ -135,7 +135,7 @@ func (d *Dump) Split() []*Dump {
 // end is where the dump that begins at goroutine lo ends. Goroutine 0 stands for
 // every thread and may come often.
 func (d *Dump) end(lo int) int {
-	seen := map[uint64]struct{}{}
+	seen := make(map[uint64]struct{}, len(d.Goroutines)-lo)
 	for hi := lo; hi < len(d.Goroutines); hi++ {
 		id := d.Goroutines[hi].ID
 		if _, again := seen[id]; again && id != 0 {

@@ -150,8 +150,8 @@ func (a *analysis) sameObject(l *lockState) []candidate {
 			return
 		}
 		c = candidate{g: h.g, frame: h.frame, sure: h.sure, receiver: receiver, arg: h.arg}
-		if i, waiting := a.waitOf[h.g]; waiting {
-			c.own = a.waits[i].call == h.frame
+		if w := a.waitBy(h.g); w != nil {
+			c.own = w.call == h.frame
 		}
 		a.shape(&c)
 		byG[h.g] = c
@@ -181,7 +181,7 @@ func (a *analysis) showsLock(l *lockState, c candidate) bool {
 	return slices.ContainsFunc(a.pointers[l.addr], func(h hit) bool { return h.g == c.g && h.frame == c.frame && h.sure })
 }
 
-func (a *analysis) waitsFor(l *lockState, g int) bool { return a.lockOf[g] == l }
+func (a *analysis) waitsFor(l *lockState, g int) bool { return a.lockOf[g-a.lo] == l }
 
 // released says whether a goroutine sits in Cond.Wait, called by the very
 // frame that shows the object or by its type: Wait has let go of the lock.
@@ -251,7 +251,7 @@ func (a *analysis) shape(c *candidate) {
 	for _, f := range g.Frames[:c.frame] {
 		direct = direct && (strings.HasPrefix(f.Func, "runtime.") || strings.HasPrefix(f.Func, "sync.") || f.Func == "time.Sleep")
 	}
-	_, locking := a.waitOf[c.g]
+	locking := a.waitBy(c.g) != nil
 	forWork := !locking && !strings.HasPrefix(g.State, "chan send") && g.State != "running" && g.State != "runnable"
 	c.weak = entry || direct && forWork && !strings.HasPrefix(g.State, "syscall")
 	f := &g.Frames[c.frame]
@@ -526,7 +526,7 @@ func dropAmbiguous(locks []*lockState) {
 // argument that shows this one with that lock's: negative when this one comes
 // first and so is taken, positive when it comes later, 0 when they are not both shown.
 func (a *analysis) order(l *lockState, c candidate) int {
-	other := a.waits[a.waitOf[c.g]].addr
+	other := a.waitBy(c.g).addr
 	for _, h := range a.pointers[other] {
 		if other != 0 && h.g == c.g && h.frame == c.frame && h.sure && a.showsLock(l, c) {
 			return cmp.Compare(c.arg, h.arg)

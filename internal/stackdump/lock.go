@@ -300,7 +300,7 @@ func (a *analysis) describe(l *lockState) {
 	recvs := map[string]uint64{}
 	l.kinds = a.kinds(l.waits)
 	for _, w := range l.waits {
-		a.lockOf[w.g] = l
+		a.lockOf[w.g-a.lo] = l
 		frames := a.dump.Goroutines[w.g].Frames
 		caller := w.call
 		if caller == len(frames) {
