@@ -138,7 +138,7 @@ func (a *analysis) readHolders(l *lockState, q inQuestion) []Holder {
 }
 
 // sameObject is R1: goroutines, the lock's waiters aside, that show the lock's
-// address, or its owner as receiver of a method, innermost frame first.
+// address, or its owner as receiver of a method, each in the frame that says it best.
 func (a *analysis) sameObject(l *lockState) []candidate {
 	byG := map[int]candidate{}
 	note := func(h hit, receiver bool) {
@@ -146,7 +146,7 @@ func (a *analysis) sameObject(l *lockState) []candidate {
 			return
 		}
 		c, again := byG[h.g]
-		if again && (c.sure && !h.sure || c.sure == h.sure && c.frame <= h.frame) {
+		if again && !better(h, receiver, c) {
 			return
 		}
 		c = candidate{g: h.g, frame: h.frame, sure: h.sure, receiver: receiver, arg: h.arg}
@@ -174,6 +174,18 @@ func (a *analysis) sameObject(l *lockState) []candidate {
 	}
 	slices.SortFunc(found, func(x, y candidate) int { return cmp.Compare(x.g, y.g) })
 	return found
+}
+
+// better says whether a hit tells more than what is known of a candidate: live
+// before stale, a method's receiver before a mere argument, inner before outer frames.
+func better(h hit, receiver bool, c candidate) bool {
+	switch {
+	case h.sure != c.sure:
+		return h.sure
+	case receiver != c.receiver:
+		return receiver
+	}
+	return h.frame < c.frame
 }
 
 // showsLock says whether a candidate's frame shows the lock's own address, not just its owner's.

@@ -155,7 +155,9 @@ func checkGraph(t *testing.T, d *Dump, truths []truth) []truth {
 		if d.Goroutines[len(d.Goroutines)/2].CreatorID != 0 { // since Go 1.21
 			require.Len(t, queues["queue-WaitGroup"].Workers, 2)
 		}
-		require.Contains(t, queues, "queue-Cond")
+		if newAnalysis(d, 0, nil).era != unmarked { // Go 1.17 prints junk, alike for all waiters or not
+			require.Contains(t, queues, "queue-Cond")
+		}
 		if slices.ContainsFunc(d.Goroutines, func(g Goroutine) bool { return g.ID != 0 && g.frameIn("runtime.chanrecv") >= 0 }) {
 			require.Contains(t, queues, "queue-chan")
 		}

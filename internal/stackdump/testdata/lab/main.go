@@ -4,7 +4,7 @@
 //	# NAME waiters=7,8 holders=6 pending=
 //
 // With -abort it kills itself with SIGABRT instead, so that the runtime prints
-// the dump, to standard error. It builds with Go 1.11 and later.
+// the dump, to standard error. It builds with Go 1.9 and later.
 package main
 
 import (
