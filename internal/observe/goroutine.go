@@ -1,7 +1,9 @@
 package observe
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -102,24 +104,28 @@ func Program(d *stackdump.Dump) string {
 }
 
 // Dump appends to dst what the goroutines of one dump tell: locks with their
-// holders and waiters, and goroutines that wait for something outside their
-// process. At is when the dump was taken; zero when nothing tells.
+// holders and waiters, what each holder waits for in the end, deadlocks, and
+// goroutines that wait for something outside their process. At is when the
+// dump was taken; zero when nothing tells.
 func Dump(dst []event.Event, d *stackdump.Dump, at event.Time) []event.Event {
-	component := Program(d)
-	o := dumpObserver{d: d, at: at, component: component}
+	o := dumpObserver{d: d, at: at, component: Program(d), graph: d.Graph(Holds)}
 	locked := map[int]bool{}
-	for _, lock := range d.Locks(Holds) {
+	for i := range o.graph.Locks {
+		lock := &o.graph.Locks[i]
 		if len(lock.Holders) == 0 {
 			continue // an honest none: waiters alone name no cause
 		}
 		for _, h := range lock.Holders {
-			dst = append(dst, o.held(&lock, h))
+			dst = append(dst, o.held(lock, h))
 			locked[h.Goroutine] = true
 		}
 		for _, w := range lock.Waiters {
-			dst = append(dst, o.waiting(&lock, w))
+			dst = append(dst, o.waiting(lock, w))
 			locked[w.Goroutine] = true
 		}
+	}
+	for _, c := range o.graph.Cycles {
+		dst = append(dst, o.deadlock(c))
 	}
 	for i := range d.Goroutines {
 		if e, ok := o.relist(i); ok {
@@ -136,6 +142,7 @@ type dumpObserver struct {
 	d         *stackdump.Dump
 	at        event.Time
 	component string
+	graph     stackdump.Graph
 }
 
 // minutesSlack is how much too large the minutes of a goroutine can be: the
@@ -164,21 +171,155 @@ func (o *dumpObserver) base(kind event.Kind, i int) event.Event {
 	return e
 }
 
-// held is a goroutine that holds a lock others wait for, and what keeps it from letting go.
+// held is a goroutine that holds a lock others wait for, and what keeps it from
+// letting go: what it waits for itself, or what those it waits for do.
 func (o *dumpObserver) held(lock *stackdump.Lock, h stackdump.Holder) event.Event {
 	g := &o.d.Goroutines[h.Goroutine]
 	e := o.base(KindLockHeld, h.Goroutine)
 	e.IDs.Lock = lock.Addr
-	e.Evidence = append(e.Evidence, quote(&g.Frames[h.Frame]))
-	w, rpc, frame := waitOf(g)
-	e.Fields = append(e.Fields,
-		str("owner", ownerName(lock.Owner)), str("lock_type", lock.Type), str("certainty", h.Certainty), str("rule", h.Rule),
-		event.Field{Key: "waiters", Value: event.Int(int64(len(lock.Waiters)))}, str("doing", w), str("rpc", rpc))
-	e.Text = "holds " + lockName(lock) + ", " + doingText(w, rpc, g.State)
-	if frame >= 0 && frame != h.Frame {
-		e.Evidence = append(e.Evidence, quote(&g.Frames[frame]))
+	w := o.way(h.Goroutine)
+	certainty := h.Certainty
+	if w.inferred {
+		certainty = stackdump.Inferred
 	}
-	e.Evidence = append(e.Evidence, event.Quote{Pos: g.Pos, Text: g.Header})
+	e.Fields = append(e.Fields,
+		str("owner", ownerName(lock.Owner)), str("lock_type", lock.Type), str("certainty", certainty), str("rule", h.Rule),
+		event.Field{Key: "waiters", Value: event.Int(int64(len(lock.Waiters)))})
+	e.Fields = append(e.Fields, w.fields...)
+	e.Text = "holds " + lockName(lock) + ", " + w.text
+	e.Evidence = o.quotes(g, append([]event.Quote{quote(&g.Frames[h.Frame])}, w.evidence...))
+	return e
+}
+
+// way is what a goroutine waits for in the end.
+type way struct {
+	fields   []event.Field // doing, rpc, ends, ends_in, through
+	text     string
+	evidence []event.Quote // of each goroutine on the way: where it wants a lock and why the next one has it
+	inferred bool
+}
+
+// maxLinks bounds the goroutines of a chain that are quoted; the last one always is.
+const maxLinks = 5
+
+// way follows a goroutine from lock to lock. What its own frames say it does stands
+// before what the last one does: a call may wait for a lock of its client.
+func (o *dumpObserver) way(goroutine int) way {
+	c := o.graph.Follow(goroutine)
+	who := &o.d.Goroutines[goroutine]
+	doing, rpc, frame := waitOf(who)
+	w := way{inferred: c.Inferred && doing == ""}
+	if doing == "" && !c.Cyclic {
+		who = &o.d.Goroutines[c.Goroutines[len(c.Goroutines)-1]]
+		doing, rpc, frame = waitOf(who)
+	}
+	w.text = doingText(doing, rpc, who.State)
+	ends := c.End.Kind
+	switch {
+	case c.Cyclic:
+		ends, w.text = deadlocked, "in a deadlock"
+	case doing == "":
+		w.text = endText(c.End, who.State)
+		if at := c.End.Frame; at >= 0 && at < len(who.Frames) {
+			frame = who.Beyond(at)
+		}
+	}
+	w.fields = []event.Field{str("doing", doing), str("rpc", rpc), str("ends", ends), str("ends_in", c.End.What)}
+	if through := o.through(&c); through != "" {
+		w.fields = append(w.fields, str("through", through))
+		w.text = "waiting for " + through + ", " + w.text
+		w.evidence = o.links(&c)
+	}
+	if frame >= 0 {
+		w.evidence = append(w.evidence, quote(&who.Frames[frame]))
+	}
+	return w
+}
+
+// deadlocked is what a chain ends in that leads back to itself.
+const deadlocked = "deadlock"
+
+// through names the goroutines of a chain behind its first: "goroutine 52 → 37".
+func (o *dumpObserver) through(c *stackdump.Chain) string {
+	var ids []string
+	for _, i := range c.Goroutines[1:] {
+		ids = append(ids, strconv.FormatUint(o.d.Goroutines[i].ID, 10))
+	}
+	if c.Cyclic {
+		ids = append(ids, strconv.FormatUint(o.d.Goroutines[c.Goroutines[c.Back]].ID, 10))
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return "goroutine " + strings.Join(ids, " → ")
+}
+
+// links quotes why each goroutine of a chain waits for the next.
+func (o *dumpObserver) links(c *stackdump.Chain) (all []event.Quote) {
+	for n, i := range c.Goroutines {
+		next := -1
+		switch {
+		case n+1 < len(c.Goroutines):
+			next = c.Goroutines[n+1]
+		case c.Cyclic:
+			next = c.Goroutines[c.Back]
+		}
+		if next < 0 || n >= maxLinks && n+2 < len(c.Goroutines) {
+			continue
+		}
+		all = append(all, o.link(i, next)...)
+	}
+	return all
+}
+
+// link quotes why one goroutine waits for another: the frame in which it wants
+// the lock, the one that shows who has it, and whose that is.
+func (o *dumpObserver) link(from, to int) (all []event.Quote) {
+	f, t := &o.d.Goroutines[from], &o.d.Goroutines[to]
+	if i := o.graph.Wants(from); i >= 0 {
+		lock := &o.graph.Locks[i]
+		w := slices.IndexFunc(lock.Waiters, func(w stackdump.Waiter) bool { return w.Goroutine == from })
+		if at := lock.Waiters[w].Caller; at >= 0 {
+			all = append(all, quote(&f.Frames[at]))
+		}
+		h := slices.IndexFunc(lock.Holders, func(h stackdump.Holder) bool { return h.Goroutine == to })
+		all = append(all, quote(&t.Frames[lock.Holders[h].Frame]))
+	}
+	return append(all, event.Quote{Pos: t.Pos, Text: t.Header})
+}
+
+// quotes is evidence without what comes twice, a goroutine's own header last.
+func (o *dumpObserver) quotes(g *stackdump.Goroutine, all []event.Quote) (once []event.Quote) {
+	for _, q := range append(all, event.Quote{Pos: g.Pos, Text: g.Header}) {
+		if q.Text != "" && !slices.Contains(once, q) {
+			once = append(once, q)
+		}
+	}
+	return once
+}
+
+// deadlock is goroutines of which each waits for a lock that the next one holds. It
+// lasts at least as long as the one of them has waited that came last.
+func (o *dumpObserver) deadlock(c stackdump.Cycle) event.Event {
+	last := slices.MinFunc(c.Goroutines, func(a, b int) int {
+		return cmp.Compare(o.d.Goroutines[a].Wait, o.d.Goroutines[b].Wait)
+	})
+	e := o.base(KindLockCycle, last)
+	var ids []string
+	var evidence []event.Quote
+	for n, i := range c.Goroutines {
+		ids = append(ids, strconv.FormatUint(o.d.Goroutines[i].ID, 10))
+		if n < maxLinks {
+			evidence = append(evidence, o.link(i, c.Goroutines[(n+1)%len(c.Goroutines)])...)
+		}
+	}
+	ring := strings.Join(append(ids, ids[0]), " → ")
+	e.Fields = append(e.Fields, str("certainty", c.Certainty), str("goroutines", ring), event.Field{Key: "members", Value: event.Int(int64(len(ids)))})
+	e.Text = "deadlock: goroutines " + ring + " wait for each other's locks"
+	if len(ids) == 1 {
+		e.Text = "deadlock: waits for a lock that it holds itself"
+	}
+	e.Evidence = o.quotes(&o.d.Goroutines[last], evidence)
 	return e
 }
 
@@ -213,14 +354,10 @@ func (o *dumpObserver) relist(i int) (event.Event, bool) {
 		phase = "list"
 	}
 	e := o.base(KindRelist, i)
-	_, rpc, frame := waitOf(g)
-	e.Fields = append(e.Fields, str("phase", phase), str("rpc", rpc))
-	e.Text = "relist sits in phase " + phase
-	e.Evidence = append(e.Evidence, quote(&g.Frames[at]))
-	if frame >= 0 {
-		e.Evidence = append(e.Evidence, quote(&g.Frames[frame]))
-	}
-	e.Evidence = append(e.Evidence, event.Quote{Pos: g.Pos, Text: g.Header})
+	w := o.way(i)
+	e.Fields = append(append(e.Fields, str("phase", phase)), w.fields...)
+	e.Text = "relist sits in phase " + phase + ", " + w.text
+	e.Evidence = o.quotes(g, append([]event.Quote{quote(&g.Frames[at])}, w.evidence...))
 	return e, true
 }
 
@@ -350,6 +487,21 @@ func lockName(l *stackdump.Lock) string {
 		return "the " + l.Type + " of " + name + " " + l.Addr
 	}
 	return l.Type + " " + l.Addr
+}
+
+// endText tells the end of a chain for which the table of waits has no word.
+func endText(e stackdump.End, state string) string {
+	switch e.Kind {
+	case stackdump.RPC:
+		return "waiting for an answer over " + e.What
+	case stackdump.Child:
+		return "waiting for a child process to exit"
+	case stackdump.Syscall, stackdump.Ready:
+		return strings.TrimSpace("in " + e.Kind + " " + e.What)
+	case "":
+		return "waiting for nothing that the dump tells"
+	}
+	return "in " + state
 }
 
 func doingText(doing, rpc, state string) string {

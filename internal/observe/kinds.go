@@ -24,7 +24,7 @@ const (
 	KindChannelFull event.Kind = "kubelet.channel-full"
 	// KindContainerDied is PLEG's own word for an exit.
 	KindContainerDied event.Kind = "kubelet.container-died"
-	// KindRelist is the relist goroutine in a dump: phase (list, pod, send), rpc, state.
+	// KindRelist is the relist goroutine in a dump: phase (list, pod, send), doing, rpc, ends, ends_in, through, state.
 	KindRelist event.Kind = "kubelet.relist"
 
 	// KindCRICall is a call of the CRI in containerd: method, outcome (ok, failed; empty while open), error.
@@ -96,8 +96,14 @@ const (
 	// KindDiskRequest is a request to a block device that took long: device, bytes, flags, queued, service, error.
 	KindDiskRequest event.Kind = "disk.request"
 
-	// KindLockHeld is a goroutine that holds a lock others wait for: owner, doing, rpc, call, certainty, waiters.
+	// KindLockHeld is a goroutine that holds a lock others wait for: owner, lock_type, call, waiters, certainty, rule. What
+	// it waits for, itself or by way of the goroutines in through ("goroutine 52 → 37"): doing and rpc, as of a
+	// goroutine.wait; ends (rpc, child process, syscall, i/o, channel, condition, lock, timer, running, deadlock) and ends_in,
+	// as plegdiag stacks names it. Certainty is that of the weakest link.
 	KindLockHeld event.Kind = "lock.held"
+	// KindLockCycle is a deadlock, goroutines that each wait for a lock that the next one holds: members, goroutines
+	// ("38 → 54 → 38"), certainty, wait (of the one that came last).
+	KindLockCycle event.Kind = "lock.cycle"
 	// KindLockWait is a goroutine that waits for such a lock: owner, call, mode.
 	KindLockWait event.Kind = "lock.wait"
 	// KindGoroutine is a goroutine that waits for something outside its process: doing, rpc, call, state.

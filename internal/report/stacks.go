@@ -347,7 +347,7 @@ func (t *text) modes(d *Dump, l *stackdump.Lock) string {
 func ending(d *Dump, c *stackdump.Chain) string {
 	way := d.ids(c.Goroutines, " → ")
 	if c.Cyclic {
-		return "a deadlock: " + way + " → " + d.id(c.Goroutines[0])
+		return "a deadlock: " + way + " → " + d.id(c.Goroutines[c.Back])
 	}
 	s := endName(c.End)
 	if len(c.Goroutines) > 1 {

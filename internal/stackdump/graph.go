@@ -17,6 +17,10 @@ type Graph struct {
 	Cycles []Cycle
 	// Longest is the chain with the most goroutines, an index of Chains; -1 when no lock has a holder.
 	Longest int
+
+	d     *Dump
+	lock  map[int]int       // goroutine to the lock it waits for, an index of Locks
+	queue map[int]waitGroup // by the goroutine that waits for one
 }
 
 // Cycle is a deadlock: goroutines of which each waits for the next, the last for the first.
@@ -32,8 +36,11 @@ type Chain struct {
 	Goroutines []int
 	// Inferred says that a holder on the way, or that one waits for another, is an inference.
 	Inferred bool
-	Cyclic   bool // it leads back to itself; then End is zero
-	End      End  // of the last goroutine
+	// Cyclic says that the last one waits for Goroutines[Back]: everyone from there
+	// on is in a deadlock. Then End is zero.
+	Cyclic bool
+	Back   int
+	End    End // of the last goroutine
 }
 
 // Queue is goroutines that wait together for something else than a lock.
@@ -60,7 +67,7 @@ var clients = byBase([]call{
 
 // Graph builds the graph of a dump. The catalogue is that of Locks.
 func (d *Dump) Graph(catalogue []Hold) Graph {
-	b := graphBuilder{d: d, lock: map[int]int{}, queue: map[int]waitGroup{}}
+	b := Graph{d: d, lock: map[int]int{}, queue: map[int]waitGroup{}}
 	b.Locks = d.Locks(catalogue)
 	for i := range b.Locks {
 		for _, w := range b.Locks[i].Waiters {
@@ -72,6 +79,7 @@ func (d *Dump) Graph(catalogue []Hold) Graph {
 		b.queues(lo, hi)
 		lo = hi
 	}
+	b.sortQueues()
 	b.Longest = -1
 	for i := range b.Locks {
 		c := b.chain(i)
@@ -81,15 +89,26 @@ func (d *Dump) Graph(catalogue []Hold) Graph {
 		b.Chains = append(b.Chains, c)
 	}
 	b.cycles()
-	slices.SortStableFunc(b.Queues, func(x, y Queue) int { return cmp.Compare(len(y.Waiters), len(x.Waiters)) })
-	return b.Graph
+	return b
 }
 
-type graphBuilder struct {
-	Graph
-	d     *Dump
-	lock  map[int]int       // goroutine to the lock it waits for
-	queue map[int]waitGroup // by the goroutine that waits
+// sortQueues puts the most wanted first.
+func (b *Graph) sortQueues() {
+	order := make([]int, len(b.Queues))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(len(b.Queues[y].Waiters), len(b.Queues[x].Waiters)) })
+	sorted, place := make([]Queue, 0, len(order)), make([]int, len(order))
+	for _, old := range order {
+		place[old] = len(sorted)
+		sorted = append(sorted, b.Queues[old])
+	}
+	b.Queues = sorted
+	for g, q := range b.queue {
+		q.queue = place[q.queue]
+		b.queue[g] = q
+	}
 }
 
 // waitGroup is the queue of a WaitGroup and the function in which a goroutine waits for it.
@@ -102,50 +121,53 @@ type waitGroup struct {
 const maxChain = 100
 
 // chain follows the holders from a lock. Of several, readers, the one that has waited longest.
-func (b *graphBuilder) chain(lock int) (c Chain) {
-	seen := map[int]bool{}
-	for len(c.Goroutines) < maxChain {
-		next, certain := b.holder(lock)
-		if next < 0 {
-			break
-		}
-		c.Inferred = c.Inferred || !certain
-		if seen[next] {
-			c.Cyclic = true
-			return c
-		}
-		seen[next] = true
-		c.Goroutines = append(c.Goroutines, next)
-		var ok bool
-		for {
-			if lock, ok = b.lock[next]; ok {
-				break
-			}
-			q, waits := b.queue[next]
-			if !waits || len(c.Goroutines) >= maxChain {
-				break
-			}
-			worker := b.slowest(b.Queues[q.queue].Workers)
-			if worker < 0 || seen[worker] {
-				break
-			}
-			c.Inferred = true
-			next = worker
-			seen[next] = true
-			c.Goroutines = append(c.Goroutines, next)
-		}
-		if !ok {
-			break
-		}
+func (b *Graph) chain(lock int) Chain {
+	first, certain := b.holder(lock)
+	if first < 0 {
+		return Chain{}
 	}
-	if n := len(c.Goroutines); n > 0 {
-		c.End = b.d.Goroutines[c.Goroutines[n-1]].End()
-	}
+	c := b.Follow(first)
+	c.Inferred = c.Inferred || !certain
 	return c
 }
 
+// Follow leads from a goroutine, an index into Dump.Goroutines and the first of the
+// chain, to what it waits for in the end.
+func (b *Graph) Follow(goroutine int) (c Chain) {
+	at := map[int]int{}
+	for next, certain := goroutine, true; next >= 0 && len(c.Goroutines) < maxChain; next, certain = b.next(next) {
+		c.Inferred = c.Inferred || !certain
+		if c.Back, c.Cyclic = at[next]; c.Cyclic {
+			return c
+		}
+		at[next] = len(c.Goroutines)
+		c.Goroutines = append(c.Goroutines, next)
+	}
+	c.End = b.d.Goroutines[c.Goroutines[len(c.Goroutines)-1]].End()
+	return c
+}
+
+// Wants is the lock that a goroutine waits for, as an index of Locks; -1 when it waits for none.
+func (b *Graph) Wants(goroutine int) int {
+	if lock, waits := b.lock[goroutine]; waits {
+		return lock
+	}
+	return -1
+}
+
+// next is whom a goroutine waits for: the holder of the lock it wants, or whom it has started and waits for. It is -1 for none.
+func (b *Graph) next(g int) (next int, certain bool) {
+	if lock, waits := b.lock[g]; waits {
+		return b.holder(lock)
+	}
+	if q, waits := b.queue[g]; waits {
+		return b.slowest(b.Queues[q.queue].Workers), false
+	}
+	return -1, false
+}
+
 // holder is who holds a lock; -1 when the dump does not tell.
-func (b *graphBuilder) holder(lock int) (g int, certain bool) {
+func (b *Graph) holder(lock int) (g int, certain bool) {
 	g = -1
 	for _, h := range b.Locks[lock].Holders {
 		if g < 0 || b.d.Goroutines[h.Goroutine].Wait > b.d.Goroutines[g].Wait {
@@ -156,7 +178,7 @@ func (b *graphBuilder) holder(lock int) (g int, certain bool) {
 }
 
 // slowest is the goroutine that has waited longest, the first of those; -1 of none.
-func (b *graphBuilder) slowest(goroutines []int) int {
+func (b *Graph) slowest(goroutines []int) int {
 	slowest := -1
 	for _, g := range goroutines {
 		if slowest < 0 || b.d.Goroutines[g].Wait > b.d.Goroutines[slowest].Wait {
@@ -167,7 +189,7 @@ func (b *graphBuilder) slowest(goroutines []int) int {
 }
 
 // cycles looks for goroutines that, lock by lock, wait for themselves.
-func (b *graphBuilder) cycles() {
+func (b *Graph) cycles() {
 	state := map[int]int{} // 1 on the way, 2 done
 	var way []int
 	var visit func(g int)
@@ -197,7 +219,7 @@ func (b *graphBuilder) cycles() {
 }
 
 // cycle puts the lowest goroutine of a circle first.
-func (b *graphBuilder) cycle(way []int) Cycle {
+func (b *Graph) cycle(way []int) Cycle {
 	first := slices.Index(way, slices.Min(way))
 	c := Cycle{Goroutines: slices.Concat(way[first:], way[:first]), Certainty: Observed}
 	for i, g := range c.Goroutines {
@@ -213,7 +235,7 @@ func (b *graphBuilder) cycle(way []int) Cycle {
 }
 
 // queues finds what goroutines of one dump wait for together.
-func (b *graphBuilder) queues(lo, hi int) {
+func (b *Graph) queues(lo, hi int) {
 	a := analysis{dump: b.d, lo: lo, hi: hi}
 	a.findEra()
 	type key struct{ typ, addr string }
@@ -246,7 +268,7 @@ func (b *graphBuilder) queues(lo, hi int) {
 }
 
 // workers finds whom the waiters of WaitGroups have started.
-func (b *graphBuilder) workers(lo, hi int) {
+func (b *Graph) workers(lo, hi int) {
 	if len(b.queue) == 0 {
 		return
 	}

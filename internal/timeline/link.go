@@ -58,7 +58,7 @@ func requestsOf(e *event.Event) []request {
 	if method := fieldText(e, "call"); method != "" {
 		all = append(all, request{dumpOf(e), method})
 	}
-	if fieldText(e, "rpc") == "Create" {
+	if fieldText(e, "rpc") == "Create" && fieldText(e, "through") == "" { // else somebody else called it
 		all = append(all, request{dumpOf(e), create})
 	}
 	return all
