@@ -91,16 +91,28 @@ func holdCatalogue() []stackdump.Hold {
 
 // Program names the component whose goroutines a dump holds; empty when no frame tells.
 func Program(d *stackdump.Dump) string {
-	for _, p := range programs {
-		for i := range d.Goroutines {
-			for j := range d.Goroutines[i].Frames {
-				if strings.Contains(d.Goroutines[i].Frames[j].Name(), p.part) {
-					return p.component
+	first := len(programs)
+	seen := map[string]bool{} // the same functions come again and again
+	for i := range d.Goroutines {
+		for j := range d.Goroutines[i].Frames {
+			f := &d.Goroutines[i].Frames[j]
+			if seen[f.Func] {
+				continue
+			}
+			seen[f.Func] = true
+			name := f.Name()
+			for n := range programs[:first] {
+				if strings.Contains(name, programs[n].part) {
+					first = n
+					break
 				}
 			}
 		}
 	}
-	return ""
+	if first == len(programs) {
+		return ""
+	}
+	return programs[first].component
 }
 
 // Dump appends to dst what the goroutines of one dump tell: locks with their
@@ -127,7 +139,11 @@ func Dump(dst []event.Event, d *stackdump.Dump, at event.Time) []event.Event {
 	for _, c := range o.graph.Cycles {
 		dst = append(dst, o.deadlock(c))
 	}
+	telling := map[string]bool{}
 	for i := range d.Goroutines {
+		if !tells(&d.Goroutines[i], telling) {
+			continue
+		}
 		if e, ok := o.relist(i); ok {
 			dst = append(dst, e)
 		}
@@ -144,6 +160,29 @@ type dumpObserver struct {
 	component string
 	graph     stackdump.Graph
 }
+
+// tells says whether a goroutine is inside of a function that the tables name. Known is what was found out about functions.
+func tells(g *stackdump.Goroutine, known map[string]bool) bool {
+	for i := range g.Frames {
+		f := &g.Frames[i]
+		telling, again := known[f.Func]
+		if !again {
+			name := f.Name()
+			telling = containsAny(name, relists)
+			for _, w := range waits {
+				telling = telling || strings.Contains(name, w.frames[0])
+			}
+			known[f.Func] = telling
+		}
+		if telling {
+			return true
+		}
+	}
+	return false
+}
+
+// relists are the methods that relist, up to Kubernetes 1.25 and since.
+var relists = []string{"(*GenericPLEG).relist", "(*GenericPLEG).Relist"}
 
 // minutesSlack is how much too large the minutes of a goroutine can be: the
 // runtime takes the start of the collection before the one that found the goroutine
@@ -340,7 +379,7 @@ func (o *dumpObserver) waiting(lock *stackdump.Lock, w stackdump.Waiter) event.E
 // relist is the kubelet's relist goroutine and the step in which it sits (pkg/kubelet/pleg/generic.go).
 func (o *dumpObserver) relist(i int) (event.Event, bool) {
 	g := &o.d.Goroutines[i]
-	at := frameWith(g, 0, "(*GenericPLEG).relist", "(*GenericPLEG).Relist")
+	at := frameWith(g, 0, relists...)
 	if at < 0 {
 		return event.Event{}, false
 	}

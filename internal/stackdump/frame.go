@@ -11,8 +11,8 @@ import (
 // "k8s.io/x/vendor/github.com/godbus/dbus/v5.(*Conn).Close".
 func (f Frame) Name() string {
 	name := f.Func
-	if i := strings.LastIndex(name, "/vendor/"); i >= 0 {
-		name = name[i+len("/vendor/"):]
+	if strings.Contains(name, "/vendor/") {
+		name = name[strings.LastIndex(name, "/vendor/")+len("/vendor/"):]
 	}
 	name = strings.TrimPrefix(name, "vendor/") // the standard library's own
 	for from := 0; ; {
