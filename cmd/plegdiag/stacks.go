@@ -68,7 +68,7 @@ whole minutes, and never too long.`,
 	flags.StringVar(&o.function, "func", "", "only goroutines with a function whose name contains `TEXT`")
 	flags.UintSliceVar(&o.goroutines, "goroutine", nil, "only the goroutine `ID`; may be repeated")
 	flags.BoolVar(&o.diff, "diff", false, "compare two or more dumps of one process: what did not move between them")
-	flags.StringVar(&o.pprof, "pprof", "", "also write all goroutines to `FILE`, for go tool pprof; labels: state, wait, lock")
+	flags.StringVar(&o.pprof, "pprof", "", "also write the goroutines to `FILE`, for go tool pprof; labels: state, wait, lock")
 	flags.BoolVar(&o.force, "force", false, "overwrite the file of --pprof")
 	flags.BoolVar(&o.all, "all", false, "show idle goroutines and whole stacks too")
 	bindChoice(cmd, &o.color, "color", "", "colour the text; auto also obeys NO_COLOR")
@@ -91,7 +91,7 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 	}
 	shown := report.Stacks{}
 	for _, d := range dumps {
-		row := report.Dump{Dump: d.Dump, Program: d.program, At: d.at, Graph: d.Graph(observe.Holds)}
+		row := report.Dump{Dump: d.Dump, Program: d.program, PID: d.pid, Unit: d.unit, At: d.at, Go: d.GoVersion(), Graph: d.Graph(observe.Holds)}
 		row.Shown, row.Filtered = o.filter(d.Dump)
 		shown.Dumps = append(shown.Dumps, row)
 	}
@@ -109,7 +109,7 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 	if o.output.text == "json" {
 		render = report.StacksJSON
 	}
-	if err := o.writePprof(dumps); err != nil {
+	if err := o.writePprof(shown.Dumps); err != nil {
 		return err
 	}
 	return render(s.out, &shown, look)
@@ -180,7 +180,7 @@ func (o *stacksOptions) checkPprof() error {
 	return nil
 }
 
-func (o *stacksOptions) writePprof(dumps []foundDump) error {
+func (o *stacksOptions) writePprof(dumps []report.Dump) error {
 	if o.pprof == "" {
 		return nil
 	}
@@ -188,9 +188,16 @@ func (o *stacksOptions) writePprof(dumps []foundDump) error {
 	if o.force {
 		mode = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	}
-	all := make([]*stackdump.Dump, len(dumps))
+	all := make([]stackdump.Selection, len(dumps))
 	for i := range dumps {
-		all[i] = dumps[i].Dump
+		d := &dumps[i]
+		all[i] = stackdump.Selection{Dump: d.Dump, Locks: d.Graph.Locks}
+		if d.Filtered {
+			all[i].Wants = func(g int) bool {
+				_, shown := slices.BinarySearch(d.Shown, g)
+				return shown
+			}
+		}
 	}
 	out, err := os.OpenFile(o.pprof, mode, 0o644)
 	if err != nil {

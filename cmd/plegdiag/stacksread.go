@@ -20,7 +20,9 @@ type foundDump struct {
 	*stackdump.Dump
 	program string
 	at      event.Time
-	inLog   bool // part of a log, so that a file of its own may hold a copy
+	pid     int    // 0 when nothing tells
+	unit    string // that wrote it to a log
+	inLog   bool   // part of a log, so that a file of its own may hold a copy
 }
 
 // maxDump bounds what is read of a file that is a dump: one of a million goroutines takes about 1 GiB.
@@ -59,7 +61,7 @@ func readDumpsOf(f bundle.File, in parse.Opened) ([]foundDump, error) {
 		err = fmt.Errorf("only the first %d bytes are read", n)
 	}
 	d := stackdump.Parse(stackdump.Source{File: f.Path, Line: 1, Text: text.String()})
-	return split(d, foundDump{at: stackdump.TimeInName(f.Path)}), err
+	return split(d, foundDump{at: stackdump.TimeInName(f.Path), pid: stackdump.PIDInName(f.Path)}), err
 }
 
 // dumpsOfLog finds the dumps among the lines of a log.
@@ -69,7 +71,7 @@ func dumpsOfLog(format parse.Format, path string, r io.Reader) ([]foundDump, err
 	var lost *event.Skip // the first
 	add := func(found []stackdump.Found) {
 		for _, f := range found {
-			all = append(all, split(stackdump.Parse(f.Source), foundDump{at: f.At, inLog: true})...)
+			all = append(all, split(stackdump.Parse(f.Source), foundDump{at: f.At, pid: f.PID, unit: f.Unit, inLog: true})...)
 		}
 	}
 	for rec, err := range format.Records(parse.Input{Path: path, R: r, Want: c.Want}) {
@@ -120,6 +122,9 @@ func foldCopies(all []foundDump) []foundDump {
 		}
 		if all[twin].at.IsZero() {
 			all[twin].at = d.at
+		}
+		if all[twin].pid == 0 {
+			all[twin].pid = d.pid
 		}
 		d.Dump = nil
 	}

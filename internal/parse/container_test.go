@@ -80,3 +80,22 @@ func TestSyslogOctal(t *testing.T) {
 	require.Equal(t, "goroutine 1 [running]:\nmain.f(0x1)\n\t/x.go:7 +0x1", recs[0].Text)
 	require.Equal(t, "issue #011 of many", recs[1].Text)
 }
+
+// What journald did not keep of a message cut into pieces stands in it as a line of its own.
+func TestPiecesSuppressed(t *testing.T) {
+	const head = "Nov 20 18:54:12 node-1 "
+	log := head + "containerd[43]: time=\"2026-11-20T18:54:11Z\" level=info msg=\"dump: goroutine 9 [running]:\\nmain.f(0x1)\\\n" +
+		head + "systemd-journald[2]: Suppressed 7 messages from kubelet.service\n" +
+		head + "systemd-journald[2]: Suppressed 3 messages from containerd.service\n" +
+		head + "containerd[43]: n\\ngoroutine 12 [select]:\\nmain.g()\\n\"\n"
+	recs := all(t, log)
+	require.Len(t, recs, 3, "the dump is whole last")
+	dump := recs[2]
+	require.Equal(t, "dump: goroutine 9 [running]:\nmain.f(0x1)\nSuppressed 3 messages from containerd.service\nn\ngoroutine 12 [select]:\nmain.g()\n", dump.Text)
+	require.Equal(t, 2, dump.Lines)
+	var lines []int
+	for _, p := range dump.Pieces {
+		lines = append(lines, p.Pos.Line)
+	}
+	require.Equal(t, []int{1, 3, 4}, lines)
+}

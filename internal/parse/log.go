@@ -262,6 +262,9 @@ func (l *logReader) hold(o *held) bool {
 
 // extend gives an entry to the open message of the same writer. Done says that it was taken.
 func (l *logReader) extend(rec *event.Record, h *header, msg []byte) (done, ok bool) {
+	if bytes.HasPrefix(msg, []byte("Suppressed ")) {
+		l.interrupt(rec, string(msg))
+	}
 	i := slices.IndexFunc(l.open, func(o *held) bool {
 		return o.bare != h.carried && (o.bare || o.rec.Unit == rec.Unit && o.rec.PID == rec.PID)
 	})
@@ -274,6 +277,22 @@ func (l *logReader) extend(rec *event.Record, h *header, msg []byte) (done, ok b
 	}
 	// The writer has gone on with something else: the rest of its message is lost.
 	return !l.flush(func(p *held) bool { return p == o }), false
+}
+
+// interrupt notes in the open messages of a unit that journald did not keep all their pieces, as a line of their text.
+func (l *logReader) interrupt(rec *event.Record, msg string) {
+	gap, ok := event.ParseSuppressed(msg)
+	for _, o := range l.open {
+		if !ok || o.bare || o.body != logrus || !gap.Of(o.rec.Unit) {
+			continue
+		}
+		if slashes := len(o.raw) - len(bytes.TrimRight(o.raw, `\`)); slashes%2 != 0 {
+			o.raw = o.raw[:len(o.raw)-1] // the cut fell into an escape
+		}
+		o.bounds = append(o.bounds, len(o.raw))
+		o.pieces = append(o.pieces, rec.Pos)
+		o.raw = append(append(append(o.raw, `\n`...), msg...), `\n`...)
+	}
 }
 
 // extendBare gives a line without a header to the open message of a line without a carrier.

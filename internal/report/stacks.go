@@ -24,8 +24,11 @@ type Stacks struct {
 // Dump is one dump with its graph.
 type Dump struct {
 	*stackdump.Dump
-	Program string     // whose it is; empty when unknown
-	At      event.Time // when it was written; zero when nothing tells
+	Program string              // whose it is; empty when unknown
+	PID     int                 // of the process; 0 when unknown
+	Unit    string              // that wrote it to a log; empty of a file of its own
+	Go      stackdump.GoVersion // that built the program, as far as the dump tells
+	At      event.Time          // when it was written; zero when nothing tells
 	Graph   stackdump.Graph
 	// Filtered says that only some goroutines are to be shown: those in Shown, by
 	// index, and the locks that they want or hold.
@@ -147,6 +150,9 @@ func StacksText(w io.Writer, s *Stacks, o Options) error {
 
 func (t *text) dump(d *Dump) {
 	t.para("", t.styles.heading, headline(d))
+	if !d.Filtered {
+		t.para("", t.plain, inShort(d))
+	}
 	t.deadlocks(d)
 	t.locks(d)
 	t.queues(d)
@@ -154,12 +160,76 @@ func (t *text) dump(d *Dump) {
 	t.groups(d.shown())
 }
 
+// inShort says in a sentence what a dump shows: a deadlock, else the lock that most wait for, else that nobody does.
+func inShort(d *Dump) string {
+	if n := len(d.Graph.Cycles); n > 0 {
+		observed := 0
+		for _, c := range d.Graph.Cycles {
+			if c.Certainty == stackdump.Observed {
+				observed++
+			}
+		}
+		how := stackdump.Observed
+		switch observed {
+		case n:
+		case 0:
+			how = stackdump.Inferred
+		default:
+			how = fmt.Sprintf("%d observed, %d inferred", observed, n-observed)
+		}
+		return plural(n, "deadlock") + " (" + how + "): goroutines that wait for each other's locks, for ever."
+	}
+	waiters := 0
+	for i := range d.Graph.Locks {
+		l, c := &d.Graph.Locks[i], &d.Graph.Chains[i]
+		ws := waiting(l.Waiters)
+		if waiters += d.count(ws); len(l.Holders) == 0 {
+			continue
+		}
+		s := plural(d.count(ws), "goroutine")
+		if longest := d.longest(ws); longest > 0 {
+			s += " (" + minutes(longest) + ")"
+		}
+		return s + " waiting for the " + lockName(l) + ", which " + holding(d, l) + "; it all ends in " + ending(d, c) + "."
+	}
+	switch {
+	case waiters > 0:
+		return plural(waiters, "goroutine") + " waiting for locks; who holds them cannot be told from this dump."
+	case d.Profile:
+		return "No goroutine waits for a lock. A profile tells neither waits nor addresses: a dump (debug=2, SIGUSR1) tells more."
+	}
+	return "No goroutine waits for a lock."
+}
+
+// holding says who holds a lock, and how surely.
+func holding(d *Dump, l *stackdump.Lock) string {
+	ids, verb := make([]int, len(l.Holders)), "holds"
+	sure := true
+	for i, h := range l.Holders {
+		ids[i] = h.Goroutine
+		sure = sure && h.Certainty == stackdump.Observed
+	}
+	who := "goroutine " + d.ids(ids, " ")
+	if len(ids) > 1 {
+		who, verb = "readers "+d.ids(ids, " "), "hold"
+	}
+	if !sure {
+		verb = "probably " + verb
+	}
+	return who + " " + verb
+}
+
+// lockName is the type of a lock and whose it is: "sync.Mutex of container.(*State)".
+func lockName(l *stackdump.Lock) string {
+	if l.Owner == "" {
+		return l.Type
+	}
+	return l.Type + " of " + l.Owner
+}
+
 // headline says whose dump it is, where it stands and how much of it was understood.
 func headline(d *Dump) string {
-	words := []string{plural(d.Count(), "goroutine")}
-	if d.Program != "" {
-		words = append([]string{d.Program}, words...)
-	}
+	words := append(whose(d), plural(d.Count(), "goroutine"))
 	if d.Filtered {
 		words = append(words, fmt.Sprintf("%d shown", d.count(d.Shown)))
 	}
@@ -169,10 +239,30 @@ func headline(d *Dump) string {
 	if d.Skipped > 0 {
 		words = append(words, plural(d.Skipped, "line")+" skipped")
 	}
+	if version := d.Go.String(); version != "" {
+		words = append(words, version)
+	}
 	if !d.At.IsZero() {
 		words = append(words, "written "+written(d.At))
 	}
+	if d.Gaps > 0 {
+		words = append(words, "journald suppressed "+plural(d.Suppressed, "line")+" of it: goroutines are missing")
+	}
 	return d.Pos().String() + ": " + strings.Join(words, ", ")
+}
+
+// whose says which process it is, as far as that is known.
+func whose(d *Dump) (words []string) {
+	switch {
+	case d.Program != "":
+		words = append(words, d.Program)
+	case d.Unit != "":
+		words = append(words, d.Unit)
+	}
+	if d.PID != 0 {
+		words = append(words, "pid "+strconv.Itoa(d.PID))
+	}
+	return words
 }
 
 // written is a time as far as it was written.
@@ -205,11 +295,11 @@ func (t *text) deadlocks(d *Dump) {
 			way = "goroutine " + d.id(c.Goroutines[0]) + " waits for itself"
 		}
 		t.heading("DEADLOCK (%s): %s", c.Certainty, way)
-		var quotes []event.Quote
 		for _, g := range c.Goroutines {
-			quotes = append(quotes, header(&d.Goroutines[g]))
+			t.quotes([]event.Quote{header(&d.Goroutines[g])}, 1)
+			l := &d.Graph.Locks[d.Graph.Wants(g)]
+			t.wanted(d, l, slices.IndexFunc(l.Waiters, func(w stackdump.Waiter) bool { return w.Goroutine == g }))
 		}
-		t.quotes(quotes, len(quotes))
 	}
 }
 
@@ -265,11 +355,21 @@ func (t *text) lock(d *Dump, l *stackdump.Lock, c *stackdump.Chain) {
 	if !d.Profile {
 		t.labeled("waiting", t.plain, t.modes(d, l))
 	}
+	if len(l.Holders) == 0 || l.Owner == "" { // the code that wants it says more about the lock than its address
+		t.wanted(d, l, 0)
+	}
 	if len(c.Goroutines) > 0 {
 		t.labeled("ends in", t.plain, ending(d, c))
 		if last := c.Goroutines[len(c.Goroutines)-1]; c.End.Frame >= 0 && !c.Cyclic {
 			t.frame(d, last, d.Goroutines[last].Beyond(c.End.Frame))
 		}
+	}
+}
+
+// wanted quotes the frame in which a waiter wants a lock.
+func (t *text) wanted(d *Dump, l *stackdump.Lock, waiter int) {
+	if w := l.Waiters[waiter]; w.Caller >= 0 {
+		t.frame(d, w.Goroutine, w.Caller)
 	}
 }
 
@@ -375,8 +475,10 @@ func endName(e stackdump.End) string {
 		return "a lock whose holder the dump does not tell"
 	case stackdump.Running:
 		return "nothing: it runs"
+	case stackdump.Condition:
+		return strings.TrimSpace("a condition " + e.What)
 	}
-	return strings.TrimSpace(e.Kind + " " + e.What)
+	return strings.TrimSpace("a " + e.Kind + " " + e.What)
 }
 
 // frame quotes one frame. In a binary profile there is nothing to quote: its function is named.
@@ -489,11 +591,19 @@ func (t *text) frames(frames []stackdump.Frame) {
 		if f.File != "" {
 			at = "  " + t.position.Render(Escape(path.Base(f.File)+":"+strconv.Itoa(f.Line), maxQuote))
 		}
-		fmt.Fprintf(t.w, "%s%s%s\n", margin, t.styles.quote.Render(Escape(f.Func, maxQuote)), at)
+		fmt.Fprintf(t.w, "%s%s%s\n", margin, t.styles.quote.Render(Escape(function(f), maxQuote)), at)
 	}
 	if left > 0 {
 		fmt.Fprintf(t.w, "%s(%d more frames, see --all)\n", margin, left)
 	}
+}
+
+// function is the name of a frame's function without the path up to a vendor directory.
+func function(f *stackdump.Frame) string {
+	if i := strings.LastIndex(f.Func, "/vendor/"); i >= 0 {
+		return f.Func[i+len("/vendor/"):]
+	}
+	return f.Func
 }
 
 // diff is the table of what did not move.

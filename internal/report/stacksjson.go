@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -35,14 +36,25 @@ type dumpRow struct {
 	Path       string     `json:"path"`
 	Line       int        `json:"line"`
 	Program    string     `json:"program"`
+	PID        int        `json:"pid"`
+	Unit       string     `json:"unit"`
+	Go         goRow      `json:"go"`
 	Time       stamp      `json:"time"`
 	Goroutines int        `json:"goroutines"`
 	Unreadable int        `json:"unreadable"`
 	Skipped    int        `json:"skipped"`
+	Suppressed int        `json:"suppressed"`
 	Groups     []groupRow `json:"groups"`
 	Locks      []lockRow  `json:"locks"`
 	Queues     []queueRow `json:"queues"`
 	Deadlocks  []cycleRow `json:"deadlocks"`
+}
+
+// goRow is the version of Go: exact where a path names it, else bounds; empty where unknown.
+type goRow struct {
+	Version string `json:"version"`
+	Min     string `json:"min"`
+	Max     string `json:"max"`
 }
 
 type groupRow struct {
@@ -140,7 +152,8 @@ type moveRow struct {
 func newDumpRow(d *Dump) dumpRow {
 	pos := d.Pos()
 	r := dumpRow{
-		Path: d.File, Line: pos.Line, Program: d.Program, Goroutines: d.Count(), Unreadable: d.Lost, Skipped: d.Skipped,
+		Path: d.File, Line: pos.Line, Program: d.Program, PID: d.PID, Unit: d.Unit, Go: newGoRow(d.Go),
+		Goroutines: d.Count(), Unreadable: d.Lost, Skipped: d.Skipped, Suppressed: d.Suppressed,
 		Groups: []groupRow{}, Locks: []lockRow{}, Queues: []queueRow{}, Deadlocks: []cycleRow{},
 	}
 	if d.At.Lacks == 0 && d.At.Known {
@@ -165,6 +178,16 @@ func newDumpRow(d *Dump) dumpRow {
 		}
 	}
 	return r
+}
+
+func newGoRow(v stackdump.GoVersion) goRow {
+	minor := func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return "1." + strconv.Itoa(n)
+	}
+	return goRow{v.Exact, minor(v.Min), minor(v.Max)}
 }
 
 func newLockRow(d *Dump, l *stackdump.Lock, c *stackdump.Chain) lockRow {

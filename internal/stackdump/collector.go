@@ -3,6 +3,7 @@ package stackdump
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -13,6 +14,7 @@ type Found struct {
 	Source Source
 	At     event.Time // of the record with its first goroutine; zero when none was written
 	Unit   string     // who wrote that record
+	PID    int        // of the process; 0 when nothing tells
 }
 
 // Collector finds dumps among the records of one log: whole ones in a message,
@@ -71,13 +73,17 @@ func (c *Collector) Add(rec *event.Record) []Found {
 			pieces = []event.Piece{{Pos: rec.Pos}}
 		}
 		source := Source{File: rec.Pos.File, Line: rec.Pos.Line, Text: rec.Text, Pieces: pieces}
-		return append(found, Found{Source: source, At: rec.Time, Unit: rec.Unit})
+		return append(found, Found{Source: source, At: rec.Time, Unit: rec.Unit, PID: pidOf(rec)})
 	}
 	if !rec.Wanted {
 		return found
 	}
 	if at >= 0 && strings.TrimSpace(rec.Text[:at]) == "" {
 		return append(found, c.begin(rec, parseID(rec.Text[at+len(headerWord):idEnd]))...)
+	}
+	if gap, ok := event.ParseSuppressed(rec.Text); ok {
+		c.interrupt(rec, gap)
+		return found
 	}
 	r := c.runOf(writerOf(rec))
 	switch {
@@ -94,6 +100,16 @@ func (c *Collector) Add(rec *event.Record) []Found {
 	return found
 }
 
+// interrupt notes in the raw dumps of a unit, in all when it is nobody's, that journald did not keep all their lines.
+func (c *Collector) interrupt(rec *event.Record, gap event.Suppressed) {
+	nobodys := !slices.ContainsFunc(c.runs, func(r *run) bool { return gap.Of(r.writer.unit) })
+	for _, r := range c.runs {
+		if nobodys || gap.Of(r.writer.unit) {
+			r.add(rec, c.at)
+		}
+	}
+}
+
 // begin takes the header of a goroutine; it ends the dump before, if it belongs to another one.
 func (c *Collector) begin(rec *event.Record, id uint64) (found []Found) {
 	who := writerOf(rec)
@@ -107,7 +123,7 @@ func (c *Collector) begin(rec *event.Record, id uint64) (found []Found) {
 			found = append(found, c.end(c.runs[0]))
 		}
 		r = &run{writer: who, ids: map[uint64]bool{}}
-		r.found = Found{At: rec.Time, Unit: rec.Unit, Source: Source{File: rec.Pos.File, Line: rec.Pos.Line}}
+		r.found = Found{At: rec.Time, Unit: rec.Unit, PID: rec.PID, Source: Source{File: rec.Pos.File, Line: rec.Pos.Line}}
 		c.runs = append(c.runs, r)
 	}
 	r.ids[id] = true
@@ -158,6 +174,17 @@ func (r *run) add(rec *event.Record, at int) {
 	r.found.Source.Pieces = append(r.found.Source.Pieces, event.Piece{Off: r.text.Len(), Pos: rec.Pos})
 	r.text.WriteString(rec.Text)
 	r.text.WriteByte('\n')
+}
+
+// pidOf is the process whose dump a message holds: containerd logs for its
+// shims, and names the shim behind the message (runtime/v2/shim/shim.go, pid=).
+func pidOf(rec *event.Record) int {
+	if field, ok := rec.Field("pid"); ok {
+		if pid, err := strconv.Atoi(field); err == nil && pid > 0 {
+			return pid
+		}
+	}
+	return rec.PID
 }
 
 func parseID(s string) (id uint64) {

@@ -139,3 +139,77 @@ func FuzzCollector(f *testing.F) {
 		}
 	})
 }
+
+// Lines that journald suppressed cost the goroutines that they belong to: what
+// comes behind the gap is never taken for the rest of what stands before it.
+func TestCollectorGap(t *testing.T) {
+	text := readGzip(t, filepath.Join("testdata", "containerd-1.6.20-umount2.log.gz"))
+	whole := map[uint64]Goroutine{}
+	for _, g := range Parse(Source{File: "j", Text: text}).Goroutines {
+		whole[g.ID] = g
+	}
+	lines := strings.Split(text, "\n")
+	for from := 1; from+60 < len(lines); from += 41 {
+		missing := 1 + from%59
+		recs := []event.Record{}
+		for i, line := range lines {
+			switch {
+			case i == from:
+				recs = append(recs, rec(len(recs)+1, "systemd-journald", 2, fmt.Sprintf("Suppressed %d messages from containerd.service", missing)))
+			case i > from && i <= from+missing, line == "":
+			default:
+				recs = append(recs, rec(len(recs)+1, "containerd", 7, line))
+			}
+		}
+		found := collect(recs)
+		require.Len(t, found, 1)
+		require.Equal(t, 7, found[0].PID)
+		d := Parse(found[0].Source)
+		require.Equal(t, 1, d.Gaps)
+		require.Equal(t, missing, d.Suppressed)
+		require.Equal(t, d.Lines, d.Used+d.Blank+d.Skipped)
+		require.Equal(t, d.Headers, len(d.Goroutines)+d.Lost)
+		for _, g := range d.Goroutines {
+			was := whole[g.ID]
+			require.LessOrEqual(t, len(g.Frames), len(was.Frames))
+			for i, f := range g.Frames {
+				require.Equal(t, was.Frames[i].Raw, f.Raw, "goroutine %d with %d lines missing from %d on", g.ID, missing, from)
+			}
+			if len(g.Frames) < len(was.Frames) {
+				require.Positive(t, g.Elided)
+			}
+		}
+	}
+	// What another unit lost is nothing to this one.
+	recs := []event.Record{rec(1, "containerd", 7, "goroutine 1 [select]:"), rec(2, "systemd-journald", 2, "Suppressed 9 messages from kubelet.service"), rec(3, "containerd", 7, "main.f()"), rec(4, "kubelet", 8, "goroutine 5 [select]:")}
+	require.Equal(t, 1, Parse(collect(recs)[0].Source).Gaps, "nobody's: it may be this one's")
+	recs[1], recs[3] = recs[3], rec(4, "systemd-journald", 2, "Suppressed 9 messages from kubelet.service")
+	recs[1].Pos.Line = 2
+	found := collect(recs)
+	require.Len(t, found, 2)
+	require.Zero(t, Parse(found[0].Source).Gaps)
+	require.Equal(t, 1, Parse(found[1].Source).Gaps)
+}
+
+// A shim's dump stands in containerd's log, and names the shim.
+func TestCollectorPID(t *testing.T) {
+	r := rec(1, "containerd", 43, "=== BEGIN goroutine stack dump ===\ngoroutine 5 [select]:\nmain.f()\n")
+	r.Fields = []event.Pair{{Key: "namespace", Value: "k8s.io"}, {Key: "pid", Value: "4711"}}
+	require.Equal(t, 4711, collect([]event.Record{r})[0].PID)
+	r.Fields = nil
+	require.Equal(t, 43, collect([]event.Record{r})[0].PID)
+	require.Equal(t, 43, PIDInName("node-1/tmp/containerd.43.stacks.log"))
+	for _, name := range []string{"stacks.log", "goroutine-stacks-2026-11-20T190535Z.log", "a.-3.stacks.log", "a.x.stacks.log"} {
+		require.Zero(t, PIDInName(name), name)
+	}
+}
+
+// Behind the go statement nothing can follow but another goroutine, whose header is missing.
+func TestFramesAdrift(t *testing.T) {
+	d := Parse(Source{File: "f", Text: "goroutine 1 [select]:\nmain.f()\n\t/x.go:1\ncreated by main.g\n\t/x.go:2\nmain.h()\n\t/x.go:3\ngoroutine 2 [select]:\nmain.f()\n"})
+	require.Len(t, d.Goroutines, 2)
+	require.Len(t, d.Goroutines[0].Frames, 1)
+	require.Equal(t, 2, d.Goroutines[0].CreatedBy.Line)
+	require.Equal(t, 2, d.Skipped)
+	require.ErrorContains(t, d.Skips[0], `f:6: "main.h()" belongs to no goroutine: lines before it are missing`)
+}

@@ -45,6 +45,9 @@ type Dump struct {
 	// Lines == Used + Blank + Skipped. Known furniture (signal and panic lines,
 	// registers, markers) is Used.
 	Lines, Used, Blank, Skipped int
+	// Gaps counts the places where journald said that it did not keep what was
+	// written, Suppressed the messages that are missing there.
+	Gaps, Suppressed int
 	// Headers counts lines that begin a goroutine, Lost those among them whose
 	// goroutine could not be read: Headers == len(Goroutines) + Lost.
 	Headers, Lost int

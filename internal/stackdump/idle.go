@@ -1,6 +1,9 @@
 package stackdump
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // idlers are functions in which goroutines wait for work, or for the end of a
 // container, as long as that lives, by the end of a frame's Name. What is deeper
@@ -63,6 +66,8 @@ var idlers = byBase([]call{
 	{name: "events.(*eventsSubscribeClient).Recv"},
 	{name: "deviceplugin.(*devicePluginListAndWatchClient).Recv"},
 	{name: "cri/io.readLine"},
+	{name: "server.(*criService).createContainerLoggers.func2"}, // until the container's output ends
+	{name: "cgroups.(*oomCollector).start"},
 })
 
 // Idle says that a goroutine waits for work, as some do in every healthy
@@ -87,12 +92,16 @@ func (g *Goroutine) Idle() bool {
 		if find(&g.Frames[i], idlers) != nil {
 			return true
 		}
-		if name := g.Frames[i].Name(); !strings.HasPrefix(name, "github.com/containerd/ttrpc.") && !strings.HasPrefix(name, "google.golang.org/grpc") {
+		name := g.Frames[i].Name()
+		if !slices.ContainsFunc(carriers, func(p string) bool { return strings.HasPrefix(name, p) }) {
 			break
 		}
 	}
 	return g.isLoop(own)
 }
+
+// carriers are packages through which others wait: what further out calls them tells for what.
+var carriers = []string{"github.com/containerd/ttrpc.", "google.golang.org/grpc", "golang.org/x/sys/"}
 
 // isLoop says whether a goroutine waits directly in the service loop that it was started with.
 func (g *Goroutine) isLoop(own int) bool {

@@ -2,6 +2,7 @@ package stackdump
 
 import (
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,4 +22,18 @@ func TimeInName(file string) event.Time {
 		return event.Time{}
 	}
 	return event.Time{T: t.UTC(), Prec: time.Second, Known: true}
+}
+
+// PIDInName is the process of a dump as its file's name tells: containerd
+// writes containerd.43.stacks.log. Other names tell nothing: 0.
+func PIDInName(file string) int {
+	rest, ok := strings.CutSuffix(path.Base(file), ".stacks.log")
+	if !ok {
+		return 0
+	}
+	pid, err := strconv.Atoi(rest[strings.LastIndexByte(rest, '.')+1:])
+	if err != nil || pid <= 0 {
+		return 0
+	}
+	return pid
 }

@@ -95,6 +95,8 @@ const (
 	beside
 	// counted is below an entry of a profile in text (debug=1).
 	counted
+	// adrift is where frames belong to a goroutine whose header is not there.
+	adrift
 	// lost is below a header that could not be read.
 	lost
 )
@@ -181,6 +183,10 @@ func (p *parser) rare(s string, at int) bool {
 	if i, idEnd := findHeader(s); i >= 0 { // "dump stacks: goroutine 9 [running]:"
 		return p.header(s[i:], at+i, idEnd-i)
 	}
+	if gap, ok := event.ParseSuppressed(s); ok {
+		p.gap(gap)
+		return true
+	}
 	switch {
 	case p.where == lost:
 		return false
@@ -241,7 +247,7 @@ func (p *parser) endGoroutine() {
 
 // call adds a frame. Frames beside goroutines are dropped, frames outside are refused.
 func (p *parser) call(s string, at int) bool {
-	if p.where == outside || p.where == lost || p.where == counted {
+	if p.where != inside && p.where != beside {
 		return false
 	}
 	open, ok := openParen(s)
@@ -257,6 +263,11 @@ func (p *parser) call(s string, at int) bool {
 	if p.where == beside {
 		p.file = &Frame{}
 		return true
+	}
+	if p.g.CreatedBy.Func != "" { // the last frame of every goroutine but the first
+		p.endGoroutine()
+		p.where = adrift
+		return false
 	}
 	f := p.push()
 	f.Func, f.Args = s[start:open], s[open+1:len(s)-1]
@@ -281,6 +292,17 @@ func (p *parser) push() *Frame {
 func isTag(s string) bool {
 	word, ok := strings.CutSuffix(s, ": ")
 	return ok && !strings.Contains(word, " ") && !isFurniture(s)
+}
+
+// gap ends the goroutine being read, as the header of the next one may be missing.
+func (p *parser) gap(s event.Suppressed) {
+	p.dump.Gaps++
+	p.dump.Suppressed += s.Messages
+	if p.where == inside && p.g.CreatedBy.Func == "" {
+		p.g.Elided++
+	}
+	p.endGoroutine()
+	p.where = adrift
 }
 
 func (p *parser) elided(n int) {
@@ -406,8 +428,11 @@ func (p *parser) skip(at int, s string) {
 		return
 	}
 	reason := "%q is no part of a goroutine dump"
-	if p.where == lost {
+	switch p.where {
+	case lost:
 		reason = "damaged goroutine header %q"
+	case adrift:
+		reason = "%q belongs to no goroutine: lines before it are missing"
 	}
 	d.Skips = append(d.Skips, &event.Skip{Pos: p.pos(at), Lines: 1, Reason: fmt.Sprintf(reason, clip(s))})
 	p.junked = true

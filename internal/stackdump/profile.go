@@ -146,11 +146,18 @@ func sampleFrames(s *profile.Sample, pos event.Pos) (frames []Frame) {
 	return frames
 }
 
+// Selection is a dump, or some of its goroutines, for a profile.
+type Selection struct {
+	*Dump
+	Locks []Lock         // of the whole dump
+	Wants func(int) bool // says whether a goroutine, by index, is meant; nil means all
+}
+
 // WriteProfile writes goroutines as a goroutine profile that go tool pprof
 // opens, compressed. Each stack is counted once for each state and wait, and
 // each lock that its goroutines wait for; the labels state, wait and lock tell
 // them apart. Dumps of several files are told apart by the label dump.
-func WriteProfile(w io.Writer, dumps []*Dump) error {
+func WriteProfile(w io.Writer, dumps []Selection) error {
 	b := profileBuilder{
 		p:         &profile.Profile{SampleType: []*profile.ValueType{{Type: "goroutine", Unit: "count"}}},
 		functions: map[Frame]*profile.Function{}, locations: map[Frame]*profile.Location{},
@@ -161,7 +168,7 @@ func WriteProfile(w io.Writer, dumps []*Dump) error {
 		if len(dumps) > 1 {
 			name = d.File
 		}
-		b.add(d, name)
+		b.add(&d, name)
 	}
 	return b.p.Write(w)
 }
@@ -173,9 +180,9 @@ type profileBuilder struct {
 	locations map[Frame]*profile.Location // by Func, File and Line
 }
 
-func (b *profileBuilder) add(d *Dump, name string) {
+func (b *profileBuilder) add(d *Selection, name string) {
 	lockOf := map[int]string{}
-	for _, l := range d.Locks(nil) {
+	for _, l := range d.Locks {
 		for _, w := range l.Waiters {
 			lockOf[w.Goroutine] = l.Addr
 		}
@@ -187,6 +194,9 @@ func (b *profileBuilder) add(d *Dump, name string) {
 	for _, group := range d.groups() {
 		samples := map[kind]*profile.Sample{}
 		for _, i := range group.members {
+			if d.Wants != nil && !d.Wants(i) {
+				continue
+			}
 			g := &d.Goroutines[i]
 			k := kind{lockOf[i], g.Wait}
 			s := samples[k]

@@ -117,8 +117,9 @@ func TestWriteProfile(t *testing.T) {
 	text := readGzip(t, filepath.Join("testdata", "dockerd-20.10.24-dbus-stall.log.gz"))
 	d := Parse(Source{File: "dockerd", Line: 1, Text: text})
 	var first, second bytes.Buffer
-	require.NoError(t, WriteProfile(&first, []*Dump{d}))
-	require.NoError(t, WriteProfile(&second, []*Dump{d}))
+	whole := []Selection{{Dump: d, Locks: d.Locks(nil)}}
+	require.NoError(t, WriteProfile(&first, whole))
+	require.NoError(t, WriteProfile(&second, whole))
 	require.Equal(t, first.Bytes(), second.Bytes(), "the same bytes each time")
 
 	p, err := profile.ParseData(first.Bytes())
@@ -148,13 +149,25 @@ func TestWriteProfile(t *testing.T) {
 	require.Contains(t, string(out), "55, 100% of 55 total")
 }
 
+// Only what is wanted is written, with the lock that it waits for.
+func TestWriteProfileOfSome(t *testing.T) {
+	d := Parse(Source{File: "dockerd", Line: 1, Text: readGzip(t, filepath.Join("testdata", "dockerd-20.10.24-dbus-stall.log.gz"))})
+	var out bytes.Buffer
+	require.NoError(t, WriteProfile(&out, []Selection{{Dump: d, Locks: d.Locks(nil), Wants: func(i int) bool { return d.Goroutines[i].ID == 201 }}}))
+	p, err := profile.ParseData(out.Bytes())
+	require.NoError(t, err)
+	require.Len(t, p.Sample, 1)
+	require.Equal(t, []int64{1}, p.Sample[0].Value)
+	require.Equal(t, []string{"0xc000d96a00"}, p.Sample[0].Label["lock"])
+}
+
 // Dumps of several files are told apart.
 func TestWriteProfileOfTwo(t *testing.T) {
-	dump := func(file string) *Dump {
-		return Parse(Source{File: file, Text: "goroutine 1 [select]:\nmain.f()\n\t/x.go:1 +0x1\n"})
+	dump := func(file string) Selection {
+		return Selection{Dump: Parse(Source{File: file, Text: "goroutine 1 [select]:\nmain.f()\n\t/x.go:1 +0x1\n"})}
 	}
 	var out bytes.Buffer
-	require.NoError(t, WriteProfile(&out, []*Dump{dump("a"), dump("b")}))
+	require.NoError(t, WriteProfile(&out, []Selection{dump("a"), dump("b")}))
 	p, err := profile.ParseData(out.Bytes())
 	require.NoError(t, err)
 	require.Len(t, p.Sample, 2)

@@ -1,0 +1,38 @@
+package event
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Suppressed is journald's word that it did not keep what a unit wrote, because
+// it wrote too much at once (RateLimitBurst, 10 000 in 30 s by default).
+type Suppressed struct {
+	Messages int
+	Unit     string // "containerd.service"
+}
+
+// ParseSuppressed reads a message of journald, journald-server.c since systemd 38:
+//
+//	Suppressed 4523 messages from containerd.service
+func ParseSuppressed(message string) (s Suppressed, ok bool) {
+	rest, ok := strings.CutPrefix(message, "Suppressed ")
+	if !ok {
+		return s, false
+	}
+	count, unit, ok := strings.Cut(rest, " messages from ")
+	n, err := strconv.ParseUint(count, 10, 31)
+	if !ok || err != nil || unit == "" || strings.Contains(unit, " ") {
+		return s, false
+	}
+	return Suppressed{Messages: int(n), Unit: unit}, true
+}
+
+// Of says whether the lines may have been those of a writer, named as it names itself: journald counts by unit.
+func (s Suppressed) Of(writer string) bool {
+	unit := s.Unit
+	if i := strings.LastIndexByte(unit, '.'); i > 0 { // .service, .scope
+		unit = unit[:i]
+	}
+	return writer == "" || strings.Contains(writer, unit) || strings.Contains(unit, writer)
+}

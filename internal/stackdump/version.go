@@ -1,0 +1,205 @@
+package stackdump
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// GoVersion is which Go built a program, as far as a dump of it tells. The
+// zero value is that it does not.
+type GoVersion struct {
+	// Exact is what the path of a file of the standard library names: "1.21.5", "1.19".
+	Exact string
+	// Min and Max are the first and the last minor version that print a dump like this, 21 for Go 1.21; 0 is unknown.
+	Min, Max int
+}
+
+// String is "Go 1.21.5", "Go 1.20", "Go 1.18 to 1.19", "Go 1.24 or later", "Go 1.12 or earlier"; empty when nothing is known.
+func (v GoVersion) String() string {
+	minor := func(n int) string { return "1." + strconv.Itoa(n) }
+	switch {
+	case v.Exact != "":
+		return "Go " + v.Exact
+	case v.Min == 0 && v.Max == 0:
+		return ""
+	case v.Max == 0:
+		return "Go " + minor(v.Min) + " or later"
+	case v.Min == 0:
+		return "Go " + minor(v.Max) + " or earlier"
+	case v.Min == v.Max:
+		return "Go " + minor(v.Min)
+	}
+	return "Go " + minor(v.Min) + " to " + minor(v.Max)
+}
+
+// GoVersion bounds the version of Go by what only some versions print. What a
+// dump lacks bounds nothing, except where every version must print one of two
+// things. Marks that contradict each other, as in a text put together from several, tell nothing.
+func (d *Dump) GoVersion() GoVersion {
+	var v GoVersion
+	created, parents := 0, 0
+	roots := map[string]bool{}
+	for i := range d.Goroutines {
+		g := &d.Goroutines[i]
+		v.byHeader(g)
+		v.byWait(g)
+		if f := &g.CreatedBy; f.Func != "" && !strings.HasPrefix(f.Func, "runtime.") {
+			created++
+			if g.CreatorID != 0 {
+				parents++
+			}
+		}
+		for j := range g.Frames {
+			f := &g.Frames[j]
+			if !d.Profile { // profiles of any version know what was inlined
+				v.byFrame(f)
+			}
+			if root, ok := goroot(f); ok {
+				roots[root] = true
+			}
+		}
+	}
+	switch {
+	case parents > 0:
+		v.since(21)
+	case created > 0:
+		v.until(20)
+	}
+	if v.Min > v.Max && v.Max != 0 {
+		return GoVersion{}
+	}
+	v.byPath(roots)
+	return v
+}
+
+func (v *GoVersion) since(minor int) { v.Min = max(v.Min, minor) }
+
+func (v *GoVersion) until(minor int) {
+	if v.Max == 0 || minor < v.Max {
+		v.Max = minor
+	}
+}
+
+// byHeader knows goroutineheader of runtime/traceback.go and the wait reasons of runtime/runtime2.go.
+func (v *GoVersion) byHeader(g *Goroutine) {
+	switch {
+	case g.Leaked, len(g.Labels) > 0 && g.ID != 0: // profiles have labels too
+		v.since(26)
+	case strings.Contains(g.Header, " (durable)"), strings.Contains(g.Header, ", synctest bubble "):
+		v.since(25)
+	case strings.Contains(g.Header, ", synctest group "):
+		v.since(24)
+		v.until(24)
+	case strings.Contains(g.Header, " gp=0x"):
+		v.since(22)
+	}
+	switch g.State {
+	case "sync.WaitGroup.Wait":
+		v.since(24)
+	case "sync.Mutex.Lock", "sync.RWMutex.Lock", "sync.RWMutex.RLock":
+		v.since(20)
+	case "sync.Cond.Wait":
+		v.since(11)
+	}
+}
+
+// byWait knows what a wait of package sync looks like from the runtime up to its first method.
+func (v *GoVersion) byWait(g *Goroutine) {
+	for i := range g.Frames {
+		f := &g.Frames[i]
+		if strings.HasPrefix(f.Func, "runtime.") || strings.HasPrefix(f.Func, "sync.runtime_") {
+			continue
+		}
+		old := g.State == "semacquire"
+		switch f.Func {
+		case "internal/sync.(*Mutex).lockSlow":
+			v.since(24)
+		case "sync.(*Mutex).lockSlow":
+			v.since(13)
+			v.until(23)
+			if old {
+				v.until(19)
+			}
+		case "sync.(*Mutex).Lock":
+			if old {
+				v.until(12)
+			}
+		case "sync.(*RWMutex).Lock", "sync.(*RWMutex).RLock":
+			if old {
+				v.until(19)
+			}
+		case "sync.(*WaitGroup).Wait":
+			if old {
+				v.until(23)
+			}
+		case "sync.(*Cond).Wait":
+			if old {
+				v.until(10)
+			}
+		}
+		return
+	}
+}
+
+// byFrame knows how single calls are printed.
+func (v *GoVersion) byFrame(f *Frame) {
+	if f.Inlined {
+		v.since(12)
+	} else if strings.IndexByte(f.Args, '?') >= 0 {
+		v.since(18)
+	} else if strings.IndexByte(f.Args, '{') >= 0 {
+		v.since(17)
+	}
+	switch {
+	case f.Func == "runtime.goexit" && f.Args == "{}":
+		v.since(22)
+	case f.Func == "runtime.goexit" && f.Args == "" && f.Raw == "runtime.goexit()":
+		v.until(21)
+	case strings.HasPrefix(f.Func, "sync.runtime_SemacquireRWMutex"):
+		v.since(20)
+	case strings.HasPrefix(f.Func, "sync.runtime_SemacquireWaitGroup"):
+		v.since(24)
+	case strings.Contains(f.Func, "[...]"):
+		v.since(18)
+	case strings.Contains(f.Func, "\u00b7"): // func·001
+		v.until(4)
+	}
+}
+
+// goroot is where the standard library lay when the program was built, as a
+// frame of it tells: "/usr/local/go1.21.5" of "/usr/local/go1.21.5/src/sync/mutex.go".
+func goroot(f *Frame) (string, bool) {
+	pkg := f.pkg()
+	switch pkg {
+	case "runtime", "sync", "net", "net/http", "os", "internal/poll", "syscall":
+	default:
+		return "", false
+	}
+	root, _, ok := strings.Cut(f.File, "/src/"+pkg+"/")
+	if !ok { // sync.runtime_Semacquire stands in runtime/sema.go
+		root, _, ok = strings.Cut(f.File, "/src/runtime/")
+	}
+	return root, ok
+}
+
+// releaseInPath is a release of Go in the name of a directory: go1.21.5, go-1.19, golang/1.18.2, Cellar/go@1.20/1.20.4.
+var releaseInPath = regexp.MustCompile(`\bgo(?:lang)?(?:@[0-9.]+)?[/-]?(1\.([0-9]{1,2})(?:\.[0-9]{1,2})?(?:(?:beta|rc)[0-9]{1,2})?)(?:[./-]|$)`)
+
+// byPath takes the version that the only root of the standard library names, unless what the dump looks like speaks against it.
+func (v *GoVersion) byPath(roots map[string]bool) {
+	if len(roots) != 1 {
+		return
+	}
+	for root := range roots {
+		m := releaseInPath.FindStringSubmatch(root)
+		if m == nil {
+			return
+		}
+		minor, err := strconv.Atoi(m[2])
+		if err != nil || minor < v.Min || v.Max != 0 && minor > v.Max {
+			return
+		}
+		*v = GoVersion{Exact: m[1], Min: minor, Max: minor}
+	}
+}
