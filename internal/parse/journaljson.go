@@ -66,6 +66,9 @@ func (l *logReader) readJSON(n int, b []byte) bool {
 			l.yield(rec, nil)
 	}
 	piece := l.open != nil && (h.carried || h.container)
+	if len(e.message.raw) > 0 && e.message.raw[0] == '[' && !e.message.quoted { // bytes, as numbers
+		b = []byte(e.message.text())
+	}
 	if !piece && l.Want != nil && !l.Want(b) {
 		return l.yield(rec, nil)
 	}

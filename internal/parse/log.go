@@ -117,9 +117,9 @@ func (l *logReader) message(rec event.Record, h *header, msg string) bool {
 	case logrus:
 		return l.readLogrus(rec, h, msg)
 	default:
-		rec.Text = msg
+		rec.Text = undoEscapes(msg)
 		if h.carried {
-			rec.Text = undoOctal(msg)
+			rec.Text = undoOctal(rec.Text)
 		}
 	}
 	return l.emit(rec)
@@ -133,6 +133,17 @@ func undoOctal(s string) string {
 	}
 	return octal.Replace(s)
 }
+
+// undoEscapes gives a goroutine dump its line breaks back that stands, escaped, in a line of no
+// known shape, as loggers write values: dump="goroutine 1 [running]:\nmain.main()…". Other lines stay as they are.
+func undoEscapes(s string) string {
+	if !strings.Contains(s, `]:\n`) || !strings.Contains(s, "goroutine ") {
+		return s
+	}
+	return escapes.Replace(s)
+}
+
+var escapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\r`, "\r", `\"`, `"`)
 
 var octal = strings.NewReplacer("#012", "\n", "#011", "\t", "#015", "\r")
 
@@ -177,6 +188,7 @@ func (l *logReader) readContinuation(n int, b []byte) bool {
 	}
 	rec.Wanted, rec.Text = true, string(b)
 	rec.Raw = clip(rec.Text)
+	rec.Text = undoEscapes(rec.Text)
 	return l.emit(rec)
 }
 

@@ -187,7 +187,7 @@ func sniffGoroutines(head []byte) float64 {
 	for line := range headLines(head) {
 		all++
 		switch {
-		case bytes.HasPrefix(line, []byte("goroutine ")) && bytes.IndexByte(line, '[') > 0:
+		case bytes.HasPrefix(line, []byte("goroutine ")) && bytes.IndexByte(line, '[') > 0 && !bytes.Contains(line, []byte(`]:\n`)):
 			goroutines++
 			good++
 		case line[0] == '\t' && bytes.Contains(line, []byte(".go:")),

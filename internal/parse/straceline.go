@@ -377,6 +377,9 @@ func (l *traceLine) returned() bool {
 // ownMessage finds what strace says about itself: "strace: Process 18301
 // attached with 9 threads", with its path in front, or without any name before 4.11. -1 when there is none.
 func ownMessage(b []byte) int {
+	if len(b) == 0 {
+		return -1
+	}
 	if c := b[len(b)-1]; c == '>' || c == ')' || isDigit(c) { // the end of -T, of a mark, of a result: none of its messages ends so
 		return -1
 	}

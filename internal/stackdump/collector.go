@@ -37,6 +37,7 @@ const (
 // run is a raw dump while its lines come in.
 type run struct {
 	writer writer
+	lead   lead
 	found  Found
 	text   strings.Builder
 	ids    map[uint64]bool
@@ -68,36 +69,58 @@ func (c *Collector) Add(rec *event.Record) []Found {
 	found := c.expire()
 	at, idEnd := findHeader(rec.Text)
 	if at >= 0 && strings.Contains(rec.Text, "\n") {
-		pieces := rec.Pieces
-		if pieces == nil { // a message on one line has all its text there
-			pieces = []event.Piece{{Pos: rec.Pos}}
+		return append(found, whole(rec, rec.Text, rec.Pieces))
+	}
+	for _, field := range rec.Fields { // of loggers that write a stack beside the message
+		if strings.Contains(field.Value, "\n") && Contains(field.Value) {
+			found = append(found, whole(rec, field.Value, nil))
 		}
-		source := Source{File: rec.Pos.File, Line: rec.Pos.Line, Text: rec.Text, Pieces: pieces}
-		return append(found, Found{Source: source, At: rec.Time, Unit: rec.Unit, PID: pidOf(rec)})
 	}
 	if !rec.Wanted {
 		return found
 	}
-	if at >= 0 && strings.TrimSpace(rec.Text[:at]) == "" {
-		return append(found, c.begin(rec, parseID(rec.Text[at+len(headerWord):idEnd]))...)
+	r := c.runOf(writerOf(rec))
+	if at >= 0 && r.leads(rec.Text[:at], rec.Text[at:]) {
+		return append(found, c.begin(rec, at, parseID(rec.Text[at+len(headerWord):idEnd]))...)
 	}
 	if gap, ok := event.ParseSuppressed(rec.Text); ok {
 		c.interrupt(rec, gap)
 		return found
 	}
-	r := c.runOf(writerOf(rec))
-	switch {
-	case r == nil:
-	case isDumpLine(strings.TrimSpace(rec.Text)):
-		if r.add(rec, c.at); r.text.Len() > maxText {
-			found = append(found, c.end(r))
+	if r == nil {
+		return found
+	}
+	if line := r.lead.cut(rec.Text); isDumpLine(strings.TrimSpace(line)) {
+		if r.add(rec, line, c.at); r.text.Len() > maxText {
+			found = append(found, c.end(r)...)
 		}
-	default:
-		if r.stray++; r.stray > maxStray {
-			found = append(found, c.end(r))
-		}
+	} else if r.stray++; r.stray > maxStray {
+		found = append(found, c.end(r)...)
 	}
 	return found
+}
+
+// whole is a dump that one message holds, or a field of it.
+func whole(rec *event.Record, text string, pieces []event.Piece) Found {
+	if pieces == nil { // a message on one line has all its text there
+		pieces = []event.Piece{{Pos: rec.Pos}}
+	}
+	source := Source{File: rec.Pos.File, Line: rec.Pos.Line, Text: text, Pieces: pieces}
+	return Found{Source: source, At: rec.Time, Unit: rec.Unit, PID: pidOf(rec)}
+}
+
+// leads says whether a header belongs to the dump r, nil for none, or begins one, by what stands before
+// it in its line: nothing, or what a tool has put before every line.
+func (r *run) leads(before, header string) bool {
+	switch {
+	case strings.TrimSpace(before) == "":
+		return true
+	case !strings.HasSuffix(strings.TrimRight(header, " \t\r"), "]:"):
+		return false // it is only spoken of
+	case r == nil:
+		return true
+	}
+	return r.lead.text != "" && len(r.lead.cut(before)) == 0
 }
 
 // interrupt notes in the raw dumps of a unit, in all when it is nobody's, that journald did not keep all their lines.
@@ -105,29 +128,32 @@ func (c *Collector) interrupt(rec *event.Record, gap event.Suppressed) {
 	nobodys := !slices.ContainsFunc(c.runs, func(r *run) bool { return gap.Of(r.writer.unit) })
 	for _, r := range c.runs {
 		if nobodys || gap.Of(r.writer.unit) {
-			r.add(rec, c.at)
+			r.add(rec, rec.Text, c.at)
 		}
 	}
 }
 
 // begin takes the header of a goroutine; it ends the dump before, if it belongs to another one.
-func (c *Collector) begin(rec *event.Record, id uint64) (found []Found) {
+func (c *Collector) begin(rec *event.Record, at int, id uint64) (found []Found) {
 	who := writerOf(rec)
 	r := c.runOf(who)
 	if r != nil && r.ids[id] && id != 0 { // the next dump of the same program
-		found = append(found, c.end(r))
+		found = append(found, c.end(r)...)
 		r = nil
 	}
 	if r == nil {
 		if len(c.runs) == maxRuns {
-			found = append(found, c.end(c.runs[0]))
+			found = append(found, c.end(c.runs[0])...)
 		}
 		r = &run{writer: who, ids: map[uint64]bool{}}
+		if before := rec.Text[:at]; strings.TrimSpace(before) != "" {
+			r.lead.text = before
+		}
 		r.found = Found{At: rec.Time, Unit: rec.Unit, PID: rec.PID, Source: Source{File: rec.Pos.File, Line: rec.Pos.Line}}
 		c.runs = append(c.runs, r)
 	}
 	r.ids[id] = true
-	r.add(rec, c.at)
+	r.add(rec, rec.Text[at:], c.at)
 	return found
 }
 
@@ -135,7 +161,7 @@ func (c *Collector) begin(rec *event.Record, id uint64) (found []Found) {
 func (c *Collector) Close() []Found {
 	var found []Found
 	for len(c.runs) > 0 {
-		found = append(found, c.end(c.runs[0]))
+		found = append(found, c.end(c.runs[0])...)
 	}
 	return found
 }
@@ -145,7 +171,7 @@ func (c *Collector) expire() []Found {
 	var found []Found
 	for i := 0; i < len(c.runs); {
 		if r := c.runs[i]; c.at-r.last > maxQuiet {
-			found = append(found, c.end(r))
+			found = append(found, c.end(r)...)
 			continue
 		}
 		i++
@@ -162,18 +188,68 @@ func (c *Collector) runOf(who writer) *run {
 	return nil
 }
 
-// end takes a run off the list.
-func (c *Collector) end(r *run) Found {
+// end takes a run off the list. Words before a header, and then no dump, were a sentence about a goroutine.
+func (c *Collector) end(r *run) []Found {
 	c.runs = slices.DeleteFunc(c.runs, func(o *run) bool { return o == r })
+	if r.lead.text != "" && len(r.found.Source.Pieces) == 1 {
+		return nil
+	}
 	r.found.Source.Text = r.text.String()
-	return r.found
+	return []Found{r.found}
 }
 
-func (r *run) add(rec *event.Record, at int) {
+// add takes a line of the dump, without what a tool has put before it.
+func (r *run) add(rec *event.Record, line string, at int) {
 	r.stray, r.last = 0, at
 	r.found.Source.Pieces = append(r.found.Source.Pieces, event.Piece{Off: r.text.Len(), Pos: rec.Pos})
-	r.text.WriteString(rec.Text)
+	r.text.WriteString(line)
 	r.text.WriteByte('\n')
+}
+
+// lead is what a tool has put before every line of a dump: "app_1  | " of docker compose, "[pod/a/b] " of kubectl,
+// the numbers of less -N and grep -n. The zero value is nothing.
+type lead struct {
+	text   string
+	varies bool // its numbers do
+	known  bool // varies is decided, by the line after the header
+}
+
+// cut is a line without the lead, or the line itself when it has none.
+func (l *lead) cut(line string) string {
+	if l.text == "" {
+		return line
+	}
+	if rest, ok := strings.CutPrefix(line, l.text); ok {
+		l.known = true
+		return rest
+	}
+	if l.known && !l.varies {
+		return line
+	}
+	rest, ok := cutAlike(line, l.text)
+	if !ok {
+		return line
+	}
+	l.known, l.varies = true, true
+	return rest
+}
+
+// cutAlike takes off what is like text but for its numbers, and for the blanks that align them.
+func cutAlike(line, text string) (rest string, ok bool) {
+	number := func(c byte) bool { return c == ' ' || c-'0' <= 9 }
+	for text != "" {
+		switch {
+		case line == "":
+			return "", false
+		case number(text[0]) && number(line[0]):
+			text, line = strings.TrimLeft(text, " 0123456789"), strings.TrimLeft(line, " 0123456789")
+		case text[0] != line[0]:
+			return "", false
+		default:
+			text, line = text[1:], line[1:]
+		}
+	}
+	return line, true
 }
 
 // pidOf is the process whose dump a message holds: containerd logs for its

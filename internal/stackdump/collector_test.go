@@ -213,3 +213,47 @@ func TestFramesAdrift(t *testing.T) {
 	require.Equal(t, 2, d.Skipped)
 	require.ErrorContains(t, d.Skips[0], `f:6: "main.h()" belongs to no goroutine: lines before it are missing`)
 }
+
+// Tools put words before every line of a dump. What is only spoken of is no dump.
+func TestCollectorLead(t *testing.T) {
+	text := readGzip(t, filepath.Join("testdata", "containerd-1.6.20-umount2.log.gz"))
+	want := Parse(Source{File: "j", Text: text})
+	for name, lead := range map[string]func(n int) string{
+		"compose": func(int) string { return "app_1  | " }, "kubectl": func(int) string { return "[pod/a-1/b] " },
+		"grep": func(n int) string { return fmt.Sprintf("x.log:%d:", n) }, "less": func(n int) string { return fmt.Sprintf("%7d\t", n) },
+		"stamps": func(n int) string { return fmt.Sprintf("19:%02d:%02d.%03d app: ", n/60%60, n%60, n%999) },
+	} {
+		var recs []event.Record
+		var lines []string
+		for i, line := range strings.Split(text, "\n") {
+			lines = append(lines, lead(i+1)+line)
+			recs = append(recs, rec(i+1, "", 0, lines[i]))
+		}
+		found := collect(recs)
+		require.Len(t, found, 1, name)
+		got := Parse(found[0].Source)
+		checkLaws(t, got, lines)
+		require.Equal(t, want.Fingerprint(), got.Fingerprint(), name)
+		require.Zero(t, got.Skipped, name)
+	}
+	for _, talk := range [][]string{
+		{"it hung in goroutine 7 [select]:", "and never came back"},
+		{"panic in goroutine 7 [running]: no dump", "main.f()"},
+	} {
+		recs := []event.Record{rec(1, "a", 1, talk[0]), rec(2, "a", 1, talk[1])}
+		require.Empty(t, collect(recs), talk[0])
+	}
+	// Two containers write at once; their numbers tell them apart.
+	require.Len(t, collect([]event.Record{
+		rec(1, "", 0, "app_1 | goroutine 1 [select]:"), rec(2, "", 0, "app_1 | main.f()"), rec(3, "", 0, "app_2 | main.g()"), rec(4, "", 0, "app_1 | main.h()"),
+	}), 1)
+}
+
+// A logger may write the stack beside the message.
+func TestCollectorField(t *testing.T) {
+	r := rec(3, "app", 1, "stuck")
+	r.Fields = []event.Pair{{Key: "stack", Value: "goroutine 5 [select]:\nmain.f()\n"}, {Key: "note", Value: "goroutine 5 [select]:"}}
+	found := collect([]event.Record{r})
+	require.Len(t, found, 1)
+	require.Len(t, Parse(found[0].Source).Goroutines, 1)
+}
