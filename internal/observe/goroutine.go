@@ -26,6 +26,7 @@ var programs = []struct{ part, component string }{
 	{"containerd/cmd/containerd-shim", "shim"},
 	{"containerd/runtime/runc/task", "shim"},
 	{"containerd/runtime/runc", "shim"},
+	{"containerd/linux/shim.(*Service)", "shim"}, // containerd 1.0 to 1.2
 	{"containerd/containerd", "containerd"},
 	{"github.com/opencontainers/runc", "runc"},
 	{"vishvananda/netlink/nl", "cni"}, // a network daemon without a name of its own here
@@ -53,6 +54,7 @@ var waits = []struct {
 	{doing: "ttrpc", frames: []string{"ttrpc.(*Client).createStream"}}, // stuck before the request left (ttrpc#168): no shim is asked
 	{doing: "shim", frames: []string{"task.(*taskClient)."}},
 	{doing: "shim", frames: []string{"task.(*ttrpctaskClient)."}},
+	{doing: "shim", frames: []string{"shim.(*shimClient)."}}, // containerd 1.0 to 1.2
 	{doing: "containerd", frames: []string{".(*tasksClient)."}},
 	{doing: "cri", frames: []string{".(*runtimeServiceClient)."}},
 	{doing: "cni-daemon", frames: []string{"net/rpc.(*Client).Call"}},

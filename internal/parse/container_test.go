@@ -81,6 +81,19 @@ func TestSyslogOctal(t *testing.T) {
 	require.Equal(t, "issue #011 of many", recs[1].Text)
 }
 
+// logrus before 1.0.3 wrote line breaks inside of a quoted message as they are; journald makes an entry of each line.
+func TestUnescapedLogrus(t *testing.T) {
+	const head = "Nov 28 02:02:14 node-1 containerd[1156]: "
+	recs := all(t, head+"time=\"2017-11-28T02:02:14Z\" level=info msg=\"=== BEGIN goroutine stack dump ===\n"+
+		head+"goroutine 1 [running]:\n"+head+"main.main()\n"+head+"        /go/src/main.go:63 +0x35\n"+
+		head+"=== END goroutine stack dump ===\" pid=2222\n"+head+"after\n")
+	require.Len(t, recs, 2)
+	require.Equal(t, "=== BEGIN goroutine stack dump ===\ngoroutine 1 [running]:\nmain.main()\n        /go/src/main.go:63 +0x35\n=== END goroutine stack dump ===", recs[0].Text)
+	require.Equal(t, []event.Pair{{Key: "pid", Value: "2222"}}, recs[0].Fields)
+	require.Len(t, recs[0].Pieces, 5)
+	require.Equal(t, "after", recs[1].Text)
+}
+
 // What journald did not keep of a message cut into pieces stands in it as a line of its own.
 func TestPiecesSuppressed(t *testing.T) {
 	const head = "Nov 20 18:54:12 node-1 "

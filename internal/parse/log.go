@@ -223,6 +223,9 @@ func isNoise(b []byte) bool {
 // maxHeld bounds what is held of messages that may go on, in bytes: the largest dump seen is 1/100 of it.
 const maxHeld = 64 << 20
 
+// leastCut is less than what any carrier cuts off a long message: 16 KiB in containers' logs, 48 KiB in journald.
+const leastCut = 4 << 10
+
 // maxOpen bounds how many messages may be open at once.
 const maxOpen = 64
 
@@ -241,6 +244,7 @@ type held struct {
 	bare   bool   // without a carrier: the rest is on lines without a header
 	raw    []byte // the pairs as written so far, still escaped
 	quoted bool   // raw ends inside a quoted value
+	lines  bool   // each piece is a line of its own: logrus before 1.0.3 wrote line breaks as they are
 	bounds []int  // where in raw each piece starts
 	pieces []event.Pos
 	blanks int // blank lines since the last piece; part of the message if it goes on
@@ -346,6 +350,12 @@ func (l *logReader) grow(o *held, rec *event.Record, msg []byte) bool {
 			return true
 		}
 		return l.flush(func(p *held) bool { return p == o })
+	}
+	if len(o.bounds) == 1 && !o.bare {
+		o.lines = len(o.raw) < leastCut && !bytes.HasPrefix(msg, []byte(`\`)) && (bytes.HasSuffix(o.raw, []byte("stack dump ===")) || bytes.HasSuffix(o.raw, []byte("]:")))
+	}
+	if o.lines {
+		o.raw = append(o.raw, `\n`...)
 	}
 	from := len(o.raw)
 	o.bounds = append(o.bounds, from)

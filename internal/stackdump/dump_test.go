@@ -434,3 +434,58 @@ func BenchmarkGroups(b *testing.B) {
 		d.Groups()
 	}
 }
+
+// A dump cut at any byte, in front or behind, costs what is cut and nothing else.
+func TestCutAnywhere(t *testing.T) {
+	text := readGzip(t, filepath.Join("testdata", "lab-runs", "go1.25.3.abort.txt.gz"))
+	_, text = splitTruth(t, text)
+	text = text[:12_000] + "goroutine 900 [select (scan) (leaked), locked to thread labels:{\"k\\\"]:\": \"v}]:\\ngoroutine 1 [x]:\"}]:\nmain.f({0x1?, _}, ...)\n\t/x y/z.go:7 +0x1\n...12 frames elided...\ncreated by main.g in goroutine 1\n\t/x.go:9 +0x2\n"
+	lines := strings.Split(text, "\n")
+	whole := map[uint64]Goroutine{}
+	for _, g := range Parse(Source{File: "f", Text: text}).Goroutines {
+		whole[g.ID] = g
+	}
+	require.Equal(t, 12, whole[900].Elided)
+	last := len(whole)
+	for cut := len(text); cut >= 0; cut -= 1 + cut%3 {
+		d := Parse(Source{File: "f", Text: text[:cut]})
+		require.Equal(t, d.Headers, len(d.Goroutines)+d.Lost)
+		require.Equal(t, d.Lines, d.Used+d.Blank+d.Skipped)
+		require.LessOrEqual(t, len(d.Goroutines), last)
+		last = len(d.Goroutines)
+		for i, g := range d.Goroutines {
+			if i+1 < len(d.Goroutines) {
+				require.Equal(t, len(whole[g.ID].Frames), len(g.Frames), "goroutine %d, cut at %d", g.ID, cut)
+			}
+			for j := range min(len(g.Frames), len(whole[g.ID].Frames)) - 1 {
+				require.Equal(t, whole[g.ID].Frames[j].Raw, g.Frames[j].Raw)
+			}
+		}
+		tail := Parse(Source{File: "f", Text: text[cut:]})
+		for _, g := range tail.Goroutines {
+			_, known := whole[g.ID]
+			require.True(t, known || len(tail.Goroutines) == 1, "goroutine %d, cut at %d", g.ID, cut)
+		}
+	}
+	checkLaws(t, Parse(Source{File: "f", Line: 1, Text: text}), lines)
+}
+
+// Lines of a megabyte, halves of characters and control bytes lose nothing around them.
+func TestOddBytes(t *testing.T) {
+	for name, odd := range map[string]string{
+		"long line": strings.Repeat("x", 1<<20), "long call": "main." + strings.Repeat("x", 1<<20) + "(0x1)", "half a character": "\xe2\x82", "zeroes": strings.Repeat("\x00", 100),
+		"long state": "goroutine 7 [" + strings.Repeat("select ", 1<<17), "colours": "\x1b[31mred\x1b[0m", "many digits": "goroutine " + strings.Repeat("9", 1<<16) + " [select]:",
+		"long label": "goroutine 7 [select labels:{\"k\": \"" + strings.Repeat("\\\"]:", 1<<17),
+	} {
+		text := "goroutine 1 [select]:\nmain.f()\n\t/x.go:1\ncreated by main.g\n\t/x.go:2\n\n" + odd + "\n\ngoroutine 2 [select]:\nmain.f()\n\t/x.go:1\n"
+		d := Parse(Source{File: "f", Line: 1, Text: text})
+		checkLaws(t, d, strings.Split(text, "\n"))
+		require.Len(t, d.Goroutines, 2, name)
+		require.Len(t, d.Goroutines[0].Frames, 1, name)
+		require.Len(t, d.Goroutines[1].Frames, 1, name)
+		require.NotZero(t, d.Skipped, name)
+		for _, s := range d.Skips {
+			require.Less(t, len(s.Reason), 500, name)
+		}
+	}
+}

@@ -35,6 +35,8 @@ type call struct{ name, kind, what string }
 // requests are calls of libraries that wait for another process. They hide in their own code what they wait on.
 var requests = byBase([]call{
 	{"containerd/ttrpc.(*Client).dispatch", RPC, "ttrpc"},
+	{"stevvooe/ttrpc.(*Client).dispatch", RPC, "ttrpc"}, // before containerd 1.3
+	{"stevvooe/ttrpc.(*Client).Call", RPC, "ttrpc"},
 	{"containerd/ttrpc.(*Client).Call", RPC, "ttrpc"},
 	{"containerd/ttrpc.(*clientStream).RecvMsg", RPC, "ttrpc"},
 	{"transport.(*Stream).waitOnHeader", RPC, "grpc"},

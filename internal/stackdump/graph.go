@@ -61,6 +61,7 @@ type Queue struct {
 var clients = byBase([]call{
 	{"containerd/ttrpc.(*Client).dispatch", "ttrpc client", ""},
 	{"containerd/ttrpc.(*Client).Call", "ttrpc client", ""},
+	{"stevvooe/ttrpc.(*Client).Call", "ttrpc client", ""},
 	{"grpc.(*ClientConn).Invoke", "grpc client", ""},
 	{"net/rpc.(*Client).Call", "net/rpc client", ""},
 })

@@ -47,9 +47,6 @@ func (a *analysis) holders(l *lockState) []Holder {
 	if listed := a.inCatalogue(l); len(listed) == 1 {
 		return []Holder{{listed[0].g, Inferred, "R4", listed[0].frame}}
 	}
-	if len(q.past)+len(q.vague)+q.rivals+q.strangers+q.doubts == 0 {
-		return a.itself(l)
-	}
 	return nil
 }
 
@@ -430,7 +427,8 @@ func sharesKey(f, g *Frame) bool {
 	return false
 }
 
-// behindItself is R3 at its best: a waiter whose own outer frame is behind the line where the lock is wanted.
+// behindItself is R3: a waiter whose own outer frame is behind the line where the lock is wanted. That an outer
+// frame is another method of the same object tells nothing: most of them only call the one that locks.
 func (a *analysis) behindItself(l *lockState) []Holder {
 	var held []Holder
 	for _, self := range l.waits {
@@ -448,25 +446,6 @@ func (a *analysis) behindItself(l *lockState) []Holder {
 		}
 	}
 	return held
-}
-
-// itself is R3 when nobody else is in question: the only waiter is, further
-// out, inside of another method of the same object. Writers that wait for
-// readers to leave do not count: behind them, a reader may wait for itself.
-func (a *analysis) itself(l *lockState) []Holder {
-	only := slices.DeleteFunc(slices.Clone(l.waits), func(w wait) bool { return l.shared && w.mode == "write" && len(l.waits) > 1 })
-	if len(only) != 1 {
-		return nil
-	}
-	w := only[0]
-	for _, o := range l.owners {
-		for _, h := range a.pointers[o.addr] {
-			if h.g == w.g && h.frame > w.eff && h.sure && h.typ == o.typ && a.frame(h.g, h.frame).Func != a.frame(w.g, w.eff).Func {
-				return []Holder{{w.g, Inferred, "R3", h.frame}}
-			}
-		}
-	}
-	return nil
 }
 
 // inCatalogue is R4: goroutines of which the catalogue knows that they hold such a lock.

@@ -29,6 +29,10 @@ var idlers = byBase([]call{
 	{name: "containerd/ttrpc.(*Client).run.func1"},
 	{name: "containerd/ttrpc.(*serverConn).run"},
 	{name: "containerd/ttrpc.(*Server).Serve"},
+	{name: "stevvooe/ttrpc.readMessageHeader"},
+	{name: "stevvooe/ttrpc.(*Client).run"},
+	{name: "stevvooe/ttrpc.(*serverConn).run"},
+	{name: "stevvooe/ttrpc.(*Server).Serve"},
 	{name: "containerd/fifo.(*fifo).Read"},
 	{name: "containerd/fifo.openFifo.func1"},
 	{name: "containerd/console.(*Epoller).Wait"},
@@ -101,7 +105,7 @@ func (g *Goroutine) Idle() bool {
 }
 
 // carriers are packages through which others wait: what further out calls them tells for what.
-var carriers = []string{"github.com/containerd/ttrpc.", "google.golang.org/grpc", "golang.org/x/sys/"}
+var carriers = []string{"github.com/containerd/ttrpc.", "github.com/stevvooe/ttrpc.", "google.golang.org/grpc", "golang.org/x/sys/"}
 
 // isLoop says whether a goroutine waits directly in the service loop that it was started with.
 func (g *Goroutine) isLoop(own int) bool {

@@ -106,6 +106,9 @@ func (p *parser) line(at, end int) {
 	for at < end && isSpace(p.src.Text[at]) {
 		at++
 	}
+	if strings.HasPrefix(p.src.Text[at:end], `\t`) { // a tab that somebody escaped, but not the line breaks
+		at += len(`\t`)
+	}
 	for at < end && isSpace(p.src.Text[end-1]) {
 		end--
 	}
@@ -176,6 +179,9 @@ func (p *parser) rare(s string, at int) bool {
 			p.elided(n)
 			return true
 		}
+		if p.joined(s, at) {
+			return true
+		}
 	}
 	if p.dump.Profile && p.counts(s, at) {
 		return true
@@ -220,10 +226,58 @@ func (p *parser) header(s string, at, idEnd int) bool {
 	}
 	p.where = inside
 	p.g.Header, p.g.Pos = p.quote(at, at+min(quote, len(s)))
-	if rest := strings.TrimLeft(s[end:], " "); rest != "" && !p.call(rest, at+len(s)-len(rest)) {
+	if rest := strings.TrimLeft(s[end:], " "); rest != "" && !p.call(rest, at+len(s)-len(rest)) && !p.joined(rest, at+len(s)-len(rest)) {
 		p.remark(at, "%q behind the header of goroutine %d", clip(rest), p.g.ID)
 	}
 	return true
+}
+
+// joined reads frames that somebody has put on one line, each with its file behind it:
+//
+//	main.f(0x1) /src/x.go:7 +0x1d main.main() /src/x.go:9 created by main.init in goroutine 1 /src/x.go:3
+func (p *parser) joined(s string, at int) bool {
+	taken := false
+	for s != "" {
+		text, file, rest, ok := cutJoined(s)
+		if !ok {
+			return taken
+		}
+		if by, created := strings.CutPrefix(text, "created by "); created {
+			p.createdBy(text, by, at)
+		} else if !p.call(text, at) {
+			return taken
+		}
+		p.fileOf(file)
+		taken = true
+		at += len(s) - len(rest)
+		s = rest
+	}
+	return taken
+}
+
+// cutJoined takes the first frame off a line: a call or go statement, and the file behind it with its offset.
+func cutJoined(s string) (text, file, rest string, ok bool) {
+	gap := strings.Index(s, ") ") + 1
+	if strings.HasPrefix(s, "created by ") {
+		dot := strings.Index(s, ".go:")
+		if dot < 0 {
+			return "", "", "", false
+		}
+		gap = strings.LastIndexByte(s[:dot], ' ')
+	}
+	if gap <= 0 {
+		return "", "", "", false
+	}
+	text, file = s[:gap], strings.TrimLeft(s[gap:], " \t")
+	end := strings.IndexByte(file, ' ')
+	if end < 0 {
+		end = len(file)
+	} else if offset, more := strings.CutPrefix(file[end:], " +0x"); more {
+		end = len(file) - len(strings.TrimLeft(offset, "0123456789abcdef"))
+	}
+	file, rest = file[:end], strings.TrimLeft(file[end:], " \t")
+	_, _, ok = parseFile(file)
+	return strings.TrimRight(text, " \t"), file, rest, ok
 }
 
 // begin makes room for the goroutine of a header.
