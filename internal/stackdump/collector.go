@@ -36,13 +36,14 @@ const (
 
 // run is a raw dump while its lines come in.
 type run struct {
-	writer writer
-	lead   lead
-	found  Found
-	text   strings.Builder
-	ids    map[uint64]bool
-	stray  int
-	last   int // record that was its last line
+	writer  writer
+	lead    lead
+	profile bool // a profile in text, not a dump
+	found   Found
+	text    strings.Builder
+	ids     map[uint64]bool
+	stray   int
+	last    int // record that was its last line
 }
 
 // writer tells whose line a record is.
@@ -68,11 +69,12 @@ func (c *Collector) Add(rec *event.Record) []Found {
 	c.at++
 	found := c.expire()
 	at, idEnd := findHeader(rec.Text)
-	if at >= 0 && strings.Contains(rec.Text, "\n") {
+	profile := profileIn(rec.Text)
+	if (at >= 0 || profile >= 0) && strings.Contains(rec.Text, "\n") {
 		return append(found, whole(rec, rec.Text, rec.Pieces))
 	}
 	for _, field := range rec.Fields { // of loggers that write a stack beside the message
-		if strings.Contains(field.Value, "\n") && Contains(field.Value) {
+		if strings.Contains(field.Value, "\n") && (Contains(field.Value) || profileIn(field.Value) >= 0) {
 			found = append(found, whole(rec, field.Value, nil))
 		}
 	}
@@ -83,6 +85,14 @@ func (c *Collector) Add(rec *event.Record) []Found {
 	if at >= 0 && r.leads(rec.Text[:at], rec.Text[at:]) {
 		return append(found, c.begin(rec, at, parseID(rec.Text[at+len(headerWord):idEnd]))...)
 	}
+	if profile >= 0 && strings.TrimSpace(rec.Text[:profile]) == "" {
+		if r != nil {
+			found = append(found, c.end(r)...)
+		}
+		found = append(found, c.begin(rec, profile, 0)...)
+		c.runs[len(c.runs)-1].profile = true
+		return found
+	}
 	if gap, ok := event.ParseSuppressed(rec.Text); ok {
 		c.interrupt(rec, gap)
 		return found
@@ -90,7 +100,7 @@ func (c *Collector) Add(rec *event.Record) []Found {
 	if r == nil {
 		return found
 	}
-	if line := r.lead.cut(rec.Text); isDumpLine(strings.TrimSpace(line)) {
+	if line := r.lead.cut(rec.Text); r.takes(strings.TrimSpace(line)) {
 		if r.add(rec, line, c.at); r.text.Len() > maxText {
 			found = append(found, c.end(r)...)
 		}
@@ -98,6 +108,15 @@ func (c *Collector) Add(rec *event.Record) []Found {
 		found = append(found, c.end(r)...)
 	}
 	return found
+}
+
+// takes says whether a trimmed line may be the next one of the dump.
+func (r *run) takes(line string) bool {
+	if r.profile {
+		_, pcs, entry := strings.Cut(line, " @ 0x")
+		return line == "" || line[0] == '#' || entry && strings.Trim(pcs, " 0123456789abcdefx") == ""
+	}
+	return isDumpLine(line)
 }
 
 // whole is a dump that one message holds, or a field of it.
@@ -137,7 +156,7 @@ func (c *Collector) interrupt(rec *event.Record, gap event.Suppressed) {
 func (c *Collector) begin(rec *event.Record, at int, id uint64) (found []Found) {
 	who := writerOf(rec)
 	r := c.runOf(who)
-	if r != nil && r.ids[id] && id != 0 { // the next dump of the same program
+	if r != nil && (r.profile || r.ids[id] && id != 0) { // the next dump of the same program
 		found = append(found, c.end(r)...)
 		r = nil
 	}

@@ -257,3 +257,28 @@ func TestCollectorField(t *testing.T) {
 	require.Len(t, found, 1)
 	require.Len(t, Parse(found[0].Source).Goroutines, 1)
 }
+
+// A profile in text stands in logs too: in one message, or a line of its own for each line.
+func TestCollectorProfile(t *testing.T) {
+	text := readGzip(t, filepath.Join("testdata", "containerd-1.6.20-frozen-shim.debug1.log.gz"))
+	var recs []event.Record
+	var lines []string
+	for i, line := range strings.Split(text, "\n") {
+		recs, lines = append(recs, rec(len(recs)+1, "app", 7, line)), append(lines, line)
+		if i%20 == 5 {
+			recs, lines = append(recs, rec(len(recs)+1, "kubelet", 9, "hello")), append(lines, "hello")
+		}
+	}
+	recs, lines = append(recs, rec(len(recs)+1, "app", 7, "goroutine 1 [running]:")), append(lines, "goroutine 1 [running]:")
+	recs = append(recs, rec(len(recs)+1, "app", 7, "goroutine profile: total 1\n1 @ 0x43\n#\t0x43\tmain.f+0x1\t/x.go:1\n"))
+	lines = append(lines, "goroutine profile: total 1 1 @ 0x43 main.f")
+	found := collect(recs)
+	require.Len(t, found, 3)
+	var counts []int
+	for _, f := range found {
+		d := Parse(f.Source)
+		checkLaws(t, d, lines)
+		counts = append(counts, d.Count())
+	}
+	require.Equal(t, []int{111, 1, 1}, counts)
+}

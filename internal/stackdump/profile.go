@@ -25,7 +25,15 @@ const maxEntry = 1 << 31
 // isProfileHeader recognizes the first line of a profile in text: "goroutine
 // profile: total 111", "goroutineleak profile: total 3" (Go 1.26).
 func isProfileHeader(s string) bool {
-	return strings.HasPrefix(s, "goroutine profile: total ") || strings.HasPrefix(s, "goroutineleak profile: total ")
+	return profileIn(s) == 0
+}
+
+// profileIn is where the first line of a profile in text begins in text; -1 when it does not.
+func profileIn(text string) int {
+	if i := strings.Index(text, "goroutine profile: total "); i >= 0 {
+		return i
+	}
+	return strings.Index(text, "goroutineleak profile: total ")
 }
 
 // counts reads a line of a profile in text, printCountProfile of runtime/pprof/pprof.go:
