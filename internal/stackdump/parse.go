@@ -259,11 +259,11 @@ func (p *parser) joined(s string, at int) bool {
 func cutJoined(s string) (text, file, rest string, ok bool) {
 	gap := strings.Index(s, ") ") + 1
 	if strings.HasPrefix(s, "created by ") {
-		dot := strings.Index(s, ".go:")
-		if dot < 0 {
+		before, _, found := strings.Cut(s, ".go:")
+		if !found {
 			return "", "", "", false
 		}
-		gap = strings.LastIndexByte(s[:dot], ' ')
+		gap = strings.LastIndexByte(before, ' ')
 	}
 	if gap <= 0 {
 		return "", "", "", false

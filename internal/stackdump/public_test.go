@@ -29,7 +29,7 @@ func TestPublic(t *testing.T) {
 			require.NoError(t, err)
 			first, text, _ := strings.Cut(string(raw), "\n")
 			want := map[string]string{}
-			for _, f := range strings.Fields(first[strings.LastIndex(first, ": ")+1:]) {
+			for f := range strings.FieldsSeq(first[strings.LastIndex(first, ": ")+1:]) {
 				k, v, ok := strings.Cut(f, "=")
 				require.True(t, ok, f)
 				want[k] = v
