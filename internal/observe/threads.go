@@ -83,11 +83,11 @@ func (t *Threads) Events(machine string) []event.Event {
 
 // addPart puts what another file of a thread tells into its sample.
 func addPart(s, p *parse.Sample) {
-	if tells(p) {
-		if q := (event.Quote{Pos: s.Pos, Text: s.Raw}); tells(s) && p.State == "" {
+	if quotable(p) {
+		if q := (event.Quote{Pos: s.Pos, Text: s.Raw}); quotable(s) && p.State == "" {
 			s.More = append(s.More, event.Quote{Pos: p.Pos, Text: p.Raw})
 		} else { // the line that tells D from S comes first
-			if tells(s) {
+			if quotable(s) {
 				s.More = append(s.More, q)
 			}
 			s.Pos, s.Raw = p.Pos, p.Raw
@@ -104,8 +104,8 @@ func addPart(s, p *parse.Sample) {
 	}
 }
 
-// tells says that the first line of a file is worth a quote beside its stack.
-func tells(p *parse.Sample) bool { return p.State != "" || p.WChan != "" || p.HasNumber }
+// quotable says that the first line of a file is worth a quote beside its stack.
+func quotable(p *parse.Sample) bool { return p.State != "" || p.WChan != "" || p.HasNumber }
 
 // frameEvents are the telling functions of a stack, as the kernel's log would have shown them.
 func frameEvents(dst []event.Event, s *parse.Sample) []event.Event {

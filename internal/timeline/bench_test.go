@@ -109,7 +109,8 @@ func TestBuildIsNotQuadratic(t *testing.T) {
 				}
 				return best
 			}
-			require.Less(t, least(20_000), 50*least(2_000))
+			quick := func() bool { return least(20_000) < 50*least(2_000) }
+			require.True(t, quick() || quick() || quick(), "a machine that is busy with other things is slow now and then, not three times")
 		})
 	}
 }
