@@ -16,6 +16,7 @@ var kernelTable = table{
 		{[]string{"cleanup_mnt"}, kernelFrame("cleanup_mnt")},
 		{[]string{"deactivate_locked_super"}, kernelFrame("deactivate_locked_super")},
 		{[]string{"iterate_supers"}, kernelFrame("iterate_supers")},
+		{[]string{"fork rejected by pids controller"}, forkRejected},
 	},
 }
 
@@ -40,4 +41,14 @@ func kernelFrame(symbol string) func(*event.Record) (event.Event, bool) {
 	return func(*event.Record) (event.Event, bool) {
 		return event.Event{Kind: KindKernelFrame, Fields: []event.Field{str("symbol", symbol)}, Text: "kernel stack in " + symbol}, true
 	}
+}
+
+// forkRejected is the line of kernel/cgroup/pids.c, once per cgroup: cgroup: fork rejected by pids controller in /system.slice/docker.service.
+func forkRejected(r *event.Record) (event.Event, bool) {
+	cgroup, _, _ := strings.Cut(after(r.Raw, "fork rejected by pids controller in "), " ")
+	pod := containsAny(cgroup, []string{"kubepods", "docker-", "/docker/", "cri-containerd", "libpod", "crio-"})
+	return event.Event{
+		Kind: KindForkRejected, Fields: []event.Field{str("cgroup", cgroup), truth("pod", pod)},
+		Text: "the pids limit of " + cgroup + " is reached",
+	}, strings.HasPrefix(cgroup, "/")
 }

@@ -75,6 +75,14 @@ const (
 	// KindKernelFrame is a telling function on a kernel stack: symbol.
 	KindKernelFrame event.Kind = "kernel.frame"
 
+	// KindForkFailed is a daemon that could not make a process or a thread: program (what it wanted to start; empty for a
+	// thread), fatal (it was a thread of its own, so that it dies).
+	KindForkFailed event.Kind = "daemon.fork-failed"
+	// KindForkRejected is the kernel refusing a new process because a pids limit is reached: cgroup, pod (the limit of a pod).
+	KindForkRejected event.Kind = "kernel.fork-rejected"
+	// KindPIDPressure is the kubelet finding the node short of process ids.
+	KindPIDPressure event.Kind = "kubelet.pid-pressure"
+
 	// KindProcess is a process in a listing: comm, verb, systemd_cgroup.
 	KindProcess event.Kind = "process"
 

@@ -23,6 +23,7 @@ var kubeletTable = table{
 		{[]string{"ContainerDied"}, containerDied},
 		{[]string{"cpumanager] starting with", "Starting CPU manager"}, cpuManager},
 		{[]string{"kubeletVersion", "Kubelet version"}, kubeletVersion},
+		{[]string{"attempting to reclaim", "HasInsufficientPID"}, pidPressure},
 	},
 }
 
@@ -245,4 +246,16 @@ func version(s string) string {
 		return ""
 	}
 	return v
+}
+
+// pidPressure:
+//
+//	≤ 1.20  eviction manager: attempting to reclaim pids
+//	≥ 1.21  "Eviction manager: attempting to reclaim" resourceName="pids"
+//	all     Recording NodeHasInsufficientPID event message for node X; "Recording event message for node" node="X" event="NodeHasInsufficientPID"
+func pidPressure(r *event.Record) (event.Event, bool) {
+	resource, _ := r.Field("resourceName")
+	ok := resource == "pids" || strings.HasSuffix(message(r), "attempting to reclaim pids") ||
+		strings.Contains(r.Raw, "event message for node") && strings.Contains(r.Raw, "NodeHasInsufficientPID")
+	return event.Event{Kind: KindPIDPressure, Text: "the node is short of process ids"}, ok
 }

@@ -5,6 +5,7 @@
 package observe
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -22,7 +23,7 @@ type row struct {
 
 // table is everything one component is known to say.
 type table struct {
-	component string
+	component string // empty for what any known component may print
 	rows      []row
 }
 
@@ -61,7 +62,7 @@ func Writer(unit string) string {
 }
 
 // tables in the order in which they are tried; every matching row makes an event.
-var tables = []table{kubeletTable, containerdTable, dockerdTable, systemdTable, kernelTable, listingTable}
+var tables = []table{kubeletTable, containerdTable, dockerdTable, systemdTable, kernelTable, listingTable, daemonTable}
 
 // Literals are the strings of which one stands in every line that [Record] can make something of.
 func Literals() []string {
@@ -84,18 +85,22 @@ func Record(dst []event.Event, r *event.Record) []event.Event {
 	owner := Writer(r.Unit)
 	for i := range tables {
 		t := &tables[i]
-		if r.Unit != "" && owner != t.component {
+		if r.Unit != "" && owner != t.component && t.component != "" {
 			continue // somebody else's line: an agent that ships logs repeats the daemons' words
 		}
 		for j := range t.rows {
 			if !containsAny(r.Raw, t.rows[j].literals) {
 				continue
 			}
+			component := cmp.Or(t.component, Component(r.Unit, r.Pos.File))
+			if component == "" {
+				break
+			}
 			e, ok := t.rows[j].observe(r)
 			if !ok {
 				continue
 			}
-			finish(&e, r, t.component)
+			finish(&e, r, component)
 			dst = append(dst, e)
 		}
 	}

@@ -1,0 +1,58 @@
+package observe
+
+import (
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// daemonTable: what any of the node's daemons prints when the kernel refuses it
+// something. The words are Go's, glibc's or the kernel's, not the daemon's.
+var daemonTable = table{
+	rows: []row{
+		{[]string{"fork/exec ", "pthread_create failed", "create new OS thread", "-thread limit"}, forkFailed},
+	},
+}
+
+// forkFailed is EAGAIN of clone(2): a limit of processes or threads is reached.
+//
+//	fork/exec /usr/bin/containerd-shim-runc-v2: resource temporarily unavailable    (os/exec)
+//	runtime/cgo: pthread_create failed: Resource temporarily unavailable            (runtime/cgo; the process aborts)
+//	runtime: failed to create new OS thread (have 12 already; errno=11)             (runtime/os_linux.go; it aborts)
+//	runtime: program exceeds 10000-thread limit                                     (runtime/proc.go; it aborts)
+func forkFailed(r *event.Record) (event.Event, bool) {
+	e := event.Event{Kind: KindForkFailed}
+	if aborts(strings.TrimLeft(message(r), " ")) {
+		e.Fields = []event.Field{truth("fatal", true)}
+		e.Text = "no thread can be made, the process aborts"
+		return e, true
+	}
+	inside := containsAny(r.Raw, insideContainer)
+	if strings.Contains(r.Raw, "pthread_create failed: Resource temporarily unavailable") {
+		e.Fields = []event.Field{truth("fatal", false)}
+		e.Text = "a child could make no thread"
+		return e, !inside
+	}
+	program, rest, ok := strings.Cut(after(r.Raw, "fork/exec "), ": ")
+	if !ok || strings.ContainsAny(program, " \t\"") || !strings.HasPrefix(rest, "resource temporarily unavailable") ||
+		inside && !containsAny(program, []string{"runc", "containerd-shim", "/proc/self/exe", "crun"}) {
+		return event.Event{}, false
+	}
+	e.Fields = []event.Field{str("program", program), truth("fatal", false)}
+	e.Text = "cannot start " + program + ": no more processes may be made"
+	return e, true
+}
+
+// aborts says that a Go program ends because it can make no thread; the line begins with the reason.
+func aborts(text string) bool {
+	return strings.HasPrefix(text, "runtime/cgo: pthread_create failed: Resource temporarily unavailable") ||
+		strings.HasPrefix(text, "runtime: failed to create new OS thread") && strings.Contains(text, "errno=11") ||
+		strings.HasPrefix(text, "runtime: program exceeds ") && strings.Contains(text, "-thread limit")
+}
+
+// insideContainer are words of errors about a process that was started in a
+// container: there the pod's own limits hold, and nobody else meets them. The runtime that starts it still runs on the node.
+var insideContainer = []string{
+	"exec failed", "ExecSync", "failed to exec in container", "robe for ", "robe failed", "robe errored", "hook failed",
+	"container_linux.go", "process_linux.go", "starting container process", "container init",
+}
