@@ -54,6 +54,9 @@ type Span struct {
 	// Foreign says that the other end is written by another program: an open
 	// span then counts only where the bundle holds such ends at all.
 	Foreign bool
+	// State says that the edges tell of a state, and that more than one writer
+	// may tell of each: a begin while it lasts and an end when it is over say nothing new.
+	State bool
 }
 
 // Edge says which end of an interval an event is.

@@ -11,6 +11,7 @@ import (
 var daemonTable = table{
 	rows: []row{
 		{[]string{"fork/exec ", "pthread_create failed", "create new OS thread", "-thread limit"}, forkFailed},
+		{[]string{"mkdir /sys/fs/cgroup/"}, cgroupFailed},
 	},
 }
 
@@ -55,4 +56,22 @@ func aborts(text string) bool {
 var insideContainer = []string{
 	"exec failed", "ExecSync", "failed to exec in container", "robe for ", "robe failed", "robe errored", "hook failed",
 	"container_linux.go", "process_linux.go", "starting container process", "container init",
+}
+
+// cgroupFailed is the kernel refusing a cgroup:
+//
+//	mkdir /sys/fs/cgroup/memory/kubepods/besteffort/pod98211fca-…: cannot allocate memory
+//	mkdir /sys/fs/cgroup/memory/kubepods.slice/…: no space left on device
+func cgroupFailed(r *event.Record) (event.Event, bool) {
+	path, rest, ok := strings.Cut(after(r.Raw, "mkdir /sys/fs/cgroup/"), ": ")
+	controller, _, named := strings.Cut(path, "/")
+	e := event.Event{Kind: KindCgroupFailed}
+	for _, reason := range []string{"cannot allocate memory", "no space left on device"} {
+		if ok && named && !strings.ContainsAny(path, " \"") && strings.HasPrefix(rest, reason) {
+			e.Fields = []event.Field{str("controller", controller), str("error", reason)}
+			e.Text = "no " + controller + " cgroup can be made: " + reason
+			return e, true
+		}
+	}
+	return event.Event{}, false
 }

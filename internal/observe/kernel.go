@@ -3,6 +3,7 @@ package observe
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 )
@@ -17,6 +18,18 @@ var kernelTable = table{
 		{[]string{"deactivate_locked_super"}, kernelFrame("deactivate_locked_super")},
 		{[]string{"iterate_supers"}, kernelFrame("iterate_supers")},
 		{[]string{"fork rejected by pids controller"}, forkRejected},
+		{[]string{"unregister_netdevice"}, netdevBusy},
+		{[]string{" not responding, ", "nfs: server "}, fileServer},
+		{[]string{"I/O error", "Aborting journal", "Detected IO errors"}, blockError},
+		{[]string{"timeout, aborting", "timeout, reset"}, nvmeTimeout},
+		{[]string{"soft lockup"}, softLockup},
+		{[]string{"detected stall", "detected expedited stall"}, rcuStall},
+		{[]string{"RT throttling activated"}, rtThrottled},
+		{[]string{"memory allocation deadlock"}, allocDeadlock},
+		{[]string{"page allocation failure"}, pageAllocFailed},
+		{[]string{", object size: "}, slabFailed},
+		{[]string{"PM: suspend "}, suspend},
+		{[]string{"Linux version "}, kernelVersion},
 	},
 }
 
@@ -51,4 +64,187 @@ func forkRejected(r *event.Record) (event.Event, bool) {
 		Kind: KindForkRejected, Fields: []event.Field{str("cgroup", cgroup), truth("pod", pod)},
 		Text: "the pids limit of " + cgroup + " is reached",
 	}, strings.HasPrefix(cgroup, "/")
+}
+
+// netdevBusy is the line of net/core/dev.c, every 10 s while it waits: unregister_netdevice: waiting for lo to become free. Usage count = 1.
+func netdevBusy(r *event.Record) (event.Event, bool) {
+	device, ok := between(r.Raw, "unregister_netdevice: waiting for ", " to become free")
+	e := event.Event{Kind: KindNetdevBusy, Fields: []event.Field{str("device", device)}, Text: "the kernel waits for references to " + device}
+	if n, err := strconv.Atoi(strings.TrimSuffix(firstWord(after(r.Raw, "Usage count = ")), ".")); err == nil {
+		e.Fields = append(e.Fields, event.Field{Key: "usage", Value: event.Int(int64(n))})
+	}
+	return e, ok
+}
+
+// fileServer is sunrpc's word (net/sunrpc/clnt.c) on a server of NFS, once per
+// request that waits; the kernel leaves lines out when there are many.
+//
+//	nfs: server 10.36.3.5 not responding, still trying      (hard mount)
+//	nfs: server 10.36.3.5 not responding, timed out         (soft mount)
+//	nfs: server 10.36.3.5 OK
+func fileServer(r *event.Record) (event.Event, bool) {
+	server, state, ok := strings.Cut(after(r.Raw, "nfs: server "), " ")
+	e := event.Event{
+		Kind: KindServerSilent, Fields: []event.Field{str("protocol", "nfs"), str("server", server)},
+		Span: event.Span{Key: "nfs/" + server, State: true}, Text: "the NFS server " + server + " does not answer",
+	}
+	switch {
+	case !ok || server == "":
+		return event.Event{}, false
+	case strings.HasPrefix(state, "not responding, "):
+		e.Span.Edge = event.Begin
+		e.Fields = append(e.Fields, truth("gave_up", strings.HasPrefix(state, "not responding, timed out")))
+	case strings.HasPrefix(state, "OK"):
+		e.Span.Edge, e.Text = event.End, "the NFS server "+server+" answers again"
+	default:
+		return event.Event{}, false
+	}
+	return e, true
+}
+
+// blockError is a disk that fails, as the block layer, a file system or its journal says it.
+//
+//	blk_update_request: I/O error, dev sdb, sector 2048 op 0x1:(WRITE)      (3.10 to 5.16; without its first words after)
+//	Buffer I/O error on dev dm-3, logical block 9, lost async page write
+//	XFS (dm-0): log I/O error -5
+//	Aborting journal on device sda1-8.
+//	JBD2: Detected IO errors while flushing file data on sda1-8
+func blockError(r *event.Record) (event.Event, bool) {
+	text := message(r)
+	what := "error"
+	device := firstWord(after(text, "I/O error, dev ", "I/O error on dev ", "I/O error on device ", "I/O error in filesystem (\""))
+	if device == "" && strings.Contains(text, "I/O error") {
+		device, _ = between(text, "XFS (", ")")
+	}
+	if device == "" {
+		what, device = "journal", firstWord(after(text, "Aborting journal on device ", "while flushing file data on "))
+	}
+	device = strings.Trim(device, ",.:\")")
+	return event.Event{
+		Kind: KindBlockError, Fields: []event.Field{str("device", device), str("what", what)},
+		Text: "I/O errors on " + device,
+	}, device != ""
+}
+
+// nvmeTimeout is a command of NVMe that got no answer:
+//
+//	nvme nvme1: I/O 12 QID 3 timeout, aborting
+//	nvme nvme1: I/O tag 12 (100c) opcode 0x1 (I/O Cmd) QID 3 timeout, aborting req_op:WRITE(1) size:4096      (≥ 6.5)
+func nvmeTimeout(r *event.Record) (event.Event, bool) {
+	device, rest, ok := strings.Cut(after(r.Raw, "nvme nvme"), ": ")
+	return event.Event{
+		Kind: KindBlockError, Fields: []event.Field{str("device", "nvme"+device), str("what", "timeout")},
+		Text: "nvme" + device + " does not answer",
+	}, ok && strings.HasPrefix(rest, "I/O ")
+}
+
+// softLockup is the line of kernel/watchdog.c, every 20 s or so while it lasts:
+//
+//	[NMI ]watchdog: BUG: soft lockup - CPU#19 stuck for 22s! [migration/19:104]
+func softLockup(r *event.Record) (event.Event, bool) {
+	cpu := digits(after(r.Raw, "BUG: soft lockup - CPU#"))
+	seconds, err := strconv.Atoi(digits(after(r.Raw, " stuck for ")))
+	if cpu == "" || err != nil {
+		return event.Event{}, false
+	}
+	task, _ := between(r.Raw, "s! [", "]")
+	if strings.Contains(task, "[") { // runc:[1:CHILD]:185318
+		task = strings.TrimSuffix(after(r.Raw, "s! ["), "]")
+	}
+	e := event.Event{Kind: KindSoftLockup, Start: r.Time.Add(-time.Duration(seconds) * time.Second), End: r.Time, Text: "CPU " + cpu + " is stuck for " + strconv.Itoa(seconds) + " s"}
+	if i := strings.LastIndexByte(task, ':'); i >= 0 {
+		e.IDs.PID, _ = strconv.Atoi(task[i+1:])
+		task = task[:i]
+	}
+	e.Fields = []event.Field{str("cpu", cpu), {Key: "seconds", Value: event.Int(int64(seconds))}, str("comm", task)}
+	return e, true
+}
+
+// rcuStall is kernel/rcu/tree_stall.h's line, after 21 s (RHEL: 60 s) without a quiet state:
+//
+//	INFO: rcu_sched self-detected stall on CPU
+//	rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:
+//	rcu: INFO: rcu_sched detected expedited stalls on CPUs/tasks: { 3-... } 21 jiffies s: 9 root: 0x8/.
+func rcuStall(r *event.Record) (event.Event, bool) {
+	self := strings.Contains(r.Raw, "self-detected stall on CPU")
+	return event.Event{
+		Kind: KindRCUStall, Fields: []event.Field{truth("self", self)}, Text: "a CPU does not come round",
+	}, strings.Contains(r.Raw, "INFO: rcu") && (self || strings.Contains(r.Raw, "stalls on CPUs/tasks"))
+}
+
+// rtThrottled is kernel/sched/rt.c's line, once per boot: sched: RT throttling activated.
+func rtThrottled(r *event.Record) (event.Event, bool) {
+	return event.Event{Kind: KindRTThrottled, Text: "real-time tasks take all the CPU they may"}, strings.Contains(r.Raw, "sched: RT throttling activated")
+}
+
+// allocDeadlock is fs/xfs/kmem.c's line, every hundredth try, some 2 s apart (up to 6.8):
+//
+//	XFS: runc:[1:CHILD](3580) possible memory allocation deadlock in kmem_zone_alloc (mode:0x82d0)
+//	XFS: containerd-shim(912) possible memory allocation deadlock size 65552 in kmem_realloc (mode:0x250)      (≥ 4.9, RHEL 7.3)
+func allocDeadlock(r *event.Record) (event.Event, bool) {
+	task, ok := between(r.Raw, "XFS: ", " possible memory allocation deadlock")
+	i := strings.LastIndexByte(task, '(')
+	if !ok || i < 0 {
+		return event.Event{}, false
+	}
+	e := event.Event{Kind: KindAllocDeadlock, Text: "XFS gets no memory for " + task[:i]}
+	e.IDs.PID, _ = strconv.Atoi(digits(task[i+1:]))
+	e.Fields = []event.Field{str("comm", task[:i]), str("function", firstWord(after(after(r.Raw, "allocation deadlock"), "in ")))}
+	return e, true
+}
+
+// pageAllocFailed is mm/page_alloc.c's line: kswapd0: page allocation failure: order:4, mode:0x40c0(…).
+func pageAllocFailed(r *event.Record) (event.Event, bool) {
+	comm, rest, ok := strings.Cut(message(r), ": page allocation failure: order:")
+	if i := strings.LastIndexByte(comm, ']'); i >= 0 { // the stamp of dmesg
+		comm = strings.TrimSpace(comm[i+1:])
+	}
+	e := event.Event{Kind: KindPageAllocFailed, Fields: []event.Field{str("comm", comm)}, Text: "no pages for " + comm}
+	if n, err := strconv.Atoi(digits(rest)); err == nil {
+		e.Fields = append(e.Fields, event.Field{Key: "order", Value: event.Int(int64(n))})
+	}
+	return e, ok
+}
+
+// slabFailed is the second line of mm/slub.c's warning, where the cache belongs
+// to a memory cgroup; 3.10 and 4.x write its id and name behind the cache's:
+//
+//	SLUB: Unable to allocate memory on node -1 (gfp=0x20)
+//	  cache: kmalloc-1024(1793:c8edefa90517…), object size: 1024, buffer size: 1024, default order: 3, min order: 0
+func slabFailed(r *event.Record) (event.Event, bool) {
+	cache, ok := between(r.Raw, "cache: ", ", object size: ")
+	name, cgroup, accounted := strings.Cut(strings.TrimSuffix(cache, ")"), "(")
+	return event.Event{
+		Kind: KindSlabFailed, Fields: []event.Field{str("cache", name), str("cgroup", cgroup)},
+		Text: "no memory for " + name + " in a memory cgroup",
+	}, ok && accounted
+}
+
+// suspend: PM: suspend entry (deep); PM: suspend exit.
+func suspend(r *event.Record) (event.Event, bool) {
+	e := event.Event{Kind: KindSuspend, Text: "the machine sleeps", Span: event.Span{Key: "suspend/", State: true}}
+	switch what := after(r.Raw, "PM: suspend "); {
+	case strings.HasPrefix(what, "entry"):
+		e.Span.Edge = event.Begin
+	case strings.HasPrefix(what, "exit"):
+		e.Span.Edge = event.End
+	default:
+		return event.Event{}, false
+	}
+	return e, true
+}
+
+// kernelVersion is the first line of the kernel's log, and of /proc/version: Linux version 3.10.0-1160.el7.x86_64 (mockbuild@…) ….
+func kernelVersion(r *event.Record) (event.Event, bool) {
+	v := firstWord(after(r.Raw, "Linux version "))
+	if version(v) == "" {
+		return event.Event{}, false
+	}
+	return fact("kernel.version", v)
+}
+
+// firstWord is s up to its first blank.
+func firstWord(s string) string {
+	w, _, _ := strings.Cut(s, " ")
+	return w
 }

@@ -83,6 +83,38 @@ const (
 	// KindPIDPressure is the kubelet finding the node short of process ids.
 	KindPIDPressure event.Kind = "kubelet.pid-pressure"
 
+	// KindNetdevBusy is the kernel waiting for the last references to a network device that goes away: device, usage.
+	KindNetdevBusy event.Kind = "kernel.netdev-busy"
+	// KindServerSilent is a file server that does not answer, up to the line that says it does again: protocol, server,
+	// gave_up (a soft mount).
+	KindServerSilent event.Kind = "kernel.file-server-silent"
+	// KindBlockError is a disk, or the file system on it, in trouble: device, what (error, timeout, journal).
+	KindBlockError event.Kind = "kernel.block-error"
+	// KindSoftLockup is a CPU that has run nothing but one task in the kernel: cpu, seconds, comm.
+	KindSoftLockup event.Kind = "kernel.soft-lockup"
+	// KindRCUStall is a CPU that did not let the others' memory go: self (it found so itself).
+	KindRCUStall event.Kind = "kernel.rcu-stall"
+	// KindRTThrottled is real-time tasks that took all the CPU they may.
+	KindRTThrottled event.Kind = "kernel.rt-throttled"
+	// KindAllocDeadlock is XFS trying again and again to get memory: comm, function.
+	KindAllocDeadlock event.Kind = "kernel.alloc-deadlock"
+	// KindPageAllocFailed is a failed allocation of pages: comm, order.
+	KindPageAllocFailed event.Kind = "kernel.page-alloc-failed"
+	// KindSlabFailed is a failed allocation that counts towards a memory cgroup: cache, cgroup.
+	KindSlabFailed event.Kind = "kernel.slab-failed"
+	// KindSuspend is the machine going to sleep (from, to the line of waking up).
+	KindSuspend event.Kind = "kernel.suspend"
+	// KindCgroupFailed is a cgroup that could not be made: controller, error.
+	KindCgroupFailed event.Kind = "daemon.cgroup-failed"
+	// KindCgroupCount is a line of /proc/cgroups: controller, count.
+	KindCgroupCount event.Kind = "cgroup.count"
+	// KindUdevTimeout is udev giving up a rule: device, killed.
+	KindUdevTimeout event.Kind = "udev.timeout"
+	// KindUdevCookie is a cookie of device-mapper that nobody has completed: cookie, value.
+	KindUdevCookie event.Kind = "udev.cookie"
+	// KindClockStep is the wall clock being set: step (seconds, where it is told).
+	KindClockStep event.Kind = "clock.step"
+
 	// KindProcess is a process in a listing: comm, verb, systemd_cgroup.
 	KindProcess event.Kind = "process"
 

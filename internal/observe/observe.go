@@ -41,6 +41,10 @@ var writers = []struct{ part, component string }{
 	{"containerd", "containerd"},
 	{"docker", "dockerd"},
 	{"terway", "cni"},
+	{"udevd", "udev"},
+	{"ntpd", "clock"},
+	{"chronyd", "clock"},
+	{"timesyncd", "clock"},
 }
 
 // Writer is the component that writes under a syslog identifier; empty for one that is not known.
@@ -62,7 +66,7 @@ func Writer(unit string) string {
 }
 
 // tables in the order in which they are tried; every matching row makes an event.
-var tables = []table{kubeletTable, containerdTable, dockerdTable, systemdTable, kernelTable, listingTable, daemonTable}
+var tables = []table{kubeletTable, containerdTable, dockerdTable, systemdTable, kernelTable, listingTable, daemonTable, udevTable, clockTable}
 
 // Literals are the strings of which one stands in every line that [Record] can make something of.
 func Literals() []string {

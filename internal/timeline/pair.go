@@ -130,6 +130,8 @@ func (p *pairer) pairKey(spans []*event.Event) (intervals, foreign []*event.Even
 		switch {
 		case e.Span.Edge == event.Whole:
 			told = append(told, e)
+		case e.Span.State && (e.Span.Edge == event.Begin) == (len(open) > 0):
+			continue
 		case e.Span.Edge == event.Begin && e.Span.Foreign:
 			open = []*event.Event{e} // who asks again has given up waiting
 		case e.Span.Edge == event.Begin:
