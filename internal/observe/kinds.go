@@ -80,6 +80,8 @@ const (
 	KindForkFailed event.Kind = "daemon.fork-failed"
 	// KindForkRejected is the kernel refusing a new process because a pids limit is reached: cgroup, pod (the limit of a pod).
 	KindForkRejected event.Kind = "kernel.fork-rejected"
+	// KindSlowDU is cAdvisor counting what directories hold, as long as it took: dirs.
+	KindSlowDU event.Kind = "kubelet.slow-du"
 	// KindPIDPressure is the kubelet finding the node short of process ids.
 	KindPIDPressure event.Kind = "kubelet.pid-pressure"
 

@@ -24,6 +24,7 @@ var kubeletTable = table{
 		{[]string{"cpumanager] starting with", "Starting CPU manager"}, cpuManager},
 		{[]string{"kubeletVersion", "Kubelet version"}, kubeletVersion},
 		{[]string{"attempting to reclaim", "HasInsufficientPID"}, pidPressure},
+		{[]string{"on following dirs took "}, slowDU},
 	},
 }
 
@@ -258,4 +259,18 @@ func pidPressure(r *event.Record) (event.Event, bool) {
 	ok := resource == "pids" || strings.HasSuffix(message(r), "attempting to reclaim pids") ||
 		strings.Contains(r.Raw, "event message for node") && strings.Contains(r.Raw, "NodeHasInsufficientPID")
 	return event.Event{Kind: KindPIDPressure, Text: "the node is short of process ids"}, ok
+}
+
+// slowDU is cAdvisor's fsHandler.go, from one second on:
+//
+//	≤ 1.15  du and find on following dirs took 1.810922s: [/var/lib/docker/overlay2/… /var/lib/docker/containers/…]
+//	≥ 1.16  fs: disk usage and inodes count on following dirs took 1.5s: […]; will not log again for this container unless duration exceeds 2s
+func slowDU(r *event.Record) (event.Event, bool) {
+	text := message(r)
+	took, ok := duration(text, "on following dirs took ", ": ")
+	dirs, _ := between(text, ": [", "]")
+	return event.Event{
+		Kind: KindSlowDU, Start: r.Time.Add(-took), End: r.Time, Fields: []event.Field{str("dirs", strings.TrimSpace(dirs))},
+		Text: "disk usage took " + took.String(),
+	}, ok
 }
