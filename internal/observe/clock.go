@@ -38,10 +38,3 @@ func clockStep(r *event.Record) (event.Event, bool) {
 
 // maxStep is the longest step that is believed; a time.Duration reaches 292 years.
 const maxStep = 100 * 365 * 24 * time.Hour
-
-// timeChanged is PID 1 seeing that somebody set the clock, by how much it does not tell; it logs so at the level of info (systemd ≥ 209).
-//
-//	Time has been changed
-func timeChanged(r *event.Record) (event.Event, bool) {
-	return event.Event{Kind: KindClockStep, Text: "the clock is set"}, strings.HasPrefix(message(r), "Time has been changed")
-}

@@ -38,10 +38,11 @@ var programs = []struct{ part, component string }{
 var waits = []struct {
 	doing  string
 	frames []string
-	guess  bool // the frames between were not printed: an inference
+	guess  bool   // the frames between were not printed: an inference
+	state  string // how the goroutine's state begins; empty for any
 }{
 	{doing: "netlink-recv", frames: []string{"(*NetlinkSocket).Receive", "(*NetlinkRequest).Execute"}},
-	{doing: "netlink-recv", frames: []string{"syscall.Syscall6", "SetupVethPair"}, guess: true},
+	{doing: "netlink-recv", frames: []string{"syscall.Syscall6", "SetupVethPair"}, guess: true, state: "syscall"},
 	{doing: "umount", frames: []string{"unix.Unmount", "mount."}},
 	{doing: "umount", frames: []string{"syscall.Unmount", "mount."}},
 	{doing: "umount", frames: []string{"unix.Unmount", "overlay2.(*Driver)."}},
@@ -59,6 +60,15 @@ var waits = []struct {
 	{doing: "cri", frames: []string{".(*runtimeServiceClient)."}},
 	{doing: "cni-daemon", frames: []string{"net/rpc.(*Client).Call"}},
 	{doing: "udev", frames: []string{"devicemapper.UdevWait"}},
+	{doing: "file", frames: []string{"os.Stat"}, state: "syscall"}, // a file system that does not answer: a stat takes no time
+	{doing: "file", frames: []string{"os.Lstat"}, state: "syscall"},
+	{doing: "file", frames: []string{"os.statNolog"}, state: "syscall"},
+	{doing: "file", frames: []string{"os.lstatNolog"}, state: "syscall"},
+	{doing: "file", frames: []string{"unix.Statfs"}, state: "syscall"},
+	{doing: "file", frames: []string{"syscall.Statfs"}, state: "syscall"},
+	{doing: "file", frames: []string{"os.MkdirAll"}, state: "syscall"},
+	{doing: "file", frames: []string{"os.(*File).ReadDir"}, state: "syscall"},
+	{doing: "file", frames: []string{"os.(*File).Readdir"}, state: "syscall"}, // and Readdirnames
 }
 
 // servers are the receivers whose outermost method names the request that a
@@ -436,7 +446,7 @@ func waitRow(g *stackdump.Goroutine) (doing, rpc string, frame int, guess bool) 
 				last = frameWith(g, last+1, part)
 			}
 		}
-		if last < 0 || w.guess && !strings.HasPrefix(g.State, "syscall") {
+		if last < 0 || !strings.HasPrefix(g.State, w.state) {
 			continue
 		}
 		if receiver := w.frames[0]; strings.HasSuffix(receiver, ").") {
@@ -569,6 +579,8 @@ func doingText(doing, rpc, state string) string {
 		return "waiting for the CNI daemon"
 	case "udev":
 		return "waiting for udev"
+	case "file":
+		return "waiting for a file system"
 	case "ttrpc":
 		return "waiting inside the ttrpc client"
 	}

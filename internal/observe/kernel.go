@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +30,7 @@ var kernelTable = table{
 		{[]string{"page allocation failure"}, pageAllocFailed},
 		{[]string{", object size: "}, slabFailed},
 		{[]string{"PM: suspend "}, suspend},
-		{[]string{"Linux version "}, kernelVersion},
+		{[]string{"Linux version ", "ainted"}, kernelVersion},
 	},
 }
 
@@ -67,9 +68,10 @@ func forkRejected(r *event.Record) (event.Event, bool) {
 }
 
 // netdevBusy is the line of net/core/dev.c, every 10 s while it waits: unregister_netdevice: waiting for lo to become free. Usage count = 1.
+// It holds net_mutex meanwhile, since 4.17 pernet_ops_rwsem: the lock that a new network namespace needs.
 func netdevBusy(r *event.Record) (event.Event, bool) {
 	device, ok := between(r.Raw, "unregister_netdevice: waiting for ", " to become free")
-	e := event.Event{Kind: KindNetdevBusy, Fields: []event.Field{str("device", device)}, Text: "the kernel waits for references to " + device}
+	e := event.Event{Kind: KindNetdevBusy, Fields: []event.Field{str("device", device), str("holds", networkLock)}, Text: "the kernel waits for references to " + device}
 	if n, err := strconv.Atoi(strings.TrimSuffix(firstWord(after(r.Raw, "Usage count = ")), ".")); err == nil {
 		e.Fields = append(e.Fields, event.Field{Key: "usage", Value: event.Int(int64(n))})
 	}
@@ -153,7 +155,7 @@ func softLockup(r *event.Record) (event.Event, bool) {
 	}
 	e := event.Event{Kind: KindSoftLockup, Start: r.Time.Add(-time.Duration(seconds) * time.Second), End: r.Time, Text: "CPU " + cpu + " is stuck for " + strconv.Itoa(seconds) + " s"}
 	if i := strings.LastIndexByte(task, ':'); i >= 0 {
-		e.IDs.PID, _ = strconv.Atoi(task[i+1:])
+		e.IDs.TID, _ = strconv.Atoi(task[i+1:])
 		task = task[:i]
 	}
 	e.Fields = []event.Field{str("cpu", cpu), {Key: "seconds", Value: event.Int(int64(seconds))}, str("comm", task)}
@@ -188,7 +190,7 @@ func allocDeadlock(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e := event.Event{Kind: KindAllocDeadlock, Text: "XFS gets no memory for " + task[:i]}
-	e.IDs.PID, _ = strconv.Atoi(digits(task[i+1:]))
+	e.IDs.TID, _ = strconv.Atoi(digits(task[i+1:]))
 	e.Fields = []event.Field{str("comm", task[:i]), str("function", firstWord(after(after(r.Raw, "allocation deadlock"), "in ")))}
 	return e, true
 }
@@ -234,9 +236,19 @@ func suspend(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// kernelVersion is the first line of the kernel's log, and of /proc/version: Linux version 3.10.0-1160.el7.x86_64 (mockbuild@…) ….
+// kernelVersion is the first line of the kernel's log and of /proc/version, and the line below every report of it:
+//
+//	Linux version 3.10.0-1160.el7.x86_64 (mockbuild@…) …
+//	      Not tainted 5.15.63-flatcar #1
+//	      Tainted: G            X 3.13.0-52-generic #85-Ubuntu
 func kernelVersion(r *event.Record) (event.Event, bool) {
 	v := firstWord(after(r.Raw, "Linux version "))
+	if v == "" {
+		words := strings.Fields(after(r.Raw, "Not tainted ", "Tainted: "))
+		if i := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "#") }); i > 0 {
+			v = words[i-1]
+		}
+	}
 	if version(v) == "" {
 		return event.Event{}, false
 	}

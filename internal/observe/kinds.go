@@ -85,7 +85,7 @@ const (
 	// KindPIDPressure is the kubelet finding the node short of process ids.
 	KindPIDPressure event.Kind = "kubelet.pid-pressure"
 
-	// KindNetdevBusy is the kernel waiting for the last references to a network device that goes away: device, usage.
+	// KindNetdevBusy is the kernel waiting for the last references to a network device that goes away: device, usage, holds (see kernelWaits).
 	KindNetdevBusy event.Kind = "kernel.netdev-busy"
 	// KindServerSilent is a file server that does not answer, up to the line that says it does again: protocol, server,
 	// gave_up (a soft mount).

@@ -200,6 +200,9 @@ func sampleEvent(s *parse.Sample) event.Event {
 		str("name", s.Syscall), str("state", s.State), str("comm", s.Comm), str("exe", s.Exe), truth("kernel", s.Kernel),
 		truth("netlink", isNetlink(s)), str("target", s.Target), str("wchan", s.WChan), str("stack", s.Stack),
 	}
+	if waits, _ := kernelWait(s.Stack, s.WChan); waits != "" {
+		e.Fields = append(e.Fields, str("waits", waits))
+	}
 	for _, f := range [...]event.Field{str("cgroup", s.Cgroup), str("args", s.Args), str("machine", s.Machine)} {
 		if f.Value.Text() != "" {
 			e.Fields = append(e.Fields, f)
@@ -328,8 +331,17 @@ func writerOf(s *parse.Sample) string {
 		{"containerd-shim", "shim"},
 		{"containerd", "containerd"},
 		{"dockerd", "dockerd"},
+		{"docker-containe", "containerd"}, // of docker up to 18.06, or its shim
+		{"docker-runc", "runc"},
+		{"conmon", "shim"},
+		{"crio", "crio"},
 		{"kubelet", "kubelet"},
+		{"hyperkube", "kubelet"},
+		{"kubelite", "kubelet"},
+		{"k3s", "kubelet"},
+		{"rke2", "kubelet"},
 		{"runc", "runc"},
+		{"crun", "runc"},
 		{"systemd", "systemd"},
 		{"terway", "cni"},
 	} {

@@ -48,6 +48,7 @@ func TestPair(t *testing.T) {
 	}
 	pid := func(n int) func(*event.Event) { return func(e *event.Event) { e.IDs.PID = n } }
 	deadline := with("deadline", event.Bool(true))
+	state := func(e *event.Event) { e.Span.State = true }
 	for _, tc := range []struct {
 		name   string
 		events []event.Event
@@ -56,6 +57,11 @@ func TestPair(t *testing.T) {
 		{"begin and end", []event.Event{begin(1, "01:30:00"), end(2, "01:32:00")}, []string{"01:30:00-01:32:00 c.log:1 c.log:2"}},
 		{"never returned: up to the last line", []event.Event{begin(1, "01:30:00")}, []string{"01:30:00-02:00:00… c.log:1"}},
 		{"its begin lies before the log", []event.Event{end(1, "01:30:00")}, []string{"…01:30:00-01:30:00 c.log:1"}},
+		{
+			"a state that is told more than once",
+			[]event.Event{begin(1, "01:30:00", state), begin(2, "01:30:05", state), end(3, "01:31:00", state), end(4, "01:31:01", state), begin(5, "01:40:00", state)},
+			[]string{"01:30:00-01:31:00 c.log:1 c.log:3", "01:40:00-02:00:00… c.log:5"},
+		},
 		{
 			"calls that queue at a lock end in turn",
 			[]event.Event{begin(1, "01:30:00"), begin(2, "01:31:00"), end(3, "01:32:00"), end(4, "01:33:00")},
