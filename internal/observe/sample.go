@@ -333,6 +333,8 @@ func writerOf(s *parse.Sample) string {
 		{"dockerd", "dockerd"},
 		{"docker-containe", "containerd"}, // of docker up to 18.06, or its shim
 		{"docker-runc", "runc"},
+		{"docker-proxy", "process"},
+		{"docker", "dockerd"}, // up to 1.11
 		{"conmon", "shim"},
 		{"crio", "crio"},
 		{"kubelet", "kubelet"},
