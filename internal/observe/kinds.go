@@ -108,8 +108,6 @@ const (
 	KindSuspend event.Kind = "kernel.suspend"
 	// KindCgroupFailed is a cgroup that could not be made: controller, error.
 	KindCgroupFailed event.Kind = "daemon.cgroup-failed"
-	// KindCgroupCount is a line of /proc/cgroups: controller, count.
-	KindCgroupCount event.Kind = "cgroup.count"
 	// KindUdevTimeout is udev giving up a rule: device, killed.
 	KindUdevTimeout event.Kind = "udev.timeout"
 	// KindUdevCookie is a cookie of device-mapper that nobody has completed: cookie, value.

@@ -16,7 +16,7 @@ var listingTable = table{
 		{[]string{"runc --root", "runc --log", "runc --systemd-cgroup", "runc --debug"}, runcProcess},
 		{[]string{"/opt/cni/bin/"}, cniProcess},
 		{[]string{" GNU/Linux"}, unameMachine},
-		{[]string{"memory\t"}, cgroupCount},
+		{[]string{"memory\t"}, memoryCgroups},
 		{udevCookies(), udevCookie},
 	},
 }
@@ -99,15 +99,16 @@ func unameMachine(r *event.Record) (event.Event, bool) {
 	return fact(FactMachine, words[len(words)-1])
 }
 
-// cgroupCount is a row of /proc/cgroups: subsystem, hierarchy, number of cgroups, enabled.
-func cgroupCount(r *event.Record) (event.Event, bool) {
+// memoryCgroups is a row of /proc/cgroups: subsystem, hierarchy, number of cgroups, enabled.
+func memoryCgroups(r *event.Record) (event.Event, bool) {
 	words := strings.Split(r.Raw, "\t")
 	if r.Unit != "" || len(words) != 4 || words[0] != "memory" {
 		return event.Event{}, false
 	}
-	n, err := strconv.Atoi(words[2])
-	return event.Event{
-		Kind: KindCgroupCount, Source: "cgroups", Fields: []event.Field{str("controller", words[0]), {Key: "count", Value: event.Int(int64(n))}},
-		Text: words[2] + " memory cgroups",
-	}, err == nil
+	if _, err := strconv.Atoi(words[2]); err != nil {
+		return event.Event{}, false
+	}
+	e, ok := fact("kernel.memory-cgroups", words[2])
+	e.Source = "node"
+	return e, ok
 }
