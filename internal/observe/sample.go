@@ -242,8 +242,9 @@ func tellingLines(s *parse.Sample) (lines []event.Quote) {
 	for in > 0 && slices.Contains(schedulerFrames, functions[in]) {
 		in--
 	}
+	_, by := kernelWait(s.Stack, "")
 	for i, q := range slices.Backward(s.Frames) {
-		if i == in || slices.Contains(tellingFrames, functions[i]) {
+		if i == in || functions[i] == by || slices.Contains(tellingFrames, functions[i]) {
 			if q != (event.Quote{Pos: s.Pos, Text: s.Raw}) {
 				lines = append(lines, q)
 			}
@@ -347,9 +348,13 @@ func writerOf(s *parse.Sample) string {
 		{"systemd", "systemd"},
 		{"terway", "cni"},
 	} {
-		if strings.HasPrefix(s.Comm, c.comm) {
-			return c.component
+		if !strings.HasPrefix(s.Comm, c.comm) {
+			continue
 		}
+		if strings.Contains(s.Cgroup, "kubepods") && (c.component == "dockerd" || c.component == "containerd") {
+			return "process" // a docker inside a pod
+		}
+		return c.component
 	}
 	return "process"
 }
