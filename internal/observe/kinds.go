@@ -9,10 +9,12 @@ const (
 
 	// KindPLEGUnhealthy is the sync loop refusing to work: age (since the last good relist), threshold, never.
 	KindPLEGUnhealthy event.Kind = "kubelet.pleg-unhealthy"
-	// KindRelistFailed is GetPods ending in an error: error, deadline.
+	// KindRelistFailed is GetPods ending in an error: error, deadline; size, limit, refused_by where an answer was too large.
 	KindRelistFailed event.Kind = "kubelet.relist-failed"
-	// KindCRIError is a CRI call that failed in the kubelet's eyes: method, error, deadline.
+	// KindCRIError is a CRI call that failed in the kubelet's eyes: method, error, deadline; size, limit, refused_by as above.
 	KindCRIError event.Kind = "kubelet.cri-error"
+	// KindGCFailed is the kubelet's container garbage collection ending in an error: error, deadline, size, limit, refused_by.
+	KindGCFailed event.Kind = "kubelet.gc-failed"
 	// KindNodeNotReady and KindNodeReady are changes of the node's Ready condition: reason.
 	KindNodeNotReady event.Kind = "kubelet.node-not-ready"
 	KindNodeReady    event.Kind = "kubelet.node-ready"

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ var kubeletTable = table{
 		{[]string{"Node became not ready", "NodeNotReady"}, nodeNotReady},
 		{[]string{"NodeReady", "Node became ready"}, nodeReady},
 		{[]string{"Started kubelet"}, kubeletStart},
+		{[]string{"ontainer garbage collection failed", "ContainerGCFailed"}, gcFailed},
 		{[]string{"ontainer runtime is down"}, runtimeDown},
 		{[]string{"vent channel is full"}, channelFull},
 		{[]string{"ContainerDied"}, containerDied},
@@ -94,9 +96,52 @@ func relistFailed(r *event.Record) (event.Event, bool) {
 	}
 	return event.Event{
 		Kind:   KindRelistFailed,
-		Fields: []event.Field{str("error", text), truth("deadline", isDeadline(text))},
+		Fields: append([]event.Field{str("error", text), truth("deadline", isDeadline(text))}, tooLarge(text)...),
 		Text:   "relist could not list the pods",
 	}, true
+}
+
+// tooLarge is what grpc says about an answer above the limit of the side that
+// refuses it: the runtime that sends it, or the kubelet that receives it.
+//
+//	grpc ≥ 1.4  rpc error: code = ResourceExhausted desc = grpc: trying to send message larger than max (16791221 vs. 16777216)
+//	            rpc error: code = ResourceExhausted desc = grpc: received message larger than max (4195017 vs. 4194304)
+//	grpc ≤ 1.3  rpc error: code = Internal desc = grpc: received message length 5547796 exceeding the max size 4194304
+func tooLarge(text string) []event.Field {
+	side, rest := "", ""
+	for _, s := range []struct{ side, before string }{
+		{"sender", "trying to send message larger than max ("},
+		{"receiver", "received message larger than max ("},
+		{"receiver", "received message length "},
+	} {
+		if _, after, ok := strings.Cut(text, s.before); ok {
+			side, rest = s.side, after
+			break
+		}
+	}
+	size, err := strconv.ParseInt(digits(rest), 10, 64)
+	if err != nil {
+		return nil
+	}
+	limit, err := strconv.ParseInt(digits(after(rest, " vs. ", " exceeding the max size ")), 10, 64)
+	if err != nil {
+		return nil
+	}
+	return []event.Field{{Key: "size", Value: event.Int(size)}, {Key: "limit", Value: event.Int(limit)}, str("refused_by", side)}
+}
+
+// gcFailed is the kubelet's garbage collection without a list to work on:
+//
+//	"Container garbage collection failed" err="rpc error: …"                       (the kubelet's log, quoted from 1.21 on)
+//	Warning  ContainerGCFailed  119s (x2523 over 42h)  kubelet  rpc error: …       (events of the node)
+func gcFailed(r *event.Record) (event.Event, bool) {
+	reason := errorOf(r)
+	if reason == "" {
+		reason = after(message(r), "rpc error: ")
+	}
+	e := event.Event{Kind: KindGCFailed, Text: "the kubelet could not collect dead containers"}
+	e.Fields = append([]event.Field{str("error", reason), truth("deadline", isDeadline(reason))}, tooLarge(reason)...)
+	return e, reason != ""
 }
 
 // criError: remote_runtime.go's own lines, and kuberuntime's for the sandbox status:
@@ -125,6 +170,7 @@ func criError(r *event.Record) (event.Event, bool) {
 	}
 	e := event.Event{Kind: KindCRIError, Text: method + " failed"}
 	e.Fields = []event.Field{str("method", method), str("error", reason), truth("deadline", isDeadline(text) || isDeadline(reason))}
+	e.Fields = append(e.Fields, tooLarge(reason)...)
 	for _, key := range []string{"containerID", "podSandboxID", "podSandboxId"} {
 		if id, ok := r.Field(key); ok {
 			e.IDs.Container = containerID(id)

@@ -149,9 +149,9 @@ func seconds(e *event.Event, key string) (time.Duration, bool) {
 }
 
 // fail takes in a call of relist that ran into its deadline: GetPods lists,
-// updateCache asks for one pod.
+// updateCache asks for one pod. A relist that GetPods ended sat there, whatever the error.
 func (s *signs) fail(e *event.Event) {
-	if fieldText(e, "deadline") != "true" {
+	if fieldText(e, "deadline") != "true" && e.Kind != "kubelet.relist-failed" {
 		return
 	}
 	switch fieldText(e, "method") {
