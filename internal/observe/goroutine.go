@@ -52,6 +52,8 @@ var waits = []struct {
 	{doing: "dbus", frames: []string{"dbus.(*Object).createCall"}},
 	{doing: "dbus", frames: []string{"dbus.(*Conn).startJob"}},
 	{doing: "runc", frames: []string{"go-runc.(*Runc)."}},
+	{doing: "ttrpc-receive", frames: []string{"ttrpc.(*Client).getStream", "ttrpc.(*Client).receiveLoop"}}, // an answer is there, and cannot be given to its caller
+	{doing: "ttrpc-send", frames: []string{"ttrpc.(*channel).send", "ttrpc.(*Client)."}},
 	{doing: "ttrpc", frames: []string{"ttrpc.(*Client).createStream"}}, // stuck before the request left (ttrpc#168): no shim is asked
 	{doing: "shim", frames: []string{"task.(*taskClient)."}},
 	{doing: "shim", frames: []string{"task.(*ttrpctaskClient)."}},
@@ -219,6 +221,9 @@ func (o *dumpObserver) base(kind event.Kind, i int) event.Event {
 	if ptr := idPointer(g); ptr != "" {
 		e.Fields = append(e.Fields, str("id_ptr", ptr))
 	}
+	if client := ttrpcClient(g); client != "" {
+		e.Fields = append(e.Fields, str("client", client))
+	}
 	return e
 }
 
@@ -380,6 +385,9 @@ func (o *dumpObserver) waiting(lock *stackdump.Lock, w stackdump.Waiter) event.E
 	e := o.base(KindLockWait, w.Goroutine)
 	e.IDs.Lock = lock.Addr
 	e.Fields = append(e.Fields, str("owner", ownerName(lock.Owner)), str("mode", w.Mode), truth("address_sure", lock.AddrSure))
+	if doing, rpc, _ := waitOf(g); doing != "" {
+		e.Fields = append(e.Fields, str("doing", doing), str("rpc", rpc))
+	}
 	e.Text = "waits for " + lockName(lock)
 	if w.Caller >= 0 && w.Caller < len(g.Frames) {
 		e.Evidence = append(e.Evidence, quote(&g.Frames[w.Caller]))
@@ -495,6 +503,20 @@ func idPointer(g *stackdump.Goroutine) string {
 	return ""
 }
 
+// ttrpcClient is the address of the ttrpc client that a goroutine works in: one
+// per shim, so goroutines that show the same address speak to the same shim.
+func ttrpcClient(g *stackdump.Goroutine) string {
+	for _, f := range slices.Backward(g.Frames) {
+		if !strings.Contains(f.Name(), "ttrpc.(*Client).") {
+			continue
+		}
+		if a, ok := f.Receiver(); ok && a.Sure && a.Known {
+			return "0x" + strconv.FormatUint(a.Value, 16)
+		}
+	}
+	return ""
+}
+
 func cutAfter(s, mark string) (string, bool) {
 	_, rest, ok := strings.Cut(s, mark)
 	return rest, ok
@@ -583,6 +605,10 @@ func doingText(doing, rpc, state string) string {
 		return "waiting for a file system"
 	case "ttrpc":
 		return "waiting inside the ttrpc client"
+	case "ttrpc-receive":
+		return "having an answer of the shim and waiting for the lock of the ttrpc client's streams"
+	case "ttrpc-send":
+		return "sending to the shim"
 	}
 	return doing
 }
