@@ -25,8 +25,8 @@ var programs = []struct{ part, component string }{
 	{"cri-o/cri-o", "crio"},
 	{"containerd/cmd/containerd-shim", "shim"},
 	{"containerd/runtime/runc/task", "shim"},
+	{"/shim.(*Service).", "shim"}, // v1
 	{"containerd/runtime/runc", "shim"},
-	{"containerd/linux/shim.(*Service)", "shim"}, // containerd 1.0 to 1.2
 	{"containerd/containerd", "containerd"},
 	{"github.com/opencontainers/runc", "runc"},
 	{"vishvananda/netlink/nl", "cni"}, // a network daemon without a name of its own here
@@ -40,6 +40,7 @@ var waits = []struct {
 	frames []string
 	guess  bool   // the frames between were not printed: an inference
 	state  string // how the goroutine's state begins; empty for any
+	lock   bool   // only of a goroutine that waits for a mutex there
 }{
 	{doing: "netlink-recv", frames: []string{"(*NetlinkSocket).Receive", "(*NetlinkRequest).Execute"}},
 	{doing: "netlink-recv", frames: []string{"syscall.Syscall6", "SetupVethPair"}, guess: true, state: "syscall"},
@@ -51,8 +52,15 @@ var waits = []struct {
 	{doing: "dbus", frames: []string{"dbus.(*Object).Call"}},
 	{doing: "dbus", frames: []string{"dbus.(*Object).createCall"}},
 	{doing: "dbus", frames: []string{"dbus.(*Conn).startJob"}},
+	{doing: "own-lock", frames: []string{"task.(*service).handleProcessExit", "task.(*service).preStart", "task.(*service).Create"}, lock: true}, // Create holds it
+	{doing: "service-lock", frames: []string{"task.(*service).getContainer"}, lock: true},
+	{doing: "service-lock", frames: []string{"shim.(*Service).getInitProcess"}, lock: true},
+	{doing: "service-lock", frames: []string{"shim.(*Service).getExecProcess"}, lock: true},
+	{doing: "service-lock", frames: []string{"shim.(*Service).checkProcesses"}, lock: true},
+	{doing: "reap", frames: []string{"shim.Reap"}},
+	{doing: "reap-lock", frames: []string{"shim.(*Monitor).Unsubscribe", "shim.(*Monitor).Wait"}, lock: true},
 	{doing: "runc", frames: []string{"go-runc.(*Runc)."}},
-	{doing: "ttrpc-receive", frames: []string{"ttrpc.(*Client).getStream", "ttrpc.(*Client).receiveLoop"}}, // an answer is there, and cannot be given to its caller
+	{doing: "ttrpc-receive", frames: []string{"ttrpc.(*Client).getStream", "ttrpc.(*Client).receiveLoop"}, lock: true}, // an answer is there, and cannot be given to its caller
 	{doing: "ttrpc-send", frames: []string{"ttrpc.(*channel).send", "ttrpc.(*Client)."}},
 	{doing: "ttrpc", frames: []string{"ttrpc.(*Client).createStream"}}, // stuck before the request left (ttrpc#168): no shim is asked
 	{doing: "shim", frames: []string{"task.(*taskClient)."}},
@@ -445,6 +453,9 @@ func waitOf(g *stackdump.Goroutine) (doing, rpc string, frame int) {
 	return doing, rpc, frame
 }
 
+// mutexStates are parts of the states of a goroutine that waits for a lock; the second is Go's up to 1.19.
+var mutexStates = []string{"Mutex", "semacquire"}
+
 func waitRow(g *stackdump.Goroutine) (doing, rpc string, frame int, guess bool) {
 	for _, w := range waits {
 		first := frameWith(g, 0, w.frames[0])
@@ -454,7 +465,7 @@ func waitRow(g *stackdump.Goroutine) (doing, rpc string, frame int, guess bool) 
 				last = frameWith(g, last+1, part)
 			}
 		}
-		if last < 0 || !strings.HasPrefix(g.State, w.state) {
+		if last < 0 || !strings.HasPrefix(g.State, w.state) || w.lock && !containsAny(g.State, mutexStates) {
 			continue
 		}
 		if receiver := w.frames[0]; strings.HasSuffix(receiver, ").") {
@@ -607,6 +618,12 @@ func doingText(doing, rpc, state string) string {
 		return "waiting inside the ttrpc client"
 	case "ttrpc-receive":
 		return "having an answer of the shim and waiting for the lock of the ttrpc client's streams"
+	case "own-lock":
+		return "waiting for a lock that it holds itself"
+	case "service-lock":
+		return "waiting for the shim's service lock"
+	case "reap", "reap-lock":
+		return "waiting to hand on the exit of a process"
 	case "ttrpc-send":
 		return "sending to the shim"
 	}
