@@ -22,7 +22,7 @@ var containerdTable = table{
 		{[]string{"status.updateSync "}, updateSyncCost},
 		{[]string{"received exit event", "TaskExit event", "handle backOff event"}, taskExit},
 		{[]string{"failed to delete task"}, deleteFailed},
-		{[]string{"failed to handle container TaskExit", "Failed to handle backOff event"}, exitFailed},
+		{[]string{"failed to handle container TaskExit", "failed to handle sandbox TaskExit", "Failed to handle backOff event"}, exitFailed},
 		{[]string{"get state for "}, stateTimeout},
 		{[]string{"is in removing or stopping state", "is in removing state"}, updateRefused},
 		{[]string{"returns sandbox id", "returns container id"}, created},
@@ -249,6 +249,7 @@ func deleteFailed(r *event.Record) (event.Event, bool) {
 // exitFailed:
 //
 //	error failed to handle container TaskExit event &TaskExit{…}       error="failed to stop container: …"
+//	error failed to handle sandbox TaskExit event &TaskExit{…}         error="failed to stop sandbox: …"
 //	error Failed to handle backOff event &TaskExit{…} for <id>         error="failed to handle container TaskExit event: …"
 func exitFailed(r *event.Record) (event.Event, bool) {
 	exit, ok := taskExit(r)
@@ -258,6 +259,9 @@ func exitFailed(r *event.Record) (event.Event, bool) {
 	reason := errorOf(r)
 	e := event.Event{Kind: KindExitFailed, IDs: exit.IDs}
 	e.Fields = []event.Field{str("error", reason), truth("deadline", isDeadline(reason)), truth("again", strings.HasPrefix(message(r), "Failed to handle backOff"))}
+	if lag, ok := exit.Get("lag"); ok {
+		e.Fields = append(e.Fields, event.Field{Key: "lag", Value: lag})
+	}
 	e.Text = "containerd could not handle the exit of " + short(exit.IDs.Container)
 	return e, true
 }

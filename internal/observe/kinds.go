@@ -41,7 +41,7 @@ const (
 	KindTaskExit event.Kind = "containerd.task-exit"
 	// KindDeleteFailed is the shim not answering Delete within 10 s: deadline, error.
 	KindDeleteFailed event.Kind = "containerd.delete-failed"
-	// KindExitFailed is the exit event put back for another try: error, deadline, again.
+	// KindExitFailed is the exit event put back for another try: error, deadline, again, lag (since the exit).
 	KindExitFailed event.Kind = "containerd.exit-handling-failed"
 	// KindStateTimeout is the shim not answering State within 2 s.
 	KindStateTimeout event.Kind = "containerd.state-timeout"

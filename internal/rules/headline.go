@@ -47,6 +47,9 @@ func (s *story) withoutRoot(result *Result) string {
 	if len(s.timeline.Stalls) > 0 {
 		parts = append(parts, s.standstill(0))
 	}
+	if len(parts) == 0 && len(s.drafts) > 0 { // they contribute to stalls, and none was seen
+		return "no PLEG stall in this bundle; " + sentence(s.drafts[0].Summary)
+	}
 	if len(parts) == 0 {
 		return "no PLEG stall and no known signature in this bundle"
 	}
