@@ -47,6 +47,17 @@ var waits = []struct {
 	{doing: "umount", frames: []string{"unix.Unmount", "mount."}},
 	{doing: "umount", frames: []string{"syscall.Unmount", "mount."}},
 	{doing: "umount", frames: []string{"unix.Unmount", "overlay2.(*Driver)."}},
+	{doing: "bolt-sync", frames: []string{"bolt.fdatasync"}}, // go.etcd.io/bbolt, boltdb/bolt
+	{doing: "bolt-lock", frames: []string{"bolt.(*DB).beginRWTx"}, lock: true},
+	{doing: "bolt-lock", frames: []string{"metadata.(*DB)."}, lock: true},
+	{doing: "nri-sync", frames: []string{"nri.(*local).syncPlugin"}, lock: true},
+	{doing: "nri-update", frames: []string{"nri.(*local).updateFromPlugin"}, lock: true},
+	{doing: "nri-block", frames: []string{"adaptation.(*Adaptation).BlockPluginSync"}, lock: true},
+	{doing: "nri-block", frames: []string{"adaptation.(*Adaptation).requestPluginSync"}, lock: true},
+	{doing: "nri-adaptation", frames: []string{"adaptation.(*Adaptation)."}, lock: true},
+	{doing: "nri-lock", frames: []string{"nri.(*local)."}, lock: true},
+	{doing: "metrics-lock", frames: []string{"(*Collector).Collect", "go-metrics.(*Namespace).Collect"}, lock: true},
+	{doing: "metrics-add", frames: []string{"go-metrics.(*Namespace).Add", "(*Collector).Add"}, lock: true},
 	{doing: "fsync", frames: []string{"os.(*File).Sync"}},
 	{doing: "fsync", frames: []string{"fdatasync"}},
 	{doing: "dbus", frames: []string{"dbus.(*Object).Call"}},
@@ -618,6 +629,18 @@ func doingText(doing, rpc, state string) string {
 		return "waiting inside the ttrpc client"
 	case "ttrpc-receive":
 		return "having an answer of the shim and waiting for the lock of the ttrpc client's streams"
+	case "bolt-sync":
+		return "waiting in fdatasync of containerd's database"
+	case "bolt-lock":
+		return "waiting to write into containerd's database"
+	case "nri-sync", "nri-update", "nri-lock":
+		return "waiting for containerd's NRI lock"
+	case "nri-adaptation":
+		return "waiting for the lock of the NRI adaptation"
+	case "nri-block":
+		return "waiting for the registration of an NRI plugin"
+	case "metrics-lock", "metrics-add":
+		return "waiting for a lock of the metrics of cgroups"
 	case "own-lock":
 		return "waiting for a lock that it holds itself"
 	case "service-lock":
