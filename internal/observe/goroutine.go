@@ -54,7 +54,7 @@ var waits = []struct {
 	{doing: "nri-update", frames: []string{"nri.(*local).updateFromPlugin"}, lock: true},
 	{doing: "nri-block", frames: []string{"adaptation.(*Adaptation).BlockPluginSync"}, lock: true},
 	{doing: "nri-block", frames: []string{"adaptation.(*Adaptation).requestPluginSync"}, lock: true},
-	{doing: "nri-adaptation", frames: []string{"adaptation.(*Adaptation)."}, lock: true},
+	{doing: "nri-adaptation", frames: []string{"adaptation.(*Adaptation).", "nri.(*local)."}, lock: true},
 	{doing: "nri-lock", frames: []string{"nri.(*local)."}, lock: true},
 	{doing: "metrics-lock", frames: []string{"(*Collector).Collect", "go-metrics.(*Namespace).Collect"}, lock: true},
 	{doing: "metrics-add", frames: []string{"go-metrics.(*Namespace).Add", "(*Collector).Add"}, lock: true},
