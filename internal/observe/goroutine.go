@@ -56,8 +56,9 @@ var waits = []struct {
 	{doing: "nri-block", frames: []string{"adaptation.(*Adaptation).requestPluginSync"}, lock: true},
 	{doing: "nri-adaptation", frames: []string{"adaptation.(*Adaptation).", "nri.(*local)."}, lock: true},
 	{doing: "nri-lock", frames: []string{"nri.(*local)."}, lock: true},
-	{doing: "metrics-lock", frames: []string{"(*Collector).Collect", "go-metrics.(*Namespace).Collect"}, lock: true},
-	{doing: "metrics-add", frames: []string{"go-metrics.(*Namespace).Add", "(*Collector).Add"}, lock: true},
+	{doing: "metrics-add", frames: []string{"go-metrics.(*Namespace).", "cgroups.(*Collector).Add"}, lock: true},
+	{doing: "metrics-collect", frames: []string{"sync.(*RWMutex).RLock", "cgroups.(*Collector).Collect", "go-metrics.(*Namespace).Collect"}},
+	{doing: "metrics-lock", frames: []string{"cgroups.(*Collector)."}, lock: true},
 	{doing: "fsync", frames: []string{"os.(*File).Sync"}},
 	{doing: "fsync", frames: []string{"fdatasync"}},
 	{doing: "dbus", frames: []string{"dbus.(*Object).Call"}},
@@ -639,7 +640,7 @@ func doingText(doing, rpc, state string) string {
 		return "waiting for the lock of the NRI adaptation"
 	case "nri-block":
 		return "waiting for the registration of an NRI plugin"
-	case "metrics-lock", "metrics-add":
+	case "metrics-lock", "metrics-add", "metrics-collect":
 		return "waiting for a lock of the metrics of cgroups"
 	case "own-lock":
 		return "waiting for a lock that it holds itself"
