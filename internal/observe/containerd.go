@@ -30,6 +30,8 @@ var containerdTable = table{
 		{[]string{"starting signal loop"}, shimStart},
 		{[]string{"starting signal loop"}, shimBegan},
 		{[]string{"shim disconnected"}, shimGone},
+		{[]string{"RemovePodSandbox "}, sandboxRemoved},
+		{[]string{"has been cleanup successfully"}, cleanedUp},
 		{[]string{"goroutine stack dump written to"}, dumpWritten},
 		{[]string{"SystemdCgroup"}, systemdCgroup},
 		{[]string{"mount_options"}, mountOptions},
@@ -359,6 +361,21 @@ func shimGone(r *event.Record) (event.Event, bool) {
 	e := event.Event{Kind: KindShimGone, IDs: event.IDs{Container: containerID(id)}}
 	e.Text = "shim of " + short(e.IDs.Container) + " gone"
 	return e, e.IDs.Container != ""
+}
+
+// sandboxRemoved: info RemovePodSandbox \"<id>\" returns successfully: the last that the CRI knows of a sandbox.
+func sandboxRemoved(r *event.Record) (event.Event, bool) {
+	rest, ok := strings.CutPrefix(message(r), "RemovePodSandbox ")
+	id := containerID(rest)
+	return event.Event{Kind: KindRemoved, IDs: event.IDs{Container: id, Sandbox: id}, Text: "sandbox " + short(id) + " removed"},
+		ok && id != "" && strings.HasSuffix(rest, "returns successfully")
+}
+
+// cleanedUp: info Ensure that sandbox <id> in task-service has been cleanup successfully (also "container <id>"; ≥ 1.6.24, 1.7.4):
+// a deletion that had run into its time limit was made up for.
+func cleanedUp(r *event.Record) (event.Event, bool) {
+	id := containerID(after(message(r), "Ensure that sandbox ", "Ensure that container "))
+	return event.Event{Kind: KindCleanedUp, IDs: event.IDs{Container: id}, Text: "task of " + short(id) + " cleaned up later"}, id != ""
 }
 
 func dumpWritten(r *event.Record) (event.Event, bool) {

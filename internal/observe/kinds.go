@@ -52,6 +52,10 @@ const (
 	// KindShimStart and KindShimGone are the life of a shim.
 	KindShimStart event.Kind = "shim.start"
 	KindShimGone  event.Kind = "shim.gone"
+	// KindRemoved is a sandbox that containerd has removed; its id is also the container's.
+	KindRemoved event.Kind = "containerd.removed"
+	// KindCleanedUp is a task deleted after all, whose first deletion ran into its time limit.
+	KindCleanedUp event.Kind = "containerd.cleaned-up"
 	// KindDumpWritten says when a goroutine dump was taken and where it went: path.
 	KindDumpWritten event.Kind = "dump.written"
 
@@ -117,7 +121,7 @@ const (
 	// KindClockStep is the wall clock being set: step (seconds, where it is told).
 	KindClockStep event.Kind = "clock.step"
 
-	// KindProcess is a process in a listing: comm, verb, systemd_cgroup.
+	// KindProcess is a process in a listing: comm (runc, cni, containerd-shim), verb, systemd_cgroup.
 	KindProcess event.Kind = "process"
 
 	// KindSyscall is a traced call that took long or never returned: name, path, rootfs, result, errno, delayed, injected, returned,

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ var listingTable = table{
 		{[]string{" GNU/Linux"}, unameMachine},
 		{[]string{"memory\t"}, memoryCgroups},
 		{udevCookies(), udevCookie},
+		{[]string{"containerd-shim"}, shimProcess},
 	},
 }
 
@@ -74,6 +76,27 @@ func cniProcess(r *event.Record) (event.Event, bool) {
 	e.Fields = []event.Field{str("comm", "cni"), str("plugin", plugin)}
 	e.IDs.PID = firstNumber(before) // a listing of the directory has none
 	return e, plugin != "" && e.IDs.PID != 0 && !strings.HasPrefix(strings.TrimLeft(before, " "), "-rw")
+}
+
+// shimProcess is a shim that was alive when the listing was made. Its id is that
+// of the sandbox, under dockerd that of the container:
+//
+//	24310 /usr/bin/containerd-shim-runc-v2 -namespace k8s.io -id <id> -address /run/containerd/containerd.sock
+//	24310 docker-containerd-shim -namespace moby -workdir /var/lib/docker/containerd/daemon/io.containerd.runtime.v1.linux/moby/<id> -address …
+func shimProcess(r *event.Record) (event.Event, bool) {
+	before, command, ok := strings.Cut(message(r), "containerd-shim")
+	if r.Unit != "" || !ok || !strings.Contains(command, " -namespace ") {
+		return event.Event{}, false
+	}
+	e := event.Event{Kind: KindProcess, Component: "shim", Source: Processes, Fields: []event.Field{str("comm", "containerd-shim")}}
+	dir, _, _ := strings.Cut(after(command, " -workdir "), " ")
+	e.IDs.Container = containerID(after(command, " -id "))
+	if e.IDs.Container == "" {
+		e.IDs.Container = containerID(path.Base(dir))
+	}
+	e.IDs.PID = firstNumber(before)
+	e.Text = "the shim of " + short(e.IDs.Container) + " is running"
+	return e, e.IDs.Container != "" && e.IDs.PID != 0
 }
 
 // firstNumber is the first word of s that is a number: the pid in every listing that names it before the command.
