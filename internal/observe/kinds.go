@@ -26,6 +26,10 @@ const (
 	KindChannelFull event.Kind = "kubelet.channel-full"
 	// KindContainerDied is PLEG's own word for an exit.
 	KindContainerDied event.Kind = "kubelet.container-died"
+	// KindKillUnwanted is the sync of a pod killing a container that should not go on as it is: name.
+	KindKillUnwanted event.Kind = "kubelet.kill-unwanted"
+	// KindRestartWanted is a reason of the kubelet's own to kill a container: a probe that failed, another definition.
+	KindRestartWanted event.Kind = "kubelet.restart-wanted"
 	// KindRelist is the relist goroutine in a dump: phase (list, pod, send), doing, rpc, ends, ends_in, through, state.
 	KindRelist event.Kind = "kubelet.relist"
 

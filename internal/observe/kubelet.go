@@ -23,6 +23,8 @@ var kubeletTable = table{
 		{[]string{"ontainer runtime is down"}, runtimeDown},
 		{[]string{"vent channel is full"}, channelFull},
 		{[]string{"ContainerDied"}, containerDied},
+		{[]string{"Killing unwanted container"}, killUnwanted},
+		{[]string{"will be restarted"}, restartWanted},
 		{[]string{"cpumanager] starting with", "Starting CPU manager"}, cpuManager},
 		{[]string{"kubeletVersion", "Kubelet version"}, kubeletVersion},
 		{[]string{"attempting to reclaim", "HasInsufficientPID"}, pidPressure},
@@ -256,6 +258,54 @@ func containerDied(r *event.Record) (event.Event, bool) {
 	}
 	e.IDs.Pod, _ = r.Field("pod")
 	return e, e.IDs.Container != ""
+}
+
+// killUnwanted, at verbosity 3: the sync of a pod found a container that should not go on as it is.
+//
+//	≤ 1.20  Killing unwanted container "main"(id={"containerd" "<id>"}) for pod "web_default(uid)"   (or id="docker://<id>")
+//	≥ 1.21  "Killing unwanted container for pod" pod="default/web" containerName="main" containerID="containerd://<id>"
+func killUnwanted(r *event.Record) (event.Event, bool) {
+	e := event.Event{Kind: KindKillUnwanted}
+	e.IDs.Container = findID(r.Raw)
+	if e.IDs.Container == "" {
+		e.IDs.Container = containerID(after(r.Raw, "://"))
+	}
+	e.IDs.Pod = podOf(r)
+	name, ok := r.Field("containerName")
+	if !ok {
+		name, _ = between(message(r), `Killing unwanted container "`, `"`)
+	}
+	e.Fields = []event.Field{str("name", name)}
+	e.Text = "the kubelet kills container " + short(e.IDs.Container) + " as unwanted"
+	return e, e.IDs.Container != ""
+}
+
+// restartWanted is a reason of the kubelet's own to kill a container:
+//
+//	≤ 1.20  Message for Container "main" of pod "web_default(uid)": Container main failed liveness probe, will be restarted
+//	≥ 1.21  "Message for Container of pod" containerName="main" … pod="default/web" containerMessage="Container main definition changed, will be restarted"
+func restartWanted(r *event.Record) (event.Event, bool) {
+	reason, ok := r.Field("containerMessage")
+	if !ok {
+		reason = after(message(r), `": `)
+	}
+	e := event.Event{Kind: KindRestartWanted, Text: reason}
+	e.IDs.Pod = podOf(r)
+	return e, e.IDs.Pod != "" && strings.HasSuffix(reason, "will be restarted")
+}
+
+// podOf is the pod of a line as namespace/name, in either spelling.
+func podOf(r *event.Record) string {
+	if pod, ok := r.Field("pod"); ok {
+		return pod
+	}
+	old, _ := between(message(r), `pod "`, `"`)
+	old, _, ok := strings.Cut(old, "(")
+	name, namespace, split := strings.Cut(old, "_")
+	if !ok || !split {
+		return ""
+	}
+	return namespace + "/" + name
 }
 
 // cpuManager: the static policy reconciles every 10 s and is what calls
