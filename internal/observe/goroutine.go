@@ -80,6 +80,7 @@ var waits = []struct {
 	{doing: "shim", frames: []string{"shim.(*shimClient)."}}, // containerd 1.0 to 1.2
 	{doing: "containerd", frames: []string{".(*tasksClient)."}},
 	{doing: "cri", frames: []string{".(*runtimeServiceClient)."}},
+	{doing: "exec", frames: []string{"(*criService).execInContainer", "(*criService).ExecSync"}}, // until the process has ended and its output is read
 	{doing: "cni-daemon", frames: []string{"net/rpc.(*Client).Call"}},
 	{doing: "udev", frames: []string{"devicemapper.UdevWait"}},
 	{doing: "file", frames: []string{"os.Stat"}, state: "syscall"}, // a file system that does not answer: a stat takes no time
@@ -630,6 +631,8 @@ func doingText(doing, rpc, state string) string {
 		return "waiting inside the ttrpc client"
 	case "ttrpc-receive":
 		return "having an answer of the shim and waiting for the lock of the ttrpc client's streams"
+	case "exec":
+		return "waiting for the end of a command in a container"
 	case "bolt-sync":
 		return "waiting in fdatasync of containerd's database"
 	case "bolt-lock":
