@@ -78,6 +78,9 @@ var waits = []struct {
 	{doing: "shim", frames: []string{"task.(*taskClient)."}},
 	{doing: "shim", frames: []string{"task.(*ttrpctaskClient)."}},
 	{doing: "shim", frames: []string{"shim.(*shimClient)."}}, // containerd 1.0 to 1.2
+	{doing: "sandbox", frames: []string{"sandbox.(*ttrpcsandboxClient)."}}, // a shim that speaks the sandbox API
+	{doing: "sandbox", frames: []string{"sandbox.(*sandboxClient)."}},
+	{doing: "sandbox", frames: []string{"sandbox.(*controllerClient)."}}, // a sandbox controller in another process
 	{doing: "containerd", frames: []string{".(*tasksClient)."}},
 	{doing: "cri", frames: []string{".(*runtimeServiceClient)."}},
 	{doing: "exec", frames: []string{"(*criService).execInContainer", "(*criService).ExecSync"}}, // until the process has ended and its output is read
@@ -631,6 +634,8 @@ func doingText(doing, rpc, state string) string {
 		return "waiting inside the ttrpc client"
 	case "ttrpc-receive":
 		return "having an answer of the shim and waiting for the lock of the ttrpc client's streams"
+	case "sandbox":
+		return "waiting for the sandbox controller to answer " + rpc
 	case "exec":
 		return "waiting for the end of a command in a container"
 	case "bolt-sync":
