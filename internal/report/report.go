@@ -104,14 +104,29 @@ func open(inc *incident.Incident) opening {
 	if len(stalls(inc)) > 0 {
 		o.Word = "no cause found"
 	}
-	if fs := inc.Result.Findings; len(fs) > 0 {
-		o.Word = fs[0].Verdict.String()
-		o.Next, o.Hazard = next(&fs[0])
+	if f := told(inc); f != nil {
+		o.Word = f.Verdict.String()
+		o.Next, o.Hazard = next(f)
 	}
 	if m := inc.Result.Next; m.Command != "" {
 		o.Next, o.Hazard = m.Command, m.Hazard()
 	}
 	return o
+}
+
+// told is the finding that the headline speaks of: the root, or the fallback, or, where no relist stood still, the
+// first of those that only contribute; nil for none.
+func told(inc *incident.Incident) *rules.Finding {
+	fs := inc.Result.Findings
+	for i := range fs {
+		if fs[i].Role != rules.Link && fs[i].Role != rules.Contributing {
+			return &fs[i]
+		}
+	}
+	if len(fs) > 0 && len(stalls(inc)) == 0 {
+		return &fs[0]
+	}
+	return nil
 }
 
 // next is what the reader of a finding can do first: the cure where the cause

@@ -140,8 +140,8 @@ func (t *text) heading(format string, args ...any) {
 func (t *text) opening(inc *incident.Incident) {
 	o := open(inc)
 	style := t.warning
-	if fs := inc.Result.Findings; len(fs) > 0 {
-		style = t.verdict(fs[0].Verdict)
+	if f := told(inc); f != nil {
+		style = t.verdict(f.Verdict)
 	}
 	word := strings.ToUpper(o.Word)
 	for i, line := range wrap(word+": "+o.Headline, t.width) {
