@@ -57,7 +57,7 @@ func TestRealStrace(t *testing.T) {
 		require.Greater(t, len(files), 5)
 		all := readOwn(t, dir)
 		require.Len(t, all, 1)
-		require.Equal(t, len(files), all[0].Threads)
+		require.Equal(t, withCalls(t, files), all[0].Threads)
 		require.Zero(t, all[0].Skipped)
 		sum := map[string]int{}
 		for _, f := range files {
@@ -69,6 +69,19 @@ func TestRealStrace(t *testing.T) {
 			require.Equal(t, sum[name], n.Count, name)
 		}
 	})
+}
+
+// withCalls counts the files in which a call stands: a thread may end before its first one.
+func withCalls(t *testing.T, files []string) (n int) {
+	t.Helper()
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		require.NoError(t, err)
+		if strings.Contains(string(text), "(") {
+			n++
+		}
+	}
+	return n
 }
 
 // ownTrace is what syscalls says of one trace.
