@@ -34,8 +34,11 @@ var layers = map[string]layer{
 		"a bundle hands out bytes; it knows no log format",
 	},
 	"internal/parse": {
-		// The journal's own files hold payloads that are compressed one by one.
-		[]string{"internal/event", "github.com/klauspost/compress/zstd", "github.com/ulikunitz/xz", "github.com/pierrec/lz4"},
+		[]string{
+			"internal/event",
+			"github.com/klauspost/compress/zstd", "github.com/ulikunitz/xz", "github.com/pierrec/lz4", // the journal's own files hold payloads that are compressed one by one
+			"github.com/pelletier/go-toml/v2", "github.com/goccy/go-yaml", "github.com/prometheus/common", "github.com/prometheus/client_model", // grammars of others
+		},
 		"a parser says what is written; it does not know what PLEG is, nor where the bytes come from",
 	},
 	"internal/stackdump": {

@@ -295,6 +295,50 @@ func (f *file) used(call *parse.Syscall) {
 	}
 }
 
+// log takes a line of a log that stands in a file of another format.
+func (f *file) log(rec *event.Record) {
+	f.writer(rec)
+	f.clock(rec)
+	f.span(rec)
+	f.watch.record(&line{*rec, f.source.Name})
+}
+
+// readSnapshot reads a file that says how something was at one moment.
+func (f *file) readSnapshot(ctx context.Context, opened parse.Opened) {
+	var stats parse.Stats
+	snapshot := observe.NewSnapshot(opened.Name)
+	var events []event.Event
+	for datum, err := range opened.Data(parse.Input{Path: f.account.Path, R: opened.R, Want: observe.WantedDatum, Stats: &stats}) {
+		if err != nil {
+			if f.failed(err) {
+				break
+			}
+			continue
+		}
+		f.account.Used += datum.Lines
+		if datum.Log != nil {
+			f.log(datum.Log)
+			continue
+		}
+		events = snapshot.Datum(events[:0], &datum)
+		for i := range events {
+			f.events.add(&events[i])
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	for _, e := range snapshot.Finish(nil) {
+		f.events.add(&e)
+	}
+	for name := range snapshot.Sources() {
+		f.sourceOf(name)
+	}
+	f.learn()
+	f.account.Component = f.mainComponent()
+	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
+}
+
 // maxDump bounds a dump that is read as a whole: a million goroutines take about 1 GiB.
 const maxDump = 2 << 30
 

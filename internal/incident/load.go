@@ -156,6 +156,8 @@ func (r *reader) read(ctx context.Context, f bundle.File, slot *file) {
 		slot.readStrace(ctx, in)
 	case in.Samples != nil:
 		slot.readSamples(ctx, in)
+	case in.Data != nil:
+		slot.readSnapshot(ctx, in)
 	case in.Dump:
 		slot.readDump(in.R)
 	default:

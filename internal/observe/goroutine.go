@@ -77,7 +77,7 @@ var waits = []struct {
 	{doing: "ttrpc", frames: []string{"ttrpc.(*Client).createStream"}}, // stuck before the request left (ttrpc#168): no shim is asked
 	{doing: "shim", frames: []string{"task.(*taskClient)."}},
 	{doing: "shim", frames: []string{"task.(*ttrpctaskClient)."}},
-	{doing: "shim", frames: []string{"shim.(*shimClient)."}}, // containerd 1.0 to 1.2
+	{doing: "shim", frames: []string{"shim.(*shimClient)."}},               // containerd 1.0 to 1.2
 	{doing: "sandbox", frames: []string{"sandbox.(*ttrpcsandboxClient)."}}, // a shim that speaks the sandbox API
 	{doing: "sandbox", frames: []string{"sandbox.(*sandboxClient)."}},
 	{doing: "sandbox", frames: []string{"sandbox.(*controllerClient)."}}, // a sandbox controller in another process

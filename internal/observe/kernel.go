@@ -31,6 +31,7 @@ var kernelTable = table{
 		{[]string{", object size: "}, slabFailed},
 		{[]string{"PM: suspend "}, suspend},
 		{[]string{"Linux version ", "ainted"}, kernelVersion},
+		{[]string{"cgroup.memory=nokmem"}, kmemOff},
 	},
 }
 

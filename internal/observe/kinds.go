@@ -125,8 +125,26 @@ const (
 	// KindClockStep is the wall clock being set: step (seconds, where it is told).
 	KindClockStep event.Kind = "clock.step"
 
-	// KindProcess is a process in a listing: comm (runc, cni, containerd-shim), verb, systemd_cgroup.
+	// KindProcess is a process in a listing: comm, state, wchan, args, ppid, age; of runc and containerd-shim verb and systemd_cgroup, of a CNI plugin
+	// plugin. It lasts from its start to the listing, where both are known.
 	KindProcess event.Kind = "process"
+
+	// KindUnit is the state of a unit of systemd: unit, state, sub, result, restarts, tasks, tasks_max, signal, since. It lasts from then
+	// to the moment at which it was printed, where that is known.
+	KindUnit event.Kind = "systemd.unit"
+	// KindMount is an overlay or a file system of the network or of a process: fstype, target, source, volatile, network.
+	KindMount event.Kind = "mount"
+	// KindFileSystem is a row of df: target, source, used_percent, inodes_percent.
+	KindFileSystem event.Kind = "filesystem"
+	// KindCgroup is a cgroup that is frozen, or whose processes are counted: path, frozen, state, pids, pids_max, dying, throttled.
+	KindCgroup event.Kind = "cgroup"
+	// KindRuntimeOperation is what the kubelet's calls of one type came to since it started: operation, count, errors,
+	// mean_seconds, p99_seconds (the upper bound of its bucket).
+	KindRuntimeOperation event.Kind = "kubelet.runtime-operation"
+	// KindNodeCondition is a condition of a node's status, in the API: node, condition, status, reason, message.
+	KindNodeCondition event.Kind = "node.condition"
+	// KindKubeEvent is an event of the API, about a node or a warning: reason, object, name, message, type, from, count, age.
+	KindKubeEvent event.Kind = "kubernetes.event"
 
 	// KindSyscall is a traced call that took long or never returned: name, path, rootfs, result, errno, delayed, injected, returned,
 	// netlink, bus, took; of a wait for a child that is itself blocked: waits_for (that thread), waits_in (its call).

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,8 @@ var kubeletTable = table{
 		{[]string{"kubeletVersion", "Kubelet version"}, kubeletVersion},
 		{[]string{"attempting to reclaim", "HasInsufficientPID"}, pidPressure},
 		{[]string{"on following dirs took "}, slowDU},
+		{[]string{"FLAG: --"}, kubeletFlag},
+		{[]string{"Container Manager object based on Node Config"}, nodeConfig},
 	},
 }
 
@@ -321,6 +324,46 @@ func cpuManager(r *event.Record) (event.Event, bool) {
 	return fact("kubelet.cpu-manager-policy", policy)
 }
 
+// kubeletFlag is what the kubelet prints at -v=2 when it starts: flag.go:64] FLAG: --cpu-manager-policy="static".
+func kubeletFlag(r *event.Record) (event.Event, bool) {
+	text := message(r)
+	_, rest, ok := strings.Cut(text, "FLAG: --")
+	name, value, _ := strings.Cut(rest, "=")
+	if !ok || kubeletFlags[name] == "" {
+		return event.Event{}, false
+	}
+	value = strings.Trim(strings.TrimSpace(value), "\"\\")
+	if slices.Contains(flagDefaults[name], value) {
+		return event.Event{}, false
+	}
+	if name == "feature-gates" {
+		return fact("kubelet.evented-pleg", eventedPLEG(value))
+	}
+	return fact(kubeletFlags[name], value)
+}
+
+// flagDefaults are values that the kubelet prints for flags that nobody set; a file may have set the same thing to
+// another value, which these lines do not show.
+var flagDefaults = map[string][]string{
+	"cpu-manager-policy": {"", "none"}, "cpu-manager-reconcile-period": {"0s", "10s"}, "memory-manager-policy": {"", "None"}, "runtime-request-timeout": {"2m0s"},
+	"max-pods": {"110"}, "pod-max-pids": {"-1"}, "cgroup-driver": {"", "cgroupfs"}, "container-runtime": {"docker", "remote"},
+	"container-runtime-endpoint": {"", "unix:///var/run/dockershim.sock"},
+}
+
+// nodeConfig names the cgroup driver in effect, whichever of flag, file and runtime decided it:
+//
+//	≤ 1.20  Creating Container Manager object based on Node Config: {… CgroupDriver:systemd …}
+//	≥ 1.21  "Creating Container Manager object based on Node Config" nodeConfig={… CgroupDriver:systemd …}
+//	≥ 1.26  … nodeConfig={…,"CgroupDriver":"systemd",…}
+func nodeConfig(r *event.Record) (event.Event, bool) {
+	text := strings.ReplaceAll(strings.ReplaceAll(r.Raw, `\"`, ""), `"`, "")
+	_, rest, ok := strings.Cut(text, "CgroupDriver:")
+	if !ok {
+		return event.Event{}, false
+	}
+	return fact("kubelet.cgroup-driver", rest[:len(rest)-len(strings.TrimLeft(rest, "abcdefghijklmnopqrstuvwxyz"))])
+}
+
 // kubeletVersion: "Kubelet version" kubeletVersion="v1.22.3" (≥ 1.21); Kubelet version: v1.18.2 (kubeadm and write-ups).
 func kubeletVersion(r *event.Record) (event.Event, bool) {
 	v, ok := r.Field("kubeletVersion")
@@ -334,13 +377,18 @@ func kubeletVersion(r *event.Record) (event.Event, bool) {
 	return fact("kubelet.version", version(v))
 }
 
-// version is the leading "1.22.3" of s, without its v; empty when there is none.
+// version is the leading "1.22.3" or "1.0.0-rc93" of s, without its v; empty when there is none. What a vendor adds is dropped.
 func version(s string) string {
 	s = strings.TrimLeft(s, `" v`)
 	n := len(s) - len(strings.TrimLeft(s, "0123456789."))
 	v := strings.Trim(s[:n], ".")
 	if !strings.Contains(v, ".") {
 		return ""
+	}
+	for _, pre := range [...]string{"-rc", "~rc", "-beta", "-alpha"} {
+		if rest, ok := strings.CutPrefix(s[n:], pre); ok {
+			return v + "-" + pre[1:] + rest[:len(rest)-len(strings.TrimLeft(rest, ".0123456789"))]
+		}
 	}
 	return v
 }

@@ -2,15 +2,14 @@ package observe
 
 import (
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// listingTable: processes as ps, crictl or a collecting script printed them:
-// one process a line, whatever stands before its command.
+// listingTable: processes in lines that have no header, because somebody pasted
+// a few of them: one process a line, whatever stands before its command. Listings with a header are read by processes.
 var listingTable = table{
 	component: "node",
 	rows: []row{
@@ -40,22 +39,9 @@ func runcProcess(r *event.Record) (event.Event, bool) {
 	if !ok {
 		return event.Event{}, false
 	}
-	words := strings.Fields("--" + command)
-	verb := ""
-	for i, w := range words {
-		if i > 0 && !strings.HasPrefix(w, "-") && slices.Contains(runcVerbs, w) {
-			verb = w
-			break
-		}
-	}
-	if verb == "" {
-		return event.Event{}, false
-	}
-	e := event.Event{Kind: KindProcess, Component: "runc", Source: Processes, Text: "runc " + verb + " is running"}
-	e.Fields = []event.Field{str("comm", "runc"), str("verb", verb), truth("systemd_cgroup", slices.ContainsFunc(words, systemdFlag))}
-	e.IDs.Container = containerID(words[len(words)-1])
+	e, ok := runcCommand("runc --" + command)
 	e.IDs.PID = firstNumber(before)
-	return e, true
+	return e, ok
 }
 
 // systemdFlag is runc's choice of the systemd cgroup driver.
@@ -72,8 +58,7 @@ func cniProcess(r *event.Record) (event.Event, bool) {
 	if i := strings.IndexAny(plugin, " \t"); i >= 0 {
 		plugin = plugin[:i]
 	}
-	e := event.Event{Kind: KindProcess, Component: "cni", Source: Processes, Text: "CNI plugin " + plugin + " is running"}
-	e.Fields = []event.Field{str("comm", "cni"), str("plugin", plugin)}
+	e := cniEvent(plugin)
 	e.IDs.PID = firstNumber(before) // a listing of the directory has none
 	return e, plugin != "" && e.IDs.PID != 0 && !strings.HasPrefix(strings.TrimLeft(before, " "), "-rw")
 }

@@ -53,6 +53,10 @@ func observeLine(t *testing.T, line string) []event.Event {
 	t.Helper()
 	format, ok := parse.Detect([]byte(line+"\n"), "f")
 	require.True(t, ok, line)
+	if format.Data != nil {
+		events, _ := observeFile(t, "f", []byte(line+"\n"))
+		return events
+	}
 	wanted := parse.NewLiterals(Literals())
 	var events []event.Event
 	for rec, err := range format.Records(parse.Input{Path: "f", R: strings.NewReader(line + "\n"), Want: wanted.Match}) {

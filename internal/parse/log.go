@@ -42,6 +42,8 @@ type logReader struct {
 	last  writer // of the last line with a time, for those without
 	open  []*held
 	json  jsonEntry
+	// status is the unit whose systemctl status the lines at hand are from; empty outside of one.
+	status string
 }
 
 // writer is who wrote a line, and when.
@@ -180,6 +182,9 @@ func (l *logReader) readContinuation(n int, b []byte) bool {
 			return ok
 		}
 	}
+	if l.follow(b); l.status != "" {
+		rec = event.Record{Pos: rec.Pos, Lines: 1} // of no line before
+	}
 	if isNoise(b) {
 		return l.yield(event.Record{}, &event.Skip{Pos: rec.Pos, Lines: 1, Reason: fmt.Sprintf("not text: %.40q", b)})
 	}
@@ -189,6 +194,9 @@ func (l *logReader) readContinuation(n int, b []byte) bool {
 	rec.Wanted, rec.Text = true, string(b)
 	rec.Raw = clip(rec.Text)
 	rec.Text = undoEscapes(rec.Text)
+	if l.status != "" {
+		rec.Fields = []event.Pair{{Key: "unit", Value: l.status}}
+	}
 	return l.emit(rec)
 }
 

@@ -47,8 +47,12 @@ type Format struct {
 	Records  func(Input) iter.Seq2[event.Record, error] // logs; nil for other kinds
 	Syscalls func(Input) iter.Seq2[*Syscall, error]     // strace; nil for other kinds. A call is valid until the next step
 	Samples  func(Input) iter.Seq2[Sample, error]       // samplers of threads; nil for other kinds
+	Data     func(Input) iter.Seq2[Datum, error]        // snapshots: configuration, listings, /proc; nil for other kinds
 	Dump     bool                                       // a goroutine dump, which package stackdump reads
 	Entries  bool                                       // it is no text: what counts as a line, and has its number, is an entry
+	// Placed says by their place which files may be of a format whose content tells nothing (a bare number): such
+	// content is worth one half to Sniff, and wins only there. Nil for formats that content alone decides.
+	Placed func(file string) bool
 }
 
 // Text is the name of the last format: lines of no known shape.
@@ -66,6 +70,17 @@ var Formats = []Format{
 	{Name: "proc", Sniff: sniffProc, Named: namedProc, Samples: threadFiles},
 	{Name: "psn", Sniff: sniffPSN, Samples: psnRows},
 	{Name: "xcapture", Sniff: sniffSamples, Samples: threadSamples},
+	{Name: "unit-status", Sniff: sniffStatus, Records: logRecords},
+	{Name: "json", Sniff: sniffJSON, Data: jsonData},
+	{Name: "yaml", Sniff: sniffYAML, Data: yamlData},
+	{Name: "metrics", Sniff: sniffMetrics, Data: metricData},
+	{Name: "mounts", Sniff: share(isMount), Data: mountData},
+	{Name: "table", Sniff: sniffTable, Data: tableData},
+	{Name: "packages", Sniff: sniffPackages, Data: packageData},
+	{Name: "properties", Sniff: sniffProperties, Data: propertyData},
+	{Name: "toml", Sniff: sniffTOML, Data: tomlData},
+	{Name: "outline", Sniff: sniffOutline, Data: outlineData},
+	{Name: "values", Sniff: sniffValues, Data: valueData, Placed: isValueFile},
 	{Name: "journal-short", Sniff: share(isJournalShort), Records: logRecords},
 	{Name: "klog", Sniff: share(isKlog), Records: logRecords},
 	{Name: "logrus", Sniff: share(isLogrus), Records: logRecords},
@@ -83,6 +98,9 @@ func Detect(head []byte, file string) (f Format, ok bool) {
 			return g, true
 		}
 		score := g.Sniff(head)
+		if score <= 0.5 && g.Placed != nil && !g.Placed(file) {
+			continue
+		}
 		if score > best || score == best && (!ok || strings.Contains(name, g.Name) && !strings.Contains(name, f.Name)) {
 			f, best, ok = g, score, true
 		}

@@ -81,6 +81,7 @@ type account struct {
 	records       []event.Record
 	syscalls      []Syscall
 	samples       []Sample
+	entries       []Datum
 	skips         []*event.Skip
 	err           error
 	text          strings.Builder // one line per pair
@@ -135,6 +136,21 @@ func read(t testing.TB, f Format, data []byte, want func([]byte) bool) *account 
 			printSample(&a.text, &s)
 		}
 	}
+	if f.Data != nil {
+		for e, err := range f.Data(in) {
+			if fail(err) {
+				continue
+			}
+			a.entries = append(a.entries, e)
+			a.used += e.Lines
+			if e.Log != nil {
+				a.records = append(a.records, *e.Log)
+				printRecord(&a.text, e.Log)
+				continue
+			}
+			printDatum(&a.text, &e)
+		}
+	}
 	a.check(t, f, data)
 	return a
 }
@@ -142,7 +158,7 @@ func read(t testing.TB, f Format, data []byte, want func([]byte) bool) *account 
 // check holds the laws: the account adds up, places are real, lines rise, quotes stand where they say.
 func (a *account) check(t testing.TB, f Format, data []byte) {
 	t.Helper()
-	if f.Records == nil && f.Syscalls == nil && f.Samples == nil {
+	if f.Dump {
 		return
 	}
 	lines := bytes.Split(data, []byte{'\n'})
@@ -195,6 +211,9 @@ func (a *account) check(t testing.TB, f Format, data []byte) {
 		for _, q := range slices.Concat(s.Frames, s.More) {
 			stands(q.Pos, q.Text)
 		}
+	}
+	for i := range a.entries {
+		stands(a.entries[i].Pos, a.entries[i].Raw)
 	}
 	for _, skip := range a.skips {
 		require.True(t, (skip.Pos.Line >= 1 || f.Entries) && skip.Pos.Line <= len(lines))
@@ -303,10 +322,28 @@ func printSample(w io.Writer, s *Sample) {
 	fmt.Fprintf(w, " seq %d kernel %v ended %v\n", s.Seq, s.Kernel, s.Ended)
 }
 
+// printDatum: line+lines doc path = value fields, or the text of a line that is no datum.
+func printDatum(w io.Writer, e *Datum) {
+	fmt.Fprintf(w, "%d+%d %d", e.Pos.Line, e.Lines, e.Doc)
+	for _, name := range e.Path {
+		fmt.Fprintf(w, " %.80q", name)
+	}
+	if e.Value != "" {
+		fmt.Fprintf(w, " = %.100q", e.Value)
+	}
+	for _, f := range e.Fields {
+		fmt.Fprintf(w, " %s=%.100q", f.Key, f.Value)
+	}
+	if e.Text != "" {
+		fmt.Fprintf(w, " text %.100q", e.Text)
+	}
+	fmt.Fprintln(w)
+}
+
 func TestGolden(t *testing.T) {
 	for _, name := range samples(t) {
 		f := format(t, path.Dir(name))
-		if f.Records == nil && f.Syscalls == nil && f.Samples == nil {
+		if f.Dump {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -353,7 +390,7 @@ func TestDetect(t *testing.T) {
 		"cut line":     {"Nov 20 18:25:12 node-1 containerd[43]: time=\"2026-11-20T18:2", "journal-short"},
 		"no entries":   {"-- No entries --\n", "journal-short"},
 		"separator":    {"\x1e\n", ""},
-		"toml":         {"version = 2\n[plugins]\n", "text"},
+		"toml":         {"version = 2\n[plugins]\n", "toml"},
 		"shell":        {"PATH=/bin\nHOME=/root\n", "text"},
 		"strace table": {"% time     seconds  usecs/call     calls    errors syscall\n------ -----------\n", "strace"},
 		"go code":      {"package main\n\nfunc main() {\n\tprintln(1)\n}\n", "text"},
@@ -365,6 +402,23 @@ func TestDetect(t *testing.T) {
 			require.Equal(t, tt.want != "", ok)
 			require.Equal(t, tt.want, f.Name)
 		})
+	}
+}
+
+// TestDetectByName: a bare number says nothing, the name of its file does.
+func TestDetectByName(t *testing.T) {
+	for _, tt := range []struct{ file, head, want string }{
+		{"proc/sys/kernel/pid_max", "32768\n", "values"},
+		{"sys/fs/cgroup/freezer/kubepods/podX/freezer.state", "FROZEN\n", "values"},
+		{"sys/fs/cgroup/kubepods.slice/cgroup.events", "populated 1\nfrozen 0\n", "values"},
+		{"proc/loadavg", "2.48 1.72 0.79 1/92 17216\n", "values"},
+		{"pid_max.d/notes", "32768\n", "text"},
+		{"notes", "FROZEN\n", "text"},
+		{"memory", "32768\n", "text"},
+	} {
+		f, ok := Detect([]byte(tt.head), tt.file)
+		require.True(t, ok)
+		require.Equal(t, tt.want, f.Name, tt.file)
 	}
 }
 
@@ -480,7 +534,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 func TestLongLine(t *testing.T) {
 	const size = 100 << 20
 	for _, f := range Formats {
-		if f.Entries || f.Records == nil && f.Syscalls == nil && f.Samples == nil {
+		if f.Dump || f.Entries {
 			continue
 		}
 		long := &repeated{text: bytes.Repeat([]byte("x"), 1<<20), n: size >> 20, err: io.EOF}
@@ -506,6 +560,10 @@ func TestLongLine(t *testing.T) {
 		} else if f.Samples != nil {
 			for s, err := range f.Samples(in) {
 				count(s.Lines, err)
+			}
+		} else if f.Data != nil {
+			for e, err := range f.Data(in) {
+				count(e.Lines, err)
 			}
 		} else {
 			for s, err := range f.Syscalls(in) {
@@ -549,6 +607,13 @@ func TestEarlyStop(t *testing.T) {
 			}
 			if f.Syscalls != nil {
 				for _, err := range f.Syscalls(Input{R: bytes.NewReader(data)}) {
+					if seen++; seen > n || err != nil && !isSkip(err) {
+						break
+					}
+				}
+			}
+			if f.Data != nil {
+				for _, err := range f.Data(Input{R: bytes.NewReader(data)}) {
 					if seen++; seen > n || err != nil && !isSkip(err) {
 						break
 					}

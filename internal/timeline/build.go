@@ -110,17 +110,27 @@ func coverage(sources []Source) []Coverage {
 
 // facts collects what events say about the node as a whole. Where two lines
 // disagree the later one holds; a line without a time, of a configuration file,
-// counts only where no log tells what was running.
+// counts only where no log tells what was running. Of those, what runs outweighs what is configured, and that what is installed.
 func facts(events []*event.Event) map[string]Fact {
 	known := map[string]Fact{}
-	dated := map[string]bool{}
+	trust := map[string]int{}
 	for _, e := range events {
-		name := fieldText(e, "name")
-		if e.Kind != "fact" || e.Start.IsZero() && dated[name] {
+		if e.Kind != "fact" {
 			continue
 		}
-		known[name] = Fact{Value: fieldText(e, "value"), Evidence: e.Evidence}
-		dated[name] = !e.Start.IsZero()
+		name, rank := fieldText(e, "name"), 3
+		switch basis := fieldText(e, "basis"); {
+		case basis == "installed":
+			rank = 1
+		case basis == "configured":
+			rank = 2
+		case !e.Start.IsZero():
+			rank = 4
+		}
+		if rank < trust[name] {
+			continue
+		}
+		known[name], trust[name] = Fact{Value: fieldText(e, "value"), Evidence: e.Evidence}, rank
 	}
 	return known
 }

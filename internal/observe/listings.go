@@ -1,0 +1,155 @@
+package observe
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse"
+)
+
+// listings reads listings with a header. A file may hold several, and a date before one says when it was made.
+type listings struct {
+	snapshot  *Snapshot
+	kind      string
+	header    event.Quote
+	at        event.Time // when the listing was made, as a line before it says; zero when none does
+	processes processes
+	units     unitCounts
+	nodes     nodes
+}
+
+func (t *listings) datum(dst []event.Event, e *parse.Datum) []event.Event {
+	if e.Text != "" {
+		if at, ok := parse.Date(e.Text); ok {
+			t.at = at
+		}
+		return dst
+	}
+	if len(e.Path) > 0 {
+		dst = t.end(dst)
+		t.kind, t.header = e.Value, quoteOf(e)
+		if source := tableSources[t.kind]; source != "" {
+			t.snapshot.sources[source] = true
+		}
+		return dst
+	}
+	if len(e.Fields) == 0 {
+		return dst
+	}
+	switch t.kind {
+	case "ps":
+		return t.processes.row(dst, e)
+	case "df":
+		return fileSystem(dst, e)
+	case "free":
+		return freeMemory(dst, e)
+	case "units":
+		t.units.row(e)
+	case "events":
+		return t.event(dst, e)
+	case "nodes":
+		return listedNode(dst, e)
+	}
+	return dst
+}
+
+// tableSources are the sources that a listing is by being there.
+var tableSources = map[string]string{"ps": Processes, "units": Units, "df": Node, "free": Node, "events": Kubernetes, "nodes": Kubernetes}
+
+// end finishes the listing at hand.
+func (t *listings) end(dst []event.Event) []event.Event {
+	dst = t.processes.finish(dst, t.header, t.at)
+	dst = t.units.finish(dst, t.header)
+	t.processes, t.units = processes{}, unitCounts{}
+	return dst
+}
+
+func (t *listings) finish(dst []event.Event) []event.Event { return t.nodes.finish(t.end(dst)) }
+
+// fileSystem is a row of df or df -i.
+func fileSystem(dst []event.Event, e *parse.Datum) []event.Event {
+	target, _ := e.Field("Mounted on")
+	source, _ := e.Field("Filesystem")
+	ev := event.Event{Kind: KindFileSystem, Component: "node", Source: Node, Evidence: []event.Quote{quoteOf(e)}}
+	ev.Fields = []event.Field{str("target", target), str("source", source)}
+	told := false
+	for _, c := range [...]struct{ column, field, what string }{{"Use%", "used_percent", "full"}, {"Capacity", "used_percent", "full"}, {"IUse%", "inodes_percent", "of the inodes used"}} {
+		value, _ := e.Field(c.column)
+		if n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64); err == nil {
+			ev.Fields = append(ev.Fields, number(c.field, n))
+			ev.Text, told = target+" is "+value+" "+c.what, true
+		}
+	}
+	if !told || target == "" || findID(target) != "" {
+		return dst // what holds a container's files shows as its own row
+	}
+	return append(dst, ev)
+}
+
+// freeMemory is a row of free. Its unit is that of an option, which the output does not show, but the share needs none.
+func freeMemory(dst []event.Event, e *parse.Datum) []event.Event {
+	name, _ := e.Field("")
+	total, _ := e.Field("total")
+	available, _ := e.Field("available")
+	t, a := freeSize(total), freeSize(available)
+	if name != "Mem:" || t <= 0 || available == "" || a > t {
+		return dst
+	}
+	return addFact(dst, Node, "memory.available-percent", strconv.FormatFloat(float64(int(a/t*100)), 'f', -1, 64), e)
+}
+
+// freeSize reads 24731708, 23Gi, 668Mi, 8.6M.
+func freeSize(s string) float64 {
+	number := strings.TrimRight(s, "BKMGTPi")
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return 0
+	}
+	for i, unit := range "KMGTP" {
+		if strings.HasPrefix(s[len(number):], string(unit)) {
+			for range i + 1 {
+				n *= 1024
+			}
+		}
+	}
+	return n
+}
+
+// unitCounts counts the units of a listing by type: scopes and mounts that nobody removes make PID 1 slow.
+type unitCounts struct {
+	total, failed int
+	byType        map[string]int
+}
+
+// countedTypes are the types of units that leak.
+var countedTypes = []string{"scope", "mount", "service", "device"}
+
+func (u *unitCounts) row(e *parse.Datum) {
+	name, _ := e.Field("UNIT")
+	if state, _ := e.Field("ACTIVE"); state == "failed" {
+		u.failed++
+	}
+	u.total++
+	if u.byType == nil {
+		u.byType = map[string]int{}
+	}
+	kind := name[strings.LastIndexByte(name, '.')+1:]
+	for _, t := range countedTypes {
+		if t == kind {
+			u.byType[kind]++
+		}
+	}
+}
+
+func (u *unitCounts) finish(dst []event.Event, header event.Quote) []event.Event {
+	if u.total == 0 {
+		return dst
+	}
+	dst = addFactAt(dst, Units, "systemd.units", strconv.Itoa(u.total), header)
+	dst = addFactAt(dst, Units, "systemd.units.failed", strconv.Itoa(u.failed), header)
+	for _, t := range countedTypes {
+		dst = addFactAt(dst, Units, "systemd.units."+t, strconv.Itoa(u.byType[t]), header)
+	}
+	return dst
+}

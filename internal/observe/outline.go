@@ -1,0 +1,144 @@
+package observe
+
+import (
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse"
+)
+
+// outline reads what kubectl describe node, docker info, docker version, ctr version, crictl version and hostnamectl print.
+type outline struct {
+	server  *parse.Datum // "Version" of a server that has not said yet which one it is
+	runtime string       // RuntimeName of crictl version
+	node    string       // of kubectl describe
+	nodes   nodes
+}
+
+// outlineSettings are names that stand alone for what they say, wherever they are.
+var outlineSettings = []setting{
+	{"Server Version", "docker.version", version},
+	{"Storage Driver", "docker.storage-driver", nil},
+	{"Cgroup Driver", "docker.cgroup-driver", nil},
+	{"Live Restore Enabled", "docker.live-restore", nil},
+	{"containerd version", "containerd.version", version},
+	{"runc version", "runc.version", version},
+	{"Containers", "docker.containers", onlyDigits},
+	{"Static hostname", "node.name", nil},
+	{"Kernel", "kernel.version", linuxRelease},
+}
+
+// dockerSettings are the first rows, whose names nothing else uses.
+const dockerSettings = 3
+
+func onlyDigits(s string) string {
+	if digits(s) != s {
+		return ""
+	}
+	return s
+}
+
+// linuxRelease: Kernel: Linux 5.10.0-21-amd64 (hostnamectl).
+func linuxRelease(s string) string {
+	release, ok := strings.CutPrefix(s, "Linux ")
+	if !ok {
+		return ""
+	}
+	return release
+}
+
+func (o *outline) datum(dst []event.Event, e *parse.Datum) []event.Event {
+	if len(e.Path) == 0 {
+		return dst
+	}
+	name := e.Path[len(e.Path)-1]
+	if len(e.Fields) > 0 {
+		return o.row(dst, e)
+	}
+	for i := range outlineSettings {
+		s := &outlineSettings[i]
+		if s.path != name {
+			continue
+		}
+		value := e.Value
+		if s.value != nil {
+			value = s.value(value)
+		}
+		dst = addFact(dst, Config, s.fact, value, e)
+	}
+	dst = o.versions(dst, name, e)
+	for _, v := range nodeVersions {
+		if v.described != name {
+			continue
+		}
+		if e.Path[0] == "System Info" || v.key == "kubeletVersion" || v.key == "containerRuntimeVersion" {
+			o.nodes.version(v.fact, e.Value, quoteOf(e)) // of one node, if there is one
+		} else {
+			dst = addFact(dst, Config, v.fact, e.Value, e)
+		}
+	}
+	if name == "Operating System" && e.Path[0] != "System Info" {
+		dst = addFact(dst, Config, "os.name", e.Value, e)
+	}
+	return dst
+}
+
+// versions reads the versions that need their section: Server, Engine, Version.
+func (o *outline) versions(dst []event.Event, name string, e *parse.Datum) []event.Event {
+	n := len(e.Path)
+	switch {
+	case name == "Name" && n == 1:
+		o.node = e.Value
+	case name == "Roles" && n == 1:
+		o.nodes.see(o.node)
+	case name == "RuntimeName":
+		o.runtime = e.Value
+	case name == "RuntimeVersion":
+		fact := runtimeFacts[o.runtime]
+		if fact == "" {
+			return dst
+		}
+		return addFact(dst, Config, fact, version(e.Value), e)
+	case e.Path[0] != "Server":
+	case n == 3 && name == "Version":
+		fact := map[string]string{"Engine": "docker.version", "containerd": "containerd.version", "runc": "runc.version"}[e.Path[1]]
+		if fact == "" {
+			return dst
+		}
+		return addFact(dst, Config, fact, version(e.Value), e)
+	case n == 2 && name == "Version":
+		server := *e
+		o.server = &server
+	case n == 2 && o.server != nil:
+		fact := map[string]string{"Revision": "containerd.version", "API version": "docker.version", "Git commit": "docker.version"}[name]
+		if fact != "" {
+			dst = addFact(dst, Config, fact, version(o.server.Value), o.server)
+			o.server = nil
+		}
+	}
+	return dst
+}
+
+// row is a condition or an event of kubectl describe.
+func (o *outline) row(dst []event.Event, e *parse.Datum) []event.Event {
+	get := func(name string) string {
+		v, _ := e.Field(name)
+		return v
+	}
+	q := []event.Quote{quoteOf(e)}
+	if status := get("Status"); status != "" {
+		c := condition{node: o.node, kind: get("Type"), status: status, reason: get("Reason"), message: get("Message"), quotes: q}
+		c.since, _ = parse.Date(get("LastTransitionTime"))
+		c.beat, _ = parse.Date(get("LastHeartbeatTime"))
+		o.nodes.conditions = append(o.nodes.conditions, c)
+		return dst
+	}
+	from, _, _ := strings.Cut(get("From"), ",")
+	k := kubeEvent{reason: get("Reason"), message: get("Message"), level: get("Type"), from: from, age: get("Age"), quotes: q}
+	if strings.HasPrefix(k.reason, "Node") {
+		k.kind, k.name = "Node", o.node
+	}
+	return o.nodes.event(dst, &k)
+}
+
+func (o *outline) finish(dst []event.Event) []event.Event { return o.nodes.finish(dst) }

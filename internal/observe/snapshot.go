@@ -1,0 +1,125 @@
+package observe
+
+import (
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse"
+)
+
+// Snapshot makes events of a file that says how something was at one moment: configurations, listings, /proc, metrics,
+// objects of Kubernetes. Most of them are facts; docs/facts.md lists their names.
+type Snapshot struct {
+	reader  snapshotReader
+	sources map[string]bool
+}
+
+// snapshotReader makes events of the data of one format.
+type snapshotReader interface {
+	datum(dst []event.Event, e *parse.Datum) []event.Event
+	finish(dst []event.Event) []event.Event
+}
+
+// Sources of snapshots, as rules name them. Processes is in listing.go.
+const (
+	Config     = "config"     // of containerd, docker, the kubelet; their versions
+	Node       = "node"       // /proc, cgroups, df, uname, os-release
+	Mounts     = "mounts"     // mountinfo, mount
+	Units      = "units"      // systemctl show, status, list-units
+	Metrics    = "metrics"    // the kubelet's /metrics
+	Kubernetes = "kubernetes" // kubectl get, kubectl describe
+	Packages   = "packages"   // rpm -qa, dpkg -l
+)
+
+// NewSnapshot starts with a file of the named format.
+func NewSnapshot(format string) *Snapshot {
+	s := &Snapshot{sources: map[string]bool{}}
+	switch format {
+	case "toml":
+		s.reader = &settings{table: tomlSettings}
+	case "json", "yaml":
+		s.reader = newObjects()
+	case "metrics":
+		s.reader = newMetrics()
+	case "mounts":
+		s.reader = &mounts{}
+	case "table":
+		s.reader = &listings{snapshot: s}
+	case "packages":
+		s.reader = packages{}
+	case "properties":
+		s.reader = &unitProperties{}
+	case "outline":
+		s.reader = &outline{}
+	case "values":
+		s.reader = &values{}
+	default:
+		s.reader = packages{} // of an unknown format nothing is known
+	}
+	return s
+}
+
+// Datum appends the events that a datum tells of. A line that is none of the format's is read as a line of text.
+func (s *Snapshot) Datum(dst []event.Event, e *parse.Datum) []event.Event {
+	before := len(dst)
+	if e.Text != "" {
+		r := event.Record{Pos: e.Pos, Lines: e.Lines, Text: e.Text, Raw: e.Raw, Wanted: true}
+		dst = Record(dst, &r)
+	}
+	return s.note(s.reader.datum(dst, e), before)
+}
+
+// Finish appends the events that need the whole file.
+func (s *Snapshot) Finish(dst []event.Event) []event.Event {
+	return s.note(s.reader.finish(dst), len(dst))
+}
+
+// note remembers the sources of new events, and leaves their times in UTC.
+func (s *Snapshot) note(dst []event.Event, from int) []event.Event {
+	for i := from; i < len(dst); i++ {
+		dst[i].Start.T, dst[i].End.T = dst[i].Start.T.UTC(), dst[i].End.T.UTC()
+		s.sources[dst[i].Source] = true
+	}
+	return dst
+}
+
+// Sources are those that the file was found to be, also where it tells of nothing: a
+// listing without a process of interest is a listing.
+func (s *Snapshot) Sources() map[string]bool { return s.sources }
+
+// WantedDatum says whether a line of metrics may matter.
+func WantedDatum(line []byte) bool {
+	for _, name := range metricNames {
+		if strings.HasPrefix(string(line), name) {
+			return true
+		}
+	}
+	return false
+}
+
+// quoteOf is the evidence of a datum.
+func quoteOf(e *parse.Datum) event.Quote { return event.Quote{Pos: e.Pos, Text: e.Raw} }
+
+// addFact appends a fact that a datum tells; none when the value is empty.
+func addFact(dst []event.Event, source, name, value string, e *parse.Datum) []event.Event {
+	return addFactAt(dst, source, name, value, quoteOf(e))
+}
+
+func addFactAt(dst []event.Event, source, name, value string, q event.Quote) []event.Event {
+	f, ok := fact(name, value)
+	if !ok {
+		return dst
+	}
+	f.Component, _, _ = strings.Cut(name, ".")
+	f.Source = source
+	f.Evidence = []event.Quote{q}
+	return append(dst, f)
+}
+
+// number is a field that holds a number.
+func number(key string, n float64) event.Field {
+	return event.Field{Key: key, Value: event.Number(n)}
+}
+
+// maxListed bounds the events that are kept of one kind and one file.
+const maxListed = 5000

@@ -1,0 +1,101 @@
+package observe
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse"
+)
+
+// observeFile reads a file that is a snapshot as the pipeline does.
+func observeFile(t testing.TB, file string, text []byte) (events []event.Event, sources map[string]bool) {
+	t.Helper()
+	format, ok := parse.Detect(text, file)
+	require.True(t, ok, file)
+	if format.Records != nil {
+		for rec, err := range format.Records(parse.Input{Path: file, R: bytes.NewReader(text), Want: parse.NewLiterals(Literals()).Match}) {
+			require.NoError(t, err)
+			events = Record(events, &rec)
+		}
+		return events, nil
+	}
+	require.NotNil(t, format.Data, file)
+	s := NewSnapshot(format.Name)
+	for e, err := range format.Data(parse.Input{Path: file, R: bytes.NewReader(text), Want: WantedDatum}) {
+		if err == nil {
+			events = s.Datum(events, &e)
+		}
+	}
+	return s.Finish(events), s.Sources()
+}
+
+// describeWhole is describe with the times and the evidence written out.
+func describeWhole(e *event.Event) string {
+	var b strings.Builder
+	b.WriteString(describe(e))
+	if e.Start.Known {
+		fmt.Fprintf(&b, " from %s", e.Start.T.Format(time.RFC3339))
+	}
+	if e.End.Known {
+		fmt.Fprintf(&b, " to %s", e.End.T.Format(time.RFC3339))
+	}
+	if e.Start.Lacks != 0 {
+		b.WriteString(" (no zone)")
+	}
+	fmt.Fprintf(&b, " [%s", e.Source)
+	for _, q := range e.Evidence {
+		fmt.Fprintf(&b, " %d", q.Pos.Line)
+	}
+	b.WriteString("]")
+	return b.String()
+}
+
+// TestSnapshots reads every sample of a snapshot that package parse has. The golden has one event a line.
+func TestSnapshots(t *testing.T) {
+	const root = "../parse/testdata"
+	var got strings.Builder
+	for _, format := range parse.Formats {
+		if format.Data == nil && format.Name != "unit-status" {
+			continue
+		}
+		require.NoError(t, fs.WalkDir(os.DirFS(root), format.Name, func(name string, _ fs.DirEntry, err error) error {
+			if !strings.HasSuffix(name, ".log") {
+				return err
+			}
+			text, err := os.ReadFile(filepath.Join(root, name))
+			require.NoError(t, err)
+			fmt.Fprintf(&got, "# %s\n", name)
+			lines := strings.Split(string(text), "\n")
+			events, sources := observeFile(t, name, text)
+			fmt.Fprintln(&got, "# sources", slices.Sorted(maps.Keys(sources)))
+			for i := range events {
+				e := &events[i]
+				fmt.Fprintln(&got, describeWhole(e))
+				require.NotEmpty(t, e.Evidence, name)
+				require.NotEmpty(t, e.Source, name)
+				require.NotEmpty(t, e.Component, name)
+				for _, q := range e.Evidence {
+					require.Contains(t, lines[q.Pos.Line-1], q.Text, name)
+				}
+			}
+			return nil
+		}))
+	}
+	if *update {
+		require.NoError(t, os.WriteFile("testdata/snapshots.golden", []byte(got.String()), 0o600))
+	}
+	want, err := os.ReadFile("testdata/snapshots.golden")
+	require.NoError(t, err)
+	require.Equal(t, string(want), got.String(), "accept with -update")
+}

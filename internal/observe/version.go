@@ -1,0 +1,127 @@
+package observe
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// versionTable: what programs print when they are asked for their version, one line each, in files of their own and in tickets.
+var versionTable = table{
+	component: "node",
+	rows: []row{
+		{[]string{"containerd github.com/containerd/containerd", "containerd containerd.io"}, programVersion("containerd ", 2, "containerd.version")},
+		{[]string{"runc version "}, programVersion("runc version ", 2, "runc.version")},
+		{[]string{"crio version "}, programVersion("crio version ", 2, "crio.version")},
+		{[]string{"Kubernetes v"}, programVersion("Kubernetes v", 1, "kubelet.version")},
+		{[]string{"Docker version "}, dockerClient},
+		{[]string{"systemd 1", "systemd 2", "systemd 3"}, systemdPrinted},
+		{[]string{"Server Version: ", "Storage Driver: ", "Cgroup Driver: "}, dockerInfo},
+		{[]string{"GNU/Linux", "x86_64 Linux", "aarch64 Linux"}, unameLine},
+	},
+}
+
+// programVersion reads the word at a place of a line with a known beginning:
+//
+//	containerd github.com/containerd/containerd 1.6.20~ds1 1.6.20~ds1-1+b1
+//	containerd containerd.io 1.6.33 d2d58213f83a351ca8f528a95fbd145f5654e957
+//	runc version 1.1.5+ds1
+//	crio version 1.24.1
+//	Kubernetes v1.22.3
+func programVersion(prefix string, word int, name string) func(*event.Record) (event.Event, bool) {
+	return func(r *event.Record) (event.Event, bool) {
+		text := strings.TrimSpace(message(r))
+		f := strings.Fields(text)
+		if r.Unit != "" || !strings.HasPrefix(text, prefix) || len(f) <= word || len(f) > 5 {
+			return event.Event{}, false
+		}
+		return nodeFact(name, version(f[word]))
+	}
+}
+
+// nodeFact is a fact that a line of text tells.
+func nodeFact(name, value string) (event.Event, bool) {
+	e, ok := fact(name, value)
+	e.Component, _, _ = strings.Cut(name, ".")
+	e.Source = Config
+	return e, ok
+}
+
+// dockerClient: Docker version 20.10.24, build 297e128. It is the client's, which is installed beside the daemon.
+func dockerClient(r *event.Record) (event.Event, bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(message(r)), "Docker version ")
+	if !ok || r.Unit != "" || !strings.Contains(rest, ", build ") {
+		return event.Event{}, false
+	}
+	e, ok := nodeFact("docker.version", version(rest))
+	e.Fields = append(e.Fields, str("basis", installed))
+	return e, ok
+}
+
+// dockerInfo is a line of docker info in a ticket that is mostly something else.
+func dockerInfo(r *event.Record) (event.Event, bool) {
+	name, value, ok := strings.Cut(strings.TrimSpace(message(r)), ": ")
+	if !ok || r.Unit != "" {
+		return event.Event{}, false
+	}
+	for _, s := range outlineSettings[:dockerSettings] {
+		if s.path != name {
+			continue
+		}
+		if s.value != nil {
+			value = s.value(value)
+		}
+		return nodeFact(s.fact, value)
+	}
+	return event.Event{}, false
+}
+
+// systemdPrinted is the first line of systemctl --version: systemd 239 (239-45.el8_4.2); systemd 219 in front of a line of options.
+func systemdPrinted(r *event.Record) (event.Event, bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(message(r)), "systemd ")
+	number := digits(rest)
+	tail := strings.TrimSpace(rest[len(number):])
+	if !ok || r.Unit != "" || len(number) != 3 || tail != "" && (tail[0] != '(' || tail[len(tail)-1] != ')') {
+		return event.Event{}, false
+	}
+	return nodeFact("systemd.version", strings.Trim(cmp.Or(tail, number), "()"))
+}
+
+// linuxVersion is the kernel's first line, in dmesg and in /proc/version:
+//
+//	Linux version 5.10.0-21-amd64 (debian-kernel@lists.debian.org) (gcc-10 …
+func linuxVersion(r *event.Record) (event.Event, bool) {
+	text := message(r)
+	before, rest, ok := strings.Cut(text, "Linux version ")
+	release, after, _ := strings.Cut(rest, " ")
+	if !ok || r.Unit != "" && r.Unit != "kernel" || !strings.HasPrefix(strings.TrimSpace(after), "(") || strings.Trim(before, "[]0123456789.:<> ") != "" && r.Unit == "" {
+		return event.Event{}, false
+	}
+	e, ok := nodeFact("kernel.version", release)
+	e.Source = Node
+	return e, ok
+}
+
+// unameLine is the output of uname -a:
+//
+//	Linux node-1 5.10.0-21-amd64 #1 SMP Debian 5.10.162-1 (2023-01-21) x86_64 GNU/Linux
+func unameLine(r *event.Record) (event.Event, bool) {
+	f := strings.Fields(message(r))
+	if r.Unit != "" || len(f) < 6 || f[0] != "Linux" || !strings.HasPrefix(f[3], "#") || !strings.HasSuffix(f[len(f)-1], "Linux") {
+		return event.Event{}, false
+	}
+	e, ok := nodeFact("kernel.version", f[2])
+	e.Source = Node
+	return e, ok
+}
+
+// kmemOff is the boot option that turns the accounting off that leaks on 3.10: "Command line: … cgroup.memory=nokmem".
+func kmemOff(r *event.Record) (event.Event, bool) {
+	if r.Unit != "" && r.Unit != "kernel" {
+		return event.Event{}, false
+	}
+	e, ok := nodeFact("kernel.memory-accounting", "nokmem")
+	e.Source = Node
+	return e, ok
+}
