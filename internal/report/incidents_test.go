@@ -105,6 +105,7 @@ func proven() *incident.Incident {
 				},
 			},
 			RuledOut: []rules.Dismissed{{Rule: "systemd-dbus-cookie-overflow", Why: "systemd 252 is not affected (fixed in 242)", Evidence: []event.Quote{quote("all.log", 1, "systemd 252 running in system mode")}}},
+			Weighed: []string{"containerd.version"},
 			Exposed: []rules.Exposure{{
 				Rule: "containerd-shim-leak", Text: "shims outlive their containers", Because: []string{"containerd.version = 1.6.20"},
 				Evidence: []event.Quote{quote("version.txt", 1, "containerd github.com/containerd/containerd 1.6.20~ds1")},
@@ -173,6 +174,7 @@ func hostile() *incident.Incident {
 			}},
 			RuledOut:     []rules.Dismissed{{Rule: "x", Why: evil, Evidence: []event.Quote{q}}},
 			NotEvaluable: []rules.Unanswered{{Rule: "y", Why: evil, Missing: []rules.Missing{{Source: evil, Command: evil}}}},
+			Weighed:      []string{evil},
 			Suspects:     []rules.Suspect{{What: "pod", ID: evil, Why: evil, Evidence: []event.Quote{q, long}}},
 			Exposed:      []rules.Exposure{{Rule: evil, Text: evil, Because: []string{evil}, Evidence: []event.Quote{q}}},
 			Forecasts:    []rules.Forecast{{Rule: evil, Text: evil, At: at("10:00:00"), Value: 1, Limit: 2, Rate: 0.5, Evidence: []event.Quote{q}}},

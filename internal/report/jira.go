@@ -44,7 +44,7 @@ func Jira(w io.Writer, inc *incident.Incident, o Options) error {
 		j.block("h2. Not evaluable", func(t *text) { t.notEvaluable(us) })
 	}
 	if fs := facts(inc); len(fs) > 0 {
-		j.block("h2. Facts", func(t *text) { t.facts(fs) })
+		j.block("h2. Facts", func(t *text) { t.facts(fs, inc.Result.Weighed) })
 	}
 	if cs := clocks(inc); len(cs) > 0 {
 		j.block("h2. Clocks", func(t *text) { t.clocks(cs) })

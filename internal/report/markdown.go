@@ -51,7 +51,7 @@ func Markdown(w io.Writer, inc *incident.Incident, o Options) error {
 	}
 	if fs := facts(inc); len(fs) > 0 {
 		m.section("Facts")
-		m.fence(func(t *text) { t.facts(fs) })
+		m.fence(func(t *text) { t.facts(fs, inc.Result.Weighed) })
 	}
 	if cs := clocks(inc); len(cs) > 0 {
 		m.section("Clocks")

@@ -44,7 +44,7 @@ func Text(w io.Writer, inc *incident.Incident, o Options) error {
 	}
 	if fs := facts(inc); len(fs) > 0 {
 		t.heading("FACTS")
-		t.facts(fs)
+		t.facts(fs, inc.Result.Weighed)
 	}
 	if cs := clocks(inc); len(cs) > 0 {
 		t.heading("CLOCKS")
@@ -358,14 +358,22 @@ func (t *text) notEvaluable(us []rules.Unanswered) {
 	}
 }
 
-func (t *text) facts(fs map[string]timeline.Fact) {
-	for _, name := range slices.Sorted(maps.Keys(fs)) {
+// facts writes those that a rule asks for; the others are told with --verbose.
+func (t *text) facts(fs map[string]timeline.Fact, weighed []string) {
+	names := slices.Sorted(maps.Keys(fs))
+	if !t.verbose {
+		names = weighed
+	}
+	for _, name := range names {
 		f := fs[name]
 		line := name + " = " + f.Value
 		if len(f.Evidence) > 0 {
 			line += " (" + f.Evidence[0].Pos.String() + ")"
 		}
 		t.para(margin, t.plain, line)
+	}
+	if left := len(fs) - len(names); left > 0 {
+		t.para(margin, t.plain, fmt.Sprintf("%d more that no rule asks for, see --verbose", left))
 	}
 }
 

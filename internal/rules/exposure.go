@@ -100,3 +100,46 @@ func (e *Exposure) rest(name, value string, evidence []event.Quote) {
 func (e Exposure) String() string {
 	return sentence(e.Text) + " (" + strings.Join(e.Because, ", ") + ")"
 }
+
+// weighed are the names of the facts that some rule asks for, and that are known, in order.
+func (x *index) weighed(cat *Catalog) []string {
+	asked := map[string]bool{}
+	versions := func(all []VersionRange) {
+		for _, v := range all {
+			asked[v.Fact] = true
+		}
+	}
+	patterns := func(all []Pattern) {
+		for _, p := range all {
+			if name, ok := p.Match["name"].(string); ok && p.Kind == factKind {
+				asked[name] = true
+			}
+		}
+	}
+	for i := range cat.Rules {
+		r := &cat.Rules[i]
+		versions(r.Versions)
+		for j := range r.Exposed {
+			versions(r.Exposed[j].Versions)
+			for _, c := range r.Exposed[j].conditions {
+				asked[c.field] = true
+			}
+		}
+		for j := range r.Steps {
+			patterns(r.Steps[j].patterns)
+		}
+		for j := range r.RulesOut {
+			patterns([]Pattern{r.RulesOut[j].Pattern})
+		}
+	}
+	var known []string
+	for _, name := range sortedKeys(asked) {
+		if _, ok := x.timeline.Facts[name]; ok {
+			known = append(known, name)
+		}
+	}
+	return known
+}
+
+// factKind is the kind of events that say something about the node as a whole: name, value.
+const factKind = "fact"

@@ -116,6 +116,7 @@ type Result struct {
 	RuledOut     []Dismissed
 	NotEvaluable []Unanswered
 	Suspects     []Suspect // where stalls without a root hung
+	Weighed      []string  // names of the known facts that rules ask for
 	Exposed      []Exposure
 	Forecasts    []Forecast
 	Next         Missing // what to collect when no root is named; zero when there is nothing to find

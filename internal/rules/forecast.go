@@ -92,7 +92,7 @@ func (x *index) forecast(r *Rule, rule *ForecastRule) []Forecast {
 	for _, ev := range x.kinds[rule.Kind] {
 		e := x.events[ev]
 		v, _ := e.Get(rule.Value)
-		n, ok := v.Number()
+		n, ok := factValue(v.Text()).Number() // facts are texts
 		if !ok || e.Last().IsZero() || !meets(e, rule.conditions) {
 			continue
 		}
