@@ -105,7 +105,7 @@ func proven() *incident.Incident {
 				},
 			},
 			RuledOut: []rules.Dismissed{{Rule: "systemd-dbus-cookie-overflow", Why: "systemd 252 is not affected (fixed in 242)", Evidence: []event.Quote{quote("all.log", 1, "systemd 252 running in system mode")}}},
-			Weighed: []string{"containerd.version"},
+			Weighed:  []string{"containerd.version"},
 			Exposed: []rules.Exposure{{
 				Rule: "containerd-shim-leak", Text: "shims outlive their containers", Because: []string{"containerd.version = 1.6.20"},
 				Evidence: []event.Quote{quote("version.txt", 1, "containerd github.com/containerd/containerd 1.6.20~ds1")},
