@@ -61,6 +61,7 @@ file, or - for stdin. What a file is, is told by its content, not by its name.`,
 	flags.StringArrayVar(&o.reports, "report", nil, "also write the report to `FILE`, by its ending .txt, .md, .jira, .html or .json, or the timeline, by .timesketch.jsonl or .perfetto.json; may be repeated")
 	flags.BoolVar(&o.force, "force", false, "overwrite the files of --report")
 	o.evidence.bind(cmd)
+	bindRules(cmd, &o.evidence.rules)
 	bindChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 when a finding is at least this certain")
 	bindChoice(cmd, &o.color, "color", "", "colour the text report; auto also obeys NO_COLOR")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show how scores came about, all evidence, every reason for skipped lines")

@@ -38,6 +38,7 @@ of all evidence where it is missing.`,
 	}
 	bindChoice(cmd, &o.output, "output", "o", "what goes to stdout")
 	o.evidence.bind(cmd)
+	bindRules(cmd, &o.evidence.rules)
 	bindChoice(cmd, &o.color, "color", "", "colour the text; auto also obeys NO_COLOR")
 	return cmd
 }

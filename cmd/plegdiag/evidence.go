@@ -11,7 +11,6 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/incident"
-	"github.com/plegdiag/plegdiag/internal/rules"
 )
 
 // evidence is what the commands that make an incident read, and what the user knows better about its clocks.
@@ -20,6 +19,7 @@ type evidence struct {
 	tz     string
 	year   int
 	limits map[string]string
+	rules  []string // directories of a user's own rules
 }
 
 func (e *evidence) bind(cmd *cobra.Command) {
@@ -72,7 +72,7 @@ func (e *evidence) options(s streams) (incident.Options, error) {
 	if err != nil {
 		return incident.Options{}, err
 	}
-	catalog, err := rules.Builtin()
+	catalog, err := loadCatalog(e.rules)
 	return incident.Options{Inputs: e.inputs, Stdin: s.in, Zone: zone, Year: e.year, Limits: limits, Catalog: catalog}, err
 }
 

@@ -25,17 +25,20 @@ func newRules(s streams) *cobra.Command {
 }
 
 func newRulesList(s streams) *cobra.Command {
-	return &cobra.Command{
+	var dirs []string
+	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the rules: id, role, title",
 		Example: `  plegdiag rules list`,
 		Args:    arguments(0, 0, "no argument"),
-		RunE:    func(*cobra.Command, []string) error { return rulesList(s) },
+		RunE:    func(*cobra.Command, []string) error { return rulesList(s, dirs) },
 	}
+	bindRules(cmd, &dirs)
+	return cmd
 }
 
-func rulesList(s streams) error {
-	catalog, err := rules.Builtin()
+func rulesList(s streams, dirs []string) error {
+	catalog, err := loadCatalog(dirs)
 	if err != nil {
 		return err
 	}
@@ -51,18 +54,21 @@ func rulesList(s streams) error {
 }
 
 func newRulesExplain(s streams) *cobra.Command {
-	return &cobra.Command{
+	var dirs []string
+	cmd := &cobra.Command{
 		Use:               "explain ID",
 		Short:             "Explain one rule: its mechanism, its steps, what it needs, what to do",
 		Example:           `  plegdiag rules explain cri-status-lock-exiting-update`,
 		Args:              arguments(1, 1, "the id of a rule (plegdiag rules list)"),
 		ValidArgsFunction: completeRules,
-		RunE:              func(_ *cobra.Command, args []string) error { return rulesExplain(s, args[0]) },
+		RunE:              func(_ *cobra.Command, args []string) error { return rulesExplain(s, args[0], dirs) },
 	}
+	bindRules(cmd, &dirs)
+	return cmd
 }
 
-func rulesExplain(s streams, id string) error {
-	catalog, err := rules.Builtin()
+func rulesExplain(s streams, id string, dirs []string) error {
+	catalog, err := loadCatalog(dirs)
 	if err != nil {
 		return err
 	}

@@ -65,6 +65,7 @@ https://ui.perfetto.dev; both leave out what has no time.`,
 	flags.StringVar(&o.pod, "pod", "", "follow the `POD` (namespace/name, name or uid) with its sandboxes and containers through all files")
 	flags.StringVar(&o.grep, "grep", "", "only events of which the text or a line matches the `REGEXP`")
 	o.evidence.bind(cmd)
+	bindRules(cmd, &o.evidence.rules)
 	bindChoice(cmd, &o.color, "color", "", "colour the text; auto also obeys NO_COLOR")
 	return cmd
 }

@@ -25,12 +25,56 @@ type Catalog struct {
 }
 
 // Builtin is the catalogue that ships with plegdiag. A test holds that it loads.
-func Builtin() (*Catalog, error) {
+func Builtin() (*Catalog, error) { return Load(BuiltinFiles()) }
+
+// BuiltinFiles are the rule files that ship with plegdiag.
+func BuiltinFiles() Files {
 	catalog, err := fs.Sub(builtin, "catalog")
 	if err != nil {
-		return nil, err
+		panic(err) //nolint:forbidigo // the name is a constant
 	}
-	return Load(catalog)
+	return Files{FS: catalog, Dir: "catalog"}
+}
+
+// Files is a tree of rule files: every .yaml file in it is one rule, except
+// below a directory that holds a fixture.
+type Files struct {
+	FS  fs.FS
+	Dir string // how problems name the tree; empty for paths inside it
+	// Only is the one file to read; empty for all.
+	Only string
+}
+
+// FixtureFile is the file by which the directory of a fixture is known.
+const FixtureFile = "want.yaml"
+
+// each calls rule with every rule file, in the order of their names.
+func (f Files) each(rule func(name string, text []byte)) error {
+	read := func(name string) error {
+		text, err := fs.ReadFile(f.FS, name)
+		if err == nil {
+			rule(path.Join(f.Dir, name), text)
+		}
+		return err
+	}
+	if f.Only != "" {
+		return read(f.Only)
+	}
+	return fs.WalkDir(f.FS, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if _, err := fs.Stat(f.FS, path.Join(name, FixtureFile)); err == nil {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if path.Ext(name) != ".yaml" {
+			return nil
+		}
+		return read(name)
+	})
 }
 
 // Rule returns the rule of that id, or nil.
@@ -45,46 +89,47 @@ func (c *Catalog) Rule(id string) *Rule {
 // maxRuleFile bounds a rule file, in bytes; the longest of the catalogue are a tenth of it.
 const maxRuleFile = 64 << 10
 
-// Load reads every .yaml file of a tree, one rule each. When anything is wrong
-// it returns no catalogue and all problems joined, each as a [*Problem].
-func Load(fsys fs.FS) (*Catalog, error) {
-	var catalog Catalog
-	var errs []error
-	files := map[string]*source{}
-	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || path.Ext(name) != ".yaml" {
-			return err
+// Load reads the rules of all trees into one catalogue. When anything is wrong
+// it returns none and all problems joined, each as a [*Problem].
+func Load(trees ...Files) (*Catalog, error) {
+	l := loader{files: map[string]*source{}}
+	for _, tree := range trees {
+		if err := tree.each(l.add); err != nil {
+			return nil, err
 		}
-		text, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			return err
-		}
-		rule, src, problems := parse(name, text)
-		errs = append(errs, problems...)
-		if rule == nil {
-			return nil
-		}
-		if other := files[rule.ID]; other != nil {
-			errs = append(errs, src.problem([]any{"id"}, "id %q is taken by %s", rule.ID, other.file))
-			return nil
-		}
-		files[rule.ID] = src
-		catalog.Rules = append(catalog.Rules, *rule)
-		return nil
-	})
-	if err != nil {
-		return nil, err
 	}
+	catalog := &l.catalog
 	slices.SortFunc(catalog.Rules, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
-	if len(errs) == 0 { // else a rule that could not be read would seem unknown
+	if len(l.errs) == 0 { // else a rule that could not be read would seem unknown
 		for i := range catalog.Rules {
-			errs = append(errs, catalog.checkDeeper(&catalog.Rules[i], files[catalog.Rules[i].ID])...)
+			l.errs = append(l.errs, catalog.checkDeeper(&catalog.Rules[i], l.files[catalog.Rules[i].ID])...)
 		}
 	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+	if len(l.errs) > 0 {
+		return nil, errors.Join(l.errs...)
 	}
-	return &catalog, nil
+	return catalog, nil
+}
+
+// loader gathers rules and what is wrong with them.
+type loader struct {
+	catalog Catalog
+	files   map[string]*source // by id
+	errs    []error
+}
+
+func (l *loader) add(name string, text []byte) {
+	rule, src, problems := parse(name, text)
+	l.errs = append(l.errs, problems...)
+	if rule == nil {
+		return
+	}
+	if other := l.files[rule.ID]; other != nil {
+		l.errs = append(l.errs, src.problem([]any{"id"}, "id %q is taken by %s", rule.ID, other.file))
+		return
+	}
+	l.files[rule.ID] = src
+	l.catalog.Rules = append(l.catalog.Rules, *rule)
 }
 
 // Problem is what is wrong with a rule file, and where.

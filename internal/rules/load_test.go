@@ -23,6 +23,34 @@ func TestBuiltinLoads(t *testing.T) {
 	require.Nil(t, cat.Rule("no-such-rule"))
 }
 
+// TestTrees: a user's rules join the catalogue, and what is wrong in one tree is told by its own name.
+func TestTrees(t *testing.T) {
+	ours := Files{FS: fstest.MapFS{"whole.yaml": {Data: []byte(whole)}}, Dir: "catalog"}
+	mine := strings.Replace(whole, "id: whole", "id: mine", 1) + "explained_by: [{rule: whole, join: [cid]}]\n"
+	theirs := fstest.MapFS{
+		"deep/mine.yaml":                 {Data: []byte(mine)},
+		"mine/positive/want.yaml":        {Data: []byte("findings: []")},
+		"mine/positive/bundle/conf.yaml": {Data: []byte("no: rule")},
+	}
+	cat, err := Load(ours, Files{FS: theirs, Dir: "my/rules"})
+	require.NoError(t, err)
+	require.Len(t, cat.Rules, 2)
+
+	_, err = Load(ours, Files{FS: fstest.MapFS{"a.yaml": {Data: []byte(whole)}}, Dir: "my/rules"})
+	require.EqualError(t, err, `my/rules/a.yaml:1:5: id "whole" is taken by catalog/whole.yaml`)
+	theirs["broken.yaml"] = &fstest.MapFile{Data: []byte("id: [")}
+	_, err = Load(ours, Files{FS: theirs, Dir: "my/rules"})
+	require.ErrorContains(t, err, "my/rules/broken.yaml:1:")
+	cat, err = Load(ours, Files{FS: theirs, Dir: "my/rules", Only: "deep/mine.yaml"})
+	require.NoError(t, err)
+	require.Len(t, cat.Rules, 2)
+	_, err = Load(Files{FS: theirs, Only: "none.yaml"})
+	require.ErrorContains(t, err, "none.yaml")
+}
+
+// loadMap loads rule files that a test wrote.
+func loadMap(files fstest.MapFS) (*Catalog, error) { return Load(Files{FS: files}) }
+
 const whole = `id: whole
 title: Title
 role: root
@@ -90,7 +118,7 @@ func TestProblems(t *testing.T) {
 		{"title: Title", "title: " + strings.Repeat("x", maxRuleFile), `larger than 65536 bytes`},
 	} {
 		require.Contains(t, whole, c.old)
-		cat, err := Load(fstest.MapFS{"whole.yaml": {Data: []byte(strings.Replace(whole, c.old, c.new, 1))}})
+		cat, err := loadMap(fstest.MapFS{"whole.yaml": {Data: []byte(strings.Replace(whole, c.old, c.new, 1))}})
 		require.ErrorContains(t, err, c.want, c.new)
 		require.Nil(t, cat)
 		require.NotContains(t, err.Error(), "\n\n")
@@ -99,16 +127,16 @@ func TestProblems(t *testing.T) {
 
 func TestProblemsOfACatalogue(t *testing.T) {
 	other := strings.Replace(whole, "id: whole", "id: other", 1)
-	_, err := Load(fstest.MapFS{"a.yaml": {Data: []byte(whole)}, "b.yaml": {Data: []byte(whole)}})
+	_, err := loadMap(fstest.MapFS{"a.yaml": {Data: []byte(whole)}, "b.yaml": {Data: []byte(whole)}})
 	require.EqualError(t, err, `b.yaml:1:5: id "whole" is taken by a.yaml`)
-	_, err = Load(fstest.MapFS{
+	_, err = loadMap(fstest.MapFS{
 		"a.yaml": {Data: []byte(whole + "explained_by: [{rule: other, join: [cid]}]\n")},
 		"b.yaml": {Data: []byte(other + "explained_by: [{rule: whole}]\n")},
 	})
 	require.ErrorContains(t, err, `a.yaml:19:23: rule "other" is in turn explained by "whole"`)
-	_, err = Load(fstest.MapFS{"a.yaml": {Data: []byte("titel: x\nheadlin: y\n")}, "b.yaml": {Data: []byte(`id: [`)}})
+	_, err = loadMap(fstest.MapFS{"a.yaml": {Data: []byte("titel: x\nheadlin: y\n")}, "b.yaml": {Data: []byte(`id: [`)}})
 	require.Len(t, strings.Split(err.Error(), "\n"), 3, "all problems at once: %v", err)
-	cat, err := Load(fstest.MapFS{"README.md": {Data: []byte("# no rule")}})
+	cat, err := loadMap(fstest.MapFS{"README.md": {Data: []byte("# no rule")}})
 	require.NoError(t, err)
 	require.Empty(t, cat.Rules)
 }

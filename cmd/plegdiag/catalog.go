@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plegdiag/plegdiag/internal/rules"
+)
+
+// bindRules is the flag that adds a user's own rules to the catalogue.
+func bindRules(cmd *cobra.Command, dirs *[]string) {
+	cmd.Flags().StringArrayVar(dirs, "rules", nil, "also use the rules in `DIR` (or one rule file); may be repeated")
+	if err := cmd.MarkFlagDirname("rules"); err != nil {
+		panic(err) //nolint:forbidigo // a broken table of flags, not an input: the flag was bound above
+	}
+}
+
+// loadCatalog is the built-in rules and a user's own.
+func loadCatalog(dirs []string) (*rules.Catalog, error) {
+	trees := []rules.Files{rules.BuiltinFiles()}
+	for _, dir := range dirs {
+		tree, err := ruleFiles(dir)
+		if err != nil {
+			return nil, err
+		}
+		trees = append(trees, tree)
+	}
+	catalog, err := rules.Load(trees...)
+	if err != nil && len(dirs) > 0 {
+		return nil, &failure{status: statusFailed, err: err, hint: "plegdiag rules lint shows what is wrong with rules before they are used"}
+	}
+	return catalog, err
+}
+
+// ruleFiles is a directory of rules, or one rule file.
+func ruleFiles(path string) (rules.Files, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return rules.Files{}, fmt.Errorf("rules: %w", err)
+	}
+	if info.IsDir() {
+		return rules.Files{FS: os.DirFS(path), Dir: filepath.ToSlash(path)}, nil
+	}
+	dir, name := filepath.Split(path)
+	return rules.Files{FS: os.DirFS(filepath.Clean(dir)), Dir: filepath.ToSlash(dir), Only: name}, nil
+}
