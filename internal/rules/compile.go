@@ -37,7 +37,64 @@ func compile(r *Rule, src *source) []error {
 	c.prose()
 	c.explanations()
 	c.unused()
+	if len(c.errs) == 0 {
+		r.prepare()
+	}
 	return c.errs
+}
+
+// prepare works out what the search looks up and does not depend on the events.
+func (r *Rule) prepare() {
+	for i := range r.Steps {
+		r.Steps[i].events = r.eventSet(r.Steps[i].patterns)
+	}
+	for i := range r.Absent {
+		r.Absent[i].events = r.eventSet([]Pattern{r.Absent[i].Pattern})
+	}
+	for i := range r.RulesOut {
+		r.RulesOut[i].events = r.eventSet([]Pattern{r.RulesOut[i].Pattern})
+	}
+	r.edged = make([]uint64, len(r.Steps))
+	for i := range r.ties {
+		e := &r.ties[i]
+		r.edged[e.from] |= 1 << e.to
+		r.edged[e.to] |= 1 << e.from
+	}
+	r.related = slices.Clone(r.edged)
+	for a := range r.Steps {
+		for b := range r.Steps {
+			if a != b && r.bestJoin(a, b) > byTime {
+				r.related[a] |= 1 << b
+			}
+		}
+	}
+}
+
+func (r *Rule) eventSet(patterns []Pattern) eventSet {
+	s := eventSet{patterns: patterns, binds: make([]bind, len(r.variables))}
+	for i := range s.binds {
+		s.binds[i] = bind{fields: make([]string, len(patterns)), prefix: r.variables[i].prefix}
+	}
+	var key strings.Builder
+	for i := range patterns {
+		p := &patterns[i]
+		fmt.Fprintf(&key, "%q", p.Kind)
+		for j := range p.conditions {
+			fmt.Fprintf(&key, " %q", p.conditions[j].key)
+		}
+		for _, b := range p.bindings {
+			fmt.Fprintf(&key, " bind %q", b.field)
+			s.binds[b.variable].fields[i] = b.field
+		}
+		key.WriteString("\n")
+	}
+	s.key = key.String()
+	for i := range s.binds {
+		if b := &s.binds[i]; slices.ContainsFunc(b.fields, func(field string) bool { return field != "" }) {
+			b.key = fmt.Sprintf("%q %t", b.fields, b.prefix)
+		}
+	}
+	return s
 }
 
 type compiler struct {

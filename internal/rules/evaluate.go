@@ -160,7 +160,7 @@ func (s *search) none(missing []Missing) answer {
 func (s *search) notSeen() string {
 	var steps, read []string
 	for i := range s.steps {
-		if len(s.steps[i]) == 0 {
+		if len(s.steps[i].events) == 0 {
 			steps = append(steps, s.rule.Steps[i].ID)
 		}
 	}

@@ -9,12 +9,24 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// index is a timeline made ready for matching: one order whatever the order of the input, and events by kind.
+// index is a timeline made ready for matching: one order whatever the order of
+// the input, and events by kind. What one rule has looked up serves every other
+// rule that asks the same: a catalogue asks for few things in many ways.
 type index struct {
 	timeline *timeline.Timeline
 	events   []*event.Event
 	spans    []span
 	kinds    map[event.Kind][]int32
+	place    []int32 // of an event among those of its kind
+
+	columns map[columnKey]*column
+	tested  map[testKey]*tested
+	hits    map[string]*hits // by eventSet.key
+
+	texts []string         // interned values; 0 is the empty one
+	ids   map[string]int32 // their numbers
+	cut   map[int32]int32  // the number of what is left of a value that is cut to minPrefix
+	marks []uint64         // scratch, by number of a value; all zero between uses
 }
 
 func newIndex(tl *timeline.Timeline) *index {
@@ -23,13 +35,23 @@ func newIndex(tl *timeline.Timeline) *index {
 		events:   make([]*event.Event, len(tl.Events)),
 		spans:    make([]span, len(tl.Events)),
 		kinds:    map[event.Kind][]int32{},
+		place:    make([]int32, len(tl.Events)),
+		columns:  map[columnKey]*column{},
+		tested:   map[testKey]*tested{},
+		hits:     map[string]*hits{},
+		texts:    []string{""},
+		ids:      map[string]int32{"": 0},
+		cut:      map[int32]int32{},
 	}
 	for i := range tl.Events {
 		x.events[i] = &tl.Events[i]
 	}
-	slices.SortStableFunc(x.events, compare)
+	if !slices.IsSortedFunc(x.events, compare) {
+		slices.SortStableFunc(x.events, compare)
+	}
 	for i, e := range x.events {
 		x.spans[i] = newSpan(e)
+		x.place[i] = int32(len(x.kinds[e.Kind]))
 		x.kinds[e.Kind] = append(x.kinds[e.Kind], int32(i))
 	}
 	return x
@@ -45,26 +67,294 @@ func compare(a, b *event.Event) int {
 		cmp.Compare(a.IDs.Goroutine, b.IDs.Goroutine), cmp.Compare(a.IDs.PID, b.IDs.PID), cmp.Compare(a.IDs.TID, b.IDs.TID))
 }
 
-// candidate is an event that fits a pattern.
-type candidate struct {
-	event  int32
-	values []string // by variable; empty where the pattern binds none
+// column is one field of all events of a kind. Events share few values of most
+// fields, so that a condition need only be asked about each value once.
+type column struct {
+	codes  []int32 // by place: which of the values; noValue for an event without the field
+	values []event.Value
+	counts []int // by code
+	absent int
+	ids    []int32 // by code: the number of the value's text; nil until asked for
 }
 
-// candidates returns the events that fit, in order; each by the first pattern that takes it.
-func (x *index) candidates(patterns []Pattern, variables int) []candidate {
-	var all []candidate
-	for i := range patterns {
-		for _, ev := range x.kinds[patterns[i].Kind] {
-			taken := slices.ContainsFunc(patterns[:i], func(p Pattern) bool { return p.takes(x.events[ev]) })
-			if taken || !patterns[i].takes(x.events[ev]) {
-				continue
-			}
-			all = append(all, candidate{ev, patterns[i].values(x.events[ev], variables)})
+type columnKey struct {
+	kind  event.Kind
+	field string
+}
+
+const noValue = -1
+
+func (x *index) column(kind event.Kind, field string) *column {
+	key := columnKey{kind, field}
+	if c := x.columns[key]; c != nil {
+		return c
+	}
+	c := &column{codes: make([]int32, len(x.kinds[kind]))}
+	codes := map[event.Value]int32{}
+	for i, ev := range x.kinds[kind] {
+		v, ok := x.events[ev].Get(field)
+		if !ok {
+			c.codes[i] = noValue
+			c.absent++
+			continue
+		}
+		code, known := codes[v]
+		if !known {
+			code = int32(len(c.values))
+			codes[v] = code
+			c.values = append(c.values, v)
+			c.counts = append(c.counts, 0)
+		}
+		c.codes[i] = code
+		c.counts[code]++
+	}
+	x.columns[key] = c
+	return c
+}
+
+// textsOf are the numbers of the texts of a column's values, by code.
+func (x *index) textsOf(c *column) []int32 {
+	if c.ids == nil {
+		c.ids = make([]int32, len(c.values))
+		for code, v := range c.values {
+			c.ids[code] = x.intern(v.Text())
 		}
 	}
-	slices.SortFunc(all, func(a, b candidate) int { return cmp.Compare(a.event, b.event) })
-	return all
+	return c.ids
+}
+
+func (x *index) intern(s string) int32 {
+	id, known := x.ids[s]
+	if !known {
+		id = int32(len(x.texts))
+		x.ids[s] = id
+		x.texts = append(x.texts, s)
+	}
+	return id
+}
+
+// keyOf is the number of what a value is looked up by: itself, or its beginning where ids are cut short.
+func (x *index) keyOf(id int32, prefix bool) int32 {
+	if !prefix || len(x.texts[id]) <= minPrefix {
+		return id
+	}
+	key, known := x.cut[id]
+	if !known {
+		key = x.intern(x.texts[id][:minPrefix])
+		x.cut[id] = key
+	}
+	return key
+}
+
+// tested is what a condition says of a kind's events.
+type tested struct {
+	column *column
+	holds  []bool // by code
+	absent bool   // of an event without the field
+	count  int    // events for which it holds
+}
+
+type testKey struct {
+	kind      event.Kind
+	condition string
+}
+
+func (x *index) test(kind event.Kind, c *condition) *tested {
+	key := testKey{kind, c.key}
+	if a := x.tested[key]; a != nil {
+		return a
+	}
+	col := x.column(kind, c.field)
+	a := &tested{column: col, holds: make([]bool, len(col.values))}
+	for code, v := range col.values {
+		if c.holds(v, true) {
+			a.holds[code] = true
+			a.count += col.counts[code]
+		}
+	}
+	if a.absent = c.holds(event.Value{}, false); a.absent {
+		a.count += col.absent
+	}
+	x.tested[key] = a
+	return a
+}
+
+func (a *tested) at(place int) bool {
+	if code := a.column.codes[place]; code != noValue {
+		return a.holds[code]
+	}
+	return a.absent
+}
+
+// matching returns the events that fit a pattern, in order.
+func (x *index) matching(p *Pattern) []int32 {
+	all := x.kinds[p.Kind]
+	if len(all) == 0 {
+		return nil
+	}
+	var conditions []*tested
+	for i := range p.conditions {
+		a := x.test(p.Kind, &p.conditions[i])
+		switch a.count {
+		case 0:
+			return nil
+		case len(all): // says nothing
+		default:
+			conditions = append(conditions, a)
+		}
+	}
+	var bound []*column
+	for i := range p.bindings {
+		c := x.column(p.Kind, p.bindings[i].field)
+		x.textsOf(c)
+		bound = append(bound, c)
+	}
+	slices.SortFunc(conditions, func(a, b *tested) int { return cmp.Compare(a.count, b.count) })
+	var found []int32
+	for place, ev := range all {
+		fits := true
+		for _, a := range conditions {
+			if fits = a.at(place); !fits {
+				break
+			}
+		}
+		for _, c := range bound {
+			code := c.codes[place]
+			fits = fits && code != noValue && c.ids[code] != 0
+		}
+		if fits {
+			found = append(found, ev)
+		}
+	}
+	return found
+}
+
+// eventSet is what a step, an absence or a contradiction looks for, compiled.
+type eventSet struct {
+	patterns []Pattern
+	key      string // equal for sets that the same events fit
+	binds    []bind // by variable of the rule
+}
+
+// bind is where the events of a set hold the value of one variable.
+type bind struct {
+	fields []string // by pattern; empty where it does not bind the variable
+	key    string   // equal for binds that give the same values; empty when no pattern binds the variable
+	prefix bool
+}
+
+// hits are the events that fit a set, in order, each by the first pattern that takes it.
+type hits struct {
+	events []int32
+	by     []uint16 // by hit: the pattern that took it
+	every  []int32  // 0, 1, 2, …: all hits, as the lists of values holds hold them
+	values map[string]*values
+}
+
+// find returns the events that fit a set.
+func (x *index) find(s *eventSet) *hits {
+	if h := x.hits[s.key]; h != nil {
+		return h
+	}
+	h := &hits{values: map[string]*values{}}
+	for i := range s.patterns {
+		h.merge(x.matching(&s.patterns[i]), uint16(i))
+	}
+	h.every = make([]int32, len(h.events))
+	for i := range h.every {
+		h.every[i] = int32(i)
+	}
+	x.hits[s.key] = h
+	return h
+}
+
+// merge adds what a further pattern takes. Both lists are in order; an event that is there stays as it is.
+func (h *hits) merge(events []int32, pattern uint16) {
+	if len(h.events) == 0 {
+		h.events, h.by = events, slices.Repeat([]uint16{pattern}, len(events))
+		return
+	}
+	if len(events) == 0 {
+		return
+	}
+	old, by := h.events, h.by
+	h.events, h.by = make([]int32, 0, len(old)+len(events)), make([]uint16, 0, len(old)+len(events))
+	for i, j := 0, 0; i < len(old) || j < len(events); {
+		switch {
+		case j == len(events) || i < len(old) && old[i] <= events[j]:
+			if j < len(events) && old[i] == events[j] {
+				j++
+			}
+			h.events, h.by = append(h.events, old[i]), append(h.by, by[i])
+			i++
+		default:
+			h.events, h.by = append(h.events, events[j]), append(h.by, pattern)
+			j++
+		}
+	}
+}
+
+// values is what the hits of a set say about one variable.
+type values struct {
+	of    []int32           // by hit: the number of its value; 0 for none
+	byKey map[int32][]int32 // hits by what their value is looked up by; nil until asked for
+	keys  []int32           // the distinct keys, in the order of their first hit; without 0
+	free  bool              // a hit has no value
+
+	prefix bool // keys are cut
+}
+
+func (x *index) valuesOf(s *eventSet, h *hits, variable int) *values {
+	b := &s.binds[variable]
+	if b.key == "" {
+		return nil
+	}
+	if v := h.values[b.key]; v != nil {
+		return v
+	}
+	v := &values{of: make([]int32, len(h.events)), prefix: b.prefix}
+	for i, ev := range h.events {
+		if field := b.fields[h.by[i]]; field != "" {
+			c := x.column(s.patterns[h.by[i]].Kind, field)
+			v.of[i] = c.ids[c.codes[x.place[ev]]]
+		}
+	}
+	for _, id := range v.of {
+		key := x.keyOf(id, b.prefix)
+		marks := x.marking()
+		switch {
+		case key == 0:
+			v.free = true
+		case marks[key] == 0:
+			marks[key] = 1
+			v.keys = append(v.keys, key)
+		}
+	}
+	for _, key := range v.keys {
+		x.marks[key] = 0
+	}
+	h.values[b.key] = v
+	return v
+}
+
+// lists are the hits by key.
+func (x *index) lists(v *values) map[int32][]int32 {
+	if v.byKey == nil {
+		v.byKey = make(map[int32][]int32, len(v.keys)+1)
+		for i, id := range v.of {
+			key := x.keyOf(id, v.prefix)
+			v.byKey[key] = append(v.byKey[key], int32(i))
+		}
+	}
+	return v.byKey
+}
+
+// marking is the scratch, with a place for every number of a value. Whoever marks must clear.
+func (x *index) marking() []uint64 {
+	if len(x.marks) < len(x.texts) {
+		x.marks = append(x.marks, make([]uint64, len(x.texts)-len(x.marks)+len(x.texts)/2)...)
+	}
+	return x.marks
 }
 
 // A cause overlaps [start-2m, start+3m] of its stall: what ends earlier is

@@ -22,7 +22,7 @@ func (s *search) grouped() bool {
 		return true
 	}
 	for step, i := range s.chosen {
-		if i != none && s.steps[step][i].values[s.per] != "" {
+		if i != none && s.value(&s.steps[step], i, s.per) != "" {
 			return true
 		}
 	}
@@ -43,7 +43,7 @@ func (s *search) gatherMinimum() bool {
 // every other that would fit in its place; at most limit of them.
 func (s *search) gather(step, limit int) []int32 {
 	own := s.chosen[step]
-	events := []int32{s.steps[step][own].event}
+	events := []int32{s.steps[step].events[own]}
 	if !s.rule.Steps[step].All {
 		return events
 	}
@@ -56,7 +56,7 @@ func (s *search) gather(step, limit int) []int32 {
 				return events
 			}
 			if int(i) != own && !s.foreign(step, int(i)) && s.fits(step, int(i)) && s.connectedWith(step, int(i)) {
-				events = append(events, s.steps[step][i].event)
+				events = append(events, s.steps[step].events[i])
 			}
 		}
 	}
@@ -81,6 +81,9 @@ func (s *search) complete() bool {
 }
 
 func (s *search) addable(step int) bool {
+	if !s.reachable(step) {
+		return false
+	}
 	keyed, free := s.fitting(step)
 	for _, part := range [...][]int32{keyed, free} {
 		for _, i := range part {
@@ -96,6 +99,18 @@ func (s *search) addable(step int) bool {
 		}
 	}
 	return false
+}
+
+// reachable says whether anything could tie a step to those that are chosen.
+func (s *search) reachable(step int) bool {
+	alone := true
+	for other, i := range s.chosen {
+		if i != none && s.rule.related[step]&(1<<other) != 0 {
+			return true
+		}
+		alone = alone && i == none
+	}
+	return alone
 }
 
 // judge gives the assignment its verdict and score.
@@ -165,7 +180,7 @@ func (s *search) keep(m *match) {
 	m.gathered = make([][]int32, len(s.chosen))
 	for step, i := range s.chosen {
 		if i != none {
-			m.gathered[step] = s.gather(step, len(s.steps[step]))
+			m.gathered[step] = s.gather(step, len(s.steps[step].events))
 			slices.SortStableFunc(m.gathered[step], func(a, b int32) int { // texts speak of the longest
 				return cmp.Compare(s.index.events[b].Duration(), s.index.events[a].Duration())
 			})
@@ -187,15 +202,25 @@ func (s *search) oppositions() []opposed {
 		if !s.allBound(o.bindings) || o.anchor >= 0 && s.chosen[o.anchor] == none {
 			continue
 		}
-		for _, c := range s.objections[i] {
-			s.nodes++
-			if s.agrees(c.values) && s.during(o, c.event) {
-				all = append(all, opposed{o, c.event})
-				break
-			}
+		if ev, ok := s.opposing(o, &s.objections[i]); ok {
+			all = append(all, opposed{o, ev})
 		}
 	}
 	return all
+}
+
+// opposing is the first event of a contradiction that applies.
+func (s *search) opposing(o *Objection, f *found) (ev int32, ok bool) {
+	keyed, free := s.agreeing(f)
+	for _, part := range [...][]int32{keyed, free} {
+		for _, i := range part {
+			s.nodes++
+			if s.agrees(f, int(i)) && s.during(o, f.events[i]) {
+				return f.events[i], true
+			}
+		}
+	}
+	return 0, false
 }
 
 func (s *search) allBound(bindings []binding) bool {
@@ -208,7 +233,7 @@ func (s *search) during(o *Objection, ev int32) bool {
 	if o.anchor < 0 {
 		return true
 	}
-	a, b := s.index.spans[s.steps[o.anchor][s.chosen[o.anchor]].event], s.index.spans[ev]
+	a, b := s.index.spans[s.steps[o.anchor].events[s.chosen[o.anchor]]], s.index.spans[ev]
 	if !a.dated || !b.dated {
 		return len(o.bindings) > 0
 	}
@@ -221,14 +246,18 @@ func (s *search) provenAbsent(i int) bool {
 	if s.chosen[a.anchor] == none || !s.allBound(a.bindings) {
 		return false
 	}
-	anchor := s.steps[a.anchor][s.chosen[a.anchor]].event
+	anchor := s.steps[a.anchor].events[s.chosen[a.anchor]]
 	if !s.spanned(a, s.index.events[anchor]) {
 		return false
 	}
-	for _, c := range s.absent[i] {
-		s.nodes++
-		if s.agrees(c.values) && s.spoils(a, c.event, anchor) {
-			return false
+	f := &s.absent[i]
+	keyed, free := s.agreeing(f)
+	for _, part := range [...][]int32{keyed, free} {
+		for _, j := range part {
+			s.nodes++
+			if s.agrees(f, int(j)) && s.spoils(a, f.events[j], anchor) {
+				return false
+			}
 		}
 	}
 	return true

@@ -14,6 +14,7 @@ import (
 // condition is one row of a match.
 type condition struct {
 	field string
+	key   string // equal for conditions that say the same
 	holds func(v event.Value, present bool) bool
 }
 
@@ -45,12 +46,13 @@ func newCondition(key string, arg any) (condition, error) {
 	if field == "" {
 		return condition{}, fmt.Errorf("%q names no field", key)
 	}
+	same := fmt.Sprintf("%s\x00%#v", key, arg)
 	if name == existsOperator {
 		want, ok := arg.(bool)
 		if !ok {
 			return condition{}, fmt.Errorf("%q takes true or false, not %q", key, fmt.Sprint(arg))
 		}
-		return condition{field, func(_ event.Value, present bool) bool { return present == want }}, nil
+		return condition{field, same, func(_ event.Value, present bool) bool { return present == want }}, nil
 	}
 	operator, ok := operators[name]
 	if !ok {
@@ -60,7 +62,7 @@ func newCondition(key string, arg any) (condition, error) {
 	if err != nil {
 		return condition{}, fmt.Errorf("%q: %w", key, err)
 	}
-	return condition{field, func(v event.Value, present bool) bool { return present && test(v) }}, nil
+	return condition{field, same, func(v event.Value, present bool) bool { return present && test(v) }}, nil
 }
 
 func operatorNames() []string {
@@ -190,27 +192,4 @@ func meets(e *event.Event, conditions []condition) bool {
 		}
 	}
 	return true
-}
-
-// takes says whether an event fits the pattern.
-func (p *Pattern) takes(e *event.Event) bool {
-	if e.Kind != p.Kind || !meets(e, p.conditions) {
-		return false
-	}
-	for _, b := range p.bindings {
-		if v, ok := e.Get(b.field); !ok || v.Text() == "" {
-			return false
-		}
-	}
-	return true
-}
-
-// values is what an event that fits says about each variable.
-func (p *Pattern) values(e *event.Event, variables int) []string {
-	values := make([]string, variables)
-	for _, b := range p.bindings {
-		v, _ := e.Get(b.field)
-		values[b.variable] = v.Text()
-	}
-	return values
 }

@@ -43,6 +43,8 @@ type Rule struct {
 	variables []variable
 	// ties are the edges, and those implied between steps that nothing else ties.
 	ties []EdgeRule
+	// edged and related are, by step, the steps to which it has a tie, and those to which it has one or may share a bind.
+	edged, related []uint64
 }
 
 // VersionRange says for which versions of a component the rule can hold.
@@ -90,6 +92,7 @@ type StepRule struct {
 
 	text     template
 	patterns []Pattern
+	events   eventSet
 }
 
 // EdgeRule says how two steps lie in time. Both a gap and an overlap may be asked for.
@@ -127,6 +130,7 @@ type Absence struct {
 
 	anchor int
 	level  event.Level
+	events eventSet
 }
 
 // Conditions are the expressions over ids of steps and absences: and, or, parentheses.
@@ -145,6 +149,7 @@ type Objection struct {
 	Effect  string // "ruled-out" (also when empty) or "lowers"
 
 	anchor int // -1 without During
+	events eventSet
 }
 
 // Deeper is a rule that may be the cause of this one.

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math/bits"
 	"slices"
 	"strings"
@@ -49,18 +50,14 @@ type search struct {
 	index *index
 	limit Verdict // cap for reasons outside the events: an unknown version
 
-	steps      [][]candidate
-	every      [][]int32              // all candidates of a step
-	lookup     [][]map[string][]int32 // by step and variable: key of a value to candidates; "" for those without
-	absent     [][]candidate
-	objections [][]candidate
-	plain      []bool   // steps whose like candidates can stand for each other
-	edged      []uint64 // by step: those to which it has an edge
-	related    []uint64 // by step: those to which it has an edge or may share a bind
+	steps      []found
+	absent     []found // by absence; made when the search begins, as are the objections
+	objections []found
+	plain      []alikeness // by step; see isPlain
 
 	per      int    // variable that groups, or none
 	group    string // its value in this run; empty for matches that bind none
-	within   []bool // steps that can take part in a match of this group
+	within   uint64 // steps that can take part in a match of this group
 	chosen   []int  // candidate per step, or none
 	bound    []string
 	nodes    int
@@ -86,78 +83,69 @@ type opposed struct {
 	event     int32
 }
 
+// found are the events that fit a step, an absence or a contradiction.
+type found struct {
+	*hits
+	set    *eventSet
+	values []*values // by variable; nil where the set does not bind it
+}
+
 func newSearch(r *Rule, x *index, limit Verdict) *search {
-	s := &search{rule: r, index: x, limit: limit, per: none}
+	s := &search{rule: r, index: x, limit: limit, steps: make([]found, len(r.Steps))}
 	for i := range r.Steps {
-		s.steps = append(s.steps, x.candidates(r.Steps[i].patterns, len(r.variables)))
-	}
-	for i := range r.Absent {
-		s.absent = append(s.absent, x.candidates([]Pattern{r.Absent[i].Pattern}, len(r.variables)))
-	}
-	for i := range r.RulesOut {
-		s.objections = append(s.objections, x.candidates([]Pattern{r.RulesOut[i].Pattern}, len(r.variables)))
+		set := &r.Steps[i].events
+		s.steps[i] = found{hits: x.find(set), set: set}
 	}
 	s.per = slices.IndexFunc(r.variables, func(v variable) bool { return v.name == r.Per })
 	return s
 }
 
-// prepare builds what the search looks things up in.
+// prepare looks up what the search needs besides the events of the steps.
 func (s *search) prepare() {
 	for i := range s.steps {
-		s.every = append(s.every, s.all(i))
-		s.lookup = append(s.lookup, s.byValue(s.steps[i]))
+		s.learn(&s.steps[i])
 	}
-	s.plain = s.plainSteps()
-	s.relate()
+	for i := range s.rule.Absent {
+		s.absent = append(s.absent, s.find(&s.rule.Absent[i].events))
+	}
+	for i := range s.rule.RulesOut {
+		s.objections = append(s.objections, s.find(&s.rule.RulesOut[i].events))
+	}
+	s.plain = make([]alikeness, len(s.steps))
+	s.chosen = slices.Repeat([]int{none}, len(s.steps))
 }
 
-// hopeless says that no verdict is left for the steps that have candidates at
-// all: most rules of a catalogue on most bundles.
-func (s *search) hopeless() bool {
-	truths := ^uint64(1<<maxSteps - 1)
-	for step := range s.steps {
-		if len(s.steps[step]) > 0 {
-			truths |= 1 << step
-		}
-	}
-	return s.verdict(truths) < Possible
+func (s *search) find(set *eventSet) found {
+	f := found{hits: s.index.find(set), set: set}
+	s.learn(&f)
+	return f
 }
 
-// relate notes which steps can be tied to each other.
-func (s *search) relate() {
-	s.edged = make([]uint64, len(s.steps))
-	for _, e := range s.rule.ties {
-		s.edged[e.from] |= 1 << e.to
-		s.edged[e.to] |= 1 << e.from
-	}
-	s.related = slices.Clone(s.edged)
-	for a := range s.steps {
-		for b := range s.steps {
-			if a != b && s.rule.bestJoin(a, b) > byTime {
-				s.related[a] |= 1 << b
-			}
-		}
+// learn looks up what the events say about each variable.
+func (s *search) learn(f *found) {
+	f.values = make([]*values, len(s.rule.variables))
+	for v := range f.values {
+		f.values[v] = s.index.valuesOf(f.set, f.hits, v)
 	}
 }
 
-func (s *search) byValue(candidates []candidate) []map[string][]int32 {
-	byValue := make([]map[string][]int32, len(s.rule.variables))
-	for v := range byValue {
-		byValue[v] = map[string][]int32{}
-		for i, c := range candidates {
-			key := s.key(v, c.values[v])
-			byValue[v][key] = append(byValue[v][key], int32(i))
-		}
+// value is what a hit says about a variable; empty for nothing.
+func (s *search) value(f *found, i, variable int) string {
+	if v := f.values[variable]; v != nil {
+		return s.index.texts[v.of[i]]
 	}
-	return byValue
+	return ""
 }
+
+// truths are the steps of a set, and every absence: it may yet be proven.
+func truths(steps uint64) uint64 { return steps | ^uint64(1<<maxSteps-1) }
 
 // key is the same for all values that may agree.
-func (s *search) key(variable int, value string) string {
+func (s *search) key(variable int, value string) int32 {
 	if s.rule.variables[variable].prefix && len(value) > minPrefix {
-		return value[:minPrefix]
+		value = value[:minPrefix]
 	}
-	return value
+	return s.index.ids[value]
 }
 
 // agree joins two values of a variable into the one that says more.
@@ -171,25 +159,54 @@ func (v *variable) agree(a, b string) (string, bool) {
 
 func hex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-// plainSteps marks the steps of which two candidates with the same values and
+// alikeness says whether the like candidates of a step can stand for each other.
+type alikeness uint8
+
+const (
+	unasked alikeness = iota
+	alike
+	unlike
+)
+
+// isPlain tells the steps of which two candidates with the same values and
 // the same qualities of edges are as good as each other: nothing that is
 // decided later looks at their time, and no other step could want them.
-func (s *search) plainSteps() []bool {
-	wanted := make([]uint8, len(s.index.events))
-	for _, candidates := range s.steps {
-		for _, c := range candidates {
-			wanted[c.event]++
+func (s *search) isPlain(step int) bool {
+	if s.plain[step] == unasked {
+		s.plain[step] = unlike
+		if !s.anchors(step) && !s.contested(step) && !slices.ContainsFunc(s.rule.ties, func(e EdgeRule) bool {
+			other, ok := e.other(step)
+			return ok && (other > step || s.rule.Steps[other].Min > 1)
+		}) {
+			s.plain[step] = alike
 		}
 	}
-	plain := make([]bool, len(s.steps))
-	for i := range plain {
-		plain[i] = !s.anchors(i) && !slices.ContainsFunc(s.steps[i], func(c candidate) bool { return wanted[c.event] > 1 }) &&
-			!slices.ContainsFunc(s.rule.ties, func(e EdgeRule) bool {
-				other, ok := e.other(i)
-				return ok && (other > i || s.rule.Steps[other].Min > 1)
-			})
+	return s.plain[step] == alike
+}
+
+// contested says whether an event that fits a step fits another one, too.
+func (s *search) contested(step int) bool {
+	for other := range s.steps {
+		if other != step && shareEvent(s.steps[step].events, s.steps[other].events) {
+			return true
+		}
 	}
-	return plain
+	return false
+}
+
+// shareEvent compares two ordered lists.
+func shareEvent(a, b []int32) bool {
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] == b[j]:
+			return true
+		case a[i] < b[j]:
+			i++
+		default:
+			j++
+		}
+	}
+	return false
 }
 
 // anchors says whether an absence or a contradiction asks for the time of a step.
@@ -212,21 +229,19 @@ func (e *EdgeRule) other(step int) (int, bool) {
 // run returns the best match of each group, groups in the order of their
 // values, without those below possible.
 func (s *search) run() []*match {
-	if s.hopeless() {
-		return nil
+	groups := s.groups()
+	if len(groups) == 0 {
+		return nil // most rules of a catalogue on most bundles
 	}
 	s.prepare()
 	var found []*match
-	s.chosen = slices.Repeat([]int{none}, len(s.steps))
-	s.within = make([]bool, len(s.steps))
-	for _, group := range s.groups() {
-		s.group = group
+	for _, g := range groups {
+		s.group, s.within = g.value, g.steps
 		s.best = nil
 		s.bound = make([]string, len(s.rule.variables))
-		if group != "" {
-			s.bound[s.per] = group
+		if g.value != "" {
+			s.bound[s.per] = g.value
 		}
-		s.narrow()
 		s.place(0)
 		if s.best != nil {
 			found = append(found, s.best)
@@ -235,59 +250,120 @@ func (s *search) run() []*match {
 	return found
 }
 
-// narrow finds the steps that can take part in a match of this group: those that
-// have candidates and hang together with one that has candidates of the group.
-// In a bundle of thousands of containers that leaves most groups without a match at once.
-func (s *search) narrow() {
-	var fitting, own uint64
-	for step := range s.steps {
-		keyed, free := s.fitting(step)
-		if len(keyed)+len(free) > 0 {
-			fitting |= 1 << step
-		}
-		if s.group == "" || len(s.lookup[step][s.per][s.key(s.per, s.group)]) > 0 {
-			own |= fitting & (1 << step)
-		}
-	}
-	for grown := uint64(0); grown != own; {
-		grown = own
-		for step := range s.steps {
-			if own&(1<<step) != 0 {
-				own |= s.related[step] & fitting
-			}
-		}
-	}
-	for step := range s.within {
-		s.within[step] = own&(1<<step) != 0
-	}
+// group is one value of the grouping bind; empty for matches that bind none.
+type group struct {
+	value string
+	steps uint64 // those that can take part in a match of it
 }
 
-// groups are the values of the grouping bind, of cut ids the longest form, and
-// last the empty one: matches without any.
-func (s *search) groups() []string {
-	if s.per == none {
-		return []string{""}
+// groups are those for whose steps a verdict is left, by value, and last the empty one.
+// In a bundle of thousands of containers most have no match to hope for, which
+// takes a look at what each step's hits are about, and not at the hits.
+func (s *search) groups() []group {
+	var any, free uint64 // steps with hits; with hits of no group
+	for step := range s.steps {
+		if len(s.steps[step].events) > 0 {
+			any |= 1 << step
+		}
 	}
+	if s.verdict(truths(any)) < Possible {
+		return nil
+	}
+	if s.per == none {
+		return []group{{steps: any}}
+	}
+	keys := make([][]int32, len(s.steps))
+	for step := range s.steps {
+		f := &s.steps[step]
+		v := s.index.valuesOf(f.set, f.hits, s.per)
+		if any&(1<<step) != 0 && (v == nil || v.free) {
+			free |= 1 << step
+		}
+		if v != nil {
+			keys[step] = v.keys
+		}
+	}
+	marks := s.index.marking()
+	var touched []int32
+	for step := range keys {
+		for _, key := range keys[step] {
+			if marks[key] == 0 {
+				touched = append(touched, key)
+			}
+			marks[key] |= 1 << step
+		}
+	}
+	groups := s.hopeful(touched, free)
+	for _, key := range touched {
+		marks[key] = 0
+	}
+	if s.verdict(truths(free)) >= Possible {
+		groups = append(groups, group{"", free})
+	}
+	return groups
+}
+
+// hopeful returns the groups of the keys that are marked with their steps, of
+// cut ids the longest form.
+func (s *search) hopeful(keys []int32, free uint64) []group {
+	joinable := map[uint64]uint64{} // by marked steps; containers lead few kinds of lives
+	var groups []group
+	for _, key := range keys {
+		own := s.index.marks[key]
+		steps, known := joinable[own]
+		if !known {
+			if steps = s.joinable(own, free); s.verdict(truths(steps)) < Possible {
+				steps = 0
+			}
+			joinable[own] = steps
+		}
+		if steps == 0 {
+			continue
+		}
+		for _, value := range s.formsOf(key) {
+			groups = append(groups, group{value, steps})
+		}
+	}
+	slices.SortFunc(groups, func(a, b group) int { return strings.Compare(a.value, b.value) })
+	return groups
+}
+
+// formsOf are the values of the grouping bind that share a key, without those
+// of which there is a longer form.
+func (s *search) formsOf(key int32) []string {
+	x := s.index
 	distinct := map[string]bool{}
 	for step := range s.steps {
-		for _, c := range s.steps[step] {
-			if c.values[s.per] != "" {
-				distinct[c.values[s.per]] = true
+		f := &s.steps[step]
+		if v := x.valuesOf(f.set, f.hits, s.per); v != nil {
+			for _, i := range x.lists(v)[key] {
+				distinct[x.texts[v.of[i]]] = true
 			}
 		}
 	}
 	values := sortedKeys(distinct)
 	variable := &s.rule.variables[s.per]
-	var groups []string
-	for i, v := range values { // a cut id sorts right before its longer forms
-		if i+1 < len(values) {
-			if longer, same := variable.agree(v, values[i+1]); same && longer == values[i+1] {
-				continue
-			}
+	return slices.DeleteFunc(slices.Clone(values), func(v string) bool {
+		i, _ := slices.BinarySearch(values, v) // a cut id sorts right before its longer forms
+		if i+1 == len(values) {
+			return false
 		}
-		groups = append(groups, v)
+		longer, same := variable.agree(v, values[i+1])
+		return same && longer == values[i+1]
+	})
+}
+
+// joinable are the steps that have hits of a group, or none of any, and hang
+// together with one of the group's own.
+func (s *search) joinable(own, free uint64) uint64 {
+	fitting := own | free
+	for grown := uint64(0); grown != own; {
+		grown = own
+		for rest := own; rest != 0; rest &= rest - 1 {
+			own |= s.rule.related[bits.TrailingZeros64(rest)] & fitting
+		}
 	}
-	return append(groups, "")
+	return own
 }
 
 func (s *search) spent() bool { return s.nodes >= maxNodes }
@@ -301,13 +377,13 @@ func (s *search) place(step int) {
 		s.finish()
 		return
 	}
-	if !s.within[step] {
+	if s.within&(1<<step) == 0 {
 		s.place(step + 1)
 		return
 	}
 	keyed, free := s.fitting(step)
 	var tried map[string]bool
-	if s.plain[step] && s.partnersChosen(step) && len(keyed)+len(free) > 1 {
+	if len(keyed)+len(free) > 1 && s.partnersChosen(step) && s.isPlain(step) {
 		tried = map[string]bool{}
 	}
 	for _, part := range [...][]int32{keyed, free} {
@@ -334,8 +410,8 @@ func (s *search) place(step int) {
 func (s *search) choose(step, i int) []string {
 	before := s.bound
 	s.bound = slices.Clone(s.bound)
-	for v, value := range s.steps[step][i].values {
-		s.bound[v], _ = s.rule.variables[v].agree(s.bound[v], value)
+	for v := range s.bound {
+		s.bound[v], _ = s.rule.variables[v].agree(s.bound[v], s.value(&s.steps[step], i, v))
 	}
 	s.chosen[step] = i
 	return before
@@ -348,46 +424,36 @@ func (s *search) restore(step int, bound []string) {
 
 // fitting returns the candidates of a step that may agree with what is bound,
 // by the bind that leaves the fewest: those with the bound value, those without any.
-func (s *search) fitting(step int) (keyed, free []int32) {
-	fewest := len(s.steps[step]) + 1
+func (s *search) fitting(step int) (keyed, free []int32) { return s.agreeing(&s.steps[step]) }
+
+func (s *search) agreeing(f *found) (keyed, free []int32) {
+	free = f.every
 	for v, value := range s.bound {
-		if value == "" {
+		if value == "" || f.values[v] == nil {
 			continue
 		}
-		byValue := s.lookup[step][v]
-		k, f := byValue[s.key(v, value)], byValue[""]
-		if len(k)+len(f) < fewest {
-			keyed, free, fewest = k, f, len(k)+len(f)
+		lists := s.index.lists(f.values[v])
+		if k, fr := lists[s.key(v, value)], lists[0]; len(k)+len(fr) < len(keyed)+len(free) {
+			keyed, free = k, fr
 		}
-	}
-	if fewest > len(s.steps[step]) {
-		return nil, s.every[step]
 	}
 	return keyed, free
 }
 
-func (s *search) all(step int) []int32 {
-	all := make([]int32, len(s.steps[step]))
-	for i := range all {
-		all[i] = int32(i)
-	}
-	return all
-}
-
 // foreign says whether a candidate belongs to a group while matches of none are sought.
 func (s *search) foreign(step, i int) bool {
-	return s.per != none && s.group == "" && s.steps[step][i].values[s.per] != ""
+	return s.per != none && s.group == "" && s.value(&s.steps[step], i, s.per) != ""
 }
 
 // fits says whether a candidate is consistent with all other steps chosen.
 func (s *search) fits(step, i int) bool {
 	s.nodes++
-	c := &s.steps[step][i]
-	if !s.agrees(c.values) {
+	f := &s.steps[step]
+	if !s.agrees(f, i) {
 		return false
 	}
 	for other, j := range s.chosen {
-		if j != none && other != step && s.steps[other][j].event == c.event {
+		if j != none && other != step && s.steps[other].events[j] == f.events[i] {
 			return false
 		}
 	}
@@ -412,7 +478,7 @@ func (s *search) connected() bool {
 	for frontier := chosen & -chosen; frontier != 0; {
 		reached |= frontier
 		step := bits.TrailingZeros64(frontier)
-		frontier = frontier&(frontier-1) | s.edged[step]&chosen&^reached
+		frontier = frontier&(frontier-1) | s.rule.edged[step]&chosen&^reached
 		for rest := chosen &^ (reached | frontier); rest != 0; rest &= rest - 1 {
 			if other := bits.TrailingZeros64(rest); s.join(step, other) > byTime {
 				frontier |= 1 << other
@@ -422,9 +488,13 @@ func (s *search) connected() bool {
 	return reached == chosen
 }
 
-func (s *search) agrees(values []string) bool {
-	for v, value := range values {
-		if _, ok := s.rule.variables[v].agree(s.bound[v], value); !ok {
+// agrees says whether a hit says nothing else about a variable than is bound.
+func (s *search) agrees(f *found, i int) bool {
+	for v, values := range f.values {
+		if values == nil {
+			continue
+		}
+		if _, ok := s.rule.variables[v].agree(s.bound[v], s.index.texts[values.of[i]]); !ok {
 			return false
 		}
 	}
@@ -439,7 +509,7 @@ func (s *search) orderWith(edge *EdgeRule, step, i int) order {
 	} else {
 		to = i
 	}
-	return edge.order(s.index.spans[s.steps[edge.from][from].event], s.index.spans[s.steps[edge.to][to].event])
+	return edge.order(s.index.spans[s.steps[edge.from].events[from]], s.index.spans[s.steps[edge.to].events[to]])
 }
 
 func (s *search) partnersChosen(step int) bool {
@@ -453,10 +523,15 @@ func (s *search) partnersChosen(step int) bool {
 func (s *search) likeness(step, i int) string {
 	undo := s.choose(step, i)
 	defer s.restore(step, undo)
-	key := []byte(strings.Join(s.steps[step][i].values, "\x00"))
+	var key []byte
+	for _, v := range s.steps[step].values {
+		if v != nil {
+			key = binary.LittleEndian.AppendUint32(key, uint32(v.of[i]))
+		}
+	}
 	for e := range s.rule.ties {
 		if edge := &s.rule.ties[e]; edge.from == step || edge.to == step {
-			key = append(key, 0, byte(s.edgeQuality(edge)/10))
+			key = append(key, byte(s.edgeQuality(edge)/10))
 		}
 	}
 	return string(key)
@@ -465,9 +540,9 @@ func (s *search) likeness(step, i int) string {
 // join is how well the candidates of two chosen steps are tied by what both bind.
 func (s *search) join(a, b int) int {
 	best := byTime
-	av, bv := s.steps[a][s.chosen[a]].values, s.steps[b][s.chosen[b]].values
+	av, bv := s.steps[a].values, s.steps[b].values
 	for v := range av {
-		if av[v] != "" && bv[v] != "" {
+		if av[v] != nil && bv[v] != nil && av[v].of[s.chosen[a]] != 0 && bv[v].of[s.chosen[b]] != 0 {
 			best = max(best, s.rule.variables[v].quality)
 		}
 	}
@@ -518,19 +593,20 @@ func (s *search) quality(step int) int {
 
 // promising says whether the steps from this one on could still make a better match than the best.
 func (s *search) promising(from int) bool {
-	truths, points := ^uint64(1<<maxSteps-1), 0 // every absence may yet be proven
+	var left uint64
+	points := 0
 	for step := range s.steps {
 		switch {
 		case s.chosen[step] != none:
 			points += s.rule.Steps[step].Weight * s.qualityBound(step, from)
-		case step >= from && s.within[step]:
+		case step >= from && s.within&(1<<step) != 0:
 			points += s.rule.Steps[step].Weight * s.qualityBound(step, from)
 		default:
 			continue
 		}
-		truths |= 1 << step
+		left |= 1 << step
 	}
-	verdict := s.verdict(truths)
+	verdict := s.verdict(truths(left))
 	return verdict >= Possible && s.beats(verdict, min(points, fullScore))
 }
 

@@ -136,7 +136,7 @@ func drawEvent(t *rapid.T) event.Event {
 func oracle(r *Rule, x *index) map[string][2]int {
 	o := &enumeration{rule: r, index: x, per: slices.IndexFunc(r.variables, func(v variable) bool { return v.name == r.Per })}
 	for i := range r.Steps {
-		o.steps = append(o.steps, x.candidates(r.Steps[i].patterns, len(r.variables)))
+		o.steps = append(o.steps, candidates(r, x, r.Steps[i].patterns))
 	}
 	best := map[string][2]int{}
 	for _, o.group = range o.groups() {
@@ -152,6 +152,39 @@ func oracle(r *Rule, x *index) map[string][2]int {
 		})
 	}
 	return best
+}
+
+// candidate is an event that fits a pattern.
+type candidate struct {
+	event  int32
+	values []string // by variable; empty where the pattern binds none
+}
+
+// candidates asks every event about every pattern.
+func candidates(r *Rule, x *index, patterns []Pattern) []candidate {
+	var all []candidate
+	for ev, e := range x.events {
+		for i := range patterns {
+			if c := (candidate{int32(ev), make([]string, len(r.variables))}); fits(&patterns[i], e, c.values) {
+				all = append(all, c)
+				break
+			}
+		}
+	}
+	return all
+}
+
+func fits(p *Pattern, e *event.Event, values []string) bool {
+	if e.Kind != p.Kind || !meets(e, p.conditions) {
+		return false
+	}
+	for _, b := range p.bindings {
+		v, ok := e.Get(b.field)
+		if values[b.variable] = v.Text(); !ok || v.Text() == "" {
+			return false
+		}
+	}
+	return true
 }
 
 type enumeration struct {
@@ -458,7 +491,7 @@ func (o *enumeration) loose(a []int, steps uint64) bool {
 // agreeing are the events of a pattern that agree with what is bound; none when something is not bound.
 func (o *enumeration) agreeing(bound []string, p *Pattern) []int32 {
 	var events []int32
-	for _, c := range o.index.candidates([]Pattern{*p}, len(o.rule.variables)) {
+	for _, c := range candidates(o.rule, o.index, []Pattern{*p}) {
 		ok := true
 		for _, b := range p.bindings {
 			_, same := o.rule.variables[b.variable].agree(bound[b.variable], c.values[b.variable])
