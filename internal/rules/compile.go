@@ -2,7 +2,6 @@ package rules
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -14,21 +13,15 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// compile checks a decoded rule and prepares it for matching.
+// compile checks a decoded rule and prepares it for matching. It goes on after
+// a mistake: an id that is nearly one that exists is told and read as that one.
 func compile(r *Rule, src *source) []error {
 	c := &compiler{rule: r, src: src, uses: map[int]int{}}
 	c.head()
 	c.exposures()
 	c.forecasts()
 	c.stepPatterns()
-	if len(c.errs) > 0 {
-		return c.errs // what follows speaks of steps by number
-	}
 	c.edges()
-	if len(c.errs) > 0 {
-		return c.errs
-	}
-	c.rule.ties = slices.Clone(c.rule.Edges)
 	c.imply()
 	c.absences()
 	c.objections()
@@ -160,7 +153,7 @@ func (c *compiler) stepPatterns() {
 	r := c.rule
 	if len(r.Steps) == 0 || len(r.Steps) > maxSteps {
 		c.errorf([]any{"steps"}, "a rule has 1 to %d steps, not %d", maxSteps, len(r.Steps))
-		return
+		r.Steps = r.Steps[:min(len(r.Steps), maxSteps)] // sets of steps have no more bits
 	}
 	for i := range r.Steps {
 		s := &r.Steps[i]
@@ -192,17 +185,11 @@ func (c *compiler) alternatives(i int) {
 		c.errorf([]any{"steps", i}, "step %q wants either a kind or alternatives under any", s.ID)
 	}
 	s.patterns = s.Any
-	at := []any{"steps", i, "any"}
 	if len(s.Any) == 0 {
 		s.patterns = []Pattern{s.Pattern}
-		at = nil
 	}
 	for j := range s.patterns {
-		path := []any{"steps", i}
-		if at != nil {
-			path = append(slices.Clone(at), j)
-		}
-		c.pattern(&s.patterns[j], path, true)
+		c.pattern(&s.patterns[j], s.at(i, j), true)
 	}
 	for _, v := range bindsOf(s.patterns) {
 		c.uses[v]++
@@ -231,8 +218,9 @@ func (c *compiler) pattern(p *Pattern, at []any, introduce bool) {
 		name := p.Bind[field]
 		v := c.variable(name)
 		if v < 0 && !introduce {
-			c.errorf(append(slices.Clone(at), "bind", field), "no step binds %q%s", name, didYouMean(name, c.variableNames()))
-			continue
+			if v = c.bound(name, append(slices.Clone(at), "bind", field)...); v < 0 {
+				continue
+			}
 		}
 		if v < 0 {
 			v = len(c.rule.variables)
@@ -275,11 +263,13 @@ func (c *compiler) step(id string) int {
 	return slices.IndexFunc(c.rule.Steps, func(s StepRule) bool { return s.ID == id })
 }
 
-// namedStep is step with an error for an unknown id.
+// namedStep is step with an error for an unknown id. It returns the nearest one, if any is near.
 func (c *compiler) namedStep(id string, at ...any) int {
 	i := c.step(id)
 	if i < 0 {
-		c.errorf(at, "unknown step %q%s", id, didYouMean(id, c.stepIDs()))
+		near := nearestWord(id, c.stepIDs())
+		c.errorf(at, "unknown step %q%s", id, suggestion(near))
+		i = c.step(near)
 	}
 	return i
 }
@@ -369,6 +359,10 @@ func (c *compiler) imply() {
 	for i := range group {
 		group[i] = i
 	}
+	if slices.ContainsFunc(c.rule.Edges, func(e EdgeRule) bool { return e.from < 0 || e.to < 0 }) {
+		return
+	}
+	c.rule.ties = slices.Clone(c.rule.Edges)
 	for i := range group {
 		for j := range i {
 			if c.tied(i, j) {
@@ -401,7 +395,7 @@ func (c *compiler) tied(a, b int) bool {
 func always(patterns []Pattern) []int {
 	return slices.DeleteFunc(bindsOf(patterns), func(v int) bool {
 		return slices.ContainsFunc(patterns, func(p Pattern) bool {
-			return !slices.ContainsFunc(p.bindings, func(b binding) bool { return b.variable == v })
+			return !slices.ContainsFunc(p.bindings, binds(v))
 		})
 	})
 }
@@ -494,10 +488,7 @@ func (c *compiler) verdicts() {
 			continue
 		}
 		found = true
-		e, err := parseExpression(row.text, c.bit)
-		if id, ok := errors.AsType[unknownID](err); ok {
-			err = fmt.Errorf("%w%s", err, didYouMean(string(id), append(c.stepIDs(), c.absenceIDs()...)))
-		}
+		e, err := parseExpression(row.text, func(id string) uint64 { return c.knownBit(id, "verdict", row.level.String()) })
 		if err != nil {
 			c.errorf([]any{"verdict", row.level.String()}, "%v", err)
 			continue
@@ -520,6 +511,17 @@ func (c *compiler) bit(id string) uint64 {
 		return 1 << (maxSteps + i)
 	}
 	return 0
+}
+
+// knownBit is bit with an error for an unknown id. It always returns a bit, so that the expression can be read on.
+func (c *compiler) knownBit(id string, at ...any) uint64 {
+	bit := c.bit(id)
+	if bit == 0 {
+		near := nearestWord(id, append(c.stepIDs(), c.absenceIDs()...))
+		c.errorf(at, "unknown id %q%s", id, suggestion(near))
+		bit = max(1, c.bit(near))
+	}
+	return bit
 }
 
 func (c *compiler) absenceIDs() []string {
@@ -559,33 +561,51 @@ func (c *compiler) template(s string, own bool, at ...any) template {
 func (c *compiler) explanations() {
 	r := c.rule
 	if r.Per != "" {
-		c.bound(r.Per, "per")
+		c.uses[c.bound(r.Per, "per")]++
 	}
 	for i := range r.ExplainedBy {
 		for j, name := range r.ExplainedBy[i].Join {
-			c.bound(name, "explained_by", i, "join", j)
+			c.uses[c.bound(name, "explained_by", i, "join", j)]++
 		}
 	}
 }
 
-func (c *compiler) bound(name string, at ...any) {
+// bound is variable with an error for an unknown name. It returns the nearest one, if any is near.
+func (c *compiler) bound(name string, at ...any) int {
 	v := c.variable(name)
 	if v < 0 {
-		c.errorf(at, "no step binds %q%s", name, didYouMean(name, c.variableNames()))
-		return
+		near := nearestWord(name, c.variableNames())
+		c.errorf(at, "no step binds %q%s", name, suggestion(near))
+		v = c.variable(near)
 	}
-	c.uses[v]++
+	return v
 }
 
-// unused reports binds that tie nothing to anything.
+// unused reports binds that tie nothing to anything, where they are first made.
 func (c *compiler) unused() {
 	for i := range c.rule.Steps {
-		for _, v := range bindsOf(c.rule.Steps[i].patterns) {
-			if c.uses[v] == 1 {
-				c.errorf([]any{"steps", i}, "bind %q is used nowhere else", c.rule.variables[v].name)
+		s := &c.rule.Steps[i]
+		for _, v := range bindsOf(s.patterns) {
+			if c.uses[v] != 1 {
+				continue
 			}
+			j := slices.IndexFunc(s.patterns, func(p Pattern) bool { return slices.ContainsFunc(p.bindings, binds(v)) })
+			field := s.patterns[j].bindings[slices.IndexFunc(s.patterns[j].bindings, binds(v))].field
+			c.errorf(append(s.at(i, j), "bind", field), "bind %q is used nowhere else", c.rule.variables[v].name)
 		}
 	}
+}
+
+func binds(variable int) func(binding) bool {
+	return func(b binding) bool { return b.variable == variable }
+}
+
+// at is the place of pattern j of step i in the file.
+func (s *StepRule) at(i, j int) []any {
+	if len(s.Any) == 0 {
+		return []any{"steps", i}
+	}
+	return []any{"steps", i, "any", j}
 }
 
 // checkDeeper checks what one rule says about others: that they exist, know

@@ -41,7 +41,7 @@ func (e *expression) leaves() uint64 {
 const maxNesting = 32
 
 // parseExpression reads "(a or b) and c"; and binds tighter than or. Bit gives
-// the bit of an id, or 0 for an unknown one.
+// the bit of an id; it never gives 0.
 func parseExpression(s string, bit func(id string) uint64) (*expression, error) {
 	s = strings.NewReplacer("(", " ( ", ")", " ) ").Replace(s)
 	p := expressionParser{words: strings.Fields(s), bit: bit}
@@ -106,14 +106,5 @@ func (p *expressionParser) operand(depth int) (*expression, error) {
 		p.words = p.words[1:]
 		return e, nil
 	}
-	leaf := p.bit(word)
-	if leaf == 0 {
-		return nil, unknownID(word)
-	}
-	return &expression{leaf: leaf}, nil
+	return &expression{leaf: p.bit(word)}, nil
 }
-
-// unknownID is an id that no step or absence has.
-type unknownID string
-
-func (id unknownID) Error() string { return fmt.Sprintf("unknown id %q", string(id)) }

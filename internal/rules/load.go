@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"reflect"
 	"slices"
@@ -167,17 +166,32 @@ func parse(file string, text []byte) (*Rule, *source, []error) {
 		return nil, src, []error{src.problem(nil, "expected one YAML document, not %d", len(parsed.Docs))}
 	}
 	src.root = parsed.Docs[0].Body
-	if problems := src.checkKeys(src.root, reflect.TypeFor[Rule]()); len(problems) > 0 {
-		return nil, src, problems
-	}
-	rule := new(Rule)
-	if err := yaml.NodeToValue(src.root, rule); err != nil {
-		return nil, src, []error{src.yamlProblem(err)}
-	}
-	if problems := compile(rule, src); len(problems) > 0 {
+	rule, d := new(Rule), decoder{src: src}
+	d.value(src.root, reflect.ValueOf(rule).Elem())
+	if problems := inOrder(d.errs, compile(rule, src)); len(problems) > 0 {
 		return nil, src, problems
 	}
 	return rule, src, nil
+}
+
+// inOrder joins what could not be read and what else is wrong, by place. What is
+// missing because it could not be read is no second mistake.
+func inOrder(unread, wrong []error) []error {
+	place := func(err error) [2]int {
+		p, _ := errors.AsType[*Problem](err)
+		return [2]int{p.Line, p.Column}
+	}
+	all := slices.Clone(unread)
+	for _, err := range wrong {
+		if !slices.ContainsFunc(unread, func(u error) bool { return place(u) == place(err) }) {
+			all = append(all, err)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b error) int {
+		x, y := place(a), place(b)
+		return slices.Compare(x[:], y[:])
+	})
+	return all
 }
 
 // yamlProblem gives an error of the YAML library the shape of all others.
@@ -194,8 +208,16 @@ func (s *source) yamlProblem(err error) *Problem {
 
 // problem is one at a place given as keys and indices: {"edges", 2, "to"}.
 func (s *source) problem(at []any, format string, args ...any) *Problem {
+	if s.root == nil {
+		return &Problem{File: s.file, Reason: fmt.Sprintf(format, args...)}
+	}
+	return s.at(locate(s.root, at), format, args...)
+}
+
+// at is a problem at a node.
+func (s *source) at(node ast.Node, format string, args ...any) *Problem {
 	p := &Problem{File: s.file, Reason: fmt.Sprintf(format, args...)}
-	if node := locate(s.root, at); node != nil && node.GetToken() != nil {
+	if node = locate(node, nil); node != nil && node.GetToken() != nil {
 		p.Line, p.Column = node.GetToken().Position.Line, node.GetToken().Position.Column
 	}
 	return p
@@ -241,91 +263,25 @@ func keyName(entry *ast.MappingValueNode) string {
 	return entry.Key.GetToken().Value
 }
 
-// checkKeys reports every key that the type has no field for, and every YAML
-// feature beyond plain mappings, lists and scalars: a rule is read by people.
-func (s *source) checkKeys(node ast.Node, t reflect.Type) []error {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	var errs []error
-	switch node := node.(type) {
-	case *ast.MappingNode, *ast.MappingValueNode:
-		var fields map[string]reflect.Type
-		if t.Kind() == reflect.Struct {
-			fields = keysOf(t)
-		}
-		for _, entry := range entries(node) {
-			key := keyName(entry)
-			value, ok := fields[key]
-			if fields != nil && !ok {
-				errs = append(errs, s.at(entry.Key, "unknown field %q%s", key, didYouMean(key, sortedKeys(fields))))
-				continue
-			}
-			if !ok {
-				value = t
-			}
-			errs = append(errs, s.checkKeys(entry.Value, value)...)
-		}
-	case *ast.SequenceNode:
-		if t.Kind() == reflect.Slice {
-			t = t.Elem()
-		}
-		for _, value := range node.Values {
-			errs = append(errs, s.checkKeys(value, t)...)
-		}
-	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
-		errs = append(errs, s.at(node, "anchors, aliases, merges and tags have no place in a rule"))
-	}
-	return errs
-}
-
-func (s *source) at(node ast.Node, format string, args ...any) *Problem {
-	p := &Problem{File: s.file, Reason: fmt.Sprintf(format, args...)}
-	if node != nil && node.GetToken() != nil {
-		p.Line, p.Column = node.GetToken().Position.Line, node.GetToken().Position.Column
-	}
-	return p
-}
-
-// keysOf is the YAML keys of a struct, as the library derives them, and the types behind them.
-func keysOf(t reflect.Type) map[string]reflect.Type {
-	keys := map[string]reflect.Type{}
-	for field := range t.Fields() {
-		tag := field.Tag.Get("yaml")
-		switch {
-		case !field.IsExported():
-		case tag == ",inline":
-			maps.Copy(keys, keysOf(field.Type))
-		case tag != "":
-			keys[tag] = field.Type
-		default:
-			keys[strings.ToLower(field.Name)] = field.Type
-		}
-	}
-	return keys
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // didYouMean proposes the nearest of the known words, when one is near: "; did you mean %q?".
-func didYouMean(word string, known []string) string {
+func didYouMean(word string, known []string) string { return suggestion(nearestWord(word, known)) }
+
+func suggestion(word string) string {
+	if word == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", word)
+}
+
+// nearestWord is the known word with the fewest edits, up to two; empty when none is that near.
+func nearestWord(word string, known []string) string {
 	best, distance := "", 3
 	for _, k := range known {
 		if d := edits(word, k); d < distance && d < len(k) {
 			best, distance = k, d
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
+	return best
 }
 
 // edits counts the letters to add, drop, change or swap with their neighbour to turn a into b.

@@ -1,0 +1,228 @@
+package rules
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// decoder fills a [Rule] from the nodes of its file. It reads plain mappings,
+// lists and scalars and no other feature of YAML: a rule is read by people. It
+// goes on after a mistake, so that all of a file's are told at once.
+type decoder struct {
+	src  *source
+	errs []error
+}
+
+func (d *decoder) errorf(node ast.Node, format string, args ...any) {
+	d.errs = append(d.errs, d.src.at(node, format, args...))
+}
+
+// value reads a node into v. A null leaves it zero, as if the key were not there.
+func (d *decoder) value(node ast.Node, v reflect.Value) {
+	switch node := node.(type) {
+	case *ast.NullNode, nil:
+		return
+	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
+		d.errorf(node, "anchors, aliases, merges and tags have no place in a rule")
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		d.value(node, v.Elem())
+	case reflect.Struct:
+		d.fields(node, v)
+	case reflect.Map:
+		d.mapping(node, v)
+	case reflect.Slice:
+		d.list(node, v)
+	case reflect.Interface:
+		if plain := d.plain(node); plain != nil {
+			v.Set(reflect.ValueOf(plain))
+		}
+	default:
+		d.scalar(node, v)
+	}
+}
+
+// fields reads a mapping into a struct. A key that is nearly that of a field is told and read as that.
+func (d *decoder) fields(node ast.Node, v reflect.Value) {
+	all := entries(node)
+	if all == nil && !isMapping(node) {
+		d.errorf(node, "expected a mapping with keys such as %q, not %s", sortedKeys(keysOf(v.Type()))[0], nodeName(node))
+		return
+	}
+	keys, names := keysOf(v.Type()), map[string]bool{}
+	for _, entry := range all {
+		names[keyName(entry)] = true
+	}
+	for _, entry := range all {
+		key := keyName(entry)
+		field, ok := keys[key]
+		if !ok {
+			near := nearestWord(key, sortedKeys(keys))
+			d.errorf(entry.Key, "unknown field %q%s", key, suggestion(near))
+			if near == "" || names[near] {
+				continue
+			}
+			field = keys[near]
+			entry.Key.GetToken().Value = near // what is said of it later finds its place
+		}
+		d.value(entry.Value, v.FieldByIndex(field))
+	}
+}
+
+func (d *decoder) mapping(node ast.Node, v reflect.Value) {
+	if !isMapping(node) {
+		d.errorf(node, "expected a mapping, not %s", nodeName(node))
+		return
+	}
+	m := reflect.MakeMap(v.Type())
+	for _, entry := range entries(node) {
+		value := reflect.New(v.Type().Elem()).Elem()
+		d.value(entry.Value, value)
+		m.SetMapIndex(reflect.ValueOf(keyName(entry)), value)
+	}
+	v.Set(m)
+}
+
+func (d *decoder) list(node ast.Node, v reflect.Value) {
+	list, ok := node.(*ast.SequenceNode)
+	if !ok {
+		d.errorf(node, "expected a list, not %s", nodeName(node))
+		return
+	}
+	v.Set(reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values)))
+	for i, item := range list.Values {
+		d.value(item, v.Index(i))
+	}
+}
+
+// plain is the value of a condition: a scalar, or a list of scalars.
+func (d *decoder) plain(node ast.Node) any {
+	if list, ok := node.(*ast.SequenceNode); ok {
+		all := make([]any, 0, len(list.Values))
+		for _, item := range list.Values {
+			all = append(all, d.plain(item))
+		}
+		return all
+	}
+	switch node := node.(type) {
+	case *ast.LiteralNode:
+		return node.Value.Value
+	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return node.(ast.ScalarNode).GetValue()
+	}
+	d.errorf(node, "expected one value or a list of values, not %s", nodeName(node))
+	return nil
+}
+
+func (d *decoder) scalar(node ast.Node, v reflect.Value) {
+	var value any
+	switch node := node.(type) {
+	case *ast.LiteralNode:
+		value = node.Value.Value
+	case ast.ScalarNode:
+		value = node.GetValue()
+	}
+	number := fmt.Sprint(value)
+	switch v.Kind() {
+	case reflect.String:
+		switch value := value.(type) {
+		case string:
+			v.SetString(value)
+			return
+		case bool, int64, uint64, float64:
+			v.SetString(node.GetToken().Value) // as it is written: 1.10 is no 1.1
+			return
+		}
+		d.errorf(node, "expected text, not %s", nodeName(node))
+	case reflect.Bool:
+		if truth, ok := value.(bool); ok {
+			v.SetBool(truth)
+			return
+		}
+		d.errorf(node, "expected true or false, not %s", nodeName(node))
+	case reflect.Int:
+		var n int64
+		if _, err := fmt.Sscanf(number, "%d", &n); err == nil && fmt.Sprint(n) == number {
+			v.SetInt(n)
+			return
+		}
+		d.errorf(node, "expected a whole number, not %s", nodeName(node))
+	}
+}
+
+func isMapping(node ast.Node) bool {
+	switch node.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return true
+	}
+	return false
+}
+
+// nodeName says what a reader sees where something else was expected.
+func nodeName(node ast.Node) string {
+	switch node.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return "a mapping"
+	case *ast.SequenceNode:
+		return "a list"
+	}
+	return fmt.Sprintf("%q", node.GetToken().Value)
+}
+
+// keysOf is the YAML keys of a struct and the fields behind them.
+func keysOf(t reflect.Type) map[string][]int { return ruleKeys()[t] }
+
+// ruleKeys are the keys of every struct of the language.
+var ruleKeys = sync.OnceValue(func() map[reflect.Type]map[string][]int {
+	all := map[reflect.Type]map[string][]int{}
+	var walk func(t reflect.Type)
+	walk = func(t reflect.Type) {
+		switch t.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			walk(t.Elem())
+		case reflect.Struct:
+			if all[t] != nil {
+				return
+			}
+			all[t] = map[string][]int{}
+			for _, field := range reflect.VisibleFields(t) {
+				if name, ok := yamlKey(field); ok {
+					all[t][name] = field.Index
+					walk(field.Type)
+				}
+			}
+		}
+	}
+	walk(reflect.TypeFor[Rule]())
+	return all
+})
+
+// yamlKey is the key of a field: its tag, else its name in lower case. An
+// embedded struct has none, its fields stand in their own names.
+func yamlKey(field reflect.StructField) (string, bool) {
+	tag := field.Tag.Get("yaml")
+	if !field.IsExported() || tag == ",inline" {
+		return "", false
+	}
+	if tag != "" {
+		return tag, true
+	}
+	return strings.ToLower(field.Name), true
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
