@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plegdiag/plegdiag/internal/observe"
 	"github.com/plegdiag/plegdiag/internal/rules"
 )
 
@@ -20,6 +21,9 @@ func bindRules(cmd *cobra.Command, dirs *[]string) {
 
 // loadCatalog is the built-in rules and a user's own.
 func loadCatalog(dirs []string) (*rules.Catalog, error) {
+	if len(dirs) == 0 {
+		return rules.Builtin()
+	}
 	trees := []rules.Files{rules.BuiltinFiles()}
 	for _, dir := range dirs {
 		tree, err := ruleFiles(dir)
@@ -28,8 +32,8 @@ func loadCatalog(dirs []string) (*rules.Catalog, error) {
 		}
 		trees = append(trees, tree)
 	}
-	catalog, err := rules.Load(trees...)
-	if err != nil && len(dirs) > 0 {
+	catalog, err := rules.Load(observe.Vocabulary(), trees...)
+	if err != nil {
 		return nil, &failure{status: statusFailed, err: err, hint: "plegdiag rules lint shows what is wrong with rules before they are used"}
 	}
 	return catalog, err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -154,4 +155,20 @@ func TestOrderOfInputs(t *testing.T) {
 	b := load(t, dir+"shim.strace", dir+"kubelet.log", dir+"containerd.log")
 	require.Equal(t, a.Result, b.Result)
 	require.Equal(t, a.Timeline, b.Timeline)
+}
+
+// A rule that asks for a text which every line holds does not fill the memory, and the account says so.
+func TestTextThatIsEverywhere(t *testing.T) {
+	const rule = `{id: chatter, title: t, role: contributing, needs: [{any: [acme.log], collect: c}], headline: h, verdict: {possible: said},
+  steps: [{id: said, role: symptom, text: x, kind: log.line, match: {text|contains: probe succeeded}}]}`
+	catalog, err := rules.Load(nil, rules.Files{FS: fstest.MapFS{"chatter.yaml": {Data: []byte(rule)}}})
+	require.NoError(t, err)
+	const lines = 10_500
+	line := "Nov 20 09:30:00 node-1 acme[7]: probe succeeded\n"
+	inc, err := incident.Load(t.Context(), incident.Options{Inputs: []string{"-"}, Stdin: strings.NewReader(strings.Repeat(line, lines)), Catalog: catalog})
+	require.NoError(t, err)
+	checkAccount(t, inc)
+	require.LessOrEqual(t, len(inc.Timeline.Events), 10_000)
+	require.Equal(t, lines, inc.Files[0].Used)
+	require.Equal(t, "10500 lines hold a text that rules ask for; only the first 10000 were shown to them", inc.Files[0].Err)
 }

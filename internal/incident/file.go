@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"maps"
@@ -107,6 +108,9 @@ func (f *file) readLog(ctx context.Context, opened parse.Opened, wanted *parse.L
 	f.keepAll(traces.Finish())
 	f.learn()
 	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
+	if f.asked > maxAsked && f.account.Err == "" {
+		f.account.Err = fmt.Sprintf("%d lines hold a text that rules ask for; only the first %d were shown to them", f.asked, maxAsked)
+	}
 	f.account.Component = f.mainComponent()
 }
 

@@ -77,8 +77,9 @@ func read(ctx context.Context, o Options) ([]*file, error) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
+	lines := observe.NewLines(o.Catalog.Lines())
 	r := &reader{
-		logs:    parse.NewLiterals(observe.Literals()),
+		logs:    parse.NewLiterals(append(observe.Literals(), lines.Literals()...)),
 		limiter: make(chan struct{}, runtime.GOMAXPROCS(0)),
 		room:    parse.MaxHeldParts,
 	}
@@ -96,7 +97,7 @@ func read(ctx context.Context, o Options) ([]*file, error) {
 			}
 			continue
 		}
-		slot := &file{account: File{Path: f.Path}}
+		slot := &file{account: File{Path: f.Path}, watch: watch{lines: lines}}
 		files = append(files, slot)
 		if f.Stream {
 			r.read(ctx, f, slot)

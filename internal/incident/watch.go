@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -18,6 +19,9 @@ type watch struct {
 	late map[string][]timeline.Pair
 	// sources are those that the events name.
 	sources map[string]bool
+	// lines is what rules ask for by text; asked counts what was found of it.
+	lines *observe.Lines
+	asked int
 }
 
 // line is a wanted record and the source that it belongs to.
@@ -30,6 +34,11 @@ type line struct {
 func (w *watch) record(l *line) {
 	rec := &l.Record
 	w.fresh = observe.Record(w.fresh[:0], rec)
+	if e, ok := w.lines.Record(rec, strings.TrimSuffix(l.source, ".log")); ok {
+		if w.asked++; w.asked <= maxAsked {
+			w.fresh = append(w.fresh, e)
+		}
+	}
 	for i := range w.fresh {
 		e := &w.fresh[i]
 		if !e.Start.IsZero() && e.Start.Lacks == 0 && rec.Time.Lacks != 0 && !rec.Time.IsZero() && len(w.late[l.source]) < maxPairs {
@@ -41,6 +50,10 @@ func (w *watch) record(l *line) {
 		w.keep(e)
 	}
 }
+
+// maxAsked bounds the lines of one file that are kept because a rule asks for
+// their text: nothing else bounds what a text fits.
+const maxAsked = 10_000
 
 // keep adds an event, unless it ends a call that was ordinary life from begin
 // to end: of those a busy node logs thousands, and they would only cost memory.

@@ -231,6 +231,7 @@ func (c *compiler) pattern(p *Pattern, at []any, introduce bool) {
 		}
 		p.bindings = append(p.bindings, binding{field, v})
 	}
+	c.watches(p, at)
 }
 
 // learn takes in what kind of value a field holds.

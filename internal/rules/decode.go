@@ -18,6 +18,13 @@ type decoder struct {
 	errs []error
 }
 
+// decode reads a rule, and says what of it cannot be read.
+func decode(src *source) (*Rule, []error) {
+	rule, d := new(Rule), decoder{src: src}
+	d.value(src.root, reflect.ValueOf(rule).Elem())
+	return rule, d.errs
+}
+
 func (d *decoder) errorf(node ast.Node, format string, args ...any) {
 	d.errs = append(d.errs, d.src.at(node, format, args...))
 }

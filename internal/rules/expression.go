@@ -37,6 +37,48 @@ func (e *expression) leaves() uint64 {
 	return bits
 }
 
+// implies says that the other holds wherever this one does. Of an expression
+// with too many choices it says no.
+func (e *expression) implies(other *expression) bool {
+	choices := e.choices()
+	for _, bits := range choices {
+		if !other.holds(bits) {
+			return false
+		}
+	}
+	return len(choices) > 0
+}
+
+// maxChoices bounds the sets of ids that are looked at one by one.
+const maxChoices = 1 << 10
+
+// choices are sets of bits of which each makes the expression true, and one of
+// which is in every set that does; nil when there are too many.
+func (e *expression) choices() []uint64 {
+	if e.leaf != 0 {
+		return []uint64{e.leaf}
+	}
+	var all []uint64
+	for i, part := range e.of {
+		choices := part.choices()
+		switch {
+		case choices == nil || len(all)+len(choices) > maxChoices || len(all)*len(choices) > maxChoices:
+			return nil
+		case i == 0 || e.any:
+			all = append(all, choices...)
+		default:
+			var both []uint64
+			for _, a := range all {
+				for _, b := range choices {
+					both = append(both, a|b)
+				}
+			}
+			all = both
+		}
+	}
+	return all
+}
+
 // maxNesting bounds the parentheses of an expression.
 const maxNesting = 32
 

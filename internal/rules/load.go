@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/plegdiag/plegdiag/internal/event"
 )
 
 //go:embed all:catalog
@@ -24,7 +25,7 @@ type Catalog struct {
 }
 
 // Builtin is the catalogue that ships with plegdiag. A test holds that it loads.
-func Builtin() (*Catalog, error) { return Load(BuiltinFiles()) }
+func Builtin() (*Catalog, error) { return Load(nil, BuiltinFiles()) }
 
 // BuiltinFiles are the rule files that ship with plegdiag.
 func BuiltinFiles() Files {
@@ -88,10 +89,23 @@ func (c *Catalog) Rule(id string) *Rule {
 // maxRuleFile bounds a rule file, in bytes; the longest of the catalogue are a tenth of it.
 const maxRuleFile = 64 << 10
 
-// Load reads the rules of all trees into one catalogue. When anything is wrong
-// it returns none and all problems joined, each as a [*Problem].
-func Load(trees ...Files) (*Catalog, error) {
-	l := loader{files: map[string]*source{}}
+// Lines are the log lines that the rules ask for by their text. A nil catalogue asks for none.
+func (c *Catalog) Lines() []event.LineWatch {
+	if c == nil {
+		return nil
+	}
+	var all []event.LineWatch
+	for i := range c.Rules {
+		all = append(all, c.Rules[i].lines...)
+	}
+	return all
+}
+
+// Load reads the rules of all trees into one catalogue. They may only speak of
+// events that are known; nil knows any. When anything is wrong Load returns no
+// catalogue and all problems joined, each as a [*Problem].
+func Load(known []event.KindInfo, trees ...Files) (*Catalog, error) {
+	l := loader{known: known, files: map[string]*source{}}
 	for _, tree := range trees {
 		if err := tree.each(l.add); err != nil {
 			return nil, err
@@ -112,13 +126,14 @@ func Load(trees ...Files) (*Catalog, error) {
 
 // loader gathers rules and what is wrong with them.
 type loader struct {
+	known   []event.KindInfo
 	catalog Catalog
 	files   map[string]*source // by id
 	errs    []error
 }
 
 func (l *loader) add(name string, text []byte) {
-	rule, src, problems := parse(name, text)
+	rule, src, problems := parse(name, text, l.known)
 	l.errs = append(l.errs, problems...)
 	if rule == nil {
 		return
@@ -146,32 +161,53 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Reason)
 }
 
+// Problems are the single problems of an error of [Load]; none for any other error.
+func Problems(err error) []*Problem {
+	var all []*Problem
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the very error that Load joined, not one further down
+		for _, err := range joined.Unwrap() {
+			if p, ok := errors.AsType[*Problem](err); ok {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
 // source is a parsed rule file, kept while it is checked so that problems can say where they are.
 type source struct {
 	file string
 	root ast.Node
 }
 
-// parse reads one rule. It returns the problems found so far; the rule is nil when it has any.
-func parse(file string, text []byte) (*Rule, *source, []error) {
-	src := &source{file: file}
-	if len(text) > maxRuleFile {
-		return nil, src, []error{src.problem(nil, "larger than %d bytes", maxRuleFile)}
+// parse reads and checks one rule. The rule is nil when anything is wrong with it.
+func parse(file string, text []byte, known []event.KindInfo) (*Rule, *source, []error) {
+	src, problem := readYAML(file, text)
+	if problem != nil {
+		return nil, src, []error{problem}
 	}
-	parsed, err := parser.ParseBytes(text, 0)
-	if err != nil {
-		return nil, src, []error{src.yamlProblem(err)}
-	}
-	if len(parsed.Docs) != 1 || parsed.Docs[0].Body == nil {
-		return nil, src, []error{src.problem(nil, "expected one YAML document, not %d", len(parsed.Docs))}
-	}
-	src.root = parsed.Docs[0].Body
-	rule, d := new(Rule), decoder{src: src}
-	d.value(src.root, reflect.ValueOf(rule).Elem())
-	if problems := inOrder(d.errs, compile(rule, src)); len(problems) > 0 {
+	rule, unread := decode(src)
+	wrong := append(compile(rule, src), lint(rule, src, known)...)
+	if problems := inOrder(unread, wrong); len(problems) > 0 {
 		return nil, src, problems
 	}
 	return rule, src, nil
+}
+
+func readYAML(file string, text []byte) (*source, *Problem) {
+	src := &source{file: file}
+	if len(text) > maxRuleFile {
+		return src, src.problem(nil, "larger than %d bytes", maxRuleFile)
+	}
+	parsed, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return src, src.yamlProblem(err)
+	}
+	if len(parsed.Docs) != 1 || parsed.Docs[0].Body == nil {
+		return src, src.problem(nil, "expected one YAML document, not %d", len(parsed.Docs))
+	}
+	src.root = parsed.Docs[0].Body
+	return src, nil
 }
 
 // inOrder joins what could not be read and what else is wrong, by place. What is

@@ -32,24 +32,24 @@ func TestTrees(t *testing.T) {
 		"mine/positive/want.yaml":        {Data: []byte("findings: []")},
 		"mine/positive/bundle/conf.yaml": {Data: []byte("no: rule")},
 	}
-	cat, err := Load(ours, Files{FS: theirs, Dir: "my/rules"})
+	cat, err := Load(nil, ours, Files{FS: theirs, Dir: "my/rules"})
 	require.NoError(t, err)
 	require.Len(t, cat.Rules, 2)
 
-	_, err = Load(ours, Files{FS: fstest.MapFS{"a.yaml": {Data: []byte(whole)}}, Dir: "my/rules"})
+	_, err = Load(nil, ours, Files{FS: fstest.MapFS{"a.yaml": {Data: []byte(whole)}}, Dir: "my/rules"})
 	require.EqualError(t, err, `my/rules/a.yaml:1:5: id "whole" is taken by catalog/whole.yaml`)
 	theirs["broken.yaml"] = &fstest.MapFile{Data: []byte("id: [")}
-	_, err = Load(ours, Files{FS: theirs, Dir: "my/rules"})
+	_, err = Load(nil, ours, Files{FS: theirs, Dir: "my/rules"})
 	require.ErrorContains(t, err, "my/rules/broken.yaml:1:")
-	cat, err = Load(ours, Files{FS: theirs, Dir: "my/rules", Only: "deep/mine.yaml"})
+	cat, err = Load(nil, ours, Files{FS: theirs, Dir: "my/rules", Only: "deep/mine.yaml"})
 	require.NoError(t, err)
 	require.Len(t, cat.Rules, 2)
-	_, err = Load(Files{FS: theirs, Only: "none.yaml"})
+	_, err = Load(nil, Files{FS: theirs, Only: "none.yaml"})
 	require.ErrorContains(t, err, "none.yaml")
 }
 
 // loadMap loads rule files that a test wrote.
-func loadMap(files fstest.MapFS) (*Catalog, error) { return Load(Files{FS: files}) }
+func loadMap(files fstest.MapFS) (*Catalog, error) { return Load(nil, Files{FS: files}) }
 
 const whole = `id: whole
 title: Title
@@ -192,7 +192,7 @@ func FuzzLoad(f *testing.F) {
 	}
 	tl := line(incident()...)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		rule, _, problems := parse("fuzz.yaml", text)
+		rule, _, problems := parse("fuzz.yaml", text, nil)
 		require.Equal(t, rule == nil, len(problems) > 0)
 		for _, problem := range problems {
 			p, ok := errors.AsType[*Problem](problem)

@@ -13,9 +13,11 @@ import (
 
 // condition is one row of a match.
 type condition struct {
-	field string
-	key   string // equal for conditions that say the same
-	holds func(v event.Value, present bool) bool
+	field    string
+	operator string
+	arg      any
+	key      string // equal for conditions that say the same
+	holds    func(v event.Value, present bool) bool
 }
 
 // operators is the closed set behind "field|operator: argument". The empty name
@@ -52,7 +54,7 @@ func newCondition(key string, arg any) (condition, error) {
 		if !ok {
 			return condition{}, fmt.Errorf("%q takes true or false, not %q", key, fmt.Sprint(arg))
 		}
-		return condition{field, same, func(_ event.Value, present bool) bool { return present == want }}, nil
+		return condition{field, name, arg, same, func(_ event.Value, present bool) bool { return present == want }}, nil
 	}
 	operator, ok := operators[name]
 	if !ok {
@@ -62,7 +64,7 @@ func newCondition(key string, arg any) (condition, error) {
 	if err != nil {
 		return condition{}, fmt.Errorf("%q: %w", key, err)
 	}
-	return condition{field, same, func(v event.Value, present bool) bool { return present && test(v) }}, nil
+	return condition{field, name, arg, same, func(v event.Value, present bool) bool { return present && test(v) }}, nil
 }
 
 func operatorNames() []string {

@@ -45,6 +45,7 @@ type Rule struct {
 	ties []EdgeRule
 	// edged and related are, by step, the steps to which it has a tie, and those to which it has one or may share a bind.
 	edged, related []uint64
+	lines          []event.LineWatch // of its log.line patterns
 }
 
 // VersionRange says for which versions of a component the rule can hold.

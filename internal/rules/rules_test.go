@@ -83,7 +83,7 @@ func drop(tl *timeline.Timeline, sources ...string) *timeline.Timeline {
 // synthetic loads the invented rules.
 func synthetic(t testing.TB) *Catalog {
 	t.Helper()
-	cat, err := Load(Files{FS: os.DirFS("testdata/synthetic")})
+	cat, err := Load(nil, Files{FS: os.DirFS("testdata/synthetic")})
 	require.NoError(t, err)
 	return cat
 }
@@ -108,7 +108,7 @@ func catalogOf(t testing.TB, texts ...string) *Catalog {
 	for i, text := range texts {
 		fsys[fmt.Sprintf("rule%d.yaml", i)] = &fstest.MapFile{Data: []byte(text)}
 	}
-	cat, err := Load(Files{FS: fsys})
+	cat, err := Load(nil, Files{FS: fsys})
 	require.NoError(t, err)
 	return cat
 }

@@ -1,0 +1,79 @@
+package observe
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse"
+)
+
+// Lines makes events of the log lines that rules ask for by their text. Its
+// zero value asks for none.
+type Lines struct {
+	watches []event.LineWatch
+	any     *parse.Literals // of all watches
+}
+
+// NewLines prepares what rules ask for.
+func NewLines(watches []event.LineWatch) *Lines {
+	l := &Lines{watches: watches}
+	if len(watches) > 0 {
+		l.any = parse.NewLiterals(l.Literals())
+	}
+	return l
+}
+
+// Literals are the strings of which one stands in every line asked for.
+func (l *Lines) Literals() []string {
+	var all []string
+	for _, w := range l.watches {
+		all = append(all, w.Literal)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Record returns the event of a line, or false when nobody asks for it.
+// Component is who writes the line's file; empty when that is not known.
+func (l *Lines) Record(r *event.Record, component string) (event.Event, bool) {
+	if l.any == nil || !l.any.Match([]byte(r.Raw)) {
+		return event.Event{}, false
+	}
+	if component == "" {
+		component = r.Unit
+	}
+	if !slices.ContainsFunc(l.watches, func(w event.LineWatch) bool {
+		return (w.Component == "" || w.Component == component) && strings.Contains(r.Raw, w.Literal)
+	}) {
+		return event.Event{}, false
+	}
+	return lineEvent(r, component), true
+}
+
+func lineEvent(r *event.Record, component string) event.Event {
+	e := event.Event{Kind: event.KindLogLine, Component: component, Text: message(r)}
+	e.IDs.Container = findID(r.Raw)
+	if pod, ok := r.Field("pod"); ok {
+		e.IDs.Pod = pod
+	}
+	e.Fields = []event.Field{str("text", message(r))}
+	if r.Unit != "" {
+		e.Fields = append(e.Fields, str("unit", r.Unit))
+	}
+	if reason := errorOf(r); reason != "" {
+		e.Fields = append(e.Fields, str("error", reason))
+	}
+	for _, f := range r.Fields[:min(len(r.Fields), maxLineFields)] {
+		named := func(other event.FieldInfo) bool { return other.Name == f.Key }
+		has := func(other event.Field) bool { return other.Key == f.Key }
+		if !slices.ContainsFunc(event.CommonFields, named) && !slices.ContainsFunc(e.Fields, has) {
+			e.Fields = append(e.Fields, str(f.Key, f.Value))
+		}
+	}
+	finish(&e, r, component)
+	return e
+}
+
+// maxLineFields bounds the fields that are taken over from one line.
+const maxLineFields = 32

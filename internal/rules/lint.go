@@ -1,0 +1,428 @@
+package rules
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// lint checks a rule that is well-formed and yet cannot mean what it says: it
+// asks for events that nobody makes, or that cannot be. Without a vocabulary any
+// kind, field and source will do. It copes with a rule that has mistakes.
+func lint(r *Rule, src *source, known []event.KindInfo) []error {
+	l := &linter{compiler: compiler{rule: r, src: src}, known: known}
+	for i := range r.Steps {
+		for j := range r.Steps[i].patterns {
+			l.pattern(&r.Steps[i].patterns[j], r.Steps[i].at(i, j))
+		}
+		l.shadowed(i)
+	}
+	for i := range r.Absent {
+		l.pattern(&r.Absent[i].Pattern, []any{"absent", i})
+		l.source(r.Absent[i].Source, "absent", i, "source")
+	}
+	for i := range r.RulesOut {
+		l.pattern(&r.RulesOut[i].Pattern, []any{"rules_out", i})
+	}
+	for i := range r.Needs {
+		for j, source := range r.Needs[i].Any {
+			l.source(source, "needs", i, "any", j)
+		}
+	}
+	l.levels()
+	l.inTime()
+	l.texts()
+	return l.errs
+}
+
+// linter is the compiler's second look.
+type linter struct {
+	compiler
+	known []event.KindInfo
+}
+
+// pattern checks the conditions of a pattern, its kind, and the fields it matches and binds.
+func (l *linter) pattern(p *Pattern, at []any) {
+	l.contradictions(p.conditions, p.Bind, at)
+	if p.Kind == "" || l.known == nil {
+		return
+	}
+	if l.kind(p.Kind) == nil {
+		var kinds []string
+		for i := range l.known {
+			kinds = append(kinds, string(l.known[i].Kind))
+		}
+		l.errorf(append(slices.Clone(at), "kind"), "unknown kind %q%s", p.Kind, didYouMean(string(p.Kind), kinds))
+		return
+	}
+	for _, key := range sortedKeys(p.Match) {
+		l.field([]event.Kind{p.Kind}, key, append(slices.Clone(at), "match", key)...)
+	}
+	for _, field := range sortedKeys(p.Bind) {
+		l.field([]event.Kind{p.Kind}, field, append(slices.Clone(at), "bind", field)...)
+	}
+}
+
+func (l *linter) kind(kind event.Kind) *event.KindInfo {
+	for i := range l.known {
+		if l.known[i].Kind == kind {
+			return &l.known[i]
+		}
+	}
+	return nil
+}
+
+// field reports a field, or "field|operator", that events of none of the kinds carry.
+func (l *linter) field(kinds []event.Kind, key string, at ...any) {
+	if l.known == nil {
+		return
+	}
+	field, _, _ := strings.Cut(key, "|")
+	var names []string
+	for _, kind := range kinds {
+		info := l.kind(kind)
+		if info == nil || info.Open {
+			return // told elsewhere, or anything goes
+		}
+		for _, f := range slices.Concat(info.Fields, event.CommonFields) {
+			names = append(names, f.Name)
+		}
+	}
+	if !contains(names, field) {
+		l.errorf(at, "%s has no field %q%s", joinKinds(kinds), field, didYouMean(field, names))
+	}
+}
+
+func joinKinds(kinds []event.Kind) string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, string(k))
+	}
+	return strings.Join(names, " or ")
+}
+
+// kindsOf is every kind that a step takes.
+func (r *Rule) kindsOf(step int) []event.Kind {
+	var kinds []event.Kind
+	for i := range r.Steps[step].patterns {
+		kinds = append(kinds, r.Steps[step].patterns[i].Kind)
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}
+
+// sourceNames is how [event.Event.Source] spells inputs.
+var sourceNames = regexp.MustCompile(`^([a-z0-9][a-z0-9._-]*\.log|goroutines\.[a-z0-9-]+|strace|samples|processes)$`)
+
+func (l *linter) source(name string, at ...any) {
+	if l.known != nil && name != "" && !sourceNames.MatchString(name) {
+		l.errorf(at, "%q is no source: logs are COMPONENT.log, dumps goroutines.PROGRAM, others strace, samples, processes", name)
+	}
+}
+
+// texts checks the fields that texts and notes speak of.
+func (l *linter) texts() {
+	r := l.rule
+	for i := range r.Steps {
+		l.spoken(r.Steps[i].text, i, "steps", i, "text")
+	}
+	l.spoken(r.headline, ownStep, "headline")
+	for i := range r.Notes {
+		l.spoken(r.Notes[i].text, ownStep, "notes", i, "text")
+		if when := r.Notes[i].When; when != nil && when.step >= 0 {
+			for _, key := range sortedKeys(when.Match) {
+				l.field(r.kindsOf(when.step), key, "notes", i, "when", "match", key)
+			}
+		}
+	}
+}
+
+func (l *linter) spoken(t template, own int, at ...any) {
+	for _, clause := range t {
+		for _, p := range clause.parts {
+			step := p.step
+			if step == ownStep {
+				step = own
+			}
+			if p.field == "" || p.variable >= 0 || step == ownStep || contains(momentFields, p.field) {
+				continue
+			}
+			l.field(l.rule.kindsOf(step), p.field, at...)
+		}
+	}
+}
+
+// momentFields are what texts may say of an event beside its fields.
+var momentFields = []string{"start", "end", "text"}
+
+// minLiteral is the least number of bytes by which log lines are looked for:
+// with shorter texts the search over all lines would be slow, and find too much.
+const minLiteral = 6
+
+// watches adds the lines that a log.line pattern asks for to the catalogue's.
+func (c *compiler) watches(p *Pattern, at []any) {
+	if p.Kind != event.KindLogLine {
+		return
+	}
+	var literals []string
+	for i := range p.conditions {
+		if found := p.conditions[i].literals(); found != nil && (literals == nil || shortest(found) > shortest(literals)) {
+			literals = found
+		}
+	}
+	if shortest(literals) < minLiteral {
+		c.errorf(append(slices.Clone(at), "match"), "a log.line needs text|contains (or text, text|startswith, text|endswith, text|in, error|contains) "+
+			"with %d plain letters or more in a row: quotes, backslashes, <, >, & and letters beyond ASCII may be written differently in a file", minLiteral)
+		return
+	}
+	for _, literal := range literals {
+		for _, component := range p.components() {
+			c.rule.lines = append(c.rule.lines, event.LineWatch{Component: component, Literal: literal})
+		}
+	}
+}
+
+func shortest(literals []string) int {
+	if len(literals) == 0 {
+		return 0
+	}
+	least := math.MaxInt
+	for _, s := range literals {
+		least = min(least, len(s))
+	}
+	return least
+}
+
+// literals are strings of which one stands, just as it is, in every line whose
+// text or error meets the condition; nil when there are none.
+func (c *condition) literals() []string {
+	if c.field != "text" && c.field != "error" {
+		return nil
+	}
+	switch c.operator {
+	case "", "contains", "startswith", "endswith":
+		return []string{plainRun(fmt.Sprint(c.arg))}
+	case "in":
+		var all []string
+		list, _ := c.arg.([]any)
+		for _, arg := range list {
+			all = append(all, plainRun(fmt.Sprint(arg)))
+		}
+		return all
+	}
+	return nil
+}
+
+// plainRun is the longest part of a text that every log format writes as it is.
+func plainRun(s string) string {
+	longest := ""
+	for run := range strings.FieldsFuncSeq(s, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune("\"\\<>&", r) }) {
+		if run = strings.TrimSpace(run); len(run) > len(longest) {
+			longest = run
+		}
+	}
+	return longest
+}
+
+// components are those whose lines a pattern takes; one empty name for anybody's.
+func (p *Pattern) components() []string {
+	for i := range p.conditions {
+		c := &p.conditions[i]
+		if list, ok := c.arg.([]any); ok && c.field == "component" && c.operator == "in" {
+			var all []string
+			for _, arg := range list {
+				all = append(all, fmt.Sprint(arg))
+			}
+			return all
+		}
+		if c.field == "component" && c.operator == "" {
+			return []string{fmt.Sprint(c.arg)}
+		}
+	}
+	return []string{""}
+}
+
+// contradictions reports conditions of a pattern that no event can meet together.
+func (l *linter) contradictions(conditions []condition, bound map[string]string, at []any) {
+	byField := map[string][]*condition{}
+	for i := range conditions {
+		byField[conditions[i].field] = append(byField[conditions[i].field], &conditions[i])
+	}
+	for _, field := range sortedKeys(byField) {
+		all := byField[field]
+		_, binds := bound[field]
+		if len(all) > 1 && contradict(all) || binds && slices.ContainsFunc(all, (*condition).wantsAbsent) {
+			l.errorf(append(slices.Clone(at), "match", all[0].written()), "no event meets all that is asked of %q", field)
+		}
+	}
+}
+
+// written is the condition's key in the rule.
+func (c *condition) written() string {
+	if c.operator == "" {
+		return c.field
+	}
+	return c.field + "|" + c.operator
+}
+
+func (c *condition) wantsAbsent() bool { return c.operator == existsOperator && c.arg == false }
+
+// contradict finds out where it is certain: values that are named, bounds of numbers, and a field that must be missing.
+func contradict(all []*condition) bool {
+	if slices.ContainsFunc(all, (*condition).wantsAbsent) {
+		return true // every other condition wants the field
+	}
+	least, most := math.Inf(-1), math.Inf(1)
+	for _, c := range all {
+		if named := c.named(); named != nil && !slices.ContainsFunc(named, func(v event.Value) bool { return meetsAll(v, all) }) {
+			return true
+		}
+		limit, ok := limitOf(c.arg)
+		switch {
+		case !ok:
+		case c.operator == "gt" || c.operator == "gte":
+			least = max(least, limit)
+		case c.operator == "lt" || c.operator == "lte":
+			most = min(most, limit)
+		}
+	}
+	open := slices.ContainsFunc(all, func(c *condition) bool { return c.operator == "gt" || c.operator == "lt" })
+	return least > most || least == most && open
+}
+
+// named are the values that a condition names, each as all that it may be in an event.
+func (c *condition) named() []event.Value {
+	list := []any{c.arg}
+	switch c.operator {
+	case "":
+	case "in":
+		list, _ = c.arg.([]any)
+	default:
+		return nil
+	}
+	var all []event.Value
+	for _, arg := range list {
+		text := fmt.Sprint(arg)
+		all = append(all, event.String(text))
+		if d, err := time.ParseDuration(text); err == nil {
+			all = append(all, event.Duration(d))
+		}
+		if n, ok := numeric(arg); ok {
+			all = append(all, event.Int(int64(n)))
+		}
+		if truth, ok := arg.(bool); ok {
+			all = append(all, event.Bool(truth))
+		}
+	}
+	return all
+}
+
+func meetsAll(v event.Value, all []*condition) bool {
+	return !slices.ContainsFunc(all, func(c *condition) bool { return !c.holds(v, true) })
+}
+
+// limitOf is the number or the seconds of a bound.
+func limitOf(arg any) (float64, bool) {
+	if n, ok := numeric(arg); ok {
+		return n, true
+	}
+	d, err := time.ParseDuration(fmt.Sprint(arg))
+	return d.Seconds(), err == nil
+}
+
+// shadowed reports alternatives of a step that never get an event, because one before them takes it.
+func (l *linter) shadowed(i int) {
+	s := &l.rule.Steps[i]
+	for j := range s.patterns {
+		for k := range s.patterns[:j] {
+			if s.patterns[k].Kind != "" && s.patterns[k].takesAllOf(&s.patterns[j]) {
+				l.errorf(s.at(i, j), "this alternative is never reached: alternative %d takes every event that fits it", k+1)
+				break
+			}
+		}
+	}
+}
+
+// takesAllOf says that a pattern asks for nothing that the other does not ask for, too.
+func (p *Pattern) takesAllOf(other *Pattern) bool {
+	return p.Kind == other.Kind &&
+		!slices.ContainsFunc(p.conditions, func(c condition) bool {
+			return !slices.ContainsFunc(other.conditions, func(d condition) bool { return c.key == d.key })
+		}) &&
+		!slices.ContainsFunc(p.bindings, func(b binding) bool {
+			return !slices.ContainsFunc(other.bindings, func(d binding) bool { return b.field == d.field })
+		})
+}
+
+// levels reports a verdict that is never reached because a higher one holds wherever it does.
+func (l *linter) levels() {
+	levels := &l.rule.Verdict.levels
+	for low := Possible; low < Confirmed; low++ {
+		for high := low + 1; high <= Confirmed; high++ {
+			if levels[low] != nil && levels[high] != nil && levels[low].implies(levels[high]) {
+				l.errorf([]any{"verdict", low.String()}, "%s is never reached: %s holds wherever it does", low, high)
+				break
+			}
+		}
+	}
+}
+
+// inTime reports an edge that cannot hold together with those before it, as
+// when one says that a step comes after another and the next that it comes before.
+// The ends of the steps are points whose distances have upper bounds; a cycle
+// of bounds with a negative sum has no solution.
+func (l *linter) inTime() {
+	n := 2 * len(l.rule.Steps) // starts, then ends
+	ends := len(l.rule.Steps)
+	most := make([][]int64, n)
+	for i := range most {
+		most[i] = slices.Repeat([]int64{ever}, n)
+		most[i][i] = 0
+	}
+	clamp := func(d int64) int64 { return max(-ever/4, min(d, ever/4)) } // three of them still fit an int64
+	// bound says that point j lies at most so long after point i; it returns false when that cannot be.
+	bound := func(i, j int, by int64) bool {
+		by = clamp(by)
+		if most[j][i] != ever && most[j][i]+by < 0 {
+			return false
+		}
+		for a := range most {
+			for b := range most {
+				if most[a][i] < ever && most[j][b] < ever {
+					most[a][b] = min(most[a][b], clamp(most[a][i]+by+most[j][b]))
+				}
+			}
+		}
+		return true
+	}
+	for s := range ends {
+		bound(ends+s, s, 0)
+	}
+	point := func(step int, at string) int {
+		if at == "end" {
+			return ends + step
+		}
+		return step
+	}
+	for i := range l.rule.Edges {
+		e, holds := &l.rule.Edges[i], true
+		if e.from < 0 || e.to < 0 || e.from == e.to || e.min > e.max {
+			continue
+		}
+		if e.measured {
+			from, to := point(e.from, e.FromAt), point(e.to, e.ToAt)
+			holds = bound(to, from, -max(int64(e.min), -ever)) && (e.max == math.MaxInt64 || bound(from, to, int64(e.max)))
+		}
+		if e.shared {
+			holds = holds && bound(ends+e.from, e.to, int64(e.overlap)) && bound(ends+e.to, e.from, int64(e.overlap))
+		}
+		if !holds {
+			l.errorf([]any{"edges", i}, "no events can lie so: the edges before it say otherwise of %q and %q", e.From, e.To)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package rules
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// invented is a vocabulary for the kinds of the rule whole.
+var invented = []event.KindInfo{
+	{Kind: "a", About: "an a", Fields: []event.FieldInfo{{Name: "method"}, {Name: "seconds"}}},
+	{Kind: "b", About: "a b"}, {Kind: "c", About: "a c"}, {Kind: "dee", About: "a d"}, {Kind: "d", About: "a d"},
+	{Kind: event.KindLogLine, About: "a line", Fields: []event.FieldInfo{{Name: "text"}}, Open: true},
+}
+
+// TestLint makes a whole rule senseless in one place each.
+func TestLint(t *testing.T) {
+	const line = "kind: log.line, match: {text|contains: lost contact}, bind: {container: cid}"
+	for _, c := range []struct{ old, new, want string }{
+		{"kind: a,", "kind: aa,", `6:45: unknown kind "aa"`},
+		{"kind: d,", "kind: deee,", `unknown kind "deee"; did you mean "dee"?`},
+		{"kind: a,", "kind: a, match: {metod: x},", `6:63: a has no field "metod"; did you mean "method"?`},
+		{"kind: a, bind: {container: cid}", "kind: a, bind: {conatiner: cid}", `6:66: a has no field "conatiner"; did you mean "container"?`},
+		{"{one.start}", "{one.methud}", `18:11: a has no field "methud"; did you mean "method"?`},
+		{`role: cause, text: "x"`, `role: cause, text: "{metho}"`, `a has no field "metho"; did you mean "method"?`},
+		{"per: cid", "per: cid\nnotes: [{when: {step: one, match: {secs|gt: 1}}, text: x}]", `18:45: a has no field "secs"`},
+		{"[containerd.log], collect", "[containerd], collect", `4:16: "containerd" is no source: logs are COMPONENT.log`},
+		{"source: containerd.log", "source: journal", `"journal" is no source`},
+
+		{"kind: a,", "kind: a, match: {seconds|gte: 10, seconds|lt: 5},", `6:69: no event meets all that is asked of "seconds"`},
+		{"kind: a,", "kind: a, match: {duration|gt: 1m, duration|lt: 60s},", `no event meets all that is asked of "duration"`},
+		{"kind: a,", "kind: a, match: {method: x, method|startswith: y},", `no event meets all that is asked of "method"`},
+		{"kind: a,", "kind: a, match: {method|in: [x, z], method|re: y},", `no event meets all that is asked of "method"`},
+		{"kind: a,", "kind: a, match: {method|exists: false, method: x},", `no event meets all that is asked of "method"`},
+		{"kind: a,", "kind: a, match: {container|exists: false},", `no event meets all that is asked of "container"`},
+
+		{"kind: b, bind: {container: cid}", "any: [{kind: b, bind: {container: cid}}, {kind: b, match: {open: true}, bind: {container: cid}}]", `7:83: this alternative is never reached: alternative 1 takes every event that fits it`},
+		{"one and two\n  possible: one or two and none-seen", "one\n  possible: one and two or one and none-seen", `14:13: possible is never reached: confirmed holds wherever it does`},
+		{"absent:", "  - {from: two, to: one, gap: {min: 1s}}\nabsent:", `10:6: no events can lie so: the edges before it say otherwise of "two" and "one"`},
+		{"absent:", "  - {from: two, to: one, overlap: 1s}\n  - {from: one, to: two, from_at: end, gap: {min: 2s}}\nabsent:", `11:6: no events can lie so`},
+
+		{"kind: a, bind: {container: cid}", strings.Replace(line, "lost contact", "lost", 1), `a log.line needs text|contains`},
+		{"kind: a, bind: {container: cid}", strings.Replace(line, "lost contact", `'"a"b"cdefg"'`, 1), `with 6 plain letters or more in a row`},
+		{"kind: a, bind: {container: cid}", strings.Replace(line, "text|contains", "text|re", 1), `a log.line needs text|contains`},
+		{"kind: a, bind: {container: cid}", strings.Replace(line, "text|contains: lost contact", "text|in: [lost contact, no]", 1), `a log.line needs text|contains`},
+	} {
+		require.Contains(t, whole, c.old)
+		_, err := Load(invented, Files{FS: fstest.MapFS{"whole.yaml": {Data: []byte(strings.Replace(whole, c.old, c.new, 1))}}})
+		require.ErrorContains(t, err, c.want, c.new)
+		require.NotContains(t, err.Error(), "\n", "one mistake, one problem")
+	}
+	for _, c := range []struct{ old, new string }{
+		{"kind: a,", "kind: a, match: {seconds|gte: 5, seconds|lte: 5},"},
+		{"kind: a,", "kind: a, match: {seconds|in: [1, 7], seconds|gt: 5},"},
+		{"kind: a,", "kind: a, match: {duration: 1m0s, duration|gt: 5},"},
+		{"kind: a,", "kind: a, match: {method|startswith: x, method|contains: y},"},
+		{"kind: b, bind: {container: cid}", "any: [{kind: b, match: {open: true}, bind: {container: cid}}, {kind: b, bind: {container: cid}}]"},
+		{"absent:", "  - {from: two, to: one, gap: {min: -10s, max: 0s}}\nabsent:"},
+		{"kind: a, bind: {container: cid}", line},
+	} {
+		_, err := Load(invented, Files{FS: fstest.MapFS{"whole.yaml": {Data: []byte(strings.Replace(whole, c.old, c.new, 1))}}})
+		require.NoError(t, err, c.new)
+	}
+}
+
+// TestLines: what the rules of a catalogue ask for by text, as it stands in any file.
+func TestLines(t *testing.T) {
+	cat := catalogOf(t, strings.Replace(whole, "kind: a, bind: {container: cid}", `any:
+      - {kind: log.line, match: {component: chronyd, text|contains: 'stepped "clock" by', text|re: "x"}, bind: {container: cid}}
+      - {kind: log.line, match: {component|in: [kubelet, containerd], text|in: [no such host, "disk <sda> is lost"]}, bind: {container: cid}}
+      - {kind: log.line, match: {error|startswith: "größer als erlaubt"}, bind: {container: cid}}`, 1))
+	require.Equal(t, []event.LineWatch{
+		{Component: "chronyd", Literal: "stepped"},
+		{Component: "kubelet", Literal: "no such host"}, {Component: "containerd", Literal: "no such host"},
+		{Component: "kubelet", Literal: "is lost"}, {Component: "containerd", Literal: "is lost"},
+		{Literal: "er als erlaubt"},
+	}, cat.Lines())
+	var none *Catalog
+	require.Empty(t, none.Lines())
+}
