@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 
 // TestScript runs the program as its users do. Beside a script's own files there
 // are a small incident (testdata/node-1) as containerd.log, stacks.log and the
-// bundle node-1.tgz, a copy of it in later, a trace of a shim as shim.strace, and .examples.sh: every example that the help shows. $INCIDENTS is
-// the testdata of the repository.
+// bundle node-1.tgz, a copy of it in later, a trace of a shim as shim.strace, a user's rule with its fixtures in my-rules,
+// and .examples.sh: every example that the help shows. $INCIDENTS is the testdata of the repository.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -43,6 +43,7 @@ func TestScript(t *testing.T) {
 				os.WriteFile(filepath.Join(env.WorkDir, ".examples.sh"), []byte(shell), 0o644),
 				os.CopyFS(env.WorkDir, os.DirFS("testdata/node-1")),
 				os.CopyFS(env.WorkDir, os.DirFS("testdata/traces")),
+				os.CopyFS(filepath.Join(env.WorkDir, "my-rules"), os.DirFS("../../testdata/my-rules")),
 				os.CopyFS(filepath.Join(env.WorkDir, "later"), os.DirFS("testdata/node-1")),
 				tgz(filepath.Join(env.WorkDir, "node-1.tgz"), os.DirFS("testdata/node-1")),
 			)

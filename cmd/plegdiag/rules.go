@@ -14,13 +14,15 @@ import (
 func newRules(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rules",
-		Short: "Look into the catalogue of known causes",
+		Short: "Look into the catalogue of known causes, and extend it",
 		Example: `  plegdiag rules list
-  plegdiag rules explain umount2-overlay-sync`,
+  plegdiag rules explain umount2-overlay-sync
+  plegdiag rules lint my-rules
+  plegdiag rules test my-rules`,
 		Args: cobra.ArbitraryArgs,
 		RunE: needCommand,
 	}
-	cmd.AddCommand(newRulesList(s), newRulesExplain(s))
+	cmd.AddCommand(newRulesList(s), newRulesExplain(s), newRulesLint(s), newRulesTest(s))
 	return cmd
 }
 

@@ -64,6 +64,10 @@ var layers = map[string]layer{
 		},
 		"an incident is what was found; it does not know how it is shown",
 	},
+	"internal/fixture": {
+		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/incident", "github.com/goccy/go-yaml"},
+		"a fixture compares an incident with what is wanted of it; it does not know how either is shown",
+	},
 	"internal/report": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules", "internal/incident",
@@ -77,6 +81,7 @@ var layers = map[string]layer{
 	"cmd/plegdiag": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules", "internal/incident", "internal/report",
+			"internal/fixture", // the command rules test runs the tests of rules
 			// The command stacks reads dumps without making an incident of them: it finds the files, takes
 			// dumps out of logs, and names the program. The command syscalls does the same with traces.
 			"internal/bundle", "internal/parse", "internal/stackdump", "internal/observe",

@@ -10,52 +10,34 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/fixture"
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/observe"
 	"github.com/plegdiag/plegdiag/internal/report"
 	"github.com/plegdiag/plegdiag/internal/rules"
-	"github.com/plegdiag/plegdiag/internal/timeline"
 )
-
-// want is what an incident directory says its bundle must answer (want.yaml).
-type want struct {
-	// Findings are all findings of the bundle, in order: a name that is not listed is a wrong name.
-	Findings     []wantFinding
-	Headline     []string   // texts, each part of the headline
-	NotEvaluable []string   `yaml:"not_evaluable"` // rules that must say what they miss
-	RuledOut     []string   `yaml:"ruled_out"`
-	Stalls       []struct { // times are UTC, 15:04:05
-		Start, End, Phase string
-		NotReady          string `yaml:"not_ready"`
-	}
-	Node string
-	Zone map[string]string // file to a part of its clock's basis
-}
-
-type wantFinding struct {
-	Rule, Verdict, Role string
-	Container           string   // prefix
-	Steps               []string // ids that the chain must hold
-	Evidence            []string // "file:line" or a text; each must be cited by the finding
-	Notes               []string // texts, each part of a note
-}
 
 // TestIncidents puts every incident of testdata, and every fixture of a rule,
 // through the whole pipeline. Adding one needs no Go: a directory with the files (bundle/ or
 // bundle.tgz) and want.yaml.
 func TestIncidents(t *testing.T) {
-	dirs := incidentDirs(t)
-	require.GreaterOrEqual(t, len(dirs), 5, "testdata has lost its incidents")
-	for _, dir := range dirs {
-		t.Run(strings.TrimPrefix(filepath.ToSlash(dir), "../../testdata/"), func(t *testing.T) {
+	fixtures := fixtures(t)
+	require.GreaterOrEqual(t, len(fixtures), 5, "testdata has lost its incidents")
+	for _, f := range fixtures {
+		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			inc := load(t, input(t, dir))
-			checkWant(t, readWant(t, dir), inc)
-			checkLaws(t, input(t, dir), inc)
+			in, err := f.Input()
+			require.NoError(t, err)
+			inc := load(t, in)
+			want, err := f.Want()
+			require.NoError(t, err)
+			require.Empty(t, strings.Join(want.Differences(inc), "\n"), "headline: %s", inc.Result.Headline)
+			checkLaws(t, in, inc)
+			checkVocabulary(t, inc)
 		})
 	}
 }
@@ -67,44 +49,45 @@ func TestEveryRuleHasFixtures(t *testing.T) {
 	require.NoError(t, err)
 	for _, rule := range catalog.Rules {
 		for _, name := range []string{"positive", "near-miss", "missing"} {
-			w := readWant(t, filepath.Join("../../testdata/rules", rule.ID, name))
-			fires := slices.ContainsFunc(w.Findings, func(f wantFinding) bool { return f.Rule == rule.ID })
+			f := fixture.Fixture{Dir: filepath.Join("../../testdata/rules", rule.ID, name)}
+			want, err := f.Want()
+			require.NoError(t, err, f.Dir)
+			fires := slices.ContainsFunc(want.Findings, func(f fixture.Finding) bool { return f.Rule == rule.ID })
 			require.Equal(t, name == "positive", fires, "%s/%s", rule.ID, name)
 		}
 	}
 }
 
-func incidentDirs(t *testing.T) []string {
-	t.Helper()
-	var dirs []string
-	for _, pattern := range []string{"../../testdata/*/want.yaml", "../../testdata/rules/*/*/want.yaml"} {
-		found, err := filepath.Glob(pattern)
-		require.NoError(t, err)
-		for _, f := range found {
-			dirs = append(dirs, filepath.Dir(f))
-		}
-	}
-	return dirs
-}
-
-func input(t *testing.T, dir string) string {
-	t.Helper()
-	for _, name := range []string{"bundle.tgz", "bundle"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			return filepath.Join(dir, name)
-		}
-	}
-	t.Fatalf("%s has neither bundle/ nor bundle.tgz", dir)
-	return ""
-}
-
-func readWant(t *testing.T, dir string) want {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, "want.yaml"))
+// TestBuiltinIsClean: the rules that ship speak of nothing that observers do not make.
+func TestBuiltinIsClean(t *testing.T) {
+	_, err := rules.Load(observe.Vocabulary(), rules.BuiltinFiles())
 	require.NoError(t, err)
-	var w want
-	require.NoError(t, yaml.UnmarshalWithOptions(data, &w, yaml.Strict()))
-	return w
+}
+
+// fixtures are the incidents and the fixtures of the built-in rules.
+func fixtures(t *testing.T) []fixture.Fixture {
+	t.Helper()
+	all, err := fixture.Find("../../testdata")
+	require.NoError(t, err)
+	return slices.DeleteFunc(all, func(f fixture.Fixture) bool { return strings.HasPrefix(f.Name, "my-rules/") }) // of a user's rules
+}
+
+// checkVocabulary: observers make no kind and no field that the vocabulary does not name.
+func checkVocabulary(t *testing.T, inc *incident.Incident) {
+	t.Helper()
+	kinds := map[event.Kind]map[string]bool{}
+	for _, k := range observe.Vocabulary() {
+		kinds[k.Kind] = map[string]bool{}
+		for _, f := range slices.Concat(k.Fields, event.CommonFields) {
+			kinds[k.Kind][f.Name] = true
+		}
+	}
+	for _, e := range inc.Timeline.Events {
+		require.Contains(t, kinds, e.Kind, "internal/observe/vocabulary.go needs a row")
+		for _, f := range e.Fields {
+			require.True(t, kinds[e.Kind][f.Key], "the row of %s in internal/observe/vocabulary.go lacks the field %q", e.Kind, f.Key)
+		}
+	}
 }
 
 func load(t *testing.T, inputs ...string) *incident.Incident {
@@ -114,71 +97,6 @@ func load(t *testing.T, inputs ...string) *incident.Incident {
 	inc, err := incident.Load(t.Context(), incident.Options{Inputs: inputs, Catalog: catalog})
 	require.NoError(t, err)
 	return inc
-}
-
-func checkWant(t *testing.T, w want, inc *incident.Incident) {
-	t.Helper()
-	var names, wanted []string
-	for _, f := range inc.Result.Findings {
-		names = append(names, fmt.Sprintf("%s %s %s", f.Rule, f.Verdict, f.Role))
-	}
-	for _, f := range w.Findings {
-		wanted = append(wanted, fmt.Sprintf("%s %s %s", f.Rule, f.Verdict, f.Role))
-	}
-	require.Equal(t, wanted, names, "headline: %s", inc.Result.Headline)
-	for i, f := range w.Findings {
-		got := inc.Result.Findings[i]
-		require.True(t, strings.HasPrefix(got.Container, f.Container), "%s is about %q", f.Rule, got.Container)
-		for _, id := range f.Steps {
-			require.True(t, slices.ContainsFunc(got.Chain, func(s rules.Step) bool { return s.ID == id }), "%s has no step %q", f.Rule, id)
-		}
-		for _, text := range f.Evidence {
-			require.True(t, cites(got, text), "%s does not cite %q", f.Rule, text)
-		}
-		for _, text := range f.Notes {
-			require.Contains(t, strings.Join(got.Notes, "\n"), text)
-		}
-	}
-	for _, text := range w.Headline {
-		require.Contains(t, inc.Result.Headline, text)
-	}
-	for _, rule := range w.NotEvaluable {
-		require.True(t, slices.ContainsFunc(inc.Result.NotEvaluable, func(u rules.Unanswered) bool {
-			return u.Rule == rule && len(u.Missing) > 0 && u.Missing[0].Command != ""
-		}), "%s does not say what it misses", rule)
-	}
-	for _, rule := range w.RuledOut {
-		require.True(t, slices.ContainsFunc(inc.Result.RuledOut, func(d rules.Dismissed) bool { return d.Rule == rule && d.Why != "" }), "%s is not ruled out", rule)
-	}
-	require.Len(t, inc.Timeline.Stalls, len(w.Stalls))
-	for i, s := range w.Stalls {
-		got := inc.Timeline.Stalls[i]
-		require.Equal(t, s.Start, got.Start.Format("15:04:05"))
-		require.Equal(t, s.End, got.End.Format("15:04:05"))
-		require.Equal(t, s.Phase, string(got.Phase))
-		if s.NotReady != "" {
-			require.Equal(t, s.NotReady, got.NotReady.Format("15:04:05"))
-		}
-	}
-	if w.Node != "" {
-		require.Equal(t, w.Node, inc.Node)
-	}
-	for file, basis := range w.Zone {
-		i := slices.IndexFunc(inc.Timeline.Clocks, func(c timeline.Clock) bool { return strings.HasSuffix(c.File, file) })
-		require.GreaterOrEqual(t, i, 0, "no clock of %s", file)
-		require.Contains(t, inc.Timeline.Clocks[i].Basis, basis)
-	}
-}
-
-func cites(f rules.Finding, text string) bool {
-	for _, s := range f.Chain {
-		for _, q := range s.Evidence {
-			if strings.HasSuffix(q.Pos.String(), text) || strings.Contains(q.Text, text) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // checkLaws holds what must be true of every answer, whatever it is.

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/report"
+	"github.com/plegdiag/plegdiag/internal/rules"
+)
+
+func newRulesLint(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "lint [DIR...]",
+		Short: "Say all that is wrong with rules, as file:line:col: reason",
+		Long: `Check rule files: their syntax, that the kinds and fields they ask for exist, and that what they ask for
+can be. Every mistake is a line file:line:col: reason. Exit status 1 when there is one.
+
+A DIR is a directory of rules or one rule file; they are checked together with the built-in rules, as
+analyze --rules would load them. Without DIR the built-in rules are checked.`,
+		Example: `  plegdiag rules lint my-rules
+  plegdiag rules lint`,
+		RunE: func(_ *cobra.Command, args []string) error { return rulesLint(s, args) },
+	}
+}
+
+func rulesLint(s streams, dirs []string) error {
+	trees := []rules.Files{rules.BuiltinFiles()}
+	for _, dir := range dirs {
+		tree, err := ruleFiles(dir)
+		if err != nil {
+			return err
+		}
+		trees = append(trees, tree)
+	}
+	catalog, err := rules.Load(observe.Vocabulary(), trees...)
+	if problems := rules.Problems(err); len(problems) > 0 {
+		return lintFailed(s, problems)
+	}
+	if err != nil {
+		return err
+	}
+	found := len(catalog.Rules)
+	if len(dirs) > 0 {
+		own, err := rules.Builtin()
+		if err != nil {
+			return err
+		}
+		found -= len(own.Rules)
+	}
+	if found == 0 {
+		return &failure{status: statusFailed, err: fmt.Errorf("no rule in %s", strings.Join(dirs, ", ")), hint: "a rule is a file that ends in .yaml"}
+	}
+	_, err = fmt.Fprintf(s.out, "%s, nothing wrong\n", count(found, "rule"))
+	return err
+}
+
+func lintFailed(s streams, problems []*rules.Problem) error {
+	const enough = 2000 // columns
+	out := bufio.NewWriter(s.out)
+	for _, p := range problems {
+		fmt.Fprintln(out, report.Escape(p.Error(), enough))
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	return &failure{status: statusFailed, err: fmt.Errorf("%s in the rules", count(len(problems), "mistake"))}
+}
+
+// count is a number of things: "1 rule", "2 rules".
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plegdiag/plegdiag/internal/fixture"
+	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report"
+	"github.com/plegdiag/plegdiag/internal/rules"
+)
+
+type rulesTestOptions struct {
+	dirs   []string
+	rules  []string
+	update bool
+}
+
+func newRulesTest(s streams) *cobra.Command {
+	var o rulesTestOptions
+	cmd := &cobra.Command{
+		Use:   "test [DIR...]",
+		Short: "Run the fixtures of rules: bundles and what they must answer",
+		Long: `Analyse every fixture below DIR (without DIR: here) with the built-in rules and those in DIR, and compare
+the answer with its want.yaml. Exit status 1 when one differs.
+
+A fixture is a directory with the files of an incident, in bundle/ or as bundle.tgz, and want.yaml. Those of
+a rule stand beside it:
+
+  my-rules/disk-lost.yaml
+  my-rules/disk-lost/positive/bundle/   fires the rule
+  my-rules/disk-lost/near-miss/bundle/  looks like it and must not fire
+  my-rules/disk-lost/missing/bundle/    lacks the evidence that decides
+
+--update writes what is found now to the want.yaml of each that differs. It accepts nothing: read the diff.`,
+		Example: `  plegdiag rules test my-rules
+  plegdiag rules test my-rules --update`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.dirs = args
+			if len(args) == 0 {
+				o.dirs = []string{"."}
+			}
+			return rulesTest(cmd.Context(), &o, s)
+		},
+	}
+	bindRules(cmd, &o.rules)
+	cmd.Flags().BoolVar(&o.update, "update", false, "write want.yaml where it differs")
+	return cmd
+}
+
+func rulesTest(ctx context.Context, o *rulesTestOptions, s streams) error {
+	catalog, err := loadCatalog(append(slices.Clone(o.dirs), o.rules...))
+	if err != nil {
+		return err
+	}
+	t := tester{catalog: catalog, update: o.update, out: bufio.NewWriter(s.out), tested: map[string]bool{}}
+	for _, dir := range o.dirs {
+		found, err := fixture.Find(dir)
+		if err != nil {
+			return err
+		}
+		for i := range found {
+			if err := t.run(ctx, &found[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return t.end(o.dirs)
+}
+
+// tester runs fixtures and prints a row for each.
+type tester struct {
+	catalog *rules.Catalog
+	update  bool
+	out     *bufio.Writer
+	tested  map[string]bool // rules that have a fixture
+	ran     int
+	failed  int
+}
+
+// run prints "ok", "FAIL" or "wrote", what the fixture's rule answers, and its name.
+func (t *tester) run(ctx context.Context, f *fixture.Fixture) error {
+	t.ran++
+	rule := f.Rule(t.catalog)
+	t.tested[rule] = true
+	inc, err := f.Run(ctx, t.catalog)
+	if err != nil {
+		t.row("FAIL", "", f.Name)
+		fmt.Fprintln(t.out, "      "+report.Escape(err.Error(), maxDifference))
+		t.failed++
+		return ctx.Err()
+	}
+	differences, err := f.Compare(inc)
+	if err != nil {
+		differences = []string{err.Error()}
+	}
+	switch {
+	case len(differences) == 0:
+		t.row("ok", answer(inc, rule), f.Name)
+		return nil
+	case t.update:
+		t.row("wrote", answer(inc, rule), f.Name)
+		return f.Update(inc, t.catalog, rule)
+	}
+	t.failed++
+	t.row("FAIL", answer(inc, rule), f.Name)
+	for _, line := range differences {
+		fmt.Fprintln(t.out, "      "+report.Escape(line, maxDifference))
+	}
+	return nil
+}
+
+// maxDifference bounds one line of a difference, in columns.
+const maxDifference = 500
+
+func (t *tester) row(result, answer, name string) {
+	fmt.Fprintf(t.out, "%-5s %-13s %s\n", result, answer, report.Escape(name, maxDifference))
+}
+
+// answer is the verdict on the rule that a fixture is for; without one, how much was found.
+func answer(inc *incident.Incident, rule string) string {
+	if rule == "" {
+		return count(len(inc.Result.Findings), "finding")
+	}
+	return fixture.VerdictOf(inc, rule).String()
+}
+
+// end sums up.
+func (t *tester) end(dirs []string) error {
+	if t.ran == 0 {
+		return &failure{
+			status: statusFailed, err: fmt.Errorf("no fixture below %s", strings.Join(dirs, ", ")),
+			hint: "a fixture is a directory with bundle/ and want.yaml; plegdiag rules test --help shows how they lie beside a rule",
+		}
+	}
+	builtin, err := rules.Builtin()
+	if err != nil {
+		return err
+	}
+	for i := range t.catalog.Rules {
+		if id := t.catalog.Rules[i].ID; builtin.Rule(id) == nil && !t.tested[id] {
+			t.row("-", "no fixture", id)
+		}
+	}
+	fmt.Fprintf(t.out, "%s, %d failed\n", count(t.ran, "fixture"), t.failed)
+	if err := t.out.Flush(); err != nil {
+		return err
+	}
+	if t.failed > 0 {
+		return &failure{status: statusFailed, err: errors.New(count(t.failed, "fixture") + " failed"), hint: "- is what want.yaml asks for, + what is found"}
+	}
+	return nil
+}
