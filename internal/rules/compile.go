@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 // compile checks a decoded rule and prepares it for matching. It goes on after
@@ -110,8 +109,8 @@ func (c *compiler) head() {
 	}
 	c.required(r.Title, "title")
 	c.required(r.Headline, "headline")
-	c.oneOf(string(r.Role), []string{string(Root), string(Link), string(Contributing), string(Fallback)}, "role")
-	c.oneOf(string(r.Phase), []string{"", string(timeline.PhaseList), string(timeline.PhasePod), string(timeline.PhaseUnknown)}, "phase")
+	c.oneOf(string(r.Role), ruleRoles, "role")
+	c.oneOf(string(r.Phase), phases, "phase")
 	c.versions(r.Versions, "versions")
 	if len(r.Needs) == 0 {
 		c.errorf([]any{"needs"}, "needs is empty: a rule says which sources it reads")
@@ -164,7 +163,7 @@ func (c *compiler) stepPatterns() {
 			c.errorf([]any{"steps", i, "id"}, "step id %q is taken", s.ID)
 		}
 		c.oneOf(s.Role, stepRoles, "steps", i, "role")
-		c.oneOf(s.Certainty, []string{"", "observed", "inferred"}, "steps", i, "certainty")
+		c.oneOf(s.Certainty, certainties, "steps", i, "certainty")
 		c.required(s.Text, "steps", i, "text")
 		s.Weight = cmp.Or(s.Weight, defaultWeight)
 		if s.Weight < 0 || s.Weight > 100 {
@@ -303,8 +302,8 @@ func (c *compiler) edges() {
 		if e.from >= 0 && e.from == e.to {
 			c.errorf([]any{"edges", i}, "step %q has an edge to itself", e.From)
 		}
-		c.oneOf(e.FromAt, []string{"", "start", "end"}, "edges", i, "from_at")
-		c.oneOf(e.ToAt, []string{"", "start", "end"}, "edges", i, "to_at")
+		c.oneOf(e.FromAt, ends, "edges", i, "from_at")
+		c.oneOf(e.ToAt, ends, "edges", i, "to_at")
 		if e.Gap == nil && e.Overlap == "" {
 			c.errorf([]any{"edges", i}, "an edge wants a gap or an overlap")
 		}
@@ -470,7 +469,7 @@ func (c *compiler) objections() {
 		c.pattern(&o.Pattern, []any{"rules_out", i}, false)
 		c.count(o.Pattern)
 		c.required(o.Why, "rules_out", i, "why")
-		c.oneOf(o.Effect, []string{"", "ruled-out", "lowers"}, "rules_out", i, "effect")
+		c.oneOf(o.Effect, effects, "rules_out", i, "effect")
 		o.anchor = -1
 		if o.During != "" {
 			o.anchor = c.namedStep(o.During, "rules_out", i, "during")

@@ -199,4 +199,12 @@ const defaultWeight = 10
 // maxSteps bounds a rule: sets of steps are bit masks.
 const maxSteps = 32
 
-var stepRoles = []string{"cause", "mechanism", "symptom", "recovery"}
+// The words of the language, by the key they stand behind. An empty one is for a key that may be missing.
+var (
+	ruleRoles   = []string{string(Root), string(Link), string(Contributing), string(Fallback)}
+	phases      = []string{"", string(timeline.PhaseList), string(timeline.PhasePod), string(timeline.PhaseUnknown)}
+	stepRoles   = []string{"cause", "mechanism", "symptom", "recovery"}
+	certainties = []string{"", "observed", "inferred"}
+	ends        = []string{"", "start", "end"}
+	effects     = []string{"", "ruled-out", "lowers"}
+)
