@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 // explainWidth is the width of a terminal nobody has widened.
@@ -21,7 +23,7 @@ func (r *Rule) Explain(w io.Writer) error {
 	p.wrap("", r.Title)
 	p.line("")
 	p.wrap("", r.Mechanism)
-	p.heading("At most", roleProse[r.Role])
+	p.heading("At most", roleProse[r.Role]+phaseProse(r))
 	p.steps(r)
 	p.verdicts(r)
 	p.against(r)
@@ -37,11 +39,12 @@ func (r *Rule) Explain(w io.Writer) error {
 			p.item("%s %s", v.Fact, v.Affected)
 		}
 	}
-	p.heading("Reads", "")
+	p.heading("Needs", "of each line one.")
 	for _, n := range r.Needs {
 		p.item("%s", strings.Join(n.Any, " or "))
 		p.line("      %s", strings.ReplaceAll(strings.TrimSpace(n.Collect), "\n", "\n      "))
 	}
+	p.notes(r)
 	p.list("Now", r.Remediation.Now)
 	p.list("For good", r.Remediation.Durable)
 	p.list("References", r.References)
@@ -99,24 +102,45 @@ func (p *prose) wrap(lead, text string) {
 // placeholder is {name|format} of a text.
 var placeholder = regexp.MustCompile(`\{([^{}|]*)(?:\|[^{}]*)?\}`)
 
+// phaseProse says where in relist a stall of this cause sits.
+func phaseProse(r *Rule) string {
+	switch r.Phase {
+	case timeline.PhaseList:
+		return " In its stalls relist hangs while it lists the containers."
+	case timeline.PhasePod:
+		return " In its stalls relist hangs while it asks for one pod after the other."
+	}
+	return ""
+}
+
 func (p *prose) steps(r *Rule) {
-	p.heading("Steps", "")
+	p.heading("Steps", "a name after = is the same value in every step that gives it.")
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		p.wrap("  - ", fmt.Sprintf("%s (%s): %s", s.ID, s.Role, placeholder.ReplaceAllString(s.Text, "<$1>")))
 		for j := range s.patterns {
 			p.wrap("      ", s.patterns[j].prose(j > 0))
 		}
-		if s.Min > 1 {
-			p.wrap("      ", fmt.Sprintf("at least %d of them", s.Min))
+		if s.All {
+			p.wrap("      ", s.howMany())
 		}
+	}
+	if len(r.Edges) > 0 {
+		p.heading("In time", "")
 	}
 	for i := range r.Edges {
 		p.item("%s", r.Edges[i].prose())
 	}
 }
 
-// prose is the pattern in words: "a lock.held with doing task.Update, same lock".
+func (s *StepRule) howMany() string {
+	if s.Min > 1 {
+		return fmt.Sprintf("all of them, at least %d", s.Min)
+	}
+	return "all of them"
+}
+
+// prose is the pattern in words: "lock.held where doing is shim, lock = lock".
 func (p *Pattern) prose(alternative bool) string {
 	var b strings.Builder
 	if alternative {
@@ -124,20 +148,33 @@ func (p *Pattern) prose(alternative bool) string {
 	}
 	b.WriteString(string(p.Kind))
 	for i, key := range sortedKeys(p.Match) {
-		field, operator, _ := strings.Cut(key, "|")
-		conjunction := " and"
+		conjunction := " and "
 		if i == 0 {
-			conjunction = " where"
+			conjunction = " where "
 		}
-		if word, ok := operatorProse[operator]; ok {
-			operator = word
-		}
-		fmt.Fprintf(&b, "%s %s %s %v", conjunction, field, operator, p.Match[key])
+		b.WriteString(conjunction + conditionProse(key, p.Match[key]))
 	}
 	for _, field := range sortedKeys(p.Bind) {
-		fmt.Fprintf(&b, ", %s as %s", field, p.Bind[field])
+		fmt.Fprintf(&b, ", %s = %s", field, p.Bind[field])
 	}
 	return b.String()
+}
+
+func conditionProse(key string, arg any) string {
+	field, operator, _ := strings.Cut(key, "|")
+	switch list, isList := arg.([]any); {
+	case operator == existsOperator && arg == true:
+		return field + " is given"
+	case operator == existsOperator:
+		return field + " is not given"
+	case isList:
+		var words []string
+		for _, word := range list {
+			words = append(words, fmt.Sprint(word))
+		}
+		return field + " is one of " + strings.Join(words, ", ")
+	}
+	return fmt.Sprintf("%s %s %v", field, cmp.Or(operatorProse[operator], operator), arg)
 }
 
 var operatorProse = map[string]string{
@@ -145,22 +182,45 @@ var operatorProse = map[string]string{
 	"lt": "<", "lte": "≤", "gt": ">", "gte": "≥", "semver": "is of version",
 }
 
+// prose is the edge in words: "exit starts umount: umount begins 5s before to 10m after it".
 func (e *EdgeRule) prose() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %s", e.From, cmp.Or(e.Relation, "and"), e.To)
+	var says []string
 	if e.Gap != nil {
-		fmt.Fprintf(&b, ", %s to %s later", cmp.Or(e.Gap.Min, "0s"), cmp.Or(e.Gap.Max, "any time"))
-		if e.FromAt == "end" {
-			b.WriteString(" than the end of the first")
-		}
+		verb, of := "begins", "it"
 		if e.ToAt == "end" {
-			b.WriteString(", to the end of the second")
+			verb = "ends"
 		}
+		if e.FromAt == "end" {
+			of = "its end"
+		}
+		says = append(says, fmt.Sprintf("%s %s %s", verb, e.Gap.prose(), of))
 	}
 	if e.Overlap != "" {
-		fmt.Fprintf(&b, ", at the same time give or take %s", e.Overlap)
+		says = append(says, fmt.Sprintf("is going on at the same time, give or take %s", e.Overlap))
 	}
-	return b.String()
+	return fmt.Sprintf("%s %s %s: %s %s", e.From, cmp.Or(e.Relation, "and"), e.To, e.To, strings.Join(says, " and "))
+}
+
+// prose is the gap in words: "5s before to 10m after".
+func (g *Gap) prose() string {
+	early, before := strings.CutPrefix(g.Min, "-")
+	late, bothBefore := strings.CutPrefix(g.Max, "-")
+	none := g.Min == "" || g.Min == "0s" || g.Min == "0"
+	switch {
+	case bothBefore:
+		return early + " to " + late + " before"
+	case before && g.Max == "":
+		return "at most " + early + " before, or after"
+	case before:
+		return early + " before to " + g.Max + " after"
+	case none && g.Max == "":
+		return "after"
+	case none:
+		return "at most " + g.Max + " after"
+	case g.Max == "":
+		return "at least " + g.Min + " after"
+	}
+	return g.Min + " to " + g.Max + " after"
 }
 
 func (p *prose) verdicts(r *Rule) {
@@ -173,12 +233,7 @@ func (p *prose) verdicts(r *Rule) {
 		}
 	}
 	for i := range r.Absent {
-		a := &r.Absent[i]
-		when := "before " + a.Before
-		if a.During != "" {
-			when = "during " + a.During
-		}
-		p.item("%s means: no %s %s, and %s covers that time", a.ID, a.prose(false), when, a.Source)
+		p.item("%s", r.Absent[i].sentence())
 	}
 	if r.Per != "" {
 		p.item("one finding per %s", r.Per)
@@ -191,13 +246,48 @@ func (p *prose) against(r *Rule) {
 	}
 	p.heading("Speaks against it", "")
 	for i := range r.RulesOut {
-		o := &r.RulesOut[i]
-		effect := "rules it out"
-		if o.Effect == "lowers" {
-			effect = "lowers the verdict"
-		}
-		p.item("%s (%s, %s)", o.Why, o.prose(false), effect)
+		p.item("%s", r.RulesOut[i].sentence())
 	}
+}
+
+func (p *prose) notes(r *Rule) {
+	if len(r.Notes) > 0 {
+		p.heading("Says besides", "")
+	}
+	for i := range r.Notes {
+		p.item("%s", r.Notes[i].sentence())
+	}
+}
+
+func (n *NoteRule) sentence() string {
+	text := placeholder.ReplaceAllString(n.Text, "<$1>")
+	if n.When == nil {
+		return text
+	}
+	var all []string
+	for _, key := range sortedKeys(n.When.Match) {
+		all = append(all, n.When.Step+"."+conditionProse(key, n.When.Match[key]))
+	}
+	return text + " (when " + strings.Join(all, " and ") + ")"
+}
+
+func (a *Absence) sentence() string {
+	when := "before " + a.Before
+	if a.During != "" {
+		when = "during " + a.During
+	}
+	return fmt.Sprintf("%s means: no %s %s, and %s covers that time", a.ID, a.prose(false), when, a.Source)
+}
+
+func (o *Objection) sentence() string {
+	effect := "rules it out"
+	if o.Effect == "lowers" {
+		effect = "lowers the verdict"
+	}
+	if o.During != "" {
+		effect = "during " + o.During + ", " + effect
+	}
+	return fmt.Sprintf("%s (%s, %s)", o.Why, o.prose(false), effect)
 }
 
 func among(lead string, words []string) string {

@@ -1,0 +1,174 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe"
+)
+
+// TestDocs: docs/rules.md is what the catalogue and the observers' vocabulary say.
+func TestDocs(t *testing.T) {
+	cat, err := Builtin()
+	require.NoError(t, err)
+	var p page
+	p.line("<!-- Generated from internal/rules/catalog and internal/observe/vocabulary.go: go test ./internal/rules -update. -->")
+	p.line("# Rules\n")
+	p.line("What plegdiag knows to look for. `plegdiag rules explain ID` prints the same in a terminal, also of a user's own rules;")
+	p.line("[rule-language.md](rule-language.md) says how to write one. A rule names a cause only where its steps are in the evidence;")
+	p.line("what it takes for each verdict is said with the rule.\n")
+	p.index(cat)
+	for i := range cat.Rules {
+		p.rule(&cat.Rules[i])
+	}
+	p.events()
+	const path = "../../docs/rules.md"
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(p.String()), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), p.String(), "go test ./internal/rules -update accepts it")
+}
+
+// page is a Markdown page.
+type page struct{ strings.Builder }
+
+func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+
+// mdText escapes what Markdown would take for its own.
+func mdText(s string) string {
+	s = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", `\|`, "*", `\*`, "`", "\\`").Replace(strings.Join(strings.Fields(s), " "))
+	return strings.ReplaceAll(s, " _", ` \_`)
+}
+
+// code is a span of code.
+func code(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" }
+
+func (p *page) index(cat *Catalog) {
+	p.line("| rule | at most | what | versions |\n|---|---|---|---|")
+	for i := range cat.Rules {
+		r := &cat.Rules[i]
+		var versions []string
+		for _, v := range r.Versions {
+			versions = append(versions, mdText(v.Fact+" "+v.Affected))
+		}
+		p.line("| [%s](#%s) | %s | %s | %s |", r.ID, r.ID, highest(r), mdText(r.Title), cmp.Or(strings.Join(versions, "; "), "any"))
+	}
+}
+
+// highest is the best that a rule can say: its role and its verdict.
+func highest(r *Rule) string {
+	for level := Confirmed; level >= Possible; level-- {
+		if r.Verdict.levels[level] != nil {
+			return string(r.Role) + ", " + level.String()
+		}
+	}
+	return string(r.Role)
+}
+
+func (p *page) rule(r *Rule) {
+	p.line("\n## %s\n\n%s\n\n%s At most %s\n", r.ID, "**"+mdText(r.Title)+"**", mdText(r.Mechanism), roleProse[r.Role]+phaseProse(r))
+	p.line("| step | role | what | seen as |\n|---|---|---|---|")
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		var seen []string
+		for j := range s.patterns {
+			seen = append(seen, mdText(s.patterns[j].prose(j > 0)))
+		}
+		if s.All {
+			seen = append(seen, s.howMany())
+		}
+		p.line("| %s | %s | %s | %s |", s.ID, s.Role, mdText(placeholder.ReplaceAllString(s.Text, "<$1>")), strings.Join(seen, "<br>"))
+	}
+	p.line("")
+	for i := range r.Edges {
+		p.line("- %s", mdText(r.Edges[i].prose()))
+	}
+	p.verdicts(r)
+	p.list("May be explained by", len(r.ExplainedBy), func(i int) string {
+		d := r.ExplainedBy[i]
+		return fmt.Sprintf("[%s](#%s)%s", d.Rule, d.Rule, among(" with the same ", d.Join))
+	})
+	p.list("Versions affected", len(r.Versions), func(i int) string { return mdText(r.Versions[i].Fact + " " + r.Versions[i].Affected) })
+	p.line("\nNeeds, of each line one:\n")
+	for _, n := range r.Needs {
+		p.line("- %s\n\n  ```sh\n  %s\n  ```", mdText(strings.Join(n.Any, " or ")), strings.ReplaceAll(strings.TrimSpace(n.Collect), "\n", "\n  "))
+	}
+	p.list("Says besides", len(r.Notes), func(i int) string { return mdText(r.Notes[i].sentence()) })
+	p.list("Now", len(r.Remediation.Now), func(i int) string { return mdText(r.Remediation.Now[i]) })
+	p.list("For good", len(r.Remediation.Durable), func(i int) string { return mdText(r.Remediation.Durable[i]) })
+	p.list("References", len(r.References), func(i int) string { return reference(r.References[i]) })
+}
+
+func (p *page) verdicts(r *Rule) {
+	p.line("\nVerdict:\n")
+	for _, row := range []struct{ level, text string }{
+		{"confirmed", r.Verdict.Confirmed}, {"likely", r.Verdict.Likely}, {"possible", r.Verdict.Possible},
+	} {
+		if row.text != "" {
+			p.line("- **%s**: %s", row.level, mdText(row.text))
+		}
+	}
+	for i := range r.Absent {
+		p.line("- %s", mdText(r.Absent[i].sentence()))
+	}
+	if r.Per != "" {
+		p.line("- one finding per %s", r.Per)
+	}
+	p.list("Speaks against it", len(r.RulesOut), func(i int) string { return mdText(r.RulesOut[i].sentence()) })
+}
+
+func (p *page) list(title string, n int, item func(int) string) {
+	if n == 0 {
+		return
+	}
+	p.line("\n%s:\n", title)
+	for i := range n {
+		p.line("- %s", item(i))
+	}
+}
+
+var issue = regexp.MustCompile(`^([\w.-]+/[\w.-]+)#(\d+)$`)
+
+// reference links repo#number.
+func reference(s string) string {
+	if m := issue.FindStringSubmatch(s); m != nil {
+		return fmt.Sprintf("[%s](https://github.com/%s/issues/%s)", s, m[1], m[2])
+	}
+	return mdText(s)
+}
+
+// events lists what rules can ask for.
+func (p *page) events() {
+	p.line("\n## Events\n")
+	p.line("What the steps of rules are made of: the kinds of events, and the fields by which a rule may match and bind them.\n")
+	p.line("| kind | what | fields |\n|---|---|---|")
+	for _, k := range observe.Vocabulary() {
+		fields := fieldList(k.Fields)
+		if k.Open {
+			fields += "; every key=value of the line by its key"
+		}
+		p.line("| %s | %s | %s |", code(string(k.Kind)), mdText(k.About), fields)
+	}
+	p.line("\nEvery event also has: %s.", fieldList(event.CommonFields))
+}
+
+func fieldList(fields []event.FieldInfo) string {
+	var all []string
+	for _, f := range fields {
+		text := code(f.Name)
+		if f.About != "" {
+			text += " (" + mdText(f.About) + ")"
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", ")
+}
