@@ -55,3 +55,18 @@ func TestGenerateTrace(t *testing.T) {
 	lines := strings.Count(first.String(), "\n")
 	require.InDelta(t, 0.29, float64(strings.Count(first.String(), " <unfinished ...>"))/float64(lines), 0.03)
 }
+
+// A variation is a rule, and not the one it was made of.
+func TestVariation(t *testing.T) {
+	const rule = "id: a\ntitle: t\nsteps:\n  - {id: s, match: {duration|gte: 30s}}\n"
+	require.Equal(t, `id: a-variation-7
+title: t
+steps:
+  - id: line_of_its_own
+    role: symptom
+    text: "a line"
+    kind: log.line
+    match: {text|contains: "variation 7 of a message"}
+  - {id: s, match: {duration|gte: 30s8ms}}
+`, variation(rule, 7))
+}

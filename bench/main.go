@@ -1,12 +1,14 @@
 // Bench measures plegdiag from outside: it generates a bundle that looks like a
 // busy node with one incident in it, analyses it, and compares the time with
 // what gzip needs to merely inflate it. Both run in turns on the same machine,
-// so that the ratio holds where seconds do not. Then it generates the strace output of a
+// so that the ratio holds where seconds do not. It compares a catalogue of two
+// hundred rules with one of forty. Then it generates the strace output of a
 // container runtime, and measures how many MB of it are read in a second, by syscalls and by analyze.
 package main
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -26,6 +28,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "of the generator")
 	flag.IntVar(&o.runs, "runs", 5, "how often each command runs")
 	flag.Float64Var(&o.most, "max", 1.5, "the largest ratio analyze/gzip that passes")
+	flag.Float64Var(&o.mostRules, "max-rules", 1.25, "the largest ratio of 200 rules to 40 that passes")
 	flag.StringVar(&o.program, "plegdiag", "", "`program` to measure; built from this repository when empty")
 	flag.StringVar(&o.keep, "keep", "", "write the bundle to `FILE` and do nothing else")
 	flag.Int64Var(&o.trace, "trace", 500, "size of the strace output, in MB")
@@ -43,6 +46,7 @@ type options struct {
 	seed            uint64
 	runs            int
 	most, rate      float64
+	mostRules       float64
 	program         string
 	keep, keepTrace string
 }
@@ -74,7 +78,11 @@ func (o *options) run(out io.Writer) error {
 	if err := foundIncident(program, bundle); err != nil {
 		return err
 	}
-	if err := o.compare(out, program, bundle); err != nil {
+	few, many := filepath.Join(dir, "few"), filepath.Join(dir, "many")
+	if err := errors.Join(writeRules(program, few, fewRules), writeRules(program, many, manyRules)); err != nil {
+		return err
+	}
+	if err := o.compare(out, program, bundle, few, many); err != nil {
 		return err
 	}
 	if err := os.Remove(bundle); err != nil {
@@ -103,30 +111,49 @@ type contestant struct {
 	args  []string
 	env   []string
 	times []time.Duration
-	rss   int64 // the largest of all runs, in bytes
+	cpu   []time.Duration // user and system; says more than the clock where others share the machine
+	rss   int64           // the largest of all runs, in bytes
 }
 
-func (o *options) compare(out io.Writer, program, bundle string) error {
+func (o *options) compare(out io.Writer, program, bundle, few, many string) error {
 	gzip := &contestant{name: "gzip -dc", args: []string{"gzip", "-dc", bundle}}
 	all := &contestant{name: "analyze", args: []string{program, "analyze", bundle}}
 	one := &contestant{name: "analyze, GOMAXPROCS=1", args: all.args, env: []string{"GOMAXPROCS=1"}}
+	forty := &contestant{name: fmt.Sprintf("analyze, %d rules", fewRules), args: append(all.args, "--rules", few)}
+	hundreds := &contestant{name: fmt.Sprintf("analyze, %d rules", manyRules), args: append(all.args, "--rules", many)}
+	contestants := []*contestant{gzip, all, one, forty, hundreds}
 	for range o.runs {
-		for _, c := range []*contestant{gzip, all, one} {
+		for _, c := range contestants {
 			if err := c.once(); err != nil {
 				return err
 			}
 		}
 	}
 	fmt.Fprintf(out, "%s/%s, %d CPUs, median of %d runs\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), o.runs)
-	for _, c := range []*contestant{gzip, all, one} {
-		seconds := c.median().Seconds()
-		fmt.Fprintf(out, "%-22s %6.3f s  %5.0f MB/s  ratio %.2f  peak RSS %d MB\n",
-			c.name, seconds, float64(o.size)/seconds, seconds/gzip.median().Seconds(), c.rss/1e6)
+	for _, c := range contestants {
+		seconds := median(c.times).Seconds()
+		fmt.Fprintf(out, "%-22s %6.3f s  %5.0f MB/s  ratio %.2f  CPU %6.3f s  peak RSS %d MB\n",
+			c.name, seconds, float64(o.size)/seconds, c.to(gzip), median(c.cpu).Seconds(), c.rss/1e6)
 	}
-	if ratio := all.median().Seconds() / gzip.median().Seconds(); ratio > o.most {
-		return fmt.Errorf("ratio %.2f is above %.2f", ratio, o.most)
+	fmt.Fprintf(out, "%d rules take %.2f times as long as %d, and %.2f times the CPU\n",
+		manyRules, hundreds.to(forty), fewRules, median(hundreds.cpu).Seconds()/median(forty.cpu).Seconds())
+	return errors.Join(
+		above("analyze/gzip", all.to(gzip), o.most),
+		above(fmt.Sprintf("%d rules/%d rules", manyRules, fewRules), hundreds.to(forty), o.mostRules),
+	)
+}
+
+// above is the error of a ratio that is larger than it may be.
+func above(name string, ratio, most float64) error {
+	if ratio > most {
+		return fmt.Errorf("ratio %s %.2f is above %.2f", name, ratio, most)
 	}
 	return nil
+}
+
+// to is how many times the time of another contestant this one takes.
+func (c *contestant) to(other *contestant) float64 {
+	return median(c.times).Seconds() / median(other.times).Seconds()
 }
 
 // traces measures how fast strace output is read, by both commands that do.
@@ -150,8 +177,8 @@ func (o *options) traces(out io.Writer, program, trace string) error {
 		}
 	}
 	for _, c := range all {
-		rate := float64(o.trace) / c.median().Seconds()
-		fmt.Fprintf(out, "%-22s %6.3f s  %5.0f MB/s  peak RSS %d MB\n", c.name, c.median().Seconds(), rate, c.rss/1e6)
+		rate := float64(o.trace) / median(c.times).Seconds()
+		fmt.Fprintf(out, "%-22s %6.3f s  %5.0f MB/s  peak RSS %d MB\n", c.name, median(c.times).Seconds(), rate, c.rss/1e6)
 		if rate < o.rate {
 			return fmt.Errorf("%s reads %.0f MB/s, less than %.0f", c.name, rate, o.rate)
 		}
@@ -183,6 +210,7 @@ func (c *contestant) once() error {
 		return fmt.Errorf("%s: %w", c.name, err)
 	}
 	c.times = append(c.times, time.Since(start))
+	c.cpu = append(c.cpu, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
 	// Linux counts the memory of the process that forked in, which is why this program stays small.
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		c.rss = max(c.rss, int64(usage.Maxrss)*1024)
@@ -190,7 +218,7 @@ func (c *contestant) once() error {
 	return nil
 }
 
-func (c *contestant) median() time.Duration {
-	sorted := slices.SortedFunc(slices.Values(c.times), cmp.Compare[time.Duration])
+func median(times []time.Duration) time.Duration {
+	sorted := slices.SortedFunc(slices.Values(times), cmp.Compare[time.Duration])
 	return sorted[len(sorted)/2]
 }

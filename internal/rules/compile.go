@@ -610,7 +610,7 @@ func (s *StepRule) at(i, j int) []any {
 
 // checkDeeper checks what one rule says about others: that they exist, know
 // the joined binds, and do not lead back.
-func (cat *Catalog) checkDeeper(r *Rule, src *source) []error {
+func (cat *Catalog) checkDeeper(r *Rule, at *places) []error {
 	var errs []error
 	for i, d := range r.ExplainedBy {
 		other := cat.Rule(d.Rule)
@@ -619,16 +619,16 @@ func (cat *Catalog) checkDeeper(r *Rule, src *source) []error {
 			for j := range cat.Rules {
 				ids = append(ids, cat.Rules[j].ID)
 			}
-			errs = append(errs, src.problem([]any{"explained_by", i, "rule"}, "unknown rule %q%s", d.Rule, didYouMean(d.Rule, ids)))
+			errs = append(errs, at.deeper[i].because("unknown rule %q%s", d.Rule, didYouMean(d.Rule, ids)))
 			continue
 		}
 		for j, name := range d.Join {
 			if !slices.ContainsFunc(other.variables, func(v variable) bool { return v.name == name }) {
-				errs = append(errs, src.problem([]any{"explained_by", i, "join", j}, "rule %q binds no %q", d.Rule, name))
+				errs = append(errs, at.join[i][j].because("rule %q binds no %q", d.Rule, name))
 			}
 		}
 		if cat.leadsTo(other, r.ID, map[string]bool{}) {
-			errs = append(errs, src.problem([]any{"explained_by", i, "rule"}, "rule %q is in turn explained by %q", d.Rule, r.ID))
+			errs = append(errs, at.deeper[i].because("rule %q is in turn explained by %q", d.Rule, r.ID))
 		}
 	}
 	return errs

@@ -105,7 +105,7 @@ func (c *Catalog) Lines() []event.LineWatch {
 // events that are known; nil knows any. When anything is wrong Load returns no
 // catalogue and all problems joined, each as a [*Problem].
 func Load(known []event.KindInfo, trees ...Files) (*Catalog, error) {
-	l := loader{known: known, files: map[string]*source{}}
+	l := loader{known: known, places: map[string]*places{}}
 	for _, tree := range trees {
 		if err := tree.each(l.add); err != nil {
 			return nil, err
@@ -115,7 +115,7 @@ func Load(known []event.KindInfo, trees ...Files) (*Catalog, error) {
 	slices.SortFunc(catalog.Rules, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
 	if len(l.errs) == 0 { // else a rule that could not be read would seem unknown
 		for i := range catalog.Rules {
-			l.errs = append(l.errs, catalog.checkDeeper(&catalog.Rules[i], l.files[catalog.Rules[i].ID])...)
+			l.errs = append(l.errs, catalog.checkDeeper(&catalog.Rules[i], l.places[catalog.Rules[i].ID])...)
 		}
 	}
 	if len(l.errs) > 0 {
@@ -128,8 +128,29 @@ func Load(known []event.KindInfo, trees ...Files) (*Catalog, error) {
 type loader struct {
 	known   []event.KindInfo
 	catalog Catalog
-	files   map[string]*source // by id
+	places  map[string]*places // by id
 	errs    []error
+}
+
+// places are where a rule says what can only be checked when all are known. The
+// tree of its file, some hundred times its size, is not kept for that.
+type places struct {
+	file   string
+	deeper []Problem
+	join   [][]Problem
+}
+
+func (s *source) places(r *Rule) *places {
+	p := &places{file: s.file}
+	for i, d := range r.ExplainedBy {
+		p.deeper = append(p.deeper, *s.problem([]any{"explained_by", i, "rule"}, ""))
+		var join []Problem
+		for j := range d.Join {
+			join = append(join, *s.problem([]any{"explained_by", i, "join", j}, ""))
+		}
+		p.join = append(p.join, join)
+	}
+	return p
 }
 
 func (l *loader) add(name string, text []byte) {
@@ -138,11 +159,11 @@ func (l *loader) add(name string, text []byte) {
 	if rule == nil {
 		return
 	}
-	if other := l.files[rule.ID]; other != nil {
+	if other := l.places[rule.ID]; other != nil {
 		l.errs = append(l.errs, src.problem([]any{"id"}, "id %q is taken by %s", rule.ID, other.file))
 		return
 	}
-	l.files[rule.ID] = src
+	l.places[rule.ID] = src.places(rule)
 	l.catalog.Rules = append(l.catalog.Rules, *rule)
 }
 
@@ -159,6 +180,12 @@ func (p *Problem) Error() string {
 		return fmt.Sprintf("%s: %s", p.File, p.Reason)
 	}
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Reason)
+}
+
+// because is the problem with a reason.
+func (p Problem) because(format string, args ...any) *Problem {
+	p.Reason = fmt.Sprintf(format, args...)
+	return &p
 }
 
 // Problems are the single problems of an error of [Load]; none for any other error.

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// The cost of a large catalogue: the rules that ship, filled up with variations
+// of themselves to fewRules and to manyRules.
+const (
+	fewRules  = 40
+	manyRules = 200
+)
+
+// catalogFiles are the rules that ship, from the root of the repository.
+const catalogFiles = "internal/rules/catalog/*.yaml"
+
+// writeRules fills a directory with as many rules as the program lacks to n.
+// Each is one that ships under another name, with other limits, so that no two
+// ask the same, and with a line of a log that only it asks for.
+func writeRules(program, dir string, n int) error {
+	list, err := exec.Command(program, "rules", "list").Output()
+	if err != nil {
+		return fmt.Errorf("rules list: %w", err)
+	}
+	own := strings.Count(string(list), "\n")
+	files, err := filepath.Glob(catalogFiles)
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("no %s here", catalogFiles)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	for i := range max(0, n-own) {
+		text, err := os.ReadFile(files[i%len(files)])
+		if err != nil {
+			return err
+		}
+		name := filepath.Join(dir, fmt.Sprintf("%d.yaml", i))
+		if err := os.WriteFile(name, []byte(variation(string(text), i)), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limit is a bound on a duration: duration|gte: 30s.
+var limit = regexp.MustCompile(`((?:gte|gt|lte|lt): \d+)(s|m)\b`)
+
+// variation is a rule that differs from text, and for each i from every other one.
+func variation(text string, i int) string {
+	text = strings.Replace(text, "\n", fmt.Sprintf("-variation-%d\n", i), 1) // the first line is the id
+	text = limit.ReplaceAllString(text, fmt.Sprintf("${1}${2}%dms", i+1))
+	return strings.Replace(text, "\nsteps:\n", fmt.Sprintf(`
+steps:
+  - id: line_of_its_own
+    role: symptom
+    text: "a line"
+    kind: log.line
+    match: {text|contains: "variation %d of a message"}
+`, i), 1)
+}
