@@ -1,13 +1,16 @@
 package rules
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
@@ -178,7 +181,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// FuzzLoad: no input panics, every problem says where it is, and what loads can be explained and evaluated.
+// FuzzLoad: no input panics, every problem says where it is, and what loads can be explained, and be written
+// and read again as the same rule. Evaluating is fuzzed by the random rules of the oracle.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(whole))
 	for _, pattern := range []string{"testdata/synthetic/*.yaml", "catalog/*.yaml"} {
@@ -190,9 +194,8 @@ func FuzzLoad(f *testing.F) {
 			f.Add(text)
 		}
 	}
-	tl := line(incident()...)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		rule, _, problems := parse("fuzz.yaml", text, nil)
+		rule, _, problems := parse("fuzz.yaml", text, invented)
 		require.Equal(t, rule == nil, len(problems) > 0)
 		for _, problem := range problems {
 			p, ok := errors.AsType[*Problem](problem)
@@ -201,9 +204,69 @@ func FuzzLoad(f *testing.F) {
 			require.True(t, strings.HasPrefix(p.Error(), "fuzz.yaml:"))
 			require.LessOrEqual(t, p.Line, strings.Count(string(text), "\n")+strings.Count(string(text), "\r")+2)
 		}
-		if rule != nil {
-			require.NoError(t, rule.Explain(&strings.Builder{}))
-			Evaluate(&Catalog{Rules: []Rule{*rule}}, tl)
+		if rule == nil {
+			rule, _, _ = parse("fuzz.yaml", text, nil) // of any kind
 		}
+		if rule == nil || !utf8.Valid(text) {
+			return
+		}
+		var explained, again strings.Builder
+		require.NoError(t, rule.Explain(&explained))
+		require.Contains(t, explained.String(), rule.ID)
+		for i := range rule.Steps {
+			require.Contains(t, explained.String(), rule.Steps[i].ID)
+		}
+		same, _, problems := parse("fuzz.yaml", rewritten(t, rule), nil)
+		require.Empty(t, problems)
+		require.NoError(t, same.Explain(&again))
+		require.Equal(t, explained.String(), again.String(), "explained again")
 	})
+}
+
+// rewritten is a rule as a file of its own: JSON, which is YAML, too.
+func rewritten(t *testing.T, rule *Rule) []byte {
+	data, err := json.Marshal(spelled(reflect.ValueOf(*rule)))
+	require.NoError(t, err)
+	return data
+}
+
+// spelled is what a file says of a value; nil for nothing.
+func spelled(v reflect.Value) any {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			return nil
+		}
+		return spelled(v.Elem())
+	case reflect.Struct:
+		m := map[string]any{}
+		for key, index := range keysOf(v.Type()) {
+			if value := spelled(v.FieldByIndex(index)); value != nil {
+				m[key] = value
+			}
+		}
+		if v.Type() == reflect.TypeFor[StepRule]() && m["all"] == nil {
+			delete(m, "min") // the compiler sets it
+		}
+		return m
+	case reflect.Slice:
+		var list []any
+		for i := range v.Len() {
+			list = append(list, spelled(v.Index(i)))
+		}
+		if list == nil {
+			return nil
+		}
+		return list
+	case reflect.Map:
+		m := map[string]any{}
+		for _, key := range v.MapKeys() {
+			m[key.String()] = v.MapIndex(key).Interface()
+		}
+		return m
+	}
+	if v.IsZero() {
+		return nil
+	}
+	return v.Interface()
 }
