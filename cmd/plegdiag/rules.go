@@ -106,8 +106,9 @@ func nearest(catalog *rules.Catalog, id string) string {
 	return "did you mean " + best + "?"
 }
 
-func completeRules(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	catalog, err := rules.Builtin()
+func completeRules(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	dirs, _ := cmd.Flags().GetStringArray("rules") // nil when there is no such flag
+	catalog, err := loadCatalog(dirs)
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
