@@ -103,6 +103,12 @@ func (p *page) rule(r *Rule) {
 		p.line("- %s\n\n  ```sh\n  %s\n  ```", mdText(strings.Join(n.Any, " or ")), strings.ReplaceAll(strings.TrimSpace(n.Collect), "\n", "\n  "))
 	}
 	p.list("Says besides", len(r.Notes), func(i int) string { return mdText(r.Notes[i].sentence()) })
+	p.list("Warns", len(r.Exposed)+len(r.Forecast), func(i int) string {
+		if i < len(r.Exposed) {
+			return mdText(r.Exposed[i].sentence())
+		}
+		return mdText(r.Forecast[i-len(r.Exposed)].sentence())
+	})
 	p.list("Now", len(r.Remediation.Now), func(i int) string { return mdText(r.Remediation.Now[i]) })
 	p.list("For good", len(r.Remediation.Durable), func(i int) string { return mdText(r.Remediation.Durable[i]) })
 	p.list("References", len(r.References), func(i int) string { return reference(r.References[i]) })

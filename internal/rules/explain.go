@@ -45,6 +45,7 @@ func (r *Rule) Explain(w io.Writer) error {
 		p.line("      %s", strings.ReplaceAll(strings.TrimSpace(n.Collect), "\n", "\n      "))
 	}
 	p.notes(r)
+	p.risks(r)
 	p.list("Now", r.Remediation.Now)
 	p.list("For good", r.Remediation.Durable)
 	p.list("References", r.References)
@@ -178,7 +179,7 @@ func conditionProse(key string, arg any) string {
 }
 
 var operatorProse = map[string]string{
-	"": "is", "startswith": "starts with", "endswith": "ends with", "re": "matches",
+	"": "is", "lacks": "does not contain", "startswith": "starts with", "endswith": "ends with", "re": "matches",
 	"lt": "<", "lte": "≤", "gt": ">", "gte": "≥", "semver": "is of version",
 }
 
@@ -257,6 +258,34 @@ func (p *prose) notes(r *Rule) {
 	for i := range r.Notes {
 		p.item("%s", r.Notes[i].sentence())
 	}
+}
+
+// risks are what the rule says of a node to which nothing has happened yet.
+func (p *prose) risks(r *Rule) {
+	if len(r.Exposed)+len(r.Forecast) > 0 {
+		p.heading("Warns", "")
+	}
+	for i := range r.Exposed {
+		p.item("%s", r.Exposed[i].sentence())
+	}
+	for i := range r.Forecast {
+		p.item("%s", r.Forecast[i].sentence())
+	}
+}
+
+func (e *ExposureRule) sentence() string {
+	var all []string
+	for _, v := range e.Versions {
+		all = append(all, v.Fact+" is "+v.Affected)
+	}
+	for _, key := range sortedKeys(e.Facts) {
+		all = append(all, conditionProse(key, e.Facts[key]))
+	}
+	return e.Text + " (where " + strings.Join(all, " and ") + ")"
+}
+
+func (f *ForecastRule) sentence() string {
+	return fmt.Sprintf("%s (when %s of %s grows to %v)", f.Text, f.Value, f.Pattern.prose(false), f.Limit)
 }
 
 func (n *NoteRule) sentence() string {

@@ -34,6 +34,18 @@ func lint(r *Rule, src *source, known []event.KindInfo) []error {
 			l.source(source, "needs", i, "any", j)
 		}
 	}
+	for i := range r.Exposed {
+		l.contradictions(r.Exposed[i].conditions, nil, []any{"exposed", i}, "facts")
+	}
+	for i := range r.Forecast {
+		f, at := &r.Forecast[i], []any{"forecast", i}
+		l.pattern(&f.Pattern, at)
+		for key, field := range map[string]string{"value": f.Value, "rate": f.Rate} {
+			if field != "" {
+				l.field([]event.Kind{f.Kind}, field, append(at, key)...)
+			}
+		}
+	}
 	l.levels()
 	l.inTime()
 	l.texts()
@@ -48,7 +60,7 @@ type linter struct {
 
 // pattern checks the conditions of a pattern, its kind, and the fields it matches and binds.
 func (l *linter) pattern(p *Pattern, at []any) {
-	l.contradictions(p.conditions, p.Bind, at)
+	l.contradictions(p.conditions, p.Bind, at, "match")
 	if p.Kind == "" || l.known == nil {
 		return
 	}
@@ -247,8 +259,8 @@ func (p *Pattern) components() []string {
 	return []string{""}
 }
 
-// contradictions reports conditions of a pattern that no event can meet together.
-func (l *linter) contradictions(conditions []condition, bound map[string]string, at []any) {
+// contradictions reports conditions, under a key at a place, that no event can meet together.
+func (l *linter) contradictions(conditions []condition, bound map[string]string, at []any, key string) {
 	byField := map[string][]*condition{}
 	for i := range conditions {
 		byField[conditions[i].field] = append(byField[conditions[i].field], &conditions[i])
@@ -257,7 +269,7 @@ func (l *linter) contradictions(conditions []condition, bound map[string]string,
 		all := byField[field]
 		_, binds := bound[field]
 		if len(all) > 1 && contradict(all) || binds && slices.ContainsFunc(all, (*condition).wantsAbsent) {
-			l.errorf(append(slices.Clone(at), "match", all[0].written()), "no event meets all that is asked of %q", field)
+			l.errorf(append(slices.Clone(at), key, all[0].written()), "no event meets all that is asked of %q", field)
 		}
 	}
 }
@@ -313,7 +325,7 @@ func (c *condition) named() []event.Value {
 			all = append(all, event.Duration(d))
 		}
 		if n, ok := numeric(arg); ok {
-			all = append(all, event.Int(int64(n)))
+			all = append(all, event.Number(n))
 		}
 		if truth, ok := arg.(bool); ok {
 			all = append(all, event.Bool(truth))

@@ -30,6 +30,8 @@ func TestLint(t *testing.T) {
 		{"per: cid", "per: cid\nnotes: [{when: {step: one, match: {secs|gt: 1}}, text: x}]", `18:45: a has no field "secs"`},
 		{"[containerd.log], collect", "[containerd], collect", `4:16: "containerd" is no source: logs are COMPONENT.log`},
 		{"source: containerd.log", "source: journal", `"journal" is no source`},
+		{"per: cid", "per: cid\nforecast: [{kind: a, value: secs, limit: 5, text: t}]", `18:29: a has no field "secs"`},
+		{"per: cid", "per: cid\nexposed: [{facts: {cpus|gt: 8, cpus|lt: 4}, text: t}]", `no event meets all that is asked of "cpus"`},
 
 		{"kind: a,", "kind: a, match: {seconds|gte: 10, seconds|lt: 5},", `6:69: no event meets all that is asked of "seconds"`},
 		{"kind: a,", "kind: a, match: {duration|gt: 1m, duration|lt: 60s},", `no event meets all that is asked of "duration"`},

@@ -42,7 +42,7 @@ var shapes = map[string]string{
 var needed = map[string][]string{
 	"Rule": {"id", "title", "role", "needs", "steps", "verdict", "headline"}, "VersionRange": {"fact", "affected"}, "Need": {"any", "collect"},
 	"StepRule": {"id", "role", "text"}, "EdgeRule": {"from", "to"}, "Absence": {"id", "kind", "source"}, "Objection": {"kind", "why"},
-	"Deeper": {"rule"}, "NoteRule": {"text"}, "When": {"step"},
+	"Deeper": {"rule"}, "NoteRule": {"text"}, "When": {"step"}, "ExposureRule": {"text"}, "ForecastRule": {"kind", "value", "limit", "text"},
 }
 
 // generator makes a schema of the Go structs of the language and their comments.
@@ -54,7 +54,7 @@ type generator struct {
 func generateSchema(t *testing.T) *jsonschema.Schema {
 	g := generator{comments: fieldComments(t), schema: &jsonschema.Schema{
 		Schema: "http://json-schema.org/draft-07/schema#", // what yaml-language-server reads
-		Title:  "A rule of plegdiag", Description: "Generated from internal/rules/rule.go. docs/rule-language.md explains the language.",
+		Title:  "A rule of plegdiag", Description: "Generated from internal/rules. docs/rule-language.md explains the language.",
 		Definitions: map[string]*jsonschema.Schema{},
 	}}
 	g.schema.Ref = g.of(reflect.TypeFor[Rule](), "").Ref
@@ -78,11 +78,14 @@ func (g *generator) of(t reflect.Type, name string) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "array", Items: g.of(t.Elem(), name)}
 	case reflect.Map:
 		s := &jsonschema.Schema{Type: "object", AdditionalProperties: g.of(t.Elem(), name)}
-		if t.Elem().Kind() == reflect.Interface {
+		if t.Elem().Kind() == reflect.Interface { // conditions
 			s.PropertyNames = &jsonschema.Schema{Pattern: `^[^|]+(\|(` + strings.Join(operatorNames()[1:], "|") + `))?$`}
 		}
 		return s
 	case reflect.Interface:
+		if name == "ForecastRule.Limit" {
+			return &jsonschema.Schema{Types: []string{"string", "number"}}
+		}
 		return &jsonschema.Schema{Types: []string{"string", "number", "boolean", "array"}}
 	case reflect.Bool:
 		return &jsonschema.Schema{Type: "boolean"}
@@ -119,11 +122,20 @@ func (g *generator) properties(s *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
-// fieldComments are the comments of rule.go, by struct and field.
+// fieldComments are the comments of this package, by struct and field.
 func fieldComments(t *testing.T) map[string]string {
-	file, err := parser.ParseFile(token.NewFileSet(), "rule.go", nil, parser.ParseComments)
-	require.NoError(t, err)
 	comments := map[string]string{}
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		require.NoError(t, err)
+		commentsOf(file, comments)
+	}
+	return comments
+}
+
+func commentsOf(file *ast.File, comments map[string]string) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.TypeSpec)
 		if !ok {
@@ -138,10 +150,9 @@ func fieldComments(t *testing.T) map[string]string {
 		}
 		return true
 	})
-	return comments
 }
 
-// TestSchema: the schema for editors is what rule.go says, takes every rule of the catalogue, and refuses what the loader refuses.
+// TestSchema: the schema for editors is what the structs say, takes every rule of the catalogue, and refuses what the loader refuses.
 func TestSchema(t *testing.T) {
 	schema := generateSchema(t)
 	text, err := json.MarshalIndent(schema, "", "  ")
