@@ -30,6 +30,7 @@ var CommonFields = []FieldInfo{
 	{"level", "of the log line"},
 	{"source", "the input it was read from"},
 	{"repeats", "how many copies of it were folded into one"},
+	{"seen_by", "the inputs that saw it, where there are several"},
 	{"container_from", "how a goroutine's container was found out"},
 }
 

@@ -13,7 +13,10 @@ import (
 // invented is a vocabulary for the kinds of the rule whole.
 var invented = []event.KindInfo{
 	{Kind: "a", About: "an a", Fields: []event.FieldInfo{{Name: "method"}, {Name: "seconds"}}},
-	{Kind: "b", About: "a b"}, {Kind: "c", About: "a c"}, {Kind: "dee", About: "a d"}, {Kind: "d", About: "a d"},
+	{Kind: "b", About: "a b"},
+	{Kind: "c", About: "a c"},
+	{Kind: "dee", About: "a d"},
+	{Kind: "d", About: "a d"},
 	{Kind: event.KindLogLine, About: "a line", Fields: []event.FieldInfo{{Name: "text"}}, Open: true},
 }
 
@@ -77,8 +80,10 @@ func TestLines(t *testing.T) {
       - {kind: log.line, match: {error|startswith: "größer als erlaubt"}, bind: {container: cid}}`, 1))
 	require.Equal(t, []event.LineWatch{
 		{Component: "chronyd", Literal: "stepped"},
-		{Component: "kubelet", Literal: "no such host"}, {Component: "containerd", Literal: "no such host"},
-		{Component: "kubelet", Literal: "is lost"}, {Component: "containerd", Literal: "is lost"},
+		{Component: "kubelet", Literal: "no such host"},
+		{Component: "containerd", Literal: "no such host"},
+		{Component: "kubelet", Literal: "is lost"},
+		{Component: "containerd", Literal: "is lost"},
 		{Literal: "er als erlaubt"},
 	}, cat.Lines())
 	var none *Catalog
