@@ -26,7 +26,7 @@ func TestRuleLanguage(t *testing.T) {
 	tested := printed(t, statusDone, "rules", "test", "my-rules")
 
 	dir := t.TempDir()
-	typos := strings.NewReplacer("    role: cause", "    rol: cause", "kind: kubelet.pleg-unhealthy", "kind: kubelet.pleg-unhealty").Replace(string(rule))
+	typos := strings.NewReplacer("    role: cause", "    rol: cause", "kind: kubelet.pleg-unhealthy", "kind: kubelet.pleg-unhealth").Replace(string(rule))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "my-rules"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, example), []byte(typos), 0o600))
 	t.Chdir(dir)

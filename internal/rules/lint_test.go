@@ -27,7 +27,7 @@ func TestLint(t *testing.T) {
 		{"kind: a,", "kind: aa,", `6:45: unknown kind "aa"`},
 		{"kind: d,", "kind: deee,", `unknown kind "deee"; did you mean "dee"?`},
 		{"kind: a,", "kind: a, match: {metod: x},", `6:63: a has no field "metod"; did you mean "method"?`},
-		{"kind: a, bind: {container: cid}", "kind: a, bind: {conatiner: cid}", `6:66: a has no field "conatiner"; did you mean "container"?`},
+		{"kind: a, bind: {container: cid}", "kind: a, bind: {containr: cid}", `6:65: a has no field "containr"; did you mean "container"?`},
 		{"{one.start}", "{one.methud}", `18:11: a has no field "methud"; did you mean "method"?`},
 		{`role: cause, text: "x"`, `role: cause, text: "{metho}"`, `a has no field "metho"; did you mean "method"?`},
 		{"per: cid", "per: cid\nnotes: [{when: {step: one, match: {secs|gt: 1}}, text: x}]", `18:45: a has no field "secs"`},

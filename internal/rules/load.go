@@ -191,7 +191,7 @@ func (p Problem) because(format string, args ...any) *Problem {
 // Problems are the single problems of an error of [Load]; none for any other error.
 func Problems(err error) []*Problem {
 	var all []*Problem
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the very error that Load joined, not one further down
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range joined.Unwrap() {
 			if p, ok := errors.AsType[*Problem](err); ok {
 				all = append(all, p)
