@@ -63,7 +63,7 @@ func forkRejected(r *event.Record) (event.Event, bool) {
 	cgroup, _, _ := strings.Cut(after(r.Raw, "fork rejected by pids controller in "), " ")
 	pod := containsAny(cgroup, []string{"kubepods", "docker-", "/docker/", "cri-containerd", "libpod", "crio-"})
 	return event.Event{
-		Kind: KindForkRejected, Fields: []event.Field{str("cgroup", cgroup), truth("pod", pod)},
+		Kind: KindForkRejected, Fields: []event.Field{str("cgroup", cgroup), truth("pod_limit", pod)},
 		Text: "the pids limit of " + cgroup + " is reached",
 	}, strings.HasPrefix(cgroup, "/")
 }

@@ -88,7 +88,7 @@ const (
 	// KindForkFailed is a daemon that could not make a process or a thread: program (what it wanted to start; empty for a
 	// thread), fatal (it was a thread of its own, so that it dies).
 	KindForkFailed event.Kind = "daemon.fork-failed"
-	// KindForkRejected is the kernel refusing a new process because a pids limit is reached: cgroup, pod (the limit of a pod).
+	// KindForkRejected is the kernel refusing a new process because a pids limit is reached: cgroup, pod_limit (it is that of a pod).
 	KindForkRejected event.Kind = "kernel.fork-rejected"
 	// KindSlowDU is cAdvisor counting what directories hold, as long as it took: dirs.
 	KindSlowDU event.Kind = "kubelet.slow-du"

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -40,15 +41,22 @@ func (l *Lines) Record(r *event.Record, component string) (event.Event, bool) {
 	if l.any == nil || !l.any.Match([]byte(r.Raw)) {
 		return event.Event{}, false
 	}
-	if component == "" {
-		component = r.Unit
+	asked := false
+	for _, w := range l.watches {
+		if !strings.Contains(r.Raw, w.Literal) {
+			continue
+		}
+		switch w.Component {
+		case "", component:
+			asked = true
+		case r.Unit: // a rule may call a program by its syslog identifier, whatever plegdiag calls it
+			asked, component = true, r.Unit
+		}
 	}
-	if !slices.ContainsFunc(l.watches, func(w event.LineWatch) bool {
-		return (w.Component == "" || w.Component == component) && strings.Contains(r.Raw, w.Literal)
-	}) {
+	if !asked {
 		return event.Event{}, false
 	}
-	return lineEvent(r, component), true
+	return lineEvent(r, cmp.Or(component, r.Unit)), true
 }
 
 func lineEvent(r *event.Record, component string) event.Event {

@@ -32,6 +32,10 @@ func TestLines(t *testing.T) {
 		require.Equal(t, want, v.Text(), field)
 	}
 
+	e, ok = l.Record(&r, "storage")
+	require.True(t, ok, "by its identifier")
+	require.Equal(t, "acme-vold", e.Component)
+
 	r.Unit = "sshd"
 	_, ok = l.Record(&r, "")
 	require.False(t, ok, "another writer")

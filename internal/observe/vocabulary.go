@@ -30,7 +30,7 @@ const (
 	callFields   = "name: of the system call; netlink: it waits for a netlink socket; returned"
 	tracedFields = "; path; rootfs: the path is a container's root; result; errno; delayed: by strace; injected: by strace; tester; bus: it carries D-Bus; took" +
 		"; waits_for: the blocked thread of a child; waits_in: its call"
-	sampledFields = "; number; args; machine; state: letter of ps; comm; exe; kernel: it is a thread of the kernel; target; wchan; stack" +
+	sampledFields = "; number; args; machine; state: letter of ps; comm; exe; kernel: it is a thread of the kernel; target; wchan; stack; waits: what the functions of the stack tell" +
 		"; cgroup; cgroup_id; stack_id; call_id; samples; every; most: the upper bound of its duration; seconds: as the kernel's watchdog says; scans"
 )
 
@@ -46,8 +46,8 @@ var vocabulary = []struct {
 	{event.KindLogLine, "a log line that a rule asks for by its text", "text: the message, without headers; unit: the syslog identifier; error: what the line gives as error or err"},
 
 	{KindPLEGUnhealthy, "the kubelet's sync loop refuses to work: PLEG is not healthy", "age: since the last good relist; threshold; never: no relist has succeeded yet"},
-	{KindRelistFailed, "relist could not list the pods", "error; deadline"},
-	{KindCRIError, "a CRI call failed in the kubelet's eyes", "method: as ListContainers; error; deadline: it ran into its time limit"},
+	{KindRelistFailed, "relist could not list the pods", "error; deadline; size: of an answer that was too large; limit; refused_by"},
+	{KindCRIError, "a CRI call failed in the kubelet's eyes", "method: as ListContainers; error; deadline: it ran into its time limit; size: of an answer that was too large; limit; refused_by"},
 	{KindNodeNotReady, "the node's Ready condition became false", "pleg: PLEG is given as the reason"},
 	{KindNodeReady, "the node's Ready condition became true", ""},
 	{KindKubeletStart, "a kubelet begins to run", ""},
@@ -55,6 +55,11 @@ var vocabulary = []struct {
 	{KindChannelFull, "relist drops events because nobody reads them (kubelet 1.14 and later)", ""},
 	{KindContainerDied, "PLEG's own word for an exit", ""},
 	{KindRelist, "the relist goroutine in a dump", "phase: list, pod, send or unknown; doing; rpc: the CRI method it waits for; ends: what it comes down to, as rpc, child process, syscall or deadlock; ends_in; through: goroutines between, as goroutine 52 → 37; state: as the dump prints it; wait: as long as the dump shows minutes; call; id_ptr"},
+	{KindGCFailed, "the kubelet's garbage collection of containers failed", "error; deadline; size: of an answer that was too large; limit; refused_by"},
+	{KindKillUnwanted, "the sync of a pod kills a container that should not go on as it is", "name"},
+	{KindRestartWanted, "a reason of the kubelet's own to kill a container: a probe that failed, another definition", ""},
+	{KindSlowDU, "cAdvisor counts what directories hold", "dirs"},
+	{KindPIDPressure, "the kubelet finds the node short of process ids", ""},
 
 	{KindCRICall, "a call of the CRI in containerd, from begin to end", "method; outcome: ok, failed, or absent while open; error; exited: the container was gone; deadline; cost"},
 	{KindStatusGet, "a wait for a container's Status lock, as a patched build prints it", "call; cost"},
@@ -62,12 +67,14 @@ var vocabulary = []struct {
 	{KindUpdateSync, "the status file written under the Status lock, as the same build prints it", "cost"},
 	{KindTaskExit, "the exit of a container's first process, at the time the shim gave", "exit_status; lag: from the exit to the line about it"},
 	{KindDeleteFailed, "the shim did not answer Delete within 10 s", "error; deadline"},
-	{KindExitFailed, "containerd could not handle an exit and tries again", "error; deadline; again: it was not the first try"},
+	{KindExitFailed, "containerd could not handle an exit and tries again", "error; deadline; again: it was not the first try; lag: since the exit"},
 	{KindStateTimeout, "the shim did not answer State within 2 s", ""},
 	{KindUpdateRefused, "containerd refused to update a container that is going", "patched: by the private Stopping patch"},
 	{KindCreated, "a container got its sandbox, or a sandbox its pod", "name"},
 	{KindShimStart, "a shim began to run", ""},
 	{KindShimGone, "a shim is gone", ""},
+	{KindRemoved, "containerd has removed a sandbox; its id is also the container's", ""},
+	{KindCleanedUp, "a task was deleted after all, whose first deletion ran into its time limit", ""},
 	{KindDumpWritten, "a goroutine dump was taken", "path"},
 
 	{KindClientGaveUp, "a docker client closed its connection before the answer", "path: of the API call"},
@@ -79,10 +86,28 @@ var vocabulary = []struct {
 	{KindCookie, "a bus cookie, read in a debugger or a trace", "cookie; overflow; first: in the trace; wrapped; connection; rate: a second; left: until 2^32 at that rate"},
 	{KindReexec, "PID 1 started over, which resets its bus connections", ""},
 
+	{KindForkFailed, "a daemon could not make a process or a thread", "program: that it wanted to start; fatal: it was a thread of its own"},
+	{KindCgroupFailed, "a cgroup could not be made", "controller; error"},
+
 	{KindHungTask, "the kernel's watchdog found a task in D state", "comm; seconds"},
 	{KindKernelFrame, "a telling function on a kernel stack", "symbol"},
+	{KindForkRejected, "the kernel refused a new process because a pids limit is reached", "cgroup; pod_limit: it is that of a pod"},
+	{KindNetdevBusy, "the kernel waits for the last references to a network device that goes away", "device; usage; holds"},
+	{KindServerSilent, "a file server does not answer, up to the line that says it does again", "protocol; server; gave_up: a soft mount"},
+	{KindBlockError, "a disk, or the file system on it, is in trouble", "device; what: error, timeout or journal"},
+	{KindSoftLockup, "a CPU has run nothing but one task in the kernel", "cpu; seconds; comm"},
+	{KindRCUStall, "a CPU did not let the others' memory go", "self: it found so itself"},
+	{KindRTThrottled, "real-time tasks took all the CPU they may", ""},
+	{KindAllocDeadlock, "XFS tries again and again to get memory", "comm; function"},
+	{KindPageAllocFailed, "an allocation of pages failed", "comm; order"},
+	{KindSlabFailed, "an allocation failed that counts towards a memory cgroup", "cache; cgroup"},
+	{KindSuspend, "the machine slept, up to the line of waking up", ""},
 
-	{KindProcess, "a process in a listing", "comm; verb: of runc; systemd_cgroup; plugin: of CNI"},
+	{KindUdevTimeout, "udev gave up a rule", "device; killed"},
+	{KindUdevCookie, "a cookie of device-mapper that nobody has completed", "cookie; value"},
+	{KindClockStep, "the wall clock was set", "step: where it is told"},
+
+	{KindProcess, "a process in a listing", "comm: runc, cni or containerd-shim; verb: of runc; systemd_cgroup; plugin: of CNI"},
 
 	{KindSyscall, "a traced call that took long or never returned", callFields + tracedFields + sampledFields},
 	{KindConvoy, "a lock that several threads of a process wait for at the end of a trace", "waiters; certainty: observed or inferred; holder: a thread; holder_call"},
@@ -90,8 +115,8 @@ var vocabulary = []struct {
 	{KindThreadSample, "a thread in the same call in one sample or in several in a row; its duration is a lower bound", callFields + sampledFields + tracedFields},
 	{KindDiskRequest, "a request to a block device that took long", "device; bytes; flags; queued; service; error"},
 
-	{KindLockHeld, "a goroutine that holds a lock others wait for", "owner; lock_type; certainty: observed or inferred; rule; waiters; doing: what keeps it from letting go; rpc; ends: what it comes down to, as rpc, child process, syscall or deadlock; ends_in; through: goroutines between, as goroutine 52 → 37; call: the request it serves; state; wait; id_ptr"},
+	{KindLockHeld, "a goroutine that holds a lock others wait for", "owner; lock_type; certainty: observed or inferred; rule; waiters; doing: what keeps it from letting go; rpc; client; ends: what it comes down to, as rpc, child process, syscall or deadlock; ends_in; through: goroutines between, as goroutine 52 → 37; call: the request it serves; state; wait; id_ptr"},
 	{KindLockCycle, "a deadlock: goroutines that each wait for a lock that the next one holds", "members; goroutines: as 38 → 54 → 38; certainty: observed or inferred; state; wait: of the one that came last; call; id_ptr"},
-	{KindLockWait, "a goroutine that waits for such a lock", "owner; call; mode; address_sure; state; wait; id_ptr"},
-	{KindGoroutine, "a goroutine that waits for something outside its process", "doing; rpc; call; certainty: observed or inferred; state; wait; id_ptr"},
+	{KindLockWait, "a goroutine that waits for such a lock", "owner; call; doing; rpc; client; mode; address_sure; state; wait; id_ptr"},
+	{KindGoroutine, "a goroutine that waits for something outside its process", "doing; rpc; client; call; certainty: observed or inferred; state; wait; id_ptr"},
 }
