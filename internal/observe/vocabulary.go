@@ -41,14 +41,14 @@ var vocabulary = []struct {
 	kind          event.Kind
 	about, fields string
 }{
-	{KindFact, "something that holds for the node as a whole", "name: as containerd.version; value"},
+	{KindFact, "something that holds for the node as a whole (facts.md)", "name: as containerd.version; value; basis: a configuration, a snapshot or a package"},
 
 	{event.KindLogLine, "a log line that a rule asks for by its text", "text: the message, without headers; unit: the syslog identifier; error: what the line gives as error or err"},
 
 	{KindPLEGUnhealthy, "the kubelet's sync loop refuses to work: PLEG is not healthy", "age: since the last good relist; threshold; never: no relist has succeeded yet"},
 	{KindRelistFailed, "relist could not list the pods", "error; deadline; size: of an answer that was too large; limit; refused_by"},
 	{KindCRIError, "a CRI call failed in the kubelet's eyes", "method: as ListContainers; error; deadline: it ran into its time limit; size: of an answer that was too large; limit; refused_by"},
-	{KindNodeNotReady, "the node's Ready condition became false", "pleg: PLEG is given as the reason"},
+	{KindNodeNotReady, "the node's Ready condition became false", "pleg: PLEG is given as the reason; reason: as the API says"},
 	{KindNodeReady, "the node's Ready condition became true", ""},
 	{KindKubeletStart, "a kubelet begins to run", ""},
 	{KindRuntimeDown, "the kubelet finds no runtime at all", ""},
@@ -107,7 +107,14 @@ var vocabulary = []struct {
 	{KindUdevCookie, "a cookie of device-mapper that nobody has completed", "cookie; value"},
 	{KindClockStep, "the wall clock was set", "step: where it is told"},
 
-	{KindProcess, "a process in a listing", "comm: runc, cni or containerd-shim; verb: of runc; systemd_cgroup; plugin: of CNI"},
+	{KindProcess, "a process in a listing, from its start to the listing where both are known", "comm; state; wchan; args; ppid; age; verb: of runc; systemd_cgroup; plugin: of CNI"},
+	{KindUnit, "the state of a unit of systemd", "unit; state; sub; result; restarts; tasks; tasks_max; signal; since"},
+	{KindMount, "an overlay, or a file system of the network or of a process", "fstype; target; source: what is mounted, instead of the input; volatile; network"},
+	{KindFileSystem, "a row of df", "target; source: what is mounted, instead of the input; used_percent; inodes_percent"},
+	{KindCgroup, "a cgroup that is frozen, or whose processes are counted", "path; frozen; state; pids; pids_max; dying; throttled"},
+	{KindRuntimeOperation, "what the kubelet's calls of one type came to since it started", "operation; count; errors; mean_seconds; p99_seconds: the upper bound of its bucket"},
+	{KindNodeCondition, "a condition of a node's status, in the API", "node; condition; status; reason; message"},
+	{KindKubeEvent, "an event of the API, about a node or a warning", "reason; object; name; message; type; from; count; age; since"},
 
 	{KindSyscall, "a traced call that took long or never returned", callFields + tracedFields + sampledFields},
 	{KindConvoy, "a lock that several threads of a process wait for at the end of a trace", "waiters; certainty: observed or inferred; holder: a thread; holder_call"},

@@ -129,11 +129,11 @@ func (r *Rule) kindsOf(step int) []event.Kind {
 }
 
 // sourceNames is how [event.Event.Source] spells inputs.
-var sourceNames = regexp.MustCompile(`^([a-z0-9][a-z0-9._-]*\.log|goroutines\.[a-z0-9-]+|strace|samples(\.[a-z]+)?|processes|udevcookies|versions|node)$`)
+var sourceNames = regexp.MustCompile(`^([a-z0-9][a-z0-9._-]*\.log|goroutines\.[a-z0-9-]+|strace|samples(\.[a-z]+)?|processes|udevcookies|versions|config|node|mounts|units|metrics|kubernetes|packages)$`)
 
 func (l *linter) source(name string, at ...any) {
 	if l.known != nil && name != "" && !sourceNames.MatchString(name) {
-		l.errorf(at, "%q is no source: logs are COMPONENT.log, dumps goroutines.PROGRAM, others strace, samples, processes, versions, node, udevcookies", name)
+		l.errorf(at, "%q is no source: logs are COMPONENT.log, dumps goroutines.PROGRAM, others as strace, samples, processes, config (docs/rule-language.md)", name)
 	}
 }
 
