@@ -22,6 +22,7 @@ type watch struct {
 	// lines is what rules ask for by text; asked counts what was found of it.
 	lines *observe.Lines
 	asked int
+	noise map[string]int // slots of the events of noise, by what they say
 }
 
 // line is a wanted record and the source that it belongs to.
@@ -64,6 +65,9 @@ func (w *watch) keep(e *event.Event) {
 		}
 		w.sources[e.Source] = true
 	}
+	if e.Kind == observe.KindNoise && w.counted(e) {
+		return
+	}
 	key := e.Span.Key
 	if slot, ok := w.begun[key]; ok && e.Span.Edge == event.End {
 		delete(w.begun, key)
@@ -88,6 +92,19 @@ func (w *watch) keep(e *event.Event) {
 		w.begun = map[string]int{}
 	}
 	w.begun[key] = slot
+}
+
+// counted adds a harmless line to the event of its sort, if there is one already. When there is none, e becomes it.
+func (w *watch) counted(e *event.Event) bool {
+	if slot, ok := w.noise[e.Text]; ok {
+		observe.CountNoise(w.events.at(slot))
+		return true
+	}
+	if w.noise == nil {
+		w.noise = map[string]int{}
+	}
+	w.noise[e.Text] = w.events.add(e)
+	return true
 }
 
 // batchSize is how many lines change hands at once: with one at a time the hand-over would cost more than the work.

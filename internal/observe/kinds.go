@@ -125,6 +125,9 @@ const (
 	// KindClockStep is the wall clock being set: step (seconds, where it is told).
 	KindClockStep event.Kind = "clock.step"
 
+	// KindNoise is a sort of line that frightens and means nothing here, once per file: name, why, count.
+	KindNoise event.Kind = "noise"
+
 	// KindProcess is a process in a listing: comm, state, wchan, args, ppid, age; of runc and containerd-shim verb and systemd_cgroup, of a CNI plugin
 	// plugin. It lasts from its start to the listing, where both are known.
 	KindProcess event.Kind = "process"

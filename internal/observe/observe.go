@@ -66,7 +66,7 @@ func Writer(unit string) string {
 }
 
 // tables in the order in which they are tried; every matching row makes an event.
-var tables = []table{kubeletTable, containerdTable, dockerdTable, systemdTable, kernelTable, listingTable, unitTable, versionTable, daemonTable, udevTable, clockTable}
+var tables = []table{kubeletTable, containerdTable, dockerdTable, systemdTable, kernelTable, listingTable, unitTable, versionTable, daemonTable, udevTable, clockTable, noiseTable}
 
 // Literals are the strings of which one stands in every line that [Record] can make something of.
 func Literals() []string {

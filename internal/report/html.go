@@ -59,7 +59,8 @@ type page struct {
 	Stalls    []stallBlock
 	Findings  []findingBlock
 	Exposed   []rules.Exposure
-	Forecasts []forecastBlock
+	Forecasts []sentenceBlock
+	Harmless  []sentenceBlock
 	RuledOut  []rules.Dismissed
 	Lacks     []lackBlock
 	Others    []rules.Unanswered
@@ -113,7 +114,7 @@ type rivalBlock struct {
 
 type commandBlock struct{ Source, Command, Hazard string }
 
-type forecastBlock struct {
+type sentenceBlock struct {
 	Text   string
 	Quotes []event.Quote
 }
@@ -168,7 +169,10 @@ func newPage(inc *incident.Incident, o Options) *page {
 	}
 	for i := range inc.Result.Forecasts {
 		f := &inc.Result.Forecasts[i]
-		p.Forecasts = append(p.Forecasts, forecastBlock{forecastText(f), f.Evidence})
+		p.Forecasts = append(p.Forecasts, sentenceBlock{forecastText(f), f.Evidence})
+	}
+	for _, h := range inc.Result.Harmless {
+		p.Harmless = append(p.Harmless, sentenceBlock{harmlessText(h), h.Evidence})
 	}
 	var missing []lack
 	missing, p.Others = lacks(inc.Result.NotEvaluable)

@@ -106,6 +106,10 @@ func proven() *incident.Incident {
 			},
 			RuledOut: []rules.Dismissed{{Rule: "systemd-dbus-cookie-overflow", Why: "systemd 252 is not affected (fixed in 242)", Evidence: []event.Quote{quote("all.log", 1, "systemd 252 running in system mode")}}},
 			Weighed:  []string{"containerd.version"},
+			Harmless: []rules.Harmless{{
+				Name: "shim disconnected", Why: "what a container's end looks like", Count: 12,
+				Evidence: []event.Quote{quote("containerd.log", 30, `time="2026-11-20T18:20:36Z" level=info msg="shim disconnected" id=`+container)},
+			}},
 			Exposed: []rules.Exposure{{
 				Rule: "containerd-shim-leak", Text: "shims outlive their containers", Because: []string{"containerd.version = 1.6.20"},
 				Evidence: []event.Quote{quote("version.txt", 1, "containerd github.com/containerd/containerd 1.6.20~ds1")},
@@ -175,6 +179,7 @@ func hostile() *incident.Incident {
 			RuledOut:     []rules.Dismissed{{Rule: "x", Why: evil, Evidence: []event.Quote{q}}},
 			NotEvaluable: []rules.Unanswered{{Rule: "y", Why: evil, Missing: []rules.Missing{{Source: evil, Command: evil}}}},
 			Weighed:      []string{evil},
+			Harmless:     []rules.Harmless{{Name: evil, Why: evil, Count: 2, Evidence: []event.Quote{q}}},
 			Suspects:     []rules.Suspect{{What: "pod", ID: evil, Why: evil, Evidence: []event.Quote{q, long}}},
 			Exposed:      []rules.Exposure{{Rule: evil, Text: evil, Because: []string{evil}, Evidence: []event.Quote{q}}},
 			Forecasts:    []rules.Forecast{{Rule: evil, Text: evil, At: at("10:00:00"), Value: 1, Limit: 2, Rate: 0.5, Evidence: []event.Quote{q}}},

@@ -37,6 +37,9 @@ func Jira(w io.Writer, inc *incident.Incident, o Options) error {
 	if fs := inc.Result.Forecasts; len(fs) > 0 {
 		j.block("h2. Forecast", func(t *text) { t.forecasts(fs) })
 	}
+	if hs := inc.Result.Harmless; len(hs) > 0 {
+		j.block("h2. Seen, harmless", func(t *text) { t.harmless(hs) })
+	}
 	if rs := inc.Result.RuledOut; len(rs) > 0 {
 		j.block("h2. Ruled out", func(t *text) { t.ruledOut(rs) })
 	}

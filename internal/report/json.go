@@ -67,6 +67,7 @@ type document struct {
 	Findings     []finding       `json:"findings"`
 	RuledOut     []dismissed     `json:"ruled_out"`
 	Exposed      []exposure      `json:"exposed"`
+	Harmless     []harmless      `json:"harmless"`
 	Forecasts    []forecast      `json:"forecasts"`
 	NotEvaluable []notEvaluable  `json:"not_evaluable"`
 	Facts        map[string]fact `json:"facts"`
@@ -128,6 +129,13 @@ type exposure struct {
 	Rule     string     `json:"rule"`
 	Text     string     `json:"text"`
 	Because  []string   `json:"because"`
+	Evidence []evidence `json:"evidence"`
+}
+
+type harmless struct {
+	Name     string     `json:"name"`
+	Why      string     `json:"why"`
+	Count    int        `json:"count"`
 	Evidence []evidence `json:"evidence"`
 }
 
@@ -257,9 +265,12 @@ func newDocument(inc *incident.Incident, o Options) document {
 			Stalls:   each(stalls(inc), newStall),
 			Next:     newMissing(&inc.Result.Next),
 		},
-		Findings:     each(inc.Result.Findings, newFinding),
-		RuledOut:     each(inc.Result.RuledOut, newDismissed),
-		Exposed:      each(inc.Result.Exposed, newExposure),
+		Findings: each(inc.Result.Findings, newFinding),
+		RuledOut: each(inc.Result.RuledOut, newDismissed),
+		Exposed:  each(inc.Result.Exposed, newExposure),
+		Harmless: each(inc.Result.Harmless, func(h *rules.Harmless) harmless {
+			return harmless{h.Name, h.Why, h.Count, each(h.Evidence, newEvidence)}
+		}),
 		Forecasts:    each(inc.Result.Forecasts, newForecast),
 		NotEvaluable: each(inc.Result.NotEvaluable, newNotEvaluable),
 		Facts:        map[string]fact{},

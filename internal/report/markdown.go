@@ -41,6 +41,10 @@ func Markdown(w io.Writer, inc *incident.Incident, o Options) error {
 		m.section("Forecast")
 		m.fence(func(t *text) { t.forecasts(fs) })
 	}
+	if hs := inc.Result.Harmless; len(hs) > 0 {
+		m.section("Seen, harmless")
+		m.fence(func(t *text) { t.harmless(hs) })
+	}
 	if rs := inc.Result.RuledOut; len(rs) > 0 {
 		m.section("Ruled out")
 		m.fence(func(t *text) { t.ruledOut(rs) })

@@ -171,6 +171,11 @@ func forecastText(f *rules.Forecast) string {
 		number(f.Value), number(f.Limit), number(f.Rate), measured)
 }
 
+// harmlessText is a sort of harmless lines in a sentence.
+func harmlessText(h rules.Harmless) string {
+	return fmt.Sprintf("%d× %s: %s", h.Count, h.Name, h.Why)
+}
+
 // number is a measured value with at most three digits behind the point.
 func number(v float64) string {
 	return strconv.FormatFloat(math.Round(v*1000)/1000, 'f', -1, 64)

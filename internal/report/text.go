@@ -34,6 +34,10 @@ func Text(w io.Writer, inc *incident.Incident, o Options) error {
 		t.heading("FORECAST (if it goes on as it did)")
 		t.forecasts(fs)
 	}
+	if hs := inc.Result.Harmless; len(hs) > 0 {
+		t.heading("SEEN, HARMLESS")
+		t.harmless(hs)
+	}
 	if rs := inc.Result.RuledOut; len(rs) > 0 {
 		t.heading("RULED OUT")
 		t.ruledOut(rs)
@@ -182,6 +186,13 @@ func (t *text) exposed(es []rules.Exposure) {
 	for _, e := range es {
 		t.para(margin, t.plain, e.Rule+": "+e.String())
 		t.quotes(e.Evidence, 2)
+	}
+}
+
+func (t *text) harmless(hs []rules.Harmless) {
+	for _, h := range hs {
+		t.para(margin, t.plain, harmlessText(h))
+		t.quotes(h.Evidence, 1)
 	}
 }
 

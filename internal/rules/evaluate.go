@@ -29,7 +29,7 @@ func Evaluate(cat *Catalog, tl *timeline.Timeline) Result {
 			result.NotEvaluable = append(result.NotEvaluable, *a.unanswered)
 		}
 	}
-	result.Weighed = x.weighed(cat)
+	result.Weighed, result.Harmless = x.weighed(cat), x.harmless()
 	result.Exposed, result.Forecasts = x.exposures(cat, drafts), x.forecasts(cat)
 	newStory(cat, tl, drafts).tell(&result)
 	return result

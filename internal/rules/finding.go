@@ -115,8 +115,9 @@ type Result struct {
 	Findings     []Finding // confirmed, likely and possible; root before links, best first
 	RuledOut     []Dismissed
 	NotEvaluable []Unanswered
-	Suspects     []Suspect // where stalls without a root hung
-	Weighed      []string  // names of the known facts that rules ask for
+	Suspects     []Suspect  // where stalls without a root hung
+	Harmless     []Harmless // seen, and of no meaning here
+	Weighed      []string   // names of the known facts that rules ask for
 	Exposed      []Exposure
 	Forecasts    []Forecast
 	Next         Missing // what to collect when no root is named; zero when there is nothing to find
