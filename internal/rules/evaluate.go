@@ -219,7 +219,7 @@ func (s *search) formula(m *match) string {
 	for step, i := range m.chosen {
 		if i != none {
 			weight, quality := s.rule.Steps[step].Weight, s.quality(step)
-			terms = append(terms, fmt.Sprintf("%s %d×%s", s.rule.Steps[step].ID, weight, decimal(quality, 1000)))
+			terms = append(terms, fmt.Sprintf("%s %d×%s", s.rule.Steps[step].ID, weight, factors(quality)))
 			sum += weight * quality
 		}
 	}
@@ -238,6 +238,16 @@ func (s *search) formula(m *match) string {
 		f = "max(0, " + f + ")"
 	}
 	return f + " = " + decimal(m.points, fullScore)
+}
+
+// factors takes a quality apart: how a step is tied, and what the clocks leave open of its order.
+func factors(quality int) string {
+	for _, join := range []int{byID, byProcess, byTime} {
+		if quality == join*vague/1000 {
+			return decimal(join, 1000) + "×" + decimal(vague, 1000)
+		}
+	}
+	return decimal(quality, 1000)
 }
 
 func decimal(n, unit int) string {
