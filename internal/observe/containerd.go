@@ -36,6 +36,7 @@ var containerdTable = table{
 		{[]string{"SystemdCgroup"}, systemdCgroup},
 		{[]string{"mount_options"}, mountOptions},
 		{[]string{"starting containerd"}, containerdVersion},
+		{crashMarks, crash},
 	},
 }
 

@@ -13,6 +13,7 @@ var dockerdTable = table{
 		{[]string{"goroutine stacks written to"}, dumpWritten},
 		{[]string{"Handler for GET"}, clientGaveUp},
 		{[]string{"Docker daemon"}, dockerVersion},
+		{crashMarks, crash},
 	},
 }
 

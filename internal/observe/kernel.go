@@ -14,6 +14,7 @@ var kernelTable = table{
 	component: "kernel",
 	rows: []row{
 		{[]string{"blocked for more than"}, hungTask},
+		{[]string{"Killed process "}, oomKill},
 		{[]string{"ovl_sync_fs"}, kernelFrame("ovl_sync_fs")},
 		{[]string{"cleanup_mnt"}, kernelFrame("cleanup_mnt")},
 		{[]string{"deactivate_locked_super"}, kernelFrame("deactivate_locked_super")},
@@ -47,6 +48,26 @@ func hungTask(r *event.Record) (event.Event, bool) {
 	e.Fields = []event.Field{str("comm", name[:i])}
 	if n, err := strconv.Atoi(digits(after(r.Raw, "blocked for more than "))); err == nil {
 		e.Fields = append(e.Fields, event.Field{Key: "seconds", Value: event.Int(int64(n))})
+	}
+	return e, true
+}
+
+// oomKill is the line of mm/oom_kill.c, whatever stands before it:
+//
+//	Killed process 1422 (containerd) total-vm:1234kB, anon-rss:…                    (3.10, 4.x)
+//	Memory cgroup out of memory: Killed process 1422 (containerd) total-vm:…        (≥ 5.0)
+func oomKill(r *event.Record) (event.Event, bool) {
+	rest := after(r.Raw, "Killed process ")
+	pid := digits(rest)
+	comm, ok := between(strings.TrimLeft(rest[len(pid):], ","), "(", ")")
+	if pid == "" || !ok {
+		return event.Event{}, false
+	}
+	e := event.Event{Kind: KindOOMKill, Text: "the kernel kills " + comm + " for memory"}
+	e.IDs.PID, _ = strconv.Atoi(pid)
+	e.Fields = []event.Field{str("comm", comm)}
+	if name := runtimeOf(comm); isRuntime(name) {
+		e.Fields = append(e.Fields, str("runtime", name))
 	}
 	return e, true
 }

@@ -9,9 +9,12 @@ const (
 
 	// KindPLEGUnhealthy is the sync loop refusing to work: age (since the last good relist), threshold, never.
 	KindPLEGUnhealthy event.Kind = "kubelet.pleg-unhealthy"
-	// KindRelistFailed is GetPods ending in an error: error, deadline; size, limit, refused_by where an answer was too large.
+	// KindRelistFailed is GetPods ending in an error: error, deadline, gone, cut; size, limit, refused_by where an answer was too large.
 	KindRelistFailed event.Kind = "kubelet.relist-failed"
-	// KindCRIError is a CRI call that failed in the kubelet's eyes: method, error, deadline; size, limit, refused_by as above.
+	// KindStall is a stall as the timeline computes it from the complaints: phase, threshold.
+	KindStall event.Kind = "kubelet.stall"
+	// KindCRIError is a CRI call that failed in the kubelet's eyes: method, error, deadline, gone (the runtime
+	// on whose socket nobody listens), cut (the connection broke while the call was under way); size, limit, refused_by as above.
 	KindCRIError event.Kind = "kubelet.cri-error"
 	// KindGCFailed is the kubelet's container garbage collection ending in an error: error, deadline, size, limit, refused_by.
 	KindGCFailed event.Kind = "kubelet.gc-failed"
@@ -80,6 +83,17 @@ const (
 	// KindReexec is PID 1 starting over, which resets its bus connections.
 	KindReexec event.Kind = "systemd.reexec"
 
+	// KindUnitExit is the main process of a runtime's unit that ended without being asked to: unit, runtime, how.
+	KindUnitExit event.Kind = "systemd.unit-exit"
+	// KindUnitStop and KindUnitStart are systemd stopping a runtime because it was told to, and the runtime's word
+	// that it is ready: unit, runtime.
+	KindUnitStop  event.Kind = "systemd.unit-stop"
+	KindUnitStart event.Kind = "systemd.unit-start"
+	// KindCrash is a daemon's Go runtime giving up: reason.
+	KindCrash event.Kind = "daemon.crash"
+
+	// KindOOMKill is a process that the kernel killed for memory: comm, runtime where it is one.
+	KindOOMKill event.Kind = "kernel.oom-kill"
 	// KindHungTask is the kernel's watchdog for tasks in D state: comm, seconds.
 	KindHungTask event.Kind = "kernel.hung-task"
 	// KindKernelFrame is a telling function on a kernel stack: symbol.

@@ -99,11 +99,33 @@ func relistFailed(r *event.Record) (event.Event, bool) {
 	if text == "" {
 		text = message(r)
 	}
-	return event.Event{
+	e := event.Event{
 		Kind:   KindRelistFailed,
 		Fields: append([]event.Field{str("error", text), truth("deadline", isDeadline(text))}, tooLarge(text)...),
 		Text:   "relist could not list the pods",
-	}, true
+	}
+	e.Fields = append(e.Fields, lostRuntime(text)...)
+	return e, true
+}
+
+// lostRuntime says of an error that the runtime's process is not there: gone
+// names the runtime whose socket refuses, cut is a connection that broke.
+//
+//	connection error: desc = "transport: Error while dialing dial unix /run/containerd/containerd.sock: connect: connection refused"
+//	… connect: no such file or directory
+//	Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?   (dockershim, docker 17.05 on)
+//	error reading from server: EOF; … read: connection reset by peer; transport is closing (grpc ≤ 1.36)
+func lostRuntime(reason string) []event.Field {
+	switch {
+	case strings.Contains(reason, "Cannot connect to the Docker daemon"):
+		return []event.Field{str("gone", "dockerd")}
+	case strings.Contains(reason, "dial unix") && (strings.Contains(reason, "connection refused") || strings.Contains(reason, "no such file or directory")):
+		socket, _, _ := strings.Cut(after(reason, "dial unix "), ".sock")
+		return []event.Field{str("gone", runtimeOf(socket[strings.LastIndexByte(socket, '/')+1:]))}
+	case containsAny(reason, []string{"error reading from server: ", "transport is closing", "connection reset by peer"}):
+		return []event.Field{truth("cut", true)}
+	}
+	return nil
 }
 
 // tooLarge is what grpc says about an answer above the limit of the side that
@@ -176,6 +198,7 @@ func criError(r *event.Record) (event.Event, bool) {
 	e := event.Event{Kind: KindCRIError, Text: method + " failed"}
 	e.Fields = []event.Field{str("method", method), str("error", reason), truth("deadline", isDeadline(text) || isDeadline(reason))}
 	e.Fields = append(e.Fields, tooLarge(reason)...)
+	e.Fields = append(e.Fields, lostRuntime(reason)...)
 	for _, key := range []string{"containerID", "podSandboxID", "podSandboxId"} {
 		if id, ok := r.Field(key); ok {
 			e.IDs.Container = containerID(id)

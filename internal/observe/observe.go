@@ -40,6 +40,8 @@ var writers = []struct{ part, component string }{
 	{"origin-node", "kubelet"},
 	{"containerd", "containerd"},
 	{"docker", "dockerd"},
+	{"crio", "crio"},
+	{"cri-o", "crio"},
 	{"terway", "cni"},
 	{"udevd", "udev"},
 	{"ntpd", "clock"},
@@ -66,7 +68,7 @@ func Writer(unit string) string {
 }
 
 // tables in the order in which they are tried; every matching row makes an event.
-var tables = []table{kubeletTable, containerdTable, dockerdTable, systemdTable, kernelTable, listingTable, unitTable, versionTable, daemonTable, udevTable, clockTable, noiseTable}
+var tables = []table{kubeletTable, containerdTable, dockerdTable, crioTable, systemdTable, kernelTable, listingTable, unitTable, versionTable, daemonTable, udevTable, clockTable, noiseTable}
 
 // Literals are the strings of which one stands in every line that [Record] can make something of.
 func Literals() []string {
@@ -131,6 +133,58 @@ func finish(e *event.Event, r *event.Record, component string) {
 	e.Evidence = append(e.Evidence, event.Quote{Pos: r.Pos, Text: r.Raw})
 }
 
+// runtimeOf is the runtime whose process, unit or socket has this name, without
+// its ending; the name itself when it is none that is known.
+func runtimeOf(name string) string {
+	for _, r := range runtimes {
+		if slices.Contains(r.names, name) {
+			return r.component
+		}
+	}
+	return name
+}
+
+// isRuntime says that a name is one of those that runtimeOf gives.
+func isRuntime(name string) bool {
+	return slices.ContainsFunc(runtimes, func(r runtime) bool { return r.component == name })
+}
+
+// runtime is how one container runtime is called.
+type runtime struct {
+	component   string
+	names       []string // of the process, the unit and the socket
+	description string   // what its unit file says, which systemd prints up to 248 instead of the unit's name
+}
+
+// runtimes are those that a kubelet may talk to. The first of its names is the unit's.
+var runtimes = []runtime{
+	{"containerd", []string{"containerd", "docker-containerd"}, "containerd container runtime"},
+	{"dockerd", []string{"docker", "dockerd", "dockerd-current"}, "Docker Application Container Engine"},
+	{"crio", []string{"crio", "cri-o"}, "Container Runtime Interface for OCI (CRI-O)"},
+	{"cri-dockerd", []string{"cri-docker", "cri-dockerd"}, "CRI Interface for Docker Application Container Engine"},
+}
+
+// crash is the last word of a Go program:
+//
+//	panic: runtime error: invalid memory address or nil pointer dereference
+//	fatal error: concurrent map read and map write
+//	runtime: program exceeds 10000-thread limit
+//
+// Only a journal tells whose it is: a file without writers may hold any program's.
+func crash(r *event.Record) (event.Event, bool) {
+	text := message(r)
+	for _, mark := range crashMarks {
+		if reason, ok := strings.CutPrefix(text, mark); ok && r.Unit != "" {
+			e := event.Event{Kind: KindCrash, Text: Writer(r.Unit) + " crashes: " + reason}
+			e.Fields = []event.Field{str("reason", reason)}
+			return e, true
+		}
+	}
+	return event.Event{}, false
+}
+
+var crashMarks = []string{"panic: ", "fatal error: ", "runtime: program "}
+
 // Component names the component that writes under a syslog identifier, or the
 // one a file name speaks of; empty when neither is known.
 func Component(unit, path string) string {
@@ -155,6 +209,8 @@ var fileHints = []struct{ part, component string }{
 	{"shim", "shim"},
 	{"containerd", "containerd"},
 	{"docker", "dockerd"},
+	{"crio", "crio"},
+	{"cri-o", "crio"},
 	{"terway", "cni"},
 	{"dmesg", "kernel"},
 	{"kern.log", "kernel"},

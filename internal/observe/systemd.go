@@ -18,6 +18,9 @@ var systemdTable = table{
 		{[]string{"cookie = ", "cookie=42949", "cookie=0x1000"}, cookie},
 		{[]string{"Reexecuting"}, reexec},
 		{[]string{"running in system mode"}, systemdVersion},
+		{[]string{"ain process exited, code=", ".service: Failed with result "}, unitExit},
+		{runtimeJobs("Stopping "), runtimeJob("Stopping ", KindUnitStop, "systemd stops ")},
+		{runtimeJobs("Started "), runtimeJob("Started ", KindUnitStart, "systemd has started ")},
 	},
 }
 
@@ -89,6 +92,60 @@ func cookie(r *event.Record) (event.Event, bool) {
 	e := event.Event{Kind: KindCookie, Text: "systemd's bus cookie is " + strconv.FormatUint(v, 10)}
 	e.Fields = []event.Field{{Key: "cookie", Value: event.Int(int64(v))}, truth("overflow", v > 0xffffffff)}
 	return e, true
+}
+
+// unitExit is a runtime that ended by itself:
+//
+//	219     containerd.service: main process exited, code=killed, status=9/KILL
+//	≥ 230   containerd.service: Main process exited, code=exited, status=2/INVALIDARGUMENT
+//	≥ 236   containerd.service: Failed with result 'oom-kill'.
+func unitExit(r *event.Record) (event.Event, bool) {
+	unit, rest, ok := strings.Cut(message(r), ".service: ")
+	name := runtimeOf(unit)
+	if !ok || strings.Contains(unit, " ") || !isRuntime(name) {
+		return event.Event{}, false
+	}
+	how, ok := between(rest, "Failed with result '", "'")
+	if !ok {
+		how = strings.ReplaceAll(after(rest, "exited, code="), ", status=", " ")
+	}
+	if how == "" || strings.HasPrefix(how, "exited 0") || r.Unit != "" && r.Unit != "systemd" {
+		return event.Event{}, false
+	}
+	e := event.Event{Kind: KindUnitExit, Text: unit + ".service ended: " + how}
+	e.Fields = []event.Field{str("unit", unit+".service"), str("runtime", name), str("how", how)}
+	return e, true
+}
+
+// runtimeJobs are the starts of what systemd writes about a job of a runtime's unit.
+func runtimeJobs(verb string) []string {
+	var all []string
+	for _, r := range runtimes {
+		all = append(all, verb+r.description, verb+r.names[0]+".service")
+	}
+	return all
+}
+
+// runtimeJob is systemd's word about a job of a runtime's unit:
+//
+//	Stopping Docker Application Container Engine...                       (≤ 248)
+//	Stopping docker.service - Docker Application Container Engine...      (≥ 249)
+func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (event.Event, bool) {
+	return func(r *event.Record) (event.Event, bool) {
+		what, ok := strings.CutPrefix(message(r), verb)
+		if !ok || r.Unit != "" && r.Unit != "systemd" {
+			return event.Event{}, false
+		}
+		for _, known := range runtimes {
+			unit := known.names[0] + ".service"
+			if strings.HasPrefix(what, unit) || strings.HasPrefix(what, known.description) {
+				e := event.Event{Kind: kind, Text: text + unit}
+				e.Fields = []event.Field{str("unit", unit), str("runtime", known.component)}
+				return e, true
+			}
+		}
+		return event.Event{}, false
+	}
 }
 
 func reexec(r *event.Record) (event.Event, bool) {

@@ -62,6 +62,12 @@ func Build(in Input, o Options) *Timeline {
 	busySystemd(events)
 	tl.Stalls = stalls(events, tl.Coverage)
 	tl.Facts = facts(events)
+	if len(tl.Stalls) > 0 {
+		for i := range tl.Stalls {
+			events = append(events, tl.Stalls[i].event())
+		}
+		slices.SortFunc(events, compare)
+	}
 	tl.Events = make([]event.Event, len(events))
 	for i, e := range events {
 		tl.Events[i] = *e

@@ -68,6 +68,19 @@ func (s *signs) series(all []Stall) {
 	}
 }
 
+// event is the stall as rules can tie their steps to it: phase, threshold.
+func (s *Stall) event() *event.Event {
+	e := &event.Event{
+		Kind: "kubelet.stall", Component: "kubelet", Source: "kubelet.log", Start: event.At(s.Start), End: event.At(s.End), Open: s.Open,
+		Text: "relist did not complete", Evidence: s.Evidence,
+	}
+	e.Fields = []event.Field{
+		{Key: "phase", Value: event.String(string(s.Phase))},
+		{Key: "threshold", Value: event.Duration(s.Threshold)},
+	}
+	return e
+}
+
 // complained is one line of the sync loop that refuses to work.
 type complained struct {
 	*event.Event
