@@ -80,6 +80,16 @@ const (
 	// KindCookie is a bus cookie read in a debugger or a trace: cookie, overflow; of a trace also first, wrapped, connection,
 	// and, measured over the interval, rate (a second) and left (until 2^32 at that rate).
 	KindCookie event.Kind = "systemd.cookie"
+	// KindBusLimit is the bus refusing a user: uid, limit, on_container (it befell somebody who works on containers).
+	KindBusLimit event.Kind = "dbus.limit"
+	// KindActivationTimeout is a name on the bus for which nobody answers: service, on_container.
+	KindActivationTimeout event.Kind = "dbus.activation-timeout"
+	// KindQueueFull is a message dropped because PID 1 does not read: member, on_container.
+	KindQueueFull event.Kind = "dbus.queue-full"
+	// KindSystemdTimeout is a program that waited for systemd in vain: runc, on_container.
+	KindSystemdTimeout event.Kind = "systemd.timeout"
+	// KindUnitsFull is systemd refusing a unit because it holds as many as it can.
+	KindUnitsFull event.Kind = "systemd.units-full"
 	// KindReexec is PID 1 starting over, which resets its bus connections.
 	KindReexec event.Kind = "systemd.reexec"
 

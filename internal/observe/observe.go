@@ -5,7 +5,6 @@
 package observe
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -25,6 +24,8 @@ type row struct {
 type table struct {
 	component string // empty for what any known component may print
 	rows      []row
+	// relays are other components that repeat such messages as errors of their own calls.
+	relays []string
 }
 
 // writers maps syslog identifiers, or a part of them, to the component that
@@ -47,6 +48,7 @@ var writers = []struct{ part, component string }{
 	{"ntpd", "clock"},
 	{"chronyd", "clock"},
 	{"timesyncd", "clock"},
+	{"dbus", "dbus"},
 }
 
 // Writer is the component that writes under a syslog identifier; empty for one that is not known.
@@ -68,7 +70,7 @@ func Writer(unit string) string {
 }
 
 // tables in the order in which they are tried; every matching row makes an event.
-var tables = []table{kubeletTable, containerdTable, dockerdTable, crioTable, systemdTable, kernelTable, listingTable, unitTable, versionTable, daemonTable, udevTable, clockTable, noiseTable}
+var tables = []table{kubeletTable, containerdTable, dockerdTable, crioTable, systemdTable, busTable, kernelTable, listingTable, unitTable, versionTable, daemonTable, udevTable, clockTable, noiseTable}
 
 // Literals are the strings of which one stands in every line that [Record] can make something of.
 func Literals() []string {
@@ -91,14 +93,17 @@ func Record(dst []event.Event, r *event.Record) []event.Event {
 	owner := Writer(r.Unit)
 	for i := range tables {
 		t := &tables[i]
-		if r.Unit != "" && owner != t.component && t.component != "" {
+		if r.Unit != "" && owner != t.component && t.component != "" && !slices.Contains(t.relays, owner) {
 			continue // somebody else's line: an agent that ships logs repeats the daemons' words
 		}
 		for j := range t.rows {
 			if !containsAny(r.Raw, t.rows[j].literals) {
 				continue
 			}
-			component := cmp.Or(t.component, Component(r.Unit, r.Pos.File))
+			component := t.component
+			if speaker := Component(r.Unit, r.Pos.File); component == "" || slices.Contains(t.relays, speaker) {
+				component = speaker
+			}
 			if component == "" {
 				break
 			}

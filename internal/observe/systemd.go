@@ -19,6 +19,7 @@ var systemdTable = table{
 		{[]string{"Reexecuting"}, reexec},
 		{[]string{"running in system mode"}, systemdVersion},
 		{[]string{"ain process exited, code=", ".service: Failed with result "}, unitExit},
+		{[]string{" loaded units listed"}, unitCount},
 		{runtimeJobs("Stopping "), runtimeJob("Stopping ", KindUnitStop, "systemd stops ")},
 		{runtimeJobs("Started "), runtimeJob("Started ", KindUnitStart, "systemd has started ")},
 	},
@@ -92,6 +93,26 @@ func cookie(r *event.Record) (event.Event, bool) {
 	e := event.Event{Kind: KindCookie, Text: "systemd's bus cookie is " + strconv.FormatUint(v, 10)}
 	e.Fields = []event.Field{{Key: "cookie", Value: event.Int(int64(v))}, truth("overflow", v > 0xffffffff)}
 	return e, true
+}
+
+// unitCount is the last but one line of systemctl list-units, which is often all that is pasted: 28511 loaded units listed.
+func unitCount(r *event.Record) (event.Event, bool) {
+	before, _, _ := strings.Cut(message(r), " loaded units listed")
+	n, err := strconv.Atoi(strings.TrimSpace(before))
+	if err != nil || r.Unit != "" {
+		return event.Event{}, false
+	}
+	e, ok := fact("systemd.units", strconv.Itoa(n))
+	e.Source = Units
+	return e, ok
+}
+
+// unitsFull is systemd at MANAGER_MAX_NAMES (src/core/manager.h, 131072 units), which it reports as E2BIG:
+//
+//	Failed to start transient scope unit: Argument list too long
+func unitsFull(r *event.Record) (event.Event, bool) {
+	return event.Event{Kind: KindUnitsFull, Text: "systemd takes no more units"},
+		containsAny(r.Raw, []string{"Failed to start transient ", "unit: Argument list too long"})
 }
 
 // unitExit is a runtime that ended by itself:
