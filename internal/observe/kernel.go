@@ -19,6 +19,7 @@ var kernelTable = table{
 		{[]string{"cleanup_mnt"}, kernelFrame("cleanup_mnt")},
 		{[]string{"deactivate_locked_super"}, kernelFrame("deactivate_locked_super")},
 		{[]string{"iterate_supers"}, kernelFrame("iterate_supers")},
+		{[]string{"__refrigerator+"}, kernelFrame("__refrigerator")},
 		{[]string{"fork rejected by pids controller"}, forkRejected},
 		{[]string{"unregister_netdevice"}, netdevBusy},
 		{[]string{" not responding, ", "nfs: server "}, fileServer},

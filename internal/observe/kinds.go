@@ -63,6 +63,8 @@ const (
 	KindRemoved event.Kind = "containerd.removed"
 	// KindCleanedUp is a task deleted after all, whose first deletion ran into its time limit.
 	KindCleanedUp event.Kind = "containerd.cleaned-up"
+	// KindFreezeFailed is runc failing to freeze or thaw a cgroup.
+	KindFreezeFailed event.Kind = "runc.freeze-failed"
 	// KindDumpWritten says when a goroutine dump was taken and where it went: path.
 	KindDumpWritten event.Kind = "dump.written"
 

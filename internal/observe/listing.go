@@ -2,6 +2,7 @@ package observe
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,11 +15,13 @@ var listingTable = table{
 	component: "node",
 	rows: []row{
 		{[]string{"runc --root", "runc --log", "runc --systemd-cgroup", "runc --debug"}, runcProcess},
+		{[]string{"runc init", "runc:[2:INIT]", "runc:[1:CHILD]"}, runcInit},
 		{[]string{"/opt/cni/bin/"}, cniProcess},
 		{[]string{" GNU/Linux"}, unameMachine},
 		{[]string{"memory\t"}, memoryCgroups},
 		{udevCookies(), udevCookie},
 		{[]string{"containerd-shim"}, shimProcess},
+		{[]string{"freezer.state:", "cgroup.freeze:", "cgroup.events:frozen"}, frozenCgroup},
 	},
 }
 
@@ -47,6 +50,74 @@ func runcProcess(r *event.Record) (event.Event, bool) {
 // systemdFlag is runc's choice of the systemd cgroup driver.
 func systemdFlag(word string) bool {
 	return word == "--systemd-cgroup" || word == "--systemd-cgroup=true"
+}
+
+// runcInit is the container's own side of runc, with what ps shows of its sleep;
+// between create and start it is there for a moment, waiting for exec.fifo.
+//
+//	5 D root      14378  13862  0  80   0 - 269979 refrig Sep30 ?       00:00:00 /usr/local/bin/runc init     (ps -elf)
+//	14378 14378 13862 Ds   __refrigerator   runc:[2:INIT]   runc init                                         (ps -eLo …,wchan:32)
+func runcInit(r *event.Record) (event.Event, bool) {
+	text := message(r)
+	if r.Unit != "" || containsAny(text, []string{"grep ", "INFO: task", "task:", "pid="}) {
+		return event.Event{}, false
+	}
+	e := event.Event{Kind: KindProcess, Component: "runc", Source: Processes, Text: "runc init is there"}
+	state, wchan := "", ""
+	for w := range strings.FieldsSeq(text) {
+		switch {
+		case state == "" && isState(w):
+			state = w[:1]
+		case wchan == "" && containsAny(w, sleeps):
+			wchan = w
+		}
+	}
+	e.IDs.PID = longNumber(text)
+	e.Fields = []event.Field{str("comm", "runc"), str("verb", "init"), str("state", state), str("wchan", wchan)}
+	if wchan != "" {
+		e.Text = "runc init sleeps in " + wchan
+	}
+	return e, e.IDs.PID != 0 && (state != "" || wchan != "")
+}
+
+// sleeps are the kernel functions that tell of a stuck runc init; ps cuts them at 6 letters unless told otherwise.
+var sleeps = []string{"refrig", "pipe_w", "fifo_o", "wait_for_partner"}
+
+// isState tells the STAT column of ps: "D", "Ssl", "R+".
+func isState(w string) bool {
+	return strings.ContainsAny(w[:1], "DRSTtZI") && strings.Trim(w[1:], "sl+<NL") == ""
+}
+
+// longNumber is the first number of s that may be a pid and no flag or priority; 0 when there is none.
+func longNumber(s string) int {
+	for w := range strings.FieldsSeq(s) {
+		if n, err := strconv.Atoi(w); err == nil && n > 99 {
+			return n
+		}
+	}
+	return 0
+}
+
+// frozenCgroup is the freezer of a pod's or container's cgroup that is not thawed, as grep prints it:
+//
+//	/sys/fs/cgroup/freezer/kubepods.slice/kubepods-burstable.slice/…/freezer.state:FROZEN      (cgroup v1; FREEZING on the way there)
+//	/sys/fs/cgroup/kubepods.slice/…/cgroup.freeze:1; …/cgroup.events:frozen 1                  (v2)
+//
+// docker pause and ctr pause freeze a container on purpose, never a pod's slice.
+func frozenCgroup(r *event.Record) (event.Event, bool) {
+	path, state, _ := strings.Cut(message(r), ":")
+	state = strings.TrimSpace(state)
+	if r.Unit != "" || !strings.Contains(path, "kubepods") || !slices.Contains([]string{"FROZEN", "FREEZING", "1", "frozen 1"}, state) {
+		return event.Event{}, false
+	}
+	e := event.Event{Kind: KindCgroup, Source: "cgroups", Text: "a cgroup of a pod is frozen"}
+	e.IDs.Container = findID(path)
+	of := "pod"
+	if e.IDs.Container != "" {
+		of = "container"
+	}
+	e.Fields = []event.Field{str("path", path), truth("frozen", true), str("state", state), str("of", of)}
+	return e, true
 }
 
 // cniProcess is a CNI plugin that was alive when the listing was made.

@@ -70,7 +70,7 @@ func Writer(unit string) string {
 }
 
 // tables in the order in which they are tried; every matching row makes an event.
-var tables = []table{kubeletTable, containerdTable, dockerdTable, crioTable, systemdTable, busTable, kernelTable, listingTable, unitTable, versionTable, daemonTable, udevTable, clockTable, noiseTable}
+var tables = []table{kubeletTable, containerdTable, dockerdTable, crioTable, systemdTable, busTable, runcTable, kernelTable, listingTable, unitTable, versionTable, daemonTable, udevTable, clockTable, noiseTable}
 
 // Literals are the strings of which one stands in every line that [Record] can make something of.
 func Literals() []string {
