@@ -95,13 +95,15 @@ var waits = []struct {
 	{doing: "file", frames: []string{"os.MkdirAll"}, state: "syscall"},
 	{doing: "file", frames: []string{"os.(*File).ReadDir"}, state: "syscall"},
 	{doing: "file", frames: []string{"os.(*File).Readdir"}, state: "syscall"}, // and Readdirnames
+	{doing: "cni-plugin", frames: []string{"os/exec.(*Cmd).", "cni/pkg/invoke."}},
+	{doing: "nsenter", frames: []string{"os/exec.(*Cmd).", "network.getOnePodIP"}}, // dockershim's status hook
 }
 
 // servers are the receivers whose outermost method names the request that a
 // goroutine serves: "ListContainers", "ContainerInspect", "AllocIP".
 var servers = []string{
 	"(*criService).", "daemon.(*Daemon).", "(*networkService).", "(*GenericPLEG).", "task.(*service).", "process.(*Init).",
-	"server.handleContainerExit",
+	"server.handleContainerExit", "dockershim.(*dockerService).",
 }
 
 // dockerHolds: functions of dockerd that keep a container's lock while they
@@ -110,6 +112,12 @@ var servers = []string{
 var dockerHolds = []string{
 	"daemon.(*Daemon).containerStart", "daemon.(*Daemon).killWithSignal", "daemon.(*Daemon).handleContainerExit",
 	"daemon.(*Daemon).containerPause", "daemon.(*Daemon).containerUnpause", "daemon.(*Daemon).cleanupContainer",
+}
+
+// podNetworkHolds: functions of dockershim's network manager (pkg/kubelet/dockershim/network/plugins.go, before
+// 1.9 pkg/kubelet/network; gone in 1.24) that keep a pod's lock while a program of the CNI runs.
+var podNetworkHolds = []string{
+	"network.(*PluginManager).SetUpPod", "network.(*PluginManager).TearDownPod", "network.(*PluginManager).GetPodNetworkStatus",
 }
 
 // Holds is the catalogue of locks whose holder shows no address of theirs.
@@ -123,6 +131,9 @@ func holdCatalogue() []stackdump.Hold {
 				all = append(all, stackdump.Hold{Func: f, While: while, Lock: lock})
 			}
 		}
+	}
+	for _, f := range podNetworkHolds {
+		all = append(all, stackdump.Hold{Func: f, While: "os/exec.(*Cmd).", Lock: "network.(*PluginManager)."})
 	}
 	return all
 }
@@ -630,6 +641,10 @@ func doingText(doing, rpc, state string) string {
 		return "waiting for udev"
 	case "file":
 		return "waiting for a file system"
+	case "cni-plugin":
+		return "waiting for a CNI plugin to end"
+	case "nsenter":
+		return "waiting for nsenter to end"
 	case "ttrpc":
 		return "waiting inside the ttrpc client"
 	case "ttrpc-receive":

@@ -27,6 +27,12 @@ const (
 	KindRuntimeDown event.Kind = "kubelet.runtime-down"
 	// KindChannelFull is relist dropping events because nobody reads them (kubelet ≥ 1.14).
 	KindChannelFull event.Kind = "kubelet.channel-full"
+	// KindEventedFull is the event channel that Evented PLEG finds full (≥ 1.26): events.
+	KindEventedFull event.Kind = "kubelet.evented-channel-full"
+	// KindEventedBroken is the end of the stream of events that Evented PLEG lives on.
+	KindEventedBroken event.Kind = "kubelet.evented-stream-broken"
+	// KindStatusHookFailed is dockershim failing to ask for a pod's address.
+	KindStatusHookFailed event.Kind = "kubelet.status-hook-failed"
 	// KindContainerDied is PLEG's own word for an exit.
 	KindContainerDied event.Kind = "kubelet.container-died"
 	// KindKillUnwanted is the sync of a pod killing a container that should not go on as it is: name.

@@ -23,6 +23,9 @@ var kubeletTable = table{
 		{[]string{"ontainer garbage collection failed", "ContainerGCFailed"}, gcFailed},
 		{[]string{"ontainer runtime is down"}, runtimeDown},
 		{[]string{"vent channel is full"}, channelFull},
+		{[]string{"EventedPLEG: pleg event channel capacity is full"}, eventedFull},
+		{[]string{"Failed to get container events", "Fall back to Generic PLEG"}, eventedBroken},
+		{[]string{"failed on the status hook for pod"}, statusHookFailed},
 		{[]string{"ContainerDied"}, containerDied},
 		{[]string{"Killing unwanted container"}, killUnwanted},
 		{[]string{"will be restarted"}, restartWanted},
@@ -267,6 +270,43 @@ func runtimeDown(*event.Record) (event.Event, bool) {
 
 func channelFull(*event.Record) (event.Event, bool) {
 	return event.Event{Kind: KindChannelFull, Text: "the PLEG event channel is full"}, true
+}
+
+// eventedFull: "Skipping pod synchronization" err="EventedPLEG is not healthy: EventedPLEG: pleg event channel capacity is full with 1000 events"
+// (≥ 1.26, with the gate EventedPLEG on).
+func eventedFull(r *event.Record) (event.Event, bool) {
+	n, err := strconv.Atoi(digits(after(r.Raw, "capacity is full with ")))
+	if err != nil {
+		return event.Event{}, false
+	}
+	e := event.Event{Kind: KindEventedFull, Text: "the event channel that both PLEGs share is full"}
+	e.Fields = []event.Field{{Key: "events", Value: event.Int(int64(n))}}
+	return e, true
+}
+
+// eventedBroken: the stream of container events broke off. At level 4 and, from 1.33 on, as an error:
+//
+//	"Evented PLEG: Failed to get container events, retrying: " err="…"
+//	"Fall back to Generic PLEG relisting since Evented PLEG is not working"
+func eventedBroken(r *event.Record) (event.Event, bool) {
+	return event.Event{Kind: KindEventedBroken, Text: "the runtime's stream of events broke off"}, strings.Contains(r.Raw, "Evented PLEG")
+}
+
+// statusHookFailed is dockershim that could not ask for a pod's address:
+//
+//	failed to read pod IP from plugin/docker: NetworkPlugin cni failed on the status hook for pod "p_ns": …     (networkPlugin from 1.20 on)
+func statusHookFailed(r *event.Record) (event.Event, bool) {
+	pod, _ := between(strings.ReplaceAll(after(r.Raw, "status hook for pod "), `\"`, `"`), `"`, `"`)
+	return event.Event{Kind: KindStatusHookFailed, IDs: event.IDs{Pod: dockerPod(pod)}, Text: "dockershim could not ask for the address of a pod"}, true
+}
+
+// dockerPod turns dockershim's "name_namespace" into "namespace/name"; neither part can hold an underscore.
+func dockerPod(s string) string {
+	name, namespace, ok := strings.Cut(s, "_")
+	if !ok {
+		return ""
+	}
+	return namespace + "/" + name
 }
 
 // containerDied:
