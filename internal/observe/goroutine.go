@@ -94,7 +94,11 @@ var waits = []struct {
 	{doing: "file", frames: []string{"syscall.Statfs"}, state: "syscall"},
 	{doing: "file", frames: []string{"os.MkdirAll"}, state: "syscall"},
 	{doing: "file", frames: []string{"os.(*File).ReadDir"}, state: "syscall"},
-	{doing: "file", frames: []string{"os.(*File).Readdir"}, state: "syscall"}, // and Readdirnames
+	{doing: "file", frames: []string{"os.(*File).Readdir"}, state: "syscall"},  // and Readdirnames
+	{doing: "runc", frames: []string{"os/exec.(*Cmd).", "oci.(*runtimeOCI)."}}, // cri-o runs it itself
+	{doing: "container-stop", frames: []string{"oci.WaitContainerStop", "oci.(*runtimeOCI)."}},
+	{doing: "container-stop", frames: []string{"oci.waitContainerStop", "oci.(*runtimeOCI)."}},
+	{doing: "conmon", frames: []string{"os.(*File).Read", "oci.(*runtimeOCI)."}},
 	{doing: "cni-plugin", frames: []string{"os/exec.(*Cmd).", "cni/pkg/invoke."}},
 	{doing: "nsenter", frames: []string{"os/exec.(*Cmd).", "network.getOnePodIP"}}, // dockershim's status hook
 }
@@ -103,7 +107,7 @@ var waits = []struct {
 // goroutine serves: "ListContainers", "ContainerInspect", "AllocIP".
 var servers = []string{
 	"(*criService).", "daemon.(*Daemon).", "(*networkService).", "(*GenericPLEG).", "task.(*service).", "process.(*Init).",
-	"server.handleContainerExit", "dockershim.(*dockerService).",
+	"server.handleContainerExit", "cri-o/server.(*Server).", "dockershim.(*dockerService).",
 }
 
 // dockerHolds: functions of dockerd that keep a container's lock while they
@@ -120,6 +124,13 @@ var podNetworkHolds = []string{
 	"network.(*PluginManager).SetUpPod", "network.(*PluginManager).TearDownPod", "network.(*PluginManager).GetPodNetworkStatus",
 }
 
+// crioHolds: functions of cri-o that keep a container's opLock while runc runs
+// (internal/oci/runtime_oci.go; oci/ before 1.16). Each takes the container as an argument, so that no frame shows the lock's owner.
+var crioHolds = []string{
+	"oci.(*runtimeOCI).StartContainer", "oci.(*runtimeOCI).UpdateContainer", "oci.(*runtimeOCI).UpdateContainerStatus",
+	"oci.(*runtimeOCI).StopContainer", "oci.(*runtimeOCI).DeleteContainer", "oci.(*runtimeOCI).PauseContainer", "oci.(*runtimeOCI).SignalContainer",
+}
+
 // Holds is the catalogue of locks whose holder shows no address of theirs.
 var Holds = holdCatalogue()
 
@@ -130,6 +141,11 @@ func holdCatalogue() []stackdump.Hold {
 			for _, while := range []string{".(*tasksClient).", "overlay2.(*Driver).", "UdevWait"} {
 				all = append(all, stackdump.Hold{Func: f, While: while, Lock: lock})
 			}
+		}
+	}
+	for _, f := range crioHolds {
+		for _, while := range []string{"os/exec.(*Cmd).", "dbus.", "oci.WaitContainerStop", "oci.waitContainerStop"} {
+			all = append(all, stackdump.Hold{Func: f, While: while, Lock: "oci.(*runtimeOCI)."})
 		}
 	}
 	for _, f := range podNetworkHolds {
@@ -194,6 +210,9 @@ func Dump(dst []event.Event, d *stackdump.Dump, at event.Time) []event.Event {
 			continue
 		}
 		if e, ok := o.relist(i); ok {
+			dst = append(dst, e)
+		}
+		if e, ok := o.syncLoop(i); ok {
 			dst = append(dst, e)
 		}
 		if e, ok := o.outside(i); ok && !locked[i] {
@@ -455,6 +474,27 @@ func (o *dumpObserver) relist(i int) (event.Event, bool) {
 	return e, true
 }
 
+// syncLoop is the kubelet's sync loop inside of one of its handlers (pkg/kubelet/kubelet.go); between two of them it tells nothing.
+func (o *dumpObserver) syncLoop(i int) (event.Event, bool) {
+	g := &o.d.Goroutines[i]
+	at := frameWith(g, 0, "(*Kubelet).syncLoopIteration")
+	if at < 1 || strings.HasPrefix(g.Frames[at-1].Name(), "runtime.") {
+		return event.Event{}, false
+	}
+	e := o.base(KindSyncLoop, i)
+	doing, rpc, frame := waitOf(g)
+	handler := g.Frames[at-1].Name()
+	handler = handler[strings.LastIndexByte(handler, '.')+1:]
+	e.Fields = append(e.Fields, str("handler", handler), str("doing", doing), str("rpc", rpc))
+	e.Text = "the sync loop sits in " + handler + ", " + doingText(doing, rpc, g.State)
+	e.Evidence = append(e.Evidence, quote(&g.Frames[at-1]))
+	if frame >= 0 && frame != at-1 {
+		e.Evidence = append(e.Evidence, quote(&g.Frames[frame]))
+	}
+	e.Evidence = append(e.Evidence, event.Quote{Pos: g.Pos, Text: g.Header})
+	return e, true
+}
+
 // outside is a goroutine that waits, without a lock that others want, for something outside its process.
 func (o *dumpObserver) outside(i int) (event.Event, bool) {
 	g := &o.d.Goroutines[i]
@@ -641,6 +681,10 @@ func doingText(doing, rpc, state string) string {
 		return "waiting for udev"
 	case "file":
 		return "waiting for a file system"
+	case "container-stop":
+		return "waiting for a container to stop"
+	case "conmon":
+		return "waiting for conmon"
 	case "cni-plugin":
 		return "waiting for a CNI plugin to end"
 	case "nsenter":

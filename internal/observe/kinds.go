@@ -39,6 +39,10 @@ const (
 	KindKillUnwanted event.Kind = "kubelet.kill-unwanted"
 	// KindRestartWanted is a reason of the kubelet's own to kill a container: a probe that failed, another definition.
 	KindRestartWanted event.Kind = "kubelet.restart-wanted"
+	// KindSyncLoop is the sync loop inside of a handler, in a dump: handler, doing, rpc, state.
+	KindSyncLoop event.Kind = "kubelet.sync-loop"
+	// KindSyncLoopLate is the kubelet's own word that its sync loop stands: took where it was housekeeping.
+	KindSyncLoopLate event.Kind = "kubelet.sync-loop-late"
 	// KindRelist is the relist goroutine in a dump: phase (list, pod, send), doing, rpc, ends, ends_in, through, state.
 	KindRelist event.Kind = "kubelet.relist"
 

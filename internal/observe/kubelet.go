@@ -25,6 +25,7 @@ var kubeletTable = table{
 		{[]string{"vent channel is full"}, channelFull},
 		{[]string{"EventedPLEG: pleg event channel capacity is full"}, eventedFull},
 		{[]string{"Failed to get container events", "Fall back to Generic PLEG"}, eventedBroken},
+		{[]string{"syncloop failed", "Housekeeping took longer than"}, syncLoopLate},
 		{[]string{"failed on the status hook for pod"}, statusHookFailed},
 		{[]string{"ContainerDied"}, containerDied},
 		{[]string{"Killing unwanted container"}, killUnwanted},
@@ -290,6 +291,26 @@ func eventedFull(r *event.Record) (event.Event, bool) {
 //	"Fall back to Generic PLEG relisting since Evented PLEG is not working"
 func eventedBroken(r *event.Record) (event.Event, bool) {
 	return event.Event{Kind: KindEventedBroken, Text: "the runtime's stream of events broke off"}, strings.Contains(r.Raw, "Evented PLEG")
+}
+
+// syncLoopLate:
+//
+//	[-]syncloop failed: reason withheld        (/healthz; in the kubelet's log: sync Loop took longer than expected)
+//	"Housekeeping took longer than 15s" err="housekeeping took too long" seconds=83.2     (1.23 to 1.26)
+//	"Housekeeping took longer than expected" err="…" expected="1s" actual="1m23.2s"            (≥ 1.27)
+func syncLoopLate(r *event.Record) (event.Event, bool) {
+	e := event.Event{Kind: KindSyncLoopLate, Text: "the sync loop is late"}
+	if strings.Contains(r.Raw, "[-]syncloop failed") {
+		return e, true
+	}
+	took, _ := r.Field("actual")
+	if v, ok := r.Field("seconds"); ok {
+		took = v + "s"
+	}
+	d, err := time.ParseDuration(took)
+	e.Fields = []event.Field{{Key: "took", Value: event.Duration(d)}}
+	e.Text = "housekeeping took " + took
+	return e, err == nil
 }
 
 // statusHookFailed is dockershim that could not ask for a pod's address:
