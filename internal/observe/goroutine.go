@@ -469,6 +469,11 @@ func (o *dumpObserver) relist(i int) (event.Event, bool) {
 	e := o.base(KindRelist, i)
 	w := o.way(i)
 	e.Fields = append(append(e.Fields, str("phase", phase)), w.fields...)
+	if cache := frameWith(g, 0, "(*GenericPLEG).updateCache"); cache >= 0 {
+		if ptr := uidPointer(g.Frames[cache].Args); ptr != "" {
+			e.Fields = append(e.Fields, str("pod_ptr", ptr))
+		}
+	}
 	e.Text = "relist sits in phase " + phase + ", " + w.text
 	e.Evidence = o.quotes(g, append([]event.Quote{quote(&g.Frames[at])}, w.evidence...))
 	return e, true
@@ -593,6 +598,17 @@ func ttrpcClient(g *stackdump.Goroutine) string {
 		}
 	}
 	return ""
+}
+
+// uidPointer is the address of a pod's uid, a string of 36 (0x24) bytes, among
+// the arguments of updateCache. Within one relist another address is another pod.
+func uidPointer(args string) string {
+	before, _, ok := strings.Cut(args, ", 0x24")
+	ptr := strings.TrimLeft(before[strings.LastIndex(before, " ")+1:], "{")
+	if !ok || !strings.HasPrefix(ptr, "0x") || strings.HasSuffix(ptr, "?") {
+		return ""
+	}
+	return ptr
 }
 
 func cutAfter(s, mark string) (string, bool) {

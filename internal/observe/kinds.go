@@ -43,7 +43,8 @@ const (
 	KindSyncLoop event.Kind = "kubelet.sync-loop"
 	// KindSyncLoopLate is the kubelet's own word that its sync loop stands: took where it was housekeeping.
 	KindSyncLoopLate event.Kind = "kubelet.sync-loop-late"
-	// KindRelist is the relist goroutine in a dump: phase (list, pod, send), doing, rpc, ends, ends_in, through, state.
+	// KindRelist is the relist goroutine in a dump: phase (list, pod, send), doing, rpc, ends, ends_in, through, state,
+	// pod_ptr (of the pod's uid), moved (another dump of the same stall shows it at another pod).
 	KindRelist event.Kind = "kubelet.relist"
 
 	// KindCRICall is a call of the CRI in containerd: method, outcome (ok, failed; empty while open), error.

@@ -61,6 +61,7 @@ func Build(in Input, o Options) *Timeline {
 	linkShims(events)
 	busySystemd(events)
 	tl.Stalls = stalls(events, tl.Coverage)
+	moving(events, tl.Stalls)
 	tl.Facts = facts(events)
 	if len(tl.Stalls) > 0 {
 		for i := range tl.Stalls {

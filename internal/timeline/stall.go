@@ -68,6 +68,29 @@ func (s *signs) series(all []Stall) {
 	}
 }
 
+// moving marks relists that two dumps of one stall show at different pods: relist is slow then, not stuck.
+// Addresses hold only within one relist, so that dumps without a time, and those of different stalls, tell nothing.
+func moving(events []*event.Event, all []Stall) {
+	const most = 100 // dumps; a bundle holds a handful
+	var relists []*event.Event
+	for _, e := range events {
+		if e.Kind == "kubelet.relist" && fieldText(e, "pod_ptr") != "" && e.Last().Known && len(relists) < most {
+			relists = append(relists, e)
+		}
+	}
+	within := func(e *event.Event, s *Stall) bool {
+		return !e.Last().T.Before(s.Start) && !e.Last().T.After(s.End.Add(complaint))
+	}
+	for _, e := range relists {
+		i := slices.IndexFunc(all, func(s Stall) bool { return within(e, &s) })
+		if i >= 0 && slices.ContainsFunc(relists, func(other *event.Event) bool {
+			return within(other, &all[i]) && fieldText(other, "pod_ptr") != fieldText(e, "pod_ptr") && !other.Last().T.Equal(e.Last().T)
+		}) {
+			e.Fields = setField(e.Fields, event.Field{Key: "moved", Value: event.Bool(true)})
+		}
+	}
+}
+
 // event is the stall as rules can tie their steps to it: phase, threshold.
 func (s *Stall) event() *event.Event {
 	e := &event.Event{

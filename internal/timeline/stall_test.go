@@ -213,3 +213,29 @@ func TestStallsAreFoundAgain(t *testing.T) {
 		}
 	})
 }
+
+// Relist that two dumps of one stall show at different pods moves; another address in another stall, or without a time, tells nothing.
+func TestMovingRelist(t *testing.T) {
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	at := func(minutes float64) event.Time {
+		return event.At(noon.Add(time.Duration(minutes * float64(time.Minute))))
+	}
+	relist := func(file, ptr string, when event.Time) event.Event {
+		return ev(file, 1, when, kind("kubelet.relist"), text("phase", "pod"), text("pod_ptr", ptr))
+	}
+	moved := func(events ...event.Event) (all []string) {
+		events = append(events, complaints(1, noon, noon.Add(5*time.Minute), 0)...)
+		events = append(events, complaints(100, noon.Add(20*time.Minute), noon.Add(25*time.Minute), 0)...)
+		tl := Build(Input{Events: events}, Options{})
+		for i := range tl.Events {
+			if v, _ := tl.Events[i].Get("moved"); v.Text() == "true" {
+				all = append(all, tl.Events[i].Pos().File)
+			}
+		}
+		return all
+	}
+	require.Equal(t, []string{"a", "b"}, moved(relist("a", "0xc1", at(3.5)), relist("b", "0xc2", at(4))))
+	require.Empty(t, moved(relist("a", "0xc1", at(3.5)), relist("b", "0xc1", at(4))))
+	require.Empty(t, moved(relist("a", "0xc1", at(3.5)), relist("b", "0xc2", at(24))))
+	require.Empty(t, moved(relist("a", "0xc1", event.Time{}), relist("b", "0xc2", event.Time{})))
+}
