@@ -163,7 +163,7 @@ type runtime struct {
 
 // runtimes are those that a kubelet may talk to. The first of its names is the unit's.
 var runtimes = []runtime{
-	{"containerd", []string{"containerd", "docker-containerd"}, "containerd container runtime"},
+	{"containerd", []string{"containerd", "docker-containerd", "snap.microk8s.daemon-containerd"}, "containerd container runtime"},
 	{"dockerd", []string{"docker", "dockerd", "dockerd-current"}, "Docker Application Container Engine"},
 	{"crio", []string{"crio", "cri-o"}, "Container Runtime Interface for OCI (CRI-O)"},
 	{"cri-dockerd", []string{"cri-docker", "cri-dockerd"}, "CRI Interface for Docker Application Container Engine"},
