@@ -68,7 +68,7 @@ func runcInit(r *event.Record) (event.Event, bool) {
 		switch {
 		case state == "" && isState(w):
 			state = w[:1]
-		case wchan == "" && containsAny(w, sleeps):
+		case wchan == "" && isWaitChannel(w):
 			wchan = w
 		}
 	}
@@ -80,8 +80,16 @@ func runcInit(r *event.Record) (event.Event, bool) {
 	return e, e.IDs.PID != 0 && (state != "" || wchan != "")
 }
 
-// sleeps are the kernel functions that tell of a stuck runc init; ps cuts them at 6 letters unless told otherwise.
-var sleeps = []string{"refrig", "pipe_w", "fifo_o", "wait_for_partner"}
+// isWaitChannel tells the WCHAN column of ps: a function of the kernel, which ps cuts at 6
+// letters unless told otherwise.
+func isWaitChannel(w string) bool {
+	for i := range len(w) {
+		if !isWord(w[i]) || 'A' <= w[i] && w[i] <= 'Z' {
+			return false
+		}
+	}
+	return strings.Contains(w, "_") || w == "refrig"
+}
 
 // isState tells the STAT column of ps: "D", "Ssl", "R+".
 func isState(w string) bool {
@@ -103,7 +111,7 @@ func longNumber(s string) int {
 //	/sys/fs/cgroup/freezer/kubepods.slice/kubepods-burstable.slice/…/freezer.state:FROZEN      (cgroup v1; FREEZING on the way there)
 //	/sys/fs/cgroup/kubepods.slice/…/cgroup.freeze:1; …/cgroup.events:frozen 1                  (v2)
 //
-// docker pause and ctr pause freeze a container on purpose, never a pod's slice.
+// docker pause and ctr pause freeze a container on purpose, never a pod's cgroup: that one has no container's id.
 func frozenCgroup(r *event.Record) (event.Event, bool) {
 	path, state, _ := strings.Cut(message(r), ":")
 	state = strings.TrimSpace(state)
@@ -112,11 +120,7 @@ func frozenCgroup(r *event.Record) (event.Event, bool) {
 	}
 	e := event.Event{Kind: KindCgroup, Source: "cgroups", Text: "a cgroup of a pod is frozen"}
 	e.IDs.Container = findID(path)
-	of := "pod"
-	if e.IDs.Container != "" {
-		of = "container"
-	}
-	e.Fields = []event.Field{str("path", path), truth("frozen", true), str("state", state), str("of", of)}
+	e.Fields = []event.Field{str("path", path), truth("frozen", true), str("state", state)}
 	return e, true
 }
 
