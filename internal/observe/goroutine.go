@@ -22,7 +22,7 @@ var programs = []struct{ part, component string }{
 	{"github.com/docker/docker", "dockerd"},
 	{"AliyunContainerService/terway", "cni"},
 	{"containernetworking/cni/pkg/skel", "cni"},
-	{"cri-o/cri-o", "crio"},
+	{"/cri-o/", "crio"}, // kubernetes-incubator/, kubernetes-sigs/ and cri-o/
 	{"containerd/cmd/containerd-shim", "shim"},
 	{"containerd/runtime/runc/task", "shim"},
 	{"/shim.(*Service).", "shim"}, // v1

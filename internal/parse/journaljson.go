@@ -85,8 +85,8 @@ func (l *logReader) readJSON(n int, b []byte) bool {
 		}
 	}
 	rec.Raw = clip(e.message.raw)
-	if !h.carried && !h.container {
-		rec.Wanted, rec.Text, rec.Fields = true, text, e.fields()
+	if !h.carried && !h.container { // what matters may stand in any field, as in klog's and logrus' own lines
+		rec.Wanted, rec.Text, rec.Fields, rec.Raw = true, text, e.fields(), clip(b)
 		return l.emit(rec)
 	}
 	return l.message(rec, &h, text[min(h.msg, len(text)):])
