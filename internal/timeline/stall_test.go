@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -238,4 +239,20 @@ func TestMovingRelist(t *testing.T) {
 	require.Empty(t, moved(relist("a", "0xc1", at(3.5)), relist("b", "0xc1", at(4))))
 	require.Empty(t, moved(relist("a", "0xc1", at(3.5)), relist("b", "0xc2", at(24))))
 	require.Empty(t, moved(relist("a", "0xc1", event.Time{}), relist("b", "0xc2", event.Time{})))
+}
+
+// Rules tie their steps to a stall by an event of its own.
+func TestStallIsAnEvent(t *testing.T) {
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	tl := Build(Input{Events: complaints(1, noon, noon.Add(5*time.Minute), 0)}, Options{})
+	require.Len(t, tl.Stalls, 1)
+	i := slices.IndexFunc(tl.Events, func(e event.Event) bool { return e.Kind == "kubelet.stall" })
+	require.GreaterOrEqual(t, i, 0)
+	e := &tl.Events[i]
+	require.Equal(t, tl.Stalls[0].Start, e.Start.T)
+	require.Equal(t, tl.Stalls[0].End, e.End.T)
+	require.Equal(t, tl.Stalls[0].Evidence, e.Evidence)
+	threshold, _ := e.Get("threshold")
+	require.Equal(t, "3m0s", threshold.Text())
+	require.True(t, slices.IsSortedFunc(tl.Events, event.Compare))
 }
