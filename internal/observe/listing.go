@@ -2,7 +2,6 @@ package observe
 
 import (
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -21,7 +20,6 @@ var listingTable = table{
 		{[]string{"memory\t"}, memoryCgroups},
 		{udevCookies(), udevCookie},
 		{[]string{"containerd-shim"}, shimProcess},
-		{[]string{"freezer.state:", "cgroup.freeze:", "cgroup.events:frozen"}, frozenCgroup},
 	},
 }
 
@@ -104,24 +102,6 @@ func longNumber(s string) int {
 		}
 	}
 	return 0
-}
-
-// frozenCgroup is the freezer of a pod's or container's cgroup that is not thawed, as grep prints it:
-//
-//	/sys/fs/cgroup/freezer/kubepods.slice/kubepods-burstable.slice/…/freezer.state:FROZEN      (cgroup v1; FREEZING on the way there)
-//	/sys/fs/cgroup/kubepods.slice/…/cgroup.freeze:1; …/cgroup.events:frozen 1                  (v2)
-//
-// docker pause and ctr pause freeze a container on purpose, never a pod's cgroup: that one has no container's id.
-func frozenCgroup(r *event.Record) (event.Event, bool) {
-	path, state, _ := strings.Cut(message(r), ":")
-	state = strings.TrimSpace(state)
-	if r.Unit != "" || !strings.Contains(path, "kubepods") || !slices.Contains([]string{"FROZEN", "FREEZING", "1", "frozen 1"}, state) {
-		return event.Event{}, false
-	}
-	e := event.Event{Kind: KindCgroup, Source: "cgroups", Text: "a cgroup of a pod is frozen"}
-	e.IDs.Container = findID(path)
-	e.Fields = []event.Field{str("path", path), truth("frozen", true), str("state", state)}
-	return e, true
 }
 
 // cniProcess is a CNI plugin that was alive when the listing was made.
