@@ -88,21 +88,6 @@ func systemdPrinted(r *event.Record) (event.Event, bool) {
 	return nodeFact("systemd.version", strings.Trim(cmp.Or(tail, number), "()"))
 }
 
-// linuxVersion is the kernel's first line, in dmesg and in /proc/version:
-//
-//	Linux version 5.10.0-21-amd64 (debian-kernel@lists.debian.org) (gcc-10 …
-func linuxVersion(r *event.Record) (event.Event, bool) {
-	text := message(r)
-	before, rest, ok := strings.Cut(text, "Linux version ")
-	release, after, _ := strings.Cut(rest, " ")
-	if !ok || r.Unit != "" && r.Unit != "kernel" || !strings.HasPrefix(strings.TrimSpace(after), "(") || strings.Trim(before, "[]0123456789.:<> ") != "" && r.Unit == "" {
-		return event.Event{}, false
-	}
-	e, ok := nodeFact("kernel.version", release)
-	e.Source = Node
-	return e, ok
-}
-
 // unameLine is the output of uname -a:
 //
 //	Linux node-1 5.10.0-21-amd64 #1 SMP Debian 5.10.162-1 (2023-01-21) x86_64 GNU/Linux
