@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/term"
@@ -77,6 +78,8 @@ func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
 	if err != nil {
 		return err
 	}
+	format, _ := report.ByName(o.output.text)
+	options.Context = format.Context || slices.ContainsFunc(files, func(f reportFile) bool { return f.format.Context })
 	inc, err := load(ctx, options, s)
 	if err != nil && !errors.Is(err, incident.ErrNothing) {
 		return err
@@ -89,7 +92,6 @@ func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
 		}
 	}
 	look.Width, look.Renderer = width(s.out), renderer(s.out, o.color.text)
-	format, _ := report.ByName(o.output.text)
 	if err := format.Render(s.out, inc, look); err != nil {
 		return err
 	}

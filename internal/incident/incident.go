@@ -7,6 +7,7 @@ package incident
 import (
 	"time"
 
+	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -18,6 +19,8 @@ type Incident struct {
 	Timeline *timeline.Timeline
 	Result   rules.Result
 	Files    []File
+	// Context are the lines around quoted ones, where Options asked for them.
+	Context map[event.Pos]Surroundings
 }
 
 // File is the account of one input file: Lines == Used + Blank + Skipped.

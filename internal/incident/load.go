@@ -29,6 +29,8 @@ type Options struct {
 	Zone   *time.Location
 	Year   int
 	Limits bundle.Limits // of what is read; zero fields are its defaults
+	// Context asks for the lines around those that are quoted; it reads the inputs a second time.
+	Context bool
 	// Progress is told how many bytes of the inputs were read, from several goroutines; nil is told nothing.
 	Progress func(n int)
 	Catalog  *rules.Catalog
@@ -64,6 +66,9 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	}
 	dateFiles(inc)
 	inc.Window = window(inc)
+	if o.Context {
+		inc.Context = readContext(ctx, o, inc)
+	}
 	if !anyUsed(inc.Files) {
 		return inc, ErrNothing
 	}

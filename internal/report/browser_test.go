@@ -47,10 +47,12 @@ func pages(t *testing.T) map[string]*incident.Incident {
 	all := map[string]*incident.Incident{"told": told().Incident, "stall": stallWithoutCause(), "hostile": hostileTimeline(), "empty": {}}
 	catalog, err := rules.Builtin()
 	require.NoError(t, err)
-	bundles, err := filepath.Glob("../../testdata/*/bundle*")
+	bundles, err := filepath.Glob("../../testdata/seed-*/bundle*")
+	require.NoError(t, err)
+	lab, err := filepath.Glob("../../testdata/lab-*/bundle*")
 	require.NoError(t, err)
 	require.NotEmpty(t, bundles)
-	for _, b := range bundles {
+	for _, b := range slices.Concat(bundles, lab) {
 		inc, err := incident.Load(t.Context(), incident.Options{Inputs: []string{b}, Catalog: catalog})
 		require.NoError(t, err)
 		all[filepath.Base(filepath.Dir(b))] = inc
@@ -177,6 +179,53 @@ func look(t *testing.T, ctx context.Context, own string, inc *incident.Incident,
 		require.Positive(t, picture.Height)
 		require.Positive(t, picture.Shapes)
 	}
+}
+
+// dom is the page as text: what can be read, in its order, and of the picture what stands in which lane.
+const dom = `(() => {
+  const out = [];
+  const walk = (n, depth) => {
+    if (n.nodeType === 3) { const t = n.textContent.replace(/\s+/g, " ").trim(); if (t) { out.push("  ".repeat(depth) + t); } return; }
+    if (n.nodeType !== 1 || ["SCRIPT", "STYLE", "defs"].includes(n.tagName)) { return; }
+    if (n.tagName === "DETAILS" && !n.classList.contains("context")) { n = n.querySelector("summary"); } // shut until somebody opens it
+    const tag = n.tagName.toLowerCase(), kept = ["header", "section", "h1", "h2", "h3", "li", "summary", "svg", "g", "rect", "circle", "table"].includes(tag);
+    if (["rect", "line"].includes(tag)) { const t = n.querySelector("title"); if (t) { out.push("  ".repeat(depth) + tag + "." + n.getAttribute("class").replace(/ t$/, "") + " " + t.textContent.split("\n")[0]); } return; }
+    if (kept) { out.push("  ".repeat(depth) + "<" + tag + ">"); }
+    n.childNodes.forEach(c => walk(c, depth + (kept ? 1 : 0)));
+  };
+  walk(document.body, 0);
+  return out.join("\n") + "\n";
+})()`
+
+// Every real incident's page, as text: what a reader finds in it is looked at once, and compared from then on.
+func TestBrowserDOM(t *testing.T) {
+	ctx := browser(t)
+	for name, inc := range pages(t) {
+		var out bytes.Buffer
+		require.NoError(t, report.HTML(&out, inc, report.Options{Version: "v0"}))
+		file := filepath.Join(t.TempDir(), "report.html")
+		require.NoError(t, os.WriteFile(file, out.Bytes(), 0o644))
+		require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate("file://"+file)))
+		golden(t, "dom/"+name+".golden", []byte(ask[string](t, ctx, dom)))
+	}
+}
+
+// The picture of the README is what the page of its incident looks like. Pixels differ between machines, so that only -update writes it.
+func TestBrowserScreenshot(t *testing.T) {
+	ctx := browser(t)
+	var out bytes.Buffer
+	require.NoError(t, report.HTML(&out, pages(t)["lab-umount2"], report.Options{Version: "v0"}))
+	file := filepath.Join(t.TempDir(), "report.html")
+	require.NoError(t, os.WriteFile(file, out.Bytes(), 0o644))
+	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(1000, 800), chromedp.Navigate("file://"+file)))
+	shot, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	require.NoError(t, err)
+	require.Greater(t, len(shot), 10_000)
+	const picture = "../../docs/report.png"
+	if *update {
+		require.NoError(t, os.WriteFile(picture, shot, 0o644))
+	}
+	require.FileExists(t, picture)
 }
 
 // The zoom keeps what it shows inside the picture, and a link of the picture opens the event it leads to.

@@ -36,6 +36,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"quoted":  func(s string) string { return Escape(s, maxQuote) },
 	"pos":     func(p event.Pos) string { return Escape(p.String(), maxQuote) },
 	"link":    func(s string) bool { return link.MatchString(s) },
+	"lasting": func(d time.Duration) string { return duration(d, true) },
 	"lines":   func(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") },
 }).Parse(pageText))
 
@@ -58,10 +59,13 @@ type page struct {
 	Events    []eventLine
 	Stalls    []stallBlock
 	Findings  []findingBlock
-	Exposed   []rules.Exposure
+	Locks     []lockBlock
+	LocksLeft int
+	Groups    []groupBlock
+	Exposed   []sentenceBlock
 	Forecasts []sentenceBlock
 	Harmless  []sentenceBlock
-	RuledOut  []rules.Dismissed
+	RuledOut  []sentenceBlock
 	Lacks     []lackBlock
 	Others    []rules.Unanswered
 	Facts     []factLine
@@ -81,8 +85,8 @@ type eventLine struct {
 
 type stallBlock struct {
 	Text     string
-	Quotes   []event.Quote
-	Suspects []rules.Suspect
+	Quotes   []quoteBlock
+	Suspects []sentenceBlock
 }
 
 type findingBlock struct {
@@ -90,8 +94,105 @@ type findingBlock struct {
 	Number   int
 	Class    string
 	Steps    []stepLine
+	Against  []sentenceBlock
 	Rivals   []rivalBlock
 	Commands []commandBlock // what is missing
+}
+
+// quoteBlock is a quoted line with what stands around it.
+type quoteBlock struct {
+	event.Quote
+	incident.Surroundings
+}
+
+func quoteBlocks(inc *incident.Incident, quotes []event.Quote) []quoteBlock {
+	var all []quoteBlock
+	for _, q := range quotes {
+		all = append(all, quoteBlock{q, inc.Context[q.Pos]})
+	}
+	return all
+}
+
+// lockBlock is a lock, from those who wait for it to what its holder waits for.
+type lockBlock struct {
+	Program  string
+	Waiters  string
+	Lock     string
+	Holder   string // empty when nobody is known to hold it
+	Sure     string // observed, inferred
+	Through  string
+	Ends     string
+	Quotes   []quoteBlock
+	Deadlock bool
+}
+
+// groupBlock is how many goroutines of a program wait for the same.
+type groupBlock struct {
+	Program, Doing string
+	Count          int
+	Longest        time.Duration
+}
+
+// locks are the locks of the dumps that goroutines wait for, those with most waiters first.
+func locks(inc *incident.Incident) (all []lockBlock, left int) {
+	if inc.Timeline == nil {
+		return nil, 0
+	}
+	held := inc.Timeline.Select(timeline.Filter{Kinds: []string{"lock.held", "lock.cycle"}})
+	slices.SortStableFunc(held, func(a, b *event.Event) int { return cmp.Compare(count(b, "waiters"), count(a, "waiters")) })
+	left = max(0, len(held)-maxLocks)
+	for _, e := range held[:len(held)-left] {
+		l := lockBlock{Program: e.Component, Quotes: quoteBlocks(inc, e.Evidence[:min(len(e.Evidence), 3)]), Sure: valueOf(e, "certainty")}
+		if e.Kind == "lock.cycle" {
+			l.Deadlock, l.Ends = true, valueOf(e, "goroutines")
+			all = append(all, l)
+			continue
+		}
+		l.Waiters = number(count(e, "waiters")) + " waiting"
+		l.Lock = strings.TrimSpace(valueOf(e, "lock_type") + " of " + cmp.Or(valueOf(e, "owner"), "?") + " " + e.IDs.Lock)
+		l.Holder = fmt.Sprintf("goroutine %d", e.IDs.Goroutine)
+		l.Through = valueOf(e, "through")
+		_, waiting, _ := strings.Cut(e.Text, ", ") // the observer has said it in words
+		l.Ends = cmp.Or(waiting, valueOf(e, "ends_in"), "what it waits for is not shown")
+		all = append(all, l)
+	}
+	return all, left
+}
+
+// groups count the goroutines of the dumps by what they wait for.
+func groups(inc *incident.Incident) []groupBlock {
+	if inc.Timeline == nil {
+		return nil
+	}
+	var all []groupBlock
+	for _, e := range inc.Timeline.Select(timeline.Filter{Kinds: []string{"goroutine.wait", "lock.wait", "lock.held"}}) {
+		doing := cmp.Or(e.Text, string(e.Kind))
+		n := slices.IndexFunc(all, func(g groupBlock) bool { return g.Program == e.Component && g.Doing == doing })
+		if n < 0 {
+			n = len(all)
+			all = append(all, groupBlock{Program: e.Component, Doing: doing})
+		}
+		all[n].Count++
+		all[n].Longest = max(all[n].Longest, e.Duration())
+	}
+	slices.SortStableFunc(all, func(a, b groupBlock) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(b.Longest, a.Longest))
+	})
+	return all[:min(len(all), maxLocks)]
+}
+
+// maxLocks bounds the locks and the groups of the page.
+const maxLocks = 50
+
+func valueOf(e *event.Event, field string) string {
+	v, _ := e.Get(field)
+	return v.Text()
+}
+
+func count(e *event.Event, field string) float64 {
+	v, _ := e.Get(field)
+	n, _ := v.Number()
+	return n
 }
 
 type stepLine struct {
@@ -103,7 +204,7 @@ type stepLine struct {
 	Edge   string
 	Text   string
 	Basis  string
-	Quotes []event.Quote
+	Quotes []quoteBlock
 	Left   int // quotes that are not shown
 }
 
@@ -116,7 +217,7 @@ type commandBlock struct{ Source, Command, Hazard string }
 
 type sentenceBlock struct {
 	Text   string
-	Quotes []event.Quote
+	Quotes []quoteBlock
 }
 
 type lackBlock struct {
@@ -127,7 +228,7 @@ type lackBlock struct {
 
 type factLine struct {
 	Name, Value string
-	Quotes      []event.Quote
+	Quotes      []quoteBlock
 }
 
 type fileLine struct {
@@ -149,7 +250,6 @@ func newPage(inc *incident.Incident, o Options) *page {
 		Script:  template.JS(pageScript),
 		Opening: open(inc),
 		Verdict: "none",
-		Exposed: inc.Result.Exposed, RuledOut: inc.Result.RuledOut,
 	}
 	p.Title = Escape(p.Opening.Word+": "+p.Opening.Node, maxQuote)
 	if len(inc.Result.Findings) > 0 {
@@ -162,17 +262,29 @@ func newPage(inc *incident.Incident, o Options) *page {
 	}
 	for i := range stalls(inc) {
 		s := &inc.Timeline.Stalls[i]
-		p.Stalls = append(p.Stalls, stallBlock{stallText(s), append(slices.Clone(s.Evidence), s.NotReadyEvidence...), suspects(inc, i)})
+		b := stallBlock{Text: stallText(s), Quotes: quoteBlocks(inc, slices.Concat(s.Evidence, s.NotReadyEvidence))}
+		for _, suspect := range suspects(inc, i) {
+			b.Suspects = append(b.Suspects, sentenceBlock{suspect.String(), quoteBlocks(inc, suspect.Evidence)})
+		}
+		p.Stalls = append(p.Stalls, b)
 	}
 	for i := range inc.Result.Findings {
-		p.Findings = append(p.Findings, newFindingBlock(i, &inc.Result.Findings[i]))
+		p.Findings = append(p.Findings, newFindingBlock(inc, i))
 	}
 	for i := range inc.Result.Forecasts {
 		f := &inc.Result.Forecasts[i]
-		p.Forecasts = append(p.Forecasts, sentenceBlock{forecastText(f), f.Evidence})
+		p.Forecasts = append(p.Forecasts, sentenceBlock{forecastText(f), quoteBlocks(inc, f.Evidence)})
 	}
+	for _, e := range inc.Result.Exposed {
+		p.Exposed = append(p.Exposed, sentenceBlock{e.Rule + ": " + e.String(), quoteBlocks(inc, e.Evidence)})
+	}
+	for _, r := range inc.Result.RuledOut {
+		p.RuledOut = append(p.RuledOut, sentenceBlock{r.Rule + ": " + r.Why, quoteBlocks(inc, r.Evidence)})
+	}
+	p.Locks, p.LocksLeft = locks(inc)
+	p.Groups = groups(inc)
 	for _, h := range inc.Result.Harmless {
-		p.Harmless = append(p.Harmless, sentenceBlock{harmlessText(h), h.Evidence})
+		p.Harmless = append(p.Harmless, sentenceBlock{harmlessText(h), quoteBlocks(inc, h.Evidence)})
 	}
 	var missing []lack
 	missing, p.Others = lacks(inc.Result.NotEvaluable)
@@ -209,14 +321,15 @@ func newEventLine(n int, e *event.Event) eventLine {
 // stepID is the anchor of a step in the page.
 func stepID(finding, step int) string { return fmt.Sprintf("f%d-%d", finding+1, step+1) }
 
-func newFindingBlock(n int, f *rules.Finding) findingBlock {
+func newFindingBlock(inc *incident.Incident, n int) findingBlock {
+	f := &inc.Result.Findings[n]
 	b := findingBlock{Finding: *f, Number: n + 1, Class: f.Verdict.String(), Commands: commandBlocks(f.Missing)}
 	date := ""
 	for i := range f.Chain {
 		s := &f.Chain[i]
 		l := stepLine{
 			ID: stepID(n, i), Number: i + 1, Role: s.Role, At: cmp.Or(clock(s.Start), "undated"), Lasted: duration(s.Duration, s.AtLeast),
-			Edge: edge(s), Text: s.Text, Basis: s.Basis, Quotes: s.Evidence,
+			Edge: edge(s), Text: s.Text, Basis: s.Basis, Quotes: quoteBlocks(inc, s.Evidence),
 		}
 		if d := day(s.Start); d != "" && d != date {
 			date, l.At = d, d+" "+l.At
@@ -231,6 +344,9 @@ func newFindingBlock(n int, f *rules.Finding) findingBlock {
 			l.Quotes, l.Left = l.Quotes[:maxStepQuotes], left
 		}
 		b.Steps = append(b.Steps, l)
+	}
+	for _, a := range f.Contradictions {
+		b.Against = append(b.Against, sentenceBlock{a.Why, quoteBlocks(inc, a.Evidence)})
 	}
 	for i := range f.Rivals {
 		b.Rivals = append(b.Rivals, rivalBlock{rivalText(&f.Rivals[i]), commandBlocks(f.Rivals[i].Decide)})
@@ -250,7 +366,7 @@ func commandBlocks(ms []rules.Missing) []commandBlock {
 func (p *page) account(inc *incident.Incident) {
 	known := facts(inc)
 	for name := range known {
-		p.Facts = append(p.Facts, factLine{name, known[name].Value, known[name].Evidence})
+		p.Facts = append(p.Facts, factLine{name, known[name].Value, quoteBlocks(inc, known[name].Evidence)})
 	}
 	slices.SortFunc(p.Facts, func(a, b factLine) int { return strings.Compare(a.Name, b.Name) })
 	for _, c := range clocks(inc) {

@@ -44,16 +44,18 @@ type Format struct {
 	Name   string // as --output names it
 	Ending string // of the files it is written to
 	Render Render
+	// Context says that it shows the lines around quoted ones.
+	Context bool
 }
 
 // Formats is every kind of report. The order is that of the help text; of two
 // endings that both fit a file name the first one wins.
 var Formats = []Format{
-	{"text", ".txt", Text},
-	{"markdown", ".md", Markdown},
-	{"jira", ".jira", Jira},
-	{"html", ".html", HTML},
-	{"json", ".json", JSON},
+	{"text", ".txt", Text, false},
+	{"markdown", ".md", Markdown, false},
+	{"jira", ".jira", Jira, false},
+	{"html", ".html", HTML, true},
+	{"json", ".json", JSON, false},
 }
 
 // ByName returns the format of that name.
@@ -70,7 +72,7 @@ func ByName(name string) (f Format, ok bool) {
 func ByEnding(file string) (f Format, ok bool) {
 	for _, t := range TimelineFormats {
 		if t.Ending != "" && strings.HasSuffix(file, t.Ending) {
-			return Format{t.Name, t.Ending, t.whole}, true
+			return Format{t.Name, t.Ending, t.whole, false}, true
 		}
 	}
 	for _, f := range Formats {

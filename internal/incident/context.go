@@ -1,0 +1,128 @@
+package incident
+
+import (
+	"context"
+	"errors"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse"
+)
+
+// Surroundings are the lines around one quoted line, as written, in their order.
+type Surroundings struct {
+	Before, After []string
+}
+
+// Bounds of what is read around quoted lines.
+const (
+	contextLines  = 2       // before and after each
+	maxContext    = 300     // bytes of one line
+	maxContextual = 2000    // quoted lines that get any
+	maxReread     = 1 << 30 // bytes of one file
+)
+
+// readContext reads the inputs once more, for the lines around those that the findings and the stalls quote. What cannot be
+// read again, as stdin, gives none: context is a comfort, and its lack no error.
+func readContext(ctx context.Context, o Options, inc *Incident) map[event.Pos]Surroundings {
+	wanted := quoted(inc)
+	found := map[event.Pos]Surroundings{}
+	if len(wanted) == 0 {
+		return found
+	}
+	for f, err := range bundle.Files(ctx, bundle.Options{Inputs: rereadable(o.Inputs), Limits: o.Limits}) {
+		if _, skip := errors.AsType[*event.Skip](err); err != nil && !skip || ctx.Err() != nil {
+			break
+		}
+		if lines := wanted[f.Path]; err == nil && len(lines) > 0 {
+			surround(f, lines, found)
+		}
+	}
+	return found
+}
+
+// rereadable leaves out what can be read once only.
+func rereadable(inputs []string) []string {
+	var all []string
+	for _, in := range inputs {
+		if in != "-" {
+			all = append(all, in)
+		}
+	}
+	return all
+}
+
+// quoted are the numbers of the lines that findings and stalls quote, by file.
+func quoted(inc *Incident) map[string]map[int]bool {
+	all := map[string]map[int]bool{}
+	n := 0
+	add := func(quotes []event.Quote) {
+		for _, q := range quotes {
+			if q.Pos.Line == 0 || n == maxContextual {
+				continue
+			}
+			if all[q.Pos.File] == nil {
+				all[q.Pos.File] = map[int]bool{}
+			}
+			if !all[q.Pos.File][q.Pos.Line] {
+				all[q.Pos.File][q.Pos.Line] = true
+				n++
+			}
+		}
+	}
+	for _, f := range inc.Result.Findings {
+		for _, s := range f.Chain {
+			add(s.Evidence)
+		}
+		for _, a := range f.Contradictions {
+			add(a.Evidence)
+		}
+	}
+	for _, s := range inc.Timeline.Stalls {
+		add(s.Evidence)
+		add(s.NotReadyEvidence)
+	}
+	return all
+}
+
+// surround reads one file up to the last line that is wanted.
+func surround(f bundle.File, wanted map[int]bool, found map[event.Pos]Surroundings) {
+	src, err := f.Open()
+	if err != nil {
+		return
+	}
+	defer src.Close()
+	in, err := parse.Open(src, f.Path)
+	if err != nil || in.Entries { // entries of a journal are no lines
+		return
+	}
+	var before []string // the last lines
+	var open []int      // quoted lines that want more after them
+	left := len(wanted)
+	read := 0
+	for line, err := range parse.Lines(in.R) {
+		if err != nil || read > maxReread || left == 0 && len(open) == 0 {
+			return
+		}
+		read += len(line.Bytes)
+		text := string(line.Bytes[:min(len(line.Bytes), maxContext)])
+		still := open[:0]
+		for _, n := range open {
+			s := found[event.Pos{File: f.Path, Line: n}]
+			s.After = append(s.After, text)
+			found[event.Pos{File: f.Path, Line: n}] = s
+			if line.N < n+contextLines {
+				still = append(still, n)
+			}
+		}
+		open = still
+		if wanted[line.N] {
+			left--
+			open = append(open, line.N)
+			found[event.Pos{File: f.Path, Line: line.N}] = Surroundings{Before: append([]string{}, before...)}
+		}
+		if before = append(before, text); len(before) > contextLines {
+			before = before[1:]
+		}
+	}
+}
