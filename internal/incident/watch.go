@@ -65,7 +65,8 @@ func (w *watch) keep(e *event.Event) {
 		}
 		w.sources[e.Source] = true
 	}
-	if e.Kind == observe.KindNoise && w.counted(e) {
+	if e.Kind == observe.KindNoise {
+		w.harmless(e)
 		return
 	}
 	key := e.Span.Key
@@ -94,17 +95,16 @@ func (w *watch) keep(e *event.Event) {
 	w.begun[key] = slot
 }
 
-// counted adds a harmless line to the event of its sort, if there is one already. When there is none, e becomes it.
-func (w *watch) counted(e *event.Event) bool {
+// harmless keeps the first line of each sort of noise; the others are counted in it.
+func (w *watch) harmless(e *event.Event) {
 	if slot, ok := w.noise[e.Text]; ok {
 		observe.CountNoise(w.events.at(slot))
-		return true
+		return
 	}
 	if w.noise == nil {
 		w.noise = map[string]int{}
 	}
 	w.noise[e.Text] = w.events.add(e)
-	return true
 }
 
 // batchSize is how many lines change hands at once: with one at a time the hand-over would cost more than the work.

@@ -44,6 +44,15 @@ func tables(c *incident.Comparison) []compared {
 		{"stalled", duration(c.A.Stalled, c.A.Open), duration(c.B.Stalled, c.B.Open)},
 		{"longest", duration(c.A.Longest, c.A.Open), duration(c.B.Longest, c.B.Open)},
 	}}
+	for _, r := range []struct{ row, fact string }{
+		{"relist mean, s", "kubelet.relist-mean-seconds"},
+		{"relist p99, s", "kubelet.relist-p99-seconds"},
+		{"relist interval p99, s", "kubelet.relist-interval-p99-seconds"},
+	} {
+		if a, b := c.A.Timeline.Facts[r.fact].Value, c.B.Timeline.Facts[r.fact].Value; a != "" || b != "" {
+			stalls.rows = append(stalls.rows, []string{r.row, a, b})
+		}
+	}
 	found := compared{title: "Findings", head: []string{"rule", "A", "B", ""}}
 	for _, f := range c.Findings {
 		found.rows = append(found.rows, []string{f.Rule, verdictOf(f.A), verdictOf(f.B), change(f)})
@@ -156,11 +165,12 @@ func CompareText(w io.Writer, c *incident.Comparison, o Options) error {
 			}
 		}
 		for _, row := range rows {
-			line := margin
+			var line strings.Builder
+			line.WriteString(margin)
 			for i, cell := range row {
-				line += pad(cell, widths[i]) + "  "
+				line.WriteString(pad(cell, widths[i]) + "  ")
 			}
-			fmt.Fprintln(out, strings.TrimRight(line, " "))
+			fmt.Fprintln(out, strings.TrimRight(line.String(), " "))
 		}
 	}
 	return out.Flush()

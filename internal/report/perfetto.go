@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -126,9 +127,7 @@ func (p *perfetto) event(e *event.Event) {
 	if t.Name == "" {
 		t.Name = string(e.Kind)
 	}
-	for name, v := range newEventRow(e).IDs {
-		t.Args[name] = v
-	}
+	maps.Copy(t.Args, newEventRow(e).IDs)
 	if e.Basis != "" {
 		t.Args["time"] = e.Basis
 	}
