@@ -59,6 +59,9 @@ type Record struct {
 	Pieces []Piece
 	// Wanted says that the line may matter: Text, Fields and Raw are set.
 	Wanted bool
+	// Repeats is how often a syslog daemon says that the message came, of which this line is all that was
+	// kept ("message repeated 3 times"); 0 when it says nothing.
+	Repeats int
 }
 
 // MaxRaw bounds Record.Raw. A goroutine dump on one line is longer; its frames are quoted piece by piece.

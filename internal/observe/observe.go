@@ -56,10 +56,13 @@ func Writer(unit string) string {
 	switch unit {
 	case "":
 		return ""
-	case "systemd", "systemd-logind":
+	case "systemd", "systemd-logind", "init.scope": // journalctl -o with-unit names the unit
 		return "systemd"
 	case "kernel":
 		return "kernel"
+	}
+	if strings.HasSuffix(unit, ".scope") { // of a container, under the name of who runs it
+		return ""
 	}
 	for _, w := range writers {
 		if strings.Contains(unit, w.part) {
@@ -91,13 +94,17 @@ var dumpLiterals = []string{"=== BEGIN goroutine stack dump ===", "goroutine "}
 // Record appends to dst the events that one log record tells of. Most records tell of none or one.
 func Record(dst []event.Event, r *event.Record) []event.Event {
 	owner := Writer(r.Unit)
+	said := r.Raw
+	if !isSpelled(r) {
+		said = spell(r)
+	}
 	for i := range tables {
 		t := &tables[i]
 		if r.Unit != "" && owner != t.component && t.component != "" && !slices.Contains(t.relays, owner) {
 			continue // somebody else's line: an agent that ships logs repeats the daemons' words
 		}
 		for j := range t.rows {
-			if !containsAny(r.Raw, t.rows[j].literals) {
+			if !containsAny(said, t.rows[j].literals) {
 				continue
 			}
 			component := t.component
@@ -118,6 +125,21 @@ func Record(dst []event.Event, r *event.Record) []event.Event {
 	return dst
 }
 
+// isSpelled says that the line as written shows the words of its message. Journald's JSON gives
+// a message with colours as numbers, colours stand inside of words, and a syslog daemon says "last message repeated".
+func isSpelled(r *event.Record) bool {
+	return r.Repeats == 0 && len(r.Pieces) == 0 && strings.IndexByte(r.Raw, '\x1b') < 0 && !strings.HasSuffix(r.Raw, "[") && !strings.HasPrefix(r.Raw, "[")
+}
+
+// spell is all that the record says.
+func spell(r *event.Record) string {
+	said := r.Raw + "\n" + r.Text
+	for _, f := range r.Fields {
+		said += "\n" + f.Key + "=" + f.Value
+	}
+	return said
+}
+
 // finish fills in what every event of a line has in common.
 func finish(e *event.Event, r *event.Record, component string) {
 	if e.Component == "" {
@@ -134,6 +156,9 @@ func finish(e *event.Event, r *event.Record, component string) {
 	}
 	if e.Source == "" {
 		e.Source = e.Component + ".log"
+	}
+	if r.Repeats > 0 {
+		e.Fields = append(e.Fields, event.Field{Key: "repeats", Value: event.Int(int64(r.Repeats))})
 	}
 	e.Evidence = append(e.Evidence, event.Quote{Pos: r.Pos, Text: r.Raw})
 }

@@ -73,7 +73,7 @@ func lineData(in Input, row func(line []byte) (e Datum, ok bool)) iter.Seq2[Datu
 				}
 				continue
 			}
-			if isLog(b) || len(log.open) > 0 {
+			if isLog(b) || len(log.open) > 0 || log.started > 0 {
 				if !log.read(Line{N: lines.line.N, Bytes: b}) {
 					return
 				}
@@ -88,7 +88,7 @@ func lineData(in Input, row func(line []byte) (e Datum, ok bool)) iter.Seq2[Datu
 				return
 			}
 		}
-		if log.flush(func(*held) bool { return true }) && lines.err != nil {
+		if log.end() && lines.err != nil {
 			yield(Datum{}, lines.err)
 		}
 	}
@@ -97,7 +97,7 @@ func lineData(in Input, row func(line []byte) (e Datum, ok bool)) iter.Seq2[Datu
 // isLog says that a line has the header of a log beyond doubt.
 func isLog(line []byte) bool {
 	h := scanHeader(line)
-	return h.body == klog || h.body == logrus || h.carried && h.carrier.Known && len(h.unit) > 0
+	return h.body == klog || h.body == logrus || h.body == terminal || h.container || h.carried && (h.carrier.Known || h.dmesg) && len(h.unit) > 0
 }
 
 // document is a file held as a whole, and where its lines begin.

@@ -10,11 +10,13 @@ import (
 type body uint8
 
 const (
-	plain  body = iota // as it is
-	klog               // "msg" key="value", or plain text
-	logrus             // key=value pairs, msg among them
-	banner             // a line of journalctl itself
-	none               // the line has no header at all
+	plain    body = iota // as it is
+	klog                 // "msg" key="value", or plain text
+	logrus               // key=value pairs, msg among them
+	terminal             // as logrus writes to a terminal: the message, then key=value pairs
+	inJSON               // an object that a logger wrote
+	banner               // a line of journalctl itself
+	none                 // the line has no header at all
 )
 
 // header is what stands before a message. Its slices are parts of the line.
@@ -29,9 +31,15 @@ type header struct {
 	msg     int // where the message starts: after the header, for logrus at the first pair
 	// carried says that a journal or syslog header was found, so that the writer is known.
 	carried bool
+	dmesg   bool // a line of the kernel's ring buffer
 	// container says that the line is one of a container's log file, CRI or docker's
 	// json-file: of one writer, whose long lines are cut every 16 KiB.
 	container bool
+	stderr    bool // of a container's line
+	part      bool // of a container's line: it is cut, the next one goes on
+	at        int  // where the message starts with the header of klog or logrus
+	repeats   int  // how often a syslog daemon says that the message came again
+	same      bool // the message, or the time where repeats is 0, is that of the line before
 }
 
 // scanHeader reads the header of one line, whatever the format of its file: an
@@ -58,14 +66,22 @@ func scanHeader(b []byte) (h header) {
 	if !h.scanInner(b[n:]) && n == 0 {
 		h.body = none
 	}
-	h.msg += start + n
+	h.at = start + n
+	h.msg += h.at
 	return h
+}
+
+// stream is 0 for a container's stdout and 1 for its stderr.
+func (h *header) stream() int {
+	if h.stderr {
+		return 1
+	}
+	return 0
 }
 
 // scanCarrier reads the stamp and the writer in front of the message and returns
 // where the message starts; 0 without a carrier, -1 when h is complete.
 func (h *header) scanCarrier(b []byte) int {
-	n := 0
 	switch c := b[0]; {
 	case c >= 'A' && c <= 'Z':
 		return h.scanLetters(b)
@@ -76,23 +92,60 @@ func (h *header) scanCarrier(b []byte) int {
 			return -1
 		}
 	case c == '[':
-		return h.scanKernelRing(b)
+		return h.scanBracket(b)
+	case c == '<':
+		return h.scanPriority(b)
 	case isDigit(c):
-		if len(b) < 8 {
-			return 0
-		}
-		if b[2] == ':' {
-			h.carrier, n = bareClock(b)
-			return afterStamp(b, n)
-		}
-		if h.carrier, n = isoStamp(b); n == 0 {
-			if h.carrier, n = epochStamp(b); n == 0 {
-				h.carrier, n = shortStamp(b) // 11月 08
-			}
-		}
-		return h.scanWriter(b, n)
+		return h.scanDigits(b)
+	case c >= 'a' || c == ' ':
+		return h.scanForeign(b)
 	}
 	return 0
+}
+
+// scanDigits reads a carrier that starts with a digit.
+func (h *header) scanDigits(b []byte) (n int) {
+	if len(b) < 8 {
+		return 0
+	}
+	switch {
+	case b[2] == ':':
+		h.carrier, n = bareClock(b)
+		return afterStamp(b, n)
+	case b[1] == ' ' && b[0] == '1':
+		return h.scanProtocol(b)
+	case b[1] == ',' || b[2] == ',' || b[3] == ',':
+		return h.scanKmsg(b)
+	}
+	if h.carrier, n = isoStamp(b); n == 0 {
+		if h.carrier, n = epochStamp(b); n == 0 {
+			h.carrier, n = shortStamp(b) // 11月 08
+		}
+	} else if len(b) > n && n > 19 && b[19] == ',' && h.isKernelISO(b, n) {
+		return n + 1
+	}
+	return h.scanWriter(b, n)
+}
+
+// scanForeign reads what few lines start with: "nov. 08 09:30:11 node-1 …" of a
+// journalctl in another language, "kern  :err   : [42000.009100] …" of dmesg -x.
+func (h *header) scanForeign(b []byte) (n int) {
+	if len(b) < 15 {
+		return 0
+	}
+	if b[0] <= 'z' && b[0] != ' ' {
+		if n = h.scanFacility(b); n > 0 {
+			return n
+		}
+	}
+	at := 0
+	if b[0] == ' ' { // the Japanese months before October are padded
+		at = 1
+	}
+	if h.carrier, n = shortStamp(b[at:]); n == 0 {
+		return 0
+	}
+	return h.scanWriter(b, at+n)
 }
 
 // scanLetters reads a carrier that starts with a capital letter.
@@ -141,7 +194,7 @@ func (h *header) scanWriter(b []byte, n int) int {
 		return 0
 	}
 	if rest := b[n:]; len(rest) > 9 && (string(rest[:7]) == "stdout " || string(rest[:7]) == "stderr ") && rest[8] == ' ' {
-		h.container = true
+		h.container, h.stderr, h.part = true, rest[3] == 'e', rest[7] == 'P'
 		return n + 9
 	}
 	host := word(b[n:])
@@ -149,6 +202,10 @@ func (h *header) scanWriter(b []byte, n int) int {
 		return n
 	}
 	tag := b[n+host+1:]
+	if times := lastRepeated(tag); times > 0 {
+		h.host, h.carried, h.repeats, h.same = b[n:n+host], true, times, true
+		return n + host + 1
+	}
 	end := 0
 	for end < len(tag) && end < 128 && tag[end] > ' ' && tag[end] != '[' && tag[end] != ':' {
 		end++
@@ -172,8 +229,13 @@ func (h *header) scanWriter(b []byte, n int) int {
 	}
 	h.host, h.unit, h.pid, h.carried = b[n:n+host], tag[:end], pid, true
 	at := n + host + 1 + min(after+1, len(tag))
-	if string(h.unit) == "kernel" {
+	switch {
+	case string(h.unit) == "kernel":
 		at += ringStamp(b[at:])
+	case b[len(b)-1] == 's' && pid == 0:
+		if times := lastRepeated(b[at:]); times > 0 { // busybox: "syslogd: last message repeated 3 times"
+			h.unit, h.repeats, h.same = nil, times, true
+		}
 	}
 	return at
 }
@@ -187,80 +249,12 @@ func word(b []byte) int {
 	return n
 }
 
-// scanKernelRing reads a line of dmesg: "[42000.009100] INFO: task …", seconds
-// since boot and so no time of day, or "[Sat Nov  8 09:30:11 2025] " with -T.
-func (h *header) scanKernelRing(b []byte) int {
-	n := ringStamp(b)
-	if n == 0 && len(b) > 27 && b[25] == ']' && b[26] == ' ' && b[4] == ' ' {
-		t, c := shortStamp(b[5:])
-		y, d := digits(b[21:25])
-		if c != 15 || d != 4 {
-			return 0
-		}
-		t.T = t.T.AddDate(int(y), 0, 0)
-		t.Lacks = event.LacksZone
-		h.carrier, n = t, 27
-	}
-	if n > 0 {
-		h.unit, h.carried = kernelUnit, true
-	}
-	return n
-}
-
-var kernelUnit = []byte("kernel")
-
-// ringStamp is the length of a "[42000.017348] " of the kernel's ring buffer.
-func ringStamp(b []byte) int {
-	if len(b) < 5 || b[0] != '[' {
-		return 0
-	}
-	i := 1
-	for i < len(b) && b[i] == ' ' {
-		i++
-	}
-	_, d := digits(b[i:])
-	if i += d; d == 0 || i >= len(b) || b[i] != '.' {
-		return 0
-	}
-	_, f := digits(b[i+1:])
-	if i += f + 1; f != 6 || i+1 >= len(b) || b[i] != ']' {
-		return 0
-	}
-	if n := callerStamp(b[i+1:]); n > 0 {
-		return i + 1 + n
-	}
-	if b[i+1] != ' ' {
-		return 0
-	}
-	return i + 2
-}
-
-// callerStamp is the length of the "[ T1234] " behind the stamp of a kernel that
-// tells which thread or processor printed a line (CONFIG_PRINTK_CALLER, since 5.1).
-func callerStamp(b []byte) int {
-	if len(b) < 5 || b[0] != '[' {
-		return 0
-	}
-	i := 1
-	for i < len(b) && b[i] == ' ' {
-		i++
-	}
-	if i >= len(b) || b[i] != 'T' && b[i] != 'C' {
-		return 0
-	}
-	_, d := digits(b[i+1:])
-	if i += d + 1; d == 0 || i+1 >= len(b) || b[i] != ']' || b[i+1] != ' ' {
-		return 0
-	}
-	return i + 2
-}
-
 // isBanner knows the lines that journalctl writes between entries.
 func isBanner(b []byte) bool {
 	if len(b) < 4 || string(b[:3]) != "-- " {
 		return false
 	}
-	for _, s := range [...]string{"Boot ", "Reboot --", "Logs begin", "Journal begins", "No entries --"} {
+	for _, s := range [...]string{"Boot ", "Reboot --", "Logs begin", "Journal begins", "No entries --", "No journal files were found. --"} {
 		if len(b) >= 3+len(s) && string(b[3:3+len(s)]) == s {
 			return true
 		}
@@ -276,10 +270,18 @@ func (h *header) scanInner(b []byte) bool {
 	}
 	switch b[0] {
 	case 'I', 'W', 'E', 'F':
+		if b[1] >= 'A' {
+			return h.scanTerminal(b)
+		}
 		return h.scanKlog(b)
 	case 't':
 		return h.scanLogrus(b)
+	case 'D', 'T', 'P':
+		return h.scanTerminal(b)
 	case 'l', 'm':
+		if string(b[:6]) == "messag" && h.carried {
+			return h.scanRepeated(b)
+		}
 		if string(b[:6]) == "level=" || string(b[:4]) == "msg=" {
 			h.body = logrus
 			h.scanLevel(b)

@@ -32,7 +32,7 @@ func exportRecords(in Input) iter.Seq2[event.Record, error] {
 				return
 			}
 		}
-		if x.finish() && x.flush(func(*held) bool { return true }) && x.lines.err != nil {
+		if x.finish() && x.end() && x.lines.err != nil {
 			yield(event.Record{}, x.lines.err)
 		}
 	}
@@ -168,7 +168,13 @@ func (x *exportReader) finish() bool {
 	}
 	x.comm = x.comm[:0]
 	h.carried = true
+	if bytes.IndexByte(x.message, '\x1b') >= 0 {
+		x.message = withoutColours(x.message[:0], x.message)
+	}
 	h.scanInner(x.message)
+	if h.body == plain && len(x.message) > 0 && x.message[0] == '{' {
+		x.nested.nest(&h, x.message)
+	}
 	rec := x.record(n, &h)
 	rec.Lines = lines
 	if x.open != nil {

@@ -45,36 +45,60 @@ const jsonNull = "null"
 func (l *logReader) readJSON(n int, b []byte) bool {
 	e := &l.json
 	at, ok := e.scan(b)
+	if !ok && len(b) == 1 {
+		return l.startPretty(n)
+	}
+	return l.readObject(n, b, at, ok)
+}
+
+// readObject turns an object that was scanned into a record; b is its text.
+func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
+	e := &l.json
 	if !ok && !isJournalJSON(b) { // text that happens to start with a brace
-		return l.readContinuation(n, b)
+		return l.readContinuation(n, b, b)
 	}
 	if !ok {
 		return l.yield(event.Record{}, &event.Skip{
-			Pos: event.Pos{File: l.Path, Line: n}, Lines: 1,
+			Pos: event.Pos{File: l.Path, Line: n}, Lines: max(1, l.filled),
 			Reason: fmt.Sprintf("JSON breaks off at byte %d: %.40q", at, b[min(at, len(b)):]),
 		})
 	}
 	var h header
 	e.header(&h)
-	if h.body == none {
-		return l.readContinuation(n, b)
+	switch {
+	case h.body == none && l.started > 0:
+		return l.yield(event.Record{}, &event.Skip{Pos: event.Pos{File: l.Path, Line: n}, Lines: l.filled, Reason: "an object without a time and a message"})
+	case h.body == none:
+		return l.readContinuation(n, b, b)
+	case h.body == plain && (h.carried || h.container) && len(e.scratch) > 0 && e.scratch[0] == '{' && e.message.quoted:
+		e.scratch = jsonUnescape(e.scratch[:0], e.message.raw)
+		l.nested.nest(&h, e.scratch)
 	}
 	rec := l.record(n, &h)
+	l.stand(&rec)
 	if e.message.raw != nil && !e.message.quoted && string(e.message.raw) == jsonNull {
-		rec.Wanted, rec.Raw = true, clip(b)
-		return l.remark(n, "MESSAGE is null: journalctl -o json drops fields above 4096 bytes; collect it again with journalctl -o export (or add -a)") &&
+		if rec.Wanted, rec.Raw = true, clip(b); l.started > 0 {
+			rec.Raw = string(l.quote)
+		}
+		return l.remark(rec.Pos.Line, "MESSAGE is null: journalctl -o json drops fields above 4096 bytes; collect it again with journalctl -o export (or add -a)") &&
 			l.yield(rec, nil)
 	}
 	piece := l.open != nil && (h.carried || h.container)
-	if len(e.message.raw) > 0 && e.message.raw[0] == '[' && !e.message.quoted { // bytes, as numbers
-		b = []byte(e.message.text())
+	if !e.message.quoted && bytes.HasPrefix(e.message.raw, []byte{'['}) { // bytes, as numbers
+		b = []byte(e.said())
 	}
 	if !piece && l.Want != nil && !l.Want(b) {
 		return l.yield(rec, nil)
 	}
-	text := e.message.text()
+	text := e.said()
 	if h.container {
-		text = strings.TrimSuffix(text, "\n")
+		whole := strings.TrimSuffix(text, "\n")
+		h.part = len(whole) == len(text)
+		if i := h.stream(); h.part || l.parts[i] != nil {
+			rec.Raw = clip(e.message.raw)
+			return l.readPart(i, rec, &h, []byte(whole))
+		}
+		text = whole
 	}
 	if piece {
 		if done, ok := l.extend(&rec, &h, []byte(text)); done {
@@ -84,9 +108,12 @@ func (l *logReader) readJSON(n int, b []byte) bool {
 			return l.yield(rec, nil)
 		}
 	}
-	rec.Raw = clip(e.message.raw)
+	rec.Raw = l.quoteOf(e.message)
 	if !h.carried && !h.container { // what matters may stand in any field, as in klog's and logrus' own lines
-		rec.Wanted, rec.Text, rec.Fields, rec.Raw = true, text, e.fields(), clip(b)
+		if l.started == 0 {
+			rec.Raw = clip(b)
+		}
+		rec.Wanted, rec.Text, rec.Fields = true, text, e.fields()
 		return l.emit(rec)
 	}
 	return l.message(rec, &h, text[min(h.msg, len(text)):])
@@ -171,18 +198,30 @@ func (e *jsonEntry) header(h *header) {
 	}
 	h.unit, h.host = e.ident.raw, e.host.raw
 	if !e.ident.quoted {
-		h.unit = e.comm.raw
+		if h.unit = lastString(e.ident.raw); h.unit == nil {
+			h.unit = e.comm.raw
+		}
 	}
 	pid, _ := digits(e.pid.raw)
 	h.pid = int(pid)
 	h.level = priority(e.priority.raw)
+	e.scratch = e.scratch[:0]
 	if !e.message.quoted { // an array of byte numbers: read when wanted
 		if len(e.message.raw) > 0 && e.message.raw[0] == '[' {
-			h.scanInner([]byte(e.message.text()))
+			h.scanInner([]byte(e.said()))
 		}
 		return
 	}
 	e.inner(h)
+}
+
+// lastString is the last of the strings that a repeated field holds; nil when it is no list.
+func lastString(raw []byte) []byte {
+	end := bytes.LastIndexByte(raw, '"')
+	if end < 0 || raw[0] != '[' {
+		return nil
+	}
+	return raw[bytes.LastIndexByte(raw[:end], '"')+1 : end]
 }
 
 // inner reads the header inside of a message that a carrier brought.
@@ -205,6 +244,9 @@ func (e *jsonEntry) loggerHeader(h *header) {
 		h.carrier = event.Time{T: time.UnixMicro(int64(ms * 1000)).UTC(), Prec: time.Microsecond, Known: true}
 	}
 	if h.container = e.container; h.container {
+		for _, f := range e.others {
+			h.stderr = h.stderr || string(f.key.raw) == "stream" && string(f.value.raw) == "stderr"
+		}
 		e.inner(h)
 		return
 	}
@@ -217,6 +259,30 @@ func (e *jsonEntry) loggerHeader(h *header) {
 			}
 		}
 	}
+}
+
+// said is the message as text; one that is written as bytes has its colours taken off.
+func (e *jsonEntry) said() string {
+	text := e.message.text()
+	if !e.message.quoted && strings.IndexByte(text, '\x1b') >= 0 {
+		return string(withoutColours(nil, []byte(text)))
+	}
+	return text
+}
+
+// nest reads an object of a logger in the message of a journal, of syslog or of a container:
+//
+//	Nov 08 09:30:11 node-1 kubelet[2917]: {"ts":1762565411885.0,"caller":"kubelet/kubelet.go:2406","msg":"…"}
+func (e *jsonEntry) nest(h *header, msg []byte) {
+	msg = bytes.TrimRight(msg, "\n")
+	if _, ok := e.scan(msg); !ok || e.container || e.real.set {
+		return
+	}
+	var inner header
+	if e.loggerHeader(&inner); inner.body == none || !inner.carrier.Known {
+		return
+	}
+	h.inner, h.body, h.level = inner.carrier, inJSON, inner.level
 }
 
 // fields are the remaining fields of a logger's own line.

@@ -26,10 +26,15 @@ func logRecords(in Input) iter.Seq2[event.Record, error] {
 				return
 			}
 		}
-		if l.flush(func(*held) bool { return true }) && l.lines.err != nil {
+		if l.end() && l.lines.err != nil {
 			yield(event.Record{}, l.lines.err)
 		}
 	}
+}
+
+// end gives out what the end of the file leaves open.
+func (l *logReader) end() bool {
+	return l.endPretty() && l.endPart(0) && l.endPart(1) && l.flush(func(*held) bool { return true })
 }
 
 // logReader is the state of one pass over one file.
@@ -42,6 +47,17 @@ type logReader struct {
 	last  writer // of the last line with a time, for those without
 	open  []*held
 	json  jsonEntry
+	// nested is the object that a logger wrote into the message at hand.
+	nested jsonEntry
+	// prev is the last record, for a syslog daemon that says that it came again; only when it was wanted.
+	prev    event.Record
+	plain   []byte // the line at hand without its colours
+	pretty  []byte // an object on several lines that is not closed yet
+	started int    // where it starts; 0 outside of one
+	quote   []byte // its line that holds the message
+	quoted  int
+	filled  int      // its lines that are not blank
+	parts   [2]*part // messages of a container that are not whole yet, of stdout and of stderr
 	// status is the unit whose systemctl status the lines at hand are from; empty outside of one.
 	status string
 }
@@ -65,16 +81,47 @@ func (l *logReader) read(line Line) bool {
 	if len(b) > 1 && b[0] == 0x1e { // journalctl -o json-seq
 		b = b[1:]
 	}
+	if len(b) > 6 && b[0] == 'd' && string(b[:7]) == "data: {" { // journalctl -o json-sse
+		b = b[6:]
+	}
+	if l.started > 0 {
+		return l.readPretty(line.N, b)
+	}
 	if len(b) > 0 && b[0] == '{' {
 		return l.readJSON(line.N, b)
 	}
-	h := scanHeader(b)
-	if h.body == none {
-		return l.readContinuation(line.N, b)
+	return l.readText(line.N, b)
+}
+
+// readText reads a line that is no JSON.
+func (l *logReader) readText(n int, b []byte) bool {
+	h, raw := scanHeader(b), b
+	if (h.body == plain || h.body == none) && bytes.IndexByte(b, '\x1b') >= 0 {
+		l.plain = withoutColours(l.plain[:0], b)
+		b = l.plain
+		h = scanHeader(b)
 	}
-	rec := l.record(line.N, &h)
-	if h.body == banner {
+	if h.body == none {
+		return l.readContinuation(n, raw, b)
+	}
+	if h.body == plain && h.msg < len(b) && b[h.msg] == '{' {
+		l.nested.nest(&h, b[h.msg:])
+	}
+	rec := l.record(n, &h)
+	switch {
+	case h.body == banner:
 		return l.yield(rec, nil)
+	case h.same && h.repeats > 0:
+		return l.readLastRepeated(rec, raw)
+	case h.repeats > 0:
+		b = bytes.TrimSuffix(b, []byte{']'})
+		h.msg = min(h.msg, len(b))
+	}
+	if h.container {
+		if i := h.stream(); h.part || l.parts[i] != nil {
+			rec.Raw = clip(raw)
+			return l.readPart(i, rec, &h, b)
+		}
 	}
 	if l.open != nil {
 		if done, ok := l.extend(&rec, &h, b[h.msg:]); done {
@@ -86,7 +133,19 @@ func (l *logReader) read(line Line) bool {
 	}
 	s := string(b)
 	rec.Raw = clip(s)
+	if len(raw) != len(b) {
+		rec.Raw = clip(raw)
+	}
 	return l.message(rec, &h, s[h.msg:])
+}
+
+// readLastRepeated reads "last message repeated 3 times": the record before it once more, at this time.
+func (l *logReader) readLastRepeated(rec event.Record, raw []byte) bool {
+	rec.Unit, rec.PID, rec.Level = l.last.unit, l.last.pid, l.prev.Level
+	if l.prev.Wanted {
+		rec.Wanted, rec.Text, rec.Fields, rec.Raw = true, l.prev.Text, l.prev.Fields, clip(raw)
+	}
+	return l.yield(rec, nil)
 }
 
 // record is a record with all that the header tells; it allocates nothing.
@@ -98,11 +157,24 @@ func (l *logReader) record(n int, h *header) event.Record {
 	if h.inner.Known {
 		rec.Time, rec.Outer = h.inner, h.carrier
 	}
-	if len(h.unit) > 0 {
-		rec.Unit, rec.Host = l.units.get(h.unit), l.hosts.get(h.host)
+	if rec.Repeats = h.repeats; h.repeats == 0 {
+		l.prev.Wanted = false
+		if h.same && !rec.Time.Known {
+			rec.Time = l.last.time
+		}
 	}
-	if rec.Time.Known {
+	if len(h.unit) > 0 {
+		rec.Unit = l.units.get(h.unit)
+	}
+	if len(h.host) > 0 {
+		rec.Host = l.hosts.get(h.host)
+	}
+	switch {
+	case h.repeats > 0:
+	case rec.Time.Known:
 		l.last = writer{rec.Time, rec.Unit, rec.Host, rec.PID}
+	case h.host != nil: // journalctl's monotonic modes
+		l.last = writer{l.last.time, rec.Unit, rec.Host, rec.PID}
 	}
 	return rec
 }
@@ -111,7 +183,14 @@ func (l *logReader) record(n int, h *header) event.Record {
 func (l *logReader) message(rec event.Record, h *header, msg string) bool {
 	rec.Wanted = true
 	switch h.body {
+	case inJSON:
+		rec.Text, rec.Fields = l.nested.message.text(), l.nested.fields()
+	case terminal:
+		rec.Text, rec.Fields = parseTerminal(msg)
 	case klog:
+		if h.carried {
+			msg = undoOctal(msg)
+		}
 		if strings.HasSuffix(msg, "=<") { // klog writes a value of several lines as a block
 			return l.hold(&held{rec: rec, body: klog, bare: !h.carried, raw: []byte(msg)})
 		}
@@ -128,9 +207,10 @@ func (l *logReader) message(rec event.Record, h *header, msg string) bool {
 }
 
 // undoOctal gives a message of several lines its line breaks back, which rsyslog
-// writes as #012, and tabs as #011 (parser.escapeControlCharactersOnReceive). Messages of one line stay as they are.
+// writes as #012, and tabs as #011 (parser.escapeControlCharactersOnReceive). A line of its own, as of a
+// panic in the journal, starts with #011. Other messages of one line stay as they are.
 func undoOctal(s string) string {
-	if !strings.Contains(s, "#012") {
+	if !strings.Contains(s, "#012") && !strings.HasPrefix(s, "#011") {
 		return s
 	}
 	return octal.Replace(s)
@@ -160,8 +240,11 @@ func clip[T string | []byte](line T) string {
 // emit yields a record that is complete, with a remark when journald printed a size instead of its text.
 func (l *logReader) emit(rec event.Record) bool {
 	if strings.HasSuffix(rec.Text, "B blob data]") && strings.HasPrefix(rec.Text, "[") && len(rec.Text) < 32 &&
-		!l.remark(rec.Pos.Line, "journalctl printed %q for a message that is not UTF-8; collect it again with journalctl -o export", rec.Text) {
+		!l.remark(rec.Pos.Line, "journalctl printed %q for a message that is not UTF-8, or long; collect it again with journalctl -o export", rec.Text) {
 		return false
+	}
+	if l.prev = rec; len(rec.Pieces) > 0 {
+		l.prev.Wanted = false
 	}
 	return l.yield(rec, nil)
 }
@@ -171,8 +254,9 @@ func (l *logReader) remark(line int, format string, args ...any) bool {
 	return l.yield(event.Record{}, &event.Skip{Pos: event.Pos{File: l.Path, Line: line}, Reason: fmt.Sprintf(format, args...)})
 }
 
-// readContinuation reads a line without a header: the next line of a message, or text of no known shape.
-func (l *logReader) readContinuation(n int, b []byte) bool {
+// readContinuation reads a line without a header: the next line of a message, or text of no known shape. B is
+// raw without its colours.
+func (l *logReader) readContinuation(n int, raw, b []byte) bool {
 	rec := event.Record{
 		Pos: event.Pos{File: l.Path, Line: n}, Lines: 1,
 		Time: l.last.time, Unit: l.last.unit, Host: l.last.host, PID: l.last.pid,
@@ -192,7 +276,9 @@ func (l *logReader) readContinuation(n int, b []byte) bool {
 		return l.yield(rec, nil)
 	}
 	rec.Wanted, rec.Text = true, string(b)
-	rec.Raw = clip(rec.Text)
+	if rec.Raw = clip(rec.Text); len(raw) != len(b) {
+		rec.Raw = clip(raw)
+	}
 	rec.Text = undoEscapes(rec.Text)
 	if l.status != "" {
 		rec.Fields = []event.Pair{{Key: "unit", Value: l.status}}
@@ -296,7 +382,7 @@ func (l *logReader) extend(rec *event.Record, h *header, msg []byte) (done, ok b
 		return false, true
 	}
 	o := l.open[i]
-	if h.body == plain && (h.carried || h.container) && o.takes(msg) {
+	if h.body == plain && (h.carried || h.container || h.carrier.Known && o.rec.Outer.Known) && o.takes(msg) {
 		return true, l.grow(o, rec, msg)
 	}
 	// The writer has gone on with something else: the rest of its message is lost.

@@ -34,18 +34,42 @@ func Open(r io.Reader, path string) (Opened, error) {
 		return Opened{}, err
 	}
 	o := Opened{R: io.MultiReader(bytes.NewReader(head), r), Head: head} // a failed read fails again
+	if text, ok := decoded(o.R, head); ok {
+		n, _ = io.ReadFull(text, head) // it fails again
+		o = Opened{R: io.MultiReader(bytes.NewReader(head[:n]), text), Head: head[:n]}
+		if head = o.Head; n == 0 {
+			return Opened{}, ErrEmpty
+		}
+	}
 	format, ok := Detect(head, path)
 	if !ok {
 		return o, nil
 	}
 	o.Format = format
-	prefix := PastePrefix(head)
-	if format.Name != Text || prefix == nil {
+	if format.Name != Text {
 		return o, nil
+	}
+	prefix := PastePrefix(head)
+	if prefix == nil {
+		return o.withoutOrigin(path), nil
 	}
 	bare, _ := io.ReadAll(WithoutPrefix(bytes.NewReader(head), prefix)) // cannot fail
 	if inner, known := Detect(bare, path); known && inner.Name != Text {
 		return Opened{Format: inner, R: WithoutPrefix(o.R, prefix), Head: bare}, nil
 	}
-	return o, nil
+	return o.withoutOrigin(path), nil
+}
+
+// withoutOrigin is a text without what stands before each of its lines, when only that makes it more than text.
+func (o Opened) withoutOrigin(path string) Opened {
+	origin := FindOrigin(o.Head)
+	if origin == nil {
+		return o
+	}
+	bare, _ := io.ReadAll(WithoutOrigin(bytes.NewReader(o.Head), origin)) // cannot fail
+	inner, known := Detect(bare, path)
+	if !known || inner.Name == Text {
+		return o
+	}
+	return Opened{Format: inner, R: WithoutOrigin(o.R, origin), Head: bare}
 }

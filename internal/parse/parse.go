@@ -62,7 +62,8 @@ const Text = "text"
 // that are written line by line share one reader; their rows say what a file mostly is.
 var Formats = []Format{
 	{Name: "journal-file", Sniff: sniffJournalFile, Records: journalFile, Entries: true},
-	{Name: "journal-json", Sniff: share(isJournalJSON), Records: logRecords},
+	{Name: "journal-json", Sniff: sniffJournalJSON, Records: logRecords},
+	{Name: "journal-verbose", Sniff: sniffVerbose, Records: verboseRecords},
 	{Name: "journal-export", Sniff: sniffExport, Records: exportRecords},
 	{Name: "goroutines", Sniff: sniffGoroutines, Dump: true},
 	{Name: "strace", Sniff: sniffStrace, Syscalls: syscalls},
@@ -81,7 +82,9 @@ var Formats = []Format{
 	{Name: "toml", Sniff: sniffTOML, Data: tomlData},
 	{Name: "outline", Sniff: sniffOutline, Data: outlineData},
 	{Name: "values", Sniff: sniffValues, Data: valueData, Placed: isValueFile},
+	{Name: "container", Sniff: share(isContainer), Records: logRecords},
 	{Name: "journal-short", Sniff: share(isJournalShort), Records: logRecords},
+	{Name: "dmesg", Sniff: share(isDmesg), Records: logRecords},
 	{Name: "klog", Sniff: share(isKlog), Records: logRecords},
 	{Name: "logrus", Sniff: share(isLogrus), Records: logRecords},
 	{Name: Text, Sniff: sniffText, Records: logRecords},
@@ -139,6 +142,9 @@ func headLines(head []byte) iter.Seq[[]byte] {
 			}
 			head = rest
 			line = bytes.TrimRight(line, "\r")
+			if bytes.IndexByte(line, '\x1b') >= 0 {
+				line = withoutColours(nil, line)
+			}
 			if !isBlank(line) && !yield(line) {
 				return
 			}
@@ -146,17 +152,40 @@ func headLines(head []byte) iter.Seq[[]byte] {
 	}
 }
 
+// sniffJournalJSON knows the entries on one line each, and those of json-pretty, of which the
+// indented lines do not count.
+func sniffJournalJSON(head []byte) float64 {
+	pretty := bytes.Contains(head, []byte("\n\t\"__REALTIME_TIMESTAMP\" : ")) || bytes.Contains(head, []byte("\n\t\"__CURSOR\" : "))
+	return share(func(line []byte) bool {
+		return isJournalJSON(line) || pretty && len(line) == 1 && (line[0] == '{' || line[0] == '}')
+	})(head)
+}
+
 func isJournalJSON(line []byte) bool {
-	line = bytes.TrimPrefix(line, []byte{0x1e})
+	line = bytes.TrimPrefix(bytes.TrimPrefix(line, []byte{0x1e}), []byte("data: "))
 	return len(line) > 0 && line[0] == '{' && (bytes.Contains(line, []byte(`"__REALTIME_TIMESTAMP":`)) || bytes.Contains(line, []byte(`"__CURSOR":`)))
 }
 
 func isJournalShort(line []byte) bool {
 	h := scanHeader(line)
-	return h.body == banner || h.carried && h.carrier.Known
+	return h.body == banner || h.carried && !h.dmesg && (h.carrier.Known || h.host != nil)
 }
 
+// isContainer knows the log files that the CRI and docker's json-file driver write for a container.
+func isContainer(line []byte) bool {
+	if line[0] == '{' {
+		return bytes.HasPrefix(line, []byte(`{"log":`)) && bytes.Contains(line, []byte(`"time":"`))
+	}
+	return scanHeader(line).container
+}
+
+func isDmesg(line []byte) bool { return scanHeader(line).dmesg }
+
+// isKlog knows klog's text, and the JSON that the kubelet writes with --logging-format=json.
 func isKlog(line []byte) bool {
+	if line[0] == '{' {
+		return bytes.HasPrefix(line, []byte(`{"ts":`)) && bytes.Contains(line, []byte(`"msg":`))
+	}
 	h := scanHeader(line)
 	return h.body == klog && !h.carried
 }
@@ -166,7 +195,7 @@ func isLogrus(line []byte) bool {
 		return bytes.Contains(line, []byte(`"msg":`)) && (bytes.Contains(line, []byte(`"time":`)) || bytes.Contains(line, []byte(`"ts":`)))
 	}
 	h := scanHeader(line)
-	return h.body == logrus && !h.carried
+	return (h.body == logrus || h.body == terminal) && !h.carried
 }
 
 // sniffText gives printable text just enough to be read when nothing knows it better. A

@@ -170,7 +170,7 @@ func (a *account) check(t testing.TB, f Format, data []byte) {
 	} else {
 		require.Equal(t, len(lines), a.stats.Lines, "lines")
 	}
-	require.Equal(t, a.stats.Lines, a.used+a.stats.Blank+a.skipped, "lines == used + blank + skipped")
+	require.Equal(t, a.stats.Lines, a.used+a.stats.Blank+a.skipped, "lines == used + blank + skipped: %s", f.Name)
 	stands := func(pos event.Pos, raw string) {
 		require.True(t, pos.Line >= 1 && pos.Line <= len(lines), "%v of %d lines", pos, len(lines))
 		require.True(t, f.Entries || strings.Contains(string(lines[pos.Line-1]), raw), "%q stands in %v", raw, pos)

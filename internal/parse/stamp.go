@@ -112,18 +112,16 @@ func bareClock(b []byte) (t event.Time, n int) {
 const yearZero = -719528
 
 // shortStamp reads "Nov 20 18:25:12", with a fraction in short-precise, and the
-// "11月 08 09:30:11" of a Chinese locale.
+// "11月 08 09:30:11" or "nov. 08 09:30:11" of other languages.
 func shortStamp(b []byte) (t event.Time, n int) {
 	if len(b) < 15 {
 		return t, 0
 	}
 	m, n := monthNumber(b), 4
 	if m == 0 {
-		num, d := digits(b)
-		if d == 0 || d > 2 || string(b[d:d+4]) != "月 " {
+		if m, n = foreignMonth(b); m == 0 {
 			return t, 0
 		}
-		m, n = int(num), d+4
 	}
 	if b[n+2] != ' ' || b[n-1] != ' ' {
 		return t, 0

@@ -1,0 +1,134 @@
+package parse
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+)
+
+// An origin is what a tool that shows the logs of several writers puts before every line:
+//
+//	10.200.1.3: {"ts":1762565411885.0,…                     talosctl logs
+//	[pod/containerd-x/containerd] time="2025-…              kubectl logs --prefix
+//	kubelet-x kubelet I1108 09:30:11.885000 …               stern; its words are coloured
+//	kubelet_1  | I1108 09:30:11.885000 …                    docker compose logs
+//	messages-20251108:1234:Nov  8 09:30:11 node-1 …         grep -n
+//	   12	I1108 09:30:11.885000 …                           cat -n
+//
+// It ends behind the same mark in all lines, which Origin finds. It is no part of the line proper.
+type Origin struct {
+	end    byte // of the origin
+	times  int  // how many of them it holds, runs counting as one
+	seen   map[string]bool
+	colour []byte
+}
+
+// maxOrigin is the longest origin that is looked for, in bytes: namespace, pod and container may have 63 to 253 each.
+const maxOrigin = 400
+
+// maxOrigins bounds how many are remembered.
+const maxOrigins = 4096
+
+// origins are the marks that are tried: blanks, the bar of compose, the colons of grep and the tab of cat.
+var origins = []Origin{{end: ' ', times: 1}, {end: ' ', times: 2}, {end: ' ', times: 3}, {end: '|', times: 1}, {end: ':', times: 1}, {end: ':', times: 2}, {end: '\t', times: 1}}
+
+// FindOrigin is the origin that most lines of head start with; nil when without it no more lines are known than with it.
+func FindOrigin(head []byte) *Origin {
+	var best *Origin
+	most := 0
+	for _, o := range origins {
+		lines, known := 0, 0
+		for line := range headLines(head) {
+			lines++
+			if n := o.length(line); n > 0 && o.knows(line[n:]) {
+				known++
+			}
+		}
+		if known > most && known*2 >= lines {
+			most, best = known, &Origin{end: o.end, times: o.times, seen: map[string]bool{}}
+		}
+	}
+	return best
+}
+
+// length is how much of a line stands before the line proper, if it has an origin.
+func (o *Origin) length(line []byte) int {
+	line = line[:min(len(line), maxOrigin)]
+	n := 0
+	for n < len(line) && line[n] == ' ' {
+		n++
+	}
+	for range o.times {
+		i := bytes.IndexByte(line[n:], o.end)
+		if i < 0 {
+			return 0
+		}
+		for n += i; n < len(line) && line[n] == o.end; n++ {
+		}
+	}
+	if o.end == '|' && n < len(line) && line[n] == ' ' {
+		n++
+	}
+	return n
+}
+
+// knows says that what follows an origin is a line with a header.
+func (o *Origin) knows(line []byte) bool {
+	o.colour = withoutColours(o.colour[:0], line[:min(len(line), 512)])
+	if len(o.colour) > 0 && o.colour[0] == '{' {
+		return isKlog(o.colour) || isLogrus(o.colour) || isContainer(o.colour) || isJournalJSON(o.colour)
+	}
+	return len(o.colour) > 0 && isLog(o.colour)
+}
+
+// cut is how much of a line to take off: an origin before a line with a header, or one that stood before such a line.
+func (o *Origin) cut(line []byte) int {
+	n := o.length(line)
+	if n == 0 || o.seen[string(line[:n])] {
+		return n
+	}
+	if !o.knows(line[n:]) {
+		return 0
+	}
+	if len(o.seen) < maxOrigins && o.end != ':' && o.end != '\t' { // grep's and cat's hold numbers
+		o.seen[string(line[:n])] = true
+	}
+	return n
+}
+
+// WithoutOrigin reads r without the origin of its lines. They keep their numbers, and what is left of a line is still a part of it.
+func WithoutOrigin(r io.Reader, o *Origin) io.Reader {
+	return &originless{r: bufio.NewReaderSize(r, 64<<10), origin: o, start: true}
+}
+
+type originless struct {
+	r      *bufio.Reader
+	origin *Origin
+	start  bool // at the start of a line
+}
+
+// Read implements io.Reader.
+func (u *originless) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if u.start {
+		line, err := u.r.Peek(maxOrigin + 512)
+		if len(line) == 0 {
+			return 0, err
+		}
+		line, _, _ = bytes.Cut(line, []byte{'\n'})
+		_, _ = u.r.Discard(u.origin.cut(line)) // cannot fail for what Peek returned
+		u.start = false
+	}
+	if _, err := u.r.Peek(1); err != nil {
+		return 0, err
+	}
+	ready, _ := u.r.Peek(min(u.r.Buffered(), len(p)))
+	if i := bytes.IndexByte(ready, '\n'); i >= 0 {
+		ready, u.start = ready[:i+1], true
+	}
+	n := copy(p, ready)
+	_, _ = u.r.Discard(n)
+	return n, nil
+}
