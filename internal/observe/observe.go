@@ -94,9 +94,11 @@ var dumpLiterals = []string{"=== BEGIN goroutine stack dump ===", "goroutine "}
 // Record appends to dst the events that one log record tells of. Most records tell of none or one.
 func Record(dst []event.Event, r *event.Record) []event.Event {
 	owner := Writer(r.Unit)
-	said := r.Raw
+	written := r
 	if !isSpelled(r) {
-		said = spell(r)
+		spelled := *r
+		spelled.Raw = spell(r)
+		r = &spelled
 	}
 	for i := range tables {
 		t := &tables[i]
@@ -104,7 +106,7 @@ func Record(dst []event.Event, r *event.Record) []event.Event {
 			continue // somebody else's line: an agent that ships logs repeats the daemons' words
 		}
 		for j := range t.rows {
-			if !containsAny(said, t.rows[j].literals) {
+			if !containsAny(r.Raw, t.rows[j].literals) {
 				continue
 			}
 			component := t.component
@@ -118,7 +120,7 @@ func Record(dst []event.Event, r *event.Record) []event.Event {
 			if !ok {
 				continue
 			}
-			finish(&e, r, component)
+			finish(&e, written, component)
 			dst = append(dst, e)
 		}
 	}
@@ -131,13 +133,14 @@ func isSpelled(r *event.Record) bool {
 	return r.Repeats == 0 && len(r.Pieces) == 0 && strings.IndexByte(r.Raw, '\x1b') < 0 && !strings.HasSuffix(r.Raw, "[") && !strings.HasPrefix(r.Raw, "[")
 }
 
-// spell is all that the record says.
+// spell is all that the record says, on one line.
 func spell(r *event.Record) string {
-	said := r.Raw + "\n" + r.Text
+	var said strings.Builder
+	said.WriteString(r.Text)
 	for _, f := range r.Fields {
-		said += "\n" + f.Key + "=" + f.Value
+		said.WriteString(" " + f.Key + `="` + f.Value + `"`)
 	}
-	return said
+	return said.String()
 }
 
 // finish fills in what every event of a line has in common.

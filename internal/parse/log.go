@@ -243,6 +243,9 @@ func (l *logReader) emit(rec event.Record) bool {
 		!l.remark(rec.Pos.Line, "journalctl printed %q for a message that is not UTF-8, or long; collect it again with journalctl -o export", rec.Text) {
 		return false
 	}
+	for i := range rec.Pieces { // those of a message whose quotes and keys were taken off
+		rec.Pieces[i].Off = min(rec.Pieces[i].Off, len(rec.Text))
+	}
 	if l.prev = rec; len(rec.Pieces) > 0 {
 		l.prev.Wanted = false
 	}

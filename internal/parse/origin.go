@@ -35,17 +35,19 @@ var origins = []Origin{{end: ' ', times: 1}, {end: ' ', times: 2}, {end: ' ', ti
 // FindOrigin is the origin that most lines of head start with; nil when without it no more lines are known than with it.
 func FindOrigin(head []byte) *Origin {
 	var best *Origin
-	most := 0
+	most, least := 0, 0
 	for _, o := range origins {
-		lines, known := 0, 0
+		lines, known, size := 0, 0, 0
 		for line := range headLines(head) {
 			lines++
 			if n := o.length(line); n > 0 && o.knows(line[n:]) {
 				known++
+				size += n
 			}
 		}
-		if known > most && known*2 >= lines {
-			most, best = known, &Origin{end: o.end, times: o.times, seen: map[string]bool{}}
+		// Of two the shorter: what follows the stamp of a line may look like a line, too.
+		if known > 0 && known*2 >= lines && (known > most || known == most && size < least) {
+			most, least, best = known, size, &Origin{end: o.end, times: o.times, seen: map[string]bool{}}
 		}
 	}
 	return best

@@ -67,11 +67,19 @@ func (l *logReader) endPart(i int) bool {
 		return l.close(&held{rec: p.rec, body: logrus, raw: p.raw, bounds: p.bounds, pieces: p.pieces})
 	}
 	if p.h.body == plain {
-		for i, off := range p.bounds {
-			p.rec.Pieces = append(p.rec.Pieces, event.Piece{Off: off, Pos: p.pieces[i]})
-		}
+		p.place()
 		p.rec.Wanted, p.rec.Text = true, string(p.raw)
 		return l.emit(p.rec)
 	}
+	p.place()
 	return l.message(p.rec, &p.h, string(p.raw))
+}
+
+// place says where the parts of the message stand, by their offsets as written.
+func (p *part) place() {
+	for i, off := range p.bounds {
+		if len(p.bounds) > 1 {
+			p.rec.Pieces = append(p.rec.Pieces, event.Piece{Off: off, Pos: p.pieces[i]})
+		}
+	}
 }
