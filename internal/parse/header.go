@@ -2,6 +2,7 @@ package parse
 
 import (
 	"bytes"
+	"unicode/utf8"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 )
@@ -133,13 +134,18 @@ func (h *header) scanForeign(b []byte) (n int) {
 	if len(b) < 15 {
 		return 0
 	}
-	if b[0] <= 'z' && b[0] != ' ' {
-		if n = h.scanFacility(b); n > 0 {
-			return n
-		}
-	}
 	at := 0
-	if b[0] == ' ' { // the Japanese months before October are padded
+	switch {
+	case b[0] != ' ':
+		// Names are padded to six letters; of eight is authpriv.
+		if b[4] == ':' || b[6] == ':' || b[8] == ':' {
+			if n = h.scanFacility(b); n > 0 {
+				return n
+			}
+		}
+	case b[2] < utf8.RuneSelf:
+		return 0
+	default: // the Japanese months before October are padded
 		at = 1
 	}
 	if h.carrier, n = shortStamp(b[at:]); n == 0 {

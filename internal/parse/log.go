@@ -78,20 +78,24 @@ func (l *logReader) read(line Line) bool {
 	if line.Cut > 0 && !l.remark(line.N, "line of %d bytes is cut at %d", int64(len(line.Bytes))+line.Cut, MaxLine) {
 		return false
 	}
-	if len(b) > 1 && b[0] == 0x1e { // journalctl -o json-seq
-		b = b[1:]
-	}
-	if len(b) > 6 && b[0] == 'd' && string(b[:7]) == "data: {" { // journalctl -o json-sse
-		b = b[6:]
-	}
 	if l.started > 0 {
 		return l.readPretty(line.N, b)
+	}
+	if len(b) > 0 {
+		switch b[0] {
+		case 0x1e: // journalctl -o json-seq
+			b = b[1:]
+		case 'd': // journalctl -o json-sse
+			b = bytes.TrimPrefix(b, sse)
+		}
 	}
 	if len(b) > 0 && b[0] == '{' {
 		return l.readJSON(line.N, b)
 	}
 	return l.readText(line.N, b)
 }
+
+var sse = []byte("data: ")
 
 // readText reads a line that is no JSON.
 func (l *logReader) readText(n int, b []byte) bool {

@@ -120,6 +120,13 @@ func (h *header) scanRepeated(b []byte) bool {
 // lastRepeated reads "last message repeated 3 times", which sysklogd, busybox and rsyslog before 4.5 write
 // instead of the messages; 0 for anything else.
 func lastRepeated(b []byte) int {
+	if len(b) == 0 || b[0] != 'l' { // inlined: every line of a journal comes here
+		return 0
+	}
+	return countRepeated(b)
+}
+
+func countRepeated(b []byte) int {
 	const start = "last message repeated "
 	if !bytes.HasPrefix(b, []byte(start)) {
 		return 0
