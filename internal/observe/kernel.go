@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,12 +74,19 @@ func oomKill(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// kernelFrame is a function on a stack that the kernel printed which tells a mechanism by itself.
+// kernelFrame is a function on a stack that the kernel printed which tells a mechanism by itself. A table of
+// symbols (/proc/kallsyms, System.map), which a sosreport holds, has an address and a letter before the name.
 func kernelFrame(symbol string) func(*event.Record) (event.Event, bool) {
-	return func(*event.Record) (event.Event, bool) {
-		return event.Event{Kind: KindKernelFrame, Fields: []event.Field{str("symbol", symbol)}, Text: "kernel stack in " + symbol}, true
+	return func(r *event.Record) (event.Event, bool) {
+		before, _, _ := strings.Cut(r.Raw, symbol)
+		return event.Event{
+			Kind: KindKernelFrame, Fields: []event.Field{str("symbol", symbol)}, Text: "kernel stack in " + symbol,
+		}, (before == "" || !isWord(before[len(before)-1])) && !symbolRow.MatchString(r.Raw)
 	}
 }
+
+// symbolRow is a line of nm, or of the kernel's tables in its form.
+var symbolRow = regexp.MustCompile(`^[0-9a-f]{8,16} [A-Za-z] `)
 
 // forkRejected is the line of kernel/cgroup/pids.c, once per cgroup: cgroup: fork rejected by pids controller in /system.slice/docker.service.
 func forkRejected(r *event.Record) (event.Event, bool) {

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"path"
 	"strconv"
 	"strings"
 
@@ -26,8 +27,16 @@ func isNetworkType(fstype string) bool {
 	return false
 }
 
+// ofProcess says that a file is about a process with mounts of its own, perhaps a container's: those
+// of the node are PID 1's.
+func ofProcess(file string) bool {
+	dir, name := path.Split(file)
+	dir, pid := path.Split(strings.TrimSuffix(dir, "/"))
+	return (name == "mountinfo" || name == "mounts") && pid != "1" && pid != "" && strings.Trim(pid, "0123456789") == "" && strings.HasSuffix(dir, "proc/")
+}
+
 func (m *mounts) datum(dst []event.Event, e *parse.Datum) []event.Event {
-	if len(e.Path) == 0 {
+	if len(e.Path) == 0 || ofProcess(e.Pos.File) {
 		return dst
 	}
 	if m.all++; m.all == 1 {

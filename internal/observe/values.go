@@ -99,11 +99,14 @@ func loadAverage(dst []event.Event, e *parse.Datum) []event.Event {
 	return addNumber(dst, "node.threads", threads, e)
 }
 
+// minOrders is less than MAX_ORDER of any kernel (11), and more than /proc/pagetypeinfo has types of pages (6).
+const minOrders = 9
+
 // buddy: Node 0, zone   Normal   2045   8024 …: free blocks by order.
 func buddy(dst []event.Event, e *parse.Datum) []event.Event {
 	f := strings.Fields(e.Value)
-	if len(f) < 5 || f[1] != "zone" || f[2] != "Normal" {
-		return dst // what the kernel allocates from is Normal
+	if len(f) < minOrders+3 || f[1] != "zone" || f[2] != "Normal" {
+		return dst // what the kernel allocates from is Normal; /proc/pagetypeinfo has such lines, too, with other numbers
 	}
 	return addFact(dst, Node, "memory.free-blocks."+strings.TrimSuffix(f[0], ","), strings.Join(f[3:], " "), e)
 }

@@ -100,7 +100,7 @@ func tableHead(line []byte) (tableKind, []column) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(columns, func(c column) bool { return c.name == name })
 	}
-	if slices.ContainsFunc(lastColumns, has) && slices.ContainsFunc(idColumns, has) && upper(columns) && !has("SYSCALL") { // xcapture has that
+	if slices.ContainsFunc(lastColumns, has) && slices.ContainsFunc(idColumns, has) && upper(columns) && !has("SYSCALL") && !has("FD") { // xcapture and lsof have those
 		return psTable, columns
 	}
 	for _, h := range headers {

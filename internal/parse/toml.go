@@ -151,15 +151,19 @@ func (w *tomlWalk) scalar(line int, path []string, value string) bool {
 	return w.yield(e, nil)
 }
 
-// sniffTOML wants values as TOML types them: a shell's assignments, an INI file's and a note's are not.
+// sniffTOML wants values as TOML types them: a shell's assignments, an INI file's and a note's are not. A comment
+// tells nothing, for half of /etc is comments.
 func sniffTOML(head []byte) float64 {
 	all, good, typed, inside := 0, 0, 0, false
 	for line := range headLines(head) {
 		line = bytes.TrimSpace(line)
+		if line[0] == '#' && !inside {
+			continue
+		}
 		all++
 		key, value, isPair := bytes.Cut(line, []byte{'='})
 		switch {
-		case line[0] == '#', inside, tomlTable(line):
+		case inside, tomlTable(line):
 			good++
 			inside = inside && !bytes.HasSuffix(line, []byte{']'})
 		case isPair && tomlKey(key) && tomlValue(bytes.TrimSpace(value)):
@@ -169,11 +173,14 @@ func sniffTOML(head []byte) float64 {
 			inside = value[0] == '[' && !bytes.ContainsRune(value, ']')
 		}
 	}
-	if typed == 0 {
+	if typed == 0 || float64(good) < minTOML*float64(all) {
 		return 0
 	}
 	return float64(good) / float64(all)
 }
+
+// minTOML is the share of lines that a file of TOML must understand: a shell script with assignments has fewer.
+const minTOML = 0.75
 
 func tomlTable(line []byte) bool {
 	line, _, _ = bytes.Cut(line, []byte(" #"))
