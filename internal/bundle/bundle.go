@@ -56,6 +56,17 @@ type File struct {
 	Stream bool
 }
 
+// Link is an entry of a bundle that only points to another one: a symbolic link, or a second name
+// of a file that stands in the archive already. It is not followed, and is an *event.Skip as well.
+type Link struct {
+	*event.Skip
+	Target string // as written
+	Hard   bool   // a hard link: Target is a member of the archive, by its name there
+}
+
+// Unwrap gives the Skip.
+func (l *Link) Unwrap() error { return l.Skip }
+
 // Files yields the files of all inputs in a fixed order: inputs as given, a
 // directory sorted by name, an archive as it is written.
 //
@@ -146,6 +157,16 @@ func (w *walker) skip(name, format string, args ...any) bool {
 	return w.yield(File{}, &event.Skip{Pos: event.Pos{File: name}, Reason: fmt.Sprintf(format, args...)})
 }
 
+// link reports an entry that points to another one.
+func (w *walker) link(name, target string, hard bool) bool {
+	kind := "symbolic"
+	if hard {
+		kind = "hard"
+	}
+	reason := fmt.Sprintf("%s link to %.256q is not followed", kind, target)
+	return w.yield(File{}, &Link{&event.Skip{Pos: event.Pos{File: clip(name)}, Reason: reason}, target, hard})
+}
+
 // input yields the files of one input. False ends the sequence.
 func (w *walker) input(input, prefix string) bool {
 	if input == "-" {
@@ -201,6 +222,9 @@ func (w *walker) directory(fsys fs.FS, prefix string) bool {
 					return fs.SkipDir
 				}
 			}
+		case d.Type()&fs.ModeSymlink != 0:
+			target, _ := fs.ReadLink(fsys, name) // of one that cannot be read nothing is known
+			more = w.link(full, target, false)
 		case !d.Type().IsRegular():
 			more = w.skip(full, "%s is not read", kindName(d.Type()))
 		default:
@@ -360,7 +384,11 @@ func (w *walker) tar(name string, in io.Reader, prefix string) (kept int, more b
 			if !w.skip(clip(path.Join(prefix, full)), "%s", why) {
 				return kept, false, nil
 			}
-		case h.Typeflag == tar.TypeReg:
+		case isLink(h):
+			if !w.link(path.Join(prefix, full), h.Linkname, h.Typeflag == tar.TypeLink) {
+				return kept, false, nil
+			}
+		case isFile(h):
 			kept++
 			if !w.member(path.Join(prefix, full), h.Size, h.ModTime.UTC(), members) {
 				return kept, false, nil
@@ -421,16 +449,19 @@ func memberName(h *tar.Header, limits Limits) (name, why string) {
 	if name, why = cleanName(h.Name, limits); why != "" {
 		return name, why
 	}
-	switch h.Typeflag {
-	case tar.TypeReg, tar.TypeDir, tar.TypeXGlobalHeader:
+	if isFile(h) || isLink(h) || h.Typeflag == tar.TypeDir || h.Typeflag == tar.TypeXGlobalHeader {
 		return name, ""
-	case tar.TypeLink:
-		return name, fmt.Sprintf("hard link to %.256q is not followed", h.Linkname)
-	case tar.TypeSymlink:
-		return name, fmt.Sprintf("symbolic link to %.256q is not followed", h.Linkname)
 	}
 	return name, kindName(h.FileInfo().Mode()) + " is not read"
 }
+
+// isFile says that an entry has the content of a regular file. GNU tar has types of its own for
+// one with holes and one that it stored in one piece.
+func isFile(h *tar.Header) bool {
+	return h.Typeflag == tar.TypeReg || h.Typeflag == tar.TypeGNUSparse || h.Typeflag == tar.TypeCont
+}
+
+func isLink(h *tar.Header) bool { return h.Typeflag == tar.TypeLink || h.Typeflag == tar.TypeSymlink }
 
 // cleanName is a member's name in its shortest form, and why it is not read when it leads out of the archive or too deep.
 func cleanName(written string, limits Limits) (name, why string) {

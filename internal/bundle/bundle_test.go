@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -116,7 +117,7 @@ func TestDirectory(t *testing.T) {
 		"kubelet.log.1.gz":    {Data: zipped(t, []byte("b\n"))},
 		"logs/containerd.log": {Data: []byte("c\n")},
 		"logs/empty":          {Data: nil},
-		"logs/link":           {Mode: os.ModeSymlink},
+		"logs/link":           {Mode: os.ModeSymlink, Data: []byte("kubelet.log")},
 		"logs/node.tgz":       {Data: zipped(t, tarred(t, file("./x/y.log", "d\n")))},
 		"run/fifo":            {Mode: os.ModeNamedPipe},
 		"dev/null":            {Mode: os.ModeDevice},
@@ -126,7 +127,7 @@ kubelet.log 2 "a\n"
 kubelet.log.1.gz -1 "b\n"
 logs/containerd.log 2 "c\n"
 logs/empty 0 ""
-skip logs/link: symbolic link is not read
+skip logs/link: symbolic link to "kubelet.log" is not followed
 logs/node.tgz/x/y.log 2 "d\n"
 skip run/fifo: named pipe is not read
 `, walk(t, fsys, Limits{}))
@@ -227,6 +228,52 @@ c.log.gz -1 "c"
 inner.tar/x 1 "y"
 last.log 1 "z"
 `, got)
+}
+
+// sparse is what GNU tar 1.34 makes with -S of a file that has a hole of 1 MiB before its only line, in its own form and in that of POSIX.
+var sparse = map[string]string{
+	"gnu":   "H4sIAAAAAAACA+3QQQrCMBCF4Vl7ihxhxqa9iCeoEEQMBtr0/g6iLmxRUCoI/7d5YRIy8HI/1lwOsiZ1XYzXdM+paq1Y23iabs3n1jVRJezkB6ax9kMIMpRSX717d/9VO3Ghkcf8dr639vkC/2jmNO1TTjXk4zltBAAAAAAAAAAAAAAAAADwLy7F7iuvACgAAA==",
+	"posix": "H4sIAAAAAAACA+3UwUrEMBAG4JzzFH2CdiZp0vbQq3oSQXyAqEGq2VaSLiw+vbEoLBXcy7qw7P9RCMzkkDD9U1Z3bnfj3bOPqQouzWF6EUdGma3rZc3WK6maBRtNxEyKc53Z5lKxEyewTbOL+SjiMilVXN8+lOndxeTLjXudYs9yVR3GXCWpmv3q6Da+//5jpOb9VvQupOHD90x1a9pOqq5w85D3c9MZ9fXpsrFd21rWUlPx9KtpqFPckpEC/lNZ5bndL2O7GoIv2ZLhIz8EB/LPxGaVf2N1Iwo6Zf7jNM1/7TvUX1/uXPIvl4w2VuYk/sSVkLpL8bZ99MHPRRhGj6kDAAAAAAAAAAAAAAAAAACcp09NZSMiACgAAA==",
+}
+
+// TestSparse: a file with holes, such as /var/log/lastlog, has zeros there.
+func TestSparse(t *testing.T) {
+	for form, text := range sparse {
+		in, err := base64.StdEncoding.DecodeString(text)
+		require.NoError(t, err)
+		want := fmt.Sprintf("lastlog %d %q\n", 1<<20+13, strings.Repeat("\x00", 1<<20)+"kubelet line\n")
+		require.Equal(t, want, list(t, Options{Inputs: []string{"-"}, Stdin: bytes.NewReader(in)}), form)
+	}
+}
+
+// TestOddEntries: what the tars of collectors hold beside plain files.
+func TestOddEntries(t *testing.T) {
+	long := "sosreport-x/" + strings.Repeat("kubepods.slice/", 20) + "memory.events"
+	in := tarred(t,
+		tar.Header{Typeflag: tar.TypeXGlobalHeader, Name: "pax_global_header", PAXRecords: map[string]string{"comment": "x"}},
+		file(long, "oom 0\n"), file("./kubelet/kubelet.log", "a\n"), file("snap/x\\x2dy.mount", "b\n"), file("pod logs/a b (1).log", "c\n"),
+		tar.Header{Typeflag: tar.TypeLink, Name: "proc/2/cgroup", Linkname: "proc/1/cgroup"}, file("中文.log", "d\n"))
+	require.Equal(t, long+` 6 "oom 0\n"
+kubelet/kubelet.log 2 "a\n"
+snap/x\x2dy.mount 2 "b\n"
+pod logs/a b (1).log 2 "c\n"
+skip proc/2/cgroup: hard link to "proc/1/cgroup" is not followed
+中文.log 2 "d\n"
+`, list(t, Options{Inputs: []string{"-"}, Stdin: bytes.NewReader(in)}))
+}
+
+// TestLinks: a link is a skip that says where it leads.
+func TestLinks(t *testing.T) {
+	in := tarred(t, tar.Header{Typeflag: tar.TypeSymlink, Name: "date", Linkname: "sos_commands/date/date"}, tar.Header{Typeflag: tar.TypeLink, Name: "b", Linkname: "a"})
+	var got []Link
+	for _, err := range Files(t.Context(), Options{Inputs: []string{"-"}, Stdin: bytes.NewReader(in)}) {
+		link, ok := errors.AsType[*Link](err)
+		require.True(t, ok, err)
+		skip, ok := errors.AsType[*event.Skip](err)
+		require.True(t, ok && skip == link.Skip, err)
+		got = append(got, Link{Target: link.Target, Hard: link.Hard})
+	}
+	require.Equal(t, []Link{{Target: "sos_commands/date/date"}, {Target: "a", Hard: true}}, got)
 }
 
 func TestArchiveTimes(t *testing.T) {
