@@ -33,6 +33,9 @@ var layers = map[string]layer{
 		[]string{"internal/event", "github.com/klauspost/compress", "github.com/ulikunitz/xz"},
 		"a bundle hands out bytes; it knows no log format",
 	},
+	"internal/layout": {
+		nil, "where collectors put things is told by paths alone",
+	},
 	"internal/parse": {
 		[]string{
 			"internal/event",
@@ -46,7 +49,7 @@ var layers = map[string]layer{
 		"a dump is goroutines and locks; which function is containerd's is for the observers",
 	},
 	"internal/observe": {
-		[]string{"internal/event", "internal/parse", "internal/stackdump"},
+		[]string{"internal/event", "internal/layout", "internal/parse", "internal/stackdump"},
 		"an observer names what happened; what it means is for the rules, how it looks for the reports",
 	},
 	"internal/timeline": {
@@ -59,7 +62,7 @@ var layers = map[string]layer{
 	},
 	"internal/incident": {
 		[]string{
-			"internal/event", "internal/bundle", "internal/parse", "internal/stackdump",
+			"internal/event", "internal/bundle", "internal/layout", "internal/parse", "internal/stackdump",
 			"internal/observe", "internal/timeline", "internal/rules", "golang.org/x/sync",
 		},
 		"an incident is what was found; it does not know how it is shown",

@@ -13,7 +13,9 @@ type Kind string
 // Event is one typed thing on the timeline. Everything that lasted is an
 // interval: a call, a lock hold, a syscall, a goroutine's wait.
 type Event struct {
-	Kind      Kind
+	Kind Kind
+	// Host is the node that its line names, as the carrier wrote it; empty when the line names none.
+	Host      string
 	Component string // who did it: "kubelet", "containerd", "dockerd", "shim", "runc", "systemd", "kernel", "cni"
 
 	// Start and End are the interval. A zero End is an instant at Start; a

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/layout"
 )
 
 // row is one message of one component. Its literals are what the prefilter
@@ -33,6 +34,7 @@ type table struct {
 // "atomic-openshift-node"). A line of anybody else is no daemon's.
 var writers = []struct{ part, component string }{
 	{"kubelet", "kubelet"},
+	{"kubenswrapper", "kubelet"}, // starts it on OpenShift since 4.10
 	{"hyperkube", "kubelet"},
 	{"kubelite", "kubelet"},
 	{"k3s", "kubelet"},
@@ -219,7 +221,7 @@ func crash(r *event.Record) (event.Event, bool) {
 var crashMarks = []string{"panic: ", "fatal error: ", "runtime: program "}
 
 // Component names the component that writes under a syslog identifier, or the
-// one a file name speaks of; empty when neither is known.
+// one that the file's path speaks of; empty when neither is known.
 func Component(unit, path string) string {
 	if c := Writer(unit); c != "" {
 		return c
@@ -227,28 +229,7 @@ func Component(unit, path string) string {
 	if unit != "" {
 		return ""
 	}
-	base := strings.ToLower(path[strings.LastIndexByte(path, '/')+1:])
-	for _, hint := range fileHints {
-		if strings.Contains(base, hint.part) {
-			return hint.component
-		}
-	}
-	return ""
-}
-
-// fileHints are tried in order: a shim's log also says containerd.
-var fileHints = []struct{ part, component string }{
-	{"kubelet", "kubelet"},
-	{"shim", "shim"},
-	{"containerd", "containerd"},
-	{"docker", "dockerd"},
-	{"crio", "crio"},
-	{"cri-o", "crio"},
-	{"terway", "cni"},
-	{"dmesg", "kernel"},
-	{"kern.log", "kernel"},
-	{"runc", "runc"},
-	{"systemd", "systemd"},
+	return layout.Of(path).Component
 }
 
 func containsAny(s string, parts []string) bool {

@@ -87,6 +87,27 @@ func (s *Snapshot) note(dst []event.Event, from int) []event.Event {
 // listing without a process of interest is a listing.
 func (s *Snapshot) Sources() map[string]bool { return s.sources }
 
+// Node is the only node whose object a file of Kubernetes holds; empty when it holds none or several.
+func (s *Snapshot) Node() string {
+	var n *nodes
+	switch r := s.reader.(type) {
+	case *objects:
+		n = &r.nodes
+	case *outline:
+		n = &r.nodes
+	case *listings:
+		n = &r.nodes
+	default:
+		return ""
+	}
+	for name := range n.names {
+		if len(n.names) == 1 {
+			return name
+		}
+	}
+	return ""
+}
+
 // WantedDatum says whether a line of metrics may matter.
 func WantedDatum(line []byte) bool {
 	for _, name := range metricNames {

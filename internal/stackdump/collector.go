@@ -14,6 +14,7 @@ type Found struct {
 	Source Source
 	At     event.Time // of the record with its first goroutine; zero when none was written
 	Unit   string     // who wrote that record
+	Host   string     // on which node; empty when the record does not say
 	PID    int        // of the process; 0 when nothing tells
 }
 
@@ -125,7 +126,7 @@ func whole(rec *event.Record, text string, pieces []event.Piece) Found {
 		pieces = []event.Piece{{Pos: rec.Pos}}
 	}
 	source := Source{File: rec.Pos.File, Line: rec.Pos.Line, Text: text, Pieces: pieces}
-	return Found{Source: source, At: rec.Time, Unit: rec.Unit, PID: pidOf(rec)}
+	return Found{Source: source, At: rec.Time, Unit: rec.Unit, Host: rec.Host, PID: pidOf(rec)}
 }
 
 // leads says whether a header belongs to the dump r, nil for none, or begins one, by what stands before
@@ -168,7 +169,7 @@ func (c *Collector) begin(rec *event.Record, at int, id uint64) (found []Found) 
 		if before := rec.Text[:at]; strings.TrimSpace(before) != "" {
 			r.lead.text = before
 		}
-		r.found = Found{At: rec.Time, Unit: rec.Unit, PID: rec.PID, Source: Source{File: rec.Pos.File, Line: rec.Pos.Line}}
+		r.found = Found{At: rec.Time, Unit: rec.Unit, Host: rec.Host, PID: rec.PID, Source: Source{File: rec.Pos.File, Line: rec.Pos.Line}}
 		c.runs = append(c.runs, r)
 	}
 	r.ids[id] = true

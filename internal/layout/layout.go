@@ -1,0 +1,181 @@
+// Package layout knows where collectors put things: it turns the path of a file, as
+// it stands in a sosreport, in an archive of the EKS log collector or in a loose folder, into what the path
+// alone tells of it: whose words it holds, which node it is from, whether its start was cut off.
+//
+// It looks at no content and knows no format. Where a line says itself who wrote it, or on
+// which node, the line holds.
+package layout
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Place is what the path of a file says about it. The zero Place is a path that says nothing.
+type Place struct {
+	// Component is who wrote the lines that do not name their writer: "kubelet", "containerd", "kernel"; empty when the path does not say.
+	Component string
+	// Foreign says that they are words of a program that is none of the node's daemons: a pod's own
+	// log, the control plane. Such a program may well print what a daemon prints.
+	Foreign bool
+	// Node is the name of the node that the file is from; empty when the path does not say.
+	Node string
+	// Note says in a few words what became of the file before anybody read it, as "the start was cut off by sos"; mostly empty.
+	Note string
+}
+
+// Of says what a path tells.
+func Of(file string) Place {
+	segments, cut := canonical(file)
+	var p Place
+	if cut {
+		p.Note = "sos kept only its end"
+	}
+	for i := range rows {
+		r := &rows[i]
+		for _, pattern := range r.patterns {
+			if _, ok := pattern.match(segments); !ok {
+				continue
+			}
+			p.Component, p.Foreign = r.Component, r.Foreign
+			if r.Note != "" {
+				p.Note = r.Note
+			}
+			p.Node = nodeOf(segments)
+			return p
+		}
+	}
+	p.Node = nodeOf(segments)
+	return p
+}
+
+// nodeOf is the name of the node that a directory of the path is named after.
+func nodeOf(segments []string) string {
+	for _, pattern := range nodePatterns {
+		if node, ok := pattern.match(segments); ok && !slices.Contains(noNodes, node) {
+			return node
+		}
+	}
+	return ""
+}
+
+// canonical is the path as it would stand on the node or be named by the collector, and whether sos kept only
+// the end of the file. What sos cut stands below sos_strings, a log of the node there under its whole path with dots:
+//
+//	sos_strings/kubernetes/journalctl_--no-pager_--unit_kubelet.tailed
+//	sos_strings/logs/var.log.syslog.tailed
+func canonical(file string) (segments []string, cut bool) {
+	for _, packed := range packings {
+		file = strings.TrimSuffix(file, packed)
+	}
+	whole, cut := strings.CutSuffix(file, ".tailed")
+	segments = strings.Split(whole, "/")
+	i := slices.Index(segments, "sos_strings")
+	if i < 0 {
+		return segments, false
+	}
+	segments[i] = "sos_commands"
+	last := len(segments) - 1
+	if name, ok := strings.CutPrefix(segments[last], "var.log."); ok {
+		segments = append(segments[:i], "var", "log", name)
+	}
+	return segments, cut
+}
+
+// packings are endings of compressed files, which say nothing about their content.
+var packings = []string{".gz", ".xz", ".bz2", ".zst"}
+
+// pattern is a path in a bundle, from some directory on: the segments that a path must end with. In
+// each, * stands for any text and NODE for the name of a node; a last segment ** stands for everything below.
+type pattern []string
+
+// parsePatterns compiles what the table has.
+func parsePatterns(texts []string) (all []pattern) {
+	for _, text := range texts {
+		all = append(all, strings.Split(text, "/"))
+	}
+	return all
+}
+
+// match says whether a path ends as the pattern does, and what stands for NODE in it.
+func (p pattern) match(segments []string) (node string, ok bool) {
+	if p[len(p)-1] != "**" {
+		return p.at(segments, len(segments)-len(p))
+	}
+	head := p[:len(p)-1]
+	for from := 0; from+len(head) < len(segments); from++ {
+		if node, ok := head.at(segments, from); ok {
+			return node, true
+		}
+	}
+	return "", false
+}
+
+// at matches all segments of the pattern with those of a path from one on.
+func (p pattern) at(segments []string, from int) (node string, ok bool) {
+	if from < 0 {
+		return "", false
+	}
+	for i, want := range p {
+		got := segments[from+i]
+		switch {
+		case want == "NODE":
+			node = got
+		case !fits(want, got):
+			return "", false
+		}
+	}
+	return node, true
+}
+
+// fits says whether a segment has the pattern's texts in their order, as path.Match does for *, whatever else is in it. Case does not count.
+func fits(want, got string) bool {
+	want = strings.ToLower(want)
+	first, rest, wild := strings.Cut(want, "*")
+	if !hasPrefixFold(got, first) || !wild {
+		return !wild && len(got) == len(first) && hasPrefixFold(got, first)
+	}
+	got = strings.ToLower(got[len(first):])
+	for {
+		text, more, wild := strings.Cut(rest, "*")
+		if !wild {
+			return strings.HasSuffix(got, text)
+		}
+		i := strings.Index(got, text)
+		if i < 0 {
+			return false
+		}
+		got, rest = got[i+len(text):], more
+	}
+}
+
+func hasPrefixFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+// SameNode says whether two names are those of one node: journals have the short name of a
+// host, Kubernetes often the whole one.
+func SameNode(a, b string) bool {
+	short, long := strings.ToLower(a), strings.ToLower(b)
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	return short == long || short != "" && strings.HasPrefix(long, short+".")
+}
+
+// Link is where a link in a bundle may lead, as paths of the bundle, the likeliest first. A symbolic link is
+// relative to its directory or, where it was absolute on the node, to one of the directories above; a hard
+// link of an archive is relative to the archive, which is one of those, too.
+func Link(file, target string, hard bool) []string {
+	if !path.IsAbs(target) && !hard {
+		return []string{path.Join(path.Dir(file), target)}
+	}
+	var all []string
+	for dir := path.Dir(file); ; dir = path.Dir(dir) {
+		all = append(all, path.Join(dir, target))
+		if dir == "." || dir == "/" {
+			return all
+		}
+	}
+}
