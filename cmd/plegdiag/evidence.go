@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -17,6 +20,7 @@ import (
 type evidence struct {
 	inputs []string
 	tz     string
+	node   string
 	year   int
 	limits map[string]string
 	rules  []string // directories of a user's own rules
@@ -26,6 +30,7 @@ func (e *evidence) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&e.tz, "tz", "", "`ZONE` of logs that do not say theirs, as Asia/Shanghai or +08:00; inferred from the logs when not given")
 	flags.IntVar(&e.year, "year", 0, "year of logs that do not say theirs; inferred from the logs when not given")
+	flags.StringVar(&e.node, "node", "", "the `NAME` of the node to look at, where the inputs hold several; the only one with a stall when not given")
 	flags.StringToStringVar(&e.limits, "limit", nil, "another `LIMIT=N` for hostile or huge inputs: bytes of all files (16G), files (200000), name bytes (4096), depth of directories (64),"+
 		" nesting of archives (4), ratio of inflation (500)")
 }
@@ -73,7 +78,7 @@ func (e *evidence) options(s streams) (incident.Options, error) {
 		return incident.Options{}, err
 	}
 	catalog, err := loadCatalog(e.rules)
-	return incident.Options{Inputs: e.inputs, Stdin: s.in, Zone: zone, Year: e.year, Limits: limits, Catalog: catalog}, err
+	return incident.Options{Inputs: e.inputs, Stdin: s.in, Zone: zone, Year: e.year, Node: e.node, Limits: limits, Catalog: catalog}, err
 }
 
 // load makes an incident, with a bar on a terminal while it reads.
@@ -81,7 +86,18 @@ func load(ctx context.Context, o incident.Options, s streams) (*incident.Inciden
 	told, done := progress(o.Inputs, s.err)
 	defer done()
 	o.Progress = told
-	return incident.Load(ctx, o)
+	inc, err := incident.Load(ctx, o)
+	if several, ok := errors.AsType[*incident.NodesError](err); ok {
+		return nil, &failure{status: statusFailed, err: several, hint: "--node NAME chooses one; plegdiag ls says which file is of which"}
+	}
+	return inc, err
+}
+
+// warnOfNodes says which nodes were not looked at.
+func warnOfNodes(w io.Writer, inc *incident.Incident) {
+	if len(inc.LeftOut) > 0 {
+		warn(w, fmt.Sprintf("evidence of %d nodes: only %s is looked at; left out: %s (--node NAME chooses)", len(inc.LeftOut)+1, inc.Node, strings.Join(inc.LeftOut, ", ")))
+	}
 }
 
 // parseZone reads an IANA name or an offset. An empty text is nil: infer the zone.

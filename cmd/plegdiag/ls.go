@@ -48,6 +48,7 @@ func ls(ctx context.Context, o *lsOptions, s streams) error {
 	if err != nil {
 		return err
 	}
+	options.AllNodes = true
 	inc, err := load(ctx, options, s)
 	if err != nil && !errors.Is(err, incident.ErrNothing) {
 		return err

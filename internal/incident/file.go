@@ -13,7 +13,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/layout"
 	"github.com/plegdiag/plegdiag/internal/observe"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
@@ -23,27 +25,47 @@ import (
 // file is one input file while it is read, and what it gave.
 type file struct {
 	watch
-	account     File
-	dumps       []dump
-	threads     observe.Threads
-	legends     observe.Legends
-	parts       map[string]*timeline.Source // by component
-	first, last event.Time                  // of all writers
-	hosts       map[string]int
-	pairs       int
-	part        *parse.TracePart // of a trace in several files, which are read together
+	account File
+	place   layout.Place // what the path says
+	link    *bundle.Link // of an entry that only points to a file; else nil
+	object  string       // the only node whose Kubernetes object it holds; empty for none or several
+	dumps   []dump
+	threads observe.Threads
+	legends observe.Legends
+	parts   map[section]*timeline.Source
+	hosts   map[string]*host // those that lines name; "" for lines that name none
+	pairs   int
+	part    *parse.TracePart // of a trace in several files, which are read together
 
 	// the writer of the line before, so that a run of lines of one writer costs one look-up
-	unit      string
-	component string
-	source    *timeline.Source
+	unit   string
+	host   *host
+	source *timeline.Source
+}
+
+// section is what one component of one node wrote in a file.
+type section struct{ host, name string }
+
+// host is what the lines of one node in a file are.
+type host struct {
+	name        string
+	lines       int
+	daemon      int        // lines of the kubelet or a runtime
+	from, to    int        // lines where it begins and ends
+	first, last event.Time // of all its writers
+}
+
+func newFile(path string) *file {
+	place := layout.Of(path)
+	return &file{account: File{Path: path, Note: place.Note}, place: place}
 }
 
 // dump is a goroutine dump, and when it was taken as far as its own file tells.
 type dump struct {
 	*stackdump.Dump
 	at    event.Time
-	inLog bool // part of a log message
+	inLog bool   // part of a log message
+	host  string // as its lines name it; empty when they do not
 }
 
 // skip notes input that was lost.
@@ -77,8 +99,8 @@ func (f *file) failed(err error) bool {
 func (f *file) readLog(ctx context.Context, opened parse.Opened, wanted *parse.Literals) {
 	var stats parse.Stats
 	var dumps stackdump.Collector
-	var traces observe.KernelTraces
-	want := func(line []byte) bool { return dumps.Pending() || wanted.Match(line) || traces.Want(line) } // headers are among the literals
+	var traces kernelTraces
+	want := func(line []byte) bool { return dumps.Pending() || wanted.Match(line) || traces.want(line) } // headers are among the literals
 	in := parse.Input{Path: f.account.Path, R: opened.R, Want: want, Stats: &stats}
 	watching := f.aside()
 	for rec, err := range opened.Records(in) {
@@ -93,11 +115,14 @@ func (f *file) readLog(ctx context.Context, opened parse.Opened, wanted *parse.L
 		f.clock(&rec)
 		f.span(&rec)
 		if rec.Wanted {
+			if rec.Unit == "" && f.place.Foreign {
+				rec.Unit = foreignUnit
+			}
 			if found := dumps.Add(&rec); f.found(found) && found[len(found)-1].Source.Line == rec.Pos.Line {
 				continue // the message is a dump, and nothing else
 			}
-			traces.Add(&rec)
-			watching.record(&rec, f.source.Name)
+			traces.add(&rec)
+			watching.record(&rec, f.source)
 		}
 		if ctx.Err() != nil {
 			break
@@ -105,7 +130,7 @@ func (f *file) readLog(ctx context.Context, opened parse.Opened, wanted *parse.L
 	}
 	watching.wait()
 	f.found(dumps.Close())
-	f.keepAll(traces.Finish())
+	traces.finish(f)
 	f.learn()
 	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
 	if f.asked > maxAsked && f.account.Err == "" {
@@ -124,39 +149,74 @@ func (f *file) keepAll(events []event.Event) {
 // found keeps the dumps that the log carried; it says whether there were any.
 func (f *file) found(dumps []stackdump.Found) bool {
 	for _, d := range dumps {
-		f.dumps = append(f.dumps, dump{Dump: stackdump.Parse(d.Source), at: d.At, inLog: true})
+		f.dumps = append(f.dumps, dump{Dump: stackdump.Parse(d.Source), at: d.At, inLog: true, host: d.Host})
 	}
 	return len(dumps) > 0
 }
 
+// foreignUnit is who writes the lines of a file that is none of the node's daemons'.
+const foreignUnit = "container"
+
 // learn takes over what the watch found out about the file's sources.
 func (f *file) learn() {
-	for name := range f.sources {
-		f.sourceOf(name)
+	known := map[string]bool{}
+	for p := range f.parts {
+		known[p.name] = true
 	}
-	for name, pairs := range f.late {
-		s := f.sourceOf(name)
+	for name := range f.sources {
+		if !known[name] {
+			f.sourceOf(name)
+		}
+	}
+	for s, pairs := range f.late {
 		s.Pairs = append(s.Pairs, pairs...)
 	}
 }
 
 // writer notes whose line it is.
 func (f *file) writer(rec *event.Record) {
-	if f.source == nil || rec.Unit != f.unit {
-		f.unit, f.component = rec.Unit, observe.Component(rec.Unit, f.account.Path)
-		name := "" // lines of nobody known
-		if f.component != "" {
-			name = f.component + ".log"
+	if f.host == nil || rec.Host != f.host.name {
+		f.host, f.source = f.hostOf(rec.Host), nil
+		if f.host.lines == 0 {
+			f.host.from = rec.Pos.Line
 		}
-		f.source = f.sourceOf(name)
 	}
-	if rec.Host != "" {
-		if f.hosts == nil {
-			f.hosts = map[string]int{}
+	if f.source == nil || rec.Unit != f.unit {
+		f.unit = rec.Unit
+		component := observe.Writer(rec.Unit)
+		if rec.Unit == "" && !f.place.Foreign {
+			component = f.place.Component
 		}
-		f.hosts[rec.Host]++
+		name := "" // lines of nobody known
+		if component != "" {
+			name = component + ".log"
+		}
+		f.source = f.partOf(rec.Host, name)
+	}
+	f.host.lines++
+	f.host.to = rec.Pos.Line
+	if isDaemon(f.source.Name) {
+		f.host.daemon++
 	}
 }
+
+func (f *file) hostOf(name string) *host {
+	h := f.hosts[name]
+	if h == nil {
+		if f.hosts == nil {
+			f.hosts = map[string]*host{}
+		}
+		if len(f.hosts) >= maxHosts {
+			name = ""
+		}
+		h = &host{name: name}
+		f.hosts[name] = h
+	}
+	return h
+}
+
+// maxHosts bounds the names of hosts that are told apart in one file.
+const maxHosts = 1000
 
 // span notes what the writer's part of the file spans, in time and in levels.
 func (f *file) span(rec *event.Record) {
@@ -165,24 +225,28 @@ func (f *file) span(rec *event.Record) {
 		if s.First.IsZero() {
 			s.First = rec.Time
 		}
-		if f.first.IsZero() {
-			f.first = rec.Time
+		if f.host.first.IsZero() {
+			f.host.first = rec.Time
 		}
-		s.Last, f.last = rec.Time, rec.Time
+		s.Last, f.host.last = rec.Time, rec.Time
 	}
 	if rec.Level != event.NoLevel && (s.Level == event.NoLevel || rec.Level < s.Level) {
 		s.Level = rec.Level
 	}
 }
 
-func (f *file) sourceOf(name string) *timeline.Source {
+// sourceOf is the part of the file with that name, of lines that name no node.
+func (f *file) sourceOf(name string) *timeline.Source { return f.partOf("", name) }
+
+func (f *file) partOf(host, name string) *timeline.Source {
 	if f.parts == nil {
-		f.parts = map[string]*timeline.Source{}
+		f.parts = map[section]*timeline.Source{}
 	}
-	s := f.parts[name]
+	p := section{host, name}
+	s := f.parts[p]
 	if s == nil {
 		s = &timeline.Source{File: f.account.Path, Name: name}
-		f.parts[name] = s
+		f.parts[p] = s
 	}
 	return s
 }
@@ -304,7 +368,7 @@ func (f *file) log(rec *event.Record) {
 	f.writer(rec)
 	f.clock(rec)
 	f.span(rec)
-	f.watch.record(&line{*rec, f.source.Name})
+	f.watch.record(&line{*rec, f.source})
 }
 
 // readSnapshot reads a file that says how something was at one moment.
@@ -339,6 +403,7 @@ func (f *file) readSnapshot(ctx context.Context, opened parse.Opened) {
 		f.sourceOf(name)
 	}
 	f.learn()
+	f.object = snapshot.Node()
 	f.account.Component = f.mainComponent()
 	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
 }
@@ -366,13 +431,17 @@ func (f *file) readDump(r io.Reader) {
 // node covers each of its writers from its first line to its last: a writer that
 // is silent in between had nothing to say.
 func (f *file) sourceList() []timeline.Source {
+	writers := map[string]int{} // by host
+	for p := range f.parts {
+		writers[p.host]++
+	}
 	var all []timeline.Source
-	for _, name := range slices.Sorted(maps.Keys(f.parts)) {
-		part := *f.parts[name]
-		if len(f.parts) > 1 && !part.First.IsZero() {
-			part.First, part.Last = f.first, f.last
+	for _, p := range slices.SortedFunc(maps.Keys(f.parts), func(a, b section) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.host, b.host)) }) {
+		s := *f.parts[p]
+		if h := f.hosts[p.host]; h != nil && writers[p.host] > 1 && !s.First.IsZero() {
+			s.First, s.Last = h.first, h.last
 		}
-		all = append(all, part)
+		all = append(all, s)
 	}
 	return all
 }
@@ -380,8 +449,8 @@ func (f *file) sourceList() []timeline.Source {
 // mainComponent is the one component that wrote the file, empty when there are several.
 func (f *file) mainComponent() string {
 	component := ""
-	for name, s := range f.parts {
-		c := name[:len(name)-len(path.Ext(name))]
+	for p, s := range f.parts {
+		c := p.name[:len(p.name)-len(path.Ext(p.name))]
 		if s.First.IsZero() && len(f.parts) > 1 || c == "" {
 			continue
 		}

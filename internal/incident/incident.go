@@ -14,7 +14,8 @@ import (
 
 // Incident is what a bundle says.
 type Incident struct {
-	Node     string // host name, empty when no line tells it
+	Node     string   // host name, empty when no line tells it
+	LeftOut  []string // other nodes whose evidence the inputs hold, and that were not looked at
 	Window   timeline.Window
 	Timeline *timeline.Timeline
 	Result   rules.Result
@@ -26,7 +27,7 @@ type Incident struct {
 // File is the account of one input file: Lines == Used + Blank + Skipped.
 type File struct {
 	Path      string
-	Format    string // "klog", "journal-short", …; "unknown" when no format fits, "empty" for a file without bytes
+	Format    string // "klog", "journal-short", …; "unknown" when no format fits, "empty" for a file without bytes, "link" for one that points to another
 	Component string // who wrote most of it; empty when several did or nobody is named
 	Lines     int
 	Used      int
@@ -38,6 +39,9 @@ type File struct {
 	Skips map[string]int
 	// Start and End are the first and last dated line, in UTC; zero when nothing is dated.
 	Start, End time.Time
+	Node       string // the node it is from, where the inputs hold several and the file is of one; else empty
+	// Note says what became of the file before it was read, or where a link leads; empty for most.
+	Note string
 	// Err is why reading ended early: "unexpected EOF; 81204 lines kept". Empty when it did not.
 	Err string
 }

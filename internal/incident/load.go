@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/layout"
 	"github.com/plegdiag/plegdiag/internal/observe"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/rules"
@@ -34,6 +35,10 @@ type Options struct {
 	// Progress is told how many bytes of the inputs were read, from several goroutines; nil is told nothing.
 	Progress func(n int)
 	Catalog  *rules.Catalog
+	// Node is the one to analyse where the inputs hold several, by its name or its host's; empty takes the
+	// only one that shows a stall.
+	Node     string
+	AllNodes bool // choose none: for a list of what there is
 }
 
 // ErrNothing is returned when no input held a line that could be read.
@@ -47,8 +52,11 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	if err != nil {
 		return nil, err
 	}
-	joinSamples(files)
 	inc := &Incident{}
+	if err := keepNode(files, o, inc); err != nil {
+		return nil, err
+	}
+	joinSamples(files)
 	events, sources := observeDumps(files)
 	in := timeline.Input{Events: slices.Grow(events, kept(files)), Sources: sources}
 	for _, f := range files {
@@ -60,7 +68,6 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	}
 	inc.Timeline = timeline.Build(in, timeline.Options{Zone: o.Zone, Year: o.Year})
 	inc.Result = rules.Evaluate(o.Catalog, inc.Timeline)
-	inc.Node = mostNamedHost(files)
 	for _, f := range files {
 		inc.Files = append(inc.Files, f.account)
 	}
@@ -93,7 +100,11 @@ func read(ctx context.Context, o Options) ([]*file, error) {
 	var failures []error
 	for f, err := range bundle.Files(ctx, options) {
 		if err != nil {
-			if skip, ok := errors.AsType[*event.Skip](err); ok {
+			if link, ok := errors.AsType[*bundle.Link](err); ok {
+				slot := newFile(link.Pos.File)
+				slot.link = link
+				files = append(files, slot)
+			} else if skip, ok := errors.AsType[*event.Skip](err); ok {
 				files = append(files, refused(skip.Pos.File, skip.Reason))
 			} else {
 				input, reason, _ := strings.Cut(err.Error(), ": ") // bundle names the input first
@@ -102,7 +113,8 @@ func read(ctx context.Context, o Options) ([]*file, error) {
 			}
 			continue
 		}
-		slot := &file{account: File{Path: f.Path}, watch: watch{lines: lines}}
+		slot := newFile(f.Path)
+		slot.watch.lines = lines
 		files = append(files, slot)
 		if f.Stream {
 			r.read(ctx, f, slot)
@@ -115,6 +127,7 @@ func read(ctx context.Context, o Options) ([]*file, error) {
 		})
 	}
 	wg.Wait()
+	followLinks(files)
 	readSets(ctx, files)
 	if len(failures) == len(files) {
 		return nil, errors.Join(append(failures, ctx.Err())...) // not a single file
@@ -125,6 +138,32 @@ func read(ctx context.Context, o Options) ([]*file, error) {
 // refused is something that was not read, or not to its end: an entry of a bundle, or an input.
 func refused(path, reason string) *file {
 	return &file{account: File{Path: path, Format: "refused", Err: reason}}
+}
+
+// followLinks says of every link whether what it points to was read under its own name.
+func followLinks(files []*file) {
+	here := map[string]bool{}
+	for _, f := range files {
+		if f.link != nil {
+			continue
+		}
+		for name := f.account.Path; name != "." && name != "/" && !here[name]; name = path.Dir(name) {
+			here[name] = true // links to directories are as good
+		}
+	}
+	for _, f := range files {
+		if f.link == nil {
+			continue
+		}
+		f.account.Format = "link"
+		f.account.Err = f.link.Reason
+		for _, target := range layout.Link(f.account.Path, f.link.Target, f.link.Hard) {
+			if here[target] {
+				f.account.Note, f.account.Err = "link to "+target+", which is read", ""
+				break
+			}
+		}
+	}
 }
 
 // reader reads single files; its tables are shared and never written to while files are read side by side.
@@ -365,22 +404,6 @@ func widen(w, by timeline.Window) timeline.Window {
 		w.End = by.End
 	}
 	return w
-}
-
-func mostNamedHost(files []*file) string {
-	votes := map[string]int{}
-	for _, f := range files {
-		for host, n := range f.hosts {
-			votes[host] += n
-		}
-	}
-	best := ""
-	for _, host := range slices.Sorted(maps.Keys(votes)) {
-		if best == "" || votes[host] > votes[best] {
-			best = host
-		}
-	}
-	return best
 }
 
 func anyUsed(files []File) bool {

@@ -70,7 +70,8 @@ func (f *file) covers(name string, t event.Time) {
 	if t.IsZero() {
 		return
 	}
-	for _, span := range [...]struct{ first, last *event.Time }{{&source.First, &source.Last}, {&f.first, &f.last}} {
+	h := f.hostOf("")
+	for _, span := range [...]struct{ first, last *event.Time }{{&source.First, &source.Last}, {&h.first, &h.last}} {
 		if span.first.IsZero() || t.T.Before(span.first.T) {
 			*span.first = t
 		}
@@ -90,7 +91,7 @@ func joinSamples(files []*file) {
 		threads.Merge(&f.threads)
 		legends.Merge(&f.legends)
 		f.threads, f.legends = observe.Threads{}, observe.Legends{}
-		if f.parts[observe.SourceThreads] != nil && first == nil {
+		if f.parts[section{name: observe.SourceThreads}] != nil && first == nil {
 			first = f
 		}
 	}

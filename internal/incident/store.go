@@ -54,3 +54,14 @@ func (s *store) all() iter.Seq[*event.Event] {
 		}
 	}
 }
+
+// filter drops every event that is not to be kept.
+func (s *store) filter(keep func(*event.Event) bool) {
+	for c, chunk := range s.chunks {
+		for i := range chunk {
+			if chunk[i].Kind != "" && !keep(&chunk[i]) {
+				s.drop(c*chunkSize + i)
+			}
+		}
+	}
+}

@@ -13,38 +13,42 @@ import (
 // reading of the lines, so that both can go on side by side.
 type watch struct {
 	events store
-	fresh  []event.Event  // of the line at hand
-	begun  map[string]int // slots of events that wait for their end, by span
-	// late holds moments that a line tells beside its own stamp, by source.
-	late map[string][]timeline.Pair
+	fresh  []event.Event   // of the line at hand
+	begun  map[spanKey]int // slots of events that wait for their end
+	// late holds moments that a line tells beside its own stamp.
+	late map[*timeline.Source][]timeline.Pair
 	// sources are those that the events name.
 	sources map[string]bool
 	// lines is what rules ask for by text; asked counts what was found of it.
 	lines *observe.Lines
 	asked int
-	noise map[string]int // slots of the events of noise, by what they say
+	noise map[spanKey]int // slots of the events of noise, by what they say
 }
 
-// line is a wanted record and the source that it belongs to.
+// line is a wanted record and the source that it belongs to, which is only named here: whoever reads the lines writes to it.
 type line struct {
 	event.Record
-	source string
+	source *timeline.Source
 }
+
+// spanKey tells spans, or what they say, apart, also those of several nodes in one file.
+type spanKey struct{ host, span string }
 
 // record makes events of a wanted line.
 func (w *watch) record(l *line) {
 	rec := &l.Record
 	w.fresh = observe.Record(w.fresh[:0], rec)
-	if e, ok := w.lines.Record(rec, strings.TrimSuffix(l.source, ".log")); ok {
+	if e, ok := w.lines.Record(rec, strings.TrimSuffix(l.source.Name, ".log")); ok {
 		if w.asked++; w.asked <= maxAsked {
 			w.fresh = append(w.fresh, e)
 		}
 	}
 	for i := range w.fresh {
 		e := &w.fresh[i]
+		e.Host = rec.Host
 		if !e.Start.IsZero() && e.Start.Lacks == 0 && rec.Time.Lacks != 0 && !rec.Time.IsZero() && len(w.late[l.source]) < maxPairs {
 			if w.late == nil {
-				w.late = map[string][]timeline.Pair{}
+				w.late = map[*timeline.Source][]timeline.Pair{}
 			}
 			w.late[l.source] = append(w.late[l.source], timeline.Pair{Face: rec.Time, True: e.Start.T, Late: true})
 		}
@@ -69,13 +73,14 @@ func (w *watch) keep(e *event.Event) {
 		w.harmless(e)
 		return
 	}
-	key := e.Span.Key
+	key := spanKey{e.Host, e.Span.Key}
 	if slot, ok := w.begun[key]; ok && e.Span.Edge == event.End {
 		delete(w.begun, key)
 		if observe.Ordinary(w.events.at(slot), e) {
 			w.events.drop(slot)
-			if part, ok := w.begun[observe.PartOf(key)]; ok { // what went on inside it is over, too
-				delete(w.begun, observe.PartOf(key))
+			inner := spanKey{e.Host, observe.PartOf(e.Span.Key)}
+			if part, ok := w.begun[inner]; ok { // what went on inside it is over, too
+				delete(w.begun, inner)
 				w.events.drop(part)
 			}
 			return
@@ -90,21 +95,22 @@ func (w *watch) keep(e *event.Event) {
 		return
 	}
 	if w.begun == nil {
-		w.begun = map[string]int{}
+		w.begun = map[spanKey]int{}
 	}
 	w.begun[key] = slot
 }
 
 // harmless keeps the first line of each sort of noise; the others are counted in it.
 func (w *watch) harmless(e *event.Event) {
-	if slot, ok := w.noise[e.Text]; ok {
+	key := spanKey{e.Host, e.Text}
+	if slot, ok := w.noise[key]; ok {
 		observe.CountNoise(w.events.at(slot))
 		return
 	}
 	if w.noise == nil {
-		w.noise = map[string]int{}
+		w.noise = map[spanKey]int{}
 	}
-	w.noise[e.Text] = w.events.add(e)
+	w.noise[key] = w.events.add(e)
 }
 
 // batchSize is how many lines change hands at once: with one at a time the hand-over would cost more than the work.
@@ -136,7 +142,7 @@ func (w *watch) aside() *aside {
 }
 
 // record hands a line over; its strings are the watch's from then on.
-func (a *aside) record(rec *event.Record, source string) {
+func (a *aside) record(rec *event.Record, source *timeline.Source) {
 	a.batch = append(a.batch, line{*rec, source})
 	if len(a.batch) == batchSize {
 		a.full <- a.batch

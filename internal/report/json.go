@@ -80,10 +80,11 @@ type tool struct {
 }
 
 type summary struct {
-	Headline string  `json:"headline"`
-	Node     string  `json:"node"`
-	Window   span    `json:"window"`
-	Stalls   []stall `json:"stalls"`
+	Headline string   `json:"headline"`
+	Node     string   `json:"node"`
+	LeftOut  []string `json:"left_out,omitempty"` // other nodes that the inputs hold evidence of
+	Window   span     `json:"window"`
+	Stalls   []stall  `json:"stalls"`
 	// Next is what to collect when no root is named; empty strings otherwise.
 	Next missing `json:"next"`
 }
@@ -252,6 +253,8 @@ type fileRow struct {
 	End       stamp          `json:"end"`
 	Error     string         `json:"error"`
 	Reasons   map[string]int `json:"skip_reasons"`
+	Node      string         `json:"node,omitempty"` // where the inputs hold several
+	Note      string         `json:"note,omitempty"`
 }
 
 func newDocument(inc *incident.Incident, o Options) document {
@@ -261,6 +264,7 @@ func newDocument(inc *incident.Incident, o Options) document {
 		Incident: summary{
 			Headline: inc.Result.Headline,
 			Node:     inc.Node,
+			LeftOut:  inc.LeftOut,
 			Window:   span{stamp(inc.Window.Start), stamp(inc.Window.End)},
 			Stalls:   each(stalls(inc), newStall),
 			Next:     newMissing(&inc.Result.Next),
@@ -409,5 +413,7 @@ func newFile(f *incident.File) fileRow {
 		End:       stamp(f.End),
 		Error:     f.Err,
 		Reasons:   reasons,
+		Node:      f.Node,
+		Note:      f.Note,
 	}
 }

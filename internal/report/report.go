@@ -103,6 +103,9 @@ func open(inc *incident.Incident) opening {
 	if o.Node == "" {
 		o.Node = "(no line names it)"
 	}
+	if len(inc.LeftOut) > 0 {
+		o.Node += "; not looked at: " + strings.Join(inc.LeftOut, ", ")
+	}
 	if len(stalls(inc)) > 0 {
 		o.Word = "no cause found"
 	}

@@ -458,6 +458,12 @@ func (t *text) fileRemarks(f *incident.File) {
 	if !f.Start.IsZero() {
 		t.para(indent, t.plain, window(timeline.Window{Start: f.Start, End: f.End}))
 	}
+	if f.Node != "" {
+		t.para(indent, t.plain, "of "+f.Node)
+	}
+	if f.Note != "" {
+		t.para(indent, t.plain, f.Note)
+	}
 	if f.Err != "" {
 		t.para(indent+"error: ", t.warning, f.Err)
 	}

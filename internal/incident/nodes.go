@@ -1,0 +1,377 @@
+package incident
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/layout"
+	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// NodesError says that the inputs hold the evidence of several nodes and that nobody said which one is meant.
+// Events of two nodes on one timeline would tell a story that never happened.
+type NodesError struct {
+	Asked   string // the node that was asked for and is not there; empty when none was
+	Nodes   []string
+	Stalled []string // those of them that show a stall
+}
+
+func (e *NodesError) Error() string {
+	all := strings.Join(e.Nodes, ", ")
+	switch {
+	case e.Asked != "":
+		return fmt.Sprintf("no evidence of a node %q; there is some of %s", e.Asked, all)
+	case len(e.Stalled) > 1:
+		return fmt.Sprintf("evidence of %d nodes, of which %s each show a stall", len(e.Nodes), strings.Join(e.Stalled, ", "))
+	}
+	return fmt.Sprintf("evidence of %d nodes, of which none shows a stall: %s", len(e.Nodes), all)
+}
+
+// daemons are the sources that only a node has: a host that writes them is one.
+var daemons = []string{"kubelet.log", "containerd.log", "dockerd.log", "crio.log"}
+
+func isDaemon(source string) bool { return slices.Contains(daemons, source) }
+
+// keepNode leaves of all files what is of one node, where they hold several, and tells inc which.
+func keepNode(files []*file, o Options, inc *Incident) error {
+	n := countNodes(files)
+	inc.Node = n.mostNamed()
+	names := n.names()
+	if len(names) > 1 {
+		for _, f := range files {
+			f.account.Node = n.ofFile(f)
+		}
+	}
+	if o.AllNodes {
+		return nil
+	}
+	node, err := n.choose(files, names, o.Node)
+	if err != nil {
+		return err
+	}
+	if node != "" {
+		inc.Node = node
+	}
+	for _, name := range names {
+		if node != "" && name != node {
+			inc.LeftOut = append(inc.LeftOut, name)
+		}
+	}
+	n.prune(files, inc.Node)
+	return nil
+}
+
+// nodes are the machines that the files speak of, under the names that hosts have in their lines and paths.
+type nodes struct {
+	lines map[string]int    // by name, how many lines name it
+	named map[string]string // a name to the one that the node goes by
+	wrote map[string]bool   // names under which a kubelet or a runtime wrote, or that a directory has
+	ours  map[string]bool   // the nodes of the cluster, by the names they go by
+	dirs  map[string]string // a directory to the only node below it; severalNodes where there are more
+}
+
+// severalNodes stands for a directory with files of more than one node.
+const severalNodes = "\x00"
+
+// countNodes looks through all files.
+func countNodes(files []*file) *nodes {
+	n := &nodes{lines: map[string]int{}, named: map[string]string{}, wrote: map[string]bool{}, ours: map[string]bool{}, dirs: map[string]string{}}
+	renamed := map[string]string{}
+	for _, f := range files {
+		if f.place.Node != "" && f.account.Used > 0 {
+			n.note(f.place.Node, 1, true)
+		}
+		for name, h := range f.hosts {
+			if name == "" || isNobody(name) {
+				continue
+			}
+			n.note(name, h.lines, h.daemon > 0)
+		}
+		for from, to := range f.renames() {
+			renamed[from] = to
+		}
+	}
+	n.fold(renamed)
+	for _, f := range files {
+		n.place(f)
+	}
+	return n
+}
+
+// maxNodes bounds the names of nodes; one cluster has 5000 at most.
+const maxNodes = 5000
+
+func (n *nodes) note(name string, lines int, wrote bool) {
+	if n.lines[name] == 0 && len(n.lines) >= maxNodes {
+		return
+	}
+	n.lines[name] += lines
+	n.wrote[name] = n.wrote[name] || wrote
+}
+
+// isNobody says that a machine calls itself so before it knows its name.
+func isNobody(host string) bool {
+	name, _, _ := strings.Cut(strings.ToLower(host), ".")
+	return slices.Contains([]string{"localhost", "(none)", "ubuntu", "debian", "fedora"}, name)
+}
+
+// renames are hosts of the file that go on under another name: the lines of one end before those of the other
+// begin, and so do their times. A file of several machines runs them side by side, or starts its time anew.
+func (f *file) renames() map[string]string {
+	var order []*host
+	for name, h := range f.hosts {
+		if name != "" && h.first.Known && h.last.Known {
+			order = append(order, h)
+		}
+	}
+	slices.SortFunc(order, func(a, b *host) int { return cmp.Compare(a.from, b.from) })
+	all := map[string]string{}
+	for i := 1; i < len(order); i++ {
+		if a, b := order[i-1], order[i]; a.to < b.from && !b.first.T.Before(a.last.T) && (a.daemon == 0 || b.daemon == 0) {
+			all[a.name] = b.name
+		}
+	}
+	return all
+}
+
+// fold finds the names that are one node's: short and whole, before and after it was renamed.
+func (n *nodes) fold(renamed map[string]string) {
+	names := slices.Sorted(maps.Keys(n.lines))
+	whole := map[string][]string{} // names by their first label
+	for _, name := range names {
+		short, _, _ := strings.Cut(strings.ToLower(name), ".")
+		whole[short] = append(whole[short], name)
+	}
+	for _, name := range names {
+		n.named[name] = name
+		longer := slices.DeleteFunc(slices.Clone(whole[strings.ToLower(name)]), func(other string) bool { return len(other) <= len(name) })
+		if len(longer) == 1 {
+			n.named[name] = longer[0]
+		}
+	}
+	for from, to := range renamed {
+		if n.named[from] == from && n.named[to] != "" && n.named[to] != from {
+			n.named[from] = n.named[to]
+		}
+	}
+	for range maxRenames { // what a name was folded into may have been folded, too
+		for _, name := range names {
+			n.named[name] = cmp.Or(n.named[n.named[name]], n.named[name])
+		}
+	}
+	for name, wrote := range n.wrote {
+		if wrote && n.named[name] != "" {
+			n.ours[n.named[name]] = true
+		}
+	}
+}
+
+// maxRenames bounds how often a machine is renamed.
+const maxRenames = 4
+
+// place notes for the directories above a file which nodes are below them.
+func (n *nodes) place(f *file) {
+	note := func(name string) {
+		for dir := path.Dir(f.account.Path); ; dir = path.Dir(dir) {
+			if was := n.dirs[dir]; was == "" {
+				n.dirs[dir] = name
+			} else if was != name {
+				n.dirs[dir] = severalNodes
+			}
+			if dir == "." || dir == "/" {
+				return
+			}
+		}
+	}
+	if f.place.Node != "" {
+		note(n.named[f.place.Node])
+	}
+	for name := range f.hosts {
+		if node := n.named[name]; node != "" && n.ours[node] {
+			note(node)
+		}
+	}
+}
+
+// names are the nodes of the cluster.
+func (n *nodes) names() []string { return slices.Sorted(maps.Keys(n.ours)) }
+
+// mostNamed is the node that most lines are of; empty when none names one.
+func (n *nodes) mostNamed() string {
+	best := ""
+	for _, name := range slices.Sorted(maps.Keys(n.lines)) {
+		if best == "" || n.lines[name] > n.lines[best] {
+			best = name
+		}
+	}
+	return best
+}
+
+// ofFile is the node of which a whole file is: its path says so, or its lines, or all that lies beside it. Empty when nothing tells.
+func (n *nodes) ofFile(f *file) string {
+	if f.place.Node != "" {
+		return n.named[f.place.Node]
+	}
+	node := ""
+	for name := range f.hosts {
+		switch named := n.named[name]; {
+		case named == "" || named == node:
+		case node != "":
+			return "" // several
+		default:
+			node = named
+		}
+	}
+	if node != "" {
+		return node
+	}
+	for dir := path.Dir(f.account.Path); ; dir = path.Dir(dir) {
+		if node := n.dirs[dir]; node != "" {
+			return strings.Trim(node, severalNodes)
+		}
+		if dir == "." || dir == "/" {
+			return ""
+		}
+	}
+}
+
+// of is the node of something in a file that names a host, or names none.
+func (n *nodes) of(host, whole string) string {
+	if node := n.named[host]; node != "" {
+		return node
+	}
+	return whole
+}
+
+// choose finds the node to look at: the one that was asked for, or the only one with a stall. Empty when there is nothing to choose.
+func (n *nodes) choose(files []*file, names []string, asked string) (string, error) {
+	if asked != "" {
+		for _, name := range slices.Sorted(maps.Keys(n.named)) {
+			if layout.SameNode(name, asked) && slices.Contains(names, n.named[name]) {
+				return n.named[name], nil
+			}
+		}
+		return "", &NodesError{Asked: asked, Nodes: names}
+	}
+	if len(names) < 2 {
+		return "", nil
+	}
+	for _, kinds := range stallKinds {
+		shows := map[string]bool{}
+		for _, f := range files {
+			whole := n.ofFile(f)
+			for e := range f.events.all() {
+				if node := n.of(e.Host, whole); slices.Contains(kinds, e.Kind) && slices.Contains(names, node) {
+					shows[node] = true
+				}
+			}
+		}
+		switch stalled := slices.Sorted(maps.Keys(shows)); len(stalled) {
+		case 0:
+		case 1:
+			return stalled[0], nil
+		default:
+			return "", &NodesError{Nodes: names, Stalled: stalled}
+		}
+	}
+	return "", &NodesError{Nodes: names}
+}
+
+// stallKinds are what shows a stall, the surest first.
+var stallKinds = [][]event.Kind{{observe.KindPLEGUnhealthy}, {observe.KindRelistFailed}, {observe.KindNodeNotReady}}
+
+// prune drops what is of other nodes than the one. What nobody says the node of stays. A host that
+// is no node of the cluster is dropped where its lines stand among ours; elsewhere it may be ours under another name.
+func (n *nodes) prune(files []*file, node string) {
+	objects := map[string]bool{}
+	for _, f := range files {
+		if f.object != "" {
+			objects[f.object] = true
+		}
+	}
+	for _, f := range files {
+		whole := n.ofFile(f)
+		_, among := f.hosts[node]
+		for name := range f.hosts {
+			among = among || n.named[name] == node
+		}
+		keep := func(host string) bool {
+			owner := n.of(host, whole)
+			return owner == "" || owner == node || !n.ours[owner] && !among
+		}
+		f.keepHosts(keep)
+		if len(objects) > 1 && f.object != "" && !n.same(f.object, node) {
+			f.events.filter(func(e *event.Event) bool {
+				return e.Kind == observe.KindNodeCondition || e.Kind == observe.KindKubeEvent
+			})
+		}
+	}
+}
+
+// same says whether the name of a Kubernetes object is that of a node, under one of its names.
+func (n *nodes) same(object, node string) bool {
+	for name, named := range n.named {
+		if named == node && layout.SameNode(name, object) {
+			return true
+		}
+	}
+	return false
+}
+
+// keepHosts drops what is of a host that is not to be kept; "" is asked for what names none.
+func (f *file) keepHosts(keep func(host string) bool) {
+	f.events.filter(func(e *event.Event) bool { return keep(e.Host) })
+	f.dumps = slices.DeleteFunc(f.dumps, func(d dump) bool { return !keep(d.host) })
+	maps.DeleteFunc(f.parts, func(p section, _ *timeline.Source) bool { return !keep(p.host) })
+	if !keep("") {
+		f.threads, f.legends = observe.Threads{}, observe.Legends{}
+	}
+}
+
+// kernelTraces are those of each node in a file, mostly of one.
+type kernelTraces []hostTraces
+
+type hostTraces struct {
+	host string
+	*observe.KernelTraces
+}
+
+func (k kernelTraces) want(line []byte) bool {
+	for _, t := range k {
+		if t.Want(line) {
+			return true
+		}
+	}
+	return false
+}
+
+func (k *kernelTraces) add(rec *event.Record) {
+	for _, t := range *k {
+		if t.host == rec.Host {
+			t.Add(rec)
+			return
+		}
+	}
+	if len(*k) < maxHosts {
+		t := hostTraces{rec.Host, &observe.KernelTraces{}}
+		*k = append(*k, t)
+		t.Add(rec)
+	}
+}
+
+// finish keeps what was found.
+func (k kernelTraces) finish(f *file) {
+	for _, t := range k {
+		made := t.Finish()
+		for i := range made {
+			made[i].Host = t.host
+		}
+		f.keepAll(made)
+	}
+}
