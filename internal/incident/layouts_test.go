@@ -532,6 +532,19 @@ func TestNodesOfArchives(t *testing.T) {
 	}
 }
 
+// TestObjectsOfOthers: what a control plane's sosreport says of the only worker is not about the control plane. An object that
+// somebody took for the ticket is of the node, whose host may have another name.
+func TestObjectsOfOthers(t *testing.T) {
+	kubelet := packed{name: "messages", body: journaled(t, seedFile(t, "kubelet.log"), short, "master-0", "kubelet[2917]")}
+	worker := nodeList("worker-1")
+	inc := load(t, tree(t, kubelet, packed{name: "sos_commands/kubernetes/kubectl_get_-o_json_nodes", body: worker}))
+	require.NotContains(t, inc.Timeline.Facts, "kubelet.version")
+	inc = load(t, tree(t, kubelet, packed{name: "node.json", body: worker}))
+	require.Contains(t, inc.Timeline.Facts, "kubelet.version")
+	inc = load(t, tree(t, kubelet, packed{name: "sos_commands/kubernetes/kubectl_get_-o_json_nodes", body: nodeList("master-0")}))
+	require.Contains(t, inc.Timeline.Facts, "kubelet.version")
+}
+
 // TestRenamedHost: a machine that gets its name while it boots is one node.
 func TestRenamedHost(t *testing.T) {
 	kubelet := journaled(t, seedFile(t, "kubelet.log"), short, "node-1.example.com", "kubelet[2917]")

@@ -352,18 +352,20 @@ func kept(files []*file) (n int) {
 
 // dateFiles copies the resolved times of the sources into the account.
 func dateFiles(inc *Incident) {
+	byPath := make(map[string]*File, len(inc.Files))
 	for i := range inc.Files {
-		f := &inc.Files[i]
-		for _, c := range inc.Timeline.Coverage {
-			if c.File != f.Path || c.Start.IsZero() {
-				continue
-			}
-			if f.Start.IsZero() || c.Start.Before(f.Start) {
-				f.Start = c.Start
-			}
-			if c.End.After(f.End) {
-				f.End = c.End
-			}
+		byPath[inc.Files[i].Path] = &inc.Files[i]
+	}
+	for _, c := range inc.Timeline.Coverage {
+		f := byPath[c.File]
+		if f == nil || c.Start.IsZero() {
+			continue
+		}
+		if f.Start.IsZero() || c.Start.Before(f.Start) {
+			f.Start = c.Start
+		}
+		if c.End.After(f.End) {
+			f.End = c.End
 		}
 	}
 }

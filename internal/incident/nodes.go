@@ -306,7 +306,8 @@ func (n *nodes) prune(files []*file, node string) {
 			return owner == "" || owner == node || !n.ours[owner] && !among
 		}
 		f.keepHosts(keep)
-		if len(objects) > 1 && f.object != "" && !n.same(f.object, node) {
+		several := len(objects) > 1 || f.place.Cluster && node != ""
+		if several && f.object != "" && !n.same(f.object, node) {
 			f.events.filter(func(e *event.Event) bool {
 				return e.Kind == observe.KindNodeCondition || e.Kind == observe.KindKubeEvent
 			})

@@ -116,20 +116,23 @@ func (w *watch) harmless(e *event.Event) {
 // batchSize is how many lines change hands at once: with one at a time the hand-over would cost more than the work.
 const batchSize = 128
 
-// aside runs a watch in a goroutine of its own.
+// aside runs a watch in a goroutine of its own, which begins with the first line: most files of a node hold none that matters.
 type aside struct {
+	watch *watch
 	batch []line
 	full  chan []line
 	free  chan []line
 	done  sync.WaitGroup
 }
 
-func (w *watch) aside() *aside {
-	a := &aside{batch: make([]line, 0, batchSize), full: make(chan []line, 2), free: make(chan []line, 3)}
+func (w *watch) aside() *aside { return &aside{watch: w} }
+
+func (a *aside) begin() {
+	a.batch, a.full, a.free = make([]line, 0, batchSize), make(chan []line, 2), make(chan []line, 3)
 	a.done.Go(func() {
 		for batch := range a.full {
 			for i := range batch {
-				w.record(&batch[i])
+				a.watch.record(&batch[i])
 			}
 			clear(batch)
 			a.free <- batch[:0]
@@ -138,11 +141,13 @@ func (w *watch) aside() *aside {
 	for range cap(a.free) - 1 {
 		a.free <- make([]line, 0, batchSize)
 	}
-	return a
 }
 
 // record hands a line over; its strings are the watch's from then on.
 func (a *aside) record(rec *event.Record, source *timeline.Source) {
+	if a.full == nil {
+		a.begin()
+	}
 	a.batch = append(a.batch, line{*rec, source})
 	if len(a.batch) == batchSize {
 		a.full <- a.batch
@@ -152,6 +157,9 @@ func (a *aside) record(rec *event.Record, source *timeline.Source) {
 
 // wait hands the rest over and returns when all of it is done.
 func (a *aside) wait() {
+	if a.full == nil {
+		return
+	}
 	a.full <- a.batch
 	close(a.full)
 	a.done.Wait()

@@ -21,6 +21,8 @@ type Place struct {
 	Foreign bool
 	// Node is the name of the node that the file is from; empty when the path does not say.
 	Node string
+	// Cluster says that the file is the cluster's word on its nodes, of which another may be the only one.
+	Cluster bool
 	// Note says in a few words what became of the file before anybody read it, as "the start was cut off by sos"; mostly empty.
 	Note string
 }
@@ -28,7 +30,7 @@ type Place struct {
 // Of says what a path tells.
 func Of(file string) Place {
 	segments, cut := canonical(file)
-	var p Place
+	p := Place{Cluster: isCluster(segments)}
 	if cut {
 		p.Note = "sos kept only its end"
 	}
@@ -48,6 +50,11 @@ func Of(file string) Place {
 	}
 	p.Node = nodeOf(segments)
 	return p
+}
+
+// isCluster says that somebody asked the API for it.
+func isCluster(segments []string) bool {
+	return slices.ContainsFunc(clusterPatterns, func(p pattern) bool { _, ok := p.match(segments); return ok })
 }
 
 // nodeOf is the name of the node that a directory of the path is named after.

@@ -63,8 +63,16 @@ func TestOf(t *testing.T) {
 		"sos_strings/logs/x.tailed":                                  {Note: "sos kept only its end"},
 		"x/sos_strings/a/b/kubelet.tailed":                           {Component: "kubelet", Note: "sos kept only its end"},
 	} {
-		require.Equal(t, want, Of(file), file)
+		got := Of(file)
+		got.Cluster = false
+		require.Equal(t, want, got, file)
 	}
+}
+
+func TestCluster(t *testing.T) {
+	require.True(t, Of("sos/sos_commands/kubernetes/nodes/kubectl_describe_node_worker-1").Cluster)
+	require.True(t, Of("must-gather/x/cluster-scoped-resources/core/nodes/worker-1.yaml").Cluster)
+	require.False(t, Of("ticket/node.yaml").Cluster)
 }
 
 func TestSameNode(t *testing.T) {
@@ -152,5 +160,6 @@ func document() string {
 		row(r.Datum, whose, r.Paths)
 	}
 	row("files of the node `NODE`", "", Nodes)
+	row("objects of the cluster", "", Cluster)
 	return out.String()
 }

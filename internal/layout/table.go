@@ -144,6 +144,14 @@ var Nodes = []Path{
 	{supportKit, []string{"host-collectors/system/NODE/**"}}, // what its host collectors bring from other nodes
 }
 
+// Cluster is where objects of the whole cluster stand, not those of one node that somebody took for a ticket.
+var Cluster = []Path{
+	{sos, []string{"sos_commands/kubernetes/**", "sos_commands/openshift/**"}},
+	{mustGather, []string{"cluster-scoped-resources/**", "namespaces/**"}},
+	{supportKit, []string{"cluster-resources/**"}},
+	{rancher, []string{"rke2/kubectl/**", "k3s/kubectl/**", "k8s/kubectl/**", "kubeadm/kubectl/**"}},
+}
+
 // noNodes are directories that stand where others are named after a node.
 var noNodes = []string{"masters", "workers"}
 
@@ -153,9 +161,9 @@ type row struct {
 	patterns []pattern
 }
 
-var rows, nodePatterns = compile()
+var rows, nodePatterns, clusterPatterns = compile()
 
-func compile() (rows []row, nodes []pattern) {
+func compile() (rows []row, nodes, cluster []pattern) {
 	for _, r := range Rows {
 		c := row{Row: r}
 		for _, p := range r.Paths {
@@ -166,5 +174,8 @@ func compile() (rows []row, nodes []pattern) {
 	for _, p := range Nodes {
 		nodes = append(nodes, parsePatterns(p.Patterns)...)
 	}
-	return rows, nodes
+	for _, p := range Cluster {
+		cluster = append(cluster, parsePatterns(p.Patterns)...)
+	}
+	return rows, nodes, cluster
 }

@@ -58,7 +58,11 @@ func newLineReader(r io.Reader, stats *Stats) *lineReader {
 	if stats == nil {
 		stats = new(Stats)
 	}
-	return &lineReader{r: bufio.NewReaderSize(r, readAhead), stats: stats}
+	size := readAhead
+	if b, ok := r.(*bytes.Reader); ok { // a small file, which is here
+		size = min(size, b.Len()+1)
+	}
+	return &lineReader{r: bufio.NewReaderSize(r, size), stats: stats}
 }
 
 // next reads a line into in.line. It returns false at the end and on an error.

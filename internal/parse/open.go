@@ -24,9 +24,8 @@ const headSize = 64 << 10
 // It fails with ErrEmpty, or with what r said when it gave nothing; an error that r has
 // later comes out of Opened.R.
 func Open(r io.Reader, path string) (Opened, error) {
-	head := make([]byte, headSize)
-	n, err := io.ReadFull(r, head)
-	head = head[:n]
+	head, whole, err := readHead(r)
+	n := len(head)
 	switch {
 	case n == 0 && errors.Is(err, io.EOF):
 		return Opened{}, ErrEmpty
@@ -34,12 +33,16 @@ func Open(r io.Reader, path string) (Opened, error) {
 		return Opened{}, err
 	}
 	o := Opened{R: io.MultiReader(bytes.NewReader(head), r), Head: head} // a failed read fails again
+	if whole {
+		o.R = bytes.NewReader(head)
+	}
 	if text, ok := decoded(o.R, head); ok {
+		head = make([]byte, headSize)
 		n, _ = io.ReadFull(text, head) // it fails again
-		o = Opened{R: io.MultiReader(bytes.NewReader(head[:n]), text), Head: head[:n]}
-		if head = o.Head; n == 0 {
+		if head = head[:n]; n == 0 {
 			return Opened{}, ErrEmpty
 		}
+		o = Opened{R: io.MultiReader(bytes.NewReader(head), text), Head: head}
 	}
 	format, ok := Detect(head, path)
 	if !ok {
@@ -72,4 +75,21 @@ func (o Opened) withoutOrigin(path string) Opened {
 		return o
 	}
 	return Opened{Format: inner, R: WithoutOrigin(o.R, origin), Head: bare}
+}
+
+// readHead reads the first bytes of a file, and says whether they are all of it. Most files of a node are far smaller than what decides at most.
+func readHead(r io.Reader) (head []byte, whole bool, err error) {
+	const small = 4 << 10
+	head = make([]byte, small)
+	n, err := io.ReadFull(r, head)
+	if err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) { // as of an archive that was cut, which fails again
+			more, again := r.Read(head[n : n+1])
+			return head[:n+more], more == 0 && errors.Is(again, io.EOF), err
+		}
+		return head[:n], false, err
+	}
+	head = append(make([]byte, 0, headSize), head...)
+	n, err = io.ReadFull(r, head[small:headSize])
+	return head[:small+n], false, err
 }
