@@ -388,6 +388,9 @@ func (f *file) readSnapshot(ctx context.Context, opened parse.Opened) {
 			f.log(datum.Log)
 			continue
 		}
+		if f.place.Foreign {
+			continue // of something else, or not in force
+		}
 		events = snapshot.Datum(events[:0], &datum)
 		for i := range events {
 			f.events.add(&events[i])

@@ -532,6 +532,53 @@ func TestNodesOfArchives(t *testing.T) {
 	}
 }
 
+// TestNotInForce: configurations that lie about are no facts.
+func TestNotInForce(t *testing.T) {
+	config := func(snapshotter string) string {
+		return "version = 2\nroot = \"/var/lib/containerd\"\n[plugins.\"io.containerd.grpc.v1.cri\".containerd]\n  snapshotter = \"" + snapshotter + "\"\n"
+	}
+	inc := load(t, tree(t,
+		packed{name: "etc/containerd/config.toml", body: config("overlayfs")},
+		packed{name: "etc/containerd/config.toml.rpmnew", body: config("native")},
+		packed{name: "var/lib/juju/agents/unit-containerd-2/charm/templates/config_v2.toml", body: config("{{ snapshotter }}")},
+	))
+	require.Equal(t, "overlayfs", inc.Timeline.Facts["containerd.snapshotter"].Value)
+	checkAccount(t, inc)
+}
+
+// TestManyFiles: a sosreport of 18 000 files, most of them of single processes, is read without a word about any.
+func TestManyFiles(t *testing.T) {
+	files := []packed{
+		{name: "sos_commands/kubernetes/journalctl_--no-pager_--unit_kubelet", body: journaled(t, healthyKubelet, short, "node-1", "kubelet[3001]")},
+		{name: "proc/kallsyms", body: symbols},
+		{name: "proc/self", link: "1"},
+	}
+	bodies := map[string]string{
+		"status":    "Name:\tpause\nState:\tS (sleeping)\nTgid:\t%[1]d\nPid:\t%[1]d\nPPid:\t1\n",
+		"stack":     "[<0>] __x64_sys_pause+0x12/0x20\n[<0>] do_syscall_64+0x33/0x40\n[<0>] entry_SYSCALL_64_after_hwframe+0x44/0xa9\n",
+		"cgroup":    "12:pids:/kubepods/burstable/pod%d\n",
+		"mountinfo": mountInfo + "813 812 0:65 / / rw,relatime - overlay overlay rw,lowerdir=/l,upperdir=/u,workdir=/w\n",
+		"limits":    "Limit                     Soft Limit           Hard Limit           Units     \nMax cpu time              unlimited            unlimited            seconds   \n",
+		"oom_score": "999\n",
+		"cpuset":    "/\n",
+		"io":        "rchar: 0\nwchar: 0\n",
+		"oom_adj":   "-16\n",
+	}
+	for pid := 1; pid <= 2000; pid++ {
+		for name, body := range bodies {
+			if strings.Contains(body, "%") {
+				body = fmt.Sprintf(body, pid)
+			}
+			files = append(files, packed{name: fmt.Sprintf("proc/%d/%s", pid, name), body: body})
+		}
+	}
+	inc := load(t, save(t, "sosreport-node-1.tar.gz", gzipped(t, tarball(t, "sosreport-node-1/", files...))))
+	require.Len(t, inc.Files, len(files))
+	require.Empty(t, inc.Result.Findings)
+	require.Equal(t, "2", inc.Timeline.Facts["mounts.count"].Value, "those of PID 1")
+	checkAccount(t, inc)
+}
+
 // TestObjectsOfOthers: what a control plane's sosreport says of the only worker is not about the control plane. An object that
 // somebody took for the ticket is of the node, whose host may have another name.
 func TestObjectsOfOthers(t *testing.T) {

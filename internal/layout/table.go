@@ -101,6 +101,15 @@ var Rows = []Row{
 		},
 	},
 	{
+		Datum: "a file that is not in force: a template, a copy that a package or an editor left", Foreign: true,
+		Paths: []Path{
+			{onNode, []string{
+				"var/lib/juju/agents/*/charm/**", "usr/share/**", "snap/*/*/usr/share/**", "*.rpmnew", "*.rpmsave", "*.rpmorig", "*.dpkg-dist", "*.dpkg-old", "*.dpkg-new", "*.ucf-dist",
+				"*.bak", "*.orig", "*.old", "*~", "*.swp", "*.j2", "*.tmpl", "*.example", "*.sample",
+			}},
+		},
+	},
+	{
 		Datum: "kernel log of a boot before", Component: "kernel", Note: "of a boot before the last one",
 		Paths: []Path{
 			{onNode, []string{"sys/fs/pstore/**", "var/lib/systemd/pstore/**", "var/crash/**"}},
@@ -153,7 +162,7 @@ var Cluster = []Path{
 }
 
 // noNodes are directories that stand where others are named after a node.
-var noNodes = []string{"masters", "workers"}
+var noNodes = []string{"masters", "workers", "sos_commands", "", ".", ".."}
 
 // row is a Row with its patterns compiled.
 type row struct {
