@@ -82,9 +82,9 @@ var Rows = []Row{
 		},
 	},
 	{
-		Datum: "log of a pod, a container, the control plane", Foreign: true,
+		Datum: "log of a pod, a container, the control plane, an agent", Foreign: true,
 		Paths: []Path{
-			{onNode, []string{"var/log/pods/**", "var/log/containers/**", "var/lib/docker/containers/**", "var/log/kube-*", "var/log/kubernetes/**"}},
+			{onNode, []string{"var/log/pods/**", "var/log/containers/**", "var/lib/docker/containers/**", "var/log/kube-*", "var/log/kubernetes/**", "var/log/juju/**", "var/log/apt/**", "var/log/cloud-init*", "var/log/azure/**", "var/log/calico/**"}},
 			{sos, []string{
 				"sos_commands/docker/*/docker_logs_*", "sos_commands/docker/docker_logs_*", "sos_commands/podman/*/podman_logs_*", "sos_commands/podman/podman_logs_*",
 				"sos_commands/crio/*/crictl_logs_*", "sos_commands/crio/crictl_logs_*", "sos_commands/containerd/*/crictl_logs_*",
