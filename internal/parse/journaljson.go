@@ -87,18 +87,19 @@ func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 	if !e.message.quoted && bytes.HasPrefix(e.message.raw, []byte{'['}) { // bytes, as numbers
 		b = []byte(e.said())
 	}
+	if h.container {
+		h.part = !endsLine(e.message.raw)
+		if i := h.stream(); h.part || l.parts[i] != nil {
+			rec.Raw = l.quoteOf(e.message)
+			return l.readPart(i, rec, &h, []byte(strings.TrimSuffix(e.said(), "\n")))
+		}
+	}
 	if !piece && l.Want != nil && !l.Want(b) {
 		return l.yield(rec, nil)
 	}
 	text := e.said()
 	if h.container {
-		whole := strings.TrimSuffix(text, "\n")
-		h.part = len(whole) == len(text)
-		if i := h.stream(); h.part || l.parts[i] != nil {
-			rec.Raw = clip(e.message.raw)
-			return l.readPart(i, rec, &h, []byte(whole))
-		}
-		text = whole
+		text = strings.TrimSuffix(text, "\n")
 	}
 	if piece {
 		if done, ok := l.extend(&rec, &h, []byte(text)); done {
@@ -259,6 +260,12 @@ func (e *jsonEntry) loggerHeader(h *header) {
 			}
 		}
 	}
+}
+
+// endsLine says that the inside of a string ends in a line break: docker gives a message in parts without.
+func endsLine(raw []byte) bool {
+	raw, ok := bytes.CutSuffix(raw, []byte{'n'})
+	return ok && (len(raw)-len(bytes.TrimRight(raw, `\`)))%2 == 1
 }
 
 // said is the message as text; one that is written as bytes has its colours taken off.

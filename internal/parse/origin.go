@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// An origin is what a tool that shows the logs of several writers puts before every line:
+// Origin is what a tool that shows the logs of several writers puts before every line:
 //
 //	10.200.1.3: {"ts":1762565411885.0,…                     talosctl logs
 //	[pod/containerd-x/containerd] time="2025-…              kubectl logs --prefix
@@ -15,7 +15,7 @@ import (
 //	messages-20251108:1234:Nov  8 09:30:11 node-1 …         grep -n
 //	   12	I1108 09:30:11.885000 …                           cat -n
 //
-// It ends behind the same mark in all lines, which Origin finds. It is no part of the line proper.
+// It ends behind the same mark in all lines, which FindOrigin finds. It is no part of the line proper.
 type Origin struct {
 	end    byte // of the origin
 	times  int  // how many of them it holds, runs counting as one
