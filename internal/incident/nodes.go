@@ -93,9 +93,7 @@ func countNodes(files []*file) *nodes {
 			}
 			n.note(name, h.lines, h.daemon > 0)
 		}
-		for from, to := range f.renames() {
-			renamed[from] = to
-		}
+		maps.Copy(renamed, f.renames())
 	}
 	n.fold(renamed)
 	for _, f := range files {
