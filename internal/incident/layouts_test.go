@@ -295,8 +295,8 @@ func seedLayouts(t *testing.T) []layoutCase {
 			{name: "rke2/kubectl/nodes", body: "NAME     STATUS   ROLES    AGE   VERSION\nnode-1   Ready    <none>   20d   v1.24.8+rke2r1\nnode-2   Ready    <none>   20d   v1.24.8+rke2r1\n"},
 		}, tgz("node-1-2023-11-08_10_01_02.tar.gz", "./")},
 		{"RKE", []packed{
-			{name: "k8s/containerlogs/kubelet", body: stamped(t, kubelet)},
-			{name: "k8s/containerlogs/kube-controller-manager", body: stamped(t, podLog)},
+			{name: "k8s/containerlogs/kubelet", body: stampedAt(t, kubelet)},
+			{name: "k8s/containerlogs/kube-controller-manager", body: stampedAt(t, podLog)},
 			{name: "systemlogs/containerd.log", body: containerd},
 		}, tgz("node-1-2023-11-08_10_01_02.tar.gz", "./")},
 		{"loose folder", []packed{
@@ -318,7 +318,7 @@ func merged(logs ...string) string {
 }
 
 // stamped is what docker logs -t prints of a container.
-func stamped(t *testing.T, log string) string {
+func stampedAt(t *testing.T, log string) string {
 	t.Helper()
 	var out strings.Builder
 	for line := range strings.Lines(log) {
@@ -381,7 +381,7 @@ func mustGather(t *testing.T) []packed {
 }
 
 // answer is what two analyses of one incident must have in common.
-func answer(inc *incident.Incident) string {
+func answerOf(inc *incident.Incident) string {
 	var out strings.Builder
 	for _, f := range inc.Result.Findings {
 		fmt.Fprintf(&out, "%s %s %s %.12s\n", f.Rule, f.Verdict, f.Role, f.Container)
@@ -398,13 +398,13 @@ func answer(inc *incident.Incident) string {
 
 // TestLayouts: an incident gives the same answer in the bundle of every tool, and every file is in the account.
 func TestLayouts(t *testing.T) {
-	want := answer(load(t, "../../testdata/seed-short-tasks/bundle"))
+	want := answerOf(load(t, "../../testdata/seed-short-tasks/bundle"))
 	trace := seedFile(t, "shim.strace")
 	for _, c := range seedLayouts(t) {
 		t.Run(c.name, func(t *testing.T) {
 			in := c.input(t, c.files)
 			inc := load(t, in, save(t, "shim.strace", trace))
-			require.Equal(t, want, answer(inc))
+			require.Equal(t, want, answerOf(inc))
 			checkAccount(t, inc)
 			checkListed(t, c.files, inc)
 			if v, ok := inc.Timeline.Facts["kubelet.version"]; ok {
@@ -428,7 +428,7 @@ func checkListed(t *testing.T, files []packed, inc *incident.Incident) {
 
 // TestLayoutsWithDumps: the lab's incident, with the dump of goroutines where each tool leaves it.
 func TestLayoutsWithDumps(t *testing.T) {
-	want := answer(load(t, "../../testdata/lab-umount2/bundle.tgz"))
+	want := answerOf(load(t, "../../testdata/lab-umount2/bundle.tgz"))
 	journal, dump := labFile(t, "all.journal.short.log"), labFile(t, "containerd.43.stacks.log")
 	config, trace := labFile(t, "containerd-config.toml"), labFile(t, "shim.strace")
 	for name, files := range map[string][]packed{
@@ -451,7 +451,7 @@ func TestLayoutsWithDumps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inc := load(t, save(t, "bundle.tar.gz", gzipped(t, tarball(t, "", files...))), save(t, "shim.strace", trace))
-			require.Equal(t, want, answer(inc))
+			require.Equal(t, want, answerOf(inc))
 			checkAccount(t, inc)
 		})
 	}
@@ -523,7 +523,7 @@ func TestNodesOfArchives(t *testing.T) {
 	require.NoError(t, err)
 	alone, err := loadNode(t, "", b)
 	require.NoError(t, err)
-	require.Equal(t, answer(alone), answer(inc))
+	require.Equal(t, answerOf(alone), answerOf(inc))
 	for i := range inc.Timeline.Events {
 		require.True(t, strings.HasPrefix(inc.Timeline.Events[i].Pos().File, "node-2.tgz/"), inc.Timeline.Events[i].Pos())
 	}
