@@ -472,7 +472,7 @@ func TestLinks(t *testing.T) {
 		notes[strings.TrimPrefix(f.Path, "sosreport-x/")] = f.Format + " " + f.Note + f.Err
 	}
 	require.Equal(t, map[string]string{
-		"sos_commands/kernel/dmesg":    "text ",
+		"sos_commands/kernel/dmesg":    "dmesg ",
 		"dmesg":                        "link link to sosreport-x/sos_commands/kernel/dmesg, which is read",
 		"kernel":                       "link link to sosreport-x/sos_commands/kernel, which is read",
 		"sos_commands/kernel/absolute": "link link to sosreport-x/sos_commands/kernel/dmesg, which is read",
