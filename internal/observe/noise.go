@@ -18,7 +18,7 @@ var noises = []struct {
 	but      []string // it is no noise with any of these
 	why      string
 }{
-	{name: "status check pending", literals: []string{"container runtime status check may not have completed yet"}, but: []string{"pleg was last seen active"}, why: "normal while a kubelet starts"},
+	{name: "status check pending", literals: []string{"container runtime status check may not have completed yet"}, but: []string{"pleg was last seen active"}, why: "normal while a kubelet starts; after minutes, the runtime has not answered Status once"},
 	{name: "node status unknown", literals: []string{"NodeStatusUnknown", "Kubelet stopped posting node status"}, why: "the controller says so when it hears nothing of the node: network, API or certificates; PLEG cannot cause it"},
 	{name: "CNI not configured", literals: []string{"cni plugin not initialized", "cni config uninitialized", "NetworkPluginNotReady"}, why: "the network has no configuration yet: a condition of its own"},
 	{name: "pressure conditions", literals: []string{"NodeHasDiskPressure", "NodeHasMemoryPressure", "KubeletHasDiskPressure", "KubeletHasMemoryPressure"}, why: "conditions of their own: they evict pods and leave relist alone"},

@@ -106,7 +106,7 @@ func open(inc *incident.Incident) opening {
 	if len(inc.LeftOut) > 0 {
 		o.Node += "; not looked at: " + strings.Join(inc.LeftOut, ", ")
 	}
-	if len(stalls(inc)) > 0 {
+	if len(stalls(inc)) > 0 || inc.Result.Next.Command != "" {
 		o.Word = "no cause found"
 	}
 	if f := told(inc); f != nil {

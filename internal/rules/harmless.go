@@ -3,6 +3,7 @@ package rules
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/timeline"
@@ -33,8 +34,9 @@ func (x *index) harmless() []Harmless {
 		n, _ := count.Number()
 		see(fieldOf(e, "name"), fieldOf(e, "why"), e, int(n))
 	}
+	open := unanswered(x.timeline)
 	for _, ev := range x.kinds["kubelet.pleg-unhealthy"] {
-		if e := x.events[ev]; fieldOf(e, "never") == "true" && !e.Start.IsZero() && !x.stalled(e) {
+		if e := x.events[ev]; open == nil && fieldOf(e, "never") == "true" && !e.Start.IsZero() && !x.stalled(e) {
 			see("pleg has yet to be successful", "normal in a kubelet's first moments; it was over before the threshold", e, 1)
 		}
 	}
@@ -51,4 +53,46 @@ func (x *index) stalled(e *event.Event) bool {
 	return slices.ContainsFunc(x.timeline.Stalls, func(s timeline.Stall) bool {
 		return !e.Start.T.Before(s.Start) && !e.Start.T.After(s.End)
 	})
+}
+
+// The kubelet's first moments: relist has listed the pods a second or so after the
+// start, and syncLoop asks again after 100 ms, at last after 5 s.
+const (
+	firstMoments = 10 * time.Second
+	asksAgain    = 6 * time.Second
+)
+
+// unanswered is a complaint about PLEG that no stall covers and that cannot be called over: one without a time, or
+// the last of a row that outlasts a kubelet's first moments and ends with the log. Nil when there is none.
+func unanswered(tl *timeline.Timeline) *event.Event {
+	if len(tl.Stalls) > 0 {
+		return nil
+	}
+	var first, last *event.Event
+	for i := range tl.Events {
+		e := &tl.Events[i]
+		switch {
+		case e.Kind == "kubelet.start":
+			first = nil
+		case e.Kind != "kubelet.pleg-unhealthy":
+		case fieldOf(e, "never") != "true":
+			if e.Start.IsZero() {
+				return e
+			}
+		case !e.Start.IsZero():
+			if first == nil || e.Start.T.Sub(last.Start.T) > asksAgain {
+				first = e
+			}
+			last = e
+		}
+	}
+	if first == nil || last.Start.T.Sub(first.Start.T) < firstMoments {
+		return nil
+	}
+	for _, c := range tl.Coverage {
+		if c.Source == "kubelet.log" && c.End.Sub(last.Start.T) > asksAgain {
+			return nil
+		}
+	}
+	return last
 }

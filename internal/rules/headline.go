@@ -47,6 +47,9 @@ func (s *story) withoutRoot(result *Result) string {
 	if len(s.timeline.Stalls) > 0 {
 		parts = append(parts, s.standstill(0))
 	}
+	if complaint := s.complaint(); len(parts) == 0 && complaint != "" {
+		parts = append(parts, complaint)
+	}
 	if len(parts) == 0 && len(s.drafts) > 0 { // they contribute to stalls, and none was seen
 		return "no PLEG stall in this bundle; " + sentence(s.drafts[0].Summary)
 	}
@@ -61,6 +64,18 @@ func (s *story) withoutRoot(result *Result) string {
 		parts = append(parts, "next: "+result.Next.Command)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// complaint is what the kubelet says of PLEG in lines that give no stall. Empty when all was well, or over.
+func (s *story) complaint() string {
+	switch e := unanswered(s.timeline); {
+	case e == nil:
+		return ""
+	case fieldOf(e, "never") == "true":
+		return "the kubelet has not completed a relist since it started; the log does not show since when"
+	default:
+		return e.Text + ", by a line without a time"
+	}
 }
 
 // standstill is "relist stood still 3m12s, NotReady from 09:33:02".

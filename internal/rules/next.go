@@ -77,13 +77,13 @@ func (s *story) shimSilent() bool {
 }
 
 // next is the one thing to collect when no root is named: the first fork of the tree that is open, else what
-// most of the unanswered rules ask for. Without a stall nothing is asked for.
+// most of the unanswered rules ask for. Without a stall or a complaint nothing is asked for.
 func (s *story) next(result *Result) Missing {
 	if slices.ContainsFunc(s.drafts, func(d *draft) bool { return d.Role == Root }) {
 		return Missing{}
 	}
 	fallback := slices.ContainsFunc(s.drafts, func(d *draft) bool { return d.Role == Fallback })
-	if len(s.timeline.Stalls) == 0 && !fallback {
+	if len(s.timeline.Stalls) == 0 && !fallback && unanswered(s.timeline) == nil {
 		return Missing{}
 	}
 	for _, f := range forks {
