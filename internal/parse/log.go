@@ -89,8 +89,8 @@ func (l *logReader) read(line Line) bool {
 			b = bytes.TrimPrefix(b, sse)
 		}
 	}
-	if len(b) > 0 && b[0] == '{' {
-		return l.readJSON(line.N, b)
+	if i := addressed(b); i < len(b) && b[i] == '{' {
+		return l.readJSON(line.N, b[i:])
 	}
 	return l.readText(line.N, b)
 }
@@ -150,6 +150,18 @@ func (l *logReader) readLastRepeated(rec event.Record, raw []byte) bool {
 		rec.Wanted, rec.Text, rec.Fields, rec.Raw = true, l.prev.Text, l.prev.Fields, clip(raw)
 	}
 	return l.yield(rec, nil)
+}
+
+// addressed is where a JSON record begins behind the node that talosctl logs puts before every line; 0 when nothing stands there:
+//
+//	10.200.1.3: {"ts":1753121294157.29,"caller":"internal/log.go:32","msg":…
+func addressed(b []byte) int {
+	const longest = 64 // an address or a name, and the colon
+	i := bytes.Index(b[:min(len(b), longest)], []byte(": {\""))
+	if i <= 0 || bytes.IndexByte(b[:i], ' ') >= 0 {
+		return 0
+	}
+	return i + len(": ")
 }
 
 // record is a record with all that the header tells; it allocates nothing.
