@@ -92,6 +92,7 @@ func namedProc(file string, head []byte) bool {
 func sniffProc(head []byte) float64 {
 	var r procReader
 	all, good, frames := 0, 0, 0
+	named := false // a stack that nobody is named for is worth less than the lines around it
 	for line := range headLines(head) {
 		all++
 		s := string(line)
@@ -102,11 +103,13 @@ func sniffProc(head []byte) float64 {
 		}
 		if _, ok := blockHead(s); ok || r.knows(s) {
 			good++
+			named = true
 		} else if _, content, ok := grepLine(s); ok && content != "" {
 			good++
+			named = true
 		}
 	}
-	if frames == 0 || !bytes.Contains(head, []byte("[<")) {
+	if frames == 0 || good < all && good == frames && !named || !bytes.Contains(head, []byte("[<")) {
 		return 0
 	}
 	return float64(good) / float64(all)

@@ -206,3 +206,10 @@ func FuzzThreadFiles(f *testing.F) {
 		}
 	})
 }
+
+// A stack that is pasted below a line of the kernel's log takes that line from nobody.
+func TestProcWithoutThread(t *testing.T) {
+	stack := "[<ffffffff939d90c2>] congestion_wait+0x82/0x110\n[<ffffffff93896bc3>] SyS_unshare+0x173/0x2e0\n"
+	require.Positive(t, sniffProc([]byte(stack)), "the path may name the thread")
+	require.Zero(t, sniffProc([]byte("XFS: runc(3580) possible memory allocation deadlock in kmem_zone_alloc (mode:0x82d0)\n"+stack)))
+}
