@@ -375,6 +375,11 @@ func touches(start, end time.Time, open bool, s *timeline.Stall) bool {
 	return !end.Before(s.Start.Add(-beforeStall)) && !start.After(last)
 }
 
+// during says that an interval lies in a stall, give or take what a call of it may last.
+func during(start, end time.Time, s *timeline.Stall) bool {
+	return !end.Before(s.Start.Add(-beforeStall)) && !start.After(s.End.Add(beforeStall))
+}
+
 // covers says whether a source is in the bundle and, when there are stalls, was written around one of them.
 func (x *index) covers(source string) bool {
 	for _, c := range x.timeline.Coverage {

@@ -67,9 +67,13 @@ func (s *story) covered(source string) bool {
 		slices.ContainsFunc(s.timeline.Events, func(e event.Event) bool { return e.Source == source })
 }
 
-// shimSilent says that containerd waits for a shim, in a dump or by its own words.
+// shimSilent says that containerd waits for a shim in a stall, in a dump or by its own words.
 func (s *story) shimSilent() bool {
+	stalls := s.timeline.Stalls
 	return slices.ContainsFunc(s.timeline.Events, func(e event.Event) bool {
+		if len(stalls) > 0 && !e.Start.IsZero() && !slices.ContainsFunc(stalls, func(stall timeline.Stall) bool { return during(e.Start.T, e.Last().T, &stall) }) {
+			return false
+		}
 		switch e.Kind {
 		case "containerd.state-timeout", "containerd.delete-failed":
 			return true
@@ -81,11 +85,17 @@ func (s *story) shimSilent() bool {
 	})
 }
 
-// next is the one thing to collect when no root is named: the first fork of the tree that is open, else what
-// most of the unanswered rules ask for. Without a stall or a complaint nothing is asked for.
+// next is the one thing to collect when no root is proven: what a possible one lacks, else the first fork of the tree that
+// is open, else what most of the unanswered rules ask for. Without a stall or a complaint nothing is asked for.
 func (s *story) next(result *Result) Missing {
-	if slices.ContainsFunc(s.drafts, func(d *draft) bool { return d.Role == Root }) {
-		return Missing{}
+	if i := slices.IndexFunc(s.drafts, func(d *draft) bool { return d.Role == Root }); i >= 0 {
+		root := s.drafts[i] // the best comes first
+		if lacks := slices.IndexFunc(root.Missing, func(m Missing) bool { return m.Command != "" }); root.Verdict < Likely && lacks >= 0 {
+			return root.Missing[lacks]
+		}
+		if root.Verdict >= Likely {
+			return Missing{}
+		}
 	}
 	fallback := slices.ContainsFunc(s.drafts, func(d *draft) bool { return d.Role == Fallback })
 	if len(s.timeline.Stalls) == 0 && !fallback && unanswered(s.timeline) == nil {

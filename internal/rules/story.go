@@ -44,7 +44,9 @@ func newStory(cat *Catalog, tl *timeline.Timeline, drafts []*draft) *story {
 	for i, d := range s.drafts {
 		d.Role = Contributing
 		if d.rule.Role == Fallback {
-			d.Role = Fallback
+			if s.beside(d) {
+				d.Role = Fallback
+			}
 			continue
 		}
 		s.pool[i] = s.near(d) && d.rule.Role != Contributing && (d.Verdict >= Likely || !proven)
@@ -67,6 +69,12 @@ func better(a, b *draft) int {
 // the draft has no time, nothing speaks against it.
 func (s *story) near(d *draft) bool {
 	return len(s.timeline.Stalls) == 0 || d.from.IsZero() || len(s.stalls(d)) > 0
+}
+
+// beside says that symptoms may be those of some stall: unlike causes they may come as late as it ends.
+func (s *story) beside(d *draft) bool {
+	return len(s.timeline.Stalls) == 0 || d.from.IsZero() ||
+		slices.ContainsFunc(s.timeline.Stalls, func(stall timeline.Stall) bool { return during(d.from, d.to, &stall) })
 }
 
 // stalls returns those that the draft's interval touches.
