@@ -186,6 +186,13 @@ const (
 	// KindKubeEvent is an event of the API, about a node or a warning: reason, object, name, message, type, from, count, age.
 	KindKubeEvent event.Kind = "kubernetes.event"
 
+	// KindCollectRPC is a call that collect made to a daemon: api (cri, docker, dbus), method, answered, deadline, error, endpoint; of
+	// one without an answer also version_took, how long the same daemon took for a call that needs no lock.
+	KindCollectRPC event.Kind = "collect.rpc"
+	// KindCollectItem is something that collect could not get, or not whole: item, outcome (timeout, stuck, denied, failed, capped), why,
+	// wchan, stack (of the helper that asked), dropped.
+	KindCollectItem event.Kind = "collect.item"
+
 	// KindSyscall is a traced call that took long or never returned: name, path, rootfs, result, errno, delayed, injected, returned,
 	// netlink, bus, took; of a wait for a child that is itself blocked: waits_for (that thread), waits_in (its call).
 	KindSyscall event.Kind = "syscall"

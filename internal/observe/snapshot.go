@@ -29,6 +29,7 @@ const (
 	Metrics    = "metrics"    // the kubelet's /metrics
 	Kubernetes = "kubernetes" // kubectl get, kubectl describe
 	Packages   = "packages"   // rpm -qa, dpkg -l
+	Collected  = "collect"    // what plegdiag collect met on the node: its manifest, and the calls that it made
 )
 
 // NewSnapshot starts with a file of the named format.
@@ -53,6 +54,8 @@ func NewSnapshot(format string) *Snapshot {
 		s.reader = &outline{}
 	case "values":
 		s.reader = &values{}
+	case "collected":
+		s.reader = &collected{}
 	default:
 		s.reader = packages{} // of an unknown format nothing is known
 	}

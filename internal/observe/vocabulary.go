@@ -134,6 +134,9 @@ var vocabulary = []struct {
 	{KindNodeCondition, "a condition of a node's status, in the API", "node; condition; status; reason; message"},
 	{KindKubeEvent, "an event of the API, about a node or a warning", "reason; object; name; message; type; from; count; age; since"},
 
+	{KindCollectRPC, "a call that plegdiag collect made to a daemon; it is open where there was no answer", "api: cri, docker or dbus; method: as ContainerStatus; answered; endpoint; deadline; error; version_took: how long the same daemon took for a call that needs no lock"},
+	{KindCollectItem, "something that plegdiag collect could not get, or not whole", "item: its name in the bundle; outcome: timeout, stuck, denied, failed or capped; why; wchan: kernel function in which the reader waited; dropped: bytes"},
+
 	{KindSyscall, "a traced call that took long or never returned", callFields + tracedFields + sampledFields},
 	{KindConvoy, "a lock that several threads of a process wait for at the end of a trace", "waiters; certainty: observed or inferred; holder: a thread; holder_call"},
 	{KindBusCall, "a call on D-Bus whose answer came late or not at all", "member; interface; path; destination; direction: sent or received; serial; answered; blocked: it could not even be sent; error"},

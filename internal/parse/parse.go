@@ -71,6 +71,7 @@ var Formats = []Format{
 	{Name: "proc", Sniff: sniffProc, Named: namedProc, Samples: threadFiles},
 	{Name: "psn", Sniff: sniffPSN, Samples: psnRows},
 	{Name: "xcapture", Sniff: sniffSamples, Samples: threadSamples},
+	{Name: "collected", Sniff: sniffCollected, Data: collectedData},
 	{Name: "unit-status", Sniff: sniffStatus, Records: logRecords},
 	{Name: "json", Sniff: sniffJSON, Data: jsonData},
 	{Name: "yaml", Sniff: sniffYAML, Data: yamlData},

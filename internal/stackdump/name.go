@@ -17,7 +17,7 @@ func TimeInName(file string) event.Time {
 	if !ok {
 		return event.Time{}
 	}
-	t, err := time.Parse("2006-01-02T150405Z0700", strings.TrimSuffix(stamp, ".log"))
+	t, err := time.Parse("2006-01-02T150405Z0700", strings.TrimSuffix(strings.TrimSuffix(stamp, ".gz"), ".log"))
 	if err != nil {
 		return event.Time{}
 	}

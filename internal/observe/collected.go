@@ -1,0 +1,150 @@
+package observe
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse"
+)
+
+// collected reads what plegdiag collect writes about its own work. What did not answer it is evidence.
+type collected struct {
+	calls []event.Event            // that had no answer; told when it is known what else did
+	quick map[string]time.Duration // by endpoint: how long a call took that needs no lock
+}
+
+// lockless are calls that a daemon answers while its locks are held.
+var lockless = []string{"Version", "GET /_ping", "AUTH"}
+
+// kept are the outcomes that are worth an event. Absent and skipped things are in the manifest.
+var keptOutcomes = []string{"timeout", "stuck", "denied", "failed", "capped"}
+
+func (c *collected) datum(dst []event.Event, e *parse.Datum) []event.Event {
+	if len(e.Path) != 1 {
+		return dst
+	}
+	switch e.Path[0] {
+	case "bundle":
+		for _, f := range [...][2]string{{"node", "node.name"}, {"tool", "collect.version"}, {"sealed", "collect.sealed"}} {
+			dst = addFact(dst, Collected, f[1], column(e, f[0]), e)
+		}
+	case "rpc":
+		return c.call(dst, e)
+	case "item":
+		return c.item(dst, e)
+	}
+	return dst
+}
+
+// item is a thing that was not got, or not whole.
+func (c *collected) item(dst []event.Event, e *parse.Datum) []event.Event {
+	outcome := column(e, "outcome")
+	if !slices.Contains(keptOutcomes, outcome) {
+		return dst
+	}
+	ev := event.Event{Kind: KindCollectItem, Component: "node", Source: Collected, Evidence: []event.Quote{quoteOf(e)}}
+	ev.Start, ev.End = stamped(column(e, "start")), stamped(column(e, "end"))
+	ev.Open = outcome == "timeout" || outcome == "stuck"
+	name := column(e, "name")
+	ev.Fields = []event.Field{str("item", name), str("outcome", outcome)}
+	for _, f := range [...]string{"why", "wchan", "dropped"} {
+		if v := column(e, f); v != "" {
+			ev.Fields = append(ev.Fields, str(f, v))
+		}
+	}
+	ev.Text = "collecting " + name + ": " + outcome
+	if why := column(e, "why"); why != "" {
+		ev.Text += ", " + why
+	}
+	if wchan := column(e, "wchan"); wchan != "" {
+		ev.Text += "; the reader waited in " + wchan
+	}
+	return append(dst, ev)
+}
+
+// call is one question and its answer, or its silence.
+func (c *collected) call(dst []event.Event, e *parse.Datum) []event.Event {
+	start, endpoint, method := stamped(column(e, "start")), column(e, "endpoint"), column(e, "method")
+	seconds, err := strconv.ParseFloat(column(e, "seconds"), 64)
+	if !start.Known || err != nil || seconds < 0 || seconds > 1e6 {
+		return dst
+	}
+	took := time.Duration(seconds * float64(time.Second))
+	answered := column(e, "answered") == "true"
+	ev := event.Event{
+		Kind: KindCollectRPC, Component: daemonOf(column(e, "api"), endpoint), Source: Collected, Evidence: []event.Quote{quoteOf(e)},
+		Start: start, End: event.Time{T: start.T.Add(took), Prec: start.Prec, Known: true}, Open: !answered,
+		IDs:    event.IDs{Container: column(e, "container"), Sandbox: column(e, "sandbox")},
+		Fields: []event.Field{str("api", column(e, "api")), str("method", method), truth("answered", answered), str("endpoint", endpoint)},
+	}
+	if deadline, err := strconv.ParseFloat(column(e, "deadline"), 64); err == nil && deadline < 1e6 {
+		ev.Fields = append(ev.Fields, event.Field{Key: "deadline", Value: event.Duration(time.Duration(deadline * float64(time.Second)))})
+	}
+	if text := column(e, "error"); text != "" {
+		ev.Fields = append(ev.Fields, str("error", text))
+	}
+	ev.Text = called(method, &ev.IDs) + fmt.Sprintf(" answered collect in %s", took.Round(time.Millisecond))
+	if answered {
+		if slices.Contains(lockless, method) && column(e, "error") == "" {
+			if c.quick == nil {
+				c.quick = map[string]time.Duration{}
+			}
+			c.quick[endpoint] = took
+		}
+		return append(dst, ev)
+	}
+	ev.Text = called(method, &ev.IDs) + fmt.Sprintf(" gave collect no answer in %s", took.Round(100*time.Millisecond))
+	if len(c.calls) < maxListed {
+		c.calls = append(c.calls, ev)
+	}
+	return dst
+}
+
+// called names a call as people write it: ContainerStatus(40585f73).
+func called(method string, ids *event.IDs) string {
+	if id := ids.Container + ids.Sandbox; id != "" {
+		return method + "(" + short(id) + ")"
+	}
+	return method
+}
+
+// daemonOf is who listens.
+func daemonOf(api, endpoint string) string {
+	switch {
+	case api == "dbus":
+		return "systemd"
+	case api == "docker":
+		return "dockerd"
+	case strings.Contains(endpoint, "crio"):
+		return "crio"
+	}
+	return "containerd"
+}
+
+// stamped is a time that collect wrote.
+func stamped(text string) event.Time {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return event.Time{}
+	}
+	return event.At(t.UTC())
+}
+
+// finish tells of the calls without an answer, beside what the same daemon did answer.
+func (c *collected) finish(dst []event.Event) []event.Event {
+	for _, ev := range c.calls {
+		for _, f := range ev.Fields {
+			if took, ok := c.quick[f.Value.Text()]; ok && f.Key == "endpoint" {
+				ev.Fields = append(ev.Fields, event.Field{Key: "version_took", Value: event.Duration(took)})
+				ev.Text += fmt.Sprintf(", while the daemon answered another call in %s", took.Round(time.Millisecond))
+				break
+			}
+		}
+		dst = append(dst, ev)
+	}
+	return dst
+}
