@@ -21,6 +21,9 @@ import (
 var update = flag.Bool("update", false, "rewrite what the scripts expect")
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "plegdiag" && len(os.Args) == 3 && os.Args[1] == "stuck-victim" {
+		stuckVictim()
+	}
 	testscript.Main(m, map[string]func(){"plegdiag": main})
 }
 

@@ -32,7 +32,7 @@ Exit status: 0 analysed, whatever was found; 1 could not; 2 usage; 3 only with -
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(cmd.CommandPath()+" --help lists the flags", "%w", err)
 	})
-	cmd.AddCommand(newAnalyze(s), newTimeline(s), newCompare(s), newStacks(s), newSyscalls(s), newRules(s), newLs(s), newVersion(s), newCompletion(s), newMan(s))
+	cmd.AddCommand(newAnalyze(s), newTimeline(s), newCompare(s), newStacks(s), newSyscalls(s), newCollect(s), newHelper(s), newVerify(s), newRules(s), newLs(s), newVersion(s), newCompletion(s), newMan(s))
 	return cmd
 }
 

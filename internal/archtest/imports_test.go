@@ -80,6 +80,13 @@ var layers = map[string]layer{
 		},
 		"a report shows findings; it cannot read files or decide anything",
 	},
+	"internal/collect": {
+		[]string{
+			"internal/bundle", "internal/parse", // writes what bundle verifies and parse reads
+			"github.com/klauspost/compress", "golang.org/x/sys", "google.golang.org/grpc", "k8s.io/cri-api", "github.com/godbus/dbus/v5",
+		},
+		"a collection is what the machine shows; what it means is for whoever reads the bundle",
+	},
 	"internal/archtest": {nil, "it only looks at the others"},
 	"cmd/plegdiag": {
 		[]string{
@@ -88,6 +95,7 @@ var layers = map[string]layer{
 			// The command stacks reads dumps without making an incident of them: it finds the files, takes
 			// dumps out of logs, and names the program. The command syscalls does the same with traces.
 			"internal/bundle", "internal/parse", "internal/stackdump", "internal/observe",
+			"internal/collect", // the command collect; verify is bundle's
 			"github.com/spf13/cobra", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv", "github.com/schollz/progressbar",
 		},
 		"a command binds flags and calls; the stages of the pipeline are the business of incident",

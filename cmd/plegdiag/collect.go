@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/collect"
+	"github.com/plegdiag/plegdiag/internal/report"
+)
+
+// helperName is the hidden command by which collect starts itself for whatever may block.
+const helperName = "collect-helper"
+
+type collectOptions struct {
+	collect.Options
+	maxSize string
+	dryRun  bool
+	json    bool
+}
+
+func newCollect(s streams) *cobra.Command {
+	o := collectOptions{}
+	cmd := &cobra.Command{
+		Use:   "collect",
+		Short: "On a sick node: collect a bundle, without hanging and without harm",
+		Long: `Collect what analyze reads from the node that this runs on, as root: clocks, kernel stacks of all threads, the kernel's log, cgroups, goroutines of the
+daemons, how long each call to the runtime and to PID 1 takes, journals, configuration. It ends within --timeout and some seconds, whatever hangs, and what hung
+is in the bundle's manifest. Environments, kubeconfigs and Secrets are never read; secrets in arguments and logs are replaced by tokens.
+
+Without -o the bundle is ./plegdiag-NODE-TIME.tgz. What ends in .zst is packed with zstd. Through ssh nothing is written on the node: ssh NODE plegdiag collect -o - > NODE.tgz
+SIGINT and SIGTERM seal what is there. Do not restart the daemons before the bundle is there.`,
+		Example: `  plegdiag collect --dry-run
+  plegdiag collect --only clock,node -o - | plegdiag verify -`,
+		Args: arguments(0, 0, "no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return collectNode(cmd.Context(), &o, s)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.Output, "output", "o", "", "bundle to write; - is stdout")
+	f.BoolVar(&o.Force, "force", false, "overwrite the bundle")
+	f.DurationVar(&o.Since, "since", 2*time.Hour, "how far back journals go")
+	f.DurationVar(&o.Timeout, "timeout", 3*time.Minute, "when to end, whatever hangs")
+	f.StringVar(&o.maxSize, "max-size", "200M", "how large the bundle may become (K, M, G)")
+	f.IntVar(&o.MinFree, "min-free", 256, "MiB that stay free on the file system of the bundle; 0 fills it")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only say what would be touched, with its hazard and its bound")
+	f.StringSliceVar(&o.Only, "only", nil, "steps to take, as --dry-run names them")
+	f.StringSliceVar(&o.Skip, "skip", nil, "steps to leave out")
+	f.BoolVar(&o.json, "json", false, "log each item to stderr as a line of JSON")
+	f.BoolVar(&o.NoRedact, "no-redact", false, "leave arguments and logs as they are: tokens and passwords in them end up in the bundle")
+	f.BoolVar(&o.NoSignal, "no-signal", false, "send no SIGUSR1 to daemons that no socket gives a dump of")
+	f.BoolVar(&o.ProbeRemote, "probe-remote", false, "also ask file systems of the network how full they are")
+	f.StringVar(&o.KubeletToken, "kubelet-token", "", "file with a token for the kubelet's port 10250")
+	f.StringSliceVar(&o.AllowKill, "allow-kill", nil, "KILLS the named daemons (SIGQUIT) for their goroutines, last of all: kubelet, containerd, …")
+	f.IntVar(&o.Strace, "strace", 0, "PID to trace for 5 s, which slows it")
+	f.StringToStringVar(&o.Sockets, "socket", nil, "where a daemon listens, KIND=PLACE: cri, docker, containerd-debug, dbus, kubelet, kubelet-healthz")
+	return cmd
+}
+
+func collectNode(ctx context.Context, o *collectOptions, s streams) error {
+	size, ok := parseSize(o.maxSize)
+	if !ok || size < 1<<20 {
+		return usage("as 200M or 1G; 1M is the least", "--max-size %s is no size of a bundle", o.maxSize)
+	}
+	if o.Timeout <= 0 || o.Since <= 0 {
+		return usage("plegdiag collect --help", "--timeout and --since must be longer than nothing")
+	}
+	o.MaxSize, o.Version, o.Helper = size, version(), []string{"/proc/self/exe", helperName}
+	if o.dryRun {
+		if err := collect.WritePlan(s.out, &o.Options); err != nil {
+			return usage("plegdiag collect --dry-run", "%w", err)
+		}
+		return nil
+	}
+	if o.Output == "-" {
+		f, ok := s.out.(*os.File)
+		if !ok {
+			return errors.New("stdout is no file")
+		}
+		o.Stdout = f
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	o.Noted = func(item bundle.Item) { noteItem(s.err, &item, o.json) }
+	sum, err := collect.Run(ctx, o.Options)
+	if err != nil {
+		return err
+	}
+	parts := make([]string, 0, len(sum.Items))
+	for _, outcome := range []bundle.Outcome{bundle.OK, bundle.Capped, bundle.Empty, bundle.Absent, bundle.Denied, bundle.Failed, bundle.Skipped, bundle.Timeout, bundle.Stuck} {
+		if n := sum.Items[outcome]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, outcome))
+		}
+	}
+	warn(s.err, fmt.Sprintf("%d bytes: %s", sum.Bytes, strings.Join(parts, ", ")))
+	for _, h := range sum.Left {
+		warn(s.err, fmt.Sprintf("left behind: PID %d (%s), in %s; it ends when the kernel lets it go", h.PID, h.Task, h.WChan))
+	}
+	if sum.Sealed != "" {
+		warn(s.err, "sealed early: "+sum.Sealed)
+	}
+	return nil
+}
+
+// noteItem tells of one item as it comes in.
+func noteItem(w io.Writer, item *bundle.Item, asJSON bool) {
+	if asJSON {
+		_ = json.NewEncoder(w).Encode(item) // progress; nobody depends on it
+		return
+	}
+	text := fmt.Sprintf("%-8s %s", item.Outcome, item.Name)
+	if item.Why != "" {
+		text += ": " + item.Why
+	}
+	if item.WChan != "" {
+		text += ", in " + item.WChan
+	}
+	const enough = 300
+	fmt.Fprintln(w, report.Escape(text, enough))
+}
+
+// newHelper is the other side of collect.
+func newHelper(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:                helperName,
+		Hidden:             true,
+		Short:              "A part of collect that may hang; collect starts it itself",
+		Example:            "  # plegdiag collect starts it",
+		DisableFlagParsing: true,
+		Args:               arguments(1, 1, "a task"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := collect.Helper(args[0], s.in, s.out); err != nil {
+				return &failure{status: collect.HelperStatus(err), err: err}
+			}
+			return nil
+		},
+	}
+}

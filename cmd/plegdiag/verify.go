@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/report"
+)
+
+func newVerify(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify BUNDLE",
+		Short: "Check the files of a collected bundle against its manifest",
+		Long: `Compare every file of a bundle that plegdiag collect wrote with the sum that its manifest holds. Of a bundle that was cut before its manifest, what is there is
+checked by the sums in the members' headers, and the exit status is 1. Problems go to stderr.`,
+		Example: `  plegdiag collect --only clock -o clock.tgz
+  plegdiag verify clock.tgz`,
+		Args: arguments(1, 1, "a bundle or -"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			in := s.in
+			if args[0] != "-" {
+				f, err := os.Open(args[0])
+				if err != nil {
+					return err
+				}
+				defer f.Close()
+				in = f
+			}
+			return verify(in, s)
+		},
+	}
+}
+
+func verify(in io.Reader, s streams) error {
+	v, err := bundle.Verify(in)
+	if err != nil {
+		return err
+	}
+	for _, p := range v.Problems {
+		warn(s.err, p)
+	}
+	if len(v.Problems) > 0 {
+		return &failure{status: statusFailed, err: fmt.Errorf("%d problems in %d files", len(v.Problems), v.Files)}
+	}
+	const enough = 300
+	fmt.Fprintf(s.out, "%s: %d files, %d bytes, as they were collected\n", report.Escape(v.Root, enough), v.Files, v.Bytes)
+	if v.Manifest.Sealed != "" {
+		fmt.Fprintf(s.out, "sealed early: %s\n", report.Escape(v.Manifest.Sealed, enough))
+	}
+	return nil
+}

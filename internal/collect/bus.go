@@ -1,0 +1,108 @@
+package collect
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// askBus asks PID 1 over D-Bus whether it is there, and what units it has. The bus is one of dbus-daemon's, where the
+// connection has to say hello first, or PID 1's own socket (/run/systemd/private), which survives a dead dbus-daemon.
+func askBus(t *task, out *frames) {
+	for _, w := range t.Items {
+		out.begin(w.Name, w.Source)
+		var g guard
+		if r := g.try(t.Bound, func() error { return isSocket(w.Source) }); r.outcome != "" {
+			out.end(w.Name, r)
+			continue
+		}
+		b := bus{asker: asker{api: "dbus", endpoint: w.Source, bound: t.Bound, out: writerOf{out, w.Name}}}
+		if b.connect(!strings.HasSuffix(w.Source, "/private")) && b.ping() {
+			b.manager(out, strings.TrimSuffix(w.Name, ".jsonl"))
+		}
+		if b.conn != nil {
+			b.conn.Close()
+		}
+		out.end(w.Name, result{})
+	}
+}
+
+// bus asks over one connection.
+type bus struct {
+	asker
+	conn    *dbus.Conn
+	systemd dbus.BusObject
+}
+
+func (b *bus) connect(hello bool) bool {
+	conns := make(chan *dbus.Conn, 1)
+	ok := b.ask(question{method: "AUTH", ask: func(ctx context.Context) (map[string]string, error) {
+		conn, err := dbus.Dial("unix:path="+b.endpoint, dbus.WithContext(context.Background()))
+		if err != nil {
+			return nil, err
+		}
+		if err := conn.Auth(nil); err != nil {
+			return nil, err
+		}
+		conns <- conn
+		return nil, ctx.Err()
+	}})
+	if !ok {
+		return false
+	}
+	b.conn = <-conns
+	b.systemd = b.conn.Object("org.freedesktop.systemd1", "/org/freedesktop/systemd1")
+	return !hello || b.call(b.conn.BusObject(), "org.freedesktop.DBus.Hello", nil)
+}
+
+// call asks one method without arguments; answer takes what it returned.
+func (b *bus) call(object dbus.BusObject, method string, answer any) bool {
+	return b.ask(question{method: method, ask: func(ctx context.Context) (map[string]string, error) {
+		c := object.CallWithContext(ctx, method, 0)
+		if c.Err != nil || answer == nil {
+			return nil, c.Err
+		}
+		return nil, c.Store(answer)
+	}})
+}
+
+func (b *bus) ping() bool { return b.call(b.systemd, "org.freedesktop.DBus.Peer.Ping", nil) }
+
+// unit is an element of what ListUnits returns.
+type unit struct {
+	Name, Description, Load, Active, Sub, Following string
+	Path                                            dbus.ObjectPath
+	Job                                             uint32
+	JobType                                         string
+	JobPath                                         dbus.ObjectPath
+}
+
+// manager asks for the units, and writes them as systemctl list-units prints them.
+func (b *bus) manager(out *frames, name string) {
+	units := make(chan []unit, 1)
+	if !b.ask(question{method: "org.freedesktop.systemd1.Manager.ListUnits", ask: func(ctx context.Context) (map[string]string, error) {
+		var all []unit
+		c := b.systemd.CallWithContext(ctx, "org.freedesktop.systemd1.Manager.ListUnits", 0)
+		if c.Err != nil {
+			return nil, c.Err
+		}
+		err := c.Store(&all)
+		units <- all
+		return map[string]string{"count": fmt.Sprint(len(all))}, err
+	}}) {
+		return
+	}
+	var text strings.Builder
+	all := <-units
+	text.WriteString("  UNIT LOAD ACTIVE SUB DESCRIPTION\n")
+	for _, u := range all {
+		mark := " "
+		if u.Active == "failed" {
+			mark = "●"
+		}
+		fmt.Fprintf(&text, "%s %s %s %s %s %s\n", mark, u.Name, u.Load, u.Active, u.Sub, u.Description)
+	}
+	out.file(name+"-units.txt", b.endpoint, []byte(text.String()))
+}

@@ -1,0 +1,38 @@
+package collect
+
+import (
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+var errEOF = io.EOF
+
+// now is the clock of the node. Nothing else in the program asks it: a live node is what collect is about.
+func now() time.Time { return time.Now().UTC() } //nolint:forbidigo // a collection happens now
+
+// triple is one moment by three clocks: dmesg counts by one of them, the journal by two, klog by a third.
+type triple struct {
+	Realtime  time.Time
+	Monotonic float64 // CLOCK_MONOTONIC, seconds
+	Boottime  float64 // CLOCK_BOOTTIME, seconds
+	BootID    string
+}
+
+func clocks() triple {
+	t := triple{Realtime: now(), Monotonic: clock(unix.CLOCK_MONOTONIC), Boottime: clock(unix.CLOCK_BOOTTIME)}
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	t.BootID = strings.TrimSpace(string(id))
+	return t
+}
+
+func clock(which int32) float64 {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(which, &ts); err != nil {
+		return 0
+	}
+	return float64(ts.Sec) + float64(ts.Nsec)/1e9
+}

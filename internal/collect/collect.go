@@ -1,0 +1,359 @@
+// Package collect turns a live node into a bundle. It is the only package that touches the machine.
+//
+// It is made for the node on which everything else hangs. Whatever may block is done by a helper, the same program started once
+// more, that is killed, waited for shortly, and left behind: a goroutine, or a command with a context, would keep this
+// process from ending when a thread of it is in uninterruptible sleep. The process itself reads only its own
+// files in /proc and pipes; even the bundle is written by a helper. It never reads environments, kubeconfigs or Secrets, and starts no ps, no crictl, no systemctl
+// that asks a daemon.
+package collect
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+)
+
+// Options say what to collect, and how much.
+type Options struct {
+	// Output is the file to write; "-" is Stdout. Its ending decides the packing: .zst is zstd, all else gzip.
+	Output  string
+	Stdout  *os.File
+	Force   bool // overwrite Output
+	Since   time.Duration
+	Timeout time.Duration
+	MaxSize int64 // bytes of the bundle
+	MinFree int   // MiB that stay free where Output is
+	Only    []string
+	Skip    []string
+	// Helper is the command line that starts this program as a helper; the task is appended.
+	Helper  []string
+	Version string
+	// NoRedact leaves values as they are.
+	NoRedact bool
+	// NoSignal sends no signal to anything but helpers.
+	NoSignal bool
+	// ProbeRemote also asks file systems of the network how full they are.
+	ProbeRemote bool
+	// KubeletToken is a file with a token for the kubelet's port 10250; empty asks without one.
+	KubeletToken string
+	// AllowKill are names of daemons that may be ended by SIGQUIT for their goroutines, at the very end.
+	AllowKill []string
+	// Strace is a PID to trace for some seconds; 0 for none.
+	Strace int
+	// Sockets replaces the places of daemons, by their kind: cri, docker, containerd-debug, dbus, kubelet, kubelet-healthz.
+	Sockets map[string]string
+	// Noted is told of every item.
+	Noted func(bundle.Item)
+}
+
+// Summary is what came of a collection.
+type Summary struct {
+	Bytes  int64 // of the bundle
+	Items  map[bundle.Outcome]int
+	Left   []bundle.Helper
+	Sealed string // why it ended early; empty when it did not
+}
+
+// collector is one collection.
+type collector struct {
+	opt      Options
+	deadline time.Time
+	writer   *bundle.Writer
+	out      *counted
+	manifest bundle.Manifest
+	key      []byte // of the tokens
+	left     []bundle.Helper
+	walked   walked
+	names    map[string]int
+	sealed   atomic.Pointer[string]
+	hurry    chan struct{} // closed when it is sealed
+	once     sync.Once
+	mu       sync.Mutex
+	reading  *os.File // pipe of the helper at work
+	dumped   []dumpRound
+}
+
+// sealRoom is kept of MaxSize for the manifest.
+const sealRoom = 256 << 10
+
+// Run collects. It returns at most some seconds after Timeout, whatever hangs.
+func Run(ctx context.Context, opt Options) (*Summary, error) {
+	steps, err := plan(&opt)
+	if err != nil {
+		return nil, err
+	}
+	yield()
+	c := &collector{opt: opt, deadline: now().Add(opt.Timeout), names: map[string]int{}, hurry: make(chan struct{}), key: make([]byte, 32)}
+	if _, err := rand.Read(c.key); err != nil {
+		return nil, err
+	}
+	disk, err := c.openSink()
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { c.seal("interrupted") })
+	defer stop()
+	for i := range steps {
+		steps[i].do(c, &steps[i])
+	}
+	return c.close(disk)
+}
+
+// yield makes the process one that the node can do without: the daemons come first.
+func yield() {
+	debug.SetMemoryLimit(48 << 20)
+	debug.SetGCPercent(50)
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("500"), 0o600) // only a wish
+	const nice, bestEffortLast = 10, 2<<13 | 7                         // IOPRIO_CLASS_BE of linux/ioprio.h
+	for _, tid := range numbers("/proc/self/task") {
+		_ = unix.Setpriority(unix.PRIO_PROCESS, tid, nice)
+		_, _, _ = unix.Syscall(unix.SYS_IOPRIO_SET, 1, uintptr(tid), bestEffortLast)
+	}
+}
+
+// seal ends the collection early. The first reason counts.
+func (c *collector) seal(why string) {
+	c.once.Do(func() {
+		c.sealed.Store(&why)
+		close(c.hurry)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.reading != nil {
+			_ = c.reading.SetReadDeadline(now())
+		}
+	})
+}
+
+// wait waits until a moment, or until there is a reason not to.
+func (c *collector) wait(until time.Time) {
+	if until.After(c.deadline) {
+		until = c.deadline
+	}
+	timer := time.NewTimer(until.Sub(now()))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.hurry:
+	}
+}
+
+// newSpool holds an item of a step.
+func (c *collector) newSpool(s *step) *spool {
+	sp := &spool{limit: 6 << 20, newest: s.newest, filter: plain{}}
+	if s.export {
+		sp.entry = []byte("\n\n__CURSOR=")
+	}
+	switch {
+	case c.opt.NoRedact:
+	case s.export:
+		sp.filter = &exportFilter{lines: redactor{key: c.key}}
+	default:
+		sp.filter = &redactor{key: c.key}
+	}
+	return sp
+}
+
+// write writes the file of an item.
+func (c *collector) write(item *bundle.Item, content []byte) {
+	if n := c.names[item.Name]; n > 0 {
+		item.Name = fmt.Sprintf("%s.%d", item.Name, n)
+	}
+	c.names[item.Name]++
+	if c.out.n.Load()+int64(len(content)) > c.opt.MaxSize-sealRoom {
+		item.Outcome, item.Why = bundle.Capped, "no room for it under --max-size"
+		item.Dropped += int64(len(content))
+		return
+	}
+	if err := c.writer.Add(item, content); err != nil {
+		item.SHA256 = ""
+		c.seal("the bundle cannot be written: " + reason(err))
+	}
+}
+
+// note puts an item into the manifest.
+func (c *collector) note(item *bundle.Item) {
+	c.manifest.Items = append(c.manifest.Items, *item)
+	if c.opt.Noted != nil {
+		c.opt.Noted(*item)
+	}
+}
+
+// put makes an item of content that the process has itself.
+func (c *collector) put(s *step, name, source string, content []byte) {
+	item := bundle.Item{Name: name, Step: s.name, Source: source, Start: now(), End: now()}
+	sp := c.newSpool(s)
+	sp.Write(content)
+	c.store(&item, sp)
+}
+
+// disk is the helper that writes the bundle.
+type disk struct {
+	*child
+	in   *os.File
+	told chan sunk
+}
+
+// openSink starts the helper that writes the bundle, and begins the bundle.
+func (c *collector) openSink() (*disk, error) {
+	name := "plegdiag-" + host() + "-" + now().Format("20060102T150405Z")
+	c.manifest = bundle.Manifest{Schema: bundle.ManifestSchema, Tool: c.opt.Version, Node: host(), Start: now(), Redaction: !c.opt.NoRedact}
+	if c.opt.Output == "" {
+		c.opt.Output = name + ".tgz"
+	}
+	path := c.opt.Output
+	if path != "-" && !filepath.IsAbs(path) {
+		dir, err := os.Readlink("/proc/self/cwd") // does not look at the directory itself
+		if err != nil {
+			return nil, err
+		}
+		path = filepath.Join(dir, path)
+	}
+	t := &task{Do: "sink", Names: []string{path}, Count: c.opt.MinFree}
+	if c.opt.Force {
+		t.Limit = 1
+	}
+	d, err := startSink(&c.opt, t)
+	if err != nil {
+		return nil, err
+	}
+	go d.listen(c)
+	c.out = &counted{w: d.in}
+	_ = d.in.SetWriteDeadline(c.deadline.Add(2 * time.Second))
+	c.writer, err = bundle.NewWriter(bufio.NewWriterSize(c.out, 1), path, name)
+	return d, err
+}
+
+// startSink starts the helper; its descriptor 3 tells.
+func startSink(opt *Options, t *task) (*disk, error) {
+	argument, err := json.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
+	inRead, inWrite, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	toldRead, toldWrite, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(opt.Helper[0], append(slices.Clone(opt.Helper[1:]), string(argument))...)
+	cmd.Args[0] = "plegdiag"
+	cmd.Stdin, cmd.ExtraFiles, cmd.Env = inRead, []*os.File{toldWrite}, []string{"GOMAXPROCS=1", "GOMEMLIMIT=16MiB"}
+	if opt.Output == "-" {
+		cmd.Stdout = opt.Stdout
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what is meant for this process (Ctrl-C) is not meant for it
+	d := &disk{child: &child{cmd: cmd, out: toldRead, waited: make(chan struct{})}, in: inWrite, told: make(chan sunk, 8)}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%w: %w", errFork, err)
+	}
+	inRead.Close()
+	toldWrite.Close()
+	go func() {
+		_ = cmd.Wait()
+		close(d.waited)
+	}()
+	return d, nil
+}
+
+// listen hears what the helper tells.
+func (d *disk) listen(c *collector) {
+	dec := json.NewDecoder(d.out)
+	for {
+		var s sunk
+		if err := dec.Decode(&s); err != nil {
+			c.seal("the helper that writes the bundle has ended")
+			close(d.told)
+			return
+		}
+		switch {
+		case s.Done:
+			d.told <- s
+			if s.Error != "" {
+				c.seal(s.Error)
+			}
+		case s.Full != "":
+			c.seal("no room for more: " + s.Full)
+		}
+	}
+}
+
+// close seals the bundle and waits for it to be written.
+func (c *collector) close(d *disk) (*Summary, error) {
+	c.manifest.End, c.manifest.Left = now(), c.left
+	if why := c.sealed.Load(); why != nil {
+		c.manifest.Sealed = *why
+	}
+	late := c.deadline.Add(4 * time.Second)
+	if soon := now().Add(3 * time.Second); c.manifest.Sealed != "" && soon.Before(late) {
+		late = soon
+	}
+	_ = d.in.SetWriteDeadline(late)
+	err := c.writer.Close(&c.manifest)
+	err = errors.Join(err, d.in.Close())
+	s := &Summary{Items: map[bundle.Outcome]int{}, Left: c.left, Sealed: c.manifest.Sealed}
+	for i := range c.manifest.Items {
+		s.Items[c.manifest.Items[i].Outcome]++
+	}
+	select {
+	case told, ok := <-d.told:
+		s.Bytes = told.Bytes
+		if ok && told.Error != "" {
+			return s, errors.New(told.Error)
+		}
+		if ok {
+			return s, err
+		}
+		return s, errors.Join(err, errors.New("the helper that writes the bundle has ended"))
+	case <-time.After(late.Sub(now())):
+	}
+	r, left := d.stop()
+	if left {
+		return s, fmt.Errorf("%s does not take the bundle: its writer is stuck in %s", c.opt.Output, r.wchan)
+	}
+	return s, fmt.Errorf("%s does not take the bundle", c.opt.Output)
+}
+
+// counted counts what goes to the bundle.
+type counted struct {
+	w io.Writer
+	n atomic.Int64
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// host is the node's name.
+func host() string {
+	var uts unix.Utsname
+	_ = unix.Uname(&uts) // cannot fail
+	name := unix.ByteSliceToString(uts.Nodename[:])
+	return strings.Map(func(c rune) rune {
+		if strings.ContainsRune("-.", c) || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			return c
+		}
+		return '_'
+	}, name)
+}

@@ -1,0 +1,130 @@
+package collect
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+)
+
+// frame is what a helper tells the program that started it: a line of JSON, then Bytes bytes.
+//
+//	{"begin":"cgroups/kubepods/cgroup.events","source":"/sys/fs/cgroup/…"}
+//	{"data":"cgroups/kubepods/cgroup.events","bytes":23}
+//	{"end":"cgroups/kubepods/cgroup.events","outcome":"ok"}
+//	{"done":true}
+//
+// Begin comes before anything that may block, so that a helper that falls silent has said at what.
+type frame struct {
+	Begin   string          `json:"begin,omitempty"`
+	Data    string          `json:"data,omitempty"`
+	End     string          `json:"end,omitempty"`
+	Bytes   int             `json:"bytes,omitempty"`
+	Source  string          `json:"source,omitempty"`
+	Outcome bundle.Outcome  `json:"outcome,omitempty"`
+	Why     string          `json:"why,omitempty"`
+	WChan   string          `json:"wchan,omitempty"`
+	Stack   []string        `json:"stack,omitempty"`
+	At      time.Time       `json:"at,omitzero"` // of begin and end
+	Note    json.RawMessage `json:"note,omitempty"`
+	// Done says that nothing follows. The pipe of a helper with a thread in uninterruptible sleep never ends.
+	Done bool `json:"done,omitempty"`
+}
+
+// maxFrame bounds what one frame carries.
+const maxFrame = 1 << 20
+
+// frames writes frames; several goroutines of a helper may share it.
+type frames struct {
+	mu sync.Mutex
+	w  *bufio.Writer
+}
+
+func newFrames(w io.Writer) *frames { return &frames{w: bufio.NewWriterSize(w, 64<<10)} }
+
+// send writes one frame. An error means that nobody reads any more: the helper has no purpose left, and its next write ends it by SIGPIPE.
+func (f *frames) send(h frame, payload []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h.Bytes = len(payload)
+	head, err := json.Marshal(&h)
+	if err != nil {
+		return
+	}
+	f.w.Write(append(head, '\n'))
+	f.w.Write(payload)
+	f.w.Flush() //nolint:errcheck // see above: the signal ends the helper
+}
+
+func (f *frames) begin(name, source string) {
+	f.send(frame{Begin: name, Source: source, At: now()}, nil)
+}
+
+// data sends content in pieces.
+func (f *frames) data(name string, content []byte) {
+	for len(content) > 0 {
+		n := min(len(content), maxFrame)
+		f.send(frame{Data: name}, content[:n])
+		content = content[n:]
+	}
+}
+
+func (f *frames) end(name string, r result) {
+	f.send(frame{End: name, Outcome: r.outcome, Why: r.why, WChan: r.wchan, Stack: r.stack, At: now()}, nil)
+}
+
+// file sends a whole file.
+func (f *frames) file(name, source string, content []byte) {
+	f.begin(name, source)
+	f.data(name, content)
+	f.end(name, result{})
+}
+
+func (f *frames) note(v any) {
+	if text, err := json.Marshal(v); err == nil {
+		f.send(frame{Note: text}, nil)
+	}
+}
+
+// result is what became of one operation. The zero value leaves it to the content: ok, or empty without any.
+type result struct {
+	outcome bundle.Outcome
+	why     string
+	wchan   string
+	stack   []string
+}
+
+// readFrame reads the next frame and its payload, which is valid until the next call.
+func readFrame(r *bufio.Reader, payload *bytes.Buffer) (frame, error) {
+	var f frame
+	line, err := r.ReadSlice('\n')
+	if err != nil {
+		return f, err
+	}
+	if err := json.Unmarshal(line, &f); err != nil {
+		return f, fmt.Errorf("a helper said %.80q: %w", line, err)
+	}
+	payload.Reset()
+	if f.Bytes < 0 || f.Bytes > maxFrame {
+		return f, errors.New("a helper's frame is too large")
+	}
+	_, err = io.CopyN(payload, r, int64(f.Bytes))
+	return f, err
+}
+
+// writerOf sends what is written as the content of an item.
+type writerOf struct {
+	*frames
+	name string
+}
+
+func (w writerOf) Write(p []byte) (int, error) {
+	w.data(w.name, p)
+	return len(p), nil
+}

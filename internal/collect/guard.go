@@ -1,0 +1,182 @@
+package collect
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+)
+
+// guard runs operations that may never return, inside a helper. Each has a thread of its own, which is left where it
+// is when the time is over; what it waits in is read from its files in /proc, and those of one's own thread do not block.
+type guard struct {
+	lost   int // operations that did not return
+	worker *worker
+}
+
+// worker is a goroutine with a thread of its own.
+type worker struct {
+	tid  int
+	work chan func() error
+	done chan error
+}
+
+// maxLost is how many operations of one helper may hang before the rest is not tried.
+const maxLost = 4
+
+// errLost says that an operation was not tried because others of its helper hang.
+var errLost = fmt.Errorf("not tried: %d operations before it have not returned", maxLost)
+
+func newWorker() *worker {
+	w := &worker{work: make(chan func() error), done: make(chan error, 1)}
+	tid := make(chan int)
+	go func() {
+		runtime.LockOSThread()
+		tid <- unix.Gettid()
+		for do := range w.work {
+			w.done <- do()
+		}
+	}()
+	w.tid = <-tid
+	return w
+}
+
+// try runs do, for at most bound.
+func (g *guard) try(bound time.Duration, do func() error) result {
+	if g.lost >= maxLost {
+		return result{outcome: bundle.Skipped, why: errLost.Error()}
+	}
+	if g.worker == nil {
+		g.worker = newWorker()
+	}
+	w := g.worker
+	w.work <- do
+	timer := time.NewTimer(bound)
+	defer timer.Stop()
+	select {
+	case err := <-w.done:
+		return resultOf(err)
+	case <-timer.C:
+	}
+	g.lost++
+	g.worker = nil
+	r := threadResult(fmt.Sprintf("/proc/self/task/%d", w.tid))
+	r.why = fmt.Sprintf("no answer in %s", bound)
+	return r
+}
+
+// threadResult says in what a thread waits. Uninterruptible sleep is stuck, all else a timeout.
+func threadResult(dir string) result {
+	r := result{outcome: bundle.Timeout}
+	stat, _ := os.ReadFile(dir + "/stat")
+	wchan, _ := os.ReadFile(dir + "/wchan")
+	if state := statState(string(stat)); state == "D" {
+		r.outcome = bundle.Stuck
+	} else if state != "S" {
+		return r
+	}
+	if r.wchan = strings.TrimSpace(string(wchan)); r.wchan == "0" {
+		r.wchan = ""
+	}
+	stack, _ := os.ReadFile(dir + "/stack")
+	r.stack = stackLines(string(stack))
+	return r
+}
+
+// resultOf turns the error of an operation into an outcome.
+func resultOf(err error) result {
+	switch {
+	case err == nil:
+		return result{}
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.ESRCH), errors.Is(err, syscall.ENOTDIR):
+		return result{outcome: bundle.Absent, why: reason(err)}
+	case errors.Is(err, fs.ErrPermission):
+		return result{outcome: bundle.Denied, why: reason(err)}
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return result{outcome: bundle.Timeout, why: reason(err)}
+	}
+	return result{outcome: bundle.Failed, why: reason(err)}
+}
+
+// reason is an error in one line of bounded length.
+func reason(err error) string {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	return text[:min(len(text), 400)]
+}
+
+// readFile reads a file to a limit; whole is false when there is more.
+func readFile(path string, limit int) (content []byte, whole bool, err error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, false, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, false, fmt.Errorf("%s is no regular file", path)
+	}
+	buf := make([]byte, 0, 4096)
+	for {
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+		n, err := f.Read(buf[len(buf):min(cap(buf), limit+1)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case len(buf) > limit:
+			return buf[:limit], false, nil
+		case err != nil && !errors.Is(err, errEOF):
+			return buf, false, err
+		case err != nil || n == 0:
+			return buf, true, nil
+		}
+	}
+}
+
+// statState is the letter of the state in the text of /proc/PID/stat; empty when there is none.
+func statState(stat string) string {
+	fields := statFields(stat)
+	if len(fields) == 0 {
+		return ""
+	}
+	return fields[0]
+}
+
+// statFields are those of /proc/PID/stat from the third on, the state: the second, the name, may hold anything.
+func statFields(stat string) []string {
+	i := strings.LastIndexByte(stat, ')')
+	if i < 0 {
+		return nil
+	}
+	return strings.Fields(stat[i+1:])
+}
+
+// stackLines are the lines of /proc/PID/stack without the stand-in for an address.
+func stackLines(text string) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "[<0>]"))
+		if line != "" && len(lines) < 64 {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// number is the decimal s, 0 when it is none.
+func number(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
+}

@@ -1,0 +1,219 @@
+package collect
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+)
+
+// isSocket fails when nothing of that name is a socket.
+func isSocket(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return unpathed(err)
+	}
+	if info.Mode()&fs.ModeSocket == 0 {
+		return fmt.Errorf("%s is no socket", path)
+	}
+	return nil
+}
+
+// server is what answers HTTP at a place: the path of a socket, or http://… and https://….
+type server struct {
+	client *http.Client
+	base   string
+	token  string
+}
+
+func newServer(place string, bound time.Duration) *server {
+	s := &server{client: &http.Client{Timeout: bound}, base: place}
+	transport := &http.Transport{
+		DisableKeepAlives: true,
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec,nolintlint // the kubelet of this node, at 127.0.0.1, signs its own certificate
+		Proxy:             nil,
+	}
+	if !strings.HasPrefix(place, "http") {
+		s.base = "http://localhost"
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", place)
+		}
+	}
+	s.client.Transport = transport
+	return s
+}
+
+// get sends the answer to out, at most limit bytes of it. Capped says that there was more.
+func (s *server) get(ctx context.Context, query string, out io.Writer, limit int) (capped bool, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+query, nil)
+	if err != nil {
+		return false, err
+	}
+	if s.token != "" {
+		req.Header.Set("Authorization", "Bearer "+s.token)
+	}
+	answer, err := s.client.Do(req)
+	if err != nil {
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err
+		}
+		return false, err
+	}
+	defer answer.Body.Close()
+	switch answer.StatusCode {
+	case http.StatusOK:
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return false, fmt.Errorf("%w: %s", fs.ErrPermission, answer.Status)
+	case http.StatusNotFound:
+		return false, fmt.Errorf("%w: %s", fs.ErrNotExist, answer.Status)
+	default:
+		body, _ := io.ReadAll(io.LimitReader(answer.Body, 400))
+		return false, fmt.Errorf("%s: %s", answer.Status, body)
+	}
+	n, err := io.Copy(out, io.LimitReader(answer.Body, int64(limit)))
+	if err != nil || n < int64(limit) {
+		return false, err
+	}
+	more, _ := answer.Body.Read(make([]byte, 1))
+	return more > 0, nil
+}
+
+// getHTTP makes an item of each answer. Names[0], where there is one, is a file that holds a token.
+func getHTTP(t *task, out *frames) {
+	token := ""
+	var g guard
+	if len(t.Names) > 0 {
+		got := make(chan string, 1)
+		if r := g.try(t.Bound, func() error {
+			text, _, err := readFile(t.Names[0], 64<<10)
+			got <- strings.TrimSpace(string(text))
+			return err
+		}); r.outcome == "" {
+			token = <-got
+		}
+	}
+	for _, w := range t.Items {
+		out.begin(w.Name, w.Source+w.Query)
+		r := g.try(t.Bound+killGrace, func() error {
+			s := newServer(w.Source, t.Bound)
+			s.token = token
+			capped, err := s.get(context.Background(), w.Query, writerOf{out, w.Name}, t.Limit)
+			if capped {
+				err = errCapped
+			}
+			return err
+		})
+		if r.why == errCapped.Error() {
+			r.outcome = bundle.Capped
+		}
+		out.end(w.Name, silence(r, t.Bound))
+	}
+}
+
+var errCapped = errors.New("the answer is larger than the limit")
+
+// silence turns the time-outs of HTTP into one outcome.
+func silence(r result, bound time.Duration) result {
+	if r.outcome == bundle.Failed && (strings.Contains(r.why, "deadline exceeded") || strings.Contains(r.why, "Client.Timeout")) {
+		return result{outcome: bundle.Timeout, why: fmt.Sprintf("no answer in %s", bound)}
+	}
+	return r
+}
+
+// askDocker makes the latency matrix of dockerd. Of a container its state is kept, never its environment.
+func askDocker(t *task, out *frames) {
+	w := t.Items[0]
+	out.begin(w.Name, w.Source)
+	var g guard
+	if r := g.try(t.Bound, func() error { return isSocket(w.Source) }); r.outcome != "" {
+		out.end(w.Name, r)
+		return
+	}
+	d := docker{asker: asker{api: "docker", endpoint: w.Source, bound: t.Bound, out: writerOf{out, w.Name}}, server: newServer(w.Source, t.Bound)}
+	d.first(question{method: "GET /_ping", ask: func(ctx context.Context) (map[string]string, error) {
+		_, err := d.server.get(ctx, "/_ping", io.Discard, 100)
+		return nil, err
+	}})
+	for _, what := range []string{"version", "info"} {
+		if d.enough() {
+			break
+		}
+		if text := d.get("/"+what, "", nil); text != nil {
+			out.file("runtime/docker-"+what+".json", w.Source+"/"+what, text)
+		}
+	}
+	ids := t.IDs
+	if d.enough() {
+		ids = nil
+	} else if text := d.get("/containers/json?all=1", "", nil); text != nil {
+		var all []struct{ ID string }
+		if json.Unmarshal(text, &all) == nil {
+			ids = ids[:0]
+			for _, c := range all {
+				ids = append(ids, c.ID)
+			}
+		}
+	}
+	r := result{}
+	for n, id := range ids {
+		if d.enough() || n == maxAsked {
+			r.why = fmt.Sprintf("not all of %d were asked: %d calls had no answer", len(ids), d.silent)
+			break
+		}
+		d.get("/containers/"+id+"/json", id, containerState)
+	}
+	out.end(w.Name, r)
+}
+
+// docker asks dockerd.
+type docker struct {
+	asker
+	server *server
+}
+
+// get asks for one path; it returns the answer, nil when there was none.
+func (d *docker) get(path, container string, detail func([]byte) map[string]string) []byte {
+	const limit = 16 << 20
+	got := make(chan []byte, 1)
+	if !d.ask(question{method: "GET " + strings.Replace(path, container, "{id}", min(1, len(container))), container: container, ask: func(ctx context.Context) (map[string]string, error) {
+		var text strings.Builder
+		_, err := d.server.get(ctx, path, &text, limit)
+		got <- []byte(text.String())
+		if err != nil || detail == nil {
+			return nil, err
+		}
+		return detail([]byte(text.String())), nil
+	}}) {
+		return nil
+	}
+	return <-got
+}
+
+// containerState takes of docker inspect what says how the container is.
+func containerState(text []byte) map[string]string {
+	var c struct {
+		Name  string
+		State struct {
+			Status     string
+			Pid        int
+			StartedAt  string
+			FinishedAt string
+		}
+	}
+	if json.Unmarshal(text, &c) != nil {
+		return nil
+	}
+	return map[string]string{"state": c.State.Status, "name": c.Name, "pid": fmt.Sprint(c.State.Pid), "started": c.State.StartedAt, "finished": c.State.FinishedAt}
+}

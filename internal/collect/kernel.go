@@ -1,0 +1,295 @@
+package collect
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+)
+
+// readKmsg reads the kernel's ring buffer without waiting for what is not written yet, as dmesg prints it.
+func readKmsg(t *task, out *frames) {
+	w := t.Items[0]
+	out.begin(w.Name, w.Source)
+	var g guard
+	out.end(w.Name, g.try(t.Bound, func() error {
+		fd, err := unix.Open(w.Source, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		record := make([]byte, 16<<10) // CONSOLE_EXT_LOG_MAX of the kernel is 8 KiB
+		var text []byte
+		for {
+			n, err := unix.Read(fd, record)
+			switch {
+			case errors.Is(err, syscall.EPIPE): // what was to come was overwritten
+				text = append(text, "[    0.000000] plegdiag: records of the ring buffer were overwritten while they were read\n"...)
+				continue
+			case errors.Is(err, syscall.EINTR):
+				continue
+			case errors.Is(err, syscall.EAGAIN):
+				out.data(w.Name, text)
+				return nil
+			case err != nil:
+				return err
+			}
+			if text = appendKmsg(text, record[:n]); len(text) > 64<<10 {
+				out.data(w.Name, text)
+				text = text[:0]
+			}
+		}
+	}))
+}
+
+// appendKmsg writes a record of /dev/kmsg as dmesg does.
+//
+//	6,339,5140900,-,caller=T42;NET: Registered protocol family 10     Documentation/ABI/testing/dev-kmsg
+//	 SUBSYSTEM=acpi                                                    a line that begins with a blank continues it
+func appendKmsg(dst, record []byte) []byte {
+	head, message, ok := bytes.Cut(record, []byte{';'})
+	if !ok {
+		return dst
+	}
+	fields := strings.Split(string(head), ",")
+	if len(fields) < 3 {
+		return dst
+	}
+	micros, _ := strconv.ParseInt(fields[2], 10, 64)
+	dst = fmt.Appendf(dst, "[%5d.%06d]", micros/1e6, micros%1e6)
+	for _, f := range fields[3:] {
+		if caller, ok := strings.CutPrefix(f, "caller="); ok {
+			dst = fmt.Appendf(dst, "[%6s]", caller)
+		}
+	}
+	text, _, _ := bytes.Cut(message, []byte{'\n'})
+	return append(append(append(dst, ' '), text...), '\n')
+}
+
+// groupFiles are read of a cgroup: whether it is frozen, how many processes it has and may have, what it waits for.
+var groupFiles = []string{
+	"cgroup.events", "cgroup.freeze", "cgroup.stat", "pids.current", "pids.max", "pids.events", "memory.events", "cpu.stat",
+	"io.pressure", "cpu.pressure", "memory.pressure", // unified hierarchy
+	"freezer.state", "memory.failcnt", "memory.oom_control", // controllers of their own
+}
+
+// groupNames are the cgroups of interest: of pods, and of the daemons.
+var groupNames = regexp.MustCompile(`kubepods|kubelet|containerd|docker|crio|cri-`)
+
+// maxGroups bounds the cgroups that are read.
+const maxGroups = 3000
+
+// readCgroups reads cgroups as grep . prints them, /sys/fs/cgroup/…/pids.max:100.
+func readCgroups(t *task, out *frames) {
+	w := t.Items[0]
+	out.begin(w.Name, w.Source)
+	var g guard
+	var text []byte
+	last := result{}
+	groups := 0
+	visit := func(dir string) {
+		if groups++; groups > maxGroups {
+			return
+		}
+		for _, name := range groupFiles {
+			path := filepath.Join(dir, name)
+			got := make(chan []byte, 1)
+			r := g.try(t.Bound, func() error {
+				content, _, err := readFile(path, 8<<10)
+				got <- content
+				return err
+			})
+			switch r.outcome {
+			case "":
+				for line := range bytes.Lines(<-got) {
+					text = append(append(append(append(text, path...), ':'), bytes.TrimRight(line, "\n")...), '\n')
+				}
+			case bundle.Timeout, bundle.Stuck:
+				last = r
+				last.why = path + ": " + r.why
+			}
+		}
+		if len(text) > 64<<10 {
+			out.data(w.Name, text)
+			text = text[:0]
+		}
+	}
+	r := g.try(time.Hour, func() error { return walkGroups(w.Source, visit) })
+	out.data(w.Name, text)
+	if last.outcome == "" {
+		last = r
+	}
+	if groups > maxGroups {
+		last = result{outcome: bundle.Capped, why: fmt.Sprintf("%d cgroups; the first %d were read", groups, maxGroups)}
+	}
+	out.end(w.Name, last)
+}
+
+// walkGroups visits the cgroups of interest.
+func walkGroups(root string, visit func(dir string)) error {
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			if path == root {
+				return err
+			}
+			return nil //nolint:nilerr // it went away meanwhile
+		}
+		if d.IsDir() && groupNames.MatchString(path) {
+			visit(path)
+		}
+		return nil
+	})
+}
+
+// programsOfInterest are those whose arguments are read: daemons, shims, runc, CNI plugins.
+var programsOfInterest = regexp.MustCompile(`^(kubelet|containerd.*|dockerd|crio|conmon|cri-dockerd|runc.*|crun|k3s.*|rke2|systemd.*|dbus.*|hyperkube|mount.*|umount.*|fsck.*|nsenter|ip|iptables.*|flanneld?|calico.*|bridge|loopback|terway.*|cilium.*)$`)
+
+// lineBound is for the arguments of one process: their page may have to be read from a disk, and who holds the lock
+// of the address space may wait for that disk.
+const lineBound = 200 * time.Millisecond
+
+// listProcesses writes a listing as ps -eo pid,ppid,stat,nlwp,wchan:32,args does, without opening cmdline where that could hang: of a
+// process with a thread in state D, or one that waits for its address space. There the name stands in its place, as [name].
+func listProcesses(t *task, out *frames) {
+	w := t.Items[0]
+	out.begin(w.Name, w.Source)
+	var g guard
+	var text strings.Builder
+	fmt.Fprintf(&text, "%7s %7s %-4s %4s %-32s %s\n", "PID", "PPID", "STAT", "NLWP", "WCHAN", "COMMAND")
+	hung := result{}
+	for i := range t.Processes {
+		p := &t.Processes[i]
+		args, state := "["+p.Comm+"]", p.State
+		safe := p.Blocked == 0 && p.Waits == "" && !p.Kernel && p.State != "Z"
+		if p.Blocked > 0 {
+			state = "D"
+		}
+		if safe && (programsOfInterest.MatchString(p.Comm) || programsOfInterest.MatchString(p.Exe)) {
+			got := make(chan []byte, 1)
+			path := fmt.Sprintf("/proc/%d/cmdline", p.PID)
+			switch r := g.try(lineBound, func() error {
+				content, _, err := readFile(path, 16<<10)
+				got <- content
+				return err
+			}); r.outcome {
+			case "":
+				if line := strings.TrimSpace(strings.ReplaceAll(string(<-got), "\x00", " ")); line != "" {
+					args = printable(line)
+				}
+			case bundle.Timeout, bundle.Stuck:
+				hung = r
+				hung.why = path + ": " + r.why
+			}
+		}
+		wchan := p.Waits
+		if wchan == "" {
+			wchan = "-"
+		}
+		fmt.Fprintf(&text, "%7d %7d %-4s %4d %-32s %s\n", p.PID, p.PPID, state, p.Threads, wchan, args)
+		if text.Len() > 64<<10 {
+			out.data(w.Name, []byte(text.String()))
+			text.Reset()
+		}
+	}
+	out.data(w.Name, []byte(text.String()))
+	out.end(w.Name, hung)
+}
+
+// printable is a command line in one line.
+func printable(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7f {
+			return ' '
+		}
+		return c
+	}, s)
+}
+
+// remote are file systems of the network and of processes, by the prefix of their type: statfs asks somebody else.
+var remote = []string{"nfs", "cifs", "smb", "ceph", "fuse", "gluster", "lustre", "9p", "virtiofs", "afs", "autofs", "ocfs", "gfs", "beegfs"}
+
+// statMounts asks each mounted file system how full it is, as df prints it; Names holds "remote" when those of the network are asked, too.
+func statMounts(t *task, out *frames) {
+	w := t.Items[0]
+	out.begin(w.Name, w.Source)
+	mounts, _, err := readFile(w.Source, 8<<20)
+	if err != nil {
+		out.end(w.Name, resultOf(unpathed(err)))
+		return
+	}
+	var g guard
+	var text strings.Builder
+	fmt.Fprintf(&text, "%-40s %12s %12s %12s %4s %s\n", "Filesystem", "1K-blocks", "Used", "Available", "Use%", "Mounted on")
+	hung := result{}
+	seen := map[string]bool{}
+	for line := range strings.Lines(string(mounts)) {
+		m, ok := mountOf(line)
+		if !ok || seen[m.device] || m.skip(len(t.Names) > 0) {
+			continue
+		}
+		seen[m.device] = true
+		got := make(chan unix.Statfs_t, 1)
+		switch r := g.try(t.Bound, func() error {
+			var fs unix.Statfs_t
+			err := unix.Statfs(m.target, &fs)
+			got <- fs
+			return err
+		}); r.outcome {
+		case "":
+			fs := <-got
+			unit := uint64(max(fs.Frsize, 1024)) //nolint:gosec,nolintlint // positive
+			all, free, used := fs.Blocks*unit>>10, fs.Bavail*unit>>10, (fs.Blocks-fs.Bfree)*unit>>10
+			fmt.Fprintf(&text, "%-40s %12d %12d %12d %3d%% %s\n", m.source, all, used, free, used*100/max(used+free, 1), m.target)
+		case bundle.Timeout, bundle.Stuck, bundle.Skipped:
+			hung = r
+			hung.why = m.target + ": " + r.why
+		}
+	}
+	out.data(w.Name, []byte(text.String()))
+	out.end(w.Name, hung)
+}
+
+// mountPoint is a line of mountinfo: 36 35 98:0 /root /target options - type source super.
+type mountPoint struct{ device, target, fstype, source string }
+
+func mountOf(line string) (m mountPoint, ok bool) {
+	head, tail, ok := strings.Cut(line, " - ")
+	h, s := strings.Fields(head), strings.Fields(tail)
+	if !ok || len(h) < 5 || len(s) < 2 {
+		return m, false
+	}
+	return mountPoint{h[2], unescapeMount(h[4]), s[0], s[1]}, true
+}
+
+// unescapeMount takes back what the kernel writes for blanks in paths.
+func unescapeMount(s string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
+}
+
+// skip says that a file system is not asked: it is remote, or says nothing about room.
+func (m *mountPoint) skip(withRemote bool) bool {
+	switch m.fstype {
+	case "proc", "sysfs", "cgroup", "cgroup2", "overlay", "devpts", "mqueue", "debugfs", "tracefs", "securityfs", "pstore", "bpf", "configfs", "hugetlbfs", "nsfs", "binfmt_misc", "fusectl", "rpc_pipefs":
+		return true
+	}
+	for _, prefix := range remote {
+		if strings.HasPrefix(m.fstype, prefix) {
+			return !withRemote
+		}
+	}
+	return false
+}
+
+// errGone says that a process is not the one that the walk saw.
+var errGone = fmt.Errorf("%w: the process has ended meanwhile", os.ErrNotExist)

@@ -1,0 +1,454 @@
+package collect
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+)
+
+// step is one step of the plan.
+type step struct {
+	name    string
+	touches string // files, calls, signals
+	hazard  string // what could go wrong, and why it does not
+	bound   time.Duration
+	newest  bool // of what is too large the newest part is kept
+	export  bool // the journal's export format
+	do      func(c *collector, s *step)
+}
+
+const (
+	// rpcBound is for one question to a daemon. The kubelet itself waits two minutes.
+	rpcBound = 5 * time.Second
+	// dumpGap lies between two dumps of a daemon: the same goroutine at the same place after it is stuck, not slow.
+	dumpGap = 20 * time.Second
+	// fileBound is for one file on a disk.
+	fileBound = 2 * time.Second
+	fileLimit = 1 << 20
+	dumpLimit = 64 << 20
+)
+
+// steps are all steps, the most volatile and the most harmless first.
+var steps = []step{
+	{name: "clock", touches: "three clocks, boot id, uname", hazard: "none", do: collectClock},
+	{name: "threads", touches: "/proc/*/task/*/{stat,wchan,syscall,stack}, /proc/*/{status,cgroup,exe}; three times", hazard: "locks of the kernel, each read bounded; never maps, environ", bound: 25 * time.Second, do: collectThreads},
+	{name: "node", touches: "/proc/{loadavg,meminfo,vmstat,buddyinfo,diskstats,pressure/*,…}, /proc/1/mountinfo, names of /sys/fs/pstore", hazard: "none known", bound: 10 * time.Second, do: collectNode},
+	{name: "kmsg", touches: "/dev/kmsg, without waiting", hazard: "none", bound: 5 * time.Second, newest: true, do: collectKmsg},
+	{name: "cgroups", touches: "/sys/fs/cgroup: freezer, pids, memory, pressure of pods and daemons", hazard: "cgroup_mutex; each read bounded", bound: 15 * time.Second, do: collectCgroups},
+	{name: "dumps", touches: "GET /debug/pprof/goroutine?debug=2 at the sockets of containerd's debug server and dockerd, and at the kubelet; twice, 20 s apart", hazard: "stops the daemon for the length of a dump", bound: 15 * time.Second, do: collectDumps},
+	{name: "bus", touches: "D-Bus and /run/systemd/private: Hello, Peer.Ping, ListUnits", hazard: "none", bound: 20 * time.Second, do: collectBus},
+	{name: "runtime", touches: "CRI: Version, Status, ListPodSandbox, ListContainers, ContainerStatus and PodSandboxStatus of each; docker: the same", hazard: "a call without an answer leaves a waiter in the daemon: 6 at most", bound: 60 * time.Second, do: collectRuntime},
+	{name: "kubelet", touches: "GET /healthz, /metrics of the kubelet", hazard: "none", bound: 12 * time.Second, do: collectKubelet},
+	{name: "processes", touches: "/proc/PID/cmdline of daemons, shims and runc that have no thread in D", hazard: "H1: cmdline hangs on a held mmap_lock; 0.2 s each", bound: 10 * time.Second, do: collectProcesses},
+	{name: "journal", touches: "journalctl -o export of kubelet, runtime, systemd, dbus, kernel", hazard: "reads the disk of the journal; bounded, newest kept", bound: 20 * time.Second, newest: true, export: true, do: collectJournals},
+	{name: "config", touches: "files of the kubelet's, containerd's, docker's, CRI-O's configuration; never kubeconfig", hazard: "reads the root disk; 2 s each", bound: 20 * time.Second, do: collectConfig},
+	{name: "versions", touches: "kubelet, containerd, dockerd, crio, runc, systemctl with --version", hazard: "starts each program", bound: 5 * time.Second, do: collectVersions},
+	{name: "mounts", touches: "statfs of mounted file systems; those of the network with --probe-remote", hazard: "H5: a dead file server; 1 s each", bound: 15 * time.Second, do: collectMounts},
+	{name: "signals", touches: "SIGUSR1 to containerd, dockerd, crio where no socket gave a dump; twice, 20 s apart", hazard: "H8: ends a program without a handler, so SigCgt must show one; H9: skipped while journald hangs", bound: 25 * time.Second, do: collectSignals},
+	{name: "dumps-again", touches: "the second round of dumps and signals", hazard: "as dumps, signals", bound: 25 * time.Second, do: collectAgain},
+	{name: "strace", touches: "strace -f of one process for 5 s; only with --strace PID", hazard: "H11: slows it; refused when a thread is in D or traced", bound: 9 * time.Second, do: collectStrace},
+	{name: "kill", touches: "SIGQUIT to the daemons of --allow-kill, then their journal", hazard: "H10: ends the daemon", bound: 15 * time.Second, newest: true, export: true, do: collectKilled},
+}
+
+// plan is the steps that the options leave.
+func plan(opt *Options) ([]step, error) {
+	known := map[string]bool{}
+	for i := range steps {
+		known[steps[i].name] = true
+	}
+	for _, name := range slices.Concat(opt.Only, opt.Skip) {
+		if !known[name] {
+			return nil, fmt.Errorf("no step is named %q; --dry-run lists them", name)
+		}
+	}
+	for kind := range opt.Sockets {
+		if !slices.ContainsFunc(places, func(p place) bool { return p.kind == kind }) {
+			return nil, fmt.Errorf("no kind of socket is named %q", kind)
+		}
+	}
+	var left []step
+	for _, s := range steps {
+		switch {
+		case len(opt.Only) > 0 && !slices.Contains(opt.Only, s.name), slices.Contains(opt.Skip, s.name):
+		case s.name == "signals" && opt.NoSignal, s.name == "strace" && opt.Strace == 0, s.name == "kill" && len(opt.AllowKill) == 0:
+		default:
+			left = append(left, s)
+		}
+	}
+	return left, nil
+}
+
+// WritePlan tells what a collection with these options would touch, with hazards and bounds. It touches nothing.
+func WritePlan(w io.Writer, opt *Options) error {
+	left, err := plan(opt)
+	if err != nil {
+		return err
+	}
+	out := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(out, "STEP\tBOUND\tTOUCHES\tHAZARD")
+	for _, s := range left {
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", s.name, s.bound, s.touches, s.hazard)
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "\nAll together: at most %s and %d MiB. Helpers that hang are killed and left behind, %d at most.\n", opt.Timeout, opt.MaxSize>>20, maxLeft)
+	return err
+}
+
+// place is where a daemon listens.
+type place struct{ kind, path string }
+
+// places are where daemons listen by default.
+var places = []place{
+	{"cri", "/run/containerd/containerd.sock"},
+	{"cri", "/run/crio/crio.sock"},
+	{"cri", "/run/cri-dockerd.sock"},
+	{"cri", "/run/k3s/containerd/containerd.sock"},
+	{"docker", "/run/docker.sock"},
+	{"containerd-debug", "/run/containerd/debug.sock"},
+	{"dbus", "/run/dbus/system_bus_socket"},
+	{"dbus", "/run/systemd/private"},
+	{"kubelet", "https://127.0.0.1:10250"},
+	{"kubelet", "http://127.0.0.1:10255"}, // --read-only-port, where it is on
+	{"kubelet-healthz", "http://127.0.0.1:10248"},
+}
+
+// at are the places of a kind.
+func (c *collector) at(kind string) []string {
+	if p := c.opt.Sockets[kind]; p != "" {
+		return []string{p}
+	}
+	var all []string
+	for _, p := range places {
+		if p.kind == kind {
+			all = append(all, p.path)
+		}
+	}
+	return all
+}
+
+// readme is for whoever opens the bundle.
+const readme = `This is what plegdiag collect took from the node %s at %s.
+
+manifest.json   every item: what became of it (ok, empty, denied, absent, failed, timeout, stuck, skipped, capped), when, its size and sum
+clock.json      three clocks at one moment
+threads.jsonl   three walks over all threads: state, kernel stack, system call
+proc/           of the node: load, memory, pressure, mounts
+kernel/         the kernel's log
+cgroups/        freezer, pids, memory of pods and daemons
+dumps/          goroutines of the daemons, twice
+runtime/ bus/   calls to containerd, dockerd, CRI-O, D-Bus, each with how long it took and whether it answered
+journal/        journals in export format: systemd-journal-remote -o FILE.journal INPUT turns them back
+config/ versions/ mounts/ processes.txt
+
+A file that ends in .gz is compressed. %s
+Read it with: plegdiag analyze BUNDLE; check it with: plegdiag verify BUNDLE
+`
+
+func collectClock(c *collector, s *step) {
+	redaction := "Values of secrets were replaced by tokens, <redacted:…>; the same value has the same token everywhere in this bundle."
+	if c.opt.NoRedact {
+		redaction = "Nothing was redacted: arguments and logs may hold secrets."
+	}
+	t := clocks()
+	c.put(s, "README.txt", "", fmt.Appendf(nil, readme, host(), t.Realtime.Format(time.RFC3339), redaction))
+	text, err := json.Marshal(map[string]any{
+		"realtime": t.Realtime, "monotonic": t.Monotonic, "boottime": t.Boottime, "boot_id": t.BootID, "node": host(),
+	})
+	if err == nil {
+		c.put(s, "clock.json", "clock_gettime(2)", append(text, '\n'))
+	}
+}
+
+func collectThreads(c *collector, s *step) {
+	t := &task{Do: "walk", Count: 3, Items: []want{{Name: "threads.jsonl", Source: "/proc"}}}
+	c.run(t, s, func(note json.RawMessage) {
+		var n walkNote
+		switch {
+		case json.Unmarshal(note, &n) != nil:
+		case n.Process != nil:
+			c.walked.Processes = append(c.walked.Processes, *n.Process)
+		case n.Container != "":
+			c.walked.Containers = append(c.walked.Containers, n.Container)
+		}
+	})
+}
+
+// files are read under the same path below dir.
+func files(dir string, paths ...string) []want {
+	all := make([]want, len(paths))
+	for i, p := range paths {
+		all[i] = want{Name: strings.TrimPrefix(path.Join(dir, p), "/"), Source: p}
+	}
+	return all
+}
+
+func collectNode(c *collector, s *step) {
+	c.run(&task{Do: "files", Bound: fileBound, Limit: 4 << 20, Items: files("", "/proc/loadavg", "/proc/meminfo", "/proc/vmstat", "/proc/buddyinfo", "/proc/diskstats",
+		"/proc/softirqs", "/proc/interrupts", "/proc/cgroups", "/proc/uptime", "/proc/version", "/proc/stat", "/proc/consoles", "/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max", "/proc/sys/kernel/tainted",
+		"/proc/pressure/cpu", "/proc/pressure/io", "/proc/pressure/memory", "/proc/pressure/irq", "/proc/1/mountinfo", "/sys/fs/pstore/*")}, s, nil)
+}
+
+func collectKmsg(c *collector, s *step) {
+	c.run(&task{Do: "kmsg", Bound: s.bound, Items: []want{{Name: "kernel/dmesg", Source: "/dev/kmsg"}}}, s, nil)
+}
+
+func collectCgroups(c *collector, s *step) {
+	c.run(&task{Do: "cgroups", Bound: time.Second, Items: []want{{Name: "cgroups/values.txt", Source: "/sys/fs/cgroup"}}}, s, nil)
+}
+
+// dumpRound is a dump that there will be a second one of.
+type dumpRound struct {
+	daemon string
+	t      *task // of which only the name of the item changes
+	step   *step
+	at     time.Time
+	ok     bool
+}
+
+const goroutines = "/debug/pprof/goroutine?debug=2"
+
+// dumpName says in a form that a dump is dated by when it was taken (stackdump.TimeInName).
+func dumpName(daemon string) string {
+	return "dumps/" + daemon + "-goroutine-stacks-" + now().Format("2006-01-02T150405Z") + ".log"
+}
+
+func collectDumps(c *collector, s *step) {
+	for _, kind := range []string{"containerd-debug", "docker", "kubelet"} {
+		daemon := strings.TrimSuffix(kind, "-debug")
+		if kind == "docker" {
+			daemon = "dockerd"
+		}
+		for _, place := range c.at(kind) {
+			t := &task{Do: "http", Bound: 10 * time.Second, Limit: dumpLimit, Items: []want{{Source: place, Query: goroutines}}}
+			if kind == "kubelet" && c.opt.KubeletToken != "" {
+				t.Names = []string{c.opt.KubeletToken}
+			}
+			c.dump(dumpRound{daemon: daemon, t: t, step: s})
+		}
+	}
+}
+
+// dump takes a dump, and remembers that it did.
+func (c *collector) dump(d dumpRound) {
+	d.t.Items[0].Name = dumpName(d.daemon)
+	d.at = now()
+	before := len(c.manifest.Items)
+	c.run(d.t, d.step, nil)
+	for _, item := range c.manifest.Items[before:] {
+		d.ok = d.ok || item.Outcome == bundle.OK || item.Outcome == bundle.Capped
+	}
+	c.dumped = append(c.dumped, d)
+}
+
+func collectRuntime(c *collector, s *step) {
+	for _, place := range c.at("cri") {
+		name := "runtime/cri-" + strings.TrimSuffix(path.Base(place), ".sock") + ".jsonl"
+		if strings.Contains(place, "k3s") {
+			name = "runtime/cri-k3s.jsonl"
+		}
+		c.run(&task{Do: "cri", Bound: rpcBound, IDs: c.walked.Containers, Items: []want{{Name: name, Source: place}}}, s, nil)
+	}
+	for _, place := range c.at("docker") {
+		c.run(&task{Do: "docker", Bound: rpcBound, IDs: c.walked.Containers, Items: []want{{Name: "runtime/docker.jsonl", Source: place}}}, s, nil)
+	}
+}
+
+func collectBus(c *collector, s *step) {
+	for _, place := range c.at("dbus") {
+		name := "bus/dbus.jsonl"
+		if strings.HasSuffix(place, "/private") {
+			name = "bus/systemd-private.jsonl"
+		}
+		c.run(&task{Do: "bus", Bound: 3 * time.Second, Items: []want{{Name: name, Source: place}}}, s, nil)
+	}
+}
+
+func collectKubelet(c *collector, s *step) {
+	var all []want
+	for _, place := range c.at("kubelet-healthz") {
+		all = append(all, want{Name: "kubelet/healthz.txt", Source: place, Query: "/healthz"})
+	}
+	t := &task{Do: "http", Bound: 3 * time.Second, Limit: 16 << 20}
+	for i, place := range c.at("kubelet") {
+		all = append(all, want{Name: "kubelet/metrics" + strings.Repeat("-read-only", i) + ".txt", Source: place, Query: "/metrics"})
+	}
+	if c.opt.KubeletToken != "" {
+		t.Names = []string{c.opt.KubeletToken}
+		for _, place := range c.at("kubelet")[:1] {
+			all = append(all, want{Name: "kubelet/configz.json", Source: place, Query: "/configz"})
+		}
+	}
+	t.Items = all
+	c.run(t, s, nil)
+}
+
+func collectProcesses(c *collector, s *step) {
+	if len(c.walked.Processes) == 0 {
+		c.skip(s, &task{Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}}}, "the walk over /proc named no process that is safe to ask")
+		return
+	}
+	// An argument holds 128 KiB at most (MAX_ARG_STRLEN): the processes go in parts.
+	const part = 150
+	for n := 0; n*part < len(c.walked.Processes); n++ {
+		name := "processes.txt"
+		if n > 0 {
+			name = fmt.Sprintf("processes-%d.txt", n+1)
+		}
+		some := c.walked.Processes[n*part : min((n+1)*part, len(c.walked.Processes))]
+		c.run(&task{Do: "processes", Items: []want{{Name: name, Source: "/proc/*/cmdline"}}, Processes: some}, s, nil)
+	}
+}
+
+// journals are units whose journal is taken, by the name of the file.
+var journals = []struct {
+	name string
+	args []string
+}{
+	{"kubelet", []string{"-u", "kubelet", "-u", "k3s", "-u", "k3s-agent", "-u", "rke2-agent", "-u", "rke2-server"}},
+	{"containerd", []string{"-u", "containerd"}},
+	{"docker", []string{"-u", "docker", "-u", "cri-docker"}},
+	{"crio", []string{"-u", "crio"}},
+	{"kernel", []string{"-k"}},
+	{"systemd", []string{"_PID=1"}},
+	{"bus", []string{"-u", "dbus", "-u", "dbus-broker", "-u", "systemd-logind", "-u", "systemd-udevd", "-u", "polkit", "-u", "systemd-journald"}},
+}
+
+// journalFields are those that are taken of an entry: _CMDLINE holds arguments, and nothing reads the rest.
+const journalFields = "MESSAGE,PRIORITY,SYSLOG_IDENTIFIER,SYSLOG_FACILITY,_PID,_COMM,_SYSTEMD_UNIT,_HOSTNAME,_BOOT_ID,_SOURCE_REALTIME_TIMESTAMP,_SOURCE_MONOTONIC_TIMESTAMP,UNIT,_TRANSPORT,CONTAINER_ID_FULL"
+
+func collectJournals(c *collector, s *step) {
+	since := fmt.Sprintf("--since=@%d", now().Add(-c.opt.Since).Unix())
+	for _, j := range journals {
+		argv := append([]string{"journalctl", "--no-pager", "-q", "-o", "export", "--output-fields=" + journalFields, since}, j.args...)
+		c.run(&task{Do: "exec", Argv: argv, Items: []want{{Name: "journal/" + j.name + ".export", Source: strings.Join(argv, " ")}}}, s, nil)
+	}
+}
+
+func collectConfig(c *collector, s *step) {
+	c.run(&task{Do: "files", Bound: fileBound, Limit: fileLimit, Items: files("config",
+		"/etc/os-release", "/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env", "/var/lib/kubelet/cpu_manager_state", "/var/lib/kubelet/memory_manager_state", "/etc/default/kubelet", "/etc/sysconfig/kubelet", "/etc/kubernetes/kubelet/config.json",
+		"/etc/systemd/system/kubelet.service", "/usr/lib/systemd/system/kubelet.service", "/etc/systemd/system/kubelet.service.d/*", "/usr/lib/systemd/system/kubelet.service.d/*",
+		"/etc/systemd/system/containerd.service", "/usr/lib/systemd/system/containerd.service", "/etc/systemd/system/containerd.service.d/*", "/etc/containerd/config.toml", "/etc/containerd/conf.d/*",
+		"/etc/docker/daemon.json", "/usr/lib/systemd/system/docker.service", "/etc/systemd/system/docker.service.d/*", "/etc/crio/crio.conf", "/etc/crio/crio.conf.d/*", "/etc/systemd/journald.conf",
+	)}, s, nil)
+}
+
+func collectVersions(c *collector, s *step) {
+	seen := map[string]bool{}
+	for i := range c.walked.Processes {
+		p := &c.walked.Processes[i]
+		if !seen[p.Exe] && slices.Contains([]string{"kubelet", "containerd", "dockerd", "crio"}, p.Exe) {
+			seen[p.Exe] = true
+			c.version(s, p.Exe, fmt.Sprintf("/proc/%d/exe", p.PID)) // what runs, and not what is installed
+		}
+	}
+	for _, name := range []string{"kubelet", "containerd", "dockerd", "crio"} {
+		if !seen[name] {
+			c.version(s, name, name)
+		}
+	}
+	c.version(s, "runc", "runc")
+	c.version(s, "systemctl", "systemctl")
+	c.run(&task{Do: "exec", Argv: []string{"uname", "-a"}, Items: []want{{Name: "versions/uname.txt", Source: "uname -a"}}}, s, nil)
+}
+
+func (c *collector) version(s *step, name, program string) {
+	c.run(&task{Do: "exec", Argv: []string{program, "--version"}, Items: []want{{Name: "versions/" + name + ".txt", Source: program + " --version"}}}, s, nil)
+}
+
+func collectMounts(c *collector, s *step) {
+	t := &task{Do: "mounts", Bound: time.Second, Items: []want{{Name: "mounts/df.txt", Source: "/proc/self/mountinfo"}}}
+	if c.opt.ProbeRemote {
+		t.Names = []string{"remote"}
+	}
+	c.run(t, s, nil)
+}
+
+// collectSignals asks the daemons that no socket gave a dump of.
+func collectSignals(c *collector, s *step) {
+	for i := range c.walked.Processes {
+		p := c.walked.Processes[i]
+		if dumperOf(p.Exe) == nil || slices.ContainsFunc(c.dumped, func(d dumpRound) bool { return d.ok && d.daemon == p.Exe }) {
+			continue
+		}
+		t := &task{Do: "signal", Bound: 12 * time.Second, Limit: dumpLimit, Processes: []process{p}, Items: []want{{Name: dumpName(p.Exe), Source: fmt.Sprintf("SIGUSR1 to PID %d", p.PID)}}}
+		if why := c.journaldHangs(); why != "" {
+			c.skip(s, t, why)
+			continue
+		}
+		c.dump(dumpRound{daemon: p.Exe, t: t, step: s})
+	}
+}
+
+// journaldHangs says why a daemon that logs would hang in its own signal handler: containerd writes its dump to its log
+// first, in the goroutine that also serves SIGTERM.
+func (c *collector) journaldHangs() string {
+	for i := range c.walked.Processes {
+		if p := &c.walked.Processes[i]; p.Exe == "systemd-journald" && (p.Blocked > 0 || p.State == "T" || p.State == "t") {
+			return fmt.Sprintf("journald does not work (state %s, PID %d): a daemon that dumps to its log would hang", p.State, p.PID)
+		}
+	}
+	return ""
+}
+
+// collectAgain takes the second dump of what gave a first one.
+func collectAgain(c *collector, s *step) {
+	for _, d := range c.dumped {
+		if !d.ok {
+			continue
+		}
+		c.wait(d.at.Add(dumpGap))
+		again := *d.step
+		again.name = s.name
+		c.dump(dumpRound{daemon: d.daemon, t: d.t, step: &again})
+	}
+}
+
+func collectStrace(c *collector, s *step) {
+	pid := fmt.Sprint(c.opt.Strace)
+	argv := []string{"timeout", "-s", "INT", "-k", "1", "5", "strace", "-f", "-tt", "-T", "-yy", "-s", "128", "-o", "/proc/self/fd/1", "-p", pid}
+	t := &task{Do: "exec", Argv: argv, Items: []want{{Name: "strace/" + pid + ".strace", Source: strings.Join(argv, " ")}}}
+	i := slices.IndexFunc(c.walked.Processes, func(p process) bool { return p.PID == c.opt.Strace })
+	switch {
+	case i < 0:
+		c.skip(s, t, "the walk over /proc has no such process")
+	case c.walked.Processes[i].Blocked > 0:
+		c.skip(s, t, "a thread of it is in uninterruptible sleep, in "+c.walked.Processes[i].Waits+": it could not be stopped")
+	case c.walked.Processes[i].Tracer != 0:
+		c.skip(s, t, fmt.Sprintf("PID %d traces it already", c.walked.Processes[i].Tracer))
+	default:
+		c.run(t, s, nil)
+	}
+}
+
+// collectKilled ends daemons for their goroutines, which Go prints to standard error on SIGQUIT. All else is written by then.
+func collectKilled(c *collector, s *step) {
+	for i := range c.walked.Processes {
+		p := &c.walked.Processes[i]
+		if !slices.Contains(c.opt.AllowKill, p.Exe) {
+			continue
+		}
+		since := now().Unix()
+		argv := []string{"journalctl", "--no-pager", "-q", "-o", "export", "--output-fields=" + journalFields, fmt.Sprintf("--since=@%d", since), fmt.Sprintf("_PID=%d", p.PID)}
+		t := &task{Do: "exec", Argv: argv, Items: []want{{Name: "dumps/" + p.Exe + "-killed.export", Source: fmt.Sprintf("SIGQUIT to PID %d; ", p.PID) + strings.Join(argv, " ")}}}
+		if why := c.stopped(s.bound); why != "" {
+			c.skip(s, t, why)
+			continue
+		}
+		if err := p.signal(sigQuit); err != nil {
+			c.skip(s, t, reason(err))
+			continue
+		}
+		c.wait(now().Add(3 * time.Second))
+		c.run(t, s, nil)
+	}
+}

@@ -1,0 +1,146 @@
+package collect
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+)
+
+// dumper is a daemon that writes its goroutines to a file when it gets SIGUSR1.
+type dumper struct {
+	exe  string // base name of the program
+	file string // pattern of the file, as the daemon sees it; %d is its PID
+}
+
+// sigQuit makes Go print all goroutines and end.
+const sigQuit = unix.SIGQUIT
+
+// dumpers are all programs that are ever sent SIGUSR1. It ends a program that does not handle it.
+var dumpers = []dumper{
+	{"containerd", "/tmp/containerd.%d.stacks.log"},   // cmd/containerd/command/main_unix.go, dumpStacks
+	{"dockerd", "/run/docker/goroutine-stacks-*.log"}, // daemon/debugtrap_unix.go; below --exec-root
+	{"crio", "/tmp/crio-goroutine-stacks-*.log"},      // internal/signals, utils.WriteGoroutineStacksToFile
+	{"cri-dockerd", ""},                               // handles it, writes no file: not asked
+}
+
+func dumperOf(exe string) *dumper {
+	for i := range dumpers {
+		if dumpers[i].exe == exe && dumpers[i].file != "" {
+			return &dumpers[i]
+		}
+	}
+	return nil
+}
+
+// signalDumps sends SIGUSR1 to daemons and fetches the file that each writes.
+func signalDumps(t *task, out *frames) {
+	var g guard
+	for i := range t.Processes {
+		p := &t.Processes[i]
+		d := dumperOf(p.Exe)
+		if d == nil {
+			continue
+		}
+		name := t.Items[i].Name
+		out.begin(name, t.Items[i].Source)
+		if why := p.deaf(); why != "" {
+			out.end(name, result{outcome: bundle.Skipped, why: why})
+			continue
+		}
+		var path string
+		found := make(chan string, 1)
+		r := g.try(t.Bound, func() error {
+			path, err := d.dump(p, t.Bound)
+			found <- path
+			return err
+		})
+		if r.outcome != "" {
+			out.end(name, r)
+			continue
+		}
+		path = <-found
+		g.file(out, name, path, t.Bound, t.Limit)
+	}
+}
+
+// deaf says why a process is not sent SIGUSR1; empty when it is.
+func (p *process) deaf() string {
+	switch {
+	case !p.Catches:
+		return "it has no handler for SIGUSR1, which would end it"
+	case p.State == "T" || p.State == "t":
+		return "it is stopped, state " + p.State
+	}
+	return ""
+}
+
+// dump sends the signal and waits until the file has stopped growing.
+func (d *dumper) dump(p *process, bound time.Duration) (path string, err error) {
+	pattern := fmt.Sprintf("/proc/%d/root", p.PID) + d.file
+	if strings.Contains(d.file, "%d") {
+		pattern = fmt.Sprintf(pattern, innerPID(p.PID))
+	}
+	sent := now()
+	if err := p.signal(unix.SIGUSR1); err != nil {
+		return "", err
+	}
+	size := int64(-1)
+	for now().Sub(sent) < bound-killGrace {
+		time.Sleep(200 * time.Millisecond)
+		found, info := newest(pattern)
+		if info == nil || info.ModTime().Before(sent.Add(-time.Second)) {
+			continue
+		}
+		if info.Size() == size && size > 0 {
+			return found, nil
+		}
+		size = info.Size()
+	}
+	return "", fmt.Errorf("%w: SIGUSR1 gave no %s in %s", os.ErrDeadlineExceeded, strings.TrimPrefix(pattern, fmt.Sprintf("/proc/%d/root", p.PID)), bound)
+}
+
+// innerPID is the PID that a process sees itself by.
+func innerPID(pid int) int {
+	status, _, _ := readFile(fmt.Sprintf("/proc/%d/status", pid), 16<<10)
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "NSpid:"); ok {
+			words := strings.Fields(rest)
+			return number(words[len(words)-1])
+		}
+	}
+	return pid
+}
+
+// newest is the youngest file of a pattern.
+func newest(pattern string) (path string, info os.FileInfo) {
+	all, _ := filepath.Glob(pattern)
+	for _, name := range all {
+		if i, err := os.Lstat(name); err == nil && i.Mode().IsRegular() && (info == nil || i.ModTime().After(info.ModTime())) {
+			path, info = name, i
+		}
+	}
+	return path, info
+}
+
+// signal sends a signal to the process that the walk saw, and to no later one that has its PID.
+func (p *process) signal(sig unix.Signal) error {
+	fd, err := unix.PidfdOpen(p.PID, 0)
+	if err == nil {
+		defer unix.Close(fd)
+	}
+	stat, _, readErr := readFile(fmt.Sprintf("/proc/%d/stat", p.PID), 4096)
+	fields := statFields(string(stat))
+	if readErr != nil || len(fields) < 20 || fields[19] != p.Started {
+		return errGone
+	}
+	if err != nil { // before Linux 5.3
+		return unix.Kill(p.PID, sig)
+	}
+	return unix.PidfdSendSignal(fd, sig, nil, 0)
+}

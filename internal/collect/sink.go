@@ -1,0 +1,148 @@
+package collect
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// reserve is kept free behind what is written, so that a bundle can be sealed on a disk that is full.
+const reserve = 512 << 10
+
+// sunk is what the helper that writes the bundle tells. It writes the bundle because the disk may not answer.
+type sunk struct {
+	Full  string `json:",omitempty"` // no room for more than the seal: why
+	Error string `json:",omitempty"` // nothing can be written any more
+	Bytes int64  `json:",omitempty"`
+	Done  bool   `json:",omitempty"`
+}
+
+// sink copies the bundle from in to a file, Names[0], or to out when that is "-". What it has to tell goes to descriptor
+// 3. Count is the floor of free space in MiB.
+func sink(t *task, in io.Reader, out io.Writer) error {
+	told := json.NewEncoder(os.NewFile(3, "told"))
+	if t.Names[0] == "-" {
+		n, err := io.Copy(out, in)
+		return tell(told, sunk{Bytes: n, Done: true}, err)
+	}
+	f, err := os.OpenFile(t.Names[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOCTTY, 0o600)
+	if t.Limit == 1 && errors.Is(err, os.ErrExist) { // --force
+		f, err = os.OpenFile(t.Names[0], os.O_WRONLY|os.O_TRUNC|unix.O_NOCTTY, 0o600)
+	}
+	if err != nil {
+		return tell(told, sunk{Done: true}, err)
+	}
+	s := sinkFile{f: f, floor: uint64(t.Count) << 20}
+	if why := s.short(); why != "" {
+		os.Remove(t.Names[0])
+		return tell(told, sunk{Done: true}, fmt.Errorf("%s: %s; write elsewhere, or to stdout with -o - through ssh", filepath.Dir(t.Names[0]), why))
+	}
+	err = s.copy(in, func(why string) { _ = told.Encode(sunk{Full: why}) })
+	err = errors.Join(err, f.Truncate(s.at), f.Close()) // gives the reserve back
+	return tell(told, sunk{Bytes: s.at, Done: true}, err)
+}
+
+func tell(to *json.Encoder, s sunk, err error) error {
+	if err != nil {
+		s.Error = err.Error()
+	}
+	return to.Encode(s)
+}
+
+// sinkFile is a file that is written as long as there is room.
+type sinkFile struct {
+	f        *os.File
+	at       int64
+	reserved int64 // offset up to which room is allocated
+	refuses  bool  // the file system cannot allocate ahead
+	floor    uint64
+	full     bool
+}
+
+func (s *sinkFile) copy(in io.Reader, full func(string)) error {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := in.Read(buf)
+		if n > 0 {
+			if why := s.room(n); why != "" && !s.full {
+				s.full = true
+				full(why)
+			}
+			if _, err := s.f.Write(buf[:n]); err != nil {
+				full(err.Error())
+				return err
+			}
+			s.at += int64(n)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// room says why there is no room for n bytes and the seal; empty when there is.
+func (s *sinkFile) room(n int) string {
+	want := s.at + int64(n) + reserve
+	if s.full || s.refuses || want <= s.reserved {
+		return ""
+	}
+	if why := s.short(); why != "" {
+		return why
+	}
+	const step = 1 << 20
+	err := s.allocate(want + step)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		err = s.allocate(want)
+	}
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return err.Error()
+	}
+	s.refuses = true // NFS before 4.2 and others: the floor alone guards
+	return ""
+}
+
+func (s *sinkFile) allocate(to int64) error {
+	err := unix.Fallocate(int(s.f.Fd()), unix.FALLOC_FL_KEEP_SIZE, s.at, to-s.at)
+	if err == nil {
+		s.reserved = to
+	}
+	return err
+}
+
+// short says why the file system has too little room, or too few inodes; empty when it has enough.
+func (s *sinkFile) short() string {
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(int(s.f.Fd()), &fs); err != nil {
+		return ""
+	}
+	free := fs.Bavail * uint64(fs.Bsize) //nolint:gosec,unconvert,nolintlint // positive; its type differs by processor
+	switch {
+	case free < s.floor:
+		return fmt.Sprintf("%d MiB are free, fewer than the %d that --min-free keeps", free>>20, s.floor>>20)
+	case s.floor > 0 && fs.Files > 0 && fs.Ffree == 0:
+		return "no inode is free"
+	case s.floor > 0 && fs.Type == unix.TMPFS_MAGIC && scarce():
+		return "it is memory, of which little is available"
+	}
+	return ""
+}
+
+// scarce says that less than a twentieth of the memory is available.
+func scarce() bool {
+	text, _, _ := readFile("/proc/meminfo", 16<<10)
+	available := meminfo(string(text), "MemAvailable:")
+	total := meminfo(string(text), "MemTotal:")
+	return available > 0 && available < total/20
+}

@@ -1,0 +1,136 @@
+package collect
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+)
+
+const (
+	// pieceSize is how much of an item is held as it is. What is larger is compressed piece by piece; the pieces together are
+	// one gzip file (RFC 1952 2.2), and the oldest can be left out.
+	pieceSize = 1 << 20
+	// maxLine bounds a line while values in it are replaced.
+	maxLine = 1 << 20
+)
+
+// spool holds an item until its size is known: a tar archive wants that first.
+type spool struct {
+	newest bool // keep the newest pieces, not the oldest
+	limit  int  // bytes of all pieces
+	filter filter
+	entry  []byte // begins an entry, as pieces are cut between entries; nil cuts between lines
+
+	size    int64 // bytes taken
+	pieces  [][]byte
+	sizes   []int64 // of the pieces before they were compressed
+	stored  int
+	dropped int64
+	raw     bytes.Buffer
+	zip     *gzip.Writer
+}
+
+// filter takes content and hands on what may be in the bundle.
+type filter interface {
+	// add appends to dst what of the content so far can be told; last says that nothing follows.
+	add(dst *bytes.Buffer, content []byte, last bool)
+	// count is how many values were replaced.
+	count() int
+}
+
+// plain hands on everything.
+type plain struct{}
+
+func (plain) add(dst *bytes.Buffer, content []byte, _ bool) { dst.Write(content) }
+func (plain) count() int                                    { return 0 }
+
+// Write takes content. It does not fail.
+func (s *spool) Write(p []byte) (int, error) {
+	s.size += int64(len(p))
+	if !s.newest && s.stored >= s.limit {
+		s.dropped += int64(len(p))
+		return len(p), nil
+	}
+	s.filter.add(&s.raw, p, false)
+	for s.raw.Len() >= pieceSize {
+		s.pack(s.cut())
+	}
+	return len(p), nil
+}
+
+// cut is where the piece at hand ends.
+func (s *spool) cut() int {
+	b := s.raw.Bytes()[:pieceSize]
+	if s.entry != nil {
+		if i := bytes.LastIndex(b, s.entry); i > 0 {
+			return i + 2 // behind the blank line
+		}
+	}
+	if i := bytes.LastIndexByte(b, '\n'); i > 0 {
+		return i + 1
+	}
+	return len(b)
+}
+
+// pack compresses the first n bytes.
+func (s *spool) pack(n int) {
+	var out bytes.Buffer
+	if s.zip == nil {
+		s.zip, _ = gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a known one
+	}
+	s.zip.Reset(&out)
+	s.zip.Write(s.raw.Next(n))
+	s.zip.Close()
+	s.pieces, s.sizes = append(s.pieces, out.Bytes()), append(s.sizes, int64(n))
+	s.stored += out.Len()
+	for s.newest && s.stored > s.limit && len(s.pieces) > 1 {
+		s.stored -= len(s.pieces[0])
+		s.dropped += s.sizes[0]
+		s.pieces, s.sizes = s.pieces[1:], s.sizes[1:]
+	}
+}
+
+// finish is the content as it is stored, and whether it is compressed.
+func (s *spool) finish() (content []byte, packed bool) {
+	s.filter.add(&s.raw, nil, true)
+	if len(s.pieces) == 0 {
+		return s.raw.Bytes(), false
+	}
+	if s.raw.Len() > 0 {
+		s.pack(s.raw.Len())
+	}
+	return bytes.Join(s.pieces, nil), true
+}
+
+// store ends an item and writes its file, where it has one.
+func (c *collector) store(item *bundle.Item, s *spool) {
+	content, packed := s.finish()
+	item.Redacted, item.Dropped = s.filter.count(), s.dropped
+	if packed {
+		item.Name += ".gz"
+	}
+	if item.Outcome == "" {
+		switch {
+		case s.dropped > 0:
+			item.Outcome = bundle.Capped
+		case len(content) == 0:
+			item.Outcome = bundle.Empty
+		default:
+			item.Outcome = bundle.OK
+		}
+	}
+	if s.dropped > 0 && item.Why == "" {
+		which := "the rest is"
+		if s.newest {
+			which = "the oldest part is"
+		}
+		item.Why = fmt.Sprintf("%s left out: %d bytes", which, s.dropped)
+	}
+	if len(content) > 0 {
+		c.write(item, content)
+	}
+	c.note(item)
+}

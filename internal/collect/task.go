@@ -1,0 +1,169 @@
+package collect
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+)
+
+// task is what one helper process does.
+type task struct {
+	Do    string // key of tasks
+	Items []want `json:",omitempty"` // what is to be collected, in order
+	// Bound is for one operation of several inside of the helper; the helper as a whole has the bound of its step.
+	Bound time.Duration `json:",omitempty"`
+	Limit int           `json:",omitempty"` // bytes of one item
+	Count int           `json:",omitempty"`
+	Argv  []string      `json:",omitempty"` // of exec
+	// Processes are those that the task is about, as the walk saw them.
+	Processes []process `json:",omitempty"`
+	IDs       []string  `json:",omitempty"`
+	Since     time.Time `json:",omitzero"`
+	Names     []string  `json:",omitempty"`
+}
+
+// want is one item of a task and where it comes from: a file (a pattern where it holds *), a socket, an address.
+type want struct {
+	Name, Source string
+	Query        string `json:",omitempty"` // path of a request over HTTP
+}
+
+// tasks are what helpers can do. Each may hang: nobody waits for it beyond its bound.
+var tasks = map[string]func(t *task, out *frames){
+	"walk":      walk,
+	"processes": listProcesses,
+	"files":     readFiles,
+	"cgroups":   readCgroups,
+	"kmsg":      readKmsg,
+	"http":      getHTTP,
+	"cri":       askCRI,
+	"docker":    askDocker,
+	"bus":       askBus,
+	"mounts":    statMounts,
+	"signal":    signalDumps,
+}
+
+// Helper is the other side of the hidden command collect-helper: it does one task, the JSON of its argument, and
+// writes frames to out. The program that is collecting starts itself again for whatever may block, because a thread in
+// uninterruptible sleep keeps its whole process from ending.
+func Helper(argument string, in io.Reader, out io.Writer) error {
+	var t task
+	if err := json.Unmarshal([]byte(argument), &t); err != nil {
+		return fmt.Errorf("this command is for plegdiag collect itself: %w", err)
+	}
+	switch t.Do {
+	case "sink":
+		return sink(&t, in, out)
+	case "exec":
+		return become(t.Argv)
+	}
+	do := tasks[t.Do]
+	if do == nil {
+		return fmt.Errorf("this command is for plegdiag collect itself: no task %q", t.Do)
+	}
+	frames := newFrames(out)
+	do(&t, frames)
+	frames.send(frame{Done: true}, nil)
+	return nil
+}
+
+// programDirs are where programs are looked for. PATH may name a directory on a file server that does not answer.
+var programDirs = []string{"/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/bin", "/usr/libexec"}
+
+// errNoProgram is told by exit status 127, as a shell does.
+var errNoProgram = errors.New("no such program")
+
+// become turns the helper into another program, in a small environment.
+func become(argv []string) error {
+	path := argv[0]
+	for _, dir := range programDirs {
+		if strings.Contains(argv[0], "/") {
+			break
+		}
+		if info, err := os.Stat(filepath.Join(dir, argv[0])); err == nil && info.Mode()&0o111 != 0 {
+			path = filepath.Join(dir, argv[0])
+			break
+		}
+	}
+	if !strings.Contains(path, "/") {
+		return errNoProgram
+	}
+	env := []string{"PATH=" + strings.Join(programDirs, ":"), "LC_ALL=C", "TZ=UTC", "SYSTEMD_PAGER=", "SYSTEMD_COLORS=0"}
+	if err := syscall.Exec(path, argv, env); errors.Is(err, syscall.ENOENT) {
+		return errNoProgram
+	} else { //nolint:revive // there is no way on
+		return err
+	}
+}
+
+// HelperStatus is the exit status of a helper that ended with err.
+func HelperStatus(err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errNoProgram):
+		return 127
+	}
+	return 1
+}
+
+// readFiles reads files, one after the other, each with a bound of its own. A pattern gives an item for each file
+// below its directory: /etc/crio/crio.conf.d/* as config/etc/crio/crio.conf.d/10-x.conf.
+func readFiles(t *task, out *frames) {
+	var g guard
+	for _, w := range t.Items {
+		paths := []string{w.Source}
+		if strings.Contains(w.Source, "*") {
+			found := make(chan []string, 1)
+			r := g.try(t.Bound, func() error {
+				all, err := filepath.Glob(w.Source)
+				found <- all
+				return err
+			})
+			if r.outcome != "" {
+				out.begin(w.Name, w.Source)
+				out.end(w.Name, r)
+				continue
+			}
+			paths = <-found
+		}
+		for _, path := range paths {
+			name := w.Name
+			if path != w.Source {
+				name = strings.TrimSuffix(name, "*") + filepath.Base(path)
+			}
+			g.file(out, name, path, t.Bound, t.Limit)
+		}
+	}
+}
+
+// file sends one file.
+func (g *guard) file(out *frames, name, path string, bound time.Duration, limit int) {
+	type content struct {
+		text  []byte
+		whole bool
+	}
+	got := make(chan content, 1)
+	out.begin(name, path)
+	r := g.try(bound, func() error {
+		text, whole, err := readFile(path, limit)
+		got <- content{text, whole}
+		return unpathed(err)
+	})
+	if r.outcome != bundle.Timeout && r.outcome != bundle.Stuck && r.outcome != bundle.Skipped {
+		c := <-got
+		out.data(name, c.text)
+		if !c.whole && r.outcome == "" {
+			r = result{outcome: bundle.Capped, why: fmt.Sprintf("only the first %d bytes", limit)}
+		}
+	}
+	out.end(name, r)
+}
