@@ -351,7 +351,7 @@ func stuckVictim() {
 		os.Exit(1)
 	}
 	os.Stdout.Write([]byte{1})
-	os.Stdin.Read(make([]byte, 1))
+	_, _ = os.Stdin.Read(make([]byte, 1))
 	go func() {
 		runtime.LockOSThread()
 		page[0] = 1
@@ -376,8 +376,8 @@ func TestCollectFrozenFileSystem(t *testing.T) {
 	got := collectOnce(t, 65*time.Second, append(nothing(dir), "--skip", "journal", "--timeout", "60s")...)
 	require.NoError(t, got.err, got.stderr)
 	select {
-	case <-hangs:
-		t.Error("ps came back: this kernel or ps does not hang on a held mmap_lock")
+	case err := <-hangs:
+		t.Errorf("ps came back (%v): this kernel or ps does not hang on a held mmap_lock", err)
 	default:
 	}
 	require.Less(t, got.rss, int64(64<<10), "RSS in KiB")

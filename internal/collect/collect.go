@@ -200,7 +200,7 @@ func (c *collector) note(item *bundle.Item) {
 func (c *collector) put(s *step, name, source string, content []byte) {
 	item := bundle.Item{Name: name, Step: s.name, Source: source, Start: now(), End: now()}
 	sp := c.newSpool(s)
-	sp.Write(content)
+	sp.take(content)
 	c.store(&item, sp)
 }
 

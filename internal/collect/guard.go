@@ -52,6 +52,11 @@ func newWorker() *worker {
 
 // try runs do, for at most bound.
 func (g *guard) try(bound time.Duration, do func() error) result {
+	return g.watch(bound, func() int64 { return 0 }, do)
+}
+
+// watch runs do as long as what moved says changes at least once in bound.
+func (g *guard) watch(bound time.Duration, moved func() int64, do func() error) result {
 	if g.lost >= maxLost {
 		return result{outcome: bundle.Skipped, why: errLost.Error()}
 	}
@@ -60,12 +65,19 @@ func (g *guard) try(bound time.Duration, do func() error) result {
 	}
 	w := g.worker
 	w.work <- do
-	timer := time.NewTimer(bound)
-	defer timer.Stop()
-	select {
-	case err := <-w.done:
-		return resultOf(err)
-	case <-timer.C:
+	for last := moved(); ; {
+		timer := time.NewTimer(bound)
+		select {
+		case err := <-w.done:
+			timer.Stop()
+			return resultOf(err)
+		case <-timer.C:
+		}
+		at := moved()
+		if at == last {
+			break
+		}
+		last = at
 	}
 	g.lost++
 	g.worker = nil

@@ -37,7 +37,7 @@ type child struct {
 var errFork = errors.New("no helper could be started")
 
 // start starts a helper. Starting executes this program once more, which may itself wait for a disk: that gets the bound, too.
-func start(helper []string, t *task, bound time.Duration, in *os.File) (*child, error) {
+func start(helper []string, t *task, bound time.Duration) (*child, error) {
 	argument, err := json.Marshal(t)
 	if err != nil {
 		return nil, err
@@ -47,17 +47,27 @@ func start(helper []string, t *task, bound time.Duration, in *os.File) (*child, 
 		return nil, fmt.Errorf("%w: %w", errFork, err)
 	}
 	c := &child{out: r, waited: make(chan struct{})}
+	var in *os.File
+	if len(argument) > longArgument {
+		if in, err = fed(argument); err != nil {
+			return nil, err
+		}
+		argument = []byte("-")
+	}
 	c.cmd = exec.Command(helper[0], append(slices.Clone(helper[1:]), string(argument))...)
-	c.cmd.Args[0] = "plegdiag"
-	c.cmd.Stdout, c.cmd.Env = w, []string{"GOMAXPROCS=2", "GOMEMLIMIT=40MiB", "GOTRACEBACK=none"}
 	if in != nil {
 		c.cmd.Stdin = in
 	}
+	c.cmd.Args[0] = "plegdiag"
+	c.cmd.Stdout, c.cmd.Env = w, []string{"GOMAXPROCS=2", "GOMEMLIMIT=40MiB", "GOTRACEBACK=none"}
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	started := make(chan error, 1)
 	go func() {
 		err := c.cmd.Start()
 		w.Close()
+		if in != nil {
+			in.Close()
+		}
 		started <- err
 		if err == nil {
 			_ = c.cmd.Wait() // the status says it
@@ -75,6 +85,22 @@ func start(helper []string, t *task, bound time.Duration, in *os.File) (*child, 
 	case <-time.After(bound):
 		return nil, fmt.Errorf("%w in %s: this program's own file does not answer", errFork, bound)
 	}
+}
+
+// longArgument is what is handed over by a pipe instead: the kernel takes 128 KiB (MAX_ARG_STRLEN of linux/binfmts.h).
+const longArgument = 64 << 10
+
+// fed is a pipe that gives text.
+func fed(text []byte) (*os.File, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errFork, err)
+	}
+	go func() {
+		defer w.Close()
+		_, _ = w.Write(text) // a helper that does not want it has ended
+	}()
+	return r, nil
 }
 
 // stop ends a helper that has not ended by itself, and says in what it waits. Left is true when it could not be ended.
@@ -111,7 +137,7 @@ func (c *collector) run(t *task, step *step, note func(json.RawMessage)) {
 		c.skip(step, t, why)
 		return
 	}
-	ch, err := start(c.opt.Helper, t, bound, nil)
+	ch, err := start(c.opt.Helper, t, bound)
 	if err != nil {
 		c.skip(step, t, reason(err))
 		return
@@ -215,7 +241,7 @@ func (r *reception) frames(out io.Reader, note func(json.RawMessage)) error {
 		case f.Begin != "":
 			r.begin(f.Begin, f.Source, f.At)
 		case f.Data != "" && r.open[f.Data] != nil:
-			r.open[f.Data].spool.Write(payload.Bytes())
+			r.open[f.Data].spool.take(payload.Bytes())
 		case f.End != "" && r.open[f.End] != nil:
 			r.end(f.End, f.At, result{f.Outcome, f.Why, f.WChan, f.Stack})
 		}

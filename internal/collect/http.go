@@ -65,8 +65,7 @@ func (s *server) get(ctx context.Context, query string, out io.Writer, limit int
 	}
 	answer, err := s.client.Do(req)
 	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err
 		}
 		return false, err

@@ -296,16 +296,7 @@ func collectProcesses(c *collector, s *step) {
 		c.skip(s, &task{Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}}}, "the walk over /proc named no process that is safe to ask")
 		return
 	}
-	// An argument holds 128 KiB at most (MAX_ARG_STRLEN): the processes go in parts.
-	const part = 150
-	for n := 0; n*part < len(c.walked.Processes); n++ {
-		name := "processes.txt"
-		if n > 0 {
-			name = fmt.Sprintf("processes-%d.txt", n+1)
-		}
-		some := c.walked.Processes[n*part : min((n+1)*part, len(c.walked.Processes))]
-		c.run(&task{Do: "processes", Items: []want{{Name: name, Source: "/proc/*/cmdline"}}, Processes: some}, s, nil)
-	}
+	c.run(&task{Do: "processes", Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}}, Processes: c.walked.Processes}, s, nil)
 }
 
 // journals are units whose journal is taken, by the name of the file.

@@ -49,16 +49,20 @@ func (plain) count() int                                    { return 0 }
 
 // Write takes content. It does not fail.
 func (s *spool) Write(p []byte) (int, error) {
+	s.take(p)
+	return len(p), nil
+}
+
+func (s *spool) take(p []byte) {
 	s.size += int64(len(p))
 	if !s.newest && s.stored >= s.limit {
 		s.dropped += int64(len(p))
-		return len(p), nil
+		return
 	}
 	s.filter.add(&s.raw, p, false)
 	for s.raw.Len() >= pieceSize {
 		s.pack(s.cut())
 	}
-	return len(p), nil
 }
 
 // cut is where the piece at hand ends.
@@ -82,7 +86,7 @@ func (s *spool) pack(n int) {
 		s.zip, _ = gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a known one
 	}
 	s.zip.Reset(&out)
-	s.zip.Write(s.raw.Next(n))
+	_, _ = s.zip.Write(s.raw.Next(n)) // into memory
 	s.zip.Close()
 	s.pieces, s.sizes = append(s.pieces, out.Bytes()), append(s.sizes, int64(n))
 	s.stored += out.Len()

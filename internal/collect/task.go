@@ -52,10 +52,17 @@ var tasks = map[string]func(t *task, out *frames){
 }
 
 // Helper is the other side of the hidden command collect-helper: it does one task, the JSON of its argument, and
-// writes frames to out. The program that is collecting starts itself again for whatever may block, because a thread in
+// writes frames to out. An argument of "-" says that in holds it. The program that is collecting starts itself again for whatever may block, because a thread in
 // uninterruptible sleep keeps its whole process from ending.
 func Helper(argument string, in io.Reader, out io.Writer) error {
 	var t task
+	if argument == "-" {
+		long, err := io.ReadAll(io.LimitReader(in, 64<<20))
+		if err != nil {
+			return err
+		}
+		argument = string(long)
+	}
 	if err := json.Unmarshal([]byte(argument), &t); err != nil {
 		return fmt.Errorf("this command is for plegdiag collect itself: %w", err)
 	}
@@ -97,11 +104,11 @@ func become(argv []string) error {
 		return errNoProgram
 	}
 	env := []string{"PATH=" + strings.Join(programDirs, ":"), "LC_ALL=C", "TZ=UTC", "SYSTEMD_PAGER=", "SYSTEMD_COLORS=0"}
-	if err := syscall.Exec(path, argv, env); errors.Is(err, syscall.ENOENT) {
+	err := syscall.Exec(path, argv, env)
+	if errors.Is(err, syscall.ENOENT) {
 		return errNoProgram
-	} else { //nolint:revive // there is no way on
-		return err
 	}
+	return err
 }
 
 // HelperStatus is the exit status of a helper that ended with err.

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -9,10 +10,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/parse"
 )
 
@@ -58,7 +61,17 @@ type walker struct {
 	ids   map[string]bool
 }
 
-// slowRead bounds the read of one file of /proc that takes a lock.
+// look is what reads one process, in a thread that may get lost; what it found is handed over whole.
+type look struct {
+	dir   string
+	hung  map[string]string
+	file  atomic.Pointer[string] // that is being read
+	reads atomic.Int64
+	p     process
+	rows  []row
+}
+
+// slowRead bounds the read of one file of /proc: some take a lock.
 const slowRead = 300 * time.Millisecond
 
 // walk makes walks over /proc, a second apart.
@@ -109,13 +122,21 @@ func (w *walker) once(n int) []process {
 	end := parse.ThreadWalkEnd{Walk: n}
 	var all []process
 	for _, pid := range numbers(w.root) {
-		p, threads, ok := w.process(pid)
-		end.Threads += threads
-		if !ok {
+		l := w.process(pid)
+		if l == nil || len(l.rows) == 0 {
 			end.Vanished++
 			continue
 		}
-		all = append(all, p)
+		for i := range l.rows {
+			w.line(&l.rows[i])
+		}
+		for _, id := range containerIDs.FindAllString(l.p.Cgroup, -1) {
+			if len(w.ids) < maxAsked {
+				w.ids[id] = true
+			}
+		}
+		end.Threads += len(l.rows)
+		all = append(all, l.p)
 	}
 	end.Monotonic = clocks().Monotonic
 	w.line(end)
@@ -141,44 +162,54 @@ func numbers(dir string) []int {
 	return all
 }
 
-// process reads one process; ok is false when it has ended meanwhile.
-func (w *walker) process(pid int) (p process, rows int, ok bool) {
-	dir := filepath.Join(w.root, strconv.Itoa(pid))
-	unreadable := map[string]string{}
-	p.PID = pid
-	exe, err := os.Readlink(dir + "/exe")
-	if err == nil {
+// process looks at one process, again without the file that hung if one did; nil when nothing can be read any more.
+func (w *walker) process(pid int) *look {
+	for {
+		l := &look{dir: filepath.Join(w.root, strconv.Itoa(pid)), hung: maps.Clone(w.hung)}
+		l.p.PID = pid
+		r := w.guard.watch(slowRead, l.reads.Load, func() error { l.all(); return nil })
+		switch {
+		case r.outcome == "":
+			return l
+		case r.outcome == bundle.Skipped: // too many did not come back
+			return nil
+		}
+		file := l.file.Load()
+		if file == nil {
+			return nil
+		}
+		w.hung[*file] = fmt.Sprintf("not read: it hung at PID %d, in %s", pid, r.wchan)
+	}
+}
+
+// all reads the files of a process.
+func (l *look) all() {
+	p, unreadable := &l.p, map[string]string{}
+	if exe, err := os.Readlink(l.dir + "/exe"); err == nil {
 		p.Exe = filepath.Base(strings.TrimSuffix(exe, " (deleted)"))
 	}
-	p.Cgroup = pathOfCgroup(w.slow(dir+"/cgroup", "cgroup", unreadable))
-	for _, id := range containerIDs.FindAllString(p.Cgroup, -1) {
-		if len(w.ids) < maxAsked {
-			w.ids[id] = true
-		}
-	}
-	p.signals(w.read(dir+"/status", "status", unreadable))
-	for _, tid := range numbers(dir + "/task") {
-		row, stat, ok := w.thread(dir, pid, tid)
+	p.Cgroup = pathOfCgroup(l.read(l.dir, "cgroup", unreadable))
+	p.signals(l.read(l.dir, "status", unreadable))
+	for _, tid := range numbers(l.dir + "/task") {
+		r, stat, ok := l.thread(tid)
 		if !ok {
 			continue
 		}
-		if row.Exe, row.Cgroup = p.Exe, p.Cgroup; tid == pid {
-			p.leader(stat, &row)
+		if r.Exe, r.Cgroup = p.Exe, p.Cgroup; tid == p.PID {
+			p.leader(stat, &r)
 			for file, why := range unreadable {
-				row.unreadable(file, why)
+				r.unreadable(file, why)
 			}
 		}
-		if row.State == "D" {
+		if r.State == "D" {
 			p.Blocked++
-			p.Waits = row.WChan
-		} else if strings.Contains(row.WChan, "rwsem") || strings.Contains(row.WChan, "vma") {
-			p.Waits = row.WChan
+			p.Waits = r.WChan
+		} else if strings.Contains(r.WChan, "rwsem") || strings.Contains(r.WChan, "vma") {
+			p.Waits = r.WChan
 		}
 		p.Threads++
-		rows++
-		w.line(row.ThreadRow)
+		l.rows = append(l.rows, r)
 	}
-	return p, rows, p.Threads > 0
 }
 
 // row is a row that notes what could not be read.
@@ -192,29 +223,28 @@ func (r *row) unreadable(file, why string) {
 }
 
 // thread reads one thread.
-func (w *walker) thread(dir string, pid, tid int) (r row, stat []string, ok bool) {
-	dir = filepath.Join(dir, "task", strconv.Itoa(tid))
-	text, _, err := readFile(dir+"/stat", 4096)
-	stat = statFields(string(text))
-	if err != nil || len(stat) < 7 {
+func (l *look) thread(tid int) (r row, stat []string, ok bool) {
+	dir := filepath.Join(l.dir, "task", strconv.Itoa(tid))
+	unreadable := map[string]string{}
+	text := l.read(dir, "stat", unreadable)
+	stat = statFields(text)
+	if len(stat) < 7 {
 		return r, nil, false
 	}
-	r.PID, r.TID, r.State = pid, tid, stat[0]
-	r.Comm = between(string(text), '(', ')')
+	r.PID, r.TID, r.State = l.p.PID, tid, stat[0]
+	r.Comm = between(text, '(', ')')
 	const kernelThread = 0x00200000 // PF_KTHREAD of include/linux/sched.h
 	flags, _ := strconv.ParseUint(stat[6], 10, 64)
 	r.Kernel = flags&kernelThread != 0
-	unreadable := map[string]string{}
-	if r.WChan = strings.TrimSpace(w.read(dir+"/wchan", "wchan", unreadable)); r.WChan == "0" {
+	if r.WChan = strings.TrimSpace(l.read(dir, "wchan", unreadable)); r.WChan == "0" {
 		r.WChan = ""
 	}
 	if r.State != "R" && r.State != "Z" && r.State != "X" {
-		r.call(w.slow(dir+"/syscall", "syscall", unreadable))
-		r.Stack = stackLines(w.slow(dir+"/stack", "stack", unreadable))
+		r.call(l.read(dir, "syscall", unreadable))
+		r.Stack = stackLines(l.read(dir, "stack", unreadable))
 	}
-	r.Unreadable = unreadable
-	if len(unreadable) == 0 {
-		r.Unreadable = nil
+	for file, why := range unreadable {
+		r.unreadable(file, why)
 	}
 	return r, stat, true
 }
@@ -235,35 +265,17 @@ func (r *row) call(text string) {
 	}
 }
 
-// read reads a file that cannot block.
-func (w *walker) read(path, file string, unreadable map[string]string) string {
-	text, _, err := readFile(path, 16<<10)
-	if err != nil {
-		unreadable[file] = reason(unpathed(err))
-	}
-	return string(text)
-}
-
-// slow reads a file that takes a lock somebody else may hold. A kind of file that hung twice is not read any more.
-func (w *walker) slow(path, file string, unreadable map[string]string) string {
-	if why := w.hung[file]; why != "" {
+// read reads a file of the process or of a thread, unless its kind has hung before.
+func (l *look) read(dir, file string, unreadable map[string]string) string {
+	if why := l.hung[file]; why != "" {
 		unreadable[file] = why
 		return ""
 	}
-	var text []byte
-	answer := make(chan []byte, 1)
-	r := w.guard.try(slowRead, func() error {
-		content, _, err := readFile(path, 16<<10)
-		answer <- content
-		return unpathed(err)
-	})
-	if r.outcome == "" {
-		return string(<-answer)
-	}
-	unreadable[file] = r.why
-	if r.wchan != "" || r.outcome == "timeout" {
-		unreadable[file] += ", in " + r.wchan
-		w.hung[file] = "not read: it hung at another thread"
+	l.file.Store(&file)
+	text, _, err := readFile(dir+"/"+file, 16<<10)
+	l.reads.Add(1)
+	if err != nil {
+		unreadable[file] = reason(unpathed(err))
 	}
 	return string(text)
 }
