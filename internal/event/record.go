@@ -62,6 +62,8 @@ type Record struct {
 	// Repeats is how often a syslog daemon says that the message came, of which this line is all that was
 	// kept ("message repeated 3 times"); 0 when it says nothing.
 	Repeats int
+	// Lost says that the message itself is not there: the carrier dropped it, or printed its size instead. Text holds nothing of it.
+	Lost bool
 }
 
 // MaxRaw bounds Record.Raw. A goroutine dump on one line is longer; its frames are quoted piece by piece.

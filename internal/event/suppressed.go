@@ -9,7 +9,7 @@ import (
 // it wrote too much at once (RateLimitBurst, 10 000 in 30 s by default).
 type Suppressed struct {
 	Messages int
-	Unit     string // "containerd.service"
+	Unit     string // "containerd.service"; with systemd 219 its path, "/system.slice/containerd.service"
 }
 
 // ParseSuppressed reads a message of journald, journald-server.c since systemd 38:
@@ -28,11 +28,17 @@ func ParseSuppressed(message string) (s Suppressed, ok bool) {
 	return Suppressed{Messages: int(n), Unit: unit}, true
 }
 
-// Of says whether the lines may have been those of a writer, named as it names itself: journald counts by unit.
-func (s Suppressed) Of(writer string) bool {
-	unit := s.Unit
+// Writer is the unit without its path and type: "containerd". It is empty for "/", under which systemd 219 counts what belongs to no unit.
+func (s Suppressed) Writer() string {
+	unit := s.Unit[strings.LastIndexByte(s.Unit, '/')+1:]
 	if i := strings.LastIndexByte(unit, '.'); i > 0 { // .service, .scope
 		unit = unit[:i]
 	}
+	return unit
+}
+
+// Of says whether the lines may have been those of a writer, named as it names itself: journald counts by unit.
+func (s Suppressed) Of(writer string) bool {
+	unit := s.Writer()
 	return writer == "" || strings.Contains(writer, unit) || strings.Contains(unit, writer)
 }

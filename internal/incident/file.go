@@ -32,15 +32,16 @@ type file struct {
 	dumps   []dump
 	threads observe.Threads
 	legends observe.Legends
-	parts   map[section]*timeline.Source
+	parts   map[section]*part
 	hosts   map[string]*host // those that lines name; "" for lines that name none
 	pairs   int
 	part    *parse.TracePart // of a trace in several files, which are read together
+	losses  []event.Event    // what the log says is missing from it
 
 	// the writer of the line before, so that a run of lines of one writer costs one look-up
 	unit   string
 	host   *host
-	source *timeline.Source
+	source *part
 }
 
 // section is what one component of one node wrote in a file.
@@ -53,6 +54,12 @@ type host struct {
 	daemon      int        // lines of the kubelet or a runtime
 	from, to    int        // lines where it begins and ends
 	first, last event.Time // of all its writers
+}
+
+// part is one component's lines of a file.
+type part struct {
+	timeline.Source
+	carried event.Time // by the carrier's stamp, when the last of them was written
 }
 
 func newFile(path string) *file {
@@ -118,11 +125,12 @@ func (f *file) readLog(ctx context.Context, opened parse.Opened, wanted *parse.L
 			if rec.Unit == "" && f.place.Foreign {
 				rec.Unit = foreignUnit
 			}
+			f.lost(&rec)
 			if found := dumps.Add(&rec); f.found(found) && found[len(found)-1].Source.Line == rec.Pos.Line {
 				continue // the message is a dump, and nothing else
 			}
 			traces.add(&rec)
-			watching.record(&rec, f.source)
+			watching.record(&rec, &f.source.Source)
 		}
 		if ctx.Err() != nil {
 			break
@@ -131,6 +139,7 @@ func (f *file) readLog(ctx context.Context, opened parse.Opened, wanted *parse.L
 	watching.wait()
 	f.found(dumps.Close())
 	traces.finish(f)
+	f.keepAll(f.losses)
 	f.learn()
 	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
 	if f.asked > maxAsked && f.account.Err == "" {
@@ -229,23 +238,48 @@ func (f *file) span(rec *event.Record) {
 			f.host.first = rec.Time
 		}
 		s.Last, f.host.last = rec.Time, rec.Time
+		if s.carried = rec.Time; !rec.Outer.IsZero() {
+			s.carried = rec.Outer
+		}
 	}
 	if rec.Level != event.NoLevel && (s.Level == event.NoLevel || rec.Level < s.Level) {
 		s.Level = rec.Level
 	}
 }
 
-// sourceOf is the part of the file with that name, of lines that name no node.
-func (f *file) sourceOf(name string) *timeline.Source { return f.partOf("", name) }
+// maxLosses bounds the losses kept of one file: a log that says so of every other line has told enough.
+const maxLosses = 4096
 
-func (f *file) partOf(host, name string) *timeline.Source {
+// lost keeps what the writers of the file say is missing from it. What journald
+// suppressed lies behind the last line that it kept of the unit.
+func (f *file) lost(rec *event.Record) {
+	if len(f.losses) == maxLosses || !observe.TellsLoss(rec) {
+		return
+	}
+	own := *rec // the line at hand stays off the heap: there are millions of them
+	e, ok := observe.Loss(&own)
+	if !ok {
+		return
+	}
+	of, _ := e.Get("of")
+	if p := f.parts[section{f.host.name, of.Text() + ".log"}]; p != nil && !e.End.IsZero() && p.carried.Known && p.carried.Lacks == e.Start.Lacks && p.carried.T.Before(e.Start.T) {
+		e.Start = p.carried
+	}
+	e.Source = f.source.Name
+	f.losses = append(f.losses, e)
+}
+
+// sourceOf is the part of the file with that name, of lines that name no node.
+func (f *file) sourceOf(name string) *part { return f.partOf("", name) }
+
+func (f *file) partOf(host, name string) *part {
 	if f.parts == nil {
-		f.parts = map[section]*timeline.Source{}
+		f.parts = map[section]*part{}
 	}
 	p := section{host, name}
 	s := f.parts[p]
 	if s == nil {
-		s = &timeline.Source{File: f.account.Path, Name: name}
+		s = &part{Source: timeline.Source{File: f.account.Path, Name: name}}
 		f.parts[p] = s
 	}
 	return s
@@ -368,7 +402,8 @@ func (f *file) log(rec *event.Record) {
 	f.writer(rec)
 	f.clock(rec)
 	f.span(rec)
-	f.watch.record(&line{*rec, f.source})
+	f.lost(rec)
+	f.watch.record(&line{*rec, &f.source.Source})
 }
 
 // readSnapshot reads a file that says how something was at one moment.
@@ -402,6 +437,7 @@ func (f *file) readSnapshot(ctx context.Context, opened parse.Opened) {
 	for _, e := range snapshot.Finish(nil) {
 		f.events.add(&e)
 	}
+	f.keepAll(f.losses)
 	for name := range snapshot.Sources() {
 		f.sourceOf(name)
 	}
@@ -440,10 +476,11 @@ func (f *file) sourceList() []timeline.Source {
 	}
 	var all []timeline.Source
 	for _, p := range slices.SortedFunc(maps.Keys(f.parts), func(a, b section) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.host, b.host)) }) {
-		s := *f.parts[p]
+		s := f.parts[p].Source
 		if h := f.hosts[p.host]; h != nil && writers[p.host] > 1 && !s.First.IsZero() {
 			s.First, s.Last = h.first, h.last
 		}
+		s.Cut = f.account.Err
 		all = append(all, s)
 	}
 	return all

@@ -327,7 +327,7 @@ func (n *nodes) same(object, node string) bool {
 func (f *file) keepHosts(keep func(host string) bool) {
 	f.events.filter(func(e *event.Event) bool { return keep(e.Host) })
 	f.dumps = slices.DeleteFunc(f.dumps, func(d dump) bool { return !keep(d.host) })
-	maps.DeleteFunc(f.parts, func(p section, _ *timeline.Source) bool { return !keep(p.host) })
+	maps.DeleteFunc(f.parts, func(p section, _ *part) bool { return !keep(p.host) })
 	if !keep("") {
 		f.threads, f.legends = observe.Threads{}, observe.Legends{}
 	}

@@ -159,6 +159,9 @@ const (
 	KindUdevTimeout event.Kind = "udev.timeout"
 	// KindUdevCookie is a cookie of device-mapper that nobody has completed: cookie, value.
 	KindUdevCookie event.Kind = "udev.cookie"
+	// KindLoss is a writer's word that lines are missing from a log: of ("kubelet", whose lines they
+	// are; absent for anybody's), reach ("file", "node"), messages (where they are counted), anywhere (it has no place in the log).
+	KindLoss event.Kind = "log.loss"
 	// KindClockStep is the wall clock being set: step (seconds, where it is told).
 	KindClockStep event.Kind = "clock.step"
 

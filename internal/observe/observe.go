@@ -85,7 +85,7 @@ func Literals() []string {
 			all = append(all, row.literals...)
 		}
 	}
-	all = append(append(all, dumpLiterals...), traceLiterals...)
+	all = slices.Concat(all, dumpLiterals, traceLiterals, lossLiterals())
 	slices.Sort(all)
 	return slices.Compact(all)
 }

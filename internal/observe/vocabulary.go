@@ -123,6 +123,7 @@ var vocabulary = []struct {
 
 	{KindUdevTimeout, "udev gave up a rule", "device; killed"},
 	{KindUdevCookie, "a cookie of device-mapper that nobody has completed", "cookie; value"},
+	{KindLoss, "lines are missing from a log, by the word of who dropped them", "of: whose lines they are, \"kubelet\", absent for anybody's; reach: \"file\" or \"node\"; messages: how many, where they are counted; anywhere: it has no place in the log"},
 	{KindClockStep, "the wall clock was set", "step: where it is told"},
 
 	{KindProcess, "a process in a listing, from its start to the listing where both are known", "comm; state; wchan; args; ppid; age; verb: of runc; systemd_cgroup; plugin: of CNI"},

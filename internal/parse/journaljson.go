@@ -77,7 +77,7 @@ func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 	rec := l.record(n, &h)
 	l.stand(&rec)
 	if e.message.raw != nil && !e.message.quoted && string(e.message.raw) == jsonNull {
-		if rec.Wanted, rec.Raw = true, clip(b); l.started > 0 {
+		if rec.Wanted, rec.Lost, rec.Raw = true, true, clip(b); l.started > 0 {
 			rec.Raw = string(l.quote)
 		}
 		return l.remark(rec.Pos.Line, "MESSAGE is null: journalctl -o json drops fields above 4096 bytes; collect it again with journalctl -o export (or add -a)") &&

@@ -255,9 +255,11 @@ func clip[T string | []byte](line T) string {
 
 // emit yields a record that is complete, with a remark when journald printed a size instead of its text.
 func (l *logReader) emit(rec event.Record) bool {
-	if strings.HasSuffix(rec.Text, "B blob data]") && strings.HasPrefix(rec.Text, "[") && len(rec.Text) < 32 &&
-		!l.remark(rec.Pos.Line, "journalctl printed %q for a message that is not UTF-8, or long; collect it again with journalctl -o export", rec.Text) {
-		return false
+	if strings.HasSuffix(rec.Text, "B blob data]") && strings.HasPrefix(rec.Text, "[") && len(rec.Text) < 32 {
+		rec.Lost = true
+		if !l.remark(rec.Pos.Line, "journalctl printed %q for a message that is not UTF-8, or long; collect it again with journalctl -o export", rec.Text) {
+			return false
+		}
 	}
 	for i := range rec.Pieces { // those of a message whose quotes and keys were taken off
 		rec.Pieces[i].Off = min(rec.Pieces[i].Off, len(rec.Text))

@@ -19,6 +19,10 @@ func FilesText(w io.Writer, inc *incident.Incident, o Options) error {
 		t.heading("CLOCKS")
 		t.clocks(cs)
 	}
+	if gs := gaps(inc); len(gs) > 0 {
+		t.heading("GAPS")
+		t.gaps(gs)
+	}
 	return out.Flush()
 }
 
@@ -28,6 +32,7 @@ func FilesJSON(w io.Writer, inc *incident.Incident, o Options) error {
 		Schema string     `json:"schema"`
 		Tool   tool       `json:"tool"`
 		Clock  []clockRow `json:"clock"`
+		Gaps   []gapRow   `json:"gaps"`
 		Files  []fileRow  `json:"files"`
-	}{FilesSchema, tool{o.Version}, each(clocks(inc), newClock), each(inc.Files, newFile)})
+	}{FilesSchema, tool{o.Version}, each(clocks(inc), newClock), each(gaps(inc), newGap), each(inc.Files, newFile)})
 }

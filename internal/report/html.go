@@ -70,6 +70,7 @@ type page struct {
 	Others    []rules.Unanswered
 	Facts     []factLine
 	Clocks    []string
+	Gaps      []string
 	Files     []fileLine
 	FilesLeft int
 }
@@ -372,6 +373,7 @@ func (p *page) account(inc *incident.Incident) {
 	for _, c := range clocks(inc) {
 		p.Clocks = append(p.Clocks, clockText(c))
 	}
+	p.Gaps = gapTexts(gaps(inc))
 	shown := inc.Files[:min(len(inc.Files), maxFileRows)]
 	p.FilesLeft = len(inc.Files) - len(shown)
 	for _, f := range shown {

@@ -64,6 +64,14 @@ func proven() *incident.Incident {
 				"kernel.version":     {Value: "6.18.0"},
 				"containerd.version": {Value: "1.6.20", Evidence: []event.Quote{quote("containerd.log", 3, "starting containerd version=1.6.20")}},
 			},
+			Coverage: []timeline.Coverage{
+				{Source: "containerd.log", File: "containerd.log", Start: at("18:20:01"), End: at("18:30:59")},
+				{Source: "kubelet.log", File: "journal/kubelet.log", Start: at("18:20:01"), End: at("18:30:59"), Gaps: []timeline.Gap{{
+					Window: timeline.Window{Start: at("18:23:00"), End: at("18:23:30")}, Reason: "journald suppressed 4523 messages of kubelet.service",
+					Evidence: []event.Quote{quote("journal/kubelet.log", 31, "Nov 20 18:23:30 node-1 systemd-journald[412]: Suppressed 4523 messages from kubelet.service")},
+				}}},
+				{Source: "systemd.log", File: "containerd.log", Gaps: []timeline.Gap{{Window: timeline.Window{Start: at("18:30:59")}, Reason: "the file is cut off: unexpected EOF"}}},
+			},
 			Clocks: []timeline.Clock{
 				{File: "containerd.log", Basis: "written"},
 				{File: "journal/kubelet.log", Basis: "zone +08:00 from same-line pairs", Offset: 8 * time.Hour, Note: "year 2026 from containerd.log"},
@@ -162,6 +170,9 @@ func hostile() *incident.Incident {
 		Timeline: &timeline.Timeline{
 			Facts:  map[string]timeline.Fact{evil: {Value: evil, Evidence: []event.Quote{q}}},
 			Clocks: []timeline.Clock{{File: evil, Basis: evil, Offset: -time.Hour, Note: evil}},
+			Coverage: []timeline.Coverage{{Source: "kubelet." + evil, File: evil, Gaps: []timeline.Gap{{
+				Window: timeline.Window{Start: at("18:20:01"), End: at("18:20:02")}, Reason: evil, Evidence: []event.Quote{quote(evil, 3, evil)},
+			}}}},
 			Stalls: []timeline.Stall{{Window: timeline.Window{Start: at("09:00:00"), End: at("09:01:00")}, Phase: timeline.PhasePod, Evidence: []event.Quote{q}}},
 		},
 		Result: rules.Result{

@@ -52,6 +52,9 @@ func Jira(w io.Writer, inc *incident.Incident, o Options) error {
 	if cs := clocks(inc); len(cs) > 0 {
 		j.block("h2. Clocks", func(t *text) { t.clocks(cs) })
 	}
+	if gs := gaps(inc); len(gs) > 0 {
+		j.block("h2. Gaps", func(t *text) { t.gaps(gs) })
+	}
 	j.block("h2. Files", func(t *text) { t.files(inc.Files) })
 	return out.Flush()
 }

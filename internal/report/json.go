@@ -72,6 +72,7 @@ type document struct {
 	NotEvaluable []notEvaluable  `json:"not_evaluable"`
 	Facts        map[string]fact `json:"facts"`
 	Clock        []clockRow      `json:"clock"`
+	Gaps         []gapRow        `json:"gaps"`
 	Files        []fileRow       `json:"files"`
 }
 
@@ -279,6 +280,7 @@ func newDocument(inc *incident.Incident, o Options) document {
 		NotEvaluable: each(inc.Result.NotEvaluable, newNotEvaluable),
 		Facts:        map[string]fact{},
 		Clock:        each(clocks(inc), newClock),
+		Gaps:         each(gaps(inc), newGap),
 		Files:        each(inc.Files, newFile),
 	}
 	for i := range d.Incident.Stalls {

@@ -61,6 +61,10 @@ func Markdown(w io.Writer, inc *incident.Incident, o Options) error {
 		m.section("Clocks")
 		m.fence(func(t *text) { t.clocks(cs) })
 	}
+	if gs := gaps(inc); len(gs) > 0 {
+		m.section("Gaps")
+		m.fence(func(t *text) { t.gaps(gs) })
+	}
 	m.section("Files")
 	m.fence(func(t *text) { t.files(inc.Files) })
 	_, err := io.WriteString(w, m.fit())

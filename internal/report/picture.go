@@ -103,6 +103,11 @@ func (l *laneRule) takes(e *event.Event) bool {
 	return slices.Contains(l.actors, e.Component)
 }
 
+// covers says whether a source would have shown what belongs into the lane.
+func (l *laneRule) covers(source string) bool {
+	return slices.ContainsFunc(l.sources, func(s string) bool { return strings.HasPrefix(source, s) })
+}
+
 // Measures of the picture in pixels, and its bounds.
 const (
 	laneName    = 18 // the row of a lane's name
@@ -261,7 +266,7 @@ func later(a, b time.Time) time.Time {
 func (p *picture) gaps(l *drawnLane, rule *laneRule, coverage []timeline.Coverage) bool {
 	var spans []timeline.Window
 	for _, c := range coverage {
-		if !c.Start.IsZero() && slices.ContainsFunc(rule.sources, func(s string) bool { return strings.HasPrefix(c.Source, s) }) {
+		if !c.Start.IsZero() && rule.covers(c.Source) {
 			spans = append(spans, timeline.Window{Start: c.Start, End: c.End})
 		}
 	}
@@ -283,8 +288,33 @@ func (p *picture) gaps(l *drawnLane, rule *laneRule, coverage []timeline.Coverag
 		at = later(at, s.End)
 	}
 	hatch(at, p.End)
+	p.losses(l, rule, coverage)
 	return true
 }
+
+// losses hatches where lines are missing from a source of the lane. A moment stays as wide as a pixel or two.
+func (p *picture) losses(l *drawnLane, rule *laneRule, coverage []timeline.Coverage) {
+	known := map[shape]bool{}
+	for i := range coverage {
+		if !rule.covers(coverage[i].Source) {
+			continue
+		}
+		for _, g := range coverage[i].Gaps {
+			if g.End.IsZero() || !g.In(p.Start, p.End) {
+				continue // beyond the last line everything is hatched
+			}
+			s := p.shape(g.Start, g.End)
+			s.Title = Escape(g.Reason, maxQuote) + ", from " + clock(g.Start) + " to " + clock(g.End)
+			if s.W = max(s.W, minLoss); !known[s] && len(known) < maxShapes {
+				known[s] = true
+				l.Gaps = append(l.Gaps, s)
+			}
+		}
+	}
+}
+
+// minLoss is how wide a gap is drawn at least, in percent.
+const minLoss = 0.2
 
 // shape is a place in time, cut to the picture.
 func (p *picture) shape(from, to time.Time) shape {

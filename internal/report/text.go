@@ -54,6 +54,10 @@ func Text(w io.Writer, inc *incident.Incident, o Options) error {
 		t.heading("CLOCKS")
 		t.clocks(cs)
 	}
+	if gs := gaps(inc); len(gs) > 0 {
+		t.heading("GAPS (what happened in them may have left no line)")
+		t.gaps(gs)
+	}
 	t.heading("FILES (every line is accounted for)")
 	t.files(inc.Files)
 	return out.Flush()

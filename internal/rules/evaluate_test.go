@@ -354,3 +354,26 @@ func TestHostileTimes(t *testing.T) {
 		require.Equal(t, Likely, f.Verdict, "an exit of the year %d explains nothing", year)
 	}
 }
+
+// Silence proves nothing where lines are missing: a gap inside the step may hide what the rule looks for.
+func TestAbsenceNeedsCoverageWithoutGaps(t *testing.T) {
+	exit := exitOf(idA, 1)
+	update := updateOf(idA, 5, 125)
+	for name, c := range map[string]struct {
+		gap  timeline.Gap
+		want Verdict
+	}{
+		"before the update":                {timeline.Gap{Window: timeline.Window{Start: begin.Add(2 * time.Second), End: begin.Add(3 * time.Second)}}, Likely},
+		"inside the update":                {timeline.Gap{Window: timeline.Window{Start: begin.Add(50 * time.Second), End: begin.Add(60 * time.Second)}}, Possible},
+		"after the update":                 {timeline.Gap{Window: timeline.Window{Start: begin.Add(200 * time.Second), End: begin.Add(260 * time.Second)}}, Likely},
+		"before the update, end not known": {timeline.Gap{Window: timeline.Window{Start: begin.Add(2 * time.Second)}}, Possible},
+	} {
+		tl := line(exit, update)
+		for i := range tl.Coverage {
+			tl.Coverage[i].Gaps = []timeline.Gap{c.gap}
+		}
+		r := Evaluate(only(t, "held-lock"), tl)
+		require.Len(t, r.Findings, 1, name)
+		require.Equal(t, c.want, r.Findings[0].Verdict, name)
+	}
+}

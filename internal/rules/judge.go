@@ -3,8 +3,10 @@ package rules
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 // finish rates the assignment at hand and keeps it when it wins.
@@ -276,18 +278,19 @@ func (s *search) spoils(a *Absence, ev, anchor int32) bool {
 }
 
 // spanned says whether one file of the source reaches over the whole of the
-// step, at the level of the line in question.
+// step, without a gap, at the level of the line in question.
 func (s *search) spanned(a *Absence, anchor *event.Event) bool {
 	if anchor.Start.IsZero() {
 		return false
 	}
-	end := anchor.Last().T
-	if a.Before != "" {
-		end = anchor.Start.T
+	start, end := anchor.Start.T, anchor.Last().T
+	if a.Before != "" { // what a gap before it hides may be what is looked for
+		start, end = time.Time{}, anchor.Start.T
 	}
+	hidden := func(g timeline.Gap) bool { return g.In(start, end) }
 	for _, c := range s.index.timeline.Coverage {
 		if c.Source == a.Source && !c.Start.IsZero() && !c.Start.After(anchor.Start.T) && !c.End.Before(end) &&
-			(a.level == event.NoLevel || c.Level != event.NoLevel && c.Level <= a.level) {
+			(a.level == event.NoLevel || c.Level != event.NoLevel && c.Level <= a.level) && !slices.ContainsFunc(c.Gaps, hidden) {
 			return true
 		}
 	}

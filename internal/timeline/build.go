@@ -22,7 +22,9 @@ type Source struct {
 	// First and Last are the first and the last stamp of the component in the file; zero when it has none.
 	First, Last event.Time
 	Level       event.Level // the least serious level seen
-	Pairs       []Pair
+	// Cut is why the file ends before what was written does; empty when it does not.
+	Cut   string
+	Pairs []Pair
 	// Zones counts the offsets from UTC, in seconds east, that the component's own stamps carry.
 	Zones map[int]int
 }
@@ -62,6 +64,7 @@ func Build(in Input, o Options) *Timeline {
 	busySystemd(events)
 	tl.Stalls = stalls(events, tl.Coverage)
 	moving(events, tl.Stalls)
+	findGaps(tl, events, in.Sources)
 	tl.Facts = facts(events)
 	if len(tl.Stalls) > 0 {
 		for i := range tl.Stalls {

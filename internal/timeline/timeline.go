@@ -54,6 +54,16 @@ type Coverage struct {
 	Start, End time.Time
 	// Level is the least serious level that was seen: absence of a debug line proves nothing in a log at info.
 	Level event.Level
+	// Gaps are the parts of it that lines are missing from, in the order of their starts.
+	Gaps []Gap
+}
+
+// Gap is a part of a source's time in which something was written that the file does not hold, or nothing could be written.
+type Gap struct {
+	// Window is where the lines are missing; a zero End is not known.
+	Window
+	Reason   string
+	Evidence []event.Quote // the lines that say so; none where only the file as a whole does
 }
 
 // Phase is the part of relist in which a stall sits (kubelet pkg/kubelet/pleg/generic.go).
