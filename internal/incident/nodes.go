@@ -11,7 +11,6 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/layout"
 	"github.com/plegdiag/plegdiag/internal/observe"
-	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 // NodesError says that the inputs hold the evidence of several nodes and that nobody said which one is meant.
