@@ -380,7 +380,9 @@ func TestCollectFrozenFileSystem(t *testing.T) {
 		t.Errorf("ps came back (%v): this kernel or ps does not hang on a held mmap_lock", err)
 	default:
 	}
-	require.Less(t, got.rss, int64(64<<10), "RSS in KiB")
+	if !raced {
+		require.Less(t, got.rss, int64(64<<10), "RSS in KiB")
+	}
 	verified(t, got.path)
 	var waits []string
 	for line := range bytes.Lines(content(t, got.path, "threads.jsonl")) {

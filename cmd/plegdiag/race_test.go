@@ -1,0 +1,6 @@
+//go:build race
+
+package main
+
+// raced says that the race detector is built in, which takes several times the memory.
+const raced = true
