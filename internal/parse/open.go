@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
 )
 
 // Opened is a file whose format is known before anybody reads it.
@@ -69,7 +70,9 @@ func (o Opened) withoutOrigin(path string) Opened {
 	if origin == nil {
 		return o
 	}
-	bare, _ := io.ReadAll(WithoutOrigin(bytes.NewReader(o.Head), origin)) // cannot fail
+	again := *origin // reading learns more names: the file is read by what is known at its start, too
+	again.seen = maps.Clone(origin.seen)
+	bare, _ := io.ReadAll(WithoutOrigin(bytes.NewReader(o.Head), &again)) // cannot fail
 	inner, known := Detect(bare, path)
 	if !known || inner.Name == Text {
 		return o
