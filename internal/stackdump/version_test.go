@@ -45,7 +45,7 @@ func TestGoVersionInPath(t *testing.T) {
 		"/opt/homebrew/Cellar/go/1.21.4/libexec/src/runtime/sema.go:77":                             "Go 1.21.4",
 		"/usr/local/Cellar/go@1.20/1.20.4/libexec/src/runtime/sema.go:77":                           "Go 1.20.4",
 		"/opt/hostedtoolcache/go/1.21.6/x64/src/runtime/sema.go:77":                                 "Go 1.21.6",
-		"/root/go/pkg/mod/golang.org/toolchain@v0.0.1-go1.22rc2.linux-amd64/src/runtime/sema.go:77": "Go 1.22rc2",
+		"/go/pkg/mod/golang.org/toolchain@v0.0.1-go1.22rc2.linux-amd64/src/runtime/sema.go:77": "Go 1.22rc2",
 		"/home/u/.asdf/installs/golang/1.18.2/go/src/runtime/sema.go:77":                            "Go 1.18.2",
 		"/nix/store/5b7…-go-1.20.3/share/go/src/runtime/sema.go:77":                                 "Go 1.20.3",
 		"/usr/local/go/src/runtime/sema.go:71":                                                      "",
