@@ -37,6 +37,7 @@ type file struct {
 	pairs   int
 	part    *parse.TracePart // of a trace in several files, which are read together
 	losses  []event.Event    // what the log says is missing from it
+	taken   observe.Taken    // when files beside it were made
 
 	// the writer of the line before, so that a run of lines of one writer costs one look-up
 	unit   string
@@ -443,6 +444,7 @@ func (f *file) readSnapshot(ctx context.Context, opened parse.Opened) {
 	}
 	f.learn()
 	f.object = snapshot.Node()
+	f.taken = snapshot.Taken()
 	f.account.Component = f.mainComponent()
 	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
 }

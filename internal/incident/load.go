@@ -57,6 +57,7 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 		return nil, err
 	}
 	joinSamples(files)
+	dateReadings(files)
 	events, sources := observeDumps(files)
 	in := timeline.Input{Events: slices.Grow(events, kept(files)), Sources: sources}
 	for _, f := range files {

@@ -3,6 +3,7 @@ package incident
 import (
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe"
@@ -23,6 +24,8 @@ type watch struct {
 	lines *observe.Lines
 	asked int
 	noise map[spanKey]int // slots of the events of noise, by what they say
+	// readings are the latest of each number that a log reads again and again.
+	readings map[spanKey]lastReading
 }
 
 // line is a wanted record and the source that it belongs to, which is only named here: whoever reads the lines writes to it.
@@ -69,8 +72,12 @@ func (w *watch) keep(e *event.Event) {
 		}
 		w.sources[e.Source] = true
 	}
-	if e.Kind == observe.KindNoise {
+	switch e.Kind {
+	case observe.KindNoise:
 		w.harmless(e)
+		return
+	case observe.KindCount:
+		w.reading(e)
 		return
 	}
 	key := spanKey{e.Host, e.Span.Key}
@@ -111,6 +118,30 @@ func (w *watch) harmless(e *event.Event) {
 		w.noise = map[spanKey]int{}
 	}
 	w.noise[key] = w.events.add(e)
+}
+
+// lastReading is the latest reading of a number, and when the stretch began of which it is to be the only one.
+type lastReading struct {
+	slot  int
+	begin time.Time
+	first bool // the file's first, which stays
+}
+
+// betweenReadings is how far apart readings are kept. The kubelet reads every 10 s, and a slope needs no more than this.
+const betweenReadings = 10 * time.Minute
+
+// reading keeps the first reading of a number, the last of each stretch, and the last of all.
+func (w *watch) reading(e *event.Event) {
+	key := spanKey{e.Host, e.Source}
+	last, ok := w.readings[key]
+	if passed := e.Start.T.Sub(last.begin); ok && !last.first && passed >= 0 && passed < betweenReadings {
+		*w.events.at(last.slot) = *e
+		return
+	}
+	if w.readings == nil {
+		w.readings = map[spanKey]lastReading{}
+	}
+	w.readings[key] = lastReading{slot: w.events.add(e), begin: e.Start.T, first: !ok}
 }
 
 // batchSize is how many lines change hands at once: with one at a time the hand-over would cost more than the work.

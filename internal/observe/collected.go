@@ -15,6 +15,7 @@ import (
 type collected struct {
 	calls []event.Event            // that had no answer; told when it is known what else did
 	quick map[string]time.Duration // by endpoint: how long a call took that needs no lock
+	taken taken
 }
 
 // lockless are calls that a daemon answers while its locks are held.
@@ -29,6 +30,7 @@ func (c *collected) datum(dst []event.Event, e *parse.Datum) []event.Event {
 	}
 	switch e.Path[0] {
 	case "bundle":
+		c.taken.Node = column(e, "node")
 		for _, f := range [...][2]string{{"node", "node.name"}, {"tool", "collect.version"}, {"sealed", "collect.sealed"}} {
 			dst = addFact(dst, Collected, f[1], column(e, f[0]), e)
 		}
@@ -43,6 +45,7 @@ func (c *collected) datum(dst []event.Event, e *parse.Datum) []event.Event {
 // item is a thing that was not got, or not whole.
 func (c *collected) item(dst []event.Event, e *parse.Datum) []event.Event {
 	outcome := column(e, "outcome")
+	c.taken.item(column(e, "name"), stamped(column(e, "start")))
 	if !slices.Contains(keptOutcomes, outcome) {
 		return dst
 	}

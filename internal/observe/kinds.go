@@ -168,6 +168,10 @@ const (
 	// KindNoise is a sort of line that frightens and means nothing here, once per file: name, why, count.
 	KindNoise event.Kind = "noise"
 
+	// KindCount is one dated reading of a number that may run out: of (threads, processes, pids, units, active units), value, limit (where
+	// the same writer gives it), path (of the cgroup), node (of whose snapshot it is part).
+	KindCount event.Kind = "node.count"
+
 	// KindProcess is a process in a listing: comm, state, wchan, args, ppid, age; of runc and containerd-shim verb and systemd_cgroup, of a CNI plugin
 	// plugin. It lasts from its start to the listing, where both are known.
 	KindProcess event.Kind = "process"

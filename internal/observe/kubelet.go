@@ -33,6 +33,7 @@ var kubeletTable = table{
 		{[]string{"cpumanager] starting with", "Starting CPU manager"}, cpuManager},
 		{[]string{"kubeletVersion", "Kubelet version"}, kubeletVersion},
 		{[]string{"attempting to reclaim", "HasInsufficientPID"}, pidPressure},
+		{[]string{"pid.available"}, pidsAvailable},
 		{[]string{"on following dirs took "}, slowDU},
 		{[]string{"FLAG: --"}, kubeletFlag},
 		{[]string{"Container Manager object based on Node Config"}, nodeConfig},

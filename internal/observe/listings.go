@@ -60,7 +60,7 @@ var tableSources = map[string]string{"ps": Processes, "units": Units, "df": Node
 // end finishes the listing at hand.
 func (t *listings) end(dst []event.Event) []event.Event {
 	dst = t.processes.finish(dst, t.header, t.at)
-	dst = t.units.finish(dst, t.header)
+	dst = t.units.finish(dst, t.header, t.at)
 	t.processes, t.units = processes{}, unitCounts{}
 	return dst
 }
@@ -120,6 +120,8 @@ func freeSize(s string) float64 {
 type unitCounts struct {
 	total, failed int
 	byType        map[string]int
+	types         map[string]bool
+	inactive      bool // the listing has units that are not active, too: --all
 }
 
 // countedTypes are the types of units that leak.
@@ -127,14 +129,19 @@ var countedTypes = []string{"scope", "mount", "service", "device"}
 
 func (u *unitCounts) row(e *parse.Datum) {
 	name, _ := e.Field("UNIT")
-	if state, _ := e.Field("ACTIVE"); state == "failed" {
+	state, _ := e.Field("ACTIVE")
+	if state == "failed" {
 		u.failed++
 	}
+	u.inactive = u.inactive || state == "inactive"
 	u.total++
 	if u.byType == nil {
-		u.byType = map[string]int{}
+		u.byType, u.types = map[string]int{}, map[string]bool{}
 	}
 	kind := name[strings.LastIndexByte(name, '.')+1:]
+	if len(u.types) < 2 {
+		u.types[kind] = true
+	}
 	for _, t := range countedTypes {
 		if t == kind {
 			u.byType[kind]++
@@ -142,7 +149,7 @@ func (u *unitCounts) row(e *parse.Datum) {
 	}
 }
 
-func (u *unitCounts) finish(dst []event.Event, header event.Quote) []event.Event {
+func (u *unitCounts) finish(dst []event.Event, header event.Quote, at event.Time) []event.Event {
 	if u.total == 0 {
 		return dst
 	}
@@ -151,5 +158,12 @@ func (u *unitCounts) finish(dst []event.Event, header event.Quote) []event.Event
 	for _, t := range countedTypes {
 		dst = addFactAt(dst, Units, "systemd.units."+t, strconv.Itoa(u.byType[t]), header)
 	}
-	return dst
+	if len(u.types) < 2 {
+		return dst // a listing of one type
+	}
+	of := ofActiveUnits
+	if u.inactive {
+		of = ofUnits
+	}
+	return append(dst, reading(Units, of, float64(u.total), at, header))
 }

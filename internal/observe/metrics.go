@@ -10,11 +10,12 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse"
 )
 
-// metrics reads the kubelet's /metrics. What a relist lasts is observed when it
+// metrics reads the /metrics of the kubelet and of the node exporter. What a relist lasts is observed when it
 // ends, so that the one that hangs is not in it.
 type metrics struct {
 	series map[string]*series // by name and operation
 	order  []string
+	node   exporter
 }
 
 // series is a histogram or summary, or a counter.
@@ -36,7 +37,7 @@ type bucket struct {
 // metricNames begin the lines that matter: Kubernetes up to 1.13 counts microseconds, from 1.14 on seconds.
 var metricNames = []string{
 	"kubelet_pleg_", "kubelet_runtime_operations", "kubelet_evented_pleg_", "kubernetes_build_info", "kubelet_running_pod", "kubelet_running_container",
-	"container_runtime_", "kubelet_docker_operations",
+	"container_runtime_", "kubelet_docker_operations", "node_processes_", "node_systemd_units", exporterClock,
 }
 
 // durations are the names of what is measured, and the facts or events that they are, with the seconds of one unit.
@@ -79,6 +80,10 @@ func (m *metrics) datum(dst []event.Event, e *parse.Datum) []event.Event {
 	}
 	if fact := gauges[name]; fact != "" {
 		return addFact(dst, Metrics, fact, strconv.FormatFloat(v, 'f', -1, 64), e)
+	}
+	if strings.HasPrefix(name, "node_") {
+		m.node.sample(name, v, e)
+		return dst
 	}
 	m.sample(name, v, e)
 	return dst
@@ -192,7 +197,7 @@ func (m *metrics) finish(dst []event.Event) []event.Event {
 			dst = addFactAt(dst, Metrics, name+"-p99-seconds", text(s.p99), s.quotes["p99"])
 		}
 	}
-	return dst
+	return m.node.finish(dst)
 }
 
 // text writes a number for a fact, to the microsecond.

@@ -16,6 +16,7 @@ type objects struct {
 	nodes    nodes
 	runtimes []runtimeOption
 	fallback string
+	rlimit   rlimit
 }
 
 // configz stands for the kind of what the kubelet itself says of its configuration: GET /configz, which has none.
@@ -82,6 +83,7 @@ func (o *objects) datum(dst []event.Event, e *parse.Datum) []event.Event {
 		rest = rest[1:]
 		o.keep("kind", leaf{configz, quoteOf(e)})
 	}
+	o.rlimit.datum(e)
 	if len(rest) == len(e.Path) {
 		if len(rest) == 6 && rest[0] == "config" && rest[1] == "containerd" && rest[2] == "runtimes" && rest[5] == "SystemdCgroup" {
 			o.runtimes = append(o.runtimes, runtimeOption{rest[3], e.Value, quoteOf(e)})
@@ -221,5 +223,5 @@ func (o *objects) event(dst []event.Event) []event.Event {
 
 func (o *objects) finish(dst []event.Event) []event.Event {
 	dst = addRuntime(o.end(dst), o.runtimes, o.fallback)
-	return o.nodes.finish(dst)
+	return o.nodes.finish(o.rlimit.finish(dst))
 }

@@ -322,8 +322,13 @@ func (p *processes) finish(dst []event.Event, header event.Quote, at event.Time)
 	if p.threaded {
 		threads = p.rows
 	}
+	if !p.self.Known && at == p.youngest {
+		at = event.Time{} // the listing is younger than that, nobody says how much
+	}
+	dst = append(dst, reading(Processes, ofProcesses, float64(len(p.pids)), at, header))
 	if threads > 0 {
 		dst = addFactAt(dst, Processes, "node.threads", strconv.Itoa(threads), header)
+		dst = append(dst, reading(Processes, ofThreads, float64(threads), at, header))
 	}
 	return dst
 }

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse"
@@ -109,6 +110,49 @@ func (s *Snapshot) Node() string {
 		}
 	}
 	return ""
+}
+
+// Taken is what the file says about when other files were made: a manifest of its bundle, the output of date of all that was collected with it.
+func (s *Snapshot) Taken() Taken {
+	switch r := s.reader.(type) {
+	case *collected:
+		return r.taken.Taken
+	case *values:
+		return r.taken.Taken
+	}
+	return Taken{}
+}
+
+// Taken says when files of a snapshot were made. The zero Taken says nothing.
+type Taken struct {
+	Node  string                // whose files they are; empty when it does not say
+	All   event.Time            // when the whole was made, to some minutes
+	Files map[string]event.Time // by their path from where this file is
+}
+
+// taken is a Taken in the making.
+type taken struct{ Taken }
+
+// collecting is how long a collector may take: what it got was made between its date and that much later.
+const collecting = 5 * time.Minute
+
+// date takes the output of date.
+func (t *taken) date(line string) {
+	if at, ok := parse.Date(line); ok && t.All.IsZero() {
+		t.All = at
+		t.All.Prec = collecting
+	}
+}
+
+// item takes a row of a manifest.
+func (t *taken) item(name string, at event.Time) {
+	if name == "" || !at.Known || len(t.Files) == maxListed {
+		return
+	}
+	if t.Files == nil {
+		t.Files = map[string]event.Time{}
+	}
+	t.Files[name] = at
 }
 
 // WantedDatum says whether a line of metrics may matter.

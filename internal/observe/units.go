@@ -41,6 +41,9 @@ func (u *unitProperties) datum(dst []event.Event, e *parse.Datum) []event.Event 
 		return dst
 	}
 	name := e.Path[len(e.Path)-1]
+	if n, err := strconv.ParseUint(e.Value, 10, 32); err == nil && name == "NNames" && len(e.Path) == 1 { // of systemctl show without a unit
+		dst = append(dst, reading(Units, ofUnits, float64(n), event.Time{}, quoteOf(e)))
+	}
 	if _, ok := unitNames[name]; ok && len(e.Path) == 1 {
 		u.property(name, e)
 	}

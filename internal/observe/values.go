@@ -13,6 +13,7 @@ import (
 type values struct {
 	groups []cgroup // in the order in which they are met
 	byPath map[string]int
+	taken  taken
 }
 
 // cgroup is what the files of one cgroup say.
@@ -53,6 +54,9 @@ func (v *values) datum(dst []event.Event, e *parse.Datum) []event.Event {
 		return addNumber(dst, limits[base], e.Value, e)
 	case base == "loadavg":
 		return loadAverage(dst, e)
+	case base == "date":
+		v.taken.date(e.Raw)
+		return dst
 	case name == "Node":
 		return buddy(dst, e)
 	case base == "cgroups" || name == "memory" && strings.Count(e.Value, "\t") == 2:
@@ -96,6 +100,9 @@ func loadAverage(dst []event.Event, e *parse.Datum) []event.Event {
 	}
 	_, threads, _ := strings.Cut(f[3], "/")
 	dst = addFact(dst, Node, "node.load", strings.Join(f[:3], " "), e)
+	if n, err := strconv.ParseUint(threads, 10, 32); err == nil {
+		dst = append(dst, reading(Node, ofThreads, float64(n), event.Time{}, quoteOf(e)))
+	}
 	return addNumber(dst, "node.threads", threads, e)
 }
 
@@ -180,9 +187,22 @@ func (v *values) finish(dst []event.Event) []event.Event {
 		if g.frozen {
 			e.Text += " is frozen"
 		}
-		dst = append(dst, e)
+		dst = g.count(append(dst, e), &e)
 	}
 	return dst
+}
+
+// count is a reading of how many processes and threads a cgroup of the node's own has. What a pod may have is the pod's affair.
+func (g *cgroup) count(dst []event.Event, e *event.Event) []event.Event {
+	pids, ok := e.Get("pids")
+	limit, limited := e.Get("pids_max")
+	n, _ := pids.Number()
+	most, isNumber := limit.Number()
+	if !ok || !limited || !isNumber || e.IDs.Container != "" || e.IDs.PodUID != "" {
+		return dst
+	}
+	_, below, _ := strings.Cut(g.path, "sys/fs/cgroup/")
+	return append(dst, reading(Node, ofPIDs, n, event.Time{}, g.quotes[0], number("limit", most), str("path", "/"+below)))
 }
 
 // podUID is the pod that a cgroup belongs to: kubepods/besteffort/pod1234-…, kubepods-besteffort-pod1234_….slice.

@@ -126,6 +126,8 @@ var vocabulary = []struct {
 	{KindLoss, "lines are missing from a log, by the word of who dropped them", "of: whose lines they are, \"kubelet\", absent for anybody's; reach: \"file\" or \"node\"; messages: how many, where they are counted; anywhere: it has no place in the log"},
 	{KindClockStep, "the wall clock was set", "step: where it is told"},
 
+	{KindCount, "a reading of a number that may run out, at a known time", "of: threads, processes, pids (of a cgroup), units or active units; value; limit: where the same writer gives it; path: of the cgroup; node: of whose snapshot it is part"},
+
 	{KindProcess, "a process in a listing, from its start to the listing where both are known", "comm; state; wchan; args; ppid; age; verb: of runc; systemd_cgroup; plugin: of CNI"},
 	{KindUnit, "the state of a unit of systemd", "unit; state; sub; result; restarts; tasks; tasks_max; signal; since"},
 	{KindMount, "an overlay, or a file system of the network or of a process", "fstype; target; source: what is mounted, instead of the input; volatile; network"},

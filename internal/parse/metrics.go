@@ -81,7 +81,7 @@ func sniffMetrics(head []byte) float64 {
 			continue
 		}
 		good++
-		sure = sure || bytes.HasPrefix(name, []byte("kubelet_")) || bytes.HasPrefix(name, []byte("containerd_"))
+		sure = sure || bytes.HasPrefix(name, []byte("kubelet_")) || bytes.HasPrefix(name, []byte("containerd_")) || bytes.HasPrefix(name, []byte("node_"))
 	}
 	if !sure {
 		return 0

@@ -86,6 +86,7 @@ func isName(s string) bool {
 var propertyNames = []string{
 	"PRETTY_NAME=", "VERSION_ID=", "ActiveState=", "MainPID=", "NRestarts=", "TasksCurrent=", "ExecStart=", "KUBELET_", "DOCKER_OPTS=", "DOCKER_NETWORK_OPTIONS=",
 	"kernel.pid_max ", "kernel.pid_max=", "kernel.threads-max ", "kernel.threads-max=",
+	"NNames=", "NInstalledJobs=",
 }
 
 func sniffProperties(head []byte) float64 {

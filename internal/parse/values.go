@@ -82,14 +82,14 @@ func valueLine(file, text string) Datum {
 // valueFiles are names of files whose content tells nothing about itself.
 var valueFiles = []string{
 	"pid_max", "threads-max", "loadavg", "freezer.state", "cgroup.freeze", "cgroup.events", "cgroup.stat", "pids.current", "pids.max", "pids.events",
-	"memory.events", "cpu.stat", "buddyinfo", "cgroups", "meminfo", "io.pressure", "cpu.pressure", "memory.pressure", "io", "cpu", "memory",
+	"memory.events", "cpu.stat", "buddyinfo", "cgroups", "meminfo", "io.pressure", "cpu.pressure", "memory.pressure", "io", "cpu", "memory", "date",
 }
 
 // isValueFile says that a file is one of those by its name.
 func isValueFile(file string) bool {
 	base := path.Base(file)
 	for _, name := range valueFiles {
-		if base == name && (len(name) > 6 || strings.Contains(file, "pressure/") || name == "cgroups") || base == name+".txt" && len(name) > 6 {
+		if base == name && (name == "date" || len(name) > 6 || strings.Contains(file, "pressure/") || name == "cgroups") || base == name+".txt" && (name == "date" || len(name) > 6) {
 			return true
 		}
 	}

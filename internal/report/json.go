@@ -145,6 +145,9 @@ type forecast struct {
 	Rule     string     `json:"rule"`
 	Text     string     `json:"text"`
 	At       stamp      `json:"at"`
+	Earliest stamp      `json:"earliest"`
+	Latest   stamp      `json:"latest"`
+	Readings int        `json:"readings"`
 	Value    float64    `json:"value"`
 	Limit    float64    `json:"limit"`
 	Rate     float64    `json:"rate_per_second"`
@@ -361,7 +364,7 @@ func newExposure(e *rules.Exposure) exposure {
 }
 
 func newForecast(f *rules.Forecast) forecast {
-	return forecast{f.Rule, f.Text, stamp(f.At), f.Value, f.Limit, f.Rate, f.Span.Seconds(), each(f.Evidence, newEvidence)}
+	return forecast{f.Rule, f.Text, stamp(f.At), stamp(f.Earliest), stamp(f.Latest), f.Readings, f.Value, f.Limit, f.Rate, f.Span.Seconds(), each(f.Evidence, newEvidence)}
 }
 
 func newStep(s *rules.Step) step {

@@ -285,7 +285,9 @@ func (e *ExposureRule) sentence() string {
 }
 
 func (f *ForecastRule) sentence() string {
-	return fmt.Sprintf("%s (when %s of %s grows to %v)", f.Text, f.Value, f.Pattern.prose(false), f.Limit)
+	what := f.Pattern
+	what.Bind = nil // what binds tell apart, they do not ask for
+	return fmt.Sprintf("%s (when %s of %s grows to %v)", f.Text, f.Value, what.prose(false), f.Limit)
 }
 
 func (n *NoteRule) sentence() string {

@@ -73,6 +73,7 @@ func TestForecast(t *testing.T) {
 	forecasts := func(limit string, events ...event.Event) []Forecast {
 		tl := line(events...)
 		tl.Facts = map[string]timeline.Fact{"kernel.pid_max": {Value: "32768"}}
+		tl.Coverage = []timeline.Coverage{{Source: "containerd.log", Start: at(0).T, End: at(300).T}}
 		return Evaluate(catalogOf(t, strings.Replace(forecastRule, "LIMIT", limit, 1)), tl).Forecasts
 	}
 	got := forecasts("kernel.pid_max", count(0, 20000), count(50, 20900), count(100, 22000))
@@ -86,6 +87,20 @@ func TestForecast(t *testing.T) {
 	require.Empty(t, forecasts("kernel.pid_max", count(0, 20000), count(100, 40000)), "the limit is behind it")
 	require.Empty(t, forecasts("threads_max", count(0, 20000), count(100, 22000)), "nobody knows the limit")
 	require.Empty(t, forecasts("1e15", count(0, 20000), count(100, 22000)), "in a thousand years")
+
+	require.Equal(t, at(100).T.Add(310*time.Second), got[0].Earliest, "±14.7 a second by three readings")
+	require.Equal(t, at(100).T.Add(2020*time.Second), got[0].Latest)
+	require.Equal(t, 3, got[0].Readings)
+	require.Empty(t, forecasts("kernel.pid_max", count(0, 20000), count(50, 21900), count(100, 20500)), "it goes up and down")
+	require.Empty(t, forecasts("kernel.pid_max", count(0, 20000), count(100, 21000)), "counts differ that much by chance")
+	require.Empty(t, forecasts("kernel.pid_max", count(0, 1000), count(100, 1900)), "more than 30 times as far as it was watched")
+	require.Empty(t, forecasts("kernel.pid_max", count(0, 20000), count(100, 32000)), "the log goes on after that, and nothing happened")
+	require.Len(t, forecasts("most", count(0, 20000), count(100, 22000, with("most", event.Number(32768)))), 1, "the event itself knows the limit")
+	got = forecasts("kernel.pid_max", count(-100, 31000), count(0, 20000), count(100, 22000))
+	require.Len(t, got, 1, "what was before a clean-up does not count")
+	require.Equal(t, 2, got[0].Readings)
+	ps := func(e *event.Event) { e.Source = "processes" }
+	require.Empty(t, forecasts("kernel.pid_max", count(0, 20000), count(100, 22000, ps)), "two ways to count")
 
 	got = forecasts("4294967295", ev("count", from(0, 600), with("n", event.Number(4_000_000_000)), with("speed", event.Number(1000))))
 	require.Len(t, got, 1)

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -13,25 +14,34 @@ import (
 type ForecastRule struct {
 	Pattern `yaml:",inline"` // the events that carry the number; what it binds tells one growing thing from another
 	Value   string           // field with the number
-	// Limit is a number, or the name of a fact that is one.
+	// Limit is a number, the name of a fact that is one (facts have a dot), or a field of the event.
 	Limit any
 	// Rate is a field with the growth in units per second, where the event itself has measured it; may be empty.
 	Rate string
-	Text string // what happens when the limit is reached
+	// Counter says that the number only ever grows, as a serial does, so that any two readings tell its rate. Of every
+	// other number growth is believed only where it is more than the number's noise.
+	Counter bool
+	Text    string // what happens when the limit is reached
 
 	limit float64 // when Limit is a number
-	fact  string  // when it is not
+	fact  string  // when it is the name of one
+	field string  // when it is the name of a field
 }
 
 // Forecast is when a number reaches its limit if it goes on as it did.
 type Forecast struct {
-	Rule  string
-	Text  string
-	At    time.Time     // when the limit is reached
-	Value float64       // the last that was seen
-	Limit float64       // what it grows to
-	Rate  float64       // per second
-	Span  time.Duration // over which the rate was measured; zero when the event does not say
+	Rule string
+	Text string
+	At   time.Time // when the limit is reached
+	// Earliest and Latest bound it, as far as the readings' own scatter tells; both zero for a counter, and Latest zero where it is too far to tell.
+	Earliest, Latest time.Time
+	Readings         int           // from which the rate was taken; 0 when one event has measured it
+	First            float64       // the first of them
+	From, To         time.Time     // the times of the first and the last; zero when one event has measured it
+	Value            float64       // the last that was seen
+	Limit            float64       // what it grows to
+	Rate             float64       // per second
+	Span             time.Duration // over which the rate was measured; zero when the event does not say
 	// Evidence is the first and the last measurement.
 	Evidence []event.Quote
 }
@@ -41,6 +51,13 @@ const (
 	minForecast = time.Minute
 	// maxForecast is how far ahead is looked: what lasts longer than the node is no risk.
 	maxForecast = 10 * 365 * 24 * time.Hour
+	// maxAhead is how many times as long as it was watched a number is believed to go on, unless it is a counter: what a
+	// working day brings is gone at night.
+	maxAhead = 30
+	// fallen is the share of what it was that a number has fallen to when it starts anew: after a reboot, a clean-up.
+	fallen = 0.8
+	// swing is the share of a number that comes and goes with one workload and all its threads.
+	swing = 0.02
 )
 
 func (c *compiler) forecasts() {
@@ -53,8 +70,13 @@ func (c *compiler) forecasts() {
 		f.conditions = c.conditions(f.Match, append(at, "match"))
 		var isNumber bool
 		if f.limit, isNumber = numeric(f.Limit); !isNumber {
-			if f.fact, _ = f.Limit.(string); f.fact == "" {
-				c.errorf(append(at, "limit"), "limit is a number or the name of a fact")
+			switch name, _ := f.Limit.(string); {
+			case name == "":
+				c.errorf(append(at, "limit"), "limit is a number, the name of a fact or a field")
+			case strings.Contains(name, "."):
+				f.fact = name
+			default:
+				f.field = name
 			}
 		}
 	}
@@ -79,7 +101,7 @@ func (x *index) forecasts(cat *Catalog) []Forecast {
 	return all
 }
 
-// forecast reads one growing number, of each thing that it counts.
+// forecast reads one growing number, of each thing that it counts and as each source counts it.
 func (x *index) forecast(r *Rule, rule *ForecastRule) []Forecast {
 	limit := rule.limit
 	if rule.fact != "" {
@@ -99,8 +121,10 @@ func (x *index) forecast(r *Rule, rule *ForecastRule) []Forecast {
 		readings[rule.of(e)] = append(readings[rule.of(e)], measured{e.Last().T, n, e})
 	}
 	var all []Forecast
+	end := x.lastLine()
 	for _, of := range sortedKeys(readings) {
-		if f, ok := rule.extrapolate(readings[of], limit); ok {
+		f, ok := rule.extrapolate(readings[of], limit)
+		if ok && f.At.After(end) { // what the evidence has outlived is no forecast
 			f.Rule, f.Text = r.ID, rule.Text
 			all = append(all, f)
 		}
@@ -108,35 +132,113 @@ func (x *index) forecast(r *Rule, rule *ForecastRule) []Forecast {
 	return all
 }
 
-// of tells the things apart that grow each for itself: by what the pattern binds.
+// lastLine is when the evidence ends.
+func (x *index) lastLine() (end time.Time) {
+	for _, c := range x.timeline.Coverage {
+		if c.End.After(end) {
+			end = c.End
+		}
+	}
+	return end
+}
+
+// of tells the things apart that grow each for itself: by what the pattern binds. Two ways to count one thing differ by a little, which is no growth.
 func (rule *ForecastRule) of(e *event.Event) string {
-	var parts []string
+	parts := []string{e.Source}
 	for _, field := range sortedKeys(rule.Bind) {
 		parts = append(parts, fieldOf(e, field))
 	}
 	return strings.Join(parts, "\x00")
 }
 
-// extrapolate draws a line through the first and the last reading, or takes the rate that the last one measured.
+// extrapolate draws a line through the readings, or takes the rate that the last one measured.
 func (rule *ForecastRule) extrapolate(all []measured, limit float64) (Forecast, bool) {
 	slices.SortStableFunc(all, func(a, b measured) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.value, b.value)) })
-	first, last := all[0], all[len(all)-1]
-	f := Forecast{Value: last.value, Limit: limit, Span: last.at.Sub(first.at)}
+	last := all[len(all)-1]
+	f := Forecast{Value: last.value, Limit: limit}
+	if rule.field != "" {
+		v, _ := last.event.Get(rule.field)
+		f.Limit, _ = v.Number()
+	}
 	if v, ok := last.event.Get(rule.Rate); ok {
 		f.Rate, _ = v.Number()
 		f.Span = last.event.Duration()
-	} else if f.Span >= minForecast {
-		f.Rate = (last.value - first.value) / f.Span.Seconds()
+		all = all[len(all)-1:]
+	} else {
+		all = sinceFall(all)
+		f.Readings, f.First, f.From, f.To = len(all), all[0].value, all[0].at, last.at
+		if f.Span = last.at.Sub(all[0].at); f.Span < minForecast {
+			return f, false
+		}
+		f.Rate = (last.value - f.First) / f.Span.Seconds()
 	}
-	ahead := (limit - last.value) / f.Rate
-	if f.Rate <= 0 || ahead <= 0 || ahead > maxForecast.Seconds() {
+	scatter, most := 0.0, maxForecast.Seconds()
+	if f.Readings > 0 && !rule.Counter {
+		f.Rate, scatter = slope(all)
+		most = min(most, maxAhead*f.Span.Seconds())
+	}
+	left := f.Limit - f.Value
+	if f.Rate <= scatter || left <= 0 || left/f.Rate > most {
 		return f, false
 	}
-	f.At = last.at.Add(time.Duration(ahead * float64(time.Second))).Truncate(time.Second)
-	for _, m := range []measured{first, last} {
+	f.At = f.after(last.at, left/f.Rate)
+	if scatter > 0 {
+		f.Earliest, f.Latest = f.after(last.at, left/(f.Rate+scatter)), f.after(last.at, left/(f.Rate-scatter))
+	}
+	for _, m := range []measured{all[0], last} {
 		if len(m.event.Evidence) > 0 && !slices.Contains(f.Evidence, m.event.Evidence[0]) {
 			f.Evidence = append(f.Evidence, m.event.Evidence[0])
 		}
 	}
 	return f, true
 }
+
+// after is some seconds after a moment; zero where that is too far ahead.
+func (f *Forecast) after(t time.Time, seconds float64) time.Time {
+	if seconds > maxForecast.Seconds() {
+		return time.Time{}
+	}
+	return t.Add(time.Duration(seconds * float64(time.Second))).Truncate(time.Second)
+}
+
+// sinceFall leaves out what was read before the number fell for good.
+func sinceFall(all []measured) []measured {
+	from, most := 0, all[0].value
+	for i, m := range all {
+		if m.value < fallen*most {
+			from, most = i, m.value
+		}
+		most = max(most, m.value)
+	}
+	return all[from:]
+}
+
+// slope is the growth per second by least squares, and how far the true one may be from it: by the readings' scatter
+// about the line at 95 %, and at least as much as counts of things that come and go differ by chance: their root, or swing.
+func slope(all []measured) (rate, scatter float64) {
+	n := float64(len(all))
+	var t, v float64
+	for _, m := range all {
+		t += m.at.Sub(all[0].at).Seconds() / n
+		v += m.value / n
+	}
+	var tt, tv, rest float64
+	for _, m := range all {
+		d := m.at.Sub(all[0].at).Seconds() - t
+		tt += d * d
+		tv += d * (m.value - v)
+	}
+	rate = tv / tt
+	for _, m := range all {
+		d := m.value - v - rate*(m.at.Sub(all[0].at).Seconds()-t)
+		rest += d * d
+	}
+	scatter = 2 * max(math.Sqrt(v), v*swing) / math.Sqrt(tt)
+	if free := len(all) - 2; free > 0 {
+		scatter = max(scatter, quantiles[min(free, len(quantiles))-1]*math.Sqrt(rest/float64(free)/tt))
+	}
+	return rate, scatter
+}
+
+// quantiles are Student's t at 97.5 %, by degrees of freedom from 1 on; the last stands for all above.
+var quantiles = [...]float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201}

@@ -40,7 +40,7 @@ func lint(r *Rule, src *source, known []event.KindInfo) []error {
 	for i := range r.Forecast {
 		f, at := &r.Forecast[i], []any{"forecast", i}
 		l.pattern(&f.Pattern, at)
-		for key, field := range map[string]string{"value": f.Value, "rate": f.Rate} {
+		for key, field := range map[string]string{"value": f.Value, "rate": f.Rate, "limit": f.field} {
 			if field != "" {
 				l.field([]event.Kind{f.Kind}, field, append(at, key)...)
 			}

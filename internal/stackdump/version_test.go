@@ -40,19 +40,19 @@ func TestGoVersionOfLab(t *testing.T) {
 
 func TestGoVersionInPath(t *testing.T) {
 	for path, want := range map[string]string{
-		"/usr/local/go1.21.5/src/runtime/sema.go:71":                                                "Go 1.21.5",
-		"/usr/lib/go-1.19/src/runtime/sema.go:71":                                                   "Go 1.19",
-		"/opt/homebrew/Cellar/go/1.21.4/libexec/src/runtime/sema.go:77":                             "Go 1.21.4",
-		"/usr/local/Cellar/go@1.20/1.20.4/libexec/src/runtime/sema.go:77":                           "Go 1.20.4",
-		"/opt/hostedtoolcache/go/1.21.6/x64/src/runtime/sema.go:77":                                 "Go 1.21.6",
+		"/usr/local/go1.21.5/src/runtime/sema.go:71":                                           "Go 1.21.5",
+		"/usr/lib/go-1.19/src/runtime/sema.go:71":                                              "Go 1.19",
+		"/opt/homebrew/Cellar/go/1.21.4/libexec/src/runtime/sema.go:77":                        "Go 1.21.4",
+		"/usr/local/Cellar/go@1.20/1.20.4/libexec/src/runtime/sema.go:77":                      "Go 1.20.4",
+		"/opt/hostedtoolcache/go/1.21.6/x64/src/runtime/sema.go:77":                            "Go 1.21.6",
 		"/go/pkg/mod/golang.org/toolchain@v0.0.1-go1.22rc2.linux-amd64/src/runtime/sema.go:77": "Go 1.22rc2",
-		"/home/u/.asdf/installs/golang/1.18.2/go/src/runtime/sema.go:77":                            "Go 1.18.2",
-		"/nix/store/5b7…-go-1.20.3/share/go/src/runtime/sema.go:77":                                 "Go 1.20.3",
-		"/usr/local/go/src/runtime/sema.go:71":                                                      "",
-		"runtime/sema.go:71":                                                                        "",
-		"/src/django1.8/src/runtime/sema.go:71":                                                     "",
-		"/srv/go1.99.1/src/github.com/x/sync/sema.go:71":                                            "",
-		"/build/argo-1.2.3/src/runtime/sema.go:71":                                                  "",
+		"/home/u/.asdf/installs/golang/1.18.2/go/src/runtime/sema.go:77":                       "Go 1.18.2",
+		"/nix/store/5b7…-go-1.20.3/share/go/src/runtime/sema.go:77":                            "Go 1.20.3",
+		"/usr/local/go/src/runtime/sema.go:71":                                                 "",
+		"runtime/sema.go:71":                                                                   "",
+		"/src/django1.8/src/runtime/sema.go:71":                                                "",
+		"/srv/go1.99.1/src/github.com/x/sync/sema.go:71":                                       "",
+		"/build/argo-1.2.3/src/runtime/sema.go:71":                                             "",
 	} {
 		d := Parse(Source{Text: "goroutine 1 [semacquire]:\nsync.runtime_Semacquire(0x1)\n\t" + path + "\n"})
 		require.Len(t, d.Goroutines[0].Frames, 1)
