@@ -102,13 +102,20 @@ func Record(dst []event.Event, r *event.Record) []event.Event {
 		spelled.Raw = spell(r)
 		r = &spelled
 	}
+	found := rowsOf().in(r.Raw)
+	if found == (rowSet{}) {
+		return dst
+	}
+	first := 0
 	for i := range tables {
 		t := &tables[i]
+		at := first
+		first += len(t.rows)
 		if r.Unit != "" && owner != t.component && t.component != "" && !slices.Contains(t.relays, owner) {
 			continue // somebody else's line: an agent that ships logs repeats the daemons' words
 		}
 		for j := range t.rows {
-			if !containsAny(r.Raw, t.rows[j].literals) {
+			if !found.has(at + j) {
 				continue
 			}
 			component := t.component

@@ -3,7 +3,6 @@ package parse
 import (
 	"bytes"
 	"encoding/binary"
-	"slices"
 )
 
 // Literals is a set of byte strings to look for, all at once. It decides the
@@ -12,14 +11,23 @@ import (
 //
 // It is the algorithm of Wu and Manber ("A fast algorithm for multi-pattern
 // searching", 1994) with blocks of three bytes: a table says for each block how
-// far the search may jump, so that longer literals make it faster.
+// far the search may jump. All words are looked for by a part of them that is as long as
+// the shortest of them, so that longer literals make it faster; of a longer
+// word it is the part that is rarest in logs.
 type Literals struct {
-	jump   [tableSize]uint8 // how far the window may move; 0: its last block ends a literal's head
+	jump   [tableSize]uint8 // how far the window may move; 0: its last block ends a word's part
 	first  [tableSize]uint16
-	next   []uint16 // chains of literals that share a block; 0 ends
-	words  [][]byte
-	window int      // length of the shortest of words
-	short  [][]byte // literals of a block or less
+	next   []uint16 // chains of words that share a block; 0 ends
+	words  []literal
+	window int       // length of the shortest of words
+	short  []literal // literals of a block or less
+}
+
+// literal is one of the set.
+type literal struct {
+	text []byte
+	part int // where the part begins that is looked for
+	id   int // its place in the list given to NewLiterals
 }
 
 const (
@@ -35,29 +43,61 @@ func blockHash(b []byte, end int) uint32 {
 }
 
 // NewLiterals prepares a set. Literals of six bytes and more are fast; those
-// of three or less are looked for one by one. Empty ones are ignored.
+// of three or less are looked for one by one. Empty ones are ignored, and of equal ones all but the first.
 func NewLiterals(literals []string) *Literals {
-	l := &Literals{next: []uint16{0}, words: [][]byte{nil}}
-	for _, s := range slices.Compact(slices.Sorted(slices.Values(literals))) {
-		switch {
+	l := &Literals{next: []uint16{0}, words: make([]literal, 1, len(literals)+1)}
+	known := make(map[string]bool, len(literals))
+	for i, s := range literals {
+		switch w := (literal{text: []byte(s), id: i}); {
+		case s == "" || known[s]:
 		case len(s) > block && len(l.words) < 1<<16-1:
-			l.words = append(l.words, []byte(s))
+			l.words = append(l.words, w)
 			l.next = append(l.next, 0)
 			if l.window == 0 || len(s) < l.window {
 				l.window = len(s)
 			}
-		case s != "":
-			l.short = append(l.short, []byte(s))
+		default:
+			l.short = append(l.short, w)
 		}
+		known[s] = true
 	}
 	l.window = min(l.window, 255)
+	l.choose()
+	l.fill()
+	return l
+}
+
+// choose picks the part of each word that is looked for: the one whose blocks shorten the jumps through [typical] least.
+func (l *Literals) choose() {
+	var seen [tableSize]int
+	for end := block + 1; end <= len(typical); end++ {
+		seen[blockHash([]byte(typical), end)]++
+	}
+	for i := range l.words[1:] {
+		w := &l.words[i+1]
+		padded := append([]byte{0}, w.text...) // for the fourth byte that blockHash loads
+		least := -1
+		for part := 0; part+l.window <= len(w.text); part++ {
+			cost := 0
+			for end := block; end <= l.window; end++ {
+				cost += (end - block + 1) * seen[blockHash(padded, part+end+1)]
+			}
+			if least < 0 || cost < least {
+				least, w.part = cost, part
+			}
+		}
+	}
+}
+
+// fill computes the tables.
+func (l *Literals) fill() {
 	for i := range l.jump {
 		l.jump[i] = uint8(max(0, l.window-block+1))
 	}
 	for i, w := range l.words[1:] {
-		w = append([]byte{0}, w...) // for the fourth byte that blockHash loads
+		padded := append([]byte{0}, w.text[w.part:]...)
 		for end := block; end <= l.window; end++ {
-			h := blockHash(w, end+1)
+			h := blockHash(padded, end+1)
 			l.jump[h] = min(l.jump[h], uint8(l.window-end))
 			if end == l.window {
 				l.next[i+1] = l.first[h]
@@ -65,32 +105,72 @@ func NewLiterals(literals []string) *Literals {
 			}
 		}
 	}
-	return l
 }
 
 // Match says whether line holds one of the literals. It does not allocate.
 func (l *Literals) Match(line []byte) bool {
-	for _, s := range l.short {
-		if bytes.Contains(line, s) {
+	for i := range l.short {
+		if bytes.Contains(line, l.short[i].text) {
 			return true
 		}
 	}
-	if l.window == 0 {
-		return false
-	}
-	for end := l.window; end <= len(line); {
-		h := blockHash(line, end)
-		if j := l.jump[h]; j != 0 {
-			end += int(j)
-			continue
-		}
-		rest := line[end-l.window:]
-		for w := l.first[h]; w != 0; w = l.next[w] {
-			if bytes.HasPrefix(rest, l.words[w]) {
+	for at, w := l.seek(line, 0); w != 0; at, w = l.seek(line, at+1) {
+		for ; w != 0; w = l.next[w] {
+			if l.words[w].stands(line, at) {
 				return true
 			}
 		}
-		end++
 	}
 	return false
 }
+
+// All calls found with the place that each literal in line has in the list given to [NewLiterals], each time that it stands there.
+func (l *Literals) All(line []byte, found func(id int)) {
+	for i := range l.short {
+		for range bytes.Count(line, l.short[i].text) {
+			found(l.short[i].id)
+		}
+	}
+	for at, w := l.seek(line, 0); w != 0; at, w = l.seek(line, at+1) {
+		for ; w != 0; w = l.next[w] {
+			if l.words[w].stands(line, at) {
+				found(l.words[w].id)
+			}
+		}
+	}
+}
+
+// seek finds the next place, from at on, where the parts of some words may stand, and the first of these words; 0 when there is none.
+func (l *Literals) seek(line []byte, at int) (int, uint16) {
+	if l.window == 0 {
+		return 0, 0
+	}
+	for end := at + l.window; end <= len(line); {
+		h := blockHash(line, end)
+		j := l.jump[h]
+		if j == 0 {
+			return end - l.window, l.first[h]
+		}
+		end += int(j)
+	}
+	return 0, 0
+}
+
+// stands says whether the word stands in line with its part beginning at at.
+func (w *literal) stands(line []byte, at int) bool {
+	at -= w.part
+	return at >= 0 && bytes.HasPrefix(line[at:], w.text)
+}
+
+// typical is what the logs of a node are full of. Rare parts of literals are told by it.
+const typical = `Nov 19 00:00:00.215466 node-1 kubelet[1530]: I1119 00:00:00.215466    1530 status_manager.go:554] "Patch status for pod" pod="kube-system/coredns-565d847f94-5e998" podUID=09b2f164-6944-58ad-f009-1a25947bc1ca
+Nov 19 00:00:00 node-1 kubelet[1530]: I1119 00:00:00.430933    1530 kubelet.go:2125] "SyncLoop (PLEG): event for pod" pod="default/service-7733083620" event=&{ID:9a61c1ba-f624-91ff-9af2-910fd4a3bcdf Type:ContainerStarted Data:7a065d90b24bd910b5add9a9}
+I1119 00:00:01.202666    1530 reconciler.go:269] "operationExecutor.MountVolume started for volume \"kube-api-access-21c26\" (UniqueName: \"kubernetes.io/projected/793e93f3-3fbb-66d8-kube-api-access\") pod \"service-ad41ce80ad\" " pod="team-3/service"
+E1119 00:00:00.995733    1530 remote_runtime.go:597] "ContainerStatus from runtime service failed" err="rpc error: code = NotFound desc = an error occurred when try to find container \"24a6589e4499\": not found" containerID="24a6589e4499"
+Nov 19 00:00:00 node-1 containerd[43]: time="2026-11-20T18:25:12.300192142Z" level=info msg="RunPodSandbox for &PodSandboxMetadata{Name:debug-for-cntr-99112,Uid:uid-debug-for-cntr-99112,Namespace:default,Attempt:0,}"
+time="2026-11-20T18:25:12.300192142Z" level=debug msg="received exec event" module=containerd topic=/tasks/exec-added namespace=k8s.io type=io.containerd.runc.v2
+time="2026-11-20T18:25:12Z" level=info msg="StopContainer for \"40585f73d61c\" with timeout 30 (s)"
+{"ts":1753121294157.29,"caller":"prober/prober.go:116","msg":"Probe succeeded","probeType":"Liveness","pod":{"name":"service-7f397edfaa","namespace":"team-4"},"duration":"41ms"}
+Nov 19 00:00:02 node-1 systemd[1]: Started libcontainer container 94808f7fffed1c84e762af9c05becba740a651d4a1aeed3a93bf66d9568ed7ed.
+Nov 19 00:00:02 node-1 kernel: [ 1234.567890] eth0: renamed from veth1a2b3c4
+`

@@ -3,6 +3,8 @@ package parse
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +47,29 @@ func TestLiteralsAreContains(t *testing.T) {
 			t.Fatalf("%q in %q: %v", words, line, got)
 		}
 	})
+}
+
+// TestAllLiterals: each literal is found as often as it stands in the line, also where it overlaps with others or with itself.
+func TestAllLiterals(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(rapid.StringOfN(rapid.RuneFrom([]rune("abc")), 4, 9, -1), 0, 8).Draw(t, "words")
+		line := rapid.StringOfN(rapid.RuneFrom([]rune("abcd")), 0, 60, -1).Draw(t, "line")
+		want, got := map[int]int{}, map[int]int{}
+		for i, w := range words {
+			for at := range line {
+				if slices.Index(words, w) == i && strings.HasPrefix(line[at:], w) {
+					want[i]++
+				}
+			}
+		}
+		NewLiterals(words).All([]byte(line), func(id int) { got[id]++ })
+		if !maps.Equal(want, got) {
+			t.Fatalf("%q in %q: %v, not %v", words, line, got, want)
+		}
+	})
+	short := 0
+	NewLiterals([]string{"ab", "abcd"}).All([]byte("ab abcd"), func(id int) { short += 1 - id })
+	require.Equal(t, 2, short)
 }
 
 func TestLiteralsDoNotAllocate(t *testing.T) {

@@ -132,7 +132,7 @@ func (l *logReader) readText(n int, b []byte) bool {
 			return ok
 		}
 	}
-	if l.Want != nil && !l.Want(b) {
+	if l.Want != nil && !l.Want(b[h.msg:]) {
 		return l.yield(rec, nil)
 	}
 	s := string(b)

@@ -340,6 +340,30 @@ func TestName(t *testing.T) {
 	}
 }
 
+// TestOneLine: a ticket's form has turned the line breaks into spaces.
+func TestOneLine(t *testing.T) {
+	text := `goroutine 1 [running]: main.f(0x1) /src/x.go:7 +0x1d main.main() /src/x.go:9 +0x2 ` +
+		`goroutine 5 [select, 3 minutes, labels:{"k": "goroutine 8 [x"}]: main.g(...) /src/y.go:3 created by main.init in goroutine 1 /src/x.go:4 +0x5 goroutine 6 [chan receive]:`
+	d := Parse(Source{File: "f", Text: text})
+	checkLaws(t, d, []string{text})
+	require.Len(t, d.Goroutines, 3)
+	funcs := func(g *Goroutine) (all []string) {
+		for _, f := range g.Frames {
+			all = append(all, f.Func+" "+f.File+":"+strconv.Itoa(f.Line))
+		}
+		return append(all, g.CreatedBy.Func)
+	}
+	require.Equal(t, []string{"main.f /src/x.go:7", "main.main /src/x.go:9", ""}, funcs(&d.Goroutines[0]))
+	require.Equal(t, []string{"main.g /src/y.go:3", "main.init"}, funcs(&d.Goroutines[1]))
+	require.EqualValues(t, 6, d.Goroutines[2].ID)
+	require.Equal(t, 1, d.Used)
+
+	// A file line that lost its line break costs neither the frame nor the goroutine behind it.
+	d = Parse(Source{File: "f", Text: "goroutine 1 [running]:\nmain.f(0x1)\n\t/src/x.go:7 +0x1d goroutine 2 [select]:\nmain.g(0x1)\n"})
+	require.Equal(t, []string{"main.f /src/x.go:7", ""}, funcs(&d.Goroutines[0]))
+	require.Equal(t, []string{"main.g :0", ""}, funcs(&d.Goroutines[1]))
+}
+
 func TestReceiver(t *testing.T) {
 	for _, c := range []struct {
 		f, args string
@@ -375,7 +399,10 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add("goroutine 1 [running]:\nmain.main()\n\t/x.go:1 +0x1", uint16(7))
 	f.Add("goroutine profile: total 3\n2 @ 0x1 0x2\n# labels: {\"k\":\"v\"}\n#\t0x1\tmain.f+0x1\t/x.go:1\n\n1 @\n", uint16(9))
-	f.Add("0 goroutine 0 [:0", uint16(12)) // a header that looks like a file line
+	f.Add("0 goroutine 0 [:0", uint16(12))                                                        // a header that looks like a file line
+	f.Add("goroutine 1 [running]:\nmain.main()\n\t/x.go:1 +0x1 goroutine 2 [select]:", uint16(7)) // a header behind a frame
+	f.Add("goroutine 1 [running]:\nmain.f(goroutine 0 [)\ncreated by main.g goroutine 3 [x", uint16(7))
+	f.Add("\\tgoroutine 1 [running]:", uint16(7))
 	f.Add(readGzip(f, filepath.Join("testdata", "containerd-1.6.20-frozen-shim.debug0.pb.gz"))[:600], uint16(9))
 	f.Fuzz(func(t *testing.T, text string, n uint16) {
 		d := Parse(Source{File: "f", Line: 1, Text: text})

@@ -32,6 +32,15 @@ func findHeader(text string) (at, idEnd int) {
 	}
 }
 
+// holdsHeader tells whether a header begins somewhere in a line of a frame. Few of them have a bracket.
+func holdsHeader(s string) bool {
+	if strings.IndexByte(s, '[') < 0 {
+		return false
+	}
+	at, _ := findHeader(s)
+	return at >= 0
+}
+
 // idLen is the length of "goroutine N" at the start of s when " [" or " gp="
 // follows, as in a header; 0 otherwise ("created by f in goroutine 7").
 func idLen(s string) int {

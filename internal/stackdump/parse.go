@@ -70,6 +70,7 @@ type parser struct {
 	piece  int    // of Source.Pieces, the last one that began
 	file   *Frame // whose file line may come next; nil when none
 	junked bool   // the line before was skipped, so the next one joins its Skip
+	rest   string // the end of the line being read, from the next header that it holds
 	places [1 << placeBits]fileLine
 }
 
@@ -106,8 +107,8 @@ func (p *parser) line(at, end int) {
 	for at < end && isSpace(p.src.Text[at]) {
 		at++
 	}
-	if strings.HasPrefix(p.src.Text[at:end], `\t`) { // a tab that somebody escaped, but not the line breaks
-		at += len(`\t`)
+	if tab := `\t`; strings.HasPrefix(p.src.Text[at:end], tab) && !strings.HasPrefix(p.src.Text[at+len(tab):end], headerWord) {
+		at += len(tab) // a tab that somebody escaped, but not the line breaks; no header is indented
 	}
 	for at < end && isSpace(p.src.Text[end-1]) {
 		end--
@@ -117,7 +118,13 @@ func (p *parser) line(at, end int) {
 		p.dump.Blank++
 		return
 	}
-	if p.take(s, at) {
+	used := p.take(s, at)
+	for p.rest != "" { // the next goroutines of a dump that somebody wrote on one line
+		at, s = end-len(p.rest), p.rest
+		p.rest = ""
+		used = p.take(s, at) || used
+	}
+	if used {
 		p.dump.Used++
 		p.junked = false
 		return
@@ -170,6 +177,12 @@ func (p *parser) fileOf(s string) bool {
 
 // rare reads the lines that a dump has few of.
 func (p *parser) rare(s string, at int) bool {
+	if i, idEnd := findHeader(s); i >= 0 { // "dump stacks: goroutine 9 [running]:"
+		if before := strings.TrimRight(s[:i], " "); before != "" {
+			p.take(before, at)
+		}
+		return p.header(s[i:], at+i, idEnd-i)
+	}
 	if p.where == inside || p.where == beside {
 		if by, ok := strings.CutPrefix(s, "created by "); ok {
 			p.createdBy(s, by, at)
@@ -185,9 +198,6 @@ func (p *parser) rare(s string, at int) bool {
 	}
 	if p.dump.Profile && p.counts(s, at) {
 		return true
-	}
-	if i, idEnd := findHeader(s); i >= 0 { // "dump stacks: goroutine 9 [running]:"
-		return p.header(s[i:], at+i, idEnd-i)
 	}
 	if gap, ok := event.ParseSuppressed(s); ok {
 		p.gap(gap)
@@ -226,6 +236,9 @@ func (p *parser) header(s string, at, idEnd int) bool {
 	}
 	p.where = inside
 	p.g.Header, p.g.Pos = p.quote(at, at+min(quote, len(s)))
+	if i, _ := findHeader(s[end:]); i >= 0 {
+		p.rest, s = s[end+i:], strings.TrimRight(s[:end+i], " ")
+	}
 	if rest := strings.TrimLeft(s[end:], " "); rest != "" && !p.call(rest, at+len(s)-len(rest)) && !p.joined(rest, at+len(s)-len(rest)) {
 		p.remark(at, "%q behind the header of goroutine %d", clip(rest), p.g.ID)
 	}
@@ -305,7 +318,7 @@ func (p *parser) call(s string, at int) bool {
 		return false
 	}
 	open, ok := openParen(s)
-	if !ok || open == 0 {
+	if !ok || open == 0 || holdsHeader(s) {
 		return false
 	}
 	start := 0
@@ -406,7 +419,7 @@ var argByte = func() (set [256]bool) {
 // parseFile reads "/path/x.go:384 +0x7c", in abort dumps followed by " fp=0x… sp=0x… pc=0x…".
 func parseFile(s string) (path string, line int, ok bool) {
 	colon := strings.LastIndexByte(s, ':')
-	if colon <= 0 || strings.IndexByte(s[:colon], '[') >= 0 { // what has a state is a header
+	if colon <= 0 || holdsHeader(s) {
 		return "", 0, false
 	}
 	i := colon + 1
