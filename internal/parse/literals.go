@@ -114,11 +114,54 @@ func (l *Literals) Match(line []byte) bool {
 			return true
 		}
 	}
-	for at, w := l.seek(line, 0); w != 0; at, w = l.seek(line, at+1) {
-		for ; w != 0; w = l.next[w] {
-			if l.words[w].stands(line, at) {
+	if l.window == 0 {
+		return false
+	}
+	// Each step waits for the table, so that two windows side by side take little longer than one.
+	middle := (l.window + len(line) + 1) / 2
+	front, back := l.window, middle
+	for front < middle && back <= len(line) {
+		a, b := blockHash(line, front), blockHash(line, back)
+		i, j := l.jump[a], l.jump[b]
+		if i == 0 {
+			if l.stands(line, front, a) {
 				return true
 			}
+			i = 1
+		}
+		if j == 0 {
+			if l.stands(line, back, b) {
+				return true
+			}
+			j = 1
+		}
+		front += int(i)
+		back += int(j)
+	}
+	return l.matchIn(line, front, middle-1) || l.matchIn(line, back, len(line))
+}
+
+// matchIn looks at the windows that end at end or behind it, up to last.
+func (l *Literals) matchIn(line []byte, end, last int) bool {
+	for end <= last {
+		h := blockHash(line, end)
+		j := l.jump[h]
+		if j == 0 {
+			if l.stands(line, end, h) {
+				return true
+			}
+			j = 1
+		}
+		end += int(j)
+	}
+	return false
+}
+
+// stands says whether one of the words whose parts end in the block h stands in line with its part ending at end.
+func (l *Literals) stands(line []byte, end int, h uint32) bool {
+	for w := l.first[h]; w != 0; w = l.next[w] {
+		if l.words[w].stands(line, end-l.window) {
+			return true
 		}
 	}
 	return false
@@ -131,29 +174,22 @@ func (l *Literals) All(line []byte, found func(id int)) {
 			found(l.short[i].id)
 		}
 	}
-	for at, w := l.seek(line, 0); w != 0; at, w = l.seek(line, at+1) {
-		for ; w != 0; w = l.next[w] {
-			if l.words[w].stands(line, at) {
+	if l.window == 0 {
+		return
+	}
+	for end := l.window; end <= len(line); {
+		h := blockHash(line, end)
+		if j := l.jump[h]; j != 0 {
+			end += int(j)
+			continue
+		}
+		for w := l.first[h]; w != 0; w = l.next[w] {
+			if l.words[w].stands(line, end-l.window) {
 				found(l.words[w].id)
 			}
 		}
+		end++
 	}
-}
-
-// seek finds the next place, from at on, where the parts of some words may stand, and the first of these words; 0 when there is none.
-func (l *Literals) seek(line []byte, at int) (int, uint16) {
-	if l.window == 0 {
-		return 0, 0
-	}
-	for end := at + l.window; end <= len(line); {
-		h := blockHash(line, end)
-		j := l.jump[h]
-		if j == 0 {
-			return end - l.window, l.first[h]
-		}
-		end += int(j)
-	}
-	return 0, 0
 }
 
 // stands says whether the word stands in line with its part beginning at at.
