@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"unicode/utf8"
 )
 
 // MaxLine is the longest line that is held: 16 MiB. The longest real one, a
@@ -109,8 +110,9 @@ func (in *lineReader) readLong(start []byte) (b []byte, cut int64, err error) {
 	}
 }
 
+// isBlank says that a line is of white space only, that of Unicode too. Few lines begin with what may be some.
 func isBlank(b []byte) bool {
-	return len(b) == 0 || b[0] <= ' ' && len(bytes.TrimSpace(b)) == 0
+	return len(b) == 0 || (b[0] <= ' ' || b[0] >= utf8.RuneSelf) && len(bytes.TrimSpace(b)) == 0
 }
 
 // trimReturn drops the carriage return of a file that went through Windows.

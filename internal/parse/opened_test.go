@@ -80,6 +80,7 @@ func FuzzOpen(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(data)
 	}
+	f.Add([]byte("\xff\xfe\x000")) // one line of a blank beyond ASCII
 	f.Fuzz(func(t *testing.T, data []byte) {
 		require.Equal(t, opened(t, data), opened(t, data), "deterministic")
 		for i := range origins {
