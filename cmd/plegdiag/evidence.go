@@ -28,7 +28,7 @@ type evidence struct {
 
 func (e *evidence) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&e.tz, "tz", "", "`ZONE` of logs that do not say theirs, as Asia/Shanghai or +08:00; inferred from the logs when not given")
+	flags.StringVar(&e.tz, "tz", "", "`ZONE` of logs that do not say theirs, as Asia/Shanghai or +08:00; inferred from the logs when not given. Lines that carry both clocks are read as they say, with a warning")
 	flags.IntVar(&e.year, "year", 0, "year of logs that do not say theirs; inferred from the logs when not given")
 	flags.StringVar(&e.node, "node", "", "the `NAME` of the node to look at, where the inputs hold several; the only one with a stall when not given")
 	flags.StringToStringVar(&e.limits, "limit", nil, "another `LIMIT=N` for hostile or huge inputs: bytes of all files (16G), files (200000), name bytes (4096), depth of directories (64),"+
@@ -84,11 +84,14 @@ func (e *evidence) options(s streams) (incident.Options, error) {
 // load makes an incident, with a bar on a terminal while it reads.
 func load(ctx context.Context, o incident.Options, s streams) (*incident.Incident, error) {
 	told, done := progress(o.Inputs, s.err)
-	defer done()
 	o.Progress = told
 	inc, err := incident.Load(ctx, o)
+	done()
 	if several, ok := errors.AsType[*incident.NodesError](err); ok {
 		return nil, &failure{status: statusFailed, err: several, hint: "--node NAME chooses one; plegdiag ls says which file is of which"}
+	}
+	if inc != nil {
+		warnOfFlags(s.err, inc)
 	}
 	return inc, err
 }
@@ -97,6 +100,22 @@ func load(ctx context.Context, o incident.Options, s streams) (*incident.Inciden
 func warnOfNodes(w io.Writer, inc *incident.Incident) {
 	if len(inc.LeftOut) > 0 {
 		warn(w, fmt.Sprintf("evidence of %d nodes: only %s is looked at; left out: %s (--node NAME chooses)", len(inc.LeftOut)+1, inc.Node, strings.Join(inc.LeftOut, ", ")))
+	}
+}
+
+// warnOfFlags says which files prove a flag wrong by their own lines.
+func warnOfFlags(w io.Writer, inc *incident.Incident) {
+	n := 0
+	for _, c := range inc.Timeline.Clocks {
+		if c.Ignored == "" {
+			continue
+		}
+		if n++; n <= maxWarnings {
+			warn(w, c.File+": "+c.Ignored)
+		}
+	}
+	if n > maxWarnings {
+		warn(w, fmt.Sprintf("%d more remarks of this kind (the report's section on clocks has them)", n-maxWarnings))
 	}
 }
 

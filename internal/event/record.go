@@ -43,10 +43,13 @@ type Record struct {
 	// Outer is the stamp of the carrier (journald, syslog) when the writer
 	// stamped too; zero otherwise. A pair of both tells the zone of either.
 	Outer Time
-	Unit  string // who wrote it: "kubelet", "containerd", "systemd", "kernel"; empty when the line does not say
-	Host  string // as the carrier names it; empty when it does not
-	PID   int    // of the writer; 0 when the line does not say
-	Level Level
+	// Uptime is what a clock that started with the boot showed when the line was written, or read by its
+	// carrier; 0 when the line does not say. Beside a stamp of the wall it tells when the boot was.
+	Uptime time.Duration
+	Unit   string // who wrote it: "kubelet", "containerd", "systemd", "kernel"; empty when the line does not say
+	Host   string // as the carrier names it; empty when it does not
+	PID    int    // of the writer; 0 when the line does not say
+	Level  Level
 	// Text is the message: headers removed, escapes of the format undone,
 	// otherwise untouched. Empty when the line was not wanted.
 	Text string
@@ -96,6 +99,8 @@ const (
 	LacksZone Lacks = 1 << iota
 	LacksYear
 	LacksDate
+	// LacksBoot stands alone: T is the time since the machine booted, from 1 January of year 0 on.
+	LacksBoot
 )
 
 // Time is a moment as its writer wrote it. While it lacks something, T is the

@@ -69,6 +69,8 @@ func TestNothingToAnalyse(t *testing.T) {
 	require.Equal(t, core.Lines, core.Skipped+core.Blank)
 	require.NotEmpty(t, core.FirstSkip)
 	require.Empty(t, inc.Result.Findings)
+	require.True(t, inc.Unread)
+	require.Equal(t, "no line of the inputs could be read; the account of the files says of each why", inc.Result.Headline)
 
 	_, err = loadAny(t, incident.Options{Inputs: []string{filepath.Join(dir, "absent")}})
 	require.Error(t, err)

@@ -25,19 +25,20 @@ import (
 // file is one input file while it is read, and what it gave.
 type file struct {
 	watch
-	account File
-	place   layout.Place // what the path says
-	link    *bundle.Link // of an entry that only points to a file; else nil
-	object  string       // the only node whose Kubernetes object it holds; empty for none or several
-	dumps   []dump
-	threads observe.Threads
-	legends observe.Legends
-	parts   map[section]*part
-	hosts   map[string]*host // those that lines name; "" for lines that name none
-	pairs   int
-	part    *parse.TracePart // of a trace in several files, which are read together
-	losses  []event.Event    // what the log says is missing from it
-	taken   observe.Taken    // when files beside it were made
+	account  File
+	place    layout.Place // what the path says
+	link     *bundle.Link // of an entry that only points to a file; else nil
+	object   string       // the only node whose Kubernetes object it holds; empty for none or several
+	dumps    []dump
+	threads  observe.Threads
+	legends  observe.Legends
+	parts    map[section]*part
+	hosts    map[string]*host // those that lines name; "" for lines that name none
+	pairs    int
+	modified time.Time        // by the archive that it came in; zero when nothing says
+	part     *parse.TracePart // of a trace in several files, which are read together
+	losses   []event.Event    // what the log says is missing from it
+	taken    observe.Taken    // when files beside it were made
 
 	// the writer of the line before, so that a run of lines of one writer costs one look-up
 	unit   string
@@ -60,7 +61,43 @@ type host struct {
 // part is one component's lines of a file.
 type part struct {
 	timeline.Source
-	carried event.Time // by the carrier's stamp, when the last of them was written
+	carried event.Time     // by the carrier's stamp, when the last of them was written
+	written *time.Location // of the last stamp with an offset
+	offset  time.Duration  // of the last pair, see turned
+	kept    int            // offsets that were met, of pairs
+	run     int            // pairs in a row of one offset
+}
+
+// maxBoots bounds the lines kept of one source that carry the time since boot; of
+// those a boot and a sleep take one each, and a drifting clock some.
+const maxBoots = 256
+
+// bootEvery is how often a line is kept for its two clocks: a clock drifts by less than a second in that time.
+const bootEvery = 10 * time.Minute
+
+// boot keeps a line that shows both clocks: the first of every boot, and every so often another. Of too many the last ones count.
+func (p *part) boot(rec *event.Record) {
+	n := len(p.Boots)
+	if n > 0 {
+		if since := rec.Uptime - p.Boots[n-1].Uptime; since >= 0 && since < bootEvery {
+			return
+		}
+	}
+	b := timeline.Boot{Uptime: rec.Uptime, At: rec.Time, Line: rec.Pos.Line}
+	switch {
+	case rec.Outer.Lacks == event.LacksBoot:
+		b.Read = true
+	case rec.Outer.Known:
+		b.At = rec.Outer
+	}
+	if !b.At.Known || b.At.Lacks == event.LacksBoot {
+		return
+	}
+	if n == maxBoots {
+		p.Boots = p.Boots[:copy(p.Boots, p.Boots[1:])]
+	}
+	b.At.T = b.At.T.UTC()
+	p.Boots = append(p.Boots, b)
 }
 
 func newFile(path string) *file {
@@ -232,19 +269,24 @@ const maxHosts = 1000
 func (f *file) span(rec *event.Record) {
 	s := f.source
 	if !rec.Time.IsZero() {
-		if s.First.IsZero() {
-			s.First = rec.Time
-		}
-		if f.host.first.IsZero() {
-			f.host.first = rec.Time
-		}
-		s.Last, f.host.last = rec.Time, rec.Time
+		reach(&s.First, &s.Last, rec.Time)
+		reach(&f.host.first, &f.host.last, rec.Time)
 		if s.carried = rec.Time; !rec.Outer.IsZero() {
 			s.carried = rec.Outer
 		}
 	}
 	if rec.Level != event.NoLevel && (s.Level == event.NoLevel || rec.Level < s.Level) {
 		s.Level = rec.Level
+	}
+}
+
+// reach widens what lines span by one of them. Times since boot count only where there are no others.
+func reach(first, last *event.Time, t event.Time) {
+	switch sinceBoot := t.Lacks == event.LacksBoot; {
+	case first.IsZero(), !sinceBoot && first.Lacks == event.LacksBoot:
+		*first, *last = t, t
+	case !sinceBoot || first.Lacks == event.LacksBoot:
+		*last = t
 	}
 }
 
@@ -294,11 +336,69 @@ const maxPairs = 256
 func (f *file) clock(rec *event.Record) {
 	if f.pairs < maxPairs {
 		f.pairs++
-		f.zone(rec.Time)
+		if !f.place.Foreign || rec.Outer.IsZero() { // else a container's own clock
+			f.zone(rec.Time)
+		}
 		f.zone(rec.Outer)
 		f.pair(rec)
+	} else if rec.Outer.Known && f.turned(rec) {
+		f.pair(rec)
+	}
+	f.turn(rec)
+	if rec.Uptime > 0 {
+		f.source.boot(rec)
 	}
 	rec.Time.T, rec.Outer.T = rec.Time.T.UTC(), rec.Outer.T.UTC()
+}
+
+// Bounds of the turns of a clock that are noted of one source: more of them are of two clocks. Of the pairs of
+// each offset some are kept, for one alone is an odd line.
+const (
+	maxTurns = 16
+	leastRun = 4
+)
+
+// turn notes that the stamps with an offset change it.
+func (f *file) turn(rec *event.Record) {
+	t := rec.Time
+	if t.Lacks != 0 || !t.Known {
+		t = rec.Outer
+	}
+	if !t.Known || t.Lacks != 0 || f.place.Foreign {
+		return
+	}
+	s, zone := f.source, t.T.Location()
+	if zone == s.written || zone == time.UTC || len(s.Turns) > maxTurns {
+		return
+	}
+	s.written = zone
+	_, seconds := t.T.Zone()
+	turn := timeline.Turn{From: t.T.UTC(), Offset: time.Duration(seconds) * time.Second}
+	if before := s.Last; before.Known && before.Lacks == 0 {
+		turn.After = before.T
+	} else if s.carried.Known && s.carried.Lacks == 0 {
+		turn.After = s.carried.T
+	}
+	s.Turns = append(s.Turns, turn)
+}
+
+// turned says that the two stamps of a line differ by another offset than those of the lines
+// before: a clock that is turned shows it somewhere in the log, not in its first lines. It looks at the time of day only, and
+// keeps the line before, too.
+func (f *file) turned(rec *event.Record) bool {
+	const quarter, day = 15 * 60, 86400
+	s := f.source
+	apart := (rec.Time.T.Unix() - rec.Outer.T.Unix()) % day
+	offset := time.Duration((apart+day+quarter/2)%day/quarter) * quarter * time.Second
+	if offset != s.offset {
+		if s.run > 0 {
+			f.pair(&event.Record{Time: s.Last, Outer: s.carried})
+		}
+		s.offset, s.run = offset, 0
+		s.kept++
+	}
+	s.run++
+	return s.run <= leastRun && s.kept <= maxTurns
 }
 
 func (f *file) zone(t event.Time) {
@@ -313,7 +413,7 @@ func (f *file) zone(t event.Time) {
 }
 
 func (f *file) pair(rec *event.Record) {
-	if rec.Outer.IsZero() || rec.Time.IsZero() {
+	if rec.Outer.IsZero() || rec.Time.IsZero() || rec.Outer.Lacks == event.LacksBoot {
 		return
 	}
 	if rec.Outer.Lacks != 0 && rec.Time.Lacks == 0 {
@@ -482,7 +582,7 @@ func (f *file) sourceList() []timeline.Source {
 		if h := f.hosts[p.host]; h != nil && writers[p.host] > 1 && !s.First.IsZero() {
 			s.First, s.Last = h.first, h.last
 		}
-		s.Cut = f.account.Err
+		s.Cut, s.Modified, s.Foreign = f.account.Err, f.modified, f.place.Foreign
 		all = append(all, s)
 	}
 	return all

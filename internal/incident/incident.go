@@ -16,6 +16,7 @@ import (
 type Incident struct {
 	Node     string   // host name, empty when no line tells it
 	LeftOut  []string // other nodes whose evidence the inputs hold, and that were not looked at
+	Unread   bool     // no line of any input could be read, and so nothing is known
 	Window   timeline.Window
 	Timeline *timeline.Timeline
 	Result   rules.Result

@@ -78,6 +78,8 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 		inc.Context = readContext(ctx, o, inc)
 	}
 	if !anyUsed(inc.Files) {
+		inc.Unread = true
+		inc.Result.Headline = "no line of the inputs could be read; the account of the files says of each why"
 		return inc, ErrNothing
 	}
 	return inc, nil
@@ -115,7 +117,7 @@ func read(ctx context.Context, o Options) ([]*file, error) {
 			continue
 		}
 		slot := newFile(f.Path)
-		slot.watch.lines = lines
+		slot.watch.lines, slot.modified = lines, f.ModTime
 		files = append(files, slot)
 		if f.Stream {
 			r.read(ctx, f, slot)

@@ -59,6 +59,9 @@ func (f *file) sampled(s *parse.Sample) {
 		return
 	}
 	f.covers(name, s.Time)
+	if s.Uptime > 0 {
+		f.sourceOf(name).boot(&event.Record{Pos: s.Pos, Time: s.Time, Uptime: s.Uptime})
+	}
 	if name == observe.SourceSamples && s.State == "S" {
 		f.covers(observe.SourceSleepers, s.Time)
 	}

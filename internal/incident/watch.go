@@ -49,7 +49,7 @@ func (w *watch) record(l *line) {
 	for i := range w.fresh {
 		e := &w.fresh[i]
 		e.Host = rec.Host
-		if !e.Start.IsZero() && e.Start.Lacks == 0 && rec.Time.Lacks != 0 && !rec.Time.IsZero() && len(w.late[l.source]) < maxPairs {
+		if !e.Start.IsZero() && e.Start.Lacks == 0 && rec.Time.Lacks != 0 && rec.Time.Lacks != event.LacksBoot && !rec.Time.IsZero() && len(w.late[l.source]) < maxPairs {
 			if w.late == nil {
 				w.late = map[*timeline.Source][]timeline.Pair{}
 			}

@@ -2,6 +2,7 @@ package parse
 
 import (
 	"bytes"
+	"time"
 	"unicode/utf8"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -24,12 +25,14 @@ const (
 type header struct {
 	carrier event.Time // of journald or syslog, or the only stamp of a bare line
 	inner   event.Time // of klog or logrus
-	host    []byte
-	unit    []byte
-	pid     int
-	level   event.Level
-	body    body
-	msg     int // where the message starts: after the header, for logrus at the first pair
+	// uptime is what a clock that starts with the boot showed; 0 when the line does not say, or in the kernel's first line.
+	uptime time.Duration
+	host   []byte
+	unit   []byte
+	pid    int
+	level  event.Level
+	body   body
+	msg    int // where the message starts: after the header, for logrus at the first pair
 	// carried says that a journal or syslog header was found, so that the writer is known.
 	carried bool
 	dmesg   bool // a line of the kernel's ring buffer
@@ -237,7 +240,9 @@ func (h *header) scanWriter(b []byte, n int) int {
 	at := n + host + 1 + min(after+1, len(tag))
 	switch {
 	case string(h.unit) == "kernel":
-		at += ringStamp(b[at:])
+		n := 0
+		h.uptime, n = ringStamp(b[at:])
+		at += n
 	case b[len(b)-1] == 's' && pid == 0:
 		if times := lastRepeated(b[at:]); times > 0 { // busybox: "syslogd: last message repeated 3 times"
 			h.unit, h.repeats, h.same = nil, times, true

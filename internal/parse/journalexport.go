@@ -135,6 +135,8 @@ func (x *exportReader) keepField(key, value []byte) {
 		if us, n := digits(value); n > 0 {
 			x.h.carrier = event.Time{T: time.UnixMicro(us).UTC(), Prec: time.Microsecond, Known: true}
 		}
+	case "__MONOTONIC_TIMESTAMP":
+		x.h.uptime = sinceBoot(value)
 	case "SYSLOG_IDENTIFIER":
 		x.unit = append(x.unit[:0], value...)
 		x.h.unit = x.unit

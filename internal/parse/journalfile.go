@@ -52,6 +52,7 @@ const (
 	headerSizeAt     = 88
 	objectHead       = 16
 	entryRealtimeAt  = 24
+	entryMonotonicAt = 32
 	entryItemsAt     = 64
 	dataPayloadAt    = 64
 	dataPayloadSmall = 72 // of the compact form
@@ -139,6 +140,9 @@ func (j *journalReader) entry(object []byte) bool {
 	}
 	realtime := binary.LittleEndian.Uint64(object[entryRealtimeAt:])
 	j.h.carrier = event.Time{T: time.UnixMicro(int64(realtime & (1<<62 - 1))).UTC(), Prec: time.Microsecond, Known: true}
+	if us := binary.LittleEndian.Uint64(object[entryMonotonicAt:]); us <= uint64(maxUptime.Microseconds()) {
+		j.h.uptime = time.Duration(us) * time.Microsecond
+	}
 	item := 16
 	if j.compact {
 		item = 4

@@ -21,12 +21,12 @@ import (
 // {"ts":1763203532053.9302,"caller":"kubelet/kubelet.go:2406","msg":"…","err":"…"}, and
 // docker's json-file {"log":"…\n","stream":"stderr","time":"…"}.
 type jsonEntry struct {
-	real, ident, comm, pid, host, priority jsonValue
-	message                                jsonValue
-	time, level                            jsonValue
-	container                              bool        // docker's json-file
-	others                                 []jsonField // of a logger's own line
-	scratch                                []byte
+	real, mono, ident, comm, pid, host, priority jsonValue
+	message                                      jsonValue
+	time, level                                  jsonValue
+	container                                    bool        // docker's json-file
+	others                                       []jsonField // of a logger's own line
+	scratch                                      []byte
 }
 
 type jsonField struct{ key, value jsonValue }
@@ -160,6 +160,8 @@ func (e *jsonEntry) keep(key, value jsonValue) {
 	switch string(key.raw) {
 	case "__REALTIME_TIMESTAMP":
 		e.real = value
+	case "__MONOTONIC_TIMESTAMP":
+		e.mono = value
 	case "SYSLOG_IDENTIFIER":
 		e.ident = value
 	case "_COMM":
@@ -197,6 +199,7 @@ func (e *jsonEntry) header(h *header) {
 	if us, n := digits(e.real.raw); n > 0 {
 		h.carrier = event.Time{T: time.UnixMicro(us).UTC(), Prec: time.Microsecond, Known: true}
 	}
+	h.uptime = sinceBoot(e.mono.raw)
 	h.unit, h.host = e.ident.raw, e.host.raw
 	if !e.ident.quoted {
 		if h.unit = lastString(e.ident.raw); h.unit == nil {
@@ -225,6 +228,15 @@ func lastString(raw []byte) []byte {
 	return raw[bytes.LastIndexByte(raw[:end], '"')+1 : end]
 }
 
+// sinceBoot reads __MONOTONIC_TIMESTAMP: microseconds since boot, when __REALTIME_TIMESTAMP was taken.
+func sinceBoot(b []byte) time.Duration {
+	us, n := digits(b)
+	if n == 0 || us > maxUptime.Microseconds() {
+		return 0
+	}
+	return time.Duration(us) * time.Microsecond
+}
+
 // inner reads the header inside of a message that a carrier brought.
 func (e *jsonEntry) inner(h *header) {
 	// The headers of klog and logrus need no more than this.
@@ -245,6 +257,7 @@ func (e *jsonEntry) loggerHeader(h *header) {
 		h.carrier = event.Time{T: time.UnixMicro(int64(ms * 1000)).UTC(), Prec: time.Microsecond, Known: true}
 	}
 	if h.container = e.container; h.container {
+		h.carrier.T = h.carrier.T.UTC() // docker's json-file is in UTC on every node
 		for _, f := range e.others {
 			h.stderr = h.stderr || string(f.key.raw) == "stream" && string(f.value.raw) == "stderr"
 		}

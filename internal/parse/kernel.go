@@ -23,7 +23,8 @@ func (h *header) ring() { h.unit, h.carried, h.dmesg = kernelUnit, true, true }
 //	[ 1147.851282] node-1 kubelet[2917]: …                  journalctl -o short-monotonic
 //	[2019-12-19T22:18:19.230681635Z]: …                     Talos
 func (h *header) scanBracket(b []byte) (n int) {
-	if n = ringStamp(b); n > 0 {
+	if h.uptime, n = ringStamp(b); n > 0 {
+		h.carrier = moment(yearZero, h.uptime, time.Microsecond, event.LacksBoot)
 		if at := h.scanMonotonic(b, n); at > 0 {
 			return at
 		}
@@ -221,46 +222,55 @@ func (h *header) scanKmsg(b []byte) int {
 	if numbers < 3 {
 		return 0
 	}
-	pri, _ := digits(b)
+	pri, d := digits(b)
 	h.level = severity(pri)
+	_, n := digits(b[d+1:])
+	h.uptime = sinceBoot(b[d+n+2:])
+	h.carrier = moment(yearZero, h.uptime, time.Microsecond, event.LacksBoot)
 	h.ring()
 	return semicolon + 1
 }
 
-// ringStamp is the length of a "[42000.017348] " of the kernel's ring buffer.
-func ringStamp(b []byte) int {
+// maxUptime bounds the time since boot: no machine runs for 31 years.
+const maxUptime = 1e9 * time.Second
+
+// ringStamp reads a "[42000.017348] " of the kernel's ring buffer: the time since boot, and the length, which is 0 without one.
+func ringStamp(b []byte) (uptime time.Duration, n int) {
 	if len(b) < 5 || b[0] != '[' {
-		return 0
+		return 0, 0
 	}
 	i := 1
 	for i < len(b) && b[i] == ' ' {
 		i++
 	}
-	_, d := digits(b[i:])
-	if i += d; d == 0 || i >= len(b) || b[i] != '.' {
-		return 0
+	seconds, d := digits(b[i:])
+	if i += d; d == 0 || seconds >= int64(maxUptime/time.Second) || i >= len(b) || b[i] != '.' {
+		return 0, 0
 	}
-	_, f := digits(b[i+1:])
-	if i += f + 1; f == 0 || f > 9 || i+1 >= len(b) {
-		return 0
+	part, _, f := fraction(b[i:])
+	if i += f; f == 0 || f > 10 || i+1 >= len(b) {
+		return 0, 0
 	}
 	if b[i] == ' ' { // a delta, or the room for one
 		end := bytes.IndexByte(b[i:min(len(b), i+24)], ']')
 		if end < 0 || !isDelta(b[i:i+end]) {
-			return 0
+			return 0, 0
 		}
 		i += end
 	}
 	if b[i] != ']' || i+1 >= len(b) {
-		return 0
+		return 0, 0
 	}
-	if n := callerStamp(b[i+1:]); n > 0 {
-		return i + 1 + n
+	n = callerStamp(b[i+1:])
+	switch {
+	case n > 0:
+		n += i + 1
+	case b[i+1] == ' ':
+		n = i + 2
+	default:
+		return 0, 0
 	}
-	if b[i+1] != ' ' {
-		return 0
-	}
-	return i + 2
+	return time.Duration(seconds)*time.Second + part, n
 }
 
 // isDelta knows " <    0.000001>" of dmesg -d, " <    0.000001 >" and " <    0.000001*>" of journalctl, and blanks.

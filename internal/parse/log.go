@@ -168,7 +168,7 @@ func addressed(b []byte) int {
 func (l *logReader) record(n int, h *header) event.Record {
 	rec := event.Record{
 		Pos: event.Pos{File: l.Path, Line: n}, Lines: 1,
-		Time: h.carrier, PID: h.pid, Level: h.level,
+		Time: h.carrier, Uptime: h.uptime, PID: h.pid, Level: h.level,
 	}
 	if h.inner.Known {
 		rec.Time, rec.Outer = h.inner, h.carrier
@@ -185,12 +185,8 @@ func (l *logReader) record(n int, h *header) event.Record {
 	if len(h.host) > 0 {
 		rec.Host = l.hosts.get(h.host)
 	}
-	switch {
-	case h.repeats > 0:
-	case rec.Time.Known:
+	if h.repeats == 0 && rec.Time.Known {
 		l.last = writer{rec.Time, rec.Unit, rec.Host, rec.PID}
-	case h.host != nil: // journalctl's monotonic modes
-		l.last = writer{l.last.time, rec.Unit, rec.Host, rec.PID}
 	}
 	return rec
 }

@@ -230,7 +230,7 @@ func stamp(t event.Time) string {
 	for _, l := range []struct {
 		bit  event.Lacks
 		name string
-	}{{event.LacksZone, "zone"}, {event.LacksYear, "year"}, {event.LacksDate, "date"}} {
+	}{{event.LacksZone, "zone"}, {event.LacksYear, "year"}, {event.LacksDate, "date"}, {event.LacksBoot, "boot"}} {
 		if t.Lacks&l.bit != 0 {
 			s.WriteString("-" + l.name)
 		}

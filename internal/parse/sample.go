@@ -43,6 +43,8 @@ type Sample struct {
 	Legend            Legend       // the row tells what an id stands for
 	Disk              *DiskRequest // the row is a request to a disk
 	Walk              WalkEdge     // the row is an edge of a walk
+	// Uptime is CLOCK_MONOTONIC at Time, by which the kernel stamps its log: time since boot without that spent asleep. 0 when not shown.
+	Uptime time.Duration
 	// Count is how many samples of Scans the row stands for; 0 for a single one. Such a row has no time and no id.
 	Count, Scans int
 	// Part says that this is one file of a thread's, in /proc; Group tells which belong together with the same TID.

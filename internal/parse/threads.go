@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -93,7 +94,11 @@ func (r *threadsReader) row(line string) (s Sample, reason string) {
 			return s, "a walk without a time"
 		}
 		r.walk = ThreadWalk{Walk: l.Walk, Realtime: l.Realtime, Machine: l.Machine}
-		return Sample{Walk: WalkBegin, Time: event.At(l.Realtime)}, ""
+		s = Sample{Walk: WalkBegin, Time: event.At(l.Realtime)}
+		if l.Monotonic != nil && *l.Monotonic > 0 && *l.Monotonic < math.MaxInt32 {
+			s.Uptime = time.Duration(*l.Monotonic * float64(time.Second))
+		}
+		return s, ""
 	case l.TID == 0 && l.Threads != nil:
 		return Sample{Walk: WalkEnd}, ""
 	case l.TID <= 0 || l.TID > maxPID:

@@ -109,6 +109,9 @@ func open(inc *incident.Incident) opening {
 	if len(stalls(inc)) > 0 || inc.Result.Next.Command != "" {
 		o.Word = "no cause found"
 	}
+	if inc.Unread {
+		o.Word = "nothing read"
+	}
 	if f := told(inc); f != nil {
 		o.Word = f.Verdict.String()
 		o.Next, o.Hazard = next(f)

@@ -27,6 +27,31 @@ type Source struct {
 	Pairs []Pair
 	// Zones counts the offsets from UTC, in seconds east, that the component's own stamps carry.
 	Zones map[int]int
+	// Turns are the offsets in the order in which the component's own stamps changed them, each
+	// with the first moment that it stands at. Empty when they never did, or do so all the time.
+	Turns []Turn
+	// Foreign says that it is of a program in a container, whose clock may show another zone than the node's.
+	Foreign bool
+	// Boots are moments that are stamped by the wall and by the time since boot.
+	Boots []Boot
+	// Modified is when the file was last written to, as the archive that it came in says; zero when nothing does.
+	Modified time.Time
+}
+
+// Turn is an offset from UTC, the first moment that was stamped with it, and the last one before that, which was stamped with another.
+type Turn struct {
+	After, From time.Time
+	Offset      time.Duration
+}
+
+// Boot is one moment by two clocks: of the wall, and of the time since the machine booted.
+type Boot struct {
+	Uptime time.Duration
+	At     event.Time
+	Line   int
+	// Read says that the time since boot is when the line was read, after it was stamped; else
+	// both are of one moment, or the wall's is when it was read.
+	Read bool
 }
 
 // Pair is one moment read twice: as a clock face that lacks something, and as an instant.
@@ -38,8 +63,8 @@ type Pair struct {
 	Late bool
 }
 
-// Options say what the reader knows of clocks. They override what is inferred, but not
-// lines that carry both clocks: those prove the option wrong, and the clock's note says so.
+// Options say what the reader knows of clocks. They override all that is inferred. Lines that carry both clocks
+// infer nothing: they prove the option wrong, are read as they say, and the clock says what was ignored.
 type Options struct {
 	Zone *time.Location // of stamps without a zone; nil infers it
 	Year int            // of the last stamp of every file without years; 0 infers it

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -17,10 +18,18 @@ type clock struct {
 	// year and date say where those come from, and note what a reader should do
 	// about it; empty while no stamp lacks them.
 	year, date, note string
+	// boot says where the moment of the boot comes from; empty while no stamp lacks it.
+	boot string
+	// stepped says what was done about the clock being set.
+	stepped string
+	// ignored says which flag the file's lines contradict.
+	ignored string
+	// twice and never count the stamps in hours that the clock showed twice, and left out.
+	twice, never int
 	// offset is what was taken from the first stamp without a zone, at which time.
 	offset time.Duration
 	first  time.Time
-	bases  [1 << 3]string // of events, by what they lacked
+	bases  [1 << 4]string // of events, by what they lacked
 }
 
 // basis says where the parts come from that a stamp lacked; empty when it lacked none.
@@ -33,6 +42,8 @@ func (c *clock) basis(lacked event.Lacks) string {
 		zone = c.zone.basis
 	}
 	switch {
+	case lacked&event.LacksBoot != 0:
+		rest = c.boot
 	case lacked&event.LacksDate != 0:
 		rest = c.date
 	case lacked&event.LacksYear != 0:
@@ -49,32 +60,45 @@ type reconciler struct {
 	clocks  map[string]*clock
 	// evidence is what the stamps span that are known in full. It grows while others are resolved.
 	evidence Window
-	yearless sequences
-	dateless sequences
+	modified map[string]time.Time
+	// What lacks the zone only, the year, the date, the boot.
+	zoneless, yearless, dateless, bootless sequences
 }
 
 // reconcile turns every stamp of the events and sources into an instant, and
-// says how, one row per file. Order of trust: flags, what the stamp itself
-// carries, lines of the file that are stamped twice, the zone that the node's
-// other files show, UTC. A year or a date that is missing comes from the dated
-// evidence nearest to it, never from today.
+// says how, one row per file. Order of trust: what the stamp itself carries, lines
+// of the file that are stamped twice, flags, lines that another file holds with a full stamp, the zone that the
+// node's other files show unless events of the same containers contradict it, UTC. A year or a date that is missing
+// comes from the dated evidence nearest to it, else from the archive, never from today. A time since boot
+// is placed by lines that carry both clocks.
 func reconcile(events []*event.Event, sources []Source, o Options) []Clock {
 	r := &reconciler{
-		options: o, zones: countZones(sources, o.Zone), clocks: map[string]*clock{},
-		yearless: sequences{}, dateless: sequences{},
+		options: o, zones: countZones(sources, copiedLines(events), o.Zone), clocks: map[string]*clock{}, modified: map[string]time.Time{},
+		zoneless: sequences{}, yearless: sequences{}, dateless: sequences{}, bootless: sequences{},
 	}
 	r.evidence = r.zones.pairs
 	r.collect(events, sources)
-	for _, file := range r.yearless.byFile() {
-		r.settleYears(file)
+	if len(r.zoneless)+len(r.yearless) > 0 {
+		known := livesOf(events)
+		for _, file := range r.zoneless.byFile() {
+			r.settleZone(file, known)
+		}
+		r.widen(r.zoneless)
+		for _, file := range r.yearless.byFile() {
+			r.settleYears(file, known)
+		}
+		r.widen(r.yearless)
 	}
-	r.widen(r.yearless)
 	if len(r.dateless) > 0 {
 		known := livesOf(events)
 		for _, file := range r.dateless.byFile() {
 			r.settleDates(file, known)
 		}
 	}
+	if len(r.bootless) > 0 {
+		r.settleBoots(events, sources)
+	}
+	r.unstep(events, sources)
 	return r.describe()
 }
 
@@ -94,6 +118,12 @@ func (r *reconciler) collect(events []*event.Event, sources []Source) {
 		s := &sources[i]
 		r.add(place{s.File, s.Name}, stamp{main: &s.First, line: 0})
 		r.add(place{s.File, s.Name}, stamp{main: &s.Last, line: lastLine})
+		for j := range s.Boots {
+			r.add(place{s.File, s.Name}, stamp{main: &s.Boots[j].At, line: s.Boots[j].Line})
+		}
+		if !s.Modified.IsZero() {
+			r.modified[s.File] = s.Modified
+		}
 	}
 	for _, e := range events {
 		s := stamp{main: &e.Start, other: &e.End, event: e, line: e.Pos().Line}
@@ -116,10 +146,14 @@ func (r *reconciler) add(p place, s stamp) {
 	c.dated = true
 	c.lacks |= s.main.Lacks
 	switch {
+	case s.main.Lacks&event.LacksBoot != 0:
+		r.bootless.add(p, s)
 	case s.main.Lacks&event.LacksDate != 0:
 		r.dateless.add(p, s)
 	case s.main.Lacks&event.LacksYear != 0:
 		r.yearless.add(p, s)
+	case s.main.Lacks != 0:
+		r.zoneless.add(p, s)
 	default:
 		s.set(s.main.T, c)
 		if plausible(s.main.T) {
@@ -132,11 +166,13 @@ func (r *reconciler) add(p place, s stamp) {
 // that logs hold too: docker was first released in 2013.
 func plausible(t time.Time) bool { return t.Year() >= 2013 && t.Year() < 2100 }
 
-// widen makes evidence of stamps that have got their year.
+// widen makes evidence of stamps that have got their zone or their year; one that nobody knows is evidence for the files beside it, too.
 func (r *reconciler) widen(qs sequences) {
 	for _, q := range qs {
 		for i := range q.stamps {
-			r.evidence = r.evidence.with(q.stamps[i].main.T)
+			if t := q.stamps[i].main.T; plausible(t) || t.Year() == unknownYear {
+				r.evidence = r.evidence.with(t)
+			}
 		}
 	}
 }
@@ -153,13 +189,28 @@ func (r *reconciler) describe() []Clock {
 		if c.lacks != 0 {
 			zone, note := "", ""
 			if c.lacks&event.LacksZone != 0 {
-				zone, note = c.zone.basis, c.zone.note
+				zone, note, row.Ignored = c.zone.basis, c.zone.note, c.zone.ignored
 			}
-			row.Basis, row.Note = join(", ", zone, c.year, c.date), join("; ", note, c.note)
+			row.Basis = join(", ", zone, c.year, c.date, c.boot)
+			row.Ignored = join("; ", row.Ignored, c.ignored)
+			row.Note = join("; ", note, c.note, c.doubled())
 		}
+		row.Note = join("; ", row.Ignored, row.Note, c.stepped)
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// doubled tells of the stamps that a turn of the clock leaves open.
+func (c *clock) doubled() string {
+	twice, never := "", ""
+	if c.twice > 0 {
+		twice = fmt.Sprintf("the clock showed the hour of %d stamps twice, and nothing tells which time they mean: each stands for both", c.twice)
+	}
+	if c.never > 0 {
+		never = fmt.Sprintf("the clock left out the hour that %d stamps show: they are read as if it had not been turned yet", c.never)
+	}
+	return join("; ", twice, never)
 }
 
 // join joins the parts that are not empty.

@@ -11,22 +11,17 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// resolved is what Build makes of one more stamp in a file.
-func resolved(t testing.TB, in Input, o Options, file, face string) (instant, basis string, clock Clock) {
+// resolved is what Build makes of one more stamp in x.log.
+func resolved(t testing.TB, in Input, o Options, face string) (instant, basis string, clock Clock) {
 	t.Helper()
-	in.Events = append(in.Events, ev(file, 1000, at(face), says("the stamp in question")))
+	in.Events = append(in.Events, ev("x.log", 1000, at(face), says("the stamp in question")))
 	tl := Build(in, o)
 	for _, e := range tl.Events {
 		if e.Text == "the stamp in question" {
 			instant, basis = e.Start.T.Format(time.RFC3339Nano), e.Basis
 		}
 	}
-	for _, c := range tl.Clocks {
-		if c.File == file {
-			clock = c
-		}
-	}
-	return instant, basis, clock
+	return instant, basis, clockOf(tl, "x.log")
 }
 
 func pairs(file string, ps ...Pair) Source { return Source{File: file, Name: "test.log", Pairs: ps} }
@@ -118,6 +113,14 @@ func TestZone(t *testing.T) {
 			basis: "zone +08:00 as in the node's other files, year 2025 from the node's dated evidence",
 		},
 		{
+			name: "the clock of a container is not the node's",
+			sources: []Source{
+				{File: "y.log", Name: "test.log", First: at("2025-11-08T09:00:00+08:00"), Last: at("2025-11-08T09:00:00+08:00"), Zones: map[int]int{28800: 1}},
+				{File: "pod.log", Foreign: true, Pairs: []Pair{same("Nov 08 01:30:12", "2025-11-08T01:30:12Z"), same("Nov 08 01:30:13", "2025-11-08T01:30:13Z")}},
+			},
+			face: "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
+		},
+		{
 			name:    "another file's double stamps",
 			sources: []Source{pairs("y.log", same("Nov 08 09:30:12", "2025-11-08T01:30:12Z"))},
 			face:    "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
@@ -154,7 +157,7 @@ func TestZone(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, basis, _ := resolved(t, Input{Sources: tc.sources}, tc.options, "x.log", tc.face)
+			got, basis, _ := resolved(t, Input{Sources: tc.sources}, tc.options, tc.face)
 			require.Equal(t, tc.want, got)
 			if tc.basis != "" {
 				require.Equal(t, tc.basis, basis)
@@ -195,7 +198,7 @@ func TestYear(t *testing.T) {
 			for i, face := range tc.before {
 				tc.in.Events = append(tc.in.Events, ev("x.log", i+1, at(face)))
 			}
-			got, _, clock := resolved(t, tc.in, tc.options, "x.log", tc.face)
+			got, _, clock := resolved(t, tc.in, tc.options, tc.face)
 			require.Equal(t, tc.want, got)
 			if tc.want[:4] == "2000" {
 				require.Contains(t, clock.Note, "no evidence tells the year")
@@ -205,7 +208,7 @@ func TestYear(t *testing.T) {
 }
 
 func TestClockOfFeb29InACommonYear(t *testing.T) {
-	got, _, clock := resolved(t, Input{}, Options{Year: 2025}, "x.log", "Feb 29 10:00:00")
+	got, _, clock := resolved(t, Input{}, Options{Year: 2025}, "Feb 29 10:00:00")
 	require.Equal(t, "2025-03-01T10:00:00Z", got)
 	require.Contains(t, clock.Note, "29 February stands in a common year")
 }

@@ -55,52 +55,89 @@ func (l lives) of(id string) []time.Time {
 	return nil
 }
 
+// closeness is how a sequence lies to what is known of the same containers.
+type closeness struct {
+	days  int           // that it has to be moved to lie nearest
+	apart time.Duration // how far the nearest of its events then lies from its container's moment
+	near  int           // how many then lie within familiar
+	ok    bool          // any container is known
+	// firm says that most events of known containers then lie within familiar, of two containers, at two times.
+	firm bool
+}
+
+// tally counts the events that want a sequence moved by so many days.
+type tally struct {
+	weight, least int64 // seconds
+	near          int
+	container     string    // of the first that is near
+	at            time.Time // when that was
+	two           bool
+}
+
+func (t *tally) add(off int64, container string, at time.Time) {
+	if t.weight == 0 || off < t.least {
+		t.least = off
+	}
+	t.weight += 1 + int64(day/time.Second)/2 - off
+	if off > int64(familiar/time.Second) {
+		return
+	}
+	if t.near++; t.near == 1 {
+		t.container, t.at = container, at
+	}
+	t.two = t.two || container != t.container && at.Sub(t.at).Abs() > 2*familiar
+}
+
 // days is how many days a sequence has to be moved for its events to lie nearest
 // to what is known of the same containers. Every event votes, the closer
-// the more; ok is false when none can. Apart is how far the nearest of them then lies from its container's moment.
-func (l lives) days(q *sequence, z zone) (days int, apart time.Duration, ok bool) {
+// the more. Faces with a date stay where they are.
+func (l lives) days(q *sequence, z zone, c cycle) closeness {
 	const daySeconds = int64(day / time.Second)
-	votes, nearest := map[int]int64{}, map[int]int64{}
+	votes := map[int]*tally{}
+	all := 0
 	for i := range q.stamps {
 		s := &q.stamps[i]
 		if s.event == nil {
 			continue
 		}
-		face := q.at(daily, i, 0)
-		at := face.Add(-z.offsetAt(face))
-		near, found := nearestInDay(l.of(s.event.IDs.Container), at)
-		if !found {
+		moments := l.of(s.event.IDs.Container)
+		if len(moments) == 0 {
 			continue
 		}
-		ahead := near.Unix() - at.Unix() // 2000 years do not fit a time.Duration
-		n := floorDiv(ahead+daySeconds/2, daySeconds)
-		off := max(ahead-n*daySeconds, n*daySeconds-ahead)
-		if _, seen := votes[int(n)]; !seen || off < nearest[int(n)] {
-			nearest[int(n)] = off
+		all++
+		face := q.at(daily, i, 0)
+		if c.length != day {
+			face = s.main.T // its carry counts years
 		}
-		votes[int(n)] += daySeconds/2 - off
+		instant := face.Add(-z.offsetAt(face))
+		ahead := nearestInDay(moments, instant).Unix() - instant.Unix() // 2000 years do not fit a time.Duration
+		n := int(floorDiv(ahead+daySeconds/2, daySeconds))
+		if c.length == always.length && n != 0 {
+			continue
+		}
+		if votes[n] == nil {
+			votes[n] = &tally{}
+		}
+		votes[n].add(max(ahead-int64(n)*daySeconds, int64(n)*daySeconds-ahead), s.event.IDs.Container, instant)
 	}
-	most := int64(-1)
+	most, at := int64(0), closeness{}
 	for _, n := range slices.Sorted(maps.Keys(votes)) {
-		if votes[n] > most {
-			days, most = n, votes[n]
+		if v := votes[n]; v.weight > most {
+			most, at = v.weight, closeness{days: n, apart: time.Duration(v.least) * time.Second, near: v.near, ok: true, firm: v.two && 2*v.near > all}
 		}
 	}
-	return days, time.Duration(nearest[days]) * time.Second, most >= 0
+	return at
 }
 
 // nearestInDay is the moment whose time of day is nearest to that of t, around
-// midnight too. The moments are in the order of the time of day.
-func nearestInDay(moments []time.Time, t time.Time) (time.Time, bool) {
-	if len(moments) == 0 {
-		return time.Time{}, false
-	}
+// midnight too. The moments, at least one, are in the order of the time of day.
+func nearestInDay(moments []time.Time, t time.Time) time.Time {
 	i, _ := slices.BinarySearchFunc(moments, timeOfDay(t), func(m time.Time, d time.Duration) int { return cmp.Compare(timeOfDay(m), d) })
 	above, below := moments[i%len(moments)], moments[(i+len(moments)-1)%len(moments)]
 	if aroundClock(above, t) < aroundClock(below, t) {
-		return above, true
+		return above
 	}
-	return below, true
+	return below
 }
 
 // aroundClock is how far apart two moments show on a clock of 24 hours.

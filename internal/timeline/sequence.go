@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -22,6 +23,9 @@ type stamp struct {
 	line  int
 	// carry is how many years, or days, have passed since the first stamp of the sequence, as the faces show it.
 	carry int
+	// second says that it was written when the clock showed its hour for the second
+	// time, and sure that this, or the opposite, is known.
+	second, sure bool
 }
 
 // lastLine puts the last stamp of a source behind all others.
@@ -31,18 +35,31 @@ const lastLine = math.MaxInt
 // What was computed from it moves along.
 func (s *stamp) set(face time.Time, c *clock) {
 	lacked, written := s.main.Lacks, s.main.T
-	instant := face
+	instant, open := face, time.Duration(0)
 	if lacked&event.LacksZone != 0 {
-		offset := c.zone.offsetAt(face)
+		first, second, skips := c.zone.shows(face)
+		offset := first
+		switch {
+		case skips:
+			c.never++
+		case first == second:
+		case !s.sure:
+			open = first - second
+			c.twice++
+		case s.second:
+			offset = second
+		}
 		instant = face.Add(-offset)
 		if c.first.IsZero() || instant.Before(c.first) {
 			c.first, c.offset = instant, offset
 		}
 	}
 	s.main.T, s.main.Lacks = instant.UTC(), 0
+	s.main.Prec += open
 	if s.other != nil && s.other.Known {
 		if s.other.Lacks != 0 {
 			s.other.T = s.main.T.Add(s.other.T.Sub(written))
+			s.other.Prec += open
 		}
 		s.other.T, s.other.Lacks = s.other.T.UTC(), 0
 	}
@@ -100,6 +117,9 @@ type cycle struct {
 }
 
 const day = 24 * time.Hour
+
+// always is the cycle of faces that lack neither year nor date: they never come back.
+var always = cycle{length: math.MaxInt64, forward: func(t time.Time, _ int) time.Time { return t }}
 
 // Leap years come every eighth year at worst, and a file may hold 29 February.
 var (
@@ -191,8 +211,46 @@ func (q *sequence) impossible(c cycle, base int) int {
 	return n
 }
 
+// disorderInHour is how far lines of several threads stand behind one another at most.
+const disorderInHour = 2 * time.Minute
+
+// tellTwice finds which stamps of an hour that the clock showed twice were written
+// the first time, and which the second: where a face falls back between two lines the clock was set back between them.
+func (q *sequence) tellTwice(c cycle, base int, z zone) {
+	if z.location == nil && len(z.turns) < 2 {
+		return
+	}
+	from := -1 // the first stamp of the hour
+	for i := 0; i <= len(q.stamps); i++ {
+		in := false
+		if i < len(q.stamps) {
+			first, second, skips := z.shows(q.at(c, i, base))
+			in = first != second && !skips
+		}
+		switch {
+		case in && from < 0:
+			from = i
+		case !in && from >= 0:
+			q.splitHour(c, base, from, i)
+			from = -1
+		}
+	}
+}
+
+func (q *sequence) splitHour(c cycle, base, from, to int) {
+	for i := from + 1; i < to; i++ {
+		if q.at(c, i, base).Sub(q.at(c, i-1, base)) < -disorderInHour {
+			for j := from; j < to; j++ {
+				q.stamps[j].sure, q.stamps[j].second = true, j >= i
+			}
+			return
+		}
+	}
+}
+
 // set makes instants of all stamps of the sequence.
 func (q *sequence) set(c cycle, base int, k *clock) {
+	q.tellTwice(c, base, k.zone)
 	for i := range q.stamps {
 		q.stamps[i].set(q.at(c, i, base), k)
 	}
@@ -206,34 +264,83 @@ const unknownYear = 2000
 // unknownDay is 1 January of unknownYear, in days from the face of a stamp without a date.
 var unknownDay = int((time.Date(unknownYear, 1, 1, 0, 0, 0, 0, time.UTC).Unix() - time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).Unix()) / 86400)
 
+// settleZone decides the zone of one file whose stamps lack nothing else.
+func (r *reconciler) settleZone(file []*sequence, known lives) {
+	c := r.clock(file[0].file)
+	c.reconsider(r, file[0], always, known)
+	for _, q := range file {
+		q.unroll(always)
+		q.set(always, 0, c)
+	}
+}
+
+// reconsider gives the file another zone where events of the same containers contradict the one at hand. A log
+// tells of a container at many times: it contradicts the node's zone only where most of what it tells falls into place in another one.
+func (c *clock) reconsider(r *reconciler, lead *sequence, cy cycle, known lives) {
+	if at := known.days(lead, c.zone, cy); !at.ok && cy.length != always.length || at.ok && at.apart <= strange {
+		return
+	}
+	z, at := r.zoneOfLives(lead, cy, known)
+	unknown := r.zones.node.note != ""
+	if !at.ok || cy.length != day && !unknown && !at.firm {
+		return
+	}
+	if !unknown {
+		z.note = fmt.Sprintf("%s in the node's other files", strings.TrimSuffix(strings.TrimPrefix(r.zones.node.basis, "zone "), " as in the node's other files"))
+	}
+	c.zone = z
+}
+
 // settleYears decides the years of one file. The longest sequence leads, the others follow it.
-func (r *reconciler) settleYears(file []*sequence) {
+func (r *reconciler) settleYears(file []*sequence, known lives) {
 	lead, c := file[0], r.clock(file[0].file)
 	lead.unroll(yearly)
-	var base int
+	c.reconsider(r, lead, yearly, known)
 	lastYear := lead.at(yearly, lead.last, 0).Year()
-	from := ""
-	switch {
-	case !c.zone.pairs.IsZero():
-		base, from = lead.fit(yearly, c.zone.pairs, c.zone), "from lines that carry both clocks"
-		if given := r.options.Year; given != 0 && given != lastYear+base {
-			c.note = join("; ", c.note, fmt.Sprintf("--year %d contradicts these lines and is not used for them", given))
+	base, from := r.yearOf(lead, c)
+	if given := r.options.Year; given != 0 && given != lastYear+base && from != "" {
+		if !c.zone.pairs.IsZero() {
+			c.ignored = fmt.Sprintf("--year %d contradicts lines that carry both clocks and is not used", given)
+		} else {
+			c.note = join("; ", c.note, fmt.Sprintf("without --year it would be %d %s", lastYear+base, from))
+			base, from = given-lastYear, "given by --year"
 		}
-	case r.options.Year != 0:
-		base, from = r.options.Year-lastYear, "given by --year"
-	case !r.evidence.IsZero():
-		base, from = lead.fit(yearly, r.evidence, c.zone), "from the node's dated evidence"
-	default:
-		base, c.note = unknownYear-lastYear, join("; ", c.note, fmt.Sprintf("no evidence tells the year, shown as %d: give it with --year", unknownYear))
+	} else if given != 0 && c.zone.pairs.IsZero() {
+		base, from = given-lastYear, "given by --year"
 	}
 	c.year = "year not known"
-	if from != "" {
+	if from == "" {
+		base, c.note = unknownYear-lastYear, join("; ", c.note, fmt.Sprintf("no evidence tells the year, shown as %d: give it with --year", unknownYear))
+	} else {
 		c.year = fmt.Sprintf("year %d %s", lastYear+base, from)
 		if n := lead.impossible(yearly, base); n > 0 {
 			c.note = join("; ", c.note, fmt.Sprintf("29 February stands in a common year, %d times, and was read as 1 March", n))
 		}
 	}
 	r.follow(file, yearly, base, c)
+}
+
+// yearOf is how many years forward the evidence puts a file, and which evidence that is; from is empty where there is none.
+func (r *reconciler) yearOf(lead *sequence, c *clock) (base int, from string) {
+	modified := r.modified[lead.file]
+	switch {
+	case !c.zone.pairs.IsZero():
+		return lead.fit(yearly, c.zone.pairs, c.zone), "from lines that carry both clocks"
+	case !r.evidence.IsZero():
+		return lead.fit(yearly, r.evidence, c.zone), "from the node's dated evidence"
+	case plausible(modified):
+		return lead.before(modified, c.zone), "from the file's own time in the archive, which copying changes"
+	}
+	return 0, ""
+}
+
+// before is how many years forward the sequence ends last that still lies before a moment, give or take a day.
+func (q *sequence) before(t time.Time, z zone) int {
+	base := t.Year() - q.at(yearly, q.last, 0).Year()
+	if q.span(yearly, base, z).End.After(t.Add(day)) {
+		base--
+	}
+	return base
 }
 
 // follow puts the other sequences of a file next to the one that leads, and makes instants of all.
@@ -253,21 +360,21 @@ const (
 	familiar = 2 * time.Minute
 )
 
-// zoneOfLives is the zone that brings a trace next to what is known of the same
-// containers, for a file that tells no zone itself: journalctl prints in
-// the zone of whoever looks, strace in that of the node.
-func (r *reconciler) zoneOfLives(lead *sequence, known lives) (best zone, ok bool) {
+// zoneOfLives is the zone that brings a file next to what is known of the same
+// containers, for one that tells no zone itself: journalctl prints in
+// the zone of whoever looks, strace and the daemons in that of the node.
+func (r *reconciler) zoneOfLives(lead *sequence, cy cycle, known lives) (best zone, least closeness) {
 	if _, own := r.zones.files[lead.file]; own || r.options.Zone != nil {
-		return zone{}, false
+		return zone{}, closeness{}
 	}
-	least := familiar
+	least.apart = familiar
 	for offset := minOffset; offset <= maxOffset; offset += time.Hour {
-		z := zone{Location: fixed(offset), basis: fmt.Sprintf("zone %s from events of the same container", zoneName(offset))}
-		if _, apart, found := known.days(lead, z); found && apart < least {
-			best, least, ok = z, apart, true
+		z := zone{rule: fixedRule(offset), basis: fmt.Sprintf("zone %s from events of the same container", zoneName(offset))}
+		if at := known.days(lead, z, cy); at.ok && at.apart < familiar && (at.near > least.near || at.near == least.near && at.apart < least.apart) {
+			best, least = z, at
 		}
 	}
-	return best, ok
+	return best, least
 }
 
 // settleDates decides the days of one file that writes the time of day only: the
@@ -276,19 +383,14 @@ func (r *reconciler) zoneOfLives(lead *sequence, known lives) (best zone, ok boo
 func (r *reconciler) settleDates(file []*sequence, known lives) {
 	lead, c := file[0], r.clock(file[0].file)
 	lead.unroll(daily)
+	c.reconsider(r, lead, daily, known)
+	at := known.days(lead, c.zone, daily)
 	base := 0
-	days, apart, ok := known.days(lead, c.zone)
-	if ok && apart > strange {
-		if z, better := r.zoneOfLives(lead, known); better {
-			c.zone = z
-			days, _, _ = known.days(lead, z)
-		}
-	}
 	switch {
 	case !c.zone.pairs.IsZero():
 		base, c.date = lead.fit(daily, c.zone.pairs, c.zone), "date from lines that carry both clocks"
-	case ok:
-		base, c.date = days, "date from events of the same container"
+	case at.ok:
+		base, c.date = at.days, "date from events of the same container"
 	case !r.evidence.IsZero():
 		base, c.date = lead.fit(daily, r.evidence, c.zone), "date from the node's dated evidence"
 	default:

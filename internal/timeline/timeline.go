@@ -118,4 +118,6 @@ type Clock struct {
 	Basis  string        // "written", "zone +08:00 from lines that carry both clocks, year 2025 from the node's dated evidence", …
 	Offset time.Duration // what was taken from the first clock face without a zone to get UTC; positive east of it
 	Note   string        // what is not known and what would help, empty when nothing is missing
+	// Ignored says which flag the file's own lines contradict, so that it was not used; empty when none was.
+	Ignored string
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -12,12 +13,14 @@ import (
 
 // zone is where the clock of a file stands, and how that is known.
 type zone struct {
-	*time.Location
+	rule
 	basis, note string
 	// pairs spans the moments that the file stamps twice; empty when there are none.
 	pairs Window
 	// proven says that lines carry both clocks at once: no flag can be righter than they are.
 	proven bool
+	// ignored says what of the flags these lines contradict; empty when nothing.
+	ignored string
 }
 
 // zones are those of the files that tell theirs, and the one of all others.
@@ -36,23 +39,28 @@ func (z zones) of(file string) zone {
 }
 
 // countZones finds the zone of stamps without one: in every file by the lines
-// that are stamped twice, else by the zone that most stamps of the node show.
+// that are stamped twice, or that another file holds with a full stamp, else by the zone that most stamps of the node show.
 // A zone that was given holds everywhere but where the lines themselves prove another one.
-func countZones(sources []Source, given *time.Location) zones {
+func countZones(sources []Source, copies map[string][]Pair, given *time.Location) zones {
 	z := zones{files: map[string]zone{}}
 	ballots, node := map[string]*ballot{}, map[time.Duration]int{}
+	var dated Window
 	for i := range sources {
 		s := &sources[i]
 		b := ballots[s.File]
 		if b == nil {
-			b = &ballot{at: map[time.Duration]int{}, after: map[time.Time]time.Duration{}}
+			b = newBallot()
 			ballots[s.File] = b
 		}
+		b.foreign = b.foreign || s.Foreign
 		for _, p := range s.Pairs {
 			if plausible(p.True) {
 				b.add(p)
 				z.pairs = z.pairs.with(p.True.UTC())
 			}
+		}
+		if s.First.Known && s.First.Lacks == 0 && plausible(s.First.T) {
+			dated = dated.with(s.First.T.UTC())
 		}
 		for seconds, n := range s.Zones {
 			node[time.Duration(seconds)*time.Second] += n
@@ -61,46 +69,122 @@ func countZones(sources []Source, given *time.Location) zones {
 	for _, file := range slices.Sorted(maps.Keys(ballots)) {
 		if own, offset, n := ballots[file].zone(); n > 0 {
 			z.files[file] = own
-			node[offset] += n
-		}
-	}
-	z.node = zone{Location: time.UTC, basis: "zone not known, taken as UTC", note: "give the node's zone with --tz"}
-	if offset, n := most(node); n > 0 {
-		z.node = zone{Location: fixed(offset), basis: fmt.Sprintf("zone %s as in the node's other files", zoneName(offset))}
-	}
-	if given != nil {
-		z.node = zone{Location: given, basis: "zone given by --tz"}
-		for file, own := range z.files {
-			if own.proven && own.offsetAt(own.pairs.Start) != z.node.offsetAt(own.pairs.Start) {
-				own.note = join("; ", own.note, fmt.Sprintf("--tz %s contradicts these lines and is not used for them", given))
-				z.files[file] = own
-				continue
+			if !ballots[file].foreign {
+				node[offset] += n
 			}
-			z.files[file] = zone{Location: given, basis: z.node.basis, pairs: own.pairs}
 		}
+	}
+	z.countCopies(copies, node)
+	z.node = nodeZone(sources, node)
+	if given != nil {
+		z.give(given, dated)
 	}
 	return z
 }
 
-// offsetAt is how far east of UTC a clock of the zone runs when it shows face. A
-// year before 1970 is one that nobody knows: there the rules of 2024 hold.
-func (z zone) offsetAt(face time.Time) time.Duration {
-	year := face.Year()
-	if year < 1970 {
-		year = 2024
+// countCopies finds the zones of files by lines that another file holds with a full stamp. One alone may be
+// another occasion of the same: it tells a zone only where it is that of the node, or nobody knows that one.
+func (z *zones) countCopies(copies map[string][]Pair, node map[time.Duration]int) {
+	told, votes := most(node)
+	for _, file := range slices.Sorted(maps.Keys(copies)) {
+		if z.files[file].proven {
+			continue
+		}
+		b := newBallot()
+		for _, p := range copies[file] {
+			b.add(p)
+		}
+		if offset, n := most(b.at); 2*n > len(copies[file]) && (n > 1 || votes == 0 || offset == told) {
+			own := zone{rule: fixedRule(offset), basis: fmt.Sprintf("zone %s from lines that another file holds with a full stamp", zoneName(offset))}
+			own.pairs = b.span(own.rule)
+			z.files[file] = own
+			node[offset] += n
+		}
 	}
-	t := time.Date(year, face.Month(), face.Day(), face.Hour(), face.Minute(), face.Second(), 0, z.Location)
-	_, seconds := t.Zone()
-	return time.Duration(seconds) * time.Second
+}
+
+// nodeZone is the zone that most stamps of the node show.
+func nodeZone(sources []Source, votes map[time.Duration]int) zone {
+	offset, n := most(votes)
+	if n == 0 {
+		return zone{rule: fixedRule(0), basis: "zone not known, taken as UTC", note: "give the node's zone with --tz"}
+	}
+	z := zone{rule: turnsOf(sources, offset)}
+	z.basis = fmt.Sprintf("zone %s as in the node's other files", zoneNames(z.turns))
+	return z
+}
+
+// give takes the zone of a flag for every file but those that prove another one. The node's dated stamps say when the two can be compared.
+func (z *zones) give(given *time.Location, dated Window) {
+	told := z.node
+	z.node = zone{rule: rule{location: given}, basis: "zone given by --tz"}
+	if told.note == "" && !told.agrees(z.node.rule, z.pairs.join(dated)) {
+		z.node.note = fmt.Sprintf("without --tz it would be %s", strings.TrimPrefix(told.basis, "zone "))
+	}
+	for file, own := range z.files {
+		agrees := own.agrees(z.node.rule, own.pairs)
+		switch {
+		case own.proven && !agrees:
+			own.ignored = fmt.Sprintf("--tz %s contradicts these lines and is not used for them", given)
+			z.files[file] = own
+		default:
+			mine := zone{rule: z.node.rule, basis: z.node.basis, pairs: own.pairs, proven: own.proven}
+			if !agrees {
+				mine.note = fmt.Sprintf("without --tz it would be %s", strings.TrimPrefix(own.basis, "zone "))
+			}
+			z.files[file] = mine
+		}
+	}
+}
+
+// agrees says whether two rules are of one offset at the start of a window; a window of nothing has no say.
+func (r rule) agrees(other rule, at Window) bool {
+	return at.IsZero() || r.at(at.Start) == other.at(at.Start)
+}
+
+// turnsOf are the offsets that a source wrote which changed its own in the course of the
+// log, as clocks do in spring and autumn; else the one that most stamps show.
+func turnsOf(sources []Source, offset time.Duration) rule {
+	for i := range sources {
+		turns := sources[i].Turns
+		if len(turns) < 2 || len(turns) > maxTurns || !slices.ContainsFunc(turns, func(t Turn) bool { return t.Offset == offset }) {
+			continue
+		}
+		r := rule{}
+		for j, t := range turns {
+			if j > 0 && (!t.From.After(turns[j-1].From) || (t.Offset-turns[j-1].Offset).Abs() > 2*time.Hour) {
+				return fixedRule(offset) // two clocks, not one that was turned
+			}
+			r = r.with(t.After, t.From, t.Offset)
+		}
+		return r
+	}
+	return fixedRule(offset)
+}
+
+// maxTurns is how often a clock may be turned within one log: twice a year, some years.
+const maxTurns = 8
+
+func zoneNames(turns []turnOfZone) string {
+	names := []string{zoneName(turns[0].offset)}
+	for _, t := range turns[1:] {
+		names = append(names, "from "+t.from.UTC().Format(time.DateOnly)+" on "+zoneName(t.offset))
+	}
+	return strings.Join(names, ", ")
 }
 
 // ballot counts what the double stamps of one file say about its zone.
 type ballot struct {
-	pairs []Pair
-	at    map[time.Duration]int // offsets of faces written at the moment they tell
+	foreign bool // the file tells nothing of the node's zone, see Source.Foreign
+	pairs   []Pair
+	at      map[time.Duration]int // offsets of faces written at the moment they tell
 	// after is how far a face was ahead of each moment that was told late, the
 	// least of them: an exit is told again and again, and only the first time counts.
 	after map[time.Time]time.Duration
+}
+
+func newBallot() *ballot {
+	return &ballot{at: map[time.Duration]int{}, after: map[time.Time]time.Duration{}}
 }
 
 // slack is how far the two stamps of one line may lie apart: journald stamps a
@@ -129,8 +213,7 @@ func (b *ballot) add(p Pair) {
 	}
 }
 
-// zone is what most double stamps tell, n of them. Moments told late count only
-// where there are no others.
+// zone is what most double stamps tell, n of them. Moments told late bound a zone and do not give it: they count only where there are no others.
 func (b *ballot) zone() (z zone, offset time.Duration, n int) {
 	votes, from := b.at, "lines that carry both clocks"
 	if len(votes) == 0 {
@@ -146,16 +229,64 @@ func (b *ballot) zone() (z zone, offset time.Duration, n int) {
 	for _, v := range votes {
 		all += v
 	}
-	z = zone{Location: fixed(offset), basis: fmt.Sprintf("zone %s from %s", zoneName(offset), from), proven: len(b.at) > 0}
-	if n < all {
+	z = zone{rule: fixedRule(offset), proven: len(b.at) > 0}
+	if z.proven {
+		z.rule = b.turns(offset)
+	}
+	z.basis = fmt.Sprintf("zone %s from %s", zoneNames(z.turns), from)
+	if len(z.turns) == 1 && n < all {
 		z.note = fmt.Sprintf("%d of %d double stamps tell another zone", all-n, all)
 	}
+	z.pairs = b.span(z.rule)
+	return z, offset, n
+}
+
+// span is what the pairs span that a clock of the rule can have stamped.
+func (b *ballot) span(r rule) (w Window) {
 	for _, p := range b.pairs {
-		if late := lead(p) - offset; late > -slack && (late < slack || p.Late) {
-			z.pairs = z.pairs.with(p.True.UTC())
+		if late := lead(p) - r.at(p.True); late > -slack && (late < slack || p.Late) {
+			w = w.with(p.True.UTC())
 		}
 	}
-	return z, offset, n
+	return w
+}
+
+// leastRun is how many double stamps in a row show that a clock was turned. Fewer are odd lines.
+const leastRun = 2
+
+// turns finds where the offset of the file changed and stayed so.
+func (b *ballot) turns(most time.Duration) rule {
+	type run struct {
+		offset      time.Duration
+		first, last time.Time
+		n           int
+	}
+	var runs []run
+	pairs := slices.Clone(b.pairs)
+	slices.SortStableFunc(pairs, func(a, b Pair) int { return a.True.Compare(b.True) })
+	for _, p := range pairs {
+		offset := lead(p).Round(zoneStep)
+		if p.Late || b.at[offset] == 0 || (lead(p)-offset).Abs() > slack {
+			continue
+		}
+		if i := len(runs) - 1; i < 0 || runs[i].offset != offset {
+			runs = append(runs, run{offset: offset, first: p.True})
+		}
+		runs[len(runs)-1].last = p.True
+		runs[len(runs)-1].n++
+	}
+	runs = slices.DeleteFunc(runs, func(r run) bool { return r.n < leastRun })
+	r, last := rule{}, time.Time{}
+	for _, run := range runs {
+		if i := len(r.turns) - 1; i < 0 || r.turns[i].offset != run.offset {
+			r = r.with(last, run.first, run.offset)
+		}
+		last = run.last
+	}
+	if len(r.turns) < 2 || len(r.turns) > maxTurns {
+		return fixedRule(most)
+	}
+	return r
 }
 
 // lead is how far a face is ahead of the instant at, or after, which it was written.
@@ -211,8 +342,6 @@ func most(votes map[time.Duration]int) (offset time.Duration, n int) {
 	return offset, n
 }
 
-func fixed(offset time.Duration) *time.Location { return time.FixedZone("", int(offset/time.Second)) }
-
 func zoneName(offset time.Duration) string {
-	return time.Unix(0, 0).In(fixed(offset)).Format("-07:00")
+	return time.Unix(0, 0).In(time.FixedZone("", int(offset/time.Second))).Format("-07:00")
 }

@@ -1,0 +1,116 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// Steps of the clock that are undone. A smaller one is within what stamps are good for. Before a
+// larger one nobody knows since when the clock was wrong: a machine that slept was right until then.
+const (
+	leastStep = time.Second
+	mostStep  = 15 * time.Minute
+)
+
+// setClock is one line that tells how far a clock was set.
+type setClock struct {
+	*event.Event
+	by    time.Duration
+	after time.Time // what the clock showed when it had been set
+}
+
+// unstep moves what was written before the clock was set, so that one reckoning holds for the
+// whole file: an order and a length over the step would be wrong otherwise. Each file is split where its lines show it.
+func (r *reconciler) unstep(events []*event.Event, sources []Source) {
+	var steps []setClock
+	for _, e := range events {
+		if by, ok := seconds(e, "step"); ok && e.Kind == "clock.step" && e.Start.Known && plausible(e.Start.T) && by.Abs() >= leastStep {
+			steps = append(steps, setClock{e, by, e.Last().T})
+		}
+	}
+	if len(steps) == 0 {
+		return
+	}
+	slices.SortFunc(steps, func(a, b setClock) int { return cmp.Or(b.after.Compare(a.after), compare(a.Event, b.Event)) })
+	steps = slices.CompactFunc(steps, func(a, b setClock) bool {
+		return (a.by-b.by).Abs() <= leastStep && a.after.Sub(b.after).Abs() <= 2*leastStep // a copy, or another program's word on it
+	})
+	files := map[string][]stamp{}
+	for i := range sources {
+		s := &sources[i]
+		files[s.File] = append(files[s.File], stamp{main: &s.First}, stamp{main: &s.Last, line: lastLine})
+	}
+	for _, e := range events {
+		files[e.Pos().File] = append(files[e.Pos().File], stamp{main: &e.Start, other: &e.End, event: e, line: e.Pos().Line})
+	}
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		stamps := slices.DeleteFunc(files[file], func(s stamp) bool { return !s.main.Known || !plausible(s.main.T) })
+		slices.SortStableFunc(stamps, func(a, b stamp) int { return cmp.Compare(a.line, b.line) })
+		for i := range steps {
+			r.clock(file).unstep(stamps, &steps[i], file)
+		}
+	}
+}
+
+// unstep moves the stamps of one file that were written before a step. A large step is told only.
+func (c *clock) unstep(stamps []stamp, s *setClock, file string) {
+	n := s.split(stamps, file)
+	if n == 0 {
+		return
+	}
+	told := fmt.Sprintf("the clock was set by %s (%s)", s.by.Round(time.Millisecond), s.Pos())
+	if s.by.Abs() > mostStep {
+		c.stepped = join("; ", c.stepped, told+": times before that are as it showed them")
+		return
+	}
+	c.stepped = join("; ", c.stepped, told+": times before that were moved along")
+	for i := range stamps[:n] {
+		st := &stamps[i]
+		if st.event == s.Event {
+			continue
+		}
+		st.main.T = st.main.T.Add(s.by)
+		if st.other != nil && st.other.Known {
+			st.other.T = st.other.T.Add(s.by)
+		}
+		if st.event != nil {
+			st.event.Basis = join(", ", st.event.Basis, "the clock was set afterwards")
+		}
+	}
+}
+
+// split is how many of a file's stamps, in the order of lines, were written before the step: up to its line, else up
+// to the jump that it made. Where a clock was set back and the file does not show it, nothing is known.
+func (s *setClock) split(stamps []stamp, file string) int {
+	if s.Pos().File == file {
+		n, _ := slices.BinarySearchFunc(stamps, s.Pos().Line, func(st stamp, line int) int { return cmp.Compare(st.line, line) })
+		return n
+	}
+	before := s.after.Add(-s.by) // what the clock showed when it was about to be set
+	if s.by > 0 {
+		n := 0
+		for n < len(stamps) && stamps[n].main.T.Before(before.Add(s.by/2)) {
+			n++
+		}
+		return n
+	}
+	inside := 0
+	for i := range stamps {
+		t := stamps[i].main.T
+		if i > 0 && stamps[i-1].main.T.Sub(t) > -s.by/2 && !t.Before(s.after.Add(-leastStep)) && !stamps[i-1].main.T.After(before.Add(leastStep)) {
+			return i
+		}
+		if t.Before(s.after) {
+			inside = i + 1
+		}
+	}
+	if inside == len(stamps) {
+		return inside // it ends before the step
+	}
+	return 0
+}
