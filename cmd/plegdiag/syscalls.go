@@ -151,10 +151,13 @@ func readTraces(ctx context.Context, inputs []string, date *parse.TraceDate, s s
 func readTrace(name string, in parse.Opened, date *parse.TraceDate) (*observe.Summary, error) {
 	var stats parse.Stats
 	sum := observe.NewSummary(name, parse.ReadTraceForm(in.Head))
-	err := summarize(sum, in.Syscalls(parse.Input{Path: name, R: in.R, Calls: sum.Filter(), Stats: &stats}), date)
+	err := summarize(sum, in.Syscalls(parse.Input{Path: name, R: in.R, Calls: sum.Filter(), Go: beside, Stats: &stats}), date)
 	sum.Finish(stats)
 	return sum, err
 }
+
+// beside starts a function that ends by itself.
+func beside(f func()) { go f() }
 
 // readSet reads what strace -ff wrote. Parts that could not be read to their end say so themselves.
 func readSet(parts []*parse.TracePart, date *parse.TraceDate) *observe.Summary {

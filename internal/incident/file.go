@@ -428,7 +428,7 @@ func (f *file) pair(rec *event.Record) {
 func (f *file) readStrace(ctx context.Context, opened parse.Opened) {
 	var stats parse.Stats
 	trace := observe.NewTrace()
-	calls := opened.Syscalls(parse.Input{Path: f.account.Path, R: opened.R, Calls: trace.Filter(), Stats: &stats})
+	calls := opened.Syscalls(parse.Input{Path: f.account.Path, R: opened.R, Calls: trace.Filter(), Go: func(f func()) { go f() }, Stats: &stats})
 	readCalls(ctx, trace, calls, func(string) *file { return f })
 	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
 }

@@ -29,7 +29,10 @@ type Input struct {
 	Calls *CallFilter
 	// Thread is the one of a trace's lines that name none, as strace -ff has it in the name of the file; 0 without.
 	Thread int
-	Stats  *Stats // filled while reading; nil allowed
+	// Go runs a function beside the reading, so that the lines of a trace are taken apart ahead of their use;
+	// nil does one after the other. What it runs has ended when the reading has.
+	Go    func(func())
+	Stats *Stats // filled while reading; nil allowed
 }
 
 // Format is one kind of file plegdiag can read.

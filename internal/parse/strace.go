@@ -116,8 +116,8 @@ func (n *callName) always() bool { return n.some && n.least == 0 }
 func syscalls(in Input) iter.Seq2[*Syscall, error] {
 	return func(yield func(*Syscall, error) bool) {
 		t := tracer{Input: in, lines: newLineReader(in.R, in.Stats), yield: yield, known: map[string]*callName{}, threads: map[int]*tracedThread{}}
-		for t.lines.next() {
-			if !t.read(t.lines.line) {
+		for row := range t.rows() {
+			if !t.read(row) {
 				return
 			}
 		}
@@ -148,7 +148,6 @@ type tracer struct {
 	execs bool
 	part  *openCall // a line that strace's messages cut in two
 	table *countTable
-	plain []byte // a line without colours
 }
 
 // tracedThread is a thread with a line.
@@ -185,29 +184,22 @@ const maxThreads = 1 << 16
 const maxParts = 64
 
 // read turns one line into a call or a part of one.
-func (t *tracer) read(line Line) bool {
-	b := line.Bytes
-	if isBlank(b) && line.Cut == 0 {
+func (t *tracer) read(r *traceRow) bool {
+	if isBlank(r.raw) && r.cut == 0 {
 		return true
 	}
-	if line.Cut > 0 && !t.skip(line.N, 0, "line of %d bytes is cut at %d", int64(len(b))+line.Cut, MaxLine) {
+	if r.cut > 0 && !t.skip(r.n, 0, "line of %d bytes is cut at %d", int64(len(r.raw))+r.cut, MaxLine) {
 		return false
 	}
-	raw := trimReturn(b)
-	if own := ownMessage(raw); own >= 0 {
-		return t.readOwn(line.N, raw, own)
+	if r.own >= 0 {
+		return t.readOwn(r.n, r.raw, r.own)
 	}
-	b = raw
-	if bytes.IndexByte(b, '\x1b') >= 0 {
-		t.plain = stripColours(t.plain[:0], b)
-		b = t.plain
+	if t.part != nil && continues(r.b) {
+		return t.join(r.n, r.b, r.raw)
 	}
-	if t.part != nil && continues(b) {
-		return t.join(line.N, b, raw)
-	}
-	l := &traceLine{}
-	if l.scan(b); l.kind == traceNothing {
-		return t.other(line.N, b, raw)
+	l := &r.traceLine
+	if l.kind == traceNothing {
+		return t.other(r.n, r.b, r.raw)
 	}
 	if t.part != nil && !t.giveUp() {
 		return false
@@ -216,20 +208,20 @@ func (t *tracer) read(line Line) bool {
 	th, first := t.thread(l)
 	switch l.kind {
 	case traceCall:
-		return t.single(line.N, l, th, first, raw)
+		return t.single(r.n, l, th, first, r.raw)
 	case traceUnfinished, traceCut:
-		o := t.begin(line.N, l, b, raw, first)
+		o := t.begin(r.n, l, r.b, r.raw, first)
 		if l.kind == traceCut {
 			t.part = o
 			return true
 		}
 		return t.suspend(o, th)
 	case traceResumed:
-		return t.resume(line.N, l, th, first, b, raw)
+		return t.resume(r.n, l, th, first, r.b, r.raw)
 	case traceExit:
-		return t.exit(line.N, l, th, raw)
+		return t.exit(r.n, l, th, r.raw)
 	}
-	return t.note(line.N, l.pid, t.clock.start(l), nil, raw)
+	return t.note(r.n, l.pid, t.clock.start(l), nil, r.raw)
 }
 
 // other handles a line that is neither call nor signal nor exit.
@@ -554,7 +546,9 @@ func (t *tracer) readOwn(n int, raw []byte, own int) bool {
 		return false
 	}
 	if l.kind != traceCut {
-		return t.read(Line{N: n, Bytes: raw[:own]})
+		var before traceRow
+		before.look(Line{N: n, Bytes: raw[:own]})
+		return t.read(&before)
 	}
 	t.clock.see(l)
 	_, first := t.thread(l)

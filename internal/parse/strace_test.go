@@ -1,6 +1,8 @@
 package parse
 
 import (
+	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -136,5 +138,27 @@ func TestStraceCutLines(t *testing.T) {
 		s := a.syscalls[0]
 		require.Equal(t, 2, s.Lines)
 		require.Equal(t, []any{whole.Name, whole.Args, whole.Result, whole.Duration, whole.PID}, []any{s.Name, s.Args, s.Result, s.Duration, s.PID})
+	}
+}
+
+func beside(f func()) { go f() }
+
+// TestTraceAhead: a trace whose lines are taken apart ahead of their use tells the same, and whoever stops early has its reader back.
+func TestTraceAhead(t *testing.T) {
+	f := format(t, "strace")
+	for _, name := range samples(t) {
+		if !strings.HasPrefix(name, "strace/") {
+			continue
+		}
+		data := sample(t, name)
+		require.Equal(t, read(t, f, data, nil).text.String(), readInput(t, f, data, Input{Go: beside}).text.String(), name)
+
+		r := &repeated{text: data, n: 3, err: io.EOF}
+		for range f.Syscalls(Input{Path: "f", R: r, Go: beside}) {
+			break
+		}
+		n := r.n
+		runtime.Gosched()
+		require.Equal(t, n, r.n) // with the race detector: nobody reads any more
 	}
 }

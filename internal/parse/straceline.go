@@ -89,13 +89,25 @@ func (l *traceLine) scan(b []byte) {
 	}
 }
 
+// identifier is the length of the name of a call at the start of b; a digit does not begin one.
 func identifier(b []byte) int {
+	if len(b) == 0 || isDigit(b[0]) {
+		return 0
+	}
 	n := 0
-	for n < len(b) && (b[n] == '_' || b[n]|0x20 >= 'a' && b[n]|0x20 <= 'z' || isDigit(b[n]) && n > 0 || b[n] == '?') {
+	for n < len(b) && inName[b[n]] {
 		n++
 	}
 	return n
 }
+
+// inName are the bytes of names of calls. Strace names one that it does not know "???" or "syscall_0x1c3".
+var inName = func() (in [256]bool) {
+	for c := range in {
+		in[c] = c == '_' || c == '?' || c|0x20 >= 'a' && c|0x20 <= 'z' || isDigit(byte(c))
+	}
+	return in
+}()
 
 // scanPID reads "[pid 18307] " of stderr and "9100  " of a file, either with <comm> (-Y).
 func (l *traceLine) scanPID(b []byte) []byte {
@@ -222,12 +234,13 @@ var (
 // scanCall splits l.rest into arguments, result and strace's marks.
 func (l *traceLine) scanCall() {
 	if n := len(l.rest); n > 4 && l.rest[n-1] == '>' && l.rest[n-2] == '.' {
-		for _, mark := range [...][]byte{unfinished, detached} {
-			if bytes.HasSuffix(l.rest, mark) {
-				l.kind = traceUnfinished
-				l.args = l.rest[:len(l.rest)-len(mark)]
-				return
-			}
+		args, ok := bytes.CutSuffix(l.rest, unfinished)
+		if !ok {
+			args, ok = bytes.CutSuffix(l.rest, detached)
+		}
+		if ok {
+			l.kind, l.args = traceUnfinished, args
+			return
 		}
 	}
 	end, result := splitResult(l.rest)
@@ -362,9 +375,13 @@ func (l *traceLine) scanResult(b []byte) {
 		}
 	}
 	l.result = b
-	for _, prefix := range [...]string{"-1 ", "? "} {
-		if len(b) > len(prefix) && string(b[:len(prefix)]) == prefix && b[len(prefix)] == 'E' {
-			l.errno = b[len(prefix) : len(prefix)+identifier(b[len(prefix):])]
+	if len(b) > 3 && (b[0] == '-' || b[0] == '?') {
+		rest, ok := bytes.CutPrefix(b, []byte("-1 "))
+		if !ok {
+			rest, ok = bytes.CutPrefix(b, []byte("? "))
+		}
+		if ok && len(rest) > 0 && rest[0] == 'E' {
+			l.errno = rest[:identifier(rest)]
 		}
 	}
 }
