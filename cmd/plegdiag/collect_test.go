@@ -189,7 +189,7 @@ func TestCollectNamesHungContainer(t *testing.T) {
 
 	var out, stderr bytes.Buffer
 	require.Zero(t, run([]string{"timeline", "--all", "--kind", "collect.rpc", got.path}, nil, &out, &stderr), stderr.String())
-	require.Regexp(t, `ContainerStatus\(aaaaaaaaaaaa\) gave collect no answer in 5s, while the daemon answered another call in \d`, out.String())
+	require.Regexp(t, `ContainerStatus\(aaaaaaaaaaaa\) gave collect no answer in 5(\.\d)?s, while the daemon answered another call in \d`, out.String())
 }
 
 // Behind every socket is a process that is stopped.
@@ -290,7 +290,7 @@ func TestCollectInterrupted(t *testing.T) {
 	begun := time.Now()
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, cmd.Wait())
-	require.Less(t, time.Since(begun), 3*time.Second)
+	require.Less(t, time.Since(begun), 10*time.Second) // a machine under load; 1 s without
 	m := verified(t, path)
 	require.Equal(t, "interrupted", m.Sealed)
 }

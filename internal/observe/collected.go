@@ -13,13 +13,18 @@ import (
 
 // collected reads what plegdiag collect writes about its own work. What did not answer it is evidence.
 type collected struct {
-	calls []event.Event            // that had no answer; told when it is known what else did
-	quick map[string]time.Duration // by endpoint: how long a call took that needs no lock
-	taken taken
+	calls   []event.Event            // that had no answer; told when it is known what else did
+	quick   map[string]time.Duration // by endpoint: how long a call took that needs no lock
+	answers map[[2]string]int        // by endpoint and method: how many were answered without an error
+	spoke   map[string]bool          // by endpoint: whether anything was answered
+	taken   taken
 }
 
 // lockless are calls that a daemon answers while its locks are held.
 var lockless = []string{"Version", "GET /_ping", "AUTH"}
+
+// privateBus is PID 1's own socket: whoever connects there speaks to nobody else.
+const privateBus = "/private"
 
 // kept are the outcomes that are worth an event. Absent and skipped things are in the manifest.
 var keptOutcomes = []string{"timeout", "stuck", "denied", "failed", "capped"}
@@ -59,6 +64,9 @@ func (c *collected) item(dst []event.Event, e *parse.Datum) []event.Event {
 			ev.Fields = append(ev.Fields, str(f, v))
 		}
 	}
+	if waits, _ := kernelWait(functionsOf(column(e, "stack")), column(e, "wchan")); waits != "" && ev.Open {
+		ev.Fields = append(ev.Fields, str("waits", waits))
+	}
 	ev.Text = "collecting " + name + ": " + outcome
 	if why := column(e, "why"); why != "" {
 		ev.Text += ", " + why
@@ -77,27 +85,25 @@ func (c *collected) call(dst []event.Event, e *parse.Datum) []event.Event {
 		return dst
 	}
 	took := time.Duration(seconds * float64(time.Second))
-	answered := column(e, "answered") == "true"
+	answered, failure := column(e, "answered") == "true", column(e, "error")
 	ev := event.Event{
-		Kind: KindCollectRPC, Component: daemonOf(column(e, "api"), endpoint), Source: Collected, Evidence: []event.Quote{quoteOf(e)},
+		Kind: KindCollectRPC, Component: daemonOf(column(e, "api"), endpoint, method), Source: Collected, Evidence: []event.Quote{quoteOf(e)},
 		Start: start, End: event.Time{T: start.T.Add(took), Prec: start.Prec, Known: true}, Open: !answered,
 		IDs:    event.IDs{Container: column(e, "container"), Sandbox: column(e, "sandbox")},
 		Fields: []event.Field{str("api", column(e, "api")), str("method", method), truth("answered", answered), str("endpoint", endpoint)},
 	}
+	if column(e, "api") == "dbus" {
+		ev.Fields = append(ev.Fields, str("member", method[strings.LastIndexByte(method, '.')+1:]), truth("private", strings.HasSuffix(endpoint, privateBus)))
+	}
 	if deadline, err := strconv.ParseFloat(column(e, "deadline"), 64); err == nil && deadline < 1e6 {
 		ev.Fields = append(ev.Fields, event.Field{Key: "deadline", Value: event.Duration(time.Duration(deadline * float64(time.Second)))})
 	}
-	if text := column(e, "error"); text != "" {
-		ev.Fields = append(ev.Fields, str("error", text))
+	if failure != "" {
+		ev.Fields = append(ev.Fields, str("error", failure))
 	}
-	ev.Text = called(method, &ev.IDs) + fmt.Sprintf(" answered collect in %s", took.Round(time.Millisecond))
 	if answered {
-		if slices.Contains(lockless, method) && column(e, "error") == "" {
-			if c.quick == nil {
-				c.quick = map[string]time.Duration{}
-			}
-			c.quick[endpoint] = took
-		}
+		c.answered(endpoint, method, took, failure == "")
+		ev.Text = called(method, &ev.IDs) + fmt.Sprintf(" answered collect in %s", took.Round(time.Millisecond))
 		return append(dst, ev)
 	}
 	ev.Text = called(method, &ev.IDs) + fmt.Sprintf(" gave collect no answer in %s", took.Round(100*time.Millisecond))
@@ -105,6 +111,21 @@ func (c *collected) call(dst []event.Event, e *parse.Datum) []event.Event {
 		c.calls = append(c.calls, ev)
 	}
 	return dst
+}
+
+// answered counts an answer. An error that comes back is one, but of an id that nobody knows it says nothing.
+func (c *collected) answered(endpoint, method string, took time.Duration, well bool) {
+	if c.spoke == nil {
+		c.quick, c.answers, c.spoke = map[string]time.Duration{}, map[[2]string]int{}, map[string]bool{}
+	}
+	c.spoke[endpoint] = true
+	if !well {
+		return
+	}
+	c.answers[[2]string{endpoint, method}]++
+	if slices.Contains(lockless, method) {
+		c.quick[endpoint] = took
+	}
 }
 
 // called names a call as people write it: ContainerStatus(40585f73).
@@ -115,9 +136,11 @@ func called(method string, ids *event.IDs) string {
 	return method
 }
 
-// daemonOf is who listens.
-func daemonOf(api, endpoint string) string {
+// daemonOf is who answers. What a connection to the bus begins with the bus itself answers, and the rest PID 1.
+func daemonOf(api, endpoint, method string) string {
 	switch {
+	case api == "dbus" && !strings.HasSuffix(endpoint, privateBus) && (method == "AUTH" || strings.HasPrefix(method, "org.freedesktop.DBus.Hello")):
+		return "dbus"
 	case api == "dbus":
 		return "systemd"
 	case api == "docker":
@@ -126,6 +149,16 @@ func daemonOf(api, endpoint string) string {
 		return "crio"
 	}
 	return "containerd"
+}
+
+// functionsOf are the functions of a kernel stack as the manifest writes it, blanks between: without offsets.
+func functionsOf(stack string) string {
+	var all []string
+	for line := range strings.FieldsSeq(stack) {
+		name, _, _ := strings.Cut(line, "+0x")
+		all = append(all, name)
+	}
+	return strings.Join(all, " ")
 }
 
 // stamped is a time that collect wrote.
@@ -139,15 +172,25 @@ func stamped(text string) event.Time {
 
 // finish tells of the calls without an answer, beside what the same daemon did answer.
 func (c *collected) finish(dst []event.Event) []event.Event {
-	for _, ev := range c.calls {
-		for _, f := range ev.Fields {
-			if took, ok := c.quick[f.Value.Text()]; ok && f.Key == "endpoint" {
-				ev.Fields = append(ev.Fields, event.Field{Key: "version_took", Value: event.Duration(took)})
-				ev.Text += fmt.Sprintf(", while the daemon answered another call in %s", took.Round(time.Millisecond))
-				break
-			}
+	for i := range c.calls {
+		ev := &c.calls[i]
+		place, _ := ev.Get("endpoint")
+		asked, _ := ev.Get("method")
+		endpoint, method := place.Text(), asked.Text()
+		if took, ok := c.quick[endpoint]; ok {
+			ev.Fields = append(ev.Fields, event.Field{Key: "version_took", Value: event.Duration(took)})
+			ev.Text += fmt.Sprintf(", while the daemon answered another call in %s", took.Round(time.Millisecond))
 		}
-		dst = append(dst, ev)
+		others := c.answers[[2]string{endpoint, method}]
+		if ev.IDs.Container+ev.IDs.Sandbox != "" && others > 0 {
+			ev.Fields = append(ev.Fields, event.Field{Key: "others_answered", Value: event.Int(int64(others))})
+			ev.Text += fmt.Sprintf(", and the same call of %d others", others)
+		}
+		if !c.spoke[endpoint] {
+			ev.Fields = append(ev.Fields, truth("mute", true))
+			ev.Text += "; nothing else was answered there"
+		}
+		dst = append(dst, *ev)
 	}
 	return dst
 }

@@ -194,10 +194,11 @@ const (
 	KindKubeEvent event.Kind = "kubernetes.event"
 
 	// KindCollectRPC is a call that collect made to a daemon: api (cri, docker, dbus), method, answered, deadline, error, endpoint; of
-	// one without an answer also version_took, how long the same daemon took for a call that needs no lock.
+	// one without an answer also version_took, how long the same daemon took for a call that needs no lock, others_answered, how often it
+	// answered the same call about others, and mute, where it answered nothing; of D-Bus member and private (PID 1's own socket).
 	KindCollectRPC event.Kind = "collect.rpc"
 	// KindCollectItem is something that collect could not get, or not whole: item, outcome (timeout, stuck, denied, failed, capped), why,
-	// wchan, stack (of the helper that asked), dropped.
+	// wchan (of the helper that asked), waits, dropped.
 	KindCollectItem event.Kind = "collect.item"
 
 	// KindSyscall is a traced call that took long or never returned: name, path, rootfs, result, errno, delayed, injected, returned,

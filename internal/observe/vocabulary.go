@@ -137,8 +137,8 @@ var vocabulary = []struct {
 	{KindNodeCondition, "a condition of a node's status, in the API", "node; condition; status; reason; message"},
 	{KindKubeEvent, "an event of the API, about a node or a warning", "reason; object; name; message; type; from; count; age; since"},
 
-	{KindCollectRPC, "a call that plegdiag collect made to a daemon; it is open where there was no answer", "api: cri, docker or dbus; method: as ContainerStatus; answered; endpoint; deadline; error; version_took: how long the same daemon took for a call that needs no lock"},
-	{KindCollectItem, "something that plegdiag collect could not get, or not whole", "item: its name in the bundle; outcome: timeout, stuck, denied, failed or capped; why; wchan: kernel function in which the reader waited; dropped: bytes"},
+	{KindCollectRPC, "a call that plegdiag collect made to a daemon; it is open where there was no answer", "api: cri, docker or dbus; method: as ContainerStatus; answered; endpoint; deadline; error; version_took: how long the same daemon took for a call that needs no lock; others_answered: of a call about a container without an answer, the same calls about others that had one; mute: true where nothing at that endpoint was answered; member: of a method of D-Bus, as Ping; private: whether that was PID 1's own socket"},
+	{KindCollectItem, "something that plegdiag collect could not get, or not whole", "item: its name in the bundle; outcome: timeout, stuck, denied, failed or capped; why; wchan: kernel function in which the reader waited; waits: what that waits for, as of a thread.sample; dropped: bytes"},
 
 	{KindSyscall, "a traced call that took long or never returned", callFields + tracedFields + sampledFields},
 	{KindConvoy, "a lock that several threads of a process wait for at the end of a trace", "waiters; certainty: observed or inferred; holder: a thread; holder_call"},

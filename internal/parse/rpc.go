@@ -39,7 +39,7 @@ type RPC struct {
 //	{"name":"proc/loadavg","step":"node","outcome":"ok",…},
 //	{"format":"plegdiag.rpcs/v1","api":"cri","method":"ContainerStatus","container":"40585f…","start":"…","seconds":10.0,"deadline":10,"answered":false}
 //
-// A datum's path is "bundle", "item" or "rpc"; its fields are those of the line that are no lists, and detail.NAME.
+// A datum's path is "bundle", "item" or "rpc"; its fields are those of the line, a list of words as its words, and detail.NAME.
 func collectedData(in Input) iter.Seq2[Datum, error] {
 	return lineData(in, collectedLine)
 }
@@ -71,7 +71,7 @@ func collectedLine(line []byte) (Datum, bool) {
 	return d, true
 }
 
-// addPairs appends the scalars of an object.
+// addPairs appends the scalars of an object, and its lists of words.
 func addPairs(d *Datum, prefix string, fields map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		switch v := fields[name].(type) {
@@ -79,12 +79,29 @@ func addPairs(d *Datum, prefix string, fields map[string]any) {
 			d.Fields = append(d.Fields, event.Pair{Key: prefix + name, Value: v})
 		case json.Number, bool:
 			d.Fields = append(d.Fields, event.Pair{Key: prefix + name, Value: fmt.Sprint(v)})
+		case []any: // of a stack; blanks between its lines
+			if lines := wordsOf(v); lines != "" {
+				d.Fields = append(d.Fields, event.Pair{Key: prefix + name, Value: lines})
+			}
 		case map[string]any:
 			if prefix == "" {
 				addPairs(d, name+".", v)
 			}
 		}
 	}
+}
+
+// wordsOf is a list of text as one; empty when it holds anything else.
+func wordsOf(list []any) string {
+	all := make([]string, len(list))
+	for i := range list {
+		word, ok := list[i].(string)
+		if !ok {
+			return ""
+		}
+		all[i] = word
+	}
+	return strings.Join(all, " ")
 }
 
 // How the lines begin: fields are written in this order.

@@ -129,7 +129,7 @@ func (r *Rule) kindsOf(step int) []event.Kind {
 }
 
 // sourceNames is how [event.Event.Source] spells inputs.
-var sourceNames = regexp.MustCompile(`^([a-z0-9][a-z0-9._-]*\.log|goroutines\.[a-z0-9-]+|strace|samples(\.[a-z]+)?|processes|udevcookies|versions|config|node|mounts|units|metrics|kubernetes|packages)$`)
+var sourceNames = regexp.MustCompile(`^([a-z0-9][a-z0-9._-]*\.log|goroutines\.[a-z0-9-]+|strace|samples(\.[a-z]+)?|processes|udevcookies|versions|config|node|mounts|units|metrics|kubernetes|packages|collect)$`)
 
 func (l *linter) source(name string, at ...any) {
 	if l.known != nil && name != "" && !sourceNames.MatchString(name) {
