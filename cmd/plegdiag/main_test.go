@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "plegdiag" && len(os.Args) == 3 && os.Args[1] == "stuck-victim" {
 		stuckVictim()
 	}
+	if os.Args[0] == shimStandIn {
+		standInForShim()
+	}
 	testscript.Main(m, map[string]func(){"plegdiag": main})
 }
 

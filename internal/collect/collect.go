@@ -82,6 +82,8 @@ type collector struct {
 	key      []byte // of the tokens
 	left     []bundle.Helper
 	walked   walked
+	silent   []string // containers and sandboxes whose status had no answer
+	waits    int      // calls to a runtime without an answer
 	names    map[string]int
 	sealed   atomic.Pointer[string]
 	hurry    chan struct{} // closed when it is sealed

@@ -64,10 +64,21 @@ func askCRI(t *task, out *frames) {
 				r.why = fmt.Sprintf("not all of %d were asked: %d calls had no answer", len(ids), m.silent)
 				break
 			}
-			m.statusOf(id, i == 1)
+			if before := m.silent; !m.statusOf(id, i == 1) && m.silent > before {
+				out.note(runtimeNote{Silent: id})
+			}
 		}
 	}
+	if m.silent > 0 {
+		out.note(runtimeNote{Unanswered: m.silent})
+	}
 	out.end(w.Name, r)
+}
+
+// runtimeNote is what later steps need to know of a runtime.
+type runtimeNote struct {
+	Silent     string `json:",omitempty"` // container or sandbox whose status had no answer
+	Unanswered int    `json:",omitempty"` // calls without an answer
 }
 
 // matrix asks a runtime.
@@ -138,10 +149,10 @@ func (m *matrix) containers() []string {
 	return <-answer
 }
 
-// statusOf asks for one container or one sandbox. Verbose answers hold environments: they are not asked for.
-func (m *matrix) statusOf(id string, sandbox bool) {
+// statusOf asks for one container or one sandbox, and says whether there was an answer. Verbose answers hold environments: they are not asked for.
+func (m *matrix) statusOf(id string, sandbox bool) bool {
 	if sandbox {
-		m.ask(question{method: "PodSandboxStatus", sandbox: id, ask: func(ctx context.Context) (map[string]string, error) {
+		return m.ask(question{method: "PodSandboxStatus", sandbox: id, ask: func(ctx context.Context) (map[string]string, error) {
 			s, err := m.client.PodSandboxStatus(ctx, &cri.PodSandboxStatusRequest{PodSandboxId: id})
 			if err != nil {
 				return nil, err
@@ -149,9 +160,8 @@ func (m *matrix) statusOf(id string, sandbox bool) {
 			meta := s.GetStatus().GetMetadata()
 			return map[string]string{"state": s.GetStatus().GetState().String(), "pod": meta.GetNamespace() + "/" + meta.GetName(), "uid": meta.GetUid()}, nil
 		}})
-		return
 	}
-	m.ask(question{method: "ContainerStatus", container: id, ask: func(ctx context.Context) (map[string]string, error) {
+	return m.ask(question{method: "ContainerStatus", container: id, ask: func(ctx context.Context) (map[string]string, error) {
 		s, err := m.client.ContainerStatus(ctx, &cri.ContainerStatusRequest{ContainerId: id})
 		if err != nil {
 			return nil, err

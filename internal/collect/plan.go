@@ -52,7 +52,8 @@ var steps = []step{
 	{name: "versions", touches: "kubelet, containerd, dockerd, crio, runc, systemctl with --version", hazard: "starts each program", bound: 5 * time.Second, do: collectVersions},
 	{name: "mounts", touches: "statfs of mounted file systems; those of the network with --probe-remote", hazard: "H5: a dead file server; 1 s each", bound: 15 * time.Second, do: collectMounts},
 	{name: "signals", touches: "SIGUSR1 to containerd, dockerd, crio where no socket gave a dump; twice, 20 s apart", hazard: "H8: ends a program without a handler, so SigCgt must show one; H9: skipped while journald hangs", bound: 25 * time.Second, do: collectSignals},
-	{name: "dumps-again", touches: "the second round of dumps and signals", hazard: "as dumps, signals", bound: 25 * time.Second, do: collectAgain},
+	{name: "shims", touches: "containerd-shim-runc-v2 that look stuck, 16 at most: their debug sockets (containerd 2.0 at level debug), else SIGUSR1, and containerd's journal, which they write to; twice, 20 s apart", hazard: "H8, H9 as signals; skipped while containerd, which reads what they log, is stopped", bound: 20 * time.Second, do: collectShims},
+	{name: "dumps-again", touches: "the second round of dumps, signals and shims", hazard: "as those", bound: 25 * time.Second, do: collectAgain},
 	{name: "strace", touches: "strace -f of one process for 5 s; only with --strace PID", hazard: "H11: slows it; refused when a thread is in D or traced", bound: 9 * time.Second, do: collectStrace},
 	{name: "kill", touches: "SIGQUIT to the daemons of --allow-kill, then their journal", hazard: "H10: ends the daemon", bound: 15 * time.Second, newest: true, export: true, do: collectKilled},
 }
@@ -208,10 +209,9 @@ func collectCgroups(c *collector, s *step) {
 // dumpRound is a dump that there will be a second one of.
 type dumpRound struct {
 	daemon string
-	t      *task // of which only the name of the item changes
-	step   *step
 	at     time.Time
 	ok     bool
+	again  func(s *step) // takes the second
 }
 
 const goroutines = "/debug/pprof/goroutine?debug=2"
@@ -232,17 +232,28 @@ func collectDumps(c *collector, s *step) {
 			if kind == "kubelet" && c.opt.KubeletToken != "" {
 				t.Names = []string{c.opt.KubeletToken}
 			}
-			c.dump(dumpRound{daemon: daemon, t: t, step: s})
+			c.dump(daemon, t, s)
 		}
 	}
 }
 
 // dump takes a dump, and remembers that it did.
-func (c *collector) dump(d dumpRound) {
-	d.t.Items[0].Name = dumpName(d.daemon)
-	d.at = now()
+func (c *collector) dump(daemon string, t *task, s *step) {
+	bound := s.bound
+	take := func(s *step) {
+		t.Items[0].Name = dumpName(daemon)
+		as := *s
+		as.bound = bound
+		c.run(t, &as, nil)
+	}
+	c.twice(daemon, s, take)
+}
+
+// twice does what gives a dump, and remembers it for the second round.
+func (c *collector) twice(daemon string, s *step, take func(s *step)) {
+	d := dumpRound{daemon: daemon, at: now(), again: take}
 	before := len(c.manifest.Items)
-	c.run(d.t, d.step, nil)
+	take(s)
 	for _, item := range c.manifest.Items[before:] {
 		d.ok = d.ok || item.Outcome == bundle.OK || item.Outcome == bundle.Capped
 	}
@@ -255,10 +266,22 @@ func collectRuntime(c *collector, s *step) {
 		if strings.Contains(place, "k3s") {
 			name = "runtime/cri-k3s.jsonl"
 		}
-		c.run(&task{Do: "cri", Bound: rpcBound, IDs: c.walked.Containers, Items: []want{{Name: name, Source: place}}}, s, nil)
+		c.run(&task{Do: "cri", Bound: rpcBound, IDs: c.walked.Containers, Items: []want{{Name: name, Source: place}}}, s, c.hears)
 	}
 	for _, place := range c.at("docker") {
 		c.run(&task{Do: "docker", Bound: rpcBound, IDs: c.walked.Containers, Items: []want{{Name: "runtime/docker.jsonl", Source: place}}}, s, nil)
+	}
+}
+
+// hears takes what the helper found about the runtime.
+func (c *collector) hears(note json.RawMessage) {
+	var n runtimeNote
+	if json.Unmarshal(note, &n) != nil {
+		return
+	}
+	c.waits += n.Unanswered
+	if n.Silent != "" {
+		c.silent = append(c.silent, n.Silent)
 	}
 }
 
@@ -376,7 +399,7 @@ func collectSignals(c *collector, s *step) {
 			c.skip(s, t, why)
 			continue
 		}
-		c.dump(dumpRound{daemon: p.Exe, t: t, step: s})
+		c.dump(p.Exe, t, s)
 	}
 }
 
@@ -398,9 +421,7 @@ func collectAgain(c *collector, s *step) {
 			continue
 		}
 		c.wait(d.at.Add(dumpGap))
-		again := *d.step
-		again.name = s.name
-		c.dump(dumpRound{daemon: d.daemon, t: d.t, step: &again})
+		d.again(s)
 	}
 }
 

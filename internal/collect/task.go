@@ -28,6 +28,7 @@ type task struct {
 	IDs       []string  `json:",omitempty"`
 	Since     time.Time `json:",omitzero"`
 	Names     []string  `json:",omitempty"`
+	Why       string    `json:",omitempty"` // why no signal is sent; empty when some are
 }
 
 // want is one item of a task and where it comes from: a file (a pattern where it holds *), a socket, an address.
@@ -49,6 +50,7 @@ var tasks = map[string]func(t *task, out *frames){
 	"bus":       askBus,
 	"mounts":    statMounts,
 	"signal":    signalDumps,
+	"shims":     dumpShims,
 }
 
 // Helper is the other side of the hidden command collect-helper: it does one task, the JSON of its argument, and

@@ -32,6 +32,7 @@ type process struct {
 	Waits     string // wchan of one of them, or of a thread that waits for a lock of the address space
 	Catches   bool   // SIGUSR1 has a handler
 	Tracer    int    // PID of who traces it
+	Task      string `json:",omitempty"` // of a shim: NAMESPACE/ID of the task that it was started for
 }
 
 // walked is what the last walk noted, one process or one id at a time.
@@ -187,6 +188,9 @@ func (l *look) all() {
 	p, unreadable := &l.p, map[string]string{}
 	if exe, err := os.Readlink(l.dir + "/exe"); err == nil {
 		p.Exe = filepath.Base(strings.TrimSuffix(exe, " (deleted)"))
+	}
+	if isShim(p.Exe) {
+		p.Task = taskOf(l.dir)
 	}
 	p.Cgroup = pathOfCgroup(l.read(l.dir, "cgroup", unreadable))
 	p.signals(l.read(l.dir, "status", unreadable))

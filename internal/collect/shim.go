@@ -1,0 +1,206 @@
+package collect
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// shimProgram is the only shim that is ever sent SIGUSR1. The one of containerd's first runtime throws its log away.
+const shimProgram = "containerd-shim-runc-v2"
+
+// maxShims bounds the shims of one round: each writes some 20 KiB into containerd's journal.
+const maxShims = 16
+
+// shimRoot is where shims listen (containerd pkg/shim/util_unix.go, SocketAddress).
+const shimRoot = "/run/containerd/s"
+
+func isShim(exe string) bool { return strings.HasPrefix(exe, "containerd-shim") }
+
+// taskOf is the namespace and the id of the task that a shim was started for: its working directory is the task's bundle,
+// /run/containerd/io.containerd.runtime.v2.task/k8s.io/ID. The link is read, the directory is not looked at.
+func taskOf(proc string) string {
+	dir, err := os.Readlink(proc + "/cwd")
+	if err != nil || !strings.Contains(dir, "io.containerd.runtime.v") {
+		return ""
+	}
+	return path.Join(path.Base(path.Dir(dir)), path.Base(dir))
+}
+
+// suspect is a shim and why it looks stuck.
+type suspect struct {
+	process
+	why string
+}
+
+// suspects are the shims that look stuck: one that has a thread in D or a runc of its own, one of a container whose status had
+// no answer. When nothing points at any, and the runtime does not answer, it may be every one, the youngest first.
+func (c *collector) suspects() []suspect {
+	var all, others []suspect
+	for i := range c.walked.Processes {
+		p := &c.walked.Processes[i]
+		if p.Exe != shimProgram {
+			continue
+		}
+		if why := c.suspicion(p); why != "" {
+			all = append(all, suspect{*p, why})
+		} else if c.waits > 0 {
+			others = append(others, suspect{*p, "the runtime does not answer"})
+		}
+	}
+	if len(all) == 0 {
+		all = others
+	}
+	slices.SortStableFunc(all, func(a, b suspect) int { return number(b.Started) - number(a.Started) })
+	return all[:min(len(all), maxShims)]
+}
+
+// suspicion is why a shim looks stuck; empty when nothing says so.
+func (c *collector) suspicion(p *process) string {
+	if p.Blocked > 0 {
+		return "a thread of it is in uninterruptible sleep, in " + p.Waits
+	}
+	if id := path.Base(p.Task); slices.Contains(c.silent, id) {
+		return "the status of " + id + " had no answer"
+	}
+	for i := range c.walked.Processes {
+		child := &c.walked.Processes[i]
+		if child.PPID != p.PID {
+			continue
+		}
+		if strings.HasPrefix(child.Exe, "runc") || strings.HasPrefix(child.Comm, "runc") {
+			return fmt.Sprintf("its %s, PID %d, has not ended", child.Comm, child.PID)
+		}
+		for _, id := range containerIDs.FindAllString(child.Cgroup, -1) {
+			if slices.Contains(c.silent, id) {
+				return "the status of " + id + " had no answer"
+			}
+		}
+	}
+	return ""
+}
+
+// shimNote says that a shim was signalled.
+type shimNote struct{ Signalled int }
+
+// collectShims asks the shims that look stuck for their goroutines.
+func collectShims(c *collector, s *step) {
+	index := want{Name: "dumps/shims.txt", Source: shimProgram}
+	suspects := c.suspects()
+	if len(suspects) == 0 {
+		c.skip(s, &task{Items: []want{index}}, "no shim looks stuck")
+		return
+	}
+	t := &task{Do: "shims", Bound: 3 * time.Second, Limit: fileLimit, IDs: c.at("cri"), Items: []want{index}}
+	for i := range suspects {
+		t.Processes = append(t.Processes, suspects[i].process)
+		t.Names = append(t.Names, suspects[i].why)
+	}
+	if t.Why = c.shimsDeaf(); c.opt.NoSignal {
+		t.Why = "--no-signal"
+	}
+	c.twice("shim", s, func(s *step) {
+		t.Items[0].Name = "dumps/shims-" + now().Format("2006-01-02T150405Z") + ".txt"
+		begun, signalled := now(), 0
+		c.run(t, s, func(note json.RawMessage) {
+			var n shimNote
+			if json.Unmarshal(note, &n) == nil && n.Signalled > 0 {
+				signalled++
+			}
+		})
+		if signalled > 0 {
+			c.shimLog(s, begun)
+		}
+	})
+}
+
+// shimsDeaf says why no shim is signalled; empty when they may be. A shim logs to a pipe that containerd reads.
+func (c *collector) shimsDeaf() string {
+	for i := range c.walked.Processes {
+		if p := &c.walked.Processes[i]; p.Exe == "containerd" && (p.State == "T" || p.State == "t") {
+			return fmt.Sprintf("containerd (PID %d), which reads what shims log, is stopped", p.PID)
+		}
+	}
+	return c.journaldHangs()
+}
+
+// shimLog takes what containerd has logged since: the dumps of its shims.
+func (c *collector) shimLog(s *step, since time.Time) {
+	c.wait(now().Add(2 * time.Second)) // for journald
+	argv := []string{
+		"journalctl", "--no-pager", "-q", "-o", "export", "--output-fields=" + journalFields, fmt.Sprintf("--since=@%d", since.Unix()),
+		"-u", "containerd", "-u", "docker", "-u", "k3s", "-u", "k3s-agent", "-u", "rke2-agent", "-u", "rke2-server",
+	}
+	name := "dumps/shims-" + since.Format("2006-01-02T150405Z") + ".export"
+	as := *s
+	as.newest, as.export = true, true
+	c.run(&task{Do: "exec", Argv: argv, Items: []want{{Name: name, Source: strings.Join(argv, " ")}}}, &as, nil)
+}
+
+// dumpShims takes the goroutines of shims from their debug sockets, and sends SIGUSR1 to those without. It lists what it did.
+func dumpShims(t *task, out *frames) {
+	index := t.Items[0]
+	out.begin(index.Name, index.Source)
+	var text strings.Builder
+	for i := range t.Processes {
+		p := &t.Processes[i]
+		how := "debug socket"
+		if !debugDump(t, p, out) {
+			how = t.signalShim(p, out)
+		}
+		fmt.Fprintf(&text, "PID %d, task %s: %s; %s\n", p.PID, p.Task, t.Names[i], how)
+	}
+	out.data(index.Name, []byte(text.String()))
+	out.end(index.Name, result{})
+}
+
+// debugDump asks a shim's debug socket; false when it has none. IDs of the task are the sockets of runtimes.
+func debugDump(t *task, p *process, out *frames) bool {
+	var g guard
+	for _, address := range t.IDs {
+		place := shimDebugSocket(address, p.Task)
+		if p.Task == "" || g.try(t.Bound, func() error { return isSocket(place) }).outcome != "" {
+			continue
+		}
+		id := path.Base(p.Task)
+		name := dumpName("shim-" + id[:min(len(id), 12)])
+		out.begin(name, place+goroutines)
+		r := g.try(t.Bound+killGrace, func() error {
+			_, err := newServer(place, t.Bound).get(context.Background(), goroutines, writerOf{out, name}, t.Limit)
+			return err
+		})
+		out.end(name, silence(r, t.Bound))
+		return r.outcome == ""
+	}
+	return false
+}
+
+// shimDebugSocket is where the shim of a task serves its profiles, since containerd 2.0 and at level debug only.
+func shimDebugSocket(address, task string) string {
+	return fmt.Sprintf("%s/%x", shimRoot, sha256.Sum256([]byte(filepath.Join(address, task, "debug"))))
+}
+
+// signalShim sends SIGUSR1 to a shim, and says what it did.
+func (t *task) signalShim(p *process, out *frames) string {
+	why := t.Why
+	if why == "" {
+		why = p.deaf()
+	}
+	if why != "" {
+		return "not signalled: " + why
+	}
+	if err := p.signal(unix.SIGUSR1); err != nil {
+		return "not signalled: " + reason(err)
+	}
+	out.note(shimNote{Signalled: p.PID})
+	return "SIGUSR1; its goroutines are in containerd's log"
+}
