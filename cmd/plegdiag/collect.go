@@ -61,6 +61,7 @@ SIGINT and SIGTERM seal what is there. Do not restart the daemons before the bun
 	f.BoolVar(&o.NoRedact, "no-redact", false, "leave arguments and logs as they are: tokens and passwords in them end up in the bundle")
 	f.BoolVar(&o.NoSignal, "no-signal", false, "send no SIGUSR1 to daemons that no socket gives a dump of")
 	f.BoolVar(&o.ProbeRemote, "probe-remote", false, "also ask file systems of the network how full they are")
+	f.StringVar(&o.Journal, "journal", "", "directory with a journal's files, to be read without journalctl")
 	f.StringVar(&o.KubeletToken, "kubelet-token", "", "file with a token for the kubelet's port 10250")
 	f.StringSliceVar(&o.AllowKill, "allow-kill", nil, "KILLS the named daemons (SIGQUIT) for their goroutines, last of all: kubelet, containerd, …")
 	f.IntVar(&o.Strace, "strace", 0, "PID to trace for 5 s, which slows it")

@@ -109,7 +109,7 @@ func rpcs(t *testing.T, path, name string) (all []parse.RPC) {
 func asRoot(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
-		t.Skip("mounting needs root")
+		unable(t, "mounting needs root")
 	}
 }
 
@@ -300,10 +300,8 @@ func TestCollectInterrupted(t *testing.T) {
 func frozen(t *testing.T) (pid int, mount string) {
 	t.Helper()
 	asRoot(t)
-	for _, tool := range []string{"mkfs.ext4", "fsfreeze", "mount", "umount"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("needs %s", tool)
-		}
+	for _, name := range []string{"mkfs.ext4", "fsfreeze", "mount", "umount"} {
+		tool(t, name)
 	}
 	dir := t.TempDir()
 	image, mount := filepath.Join(dir, "image"), filepath.Join(dir, "mnt")
@@ -312,7 +310,7 @@ func frozen(t *testing.T) (pid int, mount string) {
 	require.NoError(t, os.Truncate(image, 32<<20))
 	for _, argv := range [][]string{{"mkfs.ext4", "-q", "-F", image}, {"mount", "-o", "loop", image, mount}} {
 		if text, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
-			t.Skipf("%v: %v: %s", argv, err, text)
+			unable(t, "%v: %v: %s", argv, err, text)
 		}
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", mount).Run() })

@@ -74,12 +74,11 @@ func checkSyntax(t *testing.T, name string, text []byte) {
 // interpreted lets an interpreter read a file without running it.
 func interpreted(t *testing.T, name string, argv ...string) {
 	t.Helper()
-	if _, err := exec.LookPath(argv[0]); err != nil {
-		t.Logf("%s is not checked: no %s", name, argv[0])
-		return
-	}
-	out, err := exec.Command(argv[0], append(argv[1:], filepath.Join(collectDocs, name))...).CombinedOutput()
-	require.NoError(t, err, "%s: %s", name, out)
+	t.Run(name, func(t *testing.T) {
+		argv[0] = tool(t, argv[0])
+		out, err := exec.Command(argv[0], append(argv[1:], filepath.Join(collectDocs, name))...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	})
 }
 
 // flags of a command line, also where it is a list of YAML.

@@ -60,6 +60,8 @@ type Options struct {
 	Strace int
 	// Sockets replaces the places of daemons, by their kind: cri, docker, containerd-debug, dbus, kubelet, kubelet-healthz.
 	Sockets map[string]string
+	// Journal is a directory with files of a journal, which are read in place of what journalctl finds; empty asks journalctl.
+	Journal string
 	// Noted is told of every item.
 	Noted func(bundle.Item)
 }

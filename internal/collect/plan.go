@@ -47,7 +47,7 @@ var steps = []step{
 	{name: "runtime", touches: "CRI: Version, Status, ListPodSandbox, ListContainers, ContainerStatus and PodSandboxStatus of each; docker: the same", hazard: "a call without an answer leaves a waiter in the daemon: 6 at most", bound: 60 * time.Second, do: collectRuntime},
 	{name: "kubelet", touches: "GET /healthz, /metrics of the kubelet", hazard: "none", bound: 12 * time.Second, do: collectKubelet},
 	{name: "processes", touches: "/proc/PID/cmdline of daemons, shims and runc that have no thread in D", hazard: "H1: cmdline hangs on a held mmap_lock; 0.2 s each", bound: 10 * time.Second, do: collectProcesses},
-	{name: "journal", touches: "journalctl -o export of kubelet, runtime, systemd, dbus, kernel", hazard: "reads the disk of the journal; bounded, newest kept", bound: 20 * time.Second, newest: true, export: true, do: collectJournals},
+	{name: "journal", touches: "journalctl -o export of kubelet, runtime, systemd, dbus, kernel; where it fails or hangs, the files in /run/log/journal and /var/log/journal", hazard: "H13: reads the disk of the journal; bounded, newest kept", bound: 20 * time.Second, newest: true, export: true, do: collectJournals},
 	{name: "config", touches: "files of the kubelet's, containerd's, docker's, CRI-O's configuration; never kubeconfig", hazard: "reads the root disk; 2 s each", bound: 20 * time.Second, do: collectConfig},
 	{name: "versions", touches: "kubelet, containerd, dockerd, crio, runc, systemctl with --version", hazard: "starts each program", bound: 5 * time.Second, do: collectVersions},
 	{name: "mounts", touches: "statfs of mounted file systems; those of the network with --probe-remote", hazard: "H5: a dead file server; 1 s each", bound: 15 * time.Second, do: collectMounts},
@@ -147,7 +147,7 @@ kernel/         the kernel's log
 cgroups/        freezer, pids, memory of pods and daemons
 dumps/          goroutines of the daemons, twice
 runtime/ bus/   calls to containerd, dockerd, CRI-O, D-Bus, each with how long it took and whether it answered
-journal/        journals in export format: systemd-journal-remote -o FILE.journal INPUT turns them back
+journal/        journals in export format: systemd-journal-remote -o FILE.journal INPUT turns them back; journal/files/ where journalctl failed
 config/ versions/ mounts/ processes.txt
 
 A file that ends in .gz is compressed. %s
@@ -322,29 +322,44 @@ func collectProcesses(c *collector, s *step) {
 	c.run(&task{Do: "processes", Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}}, Processes: c.walked.Processes}, s, nil)
 }
 
-// journals are units whose journal is taken, by the name of the file.
+// journals are what is taken of the journal, by the name of the file.
 var journals = []struct {
 	name string
 	args []string
 }{
-	{"kubelet", []string{"-u", "kubelet", "-u", "k3s", "-u", "k3s-agent", "-u", "rke2-agent", "-u", "rke2-server"}},
-	{"containerd", []string{"-u", "containerd"}},
-	{"docker", []string{"-u", "docker", "-u", "cri-docker"}},
-	{"crio", []string{"-u", "crio"}},
+	{"kubelet", unitArgs("kubelet", "k3s", "k3s-agent", "rke2-agent", "rke2-server")},
+	{"containerd", unitArgs("containerd")},
+	{"docker", unitArgs("docker", "cri-docker")},
+	{"crio", unitArgs("crio")},
 	{"kernel", []string{"-k"}},
 	{"systemd", []string{"_PID=1"}},
-	{"bus", []string{"-u", "dbus", "-u", "dbus-broker", "-u", "systemd-logind", "-u", "systemd-udevd", "-u", "polkit", "-u", "systemd-journald"}},
+	{"bus", unitArgs("dbus", "dbus-broker", "systemd-logind", "systemd-udevd", "polkit", "systemd-journald")},
 }
 
-// journalFields are those that are taken of an entry: _CMDLINE holds arguments, and nothing reads the rest.
-const journalFields = "MESSAGE,PRIORITY,SYSLOG_IDENTIFIER,SYSLOG_FACILITY,_PID,_COMM,_SYSTEMD_UNIT,_HOSTNAME,_BOOT_ID,_SOURCE_REALTIME_TIMESTAMP,_SOURCE_MONOTONIC_TIMESTAMP,UNIT,_TRANSPORT,CONTAINER_ID_FULL"
-
-func collectJournals(c *collector, s *step) {
-	since := fmt.Sprintf("--since=@%d", now().Add(-c.opt.Since).Unix())
-	for _, j := range journals {
-		argv := append([]string{"journalctl", "--no-pager", "-q", "-o", "export", "--output-fields=" + journalFields, since}, j.args...)
-		c.run(&task{Do: "exec", Argv: argv, Items: []want{{Name: "journal/" + j.name + ".export", Source: strings.Join(argv, " ")}}}, s, nil)
+func unitArgs(units ...string) []string {
+	var all []string
+	for _, unit := range units {
+		all = append(all, "-u", unit)
 	}
+	return all
+}
+
+// journalUnits are all units of journals.
+var journalUnits = func() (all []string) {
+	for _, j := range journals {
+		for i, arg := range j.args {
+			if i > 0 && j.args[i-1] == "-u" {
+				all = append(all, arg)
+			}
+		}
+	}
+	return all
+}()
+
+// journalFields are those that are taken of an entry: _CMDLINE holds arguments, and nothing reads the rest.
+var journalFields = []string{
+	"MESSAGE", "PRIORITY", "SYSLOG_IDENTIFIER", "SYSLOG_FACILITY", "_PID", "_COMM", "_SYSTEMD_UNIT", "_HOSTNAME", "_BOOT_ID", "_SOURCE_REALTIME_TIMESTAMP",
+	"_SOURCE_MONOTONIC_TIMESTAMP", "UNIT", "_TRANSPORT", "CONTAINER_ID_FULL", "INVOCATION_ID", "_SYSTEMD_INVOCATION_ID",
 }
 
 func collectConfig(c *collector, s *step) {
@@ -450,7 +465,7 @@ func collectKilled(c *collector, s *step) {
 			continue
 		}
 		since := now().Unix()
-		argv := []string{"journalctl", "--no-pager", "-q", "-o", "export", "--output-fields=" + journalFields, fmt.Sprintf("--since=@%d", since), fmt.Sprintf("_PID=%d", p.PID)}
+		argv := []string{"journalctl", "--no-pager", "-q", "-o", "export", "--output-fields=" + strings.Join(journalFields, ","), fmt.Sprintf("--since=@%d", since), fmt.Sprintf("_PID=%d", p.PID)}
 		t := &task{Do: "exec", Argv: argv, Items: []want{{Name: "dumps/" + p.Exe + "-killed.export", Source: fmt.Sprintf("SIGQUIT to PID %d; ", p.PID) + strings.Join(argv, " ")}}}
 		if why := c.stopped(s.bound); why != "" {
 			c.skip(s, t, why)

@@ -137,7 +137,7 @@ func (c *collector) shimsDeaf() string {
 func (c *collector) shimLog(s *step, since time.Time) {
 	c.wait(now().Add(2 * time.Second)) // for journald
 	argv := []string{
-		"journalctl", "--no-pager", "-q", "-o", "export", "--output-fields=" + journalFields, fmt.Sprintf("--since=@%d", since.Unix()),
+		"journalctl", "--no-pager", "-q", "-o", "export", "--output-fields=" + strings.Join(journalFields, ","), fmt.Sprintf("--since=@%d", since.Unix()),
 		"-u", "containerd", "-u", "docker", "-u", "k3s", "-u", "k3s-agent", "-u", "rke2-agent", "-u", "rke2-server",
 	}
 	name := "dumps/shims-" + since.Format("2006-01-02T150405Z") + ".export"

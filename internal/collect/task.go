@@ -51,6 +51,7 @@ var tasks = map[string]func(t *task, out *frames){
 	"mounts":    statMounts,
 	"signal":    signalDumps,
 	"shims":     dumpShims,
+	"journals":  exportJournals,
 }
 
 // Helper is the other side of the hidden command collect-helper: it does one task, the JSON of its argument, and

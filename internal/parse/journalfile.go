@@ -28,7 +28,7 @@ func journalFile(in Input) iter.Seq2[event.Record, error] {
 		if len(file) > maxJournal {
 			file, err = file[:maxJournal], fmt.Errorf("only the first %d bytes of a journal are read", maxJournal)
 		}
-		j := journalReader{file: file, budget: max(minInflate, maxRatio*len(file))}
+		j := journalReader{journalBytes: newJournalBytes(file)}
 		j.logReader = logReader{Input: in, lines: newLineReader(bytes.NewReader(nil), in.Stats), yield: yield}
 		j.logReader.Stats = j.lines.stats
 		if j.header() && j.walk() && j.flush(func(*held) bool { return true }) && err != nil {
@@ -76,12 +76,21 @@ const (
 
 type journalReader struct {
 	exportReader
+	journalBytes
+	entries int
+}
+
+// journalBytes is the file of a journal.
+type journalBytes struct {
 	file    []byte
 	compact bool
 	first   uint64 // where objects begin
-	entries int
-	budget  int // bytes that may yet be inflated
+	budget  int    // bytes that may yet be inflated
 	zstd    *zstd.Decoder
+}
+
+func newJournalBytes(file []byte) journalBytes {
+	return journalBytes{file: file, first: uint64(len(file)), budget: max(minInflate, maxRatio*len(file))}
 }
 
 func sniffJournalFile(head []byte) float64 {
@@ -93,17 +102,23 @@ func sniffJournalFile(head []byte) float64 {
 
 // header learns where objects begin: at the end of the file, when it cannot be read.
 func (j *journalReader) header() bool {
-	j.first = uint64(len(j.file))
-	if len(j.file) < journalHeaderMin {
-		return j.lost(0, "the header of a journal breaks off at %d bytes", len(j.file))
+	if err := j.readHeader(); err != nil {
+		return j.lost(0, "%v", err)
 	}
-	flags := binary.LittleEndian.Uint32(j.file[incompatibleAt:])
-	if unknown := flags &^ knownFlags; unknown != 0 {
-		return j.lost(0, "a journal with flags %#x, which systemd 257 does not know", unknown)
-	}
-	j.compact = flags&compactFlag != 0
-	j.first = binary.LittleEndian.Uint64(j.file[headerSizeAt:])
 	return true
+}
+
+func (b *journalBytes) readHeader() error {
+	if len(b.file) < journalHeaderMin {
+		return fmt.Errorf("the header of a journal breaks off at %d bytes", len(b.file))
+	}
+	flags := binary.LittleEndian.Uint32(b.file[incompatibleAt:])
+	if unknown := flags &^ knownFlags; unknown != 0 {
+		return fmt.Errorf("a journal with flags %#x, which systemd 257 does not know", unknown)
+	}
+	b.compact = flags&compactFlag != 0
+	b.first = binary.LittleEndian.Uint64(b.file[headerSizeAt:])
+	return nil
 }
 
 // lost names something of the file that could not be read. Entries is how many entries are lost with it.
@@ -115,20 +130,53 @@ func (j *journalReader) lost(entries int, format string, args ...any) bool {
 
 // walk goes from object to object. Zeros are what journald has not yet written.
 func (j *journalReader) walk() bool {
-	for at := j.first; at < uint64(len(j.file)) && uint64(len(j.file))-at >= objectHead; {
-		kind, size := j.file[at], binary.LittleEndian.Uint64(j.file[at+8:])
-		if kind == 0 && size == 0 {
-			return true
-		}
-		if kind == 0 || kind > objectTypes || size < objectHead || size > uint64(len(j.file))-at {
+	for at, object := range j.objects() {
+		switch {
+		case object == nil:
 			return j.lost(0, "the journal breaks off at byte %d, after %d entries", at, j.entries)
-		}
-		if kind == objectEntry && !j.entry(j.file[at:at+size]) {
+		case object[0] == objectEntry && !j.entry(object):
 			return false
 		}
-		at += (size + 7) &^ 7
 	}
 	return true
+}
+
+// objects are all objects with their places; nil stands for one that is broken, and is the last.
+func (b *journalBytes) objects() iter.Seq2[uint64, []byte] {
+	return func(yield func(uint64, []byte) bool) {
+		for at := b.first; at < uint64(len(b.file)) && uint64(len(b.file))-at >= objectHead; {
+			kind, size := b.file[at], binary.LittleEndian.Uint64(b.file[at+8:])
+			switch {
+			case kind == 0 && size == 0:
+				return
+			case kind == 0 || kind > objectTypes || size < objectHead || size > uint64(len(b.file))-at:
+				yield(at, nil)
+				return
+			case !yield(at, b.file[at:at+size]):
+				return
+			}
+			at += (size + 7) &^ 7
+		}
+	}
+}
+
+// items are the places of the fields of an ENTRY object.
+func (b *journalBytes) items(object []byte) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		item := 16
+		if b.compact {
+			item = 4
+		}
+		for items := object[entryItemsAt:]; len(items) >= item; items = items[item:] {
+			at := binary.LittleEndian.Uint64(append(items[:4:4], 0, 0, 0, 0))
+			if !b.compact {
+				at = binary.LittleEndian.Uint64(items)
+			}
+			if at != 0 && !yield(at) { // 0: removed when the file was repaired
+				return
+			}
+		}
+	}
 }
 
 // entry makes a record of an ENTRY object.
@@ -138,24 +186,12 @@ func (j *journalReader) entry(object []byte) bool {
 	if len(object) < entryItemsAt {
 		return j.lost(1, "entry of %d bytes", len(object))
 	}
-	realtime := binary.LittleEndian.Uint64(object[entryRealtimeAt:])
-	j.h.carrier = event.Time{T: time.UnixMicro(int64(realtime & (1<<62 - 1))).UTC(), Prec: time.Microsecond, Known: true}
+	j.h.carrier = event.Time{T: entryTime(object), Prec: time.Microsecond, Known: true}
 	if us := binary.LittleEndian.Uint64(object[entryMonotonicAt:]); us <= uint64(maxUptime.Microseconds()) {
 		j.h.uptime = time.Duration(us) * time.Microsecond
 	}
-	item := 16
-	if j.compact {
-		item = 4
-	}
 	var failed error
-	for items := object[entryItemsAt:]; len(items) >= item; items = items[item:] {
-		at := binary.LittleEndian.Uint64(append(items[:4:4], 0, 0, 0, 0))
-		if !j.compact {
-			at = binary.LittleEndian.Uint64(items)
-		}
-		if at == 0 {
-			continue // removed when the file was repaired
-		}
+	for at := range j.items(object) {
 		if err := j.field(at); err != nil {
 			failed = err
 		}
@@ -175,27 +211,18 @@ func (j *journalReader) entry(object []byte) bool {
 	return j.finish()
 }
 
-// field reads the DATA object at a place: "NAME=value".
+// entryTime is the wall clock of an ENTRY object.
+func entryTime(object []byte) time.Time {
+	return time.UnixMicro(int64(binary.LittleEndian.Uint64(object[entryRealtimeAt:]) & (1<<62 - 1))).UTC()
+}
+
+// field reads the DATA object at a place.
 func (j *journalReader) field(at uint64) error {
-	payload := uint64(dataPayloadAt)
-	if j.compact {
-		payload = dataPayloadSmall
-	}
-	if at > uint64(len(j.file)) || uint64(len(j.file))-at < payload {
-		return fmt.Errorf("a field at byte %d lies outside of the file", at)
-	}
-	size := binary.LittleEndian.Uint64(j.file[at+8:])
-	if j.file[at] != objectData || size < payload || size > uint64(len(j.file))-at {
-		return fmt.Errorf("no field stands at byte %d", at)
-	}
-	data, err := j.inflate(j.file[at+1], j.file[at+payload:at+size])
+	data, err := j.data(at)
 	if err != nil {
-		return fmt.Errorf("field at byte %d: %w", at, err)
+		return err
 	}
-	key, value, ok := bytes.Cut(data, []byte{'='})
-	if !ok || !isFieldName(key) {
-		return fmt.Errorf("no field name at byte %d: %.40q", at, key)
-	}
+	key, value, _ := bytes.Cut(data, []byte{'='})
 	j.fields++
 	if string(key) != "MESSAGE" {
 		j.keepField(key, value)
@@ -206,36 +233,59 @@ func (j *journalReader) field(at uint64) error {
 	return nil
 }
 
+// data is the content of the DATA object at a place: "NAME=value".
+func (b *journalBytes) data(at uint64) ([]byte, error) {
+	payload := uint64(dataPayloadAt)
+	if b.compact {
+		payload = dataPayloadSmall
+	}
+	if at > uint64(len(b.file)) || uint64(len(b.file))-at < payload {
+		return nil, fmt.Errorf("a field at byte %d lies outside of the file", at)
+	}
+	size := binary.LittleEndian.Uint64(b.file[at+8:])
+	if b.file[at] != objectData || size < payload || size > uint64(len(b.file))-at {
+		return nil, fmt.Errorf("no field stands at byte %d", at)
+	}
+	data, err := b.inflate(b.file[at+1], b.file[at+payload:at+size])
+	if err != nil {
+		return nil, fmt.Errorf("field at byte %d: %w", at, err)
+	}
+	if key, _, ok := bytes.Cut(data, []byte{'='}); !ok || !isFieldName(key) {
+		return nil, fmt.Errorf("no field name at byte %d: %.40q", at, key)
+	}
+	return data, nil
+}
+
 // inflate undoes the compression of one payload.
-func (j *journalReader) inflate(flags byte, b []byte) (out []byte, err error) {
-	limit := min(j.budget, maxField)
+func (b *journalBytes) inflate(flags byte, packed []byte) (out []byte, err error) {
+	limit := min(b.budget, maxField)
 	switch flags & (dataXZ | dataLZ4 | dataZstd) {
 	case 0:
-		return b, nil
+		return packed, nil
 	case dataXZ:
 		var r *xz.Reader
-		if r, err = (xz.ReaderConfig{DictCap: maxField}).NewReader(bytes.NewReader(b)); err == nil {
+		if r, err = (xz.ReaderConfig{DictCap: maxField}).NewReader(bytes.NewReader(packed)); err == nil {
 			out, err = io.ReadAll(io.LimitReader(r, int64(limit)))
 		}
 	case dataLZ4: // the size in 8 bytes, then one block
-		if len(b) < 8 || binary.LittleEndian.Uint64(b) > uint64(limit) {
+		if len(packed) < 8 || binary.LittleEndian.Uint64(packed) > uint64(limit) {
 			return nil, errors.New("inflates to more than is believed")
 		}
-		out = make([]byte, binary.LittleEndian.Uint64(b))
+		out = make([]byte, binary.LittleEndian.Uint64(packed))
 		var n int
-		n, err = lz4.UncompressBlock(b[8:], out)
+		n, err = lz4.UncompressBlock(packed[8:], out)
 		out = out[:max(0, n)]
 	case dataZstd:
-		if j.zstd == nil {
-			if j.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxField)); err != nil {
+		if b.zstd == nil {
+			if b.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxField)); err != nil {
 				return nil, err
 			}
 		}
-		out, err = j.zstd.DecodeAll(b, nil)
+		out, err = b.zstd.DecodeAll(packed, nil)
 	default:
 		return nil, fmt.Errorf("compressed in more than one way (%#x)", flags)
 	}
-	if j.budget -= len(out); j.budget <= 0 && err == nil {
+	if b.budget -= len(out); b.budget <= 0 && err == nil {
 		err = errors.New("the journal inflates to more than is believed")
 	}
 	return out, err
