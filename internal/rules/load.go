@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -24,8 +25,10 @@ type Catalog struct {
 	Rules []Rule // by id
 }
 
-// Builtin is the catalogue that ships with plegdiag. A test holds that it loads.
-func Builtin() (*Catalog, error) { return Load(nil, BuiltinFiles()) }
+// Builtin is the catalogue that ships with plegdiag, the same for every caller: nobody may change it. A test holds that it loads.
+func Builtin() (*Catalog, error) { return builtinCatalog() }
+
+var builtinCatalog = sync.OnceValues(func() (*Catalog, error) { return Load(nil, BuiltinFiles()) })
 
 // BuiltinFiles are the rule files that ship with plegdiag.
 func BuiltinFiles() Files {
