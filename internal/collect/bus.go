@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/godbus/dbus/v5"
 )
@@ -68,7 +69,23 @@ func (b *bus) call(object dbus.BusObject, method string, answer any) bool {
 	}})
 }
 
-func (b *bus) ping() bool { return b.call(b.systemd, "org.freedesktop.DBus.Peer.Ping", nil) }
+// ping asks twice where it has to. A first message that reached PID 1 together with the end of the authentication, its own
+// socket keeps unread until more comes (sd-bus looks at the socket again, and not at what it has of it): a healthy systemd seemed silent.
+func (b *bus) ping() bool {
+	const again = 500 * time.Millisecond
+	const method = "org.freedesktop.DBus.Peer.Ping"
+	return b.ask(question{method: method, ask: func(ctx context.Context) (map[string]string, error) {
+		done := make(chan *dbus.Call, 2)
+		b.systemd.GoWithContext(ctx, method, 0, done)
+		select {
+		case c := <-done:
+			return nil, c.Err
+		case <-time.After(again):
+		}
+		b.systemd.GoWithContext(ctx, method, 0, done)
+		return nil, (<-done).Err
+	}})
+}
 
 // unit is an element of what ListUnits returns.
 type unit struct {

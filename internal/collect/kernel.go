@@ -94,7 +94,7 @@ const maxGroups = 3000
 func readCgroups(t *task, out *frames) {
 	w := t.Items[0]
 	out.begin(w.Name, w.Source)
-	var g guard
+	var g, tree guard // a guard does one thing at a time, and the walk waits for each file
 	var text []byte
 	last := result{}
 	groups := 0
@@ -125,7 +125,7 @@ func readCgroups(t *task, out *frames) {
 			text = text[:0]
 		}
 	}
-	r := g.try(time.Hour, func() error { return walkGroups(w.Source, visit) })
+	r := tree.try(time.Hour, func() error { return walkGroups(w.Source, visit) })
 	out.data(w.Name, text)
 	if last.outcome == "" {
 		last = r
