@@ -623,20 +623,28 @@ func observeDumps(files []*file) ([]event.Event, []timeline.Source) {
 // foldDumps leaves one of every set of copies.
 func foldDumps(files []*file) []*dump {
 	var kept []*dump
-	byPrint := map[string]*dump{}
+	byPrint := map[string][]*dump{}
 	for _, f := range files {
 		for i := range f.dumps {
 			d := &f.dumps[i]
 			print := d.Fingerprint()
-			if twin := byPrint[print]; twin != nil {
-				merge(twin, d)
+			twins := byPrint[print]
+			if at := slices.IndexFunc(twins, func(twin *dump) bool { return !apart(twin.at, d.at) }); at >= 0 {
+				merge(twins[at], d)
 				continue
 			}
-			byPrint[print] = d
+			byPrint[print] = append(twins, d)
 			kept = append(kept, d)
 		}
 	}
 	return kept
+}
+
+// apart says that two dumps with the same goroutines are no copies: they were taken at different times, and nothing has moved since.
+// A program takes some time to write its dump, and gives it to its log and to a file, each with a time of its own.
+func apart(a, b event.Time) bool {
+	const writing = 5 * time.Second
+	return !a.IsZero() && !b.IsZero() && a.T.Sub(b.T).Abs() > writing+max(a.Prec, b.Prec)
 }
 
 // dateDumps gives dumps that carry no time the one at which a log says they were

@@ -146,8 +146,8 @@ var vocabulary = []struct {
 	{KindThreadSample, "a thread in the same call in one sample or in several in a row; its duration is a lower bound", callFields + sampledFields + tracedFields},
 	{KindDiskRequest, "a request to a block device that took long", "device; bytes; flags; queued; service; error"},
 
-	{KindLockHeld, "a goroutine that holds a lock others wait for", "owner; lock_type; certainty: observed or inferred; rule; waiters; doing: what keeps it from letting go; rpc; client; ends: what it comes down to, as rpc, child process, syscall or deadlock; ends_in; through: goroutines between, as goroutine 52 → 37; call: the request it serves; state; wait; id_ptr"},
+	{KindLockHeld, "a goroutine that holds a lock others wait for", "owner; lock_type; certainty: observed or inferred; rule; waiters; doing: what keeps it from letting go; rpc; client; ends: what it comes down to, as rpc, child process, syscall or deadlock; ends_in; through: goroutines between, as goroutine 52 → 37; call: the request it serves; state; wait; again: for how long an earlier dump shows it at the same; id_ptr"},
 	{KindLockCycle, "a deadlock: goroutines that each wait for a lock that the next one holds", "members; goroutines: as 38 → 54 → 38; certainty: observed or inferred; state; wait: of the one that came last; call; id_ptr"},
-	{KindLockWait, "a goroutine that waits for such a lock", "owner; call; doing; rpc; client; mode; address_sure; state; wait; id_ptr"},
-	{KindGoroutine, "a goroutine that waits for something outside its process", "doing; rpc; client; call; certainty: observed or inferred; state; wait; id_ptr"},
+	{KindLockWait, "a goroutine that waits for such a lock", "owner; call; doing; rpc; client; mode; address_sure; state; wait; again: for how long an earlier dump shows it at the same; id_ptr"},
+	{KindGoroutine, "a goroutine that waits for something outside its process", "doing; rpc; client; call; certainty: observed or inferred; state; wait; again: for how long an earlier dump shows it at the same; id_ptr"},
 }

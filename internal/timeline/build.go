@@ -86,6 +86,7 @@ func Build(in Input, o Options) *Timeline {
 	slices.SortFunc(events, compare)
 	link(events)
 	linkShims(events)
+	events = joinDumps(events)
 	busySystemd(events)
 	tl.Stalls = stalls(events, tl.Coverage)
 	moving(events, tl.Stalls)
