@@ -327,7 +327,7 @@ func (r *procReader) take(line string, q event.Quote) bool {
 	case "cgroup":
 		return takeCgroup(s, value)
 	case "state":
-		s.State = value[:min(1, len(value))]
+		s.State = letterOf(value)
 		return s.State >= "A" && s.State <= "z"
 	}
 	return false
@@ -354,7 +354,7 @@ func takeStatus(s *Sample, line string, q event.Quote) bool {
 	case "Name":
 		s.Comm = value
 	case "State":
-		s.State, s.Pos, s.Raw = value[:min(1, len(value))], q.Pos, q.Text
+		s.State, s.Pos, s.Raw = letterOf(value), q.Pos, q.Text
 	case "Tgid":
 		s.PID, _ = strconv.Atoi(value)
 	case "Pid":

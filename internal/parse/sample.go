@@ -323,6 +323,14 @@ func (r *sampleReader) csv(line string) (Sample, string) {
 	return r.proc(f[0], f[1], f[2], f[4], comm, f[end], f[end+1], f[end+2:])
 }
 
+// letterOf is the letter of ps that a state begins with; empty where it begins with none.
+func letterOf(state string) string {
+	if state == "" || state[0]|0x20 < 'a' || state[0]|0x20 > 'z' {
+		return ""
+	}
+	return state[:1]
+}
+
 // maxComm is the longest name of a thread (TASK_COMM_LEN less its NUL).
 const maxComm = 15
 
@@ -338,7 +346,7 @@ func (r *sampleReader) proc(ts, pid, tid, state, comm, syscall, wchan string, ta
 	s.Time = t
 	s.PID, _ = strconv.Atoi(pid)
 	s.TID, _ = strconv.Atoi(tid)
-	s.State = state
+	s.State = letterOf(state)
 	s.Comm = strings.TrimSuffix(strings.TrimPrefix(comm, "("), ")")
 	s.Syscall, s.WChan = known(syscall), known(wchan)
 	if k := len(tail) - 1; k >= 0 && strings.HasPrefix(tail[k], "->") {

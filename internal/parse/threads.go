@@ -112,7 +112,7 @@ func (r *threadsReader) row(line string) (s Sample, reason string) {
 // thread makes a sample of a row.
 func (r *threadsReader) thread(t *ThreadRow) Sample {
 	s := Sample{
-		Time: event.At(r.walk.Realtime), PID: t.PID, TID: t.TID, Comm: t.Comm, State: t.State[:min(1, len(t.State))],
+		Time: event.At(r.walk.Realtime), PID: t.PID, TID: t.TID, Comm: t.Comm, State: letterOf(t.State),
 		Kernel: t.Kernel, Exe: t.Exe, WChan: known(t.WChan), Cgroup: t.Cgroup, Args: strings.Join(t.Args, " "), Machine: machineOf(r.walk.Machine),
 	}
 	var functions []string

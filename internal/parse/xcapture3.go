@@ -153,8 +153,7 @@ func (r *sampleReader) bpf(line string) (s Sample, reason string) {
 	}
 	s.TID, _ = strconv.Atoi(column("TID"))
 	s.PID, _ = strconv.Atoi(column("PID"))
-	s.State, _, _ = strings.Cut(column("ST"), "+")
-	s.State = s.State[:min(1, len(s.State))] // RQ is R
+	s.State = letterOf(column("ST")) // RQ is R
 	s.Comm = column("COMM")
 	if len(f) == len(r.columns) { // else it is not known where the call stands
 		s.Syscall = known(column("SYSCALL"))
@@ -217,5 +216,5 @@ func stateLetter(s string) string {
 			return word.letter
 		}
 	}
-	return s
+	return letterOf(s)
 }
