@@ -72,17 +72,15 @@ type part struct {
 // those a boot and a sleep take one each, and a drifting clock some.
 const maxBoots = 256
 
-// bootEvery is how often a line is kept for its two clocks: a clock drifts by less than a second in that time.
-const bootEvery = 10 * time.Minute
+// bootEvery is how often a line is kept for its two clocks: a clock drifts by less than a second in that time. Lines that put
+// the boot so far apart are of another one, or the clock was set.
+const (
+	bootEvery = 10 * time.Minute
+	otherBoot = time.Minute
+)
 
 // boot keeps a line that shows both clocks: the first of every boot, and every so often another. Of too many the last ones count.
 func (p *part) boot(rec *event.Record) {
-	n := len(p.Boots)
-	if n > 0 {
-		if since := rec.Uptime - p.Boots[n-1].Uptime; since >= 0 && since < bootEvery {
-			return
-		}
-	}
 	b := timeline.Boot{Uptime: rec.Uptime, At: rec.Time, Line: rec.Pos.Line}
 	switch {
 	case rec.Outer.Lacks == event.LacksBoot:
@@ -92,6 +90,17 @@ func (p *part) boot(rec *event.Record) {
 	}
 	if !b.At.Known || b.At.Lacks == event.LacksBoot {
 		return
+	}
+	n := len(p.Boots)
+	if n > 0 {
+		last := &p.Boots[n-1]
+		later := b.At.T.Sub(last.At.T) - (b.Uptime - last.Uptime) // by which it puts the boot
+		if since := b.Uptime - last.Uptime; since >= 0 && since < bootEvery && (later.Abs() < otherBoot || b.At.Lacks != last.At.Lacks) {
+			if b.Read && later > 0 {
+				*last = b // it was read with less delay
+			}
+			return
+		}
 	}
 	if n == maxBoots {
 		p.Boots = p.Boots[:copy(p.Boots, p.Boots[1:])]
@@ -583,6 +592,7 @@ func (f *file) sourceList() []timeline.Source {
 			s.First, s.Last = h.first, h.last
 		}
 		s.Cut, s.Modified, s.Foreign = f.account.Err, f.modified, f.place.Foreign
+		s.Earlier = f.place.Earlier
 		all = append(all, s)
 	}
 	return all

@@ -23,6 +23,8 @@ type Place struct {
 	Node string
 	// Cluster says that the file is the cluster's word on its nodes, of which another may be the only one.
 	Cluster bool
+	// Earlier says that they are of a boot before the last one.
+	Earlier bool
 	// Note says in a few words what became of the file before anybody read it, as "the start was cut off by sos"; mostly empty.
 	Note string
 }
@@ -40,7 +42,7 @@ func Of(file string) Place {
 			if _, ok := pattern.match(segments); !ok {
 				continue
 			}
-			p.Component, p.Foreign = r.Component, r.Foreign
+			p.Component, p.Foreign, p.Earlier = r.Component, r.Foreign, r.Earlier
 			if r.Note != "" {
 				p.Note = r.Note
 			}

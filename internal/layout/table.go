@@ -6,6 +6,7 @@ type Row struct {
 	Component string // as in [Place]
 	Foreign   bool   // as in [Place]
 	Note      string // as in [Place]
+	Earlier   bool   // as in [Place]
 	Paths     []Path
 }
 
@@ -110,9 +111,9 @@ var Rows = []Row{
 		},
 	},
 	{
-		Datum: "kernel log of a boot before", Component: "kernel", Note: "of a boot before the last one",
+		Datum: "kernel log of a boot before", Component: "kernel", Note: "of a boot before the last one", Earlier: true,
 		Paths: []Path{
-			{onNode, []string{"sys/fs/pstore/**", "var/lib/systemd/pstore/**", "var/crash/**"}},
+			{onNode, []string{"sys/fs/pstore/**", "var/lib/systemd/pstore/**", "var/crash/**", "var/log/dmesg.*"}},
 		},
 	},
 	{

@@ -32,6 +32,8 @@ type Source struct {
 	Turns []Turn
 	// Foreign says that it is of a program in a container, whose clock may show another zone than the node's.
 	Foreign bool
+	// Earlier says that it is of a boot before the last one.
+	Earlier bool
 	// Boots are moments that are stamped by the wall and by the time since boot.
 	Boots []Boot
 	// Modified is when the file was last written to, as the archive that it came in says; zero when nothing does.

@@ -95,10 +95,10 @@ func reconcile(events []*event.Event, sources []Source, o Options) []Clock {
 			r.settleDates(file, known)
 		}
 	}
-	if len(r.bootless) > 0 {
-		r.settleBoots(events, sources)
-	}
 	r.unstep(events, sources)
+	if len(r.bootless) > 0 {
+		r.settleBoots(events, sources) // by a wall clock that runs through: the time since boot knows no steps
+	}
 	return r.describe()
 }
 

@@ -30,21 +30,26 @@ func foldCopies(events []*event.Event) []*event.Event {
 	return kept
 }
 
-// saying is what copies have in common. The pid is not part of it: not every format carries it.
+// saying is what copies have in common. The pid is part of it only where the message tells it, as the kernel's do: not every
+// format carries that of the writer.
 type saying struct {
 	kind                                event.Kind
 	text, container, sandbox, lock, key string
 	edge                                event.Edge
-	tid                                 int
+	pid, tid                            int
 	goroutine                           uint64
 	lasts                               time.Duration
 }
 
 func sayingOf(e *event.Event) saying {
-	return saying{
+	s := saying{
 		kind: e.Kind, text: e.Text, container: e.IDs.Container, sandbox: e.IDs.Sandbox, lock: e.IDs.Lock,
 		key: e.Span.Key, edge: e.Span.Edge, tid: e.IDs.TID, goroutine: e.IDs.Goroutine, lasts: e.Duration(),
 	}
+	if e.Component == "kernel" {
+		s.pid = e.IDs.PID
+	}
+	return s
 }
 
 // folds are the events that say one thing, each with all its copies, in order.

@@ -44,6 +44,9 @@ func (r *reconciler) unstep(events []*event.Event, sources []Source) {
 	for i := range sources {
 		s := &sources[i]
 		files[s.File] = append(files[s.File], stamp{main: &s.First}, stamp{main: &s.Last, line: lastLine})
+		for j := range s.Boots {
+			files[s.File] = append(files[s.File], stamp{main: &s.Boots[j].At, line: s.Boots[j].Line})
+		}
 	}
 	for _, e := range events {
 		files[e.Pos().File] = append(files[e.Pos().File], stamp{main: &e.Start, other: &e.End, event: e, line: e.Pos().Line})
@@ -59,8 +62,8 @@ func (r *reconciler) unstep(events []*event.Event, sources []Source) {
 
 // unstep moves the stamps of one file that were written before a step. A large step is told only.
 func (c *clock) unstep(stamps []stamp, s *setClock, file string) {
-	n := s.split(stamps, file)
-	if n == 0 {
+	n, open := s.split(stamps, file)
+	if n+open == 0 {
 		return
 	}
 	told := fmt.Sprintf("the clock was set by %s (%s)", s.by.Round(time.Millisecond), s.Pos())
@@ -69,14 +72,22 @@ func (c *clock) unstep(stamps []stamp, s *setClock, file string) {
 		return
 	}
 	c.stepped = join("; ", c.stepped, told+": times before that were moved along")
-	for i := range stamps[:n] {
+	if open > 0 {
+		c.stepped = join("; ", c.stepped, fmt.Sprintf("%d stamps that may be of before or after stand for both", open))
+	}
+	for i := range stamps[:n+open] {
 		st := &stamps[i]
 		if st.event == s.Event {
 			continue
 		}
-		st.main.T = st.main.T.Add(s.by)
-		if st.other != nil && st.other.Known {
-			st.other.T = st.other.T.Add(s.by)
+		for _, t := range [...]*event.Time{st.main, st.other} {
+			if t == nil || !t.Known {
+				continue
+			}
+			t.T = t.T.Add(s.by)
+			if i >= n {
+				t.Prec += s.by.Abs()
+			}
 		}
 		if st.event != nil {
 			st.event.Basis = join(", ", st.event.Basis, "the clock was set afterwards")
@@ -85,32 +96,30 @@ func (c *clock) unstep(stamps []stamp, s *setClock, file string) {
 }
 
 // split is how many of a file's stamps, in the order of lines, were written before the step: up to its line, else up
-// to the jump that it made. Where a clock was set back and the file does not show it, nothing is known.
-func (s *setClock) split(stamps []stamp, file string) int {
+// to the jump that it made. Where a clock was set back and the file does not show it, open stamps may be of before or after.
+func (s *setClock) split(stamps []stamp, file string) (n, open int) {
 	if s.Pos().File == file {
-		n, _ := slices.BinarySearchFunc(stamps, s.Pos().Line, func(st stamp, line int) int { return cmp.Compare(st.line, line) })
-		return n
+		n, _ = slices.BinarySearchFunc(stamps, s.Pos().Line, func(st stamp, line int) int { return cmp.Compare(st.line, line) })
+		return n, 0
 	}
 	before := s.after.Add(-s.by) // what the clock showed when it was about to be set
 	if s.by > 0 {
-		n := 0
 		for n < len(stamps) && stamps[n].main.T.Before(before.Add(s.by/2)) {
 			n++
 		}
-		return n
+		return n, 0
 	}
-	inside := 0
 	for i := range stamps {
 		t := stamps[i].main.T
 		if i > 0 && stamps[i-1].main.T.Sub(t) > -s.by/2 && !t.Before(s.after.Add(-leastStep)) && !stamps[i-1].main.T.After(before.Add(leastStep)) {
-			return i
+			return i, 0
 		}
-		if t.Before(s.after) {
-			inside = i + 1
+		switch {
+		case t.Before(s.after):
+			n, open = i+1, 0
+		case !t.After(before):
+			open = i + 1 - n
 		}
 	}
-	if inside == len(stamps) {
-		return inside // it ends before the step
-	}
-	return 0
+	return n, open
 }

@@ -56,35 +56,63 @@ func (r *reconciler) settleBoots(events []*event.Event, sources []Source) {
 			if len(anchors) == 0 {
 				anchors, basis = sharedLines(run.stamps, dated), "lines that another file holds with the wall clock"
 			}
-			if len(anchors) == 0 && i == len(runs)-1 {
+			if len(anchors) == 0 && len(last) > 0 && i == len(runs)-1 && !isEarlier(sources, file[0].file) && !run.misses(last, dated, sources) {
 				anchors, basis = last, "lines of the last boot that carry both clocks"
+				c.note = join("; ", c.note, "no line shows that it is of that boot")
 			}
-			c.boot = "seconds since boot"
-			if len(anchors) > 0 {
-				c.boot = fmt.Sprintf("seconds since boot, at %s by %s", anchors[len(anchors)-1].boot().UTC().Format(time.RFC3339), basis)
-			} else if !strings.Contains(c.note, noBoot) {
-				c.note = join("; ", c.note, noBoot)
-			}
-			for _, s := range run.stamps {
-				s.setUptime(anchors, c)
-			}
-			c.bases[event.LacksBoot] = ""
+			run.set(anchors, basis, c)
 		}
 	}
 }
 
-const noBoot = "nothing tells when the machine booted, so lines have no time: dmesg -T or journalctl -k would"
+// set makes instants of the stamps of a run; without anchors they are no longer known.
+func (r bootRun) set(anchors []anchor, basis string, c *clock) {
+	const noBoot = "nothing tells when the machine booted, so lines have no time: dmesg -T or journalctl -k would"
+	c.boot, c.bases[event.LacksBoot] = "seconds since boot", ""
+	if len(anchors) > 0 {
+		c.boot = fmt.Sprintf("seconds since boot, at %s by %s", anchors[len(anchors)-1].boot().UTC().Format(time.RFC3339), basis)
+	} else if !strings.Contains(c.note, noBoot) {
+		c.note = join("; ", c.note, noBoot)
+	}
+	for _, s := range r.stamps {
+		s.setUptime(anchors, c)
+	}
+}
 
-// run is what a file tells of one boot.
-type run struct{ stamps []*stamp }
+// bootRun is what a file tells of one boot.
+type bootRun struct{ stamps []*stamp }
 
 // holds says whether a line is one of the run.
-func (r run) holds(line int) bool {
+func (r bootRun) holds(line int) bool {
 	return r.stamps[0].line <= line && line <= r.stamps[len(r.stamps)-1].line
 }
 
+// isEarlier says that a file is of a boot before the last one.
+func isEarlier(sources []Source, file string) bool {
+	return slices.ContainsFunc(sources, func(s Source) bool { return s.File == file && s.Earlier })
+}
+
+// misses says that the run is of another boot than the anchors: they put it where dated files tell of the kernel, and those hold
+// none of its lines. So it is where the machine was booted once more after its logs were collected.
+func (r bootRun) misses(anchors []anchor, dated map[saying][]event.Time, sources []Source) bool {
+	inside := false
+	for _, st := range r.stamps {
+		if st.event == nil || st.event.Component != "kernel" {
+			continue
+		}
+		if len(dated[bootSaying(st.event)]) > 0 {
+			return false
+		}
+		at := nearestAnchor(anchors, uptimeOf(*st.main)).boot().Add(uptimeOf(*st.main))
+		inside = inside || slices.ContainsFunc(sources, func(s Source) bool {
+			return s.Name == "kernel.log" && s.First.Lacks == 0 && s.First.Known && at.After(s.First.T.Add(sameBoot)) && at.Before(s.Last.T.Add(-sameBoot))
+		})
+	}
+	return inside
+}
+
 // bootsOf splits the stamps of a file, in the order of its lines, where the time since boot falls back.
-func bootsOf(file []*sequence) (runs []run) {
+func bootsOf(file []*sequence) (runs []bootRun) {
 	var all []*stamp
 	for _, q := range file {
 		for i := range q.stamps {
@@ -95,10 +123,10 @@ func bootsOf(file []*sequence) (runs []run) {
 	from := 0
 	for i := 1; i < len(all); i++ {
 		if all[i-1].main.T.Sub(all[i].main.T) > reboot {
-			runs, from = append(runs, run{all[from:i]}), i
+			runs, from = append(runs, bootRun{all[from:i]}), i
 		}
 	}
-	return append(runs, run{all[from:]})
+	return append(runs, bootRun{all[from:]})
 }
 
 // bootSaying is what copies of a line of the kernel have in common.
@@ -137,7 +165,7 @@ func lastBoot(sources []Source) []anchor {
 	all := anchorsOf(sources, func(*Source, *Boot) bool { return true })
 	slices.SortFunc(all, func(a, b anchor) int { return cmp.Or(a.at.T.Compare(b.at.T), cmp.Compare(a.uptime, b.uptime)) })
 	from := len(all)
-	for from > 0 && (from == len(all) || all[from-1].uptime <= all[from].uptime+reboot) {
+	for from > 0 && (from == len(all) || all[from-1].uptime <= all[from].uptime || all[from].boot().Sub(all[from-1].boot()) <= sameBoot) {
 		from--
 	}
 	return byUptime(all[from:])
@@ -222,12 +250,8 @@ func (s *stamp) setUptime(anchors []anchor, c *clock) {
 		return
 	}
 	uptime, written := uptimeOf(*s.main), s.main.T
-	i, _ := slices.BinarySearchFunc(anchors, uptime, func(a anchor, u time.Duration) int { return cmp.Compare(a.uptime, u) })
-	i = min(i, len(anchors)-1)
-	if i > 0 && uptime-anchors[i-1].uptime < anchors[i].uptime-uptime {
-		i--
-	}
-	s.main.T, s.main.Lacks, s.main.Prec = anchors[i].boot().Add(uptime).UTC(), 0, max(s.main.Prec, anchors[i].at.Prec)
+	a := nearestAnchor(anchors, uptime)
+	s.main.T, s.main.Lacks, s.main.Prec = a.boot().Add(uptime).UTC(), 0, max(s.main.Prec, a.at.Prec)
 	if s.other != nil && s.other.Known {
 		if s.other.Lacks != 0 {
 			s.other.T, s.other.Prec = s.main.T.Add(s.other.T.Sub(written)), max(s.other.Prec, s.main.Prec)
@@ -237,4 +261,14 @@ func (s *stamp) setUptime(anchors []anchor, c *clock) {
 	if s.event != nil {
 		s.event.Basis = c.basis(event.LacksBoot)
 	}
+}
+
+// nearestAnchor is the anchor whose time since boot is nearest; anchors are in its order, at least one.
+func nearestAnchor(anchors []anchor, uptime time.Duration) anchor {
+	i, _ := slices.BinarySearchFunc(anchors, uptime, func(a anchor, u time.Duration) int { return cmp.Compare(a.uptime, u) })
+	i = min(i, len(anchors)-1)
+	if i > 0 && uptime-anchors[i-1].uptime < anchors[i].uptime-uptime {
+		i--
+	}
+	return anchors[i]
 }

@@ -74,8 +74,16 @@ func countZones(sources []Source, copies map[string][]Pair, given *time.Location
 			}
 		}
 	}
+	z.node = nodeZone(sources, node)
 	z.countCopies(copies, node)
 	z.node = nodeZone(sources, node)
+	for file, own := range z.files {
+		if own.proven && len(z.node.turns) > 1 && ballots[file].agree(z.node.rule) > ballots[file].agree(own.rule) {
+			own.rule, own.note = z.node.rule, "" // which knows of a turn that few lines of the file are from beyond
+			own.basis = fmt.Sprintf("zone %s from lines that carry both clocks", zoneNames(own.turns))
+			z.files[file] = own
+		}
+	}
 	if given != nil {
 		z.give(given, dated)
 	}
@@ -83,9 +91,9 @@ func countZones(sources []Source, copies map[string][]Pair, given *time.Location
 }
 
 // countCopies finds the zones of files by lines that another file holds with a full stamp. One alone may be
-// another occasion of the same: it tells a zone only where it is that of the node, or nobody knows that one.
+// another occasion of the same: it tells a zone only where nobody knows the node's, or agrees with it.
 func (z *zones) countCopies(copies map[string][]Pair, node map[time.Duration]int) {
-	told, votes := most(node)
+	_, known := most(node)
 	for _, file := range slices.Sorted(maps.Keys(copies)) {
 		if z.files[file].proven {
 			continue
@@ -94,13 +102,29 @@ func (z *zones) countCopies(copies map[string][]Pair, node map[time.Duration]int
 		for _, p := range copies[file] {
 			b.add(p)
 		}
-		if offset, n := most(b.at); 2*n > len(copies[file]) && (n > 1 || votes == 0 || offset == told) {
-			own := zone{rule: fixedRule(offset), basis: fmt.Sprintf("zone %s from lines that another file holds with a full stamp", zoneName(offset))}
+		offset, n := most(b.at)
+		own := zone{rule: b.turns(offset)}
+		agree, enough := b.agree(own.rule), n > 1 || known == 0
+		if inNode := b.agree(z.node.rule); known > 0 && inNode >= agree {
+			own.rule, agree, enough = z.node.rule, inNode, true
+		}
+		if 2*agree > len(copies[file]) && enough {
+			own.basis = fmt.Sprintf("zone %s from lines that another file holds with a full stamp", zoneNames(own.turns))
 			own.pairs = b.span(own.rule)
 			z.files[file] = own
 			node[offset] += n
 		}
 	}
+}
+
+// agree is how many double stamps a clock of the rule would have made so.
+func (b *ballot) agree(r rule) (n int) {
+	for _, p := range b.pairs {
+		if !p.Late && (lead(p)-r.at(p.True)).Abs() <= slack {
+			n++
+		}
+	}
+	return n
 }
 
 // nodeZone is the zone that most stamps of the node show.
@@ -251,17 +275,18 @@ func (b *ballot) span(r rule) (w Window) {
 	return w
 }
 
+// run is double stamps in a row that tell one offset.
+type run struct {
+	offset      time.Duration
+	first, last time.Time
+	n           int
+}
+
 // leastRun is how many double stamps in a row show that a clock was turned. Fewer are odd lines.
 const leastRun = 2
 
-// turns finds where the offset of the file changed and stayed so.
-func (b *ballot) turns(most time.Duration) rule {
-	type run struct {
-		offset      time.Duration
-		first, last time.Time
-		n           int
-	}
-	var runs []run
+// runs are the double stamps in the order of time.
+func (b *ballot) runs() (all []run) {
 	pairs := slices.Clone(b.pairs)
 	slices.SortStableFunc(pairs, func(a, b Pair) int { return a.True.Compare(b.True) })
 	for _, p := range pairs {
@@ -269,15 +294,19 @@ func (b *ballot) turns(most time.Duration) rule {
 		if p.Late || b.at[offset] == 0 || (lead(p)-offset).Abs() > slack {
 			continue
 		}
-		if i := len(runs) - 1; i < 0 || runs[i].offset != offset {
-			runs = append(runs, run{offset: offset, first: p.True})
+		if i := len(all) - 1; i < 0 || all[i].offset != offset {
+			all = append(all, run{offset: offset, first: p.True})
 		}
-		runs[len(runs)-1].last = p.True
-		runs[len(runs)-1].n++
+		all[len(all)-1].last = p.True
+		all[len(all)-1].n++
 	}
-	runs = slices.DeleteFunc(runs, func(r run) bool { return r.n < leastRun })
+	return slices.DeleteFunc(all, func(r run) bool { return r.n < leastRun })
+}
+
+// turns finds where the offset of the file changed and stayed so.
+func (b *ballot) turns(most time.Duration) rule {
 	r, last := rule{}, time.Time{}
-	for _, run := range runs {
+	for _, run := range b.runs() {
 		if i := len(r.turns) - 1; i < 0 || r.turns[i].offset != run.offset {
 			r = r.with(last, run.first, run.offset)
 		}

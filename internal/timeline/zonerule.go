@@ -20,10 +20,12 @@ type turnOfZone struct {
 	offset      time.Duration
 }
 
-// with adds an offset that was seen from a moment on, the one before it up to another. Clocks are turned between
-// midnight and four: what is left of the time in between is what nobody knows.
+// night is until when clocks are turned, from midnight on.
+const night = 4 * time.Hour
+
+// with adds an offset that was seen from a moment on, the one before it up to another. Only
+// the nights in between are what nobody knows.
 func (r rule) with(after, from time.Time, offset time.Duration) rule {
-	const night = 4 * time.Hour
 	turn := turnOfZone{after, from, offset}
 	if n := len(r.turns); n > 0 {
 		before := r.turns[n-1]

@@ -1,0 +1,201 @@
+package incident_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/rules"
+)
+
+// world is a node whose clocks are known: an oracle that tells when every line was really written.
+type world struct {
+	zone  *time.Location
+	boots []time.Time // in order; the first is before every line
+	// The clock is set by so much at a moment; by is 0 where it never is.
+	set time.Time
+	by  time.Duration
+}
+
+// shown is what the clock of the node shows.
+func (w world) shown(t time.Time) time.Time {
+	if w.by != 0 && t.Before(w.set) {
+		t = t.Add(-w.by)
+	}
+	return t.In(w.zone)
+}
+
+// uptime is the time since the last boot before t.
+func (w world) uptime(t time.Time) time.Duration {
+	i, found := slices.BinarySearchFunc(w.boots, t, func(b, t time.Time) int { return b.Compare(t) })
+	if !found {
+		i--
+	}
+	return t.Sub(w.boots[i])
+}
+
+func (w world) ring(t time.Time, id int) string {
+	return fmt.Sprintf("[%12.6f] INFO: task shim-%d:%d blocked for more than 120 seconds.", w.uptime(t).Seconds(), id, 1000+id)
+}
+
+func (w world) died(t time.Time, id int) string {
+	return fmt.Sprintf(`I%s    2917 kubelet.go:2412] "SyncLoop (PLEG): event for pod" pod="a/b" event={"ID":"3f0b0c0e","Type":"ContainerDied","Data":"%s"}`,
+		w.shown(t).Format("0102 15:04:05.000000"), container(id))
+}
+
+func (w world) gone(t time.Time, id int) string {
+	return fmt.Sprintf(`time="%s" level=info msg="shim disconnected" id=%s`, w.shown(t).Format("2006-01-02T15:04:05.000000000Z07:00"), container(id))
+}
+
+// container is an id; no two of a world have their first digits in common.
+func container(id int) string { return fmt.Sprintf("%08x%056x", uint32(id)*2654435761, id) }
+
+// writers are the files of a world, and how each writes a line.
+var writers = map[string]func(w world, t time.Time, id int) string{
+	"containerd.log": world.gone,
+	"kubelet.log":    world.died,
+	"messages": func(w world, t time.Time, id int) string {
+		return w.shown(t).Format("Jan _2 15:04:05") + " node-1 kernel: " + w.ring(t, id)
+	},
+	"kern.log": func(w world, t time.Time, id int) string {
+		return w.shown(t).Format("2006-01-02T15:04:05.000000-07:00") + " node-1 kernel: " + w.ring(t, id)
+	},
+	"nozone.log": func(w world, t time.Time, id int) string {
+		return w.shown(t).Format("Mon 2006-01-02 15:04:05 XST") + " node-1 kubelet[2917]: " + w.died(t, id)[len("I1108 09:33:12.000000    2917 kubelet.go:2412] "):]
+	},
+	"dmesg.txt": world.ring,
+	"monotonic.log": func(w world, t time.Time, id int) string {
+		return fmt.Sprintf("[%12.6f] node-1 kubelet[2917]: %s", w.uptime(t).Seconds(), w.died(t, id))
+	},
+	"journal.json": func(w world, t time.Time, id int) string {
+		return fmt.Sprintf(`{"__REALTIME_TIMESTAMP":"%d","__MONOTONIC_TIMESTAMP":"%d","_HOSTNAME":"node-1","SYSLOG_IDENTIFIER":"kubelet","_PID":"2917","MESSAGE":%q}`,
+			w.shown(t).UnixMicro(), w.uptime(t).Microseconds(), w.died(t, id))
+	},
+}
+
+var kernelFiles = []string{"dmesg.txt", "kern.log", "messages"}
+
+// odd are moments at which clocks do odd things: they are turned, or a year ends.
+var odd = []string{
+	"2025-03-30T01:00:00Z", "2025-10-26T01:00:00Z", "2025-11-02T06:00:00Z", "2026-03-08T07:00:00Z", "2025-04-05T15:00:00Z", "2025-12-31T18:00:00Z", "2024-02-29T10:00:00Z",
+}
+
+func drawWorld(t *rapid.T) (w world, moments []time.Time) {
+	name := rapid.SampledFrom([]string{"UTC", "Asia/Shanghai", "Asia/Kathmandu", "America/Lima", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"}).Draw(t, "zone")
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		t.Skip(err)
+	}
+	w.zone = zone
+	start := time.Unix(rapid.Int64Range(1_400_000_000, 1_900_000_000).Draw(t, "start"), 0).UTC()
+	if rapid.Bool().Draw(t, "odd") {
+		start, _ = time.Parse(time.RFC3339, rapid.SampledFrom(odd).Draw(t, "near"))
+		start = start.Add(-time.Duration(rapid.IntRange(0, 6*3600).Draw(t, "before")) * time.Second)
+	}
+	w.boots = []time.Time{start.Add(-time.Duration(rapid.IntRange(600, 40*86400).Draw(t, "up")) * time.Second)}
+	at := start
+	longest := rapid.SampledFrom([]int{60, 1800, 20000}).Draw(t, "longest pause")
+	for range rapid.IntRange(3, 25).Draw(t, "lines") {
+		at = at.Add(time.Duration(rapid.IntRange(5, longest).Draw(t, "pause"))*time.Second + time.Duration(rapid.IntRange(0, 999_999).Draw(t, "µs"))*time.Microsecond)
+		moments = append(moments, at)
+	}
+	middle := moments[rapid.IntRange(1, len(moments)-1).Draw(t, "middle")].Add(-time.Second)
+	switch rapid.SampledFrom([]string{"", "boot", "set"}).Draw(t, "what happens") {
+	case "boot":
+		w.boots = append(w.boots, middle)
+	case "set":
+		_, from := start.Add(-time.Hour).In(zone).Zone()
+		_, to := at.Add(time.Hour).In(zone).Zone()
+		if from == to { // one oddity at a time
+			w.set, w.by = middle, time.Duration(rapid.IntRange(2, 14*60).Draw(t, "by"))*time.Second
+			if rapid.Bool().Draw(t, "back") {
+				w.by = -w.by
+			}
+		}
+	}
+	return w, moments
+}
+
+// write gives each moment to a file and returns when each line of the files was written.
+func (w world) write(t *rapid.T, dir string, moments []time.Time) map[event.Pos]time.Time {
+	files := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"kubelet.log", "messages", "kern.log", "nozone.log", "dmesg.txt", "monotonic.log", "journal.json"}), 1, 4, rapid.ID).Draw(t, "files")
+	texts, lines, truth := map[string]*strings.Builder{}, map[string]int{}, map[event.Pos]time.Time{}
+	write := func(file string, at time.Time, line string) {
+		if texts[file] == nil {
+			texts[file] = &strings.Builder{}
+		}
+		fmt.Fprintln(texts[file], line)
+		lines[file]++
+		truth[event.Pos{File: file, Line: lines[file]}] = at
+	}
+	last := w.boots[len(w.boots)-1]
+	for i, at := range moments {
+		if len(w.boots) > 1 && at.After(last) && !moments[max(0, i-1)].After(last) { // the kernel's first words
+			for _, f := range append(slices.DeleteFunc(slices.Clone(kernelFiles), func(f string) bool { return !slices.Contains(files, f) }), "journal.json") {
+				write(f, last.Add(time.Millisecond), writers[f](w, last.Add(time.Millisecond), 10_000))
+			}
+		}
+		if w.by != 0 && !at.Before(w.set) && !moments[max(0, i-1)].After(w.set) {
+			write("syslog", w.set, w.set.In(w.zone).Format("Jan _2 15:04:05")+fmt.Sprintf(" node-1 chronyd[1]: System clock was stepped by %.6f seconds", w.by.Seconds()))
+		}
+		// containerd is what tells the node's zone: at the begin, at the end, and on both sides of a boot.
+		file := rapid.SampledFrom(append(files, "containerd.log")).Draw(t, "file")
+		if i == 0 || i == len(moments)-1 {
+			file = "containerd.log"
+		}
+		to := []string{file}
+		if slices.Contains(kernelFiles, file) { // all of them hold what the kernel says
+			to = slices.DeleteFunc(slices.Clone(kernelFiles), func(f string) bool { return !slices.Contains(files, f) })
+		}
+		for j := range 2 { // one double stamp alone shows no turn
+			at := at.Add(time.Duration(j) * time.Millisecond)
+			for _, f := range to {
+				if f != "dmesg.txt" && f != "monotonic.log" || at.After(last) { // which hold the last boot only
+					write(f, at, writers[f](w, at, 2*i+j))
+				}
+			}
+		}
+	}
+	for file, text := range texts {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(text.String()), 0o600))
+	}
+	return truth
+}
+
+// Whatever the zones, turns, steps and boots of a node are: no line is placed where it was not written. What the files
+// leave open is an interval that holds the truth, or has no time.
+func TestClocksAgainstAnOracle(t *testing.T) {
+	catalog := &rules.Catalog{}
+	n := 0
+	rapid.Check(t, func(r *rapid.T) {
+		w, moments := drawWorld(r)
+		n++
+		dir := filepath.Join(t.TempDir(), fmt.Sprint(n))
+		require.NoError(r, os.Mkdir(dir, 0o700))
+		truth := w.write(r, dir, moments)
+		inc, err := incident.Load(t.Context(), incident.Options{Inputs: []string{dir}, Catalog: catalog})
+		require.NoError(r, err)
+		for i := range inc.Timeline.Events {
+			e := &inc.Timeline.Events[i]
+			if e.Kind == "noise" || e.Kind == "kubelet.stall" || e.Start.IsZero() {
+				continue
+			}
+			for _, q := range e.Evidence {
+				pos := event.Pos{File: filepath.Base(q.Pos.File), Line: q.Pos.Line}
+				want, ok := truth[pos]
+				require.True(r, ok, pos)
+				got := e.Last()
+				require.Falsef(r, want.Before(got.T.Add(-time.Microsecond)) || want.After(got.T.Add(got.Prec+time.Microsecond)), "%v: %v is not in %v + %v; %s\n%s", pos, want, got.T, got.Prec, e.Basis, q.Text)
+			}
+		}
+	})
+}
