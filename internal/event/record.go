@@ -41,7 +41,8 @@ type Record struct {
 	// has one, else the carrier's.
 	Time Time
 	// Outer is the stamp of the carrier (journald, syslog) when the writer
-	// stamped too; zero otherwise. A pair of both tells the zone of either.
+	// stamped too; zero otherwise. A pair of both tells the zone of either. Alone it is what a line that is
+	// no entry tells of the time at which the file was made.
 	Outer Time
 	// Uptime is what a clock that started with the boot showed when the line was written, or read by its
 	// carrier; 0 when the line does not say. Beside a stamp of the wall it tells when the boot was.

@@ -199,3 +199,32 @@ func TestClocksAgainstAnOracle(t *testing.T) {
 		}
 	})
 }
+
+// What tells of the node's clock besides its logs: the banner of journalctl, date, timedatectl.
+func TestClockOfTheNode(t *testing.T) {
+	const kubelet = "Nov 08 09:33:12 node-1 kubelet[2917]: E1108 09:33:12.000000    2917 kubelet.go:2412] \"Skipping pod synchronization\" err=\"PLEG is not healthy: pleg was last seen active 3m0.5s ago; threshold is 3m0s\"\n"
+	const clock = "               Local time: Wed 2023-11-08 10:01:02 CST\n           Universal time: Wed 2023-11-08 02:01:02 UTC\n                 RTC time: Wed 2023-11-08 02:01:02\n                Time zone: Asia/Shanghai (CST, +0800)\n"
+	for _, tc := range []struct {
+		name  string
+		files map[string]string
+		want  string
+	}{
+		{"nothing tells", map[string]string{"kubelet.log": kubelet}, "2000-11-08T09:33:12Z"},
+		{"the journal's end", map[string]string{"kubelet.log": "-- Logs begin at Tue 2023-11-07 20:13:40 CST, end at Wed 2023-11-08 10:01:03 CST. --\n" + kubelet}, "2023-11-08T09:33:12Z"},
+		{"the same of systemd 247", map[string]string{"kubelet.log": "-- Journal begins at Tue 2023-11-07 20:13:40 UTC, ends at Wed 2023-11-08 10:01:03 UTC. --\n" + kubelet}, "2023-11-08T09:33:12Z"},
+		{"a journal that goes on into the next year", map[string]string{"kubelet.log": "-- Logs begin at Tue 2023-11-07 20:13:40 CST, end at Sat 2024-01-20 10:01:03 CST. --\n" + kubelet}, "2023-11-08T09:33:12Z"},
+		{"date", map[string]string{"kubelet.log": kubelet, "date": "Wed Nov  8 10:01:02 CST 2023\n"}, "2023-11-08T09:33:12Z"},
+		{"timedatectl", map[string]string{"kubelet.log": kubelet, "timedatectl": clock}, "2023-11-08T01:33:12Z"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, text := range tc.files {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+			}
+			inc := load(t, dir)
+			require.Len(t, inc.Timeline.Stalls, 1)
+			require.Equal(t, tc.want, inc.Timeline.Stalls[0].End.Format(time.RFC3339))
+			checkAccount(t, inc)
+		})
+	}
+}

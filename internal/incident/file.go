@@ -337,12 +337,21 @@ func (f *file) partOf(host, name string) *part {
 	return s
 }
 
+// maxSeen bounds the banners of journalctl in one file that are kept: of files that somebody put together.
+const maxSeen = 64
+
 // maxPairs bounds the double stamps kept of one file: a zone is clear after a few.
 const maxPairs = 256
 
 // clock keeps moments that are stamped twice and the offsets that stamps carry,
 // and leaves the record's own times in UTC.
 func (f *file) clock(rec *event.Record) {
+	if rec.Outer.Known && !rec.Time.Known {
+		if len(f.source.Seen) < maxSeen {
+			f.source.Seen = append(f.source.Seen, rec.Outer)
+		}
+		return
+	}
 	if f.pairs < maxPairs {
 		f.pairs++
 		if !f.place.Foreign || rec.Outer.IsZero() { // else a container's own clock
@@ -593,6 +602,16 @@ func (f *file) sourceList() []timeline.Source {
 		}
 		s.Cut, s.Modified, s.Foreign = f.account.Err, f.modified, f.place.Foreign
 		s.Earlier = f.place.Earlier
+		all = append(all, s)
+	}
+	if t := f.taken; t.All.Known || t.Face.Known && t.UTC.Known {
+		s := timeline.Source{File: f.account.Path}
+		if t.All.Known {
+			s.Seen = []event.Time{t.All}
+		}
+		if t.Face.Known && t.UTC.Known {
+			s.Pairs = []timeline.Pair{{Face: t.Face, True: t.UTC.T}}
+		}
 		all = append(all, s)
 	}
 	return all

@@ -7,12 +7,13 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse"
 )
 
-// outline reads what kubectl describe node, docker info, docker version, ctr version, crictl version and hostnamectl print.
+// outline reads what kubectl describe node, docker info, docker version, ctr version, crictl version, hostnamectl and timedatectl print.
 type outline struct {
 	server  *parse.Datum // "Version" of a server that has not said yet which one it is
 	runtime string       // RuntimeName of crictl version
 	node    string       // of kubectl describe
 	nodes   nodes
+	taken   taken
 }
 
 // outlineSettings are names that stand alone for what they say, wherever they are.
@@ -66,6 +67,7 @@ func (o *outline) datum(dst []event.Event, e *parse.Datum) []event.Event {
 		}
 		dst = addFact(dst, Config, s.fact, value, e)
 	}
+	o.taken.clock(name, e.Value)
 	dst = o.versions(dst, name, e)
 	for _, v := range nodeVersions {
 		if v.described != name {

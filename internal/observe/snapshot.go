@@ -119,6 +119,8 @@ func (s *Snapshot) Taken() Taken {
 		return r.taken.Taken
 	case *values:
 		return r.taken.Taken
+	case *outline:
+		return r.taken.Taken
 	}
 	return Taken{}
 }
@@ -128,6 +130,8 @@ type Taken struct {
 	Node  string                // whose files they are; empty when it does not say
 	All   event.Time            // when the whole was made, to some minutes
 	Files map[string]event.Time // by their path from where this file is
+	// Face is what the node's clock showed at the moment UTC, which is known then.
+	Face, UTC event.Time
 }
 
 // taken is a Taken in the making.
@@ -141,6 +145,22 @@ func (t *taken) date(line string) {
 	if at, ok := parse.Date(line); ok && t.All.IsZero() {
 		t.All = at
 		t.All.Prec = collecting
+	}
+}
+
+// clock takes a row of timedatectl:
+//
+//	    Local time: Wed 2023-11-08 10:01:02 CST
+//	Universal time: Wed 2023-11-08 02:01:02 UTC
+func (t *taken) clock(name, value string) {
+	_, stamp, _ := strings.Cut(value, " ") // the weekday
+	at, ok := parse.Date(stamp)
+	switch {
+	case !ok:
+	case name == "Local time":
+		t.Face = at
+	case name == "Universal time" && at.Lacks == 0:
+		t.UTC = at
 	}
 }
 

@@ -273,6 +273,26 @@ func isBanner(b []byte) bool {
 	return false
 }
 
+// bannerEnd is when the journal ended, as its first line says; unknown where it does not:
+//
+//	-- Logs begin at Tue 2023-11-07 20:13:40 CST, end at Wed 2023-11-08 10:01:03 CST. --
+//	-- Journal begins at Tue 2023-11-07 20:13:40 CST, ends at Wed 2023-11-08 10:01:03 CST. --
+func bannerEnd(b []byte) event.Time {
+	_, rest, found := bytes.Cut(b, []byte(", end at "))
+	if !found {
+		_, rest, found = bytes.Cut(b, []byte(", ends at "))
+	}
+	_, stamp, weekday := bytes.Cut(rest, []byte{' '})
+	if !found || !weekday {
+		return event.Time{}
+	}
+	t, n := isoStamp(stamp)
+	if n > 0 && bytes.HasPrefix(stamp[n:], []byte(" UTC")) {
+		t.Lacks = 0
+	}
+	return t
+}
+
 // scanInner reads the header that klog or logrus put before the message. It says
 // whether there was one; h.msg is counted from b.
 func (h *header) scanInner(b []byte) bool {

@@ -114,6 +114,7 @@ func (l *logReader) readText(n int, b []byte) bool {
 	rec := l.record(n, &h)
 	switch {
 	case h.body == banner:
+		rec.Outer = bannerEnd(b)
 		return l.yield(rec, nil)
 	case h.same && h.repeats > 0:
 		return l.readLastRepeated(rec, raw)

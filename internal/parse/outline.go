@@ -8,7 +8,7 @@ import (
 )
 
 // outlineData reads "Name: value" with sections by indentation, as kubectl
-// describe, docker info, docker version, ctr version, crictl version and hostnamectl print it:
+// describe, docker info, docker version, ctr version, crictl version, hostnamectl and timedatectl print it:
 //
 //	Server:
 //	 Engine:
@@ -97,6 +97,7 @@ var outlineNames = []string{
 	"Server Version:", "Storage Driver:", "Containers:", "Git commit:", "API version:", // docker info, docker version
 	"Revision:", "RuntimeName:", "RuntimeVersion:", // ctr version, crictl version
 	"Static hostname:", "Operating System:", // hostnamectl
+	"Universal time:", // timedatectl
 }
 
 func sniffOutline(head []byte) float64 {

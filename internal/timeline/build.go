@@ -30,6 +30,8 @@ type Source struct {
 	// Turns are the offsets in the order in which the component's own stamps changed them, each
 	// with the first moment that it stands at. Empty when they never did, or do so all the time.
 	Turns []Turn
+	// Seen are moments at which the node's clock was looked at, as journalctl tells of its journal's end, or date: when files were made.
+	Seen []event.Time
 	// Foreign says that it is of a program in a container, whose clock may show another zone than the node's.
 	Foreign bool
 	// Earlier says that it is of a boot before the last one.

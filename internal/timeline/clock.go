@@ -121,6 +121,9 @@ func (r *reconciler) collect(events []*event.Event, sources []Source) {
 		for j := range s.Boots {
 			r.add(place{s.File, s.Name}, stamp{main: &s.Boots[j].At, line: s.Boots[j].Line})
 		}
+		for j := range s.Seen {
+			r.add(place{s.File, s.Name}, stamp{main: &s.Seen[j], line: 0})
+		}
 		if !s.Modified.IsZero() {
 			r.modified[s.File] = s.Modified
 		}
