@@ -46,7 +46,13 @@ func program(args ...string) *exec.Cmd {
 // collectOnce runs plegdiag collect. It fails the test when the program does not come back.
 func collectOnce(t *testing.T, bound time.Duration, args ...string) collected {
 	t.Helper()
-	c := collected{path: filepath.Join(t.TempDir(), "b.tgz")}
+	return collectTo(t, filepath.Join(t.TempDir(), "b.tgz"), bound, args...)
+}
+
+// collectTo writes the bundle to a path.
+func collectTo(t *testing.T, path string, bound time.Duration, args ...string) collected {
+	t.Helper()
+	c := collected{path: path}
 	cmd := program(append([]string{"collect", "-o", c.path}, args...)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -54,16 +60,42 @@ func collectOnce(t *testing.T, bound time.Duration, args ...string) collected {
 	require.NoError(t, cmd.Start())
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
-	select {
-	case c.err = <-done:
-	case <-time.After(bound):
-		_ = cmd.Process.Kill()
-		t.Fatalf("collect did not come back in %s:\n%s", bound, stderr.String())
+	for waiting := true; waiting; {
+		select {
+		case c.err = <-done:
+			waiting = false
+		case <-time.After(20 * time.Millisecond):
+			c.rss = max(c.rss, peak(cmd.Process.Pid))
+		}
+		if time.Since(begun) > bound {
+			_ = cmd.Process.Kill()
+			t.Fatalf("collect did not come back in %s:\n%s", bound, stderr.String())
+		}
 	}
 	c.took, c.stderr = time.Since(begun), stderr.String()
-	c.rss = cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
 	t.Logf("collect %s: %.1f s, %d MiB RSS", strings.Join(args, " "), c.took.Seconds(), c.rss>>10)
 	return c
+}
+
+// peak is the most memory that a process or one of its children has had so far, in KiB. What wait4 tells would count this test's own
+// memory: a process keeps the peak that it had before exec.
+func peak(pid int) (most int64) {
+	pids := []string{fmt.Sprint(pid)}
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, file := range tasks {
+		text, _ := os.ReadFile(file)
+		pids = append(pids, strings.Fields(string(text))...)
+	}
+	for _, p := range pids {
+		status, _ := os.ReadFile("/proc/" + p + "/status")
+		for line := range strings.Lines(string(status)) {
+			var kib int64
+			if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kib); n == 1 {
+				most = max(most, kib)
+			}
+		}
+	}
+	return most
 }
 
 // verified reads the manifest of a bundle in which every sum is right.
@@ -83,7 +115,7 @@ func content(t *testing.T, path, name string) []byte {
 	t.Helper()
 	for f, err := range bundle.Files(context.Background(), bundle.Options{Inputs: []string{path}}) {
 		require.NoError(t, err)
-		if strings.HasSuffix(f.Path, "/"+name) {
+		if strings.HasSuffix(f.Path, "/"+name) || strings.HasSuffix(f.Path, "/"+name+".gz") {
 			r, err := f.Open()
 			require.NoError(t, err)
 			text, err := io.ReadAll(r)
@@ -174,8 +206,7 @@ func TestCollectNamesHungContainer(t *testing.T) {
 	socket := filepath.Join(dir, "containerd.sock")
 	serveCRI(t, socket, hungCRI{hung: hung})
 	got := collectOnce(t, 40*time.Second, "--only", "runtime", "--min-free", "0", "--socket", "cri="+socket+",docker="+dir+"/none")
-	require.NoError(t, got.err, got.stderr)
-	verified(t, got.path)
+	got.promised(t, "the status of one container never answers", "that container named", 3*time.Minute)
 	silentOnes := 0
 	for _, r := range rpcs(t, got.path, "runtime/cri-containerd.jsonl") {
 		if !r.Answered {
@@ -201,8 +232,7 @@ func TestCollectSilentDaemons(t *testing.T) {
 	dir := t.TempDir()
 	sockets := fmt.Sprintf("cri=%s,docker=%s/none,containerd-debug=%s,dbus=%s", silent(t, dir, "cri"), dir, silent(t, dir, "debug"), silent(t, dir, "bus"))
 	got := collectOnce(t, 75*time.Second, "--only", "clock,dumps,runtime,bus", "--min-free", "0", "--timeout", "60s", "--socket", sockets+",kubelet=http://127.0.0.1:1")
-	require.NoError(t, got.err, got.stderr)
-	m := verified(t, got.path)
+	m := got.promised(t, "CRI, containerd's debug server and D-Bus accept and never answer", "every call unanswered, with its time", 60*time.Second)
 	outcomes := map[string]bundle.Outcome{}
 	for _, item := range m.Items {
 		name, _, _ := strings.Cut(item.Name, "-goroutine")
@@ -217,7 +247,6 @@ func TestCollectSilentDaemons(t *testing.T) {
 			require.False(t, r.Answered, "%s %s: %s", name, r.Method, r.Error)
 		}
 	}
-	require.LessOrEqual(t, got.took, 65*time.Second)
 }
 
 // A disk without room takes what it can, and the bundle is sealed.
@@ -228,10 +257,8 @@ func TestCollectFullDisk(t *testing.T) {
 	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
 	path := filepath.Join(dir, "b.tgz")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "ballast"), make([]byte, 700<<10), 0o600))
-	cmd := program(append(append([]string{"collect"}, nothing(dir)...), "--only", "clock,threads,node", "-o", path)...)
-	text, err := cmd.CombinedOutput()
-	require.NoError(t, err, string(text))
-	m := verified(t, path)
+	got := collectTo(t, path, 30*time.Second, append(nothing(dir), "--only", "clock,threads,node", "--timeout", "20s")...)
+	m := got.promised(t, "a full disk: 320 KiB are free", "sealed: no room for more", 20*time.Second)
 	require.Contains(t, m.Sealed, "no room for more")
 	info, err := os.Stat(path)
 	require.NoError(t, err)
@@ -240,8 +267,8 @@ func TestCollectFullDisk(t *testing.T) {
 	require.Positive(t, fs.Bavail, "the reserve was given back")
 	require.Positive(t, info.Size())
 
-	cmd = program("collect", "--only", "clock", "-o", filepath.Join(dir, "c.tgz"))
-	text, err = cmd.CombinedOutput()
+	cmd := program("collect", "--only", "clock", "-o", filepath.Join(dir, "c.tgz"))
+	text, err := cmd.CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(text), "fewer than the 256 that --min-free keeps")
 	require.NoFileExists(t, filepath.Join(dir, "c.tgz"))
@@ -378,10 +405,7 @@ func TestCollectFrozenFileSystem(t *testing.T) {
 		t.Errorf("ps came back (%v): this kernel or ps does not hang on a held mmap_lock", err)
 	default:
 	}
-	if !raced {
-		require.Less(t, got.rss, int64(64<<10), "RSS in KiB")
-	}
-	verified(t, got.path)
+	got.promised(t, "threads in state D: a frozen ext4, one thread in a page fault, one holds `mmap_lock`; `ps aux` hangs", "both threads, with their stacks", 60*time.Second)
 	var waits []string
 	for line := range bytes.Lines(content(t, got.path, "threads.jsonl")) {
 		var row parse.ThreadRow

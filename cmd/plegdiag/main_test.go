@@ -24,8 +24,11 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "plegdiag" && len(os.Args) == 3 && os.Args[1] == "stuck-victim" {
 		stuckVictim()
 	}
-	if os.Args[0] == shimStandIn {
+	switch os.Args[0] {
+	case shimStandIn:
 		standInForShim()
+	case daemonStandIn:
+		standInForDaemon(os.Args[1])
 	}
 	testscript.Main(m, map[string]func(){"plegdiag": main})
 }
