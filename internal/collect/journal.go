@@ -159,6 +159,10 @@ func wantedEntry(fields [][]byte) bool {
 			if string(value) == "kernel" {
 				return true
 			}
+		case "SYSLOG_IDENTIFIER":
+			if string(value) == "sudo" {
+				return true
+			}
 		case "_SYSTEMD_UNIT", "UNIT":
 			if slices.Contains(journalUnits, strings.TrimSuffix(string(value), ".service")) {
 				return true

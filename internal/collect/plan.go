@@ -333,6 +333,7 @@ var journals = []struct {
 	{"crio", unitArgs("crio")},
 	{"kernel", []string{"-k"}},
 	{"systemd", []string{"_PID=1"}},
+	{"sudo", []string{"-t", "sudo"}}, // who restarted what
 	{"bus", unitArgs("dbus", "dbus-broker", "systemd-logind", "systemd-udevd", "polkit", "systemd-journald")},
 }
 

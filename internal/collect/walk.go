@@ -284,12 +284,16 @@ func (l *look) read(dir, file string, unreadable map[string]string) string {
 	return string(text)
 }
 
+// userHZ is how many ticks the kernel shows for a second (USER_HZ of asm/param.h, on every processor that Kubernetes runs on).
+const userHZ = 100
+
 // leader takes what the thread group leader's stat says of the process.
 func (p *process) leader(stat []string, r *row) {
 	p.Comm, p.State, p.Kernel = r.Comm, r.State, r.Kernel
 	p.PPID = number(stat[1])
 	if len(stat) > 19 {
 		p.Started = stat[19]
+		r.Started = float64(number(stat[19])) / userHZ
 	}
 }
 

@@ -108,6 +108,13 @@ const (
 
 	// KindUnitExit is the main process of a runtime's unit that ended without being asked to: unit, runtime, how.
 	KindUnitExit event.Kind = "systemd.unit-exit"
+	// KindDaemonStart is the start of a daemon's process, as /proc shows it: daemon.
+	KindDaemonStart event.Kind = "daemon.start"
+	// KindDaemonRestart is made by the timeline: a daemon that was replaced by a new process while the evidence was written. It lasts from
+	// the end of the one to the start of the other: daemon, how (asked, killed, out-of-memory, ended, unknown), by.
+	KindDaemonRestart event.Kind = "daemon.restart"
+	// KindOperator is somebody who restarts, stops or kills a daemon: user, command, daemon.
+	KindOperator event.Kind = "operator.command"
 	// KindUnitStop and KindUnitStart are systemd stopping a runtime because it was told to, and the runtime's word
 	// that it is ready: unit, runtime.
 	KindUnitStop  event.Kind = "systemd.unit-stop"

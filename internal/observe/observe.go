@@ -62,6 +62,8 @@ func Writer(unit string) string {
 		return "systemd"
 	case "kernel":
 		return "kernel"
+	case "sudo":
+		return operator
 	}
 	if strings.HasSuffix(unit, ".scope") { // of a container, under the name of who runs it
 		return ""
@@ -75,7 +77,7 @@ func Writer(unit string) string {
 }
 
 // tables in the order in which they are tried; every matching row makes an event.
-var tables = []table{kubeletTable, containerdTable, dockerdTable, crioTable, systemdTable, busTable, runcTable, kernelTable, listingTable, unitTable, versionTable, daemonTable, udevTable, clockTable, noiseTable}
+var tables = []table{kubeletTable, containerdTable, dockerdTable, crioTable, systemdTable, operatorTable, busTable, runcTable, kernelTable, listingTable, unitTable, versionTable, daemonTable, udevTable, clockTable, noiseTable}
 
 // Literals are the strings of which one stands in every line that [Record] can make something of.
 func Literals() []string {
@@ -204,6 +206,17 @@ var runtimes = []runtime{
 	{"dockerd", []string{"docker", "dockerd", "dockerd-current"}, "Docker Application Container Engine"},
 	{"crio", []string{"crio", "cri-o"}, "Container Runtime Interface for OCI (CRI-O)"},
 	{"cri-dockerd", []string{"cri-docker", "cri-dockerd"}, "CRI Interface for Docker Application Container Engine"},
+}
+
+// kubeletUnit is the kubelet as systemd names it.
+var kubeletUnit = runtime{"kubelet", []string{"kubelet"}, "kubelet: The Kubernetes Node Agent"}
+
+// daemonNamed is the daemon whose process or unit has this name; empty when it is none whose restart matters.
+func daemonNamed(name string) string {
+	if name == "kubelet" || isRuntime(runtimeOf(name)) {
+		return runtimeOf(name)
+	}
+	return ""
 }
 
 // crash is the last word of a Go program:

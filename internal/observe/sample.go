@@ -2,6 +2,7 @@ package observe
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ type Samples struct {
 	Single bool
 
 	runs  map[int]*run // by thread
+	born  map[int]bool // processes of daemons whose start was told
 	now   event.Time   // of the current scan
 	scan  int          // its number
 	pause time.Duration
@@ -72,6 +74,7 @@ func (t *Samples) Sample(dst []event.Event, s *parse.Sample) []event.Event {
 	if s.TID == 0 {
 		return dst
 	}
+	dst = t.birth(dst, s)
 	r := t.runs[s.TID]
 	if r != nil && !r.goesOn(s, t.scan) {
 		dst = t.end(dst, r, false)
@@ -94,6 +97,24 @@ func (t *Samples) Sample(dst []event.Event, s *parse.Sample) []event.Event {
 	r.last, r.scan, r.wchan = *s, t.scan, cmp.Or(s.WChan, r.wchan)
 	r.count++
 	return dst
+}
+
+// birth tells when the process of a daemon began.
+func (t *Samples) birth(dst []event.Event, s *parse.Sample) []event.Event {
+	name := daemonNamed(s.Exe)
+	if !s.Started.Known || s.TID != s.PID || name == "" || t.born[s.PID] {
+		return dst
+	}
+	if t.born == nil {
+		t.born = map[int]bool{}
+	}
+	t.born[s.PID] = true
+	e := event.Event{
+		Kind: KindDaemonStart, Component: name, Source: "samples", Start: s.Started, End: s.Started, IDs: event.IDs{PID: s.PID},
+		Fields: []event.Field{str("daemon", name)}, Text: fmt.Sprintf("%s, PID %d, has run since then", name, s.PID),
+		Evidence: []event.Quote{{Pos: s.Pos, Text: s.Raw}},
+	}
+	return append(dst, e)
 }
 
 // tick moves on to the scan of a new time; all rows of a scan carry one. A

@@ -22,6 +22,7 @@ var systemdTable = table{
 		{[]string{" loaded units listed"}, unitCount},
 		{runtimeJobs("Stopping "), runtimeJob("Stopping ", KindUnitStop, "systemd stops ")},
 		{runtimeJobs("Started "), runtimeJob("Started ", KindUnitStart, "systemd has started ")},
+		{[]string{"Stopping " + kubeletUnit.description, "Stopping kubelet.service"}, kubeletStop},
 	},
 }
 
@@ -115,15 +116,15 @@ func unitsFull(r *event.Record) (event.Event, bool) {
 		containsAny(r.Raw, []string{"Failed to start transient ", "unit: Argument list too long"})
 }
 
-// unitExit is a runtime that ended by itself:
+// unitExit is a runtime, or a kubelet, that ended without being asked to:
 //
 //	219     containerd.service: main process exited, code=killed, status=9/KILL
 //	≥ 230   containerd.service: Main process exited, code=exited, status=2/INVALIDARGUMENT
 //	≥ 236   containerd.service: Failed with result 'oom-kill'.
 func unitExit(r *event.Record) (event.Event, bool) {
 	unit, rest, ok := strings.Cut(message(r), ".service: ")
-	name := runtimeOf(unit)
-	if !ok || strings.Contains(unit, " ") || !isRuntime(name) {
+	name := daemonNamed(unit)
+	if !ok || strings.Contains(unit, " ") || name == "" {
 		return event.Event{}, false
 	}
 	how, ok := between(rest, "Failed with result '", "'")
@@ -134,7 +135,10 @@ func unitExit(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e := event.Event{Kind: KindUnitExit, Text: unit + ".service ended: " + how}
-	e.Fields = []event.Field{str("unit", unit+".service"), str("runtime", name), str("how", how)}
+	e.Fields = []event.Field{str("unit", unit+".service"), str("daemon", name), str("how", how)}
+	if isRuntime(name) {
+		e.Fields = append(e.Fields, str("runtime", name))
+	}
 	return e, true
 }
 
@@ -161,12 +165,19 @@ func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (
 			unit := known.names[0] + ".service"
 			if strings.HasPrefix(what, unit) || strings.HasPrefix(what, known.description) {
 				e := event.Event{Kind: kind, Text: text + unit}
-				e.Fields = []event.Field{str("unit", unit), str("runtime", known.component)}
+				e.Fields = []event.Field{str("unit", unit), str("daemon", known.component), str("runtime", known.component)}
 				return e, true
 			}
 		}
 		return event.Event{}, false
 	}
+}
+
+// kubeletStop: Stopping kubelet: The Kubernetes Node Agent... (≤ 248), Stopping kubelet.service - kubelet: The Kubernetes Node Agent...
+func kubeletStop(r *event.Record) (event.Event, bool) {
+	e := event.Event{Kind: KindUnitStop, Text: "systemd stops kubelet.service"}
+	e.Fields = []event.Field{str("unit", "kubelet.service"), str("daemon", kubeletUnit.component)}
+	return e, r.Unit == "" || r.Unit == "systemd"
 }
 
 func reexec(r *event.Record) (event.Event, bool) {

@@ -42,6 +42,7 @@ type Sample struct {
 	StackID, CgroupID uint64
 	Legend            Legend       // the row tells what an id stands for
 	Disk              *DiskRequest // the row is a request to a disk
+	Started           event.Time   // of the thread's process; unknown when not shown
 	Walk              WalkEdge     // the row is an edge of a walk
 	// Uptime is CLOCK_MONOTONIC at Time, by which the kernel stamps its log: time since boot without that spent asleep. 0 when not shown.
 	Uptime time.Duration

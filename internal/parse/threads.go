@@ -40,7 +40,9 @@ type ThreadRow struct {
 	State  string `json:"state"`            // the letter of stat
 	Kernel bool   `json:"kernel,omitempty"` // flag PF_KTHREAD of stat
 	Exe    string `json:"exe,omitempty"`    // base name of the link
-	WChan  string `json:"wchan,omitempty"`  // empty for "0"
+	// Started is when the process began, in seconds of CLOCK_BOOTTIME; of the first thread of each process, 0 elsewhere.
+	Started float64 `json:"started,omitempty"`
+	WChan   string  `json:"wchan,omitempty"` // empty for "0"
 	// Syscall is the number of the call; -1 blocked outside of one; nil while running and where it is unreadable.
 	Syscall *int     `json:"syscall,omitempty"`
 	Args    []string `json:"args,omitempty"`   // the six registers, "0xc000012345"
@@ -82,6 +84,7 @@ func (r *threadsReader) row(line string) (s Sample, reason string) {
 		Machine   string    `json:"machine"`
 		Threads   *int      `json:"threads"`
 		Monotonic *float64  `json:"monotonic"`
+		Boottime  float64   `json:"boottime"`
 	}
 	if err := json.Unmarshal([]byte(line), &l); err != nil {
 		return s, fmt.Sprintf("no line of thread samples: %.80s", err)
@@ -93,7 +96,7 @@ func (r *threadsReader) row(line string) (s Sample, reason string) {
 		if l.Realtime.IsZero() {
 			return s, "a walk without a time"
 		}
-		r.walk = ThreadWalk{Walk: l.Walk, Realtime: l.Realtime, Machine: l.Machine}
+		r.walk = ThreadWalk{Walk: l.Walk, Realtime: l.Realtime, Boottime: l.Boottime, Machine: l.Machine}
 		s = Sample{Walk: WalkBegin, Time: event.At(l.Realtime)}
 		if l.Monotonic != nil && *l.Monotonic > 0 && *l.Monotonic < math.MaxInt32 {
 			s.Uptime = time.Duration(*l.Monotonic * float64(time.Second))
@@ -114,6 +117,9 @@ func (r *threadsReader) thread(t *ThreadRow) Sample {
 	s := Sample{
 		Time: event.At(r.walk.Realtime), PID: t.PID, TID: t.TID, Comm: t.Comm, State: letterOf(t.State),
 		Kernel: t.Kernel, Exe: t.Exe, WChan: known(t.WChan), Cgroup: t.Cgroup, Args: strings.Join(t.Args, " "), Machine: machineOf(r.walk.Machine),
+	}
+	if t.Started > 0 && t.Started <= r.walk.Boottime {
+		s.Started = event.Time{T: r.walk.Realtime.Add(-time.Duration((r.walk.Boottime - t.Started) * float64(time.Second))), Prec: 10 * time.Millisecond, Known: true} // USER_HZ
 	}
 	var functions []string
 	for _, f := range slices.Backward(t.Stack) {

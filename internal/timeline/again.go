@@ -10,7 +10,7 @@ import (
 // joinDumps makes one event of what several dumps of a process show of one goroutine that is at the same. Go says nothing of the first minute of
 // a wait, and of the later ones only in processes that collect garbage; two dumps say it anyway. Who went on and came back to the
 // same lock or call in between is not told apart: that was no rest either.
-func joinDumps(events []*event.Event) []*event.Event {
+func joinDumps(events, restarted []*event.Event) []*event.Event {
 	last := map[doing]*event.Event{}
 	for _, e := range events {
 		if d, ok := doingOf(e); ok && (last[d] == nil || e.End.T.After(last[d].End.T)) {
@@ -25,7 +25,7 @@ func joinDumps(events []*event.Event) []*event.Event {
 		}
 		to := last[d]
 		between := to.End.T.Sub(e.End.T)
-		if between < minBetween || between > maxBetween {
+		if between < minBetween || between > maxBetween || restartedBetween(restarted, e.Component, e.End.T, to.End.T) {
 			continue
 		}
 		gone[e] = true
@@ -52,7 +52,7 @@ func joinDumps(events []*event.Event) []*event.Event {
 const (
 	// minBetween keeps apart two dumps from two copies of one.
 	minBetween = 2 * time.Second
-	// maxBetween: ids of goroutines are unique in a process, but a daemon may have been started again.
+	// maxBetween: ids of goroutines are unique in a process, but a daemon may have been started again, and nobody says so.
 	maxBetween = 10 * time.Minute
 )
 

@@ -90,11 +90,14 @@ func Build(in Input, o Options) *Timeline {
 	slices.SortFunc(events, compare)
 	link(events)
 	linkShims(events)
-	events = joinDumps(events)
+	restarted := restarts(events)
+	events = joinDumps(events, restarted)
 	busySystemd(events)
 	tl.Stalls = stalls(events, tl.Coverage)
 	moving(events, tl.Stalls)
 	findGaps(tl, events, in.Sources)
+	events = append(append(events, restarted...), restartFacts(restarted)...)
+	slices.SortFunc(events, compare)
 	tl.Facts = facts(events)
 	if len(tl.Stalls) > 0 {
 		for i := range tl.Stalls {

@@ -1,0 +1,37 @@
+package observe
+
+import (
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// operator is who types commands.
+const operator = "operator"
+
+// operatorTable: what sudo logs.
+var operatorTable = table{component: operator, rows: []row{{[]string{"COMMAND="}, operatorCommand}}}
+
+// orders are words of commands that end a daemon, of systemctl, service and kill.
+var orders = []string{" restart", " stop ", " kill", "/kill", "/pkill"}
+
+// operatorCommand is somebody who restarts, stops or kills a daemon, as sudo logs it:
+//
+//	alice : TTY=pts/0 ; PWD=/home/alice ; USER=root ; COMMAND=/usr/bin/systemctl restart containerd
+func operatorCommand(r *event.Record) (event.Event, bool) {
+	who, rest, ok := strings.Cut(message(r), " : ")
+	_, command, found := strings.Cut(rest, "COMMAND=")
+	words := strings.Fields(command)
+	if !ok || !found || len(words) < 3 || !containsAny(command, orders) {
+		return event.Event{}, false
+	}
+	for _, word := range words[1:] {
+		if name := daemonNamed(strings.TrimSuffix(word, ".service")); name != "" {
+			who = strings.TrimSpace(who)
+			e := event.Event{Kind: KindOperator, Text: who + " runs " + strings.Join(words, " ")}
+			e.Fields = []event.Field{str("user", who), str("command", strings.Join(words, " ")), str("daemon", name)}
+			return e, true
+		}
+	}
+	return event.Event{}, false
+}

@@ -1,0 +1,201 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+const (
+	// oneStart is how long after its process began a daemon may say, or systemd of it, that it has started.
+	oneStart = 90 * time.Second
+	// endBefore is how long before a start the end of the process before may lie: systemd stops a unit for 90 s, and may wait to start it.
+	endBefore = 5 * time.Minute
+	// ordered is how long before the stop of a unit the command may lie that asked for it.
+	ordered = 10 * time.Second
+)
+
+// sign is an event of a daemon's life.
+type sign struct {
+	*event.Event
+	at time.Time
+}
+
+// life is what is known of one daemon's processes.
+type life struct {
+	starts, ends, orders []sign
+	first                time.Time // of its own lines
+}
+
+// restarts are the daemons that were replaced by a new process while the evidence was written, with who asked for it, where that is known:
+// a start after an end, or after lines of the process before.
+func restarts(events []*event.Event) (all []*event.Event) {
+	lives := livesOfDaemons(events)
+	names := make([]string, 0, len(lives))
+	for name := range lives {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		l := lives[name]
+		last := time.Time{}
+		for _, group := range groupStarts(l.starts) {
+			if e, ok := l.restart(name, group, last); ok {
+				all = append(all, e)
+			}
+			last = group[len(group)-1].at
+		}
+	}
+	return all
+}
+
+// livesOfDaemons gathers the signs, each kind in the order of time.
+func livesOfDaemons(events []*event.Event) map[string]*life {
+	lives := map[string]*life{}
+	of := func(name string) *life {
+		if lives[name] == nil {
+			lives[name] = &life{}
+		}
+		return lives[name]
+	}
+	for _, e := range events {
+		if !e.Start.Known || e.Start.Lacks != 0 {
+			continue
+		}
+		s, name := sign{e, e.Start.T}, cmp.Or(fieldText(e, "daemon"), fieldText(e, "runtime"))
+		switch e.Kind {
+		case "daemon.start", "systemd.unit-start":
+			of(name).starts = append(of(name).starts, s)
+		case "kubelet.start":
+			of("kubelet").starts = append(of("kubelet").starts, s)
+		case "systemd.unit-stop", "systemd.unit-exit", "kernel.oom-kill":
+			if name != "" {
+				of(name).ends = append(of(name).ends, s)
+			}
+		case "daemon.crash":
+			of(e.Component).ends = append(of(e.Component).ends, s)
+		case "operator.command":
+			of(name).orders = append(of(name).orders, s)
+		default:
+			if l := lives[e.Component]; l != nil && e.Source == e.Component+".log" && (l.first.IsZero() || s.at.Before(l.first)) {
+				l.first = s.at
+			} else if l == nil && e.Source == e.Component+".log" {
+				of(e.Component).first = s.at
+			}
+		}
+	}
+	for _, l := range lives {
+		for _, signs := range [...][]sign{l.starts, l.ends, l.orders} {
+			slices.SortStableFunc(signs, func(a, b sign) int { return a.at.Compare(b.at) })
+		}
+	}
+	return lives
+}
+
+// groupStarts puts together what tells of one start: the process, and what systemd says of it.
+func groupStarts(starts []sign) (groups [][]sign) {
+	for _, s := range starts {
+		if n := len(groups); n > 0 && s.at.Sub(groups[n-1][0].at) <= oneStart {
+			groups[n-1] = append(groups[n-1], s)
+			continue
+		}
+		groups = append(groups, []sign{s})
+	}
+	return groups
+}
+
+// restart makes the event of a start that is not the first; last is the start before.
+func (l *life) restart(name string, group []sign, last time.Time) (*event.Event, bool) {
+	at := group[0].at
+	var ends []sign
+	for _, s := range l.ends {
+		if s.at.After(last) && !s.at.After(group[len(group)-1].at) && at.Sub(s.at) <= endBefore {
+			ends = append(ends, s)
+		}
+	}
+	if len(ends) == 0 && last.IsZero() && (l.first.IsZero() || !l.first.Before(at.Add(-oneStart))) {
+		return nil, false
+	}
+	e := &event.Event{Kind: "daemon.restart", Component: name, Source: "node", Start: group[0].Start, End: group[0].Start}
+	for _, s := range group {
+		e.IDs.PID = cmp.Or(e.IDs.PID, ownPID(s))
+	}
+	if len(ends) > 0 && ends[0].at.Before(at) {
+		e.Start = ends[0].Start
+	}
+	how, why := howEnded(ends)
+	e.Fields = []event.Field{{Key: "daemon", Value: event.String(name)}, {Key: "how", Value: event.String(how)}}
+	e.Text = name + " is restarted: " + why
+	for _, s := range l.orders {
+		if len(ends) > 0 && how == "asked" && !s.at.After(ends[0].at.Add(time.Second)) && ends[0].at.Sub(s.at) <= ordered {
+			who := fieldText(s.Event, "user")
+			e.Fields = append(e.Fields, event.Field{Key: "by", Value: event.String(who)})
+			e.Text += fmt.Sprintf(", by %s (%s)", who, fieldText(s.Event, "command"))
+			e.Evidence = append(e.Evidence, s.Evidence...)
+		}
+	}
+	for _, s := range slices.Concat(ends, group) {
+		if len(e.Evidence) < maxRestartEvidence {
+			e.Evidence = append(e.Evidence, s.Evidence...)
+		}
+	}
+	return e, true
+}
+
+// maxRestartEvidence bounds the lines that one restart quotes.
+const maxRestartEvidence = 6
+
+// ownPID is the daemon's PID, where a sign tells it: the PID of what systemd writes is systemd's.
+func ownPID(s sign) int {
+	if s.Kind == "daemon.start" {
+		return s.IDs.PID
+	}
+	return 0
+}
+
+// howEnded says how the process before ended, and what that means. A stop job explains the exit that follows it.
+func howEnded(ends []sign) (how, why string) {
+	how, why = "unknown", "how the process before it ended is not shown"
+	for _, s := range ends {
+		what := fieldText(s.Event, "how")
+		switch {
+		case s.Kind == "systemd.unit-stop":
+			return "asked", "systemd was told to stop it"
+		case s.Kind == "kernel.oom-kill" || strings.HasPrefix(what, "oom-kill"):
+			return "out-of-memory", "it was killed for memory"
+		case s.Kind == "daemon.crash":
+			how, why = "ended", "it crashed"
+		case strings.HasPrefix(what, "killed"), strings.HasPrefix(what, "signal"):
+			how, why = "killed", fmt.Sprintf("it was killed (%s) and systemd had not been told to stop it, as by kill, systemctl kill, or a node-problem-detector that repairs", what)
+		case how == "unknown" && what == "watchdog":
+			how, why = "killed", "systemd's watchdog killed it"
+		case how == "unknown":
+			how, why = "ended", fmt.Sprintf("it ended by itself (%s)", what)
+		}
+	}
+	return how, why
+}
+
+// restartFacts are the last restart of each daemon, as a fact of the node.
+func restartFacts(all []*event.Event) (facts []*event.Event) {
+	for _, e := range all {
+		value := e.End.T.UTC().Format("2006-01-02 15:04:05 UTC") + strings.TrimPrefix(e.Text, e.Component+" is restarted")
+		facts = append(facts, &event.Event{
+			Kind: "fact", Component: e.Component, Source: e.Source, Start: e.End, End: e.End, Evidence: e.Evidence,
+			Fields: []event.Field{{Key: "name", Value: event.String(e.Component + ".restart")}, {Key: "value", Value: event.String(value)}},
+			Text:   e.Component + ".restart = " + value,
+		})
+	}
+	return facts
+}
+
+// restartedBetween says that a daemon was restarted between two moments: what they show is of two processes, which number their goroutines alike.
+func restartedBetween(restarted []*event.Event, component string, from, to time.Time) bool {
+	return slices.ContainsFunc(restarted, func(r *event.Event) bool {
+		return r.Component == component && r.End.T.After(from) && !r.Start.T.After(to)
+	})
+}
