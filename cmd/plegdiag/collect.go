@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -64,7 +65,8 @@ SIGINT and SIGTERM seal what is there. Do not restart the daemons before the bun
 	f.StringVar(&o.Journal, "journal", "", "directory with a journal's files, to be read without journalctl")
 	f.StringVar(&o.KubeletToken, "kubelet-token", "", "file with a token for the kubelet's port 10250")
 	f.StringSliceVar(&o.AllowKill, "allow-kill", nil, "KILLS the named daemons (SIGQUIT) for their goroutines, last of all: kubelet, containerd, …")
-	f.IntVar(&o.Strace, "strace", 0, "PID to trace for 5 s, which slows it")
+	f.StringVar(&o.Strace, "strace", "", "PID to trace for 5 s, which SLOWS it; "+collect.Suspicious+" chooses one that looks stuck")
+	f.BoolVar(&o.SysrqW, "sysrq-w", false, "have the kernel WRITE the stacks of all threads in state D to its log and its consoles")
 	f.StringToStringVar(&o.Sockets, "socket", nil, "where a daemon listens, KIND=PLACE: cri, docker, containerd-debug, dbus, kubelet, kubelet-healthz")
 	return cmd
 }
@@ -76,6 +78,9 @@ func collectNode(ctx context.Context, o *collectOptions, s streams) error {
 	}
 	if o.Timeout <= 0 || o.Since <= 0 {
 		return usage("plegdiag collect --help", "--timeout and --since must be longer than nothing")
+	}
+	if pid, err := strconv.Atoi(o.Strace); o.Strace != "" && o.Strace != collect.Suspicious && (err != nil || pid <= 1) {
+		return usage("a PID, or "+collect.Suspicious, "--strace %s is nothing that can be traced", o.Strace)
 	}
 	o.MaxSize, o.Version, o.Helper = size, version(), []string{"/proc/self/exe", helperName}
 	if o.dryRun {

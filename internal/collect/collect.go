@@ -56,8 +56,10 @@ type Options struct {
 	KubeletToken string
 	// AllowKill are names of daemons that may be ended by SIGQUIT for their goroutines, at the very end.
 	AllowKill []string
-	// Strace is a PID to trace for some seconds; 0 for none.
-	Strace int
+	// Strace is the PID to trace for some seconds, or Suspicious; empty for none.
+	Strace string
+	// SysrqW has the kernel write the stacks of all threads in D into its log.
+	SysrqW bool
 	// Sockets replaces the places of daemons, by their kind: cri, docker, containerd-debug, dbus, kubelet, kubelet-healthz.
 	Sockets map[string]string
 	// Journal is a directory with files of a journal, which are read in place of what journalctl finds; empty asks journalctl.

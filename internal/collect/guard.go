@@ -113,6 +113,8 @@ func resultOf(err error) result {
 		return result{outcome: bundle.Absent, why: reason(err)}
 	case errors.Is(err, fs.ErrPermission):
 		return result{outcome: bundle.Denied, why: reason(err)}
+	case errors.Is(err, errSlowConsole):
+		return result{outcome: bundle.Skipped, why: reason(err)}
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return result{outcome: bundle.Timeout, why: reason(err)}
 	}

@@ -309,6 +309,8 @@ func (r *reception) raw(ch *child, bound time.Duration) {
 		switch size := r.open[w.Name].spool.size; {
 		case ch.status == 127:
 			got = result{outcome: bundle.Absent, why: errNoProgram.Error()}
+		case ch.status == 126 && size == 0:
+			got = result{outcome: bundle.Skipped, why: errRefused.Error()}
 		case ch.status != 0 && size == 0:
 			got = result{outcome: bundle.Failed, why: fmt.Sprintf("exit status %d", ch.status)}
 		case ch.status != 0:

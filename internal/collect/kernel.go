@@ -2,7 +2,6 @@ package collect
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -29,27 +27,7 @@ func readKmsg(t *task, out *frames) {
 			return err
 		}
 		defer unix.Close(fd)
-		record := make([]byte, 16<<10) // CONSOLE_EXT_LOG_MAX of the kernel is 8 KiB
-		var text []byte
-		for {
-			n, err := unix.Read(fd, record)
-			switch {
-			case errors.Is(err, syscall.EPIPE): // what was to come was overwritten
-				text = append(text, "[    0.000000] plegdiag: records of the ring buffer were overwritten while they were read\n"...)
-				continue
-			case errors.Is(err, syscall.EINTR):
-				continue
-			case errors.Is(err, syscall.EAGAIN):
-				out.data(w.Name, text)
-				return nil
-			case err != nil:
-				return err
-			}
-			if text = appendKmsg(text, record[:n]); len(text) > 64<<10 {
-				out.data(w.Name, text)
-				text = text[:0]
-			}
-		}
+		return sendKmsg(fd, w.Name, out)
 	}))
 }
 

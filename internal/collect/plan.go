@@ -54,7 +54,8 @@ var steps = []step{
 	{name: "signals", touches: "SIGUSR1 to containerd, dockerd, crio where no socket gave a dump; twice, 20 s apart", hazard: "H8: ends a program without a handler, so SigCgt must show one; H9: skipped while journald hangs", bound: 25 * time.Second, do: collectSignals},
 	{name: "shims", touches: "containerd-shim-runc-v2 that look stuck, 16 at most: their debug sockets (containerd 2.0 at level debug), else SIGUSR1, and containerd's journal, which they write to; twice, 20 s apart", hazard: "H8, H9 as signals; skipped while containerd, which reads what they log, is stopped", bound: 20 * time.Second, do: collectShims},
 	{name: "dumps-again", touches: "the second round of dumps, signals and shims", hazard: "as those", bound: 25 * time.Second, do: collectAgain},
-	{name: "strace", touches: "strace -f of one process for 5 s; only with --strace PID", hazard: "H11: slows it; refused when a thread is in D or traced", bound: 9 * time.Second, do: collectStrace},
+	{name: "sysrq", touches: "w into /proc/sysrq-trigger, and what the kernel then writes; only with --sysrq-w", hazard: "H12: a slow serial console may lock a CPU up; refused where one prints it, and above 200 threads in D", bound: 8 * time.Second, do: collectSysrq},
+	{name: "strace", touches: "strace -f of one process for 5 s; only with --strace PID, or --strace suspicious: a runc or shim that looks stuck, else the runtime that does not answer", hazard: "H11: slows it; refused when a thread is in D, or it is stopped or traced", bound: 9 * time.Second, do: collectStrace},
 	{name: "kill", touches: "SIGQUIT to the daemons of --allow-kill, then their journal", hazard: "H10: ends the daemon", bound: 15 * time.Second, newest: true, export: true, do: collectKilled},
 }
 
@@ -78,7 +79,7 @@ func plan(opt *Options) ([]step, error) {
 	for _, s := range steps {
 		switch {
 		case len(opt.Only) > 0 && !slices.Contains(opt.Only, s.name), slices.Contains(opt.Skip, s.name):
-		case s.name == "signals" && opt.NoSignal, s.name == "strace" && opt.Strace == 0, s.name == "kill" && len(opt.AllowKill) == 0:
+		case s.name == "signals" && opt.NoSignal, s.name == "strace" && opt.Strace == "", s.name == "sysrq" && !opt.SysrqW, s.name == "kill" && len(opt.AllowKill) == 0:
 		default:
 			left = append(left, s)
 		}
@@ -438,23 +439,6 @@ func collectAgain(c *collector, s *step) {
 		}
 		c.wait(d.at.Add(dumpGap))
 		d.again(s)
-	}
-}
-
-func collectStrace(c *collector, s *step) {
-	pid := fmt.Sprint(c.opt.Strace)
-	argv := []string{"timeout", "-s", "INT", "-k", "1", "5", "strace", "-f", "-tt", "-T", "-yy", "-s", "128", "-o", "/proc/self/fd/1", "-p", pid}
-	t := &task{Do: "exec", Argv: argv, Items: []want{{Name: "strace/" + pid + ".strace", Source: strings.Join(argv, " ")}}}
-	i := slices.IndexFunc(c.walked.Processes, func(p process) bool { return p.PID == c.opt.Strace })
-	switch {
-	case i < 0:
-		c.skip(s, t, "the walk over /proc has no such process")
-	case c.walked.Processes[i].Blocked > 0:
-		c.skip(s, t, "a thread of it is in uninterruptible sleep, in "+c.walked.Processes[i].Waits+": it could not be stopped")
-	case c.walked.Processes[i].Tracer != 0:
-		c.skip(s, t, fmt.Sprintf("PID %d traces it already", c.walked.Processes[i].Tracer))
-	default:
-		c.run(t, s, nil)
 	}
 }
 

@@ -52,6 +52,7 @@ var tasks = map[string]func(t *task, out *frames){
 	"signal":    signalDumps,
 	"shims":     dumpShims,
 	"journals":  exportJournals,
+	"sysrq":     pressSysrq,
 }
 
 // Helper is the other side of the hidden command collect-helper: it does one task, the JSON of its argument, and
@@ -73,6 +74,9 @@ func Helper(argument string, in io.Reader, out io.Writer) error {
 	case "sink":
 		return sink(&t, in, out)
 	case "exec":
+		if len(t.Processes) > 0 && untraceable(t.Processes[0].PID, t.Processes[0].Started) != "" {
+			return errRefused
+		}
 		return become(t.Argv)
 	}
 	do := tasks[t.Do]
@@ -114,11 +118,16 @@ func become(argv []string) error {
 	return err
 }
 
+// errRefused says that a program is not run on a process that has changed since the walk; it is told by exit status 126.
+var errRefused = errors.New("it has ended meanwhile, is stopped or traced, or a thread of it is in uninterruptible sleep")
+
 // HelperStatus is the exit status of a helper that ended with err.
 func HelperStatus(err error) int {
 	switch {
 	case err == nil:
 		return 0
+	case errors.Is(err, errRefused):
+		return 126
 	case errors.Is(err, errNoProgram):
 		return 127
 	}

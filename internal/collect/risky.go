@@ -1,0 +1,194 @@
+package collect
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Suspicious is the value of Options.Strace that leaves the choice to the collection.
+const Suspicious = "suspicious"
+
+// collectStrace traces one process for some seconds. A thread in D cannot be stopped, and strace would hang with it.
+func collectStrace(c *collector, s *step) {
+	p, why := c.traced()
+	name := c.opt.Strace
+	if p != nil {
+		name = strconv.Itoa(p.PID)
+	}
+	argv := []string{"timeout", "-s", "INT", "-k", "1", "5", "strace", "-f", "-tt", "-T", "-yy", "-s", "128", "-o", "/proc/self/fd/1", "-p", name}
+	t := &task{Do: "exec", Argv: argv, Items: []want{{Name: "strace/" + name + ".strace", Source: strings.Join(argv, " ")}}}
+	switch {
+	case p == nil:
+		c.skip(s, t, why)
+	case p.Blocked > 0:
+		c.skip(s, t, "a thread of it is in uninterruptible sleep, in "+p.Waits+": it could not be stopped")
+	case p.Tracer != 0:
+		c.skip(s, t, fmt.Sprintf("PID %d traces it already", p.Tracer))
+	case p.State == "T" || p.State == "t":
+		c.skip(s, t, "it is stopped, state "+p.State)
+	default:
+		t.Processes = []process{*p}
+		c.run(t, s, nil)
+	}
+}
+
+// traced is the process to trace: the one that was named, or the first that looks stuck and can be traced; nil and why when there is none.
+func (c *collector) traced() (p *process, why string) {
+	if c.opt.Strace != Suspicious {
+		i := slices.IndexFunc(c.walked.Processes, func(p process) bool { return strconv.Itoa(p.PID) == c.opt.Strace })
+		if i < 0 {
+			return nil, "the walk over /proc has no such process"
+		}
+		return &c.walked.Processes[i], ""
+	}
+	for _, p := range c.stuck() {
+		if p.Blocked == 0 && p.Tracer == 0 && p.State != "T" && p.State != "t" {
+			return p, ""
+		}
+	}
+	return nil, "no process looks stuck that could be traced"
+}
+
+// stuck are the processes that look stuck, the deepest first: a runc that has not ended, its shim, the runtime that does not answer.
+func (c *collector) stuck() []*process {
+	var runcs, shims, runtimes []*process
+	suspects := c.suspects()
+	for i := range c.walked.Processes {
+		p := &c.walked.Processes[i]
+		switch {
+		case slices.ContainsFunc(suspects, func(s suspect) bool { return s.PID == p.PPID }) && strings.HasPrefix(p.Comm, "runc"):
+			runcs = append(runcs, p)
+		case slices.ContainsFunc(suspects, func(s suspect) bool { return s.PID == p.PID }):
+			shims = append(shims, p)
+		case c.waits > 0 && slices.Contains([]string{"containerd", "crio"}, p.Exe):
+			runtimes = append(runtimes, p)
+		}
+	}
+	return slices.Concat(runcs, shims, runtimes)
+}
+
+// untraceable says why a process cannot be traced now; empty when it can.
+func untraceable(pid int, started string) string {
+	dir := fmt.Sprintf("/proc/%d", pid)
+	stat, _, err := readFile(dir+"/stat", 4096)
+	fields := statFields(string(stat))
+	if err != nil || len(fields) < 20 || fields[19] != started {
+		return errGone.Error()
+	}
+	status, _, _ := readFile(dir+"/status", 16<<10)
+	var p process
+	if p.signals(string(status)); p.Tracer != 0 {
+		return "it is traced"
+	}
+	for _, tid := range numbers(dir + "/task") {
+		stat, _, _ := readFile(fmt.Sprintf("%s/task/%d/stat", dir, tid), 4096)
+		if state := statState(string(stat)); state == "D" || state == "T" || state == "t" {
+			return "a thread of it is in state " + state
+		}
+	}
+	return ""
+}
+
+// maxBlocked is how many threads in D the kernel is asked to write the stacks of: each takes some 2 KiB of its ring buffer.
+const maxBlocked = 200
+
+// collectSysrq has the kernel write the stacks of all threads in D into its log, where a driver's own words stand beside them. The log
+// as it was has been taken by then.
+func collectSysrq(c *collector, s *step) {
+	t := &task{Do: "sysrq", Bound: 6 * time.Second, Names: []string{"/dev/kmsg"}, Items: []want{{Name: "kernel/sysrq-w", Source: "/proc/sysrq-trigger"}}}
+	blocked := 0
+	for i := range c.walked.Processes {
+		blocked += c.walked.Processes[i].Blocked
+	}
+	if blocked > maxBlocked {
+		c.skip(s, t, fmt.Sprintf("%d threads are in state D: their stacks would take the place of the kernel's log", blocked))
+		return
+	}
+	c.run(t, s, nil)
+}
+
+// pressSysrq writes w to the trigger and reads what the kernel writes from then on. Names[0] is the kernel's log.
+func pressSysrq(t *task, out *frames) {
+	w := t.Items[0]
+	out.begin(w.Name, w.Source)
+	var g guard
+	out.end(w.Name, g.try(t.Bound, func() error {
+		if why := slowConsole("/proc/consoles", "/proc/sys/kernel/printk"); why != "" {
+			return fmt.Errorf("%w: %s", errSlowConsole, why)
+		}
+		trigger, err := os.OpenFile(w.Source, os.O_WRONLY, 0)
+		if err != nil {
+			return unpathed(err)
+		}
+		defer trigger.Close()
+		log, err := unix.Open(t.Names[0], unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(log)
+		if _, err := unix.Seek(log, 0, unix.SEEK_END); err != nil {
+			return err
+		}
+		if _, err := trigger.WriteString("w"); err != nil {
+			return unpathed(err)
+		}
+		time.Sleep(time.Second)
+		return sendKmsg(log, w.Name, out)
+	}))
+}
+
+// errSlowConsole says that the kernel would print to a console that takes its time.
+var errSlowConsole = errors.New("not pressed")
+
+// slowConsole says which console would print messages of level 6, which the stacks have, and is slow; empty when none would.
+func slowConsole(consoles, printk string) string {
+	levels, _, _ := readFile(printk, 256)
+	words := strings.Fields(string(levels))
+	const info = 6 // KERN_INFO
+	if len(words) > 0 && number(words[0]) <= info {
+		return ""
+	}
+	list, _, _ := readFile(consoles, 16<<10)
+	for line := range strings.Lines(string(list)) {
+		name, _, _ := strings.Cut(line, " ")
+		for _, serial := range []string{"ttyS", "ttyAMA", "ttyUSB", "hvc", "ttysclp", "netcon"} {
+			if strings.HasPrefix(name, serial) {
+				return "the console " + name + " would print it, line by line"
+			}
+		}
+	}
+	return ""
+}
+
+// sendKmsg sends what can be read of the kernel's log without waiting for what is not written yet, as dmesg prints it.
+func sendKmsg(fd int, name string, out *frames) error {
+	record := make([]byte, 16<<10) // CONSOLE_EXT_LOG_MAX of the kernel is 8 KiB
+	var text []byte
+	for {
+		n, err := unix.Read(fd, record)
+		switch {
+		case errors.Is(err, syscall.EPIPE): // what was to come was overwritten
+			text = append(text, "[    0.000000] plegdiag: records of the ring buffer were overwritten while they were read\n"...)
+			continue
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case errors.Is(err, syscall.EAGAIN), err == nil && n == 0:
+			out.data(name, text)
+			return nil
+		case err != nil:
+			return err
+		}
+		if text = appendKmsg(text, record[:n]); len(text) > 64<<10 {
+			out.data(name, text)
+			text = text[:0]
+		}
+	}
+}
