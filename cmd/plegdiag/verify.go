@@ -16,7 +16,7 @@ func newVerify(s streams) *cobra.Command {
 		Use:   "verify BUNDLE",
 		Short: "Check the files of a collected bundle against its manifest",
 		Long: `Compare every file of a bundle that plegdiag collect wrote with the sum that its manifest holds. Of a bundle that was cut before its manifest, what is there is
-checked by the sums in the members' headers, and the exit status is 1. Problems go to stderr.`,
+checked by the sums in the members' headers, and the exit status is 1. Problems go to stderr. What collect could not get, or not whole, is listed with the reason.`,
 		Example: `  plegdiag collect --only clock -o clock.tgz
   plegdiag verify clock.tgz`,
 		Args: arguments(1, 1, "a bundle or -"),
@@ -50,6 +50,11 @@ func verify(in io.Reader, s streams) error {
 	fmt.Fprintf(s.out, "%s: %d files, %d bytes, as they were collected\n", report.Escape(v.Root, enough), v.Files, v.Bytes)
 	if v.Manifest.Sealed != "" {
 		fmt.Fprintf(s.out, "sealed early: %s\n", report.Escape(v.Manifest.Sealed, enough))
+	}
+	for i := range v.Manifest.Items {
+		if item := &v.Manifest.Items[i]; item.Outcome != bundle.OK && item.Outcome != bundle.Empty && item.Outcome != bundle.Absent {
+			noteItem(s.out, item, false)
+		}
 	}
 	return nil
 }
