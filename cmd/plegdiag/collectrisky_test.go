@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -65,4 +66,18 @@ func TestCollectStrace(t *testing.T) {
 	require.Len(t, items, 1)
 	require.Equal(t, bundle.Skipped, items[0].Outcome)
 	require.Contains(t, items[0].Why, "traces it already")
+}
+
+// The plan names what would be asked, and asks nothing.
+func TestCollectDryRun(t *testing.T) {
+	t.Parallel()
+	var out, stderr bytes.Buffer
+	require.Zero(t, run([]string{"collect", "--dry-run", "--sysrq-w", "--allow-kill", "kubelet", "--strace", "suspicious"}, nil, &out, &stderr), stderr.String())
+	for _, want := range []string{
+		"/run/crio/crio.sock/debug/goroutines", "/proc/sysrq-trigger", "journalctl --no-pager", "/etc/containerd/config.toml", "/dev/kmsg", "runc --version",
+		"H10: ends the daemon", "H11: slows it", "H12: ", "https://127.0.0.1:10250/metrics",
+	} {
+		require.Contains(t, out.String(), want)
+	}
+	require.NotZero(t, run([]string{"collect", "--dry-run", "--strace", "1"}, nil, &out, &stderr), "PID 1 is not traced")
 }

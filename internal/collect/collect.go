@@ -89,6 +89,7 @@ type collector struct {
 	silent   []string // containers and sandboxes whose status had no answer
 	waits    int      // calls to a runtime without an answer
 	names    map[string]int
+	planned  func(from want) // takes what would be asked, in place of the helper; nil asks
 	sealed   atomic.Pointer[string]
 	hurry    chan struct{} // closed when it is sealed
 	once     sync.Once

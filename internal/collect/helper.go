@@ -132,6 +132,12 @@ func (c *child) blocked() result {
 
 // run lets a helper do a task for at most bound, and gives its items to the archive. Notes are handed to note, where it is not nil.
 func (c *collector) run(t *task, step *step, note func(json.RawMessage)) {
+	if c.planned != nil {
+		for _, w := range t.Items {
+			c.planned(w)
+		}
+		return
+	}
 	bound := min(step.bound, c.deadline.Sub(now()))
 	if why := c.stopped(bound); why != "" {
 		c.skip(step, t, why)

@@ -42,7 +42,7 @@ var steps = []step{
 	{name: "node", touches: "/proc/{loadavg,meminfo,vmstat,buddyinfo,diskstats,pressure/*,…}, /proc/1/mountinfo, names of /sys/fs/pstore", hazard: "none known", bound: 10 * time.Second, do: collectNode},
 	{name: "kmsg", touches: "/dev/kmsg, without waiting", hazard: "none", bound: 5 * time.Second, newest: true, do: collectKmsg},
 	{name: "cgroups", touches: "/sys/fs/cgroup: freezer, pids, memory, pressure of pods and daemons", hazard: "cgroup_mutex; each read bounded", bound: 15 * time.Second, do: collectCgroups},
-	{name: "dumps", touches: "GET /debug/pprof/goroutine?debug=2 at the sockets of containerd's debug server and dockerd, and at the kubelet; twice, 20 s apart", hazard: "stops the daemon for the length of a dump", bound: 15 * time.Second, do: collectDumps},
+	{name: "dumps", touches: "GET /debug/pprof/goroutine?debug=2 at the sockets of containerd's debug server and dockerd, and at the kubelet, /debug/goroutines at CRI-O's; twice, 20 s apart", hazard: "stops the daemon for the length of a dump", bound: 15 * time.Second, do: collectDumps},
 	{name: "bus", touches: "D-Bus and /run/systemd/private: Hello, Peer.Ping, ListUnits", hazard: "none", bound: 20 * time.Second, do: collectBus},
 	{name: "runtime", touches: "CRI: Version, Status, ListPodSandbox, ListContainers, ContainerStatus and PodSandboxStatus of each; docker: the same", hazard: "a call without an answer leaves a waiter in the daemon: 6 at most", bound: 60 * time.Second, do: collectRuntime},
 	{name: "kubelet", touches: "GET /healthz, /metrics of the kubelet", hazard: "none", bound: 12 * time.Second, do: collectKubelet},
@@ -58,6 +58,9 @@ var steps = []step{
 	{name: "strace", touches: "strace -f of one process for 5 s; only with --strace PID, or --strace suspicious: a runc or shim that looks stuck, else the runtime that does not answer", hazard: "H11: slows it; refused when a thread is in D, or it is stopped or traced", bound: 9 * time.Second, do: collectStrace},
 	{name: "kill", touches: "SIGQUIT to the daemons of --allow-kill, then their journal", hazard: "H10: ends the daemon", bound: 15 * time.Second, newest: true, export: true, do: collectKilled},
 }
+
+// byProcess are the steps whose plan is made of the processes that run.
+var byProcess = []string{"clock", "threads", "processes", "signals", "shims", "dumps-again", "strace", "kill"}
 
 // plan is the steps that the options leave.
 func plan(opt *Options) ([]step, error) {
@@ -100,6 +103,15 @@ func WritePlan(w io.Writer, opt *Options) error {
 	}
 	if err := out.Flush(); err != nil {
 		return err
+	}
+	fmt.Fprintln(w, "\nEach file, call and command, but those of processes, which depend on what runs:")
+	dry := collector{opt: *opt, names: map[string]int{}, hurry: make(chan struct{}), deadline: now()}
+	for i := range left {
+		s := &left[i]
+		dry.planned = func(from want) { fmt.Fprintf(w, "%-12s %s\n", s.name, from.Source+from.Query) }
+		if !slices.Contains(byProcess, s.name) {
+			s.do(&dry, s)
+		}
 	}
 	_, err = fmt.Fprintf(w, "\nAll together: at most %s and %d MiB. Helpers that hang are killed and left behind, %d at most.\n", opt.Timeout, opt.MaxSize>>20, maxLeft)
 	return err
@@ -234,6 +246,11 @@ func collectDumps(c *collector, s *step) {
 				t.Names = []string{c.opt.KubeletToken}
 			}
 			c.dump(daemon, t, s)
+		}
+	}
+	for _, place := range c.at("cri") {
+		if path.Base(place) == "crio.sock" { // the socket of the CRI speaks HTTP, too (cri-o server/inspect.go)
+			c.dump("crio", &task{Do: "http", Bound: 10 * time.Second, Limit: dumpLimit, Items: []want{{Source: place, Query: "/debug/goroutines"}}}, s)
 		}
 	}
 }
