@@ -272,6 +272,14 @@ func TestCollectFullDisk(t *testing.T) {
 	require.Error(t, err)
 	require.Contains(t, string(text), "fewer than the 256 that --min-free keeps")
 	require.NoFileExists(t, filepath.Join(dir, "c.tgz"))
+
+	full := t.TempDir() // of inodes: its own directory, and the file that collect makes
+	require.NoError(t, unix.Mount("tmpfs", full, "tmpfs", 0, "size=600m,nr_inodes=2"))
+	t.Cleanup(func() { _ = unix.Unmount(full, unix.MNT_DETACH) })
+	text, err = program("collect", "--only", "clock", "-o", filepath.Join(full, "d.tgz")).CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(text), "no inode is free")
+	require.NoFileExists(t, filepath.Join(full, "d.tgz"))
 }
 
 // Whenever it is killed, what was written until then opens, and no byte of it is wrong.
