@@ -33,6 +33,16 @@ type worker struct {
 // maxLost is how many operations of one helper may hang before the rest is not tried.
 const maxLost = 4
 
+// maxStarved is how many times the bound an operation may take whose thread only waits for a processor: the collection is nice, and
+// the node may be busy. The helper as a whole has a bound, too.
+const maxStarved = 20
+
+// runs says that the worker's thread runs, or would if it got a processor: it is not stuck.
+func (w *worker) runs() bool {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/stat", w.tid))
+	return statState(string(stat)) == "R"
+}
+
 // errLost says that an operation was not tried because others of its helper hang.
 var errLost = fmt.Errorf("not tried: %d operations before it have not returned", maxLost)
 
@@ -65,7 +75,7 @@ func (g *guard) watch(bound time.Duration, moved func() int64, do func() error) 
 	}
 	w := g.worker
 	w.work <- do
-	for last := moved(); ; {
+	for last, starved := moved(), 0; ; {
 		timer := time.NewTimer(bound)
 		select {
 		case err := <-w.done:
@@ -73,11 +83,13 @@ func (g *guard) watch(bound time.Duration, moved func() int64, do func() error) 
 			return resultOf(err)
 		case <-timer.C:
 		}
-		at := moved()
-		if at == last {
+		if at := moved(); at != last {
+			last = at
+			continue
+		}
+		if starved++; starved > maxStarved || !w.runs() {
 			break
 		}
-		last = at
 	}
 	g.lost++
 	g.worker = nil
