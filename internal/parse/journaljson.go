@@ -54,7 +54,7 @@ func (l *logReader) readJSON(n int, b []byte) bool {
 // readObject turns an object that was scanned into a record; b is its text.
 func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 	e := &l.json
-	if !ok && !isJournalJSON(b) { // text that happens to start with a brace
+	if !ok && l.started == 0 && !isJournalJSON(b) { // text that happens to start with a brace
 		return l.readContinuation(n, b, b)
 	}
 	if !ok {

@@ -722,6 +722,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(stored(f, dataZstd, true, []string{"MESSAGE=a\nb", "_PID=7"}, []string{"_COMM=x"}), true)
 	f.Add(stored(f, dataXZ, false, []string{"MESSAGE=goroutine 1 [running]:"}), false)
+	f.Add([]byte("{\n\t\"E\" : \n}"), true)
 	f.Add([]byte("TS,PID,TID,USERNAME,ST,COMMAND,SYSCALL,WCHAN,EXE,NSPID,KSTACK\n2026-11-01 01:59:59.000,7092,7092,root,\xfbR,(true),[running],0,true,402,\n"), true)
 	f.Fuzz(func(t *testing.T, data []byte, all bool) {
 		var want func([]byte) bool
