@@ -224,7 +224,7 @@ type dumpRound struct {
 	daemon string
 	at     time.Time
 	ok     bool
-	again  func(s *step) // takes the second
+	again  func(s *step) bool // takes the second
 }
 
 const goroutines = "/debug/pprof/goroutine?debug=2"
@@ -258,23 +258,27 @@ func collectDumps(c *collector, s *step) {
 // dump takes a dump, and remembers that it did.
 func (c *collector) dump(daemon string, t *task, s *step) {
 	bound := s.bound
-	take := func(s *step) {
+	c.twice(daemon, s, func(s *step) bool {
 		t.Items[0].Name = dumpName(daemon)
 		as := *s
 		as.bound = bound
-		c.run(t, &as, nil)
-	}
-	c.twice(daemon, s, take)
+		return c.got(func() { c.run(t, &as, nil) }, "")
+	})
 }
 
-// twice does what gives a dump, and remembers it for the second round.
-func (c *collector) twice(daemon string, s *step, take func(s *step)) {
-	d := dumpRound{daemon: daemon, at: now(), again: take}
+// got says whether what do collects has content, beside the item but.
+func (c *collector) got(do func(), but string) bool {
 	before := len(c.manifest.Items)
-	take(s)
-	for _, item := range c.manifest.Items[before:] {
-		d.ok = d.ok || item.Outcome == bundle.OK || item.Outcome == bundle.Capped
-	}
+	do()
+	return slices.ContainsFunc(c.manifest.Items[before:], func(i bundle.Item) bool {
+		return (i.Outcome == bundle.OK || i.Outcome == bundle.Capped) && i.Name != but
+	})
+}
+
+// twice takes dumps, and remembers to do it again where that gave one.
+func (c *collector) twice(daemon string, s *step, take func(s *step) bool) {
+	d := dumpRound{daemon: daemon, at: now(), again: take}
+	d.ok = take(s)
 	c.dumped = append(c.dumped, d)
 }
 

@@ -108,18 +108,21 @@ func collectShims(c *collector, s *step) {
 	if t.Why = c.shimsDeaf(); c.opt.NoSignal {
 		t.Why = "--no-signal"
 	}
-	c.twice("shim", s, func(s *step) {
+	c.twice("shim", s, func(s *step) bool {
 		t.Items[0].Name = "dumps/shims-" + now().Format("2006-01-02T150405Z") + ".txt"
 		begun, signalled := now(), 0
-		c.run(t, s, func(note json.RawMessage) {
-			var n shimNote
-			if json.Unmarshal(note, &n) == nil && n.Signalled > 0 {
-				signalled++
-			}
-		})
+		dumped := c.got(func() {
+			c.run(t, s, func(note json.RawMessage) {
+				var n shimNote
+				if json.Unmarshal(note, &n) == nil && n.Signalled > 0 {
+					signalled++
+				}
+			})
+		}, t.Items[0].Name)
 		if signalled > 0 {
 			c.shimLog(s, begun)
 		}
+		return dumped || signalled > 0
 	})
 }
 
