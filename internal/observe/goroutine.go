@@ -189,8 +189,11 @@ func Dump(dst []event.Event, d *stackdump.Dump, at event.Time) []event.Event {
 	locked := map[int]bool{}
 	for i := range o.graph.Locks {
 		lock := &o.graph.Locks[i]
-		if len(lock.Holders) == 0 {
-			continue // an honest none: waiters alone name no cause
+		if len(lock.Holders) == 0 { // an honest none: waiters alone name no cause
+			if len(lock.Waiters) > 1 {
+				dst = append(dst, o.queue(lock))
+			}
+			continue
 		}
 		for _, h := range lock.Holders {
 			dst = append(dst, o.held(lock, h))
@@ -447,6 +450,19 @@ func (o *dumpObserver) waiting(lock *stackdump.Lock, w stackdump.Waiter) event.E
 		e.Evidence = append(e.Evidence, quote(&g.Frames[w.Caller]))
 	}
 	e.Evidence = append(e.Evidence, event.Quote{Pos: g.Pos, Text: g.Header})
+	return e
+}
+
+// queue is goroutines that wait for a lock whose holder the dump does not show: it was cut, or the holder's frames show no address.
+// It is told by the one that has waited longest.
+func (o *dumpObserver) queue(lock *stackdump.Lock) event.Event {
+	longest := slices.MaxFunc(lock.Waiters, func(a, b stackdump.Waiter) int {
+		return cmp.Or(cmp.Compare(o.d.Goroutines[a.Goroutine].Wait, o.d.Goroutines[b.Goroutine].Wait), cmp.Compare(b.Goroutine, a.Goroutine))
+	})
+	e := o.waiting(lock, longest)
+	e.Kind = KindLockQueue
+	e.Fields = append(e.Fields, str("lock_type", lock.Type), event.Field{Key: "waiters", Value: event.Int(int64(len(lock.Waiters)))})
+	e.Text = strconv.Itoa(len(lock.Waiters)) + " goroutines wait for " + lockName(lock) + "; the dump does not show who holds it"
 	return e
 }
 

@@ -236,6 +236,9 @@ const (
 	KindLockCycle event.Kind = "lock.cycle"
 	// KindLockWait is a goroutine that waits for such a lock: owner, call, mode.
 	KindLockWait event.Kind = "lock.wait"
+	// KindLockQueue is goroutines that wait for a lock whose holder the dump does not show: owner, lock_type, waiters; call, mode and
+	// wait are of the one that has waited longest.
+	KindLockQueue event.Kind = "lock.queue"
 	// KindGoroutine is a goroutine that waits for something outside its process: doing, rpc, call, state.
 	KindGoroutine event.Kind = "goroutine.wait"
 )

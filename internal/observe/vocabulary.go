@@ -152,5 +152,6 @@ var vocabulary = []struct {
 	{KindLockHeld, "a goroutine that holds a lock others wait for", "owner; lock_type; certainty: observed or inferred; rule; waiters; doing: what keeps it from letting go; rpc; client; ends: what it comes down to, as rpc, child process, syscall or deadlock; ends_in; through: goroutines between, as goroutine 52 → 37; call: the request it serves; state; wait; again: for how long an earlier dump shows it at the same; id_ptr"},
 	{KindLockCycle, "a deadlock: goroutines that each wait for a lock that the next one holds", "members; goroutines: as 38 → 54 → 38; certainty: observed or inferred; state; wait: of the one that came last; call; id_ptr"},
 	{KindLockWait, "a goroutine that waits for such a lock", "owner; call; doing; rpc; client; mode; address_sure; state; wait; again: for how long an earlier dump shows it at the same; id_ptr"},
+	{KindLockQueue, "goroutines that wait for a lock whose holder the dump does not show, told by the one that has waited longest", "owner; lock_type; waiters; call; doing; rpc; client; mode; address_sure; state; wait; again: for how long an earlier dump shows it at the same; id_ptr"},
 	{KindGoroutine, "a goroutine that waits for something outside its process", "doing; rpc; client; call; certainty: observed or inferred; state; wait; again: for how long an earlier dump shows it at the same; id_ptr"},
 }

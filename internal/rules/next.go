@@ -12,6 +12,7 @@ import (
 // fork is one question of the decision tree below a stall that has no root: what it lacks, and the command that answers it.
 type fork struct {
 	lacks   []string // sources; the question is open while the bundle has none of them
+	again   bool     // the question is open although the bundle has them
 	when    func(s *story) bool
 	command string
 }
@@ -21,42 +22,52 @@ type fork struct {
 // while containerd waits for it, the processes and the kernel what lies below all of them.
 var forks = []fork{
 	{
-		[]string{"goroutines.dockerd", "goroutines.containerd"},
+		[]string{"goroutines.containerd"}, true,
+		func(s *story) bool { return s.holderMissing("containerd") },
+		"kill -USR1 $(pidof containerd); sleep 1; ls -t /tmp/containerd.*.stacks.log | head -1  # the whole file: in the dump at hand the holder of the lock is not seen",
+	},
+	{
+		[]string{"goroutines.dockerd"}, true,
+		func(s *story) bool { return s.holderMissing("dockerd") },
+		"kill -USR1 $(pidof dockerd); sleep 1; ls -t /var/run/docker/goroutine-stacks-*.log | head -1  # the whole file: in the dump at hand the holder of the lock is not seen",
+	},
+	{
+		[]string{"goroutines.dockerd", "goroutines.containerd"}, false,
 		func(s *story) bool { return s.covered("dockerd.log") && !s.covered("goroutines.dockerd") },
 		"kill -USR1 $(pidof dockerd); sleep 1; ls -t /var/run/docker/goroutine-stacks-*.log | head -1",
 	},
 	{
-		[]string{"goroutines.crio"},
+		[]string{"goroutines.crio"}, false,
 		func(s *story) bool { return s.covered("crio.log") },
 		"kill -USR1 $(pidof crio); sleep 1; ls -t /tmp/crio-goroutine-stacks-*.log | head -1",
 	},
 	{
-		[]string{"goroutines.containerd", "goroutines.dockerd", "goroutines.crio"},
+		[]string{"goroutines.containerd", "goroutines.dockerd", "goroutines.crio"}, false,
 		func(s *story) bool { return s.covered("containerd.log") },
 		"kill -USR1 $(pidof containerd); sleep 1; ls -t /tmp/containerd.*.stacks.log | head -1",
 	},
 	{ // nothing says which runtime the node has
-		[]string{"goroutines.containerd", "goroutines.dockerd", "goroutines.crio"},
+		[]string{"goroutines.containerd", "goroutines.dockerd", "goroutines.crio"}, false,
 		func(*story) bool { return true },
 		"kill -USR1 $(pidof containerd dockerd crio); sleep 1; ls -t /tmp/containerd.*.stacks.log /var/run/docker/goroutine-stacks-*.log /tmp/crio-goroutine-stacks-*.log 2>/dev/null | head -3",
 	},
 	{
-		[]string{"goroutines.shim", "strace"},
+		[]string{"goroutines.shim", "strace"}, false,
 		(*story).shimSilent,
 		"kill -USR1 SHIM_PID  # pgrep -af containerd-shim names it; its goroutines go to containerd's journal",
 	},
 	{
-		[]string{"goroutines.kubelet"},
+		[]string{"goroutines.kubelet"}, false,
 		func(s *story) bool { return phaseOf(s.timeline) == timeline.PhaseUnknown },
 		"kubectl get --raw \"/api/v1/nodes/$(hostname)/proxy/debug/pprof/goroutine?debug=2\" > kubelet.goroutines  # twice, 20 s apart",
 	},
 	{
-		[]string{"processes"},
+		[]string{"processes"}, false,
 		func(*story) bool { return true },
 		"timeout 10 ps -eLo pid,tid,ppid,lstart,stat,wchan:32,comm > threads.txt  # without args: reading those can hang on a process in D state",
 	},
 	{
-		[]string{"kernel.log"},
+		[]string{"kernel.log"}, false,
 		func(*story) bool { return true },
 		"dmesg -T > dmesg.txt",
 	},
@@ -85,6 +96,11 @@ func (s *story) shimSilent() bool {
 	})
 }
 
+// holderMissing says that goroutines of a program wait for a lock of which its dump shows no holder.
+func (s *story) holderMissing(component string) bool {
+	return slices.ContainsFunc(s.timeline.Events, func(e event.Event) bool { return e.Kind == "lock.queue" && e.Component == component && fieldOf(&e, "wait") != "" })
+}
+
 // next is the one thing to collect when no root is proven: what a possible one lacks, else the first fork of the tree that
 // is open, else what most of the unanswered rules ask for. Without a stall or a complaint nothing is asked for.
 func (s *story) next(result *Result) Missing {
@@ -102,7 +118,7 @@ func (s *story) next(result *Result) Missing {
 		return Missing{}
 	}
 	for _, f := range forks {
-		if f.when(s) && !slices.ContainsFunc(f.lacks, s.covered) {
+		if f.when(s) && (f.again || !slices.ContainsFunc(f.lacks, s.covered)) {
 			return Missing{strings.Join(f.lacks, " or "), f.command}
 		}
 	}
@@ -139,7 +155,7 @@ var hazards = []struct {
 	{regexp.MustCompile(`\bkill\s+-(?:s\s*)?(?:SIG)?(?:USR1|10)\b`), "none to containerd, its shims, dockerd and cri-o, which handle SIGUSR1; another program may end by it"},
 	{regexp.MustCompile(`sysrq-trigger`), "the kernel prints stacks; with thousands of tasks one CPU is busy for seconds"},
 	{regexp.MustCompile(`\b(?:gdb|delve|dlv)\b`), "stops the process while it is attached"},
-	{regexp.MustCompile(`\b(?:crictl|docker|ctr|nerdctl|systemctl|busctl|loginctl)\b`), "it may itself hang: set a time limit"},
+	{regexp.MustCompile(`(?:^|[;&|(]\s*)(?:sudo\s+)?(?:timeout\s+\S+\s+)?(?:crictl|docker|ctr|nerdctl|systemctl|busctl|loginctl)\b`), "it may itself hang: set a time limit"},
 	{regexp.MustCompile(`\bps\b.*\bargs\b|\bps\s+-?[a-z]*(?:aux|ef)\b|\bdf\b|\blsof\b`), "it may itself hang on a process or a mount in D state: set a time limit"},
 }
 
