@@ -23,7 +23,7 @@ type watch struct {
 	// lines is what rules ask for by text; asked counts what was found of it.
 	lines *observe.Lines
 	asked int
-	noise map[spanKey]int // slots of the events of noise, by what they say
+	noise map[spanKey]noise // by what they say
 	// readings are the latest of each number that a log reads again and again.
 	readings map[spanKey]lastReading
 }
@@ -110,15 +110,30 @@ func (w *watch) keep(e *event.Event) {
 // harmless keeps the first line of each sort of noise; the others are counted in it.
 func (w *watch) harmless(e *event.Event) {
 	key := spanKey{e.Host, e.Text}
-	if slot, ok := w.noise[key]; ok {
-		observe.CountNoise(w.events.at(slot))
+	at := e.Start.T
+	if n, ok := w.noise[key]; ok {
+		if pause := at.Sub(n.last); pause < 0 || pause > rowEnds {
+			n.begin = at
+		}
+		n.last = at
+		w.noise[key] = n
+		observe.CountNoise(w.events.at(n.slot), at.Sub(n.begin))
 		return
 	}
 	if w.noise == nil {
-		w.noise = map[spanKey]int{}
+		w.noise = map[spanKey]noise{}
 	}
-	w.noise[key] = w.events.add(e)
+	w.noise[key] = noise{w.events.add(e), at, at}
 }
+
+// noise is the event of one sort of noise, and the row of such lines at hand.
+type noise struct {
+	slot        int
+	begin, last time.Time
+}
+
+// rowEnds is the pause that ends a row of lines: the kubelet's complaints come every 5 s.
+const rowEnds = 20 * time.Second
 
 // lastReading is the latest reading of a number, and when the stretch began of which it is to be the only one.
 type lastReading struct {

@@ -105,7 +105,25 @@ func (n *nodes) event(dst []event.Event, k *kubeEvent) []event.Event {
 			n.change(k.reason, k.last, k.quotes)
 		}
 	}
-	return append(dst, e)
+	dst = append(dst, e)
+	if strings.HasPrefix(k.from, "kernel-monitor") {
+		dst = k.kernelLine(dst)
+	}
+	return dst
+}
+
+// kernelLine makes events of the line of the kernel that node-problem-detector repeats as the message of an event.
+func (k *kubeEvent) kernelLine(dst []event.Event) []event.Event {
+	at := k.last
+	if !at.Known {
+		at = k.first
+	}
+	before := len(dst)
+	dst = Record(dst, &event.Record{Unit: "kernel", Text: k.message, Raw: k.message, Time: at, Wanted: true})
+	for i := before; i < len(dst); i++ {
+		dst[i].Source, dst[i].Evidence = Kubernetes, k.quotes
+	}
+	return dst
 }
 
 // change keeps the node becoming Ready or NotReady.

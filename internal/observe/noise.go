@@ -1,7 +1,9 @@
 package observe
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 )
@@ -17,8 +19,9 @@ var noises = []struct {
 	also     []string
 	but      []string // it is no noise with any of these
 	why      string
+	until    time.Duration // a row of such lines that lasts longer is no noise; 0 for any length
 }{
-	{name: "status check pending", literals: []string{"container runtime status check may not have completed yet"}, but: []string{"pleg was last seen active"}, why: "normal while a kubelet starts; after minutes, the runtime has not answered Status once"},
+	{name: "status check pending", until: time.Minute, literals: []string{"container runtime status check may not have completed yet"}, but: []string{"pleg was last seen active"}, why: "normal while a kubelet starts"},
 	{name: "node status unknown", literals: []string{"NodeStatusUnknown", "Kubelet stopped posting node status"}, why: "the controller says so when it hears nothing of the node: network, API or certificates; PLEG cannot cause it"},
 	{name: "CNI not configured", literals: []string{"cni plugin not initialized", "cni config uninitialized", "NetworkPluginNotReady"}, why: "the network has no configuration yet: a condition of its own"},
 	{name: "pressure conditions", literals: []string{"NodeHasDiskPressure", "NodeHasMemoryPressure", "KubeletHasDiskPressure", "KubeletHasMemoryPressure"}, why: "conditions of their own: they evict pods and leave relist alone"},
@@ -50,12 +53,22 @@ func noiseRows() []row {
 	return rows
 }
 
-// CountNoise adds another line to an event of noise.
-func CountNoise(e *event.Event) {
+// CountNoise adds another line to an event of noise. Row is how long such lines have followed each other without a pause.
+func CountNoise(e *event.Event, row time.Duration) {
 	for i := range e.Fields {
 		if e.Fields[i].Key == "count" {
 			n, _ := e.Fields[i].Value.Number()
 			e.Fields[i].Value = event.Int(int64(n) + 1)
+		}
+	}
+	name, _ := e.Get("name")
+	for i := range noises {
+		if n := &noises[i]; n.name == name.Text() && n.until > 0 && row > n.until {
+			lasted, _ := e.Get("lasted")
+			if was, _ := lasted.Number(); row.Seconds() > was {
+				e.Fields = slices.DeleteFunc(slices.Clone(e.Fields), func(f event.Field) bool { return f.Key == "lasted" })
+				e.Fields = append(e.Fields, event.Field{Key: "lasted", Value: event.Duration(row)})
+			}
 		}
 	}
 }

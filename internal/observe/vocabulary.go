@@ -45,7 +45,7 @@ var vocabulary = []struct {
 
 	{event.KindLogLine, "a log line that a rule asks for by its text", "text: the message, without headers; unit: the syslog identifier; error: what the line gives as error or err"},
 
-	{KindNoise, "a sort of line that frightens and means nothing here, once per file", "name; why: it is harmless; count: how many there are in the file"},
+	{KindNoise, "a sort of line that frightens and means nothing here, once per file", "name; why: it is harmless; count: how many there are in the file; lasted: the longest row of them, where it is too long to be harmless"},
 	{KindPLEGUnhealthy, "the kubelet's sync loop refuses to work: PLEG is not healthy", "age: since the last good relist; threshold; never: no relist has succeeded yet"},
 	{KindRelistFailed, "relist could not list the pods", "error; deadline; gone: the runtime on whose socket nobody listens; cut: the connection broke; size: of an answer that was too large; limit; refused_by"},
 	{KindCRIError, "a CRI call failed in the kubelet's eyes", "method: as ListContainers; error; deadline: it ran into its time limit; gone: the runtime on whose socket nobody listens; cut: the connection broke; size: of an answer that was too large; limit; refused_by"},

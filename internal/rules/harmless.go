@@ -30,6 +30,9 @@ func (x *index) harmless() []Harmless {
 	}
 	for _, ev := range x.kinds["noise"] {
 		e := x.events[ev]
+		if fieldOf(e, "lasted") != "" {
+			continue
+		}
 		count, _ := e.Get("count")
 		n, _ := count.Number()
 		see(fieldOf(e, "name"), fieldOf(e, "why"), e, int(n))

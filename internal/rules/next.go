@@ -98,7 +98,9 @@ func (s *story) shimSilent() bool {
 
 // holderMissing says that goroutines of a program wait for a lock of which its dump shows no holder.
 func (s *story) holderMissing(component string) bool {
-	return slices.ContainsFunc(s.timeline.Events, func(e event.Event) bool { return e.Kind == "lock.queue" && e.Component == component && fieldOf(&e, "wait") != "" })
+	return slices.ContainsFunc(s.timeline.Events, func(e event.Event) bool {
+		return e.Kind == "lock.queue" && e.Component == component && fieldOf(&e, "wait") != ""
+	})
 }
 
 // next is the one thing to collect when no root is proven: what a possible one lacks, else the first fork of the tree that

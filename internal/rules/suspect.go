@@ -67,7 +67,7 @@ func (s *story) suspectsOf(stall int) []Suspect {
 		e := &s.timeline.Events[i]
 		rank, why := speaksAgainst(e)
 		what, id := whose(e)
-		if why == "" || id == "" || e.Start.IsZero() || !touches(e.Start.T, e.Last().T, e.Open, &s.timeline.Stalls[stall]) {
+		if why == "" || id == "" || e.Start.IsZero() || !speaksOf(e, &s.timeline.Stalls[stall]) {
 			continue
 		}
 		n := slices.IndexFunc(signs, func(g *sign) bool { return g.ID == id && g.rank == rank })
@@ -96,6 +96,15 @@ func (s *story) suspectsOf(stall int) []Suspect {
 	return all
 }
 
+// speaksOf says that an event may tell of what a stall waits for. A shim that does not answer is asked again and again, so that a log that was
+// cut shows it late in the stall; what else begins late is a consequence.
+func speaksOf(e *event.Event, stall *timeline.Stall) bool {
+	if e.Kind == "containerd.state-timeout" {
+		return during(e.Start.T, e.Last().T, stall)
+	}
+	return touches(e.Start.T, e.Last().T, e.Open, stall)
+}
+
 // speaksAgainst says what an event holds against its container, and how much that is worth; 0 is most.
 func speaksAgainst(e *event.Event) (rank int, why string) {
 	switch e.Kind {
@@ -107,6 +116,12 @@ func speaksAgainst(e *event.Event) (rank int, why string) {
 				return 1, method + " did not end"
 			}
 			return 1, method + " lasted " + length(e.Duration())
+		}
+	case "containerd.state-timeout":
+		return 2, "its shim did not answer State"
+	case "containerd.delete-failed":
+		if fieldOf(e, "deadline") == "true" {
+			return 2, "its shim did not answer Delete"
 		}
 	case "kubelet.cri-error":
 		if fieldOf(e, "deadline") == "true" {
