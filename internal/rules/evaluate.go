@@ -198,7 +198,10 @@ func (s *search) draft(m *match, missing []Missing) *draft {
 	for _, o := range m.against {
 		d.Contradictions = append(d.Contradictions, Against{o.objection.Why, s.index.events[o.event].Evidence})
 	}
-	d.Notes = s.notes(m, said)
+	var now []string
+	if d.Notes, now = s.notes(m, said); len(now) > 0 {
+		d.Remediation.Now = now
+	}
 	return d
 }
 
@@ -267,19 +270,22 @@ func (s *search) container(m *match) string {
 	return ""
 }
 
-func (s *search) notes(m *match, said seen) []string {
-	var notes []string
+// notes are those that apply, and what they say to do now instead of what the rule says.
+func (s *search) notes(m *match, said seen) (notes, now []string) {
 	for i := range s.rule.Notes {
 		n := &s.rule.Notes[i]
 		applies := n.When == nil || slices.ContainsFunc(said.steps[n.When.step], func(e *event.Event) bool { return meets(e, n.When.conditions) })
 		if text := n.text.expand(said); applies && text != "" {
 			notes = append(notes, text)
+			if n.Now != "" {
+				now = append(now, n.Now)
+			}
 		}
 	}
 	if m.timeOnly {
 		notes = append(notes, "nothing but time ties the steps together, so that the verdict stays at likely")
 	}
-	return notes
+	return notes, now
 }
 
 // chain writes the steps in the order of roles, then of time, and the interval of them all.

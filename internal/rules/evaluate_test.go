@@ -279,6 +279,7 @@ func TestNotes(t *testing.T) {
 	events[1].Fields = append(events[1].Fields, event.Field{Key: "delayed", Value: event.Bool(true)})
 	f := find(t, Evaluate(only(t, "slow-disk"), line(events...)), "slow-disk")
 	require.Contains(t, f.Notes, "strace injected the delay: this was a test")
+	require.Equal(t, []string{"end that strace"}, f.Remediation.Now)
 }
 
 // TestSearchIsBounded: nothing but time ties the steps, and no two events fit together as asked.

@@ -292,6 +292,9 @@ func (f *ForecastRule) sentence() string {
 
 func (n *NoteRule) sentence() string {
 	text := placeholder.ReplaceAllString(n.Text, "<$1>")
+	if n.Now != "" {
+		text += "; do now: " + n.Now
+	}
 	if n.When == nil {
 		return text
 	}

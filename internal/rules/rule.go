@@ -163,6 +163,8 @@ type Deeper struct {
 type NoteRule struct {
 	When *When // nil for always
 	Text string
+	// Now is what to do now instead of what the rule says otherwise; empty where the note changes nothing about that.
+	Now string
 
 	text template
 }
