@@ -3,14 +3,17 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report"
 	"github.com/plegdiag/plegdiag/internal/timeline"
@@ -26,6 +29,8 @@ type timelineOptions struct {
 	container    string
 	pod          string
 	grep         string
+	lines        bool
+	linesGiven   bool
 	color        choice
 }
 
@@ -41,16 +46,21 @@ func newTimeline(s streams) *cobra.Command {
 		Long: `Read everything that was collected from a node and print what its components did, in one order and in UTC.
 Without --since, --until or --all the window is the stall and its root cause, with two minutes around it.
 
+An entry is an event, made of the lines that tell of it. --lines merges in all other lines of the logs, of every component and
+program; --container, --pod and --grep do so for the lines that they take.
+
 What belongs to the root's chain of evidence has a star. "~" marks a time of which a part was inferred, "≥" a
 duration of which an end was not seen. timesketch is JSON lines for an import into Timesketch, perfetto a trace for
 https://ui.perfetto.dev; both leave out what has no time.`,
 		Example: `  plegdiag timeline node-1.tgz
   plegdiag timeline node-1.tgz --container 40585f73
+  plegdiag timeline node-1.tgz --lines --component kubelet,containerd
   plegdiag timeline node-1.tgz --since 09:30 --until 09:36 --component kubelet,containerd
   plegdiag timeline node-1.tgz --all -o perfetto > node-1.perfetto.json`,
 		Args: arguments(1, math.MaxInt, "an input: a bundle, a directory, a file or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.evidence.inputs = args
+			o.linesGiven = cmd.Flags().Changed("lines")
 			return printTimeline(cmd.Context(), &o, s)
 		},
 	}
@@ -63,7 +73,8 @@ https://ui.perfetto.dev; both leave out what has no time.`,
 	flags.StringSliceVar(&o.kinds, "kind", nil, "only these `KINDS` of events, or groups of them, as cri.call,syscall")
 	flags.StringVar(&o.container, "container", "", "follow the container or sandbox `ID`, or what begins with it, through all files")
 	flags.StringVar(&o.pod, "pod", "", "follow the `POD` (namespace/name, name or uid) with its sandboxes and containers through all files")
-	flags.StringVar(&o.grep, "grep", "", "only events of which the text or a line matches the `REGEXP`")
+	flags.StringVar(&o.grep, "grep", "", "only events and lines that match the `REGEXP`")
+	flags.BoolVar(&o.lines, "lines", false, "all lines of the logs, also those that no event was made of (default with --container, --pod and --grep)")
 	o.evidence.bind(cmd)
 	bindRules(cmd, &o.evidence.rules)
 	bindChoice(cmd, &o.color, "color", "", "colour the text; auto also obeys NO_COLOR")
@@ -98,12 +109,46 @@ func printTimeline(ctx context.Context, o *timelineOptions, s streams) error {
 	}
 	selection := &report.Selection{Incident: inc, Events: inc.Timeline.Select(filter)}
 	warnOfLoss(s.err, inc)
+	if err := o.merge(ctx, options, filter, selection, s); err != nil {
+		return err
+	}
 	if len(selection.Events) == 0 {
-		warn(s.err, "hint: no event fits; --all shows the whole evidence")
+		warn(s.err, "hint: no event fits; --all shows the whole evidence, --lines also what no event was made of")
 	}
 	format, _ := report.TimelineByName(o.output.text)
 	look := report.Options{Version: version(), Width: width(s.out), Renderer: renderer(s.out, o.color.text)}
 	return format.Render(s.out, selection, look)
+}
+
+// wantsLines says that lines without an event are asked for.
+func (o *timelineOptions) wantsLines() bool {
+	if len(o.kinds) > 0 && !slices.Contains(o.kinds, string(event.KindLogLine)) {
+		return false
+	}
+	if o.linesGiven {
+		return o.lines
+	}
+	return o.container != "" || o.pod != "" || o.grep != ""
+}
+
+// merge adds the lines of the logs to a selection.
+func (o *timelineOptions) merge(ctx context.Context, options incident.Options, f timeline.Filter, sel *report.Selection, s streams) error {
+	if !o.wantsLines() {
+		return nil
+	}
+	if o.linesGiven && slices.Contains(options.Inputs, "-") {
+		warn(s.err, "standard input is read once: of its lines only those are shown that events were made of")
+	}
+	lines, err := incident.ReadLines(ctx, options, sel.Incident, f)
+	if err != nil {
+		return err
+	}
+	if lines.Left > 0 {
+		warn(s.err, fmt.Sprintf("%d later lines of the window are left out; --since and --until narrow it", lines.Left))
+	}
+	sel.Events = append(sel.Events, lines.Events...)
+	slices.SortStableFunc(sel.Events, func(a, b *event.Event) int { return event.Compare(*a, *b) })
+	return nil
 }
 
 // around is what the default window shows before and after the stall: a call of the kubelet may take that long.

@@ -59,6 +59,13 @@ func (l *Lines) Record(r *event.Record, component string) (event.Event, bool) {
 	return lineEvent(r, cmp.Or(component, r.Unit)), true
 }
 
+// Line is the event of any line of a log: what its writer said, and nothing made of it. One of nobody known is of the component "other".
+func Line(r *event.Record) event.Event {
+	e := lineEvent(r, cmp.Or(Component(r.Unit, r.Pos.File), r.Unit, "other"))
+	e.Text = spell(r)
+	return e
+}
+
 func lineEvent(r *event.Record, component string) event.Event {
 	e := event.Event{Kind: event.KindLogLine, Component: component, Text: message(r)}
 	e.IDs.Container = findID(r.Raw)

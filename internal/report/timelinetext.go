@@ -73,6 +73,8 @@ func (t *text) event(e *event.Event, widest int, told map[event.Pos]bool) {
 	mark, style := " ", t.plain
 	if slices.ContainsFunc(e.Evidence, func(q event.Quote) bool { return told[q.Pos] }) {
 		mark, style = "*", t.styles.heading
+	} else if e.Kind == event.KindLogLine {
+		style = t.position // what was made something of stands out
 	}
 	component := t.component(e.Component).Render(pad(Escape(e.Component, maxCell), widest))
 	said := cmp.Or(Escape(e.Text, maxQuote), Escape(string(e.Kind), maxCell))

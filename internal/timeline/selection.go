@@ -86,6 +86,42 @@ func (t *Timeline) follow(f Filter) followed {
 	return names
 }
 
+// LineFilter is the filter for lines of logs, which no observer knows: an event of kind log.line is of a container or a
+// pod where one of their names stands in the line.
+func (t *Timeline) LineFilter(f Filter) func(e *event.Event) bool {
+	follows := t.follow(f)
+	var spelled []string
+	for name := range follows {
+		spelled = append(spelled, spellings(name)...)
+	}
+	if f.Container != "" {
+		spelled = append(spelled, f.Container)
+	}
+	return func(e *event.Event) bool {
+		if !f.dated(e) || !f.named(e) || !f.greps(e) {
+			return false
+		}
+		return follows == nil || slices.ContainsFunc(spelled, func(name string) bool {
+			return slices.ContainsFunc(e.Evidence, func(q event.Quote) bool { return strings.Contains(q.Text, name) })
+		})
+	}
+}
+
+// spellings are the ways in which lines write a name: an id also as short as docker and crictl cut it, a pod as namespace/name and,
+// by the kubelet up to 1.20, as name_namespace.
+func spellings(name string) []string {
+	if namespace, pod, ok := strings.Cut(name, "/"); ok {
+		return []string{name, pod + "_" + namespace}
+	}
+	if isID(name) && len(name) > shortID {
+		return []string{name[:shortID]}
+	}
+	return []string{name}
+}
+
+// shortID is how much of an id docker and crictl print.
+const shortID = 12
+
 func namesOf(e *event.Event) []string {
 	all := []string{e.IDs.Container, e.IDs.Sandbox, e.IDs.Pod, e.IDs.PodUID}
 	return slices.DeleteFunc(all, func(id string) bool { return id == "" })

@@ -1,0 +1,245 @@
+package incident
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/layout"
+	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// Lines are the lines of the logs that a filter takes and that no event of the timeline was made from.
+type Lines struct {
+	Events []*event.Event // of kind log.line, in the order of the timeline
+	// Left is how many more there are, behind the last one: memory is bounded.
+	Left int
+}
+
+// maxLines bounds the lines that are kept at once.
+const maxLines = 100_000
+
+// ReadLines reads the logs among the inputs a second time, now that the window and the clocks are known, and keeps what the filter takes.
+// What cannot be read again, as stdin, gives none.
+func ReadLines(ctx context.Context, o Options, inc *Incident, f timeline.Filter) (Lines, error) {
+	r := lineReader{most: maxLines, inc: inc, take: inc.Timeline.LineFilter(f), told: toldLines(inc.Timeline), clocks: map[string]time.Duration{}, files: map[string]*File{}, copied: map[said]string{}}
+	for _, c := range inc.Timeline.Clocks {
+		r.clocks[c.File] = c.Offset
+	}
+	for i := range inc.Files {
+		r.files[inc.Files[i].Path] = &inc.Files[i]
+	}
+	for file, err := range bundle.Files(ctx, bundle.Options{Inputs: rereadable(o.Inputs), Limits: o.Limits, Progress: o.Progress}) {
+		if _, skip := errors.AsType[*event.Skip](err); err != nil && !skip {
+			if _, link := errors.AsType[*bundle.Link](err); !link {
+				continue // the first pass has said so
+			}
+		}
+		if ctx.Err() != nil {
+			return r.lines, ctx.Err()
+		}
+		if account := r.files[file.Path]; err == nil && account != nil && r.mayHold(account, &f) {
+			r.file(ctx, file, account)
+		}
+	}
+	r.sort()
+	return r.lines, nil
+}
+
+// toldLines are the places that events were made from.
+func toldLines(tl *timeline.Timeline) map[event.Pos]bool {
+	told := map[event.Pos]bool{}
+	for i := range tl.Events {
+		for _, q := range tl.Events[i].Evidence {
+			told[q.Pos] = true
+		}
+	}
+	return told
+}
+
+// said is what tells copies of one line in several files.
+type said struct {
+	at              int64
+	component, text string
+}
+
+type lineReader struct {
+	most   int // lines that are kept
+	inc    *Incident
+	take   func(*event.Event) bool
+	told   map[event.Pos]bool
+	clocks map[string]time.Duration // what was taken from clock faces, by file
+	files  map[string]*File
+	copied map[said]string // lines of events in the window, to the file in which they are quoted: their copies are not shown
+	lines  Lines
+}
+
+// mayHold says that a file can have lines of the window and of the node.
+func (r *lineReader) mayHold(a *File, f *timeline.Filter) bool {
+	if len(r.inc.LeftOut) > 0 && a.Node != "" && a.Node != r.inc.Node {
+		return false
+	}
+	undated := f.Since.IsZero() && f.Until.IsZero()
+	return undated || !a.Start.IsZero() && (f.Until.IsZero() || !a.Start.After(f.Until)) && !a.End.Before(f.Since)
+}
+
+// file reads one file; what is no log has no lines.
+func (r *lineReader) file(ctx context.Context, f bundle.File, account *File) {
+	src, err := f.Open()
+	if err != nil {
+		return
+	}
+	defer src.Close()
+	in, err := parse.Open(src, f.Path)
+	if err != nil || in.Records == nil {
+		return
+	}
+	clock := lineClock{offset: r.clocks[f.Path], start: account.Start, end: account.End}
+	place := layout.Of(f.Path)
+	for rec, err := range in.Records(parse.Input{Path: f.Path, R: in.R}) {
+		if err != nil {
+			if _, skip := errors.AsType[*event.Skip](err); skip {
+				continue
+			}
+			return
+		}
+		at := clock.resolve(&rec)
+		if !rec.Wanted || r.foreign(rec.Host) {
+			continue
+		}
+		if rec.Unit == "" && place.Foreign {
+			rec.Unit = foreignUnit
+		}
+		e := observe.Line(&rec)
+		e.Start, e.Basis = at, clock.basis
+		if !r.take(&e) {
+			continue
+		}
+		if r.told[rec.Pos] {
+			r.copied[saidOf(&e)] = f.Path
+			continue
+		}
+		r.keep(&e)
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// foreign says that a line is of another node.
+func (r *lineReader) foreign(host string) bool {
+	return host != "" && slices.ContainsFunc(r.inc.LeftOut, func(other string) bool { return layout.SameNode(other, host) })
+}
+
+// keep adds a line. Where there are too many, the later ones go.
+func (r *lineReader) keep(e *event.Event) {
+	r.lines.Events = append(r.lines.Events, e)
+	if len(r.lines.Events) >= 2*r.most {
+		r.sort()
+	}
+}
+
+// sort orders the lines, leaves one of each set of copies, and no more than the bound.
+func (r *lineReader) sort() {
+	all := r.lines.Events
+	slices.SortStableFunc(all, func(a, b *event.Event) int { return event.Compare(*a, *b) })
+	all = slices.CompactFunc(all, func(a, b *event.Event) bool {
+		return a.Pos().File != b.Pos().File && a.Start.T.Equal(b.Start.T) && a.Component == b.Component && a.Text == b.Text
+	})
+	all = slices.DeleteFunc(all, func(e *event.Event) bool {
+		file, told := r.copied[saidOf(e)]
+		return told && file != e.Pos().File
+	})
+	if len(all) > r.most {
+		r.lines.Left += len(all) - r.most
+		clear(all[r.most:])
+		all = all[:r.most]
+	}
+	r.lines.Events = all
+}
+
+func saidOf(e *event.Event) said { return said{e.Start.T.UnixNano(), e.Component, e.Text} }
+
+// lineClock turns the stamps of one file into instants, by what the timeline found out about them.
+type lineClock struct {
+	offset     time.Duration
+	start, end time.Time  // of the file
+	last       event.Time // of the line before, which a line without a stamp belongs to
+	basis      string     // of the latest
+}
+
+// resolve is when a line was written; zero when nothing tells.
+func (c *lineClock) resolve(rec *event.Record) event.Time {
+	t := rec.Time
+	c.basis = ""
+	switch {
+	case t.IsZero():
+		c.basis = "of the line before"
+		return c.last
+	case t.Lacks == 0:
+		t.T = t.T.UTC()
+	case !rec.Outer.IsZero() && rec.Outer.Lacks == 0:
+		t, c.basis = c.beside(t, rec.Outer.T.UTC()), "from the line's other clock"
+	default:
+		t, c.basis = c.inFile(t), "as the file's other lines"
+	}
+	c.last = t
+	return t
+}
+
+// zoneStep is what offsets of zones are multiples of.
+const zoneStep = 15 * time.Minute
+
+// beside reads a clock face by the instant that a carrier stamped on the same line.
+func (c *lineClock) beside(t event.Time, outer time.Time) event.Time {
+	face := t.T.AddDate(outer.Year()-t.T.Year(), 0, 0)
+	if t.Lacks&event.LacksYear == 0 {
+		face = t.T
+	}
+	if t.Lacks&event.LacksDate != 0 {
+		face = time.Date(outer.Year(), outer.Month(), outer.Day(), t.T.Hour(), t.T.Minute(), t.T.Second(), t.T.Nanosecond(), time.UTC)
+	}
+	offset := time.Duration(0)
+	if t.Lacks&event.LacksZone != 0 {
+		offset = face.Sub(outer).Round(zoneStep)
+	}
+	t.T, t.Lacks = face.Add(-offset), 0
+	return t
+}
+
+// inFile reads a clock face by the file's zone, in the year or on the day in which it lies in the file's time.
+func (c *lineClock) inFile(t event.Time) event.Time {
+	if c.start.IsZero() {
+		return event.Time{}
+	}
+	if t.Lacks&event.LacksZone != 0 {
+		t.T = t.T.Add(-c.offset)
+	}
+	prev := cmp.Or(c.last.T, c.start)
+	var best time.Time
+	near := func(at time.Time) {
+		if best.IsZero() || at.Sub(prev).Abs() < best.Sub(prev).Abs() {
+			best = at
+		}
+	}
+	switch {
+	case t.Lacks&event.LacksDate != 0:
+		for day := c.start.Truncate(24 * time.Hour).AddDate(0, 0, -1); !day.After(c.end.AddDate(0, 0, 1)); day = day.AddDate(0, 0, 1) {
+			near(day.Add(t.T.Sub(t.T.Truncate(24 * time.Hour))))
+		}
+	case t.Lacks&event.LacksYear != 0:
+		for year := c.start.Year() - 1; year <= c.end.Year()+1; year++ {
+			near(t.T.AddDate(year-t.T.Year(), 0, 0))
+		}
+	default:
+		best = t.T
+	}
+	t.T, t.Lacks = best, 0
+	return t
+}

@@ -1,0 +1,94 @@
+package incident
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+const lineID = "40585f73a1c2b90d3e4f5a6b7c8d9e0f1a2b3c4d5e6f708192a3b4c5d6e7f809"
+
+// lineFiles are logs of one node, +08:00, each with its own sort of stamp. The copy repeats what the journal says; the pod's log
+// and a program that nobody knows have lines too, and one line has no stamp.
+var lineFiles = map[string]string{
+	"kubelet.log": `I1231 23:59:50.000001    1204 kubelet.go:1952] "SyncLoop UPDATE" source="api" pods=["default/web-0"]
+E0101 00:00:10.000001    1204 kubelet.go:2373] "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m0.004s ago; threshold is 3m0s"
+I0101 00:00:11.000001    1204 kubelet.go:1952] "SyncLoop DELETE" source="api" pods=["default/web-0"]
+	a value of several lines
+`,
+	"journal.txt": `2026-01-01T00:00:09+0800 node-1 containerd[12]: time="2026-01-01T00:00:09.500000000+08:00" level=info msg="StopContainer for \"` + lineID + `\" with timeout 30 (s)"
+2026-01-01T00:00:10+0800 node-1 kubelet[1204]: E0101 00:00:10.000001    1204 kubelet.go:2373] "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m0.004s ago; threshold is 3m0s"
+2026-01-01T00:00:12+0800 node-1 sshd[99]: Accepted publickey for root
+2026-01-01T02:00:12+0800 node-1 sshd[99]: much later
+`,
+	"copy/containerd.log": `time="2026-01-01T00:00:09.500000000+08:00" level=info msg="StopContainer for \"` + lineID + `\" with timeout 30 (s)"
+time="2026-01-01T00:00:13.000000000+08:00" level=info msg="event for 40585f73a1c2 forwarded"
+`,
+}
+
+// readLines analyses the files and returns what the lines of a filter say.
+func readLines(t *testing.T, f timeline.Filter) (said []string, inc *Incident) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range lineFiles {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	catalog, err := rules.Builtin()
+	require.NoError(t, err)
+	options := Options{Inputs: []string{dir}, Catalog: catalog}
+	inc, err = Load(context.Background(), options)
+	require.NoError(t, err)
+	lines, err := ReadLines(context.Background(), options, inc, f)
+	require.NoError(t, err)
+	require.Zero(t, lines.Left)
+	for _, e := range lines.Events {
+		require.Equal(t, event.KindLogLine, e.Kind)
+		require.Len(t, e.Evidence, 1)
+		text, _, _ := strings.Cut(e.Text, "\n")
+		said = append(said, e.Start.T.Format("15:04:05.9 ")+e.Component+" "+text)
+	}
+	return said, inc
+}
+
+func TestReadLines(t *testing.T) {
+	all, inc := readLines(t, timeline.Filter{})
+	require.Equal(t, []string{
+		`15:59:50 kubelet SyncLoop UPDATE source="api" pods="["default/web-0"]"`,
+		`16:00:11 kubelet SyncLoop DELETE source="api" pods="["default/web-0"]"`,
+		`16:00:11 kubelet 	a value of several lines`,
+		`16:00:12 sshd Accepted publickey for root`,
+		`16:00:13 containerd event for 40585f73a1c2 forwarded`,
+		`18:00:12 sshd much later`,
+	}, all, "in one order, in UTC, once; what an event was made of is not there, neither is its copy")
+
+	day := time.Date(2025, 12, 31, 16, 0, 0, 0, time.UTC)
+	narrow, _ := readLines(t, timeline.Filter{Since: day, Until: day.Add(time.Minute), Components: []string{"sshd", "kubelet"}})
+	require.Equal(t, []string{all[1], all[2], all[3]}, narrow)
+
+	followed, _ := readLines(t, timeline.Filter{Container: lineID[:8]})
+	require.Equal(t, []string{all[4]}, followed, "an id that is cut short in the line, too")
+	require.NotEmpty(t, inc.Timeline.Events)
+}
+
+// TestLinesAreBounded: what is too much is counted, and the earliest stay.
+func TestLinesAreBounded(t *testing.T) {
+	r := lineReader{most: 3}
+	for i := range 20 {
+		e := event.Event{Kind: event.KindLogLine, Start: event.At(time.Unix(int64(100-i), 0)), Evidence: []event.Quote{{Pos: event.Pos{File: "f", Line: i + 1}}}}
+		r.keep(&e)
+	}
+	r.sort()
+	require.Len(t, r.lines.Events, 3)
+	require.Equal(t, 17, r.lines.Left)
+	require.Equal(t, int64(81), r.lines.Events[0].Start.T.Unix())
+}
