@@ -230,7 +230,7 @@ func (c *lineClock) inFile(t event.Time) event.Time {
 	}
 	switch {
 	case t.Lacks&event.LacksDate != 0:
-		for day := c.start.Truncate(24 * time.Hour).AddDate(0, 0, -1); !day.After(c.end.AddDate(0, 0, 1)); day = day.AddDate(0, 0, 1) {
+		for day := c.start.Truncate(24*time.Hour).AddDate(0, 0, -1); !day.After(c.end.AddDate(0, 0, 1)); day = day.AddDate(0, 0, 1) {
 			near(day.Add(t.T.Sub(t.T.Truncate(24 * time.Hour))))
 		}
 	case t.Lacks&event.LacksYear != 0:

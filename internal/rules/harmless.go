@@ -63,20 +63,24 @@ func (x *index) stalled(e *event.Event) bool {
 const (
 	firstMoments = 10 * time.Second
 	asksAgain    = 6 * time.Second
+	// syncedBy is when a kubelet up to 1.12 stops to call the runtime down because it has not been asked yet (maxWaitForContainerRuntime).
+	syncedBy = 30 * time.Second
 )
 
 // unanswered is a complaint about PLEG that no stall covers and that cannot be called over: one without a time, or
-// the last of a row that outlasts a kubelet's first moments and ends with the log. Nil when there is none.
+// the last of a row that outlasts a kubelet's first moments and ends with the log; or one about the runtime that ends with it. Nil when there is none.
 func unanswered(tl *timeline.Timeline) *event.Event {
 	if len(tl.Stalls) > 0 {
 		return nil
 	}
-	var first, last *event.Event
+	var first, last, down *event.Event
 	for i := range tl.Events {
 		e := &tl.Events[i]
 		switch {
 		case e.Kind == "kubelet.start":
 			first = nil
+		case e.Kind == "kubelet.runtime-down" && !e.Start.IsZero():
+			down = e
 		case e.Kind != "kubelet.pleg-unhealthy":
 		case fieldOf(e, "never") != "true":
 			if e.Start.IsZero() {
@@ -90,10 +94,12 @@ func unanswered(tl *timeline.Timeline) *event.Event {
 		}
 	}
 	if first == nil || last.Start.T.Sub(first.Start.T) < firstMoments {
-		return nil
+		if last = down; down == nil {
+			return nil
+		}
 	}
 	for _, c := range tl.Coverage {
-		if c.Source == "kubelet.log" && c.End.Sub(last.Start.T) > asksAgain {
+		if c.Source == "kubelet.log" && (c.End.Sub(last.Start.T) > asksAgain || last == down && last.Start.T.Sub(c.Start) < syncedBy) {
 			return nil
 		}
 	}

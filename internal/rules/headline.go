@@ -71,6 +71,8 @@ func (s *story) complaint() string {
 	switch e := unanswered(s.timeline); {
 	case e == nil:
 		return ""
+	case e.Kind == "kubelet.runtime-down":
+		return "the kubelet finds the container runtime down: for 30 s it has not said that it is well"
 	case fieldOf(e, "never") == "true":
 		return "the kubelet has not completed a relist since it started; the log does not show since when"
 	default:

@@ -290,3 +290,18 @@ func TestContributingRule(t *testing.T) {
 	require.Equal(t, Contributing, find(t, r, "leak").Role)
 	require.Equal(t, "slow-disk holds", r.Headline)
 }
+
+// TestRuntimeCalledDown: a kubelet that calls its runtime down when the log ends has complained, unless it has only begun to run.
+func TestRuntimeCalledDown(t *testing.T) {
+	down := func(seconds float64) event.Event {
+		return ev("kubelet.runtime-down", when(seconds), func(e *event.Event) { e.Text = "container runtime is down" })
+	}
+	headline := func(end float64, events ...event.Event) string {
+		tl := line(events...)
+		tl.Coverage = []timeline.Coverage{{Source: "kubelet.log", Start: at(0).T, End: at(end).T}}
+		return Evaluate(catalogOf(t, forecastRule), tl).Headline
+	}
+	require.Contains(t, headline(105, down(100), down(105)), "the kubelet finds the container runtime down")
+	require.Contains(t, headline(12, down(5), down(10)), "no PLEG stall", "a kubelet's first moments")
+	require.Contains(t, headline(300, down(100), down(105)), "no PLEG stall", "it was over")
+}
