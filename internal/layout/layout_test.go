@@ -37,6 +37,7 @@ func TestOf(t *testing.T) {
 		sosRoot + "var/log/dmesg.1.gz":                                                               {Component: "kernel", Note: "of a boot before the last one", Earlier: true},
 		sosRoot + "var/log/pods/kube-system_terway-eniip-x_1/terway/0.log":                           {Component: "cni"},
 		sosRoot + "var/log/pods/kube-system_kubelet-csr-approver_1/a/0.log":                          pod,
+		"node-1/pods/default_kubelet-lookalike_1/web/0.log":                                          pod,
 		sosRoot + "var/lib/juju/agents/unit-containerd-2/charm/templates/config_v2.toml":             pod,
 		sosRoot + "etc/containerd/config.toml.rpmnew":                                                pod,
 		sosRoot + "etc/containerd/config.toml":                                                       {},

@@ -35,7 +35,7 @@ var Rows = []Row{
 	{
 		Datum: "log of the network plugin", Component: "cni",
 		Paths: []Path{
-			{onNode, []string{"var/log/pods/*terway*/**", "var/log/containers/*terway*"}},
+			{onNode, []string{"var/log/pods/*terway*/**", "pods/*_*terway*_*/**", "var/log/containers/*terway*"}},
 			{mustGather, []string{"namespaces/*/pods/*terway*/**"}},
 			{rancher, []string{"podlogs/*terway*", "podlogs/*terway*/**"}},
 			{supportKit, []string{"cluster-resources/pods/logs/*/*terway*/**", "cluster-resources/pods/logs/*/*terway*"}},
@@ -85,7 +85,7 @@ var Rows = []Row{
 	{
 		Datum: "log of a pod, a container, the control plane, an agent", Foreign: true,
 		Paths: []Path{
-			{onNode, []string{"var/log/pods/**", "var/log/containers/**", "var/lib/docker/containers/**", "var/log/kube-*", "var/log/kubernetes/**", "var/log/juju/**", "var/log/apt/**", "var/log/cloud-init*", "var/log/azure/**", "var/log/calico/**"}},
+			{onNode, []string{"var/log/pods/**", "pods/*_*_*/**", "var/log/containers/**", "var/lib/docker/containers/**", "var/log/kube-*", "var/log/kubernetes/**", "var/log/juju/**", "var/log/apt/**", "var/log/cloud-init*", "var/log/azure/**", "var/log/calico/**"}},
 			{sos, []string{
 				"sos_commands/docker/*/docker_logs_*", "sos_commands/docker/docker_logs_*", "sos_commands/podman/*/podman_logs_*", "sos_commands/podman/podman_logs_*",
 				"sos_commands/crio/*/crictl_logs_*", "sos_commands/crio/crictl_logs_*", "sos_commands/containerd/*/crictl_logs_*",

@@ -61,6 +61,9 @@ func CountNoise(e *event.Event, row time.Duration) {
 			e.Fields[i].Value = event.Int(int64(n) + 1)
 		}
 	}
+	if row < time.Minute { // no sort may go on for less
+		return
+	}
 	name, _ := e.Get("name")
 	for i := range noises {
 		if n := &noises[i]; n.name == name.Text() && n.until > 0 && row > n.until {

@@ -49,7 +49,9 @@ type mark struct {
 	X    float64
 	At   int64 // milliseconds since the picture's start
 	Text string
-	End  bool // the last one: its text stands to the left of it
+	// Anchor is where its text stands: "middle", or "start" or "end" beside an end of the axis.
+	Anchor string
+	Minor  bool // not shown on a narrow screen
 }
 
 type knot struct {
@@ -358,6 +360,9 @@ var axisSteps = []time.Duration{
 
 const maxMarks = 8
 
+// atEdge is how near to an end, in per cent, a mark has no room for half of its text there on a narrow screen.
+const atEdge = 8
+
 func (p *picture) axis() {
 	span := p.End.Sub(p.Start)
 	step := axisSteps[len(axisSteps)-1]
@@ -374,8 +379,13 @@ func (p *picture) axis() {
 		layout = time.DateOnly
 	}
 	for t := p.Start.Truncate(step).Add(step); t.Before(p.End); t = t.Add(step) {
-		x := p.percent(t)
-		p.Axis = append(p.Axis, mark{X: x, At: p.offset(t), Text: t.UTC().Format(layout), End: x > 82})
+		m := mark{X: p.percent(t), At: p.offset(t), Text: t.UTC().Format(layout), Anchor: "middle", Minor: len(p.Axis)%2 == 1}
+		if m.X < atEdge {
+			m.Anchor = "start"
+		} else if m.X > 100-atEdge {
+			m.Anchor = "end"
+		}
+		p.Axis = append(p.Axis, m)
 	}
 }
 
