@@ -23,12 +23,12 @@ type Lines struct {
 }
 
 // maxLines bounds the lines that are kept at once.
-const maxLines = 100_000
+const maxLines = 50_000
 
 // ReadLines reads the logs among the inputs a second time, now that the window and the clocks are known, and keeps what the filter takes.
 // What cannot be read again, as stdin, gives none.
 func ReadLines(ctx context.Context, o Options, inc *Incident, f timeline.Filter) (Lines, error) {
-	r := lineReader{most: maxLines, inc: inc, take: inc.Timeline.LineFilter(f), told: toldLines(inc.Timeline), clocks: map[string]time.Duration{}, files: map[string]*File{}, copied: map[said]string{}}
+	r := lineReader{most: maxLines, inc: inc, filter: inc.Timeline.LineFilter(f), told: toldLines(inc.Timeline), clocks: map[string]time.Duration{}, files: map[string]*File{}, copied: map[said]string{}}
 	for _, c := range inc.Timeline.Clocks {
 		r.clocks[c.File] = c.Offset
 	}
@@ -72,7 +72,7 @@ type said struct {
 type lineReader struct {
 	most   int // lines that are kept
 	inc    *Incident
-	take   func(*event.Event) bool
+	filter timeline.LineFilter
 	told   map[event.Pos]bool
 	clocks map[string]time.Duration // what was taken from clock faces, by file
 	files  map[string]*File
@@ -110,7 +110,7 @@ func (r *lineReader) file(ctx context.Context, f bundle.File, account *File) {
 			return
 		}
 		at := clock.resolve(&rec)
-		if !rec.Wanted || r.foreign(rec.Host) {
+		if !rec.Wanted || !r.filter.Dated(at) || !r.filter.Speaks(rec.Raw) || r.foreign(rec.Host) {
 			continue
 		}
 		if rec.Unit == "" && place.Foreign {
@@ -118,7 +118,7 @@ func (r *lineReader) file(ctx context.Context, f bundle.File, account *File) {
 		}
 		e := observe.Line(&rec)
 		e.Start, e.Basis = at, clock.basis
-		if !r.take(&e) {
+		if !r.filter.Names(e.Component) {
 			continue
 		}
 		if r.told[rec.Pos] {
@@ -139,8 +139,12 @@ func (r *lineReader) foreign(host string) bool {
 
 // keep adds a line. Where there are too many, the later ones go.
 func (r *lineReader) keep(e *event.Event) {
+	if r.lines.Left > 0 && e.Start.T.After(r.lines.Events[r.most-1].Start.T) {
+		r.lines.Left++
+		return
+	}
 	r.lines.Events = append(r.lines.Events, e)
-	if len(r.lines.Events) >= 2*r.most {
+	if len(r.lines.Events) >= r.most+r.most/4+1 {
 		r.sort()
 	}
 }

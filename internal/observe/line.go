@@ -61,8 +61,12 @@ func (l *Lines) Record(r *event.Record, component string) (event.Event, bool) {
 
 // Line is the event of any line of a log: what its writer said, and nothing made of it. One of nobody known is of the component "other".
 func Line(r *event.Record) event.Event {
-	e := lineEvent(r, cmp.Or(Component(r.Unit, r.Pos.File), r.Unit, "other"))
-	e.Text = spell(r)
+	e := event.Event{Kind: event.KindLogLine, Component: cmp.Or(Component(r.Unit, r.Pos.File), r.Unit, "other"), Text: spell(r)}
+	e.IDs.Container = findID(r.Raw)
+	if r.Unit != "" {
+		e.Fields = []event.Field{str("unit", r.Unit)}
+	}
+	finish(&e, r, e.Component)
 	return e
 }
 

@@ -86,25 +86,42 @@ func (t *Timeline) follow(f Filter) followed {
 	return names
 }
 
-// LineFilter is the filter for lines of logs, which no observer knows: an event of kind log.line is of a container or a
-// pod where one of their names stands in the line.
-func (t *Timeline) LineFilter(f Filter) func(e *event.Event) bool {
+// LineFilter is the filter for lines of logs, which no observer knows. Its checks are in the order of their cost.
+type LineFilter struct {
+	filter   Filter
+	spelled  []string // of whom the line must speak
+	followed bool
+}
+
+// LineFilter makes the filter for lines of it: one is of a container or a pod where one of their names stands in it.
+func (t *Timeline) LineFilter(f Filter) LineFilter {
 	follows := t.follow(f)
-	var spelled []string
+	l := LineFilter{filter: f, followed: follows != nil}
 	for name := range follows {
-		spelled = append(spelled, spellings(name)...)
+		l.spelled = append(l.spelled, spellings(name)...)
 	}
 	if f.Container != "" {
-		spelled = append(spelled, f.Container)
+		l.spelled = append(l.spelled, f.Container)
 	}
-	return func(e *event.Event) bool {
-		if !f.dated(e) || !f.named(e) || !f.greps(e) {
-			return false
-		}
-		return follows == nil || slices.ContainsFunc(spelled, func(name string) bool {
-			return slices.ContainsFunc(e.Evidence, func(q event.Quote) bool { return strings.Contains(q.Text, name) })
-		})
+	return l
+}
+
+// Dated says that a line of that time is asked for.
+func (l *LineFilter) Dated(at event.Time) bool {
+	return l.filter.dated(&event.Event{Start: at})
+}
+
+// Speaks says that a line is of whom is followed, and matches.
+func (l *LineFilter) Speaks(line string) bool {
+	if l.filter.Grep != nil && !l.filter.Grep.MatchString(line) {
+		return false
 	}
+	return !l.followed || slices.ContainsFunc(l.spelled, func(name string) bool { return strings.Contains(line, name) })
+}
+
+// Names says that lines of a component are asked for.
+func (l *LineFilter) Names(component string) bool {
+	return l.filter.named(&event.Event{Kind: event.KindLogLine, Component: component})
 }
 
 // spellings are the ways in which lines write a name: an id also as short as docker and crictl cut it, a pod as namespace/name and,
