@@ -80,11 +80,8 @@ type lineReader struct {
 	lines  Lines
 }
 
-// mayHold says that a file can have lines of the window and of the node.
+// mayHold says that a file can have lines of the window.
 func (r *lineReader) mayHold(a *File, f *timeline.Filter) bool {
-	if len(r.inc.LeftOut) > 0 && a.Node != "" && a.Node != r.inc.Node {
-		return false
-	}
 	undated := f.Since.IsZero() && f.Until.IsZero()
 	return undated || !a.Start.IsZero() && (f.Until.IsZero() || !a.Start.After(f.Until)) && !a.End.Before(f.Since)
 }
@@ -110,7 +107,7 @@ func (r *lineReader) file(ctx context.Context, f bundle.File, account *File) {
 			return
 		}
 		at := clock.resolve(&rec)
-		if !rec.Wanted || !r.filter.Dated(at) || !r.filter.Speaks(rec.Raw) || r.foreign(rec.Host) {
+		if !rec.Wanted || !r.filter.Dated(at) || !r.filter.Speaks(rec.Raw) || r.foreign(rec.Host, account) {
 			continue
 		}
 		if rec.Unit == "" && place.Foreign {
@@ -132,9 +129,10 @@ func (r *lineReader) file(ctx context.Context, f bundle.File, account *File) {
 	}
 }
 
-// foreign says that a line is of another node.
-func (r *lineReader) foreign(host string) bool {
-	return host != "" && slices.ContainsFunc(r.inc.LeftOut, func(other string) bool { return layout.SameNode(other, host) })
+// foreign says that a line is of another node: by the name that it has itself, or else by that of its file.
+func (r *lineReader) foreign(host string, a *File) bool {
+	host = cmp.Or(host, a.Node)
+	return host != "" && !layout.SameNode(r.inc.Node, host) && slices.ContainsFunc(r.inc.LeftOut, func(other string) bool { return layout.SameNode(other, host) })
 }
 
 // keep adds a line. Where there are too many, the later ones go.

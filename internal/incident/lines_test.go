@@ -36,10 +36,10 @@ time="2026-01-01T00:00:13.000000000+08:00" level=info msg="event for 40585f73a1c
 }
 
 // readLines analyses the files and returns what the lines of a filter say.
-func readLines(t *testing.T, f timeline.Filter) (said []string, inc *Incident) {
+func readLines(t *testing.T, files map[string]string, f timeline.Filter) (said []string, inc *Incident) {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range lineFiles {
+	for name, text := range files {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
@@ -61,7 +61,7 @@ func readLines(t *testing.T, f timeline.Filter) (said []string, inc *Incident) {
 }
 
 func TestReadLines(t *testing.T) {
-	all, inc := readLines(t, timeline.Filter{})
+	all, inc := readLines(t, lineFiles, timeline.Filter{})
 	require.Equal(t, []string{
 		`15:59:50 kubelet SyncLoop UPDATE source="api" pods="["default/web-0"]"`,
 		`16:00:11 kubelet SyncLoop DELETE source="api" pods="["default/web-0"]"`,
@@ -72,10 +72,10 @@ func TestReadLines(t *testing.T) {
 	}, all, "in one order, in UTC, once; what an event was made of is not there, neither is its copy")
 
 	day := time.Date(2025, 12, 31, 16, 0, 0, 0, time.UTC)
-	narrow, _ := readLines(t, timeline.Filter{Since: day, Until: day.Add(time.Minute), Components: []string{"sshd", "kubelet"}})
+	narrow, _ := readLines(t, lineFiles, timeline.Filter{Since: day, Until: day.Add(time.Minute), Components: []string{"sshd", "kubelet"}})
 	require.Equal(t, []string{all[1], all[2], all[3]}, narrow)
 
-	followed, _ := readLines(t, timeline.Filter{Container: lineID[:8]})
+	followed, _ := readLines(t, lineFiles, timeline.Filter{Container: lineID[:8]})
 	require.Equal(t, []string{all[4]}, followed, "an id that is cut short in the line, too")
 	require.NotEmpty(t, inc.Timeline.Events)
 }
@@ -91,4 +91,16 @@ func TestLinesAreBounded(t *testing.T) {
 	require.Len(t, r.lines.Events, 3)
 	require.Equal(t, 17, r.lines.Left)
 	require.Equal(t, int64(81), r.lines.Events[0].Start.T.Unix())
+}
+
+// TestLinesOfOneNode: lines of other nodes are left out, whether they name theirs or their file does.
+func TestLinesOfOneNode(t *testing.T) {
+	const stall = "Nov 20 10:03:00 node-a kubelet[1]: E1120 10:03:00.100000    1 kubelet.go:2373] \"Skipping pod synchronization\" err=\"PLEG is not healthy: pleg was last seen active 3m0.1s ago; threshold is 3m0s\"\n"
+	said, inc := readLines(t, map[string]string{
+		"nodes/node-a/journal.log": stall + "Nov 20 10:03:01 node-a sshd[2]: on a\n",
+		"nodes/node-b/journal.log": "Nov 20 10:03:00 node-b kubelet[1]: I1120 10:03:00.100000    1 kubelet.go:1] fine\nNov 20 10:03:01 node-b sshd[2]: on b\n",
+		"nodes/node-b/kubelet.log": "I1120 10:03:00.200000    1 kubelet.go:1] nobody is named\n",
+	}, timeline.Filter{})
+	require.Equal(t, "node-a", inc.Node)
+	require.Equal(t, []string{"10:03:01 sshd on a"}, said)
 }
