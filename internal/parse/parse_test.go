@@ -182,14 +182,16 @@ func (a *account) check(t testing.TB, f Format, data []byte) {
 		require.True(t, f.Entries || strings.Contains(string(lines[pos.Line-1]), raw), "%q stands in %v", raw, pos)
 		require.LessOrEqual(t, len(raw), event.MaxRaw)
 	}
-	last := 0
+	last, late := 0, 0
 	for i := range a.records {
 		rec := &a.records[i]
 		stands(rec.Pos, rec.Raw)
 		require.GreaterOrEqual(t, rec.Lines, 1)
 		if len(rec.Pieces) == 0 && rec.Lines == 1 {
-			// A held message may come after its successors.
-			require.True(t, rec.Pos.Line > last || rec.Wanted, "lines rise")
+			// A held message may come after its successors; one that nobody wants only where the file ends inside of it, once for each stream.
+			if rec.Pos.Line <= last && !rec.Wanted {
+				late++
+			}
 			last = max(last, rec.Pos.Line)
 		}
 		off := 0
@@ -199,6 +201,7 @@ func (a *account) check(t testing.TB, f Format, data []byte) {
 			off = p.Off
 		}
 	}
+	require.LessOrEqual(t, late, 2, "lines rise")
 	for i := range a.syscalls {
 		s := &a.syscalls[i]
 		stands(s.Pos, s.Raw)
@@ -723,6 +726,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(stored(f, dataZstd, true, []string{"MESSAGE=a\nb", "_PID=7"}, []string{"_COMM=x"}), true)
 	f.Add(stored(f, dataXZ, false, []string{"MESSAGE=goroutine 1 [running]:"}), false)
 	f.Add([]byte("{\n\t\"E\" : \n}"), true)
+	f.Add([]byte("2025-11-08T09:30:00.123456789+08:00 stderr P cut\n{"), false)
 	f.Add([]byte("TS,PID,TID,USERNAME,ST,COMMAND,SYSCALL,WCHAN,EXE,NSPID,KSTACK\n2026-11-01 01:59:59.000,7092,7092,root,\xfbR,(true),[running],0,true,402,\n"), true)
 	f.Fuzz(func(t *testing.T, data []byte, all bool) {
 		var want func([]byte) bool
