@@ -210,6 +210,7 @@ func statMounts(t *task, out *frames) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%-40s %12s %12s %12s %4s %s\n", "Filesystem", "1K-blocks", "Used", "Available", "Use%", "Mounted on")
 	hung := result{}
+	var whys []string
 	seen := map[string]bool{}
 	for line := range strings.Lines(string(mounts)) {
 		m, ok := mountOf(line)
@@ -230,13 +231,21 @@ func statMounts(t *task, out *frames) {
 			all, free, used := fs.Blocks*unit>>10, fs.Bavail*unit>>10, (fs.Blocks-fs.Bfree)*unit>>10
 			fmt.Fprintf(&text, "%-40s %12d %12d %12d %3d%% %s\n", m.source, all, used, free, used*100/max(used+free, 1), m.target)
 		case bundle.Timeout, bundle.Stuck, bundle.Skipped:
-			hung = r
-			hung.why = m.target + ": " + r.why
+			if len(whys) < maxWhys {
+				whys = append(whys, m.target+": "+r.why)
+			}
+			if hung.outcome == "" || r.outcome != bundle.Skipped {
+				hung = r
+			}
 		}
 	}
+	hung.why = strings.Join(whys, "; ")
 	out.data(w.Name, []byte(text.String()))
 	out.end(w.Name, hung)
 }
+
+// maxWhys is how many file systems that did not answer are named.
+const maxWhys = 20
 
 // mountPoint is a line of mountinfo: 36 35 98:0 /root /target options - type source super.
 type mountPoint struct{ device, target, fstype, source string }
