@@ -203,6 +203,7 @@ func TestClocksAgainstAnOracle(t *testing.T) {
 // What tells of the node's clock besides its logs: the banner of journalctl, date, timedatectl.
 func TestClockOfTheNode(t *testing.T) {
 	const kubelet = "Nov 08 09:33:12 node-1 kubelet[2917]: E1108 09:33:12.000000    2917 kubelet.go:2412] \"Skipping pod synchronization\" err=\"PLEG is not healthy: pleg was last seen active 3m0.5s ago; threshold is 3m0s\"\n"
+	const ready = "Nov 08 09:33:12 node-1 kubelet[2917]: I1108 09:33:12.100000    2917 setters.go:568] "
 	const clock = "               Local time: Wed 2023-11-08 10:01:02 CST\n           Universal time: Wed 2023-11-08 02:01:02 UTC\n                 RTC time: Wed 2023-11-08 02:01:02\n                Time zone: Asia/Shanghai (CST, +0800)\n"
 	for _, tc := range []struct {
 		name  string
@@ -213,6 +214,8 @@ func TestClockOfTheNode(t *testing.T) {
 		{"the journal's end", map[string]string{"kubelet.log": "-- Logs begin at Tue 2023-11-07 20:13:40 CST, end at Wed 2023-11-08 10:01:03 CST. --\n" + kubelet}, "2023-11-08T09:33:12Z"},
 		{"the same of systemd 247", map[string]string{"kubelet.log": "-- Journal begins at Tue 2023-11-07 20:13:40 UTC, ends at Wed 2023-11-08 10:01:03 UTC. --\n" + kubelet}, "2023-11-08T09:33:12Z"},
 		{"a journal that goes on into the next year", map[string]string{"kubelet.log": "-- Logs begin at Tue 2023-11-07 20:13:40 CST, end at Sat 2024-01-20 10:01:03 CST. --\n" + kubelet}, "2023-11-08T09:33:12Z"},
+		{"a heartbeat", map[string]string{"kubelet.log": kubelet + ready + `"Node became not ready" node="node-1" condition={"type":"Ready","status":"False","lastHeartbeatTime":"2023-11-08T01:33:12Z","reason":"KubeletNotReady","message":"PLEG is not healthy"}` + "\n"}, "2023-11-08T01:33:12Z"},
+		{"a heartbeat as of 1.20", map[string]string{"kubelet.log": kubelet + ready + "Node became not ready: {Type:Ready Status:False LastHeartbeatTime:2023-11-08 09:33:12.09 +0800 CST m=+1234.5 LastTransitionTime:2023-11-08 09:33:12.09 +0800 CST m=+1234.5 Reason:KubeletNotReady Message:PLEG is not healthy}\n"}, "2023-11-08T01:33:12Z"},
 		{"date", map[string]string{"kubelet.log": kubelet, "date": "Wed Nov  8 10:01:02 CST 2023\n"}, "2023-11-08T09:33:12Z"},
 		{"timedatectl", map[string]string{"kubelet.log": kubelet, "timedatectl": clock}, "2023-11-08T01:33:12Z"},
 	} {

@@ -412,7 +412,7 @@ func answer(inc *incident.Incident) string {
 
 func TestOneIncidentInEveryFormat(t *testing.T) {
 	east := time.FixedZone("", 8*3600)
-	zones := map[string]*time.Location{"utc": time.UTC, "east": east, "west": time.FixedZone("", -5*3600)}
+	zones := map[string]*time.Location{"utc": time.UTC, "east": east, "west": time.FixedZone("", -3*3600-1800)}
 	for _, tt := range []struct {
 		name, dir string
 		node      node

@@ -49,14 +49,30 @@ func (w *watch) record(l *line) {
 	for i := range w.fresh {
 		e := &w.fresh[i]
 		e.Host = rec.Host
-		if !e.Start.IsZero() && e.Start.Lacks == 0 && rec.Time.Lacks != 0 && rec.Time.Lacks != event.LacksBoot && !rec.Time.IsZero() && len(w.late[l.source]) < maxPairs {
-			if w.late == nil {
-				w.late = map[*timeline.Source][]timeline.Pair{}
-			}
-			w.late[l.source] = append(w.late[l.source], timeline.Pair{Face: rec.Time, True: e.Start.T, Late: true})
+		if rec.Time.Known && rec.Time.Lacks&event.LacksZone != 0 && len(w.late[l.source]) < maxPairs {
+			w.tells(l, e)
 		}
 		w.keep(e)
 	}
+}
+
+// tells keeps the moment that a line without a zone tells beside its own stamp: that of an exit, of a heartbeat.
+func (w *watch) tells(l *line, e *event.Event) {
+	at := e.Start.T
+	switch {
+	case e.Kind == observe.KindNodeNotReady || e.Kind == observe.KindNodeReady:
+		told, ok := observe.Heartbeat(&l.Record)
+		if !ok {
+			return
+		}
+		at = told.UTC()
+	case !e.Start.Known || e.Start.Lacks != 0:
+		return
+	}
+	if w.late == nil {
+		w.late = map[*timeline.Source][]timeline.Pair{}
+	}
+	w.late[l.source] = append(w.late[l.source], timeline.Pair{Face: l.Time, True: at, Late: true})
 }
 
 // maxAsked bounds the lines of one file that are kept because a rule asks for

@@ -59,6 +59,16 @@ func TestZone(t *testing.T) {
 			face:    "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 		},
 		{
+			name:    "journald was slow, a quarter of an hour",
+			sources: []Source{pairs("x.log", same("Nov 08 09:30:11", "2025-11-08T01:30:31Z"), same("Nov 08 09:33:11", "2025-11-08T01:48:31Z"))},
+			face:    "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
+		},
+		{
+			name:    "journald was slow, an hour",
+			sources: []Source{pairs("x.log", same("Nov 08 09:30:11", "2025-11-08T01:30:31Z"), same("Nov 08 09:33:11", "2025-11-08T02:33:31Z"))},
+			face:    "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
+		},
+		{
 			name:    "a difference that is no zone tells none",
 			sources: []Source{pairs("x.log", same("Nov 08 09:35:11", "2025-11-08T01:30:11Z"))},
 			face:    "Nov 08 10:00:00", want: "2025-11-08T10:00:00Z", basis: "zone not known, taken as UTC, year 2025 from the node's dated evidence",

@@ -17,34 +17,21 @@ func copiedLines(events []*event.Event) map[string][]Pair {
 		*event.Event
 		twice bool
 	}
-	faces := map[string][]*event.Event{}
-	full := false
-	for _, e := range events {
-		switch t := writtenAt(e); {
-		case !t.Known || t.Lacks&(event.LacksDate|event.LacksBoot) != 0:
-		case t.Lacks != 0 && e.Text != "":
-			if f := e.Pos().File; len(faces[f]) < maxCopied {
-				faces[f] = append(faces[f], e)
-			}
-		default:
-			full = true
-		}
-	}
-	if len(faces) == 0 || !full {
-		return nil
-	}
+	faces := facesByFile(events)
 	wanted := map[saying]*original{}
 	for _, lines := range faces {
 		for _, e := range lines {
 			wanted[sayingOf(e)] = &original{}
 		}
 	}
+	if len(wanted) == 0 {
+		return nil
+	}
 	for _, e := range events {
-		if t := writtenAt(e); !t.Known || t.Lacks != 0 {
-			continue
-		}
-		if o := wanted[sayingOf(e)]; o != nil {
-			o.twice, o.Event = o.Event != nil, e
+		if t := writtenAt(e); t.Known && t.Lacks == 0 {
+			if o := wanted[sayingOf(e)]; o != nil {
+				o.twice, o.Event = o.Event != nil, e
+			}
 		}
 	}
 	pairs := map[string][]Pair{}
@@ -61,6 +48,19 @@ func copiedLines(events []*event.Event) map[string][]Pair {
 		slices.SortStableFunc(pairs[file], func(a, b Pair) int { return a.True.Compare(b.True) })
 	}
 	return pairs
+}
+
+// facesByFile are lines without zone or year, some of each file.
+func facesByFile(events []*event.Event) map[string][]*event.Event {
+	faces := map[string][]*event.Event{}
+	for _, e := range events {
+		if t := writtenAt(e); t.Known && t.Lacks != 0 && t.Lacks&(event.LacksDate|event.LacksBoot) == 0 && e.Text != "" {
+			if f := e.Pos().File; len(faces[f]) < maxCopied {
+				faces[f] = append(faces[f], e)
+			}
+		}
+	}
+	return faces
 }
 
 // writtenAt is the stamp of the line that an event was made of: of an interval that a log tells, its end.

@@ -88,6 +88,9 @@ func (t *tally) add(off int64, container string, at time.Time) {
 	t.two = t.two || container != t.container && at.Sub(t.at).Abs() > 2*familiar
 }
 
+// maxVotes bounds the stamps of a sequence that are asked, from its begin to its end.
+const maxVotes = 10_000
+
 // days is how many days a sequence has to be moved for its events to lie nearest
 // to what is known of the same containers. Every event votes, the closer
 // the more. Faces with a date stay where they are.
@@ -95,7 +98,7 @@ func (l lives) days(q *sequence, z zone, c cycle) closeness {
 	const daySeconds = int64(day / time.Second)
 	votes := map[int]*tally{}
 	all := 0
-	for i := range q.stamps {
+	for i := 0; i < len(q.stamps); i += 1 + len(q.stamps)/maxVotes {
 		s := &q.stamps[i]
 		if s.event == nil {
 			continue

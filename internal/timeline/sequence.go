@@ -267,9 +267,11 @@ var unknownDay = int((time.Date(unknownYear, 1, 1, 0, 0, 0, 0, time.UTC).Unix() 
 // settleZone decides the zone of one file whose stamps lack nothing else.
 func (r *reconciler) settleZone(file []*sequence, known lives) {
 	c := r.clock(file[0].file)
-	c.reconsider(r, file[0], always, known)
 	for _, q := range file {
 		q.unroll(always)
+	}
+	c.reconsider(r, file[0], always, known)
+	for _, q := range file {
 		q.set(always, 0, c)
 	}
 }
@@ -299,13 +301,13 @@ func (r *reconciler) settleYears(file []*sequence, known lives) {
 	lastYear := lead.at(yearly, lead.last, 0).Year()
 	base, from := r.yearOf(lead, c)
 	if given := r.options.Year; given != 0 && given != lastYear+base && from != "" {
-		if !c.zone.pairs.IsZero() {
+		if c.zone.proven {
 			c.ignored = fmt.Sprintf("--year %d contradicts lines that carry both clocks and is not used", given)
 		} else {
 			c.note = join("; ", c.note, fmt.Sprintf("without --year it would be %d %s", lastYear+base, from))
 			base, from = given-lastYear, "given by --year"
 		}
-	} else if given != 0 && c.zone.pairs.IsZero() {
+	} else if given != 0 && !c.zone.proven {
 		base, from = given-lastYear, "given by --year"
 	}
 	c.year = "year not known"

@@ -232,7 +232,7 @@ func (b *ballot) add(p Pair) {
 		}
 		return
 	}
-	if offset := d.Round(zoneStep); (d-offset).Abs() <= slack && minOffset <= offset && offset <= maxOffset {
+	if offset := d.Round(zoneStep); (d-offset).Abs() <= slack && inUse(offset) {
 		b.at[offset]++
 	}
 }
@@ -249,6 +249,11 @@ func (b *ballot) zone() (z zone, offset time.Duration, n int) {
 		}
 	}
 	offset, n = most(votes)
+	for o, times := range b.at {
+		if times == n && o > offset {
+			offset = o // journald reads late, and never too soon
+		}
+	}
 	all := 0
 	for _, v := range votes {
 		all += v
@@ -345,6 +350,11 @@ func nearestYear(face, to time.Time) time.Time {
 
 // oddOffsets are the offsets in use that are no whole hours, in minutes (tz database 2025b).
 var oddOffsets = []time.Duration{-570, -210, -150, 210, 270, 330, 345, 390, 570, 630, 765, 825}
+
+// inUse says whether clocks run so far ahead of UTC anywhere: a journal that is a quarter of an hour late tells no zone.
+func inUse(offset time.Duration) bool {
+	return minOffset <= offset && offset <= maxOffset && (offset%time.Hour == 0 || slices.Contains(oddOffsets, offset/time.Minute))
+}
 
 // offsetBelow is the zone of a face that is ahead of UTC by its zone and by the
 // time that passed since the moment it tells: the next offset in use at or below d.
