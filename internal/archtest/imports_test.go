@@ -101,6 +101,11 @@ var layers = map[string]layer{
 		"a command binds flags and calls; the stages of the pipeline are the business of incident",
 	},
 	"bench": {nil, "the benchmark measures the program from outside"},
+	"lab":   {nil, "the lab breaks nodes from outside; what it holds is tests"},
+	"lab/kubelet": {
+		[]string{"google.golang.org/grpc", "k8s.io/cri-api"},
+		"it plays a kubelet's part towards the runtime, and must not know what plegdiag looks for",
+	},
 }
 
 // listed is one package as go list prints it.

@@ -137,12 +137,20 @@ func (t *Samples) tick(dst []event.Event, now event.Time) []event.Event {
 	return dst
 }
 
-// telling leaves out what a thread with nothing to do is in. In state D anything tells.
+// telling leaves out what a thread with nothing to do is in. In state D anything tells, and so does that a thread is stopped.
 func telling(s *parse.Sample) bool {
-	if s.State == "D" {
+	if held(s.State) != "" {
 		return true
 	}
 	return s.Syscall != "" && s.State != "R" && traced[s.Syscall]
+}
+
+// held is the state of a thread that does nothing whatever comes: D in the kernel, T stopped by a signal. Empty for all other states.
+func held(state string) string {
+	if state == "D" || state == "T" {
+		return state
+	}
+	return ""
 }
 
 // tellingOnce leaves out of threads that were seen once what they are in all day: most sleep in a call that waits for others.
@@ -168,7 +176,7 @@ var schedulerFrames = []string{"__switch_to", "context_switch", "__schedule", "s
 
 // goesOn says whether the thread is still in the same call.
 func (r *run) goesOn(s *parse.Sample, scan int) bool {
-	if s.Syscall != r.last.Syscall || s.HasNumber != r.last.HasNumber || s.Number != r.last.Number || (s.State == "D") != (r.last.State == "D") || s.Comm != r.last.Comm {
+	if s.Syscall != r.last.Syscall || s.HasNumber != r.last.HasNumber || s.Number != r.last.Number || held(s.State) != held(r.last.State) || s.Comm != r.last.Comm {
 		return false
 	}
 	if s.Seq != 0 && r.last.Seq != 0 && s.HasAge && r.last.HasAge { // calls are numbered
