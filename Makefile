@@ -6,7 +6,7 @@ GOFUMPT       = go run mvdan.cc/gofumpt@v0.12.0
 FUZZTIME ?= 30s
 BENCH    ?=
 
-.PHONY: build test check lint race fuzz browser bench golden
+.PHONY: build test check lint race fuzz browser lab lab-full bench golden
 
 build: ## the program, as ./plegdiag
 	go build -o plegdiag ./cmd/plegdiag
@@ -29,6 +29,16 @@ race: ## needs a C compiler
 browser: ## the HTML report in Chromium (Debian: apt-get install chromium)
 	go vet -tags browser ./internal/report
 	go test -tags browser -run Browser ./internal/report
+
+LAB = nice go test -tags lab -count 1
+
+lab: ## real incidents on real nodes, as root (Debian: apt-get install debootstrap systemd-container strace busybox-static)
+	go vet -tags lab ./lab/...
+	cd lab/cnid && go vet .
+	$(LAB) -timeout 20m ./lab
+
+lab-full: ## the same in real lengths, and a stall beyond the threshold of PLEG
+	$(LAB) -timeout 40m ./lab -full
 
 # Without a bound on minimizing, inputs of some kilobytes take all of FUZZTIME to be made smaller.
 fuzz: ## every fuzz target for FUZZTIME

@@ -1,0 +1,186 @@
+//go:build lab
+
+package lab
+
+import (
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// proven are the verdicts of a cause that may be named.
+var proven = []string{"confirmed", "likely"}
+
+func TestScenarios(t *testing.T) {
+	t.Parallel()
+	for _, s := range scenarios {
+		if !s.full || *full {
+			t.Run(s.name, func(t *testing.T) { s.play(t, theRun) })
+		}
+	}
+}
+
+var scenarios = []scenario{
+	{
+		name: "healthy",
+		breaks: func(n *node) func() {
+			web, other := n.pod("web"), n.pod("other")
+			n.pin(web.Container)
+			n.do("/opt/lab/kubelet", "stop", other.Container)
+			return func() {}
+		},
+		hold: 15 * time.Second,
+	},
+	{
+		name: "umount2",
+		slow: "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs",
+		hold: 30 * time.Second, long: 90 * time.Second,
+		breaks: func(n *node) func() {
+			web := n.pod("web")
+			pid := n.taskPID(web.Container)
+			require.NoError(n.t, n.disk.slow(1<<20))
+			fill(n.t, n.path("/proc/"+pid+"/root/junk"))
+			n.do("kill", "-KILL", pid)
+			n.pin(web.Container)
+			return func() { require.NoError(n.t, n.disk.slow(0)) }
+		},
+		wants: wants{
+			root: "umount2-overlay-sync", verdicts: proven, links: []string{"cri-status-lock-exiting-update"},
+			steps: []string{"exit", "syncing", "delete"}, evidence: []string{"&TaskExit{ContainerID:", `"ovl_sync_fs`, "failed to delete task"},
+			headline: []string{"while the kernel syncs the disk below the overlay"},
+		},
+	},
+	{
+		name: "metadata-io",
+		slow: "/var/lib/containerd/io.containerd.grpc.v1.cri",
+		hold: 20 * time.Second, long: time.Minute,
+		breaks: func(n *node) func() {
+			web := n.pod("web")
+			require.NoError(n.t, n.disk.slow(20)) // a status file of one block takes minutes
+			n.background("/opt/lab/kubelet", "stop", web.Container)
+			return func() { require.NoError(n.t, n.disk.slow(0)) }
+		},
+		wants: wants{
+			root: "cri-updatesync-slow-metadata", verdicts: proven,
+			steps: []string{"holder", "waiters"}, evidence: []string{"os.(*File).Sync(", "(*statusStorage).UpdateSync(", "(*statusStorage).Get("},
+		},
+	},
+	{
+		name: "dbus-stall",
+		hold: 30 * time.Second, long: 80 * time.Second,
+		breaks: func(n *node) func() {
+			web := n.pod("web")
+			n.signal(syscall.SIGSTOP)
+			n.pin(web.Container)
+			return func() { n.signal(syscall.SIGCONT) }
+		},
+		wants: wants{
+			root: "systemd-busy-or-unresponsive", verdicts: proven, links: []string{"cri-status-lock-running-update-dbus", "runc-stuck-dbus"},
+			steps:    []string{"stopped", "mute", "bus", "runc", "update", "holder", "waiters"},
+			evidence: []string{`"state":"T"`, `"answered":false`, "--systemd-cgroup update", "(*statusStorage).UpdateSync(", "(*statusStorage).Get("},
+		},
+	},
+	{
+		name: "docker-dbus-stall",
+		hold: 50 * time.Second, long: 90 * time.Second,
+		prep: func(n *node) {
+			n.do("systemctl", "start", "docker")
+			n.do("docker", "import", "/opt/lab/rootfs.tar", "lab")
+			n.do("docker", "run", "-d", "--name", "web", "--network", "none", "lab", "sleep", "1000000")
+		},
+		breaks: func(n *node) func() {
+			n.signal(syscall.SIGSTOP)
+			n.background("docker", "run", "-d", "--name", "second", "--network", "none", "lab", "sleep", "1000000")
+			n.background("docker", "update", "--cpu-shares", "100", "web")
+			time.Sleep(2 * time.Second)
+			n.background("docker", "inspect", "second")
+			n.background("docker", "stop", "second")
+			return func() { n.signal(syscall.SIGCONT) }
+		},
+		wants: wants{
+			root: "systemd-busy-or-unresponsive", verdicts: proven, links: []string{"dockerd-container-mutex", "runc-stuck-dbus"},
+			steps: []string{"stopped", "mute", "call", "holder", "waiters"}, evidence: []string{`"state":"T"`, `"answered":false`, "(*Daemon).containerStart("},
+		},
+	},
+	{
+		name:  "netlink-hang",
+		hold:  15 * time.Second,
+		flags: []string{"--allow-kill", "lab-cnid"},
+		breaks: func(n *node) func() {
+			n.do("systemctl", "start", "lab-cnid")
+			n.await(10*time.Second, "address", func() bool { _, err := n.try("/opt/lab/lab-cnid", "alloc"); return err == nil })
+			pid := n.pid("^/opt/lab/lab-cnid$")
+			// The request is never sent, so the kernel never answers: recvfrom waits for as long as it is let.
+			n.background("strace", "-f", "-p", pid, "-o", "/dev/null", "-e", "trace=sendto", "-e", "inject=sendto:retval=36")
+			n.await(10*time.Second, "tracer", func() bool { return n.traced(pid) })
+			for range 4 {
+				n.background("/opt/lab/lab-cnid", "alloc")
+			}
+			time.Sleep(2 * time.Second)
+			n.do("pkill", "-INT", "-x", "strace")
+			n.await(10*time.Second, "end of the tracer", func() bool { return !n.traced(pid) })
+			return func() {}
+		},
+		wants: wants{root: "netlink-recv-hang-cni", verdicts: proven, steps: []string{"held_now", "queue"}, evidence: []string{"(*NetlinkSocket).Receive("}},
+	},
+	{
+		name: "threshold", full: true,
+		hold: 210 * time.Second,
+		breaks: func(n *node) func() {
+			web, other := n.pod("web"), n.pod("other")
+			n.signal(syscall.SIGSTOP)
+			n.pin(web.Container, other.Container)
+			return func() { n.signal(syscall.SIGCONT) }
+		},
+		wants: wants{
+			root: "systemd-busy-or-unresponsive", verdicts: proven, links: []string{"cri-status-lock-running-update-dbus", "runc-stuck-dbus", "cri-status-lock-held"},
+			steps: []string{"stopped", "mute", "update", "holder", "waiters", "stalled"}, evidence: []string{"PLEG is not healthy"}, stalled: true,
+			headline: []string{"NotReady from"},
+		},
+	},
+}
+
+// pin makes the kubelet update the resources of containers, as when a pinned pod has come.
+func (n *node) pin(containers ...string) {
+	n.t.Helper()
+	n.write("/var/lib/kubelet/lab-pins", strings.Join(containers, "\n")+"\n")
+}
+
+// traced says whether a process of the node has a tracer.
+func (n *node) traced(pid string) bool {
+	n.t.Helper()
+	return !strings.Contains(n.do("cat", "/proc/"+pid+"/status"), "TracerPid:\t0\n")
+}
+
+// taskPID is the PID inside of the node of a container's first process.
+func (n *node) taskPID(container string) string {
+	n.t.Helper()
+	for line := range strings.Lines(n.do("ctr", "-n", "k8s.io", "tasks", "ls")) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == container {
+			return f[1]
+		}
+	}
+	require.FailNow(n.t, "no task of "+container)
+	return ""
+}
+
+// fill writes what takes the slow disk minutes.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	const size = 300 << 20
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = io.CopyN(f, zeros{}, size)
+	require.NoError(t, err)
+}
+
+// zeros is /dev/zero.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
