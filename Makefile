@@ -22,6 +22,8 @@ lint:
 	@out=$$(go fix -diff ./...); test -z "$$out" || { echo "$$out"; exit 1; }
 	$(STATICCHECK) ./...
 	$(GOLANGCI_LINT) run
+	$(GOLANGCI_LINT) run --build-tags lab ./lab/...
+	cd lab/cnid && go vet .
 
 race: ## needs a C compiler
 	CGO_ENABLED=1 go test -race ./...
@@ -33,8 +35,6 @@ browser: ## the HTML report in Chromium (Debian: apt-get install chromium)
 LAB = nice go test -tags lab -count 1
 
 lab: ## real incidents on real nodes, as root (Debian: apt-get install debootstrap systemd-container strace busybox-static)
-	go vet -tags lab ./lab/...
-	cd lab/cnid && go vet .
 	$(LAB) -timeout 20m ./lab
 
 lab-full: ## the same in real lengths, and a stall beyond the threshold of PLEG

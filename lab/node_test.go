@@ -84,7 +84,7 @@ func childOf(pid int) int {
 	if err != nil {
 		return 0
 	}
-	for _, word := range strings.Fields(string(text)) {
+	for word := range strings.FieldsSeq(string(text)) {
 		child, _ := strconv.Atoi(word)
 		if ids := statusOf(child, "NSpid"); len(ids) > 1 && ids[len(ids)-1] == "1" {
 			return child

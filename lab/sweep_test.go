@@ -86,7 +86,7 @@ func endProcesses(dir string) error {
 		if err != nil {
 			continue
 		}
-		for _, word := range strings.Fields(string(text)) {
+		for word := range strings.FieldsSeq(string(text)) {
 			if pid, err := strconv.Atoi(word); err == nil && pid > 1 {
 				left++
 				_ = syscall.Kill(pid, syscall.SIGKILL)
