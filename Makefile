@@ -21,7 +21,7 @@ lint:
 	@out=$$($(GOFUMPT) -l .); test -z "$$out" || { echo "gofumpt -w these files:"; echo "$$out"; exit 1; }
 	@out=$$(go fix -diff ./...); test -z "$$out" || { echo "$$out"; exit 1; }
 	$(STATICCHECK) ./...
-	$(GOLANGCI_LINT) run
+	$(GOLANGCI_LINT) run --allow-parallel-runners
 
 race: ## needs a C compiler
 	CGO_ENABLED=1 go test -race ./...
