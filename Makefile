@@ -21,8 +21,8 @@ lint:
 	@out=$$($(GOFUMPT) -l .); test -z "$$out" || { echo "gofumpt -w these files:"; echo "$$out"; exit 1; }
 	@out=$$(go fix -diff ./...); test -z "$$out" || { echo "$$out"; exit 1; }
 	$(STATICCHECK) ./...
-	$(GOLANGCI_LINT) run
-	$(GOLANGCI_LINT) run --build-tags lab ./lab/...
+	$(GOLANGCI_LINT) run --allow-parallel-runners
+	$(GOLANGCI_LINT) run --allow-parallel-runners --build-tags lab ./lab/...
 	cd lab/cnid && go vet .
 
 race: ## needs a C compiler

@@ -15,6 +15,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 // world is a node whose clocks are known: an oracle that tells when every line was really written.
@@ -229,5 +230,32 @@ func TestClockOfTheNode(t *testing.T) {
 			require.Equal(t, tc.want, inc.Timeline.Stalls[0].End.Format(time.RFC3339))
 			checkAccount(t, inc)
 		})
+	}
+}
+
+// Lines that no event was made of have the time of the others in their file, also those that count from the boot.
+func TestLinesSinceBoot(t *testing.T) {
+	dir := t.TempDir()
+	const hung = "INFO: task containerd-shim:1422 blocked for more than 120 seconds.\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "dmesg.txt"), []byte("[   41281.000000] nothing of interest\n[   41280.000000] "+hung), 0o600))
+	catalog, err := rules.Builtin()
+	require.NoError(t, err)
+	for _, tc := range []struct{ kern, want string }{
+		{"2025-11-08T09:20:00.000000+08:00 node-1 kernel: [41280.000000] " + hung, "2025-11-08T01:20:01Z"},
+		{"2025-11-08T09:20:00.000000+08:00 node-1 kernel: nothing\n", ""},
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "kern.log"), []byte(tc.kern), 0o600))
+		o := incident.Options{Inputs: []string{dir}, Catalog: catalog}
+		inc, err := incident.Load(t.Context(), o)
+		require.NoError(t, err)
+		lines, err := incident.ReadLines(t.Context(), o, inc, timeline.Filter{})
+		require.NoError(t, err)
+		got := ""
+		for _, e := range lines.Events {
+			if filepath.Base(e.Pos().File) == "dmesg.txt" && e.Start.Known {
+				got = e.Start.T.Format(time.RFC3339)
+			}
+		}
+		require.Equal(t, tc.want, got)
 	}
 }

@@ -28,9 +28,9 @@ const maxLines = 50_000
 // ReadLines reads the logs among the inputs a second time, now that the window and the clocks are known, and keeps what the filter takes.
 // What cannot be read again, as stdin, gives none.
 func ReadLines(ctx context.Context, o Options, inc *Incident, f timeline.Filter) (Lines, error) {
-	r := lineReader{most: maxLines, inc: inc, filter: inc.Timeline.LineFilter(f), told: toldLines(inc.Timeline), clocks: map[string]time.Duration{}, files: map[string]*File{}, copied: map[said]string{}}
+	r := lineReader{most: maxLines, inc: inc, filter: inc.Timeline.LineFilter(f), told: toldLines(inc.Timeline), clocks: map[string]timeline.Clock{}, files: map[string]*File{}, copied: map[said]string{}}
 	for _, c := range inc.Timeline.Clocks {
-		r.clocks[c.File] = c.Offset
+		r.clocks[c.File] = c
 	}
 	for i := range inc.Files {
 		r.files[inc.Files[i].Path] = &inc.Files[i]
@@ -74,7 +74,7 @@ type lineReader struct {
 	inc    *Incident
 	filter timeline.LineFilter
 	told   map[event.Pos]bool
-	clocks map[string]time.Duration // what was taken from clock faces, by file
+	clocks map[string]timeline.Clock // by file
 	files  map[string]*File
 	copied map[said]string // lines of events in the window, to the file in which they are quoted: their copies are not shown
 	lines  Lines
@@ -97,7 +97,7 @@ func (r *lineReader) file(ctx context.Context, f bundle.File, account *File) {
 	if err != nil || in.Records == nil {
 		return
 	}
-	clock := lineClock{offset: r.clocks[f.Path], start: account.Start, end: account.End}
+	clock := lineClock{offset: r.clocks[f.Path].Offset, boot: r.clocks[f.Path].Boot, start: account.Start, end: account.End}
 	place := layout.Of(f.Path)
 	for rec, err := range in.Records(parse.Input{Path: f.Path, R: in.R}) {
 		if err != nil {
@@ -171,6 +171,7 @@ func saidOf(e *event.Event) said { return said{e.Start.T.UnixNano(), e.Component
 // lineClock turns the stamps of one file into instants, by what the timeline found out about them.
 type lineClock struct {
 	offset     time.Duration
+	boot       time.Time  // from which seconds since boot count; zero when nothing tells
 	start, end time.Time  // of the file
 	last       event.Time // of the line before, which a line without a stamp belongs to
 	basis      string     // of the latest
@@ -186,6 +187,10 @@ func (c *lineClock) resolve(rec *event.Record) event.Time {
 		return c.last
 	case t.Lacks == 0:
 		t.T = t.T.UTC()
+	case t.Lacks == event.LacksBoot && (c.boot.IsZero() || rec.Uptime == 0):
+		return event.Time{}
+	case t.Lacks == event.LacksBoot:
+		t.T, t.Lacks, c.basis = c.boot.Add(rec.Uptime), 0, "seconds since boot, as the file's other lines"
 	case !rec.Outer.IsZero() && rec.Outer.Lacks == 0:
 		t, c.basis = c.beside(t, rec.Outer.T.UTC()), "from the line's other clock"
 	default:

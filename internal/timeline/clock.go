@@ -20,6 +20,8 @@ type clock struct {
 	year, date, note string
 	// boot says where the moment of the boot comes from; empty while no stamp lacks it.
 	boot string
+	// booted is that moment, where the file tells of one boot only.
+	booted time.Time
 	// stepped says what was done about the clock being set.
 	stepped string
 	// ignored says which flag the file's lines contradict.
@@ -188,7 +190,7 @@ func (r *reconciler) describe() []Clock {
 		if !c.dated {
 			continue
 		}
-		row := Clock{File: file, Basis: "written", Offset: c.offset}
+		row := Clock{File: file, Basis: "written", Offset: c.offset, Boot: c.booted}
 		if c.lacks != 0 {
 			zone, note := "", ""
 			if c.lacks&event.LacksZone != 0 {

@@ -117,6 +117,7 @@ type Clock struct {
 	File   string
 	Basis  string        // "written", "zone +08:00 from lines that carry both clocks, year 2025 from the node's dated evidence", …
 	Offset time.Duration // what was taken from the first clock face without a zone to get UTC; positive east of it
+	Boot   time.Time     // from which seconds since boot count; zero when nothing tells, or the file is of several boots
 	Note   string        // what is not known and what would help, empty when nothing is missing
 	// Ignored says which flag the file's own lines contradict, so that it was not used; empty when none was.
 	Ignored string

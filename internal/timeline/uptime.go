@@ -61,6 +61,9 @@ func (r *reconciler) settleBoots(events []*event.Event, sources []Source) {
 				c.note = join("; ", c.note, "no line shows that it is of that boot")
 			}
 			run.set(anchors, basis, c)
+			if len(runs) == 1 && len(anchors) > 0 {
+				c.booted = anchors[len(anchors)-1].boot().UTC()
+			}
 		}
 	}
 }
