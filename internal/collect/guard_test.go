@@ -12,14 +12,14 @@ import (
 // Who waits for a processor is not stuck; who sleeps is.
 func TestGuard(t *testing.T) {
 	var g guard
-	r := g.try(20*time.Millisecond, func() error {
-		for begun := now(); now().Sub(begun) < 100*time.Millisecond; {
+	r := g.try(200*time.Millisecond, func() error {
+		for begun := now(); now().Sub(begun) < time.Second; {
 			continue
 		}
 		return nil
 	})
 	require.Empty(t, r.outcome, r.why)
-	r = g.try(20*time.Millisecond, func() error {
+	r = g.try(200*time.Millisecond, func() error {
 		time.Sleep(5 * time.Second)
 		return nil
 	})
