@@ -56,8 +56,8 @@ type rowBatch struct {
 }
 
 const (
-	batchRows = 512
-	batchText = 128 << 10
+	batchRows = 256
+	batchText = 64 << 10
 )
 
 // rowsAhead looks at the lines beside their use. What it starts has ended when it returns.
