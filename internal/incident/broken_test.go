@@ -174,3 +174,11 @@ func TestTextThatIsEverywhere(t *testing.T) {
 	require.Equal(t, lines, inc.Files[0].Used)
 	require.Equal(t, "10500 lines hold a text that rules ask for; only the first 10000 were shown to them", inc.Files[0].Err)
 }
+
+// TestNodeOfSnapshot: where no log names its host, what collect wrote about itself does.
+func TestNodeOfSnapshot(t *testing.T) {
+	dir := t.TempDir()
+	manifest := `{"schema":"plegdiag.bundle/v1","tool":"(devel)","node":"node-7","start":"2026-11-22T00:49:34Z","end":"2026-11-22T00:49:37Z","redaction":true,"items":[` + "\n]}\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "manifest.json"), []byte(manifest), 0o600))
+	require.Equal(t, "node-7", load(t, dir).Node)
+}

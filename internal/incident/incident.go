@@ -14,7 +14,7 @@ import (
 
 // Incident is what a bundle says.
 type Incident struct {
-	Node     string   // host name, empty when no line tells it
+	Node     string   // host name, as most lines or else a snapshot names it; empty when nothing does
 	LeftOut  []string // other nodes whose evidence the inputs hold, and that were not looked at
 	Unread   bool     // no line of any input could be read, and so nothing is known
 	Window   timeline.Window

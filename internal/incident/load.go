@@ -68,6 +68,9 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 		in.Sources = append(in.Sources, f.sourceList()...)
 	}
 	inc.Timeline = timeline.Build(in, timeline.Options{Zone: o.Zone, Year: o.Year})
+	if inc.Node == "" { // no line of a log names its host: a snapshot of the node may
+		inc.Node = inc.Timeline.Facts["node.name"].Value
+	}
 	inc.Result = rules.Evaluate(o.Catalog, inc.Timeline)
 	for _, f := range files {
 		inc.Files = append(inc.Files, f.account)
