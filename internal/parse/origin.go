@@ -1,7 +1,6 @@
 package parse
 
 import (
-	"bufio"
 	"bytes"
 	"io"
 )
@@ -100,37 +99,8 @@ func (o *Origin) cut(line []byte) int {
 
 // WithoutOrigin reads r without the origin of its lines. They keep their numbers, and what is left of a line is still a part of it.
 func WithoutOrigin(r io.Reader, o *Origin) io.Reader {
-	return &originless{r: bufio.NewReaderSize(r, 64<<10), origin: o, start: true}
-}
-
-type originless struct {
-	r      *bufio.Reader
-	origin *Origin
-	start  bool // at the start of a line
-}
-
-// Read implements io.Reader.
-func (u *originless) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	if u.start {
-		line, err := u.r.Peek(maxOrigin + 512)
-		if len(line) == 0 {
-			return 0, err
-		}
-		line, _, _ = bytes.Cut(line, []byte{'\n'})
-		_, _ = u.r.Discard(u.origin.cut(line)) // cannot fail for what Peek returned
-		u.start = false
-	}
-	if _, err := u.r.Peek(1); err != nil {
-		return 0, err
-	}
-	ready, _ := u.r.Peek(min(u.r.Buffered(), len(p)))
-	if i := bytes.IndexByte(ready, '\n'); i >= 0 {
-		ready, u.start = ready[:i+1], true
-	}
-	n := copy(p, ready)
-	_, _ = u.r.Discard(n)
-	return n, nil
+	return withoutStarts(r, maxOrigin+512, func(head []byte) int {
+		line, _, _ := bytes.Cut(head, []byte{'\n'})
+		return o.cut(line)
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"slices"
 )
 
 // pastePrefixes are what mail, tickets and chats put before every line that
@@ -34,41 +35,51 @@ func PastePrefix(head []byte) []byte {
 // WithoutPrefix reads r with prefix taken off every line that has it. Lines
 // keep their numbers, and what is left of a line is still a part of it.
 func WithoutPrefix(r io.Reader, prefix []byte) io.Reader {
-	return &unquoted{r: bufio.NewReaderSize(r, 64<<10), prefix: prefix, start: true}
+	bare := slices.Concat(bytes.TrimRight(prefix, " "), []byte{'\n'}) // ">" before an empty line
+	return withoutStarts(r, len(prefix), func(head []byte) int {
+		switch {
+		case bytes.HasPrefix(head, prefix):
+			return len(prefix)
+		case len(bare) > 1 && bytes.HasPrefix(head, bare):
+			return len(bare) - 1
+		}
+		return 0
+	})
 }
 
-type unquoted struct {
-	r      *bufio.Reader
-	prefix []byte
-	start  bool // at the start of a line
+// startless is a reader that takes something off the start of lines.
+type startless struct {
+	r     *bufio.Reader
+	look  int                   // how much of a line cut is shown
+	cut   func(head []byte) int // how much to take off; head may hold less than look, and more than one line
+	start bool                  // at the start of a line
 }
 
-func (u *unquoted) Read(p []byte) (int, error) {
+func withoutStarts(r io.Reader, look int, cut func(head []byte) int) io.Reader {
+	return &startless{r: bufio.NewReaderSize(r, 64<<10), look: look, cut: cut, start: true}
+}
+
+// Read implements io.Reader.
+func (s *startless) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	if u.start {
-		head, err := u.r.Peek(len(u.prefix))
+	if s.start {
+		head, err := s.r.Peek(s.look)
 		if len(head) == 0 {
 			return 0, err
 		}
-		if bytes.Equal(head, u.prefix) {
-			if _, err := u.r.Discard(len(head)); err != nil {
-				return 0, err
-			}
-		} else if bare := bytes.TrimRight(u.prefix, " "); len(bare) > 0 && len(head) > len(bare) && bytes.HasPrefix(head, bare) && head[len(bare)] == '\n' {
-			_, _ = u.r.Discard(len(bare)) // ">" before an empty line; cannot fail for what Peek returned
-		}
-		u.start = false
+		_, _ = s.r.Discard(s.cut(head)) // cannot fail for what Peek returned
+		s.start = false
 	}
-	if _, err := u.r.Peek(1); err != nil {
+	if _, err := s.r.Peek(1); err != nil {
 		return 0, err
 	}
-	ready, _ := u.r.Peek(min(u.r.Buffered(), len(p)))
+	ready, _ := s.r.Peek(min(s.r.Buffered(), len(p)))
 	if i := bytes.IndexByte(ready, '\n'); i >= 0 {
-		ready, u.start = ready[:i+1], true
+		ready, s.start = ready[:i+1], true
 	}
 	n := copy(p, ready)
-	_, _ = u.r.Discard(n)
+	_, _ = s.r.Discard(n)
 	return n, nil
 }
