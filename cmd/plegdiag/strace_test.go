@@ -27,12 +27,9 @@ var straceOptions = []string{
 // TestRealStrace reads what the machine's own strace writes, in every form that it knows, and compares with the table that it
 // prints of the same run: calls, errors, and the seconds where it shows them.
 func TestRealStrace(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("strace is not installed")
-	}
+	strace := tool(t, "strace")
 	if out, err := exec.Command(strace, "-o", "/dev/null", "true").CombinedOutput(); err != nil {
-		t.Skipf("strace may not trace here: %s", out)
+		unable(t, "strace may not trace here: %s", out)
 	}
 	for _, options := range straceOptions {
 		for _, stderr := range []bool{false, true} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 	"time"
+	_ "time/tzdata" // the named zones, on any machine
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -137,7 +138,7 @@ func TestBuildRecoversInstantsOfNamedZones(t *testing.T) {
 		name := rapid.SampledFrom([]string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Shanghai", "America/Sao_Paulo", "Pacific/Auckland"}).Draw(t, "zone")
 		zone, err := time.LoadLocation(name)
 		if err != nil {
-			t.Skip(err)
+			t.Fatal(err)
 		}
 		truth := time.Unix(rapid.Int64Range(1400000000, 1900000000).Draw(t, "truth"), 0).UTC()
 		_, offset := truth.In(zone).Zone()
