@@ -97,7 +97,7 @@ func (r *lineReader) file(ctx context.Context, f bundle.File, account *File) {
 	if err != nil || in.Records == nil {
 		return
 	}
-	clock := lineClock{offset: r.clocks[f.Path].Offset, boot: r.clocks[f.Path].Boot, start: account.Start, end: account.End}
+	clock := lineClock{Clock: r.clocks[f.Path], start: account.Start}
 	place := layout.Of(f.Path)
 	for rec, err := range in.Records(parse.Input{Path: f.Path, R: in.R}) {
 		if err != nil {
@@ -170,11 +170,10 @@ func saidOf(e *event.Event) said { return said{e.Start.T.UnixNano(), e.Component
 
 // lineClock turns the stamps of one file into instants, by what the timeline found out about them.
 type lineClock struct {
-	offset     time.Duration
-	boot       time.Time  // from which seconds since boot count; zero when nothing tells
-	start, end time.Time  // of the file
-	last       event.Time // of the line before, which a line without a stamp belongs to
-	basis      string     // of the latest
+	timeline.Clock
+	start time.Time  // of the file
+	last  event.Time // of the line before, which a line without a stamp belongs to
+	basis string     // of the latest
 }
 
 // resolve is when a line was written; zero when nothing tells.
@@ -186,66 +185,38 @@ func (c *lineClock) resolve(rec *event.Record) event.Time {
 		c.basis = "of the line before"
 		return c.last
 	case t.Lacks == 0:
-		t.T = t.T.UTC()
-	case t.Lacks == event.LacksBoot && (c.boot.IsZero() || rec.Uptime == 0):
+		t.T = c.Instant(t.T, true, rec.Pos.Line, time.Time{})
+	case t.Lacks == event.LacksBoot && (c.Boot.IsZero() || rec.Uptime == 0):
 		return event.Time{}
 	case t.Lacks == event.LacksBoot:
-		t.T, t.Lacks, c.basis = c.boot.Add(rec.Uptime), 0, "seconds since boot, as the file's other lines"
+		t.T, t.Lacks, c.basis = c.Boot.Add(rec.Uptime), 0, "seconds since boot, as the file's other lines"
 	case !rec.Outer.IsZero() && rec.Outer.Lacks == 0:
-		t, c.basis = c.beside(t, rec.Outer.T.UTC()), "from the line's other clock"
+		t, c.basis = c.place(t, rec.Pos.Line, rec.Outer.T), "as the file's other lines, near the line's other clock"
 	default:
-		t, c.basis = c.inFile(t), "as the file's other lines"
+		t, c.basis = c.place(t, rec.Pos.Line, cmp.Or(c.last.T, c.start)), "as the file's other lines"
 	}
 	c.last = t
 	return t
 }
 
-// zoneStep is what offsets of zones are multiples of.
-const zoneStep = 15 * time.Minute
-
-// beside reads a clock face by the instant that a carrier stamped on the same line.
-func (c *lineClock) beside(t event.Time, outer time.Time) event.Time {
-	face := t.T.AddDate(outer.Year()-t.T.Year(), 0, 0)
-	if t.Lacks&event.LacksYear == 0 {
-		face = t.T
-	}
-	if t.Lacks&event.LacksDate != 0 {
-		face = time.Date(outer.Year(), outer.Month(), outer.Day(), t.T.Hour(), t.T.Minute(), t.T.Second(), t.T.Nanosecond(), time.UTC)
-	}
-	offset := time.Duration(0)
-	if t.Lacks&event.LacksZone != 0 {
-		offset = face.Sub(outer).Round(zoneStep)
-	}
-	t.T, t.Lacks = face.Add(-offset), 0
-	return t
-}
-
-// inFile reads a clock face by the file's zone, in the year or on the day in which it lies in the file's time.
-func (c *lineClock) inFile(t event.Time) event.Time {
-	if c.start.IsZero() {
+// place reads a clock face in the year, or on the day, in which it lies nearest to a moment.
+func (c *lineClock) place(t event.Time, line int, near time.Time) event.Time {
+	if near.IsZero() {
 		return event.Time{}
 	}
-	if t.Lacks&event.LacksZone != 0 {
-		t.T = t.T.Add(-c.offset)
-	}
-	prev := cmp.Or(c.last.T, c.start)
+	near = near.UTC()
 	var best time.Time
-	near := func(at time.Time) {
-		if best.IsZero() || at.Sub(prev).Abs() < best.Sub(prev).Abs() {
+	for shift := -1; shift <= 1; shift++ {
+		face := t.T
+		switch {
+		case t.Lacks&event.LacksDate != 0:
+			face = time.Date(near.Year(), near.Month(), near.Day()+shift, face.Hour(), face.Minute(), face.Second(), face.Nanosecond(), time.UTC)
+		case t.Lacks&event.LacksYear != 0:
+			face = face.AddDate(near.Year()+shift-face.Year(), 0, 0)
+		}
+		if at := c.Instant(face, t.Lacks&event.LacksZone == 0, line, near); best.IsZero() || at.Sub(near).Abs() < best.Sub(near).Abs() {
 			best = at
 		}
-	}
-	switch {
-	case t.Lacks&event.LacksDate != 0:
-		for day := c.start.Truncate(24*time.Hour).AddDate(0, 0, -1); !day.After(c.end.AddDate(0, 0, 1)); day = day.AddDate(0, 0, 1) {
-			near(day.Add(t.T.Sub(t.T.Truncate(24 * time.Hour))))
-		}
-	case t.Lacks&event.LacksYear != 0:
-		for year := c.start.Year() - 1; year <= c.end.Year()+1; year++ {
-			near(t.T.AddDate(year-t.T.Year(), 0, 0))
-		}
-	default:
-		best = t.T
 	}
 	t.T, t.Lacks = best, 0
 	return t

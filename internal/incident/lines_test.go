@@ -38,6 +38,11 @@ time="2026-01-01T00:00:13.000000000+08:00" level=info msg="event for 40585f73a1c
 // readLines analyses the files and returns what the lines of a filter say.
 func readLines(t *testing.T, files map[string]string, f timeline.Filter) (said []string, inc *Incident) {
 	t.Helper()
+	return readLinesWith(t, Options{}, files, f)
+}
+
+func readLinesWith(t *testing.T, options Options, files map[string]string, f timeline.Filter) (said []string, inc *Incident) {
+	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
@@ -45,7 +50,7 @@ func readLines(t *testing.T, files map[string]string, f timeline.Filter) (said [
 	}
 	catalog, err := rules.Builtin()
 	require.NoError(t, err)
-	options := Options{Inputs: []string{dir}, Catalog: catalog}
+	options.Inputs, options.Catalog = []string{dir}, catalog
 	inc, err = Load(context.Background(), options)
 	require.NoError(t, err)
 	lines, err := ReadLines(context.Background(), options, inc, f)
@@ -103,4 +108,38 @@ func TestLinesOfOneNode(t *testing.T) {
 	}, timeline.Filter{})
 	require.Equal(t, "node-a", inc.Node)
 	require.Equal(t, []string{"10:03:01 sshd on a"}, said)
+}
+
+const unhealthy = `kubelet.go:2412] "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m1.5s ago; threshold is 3m0s"`
+
+// TestLinesOfATurnedClock: lines stand where events of the same file do, also behind a turn of the clock, in the hour that it shows twice.
+func TestLinesOfATurnedClock(t *testing.T) {
+	zone, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	from := time.Date(2025, 10, 26, 0, 50, 0, 0, time.UTC)
+	var log strings.Builder
+	var want []string
+	for i := range 30 {
+		at := from.Add(time.Duration(i) * time.Minute)
+		level, text := "I", "kubelet.go:1] quiet"
+		if i%7 == 0 {
+			level, text = "E", unhealthy
+		} else {
+			want = append(want, at.Format("15:04:05 ")+"kubelet quiet")
+		}
+		log.WriteString(level + at.In(zone).Format("0102 15:04:05.000000    7 ") + text + "\n")
+	}
+	said, _ := readLinesWith(t, Options{Zone: zone, Year: 2025}, map[string]string{"kubelet.log": log.String()}, timeline.Filter{})
+	require.Equal(t, want, said)
+}
+
+// TestLinesBeforeAStep: what was written before the clock was set is moved as events are.
+func TestLinesBeforeAStep(t *testing.T) {
+	said, inc := readLines(t, map[string]string{
+		"kubelet.log": "2025-10-04T10:03:00.000000Z E1004 10:03:00.000000    7 " + unhealthy + "\n2025-10-04T10:04:00.000000Z I1004 10:04:00.000000    7 kubelet.go:1] before\n" +
+			"2025-10-04T10:11:00.000000Z I1004 10:11:00.000000    7 kubelet.go:1] after\n2025-10-04T10:12:00.000000Z E1004 10:12:00.000000    7 " + unhealthy + "\n",
+		"messages": "2025-10-04T10:04:30Z node-1 sshd[3]: early\n2025-10-04T10:10:00Z node-1 chronyd[9]: System clock was stepped by 300.000000 seconds\n2025-10-04T10:10:01Z node-1 sshd[3]: late\n",
+	}, timeline.Filter{})
+	require.Contains(t, inc.Timeline.Clocks[0].Note, "the clock was set by 5m0s")
+	require.Equal(t, []string{"10:09:00 kubelet before", "10:09:30 sshd early", "10:10:01 sshd late", "10:11:00 kubelet after"}, said)
 }

@@ -24,6 +24,7 @@ type clock struct {
 	booted time.Time
 	// stepped says what was done about the clock being set.
 	stepped string
+	moves   []move
 	// ignored says which flag the file's lines contradict.
 	ignored string
 	// twice and never count the stamps in hours that the clock showed twice, and left out.
@@ -190,7 +191,7 @@ func (r *reconciler) describe() []Clock {
 		if !c.dated {
 			continue
 		}
-		row := Clock{File: file, Basis: "written", Offset: c.offset, Boot: c.booted}
+		row := Clock{File: file, Basis: "written", Offset: c.offset, Boot: c.booted, zone: c.zone.rule, moves: c.moves}
 		if c.lacks != 0 {
 			zone, note := "", ""
 			if c.lacks&event.LacksZone != 0 {

@@ -24,6 +24,13 @@ type setClock struct {
 	after time.Time // what the clock showed when it had been set
 }
 
+// move is what was done to the stamps of a file that were written before a step of the clock.
+type move struct {
+	last, first int // the line of the last stamp that was moved, and of the first that was not
+	by          time.Duration
+	after       time.Time // what the clock showed when it had been set
+}
+
 // unstep moves what was written before the clock was set, so that one reckoning holds for the
 // whole file: an order and a length over the step would be wrong otherwise. Each file is split where its lines show it.
 func (r *reconciler) unstep(events []*event.Event, sources []Source) {
@@ -75,6 +82,14 @@ func (c *clock) unstep(stamps []stamp, s *setClock, file string) {
 	if open > 0 {
 		c.stepped = join("; ", c.stepped, fmt.Sprintf("%d stamps that may be of before or after stand for both", open))
 	}
+	m := move{stamps[n+open-1].line, lastLine, s.by, s.after}
+	if n+open < len(stamps) {
+		m.first = stamps[n+open].line
+	}
+	if s.Pos().File == file {
+		m.last, m.first = s.Pos().Line-1, s.Pos().Line
+	}
+	c.moves = append(c.moves, m)
 	for i := range stamps[:n+open] {
 		st := &stamps[i]
 		if st.event == s.Event {

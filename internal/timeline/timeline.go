@@ -121,4 +121,26 @@ type Clock struct {
 	Note   string        // what is not known and what would help, empty when nothing is missing
 	// Ignored says which flag the file's own lines contradict, so that it was not used; empty when none was.
 	Ignored string
+
+	zone  rule
+	moves []move
+}
+
+// Instant is when a line of the file was written whose stamp shows face, of which neither year nor date is missing; zoned says that it
+// carries its zone. In the hour that a clock shows twice it is the moment nearer to near. What the timeline did for events is done for the line.
+func (c *Clock) Instant(face time.Time, zoned bool, line int, near time.Time) time.Time {
+	at := face
+	if !zoned && (c.zone.location != nil || len(c.zone.turns) > 0) {
+		first, second, _ := c.zone.shows(face)
+		at = face.Add(-first)
+		if later := face.Add(-second); later.Sub(near).Abs() < at.Sub(near).Abs() {
+			at = later
+		}
+	}
+	for _, m := range c.moves {
+		if line <= m.last || line < m.first && (m.by < 0 || at.Before(m.after.Add(-m.by/2))) {
+			at = at.Add(m.by)
+		}
+	}
+	return at.UTC()
 }
