@@ -506,13 +506,16 @@ func readCalls(ctx context.Context, trace *observe.Trace, calls iter.Seq2[*parse
 // used accounts for the lines of a call, and for the time that they span.
 func (f *file) used(call *parse.Syscall) {
 	f.account.Used += call.Lines
-	if call.Start.IsZero() {
+	from, to := call.Span()
+	if !from.Known {
 		return
 	}
 	source := f.sourceOf("strace")
-	source.Last = call.Start
-	if source.First.IsZero() {
-		source.First = source.Last
+	if !source.First.Known || from.T.Before(source.First.T) {
+		source.First = from
+	}
+	if !source.Last.Known || to.T.After(source.Last.T) {
+		source.Last = to
 	}
 }
 

@@ -126,15 +126,15 @@ func (s *Summary) Filter() *parse.CallFilter {
 	if !s.Form.Took {
 		return nil // how long a call may have taken shows the line after it
 	}
-	return &parse.CallFilter{Least: map[string]time.Duration{"": slowCall}, Ask: asked, Matters: s.trace.mayMatter}
+	return &parse.CallFilter{Least: map[string]time.Duration{"": slowCall}, Ask: s.trace.asks()}
 }
 
 // Add takes the next call. What [Summary.Filter] does not want need not be wanted.
 func (s *Summary) Add(c *parse.Syscall) {
 	s.trace.see(c)
 	s.bound(c)
-	if !s.First.Known {
-		s.First = c.Start
+	if from, _ := c.Span(); !s.First.Known || from.Known && from.T.Before(s.First.T) {
+		s.First = from
 	}
 	if c.First && len(s.threads) < maxHandles {
 		s.threads[c.PID] = true
@@ -142,6 +142,9 @@ func (s *Summary) Add(c *parse.Syscall) {
 	if c.Name == "" {
 		if c.Count != nil {
 			s.counted(c.Count)
+		}
+		for i := range c.Rest {
+			countOf(s.Calls, c.Rest[i].Name).join(&c.Rest[i])
 		}
 		return
 	}
@@ -288,6 +291,13 @@ func (n *CallCount) add(c *parse.Syscall) {
 	}
 	n.Total += c.Duration
 	n.Max = max(n.Max, c.Duration)
+}
+
+func (n *CallCount) join(c *parse.CallTotal) {
+	n.Count += c.Calls
+	n.Errors += c.Errors
+	n.Total += c.Total
+	n.Max = max(n.Max, c.Max)
 }
 
 // keep remembers a slow call as long as few of its kind were slower.

@@ -11,17 +11,20 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse"
 )
 
-// asked are the calls that may matter however short they are, each with what it may matter for.
-var asked = func() map[string]bool {
-	all := map[string]bool{}
-	for name := range moves {
-		all[name] = true
-	}
+// asks says of the calls that may matter however short they are whether one does.
+func (t *Trace) asks() map[string]func(*parse.CallView) bool {
+	all := map[string]func(*parse.CallView) bool{}
 	for _, name := range following {
-		all[name] = true
+		all[name] = t.mayFollow
+	}
+	for name, sends := range moves {
+		all[name] = t.mayReceive
+		if sends {
+			all[name] = t.maySend
+		}
 	}
 	return all
-}()
+}
 
 // following are the calls by which descriptors and processes are known (see files.follow).
 var following = []string{

@@ -29,20 +29,21 @@ func NewTrace() *Trace {
 
 // Filter says which calls of the trace must be wanted for the events that [Trace.Call] makes.
 func (t *Trace) Filter() *parse.CallFilter {
-	return &parse.CallFilter{Least: tracedLeast(), Ask: asked, Matters: t.mayMatter}
+	return &parse.CallFilter{Least: tracedLeast(), Ask: t.asks()}
 }
 
-// mayMatter tells calls that may have moved messages of D-Bus, or may show what a descriptor is, from all others, which are most.
-func (t *Trace) mayMatter(c *parse.CallView) bool {
-	sent, isMove := moves[c.Name]
-	if !isMove {
-		return t.mayFollow(c)
-	}
-	side := 0
-	if !sent {
-		side = 1
-	}
-	t.moved[side] = true
+func (t *Trace) maySend(c *parse.CallView) bool {
+	t.moved[0] = true
+	return t.mayMove(c)
+}
+
+func (t *Trace) mayReceive(c *parse.CallView) bool {
+	t.moved[1] = true
+	return t.mayMove(c)
+}
+
+// mayMove tells calls that may have moved messages of D-Bus from all others, which are most.
+func (t *Trace) mayMove(c *parse.CallView) bool {
 	if c.Failed {
 		return false
 	}
@@ -121,12 +122,8 @@ func (t *Trace) Call(dst []event.Event, s *parse.Syscall) []event.Event {
 
 // see moves the clock on.
 func (t *Trace) see(s *parse.Syscall) {
-	now := s.Start
-	if s.HasDuration {
-		now = now.Add(s.Duration)
-	}
-	if now.Known && (!t.last.Known || now.T.After(t.last.T)) {
-		t.last = now
+	if _, to := s.Span(); to.Known && (!t.last.Known || to.T.After(t.last.T)) {
+		t.last = to
 	}
 }
 

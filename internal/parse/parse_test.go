@@ -726,6 +726,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(stored(f, dataZstd, true, []string{"MESSAGE=a\nb", "_PID=7"}, []string{"_COMM=x"}), true)
 	f.Add(stored(f, dataXZ, false, []string{"MESSAGE=goroutine 1 [running]:"}), false)
 	f.Add([]byte("{\n\t\"E\" : \n}"), true)
+	f.Add([]byte("{}"), false)
 	f.Add([]byte("2025-11-08T09:30:00.123456789+08:00 stderr P cut\n{"), false)
 	f.Add([]byte("TS,PID,TID,USERNAME,ST,COMMAND,SYSCALL,WCHAN,EXE,NSPID,KSTACK\n2026-11-01 01:59:59.000,7092,7092,root,\xfbR,(true),[running],0,true,402,\n"), true)
 	f.Fuzz(func(t *testing.T, data []byte, all bool) {
@@ -740,6 +741,7 @@ func FuzzParse(f *testing.F) {
 			again := readInput(t, g, data, Input{Want: want, Go: beside})
 			require.Equal(t, first.text.String(), again.text.String(), "deterministic, also with a goroutine ahead")
 		}
+		require.Equal(t, sumTrace(t, data, nil), sumTrace(t, data, &CallFilter{Least: map[string]time.Duration{"read": 0}}))
 	})
 }
 

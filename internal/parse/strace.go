@@ -46,18 +46,32 @@ type Syscall struct {
 	Wanted      bool      // Args, Result, Raw and EndRaw are set
 	// Count is a row of a table of -c or -C; such a line has no Name. Nil for every other line.
 	Count *CallTotal
+	// Rest are the calls that the filter leaves out, counted by name. It has no Name either, comes once, behind all that
+	// has returned, lasts from the first of their starts to the last of their ends, and covers all their lines. Nil otherwise.
+	Rest []CallTotal
 }
 
-// CallFilter says which calls of a trace matter. To ask for few is several times as fast as to ask for all.
+// Span is from when to when the trace tells of the call: of one that had begun before, only its end.
+func (s *Syscall) Span() (from, to event.Time) {
+	from, to = s.Start, s.Start
+	if s.HasDuration {
+		to = to.Add(s.Duration)
+	}
+	if s.AtLeast && !s.Unfinished && s.EndPos.Line == 0 {
+		from = to
+	}
+	return from, to
+}
+
+// CallFilter says which calls of a trace matter. The others, which are most, are only counted (Syscall.Rest), but for the first one of
+// each thread: that is several times as fast as to ask for all.
 type CallFilter struct {
 	// Least is how long a call must last to matter, by its name; "" stands for all other names, which
 	// never matter without it. What never returned always does, and what has no known length
 	// where it was interrupted by the line of another thread.
 	Least map[string]time.Duration
-	// Ask is consulted about calls that are too short, by their names; nil for none.
-	Ask map[string]bool
-	// Matters answers it. It is called in the order of the trace.
-	Matters func(*CallView) bool
+	// Ask says of calls that are too short whether they matter, by their names; nil for none. It is asked in the order of the trace.
+	Ask map[string]func(*CallView) bool
 }
 
 // CallView is a call that has returned, seen without a copy: the bytes are valid until the next step.
@@ -76,7 +90,8 @@ type callName struct {
 	least time.Duration
 	fixed bool // named by the filter
 	some  bool // calls of at least that length matter
-	ask   bool
+	ask   func(*CallView) bool
+	rest  CallTotal // of those that the filter leaves out
 }
 
 func (t *tracer) name(b []byte) *callName {
@@ -121,7 +136,7 @@ func syscalls(in Input) iter.Seq2[*Syscall, error] {
 				return
 			}
 		}
-		if t.giveUp() && t.finish() && t.lines.err != nil {
+		if t.giveUp() && t.giveRest() && t.finish() && t.lines.err != nil {
 			yield(&Syscall{}, t.lines.err)
 		}
 	}
@@ -142,6 +157,7 @@ type tracer struct {
 		th  *tracedThread
 	}
 	free  []*openCall
+	rest  leftOut
 	clock stamps
 	view  CallView
 	// execs says that the trace starts with execve, so that no call can have begun before it.
@@ -165,7 +181,6 @@ type openCall struct {
 	args  int    // where the arguments start in raw
 	end   int    // where they end in raw
 	at    traceMoment
-	start event.Time
 	pos   event.Pos
 	lines int
 	least bool // the call may have begun before the trace
@@ -221,16 +236,16 @@ func (t *tracer) read(r *traceRow) bool {
 	case traceExit:
 		return t.exit(r.n, l, th, r.raw)
 	}
-	return t.note(r.n, l.pid, t.clock.start(l), nil, r.raw)
+	return t.note(r.n, l.pid, t.clock.now, nil, r.raw)
 }
 
 // other handles a line that is neither call nor signal nor exit.
 func (t *tracer) other(n int, b, raw []byte) bool {
 	switch {
 	case t.isRow(b):
-		return t.note(n, 0, event.Time{}, t.table.row(b), raw)
+		return t.note(n, 0, traceMoment{}, t.table.row(b), raw)
 	case isAside(b):
-		return t.note(n, 0, event.Time{}, nil, raw)
+		return t.note(n, 0, traceMoment{}, nil, raw)
 	case t.completes(b):
 		return t.join(n, b, raw)
 	}
@@ -274,22 +289,90 @@ func (t *tracer) wants(name *callName, l *traceLine, args []byte, took time.Dura
 	if name.some && (name.least == 0 || known && took >= name.least || !known && name.fixed && l.kind == traceResumed) {
 		return true
 	}
-	if !name.ask {
+	if name.ask == nil {
 		return false
 	}
 	t.view = CallView{PID: l.pid, Name: name.name, Args: args, Result: l.result, Failed: len(l.errno) > 0}
 	if l.kind == traceResumed {
 		t.view.More = l.args
 	}
-	return t.Calls.Matters(&t.view)
+	return name.ask(&t.view)
 }
 
-// note passes on a line that is no call.
-func (t *tracer) note(n, pid int, at event.Time, count *CallTotal, raw []byte) bool {
+// note passes on a line that is no call. Without at it has no time.
+func (t *tracer) note(n, pid int, at traceMoment, count *CallTotal, raw []byte) bool {
+	if t.Calls != nil && count == nil {
+		t.rest.add(n, 1, at, at)
+		return true
+	}
 	s := &t.call
-	*s = Syscall{PID: pid, Start: at, Count: count, Pos: event.Pos{File: t.Path, Line: n}, Lines: 1}
+	*s = Syscall{PID: pid, Start: at.time(), Count: count, Pos: event.Pos{File: t.Path, Line: n}, Lines: 1}
 	if t.Calls == nil && (t.Want == nil || t.Want(raw)) {
 		s.Wanted, s.Raw = true, clip(raw)
+	}
+	return t.yield(s, nil)
+}
+
+// leftOut are the lines that are only counted.
+type leftOut struct {
+	lines int
+	line  int         // the first of them
+	names []*callName // in the order of their first calls
+	// from is the earliest moment of any, to the latest.
+	from, to traceMoment
+}
+
+func (r *leftOut) add(n, lines int, from, to traceMoment) {
+	if r.lines += lines; r.line == 0 {
+		r.line = n
+	}
+	if from.clock == noClock {
+		return
+	}
+	if r.from.clock != from.clock || from.ns < r.from.ns {
+		r.from = from
+	}
+	if r.to.clock != to.clock || to.ns > r.to.ns {
+		r.to = to
+	}
+}
+
+// leaveOut counts a call that returned on the line l and does not matter. It is false where the call must be passed on all the same.
+func (t *tracer) leaveOut(name *callName, l *traceLine, n, lines int, at traceMoment, took time.Duration) bool {
+	if t.Calls == nil || name.nth < 0 {
+		return false
+	}
+	end := at
+	end.ns += int64(took)
+	t.rest.add(n, lines, at, end)
+	if !l.returned() {
+		return true
+	}
+	c := &name.rest
+	if c.Calls++; c.Calls == 1 {
+		c.Name = name.name
+		t.rest.names = append(t.rest.names, name)
+	}
+	if len(l.errno) > 0 {
+		c.Errors++
+	}
+	c.Total += took
+	c.Max = max(c.Max, took)
+	return true
+}
+
+// giveRest passes on what was only counted.
+func (t *tracer) giveRest() bool {
+	r := &t.rest
+	if r.lines == 0 {
+		return true
+	}
+	s := &t.call
+	*s = Syscall{Start: r.from.time(), Pos: event.Pos{File: t.Path, Line: r.line}, Lines: r.lines, Rest: make([]CallTotal, len(r.names))}
+	s.Duration, s.HasDuration = r.to.since(r.from)
+	s.since(r.from)
+	for i, name := range r.names {
+		s.Rest[i] = name.rest
 	}
 	return t.yield(s, nil)
 }
@@ -306,16 +389,20 @@ func (t *tracer) single(n int, l *traceLine, th *tracedThread, first bool, raw [
 		return false
 	}
 	name := t.name(l.name)
+	wanted := t.wants(name, l, l.args, l.took, l.hasTook, raw)
+	if !wanted && !first && t.leaveOut(name, l, n, 1, t.clock.now, l.took) {
+		return true
+	}
 	s := &t.call
 	*s = Syscall{} // fields are set one by one: a literal would be built and then copied
-	s.PID, s.First, s.Name, s.Nth, s.Start = l.pid, first, name.name, name.nth, t.clock.start(l)
+	s.PID, s.First, s.Name, s.Nth, s.Start = l.pid, first, name.name, name.nth, t.clock.now.time()
 	s.Duration, s.HasDuration, s.Injected, s.Delayed = l.took, l.hasTook, l.injected, l.delayed
 	s.Returned, s.Pos.File, s.Pos.Line, s.Lines = l.returned(), t.Path, n, 1
 	if len(l.errno) > 0 {
 		s.Errno = t.errnos.get(l.errno)
 	}
 	s.since(t.clock.now)
-	if t.wants(name, l, l.args, l.took, l.hasTook, raw) {
+	if wanted {
 		s.Wanted, s.Raw = true, clip(raw)
 		s.Args, s.Result = string(l.args), string(l.result)
 	}
@@ -332,7 +419,7 @@ func (t *tracer) begin(n int, l *traceLine, b, raw []byte, first bool) *openCall
 	}
 	args := len(b) - len(l.rest) // l.rest is a tail of b
 	o.pid, o.name, o.raw, o.quote, o.first = l.pid, t.name(l.name), append(o.raw[:0], b...), o.quote[:0], len(b)
-	o.args, o.end, o.at, o.start = args, args+len(l.args), t.clock.now, t.clock.start(l)
+	o.args, o.end, o.at = args, args+len(l.args), t.clock.now
 	o.pos.File, o.pos.Line, o.lines, o.of = t.Path, n, 1, first
 	if len(raw) != len(b) { // colours, or a message of strace
 		o.quote = append(o.quote, raw...)
@@ -346,7 +433,7 @@ func (t *tracer) begin(n int, l *traceLine, b, raw []byte, first bool) *openCall
 // returnTo makes s the open call as far as it is known.
 func (o *openCall) returnTo(s *Syscall) *Syscall {
 	*s = Syscall{}
-	s.PID, s.First, s.Name, s.Nth, s.Start = o.pid, o.of, o.name.name, o.name.nth, o.start
+	s.PID, s.First, s.Name, s.Nth, s.Start = o.pid, o.of, o.name.name, o.name.nth, o.at.time()
 	s.AtLeast, s.Pos, s.Lines = o.least, o.pos, o.lines
 	s.since(o.at)
 	return s
@@ -410,6 +497,11 @@ func (t *tracer) resume(n int, l *traceLine, th *tracedThread, first bool, b, ra
 	if l.hasTook {
 		took, known = l.took, true
 	}
+	wanted := o.want || t.wants(o.name, l, o.raw[o.args:o.end], took, known, b)
+	t.free = append(t.free, o)
+	if !wanted && !o.of && t.leaveOut(o.name, l, o.pos.Line, o.lines+1, o.at, took) {
+		return true
+	}
 	s := o.returnTo(&t.call)
 	s.Lines++
 	s.EndPos = event.Pos{File: t.Path, Line: n}
@@ -418,11 +510,10 @@ func (t *tracer) resume(n int, l *traceLine, th *tracedThread, first bool, b, ra
 	if len(l.errno) > 0 {
 		s.Errno = t.errnos.get(l.errno)
 	}
-	if s.Wanted = o.want || t.wants(o.name, l, o.raw[o.args:o.end], took, known, b); s.Wanted {
+	if s.Wanted = wanted; wanted {
 		s.Raw, s.EndRaw = o.line(), clip(raw)
 		s.Args, s.Result = joinArgs(o.text(), string(l.args)), string(l.result)
 	}
-	t.free = append(t.free, o)
 	return t.yield(s, nil)
 }
 
@@ -431,7 +522,7 @@ func (t *tracer) begun(n int, l *traceLine, first bool, b, raw []byte) bool {
 	name := t.name(l.name)
 	s := &t.call
 	*s = Syscall{
-		PID: l.pid, First: first, Name: name.name, Nth: name.nth, AtLeast: true, Start: t.clock.start(l), Pos: event.Pos{File: t.Path, Line: n}, Lines: 1,
+		PID: l.pid, First: first, Name: name.name, Nth: name.nth, AtLeast: true, Start: t.clock.now.time(), Pos: event.Pos{File: t.Path, Line: n}, Lines: 1,
 		Duration: l.took, HasDuration: l.hasTook, Injected: l.injected, Delayed: l.delayed, Returned: l.returned(), Errno: t.errnos.get(l.errno),
 	}
 	s.since(t.clock.now)
@@ -506,7 +597,7 @@ func (t *tracer) exit(n int, l *traceLine, th *tracedThread, raw []byte) bool {
 			return false
 		}
 	}
-	return t.note(n, l.pid, t.clock.start(l), nil, raw)
+	return t.note(n, l.pid, t.clock.now, nil, raw)
 }
 
 // finish passes on the calls that are open at the end.
@@ -540,7 +631,7 @@ func (t *tracer) readOwn(n int, raw []byte, own int) bool {
 	}
 	l := &traceLine{}
 	if l.scan(b); own == 0 || l.kind == traceNothing {
-		return t.note(n, 0, event.Time{}, nil, raw)
+		return t.note(n, 0, traceMoment{}, nil, raw)
 	}
 	if !t.giveUp() {
 		return false

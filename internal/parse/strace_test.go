@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"bytes"
 	"io"
 	"runtime"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
 )
 
 func trace(t *testing.T, name string) *account {
@@ -161,5 +164,59 @@ func TestTraceAhead(t *testing.T) {
 		n := r.n
 		runtime.Gosched()
 		require.Equal(t, n, r.n) // with the race detector: nobody reads any more
+	}
+}
+
+// traceSum is what a trace amounts to, whatever of it is passed on one by one.
+type traceSum struct {
+	lines    int
+	calls    map[string]CallTotal
+	from, to event.Time
+}
+
+func sumTrace(t *testing.T, data []byte, calls *CallFilter) (s traceSum) {
+	t.Helper()
+	s.calls = map[string]CallTotal{}
+	add := func(c CallTotal) {
+		n := s.calls[c.Name]
+		s.calls[c.Name] = CallTotal{Name: c.Name, Calls: n.Calls + c.Calls, Errors: n.Errors + c.Errors, Total: n.Total + c.Total, Max: max(n.Max, c.Max)}
+	}
+	for c, err := range syscalls(Input{Path: "f", R: bytes.NewReader(data), Calls: calls}) {
+		if err != nil {
+			require.True(t, isSkip(err))
+			continue
+		}
+		s.lines += c.Lines
+		if from, to := c.Span(); from.Known {
+			if !s.from.Known || from.T.Before(s.from.T) {
+				s.from = from
+			}
+			if !s.to.Known || to.T.After(s.to.T) {
+				s.to = to
+			}
+		}
+		for _, n := range c.Rest {
+			add(n)
+		}
+		if c.Returned {
+			n := CallTotal{Name: c.Name, Calls: 1, Total: c.Duration, Max: c.Duration}
+			if c.Errno != "" {
+				n.Errors = 1
+			}
+			add(n)
+		}
+	}
+	return s
+}
+
+// TestStraceRest: what a filter leaves out is counted, line for line, call for call, and nothing of its time is lost.
+func TestStraceRest(t *testing.T) {
+	for _, name := range samples(t) {
+		if strings.HasPrefix(name, "strace/") {
+			data := sample(t, name)
+			whole := sumTrace(t, data, nil)
+			require.Equal(t, whole, sumTrace(t, data, &CallFilter{}), name)
+			require.Equal(t, whole, sumTrace(t, data, &CallFilter{Least: map[string]time.Duration{"": time.Millisecond, "read": 0}}), name)
+		}
 	}
 }

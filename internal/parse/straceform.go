@@ -54,11 +54,11 @@ func ReadTraceForm(head []byte) TraceForm {
 			votes.comm++
 		}
 		switch {
-		case l.clock == epochClock:
+		case l.at.clock == epochClock:
 			votes.date++
-		case l.clock == faceClock && l.prec < 1e9:
+		case l.at.clock == faceClock && l.at.prec < 1e9:
 			votes.fine++
-		case l.clock == faceClock:
+		case l.at.clock == faceClock:
 			votes.face++
 		}
 		if l.hasDelta {

@@ -3,6 +3,7 @@ package parse
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -25,9 +26,7 @@ const (
 type traceLine struct {
 	kind     traceKind
 	pid      int
-	at       int64 // the stamp: nanoseconds since the epoch, or since midnight
-	prec     time.Duration
-	clock    traceClock
+	at       traceMoment   // the stamp: since the epoch, or since midnight
 	delta    time.Duration // of -r: since the line before
 	hasDelta bool
 	name     []byte
@@ -154,17 +153,17 @@ func (l *traceLine) scanTimes(b []byte) []byte {
 		if l.scanMicro(b) {
 			b = b[16:]
 		} else if face, prec, n := clockFace(b); n > 0 && n < len(b) && b[n] == ' ' {
-			l.at, l.prec, l.clock = int64(face), prec, faceClock
+			l.at = traceMoment{int64(face), prec, faceClock}
 			b = b[n+1:]
 		} else if t, n := epochStamp(b); n > 0 && n < len(b) && b[n] == ' ' {
-			l.at, l.prec, l.clock = t.T.UnixNano(), t.Prec, epochClock
+			l.at = traceMoment{t.T.UnixNano(), t.Prec, epochClock}
 			b = b[n+1:]
 		}
 	}
 	rest := b
 	if bytes.HasPrefix(b, []byte("(+")) {
 		rest = b[2:]
-	} else if l.clock != noClock || len(b) == 0 || b[0] != ' ' && !isDigit(b[0]) {
+	} else if l.at.clock != noClock || len(b) == 0 || b[0] != ' ' && !isDigit(b[0]) {
 		return b
 	}
 	rest = bytes.TrimLeft(rest, " ")
@@ -185,22 +184,66 @@ func (l *traceLine) scanTimes(b []byte) []byte {
 
 // scanMicro reads "18:25:36.238768 ", the stamp of -tt, which nearly every trace has.
 func (l *traceLine) scanMicro(b []byte) bool {
-	if len(b) < 17 || b[2] != ':' || b[5] != ':' || b[8] != '.' || b[15] != ' ' {
+	if len(b) < 17 {
 		return false
 	}
-	bad := false
-	digit := func(i int) int64 {
-		d := b[i] - '0'
-		bad = bad || d > 9
-		return int64(d)
-	}
-	h, m, s := digit(0)*10+digit(1), digit(3)*10+digit(4), digit(6)*10+digit(7)
-	micro := ((((digit(9)*10+digit(10))*10+digit(11))*10+digit(12))*10+digit(13))*10 + digit(14)
-	if bad || h > 23 || m > 59 || s > 60 {
+	face, isFace := faceColumns.read(b)
+	frac, isFrac := fracColumns.read(b[8:])
+	h, m, s := face&255*10+face>>8&255, face>>24&255*10+face>>32&255, face>>48&255*10+face>>56
+	if !isFace || !isFrac || h > 23 || m > 59 || s > 60 {
 		return false
 	}
-	l.at, l.prec, l.clock = (h*3600+m*60+s)*1e9+micro*1e3, time.Microsecond, faceClock
+	l.at = traceMoment{int64(h*3600+m*60+s)*1e9 + sixDigits(frac<<8)*1e3, time.Microsecond, faceClock}
 	return true
+}
+
+// scanTook reads " <0.000013>" at the end, which -T leaves behind a call of less than ten seconds.
+func (l *traceLine) scanTook(b []byte) bool {
+	n := len(b)
+	if n < 11 || b[n-11] != ' ' || b[n-10] != '<' || b[n-1] != '>' {
+		return false
+	}
+	v, ok := tookColumns.read(b[n-9:])
+	if ok {
+		l.took, l.hasTook = time.Duration(int64(v&255)*1e9+sixDigits(v)*1e3), true
+	}
+	return ok
+}
+
+// columns are eight bytes of a fixed form, read at once: each line of a trace has three such words.
+type columns struct{ form, room uint64 }
+
+var (
+	faceColumns = newColumns("00:00:00")
+	fracColumns = newColumns(".000000 ")
+	tookColumns = newColumns("0.000000")
+)
+
+// newColumns takes a form in which 0 stands for any digit, and all else for itself.
+func newColumns(form string) (c columns) {
+	for i := range 8 {
+		room := uint64(0x7f) // what a byte may grow by before its top bit shows: none but 0 is right
+		if form[i] == '0' {
+			room = 0x7f - 9
+		}
+		c.form |= uint64(form[i]) << (8 * i)
+		c.room |= room << (8 * i)
+	}
+	return c
+}
+
+// read gives the values of the digits, the first one lowest, and 0 for what stands for itself.
+func (c *columns) read(b []byte) (values uint64, ok bool) {
+	v := binary.LittleEndian.Uint64(b) ^ c.form
+	return v, (v|(v+c.room))&0x8080808080808080 == 0
+}
+
+// sixDigits is the number of the six values in the upper bytes of v, two of which make one at each step.
+func sixDigits(v uint64) int64 {
+	v &^= 0xffff
+	v = (v*10 + v>>8) & 0x00ff00ff00ff00ff
+	v = (v*100 + v>>16) & 0x0000ffff0000ffff
+	return int64((v*10000 + v>>32) & 0xffffffff)
 }
 
 // scanResumed reads "<... name resumed>args) = result".
@@ -265,27 +308,19 @@ func splitResult(b []byte) (end, result int) {
 		if q >= 0 {
 			stop = i + q
 		}
-		for from := i; from < stop; {
-			eq := bytes.Index(b[from:stop], []byte(" = "))
-			if eq < 0 && stop == len(b) && bytes.HasSuffix(b[from:], []byte(" =")) {
-				eq = stop - from - 2
-			}
-			if eq < 0 {
+		for from := i; ; {
+			p := bytes.IndexByte(b[from:stop], ')')
+			if p < 0 {
 				break
 			}
-			eq += from
-			p := eq
-			for p > i && b[p-1] == ' ' {
-				p--
-			}
-			if p > 0 && b[p-1] == ')' {
+			from += p + 1
+			if r := resultAt(b, from); r > 0 {
 				if end >= 0 {
 					several = true
 				} else {
-					end, result = p-1, min(eq+3, len(b))
+					end, result = from-1, r
 				}
 			}
-			from = eq + 2
 		}
 		if q < 0 {
 			break
@@ -298,6 +333,19 @@ func splitResult(b []byte) (end, result int) {
 		return splitDecorated(b)
 	}
 	return end, result
+}
+
+// resultAt is the offset behind the " = " that stands at i, with blanks in front of it as strace aligns
+// results; 0 without one. The blank behind it may be missing at the end of b.
+func resultAt(b []byte, i int) int {
+	from := i
+	for i < len(b) && b[i] == ' ' {
+		i++
+	}
+	if i == from || i >= len(b) || b[i] != '=' || i+1 < len(b) && b[i+1] != ' ' {
+		return 0
+	}
+	return min(i+2, len(b))
 }
 
 // stringEnd is the offset behind the quote that closes a string whose inside starts at from.
@@ -355,7 +403,9 @@ func splitDecorated(b []byte) (end, result int) {
 // scanResult reads "-1 EINVAL (Invalid argument) (INJECTED) (DELAYED) <60.000173>".
 func (l *traceLine) scanResult(b []byte) {
 	b = bytes.TrimRight(b, " ")
-	if n := len(b); n > 2 && b[n-1] == '>' {
+	if l.scanTook(b) {
+		b = bytes.TrimRight(b[:len(b)-11], " ")
+	} else if n := len(b); n > 2 && b[n-1] == '>' {
 		if open := bytes.LastIndexByte(b, '<'); open > 0 && b[open-1] == ' ' {
 			inside := b[open+1 : n-1]
 			sec, d := digits(inside)
@@ -488,7 +538,19 @@ func isStrace(line []byte) bool {
 // traceMoment is a moment on the axis of its trace.
 type traceMoment struct {
 	ns    int64
-	clock traceClock // noClock: unknown
+	prec  time.Duration // how fine its stamp is
+	clock traceClock    // noClock: unknown
+}
+
+// time is the moment for the outside: unknown when there is only -r.
+func (m traceMoment) time() event.Time {
+	switch m.clock {
+	case faceClock:
+		return event.Time{T: time.Unix(yearZero*86400+m.ns/1e9, m.ns%1e9).UTC(), Lacks: noDate, Prec: m.prec, Known: true}
+	case epochClock:
+		return event.Time{T: time.Unix(m.ns/1e9, m.ns%1e9).UTC(), Prec: m.prec, Known: true}
+	}
+	return event.Time{}
 }
 
 func (m traceMoment) sub(from traceMoment) time.Duration { return time.Duration(m.ns - from.ns) }
@@ -519,21 +581,21 @@ const halfDay = int64(12 * time.Hour)
 
 // see takes note of the next line's stamp.
 func (c *stamps) see(l *traceLine) {
-	now := traceMoment{l.at, l.clock}
+	now := l.at
 	switch {
-	case l.clock == faceClock:
+	case now.clock == faceClock:
 		// 12 hours tell midnight from lines that are a little out of order.
-		if step := l.at - c.prev; c.known && step < -halfDay {
+		if step := now.ns - c.prev; c.known && step < -halfDay {
 			c.days += 2 * halfDay
 		} else if c.days > 0 && step > halfDay {
 			c.days -= 2 * halfDay
 		}
-		c.prev = l.at
+		c.prev = now.ns
 		now.ns += c.days
-	case l.clock == epochClock:
+	case now.clock == epochClock:
 	case l.hasDelta:
 		c.relative += int64(l.delta)
-		now = traceMoment{c.relative, relativeClock}
+		now = traceMoment{ns: c.relative, clock: relativeClock}
 	}
 	c.now = now
 	if now.clock == noClock {
@@ -545,17 +607,4 @@ func (c *stamps) see(l *traceLine) {
 	if now.ns > c.last.ns {
 		c.last = now
 	}
-}
-
-// start is the stamp of the line that was seen last for the outside: unknown when there is only -r.
-func (c *stamps) start(l *traceLine) event.Time {
-	switch l.clock {
-	case faceClock:
-		t := event.Time{Lacks: noDate, Prec: l.prec, Known: true}
-		t.T = time.Unix(yearZero*86400+c.now.ns/1e9, c.now.ns%1e9).UTC()
-		return t
-	case epochClock:
-		return event.Time{T: time.Unix(l.at/1e9, l.at%1e9).UTC(), Prec: l.prec, Known: true}
-	}
-	return event.Time{}
 }

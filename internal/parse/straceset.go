@@ -66,8 +66,8 @@ func threadInName(file string) (set string, thread int) {
 
 func firstStamp(head []byte) traceMoment {
 	for line := range allLines(head) {
-		if l := scanTrace(line); l.clock != noClock {
-			return traceMoment{l.at, l.clock}
+		if l := scanTrace(line); l.at.clock != noClock {
+			return l.at
 		}
 	}
 	return traceMoment{}
@@ -204,11 +204,9 @@ func (m *merger) begin() bool {
 
 // start is the first stamp of the part as its calls have it.
 func (p *TracePart) start() time.Time {
-	ns := p.first.ns + int64(p.shift)
-	if p.first.clock == faceClock {
-		return time.Unix(yearZero*86400+ns/1e9, ns%1e9).UTC()
-	}
-	return time.Unix(ns/1e9, ns%1e9).UTC()
+	at := p.first
+	at.ns += int64(p.shift)
+	return at.time().T
 }
 
 func (p *activePart) begin(calls *CallFilter) bool {

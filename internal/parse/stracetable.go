@@ -245,7 +245,7 @@ func Syscalls(in Input) iter.Seq2[*Syscall, error] { return syscalls(in) }
 // isCutCall knows the only line of a thread that strace -ff found inside a call: it stops with the arguments.
 func isCutCall(line []byte) bool {
 	l := scanTrace(line)
-	return l.kind == traceCut && (l.clock != noClock || blocking[string(l.name)])
+	return l.kind == traceCut && (l.at.clock != noClock || blocking[string(l.name)])
 }
 
 // blocking are calls that threads are found in when strace attaches.
