@@ -35,10 +35,6 @@ type Summary struct {
 	nth     []*CallCount // those of Calls, by Syscall.Nth
 	slow    map[Wait][]TracedCall
 	open    []TracedCall
-
-	before     *TracedCall // the call on the line before, where its length is not known
-	beforeAt   time.Time
-	beforeLine int // its last line
 }
 
 // CallCount counts calls of one name as strace -c does: those that returned.
@@ -66,13 +62,11 @@ const (
 // Waits are all kinds in the order in which they are shown.
 var Waits = []Wait{DiskWait, NetlinkWait, BusWait, SocketWait, LockWait, ChildWait, OtherWait, IdleWait}
 
-// TracedCall is one call that took long.
+// TracedCall is one call that took long. Where only AtMost is known, it is also the Duration.
 type TracedCall struct {
 	parse.Syscall
 	Wait Wait
 	Why  string // of a wait for a child: what that child is in
-	// AtMost says that Duration is an upper bound: the trace lacks -T, and this is the time to its next line.
-	AtMost bool
 	// Blocker is the thread at the end of such a wait, over all generations, and BlockerCall what it is in. 0 and empty for every other call.
 	Blocker     int
 	BlockerCall string
@@ -123,16 +117,12 @@ func (s *Summary) Skip(skip *event.Skip) {
 
 // Filter says which calls of the trace must be wanted.
 func (s *Summary) Filter() *parse.CallFilter {
-	if !s.Form.Took {
-		return nil // how long a call may have taken shows the line after it
-	}
 	return &parse.CallFilter{Least: map[string]time.Duration{"": slowCall}, Ask: s.trace.asks()}
 }
 
 // Add takes the next call. What [Summary.Filter] does not want need not be wanted.
 func (s *Summary) Add(c *parse.Syscall) {
 	s.trace.see(c)
-	s.bound(c)
 	if from, _ := c.Span(); !s.First.Known || from.Known && from.T.Before(s.First.T) {
 		s.First = from
 	}
@@ -154,12 +144,16 @@ func (s *Summary) Add(c *parse.Syscall) {
 	}
 	s.trace.files.follow(c)
 	h, _ := s.trace.look(c)
-	long := c.HasDuration && c.Duration >= slowCall
-	if !long && !c.Unfinished {
+	if max(c.Duration, c.AtMost) < slowCall && !c.Unfinished {
 		return
 	}
 	kind := kindOfWait(c, h)
 	switch {
+	case c.AtMost > 0 && (kind == IdleWait || kind == ChildWait || kind == OtherWait): // the program's own work is in it
+	case c.AtMost > 0:
+		bounded := TracedCall{Syscall: *c, Wait: kind}
+		bounded.Duration, bounded.HasDuration = c.AtMost, true
+		s.keep(bounded)
 	case c.Unfinished:
 		s.open = append(s.open, TracedCall{Syscall: *c, Wait: kind})
 	case kind == IdleWait || kind == ChildWait:
@@ -169,35 +163,6 @@ func (s *Summary) Add(c *parse.Syscall) {
 		countOf(s.Idle, c.Name).add(c)
 	default:
 		s.keep(TracedCall{Syscall: *c, Wait: kind})
-	}
-}
-
-// bound gives the call before an upper bound, where -T is missing: nothing else happened between its line and this one, or
-// strace would have printed it in two parts. The program's own work is in it.
-func (s *Summary) bound(c *parse.Syscall) {
-	at, known := c.Start.T, c.Start.Known
-	if c.HasSince {
-		at, known = time.Unix(0, int64(c.Since)), true
-	}
-	if b := s.before; b != nil {
-		next := c.Pos.File == b.Pos.File && c.Pos.Line == s.beforeLine+1
-		if next && !known && c.Name == "" { // a frame of -k: still the same call
-			s.beforeLine++
-			return
-		}
-		if most := at.Sub(s.beforeAt); next && known && most >= slowCall {
-			b.Duration, b.HasDuration, b.AtMost = most, true, true
-			s.keep(*b)
-		}
-		s.before = nil
-	}
-	if !known || c.HasDuration || c.Name == "" || !c.Wanted || !c.Returned || c.EndPos.Line != 0 {
-		return
-	}
-	switch kind := kindOfWait(c, nil); kind {
-	case IdleWait, ChildWait, OtherWait:
-	default:
-		s.before, s.beforeAt, s.beforeLine = &TracedCall{Syscall: *c, Wait: kind}, at, c.Pos.Line
 	}
 }
 

@@ -429,7 +429,7 @@ func TestUpperBounds(t *testing.T) {
 	sum.Finish(parse.Stats{})
 	var got []string
 	for _, c := range sum.Slow {
-		require.True(t, c.AtMost)
+		require.Equal(t, c.Duration, c.AtMost)
 		got = append(got, fmt.Sprintf("%s(%s) %v", c.Name, c.Args, c.Duration))
 	}
 	require.Equal(t, []string{"fsync(3) 2s", "fsync(4) 1s"}, got)

@@ -82,13 +82,27 @@ func (in *lineReader) next() bool {
 	if b[len(b)-1] == '\n' {
 		b = b[:len(b)-1]
 	}
-	in.line = Line{N: in.line.N + 1, Bytes: b, Cut: cut}
+	in.number(b, cut)
+	return true
+}
+
+// number makes b the next line.
+func (in *lineReader) number(b []byte, cut int64) {
+	in.line.N++
+	in.line.Bytes, in.line.Cut = b, cut
 	in.stats.Lines++
 	if isBlank(b) && cut == 0 {
 		in.stats.Blank++
 	}
-	return true
 }
+
+// ahead is what is at hand of the next lines, at most n bytes; valid until the next step. Whoever takes lines from it numbers and drops them.
+func (in *lineReader) ahead(n int) []byte {
+	b, _ := in.r.Peek(min(n, in.r.Buffered())) // so much is there
+	return b
+}
+
+func (in *lineReader) drop(n int) { _, _ = in.r.Discard(n) } // so much is there
 
 // readLong collects a line that did not fit into the read buffer; start is its beginning.
 func (in *lineReader) readLong(start []byte) (b []byte, cut int64, err error) {

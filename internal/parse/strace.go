@@ -34,6 +34,9 @@ type Syscall struct {
 	// Unfinished, up to the last stamp of the file. Without HasDuration it is unknown.
 	Duration    time.Duration
 	HasDuration bool
+	// AtMost is an upper bound of a Duration that a trace without -T does not tell: the time to the next line, as strace would have
+	// printed the call on two lines if anything had happened meanwhile. 0 when that is unknown too; only with Input.Calls.
+	AtMost      time.Duration
 	Returned    bool // strace -c counts it: the call has a result other than a bare "?"
 	Unfinished  bool // the file ended inside the call, or strace detached
 	AtLeast     bool // Duration is a lower bound: the end, or the start (before strace attached), was not seen
@@ -136,7 +139,7 @@ func syscalls(in Input) iter.Seq2[*Syscall, error] {
 				return
 			}
 		}
-		if t.giveUp() && t.giveRest() && t.finish() && t.lines.err != nil {
+		if t.settle(traceMoment{}) && t.giveUp() && t.giveRest() && t.finish() && t.lines.err != nil {
 			yield(&Syscall{}, t.lines.err)
 		}
 	}
@@ -158,6 +161,7 @@ type tracer struct {
 	}
 	free  []*openCall
 	rest  leftOut
+	held  heldCall
 	clock stamps
 	view  CallView
 	// execs says that the trace starts with execve, so that no call can have begun before it.
@@ -200,14 +204,14 @@ const maxParts = 64
 
 // read turns one line into a call or a part of one.
 func (t *tracer) read(r *traceRow) bool {
-	if isBlank(r.raw) && r.cut == 0 {
+	if r.blank && r.cut == 0 {
 		return true
 	}
 	if r.cut > 0 && !t.skip(r.n, 0, "line of %d bytes is cut at %d", int64(len(r.raw))+r.cut, MaxLine) {
 		return false
 	}
 	if r.own >= 0 {
-		return t.readOwn(r.n, r.raw, r.own)
+		return t.settle(traceMoment{}) && t.readOwn(r.n, r.raw, r.own)
 	}
 	if t.part != nil && continues(r.b) {
 		return t.join(r.n, r.b, r.raw)
@@ -220,10 +224,13 @@ func (t *tracer) read(r *traceRow) bool {
 		return false
 	}
 	t.clock.see(l)
+	if !t.settle(t.clock.now) {
+		return false
+	}
 	th, first := t.thread(l)
 	switch l.kind {
 	case traceCall:
-		return t.single(r.n, l, th, first, r.raw)
+		return t.single(r, th, first)
 	case traceUnfinished, traceCut:
 		o := t.begin(r.n, l, r.b, r.raw, first)
 		if l.kind == traceCut {
@@ -234,7 +241,7 @@ func (t *tracer) read(r *traceRow) bool {
 	case traceResumed:
 		return t.resume(r.n, l, th, first, r.b, r.raw)
 	case traceExit:
-		return t.exit(r.n, l, th, r.raw)
+		return t.exit(r.n, l, th, r.b, r.raw)
 	}
 	return t.note(r.n, l.pid, t.clock.now, nil, r.raw)
 }
@@ -249,7 +256,7 @@ func (t *tracer) other(n int, b, raw []byte) bool {
 	case t.completes(b):
 		return t.join(n, b, raw)
 	}
-	return t.skip(n, 1, "no line of a trace: %.40q", b)
+	return t.settle(traceMoment{}) && t.skip(n, 1, "no line of a trace: %.40q", b)
 }
 
 // thread is what is known of the line's thread; first says that this is its first line.
@@ -292,7 +299,7 @@ func (t *tracer) wants(name *callName, l *traceLine, args []byte, took time.Dura
 	if name.ask == nil {
 		return false
 	}
-	t.view = CallView{PID: l.pid, Name: name.name, Args: args, Result: l.result, Failed: len(l.errno) > 0}
+	t.view = CallView{PID: l.pid, Name: name.name, Args: args, Result: l.result, Failed: l.failed}
 	if l.kind == traceResumed {
 		t.view.More = l.args
 	}
@@ -337,15 +344,15 @@ func (r *leftOut) add(n, lines int, from, to traceMoment) {
 	}
 }
 
-// leaveOut counts a call that returned on the line l and does not matter. It is false where the call must be passed on all the same.
-func (t *tracer) leaveOut(name *callName, l *traceLine, n, lines int, at traceMoment, took time.Duration) bool {
+// leaveOut counts a call that does not matter. It is false where the call must be passed on all the same.
+func (t *tracer) leaveOut(name *callName, n, lines int, at traceMoment, took time.Duration, returned, failed bool) bool {
 	if t.Calls == nil || name.nth < 0 {
 		return false
 	}
 	end := at
 	end.ns += int64(took)
 	t.rest.add(n, lines, at, end)
-	if !l.returned() {
+	if !returned {
 		return true
 	}
 	c := &name.rest
@@ -353,7 +360,7 @@ func (t *tracer) leaveOut(name *callName, l *traceLine, n, lines int, at traceMo
 		c.Name = name.name
 		t.rest.names = append(t.rest.names, name)
 	}
-	if len(l.errno) > 0 {
+	if failed {
 		c.Errors++
 	}
 	c.Total += took
@@ -383,29 +390,83 @@ func isAside(b []byte) bool {
 	return bytes.HasPrefix(b, []byte(" > ")) || bytes.HasPrefix(b, []byte(" | "))
 }
 
-// single passes on a call that stands on one line.
-func (t *tracer) single(n int, l *traceLine, th *tracedThread, first bool, raw []byte) bool {
-	if th.open != nil && !t.abandon(th, n) {
+// single handles a call that stands on one line.
+func (t *tracer) single(r *traceRow, th *tracedThread, first bool) bool {
+	if th.open != nil && !t.abandon(th, r.n) {
 		return false
 	}
+	l := &r.traceLine
 	name := t.name(l.name)
-	wanted := t.wants(name, l, l.args, l.took, l.hasTook, raw)
-	if !wanted && !first && t.leaveOut(name, l, n, 1, t.clock.now, l.took) {
+	wanted := t.wants(name, l, l.args, l.took, l.hasTook, r.raw)
+	if t.Calls != nil && !l.hasTook && l.returned() && t.clock.now.clock != noClock {
+		t.hold(r, name, first, wanted)
 		return true
 	}
+	if !wanted && !first && t.leaveOut(name, r.n, 1, t.clock.now, l.took, l.returned(), l.failed) {
+		return true
+	}
+	s := t.whole(r.n, l, name, r.raw, t.clock.now, wanted)
+	s.First = first
+	return t.yield(s, nil)
+}
+
+// whole is a call that stands on one line.
+func (t *tracer) whole(n int, l *traceLine, name *callName, raw []byte, at traceMoment, wanted bool) *Syscall {
 	s := &t.call
 	*s = Syscall{} // fields are set one by one: a literal would be built and then copied
-	s.PID, s.First, s.Name, s.Nth, s.Start = l.pid, first, name.name, name.nth, t.clock.now.time()
+	s.PID, s.Name, s.Nth, s.Start = l.pid, name.name, name.nth, at.time()
 	s.Duration, s.HasDuration, s.Injected, s.Delayed = l.took, l.hasTook, l.injected, l.delayed
 	s.Returned, s.Pos.File, s.Pos.Line, s.Lines = l.returned(), t.Path, n, 1
-	if len(l.errno) > 0 {
-		s.Errno = t.errnos.get(l.errno)
+	if l.failed {
+		s.Errno = t.errnos.get(l.errno())
 	}
-	s.since(t.clock.now)
+	s.since(at)
 	if wanted {
 		s.Wanted, s.Raw = true, clip(raw)
 		s.Args, s.Result = string(l.args), string(l.result)
 	}
+	return s
+}
+
+// heldCall is a call on one line whose length is not given: whether it may have taken long shows the next one.
+type heldCall struct {
+	n             int // its line; 0 without one
+	pid           int
+	name          *callName
+	at            traceMoment
+	first, wanted bool
+	failed        bool
+	b, quote      []byte // as those of openCall
+}
+
+func (t *tracer) hold(r *traceRow, name *callName, first, wanted bool) {
+	h := &t.held
+	h.n, h.pid, h.name, h.at, h.first, h.wanted, h.failed = r.n, r.pid, name, t.clock.now, first, wanted, r.failed
+	if h.b, h.quote = append(h.b[:0], r.b...), h.quote[:0]; len(r.raw) != len(r.b) {
+		h.quote = append(h.quote, r.raw...)
+	}
+}
+
+// settle passes on the call that is held, if any: now is when the next line shows that it is over.
+func (t *tracer) settle(now traceMoment) bool {
+	h := &t.held
+	n := h.n
+	if n == 0 {
+		return true
+	}
+	h.n = 0
+	most, known := now.since(h.at)
+	wanted := h.wanted || known && h.name.some && most >= h.name.least
+	if !wanted && !h.first && t.leaveOut(h.name, n, 1, h.at, 0, true, h.failed) {
+		return true
+	}
+	l, raw := scanTrace(h.b), h.b
+	l.pid = h.pid
+	if len(h.quote) > 0 {
+		raw = h.quote
+	}
+	s := t.whole(n, &l, h.name, raw, h.at, wanted)
+	s.First, s.AtMost = h.first, most
 	return t.yield(s, nil)
 }
 
@@ -417,9 +478,8 @@ func (t *tracer) begin(n int, l *traceLine, b, raw []byte, first bool) *openCall
 	} else {
 		o = &openCall{}
 	}
-	args := len(b) - len(l.rest) // l.rest is a tail of b
 	o.pid, o.name, o.raw, o.quote, o.first = l.pid, t.name(l.name), append(o.raw[:0], b...), o.quote[:0], len(b)
-	o.args, o.end, o.at = args, args+len(l.args), t.clock.now
+	o.args, o.end, o.at = l.from, l.from+len(l.args), t.clock.now
 	o.pos.File, o.pos.Line, o.lines, o.of = t.Path, n, 1, first
 	if len(raw) != len(b) { // colours, or a message of strace
 		o.quote = append(o.quote, raw...)
@@ -499,7 +559,7 @@ func (t *tracer) resume(n int, l *traceLine, th *tracedThread, first bool, b, ra
 	}
 	wanted := o.want || t.wants(o.name, l, o.raw[o.args:o.end], took, known, b)
 	t.free = append(t.free, o)
-	if !wanted && !o.of && t.leaveOut(o.name, l, o.pos.Line, o.lines+1, o.at, took) {
+	if !wanted && !o.of && t.leaveOut(o.name, o.pos.Line, o.lines+1, o.at, took, l.returned(), l.failed) {
 		return true
 	}
 	s := o.returnTo(&t.call)
@@ -507,8 +567,8 @@ func (t *tracer) resume(n int, l *traceLine, th *tracedThread, first bool, b, ra
 	s.EndPos = event.Pos{File: t.Path, Line: n}
 	s.Duration, s.HasDuration = took, known
 	s.Injected, s.Delayed, s.Returned = l.injected, l.delayed, l.returned()
-	if len(l.errno) > 0 {
-		s.Errno = t.errnos.get(l.errno)
+	if l.failed {
+		s.Errno = t.errnos.get(l.errno())
 	}
 	if s.Wanted = wanted; wanted {
 		s.Raw, s.EndRaw = o.line(), clip(raw)
@@ -523,7 +583,7 @@ func (t *tracer) begun(n int, l *traceLine, first bool, b, raw []byte) bool {
 	s := &t.call
 	*s = Syscall{
 		PID: l.pid, First: first, Name: name.name, Nth: name.nth, AtLeast: true, Start: t.clock.now.time(), Pos: event.Pos{File: t.Path, Line: n}, Lines: 1,
-		Duration: l.took, HasDuration: l.hasTook, Injected: l.injected, Delayed: l.delayed, Returned: l.returned(), Errno: t.errnos.get(l.errno),
+		Duration: l.took, HasDuration: l.hasTook, Injected: l.injected, Delayed: l.delayed, Returned: l.returned(), Errno: t.errnos.get(l.errno()),
 	}
 	s.since(t.clock.now)
 	if l.hasTook {
@@ -583,8 +643,8 @@ func joinArgs(a, b string) string {
 }
 
 // exit handles the end of a thread, and an execve that gives its caller the leader's id.
-func (t *tracer) exit(n int, l *traceLine, th *tracedThread, raw []byte) bool {
-	if to := supersededBy(l.rest); to != 0 {
+func (t *tracer) exit(n int, l *traceLine, th *tracedThread, b, raw []byte) bool {
+	if to := supersededBy(b[l.from:]); to != 0 {
 		if old := t.threads[to]; old != nil && old.open != nil && th.open == nil {
 			th.open = old.take()
 			th.open.pid = l.pid
@@ -637,8 +697,8 @@ func (t *tracer) readOwn(n int, raw []byte, own int) bool {
 		return false
 	}
 	if l.kind != traceCut {
-		var before traceRow
-		before.look(Line{N: n, Bytes: raw[:own]})
+		before := traceRow{n: n, own: -1, raw: raw[:own]}
+		before.look(true)
 		return t.read(&before)
 	}
 	t.clock.see(l)
@@ -683,7 +743,7 @@ func (t *tracer) join(n int, b, raw []byte) bool {
 	case traceCall:
 		s := o.returnTo(&t.call)
 		s.Duration, s.HasDuration, s.Injected, s.Delayed = l.took, l.hasTook, l.injected, l.delayed
-		s.Errno, s.AtLeast, s.Returned = t.errnos.get(l.errno), false, l.returned()
+		s.Errno, s.AtLeast, s.Returned = t.errnos.get(l.errno()), false, l.returned()
 		s.EndPos = event.Pos{File: t.Path, Line: n}
 		if s.Wanted = o.want || t.wants(o.name, l, l.args, l.took, l.hasTook, b); s.Wanted {
 			s.Raw, s.EndRaw = o.line(), clip(raw)

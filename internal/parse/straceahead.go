@@ -8,30 +8,51 @@ import (
 // traceRow is a line of a trace with all that it tells by itself. What it means depends on the lines before it.
 type traceRow struct {
 	traceLine
-	n   int
-	cut int64  // bytes that MaxLine cost
-	raw []byte // as written, without a carriage return
-	b   []byte // without colours
-	own int    // where a message of strace itself begins; -1 without
-
-	plain []byte // room for b
+	n     int
+	cut   int64 // bytes that MaxLine cost
+	blank bool
+	own   int    // where a message of strace itself begins; -1 without
+	raw   []byte // as written, without a carriage return
+	b     []byte // without colours
 }
 
-// look takes a line apart. The row's slices are the line's.
-func (r *traceRow) look(line Line) {
-	*r = traceRow{n: line.N, cut: line.Cut, raw: trimReturn(line.Bytes), own: -1, plain: r.plain}
+// look takes the line apart.
+func (r *traceRow) look(colours bool) {
 	r.b = r.raw
-	if isBlank(r.raw) {
+	if r.blank = isBlank(r.raw); r.blank {
 		return
 	}
 	if r.own = ownMessage(r.raw); r.own >= 0 {
 		return
 	}
-	if bytes.IndexByte(r.b, '\x1b') >= 0 {
-		r.plain = stripColours(r.plain[:0], r.b)
-		r.b = r.plain
+	if colours && bytes.IndexByte(r.b, '\x1b') >= 0 {
+		r.b = stripColours(nil, r.b)
 	}
 	r.scan(r.b)
+}
+
+// rowBatch is the rows that are made, and change hands, at once, and their text.
+type rowBatch struct {
+	rows []traceRow
+	text []byte
+	done chan struct{} // gets one when the rows have been looked at, where that is not waited for
+}
+
+const (
+	batchRows = 256
+	batchText = 32 << 10
+	// batches are under way at a time, and traceHands look at them: with whoever uses the rows, that keeps two processors busy.
+	batches    = 12
+	traceHands = 2
+)
+
+// newBatch has less room where many files are read side by side.
+func (t *tracer) newBatch() *rowBatch {
+	share := 1
+	if t.Thread != 0 {
+		share = 8
+	}
+	return &rowBatch{make([]traceRow, 0, batchRows/share), make([]byte, 0, batchText/share), make(chan struct{}, 1)}
 }
 
 // rows are the lines of a trace; each is valid until the next step.
@@ -40,70 +61,101 @@ func (t *tracer) rows() iter.Seq[*traceRow] {
 		return t.rowsAhead
 	}
 	return func(yield func(*traceRow) bool) {
-		var r traceRow
-		for t.lines.next() {
-			if r.look(t.lines.line); !yield(&r) {
+		for b := t.newBatch(); b.take(t.lines); {
+			if b.look(); !b.each(yield) {
 				return
 			}
 		}
 	}
 }
-
-// rowBatch is the rows that change hands at once, and their text.
-type rowBatch struct {
-	rows []traceRow
-	text []byte
-}
-
-const (
-	batchRows = 256
-	batchText = 64 << 10
-)
 
 // rowsAhead looks at the lines beside their use. What it starts has ended when it returns.
 func (t *tracer) rowsAhead(yield func(*traceRow) bool) {
-	full, free := make(chan *rowBatch, 2), make(chan *rowBatch, 3)
-	for range cap(free) {
-		free <- &rowBatch{make([]traceRow, 0, batchRows), make([]byte, 0, batchText)}
+	taken, free := make(chan *rowBatch, batches), make(chan *rowBatch, batches)
+	for range batches {
+		free <- t.newBatch()
 	}
-	t.Go(func() {
-		defer close(full)
-		for batch := range free {
-			if batch.fill(t.lines); len(batch.rows) == 0 {
-				return
+	turn, ended := make(chan *lineReader, 1), make(chan struct{}, traceHands)
+	turn <- t.lines
+	for range traceHands {
+		t.Go(func() {
+			for b := range free {
+				lines, more := <-turn
+				if !more {
+					break
+				}
+				if !b.take(lines) {
+					close(turn)
+					close(taken)
+					break
+				}
+				taken <- b // in the order of the lines
+				turn <- lines
+				b.look()
+				b.done <- struct{}{}
 			}
-			full <- batch
-		}
-	})
-	stopped := false
-	for batch := range full {
-		for i := 0; i < len(batch.rows) && !stopped; i++ {
-			stopped = !yield(&batch.rows[i])
-		}
-		if stopped {
+			ended <- struct{}{}
+		})
+	}
+	for b := range taken {
+		if <-b.done; !b.each(yield) {
+			if _, more := <-turn; more {
+				close(turn) // nobody has another one
+			}
 			break
 		}
-		free <- batch
+		free <- b
 	}
-	if stopped {
-		close(free)
-		for range full { // until the lines are nobody's
-		}
+	close(free)
+	for range traceHands {
+		<-ended
 	}
 }
 
-// fill reads as many lines as fit in.
-func (b *rowBatch) fill(lines *lineReader) {
-	b.rows, b.text = b.rows[:0], b.text[:0]
-	for len(b.rows) < cap(b.rows) && len(b.text) < cap(b.text) && lines.next() {
-		line := lines.line
-		if from := len(b.text); len(line.Bytes) <= cap(b.text)-from {
-			b.text = append(b.text, line.Bytes...)
-			line.Bytes = b.text[from:len(b.text):len(b.text)]
+// take takes as many lines as fit in and are at hand. It is false at the end.
+func (b *rowBatch) take(lines *lineReader) bool {
+	b.rows, b.text = b.rows[:0], append(b.text[:0], lines.ahead(cap(b.text))...)
+	used := 0
+	for len(b.rows) < cap(b.rows) {
+		n := bytes.IndexByte(b.text[used:], '\n')
+		if n < 0 {
+			break
+		}
+		lines.number(b.text[used:used+n:used+n], 0)
+		b.add(&lines.line)
+		used += n + 1
+	}
+	lines.drop(used)
+	if len(b.rows) == 0 && lines.next() { // whatever has no end within what was at hand
+		if line := &lines.line; len(line.Bytes) <= cap(b.text) {
+			line.Bytes = append(b.text[:0], line.Bytes...)
 		} else {
 			line.Bytes = bytes.Clone(line.Bytes)
 		}
-		b.rows = b.rows[:len(b.rows)+1]
-		b.rows[len(b.rows)-1].look(line)
+		b.add(&lines.line)
 	}
+	return len(b.rows) > 0
+}
+
+func (b *rowBatch) add(line *Line) {
+	b.rows = b.rows[:len(b.rows)+1]
+	r := &b.rows[len(b.rows)-1]
+	*r = traceRow{} // fields are set one by one: a literal would be built and then copied
+	r.n, r.cut, r.own, r.raw = line.N, line.Cut, -1, trimReturn(line.Bytes)
+}
+
+func (b *rowBatch) look() {
+	colours := len(b.rows) == 1 || bytes.IndexByte(b.text, '\x1b') >= 0
+	for i := range b.rows {
+		b.rows[i].look(colours)
+	}
+}
+
+func (b *rowBatch) each(yield func(*traceRow) bool) bool {
+	for i := range b.rows {
+		if !yield(&b.rows[i]) {
+			return false
+		}
+	}
+	return true
 }

@@ -49,7 +49,7 @@ func ReadTraceForm(head []byte) TraceForm {
 		case l.pid != 0:
 			votes.number++
 		}
-		before := line[:len(line)-len(l.rest)]
+		before := line[:l.from]
 		if i := bytes.IndexByte(before, '<'); i > 0 && l.pid != 0 && isDigit(before[i-1]) {
 			votes.comm++
 		}
@@ -71,7 +71,7 @@ func ReadTraceForm(head []byte) TraceForm {
 			}
 		}
 		if string(l.name) != "getrandom" { // always in hex
-			f.look(l.rest)
+			f.look(line[l.from:])
 		}
 	}
 	f.PID = most(votes.calls, "[pid N]", votes.bracket, "N", votes.number)

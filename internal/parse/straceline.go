@@ -26,16 +26,16 @@ const (
 type traceLine struct {
 	kind     traceKind
 	pid      int
+	from     int           // where the arguments start in the line, or the text of a signal or an exit
 	at       traceMoment   // the stamp: since the epoch, or since midnight
 	delta    time.Duration // of -r: since the line before
 	hasDelta bool
 	name     []byte
-	rest     []byte // from the arguments to the end of the line
 	args     []byte
 	result   []byte
-	errno    []byte
 	took     time.Duration
 	hasTook  bool
+	failed   bool // the result has an errno
 	injected bool
 	delayed  bool
 }
@@ -61,6 +61,7 @@ func scanTrace(b []byte) (l traceLine) {
 // scan takes a line apart; l must be zero. The order of what may stand before the call is
 // that of strace's printleader: pid, absolute and relative time, syscall number, instruction pointer.
 func (l *traceLine) scan(b []byte) {
+	all := len(b)
 	b = l.scanPID(b)
 	b = l.scanTimes(b)
 	for len(b) > 2 && b[0] == '[' { // -n, -i, a security context
@@ -70,12 +71,13 @@ func (l *traceLine) scan(b []byte) {
 		}
 		b = b[end+2:]
 	}
+	l.from = all - len(b)
 	switch {
 	case len(b) < 3:
 	case b[0] == '-' && bytes.HasPrefix(b, []byte("--- ")):
-		l.kind, l.rest = traceSignal, b
+		l.kind = traceSignal
 	case b[0] == '+' && bytes.HasPrefix(b, []byte("+++ ")):
-		l.kind, l.rest = traceExit, b
+		l.kind = traceExit
 	case b[0] == '<':
 		l.scanResumed(b)
 	default:
@@ -83,8 +85,9 @@ func (l *traceLine) scan(b []byte) {
 		if n == 0 || n >= len(b) || b[n] != '(' {
 			break
 		}
-		l.name, l.rest = b[:n], b[n+1:]
-		l.scanCall()
+		l.name = b[:n]
+		l.from += n + 1
+		l.scanCall(b[n+1:])
 	}
 }
 
@@ -111,9 +114,9 @@ var inName = func() (in [256]bool) {
 // scanPID reads "[pid 18307] " of stderr and "9100  " of a file, either with <comm> (-Y).
 func (l *traceLine) scanPID(b []byte) []byte {
 	rest := b
-	bracket := bytes.HasPrefix(b, []byte("[pid "))
+	bracket := len(b) > 0 && b[0] == '[' && bytes.HasPrefix(b, []byte("[pid "))
 	if bracket {
-		rest = bytes.TrimLeft(b[5:], " ")
+		rest = trimBlanks(b[5:])
 	}
 	pid, n := digits(rest)
 	if n == 0 || n >= len(rest) || pid > maxPID {
@@ -144,7 +147,15 @@ func (l *traceLine) scanPID(b []byte) []byte {
 		return rest
 	}
 	// The pid is padded to five; with -r the blanks may also be padding of the delta.
-	return bytes.TrimLeft(rest, " ")
+	return trimBlanks(rest)
+}
+
+// trimBlanks drops the blanks in front, of which there are few.
+func trimBlanks(b []byte) []byte {
+	for len(b) > 0 && b[0] == ' ' {
+		b = b[1:]
+	}
+	return b
 }
 
 // scanTimes reads the absolute stamp (-t, -tt, -ttt, any precision) and the relative one (-r).
@@ -161,12 +172,12 @@ func (l *traceLine) scanTimes(b []byte) []byte {
 		}
 	}
 	rest := b
-	if bytes.HasPrefix(b, []byte("(+")) {
+	if len(b) > 2 && b[0] == '(' && b[1] == '+' {
 		rest = b[2:]
 	} else if l.at.clock != noClock || len(b) == 0 || b[0] != ' ' && !isDigit(b[0]) {
 		return b
 	}
-	rest = bytes.TrimLeft(rest, " ")
+	rest = trimBlanks(rest)
 	sec, n := digits(rest)
 	if n == 0 {
 		return b
@@ -179,7 +190,7 @@ func (l *traceLine) scanTimes(b []byte) []byte {
 		rest = rest[1:]
 	}
 	l.delta, l.hasDelta = time.Duration(sec)*time.Second+f, true
-	return bytes.TrimLeft(rest, " ")
+	return trimBlanks(rest)
 }
 
 // scanMicro reads "18:25:36.238768 ", the stamp of -tt, which nearly every trace has.
@@ -256,12 +267,11 @@ func (l *traceLine) scanResumed(b []byte) {
 	if n == 0 || !ok {
 		return
 	}
-	l.name, l.rest = b[5:5+n], rest
+	l.name = b[5 : 5+n]
 	// Killed inside the call: "<... clock_nanosleep resumed> <unfinished ...>) = ?"
-	if tail, ok := bytes.CutPrefix(rest, []byte(" <unfinished ...>")); ok {
-		l.rest = tail
-	}
-	l.scanCall()
+	rest, _ = bytes.CutPrefix(rest, unfinished)
+	l.from += len(b) - len(rest)
+	l.scanCall(rest)
 	if l.kind == traceCall {
 		l.kind = traceResumed
 	} else {
@@ -274,25 +284,25 @@ var (
 	detached   = []byte(" <detached ...>")
 )
 
-// scanCall splits l.rest into arguments, result and strace's marks.
-func (l *traceLine) scanCall() {
-	if n := len(l.rest); n > 4 && l.rest[n-1] == '>' && l.rest[n-2] == '.' {
-		args, ok := bytes.CutSuffix(l.rest, unfinished)
+// scanCall splits what follows the name into arguments, result and strace's marks.
+func (l *traceLine) scanCall(b []byte) {
+	if n := len(b); n > 4 && b[n-1] == '>' && b[n-2] == '.' {
+		args, ok := bytes.CutSuffix(b, unfinished)
 		if !ok {
-			args, ok = bytes.CutSuffix(l.rest, detached)
+			args, ok = bytes.CutSuffix(b, detached)
 		}
 		if ok {
 			l.kind, l.args = traceUnfinished, args
 			return
 		}
 	}
-	end, result := splitResult(l.rest)
+	end, result := splitResult(b)
 	if end < 0 {
-		l.kind, l.args = traceCut, l.rest
+		l.kind, l.args = traceCut, b
 		return
 	}
-	l.kind, l.args = traceCall, l.rest[:end]
-	l.scanResult(l.rest[result:])
+	l.kind, l.args = traceCall, b[:end]
+	l.scanResult(b[result:])
 }
 
 // splitResult finds the ") = " between arguments and result: end is where the
@@ -425,20 +435,21 @@ func (l *traceLine) scanResult(b []byte) {
 		}
 	}
 	l.result = b
-	if len(b) > 3 && (b[0] == '-' || b[0] == '?') {
-		rest, ok := bytes.CutPrefix(b, []byte("-1 "))
-		if !ok {
-			rest, ok = bytes.CutPrefix(b, []byte("? "))
-		}
-		if ok && len(rest) > 0 && rest[0] == 'E' {
-			l.errno = rest[:identifier(rest)]
-		}
+	l.failed = len(b) > 3 && (b[0] == '-' || b[0] == '?') && (bytes.HasPrefix(b, []byte("-1 E")) || bytes.HasPrefix(b, []byte("? E")))
+}
+
+// errno is "EINVAL"; nil for a call that has not failed.
+func (l *traceLine) errno() []byte {
+	if !l.failed {
+		return nil
 	}
+	b := l.result[bytes.IndexByte(l.result, 'E'):]
+	return b[:identifier(b)]
 }
 
 // returned says that the call came back: a bare "?" is the result of one that never did, as exit_group.
 func (l *traceLine) returned() bool {
-	return len(l.result) > 0 && (len(l.errno) > 0 || l.result[0] != '?')
+	return len(l.result) > 0 && (l.failed || l.result[0] != '?')
 }
 
 // ownMessage finds what strace says about itself: "strace: Process 18301

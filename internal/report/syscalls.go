@@ -220,7 +220,7 @@ func (t *text) slowCalls(s *observe.Summary) {
 			continue
 		}
 		took := duration(c.Duration, c.AtLeast)
-		if c.AtMost {
+		if c.AtMost > 0 {
 			took = "≤" + duration(c.Duration, false)
 		}
 		head := fmt.Sprintf("%s in %s, %s", took, c.Name, thread(c.PID))

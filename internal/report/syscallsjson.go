@@ -225,7 +225,7 @@ func countRows(table map[string]*observe.CallCount) map[string]countRow {
 
 func newCallRow(c *observe.TracedCall) callRow {
 	r := callRow{
-		Name: c.Name, PID: c.PID, Wait: string(c.Wait), Why: c.Why, Blocker: c.Blocker, In: c.BlockerCall, Start: momentOf(c.Start), AtLeast: c.AtLeast, AtMost: c.AtMost,
+		Name: c.Name, PID: c.PID, Wait: string(c.Wait), Why: c.Why, Blocker: c.Blocker, In: c.BlockerCall, Start: momentOf(c.Start), AtLeast: c.AtLeast, AtMost: c.AtMost > 0,
 		Args: utf8Text(c.Args), Result: utf8Text(c.Result), Delayed: c.Delayed, Injected: c.Injected, Line: c.Pos.Line, EndLine: c.EndPos.Line,
 	}
 	if c.HasDuration {
