@@ -39,10 +39,10 @@ type rowBatch struct {
 }
 
 const (
-	batchRows = 256
-	batchText = 32 << 10
+	batchRows = 1024
+	batchText = 128 << 10
 	// batches are under way at a time, and traceHands look at them: with whoever uses the rows, that keeps two processors busy.
-	batches    = 12
+	batches    = 8
 	traceHands = 2
 )
 
@@ -50,7 +50,7 @@ const (
 func (t *tracer) newBatch() *rowBatch {
 	share := 1
 	if t.Thread != 0 {
-		share = 8
+		share = 32
 	}
 	return &rowBatch{make([]traceRow, 0, batchRows/share), make([]byte, 0, batchText/share), make(chan struct{}, 1)}
 }
