@@ -122,7 +122,8 @@ func (h *header) scanDigits(b []byte) (n int) {
 		return h.scanKmsg(b)
 	}
 	if h.carrier, n = isoStamp(b); n == 0 {
-		if h.carrier, n = epochStamp(b); n == 0 {
+		// A whole number of seconds is no stamp that journalctl writes (-o short-unix has microseconds): it is an inode, or a counter.
+		if h.carrier, n = epochStamp(b); n <= len("1762565411") {
 			h.carrier, n = shortStamp(b) // 11月 08
 		}
 	} else if len(b) > n && n > 19 && b[19] == ',' && h.isKernelISO(b, n) {
