@@ -387,9 +387,13 @@ func window(inc *Incident) timeline.Window {
 			w = widen(w, timeline.Window{Start: f.Start, End: f.End})
 		}
 	}
-	if w.IsZero() {
-		for _, c := range inc.Timeline.Coverage {
-			w = widen(w, timeline.Window{Start: c.Start, End: c.End})
+	for _, known := range []bool{true, false} { // listings hold any date, and are asked last
+		if w.IsZero() {
+			for _, c := range inc.Timeline.Coverage {
+				if known == (c.Source != "") {
+					w = widen(w, timeline.Window{Start: c.Start, End: c.End})
+				}
+			}
 		}
 	}
 	return w

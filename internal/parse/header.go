@@ -207,6 +207,9 @@ func (h *header) scanWriter(b []byte, n int) int {
 		h.container, h.stderr, h.part = true, rest[3] == 'e', rest[7] == 'P'
 		return n + 9
 	}
+	if unit, pid, end := tagOf(b[n:]); end > 0 && (pid > 0 || string(unit) == "kernel") { // journalctl --no-hostname
+		return h.writtenBy(b, nil, unit, pid, n+end)
+	}
 	host := word(b[n:])
 	if host == 0 || host > 255 || n+host >= len(b) {
 		return n
@@ -216,29 +219,38 @@ func (h *header) scanWriter(b []byte, n int) int {
 		h.host, h.carried, h.repeats, h.same = b[n:n+host], true, times, true
 		return n + host + 1
 	}
-	end := 0
-	for end < len(tag) && end < 128 && tag[end] > ' ' && tag[end] != '[' && tag[end] != ':' {
+	unit, pid, end := tagOf(tag)
+	// "2025-11-08 09:30:11 some words: …" of a program's own log is not a host and its unit.
+	if end == 0 || pid == 0 && h.carrier.Lacks == event.LacksZone && b[0] != 'S' {
+		return n
+	}
+	return h.writtenBy(b, b[n:n+host], unit, pid, n+host+1+end)
+}
+
+// tagOf reads "kubelet[90]: "; end is behind it, 0 where b starts with something else.
+func tagOf(b []byte) (unit []byte, pid, end int) {
+	for end < len(b) && end < 128 && b[end] > ' ' && b[end] != '[' && b[end] != ':' {
 		end++
 	}
-	pid, after := 0, end
-	if end > 0 && end < len(tag) && tag[end] == '[' {
-		v, d := digits(tag[end+1:])
-		if d > 0 && d < 11 && end+d+1 < len(tag) && tag[end+d+1] == ']' {
-			pid, after = int(v), end+d+2
+	unit = b[:end]
+	if end > 0 && end < len(b) && b[end] == '[' {
+		v, d := digits(b[end+1:])
+		if d > 0 && d < 11 && end+d+1 < len(b) && b[end+d+1] == ']' {
+			pid, end = int(v), end+d+2
 		}
 	}
-	if end == 0 || after >= len(tag) || tag[after] != ':' {
-		return n
+	if len(unit) == 0 || end >= len(b) || b[end] != ':' {
+		return nil, 0, 0
 	}
-	// "2025-11-08 09:30:11 some words: …" of a program's own log is not a host and its unit.
-	if pid == 0 && h.carrier.Lacks == event.LacksZone && b[0] != 'S' {
-		return n
+	if end++; end < len(b) && b[end] != ' ' {
+		return nil, 0, 0
 	}
-	if after++; after < len(tag) && tag[after] != ' ' {
-		return n
-	}
-	h.host, h.unit, h.pid, h.carried = b[n:n+host], tag[:end], pid, true
-	at := n + host + 1 + min(after+1, len(tag))
+	return unit, pid, min(end+1, len(b))
+}
+
+// writtenBy takes the writer, and gives where the message starts: at, or behind what the writer put there.
+func (h *header) writtenBy(b, host, unit []byte, pid, at int) int {
+	h.host, h.unit, h.pid, h.carried = host, unit, pid, true
 	switch {
 	case string(h.unit) == "kernel":
 		n := 0

@@ -51,11 +51,11 @@ func (h *header) scanBracket(b []byte) (n int) {
 }
 
 // scanMonotonic reads the writer behind a stamp of journalctl's monotonic modes, "node-1 kubelet[2917]: ". The kernel's
-// own messages look alike without a process, and hold a colon where a host's name does not.
+// own messages look alike without a process, and hold a colon where a host's name does not; those of user space ("systemd[1]: …") name no host.
 func (h *header) scanMonotonic(b []byte, n int) int {
 	var w header
 	at := w.scanWriter(b, n-1)
-	if at <= n || bytes.IndexByte(w.host, ':') >= 0 || w.pid == 0 && string(w.unit) != "kernel" {
+	if at <= n || len(w.host) == 0 || bytes.IndexByte(w.host, ':') >= 0 || w.pid == 0 && string(w.unit) != "kernel" {
 		return 0
 	}
 	h.host, h.unit, h.pid, h.carried = w.host, w.unit, w.pid, true

@@ -61,9 +61,9 @@ type reconciler struct {
 	options Options
 	zones   zones
 	clocks  map[string]*clock
-	// evidence is what the stamps span that are known in full. It grows while others are resolved.
-	evidence Window
-	modified map[string]time.Time
+	// What the stamps span that are known in full: those of lines whose writer is known, and all. Both grow while others are resolved.
+	written, stamped Window
+	modified         map[string]time.Time
 	// What lacks the zone only, the year, the date, the boot.
 	zoneless, yearless, dateless, bootless sequences
 }
@@ -79,7 +79,7 @@ func reconcile(events []*event.Event, sources []Source, o Options) []Clock {
 		options: o, zones: countZones(sources, copiedLines(events), o.Zone), clocks: map[string]*clock{}, modified: map[string]time.Time{},
 		zoneless: sequences{}, yearless: sequences{}, dateless: sequences{}, bootless: sequences{},
 	}
-	r.evidence = r.zones.pairs
+	r.written = r.zones.pairs
 	r.collect(events, sources)
 	if len(r.zoneless)+len(r.yearless) > 0 {
 		known := livesOf(events)
@@ -163,7 +163,7 @@ func (r *reconciler) add(p place, s stamp) {
 	default:
 		s.set(s.main.T, c)
 		if plausible(s.main.T) {
-			r.evidence = r.evidence.with(s.main.T)
+			r.learn(p, s.main.T)
 		}
 	}
 }
@@ -172,12 +172,29 @@ func (r *reconciler) add(p place, s stamp) {
 // that logs hold too: docker was first released in 2013.
 func plausible(t time.Time) bool { return t.Year() >= 2013 && t.Year() < 2100 }
 
+// learn makes evidence of a moment that is known in full.
+func (r *reconciler) learn(p place, t time.Time) {
+	if p.source != "" {
+		r.written = r.written.with(t)
+	}
+	r.stamped = r.stamped.with(t)
+}
+
+// evidence is the time that the files are about. Lines of nobody known are asked last: a listing shows the ends of
+// certificates, and a counter may look like a moment.
+func (r *reconciler) evidence() Window {
+	if r.written.IsZero() {
+		return r.stamped
+	}
+	return r.written
+}
+
 // widen makes evidence of stamps that have got their zone or their year; one that nobody knows is evidence for the files beside it, too.
 func (r *reconciler) widen(qs sequences) {
 	for _, q := range qs {
 		for i := range q.stamps {
 			if t := q.stamps[i].main.T; plausible(t) || t.Year() == unknownYear {
-				r.evidence = r.evidence.with(t)
+				r.learn(q.place, t)
 			}
 		}
 	}

@@ -328,8 +328,8 @@ func (r *reconciler) yearOf(lead *sequence, c *clock) (base int, from string) {
 	switch {
 	case !c.zone.pairs.IsZero():
 		return lead.fit(yearly, c.zone.pairs, c.zone), "from lines that carry both clocks"
-	case !r.evidence.IsZero():
-		return lead.fit(yearly, r.evidence, c.zone), "from the node's dated evidence"
+	case !r.evidence().IsZero():
+		return lead.fit(yearly, r.evidence(), c.zone), "from the node's dated evidence"
 	case plausible(modified):
 		return lead.before(modified, c.zone), "from the file's own time in the archive, which copying changes"
 	}
@@ -393,8 +393,8 @@ func (r *reconciler) settleDates(file []*sequence, known lives) {
 		base, c.date = lead.fit(daily, c.zone.pairs, c.zone), "date from lines that carry both clocks"
 	case at.ok:
 		base, c.date = at.days, "date from events of the same container"
-	case !r.evidence.IsZero():
-		base, c.date = lead.fit(daily, r.evidence, c.zone), "date from the node's dated evidence"
+	case !r.evidence().IsZero():
+		base, c.date = lead.fit(daily, r.evidence(), c.zone), "date from the node's dated evidence"
 	default:
 		base = unknownDay
 		c.date, c.note = "date not known", join("; ", c.note, fmt.Sprintf("no other file tells the date, shown as 1 January %d", unknownYear))
