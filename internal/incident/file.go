@@ -40,6 +40,7 @@ type file struct {
 	losses   []event.Event    // what the log says is missing from it
 	taken    observe.Taken    // when files beside it were made
 
+	timed bool // some line has a time: settings, and "-- No entries --", are nobody's log
 	// the writer of the line before, so that a run of lines of one writer costs one look-up
 	unit   string
 	host   *host
@@ -237,10 +238,13 @@ func (f *file) writer(rec *event.Record) {
 			f.host.from = rec.Pos.Line
 		}
 	}
+	if !f.timed && !rec.Time.IsZero() {
+		f.timed, f.source = true, nil
+	}
 	if f.source == nil || rec.Unit != f.unit {
 		f.unit = rec.Unit
 		component := observe.Writer(rec.Unit)
-		if rec.Unit == "" && !f.place.Foreign {
+		if rec.Unit == "" && f.timed && !f.place.Foreign {
 			component = f.place.Component
 		}
 		name := "" // lines of nobody known

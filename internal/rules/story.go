@@ -159,19 +159,43 @@ var roleOrder = []Role{Root, Link, Contributing, Fallback}
 
 // castStall names the root of one stall, and what rivals it.
 func (s *story) castStall(stall int) {
-	root := none
+	var all []*draft
 	for i, d := range s.drafts { // best first
-		if !s.pool[i] || !s.deepest(i) || !s.belongs(d, stall) {
-			continue
-		}
-		switch {
-		case root == none:
-			root = i
-			d.Role = Root
-		case d.Role != Root && together(d, s.drafts[root]):
-			s.setRivals(s.drafts[root], d)
+		if s.pool[i] && s.deepest(i) && s.belongs(d, stall) {
+			all = append(all, d)
 		}
 	}
+	if len(all) == 0 {
+		return
+	}
+	root := all[0]
+	for _, d := range all {
+		if d.Verdict == root.Verdict && d.Score == root.Score && s.shared(d, stall) > s.shared(root, stall) {
+			root = d
+		}
+	}
+	root.Role = Root
+	for _, d := range all {
+		if d.Role != Root && together(d, root) {
+			s.setRivals(root, d)
+		}
+	}
+}
+
+// shared is how much of a stall a draft lasts: of several that are equally sure, a lock that was held before it is not the one.
+func (s *story) shared(d *draft, stall int) time.Duration {
+	if len(s.timeline.Stalls) == 0 || d.from.IsZero() {
+		return 0
+	}
+	w := s.timeline.Stalls[stall].Window
+	from, to := d.from, d.to
+	if from.Before(w.Start) {
+		from = w.Start
+	}
+	if d.open || to.After(w.End) {
+		to = w.End
+	}
+	return max(0, to.Sub(from))
 }
 
 // setRivals tells two roots of one stall of each other: either may be the cause, and the reader needs what would decide.

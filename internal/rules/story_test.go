@@ -126,6 +126,21 @@ func TestSameRuleTwiceHasOneRoot(t *testing.T) {
 	require.Contains(t, r.Findings[2].Notes, "the same as the root, at the same time, elsewhere")
 }
 
+func TestRootLastsThroughTheStall(t *testing.T) {
+	for name, c := range map[string]struct {
+		stalls []timeline.Stall
+		root   string
+	}{
+		"no stall is known":            {nil, idB},
+		"one was over before it began": {[]timeline.Stall{stall()}, idA},
+	} {
+		tl := line(exitOf(idB, -90), umountOf(idB, -89, -10), exitOf(idA, 1), umountOf(idA, 2, 213))
+		tl.Stalls = c.stalls
+		r := Evaluate(synthetic(t), tl)
+		require.Equal(t, c.root, r.Findings[0].Container, name)
+	}
+}
+
 func TestPossibleNeverDisplacesProven(t *testing.T) {
 	cat := catalogOf(t, weaker("slow-disk", "possible"), proven("held-lock", "slow-disk"))
 	r := Evaluate(cat, line(ev("a", when(1)), ev("b", when(2))))
