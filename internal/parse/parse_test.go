@@ -769,6 +769,14 @@ func TestStamps(t *testing.T) {
 	}
 }
 
+// TestNumbersAreNoTimes: inodes of a listing, counters of a cgroup.
+func TestNumbersAreNoTimes(t *testing.T) {
+	const text = "4026531843      0 lrwxrwxrwx   1 root root 8 Nov 22 02:57 /proc/net -> self/net\n9681488754 9522051915 \n1653322986\n"
+	for _, rec := range read(t, format(t, "text"), []byte(text), nil).records {
+		require.False(t, rec.Time.Known, rec.Text)
+	}
+}
+
 func isSkip(err error) bool {
 	_, ok := errors.AsType[*event.Skip](err)
 	return ok

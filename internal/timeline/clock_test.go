@@ -203,6 +203,15 @@ func TestYear(t *testing.T) {
 		{name: "no evidence, over New Year: in order all the same", before: []string{"Dec 31 23:59:00"}, face: "Jan 01 00:01:00", want: "2000-01-01T00:01:00Z"},
 		{name: "a zero time is no evidence", in: dated("0001-01-01T00:00:00Z", "1970-01-01T00:00:10Z"), face: "Nov 08 01:30:00", want: "2000-11-08T01:30:00Z"},
 		{name: "an old dump beside the incident", in: dated("2023-05-01T00:00:00Z", "2025-11-08T02:00:00Z"), face: "Nov 08 01:30:00", want: "2025-11-08T01:30:00Z"},
+		{
+			name: "a listing of ends of certificates beside the incident",
+			in:   Input{Sources: []Source{covers("dated.log", "test.log", "2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z"), covers("certs", "", "2035-01-01T00:00:00Z", "2035-12-01T00:00:00Z")}},
+			face: "Nov 08 01:30:00", want: "2025-11-08T01:30:00Z",
+		},
+		{
+			name: "nothing but lines of nobody known", in: Input{Sources: []Source{covers("notes", "", "2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z")}},
+			face: "Nov 08 01:30:00", want: "2025-11-08T01:30:00Z",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for i, face := range tc.before {
