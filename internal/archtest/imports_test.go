@@ -30,7 +30,7 @@ var layers = map[string]layer{
 		nil, "the shared words stand on the standard library alone, so that every package can use them",
 	},
 	"internal/bundle": {
-		[]string{"internal/event", "github.com/klauspost/compress", "github.com/ulikunitz/xz"},
+		[]string{"internal/event", "github.com/klauspost/compress", "github.com/xi2/xz"},
 		"a bundle hands out bytes; it knows no log format",
 	},
 	"internal/layout": {
@@ -39,7 +39,7 @@ var layers = map[string]layer{
 	"internal/parse": {
 		[]string{
 			"internal/event",
-			"github.com/klauspost/compress/zstd", "github.com/ulikunitz/xz", "github.com/pierrec/lz4", // the journal's own files hold payloads that are compressed one by one
+			"github.com/klauspost/compress/zstd", "github.com/xi2/xz", "github.com/pierrec/lz4", // the journal's own files hold payloads that are compressed one by one
 			"github.com/pelletier/go-toml/v2", "github.com/goccy/go-yaml", "github.com/prometheus/common", "github.com/prometheus/client_model", // grammars of others
 		},
 		"a parser says what is written; it does not know what PLEG is, nor where the bytes come from",

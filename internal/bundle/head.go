@@ -11,7 +11,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-	"github.com/ulikunitz/xz"
+	"github.com/xi2/xz"
 )
 
 // packing is one way to compress a file.
@@ -37,9 +37,8 @@ func newZstd(r io.Reader) (io.Reader, error) {
 	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 }
 
-func newXZ(r io.Reader) (io.Reader, error) {
-	return xz.ReaderConfig{DictCap: maxWindow}.NewReader(r)
-}
+// newXZ takes the only xz decoder in Go that refuses a block whose header asks for more.
+func newXZ(r io.Reader) (io.Reader, error) { return xz.NewReader(r, maxWindow) }
 
 // head is a stream whose first bytes have been looked at: content decides what it is, not its name.
 type head struct {

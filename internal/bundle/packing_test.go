@@ -5,9 +5,12 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"encoding/hex"
+	"hash/crc32"
 	"io"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -73,13 +76,27 @@ func TestPackings(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "stdin -1 \"Nov 08 kubelet\\n\"\n", stdin(t, bz))
 	log, archive := []byte("a\nb\n"), tarred(t, file("node/a.log", "a\nb\n"))
-	for _, how := range []string{"gzip", "zstd", "xz"} {
+	for how, cut := range map[string]string{"gzip": "EOF", "zstd": "EOF", "xz": "truncated"} {
 		require.Equal(t, "stdin -1 \"a\\nb\\n\"\n", stdin(t, packed(t, how, log)), how)
 		require.Equal(t, "node/a.log 4 \"a\\nb\\n\"\n", stdin(t, packed(t, how, archive)), how)
 		long := packed(t, how, random(4096))
-		require.Contains(t, stdin(t, long[:len(long)/2]), "EOF", how)
+		require.Contains(t, stdin(t, long[:len(long)/2]), cut, how)
 	}
 	require.Equal(t, "stdin -1 \"one\\ntwo\\n\"\n", stdin(t, append(packed(t, "gzip", []byte("one\n")), packed(t, "gzip", []byte("two\n"))...)), "concatenated")
+}
+
+// TestWindow: a few bytes of xz that ask for 4 GiB get nothing.
+func TestWindow(t *testing.T) {
+	b := packed(t, "xz", []byte("text\n"))
+	header := b[12 : 12+4*(int(b[12])+1)] // of the first block: size, flags, filter 0x21, size of its property, the dictionary
+	require.Equal(t, []byte{0x21, 1}, header[2:4])
+	header[4] = 40 // 4 GiB less one byte
+	binary.LittleEndian.PutUint32(header[len(header)-4:], crc32.ChecksumIEEE(header[:len(header)-4]))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	require.Contains(t, stdin(t, b), "xz: ")
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(maxWindow))
 }
 
 func TestNested(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
-	"github.com/ulikunitz/xz"
+	"github.com/xi2/xz"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 )
@@ -264,7 +264,7 @@ func (b *journalBytes) inflate(flags byte, packed []byte) (out []byte, err error
 		return packed, nil
 	case dataXZ:
 		var r *xz.Reader
-		if r, err = (xz.ReaderConfig{DictCap: maxField}).NewReader(bytes.NewReader(packed)); err == nil {
+		if r, err = xz.NewReader(bytes.NewReader(packed), maxField); err == nil {
 			out, err = io.ReadAll(io.LimitReader(r, int64(limit)))
 		}
 	case dataLZ4: // the size in 8 bytes, then one block
