@@ -697,8 +697,8 @@ func (t *tracer) readOwn(n int, raw []byte, own int) bool {
 		return false
 	}
 	if l.kind != traceCut {
-		before := traceRow{n: n, own: -1, raw: raw[:own]}
-		before.look(true)
+		before := traceRow{n: n, own: -1, raw: raw[:own], b: b}
+		before.look()
 		return t.read(&before)
 	}
 	t.clock.see(l)

@@ -17,25 +17,21 @@ type traceRow struct {
 }
 
 // look takes the line apart.
-func (r *traceRow) look(colours bool) {
-	r.b = r.raw
+func (r *traceRow) look() {
 	if r.blank = isBlank(r.raw); r.blank {
 		return
 	}
-	if r.own = ownMessage(r.raw); r.own >= 0 {
-		return
+	if r.own = ownMessage(r.raw); r.own < 0 {
+		r.scan(r.b)
 	}
-	if colours && bytes.IndexByte(r.b, '\x1b') >= 0 {
-		r.b = stripColours(nil, r.b)
-	}
-	r.scan(r.b)
 }
 
 // rowBatch is the rows that are made, and change hands, at once, and their text.
 type rowBatch struct {
-	rows []traceRow
-	text []byte
-	done chan struct{} // gets one when the rows have been looked at, where that is not waited for
+	rows  []traceRow
+	text  []byte
+	plain []byte        // lines without their colours
+	done  chan struct{} // gets one when the rows have been looked at, where that is not waited for
 }
 
 const (
@@ -52,7 +48,7 @@ func (t *tracer) newBatch() *rowBatch {
 	if t.Thread != 0 {
 		share = 32
 	}
-	return &rowBatch{make([]traceRow, 0, batchRows/share), make([]byte, 0, batchText/share), make(chan struct{}, 1)}
+	return &rowBatch{rows: make([]traceRow, 0, batchRows/share), text: make([]byte, 0, batchText/share), done: make(chan struct{}, 1)}
 }
 
 // rows are the lines of a trace; each is valid until the next step.
@@ -142,12 +138,20 @@ func (b *rowBatch) add(line *Line) {
 	r := &b.rows[len(b.rows)-1]
 	*r = traceRow{} // fields are set one by one: a literal would be built and then copied
 	r.n, r.cut, r.own, r.raw = line.N, line.Cut, -1, trimReturn(line.Bytes)
+	r.b = r.raw
 }
 
 func (b *rowBatch) look() {
 	colours := len(b.rows) == 1 || bytes.IndexByte(b.text, '\x1b') >= 0
+	b.plain = b.plain[:0]
 	for i := range b.rows {
-		b.rows[i].look(colours)
+		r := &b.rows[i]
+		if colours && bytes.IndexByte(r.raw, '\x1b') >= 0 {
+			from := len(b.plain)
+			b.plain = stripColours(b.plain, r.raw)
+			r.b = b.plain[from:]
+		}
+		r.look()
 	}
 }
 
