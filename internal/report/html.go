@@ -108,7 +108,7 @@ type quoteBlock struct {
 
 func quoteBlocks(inc *incident.Incident, quotes []event.Quote) []quoteBlock {
 	var all []quoteBlock
-	for _, q := range quotes {
+	for _, q := range distinct(quotes) {
 		all = append(all, quoteBlock{q, inc.Context[q.Pos]})
 	}
 	return all

@@ -120,7 +120,10 @@ func proven() *incident.Incident {
 			}},
 			Exposed: []rules.Exposure{{
 				Rule: "containerd-shim-leak", Text: "shims outlive their containers", Because: []string{"containerd.version = 1.6.20"},
-				Evidence: []event.Quote{quote("version.txt", 1, "containerd github.com/containerd/containerd 1.6.20~ds1")},
+				Evidence: []event.Quote{ // two facts of one line
+					quote("version.txt", 1, "containerd github.com/containerd/containerd 1.6.20~ds1"),
+					quote("version.txt", 1, "containerd github.com/containerd/containerd 1.6.20~ds1"),
+				},
 			}},
 			Forecasts: []rules.Forecast{{
 				Rule: "systemd-dbus-cookie-overflow", Text: "PID 1 answers nobody any more", At: at("23:59:00").AddDate(0, 2, 0), Value: 4_100_000_000, Limit: 4_294_967_295, Rate: 37.6215, Span: 4 * time.Minute,

@@ -19,6 +19,7 @@ import (
 
 	"github.com/charmbracelet/lipgloss"
 
+	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/timeline"
@@ -150,6 +151,19 @@ func next(f *rules.Finding) (command, hazard string) {
 		}
 	}
 	return "", ""
+}
+
+// distinct leaves one of equal quotes: one line may prove two facts of an entry.
+func distinct(quotes []event.Quote) []event.Quote {
+	var all []event.Quote
+	seen := map[event.Quote]bool{}
+	for _, q := range quotes {
+		if !seen[q] {
+			seen[q] = true
+			all = append(all, q)
+		}
+	}
+	return all
 }
 
 // suspects of one stall.

@@ -115,6 +115,7 @@ func (t *text) list(label string, entries []string) {
 // written. Only the first most of them, unless the report is verbose.
 func (t *text) quotes(qs []event.Quote, most int) {
 	const indent = margin + "  "
+	qs = distinct(qs)
 	left := 0
 	if !t.verbose && len(qs) > most {
 		qs, left = qs[:most], len(qs)-most
