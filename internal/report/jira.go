@@ -16,7 +16,10 @@ func Jira(w io.Writer, inc *incident.Incident, o Options) error {
 	j := &jira{out, o.Verbose}
 	op := open(inc)
 	fmt.Fprintf(out, "h1. %s\n\n%s\n\nNode %s, %s\n\n", upperFirst(op.Word), jiraText(op.Headline), jiraText(op.Node), op.Window)
-	if op.Next != "" {
+	switch {
+	case op.command() != "":
+		j.block("*Do first:*", func(t *text) { t.script(op.Next) })
+	case op.Next != "":
 		fmt.Fprintf(out, "*Do first:* %s\n\n", jiraText(op.Next))
 	}
 	if op.Hazard != "" {

@@ -121,9 +121,13 @@ func (m *markdown) section(title string) { m.para("## " + title) }
 func (m *markdown) opening(inc *incident.Incident) {
 	o := open(inc)
 	m.para("# " + upperFirst(o.Word))
-	m.para(strings.TrimSpace("**" + upperFirst(o.Word) + ".** " + inline(o.Headline)))
+	m.para(strings.TrimSpace("**" + upperFirst(o.Word) + ".** " + sentence(o.Headline, o.command())))
 	m.para("Node " + inline(o.Node) + ", " + o.Window + ".")
-	if o.Next != "" {
+	switch {
+	case o.command() != "":
+		m.para("Do first:")
+		m.fence(func(t *text) { t.script(o.Next) })
+	case o.Next != "":
 		m.para("Do first: " + inline(o.Next))
 	}
 	if o.Hazard != "" {
@@ -242,14 +246,29 @@ func inline(prose string) string {
 	words := strings.Fields(prose)
 	for i, word := range words {
 		word = Escape(word, maxProse)
-		if special.MatchString(word) {
-			mark := strings.Repeat("`", longestRun(word)+1)
-			if strings.HasPrefix(word, "`") || strings.HasSuffix(word, "`") {
-				word = " " + word + " " // CommonMark takes one space off again
-			}
-			word = mark + word + mark
+		if special.MatchString(word) && word != "|" { // a table takes two lines
+			word = code(word)
 		}
 		words[i] = word
 	}
 	return strings.Join(words, " ")
+}
+
+// sentence is prose in which a command stands, maybe: the command is one code span, to be copied as a whole.
+func sentence(prose, command string) string {
+	before, after, found := strings.Cut(prose, command)
+	if command == "" || !found {
+		return inline(prose)
+	}
+	return strings.TrimSpace(inline(before) + " " + code(command) + " " + inline(after))
+}
+
+// code is text as a code span, whatever backticks it holds.
+func code(s string) string {
+	s = Escape(s, maxProse)
+	mark := strings.Repeat("`", longestRun(s)+1)
+	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
+		s = " " + s + " " // CommonMark takes one space off again
+	}
+	return mark + s + mark
 }

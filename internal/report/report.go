@@ -94,6 +94,14 @@ type opening struct {
 	Hazard   string // what next does to the node; empty when it is no command
 }
 
+// command is the first thing to do where it is a command to be copied, as written; empty when it is prose, or nothing.
+func (o *opening) command() string {
+	if o.Hazard == "" {
+		return ""
+	}
+	return o.Next
+}
+
 func open(inc *incident.Incident) opening {
 	o := opening{
 		Word:     "nothing found",

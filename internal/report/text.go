@@ -346,6 +346,13 @@ func (t *text) commands(command string) {
 	}
 }
 
+// script writes the lines of a command as they are typed.
+func (t *text) script(command string) {
+	for line := range strings.Lines(command) {
+		fmt.Fprintln(t.w, Escape(strings.TrimRight(line, "\r\n"), maxProse))
+	}
+}
+
 func (t *text) ruledOut(rs []rules.Dismissed) {
 	for _, r := range rs {
 		t.para(margin, t.plain, r.Rule+": "+r.Why)
