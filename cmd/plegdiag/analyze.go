@@ -85,7 +85,7 @@ func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
 		return err
 	}
 	nothing := err // the report says of every file why it holds nothing
-	look := report.Options{Version: version(), Verbose: o.verbose}
+	look := report.Options{Version: version(), Verbose: o.verbose, Inputs: o.evidence.inputs}
 	for _, f := range files {
 		if err := f.write(inc, look, o.force); err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 // Jira writes the report in Jira's wiki markup: the story as prose, what quotes the bundle in noformat blocks, where
 // nothing is markup. Fields of classic Jira projects show no Markdown.
 func Jira(w io.Writer, inc *incident.Incident, o Options) error {
-	out := bufio.NewWriter(w)
+	out := &strings.Builder{}
 	j := &jira{out, o.Verbose}
 	op := open(inc)
 	fmt.Fprintf(out, "h1. %s\n\n%s\n\nNode %s, %s\n\n", upperFirst(op.Word), jiraText(op.Headline), jiraText(op.Node), op.Window)
@@ -59,23 +59,43 @@ func Jira(w io.Writer, inc *incident.Incident, o Options) error {
 		j.block("h2. Gaps", func(t *text) { t.gaps(gs) })
 	}
 	j.block("h2. Files", func(t *text) { t.files(inc.Files) })
-	return out.Flush()
+	_, err := io.WriteString(w, comment(o).fit(out.String()))
+	return err
+}
+
+// comment is what Jira takes as a description or a comment where nobody moved its limit: 32 767 characters
+// (jira.text.field.character.limit).
+func comment(o Options) *paste {
+	return &paste{
+		limit: 32_767, section: "h2. ", open: openNoformat,
+		note: "*Cut here* to what Jira takes. The whole report, to be attached:\n\n{noformat}\n" + noformat(o.command("analyze -o html")) + "\n{noformat}",
+	}
+}
+
+// openNoformat is the mark of a noformat block that does not end within s.
+func openNoformat(s string) string {
+	if strings.Count(s, "{noformat}")%2 == 0 {
+		return ""
+	}
+	return "{noformat}"
 }
 
 type jira struct {
-	w       *bufio.Writer
+	w       *strings.Builder
 	verbose bool
 }
 
-// block writes plain text of 100 columns where Jira sees no markup. A log line that ends the block is broken up.
+// block writes plain text of 100 columns where Jira sees no markup.
 func (j *jira) block(title string, write func(t *text)) {
 	var inside strings.Builder
 	w := bufio.NewWriter(&inside)
 	write(newText(w, Options{Width: 100, Verbose: j.verbose}))
 	w.Flush() // a strings.Builder takes everything
-	body := strings.ReplaceAll(strings.Trim(inside.String(), "\n"), "{noformat", "{ noformat")
-	fmt.Fprintf(j.w, "%s\n\n{noformat}\n%s\n{noformat}\n\n", title, body)
+	fmt.Fprintf(j.w, "%s\n\n{noformat}\n%s\n{noformat}\n\n", title, noformat(strings.Trim(inside.String(), "\n")))
 }
+
+// noformat is text for the inside of a block: what would end it there is broken up.
+func noformat(text string) string { return strings.ReplaceAll(text, "{noformat", "{ noformat") }
 
 // jiraMarkup are the characters that the wiki renderer acts on; a backslash before each takes that away.
 const jiraMarkup = `\{}[]*_+^~?!|#@&<>`

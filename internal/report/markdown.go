@@ -67,30 +67,16 @@ func Markdown(w io.Writer, inc *incident.Incident, o Options) error {
 	}
 	m.section("Files")
 	m.fence(func(t *text) { t.files(inc.Files) })
-	_, err := io.WriteString(w, m.fit())
+	_, err := io.WriteString(w, issue(o).fit(m.w.String()))
 	return err
 }
 
-// maxMarkdown is what GitHub takes as the body of an issue or a comment: 65 536 characters.
-const maxMarkdown = 65_536
-
-// fit is the report, cut to what GitHub takes: sections go from the end, for the verdict and the chain stand first; a
-// section that has no room as a whole is cut after a line, and its fence closed.
-func (m *markdown) fit() string {
-	all := m.w.String()
-	if len(all) <= maxMarkdown {
-		return all
+// issue is what GitHub takes as the body of an issue or a comment: 65 536 characters.
+func issue(o Options) *paste {
+	return &paste{
+		limit: 65_536, section: "## ", open: openFence,
+		note: "**Cut here** to what an issue takes. The whole report, to be attached: " + code(o.command("analyze -o html")),
 	}
-	note := "\n**Cut here** to what an issue takes. The whole report: `plegdiag analyze -o markdown`, or `-o html` as an attachment.\n"
-	kept := all[:maxMarkdown-len(note)-200] // room for the end of a fence
-	if last := strings.LastIndex(kept, "\n## "); last > len(kept)/2 {
-		return kept[:last+1] + note[1:]
-	}
-	kept = kept[:strings.LastIndexByte(kept, '\n')+1]
-	if mark := openFence(kept); mark != "" {
-		kept += mark + "\n"
-	}
-	return kept + note
 }
 
 // openFence is the mark of a code fence that does not end within s.

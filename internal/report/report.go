@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,9 +37,29 @@ type Options struct {
 	Width int
 	// Verbose adds how scores came about, every reason for skipped lines, and all evidence.
 	Verbose bool
+	// Inputs are the arguments that the incident was read from, for the commands that a report names; nil when unknown.
+	Inputs []string
 	// Renderer knows which colours the stream can show; nil means none.
 	Renderer *lipgloss.Renderer
 }
+
+// command is a command line of plegdiag that reads the same inputs, as a shell takes it.
+func (o *Options) command(words string) string {
+	line := "plegdiag " + words
+	if o.Inputs == nil {
+		return line + " INPUT..."
+	}
+	for _, in := range o.Inputs {
+		if !plainWord.MatchString(in) {
+			in = "'" + strings.ReplaceAll(in, "'", `'\''`) + "'"
+		}
+		line += " " + in
+	}
+	return line
+}
+
+// plainWord is what no shell acts on.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./,:=@%+-]+$`)
 
 // Format is one kind of report.
 type Format struct {

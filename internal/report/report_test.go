@@ -160,8 +160,8 @@ func TestByEnding(t *testing.T) {
 	require.False(t, ok)
 }
 
-// GitHub takes 65 536 characters: the verdict and the chain survive, no fence stays open, and the cut is said.
-func TestMarkdownFits(t *testing.T) {
+// GitHub takes 65 536 characters, Jira 32 767: the verdict and the chain survive, no block stays open, and the cut is said.
+func TestPastesFit(t *testing.T) {
 	for name, grow := range map[string]func(*incident.Incident){
 		"many files": func(inc *incident.Incident) {
 			for range 3000 {
@@ -179,13 +179,24 @@ func TestMarkdownFits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inc := proven()
 			grow(inc)
-			var out bytes.Buffer
-			require.NoError(t, report.Markdown(&out, inc, report.Options{}))
-			require.LessOrEqual(t, out.Len(), 65_536)
-			require.Contains(t, out.String(), inc.Result.Findings[0].Title)
-			require.Contains(t, out.String(), "umount2 of the overlay")
-			require.Contains(t, out.String(), "**Cut here**")
-			require.Zero(t, strings.Count(out.String(), "\n```")%2, "every fence is closed")
+			o := report.Options{Inputs: []string{"node 1.tgz"}}
+			for _, p := range []struct {
+				render          report.Render
+				limit           int
+				block, cut, all string
+			}{
+				{report.Markdown, 65_536, "\n```", "**Cut here**", "`plegdiag analyze -o html 'node 1.tgz'`\n"},
+				{report.Jira, 32_767, "{noformat}", "*Cut here*", "{noformat}\nplegdiag analyze -o html 'node 1.tgz'\n{noformat}\n"},
+			} {
+				var out bytes.Buffer
+				require.NoError(t, p.render(&out, inc, o))
+				require.LessOrEqual(t, out.Len(), p.limit)
+				require.Contains(t, out.String(), inc.Result.Findings[0].Title)
+				require.Contains(t, out.String(), "umount2 of the overlay")
+				require.Contains(t, out.String(), p.cut)
+				require.True(t, strings.HasSuffix(out.String(), p.all), p.cut)
+				require.Zero(t, strings.Count(out.String(), p.block)%2, "every block is closed")
+			}
 		})
 	}
 }
