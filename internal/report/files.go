@@ -14,10 +14,14 @@ const FilesSchema = "plegdiag.files/v1"
 func FilesText(w io.Writer, inc *incident.Incident, o Options) error {
 	out := bufio.NewWriter(w)
 	t := newText(out, o)
-	t.files(inc.Files)
+	if len(inc.Files) == 0 {
+		t.files(nil)
+	} else {
+		t.fileTable(inc.Files)
+	}
 	if cs := clocks(inc); len(cs) > 0 {
 		t.heading("CLOCKS")
-		t.clocks(cs)
+		t.clocks(cs, true)
 	}
 	if gs := gaps(inc); len(gs) > 0 {
 		t.heading("GAPS")

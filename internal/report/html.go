@@ -71,8 +71,11 @@ type page struct {
 	Facts     []factLine
 	Clocks    []string
 	Gaps      []string
+	FileCount int
 	Files     []fileLine
-	FilesLeft int
+	Folded    []fileLine // for many files each
+	FoldedAs  string     // what they are, in a sentence
+	Ls        string     // the command that lists them
 }
 
 type eventLine struct {
@@ -237,11 +240,8 @@ type fileLine struct {
 	Window string
 }
 
-// Bounds of the page: what goes beyond them is in the JSON report.
-const (
-	maxStepQuotes = 8
-	maxFileRows   = 2000
-)
+// maxStepQuotes bounds the lines that prove a step; those beyond are in the JSON report.
+const maxStepQuotes = 8
 
 func newPage(inc *incident.Incident, o Options) *page {
 	p := &page{
@@ -292,7 +292,7 @@ func newPage(inc *incident.Incident, o Options) *page {
 	for _, l := range missing {
 		p.Lacks = append(p.Lacks, lackBlock{l.source, strings.Join(l.rules, ", "), l.commands})
 	}
-	p.account(inc)
+	p.account(inc, o)
 	return p
 }
 
@@ -364,25 +364,31 @@ func commandBlocks(ms []rules.Missing) []commandBlock {
 }
 
 // account is the end of the page: what was taken for granted, and what became of every line.
-func (p *page) account(inc *incident.Incident) {
+func (p *page) account(inc *incident.Incident, o Options) {
 	known := facts(inc)
 	for name := range known {
 		p.Facts = append(p.Facts, factLine{name, known[name].Value, quoteBlocks(inc, known[name].Evidence)})
 	}
 	slices.SortFunc(p.Facts, func(a, b factLine) int { return strings.Compare(a.Name, b.Name) })
-	for _, c := range clocks(inc) {
-		p.Clocks = append(p.Clocks, clockText(c))
-	}
+	p.Clocks = clockTexts(clocks(inc), o.Verbose)
 	p.Gaps = gapTexts(gaps(inc))
-	shown := inc.Files[:min(len(inc.Files), maxFileRows)]
-	p.FilesLeft = len(inc.Files) - len(shown)
-	for _, f := range shown {
+	a := newAccount(inc.Files, o.Verbose)
+	p.FileCount, p.Files, p.Folded = len(inc.Files), fileLines(a.Files), fileLines(a.Folded)
+	if a.Left > 0 {
+		p.FoldedAs, p.Ls = a.foldedText(), commandLine("ls", o.Inputs)
+	}
+}
+
+func fileLines(files []incident.File) []fileLine {
+	var all []fileLine
+	for _, f := range files {
 		l := fileLine{File: f}
 		if !f.Start.IsZero() {
 			l.Window = window(timeline.Window{Start: f.Start, End: f.End})
 		}
-		p.Files = append(p.Files, l)
+		all = append(all, l)
 	}
+	return all
 }
 
 // Span is the picture's stretch of time in milliseconds, for the zoom.

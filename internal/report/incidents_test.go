@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -201,4 +202,29 @@ func hostile() *incident.Incident {
 		},
 		Files: []incident.File{{Path: evil, Format: "klog", Component: evil, Lines: 1, Skipped: 1, FirstSkip: evil, Err: evil, Skips: map[string]int{evil: 1}}},
 	}
+}
+
+// crowded is a node with a file for each device, process and container, as a sosreport takes it.
+func crowded() *incident.Incident {
+	inc := stallWithoutCause()
+	inc.Timeline.Clocks = []timeline.Clock{{File: "sos/kubelet.log", Basis: "zone +08:00 given", Offset: 8 * time.Hour}}
+	add := func(n int, path string, f incident.File) {
+		for i := range n {
+			f.Path = fmt.Sprintf(path, i)
+			inc.Files = append(inc.Files, f)
+			if !f.Start.IsZero() {
+				inc.Timeline.Clocks = append(inc.Timeline.Clocks, timeline.Clock{File: f.Path, Basis: "written"})
+			}
+		}
+	}
+	add(3, "sos/var/log/messages.%d", incident.File{Format: "journal-short", Lines: 90, Used: 90, Start: at("08:00:00"), End: at("09:40:00")})
+	add(12, "sos/var/log/pods/web-%d/app/0.log", incident.File{Format: "container", Lines: 7, Used: 7, Start: at("09:00:00"), End: at("09:30:00")})
+	add(20, "sos/sys/block/sd%d/size", incident.File{Format: "text", Lines: 1, Used: 1})
+	add(30, "sos/sys/class/net/eth%d", incident.File{Format: "text", Lines: 2, Used: 1, Blank: 1})
+	add(30, "sos/proc/%d/stack", incident.File{Format: "proc", Component: "samples", Lines: 4, Used: 4})
+	add(2, "sos/proc/bus/pci/%d", incident.File{Format: "unknown", Lines: 1, Skipped: 1, FirstSkip: "sos/proc/bus/pci/0:1: no known format"})
+	add(1, "sos/var/log/cut%d.gz", incident.File{Format: "klog", Lines: 5, Used: 5, Err: "unexpected EOF; 5 lines kept"})
+	add(4, "sos/etc/rc%d.d", incident.File{Format: "link", Err: `symbolic link to "../init.d" is not followed`})
+	add(2, "sos/etc/alias%d", incident.File{Format: "link", Note: "link to sos/etc/aliases"})
+	return inc
 }

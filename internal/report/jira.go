@@ -13,7 +13,7 @@ import (
 // nothing is markup. Fields of classic Jira projects show no Markdown.
 func Jira(w io.Writer, inc *incident.Incident, o Options) error {
 	out := &strings.Builder{}
-	j := &jira{out, o.Verbose}
+	j := &jira{out, o.Verbose, o.Inputs}
 	op := open(inc)
 	fmt.Fprintf(out, "h1. %s\n\n%s\n\nNode %s, %s\n\n", upperFirst(op.Word), jiraText(op.Headline), jiraText(op.Node), op.Window)
 	switch {
@@ -53,22 +53,22 @@ func Jira(w io.Writer, inc *incident.Incident, o Options) error {
 		j.block("h2. Facts", func(t *text) { t.facts(fs, inc.Result.Weighed) })
 	}
 	if cs := clocks(inc); len(cs) > 0 {
-		j.block("h2. Clocks", func(t *text) { t.clocks(cs) })
+		j.block("h2. Clocks", func(t *text) { t.clocks(cs, t.verbose) })
 	}
 	if gs := gaps(inc); len(gs) > 0 {
 		j.block("h2. Gaps", func(t *text) { t.gaps(gs) })
 	}
 	j.block("h2. Files", func(t *text) { t.files(inc.Files) })
-	_, err := io.WriteString(w, comment(o).fit(out.String()))
+	_, err := io.WriteString(w, comment(o.Inputs).fit(out.String()))
 	return err
 }
 
 // comment is what Jira takes as a description or a comment where nobody moved its limit: 32 767 characters
 // (jira.text.field.character.limit).
-func comment(o Options) *paste {
+func comment(inputs []string) *paste {
 	return &paste{
 		limit: 32_767, section: "h2. ", open: openNoformat,
-		note: "*Cut here* to what Jira takes. The whole report, to be attached:\n\n{noformat}\n" + noformat(o.command("analyze -o html")) + "\n{noformat}",
+		note: "*Cut here* to what Jira takes. The whole report, to be attached:\n\n{noformat}\n" + noformat(commandLine("analyze -o html", inputs)) + "\n{noformat}",
 	}
 }
 
@@ -83,13 +83,14 @@ func openNoformat(s string) string {
 type jira struct {
 	w       *strings.Builder
 	verbose bool
+	inputs  []string
 }
 
 // block writes plain text of 100 columns where Jira sees no markup.
 func (j *jira) block(title string, write func(t *text)) {
 	var inside strings.Builder
 	w := bufio.NewWriter(&inside)
-	write(newText(w, Options{Width: 100, Verbose: j.verbose}))
+	write(newText(w, Options{Width: 100, Verbose: j.verbose, Inputs: j.inputs}))
 	w.Flush() // a strings.Builder takes everything
 	fmt.Fprintf(j.w, "%s\n\n{noformat}\n%s\n{noformat}\n\n", title, noformat(strings.Trim(inside.String(), "\n")))
 }

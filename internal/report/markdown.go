@@ -15,7 +15,7 @@ import (
 // with the parts that quote the bundle in code fences. Nothing that a log line
 // holds becomes a mention, a link, an image or HTML there.
 func Markdown(w io.Writer, inc *incident.Incident, o Options) error {
-	m := &markdown{w: &strings.Builder{}, verbose: o.Verbose}
+	m := &markdown{w: &strings.Builder{}, verbose: o.Verbose, inputs: o.Inputs}
 	m.opening(inc)
 	if s := stalls(inc); len(s) > 0 {
 		m.section("Stalls")
@@ -59,7 +59,7 @@ func Markdown(w io.Writer, inc *incident.Incident, o Options) error {
 	}
 	if cs := clocks(inc); len(cs) > 0 {
 		m.section("Clocks")
-		m.fence(func(t *text) { t.clocks(cs) })
+		m.fence(func(t *text) { t.clocks(cs, t.verbose) })
 	}
 	if gs := gaps(inc); len(gs) > 0 {
 		m.section("Gaps")
@@ -67,15 +67,15 @@ func Markdown(w io.Writer, inc *incident.Incident, o Options) error {
 	}
 	m.section("Files")
 	m.fence(func(t *text) { t.files(inc.Files) })
-	_, err := io.WriteString(w, issue(o).fit(m.w.String()))
+	_, err := io.WriteString(w, issue(o.Inputs).fit(m.w.String()))
 	return err
 }
 
 // issue is what GitHub takes as the body of an issue or a comment: 65 536 characters.
-func issue(o Options) *paste {
+func issue(inputs []string) *paste {
 	return &paste{
 		limit: 65_536, section: "## ", open: openFence,
-		note: "**Cut here** to what an issue takes. The whole report, to be attached: " + code(o.command("analyze -o html")),
+		note: "**Cut here** to what an issue takes. The whole report, to be attached: " + code(commandLine("analyze -o html", inputs)),
 	}
 }
 
@@ -98,6 +98,7 @@ func openFence(s string) string {
 type markdown struct {
 	w       *strings.Builder
 	verbose bool
+	inputs  []string
 }
 
 func (m *markdown) para(s string) { fmt.Fprintf(m.w, "%s\n\n", s) }
@@ -194,7 +195,7 @@ func (m *markdown) references(refs []string) {
 func (m *markdown) fence(write func(t *text)) {
 	var inside strings.Builder
 	w := bufio.NewWriter(&inside)
-	write(newText(w, Options{Width: 100, Verbose: m.verbose}))
+	write(newText(w, Options{Width: 100, Verbose: m.verbose, Inputs: m.inputs}))
 	w.Flush() // a strings.Builder takes everything
 	if inside.Len() == 0 {
 		return

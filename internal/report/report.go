@@ -43,13 +43,13 @@ type Options struct {
 	Renderer *lipgloss.Renderer
 }
 
-// command is a command line of plegdiag that reads the same inputs, as a shell takes it.
-func (o *Options) command(words string) string {
+// commandLine is a command of plegdiag that reads the same inputs, as a shell takes it.
+func commandLine(words string, inputs []string) string {
 	line := "plegdiag " + words
-	if o.Inputs == nil {
+	if inputs == nil {
 		return line + " INPUT..."
 	}
-	for _, in := range o.Inputs {
+	for _, in := range inputs {
 		if !plainWord.MatchString(in) {
 			in = "'" + strings.ReplaceAll(in, "'", `'\''`) + "'"
 		}
@@ -275,13 +275,6 @@ func stalls(inc *incident.Incident) []timeline.Stall {
 		return nil
 	}
 	return inc.Timeline.Stalls
-}
-
-func clocks(inc *incident.Incident) []timeline.Clock {
-	if inc.Timeline == nil {
-		return nil
-	}
-	return inc.Timeline.Clocks
 }
 
 func facts(inc *incident.Incident) map[string]timeline.Fact {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -51,6 +52,36 @@ func TestGoldenVerbose(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, report.Text(&out, proven(), report.Options{Verbose: true, Width: 120}))
 	golden(t, "proven_verbose_120.txt", out.Bytes())
+}
+
+// Of many files those are told one by one that say something; the others by directory, and no line is lost in the sums.
+func TestManyFiles(t *testing.T) {
+	o := report.Options{Inputs: []string{"node-1.tgz"}}
+	var folded, whole, ls bytes.Buffer
+	require.NoError(t, report.Text(&folded, crowded(), o))
+	golden(t, "crowded.txt", folded.Bytes())
+	require.NoError(t, report.FilesText(&ls, crowded(), o))
+	o.Verbose = true
+	require.NoError(t, report.Text(&whole, crowded(), o))
+	for _, f := range crowded().Files {
+		require.Contains(t, ls.String(), f.Path+"\n")
+		require.Contains(t, whole.String(), f.Path+"\n")
+	}
+	require.Equal(t, countLines(t, whole.String()), countLines(t, folded.String()))
+	require.Equal(t, countLines(t, whole.String()), countLines(t, ls.String()))
+}
+
+// countLines adds up the columns of numbers of the account.
+func countLines(t *testing.T, text string) (sums [4]int) {
+	t.Helper()
+	for _, row := range regexp.MustCompile(`(?m)^ +(\d+) +(\d+) +(\d+) +(\d+)  `).FindAllStringSubmatch(text, -1) {
+		for i := range sums {
+			n, err := strconv.Atoi(row[i+1])
+			require.NoError(t, err)
+			sums[i] += n
+		}
+	}
+	return sums
 }
 
 func golden(t *testing.T, name string, got []byte) {
@@ -179,7 +210,7 @@ func TestPastesFit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inc := proven()
 			grow(inc)
-			o := report.Options{Inputs: []string{"node 1.tgz"}}
+			o := report.Options{Inputs: []string{"node 1.tgz"}, Verbose: true}
 			for _, p := range []struct {
 				render          report.Render
 				limit           int

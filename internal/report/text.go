@@ -52,7 +52,7 @@ func Text(w io.Writer, inc *incident.Incident, o Options) error {
 	}
 	if cs := clocks(inc); len(cs) > 0 {
 		t.heading("CLOCKS")
-		t.clocks(cs)
+		t.clocks(cs, t.verbose)
 	}
 	if gs := gaps(inc); len(gs) > 0 {
 		t.heading("GAPS (what happened in them may have left no line)")
@@ -69,11 +69,12 @@ type text struct {
 	w       *bufio.Writer
 	width   int
 	verbose bool
+	inputs  []string
 	styles
 }
 
 func newText(w *bufio.Writer, o Options) *text {
-	return &text{w: w, width: cmp.Or(o.Width, 80), verbose: o.Verbose, styles: newStyles(o.Renderer)}
+	return &text{w: w, width: cmp.Or(o.Width, 80), verbose: o.Verbose, inputs: o.Inputs, styles: newStyles(o.Renderer)}
 }
 
 // Layout of a finding: a margin, a column of labels, the text.
@@ -400,38 +401,25 @@ func (t *text) facts(fs map[string]timeline.Fact, weighed []string) {
 	}
 }
 
-func (t *text) clocks(cs []timeline.Clock) {
-	for _, c := range cs {
-		t.para(margin, t.plain, clockText(c))
-	}
-}
-
-// clockText is what was assumed about the times of a file, in a sentence.
-func clockText(c timeline.Clock) string {
-	line := c.File + ": " + c.Basis
-	if c.Offset != 0 {
-		line += ", " + offset(c) + " from UTC"
-	}
-	if c.Note != "" {
-		line += "; " + c.Note
-	}
-	return line
-}
-
-// offset is what was taken from a clock face, as +8h0m0s or -30s.
-func offset(c timeline.Clock) string {
-	if c.Offset > 0 {
-		return "+" + c.Offset.String()
-	}
-	return c.Offset.String()
-}
-
-// files is a table. The path comes last: it may be as long as it likes.
+// files is the account of all files; where there are many, those that say little are told by directory.
 func (t *text) files(files []incident.File) {
 	if len(files) == 0 {
 		fmt.Fprintln(t.w, margin+"no file was read")
 		return
 	}
+	a := newAccount(files, t.verbose)
+	if len(a.Files) > 0 {
+		t.fileTable(a.Files)
+	}
+	if a.Left > 0 {
+		t.para(margin, t.plain, a.foldedText())
+		t.commands(commandLine("ls", t.inputs))
+		t.fileTable(a.Folded)
+	}
+}
+
+// fileTable is a table. The path comes last: it may be as long as it likes.
+func (t *text) fileTable(files []incident.File) {
 	rows := [][]string{{"lines", "used", "blank", "skipped", "format", "component", "path"}}
 	widths := make([]int, len(rows[0]))
 	for i := range files {

@@ -1,0 +1,177 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/incident"
+)
+
+// account is what people read of the files: those that say something by themselves, then the others by directory. A
+// sosreport has 30 000 files, of which a hundred matter.
+type account struct {
+	Files []incident.File
+	// Folded stand for the files of one directory each: sums, the time that they cover together, "sys/** (120 files)" for a path.
+	Folded []incident.File
+	Left   int // files that are folded
+}
+
+// Bounds of the account. What they fold, the command ls lists, and so do --verbose and JSON.
+const (
+	maxSilent = 40 // files that may be folded are listed up to here
+	maxAlike  = 10 // of one format and component; where there are more of them, each says little
+	maxLossy  = 40 // files of which something was lost
+)
+
+// newAccount folds files where there are many; verbose lists all.
+func newAccount(files []incident.File, verbose bool) account {
+	listed := tell(files)
+	a := account{Files: files, Left: len(files) - len(listed)}
+	if verbose || a.Left <= maxSilent {
+		return account{Files: files}
+	}
+	a.Files = nil
+	alike := map[kind][]*incident.File{}
+	for i := range files {
+		if f := &files[i]; listed[i] {
+			a.Files = append(a.Files, *f)
+		} else {
+			alike[kindOf(f)] = append(alike[kindOf(f)], f)
+		}
+	}
+	for _, of := range alike {
+		a.Folded = append(a.Folded, byDirectory(of)...)
+	}
+	slices.SortFunc(a.Folded, func(x, y incident.File) int {
+		return cmp.Or(strings.Compare(x.Path, y.Path), strings.Compare(x.Format, y.Format), strings.Compare(x.Component, y.Component), strings.Compare(x.Node, y.Node))
+	})
+	return a
+}
+
+// kind is what makes files alike.
+type kind struct {
+	format, component, node string
+	dated                   bool
+}
+
+func kindOf(f *incident.File) kind {
+	return kind{f.Format, f.Component, f.Node, !f.Start.IsZero()}
+}
+
+// tell finds the files that say something by themselves, by index: the few of a kind that are dated or of a component, and
+// those of which something was lost.
+func tell(files []incident.File) map[int]bool {
+	listed, kinds := map[int]bool{}, map[kind]int{}
+	for i := range files {
+		kinds[kindOf(&files[i])]++
+	}
+	var lossy []int
+	for i := range files {
+		f, k := &files[i], kindOf(&files[i])
+		switch {
+		case f.Format == "link": // what it points to may be read, and is in the account itself
+		case f.Err != "" || f.Skipped > 0 || f.Note != "":
+			lossy = append(lossy, i)
+		case (k.dated || k.component != "") && kinds[k] <= maxAlike:
+			listed[i] = true
+		}
+	}
+	slices.SortStableFunc(lossy, func(a, b int) int { return byLoss(&files[a], &files[b]) })
+	for _, i := range lossy[:min(len(lossy), maxLossy)] {
+		listed[i] = true
+	}
+	return listed
+}
+
+// byLoss orders files by what was lost of them: those that could not be read to their end first, then by lines.
+func byLoss(a, b *incident.File) int {
+	switch {
+	case a.Err != "" && b.Err == "":
+		return -1
+	case a.Err == "" && b.Err != "":
+		return 1
+	}
+	return cmp.Compare(b.Skipped, a.Skipped)
+}
+
+// byDirectory folds files of one kind: as deep in the tree as the rows stay few. Twice as many files are worth one row more.
+func byDirectory(files []*incident.File) []incident.File {
+	most, deepest := bits.Len(uint(len(files)/2)), 0
+	for _, f := range files {
+		deepest = max(deepest, strings.Count(f.Path, "/"))
+	}
+	groups := map[string][]*incident.File{"": files}
+	for depth := 1; depth <= deepest; depth++ {
+		deeper := map[string][]*incident.File{}
+		for _, f := range files {
+			dir := directory(f.Path, depth)
+			deeper[dir] = append(deeper[dir], f)
+		}
+		if len(deeper) > most {
+			break
+		}
+		groups = deeper
+	}
+	var all []incident.File
+	for dir, of := range groups {
+		all = append(all, folded(dir, of))
+	}
+	return all
+}
+
+// directory is where a file lies, its first depth names.
+func directory(path string, depth int) string {
+	end := 0
+	for range depth {
+		next := strings.IndexByte(path[end:], '/')
+		if next < 0 {
+			break
+		}
+		end += next + 1
+	}
+	return path[:end]
+}
+
+// folded is one row for files of one kind in a directory.
+func folded(dir string, files []*incident.File) incident.File {
+	sum := *files[0]
+	if len(files) == 1 {
+		return sum
+	}
+	where := dir + "*"
+	for _, f := range files[1:] {
+		sum.Lines += f.Lines
+		sum.Used += f.Used
+		sum.Blank += f.Blank
+		sum.Skipped += f.Skipped
+		sum.FirstSkip = cmp.Or(sum.FirstSkip, f.FirstSkip)
+		if f.Start.Before(sum.Start) {
+			sum.Start = f.Start
+		}
+		if f.End.After(sum.End) {
+			sum.End = f.End
+		}
+	}
+	if slices.ContainsFunc(files, func(f *incident.File) bool { return strings.Contains(f.Path[len(dir):], "/") }) {
+		where += "*"
+	}
+	sum.Path = fmt.Sprintf("%s (%s)", where, plural(len(files), "file"))
+	sum.Note, sum.Err = "", ""
+	failed := slices.DeleteFunc(slices.Clone(files), func(f *incident.File) bool { return f.Err == "" })
+	switch {
+	case len(failed) == 0:
+	case sum.Format == "link":
+		sum.Note = fmt.Sprintf("%d of them are not followed", len(failed))
+	default:
+		sum.Err = fmt.Sprintf("%d of them; first: %s: %s", len(failed), failed[0].Path, failed[0].Err)
+	}
+	return sum
+}
+
+// foldedText says above the folded rows what they are; the command ls has the files.
+func (a *account) foldedText() string {
+	return plural(a.Left, "more file") + ", by format and directory; one by one:"
+}
