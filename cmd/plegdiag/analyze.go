@@ -102,43 +102,6 @@ func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
 	return judge(inc, o.failOn.text)
 }
 
-// maxWarnings bounds the files whose loss is told on stderr one by one: a sosreport has hundreds that no parser was made for.
-const maxWarnings = 20
-
-// warnOfLoss says on stderr what the account in the report says in detail. Links that lead
-// out of the bundle are told as one.
-func warnOfLoss(w io.Writer, inc *incident.Incident) {
-	warnOfNodes(w, inc)
-	links, told, more := 0, 0, 0
-	tell := func(text string) {
-		if told++; told > maxWarnings {
-			more++
-			return
-		}
-		warn(w, text)
-	}
-	for i := range inc.Files {
-		f := &inc.Files[i]
-		if f.Format == "link" && f.Err != "" {
-			if links++; links > 1 {
-				continue
-			}
-		}
-		if f.Err != "" {
-			tell(f.Path + ": " + f.Err)
-		}
-		if f.Skipped > 0 {
-			tell(fmt.Sprintf("%s: %d of %d lines not understood; first: %s", f.Path, f.Skipped, f.Lines, f.FirstSkip))
-		}
-	}
-	if links > 1 {
-		warn(w, fmt.Sprintf("%d more links are not followed (plegdiag ls lists them)", links-1))
-	}
-	if more > 0 {
-		warn(w, fmt.Sprintf("%d more remarks of this kind (plegdiag ls lists them)", more))
-	}
-}
-
 // judge is the failure that --fail-on asks for; an empty failOn asks for none.
 func judge(inc *incident.Incident, failOn string) error {
 	for _, f := range inc.Result.Findings {

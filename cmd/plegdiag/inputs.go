@@ -11,9 +11,15 @@ import (
 )
 
 // eachFile opens every file of the inputs, in their order, and hands it to read. What a file or its reader
-// cannot give goes to stderr, and the next file is read; only an input that is not there ends it.
+// cannot give goes to stderr, links as one, and the next file is read; only an input that is not there ends it.
 func eachFile(ctx context.Context, inputs []string, s streams, read func(bundle.File, parse.Opened) error) error {
+	var links linkWarnings
+	defer func() { links.tell(s.err) }()
 	for f, err := range bundle.Files(ctx, bundle.Options{Inputs: inputs, Stdin: s.in}) {
+		if link, ok := errors.AsType[*bundle.Link](err); ok {
+			links.add(link.Error())
+			continue
+		}
 		if err != nil {
 			if _, skip := errors.AsType[*event.Skip](err); !skip {
 				return err
