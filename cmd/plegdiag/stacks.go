@@ -89,9 +89,12 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 			hint: "containerd and dockerd write one on kill -USR1: collect their stacks file, or their log",
 		}
 	}
+	if !o.diff { // which takes them in the order of the inputs
+		slices.SortStableFunc(dumps, wholeFirst)
+	}
 	shown := report.Stacks{}
 	for _, d := range dumps {
-		row := report.Dump{Dump: d.Dump, Program: d.program, PID: d.pid, Unit: d.unit, At: d.at, Go: d.GoVersion(), Graph: d.Graph(observe.Holds)}
+		row := report.Dump{Dump: d.Dump, Program: d.program, PID: d.pid, Unit: d.unit, At: d.at, Fragments: d.fragments, Go: d.GoVersion(), Graph: d.Graph(observe.Holds)}
 		row.Shown, row.Filtered = o.filter(d.Dump)
 		shown.Dumps = append(shown.Dumps, row)
 	}

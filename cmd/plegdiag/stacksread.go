@@ -23,6 +23,8 @@ type foundDump struct {
 	pid     int    // 0 when nothing tells
 	unit    string // that wrote it to a log
 	inLog   bool   // part of a log, so that a file of its own may hold a copy
+	// fragments are where pieces of the dump stand: a log that cuts long lines keeps the end of each.
+	fragments []event.Pos
 }
 
 // maxDump bounds what is read of a file that is a dump: one of a million goroutines takes about 1 GiB.
@@ -33,15 +35,16 @@ func readDumps(ctx context.Context, inputs []string, s streams) ([]foundDump, er
 	var all []foundDump
 	err := eachFile(ctx, inputs, s, func(f bundle.File, in parse.Opened) error {
 		found, err := readDumpsOf(f, in)
-		for _, d := range found {
-			if len(d.Skips) > 0 {
-				warn(s.err, fmt.Sprintf("%d of %d lines not understood; first: %s", d.Skipped, d.Lines, d.Skips[0]))
-			}
-		}
 		all = append(all, found...)
 		return err
 	})
-	return foldCopies(all), err
+	all = foldFragments(foldCopies(all))
+	for _, d := range all {
+		if len(d.Skips) > 0 {
+			warn(s.err, fmt.Sprintf("%d of %d lines not understood; first: %s", d.Skipped, d.Lines, d.Skips[0]))
+		}
+	}
+	return all, err
 }
 
 // readDumpsOf finds the dumps of one file. What was found before an error is valid.
@@ -129,4 +132,51 @@ func foldCopies(all []foundDump) []foundDump {
 		d.Dump = nil
 	}
 	return slices.DeleteFunc(all, func(d foundDump) bool { return d.Dump == nil })
+}
+
+// foldFragments leaves out what a log kept of a dump that stands elsewhere whole.
+func foldFragments(all []foundDump) []foundDump {
+	for i := range all {
+		d := &all[i]
+		whole := slices.IndexFunc(all, func(o foundDump) bool { return o.Dump != nil && d.fragmentOf(&o) })
+		if whole < 0 {
+			continue
+		}
+		all[whole].fragments = append(all[whole].fragments, append(d.fragments, d.Goroutines[0].Pos)...)
+		d.Dump = nil
+	}
+	return slices.DeleteFunc(all, func(d foundDump) bool { return d.Dump == nil })
+}
+
+// cut says that a log lost lines of the dump.
+func (d *foundDump) cut() bool { return d.inLog && len(d.Skips) > 0 }
+
+// wholeFirst orders dumps of which a log lost lines behind the others.
+func wholeFirst(a, b foundDump) int {
+	switch {
+	case b.cut() && !a.cut():
+		return -1
+	case a.cut() && !b.cut():
+		return 1
+	}
+	return 0
+}
+
+// fragmentOf says whether a dump that lost lines in a log shows nothing but goroutines of another one, which then wait as
+// long in the same state: what was written a minute later waits for a minute more.
+func (d *foundDump) fragmentOf(whole *foundDump) bool {
+	if !d.cut() || len(d.Goroutines) == 0 || len(d.Goroutines) >= len(whole.Goroutines) {
+		return false
+	}
+	if d.pid != 0 && whole.pid != 0 && d.pid != whole.pid {
+		return false
+	}
+	known := make(map[uint64]*stackdump.Goroutine, len(whole.Goroutines))
+	for i := range whole.Goroutines {
+		known[whole.Goroutines[i].ID] = &whole.Goroutines[i]
+	}
+	return !slices.ContainsFunc(d.Goroutines, func(g stackdump.Goroutine) bool {
+		is := known[g.ID]
+		return is == nil || is.State != g.State || is.Wait != g.Wait
+	})
 }

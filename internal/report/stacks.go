@@ -30,6 +30,8 @@ type Dump struct {
 	Go      stackdump.GoVersion // that built the program, as far as the dump tells
 	At      event.Time          // when it was written; zero when nothing tells
 	Graph   stackdump.Graph
+	// Fragments are where pieces of the dump stand that show no more.
+	Fragments []event.Pos
 	// Filtered says that only some goroutines are to be shown: those in Shown, by
 	// index, and the locks that they want or hold.
 	Filtered bool
@@ -153,11 +155,30 @@ func (t *text) dump(d *Dump) {
 	if !d.Filtered {
 		t.para("", t.plain, inShort(d))
 	}
+	if n := len(d.Fragments); n > 0 {
+		t.para("", t.plain, fmt.Sprintf("%s of it, cut by a log, left out: %s", plural(n, "fragment"), placesOf(d.Fragments)))
+	}
 	t.deadlocks(d)
 	t.locks(d)
 	t.queues(d)
 	t.heading("GROUPS (goroutines with one stack)")
 	t.groups(d.shown())
+}
+
+// placesOf names the files of places, each with its lines.
+func placesOf(all []event.Pos) string {
+	var files []string
+	lines := map[string][]string{}
+	for _, p := range all {
+		if lines[p.File] == nil {
+			files = append(files, p.File)
+		}
+		lines[p.File] = append(lines[p.File], strconv.Itoa(p.Line))
+	}
+	for i, file := range files {
+		files[i] = file + ":" + strings.Join(lines[file], ",")
+	}
+	return strings.Join(files, "; ")
 }
 
 // inShort says in a sentence what a dump shows: a deadlock, else the lock that most wait for, else that nobody does.

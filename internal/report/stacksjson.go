@@ -44,10 +44,16 @@ type dumpRow struct {
 	Unreadable int        `json:"unreadable"`
 	Skipped    int        `json:"skipped"`
 	Suppressed int        `json:"suppressed"`
+	Fragments  []placeRow `json:"fragments"`
 	Groups     []groupRow `json:"groups"`
 	Locks      []lockRow  `json:"locks"`
 	Queues     []queueRow `json:"queues"`
 	Deadlocks  []cycleRow `json:"deadlocks"`
+}
+
+type placeRow struct {
+	Path string `json:"path"`
+	Line int    `json:"line"`
 }
 
 // goRow is the version of Go: exact where a path names it, else bounds; empty where unknown.
@@ -154,10 +160,13 @@ func newDumpRow(d *Dump) dumpRow {
 	r := dumpRow{
 		Path: d.File, Line: pos.Line, Program: d.Program, PID: d.PID, Unit: d.Unit, Go: newGoRow(d.Go),
 		Goroutines: d.Count(), Unreadable: d.Lost, Skipped: d.Skipped, Suppressed: d.Suppressed,
-		Groups: []groupRow{}, Locks: []lockRow{}, Queues: []queueRow{}, Deadlocks: []cycleRow{},
+		Fragments: []placeRow{}, Groups: []groupRow{}, Locks: []lockRow{}, Queues: []queueRow{}, Deadlocks: []cycleRow{},
 	}
 	if d.At.Lacks == 0 && d.At.Known {
 		r.Time = stamp(d.At.T)
+	}
+	for _, p := range d.Fragments {
+		r.Fragments = append(r.Fragments, placeRow{p.File, p.Line})
 	}
 	for _, g := range d.shown().Groups() {
 		r.Groups = append(r.Groups, groupRow{g.Count, g.State, wholeMinutes(g.MaxWait), g.Idle, each(g.Frames, newFrameRow), append([]uint64{}, g.IDs...)})
