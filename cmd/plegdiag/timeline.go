@@ -31,6 +31,7 @@ type timelineOptions struct {
 	grep         string
 	lines        bool
 	linesGiven   bool
+	verbose      bool
 	color        choice
 }
 
@@ -78,6 +79,7 @@ https://ui.perfetto.dev; both leave out what has no time.`,
 	o.evidence.bind(cmd)
 	bindRules(cmd, &o.evidence.rules)
 	bindChoice(cmd, &o.color, "color", "", "colour the text; auto also obeys NO_COLOR")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "text: show each of many units that are in one state since one moment (default with --kind, --container, --pod and --grep)")
 	return cmd
 }
 
@@ -116,8 +118,13 @@ func printTimeline(ctx context.Context, o *timelineOptions, s streams) error {
 		warn(s.err, "hint: no event fits; --all shows the whole evidence, --lines also what no event was made of")
 	}
 	format, _ := report.TimelineByName(o.output.text)
-	look := report.Options{Version: version(), Width: width(s.out), Renderer: renderer(s.out, o.color.text)}
+	look := report.Options{Version: version(), Verbose: o.verbose || o.chosen(), Width: width(s.out), Renderer: renderer(s.out, o.color.text)}
 	return format.Render(s.out, selection, look)
+}
+
+// chosen says that somebody asked for certain events, and not for all of a time.
+func (o *timelineOptions) chosen() bool {
+	return len(o.kinds) > 0 || o.container != "" || o.pod != "" || o.grep != ""
 }
 
 // wantsLines says that lines without an event are asked for.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,38 @@ func TestTimelineGolden(t *testing.T) {
 	for line := range strings.Lines(chart) {
 		require.LessOrEqual(t, len([]rune(line)), 81)
 	}
+}
+
+// Of units that are in one state since the node started one line tells, except of what runs the containers, what failed, and
+// what the chain quotes.
+func TestTimelineFoldsUnits(t *testing.T) {
+	sel := told()
+	chain := sel.Incident.Result.Findings[0].Chain[0].Evidence[0]
+	unit := func(name, state string, q event.Quote) {
+		sel.Events = append(sel.Events, &event.Event{
+			Kind: "systemd.unit", Component: "systemd", Start: event.Time{T: at("18:00:00"), Known: true}, Text: name + " is " + state,
+			Fields: []event.Field{{Key: "unit", Value: event.String(name)}, {Key: "state", Value: event.String(state)}}, Evidence: []event.Quote{q},
+		})
+	}
+	for i, name := range []string{"a.mount", "b.mount", "containerd.service", "c.mount", "d.mount", "e.mount"} {
+		unit(name, "active", quote("systemctl_status_--all", i+1, name))
+	}
+	unit("f.mount", "failed", quote("systemctl_status_--all", 7, "f.mount"))
+	unit("g.mount", "active", event.Quote{Pos: chain.Pos})
+	var out bytes.Buffer
+	require.NoError(t, report.TimelineText(&out, sel, report.Options{}))
+	_, units, _ := strings.Cut(out.String(), "goroutine 7")
+	var texts []string
+	for _, m := range regexp.MustCompile(`systemd +(.*?)  `).FindAllStringSubmatch(units, -1) {
+		texts = append(texts, m[1])
+	}
+	require.Equal(t, []string{
+		"5 units are active: a.mount, b.mount, c.mount and 2 more, see --verbose",
+		"containerd.service is active", "f.mount is failed", "g.mount is active",
+	}, texts)
+	out.Reset()
+	require.NoError(t, report.TimelineText(&out, sel, report.Options{Verbose: true}))
+	require.Equal(t, 8, strings.Count(out.String(), " is active")+strings.Count(out.String(), " is failed"))
 }
 
 func TestTimelineCSVIsSafe(t *testing.T) {

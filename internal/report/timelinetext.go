@@ -29,7 +29,11 @@ func TimelineText(w io.Writer, s *Selection, o Options) error {
 		widest = max(widest, lipgloss.Width(e.Component))
 	}
 	told, facts := rootLines(s), map[string]bool{}
-	for _, e := range s.Events {
+	events := s.Events
+	if !o.Verbose {
+		events = foldUnits(events, told)
+	}
+	for _, e := range events {
 		if e.Kind == "fact" && facts[e.Text] {
 			continue // it was true before
 		} else if e.Kind == "fact" {
@@ -45,7 +49,7 @@ func TimelineText(w io.Writer, s *Selection, o Options) error {
 		}
 		t.event(e, widest, told)
 	}
-	if len(s.Events) == 0 {
+	if len(events) == 0 {
 		fmt.Fprintln(out, "no event in this window")
 	}
 	return out.Flush()
@@ -62,6 +66,48 @@ func rootLines(s *Selection) map[event.Pos]bool {
 		}
 	}
 	return told
+}
+
+// runtimeUnits are told one by one: their state is what a reader looks for.
+var runtimeUnits = []string{"kubelet.service", "containerd.service", "docker.service", "crio.service", "dbus.service"}
+
+// maxUnits bounds the units that are told one by one, and those named, where one listing shows many in one state since one moment:
+// everything that was mounted when the node started.
+const maxUnits = 3
+
+// foldUnits puts one event for many units that are active, or inactive, since one moment. One that a root's chain quotes stays.
+func foldUnits(events []*event.Event, told map[event.Pos]bool) []*event.Event {
+	type alike struct {
+		file, state string
+		start, end  time.Time
+	}
+	keyOf := func(e *event.Event) (k alike, ok bool) {
+		state := valueOf(e, "state")
+		if e.Kind != "systemd.unit" || state != "active" && state != "inactive" || told[e.Pos()] || slices.Contains(runtimeUnits, valueOf(e, "unit")) {
+			return alike{}, false
+		}
+		return alike{e.Pos().File, state, e.Start.T, e.End.T}, true
+	}
+	units := map[alike][]string{}
+	for _, e := range events {
+		if k, ok := keyOf(e); ok {
+			units[k] = append(units[k], valueOf(e, "unit"))
+		}
+	}
+	var all []*event.Event
+	for _, e := range events {
+		k, _ := keyOf(e)
+		names := units[k]
+		switch {
+		case len(names) <= maxUnits:
+			all = append(all, e)
+		case names[0] == valueOf(e, "unit"): // the first stands for all
+			sum := *e
+			sum.Text = fmt.Sprintf("%d units are %s: %s and %d more, see --verbose", len(names), k.state, strings.Join(names[:maxUnits], ", "), len(names)-maxUnits)
+			all = append(all, &sum)
+		}
+	}
+	return all
 }
 
 // event writes one line, however long: a line that is cut cannot be searched for. A star marks what is part of the root's chain.
