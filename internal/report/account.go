@@ -28,12 +28,12 @@ const (
 
 // newAccount folds files where there are many; verbose lists all.
 func newAccount(files []incident.File, verbose bool) account {
-	listed := tell(files)
-	a := account{Files: files, Left: len(files) - len(listed)}
-	if verbose || a.Left <= maxSilent {
+	listed := speaking(files)
+	left := len(files) - len(listed)
+	if verbose || left <= maxSilent {
 		return account{Files: files}
 	}
-	a.Files = nil
+	a := account{Left: left}
 	alike := map[kind][]*incident.File{}
 	for i := range files {
 		if f := &files[i]; listed[i] {
@@ -46,7 +46,8 @@ func newAccount(files []incident.File, verbose bool) account {
 		a.Folded = append(a.Folded, byDirectory(of)...)
 	}
 	slices.SortFunc(a.Folded, func(x, y incident.File) int {
-		return cmp.Or(strings.Compare(x.Path, y.Path), strings.Compare(x.Format, y.Format), strings.Compare(x.Component, y.Component), strings.Compare(x.Node, y.Node))
+		return cmp.Or(strings.Compare(x.Path, y.Path), strings.Compare(x.Format, y.Format), strings.Compare(x.Component, y.Component),
+			strings.Compare(x.Node, y.Node), x.Start.Compare(y.Start))
 	})
 	return a
 }
@@ -61,9 +62,9 @@ func kindOf(f *incident.File) kind {
 	return kind{f.Format, f.Component, f.Node, !f.Start.IsZero()}
 }
 
-// tell finds the files that say something by themselves, by index: the few of a kind that are dated or of a component, and
+// speaking finds the files that say something by themselves, by index: the few of a kind that are dated or of a component, and
 // those of which something was lost.
-func tell(files []incident.File) map[int]bool {
+func speaking(files []incident.File) map[int]bool {
 	listed, kinds := map[int]bool{}, map[kind]int{}
 	for i := range files {
 		kinds[kindOf(&files[i])]++
@@ -159,16 +160,20 @@ func folded(dir string, files []*incident.File) incident.File {
 		where += "*"
 	}
 	sum.Path = fmt.Sprintf("%s (%s)", where, plural(len(files), "file"))
-	sum.Note, sum.Err = "", ""
+	sum.Note, sum.Err = failures(files)
+	return sum
+}
+
+// failures says of how many files of one format something went wrong; to point elsewhere is no error of a link.
+func failures(files []*incident.File) (note, err string) {
 	failed := slices.DeleteFunc(slices.Clone(files), func(f *incident.File) bool { return f.Err == "" })
 	switch {
 	case len(failed) == 0:
-	case sum.Format == "link":
-		sum.Note = fmt.Sprintf("%d of them are not followed", len(failed))
-	default:
-		sum.Err = fmt.Sprintf("%d of them; first: %s: %s", len(failed), failed[0].Path, failed[0].Err)
+		return "", ""
+	case files[0].Format == "link":
+		return fmt.Sprintf("%d of them are not followed", len(failed)), ""
 	}
-	return sum
+	return "", fmt.Sprintf("%d of them; first: %s: %s", len(failed), failed[0].Path, failed[0].Err)
 }
 
 // foldedText says above the folded rows what they are; the command ls has the files.
