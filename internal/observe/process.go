@@ -66,6 +66,7 @@ func (p *processes) read(e *parse.Datum) processRow {
 	if r.args = last.Value; last.Key != "CMD" && last.Key != "COMMAND" && last.Key != "ARGS" {
 		r.args = column(e, "ARGS", "CMD", "COMMAND", "COMM")
 	}
+	r.args = withoutTree(r.args)
 	r.comm = commandName(e, r.args)
 	if r.args == "-" {
 		r.args, r.comm = p.last.args, p.last.comm
@@ -138,9 +139,23 @@ func (r *processRow) event(ev event.Event, e *parse.Datum) event.Event {
 		ev.IDs.TID = r.tid
 	}
 	if r.state != "" {
-		ev.Text += ", state " + r.state[:1]
+		ev.Text = inState(ev.Text, r.state[:1])
 	}
 	return ev
+}
+
+// inState words what a process does by the letter of its state; one that is stopped or dead does not run.
+func inState(text, letter string) string {
+	name := strings.TrimSuffix(text, " is running")
+	switch letter {
+	case "T":
+		return name + " is stopped by a signal (state T)"
+	case "t":
+		return name + " is stopped by a debugger (state t)"
+	case "Z":
+		return name + " is a zombie (state Z)"
+	}
+	return text + ", state " + letter
 }
 
 // maxZombies bounds the zombies that are told one by one; all of them are counted.
@@ -148,6 +163,14 @@ const maxZombies = 100
 
 // clipped bounds a command line in a field; the evidence has all of it.
 func clipped(args string) string { return args[:min(len(args), 500)] }
+
+// withoutTree takes off what ps f draws before the command of a child: |   \_ runc init.
+func withoutTree(args string) string {
+	if before, command, ok := strings.Cut(args, `\_ `); ok && strings.Trim(before, " |") == "" {
+		return command
+	}
+	return args
+}
 
 // known is a value of ps; - and ? stand for none.
 func known(s string) string {

@@ -87,6 +87,9 @@ var lastColumns = []string{"CMD", "COMMAND", "ARGS", "COMM"}
 // idColumns are names under which ps prints the ids of processes and threads.
 var idColumns = []string{"PID", "TGID", "TID", "SPID", "LWP"}
 
+// foreignColumns are what ps has not: of xcapture, lsof, lslocks and lsns, iotop, in this order.
+var foreignColumns = []string{"SYSCALL", "FD", "TYPE", "DISK"}
+
 // tableHead says which table begins with a line, if any does.
 func tableHead(line []byte) (tableKind, []column) {
 	c := line[len(line)-len(bytes.TrimLeft(line, " \t"))]
@@ -100,7 +103,7 @@ func tableHead(line []byte) (tableKind, []column) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(columns, func(c column) bool { return c.name == name })
 	}
-	if slices.ContainsFunc(lastColumns, has) && slices.ContainsFunc(idColumns, has) && upper(columns) && !has("SYSCALL") && !has("FD") { // xcapture and lsof have those
+	if slices.ContainsFunc(lastColumns, has) && slices.ContainsFunc(idColumns, has) && upper(columns) && !slices.ContainsFunc(foreignColumns, has) {
 		return psTable, columns
 	}
 	for _, h := range headers {
