@@ -15,6 +15,7 @@ var containerdTable = table{
 	component: "containerd",
 	rows: []row{
 		{[]string{"UpdateContainerResources for ", "StartContainer for ", "StopContainer for ", "RemoveContainer for ", "StopPodSandbox for "}, criCall},
+		{[]string{"ExecSync for "}, execFailed},
 		{[]string{"[UpdateContainerResources] "}, updateCost},
 		{[]string{"list containers cost "}, listCost},
 		{[]string{" status cost "}, statusCost},
@@ -69,11 +70,28 @@ func criCall(r *event.Record) (event.Event, bool) {
 		e.Fields = append(e.Fields, str("outcome", "ok"))
 	case strings.HasSuffix(rest, " failed") || strings.Contains(rest, "failed, error"):
 		e.Span.Edge = event.End
-		reason := errorOf(r)
-		e.Fields = append(e.Fields, str("outcome", "failed"), str("error", reason),
-			truth("exited", isExitedError(reason)), truth("deadline", isDeadline(reason) || strings.Contains(reason, "context canceled")))
+		e.Fields = append(e.Fields, failure(errorOf(r))...)
 	}
 	return e, true
+}
+
+// failure is how a call of the CRI ended that did not end well. One that is canceled is one whose caller waits no longer.
+func failure(reason string) []event.Field {
+	return []event.Field{
+		str("outcome", "failed"), str("error", reason), truth("exited", isExitedError(reason)),
+		truth("deadline", isDeadline(reason) || strings.Contains(reason, "context canceled")),
+	}
+}
+
+// execFailed is a moment and no interval: a container has many probes at once, and only the debug log tells of their begins.
+//
+//	error ExecSync for "<id>" failed      error="failed to exec in container: …: context canceled: unknown"
+func execFailed(r *event.Record) (event.Event, bool) {
+	id, failed := strings.CutSuffix(after(message(r), "ExecSync for "), " failed")
+	e := event.Event{Kind: KindCRICall, IDs: event.IDs{Container: containerID(id)}}
+	e.Fields = append([]event.Field{str("method", "ExecSync")}, failure(errorOf(r))...)
+	e.Text = "ExecSync of " + short(e.IDs.Container) + " failed"
+	return e, failed && e.IDs.Container != ""
 }
 
 // quickCall is how long a CRI call lasts at most in ordinary life; the incidents are about minutes.
@@ -270,7 +288,8 @@ func exitFailed(r *event.Record) (event.Event, bool) {
 }
 
 // stateTimeout: error get state for <id>  error="context deadline exceeded: unknown":
-// the shim did not answer State within io.containerd.timeout.task.state, 2 s.
+// the shim did not answer State within io.containerd.timeout.task.state, 2 s. With "context canceled" it
+// was the caller who waited no longer, which says nothing of the shim.
 func stateTimeout(r *event.Record) (event.Event, bool) {
 	if !isDeadline(errorOf(r)) {
 		return event.Event{}, false

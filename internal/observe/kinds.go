@@ -14,7 +14,7 @@ const (
 	// KindStall is a stall as the timeline computes it from the complaints: phase, threshold.
 	KindStall event.Kind = "kubelet.stall"
 	// KindCRIError is a CRI call that failed in the kubelet's eyes: method, error, deadline, gone (the runtime
-	// on whose socket nobody listens), cut (the connection broke while the call was under way); size, limit, refused_by as above.
+	// on whose socket nobody listens), cut (the connection broke while the call was under way); size, limit, refused_by as above; caller (only who made the call tells of it).
 	KindCRIError event.Kind = "kubelet.cri-error"
 	// KindGCFailed is the kubelet's container garbage collection ending in an error: error, deadline, size, limit, refused_by.
 	KindGCFailed event.Kind = "kubelet.gc-failed"

@@ -16,7 +16,8 @@ var kubeletTable = table{
 	rows: []row{
 		{[]string{"PLEG is not healthy"}, plegUnhealthy},
 		{[]string{"Unable to retrieve pods"}, relistFailed},
-		{[]string{"from runtime service failed", "PodSandboxStatus of sandbox", "getPodContainerStatuses"}, criError},
+		{[]string{"from runtime service failed", "from image service failed", "PodSandboxStatus of sandbox", "getPodContainerStatuses"}, criError},
+		{callerTexts(), callerError},
 		{[]string{"Node became not ready", "NodeNotReady"}, nodeNotReady},
 		{[]string{"NodeReady", "Node became ready"}, nodeReady},
 		{[]string{"Started kubelet"}, kubeletStart},
@@ -184,11 +185,12 @@ func gcFailed(r *event.Record) (event.Event, bool) {
 //	≥ 1.21  "ListContainers with filter from runtime service failed" err="…" filter="…"
 //	        "ContainerStatus from runtime service failed" err="…" containerID="<id>"
 //	        "PodSandboxStatus of sandbox for pod" err="…" podSandboxID="<id>" pod="…"
+//	        "Version from runtime service failed" err="…"; "Get ImageStatus from image service failed" err="…" image="…"
 func criError(r *event.Record) (event.Event, bool) {
 	text := message(r)
 	method := ""
 	for _, m := range criMethods {
-		if strings.HasPrefix(strings.TrimLeft(text, `"`), m) || strings.Contains(text, "] "+m) {
+		if strings.HasPrefix(strings.TrimLeft(text, `"`), m) || strings.Contains(text, "] "+m) || strings.Contains(text, "Get "+m) {
 			method = m
 			break
 		}
@@ -196,6 +198,12 @@ func criError(r *event.Record) (event.Event, bool) {
 	if method == "" {
 		return event.Event{}, false
 	}
+	return failedCall(r, method)
+}
+
+// failedCall is a call of the CRI that the kubelet says has failed. One that the runtime has not is no failure.
+func failedCall(r *event.Record, method string) (event.Event, bool) {
+	text := message(r)
 	reason := errorOf(r)
 	if reason == "" {
 		reason = after(text, " failed: ", " error: ")
@@ -223,13 +231,54 @@ func criError(r *event.Record) (event.Event, bool) {
 	if isDeadline(text) || isDeadline(reason) {
 		e.Text = method + " ran into its deadline"
 	}
-	return e, true
+	return e, !strings.Contains(reason, "code = Unimplemented")
 }
 
-// criMethods are the calls of the kubelet's remote runtime client; longer names first where one begins another.
+// criMethods are the calls of the kubelet's remote clients; longer names first where one begins another. PullImage is not
+// among them: what it waits for is a registry.
 var criMethods = []string{
-	"ListContainerStats", "ListContainers", "ListPodSandbox", "ContainerStatus", "PodSandboxStatus", "UpdateContainerResources", "ExecSync",
-	"StartContainer", "StopContainer", "CreateContainer", "RemoveContainer", "RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "Status",
+	"ListContainerStats", "ListContainers", "ListPodSandboxStats", "ListPodSandboxMetrics", "ListPodSandbox", "ContainerStatus", "ContainerStats",
+	"PodSandboxStatus", "UpdateContainerResources", "ExecSync", "StartContainer", "StopContainer", "CreateContainer", "RemoveContainer",
+	"RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "Status", "Version", "RuntimeConfig", "ListImages", "ImageFsInfo", "ImageStatus",
+}
+
+// callerErrors are what callers of a remote client say of its error, right after the client's own line where that was not lost:
+//
+//	≤ 1.20  ListPodSandbox failed: rpc error: …; ListContainers failed: rpc error: …; Container runtime sanity check failed: rpc error: …
+//	        [cpumanager] reconcileState: failed to update container (pod: p, container: c, container id: <id>, cpuset: "0-1", error: …)
+//	≥ 1.21  "Failed to list pod sandboxes" err="…"; "ListContainers failed" err="…"; "Container runtime sanity check failed" err="…"
+//	        "ReconcileState: failed to update container" err="…" pod="ns/p" containerName="c" containerID="<id>" cpuSet="0-1"
+var callerErrors = []struct{ text, method string }{
+	{"Failed to list pod sandboxes", "ListPodSandbox"},
+	{"ListPodSandbox failed", "ListPodSandbox"},
+	{"ListContainers failed", "ListContainers"},
+	{"Container runtime sanity check failed", "Status"},
+	{"econcileState: failed to update container", "UpdateContainerResources"},
+}
+
+func callerTexts() []string {
+	var all []string
+	for _, c := range callerErrors {
+		all = append(all, c.text)
+	}
+	return all
+}
+
+// callerError is an error of the CRI in the words of whoever made the call; the timeline joins it with the client's.
+func callerError(r *event.Record) (event.Event, bool) {
+	for _, c := range callerErrors {
+		if !strings.Contains(message(r), c.text) {
+			continue
+		}
+		e, ok := failedCall(r, c.method)
+		if e.IDs.Container == "" {
+			e.IDs.Container = containerID(after(message(r), "container id: "))
+		}
+		reason, _ := e.Get("error")
+		e.Fields = append(e.Fields, truth("caller", true))
+		return e, ok && reason.Text() != ""
+	}
+	return event.Event{}, false
 }
 
 // nodeNotReady:

@@ -48,7 +48,7 @@ var vocabulary = []struct {
 	{KindNoise, "a sort of line that frightens and means nothing here, once per file", "name; why: it is harmless; count: how many there are in the file; lasted: the longest row of them, where it is too long to be harmless"},
 	{KindPLEGUnhealthy, "the kubelet's sync loop refuses to work: PLEG is not healthy", "age: since the last good relist; threshold; never: no relist has succeeded yet"},
 	{KindRelistFailed, "relist could not list the pods", "error; deadline; gone: the runtime on whose socket nobody listens; cut: the connection broke; size: of an answer that was too large; limit; refused_by"},
-	{KindCRIError, "a CRI call failed in the kubelet's eyes", "method: as ListContainers; error; deadline: it ran into its time limit; gone: the runtime on whose socket nobody listens; cut: the connection broke; size: of an answer that was too large; limit; refused_by"},
+	{KindCRIError, "a CRI call failed in the kubelet's eyes", "method: as ListContainers; error; deadline: it ran into its time limit; gone: the runtime on whose socket nobody listens; cut: the connection broke; size: of an answer that was too large; limit; refused_by; caller: true where only the word of whoever made the call is there, the client's line being lost"},
 	{KindStall, "a stall as the timeline computes it from the complaints", "phase: list, pod or unknown; threshold"},
 	{KindNodeNotReady, "the node's Ready condition became false", "pleg: PLEG is given as the reason; reason: as the API says"},
 	{KindNodeReady, "the node's Ready condition became true", ""},

@@ -85,7 +85,7 @@ func Build(in Input, o Options) *Timeline {
 	}
 	tl := &Timeline{Clocks: reconcile(events, in.Sources, o), Coverage: coverage(in.Sources)}
 	slices.SortFunc(events, compare)
-	events = foldCopies(events)
+	events = foldCallers(foldCopies(events))
 	events = joinSightings(pair(events, tl.Coverage))
 	slices.SortFunc(events, compare)
 	link(events)
