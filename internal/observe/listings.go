@@ -149,18 +149,21 @@ func (u *unitCounts) row(e *parse.Datum) {
 	}
 }
 
+// finish adds the counts. A listing of failed units, or of those of one type, tells nothing of the others.
 func (u *unitCounts) finish(dst []event.Event, header event.Quote, at event.Time) []event.Event {
-	if u.total == 0 {
+	whole := len(u.types) > 1 && u.failed < u.total && !someUnits(header.Pos.File)
+	if u.failed > 0 && u.failed == u.total || whole {
+		dst = addFactAt(dst, Units, "systemd.units.failed", strconv.Itoa(u.failed), header)
+	}
+	for _, t := range countedTypes {
+		if whole || u.types[t] && u.failed < u.total {
+			dst = addFactAt(dst, Units, "systemd.units."+t, strconv.Itoa(u.byType[t]), header)
+		}
+	}
+	if !whole {
 		return dst
 	}
 	dst = addFactAt(dst, Units, "systemd.units", strconv.Itoa(u.total), header)
-	dst = addFactAt(dst, Units, "systemd.units.failed", strconv.Itoa(u.failed), header)
-	for _, t := range countedTypes {
-		dst = addFactAt(dst, Units, "systemd.units."+t, strconv.Itoa(u.byType[t]), header)
-	}
-	if len(u.types) < 2 {
-		return dst // a listing of one type
-	}
 	of := ofActiveUnits
 	if u.inactive {
 		of = ofUnits

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"path"
 	"strconv"
 	"strings"
 
@@ -97,15 +98,22 @@ func cookie(r *event.Record) (event.Event, bool) {
 }
 
 // unitCount is the last but one line of systemctl list-units, which is often all that is pasted: 28511 loaded units listed.
+// None is the answer to a question for some of them: a node that runs has units.
 func unitCount(r *event.Record) (event.Event, bool) {
 	before, _, _ := strings.Cut(message(r), " loaded units listed")
 	n, err := strconv.Atoi(strings.TrimSpace(before))
-	if err != nil || r.Unit != "" {
+	if err != nil || n == 0 || r.Unit != "" || someUnits(r.Pos.File) {
 		return event.Event{}, false
 	}
 	e, ok := fact("systemd.units", strconv.Itoa(n))
 	e.Source = Units
 	return e, ok
+}
+
+// someUnits says that a file named after its command, as those of sosreport are, lists not all units: systemctl_list-units_--failed.
+func someUnits(file string) bool {
+	_, options, _ := strings.Cut(path.Base(file), "list-units")
+	return containsAny(options, []string{"failed", "--state", "--type", "_-t_"})
 }
 
 // unitsFull is systemd at MANAGER_MAX_NAMES (src/core/manager.h, 131072 units), which it reports as E2BIG:
