@@ -119,6 +119,7 @@ type signs struct {
 	notReady, ready []*event.Event
 	listErrors      []*event.Event // calls that ran into their deadline, by the step of relist that makes them
 	podErrors       []*event.Event
+	listWaits       []*event.Event // lists that a dump of the runtime shows to have waited for a lock for a minute or more
 	relists         []*event.Event // relist goroutines in dumps whose phase is known
 	undated         []*event.Event // those in dumps that nothing dates
 	logEnd          time.Time      // the kubelet's last line
@@ -153,6 +154,10 @@ func readSigns(events []*event.Event, coverage []Coverage) *signs {
 			}
 		case "kubelet.cri-error", "kubelet.relist-failed":
 			s.fail(e)
+		case "lock.wait", "lock.queue":
+			if isList(fieldText(e, "call")) && e.Duration() >= time.Minute {
+				s.listWaits = append(s.listWaits, e)
+			}
 		}
 	}
 	return s
@@ -190,13 +195,16 @@ func (s *signs) fail(e *event.Event) {
 	if fieldText(e, "deadline") != "true" && e.Kind != "kubelet.relist-failed" {
 		return
 	}
-	switch fieldText(e, "method") {
-	case "", "ListContainers", "ListPodSandbox":
+	switch method := fieldText(e, "method"); {
+	case method == "" || isList(method):
 		s.listErrors = append(s.listErrors, e)
-	case "ContainerStatus", "PodSandboxStatus":
+	case method == "ContainerStatus" || method == "PodSandboxStatus":
 		s.podErrors = append(s.podErrors, e)
 	}
 }
+
+// isList says that GetPods makes the call.
+func isList(method string) bool { return method == "ListContainers" || method == "ListPodSandbox" }
 
 // stuck makes a stall of all complaints that give the same start.
 func (s *signs) stuck() []Stall {
@@ -292,8 +300,18 @@ func (s *signs) finish(stall *Stall, unhealthy time.Time) {
 	} else if stall.Phase == PhaseUnknown {
 		if stall.Phase = s.errorPhase(stall); stall.Phase != PhaseUnknown {
 			stall.PhaseBasis = "the calls that ran into their deadline"
+		} else if s.listWaited(stall) {
+			stall.Phase, stall.PhaseBasis = PhaseList, "lists that wait for a lock in a dump of the runtime"
 		}
 	}
+}
+
+// listWaited says that a dump made during the stall shows a list that waits for a lock. Where the kubelet's limit of
+// a call is longer than the stall, no call runs into it. A list that hangs hangs for every caller.
+func (s *signs) listWaited(stall *Stall) bool {
+	return slices.ContainsFunc(s.listWaits, func(e *event.Event) bool {
+		return !e.Last().T.Before(stall.Start) && !e.Last().T.After(stall.End)
+	})
 }
 
 // stackPhase is the phase of a relist goroutine that waited during the stall.

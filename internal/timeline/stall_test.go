@@ -55,6 +55,13 @@ func failure(t time.Time, change ...func(*event.Event)) event.Event {
 	return ev("kubelet.log", 6000, event.At(t), append([]func(*event.Event){kind("kubelet.cri-error"), with("deadline", event.Bool(true))}, change...)...)
 }
 
+// listWait is a ListContainers that waits for a lock from one moment to that of a dump.
+func listWait(from, to time.Time) event.Event {
+	e := ev("containerd.stacks", 100, event.At(from), kind("lock.wait"), with("call", event.String("ListContainers")))
+	e.End, e.Open = event.At(to), true
+	return e
+}
+
 func TestStalls(t *testing.T) {
 	never := func(from, to time.Time) []event.Event {
 		var all []event.Event
@@ -76,6 +83,18 @@ func TestStalls(t *testing.T) {
 		want   []row
 	}{
 		{name: "one relist sticks and ends", logEnd: minutes(60), events: complaints(1, noon, minutes(4), 0), want: []row{{0, 4, false, PhaseUnknown}}},
+		{
+			name: "a dump of the runtime shows lists that wait for a lock", logEnd: minutes(60),
+			events: append(complaints(1, noon, minutes(4), 0), listWait(minutes(1), minutes(3.5))), want: []row{{0, 4, false, PhaseList}},
+		},
+		{
+			name: "lists waited, but not during the stall", logEnd: minutes(60),
+			events: append(complaints(1, noon, minutes(4), 0), listWait(minutes(-5), minutes(-1))), want: []row{{0, 4, false, PhaseUnknown}},
+		},
+		{
+			name: "a list waits at the moment of a dump", logEnd: minutes(60),
+			events: append(complaints(1, noon, minutes(4), 0), listWait(minutes(3.5), minutes(3.5))), want: []row{{0, 4, false, PhaseUnknown}},
+		},
 		{name: "stamps to the second", logEnd: minutes(60), events: complaints(1, noon, minutes(4), time.Second), want: []row{{0, 4, false, PhaseUnknown}}},
 		{name: "the log ends within it", logEnd: minutes(4).Add(3 * time.Second), events: complaints(1, noon, minutes(4), 0), want: []row{{0, 4, true, PhaseUnknown}}},
 		{
