@@ -360,7 +360,8 @@ func eventedBroken(r *event.Record) (event.Event, bool) {
 	return event.Event{Kind: KindEventedBroken, Text: "the runtime's stream of events broke off"}, strings.Contains(r.Raw, "Evented PLEG")
 }
 
-// syncLoopLate:
+// syncLoopLate. Housekeeping asks for lists, as relist does (1.34, kubelet_pods.go): while they hang the loop stands there, and says neither this nor
+// that PLEG is not healthy before they end.
 //
 //	[-]syncloop failed: reason withheld        (/healthz; in the kubelet's log: sync Loop took longer than expected)
 //	"Housekeeping took longer than 15s" err="housekeeping took too long" seconds=83.2     (1.23 to 1.26)
@@ -376,6 +377,7 @@ func syncLoopLate(r *event.Record) (event.Event, bool) {
 	}
 	d, err := time.ParseDuration(took)
 	e.Fields = []event.Field{{Key: "took", Value: event.Duration(d)}}
+	e.Start, e.End = r.Time.Add(-d), r.Time
 	e.Text = "housekeeping took " + took
 	return e, err == nil
 }
