@@ -203,7 +203,8 @@ func byUptime(all []anchor) []anchor {
 }
 
 // sharedLines are the anchors that lines give which a dated file holds too: the moment of the boot on
-// which most of them agree, and more than on any other.
+// which most of them agree, and more than on any other. Lines of one second count once: a daemon that starts late reads what
+// the kernel wrote long before, and stamps it all with its own time.
 func sharedLines(stamps []*stamp, dated map[saying][]event.Time) []anchor {
 	var all []anchor
 	for _, s := range stamps {
@@ -216,21 +217,22 @@ func sharedLines(stamps []*stamp, dated map[saying][]event.Time) []anchor {
 	}
 	slices.SortFunc(all, func(a, b anchor) int { return cmp.Or(a.boot().Compare(b.boot()), cmp.Compare(a.uptime, b.uptime)) })
 	var best []anchor
-	second := 0
+	first, second := 0, 0
 	for i := 0; i < len(all); {
-		n := i + 1
-		for n < len(all) && all[n].boot().Sub(all[i].boot()) <= agreed {
-			n++
+		seconds := map[int64]bool{}
+		n := i
+		for ; n < len(all) && all[n].boot().Sub(all[i].boot()) <= agreed; n++ {
+			seconds[int64(all[n].uptime/time.Second)] = true
 		}
 		switch {
-		case n-i > len(best):
-			second, best = len(best), all[i:n]
-		case n-i > second:
-			second = n - i
+		case len(seconds) > first:
+			first, second, best = len(seconds), first, all[i:n]
+		case len(seconds) > second:
+			second = len(seconds)
 		}
 		i = n
 	}
-	if len(best) == second {
+	if first == second {
 		return nil
 	}
 	return byUptime(slices.Clone(best))

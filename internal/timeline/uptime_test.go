@@ -94,6 +94,15 @@ func TestUptime(t *testing.T) {
 			want: []string{"2025-11-08T01:30:00Z", "2025-11-08T01:32:00Z", "2025-11-08T01:34:00Z"},
 		},
 		{
+			name: "what a daemon read at its start, hours later and all at once, does not decide",
+			events: []event.Event{
+				ring(1, 42000.1, "task a is stuck"), ring(2, 42000.2, "task b is stuck"), ring(3, 42000.3, "task c is stuck"), ring(4, 42240, "task d is stuck"),
+				kernelLine(1, "2025-11-08T01:30:00Z", "task a is stuck"), kernelLine(2, "2025-11-08T01:34:00Z", "task d is stuck"),
+				kernelLine(11, "2025-11-08T05:00:00Z", "task a is stuck"), kernelLine(12, "2025-11-08T05:00:00Z", "task b is stuck"), kernelLine(13, "2025-11-08T05:00:00Z", "task c is stuck"),
+			},
+			want: []string{"2025-11-08T01:30:00.1Z", "2025-11-08T01:30:00.2Z", "2025-11-08T01:33:59.9Z"}, // the first is the same as in messages
+		},
+		{
 			name:    "what was printed before the last boot has no time",
 			sources: []Source{boots("journal", Boot{Uptime: 10 * time.Second, At: at("2025-11-08T00:00:10Z")})},
 			events:  []event.Event{ring(1, 9000, "task a is stuck"), ring(2, 20, "task b is stuck")},
