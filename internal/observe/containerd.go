@@ -15,7 +15,7 @@ var containerdTable = table{
 	component: "containerd",
 	rows: []row{
 		{[]string{"UpdateContainerResources for ", "StartContainer for ", "StopContainer for ", "RemoveContainer for ", "StopPodSandbox for "}, criCall},
-		{[]string{"ExecSync for "}, execFailed},
+		{[]string{"failed to exec in container"}, execFailed}, // "ExecSync for" stands in every probe, too
 		{[]string{"[UpdateContainerResources] "}, updateCost},
 		{[]string{"list containers cost "}, listCost},
 		{[]string{" status cost "}, statusCost},
