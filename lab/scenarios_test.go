@@ -86,6 +86,20 @@ var scenarios = []scenario{
 		},
 	},
 	{
+		name: "stopped-runtime",
+		hold: 20 * time.Second, long: 210 * time.Second,
+		breaks: func(n *node) func() {
+			n.pod("web")
+			n.do("pkill", "-STOP", "-x", "containerd")
+			return func() { n.do("pkill", "-CONT", "-x", "containerd") }
+		},
+		wants: wants{
+			root: "runtime-process-stopped", verdicts: []string{"confirmed"},
+			steps: []string{"sampled", "mute"}, evidence: []string{`"comm":"containerd","state":"T"`, `"answered":false`},
+			headline: []string{"containerd is stopped"},
+		},
+	},
+	{
 		name: "docker-dbus-stall",
 		hold: 50 * time.Second, long: 90 * time.Second,
 		prep: func(n *node) {
