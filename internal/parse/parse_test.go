@@ -727,6 +727,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(stored(f, dataXZ, false, []string{"MESSAGE=goroutine 1 [running]:"}), false)
 	f.Add([]byte("{\n\t\"E\" : \n}"), true)
 	f.Add([]byte("{}"), false)
+	f.Add([]byte("A(0\n00:00:00 A() = \n0,0--- "), false)
 	f.Add([]byte("2025-11-08T09:30:00.123456789+08:00 stderr P cut\n{"), false)
 	f.Add([]byte("TS,PID,TID,USERNAME,ST,COMMAND,SYSCALL,WCHAN,EXE,NSPID,KSTACK\n2026-11-01 01:59:59.000,7092,7092,root,\xfbR,(true),[running],0,true,402,\n"), true)
 	f.Fuzz(func(t *testing.T, data []byte, all bool) {

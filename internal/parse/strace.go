@@ -49,8 +49,9 @@ type Syscall struct {
 	Wanted      bool      // Args, Result, Raw and EndRaw are set
 	// Count is a row of a table of -c or -C; such a line has no Name. Nil for every other line.
 	Count *CallTotal
-	// Rest are the calls that the filter leaves out, counted by name. It has no Name either, comes once, behind all that
-	// has returned, lasts from the first of their starts to the last of their ends, and covers all their lines. Nil otherwise.
+	// Rest are the calls that the filter leaves out, counted by name. It has no Name either, comes behind all that
+	// has returned, lasts from the first of their starts to the last of their ends, and covers all their lines. Where stamps of several kinds
+	// stand in one file, more such calls follow that only have the time of the others. Nil otherwise.
 	Rest []CallTotal
 }
 
@@ -325,22 +326,22 @@ type leftOut struct {
 	lines int
 	line  int         // the first of them
 	names []*callName // in the order of their first calls
-	// from is the earliest moment of any, to the latest.
-	from, to traceMoment
+	// from is the earliest moment of any, to the latest: of each clock by itself, for a file may hold traces of several.
+	spans [relativeClock + 1]traceSpan
 }
+
+type traceSpan struct{ from, to traceMoment }
 
 func (r *leftOut) add(n, lines int, from, to traceMoment) {
 	if r.lines += lines; r.line == 0 {
 		r.line = n
 	}
-	if from.clock == noClock {
-		return
+	s := &r.spans[from.clock]
+	if s.from.clock == noClock || from.ns < s.from.ns {
+		s.from = from
 	}
-	if r.from.clock != from.clock || from.ns < r.from.ns {
-		r.from = from
-	}
-	if r.to.clock != to.clock || to.ns > r.to.ns {
-		r.to = to
+	if s.to.clock == noClock || to.ns > s.to.ns {
+		s.to = to
 	}
 }
 
@@ -374,14 +375,25 @@ func (t *tracer) giveRest() bool {
 	if r.lines == 0 {
 		return true
 	}
-	s := &t.call
-	*s = Syscall{Start: r.from.time(), Pos: event.Pos{File: t.Path, Line: r.line}, Lines: r.lines, Rest: make([]CallTotal, len(r.names))}
-	s.Duration, s.HasDuration = r.to.since(r.from)
-	s.since(r.from)
+	rest := make([]CallTotal, len(r.names))
 	for i, name := range r.names {
-		s.Rest[i] = name.rest
+		rest[i] = name.rest
 	}
-	return t.yield(s, nil)
+	spans := slices.DeleteFunc(r.spans[:], func(s traceSpan) bool { return s.from.clock == noClock })
+	if len(spans) == 0 {
+		spans = r.spans[:1] // without a time
+	}
+	for _, span := range spans {
+		s := &t.call
+		*s = Syscall{Start: span.from.time(), Pos: event.Pos{File: t.Path, Line: r.line}, Lines: r.lines, Rest: rest}
+		s.Duration, s.HasDuration = span.to.since(span.from)
+		s.since(span.from)
+		if !t.yield(s, nil) {
+			return false
+		}
+		r.lines, rest = 0, nil
+	}
+	return true
 }
 
 // isAside knows lines that belong to the trace without being a call: stack
