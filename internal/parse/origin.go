@@ -3,6 +3,9 @@ package parse
 import (
 	"bytes"
 	"io"
+
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/logs"
 )
 
 // Origin is what a tool that shows the logs of several writers puts before every line:
@@ -36,16 +39,16 @@ func FindOrigin(head []byte) *Origin {
 	var best *Origin
 	most, least := 0, 0
 	for _, o := range origins {
-		lines, known, size := 0, 0, 0
-		for line := range headLines(head) {
-			lines++
+		all, known, size := 0, 0, 0
+		for line := range lines.Head(head) {
+			all++
 			if n := o.length(line); n > 0 && o.knows(line[n:]) {
 				known++
 				size += n
 			}
 		}
 		// Of two the shorter: what follows the stamp of a line may look like a line, too.
-		if known > 0 && known*2 >= lines && (known > most || known == most && size < least) {
+		if known > 0 && known*2 >= all && (known > most || known == most && size < least) {
 			most, least, best = known, size, &Origin{end: o.end, times: o.times, seen: map[string]bool{}}
 		}
 	}
@@ -75,11 +78,11 @@ func (o *Origin) length(line []byte) int {
 
 // knows says that what follows an origin is a line with a header.
 func (o *Origin) knows(line []byte) bool {
-	o.colour = withoutColours(o.colour[:0], line[:min(len(line), 512)])
+	o.colour = lines.WithoutColours(o.colour[:0], line[:min(len(line), 512)])
 	if len(o.colour) > 0 && o.colour[0] == '{' {
-		return isKlog(o.colour) || isLogrus(o.colour) || isContainer(o.colour) || isJournalJSON(o.colour)
+		return logs.IsKlog(o.colour) || logs.IsLogrus(o.colour) || logs.IsContainer(o.colour) || logs.IsJournalJSON(o.colour)
 	}
-	return len(o.colour) > 0 && isLog(o.colour)
+	return len(o.colour) > 0 && logs.HasHeader(o.colour)
 }
 
 // cut is how much of a line to take off: an origin before a line with a header, or one that stood before such a line.
@@ -99,7 +102,7 @@ func (o *Origin) cut(line []byte) int {
 
 // WithoutOrigin reads r without the origin of its lines. They keep their numbers, and what is left of a line is still a part of it.
 func WithoutOrigin(r io.Reader, o *Origin) io.Reader {
-	return withoutStarts(r, maxOrigin+512, func(head []byte) int {
+	return lines.WithoutStarts(r, maxOrigin+512, func(head []byte) int {
 		line, _, _ := bytes.Cut(head, []byte{'\n'})
 		return o.cut(line)
 	})
