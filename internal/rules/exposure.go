@@ -25,7 +25,7 @@ type ExposureRule struct {
 type Exposure struct {
 	Rule     string
 	Text     string
-	Because  []string // the facts it rests on: "systemd.version = 219"
+	Because  []string // the facts it rests on: "kernel.version = 4.19"
 	Evidence []event.Quote
 }
 

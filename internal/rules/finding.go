@@ -59,7 +59,7 @@ type Finding struct {
 	Missing        []Missing // those of Lacks that would decide: none of a confirmed finding
 	Remediation    Remediation
 	References     []string
-	Notes          []string // what a reader must know before trusting it: "the delay was injected by strace"
+	Notes          []string // what a reader must know before trusting it: "the tracer injected the delay"
 
 	rule  *Rule
 	bound []string // by variable of the rule
