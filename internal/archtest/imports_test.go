@@ -23,7 +23,7 @@ type layer struct {
 }
 
 // layers is the way of the data: event, then bundle, parse and stackdump, then
-// observe, timeline, rules, incident, report. Imports never turn back. A
+// observe, timeline, rules, story, incident, report. Imports never turn back. A
 // third-party entry covers the packages below it.
 var layers = map[string]layer{
 	"internal/event": {
@@ -70,7 +70,7 @@ var layers = map[string]layer{
 	"internal/parse/snapshots": {
 		[]string{
 			"internal/event", "internal/parse/lines",
-			"internal/parse/logs", // lines of logs stand between the pieces of a ticket
+			"internal/parse/logs",                                                                                                               // lines of logs stand between the pieces of a ticket
 			"github.com/pelletier/go-toml/v2", "github.com/goccy/go-yaml", "github.com/prometheus/common", "github.com/prometheus/client_model", // grammars of others
 		},
 		"a snapshot is read without traces and samples",
@@ -99,23 +99,27 @@ var layers = map[string]layer{
 	},
 	"internal/rules": {
 		[]string{"internal/event", "internal/timeline", "github.com/goccy/go-yaml", "golang.org/x/mod/semver"},
-		"a rule matches events; it knows no file format and no terminal",
+		"a rule matches events; what the programs are that it speaks of is the catalogue's and story's knowledge",
+	},
+	"internal/story": {
+		[]string{"internal/event", "internal/timeline", "internal/rules"},
+		"a story gives findings and stalls their parts; where the bytes came from and how it is shown is not its business",
 	},
 	"internal/incident": {
 		[]string{
 			"internal/event", "internal/bundle", "internal/layout", "internal/stackdump",
 			"internal/parse", "internal/parse/lines", "internal/parse/traces", "internal/parse/samples",
-			"internal/observe", "internal/timeline", "internal/rules", "golang.org/x/sync",
+			"internal/observe", "internal/timeline", "internal/rules", "internal/story", "golang.org/x/sync",
 		},
 		"an incident is what was found; it does not know how it is shown",
 	},
 	"internal/fixture": {
-		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/incident", "github.com/goccy/go-yaml"},
+		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "github.com/goccy/go-yaml"},
 		"a fixture compares an incident with what is wanted of it; it does not know how either is shown",
 	},
 	"internal/report": {
 		[]string{
-			"internal/event", "internal/timeline", "internal/rules", "internal/incident",
+			"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident",
 			"internal/stackdump",                        // the command stacks shows dumps as they are, without an incident
 			"internal/observe", "internal/parse/traces", // so does the command syscalls with traces
 			"github.com/charmbracelet/lipgloss", "github.com/muesli/termenv",

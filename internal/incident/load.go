@@ -21,6 +21,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -73,7 +74,7 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	if inc.Node == "" { // no line of a log names its host: a snapshot of the node may
 		inc.Node = inc.Timeline.Facts["node.name"].Value
 	}
-	inc.Result = rules.Evaluate(o.Catalog, inc.Timeline)
+	inc.Result = story.Tell(o.Catalog, inc.Timeline, rules.Evaluate(o.Catalog, inc.Timeline))
 	for _, f := range files {
 		inc.Files = append(inc.Files, f.account)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -94,7 +95,7 @@ type stallBlock struct {
 }
 
 type findingBlock struct {
-	rules.Finding
+	story.Finding
 	Number   int
 	Class    string
 	Steps    []stepLine
@@ -358,7 +359,7 @@ func newFindingBlock(inc *incident.Incident, n int) findingBlock {
 func commandBlocks(ms []rules.Missing) []commandBlock {
 	var all []commandBlock
 	for _, m := range ms {
-		all = append(all, commandBlock{m.Source, m.Command, m.Hazard()})
+		all = append(all, commandBlock{m.Source, m.Command, story.Hazard(m.Command)})
 	}
 	return all
 }

@@ -76,6 +76,17 @@ const (
 	PhaseUnknown Phase = "unknown"
 )
 
+// Sentence says where relist hangs in a stall of this phase; empty when that is not known.
+func (p Phase) Sentence() string {
+	switch p {
+	case PhaseList:
+		return "In its stalls relist hangs while it lists the containers."
+	case PhasePod:
+		return "In its stalls relist hangs while it asks for one pod after the other."
+	}
+	return ""
+}
+
 // Stall is a period in which relist did not complete, by the kubelet's own arithmetic.
 type Stall struct {
 	// Start is the moment of the first complaint less the age that it gives: the

@@ -1,4 +1,8 @@
-package rules
+// Package story turns the findings of the rules and the kubelet's stalls into the incident: which
+// finding is the root of which stall, which are links above it, where a stall without a root hung,
+// what means nothing, what to collect next, and the headline. It knows the kubelet and its
+// runtimes; it knows no file format and no terminal.
+package story
 
 import (
 	"cmp"
@@ -7,15 +11,65 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
+
+// Result is what happened, as far as the evidence shows it.
+type Result struct {
+	Headline     string
+	Findings     []Finding // confirmed, likely and possible; root before links, best first
+	RuledOut     []rules.Dismissed
+	NotEvaluable []rules.Unanswered
+	Suspects     []Suspect  // where stalls without a root hung
+	Harmless     []Harmless // seen, and of no meaning here
+	Weighed      []string   // names of the known facts that rules ask for
+	Exposed      []rules.Exposure
+	Forecasts    []rules.Forecast
+	Next         rules.Missing // what to collect when no root is named; zero when there is nothing to find
+}
+
+// Finding is a rule that matched, with its part in the incident. A root's chain goes on with the
+// links above it, up to the node.
+type Finding struct {
+	rules.Finding
+	Role   rules.Role
+	Rivals []Rival // other causes at the same time, between which the evidence does not decide
+}
+
+// Rival is another finding that may as well be the root.
+type Rival struct {
+	Rule      string
+	Container string          // empty when it is about none
+	Decide    []rules.Missing // what would decide between the two; empty when the bundle has all that either rule asks for
+}
+
+// Tell makes one story of what the rules of a catalogue answered about a timeline. It changes
+// neither; the result shares their chains and quotes.
+func Tell(cat *rules.Catalog, tl *timeline.Timeline, answers rules.Result) Result {
+	result := Result{
+		RuledOut: answers.RuledOut, NotEvaluable: answers.NotEvaluable,
+		Weighed: answers.Weighed, Exposed: answers.Exposed, Forecasts: answers.Forecasts,
+	}
+	s := newStory(cat, tl, answers.Findings)
+	result.Harmless = s.harmless()
+	s.tell(&result)
+	return result
+}
+
+// draft is a finding whose part in the story is being decided.
+type draft struct {
+	Finding
+	rule *rules.Rule
+}
 
 // story gives every draft its role. Each stall has at most one root: the
 // deepest proven draft near it; the drafts that it explains are its links.
 type story struct {
-	catalog  *Catalog
+	catalog  *rules.Catalog
 	timeline *timeline.Timeline
-	drafts   []*draft
+	drafts   []*draft // best first
 	// deeper is, by draft, the drafts that may have caused it.
 	deeper [][]int
 	// pool is the drafts that may be roots and links of the stories: the proven
@@ -27,29 +81,30 @@ type story struct {
 // runtimeRequestTimeout, after which a caller tries again.
 const explainSlack = 2 * time.Minute
 
-func newStory(cat *Catalog, tl *timeline.Timeline, drafts []*draft) *story {
-	slices.SortStableFunc(drafts, better)
-	s := &story{catalog: cat, timeline: tl, pool: make([]bool, len(drafts))}
+func newStory(cat *rules.Catalog, tl *timeline.Timeline, findings []rules.Finding) *story {
+	s := &story{catalog: cat, timeline: tl, pool: make([]bool, len(findings))}
 	proven, stands := false, false
-	for _, d := range drafts {
-		ours := s.near(d) && d.rule.Role != Contributing && d.rule.Role != Fallback
+	for _, f := range findings {
+		d := &draft{Finding{Finding: f}, cat.Rule(f.Rule)}
+		d.Chain, d.Notes = slices.Clone(d.Chain), slices.Clip(d.Notes) // what is added here is not the rule's
+		s.drafts = append(s.drafts, d)
+		ours := s.near(d) && d.rule.Role != rules.Contributing && d.rule.Role != rules.Fallback
 		stands = stands || ours
-		proven = proven || ours && d.Verdict >= Likely
+		proven = proven || ours && d.Verdict >= rules.Likely
 	}
-	s.drafts = drafts
 	if stands { // a fallback only says that nothing better is known
-		s.drafts = slices.DeleteFunc(drafts, func(d *draft) bool { return d.rule.Role == Fallback })
+		s.drafts = slices.DeleteFunc(s.drafts, func(d *draft) bool { return d.rule.Role == rules.Fallback })
 	}
 	s.deeper = make([][]int, len(s.drafts))
 	for i, d := range s.drafts {
-		d.Role = Contributing
-		if d.rule.Role == Fallback {
+		d.Role = rules.Contributing
+		if d.rule.Role == rules.Fallback {
 			if s.beside(d) {
-				d.Role = Fallback
+				d.Role = rules.Fallback
 			}
 			continue
 		}
-		s.pool[i] = s.near(d) && d.rule.Role != Contributing && (d.Verdict >= Likely || !proven)
+		s.pool[i] = s.near(d) && d.rule.Role != rules.Contributing && (d.Verdict >= rules.Likely || !proven)
 		for j, other := range s.drafts {
 			if i != j && s.near(d) && s.near(other) && explains(other, d) {
 				s.deeper[i] = append(s.deeper[i], j)
@@ -59,29 +114,23 @@ func newStory(cat *Catalog, tl *timeline.Timeline, drafts []*draft) *story {
 	return s
 }
 
-// better orders drafts: the surer first, then the higher score, then the earlier.
-func better(a, b *draft) int {
-	return cmp.Or(cmp.Compare(b.Verdict, a.Verdict), cmp.Compare(b.Score, a.Score),
-		a.Start.Compare(b.Start), cmp.Compare(a.Rule, b.Rule), slices.Compare(a.bound, b.bound))
-}
-
 // near says that a draft may belong to some stall. Where no stall is known, or
 // the draft has no time, nothing speaks against it.
 func (s *story) near(d *draft) bool {
-	return len(s.timeline.Stalls) == 0 || d.from.IsZero() || len(s.stalls(d)) > 0
+	return len(s.timeline.Stalls) == 0 || d.Cause.Start.IsZero() || len(s.stalls(d)) > 0
 }
 
 // beside says that symptoms may be those of some stall: unlike causes they may come as late as it ends.
 func (s *story) beside(d *draft) bool {
-	return len(s.timeline.Stalls) == 0 || d.from.IsZero() ||
-		slices.ContainsFunc(s.timeline.Stalls, func(stall timeline.Stall) bool { return during(d.from, d.to, &stall) })
+	return len(s.timeline.Stalls) == 0 || d.Cause.Start.IsZero() ||
+		slices.ContainsFunc(s.timeline.Stalls, func(stall timeline.Stall) bool { return stall.MayHaveSymptom(d.Cause) })
 }
 
 // stalls returns those that the draft's interval touches.
 func (s *story) stalls(d *draft) []int {
 	var all []int
 	for i := range s.timeline.Stalls {
-		if !d.from.IsZero() && touches(d.from, d.to, d.open, &s.timeline.Stalls[i]) {
+		if !d.Cause.Start.IsZero() && s.timeline.Stalls[i].MayHaveCause(d.Cause, d.Open) {
 			all = append(all, i)
 		}
 	}
@@ -91,31 +140,17 @@ func (s *story) stalls(d *draft) []int {
 // explains says that one draft may have caused the other: its rule is named as
 // a deeper cause, the joined binds agree where both have them, and the two lie close in time.
 func explains(cause, d *draft) bool {
-	return slices.ContainsFunc(d.rule.ExplainedBy, func(e Deeper) bool {
+	return slices.ContainsFunc(d.rule.ExplainedBy, func(e rules.Deeper) bool {
 		if e.Rule != cause.Rule {
 			return false
 		}
 		for _, name := range e.Join {
-			if _, same := joined(cause, d, name); !same {
+			if _, same := cause.CompareBind(&d.Finding.Finding, name); !same {
 				return false
 			}
 		}
 		return together(cause, d)
 	})
-}
-
-// joined compares a bind of two drafts. Both says that both have it; same that nothing contradicts.
-func joined(a, b *draft, name string) (both, same bool) {
-	va, vb := a.rule.variableNamed(name), b.rule.variableNamed(name)
-	if va < 0 || vb < 0 || a.bound[va] == "" || b.bound[vb] == "" {
-		return false, true
-	}
-	_, same = a.rule.variables[va].agree(a.bound[va], b.bound[vb])
-	return true, same
-}
-
-func (r *Rule) variableNamed(name string) int {
-	return slices.IndexFunc(r.variables, func(v variable) bool { return v.name == name })
 }
 
 // together says that two drafts overlap, give or take explainSlack; without times nothing speaks against it.
@@ -130,12 +165,12 @@ func (s *story) tell(result *Result) {
 		s.castStall(stall)
 	}
 	for i, d := range s.drafts {
-		if d.Role == Contributing && d.rule.Role != Contributing && s.aboveRoot(i, map[int]bool{}) {
-			d.Role = Link
+		if d.Role == rules.Contributing && d.rule.Role != rules.Contributing && s.aboveRoot(i, map[int]bool{}) {
+			d.Role = rules.Link
 		}
 	}
 	for _, d := range s.drafts {
-		if d.Role == Root && d.rule.Role == Link {
+		if d.Role == rules.Root && d.rule.Role == rules.Link {
 			d.Summary = sentence(d.Summary) + "; what lies below that is not shown by this bundle"
 		}
 	}
@@ -143,7 +178,7 @@ func (s *story) tell(result *Result) {
 	result.Next = s.next(result)
 	result.Headline = s.headline(result)
 	for i, d := range s.drafts {
-		if d.Role == Root {
+		if d.Role == rules.Root {
 			s.complete(i)
 		}
 	}
@@ -155,7 +190,7 @@ func (s *story) tell(result *Result) {
 	}
 }
 
-var roleOrder = []Role{Root, Link, Contributing, Fallback}
+var roleOrder = []rules.Role{rules.Root, rules.Link, rules.Contributing, rules.Fallback}
 
 // castStall names the root of one stall, and what rivals it.
 func (s *story) castStall(stall int) {
@@ -174,9 +209,9 @@ func (s *story) castStall(stall int) {
 			root = d
 		}
 	}
-	root.Role = Root
+	root.Role = rules.Root
 	for _, d := range all {
-		if d.Role != Root && together(d, root) {
+		if d.Role != rules.Root && together(d, root) {
 			s.setRivals(root, d)
 		}
 	}
@@ -184,15 +219,15 @@ func (s *story) castStall(stall int) {
 
 // shared is how much of a stall a draft lasts: of several that are equally sure, a lock that was held before it is not the one.
 func (s *story) shared(d *draft, stall int) time.Duration {
-	if len(s.timeline.Stalls) == 0 || d.from.IsZero() {
+	if len(s.timeline.Stalls) == 0 || d.Cause.Start.IsZero() {
 		return 0
 	}
 	w := s.timeline.Stalls[stall].Window
-	from, to := d.from, d.to
+	from, to := d.Cause.Start, d.Cause.End
 	if from.Before(w.Start) {
 		from = w.Start
 	}
-	if d.open || to.After(w.End) {
+	if d.Open || to.After(w.End) {
 		to = w.End
 	}
 	return max(0, to.Sub(from))
@@ -204,8 +239,8 @@ func (s *story) setRivals(root, d *draft) {
 		d.Notes = append(d.Notes, "the same as the root, at the same time, elsewhere")
 		return
 	}
-	decide := slices.Clone(root.lacks)
-	for _, m := range d.lacks {
+	decide := slices.Clone(root.Lacks)
+	for _, m := range d.Lacks {
 		if !slices.Contains(decide, m) {
 			decide = append(decide, m)
 		}
@@ -215,7 +250,7 @@ func (s *story) setRivals(root, d *draft) {
 }
 
 func (s *story) belongs(d *draft, stall int) bool {
-	return len(s.timeline.Stalls) == 0 || d.from.IsZero() || slices.Contains(s.stalls(d), stall)
+	return len(s.timeline.Stalls) == 0 || d.Cause.Start.IsZero() || slices.Contains(s.stalls(d), stall)
 }
 
 // deepest says that nothing in the pool explains a draft.
@@ -227,7 +262,7 @@ func (s *story) deepest(i int) bool {
 func (s *story) aboveRoot(i int, visited map[int]bool) bool {
 	visited[i] = true
 	return slices.ContainsFunc(s.deeper[i], func(j int) bool {
-		return s.drafts[j].Role == Root || !visited[j] && s.pool[j] && s.aboveRoot(j, visited)
+		return s.drafts[j].Role == rules.Root || !visited[j] && s.pool[j] && s.aboveRoot(j, visited)
 	})
 }
 
@@ -240,7 +275,7 @@ func (s *story) links(root int) []int {
 		var above []int
 		for i, d := range s.drafts {
 			explained := slices.ContainsFunc(level, func(j int) bool { return slices.Contains(s.deeper[i], j) })
-			if explained && s.pool[i] && d.Role == Link && !told[d.Rule] {
+			if explained && s.pool[i] && d.Role == rules.Link && !told[d.Rule] {
 				told[d.Rule] = true
 				above = append(above, i)
 			}
@@ -255,9 +290,9 @@ func (s *story) links(root int) []int {
 // says what a reader must know about where it begins and ends.
 func (s *story) complete(root int) {
 	d := s.drafts[root]
-	known := map[int32]bool{}
-	for _, events := range d.events {
-		for _, ev := range events {
+	known := map[*event.Event]bool{}
+	for _, step := range d.Chain {
+		for _, ev := range step.Events {
 			known[ev] = true
 		}
 	}
@@ -265,18 +300,18 @@ func (s *story) complete(root int) {
 		s.extend(d, s.drafts[i], known)
 	}
 	s.node(d)
-	slices.SortStableFunc(d.Chain, func(a, b Step) int { return cmp.Compare(recovers(a), recovers(b)) })
+	slices.SortStableFunc(d.Chain, func(a, b rules.Step) int { return cmp.Compare(recovers(a), recovers(b)) })
 	for _, j := range s.deeper[root] {
 		d.Notes = append(d.Notes, fmt.Sprintf("%s may lie below it, but is only %s", s.drafts[j].Rule, s.drafts[j].Verdict))
 	}
 }
 
 // extend adds the steps of a link of which the chain does not yet show the events.
-func (s *story) extend(d, link *draft, known map[int32]bool) {
+func (s *story) extend(d, link *draft, known map[*event.Event]bool) {
 	bridged := s.tied(d, link)
-	for n, step := range link.Chain {
-		fresh := slices.ContainsFunc(link.events[n], func(ev int32) bool { return !known[ev] })
-		for _, ev := range link.events[n] {
+	for _, step := range link.Chain {
+		fresh := slices.ContainsFunc(step.Events, func(ev *event.Event) bool { return !known[ev] })
+		for _, ev := range step.Events {
 			known[ev] = true
 		}
 		if !fresh {
@@ -291,16 +326,16 @@ func (s *story) extend(d, link *draft, known map[int32]bool) {
 
 // tied says that a link shares a joined bind with its root.
 func (s *story) tied(d, link *draft) bool {
-	return slices.ContainsFunc(link.rule.ExplainedBy, func(e Deeper) bool {
+	return slices.ContainsFunc(link.rule.ExplainedBy, func(e rules.Deeper) bool {
 		return slices.ContainsFunc(e.Join, func(name string) bool {
-			both, same := joined(d, link, name)
+			both, same := d.CompareBind(&link.Finding.Finding, name)
 			return both && same
 		})
 	})
 }
 
 // recovers puts steps of recovery behind all others.
-func recovers(s Step) int {
+func recovers(s rules.Step) int {
 	if s.Role == "recovery" {
 		return 1
 	}
@@ -322,7 +357,7 @@ func (s *story) node(d *draft) {
 		return
 	}
 	stall := &s.timeline.Stalls[stalls[0]]
-	d.Chain = append(d.Chain, Step{
+	d.Chain = append(d.Chain, rules.Step{
 		ID: "stall", Rule: d.Rule, Role: "symptom", Start: stall.Start, End: stall.End, Duration: stall.End.Sub(stall.Start),
 		AtLeast: stall.Open, Text: "relist did not complete " + lasting(stall), Evidence: stall.Evidence,
 	})
@@ -330,7 +365,7 @@ func (s *story) node(d *draft) {
 		d.Notes = append(d.Notes, "NotReady itself was not seen in the kubelet's journal")
 		return
 	}
-	d.Chain = append(d.Chain, Step{
+	d.Chain = append(d.Chain, rules.Step{
 		ID: "not-ready", Rule: d.Rule, Role: "symptom", Observed: true, Start: stall.NotReady, Text: "node NotReady", Evidence: stall.NotReadyEvidence,
 	})
 }
@@ -341,7 +376,7 @@ func lasting(stall *timeline.Stall) string {
 	if stall.Open {
 		least = "at least "
 	}
-	return "for " + least + length(stall.End.Sub(stall.Start))
+	return "for " + least + event.DurationText(stall.End.Sub(stall.Start))
 }
 
 // kubeletSeen says that the bundle holds a log of the kubelet; a dump does not tell the node's condition.

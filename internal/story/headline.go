@@ -1,4 +1,4 @@
-package rules
+package story
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules"
 )
 
 // noCause ends every headline that names none.
@@ -13,7 +14,7 @@ const noCause = "the evidence does not carry a cause"
 
 // headline is the incident in one sentence.
 func (s *story) headline(result *Result) string {
-	root := slices.IndexFunc(s.drafts, func(d *draft) bool { return d.Role == Root })
+	root := slices.IndexFunc(s.drafts, func(d *draft) bool { return d.Role == rules.Root })
 	if root < 0 {
 		return s.withoutRoot(result)
 	}
@@ -27,7 +28,7 @@ func (s *story) headline(result *Result) string {
 	} else if len(s.timeline.Stalls) > 0 { // it has no time
 		parts = append(parts, s.standstill(0))
 	}
-	if d.Verdict == Possible {
+	if d.Verdict == rules.Possible {
 		parts[0] = "possible, not proven: " + parts[0]
 	}
 	return strings.Join(parts, "; ")
@@ -39,7 +40,7 @@ func sentence(s string) string { return strings.TrimRight(s, ".; ") }
 func (s *story) withoutRoot(result *Result) string {
 	var parts []string
 	for _, d := range s.drafts {
-		if d.Role == Fallback {
+		if d.Role == rules.Fallback {
 			parts = append(parts, sentence(d.Summary))
 			break
 		}
@@ -73,7 +74,7 @@ func (s *story) complaint() string {
 		return ""
 	case e.Kind == "kubelet.runtime-down":
 		return "the kubelet finds the container runtime down: for 30 s it has not said that it is well"
-	case fieldOf(e, "never") == "true":
+	case e.FieldText("never") == "true":
 		return "the kubelet has not completed a relist since it started; the log does not show since when"
 	default:
 		return e.Text + ", by a line without a time"
@@ -85,7 +86,7 @@ func (s *story) standstill(i int) string {
 	stall := &s.timeline.Stalls[i]
 	text := "relist stood still " + strings.TrimPrefix(lasting(stall), "for ")
 	if !stall.NotReady.IsZero() {
-		text += ", NotReady from " + clockTime(event.At(stall.NotReady))
+		text += ", NotReady from " + event.TimeOfDay(stall.NotReady)
 	}
 	if others := len(s.timeline.Stalls) - 1; others > 0 {
 		text += fmt.Sprintf(" (one of %d stalls)", others+1)

@@ -1,4 +1,4 @@
-package rules
+package story
 
 import (
 	"regexp"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -92,14 +93,16 @@ func (s *story) covered(source string) bool {
 func (s *story) shimSilent() bool {
 	stalls := s.timeline.Stalls
 	return slices.ContainsFunc(s.timeline.Events, func(e event.Event) bool {
-		if len(stalls) > 0 && !e.Start.IsZero() && !slices.ContainsFunc(stalls, func(stall timeline.Stall) bool { return during(e.Start.T, e.Last().T, &stall) }) {
+		if len(stalls) > 0 && !e.Start.IsZero() && !slices.ContainsFunc(stalls, func(stall timeline.Stall) bool {
+			return stall.MayHaveSymptom(timeline.Window{Start: e.Start.T, End: e.Last().T})
+		}) {
 			return false
 		}
 		switch e.Kind {
 		case "containerd.state-timeout", "containerd.delete-failed":
 			return true
 		case "goroutine.wait", "lock.held":
-			doing := fieldOf(&e, "doing")
+			doing := e.FieldText("doing")
 			return doing == "shim" || doing == "ttrpc"
 		}
 		return false
@@ -109,38 +112,38 @@ func (s *story) shimSilent() bool {
 // holderMissing says that goroutines of a program wait for a lock of which its dump shows no holder.
 func (s *story) holderMissing(component string) bool {
 	return slices.ContainsFunc(s.timeline.Events, func(e event.Event) bool {
-		return e.Kind == "lock.queue" && e.Component == component && fieldOf(&e, "wait") != ""
+		return e.Kind == "lock.queue" && e.Component == component && e.FieldText("wait") != ""
 	})
 }
 
 // next is the one thing to collect when no root is proven: what a possible one lacks, else the first fork of the tree that
 // is open, else what most of the unanswered rules ask for. Without a stall or a complaint nothing is asked for.
-func (s *story) next(result *Result) Missing {
-	if i := slices.IndexFunc(s.drafts, func(d *draft) bool { return d.Role == Root }); i >= 0 {
+func (s *story) next(result *Result) rules.Missing {
+	if i := slices.IndexFunc(s.drafts, func(d *draft) bool { return d.Role == rules.Root }); i >= 0 {
 		root := s.drafts[i] // the best comes first
-		if lacks := slices.IndexFunc(root.Missing, func(m Missing) bool { return m.Command != "" }); root.Verdict < Likely && lacks >= 0 {
+		if lacks := slices.IndexFunc(root.Missing, func(m rules.Missing) bool { return m.Command != "" }); root.Verdict < rules.Likely && lacks >= 0 {
 			return root.Missing[lacks]
 		}
-		if root.Verdict >= Likely {
-			return Missing{}
+		if root.Verdict >= rules.Likely {
+			return rules.Missing{}
 		}
 	}
-	fallback := slices.ContainsFunc(s.drafts, func(d *draft) bool { return d.Role == Fallback })
+	fallback := slices.ContainsFunc(s.drafts, func(d *draft) bool { return d.Role == rules.Fallback })
 	if len(s.timeline.Stalls) == 0 && !fallback && unanswered(s.timeline) == nil {
-		return Missing{}
+		return rules.Missing{}
 	}
 	for _, f := range forks {
 		if f.when(s) && (f.again || !slices.ContainsFunc(f.lacks, s.covered)) {
-			return Missing{strings.Join(f.lacks, " or "), f.command}
+			return rules.Missing{Source: strings.Join(f.lacks, " or "), Command: f.command}
 		}
 	}
 	return s.mostAsked(result.NotEvaluable)
 }
 
 // mostAsked is what most of the unanswered rules lack, of those whose stalls sit in the phase of the first one.
-func (s *story) mostAsked(unanswered []Unanswered) (best Missing) {
+func (s *story) mostAsked(unanswered []rules.Unanswered) (best rules.Missing) {
 	phase := phaseOf(s.timeline)
-	votes := map[Missing]int{}
+	votes := map[rules.Missing]int{}
 	for _, u := range unanswered {
 		asks := s.catalog.Rule(u.Rule).Phase
 		if asks != "" && phase != "" && phase != timeline.PhaseUnknown && asks != phase {
@@ -174,12 +177,12 @@ var hazards = []struct {
 // ReadsOnly is the hazard of a command that only reads, and reads nothing that can hang.
 const ReadsOnly = "none: it only reads"
 
-// Hazard says what the command does to the node besides answering.
-func (m Missing) Hazard() string {
-	if m.Command == "" {
+// Hazard says what a command does to the node besides answering.
+func Hazard(command string) string {
+	if command == "" {
 		return ""
 	}
-	command, _, _ := strings.Cut(m.Command, " # ")
+	command, _, _ = strings.Cut(command, " # ")
 	for _, h := range hazards {
 		if h.command.MatchString(command) {
 			return h.says

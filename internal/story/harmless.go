@@ -1,8 +1,8 @@
-package rules
+package story
 
 import (
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -18,7 +18,7 @@ type Harmless struct {
 }
 
 // harmless are the harmless lines of all files, and complaints that are normal outside of a stall.
-func (x *index) harmless() []Harmless {
+func (s *story) harmless() []Harmless {
 	byName := map[string]*Harmless{}
 	see := func(name, why string, e *event.Event, count int) {
 		h := byName[name]
@@ -28,33 +28,28 @@ func (x *index) harmless() []Harmless {
 		}
 		h.Count += count
 	}
-	for _, ev := range x.kinds["noise"] {
-		e := x.events[ev]
-		if fieldOf(e, "lasted") != "" {
-			continue
-		}
-		count, _ := e.Get("count")
-		n, _ := count.Number()
-		see(fieldOf(e, "name"), fieldOf(e, "why"), e, int(n))
-	}
-	open := unanswered(x.timeline)
-	for _, ev := range x.kinds["kubelet.pleg-unhealthy"] {
-		if e := x.events[ev]; open == nil && fieldOf(e, "never") == "true" && !e.Start.IsZero() && !x.stalled(e) {
+	open := unanswered(s.timeline)
+	for i := range s.timeline.Events {
+		switch e := &s.timeline.Events[i]; {
+		case e.Kind == "noise" && e.FieldText("lasted") == "":
+			count, _ := e.Get("count")
+			n, _ := count.Number()
+			see(e.FieldText("name"), e.FieldText("why"), e, int(n))
+		case e.Kind == "kubelet.pleg-unhealthy" && open == nil && e.FieldText("never") == "true" && !e.Start.IsZero() && !s.stalled(e):
 			see("pleg has yet to be successful", "normal in a kubelet's first moments; it was over before the threshold", e, 1)
 		}
 	}
 	var all []Harmless
-	for _, name := range sortedKeys(byName) {
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		all = append(all, *byName[name])
 	}
-	slices.SortStableFunc(all, func(a, b Harmless) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 
 // stalled says that an event lies in a stall.
-func (x *index) stalled(e *event.Event) bool {
-	return slices.ContainsFunc(x.timeline.Stalls, func(s timeline.Stall) bool {
-		return !e.Start.T.Before(s.Start) && !e.Start.T.After(s.End)
+func (s *story) stalled(e *event.Event) bool {
+	return slices.ContainsFunc(s.timeline.Stalls, func(stall timeline.Stall) bool {
+		return !e.Start.T.Before(stall.Start) && !e.Start.T.After(stall.End)
 	})
 }
 
@@ -82,7 +77,7 @@ func unanswered(tl *timeline.Timeline) *event.Event {
 		case e.Kind == "kubelet.runtime-down" && !e.Start.IsZero():
 			down = e
 		case e.Kind != "kubelet.pleg-unhealthy":
-		case fieldOf(e, "never") != "true":
+		case e.FieldText("never") != "true":
 			if e.Start.IsZero() {
 				return e
 			}

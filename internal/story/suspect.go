@@ -1,4 +1,4 @@
-package rules
+package story
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -23,9 +24,9 @@ type Suspect struct {
 func (s Suspect) String() string {
 	id := s.ID
 	if s.What != "pod" {
-		id = format(event.String(id), "id")
+		id = event.ShortID(id)
 	}
-	return s.What + " " + plain(id) + ": " + plain(s.Why)
+	return s.What + " " + event.OneLine(id) + ": " + event.OneLine(s.Why)
 }
 
 // Bounds of what is told of suspects.
@@ -33,14 +34,14 @@ const (
 	maxSuspects      = 3 // per stall
 	maxSuspectQuotes = 2
 	// suspectWait is how long a call must last to speak against its container; half of what the kubelet waits for.
-	suspectWait = beforeStall / 2
+	suspectWait = timeline.CallLimit / 2
 )
 
 // suspect names, for each stall that has no root, at which containers or pods it hung.
 func (s *story) suspect(result *Result) {
 	rooted := map[int]bool{}
 	for _, d := range s.drafts {
-		if d.Role == Root {
+		if d.Role == rules.Root {
 			for _, stall := range s.stalls(d) {
 				rooted[stall] = true
 			}
@@ -100,9 +101,9 @@ func (s *story) suspectsOf(stall int) []Suspect {
 // cut shows it late in the stall; what else begins late is a consequence.
 func speaksOf(e *event.Event, stall *timeline.Stall) bool {
 	if e.Kind == "containerd.state-timeout" {
-		return during(e.Start.T, e.Last().T, stall)
+		return stall.MayHaveSymptom(timeline.Window{Start: e.Start.T, End: e.Last().T})
 	}
-	return touches(e.Start.T, e.Last().T, e.Open, stall)
+	return stall.MayHaveCause(timeline.Window{Start: e.Start.T, End: e.Last().T}, e.Open)
 }
 
 // speaksAgainst says what an event holds against its container, and how much that is worth; 0 is most.
@@ -111,30 +112,24 @@ func speaksAgainst(e *event.Event) (rank int, why string) {
 	case "lock.held":
 		return 0, "its lock is held while others wait"
 	case "cri.call":
-		if method := fieldOf(e, "method"); e.Duration() >= suspectWait {
+		if method := e.FieldText("method"); e.Duration() >= suspectWait {
 			if e.Open {
 				return 1, method + " did not end"
 			}
-			return 1, method + " lasted " + length(e.Duration())
+			return 1, method + " lasted " + event.DurationText(e.Duration())
 		}
 	case "containerd.state-timeout":
 		return 2, "its shim did not answer State"
 	case "containerd.delete-failed":
-		if fieldOf(e, "deadline") == "true" {
+		if e.FieldText("deadline") == "true" {
 			return 2, "its shim did not answer Delete"
 		}
 	case "kubelet.cri-error":
-		if fieldOf(e, "deadline") == "true" {
-			return 2, fieldOf(e, "method") + " ran into its deadline"
+		if e.FieldText("deadline") == "true" {
+			return 2, e.FieldText("method") + " ran into its deadline"
 		}
 	}
 	return 0, ""
-}
-
-// fieldOf is the text of a field; empty when the event lacks it.
-func fieldOf(e *event.Event, key string) string {
-	v, _ := e.Get(key)
-	return v.Text()
 }
 
 // whose is the narrowest thing that an event speaks of.

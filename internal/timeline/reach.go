@@ -1,0 +1,53 @@
+package timeline
+
+import "time"
+
+// A cause overlaps [start-2m, start+3m] of its stall: what ends earlier is
+// unrelated, what begins later is a consequence. Two minutes are the kubelet's
+// runtimeRequestTimeout, three its relistThreshold.
+const (
+	// CallLimit is how long the kubelet waits for one call of the runtime.
+	CallLimit  = 2 * time.Minute
+	afterStart = relistThreshold
+)
+
+// MayHaveCause says whether something that lasted for w lies where causes of the stall lie. An
+// open wait, of which the start or the end was not seen, may also be seen for the first time later
+// in the stall.
+func (s *Stall) MayHaveCause(w Window, open bool) bool {
+	last := s.Start.Add(afterStart)
+	if open && s.End.After(last) {
+		last = s.End
+	}
+	return !w.End.Before(s.Start.Add(-CallLimit)) && !w.Start.After(last)
+}
+
+// MayHaveSymptom says whether something that lasted for w lies in the stall, give or take what one
+// call of it may last: symptoms may come as late as it ends.
+func (s *Stall) MayHaveSymptom(w Window) bool {
+	return !w.End.Before(s.Start.Add(-CallLimit)) && !w.Start.After(s.End.Add(CallLimit))
+}
+
+// CoveredSources are the sources that may show the cause of a stall: those that are in the bundle
+// and, when there are stalls, were written around one of them.
+func (tl *Timeline) CoveredSources() map[string]bool {
+	covered := map[string]bool{}
+	for _, c := range tl.Coverage {
+		if !covered[c.Source] && tl.coversStall(c) {
+			covered[c.Source] = true
+		}
+	}
+	return covered
+}
+
+func (tl *Timeline) coversStall(c Coverage) bool {
+	if len(tl.Stalls) == 0 || c.Start.IsZero() {
+		return true
+	}
+	for i := range tl.Stalls {
+		if tl.Stalls[i].MayHaveCause(Window{c.Start, c.End}, true) {
+			return true
+		}
+	}
+	return false
+}
