@@ -17,11 +17,11 @@ func drawStamp(t *rapid.T) event.Time {
 	lacks := rapid.SampledFrom([]event.Lacks{0, event.LacksZone, event.LacksZone | event.LacksYear, event.LacksZone | event.LacksYear | event.LacksDate, event.LacksBoot}).Draw(t, "lacks")
 	switch {
 	case lacks&event.LacksDate != 0:
-		at = bootFace.Add(timeOfDay(at))
+		at = bootEpoch.Add(timeOfDay(at))
 	case lacks&event.LacksYear != 0:
 		at = inYear(at, 0)
 	case lacks == event.LacksBoot:
-		at = bootFace.Add(time.Duration(rapid.Int64Range(0, 1e18).Draw(t, "uptime")))
+		at = bootEpoch.Add(time.Duration(rapid.Int64Range(0, 1e18).Draw(t, "uptime")))
 	}
 	if rapid.IntRange(0, 9).Draw(t, "known") == 0 {
 		return event.Time{}
@@ -52,7 +52,7 @@ func drawSource(t *rapid.T, i int) Source {
 	for range rapid.IntRange(0, 3).Draw(t, "pairs") {
 		face, truth := drawStamp(t), drawStamp(t)
 		if face.Known && face.Lacks&event.LacksZone != 0 {
-			s.Pairs = append(s.Pairs, Pair{Face: face, True: truth.T, Late: rapid.Bool().Draw(t, "late")})
+			s.Pairs = append(s.Pairs, Pair{Local: face, True: truth.T, Late: rapid.Bool().Draw(t, "late")})
 		}
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "boots") {

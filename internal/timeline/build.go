@@ -60,7 +60,7 @@ type Boot struct {
 
 // Pair is one moment read twice: as a clock face that lacks something, and as an instant.
 type Pair struct {
-	Face event.Time
+	Local event.Time
 	True time.Time
 	// Late says that the face was written some time after the instant (a log
 	// line about an exit); otherwise both are the same moment, as two programs stamp one line.
@@ -83,27 +83,27 @@ func Build(in Input, o Options) *Timeline {
 	for i := range in.Events {
 		events[i] = &in.Events[i]
 	}
-	tl := &Timeline{Clocks: reconcile(events, in.Sources, o), Coverage: coverage(in.Sources)}
-	slices.SortFunc(events, compare)
+	tl := &Timeline{Clocks: reconcileClocks(events, in.Sources, o), Coverage: coverageOf(in.Sources)}
+	slices.SortFunc(events, compareEvents)
 	events = foldCallers(foldCopies(events))
-	events = joinSightings(pair(events, tl.Coverage))
-	slices.SortFunc(events, compare)
-	link(events)
+	events = joinSightings(pairSpans(events, tl.Coverage))
+	slices.SortFunc(events, compareEvents)
+	linkGoroutines(events)
 	linkShims(events)
-	restarted := restarts(events)
+	restarted := findRestarts(events)
 	events = joinDumps(events, restarted)
-	busySystemd(events)
-	tl.Stalls = stalls(events, tl.Coverage)
-	moving(events, tl.Stalls)
+	markBusySystemd(events)
+	tl.Stalls = findStalls(events, tl.Coverage)
+	markSlowRelists(events, tl.Stalls)
 	findGaps(tl, events, in.Sources)
 	events = append(append(events, restarted...), restartFacts(restarted)...)
-	slices.SortFunc(events, compare)
-	tl.Facts = facts(events)
+	slices.SortFunc(events, compareEvents)
+	tl.Facts = collectFacts(events)
 	if len(tl.Stalls) > 0 {
 		for i := range tl.Stalls {
-			events = append(events, tl.Stalls[i].event())
+			events = append(events, tl.Stalls[i].toEvent())
 		}
-		slices.SortFunc(events, compare)
+		slices.SortFunc(events, compareEvents)
 	}
 	tl.Events = make([]event.Event, len(events))
 	for i, e := range events {
@@ -114,7 +114,7 @@ func Build(in Input, o Options) *Timeline {
 
 // compare is event.Compare and, for events that stand in one line, whatever
 // else tells them apart, so that no two different events are equal.
-func compare(a, b *event.Event) int {
+func compareEvents(a, b *event.Event) int {
 	if a.Start.Known && b.Start.Known { // most events differ here, and event.Compare copies both
 		if c := a.Start.T.Compare(b.Start.T); c != 0 {
 			return c
@@ -136,7 +136,7 @@ func compare(a, b *event.Event) int {
 }
 
 // coverage sums the sources up: one row per file and component, in the order of the sources.
-func coverage(sources []Source) []Coverage {
+func coverageOf(sources []Source) []Coverage {
 	all := make([]Coverage, 0, len(sources))
 	for _, s := range sources {
 		c := Coverage{Source: s.Name, File: s.File, Level: s.Level}
@@ -154,7 +154,7 @@ func coverage(sources []Source) []Coverage {
 // facts collects what events say about the node as a whole. Where two lines
 // disagree the later one holds; a line without a time, of a configuration file,
 // counts only where no log tells what was running. Of those, what runs outweighs what is configured, and that what is installed.
-func facts(events []*event.Event) map[string]Fact {
+func collectFacts(events []*event.Event) map[string]Fact {
 	known := map[string]Fact{}
 	trust := map[string]int{}
 	for _, e := range events {

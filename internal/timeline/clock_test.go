@@ -26,9 +26,9 @@ func resolved(t testing.TB, in Input, o Options, face string) (instant, basis st
 
 func pairs(file string, ps ...Pair) Source { return Source{File: file, Name: "test.log", Pairs: ps} }
 
-func same(face, truth string) Pair { return Pair{Face: at(face), True: utc(truth)} }
+func same(face, truth string) Pair { return Pair{Local: at(face), True: utc(truth)} }
 
-func late(face, truth string) Pair { return Pair{Face: at(face), True: utc(truth), Late: true} }
+func late(face, truth string) Pair { return Pair{Local: at(face), True: utc(truth), Late: true} }
 
 func TestZone(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -396,7 +396,7 @@ func TestBuildRecoversInstants(t *testing.T) {
 			in.Events = append(in.Events, ev("x.log", i+1, faceOf(at, zone, lacks, prec), says(fmt.Sprint(i))))
 		}
 		known := rapid.IntRange(0, len(truth)-1).Draw(t, "stamped twice")
-		p := Pair{Face: faceOf(truth[known], zone, lacks, prec), True: truth[known]}
+		p := Pair{Local: faceOf(truth[known], zone, lacks, prec), True: truth[known]}
 		if rapid.Bool().Draw(t, "late") {
 			p.True, p.Late = p.True.Add(-time.Duration(rapid.IntRange(0, 800).Draw(t, "lag"))*time.Second), true
 		}

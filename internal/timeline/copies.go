@@ -17,11 +17,11 @@ func copiedLines(events []*event.Event) map[string][]Pair {
 		*event.Event
 		twice bool
 	}
-	faces := facesByFile(events)
-	wanted := map[saying]*original{}
+	faces := incompleteLinesByFile(events)
+	wanted := map[content]*original{}
 	for _, lines := range faces {
 		for _, e := range lines {
-			wanted[sayingOf(e)] = &original{}
+			wanted[contentOf(e)] = &original{}
 		}
 	}
 	if len(wanted) == 0 {
@@ -29,20 +29,20 @@ func copiedLines(events []*event.Event) map[string][]Pair {
 	}
 	for _, e := range events {
 		if t := writtenAt(e); t.Known && t.Lacks == 0 {
-			if o := wanted[sayingOf(e)]; o != nil {
+			if o := wanted[contentOf(e)]; o != nil {
 				o.twice, o.Event = o.Event != nil, e
 			}
 		}
 	}
 	pairs := map[string][]Pair{}
 	for file, lines := range faces {
-		times := map[saying]int{}
+		times := map[content]int{}
 		for _, e := range lines {
-			times[sayingOf(e)]++
+			times[contentOf(e)]++
 		}
 		for _, e := range lines {
-			if o := wanted[sayingOf(e)]; o.Event != nil && !o.twice && times[sayingOf(e)] == 1 && plausible(writtenAt(o.Event).T) {
-				pairs[file] = append(pairs[file], Pair{Face: writtenAt(e), True: writtenAt(o.Event).T.UTC()})
+			if o := wanted[contentOf(e)]; o.Event != nil && !o.twice && times[contentOf(e)] == 1 && isPlausible(writtenAt(o.Event).T) {
+				pairs[file] = append(pairs[file], Pair{Local: writtenAt(e), True: writtenAt(o.Event).T.UTC()})
 			}
 		}
 		slices.SortStableFunc(pairs[file], func(a, b Pair) int { return a.True.Compare(b.True) })
@@ -51,7 +51,7 @@ func copiedLines(events []*event.Event) map[string][]Pair {
 }
 
 // facesByFile are lines without zone or year, some of each file.
-func facesByFile(events []*event.Event) map[string][]*event.Event {
+func incompleteLinesByFile(events []*event.Event) map[string][]*event.Event {
 	faces := map[string][]*event.Event{}
 	for _, e := range events {
 		if t := writtenAt(e); t.Known && t.Lacks != 0 && t.Lacks&(event.LacksDate|event.LacksBoot) == 0 && e.Text != "" {

@@ -19,10 +19,10 @@ func findGaps(tl *Timeline, events []*event.Event, sources []Source) {
 	for _, e := range events {
 		switch e.Kind {
 		case "log.loss":
-			tl.lose(e)
+			tl.addLoss(e)
 		case "kernel.suspend":
 			if e.Duration() > 0 {
-				tl.gap(func(*Coverage) bool { return true }, Gap{Window{e.Start.T, e.End.T}, "the machine slept", e.Evidence})
+				tl.addGap(func(*Coverage) bool { return true }, Gap{Window{e.Start.T, e.End.T}, "the machine slept", e.Evidence})
 			}
 		}
 	}
@@ -32,7 +32,7 @@ func findGaps(tl *Timeline, events []*event.Event, sources []Source) {
 			c.Gaps = append(c.Gaps, Gap{Window{Start: c.End}, "the file is cut off: " + sources[i].Cut, nil})
 		}
 	}
-	tl.beginsTooLate()
+	tl.addLateStarts()
 	for i := range tl.Coverage {
 		c := &tl.Coverage[i]
 		slices.SortStableFunc(c.Gaps, func(a, b Gap) int {
@@ -43,7 +43,7 @@ func findGaps(tl *Timeline, events []*event.Event, sources []Source) {
 }
 
 // lose adds a gap to every source that an event of kind log.loss speaks of.
-func (tl *Timeline) lose(e *event.Event) {
+func (tl *Timeline) addLoss(e *event.Event) {
 	of, file := fieldText(e, "of"), e.Pos().File
 	anywhere := fieldText(e, "anywhere") == "true"
 	takes := func(c *Coverage) bool {
@@ -67,11 +67,11 @@ func (tl *Timeline) lose(e *event.Event) {
 	default:
 		gap.Window = Window{e.Start.T, e.End.T.Add(e.End.Prec)}
 	}
-	tl.gap(takes, gap)
+	tl.addGap(takes, gap)
 }
 
 // gap adds a gap to the sources that it meets, of those that takes says.
-func (tl *Timeline) gap(takes func(*Coverage) bool, g Gap) {
+func (tl *Timeline) addGap(takes func(*Coverage) bool, g Gap) {
 	for i := range tl.Coverage {
 		c := &tl.Coverage[i]
 		if takes(c) && !c.Start.IsZero() && c.End.After(c.Start) && !g.End.Before(c.Start) && !g.Start.After(c.End) {
@@ -81,7 +81,7 @@ func (tl *Timeline) gap(takes func(*Coverage) bool, g Gap) {
 }
 
 // beginsTooLate adds what of a stall lies before the first line of a log, where no other file has it.
-func (tl *Timeline) beginsTooLate() {
+func (tl *Timeline) addLateStarts() {
 	for i := range tl.Stalls {
 		s := &tl.Stalls[i]
 		first := map[string]int{} // by source, the row that begins first of those that reach into the stall
@@ -110,7 +110,7 @@ func mergeGaps(gaps []Gap) []Gap {
 			last := &all[n]
 			known := !last.End.IsZero() && !g.End.IsZero()
 			if known && last.Reason == g.Reason && g.Start.Sub(last.End) <= meet || len(all) == maxGaps {
-				last.End = later(last.End, g.End)
+				last.End = laterTime(last.End, g.End)
 				if known && len(last.Evidence) < maxGapLines {
 					last.Evidence = append(slices.Clip(last.Evidence), g.Evidence...)
 				}
@@ -126,6 +126,6 @@ func mergeGaps(gaps []Gap) []Gap {
 const maxGapLines = 4
 
 // In says whether lines may be missing between two moments.
-func (g *Gap) In(start, end time.Time) bool {
+func (g *Gap) Overlaps(start, end time.Time) bool {
 	return !g.Start.After(end) && (g.End.IsZero() || !g.End.Before(start))
 }

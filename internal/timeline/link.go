@@ -12,22 +12,22 @@ import (
 // there it goes to every goroutine of the dump that shows the same address of a
 // container id, and from the holder of a lock to those who wait for it. Where
 // there is a choice nothing is linked.
-func link(events []*event.Event) {
+func linkGoroutines(events []*event.Event) {
 	l := linker{calls: callsByMethod(events), open: map[request][]*event.Event{}, objects: map[request]map[string]bool{}}
 	var goroutines []*event.Event
 	for _, e := range events {
 		if e.IDs.Goroutine != 0 {
 			goroutines = append(goroutines, e)
-			l.count(e)
+			l.countObject(e)
 		}
 	}
 	for _, e := range goroutines {
-		if call := l.onlyCall(e); e.IDs.Container == "" && call != nil {
-			adopt(e, call, "the only call of its kind open at the dump")
+		if call := l.findOnlyCall(e); e.IDs.Container == "" && call != nil {
+			adoptContainer(e, call, "the only call of its kind open at the dump")
 		}
 	}
-	spread(goroutines, func(e *event.Event) (address string, gives bool) { return fieldText(e, "id_ptr"), true }, "same container id address as goroutine ")
-	spread(goroutines, func(e *event.Event) (address string, gives bool) {
+	spreadContainers(goroutines, func(e *event.Event) (address string, gives bool) { return fieldText(e, "id_ptr"), true }, "same container id address as goroutine ")
+	spreadContainers(goroutines, func(e *event.Event) (address string, gives bool) {
 		return e.IDs.Lock, e.Kind == "lock.held"
 	}, "same lock as goroutine ")
 }
@@ -47,7 +47,7 @@ type dump struct {
 func dumpOf(e *event.Event) dump { return dump{e.Pos().File, e.Last().T} }
 
 // create is the method of a goroutine that waits for a container's creation, whatever request it serves.
-const create = "\x00create"
+const createMethod = "\x00create"
 
 // requestsOf are the requests that a goroutine may serve, the surest first.
 func requestsOf(e *event.Event) []request {
@@ -59,7 +59,7 @@ func requestsOf(e *event.Event) []request {
 		all = append(all, request{dumpOf(e), method})
 	}
 	if fieldText(e, "rpc") == "Create" && fieldText(e, "through") == "" { // else somebody else called it
-		all = append(all, request{dumpOf(e), create})
+		all = append(all, request{dumpOf(e), createMethod})
 	}
 	return all
 }
@@ -71,7 +71,7 @@ type linker struct {
 }
 
 // count notes which container a goroutine works on, as far as the dump tells them apart.
-func (l *linker) count(e *event.Event) {
+func (l *linker) countObject(e *event.Event) {
 	object := fieldText(e, "id_ptr")
 	if object == "" {
 		object = fieldText(e, "goroutine")
@@ -94,7 +94,7 @@ func callsByMethod(events []*event.Event) map[string][]*event.Event {
 			method := fieldText(e, "method")
 			calls[method] = append(calls[method], e)
 		case e.Kind == "systemd.scope-start":
-			calls[create] = append(calls[create], e)
+			calls[createMethod] = append(calls[createMethod], e)
 		}
 	}
 	return calls
@@ -102,12 +102,12 @@ func callsByMethod(events []*event.Event) map[string][]*event.Event {
 
 // onlyCall is the call that a goroutine serves; nil where none was open, or
 // several containers' calls, or fewer calls than goroutines ask for.
-func (l *linker) onlyCall(e *event.Event) *event.Event {
+func (l *linker) findOnlyCall(e *event.Event) *event.Event {
 	for _, r := range requestsOf(e) {
 		open, asked := l.open[r]
 		if !asked {
 			for _, call := range l.calls[r.method] {
-				if spans(call, r.at) {
+				if spansMoment(call, r.at) {
 					open = append(open, call)
 				}
 			}
@@ -130,13 +130,13 @@ func (l *linker) onlyCall(e *event.Event) *event.Event {
 }
 
 // spans says whether an interval holds a moment; a second of slack covers stamps without fractions.
-func spans(e *event.Event, t time.Time) bool {
+func spansMoment(e *event.Event, t time.Time) bool {
 	return !e.Start.T.Add(-time.Second).After(t) && !e.Last().T.Add(time.Second).Before(t)
 }
 
 // spread hands the container from goroutines that give it to those of the same
 // dump that show the same address, where all who give agree.
-func spread(goroutines []*event.Event, address func(*event.Event) (address string, gives bool), how string) {
+func spreadContainers(goroutines []*event.Event, address func(*event.Event) (address string, gives bool), how string) {
 	type object struct {
 		dump
 		address string
@@ -157,19 +157,19 @@ func spread(goroutines []*event.Event, address func(*event.Event) (address strin
 	for _, e := range goroutines {
 		a, _ := address(e)
 		if from := givers[object{dumpOf(e), a}]; from != nil && e.IDs.Container == "" {
-			adopt(e, from, how+fieldText(from, "goroutine"))
+			adoptContainer(e, from, how+fieldText(from, "goroutine"))
 		}
 	}
 }
 
-func adopt(e, from *event.Event, how string) {
+func adoptContainer(e, from *event.Event, how string) {
 	e.IDs.Container, e.IDs.Sandbox, e.IDs.Pod = from.IDs.Container, from.IDs.Sandbox, from.IDs.Pod
 	e.Fields = setField(e.Fields, event.Field{Key: "container_from", Value: event.String(how)})
 }
 
 // busySystemd marks scope starts during which systemd started others: whoever
 // waited so long did not wait for a silent systemd.
-func busySystemd(events []*event.Event) {
+func markBusySystemd(events []*event.Event) {
 	var scopes []*event.Event // by start, as all events are
 	for _, e := range events {
 		if e.Kind == "systemd.scope-start" && e.Start.Known {

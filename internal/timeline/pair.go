@@ -34,7 +34,7 @@ type process struct {
 // the last that asked. A begin whose end was not seen stays open up to the last
 // line of its file; an end whose begin was not seen has no length. An interval
 // that is told twice, by its edges and by a line that gives its whole length, becomes one.
-func pair(events []*event.Event, coverage []Coverage) []*event.Event {
+func pairSpans(events []*event.Event, coverage []Coverage) []*event.Event {
 	p := newPairer(events, coverage)
 	var done, foreign []*event.Event
 	groups, order := map[group][]*event.Event{}, []group(nil)
@@ -73,24 +73,24 @@ func newPairer(events []*event.Event, coverage []Coverage) *pairer {
 		alive: map[process]time.Time{}, latest: map[process]*event.Event{}, closed: map[event.Pos]*event.Event{},
 	}
 	for _, c := range coverage {
-		p.logEnd[c.File] = later(p.logEnd[c.File], c.End)
+		p.logEnd[c.File] = laterTime(p.logEnd[c.File], c.End)
 	}
 	for _, e := range events { // in the order of time
 		if e.Span.Edge == event.Whole || e.Start.IsZero() {
 			continue
 		}
-		w := process{e.Pos().File, class(e.Span.Key), e.IDs.PID}
+		w := process{e.Pos().File, spanClass(e.Span.Key), e.IDs.PID}
 		p.alive[w] = e.Start.T
 		p.latest[process{file: w.file, class: w.class}] = e
 		if e.Span.Edge == event.End {
-			p.ends[w.class] = later(p.ends[w.class], later(e.Start.T, p.logEnd[w.file]))
+			p.ends[w.class] = laterTime(p.ends[w.class], laterTime(e.Start.T, p.logEnd[w.file]))
 		}
 	}
 	return p
 }
 
 // later is the later of two moments, of which the zero time is none.
-func later(a, b time.Time) time.Time {
+func laterTime(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.After(a) {
 		return b
 	}
@@ -98,14 +98,14 @@ func later(a, b time.Time) time.Time {
 }
 
 // class is the part of a span's key that says what kind of thing lasts: "cri" of "cri/UpdateContainerResources/<id>".
-func class(key string) string {
+func spanClass(key string) string {
 	c, _, _ := strings.Cut(key, "/")
 	return c
 }
 
 // moment is when an edge has surely passed its line: an end that is stamped to
 // the second may lie behind a begin that shows a later fraction of it.
-func moment(e *event.Event) time.Time {
+func latestMoment(e *event.Event) time.Time {
 	if e.Span.Edge == event.End && e.Start.Prec > 0 {
 		return e.Start.T.Add(e.Start.Prec - 1)
 	}
@@ -116,15 +116,15 @@ func moment(e *event.Event) time.Time {
 func (p *pairer) pairKey(spans []*event.Event) (intervals, foreign []*event.Event) {
 	if spans[0].Start.Known {
 		slices.SortStableFunc(spans, func(a, b *event.Event) int {
-			return cmp.Or(moment(a).Compare(moment(b)), cmp.Compare(a.Span.Edge, b.Span.Edge))
+			return cmp.Or(latestMoment(a).Compare(latestMoment(b)), cmp.Compare(a.Span.Edge, b.Span.Edge))
 		})
 	}
 	var open, told []*event.Event
 	for _, e := range spans {
-		for len(open) > 0 && e.Span.Edge == event.End && diedBefore(open[0], e) {
+		for len(open) > 0 && e.Span.Edge == event.End && isOfOtherProcess(open[0], e) {
 			intervals, open = append(intervals, p.leaveOpen(open[0])), open[1:]
 		}
-		for len(open) > 0 && e.Span.Edge == event.End && lostEnd(open[0], e.Start.T) {
+		for len(open) > 0 && e.Span.Edge == event.End && isEndLost(open[0], e.Start.T) {
 			open = open[1:]
 		}
 		switch {
@@ -138,7 +138,7 @@ func (p *pairer) pairKey(spans []*event.Event) (intervals, foreign []*event.Even
 			open = append(open, e)
 		case len(open) > 0:
 			pos := open[0].Pos()
-			p.closed[pos] = joined(open[0], e)
+			p.closed[pos] = joinEdges(open[0], e)
 			intervals, open = append(intervals, p.closed[pos]), open[1:]
 		default:
 			e.Begun, e.End = true, e.Start
@@ -152,7 +152,7 @@ func (p *pairer) pairKey(spans []*event.Event) (intervals, foreign []*event.Even
 			intervals = append(intervals, p.leaveOpen(e))
 		}
 	}
-	return joinTold(intervals, told), foreign
+	return joinWholeIntervals(intervals, told), foreign
 }
 
 // maxCall is the longest that a CRI call lasts: its caller gives it up after
@@ -161,17 +161,17 @@ const maxCall = 16 * time.Minute
 
 // lostEnd says that a begin is so old at a moment that its end must have been
 // written, and the line was lost.
-func lostEnd(begin *event.Event, at time.Time) bool {
-	return class(begin.Span.Key) == "cri" && begin.Start.Known && at.Sub(begin.Start.T) > maxCall
+func isEndLost(begin *event.Event, at time.Time) bool {
+	return spanClass(begin.Span.Key) == "cri" && begin.Start.Known && at.Sub(begin.Start.T) > maxCall
 }
 
 // diedBefore says that a begin was written by another process than the end, so that they do not belong together.
-func diedBefore(begin, end *event.Event) bool {
+func isOfOtherProcess(begin, end *event.Event) bool {
 	return !begin.Span.Foreign && begin.IDs.PID != 0 && end.IDs.PID != 0 && begin.IDs.PID != end.IDs.PID
 }
 
 // joined is the interval from one edge to the other; what the end says wins.
-func joined(begin, end *event.Event) *event.Event {
+func joinEdges(begin, end *event.Event) *event.Event {
 	begin.End = end.Start
 	if begin.End.T.Before(begin.Start.T) { // within the precision of the end
 		begin.End.T = begin.Start.T
@@ -188,14 +188,14 @@ func joined(begin, end *event.Event) *event.Event {
 // leaveOpen makes an interval of a begin without an end: up to the last line of
 // the file, or of the process where another one has followed it.
 func (p *pairer) leaveOpen(e *event.Event) *event.Event {
-	w := process{e.Pos().File, class(e.Span.Key), e.IDs.PID}
+	w := process{e.Pos().File, spanClass(e.Span.Key), e.IDs.PID}
 	until := p.logEnd[w.file]
-	if last := p.latest[process{file: w.file, class: w.class}]; last != nil && diedBefore(e, last) {
+	if last := p.latest[process{file: w.file, class: w.class}]; last != nil && isOfOtherProcess(e, last) {
 		until = p.alive[w]
 	}
 	e.Open = true
 	if e.Start.Known {
-		e.End = event.At(later(e.Start.T, until))
+		e.End = event.At(laterTime(e.Start.T, until))
 	}
 	return e
 }
@@ -205,7 +205,7 @@ func (p *pairer) leaveOpen(e *event.Event) *event.Event {
 // began with the same line has ended, it is known no longer, unless that one
 // only ran into its time limit.
 func (p *pairer) leaveForeignOpen(e *event.Event) bool {
-	until, seen := p.ends[class(e.Span.Key)]
+	until, seen := p.ends[spanClass(e.Span.Key)]
 	if twin := p.closed[e.Pos()]; twin != nil {
 		if fieldText(twin, "deadline") != "true" {
 			return false
@@ -221,7 +221,7 @@ func (p *pairer) leaveForeignOpen(e *event.Event) bool {
 
 // joinTold folds the lines that tell a whole interval into the intervals of
 // the same key: those that end at the same time, and open ones that began at the same time.
-func joinTold(intervals, told []*event.Event) []*event.Event {
+func joinWholeIntervals(intervals, told []*event.Event) []*event.Event {
 	var open, closed []*event.Event
 	for _, e := range intervals {
 		if e.Open {
@@ -230,16 +230,16 @@ func joinTold(intervals, told []*event.Event) []*event.Event {
 			closed = append(closed, e)
 		}
 	}
-	told = match(closed, told, (*event.Event).Last)
-	told = match(open, told, func(e *event.Event) event.Time { return e.Start })
+	told = joinWholeByEdge(closed, told, (*event.Event).Last)
+	told = joinWholeByEdge(open, told, func(e *event.Event) event.Time { return e.Start })
 	return append(intervals, told...)
 }
 
 // match folds told intervals into others where one end of both is the same,
 // give or take the precision of a stamp, and returns those that are left.
-func match(intervals, told []*event.Event, end func(*event.Event) event.Time) (left []*event.Event) {
+func joinWholeByEdge(intervals, told []*event.Event, end func(*event.Event) event.Time) (left []*event.Event) {
 	const same = time.Second
-	order := func(a, b *event.Event) int { return cmp.Or(end(a).T.Compare(end(b).T), compare(a, b)) }
+	order := func(a, b *event.Event) int { return cmp.Or(end(a).T.Compare(end(b).T), compareEvents(a, b)) }
 	slices.SortFunc(intervals, order)
 	slices.SortFunc(told, order)
 	for _, t := range told {
@@ -250,7 +250,7 @@ func match(intervals, told []*event.Event, end func(*event.Event) event.Time) (l
 			left = append(left, t)
 			continue
 		}
-		tellTwice(intervals[0], t)
+		mergeWhole(intervals[0], t)
 		intervals = intervals[1:]
 	}
 	return left
@@ -258,7 +258,7 @@ func match(intervals, told []*event.Event, end func(*event.Event) event.Time) (l
 
 // tellTwice adds what a line tells of a whole interval to the interval, first
 // of all the edge that it lacks.
-func tellTwice(e, told *event.Event) {
+func mergeWhole(e, told *event.Event) {
 	if e.Begun {
 		e.Start, e.Begun = told.Start, false
 		if e.End.T.Before(e.Start.T) {

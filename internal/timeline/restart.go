@@ -26,15 +26,15 @@ type sign struct {
 }
 
 // life is what is known of one daemon's processes.
-type life struct {
+type daemonHistory struct {
 	starts, ends, orders []sign
 	first                time.Time // of its own lines
 }
 
 // restarts are the daemons that were replaced by a new process while the evidence was written, with who asked for it, where that is known:
 // a start after an end, or after lines of the process before.
-func restarts(events []*event.Event) (all []*event.Event) {
-	lives := livesOfDaemons(events)
+func findRestarts(events []*event.Event) (all []*event.Event) {
+	lives := historiesOfDaemons(events)
 	names := make([]string, 0, len(lives))
 	for name := range lives {
 		names = append(names, name)
@@ -44,7 +44,7 @@ func restarts(events []*event.Event) (all []*event.Event) {
 		l := lives[name]
 		last := time.Time{}
 		for _, group := range groupStarts(l.starts) {
-			if e, ok := l.restart(name, group, last); ok {
+			if e, ok := l.restartEvent(name, group, last); ok {
 				all = append(all, e)
 			}
 			last = group[len(group)-1].at
@@ -54,11 +54,11 @@ func restarts(events []*event.Event) (all []*event.Event) {
 }
 
 // livesOfDaemons gathers the signs, each kind in the order of time.
-func livesOfDaemons(events []*event.Event) map[string]*life {
-	lives := map[string]*life{}
-	of := func(name string) *life {
+func historiesOfDaemons(events []*event.Event) map[string]*daemonHistory {
+	lives := map[string]*daemonHistory{}
+	of := func(name string) *daemonHistory {
 		if lives[name] == nil {
-			lives[name] = &life{}
+			lives[name] = &daemonHistory{}
 		}
 		return lives[name]
 	}
@@ -109,7 +109,7 @@ func groupStarts(starts []sign) (groups [][]sign) {
 }
 
 // restart makes the event of a start that is not the first; last is the start before.
-func (l *life) restart(name string, group []sign, last time.Time) (*event.Event, bool) {
+func (l *daemonHistory) restartEvent(name string, group []sign, last time.Time) (*event.Event, bool) {
 	at := group[0].at
 	var ends []sign
 	for _, s := range l.ends {
@@ -122,12 +122,12 @@ func (l *life) restart(name string, group []sign, last time.Time) (*event.Event,
 	}
 	e := &event.Event{Kind: "daemon.restart", Component: name, Source: "node", Start: group[0].Start, End: group[0].Start}
 	for _, s := range group {
-		e.IDs.PID = cmp.Or(e.IDs.PID, ownPID(s))
+		e.IDs.PID = cmp.Or(e.IDs.PID, daemonPID(s))
 	}
 	if len(ends) > 0 && ends[0].at.Before(at) {
 		e.Start = ends[0].Start
 	}
-	how, why := howEnded(ends)
+	how, why := explainEnd(ends)
 	e.Fields = []event.Field{{Key: "daemon", Value: event.String(name)}, {Key: "how", Value: event.String(how)}}
 	e.Text = name + " is restarted: " + why
 	for _, s := range l.orders {
@@ -150,7 +150,7 @@ func (l *life) restart(name string, group []sign, last time.Time) (*event.Event,
 const maxRestartEvidence = 6
 
 // ownPID is the daemon's PID, where a sign tells it: the PID of what systemd writes is systemd's.
-func ownPID(s sign) int {
+func daemonPID(s sign) int {
 	if s.Kind == "daemon.start" {
 		return s.IDs.PID
 	}
@@ -158,7 +158,7 @@ func ownPID(s sign) int {
 }
 
 // howEnded says how the process before ended, and what that means. A stop job explains the exit that follows it.
-func howEnded(ends []sign) (how, why string) {
+func explainEnd(ends []sign) (how, why string) {
 	how, why = "unknown", "how the process before it ended is not shown"
 	for _, s := range ends {
 		what := fieldText(s.Event, "how")

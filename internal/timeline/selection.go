@@ -22,49 +22,49 @@ type Filter struct {
 
 // Select returns the events that the filter takes, in their order. The pointers are into the timeline.
 func (t *Timeline) Select(f Filter) []*event.Event {
-	follows := t.follow(f)
+	follows := t.findFollowed(f)
 	var all []*event.Event
 	for i := range t.Events {
 		e := &t.Events[i]
-		if f.dated(e) && f.named(e) && follows.take(e) && f.greps(e) {
+		if f.matchesTime(e) && f.matchesKindAndComponent(e) && follows.containsEvent(e) && f.matchesText(e) {
 			all = append(all, e)
 		}
 	}
 	return all
 }
 
-func (f *Filter) dated(e *event.Event) bool {
+func (f *Filter) matchesTime(e *event.Event) bool {
 	if f.Since.IsZero() && f.Until.IsZero() {
 		return true
 	}
 	return !e.Start.IsZero() && (f.Until.IsZero() || !e.Start.T.After(f.Until)) && !e.Last().T.Before(f.Since)
 }
 
-func (f *Filter) named(e *event.Event) bool {
+func (f *Filter) matchesKindAndComponent(e *event.Event) bool {
 	kind := len(f.Kinds) == 0 || slices.ContainsFunc(f.Kinds, func(k string) bool {
 		return string(e.Kind) == k || strings.HasPrefix(string(e.Kind), k+".")
 	})
 	return kind && (len(f.Components) == 0 || slices.Contains(f.Components, e.Component))
 }
 
-func (f *Filter) greps(e *event.Event) bool {
+func (f *Filter) matchesText(e *event.Event) bool {
 	return f.Grep == nil || f.Grep.MatchString(e.Text) ||
 		slices.ContainsFunc(e.Evidence, func(q event.Quote) bool { return f.Grep.MatchString(q.Text) })
 }
 
 // followed are the names by which one container or one pod goes; nil follows nobody.
-type followed map[string]bool
+type followedNames map[string]bool
 
 // follow gathers the names of what the filter follows: of a container itself, of a pod its uid, its sandboxes
 // and its containers, as far as an event names two of them together.
-func (t *Timeline) follow(f Filter) followed {
+func (t *Timeline) findFollowed(f Filter) followedNames {
 	if f.Container == "" && f.Pod == "" {
 		return nil
 	}
-	names := followed{}
+	names := followedNames{}
 	for i := range t.Events {
 		for _, id := range namesOf(&t.Events[i]) {
-			if f.Container != "" && isID(id) && strings.HasPrefix(id, f.Container) || f.Pod != "" && f.isPod(id) {
+			if f.Container != "" && isID(id) && strings.HasPrefix(id, f.Container) || f.Pod != "" && f.matchesPod(id) {
 				names[id] = true
 			}
 		}
@@ -76,7 +76,7 @@ func (t *Timeline) follow(f Filter) followed {
 		grown = len(names)
 		for i := range t.Events {
 			e := &t.Events[i]
-			if names.take(e) {
+			if names.containsEvent(e) {
 				for _, id := range namesOf(e) {
 					names[id] = true
 				}
@@ -95,7 +95,7 @@ type LineFilter struct {
 
 // LineFilter makes the filter for lines of it: one is of a container or a pod where one of their names stands in it.
 func (t *Timeline) LineFilter(f Filter) LineFilter {
-	follows := t.follow(f)
+	follows := t.findFollowed(f)
 	l := LineFilter{filter: f, followed: follows != nil}
 	for name := range follows {
 		l.spelled = append(l.spelled, spellings(name)...)
@@ -107,12 +107,12 @@ func (t *Timeline) LineFilter(f Filter) LineFilter {
 }
 
 // Dated says that a line of that time is asked for.
-func (l *LineFilter) Dated(at event.Time) bool {
-	return l.filter.dated(&event.Event{Start: at})
+func (l *LineFilter) MatchesTime(at event.Time) bool {
+	return l.filter.matchesTime(&event.Event{Start: at})
 }
 
 // Speaks says that a line is of whom is followed, and matches.
-func (l *LineFilter) Speaks(line string) bool {
+func (l *LineFilter) MatchesLine(line string) bool {
 	if l.filter.Grep != nil && !l.filter.Grep.MatchString(line) {
 		return false
 	}
@@ -120,8 +120,8 @@ func (l *LineFilter) Speaks(line string) bool {
 }
 
 // Names says that lines of a component are asked for.
-func (l *LineFilter) Names(component string) bool {
-	return l.filter.named(&event.Event{Kind: event.KindLogLine, Component: component})
+func (l *LineFilter) MatchesComponent(component string) bool {
+	return l.filter.matchesKindAndComponent(&event.Event{Kind: event.KindLogLine, Component: component})
 }
 
 // spellings are the ways in which lines write a name: an id also as short as docker and crictl cut it, a pod as namespace/name and,
@@ -146,13 +146,13 @@ func namesOf(e *event.Event) []string {
 
 func isID(s string) bool { return len(s) >= minID && strings.Trim(s, "0123456789abcdef") == "" }
 
-func (f *Filter) isPod(name string) bool {
+func (f *Filter) matchesPod(name string) bool {
 	return name == f.Pod || strings.HasSuffix(name, "/"+f.Pod)
 }
 
 // take says whether an event speaks of what is followed. Ids that were cut short where they were written count
 // as the longer ones that begin with them.
-func (names followed) take(e *event.Event) bool {
+func (names followedNames) containsEvent(e *event.Event) bool {
 	if names == nil {
 		return true
 	}

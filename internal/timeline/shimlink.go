@@ -30,14 +30,14 @@ func linkShims(events []*event.Event) {
 		return
 	}
 	for _, e := range events {
-		if isSighting(e) && e.IDs.PID != 0 && e.IDs.Container == "" && takesMountDown(e) {
-			l.link(e)
+		if isSighting(e) && e.IDs.PID != 0 && e.IDs.Container == "" && isUnmounting(e) {
+			l.linkContainer(e)
 		}
 	}
 }
 
 // takesMountDown says that a thread was seen in umount, by the name of its call or by its stack.
-func takesMountDown(e *event.Event) bool {
+func isUnmounting(e *event.Event) bool {
 	name := fieldText(e, "name")
 	return name == "umount2" || name == "umount" || strings.Contains(fieldText(e, "stack"), "cleanup_mnt")
 }
@@ -54,7 +54,7 @@ const (
 	afterUmount  = 2 * time.Second
 )
 
-func (l *shimLinker) link(e *event.Event) {
+func (l *shimLinker) linkContainer(e *event.Event) {
 	var shim *event.Event
 	for _, s := range l.starts[e.IDs.PID] { // a pid may have been another shim's before
 		if e.Start.IsZero() || s.Start.IsZero() || !s.Start.T.After(e.Start.T) {
@@ -68,7 +68,7 @@ func (l *shimLinker) link(e *event.Event) {
 	var found *event.Event
 	for _, member := range append(slices.Clone(l.members[id]), id) {
 		for _, exit := range l.exits[member] {
-			if !e.Start.IsZero() && !exit.Start.IsZero() && (exit.Start.T.Before(e.Start.T.Add(-beforeUmount-pause(e))) || exit.Start.T.After(e.Start.T.Add(afterUmount))) {
+			if !e.Start.IsZero() && !exit.Start.IsZero() && (exit.Start.T.Before(e.Start.T.Add(-beforeUmount-samplePause(e))) || exit.Start.T.After(e.Start.T.Add(afterUmount))) {
 				continue
 			}
 			if found != nil && found.IDs.Container != member {

@@ -42,7 +42,7 @@ func isSighting(e *event.Event) bool {
 
 // joinThread joins what was seen of one thread, first samples among themselves, then with the one call that they show.
 func joinThread(seen []*event.Event, gone map[*event.Event]bool) {
-	slices.SortFunc(seen, compare)
+	slices.SortFunc(seen, compareEvents)
 	var calls, runs, near, undated []*event.Event
 	for _, e := range seen {
 		switch {
@@ -52,8 +52,8 @@ func joinThread(seen []*event.Event, gone map[*event.Event]bool) {
 			calls = append(calls, e)
 		default:
 			near = slices.DeleteFunc(near, func(o *event.Event) bool { return o.Last().T.Add(farOff).Before(e.Start.T) })
-			if to := only(near, e); to != nil {
-				absorbSighting(to, e)
+			if to := findOnlySameCall(near, e); to != nil {
+				mergeSighting(to, e)
 				gone[e] = true
 			} else {
 				runs, near = append(runs, e), append(near, e)
@@ -71,8 +71,8 @@ func joinThread(seen []*event.Event, gone map[*event.Event]bool) {
 		}
 		near = slices.DeleteFunc(near, func(o *event.Event) bool { return o.Last().T.Add(farOff).Before(e.Start.T) })
 		near = near[max(0, len(near)-maxNear):]
-		if to := only(near, e); to != nil {
-			absorbSighting(to, e)
+		if to := findOnlySameCall(near, e); to != nil {
+			mergeSighting(to, e)
 			gone[e] = true
 		} else {
 			alone = append(alone, e)
@@ -83,8 +83,8 @@ func joinThread(seen []*event.Event, gone map[*event.Event]bool) {
 		return // a thread that is in and out of calls all day
 	}
 	for _, e := range undated {
-		if to := only(all, e); to != nil && e.Kind != "syscall" {
-			absorbSighting(to, e)
+		if to := findOnlySameCall(all, e); to != nil && e.Kind != "syscall" {
+			mergeSighting(to, e)
 			gone[e] = true
 		}
 	}
@@ -97,9 +97,9 @@ const maxNear = 64
 const farOff = 6 * time.Minute
 
 // only is the one event that shows the same call as e; nil where there is none, or a choice.
-func only(among []*event.Event, e *event.Event) (found *event.Event) {
+func findOnlySameCall(among []*event.Event, e *event.Event) (found *event.Event) {
 	for _, o := range among {
-		if !sameCall(o, e) {
+		if !isSameCall(o, e) {
 			continue
 		}
 		if found != nil {
@@ -111,7 +111,7 @@ func only(among []*event.Event, e *event.Event) (found *event.Event) {
 }
 
 // sameCall says whether two events of one thread show one call.
-func sameCall(a, b *event.Event) bool {
+func isSameCall(a, b *event.Event) bool {
 	if a.IDs.PID != 0 && b.IDs.PID != 0 && a.IDs.PID != b.IDs.PID {
 		return false
 	}
@@ -133,17 +133,17 @@ func sameCall(a, b *event.Event) bool {
 	}
 	// A stack alone does not say what call it is of; a thread in state D is in one only.
 	inDisk := cmp.Or(x, "D") == "D" && cmp.Or(y, "D") == "D"
-	return (named || inDisk) && inTime(a, b)
+	return (named || inDisk) && isAtSameTime(a, b)
 }
 
 // inTime says whether the times of two events fit one call.
-func inTime(a, b *event.Event) bool {
+func isAtSameTime(a, b *event.Event) bool {
 	if b.Start.T.Before(a.Start.T) {
 		a, b = b, a
 	}
 	slack := max(a.Start.Prec, b.Start.Prec, a.Last().Prec, b.Last().Prec)
 	if a.Open && b.Begun && a.Kind == b.Kind { // a sampler that goes on in its next file
-		slack = max(slack, 2*pause(a)+pause(a)/2)
+		slack = max(slack, 2*samplePause(a)+samplePause(a)/2)
 	}
 	if b.Start.T.After(a.Last().T.Add(slack)) {
 		return false
@@ -151,8 +151,8 @@ func inTime(a, b *event.Event) bool {
 	// What was seen exactly bounds what was seen now and then.
 	for _, pair := range [...][2]*event.Event{{a, b}, {b, a}} {
 		exact, other := pair[0], pair[1]
-		most := max(slack, pause(other), time.Second)
-		if exactEnd(exact) && other.Last().T.After(exact.End.T.Add(most)) || exactStart(exact) && other.Start.T.Before(exact.Start.T.Add(-most)) {
+		most := max(slack, samplePause(other), time.Second)
+		if hasExactEnd(exact) && other.Last().T.After(exact.End.T.Add(most)) || hasExactStart(exact) && other.Start.T.Before(exact.Start.T.Add(-most)) {
 			return false
 		}
 	}
@@ -160,31 +160,31 @@ func inTime(a, b *event.Event) bool {
 }
 
 // pause is how far the samples of a run lie apart; 0 when it is no run.
-func pause(e *event.Event) time.Duration {
+func samplePause(e *event.Event) time.Duration {
 	v, _ := e.Get("every")
 	seconds, _ := v.Number()
 	return time.Duration(seconds * float64(time.Second))
 }
 
 // exactStart and exactEnd say that the edge itself was seen, not only a moment inside.
-func exactStart(e *event.Event) bool { return !e.Begun && !e.End.IsZero() }
+func hasExactStart(e *event.Event) bool { return !e.Begun && !e.End.IsZero() }
 
-func exactEnd(e *event.Event) bool {
+func hasExactEnd(e *event.Event) bool {
 	_, bounded := e.Get("most")
 	return !e.Open && !e.End.IsZero() && !bounded
 }
 
 // absorbSighting puts what one event shows of a call into the other.
-func absorbSighting(e, other *event.Event) {
+func mergeSighting(e, other *event.Event) {
 	sources := cmp.Or(fieldText(e, "seen_by"), e.Source)
 	if !slices.Contains(strings.Split(sources, ", "), other.Source) {
 		sources += ", " + other.Source
 	}
-	exact := exactEnd(e) || exactEnd(other)
-	samples := number(e, "samples") + number(other, "samples")
-	every := max(pause(e), pause(other))
+	exact := hasExactEnd(e) || hasExactEnd(other)
+	samples := fieldInt(e, "samples") + fieldInt(other, "samples")
+	every := max(samplePause(e), samplePause(other))
 	if !other.Start.IsZero() {
-		joinBounds(e, other)
+		joinIntervals(e, other)
 	}
 	for _, f := range other.Fields {
 		if v := fieldText(e, f.Key); v == "" {
@@ -197,7 +197,7 @@ func absorbSighting(e, other *event.Event) {
 	e.Fields = setField(e.Fields, event.Field{Key: "returned", Value: event.Bool(!e.Open)})
 	e.Fields = setField(e.Fields, event.Field{Key: "samples", Value: event.Int(int64(samples))})
 	e.Fields = setField(e.Fields, event.Field{Key: "seen_by", Value: event.String(sources)})
-	bound(e, every, exact)
+	boundDuration(e, every, exact)
 	e.IDs.PID, e.IDs.Container = cmp.Or(e.IDs.PID, other.IDs.PID), cmp.Or(e.IDs.Container, other.IDs.Container)
 	if e.Component == "process" {
 		e.Component = other.Component
@@ -218,22 +218,22 @@ func absorbSighting(e, other *event.Event) {
 }
 
 // joinBounds makes the interval of both: exact edges where either saw one, else the widest that both prove.
-func joinBounds(e, other *event.Event) {
+func joinIntervals(e, other *event.Event) {
 	if e.End.IsZero() && other.End.IsZero() && e.Start.T.Equal(other.Start.T) {
 		return // one moment
 	}
 	last, otherLast := e.Last(), other.Last()
 	switch {
-	case exactStart(e):
-	case exactStart(other) || other.Start.T.Before(e.Start.T):
-		e.Start, e.Begun, e.Basis = other.Start, !exactStart(other), cmp.Or(e.Basis, other.Basis)
+	case hasExactStart(e):
+	case hasExactStart(other) || other.Start.T.Before(e.Start.T):
+		e.Start, e.Begun, e.Basis = other.Start, !hasExactStart(other), cmp.Or(e.Basis, other.Basis)
 	default:
 		e.Begun = true
 	}
 	switch {
-	case exactEnd(e):
+	case hasExactEnd(e):
 		return
-	case exactEnd(other):
+	case hasExactEnd(other):
 		e.End, e.Open = other.End, false
 	case otherLast.T.After(last.T):
 		e.End, e.Open = otherLast, other.Open || other.End.IsZero()
@@ -243,7 +243,7 @@ func joinBounds(e, other *event.Event) {
 }
 
 // bound says how long the call lasted at most, where samples are all that tells an end of it.
-func bound(e *event.Event, every time.Duration, exact bool) {
+func boundDuration(e *event.Event, every time.Duration, exact bool) {
 	if _, bounded := e.Get("most"); !bounded {
 		return
 	}
@@ -258,7 +258,7 @@ func bound(e *event.Event, every time.Duration, exact bool) {
 	e.Fields = setField(e.Fields, event.Field{Key: "most", Value: event.Duration(most)})
 }
 
-func number(e *event.Event, key string) int {
+func fieldInt(e *event.Event, key string) int {
 	v, _ := e.Get(key)
 	n, _ := v.Number()
 	return int(n)

@@ -33,17 +33,17 @@ type move struct {
 
 // unstep moves what was written before the clock was set, so that one reckoning holds for the
 // whole file: an order and a length over the step would be wrong otherwise. Each file is split where its lines show it.
-func (r *reconciler) unstep(events []*event.Event, sources []Source) {
+func (r *reconciler) undoClockSteps(events []*event.Event, sources []Source) {
 	var steps []setClock
 	for _, e := range events {
-		if by, ok := seconds(e, "step"); ok && e.Kind == "clock.step" && e.Start.Known && plausible(e.Start.T) && by.Abs() >= leastStep {
+		if by, ok := fieldDuration(e, "step"); ok && e.Kind == "clock.step" && e.Start.Known && isPlausible(e.Start.T) && by.Abs() >= leastStep {
 			steps = append(steps, setClock{e, by, e.Last().T})
 		}
 	}
 	if len(steps) == 0 {
 		return
 	}
-	slices.SortFunc(steps, func(a, b setClock) int { return cmp.Or(b.after.Compare(a.after), compare(a.Event, b.Event)) })
+	slices.SortFunc(steps, func(a, b setClock) int { return cmp.Or(b.after.Compare(a.after), compareEvents(a.Event, b.Event)) })
 	steps = slices.CompactFunc(steps, func(a, b setClock) bool {
 		return (a.by-b.by).Abs() <= leastStep && a.after.Sub(b.after).Abs() <= 2*leastStep // a copy, or another program's word on it
 	})
@@ -59,28 +59,28 @@ func (r *reconciler) unstep(events []*event.Event, sources []Source) {
 		files[e.Pos().File] = append(files[e.Pos().File], stamp{main: &e.Start, other: &e.End, event: e, line: e.Pos().Line})
 	}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
-		stamps := slices.DeleteFunc(files[file], func(s stamp) bool { return !s.main.Known || !plausible(s.main.T) })
+		stamps := slices.DeleteFunc(files[file], func(s stamp) bool { return !s.main.Known || !isPlausible(s.main.T) })
 		slices.SortStableFunc(stamps, func(a, b stamp) int { return cmp.Compare(a.line, b.line) })
 		for i := range steps {
-			r.clock(file).unstep(stamps, &steps[i], file)
+			r.clockOf(file).undoClockStep(stamps, &steps[i], file)
 		}
 	}
 }
 
 // unstep moves the stamps of one file that were written before a step. A large step is told only.
-func (c *clock) unstep(stamps []stamp, s *setClock, file string) {
-	n, open := s.split(stamps, file)
+func (c *clock) undoClockStep(stamps []stamp, s *setClock, file string) {
+	n, open := s.splitStamps(stamps, file)
 	if n+open == 0 {
 		return
 	}
 	told := fmt.Sprintf("the clock was set by %s (%s)", s.by.Round(time.Millisecond), s.Pos())
 	if s.by.Abs() > mostStep {
-		c.stepped = join("; ", c.stepped, told+": times before that are as it showed them")
+		c.stepped = joinParts("; ", c.stepped, told+": times before that are as it showed them")
 		return
 	}
-	c.stepped = join("; ", c.stepped, told+": times before that were moved along")
+	c.stepped = joinParts("; ", c.stepped, told+": times before that were moved along")
 	if open > 0 {
-		c.stepped = join("; ", c.stepped, fmt.Sprintf("%d stamps that may be of before or after stand for both", open))
+		c.stepped = joinParts("; ", c.stepped, fmt.Sprintf("%d stamps that may be of before or after stand for both", open))
 	}
 	m := move{stamps[n+open-1].line, lastLine, s.by, s.after}
 	if n+open < len(stamps) {
@@ -105,14 +105,14 @@ func (c *clock) unstep(stamps []stamp, s *setClock, file string) {
 			}
 		}
 		if st.event != nil {
-			st.event.Basis = join(", ", st.event.Basis, "the clock was set afterwards")
+			st.event.Basis = joinParts(", ", st.event.Basis, "the clock was set afterwards")
 		}
 	}
 }
 
 // split is how many of a file's stamps, in the order of lines, were written before the step: up to its line, else up
 // to the jump that it made. Where a clock was set back and the file does not show it, open stamps may be of before or after.
-func (s *setClock) split(stamps []stamp, file string) (n, open int) {
+func (s *setClock) splitStamps(stamps []stamp, file string) (n, open int) {
 	if s.Pos().File == file {
 		n, _ = slices.BinarySearchFunc(stamps, s.Pos().Line, func(st stamp, line int) int { return cmp.Compare(st.line, line) })
 		return n, 0

@@ -27,10 +27,10 @@ type Window struct{ Start, End time.Time }
 func (w Window) IsZero() bool { return w.Start.IsZero() && w.End.IsZero() }
 
 // with is the least window that holds w and t.
-func (w Window) with(t time.Time) Window { return w.join(Window{t, t}) }
+func (w Window) extendTo(t time.Time) Window { return w.union(Window{t, t}) }
 
 // join is the least window that holds both.
-func (w Window) join(by Window) Window {
+func (w Window) union(by Window) Window {
 	if w.IsZero() {
 		return by
 	}
@@ -128,10 +128,10 @@ type Clock struct {
 
 // Instant is when a line of the file was written whose stamp shows face, of which neither year nor date is missing; zoned says that it
 // carries its zone. In the hour that a clock shows twice it is the moment nearer to near. What the timeline did for events is done for the line.
-func (c *Clock) Instant(face time.Time, zoned bool, line int, near time.Time) time.Time {
+func (c *Clock) ResolveStamp(face time.Time, zoned bool, line int, near time.Time) time.Time {
 	at := face
 	if !zoned && (c.zone.location != nil || len(c.zone.turns) > 0) {
-		first, second, _ := c.zone.shows(face)
+		first, second, _ := c.zone.offsetsOfLocal(face)
 		at = face.Add(-first)
 		if later := face.Add(-second); later.Sub(near).Abs() < at.Sub(near).Abs() {
 			at = later

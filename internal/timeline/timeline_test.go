@@ -93,7 +93,7 @@ func ExampleBuild() {
 	lost := ev("containerd.log", 8, at("Nov 08 09:30:21"), says("the shim does not answer"))
 	umount := ev("shim.strace", 3, at("09:30:01.200000"), of("40585f73aa"), says("umount2"))
 	logs := covers("containerd.log", "containerd.log", "Nov 08 09:29:55", "Nov 08 09:31:00")
-	logs.Pairs = []Pair{{Face: at("Nov 08 09:30:11"), True: utc("2025-11-08T01:30:01.123Z"), Late: true}}
+	logs.Pairs = []Pair{{Local: at("Nov 08 09:30:11"), True: utc("2025-11-08T01:30:01.123Z"), Late: true}}
 
 	tl := Build(Input{Events: []event.Event{lost, umount, exit}, Sources: []Source{logs}}, Options{})
 	for _, e := range tl.Events {
@@ -206,7 +206,7 @@ func drawInput(t *rapid.T) Input {
 		})
 	}
 	if rapid.Bool().Draw(t, "pairs") {
-		in.Sources[1].Pairs = []Pair{{Face: faceOf(base, 8*time.Hour, files[1].lacks, time.Second), True: base}}
+		in.Sources[1].Pairs = []Pair{{Local: faceOf(base, 8*time.Hour, files[1].lacks, time.Second), True: base}}
 	}
 	return in
 }

@@ -13,7 +13,7 @@ import (
 
 // since is a stamp of the kernel's ring buffer.
 func since(seconds float64) event.Time {
-	return event.Time{T: bootFace.Add(time.Duration(seconds * float64(time.Second))), Lacks: event.LacksBoot, Prec: time.Microsecond, Known: true}
+	return event.Time{T: bootEpoch.Add(time.Duration(seconds * float64(time.Second))), Lacks: event.LacksBoot, Prec: time.Microsecond, Known: true}
 }
 
 func ring(line int, seconds float64, text string) event.Event {
@@ -181,7 +181,7 @@ func TestBuildRecoversUptimes(t *testing.T) {
 			uptime += time.Duration(rapid.Int64Range(0, int64(30*day)).Draw(t, "step")).Truncate(time.Microsecond)
 			truth = append(truth, boot.Add(uptime))
 			in.Events = append(in.Events, ring(i+1, 0, fmt.Sprint("line ", i)))
-			in.Events[i].Start.T = bootFace.Add(uptime)
+			in.Events[i].Start.T = bootEpoch.Add(uptime)
 		}
 		known := rapid.Int64Range(0, int64(uptime)).Draw(t, "stamped twice")
 		in.Sources = []Source{boots("journal", Boot{Uptime: time.Duration(known), At: event.At(boot.Add(time.Duration(known)))})}

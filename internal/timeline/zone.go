@@ -31,7 +31,7 @@ type zones struct {
 	pairs Window
 }
 
-func (z zones) of(file string) zone {
+func (z zones) zoneOf(file string) zone {
 	if own, ok := z.files[file]; ok {
 		return own
 	}
@@ -54,63 +54,63 @@ func countZones(sources []Source, copies map[string][]Pair, given *time.Location
 		}
 		b.foreign = b.foreign || s.Foreign
 		for _, p := range s.Pairs {
-			if plausible(p.True) {
-				b.add(p)
-				z.pairs = z.pairs.with(p.True.UTC())
+			if isPlausible(p.True) {
+				b.addPair(p)
+				z.pairs = z.pairs.extendTo(p.True.UTC())
 			}
 		}
-		if s.First.Known && s.First.Lacks == 0 && plausible(s.First.T) {
-			dated = dated.with(s.First.T.UTC())
+		if s.First.Known && s.First.Lacks == 0 && isPlausible(s.First.T) {
+			dated = dated.extendTo(s.First.T.UTC())
 		}
 		for seconds, n := range s.Zones {
 			node[time.Duration(seconds)*time.Second] += n
 		}
 	}
 	for _, file := range slices.Sorted(maps.Keys(ballots)) {
-		if own, offset, n := ballots[file].zone(); n > 0 {
+		if own, offset, n := ballots[file].decideZone(); n > 0 {
 			z.files[file] = own
 			if !ballots[file].foreign {
 				node[offset] += n
 			}
 		}
 	}
-	z.node = nodeZone(sources, node)
-	z.countCopies(copies, node)
-	z.node = nodeZone(sources, node)
+	z.node = decideNodeZone(sources, node)
+	z.addCopies(copies, node)
+	z.node = decideNodeZone(sources, node)
 	for file, own := range z.files {
-		if own.proven && len(z.node.turns) > 1 && ballots[file].agree(z.node.rule) > ballots[file].agree(own.rule) {
+		if own.proven && len(z.node.turns) > 1 && ballots[file].countAgreeing(z.node.rule) > ballots[file].countAgreeing(own.rule) {
 			own.rule, own.note = z.node.rule, "" // which knows of a turn that few lines of the file are from beyond
 			own.basis = fmt.Sprintf("zone %s from lines that carry both clocks", zoneNames(own.turns))
 			z.files[file] = own
 		}
 	}
 	if given != nil {
-		z.give(given, dated)
+		z.applyGivenZone(given, dated)
 	}
 	return z
 }
 
 // countCopies finds the zones of files by lines that another file holds with a full stamp. One alone may be
 // another occasion of the same: it tells a zone only where nobody knows the node's, or agrees with it.
-func (z *zones) countCopies(copies map[string][]Pair, node map[time.Duration]int) {
-	_, known := most(node)
+func (z *zones) addCopies(copies map[string][]Pair, node map[time.Duration]int) {
+	_, known := mostVotes(node)
 	for _, file := range slices.Sorted(maps.Keys(copies)) {
 		if z.files[file].proven {
 			continue
 		}
 		b := newBallot()
 		for _, p := range copies[file] {
-			b.add(p)
+			b.addPair(p)
 		}
-		offset, n := most(b.at)
-		own := zone{rule: b.turns(offset)}
-		agree, enough := b.agree(own.rule), n > 1 || known == 0
-		if inNode := b.agree(z.node.rule); known > 0 && inNode >= agree {
+		offset, n := mostVotes(b.at)
+		own := zone{rule: b.findTurns(offset)}
+		agree, enough := b.countAgreeing(own.rule), n > 1 || known == 0
+		if inNode := b.countAgreeing(z.node.rule); known > 0 && inNode >= agree {
 			own.rule, agree, enough = z.node.rule, inNode, true
 		}
 		if 2*agree > len(copies[file]) && enough {
 			own.basis = fmt.Sprintf("zone %s from lines that another file holds with a full stamp", zoneNames(own.turns))
-			own.pairs = b.span(own.rule)
+			own.pairs = b.windowOf(own.rule)
 			z.files[file] = own
 			node[offset] += n
 		}
@@ -118,9 +118,9 @@ func (z *zones) countCopies(copies map[string][]Pair, node map[time.Duration]int
 }
 
 // agree is how many double stamps a clock of the rule would have made so.
-func (b *ballot) agree(r rule) (n int) {
+func (b *ballot) countAgreeing(r rule) (n int) {
 	for _, p := range b.pairs {
-		if !p.Late && (lead(p)-r.at(p.True)).Abs() <= slack {
+		if !p.Late && (offsetOfPair(p)-r.offsetAt(p.True)).Abs() <= slack {
 			n++
 		}
 	}
@@ -128,25 +128,25 @@ func (b *ballot) agree(r rule) (n int) {
 }
 
 // nodeZone is the zone that most stamps of the node show.
-func nodeZone(sources []Source, votes map[time.Duration]int) zone {
-	offset, n := most(votes)
+func decideNodeZone(sources []Source, votes map[time.Duration]int) zone {
+	offset, n := mostVotes(votes)
 	if n == 0 {
 		return zone{rule: fixedRule(0), basis: "zone not known, taken as UTC", note: "give the node's zone with --tz"}
 	}
-	z := zone{rule: turnsOf(sources, offset)}
+	z := zone{rule: ruleFromTurns(sources, offset)}
 	z.basis = fmt.Sprintf("zone %s as in the node's other files", zoneNames(z.turns))
 	return z
 }
 
 // give takes the zone of a flag for every file but those that prove another one. The node's dated stamps say when the two can be compared.
-func (z *zones) give(given *time.Location, dated Window) {
+func (z *zones) applyGivenZone(given *time.Location, dated Window) {
 	told := z.node
 	z.node = zone{rule: rule{location: given}, basis: "zone given by --tz"}
-	if told.note == "" && !told.agrees(z.node.rule, z.pairs.join(dated)) {
+	if told.note == "" && !told.agreesAt(z.node.rule, z.pairs.union(dated)) {
 		z.node.note = fmt.Sprintf("without --tz it would be %s", strings.TrimPrefix(told.basis, "zone "))
 	}
 	for file, own := range z.files {
-		agrees := own.agrees(z.node.rule, own.pairs)
+		agrees := own.agreesAt(z.node.rule, own.pairs)
 		switch {
 		case own.proven && !agrees:
 			own.ignored = fmt.Sprintf("--tz %s contradicts these lines and is not used for them", given)
@@ -162,13 +162,13 @@ func (z *zones) give(given *time.Location, dated Window) {
 }
 
 // agrees says whether two rules are of one offset at the start of a window; a window of nothing has no say.
-func (r rule) agrees(other rule, at Window) bool {
-	return at.IsZero() || r.at(at.Start) == other.at(at.Start)
+func (r rule) agreesAt(other rule, at Window) bool {
+	return at.IsZero() || r.offsetAt(at.Start) == other.offsetAt(at.Start)
 }
 
 // turnsOf are the offsets that a source wrote which changed its own in the course of the
 // log, as clocks do in spring and autumn; else the one that most stamps show.
-func turnsOf(sources []Source, offset time.Duration) rule {
+func ruleFromTurns(sources []Source, offset time.Duration) rule {
 	for i := range sources {
 		turns := sources[i].Turns
 		if len(turns) < 2 || len(turns) > maxTurns || !slices.ContainsFunc(turns, func(t Turn) bool { return t.Offset == offset }) {
@@ -179,7 +179,7 @@ func turnsOf(sources []Source, offset time.Duration) rule {
 			if j > 0 && (!t.From.After(turns[j-1].From) || (t.Offset-turns[j-1].Offset).Abs() > 2*time.Hour) {
 				return fixedRule(offset) // two clocks, not one that was turned
 			}
-			r = r.with(t.After, t.From, t.Offset)
+			r = r.withTurn(t.After, t.From, t.Offset)
 		}
 		return r
 	}
@@ -222,23 +222,23 @@ const (
 	zoneStep  = 15 * time.Minute
 )
 
-func (b *ballot) add(p Pair) {
+func (b *ballot) addPair(p Pair) {
 	b.pairs = append(b.pairs, p)
-	d := lead(p)
+	d := offsetOfPair(p)
 	if p.Late {
-		d += p.Face.Prec + time.Second // rounded down, by two programs
+		d += p.Local.Prec + time.Second // rounded down, by two programs
 		if known, ok := b.after[p.True.UTC()]; !ok || d < known {
 			b.after[p.True.UTC()] = d
 		}
 		return
 	}
-	if offset := d.Round(zoneStep); (d-offset).Abs() <= slack && inUse(offset) {
+	if offset := d.Round(zoneStep); (d-offset).Abs() <= slack && isOffsetInUse(offset) {
 		b.at[offset]++
 	}
 }
 
 // zone is what most double stamps tell, n of them. Moments told late bound a zone and do not give it: they count only where there are no others.
-func (b *ballot) zone() (z zone, offset time.Duration, n int) {
+func (b *ballot) decideZone() (z zone, offset time.Duration, n int) {
 	votes, from := b.at, "lines that carry both clocks"
 	if len(votes) == 0 {
 		votes, from = map[time.Duration]int{}, "lines that tell, a little later, of a moment in UTC"
@@ -248,7 +248,7 @@ func (b *ballot) zone() (z zone, offset time.Duration, n int) {
 			}
 		}
 	}
-	offset, n = most(votes)
+	offset, n = mostVotes(votes)
 	for o, times := range b.at {
 		if times == n && o > offset {
 			offset = o // journald reads late, and never too soon
@@ -260,21 +260,21 @@ func (b *ballot) zone() (z zone, offset time.Duration, n int) {
 	}
 	z = zone{rule: fixedRule(offset), proven: len(b.at) > 0}
 	if z.proven {
-		z.rule = b.turns(offset)
+		z.rule = b.findTurns(offset)
 	}
 	z.basis = fmt.Sprintf("zone %s from %s", zoneNames(z.turns), from)
 	if len(z.turns) == 1 && n < all {
 		z.note = fmt.Sprintf("%d of %d double stamps tell another zone", all-n, all)
 	}
-	z.pairs = b.span(z.rule)
+	z.pairs = b.windowOf(z.rule)
 	return z, offset, n
 }
 
 // span is what the pairs span that a clock of the rule can have stamped.
-func (b *ballot) span(r rule) (w Window) {
+func (b *ballot) windowOf(r rule) (w Window) {
 	for _, p := range b.pairs {
-		if late := lead(p) - r.at(p.True); late > -slack && (late < slack || p.Late) {
-			w = w.with(p.True.UTC())
+		if late := offsetOfPair(p) - r.offsetAt(p.True); late > -slack && (late < slack || p.Late) {
+			w = w.extendTo(p.True.UTC())
 		}
 	}
 	return w
@@ -291,12 +291,12 @@ type run struct {
 const leastRun = 2
 
 // runs are the double stamps in the order of time.
-func (b *ballot) runs() (all []run) {
+func (b *ballot) findRuns() (all []run) {
 	pairs := slices.Clone(b.pairs)
 	slices.SortStableFunc(pairs, func(a, b Pair) int { return a.True.Compare(b.True) })
 	for _, p := range pairs {
-		offset := lead(p).Round(zoneStep)
-		if p.Late || b.at[offset] == 0 || (lead(p)-offset).Abs() > slack {
+		offset := offsetOfPair(p).Round(zoneStep)
+		if p.Late || b.at[offset] == 0 || (offsetOfPair(p)-offset).Abs() > slack {
 			continue
 		}
 		if i := len(all) - 1; i < 0 || all[i].offset != offset {
@@ -309,11 +309,11 @@ func (b *ballot) runs() (all []run) {
 }
 
 // turns finds where the offset of the file changed and stayed so.
-func (b *ballot) turns(most time.Duration) rule {
+func (b *ballot) findTurns(most time.Duration) rule {
 	r, last := rule{}, time.Time{}
-	for _, run := range b.runs() {
+	for _, run := range b.findRuns() {
 		if i := len(r.turns) - 1; i < 0 || r.turns[i].offset != run.offset {
-			r = r.with(last, run.first, run.offset)
+			r = r.withTurn(last, run.first, run.offset)
 		}
 		last = run.last
 	}
@@ -324,24 +324,24 @@ func (b *ballot) turns(most time.Duration) rule {
 }
 
 // lead is how far a face is ahead of the instant at, or after, which it was written.
-func lead(p Pair) time.Duration {
+func offsetOfPair(p Pair) time.Duration {
 	switch {
-	case p.Face.Lacks&event.LacksDate != 0:
-		d := timeOfDay(p.Face.T) - timeOfDay(p.True)
+	case p.Local.Lacks&event.LacksDate != 0:
+		d := timeOfDay(p.Local.T) - timeOfDay(p.True)
 		if d > day/2 {
 			d -= day
 		} else if d <= -day/2 {
 			d += day
 		}
 		return d
-	case p.Face.Lacks&event.LacksYear != 0:
-		return nearestYear(p.Face.T, p.True).Sub(p.True)
+	case p.Local.Lacks&event.LacksYear != 0:
+		return putInNearestYear(p.Local.T, p.True).Sub(p.True)
 	}
-	return p.Face.T.Sub(p.True)
+	return p.Local.T.Sub(p.True)
 }
 
 // nearestYear puts a face without a year into the year that brings it nearest to an instant.
-func nearestYear(face, to time.Time) time.Time {
+func putInNearestYear(face, to time.Time) time.Time {
 	year := to.UTC().Year()
 	return slices.MinFunc([]time.Time{inYear(face, year), inYear(face, year-1), inYear(face, year+1)}, func(a, b time.Time) int {
 		return cmp.Compare(a.Sub(to).Abs(), b.Sub(to).Abs())
@@ -352,7 +352,7 @@ func nearestYear(face, to time.Time) time.Time {
 var oddOffsets = []time.Duration{-570, -210, -150, 210, 270, 330, 345, 390, 570, 630, 765, 825}
 
 // inUse says whether clocks run so far ahead of UTC anywhere: a journal that is a quarter of an hour late tells no zone.
-func inUse(offset time.Duration) bool {
+func isOffsetInUse(offset time.Duration) bool {
 	return minOffset <= offset && offset <= maxOffset && (offset%time.Hour == 0 || slices.Contains(oddOffsets, offset/time.Minute))
 }
 
@@ -372,7 +372,7 @@ func offsetBelow(d time.Duration) (time.Duration, bool) {
 }
 
 // most is the key with the highest count; the smaller offset wins a tie.
-func most(votes map[time.Duration]int) (offset time.Duration, n int) {
+func mostVotes(votes map[time.Duration]int) (offset time.Duration, n int) {
 	for _, k := range slices.Sorted(maps.Keys(votes)) {
 		if votes[k] > n {
 			offset, n = k, votes[k]

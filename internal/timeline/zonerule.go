@@ -25,7 +25,7 @@ const night = 4 * time.Hour
 
 // with adds an offset that was seen from a moment on, the one before it up to another. Only
 // the nights in between are what nobody knows.
-func (r rule) with(after, from time.Time, offset time.Duration) rule {
+func (r rule) withTurn(after, from time.Time, offset time.Duration) rule {
 	turn := turnOfZone{after, from, offset}
 	if n := len(r.turns); n > 0 {
 		before := r.turns[n-1]
@@ -48,7 +48,7 @@ func (r rule) with(after, from time.Time, offset time.Duration) rule {
 func fixedRule(offset time.Duration) rule { return rule{turns: []turnOfZone{{offset: offset}}} }
 
 // at is the offset at an instant; between two turns that were seen, the one before holds as long as it can.
-func (r rule) at(t time.Time) time.Duration {
+func (r rule) offsetAt(t time.Time) time.Duration {
 	if r.location != nil {
 		_, seconds := t.In(r.location).Zone()
 		return time.Duration(seconds) * time.Second
@@ -63,7 +63,7 @@ func (r rule) at(t time.Time) time.Duration {
 // shows are the offsets with which a clock of the rule shows a face: one, two in the hour
 // that it shows twice, or while nobody saw whether it was turned yet, the one of the earlier moment first. In the hour that it
 // leaves out it shows none, and skips is true: then the offset before it counts.
-func (r rule) shows(face time.Time) (first, second time.Duration, skips bool) {
+func (r rule) offsetsOfLocal(face time.Time) (first, second time.Duration, skips bool) {
 	if r.location == nil && len(r.turns) == 1 {
 		return r.turns[0].offset, r.turns[0].offset, false
 	}
@@ -71,14 +71,14 @@ func (r rule) shows(face time.Time) (first, second time.Duration, skips bool) {
 		face = inYear(face, 2024)
 	}
 	if r.location == nil {
-		return r.seen(face)
+		return r.offsetsBetweenTurns(face)
 	}
 	const far = 16 * time.Hour // beyond every offset, and less than what lies between two turns
-	before, after := r.at(face.Add(-far)), r.at(face.Add(far))
+	before, after := r.offsetAt(face.Add(-far)), r.offsetAt(face.Add(far))
 	if before == after {
 		return before, before, false
 	}
-	was, is := r.at(face.Add(-before)) == before, r.at(face.Add(-after)) == after
+	was, is := r.offsetAt(face.Add(-before)) == before, r.offsetAt(face.Add(-after)) == after
 	switch {
 	case was && is:
 		return before, after, false
@@ -89,7 +89,7 @@ func (r rule) shows(face time.Time) (first, second time.Duration, skips bool) {
 }
 
 // seen is shows for turns of which only some moments before and after are known.
-func (r rule) seen(face time.Time) (first, second time.Duration, skips bool) {
+func (r rule) offsetsBetweenTurns(face time.Time) (first, second time.Duration, skips bool) {
 	n := 0
 	for i, turn := range r.turns {
 		instant := face.Add(-turn.offset)
@@ -104,14 +104,14 @@ func (r rule) seen(face time.Time) (first, second time.Duration, skips bool) {
 		}
 	}
 	if n == 0 {
-		first = r.at(face)
+		first = r.offsetAt(face)
 		return first, first, true
 	}
 	return first, second, false
 }
 
 // offsetAt is how far ahead of UTC a clock of the zone is when it shows face, the first time.
-func (r rule) offsetAt(face time.Time) time.Duration {
-	first, _, _ := r.shows(face)
+func (r rule) offsetOfLocal(face time.Time) time.Duration {
+	first, _, _ := r.offsetsOfLocal(face)
 	return first
 }

@@ -12,7 +12,7 @@ import (
 
 // lives are the dated moments of every container, by its id as written. They
 // date the stamps of traces, which show the time of day only.
-type lives struct {
+type containerTimes struct {
 	moments map[string][]time.Time // in the order of the time of day
 	// whole maps the first digits of an id to the longest id that begins so; to
 	// nothing where two containers share them.
@@ -22,8 +22,8 @@ type lives struct {
 // minID is the shortest piece of an id that names a container.
 const minID = 6
 
-func livesOf(events []*event.Event) lives {
-	l := lives{map[string][]time.Time{}, map[string]string{}}
+func containerTimesOf(events []*event.Event) containerTimes {
+	l := containerTimes{map[string][]time.Time{}, map[string]string{}}
 	for _, e := range events {
 		if id := e.IDs.Container; len(id) >= minID && e.Start.Known && e.Start.Lacks == 0 {
 			l.moments[id] = append(l.moments[id], e.Start.T)
@@ -45,7 +45,7 @@ func livesOf(events []*event.Event) lives {
 }
 
 // of returns the moments of a container, whose id may be cut short here or there.
-func (l lives) of(id string) []time.Time {
+func (l containerTimes) timesOf(id string) []time.Time {
 	if own := l.moments[id]; own != nil || len(id) < minID {
 		return own
 	}
@@ -74,7 +74,7 @@ type tally struct {
 	two           bool
 }
 
-func (t *tally) add(off int64, container string, at time.Time) {
+func (t *tally) addVote(off int64, container string, at time.Time) {
 	if t.weight == 0 || off < t.least {
 		t.least = off
 	}
@@ -94,7 +94,7 @@ const maxVotes = 10_000
 // days is how many days a sequence has to be moved for its events to lie nearest
 // to what is known of the same containers. Every event votes, the closer
 // the more. Faces with a date stay where they are.
-func (l lives) days(q *sequence, z zone, c cycle) closeness {
+func (l containerTimes) measureCloseness(q *sequence, z zone, c cycle) closeness {
 	const daySeconds = int64(day / time.Second)
 	votes := map[int]*tally{}
 	all := 0
@@ -103,16 +103,16 @@ func (l lives) days(q *sequence, z zone, c cycle) closeness {
 		if s.event == nil {
 			continue
 		}
-		moments := l.of(s.event.IDs.Container)
+		moments := l.timesOf(s.event.IDs.Container)
 		if len(moments) == 0 {
 			continue
 		}
 		all++
-		face := q.at(daily, i, 0)
+		face := q.timeAt(daily, i, 0)
 		if c.length != day {
 			face = s.main.T // its carry counts years
 		}
-		instant := face.Add(-z.offsetAt(face))
+		instant := face.Add(-z.offsetOfLocal(face))
 		ahead := nearestInDay(moments, instant).Unix() - instant.Unix() // 2000 years do not fit a time.Duration
 		n := int(floorDiv(ahead+daySeconds/2, daySeconds))
 		if c.length == always.length && n != 0 {
@@ -121,7 +121,7 @@ func (l lives) days(q *sequence, z zone, c cycle) closeness {
 		if votes[n] == nil {
 			votes[n] = &tally{}
 		}
-		votes[n].add(max(ahead-int64(n)*daySeconds, int64(n)*daySeconds-ahead), s.event.IDs.Container, instant)
+		votes[n].addVote(max(ahead-int64(n)*daySeconds, int64(n)*daySeconds-ahead), s.event.IDs.Container, instant)
 	}
 	most, at := int64(0), closeness{}
 	for _, n := range slices.Sorted(maps.Keys(votes)) {
@@ -137,14 +137,14 @@ func (l lives) days(q *sequence, z zone, c cycle) closeness {
 func nearestInDay(moments []time.Time, t time.Time) time.Time {
 	i, _ := slices.BinarySearchFunc(moments, timeOfDay(t), func(m time.Time, d time.Duration) int { return cmp.Compare(timeOfDay(m), d) })
 	above, below := moments[i%len(moments)], moments[(i+len(moments)-1)%len(moments)]
-	if aroundClock(above, t) < aroundClock(below, t) {
+	if clockDistance(above, t) < clockDistance(below, t) {
 		return above
 	}
 	return below
 }
 
 // aroundClock is how far apart two moments show on a clock of 24 hours.
-func aroundClock(a, b time.Time) time.Duration {
+func clockDistance(a, b time.Time) time.Duration {
 	d := (timeOfDay(a) - timeOfDay(b)).Abs()
 	return min(d, day-d)
 }

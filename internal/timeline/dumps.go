@@ -11,15 +11,15 @@ import (
 // a wait, and of the later ones only in processes that collect garbage; two dumps say it anyway. Who went on and came back to the
 // same lock or call in between is not told apart: that was no rest either.
 func joinDumps(events, restarted []*event.Event) []*event.Event {
-	last := map[doing]*event.Event{}
+	last := map[goroutineActivity]*event.Event{}
 	for _, e := range events {
-		if d, ok := doingOf(e); ok && (last[d] == nil || e.End.T.After(last[d].End.T)) {
+		if d, ok := activityOf(e); ok && (last[d] == nil || e.End.T.After(last[d].End.T)) {
 			last[d] = e
 		}
 	}
 	gone := map[*event.Event]bool{}
 	for _, e := range events {
-		d, ok := doingOf(e)
+		d, ok := activityOf(e)
 		if !ok {
 			continue
 		}
@@ -45,7 +45,7 @@ func joinDumps(events, restarted []*event.Event) []*event.Event {
 		return events
 	}
 	events = slices.DeleteFunc(events, func(e *event.Event) bool { return gone[e] })
-	slices.SortFunc(events, compare)
+	slices.SortFunc(events, compareEvents)
 	return events
 }
 
@@ -57,25 +57,25 @@ const (
 )
 
 // single are the programs of which a node runs one process; dumps of two shims cannot be told from two of one.
-var single = []string{"kubelet", "containerd", "dockerd", "crio"}
+var singleProcessDaemons = []string{"kubelet", "containerd", "dockerd", "crio"}
 
 // doing is what a goroutine is at.
-type doing struct {
+type goroutineActivity struct {
 	kind                                     event.Kind
 	component, lock, call, what, rpc, object string
 	goroutine                                uint64
 }
 
-func doingOf(e *event.Event) (d doing, ok bool) {
+func activityOf(e *event.Event) (d goroutineActivity, ok bool) {
 	switch e.Kind {
 	case "lock.held", "lock.wait", "goroutine.wait":
 	default:
 		return d, false
 	}
-	if !slices.Contains(single, e.Component) || e.IDs.Goroutine == 0 || e.End.IsZero() {
+	if !slices.Contains(singleProcessDaemons, e.Component) || e.IDs.Goroutine == 0 || e.End.IsZero() {
 		return d, false
 	}
-	return doing{
+	return goroutineActivity{
 		kind: e.Kind, component: e.Component, lock: e.IDs.Lock, call: fieldText(e, "call"), what: fieldText(e, "doing"), rpc: fieldText(e, "rpc"),
 		object: fieldText(e, "id_ptr"), goroutine: e.IDs.Goroutine,
 	}, true
