@@ -50,9 +50,9 @@ func drawSource(t *rapid.T, i int) Source {
 		s.Last = s.First.Add(time.Duration(rapid.Int64Range(-int64(day), int64(30*day)).Draw(t, "spans")))
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "pairs") {
-		face, truth := drawStamp(t), drawStamp(t)
-		if face.Known && face.Lacks&event.LacksZone != 0 {
-			s.Pairs = append(s.Pairs, Pair{Local: face, True: truth.T, Late: rapid.Bool().Draw(t, "late")})
+		local, truth := drawStamp(t), drawStamp(t)
+		if local.Known && local.Lacks&event.LacksZone != 0 {
+			s.Pairs = append(s.Pairs, Pair{Local: local, True: truth.T, Late: rapid.Bool().Draw(t, "late")})
 		}
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "boots") {
@@ -72,7 +72,8 @@ func drawSource(t *rapid.T, i int) Source {
 	return s
 }
 
-// Whatever stands in the logs: every stamp comes out as an instant in UTC or as none, and in which order files and lines are handed in changes nothing.
+// Whatever stands in the logs: every stamp comes out as an instant in UTC or as none, and in which
+// order files and lines are handed in changes nothing.
 func TestBuildOfAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := Input{}

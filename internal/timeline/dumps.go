@@ -7,9 +7,10 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// joinDumps makes one event of what several dumps of a process show of one goroutine that is at the same. Go says nothing of the first minute of
-// a wait, and of the later ones only in processes that collect garbage; two dumps say it anyway. Who went on and came back to the
-// same lock or call in between is not told apart: that was no rest either.
+// joinDumps makes one event of a goroutine that several dumps of a process show in the same
+// activity. Go prints no wait below a minute, and longer ones only after a garbage collection; two
+// dumps show the wait anyway. A goroutine that went on and came back to the same lock or call in
+// between looks the same, and counts as waiting.
 func joinDumps(events, restarted []*event.Event) []*event.Event {
 	last := map[goroutineActivity]*event.Event{}
 	for _, e := range events {
@@ -29,37 +30,31 @@ func joinDumps(events, restarted []*event.Event) []*event.Event {
 			continue
 		}
 		gone[e] = true
-		longest := between
-		if v, ok := to.Get("again"); ok {
-			if n, isNumber := v.Number(); isNumber {
-				longest = max(longest, time.Duration(n*float64(time.Second)))
-			}
-		}
-		to.Fields = setField(to.Fields, event.Field{Key: "again", Value: event.Duration(longest)})
-		to.Evidence = append(slices.Clip(to.Evidence), e.Evidence...)
+		longest, _ := fieldDuration(to, "again")
+		setField(to, "again", event.Duration(max(longest, between)))
+		addQuotes(to, e)
 		if e.Start.T.Before(to.Start.T) {
 			to.Start = e.Start
 		}
 	}
-	if len(gone) == 0 {
-		return events
-	}
-	events = slices.DeleteFunc(events, func(e *event.Event) bool { return gone[e] })
+	events = removeEvents(events, gone)
 	slices.SortFunc(events, compareEvents)
 	return events
 }
 
 const (
-	// minBetween keeps apart two dumps from two copies of one.
+	// minBetween is the least time between two dumps; less are two copies of one dump.
 	minBetween = 2 * time.Second
-	// maxBetween: ids of goroutines are unique in a process, but a daemon may have been started again, and nobody says so.
+	// maxBetween: numbers of goroutines are unique in a process, but a daemon can have been
+	// restarted without a line about it.
 	maxBetween = 10 * time.Minute
 )
 
-// single are the programs of which a node runs one process; dumps of two shims cannot be told from two of one.
+// singleProcessDaemons are the daemons of which a node runs one process. Two dumps of shims can be
+// of two shims.
 var singleProcessDaemons = []string{"kubelet", "containerd", "dockerd", "crio"}
 
-// doing is what a goroutine is at.
+// goroutineActivity is what a goroutine does, and what distinguishes it from other goroutines.
 type goroutineActivity struct {
 	kind                                     event.Kind
 	component, lock, call, what, rpc, object string

@@ -1,20 +1,19 @@
 package timeline
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// foldCopies makes one event of the copies that several files hold of one line,
-// such as a journal saved in three formats. Copies say the same, and their
-// times agree as far as they were written. Two lines of one file are two
-// events, unless both tell of the same instant to the nanosecond: a program
-// that tries ten times to handle an exit prints it ten times, and field
-// "repeats" says so.
+// foldCopies makes one event of the copies of one line in several files, such as a journal saved in
+// three formats. Copies have the same content, and their times agree as far as they were written.
+// Two lines of one file are two events, unless both have the same time to the nanosecond: a program
+// that tries ten times to handle an exit prints it ten times, and the field "repeats" says so.
 //
-// The events come and go in order.
+// Input and output are in the order of time.
 func foldCopies(events []*event.Event) []*event.Event {
 	f := folder{folds: map[content]*copyGroups{}, turns: map[fileContent]filePlace{}, repeats: map[*event.Event]int{}}
 	kept := events[:0:0]
@@ -24,14 +23,14 @@ func foldCopies(events []*event.Event) []*event.Event {
 		}
 	}
 	for e, n := range f.repeats {
-		e.Fields = setField(e.Fields, event.Field{Key: "repeats", Value: event.Int(int64(n))})
+		setField(e, "repeats", event.Int(int64(n)))
 	}
-	slices.SortFunc(kept, compareEvents) // some have got a better time from a copy
+	slices.SortFunc(kept, compareEvents) // some now have a better time from a copy
 	return kept
 }
 
-// saying is what copies have in common. The pid is part of it only where the message tells it, as the kernel's do: not every
-// format carries that of the writer.
+// content is what copies have in common. The pid is part of it only where the message has it, as
+// the kernel's do: not every format has the pid of the writer.
 type content struct {
 	kind                                event.Kind
 	text, container, sandbox, lock, key string
@@ -52,30 +51,30 @@ func contentOf(e *event.Event) content {
 	return s
 }
 
-// folds are the events that say one thing, each with all its copies, in order.
+// copyGroups are the events with one content, each with all its copies, in the order of time.
 type copyGroups struct {
 	all  []copyGroup
-	past int // so many lie before the events still to come
+	past int // so many are before all events that follow
 }
 
-// fold is one event with its copies.
+// copyGroup is one event with its copies.
 type copyGroup struct {
 	kept  *event.Event
-	until time.Time // the moment lies before it, as far as the copies tell
+	until time.Time // the event was before this moment, as far as the copies show
 }
 
-// teller is a file that says one thing, perhaps several times.
+// fileContent is one content in one file, where it can be several times.
 type fileContent struct {
 	folds *copyGroups
 	file  string
 }
 
-// turn is where a teller stands: its next line is the first copy of fold next or
-// of one behind it.
+// filePlace is how far a file has been matched: its next line is a copy of group next or of a later
+// one.
 type filePlace struct {
 	next    int
-	exact   bool // its line before was exact,
-	repeats int  // and told so many times
+	exact   bool // its last line had an exact time,
+	repeats int  // and was there so many times
 }
 
 type folder struct {
@@ -84,7 +83,7 @@ type folder struct {
 	repeats map[*event.Event]int
 }
 
-// fold adds e to the event that it is a copy of. It says no when e stands for itself.
+// foldEvent adds e to the event that it is a copy of. It returns false when e is a new event.
 func (f *folder) foldEvent(e *event.Event) bool {
 	key := contentOf(e)
 	s := f.folds[key]
@@ -122,24 +121,14 @@ func (f *folder) foldEvent(e *event.Event) bool {
 	return true
 }
 
-// absorb puts into an event what its copy knows better: the time, or something that one format does not carry.
+// mergeCopy adds to an event what its copy has and it has not: a better time, an id, a field.
 func mergeCopy(kept, other *event.Event) {
 	if other.Start.Prec < kept.Start.Prec {
 		*kept, *other = *other, *kept
 	}
-	if kept.IDs.PID == 0 {
-		kept.IDs.PID = other.IDs.PID
-	}
-	if kept.IDs.Pod == "" {
-		kept.IDs.Pod = other.IDs.Pod
-	}
-	if kept.IDs.PodUID == "" {
-		kept.IDs.PodUID = other.IDs.PodUID
-	}
+	kept.IDs.PID = cmp.Or(kept.IDs.PID, other.IDs.PID)
+	kept.IDs.Pod = cmp.Or(kept.IDs.Pod, other.IDs.Pod)
+	kept.IDs.PodUID = cmp.Or(kept.IDs.PodUID, other.IDs.PodUID)
 	kept.Level = max(kept.Level, other.Level)
-	for _, field := range other.Fields {
-		if _, ok := kept.Get(field.Key); !ok {
-			kept.Fields = setField(kept.Fields, field)
-		}
-	}
+	addMissingFields(kept, other)
 }

@@ -3,6 +3,7 @@ package timeline
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,36 +12,34 @@ import (
 )
 
 const (
-	// oneStart is how long after its process began a daemon may say, or systemd of it, that it has started.
+	// oneStart is how long after its process began a daemon, or systemd, can log that it has
+	// started.
 	oneStart = 90 * time.Second
-	// endBefore is how long before a start the end of the process before may lie: systemd stops a unit for 90 s, and may wait to start it.
+	// endBefore is how long before a start the process before can have ended: systemd waits up to
+	// 90 s for a unit to stop, and can wait before it starts it.
 	endBefore = 5 * time.Minute
-	// ordered is how long before the stop of a unit the command may lie that asked for it.
+	// ordered is how long before the stop of a unit the command for it can have been given.
 	ordered = 10 * time.Second
 )
 
-// sign is an event of a daemon's life.
+// sign is an event that shows the start or the end of a daemon, or the command for it.
 type sign struct {
 	*event.Event
 	at time.Time
 }
 
-// life is what is known of one daemon's processes.
+// daemonHistory is what is known about one daemon's processes.
 type daemonHistory struct {
 	starts, ends, orders []sign
-	first                time.Time // of its own lines
+	first                time.Time // of its own log lines
 }
 
-// restarts are the daemons that were replaced by a new process while the evidence was written, with who asked for it, where that is known:
-// a start after an end, or after lines of the process before.
+// findRestarts makes an event of every daemon that was replaced by a new process within the
+// evidence: a start after an end, or after lines of an earlier process. It says who asked for it,
+// where that is known.
 func findRestarts(events []*event.Event) (all []*event.Event) {
 	lives := historiesOfDaemons(events)
-	names := make([]string, 0, len(lives))
-	for name := range lives {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(lives)) {
 		l := lives[name]
 		last := time.Time{}
 		for _, group := range groupStarts(l.starts) {
@@ -53,7 +52,7 @@ func findRestarts(events []*event.Event) (all []*event.Event) {
 	return all
 }
 
-// livesOfDaemons gathers the signs, each kind in the order of time.
+// historiesOfDaemons collects the signs of each daemon, each kind in the order of time.
 func historiesOfDaemons(events []*event.Event) map[string]*daemonHistory {
 	lives := map[string]*daemonHistory{}
 	of := func(name string) *daemonHistory {
@@ -96,7 +95,7 @@ func historiesOfDaemons(events []*event.Event) map[string]*daemonHistory {
 	return lives
 }
 
-// groupStarts puts together what tells of one start: the process, and what systemd says of it.
+// groupStarts groups the signs of one start: the daemon's own, and systemd's.
 func groupStarts(starts []sign) (groups [][]sign) {
 	for _, s := range starts {
 		if n := len(groups); n > 0 && s.at.Sub(groups[n-1][0].at) <= oneStart {
@@ -108,7 +107,8 @@ func groupStarts(starts []sign) (groups [][]sign) {
 	return groups
 }
 
-// restart makes the event of a start that is not the first; last is the start before.
+// restartEvent makes the event of a start that is not the first. last is the start before; zero
+// when there was none.
 func (l *daemonHistory) restartEvent(name string, group []sign, last time.Time) (*event.Event, bool) {
 	at := group[0].at
 	var ends []sign
@@ -149,7 +149,7 @@ func (l *daemonHistory) restartEvent(name string, group []sign, last time.Time) 
 // maxRestartEvidence bounds the lines that one restart quotes.
 const maxRestartEvidence = 6
 
-// ownPID is the daemon's PID, where a sign tells it: the PID of what systemd writes is systemd's.
+// daemonPID is the daemon's PID, where a sign has it. Lines of systemd have systemd's own PID.
 func daemonPID(s sign) int {
 	if s.Kind == "daemon.start" {
 		return s.IDs.PID
@@ -157,7 +157,8 @@ func daemonPID(s sign) int {
 	return 0
 }
 
-// howEnded says how the process before ended, and what that means. A stop job explains the exit that follows it.
+// explainEnd says how the process before ended, and what that means. A stop job explains the exit
+// that follows it.
 func explainEnd(ends []sign) (how, why string) {
 	how, why = "unknown", "how the process before it ended is not shown"
 	for _, s := range ends {
@@ -180,7 +181,7 @@ func explainEnd(ends []sign) (how, why string) {
 	return how, why
 }
 
-// restartFacts are the last restart of each daemon, as a fact of the node.
+// restartFacts makes a fact of the last restart of each daemon.
 func restartFacts(all []*event.Event) (facts []*event.Event) {
 	for _, e := range all {
 		value := e.End.T.UTC().Format("2006-01-02 15:04:05 UTC") + strings.TrimPrefix(e.Text, e.Component+" is restarted")
@@ -193,7 +194,8 @@ func restartFacts(all []*event.Event) (facts []*event.Event) {
 	return facts
 }
 
-// restartedBetween says that a daemon was restarted between two moments: what they show is of two processes, which number their goroutines alike.
+// restartedBetween says that a daemon was restarted between two moments. Two processes can have
+// goroutines of the same number.
 func restartedBetween(restarted []*event.Event, component string, from, to time.Time) bool {
 	return slices.ContainsFunc(restarted, func(r *event.Event) bool {
 		return r.Component == component && r.End.T.After(from) && !r.Start.T.After(to)

@@ -15,29 +15,30 @@ import (
 // place is one component's part of one file.
 type place struct{ file, source string }
 
-// stamp is one written time, what was computed from it, and whom it belongs to.
+// stamp is one written time, the time computed from it, and the event that it belongs to.
 type stamp struct {
 	main  *event.Time
 	other *event.Time  // nil or unknown when there is none
 	event *event.Event // nil for a stamp of a source
 	line  int
-	// carry is how many years, or days, have passed since the first stamp of the sequence, as the faces show it.
+	// carry is how many years, or days, have passed since the first stamp of the sequence, as the
+	// stamps show.
 	carry int
-	// second says that it was written when the clock showed its hour for the second
-	// time, and sure that this, or the opposite, is known.
+	// second says that it was written when the clock showed its hour for the second time; sure says
+	// whether second is known.
 	second, sure bool
 }
 
-// lastLine puts the last stamp of a source behind all others.
+// lastLine puts the last stamp of a source after all others.
 const lastLine = math.MaxInt
 
-// set makes an instant of the stamp; face is what it shows, with year and date.
-// What was computed from it moves along.
-func (s *stamp) resolve(face time.Time, c *clock) {
+// resolve makes a moment in UTC of the stamp. local is what it shows, with year and date. The time
+// computed from it moves along.
+func (s *stamp) resolve(local time.Time, c *clock) {
 	lacked, written := s.main.Lacks, s.main.T
-	instant, open := face, time.Duration(0)
+	instant, open := local, time.Duration(0)
 	if lacked&event.LacksZone != 0 {
-		first, second, skips := c.zone.offsetsOfLocal(face)
+		first, second, skips := c.zone.offsetsOfLocal(local)
 		offset := first
 		switch {
 		case skips:
@@ -49,7 +50,7 @@ func (s *stamp) resolve(face time.Time, c *clock) {
 		case s.second:
 			offset = second
 		}
-		instant = face.Add(-offset)
+		instant = local.Add(-offset)
 		if c.first.IsZero() || instant.Before(c.first) {
 			c.first, c.offset = instant, offset
 		}
@@ -68,12 +69,12 @@ func (s *stamp) resolve(face time.Time, c *clock) {
 	}
 }
 
-// sequence is the stamps of one place that lack the same thing, in the order of
-// their lines, which shows where a year, or a day, ended between them.
+// sequence is the stamps of one place that lack the same thing. They are in the order of their
+// lines, so they show where a year, or a day, ended.
 type sequence struct {
 	place
 	stamps      []stamp
-	first, last int // the stamps that are the earliest and the latest
+	first, last int // indexes of the earliest and the latest stamp
 }
 
 type sequences map[place]*sequence
@@ -87,7 +88,7 @@ func (qs sequences) addStamp(p place, s stamp) {
 	q.stamps = append(q.stamps, s)
 }
 
-// byFile lists the sequences of each file, the longest first: it leads the others.
+// groupByFile lists the sequences of each file, the longest first: it decides for the others.
 func (qs sequences) groupByFile() [][]*sequence {
 	files := map[string][]*sequence{}
 	for p, q := range qs {
@@ -103,38 +104,40 @@ func (qs sequences) groupByFile() [][]*sequence {
 	return all
 }
 
-// cycle is what a face comes back to when its writer left out the year, or the date.
+// cycle is the period after which stamps repeat: a year where they lack the year, a day where they
+// lack the date.
 type cycle struct {
 	length time.Duration
-	// disorder is how far a line may stand behind a later one, as lines of several threads do.
+	// disorder is how far a stamp can be behind an earlier line's, as lines of several threads are.
 	disorder time.Duration
-	// forward puts a face n years, or days, later.
-	forward func(face time.Time, n int) time.Time
-	// near is the gap at which two stretches all but meet.
+	// forward moves a local time by n years, or days.
+	forward func(local time.Time, n int) time.Time
+	// near is the gap up to which two windows count as adjacent.
 	near time.Duration
-	// tries is how far from the nearest guess the best place can lie.
+	// tries is how many cycles the best place can be away from the first guess.
 	tries int
 }
 
 const day = 24 * time.Hour
 
-// always is the cycle of faces that lack neither year nor date: they never come back.
+// always is the cycle of stamps that lack neither year nor date: they never repeat.
 var always = cycle{length: math.MaxInt64, forward: func(t time.Time, _ int) time.Time { return t }}
 
-// Leap years come every eighth year at worst, and a file may hold 29 February.
+// Two leap years are at most eight years apart, and a file can contain 29 February.
 var (
 	yearly = cycle{366 * day, day, func(t time.Time, n int) time.Time { return inYear(t, t.Year()+n) }, 30 * day, 8}
 	daily  = cycle{day, time.Minute, func(t time.Time, n int) time.Time { return t.AddDate(0, 0, n) }, 2 * time.Hour, 1}
 )
 
-// inYear keeps month and day; 29 February of a common year becomes 1 March, as time.Date has it.
+// inYear sets the year and keeps month and day. 29 February of a common year becomes 1 March, as in
+// time.Date.
 func inYear(t time.Time, year int) time.Time {
 	return time.Date(year, t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }
 
-// unroll counts the cycles that pass from stamp to stamp: a face that falls
-// back by more than half a cycle belongs to the next one. A small step back
-// is disorder, and so is a step forward by nearly a whole cycle.
+// countCycles counts the cycles that pass from stamp to stamp: a stamp that falls back by more than
+// half a cycle is in the next one. A small step back is disorder, and so is a step forward by
+// nearly a whole cycle.
 func (q *sequence) countCycles(c cycle) {
 	slices.SortStableFunc(q.stamps, func(a, b stamp) int { return cmp.Or(cmp.Compare(a.line, b.line), a.main.T.Compare(b.main.T)) })
 	carry := 0
@@ -159,20 +162,20 @@ func (q *sequence) countCycles(c cycle) {
 	}
 }
 
-// at is what stamp i shows when the sequence is moved base cycles forward.
+// timeAt is what stamp i shows when the sequence is moved base cycles forward.
 func (q *sequence) timeAt(c cycle, i, base int) time.Time {
 	return c.forward(q.stamps[i].main.T, base+q.stamps[i].carry)
 }
 
-// span is what the sequence spans, as instants of the zone.
+// windowAt is the window of the sequence in UTC, when it is moved base cycles forward.
 func (q *sequence) windowAt(c cycle, base int, z zone) Window {
 	first, last := q.timeAt(c, q.first, base), q.timeAt(c, q.last, base)
 	return Window{first.Add(-z.offsetOfLocal(first)), last.Add(-z.offsetOfLocal(last))}
 }
 
-// fit is how many cycles forward the sequence lies nearest to a window. Where it
-// meets the window in several ways, or all but meets it, it ends as near to the
-// window's end as it can: logs end when somebody collects them.
+// fitWindow is how many cycles the sequence must move forward to be nearest to a window. Where
+// several places overlap the window, or are adjacent to it, the one that ends nearest to the
+// window's end counts: logs end when somebody collects them.
 func (q *sequence) fitWindow(c cycle, w Window, z zone) int {
 	type choice struct {
 		base, impossible int
@@ -190,7 +193,7 @@ func (q *sequence) fitWindow(c cycle, w Window, z zone) int {
 	}).base
 }
 
-// guess is about how many cycles the sequence must move for its end to meet the window's.
+// guessCycles is about how many cycles the sequence must move so that it ends with the window.
 func (q *sequence) guessCycles(c cycle, w Window) int {
 	last := q.timeAt(c, q.last, 0)
 	if c.length == day {
@@ -199,7 +202,7 @@ func (q *sequence) guessCycles(c cycle, w Window) int {
 	return w.End.Year() - last.Year()
 }
 
-// impossible counts the 29 Februaries that fall into common years.
+// countImpossibleDates counts stamps of 29 February that fall into common years.
 func (q *sequence) countImpossibleDates(c cycle, base int) int {
 	n := 0
 	for i := range q.stamps {
@@ -211,11 +214,11 @@ func (q *sequence) countImpossibleDates(c cycle, base int) int {
 	return n
 }
 
-// disorderInHour is how far lines of several threads stand behind one another at most.
+// disorderInHour is how far the stamps of several threads' lines can fall back.
 const disorderInHour = 2 * time.Minute
 
-// tellTwice finds which stamps of an hour that the clock showed twice were written
-// the first time, and which the second: where a face falls back between two lines the clock was set back between them.
+// splitRepeatedHours finds which stamps of an hour that the clock showed twice are from the first
+// time, and which from the second: the clock changed where a stamp falls back between two lines.
 func (q *sequence) splitRepeatedHours(c cycle, base int, z zone) {
 	if z.location == nil && len(z.turns) < 2 {
 		return
@@ -248,7 +251,7 @@ func (q *sequence) splitHour(c cycle, base, from, to int) {
 	}
 }
 
-// set makes instants of all stamps of the sequence.
+// resolve makes moments of all stamps of the sequence.
 func (q *sequence) resolve(c cycle, base int, k *clock) {
 	q.splitRepeatedHours(c, base, k.zone)
 	for i := range q.stamps {
@@ -256,12 +259,11 @@ func (q *sequence) resolve(c cycle, base int, k *clock) {
 	}
 }
 
-// unknownYear stands for a year that nothing tells. It is no guess, and reports
-// say so; it is a leap year, so that every date exists in it, and near enough
-// to real years for a time.Duration.
+// unknownYear stands for a year that is not known, and reports say so. It is a leap year, so that
+// every date exists in it, and near enough to real years for a time.Duration.
 const unknownYear = 2000
 
-// unknownDay is 1 January of unknownYear, in days from the face of a stamp without a date.
+// unknownDay is 1 January of unknownYear, in days from the value of a stamp without a date.
 var unknownDay = int((time.Date(unknownYear, 1, 1, 0, 0, 0, 0, time.UTC).Unix() - time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).Unix()) / 86400)
 
 // settleZone decides the zone of one file whose stamps lack nothing else.
@@ -276,8 +278,9 @@ func (r *reconciler) settleZone(file []*sequence, known containerTimes) {
 	}
 }
 
-// reconsider gives the file another zone where events of the same containers contradict the one at hand. A log
-// tells of a container at many times: it contradicts the node's zone only where most of what it tells falls into place in another one.
+// correctZone gives the file another zone where events of the same containers contradict its zone.
+// A log names a container at many times, so it contradicts the node's zone only where most of its
+// events fit in another zone.
 func (c *clock) correctZone(r *reconciler, lead *sequence, cy cycle, known containerTimes) {
 	if at := known.measureCloseness(lead, c.zone, cy); !at.ok && cy.length != always.length || at.ok && at.apart <= strange {
 		return
@@ -293,7 +296,7 @@ func (c *clock) correctZone(r *reconciler, lead *sequence, cy cycle, known conta
 	c.zone = z
 }
 
-// settleYears decides the years of one file. The longest sequence leads, the others follow it.
+// settleYears decides the years of one file, by its longest sequence.
 func (r *reconciler) settleYears(file []*sequence, known containerTimes) {
 	lead, c := file[0], r.clockOf(file[0].file)
 	lead.countCycles(yearly)
@@ -322,7 +325,8 @@ func (r *reconciler) settleYears(file []*sequence, known containerTimes) {
 	r.resolveFile(file, yearly, base, c)
 }
 
-// yearOf is how many years forward the evidence puts a file, and which evidence that is; from is empty where there is none.
+// findYear says how many years the evidence moves a file forward, and which evidence that is; from
+// is empty where there is none.
 func (r *reconciler) findYear(lead *sequence, c *clock) (base int, from string) {
 	modified := r.modified[lead.file]
 	switch {
@@ -336,7 +340,8 @@ func (r *reconciler) findYear(lead *sequence, c *clock) (base int, from string) 
 	return 0, ""
 }
 
-// before is how many years forward the sequence ends last that still lies before a moment, give or take a day.
+// yearsBefore is the greatest number of years by which the sequence can move forward and still end
+// before a moment, with a day of slack.
 func (q *sequence) yearsBefore(t time.Time, z zone) int {
 	base := t.Year() - q.timeAt(yearly, q.last, 0).Year()
 	if q.windowAt(yearly, base, z).End.After(t.Add(day)) {
@@ -345,7 +350,8 @@ func (q *sequence) yearsBefore(t time.Time, z zone) int {
 	return base
 }
 
-// follow puts the other sequences of a file next to the one that leads, and makes instants of all.
+// resolveFile moves the other sequences of a file next to the first one, and makes moments of all
+// stamps.
 func (r *reconciler) resolveFile(file []*sequence, c cycle, base int, k *clock) {
 	near := file[0].windowAt(c, base, k.zone)
 	file[0].resolve(c, base, k)
@@ -355,16 +361,16 @@ func (r *reconciler) resolveFile(file []*sequence, c cycle, base int, k *clock) 
 	}
 }
 
-// A trace of a container lies within minutes of what the logs tell of it. Where
-// the zone puts it farther than strange from that, the zone may be wrong; another one must put it within familiar.
+// A trace of a container is within minutes of the log lines about it. Where the zone puts it
+// farther away than strange, the zone can be wrong; another one must put it within familiar.
 const (
 	strange  = 30 * time.Minute
 	familiar = 2 * time.Minute
 )
 
-// zoneOfLives is the zone that brings a file next to what is known of the same
-// containers, for one that tells no zone itself: journalctl prints in
-// the zone of whoever looks, strace and the daemons in that of the node.
+// findZoneByContainers finds the zone that brings a file next to the known moments of the same
+// containers, for a file that shows no zone itself. journalctl prints in the zone of the user,
+// strace and the daemons print in that of the node.
 func (r *reconciler) findZoneByContainers(lead *sequence, cy cycle, known containerTimes) (best zone, least closeness) {
 	if _, own := r.zones.files[lead.file]; own || r.options.Zone != nil {
 		return zone{}, closeness{}
@@ -379,9 +385,9 @@ func (r *reconciler) findZoneByContainers(lead *sequence, cy cycle, known contai
 	return best, least
 }
 
-// settleDates decides the days of one file that writes the time of day only: the
-// one on which its events lie nearest to dated events of the same container,
-// else the one nearest to the dated evidence as a whole.
+// settleDates decides the days of one file that has the time of day only: the one on which its
+// events are nearest to dated events of the same container, else the one nearest to all dated
+// evidence.
 func (r *reconciler) settleDates(file []*sequence, known containerTimes) {
 	lead, c := file[0], r.clockOf(file[0].file)
 	lead.countCycles(daily)

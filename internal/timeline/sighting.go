@@ -10,10 +10,10 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// joinSightings makes one event of what several tools saw of one thread in one
-// call at one time: the call as strace traced it, runs of samples, stacks out
-// of /proc and out of the kernel's log. Strace knows best when a call began and
-// ended; the others know what the kernel was at, and see a hang that has no end. Where there is a choice nothing is joined.
+// joinSightings makes one event of what several tools saw of one thread in one call at one time: a
+// traced syscall, runs of samples, stacks from /proc and from the kernel's log. Strace has the
+// exact begin and end of a call. The others have what the kernel waited for, and show a hang that
+// has no end. Where two calls are possible, nothing is joined.
 func joinSightings(events []*event.Event) []*event.Event {
 	threads, order := map[int][]*event.Event{}, []int(nil)
 	for _, e := range events {
@@ -30,17 +30,15 @@ func joinSightings(events []*event.Event) []*event.Event {
 			joinThread(seen, gone)
 		}
 	}
-	if len(gone) == 0 {
-		return events
-	}
-	return slices.DeleteFunc(events, func(e *event.Event) bool { return gone[e] })
+	return removeEvents(events, gone)
 }
 
 func isSighting(e *event.Event) bool {
 	return e.IDs.TID != 0 && (e.Kind == "thread.sample" || e.Kind == "syscall")
 }
 
-// joinThread joins what was seen of one thread, first samples among themselves, then with the one call that they show.
+// joinThread joins the sightings of one thread: first samples with each other, then with the one
+// call that they show.
 func joinThread(seen []*event.Event, gone map[*event.Event]bool) {
 	slices.SortFunc(seen, compareEvents)
 	var calls, runs, near, undated []*event.Event
@@ -64,7 +62,7 @@ func joinThread(seen []*event.Event, gone map[*event.Event]bool) {
 	alone := runs[:0:0]
 	next := 0
 	near = near[:0:0]
-	for _, e := range runs { // in the order of their starts, as the calls are
+	for _, e := range runs { // in the order of their starts, like the calls
 		for next < len(calls) && !calls[next].Start.T.After(e.Last().T.Add(farOff)) {
 			near = append(near, calls[next])
 			next++
@@ -80,7 +78,7 @@ func joinThread(seen []*event.Event, gone map[*event.Event]bool) {
 	}
 	all := append(calls, alone...)
 	if len(all) > maxNear {
-		return // a thread that is in and out of calls all day
+		return // a thread with many calls: nothing says which one was meant
 	}
 	for _, e := range undated {
 		if to := findOnlySameCall(all, e); to != nil && e.Kind != "syscall" {
@@ -90,13 +88,15 @@ func joinThread(seen []*event.Event, gone map[*event.Event]bool) {
 	}
 }
 
-// maxNear bounds the calls of one thread that are compared with what was seen of it at one time.
+// maxNear bounds the calls of one thread that are compared with one sighting.
 const maxNear = 64
 
-// farOff is further than the slack of any two sightings of one call: two pauses and a half of a slow sampler.
+// farOff is more than two sightings of one call can be apart: two and a half pauses of a slow
+// sampler.
 const farOff = 6 * time.Minute
 
-// only is the one event that shows the same call as e; nil where there is none, or a choice.
+// findOnlySameCall returns the one event that shows the same call as e; nil if there is none, or
+// several.
 func findOnlySameCall(among []*event.Event, e *event.Event) (found *event.Event) {
 	for _, o := range among {
 		if !isSameCall(o, e) {
@@ -110,7 +110,7 @@ func findOnlySameCall(among []*event.Event, e *event.Event) (found *event.Event)
 	return found
 }
 
-// sameCall says whether two events of one thread show one call.
+// isSameCall says whether two events of one thread show one call.
 func isSameCall(a, b *event.Event) bool {
 	if a.IDs.PID != 0 && b.IDs.PID != 0 && a.IDs.PID != b.IDs.PID {
 		return false
@@ -131,24 +131,24 @@ func isSameCall(a, b *event.Event) bool {
 	if b.Start.IsZero() {
 		return named
 	}
-	// A stack alone does not say what call it is of; a thread in state D is in one only.
+	// A stack alone does not show the call. A thread in state D is in only one.
 	inDisk := cmp.Or(x, "D") == "D" && cmp.Or(y, "D") == "D"
 	return (named || inDisk) && isAtSameTime(a, b)
 }
 
-// inTime says whether the times of two events fit one call.
+// isAtSameTime says whether the times of two events fit one call.
 func isAtSameTime(a, b *event.Event) bool {
 	if b.Start.T.Before(a.Start.T) {
 		a, b = b, a
 	}
 	slack := max(a.Start.Prec, b.Start.Prec, a.Last().Prec, b.Last().Prec)
-	if a.Open && b.Begun && a.Kind == b.Kind { // a sampler that goes on in its next file
+	if a.Open && b.Begun && a.Kind == b.Kind { // a sampler that continues in its next file
 		slack = max(slack, 2*samplePause(a)+samplePause(a)/2)
 	}
 	if b.Start.T.After(a.Last().T.Add(slack)) {
 		return false
 	}
-	// What was seen exactly bounds what was seen now and then.
+	// An exact interval bounds a sampled one.
 	for _, pair := range [...][2]*event.Event{{a, b}, {b, a}} {
 		exact, other := pair[0], pair[1]
 		most := max(slack, samplePause(other), time.Second)
@@ -159,14 +159,14 @@ func isAtSameTime(a, b *event.Event) bool {
 	return true
 }
 
-// pause is how far the samples of a run lie apart; 0 when it is no run.
+// samplePause is how far the samples of a run lie apart. It is 0 when the event is no run.
 func samplePause(e *event.Event) time.Duration {
-	v, _ := e.Get("every")
-	seconds, _ := v.Number()
-	return time.Duration(seconds * float64(time.Second))
+	pause, _ := fieldDuration(e, "every")
+	return pause
 }
 
-// exactStart and exactEnd say that the edge itself was seen, not only a moment inside.
+// hasExactStart and hasExactEnd say that the edge itself was seen, not only a moment inside the
+// interval.
 func hasExactStart(e *event.Event) bool { return !e.Begun && !e.End.IsZero() }
 
 func hasExactEnd(e *event.Event) bool {
@@ -174,7 +174,7 @@ func hasExactEnd(e *event.Event) bool {
 	return !e.Open && !e.End.IsZero() && !bounded
 }
 
-// absorbSighting puts what one event shows of a call into the other.
+// mergeSighting adds to e what another event shows of the same call.
 func mergeSighting(e, other *event.Event) {
 	sources := cmp.Or(fieldText(e, "seen_by"), e.Source)
 	if !slices.Contains(strings.Split(sources, ", "), other.Source) {
@@ -186,17 +186,13 @@ func mergeSighting(e, other *event.Event) {
 	if !other.Start.IsZero() {
 		joinIntervals(e, other)
 	}
-	for _, f := range other.Fields {
-		if v := fieldText(e, f.Key); v == "" {
-			e.Fields = setField(e.Fields, f)
-		}
-	}
+	addMissingFields(e, other)
 	if fieldText(e, "netlink") != fieldText(other, "netlink") {
-		e.Fields = setField(e.Fields, event.Field{Key: "netlink", Value: event.Bool(true)})
+		setField(e, "netlink", event.Bool(true))
 	}
-	e.Fields = setField(e.Fields, event.Field{Key: "returned", Value: event.Bool(!e.Open)})
-	e.Fields = setField(e.Fields, event.Field{Key: "samples", Value: event.Int(int64(samples))})
-	e.Fields = setField(e.Fields, event.Field{Key: "seen_by", Value: event.String(sources)})
+	setField(e, "returned", event.Bool(!e.Open))
+	setField(e, "samples", event.Int(int64(samples)))
+	setField(e, "seen_by", event.String(sources))
 	boundDuration(e, every, exact)
 	e.IDs.PID, e.IDs.Container = cmp.Or(e.IDs.PID, other.IDs.PID), cmp.Or(e.IDs.Container, other.IDs.Container)
 	if e.Component == "process" {
@@ -217,7 +213,8 @@ func mergeSighting(e, other *event.Event) {
 	}
 }
 
-// joinBounds makes the interval of both: exact edges where either saw one, else the widest that both prove.
+// joinIntervals makes e the interval of both: exact edges where one of them has one, else the
+// widest interval that both prove.
 func joinIntervals(e, other *event.Event) {
 	if e.End.IsZero() && other.End.IsZero() && e.Start.T.Equal(other.Start.T) {
 		return // one moment
@@ -242,7 +239,7 @@ func joinIntervals(e, other *event.Event) {
 	}
 }
 
-// bound says how long the call lasted at most, where samples are all that tells an end of it.
+// boundDuration sets how long the call lasted at most, where only samples show its end.
 func boundDuration(e *event.Event, every time.Duration, exact bool) {
 	if _, bounded := e.Get("most"); !bounded {
 		return
@@ -255,11 +252,5 @@ func boundDuration(e *event.Event, every time.Duration, exact bool) {
 	if e.Begun {
 		most += every
 	}
-	e.Fields = setField(e.Fields, event.Field{Key: "most", Value: event.Duration(most)})
-}
-
-func fieldInt(e *event.Event, key string) int {
-	v, _ := e.Get(key)
-	n, _ := v.Number()
-	return int(n)
+	setField(e, "most", event.Duration(most))
 }

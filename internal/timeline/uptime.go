@@ -10,7 +10,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// anchor is a moment by both clocks: seconds since boot, and the wall.
+// anchor is a moment by both clocks: seconds since boot, and the wall clock.
 type anchor struct {
 	uptime time.Duration
 	at     event.Time
@@ -19,24 +19,24 @@ type anchor struct {
 
 func (a anchor) bootTime() time.Time { return a.at.T.Add(-a.uptime) }
 
-// uptimeOf is what a stamp without a boot shows.
+// uptimeOf is the time since boot that a stamp shows.
 func uptimeOf(t event.Time) time.Duration { return t.T.Sub(bootEpoch) }
 
 var bootEpoch = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// The lines of the kernel are stamped when they are read: sameBoot is how late that is at most. Its clock
-// drifts against the wall's by seconds a day: within oneDrift that does not matter.
+// Lines of the kernel are stamped when they are read, at most sameBoot late. The kernel's clock
+// drifts against the wall clock by seconds a day, which does not matter within oneDrift.
 const (
 	sameBoot = time.Minute
 	oneDrift = time.Hour
 )
 
-// reboot is how far the time since boot falls back at least where a file goes on with another boot.
+// reboot is how far the time since boot must fall back for another boot to begin.
 const reboot = time.Minute
 
-// settleBoots places stamps since boot, those of each boot that a file tells of: by lines of theirs that carry both clocks,
-// else by lines that the file shares with a dated one, else, of its last boot, by lines of
-// the node's last boot that carry both clocks. What none of them places keeps no time.
+// settleBoots makes moments of stamps since boot, for each boot in a file: by its lines that carry
+// both clocks, else by lines that the file shares with a dated one, else, for its last boot, by
+// lines of the node's last boot that carry both clocks. Other stamps have no time.
 func (r *reconciler) settleBoots(events []*event.Event, sources []Source) {
 	dated := map[content][]event.Time{}
 	for _, e := range events {
@@ -68,7 +68,7 @@ func (r *reconciler) settleBoots(events []*event.Event, sources []Source) {
 	}
 }
 
-// set makes instants of the stamps of a run; without anchors they are no longer known.
+// resolve makes moments of the stamps of a run. Without anchors they are no longer known.
 func (r bootRun) resolve(anchors []anchor, basis string, c *clock) {
 	const noBoot = "nothing tells when the machine booted, so lines have no time: dmesg -T or journalctl -k would"
 	c.boot, c.bases[event.LacksBoot] = "seconds since boot", ""
@@ -82,21 +82,22 @@ func (r bootRun) resolve(anchors []anchor, basis string, c *clock) {
 	}
 }
 
-// bootRun is what a file tells of one boot.
+// bootRun is the stamps of one boot in a file.
 type bootRun struct{ stamps []*stamp }
 
-// holds says whether a line is one of the run.
+// containsLine says whether a line is part of the run.
 func (r bootRun) containsLine(line int) bool {
 	return r.stamps[0].line <= line && line <= r.stamps[len(r.stamps)-1].line
 }
 
-// isEarlier says that a file is of a boot before the last one.
+// isOfEarlierBoot says that a file is of a boot before the last one.
 func isOfEarlierBoot(sources []Source, file string) bool {
 	return slices.ContainsFunc(sources, func(s Source) bool { return s.File == file && s.Earlier })
 }
 
-// misses says that the run is of another boot than the anchors: they put it where dated files tell of the kernel, and those hold
-// none of its lines. So it is where the machine was booted once more after its logs were collected.
+// isOfOtherBoot says that the run is of another boot than the anchors: they put it into a time from
+// which dated files have lines of the kernel, but none of the run's lines. That happens when the
+// machine was booted again after its logs were collected.
 func (r bootRun) isOfOtherBoot(anchors []anchor, dated map[content][]event.Time, sources []Source) bool {
 	inside := false
 	for _, st := range r.stamps {
@@ -114,7 +115,8 @@ func (r bootRun) isOfOtherBoot(anchors []anchor, dated map[content][]event.Time,
 	return inside
 }
 
-// bootsOf splits the stamps of a file, in the order of its lines, where the time since boot falls back.
+// splitBoots splits the stamps of a file, in the order of its lines, where the time since boot
+// falls back.
 func splitBoots(file []*sequence) (runs []bootRun) {
 	var all []*stamp
 	for _, q := range file {
@@ -132,7 +134,7 @@ func splitBoots(file []*sequence) (runs []bootRun) {
 	return append(runs, bootRun{all[from:]})
 }
 
-// bootSaying is what copies of a line of the kernel have in common.
+// kernelContentOf is what copies of a line of the kernel have in common.
 func kernelContentOf(e *event.Event) content {
 	s := contentOf(e)
 	s.key, s.edge = "", event.Whole
@@ -142,8 +144,9 @@ func kernelContentOf(e *event.Event) content {
 // maxSame bounds the moments at which one thing was said that are tried.
 const maxSame = 32
 
-// anchorsOf are the lines of sources that carry both clocks and that are wanted. Where any is stamped by
-// both at once, or read soon by the wall, those count whose uptime tells only when they were read no more.
+// anchorsOf are the lines of sources that carry both clocks and that are wanted. Where any is
+// stamped by both at once, or read soon by the wall, those count whose uptime tells only when they
+// were read no more.
 func findAnchors(sources []Source, want func(*Source, *Boot) bool) []anchor {
 	var at, read []anchor
 	for i := range sources {
@@ -163,7 +166,8 @@ func findAnchors(sources []Source, want func(*Source, *Boot) bool) []anchor {
 	return at
 }
 
-// lastBoot are the anchors of the boot that was seen last, in the order of the time since it.
+// anchorsOfLastBoot returns the anchors of the last boot that was seen, in the order of the time
+// since boot.
 func anchorsOfLastBoot(sources []Source) []anchor {
 	all := findAnchors(sources, func(*Source, *Boot) bool { return true })
 	slices.SortFunc(all, func(a, b anchor) int { return cmp.Or(a.at.T.Compare(b.at.T), cmp.Compare(a.uptime, b.uptime)) })
@@ -174,8 +178,9 @@ func anchorsOfLastBoot(sources []Source) []anchor {
 	return sortByUptime(all[from:])
 }
 
-// byUptime orders anchors by the time since boot, and gives each the moment of the boot that the one of those around
-// it tells which was read with the least delay: a log reads the first lines of a kernel when it starts itself.
+// sortByUptime orders anchors by the time since boot. Each gets the moment of boot of the anchor
+// near it that was read with the least delay: a logging daemon reads the kernel's first lines only
+// when it starts itself.
 func sortByUptime(all []anchor) []anchor {
 	slices.SortFunc(all, func(a, b anchor) int { return cmp.Or(cmp.Compare(a.uptime, b.uptime), a.at.T.Compare(b.at.T)) })
 	told := slices.Clone(all)
@@ -202,9 +207,10 @@ func sortByUptime(all []anchor) []anchor {
 	return all
 }
 
-// sharedLines are the anchors that lines give which a dated file holds too: the moment of the boot on
-// which most of them agree, and more than on any other. Lines of one second count once: a daemon that starts late reads what
-// the kernel wrote long before, and stamps it all with its own time.
+// anchorsFromSharedLines makes anchors of lines that a dated file has, too: those that agree on the
+// moment of the boot, if they are more than for any other moment. Lines of one second count once: a
+// daemon that starts late reads what the kernel wrote long before, and stamps all of it with its
+// own time.
 func anchorsFromSharedLines(stamps []*stamp, dated map[content][]event.Time) []anchor {
 	var all []anchor
 	for _, s := range stamps {
@@ -215,7 +221,9 @@ func anchorsFromSharedLines(stamps []*stamp, dated map[content][]event.Time) []a
 			all = append(all, anchor{uptime: uptimeOf(*s.main), at: t})
 		}
 	}
-	slices.SortFunc(all, func(a, b anchor) int { return cmp.Or(a.bootTime().Compare(b.bootTime()), cmp.Compare(a.uptime, b.uptime)) })
+	slices.SortFunc(all, func(a, b anchor) int {
+		return cmp.Or(a.bootTime().Compare(b.bootTime()), cmp.Compare(a.uptime, b.uptime))
+	})
 	var best []anchor
 	first, second := 0, 0
 	for i := 0; i < len(all); {
@@ -238,14 +246,15 @@ func anchorsFromSharedLines(stamps []*stamp, dated map[content][]event.Time) []a
 	return sortByUptime(slices.Clone(best))
 }
 
-// maxShared bounds the lines that are compared; agreed is how far apart two of them may put one boot.
+// maxShared bounds the lines that are compared; agreed is how far apart the boots of two lines that
+// agree can be.
 const (
 	maxShared = 4096
 	agreed    = 5 * time.Second
 )
 
-// setUptime makes an instant of a stamp since boot: by the anchor nearest to it, for the kernel's clock stands still
-// while the machine sleeps. Without an anchor the stamp is no longer known.
+// resolveUptime makes a moment of a stamp since boot by the nearest anchor, because the kernel's
+// clock stops while the machine sleeps. Without an anchor the stamp is no longer known.
 func (s *stamp) resolveUptime(anchors []anchor, c *clock) {
 	if len(anchors) == 0 {
 		*s.main = event.Time{}
@@ -268,7 +277,8 @@ func (s *stamp) resolveUptime(anchors []anchor, c *clock) {
 	}
 }
 
-// nearestAnchor is the anchor whose time since boot is nearest; anchors are in its order, at least one.
+// findNearestAnchor returns the anchor whose time since boot is nearest. There is at least one;
+// they are in the order of that time.
 func findNearestAnchor(anchors []anchor, uptime time.Duration) anchor {
 	i, _ := slices.BinarySearchFunc(anchors, uptime, func(a anchor, u time.Duration) int { return cmp.Compare(a.uptime, u) })
 	i = min(i, len(anchors)-1)

@@ -100,7 +100,8 @@ func TestUptime(t *testing.T) {
 				kernelLine(1, "2025-11-08T01:30:00Z", "task a is stuck"), kernelLine(2, "2025-11-08T01:34:00Z", "task d is stuck"),
 				kernelLine(11, "2025-11-08T05:00:00Z", "task a is stuck"), kernelLine(12, "2025-11-08T05:00:00Z", "task b is stuck"), kernelLine(13, "2025-11-08T05:00:00Z", "task c is stuck"),
 			},
-			want: []string{"2025-11-08T01:30:00.1Z", "2025-11-08T01:30:00.2Z", "2025-11-08T01:33:59.9Z"}, // the first is the same as in messages
+			// the first is the same as in messages
+			want: []string{"2025-11-08T01:30:00.1Z", "2025-11-08T01:30:00.2Z", "2025-11-08T01:33:59.9Z"},
 		},
 		{
 			name:    "what was printed before the last boot has no time",
@@ -135,7 +136,8 @@ func TestUptime(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tl := Build(Input{Sources: tc.sources, Events: tc.events}, Options{})
-			if tc.name == "more lines decide" || tc.name == "a line that another file stamps by the wall" { // copies are one event
+			// copies are one event
+			if tc.name == "more lines decide" || tc.name == "a line that another file stamps by the wall" {
 				require.Equal(t, tc.want, starts(tl))
 			} else {
 				require.Equal(t, tc.want, times(tl, "dmesg"))

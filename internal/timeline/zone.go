@@ -11,23 +11,23 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// zone is where the clock of a file stands, and how that is known.
+// zone is how far a file's clock is from UTC, and how that is known.
 type zone struct {
 	rule
 	basis, note string
-	// pairs spans the moments that the file stamps twice; empty when there are none.
+	// pairs is the window of the moments that the file stamps twice; empty when there are none.
 	pairs Window
-	// proven says that lines carry both clocks at once: no flag can be righter than they are.
+	// proven says that lines carry both clocks at the same moment. They outweigh every flag.
 	proven bool
-	// ignored says what of the flags these lines contradict; empty when nothing.
+	// ignored says which flag these lines contradict; empty when none.
 	ignored string
 }
 
-// zones are those of the files that tell theirs, and the one of all others.
+// zones are the zones of the files that show theirs, and the one of all other files.
 type zones struct {
 	files map[string]zone
 	node  zone
-	// pairs spans all moments that are stamped twice, whether or not they tell a zone.
+	// pairs is the window of all moments that are stamped twice, whether or not they show a zone.
 	pairs Window
 }
 
@@ -38,9 +38,10 @@ func (z zones) zoneOf(file string) zone {
 	return z.node
 }
 
-// countZones finds the zone of stamps without one: in every file by the lines
-// that are stamped twice, or that another file holds with a full stamp, else by the zone that most stamps of the node show.
-// A zone that was given holds everywhere but where the lines themselves prove another one.
+// countZones finds the zone of stamps without one: for every file by its lines with two stamps, or
+// by lines that another file has with a full stamp, else the zone that most stamps of the node
+// show. A zone that was given counts everywhere except where the lines themselves prove another
+// one.
 func countZones(sources []Source, copies map[string][]Pair, given *time.Location) zones {
 	z := zones{files: map[string]zone{}}
 	ballots, node := map[string]*ballot{}, map[time.Duration]int{}
@@ -79,7 +80,8 @@ func countZones(sources []Source, copies map[string][]Pair, given *time.Location
 	z.node = decideNodeZone(sources, node)
 	for file, own := range z.files {
 		if own.proven && len(z.node.turns) > 1 && ballots[file].countAgreeing(z.node.rule) > ballots[file].countAgreeing(own.rule) {
-			own.rule, own.note = z.node.rule, "" // which knows of a turn that few lines of the file are from beyond
+			// which knows of a turn that few lines of the file are from beyond
+			own.rule, own.note = z.node.rule, ""
 			own.basis = fmt.Sprintf("zone %s from lines that carry both clocks", zoneNames(own.turns))
 			z.files[file] = own
 		}
@@ -90,8 +92,9 @@ func countZones(sources []Source, copies map[string][]Pair, given *time.Location
 	return z
 }
 
-// countCopies finds the zones of files by lines that another file holds with a full stamp. One alone may be
-// another occasion of the same: it tells a zone only where nobody knows the node's, or agrees with it.
+// addCopies finds the zones of files by lines that another file has with a full stamp. A single
+// such line can be from another time: it shows a zone only where the node's is not known, or where
+// it agrees with the node's.
 func (z *zones) addCopies(copies map[string][]Pair, node map[time.Duration]int) {
 	_, known := mostVotes(node)
 	for _, file := range slices.Sorted(maps.Keys(copies)) {
@@ -117,7 +120,7 @@ func (z *zones) addCopies(copies map[string][]Pair, node map[time.Duration]int) 
 	}
 }
 
-// agree is how many double stamps a clock of the rule would have made so.
+// countAgreeing counts the pairs that a clock of the rule would have written.
 func (b *ballot) countAgreeing(r rule) (n int) {
 	for _, p := range b.pairs {
 		if !p.Late && (offsetOfPair(p)-r.offsetAt(p.True)).Abs() <= slack {
@@ -127,7 +130,7 @@ func (b *ballot) countAgreeing(r rule) (n int) {
 	return n
 }
 
-// nodeZone is the zone that most stamps of the node show.
+// decideNodeZone returns the zone that most stamps of the node show.
 func decideNodeZone(sources []Source, votes map[time.Duration]int) zone {
 	offset, n := mostVotes(votes)
 	if n == 0 {
@@ -138,7 +141,8 @@ func decideNodeZone(sources []Source, votes map[time.Duration]int) zone {
 	return z
 }
 
-// give takes the zone of a flag for every file but those that prove another one. The node's dated stamps say when the two can be compared.
+// applyGivenZone sets the zone of a flag for every file except those that prove another one. The
+// node's dated stamps are where the two zones are compared.
 func (z *zones) applyGivenZone(given *time.Location, dated Window) {
 	told := z.node
 	z.node = zone{rule: rule{location: given}, basis: "zone given by --tz"}
@@ -161,13 +165,14 @@ func (z *zones) applyGivenZone(given *time.Location, dated Window) {
 	}
 }
 
-// agrees says whether two rules are of one offset at the start of a window; a window of nothing has no say.
+// agreesAt says whether two rules have one offset at the start of a window. An empty window decides
+// nothing: then they agree.
 func (r rule) agreesAt(other rule, at Window) bool {
 	return at.IsZero() || r.offsetAt(at.Start) == other.offsetAt(at.Start)
 }
 
-// turnsOf are the offsets that a source wrote which changed its own in the course of the
-// log, as clocks do in spring and autumn; else the one that most stamps show.
+// ruleFromTurns makes a rule of the offsets of a source whose own offset changed within the log, as
+// in spring and autumn. Without such a source the rule is the offset that most stamps show.
 func ruleFromTurns(sources []Source, offset time.Duration) rule {
 	for i := range sources {
 		turns := sources[i].Turns
@@ -186,7 +191,8 @@ func ruleFromTurns(sources []Source, offset time.Duration) rule {
 	return fixedRule(offset)
 }
 
-// maxTurns is how often a clock may be turned within one log: twice a year, some years.
+// maxTurns is how often the offset of a clock can change within one log: twice a year, for some
+// years.
 const maxTurns = 8
 
 func zoneNames(turns []turnOfZone) string {
@@ -197,13 +203,14 @@ func zoneNames(turns []turnOfZone) string {
 	return strings.Join(names, ", ")
 }
 
-// ballot counts what the double stamps of one file say about its zone.
+// ballot counts what the pairs of one file say about its zone.
 type ballot struct {
-	foreign bool // the file tells nothing of the node's zone, see Source.Foreign
+	foreign bool // the file does not show the node's zone, see Source.Foreign
 	pairs   []Pair
-	at      map[time.Duration]int // offsets of faces written at the moment they tell
-	// after is how far a face was ahead of each moment that was told late, the
-	// least of them: an exit is told again and again, and only the first time counts.
+	// offsets of local times that were written at the moment that they are about
+	at map[time.Duration]int
+	// after is the least by which a local time was ahead of each moment that was logged late. An
+	// exit is logged again and again, and only the first line counts.
 	after map[time.Time]time.Duration
 }
 
@@ -211,11 +218,11 @@ func newBallot() *ballot {
 	return &ballot{at: map[time.Duration]int{}, after: map[time.Time]time.Duration{}}
 }
 
-// slack is how far the two stamps of one line may lie apart: journald stamps a
-// line when it gets to read it, which takes seconds on the nodes this is about.
+// slack is how far the two stamps of one line can lie apart: journald stamps a line when it reads
+// it, which takes seconds on a node that hangs.
 const slack = time.Minute
 
-// The clocks of the world run from 12 hours behind UTC to 14 ahead of it, on a grid of 15 minutes.
+// Offsets of zones reach from 12 hours behind UTC to 14 ahead of it, in steps of 15 minutes.
 const (
 	minOffset = -12 * time.Hour
 	maxOffset = 14 * time.Hour
@@ -237,7 +244,8 @@ func (b *ballot) addPair(p Pair) {
 	}
 }
 
-// zone is what most double stamps tell, n of them. Moments told late bound a zone and do not give it: they count only where there are no others.
+// decideZone returns the zone that most pairs show; n is their number. Moments that were logged
+// late only bound a zone, so they count only where there are no other pairs.
 func (b *ballot) decideZone() (z zone, offset time.Duration, n int) {
 	votes, from := b.at, "lines that carry both clocks"
 	if len(votes) == 0 {
@@ -270,7 +278,7 @@ func (b *ballot) decideZone() (z zone, offset time.Duration, n int) {
 	return z, offset, n
 }
 
-// span is what the pairs span that a clock of the rule can have stamped.
+// windowOf is the window of the pairs that a clock of the rule can have written.
 func (b *ballot) windowOf(r rule) (w Window) {
 	for _, p := range b.pairs {
 		if late := offsetOfPair(p) - r.offsetAt(p.True); late > -slack && (late < slack || p.Late) {
@@ -280,17 +288,17 @@ func (b *ballot) windowOf(r rule) (w Window) {
 	return w
 }
 
-// run is double stamps in a row that tell one offset.
+// run is pairs in a row that show one offset.
 type run struct {
 	offset      time.Duration
 	first, last time.Time
 	n           int
 }
 
-// leastRun is how many double stamps in a row show that a clock was turned. Fewer are odd lines.
+// leastRun is how many pairs in a row show that the offset changed. Fewer are odd lines.
 const leastRun = 2
 
-// runs are the double stamps in the order of time.
+// findRuns groups the pairs, in the order of time.
 func (b *ballot) findRuns() (all []run) {
 	pairs := slices.Clone(b.pairs)
 	slices.SortStableFunc(pairs, func(a, b Pair) int { return a.True.Compare(b.True) })
@@ -308,7 +316,7 @@ func (b *ballot) findRuns() (all []run) {
 	return slices.DeleteFunc(all, func(r run) bool { return r.n < leastRun })
 }
 
-// turns finds where the offset of the file changed and stayed so.
+// findTurns makes a rule of the runs: where the offset of the file changed and stayed changed.
 func (b *ballot) findTurns(most time.Duration) rule {
 	r, last := rule{}, time.Time{}
 	for _, run := range b.findRuns() {
@@ -323,7 +331,7 @@ func (b *ballot) findTurns(most time.Duration) rule {
 	return r
 }
 
-// lead is how far a face is ahead of the instant at, or after, which it was written.
+// offsetOfPair is how far the local time is ahead of the moment at, or after, which it was written.
 func offsetOfPair(p Pair) time.Duration {
 	switch {
 	case p.Local.Lacks&event.LacksDate != 0:
@@ -340,24 +348,25 @@ func offsetOfPair(p Pair) time.Duration {
 	return p.Local.T.Sub(p.True)
 }
 
-// nearestYear puts a face without a year into the year that brings it nearest to an instant.
-func putInNearestYear(face, to time.Time) time.Time {
+// putInNearestYear gives a local time without a year the year that brings it nearest to a moment.
+func putInNearestYear(local, to time.Time) time.Time {
 	year := to.UTC().Year()
-	return slices.MinFunc([]time.Time{inYear(face, year), inYear(face, year-1), inYear(face, year+1)}, func(a, b time.Time) int {
+	return slices.MinFunc([]time.Time{inYear(local, year), inYear(local, year-1), inYear(local, year+1)}, func(a, b time.Time) int {
 		return cmp.Compare(a.Sub(to).Abs(), b.Sub(to).Abs())
 	})
 }
 
-// oddOffsets are the offsets in use that are no whole hours, in minutes (tz database 2025b).
+// oddOffsets are the offsets in use that are not whole hours, in minutes (tz database 2025b).
 var oddOffsets = []time.Duration{-570, -210, -150, 210, 270, 330, 345, 390, 570, 630, 765, 825}
 
-// inUse says whether clocks run so far ahead of UTC anywhere: a journal that is a quarter of an hour late tells no zone.
+// isOffsetInUse says whether any zone has this offset. A journal that is a quarter of an hour late
+// shows no zone.
 func isOffsetInUse(offset time.Duration) bool {
 	return minOffset <= offset && offset <= maxOffset && (offset%time.Hour == 0 || slices.Contains(oddOffsets, offset/time.Minute))
 }
 
-// offsetBelow is the zone of a face that is ahead of UTC by its zone and by the
-// time that passed since the moment it tells: the next offset in use at or below d.
+// offsetBelow is the next offset in use at or below d. d is how far a local time is ahead of UTC:
+// by its zone, and by the time that passed since the moment that it is about.
 func offsetBelow(d time.Duration) (time.Duration, bool) {
 	offset := d.Truncate(time.Hour)
 	if offset > d {
@@ -371,7 +380,7 @@ func offsetBelow(d time.Duration) (time.Duration, bool) {
 	return offset, minOffset <= offset && offset <= maxOffset
 }
 
-// most is the key with the highest count; the smaller offset wins a tie.
+// mostVotes is the offset with the highest count; the smaller one wins a tie.
 func mostVotes(votes map[time.Duration]int) (offset time.Duration, n int) {
 	for _, k := range slices.Sorted(maps.Keys(votes)) {
 		if votes[k] > n {
