@@ -233,10 +233,10 @@ func (r *reconciler) describeClocks() []Clock {
 func (c *clock) describeAmbiguousStamps() string {
 	twice, never := "", ""
 	if c.twice > 0 {
-		twice = fmt.Sprintf("the clock showed the hour of %d stamps twice, and nothing tells which time they mean: each stands for both", c.twice)
+		twice = fmt.Sprintf("the clock showed the hour of %d stamps twice, and nothing shows which time is meant: each is an interval with both", c.twice)
 	}
 	if c.never > 0 {
-		never = fmt.Sprintf("the clock left out the hour that %d stamps show: they are read as if it had not been turned yet", c.never)
+		never = fmt.Sprintf("the clock skipped the hour that %d stamps show: they are read with the offset from before it", c.never)
 	}
 	return joinParts("; ", twice, never)
 }

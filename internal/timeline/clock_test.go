@@ -220,7 +220,7 @@ func TestYear(t *testing.T) {
 			got, _, clock := resolved(t, tc.in, tc.options, tc.local)
 			require.Equal(t, tc.want, got)
 			if tc.want[:4] == "2000" {
-				require.Contains(t, clock.Note, "no evidence tells the year")
+				require.Contains(t, clock.Note, "no evidence shows the year")
 			}
 		})
 	}
@@ -229,7 +229,7 @@ func TestYear(t *testing.T) {
 func TestClockOfFeb29InACommonYear(t *testing.T) {
 	got, _, clock := resolved(t, Input{}, Options{Year: 2025}, "Feb 29 10:00:00")
 	require.Equal(t, "2025-03-01T10:00:00Z", got)
-	require.Contains(t, clock.Note, "29 February stands in a common year")
+	require.Contains(t, clock.Note, "29 February in a year that has none")
 }
 
 func TestDate(t *testing.T) {
@@ -361,7 +361,7 @@ func TestClocks(t *testing.T) {
 		{File: "iso.log", Basis: "written"},
 		{
 			File: "short.log", Basis: "zone +08:00 from lines that carry both clocks, year 2026 from lines that carry both clocks",
-			Offset: 8 * time.Hour, Note: "1 of 3 double stamps tell another zone",
+			Offset: 8 * time.Hour, Note: "1 of 3 lines with two stamps show another zone",
 		},
 	}, tl.Clocks)
 	var rows []string

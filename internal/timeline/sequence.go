@@ -315,11 +315,11 @@ func (r *reconciler) settleYears(file []*sequence, known containerTimes) {
 	}
 	c.year = "year not known"
 	if from == "" {
-		base, c.note = unknownYear-lastYear, joinParts("; ", c.note, fmt.Sprintf("no evidence tells the year, shown as %d: give it with --year", unknownYear))
+		base, c.note = unknownYear-lastYear, joinParts("; ", c.note, fmt.Sprintf("no evidence shows the year, so it is written as %d: give it with --year", unknownYear))
 	} else {
 		c.year = fmt.Sprintf("year %d %s", lastYear+base, from)
 		if n := lead.countImpossibleDates(yearly, base); n > 0 {
-			c.note = joinParts("; ", c.note, fmt.Sprintf("29 February stands in a common year, %d times, and was read as 1 March", n))
+			c.note = joinParts("; ", c.note, fmt.Sprintf("29 February in a year that has none, %d times: read as 1 March", n))
 		}
 	}
 	r.resolveFile(file, yearly, base, c)
@@ -403,7 +403,7 @@ func (r *reconciler) settleDates(file []*sequence, known containerTimes) {
 		base, c.date = lead.fitWindow(daily, r.evidenceWindow(), c.zone), "date from the node's dated evidence"
 	default:
 		base = unknownDay
-		c.date, c.note = "date not known", joinParts("; ", c.note, fmt.Sprintf("no other file tells the date, shown as 1 January %d", unknownYear))
+		c.date, c.note = "date not known", joinParts("; ", c.note, fmt.Sprintf("no other file shows the date, so it is written as 1 January %d", unknownYear))
 	}
 	r.resolveFile(file, daily, base, c)
 }

@@ -159,7 +159,7 @@ func isAtSameTime(a, b *event.Event) bool {
 	return true
 }
 
-// samplePause is how far the samples of a run lie apart. It is 0 when the event is no run.
+// samplePause is how far apart the samples of a run are. It is 0 when the event is no run.
 func samplePause(e *event.Event) time.Duration {
 	pause, _ := fieldDuration(e, "every")
 	return pause

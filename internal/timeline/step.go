@@ -77,12 +77,12 @@ func (c *clock) undoClockStep(stamps []stamp, s *setClock, file string) {
 	}
 	told := fmt.Sprintf("the clock was set by %s (%s)", s.by.Round(time.Millisecond), s.Pos())
 	if s.by.Abs() > mostStep {
-		c.stepped = joinParts("; ", c.stepped, told+": times before that are as it showed them")
+		c.stepped = joinParts("; ", c.stepped, told+": earlier times are as the clock showed them")
 		return
 	}
-	c.stepped = joinParts("; ", c.stepped, told+": times before that were moved along")
+	c.stepped = joinParts("; ", c.stepped, told+": earlier times were moved by as much")
 	if open > 0 {
-		c.stepped = joinParts("; ", c.stepped, fmt.Sprintf("%d stamps that may be of before or after stand for both", open))
+		c.stepped = joinParts("; ", c.stepped, fmt.Sprintf("%d stamps can be from before or after: each is an interval with both", open))
 	}
 	m := move{stamps[n+open-1].line, lastLine, s.by, s.after}
 	if n+open < len(stamps) {

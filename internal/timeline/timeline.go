@@ -26,10 +26,10 @@ type Window struct{ Start, End time.Time }
 // IsZero says that the window is empty.
 func (w Window) IsZero() bool { return w.Start.IsZero() && w.End.IsZero() }
 
-// with is the least window that holds w and t.
+// extendTo is the smallest window that contains w and t.
 func (w Window) extendTo(t time.Time) Window { return w.union(Window{t, t}) }
 
-// join is the least window that holds both.
+// union is the smallest window that contains both.
 func (w Window) union(by Window) Window {
 	if w.IsZero() {
 		return by

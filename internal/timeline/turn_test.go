@@ -85,8 +85,8 @@ func TestTurnedClocks(t *testing.T) {
 			want: []string{"2025-10-26T00:10:01Z ±1h0m1s", "2025-10-26T00:10:00Z ±1h0m1s"},
 		},
 		{
-			name: "the hour that was left out is read as if the clock had not been turned", in: lines("2025-03-30T01:59:59", "2025-03-30T02:30:00", "2025-03-30T03:00:00"), options: Options{Zone: berlin},
-			want: []string{"2025-03-30T00:59:59Z", "2025-03-30T01:30:00Z", "2025-03-30T01:00:00Z"}, note: "left out the hour that 1 stamps show",
+			name: "the hour that the clock skipped is read with the offset before it", in: lines("2025-03-30T01:59:59", "2025-03-30T02:30:00", "2025-03-30T03:00:00"), options: Options{Zone: berlin},
+			want: []string{"2025-03-30T00:59:59Z", "2025-03-30T01:30:00Z", "2025-03-30T01:00:00Z"}, note: "skipped the hour that 1 stamps show",
 		},
 		{
 			name: "half an hour: Lord Howe", in: lines("2025-04-06T01:45:00"), options: Options{Zone: func() *time.Location { l, _ := time.LoadLocation("Australia/Lord_Howe"); return l }()},

@@ -70,7 +70,7 @@ func (r *reconciler) settleBoots(events []*event.Event, sources []Source) {
 
 // resolve makes moments of the stamps of a run. Without anchors they are no longer known.
 func (r bootRun) resolve(anchors []anchor, basis string, c *clock) {
-	const noBoot = "nothing tells when the machine booted, so lines have no time: dmesg -T or journalctl -k would"
+	const noBoot = "nothing shows when the machine booted, so lines have no time: dmesg -T or journalctl -k would give it"
 	c.boot, c.bases[event.LacksBoot] = "seconds since boot", ""
 	if len(anchors) > 0 {
 		c.boot = fmt.Sprintf("seconds since boot, at %s by %s", anchors[len(anchors)-1].bootTime().UTC().Format(time.RFC3339), basis)
@@ -141,12 +141,11 @@ func kernelContentOf(e *event.Event) content {
 	return s
 }
 
-// maxSame bounds the moments at which one thing was said that are tried.
+// maxSame bounds the moments of one content that are tried.
 const maxSame = 32
 
-// anchorsOf are the lines of sources that carry both clocks and that are wanted. Where any is
-// stamped by both at once, or read soon by the wall, those count whose uptime tells only when they
-// were read no more.
+// findAnchors returns the lines of sources that carry both clocks and that want accepts. Lines
+// whose uptime is only that of the reading count only where there are no others.
 func findAnchors(sources []Source, want func(*Source, *Boot) bool) []anchor {
 	var at, read []anchor
 	for i := range sources {

@@ -214,7 +214,7 @@ func TestClockSteps(t *testing.T) {
 		{
 			name:   "set back: what was written before moves along",
 			events: []event.Event{one("messages", 1, "2025-11-08T01:30:50Z"), set("messages", 2, "2025-11-08T01:30:00Z", -time.Minute), one("messages", 3, "2025-11-08T01:30:01Z")},
-			file:   "messages", want: []string{"2025-11-08T01:29:50Z", "2025-11-08T01:30:00Z", "2025-11-08T01:30:01Z"}, note: "the clock was set by -1m0s (messages:2): times before that were moved along",
+			file:   "messages", want: []string{"2025-11-08T01:29:50Z", "2025-11-08T01:30:00Z", "2025-11-08T01:30:01Z"}, note: "the clock was set by -1m0s (messages:2): earlier times were moved by as much",
 		},
 		{
 			name: "another file shows where it was set",
@@ -232,7 +232,7 @@ func TestClockSteps(t *testing.T) {
 		{
 			name:   "a file that shows no jump: what may be of before or after is both",
 			events: []event.Event{set("messages", 2, "2025-11-08T01:30:00Z", -time.Minute), one("x.log", 1, "2025-11-08T01:29:00Z"), one("x.log", 2, "2025-11-08T01:30:30Z"), one("x.log", 3, "2025-11-08T01:33:00Z")},
-			file:   "x.log", want: []string{"2025-11-08T01:28:00Z", "2025-11-08T01:29:30Z ±1m0s", "2025-11-08T01:33:00Z"}, note: "1 stamps that may be of before or after stand for both",
+			file:   "x.log", want: []string{"2025-11-08T01:28:00Z", "2025-11-08T01:29:30Z ±1m0s", "2025-11-08T01:33:00Z"}, note: "1 stamps can be from before or after: each is an interval with both",
 		},
 		{
 			name:   "set forward: the time in between did not happen",
@@ -247,7 +247,7 @@ func TestClockSteps(t *testing.T) {
 		{
 			name:   "by hours: nobody knows since when it was wrong",
 			events: []event.Event{one("messages", 1, "2025-11-08T01:00:00Z"), set("messages", 2, "2025-11-08T09:30:00Z", 8*time.Hour), one("messages", 3, "2025-11-08T09:31:01Z")},
-			file:   "messages", want: []string{"2025-11-08T01:00:00Z", "2025-11-08T01:30:00Z", "2025-11-08T09:31:01Z"}, note: "times before that are as it showed them",
+			file:   "messages", want: []string{"2025-11-08T01:00:00Z", "2025-11-08T01:30:00Z", "2025-11-08T09:31:01Z"}, note: "earlier times are as the clock showed them",
 		},
 		{
 			name:   "by less than a second",

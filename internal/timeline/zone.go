@@ -272,7 +272,7 @@ func (b *ballot) decideZone() (z zone, offset time.Duration, n int) {
 	}
 	z.basis = fmt.Sprintf("zone %s from %s", zoneNames(z.turns), from)
 	if len(z.turns) == 1 && n < all {
-		z.note = fmt.Sprintf("%d of %d double stamps tell another zone", all-n, all)
+		z.note = fmt.Sprintf("%d of %d lines with two stamps show another zone", all-n, all)
 	}
 	z.pairs = b.windowOf(z.rule)
 	return z, offset, n
