@@ -441,10 +441,10 @@ func (f *file) pair(rec *event.Record) {
 		return
 	}
 	if rec.Outer.Lacks != 0 && rec.Time.Lacks == 0 {
-		f.source.Pairs = append(f.source.Pairs, timeline.Pair{Face: rec.Outer, True: rec.Time.T.UTC()})
+		f.source.Pairs = append(f.source.Pairs, timeline.Pair{Local: rec.Outer, True: rec.Time.T.UTC()})
 	}
 	if rec.Outer.Lacks == 0 && rec.Time.Lacks != 0 {
-		f.source.Pairs = append(f.source.Pairs, timeline.Pair{Face: rec.Time, True: rec.Outer.T.UTC()})
+		f.source.Pairs = append(f.source.Pairs, timeline.Pair{Local: rec.Time, True: rec.Outer.T.UTC()})
 	}
 }
 
@@ -619,7 +619,7 @@ func (f *file) sourceList() []timeline.Source {
 			s.Seen = []event.Time{t.All}
 		}
 		if t.Face.Known && t.UTC.Known {
-			s.Pairs = []timeline.Pair{{Face: t.Face, True: t.UTC.T}}
+			s.Pairs = []timeline.Pair{{Local: t.Face, True: t.UTC.T}}
 		}
 		all = append(all, s)
 	}

@@ -72,7 +72,7 @@ func (w *watch) tells(l *line, e *event.Event) {
 	if w.late == nil {
 		w.late = map[*timeline.Source][]timeline.Pair{}
 	}
-	w.late[l.source] = append(w.late[l.source], timeline.Pair{Face: l.Time, True: at, Late: true})
+	w.late[l.source] = append(w.late[l.source], timeline.Pair{Local: l.Time, True: at, Late: true})
 }
 
 // maxAsked bounds the lines of one file that are kept because a rule asks for

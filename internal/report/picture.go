@@ -303,7 +303,7 @@ func (p *picture) losses(l *drawnLane, rule *laneRule, coverage []timeline.Cover
 			continue
 		}
 		for _, g := range coverage[i].Gaps {
-			if g.End.IsZero() || !g.In(p.Start, p.End) {
+			if g.End.IsZero() || !g.Overlaps(p.Start, p.End) {
 				continue // beyond the last line everything is hatched
 			}
 			s := p.shape(g.Start, g.End)

@@ -287,7 +287,7 @@ func (s *search) spanned(a *Absence, anchor *event.Event) bool {
 	if a.Before != "" { // what a gap before it hides may be what is looked for
 		start, end = time.Time{}, anchor.Start.T
 	}
-	hidden := func(g timeline.Gap) bool { return g.In(start, end) }
+	hidden := func(g timeline.Gap) bool { return g.Overlaps(start, end) }
 	for _, c := range s.index.timeline.Coverage {
 		if c.Source == a.Source && !c.Start.IsZero() && !c.Start.After(anchor.Start.T) && !c.End.Before(end) &&
 			(a.level == event.NoLevel || c.Level != event.NoLevel && c.Level <= a.level) && !slices.ContainsFunc(c.Gaps, hidden) {

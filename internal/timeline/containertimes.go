@@ -10,20 +10,20 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// lives are the dated moments of every container, by its id as written. They
-// date the stamps of traces, which show the time of day only.
-type lives struct {
+// containerTimes are the dated moments of every container, by its id as written. They date the
+// stamps of traces, which have the time of day only.
+type containerTimes struct {
 	moments map[string][]time.Time // in the order of the time of day
-	// whole maps the first digits of an id to the longest id that begins so; to
-	// nothing where two containers share them.
+	// whole maps the first digits of an id to the longest id that begins with them; to "" where two
+	// containers share them.
 	whole map[string]string
 }
 
-// minID is the shortest piece of an id that names a container.
+// minID is how many digits of an id are needed to name a container.
 const minID = 6
 
-func livesOf(events []*event.Event) lives {
-	l := lives{map[string][]time.Time{}, map[string]string{}}
+func containerTimesOf(events []*event.Event) containerTimes {
+	l := containerTimes{map[string][]time.Time{}, map[string]string{}}
 	for _, e := range events {
 		if id := e.IDs.Container; len(id) >= minID && e.Start.Known && e.Start.Lacks == 0 {
 			l.moments[id] = append(l.moments[id], e.Start.T)
@@ -44,8 +44,8 @@ func livesOf(events []*event.Event) lives {
 	return l
 }
 
-// of returns the moments of a container, whose id may be cut short here or there.
-func (l lives) of(id string) []time.Time {
+// timesOf returns the moments of a container. Its id can be cut short in one of the places.
+func (l containerTimes) timesOf(id string) []time.Time {
 	if own := l.moments[id]; own != nil || len(id) < minID {
 		return own
 	}
@@ -55,17 +55,18 @@ func (l lives) of(id string) []time.Time {
 	return nil
 }
 
-// closeness is how a sequence lies to what is known of the same containers.
+// closeness is how near a sequence is to the known moments of the same containers.
 type closeness struct {
-	days  int           // that it has to be moved to lie nearest
-	apart time.Duration // how far the nearest of its events then lies from its container's moment
-	near  int           // how many then lie within familiar
-	ok    bool          // any container is known
-	// firm says that most events of known containers then lie within familiar, of two containers, at two times.
+	days  int           // by which it must be moved to be nearest
+	apart time.Duration // how far the nearest of its events then is from its container's moment
+	near  int           // how many events are then within familiar
+	ok    bool          // at least one container is known
+	// firm says that most events of known containers are then within familiar, of two containers,
+	// at two times.
 	firm bool
 }
 
-// tally counts the events that want a sequence moved by so many days.
+// tally counts the events that are nearest when a sequence is moved by so many days.
 type tally struct {
 	weight, least int64 // seconds
 	near          int
@@ -74,7 +75,7 @@ type tally struct {
 	two           bool
 }
 
-func (t *tally) add(off int64, container string, at time.Time) {
+func (t *tally) addVote(off int64, container string, at time.Time) {
 	if t.weight == 0 || off < t.least {
 		t.least = off
 	}
@@ -88,13 +89,14 @@ func (t *tally) add(off int64, container string, at time.Time) {
 	t.two = t.two || container != t.container && at.Sub(t.at).Abs() > 2*familiar
 }
 
-// maxVotes bounds the stamps of a sequence that are asked, from its begin to its end.
+// maxVotes bounds the stamps of a sequence that are compared. They are spread from its start to its
+// end.
 const maxVotes = 10_000
 
-// days is how many days a sequence has to be moved for its events to lie nearest
-// to what is known of the same containers. Every event votes, the closer
-// the more. Faces with a date stay where they are.
-func (l lives) days(q *sequence, z zone, c cycle) closeness {
+// measureCloseness finds by how many days a sequence must be moved so that its events are nearest
+// to the known moments of the same containers. Every event votes; the nearer it is, the more its
+// vote counts. Stamps with a date are not moved.
+func (l containerTimes) measureCloseness(q *sequence, z zone, c cycle) closeness {
 	const daySeconds = int64(day / time.Second)
 	votes := map[int]*tally{}
 	all := 0
@@ -103,17 +105,18 @@ func (l lives) days(q *sequence, z zone, c cycle) closeness {
 		if s.event == nil {
 			continue
 		}
-		moments := l.of(s.event.IDs.Container)
+		moments := l.timesOf(s.event.IDs.Container)
 		if len(moments) == 0 {
 			continue
 		}
 		all++
-		face := q.at(daily, i, 0)
+		local := q.timeAt(daily, i, 0)
 		if c.length != day {
-			face = s.main.T // its carry counts years
+			local = s.main.T // its carry counts years
 		}
-		instant := face.Add(-z.offsetAt(face))
-		ahead := nearestInDay(moments, instant).Unix() - instant.Unix() // 2000 years do not fit a time.Duration
+		instant := local.Add(-z.offsetOfLocal(local))
+		// 2000 years do not fit a time.Duration
+		ahead := nearestInDay(moments, instant).Unix() - instant.Unix()
 		n := int(floorDiv(ahead+daySeconds/2, daySeconds))
 		if c.length == always.length && n != 0 {
 			continue
@@ -121,7 +124,7 @@ func (l lives) days(q *sequence, z zone, c cycle) closeness {
 		if votes[n] == nil {
 			votes[n] = &tally{}
 		}
-		votes[n].add(max(ahead-int64(n)*daySeconds, int64(n)*daySeconds-ahead), s.event.IDs.Container, instant)
+		votes[n].addVote(max(ahead-int64(n)*daySeconds, int64(n)*daySeconds-ahead), s.event.IDs.Container, instant)
 	}
 	most, at := int64(0), closeness{}
 	for _, n := range slices.Sorted(maps.Keys(votes)) {
@@ -132,24 +135,24 @@ func (l lives) days(q *sequence, z zone, c cycle) closeness {
 	return at
 }
 
-// nearestInDay is the moment whose time of day is nearest to that of t, around
-// midnight too. The moments, at least one, are in the order of the time of day.
+// nearestInDay is the moment whose time of day is nearest to that of t, also across midnight. There
+// is at least one moment; they are in the order of the time of day.
 func nearestInDay(moments []time.Time, t time.Time) time.Time {
 	i, _ := slices.BinarySearchFunc(moments, timeOfDay(t), func(m time.Time, d time.Duration) int { return cmp.Compare(timeOfDay(m), d) })
 	above, below := moments[i%len(moments)], moments[(i+len(moments)-1)%len(moments)]
-	if aroundClock(above, t) < aroundClock(below, t) {
+	if clockDistance(above, t) < clockDistance(below, t) {
 		return above
 	}
 	return below
 }
 
-// aroundClock is how far apart two moments show on a clock of 24 hours.
-func aroundClock(a, b time.Time) time.Duration {
+// clockDistance is how far apart two moments are on a clock of 24 hours.
+func clockDistance(a, b time.Time) time.Duration {
 	d := (timeOfDay(a) - timeOfDay(b)).Abs()
 	return min(d, day-d)
 }
 
-// timeOfDay is what a clock of 24 hours shows.
+// timeOfDay is the time since midnight, UTC.
 func timeOfDay(t time.Time) time.Duration {
 	t = t.UTC()
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute + time.Duration(t.Second())*time.Second + time.Duration(t.Nanosecond())
