@@ -2,7 +2,6 @@ package lines
 
 import (
 	"encoding/binary"
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -43,9 +42,4 @@ func IsNoise(b []byte) bool {
 		i += n
 	}
 	return control*20 > len(b) || invalid*2 > len(b)
-}
-
-// CutSkip is the remark about a line that was too long.
-func CutSkip(pos event.Pos, line Line) error {
-	return &event.Skip{Pos: pos, Reason: fmt.Sprintf("line of %d bytes is cut at %d", int64(len(line.Bytes))+line.Cut, MaxLine)}
 }

@@ -66,7 +66,7 @@ func NewReader(r io.Reader, stats *Stats) *Reader {
 	return &Reader{r: bufio.NewReaderSize(r, size), Stats: stats}
 }
 
-// next reads a line into in.line. It returns false at the end and on an error.
+// Next reads a line into in.Line. It returns false at the end and on an error.
 func (in *Reader) Next() bool {
 	b, err := in.r.ReadSlice('\n')
 	cut := int64(0)
@@ -86,7 +86,7 @@ func (in *Reader) Next() bool {
 	return true
 }
 
-// number makes b the next line.
+// Number makes b the next line.
 func (in *Reader) Number(b []byte, cut int64) {
 	in.Line.N++
 	in.Line.Bytes, in.Line.Cut = b, cut
@@ -96,12 +96,14 @@ func (in *Reader) Number(b []byte, cut int64) {
 	}
 }
 
-// ahead is what is at hand of the next lines, at most n bytes; valid until the next step. Whoever takes lines from it numbers and drops them.
+// Ahead is what has been read of the next lines, at most n bytes; it is valid until the next step. Whoever takes lines
+// from it calls Number for each, and Drop for all of them.
 func (in *Reader) Ahead(n int) []byte {
 	b, _ := in.r.Peek(min(n, in.r.Buffered())) // so much is there
 	return b
 }
 
+// Drop skips n bytes of what Ahead returned.
 func (in *Reader) Drop(n int) { _, _ = in.r.Discard(n) } // so much is there
 
 // readLong collects a line that did not fit into the read buffer; start is its beginning.

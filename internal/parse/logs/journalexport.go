@@ -70,7 +70,7 @@ func (x *exportReader) readField() bool {
 	if lines.IsBlank(b) && line.Cut == 0 {
 		return x.finish()
 	}
-	if line.Cut > 0 && !x.remark(line.N, "line of %d bytes is cut at %d", int64(len(line.Bytes))+line.Cut, lines.MaxLine) {
+	if err := line.CutSkip(x.Path); err != nil && !x.yield(event.Record{}, err) {
 		return false
 	}
 	key, value, text := bytes.Cut(b, []byte{'='})

@@ -47,7 +47,7 @@ const verboseIndent = "    "
 func (v *verboseReader) line() bool {
 	line := v.lines.Line
 	b := lines.TrimReturn(line.Bytes)
-	if line.Cut > 0 && !v.remark(line.N, "line of %d bytes is cut at %d", int64(len(line.Bytes))+line.Cut, lines.MaxLine) {
+	if err := line.CutSkip(v.Path); err != nil && !v.yield(event.Record{}, err) {
 		return false
 	}
 	if lines.IsBlank(b) && line.Cut == 0 {

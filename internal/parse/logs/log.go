@@ -74,7 +74,7 @@ func (l *logReader) read(line lines.Line) bool {
 	if lines.IsBlank(b) && line.Cut == 0 {
 		return l.blank()
 	}
-	if line.Cut > 0 && !l.remark(line.N, "line of %d bytes is cut at %d", int64(len(line.Bytes))+line.Cut, lines.MaxLine) {
+	if err := line.CutSkip(l.Path); err != nil && !l.yield(event.Record{}, err) {
 		return false
 	}
 	if l.started > 0 {

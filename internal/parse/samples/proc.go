@@ -156,13 +156,9 @@ func ReadProc(in lines.Input) iter.Seq2[Sample, error] {
 		r := procReader{Input: in, seen: map[string]int{}}
 		r.place, _ = placeOf(in.Path)
 		src := lines.NewReader(in.R, in.Stats)
-		for src.Next() {
-			b := lines.TrimReturn(src.Line.Bytes)
-			if lines.IsBlank(b) && src.Line.Cut == 0 {
-				continue
-			}
-			pos := event.Pos{File: in.Path, Line: src.Line.N}
-			if src.Line.Cut > 0 && !yield(Sample{}, lines.CutSkip(pos, src.Line)) {
+		for src.NextFilled() {
+			b, pos := src.Line.Bytes, event.Pos{File: in.Path, Line: src.Line.N}
+			if err := src.Line.CutSkip(in.Path); err != nil && !yield(Sample{}, err) {
 				return
 			}
 			out, reason := r.read(string(b), event.Quote{Pos: pos, Text: lines.Clip(b)})

@@ -119,24 +119,18 @@ func ReadXCapture(in lines.Input) iter.Seq2[Sample, error] {
 func sampleLines(in lines.Input, row func(line string) (s Sample, reason string)) iter.Seq2[Sample, error] {
 	return func(yield func(Sample, error) bool) {
 		src := lines.NewReader(in.R, in.Stats)
-		for src.Next() {
-			b := lines.TrimReturn(src.Line.Bytes)
-			if lines.IsBlank(b) && src.Line.Cut == 0 {
-				continue
-			}
-			pos := event.Pos{File: in.Path, Line: src.Line.N}
-			if src.Line.Cut > 0 && !yield(Sample{}, lines.CutSkip(pos, src.Line)) {
+		for src.NextFilled() {
+			b, pos := src.Line.Bytes, event.Pos{File: in.Path, Line: src.Line.N}
+			if err := src.Line.CutSkip(in.Path); err != nil && !yield(Sample{}, err) {
 				return
 			}
-			s, err := row(string(b))
+			s, reason := row(string(b))
 			s.Pos, s.Raw, s.Lines = pos, lines.Clip(b), 1
-			if err != "" {
-				if !yield(Sample{}, &event.Skip{Pos: pos, Lines: 1, Reason: err}) {
-					return
-				}
-				continue
+			var err error
+			if reason != "" {
+				s, err = Sample{}, &event.Skip{Pos: pos, Lines: 1, Reason: reason}
 			}
-			if !yield(s, nil) {
+			if !yield(s, err) {
 				return
 			}
 		}

@@ -60,13 +60,9 @@ func lineData(in lines.Input, row func(line []byte) (e Datum, ok bool)) iter.Seq
 			}
 			return yield(Datum{Pos: rec.Pos, Lines: rec.Lines, Raw: rec.Raw, Log: &rec}, nil)
 		})
-		for src.Next() {
-			b := lines.TrimReturn(src.Line.Bytes)
-			if lines.IsBlank(b) && src.Line.Cut == 0 {
-				continue
-			}
-			pos := event.Pos{File: in.Path, Line: src.Line.N}
-			if src.Line.Cut > 0 && !yield(Datum{}, lines.CutSkip(pos, src.Line)) {
+		for src.NextFilled() {
+			b, pos := src.Line.Bytes, event.Pos{File: in.Path, Line: src.Line.N}
+			if err := src.Line.CutSkip(in.Path); err != nil && !yield(Datum{}, err) {
 				return
 			}
 			if lines.IsNoise(b) {
@@ -106,6 +102,20 @@ type document struct {
 	used   int   // lines that are not blank
 }
 
+// documentData reads a snapshot as a whole. Walk yields the data of a document and counts the lines that it names as
+// lost; ok is false when the consumer has had enough.
+func documentData(in lines.Input, walk func(d *document, yield func(Datum, error) bool) (skipped int, ok bool)) iter.Seq2[Datum, error] {
+	return func(yield func(Datum, error) bool) {
+		d, ok := readDocument(in, yield)
+		if !ok {
+			return
+		}
+		if skipped, ok := walk(&d, yield); ok {
+			d.end(skipped, yield)
+		}
+	}
+}
+
 // readDocument reads the file; it returns false when the consumer has had enough.
 func readDocument(in lines.Input, yield func(Datum, error) bool) (d document, ok bool) {
 	d.path = in.Path
@@ -113,7 +123,7 @@ func readDocument(in lines.Input, yield func(Datum, error) bool) (d document, ok
 	for src.Next() {
 		line := src.Line
 		blank := lines.IsBlank(line.Bytes) && line.Cut == 0
-		if line.Cut > 0 && !yield(Datum{}, lines.CutSkip(event.Pos{File: in.Path, Line: line.N}, line)) {
+		if err := line.CutSkip(in.Path); err != nil && !yield(Datum{}, err) {
 			return d, false
 		}
 		if len(d.text)+len(line.Bytes) >= maxDocument || d.lost > 0 {

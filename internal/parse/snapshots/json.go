@@ -19,16 +19,7 @@ import (
 //
 //	{"kubeletconfig":{"cpuManagerPolicy":"static", …
 func ReadJSON(in lines.Input) iter.Seq2[Datum, error] {
-	return func(yield func(Datum, error) bool) {
-		d, ok := readDocument(in, yield)
-		if !ok {
-			return
-		}
-		skipped, ok := d.json(yield)
-		if ok {
-			d.end(skipped, yield)
-		}
-	}
+	return documentData(in, walkJSON)
 }
 
 // level is one table or list that is open while a document is walked.
@@ -51,8 +42,8 @@ type jsonWalk struct {
 	keyAt int // where the last key begins
 }
 
-// json yields every scalar of the document, and the number of lines that were lost.
-func (d *document) json(yield func(Datum, error) bool) (skipped int, ok bool) {
+// walkJSON yields every scalar of the document.
+func walkJSON(d *document, yield func(Datum, error) bool) (skipped int, ok bool) {
 	w := jsonWalk{document: d, Decoder: json.NewDecoder(bytes.NewReader(d.text))}
 	w.UseNumber()
 	for {

@@ -6,13 +6,12 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/plegdiag/plegdiag/internal/parse/lines"
-
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
 // ReadMetrics reads the Prometheus text format, as the /metrics of the kubelet and of containerd have it:

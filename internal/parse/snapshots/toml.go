@@ -21,16 +21,11 @@ import (
 //
 // A line that is no TOML is lost alone; reading goes on behind it, in the same table.
 func ReadTOML(in lines.Input) iter.Seq2[Datum, error] {
-	return func(yield func(Datum, error) bool) {
-		d, ok := readDocument(in, yield)
-		if !ok {
-			return
-		}
-		w := tomlWalk{document: &d, yield: yield}
-		if w.walk() {
-			d.end(w.skipped, yield)
-		}
-	}
+	return documentData(in, func(d *document, yield func(Datum, error) bool) (skipped int, ok bool) {
+		w := tomlWalk{document: d, yield: yield}
+		ok = w.walk()
+		return w.skipped, ok
+	})
 }
 
 // tomlWalk is the state of a pass over a document.

@@ -23,16 +23,11 @@ import (
 // A document is read key by key and list element by list element at its left
 // edge, so that what is broken in one costs no other, and memory stays small.
 func ReadYAML(in lines.Input) iter.Seq2[Datum, error] {
-	return func(yield func(Datum, error) bool) {
-		d, ok := readDocument(in, yield)
-		if !ok {
-			return
-		}
-		w := yamlWalk{document: &d, yield: yield}
-		if w.walk() {
-			d.end(w.skipped, yield)
-		}
-	}
+	return documentData(in, func(d *document, yield func(Datum, error) bool) (skipped int, ok bool) {
+		w := yamlWalk{document: d, yield: yield}
+		ok = w.walk()
+		return w.skipped, ok
+	})
 }
 
 // yamlWalk is the state of a pass over a document.

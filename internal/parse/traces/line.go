@@ -178,18 +178,14 @@ func (l *traceLine) scanTimes(b []byte) []byte {
 		return b
 	}
 	rest = trimBlanks(rest)
-	sec, n := lines.Digits(rest)
-	if n == 0 {
-		return b
-	}
-	f, _, c := stamp.Fraction(rest[n:])
-	if rest = rest[n+c:]; c == 0 || len(rest) < 2 {
+	delta, whole, n := readSeconds(rest)
+	if rest = rest[n:]; whole == 0 || n == whole || len(rest) < 2 {
 		return b
 	}
 	if rest[0] == ')' {
 		rest = rest[1:]
 	}
-	l.delta, l.hasDelta = time.Duration(sec)*time.Second+f, true
+	l.delta, l.hasDelta = delta, true
 	return trimBlanks(rest)
 }
 
@@ -417,11 +413,8 @@ func (l *traceLine) scanResult(b []byte) {
 		b = bytes.TrimRight(b[:len(b)-11], " ")
 	} else if n := len(b); n > 2 && b[n-1] == '>' {
 		if open := bytes.LastIndexByte(b, '<'); open > 0 && b[open-1] == ' ' {
-			inside := b[open+1 : n-1]
-			sec, d := lines.Digits(inside)
-			f, _, c := stamp.Fraction(inside[d:])
-			if d > 0 && d+c == len(inside) {
-				l.took, l.hasTook = time.Duration(sec)*time.Second+f, true
+			if took, whole, all := readSeconds(b[open+1 : n-1]); whole > 0 && open+1+all == n-1 {
+				l.took, l.hasTook = took, true
 				b = bytes.TrimRight(b[:open], " ")
 			}
 		}

@@ -195,9 +195,15 @@ func (c *countTable) row(b []byte) *CallTotal {
 
 // decimalSeconds reads "0.053853"; 0 for anything else.
 func decimalSeconds(s string) time.Duration {
-	sec, n := lines.Digits([]byte(s))
-	f, _, _ := stamp.Fraction([]byte(s)[n:])
-	return time.Duration(sec)*time.Second + f
+	d, _, _ := readSeconds([]byte(s))
+	return d
+}
+
+// readSeconds reads the seconds that b starts with: whole is how many digits they have before the point, all how long they are.
+func readSeconds(b []byte) (d time.Duration, whole, all int) {
+	sec, whole := lines.Digits(b)
+	f, _, fraction := stamp.Fraction(b[whole:])
+	return time.Duration(sec)*time.Second + f, whole, whole + fraction
 }
 
 // Sniff is the share of lines that can only be those of a trace, or of a table of -c.
