@@ -114,7 +114,7 @@ func readTraces(ctx context.Context, inputs []string, date *traces.Date, s strea
 		switch in.Reader.(type) {
 		case parse.Syscalls:
 		case parse.Records:
-			if !traces.FindIn(in.Head) { // in the middle of a ticket, or of a journal
+			if !traces.HasCalls(in.Head) { // in the middle of a ticket, or of a journal
 				return nil
 			}
 		default:

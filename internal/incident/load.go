@@ -202,7 +202,7 @@ func (r *reader) read(ctx context.Context, f bundle.File, slot *file) {
 	slot.account.Format = in.Name
 	switch read := in.Reader.(type) {
 	case parse.Records:
-		if traces.FindIn(in.Head) {
+		if traces.HasCalls(in.Head) {
 			slot.readBoth(ctx, read, in.R, r.logs)
 		} else {
 			slot.readLog(ctx, read, in.R, r.logs)

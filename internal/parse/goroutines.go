@@ -17,7 +17,7 @@ func sniffGoroutines(head []byte) float64 {
 		return 1
 	}
 	all, good, goroutines := 0, 0, 0
-	for line := range lines.Head(head) {
+	for line := range lines.OfHead(head) {
 		all++
 		switch {
 		case bytes.HasPrefix(line, []byte("goroutine ")) && bytes.IndexByte(line, '[') > 0 && !bytes.Contains(line, []byte(`]:\n`)):

@@ -40,9 +40,9 @@ func FindOrigin(head []byte) *Origin {
 	most, least := 0, 0
 	for _, o := range origins {
 		all, known, size := 0, 0, 0
-		for line := range lines.Head(head) {
+		for line := range lines.OfHead(head) {
 			all++
-			if n := o.length(line); n > 0 && o.knows(line[n:]) {
+			if n := o.lengthIn(line); n > 0 && o.knowsLine(line[n:]) {
 				known++
 				size += n
 			}
@@ -55,8 +55,8 @@ func FindOrigin(head []byte) *Origin {
 	return best
 }
 
-// length is how much of a line stands before the line proper, if it has an origin.
-func (o *Origin) length(line []byte) int {
+// lengthIn is how much of a line stands before the line proper, if it has an origin.
+func (o *Origin) lengthIn(line []byte) int {
 	line = line[:min(len(line), maxOrigin)]
 	n := 0
 	for n < len(line) && line[n] == ' ' {
@@ -76,8 +76,8 @@ func (o *Origin) length(line []byte) int {
 	return n
 }
 
-// knows says that what follows an origin is a line with a header.
-func (o *Origin) knows(line []byte) bool {
+// knowsLine says that what follows an origin is a line with a header.
+func (o *Origin) knowsLine(line []byte) bool {
 	o.colour = lines.WithoutColours(o.colour[:0], line[:min(len(line), 512)])
 	if len(o.colour) > 0 && o.colour[0] == '{' {
 		return logs.IsKlog(o.colour) || logs.IsLogrus(o.colour) || logs.IsContainer(o.colour) || logs.IsJournalJSON(o.colour)
@@ -85,13 +85,13 @@ func (o *Origin) knows(line []byte) bool {
 	return len(o.colour) > 0 && logs.HasHeader(o.colour)
 }
 
-// cut is how much of a line to take off: an origin before a line with a header, or one that stood before such a line.
-func (o *Origin) cut(line []byte) int {
-	n := o.length(line)
+// cutLength is how much of a line to take off: an origin before a line with a header, or one that stood before such a line.
+func (o *Origin) cutLength(line []byte) int {
+	n := o.lengthIn(line)
 	if n == 0 || o.seen[string(line[:n])] {
 		return n
 	}
-	if !o.knows(line[n:]) {
+	if !o.knowsLine(line[n:]) {
 		return 0
 	}
 	if len(o.seen) < maxOrigins && o.end != ':' && o.end != '\t' { // grep's and cat's hold numbers
@@ -104,6 +104,6 @@ func (o *Origin) cut(line []byte) int {
 func WithoutOrigin(r io.Reader, o *Origin) io.Reader {
 	return lines.WithoutStarts(r, maxOrigin+512, func(head []byte) int {
 		line, _, _ := bytes.Cut(head, []byte{'\n'})
-		return o.cut(line)
+		return o.cutLength(line)
 	})
 }

@@ -14,7 +14,7 @@ const MaxField = 64 << 20
 
 // binary reads a value that is given with its length. First is the line its bytes
 // start in; the value is valid until the next step.
-func (in *Reader) Binary() (value []byte, first int, err error) {
+func (in *Reader) ReadBinary() (value []byte, first int, err error) {
 	head, err := in.r.Peek(8)
 	if err != nil {
 		return nil, 0, fmt.Errorf("no length: %w", err)
@@ -44,12 +44,12 @@ func (in *Reader) Binary() (value []byte, first int, err error) {
 		in.Err = err
 	}
 	in.long = buf
-	in.count(buf)
+	in.countLines(buf)
 	return buf[8 : 8+len(value)], first, nil
 }
 
-// count accounts for lines that were not read by next.
-func (in *Reader) count(b []byte) {
+// countLines accounts for lines that were not read by next.
+func (in *Reader) countLines(b []byte) {
 	for len(b) > 0 {
 		line, rest, _ := bytes.Cut(b, []byte{'\n'})
 		in.Line.N++

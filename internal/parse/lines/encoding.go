@@ -43,15 +43,15 @@ func (w *wide) Read(p []byte) (int, error) {
 		if w.err != nil {
 			return 0, w.err
 		}
-		w.fill()
+		w.decodeBuffered()
 	}
 	n := copy(p, w.ready)
 	w.ready = w.ready[n:]
 	return n, nil
 }
 
-// fill decodes what is buffered.
-func (w *wide) fill() {
+// decodeBuffered decodes what is buffered.
+func (w *wide) decodeBuffered() {
 	b, err := w.r.Peek(2)
 	if len(b) < 2 {
 		if w.err = err; len(b) == 1 || w.high != 0 {
@@ -63,14 +63,14 @@ func (w *wide) fill() {
 	b, _ = w.r.Peek(w.r.Buffered() &^ 1)
 	out := make([]byte, 0, 2*len(b))
 	for i := 0; i < len(b); i += 2 {
-		out = w.add(out, rune(w.order.Uint16(b[i:])))
+		out = w.appendUnit(out, rune(w.order.Uint16(b[i:])))
 	}
 	_, _ = w.r.Discard(len(b)) // cannot fail for what Peek returned
 	w.ready = out
 }
 
-// add appends one unit of UTF-16.
-func (w *wide) add(out []byte, r rune) []byte {
+// appendUnit appends one unit of UTF-16.
+func (w *wide) appendUnit(out []byte, r rune) []byte {
 	if !w.begun {
 		w.begun = true
 		return out

@@ -8,8 +8,8 @@ import (
 // HeadSize is how much of a file decides its format. Headers of all formats stand in it.
 const HeadSize = 64 << 10
 
-// Head are the lines of head that are not blank, without a last one that is cut, unless it is all there is.
-func Head(head []byte) iter.Seq[[]byte] {
+// OfHead are the lines of head that are not blank, without a last one that is cut, unless it is all there is.
+func OfHead(head []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for first := true; len(head) > 0; first = false {
 			line, rest, whole := bytes.Cut(head, []byte{'\n'})
@@ -28,12 +28,12 @@ func Head(head []byte) iter.Seq[[]byte] {
 	}
 }
 
-// Share makes a sniffer of a test for one line. Blank lines and lines that
+// Sniffer makes a sniffer of a test for one line. Blank lines and lines that
 // continue the one before do not count.
-func Share(known func(line []byte) bool) func([]byte) float64 {
+func Sniffer(known func(line []byte) bool) func([]byte) float64 {
 	return func(head []byte) float64 {
 		all, good := 0, 0
-		for line := range Head(head) {
+		for line := range OfHead(head) {
 			if line[0] == ' ' || line[0] == '\t' {
 				continue
 			}

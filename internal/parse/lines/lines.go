@@ -82,12 +82,12 @@ func (in *Reader) Next() bool {
 	if b[len(b)-1] == '\n' {
 		b = b[:len(b)-1]
 	}
-	in.Number(b, cut)
+	in.CountLine(b, cut)
 	return true
 }
 
-// Number makes b the next line.
-func (in *Reader) Number(b []byte, cut int64) {
+// CountLine makes b the next line.
+func (in *Reader) CountLine(b []byte, cut int64) {
 	in.Line.N++
 	in.Line.Bytes, in.Line.Cut = b, cut
 	in.Stats.Lines++

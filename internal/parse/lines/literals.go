@@ -62,13 +62,13 @@ func NewLiterals(literals []string) *Literals {
 		known[s] = true
 	}
 	l.window = min(l.window, 255)
-	l.choose()
-	l.fill()
+	l.chooseParts()
+	l.fillTables()
 	return l
 }
 
-// choose picks the part of each word that is looked for: the one whose blocks shorten the jumps through [typical] least.
-func (l *Literals) choose() {
+// chooseParts picks the part of each word that is looked for: the one whose blocks shorten the jumps through [typical] least.
+func (l *Literals) chooseParts() {
 	var seen [tableSize]int
 	for end := block + 1; end <= len(typical); end++ {
 		seen[blockHash([]byte(typical), end)]++
@@ -89,8 +89,8 @@ func (l *Literals) choose() {
 	}
 }
 
-// fill computes the tables.
-func (l *Literals) fill() {
+// fillTables computes the tables.
+func (l *Literals) fillTables() {
 	for i := range l.jump {
 		l.jump[i] = uint8(max(0, l.window-block+1))
 	}
@@ -124,13 +124,13 @@ func (l *Literals) Match(line []byte) bool {
 		a, b := blockHash(line, front), blockHash(line, back)
 		i, j := l.jump[a], l.jump[b]
 		if i == 0 {
-			if l.stands(line, front, a) {
+			if l.anyStandsIn(line, front, a) {
 				return true
 			}
 			i = 1
 		}
 		if j == 0 {
-			if l.stands(line, back, b) {
+			if l.anyStandsIn(line, back, b) {
 				return true
 			}
 			j = 1
@@ -147,7 +147,7 @@ func (l *Literals) matchIn(line []byte, end, last int) bool {
 		h := blockHash(line, end)
 		j := l.jump[h]
 		if j == 0 {
-			if l.stands(line, end, h) {
+			if l.anyStandsIn(line, end, h) {
 				return true
 			}
 			j = 1
@@ -157,10 +157,10 @@ func (l *Literals) matchIn(line []byte, end, last int) bool {
 	return false
 }
 
-// stands says whether one of the words whose parts end in the block h stands in line with its part ending at end.
-func (l *Literals) stands(line []byte, end int, h uint32) bool {
+// anyStandsIn says whether one of the words whose parts end in the block h stands in line with its part ending at end.
+func (l *Literals) anyStandsIn(line []byte, end int, h uint32) bool {
 	for w := l.first[h]; w != 0; w = l.next[w] {
-		if l.words[w].stands(line, end-l.window) {
+		if l.words[w].standsIn(line, end-l.window) {
 			return true
 		}
 	}
@@ -184,7 +184,7 @@ func (l *Literals) All(line []byte, found func(id int)) {
 			continue
 		}
 		for w := l.first[h]; w != 0; w = l.next[w] {
-			if l.words[w].stands(line, end-l.window) {
+			if l.words[w].standsIn(line, end-l.window) {
 				found(l.words[w].id)
 			}
 		}
@@ -192,8 +192,8 @@ func (l *Literals) All(line []byte, found func(id int)) {
 	}
 }
 
-// stands says whether the word stands in line with its part beginning at at.
-func (w *literal) stands(line []byte, at int) bool {
+// standsIn says whether the word stands in line with its part beginning at at.
+func (w *literal) standsIn(line []byte, at int) bool {
 	at -= w.part
 	return at >= 0 && bytes.HasPrefix(line[at:], w.text)
 }

@@ -77,8 +77,8 @@ func scanHeader(b []byte) (h header) {
 	return h
 }
 
-// stream is 0 for a container's stdout and 1 for its stderr.
-func (h *header) stream() int {
+// streamIndex is 0 for a container's stdout and 1 for its stderr.
+func (h *header) streamIndex() int {
 	if h.stderr {
 		return 1
 	}
@@ -209,10 +209,10 @@ func (h *header) scanWriter(b []byte, n int) int {
 		h.container, h.stderr, h.part = true, rest[3] == 'e', rest[7] == 'P'
 		return n + 9
 	}
-	if unit, pid, end := tagOf(b[n:]); end > 0 && (pid > 0 || string(unit) == "kernel") { // journalctl --no-hostname
-		return h.writtenBy(b, nil, unit, pid, n+end)
+	if unit, pid, end := readTag(b[n:]); end > 0 && (pid > 0 || string(unit) == "kernel") { // journalctl --no-hostname
+		return h.setWriter(b, nil, unit, pid, n+end)
 	}
-	host := word(b[n:])
+	host := wordLength(b[n:])
 	if host == 0 || host > 255 || n+host >= len(b) {
 		return n
 	}
@@ -221,16 +221,16 @@ func (h *header) scanWriter(b []byte, n int) int {
 		h.host, h.carried, h.repeats, h.same = b[n:n+host], true, times, true
 		return n + host + 1
 	}
-	unit, pid, end := tagOf(tag)
+	unit, pid, end := readTag(tag)
 	// "2025-11-08 09:30:11 some words: …" of a program's own log is not a host and its unit.
 	if end == 0 || pid == 0 && h.carrier.Lacks == event.LacksZone && b[0] != 'S' {
 		return n
 	}
-	return h.writtenBy(b, b[n:n+host], unit, pid, n+host+1+end)
+	return h.setWriter(b, b[n:n+host], unit, pid, n+host+1+end)
 }
 
-// tagOf reads "kubelet[90]: "; end is behind it, 0 where b starts with something else.
-func tagOf(b []byte) (unit []byte, pid, end int) {
+// readTag reads "kubelet[90]: "; end is behind it, 0 where b starts with something else.
+func readTag(b []byte) (unit []byte, pid, end int) {
 	for end < len(b) && end < 128 && b[end] > ' ' && b[end] != '[' && b[end] != ':' {
 		end++
 	}
@@ -250,8 +250,8 @@ func tagOf(b []byte) (unit []byte, pid, end int) {
 	return unit, pid, min(end+1, len(b))
 }
 
-// writtenBy takes the writer, and gives where the message starts: at, or behind what the writer put there.
-func (h *header) writtenBy(b, host, unit []byte, pid, at int) int {
+// setWriter takes the writer, and gives where the message starts: at, or behind what the writer put there.
+func (h *header) setWriter(b, host, unit []byte, pid, at int) int {
 	h.host, h.unit, h.pid, h.carried = host, unit, pid, true
 	switch {
 	case string(h.unit) == "kernel":
@@ -266,8 +266,8 @@ func (h *header) writtenBy(b, host, unit []byte, pid, at int) int {
 	return at
 }
 
-// word is the length of the word that b starts with.
-func word(b []byte) int {
+// wordLength is the length of the word that b starts with.
+func wordLength(b []byte) int {
 	n := bytes.IndexByte(b, ' ')
 	if n < 0 {
 		return 0
@@ -346,7 +346,7 @@ func (h *header) scanKlog(b []byte) bool {
 	if len(b) < 22 || b[5] != ' ' || b[1] == ' ' || b[3] == ' ' {
 		return false
 	}
-	day, ok := stamp.Days(0, stamp.Two(b[1], b[2]), stamp.Two(b[3], b[4]))
+	day, ok := stamp.Days(0, stamp.TwoDigits(b[1], b[2]), stamp.TwoDigits(b[3], b[4]))
 	face, prec, c := stamp.ClockFace(b[6:])
 	if !ok || c == 0 {
 		return false

@@ -20,7 +20,7 @@ func (i *Interspersed) Wants(line []byte) bool {
 }
 
 // read takes a line. It is false when yield wants no more.
-func (i *Interspersed) Read(line lines.Line) bool { return i.log.read(line) }
+func (i *Interspersed) Read(line lines.Line) bool { return i.log.readLine(line) }
 
 // end passes on what the end of the file leaves open.
-func (i *Interspersed) End() bool { return i.log.end() }
+func (i *Interspersed) End() bool { return i.log.endFile() }

@@ -37,7 +37,7 @@ func JournalEntries(file []byte, since time.Time, passed func(n uint64)) iter.Se
 				yield(JournalEntry{}, fmt.Errorf("the journal breaks off at byte %d", at))
 				return
 			case object[0] != objectEntry || len(object) < entryItemsAt || entryTime(object).Before(since):
-			case b.read(&e, object) && !yield(e, nil):
+			case b.readEntryObject(&e, object) && !yield(e, nil):
 				return
 			}
 		}
@@ -47,14 +47,14 @@ func JournalEntries(file []byte, since time.Time, passed func(n uint64)) iter.Se
 // entryBootAt is where an ENTRY object has the id of its boot.
 const entryBootAt = 40
 
-// read takes an ENTRY object; false when nothing of it can be read.
-func (b *journalBytes) read(e *JournalEntry, object []byte) bool {
+// readEntryObject takes an ENTRY object; false when nothing of it can be read.
+func (b *journalBytes) readEntryObject(e *JournalEntry, object []byte) bool {
 	e.Time = entryTime(object)
 	e.Monotonic = binary.LittleEndian.Uint64(object[entryMonotonicAt:])
 	e.Boot = fmt.Sprintf("%x", object[entryBootAt:entryBootAt+16])
 	e.Fields = e.Fields[:0]
-	for at := range b.items(object) {
-		if data, err := b.data(at); err == nil {
+	for at := range b.fieldPlaces(object) {
+		if data, err := b.dataAt(at); err == nil {
 			e.Fields = append(e.Fields, data)
 		}
 	}

@@ -29,7 +29,7 @@ func ReadExport(in lines.Input) iter.Seq2[event.Record, error] {
 				return
 			}
 		}
-		if x.finish() && x.end() && x.lines.Err != nil {
+		if x.endEntry() && x.endFile() && x.lines.Err != nil {
 			yield(event.Record{}, x.lines.Err)
 		}
 	}
@@ -38,7 +38,7 @@ func ReadExport(in lines.Input) iter.Seq2[event.Record, error] {
 // SniffExport wants one of the fields that every entry has; shell variables look the same otherwise.
 func SniffExport(head []byte) float64 {
 	entry := false
-	score := lines.Share(func(line []byte) bool {
+	score := lines.Sniffer(func(line []byte) bool {
 		entry = entry || bytes.HasPrefix(line, []byte("__REALTIME_TIMESTAMP=")) || bytes.HasPrefix(line, []byte("__CURSOR="))
 		key, _, _ := bytes.Cut(line, []byte{'='})
 		return isFieldName(key)
@@ -68,7 +68,7 @@ func (x *exportReader) readField() bool {
 	line := x.lines.Line
 	b := lines.TrimReturn(line.Bytes)
 	if lines.IsBlank(b) && line.Cut == 0 {
-		return x.finish()
+		return x.endEntry()
 	}
 	if err := line.CutSkip(x.Path); err != nil && !x.yield(event.Record{}, err) {
 		return false
@@ -84,7 +84,7 @@ func (x *exportReader) readField() bool {
 	case text:
 		x.keepField(key, value)
 	default:
-		value, first, err := x.lines.Binary()
+		value, first, err := x.lines.ReadBinary()
 		if err != nil {
 			return x.yieldSkip(line.N, fmt.Sprintf("field without a value: %v", err))
 		}
@@ -143,12 +143,12 @@ func (x *exportReader) keepField(key, value []byte) {
 		pid, _ := lines.Digits(value)
 		x.h.pid = int(pid)
 	case "PRIORITY":
-		x.h.level = priority(value)
+		x.h.level = priorityLevel(value)
 	}
 }
 
-// finish makes a record of the entry that has been read, if there is one.
-func (x *exportReader) finish() bool {
+// endEntry makes a record of the entry that has been read, if there is one.
+func (x *exportReader) endEntry() bool {
 	used := x.lines.Stats.Lines - x.lines.Stats.Blank
 	h, count, fields, n := x.h, used-x.start, x.fields, x.pos
 	x.h, x.start, x.fields, x.pos = header{}, used, 0, 0
@@ -169,12 +169,12 @@ func (x *exportReader) finish() bool {
 	}
 	h.scanInner(x.message)
 	if h.body == plain && len(x.message) > 0 && x.message[0] == '{' {
-		x.nested.nest(&h, x.message)
+		x.nested.readNested(&h, x.message)
 	}
-	rec := x.record(n, &h)
+	rec := x.newRecord(n, &h)
 	rec.Lines = count
 	if x.open != nil {
-		if done, ok := x.extend(&rec, &h, x.message); done {
+		if done, ok := x.extendHeld(&rec, &h, x.message); done {
 			return ok
 		}
 	}
@@ -182,5 +182,5 @@ func (x *exportReader) finish() bool {
 		return x.yield(rec, nil)
 	}
 	rec.Raw = string(x.quote)
-	return x.logReader.message(rec, &h, string(x.message[h.msg:]))
+	return x.logReader.yieldMessage(rec, &h, string(x.message[h.msg:]))
 }

@@ -32,7 +32,7 @@ func ReadJournalFile(in lines.Input) iter.Seq2[event.Record, error] {
 		j := journalReader{journalBytes: newJournalBytes(file)}
 		j.logReader = logReader{Input: in, lines: lines.NewReader(bytes.NewReader(nil), in.Stats), yield: yield}
 		j.logReader.Stats = j.lines.Stats
-		if j.header() && j.walk() && j.flush(func(*held) bool { return true }) && err != nil {
+		if j.learnHeader() && j.walkObjects() && j.closeWhere(func(*held) bool { return true }) && err != nil {
 			yield(event.Record{}, err)
 		}
 	}
@@ -101,10 +101,10 @@ func SniffJournalFile(head []byte) float64 {
 	return 0
 }
 
-// header learns where objects begin: at the end of the file, when it cannot be read.
-func (j *journalReader) header() bool {
+// learnHeader learns where objects begin: at the end of the file, when it cannot be read.
+func (j *journalReader) learnHeader() bool {
 	if err := j.readHeader(); err != nil {
-		return j.lost(0, "%v", err)
+		return j.yieldLost(0, "%v", err)
 	}
 	return true
 }
@@ -122,20 +122,20 @@ func (b *journalBytes) readHeader() error {
 	return nil
 }
 
-// lost names something of the file that could not be read. Entries is how many entries are lost with it.
-func (j *journalReader) lost(entries int, format string, args ...any) bool {
+// yieldLost names something of the file that could not be read. Entries is how many entries are lost with it.
+func (j *journalReader) yieldLost(entries int, format string, args ...any) bool {
 	j.lines.Stats.Lines += entries
 	j.start += entries
 	return j.yield(event.Record{}, &event.Skip{Pos: event.Pos{File: j.Path, Line: j.entries}, Lines: entries, Reason: fmt.Sprintf(format, args...)})
 }
 
-// walk goes from object to object. Zeros are what journald has not yet written.
-func (j *journalReader) walk() bool {
+// walkObjects goes from object to object. Zeros are what journald has not yet written.
+func (j *journalReader) walkObjects() bool {
 	for at, object := range j.objects() {
 		switch {
 		case object == nil:
-			return j.lost(0, "the journal breaks off at byte %d, after %d entries", at, j.entries)
-		case object[0] == objectEntry && !j.entry(object):
+			return j.yieldLost(0, "the journal breaks off at byte %d, after %d entries", at, j.entries)
+		case object[0] == objectEntry && !j.readEntry(object):
 			return false
 		}
 	}
@@ -161,8 +161,8 @@ func (b *journalBytes) objects() iter.Seq2[uint64, []byte] {
 	}
 }
 
-// items are the places of the fields of an ENTRY object.
-func (b *journalBytes) items(object []byte) iter.Seq[uint64] {
+// fieldPlaces are the places of the fields of an ENTRY object.
+func (b *journalBytes) fieldPlaces(object []byte) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		item := 16
 		if b.compact {
@@ -180,28 +180,28 @@ func (b *journalBytes) items(object []byte) iter.Seq[uint64] {
 	}
 }
 
-// entry makes a record of an ENTRY object.
-func (j *journalReader) entry(object []byte) bool {
+// readEntry makes a record of an ENTRY object.
+func (j *journalReader) readEntry(object []byte) bool {
 	j.entries++
 	j.lines.Line.N = j.entries
 	if len(object) < entryItemsAt {
-		return j.lost(1, "entry of %d bytes", len(object))
+		return j.yieldLost(1, "entry of %d bytes", len(object))
 	}
 	j.h.carrier = event.Time{T: entryTime(object), Prec: time.Microsecond, Known: true}
 	if us := binary.LittleEndian.Uint64(object[entryMonotonicAt:]); us <= uint64(maxUptime.Microseconds()) {
 		j.h.uptime = time.Duration(us) * time.Microsecond
 	}
 	var failed error
-	for at := range j.items(object) {
-		if err := j.field(at); err != nil {
+	for at := range j.fieldPlaces(object) {
+		if err := j.readData(at); err != nil {
 			failed = err
 		}
 	}
 	switch {
 	case j.fields == 0 && failed == nil:
-		return j.lost(1, "an entry without fields")
+		return j.yieldLost(1, "an entry without fields")
 	case j.fields == 0:
-		return j.lost(1, "%v", failed)
+		return j.yieldLost(1, "%v", failed)
 	case failed != nil && !j.remark(j.entries, "%v", failed):
 		return false
 	}
@@ -209,7 +209,7 @@ func (j *journalReader) entry(object []byte) bool {
 	if j.pos == 0 {
 		j.keepMessage(nil, nil, j.entries)
 	}
-	return j.finish()
+	return j.endEntry()
 }
 
 // entryTime is the wall clock of an ENTRY object.
@@ -217,9 +217,9 @@ func entryTime(object []byte) time.Time {
 	return time.UnixMicro(int64(binary.LittleEndian.Uint64(object[entryRealtimeAt:]) & (1<<62 - 1))).UTC()
 }
 
-// field reads the DATA object at a place.
-func (j *journalReader) field(at uint64) error {
-	data, err := j.data(at)
+// readData reads the DATA object at a place.
+func (j *journalReader) readData(at uint64) error {
+	data, err := j.dataAt(at)
 	if err != nil {
 		return err
 	}
@@ -234,8 +234,8 @@ func (j *journalReader) field(at uint64) error {
 	return nil
 }
 
-// data is the content of the DATA object at a place: "NAME=value".
-func (b *journalBytes) data(at uint64) ([]byte, error) {
+// dataAt is the content of the DATA object at a place: "NAME=value".
+func (b *journalBytes) dataAt(at uint64) ([]byte, error) {
 	payload := uint64(dataPayloadAt)
 	if b.compact {
 		payload = dataPayloadSmall

@@ -46,7 +46,7 @@ const jsonNull = "null"
 // readJSON turns one JSON line into a record.
 func (l *logReader) readJSON(n int, b []byte) bool {
 	e := &l.json
-	at, ok := e.scan(b)
+	at, ok := e.scanObject(b)
 	if !ok && len(b) == 1 {
 		return l.startPretty(n)
 	}
@@ -66,7 +66,7 @@ func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 		})
 	}
 	var h header
-	e.header(&h)
+	e.fillHeader(&h)
 	switch {
 	case h.body == none && l.started > 0:
 		return l.yield(event.Record{}, &event.Skip{Pos: event.Pos{File: l.Path, Line: n}, Lines: l.filled, Reason: "an object without a time and a message"})
@@ -74,10 +74,10 @@ func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 		return l.readContinuation(n, b, b)
 	case h.body == plain && (h.carried || h.container) && len(e.scratch) > 0 && e.scratch[0] == '{' && e.message.quoted:
 		e.scratch = jsonUnescape(e.scratch[:0], e.message.raw)
-		l.nested.nest(&h, e.scratch)
+		l.nested.readNested(&h, e.scratch)
 	}
-	rec := l.record(n, &h)
-	l.stand(&rec)
+	rec := l.newRecord(n, &h)
+	l.placeAtMessage(&rec)
 	if e.message.raw != nil && !e.message.quoted && string(e.message.raw) == jsonNull {
 		if rec.Wanted, rec.Lost, rec.Raw = true, true, lines.Clip(b); l.started > 0 {
 			rec.Raw = string(l.quote)
@@ -87,43 +87,43 @@ func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 	}
 	piece := l.open != nil && (h.carried || h.container)
 	if !e.message.quoted && bytes.HasPrefix(e.message.raw, []byte{'['}) { // bytes, as numbers
-		b = []byte(e.said())
+		b = []byte(e.messageText())
 	}
 	if h.container {
 		h.part = !endsLine(e.message.raw)
-		if i := h.stream(); h.part || l.parts[i] != nil {
-			rec.Raw = l.quoteOf(e.message)
-			return l.readPart(i, rec, &h, []byte(strings.TrimSuffix(e.said(), "\n")))
+		if i := h.streamIndex(); h.part || l.parts[i] != nil {
+			rec.Raw = l.quoteMessage(e.message)
+			return l.readPart(i, rec, &h, []byte(strings.TrimSuffix(e.messageText(), "\n")))
 		}
 	}
 	if !piece && l.Want != nil && !l.Want(b) {
 		return l.yield(rec, nil)
 	}
-	text := e.said()
+	text := e.messageText()
 	if h.container {
 		text = strings.TrimSuffix(text, "\n")
 	}
 	if piece {
-		if done, ok := l.extend(&rec, &h, []byte(text)); done {
+		if done, ok := l.extendHeld(&rec, &h, []byte(text)); done {
 			return ok
 		}
 		if l.Want != nil && !l.Want(b) {
 			return l.yield(rec, nil)
 		}
 	}
-	rec.Raw = l.quoteOf(e.message)
+	rec.Raw = l.quoteMessage(e.message)
 	if !h.carried && !h.container { // what matters may stand in any field, as in klog's and logrus' own lines
 		if l.started == 0 {
 			rec.Raw = lines.Clip(b)
 		}
-		rec.Wanted, rec.Text, rec.Fields = true, text, e.fields()
-		return l.emit(rec)
+		rec.Wanted, rec.Text, rec.Fields = true, text, e.otherFields()
+		return l.yieldRecord(rec)
 	}
-	return l.message(rec, &h, text[min(h.msg, len(text)):])
+	return l.yieldMessage(rec, &h, text[min(h.msg, len(text)):])
 }
 
-// scan reads the top level of one object. At is where it breaks off when ok is false.
-func (e *jsonEntry) scan(b []byte) (at int, ok bool) {
+// scanObject reads the top level of one object. At is where it breaks off when ok is false.
+func (e *jsonEntry) scanObject(b []byte) (at int, ok bool) {
 	*e = jsonEntry{others: e.others[:0], scratch: e.scratch}
 	i := skipBlank(b, 1)
 	if i < len(b) && b[i] == '}' {
@@ -142,7 +142,7 @@ func (e *jsonEntry) scan(b []byte) (at int, ok bool) {
 		if !ok {
 			return i, false
 		}
-		e.keep(key, value)
+		e.keepField(key, value)
 		i = skipBlank(b, next)
 		if i >= len(b) {
 			return i, false
@@ -157,8 +157,8 @@ func (e *jsonEntry) scan(b []byte) (at int, ok bool) {
 	}
 }
 
-// keep files one field under its name.
-func (e *jsonEntry) keep(key, value jsonValue) {
+// keepField files one field under its name.
+func (e *jsonEntry) keepField(key, value jsonValue) {
 	switch string(key.raw) {
 	case "__REALTIME_TIMESTAMP":
 		e.real = value
@@ -191,10 +191,10 @@ func (e *jsonEntry) keep(key, value jsonValue) {
 	}
 }
 
-// header fills h from the fields and from the header inside the message.
-func (e *jsonEntry) header(h *header) {
+// fillHeader fills h from the fields and from the header inside the message.
+func (e *jsonEntry) fillHeader(h *header) {
 	if !e.real.set {
-		e.loggerHeader(h)
+		e.fillLoggerHeader(h)
 		return
 	}
 	h.carried = true
@@ -210,15 +210,15 @@ func (e *jsonEntry) header(h *header) {
 	}
 	pid, _ := lines.Digits(e.pid.raw)
 	h.pid = int(pid)
-	h.level = priority(e.priority.raw)
+	h.level = priorityLevel(e.priority.raw)
 	e.scratch = e.scratch[:0]
 	if !e.message.quoted { // an array of byte numbers: read when wanted
 		if len(e.message.raw) > 0 && e.message.raw[0] == '[' {
-			h.scanInner([]byte(e.said()))
+			h.scanInner([]byte(e.messageText()))
 		}
 		return
 	}
-	e.inner(h)
+	e.scanMessage(h)
 }
 
 // lastString is the last of the strings that a repeated field holds; nil when it is no list.
@@ -239,15 +239,15 @@ func sinceBoot(b []byte) time.Duration {
 	return time.Duration(us) * time.Microsecond
 }
 
-// inner reads the header inside of a message that a carrier brought.
-func (e *jsonEntry) inner(h *header) {
+// scanMessage reads the header inside of a message that a carrier brought.
+func (e *jsonEntry) scanMessage(h *header) {
 	// The headers of klog and logrus need no more than this.
 	e.scratch = jsonUnescape(e.scratch[:0], e.message.raw[:min(len(e.message.raw), 512)])
 	h.scanInner(e.scratch)
 }
 
-// loggerHeader fills h from a line that a logger wrote as JSON itself.
-func (e *jsonEntry) loggerHeader(h *header) {
+// fillLoggerHeader fills h from a line that a logger wrote as JSON itself.
+func (e *jsonEntry) fillLoggerHeader(h *header) {
 	if !e.message.quoted || !e.time.set {
 		h.body = none
 		return
@@ -263,7 +263,7 @@ func (e *jsonEntry) loggerHeader(h *header) {
 		for _, f := range e.others {
 			h.stderr = h.stderr || string(f.key.raw) == "stream" && string(f.value.raw) == "stderr"
 		}
-		e.inner(h)
+		e.scanMessage(h)
 		return
 	}
 	h.level = levelOf(e.level.raw)
@@ -283,8 +283,8 @@ func endsLine(raw []byte) bool {
 	return ok && (len(raw)-len(bytes.TrimRight(raw, `\`)))%2 == 1
 }
 
-// said is the message as text; one that is written as bytes has its colours taken off.
-func (e *jsonEntry) said() string {
+// messageText is the message as text; one that is written as bytes has its colours taken off.
+func (e *jsonEntry) messageText() string {
 	text := e.message.text()
 	if !e.message.quoted && strings.IndexByte(text, '\x1b') >= 0 {
 		return string(lines.WithoutColours(nil, []byte(text)))
@@ -292,23 +292,23 @@ func (e *jsonEntry) said() string {
 	return text
 }
 
-// nest reads an object of a logger in the message of a journal, of syslog or of a container:
+// readNested reads an object of a logger in the message of a journal, of syslog or of a container:
 //
 //	Nov 08 09:30:11 node-1 kubelet[2917]: {"ts":1762565411885.0,"caller":"kubelet/kubelet.go:2406","msg":"…"}
-func (e *jsonEntry) nest(h *header, msg []byte) {
+func (e *jsonEntry) readNested(h *header, msg []byte) {
 	msg = bytes.TrimRight(msg, "\n")
-	if _, ok := e.scan(msg); !ok || e.container || e.real.set {
+	if _, ok := e.scanObject(msg); !ok || e.container || e.real.set {
 		return
 	}
 	var inner header
-	if e.loggerHeader(&inner); inner.body == none || !inner.carrier.Known {
+	if e.fillLoggerHeader(&inner); inner.body == none || !inner.carrier.Known {
 		return
 	}
 	h.inner, h.body, h.level = inner.carrier, inJSON, inner.level
 }
 
-// fields are the remaining fields of a logger's own line.
-func (e *jsonEntry) fields() []event.Pair {
+// otherFields are the remaining fields of a logger's own line.
+func (e *jsonEntry) otherFields() []event.Pair {
 	out := make([]event.Pair, len(e.others))
 	for i, f := range e.others {
 		out[i] = event.Pair{Key: f.key.text(), Value: f.value.text()}
@@ -316,8 +316,8 @@ func (e *jsonEntry) fields() []event.Pair {
 	return out
 }
 
-// priority is syslog's severity as a level.
-func priority(b []byte) event.Level {
+// priorityLevel is syslog's severity as a level.
+func priorityLevel(b []byte) event.Level {
 	if len(b) != 1 {
 		return event.NoLevel
 	}

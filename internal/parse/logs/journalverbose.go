@@ -25,11 +25,11 @@ func ReadVerbose(in lines.Input) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		v := verboseReader{exportReader: exportReader{logReader: logReader{Input: in, lines: lines.NewReader(in.R, in.Stats), yield: yield}}}
 		for v.lines.Next() {
-			if !v.line() {
+			if !v.readVerboseLine() {
 				return
 			}
 		}
-		if v.finish() && v.end() && v.lines.Err != nil {
+		if v.endEntry() && v.endFile() && v.lines.Err != nil {
 			yield(event.Record{}, v.lines.Err)
 		}
 	}
@@ -44,7 +44,7 @@ type verboseReader struct {
 // verboseIndent stands before every field.
 const verboseIndent = "    "
 
-func (v *verboseReader) line() bool {
+func (v *verboseReader) readVerboseLine() bool {
 	line := v.lines.Line
 	b := lines.TrimReturn(line.Bytes)
 	if err := line.CutSkip(v.Path); err != nil && !v.yield(event.Record{}, err) {
@@ -57,13 +57,13 @@ func (v *verboseReader) line() bool {
 	switch {
 	case isHeader:
 		v.lines.Stats.Lines-- // the line belongs to the next entry
-		more := v.finish()
+		more := v.endEntry()
 		v.lines.Stats.Lines++
 		v.h.carrier, v.fields, v.indent = t, 1, 0
 		return more
 	case isBanner(b):
 		v.lines.Stats.Lines--
-		more := v.finish()
+		more := v.endEntry()
 		v.lines.Stats.Lines++
 		v.start++
 		return more && v.yield(event.Record{Pos: event.Pos{File: v.Path, Line: line.N}, Lines: 1}, nil)
@@ -91,7 +91,7 @@ func (v *verboseReader) line() bool {
 
 // verboseHeader reads the first line of an entry.
 func verboseHeader(b []byte) (t event.Time, ok bool) {
-	day := word(b[:min(len(b), 16)])
+	day := wordLength(b[:min(len(b), 16)])
 	if day == 0 || b[0] == ' ' || day+20 > len(b) {
 		return t, false
 	}
@@ -112,7 +112,7 @@ func verboseHeader(b []byte) (t event.Time, ok bool) {
 // SniffVerbose wants an entry's first line; fields are indented and do not count.
 func SniffVerbose(head []byte) float64 {
 	entry := false
-	score := lines.Share(func(line []byte) bool {
+	score := lines.Sniffer(func(line []byte) bool {
 		_, ok := verboseHeader(line)
 		entry = entry || ok
 		return ok || isBanner(line)

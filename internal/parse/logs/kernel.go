@@ -11,8 +11,8 @@ import (
 
 var kernelUnit = []byte("kernel")
 
-// ring says that the line is one of the kernel's ring buffer, which names no writer.
-func (h *header) ring() { h.unit, h.carried, h.dmesg = kernelUnit, true, true }
+// markRing says that the line is one of the kernel's ring buffer, which names no writer.
+func (h *header) markRing() { h.unit, h.carried, h.dmesg = kernelUnit, true, true }
 
 // scanBracket reads what starts with a bracket: the ring buffer of the kernel in every form of dmesg
 // (util-linux 2.38, sys-utils/dmesg.c), and journalctl in its monotonic modes.
@@ -30,7 +30,7 @@ func (h *header) scanBracket(b []byte) (n int) {
 		if at := h.scanMonotonic(b, n); at > 0 {
 			return at
 		}
-		h.ring()
+		h.markRing()
 		return n
 	}
 	if len(b) < 13 {
@@ -47,7 +47,7 @@ func (h *header) scanBracket(b []byte) (n int) {
 		}
 	}
 	if n > 0 {
-		h.ring()
+		h.markRing()
 	}
 	return n
 }
@@ -89,7 +89,7 @@ func (h *header) scanStep(b []byte) int {
 
 // scanCtime reads "[Sat Nov  8 09:30:11 2025] ", perhaps with a delta behind the year.
 func (h *header) scanCtime(b []byte) int {
-	day := 1 + word(b[1:min(len(b), 24)])
+	day := 1 + wordLength(b[1:min(len(b), 24)])
 	if day == 1 || day+22 > len(b) {
 		return 0
 	}
@@ -130,8 +130,8 @@ func (h *header) scanMinute(b []byte) int {
 	if m == 0 {
 		m = stamp.ForeignMonths[string(month)]
 	}
-	hh, mm := stamp.Two(b[end-5], b[end-4]), stamp.Two(b[end-2], b[end-1])
-	day, ok := stamp.Days(0, m, stamp.Two(b[end-8], b[end-7]))
+	hh, mm := stamp.TwoDigits(b[end-5], b[end-4]), stamp.TwoDigits(b[end-2], b[end-1])
+	day, ok := stamp.Days(0, m, stamp.TwoDigits(b[end-8], b[end-7]))
 	if !ok || uint(hh) > 23 || uint(mm) > 59 {
 		return 0
 	}
@@ -158,7 +158,7 @@ func (h *header) isKernelISO(b []byte, n int) bool {
 	if h.carrier.Lacks != 0 || h.carrier.Prec != time.Microsecond || b[10] != 'T' || b[n] != ' ' {
 		return false
 	}
-	h.ring()
+	h.markRing()
 	return true
 }
 
@@ -187,7 +187,7 @@ func (h *header) scanFacility(b []byte) int {
 			h.carrier, n = t, afterStamp(b[at:], c)
 		}
 	}
-	h.ring()
+	h.markRing()
 	return at + n
 }
 
@@ -225,11 +225,11 @@ func (h *header) scanKmsg(b []byte) int {
 		return 0
 	}
 	pri, d := lines.Digits(b)
-	h.level = severity(pri)
+	h.level = severityLevel(pri)
 	_, n := lines.Digits(b[d+1:])
 	h.uptime = sinceBoot(b[d+n+2:])
 	h.carrier = stamp.Moment(stamp.YearZero, h.uptime, time.Microsecond, event.LacksBoot)
-	h.ring()
+	h.markRing()
 	return semicolon + 1
 }
 

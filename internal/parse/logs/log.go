@@ -21,19 +21,19 @@ func ReadLines(in lines.Input) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		l := logReader{Input: in, lines: lines.NewReader(in.R, in.Stats), yield: yield}
 		for l.lines.Next() {
-			if !l.read(l.lines.Line) {
+			if !l.readLine(l.lines.Line) {
 				return
 			}
 		}
-		if l.end() && l.lines.Err != nil {
+		if l.endFile() && l.lines.Err != nil {
 			yield(event.Record{}, l.lines.Err)
 		}
 	}
 }
 
-// end gives out what the end of the file leaves open.
-func (l *logReader) end() bool {
-	return l.endPretty() && l.endPart(0) && l.endPart(1) && l.flush(func(*held) bool { return true })
+// endFile gives out what the end of the file leaves open.
+func (l *logReader) endFile() bool {
+	return l.endPretty() && l.endPart(0) && l.endPart(1) && l.closeWhere(func(*held) bool { return true })
 }
 
 // logReader is the state of one pass over one file.
@@ -68,11 +68,11 @@ type writer struct {
 	pid        int
 }
 
-// read turns one line into a record. It returns false when the consumer has had enough.
-func (l *logReader) read(line lines.Line) bool {
+// readLine turns one line into a record. It returns false when the consumer has had enough.
+func (l *logReader) readLine(line lines.Line) bool {
 	b := lines.TrimReturn(line.Bytes)
 	if lines.IsBlank(b) && line.Cut == 0 {
-		return l.blank()
+		return l.readBlank()
 	}
 	if err := line.CutSkip(l.Path); err != nil && !l.yield(event.Record{}, err) {
 		return false
@@ -88,7 +88,7 @@ func (l *logReader) read(line lines.Line) bool {
 			b = bytes.TrimPrefix(b, sse)
 		}
 	}
-	if i := addressed(b); i < len(b) && b[i] == '{' {
+	if i := nodePrefix(b); i < len(b) && b[i] == '{' {
 		return l.readJSON(line.N, b[i:])
 	}
 	return l.readText(line.N, b)
@@ -108,9 +108,9 @@ func (l *logReader) readText(n int, b []byte) bool {
 		return l.readContinuation(n, raw, b)
 	}
 	if h.body == plain && h.msg < len(b) && b[h.msg] == '{' {
-		l.nested.nest(&h, b[h.msg:])
+		l.nested.readNested(&h, b[h.msg:])
 	}
-	rec := l.record(n, &h)
+	rec := l.newRecord(n, &h)
 	switch {
 	case h.body == banner:
 		rec.Outer = bannerEnd(b)
@@ -122,13 +122,13 @@ func (l *logReader) readText(n int, b []byte) bool {
 		h.msg = min(h.msg, len(b))
 	}
 	if h.container {
-		if i := h.stream(); h.part || l.parts[i] != nil {
+		if i := h.streamIndex(); h.part || l.parts[i] != nil {
 			rec.Raw = lines.Clip(raw)
 			return l.readPart(i, rec, &h, b)
 		}
 	}
 	if l.open != nil {
-		if done, ok := l.extend(&rec, &h, b[h.msg:]); done {
+		if done, ok := l.extendHeld(&rec, &h, b[h.msg:]); done {
 			return ok
 		}
 	}
@@ -140,7 +140,7 @@ func (l *logReader) readText(n int, b []byte) bool {
 	if len(raw) != len(b) {
 		rec.Raw = lines.Clip(raw)
 	}
-	return l.message(rec, &h, s[h.msg:])
+	return l.yieldMessage(rec, &h, s[h.msg:])
 }
 
 // readLastRepeated reads "last message repeated 3 times": the record before it once more, at this time.
@@ -152,10 +152,10 @@ func (l *logReader) readLastRepeated(rec event.Record, raw []byte) bool {
 	return l.yield(rec, nil)
 }
 
-// addressed is where a JSON record begins behind the node that talosctl logs puts before every line; 0 when nothing stands there:
+// nodePrefix is where a JSON record begins behind the node that talosctl logs puts before every line; 0 when nothing stands there:
 //
 //	10.200.1.3: {"ts":1753121294157.29,"caller":"internal/log.go:32","msg":…
-func addressed(b []byte) int {
+func nodePrefix(b []byte) int {
 	const longest = 64 // an address or a name, and the colon
 	i := bytes.Index(b[:min(len(b), longest)], []byte(": {\""))
 	if i <= 0 || bytes.IndexByte(b[:i], ' ') >= 0 {
@@ -164,8 +164,8 @@ func addressed(b []byte) int {
 	return i + len(": ")
 }
 
-// record is a record with all that the header tells; it allocates nothing.
-func (l *logReader) record(n int, h *header) event.Record {
+// newRecord is a record with all that the header tells; it allocates nothing.
+func (l *logReader) newRecord(n int, h *header) event.Record {
 	rec := event.Record{
 		Pos: event.Pos{File: l.Path, Line: n}, Lines: 1,
 		Time: h.carrier, Uptime: h.uptime, PID: h.pid, Level: h.level,
@@ -180,10 +180,10 @@ func (l *logReader) record(n int, h *header) event.Record {
 		}
 	}
 	if len(h.unit) > 0 {
-		rec.Unit = l.units.Get(h.unit)
+		rec.Unit = l.units.Intern(h.unit)
 	}
 	if len(h.host) > 0 {
-		rec.Host = l.hosts.Get(h.host)
+		rec.Host = l.hosts.Intern(h.host)
 	}
 	if h.repeats == 0 && rec.Time.Known {
 		l.last = writer{rec.Time, rec.Unit, rec.Host, rec.PID}
@@ -191,12 +191,12 @@ func (l *logReader) record(n int, h *header) event.Record {
 	return rec
 }
 
-// message finishes a wanted record; msg is what follows its headers.
-func (l *logReader) message(rec event.Record, h *header, msg string) bool {
+// yieldMessage finishes a wanted record; msg is what follows its headers.
+func (l *logReader) yieldMessage(rec event.Record, h *header, msg string) bool {
 	rec.Wanted = true
 	switch h.body {
 	case inJSON:
-		rec.Text, rec.Fields = l.nested.message.text(), l.nested.fields()
+		rec.Text, rec.Fields = l.nested.message.text(), l.nested.otherFields()
 	case terminal:
 		rec.Text, rec.Fields = parseTerminal(msg)
 	case klog:
@@ -204,7 +204,7 @@ func (l *logReader) message(rec event.Record, h *header, msg string) bool {
 			msg = undoOctal(msg)
 		}
 		if strings.HasSuffix(msg, "=<") { // klog writes a value of several lines as a block
-			return l.hold(&held{rec: rec, body: klog, bare: !h.carried, raw: []byte(msg)})
+			return l.holdMessage(&held{rec: rec, body: klog, bare: !h.carried, raw: []byte(msg)})
 		}
 		rec.Text, rec.Fields = parseKlog(msg)
 	case logrus:
@@ -215,7 +215,7 @@ func (l *logReader) message(rec event.Record, h *header, msg string) bool {
 			rec.Text = undoOctal(rec.Text)
 		}
 	}
-	return l.emit(rec)
+	return l.yieldRecord(rec)
 }
 
 // undoOctal gives a message of several lines its line breaks back, which rsyslog
@@ -241,8 +241,8 @@ var escapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\r`, "\r",
 
 var octal = strings.NewReplacer("#012", "\n", "#011", "\t", "#015", "\r")
 
-// emit yields a record that is complete, with a remark when journald printed a size instead of its text.
-func (l *logReader) emit(rec event.Record) bool {
+// yieldRecord yields a record that is complete, with a remark when journald printed a size instead of its text.
+func (l *logReader) yieldRecord(rec event.Record) bool {
 	if strings.HasSuffix(rec.Text, "B blob data]") && strings.HasPrefix(rec.Text, "[") && len(rec.Text) < 32 {
 		rec.Lost = true
 		if !l.remark(rec.Pos.Line, "journalctl printed %q for a message that is not UTF-8, or long; collect it again with journalctl -o export", rec.Text) {
@@ -271,11 +271,11 @@ func (l *logReader) readContinuation(n int, raw, b []byte) bool {
 		Time: l.last.time, Unit: l.last.unit, Host: l.last.host, PID: l.last.pid,
 	}
 	if l.open != nil {
-		if done, ok := l.extendBare(&rec, b); done {
+		if done, ok := l.extendBareHeld(&rec, b); done {
 			return ok
 		}
 	}
-	if l.follow(b); l.status != "" {
+	if l.followStatus(b); l.status != "" {
 		rec = event.Record{Pos: rec.Pos, Lines: 1} // of no line before
 	}
 	if lines.IsNoise(b) {
@@ -292,7 +292,7 @@ func (l *logReader) readContinuation(n int, raw, b []byte) bool {
 	if l.status != "" {
 		rec.Fields = []event.Pair{{Key: "unit", Value: l.status}}
 	}
-	return l.emit(rec)
+	return l.yieldRecord(rec)
 }
 
 // maxHeld bounds what is held of messages that may go on, in bytes: the largest dump seen is 1/100 of it.
@@ -330,15 +330,15 @@ func (l *logReader) readLogrus(rec event.Record, h *header, pairs string) bool {
 	text, fields, _, open := parseLogrus(pairs, nil)
 	if !open && !(strings.HasSuffix(pairs, ` \`) && !h.carried) {
 		rec.Text, rec.Fields = text, fields
-		return l.emit(rec)
+		return l.yieldRecord(rec)
 	}
-	return l.hold(&held{
+	return l.holdMessage(&held{
 		rec: rec, body: logrus, bare: !h.carried, raw: []byte(pairs), quoted: open, bounds: []int{0}, pieces: []event.Pos{rec.Pos},
 	})
 }
 
-// hold keeps a message until it is whole, and gives up the oldest when there are too many.
-func (l *logReader) hold(o *held) bool {
+// holdMessage keeps a message until it is whole, and gives up the oldest when there are too many.
+func (l *logReader) holdMessage(o *held) bool {
 	l.open = append(l.open, o)
 	size := 0
 	for _, o := range l.open {
@@ -346,15 +346,15 @@ func (l *logReader) hold(o *held) bool {
 	}
 	if len(l.open) > maxOpen || size > maxHeld {
 		oldest := l.open[0]
-		return l.flush(func(o *held) bool { return o == oldest })
+		return l.closeWhere(func(o *held) bool { return o == oldest })
 	}
 	return true
 }
 
-// extend gives an entry to the open message of the same writer. Done says that it was taken.
-func (l *logReader) extend(rec *event.Record, h *header, msg []byte) (done, ok bool) {
+// extendHeld gives an entry to the open message of the same writer. Done says that it was taken.
+func (l *logReader) extendHeld(rec *event.Record, h *header, msg []byte) (done, ok bool) {
 	if bytes.HasPrefix(msg, []byte("Suppressed ")) {
-		l.interrupt(rec, string(msg))
+		l.noteGap(rec, string(msg))
 	}
 	i := slices.IndexFunc(l.open, func(o *held) bool {
 		return o.bare != h.carried && (o.bare || o.rec.Unit == rec.Unit && o.rec.PID == rec.PID)
@@ -363,15 +363,15 @@ func (l *logReader) extend(rec *event.Record, h *header, msg []byte) (done, ok b
 		return false, true
 	}
 	o := l.open[i]
-	if h.body == plain && (h.carried || h.container || h.carrier.Known && o.rec.Outer.Known) && o.takes(msg) {
-		return true, l.grow(o, rec, msg)
+	if h.body == plain && (h.carried || h.container || h.carrier.Known && o.rec.Outer.Known) && o.mayGoOn(msg) {
+		return true, l.growHeld(o, rec, msg)
 	}
 	// The writer has gone on with something else: the rest of its message is lost.
-	return !l.flush(func(p *held) bool { return p == o }), false
+	return !l.closeWhere(func(p *held) bool { return p == o }), false
 }
 
-// interrupt notes in the open messages of a unit that journald did not keep all their pieces, as a line of their text.
-func (l *logReader) interrupt(rec *event.Record, msg string) {
+// noteGap notes in the open messages of a unit that journald did not keep all their pieces, as a line of their text.
+func (l *logReader) noteGap(rec *event.Record, msg string) {
 	gap, ok := event.ParseSuppressed(msg)
 	for _, o := range l.open {
 		if !ok || o.bare || o.body != logrus || !gap.Of(o.rec.Unit) {
@@ -386,18 +386,18 @@ func (l *logReader) interrupt(rec *event.Record, msg string) {
 	}
 }
 
-// extendBare gives a line without a header to the open message of a line without a carrier.
-func (l *logReader) extendBare(rec *event.Record, b []byte) (done, ok bool) {
+// extendBareHeld gives a line without a header to the open message of a line without a carrier.
+func (l *logReader) extendBareHeld(rec *event.Record, b []byte) (done, ok bool) {
 	i := slices.IndexFunc(l.open, func(o *held) bool { return o.bare })
 	if i < 0 {
 		return false, true
 	}
 	o := l.open[i]
-	if !o.takes(b) {
-		return !l.flush(func(p *held) bool { return p == o }), false
+	if !o.mayGoOn(b) {
+		return !l.closeWhere(func(p *held) bool { return p == o }), false
 	}
 	if o.body == klog {
-		return true, l.grow(o, rec, b)
+		return true, l.growHeld(o, rec, b)
 	}
 	if bytes.HasSuffix(o.raw, []byte(` \`)) { // a shell's line continuation, as write-ups wrap
 		o.raw = o.raw[:len(o.raw)-1]
@@ -405,26 +405,26 @@ func (l *logReader) extendBare(rec *event.Record, b []byte) (done, ok bool) {
 		o.raw = append(o.raw, bytes.Repeat([]byte{'\n'}, 1+o.blanks)...)
 	}
 	o.blanks = 0
-	return true, l.grow(o, rec, b)
+	return true, l.growHeld(o, rec, b)
 }
 
-// takes says that msg may be the next part of the message.
-func (o *held) takes(msg []byte) bool {
+// mayGoOn says that msg may be the next part of the message.
+func (o *held) mayGoOn(msg []byte) bool {
 	if len(o.raw)+len(msg) > maxHeld {
 		return false
 	}
 	return o.body != klog || len(msg) > 0 && (msg[0] == '\t' || msg[0] == ' ')
 }
 
-// grow adds a piece and emits the message once it is whole.
-func (l *logReader) grow(o *held, rec *event.Record, msg []byte) bool {
+// growHeld adds a piece and emits the message once it is whole.
+func (l *logReader) growHeld(o *held, rec *event.Record, msg []byte) bool {
 	if o.body == klog {
 		o.rec.Lines += rec.Lines
 		o.raw = append(append(o.raw, '\n'), msg...)
 		if !bytes.HasPrefix(bytes.TrimLeft(msg, " "), []byte{'>'}) {
 			return true
 		}
-		return l.flush(func(p *held) bool { return p == o })
+		return l.closeWhere(func(p *held) bool { return p == o })
 	}
 	if len(o.bounds) == 1 && !o.bare {
 		o.lines = len(o.raw) < leastCut && !bytes.HasPrefix(msg, []byte(`\`)) && (bytes.HasSuffix(o.raw, []byte("stack dump ===")) || bytes.HasSuffix(o.raw, []byte("]:")))
@@ -452,23 +452,23 @@ func (l *logReader) grow(o *held, rec *event.Record, msg []byte) bool {
 	if o.quoted {
 		return true
 	}
-	return l.flush(func(p *held) bool { return p == o })
+	return l.closeWhere(func(p *held) bool { return p == o })
 }
 
-// blank ends an open message of lines without a carrier, unless it is a goroutine
+// readBlank ends an open message of lines without a carrier, unless it is a goroutine
 // dump: there, blank lines stand between goroutines.
-func (l *logReader) blank() bool {
+func (l *logReader) readBlank() bool {
 	for _, o := range l.open {
 		if o.bare && !bytes.Contains(o.raw, []byte("goroutine ")) {
-			return l.flush(func(p *held) bool { return p == o })
+			return l.closeWhere(func(p *held) bool { return p == o })
 		}
 		o.blanks++
 	}
 	return true
 }
 
-// flush emits the chosen open messages.
-func (l *logReader) flush(which func(*held) bool) bool {
+// closeWhere emits the chosen open messages.
+func (l *logReader) closeWhere(which func(*held) bool) bool {
 	open := l.open
 	l.open = nil
 	for i, o := range open {
@@ -476,7 +476,7 @@ func (l *logReader) flush(which func(*held) bool) bool {
 			l.open = append(l.open, o)
 			continue
 		}
-		if !l.close(o) {
+		if !l.closeHeld(o) {
 			l.open = append(l.open, open[i+1:]...)
 			return false
 		}
@@ -484,11 +484,11 @@ func (l *logReader) flush(which func(*held) bool) bool {
 	return true
 }
 
-// close emits one message, whole or cut.
-func (l *logReader) close(o *held) bool {
+// closeHeld emits one message, whole or cut.
+func (l *logReader) closeHeld(o *held) bool {
 	if o.body == klog {
 		o.rec.Text, o.rec.Fields = parseKlog(string(o.raw))
-		return l.emit(o.rec)
+		return l.yieldRecord(o.rec)
 	}
 	text, fields, offsets, open := parseLogrus(string(o.raw), o.bounds)
 	rec := o.rec
@@ -502,5 +502,5 @@ func (l *logReader) close(o *held) bool {
 			return false
 		}
 	}
-	return l.emit(rec)
+	return l.yieldRecord(rec)
 }

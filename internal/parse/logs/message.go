@@ -22,14 +22,14 @@ func parseKlog(s string) (text string, fields []event.Pair) {
 	if rest != "" && !strings.Contains(rest, "=") {
 		return s, nil
 	}
-	return unquote(s[1:end]), pairs(rest)
+	return unquote(s[1:end]), readPairs(rest)
 }
 
-// pairs reads key=value after key=value: a value is quoted, a bracketed
+// readPairs reads key=value after key=value: a value is quoted, a bracketed
 // structure, or a word. A word without = becomes a key without a value, so that nothing is lost.
-func pairs(s string) (fields []event.Pair) {
+func readPairs(s string) (fields []event.Pair) {
 	for {
-		key, value, rest, ok := pair(s)
+		key, value, rest, ok := cutPair(s)
 		if !ok {
 			return fields
 		}
@@ -53,8 +53,8 @@ func blockValue(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// pair cuts the first pair off s; the value is still as written.
-func pair(s string) (key, value, rest string, ok bool) {
+// cutPair cuts the first pair off s; the value is still as written.
+func cutPair(s string) (key, value, rest string, ok bool) {
 	s = strings.TrimLeft(s, " ")
 	if s == "" {
 		return "", "", "", false
@@ -150,7 +150,7 @@ func parseLogrus(s string, bounds []int) (text string, fields []event.Pair, offs
 	all := s
 	offsets = make([]int, 0, len(bounds))
 	for {
-		key, value, rest, ok := pair(s)
+		key, value, rest, ok := cutPair(s)
 		if !ok {
 			break
 		}
@@ -261,7 +261,7 @@ func unescape(out *strings.Builder, s string, run int) int {
 	if base == 8 {
 		from = 1
 	}
-	v, ok := number(s[min(from, len(s)):min(from+size, len(s))], base)
+	v, ok := readDigits(s[min(from, len(s)):min(from+size, len(s))], base)
 	if !ok || size == 0 || len(s) < from+size {
 		out.WriteByte('\\')
 		return 1
@@ -277,8 +277,8 @@ func unescape(out *strings.Builder, s string, run int) int {
 	return from + size
 }
 
-// number reads digits of base 8 or 16.
-func number(s string, base int) (v uint32, ok bool) {
+// readDigits reads digits of base 8 or 16.
+func readDigits(s string, base int) (v uint32, ok bool) {
 	for i := range len(s) {
 		c, d := s[i], 0
 		switch {

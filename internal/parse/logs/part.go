@@ -54,7 +54,7 @@ func (l *logReader) endPart(i int) bool {
 		return true
 	}
 	if p.h.body == plain && bytes.HasPrefix(p.raw, []byte{'{'}) {
-		if l.nested.nest(&p.h, p.raw); p.h.body == inJSON {
+		if l.nested.readNested(&p.h, p.raw); p.h.body == inJSON {
 			p.rec.Time, p.rec.Outer, p.rec.Level = p.h.inner, p.rec.Time, p.h.level
 		}
 	}
@@ -64,19 +64,19 @@ func (l *logReader) endPart(i int) bool {
 	}
 	if p.h.body == logrus {
 		p.rec.Wanted = true
-		return l.close(&held{rec: p.rec, body: logrus, raw: p.raw, bounds: p.bounds, pieces: p.pieces})
+		return l.closeHeld(&held{rec: p.rec, body: logrus, raw: p.raw, bounds: p.bounds, pieces: p.pieces})
 	}
 	if p.h.body == plain {
-		p.place()
+		p.placePieces()
 		p.rec.Wanted, p.rec.Text = true, string(p.raw)
-		return l.emit(p.rec)
+		return l.yieldRecord(p.rec)
 	}
-	p.place()
-	return l.message(p.rec, &p.h, string(p.raw))
+	p.placePieces()
+	return l.yieldMessage(p.rec, &p.h, string(p.raw))
 }
 
-// place says where the parts of the message stand, by their offsets as written.
-func (p *part) place() {
+// placePieces says where the parts of the message stand, by their offsets as written.
+func (p *part) placePieces() {
 	for i, off := range p.bounds {
 		if len(p.bounds) > 1 {
 			p.rec.Pieces = append(p.rec.Pieces, event.Piece{Off: off, Pos: p.pieces[i]})

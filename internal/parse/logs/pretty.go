@@ -47,7 +47,7 @@ func (l *logReader) readPretty(n int, b []byte) bool {
 		if !l.endPretty() {
 			return false
 		}
-		return l.read(lines.Line{N: n, Bytes: b})
+		return l.readLine(lines.Line{N: n, Bytes: b})
 	}
 	l.filled++
 	if bytes.HasPrefix(inner, []byte(`"MESSAGE" : `)) {
@@ -57,7 +57,7 @@ func (l *logReader) readPretty(n int, b []byte) bool {
 	if !closed {
 		return true
 	}
-	at, ok := l.json.scan(l.pretty)
+	at, ok := l.json.scanObject(l.pretty)
 	more := l.readObject(l.started, l.pretty, at, ok)
 	l.started, l.filled = 0, 0
 	return more
@@ -76,8 +76,8 @@ func (l *logReader) endPretty() bool {
 	return l.yield(event.Record{}, &event.Skip{Pos: event.Pos{File: l.Path, Line: start}, Lines: lines, Reason: "an entry of several lines breaks off"})
 }
 
-// stand puts a record where its message stands.
-func (l *logReader) stand(rec *event.Record) {
+// placeAtMessage puts a record where its message stands.
+func (l *logReader) placeAtMessage(rec *event.Record) {
 	if l.started == 0 {
 		return
 	}
@@ -87,8 +87,8 @@ func (l *logReader) stand(rec *event.Record) {
 	}
 }
 
-// quoteOf is what can be quoted of a message: what of it stands on one line.
-func (l *logReader) quoteOf(message jsonValue) string {
+// quoteMessage is what can be quoted of a message: what of it stands on one line.
+func (l *logReader) quoteMessage(message jsonValue) string {
 	if l.started > 0 && !message.quoted {
 		return string(l.quote)
 	}

@@ -16,7 +16,7 @@ func HasHeader(line []byte) bool {
 // indented lines do not count.
 func SniffJournalJSON(head []byte) float64 {
 	pretty := bytes.Contains(head, []byte("\n\t\"__REALTIME_TIMESTAMP\" : ")) || bytes.Contains(head, []byte("\n\t\"__CURSOR\" : "))
-	return lines.Share(func(line []byte) bool {
+	return lines.Sniffer(func(line []byte) bool {
 		return IsJournalJSON(line) || pretty && len(line) == 1 && (line[0] == '{' || line[0] == '}')
 	})(head)
 }
@@ -62,7 +62,7 @@ func IsLogrus(line []byte) bool {
 // quarter of it may be noise: what a crash left in a log, or a paste of something binary.
 func SniffText(head []byte) float64 {
 	noise, all := 0, 0
-	for line := range lines.Head(head) {
+	for line := range lines.OfHead(head) {
 		line = bytes.TrimLeft(line, "\x00")
 		all += len(line)
 		if lines.IsNoise(line) {

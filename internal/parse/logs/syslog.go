@@ -31,13 +31,13 @@ func (h *header) scanPriority(b []byte) int {
 		return 0
 	}
 	if h.level == event.NoLevel {
-		h.level = severity(pri)
+		h.level = severityLevel(pri)
 	}
 	return at + n
 }
 
-// severity is the level in a syslog priority, facility*8+severity.
-func severity(pri int64) event.Level { return priority([]byte{'0' + byte(pri&7)}) }
+// severityLevel is the level in a syslog priority, facility*8+severity.
+func severityLevel(pri int64) event.Level { return priorityLevel([]byte{'0' + byte(pri&7)}) }
 
 // scanProtocol reads the header of RFC 5424, as RSYSLOG_SyslogProtocol23Format writes it, from its version on:
 //
@@ -50,7 +50,7 @@ func (h *header) scanProtocol(b []byte) int {
 	n++
 	var words [4][]byte // host, app, process, message id
 	for i := range words {
-		w := word(b[n:])
+		w := wordLength(b[n:])
 		if w == 0 || w > 255 {
 			return 0
 		}

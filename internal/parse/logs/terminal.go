@@ -60,7 +60,7 @@ func parseTerminal(s string) (text string, fields []event.Pair) {
 		}
 		at += i + 1
 		if rest := s[at:]; isPairs(rest) {
-			return strings.TrimRight(s[:at], " "), pairs(rest)
+			return strings.TrimRight(s[:at], " "), readPairs(rest)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func isPairs(s string) bool {
 		return false
 	}
 	for {
-		key, _, rest, ok := pair(s)
+		key, _, rest, ok := cutPair(s)
 		if !ok {
 			return true
 		}

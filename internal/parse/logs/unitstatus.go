@@ -38,8 +38,8 @@ func statusHead(line []byte) []byte {
 	return unit
 }
 
-// follow notes whose properties a line without a header is about.
-func (l *logReader) follow(b []byte) {
+// followStatus notes whose properties a line without a header is about.
+func (l *logReader) followStatus(b []byte) {
 	if unit := statusHead(b); unit != nil {
 		l.status = string(unit)
 	} else if l.status != "" && b[0] != ' ' && b[0] != '\t' {
@@ -50,7 +50,7 @@ func (l *logReader) follow(b []byte) {
 // SniffStatus wants the first two lines of a unit's status.
 func SniffStatus(head []byte) float64 {
 	n := 0
-	for line := range lines.Head(head) {
+	for line := range lines.OfHead(head) {
 		if n++; n == 1 && statusHead(line) == nil {
 			return 0
 		}

@@ -80,11 +80,11 @@ func NamedProc(file string, head []byte) bool {
 	}
 	r := procReader{place: p}
 	n := 0
-	for line := range lines.Head(head) {
+	for line := range lines.OfHead(head) {
 		if n == 0 && p.file == "status" && !bytes.HasPrefix(line, []byte("Name:\t")) {
 			return false
 		}
-		if n++; n > 1000 || !r.knows(string(line)) {
+		if n++; n > 1000 || !r.knowsLine(string(line)) {
 			return false
 		}
 	}
@@ -96,7 +96,7 @@ func SniffProc(head []byte) float64 {
 	var r procReader
 	all, good, frames := 0, 0, 0
 	named := false // a stack that nobody is named for is worth less than the lines around it
-	for line := range lines.Head(head) {
+	for line := range lines.OfHead(head) {
 		all++
 		s := string(line)
 		if _, _, ok := procFrame(s); ok {
@@ -104,10 +104,10 @@ func SniffProc(head []byte) float64 {
 			good++
 			continue
 		}
-		if _, ok := blockHead(s); ok || r.knows(s) {
+		if _, ok := readBlockHead(s); ok || r.knowsLine(s) {
 			good++
 			named = true
-		} else if _, content, ok := grepLine(s); ok && content != "" {
+		} else if _, content, ok := cutGrepLine(s); ok && content != "" {
 			good++
 			named = true
 		}
@@ -121,7 +121,7 @@ func SniffProc(head []byte) float64 {
 // procFrame is a line of /proc/PID/stack, which unlike a line of the kernel's log starts with an address or a stand-in for it.
 func procFrame(line string) (function string, unsure, ok bool) {
 	s := strings.TrimLeft(line, " \t")
-	if _, content, grep := grepLine(s); grep {
+	if _, content, grep := cutGrepLine(s); grep {
 		s = content
 	}
 	if !strings.HasPrefix(s, "[<") {
@@ -161,7 +161,7 @@ func ReadProc(in lines.Input) iter.Seq2[Sample, error] {
 			if err := src.Line.CutSkip(in.Path); err != nil && !yield(Sample{}, err) {
 				return
 			}
-			out, reason := r.read(string(b), event.Quote{Pos: pos, Text: lines.Clip(b)})
+			out, reason := r.readLine(string(b), event.Quote{Pos: pos, Text: lines.Clip(b)})
 			for i := range out {
 				if !yield(out[i], nil) {
 					return
@@ -171,7 +171,7 @@ func ReadProc(in lines.Input) iter.Seq2[Sample, error] {
 				return
 			}
 		}
-		if s, ok := r.flush(); ok && !yield(s, nil) {
+		if s, ok := r.endFile(); ok && !yield(s, nil) {
 			return
 		}
 		if src.Err != nil {
@@ -180,16 +180,16 @@ func ReadProc(in lines.Input) iter.Seq2[Sample, error] {
 	}
 }
 
-// read takes one line and returns the samples that are complete with it.
-func (r *procReader) read(line string, q event.Quote) (out []Sample, reason string) {
+// readLine takes one line and returns the samples that are complete with it.
+func (r *procReader) readLine(line string, q event.Quote) (out []Sample, reason string) {
 	next := func(p procPlace) {
-		if s, ok := r.flush(); ok {
+		if s, ok := r.endFile(); ok {
 			out = append(out, s)
 		}
-		r.begin(p, q)
+		r.beginFile(p, q)
 	}
-	if t, ok := aloneStamp(line); ok || strings.Trim(line, ":") == "" { // more draws lines of colons
-		if s, ok := r.flush(); ok {
+	if t, ok := readStampLine(line); ok || strings.Trim(line, ":") == "" { // more draws lines of colons
+		if s, ok := r.endFile(); ok {
 			out = append(out, s)
 		}
 		if ok {
@@ -197,7 +197,7 @@ func (r *procReader) read(line string, q event.Quote) (out []Sample, reason stri
 		}
 		return append(out, Sample{Pos: q.Pos, Raw: q.Text, Lines: 1}), ""
 	}
-	if p, ok := blockHead(line); ok {
+	if p, ok := readBlockHead(line); ok {
 		next(p.procPlace)
 		r.cur.Comm, r.cur.State = p.comm, p.state
 		r.cur.Lines++
@@ -209,30 +209,30 @@ func (r *procReader) read(line string, q event.Quote) (out []Sample, reason stri
 		return out, fmt.Sprintf("no thread is named in %.40q", line)
 	}
 	content := line
-	if p, rest, ok := grepLine(line); ok {
+	if p, rest, ok := cutGrepLine(line); ok {
 		if r.cur == nil || r.at != p {
 			next(p)
 		}
 		content = rest
 	}
-	if r.anew(content) { // the same file, once more
+	if r.beginsAgain(content) { // the same file, once more
 		next(r.at)
 	}
 	if r.cur == nil {
 		if r.place.file == "" {
 			return out, fmt.Sprintf("no thread is named before %.40q", line)
 		}
-		r.begin(r.place, q)
+		r.beginFile(r.place, q)
 	}
-	if !r.take(content, q) {
+	if !r.takeLine(content, q) {
 		return out, fmt.Sprintf("no line of a file in /proc: %.40q", line)
 	}
 	r.cur.Lines++
 	return out, ""
 }
 
-// begin starts the next thread's file.
-func (r *procReader) begin(p procPlace, q event.Quote) {
+// beginFile starts the next thread's file.
+func (r *procReader) beginFile(p procPlace, q event.Quote) {
 	group, key := p.root, fmt.Sprintf("%s %d %s", p.root, p.tid, p.file)
 	if p != r.place {
 		group = r.Path + ":" + p.root
@@ -247,8 +247,8 @@ func (r *procReader) begin(p procPlace, q event.Quote) {
 	r.at, r.funcs, r.lines = p, nil, nil
 }
 
-// anew says that a line begins another stack: the one before has come to where every stack begins.
-func (r *procReader) anew(line string) bool {
+// beginsAgain says that a line begins another stack: the one before has come to where every stack begins.
+func (r *procReader) beginsAgain(line string) bool {
 	function, _, ok := kernel.ReadFrame(line)
 	if r.cur == nil || !ok || len(r.funcs) == 0 {
 		return false
@@ -261,8 +261,8 @@ func isBottom(function string) bool {
 	return slices.ContainsFunc([]string{"entry_", "ret_from_fork", "el0", "system_call_fastpath"}, func(start string) bool { return strings.HasPrefix(function, start) })
 }
 
-// flush ends the current file.
-func (r *procReader) flush() (s Sample, ok bool) {
+// endFile ends the current file.
+func (r *procReader) endFile() (s Sample, ok bool) {
 	if r.cur == nil || r.cur.Lines == 0 {
 		r.cur = nil
 		return Sample{}, false
@@ -279,16 +279,16 @@ func (r *procReader) flush() (s Sample, ok bool) {
 // maxFrames bounds a stack; the kernel prints 64 functions at most.
 const maxFrames = 256
 
-// knows says whether a line belongs to the file that r is placed at.
-func (r *procReader) knows(line string) bool {
+// knowsLine says whether a line belongs to the file that r is placed at.
+func (r *procReader) knowsLine(line string) bool {
 	if r.cur == nil {
 		r.cur, r.at = &Sample{}, r.place
 	}
-	return r.take(line, event.Quote{})
+	return r.takeLine(line, event.Quote{})
 }
 
-// take puts what a line tells into the current sample. It says no to a line that is not of such a file.
-func (r *procReader) take(line string, q event.Quote) bool {
+// takeLine puts what a line tells into the current sample. It says no to a line that is not of such a file.
+func (r *procReader) takeLine(line string, q event.Quote) bool {
 	s := r.cur
 	if function, unsure, ok := kernel.ReadFrame(line); ok && (r.at.file == "stack" || r.at.file == "") {
 		if function != "" && !unsure && len(r.funcs) < maxFrames {
@@ -313,7 +313,7 @@ func (r *procReader) take(line string, q event.Quote) bool {
 		if len(value) > kernel.MaxSymbol || strings.ContainsAny(value, " \t:") || kernel.HexDigits(value) < len(value) && strings.IndexFunc(value, func(c rune) bool { return c > 127 || !kernel.IsSymbol(byte(c)) }) >= 0 {
 			return false
 		}
-		s.WChan, _, _ = strings.Cut(known(value), ".")
+		s.WChan, _, _ = strings.Cut(withoutPlaceholder(value), ".")
 		return true
 	case "syscall":
 		return takeSyscall(s, value)
@@ -326,7 +326,7 @@ func (r *procReader) take(line string, q event.Quote) bool {
 	case "cgroup":
 		return takeCgroup(s, value)
 	case "state":
-		s.State = letterOf(value)
+		s.State = stateLetter(value)
 		return s.State >= "A" && s.State <= "z"
 	}
 	return false
@@ -353,7 +353,7 @@ func takeStatus(s *Sample, line string, q event.Quote) bool {
 	case "Name":
 		s.Comm = value
 	case "State":
-		s.State, s.Pos, s.Raw = letterOf(value), q.Pos, q.Text
+		s.State, s.Pos, s.Raw = stateLetter(value), q.Pos, q.Text
 	case "Tgid":
 		s.PID, _ = strconv.Atoi(value)
 	case "Pid":
@@ -409,8 +409,8 @@ func takeCgroup(s *Sample, line string) bool {
 	return true
 }
 
-// titled is what the head of a part of a collection says.
-type titled struct {
+// namedBlock is what the head of a part of a collection says.
+type namedBlock struct {
 	procPlace
 	comm, state string
 }
@@ -420,16 +420,16 @@ type titled struct {
 // "=== 1234 containerd-shim ===", "--- PID 1234 (runc) state D ---", "== pid=1234 tid=1240 ==".
 var blockTitle = regexp.MustCompile(`^(?i:pid)?[ :=]*([1-9]\d{0,6})(?:(?:[/:, ]+(?i:tid)[ :=]*|/)([1-9]\d{0,6}))?(?:[ :,]+(\S.{0,16}?))?(?:[ ,]+(?i:state)[ :=]+([A-Za-z])\b.*)?$`)
 
-// blockHead reads the line that names the thread of the lines that follow.
-func blockHead(line string) (b titled, ok bool) {
+// readBlockHead reads the line that names the thread of the lines that follow.
+func readBlockHead(line string) (b namedBlock, ok bool) {
 	s := strings.TrimSpace(line)
 	if rest, found := strings.CutPrefix(s, "==> "); found { // head and tail
 		p, ok := placeOf(strings.TrimSuffix(rest, " <=="))
-		return titled{procPlace: p}, ok && strings.HasSuffix(rest, " <==")
+		return namedBlock{procPlace: p}, ok && strings.HasSuffix(rest, " <==")
 	}
 	if strings.HasPrefix(s, "/proc/") { // echo, and more
 		p, ok := placeOf(strings.TrimSuffix(s, ":"))
-		return titled{procPlace: p}, ok && slices.Contains(procFiles, path.Base(strings.TrimSuffix(s, ":")))
+		return namedBlock{procPlace: p}, ok && slices.Contains(procFiles, path.Base(strings.TrimSuffix(s, ":")))
 	}
 	title := strings.TrimLeft(s, "=-#")
 	if n := len(s) - len(title); n == 0 || n == 1 && s[0] != '#' {
@@ -451,8 +451,8 @@ func blockHead(line string) (b titled, ok bool) {
 	return b, true
 }
 
-// grepLine reads "/proc/1234/stack:[<0>] f+0x1/0x2", as grep -H prints it.
-func grepLine(line string) (p procPlace, content string, ok bool) {
+// cutGrepLine reads "/proc/1234/stack:[<0>] f+0x1/0x2", as grep -H prints it.
+func cutGrepLine(line string) (p procPlace, content string, ok bool) {
 	if !strings.HasPrefix(line, "/proc/") {
 		return p, "", false
 	}
@@ -464,8 +464,8 @@ func grepLine(line string) (p procPlace, content string, ok bool) {
 	return p, content, ok
 }
 
-// aloneStamp reads a line that is a time with its date, between signs or bare.
-func aloneStamp(line string) (t event.Time, ok bool) {
+// readStampLine reads a line that is a time with its date, between signs or bare.
+func readStampLine(line string) (t event.Time, ok bool) {
 	s := strings.Trim(line, "=-# ")
 	t, n := stamp.ISO([]byte(s))
 	if n == 0 {

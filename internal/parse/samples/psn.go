@@ -24,11 +24,11 @@ type psnReader struct {
 // It writes a star for every row of digits in a name.
 func ReadPSN(in lines.Input) iter.Seq2[Sample, error] {
 	r := psnReader{}
-	return sampleLines(in, r.row)
+	return sampleLines(in, r.readRow)
 }
 
-// row reads one line.
-func (r *psnReader) row(line string) (s Sample, reason string) {
+// readRow reads one line.
+func (r *psnReader) readRow(line string) (s Sample, reason string) {
 	f := psnFields(line)
 	switch {
 	case isPSNNote(line):
@@ -56,20 +56,20 @@ func (r *psnReader) row(line string) (s Sample, reason string) {
 			s.State = psnState(v)
 		case "syscall":
 			s.Kernel = v == "[kernel_thread]"
-			s.Syscall = known(v)
+			s.Syscall = withoutPlaceholder(v)
 		case "wchan":
-			s.WChan = known(v)
+			s.WChan = withoutPlaceholder(v)
 		case "kstack":
 			s.Stack = procStack(v)
 		case "exe":
-			s.Exe = known(v)
+			s.Exe = withoutPlaceholder(v)
 		}
 	}
 	s.Scans = r.scans
 	if strings.HasPrefix(s.Syscall, "[") {
 		s.Syscall = ""
 	}
-	s.finish()
+	s.correctCall()
 	return s, ""
 }
 
@@ -110,7 +110,7 @@ func isPSNNote(line string) bool {
 // SniffPSN knows a report by its title and the head of its table.
 func SniffPSN(head []byte) float64 {
 	title, table := false, false
-	for line := range lines.Head(head) {
+	for line := range lines.OfHead(head) {
 		title = title || strings.HasPrefix(string(line), "=== Active Threads ===")
 		table = table || strings.HasPrefix(string(line), " samples | avg_threads | ")
 	}

@@ -112,7 +112,7 @@ type sampleReader struct {
 // A restart appends a header with other columns to the same file.
 func ReadXCapture(in lines.Input) iter.Seq2[Sample, error] {
 	r := sampleReader{Input: in}
-	return sampleLines(in, r.row)
+	return sampleLines(in, r.readRow)
 }
 
 // sampleLines makes a sequence of samples of a reader for one line. Its reason is set for a line that it cannot read.
@@ -140,10 +140,10 @@ func sampleLines(in lines.Input, row func(line string) (s Sample, reason string)
 	}
 }
 
-// row reads one line; reason is set when it is none of a sampler.
-func (r *sampleReader) row(line string) (s Sample, reason string) {
-	kind := sampleLine(line)
-	if r.begins("TIMESTAMP", "ST") && kind == sampleCSV {
+// readRow reads one line; reason is set when it is none of a sampler.
+func (r *sampleReader) readRow(line string) (s Sample, reason string) {
+	kind := lineKind(line)
+	if r.headerBegins("TIMESTAMP", "ST") && kind == sampleCSV {
 		kind = sampleBPF
 	}
 	switch kind {
@@ -153,26 +153,26 @@ func (r *sampleReader) row(line string) (s Sample, reason string) {
 		r.columns = headerColumns(line)
 		return Sample{}, ""
 	case sampleText:
-		return r.text(line)
+		return r.readText(line)
 	case sampleCSV:
-		return r.csv(line)
+		return r.readCSV(line)
 	case sampleBPF:
-		return r.bpf(line)
+		return r.readBPF(line)
 	case sampleStack:
-		return bpfStack(line)
+		return readBPFStack(line)
 	case sampleTraced, sampleEnded, sampleDisk:
-		return r.traced(line, quotedFields(line))
+		return r.readTraced(line, quotedFields(line))
 	case sampleWide:
-		return r.traced(line, wideFields(line))
+		return r.readTraced(line, wideFields(line))
 	}
-	if r.begins("KSTACK_HASH") || r.begins("CGROUP_ID") || r.begins("USTACK_HASH") {
-		return r.legend(line)
+	if r.headerBegins("KSTACK_HASH") || r.headerBegins("CGROUP_ID") || r.headerBegins("USTACK_HASH") {
+		return r.readLegend(line)
 	}
 	return Sample{}, fmt.Sprintf("no row of a sampler: %.40q", line)
 }
 
-// begins says that the last header starts with these columns.
-func (r *sampleReader) begins(columns ...string) bool {
+// headerBegins says that the last header starts with these columns.
+func (r *sampleReader) headerBegins(columns ...string) bool {
 	return len(r.columns) >= len(columns) && slices.Equal(r.columns[:len(columns)], columns)
 }
 
@@ -201,8 +201,8 @@ var sampleHeaders = []string{
 // sampleNotes start lines that xcapture writes between samples: the banner, and what 3 tells of itself on a terminal.
 var sampleNotes = []string{"0xTools xcapture ", "Sampling /proc", "Wall clock time: ", "Sampling took: ", "SYSC_END ", "IORQ_END ", "K:", "U:", "Reached maximum iterations "}
 
-// sampleLine tells the kinds of lines apart by their start.
-func sampleLine(line string) sampleKind {
+// lineKind tells the kinds of lines apart by their start.
+func lineKind(line string) sampleKind {
 	starts := func(with string) bool { return strings.HasPrefix(line, with) }
 	switch {
 	case slices.ContainsFunc(sampleHeaders, starts), starts("TIMESTAMP,") && strings.Contains(line, ",TGID,"),
@@ -232,13 +232,13 @@ func sampleLine(line string) sampleKind {
 
 // SniffXCapture knows the files of xcapture. Those that only list what ids stand for are known by their header alone.
 func SniffXCapture(head []byte) float64 {
-	for line := range lines.Head(head) {
+	for line := range lines.OfHead(head) {
 		if slices.ContainsFunc(sampleHeaders[3:6], func(h string) bool { return string(line) == h }) {
 			return 1
 		}
 		break
 	}
-	return lines.Share(isSample)(head)
+	return lines.Sniffer(isSample)(head)
 }
 
 // isSample says that a line is one of xcapture beyond doubt.
@@ -246,7 +246,7 @@ func isSample(line []byte) bool {
 	f := func(n int) []string {
 		return strings.FieldsFunc(string(line[n:min(len(line), 200)]), func(c rune) bool { return c == ',' || c == ' ' })
 	}
-	switch kind := sampleLine(string(line)); kind {
+	switch kind := lineKind(string(line)); kind {
 	case sampleNone:
 		return false
 	case sampleText, sampleCSV: // other programs write such stamps
@@ -278,19 +278,19 @@ func headerColumns(line string) []string {
 	return f
 }
 
-// text reads a row of fixed columns. Long values shift the rest, so it is split
+// readText reads a row of fixed columns. Long values shift the rest, so it is split
 // at blanks: no value of the first nine holds one.
-func (r *sampleReader) text(line string) (Sample, string) {
+func (r *sampleReader) readText(line string) (Sample, string) {
 	f := strings.Fields(line)
 	if len(f) < 9 {
 		return Sample{}, fmt.Sprintf("%d columns, want 9 or more", len(f))
 	}
-	return r.proc(line[:23], f[2], f[3], f[5], f[6], f[7], f[8], f[9:])
+	return r.readScan(line[:23], f[2], f[3], f[5], f[6], f[7], f[8], f[9:])
 }
 
-// csv reads a row of the hourly file. Nothing in it is quoted: a comma in the comm adds
+// readCSV reads a row of the hourly file. Nothing in it is quoted: a comma in the comm adds
 // columns, which are told by its closing parenthesis and by the tail.
-func (r *sampleReader) csv(line string) (Sample, string) {
+func (r *sampleReader) readCSV(line string) (Sample, string) {
 	f := strings.Split(line, ",")
 	if len(f) < 8 {
 		return Sample{}, fmt.Sprintf("%d columns, want 8 or more", len(f))
@@ -313,11 +313,11 @@ func (r *sampleReader) csv(line string) (Sample, string) {
 	if len(f) < end+2 {
 		return Sample{}, "columns are missing"
 	}
-	return r.proc(f[0], f[1], f[2], f[4], comm, f[end], f[end+1], f[end+2:])
+	return r.readScan(f[0], f[1], f[2], f[4], comm, f[end], f[end+1], f[end+2:])
 }
 
-// letterOf is the letter of ps that a state begins with; empty where it begins with none.
-func letterOf(state string) string {
+// stateLetter is the letter of ps that a state begins with; empty where it begins with none.
+func stateLetter(state string) string {
 	if state == "" || state[0]|0x20 < 'a' || state[0]|0x20 > 'z' {
 		return ""
 	}
@@ -327,8 +327,8 @@ func letterOf(state string) string {
 // maxComm is the longest name of a thread (TASK_COMM_LEN less its NUL).
 const maxComm = 15
 
-// proc makes a sample of the columns of xcapture 1; tail is what follows WCHAN.
-func (r *sampleReader) proc(ts, pid, tid, state, comm, syscall, wchan string, tail []string) (s Sample, reason string) {
+// readScan makes a sample of the columns of xcapture 1; tail is what follows WCHAN.
+func (r *sampleReader) readScan(ts, pid, tid, state, comm, syscall, wchan string, tail []string) (s Sample, reason string) {
 	t, n := stamp.ISO([]byte(ts))
 	if n == 0 || !isPID(pid) || !isPID(tid) {
 		return s, fmt.Sprintf("no time and ids: %.40q", ts+" "+pid+" "+tid)
@@ -339,26 +339,26 @@ func (r *sampleReader) proc(ts, pid, tid, state, comm, syscall, wchan string, ta
 	s.Time = t
 	s.PID, _ = strconv.Atoi(pid)
 	s.TID, _ = strconv.Atoi(tid)
-	s.State = letterOf(state)
+	s.State = stateLetter(state)
 	s.Comm = strings.TrimSuffix(strings.TrimPrefix(comm, "("), ")")
-	s.Syscall, s.WChan = known(syscall), known(wchan)
+	s.Syscall, s.WChan = withoutPlaceholder(syscall), withoutPlaceholder(wchan)
 	if k := len(tail) - 1; k >= 0 && strings.HasPrefix(tail[k], "->") {
 		s.Stack = procStack(tail[k])
 		tail = tail[:k]
 	}
 	hasExe := r.columns == nil || slices.Contains(r.columns, "EXE")
 	if hasExe && len(tail) > 0 {
-		s.Exe = known(tail[0])
+		s.Exe = withoutPlaceholder(tail[0])
 		s.Kernel = s.Exe == "" && (s.Stack == "" || strings.HasPrefix(s.Stack, "ret_from_fork"))
 	} else {
 		s.Kernel = strings.HasPrefix(s.Stack, "ret_from_fork")
 	}
-	s.finish()
+	s.correctCall()
 	return s, ""
 }
 
-// known is a value, without the words that stand for none.
-func known(s string) string {
+// withoutPlaceholder is a value, without the words that stand for none.
+func withoutPlaceholder(s string) string {
 	switch s {
 	case "-", "0", "?", "[running]", "[no_syscall]", "(null)":
 		return ""
@@ -375,8 +375,8 @@ func procStack(s string) string {
 // "evil) D 1 (x" makes xcapture 1 print its own text as the state.
 var interruptible = []string{"hrtimer_nanosleep", "futex", "do_epoll_wait", "ep_poll", "do_wait", "pipe_read", "poll_schedule_timeout", "do_sys_poll", "sigsuspend"}
 
-// finish undoes what the samplers get wrong.
-func (s *Sample) finish() {
+// correctCall undoes what the samplers get wrong.
+func (s *Sample) correctCall() {
 	if s.Kernel { // /proc/PID/syscall says 0, which is the number of read
 		s.Syscall, s.Number, s.HasNumber, s.Args = "", 0, false, ""
 	}

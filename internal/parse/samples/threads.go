@@ -73,11 +73,11 @@ type threadsReader struct{ walk ThreadWalk }
 //	{"walk":1,"monotonic":4211.6,"threads":412}
 func ReadWalks(in lines.Input) iter.Seq2[Sample, error] {
 	r := threadsReader{}
-	return sampleLines(in, r.row)
+	return sampleLines(in, r.readRow)
 }
 
-// row reads one line.
-func (r *threadsReader) row(line string) (s Sample, reason string) {
+// readRow reads one line.
+func (r *threadsReader) readRow(line string) (s Sample, reason string) {
 	var l struct {
 		ThreadRow
 		Format    string    `json:"format"`
@@ -111,14 +111,14 @@ func (r *threadsReader) row(line string) (s Sample, reason string) {
 	case r.walk.Realtime.IsZero():
 		return s, "a thread before the first walk has no time"
 	}
-	return r.thread(&l.ThreadRow), ""
+	return r.newSample(&l.ThreadRow), ""
 }
 
-// thread makes a sample of a row.
-func (r *threadsReader) thread(t *ThreadRow) Sample {
+// newSample makes a sample of a row.
+func (r *threadsReader) newSample(t *ThreadRow) Sample {
 	s := Sample{
-		Time: event.At(r.walk.Realtime), PID: t.PID, TID: t.TID, Comm: t.Comm, State: letterOf(t.State),
-		Kernel: t.Kernel, Exe: t.Exe, WChan: known(t.WChan), Cgroup: t.Cgroup, Args: strings.Join(t.Args, " "), Machine: kernel.MachineOf(r.walk.Machine),
+		Time: event.At(r.walk.Realtime), PID: t.PID, TID: t.TID, Comm: t.Comm, State: stateLetter(t.State),
+		Kernel: t.Kernel, Exe: t.Exe, WChan: withoutPlaceholder(t.WChan), Cgroup: t.Cgroup, Args: strings.Join(t.Args, " "), Machine: kernel.MachineOf(r.walk.Machine),
 	}
 	if t.Started > 0 && t.Started <= r.walk.Boottime {
 		s.Started = event.Time{T: r.walk.Realtime.Add(-time.Duration((r.walk.Boottime - t.Started) * float64(time.Second))), Prec: 10 * time.Millisecond, Known: true} // USER_HZ
@@ -140,7 +140,7 @@ func (r *threadsReader) thread(t *ThreadRow) Sample {
 // NameCall names the system call of a sample by its number, where the machine is
 // known, else by the stack, and undoes what is known to be wrong about it. It is called once everything else is set.
 func (s *Sample) NameCall() {
-	defer s.finish()
+	defer s.correctCall()
 	name, machine := kernel.StackCall(strings.Fields(s.Stack))
 	if s.Machine == "" {
 		s.Machine = machine

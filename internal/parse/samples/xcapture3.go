@@ -10,9 +10,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// traced reads a row of xcapture 3 by the names of the header's columns, which
+// readTraced reads a row of xcapture 3 by the names of the header's columns, which
 // change from version to version. F are its values.
-func (r *sampleReader) traced(line string, f []string) (s Sample, reason string) {
+func (r *sampleReader) readTraced(line string, f []string) (s Sample, reason string) {
 	if len(f) != len(r.columns) {
 		return s, fmt.Sprintf("%d columns, the header has %d", len(f), len(r.columns))
 	}
@@ -24,7 +24,7 @@ func (r *sampleReader) traced(line string, f []string) (s Sample, reason string)
 		return f[i]
 	}
 	if f[0] == "IORQ_END" {
-		return diskRow(line, column)
+		return readDiskRow(line, column)
 	}
 	s.Ended = f[0] == "SYSC_END"
 	when := column("TIMESTAMP")
@@ -38,14 +38,14 @@ func (r *sampleReader) traced(line string, f []string) (s Sample, reason string)
 	s.TID, _ = strconv.Atoi(column("TID"))
 	s.PID, _ = strconv.Atoi(column("TGID"))
 	s.Comm, s.Exe = column("COMM"), column("EXE")
-	s.State = stateLetter(column("STATE"))
-	s.Syscall = known(column("SYSCALL") + column("SYSCALL_NAME"))
+	s.State = longStateLetter(column("STATE"))
+	s.Syscall = withoutPlaceholder(column("SYSCALL") + column("SYSCALL_NAME"))
 	s.Kernel = s.Exe == "[kernel]" || s.Exe == "[NO_MM]"
 	if s.Kernel {
 		s.Exe = ""
 	}
 	for _, name := range [...]string{"CONNECTION", "FILENAME"} {
-		if v := known(column(name)); v != "" {
+		if v := withoutPlaceholder(column(name)); v != "" {
 			s.Target = v
 			break
 		}
@@ -66,15 +66,15 @@ func (r *sampleReader) traced(line string, f []string) (s Sample, reason string)
 		s.Age = s.Time.T.Sub(entry.T)
 		s.HasAge = s.Age >= 0
 	}
-	s.finish()
+	s.correctCall()
 	return s, ""
 }
 
 // maxAge bounds how long a call may have lasted; what is above is a number that was never set.
 const maxAge = 10 * 365 * 24 * time.Hour
 
-// diskRow reads a row of iorqend.
-func diskRow(line string, column func(string) string) (s Sample, reason string) {
+// readDiskRow reads a row of iorqend.
+func readDiskRow(line string, column func(string) string) (s Sample, reason string) {
 	var n int
 	if s.Time, n = stamp.ISO([]byte(column("ISSUE_TIMESTAMP"))); n == 0 {
 		return Sample{}, fmt.Sprintf("no time: %.40q", line)
@@ -95,17 +95,17 @@ func diskRow(line string, column func(string) string) (s Sample, reason string) 
 	return s, ""
 }
 
-// legend reads a row of kstacks, ustacks or cgroups. The stacks of programs are of no use here.
+// readLegend reads a row of kstacks, ustacks or cgroups. The stacks of programs are of no use here.
 //
 //	17eb7f841d3b24f3,'folio_wait_bit_common+0x138;filemap_update_page+0x24c;…'
 //	1,/
-func (r *sampleReader) legend(line string) (s Sample, reason string) {
+func (r *sampleReader) readLegend(line string) (s Sample, reason string) {
 	id, value, ok := strings.Cut(line, ",")
 	if !ok {
 		return s, fmt.Sprintf("no id and value: %.40q", line)
 	}
 	base := 16
-	if r.begins("CGROUP_ID") {
+	if r.headerBegins("CGROUP_ID") {
 		base = 10
 	}
 	n, err := strconv.ParseUint(id, base, 64)
@@ -115,7 +115,7 @@ func (r *sampleReader) legend(line string) (s Sample, reason string) {
 	switch {
 	case base == 10:
 		s.Legend, s.CgroupID, s.Cgroup = CgroupLegend, n, value
-	case r.begins("KSTACK_HASH"):
+	case r.headerBegins("KSTACK_HASH"):
 		s.Legend, s.StackID, s.Stack = StackLegend, n, innermostFirst(strings.Split(strings.Trim(value, "'"), ";"))
 	}
 	return s, ""
@@ -132,9 +132,9 @@ func innermostFirst(frames []string) string {
 	return strings.Join(out, " ")
 }
 
-// bpf reads a row of xcapture-bpf by the names of the header's columns, of which
+// readBPF reads a row of xcapture-bpf by the names of the header's columns, of which
 // only the name of the thread and its command line may hold commas. It writes a star for every digit in a name.
-func (r *sampleReader) bpf(line string) (s Sample, reason string) {
+func (r *sampleReader) readBPF(line string) (s Sample, reason string) {
 	f := strings.Split(line, ",")
 	if len(f) < len(r.columns) {
 		return s, fmt.Sprintf("%d columns, the header has %d", len(f), len(r.columns))
@@ -155,18 +155,18 @@ func (r *sampleReader) bpf(line string) (s Sample, reason string) {
 	}
 	s.TID, _ = strconv.Atoi(column("TID"))
 	s.PID, _ = strconv.Atoi(column("PID"))
-	s.State = letterOf(column("ST")) // RQ is R
+	s.State = stateLetter(column("ST")) // RQ is R
 	s.Comm = column("COMM")
 	if len(f) == len(r.columns) { // else it is not known where the call stands
-		s.Syscall = known(column("SYSCALL"))
+		s.Syscall = withoutPlaceholder(column("SYSCALL"))
 	}
 	s.StackID, _ = strconv.ParseUint(column("OFFCPU_K"), 10, 64)
-	s.finish()
+	s.correctCall()
 	return s, ""
 }
 
-// bpfStack reads a line of xcapture-bpf's file of stacks: "kstack 7 ->do_syscall_64->ovl_sync_fs".
-func bpfStack(line string) (s Sample, reason string) {
+// readBPFStack reads a line of xcapture-bpf's file of stacks: "kstack 7 ->do_syscall_64->ovl_sync_fs".
+func readBPFStack(line string) (s Sample, reason string) {
 	f := strings.SplitN(line, " ", 3)
 	id, err := strconv.ParseUint(f[1], 10, 64)
 	if err != nil || len(f) < 3 {
@@ -209,8 +209,8 @@ func quotedFields(line string) (f []string) {
 	}
 }
 
-// stateLetter is the letter of ps for a state as xcapture 3 spells it. A Q or M behind it is about queues.
-func stateLetter(s string) string {
+// longStateLetter is the letter of ps for a state as xcapture 3 spells it. A Q or M behind it is about queues.
+func longStateLetter(s string) string {
 	for _, word := range [...]struct{ name, letter string }{
 		{"RUN", "R"}, {"SLEEP", "S"}, {"DISK", "D"}, {"STOPPED", "T"}, {"DEAD", "X"}, {"WAKING", "W"}, {"IDLE", "I"}, {"NEW", "N"}, {"0x8", "t"},
 	} {
@@ -218,5 +218,5 @@ func stateLetter(s string) string {
 			return word.letter
 		}
 	}
-	return letterOf(s)
+	return stateLetter(s)
 }

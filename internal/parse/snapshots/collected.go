@@ -42,10 +42,10 @@ type RPC struct {
 //
 // A datum's path is "bundle", "item" or "rpc"; its fields are those of the line, a list of words as its words, and detail.NAME.
 func ReadCollected(in lines.Input) iter.Seq2[Datum, error] {
-	return lineData(in, collectedLine)
+	return lineData(in, readCollectedLine)
 }
 
-func collectedLine(line []byte) (Datum, bool) {
+func readCollectedLine(line []byte) (Datum, bool) {
 	text := strings.TrimSpace(string(line))
 	if text == "]}" {
 		return Datum{}, true
@@ -81,7 +81,7 @@ func addPairs(d *Datum, prefix string, fields map[string]any) {
 		case json.Number, bool:
 			d.Fields = append(d.Fields, event.Pair{Key: prefix + name, Value: fmt.Sprint(v)})
 		case []any: // of a stack; blanks between its lines
-			if lines := wordsOf(v); lines != "" {
+			if lines := joinWords(v); lines != "" {
 				d.Fields = append(d.Fields, event.Pair{Key: prefix + name, Value: lines})
 			}
 		case map[string]any:
@@ -92,8 +92,8 @@ func addPairs(d *Datum, prefix string, fields map[string]any) {
 	}
 }
 
-// wordsOf is a list of text as one; empty when it holds anything else.
-func wordsOf(list []any) string {
+// joinWords is a list of text as one; empty when it holds anything else.
+func joinWords(list []any) string {
 	all := make([]string, len(list))
 	for i := range list {
 		word, ok := list[i].(string)

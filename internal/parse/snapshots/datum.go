@@ -111,7 +111,7 @@ func documentData(in lines.Input, walk func(d *document, yield func(Datum, error
 			return
 		}
 		if skipped, ok := walk(&d, yield); ok {
-			d.end(skipped, yield)
+			d.yieldAccount(skipped, yield)
 		}
 	}
 }
@@ -142,8 +142,8 @@ func readDocument(in lines.Input, yield func(Datum, error) bool) (d document, ok
 	return d, true
 }
 
-// line is the number of the line that holds the byte at off.
-func (d *document) line(off int) int {
+// lineAt is the number of the line that holds the byte at off.
+func (d *document) lineAt(off int) int {
 	low, high := 0, len(d.starts)
 	for low < high {
 		if mid := (low + high) / 2; d.starts[mid] <= off {
@@ -155,8 +155,8 @@ func (d *document) line(off int) int {
 	return max(low, 1)
 }
 
-// bytes are those of line n, without its end.
-func (d *document) bytes(n int) []byte {
+// lineBytes are those of line n, without its end.
+func (d *document) lineBytes(n int) []byte {
 	if n < 1 || n > len(d.starts) {
 		return nil
 	}
@@ -170,9 +170,9 @@ func (d *document) bytes(n int) []byte {
 // longQuote is the longest line that is quoted whole. JSON without line breaks is one line; of it, what is around the datum is quoted.
 const longQuote = 400
 
-// quote is the line n, or the part of it from one offset of the document to another.
-func (d *document) quote(n, from, to int) string {
-	line := d.bytes(n)
+// quoteLine is the line n, or the part of it from one offset of the document to another.
+func (d *document) quoteLine(n, from, to int) string {
+	line := d.lineBytes(n)
 	start := d.starts[n-1]
 	if len(line) <= longQuote || from < start || from > to {
 		return lines.Clip(line)
@@ -181,8 +181,8 @@ func (d *document) quote(n, from, to int) string {
 	return string(line[min(from, len(line)):min(to, from+longQuote, len(line))])
 }
 
-// end accounts for the document: skipped lines of it were named before.
-func (d *document) end(skipped int, yield func(Datum, error) bool) {
+// yieldAccount accounts for the document: skipped lines of it were named before.
+func (d *document) yieldAccount(skipped int, yield func(Datum, error) bool) {
 	if n := d.used - skipped; n > 0 && !yield(Datum{Pos: event.Pos{File: d.path, Line: 1}, Lines: n}, nil) {
 		return
 	}
@@ -197,10 +197,10 @@ func (d *document) end(skipped int, yield func(Datum, error) bool) {
 	}
 }
 
-// filled counts the lines from one number to another that are not blank.
-func (d *document) filled(from, to int) (n int) {
+// countFilled counts the lines from one number to another that are not blank.
+func (d *document) countFilled(from, to int) (n int) {
 	for ; from <= to && from <= len(d.starts); from++ {
-		if !lines.IsBlank(d.bytes(from)) {
+		if !lines.IsBlank(d.lineBytes(from)) {
 			n++
 		}
 	}

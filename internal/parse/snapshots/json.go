@@ -56,16 +56,16 @@ func walkJSON(d *document, yield func(Datum, error) bool) (skipped int, ok bool)
 			err = fmt.Errorf("nested deeper than %d", maxNesting)
 		}
 		if err != nil {
-			return w.lose(err, yield)
+			return w.loseRest(err, yield)
 		}
-		if !w.token(t, before, yield) {
+		if !w.takeToken(t, before, yield) {
 			return 0, false
 		}
 	}
 }
 
-// lose names the rest of the document from the line on that cannot be read.
-func (w *jsonWalk) lose(err error, yield func(Datum, error) bool) (skipped int, ok bool) {
+// loseRest names the rest of the document from the line on that cannot be read.
+func (w *jsonWalk) loseRest(err error, yield func(Datum, error) bool) (skipped int, ok bool) {
 	at := int(w.InputOffset())
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		at = int(syntax.Offset)
@@ -74,15 +74,15 @@ func (w *jsonWalk) lose(err error, yield func(Datum, error) bool) (skipped int, 
 		skip := &event.Skip{Pos: event.Pos{File: w.document.path, Line: max(len(w.starts), 1)}, Reason: "the document is cut: JSON ends inside a value"}
 		return 0, yield(Datum{}, skip)
 	}
-	n := w.line(min(at, max(len(w.text)-1, 0)))
-	skipped = w.filled(n, len(w.starts))
+	n := w.lineAt(min(at, max(len(w.text)-1, 0)))
+	skipped = w.countFilled(n, len(w.starts))
 	return skipped, yield(Datum{}, &event.Skip{Pos: event.Pos{File: w.document.path, Line: n}, Lines: skipped, Reason: fmt.Sprintf("not JSON from here on: %.200s", err)})
 }
 
-// token takes one token; before is where the one before it ended.
-func (w *jsonWalk) token(t json.Token, before int, yield func(Datum, error) bool) bool {
+// takeToken takes one token; before is where the one before it ended.
+func (w *jsonWalk) takeToken(t json.Token, before int, yield func(Datum, error) bool) bool {
 	if d, ok := t.(json.Delim); ok && (d == '}' || d == ']') {
-		return w.close(yield)
+		return w.closeLevel(yield)
 	}
 	if n := len(w.open); n > 0 && !w.open[n-1].list && !w.open[n-1].key {
 		w.path = append(w.path, t.(string)) // the decoder takes nothing else for a key
@@ -109,7 +109,7 @@ func (w *jsonWalk) token(t json.Token, before int, yield func(Datum, error) bool
 	if len(w.open) == 0 {
 		w.keyAt = w.skipTo(before)
 	}
-	return w.yieldValue(value, yield) && w.next()
+	return w.yieldValue(value, yield) && w.endValue()
 }
 
 // skipTo is the first byte from off on that is no white space, comma or colon.
@@ -122,14 +122,14 @@ func (w *jsonWalk) skipTo(off int) int {
 
 func (w *jsonWalk) yieldValue(value string, yield func(Datum, error) bool) bool {
 	at := min(w.keyAt, max(len(w.text)-1, 0))
-	n := w.line(at)
+	n := w.lineAt(at)
 	e := Datum{Pos: event.Pos{File: w.document.path, Line: n}, Doc: w.doc, Path: w.path, Value: value}
-	e.Raw = w.quote(n, at, int(w.InputOffset()))
+	e.Raw = w.quoteLine(n, at, int(w.InputOffset()))
 	return yield(e, nil)
 }
 
-// next is called behind a value: its key is done, the list has one element more.
-func (w *jsonWalk) next() bool {
+// endValue is called behind a value: its key is done, the list has one element more.
+func (w *jsonWalk) endValue() bool {
 	n := len(w.open)
 	if n == 0 {
 		w.doc++
@@ -141,8 +141,8 @@ func (w *jsonWalk) next() bool {
 	return true
 }
 
-// close ends a table or a list; an empty one is a value.
-func (w *jsonWalk) close(yield func(Datum, error) bool) bool {
+// closeLevel ends a table or a list; an empty one is a value.
+func (w *jsonWalk) closeLevel(yield func(Datum, error) bool) bool {
 	last := w.open[len(w.open)-1]
 	w.open = w.open[:len(w.open)-1]
 	if last.n == 0 {
@@ -154,7 +154,7 @@ func (w *jsonWalk) close(yield func(Datum, error) bool) bool {
 			return false
 		}
 	}
-	return w.next()
+	return w.endValue()
 }
 
 // SniffJSON tells one JSON document from lines of JSON, which are a log.
@@ -168,7 +168,7 @@ func SniffJSON(head []byte) float64 {
 		return oneLineJSON(first)
 	}
 	all, good := 0, 0
-	for line := range lines.Head(head) {
+	for line := range lines.OfHead(head) {
 		all++
 		inner := bytes.TrimLeft(line, " \t")
 		outer := len(inner) == len(line)

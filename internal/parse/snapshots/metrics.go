@@ -69,7 +69,7 @@ func metricDatum(name string, f *dto.MetricFamily) (Datum, bool) {
 // SniffMetrics wants a comment with a type, or samples of programs that are known, and nothing else.
 func SniffMetrics(head []byte) float64 {
 	all, good, sure := 0, 0, false
-	for line := range lines.Head(head) {
+	for line := range lines.OfHead(head) {
 		all++
 		if bytes.HasPrefix(line, []byte("# HELP ")) || bytes.HasPrefix(line, []byte("# TYPE ")) {
 			sure = true

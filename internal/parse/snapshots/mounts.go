@@ -19,7 +19,7 @@ import (
 // The path of a datum is the mount point, its fields are source, fstype and options (of the mount and of the file system).
 func ReadMounts(in lines.Input) iter.Seq2[Datum, error] {
 	return lineData(in, func(line []byte) (Datum, bool) {
-		source, target, fstype, options, ok := mountLine(string(line))
+		source, target, fstype, options, ok := readMountLine(string(line))
 		if !ok {
 			return Datum{}, false
 		}
@@ -27,7 +27,7 @@ func ReadMounts(in lines.Input) iter.Seq2[Datum, error] {
 	})
 }
 
-func mountLine(line string) (source, target, fstype, options string, ok bool) {
+func readMountLine(line string) (source, target, fstype, options string, ok bool) {
 	if rest, found := strings.CutSuffix(strings.TrimRight(line, " "), ")"); found || strings.Contains(line, " type ") {
 		source, rest, found = strings.Cut(rest, " on ")
 		target, rest, ok = cutLast(rest, " type ")
@@ -82,6 +82,6 @@ func IsMount(line []byte) bool {
 	if bytes.Contains(line, []byte(" on ")) && !bytes.Contains(line, []byte(" on /")) {
 		return false
 	}
-	_, target, _, _, ok := mountLine(string(line))
+	_, target, _, _, ok := readMountLine(string(line))
 	return ok && strings.HasPrefix(target, "/")
 }

@@ -20,7 +20,7 @@ import (
 // Tables inside (the conditions and events of describe) have rows with fields; other lines are values of their section.
 func ReadOutline(in lines.Input) iter.Seq2[Datum, error] {
 	var o outline
-	return lineData(in, func(line []byte) (Datum, bool) { return o.line(string(line)) })
+	return lineData(in, func(line []byte) (Datum, bool) { return o.readLine(string(line)) })
 }
 
 // outline is the place in the sections of a file.
@@ -31,42 +31,42 @@ type outline struct {
 	path    []string
 }
 
-func (o *outline) line(line string) (Datum, bool) {
+func (o *outline) readLine(line string) (Datum, bool) {
 	text := strings.TrimLeft(line, " \t")
 	indent := len(line) - len(text)
 	if n := len(o.indents); o.columns != nil && n > 0 && indent <= o.indents[n-1] {
 		o.columns = nil
 	}
-	if columns := cells(line); isOutlineTable(columns) {
-		o.leave(indent)
+	if columns := cutCells(line); isOutlineTable(columns) {
+		o.leaveDeeper(indent)
 		o.columns = columns
 		return Datum{}, true
 	}
 	if o.columns != nil {
-		if e, ok := o.row(line); ok {
+		if e, ok := o.readRow(line); ok {
 			return e, true
 		}
 		o.columns = nil
 	}
-	o.leave(indent)
+	o.leaveDeeper(indent)
 	key, value, ok := strings.Cut(text, ":")
 	if !ok || value != "" && value[0] != ' ' && value[0] != '\t' || len(key) > 60 || key == "" {
-		return Datum{Path: o.at(""), Value: strings.TrimSpace(text)}, len(o.keys) > 0
+		return Datum{Path: o.pathTo(""), Value: strings.TrimSpace(text)}, len(o.keys) > 0
 	}
-	e := Datum{Path: o.at(key), Value: strings.TrimSpace(value)}
+	e := Datum{Path: o.pathTo(key), Value: strings.TrimSpace(value)}
 	o.keys, o.indents = append(o.keys, key), append(o.indents, indent)
 	return e, true
 }
 
-// leave ends the sections that a line of that indentation is not part of.
-func (o *outline) leave(indent int) {
+// leaveDeeper ends the sections that a line of that indentation is not part of.
+func (o *outline) leaveDeeper(indent int) {
 	for n := len(o.indents); n > 0 && o.indents[n-1] >= indent; n-- {
 		o.keys, o.indents = o.keys[:n-1], o.indents[:n-1]
 	}
 }
 
-// at is the path of a key in the section at hand, or of the section itself.
-func (o *outline) at(key string) []string {
+// pathTo is the path of a key in the section at hand, or of the section itself.
+func (o *outline) pathTo(key string) []string {
 	o.path = append(o.path[:0], o.keys...)
 	if key != "" {
 		o.path = append(o.path, key)
@@ -82,16 +82,16 @@ func isOutlineTable(columns []column) bool {
 	return len(columns) >= 4 && has("Type") && has("Reason") && has("Message")
 }
 
-func (o *outline) row(line string) (Datum, bool) {
+func (o *outline) readRow(line string) (Datum, bool) {
 	if strings.Trim(line, "- \t") == "" {
 		return Datum{}, true
 	}
-	row := cells(line)
+	row := cutCells(line)
 	if len(row) < len(o.columns) {
 		return Datum{}, false
 	}
 	t := table{columns: o.columns}
-	return Datum{Path: o.at(""), Fields: t.pairs(line, row, len(o.columns))}, true
+	return Datum{Path: o.pathTo(""), Fields: t.pairCells(line, row, len(o.columns))}, true
 }
 
 // outlineNames are lines that tell what is described, by the beginning of their text.
@@ -106,7 +106,7 @@ var outlineNames = []string{
 func SniffOutline(head []byte) float64 {
 	all, good, known := 0, 0, false
 	var o outline
-	for line := range lines.Head(head) {
+	for line := range lines.OfHead(head) {
 		all++
 		text := bytes.TrimLeft(line, " \t")
 		for _, name := range outlineNames {
@@ -115,7 +115,7 @@ func SniffOutline(head []byte) float64 {
 		if logs.HasHeader(line) || bytes.HasPrefix(line, []byte("goroutine ")) {
 			continue
 		}
-		_, ok := o.line(string(line))
+		_, ok := o.readLine(string(line))
 		if _, value, pair := bytes.Cut(text, []byte{':'}); ok && (o.columns != nil || pair && (len(value) == 0 || value[0] == ' ' || value[0] == '\t')) {
 			good++ // what stands in a section without a name may be anything
 		}

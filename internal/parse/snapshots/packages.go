@@ -16,7 +16,7 @@ import (
 func ReadPackages(in lines.Input) iter.Seq2[Datum, error] {
 	return lineData(in, func(line []byte) (Datum, bool) {
 		text := string(line)
-		name, version, ok := packageLine(text)
+		name, version, ok := readPackageLine(text)
 		if !ok {
 			// The five lines that dpkg -l prints above its table.
 			return Datum{}, strings.HasPrefix(text, "Desired=") || strings.HasPrefix(text, "| ") || strings.HasPrefix(text, "|/ ") || strings.HasPrefix(text, "||/") || strings.HasPrefix(text, "+++-")
@@ -25,7 +25,7 @@ func ReadPackages(in lines.Input) iter.Seq2[Datum, error] {
 	})
 }
 
-func packageLine(line string) (name, version string, ok bool) {
+func readPackageLine(line string) (name, version string, ok bool) {
 	f := strings.Fields(line)
 	switch {
 	case len(f) >= 4 && len(f[0]) == 2 && strings.Contains("uihrp", f[0][:1]) && strings.Contains("ncHUFWti", f[0][1:]) && !lines.IsDigit(f[1][0]) && lines.IsDigit(f[2][0]):
@@ -56,12 +56,12 @@ func packageLine(line string) (name, version string, ok bool) {
 
 func SniffPackages(head []byte) float64 {
 	all, good := 0, 0
-	for line := range lines.Head(head) {
+	for line := range lines.OfHead(head) {
 		if strings.HasPrefix(string(line), "Desired=") || strings.Contains("|+", string(line[:1])) {
 			continue // above the table of dpkg -l
 		}
 		all++
-		if _, _, ok := packageLine(string(line)); ok {
+		if _, _, ok := readPackageLine(string(line)); ok {
 			good++
 		}
 	}

@@ -18,7 +18,7 @@ import (
 // backslash continues are data of the same path. Blocks of the same names, as systemctl show prints for several units, are documents.
 func ReadProperties(in lines.Input) iter.Seq2[Datum, error] {
 	var p properties
-	return lineData(in, p.line)
+	return lineData(in, p.readLine)
 }
 
 type properties struct {
@@ -28,14 +28,14 @@ type properties struct {
 	path                 [2]string
 }
 
-func (p *properties) line(line []byte) (Datum, bool) {
+func (p *properties) readLine(line []byte) (Datum, bool) {
 	text := strings.TrimSpace(string(line))
 	more := p.more && p.last != ""
 	body, continued := strings.CutSuffix(text, `\`)
 	p.more = continued
 	switch {
 	case more:
-		return p.datum(p.last, body), true
+		return p.newDatum(p.last, body), true
 	case text[0] == '#' || text[0] == ';':
 		p.more = false
 		return Datum{}, true
@@ -55,10 +55,10 @@ func (p *properties) line(line []byte) (Datum, bool) {
 		p.doc++
 	}
 	p.last = name
-	return p.datum(name, value), true
+	return p.newDatum(name, value), true
 }
 
-func (p *properties) datum(name, value string) Datum {
+func (p *properties) newDatum(name, value string) Datum {
 	p.path = [2]string{p.section, name}
 	path := p.path[:]
 	if p.section == "" {
@@ -94,12 +94,12 @@ var propertyNames = []string{
 func SniffProperties(head []byte) float64 {
 	var p properties
 	all, good, known := 0, 0, false
-	for line := range lines.Head(head) {
+	for line := range lines.OfHead(head) {
 		all++
 		for _, name := range propertyNames {
 			known = known || bytes.HasPrefix(line, []byte(name))
 		}
-		if _, ok := p.line(line); ok {
+		if _, ok := p.readLine(line); ok {
 			good++
 		}
 	}

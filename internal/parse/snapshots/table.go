@@ -21,11 +21,11 @@ import (
 func ReadTable(in lines.Input) iter.Seq2[Datum, error] {
 	var t table
 	return lineData(in, func(line []byte) (Datum, bool) {
-		if kind, columns := tableHead(line); kind != noListing {
+		if kind, columns := readTableHead(line); kind != noListing {
 			t = table{kind: kind, columns: columns}
 			return Datum{Path: []string{tableHeader}, Value: kind.String()}, true
 		}
-		fields, ok := t.row(string(line))
+		fields, ok := t.splitRow(string(line))
 		return Datum{Fields: fields}, ok
 	})
 }
@@ -91,20 +91,20 @@ var idColumns = []string{"PID", "TGID", "TID", "SPID", "LWP"}
 // foreignColumns are what ps has not: of xcapture, lsof, lslocks and lsns, iotop, in this order.
 var foreignColumns = []string{"SYSCALL", "FD", "TYPE", "DISK"}
 
-// tableHead says which table begins with a line, if any does.
-func tableHead(line []byte) (tableKind, []column) {
+// readTableHead says which table begins with a line, if any does.
+func readTableHead(line []byte) (tableKind, []column) {
 	c := line[len(line)-len(bytes.TrimLeft(line, " \t"))]
 	if len(line) > 1000 || c-'A' >= 26 && c != '%' && c != 't' {
 		return noListing, nil
 	}
-	columns := words(string(line))
+	columns := cutWords(string(line))
 	if len(columns) < 3 || len(columns) > 60 {
 		return noListing, nil
 	}
 	has := func(name string) bool {
 		return slices.ContainsFunc(columns, func(c column) bool { return c.name == name })
 	}
-	if slices.ContainsFunc(lastColumns, has) && slices.ContainsFunc(idColumns, has) && upper(columns) && !slices.ContainsFunc(foreignColumns, has) {
+	if slices.ContainsFunc(lastColumns, has) && slices.ContainsFunc(idColumns, has) && isUpper(columns) && !slices.ContainsFunc(foreignColumns, has) {
 		return psTable, columns
 	}
 	for _, h := range headers {
@@ -112,7 +112,7 @@ func tableHead(line []byte) (tableKind, []column) {
 			continue
 		}
 		if h.cells {
-			columns = cells(string(line))
+			columns = cutCells(string(line))
 		}
 		if h.kind == dfTable { // "Mounted on" is one
 			columns = append(columns[:len(columns)-2], column{"Mounted on", columns[len(columns)-2].at})
@@ -125,12 +125,12 @@ func tableHead(line []byte) (tableKind, []column) {
 	return noListing, nil
 }
 
-func upper(columns []column) bool {
+func isUpper(columns []column) bool {
 	return !slices.ContainsFunc(columns, func(c column) bool { return c.name != strings.ToUpper(c.name) })
 }
 
-// words are the words of a line and where they begin.
-func words(line string) (all []column) {
+// cutWords are the words of a line and where they begin.
+func cutWords(line string) (all []column) {
 	for at := 0; at < len(line); {
 		if line[at] == ' ' || line[at] == '\t' {
 			at++
@@ -146,9 +146,9 @@ func words(line string) (all []column) {
 	return all
 }
 
-// cells are the parts of a line that stand two blanks or a tab apart.
-func cells(line string) (all []column) {
-	for _, w := range words(line) {
+// cutCells are the parts of a line that stand two blanks or a tab apart.
+func cutCells(line string) (all []column) {
+	for _, w := range cutWords(line) {
 		if n := len(all); n > 0 && w.at-all[n-1].at == len(all[n-1].name)+1 && line[w.at-1] == ' ' {
 			all[n-1].name = line[all[n-1].at : w.at+len(w.name)]
 			continue
@@ -158,25 +158,25 @@ func cells(line string) (all []column) {
 	return all
 }
 
-// row splits a line by the columns of the table; ok is false when it is none of its rows.
-func (t *table) row(line string) (fields []event.Pair, ok bool) {
+// splitRow splits a line by the columns of the table; ok is false when it is none of its rows.
+func (t *table) splitRow(line string) (fields []event.Pair, ok bool) {
 	switch t.kind {
 	case noListing:
 		return nil, false
 	case psTable:
-		return t.process(line)
+		return t.splitProcess(line)
 	case dfTable, freeTable, unitTable:
-		return t.words(line)
+		return t.splitWords(line)
 	}
-	return t.cells(line)
+	return t.splitCells(line)
 }
 
-// words takes a row apart at blanks. A name that is too long for its column stands on a line of its own in old versions of df.
-func (t *table) words(line string) (fields []event.Pair, ok bool) {
+// splitWords takes a row apart at blanks. A name that is too long for its column stands on a line of its own in old versions of df.
+func (t *table) splitWords(line string) (fields []event.Pair, ok bool) {
 	if t.kind == unitTable {
 		line = strings.TrimLeft(line, " ●*○↻×")
 	}
-	row := words(line)
+	row := cutWords(line)
 	if t.kind == dfTable && t.first != "" {
 		row, t.first = append([]column{{t.first, 0}}, row...), ""
 	} else if t.kind == dfTable && len(row) == 1 && strings.HasPrefix(line, "/") {
@@ -194,11 +194,11 @@ func (t *table) words(line string) (fields []event.Pair, ok bool) {
 	case t.kind == dfTable && (len(row) < n || strings.Trim(row[n-2].name, "0123456789%-") != ""):
 		return nil, false
 	}
-	return t.pairs(line, row, n), true
+	return t.pairCells(line, row, n), true
 }
 
-// pairs joins columns and the cells of a row; the last one has the rest of the line.
-func (t *table) pairs(line string, row []column, n int) []event.Pair {
+// pairCells joins columns and the cells of a row; the last one has the rest of the line.
+func (t *table) pairCells(line string, row []column, n int) []event.Pair {
 	fields := make([]event.Pair, 0, n)
 	for i := range min(n, len(row)) {
 		value := row[i].name
@@ -210,8 +210,8 @@ func (t *table) pairs(line string, row []column, n int) []event.Pair {
 	return fields
 }
 
-// cells takes a row apart where the header's columns begin, for a cell may be empty; a row that is not aligned, at two blanks.
-func (t *table) cells(line string) (fields []event.Pair, ok bool) {
+// splitCells takes a row apart where the header's columns begin, for a cell may be empty; a row that is not aligned, at two blanks.
+func (t *table) splitCells(line string) (fields []event.Pair, ok bool) {
 	aligned := true
 	for _, c := range t.columns[1:] {
 		if c.at > len(line) || c.at > 0 && line[c.at-1] != ' ' {
@@ -220,11 +220,11 @@ func (t *table) cells(line string) (fields []event.Pair, ok bool) {
 		}
 	}
 	if !aligned {
-		row := cells(line)
+		row := cutCells(line)
 		if len(row) != len(t.columns) {
 			return nil, false
 		}
-		return t.pairs(line, row, len(row)), true
+		return t.pairCells(line, row, len(row)), true
 	}
 	for i, c := range t.columns {
 		end := len(line)
@@ -238,8 +238,8 @@ func (t *table) cells(line string) (fields []event.Pair, ok bool) {
 	return fields, len(fields) >= 2
 }
 
-// process takes a row of ps apart. Values are single words, but for times of several and a name before the last column.
-func (t *table) process(line string) (fields []event.Pair, ok bool) {
+// splitProcess takes a row of ps apart. Values are single words, but for times of several and a name before the last column.
+func (t *table) splitProcess(line string) (fields []event.Pair, ok bool) {
 	rest, at := line, 0
 	last := len(t.columns) - 1
 	for i, c := range t.columns {
@@ -259,7 +259,7 @@ func (t *table) process(line string) (fields []event.Pair, ok bool) {
 			n = wordLength(rest)
 		}
 		value := strings.TrimRight(rest[:n], " \t")
-		if !t.plausible(c.name, value) {
+		if !t.mayHold(c.name, value) {
 			return nil, false
 		}
 		fields = append(fields, event.Pair{Key: c.name, Value: value})
@@ -268,8 +268,8 @@ func (t *table) process(line string) (fields []event.Pair, ok bool) {
 	return fields, true
 }
 
-// plausible says that a value may stand under a header; a line of something else is no row.
-func (t *table) plausible(name, value string) bool {
+// mayHold says that a value may stand under a header; a line of something else is no row.
+func (t *table) mayHold(name, value string) bool {
 	switch name {
 	case "PID", "PPID", "TID", "SPID", "LWP", "NLWP":
 		_, err := strconv.Atoi(value)
@@ -295,7 +295,7 @@ func nameLength(line string, at, next int) int {
 
 // timeLength is that of a start: "19:11:07", "Nov 20", "Nov20", "Fri Nov 20 18:22:16 2026".
 func timeLength(s string) int {
-	f := words(s[:min(len(s), 40)])
+	f := cutWords(s[:min(len(s), 40)])
 	end := func(i int) int { return f[i].at + len(f[i].name) }
 	switch {
 	case len(f) >= 5 && len(f[0].name) == 3 && strings.Count(f[3].name, ":") == 2 && len(f[4].name) == 4:
@@ -310,12 +310,12 @@ func timeLength(s string) int {
 func SniffTable(head []byte) float64 {
 	var t table
 	all, good := 0, 0
-	for line := range lines.Head(head) {
+	for line := range lines.OfHead(head) {
 		all++
-		if kind, columns := tableHead(line); kind != noListing {
+		if kind, columns := readTableHead(line); kind != noListing {
 			t = table{kind: kind, columns: columns}
 			good++
-		} else if _, ok := t.row(string(line)); ok {
+		} else if _, ok := t.splitRow(string(line)); ok {
 			good++
 		}
 	}

@@ -23,7 +23,7 @@ import (
 func ReadTOML(in lines.Input) iter.Seq2[Datum, error] {
 	return documentData(in, func(d *document, yield func(Datum, error) bool) (skipped int, ok bool) {
 		w := tomlWalk{document: d, yield: yield}
-		ok = w.walk()
+		ok = w.walkDocument()
 		return w.skipped, ok
 	})
 }
@@ -39,15 +39,15 @@ type tomlWalk struct {
 	skipped int
 }
 
-// walk reads the document, and starts again behind every line that is no TOML.
-func (w *tomlWalk) walk() bool {
+// walkDocument reads the document, and starts again behind every line that is no TOML.
+func (w *tomlWalk) walkDocument() bool {
 	for w.base < len(w.text) {
 		w.parser.Reset(w.text[w.base:])
 		last := w.base
 		for w.parser.NextExpression() {
 			e := w.parser.Expression()
 			last = w.keyOffset(e)
-			if !w.expression(e) {
+			if !w.readExpression(e) {
 				return false
 			}
 		}
@@ -59,21 +59,21 @@ func (w *tomlWalk) walk() bool {
 		if broken, ok := errors.AsType[*unstable.ParserError](err); ok && len(broken.Highlight) > 0 {
 			at = max(at, w.base+int(w.parser.Range(broken.Highlight).Offset))
 		}
-		if !w.lose(at, err) {
+		if !w.loseLine(at, err) {
 			return false
 		}
 	}
 	return true
 }
 
-// lose names the line at an offset and goes on behind it.
-func (w *tomlWalk) lose(at int, err error) bool {
-	n := w.line(max(at, w.base))
+// loseLine names the line at an offset and goes on behind it.
+func (w *tomlWalk) loseLine(at int, err error) bool {
+	n := w.lineAt(max(at, w.base))
 	w.base = len(w.text)
 	if n < len(w.starts) {
 		w.base = w.starts[n]
 	}
-	line := w.bytes(n)
+	line := w.lineBytes(n)
 	if lines.IsBlank(line) {
 		return true
 	}
@@ -90,20 +90,20 @@ func (w *tomlWalk) keyOffset(e *unstable.Node) int {
 	return w.base + int(it.Node().Raw.Offset)
 }
 
-func keyOf(path []string, it unstable.Iterator) []string {
+func appendKey(path []string, it unstable.Iterator) []string {
 	for it.Next() {
 		path = append(path, string(it.Node().Data))
 	}
 	return path
 }
 
-// expression takes one [table] or one key and its value.
-func (w *tomlWalk) expression(e *unstable.Node) bool {
+// readExpression takes one [table] or one key and its value.
+func (w *tomlWalk) readExpression(e *unstable.Node) bool {
 	switch e.Kind {
 	case unstable.Table:
-		w.table = keyOf(w.table[:0], e.Key())
+		w.table = appendKey(w.table[:0], e.Key())
 	case unstable.ArrayTable:
-		w.table = keyOf(w.table[:0], e.Key())
+		w.table = appendKey(w.table[:0], e.Key())
 		name := fmt.Sprintf("%q", w.table)
 		if w.arrays == nil {
 			w.arrays = map[string]int{}
@@ -111,14 +111,14 @@ func (w *tomlWalk) expression(e *unstable.Node) bool {
 		w.table = append(w.table, strconv.Itoa(w.arrays[name]))
 		w.arrays[name]++
 	case unstable.KeyValue:
-		n := w.line(w.keyOffset(e))
-		return w.value(n, keyOf(w.table, e.Key()), e.Value())
+		n := w.lineAt(w.keyOffset(e))
+		return w.yieldValue(n, appendKey(w.table, e.Key()), e.Value())
 	}
 	return true
 }
 
-// value yields what a key holds.
-func (w *tomlWalk) value(line int, path []string, v *unstable.Node) bool {
+// yieldValue yields what a key holds.
+func (w *tomlWalk) yieldValue(line int, path []string, v *unstable.Node) bool {
 	if len(path) > maxNesting {
 		return true
 	}
@@ -126,24 +126,24 @@ func (w *tomlWalk) value(line int, path []string, v *unstable.Node) bool {
 	switch v.Kind {
 	case unstable.InlineTable:
 		for ; it.Next(); n++ {
-			if !w.value(line, keyOf(path, it.Node().Key()), it.Node().Value()) {
+			if !w.yieldValue(line, appendKey(path, it.Node().Key()), it.Node().Value()) {
 				return false
 			}
 		}
-		return n > 0 || w.scalar(line, path, "{}")
+		return n > 0 || w.yieldScalar(line, path, "{}")
 	case unstable.Array:
 		for ; it.Next(); n++ {
-			if !w.value(line, append(path, strconv.Itoa(n)), it.Node()) {
+			if !w.yieldValue(line, append(path, strconv.Itoa(n)), it.Node()) {
 				return false
 			}
 		}
-		return n > 0 || w.scalar(line, path, "[]")
+		return n > 0 || w.yieldScalar(line, path, "[]")
 	}
-	return w.scalar(line, path, string(v.Data))
+	return w.yieldScalar(line, path, string(v.Data))
 }
 
-func (w *tomlWalk) scalar(line int, path []string, value string) bool {
-	e := Datum{Pos: event.Pos{File: w.path, Line: line}, Path: path, Value: value, Raw: w.quote(line, w.starts[line-1], len(w.text))}
+func (w *tomlWalk) yieldScalar(line int, path []string, value string) bool {
+	e := Datum{Pos: event.Pos{File: w.path, Line: line}, Path: path, Value: value, Raw: w.quoteLine(line, w.starts[line-1], len(w.text))}
 	return w.yield(e, nil)
 }
 
@@ -151,7 +151,7 @@ func (w *tomlWalk) scalar(line int, path []string, value string) bool {
 // tells nothing, for half of /etc is comments.
 func SniffTOML(head []byte) float64 {
 	all, good, typed, inside := 0, 0, 0, false
-	for line := range lines.Head(head) {
+	for line := range lines.OfHead(head) {
 		line = bytes.TrimSpace(line)
 		if line[0] == '#' && !inside {
 			continue
@@ -159,10 +159,10 @@ func SniffTOML(head []byte) float64 {
 		all++
 		key, value, isPair := bytes.Cut(line, []byte{'='})
 		switch {
-		case inside, tomlTable(line):
+		case inside, isTOMLTable(line):
 			good++
 			inside = inside && !bytes.HasSuffix(line, []byte{']'})
-		case isPair && tomlKey(key) && tomlValue(bytes.TrimSpace(value)):
+		case isPair && isTOMLKey(key) && isTOMLValue(bytes.TrimSpace(value)):
 			good++
 			typed++
 			value = bytes.TrimSpace(value)
@@ -178,7 +178,7 @@ func SniffTOML(head []byte) float64 {
 // minTOML is the share of lines that a file of TOML must understand: a shell script with assignments has fewer.
 const minTOML = 0.75
 
-func tomlTable(line []byte) bool {
+func isTOMLTable(line []byte) bool {
 	line, _, _ = bytes.Cut(line, []byte(" #"))
 	line = bytes.TrimSpace(line)
 	n := len(line)
@@ -189,7 +189,7 @@ func isKeyByte(c byte) bool {
 	return lines.IsDigit(c) || c|0x20-'a' < 26 || c == '_' || c == '-'
 }
 
-func tomlKey(key []byte) bool {
+func isTOMLKey(key []byte) bool {
 	key = bytes.TrimSpace(key)
 	if len(key) == 0 {
 		return false
@@ -205,7 +205,7 @@ func tomlKey(key []byte) bool {
 	return true
 }
 
-func tomlValue(value []byte) bool {
+func isTOMLValue(value []byte) bool {
 	if len(value) == 0 {
 		return false
 	}

@@ -24,17 +24,17 @@ func ReadValues(in lines.Input) iter.Seq2[Datum, error] {
 	file := in.Path
 	return lineData(in, func(line []byte) (Datum, bool) {
 		text := strings.TrimSpace(string(line))
-		if name, ok := fileBanner(text); ok {
+		if name, ok := cutFileBanner(text); ok {
 			file = name
 			return Datum{}, true
 		}
-		name, text := filePrefix(text, file)
-		return valueLine(name, text), true
+		name, text := cutFilePrefix(text, file)
+		return readValueLine(name, text), true
 	})
 }
 
-// fileBanner is what head and tail print before each of several files, as "==> /proc/loadavg <==".
-func fileBanner(text string) (string, bool) {
+// cutFileBanner is what head and tail print before each of several files, as "==> /proc/loadavg <==".
+func cutFileBanner(text string) (string, bool) {
 	text, ok := strings.CutPrefix(text, "==> ")
 	if !ok {
 		return "", false
@@ -42,8 +42,8 @@ func fileBanner(text string) (string, bool) {
 	return strings.CutSuffix(text, " <==")
 }
 
-// filePrefix takes off the name that grep puts before a line.
-func filePrefix(text, file string) (string, string) {
+// cutFilePrefix takes off the name that grep puts before a line.
+func cutFilePrefix(text, file string) (string, string) {
 	if strings.HasPrefix(text, "/proc/") || strings.HasPrefix(text, "/sys/") {
 		if i := strings.LastIndexByte(text[:min(len(text), pathEnd(text))], ':'); i > 0 {
 			return text[:i], strings.TrimSpace(text[i+1:])
@@ -60,8 +60,8 @@ func pathEnd(text string) int {
 	return len(text)
 }
 
-// valueLine takes a line of such a file apart.
-func valueLine(file, text string) Datum {
+// readValueLine takes a line of such a file apart.
+func readValueLine(file, text string) Datum {
 	e := Datum{Path: []string{file}, Value: text}
 	name, rest, ok := strings.Cut(text, " ")
 	if colon, after, found := strings.Cut(text, ":"); found && isName(strings.TrimSpace(colon)) {
@@ -106,7 +106,7 @@ func isNodeFile(line []byte, prefix string) bool {
 // SniffValues is sure of what tells about itself, and gives the benefit of the doubt to short lines.
 func SniffValues(head []byte) float64 {
 	all, good, short, known := 0, 0, 0, false
-	for line := range lines.Head(head) {
+	for line := range lines.OfHead(head) {
 		all++
 		if len(line) < 120 && !lines.IsNoise(line) {
 			short++
@@ -121,7 +121,7 @@ func SniffValues(head []byte) float64 {
 			(bytes.HasPrefix(line, []byte("/sys/fs/cgroup/")) || isNodeFile(line, "/proc/")) && bytes.IndexByte(line[:pathEnd(string(line))], ':') > 0:
 			known = true
 			good++
-		case known && (short == all || len(valueLine("", string(line)).Path) == 2):
+		case known && (short == all || len(readValueLine("", string(line)).Path) == 2):
 			good++
 		}
 	}

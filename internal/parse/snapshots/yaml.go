@@ -25,7 +25,7 @@ import (
 func ReadYAML(in lines.Input) iter.Seq2[Datum, error] {
 	return documentData(in, func(d *document, yield func(Datum, error) bool) (skipped int, ok bool) {
 		w := yamlWalk{document: d, yield: yield}
-		ok = w.walk()
+		ok = w.walkPieces()
 		return w.skipped, ok
 	})
 }
@@ -49,16 +49,16 @@ const (
 	maxYAMLLine = 64 << 10
 )
 
-// walk cuts the file into pieces and reads each.
-func (w *yamlWalk) walk() bool {
+// walkPieces cuts the file into pieces and reads each.
+func (w *yamlWalk) walkPieces() bool {
 	from := 1
 	for n := 1; n <= len(w.starts)+1; n++ {
-		line := w.bytes(n)
+		line := w.lineBytes(n)
 		separator := bytes.HasPrefix(line, []byte("---")) || bytes.Equal(line, []byte("..."))
 		if n <= len(w.starts) && !separator && !startsPiece(line) {
 			continue
 		}
-		if !w.piece(from, n-1) {
+		if !w.readPiece(from, n-1) {
 			return false
 		}
 		from = n
@@ -76,12 +76,12 @@ func startsPiece(line []byte) bool {
 	return len(line) > 0 && bytes.IndexByte([]byte(" \t#}]"), line[0]) < 0
 }
 
-// piece reads the lines from one to another, which hold one key or one element.
-func (w *yamlWalk) piece(from, to int) bool {
-	for from <= to && (lines.IsBlank(w.bytes(from)) || w.bytes(from)[0] == '#' && from < to) {
+// readPiece reads the lines from one to another, which hold one key or one element.
+func (w *yamlWalk) readPiece(from, to int) bool {
+	for from <= to && (lines.IsBlank(w.lineBytes(from)) || w.lineBytes(from)[0] == '#' && from < to) {
 		from++
 	}
-	if from > to || lines.IsBlank(w.bytes(from)) || w.bytes(from)[0] == '#' {
+	if from > to || lines.IsBlank(w.lineBytes(from)) || w.lineBytes(from)[0] == '#' {
 		return true
 	}
 	text := w.text[w.starts[from-1]:]
@@ -91,14 +91,14 @@ func (w *yamlWalk) piece(from, to int) bool {
 	w.first = from
 	file, err := readYAML(text)
 	if err != nil {
-		n := w.filled(from, to)
+		n := w.countFilled(from, to)
 		w.skipped += n
 		what, _, _ := strings.Cut(err.Error(), "\n")
-		reason := fmt.Sprintf("not YAML: %.100s: %.60q", what, w.bytes(from))
+		reason := fmt.Sprintf("not YAML: %.100s: %.60q", what, w.lineBytes(from))
 		return w.yield(Datum{}, &event.Skip{Pos: event.Pos{File: w.document.path, Line: from}, Lines: n, Reason: reason})
 	}
 	for _, doc := range file.Docs {
-		if !w.top(doc.Body) {
+		if !w.readTop(doc.Body) {
 			return false
 		}
 	}
@@ -139,8 +139,8 @@ func tooDeep(text []byte) bool {
 	return false
 }
 
-// top puts a piece under the key that it belongs to.
-func (w *yamlWalk) top(n ast.Node) bool {
+// readTop puts a piece under the key that it belongs to.
+func (w *yamlWalk) readTop(n ast.Node) bool {
 	w.path = w.path[:0]
 	switch n := n.(type) {
 	case *ast.SequenceNode:
@@ -148,7 +148,7 @@ func (w *yamlWalk) top(n ast.Node) bool {
 			w.path = append(w.path, w.key)
 		}
 		for _, v := range n.Values {
-			if !w.child(strconv.Itoa(w.element), v) {
+			if !w.yieldChild(strconv.Itoa(w.element), v) {
 				return false
 			}
 			w.element++
@@ -167,18 +167,18 @@ func (w *yamlWalk) top(n ast.Node) bool {
 			return true // its elements stand at the left edge
 		}
 	}
-	return w.node(n)
+	return w.yieldNode(n)
 }
 
-func (w *yamlWalk) child(key string, n ast.Node) bool {
+func (w *yamlWalk) yieldChild(key string, n ast.Node) bool {
 	w.path = append(w.path, key)
-	ok := w.node(n)
+	ok := w.yieldNode(n)
 	w.path = w.path[:len(w.path)-1]
 	return ok
 }
 
-// node yields the scalars below n.
-func (w *yamlWalk) node(n ast.Node) bool {
+// yieldNode yields the scalars below n.
+func (w *yamlWalk) yieldNode(n ast.Node) bool {
 	if len(w.path) > maxNesting {
 		return true
 	}
@@ -187,54 +187,54 @@ func (w *yamlWalk) node(n ast.Node) bool {
 		return true
 	case *ast.MappingNode:
 		for _, v := range n.Values {
-			if !w.node(v) {
+			if !w.yieldNode(v) {
 				return false
 			}
 		}
-		return len(n.Values) > 0 || w.scalar(n, "{}")
+		return len(n.Values) > 0 || w.yieldScalar(n, "{}")
 	case *ast.MappingValueNode:
-		return n.Key == nil || n.Key.GetToken() == nil || w.child(n.Key.GetToken().Value, n.Value)
+		return n.Key == nil || n.Key.GetToken() == nil || w.yieldChild(n.Key.GetToken().Value, n.Value)
 	case *ast.SequenceNode:
 		for i, v := range n.Values {
-			if !w.child(strconv.Itoa(i), v) {
+			if !w.yieldChild(strconv.Itoa(i), v) {
 				return false
 			}
 		}
-		return len(n.Values) > 0 || w.scalar(n, "[]")
+		return len(n.Values) > 0 || w.yieldScalar(n, "[]")
 	case *ast.TagNode:
-		return w.node(n.Value)
+		return w.yieldNode(n.Value)
 	case *ast.AnchorNode:
-		return w.node(n.Value)
+		return w.yieldNode(n.Value)
 	case *ast.LiteralNode:
-		return w.scalar(n, n.Value.Value)
+		return w.yieldScalar(n, n.Value.Value)
 	case *ast.NullNode:
-		return w.scalar(n, "null")
+		return w.yieldScalar(n, "null")
 	}
 	if t := n.GetToken(); t != nil {
-		return w.scalar(n, t.Value)
+		return w.yieldScalar(n, t.Value)
 	}
 	return true
 }
 
-func (w *yamlWalk) scalar(n ast.Node, value string) bool {
+func (w *yamlWalk) yieldScalar(n ast.Node, value string) bool {
 	line := w.first
 	if t := n.GetToken(); t != nil && t.Position != nil && t.Position.Line > 0 {
 		line = min(w.first+t.Position.Line-1, len(w.starts))
 	}
 	e := Datum{Pos: event.Pos{File: w.document.path, Line: line}, Doc: w.doc, Path: w.path, Value: value}
-	e.Raw = lines.Clip(w.bytes(line))
+	e.Raw = lines.Clip(w.lineBytes(line))
 	return w.yield(e, nil)
 }
 
 // SniffYAML knows Kubernetes' objects by the keys that all of them have.
 func SniffYAML(head []byte) float64 {
 	all, good, known := 0, 0, false
-	for line := range lines.Head(head) {
+	for line := range lines.OfHead(head) {
 		inner := bytes.TrimLeft(bytes.TrimPrefix(bytes.TrimLeft(line, " "), []byte("- ")), " ")
 		all++
 		name, _, isPair := bytes.Cut(inner, []byte{':'})
 		switch {
-		case line[0] == ' ' || line[0] == '#' || bytes.HasPrefix(line, []byte("---")), isPair && tomlKey(name), bytes.HasPrefix(line, []byte("- ")):
+		case line[0] == ' ' || line[0] == '#' || bytes.HasPrefix(line, []byte("---")), isPair && isTOMLKey(name), bytes.HasPrefix(line, []byte("- ")):
 			good++
 		}
 		known = known || line[0] != ' ' && (string(name) == "apiVersion" || string(name) == "kind")

@@ -26,7 +26,7 @@ func Date(s string) (t event.Time, ok bool) {
 		f = f[1:] // the day of the week
 	}
 	if len(f) >= 2 && len(f) <= 3 && strings.Count(f[0], "-") == 2 {
-		return dated(f[0]+"T"+f[1], f[2:])
+		return readZoned(f[0]+"T"+f[1], f[2:])
 	}
 	d, ok := dateParts(f)
 	if !ok {
@@ -40,7 +40,7 @@ func Date(s string) (t event.Time, ok bool) {
 	if month < 1 || err != nil || len(d.year) != 4 {
 		return event.Time{}, false
 	}
-	return dated(d.year+"-"+twoDigits(month)+"-"+twoDigits(day)+"T"+d.clock, d.zone)
+	return readZoned(d.year+"-"+padded(month)+"-"+padded(day)+"T"+d.clock, d.zone)
 }
 
 // dateWords are the words of a date.
@@ -60,17 +60,17 @@ func dateParts(f []string) (d dateWords, ok bool) {
 	case f[0][0] > '9' && len(f) == 5: // Nov 20 18:25:50 UTC 2026
 		return dateWords{f[1], f[0], f[4], f[2], f[3:4]}, true
 	case f[0][0] > '9': // Nov 20 06:25:50 PM UTC 2026
-		return dateWords{f[1], f[0], f[5], afternoon(f[2], f[3]), f[4:5]}, true
+		return dateWords{f[1], f[0], f[5], to24Hours(f[2], f[3]), f[4:5]}, true
 	case f[1][0] <= '9':
 		return d, false
 	case len(f) == 6: // 20 Nov 2026 06:25:50 PM UTC
-		return dateWords{f[0], f[1], f[2], afternoon(f[3], f[4]), f[5:6]}, true
+		return dateWords{f[0], f[1], f[2], to24Hours(f[3], f[4]), f[5:6]}, true
 	}
 	return dateWords{f[0], f[1], f[2], f[3], f[4:]}, true // 03 Jun 2019 13:54:18 +0000
 }
 
-// afternoon makes 18:25:50 of 06:25:50 PM.
-func afternoon(clock, half string) string {
+// to24Hours makes 18:25:50 of 06:25:50 PM.
+func to24Hours(clock, half string) string {
 	hour, rest, ok := strings.Cut(clock, ":")
 	h, err := strconv.Atoi(hour)
 	if !ok || err != nil || h < 1 || h > 12 || half != "AM" && half != "PM" {
@@ -79,19 +79,19 @@ func afternoon(clock, half string) string {
 	if h %= 12; half == "PM" {
 		h += 12
 	}
-	return twoDigits(h) + ":" + rest
+	return padded(h) + ":" + rest
 }
 
-func twoDigits(n int) string {
+func padded(n int) string {
 	if n < 10 {
 		return "0" + strconv.Itoa(n)
 	}
 	return strconv.Itoa(n)
 }
 
-// dated reads a date and a clock face, and the zone behind it. Letters other than
+// readZoned reads a date and a clock face, and the zone behind it. Letters other than
 // UTC and GMT name several zones (CST is China's and Chicago's), so they name none.
-func dated(stamp string, zone []string) (event.Time, bool) {
+func readZoned(stamp string, zone []string) (event.Time, bool) {
 	if len(zone) == 1 {
 		switch z := zone[0]; {
 		case z == "UTC" || z == "GMT" || z == "Z":

@@ -40,9 +40,9 @@ func Days(y, m, d int) (n int64, ok bool) {
 	return int64(era)*146097 + int64(doe) - 719468, true
 }
 
-// Two reads two digits; -1 when they are not. A blank stands for a leading
+// TwoDigits reads two digits; -1 when they are not. A blank stands for a leading
 // zero: rsyslog pads the day so.
-func Two(b0, b1 byte) int {
+func TwoDigits(b0, b1 byte) int {
 	if b0 == ' ' {
 		b0 = '0'
 	}
@@ -80,7 +80,7 @@ func ClockFace(b []byte) (face, prec time.Duration, n int) {
 	if len(b) < 8 || b[2] != ':' || b[5] != ':' || b[0] == ' ' {
 		return 0, 0, 0
 	}
-	h, m, s := Two(b[0], b[1]), Two(b[3], b[4]), Two(b[6], b[7])
+	h, m, s := TwoDigits(b[0], b[1]), TwoDigits(b[3], b[4]), TwoDigits(b[6], b[7])
 	if uint(h) > 23 || uint(m) > 59 || uint(s) > 60 || b[3] == ' ' || b[6] == ' ' {
 		return 0, 0, 0
 	}
@@ -116,7 +116,7 @@ func Short(b []byte) (t event.Time, n int) {
 	if b[n+2] != ' ' || b[n-1] != ' ' {
 		return t, 0
 	}
-	day, ok := Days(0, m, Two(b[n], b[n+1]))
+	day, ok := Days(0, m, TwoDigits(b[n], b[n+1]))
 	face, prec, c := ClockFace(b[n+3:])
 	if !ok || c == 0 {
 		return t, 0
@@ -161,17 +161,17 @@ func ISO(b []byte) (t event.Time, n int) {
 	if len(b) < 19 || b[4] != '-' || b[7] != '-' || b[10] != 'T' && b[10] != ' ' || b[0] == ' ' || b[2] == ' ' || b[5] == ' ' || b[8] == ' ' {
 		return t, 0
 	}
-	hi, lo := Two(b[0], b[1]), Two(b[2], b[3])
+	hi, lo := TwoDigits(b[0], b[1]), TwoDigits(b[2], b[3])
 	if hi < 0 || lo < 0 {
 		return t, 0
 	}
-	day, ok := Days(hi*100+lo, Two(b[5], b[6]), Two(b[8], b[9]))
+	day, ok := Days(hi*100+lo, TwoDigits(b[5], b[6]), TwoDigits(b[8], b[9]))
 	face, prec, c := ClockFace(b[11:])
 	if !ok || c == 0 {
 		return t, 0
 	}
 	n = 11 + c
-	offset, z := zone(b[n:])
+	offset, z := readZone(b[n:])
 	if z == 0 {
 		return Moment(day, face, prec, event.LacksZone), n
 	}
@@ -195,8 +195,8 @@ var zones = func() (all [2*maxOffset/zoneStep + 1]*time.Location) {
 	return all
 }()
 
-// zone reads "Z", "+08:00" or "+0800" as what to take from the clock face to get UTC.
-func zone(b []byte) (offset time.Duration, n int) {
+// readZone reads "Z", "+08:00" or "+0800" as what to take from the clock face to get UTC.
+func readZone(b []byte) (offset time.Duration, n int) {
 	if len(b) > 0 && b[0] == 'Z' {
 		return 0, 1
 	}
@@ -210,7 +210,7 @@ func zone(b []byte) (offset time.Duration, n int) {
 	if len(b) < m+2 || b[1] == ' ' || b[m] == ' ' {
 		return 0, 0
 	}
-	hh, mm := Two(b[1], b[2]), Two(b[m], b[m+1])
+	hh, mm := TwoDigits(b[1], b[2]), TwoDigits(b[m], b[m+1])
 	if uint(hh) > 15 || uint(mm) > 59 {
 		return 0, 0
 	}

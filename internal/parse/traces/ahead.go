@@ -18,8 +18,8 @@ type traceRow struct {
 	b     []byte // without colours
 }
 
-// look takes the line apart.
-func (r *traceRow) look() {
+// scanRow takes the line apart.
+func (r *traceRow) scanRow() {
 	if r.blank = lines.IsBlank(r.raw); r.blank {
 		return
 	}
@@ -39,9 +39,9 @@ type rowBatch struct {
 const (
 	batchRows = 1024
 	batchText = 128 << 10
-	// batches are under way at a time, and traceHands look at them: with whoever uses the rows, that keeps two processors busy.
-	batches    = 8
-	traceHands = 2
+	// batches are under way at a time, and scanners look at them: with whoever uses the rows, that keeps two processors busy.
+	batches  = 8
+	scanners = 2
 )
 
 // newBatch has less room where many files are read side by side.
@@ -59,8 +59,8 @@ func (t *tracer) rows() iter.Seq[*traceRow] {
 		return t.rowsAhead
 	}
 	return func(yield func(*traceRow) bool) {
-		for b := t.newBatch(); b.take(t.lines); {
-			if b.look(); !b.each(yield) {
+		for b := t.newBatch(); b.takeLines(t.lines); {
+			if b.scanRows(); !b.yieldRows(yield) {
 				return
 			}
 		}
@@ -73,30 +73,30 @@ func (t *tracer) rowsAhead(yield func(*traceRow) bool) {
 	for range batches {
 		free <- t.newBatch()
 	}
-	turn, ended := make(chan *lines.Reader, 1), make(chan struct{}, traceHands)
+	turn, ended := make(chan *lines.Reader, 1), make(chan struct{}, scanners)
 	turn <- t.lines
-	for range traceHands {
+	for range scanners {
 		t.Go(func() {
 			for b := range free {
 				lines, more := <-turn
 				if !more {
 					break
 				}
-				if !b.take(lines) {
+				if !b.takeLines(lines) {
 					close(turn)
 					close(taken)
 					break
 				}
 				taken <- b // in the order of the lines
 				turn <- lines
-				b.look()
+				b.scanRows()
 				b.done <- struct{}{}
 			}
 			ended <- struct{}{}
 		})
 	}
 	for b := range taken {
-		if <-b.done; !b.each(yield) {
+		if <-b.done; !b.yieldRows(yield) {
 			if _, more := <-turn; more {
 				close(turn) // nobody has another one
 			}
@@ -105,13 +105,13 @@ func (t *tracer) rowsAhead(yield func(*traceRow) bool) {
 		free <- b
 	}
 	close(free)
-	for range traceHands {
+	for range scanners {
 		<-ended
 	}
 }
 
-// take takes as many lines as fit in and are at hand. It is false at the end.
-func (b *rowBatch) take(lines *lines.Reader) bool {
+// takeLines takes as many lines as fit in and are at hand. It is false at the end.
+func (b *rowBatch) takeLines(lines *lines.Reader) bool {
 	b.rows, b.text = b.rows[:0], append(b.text[:0], lines.Ahead(cap(b.text))...)
 	used := 0
 	for len(b.rows) < cap(b.rows) {
@@ -119,8 +119,8 @@ func (b *rowBatch) take(lines *lines.Reader) bool {
 		if n < 0 {
 			break
 		}
-		lines.Number(b.text[used:used+n:used+n], 0)
-		b.add(&lines.Line)
+		lines.CountLine(b.text[used:used+n:used+n], 0)
+		b.addLine(&lines.Line)
 		used += n + 1
 	}
 	lines.Drop(used)
@@ -130,12 +130,12 @@ func (b *rowBatch) take(lines *lines.Reader) bool {
 		} else {
 			line.Bytes = bytes.Clone(line.Bytes)
 		}
-		b.add(&lines.Line)
+		b.addLine(&lines.Line)
 	}
 	return len(b.rows) > 0
 }
 
-func (b *rowBatch) add(line *lines.Line) {
+func (b *rowBatch) addLine(line *lines.Line) {
 	b.rows = b.rows[:len(b.rows)+1]
 	r := &b.rows[len(b.rows)-1]
 	*r = traceRow{} // fields are set one by one: a literal would be built and then copied
@@ -143,7 +143,7 @@ func (b *rowBatch) add(line *lines.Line) {
 	r.b = r.raw
 }
 
-func (b *rowBatch) look() {
+func (b *rowBatch) scanRows() {
 	colours := len(b.rows) == 1 || bytes.IndexByte(b.text, '\x1b') >= 0
 	b.plain = b.plain[:0]
 	for i := range b.rows {
@@ -153,11 +153,11 @@ func (b *rowBatch) look() {
 			b.plain = stripColours(b.plain, r.raw)
 			r.b = b.plain[from:]
 		}
-		r.look()
+		r.scanRow()
 	}
 }
 
-func (b *rowBatch) each(yield func(*traceRow) bool) bool {
+func (b *rowBatch) yieldRows(yield func(*traceRow) bool) bool {
 	for i := range b.rows {
 		if !yield(&b.rows[i]) {
 			return false

@@ -26,9 +26,9 @@ func WithDate(calls iter.Seq2[*Syscall, error], d Date) iter.Seq2[*Syscall, erro
 			case err != nil:
 			case c.Start.Known && c.Start.Lacks&event.LacksDate != 0:
 				since := c.Start.T.Sub(time.Unix(stamp.YearZero*86400, 0))
-				c.Start = d.in(midnight.Add(since), c.Start.Prec)
+				c.Start = d.atZone(midnight.Add(since), c.Start.Prec)
 			case !c.Start.Known && c.HasSince:
-				c.Start = d.in(d.First.Add(c.Since), time.Microsecond)
+				c.Start = d.atZone(d.First.Add(c.Since), time.Microsecond)
 			}
 			if !yield(c, err) {
 				return
@@ -37,8 +37,8 @@ func WithDate(calls iter.Seq2[*Syscall, error], d Date) iter.Seq2[*Syscall, erro
 	}
 }
 
-// in reads a clock face in the zone.
-func (d Date) in(face time.Time, prec time.Duration) event.Time {
+// atZone reads a clock face in the zone.
+func (d Date) atZone(face time.Time, prec time.Duration) event.Time {
 	if d.Zone == nil {
 		return event.Time{T: face, Lacks: event.LacksZone, Prec: prec, Known: true}
 	}

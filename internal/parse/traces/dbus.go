@@ -71,7 +71,7 @@ func Buffers(name, args string, n int64) []Buffer {
 		return nil
 	}
 	if !strings.Contains(name, "msg") && !strings.HasSuffix(name, "v") {
-		if s, tail, ok := quoted(rest); ok {
+		if s, tail, ok := cutString(rest); ok {
 			after, cut := strings.CutPrefix(tail, "...")
 			add(s, cut, firstNumber(after))
 		}
@@ -83,7 +83,7 @@ func Buffers(name, args string, n int64) []Buffer {
 			break
 		}
 		rest = at
-		s, tail, ok := quoted(at)
+		s, tail, ok := cutString(at)
 		if !ok || at[0] != '"' {
 			continue // an address: nothing was moved
 		}
@@ -152,8 +152,8 @@ func labelEnd(s string) int {
 	return -1
 }
 
-// quoted is the inside of the first string literal of s, and what follows it. An open one reaches to the end.
-func quoted(s string) (in, rest string, ok bool) {
+// cutString is the inside of the first string literal of s, and what follows it. An open one reaches to the end.
+func cutString(s string) (in, rest string, ok bool) {
 	i := strings.IndexByte(s, '"')
 	if i < 0 {
 		return "", s, false
@@ -172,7 +172,7 @@ func quoted(s string) (in, rest string, ok bool) {
 
 // Quoted is the first string of the arguments with strace's escapes undone; ok is false when there is none.
 func Quoted(args string) (s string, ok bool) {
-	in, _, ok := quoted(args)
+	in, _, ok := cutString(args)
 	if strings.IndexByte(in, '\\') < 0 {
 		return in, ok
 	}
@@ -257,7 +257,7 @@ func (s *BusStream) Add(dst []BusMessage, bufs []Buffer, pos event.Pos, at event
 				if i > 0 {
 					return dst
 				}
-				s.lost = !busStart(b.Bytes) && !isAuth(b.Bytes)
+				s.lost = !isMessageStart(b.Bytes) && !isAuth(b.Bytes)
 				if s.lost {
 					return dst
 				}
@@ -265,7 +265,7 @@ func (s *BusStream) Add(dst []BusMessage, bufs []Buffer, pos event.Pos, at event
 			if len(s.head) == 0 && s.skip == 0 {
 				s.start = BusMessage{Pos: pos, At: at}
 			}
-			dst, ok = s.step(dst, &b)
+			dst, ok = s.takePiece(dst, &b)
 		}
 		if !ok {
 			s.head, s.need, s.skip, s.lost = s.head[:0], 0, 0, true
@@ -283,24 +283,24 @@ func (s *BusStream) Peek(bufs []Buffer, pos event.Pos, at event.Time) []BusMessa
 	return probe.Add(nil, bufs, pos, at)
 }
 
-// step takes the next piece of a buffer: the rest of a message, a line of the
+// takePiece takes the next piece of a buffer: the rest of a message, a line of the
 // handshake, a part of a header. It is false where the bytes fit nothing.
-func (s *BusStream) step(dst []BusMessage, b *Buffer) ([]BusMessage, bool) {
+func (s *BusStream) takePiece(dst []BusMessage, b *Buffer) ([]BusMessage, bool) {
 	switch {
 	case s.skip > 0:
 		n := min(s.skip, b.Len)
 		s.skip -= n
-		b.advance(n)
+		b.dropBytes(n)
 		return dst, true
 	case len(b.Bytes) == 0: // cut off by -s
-		return s.emit(dst, false)
+		return s.endHeader(dst, false)
 	case len(s.head) == 0 && isAuth(b.Bytes):
 		s.Auth = s.Auth || len(b.Bytes) > 1 // a zero byte alone may come before it, or be anybody's
 		n := b.Len
 		if i := bytes.Index(b.Bytes, []byte("BEGIN\r\n")); i >= 0 {
 			n = int64(i + 7)
 		}
-		b.advance(n)
+		b.dropBytes(n)
 		return dst, true
 	}
 	need := busFixed
@@ -309,37 +309,37 @@ func (s *BusStream) step(dst []BusMessage, b *Buffer) ([]BusMessage, bool) {
 	}
 	n := min(need-len(s.head), len(b.Bytes))
 	s.head = append(s.head, b.Bytes[:n]...)
-	b.advance(int64(n))
+	b.dropBytes(int64(n))
 	if len(s.head) < need {
-		return dst, plausible(s.head)
+		return dst, isHeaderStart(s.head)
 	}
 	if s.need == 0 {
-		if !plausible(s.head) {
+		if !isHeaderStart(s.head) {
 			return dst, false
 		}
-		if s.need = busFixed + int(order(s.head).Uint32(s.head[12:])); s.need > maxBusHeader {
+		if s.need = busFixed + int(byteOrder(s.head).Uint32(s.head[12:])); s.need > maxBusHeader {
 			return dst, false
 		}
 		if s.need > busFixed {
 			return dst, true
 		}
 	}
-	return s.emit(dst, true)
+	return s.endHeader(dst, true)
 }
 
-func (b *Buffer) advance(n int64) {
+func (b *Buffer) dropBytes(n int64) {
 	b.Bytes = b.Bytes[min(n, int64(len(b.Bytes))):]
 	b.Len -= n
 }
 
-// emit passes on the message whose header was collected as far as it goes.
-func (s *BusStream) emit(dst []BusMessage, whole bool) ([]BusMessage, bool) {
+// endHeader passes on the message whose header was collected as far as it goes.
+func (s *BusStream) endHeader(dst []BusMessage, whole bool) ([]BusMessage, bool) {
 	h := s.head
-	if len(h) < busSerialEnd || !plausible(h) {
+	if len(h) < busSerialEnd || !isHeaderStart(h) {
 		return dst, false
 	}
 	m := s.start
-	o := order(h)
+	o := byteOrder(h)
 	m.BigEndian = h[0] == 'B'
 	m.Type, m.Flags, m.Body, m.Serial, m.Cut = h[1], h[2], o.Uint32(h[4:]), o.Uint32(h[8:]), !whole
 	if len(h) >= busFixed {
@@ -384,7 +384,7 @@ func (m *BusMessage) readFields(b []byte, o binary.ByteOrder) bool {
 				return m.Cut
 			}
 			n := int(min(o.Uint32(b[i:]), maxBusFields))
-			if value, ok = m.text(b[i+4:], n); !ok {
+			if value, ok = m.readString(b[i+4:], n); !ok {
 				return false
 			}
 			i += 4 + n + 1
@@ -397,7 +397,7 @@ func (m *BusMessage) readFields(b []byte, o binary.ByteOrder) bool {
 			return false // a field that no version of the protocol has
 		}
 		m.hasFields = true
-		m.set(code, value)
+		m.setField(code, value)
 	}
 	return true
 }
@@ -405,8 +405,8 @@ func (m *BusMessage) readFields(b []byte, o binary.ByteOrder) bool {
 // busFieldTypes are the types of the header fields, by code.
 const busFieldTypes = "\x00osssussgu" // none, PATH, INTERFACE, MEMBER, ERROR_NAME, REPLY_SERIAL, DESTINATION, SENDER, SIGNATURE, UNIX_FDS
 
-// text is a string of n bytes, or as much of it as there is.
-func (m *BusMessage) text(b []byte, n int) (string, bool) {
+// readString is a string of n bytes, or as much of it as there is.
+func (m *BusMessage) readString(b []byte, n int) (string, bool) {
 	switch {
 	case n < len(b):
 		return string(b[:n]), b[n] == 0
@@ -416,7 +416,7 @@ func (m *BusMessage) text(b []byte, n int) (string, bool) {
 	return "", false
 }
 
-func (m *BusMessage) set(code byte, value string) {
+func (m *BusMessage) setField(code byte, value string) {
 	switch code {
 	case 1:
 		m.Path = value
@@ -433,26 +433,26 @@ func (m *BusMessage) set(code byte, value string) {
 	}
 }
 
-func order(h []byte) binary.ByteOrder {
+func byteOrder(h []byte) binary.ByteOrder {
 	if h[0] == 'B' {
 		return binary.BigEndian
 	}
 	return binary.LittleEndian
 }
 
-// plausible checks as much of a fixed header as is there.
-func plausible(h []byte) bool {
+// isHeaderStart checks as much of a fixed header as is there.
+func isHeaderStart(h []byte) bool {
 	if h[0] != 'l' && h[0] != 'B' || len(h) > 1 && (h[1] < BusCall || h[1] > BusSignal) ||
 		len(h) > 2 && h[2] > 7 || len(h) > 3 && h[3] != 1 {
 		return false
 	}
-	o := order(h)
+	o := byteOrder(h)
 	return (len(h) < 8 || o.Uint32(h[4:]) <= maxBusMessage) && (len(h) < 12 || o.Uint32(h[8:]) != 0) &&
 		(len(h) < 16 || o.Uint32(h[12:]) <= maxBusFields)
 }
 
-// busStart says whether a message can begin with b.
-func busStart(b []byte) bool { return len(b) >= 4 && plausible(b[:min(len(b), busFixed)]) }
+// isMessageStart says whether a message can begin with b.
+func isMessageStart(b []byte) bool { return len(b) >= 4 && isHeaderStart(b[:min(len(b), busFixed)]) }
 
 // isAuth knows the handshake: a zero byte, then lines (the D-Bus specification, "Authentication protocol").
 func isAuth(b []byte) bool {

@@ -73,10 +73,10 @@ func ReadForm(head []byte) Form {
 			}
 		}
 		if string(l.name) != "getrandom" { // always in hex
-			f.look(line[l.from:])
+			f.lookAtArguments(line[l.from:])
 		}
 	}
-	f.PID = most(votes.calls, "[pid N]", votes.bracket, "N", votes.number)
+	f.PID = majority(votes.calls, "[pid N]", votes.bracket, "N", votes.number)
 	if f.PID == "" && votes.bracket > 0 {
 		f.PID = "[pid N]" // only while more than one is traced
 	}
@@ -94,8 +94,8 @@ func ReadForm(head []byte) Form {
 	return f
 }
 
-// most names what more than half of all votes are for.
-func most(all int, a string, forA int, b string, forB int) string {
+// majority names what more than half of all votes are for.
+func majority(all int, a string, forA int, b string, forB int) string {
 	switch {
 	case forA*2 > all:
 		return a
@@ -105,8 +105,8 @@ func most(all int, a string, forA int, b string, forB int) string {
 	return ""
 }
 
-// look finds in the arguments what only some calls show.
-func (f *Form) look(b []byte) {
+// lookAtArguments finds in the arguments what only some calls show.
+func (f *Form) lookAtArguments(b []byte) {
 	s := string(b)
 	fd, _, ok := Descriptor(s)
 	switch what, _, socket := strings.Cut(fd.Label, ":["); {
@@ -120,7 +120,7 @@ func (f *Form) look(b []byte) {
 		f.Arguments = true
 	}
 	for range 8 { // the strings of one call
-		in, rest, ok := quoted(s)
+		in, rest, ok := cutString(s)
 		if !ok {
 			break
 		}

@@ -546,8 +546,8 @@ type traceMoment struct {
 	clock traceClock    // noClock: unknown
 }
 
-// time is the moment for the outside: unknown when there is only -r.
-func (m traceMoment) time() event.Time {
+// eventTime is the moment for the outside: unknown when there is only -r.
+func (m traceMoment) eventTime() event.Time {
 	switch m.clock {
 	case faceClock:
 		return event.Time{T: time.Unix(stamp.YearZero*86400+m.ns/1e9, m.ns%1e9).UTC(), Lacks: stamp.NoDate, Prec: m.prec, Known: true}
@@ -583,8 +583,8 @@ type stamps struct {
 
 const halfDay = int64(12 * time.Hour)
 
-// see takes note of the next line's stamp.
-func (c *stamps) see(l *traceLine) {
+// takeStamp takes note of the next line's stamp.
+func (c *stamps) takeStamp(l *traceLine) {
 	now := l.at
 	switch {
 	case now.clock == faceClock:

@@ -78,24 +78,24 @@ func firstStamp(head []byte) traceMoment {
 // end of the whole set. The error that ends a part is in its Err; the others are read on.
 func Merge(parts []*Part, calls *CallFilter) iter.Seq2[*Syscall, error] {
 	return func(yield func(*Syscall, error) bool) {
-		m := &merger{calls: calls.eager(), yield: yield, waiting: slices.Clone(parts), nth: map[string]int{}}
-		m.stamped = align(m.waiting)
+		m := &merger{calls: calls.withoutAsking(), yield: yield, waiting: slices.Clone(parts), nth: map[string]int{}}
+		m.stamped = alignParts(m.waiting)
 		defer func() {
 			for _, p := range m.active {
-				p.close()
+				p.stopReading()
 			}
 		}()
 		for len(m.active) > 0 || len(m.waiting) > 0 {
-			if !m.begin() || len(m.active) > 0 && !m.step() {
+			if !m.openDueParts() || len(m.active) > 0 && !m.yieldNext() {
 				return
 			}
 		}
-		m.finish()
+		m.yieldOpenCalls()
 	}
 }
 
-// eager wants all that the filter would ask about: a part is read one call ahead of what is known of the others.
-func (f *CallFilter) eager() *CallFilter {
+// withoutAsking wants all that the filter would ask about: a part is read one call ahead of what is known of the others.
+func (f *CallFilter) withoutAsking() *CallFilter {
 	if f == nil || f.Ask == nil {
 		return f
 	}
@@ -106,8 +106,8 @@ func (f *CallFilter) eager() *CallFilter {
 	return all
 }
 
-// align sorts parts by their first stamps and lays stamps without a date on one axis. It says whether all have one.
-func align(parts []*Part) (stamped bool) {
+// alignParts sorts parts by their first stamps and lays stamps without a date on one axis. It says whether all have one.
+func alignParts(parts []*Part) (stamped bool) {
 	stamped = true
 	for _, p := range parts {
 		p.shift = 0
@@ -180,20 +180,20 @@ func (h *partHeap) Pop() any {
 	return p
 }
 
-// begin opens the parts that have begun by the time of the next call; without stamps, one after the other.
-func (m *merger) begin() bool {
+// openDueParts opens the parts that have begun by the time of the next call; without stamps, one after the other.
+func (m *merger) openDueParts() bool {
 	for len(m.waiting) > 0 {
 		next := m.waiting[0]
-		if len(m.active) > 0 && (!m.stamped || next.start().After(m.active[0].at)) {
+		if len(m.active) > 0 && (!m.stamped || next.firstMoment().After(m.active[0].at)) {
 			return true
 		}
 		m.waiting = m.waiting[1:]
 		p := &activePart{Part: next}
-		if !p.begin(m.calls) {
+		if !p.beginReading(m.calls) {
 			continue
 		}
-		if more, goOn := m.advance(p); !goOn {
-			p.close()
+		if more, goOn := m.readNext(p); !goOn {
+			p.stopReading()
 			return false
 		} else if more {
 			heap.Push(&m.active, p)
@@ -202,14 +202,14 @@ func (m *merger) begin() bool {
 	return true
 }
 
-// start is the first stamp of the part as its calls have it.
-func (p *Part) start() time.Time {
+// firstMoment is the first stamp of the part as its calls have it.
+func (p *Part) firstMoment() time.Time {
 	at := p.first
 	at.ns += int64(p.shift)
-	return at.time().T
+	return at.eventTime().T
 }
 
-func (p *activePart) begin(calls *CallFilter) bool {
+func (p *activePart) beginReading(calls *CallFilter) bool {
 	text, file, err := p.Open()
 	if err != nil {
 		p.Err = err
@@ -220,17 +220,17 @@ func (p *activePart) begin(calls *CallFilter) bool {
 	return true
 }
 
-func (p *activePart) close() {
+func (p *activePart) stopReading() {
 	p.stop()
 	p.file.Close()
 }
 
-// advance reads the next call of a part. It is false where the part has ended, and where the reader wants no more.
-func (m *merger) advance(p *activePart) (more, goOn bool) {
+// readNext reads the next call of a part. It is false where the part has ended, and where the reader wants no more.
+func (m *merger) readNext(p *activePart) (more, goOn bool) {
 	for {
 		call, err, ok := p.pull()
 		if !ok {
-			p.close()
+			p.stopReading()
 			return false, true
 		}
 		if err != nil {
@@ -260,14 +260,14 @@ func (m *merger) advance(p *activePart) (more, goOn bool) {
 	}
 }
 
-// step passes on the call that returned first.
-func (m *merger) step() bool {
+// yieldNext passes on the call that returned first.
+func (m *merger) yieldNext() bool {
 	p := m.active[0]
-	m.number(p.call)
+	m.numberName(p.call)
 	if !m.yield(p.call, nil) {
 		return false
 	}
-	more, goOn := m.advance(p)
+	more, goOn := m.readNext(p)
 	switch {
 	case !goOn:
 		return false
@@ -279,8 +279,8 @@ func (m *merger) step() bool {
 	return true
 }
 
-// number gives a name the same number in all parts.
-func (m *merger) number(c *Syscall) {
+// numberName gives a name the same number in all parts.
+func (m *merger) numberName(c *Syscall) {
 	if c.Name == "" || c.Nth < 0 {
 		return
 	}
@@ -295,8 +295,8 @@ func (m *merger) number(c *Syscall) {
 	c.Nth = nth
 }
 
-// finish passes on the calls that are open at the end of the set.
-func (m *merger) finish() {
+// yieldOpenCalls passes on the calls that are open at the end of the set.
+func (m *merger) yieldOpenCalls() {
 	slices.SortStableFunc(m.open, func(a, b Syscall) int {
 		return cmp.Or(a.Start.T.Compare(b.Start.T), cmp.Compare(a.PID, b.PID))
 	})
@@ -305,7 +305,7 @@ func (m *merger) finish() {
 		if c.Start.Known && m.stamped {
 			c.Duration, c.HasDuration = max(0, m.last.Sub(c.Start.T)), true
 		}
-		m.number(c)
+		m.numberName(c)
 		if !m.yield(c, nil) {
 			return
 		}

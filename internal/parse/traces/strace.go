@@ -111,7 +111,7 @@ type callName struct {
 	rest  CallTotal // of those that the filter leaves out
 }
 
-func (t *tracer) name(b []byte) *callName {
+func (t *tracer) lookUpName(b []byte) *callName {
 	slot := &t.names[(len(b)*5+int(b[0])+int(b[len(b)-1])*3)%len(t.names)]
 	if n := *slot; n != nil && n.name == string(b) {
 		return n
@@ -149,11 +149,11 @@ func Read(in Input) iter.Seq2[*Syscall, error] {
 	return func(yield func(*Syscall, error) bool) {
 		t := tracer{Input: in, lines: lines.NewReader(in.R, in.Stats), yield: yield, known: map[string]*callName{}, threads: map[int]*tracedThread{}}
 		for row := range t.rows() {
-			if !t.read(row) {
+			if !t.readRow(row) {
 				return
 			}
 		}
-		if t.settle(traceMoment{}) && t.giveUp() && t.giveRest() && t.finish() && t.lines.Err != nil {
+		if t.settleHeld(traceMoment{}) && t.giveUpPart() && t.yieldRest() && t.yieldOpenCalls() && t.lines.Err != nil {
 			yield(&Syscall{}, t.lines.Err)
 		}
 	}
@@ -216,65 +216,65 @@ const maxThreads = 1 << 16
 // maxParts bounds in how many lines a line may have been cut.
 const maxParts = 64
 
-// read turns one line into a call or a part of one.
-func (t *tracer) read(r *traceRow) bool {
+// readRow turns one line into a call or a part of one.
+func (t *tracer) readRow(r *traceRow) bool {
 	if r.blank && r.cut == 0 {
 		return true
 	}
-	if r.cut > 0 && !t.skip(r.n, 0, "line of %d bytes is cut at %d", int64(len(r.raw))+r.cut, lines.MaxLine) {
+	if r.cut > 0 && !t.yieldSkip(r.n, 0, "line of %d bytes is cut at %d", int64(len(r.raw))+r.cut, lines.MaxLine) {
 		return false
 	}
 	if r.own >= 0 {
-		return t.settle(traceMoment{}) && t.readOwn(r.n, r.raw, r.own)
+		return t.settleHeld(traceMoment{}) && t.readOwnMessage(r.n, r.raw, r.own)
 	}
-	if t.part != nil && continues(r.b) {
-		return t.join(r.n, r.b, r.raw)
+	if t.part != nil && continuesLine(r.b) {
+		return t.joinPart(r.n, r.b, r.raw)
 	}
 	l := &r.traceLine
 	if l.kind == traceNothing {
-		return t.other(r.n, r.b, r.raw)
+		return t.readOther(r.n, r.b, r.raw)
 	}
-	if t.part != nil && !t.giveUp() {
+	if t.part != nil && !t.giveUpPart() {
 		return false
 	}
-	t.clock.see(l)
-	if !t.settle(t.clock.now) {
+	t.clock.takeStamp(l)
+	if !t.settleHeld(t.clock.now) {
 		return false
 	}
-	th, first := t.thread(l)
+	th, first := t.lookUpThread(l)
 	switch l.kind {
 	case traceCall:
-		return t.single(r, th, first)
+		return t.readWholeCall(r, th, first)
 	case traceUnfinished, traceCut:
-		o := t.begin(r.n, l, r.b, r.raw, first)
+		o := t.beginCall(r.n, l, r.b, r.raw, first)
 		if l.kind == traceCut {
 			t.part = o
 			return true
 		}
-		return t.suspend(o, th)
+		return t.suspendCall(o, th)
 	case traceResumed:
-		return t.resume(r.n, l, th, first, r.b, r.raw)
+		return t.resumeCall(r.n, l, th, first, r.b, r.raw)
 	case traceExit:
-		return t.exit(r.n, l, th, r.b, r.raw)
+		return t.readExit(r.n, l, th, r.b, r.raw)
 	}
-	return t.note(r.n, l.pid, t.clock.now, nil, r.raw)
+	return t.yieldNote(r.n, l.pid, t.clock.now, nil, r.raw)
 }
 
-// other handles a line that is neither call nor signal nor exit.
-func (t *tracer) other(n int, b, raw []byte) bool {
+// readOther handles a line that is neither call nor signal nor exit.
+func (t *tracer) readOther(n int, b, raw []byte) bool {
 	switch {
-	case t.isRow(b):
-		return t.note(n, 0, traceMoment{}, t.table.row(b), raw)
+	case t.isTableRow(b):
+		return t.yieldNote(n, 0, traceMoment{}, t.table.readRow(b), raw)
 	case isAside(b):
-		return t.note(n, 0, traceMoment{}, nil, raw)
-	case t.completes(b):
-		return t.join(n, b, raw)
+		return t.yieldNote(n, 0, traceMoment{}, nil, raw)
+	case t.completesPart(b):
+		return t.joinPart(n, b, raw)
 	}
-	return t.settle(traceMoment{}) && t.skip(n, 1, "no line of a trace: %.40q", b)
+	return t.settleHeld(traceMoment{}) && t.yieldSkip(n, 1, "no line of a trace: %.40q", b)
 }
 
-// thread is what is known of the line's thread; first says that this is its first line.
-func (t *tracer) thread(l *traceLine) (th *tracedThread, first bool) {
+// lookUpThread is what is known of the line's thread; first says that this is its first line.
+func (t *tracer) lookUpThread(l *traceLine) (th *tracedThread, first bool) {
 	if l.pid == 0 {
 		l.pid = t.Thread
 	}
@@ -298,12 +298,12 @@ func (t *tracer) thread(l *traceLine) (th *tracedThread, first bool) {
 	return th, true
 }
 
-func (t *tracer) skip(n, lines int, format string, args ...any) bool {
+func (t *tracer) yieldSkip(n, lines int, format string, args ...any) bool {
 	return t.yield(&Syscall{}, &event.Skip{Pos: event.Pos{File: t.Path, Line: n}, Lines: lines, Reason: fmt.Sprintf(format, args...)})
 }
 
-// wants says whether a call matters that has returned on the line l; args is what its first line shows of the arguments.
-func (t *tracer) wants(name *callName, l *traceLine, args []byte, took time.Duration, known bool, line []byte) bool {
+// wantsCall says whether a call matters that has returned on the line l; args is what its first line shows of the arguments.
+func (t *tracer) wantsCall(name *callName, l *traceLine, args []byte, took time.Duration, known bool, line []byte) bool {
 	if t.Calls == nil {
 		return t.Want == nil || t.Want(line)
 	}
@@ -320,14 +320,14 @@ func (t *tracer) wants(name *callName, l *traceLine, args []byte, took time.Dura
 	return name.ask(&t.view)
 }
 
-// note passes on a line that is no call. Without at it has no time.
-func (t *tracer) note(n, pid int, at traceMoment, count *CallTotal, raw []byte) bool {
+// yieldNote passes on a line that is no call. Without at it has no time.
+func (t *tracer) yieldNote(n, pid int, at traceMoment, count *CallTotal, raw []byte) bool {
 	if t.Calls != nil && count == nil {
-		t.rest.add(n, 1, at, at)
+		t.rest.countLines(n, 1, at, at)
 		return true
 	}
 	s := &t.call
-	*s = Syscall{PID: pid, Start: at.time(), Count: count, Pos: event.Pos{File: t.Path, Line: n}, Lines: 1}
+	*s = Syscall{PID: pid, Start: at.eventTime(), Count: count, Pos: event.Pos{File: t.Path, Line: n}, Lines: 1}
 	if t.Calls == nil && (t.Want == nil || t.Want(raw)) {
 		s.Wanted, s.Raw = true, lines.Clip(raw)
 	}
@@ -345,7 +345,7 @@ type leftOut struct {
 
 type traceSpan struct{ from, to traceMoment }
 
-func (r *leftOut) add(n, lines int, from, to traceMoment) {
+func (r *leftOut) countLines(n, lines int, from, to traceMoment) {
 	if r.lines += lines; r.line == 0 {
 		r.line = n
 	}
@@ -358,14 +358,14 @@ func (r *leftOut) add(n, lines int, from, to traceMoment) {
 	}
 }
 
-// leaveOut counts a call that does not matter. It is false where the call must be passed on all the same.
-func (t *tracer) leaveOut(name *callName, n, lines int, at traceMoment, took time.Duration, returned, failed bool) bool {
+// leaveOutCall counts a call that does not matter. It is false where the call must be passed on all the same.
+func (t *tracer) leaveOutCall(name *callName, n, lines int, at traceMoment, took time.Duration, returned, failed bool) bool {
 	if t.Calls == nil || name.nth < 0 {
 		return false
 	}
 	end := at
 	end.ns += int64(took)
-	t.rest.add(n, lines, at, end)
+	t.rest.countLines(n, lines, at, end)
 	if !returned {
 		return true
 	}
@@ -382,8 +382,8 @@ func (t *tracer) leaveOut(name *callName, n, lines int, at traceMoment, took tim
 	return true
 }
 
-// giveRest passes on what was only counted.
-func (t *tracer) giveRest() bool {
+// yieldRest passes on what was only counted.
+func (t *tracer) yieldRest() bool {
 	r := &t.rest
 	if r.lines == 0 {
 		return true
@@ -398,9 +398,9 @@ func (t *tracer) giveRest() bool {
 	}
 	for _, span := range spans {
 		s := &t.call
-		*s = Syscall{Start: span.from.time(), Pos: event.Pos{File: t.Path, Line: r.line}, Lines: r.lines, Rest: rest}
+		*s = Syscall{Start: span.from.eventTime(), Pos: event.Pos{File: t.Path, Line: r.line}, Lines: r.lines, Rest: rest}
 		s.Duration, s.HasDuration = span.to.since(span.from)
-		s.since(span.from)
+		s.setSince(span.from)
 		if !t.yield(s, nil) {
 			return false
 		}
@@ -415,37 +415,37 @@ func isAside(b []byte) bool {
 	return bytes.HasPrefix(b, []byte(" > ")) || bytes.HasPrefix(b, []byte(" | "))
 }
 
-// single handles a call that stands on one line.
-func (t *tracer) single(r *traceRow, th *tracedThread, first bool) bool {
-	if th.open != nil && !t.abandon(th, r.n) {
+// readWholeCall handles a call that stands on one line.
+func (t *tracer) readWholeCall(r *traceRow, th *tracedThread, first bool) bool {
+	if th.open != nil && !t.abandonCall(th, r.n) {
 		return false
 	}
 	l := &r.traceLine
-	name := t.name(l.name)
-	wanted := t.wants(name, l, l.args, l.took, l.hasTook, r.raw)
+	name := t.lookUpName(l.name)
+	wanted := t.wantsCall(name, l, l.args, l.took, l.hasTook, r.raw)
 	if t.Calls != nil && !l.hasTook && l.returned() && t.clock.now.clock != noClock {
-		t.hold(r, name, first, wanted)
+		t.holdCall(r, name, first, wanted)
 		return true
 	}
-	if !wanted && !first && t.leaveOut(name, r.n, 1, t.clock.now, l.took, l.returned(), l.failed) {
+	if !wanted && !first && t.leaveOutCall(name, r.n, 1, t.clock.now, l.took, l.returned(), l.failed) {
 		return true
 	}
-	s := t.whole(r.n, l, name, r.raw, t.clock.now, wanted)
+	s := t.fillWholeCall(r.n, l, name, r.raw, t.clock.now, wanted)
 	s.First = first
 	return t.yield(s, nil)
 }
 
-// whole is a call that stands on one line.
-func (t *tracer) whole(n int, l *traceLine, name *callName, raw []byte, at traceMoment, wanted bool) *Syscall {
+// fillWholeCall is a call that stands on one line.
+func (t *tracer) fillWholeCall(n int, l *traceLine, name *callName, raw []byte, at traceMoment, wanted bool) *Syscall {
 	s := &t.call
 	*s = Syscall{} // fields are set one by one: a literal would be built and then copied
-	s.PID, s.Name, s.Nth, s.Start = l.pid, name.name, name.nth, at.time()
+	s.PID, s.Name, s.Nth, s.Start = l.pid, name.name, name.nth, at.eventTime()
 	s.Duration, s.HasDuration, s.Injected, s.Delayed = l.took, l.hasTook, l.injected, l.delayed
 	s.Returned, s.Pos.File, s.Pos.Line, s.Lines = l.returned(), t.Path, n, 1
 	if l.failed {
-		s.Errno = t.errnos.Get(l.errno())
+		s.Errno = t.errnos.Intern(l.errno())
 	}
-	s.since(at)
+	s.setSince(at)
 	if wanted {
 		s.Wanted, s.Raw = true, lines.Clip(raw)
 		s.Args, s.Result = string(l.args), string(l.result)
@@ -464,7 +464,7 @@ type heldCall struct {
 	b, quote      []byte // as those of openCall
 }
 
-func (t *tracer) hold(r *traceRow, name *callName, first, wanted bool) {
+func (t *tracer) holdCall(r *traceRow, name *callName, first, wanted bool) {
 	h := &t.held
 	h.n, h.pid, h.name, h.at, h.first, h.wanted, h.failed = r.n, r.pid, name, t.clock.now, first, wanted, r.failed
 	if h.b, h.quote = append(h.b[:0], r.b...), h.quote[:0]; len(r.raw) != len(r.b) {
@@ -472,8 +472,8 @@ func (t *tracer) hold(r *traceRow, name *callName, first, wanted bool) {
 	}
 }
 
-// settle passes on the call that is held, if any: now is when the next line shows that it is over.
-func (t *tracer) settle(now traceMoment) bool {
+// settleHeld passes on the call that is held, if any: now is when the next line shows that it is over.
+func (t *tracer) settleHeld(now traceMoment) bool {
 	h := &t.held
 	n := h.n
 	if n == 0 {
@@ -482,7 +482,7 @@ func (t *tracer) settle(now traceMoment) bool {
 	h.n = 0
 	most, known := now.since(h.at)
 	wanted := h.wanted || known && h.name.some && most >= h.name.least
-	if !wanted && !h.first && t.leaveOut(h.name, n, 1, h.at, 0, true, h.failed) {
+	if !wanted && !h.first && t.leaveOutCall(h.name, n, 1, h.at, 0, true, h.failed) {
 		return true
 	}
 	l, raw := scanTrace(h.b), h.b
@@ -490,20 +490,20 @@ func (t *tracer) settle(now traceMoment) bool {
 	if len(h.quote) > 0 {
 		raw = h.quote
 	}
-	s := t.whole(n, &l, h.name, raw, h.at, wanted)
+	s := t.fillWholeCall(n, &l, h.name, raw, h.at, wanted)
 	s.First, s.AtMost = h.first, most
 	return t.yield(s, nil)
 }
 
-// begin opens a call. Its line is copied: whether it matters shows at its end.
-func (t *tracer) begin(n int, l *traceLine, b, raw []byte, first bool) *openCall {
+// beginCall opens a call. Its line is copied: whether it matters shows at its end.
+func (t *tracer) beginCall(n int, l *traceLine, b, raw []byte, first bool) *openCall {
 	var o *openCall
 	if k := len(t.free); k > 0 {
 		o, t.free = t.free[k-1], t.free[:k-1]
 	} else {
 		o = &openCall{}
 	}
-	o.pid, o.name, o.raw, o.quote, o.first = l.pid, t.name(l.name), append(o.raw[:0], b...), o.quote[:0], len(b)
+	o.pid, o.name, o.raw, o.quote, o.first = l.pid, t.lookUpName(l.name), append(o.raw[:0], b...), o.quote[:0], len(b)
 	o.args, o.end, o.at = l.from, l.from+len(l.args), t.clock.now
 	o.pos.File, o.pos.Line, o.lines, o.of = t.Path, n, 1, first
 	if len(raw) != len(b) { // colours, or a message of strace
@@ -515,43 +515,43 @@ func (t *tracer) begin(n int, l *traceLine, b, raw []byte, first bool) *openCall
 	return o
 }
 
-// returnTo makes s the open call as far as it is known.
-func (o *openCall) returnTo(s *Syscall) *Syscall {
+// fillCall makes s the open call as far as it is known.
+func (o *openCall) fillCall(s *Syscall) *Syscall {
 	*s = Syscall{}
-	s.PID, s.First, s.Name, s.Nth, s.Start = o.pid, o.of, o.name.name, o.name.nth, o.at.time()
+	s.PID, s.First, s.Name, s.Nth, s.Start = o.pid, o.of, o.name.name, o.name.nth, o.at.eventTime()
 	s.AtLeast, s.Pos, s.Lines = o.least, o.pos, o.lines
-	s.since(o.at)
+	s.setSince(o.at)
 	return s
 }
 
-func (s *Syscall) since(at traceMoment) {
+func (s *Syscall) setSince(at traceMoment) {
 	if at.clock == relativeClock {
 		s.Since, s.HasSince = time.Duration(at.ns), true
 	}
 }
 
-// line is the first line as written.
-func (o *openCall) line() string {
+// firstLine is the first line as written.
+func (o *openCall) firstLine() string {
 	if len(o.quote) > 0 {
 		return lines.Clip(o.quote)
 	}
 	return lines.Clip(o.raw[:min(o.first, len(o.raw))])
 }
 
-// lost is an open call whose end nobody will see.
-func (t *tracer) lost(o *openCall) *Syscall {
-	s := o.returnTo(&t.call)
-	s.Args, s.Raw, s.Wanted = o.text(), o.line(), true
+// withoutEnd is an open call whose end nobody will see.
+func (t *tracer) withoutEnd(o *openCall) *Syscall {
+	s := o.fillCall(&t.call)
+	s.Args, s.Raw, s.Wanted = o.argsText(), o.firstLine(), true
 	return s
 }
 
-// suspend files an open call under its thread.
-func (t *tracer) suspend(o *openCall, th *tracedThread) bool {
-	if th.open != nil && !t.abandon(th, o.pos.Line) {
+// suspendCall files an open call under its thread.
+func (t *tracer) suspendCall(o *openCall, th *tracedThread) bool {
+	if th.open != nil && !t.abandonCall(th, o.pos.Line) {
 		return false
 	}
 	if len(t.threads) >= maxThreads && t.threads[o.pid] != th {
-		return t.skip(o.pos.Line, o.lines, "more than %d threads are in a call", maxThreads)
+		return t.yieldSkip(o.pos.Line, o.lines, "more than %d threads are in a call", maxThreads)
 	}
 	if len(o.raw) > event.MaxRaw { // enough to know the call by
 		o.raw, o.end = o.raw[:event.MaxRaw:event.MaxRaw], min(o.end, event.MaxRaw)
@@ -561,80 +561,80 @@ func (t *tracer) suspend(o *openCall, th *tracedThread) bool {
 	return true
 }
 
-// abandon passes on a call whose end the trace does not show: a filter of -z or -e status hid it.
-func (t *tracer) abandon(th *tracedThread, n int) bool {
+// abandonCall passes on a call whose end the trace does not show: a filter of -z or -e status hid it.
+func (t *tracer) abandonCall(th *tracedThread, n int) bool {
 	o := th.open
 	th.open = nil
-	return t.yield(t.lost(o), nil) &&
-		t.skip(o.pos.Line, 0, "end of %s is missing: the thread is in another call at line %d", o.name.name, n)
+	return t.yield(t.withoutEnd(o), nil) &&
+		t.yieldSkip(o.pos.Line, 0, "end of %s is missing: the thread is in another call at line %d", o.name.name, n)
 }
 
-// text is what is known of the arguments.
-func (o *openCall) text() string { return string(bytes.TrimRight(o.raw[o.args:o.end], " ,")) }
+// argsText is what is known of the arguments.
+func (o *openCall) argsText() string { return string(bytes.TrimRight(o.raw[o.args:o.end], " ,")) }
 
-// resume ends the open call that the line belongs to.
-func (t *tracer) resume(n int, l *traceLine, th *tracedThread, first bool, b, raw []byte) bool {
-	o := t.match(l, th)
+// resumeCall ends the open call that the line belongs to.
+func (t *tracer) resumeCall(n int, l *traceLine, th *tracedThread, first bool, b, raw []byte) bool {
+	o := t.takeOpenCall(l, th)
 	if o == nil {
-		return t.begun(n, l, first, b, raw)
+		return t.yieldEndAlone(n, l, first, b, raw)
 	}
 	took, known := t.clock.now.since(o.at)
 	if l.hasTook {
 		took, known = l.took, true
 	}
-	wanted := o.want || t.wants(o.name, l, o.raw[o.args:o.end], took, known, b)
+	wanted := o.want || t.wantsCall(o.name, l, o.raw[o.args:o.end], took, known, b)
 	t.free = append(t.free, o)
-	if !wanted && !o.of && t.leaveOut(o.name, o.pos.Line, o.lines+1, o.at, took, l.returned(), l.failed) {
+	if !wanted && !o.of && t.leaveOutCall(o.name, o.pos.Line, o.lines+1, o.at, took, l.returned(), l.failed) {
 		return true
 	}
-	s := o.returnTo(&t.call)
+	s := o.fillCall(&t.call)
 	s.Lines++
 	s.EndPos = event.Pos{File: t.Path, Line: n}
 	s.Duration, s.HasDuration = took, known
 	s.Injected, s.Delayed, s.Returned = l.injected, l.delayed, l.returned()
 	if l.failed {
-		s.Errno = t.errnos.Get(l.errno())
+		s.Errno = t.errnos.Intern(l.errno())
 	}
 	if s.Wanted = wanted; wanted {
-		s.Raw, s.EndRaw = o.line(), lines.Clip(raw)
-		s.Args, s.Result = joinArgs(o.text(), string(l.args)), string(l.result)
+		s.Raw, s.EndRaw = o.firstLine(), lines.Clip(raw)
+		s.Args, s.Result = joinArgs(o.argsText(), string(l.args)), string(l.result)
 	}
 	return t.yield(s, nil)
 }
 
-// begun passes on the end of a call that the trace began inside.
-func (t *tracer) begun(n int, l *traceLine, first bool, b, raw []byte) bool {
-	name := t.name(l.name)
+// yieldEndAlone passes on the end of a call that the trace began inside.
+func (t *tracer) yieldEndAlone(n int, l *traceLine, first bool, b, raw []byte) bool {
+	name := t.lookUpName(l.name)
 	s := &t.call
 	*s = Syscall{
-		PID: l.pid, First: first, Name: name.name, Nth: name.nth, AtLeast: true, Start: t.clock.now.time(), Pos: event.Pos{File: t.Path, Line: n}, Lines: 1,
-		Duration: l.took, HasDuration: l.hasTook, Injected: l.injected, Delayed: l.delayed, Returned: l.returned(), Errno: t.errnos.Get(l.errno()),
+		PID: l.pid, First: first, Name: name.name, Nth: name.nth, AtLeast: true, Start: t.clock.now.eventTime(), Pos: event.Pos{File: t.Path, Line: n}, Lines: 1,
+		Duration: l.took, HasDuration: l.hasTook, Injected: l.injected, Delayed: l.delayed, Returned: l.returned(), Errno: t.errnos.Intern(l.errno()),
 	}
-	s.since(t.clock.now)
+	s.setSince(t.clock.now)
 	if l.hasTook {
 		s.Start, s.Since = s.Start.Add(-l.took), s.Since-l.took
 	}
-	if s.Wanted = t.wants(name, l, nil, l.took, l.hasTook, b); s.Wanted {
+	if s.Wanted = t.wantsCall(name, l, nil, l.took, l.hasTook, b); s.Wanted {
 		s.Raw, s.Args, s.Result = lines.Clip(raw), joinArgs("", string(l.args)), string(l.result)
 	}
 	return t.yield(s, nil)
 }
 
-// match finds the open call that a resumed line ends. On stderr, strace leaves
+// takeOpenCall finds the open call that a resumed line ends. On stderr, strace leaves
 // the pid out while only one thread is traced, so that either half may lack it.
-func (t *tracer) match(l *traceLine, th *tracedThread) *openCall {
-	if th.isIn(l.name) {
-		return th.take()
+func (t *tracer) takeOpenCall(l *traceLine, th *tracedThread) *openCall {
+	if th.isInCall(l.name) {
+		return th.takeCall()
 	}
 	if l.pid != 0 {
-		if th = t.threads[0]; th != nil && th.isIn(l.name) {
-			return th.take()
+		if th = t.threads[0]; th != nil && th.isInCall(l.name) {
+			return th.takeCall()
 		}
 		return nil
 	}
 	var only *tracedThread
 	for _, th := range t.threads {
-		if th.isIn(l.name) {
+		if th.isInCall(l.name) {
 			if only != nil {
 				return nil
 			}
@@ -644,14 +644,14 @@ func (t *tracer) match(l *traceLine, th *tracedThread) *openCall {
 	if only == nil {
 		return nil
 	}
-	return only.take()
+	return only.takeCall()
 }
 
-func (th *tracedThread) isIn(name []byte) bool {
+func (th *tracedThread) isInCall(name []byte) bool {
 	return th.open != nil && th.open.name.name == string(name)
 }
 
-func (th *tracedThread) take() *openCall {
+func (th *tracedThread) takeCall() *openCall {
 	o := th.open
 	th.open = nil
 	return o
@@ -667,26 +667,26 @@ func joinArgs(a, b string) string {
 	return a + ", " + b
 }
 
-// exit handles the end of a thread, and an execve that gives its caller the leader's id.
-func (t *tracer) exit(n int, l *traceLine, th *tracedThread, b, raw []byte) bool {
+// readExit handles the end of a thread, and an execve that gives its caller the leader's id.
+func (t *tracer) readExit(n int, l *traceLine, th *tracedThread, b, raw []byte) bool {
 	if to := supersededBy(b[l.from:]); to != 0 {
 		if old := t.threads[to]; old != nil && old.open != nil && th.open == nil {
-			th.open = old.take()
+			th.open = old.takeCall()
 			th.open.pid = l.pid
 		}
 	} else if th.open != nil && l.pid != 0 { // killed inside the call, which prints no result
-		o := th.take()
-		s := t.lost(o)
+		o := th.takeCall()
+		s := t.withoutEnd(o)
 		s.Duration, s.HasDuration = t.clock.now.since(o.at)
 		if !t.yield(s, nil) {
 			return false
 		}
 	}
-	return t.note(n, l.pid, t.clock.now, nil, raw)
+	return t.yieldNote(n, l.pid, t.clock.now, nil, raw)
 }
 
-// finish passes on the calls that are open at the end.
-func (t *tracer) finish() bool {
+// yieldOpenCalls passes on the calls that are open at the end.
+func (t *tracer) yieldOpenCalls() bool {
 	var left []*openCall
 	for _, th := range t.threads {
 		if th.open != nil {
@@ -697,7 +697,7 @@ func (t *tracer) finish() bool {
 		return cmp.Or(a.at.compare(b.at), cmp.Compare(a.pos.Line, b.pos.Line))
 	})
 	for _, o := range left {
-		s := t.lost(o)
+		s := t.withoutEnd(o)
 		s.Unfinished, s.AtLeast = true, true
 		s.Duration, s.HasDuration = t.clock.last.since(o.at)
 		if !t.yield(s, nil) {
@@ -707,33 +707,33 @@ func (t *tracer) finish() bool {
 	return true
 }
 
-// readOwn cuts a message of strace itself out of a line. What stands before it is the first
+// readOwnMessage cuts a message of strace itself out of a line. What stands before it is the first
 // part of a line that goes on below; the trace and the messages share stderr.
-func (t *tracer) readOwn(n int, raw []byte, own int) bool {
+func (t *tracer) readOwnMessage(n int, raw []byte, own int) bool {
 	b := raw[:own]
 	if bytes.IndexByte(b, '\x1b') >= 0 {
 		b = stripColours(nil, b)
 	}
 	l := &traceLine{}
 	if l.scan(b); own == 0 || l.kind == traceNothing {
-		return t.note(n, 0, traceMoment{}, nil, raw)
+		return t.yieldNote(n, 0, traceMoment{}, nil, raw)
 	}
-	if !t.giveUp() {
+	if !t.giveUpPart() {
 		return false
 	}
 	if l.kind != traceCut {
 		before := traceRow{n: n, own: -1, raw: raw[:own], b: b}
-		before.look()
-		return t.read(&before)
+		before.scanRow()
+		return t.readRow(&before)
 	}
-	t.clock.see(l)
-	_, first := t.thread(l)
-	t.part = t.begin(n, l, b, raw, first)
+	t.clock.takeStamp(l)
+	_, first := t.lookUpThread(l)
+	t.part = t.beginCall(n, l, b, raw, first)
 	return true
 }
 
-// continues says that b can only be the rest of a line that was cut in two.
-func continues(b []byte) bool {
+// continuesLine says that b can only be the rest of a line that was cut in two.
+func continuesLine(b []byte) bool {
 	for _, s := range [...]string{" =>", " <unfinished ...>", " <detached ...>", ", ", ") ", ")"} {
 		if len(b) >= len(s) && string(b[:len(s)]) == s {
 			return true
@@ -742,9 +742,9 @@ func continues(b []byte) bool {
 	return false
 }
 
-// completes says that b makes a whole of the line that was cut in two: output of the traced
+// completesPart says that b makes a whole of the line that was cut in two: output of the traced
 // program on the same stderr may cut it anywhere.
-func (t *tracer) completes(b []byte) bool {
+func (t *tracer) completesPart(b []byte) bool {
 	if t.part == nil || len(t.part.raw) > lines.ReadAhead {
 		return false
 	}
@@ -755,8 +755,8 @@ func (t *tracer) completes(b []byte) bool {
 	return l.kind != traceCut
 }
 
-// join adds the rest to a line that was cut in two, and reads the whole.
-func (t *tracer) join(n int, b, raw []byte) bool {
+// joinPart adds the rest to a line that was cut in two, and reads the whole.
+func (t *tracer) joinPart(n int, b, raw []byte) bool {
 	o := t.part
 	t.part = nil
 	o.raw = append(o.raw, b...)
@@ -766,36 +766,36 @@ func (t *tracer) join(n int, b, raw []byte) bool {
 	l.pid = o.pid
 	switch l.kind {
 	case traceCall:
-		s := o.returnTo(&t.call)
+		s := o.fillCall(&t.call)
 		s.Duration, s.HasDuration, s.Injected, s.Delayed = l.took, l.hasTook, l.injected, l.delayed
-		s.Errno, s.AtLeast, s.Returned = t.errnos.Get(l.errno()), false, l.returned()
+		s.Errno, s.AtLeast, s.Returned = t.errnos.Intern(l.errno()), false, l.returned()
 		s.EndPos = event.Pos{File: t.Path, Line: n}
-		if s.Wanted = o.want || t.wants(o.name, l, l.args, l.took, l.hasTook, b); s.Wanted {
-			s.Raw, s.EndRaw = o.line(), lines.Clip(raw)
+		if s.Wanted = o.want || t.wantsCall(o.name, l, l.args, l.took, l.hasTook, b); s.Wanted {
+			s.Raw, s.EndRaw = o.firstLine(), lines.Clip(raw)
 			s.Args, s.Result = string(l.args), string(l.result)
 		}
 		return t.yield(s, nil)
 	case traceUnfinished:
 		o.end = o.args + len(l.args)
-		return t.park(o)
+		return t.suspendEarlier(o)
 	}
 	if o.end = len(o.raw); o.lines >= maxParts {
-		return t.park(o)
+		return t.suspendEarlier(o)
 	}
 	t.part = o // still not whole
 	return true
 }
 
-// giveUp treats a line that was cut in two and never went on as a call that did
+// giveUpPart treats a line that was cut in two and never went on as a call that did
 // not return: with -ff that is how one looks.
-func (t *tracer) giveUp() bool {
+func (t *tracer) giveUpPart() bool {
 	o := t.part
 	t.part = nil
-	return o == nil || t.park(o)
+	return o == nil || t.suspendEarlier(o)
 }
 
-// park files a call that was read earlier.
-func (t *tracer) park(o *openCall) bool {
+// suspendEarlier files a call that was read earlier.
+func (t *tracer) suspendEarlier(o *openCall) bool {
 	th := t.threads[o.pid]
 	if th == nil {
 		th = &tracedThread{}
@@ -803,5 +803,5 @@ func (t *tracer) park(o *openCall) bool {
 			t.threads[o.pid] = th
 		}
 	}
-	return t.suspend(o, th)
+	return t.suspendCall(o, th)
 }

@@ -58,16 +58,16 @@ var countColumns = []string{
 	"% time", "seconds", "usecs/call", "calls", "errors", "syscall", "shortest", "longest", "wall-total", "wall-min", "wall-max", "wall-avg",
 }
 
-// isRow says whether a line is part of a table, and makes that table known. What comes
+// isTableRow says whether a line is part of a table, and makes that table known. What comes
 // between its first and its last line are rows, and nothing else.
-func (t *tracer) isRow(b []byte) bool {
+func (t *tracer) isTableRow(b []byte) bool {
 	if t.table == nil {
 		t.table = &countTable{}
 	}
-	return t.table.takes(b)
+	return t.table.takesLine(b)
 }
 
-func (c *countTable) takes(b []byte) bool {
+func (c *countTable) takesLine(b []byte) bool {
 	rule := isRule(b)
 	switch {
 	case bytes.HasPrefix(b, []byte("System call usage summary for ")) && bytes.HasSuffix(b, []byte(":")):
@@ -79,14 +79,14 @@ func (c *countTable) takes(b []byte) bool {
 		c.state = wantRule
 		return true
 	case c.state == wantRule && rule:
-		c.measure(b)
+		c.measureColumns(b)
 		c.state = inRows
 		return true
 	case c.state == inRows && rule:
 		c.state = wantTotal
 		return true
 	case c.state == inRows || c.state == wantTotal:
-		return c.fits(b)
+		return c.fitsColumns(b)
 	}
 	return false
 }
@@ -120,8 +120,8 @@ func isCountHeader(b []byte) bool {
 	return named && others > 0
 }
 
-// measure learns the columns from the dashes under the headings.
-func (c *countTable) measure(rule []byte) {
+// measureColumns learns the columns from the dashes under the headings.
+func (c *countTable) measureColumns(rule []byte) {
 	c.columns = c.columns[:0]
 	for i := 0; i < len(rule); {
 		if rule[i] != '-' {
@@ -141,9 +141,9 @@ func (c *countTable) measure(rule []byte) {
 	}
 }
 
-// fits says that a line has as many numbers as a row of this table.
-func (c *countTable) fits(b []byte) bool {
-	row := c.cells(b)
+// fitsColumns says that a line has as many numbers as a row of this table.
+func (c *countTable) fitsColumns(b []byte) bool {
+	row := c.cutCells(b)
 	if row["syscall"] == "" || strings.ContainsAny(row["syscall"], " (=<>\"") {
 		return false
 	}
@@ -155,8 +155,8 @@ func (c *countTable) fits(b []byte) bool {
 	return true
 }
 
-// cells are a row's values by their headings. A number that is wider than its column sticks out to the left.
-func (c *countTable) cells(b []byte) map[string]string {
+// cutCells are a row's values by their headings. A number that is wider than its column sticks out to the left.
+func (c *countTable) cutCells(b []byte) map[string]string {
 	row := map[string]string{}
 	from := 0
 	for i, col := range c.columns {
@@ -173,12 +173,12 @@ func (c *countTable) cells(b []byte) map[string]string {
 	return row
 }
 
-// row is what a line of the table says; nil for headings and dashes.
-func (c *countTable) row(b []byte) *CallTotal {
+// readRow is what a line of the table says; nil for headings and dashes.
+func (c *countTable) readRow(b []byte) *CallTotal {
 	if c.state != inRows && c.state != wantTotal || isRule(b) {
 		return nil
 	}
-	cell := c.cells(b)
+	cell := c.cutCells(b)
 	_, timed := cell["seconds"]
 	n := &CallTotal{
 		Name: cell["syscall"], Table: c.index, Title: c.title,
@@ -210,10 +210,10 @@ func readSeconds(b []byte) (d time.Duration, whole, all int) {
 func Sniff(head []byte) float64 {
 	var table countTable
 	all, good := 0, 0
-	for line := range lines.Head(head) {
+	for line := range lines.OfHead(head) {
 		switch {
-		case table.takes(line):
-			table.row(line)
+		case table.takesLine(line):
+			table.readRow(line)
 			good++
 		case isStrace(line): // with -r alone it starts with blanks
 			good++
@@ -234,10 +234,10 @@ func Sniff(head []byte) float64 {
 // traceRun is how many lines of a trace in a row make a trace that stands in the middle of other text.
 const traceRun = 3
 
-// FindIn says that a trace stands somewhere in head, as it does in a ticket or a journal that somebody pasted one into.
-func FindIn(head []byte) bool {
+// HasCalls says that a trace stands somewhere in head, as it does in a ticket or a journal that somebody pasted one into.
+func HasCalls(head []byte) bool {
 	run := 0
-	for line := range lines.Head(head) {
+	for line := range lines.OfHead(head) {
 		if !isStrace(line) {
 			run = 0
 		} else if run++; run == traceRun {
