@@ -6,8 +6,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// pprofGoroutines starts a goroutine profile of runtime/pprof (debug=0): one
-// sample type, strings 1 and 2 of the string table, and then samples. CPU and heap profiles have several types.
+// pprofGoroutines starts a goroutine profile of runtime/pprof (debug=0): one sample type, strings 1
+// and 2 of the string table, and then samples. CPU and heap profiles have several types.
 var pprofGoroutines = []byte{0x0a, 4, 8, 1, 16, 2, 0x12}
 
 // sniffGoroutines knows the text of runtime.Stack and of a goroutine profile

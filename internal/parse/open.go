@@ -9,19 +9,21 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// Opened is a file whose format is known before anybody reads it.
+// Opened is a file with its format, from its first byte.
 type Opened struct {
-	Format           // the zero Format when none understands half of the first bytes
-	R      io.Reader // the whole file from its first byte, without the prefix that quoting put before its lines
-	Head   []byte    // its first bytes, at most 64 KiB, as R gives them; not to be written to
+	Format // the zero Format when none understands half of the first bytes
+	// R is the whole file from its first byte, without the prefix that quoting put before its
+	// lines.
+	R    io.Reader
+	Head []byte // its first bytes, at most 64 KiB, as R gives them; not to be written to
 }
 
-// ErrEmpty says that a file holds not a single byte.
+// ErrEmpty says that a file has no bytes.
 var ErrEmpty = errors.New("empty")
 
-// Open finds the format of what r holds, by its first bytes, and the path where they leave a tie. A file
-// that was quoted into a ticket is taken out of its quotation when only that makes it more than text.
-// It fails with ErrEmpty, or with what r said when it gave nothing; an error that r has
+// Open finds the format of what r holds, by its first bytes, and the path where they leave a tie. A
+// file that was quoted into a ticket is taken out of its quotation when only that makes it more
+// than text. It fails with ErrEmpty, or with what r said when it gave nothing; an error that r has
 // later comes out of Opened.R.
 func Open(r io.Reader, path string) (Opened, error) {
 	head, whole, err := readHead(r)
@@ -32,7 +34,8 @@ func Open(r io.Reader, path string) (Opened, error) {
 	case n == 0:
 		return Opened{}, err
 	}
-	o := Opened{R: io.MultiReader(bytes.NewReader(head), r), Head: head} // a failed read fails again
+	// a failed read fails again
+	o := Opened{R: io.MultiReader(bytes.NewReader(head), r), Head: head}
 	if whole {
 		o.R = bytes.NewReader(head)
 	}
@@ -63,13 +66,15 @@ func Open(r io.Reader, path string) (Opened, error) {
 	return o.withoutOrigin(path), nil
 }
 
-// withoutOrigin is a text without what stands before each of its lines, when only that makes it more than text.
+// withoutOrigin is a text without what stands before each of its lines, when only that makes it
+// more than text.
 func (o Opened) withoutOrigin(path string) Opened {
 	origin := FindOrigin(o.Head)
 	if origin == nil {
 		return o
 	}
-	again := *origin // reading learns more names: the file is read by what is known at its start, too
+	// reading learns more names: the file is read by what is known at its start, too
+	again := *origin
 	again.seen = maps.Clone(origin.seen)
 	bare, _ := io.ReadAll(WithoutOrigin(bytes.NewReader(o.Head), &again)) // cannot fail
 	inner, known := Detect(bare, path)
@@ -79,7 +84,8 @@ func (o Opened) withoutOrigin(path string) Opened {
 	return Opened{Format: inner, R: WithoutOrigin(o.R, origin), Head: bare}
 }
 
-// TextOpener opens a file again as Open did: what it returns gives the text from its first byte, and what to close when that has been read.
+// TextOpener opens a file again as Open did: what it returns gives the text from its first byte,
+// and what to close when that has been read.
 func TextOpener(path string, open func() (io.ReadCloser, error)) func() (text io.Reader, file io.Closer, err error) {
 	return func() (io.Reader, io.Closer, error) {
 		file, err := open()
@@ -95,7 +101,8 @@ func TextOpener(path string, open func() (io.ReadCloser, error)) func() (text io
 	}
 }
 
-// readHead reads the first bytes of a file, and says whether they are all of it. Most files of a node are far smaller than what decides at most.
+// readHead reads the first bytes of a file, and says whether they are all of it. Most files of a
+// node are far smaller than what decides at most.
 func readHead(r io.Reader) (head []byte, whole bool, err error) {
 	const small = 4 << 10
 	head = make([]byte, small)

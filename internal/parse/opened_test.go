@@ -15,7 +15,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/parsetest"
 )
 
-// TestOpened reads what is encoded, or shown by a tool that puts something before every line, the way files are read.
+// TestOpened reads what is encoded, or shown by a tool that puts something before every line, the
+// way files are read.
 func TestOpened(t *testing.T) {
 	files, err := filepath.Glob("testdata/open/*.txt")
 	require.NoError(t, err)
@@ -74,7 +75,8 @@ func (r *oneByOne) Read(p []byte) (int, error) {
 	return 1, nil
 }
 
-// FuzzOpen: whatever stands before lines and however they are encoded, the account adds up and no line is lost.
+// FuzzOpen: whatever stands before lines and however they are encoded, the account adds up and no
+// line is lost.
 func FuzzOpen(f *testing.F) {
 	files, err := filepath.Glob("testdata/open/*.txt")
 	require.NoError(f, err)

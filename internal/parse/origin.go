@@ -17,7 +17,8 @@ import (
 //	messages-20251108:1234:Nov  8 09:30:11 node-1 …         grep -n
 //	   12	I1108 09:30:11.885000 …                           cat -n
 //
-// It ends behind the same mark in all lines, which FindOrigin finds. It is no part of the line proper.
+// It ends behind the same mark in all lines, which FindOrigin finds. It is no part of the line
+// proper.
 type Origin struct {
 	end    byte // of the origin
 	times  int  // how many of them it holds, runs counting as one
@@ -25,16 +26,19 @@ type Origin struct {
 	colour []byte
 }
 
-// maxOrigin is the longest origin that is looked for, in bytes: namespace, pod and container may have 63 to 253 each.
+// maxOrigin is the longest origin that is looked for, in bytes: namespace, pod and container may
+// have 63 to 253 each.
 const maxOrigin = 400
 
 // maxOrigins bounds how many are remembered.
 const maxOrigins = 4096
 
-// origins are the marks that are tried: blanks, the bar of compose, the colons of grep and the tab of cat.
+// origins are the marks that are tried: blanks, the bar of compose, the colons of grep and the tab
+// of cat.
 var origins = []Origin{{end: ' ', times: 1}, {end: ' ', times: 2}, {end: ' ', times: 3}, {end: '|', times: 1}, {end: ':', times: 1}, {end: ':', times: 2}, {end: '\t', times: 1}}
 
-// FindOrigin is the origin that most lines of head start with; nil when without it no more lines are known than with it.
+// FindOrigin is the origin that most lines of head start with; nil when without it no more lines
+// are known than with it.
 func FindOrigin(head []byte) *Origin {
 	var best *Origin
 	most, least := 0, 0
@@ -85,7 +89,8 @@ func (o *Origin) knowsLine(line []byte) bool {
 	return len(o.colour) > 0 && logs.HasHeader(o.colour)
 }
 
-// cutLength is how much of a line to take off: an origin before a line with a header, or one that stood before such a line.
+// cutLength is how much of a line to take off: an origin before a line with a header, or one that
+// stood before such a line.
 func (o *Origin) cutLength(line []byte) int {
 	n := o.lengthIn(line)
 	if n == 0 || o.seen[string(line[:n])] {
@@ -100,7 +105,8 @@ func (o *Origin) cutLength(line []byte) int {
 	return n
 }
 
-// WithoutOrigin reads r without the origin of its lines. They keep their numbers, and what is left of a line is still a part of it.
+// WithoutOrigin reads r without the origin of its lines. They keep their numbers, and what is left
+// of a line is still a part of it.
 func WithoutOrigin(r io.Reader, o *Origin) io.Reader {
 	return lines.WithoutStarts(r, maxOrigin+512, func(head []byte) int {
 		line, _, _ := bytes.Cut(head, []byte{'\n'})

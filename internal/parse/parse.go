@@ -1,9 +1,10 @@
-// Package parse turns the bytes of one text format into event.Record: what is
-// written, where. It says nothing about what a line means, and it loses no line
-// silently: each is used by a record, blank, or named in an *event.Skip.
+// Package parse names the format of a file and the function that reads it. The formats are in the
+// packages below, by what is read: logs, traces, samples and snapshots.
 //
-// It makes one streaming pass, starts no goroutines and holds no more than one
-// line (MaxLine), plus messages that are written in several pieces (64 MiB).
+// They say what is written, and where, and nothing about what it means. They lose no line silently:
+// each is used by what is read, blank, or named in an *event.Skip. Each makes one pass over the
+// bytes, starts no goroutines and holds no more than one line (lines.MaxLine), unless its own
+// package says otherwise.
 package parse
 
 import (
@@ -26,20 +27,22 @@ import (
 // last pair. Records come in the order in which they are complete.
 type Format struct {
 	Name string
-	// Sniff is the share of head's lines that the format understands, 0 to 1. Head may end inside a line.
+	// Sniff is the share of head's lines that the format understands, 0 to 1. Head may end inside a
+	// line.
 	Sniff func(head []byte) float64
-	// Named says that a file is of the format by where it stands, with a look at its head: content alone
-	// cannot tell some. Nil for most.
+	// Named says that a file is of the format by where it stands, with a look at its head: some
+	// cannot be recognized by content alone. Nil for most.
 	Named   func(file string, head []byte) bool
 	Reader  Reader // what its files hold, and the function that reads it
 	Entries bool   // it is no text: what counts as a line, and has its number, is an entry
-	// Placed says by their place which files may be of a format whose content tells nothing (a bare number): such
-	// content is worth one half to Sniff, and wins only there. Nil for formats that content alone decides.
+	// Placed says by a file's path whether it may be of a format whose content shows nothing (a
+	// bare number): Sniff gives such content one half, and it wins only there. Nil for formats that
+	// content alone decides.
 	Placed func(file string) bool
 }
 
-// Reader says what the files of a format hold: it is one of Records, Syscalls, Samples, Data and Dump. All but the last
-// read them.
+// Reader says what the files of a format hold: it is one of Records, Syscalls, Samples, Data and
+// Dump. All but the last read them.
 type Reader interface{ reader() }
 
 type (
@@ -97,9 +100,9 @@ var Formats = []Format{
 	{Name: Text, Sniff: logs.SniffText, Reader: Records(logs.ReadLines)},
 }
 
-// Detect names the format of a file by its first bytes, at least a few lines of
-// it. Ok is false when no format understands half of them. The path only breaks
-// ties (of two equal scores the one whose name is part of it wins), but for the formats that are known by it.
+// Detect names the format of a file by its first bytes, which must be at least a few lines. Ok is
+// false when no format understands half of them. The path only breaks ties (of two equal scores the
+// one whose name is part of it wins), but for the formats that are known by it.
 func Detect(head []byte, file string) (f Format, ok bool) {
 	best := 0.5
 	name := path.Base(file)

@@ -31,7 +31,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestSniff holds every sample against every format: a format that steals another's files shows as a diff.
+// TestSniff holds every sample against every format: a format that steals another's files shows as
+// a diff.
 func TestSniff(t *testing.T) {
 	var out strings.Builder
 	for _, name := range parsetest.Samples(t) {
@@ -152,7 +153,8 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// each passes on how many lines each step of a format accounts for, and the text of a record, until next returns false.
+// each passes on how many lines each step of a format accounts for, and the text of a record, until
+// next returns false.
 func each(r parse.Reader, in lines.Input, next func(n int, text string, err error) bool) {
 	switch read := r.(type) {
 	case parse.Records:
@@ -214,7 +216,8 @@ func TestEarlyStop(t *testing.T) {
 	}
 }
 
-// TestUnwantedLinesDoNotAllocate compares a short file with a long one: what a file costs is paid once.
+// TestUnwantedLinesDoNotAllocate compares a short file with a long one: what a file costs is paid
+// once.
 func TestUnwantedLinesDoNotAllocate(t *testing.T) {
 	reject := func([]byte) bool { return false }
 	for name, line := range parsetest.Hot {

@@ -1,3 +1,5 @@
+// Package kernel reads what a Linux kernel writes about threads, in a log, in /proc or through a
+// sampler: the frames of their stacks, and the numbers of their system calls.
 package kernel
 
 import (
@@ -11,8 +13,8 @@ import (
 // MaxPID is the kernel's PID_MAX_LIMIT; a larger number in front is a time.
 const MaxPID = 1 << 22
 
-// Task is the line that the kernel prints before the stack of a task
-// (sched_show_task, in a report of a hung task, for sysrq-w and sysrq-t):
+// Task is the line that the kernel prints before the stack of a task (sched_show_task, in a report
+// of a hung task, for sysrq-w and sysrq-t):
 //
 //	task:containerd-shim state:D stack:    0 pid: 1422 ppid:     1 flags:0x00004006    since 5.11
 //	task:containerd-shim state:D stack:0     pid:1422  tgid:1419  ppid:1      flags:0x00004006    since 6.5
@@ -75,8 +77,8 @@ func numberAfter(s, word string) int {
 //	 [<ffffffff8132cb66>] ? __blk_run_queue+0x29/0x31    the same before 4.10
 //	[<0>] 0xffffffffffffffff    the end, before 5.6
 //
-// Function is the symbol without its offset, as "lo_rw_aio.isra.0", and empty for a frame
-// without one. Unsure says that the kernel put a question mark before it. Ok is false for every other line.
+// Function is the symbol without its offset, as "lo_rw_aio.isra.0", and empty for a frame without
+// one. Unsure says that the kernel put a question mark before it. Ok is false for every other line.
 func ReadFrame(line string) (function string, unsure, ok bool) {
 	s := strings.TrimSpace(line)
 	bracket := false
@@ -112,10 +114,12 @@ func ReadFrame(line string) (function string, unsure, ok bool) {
 // MaxSymbol is KSYM_NAME_LEN since 6.1; C's names stay far below.
 const MaxSymbol = 512
 
+// IsSymbol says that c may stand in the name of a function of the kernel.
 func IsSymbol(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || lines.IsDigit(c) || c == '_' || c == '.' || c == '$'
 }
 
+// HexDigits is how many hexadecimal digits s starts with; capitals are none.
 func HexDigits(s string) (n int) {
 	for n < len(s) && (lines.IsDigit(s[n]) || s[n] >= 'a' && s[n] <= 'f') {
 		n++
@@ -123,7 +127,8 @@ func HexDigits(s string) (n int) {
 	return n
 }
 
-// kernelEntries are the prefixes of the functions that a system call starts in, by the machine that has them.
+// kernelEntries are the prefixes of the functions that a system call starts in, by the machine that
+// has them.
 var kernelEntries = []struct{ prefix, machine string }{
 	{"__x64_sys_", "x86_64"},
 	{"__arm64_sys_", "aarch64"},
@@ -134,14 +139,14 @@ var kernelEntries = []struct{ prefix, machine string }{
 	{"sys_", ""},
 }
 
-// entryPoints lie below every stack of a system call, and tell the machine.
+// entryPoints lie below every stack of a system call, and show the machine.
 var entryPoints = map[string]string{
 	"do_syscall_64": "x86_64", "entry_SYSCALL_64_after_hwframe": "x86_64", "entry_SYSCALL_64_fastpath": "x86_64", "x64_sys_call": "x86_64",
 	"system_call_fastpath": "x86_64",
 	"el0_svc":              "aarch64", "el0t_64_sync": "aarch64", "el0_sync": "aarch64", "el0t_64_sync_handler": "aarch64", "el0_svc_common": "aarch64",
 }
 
-// otherNames are system calls whose function is called otherwise.
+// otherNames are the system calls whose function has another name.
 var otherNames = map[string]string{"umount": "umount2", "newstat": "stat", "newfstat": "fstat", "newlstat": "lstat", "newuname": "uname"}
 
 // StackCall finds in a kernel stack, its functions in any order, the system call

@@ -2,9 +2,10 @@ package kernel
 
 import "strings"
 
-// SyscallName is the name of a system call by its number on a machine as uname
-// spells it ("x86_64", "aarch64"). It is empty for a number that the kernel does not have and for every other
-// machine: 166 is umount2 on one of these and umask on the other, so that a machine that is not known gives no name.
+// SyscallName is the name of a system call by its number on a machine as uname spells it ("x86_64",
+// "aarch64"). It is empty for a number that the kernel does not have and for every other machine:
+// 166 is umount2 on one of these and umask on the other, so that a machine that is not known gives
+// no name.
 func SyscallName(machine string, number int) string {
 	t, ok := syscallTables[MachineOf(machine)]
 	if !ok || number < 0 || number >= len(t) {
@@ -34,7 +35,8 @@ type callRun struct {
 	names string
 }
 
-// syscallTables are those of Linux 6.18 (golang.org/x/sys v0.48.0, unix/zsysnum_linux_*.go); numbers never change their meaning.
+// syscallTables are those of Linux 6.18 (golang.org/x/sys v0.48.0, unix/zsysnum_linux_*.go);
+// numbers never change their meaning.
 var syscallTables, syscallNames = func() (map[string][]string, map[string]bool) {
 	tables, names := map[string][]string{}, map[string]bool{}
 	for machine, runs := range syscallRuns {

@@ -9,7 +9,8 @@ import (
 	"io"
 )
 
-// MaxField is the largest binary value that is believed, in bytes. Text that is taken for a length is far above it.
+// MaxField is the largest length of a binary value that is accepted, in bytes. Text that is
+// mistaken for a length is far above it.
 const MaxField = 64 << 20
 
 // binary reads a value that is given with its length. First is the line its bytes
@@ -35,7 +36,8 @@ func (in *Reader) ReadBinary() (value []byte, first int, err error) {
 		_, _ = in.r.Discard(len(chunk)) // cannot fail for what Peek returned
 	}
 	value = buf[8:]
-	rest, err := in.r.ReadSlice('\n') // the newline behind the value; what else stands there is no part of it
+	// the newline behind the value; what else stands there is no part of it
+	rest, err := in.r.ReadSlice('\n')
 	buf = append(buf, rest...)
 	for errors.Is(err, bufio.ErrBufferFull) {
 		_, err = in.r.ReadSlice('\n')

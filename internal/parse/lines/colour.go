@@ -2,8 +2,8 @@ package lines
 
 import "bytes"
 
-// WithoutColours appends b without its terminal sequences (ECMA-48): colours as journalctl, dmesg -L, stern
-// and loggers write them, and titles. Dst may be the start of b.
+// WithoutColours appends b without its terminal sequences (ECMA-48): colours as journalctl, dmesg
+// -L, stern and loggers write them, and titles. Dst may be the start of b.
 func WithoutColours(dst, b []byte) []byte {
 	for {
 		i := bytes.IndexByte(b, '\x1b')

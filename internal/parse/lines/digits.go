@@ -1,5 +1,6 @@
 package lines
 
+// IsDigit says that c is one of 0 to 9.
 func IsDigit(c byte) bool { return c-'0' <= 9 }
 
 // Digits reads a whole number of at most 18 digits; n is how many there were, 0 for none.

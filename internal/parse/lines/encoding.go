@@ -9,10 +9,12 @@ import (
 	"unicode/utf8"
 )
 
+// BOM is the byte order mark of UTF-8.
 var BOM = []byte("\ufeff")
 
-// Decode is r as UTF-8 without a byte order mark, by the mark that head, its first bytes, starts with: editors and
-// PowerShell's ">" on Windows write them. Lines keep their numbers. Ok is false for a file without a mark.
+// Decode is r as UTF-8 without a byte order mark, by the mark that head, its first bytes, starts
+// with: editors and PowerShell's ">" on Windows write them. Lines keep their numbers. Ok is false
+// for a file without a mark.
 func Decode(r io.Reader, head []byte) (_ io.Reader, ok bool) {
 	switch {
 	case bytes.HasPrefix(head, BOM):

@@ -8,7 +8,8 @@ import (
 // HeadSize is how much of a file decides its format. Headers of all formats stand in it.
 const HeadSize = 64 << 10
 
-// OfHead are the lines of head that are not blank, without a last one that is cut, unless it is all there is.
+// OfHead are the lines of head that are not blank, without a last one that is cut, unless it is all
+// there is.
 func OfHead(head []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for first := true; len(head) > 0; first = false {

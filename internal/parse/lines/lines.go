@@ -1,3 +1,6 @@
+// Package lines turns files into lines, whatever their format: it counts and bounds them, undoes
+// encodings, and takes off colours and what stands before every line. It searches lines for
+// literals, which decides the speed of a whole run.
 package lines
 
 import (
@@ -46,7 +49,7 @@ type Stats struct {
 	Blank int // of Lines: those of white space only
 }
 
-// Reader is the one place where files become lines.
+// Reader is the one place where files become lines. Line is the current one.
 type Reader struct {
 	r     *bufio.Reader
 	Line  Line
@@ -55,6 +58,7 @@ type Reader struct {
 	long  []byte // a line longer than r's buffer
 }
 
+// NewReader reads lines from r and counts them in stats, which may be nil.
 func NewReader(r io.Reader, stats *Stats) *Reader {
 	if stats == nil {
 		stats = new(Stats)
@@ -96,8 +100,8 @@ func (in *Reader) CountLine(b []byte, cut int64) {
 	}
 }
 
-// Ahead is what has been read of the next lines, at most n bytes; it is valid until the next step. Whoever takes lines
-// from it calls Number for each, and Drop for all of them.
+// Ahead is what has been read of the next lines, at most n bytes; it is valid until the next step.
+// A reader that takes lines from it calls CountLine for each, and Drop for all of them.
 func (in *Reader) Ahead(n int) []byte {
 	b, _ := in.r.Peek(min(n, in.r.Buffered())) // so much is there
 	return b
@@ -126,7 +130,8 @@ func (in *Reader) readLong(start []byte) (b []byte, cut int64, err error) {
 	}
 }
 
-// IsBlank says that a line is of white space only, that of Unicode too. Few lines begin with what may be some.
+// IsBlank says that a line is of white space only, that of Unicode too. Few lines begin with what
+// may be some.
 func IsBlank(b []byte) bool {
 	return len(b) == 0 || (b[0] <= ' ' || b[0] >= utf8.RuneSelf) && len(bytes.TrimSpace(b)) == 0
 }

@@ -36,14 +36,15 @@ const (
 	tableSize = 1 << tableBits
 )
 
-// blockHash folds the three bytes before end into an index of the tables. It reads four, which is one load.
+// blockHash folds the three bytes before end into an index of the tables. It reads four, which is
+// one load.
 func blockHash(b []byte, end int) uint32 {
 	v := binary.LittleEndian.Uint32(b[end-4:]) >> 8
 	return (v ^ v>>9) % tableSize
 }
 
-// NewLiterals prepares a set. Literals of six bytes and more are fast; those
-// of three or less are looked for one by one. Empty ones are ignored, and of equal ones all but the first.
+// NewLiterals prepares a set. Literals of six bytes and more are fast; those of three or less are
+// looked for one by one. Empty ones are ignored, and of equal ones all but the first.
 func NewLiterals(literals []string) *Literals {
 	l := &Literals{next: []uint16{0}, words: make([]literal, 1, len(literals)+1)}
 	known := make(map[string]bool, len(literals))
@@ -67,7 +68,8 @@ func NewLiterals(literals []string) *Literals {
 	return l
 }
 
-// chooseParts picks the part of each word that is looked for: the one whose blocks shorten the jumps through [typical] least.
+// chooseParts picks the part of each word that is looked for: the one whose blocks shorten the
+// jumps through [typical] least.
 func (l *Literals) chooseParts() {
 	var seen [tableSize]int
 	for end := block + 1; end <= len(typical); end++ {
@@ -157,7 +159,8 @@ func (l *Literals) matchIn(line []byte, end, last int) bool {
 	return false
 }
 
-// anyStandsIn says whether one of the words whose parts end in the block h stands in line with its part ending at end.
+// anyStandsIn says whether one of the words whose parts end in the block h stands in line with its
+// part ending at end.
 func (l *Literals) anyStandsIn(line []byte, end int, h uint32) bool {
 	for w := l.first[h]; w != 0; w = l.next[w] {
 		if l.words[w].standsIn(line, end-l.window) {
@@ -167,7 +170,8 @@ func (l *Literals) anyStandsIn(line []byte, end int, h uint32) bool {
 	return false
 }
 
-// All calls found with the place that each literal in line has in the list given to [NewLiterals], each time that it stands there.
+// All calls found with the place that each literal in line has in the list given to [NewLiterals],
+// each time that it stands there.
 func (l *Literals) All(line []byte, found func(id int)) {
 	for i := range l.short {
 		for range bytes.Count(line, l.short[i].text) {
@@ -198,7 +202,7 @@ func (w *literal) standsIn(line []byte, at int) bool {
 	return at >= 0 && bytes.HasPrefix(line[at:], w.text)
 }
 
-// typical is what the logs of a node are full of. Rare parts of literals are told by it.
+// typical is what most lines of a node's logs look like. What is rare in it is rare in logs.
 const typical = `Nov 19 00:00:00.215466 node-1 kubelet[1530]: I1119 00:00:00.215466    1530 status_manager.go:554] "Patch status for pod" pod="kube-system/coredns-565d847f94-5e998" podUID=09b2f164-6944-58ad-f009-1a25947bc1ca
 Nov 19 00:00:00 node-1 kubelet[1530]: I1119 00:00:00.430933    1530 kubelet.go:2125] "SyncLoop (PLEG): event for pod" pod="default/service-7733083620" event=&{ID:9a61c1ba-f624-91ff-9af2-910fd4a3bcdf Type:ContainerStarted Data:7a065d90b24bd910b5add9a9}
 I1119 00:00:01.202666    1530 reconciler.go:269] "operationExecutor.MountVolume started for volume \"kube-api-access-21c26\" (UniqueName: \"kubernetes.io/projected/793e93f3-3fbb-66d8-kube-api-access\") pod \"service-ad41ce80ad\" " pod="team-3/service"

@@ -41,7 +41,8 @@ func TestLiteralsAreContains(t *testing.T) {
 	})
 }
 
-// TestAllLiterals: each literal is found as often as it stands in the line, also where it overlaps with others or with itself.
+// TestAllLiterals: each literal is found as often as it stands in the line, also where it overlaps
+// with others or with itself.
 func TestAllLiterals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.StringOfN(rapid.RuneFrom([]rune("abc")), 4, 9, -1), 0, 8).Draw(t, "words")

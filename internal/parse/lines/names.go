@@ -9,6 +9,7 @@ type Names struct {
 // MaxNames bounds the memory a hostile file can take; a node has some hundred units.
 const MaxNames = 4096
 
+// Intern is b as a string, the same one for the same bytes.
 func (n *Names) Intern(b []byte) string {
 	if string(b) == n.last {
 		return n.last

@@ -49,12 +49,15 @@ func WithoutPrefix(r io.Reader, prefix []byte) io.Reader {
 
 // startless is a reader that takes something off the start of lines.
 type startless struct {
-	r     *bufio.Reader
-	look  int                   // how much of a line cut is shown
-	cut   func(head []byte) int // how much to take off; head may hold less than look, and more than one line
-	start bool                  // at the start of a line
+	r    *bufio.Reader
+	look int // how much of a line cut is shown
+	// cut says how much to take off; head may hold less than look, and more than one line.
+	cut   func(head []byte) int
+	start bool // at the start of a line
 }
 
+// WithoutStarts reads r with something taken off the start of each line. Cut says how many bytes,
+// by the next bytes of r: at most look of them, which may be less than a line, or more.
 func WithoutStarts(r io.Reader, look int, cut func(head []byte) int) io.Reader {
 	return &startless{r: bufio.NewReaderSize(r, 64<<10), look: look, cut: cut, start: true}
 }

@@ -83,7 +83,8 @@ func TestSyslogOctal(t *testing.T) {
 	require.Equal(t, "issue #011 of many", recs[1].Text)
 }
 
-// logrus before 1.0.3 wrote line breaks inside of a quoted message as they are; journald makes an entry of each line.
+// logrus before 1.0.3 wrote line breaks inside of a quoted message as they are; journald makes an
+// entry of each line.
 func TestUnescapedLogrus(t *testing.T) {
 	const head = "Nov 28 02:02:14 node-1 containerd[1156]: "
 	recs := readAll(t, head+"time=\"2017-11-28T02:02:14Z\" level=info msg=\"=== BEGIN goroutine stack dump ===\n"+

@@ -23,7 +23,8 @@ const (
 	ObjectEntry      = objectEntry
 )
 
-// Stored writes a journal of one entry per list of fields, each field compressed by the flag's method.
+// Stored writes a journal of one entry per list of fields, each field compressed by the flag's
+// method.
 func Stored(t testing.TB, flag byte, compact bool, entries ...[]string) []byte {
 	t.Helper()
 	file := make([]byte, 272)

@@ -27,7 +27,8 @@ const (
 type header struct {
 	carrier event.Time // of journald or syslog, or the only stamp of a bare line
 	inner   event.Time // of klog or logrus
-	// uptime is what a clock that starts with the boot showed; 0 when the line does not say, or in the kernel's first line.
+	// uptime is what a clock that starts with the boot said; 0 when the line does not say, or in
+	// the kernel's first line.
 	uptime time.Duration
 	host   []byte
 	unit   []byte
@@ -124,7 +125,8 @@ func (h *header) scanDigits(b []byte) (n int) {
 		return h.scanKmsg(b)
 	}
 	if h.carrier, n = stamp.ISO(b); n == 0 {
-		// A whole number of seconds is no stamp that journalctl writes (-o short-unix has microseconds): it is an inode, or a counter.
+		// A whole number of seconds is no stamp that journalctl writes (-o short-unix has
+		// microseconds): it is an inode, or a counter.
 		if h.carrier, n = stamp.Epoch(b); n <= len("1762565411") {
 			h.carrier, n = stamp.Short(b) // 11月 08
 		}
@@ -166,7 +168,8 @@ func (h *header) scanLetters(b []byte) int {
 		return 0
 	}
 	n := 0
-	if b[0] == 'T' && lines.IsDigit(b[1]) { // T09:30:11.885 level=debug, as write-ups cut logrus lines
+	// T09:30:11.885 level=debug, as write-ups cut logrus lines
+	if b[0] == 'T' && lines.IsDigit(b[1]) {
 		h.carrier, n = stamp.BareClock(b[1:])
 		if n > 0 {
 			n++
@@ -174,8 +177,8 @@ func (h *header) scanLetters(b []byte) int {
 		return afterStamp(b, n)
 	}
 	if h.carrier, n = stamp.Short(b); n == 0 && b[3] == ' ' && lines.IsDigit(b[4]) {
-		// Sat 2025-11-08 09:30:11 CST node-1 …, journalctl -o short-full. The zone's letters
-		// are ambiguous (CST is China's and Chicago's), so only UTC is believed.
+		// Sat 2025-11-08 09:30:11 CST node-1 …, journalctl -o short-full. The zone's letters are
+		// ambiguous (CST is China's and Chicago's), so only UTC is used.
 		if h.carrier, n = stamp.ISO(b[4:]); n > 0 {
 			n += 4
 			end := bytes.IndexByte(b[min(n+1, len(b)):], ' ')
@@ -209,7 +212,8 @@ func (h *header) scanWriter(b []byte, n int) int {
 		h.container, h.stderr, h.part = true, rest[3] == 'e', rest[7] == 'P'
 		return n + 9
 	}
-	if unit, pid, end := readTag(b[n:]); end > 0 && (pid > 0 || string(unit) == "kernel") { // journalctl --no-hostname
+	// journalctl --no-hostname
+	if unit, pid, end := readTag(b[n:]); end > 0 && (pid > 0 || string(unit) == "kernel") {
 		return h.setWriter(b, nil, unit, pid, n+end)
 	}
 	host := wordLength(b[n:])
@@ -250,7 +254,8 @@ func readTag(b []byte) (unit []byte, pid, end int) {
 	return unit, pid, min(end+1, len(b))
 }
 
-// setWriter takes the writer, and gives where the message starts: at, or behind what the writer put there.
+// setWriter takes the writer, and gives where the message starts: at, or behind what the writer put
+// there.
 func (h *header) setWriter(b, host, unit []byte, pid, at int) int {
 	h.host, h.unit, h.pid, h.carried = host, unit, pid, true
 	switch {
@@ -259,7 +264,8 @@ func (h *header) setWriter(b, host, unit []byte, pid, at int) int {
 		h.uptime, n = ringStamp(b[at:])
 		at += n
 	case b[len(b)-1] == 's' && pid == 0:
-		if times := lastRepeated(b[at:]); times > 0 { // busybox: "syslogd: last message repeated 3 times"
+		// busybox: "syslogd: last message repeated 3 times"
+		if times := lastRepeated(b[at:]); times > 0 {
 			h.unit, h.repeats, h.same = nil, times, true
 		}
 	}

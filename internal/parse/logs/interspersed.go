@@ -5,11 +5,12 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// Interspersed reads the lines of a log that stand between those of another format, as in a ticket. Whoever reads the
-// file gives it the lines that it wants.
+// Interspersed reads the lines of a log that stand between those of another format, as in a ticket.
+// The reader of the file passes it the lines that Wants accepts.
 type Interspersed struct{ log logReader }
 
-// NewInterspersed passes records on to yield, as the sequence of a log does, until that returns false.
+// NewInterspersed passes records on to yield, as the sequence of a log does, until that returns
+// false.
 func NewInterspersed(path string, yield func(event.Record, error) bool) *Interspersed {
 	return &Interspersed{logReader{Input: lines.Input{Path: path}, yield: yield}}
 }

@@ -40,7 +40,8 @@ func TestJoinedDump(t *testing.T) {
 	require.ErrorContains(t, a.Skips[0], "collect it again with journalctl -o export")
 }
 
-// TestJoinCuts cuts a message at every place, also between a backslash and its letter, with other writers in between.
+// TestJoinCuts cuts a message at every place, also between a backslash and its letter, with other
+// writers in between.
 func TestJoinCuts(t *testing.T) {
 	const msg = `time="2026-11-20T18:25:56Z" level=info msg="=== BEGIN\n\tgoroutine \"1\" \\ \u4e2d [running]:\nmain.main()\n=== END"`
 	const text = "=== BEGIN\n\tgoroutine \"1\" \\ 中 [running]:\nmain.main()\n=== END"

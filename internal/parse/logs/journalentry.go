@@ -15,8 +15,9 @@ type JournalEntry struct {
 	Fields    [][]byte // "NAME=value", as stored; they are valid until the next entry
 }
 
-// JournalEntries are the entries of a journal's file from a moment on, in the order in which they were written. Passed is told
-// how many bytes were looked at, now and then: who has mapped the file can let go of them. An error is the last pair.
+// JournalEntries are the entries of a journal's file from a moment on, in the order in which they
+// were written. Passed is called now and then with how many bytes were read, so that a caller who
+// mapped the file can release them. An error is the last pair.
 func JournalEntries(file []byte, since time.Time, passed func(n uint64)) iter.Seq2[JournalEntry, error] {
 	const stride = 4 << 20
 	return func(yield func(JournalEntry, error) bool) {

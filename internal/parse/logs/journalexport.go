@@ -35,7 +35,8 @@ func ReadExport(in lines.Input) iter.Seq2[event.Record, error] {
 	}
 }
 
-// SniffExport wants one of the fields that every entry has; shell variables look the same otherwise.
+// SniffExport wants one of the fields that every entry has; shell variables look the same
+// otherwise.
 func SniffExport(head []byte) float64 {
 	entry := false
 	score := lines.Sniffer(func(line []byte) bool {

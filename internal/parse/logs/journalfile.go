@@ -17,12 +17,14 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// ReadJournalFile reads a journal as systemd-journald stores it (systemd.io/JOURNAL_FILE_FORMAT; since 38, keyed hashes
-// since 246, zstd since 246, compact since 252). Nothing is looked up by hash: the objects of the file are walked from
-// its start, one behind the other, and each ENTRY among them gathers the DATA objects that it points to. So a
-// file that was cut, or copied while journald wrote, gives all that is whole in it.
+// ReadJournalFile reads a journal as systemd-journald stores it (systemd.io/JOURNAL_FILE_FORMAT;
+// since 38, keyed hashes since 246, zstd since 246, compact since 252). Nothing is looked up by
+// hash: the objects of the file are walked from its start, one behind the other, and each ENTRY
+// among them gathers the DATA objects that it points to. So a file that was cut, or copied while
+// journald wrote, gives all that is whole in it.
 //
-// A record's line is the number of its entry in the file, from 1 on; journalctl -o export --file prints them in the same order.
+// A record's line is the number of its entry in the file, from 1 on; journalctl -o export --file
+// prints them in the same order.
 func ReadJournalFile(in lines.Input) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		file, err := io.ReadAll(io.LimitReader(in.R, maxJournal+1))
@@ -38,7 +40,8 @@ func ReadJournalFile(in lines.Input) iter.Seq2[event.Record, error] {
 	}
 }
 
-// Bounds of a journal that is read. journald keeps its own files below 128 MiB unless it is told otherwise.
+// Bounds of a journal that is read. journald keeps its own files below 128 MiB unless it is
+// configured otherwise.
 const (
 	maxJournal = 1 << 30
 	maxRatio   = 200       // of inflated bytes to the file's
@@ -94,6 +97,7 @@ func newJournalBytes(file []byte) journalBytes {
 	return journalBytes{file: file, first: uint64(len(file)), budget: max(minInflate, maxRatio*len(file))}
 }
 
+// SniffJournalFile knows a journal file by its first bytes.
 func SniffJournalFile(head []byte) float64 {
 	if bytes.HasPrefix(head, []byte(journalMagic)) {
 		return 1
@@ -122,7 +126,8 @@ func (b *journalBytes) readHeader() error {
 	return nil
 }
 
-// yieldLost names something of the file that could not be read. Entries is how many entries are lost with it.
+// yieldLost names something of the file that could not be read. Entries is how many entries are
+// lost with it.
 func (j *journalReader) yieldLost(entries int, format string, args ...any) bool {
 	j.lines.Stats.Lines += entries
 	j.start += entries

@@ -20,13 +20,15 @@ func bare(records []event.Record) []event.Record {
 	var all []event.Record
 	for _, r := range records {
 		r.Pos, r.Lines, r.Pieces = event.Pos{}, 0, nil
-		r.Raw = strings.TrimPrefix(r.Raw, "MESSAGE=") // an export writes no name before a value that it gives with its length
+		// an export writes no name before a value that it gives with its length
+		r.Raw = strings.TrimPrefix(r.Raw, "MESSAGE=")
 		all = append(all, r)
 	}
 	return all
 }
 
-// The same journal, exported by journalctl and as journald stores it, regular and compact, gives the same records.
+// The same journal, exported by journalctl and as journald stores it, regular and compact, gives
+// the same records.
 func TestJournalFileIsItsExport(t *testing.T) {
 	want := bare(parsetest.Read(t, parsetest.Format(t, "journal-export"), parsetest.Sample(t, "journal-export/umount2.log.gz"), nil).Records)
 	for _, name := range []string{"journal-file/umount2_regular.log.gz", "journal-file/umount2_compact.log.gz"} {

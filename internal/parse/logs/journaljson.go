@@ -14,14 +14,14 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// jsonEntry is what a JSON log line says, as slices of that line. It is journald's
-// (journalctl -o json, keys in random order, all values strings):
+// jsonEntry is what a JSON log line says, as slices of that line. It is journald's (journalctl -o
+// json, keys in random order, all values strings):
 //
 //	{"__REALTIME_TIMESTAMP":"1795199112300980","SYSLOG_IDENTIFIER":"containerd","_PID":"43","MESSAGE":"…"}
 //
 // or one of the loggers' own: logrus {"level":"info","msg":"…","time":"…"}, kubelet
-// {"ts":1763203532053.9302,"caller":"kubelet/kubelet.go:2406","msg":"…","err":"…"}, and
-// docker's json-file {"log":"…\n","stream":"stderr","time":"…"}.
+// {"ts":1763203532053.9302,"caller":"kubelet/kubelet.go:2406","msg":"…","err":"…"}, and docker's
+// json-file {"log":"…\n","stream":"stderr","time":"…"}.
 type jsonEntry struct {
 	real, mono, ident, comm, pid, host, priority jsonValue
 	message                                      jsonValue
@@ -112,7 +112,8 @@ func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 		}
 	}
 	rec.Raw = l.quoteMessage(e.message)
-	if !h.carried && !h.container { // what matters may stand in any field, as in klog's and logrus' own lines
+	// what matters may stand in any field, as in klog's and logrus' own lines
+	if !h.carried && !h.container {
 		if l.started == 0 {
 			rec.Raw = lines.Clip(b)
 		}
@@ -230,7 +231,8 @@ func lastString(raw []byte) []byte {
 	return raw[bytes.LastIndexByte(raw[:end], '"')+1 : end]
 }
 
-// sinceBoot reads __MONOTONIC_TIMESTAMP: microseconds since boot, when __REALTIME_TIMESTAMP was taken.
+// sinceBoot reads __MONOTONIC_TIMESTAMP: microseconds since boot, when __REALTIME_TIMESTAMP was
+// taken.
 func sinceBoot(b []byte) time.Duration {
 	us, n := lines.Digits(b)
 	if n == 0 || us > maxUptime.Microseconds() {
@@ -255,7 +257,8 @@ func (e *jsonEntry) fillLoggerHeader(h *header) {
 	if e.time.quoted {
 		h.carrier, _ = stamp.ISO(e.time.raw)
 	} else if ms, err := strconv.ParseFloat(string(e.time.raw), 64); err == nil && ms > 1e11 && ms < 1e13 {
-		// component-base/logs of the kubelet: float milliseconds. A float64 of this size resolves a quarter of a µs.
+		// component-base/logs of the kubelet: float milliseconds. A float64 of this size resolves a
+		// quarter of a µs.
 		h.carrier = event.Time{T: time.UnixMicro(int64(ms * 1000)).UTC(), Prec: time.Microsecond, Known: true}
 	}
 	if h.container = e.container; h.container {
@@ -277,7 +280,8 @@ func (e *jsonEntry) fillLoggerHeader(h *header) {
 	}
 }
 
-// endsLine says that the inside of a string ends in a line break: docker gives a message in parts without.
+// endsLine says that the inside of a string ends in a line break: docker gives a message in parts
+// without.
 func endsLine(raw []byte) bool {
 	raw, ok := bytes.CutSuffix(raw, []byte{'n'})
 	return ok && (len(raw)-len(bytes.TrimRight(raw, `\`)))%2 == 1
@@ -381,7 +385,8 @@ func jsonScan(b []byte, i int) (v jsonValue, next int, ok bool) {
 	return jsonValue{raw: b[i:end], set: true}, end, end > i
 }
 
-// jsonStringEnd finds the quote that closes a string whose inside starts at i; -1 when it stays open.
+// jsonStringEnd finds the quote that closes a string whose inside starts at i; -1 when it stays
+// open.
 func jsonStringEnd(b []byte, i int) int {
 	q := i - 1 // the next quote at or behind i
 	for i <= len(b) {

@@ -19,8 +19,9 @@ import (
 //	    MESSAGE=first line
 //	            second line
 //
-// The cursor's t is the entry's time in microseconds since 1970. Values of more than 300 bytes, or that are
-// not printable, are "[112B blob data]" unless -a was given. A record's place is where its MESSAGE stands.
+// The cursor's t is the entry's time in microseconds since 1970. Values of more than 300 bytes, or
+// that are not printable, are "[112B blob data]" unless -a was given. A record's place is where its
+// MESSAGE stands.
 func ReadVerbose(in lines.Input) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		v := verboseReader{exportReader: exportReader{logReader: logReader{Input: in, lines: lines.NewReader(in.R, in.Stats), yield: yield}}}

@@ -14,8 +14,8 @@ var kernelUnit = []byte("kernel")
 // markRing says that the line is one of the kernel's ring buffer, which names no writer.
 func (h *header) markRing() { h.unit, h.carried, h.dmesg = kernelUnit, true, true }
 
-// scanBracket reads what starts with a bracket: the ring buffer of the kernel in every form of dmesg
-// (util-linux 2.38, sys-utils/dmesg.c), and journalctl in its monotonic modes.
+// scanBracket reads what starts with a bracket: the ring buffer of the kernel in every form of
+// dmesg (util-linux 2.38, sys-utils/dmesg.c), and journalctl in its monotonic modes.
 //
 //	[42000.009100] INFO: task …                             seconds since boot, no time of day
 //	[42000.009100 <    0.000001>] INFO: task …              -d; journalctl -o short-delta pads differently
@@ -52,8 +52,9 @@ func (h *header) scanBracket(b []byte) (n int) {
 	return n
 }
 
-// scanMonotonic reads the writer behind a stamp of journalctl's monotonic modes, "node-1 kubelet[2917]: ". The kernel's
-// own messages look alike without a process, and hold a colon where a host's name does not; those of user space ("systemd[1]: …") name no host.
+// scanMonotonic reads the writer behind a stamp of journalctl's monotonic modes, "node-1
+// kubelet[2917]: ". The kernel's own messages look alike without a process, and hold a colon where
+// a host's name does not; those of user space ("systemd[1]: …") name no host.
 func (h *header) scanMonotonic(b []byte, n int) int {
 	var w header
 	at := w.scanWriter(b, n-1)
@@ -64,7 +65,8 @@ func (h *header) scanMonotonic(b []byte, n int) int {
 	return at
 }
 
-// scanStep reads "[  +0.000001] " and "[<    0.000001>] ", which tell how long after the line before this one came.
+// scanStep reads "[ +0.000001] " and "[< 0.000001>] ", which say how long after the line before
+// this one came.
 func (h *header) scanStep(b []byte) int {
 	end := bytes.IndexByte(b[:min(len(b), 32)], ']')
 	if end < 0 || end+1 >= len(b) || b[end+1] != ' ' {
@@ -152,8 +154,8 @@ func (h *header) scanBracketISO(b []byte) int {
 	return afterStamp(b, n)
 }
 
-// isKernelISO says that a stamp of length n is dmesg --time-format=iso's, which nobody else writes so: a
-// comma, microseconds and an offset.
+// isKernelISO says that a stamp of length n is dmesg --time-format=iso's, which no other program
+// writes so: a comma, microseconds and an offset.
 func (h *header) isKernelISO(b []byte, n int) bool {
 	if h.carrier.Lacks != 0 || h.carrier.Prec != time.Microsecond || b[10] != 'T' || b[n] != ' ' {
 		return false
@@ -162,7 +164,7 @@ func (h *header) isKernelISO(b []byte, n int) bool {
 	return true
 }
 
-// scanFacility reads what dmesg -x puts before the stamp, "kern  :err   : ", and Talos' "kern:     err: ".
+// scanFacility reads what dmesg -x puts before the stamp, "kern :err : ", and Talos' "kern: err: ".
 func (h *header) scanFacility(b []byte) int {
 	f := bytes.IndexByte(b[:min(len(b), 10)], ':')
 	if f < 3 || !facilities[string(bytes.TrimRight(b[:f], " "))] {
@@ -236,7 +238,8 @@ func (h *header) scanKmsg(b []byte) int {
 // maxUptime bounds the time since boot: no machine runs for 31 years.
 const maxUptime = 1e9 * time.Second
 
-// ringStamp reads a "[42000.017348] " of the kernel's ring buffer: the time since boot, and the length, which is 0 without one.
+// ringStamp reads a "[42000.017348] " of the kernel's ring buffer: the time since boot, and the
+// length, which is 0 without one.
 func ringStamp(b []byte) (uptime time.Duration, n int) {
 	if len(b) < 5 || b[0] != '[' {
 		return 0, 0
@@ -275,7 +278,8 @@ func ringStamp(b []byte) (uptime time.Duration, n int) {
 	return time.Duration(seconds)*time.Second + part, n
 }
 
-// isDelta knows " <    0.000001>" of dmesg -d, " <    0.000001 >" and " <    0.000001*>" of journalctl, and blanks.
+// isDelta knows " < 0.000001>" of dmesg -d, " < 0.000001 >" and " < 0.000001*>" of journalctl, and
+// blanks.
 func isDelta(b []byte) bool {
 	b = bytes.Trim(b, " ")
 	if len(b) == 0 {
@@ -290,8 +294,8 @@ func isDelta(b []byte) bool {
 	return d > 0 && f > 0 && d+f == len(b)
 }
 
-// callerStamp is the length of the "[ T1234] " behind the stamp of a kernel that
-// tells which thread or processor printed a line (CONFIG_PRINTK_CALLER, since 5.1).
+// callerStamp is the length of the "[ T1234] " behind the stamp of a kernel that names the thread
+// or processor that printed a line (CONFIG_PRINTK_CALLER, since 5.1).
 func callerStamp(b []byte) int {
 	if len(b) < 5 || b[0] != '[' {
 		return 0

@@ -1,3 +1,6 @@
+// Package logs turns logs into event.Record: journals in all their forms, syslog, dmesg, klog,
+// logrus, the log files of containers, and plain text. It holds no more than one line, and messages
+// that are written in several pieces (64 MiB).
 package logs
 
 import (
@@ -11,10 +14,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// ReadLines reads every log format that is written line by line: journald's
-// and syslog's text, journald's JSON, klog, logrus and plain text. Each line is
-// read by what it looks like, not by what its neighbours are, because files are
-// excerpts, concatenations and pastes.
+// ReadLines reads every log format that is written line by line: journald's and syslog's text,
+// journald's JSON, klog, logrus and plain text. Each line is read by what it looks like, whatever
+// the lines around it are, because files are excerpts, concatenations and pastes.
 //
 // A line without a header is a record of its own at the time of the last dated line.
 func ReadLines(in lines.Input) iter.Seq2[event.Record, error] {
@@ -46,18 +48,19 @@ type logReader struct {
 	last  writer // of the last line with a time, for those without
 	open  []*held
 	json  jsonEntry
-	// nested is the object that a logger wrote into the message at hand.
+	// nested is the object that a logger wrote into the current message.
 	nested jsonEntry
-	// prev is the last record, for a syslog daemon that says that it came again; only when it was wanted.
+	// prev is the last record, for a syslog daemon that says that it came again; only when it was
+	// wanted.
 	prev    event.Record
-	plain   []byte // the line at hand without its colours
+	plain   []byte // the current line without its colours
 	pretty  []byte // an object on several lines that is not closed yet
 	started int    // where it starts; 0 outside of one
 	quote   []byte // its line that holds the message
 	quoted  int
 	filled  int      // its lines that are not blank
 	parts   [2]*part // messages of a container that are not whole yet, of stdout and of stderr
-	// status is the unit whose systemctl status the lines at hand are from; empty outside of one.
+	// status is the unit whose systemctl status the current lines are from; empty outside of one.
 	status string
 }
 
@@ -143,7 +146,8 @@ func (l *logReader) readText(n int, b []byte) bool {
 	return l.yieldMessage(rec, &h, s[h.msg:])
 }
 
-// readLastRepeated reads "last message repeated 3 times": the record before it once more, at this time.
+// readLastRepeated reads "last message repeated 3 times": the record before it once more, at this
+// time.
 func (l *logReader) readLastRepeated(rec event.Record, raw []byte) bool {
 	rec.Unit, rec.PID, rec.Level = l.last.unit, l.last.pid, l.prev.Level
 	if l.prev.Wanted {
@@ -152,7 +156,8 @@ func (l *logReader) readLastRepeated(rec event.Record, raw []byte) bool {
 	return l.yield(rec, nil)
 }
 
-// nodePrefix is where a JSON record begins behind the node that talosctl logs puts before every line; 0 when nothing stands there:
+// nodePrefix is where a JSON record begins behind the node that talosctl logs puts before every
+// line; 0 when nothing stands there:
 //
 //	10.200.1.3: {"ts":1753121294157.29,"caller":"internal/log.go:32","msg":…
 func nodePrefix(b []byte) int {
@@ -164,7 +169,7 @@ func nodePrefix(b []byte) int {
 	return i + len(": ")
 }
 
-// newRecord is a record with all that the header tells; it allocates nothing.
+// newRecord is a record with what the header says. It allocates nothing.
 func (l *logReader) newRecord(n int, h *header) event.Record {
 	rec := event.Record{
 		Pos: event.Pos{File: l.Path, Line: n}, Lines: 1,
@@ -218,9 +223,9 @@ func (l *logReader) yieldMessage(rec event.Record, h *header, msg string) bool {
 	return l.yieldRecord(rec)
 }
 
-// undoOctal gives a message of several lines its line breaks back, which rsyslog
-// writes as #012, and tabs as #011 (parser.escapeControlCharactersOnReceive). A line of its own, as of a
-// panic in the journal, starts with #011. Other messages of one line stay as they are.
+// undoOctal gives a message of several lines its line breaks back, which rsyslog writes as #012,
+// and tabs as #011 (parser.escapeControlCharactersOnReceive). A line of its own, as of a panic in
+// the journal, starts with #011. Other messages of one line stay as they are.
 func undoOctal(s string) string {
 	if !strings.Contains(s, "#012") && !strings.HasPrefix(s, "#011") {
 		return s
@@ -229,7 +234,8 @@ func undoOctal(s string) string {
 }
 
 // undoEscapes gives a goroutine dump its line breaks back that stands, escaped, in a line of no
-// known shape, as loggers write values: dump="goroutine 1 [running]:\nmain.main()…". Other lines stay as they are.
+// known shape, as loggers write values: dump="goroutine 1 [running]:\nmain.main()…". Other lines
+// stay as they are.
 func undoEscapes(s string) string {
 	if !strings.Contains(s, `]:\n`) || !strings.Contains(s, "goroutine ") {
 		return s
@@ -241,7 +247,8 @@ var escapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\r`, "\r",
 
 var octal = strings.NewReplacer("#012", "\n", "#011", "\t", "#015", "\r")
 
-// yieldRecord yields a record that is complete, with a remark when journald printed a size instead of its text.
+// yieldRecord yields a record that is complete, with a remark when journald printed a size instead
+// of its text.
 func (l *logReader) yieldRecord(rec event.Record) bool {
 	if strings.HasSuffix(rec.Text, "B blob data]") && strings.HasPrefix(rec.Text, "[") && len(rec.Text) < 32 {
 		rec.Lost = true
@@ -263,8 +270,8 @@ func (l *logReader) remark(line int, format string, args ...any) bool {
 	return l.yield(event.Record{}, &event.Skip{Pos: event.Pos{File: l.Path, Line: line}, Reason: fmt.Sprintf(format, args...)})
 }
 
-// readContinuation reads a line without a header: the next line of a message, or text of no known shape. B is
-// raw without its colours.
+// readContinuation reads a line without a header: the next line of a message, or text of no known
+// shape. B is raw without its colours.
 func (l *logReader) readContinuation(n int, raw, b []byte) bool {
 	rec := event.Record{
 		Pos: event.Pos{File: l.Path, Line: n}, Lines: 1,
@@ -295,10 +302,12 @@ func (l *logReader) readContinuation(n int, raw, b []byte) bool {
 	return l.yieldRecord(rec)
 }
 
-// maxHeld bounds what is held of messages that may go on, in bytes: the largest dump seen is 1/100 of it.
+// maxHeld bounds what is held of messages that may go on, in bytes: the largest dump seen is 1/100
+// of it.
 const maxHeld = 64 << 20
 
-// leastCut is less than what any carrier cuts off a long message: 16 KiB in containers' logs, 48 KiB in journald.
+// leastCut is less than what any carrier cuts off a long message: 16 KiB in containers' logs, 48
+// KiB in journald.
 const leastCut = 4 << 10
 
 // maxOpen bounds how many messages may be open at once.
@@ -319,8 +328,10 @@ type held struct {
 	bare   bool   // without a carrier: the rest is on lines without a header
 	raw    []byte // the pairs as written so far, still escaped
 	quoted bool   // raw ends inside a quoted value
-	lines  bool   // each piece is a line of its own: logrus before 1.0.3 wrote line breaks as they are
-	bounds []int  // where in raw each piece starts
+	// lines says that each piece is a line of its own: logrus before 1.0.3 wrote line breaks as
+	// they are.
+	lines  bool
+	bounds []int // where in raw each piece starts
 	pieces []event.Pos
 	blanks int // blank lines since the last piece; part of the message if it goes on
 }
@@ -337,7 +348,7 @@ func (l *logReader) readLogrus(rec event.Record, h *header, pairs string) bool {
 	})
 }
 
-// holdMessage keeps a message until it is whole, and gives up the oldest when there are too many.
+// holdMessage keeps a message until it is whole, and yields the oldest when there are too many.
 func (l *logReader) holdMessage(o *held) bool {
 	l.open = append(l.open, o)
 	size := 0
@@ -370,7 +381,8 @@ func (l *logReader) extendHeld(rec *event.Record, h *header, msg []byte) (done, 
 	return !l.closeWhere(func(p *held) bool { return p == o }), false
 }
 
-// noteGap notes in the open messages of a unit that journald did not keep all their pieces, as a line of their text.
+// noteGap notes in the open messages of a unit that journald did not keep all their pieces, as a
+// line of their text.
 func (l *logReader) noteGap(rec *event.Record, msg string) {
 	gap, ok := event.ParseSuppressed(msg)
 	for _, o := range l.open {

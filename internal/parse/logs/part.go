@@ -6,8 +6,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// part is a message that a container runtime wrote in parts, as it does every 16 KiB: lines of the CRI's log
-// with P instead of F, entries of docker's json-file without a line break at their end.
+// part is a message that a container runtime wrote in parts, as it does every 16 KiB: lines of the
+// CRI's log with P instead of F, entries of docker's json-file without a line break at their end.
 //
 //	2025-11-08T09:30:00.123456789+08:00 stderr P E1108 09:30:00.123450    2917 kubelet.go:2412] "Skipping pod
 //	2025-11-08T09:30:00.123456790+08:00 stderr F  synchronization"

@@ -21,11 +21,14 @@ func SniffJournalJSON(head []byte) float64 {
 	})(head)
 }
 
+// IsJournalJSON knows an entry of the journal on one line of JSON, as journalctl -o json, json-seq
+// and json-sse write it.
 func IsJournalJSON(line []byte) bool {
 	line = bytes.TrimPrefix(bytes.TrimPrefix(line, []byte{0x1e}), []byte("data: "))
 	return len(line) > 0 && line[0] == '{' && (bytes.Contains(line, []byte(`"__REALTIME_TIMESTAMP":`)) || bytes.Contains(line, []byte(`"__CURSOR":`)))
 }
 
+// IsJournalShort knows a line with the header of journalctl's text forms, or of syslog.
 func IsJournalShort(line []byte) bool {
 	h := scanHeader(line)
 	return h.body == banner || h.carried && !h.dmesg && (h.carrier.Known || h.host != nil)
@@ -39,6 +42,7 @@ func IsContainer(line []byte) bool {
 	return scanHeader(line).container
 }
 
+// IsDmesg knows a line of the kernel's ring buffer.
 func IsDmesg(line []byte) bool { return scanHeader(line).dmesg }
 
 // IsKlog knows klog's text, and the JSON that the kubelet writes with --logging-format=json.
@@ -50,6 +54,8 @@ func IsKlog(line []byte) bool {
 	return h.body == klog && !h.carried
 }
 
+// IsLogrus knows a line of logrus or log/slog, as text, as JSON or as on a terminal, without a
+// carrier.
 func IsLogrus(line []byte) bool {
 	if line[0] == '{' {
 		return bytes.Contains(line, []byte(`"msg":`)) && (bytes.Contains(line, []byte(`"time":`)) || bytes.Contains(line, []byte(`"ts":`)))

@@ -8,8 +8,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// scanPriority reads what starts with the priority of syslog: a file of rsyslog's that keeps what came over
-// the wire, RFC 3164 and RFC 5424, and dmesg -r.
+// scanPriority reads what starts with the priority of syslog: a file of rsyslog's that keeps what
+// came over the wire, RFC 3164 and RFC 5424, and dmesg -r.
 //
 //	<30>Nov  8 09:30:11 node-1 kubelet[2917]: …
 //	<30>1 2025-11-08T09:30:11.885000+08:00 node-1 kubelet 2917 - - …
@@ -39,7 +39,8 @@ func (h *header) scanPriority(b []byte) int {
 // severityLevel is the level in a syslog priority, facility*8+severity.
 func severityLevel(pri int64) event.Level { return priorityLevel([]byte{'0' + byte(pri&7)}) }
 
-// scanProtocol reads the header of RFC 5424, as RSYSLOG_SyslogProtocol23Format writes it, from its version on:
+// scanProtocol reads the header of RFC 5424, as RSYSLOG_SyslogProtocol23Format writes it, from its
+// version on:
 //
 //	1 2025-11-08T09:30:11.885000+08:00 node-1 kubelet 2917 - [timeQuality isSynced="1"] …
 func (h *header) scanProtocol(b []byte) int {
@@ -119,8 +120,8 @@ func (h *header) scanRepeated(b []byte) bool {
 	return true
 }
 
-// lastRepeated reads "last message repeated 3 times", which sysklogd, busybox and rsyslog before 4.5 write
-// instead of the messages; 0 for anything else.
+// lastRepeated reads "last message repeated 3 times", which sysklogd, busybox and rsyslog before
+// 4.5 write instead of the messages; 0 for anything else.
 func lastRepeated(b []byte) int {
 	if len(b) == 0 || b[0] != 'l' { // inlined: every line of a journal comes here
 		return 0

@@ -9,8 +9,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// scanTerminal reads the header of logrus when it writes to a terminal, as containerd, dockerd and k3s do when
-// somebody runs them by hand; its colours are gone by now.
+// scanTerminal reads the header of logrus when it writes to a terminal, as containerd, dockerd and
+// k3s do when they run in a terminal. Its colours have been taken off.
 //
 //	INFO[2025-11-08T09:30:11.885000000+08:00] starting containerd        revision=d62d revision=x
 //	WARN[0012] seconds since the start, which are no time
@@ -50,8 +50,8 @@ func terminalLevel(b []byte) event.Level {
 	return event.NoLevel
 }
 
-// parseTerminal tells the message from the pairs behind it: logrus does not quote it there, so pairs are what
-// reads as pairs up to the end of the line.
+// parseTerminal splits the message from the pairs behind it. logrus does not quote it there, so the
+// pairs are what reads as pairs up to the end of the line.
 func parseTerminal(s string) (text string, fields []event.Pair) {
 	for at := 0; ; {
 		i := strings.IndexByte(s[at:], ' ')

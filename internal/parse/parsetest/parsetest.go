@@ -1,5 +1,6 @@
-// Package parsetest reads samples of all formats for the tests of package parse and of the packages below it, and checks
-// the laws that hold for whatever is read: the account adds up, places are real, lines rise, quotes stand where they say.
+// Package parsetest reads samples of all formats for the tests of package parse and of the packages
+// below it, and checks the laws that hold for whatever is read: the account adds up, places are
+// real, lines rise, quotes stand where they say.
 package parsetest
 
 import (
@@ -29,7 +30,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// testdata is the folder of the samples, in which all packages here share: seen from package parse, or from one below it.
+// testdata is the folder of the samples, in which all packages here share: seen from package parse,
+// or from one below it.
 func testdata(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -177,7 +179,8 @@ func ReadInput(t testing.TB, f parse.Format, data []byte, in traces.Input) *Acco
 	return a
 }
 
-// check holds the laws: the account adds up, places are real, lines rise, quotes stand where they say.
+// check holds the laws: the account adds up, places are real, lines rise, quotes stand where they
+// say.
 func (a *Account) check(t testing.TB, f parse.Format, data []byte) {
 	t.Helper()
 	if _, dump := f.Reader.(parse.Dump); dump {
@@ -204,7 +207,8 @@ func (a *Account) check(t testing.TB, f parse.Format, data []byte) {
 		stands(rec.Pos, rec.Raw)
 		require.GreaterOrEqual(t, rec.Lines, 1)
 		if len(rec.Pieces) == 0 && rec.Lines == 1 {
-			// A held message may come after its successors; one that nobody wants only where the file ends inside of it, once for each stream.
+			// A held message may come after its successors; one that nobody wants only where the
+			// file ends inside of it, once for each stream.
 			if rec.Pos.Line <= last && !rec.Wanted {
 				late++
 			}

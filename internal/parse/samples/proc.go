@@ -71,8 +71,8 @@ func isThreadID(s string) bool {
 	return d == len(s) && d > 0 && s[0] != '0' && n <= kernel.MaxPID
 }
 
-// NamedProc says that a file is one of /proc by where it stands, and looks like it:
-// wchan is a single word, which no content could tell.
+// NamedProc says that a file is one of /proc by where it stands, and looks like it: wchan is a
+// single word, which content alone cannot identify.
 func NamedProc(file string, head []byte) bool {
 	p, ok := placeOf(file)
 	if !ok {
@@ -95,7 +95,7 @@ func NamedProc(file string, head []byte) bool {
 func SniffProc(head []byte) float64 {
 	var r procReader
 	all, good, frames := 0, 0, 0
-	named := false // a stack that nobody is named for is worth less than the lines around it
+	named := false // a stack without a thread's name counts less than the lines around it
 	for line := range lines.OfHead(head) {
 		all++
 		s := string(line)
@@ -118,7 +118,8 @@ func SniffProc(head []byte) float64 {
 	return float64(good) / float64(all)
 }
 
-// procFrame is a line of /proc/PID/stack, which unlike a line of the kernel's log starts with an address or a stand-in for it.
+// procFrame is a line of /proc/PID/stack, which unlike a line of the kernel's log starts with an
+// address or a stand-in for it.
 func procFrame(line string) (function string, unsure, ok bool) {
 	s := strings.TrimLeft(line, " \t")
 	if _, content, grep := cutGrepLine(s); grep {
@@ -142,15 +143,16 @@ type procReader struct {
 	seen  map[string]int // how often a thread's file came, by both
 }
 
-// ReadProc reads files of threads in /proc: one by one, each named by its path, or many
-// in one file, each under a head that names it:
+// ReadProc reads files of threads in /proc: one by one, each named by its path, or many in one
+// file, each under a head that names it:
 //
 //	==> /proc/1234/task/1240/stack <==
 //	[<0>] ovl_sync_fs+0x2f/0x50 [overlay]
 //	=== 1234 containerd-shim ===
 //	/proc/1234/stack:[<0>] ovl_sync_fs+0x2f/0x50 [overlay]
 //
-// A line that is a date and nothing else dates what follows. Every file, and every thread of a collection, gives one Sample that is a Part.
+// A line that is a date and nothing else dates what follows. Every file, and every thread of a
+// collection, gives one Sample that is a Part.
 func ReadProc(in lines.Input) iter.Seq2[Sample, error] {
 	return func(yield func(Sample, error) bool) {
 		r := procReader{Input: in, seen: map[string]int{}}
@@ -188,7 +190,8 @@ func (r *procReader) readLine(line string, q event.Quote) (out []Sample, reason 
 		}
 		r.beginFile(p, q)
 	}
-	if t, ok := readStampLine(line); ok || strings.Trim(line, ":") == "" { // more draws lines of colons
+	// more draws lines of colons
+	if t, ok := readStampLine(line); ok || strings.Trim(line, ":") == "" {
 		if s, ok := r.endFile(); ok {
 			out = append(out, s)
 		}
@@ -204,7 +207,7 @@ func (r *procReader) readLine(line string, q event.Quote) (out []Sample, reason 
 		return out, ""
 	}
 	if strings.HasPrefix(line, "==") || strings.HasPrefix(line, "--") || strings.HasPrefix(line, "##") {
-		next(procPlace{}) // a head that cannot be read: what follows is nobody's
+		next(procPlace{}) // a head that cannot be read: what follows belongs to no thread
 		r.cur = nil
 		return out, fmt.Sprintf("no thread is named in %.40q", line)
 	}
@@ -247,7 +250,8 @@ func (r *procReader) beginFile(p procPlace, q event.Quote) {
 	r.at, r.funcs, r.lines = p, nil, nil
 }
 
-// beginsAgain says that a line begins another stack: the one before has come to where every stack begins.
+// beginsAgain says that a line begins another stack: the one before has come to where every stack
+// begins.
 func (r *procReader) beginsAgain(line string) bool {
 	function, _, ok := kernel.ReadFrame(line)
 	if r.cur == nil || !ok || len(r.funcs) == 0 {
@@ -287,7 +291,8 @@ func (r *procReader) knowsLine(line string) bool {
 	return r.takeLine(line, event.Quote{})
 }
 
-// takeLine puts what a line tells into the current sample. It says no to a line that is not of such a file.
+// takeLine puts what a line says into the current sample. It is false for a line that is not of
+// such a file.
 func (r *procReader) takeLine(line string, q event.Quote) bool {
 	s := r.cur
 	if function, unsure, ok := kernel.ReadFrame(line); ok && (r.at.file == "stack" || r.at.file == "") {
@@ -377,7 +382,8 @@ func takeStat(s *Sample, line string) bool {
 	return true
 }
 
-// callLine is /proc/PID/syscall of a thread that is blocked: the number and, in a call, six registers; then stack and instruction pointer.
+// callLine is /proc/PID/syscall of a thread that is blocked: the number and, in a call, six
+// registers; then stack and instruction pointer.
 var callLine = regexp.MustCompile(`^-?\d+( 0x[0-9a-f]+){2}((?: 0x[0-9a-f]+){6})?$`)
 
 // takeSyscall reads /proc/PID/syscall.

@@ -37,7 +37,8 @@ func TestPlaceOf(t *testing.T) {
 	}
 }
 
-// TestThreadFilesByPath: what a file is comes from where it stands; every line of it is accounted for.
+// TestThreadFilesByPath: what a file is comes from where it stands; every line of it is accounted
+// for.
 func TestThreadFilesByPath(t *testing.T) {
 	dir := os.DirFS("../../incident/testdata/proc")
 	files, err := filepath.Glob("../../incident/testdata/proc/*/task/*/*")
@@ -60,7 +61,8 @@ func TestThreadFilesByPath(t *testing.T) {
 	}
 }
 
-// FuzzThreadFiles: whatever stands where a file of /proc would, every line is accounted for, and quotes stand in it.
+// FuzzThreadFiles: whatever stands where a file of /proc would, every line is accounted for, and
+// quotes stand in it.
 func FuzzThreadFiles(f *testing.F) {
 	for _, seed := range []string{
 		"[<0>] f+0x1/0x2\n[<0>] entry_SYSCALL_64+0x1/0x2\n[<0>] g+0x1/0x2\n", "Name:\tx\nState:\tD (disk sleep)\nPid:\t7\n", "166 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0x8\n",

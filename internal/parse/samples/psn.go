@@ -12,10 +12,10 @@ import (
 // psnReader is the state of one pass over a report of psn.
 type psnReader struct {
 	columns []string
-	scans   int // as the first row tells, which has most samples
+	scans   int // as the first row says, which has most samples
 }
 
-// ReadPSN reads the report of 0xtools' psn, which sums samples up and tells no time:
+// ReadPSN reads the report of 0xtools' psn, which sums up samples and has no times:
 //
 //	 samples | avg_threads | comm              | state                  | syscall | wchan          | kstack
 //	-----------------------------------------------------------------------

@@ -1,3 +1,4 @@
+// Package samples reads what samplers of threads write, and the files of threads in /proc.
 package samples
 
 import (
@@ -14,56 +15,69 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// Sample is one thread as a sampler found it at one moment: a row of xcapture, a
-// line of plegdiag's own walk, a stack that the kernel printed. One without a TID
-// is a line that is no thread: a header, a banner, a [Legend], a [DiskRequest], the start or the end of a walk.
+// Sample is one thread as a sampler found it at one moment: a row of xcapture, a line of plegdiag's
+// own walk, a stack that the kernel printed. One without a TID is a line that is no thread: a
+// header, a banner, a [Legend], a [DiskRequest], the start or the end of a walk.
 type Sample struct {
-	Time     event.Time // of the scan; of xcapture local, without a zone. Of an Ended call: when it was entered
-	TID, PID int        // of the thread and of its process; either 0 when not shown
-	Comm     string     // xcapture 1 cuts it at the first blank
-	State    string     // a letter of ps: "D", "S", "R", "T" …; "S" where the row contradicts itself; empty when not shown
-	Syscall  string     // empty outside of one, while running, for kernel threads, and where only its number is known
-	WChan    string     // what the kernel waits in; empty when it runs or is unreadable
-	Stack    string     // of the kernel, outermost first, as "cleanup_mnt ovl_sync_fs folio_wait_bit"; empty when unreadable
-	Exe      string     // base name; empty for kernel threads
-	Kernel   bool       // a thread of the kernel
-	Target   string     // of xcapture 3: the file or connection that the call works on
-	Cgroup   string     // path below the cgroup file system
-	Seq      uint64     // of xcapture 3: numbers the thread's calls; 0 when not traced
-	Age      time.Duration
-	HasAge   bool // Age is how long the call had lasted
-	Ended    bool // a row of syscend: the call has returned after Age
+	// Time is that of the scan; of xcapture it is local, without a zone. Of an Ended call it is
+	// when the call was entered.
+	Time     event.Time
+	TID, PID int    // of the thread and of its process; either 0 when not shown
+	Comm     string // xcapture 1 cuts it at the first blank
+	// State is a letter of ps: "D", "S", "R", "T" …; "S" where the row contradicts itself. It is
+	// empty when not shown.
+	State string
+	// Syscall is empty outside of a call, while running, for kernel threads, and where only its
+	// number is known.
+	Syscall string
+	WChan   string // what the kernel waits in; empty when it runs or is unreadable
+	// Stack is that of the kernel, outermost function first, as "cleanup_mnt ovl_sync_fs
+	// folio_wait_bit"; empty when unreadable.
+	Stack  string
+	Exe    string // base name; empty for kernel threads
+	Kernel bool   // a thread of the kernel
+	Target string // of xcapture 3: the file or connection that the call works on
+	Cgroup string // path below the cgroup file system
+	Seq    uint64 // of xcapture 3: numbers the thread's calls; 0 when not traced
+	Age    time.Duration
+	HasAge bool // Age is how long the call had lasted
+	Ended  bool // a row of syscend: the call has returned after Age
 
 	// Number is that of the system call, whose meaning depends on Machine (see
 	// SyscallName). HasNumber is false outside of one, and where the row names the call itself.
 	Number    int
 	HasNumber bool
 	Args      string // of the call, as registers: "0xc000012345 0x0"; empty when not shown
-	Machine   string // "x86_64", "aarch64"; empty when nothing beside the number tells
+	Machine   string // "x86_64", "aarch64"; empty when unknown
 
-	// StackID and CgroupID stand for a stack and a path that other rows tell, mostly in another file of the directory; 0 for none.
+	// StackID and CgroupID stand for a stack and a path that other rows give, mostly in another
+	// file of the directory; 0 for none.
 	StackID, CgroupID uint64
-	Legend            Legend       // the row tells what an id stands for
+	Legend            Legend       // set when the row says what an id stands for
 	Disk              *DiskRequest // the row is a request to a disk
 	Started           event.Time   // of the thread's process; unknown when not shown
 	Walk              WalkEdge     // the row is an edge of a walk
-	// Uptime is CLOCK_MONOTONIC at Time, by which the kernel stamps its log: time since boot without that spent asleep. 0 when not shown.
+	// Uptime is CLOCK_MONOTONIC at Time, by which the kernel stamps its log: time since boot
+	// without that spent asleep. 0 when not shown.
 	Uptime time.Duration
-	// Count is how many samples of Scans the row stands for; 0 for a single one. Such a row has no time and no id.
+	// Count is how many samples of Scans the row stands for; 0 for a single one. Such a row has no
+	// time and no id.
 	Count, Scans int
-	// Part says that this is one file of a thread's, in /proc; Group tells which belong together with the same TID.
+	// Part says that this is one file of a thread's, in /proc; Group says which belong together
+	// with the same TID.
 	Part  bool
 	Group string
 
 	Pos   event.Pos
 	Raw   string // the line as written, at most event.MaxRaw bytes
 	Lines int
-	// Frames are the lines of the functions of Stack, in its order, where each stands in a line of its own.
+	// Frames are the lines of the functions of Stack, in its order, where each stands in a line of
+	// its own.
 	Frames []event.Quote
 	More   []event.Quote // other lines that it was made of and that are worth a quote
 }
 
-// Legend says what a row tells beside samples: what an id in them stands for.
+// Legend says that a row is no sample but says what an id in samples stands for.
 type Legend uint8
 
 // The legends: StackLegend gives Stack for StackID, CgroupLegend gives Cgroup for CgroupID.
@@ -101,8 +115,8 @@ type sampleReader struct {
 	columns []string // of the last header
 }
 
-// ReadXCapture reads what xcapture writes: the /proc sampler 1.0 to 1.2.6 as text
-// and as hourly CSV, xcapture-bpf (2.0) as CSV, and xcapture 3 as text and as the CSV files samples, syscend,
+// ReadXCapture reads what xcapture writes: the /proc sampler 1.0 to 1.2.6 as text and as hourly
+// CSV, xcapture-bpf (2.0) as CSV, and xcapture 3 as text and as the CSV files samples, syscend,
 // iorqend, kstacks, ustacks and cgroups:
 //
 //	2026-11-20 18:22:17.602   41227   41246 root             D  (containerd-shim)              umount2                        folio_wait_bit
@@ -115,7 +129,8 @@ func ReadXCapture(in lines.Input) iter.Seq2[Sample, error] {
 	return sampleLines(in, r.readRow)
 }
 
-// sampleLines makes a sequence of samples of a reader for one line. Its reason is set for a line that it cannot read.
+// sampleLines makes a sequence of samples of a reader for one line. Its reason is set for a line
+// that it cannot read.
 func sampleLines(in lines.Input, row func(line string) (s Sample, reason string)) iter.Seq2[Sample, error] {
 	return func(yield func(Sample, error) bool) {
 		src := lines.NewReader(in.R, in.Stats)
@@ -140,7 +155,7 @@ func sampleLines(in lines.Input, row func(line string) (s Sample, reason string)
 	}
 }
 
-// readRow reads one line; reason is set when it is none of a sampler.
+// readRow reads one line; reason is set when no sampler writes such a line.
 func (r *sampleReader) readRow(line string) (s Sample, reason string) {
 	kind := lineKind(line)
 	if r.headerBegins("TIMESTAMP", "ST") && kind == sampleCSV {
@@ -184,7 +199,7 @@ const (
 	sampleHeader            // of any of them
 	sampleText              // xcapture 1, fixed columns
 	sampleCSV               // xcapture 1, -o
-	sampleBPF               // xcapture-bpf, -o; told by its header
+	sampleBPF               // xcapture-bpf, -o; recognized by its header
 	sampleStack             // xcapture-bpf, its file of stacks
 	sampleTraced            // xcapture 3, samples
 	sampleWide              // xcapture 3, to a terminal
@@ -198,10 +213,11 @@ var sampleHeaders = []string{
 	"TIMESTAMP,ST,TID,PID,",
 }
 
-// sampleNotes start lines that xcapture writes between samples: the banner, and what 3 tells of itself on a terminal.
+// sampleNotes start lines that xcapture writes between samples: the banner, and what version 3 says
+// of itself on a terminal.
 var sampleNotes = []string{"0xTools xcapture ", "Sampling /proc", "Wall clock time: ", "Sampling took: ", "SYSC_END ", "IORQ_END ", "K:", "U:", "Reached maximum iterations "}
 
-// lineKind tells the kinds of lines apart by their start.
+// lineKind is the kind of a line, by its start.
 func lineKind(line string) sampleKind {
 	starts := func(with string) bool { return strings.HasPrefix(line, with) }
 	switch {
@@ -230,7 +246,8 @@ func lineKind(line string) sampleKind {
 	return sampleNone
 }
 
-// SniffXCapture knows the files of xcapture. Those that only list what ids stand for are known by their header alone.
+// SniffXCapture knows the files of xcapture. Those that only list what ids stand for are known by
+// their header alone.
 func SniffXCapture(head []byte) float64 {
 	for line := range lines.OfHead(head) {
 		if slices.ContainsFunc(sampleHeaders[3:6], func(h string) bool { return string(line) == h }) {
@@ -255,7 +272,7 @@ func isSample(line []byte) bool {
 	case sampleTraced, sampleWide:
 		f := f(26)
 		return len(f) >= 6 && isPID(f[0]) && isPID(f[1])
-	case sampleNote: // some are too short to tell anything
+	case sampleNote: // some are too short to decide anything
 		return len(line) > 20
 	}
 	return true
@@ -289,7 +306,7 @@ func (r *sampleReader) readText(line string) (Sample, string) {
 }
 
 // readCSV reads a row of the hourly file. Nothing in it is quoted: a comma in the comm adds
-// columns, which are told by its closing parenthesis and by the tail.
+// columns, which are found by its closing parenthesis and by the tail.
 func (r *sampleReader) readCSV(line string) (Sample, string) {
 	f := strings.Split(line, ",")
 	if len(f) < 8 {

@@ -21,7 +21,8 @@ import (
 // it. Fields are added, never renamed.
 const ThreadsFormat = "plegdiag.threads/v1"
 
-// ThreadWalk is the line before the threads of a walk: when it began, by three clocks, and on what node.
+// ThreadWalk is the line before the threads of a walk: when it began, by three clocks, and on what
+// node.
 type ThreadWalk struct {
 	Format    string    `json:"format"` // ThreadsFormat
 	Walk      int       `json:"walk"`   // counts from 1
@@ -30,11 +31,12 @@ type ThreadWalk struct {
 	Boottime  float64   `json:"boottime"`  // CLOCK_BOOTTIME in seconds: what dmesg counts from
 	BootID    string    `json:"boot_id,omitempty"`
 	Host      string    `json:"host,omitempty"`
-	Machine   string    `json:"machine"`           // uname -m; gives the numbers of system calls their names
+	Machine   string    `json:"machine"`           // uname -m; it decides the names of system calls
 	Release   string    `json:"release,omitempty"` // uname -r
 }
 
-// ThreadRow is one thread, as its files in /proc/PID/task/TID show it. What could not be read is left out.
+// ThreadRow is one thread, as its files in /proc/PID/task/TID show it. What could not be read is
+// left out.
 type ThreadRow struct {
 	PID    int    `json:"pid"`
 	TID    int    `json:"tid"`
@@ -42,14 +44,18 @@ type ThreadRow struct {
 	State  string `json:"state"`            // the letter of stat
 	Kernel bool   `json:"kernel,omitempty"` // flag PF_KTHREAD of stat
 	Exe    string `json:"exe,omitempty"`    // base name of the link
-	// Started is when the process began, in seconds of CLOCK_BOOTTIME; of the first thread of each process, 0 elsewhere.
+	// Started is when the process began, in seconds of CLOCK_BOOTTIME; of the first thread of each
+	// process, 0 elsewhere.
 	Started float64 `json:"started,omitempty"`
 	WChan   string  `json:"wchan,omitempty"` // empty for "0"
-	// Syscall is the number of the call; -1 blocked outside of one; nil while running and where it is unreadable.
+	// Syscall is the number of the call; -1 blocked outside of one; nil while running and where it
+	// is unreadable.
 	Syscall *int     `json:"syscall,omitempty"`
-	Args    []string `json:"args,omitempty"`   // the six registers, "0xc000012345"
-	Stack   []string `json:"stack,omitempty"`  // lines of the file without "[<0>] ", innermost first
-	Cgroup  string   `json:"cgroup,omitempty"` // of the unified hierarchy, else of the controller that pods are limited by
+	Args    []string `json:"args,omitempty"` // the six registers, "0xc000012345"
+	// Stack are the lines of the file without "[<0>] ", innermost first.
+	Stack []string `json:"stack,omitempty"`
+	// Cgroup is that of the unified hierarchy, else of the controller that limits pods.
+	Cgroup string `json:"cgroup,omitempty"`
 	// Unreadable are the files that gave an error, with it: {"stack": "permission denied"}.
 	Unreadable map[string]string `json:"unreadable,omitempty"`
 }
@@ -121,7 +127,8 @@ func (r *threadsReader) newSample(t *ThreadRow) Sample {
 		Kernel: t.Kernel, Exe: t.Exe, WChan: withoutPlaceholder(t.WChan), Cgroup: t.Cgroup, Args: strings.Join(t.Args, " "), Machine: kernel.MachineOf(r.walk.Machine),
 	}
 	if t.Started > 0 && t.Started <= r.walk.Boottime {
-		s.Started = event.Time{T: r.walk.Realtime.Add(-time.Duration((r.walk.Boottime - t.Started) * float64(time.Second))), Prec: 10 * time.Millisecond, Known: true} // USER_HZ
+		// USER_HZ
+		s.Started = event.Time{T: r.walk.Realtime.Add(-time.Duration((r.walk.Boottime - t.Started) * float64(time.Second))), Prec: 10 * time.Millisecond, Known: true}
 	}
 	var functions []string
 	for _, f := range slices.Backward(t.Stack) {
@@ -137,8 +144,8 @@ func (r *threadsReader) newSample(t *ThreadRow) Sample {
 	return s
 }
 
-// NameCall names the system call of a sample by its number, where the machine is
-// known, else by the stack, and undoes what is known to be wrong about it. It is called once everything else is set.
+// NameCall names the system call of a sample by its number, where the machine is known, else by the
+// stack, and undoes what is known to be wrong about it. It is called once everything else is set.
 func (s *Sample) NameCall() {
 	defer s.correctCall()
 	name, machine := kernel.StackCall(strings.Fields(s.Stack))

@@ -132,8 +132,8 @@ func innermostFirst(frames []string) string {
 	return strings.Join(out, " ")
 }
 
-// readBPF reads a row of xcapture-bpf by the names of the header's columns, of which
-// only the name of the thread and its command line may hold commas. It writes a star for every digit in a name.
+// readBPF reads a row of xcapture-bpf by the names of the header's columns, of which only the name
+// of the thread and its command line may hold commas. It writes a star for every digit in a name.
 func (r *sampleReader) readBPF(line string) (s Sample, reason string) {
 	f := strings.Split(line, ",")
 	if len(f) < len(r.columns) {
@@ -165,7 +165,8 @@ func (r *sampleReader) readBPF(line string) (s Sample, reason string) {
 	return s, ""
 }
 
-// readBPFStack reads a line of xcapture-bpf's file of stacks: "kstack 7 ->do_syscall_64->ovl_sync_fs".
+// readBPFStack reads a line of xcapture-bpf's file of stacks: "kstack 7
+// ->do_syscall_64->ovl_sync_fs".
 func readBPFStack(line string) (s Sample, reason string) {
 	f := strings.SplitN(line, " ", 3)
 	id, err := strconv.ParseUint(f[1], 10, 64)
@@ -178,7 +179,8 @@ func readBPFStack(line string) (s Sample, reason string) {
 	return s, ""
 }
 
-// wideFields splits a line of xcapture 3 on a terminal: at two blanks or more, because values hold single ones.
+// wideFields splits a line of xcapture 3 on a terminal: at two blanks or more, because values hold
+// single ones.
 func wideFields(line string) (f []string) {
 	for v := range strings.SplitSeq(line, "  ") {
 		if v = strings.Trim(v, " "); v != "" {
@@ -209,7 +211,8 @@ func quotedFields(line string) (f []string) {
 	}
 }
 
-// longStateLetter is the letter of ps for a state as xcapture 3 spells it. A Q or M behind it is about queues.
+// longStateLetter is the letter of ps for a state as xcapture 3 spells it. A Q or M behind it is
+// about queues.
 func longStateLetter(s string) string {
 	for _, word := range [...]struct{ name, letter string }{
 		{"RUN", "R"}, {"SLEEP", "S"}, {"DISK", "D"}, {"STOPPED", "T"}, {"DEAD", "X"}, {"WAKING", "W"}, {"IDLE", "I"}, {"NEW", "N"}, {"0x8", "t"},

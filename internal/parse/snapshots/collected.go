@@ -14,33 +14,36 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// RPCFormat is the value of RPC.Format, the name of plegdiag's own format of calls that collect made: JSON lines.
-// Fields are added, never renamed. docs/collecting.md describes it.
+// RPCFormat is the value of RPC.Format, the name of plegdiag's own format of calls that collect
+// made: JSON lines. Fields are added, never renamed. docs/collecting.md describes it.
 const RPCFormat = "plegdiag.rpcs/v1"
 
 // RPC is one question that collect asked a daemon, and whether there was an answer.
 type RPC struct {
-	Format    string            `json:"format"`
-	API       string            `json:"api"` // cri, docker, dbus
-	Endpoint  string            `json:"endpoint"`
-	Method    string            `json:"method"`
-	Container string            `json:"container,omitempty"`
-	Sandbox   string            `json:"sandbox,omitempty"`
-	Start     time.Time         `json:"start"`
-	Seconds   float64           `json:"seconds"`  // until the answer, or until nobody waited any more
-	Deadline  float64           `json:"deadline"` // seconds
-	Answered  bool              `json:"answered"` // an error is an answer, too
-	Error     string            `json:"error,omitempty"`
-	Detail    map[string]string `json:"detail,omitempty"`
+	Format    string    `json:"format"`
+	API       string    `json:"api"` // cri, docker, dbus
+	Endpoint  string    `json:"endpoint"`
+	Method    string    `json:"method"`
+	Container string    `json:"container,omitempty"`
+	Sandbox   string    `json:"sandbox,omitempty"`
+	Start     time.Time `json:"start"`
+	// Seconds is how long it took to the answer, or to the end of the wait.
+	Seconds  float64           `json:"seconds"`
+	Deadline float64           `json:"deadline"` // seconds
+	Answered bool              `json:"answered"` // an error is an answer, too
+	Error    string            `json:"error,omitempty"`
+	Detail   map[string]string `json:"detail,omitempty"`
 }
 
-// ReadCollected reads what collect writes about its own work: the manifest of a bundle, one line for each item, and calls.
+// ReadCollected reads what collect writes about its own work: the manifest of a bundle, one line
+// for each item, and calls.
 //
 //	{"schema":"plegdiag.bundle/v1","tool":"0.1.0","node":"node-1",…,"items":[
 //	{"name":"proc/loadavg","step":"node","outcome":"ok",…},
 //	{"format":"plegdiag.rpcs/v1","api":"cri","method":"ContainerStatus","container":"40585f…","start":"…","seconds":10.0,"deadline":10,"answered":false}
 //
-// A datum's path is "bundle", "item" or "rpc"; its fields are those of the line, a list of words as its words, and detail.NAME.
+// A datum's path is "bundle", "item" or "rpc"; its fields are those of the line, a list of words as
+// its words, and detail.NAME.
 func ReadCollected(in lines.Input) iter.Seq2[Datum, error] {
 	return lineData(in, readCollectedLine)
 }

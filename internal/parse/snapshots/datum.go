@@ -1,3 +1,5 @@
+// Package snapshots reads files that say how something was at one moment: configurations, listings,
+// small files of /proc and /sys, metrics, and what collect notes about its own work.
 package snapshots
 
 import (
@@ -10,11 +12,11 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/logs"
 )
 
-// Datum is one datum of a snapshot, which says how something was at one moment:
-// a setting of a configuration, a row of a listing, a value of a file in /proc, a sample of a metric.
+// Datum is one datum of a snapshot, which says how something was at one moment: a setting of a
+// configuration, a row of a listing, a value of a file in /proc, a sample of a metric.
 //
-// One without Path, Fields and Value is a line that holds no datum: a header, a
-// comment, a bracket, or text in between (Text is set then).
+// One without Path, Fields and Value is a line that holds no datum: a header, a comment, a bracket,
+// or text in between (Text is set then).
 type Datum struct {
 	Pos event.Pos
 	// Lines is how many input lines it accounts for. A document (JSON, YAML, TOML) is accounted for
@@ -29,7 +31,8 @@ type Datum struct {
 	Value string
 	// Fields are the columns of a row by their header, or the labels of a metric.
 	Fields []event.Pair
-	// Text is a line that is no datum of the format; logs and command lines stand between the pieces of a collecting script.
+	// Text is a line that is no datum of the format; logs and command lines stand between the
+	// pieces of a collecting script.
 	Text string
 	// Log is a line of a log in between, read as such; nil for everything else.
 	Log *event.Record
@@ -49,8 +52,9 @@ func (e *Datum) Field(name string) (string, bool) {
 // maxDocument bounds a document that is held as a whole, in bytes.
 const maxDocument = 64 << 20
 
-// lineData reads a snapshot line by line. Row reads one line that is not
-// blank; what it returns ok false for is kept as Text. A ticket holds logs and snapshots in one file: lines of logs become records.
+// lineData reads a snapshot line by line. Row reads one line that is not blank; what it returns ok
+// false for is kept as Text. A ticket holds logs and snapshots in one file: lines of logs become
+// records.
 func lineData(in lines.Input, row func(line []byte) (e Datum, ok bool)) iter.Seq2[Datum, error] {
 	return func(yield func(Datum, error) bool) {
 		src := lines.NewReader(in.R, in.Stats)
@@ -102,8 +106,8 @@ type document struct {
 	used   int   // lines that are not blank
 }
 
-// documentData reads a snapshot as a whole. Walk yields the data of a document and counts the lines that it names as
-// lost; ok is false when the consumer has had enough.
+// documentData reads a snapshot as a whole. Walk yields the data of a document and counts the lines
+// that it names as lost; ok is false when the consumer has had enough.
 func documentData(in lines.Input, walk func(d *document, yield func(Datum, error) bool) (skipped int, ok bool)) iter.Seq2[Datum, error] {
 	return func(yield func(Datum, error) bool) {
 		d, ok := readDocument(in, yield)
@@ -167,7 +171,8 @@ func (d *document) lineBytes(n int) []byte {
 	return lines.TrimReturn(bytes.TrimSuffix(d.text[d.starts[n-1]:end], []byte{'\n'}))
 }
 
-// longQuote is the longest line that is quoted whole. JSON without line breaks is one line; of it, what is around the datum is quoted.
+// longQuote is the longest line that is quoted whole. JSON without line breaks is one line; of it,
+// what is around the datum is quoted.
 const longQuote = 400
 
 // quoteLine is the line n, or the part of it from one offset of the document to another.

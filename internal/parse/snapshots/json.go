@@ -14,8 +14,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/logs"
 )
 
-// ReadJSON reads a JSON document that is no log: what kubectl, crictl and docker
-// print with -o json, daemon.json, the kubelet's configz. Values one after the other are documents of their own.
+// ReadJSON reads a JSON document that is no log: what kubectl, crictl and docker print with -o
+// json, daemon.json, the kubelet's configz. Values one after the other are documents of their own.
 //
 //	{"kubeletconfig":{"cpuManagerPolicy":"static", …
 func ReadJSON(in lines.Input) iter.Seq2[Datum, error] {
@@ -157,7 +157,7 @@ func (w *jsonWalk) closeLevel(yield func(Datum, error) bool) bool {
 	return w.endValue()
 }
 
-// SniffJSON tells one JSON document from lines of JSON, which are a log.
+// SniffJSON knows a JSON document. Lines of JSON are a log.
 func SniffJSON(head []byte) float64 {
 	head = bytes.TrimLeft(head, " \t\r\n\ufeff")
 	if len(head) == 0 || head[0] != '{' && head[0] != '[' || bytes.Contains(head, []byte(`"__CURSOR"`)) {
@@ -195,7 +195,8 @@ func oneLineJSON(line []byte) float64 {
 	return 0
 }
 
-// jsonNames are keys of Kubernetes objects, configz, docker info, docker version, daemon.json, crictl info.
+// jsonNames are keys of Kubernetes objects, configz, docker info, docker version, daemon.json,
+// crictl info.
 var jsonNames = []string{
 	`"apiVersion":`, `"kubeletconfig":`, `"ServerVersion":`, `"Server":{`, `"storage-driver":`, `"exec-opts":`, `"log-driver":`, `"live-restore":`,
 	`"runtimeApiVersion":`, `"lastCNILoadStatus"`, `"config":{"containerd":`,

@@ -14,13 +14,14 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// ReadMetrics reads the Prometheus text format, as the /metrics of the kubelet and of containerd have it:
+// ReadMetrics reads the Prometheus text format, as the /metrics of the kubelet and of containerd
+// have it:
 //
 //	kubelet_runtime_operations_duration_seconds_bucket{operation_type="list_containers",le="0.005"} 3292
 //
-// One sample is one datum: its name is the path, its labels are the fields. Series that
-// belong together (_bucket, _sum, _count) are not put together here. Input.Want
-// chooses lines; others are accounted for without being read.
+// One sample is one datum: its name is the path, its labels are the fields. Series that belong
+// together (_bucket, _sum, _count) are not put together here. Input.Want chooses lines; others are
+// accounted for without being read.
 func ReadMetrics(in lines.Input) iter.Seq2[Datum, error] {
 	broken := ""
 	text := expfmt.NewTextParser(model.UTF8Validation)
@@ -66,7 +67,8 @@ func metricDatum(name string, f *dto.MetricFamily) (Datum, bool) {
 	return e, true
 }
 
-// SniffMetrics wants a comment with a type, or samples of programs that are known, and nothing else.
+// SniffMetrics wants a comment with a type, or samples of programs that are known, and nothing
+// else.
 func SniffMetrics(head []byte) float64 {
 	all, good, sure := 0, 0, false
 	for line := range lines.OfHead(head) {

@@ -16,7 +16,8 @@ import (
 //	overlay /run/containerd/…/rootfs overlay rw,relatime,lowerdir=…,volatile 0 0
 //	overlay on /run/containerd/…/rootfs type overlay (rw,relatime,lowerdir=…)
 //
-// The path of a datum is the mount point, its fields are source, fstype and options (of the mount and of the file system).
+// The path of a datum is the mount point, its fields are source, fstype and options (of the mount
+// and of the file system).
 func ReadMounts(in lines.Input) iter.Seq2[Datum, error] {
 	return lineData(in, func(line []byte) (Datum, bool) {
 		source, target, fstype, options, ok := readMountLine(string(line))
@@ -58,7 +59,8 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// unescapeMount undoes \040 and its like, which seq_path writes for blanks, tabs, newlines and backslashes.
+// unescapeMount undoes \040 and its like, which seq_path writes for blanks, tabs, newlines and
+// backslashes.
 func unescapeMount(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

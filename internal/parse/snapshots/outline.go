@@ -10,14 +10,15 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/logs"
 )
 
-// ReadOutline reads "Name: value" with sections by indentation, as kubectl
-// describe, docker info, docker version, ctr version, crictl version, hostnamectl and timedatectl print it:
+// ReadOutline reads "Name: value" with sections by indentation, as kubectl describe, docker info,
+// docker version, ctr version, crictl version, hostnamectl and timedatectl print it:
 //
 //	Server:
 //	 Engine:
 //	  Version:          20.10.24
 //
-// Tables inside (the conditions and events of describe) have rows with fields; other lines are values of their section.
+// Tables inside (the conditions and events of describe) have rows with fields; other lines are
+// values of their section.
 func ReadOutline(in lines.Input) iter.Seq2[Datum, error] {
 	var o outline
 	return lineData(in, func(line []byte) (Datum, bool) { return o.readLine(string(line)) })
@@ -65,7 +66,7 @@ func (o *outline) leaveDeeper(indent int) {
 	}
 }
 
-// pathTo is the path of a key in the section at hand, or of the section itself.
+// pathTo is the path of a key in the current section, or of the section itself.
 func (o *outline) pathTo(key string) []string {
 	o.path = append(o.path[:0], o.keys...)
 	if key != "" {
@@ -94,15 +95,18 @@ func (o *outline) readRow(line string) (Datum, bool) {
 	return Datum{Path: o.pathTo(""), Fields: t.pairCells(line, row, len(o.columns))}, true
 }
 
-// outlineNames are lines that tell what is described, by the beginning of their text.
+// outlineNames are the beginnings of lines by which an outline is recognized.
 var outlineNames = []string{
-	"Roles:", "Conditions:", "System Info:", "Kubelet Version:", "Container Runtime Version:", // kubectl describe node
-	"Server Version:", "Storage Driver:", "Containers:", "Git commit:", "API version:", // docker info, docker version
+	// kubectl describe node
+	"Roles:", "Conditions:", "System Info:", "Kubelet Version:", "Container Runtime Version:",
+	// docker info, docker version
+	"Server Version:", "Storage Driver:", "Containers:", "Git commit:", "API version:",
 	"Revision:", "RuntimeName:", "RuntimeVersion:", // ctr version, crictl version
 	"Static hostname:", "Operating System:", // hostnamectl
 	"Universal time:", // timedatectl
 }
 
+// SniffOutline wants one of outlineNames.
 func SniffOutline(head []byte) float64 {
 	all, good, known := 0, 0, false
 	var o outline

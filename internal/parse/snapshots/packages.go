@@ -7,7 +7,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// ReadPackages reads lists of installed packages: rpm -qa (also with --last), dpkg -l, dpkg-query -W.
+// ReadPackages reads lists of installed packages: rpm -qa (also with --last), dpkg -l, dpkg-query
+// -W.
 //
 //	containerd.io-1.6.33-3.1.el8.x86_64
 //	ii  containerd.io  1.6.33-1  amd64  An open and reliable container runtime
@@ -54,6 +55,7 @@ func readPackageLine(line string) (name, version string, ok bool) {
 	return full[:v], version, version != ""
 }
 
+// SniffPackages is the share of lines that name a package and its version.
 func SniffPackages(head []byte) float64 {
 	all, good := 0, 0
 	for line := range lines.OfHead(head) {

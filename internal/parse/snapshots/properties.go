@@ -8,14 +8,16 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// ReadProperties reads NAME=value: os-release, systemctl show, systemctl cat and unit files, files of environment variables, sysctl -a.
+// ReadProperties reads NAME=value: os-release, systemctl show, systemctl cat and unit files, files
+// of environment variables, sysctl -a.
 //
 //	[Service]
 //	ExecStart=/usr/bin/kubelet \
 //	    --cpu-manager-policy=static
 //
-// The path is the section, where there is one, and the name. The lines that a
-// backslash continues are data of the same path. Blocks of the same names, as systemctl show prints for several units, are documents.
+// The path is the section, where there is one, and the name. The lines that a backslash continues
+// are data of the same path. Blocks of the same names, as systemctl show prints for several units,
+// are documents.
 func ReadProperties(in lines.Input) iter.Seq2[Datum, error] {
 	var p properties
 	return lineData(in, p.readLine)
@@ -91,6 +93,7 @@ var propertyNames = []string{
 	"NNames=", "NInstalledJobs=",
 }
 
+// SniffProperties wants one of propertyNames.
 func SniffProperties(head []byte) float64 {
 	var p properties
 	all, good, known := 0, 0, false

@@ -11,13 +11,14 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// ReadTable reads listings by their header, of which a file may have several:
-// ps with any columns, df, free, systemctl list-units, kubectl get, crictl ps.
+// ReadTable reads listings by their header, of which a file may have several: ps with any columns,
+// df, free, systemctl list-units, kubectl get, crictl ps.
 //
 //	  PID                  STARTED     ELAPSED COMMAND         COMMAND
 //	20713 Fri Nov 20 18:22:16 2026       03:32 runc            runc --root /run/containerd/runc/k8s.io …
 //
-// A row has the header's names as the keys of its fields, in written order, the last one taking the rest of the line.
+// A row has the header's names as the keys of its fields, in written order, the last one taking the
+// rest of the line.
 func ReadTable(in lines.Input) iter.Seq2[Datum, error] {
 	var t table
 	return lineData(in, func(line []byte) (Datum, bool) {
@@ -65,7 +66,7 @@ type table struct {
 	first   string // a row that stands on two lines: its first cell
 }
 
-// headers tells tables by words of their header; all of them must be there.
+// headers are the words by which a table is recognized; all of them must stand in its header.
 var headers = []struct {
 	kind  tableKind
 	first string // the first word; empty for any
@@ -158,7 +159,7 @@ func cutCells(line string) (all []column) {
 	return all
 }
 
-// splitRow splits a line by the columns of the table; ok is false when it is none of its rows.
+// splitRow splits a line by the columns of the table; ok is false when it is no row of it.
 func (t *table) splitRow(line string) (fields []event.Pair, ok bool) {
 	switch t.kind {
 	case noListing:
@@ -171,7 +172,8 @@ func (t *table) splitRow(line string) (fields []event.Pair, ok bool) {
 	return t.splitCells(line)
 }
 
-// splitWords takes a row apart at blanks. A name that is too long for its column stands on a line of its own in old versions of df.
+// splitWords takes a row apart at blanks. A name that is too long for its column stands on a line
+// of its own in old versions of df.
 func (t *table) splitWords(line string) (fields []event.Pair, ok bool) {
 	if t.kind == unitTable {
 		line = strings.TrimLeft(line, " ●*○↻×")
@@ -210,7 +212,8 @@ func (t *table) pairCells(line string, row []column, n int) []event.Pair {
 	return fields
 }
 
-// splitCells takes a row apart where the header's columns begin, for a cell may be empty; a row that is not aligned, at two blanks.
+// splitCells takes a row apart where the header's columns begin, for a cell may be empty; a row
+// that is not aligned, at two blanks.
 func (t *table) splitCells(line string) (fields []event.Pair, ok bool) {
 	aligned := true
 	for _, c := range t.columns[1:] {
@@ -238,7 +241,8 @@ func (t *table) splitCells(line string) (fields []event.Pair, ok bool) {
 	return fields, len(fields) >= 2
 }
 
-// splitProcess takes a row of ps apart. Values are single words, but for times of several and a name before the last column.
+// splitProcess takes a row of ps apart. Values are single words, but for times of several and a
+// name before the last column.
 func (t *table) splitProcess(line string) (fields []event.Pair, ok bool) {
 	rest, at := line, 0
 	last := len(t.columns) - 1
@@ -285,7 +289,8 @@ func wordLength(s string) int {
 	return len(s)
 }
 
-// nameLength is how long a name is that may hold blanks and stands before the column that begins at next.
+// nameLength is how long a name is that may hold blanks and stands before the column that begins at
+// next.
 func nameLength(line string, at, next int) int {
 	if next > at && next < len(line) && line[next-1] == ' ' && line[next] != ' ' {
 		return next - at

@@ -147,8 +147,8 @@ func (w *tomlWalk) yieldScalar(line int, path []string, value string) bool {
 	return w.yield(e, nil)
 }
 
-// SniffTOML wants values as TOML types them: a shell's assignments, an INI file's and a note's are not. A comment
-// tells nothing, for half of /etc is comments.
+// SniffTOML wants values as TOML types them: a shell's assignments, an INI file's and a note's are
+// not. Comments do not count, for half of /etc is comments.
 func SniffTOML(head []byte) float64 {
 	all, good, typed, inside := 0, 0, 0, false
 	for line := range lines.OfHead(head) {
@@ -175,7 +175,8 @@ func SniffTOML(head []byte) float64 {
 	return float64(good) / float64(all)
 }
 
-// minTOML is the share of lines that a file of TOML must understand: a shell script with assignments has fewer.
+// minTOML is the share of lines that a file of TOML must understand: a shell script with
+// assignments has fewer.
 const minTOML = 0.75
 
 func isTOMLTable(line []byte) bool {

@@ -10,7 +10,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// ReadValues reads the small files of /proc, /sys and cgroups, and what grep . prints of several of them:
+// ReadValues reads the small files of /proc, /sys and cgroups, and what grep . prints of several of
+// them:
 //
 //	MemTotal:       24731708 kB                    /proc/meminfo
 //	some avg10=0.11 avg60=0.06 avg300=0.12 total=2071150
@@ -18,8 +19,8 @@ import (
 //	32768                                          /proc/sys/kernel/pid_max
 //	/sys/fs/cgroup/freezer/kubepods/freezer.state:FROZEN
 //
-// The path of a datum is the file and the name in it; a line without a name has the
-// file alone. The value is what follows, and NAME=value pairs of it are fields.
+// The path of a datum is the file and the name in it; a line without a name has the file alone. The
+// value is what follows, and NAME=value pairs of it are fields.
 func ReadValues(in lines.Input) iter.Seq2[Datum, error] {
 	file := in.Path
 	return lineData(in, func(line []byte) (Datum, bool) {
@@ -33,7 +34,8 @@ func ReadValues(in lines.Input) iter.Seq2[Datum, error] {
 	})
 }
 
-// cutFileBanner is what head and tail print before each of several files, as "==> /proc/loadavg <==".
+// cutFileBanner is what head and tail print before each of several files, as "==> /proc/loadavg
+// <==".
 func cutFileBanner(text string) (string, bool) {
 	text, ok := strings.CutPrefix(text, "==> ")
 	if !ok {
@@ -52,7 +54,8 @@ func cutFilePrefix(text, file string) (string, string) {
 	return file, text
 }
 
-// pathEnd is where the path at the start of a line must have ended: names of cgroups hold colons, but no blanks.
+// pathEnd is where the path at the start of a line must have ended: names of cgroups hold colons,
+// but no blanks.
 func pathEnd(text string) int {
 	if i := strings.IndexAny(text, " \t"); i > 0 {
 		return i
@@ -80,7 +83,7 @@ func readValueLine(file, text string) Datum {
 	return e
 }
 
-// valueFiles are names of files whose content tells nothing about itself.
+// valueFiles are names of files whose content does not show what they are.
 var valueFiles = []string{
 	"pid_max", "threads-max", "loadavg", "freezer.state", "cgroup.freeze", "cgroup.events", "cgroup.stat", "pids.current", "pids.max", "pids.events",
 	"memory.events", "cpu.stat", "buddyinfo", "cgroups", "meminfo", "io.pressure", "cpu.pressure", "memory.pressure", "io", "cpu", "memory", "date",
@@ -97,13 +100,15 @@ func IsValueFile(file string) bool {
 	return false
 }
 
-// isNodeFile says that a line names a file of /proc that is about the node; what is about one process is read as threads.
+// isNodeFile says that a line names a file of /proc that is about the node; what is about one
+// process is read as threads.
 func isNodeFile(line []byte, prefix string) bool {
 	name, ok := bytes.CutPrefix(line, []byte(prefix))
 	return ok && len(name) > 0 && !lines.IsDigit(name[0])
 }
 
-// SniffValues is sure of what tells about itself, and gives the benefit of the doubt to short lines.
+// SniffValues gives its share to content that shows what it is, and one half to any other short
+// lines.
 func SniffValues(head []byte) float64 {
 	all, good, short, known := 0, 0, 0, false
 	for line := range lines.OfHead(head) {

@@ -37,13 +37,13 @@ type yamlWalk struct {
 	doc     int
 	key     string // the last key at the left edge, under which elements at the left edge stand
 	element int    // of them, so far
-	first   int    // line of the piece at hand
+	first   int    // line of the current piece
 	skipped int
 	path    []string
 }
 
-// maxPiece bounds a piece that is given to the YAML parser, and maxYAMLLine a line of it, in bytes. An
-// object holds at most 1.5 MiB, and the parser takes the square of a line's length for some.
+// maxPiece bounds a piece that is given to the YAML parser, and maxYAMLLine a line of it, in bytes.
+// An object holds at most 1.5 MiB, and the parser takes the square of a line's length for some.
 const (
 	maxPiece    = 2 << 20
 	maxYAMLLine = 64 << 10
@@ -114,14 +114,15 @@ func readYAML(text []byte) (file *ast.File, err error) {
 		return nil, fmt.Errorf("nested deeper than %d, or a line longer than %d bytes", maxNesting, maxYAMLLine)
 	}
 	defer func() {
-		if r := recover(); r != nil { // of a library, on input that nobody vouches for
+		if r := recover(); r != nil { // of a library, on hostile input
 			file, err = nil, fmt.Errorf("the parser gave up: %v", r)
 		}
 	}()
 	return parser.ParseBytes(text, 0)
 }
 
-// tooDeep looks for a line that opens more levels than any object has, is indented by them, or too long.
+// tooDeep looks for a line that opens more levels than any object has, is indented by them, or too
+// long.
 func tooDeep(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		indent := len(line) - len(bytes.TrimLeft(line, " \t"))

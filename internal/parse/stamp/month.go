@@ -7,8 +7,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// foreignMonth reads the month that a stamp of journalctl or dmesg -T starts with when its user's language is
-// not English, "nov. " or "11月 ": strftime's %b is the locale's. N is the length with the blank behind it.
+// foreignMonth reads the month that a stamp of journalctl or dmesg -T starts with when its user's
+// language is not English, "nov. " or "11月 ": strftime's %b is the locale's. N is the length with
+// the blank behind it.
 func foreignMonth(b []byte) (month, n int) {
 	n = bytes.IndexByte(b[:min(len(b), 24)], ' ') + 1
 	// Only what goes on as " 8 09:30:11" costs a look-up.
@@ -25,8 +26,10 @@ func foreignMonth(b []byte) (month, n int) {
 	return ForeignMonths[string(word)], n
 }
 
-// ForeignMonths are the abbreviated months of glibc's locales (abmon and ab_alt_mon, glibc 2.36), for the
-// languages of a node's users. Words that are two months in two of them are left out: none is better than a wrong one.
+// ForeignMonths are the abbreviated months of glibc's locales (abmon and ab_alt_mon, glibc 2.36),
+// for the languages of a node's users. Words that are two months in two of them are left out: no
+// month is better than a wrong one. Of Polish and Czech these are lip (July, in Croatian June), lis
+// (November, in Croatian October) and srp (August, in Croatian July).
 var ForeignMonths = monthTable(
 	"Jan Feb Mär Apr Mai Jun Jul Aug Sep Okt Nov Dez",                      // de
 	"Jän Feb Mär Apr Mai Jun Jul Aug Sep Okt Nov Dez",                      // de_AT
@@ -39,8 +42,8 @@ var ForeignMonths = monthTable(
 	"jan feb mar apr maj jun jul aug sep okt nov dec",                      // sv, da
 	"jan. feb. mars april mai juni juli aug. sep. okt. nov. des.",          // nb
 	"tammi helmi maalis huhti touko kesä heinä elo syys loka marras joulu", // fi
-	"sty lut mar kwi maj cze - sie wrz paź - gru",                          // pl; "lip" is July there, June in Croatian; "lis" November, October
-	"led úno bře dub kvě čen čec - zář říj - pro",                          // cs; "srp" is August there, July in Croatian
+	"sty lut mar kwi maj cze - sie wrz paź - gru",                          // pl; not "lip" and "lis"
+	"led úno bře dub kvě čen čec - zář říj - pro",                          // cs; not "srp"
 	"jan feb mar apr máj jún júl aug sep okt nov dec",                      // sk
 	"jan febr márc ápr máj jún júl aug szept okt nov dec",                  // hu
 	"ian feb mar apr mai iun iul aug sep oct nov dec",                      // ro
@@ -57,7 +60,7 @@ var ForeignMonths = monthTable(
 	"ม.ค. ก.พ. มี.ค. เม.ย. พ.ค. มิ.ย. ก.ค. ส.ค. ก.ย. ต.ค. พ.ย. ธ.ค.",       // th
 	"ينا فبر مار أبر ماي يون يول أغس سبت أكت نوف ديس",                      // ar
 	"Ene Peb Mar Abr May Hun Hul Ago Set Okt Nob Dis",                      // fil
-	"1月 2月 3月 4月 5月 6月 7月 8月 9月 10月 11月 12月",                               // zh, ja, here for dmesg -e
+	"1月 2月 3月 4月 5月 6月 7月 8月 9月 10月 11月 12月",                               // zh, ja
 	"1월 2월 3월 4월 5월 6월 7월 8월 9월 10월 11월 12월",                               // ko
 )
 

@@ -1,3 +1,5 @@
+// Package stamp reads times as programs write them. What a stamp does not say, its zone, year or
+// date, is missing in the event.Time too: nothing is guessed here.
 package stamp
 
 import (
@@ -13,7 +15,8 @@ const (
 	NoDate = event.LacksZone | event.LacksYear | event.LacksDate
 )
 
-// Moment puts a date and a clock face together.
+// Moment puts a date and a time of day together: day counts from 1970, face from midnight; prec is
+// how fine the stamp is, 0 for nanoseconds.
 func Moment(day int64, face, prec time.Duration, lacks event.Lacks) event.Time {
 	sec := day*86400 + int64(face/time.Second)
 	return event.Time{T: time.Unix(sec, int64(face%time.Second)).UTC(), Lacks: lacks, Prec: prec, Known: true}
@@ -89,7 +92,7 @@ func ClockFace(b []byte) (face, prec time.Duration, n int) {
 	return face + f, prec, 8 + n
 }
 
-// BareClock reads a clock face that is all a line is stamped with.
+// BareClock reads a stamp that is only a time of day.
 func BareClock(b []byte) (t event.Time, n int) {
 	face, prec, n := ClockFace(b)
 	if n == 0 {
@@ -124,7 +127,7 @@ func Short(b []byte) (t event.Time, n int) {
 	return Moment(day, face, prec, NoYear), n + 3 + c
 }
 
-// Month reads an English month of three letters; 0 when it is none.
+// Month reads an English month of three letters; 0 for anything else.
 func Month(b []byte) int {
 	switch uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]) {
 	case 'J'<<16 | 'a'<<8 | 'n':
@@ -186,8 +189,8 @@ const (
 	zoneStep  = 15 * time.Minute
 )
 
-// zones keeps the offset that a stamp was written with in its Time, without an
-// allocation for each: it tells the zone of the node's other files.
+// zones keeps the offset that a stamp was written with in its Time, without an allocation for each.
+// It is the zone of the node's other files, too.
 var zones = func() (all [2*maxOffset/zoneStep + 1]*time.Location) {
 	for i := range all {
 		all[i] = time.FixedZone("", int((time.Duration(i)*zoneStep - maxOffset).Seconds()))

@@ -7,7 +7,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// traceRow is a line of a trace with all that it tells by itself. What it means depends on the lines before it.
+// traceRow is one line of a trace, taken apart. What it means depends on the lines before it.
 type traceRow struct {
 	traceLine
 	n     int
@@ -28,7 +28,7 @@ func (r *traceRow) scanRow() {
 	}
 }
 
-// rowBatch is the rows that are made, and change hands, at once, and their text.
+// rowBatch holds rows that are made and passed on together, and their text.
 type rowBatch struct {
 	rows  []traceRow
 	text  []byte
@@ -39,7 +39,8 @@ type rowBatch struct {
 const (
 	batchRows = 1024
 	batchText = 128 << 10
-	// batches are under way at a time, and scanners look at them: with whoever uses the rows, that keeps two processors busy.
+	// batches are read ahead, and scanners scan them: together with the reader of the rows they
+	// keep two processors busy.
 	batches  = 8
 	scanners = 2
 )
@@ -98,7 +99,7 @@ func (t *tracer) rowsAhead(yield func(*traceRow) bool) {
 	for b := range taken {
 		if <-b.done; !b.yieldRows(yield) {
 			if _, more := <-turn; more {
-				close(turn) // nobody has another one
+				close(turn) // there is no other one
 			}
 			break
 		}
@@ -110,7 +111,7 @@ func (t *tracer) rowsAhead(yield func(*traceRow) bool) {
 	}
 }
 
-// takeLines takes as many lines as fit in and are at hand. It is false at the end.
+// takeLines takes as many lines as fit in and are buffered. It is false at the end.
 func (b *rowBatch) takeLines(lines *lines.Reader) bool {
 	b.rows, b.text = b.rows[:0], append(b.text[:0], lines.Ahead(cap(b.text))...)
 	used := 0
@@ -124,7 +125,7 @@ func (b *rowBatch) takeLines(lines *lines.Reader) bool {
 		used += n + 1
 	}
 	lines.Drop(used)
-	if len(b.rows) == 0 && lines.Next() { // whatever has no end within what was at hand
+	if len(b.rows) == 0 && lines.Next() { // a line that ends behind the buffer
 		if line := &lines.Line; len(line.Bytes) <= cap(b.text) {
 			line.Bytes = append(b.text[:0], line.Bytes...)
 		} else {

@@ -13,7 +13,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
 )
 
-// BenchmarkStrace reads 32 MB of a real trace, again and again the same: many short lines, many calls on two.
+// BenchmarkStrace reads 32 MB of a real trace, again and again the same: many short lines, many
+// calls on two.
 func BenchmarkStrace(b *testing.B) {
 	names := &traces.CallFilter{Least: map[string]time.Duration{"umount2": 0, "fsync": 0, "recvfrom": 0, "write": 0, "openat": 0, "close": 0, "": time.Second}}
 	for _, file := range []string{"shim_delayed", "special-lines.o.f.tt.T"} {
@@ -29,7 +30,8 @@ func BenchmarkStrace(b *testing.B) {
 				for b.Loop() {
 					in := traces.Input{Input: lines.Input{Path: "f", R: &parsetest.Repeated{Text: text, N: n, Err: io.EOF}}, Calls: want.calls}
 					for _, err := range traces.Read(in) {
-						if _, skip := errors.AsType[*event.Skip](err); err != nil && !skip { // where the text starts over
+						// where the text starts over
+						if _, skip := errors.AsType[*event.Skip](err); err != nil && !skip {
 							b.Fatal(err)
 						}
 					}

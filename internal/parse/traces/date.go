@@ -10,14 +10,14 @@ import (
 
 // Date is what a reader knows better than a trace that was written with -t, -tt or nothing but -r.
 type Date struct {
-	// First is the date of its first line as the node's clock showed it, read as UTC. For a trace with nothing but -r it
-	// is the moment of that line.
+	// First is the date of its first line as the node's clock showed it, read as UTC. For a trace
+	// with nothing but -r it is the moment of that line.
 	First time.Time
 	Zone  *time.Location // of the node; nil when that is not known either
 }
 
-// WithDate gives the calls of a trace the date that they lack. Stamps that lack nothing stay as they are. Where
-// the zone is not known, times stay clock faces, which lack it.
+// WithDate gives the calls of a trace the date that they lack. Stamps that lack nothing stay as
+// they are. Where the zone is not known, times stay clock faces, which lack it.
 func WithDate(calls iter.Seq2[*Syscall, error], d Date) iter.Seq2[*Syscall, error] {
 	midnight := d.First.Truncate(24 * time.Hour)
 	return func(yield func(*Syscall, error) bool) {

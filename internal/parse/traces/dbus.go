@@ -12,10 +12,11 @@ import (
 // BusMessage is the header of one D-Bus message as it went over a connection.
 // What the trace cut off (-s) is empty, or ends in "…".
 type BusMessage struct {
-	Type                 byte // BusCall, BusReturn, BusError or BusSignal
-	Flags                byte
-	Serial               uint32 // never 0; sd-bus calls it the cookie
-	ReplySerial          uint32 // of the call that this answers; 0 when it answers none or is cut off
+	Type   byte // BusCall, BusReturn, BusError or BusSignal
+	Flags  byte
+	Serial uint32 // never 0; sd-bus calls it the cookie
+	// ReplySerial is that of the call that this answers; 0 when it answers none or is cut off.
+	ReplySerial          uint32
 	Path, Interface      string
 	Member, ErrorName    string
 	Destination, Sender  string
@@ -51,8 +52,8 @@ type Buffer struct {
 	Len   int64  // what was moved; strace cuts strings at -s
 }
 
-// Buffers are the data that a call of the write, send, read or recv family moved, n
-// bytes of it; n < 0 stands for all that is in the buffers. It knows every way in which strace writes strings.
+// Buffers are the data that a call of the write, send, read or recv family moved, n bytes of it; n
+// < 0 stands for all that is in the buffers. It knows every way in which strace writes strings.
 func Buffers(name, args string, n int64) []Buffer {
 	var all []Buffer
 	add := func(s string, cut bool, size int64) {
@@ -152,7 +153,8 @@ func labelEnd(s string) int {
 	return -1
 }
 
-// cutString is the inside of the first string literal of s, and what follows it. An open one reaches to the end.
+// cutString is the inside of the first string literal of s, and what follows it. An open one
+// reaches to the end.
 func cutString(s string) (in, rest string, ok bool) {
 	i := strings.IndexByte(s, '"')
 	if i < 0 {
@@ -170,7 +172,8 @@ func cutString(s string) (in, rest string, ok bool) {
 	return s, "", true
 }
 
-// Quoted is the first string of the arguments with strace's escapes undone; ok is false when there is none.
+// Quoted is the first string of the arguments with strace's escapes undone; ok is false when there
+// is none.
 func Quoted(args string) (s string, ok bool) {
 	in, _, ok := cutString(args)
 	if strings.IndexByte(in, '\\') < 0 {
@@ -230,10 +233,10 @@ func hexValue(c byte) byte {
 	return c | 0x20 - 'a' + 10
 }
 
-// BusStream reads one direction of a D-Bus connection out of the buffers that
-// calls moved. Messages may be split over calls (sd-bus reads 24 bytes and then
-// the rest, godbus 16 bytes, the fields, the body) or lie several in one; where -s cut a buffer, their sizes
-// tell where the next one begins. The zero value is ready for use.
+// BusStream reads one direction of a D-Bus connection out of the buffers that calls moved. Messages
+// may be split over calls (sd-bus reads 24 bytes and then the rest, godbus 16 bytes, the fields,
+// the body) or lie several in one; where -s cut a buffer, their sizes show where the next one
+// begins. The zero value is ready for use.
 type BusStream struct {
 	// Auth says that the handshake of D-Bus went over the connection.
 	Auth bool
@@ -295,7 +298,8 @@ func (s *BusStream) takePiece(dst []BusMessage, b *Buffer) ([]BusMessage, bool) 
 	case len(b.Bytes) == 0: // cut off by -s
 		return s.endHeader(dst, false)
 	case len(s.head) == 0 && isAuth(b.Bytes):
-		s.Auth = s.Auth || len(b.Bytes) > 1 // a zero byte alone may come before it, or be anybody's
+		// a zero byte alone may come before it, or belong to another protocol
+		s.Auth = s.Auth || len(b.Bytes) > 1
 		n := b.Len
 		if i := bytes.Index(b.Bytes, []byte("BEGIN\r\n")); i >= 0 {
 			n = int64(i + 7)
@@ -332,7 +336,7 @@ func (b *Buffer) dropBytes(n int64) {
 	b.Len -= n
 }
 
-// endHeader passes on the message whose header was collected as far as it goes.
+// endHeader passes on the message whose header is as complete as it will be.
 func (s *BusStream) endHeader(dst []BusMessage, whole bool) ([]BusMessage, bool) {
 	h := s.head
 	if len(h) < busSerialEnd || !isHeaderStart(h) {
@@ -357,7 +361,8 @@ func (s *BusStream) endHeader(dst []BusMessage, whole bool) ([]BusMessage, bool)
 // protocol's bytes look like this by chance.
 func (m *BusMessage) Proven() bool { return m.hasFields }
 
-// readFields reads the header fields as far as they are there. It is false for bytes that are no fields.
+// readFields reads the header fields as far as they are there. It is false for bytes that are no
+// fields.
 func (m *BusMessage) readFields(b []byte, o binary.ByteOrder) bool {
 	for i := 0; i < len(b); i = (i + 7) &^ 7 {
 		if len(b)-i < 4 {
@@ -403,7 +408,8 @@ func (m *BusMessage) readFields(b []byte, o binary.ByteOrder) bool {
 }
 
 // busFieldTypes are the types of the header fields, by code.
-const busFieldTypes = "\x00osssussgu" // none, PATH, INTERFACE, MEMBER, ERROR_NAME, REPLY_SERIAL, DESTINATION, SENDER, SIGNATURE, UNIX_FDS
+// none, PATH, INTERFACE, MEMBER, ERROR_NAME, REPLY_SERIAL, DESTINATION, SENDER, SIGNATURE, UNIX_FDS
+const busFieldTypes = "\x00osssussgu"
 
 // readString is a string of n bytes, or as much of it as there is.
 func (m *BusMessage) readString(b []byte, n int) (string, bool) {
@@ -454,7 +460,8 @@ func isHeaderStart(h []byte) bool {
 // isMessageStart says whether a message can begin with b.
 func isMessageStart(b []byte) bool { return len(b) >= 4 && isHeaderStart(b[:min(len(b), busFixed)]) }
 
-// isAuth knows the handshake: a zero byte, then lines (the D-Bus specification, "Authentication protocol").
+// isAuth knows the handshake: a zero byte, then lines (the D-Bus specification, "Authentication
+// protocol").
 func isAuth(b []byte) bool {
 	if len(b) > 0 && b[0] == 0 {
 		return len(b) == 1 || bytes.HasPrefix(b[1:], []byte("AUTH"))

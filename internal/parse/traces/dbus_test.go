@@ -160,8 +160,8 @@ func TestBusStreamOther(t *testing.T) {
 	}
 }
 
-// FuzzBusStream: any bytes, cut anywhere, and the messages do not depend on whether one call or two moved them
-// as long as both were understood; nothing panics and little is held.
+// FuzzBusStream: any bytes, cut anywhere, and the messages do not depend on whether one call or two
+// moved them as long as both were understood; nothing panics and little is held.
 func FuzzBusStream(f *testing.F) {
 	f.Add(conversation(), 60)
 	f.Add([]byte(`l\1\0\1`), 2)

@@ -11,7 +11,9 @@ import (
 // Form says with which options of strace a trace was written, as far as its first lines show. What
 // they cannot show (a trace in which nothing has a descriptor) counts as missing.
 type Form struct {
-	PID       string // "[pid N]" on stderr, "N" in a file, "file" where every thread has its own (-ff); empty without -f
+	// PID is "[pid N]" on stderr, "N" in a file, "file" where every thread has a file of its own
+	// (-ff); empty without -f.
+	PID       string
 	Comms     bool   // -Y
 	Clock     string // "-t", "-tt" (any fraction), "-ttt"; empty without an absolute time
 	Relative  bool   // -r
@@ -25,7 +27,8 @@ type Form struct {
 	Strings int
 }
 
-// formLines is how many calls vote; the first lines of a trace may be of another form than the rest.
+// formLines is how many calls vote; the first lines of a trace may be of another form than the
+// rest.
 const formLines = 400
 
 // ReadForm looks at the head of a trace.

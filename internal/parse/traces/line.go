@@ -20,16 +20,17 @@ const (
 	traceCall                 // close(3) = 0 <0.000013>
 	traceUnfinished           // recvfrom(5,  <unfinished ...>  or  <detached ...>
 	traceResumed              // <... recvfrom resumed>0x13c3, 65536) = 12 <0.1>
-	traceCut                  // futex(0x601f18, FUTEX_WAIT_PRIVATE: the rest is elsewhere, or never came
+	traceCut                  // futex(0x601f18, FUTEX_WAIT: the rest is elsewhere, or missing
 	traceSignal               // --- SIGURG {…} ---
 	traceExit                 // +++ exited with 0 +++
 )
 
 // traceLine is one line taken apart; its slices are parts of the line.
 type traceLine struct {
-	kind     traceKind
-	pid      int
-	from     int           // where the arguments start in the line, or the text of a signal or an exit
+	kind traceKind
+	pid  int
+	// from is where the arguments start in the line, or the text of a signal or an exit.
+	from     int
 	at       traceMoment   // the stamp: since the epoch, or since midnight
 	delta    time.Duration // of -r: since the line before
 	hasDelta bool
@@ -58,8 +59,8 @@ func scanTrace(b []byte) (l traceLine) {
 	return l
 }
 
-// scan takes a line apart; l must be zero. The order of what may stand before the call is
-// that of strace's printleader: pid, absolute and relative time, syscall number, instruction pointer.
+// scan takes a line apart; l must be zero. The order of what may stand before the call is that of
+// strace's printleader: pid, absolute and relative time, syscall number, instruction pointer.
 func (l *traceLine) scan(b []byte) {
 	all := len(b)
 	b = l.scanPID(b)
@@ -103,7 +104,8 @@ func identifier(b []byte) int {
 	return n
 }
 
-// inName are the bytes of names of calls. Strace names one that it does not know "???" or "syscall_0x1c3".
+// inName are the bytes of names of calls. Strace names one that it does not know "???" or
+// "syscall_0x1c3".
 var inName = func() (in [256]bool) {
 	for c := range in {
 		in[c] = c == '_' || c == '?' || c|0x20 >= 'a' && c|0x20 <= 'z' || lines.IsDigit(byte(c))
@@ -229,7 +231,8 @@ var (
 // newColumns takes a form in which 0 stands for any digit, and all else for itself.
 func newColumns(form string) (c columns) {
 	for i := range 8 {
-		room := uint64(0x7f) // what a byte may grow by before its top bit shows: none but 0 is right
+		// what a byte may grow by before its top bit shows: none but 0 is right
+		room := uint64(0x7f)
 		if form[i] == '0' {
 			room = 0x7f - 9
 		}
@@ -245,7 +248,8 @@ func (c *columns) read(b []byte) (values uint64, ok bool) {
 	return v, (v|(v+c.room))&0x8080808080808080 == 0
 }
 
-// sixDigits is the number of the six values in the upper bytes of v, two of which make one at each step.
+// sixDigits is the number of the six values in the upper bytes of v, two of which make one at each
+// step.
 func sixDigits(v uint64) int64 {
 	v &^= 0xffff
 	v = (v*10 + v>>8) & 0x00ff00ff00ff00ff
@@ -341,8 +345,8 @@ func splitResult(b []byte) (end, result int) {
 	return end, result
 }
 
-// resultAt is the offset behind the " = " that stands at i, with blanks in front of it as strace aligns
-// results; 0 without one. The blank behind it may be missing at the end of b.
+// resultAt is the offset behind the " = " that stands at i, with blanks in front of it as strace
+// aligns results; 0 without one. The blank behind it may be missing at the end of b.
 func resultAt(b []byte, i int) int {
 	from := i
 	for i < len(b) && b[i] == ' ' {
@@ -440,18 +444,20 @@ func (l *traceLine) errno() []byte {
 	return b[:identifier(b)]
 }
 
-// returned says that the call came back: a bare "?" is the result of one that never did, as exit_group.
+// returned says that the call came back: a bare "?" is the result of one that never did, as
+// exit_group.
 func (l *traceLine) returned() bool {
 	return len(l.result) > 0 && (l.failed || l.result[0] != '?')
 }
 
-// ownMessage finds what strace says about itself: "strace: Process 18301
-// attached with 9 threads", with its path in front, or without any name before 4.11. -1 when there is none.
+// ownMessage finds what strace says about itself: "strace: Process 18301 attached with 9 threads",
+// with its path in front, or without any name before 4.11. -1 when there is none.
 func ownMessage(b []byte) int {
 	if len(b) == 0 {
 		return -1
 	}
-	if c := b[len(b)-1]; c == '>' || c == ')' || lines.IsDigit(c) { // the end of -T, of a mark, of a result: none of its messages ends so
+	// the end of -T, of a mark, of a result: none of its messages ends so
+	if c := b[len(b)-1]; c == '>' || c == ')' || lines.IsDigit(c) {
 		return -1
 	}
 	i := bytes.Index(b, []byte("strace: "))
@@ -559,7 +565,7 @@ func (m traceMoment) eventTime() event.Time {
 
 func (m traceMoment) sub(from traceMoment) time.Duration { return time.Duration(m.ns - from.ns) }
 
-// since is how long after another moment this one is; ok is false where the trace does not tell.
+// since is how long after another moment this one is. Ok is false when the trace does not show it.
 func (m traceMoment) since(from traceMoment) (d time.Duration, ok bool) {
 	if m.clock == noClock || m.clock != from.clock {
 		return 0, false
@@ -576,9 +582,10 @@ type stamps struct {
 	first, last traceMoment
 	now         traceMoment // of the line that was seen last
 	known       bool
-	days        int64 // nanoseconds of the whole days since the first stamp, for stamps without a date
-	prev        int64 // the last time of day as written
-	relative    int64 // of -r alone, since the first line
+	// days are the nanoseconds of the whole days since the first stamp, for stamps without a date.
+	days     int64
+	prev     int64 // the last time of day as written
+	relative int64 // of -r alone, since the first line
 }
 
 const halfDay = int64(12 * time.Hour)
@@ -588,7 +595,7 @@ func (c *stamps) takeStamp(l *traceLine) {
 	now := l.at
 	switch {
 	case now.clock == faceClock:
-		// 12 hours tell midnight from lines that are a little out of order.
+		// A step of 12 hours is midnight; a shorter one is lines that are a little out of order.
 		if step := now.ns - c.prev; c.known && step < -halfDay {
 			c.days += 2 * halfDay
 		} else if c.days > 0 && step > halfDay {

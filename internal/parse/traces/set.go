@@ -24,13 +24,15 @@ import (
 //	w.strace.114
 //	w.strace.115
 //
-// Its lines name no thread and are never interrupted; a call that did not return is a line that stops.
+// Its lines name no thread and are never interrupted; a call that did not return is a line that
+// stops.
 type Part struct {
 	Path   string
 	Set    string // the path without the thread: what all parts of a trace have in common
 	Thread int
 	Form   Form
-	// Open gives the text of the file from its first byte, as parse.Open does, and what to close when it has been read.
+	// Open gives the text of the file from its first byte, as parse.Open does, and what to close
+	// when it has been read.
 	Open  func() (text io.Reader, file io.Closer, err error)
 	Stats lines.Stats // filled while reading
 	Err   error       // why reading ended early; nil when it did not
@@ -39,8 +41,8 @@ type Part struct {
 	shift time.Duration // what its stamps lack on the axis of the set: they know no date
 }
 
-// NewPart says whether a trace, by its path and its first bytes, is a part of what -ff wrote: one whose lines name no thread, with a
-// number for an ending. Such a file may also be all there is.
+// NewPart says whether a trace, by its path and its first bytes, is a part of what -ff wrote: one
+// whose lines name no thread, with a number for an ending. Such a file may also be the whole trace.
 func NewPart(file string, head []byte) (*Part, bool) {
 	set, thread := threadInName(file)
 	form := ReadForm(head)
@@ -50,7 +52,8 @@ func NewPart(file string, head []byte) (*Part, bool) {
 	return &Part{Path: file, Set: set, Thread: thread, Form: form, first: firstStamp(head)}, true
 }
 
-// threadInName takes "dir/w.strace.114" apart, compressed or not; thread is 0 where no thread's id ends the name.
+// threadInName takes "dir/w.strace.114" apart, compressed or not; thread is 0 where no thread's id
+// ends the name.
 func threadInName(file string) (set string, thread int) {
 	switch ext := path.Ext(file); ext {
 	case ".gz", ".zst", ".xz", ".bz2":
@@ -73,9 +76,10 @@ func firstStamp(head []byte) traceMoment {
 	return traceMoment{}
 }
 
-// Merge reads the parts of a set as one trace, in the order in which the calls returned as far as their stamps tell; without
-// stamps one part after the other. Calls that are open at the end come last, and their age reaches to the
-// end of the whole set. The error that ends a part is in its Err; the others are read on.
+// Merge reads the parts of a set as one trace, in the order in which their stamps say that the
+// calls returned. Without stamps it reads one part after the other. Calls that are open at the end
+// come last, and their age reaches to the end of the whole set. The error that ends a part is in
+// its Err; the others are read on.
 func Merge(parts []*Part, calls *CallFilter) iter.Seq2[*Syscall, error] {
 	return func(yield func(*Syscall, error) bool) {
 		m := &merger{calls: calls.withoutAsking(), yield: yield, waiting: slices.Clone(parts), nth: map[string]int{}}
@@ -94,7 +98,8 @@ func Merge(parts []*Part, calls *CallFilter) iter.Seq2[*Syscall, error] {
 	}
 }
 
-// withoutAsking wants all that the filter would ask about: a part is read one call ahead of what is known of the others.
+// withoutAsking wants all that the filter would ask about: a part is read one call ahead of what is
+// known of the others.
 func (f *CallFilter) withoutAsking() *CallFilter {
 	if f == nil || f.Ask == nil {
 		return f
@@ -106,7 +111,8 @@ func (f *CallFilter) withoutAsking() *CallFilter {
 	return all
 }
 
-// alignParts sorts parts by their first stamps and lays stamps without a date on one axis. It says whether all have one.
+// alignParts sorts parts by their first stamps and lays stamps without a date on one axis. It says
+// whether all have one.
 func alignParts(parts []*Part) (stamped bool) {
 	stamped = true
 	for _, p := range parts {
@@ -180,7 +186,8 @@ func (h *partHeap) Pop() any {
 	return p
 }
 
-// openDueParts opens the parts that have begun by the time of the next call; without stamps, one after the other.
+// openDueParts opens the parts that have begun by the time of the next call; without stamps, one
+// after the other.
 func (m *merger) openDueParts() bool {
 	for len(m.waiting) > 0 {
 		next := m.waiting[0]
@@ -225,7 +232,8 @@ func (p *activePart) stopReading() {
 	p.file.Close()
 }
 
-// readNext reads the next call of a part. It is false where the part has ended, and where the reader wants no more.
+// readNext reads the next call of a part. It is false where the part has ended, and where the
+// reader wants no more.
 func (m *merger) readNext(p *activePart) (more, goOn bool) {
 	for {
 		call, err, ok := p.pull()
@@ -353,8 +361,9 @@ func SetForm(parts []*Part) Form {
 // MaxHeldParts bounds what [Part.Hold] holds of one input, in bytes.
 const MaxHeldParts = 256 << 20
 
-// Hold reads a part that can be read only now, as those inside of an archive, so that Open works later. It is false where
-// that would take more than room, which it lessens; the part must then be read alone, from rest.
+// Hold reads a part that can be read only now, as those inside of an archive, so that Open works
+// later. It is false where that would take more than room, which it lessens; the part must then be
+// read alone, from rest.
 func (p *Part) Hold(r io.Reader, room *int64) (rest io.Reader, ok bool) {
 	text, err := io.ReadAll(io.LimitReader(r, *room+1))
 	if int64(len(text)) > *room {

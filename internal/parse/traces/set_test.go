@@ -119,7 +119,8 @@ func TestPart(t *testing.T) {
 	require.Equal(t, time.Duration(0), p.shift)
 }
 
-// FuzzMerge: whatever the parts hold, every line of each is accounted for, and the merged calls are those of the parts.
+// FuzzMerge: whatever the parts hold, every line of each is accounted for, and the merged calls are
+// those of the parts.
 func FuzzMerge(f *testing.F) {
 	f.Add("10:00:00.000000 close(3) = 0 <0.000010>\n", "23:59:00 read(0,", "1795199297.1 dup(3) = 4\n +++ exited with 0 +++\n")
 	f.Add("0", "\u0085", "\xfe\xff")

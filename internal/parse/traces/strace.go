@@ -1,3 +1,5 @@
+// Package traces turns the output of strace into system calls, and the data that they moved into
+// D-Bus messages.
 package traces
 
 import (
@@ -18,45 +20,55 @@ import (
 // no call (a signal, an exit, a message of strace itself, a stack frame, a row
 // of a summary): it is there for the account and for its time.
 type Syscall struct {
-	PID    int    // of the thread; 0 when the trace does not say
-	First  bool   // the thread has no line before
-	Name   string // "umount2"
-	Nth    int    // of the names in the order of their first lines, from 0; -1 beyond the first 4096
-	Args   string // as printed; of a call on two lines, both halves joined
-	Result string // as printed, without strace's marks: "0", "-1 EINVAL (Invalid argument)", "?"; empty when Unfinished
+	PID   int    // of the thread; 0 when the trace does not say
+	First bool   // the thread has no line before
+	Name  string // "umount2"
+	// Nth numbers the names in the order of their first lines, from 0; -1 beyond the first 4096.
+	Nth  int
+	Args string // as printed; of a call on two lines, both halves joined
+	// Result is as printed, without strace's marks: "0", "-1 EINVAL (Invalid argument)", "?"; empty
+	// when Unfinished.
+	Result string
 	Errno  string // "EINVAL", "ERESTARTSYS"; empty on success
 	// Start is when the call was entered. A trace without -t has none. Past midnight the date of
 	// a stamp without one is 2 January of year 0, and so on.
 	Start event.Time
-	// Since is the time from the trace's first line to the call's, where nothing but -r tells it.
+	// Since is the time from the trace's first line to the call's, where only -r shows it.
 	Since    time.Duration
 	HasSince bool
 	// Duration is what -T printed, else the time from entry to "resumed"; when
 	// Unfinished, up to the last stamp of the file. Without HasDuration it is unknown.
 	Duration    time.Duration
 	HasDuration bool
-	// AtMost is an upper bound of a Duration that a trace without -T does not tell: the time to the next line, as strace would have
-	// printed the call on two lines if anything had happened meanwhile. 0 when that is unknown too; only with Input.Calls.
-	AtMost      time.Duration
-	Returned    bool // strace -c counts it: the call has a result other than a bare "?"
-	Unfinished  bool // the file ended inside the call, or strace detached
-	AtLeast     bool // Duration is a lower bound: the end, or the start (before strace attached), was not seen
-	Injected    bool // strace made the result up (-e inject)
-	Delayed     bool // strace delayed the call (-e inject=…:delay_enter)
-	Pos         event.Pos
-	EndPos      event.Pos // the line of its end; zero when that is Pos
-	Raw, EndRaw string    // both lines as written, at most event.MaxRaw bytes each; EndRaw is empty when EndPos is zero
-	Lines       int       // input lines covered
-	Wanted      bool      // Args, Result, Raw and EndRaw are set
+	// AtMost is an upper bound of a Duration that a trace without -T does not show: the time to the
+	// next line, as strace would have printed the call on two lines if anything had happened
+	// meanwhile. 0 when that is unknown too. Only with Input.Calls.
+	AtMost     time.Duration
+	Returned   bool // strace -c counts it: the call has a result other than a bare "?"
+	Unfinished bool // the file ended inside the call, or strace detached
+	// AtLeast says that Duration is a lower bound: the end, or the start (before strace attached),
+	// is not in the trace.
+	AtLeast  bool
+	Injected bool // strace made the result up (-e inject)
+	Delayed  bool // strace delayed the call (-e inject=…:delay_enter)
+	Pos      event.Pos
+	EndPos   event.Pos // the line of its end; zero when that is Pos
+	// Raw and EndRaw are both lines as written, at most event.MaxRaw bytes each; EndRaw is empty
+	// when EndPos is zero.
+	Raw, EndRaw string
+	Lines       int  // input lines covered
+	Wanted      bool // Args, Result, Raw and EndRaw are set
 	// Count is a row of a table of -c or -C; such a line has no Name. Nil for every other line.
 	Count *CallTotal
-	// Rest are the calls that the filter leaves out, counted by name. It has no Name either, comes behind all that
-	// has returned, lasts from the first of their starts to the last of their ends, and covers all their lines. Where stamps of several kinds
-	// stand in one file, more such calls follow that only have the time of the others. Nil otherwise.
+	// Rest are the calls that the filter leaves out, counted by name. It has no Name either, comes
+	// behind all that has returned, lasts from the first of their starts to the last of their ends,
+	// and covers all their lines. Where stamps of several kinds stand in one file, more such calls
+	// follow that only have the time of the others. Nil otherwise.
 	Rest []CallTotal
 }
 
-// Span is from when to when the trace tells of the call: of one that had begun before, only its end.
+// Span is the time in which the trace shows the call. Of a call that began before the trace it is
+// only the end.
 func (s *Syscall) Span() (from, to event.Time) {
 	from, to = s.Start, s.Start
 	if s.HasDuration {
@@ -73,25 +85,29 @@ type Input struct {
 	lines.Input
 	// Calls says which calls may matter; nil leaves it to Want.
 	Calls *CallFilter
-	// Thread is the one of the lines that name none, as strace -ff has it in the name of the file; 0 without.
+	// Thread is the one of the lines that name none, as strace -ff has it in the name of the file;
+	// 0 without.
 	Thread int
 	// Go runs a function beside the reading, so that lines are taken apart ahead of their use;
 	// nil does one after the other. What it runs has ended when the reading has.
 	Go func(func())
 }
 
-// CallFilter says which calls of a trace matter. The others, which are most, are only counted (Syscall.Rest), but for the first one of
-// each thread: that is several times as fast as to ask for all.
+// CallFilter says which calls of a trace matter. The others, which are most, are only counted
+// (Syscall.Rest), but for the first one of each thread: that is several times as fast as to ask for
+// all.
 type CallFilter struct {
-	// Least is how long a call must last to matter, by its name; "" stands for all other names, which
-	// never matter without it. What never returned always does, and what has no known length
+	// Least is how long a call must last to matter, by its name; "" stands for all other names,
+	// which never matter without it. What never returned always does, and what has no known length
 	// where it was interrupted by the line of another thread.
 	Least map[string]time.Duration
-	// Ask says of calls that are too short whether they matter, by their names; nil for none. It is asked in the order of the trace.
+	// Ask says of calls that are too short whether they matter, by their names; nil for none. It is
+	// asked in the order of the trace.
 	Ask map[string]func(*CallView) bool
 }
 
-// CallView is a call that has returned, seen without a copy: the bytes are valid until the next step.
+// CallView is a call that has returned, seen without a copy: the bytes are valid until the next
+// step.
 type CallView struct {
 	PID        int
 	Name       string
@@ -189,7 +205,7 @@ type tracedThread struct {
 	open *openCall // at most one
 }
 
-// openCall is a call whose end is still to come.
+// openCall is a call that has not returned yet.
 type openCall struct {
 	pid   int
 	name  *callName
@@ -210,7 +226,8 @@ type openCall struct {
 // that were found inside a call: strace prints them one by one.
 const attachTime = 20 * time.Millisecond
 
-// maxThreads bounds what is remembered of threads; a node that is traced at all has fewer at a time.
+// maxThreads bounds what is remembered of threads; a node that is traced at all has fewer at a
+// time.
 const maxThreads = 1 << 16
 
 // maxParts bounds in how many lines a line may have been cut.
@@ -302,7 +319,8 @@ func (t *tracer) yieldSkip(n, lines int, format string, args ...any) bool {
 	return t.yield(&Syscall{}, &event.Skip{Pos: event.Pos{File: t.Path, Line: n}, Lines: lines, Reason: fmt.Sprintf(format, args...)})
 }
 
-// wantsCall says whether a call matters that has returned on the line l; args is what its first line shows of the arguments.
+// wantsCall says whether a call matters that has returned on the line l; args is what its first
+// line shows of the arguments.
 func (t *tracer) wantsCall(name *callName, l *traceLine, args []byte, took time.Duration, known bool, line []byte) bool {
 	if t.Calls == nil {
 		return t.Want == nil || t.Want(line)
@@ -339,7 +357,8 @@ type leftOut struct {
 	lines int
 	line  int         // the first of them
 	names []*callName // in the order of their first calls
-	// from is the earliest moment of any, to the latest: of each clock by itself, for a file may hold traces of several.
+	// from is the earliest moment of any, to the latest: of each clock by itself, for a file may
+	// hold traces of several.
 	spans [relativeClock + 1]traceSpan
 }
 
@@ -358,7 +377,8 @@ func (r *leftOut) countLines(n, lines int, from, to traceMoment) {
 	}
 }
 
-// leaveOutCall counts a call that does not matter. It is false where the call must be passed on all the same.
+// leaveOutCall counts a call that does not matter. It is false where the call must be passed on all
+// the same.
 func (t *tracer) leaveOutCall(name *callName, n, lines int, at traceMoment, took time.Duration, returned, failed bool) bool {
 	if t.Calls == nil || name.nth < 0 {
 		return false
@@ -453,7 +473,8 @@ func (t *tracer) fillWholeCall(n int, l *traceLine, name *callName, raw []byte, 
 	return s
 }
 
-// heldCall is a call on one line whose length is not given: whether it may have taken long shows the next one.
+// heldCall is a call on one line without a length. The next line shows whether it may have taken
+// long.
 type heldCall struct {
 	n             int // its line; 0 without one
 	pid           int
@@ -472,7 +493,8 @@ func (t *tracer) holdCall(r *traceRow, name *callName, first, wanted bool) {
 	}
 }
 
-// settleHeld passes on the call that is held, if any: now is when the next line shows that it is over.
+// settleHeld passes on the call that is held, if any: now is when the next line shows that it is
+// over.
 func (t *tracer) settleHeld(now traceMoment) bool {
 	h := &t.held
 	n := h.n
@@ -538,7 +560,7 @@ func (o *openCall) firstLine() string {
 	return lines.Clip(o.raw[:min(o.first, len(o.raw))])
 }
 
-// withoutEnd is an open call whose end nobody will see.
+// withoutEnd is an open call whose end is not in the trace.
 func (t *tracer) withoutEnd(o *openCall) *Syscall {
 	s := o.fillCall(&t.call)
 	s.Args, s.Raw, s.Wanted = o.argsText(), o.firstLine(), true
@@ -561,7 +583,8 @@ func (t *tracer) suspendCall(o *openCall, th *tracedThread) bool {
 	return true
 }
 
-// abandonCall passes on a call whose end the trace does not show: a filter of -z or -e status hid it.
+// abandonCall passes on a call whose end the trace does not show: a filter of -z or -e status hid
+// it.
 func (t *tracer) abandonCall(th *tracedThread, n int) bool {
 	o := th.open
 	th.open = nil

@@ -83,7 +83,8 @@ func TestStraceTruth(t *testing.T) {
 	})
 }
 
-// TestStraceCounts: per call, what came back and what failed are what strace -C counted in the same run.
+// TestStraceCounts: per call, what came back and what failed are what strace -C counted in the same
+// run.
 func TestStraceCounts(t *testing.T) {
 	a := trace(t, "w.o.f.C.tt.T")
 	calls, errs := map[string]int{}, map[string]int{}
@@ -148,7 +149,8 @@ func TestStraceCutLines(t *testing.T) {
 
 func beside(f func()) { go f() }
 
-// TestTraceAhead: a trace whose lines are taken apart ahead of their use tells the same, and whoever stops early has its reader back.
+// TestTraceAhead: a trace whose lines are taken apart ahead of their use tells the same, and
+// whoever stops early has its reader back.
 func TestTraceAhead(t *testing.T) {
 	f := parsetest.Format(t, "strace")
 	for _, name := range parsetest.Samples(t) {
@@ -213,7 +215,8 @@ func sumTrace(t *testing.T, data []byte, calls *traces.CallFilter) (s traceSum) 
 	return s
 }
 
-// TestStraceRest: what a filter leaves out is counted, line for line, call for call, and nothing of its time is lost.
+// TestStraceRest: what a filter leaves out is counted, line for line, call for call, and nothing of
+// its time is lost.
 func TestStraceRest(t *testing.T) {
 	for _, name := range parsetest.Samples(t) {
 		if strings.HasPrefix(name, "strace/") {

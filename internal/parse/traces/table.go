@@ -21,7 +21,8 @@ type CallTotal struct {
 	Table         int    // a trace holds one for each ABI: 0 is the first
 	Title         string // "32 bit mode", where a trace holds several; empty otherwise
 	Calls, Errors int
-	// Total is the column "seconds": CPU time in the kernel, or with -w the time from entry to return.
+	// Total is the column "seconds": CPU time in the kernel, or with -w the time from entry to
+	// return.
 	Total time.Duration
 	Min   time.Duration // shortest
 	Max   time.Duration // longest
@@ -155,7 +156,8 @@ func (c *countTable) fitsColumns(b []byte) bool {
 	return true
 }
 
-// cutCells are a row's values by their headings. A number that is wider than its column sticks out to the left.
+// cutCells are a row's values by their headings. A number that is wider than its column sticks out
+// to the left.
 func (c *countTable) cutCells(b []byte) map[string]string {
 	row := map[string]string{}
 	from := 0
@@ -199,7 +201,8 @@ func decimalSeconds(s string) time.Duration {
 	return d
 }
 
-// readSeconds reads the seconds that b starts with: whole is how many digits they have before the point, all how long they are.
+// readSeconds reads the seconds that b starts with: whole is how many digits they have before the
+// point, all how long they are.
 func readSeconds(b []byte) (d time.Duration, whole, all int) {
 	sec, whole := lines.Digits(b)
 	f, _, fraction := stamp.Fraction(b[whole:])
@@ -231,10 +234,12 @@ func Sniff(head []byte) float64 {
 	return float64(good) / float64(all)
 }
 
-// traceRun is how many lines of a trace in a row make a trace that stands in the middle of other text.
+// traceRun is how many lines of a trace in a row make a trace that stands in the middle of other
+// text.
 const traceRun = 3
 
-// HasCalls says that a trace stands somewhere in head, as it does in a ticket or a journal that somebody pasted one into.
+// HasCalls says that a trace stands somewhere in head, as it does in a ticket or a journal that
+// somebody pasted one into.
 func HasCalls(head []byte) bool {
 	run := 0
 	for line := range lines.OfHead(head) {
@@ -247,7 +252,8 @@ func HasCalls(head []byte) bool {
 	return false
 }
 
-// isCutCall knows the only line of a thread that strace -ff found inside a call: it stops with the arguments.
+// isCutCall knows the only line of a thread that strace -ff found inside a call: it stops with the
+// arguments.
 func isCutCall(line []byte) bool {
 	l := scanTrace(line)
 	return l.kind == traceCut && (l.at.clock != noClock || blocking[string(l.name)])
