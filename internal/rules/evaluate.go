@@ -110,7 +110,7 @@ func (x *index) checkVersions(r *Rule) (limit Verdict, notes []string, dismissed
 func (x *index) missing(r *Rule) []Missing {
 	var all []Missing
 	for _, need := range r.Needs {
-		if !slices.ContainsFunc(need.Any, func(source string) bool { return x.covered[source] }) {
+		if !slices.ContainsFunc(need.Any, x.covers) {
 			all = append(all, Missing{strings.Join(need.Any, " or "), need.Collect})
 		}
 	}
@@ -158,7 +158,7 @@ func (s *search) notSeen() string {
 	}
 	for _, need := range s.rule.Needs {
 		for _, source := range need.Any {
-			if s.index.covered[source] && !contains(read, source) {
+			if s.index.covers(source) && !contains(read, source) {
 				read = append(read, source)
 			}
 		}

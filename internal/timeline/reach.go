@@ -27,19 +27,9 @@ func (s *Stall) MayHaveSymptom(w Window) bool {
 	return !w.End.Before(s.Start.Add(-CallLimit)) && !w.Start.After(s.End.Add(CallLimit))
 }
 
-// CoveredSources are the sources that may show the cause of a stall: those that are in the bundle
-// and, when there are stalls, were written around one of them.
-func (tl *Timeline) CoveredSources() map[string]bool {
-	covered := map[string]bool{}
-	for _, c := range tl.Coverage {
-		if !covered[c.Source] && tl.coversStall(c) {
-			covered[c.Source] = true
-		}
-	}
-	return covered
-}
-
-func (tl *Timeline) coversStall(c Coverage) bool {
+// CoversStall says whether a source may show the cause of a stall: it was written around one, or no
+// stall is known, or its lines have no time.
+func (tl *Timeline) CoversStall(c *Coverage) bool {
 	if len(tl.Stalls) == 0 || c.Start.IsZero() {
 		return true
 	}
