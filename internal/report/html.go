@@ -265,7 +265,7 @@ func newPage(inc *incident.Incident, o Options) *page {
 	for i := range stalls(inc) {
 		s := &inc.Timeline.Stalls[i]
 		b := stallBlock{Text: stallText(s), Quotes: quoteBlocks(inc, slices.Concat(s.Evidence, s.NotReadyEvidence))}
-		for _, suspect := range suspects(inc, i) {
+		for _, suspect := range inc.Result.SuspectsOf(i) {
 			b.Suspects = append(b.Suspects, sentenceBlock{suspect.String(), quoteBlocks(inc, suspect.Evidence)})
 		}
 		p.Stalls = append(p.Stalls, b)

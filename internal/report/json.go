@@ -288,7 +288,7 @@ func newDocument(inc *incident.Incident, o Options) document {
 		Files:        each(inc.Files, newFile),
 	}
 	for i := range d.Incident.Stalls {
-		d.Incident.Stalls[i].Suspects = each(suspects(inc, i), newSuspect)
+		d.Incident.Stalls[i].Suspects = each(inc.Result.SuspectsOf(i), newSuspect)
 	}
 	for name, f := range facts(inc) {
 		d.Facts[name] = fact{f.Value, each(f.Evidence, newEvidence)}

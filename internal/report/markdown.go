@@ -22,7 +22,7 @@ func Markdown(w io.Writer, inc *incident.Incident, o Options) error {
 		for i := range s {
 			m.para("- " + inline(stallText(&s[i])))
 			m.fence(func(t *text) { t.quotes(s[i].Evidence, 2); t.quotes(s[i].NotReadyEvidence, 1) })
-			for _, suspect := range suspects(inc, i) {
+			for _, suspect := range inc.Result.SuspectsOf(i) {
 				m.para("- Suspect: " + inline(suspect.String()))
 				m.fence(func(t *text) { t.quotes(suspect.Evidence, 2) })
 			}

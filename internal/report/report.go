@@ -196,11 +196,6 @@ func distinct(quotes []event.Quote) []event.Quote {
 	return all
 }
 
-// suspects of one stall.
-func suspects(inc *incident.Incident, stall int) []story.Suspect {
-	return slices.DeleteFunc(slices.Clone(inc.Result.Suspects), func(s story.Suspect) bool { return s.Stall != stall })
-}
-
 // rivalText is another cause that the evidence leaves open, in a sentence.
 func rivalText(r *story.Rival) string {
 	of := ""

@@ -182,7 +182,7 @@ func (t *text) stalls(inc *incident.Incident) {
 		t.para(margin, t.plain, stallText(s))
 		t.quotes(s.Evidence, 2)
 		t.quotes(s.NotReadyEvidence, 1)
-		for _, suspect := range suspects(inc, i) {
+		for _, suspect := range inc.Result.SuspectsOf(i) {
 			t.para(margin+"suspect ", t.plain, suspect.String())
 			t.quotes(suspect.Evidence, 2)
 		}

@@ -97,7 +97,7 @@ func (x *index) checkVersions(r *Rule) (limit Verdict, notes []string, dismissed
 		switch {
 		case !known:
 			limit = Likely
-			notes = append(notes, fmt.Sprintf("%s is unknown (affected: %s), so that the verdict stays at likely", v.Fact, v.Affected))
+			notes = append(notes, fmt.Sprintf("%s is unknown (affected: %s): the verdict is capped at likely", v.Fact, v.Affected))
 		case !in:
 			why := fmt.Sprintf("%s %s is not affected (%s is)", v.Fact, event.OneLine(fact.Value), v.Affected)
 			return RuledOut, nil, &Dismissed{r.ID, why, fact.Evidence}
@@ -110,7 +110,7 @@ func (x *index) checkVersions(r *Rule) (limit Verdict, notes []string, dismissed
 func (x *index) missing(r *Rule) []Missing {
 	var all []Missing
 	for _, need := range r.Needs {
-		if !slices.ContainsFunc(need.Any, func(source string) bool { return x.covered[source] }) {
+		if !slices.ContainsFunc(need.Any, x.covers) {
 			all = append(all, Missing{strings.Join(need.Any, " or "), need.Collect})
 		}
 	}
@@ -158,7 +158,7 @@ func (s *search) notSeen() string {
 	}
 	for _, need := range s.rule.Needs {
 		for _, source := range need.Any {
-			if s.index.covered[source] && !contains(read, source) {
+			if s.index.covers(source) && !contains(read, source) {
 				read = append(read, source)
 			}
 		}
@@ -274,7 +274,7 @@ func (s *search) notes(m *match, said seen) (notes, now []string) {
 		}
 	}
 	if m.timeOnly {
-		notes = append(notes, "nothing but time ties the steps together, so that the verdict stays at likely")
+		notes = append(notes, "only time ties the steps together: the verdict is capped at likely")
 	}
 	return notes, now
 }

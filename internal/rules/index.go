@@ -13,7 +13,7 @@ import (
 // rule that asks the same: a catalogue asks for few things in many ways.
 type index struct {
 	timeline *timeline.Timeline
-	covered  map[string]bool // sources that may show a cause; see timeline.CoveredSources
+	covered  map[string]bool // by source that was asked for: see covers
 	events   []*event.Event
 	spans    []span
 	kinds    map[event.Kind][]int32
@@ -32,7 +32,7 @@ type index struct {
 func newIndex(tl *timeline.Timeline) *index {
 	x := &index{
 		timeline: tl,
-		covered:  tl.CoveredSources(),
+		covered:  map[string]bool{},
 		events:   make([]*event.Event, len(tl.Events)),
 		spans:    make([]span, len(tl.Events)),
 		kinds:    map[event.Kind][]int32{},
@@ -356,4 +356,16 @@ func (x *index) marking() []uint64 {
 		x.marks = append(x.marks, make([]uint64, len(x.texts)-len(x.marks)+len(x.texts)/2)...)
 	}
 	return x.marks
+}
+
+// covers says whether a source is in the bundle and may show a cause of what happened.
+func (x *index) covers(source string) bool {
+	covered, asked := x.covered[source]
+	if !asked {
+		covered = slices.ContainsFunc(x.timeline.Coverage, func(c timeline.Coverage) bool {
+			return c.Source == source && x.timeline.CoversStall(&c)
+		})
+		x.covered[source] = covered
+	}
+	return covered
 }

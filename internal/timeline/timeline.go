@@ -15,7 +15,7 @@ type Timeline struct {
 	// Events are in the order of event.Compare. Their times lack nothing, or are zero.
 	Events   []event.Event
 	Coverage []Coverage
-	Stalls   []Stall
+	Stalls   []Stall // in the order of their starts
 	Facts    map[string]Fact
 	Clocks   []Clock
 }
