@@ -5,11 +5,6 @@ import (
 	"time"
 )
 
-// Kind names what happened, as "component.what": "cri.call",
-// "containerd.task-exit", "kubelet.pleg-unhealthy". The observers' tables say
-// which kinds exist; rules match on them.
-type Kind string
-
 // Event is one typed thing on the timeline. Everything that lasted is an
 // interval: a call, a lock hold, a syscall, a goroutine's wait.
 type Event struct {
@@ -86,52 +81,50 @@ type IDs struct {
 
 // Field is one typed value of an event.
 type Field struct {
-	Key   string
+	Key   Key
 	Value Value
 }
 
-// Get returns the value of a field, an id ("container", "sandbox", "pod",
-// "pod_uid", "pid", "tid", "goroutine", "lock") or one of the names every event
-// has: "duration" (seconds from Start to End, absent for an instant), "open", "component",
-// "level", "source". Ok is false when the event does not carry it.
-func (e *Event) Get(key string) (v Value, ok bool) {
+// Get returns the value of a field, of an id, or of what every event has; [Kinds] declares them. Ok
+// is false when the event does not carry it, as an instant carries no duration.
+func (e *Event) Get(key Key) (v Value, ok bool) {
 	for i := range e.Fields {
 		if e.Fields[i].Key == key {
 			return e.Fields[i].Value, true
 		}
 	}
 	switch key {
-	case "container":
-		return text(e.IDs.Container)
-	case "sandbox":
-		return text(e.IDs.Sandbox)
-	case "pod":
-		return text(e.IDs.Pod)
-	case "pod_uid":
-		return text(e.IDs.PodUID)
-	case "pid":
+	case FieldContainer:
+		return knownText(e.IDs.Container)
+	case FieldSandbox:
+		return knownText(e.IDs.Sandbox)
+	case FieldPod:
+		return knownText(e.IDs.Pod)
+	case FieldPodUID:
+		return knownText(e.IDs.PodUID)
+	case FieldPID:
 		return Int(int64(e.IDs.PID)), e.IDs.PID != 0
-	case "tid":
+	case FieldTID:
 		return Int(int64(e.IDs.TID)), e.IDs.TID != 0
-	case "goroutine":
+	case FieldGoroutine:
 		return Int(int64(e.IDs.Goroutine)), e.IDs.Goroutine != 0
-	case "lock":
-		return text(e.IDs.Lock)
-	case "duration":
+	case FieldLock:
+		return knownText(e.IDs.Lock)
+	case FieldDuration:
 		return Duration(e.Duration()), !e.End.IsZero()
-	case "open":
+	case FieldOpen:
 		return Bool(e.Open), true
-	case "component":
-		return text(e.Component)
-	case "level":
+	case FieldComponent:
+		return knownText(e.Component)
+	case FieldLevel:
 		return String(e.Level.String()), e.Level != NoLevel
-	case "source":
-		return text(e.Source)
+	case FieldSource:
+		return knownText(e.Source)
 	}
 	return Value{}, false
 }
 
-func text(s string) (Value, bool) { return String(s), s != "" }
+func knownText(s string) (Value, bool) { return String(s), s != "" }
 
 // Duration is End-Start, zero for an instant. For an open or begun event it is a lower bound.
 func (e *Event) Duration() time.Duration {

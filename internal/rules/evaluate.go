@@ -372,7 +372,7 @@ func (s *search) inferred(step int, e *event.Event) bool {
 	if c := s.rule.Steps[step].Certainty; c != "" {
 		return c == "inferred"
 	}
-	c, _ := e.Get("certainty")
+	c, _ := e.Get(event.FieldCertainty)
 	return c.Text() == "inferred"
 }
 

@@ -111,7 +111,7 @@ func (x *index) weighed(cat *Catalog) []string {
 	}
 	patterns := func(all []Pattern) {
 		for _, p := range all {
-			if name, ok := p.Match["name"].(string); ok && p.Kind == factKind {
+			if name, ok := p.Match[string(event.FieldName)].(string); ok && p.Kind == event.KindFact {
 				asked[name] = true
 			}
 		}
@@ -140,6 +140,3 @@ func (x *index) weighed(cat *Catalog) []string {
 	}
 	return known
 }
-
-// factKind is the kind of events that say something about the node as a whole: name, value.
-const factKind = "fact"

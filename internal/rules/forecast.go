@@ -113,7 +113,7 @@ func (x *index) forecast(r *Rule, rule *ForecastRule) []Forecast {
 	readings := map[string][]measured{}
 	for _, ev := range x.kinds[rule.Kind] {
 		e := x.events[ev]
-		v, _ := e.Get(rule.Value)
+		v, _ := e.Get(event.Key(rule.Value))
 		n, ok := factValue(v.Text()).Number() // facts are texts
 		if !ok || e.Last().IsZero() || !meets(e, rule.conditions) {
 			continue
@@ -146,7 +146,7 @@ func (x *index) lastLine() (end time.Time) {
 func (rule *ForecastRule) of(e *event.Event) string {
 	parts := []string{e.Source}
 	for _, field := range sortedKeys(rule.Bind) {
-		parts = append(parts, e.FieldText(field))
+		parts = append(parts, e.FieldText(event.Key(field)))
 	}
 	return strings.Join(parts, "\x00")
 }
@@ -157,10 +157,10 @@ func (rule *ForecastRule) extrapolate(all []measured, limit float64) (Forecast, 
 	last := all[len(all)-1]
 	f := Forecast{Value: last.value, Limit: limit}
 	if rule.field != "" {
-		v, _ := last.event.Get(rule.field)
+		v, _ := last.event.Get(event.Key(rule.field))
 		f.Limit, _ = v.Number()
 	}
-	if v, ok := last.event.Get(rule.Rate); ok {
+	if v, ok := last.event.Get(event.Key(rule.Rate)); ok {
 		f.Rate, _ = v.Number()
 		f.Span = last.event.Duration()
 		all = all[len(all)-1:]

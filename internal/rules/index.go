@@ -93,7 +93,7 @@ func (x *index) column(kind event.Kind, field string) *column {
 	c := &column{codes: make([]int32, len(x.kinds[kind]))}
 	codes := map[event.Value]int32{}
 	for i, ev := range x.kinds[kind] {
-		v, ok := x.events[ev].Get(field)
+		v, ok := x.events[ev].Get(event.Key(field))
 		if !ok {
 			c.codes[i] = noValue
 			c.absent++

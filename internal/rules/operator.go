@@ -189,7 +189,7 @@ func numeric(arg any) (float64, bool) {
 // meets says whether an event meets every condition.
 func meets(e *event.Event, conditions []condition) bool {
 	for i := range conditions {
-		if !conditions[i].holds(e.Get(conditions[i].field)) {
+		if !conditions[i].holds(e.Get(event.Key(conditions[i].field))) {
 			return false
 		}
 	}

@@ -188,7 +188,7 @@ func fits(p *Pattern, e *event.Event, values []string) bool {
 		return false
 	}
 	for _, b := range p.bindings {
-		v, ok := e.Get(b.field)
+		v, ok := e.Get(event.Key(b.field))
 		if values[b.variable] = v.Text(); !ok || v.Text() == "" {
 			return false
 		}

@@ -29,11 +29,11 @@ func findComplaint(tl *timeline.Timeline) *event.Event {
 	for i := range tl.Events {
 		e := &tl.Events[i]
 		switch {
-		case e.Kind == "kubelet.start":
+		case e.Kind == event.KindKubeletStart:
 			first = nil
-		case e.Kind == "kubelet.runtime-down" && !e.Start.IsZero():
+		case e.Kind == event.KindRuntimeDown && !e.Start.IsZero():
 			down = e
-		case e.Kind == "kubelet.pleg-unhealthy" && e.FieldText("never") != "true" && e.Start.IsZero():
+		case e.Kind == event.KindPLEGUnhealthy && e.FieldText(event.FieldNever) != "true" && e.Start.IsZero():
 			return e
 		case isFirstComplaint(e):
 			if first == nil || e.Start.T.Sub(last.Start.T) > asksAgain {

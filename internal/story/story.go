@@ -305,7 +305,7 @@ func (s *story) mainStall(p *part) *timeline.Stall {
 		return nil
 	}
 	for _, i := range p.stalls {
-		if stall := &s.timeline.Stalls[i]; slices.ContainsFunc(p.Chain, func(step rules.Step) bool { return showsEvent(&step, "kubelet.stall", stall.Start) }) {
+		if stall := &s.timeline.Stalls[i]; slices.ContainsFunc(p.Chain, func(step rules.Step) bool { return showsEvent(&step, event.KindStall, stall.Start) }) {
 			return stall
 		}
 	}

@@ -142,7 +142,7 @@ func narrowestID(e *event.Event) (what, id string) {
 // write says why an event speaks against its container.
 func (s *suspicion) write(e *event.Event) string {
 	text := strings.ReplaceAll(s.why, "{duration}", event.DurationText(e.Duration()))
-	return strings.ReplaceAll(text, "{method}", e.FieldText("method"))
+	return strings.ReplaceAll(text, "{method}", e.FieldText(event.FieldMethod))
 }
 
 // count adds an event to the sign of its suspect and rank. The first event of a sign says why.

@@ -11,8 +11,8 @@ import (
 // eventSort is a sort of event: of one kind, with what its fields say.
 type eventSort struct {
 	kind   event.Kind
-	fields map[string]string // field to its text, or anyText
-	least  time.Duration     // that it lasts
+	fields map[event.Key]string // field to its text, or anyText
+	least  time.Duration        // that it lasts
 }
 
 // anyText stands for every text but the empty one.
@@ -44,17 +44,17 @@ type suspicion struct {
 // longCall is how long a call must last to speak against its container: half of what the kubelet waits for.
 const longCall = timeline.CallLimit / 2
 
-var pastDeadline = map[string]string{"deadline": "true"}
+var pastDeadline = map[event.Key]string{event.FieldDeadline: "true"}
 
 // suspicions are asked in this order; the first that takes an event counts. A lock held for a
 // container beats a call that did not end, and that beats calls that ran into their deadlines.
 var suspicions = []suspicion{
-	{eventSort{kind: "lock.held"}, 0, false, "its lock is held while others wait"},
-	{eventSort{kind: "cri.call", least: longCall, fields: map[string]string{"open": "true"}}, 1, false, "{method} did not end"},
-	{eventSort{kind: "cri.call", least: longCall}, 1, false, "{method} lasted {duration}"},
-	{eventSort{kind: "containerd.state-timeout"}, 2, true, "its shim did not answer State"},
-	{eventSort{kind: "containerd.delete-failed", fields: pastDeadline}, 2, false, "its shim did not answer Delete"},
-	{eventSort{kind: "kubelet.cri-error", fields: pastDeadline}, 2, false, "{method} ran into its deadline"},
+	{eventSort{kind: event.KindLockHeld}, 0, false, "its lock is held while others wait"},
+	{eventSort{kind: event.KindCRICall, least: longCall, fields: map[event.Key]string{event.FieldOpen: "true"}}, 1, false, "{method} did not end"},
+	{eventSort{kind: event.KindCRICall, least: longCall}, 1, false, "{method} lasted {duration}"},
+	{eventSort{kind: event.KindStateTimeout}, 2, true, "its shim did not answer State"},
+	{eventSort{kind: event.KindDeleteFailed, fields: pastDeadline}, 2, false, "its shim did not answer Delete"},
+	{eventSort{kind: event.KindCRIError, fields: pastDeadline}, 2, false, "{method} ran into its deadline"},
 }
 
 // question is one of the decision tree below a stall that has no root: what would answer it, and the
@@ -70,17 +70,17 @@ type question struct {
 }
 
 var shimCalls = []eventSort{
-	{kind: "containerd.state-timeout"},
-	{kind: "containerd.delete-failed"},
-	{kind: "goroutine.wait", fields: map[string]string{"doing": "shim"}},
-	{kind: "goroutine.wait", fields: map[string]string{"doing": "ttrpc"}},
-	{kind: "lock.held", fields: map[string]string{"doing": "shim"}},
-	{kind: "lock.held", fields: map[string]string{"doing": "ttrpc"}},
+	{kind: event.KindStateTimeout},
+	{kind: event.KindDeleteFailed},
+	{kind: event.KindGoroutine, fields: map[event.Key]string{event.FieldDoing: "shim"}},
+	{kind: event.KindGoroutine, fields: map[event.Key]string{event.FieldDoing: "ttrpc"}},
+	{kind: event.KindLockHeld, fields: map[event.Key]string{event.FieldDoing: "shim"}},
+	{kind: event.KindLockHeld, fields: map[event.Key]string{event.FieldDoing: "ttrpc"}},
 }
 
 // lockWithoutHolder are waits for a lock of which a program's dump shows no holder.
 func lockWithoutHolder(program string) []eventSort {
-	return []eventSort{{kind: "lock.queue", fields: map[string]string{"component": program, "wait": anyText}}}
+	return []eventSort{{kind: event.KindLockQueue, fields: map[event.Key]string{event.FieldComponent: program, event.FieldWait: anyText}}}
 }
 
 const (
