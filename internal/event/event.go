@@ -9,9 +9,10 @@ import (
 // interval: a call, a lock hold, a syscall, a goroutine's wait.
 type Event struct {
 	Kind Kind
-	// Host is the node that its line names, as the carrier wrote it; empty when the line names none.
+	// Host is the node that its line names, as the carrier wrote it; empty when the
+	// line names none.
 	Host      string
-	Component string // who did it: "kubelet", "containerd", "dockerd", "shim", "runc", "systemd", "kernel", "cni"
+	Component string // who did it, as "kubelet", "containerd", "shim", "systemd" or "kernel"
 
 	// Start and End are the interval. A zero End is an instant at Start; a
 	// zero Start is an event without a known time.
@@ -22,14 +23,14 @@ type Event struct {
 	// Begun says that the start was not seen: Start is then the first moment
 	// at which it was already going on.
 	Begun bool
-	// Basis says where year, zone or date of the interval come from; empty
-	// means that they were written. Set by the timeline.
+	// Basis says where year, zone or date of the interval come from. The timeline sets
+	// it; empty means that they were written.
 	Basis string
 
 	Level  Level
 	IDs    IDs
 	Fields []Field
-	// Text tells the event in a few words, for the timeline and the chain. It
+	// Text describes the event in a few words, for the timeline and the chain. It
 	// holds log text: renderers escape it.
 	Text string
 	// Evidence is the lines the event was made from, as written, first the one
@@ -40,7 +41,7 @@ type Event struct {
 	Source string
 
 	// Span asks the timeline to pair this event with another one of the same
-	// key: a begin with the next end. Empty for an event that is whole.
+	// key: a begin with the next end. It is empty for an event that is whole.
 	Span Span
 }
 
@@ -51,8 +52,8 @@ type Span struct {
 	// Foreign says that the other end is written by another program: an open
 	// span then counts only where the bundle holds such ends at all.
 	Foreign bool
-	// State says that the edges tell of a state, and that more than one writer
-	// may tell of each: a begin while it lasts and an end when it is over say nothing new.
+	// State says that the edges are those of a state which more than one writer may
+	// report: another begin while it lasts, or another end after it, adds nothing.
 	State bool
 }
 
@@ -150,8 +151,8 @@ func (e *Event) Pos() Pos {
 	return e.Evidence[0].Pos
 }
 
-// Compare is the total order of the timeline: time, then file, then line. Events without
-// a time come last, by file and line.
+// Compare is the total order of the timeline: time, then file, line and kind. Events
+// without a time come last.
 func Compare(a, b Event) int {
 	if az, bz := a.Start.IsZero(), b.Start.IsZero(); az != bz {
 		if az {

@@ -55,8 +55,8 @@ func (f *FieldInfo) Allows(v Value) bool {
 	}
 }
 
-// Describe is what the field holds, with its unit and the values that it may have: "as ListContainers",
-// "how it ended; one of ok, failed", "of an answer that was too large; in bytes".
+// Describe is what the field holds, with its unit and the values that it may have:
+// "as ListContainers", "of an answer that was too large; in bytes", "the protocol; one of nfs".
 func (f *FieldInfo) Describe() string {
 	words := f.About
 	if f.Unit != "" {
@@ -101,7 +101,8 @@ func truth(key Key, about string) FieldInfo {
 	return FieldInfo{Key: key, Type: TypeBoolean, About: about}
 }
 
-// IDFields are the ids that events carry; [KindInfo.IDs] says which. The slice is shared: do not change it.
+// IDFields are the ids that events carry; [KindInfo.IDs] says which. The slice is
+// shared: do not change it.
 func IDFields() []FieldInfo { return idFields }
 
 var idFields = []FieldInfo{

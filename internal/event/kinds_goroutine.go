@@ -11,7 +11,7 @@ const (
 	KindGoroutine Kind = "goroutine.wait"
 )
 
-// certainty is how sure it is that one thing waits for another: of several links, the weakest counts.
+// certainty is how sure it is who holds a lock. Of several links, the weakest counts.
 var certainty = oneOf(FieldCertainty, "whether the input shows it, or it follows from what the input shows", "observed", "inferred")
 
 // inDump is what every event of a goroutine has.

@@ -139,7 +139,7 @@ func calls(inc *Incident) map[string][]*event.Event {
 	all := map[string][]*event.Event{}
 	for i := range inc.Timeline.Events {
 		if e := &inc.Timeline.Events[i]; e.Kind == event.KindCRICall && !e.End.IsZero() {
-			all[text(e, event.FieldMethod)] = append(all[text(e, event.FieldMethod)], e)
+			all[e.FieldText(event.FieldMethod)] = append(all[e.FieldText(event.FieldMethod)], e)
 		}
 	}
 	return all
@@ -153,7 +153,7 @@ func summarize(all []*event.Event) Calls {
 	var lasted []time.Duration
 	for _, e := range all {
 		lasted = append(lasted, e.Duration())
-		if text(e, event.FieldOutcome) == "failed" {
+		if e.FieldText(event.FieldOutcome) == "failed" {
 			c.Failed++
 		}
 		if e.Open {
@@ -179,12 +179,12 @@ func criErrors(inc *Incident) map[string]failures {
 		if e.Kind != event.KindCRIError {
 			continue
 		}
-		f := all[text(e, event.FieldMethod)]
+		f := all[e.FieldText(event.FieldMethod)]
 		f.all++
-		if text(e, event.FieldDeadline) == "true" {
+		if e.FieldText(event.FieldDeadline) == "true" {
 			f.deadline++
 		}
-		all[text(e, event.FieldMethod)] = f
+		all[e.FieldText(event.FieldMethod)] = f
 	}
 	return all
 }
@@ -205,9 +205,4 @@ func keysOf[V any](a, b map[string]V) []string {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(keys)
 	return slices.Compact(keys)
-}
-
-func text(e *event.Event, key event.Key) string {
-	v, _ := e.Get(key)
-	return v.Text()
 }

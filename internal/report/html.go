@@ -149,18 +149,18 @@ func locks(inc *incident.Incident) (all []lockBlock, left int) {
 	})
 	left = max(0, len(held)-maxLocks)
 	for _, e := range held[:len(held)-left] {
-		l := lockBlock{Program: e.Component, Quotes: quoteBlocks(inc, e.Evidence[:min(len(e.Evidence), 3)]), Sure: valueOf(e, event.FieldCertainty)}
+		l := lockBlock{Program: e.Component, Quotes: quoteBlocks(inc, e.Evidence[:min(len(e.Evidence), 3)]), Sure: e.FieldText(event.FieldCertainty)}
 		if e.Kind == event.KindLockCycle {
-			l.Deadlock, l.Ends = true, valueOf(e, event.FieldGoroutines)
+			l.Deadlock, l.Ends = true, e.FieldText(event.FieldGoroutines)
 			all = append(all, l)
 			continue
 		}
 		l.Waiters = number(count(e, event.FieldWaiters)) + " waiting"
-		l.Lock = strings.TrimSpace(valueOf(e, event.FieldLockType) + " of " + cmp.Or(valueOf(e, event.FieldOwner), "?") + " " + e.IDs.Lock)
+		l.Lock = strings.TrimSpace(e.FieldText(event.FieldLockType) + " of " + cmp.Or(e.FieldText(event.FieldOwner), "?") + " " + e.IDs.Lock)
 		l.Holder = fmt.Sprintf("goroutine %d", e.IDs.Goroutine)
-		l.Through = valueOf(e, event.FieldThrough)
+		l.Through = e.FieldText(event.FieldThrough)
 		_, waiting, _ := strings.Cut(e.Text, ", ") // the observer has said it in words
-		l.Ends = cmp.Or(waiting, valueOf(e, event.FieldEndsIn), "what it waits for is not shown")
+		l.Ends = cmp.Or(waiting, e.FieldText(event.FieldEndsIn), "what it waits for is not shown")
 		all = append(all, l)
 	}
 	return all, left
@@ -190,11 +190,6 @@ func groups(inc *incident.Incident) []groupBlock {
 
 // maxLocks bounds the locks and the groups of the page.
 const maxLocks = 50
-
-func valueOf(e *event.Event, field event.Key) string {
-	v, _ := e.Get(field)
-	return v.Text()
-}
 
 func count(e *event.Event, field event.Key) float64 {
 	v, _ := e.Get(field)

@@ -168,8 +168,8 @@ func collectFacts(events []*event.Event) map[string]Fact {
 		if e.Kind != event.KindFact {
 			continue
 		}
-		name, rank := fieldText(e, event.FieldName), 3
-		switch basis := fieldText(e, event.FieldBasis); {
+		name, rank := e.FieldText(event.FieldName), 3
+		switch basis := e.FieldText(event.FieldBasis); {
 		case basis == "installed":
 			rank = 1
 		case basis == "configured":
@@ -180,7 +180,7 @@ func collectFacts(events []*event.Event) map[string]Fact {
 		if rank < trust[name] {
 			continue
 		}
-		known[name], trust[name] = Fact{Value: fieldText(e, event.FieldValue), Evidence: e.Evidence}, rank
+		known[name], trust[name] = Fact{Value: e.FieldText(event.FieldValue), Evidence: e.Evidence}, rank
 	}
 	return known
 }

@@ -23,8 +23,8 @@ func foldCallers(events []*event.Event) []*event.Event {
 			kept = append(kept, e)
 			continue
 		}
-		f := callResult{fieldText(e, event.FieldMethod), e.IDs.Container, e.IDs.Sandbox}
-		if fieldText(e, event.FieldCaller) != "true" {
+		f := callResult{e.FieldText(event.FieldMethod), e.IDs.Container, e.IDs.Sandbox}
+		if e.FieldText(event.FieldCaller) != "true" {
 			last[f] = e
 		} else if client := last[f]; client != nil && e.Start.T.Sub(client.Start.T) <= callerDelay+client.Start.Prec {
 			if client.IDs.Pod == "" && e.IDs.Pod != "" {

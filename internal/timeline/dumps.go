@@ -71,7 +71,7 @@ func activityOf(e *event.Event) (d goroutineActivity, ok bool) {
 		return d, false
 	}
 	return goroutineActivity{
-		kind: e.Kind, component: e.Component, lock: e.IDs.Lock, call: fieldText(e, event.FieldCall), what: fieldText(e, event.FieldDoing), rpc: fieldText(e, event.FieldRPC),
-		object: fieldText(e, event.FieldIDPtr), goroutine: e.IDs.Goroutine,
+		kind: e.Kind, component: e.Component, lock: e.IDs.Lock, call: e.FieldText(event.FieldCall), what: e.FieldText(event.FieldDoing), rpc: e.FieldText(event.FieldRPC),
+		object: e.FieldText(event.FieldIDPtr), goroutine: e.IDs.Goroutine,
 	}, true
 }

@@ -8,12 +8,6 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// fieldText is a field or an id of e as text. It is empty when e has none.
-func fieldText(e *event.Event, key event.Key) string {
-	v, _ := e.Get(key)
-	return v.Text()
-}
-
 // fieldDuration is a field that holds a length of time, in seconds where it is a plain number.
 func fieldDuration(e *event.Event, key event.Key) (d time.Duration, ok bool) {
 	v, ok := e.Get(key)

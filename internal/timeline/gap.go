@@ -44,13 +44,13 @@ func findGaps(tl *Timeline, events []*event.Event, sources []Source) {
 
 // addLoss adds a gap to every source that an event of kind log.loss is about.
 func (tl *Timeline) addLoss(e *event.Event) {
-	of, file := fieldText(e, event.FieldOf), e.Pos().File
-	anywhere := fieldText(e, event.FieldAnywhere) == "true"
+	of, file := e.FieldText(event.FieldOf), e.Pos().File
+	anywhere := e.FieldText(event.FieldAnywhere) == "true"
 	takes := func(c *Coverage) bool {
 		if of != "" && c.Source != of+".log" {
 			return false
 		}
-		return c.File == file || fieldText(e, event.FieldReach) == "node" && strings.HasSuffix(c.Source, ".log")
+		return c.File == file || e.FieldText(event.FieldReach) == "node" && strings.HasSuffix(c.Source, ".log")
 	}
 	gap := Gap{Reason: e.Text, Evidence: e.Evidence}
 	switch {

@@ -25,7 +25,7 @@ func linkGoroutines(events []*event.Event) {
 			adoptContainer(e, call, "the only call of its kind open at the dump")
 		}
 	}
-	spreadContainers(goroutines, func(e *event.Event) (address string, gives bool) { return fieldText(e, event.FieldIDPtr), true }, "same container id address as goroutine ")
+	spreadContainers(goroutines, func(e *event.Event) (address string, gives bool) { return e.FieldText(event.FieldIDPtr), true }, "same container id address as goroutine ")
 	spreadContainers(goroutines, func(e *event.Event) (address string, gives bool) {
 		return e.IDs.Lock, e.Kind == event.KindLockHeld
 	}, "same lock as goroutine ")
@@ -56,11 +56,11 @@ func requestsOf(e *event.Event) []request {
 	if e.Last().IsZero() {
 		return nil
 	}
-	if method := fieldText(e, event.FieldCall); method != "" {
+	if method := e.FieldText(event.FieldCall); method != "" {
 		all = append(all, request{dumpOf(e), method})
 	}
 	// otherwise another goroutine called it
-	if fieldText(e, event.FieldRPC) == "Create" && fieldText(e, event.FieldThrough) == "" {
+	if e.FieldText(event.FieldRPC) == "Create" && e.FieldText(event.FieldThrough) == "" {
 		all = append(all, request{dumpOf(e), createMethod})
 	}
 	return all
@@ -74,9 +74,9 @@ type linker struct {
 
 // countObject records what a goroutine works on, as far as the dump shows it.
 func (l *linker) countObject(e *event.Event) {
-	object := fieldText(e, event.FieldIDPtr)
+	object := e.FieldText(event.FieldIDPtr)
 	if object == "" {
-		object = fieldText(e, event.FieldGoroutine)
+		object = e.FieldText(event.FieldGoroutine)
 	}
 	for _, r := range requestsOf(e) {
 		if l.objects[r] == nil {
@@ -93,7 +93,7 @@ func callsByMethod(events []*event.Event) map[string][]*event.Event {
 		switch {
 		case e.IDs.Container == "" || e.Start.IsZero():
 		case e.Kind == event.KindCRICall:
-			method := fieldText(e, event.FieldMethod)
+			method := e.FieldText(event.FieldMethod)
 			calls[method] = append(calls[method], e)
 		case e.Kind == event.KindScopeStart:
 			calls[createMethod] = append(calls[createMethod], e)
@@ -161,7 +161,7 @@ func spreadContainers(goroutines []*event.Event, address func(*event.Event) (add
 	for _, e := range goroutines {
 		a, _ := address(e)
 		if from := givers[object{dumpOf(e), a}]; from != nil && e.IDs.Container == "" {
-			adoptContainer(e, from, how+fieldText(from, event.FieldGoroutine))
+			adoptContainer(e, from, how+from.FieldText(event.FieldGoroutine))
 		}
 	}
 }

@@ -65,7 +65,7 @@ func historiesOfDaemons(events []*event.Event) map[string]*daemonHistory {
 		if !e.Start.Known || e.Start.Lacks != 0 {
 			continue
 		}
-		s, name := sign{e, e.Start.T}, cmp.Or(fieldText(e, event.FieldDaemon), fieldText(e, event.FieldRuntime))
+		s, name := sign{e, e.Start.T}, cmp.Or(e.FieldText(event.FieldDaemon), e.FieldText(event.FieldRuntime))
 		switch e.Kind {
 		case event.KindDaemonStart, event.KindUnitStart:
 			of(name).starts = append(of(name).starts, s)
@@ -132,9 +132,9 @@ func (l *daemonHistory) restartEvent(name string, group []sign, last time.Time) 
 	e.Text = name + " is restarted: " + why
 	for _, s := range l.orders {
 		if len(ends) > 0 && how == "asked" && !s.at.After(ends[0].at.Add(time.Second)) && ends[0].at.Sub(s.at) <= ordered {
-			who := fieldText(s.Event, event.FieldUser)
+			who := s.Event.FieldText(event.FieldUser)
 			e.Fields = append(e.Fields, event.Field{Key: event.FieldBy, Value: event.String(who)})
-			e.Text += fmt.Sprintf(", by %s (%s)", who, fieldText(s.Event, event.FieldCommand))
+			e.Text += fmt.Sprintf(", by %s (%s)", who, s.Event.FieldText(event.FieldCommand))
 			e.Evidence = append(e.Evidence, s.Evidence...)
 		}
 	}
@@ -162,7 +162,7 @@ func daemonPID(s sign) int {
 func explainEnd(ends []sign) (how, why string) {
 	how, why = "unknown", "how the process before it ended is not shown"
 	for _, s := range ends {
-		what := fieldText(s.Event, event.FieldHow)
+		what := s.Event.FieldText(event.FieldHow)
 		switch {
 		case s.Kind == event.KindUnitStop:
 			return "asked", "systemd was told to stop it"

@@ -38,8 +38,8 @@ func linkShims(events []*event.Event) {
 
 // isUnmounting says that a thread was seen in umount, by the name of its call or by its stack.
 func isUnmounting(e *event.Event) bool {
-	name := fieldText(e, event.FieldName)
-	return name == "umount2" || name == "umount" || strings.Contains(fieldText(e, event.FieldStack), "cleanup_mnt")
+	name := e.FieldText(event.FieldName)
+	return name == "umount2" || name == "umount" || strings.Contains(e.FieldText(event.FieldStack), "cleanup_mnt")
 }
 
 type shimLinker struct {
@@ -82,5 +82,5 @@ func (l *shimLinker) linkContainer(e *event.Event) {
 		return
 	}
 	e.IDs.Container = found.IDs.Container
-	setField(e, event.FieldContainerFrom, event.String("the only container of shim "+fieldText(e, event.FieldPID)+" that had just exited"))
+	setField(e, event.FieldContainerFrom, event.String("the only container of shim "+e.FieldText(event.FieldPID)+" that had just exited"))
 }

@@ -116,18 +116,18 @@ func isSameCall(a, b *event.Event) bool {
 		return false
 	}
 	for _, key := range [...]event.Key{event.FieldName, event.FieldNumber, event.FieldCallID} {
-		if x, y := fieldText(a, key), fieldText(b, key); x != "" && y != "" && x != y {
+		if x, y := a.FieldText(key), b.FieldText(key); x != "" && y != "" && x != y {
 			return false
 		}
 	}
-	if x, y := fieldText(a, event.FieldComm), fieldText(b, event.FieldComm); x != "" && y != "" && !strings.HasPrefix(x, y) && !strings.HasPrefix(y, x) {
+	if x, y := a.FieldText(event.FieldComm), b.FieldText(event.FieldComm); x != "" && y != "" && !strings.HasPrefix(x, y) && !strings.HasPrefix(y, x) {
 		return false // xcapture 1 cuts names
 	}
-	x, y := fieldText(a, event.FieldState), fieldText(b, event.FieldState)
+	x, y := a.FieldText(event.FieldState), b.FieldText(event.FieldState)
 	if x != "" && y != "" && (x == "D") != (y == "D") {
 		return false
 	}
-	named := fieldText(a, event.FieldName) != "" && fieldText(a, event.FieldName) == fieldText(b, event.FieldName)
+	named := a.FieldText(event.FieldName) != "" && a.FieldText(event.FieldName) == b.FieldText(event.FieldName)
 	if b.Start.IsZero() {
 		return named
 	}
@@ -176,7 +176,7 @@ func hasExactEnd(e *event.Event) bool {
 
 // mergeSighting adds to e what another event shows of the same call.
 func mergeSighting(e, other *event.Event) {
-	sources := cmp.Or(fieldText(e, event.FieldSeenBy), e.Source)
+	sources := cmp.Or(e.FieldText(event.FieldSeenBy), e.Source)
 	if !slices.Contains(strings.Split(sources, ", "), other.Source) {
 		sources += ", " + other.Source
 	}
@@ -187,7 +187,7 @@ func mergeSighting(e, other *event.Event) {
 		joinIntervals(e, other)
 	}
 	addMissingFields(e, other)
-	if fieldText(e, event.FieldNetlink) != fieldText(other, event.FieldNetlink) {
+	if e.FieldText(event.FieldNetlink) != other.FieldText(event.FieldNetlink) {
 		setField(e, event.FieldNetlink, event.Bool(true))
 	}
 	setField(e, event.FieldReturned, event.Bool(!e.Open))
@@ -205,8 +205,8 @@ func mergeSighting(e, other *event.Event) {
 		}
 	}
 	if e.Kind == event.KindSyscall {
-		state := fieldText(e, event.FieldState)
-		e.Text = fieldText(e, event.FieldName) + " in thread " + strconv.Itoa(e.IDs.TID) + ", state " + cmp.Or(state, "unknown") + " in " + strconv.Itoa(samples) + " samples"
+		state := e.FieldText(event.FieldState)
+		e.Text = e.FieldText(event.FieldName) + " in thread " + strconv.Itoa(e.IDs.TID) + ", state " + cmp.Or(state, "unknown") + " in " + strconv.Itoa(samples) + " samples"
 		if e.Open {
 			e.Text += ", has not returned"
 		}

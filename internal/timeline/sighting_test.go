@@ -85,7 +85,7 @@ func TestJoinSightings(t *testing.T) {
 }
 
 func describeSight(e *event.Event) string {
-	sources := fieldText(e, "seen_by")
+	sources := e.FieldText("seen_by")
 	if sources == "" {
 		sources = e.Source
 	}

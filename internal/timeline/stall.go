@@ -77,7 +77,7 @@ func markSlowRelists(events []*event.Event, all []Stall) {
 	const most = 100 // dumps; a bundle holds a handful
 	var relists []*event.Event
 	for _, e := range events {
-		if e.Kind == event.KindRelist && fieldText(e, event.FieldPodPtr) != "" && e.Last().Known && len(relists) < most {
+		if e.Kind == event.KindRelist && e.FieldText(event.FieldPodPtr) != "" && e.Last().Known && len(relists) < most {
 			relists = append(relists, e)
 		}
 	}
@@ -87,7 +87,7 @@ func markSlowRelists(events []*event.Event, all []Stall) {
 	for _, e := range relists {
 		i := slices.IndexFunc(all, func(s Stall) bool { return within(e, &s) })
 		if i >= 0 && slices.ContainsFunc(relists, func(other *event.Event) bool {
-			return within(other, &all[i]) && fieldText(other, event.FieldPodPtr) != fieldText(e, event.FieldPodPtr) && !other.Last().T.Equal(e.Last().T)
+			return within(other, &all[i]) && other.FieldText(event.FieldPodPtr) != e.FieldText(event.FieldPodPtr) && !other.Last().T.Equal(e.Last().T)
 		}) {
 			setField(e, event.FieldMoved, event.Bool(true))
 		}
@@ -154,13 +154,13 @@ func readSigns(events []*event.Event, coverage []Coverage) *signs {
 		case event.KindNodeReady:
 			s.ready = append(s.ready, e)
 		case event.KindRelist:
-			if p := Phase(fieldText(e, event.FieldPhase)); p == PhaseList || p == PhasePod {
+			if p := Phase(e.FieldText(event.FieldPhase)); p == PhaseList || p == PhasePod {
 				s.relists = append(s.relists, e)
 			}
 		case event.KindCRIError, event.KindRelistFailed:
 			s.addFailedCall(e)
 		case event.KindLockWait, event.KindLockQueue:
-			if isListCall(fieldText(e, event.FieldCall)) && e.Duration() >= time.Minute {
+			if isListCall(e.FieldText(event.FieldCall)) && e.Duration() >= time.Minute {
 				s.listWaits = append(s.listWaits, e)
 			}
 		}
@@ -170,7 +170,7 @@ func readSigns(events []*event.Event, coverage []Coverage) *signs {
 
 // addComplaint adds a complaint. A line with an age below its own threshold is none.
 func (s *signs) addComplaint(e *event.Event) {
-	if fieldText(e, event.FieldNever) == "true" {
+	if e.FieldText(event.FieldNever) == "true" {
 		s.never = append(s.never, e)
 		return
 	}
@@ -190,10 +190,10 @@ func (s *signs) addComplaint(e *event.Event) {
 // addFailedCall adds a call of relist that reached its deadline: GetPods lists, updateCache asks
 // for one pod. A relist that ended with an error of GetPods was there, whatever the error.
 func (s *signs) addFailedCall(e *event.Event) {
-	if fieldText(e, event.FieldDeadline) != "true" && e.Kind != event.KindRelistFailed {
+	if e.FieldText(event.FieldDeadline) != "true" && e.Kind != event.KindRelistFailed {
 		return
 	}
-	switch method := fieldText(e, event.FieldMethod); {
+	switch method := e.FieldText(event.FieldMethod); {
 	case method == "" || isListCall(method):
 		s.listErrors = append(s.listErrors, e)
 	case method == "ContainerStatus" || method == "PodSandboxStatus":
@@ -317,12 +317,12 @@ func (s *signs) phaseFromStacks(stall *Stall) Phase {
 	const most = 100 // dumps; a bundle holds a handful
 	for _, e := range s.relists[:min(most, len(s.relists))] {
 		if !e.Start.T.After(stall.End.Add(conditionDelay)) && !e.Last().T.Before(stall.Start) {
-			return Phase(fieldText(e, event.FieldPhase))
+			return Phase(e.FieldText(event.FieldPhase))
 		}
 	}
 	// A single dump of a kubelet without a time was made because of the stall.
 	if len(s.relists) == 0 && len(s.undated) == 1 {
-		if p := Phase(fieldText(s.undated[0], event.FieldPhase)); p == PhaseList || p == PhasePod {
+		if p := Phase(s.undated[0].FieldText(event.FieldPhase)); p == PhaseList || p == PhasePod {
 			return p
 		}
 	}
