@@ -42,8 +42,8 @@ func (c *compiler) exposures() {
 	}
 }
 
-// exposures are the risks of all rules that did not match: a finding says more.
-func (x *index) exposures(cat *Catalog, found []Finding) []Exposure {
+// listExposures returns the risks of all rules that did not match: a finding says more.
+func (x *index) listExposures(cat *Catalog, found []Finding) []Exposure {
 	var all []Exposure
 	for i := range cat.Rules {
 		r := &cat.Rules[i]
@@ -51,7 +51,7 @@ func (x *index) exposures(cat *Catalog, found []Finding) []Exposure {
 			continue
 		}
 		for j := range r.Exposed {
-			if e, ok := x.exposure(r, &r.Exposed[j]); ok {
+			if e, ok := x.checkExposure(r, &r.Exposed[j]); ok {
 				all = append(all, e)
 				break
 			}
@@ -60,7 +60,7 @@ func (x *index) exposures(cat *Catalog, found []Finding) []Exposure {
 	return all
 }
 
-func (x *index) exposure(r *Rule, rule *ExposureRule) (Exposure, bool) {
+func (x *index) checkExposure(r *Rule, rule *ExposureRule) (Exposure, bool) {
 	e := Exposure{Rule: r.ID, Text: rule.Text}
 	for _, v := range rule.Versions {
 		fact := x.timeline.Facts[v.Fact]
@@ -101,8 +101,8 @@ func (e Exposure) String() string {
 	return strings.TrimRight(e.Text, ".; ") + " (" + strings.Join(e.Because, ", ") + ")"
 }
 
-// weighed are the names of the facts that some rule asks for, and that are known, in order.
-func (x *index) weighed(cat *Catalog) []string {
+// listWeighed returns the names of the facts that some rule asks for, and that are known, in order.
+func (x *index) listWeighed(cat *Catalog) []string {
 	asked := map[string]bool{}
 	versions := func(all []VersionRange) {
 		for _, v := range all {

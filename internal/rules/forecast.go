@@ -89,20 +89,20 @@ type measured struct {
 	event *event.Event
 }
 
-// forecasts are the limits that rules see coming.
-func (x *index) forecasts(cat *Catalog) []Forecast {
+// listForecasts returns the limits that rules see coming.
+func (x *index) listForecasts(cat *Catalog) []Forecast {
 	var all []Forecast
 	for i := range cat.Rules {
 		r := &cat.Rules[i]
 		for j := range r.Forecast {
-			all = append(all, x.forecast(r, &r.Forecast[j])...)
+			all = append(all, x.readForecast(r, &r.Forecast[j])...)
 		}
 	}
 	return all
 }
 
-// forecast reads one growing number, of each thing that it counts and as each source counts it.
-func (x *index) forecast(r *Rule, rule *ForecastRule) []Forecast {
+// readForecast reads one growing number, of each thing that it counts and as each source counts it.
+func (x *index) readForecast(r *Rule, rule *ForecastRule) []Forecast {
 	limit := rule.limit
 	if rule.fact != "" {
 		var ok bool
@@ -118,7 +118,7 @@ func (x *index) forecast(r *Rule, rule *ForecastRule) []Forecast {
 		if !ok || e.Last().IsZero() || !meets(e, rule.conditions) {
 			continue
 		}
-		readings[rule.of(e)] = append(readings[rule.of(e)], measured{e.Last().T, n, e})
+		readings[rule.nameSeries(e)] = append(readings[rule.nameSeries(e)], measured{e.Last().T, n, e})
 	}
 	var all []Forecast
 	end := x.lastLine()
@@ -142,8 +142,9 @@ func (x *index) lastLine() (end time.Time) {
 	return end
 }
 
-// of tells the things apart that grow each for itself: by what the pattern binds. Two ways to count one thing differ by a little, which is no growth.
-func (rule *ForecastRule) of(e *event.Event) string {
+// nameSeries names the thing that an event counts, by what the pattern binds, and the source that
+// counts it: two ways to count one thing differ by a little, which is no growth.
+func (rule *ForecastRule) nameSeries(e *event.Event) string {
 	parts := []string{e.Source}
 	for _, field := range sortedKeys(rule.Bind) {
 		parts = append(parts, e.FieldText(field))
@@ -181,9 +182,9 @@ func (rule *ForecastRule) extrapolate(all []measured, limit float64) (Forecast, 
 	if f.Rate <= scatter || left <= 0 || left/f.Rate > most {
 		return f, false
 	}
-	f.At = f.after(last.at, left/f.Rate)
+	f.At = f.momentAfter(last.at, left/f.Rate)
 	if scatter > 0 {
-		f.Earliest, f.Latest = f.after(last.at, left/(f.Rate+scatter)), f.after(last.at, left/(f.Rate-scatter))
+		f.Earliest, f.Latest = f.momentAfter(last.at, left/(f.Rate+scatter)), f.momentAfter(last.at, left/(f.Rate-scatter))
 	}
 	for _, m := range []measured{all[0], last} {
 		if len(m.event.Evidence) > 0 && !slices.Contains(f.Evidence, m.event.Evidence[0]) {
@@ -193,8 +194,8 @@ func (rule *ForecastRule) extrapolate(all []measured, limit float64) (Forecast, 
 	return f, true
 }
 
-// after is some seconds after a moment; zero where that is too far ahead.
-func (f *Forecast) after(t time.Time, seconds float64) time.Time {
+// momentAfter returns the moment some seconds after a moment; zero where that is too far ahead.
+func (f *Forecast) momentAfter(t time.Time, seconds float64) time.Time {
 	if seconds > maxForecast.Seconds() {
 		return time.Time{}
 	}
