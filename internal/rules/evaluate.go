@@ -234,7 +234,8 @@ func (s *search) writeFormula(m *match) string {
 	return f + " = " + formatDecimal(m.points, fullScore)
 }
 
-// writeFactors takes a quality apart: how a step is tied, and what the clocks leave open of its order.
+// writeFactors takes a quality apart: how a step is tied, and what the clocks leave open of its
+// order.
 func writeFactors(quality int) string {
 	for _, join := range []int{byID, byProcess, byTime} {
 		if quality == join*vague/1000 {
@@ -248,7 +249,8 @@ func formatDecimal(n, unit int) string {
 	return strconv.FormatFloat(float64(n)/float64(unit), 'f', -1, 64)
 }
 
-// findContainer returns what the match is about: the grouping bind when it holds containers, else any that does.
+// findContainer returns what the match is about: the grouping bind when it holds containers, else
+// any that does.
 func (s *search) findContainer(m *match) string {
 	if s.per != none && s.rule.variables[s.per].container {
 		return m.bound[s.per]
@@ -261,7 +263,8 @@ func (s *search) findContainer(m *match) string {
 	return ""
 }
 
-// writeNotes returns the notes that apply, and what they say to do now instead of what the rule says.
+// writeNotes returns the notes that apply, and what they say to do now instead of what the rule
+// says.
 func (s *search) writeNotes(m *match, said seen) (notes, now []string) {
 	for i := range s.rule.Notes {
 		n := &s.rule.Notes[i]

@@ -13,8 +13,8 @@ import (
 // rule's cause some day. It needs no incident and names no cause.
 type ExposureRule struct {
 	Versions []VersionRange // every one of them has to be known and affected
-	// Facts is the name of a fact, with an operator as in a match, to the wanted value. A fact that is
-	// not known does not hold.
+	// Facts is the name of a fact, with an operator as in a match, to the wanted value. A fact that
+	// is not known does not hold.
 	Facts map[string]any
 	Text  string // what may happen, and when
 

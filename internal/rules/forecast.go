@@ -14,12 +14,15 @@ import (
 type ForecastRule struct {
 	Pattern `yaml:",inline"` // the events that carry the number; what it binds tells one growing thing from another
 	Value   string           // field with the number
-	// Limit is a number, the name of a fact that is one (facts have a dot), or a field of the event.
+	// Limit is a number, the name of a fact that is one (facts have a dot), or a field of the
+	// event.
 	Limit any
-	// Rate is a field with the growth in units per second, where the event itself has measured it; may be empty.
+	// Rate is a field with the growth in units per second, where the event itself has measured it;
+	// may be empty.
 	Rate string
-	// Counter says that the number only ever grows, as a serial does, so that any two readings tell its rate. Of every
-	// other number growth is believed only where it is more than the number's noise.
+	// Counter says that the number only ever grows, as a serial does, so that any two readings tell
+	// its rate. Of every other number growth is believed only where it is more than the number's
+	// noise.
 	Counter bool
 	Text    string // what happens when the limit is reached
 
@@ -33,7 +36,8 @@ type Forecast struct {
 	Rule string
 	Text string
 	At   time.Time // when the limit is reached
-	// Earliest and Latest bound it, as far as the readings' own scatter tells; both zero for a counter, and Latest zero where it is too far to tell.
+	// Earliest and Latest bound it, as far as the readings' own scatter tells; both zero for a
+	// counter, and Latest zero where it is too far to tell.
 	Earliest, Latest time.Time
 	Readings         int           // from which the rate was taken; 0 when one event has measured it
 	First            float64       // the first of them
@@ -51,10 +55,11 @@ const (
 	minForecast = time.Minute
 	// maxForecast is how far ahead is looked: what lasts longer than the node is no risk.
 	maxForecast = 10 * 365 * 24 * time.Hour
-	// maxAhead is how many times as long as it was watched a number is believed to go on, unless it is a counter: what a
-	// working day brings is gone at night.
+	// maxAhead is how many times as long as it was watched a number is believed to go on, unless it
+	// is a counter: what a working day brings is gone at night.
 	maxAhead = 30
-	// fallen is the share of what it was that a number has fallen to when it starts anew: after a reboot, a clean-up.
+	// fallen is the share of what it was that a number has fallen to when it starts anew: after a
+	// reboot, a clean-up.
 	fallen = 0.8
 	// swing is the share of a number that comes and goes with one workload and all its threads.
 	swing = 0.02
@@ -214,8 +219,9 @@ func sinceFall(all []measured) []measured {
 	return all[from:]
 }
 
-// slope is the growth per second by least squares, and how far the true one may be from it: by the readings' scatter
-// about the line at 95 %, and at least as much as counts of things that come and go differ by chance: their root, or swing.
+// slope is the growth per second by least squares, and how far the true one may be from it: by the
+// readings' scatter about the line at 95 %, and at least as much as counts of things that come and
+// go differ by chance: their root, or swing.
 func slope(all []measured) (rate, scatter float64) {
 	n := float64(len(all))
 	var t, v float64
@@ -241,5 +247,6 @@ func slope(all []measured) (rate, scatter float64) {
 	return rate, scatter
 }
 
-// quantiles are Student's t at 97.5 %, by degrees of freedom from 1 on; the last stands for all above.
+// quantiles are Student's t at 97.5 %, by degrees of freedom from 1 on; the last stands for all
+// above.
 var quantiles = [...]float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201}

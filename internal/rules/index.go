@@ -134,7 +134,8 @@ func (x *index) intern(s string) int32 {
 	return id
 }
 
-// keyOf is the number of what a value is looked up by: itself, or its beginning where ids are cut short.
+// keyOf is the number of what a value is looked up by: itself, or its beginning where ids are cut
+// short.
 func (x *index) keyOf(id int32, prefix bool) int32 {
 	if !prefix || len(x.texts[id]) <= minPrefix {
 		return id
@@ -269,7 +270,8 @@ func (x *index) findHits(s *eventSet) *hits {
 	return h
 }
 
-// mergeHits adds what a further pattern takes. Both lists are in order; an event that is there stays as it is.
+// mergeHits adds what a further pattern takes. Both lists are in order; an event that is there
+// stays as it is.
 func (h *hits) mergeHits(events []int32, pattern uint16) {
 	if len(h.events) == 0 {
 		h.events, h.by = events, slices.Repeat([]uint16{pattern}, len(events))
@@ -350,7 +352,8 @@ func (x *index) listByKey(v *values) map[int32][]int32 {
 	return v.byKey
 }
 
-// growMarks returns the scratch, with a place for every number of a value. Whoever marks must clear.
+// growMarks returns the scratch, with a place for every number of a value. Whoever marks must
+// clear.
 func (x *index) growMarks() []uint64 {
 	if len(x.marks) < len(x.texts) {
 		x.marks = append(x.marks, make([]uint64, len(x.texts)-len(x.marks)+len(x.texts)/2)...)

@@ -440,7 +440,8 @@ func (s *search) listAgreeing(f *found) (keyed, free []int32) {
 	return keyed, free
 }
 
-// isForeign says whether a candidate belongs to a group while the search is for matches of no group.
+// isForeign says whether a candidate belongs to a group while the search is for matches of no
+// group.
 func (s *search) isForeign(step, i int) bool {
 	return s.per != none && s.group == "" && s.valueOf(&s.steps[step], i, s.per) != ""
 }

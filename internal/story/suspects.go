@@ -11,8 +11,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// Suspect is a container, a sandbox or a pod at which a stall without a root hung, as far as single lines
-// show it. It is no cause: it says where to look.
+// Suspect is a container, a sandbox or a pod at which a stall without a root hung, as far as single
+// lines show it. It is no cause: it says where to look.
 type Suspect struct {
 	Stall    int    // index of the stall on the timeline
 	What     string // "container", "sandbox", "pod"
@@ -63,7 +63,8 @@ type signs struct {
 	byKey map[signKey]*sign
 }
 
-// listSuspects names, for each stall that has no root, at which containers, sandboxes or pods it hung.
+// listSuspects names, for each stall that has no root, at which containers, sandboxes or pods it
+// hung.
 func (s *story) listSuspects() []Suspect {
 	rooted := s.markRooted()
 	stalls := make([]signs, len(s.timeline.Stalls))
