@@ -67,7 +67,7 @@ func (x *index) checkExposure(r *Rule, rule *ExposureRule) (Exposure, bool) {
 		if in, known := v.affected.contains(fact.Value); !in || !known {
 			return e, false
 		}
-		e.rest(v.Fact, fact.Value, fact.Evidence)
+		e.addReason(v.Fact, fact.Value, fact.Evidence)
 	}
 	for _, c := range rule.conditions {
 		fact, known := x.timeline.Facts[c.field]
@@ -75,7 +75,7 @@ func (x *index) checkExposure(r *Rule, rule *ExposureRule) (Exposure, bool) {
 			return e, false
 		}
 		if known {
-			e.rest(c.field, fact.Value, fact.Evidence)
+			e.addReason(c.field, fact.Value, fact.Evidence)
 		}
 	}
 	return e, len(e.Because) > 0
@@ -89,7 +89,7 @@ func factValue(s string) event.Value {
 	return event.String(s)
 }
 
-func (e *Exposure) rest(name, value string, evidence []event.Quote) {
+func (e *Exposure) addReason(name, value string, evidence []event.Quote) {
 	e.Because = append(e.Because, fmt.Sprintf("%s = %s", name, event.OneLine(value)))
 	if len(evidence) > 0 {
 		e.Evidence = append(e.Evidence, evidence[0])

@@ -58,11 +58,12 @@ const (
 	// maxAhead is how many times as long as it was watched a number is believed to go on, unless it
 	// is a counter: what a working day brings is gone at night.
 	maxAhead = 30
-	// fallen is the share of what it was that a number has fallen to when it starts anew: after a
-	// reboot, a clean-up.
-	fallen = 0.8
-	// swing is the share of a number that comes and goes with one workload and all its threads.
-	swing = 0.02
+	// fallenShare is the share of what it was to which a number has fallen when it starts anew:
+	// after a reboot, a clean-up.
+	fallenShare = 0.8
+	// noiseShare is the share of a number that comes and goes with one workload and all its
+	// threads.
+	noiseShare = 0.02
 )
 
 func (c *compiler) forecasts() {
@@ -126,7 +127,7 @@ func (x *index) readForecast(r *Rule, rule *ForecastRule) []Forecast {
 		readings[rule.nameSeries(e)] = append(readings[rule.nameSeries(e)], measured{e.Last().T, n, e})
 	}
 	var all []Forecast
-	end := x.lastLine()
+	end := x.lastTime()
 	for _, of := range sortedKeys(readings) {
 		f, ok := rule.extrapolate(readings[of], limit)
 		if ok && f.At.After(end) { // what the evidence has outlived is no forecast
@@ -137,8 +138,8 @@ func (x *index) readForecast(r *Rule, rule *ForecastRule) []Forecast {
 	return all
 }
 
-// lastLine is when the evidence ends.
-func (x *index) lastLine() (end time.Time) {
+// lastTime is when the evidence ends.
+func (x *index) lastTime() (end time.Time) {
 	for _, c := range x.timeline.Coverage {
 		if c.End.After(end) {
 			end = c.End
@@ -171,7 +172,7 @@ func (rule *ForecastRule) extrapolate(all []measured, limit float64) (Forecast, 
 		f.Span = last.event.Duration()
 		all = all[len(all)-1:]
 	} else {
-		all = sinceFall(all)
+		all = dropBeforeFall(all)
 		f.Readings, f.First, f.From, f.To = len(all), all[0].value, all[0].at, last.at
 		if f.Span = last.at.Sub(all[0].at); f.Span < minForecast {
 			return f, false
@@ -180,7 +181,7 @@ func (rule *ForecastRule) extrapolate(all []measured, limit float64) (Forecast, 
 	}
 	scatter, most := 0.0, maxForecast.Seconds()
 	if f.Readings > 0 && !rule.Counter {
-		f.Rate, scatter = slope(all)
+		f.Rate, scatter = fitSlope(all)
 		most = min(most, maxAhead*f.Span.Seconds())
 	}
 	left := f.Limit - f.Value
@@ -207,11 +208,11 @@ func (f *Forecast) momentAfter(t time.Time, seconds float64) time.Time {
 	return t.Add(time.Duration(seconds * float64(time.Second))).Truncate(time.Second)
 }
 
-// sinceFall leaves out what was read before the number fell for good.
-func sinceFall(all []measured) []measured {
+// dropBeforeFall leaves out what was read before the number fell for good.
+func dropBeforeFall(all []measured) []measured {
 	from, most := 0, all[0].value
 	for i, m := range all {
-		if m.value < fallen*most {
+		if m.value < fallenShare*most {
 			from, most = i, m.value
 		}
 		most = max(most, m.value)
@@ -219,10 +220,10 @@ func sinceFall(all []measured) []measured {
 	return all[from:]
 }
 
-// slope is the growth per second by least squares, and how far the true one may be from it: by the
-// readings' scatter about the line at 95 %, and at least as much as counts of things that come and
-// go differ by chance: their root, or swing.
-func slope(all []measured) (rate, scatter float64) {
+// fitSlope returns the growth per second by least squares, and how far the true one may be from it:
+// by the readings' scatter about the line at 95 %, and at least as much as counts of things that
+// come and go differ by chance: their root, or noiseShare.
+func fitSlope(all []measured) (rate, scatter float64) {
 	n := float64(len(all))
 	var t, v float64
 	for _, m := range all {
@@ -240,13 +241,13 @@ func slope(all []measured) (rate, scatter float64) {
 		d := m.value - v - rate*(m.at.Sub(all[0].at).Seconds()-t)
 		rest += d * d
 	}
-	scatter = 2 * max(math.Sqrt(v), v*swing) / math.Sqrt(tt)
+	scatter = 2 * max(math.Sqrt(v), v*noiseShare) / math.Sqrt(tt)
 	if free := len(all) - 2; free > 0 {
-		scatter = max(scatter, quantiles[min(free, len(quantiles))-1]*math.Sqrt(rest/float64(free)/tt))
+		scatter = max(scatter, studentT[min(free, len(studentT))-1]*math.Sqrt(rest/float64(free)/tt))
 	}
 	return rate, scatter
 }
 
-// quantiles are Student's t at 97.5 %, by degrees of freedom from 1 on; the last stands for all
+// studentT is Student's t at 97.5 %, by degrees of freedom from 1 on; the last stands for all
 // above.
-var quantiles = [...]float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201}
+var studentT = [...]float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201}
