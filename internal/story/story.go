@@ -45,7 +45,7 @@ type Rival struct {
 }
 
 // Tell gives the findings of a catalogue's rules their parts in what happened on a timeline. It
-// changes neither; the result shares their events and quotes.
+// changes neither; the result shares their quotes, and its steps name no events.
 func Tell(catalog *rules.Catalog, tl *timeline.Timeline, answers rules.Result) Result {
 	s := newStory(catalog, tl, answers.Findings)
 	result := Result{
@@ -66,6 +66,9 @@ func Tell(catalog *rules.Catalog, tl *timeline.Timeline, answers rules.Result) R
 		return cmp.Compare(slices.Index(roleOrder, a.Role), slices.Index(roleOrder, b.Role))
 	})
 	for _, p := range s.parts {
+		for i := range p.Chain {
+			p.Chain[i].Events = nil // a step may have thousands, and its quotes say what is shown
+		}
 		result.Findings = append(result.Findings, p.Finding)
 	}
 	return result
