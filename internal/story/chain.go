@@ -134,7 +134,8 @@ func (s *story) whyNoStall() string {
 	return undatedRoot
 }
 
-// hasKubeletLog says that the bundle holds a log of the kubelet; a dump does not tell the node's condition.
+// hasKubeletLog says that the bundle holds a log of the kubelet; a dump does not tell the node's
+// condition.
 func (s *story) hasKubeletLog() bool {
 	return slices.ContainsFunc(s.timeline.Coverage, func(c timeline.Coverage) bool { return strings.HasPrefix(c.Source, "kubelet.") })
 }

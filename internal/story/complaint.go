@@ -13,8 +13,8 @@ const (
 	firstMoments = 10 * time.Second
 	// asksAgain is the longest pause between two complaints, 5 s, and one more.
 	asksAgain = 6 * time.Second
-	// syncedBy is when a kubelet up to 1.12 stops to say that the runtime is down because it has not
-	// been asked yet (maxWaitForContainerRuntime).
+	// syncedBy is when a kubelet up to 1.12 stops to say that the runtime is down because it has
+	// not been asked yet (maxWaitForContainerRuntime).
 	syncedBy = 30 * time.Second
 )
 

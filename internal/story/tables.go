@@ -36,12 +36,14 @@ type suspicion struct {
 	eventSort
 	rank int // how much it is worth; 0 is most
 	// late says that the event counts anywhere in the stall: a shim that does not answer is asked
-	// again and again, so that a log that was cut shows it late. What else begins late is a consequence.
+	// again and again, so that a log that was cut shows it late. What else begins late is a
+	// consequence.
 	late bool
 	why  string // {method} and {duration} are those of the event
 }
 
-// longCall is how long a call must last to speak against its container: half of what the kubelet waits for.
+// longCall is how long a call must last to speak against its container: half of what the kubelet
+// waits for.
 const longCall = timeline.CallLimit / 2
 
 var pastDeadline = map[event.Key]string{event.FieldDeadline: "true"}
@@ -57,8 +59,8 @@ var suspicions = []suspicion{
 	{eventSort{kind: event.KindCRIError, fields: pastDeadline}, 2, false, "{method} ran into its deadline"},
 }
 
-// question is one of the decision tree below a stall that has no root: what would answer it, and the
-// command that collects that.
+// question is one of the decision tree below a stall that has no root: what would answer it, and
+// the command that collects that.
 type question struct {
 	lacks   []string       // sources of which one answers it; it is open while the bundle has none
 	again   bool           // it is open although the bundle has them
@@ -114,8 +116,8 @@ var questions = []question{
 	{lacks: []string{"kernel.log"}, command: readKernelLog},
 }
 
-// hazards are what commands do to a node besides answering, the gravest first. What stands behind a # is a
-// remark: its commands count only when nothing else does.
+// hazards are what commands do to a node besides answering, the gravest first. What stands behind a
+// # is a remark: its commands count only when nothing else does.
 var hazards = []struct {
 	command *regexp.Regexp
 	says    string
