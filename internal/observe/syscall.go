@@ -120,7 +120,7 @@ func isRootfs(p string) bool {
 // firstPath is the path that a call works on: its first quoted argument, below the directory that
 // strace -y wrote behind the descriptor before it, or what it wrote behind the call's own; empty when that is no absolute path.
 func firstPath(args string) string {
-	p, ok := traces.Quoted(args)
+	p, ok := traces.FirstString(args)
 	before, _, _ := strings.Cut(args, `"`)
 	dir, labelled := between(before, "<", ">")
 	switch {
