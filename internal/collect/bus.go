@@ -13,20 +13,20 @@ import (
 // connection has to say hello first, or PID 1's own socket (/run/systemd/private), which survives a dead dbus-daemon.
 func askBus(t *task, out *frames) {
 	for _, w := range t.Items {
-		out.begin(w.Name, w.Source)
+		out.beginItem(w.Name, w.Source)
 		var g guard
-		if r := g.try(t.Bound, func() error { return isSocket(w.Source) }); r.outcome != "" {
-			out.end(w.Name, r)
+		if r := g.findSocket(t.Bound, w.Source); r.outcome != "" {
+			out.endItem(w.Name, r)
 			continue
 		}
 		b := bus{asker: asker{api: "dbus", endpoint: w.Source, bound: t.Bound, out: writerOf{out, w.Name}}}
 		if b.connect(!strings.HasSuffix(w.Source, "/private")) && b.ping() {
-			b.manager(out, strings.TrimSuffix(w.Name, ".jsonl"))
+			b.listUnits(out, strings.TrimSuffix(w.Name, ".jsonl"))
 		}
 		if b.conn != nil {
 			b.conn.Close()
 		}
-		out.end(w.Name, result{})
+		out.endItem(w.Name, result{})
 	}
 }
 
@@ -55,14 +55,14 @@ func (b *bus) connect(hello bool) bool {
 	}
 	b.conn = <-conns
 	b.systemd = b.conn.Object("org.freedesktop.systemd1", "/org/freedesktop/systemd1")
-	return !hello || b.call(b.conn.BusObject(), "org.freedesktop.DBus.Hello", nil)
+	return !hello || b.callMethod(b.conn.BusObject(), "org.freedesktop.DBus.Hello", nil)
 }
 
 // call asks one method without arguments; answer takes what it returned.
-func (b *bus) call(object dbus.BusObject, method string, answer any) bool {
+func (b *bus) callMethod(object dbus.BusObject, method string, answer any) bool {
 	return b.ask(question{method: method, ask: func(ctx context.Context) (map[string]string, error) {
 		c := object.CallWithContext(ctx, method, 0)
-		if c.Err != nil || answer == nil {
+		if answer == nil {
 			return nil, c.Err
 		}
 		return nil, c.Store(answer)
@@ -97,15 +97,12 @@ type unit struct {
 }
 
 // manager asks for the units, and writes them as systemctl list-units prints them.
-func (b *bus) manager(out *frames, name string) {
+func (b *bus) listUnits(out *frames, name string) {
+	const listUnits = "org.freedesktop.systemd1.Manager.ListUnits"
 	units := make(chan []unit, 1)
-	if !b.ask(question{method: "org.freedesktop.systemd1.Manager.ListUnits", ask: func(ctx context.Context) (map[string]string, error) {
+	if !b.ask(question{method: listUnits, ask: func(ctx context.Context) (map[string]string, error) {
 		var all []unit
-		c := b.systemd.CallWithContext(ctx, "org.freedesktop.systemd1.Manager.ListUnits", 0)
-		if c.Err != nil {
-			return nil, c.Err
-		}
-		err := c.Store(&all)
+		err := b.systemd.CallWithContext(ctx, listUnits, 0).Store(&all)
 		units <- all
 		return map[string]string{"count": fmt.Sprint(len(all))}, err
 	}}) {
@@ -121,5 +118,5 @@ func (b *bus) manager(out *frames, name string) {
 		}
 		fmt.Fprintf(&text, "%s %s %s %s %s %s\n", mark, u.Name, u.Load, u.Active, u.Sub, u.Description)
 	}
-	out.file(name+"-units.txt", b.endpoint, []byte(text.String()))
+	out.sendFile(name+"-units.txt", b.endpoint, []byte(text.String()))
 }

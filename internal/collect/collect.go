@@ -16,14 +16,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -81,7 +78,7 @@ type collector struct {
 	opt      Options
 	deadline time.Time
 	writer   *bundle.Writer
-	out      *counted
+	out      *byteCounter
 	manifest bundle.Manifest
 	key      []byte // of the tokens
 	left     []bundle.Helper
@@ -103,11 +100,11 @@ const sealRoom = 256 << 10
 
 // Run collects. It returns at most some seconds after Timeout, whatever hangs.
 func Run(ctx context.Context, opt Options) (*Summary, error) {
-	steps, err := plan(&opt)
+	steps, err := planSteps(&opt)
 	if err != nil {
 		return nil, err
 	}
-	yield()
+	lowerPriority()
 	c := &collector{opt: opt, deadline: now().Add(opt.Timeout), names: map[string]int{}, hurry: make(chan struct{}), key: make([]byte, 32)}
 	if _, err := rand.Read(c.key); err != nil {
 		return nil, err
@@ -121,16 +118,16 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 	for i := range steps {
 		steps[i].do(c, &steps[i])
 	}
-	return c.close(disk)
+	return c.sealBundle(disk)
 }
 
 // yield makes the process one that the node can do without: the daemons come first.
-func yield() {
+func lowerPriority() {
 	debug.SetMemoryLimit(48 << 20)
 	debug.SetGCPercent(50)
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("500"), 0o600) // only a wish
 	const nice, bestEffortLast = 10, 2<<13 | 7                         // IOPRIO_CLASS_BE of linux/ioprio.h
-	for _, tid := range numbers("/proc/self/task") {
+	for _, tid := range numericEntries("/proc/self/task") {
 		_ = unix.Setpriority(unix.PRIO_PROCESS, tid, nice)
 		_, _, _ = unix.Syscall(unix.SYS_IOPRIO_SET, 1, uintptr(tid), bestEffortLast)
 	}
@@ -150,7 +147,7 @@ func (c *collector) seal(why string) {
 }
 
 // wait waits until a moment, or until there is a reason not to.
-func (c *collector) wait(until time.Time) {
+func (c *collector) waitUntil(until time.Time) {
 	if until.After(c.deadline) {
 		until = c.deadline
 	}
@@ -179,7 +176,7 @@ func (c *collector) newSpool(s *step) *spool {
 }
 
 // write writes the file of an item.
-func (c *collector) write(item *bundle.Item, content []byte) {
+func (c *collector) writeItem(item *bundle.Item, content []byte) {
 	if n := c.names[item.Name]; n > 0 {
 		item.Name = fmt.Sprintf("%s.%d", item.Name, n)
 	}
@@ -191,12 +188,12 @@ func (c *collector) write(item *bundle.Item, content []byte) {
 	}
 	if err := c.writer.Add(item, content); err != nil {
 		item.SHA256 = ""
-		c.seal("the bundle cannot be written: " + reason(err))
+		c.seal("the bundle cannot be written: " + errorText(err))
 	}
 }
 
 // note puts an item into the manifest.
-func (c *collector) note(item *bundle.Item) {
+func (c *collector) recordItem(item *bundle.Item) {
 	c.manifest.Items = append(c.manifest.Items, *item)
 	if c.opt.Noted != nil {
 		c.opt.Noted(*item)
@@ -204,24 +201,24 @@ func (c *collector) note(item *bundle.Item) {
 }
 
 // put makes an item of content that the process has itself.
-func (c *collector) put(s *step, name, source string, content []byte) {
+func (c *collector) storeContent(s *step, name, source string, content []byte) {
 	item := bundle.Item{Name: name, Step: s.name, Source: source, Start: now(), End: now()}
 	sp := c.newSpool(s)
-	sp.take(content)
-	c.store(&item, sp)
+	sp.addContent(content)
+	c.storeItem(&item, sp)
 }
 
 // disk is the helper that writes the bundle.
 type disk struct {
 	*child
 	in   *os.File
-	told chan sunk
+	told chan sinkReport
 }
 
 // openSink starts the helper that writes the bundle, and begins the bundle.
 func (c *collector) openSink() (*disk, error) {
-	name := "plegdiag-" + host() + "-" + now().Format("20060102T150405Z")
-	c.manifest = bundle.Manifest{Schema: bundle.ManifestSchema, Tool: c.opt.Version, Node: host(), Start: now(), Redaction: !c.opt.NoRedact}
+	name := "plegdiag-" + hostName() + "-" + now().Format("20060102T150405Z")
+	c.manifest = bundle.Manifest{Schema: bundle.ManifestSchema, Tool: c.opt.Version, Node: hostName(), Start: now(), Redaction: !c.opt.NoRedact}
 	if c.opt.Output == "" {
 		c.opt.Output = name + ".tgz"
 	}
@@ -241,11 +238,14 @@ func (c *collector) openSink() (*disk, error) {
 	if err != nil {
 		return nil, err
 	}
-	go d.listen(c)
-	c.out = &counted{w: d.in}
+	go d.readReports(c)
+	c.out = &byteCounter{w: d.in}
 	_ = d.in.SetWriteDeadline(c.deadline.Add(2 * time.Second))
-	c.writer, err = bundle.NewWriter(bufio.NewWriterSize(c.out, 1), path, name)
-	return d, err
+	if c.writer, err = bundle.NewWriter(bufio.NewWriterSize(c.out, 1), path, name); err != nil {
+		closeFiles(d.in) // ends the helper
+		return nil, err
+	}
+	return d, nil
 }
 
 // startSink starts the helper; its descriptor 3 tells.
@@ -260,33 +260,30 @@ func startSink(opt *Options, t *task) (*disk, error) {
 	}
 	toldRead, toldWrite, err := os.Pipe()
 	if err != nil {
+		closeFiles(inRead, inWrite)
 		return nil, err
 	}
-	cmd := exec.Command(opt.Helper[0], append(slices.Clone(opt.Helper[1:]), string(argument))...)
-	cmd.Args[0] = "plegdiag"
-	cmd.Stdin, cmd.ExtraFiles, cmd.Env = inRead, []*os.File{toldWrite}, []string{"GOMAXPROCS=1", "GOMEMLIMIT=16MiB"}
+	d := &disk{child: newChild(opt.Helper, argument, toldRead), in: inWrite, told: make(chan sinkReport, 8)}
+	d.cmd.Stdin, d.cmd.ExtraFiles, d.cmd.Env = inRead, []*os.File{toldWrite}, []string{"GOMAXPROCS=1", "GOMEMLIMIT=16MiB"}
 	if opt.Output == "-" {
-		cmd.Stdout = opt.Stdout
+		d.cmd.Stdout = opt.Stdout
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what is meant for this process (Ctrl-C) is not meant for it
-	d := &disk{child: &child{cmd: cmd, out: toldRead, waited: make(chan struct{})}, in: inWrite, told: make(chan sunk, 8)}
-	if err := cmd.Start(); err != nil {
+	err = d.cmd.Start()
+	closeFiles(inRead, toldWrite)
+	if err != nil {
+		closeFiles(inWrite, toldRead)
 		return nil, fmt.Errorf("%w: %w", errFork, err)
 	}
-	inRead.Close()
-	toldWrite.Close()
-	go func() {
-		_ = cmd.Wait()
-		close(d.waited)
-	}()
+	go d.awaitEnd()
 	return d, nil
 }
 
 // listen hears what the helper tells.
-func (d *disk) listen(c *collector) {
+func (d *disk) readReports(c *collector) {
+	defer d.out.Close()
 	dec := json.NewDecoder(d.out)
 	for {
-		var s sunk
+		var s sinkReport
 		if err := dec.Decode(&s); err != nil {
 			c.seal("the helper that writes the bundle has ended")
 			close(d.told)
@@ -305,7 +302,7 @@ func (d *disk) listen(c *collector) {
 }
 
 // close seals the bundle and waits for it to be written.
-func (c *collector) close(d *disk) (*Summary, error) {
+func (c *collector) sealBundle(d *disk) (*Summary, error) {
 	c.manifest.End, c.manifest.Left = now(), c.left
 	if why := c.sealed.Load(); why != nil {
 		c.manifest.Sealed = *why
@@ -341,19 +338,19 @@ func (c *collector) close(d *disk) (*Summary, error) {
 }
 
 // counted counts what goes to the bundle.
-type counted struct {
+type byteCounter struct {
 	w io.Writer
 	n atomic.Int64
 }
 
-func (c *counted) Write(p []byte) (int, error) {
+func (c *byteCounter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.n.Add(int64(n))
 	return n, err
 }
 
 // host is the node's name.
-func host() string {
+func hostName() string {
 	var uts unix.Utsname
 	_ = unix.Uname(&uts) // cannot fail
 	name := unix.ByteSliceToString(uts.Nodename[:])

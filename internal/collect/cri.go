@@ -19,7 +19,7 @@ import (
 const maxAsked = 500
 
 // grpcSilent says that an error of gRPC means silence: the deadline ended the call, not the server, or there is no connection.
-func grpcSilent(err error) bool {
+func isGRPCSilence(err error) bool {
 	code := status.Code(err)
 	return code == codes.DeadlineExceeded || code == codes.Unavailable
 }
@@ -28,31 +28,31 @@ func grpcSilent(err error) bool {
 // of each container and sandbox, one call at a time. IDs are those that cgroups name, for when the list does not answer.
 func askCRI(t *task, out *frames) {
 	w := t.Items[0]
-	out.begin(w.Name, w.Source)
+	out.beginItem(w.Name, w.Source)
 	var g guard
 	path := strings.TrimPrefix(w.Source, "unix://")
-	if r := g.try(t.Bound, func() error { return isSocket(path) }); r.outcome != "" {
-		out.end(w.Name, r)
+	if r := g.findSocket(t.Bound, path); r.outcome != "" {
+		out.endItem(w.Name, r)
 		return
 	}
 	conn, err := grpc.NewClient("unix://"+path, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(16<<20)))
 	if err != nil {
-		out.end(w.Name, resultOf(err))
+		out.endItem(w.Name, resultOf(err))
 		return
 	}
 	m := matrix{asker: asker{api: "cri", endpoint: path, bound: t.Bound, out: writerOf{out, w.Name}}, client: cri.NewRuntimeServiceClient(conn)}
-	if m.version() {
-		out.file(strings.TrimSuffix(w.Name, ".jsonl")+"-version.txt", w.Source, []byte(m.told))
+	if m.askVersion() {
+		out.sendFile(strings.TrimSuffix(w.Name, ".jsonl")+"-version.txt", w.Source, []byte(m.told))
 	} else if m.refused {
-		out.end(w.Name, result{outcome: bundle.Absent, why: "it does not speak the CRI, v1"})
+		out.endItem(w.Name, result{outcome: bundle.Absent, why: "it does not speak the CRI, v1"})
 		return
 	}
-	m.status()
-	containers := m.containers()
+	m.askStatus()
+	containers := m.listContainers()
 	var sandboxes []string
-	if !m.enough() {
-		sandboxes = m.sandboxes()
+	if !m.isDone() {
+		sandboxes = m.listSandboxes()
 	}
 	if containers == nil {
 		containers, sandboxes = t.IDs, nil // an id of a sandbox answers NotFound at once
@@ -60,19 +60,19 @@ func askCRI(t *task, out *frames) {
 	r := result{}
 	for i, ids := range [][]string{containers, sandboxes} {
 		for n, id := range ids {
-			if m.enough() || n == maxAsked {
+			if m.isDone() || n == maxAsked {
 				r.why = fmt.Sprintf("not all of %d were asked: %d calls had no answer", len(ids), m.silent)
 				break
 			}
-			if before := m.silent; !m.statusOf(id, i == 1) && m.silent > before {
-				out.note(runtimeNote{Silent: id})
+			if before := m.silent; !m.askStatusOf(id, i == 1) && m.silent > before {
+				out.sendNote(runtimeNote{Silent: id})
 			}
 		}
 	}
 	if m.silent > 0 {
-		out.note(runtimeNote{Unanswered: m.silent})
+		out.sendNote(runtimeNote{Unanswered: m.silent})
 	}
-	out.end(w.Name, r)
+	out.endItem(w.Name, r)
 }
 
 // runtimeNote is what later steps need to know of a runtime.
@@ -89,8 +89,8 @@ type matrix struct {
 	refused bool   // it knows no such service
 }
 
-func (m *matrix) version() bool {
-	return m.first(question{method: "Version", ask: func(ctx context.Context) (map[string]string, error) {
+func (m *matrix) askVersion() bool {
+	return m.askFirst(question{method: "Version", ask: func(ctx context.Context) (map[string]string, error) {
 		v, err := m.client.Version(ctx, &cri.VersionRequest{})
 		m.refused = status.Code(err) == codes.Unimplemented
 		if err != nil {
@@ -101,7 +101,7 @@ func (m *matrix) version() bool {
 	}})
 }
 
-func (m *matrix) status() {
+func (m *matrix) askStatus() {
 	m.ask(question{method: "Status", ask: func(ctx context.Context) (map[string]string, error) {
 		s, err := m.client.Status(ctx, &cri.StatusRequest{})
 		if err != nil {
@@ -115,33 +115,34 @@ func (m *matrix) status() {
 	}})
 }
 
-// sandboxes are the ids of all sandboxes; nil when the list did not answer.
-func (m *matrix) sandboxes() []string {
-	answer := make(chan []string, 1)
-	if !m.ask(question{method: "ListPodSandbox", ask: func(ctx context.Context) (map[string]string, error) {
+// listSandboxes returns the ids of all sandboxes; nil when the list did not answer.
+func (m *matrix) listSandboxes() []string {
+	return m.listIDs("ListPodSandbox", func(ctx context.Context) (ids []string, err error) {
 		l, err := m.client.ListPodSandbox(ctx, &cri.ListPodSandboxRequest{})
-		ids := make([]string, 0, len(l.GetItems()))
 		for _, s := range l.GetItems() {
 			ids = append(ids, s.Id)
 		}
-		answer <- ids
-		return map[string]string{"count": fmt.Sprint(len(ids))}, err
-	}}) {
-		return nil
-	}
-	return <-answer
+		return ids, err
+	})
 }
 
-// containers are the ids of all containers; nil when the list did not answer.
-func (m *matrix) containers() []string {
-	answer := make(chan []string, 1)
-	if !m.ask(question{method: "ListContainers", ask: func(ctx context.Context) (map[string]string, error) {
+// listContainers returns the ids of all containers; nil when the list did not answer.
+func (m *matrix) listContainers() []string {
+	return m.listIDs("ListContainers", func(ctx context.Context) (ids []string, err error) {
 		l, err := m.client.ListContainers(ctx, &cri.ListContainersRequest{})
-		ids := make([]string, 0, len(l.GetContainers()))
 		for _, c := range l.GetContainers() {
 			ids = append(ids, c.Id)
 		}
-		answer <- ids
+		return ids, err
+	})
+}
+
+// listIDs asks for a list. It returns nil when the list did not answer.
+func (m *matrix) listIDs(method string, list func(context.Context) ([]string, error)) []string {
+	answer := make(chan []string, 1)
+	if !m.ask(question{method: method, ask: func(ctx context.Context) (map[string]string, error) {
+		ids, err := list(ctx)
+		answer <- append([]string{}, ids...)
 		return map[string]string{"count": fmt.Sprint(len(ids))}, err
 	}}) {
 		return nil
@@ -150,7 +151,7 @@ func (m *matrix) containers() []string {
 }
 
 // statusOf asks for one container or one sandbox, and says whether there was an answer. Verbose answers hold environments: they are not asked for.
-func (m *matrix) statusOf(id string, sandbox bool) bool {
+func (m *matrix) askStatusOf(id string, sandbox bool) bool {
 	if sandbox {
 		return m.ask(question{method: "PodSandboxStatus", sandbox: id, ask: func(ctx context.Context) (map[string]string, error) {
 			s, err := m.client.PodSandboxStatus(ctx, &cri.PodSandboxStatusRequest{PodSandboxId: id})

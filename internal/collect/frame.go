@@ -49,7 +49,7 @@ type frames struct {
 func newFrames(w io.Writer) *frames { return &frames{w: bufio.NewWriterSize(w, 64<<10)} }
 
 // send writes one frame. An error means that nobody reads any more: the helper has no purpose left, and its next write ends it by SIGPIPE.
-func (f *frames) send(h frame, payload []byte) {
+func (f *frames) sendFrame(h frame, payload []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	h.Bytes = len(payload)
@@ -62,33 +62,33 @@ func (f *frames) send(h frame, payload []byte) {
 	_ = f.w.Flush() // see above: the signal ends the helper
 }
 
-func (f *frames) begin(name, source string) {
-	f.send(frame{Begin: name, Source: source, At: now()}, nil)
+func (f *frames) beginItem(name, source string) {
+	f.sendFrame(frame{Begin: name, Source: source, At: now()}, nil)
 }
 
 // data sends content in pieces.
-func (f *frames) data(name string, content []byte) {
+func (f *frames) sendData(name string, content []byte) {
 	for len(content) > 0 {
 		n := min(len(content), maxFrame)
-		f.send(frame{Data: name}, content[:n])
+		f.sendFrame(frame{Data: name}, content[:n])
 		content = content[n:]
 	}
 }
 
-func (f *frames) end(name string, r result) {
-	f.send(frame{End: name, Outcome: r.outcome, Why: r.why, WChan: r.wchan, Stack: r.stack, At: now()}, nil)
+func (f *frames) endItem(name string, r result) {
+	f.sendFrame(frame{End: name, Outcome: r.outcome, Why: r.why, WChan: r.wchan, Stack: r.stack, At: now()}, nil)
 }
 
 // file sends a whole file.
-func (f *frames) file(name, source string, content []byte) {
-	f.begin(name, source)
-	f.data(name, content)
-	f.end(name, result{})
+func (f *frames) sendFile(name, source string, content []byte) {
+	f.beginItem(name, source)
+	f.sendData(name, content)
+	f.endItem(name, result{})
 }
 
-func (f *frames) note(v any) {
+func (f *frames) sendNote(v any) {
 	if text, err := json.Marshal(v); err == nil {
-		f.send(frame{Note: text}, nil)
+		f.sendFrame(frame{Note: text}, nil)
 	}
 }
 
@@ -98,6 +98,11 @@ type result struct {
 	why     string
 	wchan   string
 	stack   []string
+}
+
+// isOpen says that the operation did not return, or was not started.
+func (r *result) isOpen() bool {
+	return r.outcome == bundle.Timeout || r.outcome == bundle.Stuck || r.outcome == bundle.Skipped
 }
 
 // readFrame reads the next frame and its payload, which is valid until the next call.
@@ -125,6 +130,6 @@ type writerOf struct {
 }
 
 func (w writerOf) Write(p []byte) (int, error) {
-	w.data(w.name, p)
+	w.sendData(w.name, p)
 	return len(p), nil
 }

@@ -38,7 +38,7 @@ const maxLost = 4
 const maxStarved = 20
 
 // runs says that the worker's thread runs, or would if it got a processor: it is not stuck.
-func (w *worker) runs() bool {
+func (w *worker) isRunning() bool {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/stat", w.tid))
 	return statState(string(stat)) == "R"
 }
@@ -62,11 +62,33 @@ func newWorker() *worker {
 
 // try runs do, for at most bound.
 func (g *guard) try(bound time.Duration, do func() error) result {
-	return g.watch(bound, func() int64 { return 0 }, do)
+	return g.watchProgress(bound, func() int64 { return 0 }, do)
+}
+
+// tryFor runs do, for at most bound, and returns its value. The value is zero where do did not return.
+func tryFor[T any](g *guard, bound time.Duration, do func() (T, error)) (value T, r result) {
+	values := make(chan T, 1)
+	r = g.try(bound, func() error {
+		v, err := do()
+		values <- v
+		return err
+	})
+	if r.isOpen() {
+		return value, r
+	}
+	return <-values, r
+}
+
+// tryFile reads a file, for at most bound. What could be read before an error is returned, too.
+func (g *guard) tryFile(bound time.Duration, path string, limit int) (content []byte, r result) {
+	return tryFor(g, bound, func() ([]byte, error) {
+		content, _, err := readFile(path, limit)
+		return content, err
+	})
 }
 
 // watch runs do as long as what moved says changes at least once in bound.
-func (g *guard) watch(bound time.Duration, moved func() int64, do func() error) result {
+func (g *guard) watchProgress(bound time.Duration, moved func() int64, do func() error) result {
 	if g.lost >= maxLost {
 		return result{outcome: bundle.Skipped, why: errLost.Error()}
 	}
@@ -87,7 +109,7 @@ func (g *guard) watch(bound time.Duration, moved func() int64, do func() error) 
 			last = at
 			continue
 		}
-		if starved++; starved > maxStarved || !w.runs() {
+		if starved++; starved > maxStarved || !w.isRunning() {
 			break
 		}
 	}
@@ -112,7 +134,7 @@ func threadResult(dir string) result {
 		r.wchan = ""
 	}
 	stack, _ := os.ReadFile(dir + "/stack")
-	r.stack = stackLines(string(stack))
+	r.stack = parseStack(string(stack))
 	return r
 }
 
@@ -122,19 +144,19 @@ func resultOf(err error) result {
 	case err == nil:
 		return result{}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.ESRCH), errors.Is(err, syscall.ENOTDIR):
-		return result{outcome: bundle.Absent, why: reason(err)}
+		return result{outcome: bundle.Absent, why: errorText(err)}
 	case errors.Is(err, fs.ErrPermission):
-		return result{outcome: bundle.Denied, why: reason(err)}
+		return result{outcome: bundle.Denied, why: errorText(err)}
 	case errors.Is(err, errSlowConsole):
-		return result{outcome: bundle.Skipped, why: reason(err)}
+		return result{outcome: bundle.Skipped, why: errorText(err)}
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return result{outcome: bundle.Timeout, why: reason(err)}
+		return result{outcome: bundle.Timeout, why: errorText(err)}
 	}
-	return result{outcome: bundle.Failed, why: reason(err)}
+	return result{outcome: bundle.Failed, why: errorText(err)}
 }
 
 // reason is an error in one line of bounded length.
-func reason(err error) string {
+func errorText(err error) string {
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	return text[:min(len(text), 400)]
 }
@@ -190,7 +212,7 @@ func statFields(stat string) []string {
 }
 
 // stackLines are the lines of /proc/PID/stack without the stand-in for an address.
-func stackLines(text string) []string {
+func parseStack(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "[<0>]"))
@@ -202,7 +224,7 @@ func stackLines(text string) []string {
 }
 
 // number is the decimal s, 0 when it is none.
-func number(s string) int {
+func parseNumber(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n
 }

@@ -18,16 +18,15 @@ import (
 	"github.com/plegdiag/plegdiag/internal/bundle"
 )
 
-// isSocket fails when nothing of that name is a socket.
-func isSocket(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return unpathed(err)
-	}
-	if info.Mode()&fs.ModeSocket == 0 {
-		return fmt.Errorf("%s is no socket", path)
-	}
-	return nil
+// findSocket says whether a path is a socket. The zero result means that it is.
+func (g *guard) findSocket(bound time.Duration, path string) result {
+	return g.try(bound, func() error {
+		info, err := os.Stat(path)
+		if err == nil && info.Mode()&fs.ModeSocket == 0 {
+			err = fmt.Errorf("%s is no socket", path)
+		}
+		return withoutPath(err)
+	})
 }
 
 // server is what answers HTTP at a place: the path of a socket, or http://… and https://….
@@ -55,7 +54,7 @@ func newServer(place string, bound time.Duration) *server {
 }
 
 // get sends the answer to out, at most limit bytes of it. Capped says that there was more.
-func (s *server) get(ctx context.Context, query string, out io.Writer, limit int) (capped bool, err error) {
+func (s *server) fetch(ctx context.Context, query string, out io.Writer, limit int) (capped bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+query, nil)
 	if err != nil {
 		return false, err
@@ -94,37 +93,26 @@ func getHTTP(t *task, out *frames) {
 	token := ""
 	var g guard
 	if len(t.Names) > 0 {
-		got := make(chan string, 1)
-		if r := g.try(t.Bound, func() error {
-			text, _, err := readFile(t.Names[0], 64<<10)
-			got <- strings.TrimSpace(string(text))
-			return err
-		}); r.outcome == "" {
-			token = <-got
+		if text, r := g.tryFile(t.Bound, t.Names[0], 64<<10); r.outcome == "" {
+			token = strings.TrimSpace(string(text))
 		}
 	}
 	for _, w := range t.Items {
-		out.begin(w.Name, w.Source+w.Query)
-		r := g.try(t.Bound+killGrace, func() error {
+		out.beginItem(w.Name, w.Source+w.Query)
+		capped, r := tryFor(&g, t.Bound+killGrace, func() (bool, error) {
 			s := newServer(w.Source, t.Bound)
 			s.token = token
-			capped, err := s.get(context.Background(), w.Query, writerOf{out, w.Name}, t.Limit)
-			if capped {
-				err = errCapped
-			}
-			return err
+			return s.fetch(context.Background(), w.Query, writerOf{out, w.Name}, t.Limit)
 		})
-		if r.why == errCapped.Error() {
-			r.outcome = bundle.Capped
+		if capped {
+			r = result{outcome: bundle.Capped, why: "the answer is larger than the limit"}
 		}
-		out.end(w.Name, silence(r, t.Bound))
+		out.endItem(w.Name, asTimeout(r, t.Bound))
 	}
 }
 
-var errCapped = errors.New("the answer is larger than the limit")
-
 // silence turns the time-outs of HTTP into one outcome.
-func silence(r result, bound time.Duration) result {
+func asTimeout(r result, bound time.Duration) result {
 	if r.outcome == bundle.Failed && (strings.Contains(r.why, "deadline exceeded") || strings.Contains(r.why, "Client.Timeout")) {
 		return result{outcome: bundle.Timeout, why: fmt.Sprintf("no answer in %s", bound)}
 	}
@@ -134,29 +122,29 @@ func silence(r result, bound time.Duration) result {
 // askDocker makes the latency matrix of dockerd. Of a container its state is kept, never its environment.
 func askDocker(t *task, out *frames) {
 	w := t.Items[0]
-	out.begin(w.Name, w.Source)
+	out.beginItem(w.Name, w.Source)
 	var g guard
-	if r := g.try(t.Bound, func() error { return isSocket(w.Source) }); r.outcome != "" {
-		out.end(w.Name, r)
+	if r := g.findSocket(t.Bound, w.Source); r.outcome != "" {
+		out.endItem(w.Name, r)
 		return
 	}
 	d := docker{asker: asker{api: "docker", endpoint: w.Source, bound: t.Bound, out: writerOf{out, w.Name}}, server: newServer(w.Source, t.Bound)}
-	d.first(question{method: "GET /_ping", ask: func(ctx context.Context) (map[string]string, error) {
-		_, err := d.server.get(ctx, "/_ping", io.Discard, 100)
+	d.askFirst(question{method: "GET /_ping", ask: func(ctx context.Context) (map[string]string, error) {
+		_, err := d.server.fetch(ctx, "/_ping", io.Discard, 100)
 		return nil, err
 	}})
 	for _, what := range []string{"version", "info"} {
-		if d.enough() {
+		if d.isDone() {
 			break
 		}
-		if text := d.get("/"+what, "", nil); text != nil {
-			out.file("runtime/docker-"+what+".json", w.Source+"/"+what, text)
+		if text := d.fetch("/"+what, "", nil); text != nil {
+			out.sendFile("runtime/docker-"+what+".json", w.Source+"/"+what, text)
 		}
 	}
 	ids := t.IDs
-	if d.enough() {
+	if d.isDone() {
 		ids = nil
-	} else if text := d.get("/containers/json?all=1", "", nil); text != nil {
+	} else if text := d.fetch("/containers/json?all=1", "", nil); text != nil {
 		var all []struct{ ID string }
 		if json.Unmarshal(text, &all) == nil {
 			ids = ids[:0]
@@ -167,13 +155,13 @@ func askDocker(t *task, out *frames) {
 	}
 	r := result{}
 	for n, id := range ids {
-		if d.enough() || n == maxAsked {
+		if d.isDone() || n == maxAsked {
 			r.why = fmt.Sprintf("not all of %d were asked: %d calls had no answer", len(ids), d.silent)
 			break
 		}
-		d.get("/containers/"+id+"/json", id, containerState)
+		d.fetch("/containers/"+id+"/json", id, parseContainerState)
 	}
-	out.end(w.Name, r)
+	out.endItem(w.Name, r)
 }
 
 // docker asks dockerd.
@@ -183,12 +171,12 @@ type docker struct {
 }
 
 // get asks for one path; it returns the answer, nil when there was none.
-func (d *docker) get(path, container string, detail func([]byte) map[string]string) []byte {
+func (d *docker) fetch(path, container string, detail func([]byte) map[string]string) []byte {
 	const limit = 16 << 20
 	got := make(chan []byte, 1)
 	if !d.ask(question{method: "GET " + strings.Replace(path, container, "{id}", min(1, len(container))), container: container, ask: func(ctx context.Context) (map[string]string, error) {
 		var text strings.Builder
-		_, err := d.server.get(ctx, path, &text, limit)
+		_, err := d.server.fetch(ctx, path, &text, limit)
 		got <- []byte(text.String())
 		if err != nil || detail == nil {
 			return nil, err
@@ -201,7 +189,7 @@ func (d *docker) get(path, container string, detail func([]byte) map[string]stri
 }
 
 // containerState takes of docker inspect what says how the container is.
-func containerState(text []byte) map[string]string {
+func parseContainerState(text []byte) map[string]string {
 	var c struct {
 		Name  string
 		State struct {

@@ -28,33 +28,39 @@ const maxJournals = 16
 // --journal names files, they are read without it.
 func collectJournals(c *collector, s *step) {
 	if c.opt.Journal != "" {
-		c.journalFiles(s, []string{c.opt.Journal})
+		c.collectJournalFiles(s, []string{c.opt.Journal})
 		return
 	}
 	before := len(c.manifest.Items)
-	since := fmt.Sprintf("--since=@%d", now().Add(-c.opt.Since).Unix())
+	since := now().Add(-c.opt.Since)
 	for _, j := range journals {
-		argv := append([]string{"journalctl", "--no-pager", "-q", "-o", "export", "--output-fields=" + strings.Join(journalFields, ","), since}, j.args...)
-		c.run(&task{Do: "exec", Argv: argv, Items: []want{{Name: "journal/" + j.name + ".export", Source: strings.Join(argv, " ")}}}, s, nil)
+		c.runTask(journalTask("journal/"+j.name+".export", since, j.args...), s, nil)
 	}
-	if journalLost(c.manifest.Items[before:]) {
-		c.journalFiles(s, journalDirs)
+	if journalctlFailed(c.manifest.Items[before:]) {
+		c.collectJournalFiles(s, journalDirs)
 	}
 }
 
+// journalTask exports the entries of the journal since a moment that args select, as the item name.
+func journalTask(name string, since time.Time, args ...string) *task {
+	fields := "--output-fields=" + strings.Join(journalFields, ",")
+	argv := []string{"journalctl", "--no-pager", "-q", "-o", "export", fields, fmt.Sprintf("--since=@%d", since.Unix())}
+	return execTask(name, append(argv, args...)...)
+}
+
 // journalLost says that journalctl did not do its work.
-func journalLost(items []bundle.Item) bool {
+func journalctlFailed(items []bundle.Item) bool {
 	return slices.ContainsFunc(items, func(i bundle.Item) bool {
 		return slices.Contains([]bundle.Outcome{bundle.Timeout, bundle.Stuck, bundle.Failed, bundle.Absent}, i.Outcome)
 	})
 }
 
-func (c *collector) journalFiles(s *step, dirs []string) {
+func (c *collector) collectJournalFiles(s *step, dirs []string) {
 	t := &task{Do: "journals", Bound: fileBound, Since: now().Add(-c.opt.Since)}
 	for _, dir := range dirs {
 		t.Items = append(t.Items, want{Name: "journal/files", Source: filepath.Join(dir, "*")})
 	}
-	c.run(t, s, nil)
+	c.runTask(t, s, nil)
 }
 
 // exportJournals writes what the files of journals hold as journalctl -o export does, the oldest file first: a file that
@@ -63,24 +69,21 @@ func exportJournals(t *task, out *frames) {
 	var g guard
 	var files []journalFile
 	for _, w := range t.Items {
-		found := make(chan []journalFile, 1)
-		r := g.try(t.Bound, func() error {
-			all, err := findJournals(strings.TrimSuffix(w.Source, "/*"), t.Since)
-			found <- all
-			return err
+		found, r := tryFor(&g, t.Bound, func() ([]journalFile, error) {
+			return findJournals(strings.TrimSuffix(w.Source, "/*"), t.Since)
 		})
 		if r.outcome != "" {
-			out.begin(w.Name, w.Source)
-			out.end(w.Name, r)
+			out.beginItem(w.Name, w.Source)
+			out.endItem(w.Name, r)
 			continue
 		}
-		files = append(files, <-found...)
+		files = append(files, found...)
 	}
 	slices.SortStableFunc(files, func(a, b journalFile) int { return a.changed.Compare(b.changed) })
 	for _, f := range files[max(0, len(files)-maxJournals):] {
 		name := "journal/files/" + strings.TrimSuffix(filepath.Base(f.path), ".journal") + ".export"
-		out.begin(name, f.path)
-		out.end(name, resultOf(f.export(t.Since, writerOf{out, name})))
+		out.beginItem(name, f.path)
+		out.endItem(name, resultOf(f.exportEntries(t.Since, writerOf{out, name})))
 	}
 }
 
@@ -93,7 +96,7 @@ type journalFile struct {
 // findJournals are the files of the system's journal that were written to since a moment, in a directory and those below it.
 func findJournals(dir string, since time.Time) ([]journalFile, error) {
 	if _, err := os.Stat(dir); err != nil {
-		return nil, unpathed(err)
+		return nil, withoutPath(err)
 	}
 	var all []journalFile
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -110,7 +113,7 @@ func findJournals(dir string, since time.Time) ([]journalFile, error) {
 
 // export writes the entries of the units of interest. The file is mapped, and what was looked at is let go of: it may be larger than the memory
 // that this process should have.
-func (f *journalFile) export(since time.Time, out writerOf) error {
+func (f *journalFile) exportEntries(since time.Time, out writerOf) error {
 	fd, err := unix.Open(f.path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOATIME, 0)
 	if errors.Is(err, unix.EPERM) {
 		fd, err = unix.Open(f.path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -131,23 +134,23 @@ func (f *journalFile) export(since time.Time, out writerOf) error {
 	text := make([]byte, 0, 64<<10)
 	for e, err := range parse.JournalEntries(file, since, func(uint64) { _ = unix.Madvise(file, unix.MADV_DONTNEED) }) {
 		if err != nil {
-			out.data(out.name, text)
+			out.sendData(out.name, text)
 			return err
 		}
-		if !wantedEntry(e.Fields) {
+		if !isWantedEntry(e.Fields) {
 			continue
 		}
 		if text = appendEntry(text, &e); len(text) > 60<<10 {
-			out.data(out.name, text)
+			out.sendData(out.name, text)
 			text = text[:0]
 		}
 	}
-	out.data(out.name, text)
+	out.sendData(out.name, text)
 	return nil
 }
 
 // wantedEntry says that an entry is one of those that collect asks journalctl for.
-func wantedEntry(fields [][]byte) bool {
+func isWantedEntry(fields [][]byte) bool {
 	for _, f := range fields {
 		name, value, _ := bytes.Cut(f, []byte{'='})
 		switch string(name) {

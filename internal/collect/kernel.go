@@ -2,6 +2,7 @@ package collect
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -19,9 +20,9 @@ import (
 // readKmsg reads the kernel's ring buffer without waiting for what is not written yet, as dmesg prints it.
 func readKmsg(t *task, out *frames) {
 	w := t.Items[0]
-	out.begin(w.Name, w.Source)
+	out.beginItem(w.Name, w.Source)
 	var g guard
-	out.end(w.Name, g.try(t.Bound, func() error {
+	out.endItem(w.Name, g.try(t.Bound, func() error {
 		fd, err := unix.Open(w.Source, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return err
@@ -71,7 +72,7 @@ const maxGroups = 3000
 // readCgroups reads cgroups as grep . prints them, /sys/fs/cgroup/…/pids.max:100.
 func readCgroups(t *task, out *frames) {
 	w := t.Items[0]
-	out.begin(w.Name, w.Source)
+	out.beginItem(w.Name, w.Source)
 	var g, tree guard // a guard does one thing at a time, and the walk waits for each file
 	var text []byte
 	last := result{}
@@ -82,15 +83,10 @@ func readCgroups(t *task, out *frames) {
 		}
 		for _, name := range groupFiles {
 			path := filepath.Join(dir, name)
-			got := make(chan []byte, 1)
-			r := g.try(t.Bound, func() error {
-				content, _, err := readFile(path, 8<<10)
-				got <- content
-				return err
-			})
+			content, r := g.tryFile(t.Bound, path, 8<<10)
 			switch r.outcome {
 			case "":
-				for line := range bytes.Lines(<-got) {
+				for line := range bytes.Lines(content) {
 					text = append(append(append(append(text, path...), ':'), bytes.TrimRight(line, "\n")...), '\n')
 				}
 			case bundle.Timeout, bundle.Stuck:
@@ -99,19 +95,19 @@ func readCgroups(t *task, out *frames) {
 			}
 		}
 		if len(text) > 64<<10 {
-			out.data(w.Name, text)
+			out.sendData(w.Name, text)
 			text = text[:0]
 		}
 	}
 	r := tree.try(time.Hour, func() error { return walkGroups(w.Source, visit) })
-	out.data(w.Name, text)
+	out.sendData(w.Name, text)
 	if last.outcome == "" {
 		last = r
 	}
 	if groups > maxGroups {
 		last = result{outcome: bundle.Capped, why: fmt.Sprintf("%d cgroups; the first %d were read", groups, maxGroups)}
 	}
-	out.end(w.Name, last)
+	out.endItem(w.Name, last)
 }
 
 // walkGroups visits the cgroups of interest.
@@ -141,7 +137,7 @@ const lineBound = 200 * time.Millisecond
 // process with a thread in state D, or one that waits for its address space. There the name stands in its place, as [name].
 func listProcesses(t *task, out *frames) {
 	w := t.Items[0]
-	out.begin(w.Name, w.Source)
+	out.beginItem(w.Name, w.Source)
 	var g guard
 	var text strings.Builder
 	fmt.Fprintf(&text, "%7s %7s %-4s %4s %-32s %s\n", "PID", "PPID", "STAT", "NLWP", "WCHAN", "COMMAND")
@@ -154,38 +150,30 @@ func listProcesses(t *task, out *frames) {
 			state = "D"
 		}
 		if safe && (programsOfInterest.MatchString(p.Comm) || programsOfInterest.MatchString(p.Exe)) {
-			got := make(chan []byte, 1)
 			path := fmt.Sprintf("/proc/%d/cmdline", p.PID)
-			switch r := g.try(lineBound, func() error {
-				content, _, err := readFile(path, 16<<10)
-				got <- content
-				return err
-			}); r.outcome {
+			content, r := g.tryFile(lineBound, path, 16<<10)
+			switch r.outcome {
 			case "":
-				if line := strings.TrimSpace(strings.ReplaceAll(string(<-got), "\x00", " ")); line != "" {
-					args = printable(line)
+				if line := strings.TrimSpace(strings.ReplaceAll(string(content), "\x00", " ")); line != "" {
+					args = joinOnOneLine(line)
 				}
 			case bundle.Timeout, bundle.Stuck:
 				hung = r
 				hung.why = path + ": " + r.why
 			}
 		}
-		wchan := p.Waits
-		if wchan == "" {
-			wchan = "-"
-		}
-		fmt.Fprintf(&text, "%7d %7d %-4s %4d %-32s %s\n", p.PID, p.PPID, state, p.Threads, wchan, args)
+		fmt.Fprintf(&text, "%7d %7d %-4s %4d %-32s %s\n", p.PID, p.PPID, state, p.Threads, cmp.Or(p.Waits, "-"), args)
 		if text.Len() > 64<<10 {
-			out.data(w.Name, []byte(text.String()))
+			out.sendData(w.Name, []byte(text.String()))
 			text.Reset()
 		}
 	}
-	out.data(w.Name, []byte(text.String()))
-	out.end(w.Name, hung)
+	out.sendData(w.Name, []byte(text.String()))
+	out.endItem(w.Name, hung)
 }
 
 // printable is a command line in one line.
-func printable(s string) string {
+func joinOnOneLine(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f {
 			return ' '
@@ -200,10 +188,10 @@ var remote = []string{"nfs", "cifs", "smb", "ceph", "fuse", "gluster", "lustre",
 // statMounts asks each mounted file system how full it is, as df prints it; Names holds "remote" when those of the network are asked, too.
 func statMounts(t *task, out *frames) {
 	w := t.Items[0]
-	out.begin(w.Name, w.Source)
+	out.beginItem(w.Name, w.Source)
 	mounts, _, err := readFile(w.Source, 8<<20)
 	if err != nil {
-		out.end(w.Name, resultOf(unpathed(err)))
+		out.endItem(w.Name, resultOf(withoutPath(err)))
 		return
 	}
 	var g guard
@@ -213,20 +201,17 @@ func statMounts(t *task, out *frames) {
 	var whys []string
 	seen := map[string]bool{}
 	for line := range strings.Lines(string(mounts)) {
-		m, ok := mountOf(line)
-		if !ok || seen[m.device] || m.skip(len(t.Names) > 0) {
+		m, ok := parseMount(line)
+		if !ok || seen[m.device] || m.isSkipped(len(t.Names) > 0) {
 			continue
 		}
 		seen[m.device] = true
-		got := make(chan unix.Statfs_t, 1)
-		switch r := g.try(t.Bound, func() error {
-			var fs unix.Statfs_t
-			err := unix.Statfs(m.target, &fs)
-			got <- fs
-			return err
-		}); r.outcome {
+		fs, r := tryFor(&g, t.Bound, func() (fs unix.Statfs_t, err error) {
+			err = unix.Statfs(m.target, &fs)
+			return fs, err
+		})
+		switch r.outcome {
 		case "":
-			fs := <-got
 			unit := uint64(max(fs.Frsize, 1024)) //nolint:gosec,nolintlint // positive
 			all, free, used := fs.Blocks*unit>>10, fs.Bavail*unit>>10, (fs.Blocks-fs.Bfree)*unit>>10
 			fmt.Fprintf(&text, "%-40s %12d %12d %12d %3d%% %s\n", m.source, all, used, free, used*100/max(used+free, 1), m.target)
@@ -240,8 +225,8 @@ func statMounts(t *task, out *frames) {
 		}
 	}
 	hung.why = strings.Join(whys, "; ")
-	out.data(w.Name, []byte(text.String()))
-	out.end(w.Name, hung)
+	out.sendData(w.Name, []byte(text.String()))
+	out.endItem(w.Name, hung)
 }
 
 // maxWhys is how many file systems that did not answer are named.
@@ -250,7 +235,7 @@ const maxWhys = 20
 // mountPoint is a line of mountinfo: 36 35 98:0 /root /target options - type source super.
 type mountPoint struct{ device, target, fstype, source string }
 
-func mountOf(line string) (m mountPoint, ok bool) {
+func parseMount(line string) (m mountPoint, ok bool) {
 	head, tail, ok := strings.Cut(line, " - ")
 	h, s := strings.Fields(head), strings.Fields(tail)
 	if !ok || len(h) < 5 || len(s) < 2 {
@@ -265,7 +250,7 @@ func unescapeMount(s string) string {
 }
 
 // skip says that a file system is not asked: it is remote, or says nothing about room.
-func (m *mountPoint) skip(withRemote bool) bool {
+func (m *mountPoint) isSkipped(withRemote bool) bool {
 	switch m.fstype {
 	case "proc", "sysfs", "cgroup", "cgroup2", "overlay", "devpts", "mqueue", "debugfs", "tracefs", "securityfs", "pstore", "bpf", "configfs", "hugetlbfs", "nsfs", "binfmt_misc", "fusectl", "rpc_pipefs":
 		return true

@@ -53,7 +53,7 @@ var steps = []step{
 	{name: "mounts", touches: "statfs of mounted file systems; those of the network with --probe-remote", hazard: "H5: a dead file server; 1 s each", bound: 15 * time.Second, do: collectMounts},
 	{name: "signals", touches: "SIGUSR1 to containerd, dockerd, crio where no socket gave a dump; twice, 20 s apart", hazard: "H8: ends a program without a handler, so SigCgt must show one; H9: skipped while journald hangs", bound: 25 * time.Second, do: collectSignals},
 	{name: "shims", touches: "containerd-shim-runc-v2 that look stuck, 16 at most: their debug sockets (containerd 2.0 at level debug), else SIGUSR1, and containerd's journal, which they write to; twice, 20 s apart", hazard: "H8, H9 as signals; skipped while containerd, which reads what they log, is stopped", bound: 20 * time.Second, do: collectShims},
-	{name: "dumps-again", touches: "the second round of dumps, signals and shims", hazard: "as those", bound: 25 * time.Second, do: collectAgain},
+	{name: "dumps-again", touches: "the second round of dumps, signals and shims", hazard: "as those", bound: 25 * time.Second, do: collectSecondDumps},
 	{name: "sysrq", touches: "w into /proc/sysrq-trigger, and what the kernel then writes; only with --sysrq-w", hazard: "H12: a slow serial console may lock a CPU up; refused where one prints it, and above 200 threads in D", bound: 8 * time.Second, do: collectSysrq},
 	{name: "strace", touches: "strace -f of one process for 5 s; only with --strace PID, or --strace suspicious: a runc or shim that looks stuck, else the runtime that does not answer", hazard: "H11: slows it; refused when a thread is in D, or it is stopped or traced", bound: 9 * time.Second, do: collectStrace},
 	{name: "kill", touches: "SIGQUIT to the daemons of --allow-kill, then their journal", hazard: "H10: ends the daemon", bound: 15 * time.Second, newest: true, export: true, do: collectKilled},
@@ -63,7 +63,7 @@ var steps = []step{
 var byProcess = []string{"clock", "threads", "processes", "signals", "shims", "dumps-again", "strace", "kill"}
 
 // plan is the steps that the options leave.
-func plan(opt *Options) ([]step, error) {
+func planSteps(opt *Options) ([]step, error) {
 	known := map[string]bool{}
 	for i := range steps {
 		known[steps[i].name] = true
@@ -92,7 +92,7 @@ func plan(opt *Options) ([]step, error) {
 
 // WritePlan tells what a collection with these options would touch, with hazards and bounds. It touches nothing.
 func WritePlan(w io.Writer, opt *Options) error {
-	left, err := plan(opt)
+	left, err := planSteps(opt)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ var places = []place{
 }
 
 // at are the places of a kind.
-func (c *collector) at(kind string) []string {
+func (c *collector) socketsOf(kind string) []string {
 	if p := c.opt.Sockets[kind]; p != "" {
 		return []string{p}
 	}
@@ -172,19 +172,19 @@ func collectClock(c *collector, s *step) {
 	if c.opt.NoRedact {
 		redaction = "Nothing was redacted: arguments and logs may hold secrets."
 	}
-	t := clocks()
-	c.put(s, "README.txt", "", fmt.Appendf(nil, readme, host(), t.Realtime.Format(time.RFC3339), redaction))
+	t := readClocks()
+	c.storeContent(s, "README.txt", "", fmt.Appendf(nil, readme, hostName(), t.Realtime.Format(time.RFC3339), redaction))
 	text, err := json.Marshal(map[string]any{
-		"realtime": t.Realtime, "monotonic": t.Monotonic, "boottime": t.Boottime, "boot_id": t.BootID, "node": host(),
+		"realtime": t.Realtime, "monotonic": t.Monotonic, "boottime": t.Boottime, "boot_id": t.BootID, "node": hostName(),
 	})
 	if err == nil {
-		c.put(s, "clock.json", "clock_gettime(2)", append(text, '\n'))
+		c.storeContent(s, "clock.json", "clock_gettime(2)", append(text, '\n'))
 	}
 }
 
 func collectThreads(c *collector, s *step) {
 	t := &task{Do: "walk", Count: 3, Items: []want{{Name: "threads.jsonl", Source: "/proc"}}}
-	c.run(t, s, func(note json.RawMessage) {
+	c.runTask(t, s, func(note json.RawMessage) {
 		var n walkNote
 		switch {
 		case json.Unmarshal(note, &n) != nil:
@@ -197,7 +197,7 @@ func collectThreads(c *collector, s *step) {
 }
 
 // files are read under the same path below dir.
-func files(dir string, paths ...string) []want {
+func filesBelow(dir string, paths ...string) []want {
 	all := make([]want, len(paths))
 	for i, p := range paths {
 		all[i] = want{Name: strings.TrimPrefix(path.Join(dir, p), "/"), Source: p}
@@ -206,17 +206,17 @@ func files(dir string, paths ...string) []want {
 }
 
 func collectNode(c *collector, s *step) {
-	c.run(&task{Do: "files", Bound: fileBound, Limit: 4 << 20, Items: files("", "/proc/loadavg", "/proc/meminfo", "/proc/vmstat", "/proc/buddyinfo", "/proc/diskstats",
+	c.runTask(&task{Do: "files", Bound: fileBound, Limit: 4 << 20, Items: filesBelow("", "/proc/loadavg", "/proc/meminfo", "/proc/vmstat", "/proc/buddyinfo", "/proc/diskstats",
 		"/proc/softirqs", "/proc/interrupts", "/proc/cgroups", "/proc/uptime", "/proc/version", "/proc/stat", "/proc/consoles", "/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max", "/proc/sys/kernel/tainted",
 		"/proc/pressure/cpu", "/proc/pressure/io", "/proc/pressure/memory", "/proc/pressure/irq", "/proc/1/mountinfo", "/sys/fs/pstore/*")}, s, nil)
 }
 
 func collectKmsg(c *collector, s *step) {
-	c.run(&task{Do: "kmsg", Bound: s.bound, Items: []want{{Name: "kernel/dmesg", Source: "/dev/kmsg"}}}, s, nil)
+	c.runTask(&task{Do: "kmsg", Bound: s.bound, Items: []want{{Name: "kernel/dmesg", Source: "/dev/kmsg"}}}, s, nil)
 }
 
 func collectCgroups(c *collector, s *step) {
-	c.run(&task{Do: "cgroups", Bound: time.Second, Items: []want{{Name: "cgroups/values.txt", Source: "/sys/fs/cgroup"}}}, s, nil)
+	c.runTask(&task{Do: "cgroups", Bound: time.Second, Items: []want{{Name: "cgroups/values.txt", Source: "/sys/fs/cgroup"}}}, s, nil)
 }
 
 // dumpRound is a dump that there will be a second one of.
@@ -240,34 +240,34 @@ func collectDumps(c *collector, s *step) {
 		if kind == "docker" {
 			daemon = "dockerd"
 		}
-		for _, place := range c.at(kind) {
+		for _, place := range c.socketsOf(kind) {
 			t := &task{Do: "http", Bound: 10 * time.Second, Limit: dumpLimit, Items: []want{{Source: place, Query: goroutines}}}
 			if kind == "kubelet" && c.opt.KubeletToken != "" {
 				t.Names = []string{c.opt.KubeletToken}
 			}
-			c.dump(daemon, t, s)
+			c.takeDump(daemon, t, s)
 		}
 	}
-	for _, place := range c.at("cri") {
+	for _, place := range c.socketsOf("cri") {
 		if path.Base(place) == "crio.sock" { // the socket of the CRI speaks HTTP, too (cri-o server/inspect.go)
-			c.dump("crio", &task{Do: "http", Bound: 10 * time.Second, Limit: dumpLimit, Items: []want{{Source: place, Query: "/debug/goroutines"}}}, s)
+			c.takeDump("crio", &task{Do: "http", Bound: 10 * time.Second, Limit: dumpLimit, Items: []want{{Source: place, Query: "/debug/goroutines"}}}, s)
 		}
 	}
 }
 
 // dump takes a dump, and remembers that it did.
-func (c *collector) dump(daemon string, t *task, s *step) {
+func (c *collector) takeDump(daemon string, t *task, s *step) {
 	bound := s.bound
-	c.twice(daemon, s, func(s *step) bool {
+	c.takeDumpTwice(daemon, s, func(s *step) bool {
 		t.Items[0].Name = dumpName(daemon)
 		as := *s
 		as.bound = bound
-		return c.got(func() { c.run(t, &as, nil) }, "")
+		return c.hasContent(func() { c.runTask(t, &as, nil) }, "")
 	})
 }
 
 // got says whether what do collects has content, beside the item but.
-func (c *collector) got(do func(), but string) bool {
+func (c *collector) hasContent(do func(), but string) bool {
 	before := len(c.manifest.Items)
 	do()
 	return slices.ContainsFunc(c.manifest.Items[before:], func(i bundle.Item) bool {
@@ -276,27 +276,27 @@ func (c *collector) got(do func(), but string) bool {
 }
 
 // twice takes dumps, and remembers to do it again where that gave one.
-func (c *collector) twice(daemon string, s *step, take func(s *step) bool) {
+func (c *collector) takeDumpTwice(daemon string, s *step, take func(s *step) bool) {
 	d := dumpRound{daemon: daemon, at: now(), again: take}
 	d.ok = take(s)
 	c.dumped = append(c.dumped, d)
 }
 
 func collectRuntime(c *collector, s *step) {
-	for _, place := range c.at("cri") {
+	for _, place := range c.socketsOf("cri") {
 		name := "runtime/cri-" + strings.TrimSuffix(path.Base(place), ".sock") + ".jsonl"
 		if strings.Contains(place, "k3s") {
 			name = "runtime/cri-k3s.jsonl"
 		}
-		c.run(&task{Do: "cri", Bound: rpcBound, IDs: c.walked.Containers, Items: []want{{Name: name, Source: place}}}, s, c.hears)
+		c.runTask(&task{Do: "cri", Bound: rpcBound, IDs: c.walked.Containers, Items: []want{{Name: name, Source: place}}}, s, c.addRuntimeNote)
 	}
-	for _, place := range c.at("docker") {
-		c.run(&task{Do: "docker", Bound: rpcBound, IDs: c.walked.Containers, Items: []want{{Name: "runtime/docker.jsonl", Source: place}}}, s, nil)
+	for _, place := range c.socketsOf("docker") {
+		c.runTask(&task{Do: "docker", Bound: rpcBound, IDs: c.walked.Containers, Items: []want{{Name: "runtime/docker.jsonl", Source: place}}}, s, nil)
 	}
 }
 
 // hears takes what the helper found about the runtime.
-func (c *collector) hears(note json.RawMessage) {
+func (c *collector) addRuntimeNote(note json.RawMessage) {
 	var n runtimeNote
 	if json.Unmarshal(note, &n) != nil {
 		return
@@ -308,40 +308,40 @@ func (c *collector) hears(note json.RawMessage) {
 }
 
 func collectBus(c *collector, s *step) {
-	for _, place := range c.at("dbus") {
+	for _, place := range c.socketsOf("dbus") {
 		name := "bus/dbus.jsonl"
 		if strings.HasSuffix(place, "/private") {
 			name = "bus/systemd-private.jsonl"
 		}
-		c.run(&task{Do: "bus", Bound: 3 * time.Second, Items: []want{{Name: name, Source: place}}}, s, nil)
+		c.runTask(&task{Do: "bus", Bound: 3 * time.Second, Items: []want{{Name: name, Source: place}}}, s, nil)
 	}
 }
 
 func collectKubelet(c *collector, s *step) {
 	var all []want
-	for _, place := range c.at("kubelet-healthz") {
+	for _, place := range c.socketsOf("kubelet-healthz") {
 		all = append(all, want{Name: "kubelet/healthz.txt", Source: place, Query: "/healthz"})
 	}
 	t := &task{Do: "http", Bound: 3 * time.Second, Limit: 16 << 20}
-	for i, place := range c.at("kubelet") {
+	for i, place := range c.socketsOf("kubelet") {
 		all = append(all, want{Name: "kubelet/metrics" + strings.Repeat("-read-only", i) + ".txt", Source: place, Query: "/metrics"})
 	}
 	if c.opt.KubeletToken != "" {
 		t.Names = []string{c.opt.KubeletToken}
-		for _, place := range c.at("kubelet")[:1] {
+		for _, place := range c.socketsOf("kubelet")[:1] {
 			all = append(all, want{Name: "kubelet/configz.json", Source: place, Query: "/configz"})
 		}
 	}
 	t.Items = all
-	c.run(t, s, nil)
+	c.runTask(t, s, nil)
 }
 
 func collectProcesses(c *collector, s *step) {
 	if len(c.walked.Processes) == 0 {
-		c.skip(s, &task{Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}}}, "the walk over /proc named no process that is safe to ask")
+		c.skipItems(s, &task{Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}}}, "the walk over /proc named no process that is safe to ask")
 		return
 	}
-	c.run(&task{Do: "processes", Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}}, Processes: c.walked.Processes}, s, nil)
+	c.runTask(&task{Do: "processes", Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}}, Processes: c.walked.Processes}, s, nil)
 }
 
 // journals are what is taken of the journal, by the name of the file.
@@ -386,7 +386,7 @@ var journalFields = []string{
 }
 
 func collectConfig(c *collector, s *step) {
-	c.run(&task{Do: "files", Bound: fileBound, Limit: fileLimit, Items: files("config",
+	c.runTask(&task{Do: "files", Bound: fileBound, Limit: fileLimit, Items: filesBelow("config",
 		"/etc/os-release", "/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env", "/var/lib/kubelet/cpu_manager_state", "/var/lib/kubelet/memory_manager_state", "/etc/default/kubelet", "/etc/sysconfig/kubelet", "/etc/kubernetes/kubelet/config.json",
 		"/etc/systemd/system/kubelet.service", "/usr/lib/systemd/system/kubelet.service", "/etc/systemd/system/kubelet.service.d/*", "/usr/lib/systemd/system/kubelet.service.d/*",
 		"/etc/systemd/system/containerd.service", "/usr/lib/systemd/system/containerd.service", "/etc/systemd/system/containerd.service.d/*", "/etc/containerd/config.toml", "/etc/containerd/conf.d/*",
@@ -400,21 +400,21 @@ func collectVersions(c *collector, s *step) {
 		p := &c.walked.Processes[i]
 		if !seen[p.Exe] && slices.Contains([]string{"kubelet", "containerd", "dockerd", "crio"}, p.Exe) {
 			seen[p.Exe] = true
-			c.version(s, p.Exe, fmt.Sprintf("/proc/%d/exe", p.PID)) // what runs, and not what is installed
+			c.collectVersion(s, p.Exe, fmt.Sprintf("/proc/%d/exe", p.PID)) // what runs, and not what is installed
 		}
 	}
 	for _, name := range []string{"kubelet", "containerd", "dockerd", "crio"} {
 		if !seen[name] {
-			c.version(s, name, name)
+			c.collectVersion(s, name, name)
 		}
 	}
-	c.version(s, "runc", "runc")
-	c.version(s, "systemctl", "systemctl")
-	c.run(&task{Do: "exec", Argv: []string{"uname", "-a"}, Items: []want{{Name: "versions/uname.txt", Source: "uname -a"}}}, s, nil)
+	c.collectVersion(s, "runc", "runc")
+	c.collectVersion(s, "systemctl", "systemctl")
+	c.runTask(execTask("versions/uname.txt", "uname", "-a"), s, nil)
 }
 
-func (c *collector) version(s *step, name, program string) {
-	c.run(&task{Do: "exec", Argv: []string{program, "--version"}, Items: []want{{Name: "versions/" + name + ".txt", Source: program + " --version"}}}, s, nil)
+func (c *collector) collectVersion(s *step, name, program string) {
+	c.runTask(execTask("versions/"+name+".txt", program, "--version"), s, nil)
 }
 
 func collectMounts(c *collector, s *step) {
@@ -422,7 +422,7 @@ func collectMounts(c *collector, s *step) {
 	if c.opt.ProbeRemote {
 		t.Names = []string{"remote"}
 	}
-	c.run(t, s, nil)
+	c.runTask(t, s, nil)
 }
 
 // collectSignals asks the daemons that no socket gave a dump of.
@@ -433,19 +433,19 @@ func collectSignals(c *collector, s *step) {
 			continue
 		}
 		t := &task{Do: "signal", Bound: 12 * time.Second, Limit: dumpLimit, Processes: []process{p}, Items: []want{{Name: dumpName(p.Exe), Source: fmt.Sprintf("SIGUSR1 to PID %d", p.PID)}}}
-		if why := c.journaldHangs(); why != "" {
-			c.skip(s, t, why)
+		if why := c.whyJournaldHangs(); why != "" {
+			c.skipItems(s, t, why)
 			continue
 		}
-		c.dump(p.Exe, t, s)
+		c.takeDump(p.Exe, t, s)
 	}
 }
 
 // journaldHangs says why a daemon that logs would hang in its own signal handler: containerd writes its dump to its log
 // first, in the goroutine that also serves SIGTERM.
-func (c *collector) journaldHangs() string {
+func (c *collector) whyJournaldHangs() string {
 	for i := range c.walked.Processes {
-		if p := &c.walked.Processes[i]; p.Exe == "systemd-journald" && (p.Blocked > 0 || p.State == "T" || p.State == "t") {
+		if p := &c.walked.Processes[i]; p.Exe == "systemd-journald" && (p.Blocked > 0 || p.isStopped()) {
 			return fmt.Sprintf("journald does not work (state %s, PID %d): a daemon that dumps to its log would hang", p.State, p.PID)
 		}
 	}
@@ -453,12 +453,12 @@ func (c *collector) journaldHangs() string {
 }
 
 // collectAgain takes the second dump of what gave a first one.
-func collectAgain(c *collector, s *step) {
+func collectSecondDumps(c *collector, s *step) {
 	for _, d := range c.dumped {
 		if !d.ok {
 			continue
 		}
-		c.wait(d.at.Add(dumpGap))
+		c.waitUntil(d.at.Add(dumpGap))
 		d.again(s)
 	}
 }
@@ -470,18 +470,17 @@ func collectKilled(c *collector, s *step) {
 		if !slices.Contains(c.opt.AllowKill, p.Exe) {
 			continue
 		}
-		since := now().Unix()
-		argv := []string{"journalctl", "--no-pager", "-q", "-o", "export", "--output-fields=" + strings.Join(journalFields, ","), fmt.Sprintf("--since=@%d", since), fmt.Sprintf("_PID=%d", p.PID)}
-		t := &task{Do: "exec", Argv: argv, Items: []want{{Name: "dumps/" + p.Exe + "-killed.export", Source: fmt.Sprintf("SIGQUIT to PID %d; ", p.PID) + strings.Join(argv, " ")}}}
-		if why := c.stopped(s.bound); why != "" {
-			c.skip(s, t, why)
+		t := journalTask("dumps/"+p.Exe+"-killed.export", now(), fmt.Sprintf("_PID=%d", p.PID))
+		t.Items[0].Source = fmt.Sprintf("SIGQUIT to PID %d; %s", p.PID, t.Items[0].Source)
+		if why := c.whyNoHelper(s.bound); why != "" {
+			c.skipItems(s, t, why)
 			continue
 		}
-		if err := p.signal(sigQuit); err != nil {
-			c.skip(s, t, reason(err))
+		if err := p.sendSignal(sigQuit); err != nil {
+			c.skipItems(s, t, errorText(err))
 			continue
 		}
-		c.wait(now().Add(3 * time.Second))
-		c.run(t, s, nil)
+		c.waitUntil(now().Add(3 * time.Second))
+		c.runTask(t, s, nil)
 	}
 }

@@ -63,49 +63,49 @@ type redactor struct {
 	n     int
 }
 
-func (r *redactor) count() int { return r.n }
+func (r *redactor) replaced() int { return r.n }
 
 // token stands for a value.
-func (r *redactor) token(value string) string {
+func (r *redactor) tokenFor(value string) string {
 	r.n++
 	mac := hmac.New(sha256.New, r.key)
 	mac.Write([]byte(value))
 	return "<redacted:" + hex.EncodeToString(mac.Sum(nil))[:10] + ">"
 }
 
-func (r *redactor) add(dst *bytes.Buffer, content []byte, last bool) {
+func (r *redactor) filterContent(dst *bytes.Buffer, content []byte, last bool) {
 	for len(content) > 0 {
 		i := bytes.IndexByte(content, '\n')
 		if i < 0 {
 			break
 		}
 		if len(r.held) == 0 {
-			dst.Write(r.line(content[:i+1]))
+			dst.Write(r.redactLine(content[:i+1]))
 		} else {
 			r.held = append(r.held, content[:i+1]...)
-			dst.Write(r.line(r.held))
+			dst.Write(r.redactLine(r.held))
 			r.held = r.held[:0]
 		}
 		content = content[i+1:]
 	}
 	r.held = append(r.held, content...)
 	if last || len(r.held) > maxLine {
-		dst.Write(r.line(r.held))
+		dst.Write(r.redactLine(r.held))
 		r.held = r.held[:0]
 	}
 }
 
 // line is a line without its secrets.
-func (r *redactor) line(line []byte) []byte {
+func (r *redactor) redactLine(line []byte) []byte {
 	if r.block || bytes.Contains(line, []byte("-----BEGIN ")) {
-		line = r.pem(line)
+		line = r.redactPEM(line)
 	}
 	lower := bytes.ToLower(line)
 	for i := range secrets {
 		s := &secrets[i]
 		for _, hint := range s.hint {
 			if bytes.Contains(lower, []byte(hint)) {
-				line = r.replace(line, s.re)
+				line = r.replaceValues(line, s.re)
 				break
 			}
 		}
@@ -114,7 +114,7 @@ func (r *redactor) line(line []byte) []byte {
 }
 
 // pem takes keys and certificates out. A block that does not end stays one until its end comes.
-func (r *redactor) pem(line []byte) []byte {
+func (r *redactor) redactPEM(line []byte) []byte {
 	var out []byte
 	for {
 		if r.block {
@@ -142,7 +142,7 @@ func (r *redactor) pem(line []byte) []byte {
 }
 
 // replace puts tokens for the values that a shape finds.
-func (r *redactor) replace(line []byte, re *regexp.Regexp) []byte {
+func (r *redactor) replaceValues(line []byte, re *regexp.Regexp) []byte {
 	var out []byte
 	done := 0
 	for _, m := range re.FindAllSubmatchIndex(line, -1) {
@@ -153,10 +153,10 @@ func (r *redactor) replace(line []byte, re *regexp.Regexp) []byte {
 			}
 		}
 		value := string(line[from:to])
-		if harmless(value) {
+		if isHarmless(value) {
 			continue
 		}
-		out = append(append(out, line[done:from]...), r.token(value)...)
+		out = append(append(out, line[done:from]...), r.tokenFor(value)...)
 		done = to
 	}
 	if out == nil {
@@ -166,7 +166,7 @@ func (r *redactor) replace(line []byte, re *regexp.Regexp) []byte {
 }
 
 // harmless are words that stand behind such keys and are none: of settings, and tokens that were put before.
-func harmless(value string) bool {
+func isHarmless(value string) bool {
 	switch strings.ToLower(strings.TrimRight(value, ".:")) {
 	case "true", "false", "null", "none", "nil":
 		return true
@@ -184,13 +184,13 @@ type exportFilter struct {
 	held  []byte
 }
 
-func (f *exportFilter) count() int { return f.lines.n }
+func (f *exportFilter) replaced() int { return f.lines.n }
 
-func (f *exportFilter) add(dst *bytes.Buffer, content []byte, last bool) {
+func (f *exportFilter) filterContent(dst *bytes.Buffer, content []byte, last bool) {
 	f.held = append(f.held, content...)
 	rest := f.held
 	for {
-		n := f.field(dst, rest)
+		n := f.filterField(dst, rest)
 		if n == 0 {
 			break
 		}
@@ -206,14 +206,14 @@ func (f *exportFilter) add(dst *bytes.Buffer, content []byte, last bool) {
 }
 
 // field writes the next field and returns its length; 0 when it is not whole.
-func (f *exportFilter) field(dst *bytes.Buffer, b []byte) int {
+func (f *exportFilter) filterField(dst *bytes.Buffer, b []byte) int {
 	i := bytes.IndexByte(b, '\n')
 	if i < 0 {
 		return 0
 	}
 	if is := bytes.IndexByte(b[:i+1], '='); i == 0 || is >= 0 {
 		dst.Write(b[:is+1])
-		dst.Write(f.lines.line(b[is+1 : i+1]))
+		dst.Write(f.lines.redactLine(b[is+1 : i+1]))
 		f.lines.block = false // a value ends with its line
 		return i + 1
 	}
@@ -230,7 +230,7 @@ func (f *exportFilter) field(dst *bytes.Buffer, b []byte) int {
 		return 0
 	}
 	var value bytes.Buffer
-	f.lines.add(&value, b[i+1+length:end-1], true)
+	f.lines.filterContent(&value, b[i+1+length:end-1], true)
 	f.lines.block = false
 	dst.Write(b[:i+1])
 	dst.Write(binary.LittleEndian.AppendUint64(nil, uint64(value.Len())))

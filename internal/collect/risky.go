@@ -18,30 +18,30 @@ const Suspicious = "suspicious"
 
 // collectStrace traces one process for some seconds. A thread in D cannot be stopped, and strace would hang with it.
 func collectStrace(c *collector, s *step) {
-	p, why := c.traced()
+	p, why := c.chooseTraced()
 	name := c.opt.Strace
 	if p != nil {
 		name = strconv.Itoa(p.PID)
 	}
 	argv := []string{"timeout", "-s", "INT", "-k", "1", "5", "strace", "-f", "-tt", "-T", "-yy", "-s", "128", "-o", "/proc/self/fd/1", "-p", name}
-	t := &task{Do: "exec", Argv: argv, Items: []want{{Name: "strace/" + name + ".strace", Source: strings.Join(argv, " ")}}}
+	t := execTask("strace/"+name+".strace", argv...)
 	switch {
 	case p == nil:
-		c.skip(s, t, why)
+		c.skipItems(s, t, why)
 	case p.Blocked > 0:
-		c.skip(s, t, "a thread of it is in uninterruptible sleep, in "+p.Waits+": it could not be stopped")
+		c.skipItems(s, t, "a thread of it is in uninterruptible sleep, in "+p.Waits+": it could not be stopped")
 	case p.Tracer != 0:
-		c.skip(s, t, fmt.Sprintf("PID %d traces it already", p.Tracer))
-	case p.State == "T" || p.State == "t":
-		c.skip(s, t, "it is stopped, state "+p.State)
+		c.skipItems(s, t, fmt.Sprintf("PID %d traces it already", p.Tracer))
+	case p.isStopped():
+		c.skipItems(s, t, "it is stopped, state "+p.State)
 	default:
 		t.Processes = []process{*p}
-		c.run(t, s, nil)
+		c.runTask(t, s, nil)
 	}
 }
 
 // traced is the process to trace: the one that was named, or the first that looks stuck and can be traced; nil and why when there is none.
-func (c *collector) traced() (p *process, why string) {
+func (c *collector) chooseTraced() (p *process, why string) {
 	if c.opt.Strace != Suspicious {
 		i := slices.IndexFunc(c.walked.Processes, func(p process) bool { return strconv.Itoa(p.PID) == c.opt.Strace })
 		if i < 0 {
@@ -49,8 +49,8 @@ func (c *collector) traced() (p *process, why string) {
 		}
 		return &c.walked.Processes[i], ""
 	}
-	for _, p := range c.stuck() {
-		if p.Blocked == 0 && p.Tracer == 0 && p.State != "T" && p.State != "t" {
+	for _, p := range c.stuckProcesses() {
+		if p.Blocked == 0 && p.Tracer == 0 && !p.isStopped() {
 			return p, ""
 		}
 	}
@@ -58,9 +58,9 @@ func (c *collector) traced() (p *process, why string) {
 }
 
 // stuck are the processes that look stuck, the deepest first: a runc that has not ended, its shim, the runtime that does not answer.
-func (c *collector) stuck() []*process {
+func (c *collector) stuckProcesses() []*process {
 	var runcs, shims, runtimes []*process
-	suspects := c.suspects()
+	suspects := c.suspectShims()
 	for i := range c.walked.Processes {
 		p := &c.walked.Processes[i]
 		switch {
@@ -76,7 +76,7 @@ func (c *collector) stuck() []*process {
 }
 
 // untraceable says why a process cannot be traced now; empty when it can.
-func untraceable(pid int, started string) string {
+func whyUntraceable(pid int, started string) string {
 	dir := fmt.Sprintf("/proc/%d", pid)
 	stat, _, err := readFile(dir+"/stat", 4096)
 	fields := statFields(string(stat))
@@ -85,10 +85,10 @@ func untraceable(pid int, started string) string {
 	}
 	status, _, _ := readFile(dir+"/status", 16<<10)
 	var p process
-	if p.signals(string(status)); p.Tracer != 0 {
+	if p.parseStatus(string(status)); p.Tracer != 0 {
 		return "it is traced"
 	}
-	for _, tid := range numbers(dir + "/task") {
+	for _, tid := range numericEntries(dir + "/task") {
 		stat, _, _ := readFile(fmt.Sprintf("%s/task/%d/stat", dir, tid), 4096)
 		if state := statState(string(stat)); state == "D" || state == "T" || state == "t" {
 			return "a thread of it is in state " + state
@@ -109,24 +109,24 @@ func collectSysrq(c *collector, s *step) {
 		blocked += c.walked.Processes[i].Blocked
 	}
 	if blocked > maxBlocked {
-		c.skip(s, t, fmt.Sprintf("%d threads are in state D: their stacks would take the place of the kernel's log", blocked))
+		c.skipItems(s, t, fmt.Sprintf("%d threads are in state D: their stacks would take the place of the kernel's log", blocked))
 		return
 	}
-	c.run(t, s, nil)
+	c.runTask(t, s, nil)
 }
 
 // pressSysrq writes w to the trigger and reads what the kernel writes from then on. Names[0] is the kernel's log.
 func pressSysrq(t *task, out *frames) {
 	w := t.Items[0]
-	out.begin(w.Name, w.Source)
+	out.beginItem(w.Name, w.Source)
 	var g guard
-	out.end(w.Name, g.try(t.Bound, func() error {
-		if why := slowConsole("/proc/consoles", "/proc/sys/kernel/printk"); why != "" {
+	out.endItem(w.Name, g.try(t.Bound, func() error {
+		if why := findSlowConsole("/proc/consoles", "/proc/sys/kernel/printk"); why != "" {
 			return fmt.Errorf("%w: %s", errSlowConsole, why)
 		}
 		trigger, err := os.OpenFile(w.Source, os.O_WRONLY, 0)
 		if err != nil {
-			return unpathed(err)
+			return withoutPath(err)
 		}
 		defer trigger.Close()
 		log, err := unix.Open(t.Names[0], unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -138,7 +138,7 @@ func pressSysrq(t *task, out *frames) {
 			return err
 		}
 		if _, err := trigger.WriteString("w"); err != nil {
-			return unpathed(err)
+			return withoutPath(err)
 		}
 		time.Sleep(time.Second)
 		return sendKmsg(log, w.Name, out)
@@ -149,11 +149,11 @@ func pressSysrq(t *task, out *frames) {
 var errSlowConsole = errors.New("not pressed")
 
 // slowConsole says which console would print messages of level 6, which the stacks have, and is slow; empty when none would.
-func slowConsole(consoles, printk string) string {
+func findSlowConsole(consoles, printk string) string {
 	levels, _, _ := readFile(printk, 256)
 	words := strings.Fields(string(levels))
 	const info = 6 // KERN_INFO
-	if len(words) > 0 && number(words[0]) <= info {
+	if len(words) > 0 && parseNumber(words[0]) <= info {
 		return ""
 	}
 	list, _, _ := readFile(consoles, 16<<10)
@@ -181,13 +181,13 @@ func sendKmsg(fd int, name string, out *frames) error {
 		case errors.Is(err, syscall.EINTR):
 			continue
 		case errors.Is(err, syscall.EAGAIN), err == nil && n == 0:
-			out.data(name, text)
+			out.sendData(name, text)
 			return nil
 		case err != nil:
 			return err
 		}
 		if text = appendKmsg(text, record[:n]); len(text) > 64<<10 {
-			out.data(name, text)
+			out.sendData(name, text)
 			text = text[:0]
 		}
 	}

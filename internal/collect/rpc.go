@@ -28,10 +28,10 @@ const maxSilent = 6
 const deafSilent = 3
 
 // enough says that no more is asked.
-func (a *asker) enough() bool { return a.silent >= a.limit }
+func (a *asker) isDone() bool { return a.silent >= a.limit }
 
 // first asks what needs no lock.
-func (a *asker) first(q question) bool {
+func (a *asker) askFirst(q question) bool {
 	ok := a.ask(q)
 	if a.limit = maxSilent; a.silent > 0 {
 		a.limit = deafSilent
@@ -51,7 +51,7 @@ func (a *asker) ask(q question) bool {
 		Format: parse.RPCFormat, API: a.api, Endpoint: a.endpoint, Method: q.method,
 		Container: q.container, Sandbox: q.sandbox, Start: now(), Deadline: a.bound.Seconds(),
 	}
-	begun := clocks().Monotonic
+	begun := readClocks().Monotonic
 	type answer struct {
 		detail map[string]string
 		err    error
@@ -69,11 +69,11 @@ func (a *asker) ask(q question) bool {
 	case <-time.After(a.bound + killGrace):
 		got.err = context.DeadlineExceeded
 	}
-	row.Seconds = clocks().Monotonic - begun
-	row.Answered = !unanswered(got.err)
+	row.Seconds = readClocks().Monotonic - begun
+	row.Answered = !isSilence(got.err)
 	row.Detail = got.detail
 	if got.err != nil {
-		row.Error = reason(got.err)
+		row.Error = errorText(got.err)
 	}
 	if !row.Answered {
 		a.silent++
@@ -85,7 +85,7 @@ func (a *asker) ask(q question) bool {
 }
 
 // unanswered says that an error means silence.
-func unanswered(err error) bool {
+func isSilence(err error) bool {
 	if err == nil {
 		return false
 	}
@@ -93,5 +93,5 @@ func unanswered(err error) bool {
 		return true
 	}
 	timeout, ok := errors.AsType[net.Error](err)
-	return ok && timeout.Timeout() || grpcSilent(err)
+	return ok && timeout.Timeout() || isGRPCSilence(err)
 }

@@ -48,52 +48,45 @@ func signalDumps(t *task, out *frames) {
 			continue
 		}
 		name := t.Items[i].Name
-		out.begin(name, t.Items[i].Source)
-		if why := p.deaf(); why != "" {
-			out.end(name, result{outcome: bundle.Skipped, why: why})
+		out.beginItem(name, t.Items[i].Source)
+		if why := p.whyNoSignal(); why != "" {
+			out.endItem(name, result{outcome: bundle.Skipped, why: why})
 			continue
 		}
-		var path string
-		found := make(chan string, 1)
-		r := g.try(t.Bound, func() error {
-			path, err := d.dump(p, t.Bound)
-			found <- path
-			return err
-		})
+		path, r := tryFor(&g, t.Bound, func() (string, error) { return d.requestDump(p, t.Bound) })
 		if r.outcome != "" {
-			out.end(name, r)
+			out.endItem(name, r)
 			continue
 		}
-		path = <-found
-		g.file(out, name, path, t.Bound, t.Limit)
+		g.sendFile(out, name, path, t.Bound, t.Limit)
 	}
 }
 
 // deaf says why a process is not sent SIGUSR1; empty when it is.
-func (p *process) deaf() string {
+func (p *process) whyNoSignal() string {
 	switch {
 	case !p.Catches:
 		return "it has no handler for SIGUSR1, which would end it"
-	case p.State == "T" || p.State == "t":
+	case p.isStopped():
 		return "it is stopped, state " + p.State
 	}
 	return ""
 }
 
 // dump sends the signal and waits until the file has stopped growing.
-func (d *dumper) dump(p *process, bound time.Duration) (path string, err error) {
+func (d *dumper) requestDump(p *process, bound time.Duration) (path string, err error) {
 	pattern := fmt.Sprintf("/proc/%d/root", p.PID) + d.file
 	if strings.Contains(d.file, "%d") {
 		pattern = fmt.Sprintf(pattern, innerPID(p.PID))
 	}
 	sent := now()
-	if err := p.signal(unix.SIGUSR1); err != nil {
+	if err := p.sendSignal(unix.SIGUSR1); err != nil {
 		return "", err
 	}
 	size := int64(-1)
 	for now().Sub(sent) < bound-killGrace {
 		time.Sleep(200 * time.Millisecond)
-		found, info := newest(pattern)
+		found, info := newestFile(pattern)
 		if info == nil || info.ModTime().Before(sent.Add(-time.Second)) {
 			continue
 		}
@@ -111,14 +104,14 @@ func innerPID(pid int) int {
 	for line := range strings.Lines(string(status)) {
 		if rest, ok := strings.CutPrefix(line, "NSpid:"); ok {
 			words := strings.Fields(rest)
-			return number(words[len(words)-1])
+			return parseNumber(words[len(words)-1])
 		}
 	}
 	return pid
 }
 
 // newest is the youngest file of a pattern.
-func newest(pattern string) (path string, info os.FileInfo) {
+func newestFile(pattern string) (path string, info os.FileInfo) {
 	all, _ := filepath.Glob(pattern)
 	for _, name := range all {
 		if i, err := os.Lstat(name); err == nil && i.Mode().IsRegular() && (info == nil || i.ModTime().After(info.ModTime())) {
@@ -129,7 +122,7 @@ func newest(pattern string) (path string, info os.FileInfo) {
 }
 
 // signal sends a signal to the process that the walk saw, and to no later one that has its PID.
-func (p *process) signal(sig unix.Signal) error {
+func (p *process) sendSignal(sig unix.Signal) error {
 	fd, err := unix.PidfdOpen(p.PID, 0)
 	if err == nil {
 		defer unix.Close(fd)

@@ -16,7 +16,7 @@ import (
 const reserve = 512 << 10
 
 // sunk is what the helper that writes the bundle tells. It writes the bundle because the disk may not answer.
-type sunk struct {
+type sinkReport struct {
 	Full  string `json:",omitempty"` // no room for more than the seal: why
 	Error string `json:",omitempty"` // nothing can be written any more
 	Bytes int64  `json:",omitempty"`
@@ -25,30 +25,30 @@ type sunk struct {
 
 // sink copies the bundle from in to a file, Names[0], or to out when that is "-". What it has to tell goes to descriptor
 // 3. Count is the floor of free space in MiB.
-func sink(t *task, in io.Reader, out io.Writer) error {
+func runSink(t *task, in io.Reader, out io.Writer) error {
 	told := json.NewEncoder(os.NewFile(3, "told"))
 	if t.Names[0] == "-" {
 		n, err := io.Copy(out, in)
-		return tell(told, sunk{Bytes: n, Done: true}, err)
+		return sendReport(told, sinkReport{Bytes: n, Done: true}, err)
 	}
 	f, err := os.OpenFile(t.Names[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOCTTY, 0o600)
 	if t.Limit == 1 && errors.Is(err, os.ErrExist) { // --force
 		f, err = os.OpenFile(t.Names[0], os.O_WRONLY|os.O_TRUNC|unix.O_NOCTTY, 0o600)
 	}
 	if err != nil {
-		return tell(told, sunk{Done: true}, err)
+		return sendReport(told, sinkReport{Done: true}, err)
 	}
 	s := sinkFile{f: f, floor: uint64(t.Count) << 20}
-	if why := s.short(); why != "" {
+	if why := s.whyNoSpace(); why != "" {
 		os.Remove(t.Names[0])
-		return tell(told, sunk{Done: true}, fmt.Errorf("%s: %s; write elsewhere, or to stdout with -o - through ssh", filepath.Dir(t.Names[0]), why))
+		return sendReport(told, sinkReport{Done: true}, fmt.Errorf("%s: %s; write elsewhere, or to stdout with -o - through ssh", filepath.Dir(t.Names[0]), why))
 	}
-	err = s.copy(in, func(why string) { _ = told.Encode(sunk{Full: why}) })
+	err = s.copyFrom(in, func(why string) { _ = told.Encode(sinkReport{Full: why}) })
 	err = errors.Join(err, f.Truncate(s.at), f.Close()) // gives the reserve back
-	return tell(told, sunk{Bytes: s.at, Done: true}, err)
+	return sendReport(told, sinkReport{Bytes: s.at, Done: true}, err)
 }
 
-func tell(to *json.Encoder, s sunk, err error) error {
+func sendReport(to *json.Encoder, s sinkReport, err error) error {
 	if err != nil {
 		s.Error = err.Error()
 	}
@@ -65,12 +65,12 @@ type sinkFile struct {
 	full     bool
 }
 
-func (s *sinkFile) copy(in io.Reader, full func(string)) error {
+func (s *sinkFile) copyFrom(in io.Reader, full func(string)) error {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := in.Read(buf)
 		if n > 0 {
-			if why := s.room(n); why != "" && !s.full {
+			if why := s.reserveRoom(n); why != "" && !s.full {
 				s.full = true
 				full(why)
 			}
@@ -90,12 +90,12 @@ func (s *sinkFile) copy(in io.Reader, full func(string)) error {
 }
 
 // room says why there is no room for n bytes and the seal; empty when there is.
-func (s *sinkFile) room(n int) string {
+func (s *sinkFile) reserveRoom(n int) string {
 	want := s.at + int64(n) + reserve
 	if s.full || s.refuses || want <= s.reserved {
 		return ""
 	}
-	if why := s.short(); why != "" {
+	if why := s.whyNoSpace(); why != "" {
 		return why
 	}
 	const step = 1 << 20
@@ -122,7 +122,7 @@ func (s *sinkFile) allocate(to int64) error {
 }
 
 // short says why the file system has too little room, or too few inodes; empty when it has enough.
-func (s *sinkFile) short() string {
+func (s *sinkFile) whyNoSpace() string {
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(int(s.f.Fd()), &fs); err != nil {
 		return ""
@@ -133,16 +133,16 @@ func (s *sinkFile) short() string {
 		return fmt.Sprintf("%d MiB are free, fewer than the %d that --min-free keeps", free>>20, s.floor>>20)
 	case s.floor > 0 && fs.Files > 0 && fs.Ffree == 0:
 		return "no inode is free"
-	case s.floor > 0 && fs.Type == unix.TMPFS_MAGIC && scarce():
+	case s.floor > 0 && fs.Type == unix.TMPFS_MAGIC && isMemoryScarce():
 		return "it is memory, of which little is available"
 	}
 	return ""
 }
 
 // scarce says that less than a twentieth of the memory is available.
-func scarce() bool {
+func isMemoryScarce() bool {
 	text, _, _ := readFile("/proc/meminfo", 16<<10)
-	available := meminfo(string(text), "MemAvailable:")
-	total := meminfo(string(text), "MemTotal:")
+	available := meminfoKiB(string(text), "MemAvailable:")
+	total := meminfoKiB(string(text), "MemTotal:")
 	return available > 0 && available < total/20
 }

@@ -36,37 +36,37 @@ type spool struct {
 // filter takes content and hands on what may be in the bundle.
 type filter interface {
 	// add appends to dst what of the content so far can be told; last says that nothing follows.
-	add(dst *bytes.Buffer, content []byte, last bool)
+	filterContent(dst *bytes.Buffer, content []byte, last bool)
 	// count is how many values were replaced.
-	count() int
+	replaced() int
 }
 
 // plain hands on everything.
 type plain struct{}
 
-func (plain) add(dst *bytes.Buffer, content []byte, _ bool) { dst.Write(content) }
-func (plain) count() int                                    { return 0 }
+func (plain) filterContent(dst *bytes.Buffer, content []byte, _ bool) { dst.Write(content) }
+func (plain) replaced() int                                           { return 0 }
 
 // Write takes content. It does not fail.
 func (s *spool) Write(p []byte) (int, error) {
-	s.take(p)
+	s.addContent(p)
 	return len(p), nil
 }
 
-func (s *spool) take(p []byte) {
+func (s *spool) addContent(p []byte) {
 	s.size += int64(len(p))
 	if !s.newest && s.stored >= s.limit {
 		s.dropped += int64(len(p))
 		return
 	}
-	s.filter.add(&s.raw, p, false)
+	s.filter.filterContent(&s.raw, p, false)
 	for s.raw.Len() >= pieceSize {
-		s.pack(s.cut())
+		s.packPiece(s.cutPoint())
 	}
 }
 
 // cut is where the piece at hand ends.
-func (s *spool) cut() int {
+func (s *spool) cutPoint() int {
 	b := s.raw.Bytes()[:pieceSize]
 	if s.entry != nil {
 		if i := bytes.LastIndex(b, s.entry); i > 0 {
@@ -80,7 +80,7 @@ func (s *spool) cut() int {
 }
 
 // pack compresses the first n bytes.
-func (s *spool) pack(n int) {
+func (s *spool) packPiece(n int) {
 	var out bytes.Buffer
 	if s.zip == nil {
 		s.zip, _ = gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a known one
@@ -98,21 +98,21 @@ func (s *spool) pack(n int) {
 }
 
 // finish is the content as it is stored, and whether it is compressed.
-func (s *spool) finish() (content []byte, packed bool) {
-	s.filter.add(&s.raw, nil, true)
+func (s *spool) finishContent() (content []byte, packed bool) {
+	s.filter.filterContent(&s.raw, nil, true)
 	if len(s.pieces) == 0 {
 		return s.raw.Bytes(), false
 	}
 	if s.raw.Len() > 0 {
-		s.pack(s.raw.Len())
+		s.packPiece(s.raw.Len())
 	}
 	return bytes.Join(s.pieces, nil), true
 }
 
 // store ends an item and writes its file, where it has one.
-func (c *collector) store(item *bundle.Item, s *spool) {
-	content, packed := s.finish()
-	item.Redacted, item.Dropped = s.filter.count(), s.dropped
+func (c *collector) storeItem(item *bundle.Item, s *spool) {
+	content, packed := s.finishContent()
+	item.Redacted, item.Dropped = s.filter.replaced(), s.dropped
 	if packed {
 		item.Name += ".gz"
 	}
@@ -134,7 +134,7 @@ func (c *collector) store(item *bundle.Item, s *spool) {
 		item.Why = fmt.Sprintf("%s left out: %d bytes", which, s.dropped)
 	}
 	if len(content) > 0 {
-		c.write(item, content)
+		c.writeItem(item, content)
 	}
-	c.note(item)
+	c.recordItem(item)
 }

@@ -37,9 +37,14 @@ type want struct {
 	Query        string `json:",omitempty"` // path of a request over HTTP
 }
 
+// execTask runs a program, whose output becomes the item name.
+func execTask(name string, argv ...string) *task {
+	return &task{Do: "exec", Argv: argv, Items: []want{{Name: name, Source: strings.Join(argv, " ")}}}
+}
+
 // tasks are what helpers can do. Each may hang: nobody waits for it beyond its bound.
 var tasks = map[string]func(t *task, out *frames){
-	"walk":      walk,
+	"walk":      walkThreads,
 	"processes": listProcesses,
 	"files":     readFiles,
 	"cgroups":   readCgroups,
@@ -72,12 +77,12 @@ func Helper(argument string, in io.Reader, out io.Writer) error {
 	}
 	switch t.Do {
 	case "sink":
-		return sink(&t, in, out)
+		return runSink(&t, in, out)
 	case "exec":
-		if len(t.Processes) > 0 && untraceable(t.Processes[0].PID, t.Processes[0].Started) != "" {
+		if len(t.Processes) > 0 && whyUntraceable(t.Processes[0].PID, t.Processes[0].Started) != "" {
 			return errRefused
 		}
-		return become(t.Argv)
+		return execProgram(t.Argv)
 	}
 	do := tasks[t.Do]
 	if do == nil {
@@ -85,7 +90,7 @@ func Helper(argument string, in io.Reader, out io.Writer) error {
 	}
 	frames := newFrames(out)
 	do(&t, frames)
-	frames.send(frame{Done: true}, nil)
+	frames.sendFrame(frame{Done: true}, nil)
 	return nil
 }
 
@@ -96,7 +101,7 @@ var programDirs = []string{"/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local
 var errNoProgram = errors.New("no such program")
 
 // become turns the helper into another program, in a small environment.
-func become(argv []string) error {
+func execProgram(argv []string) error {
 	path := argv[0]
 	for _, dir := range programDirs {
 		if strings.Contains(argv[0], "/") {
@@ -141,48 +146,34 @@ func readFiles(t *task, out *frames) {
 	for _, w := range t.Items {
 		paths := []string{w.Source}
 		if strings.Contains(w.Source, "*") {
-			found := make(chan []string, 1)
-			r := g.try(t.Bound, func() error {
-				all, err := filepath.Glob(w.Source)
-				found <- all
-				return err
-			})
-			if r.outcome != "" {
-				out.begin(w.Name, w.Source)
-				out.end(w.Name, r)
+			var r result
+			if paths, r = tryFor(&g, t.Bound, func() ([]string, error) { return filepath.Glob(w.Source) }); r.outcome != "" {
+				out.beginItem(w.Name, w.Source)
+				out.endItem(w.Name, r)
 				continue
 			}
-			paths = <-found
 		}
 		for _, path := range paths {
 			name := w.Name
 			if path != w.Source {
 				name = strings.TrimSuffix(name, "*") + filepath.Base(path)
 			}
-			g.file(out, name, path, t.Bound, t.Limit)
+			g.sendFile(out, name, path, t.Bound, t.Limit)
 		}
 	}
 }
 
 // file sends one file.
-func (g *guard) file(out *frames, name, path string, bound time.Duration, limit int) {
-	type content struct {
-		text  []byte
-		whole bool
-	}
-	got := make(chan content, 1)
-	out.begin(name, path)
-	r := g.try(bound, func() error {
-		text, whole, err := readFile(path, limit)
-		got <- content{text, whole}
-		return unpathed(err)
+func (g *guard) sendFile(out *frames, name, path string, bound time.Duration, limit int) {
+	out.beginItem(name, path)
+	whole := true
+	text, r := tryFor(g, bound, func() (text []byte, err error) {
+		text, whole, err = readFile(path, limit)
+		return text, withoutPath(err)
 	})
-	if r.outcome != bundle.Timeout && r.outcome != bundle.Stuck && r.outcome != bundle.Skipped {
-		c := <-got
-		out.data(name, c.text)
-		if !c.whole && r.outcome == "" {
-			r = result{outcome: bundle.Capped, why: fmt.Sprintf("only the first %d bytes", limit)}
-		}
+	out.sendData(name, text)
+	if r.outcome == "" && !whole {
+		r = result{outcome: bundle.Capped, why: fmt.Sprintf("only the first %d bytes", limit)}
 	}
-	out.end(name, r)
+	out.endItem(name, r)
 }

@@ -3,12 +3,12 @@ package collect
 import "strings"
 
 // meminfo is the row of /proc/meminfo in KiB; 0 when there is none.
-func meminfo(text, row string) int {
+func meminfoKiB(text, row string) int {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, row); ok {
 			words := strings.Fields(rest)
 			if len(words) > 0 {
-				return number(words[0])
+				return parseNumber(words[0])
 			}
 		}
 	}

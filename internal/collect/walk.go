@@ -35,6 +35,9 @@ type process struct {
 	Task      string `json:",omitempty"` // of a shim: NAMESPACE/ID of the task that it was started for
 }
 
+// isStopped says that a signal or a tracer has stopped the process.
+func (p *process) isStopped() bool { return p.State == "T" || p.State == "t" }
+
 // walked is what the last walk noted, one process or one id at a time.
 type walked struct {
 	Processes  []process
@@ -63,7 +66,7 @@ type walker struct {
 }
 
 // look is what reads one process, in a thread that may get lost; what it found is handed over whole.
-type look struct {
+type processReader struct {
 	dir   string
 	hung  map[string]string
 	file  atomic.Pointer[string] // that is being read
@@ -76,60 +79,60 @@ type look struct {
 const slowRead = 300 * time.Millisecond
 
 // walk makes walks over /proc, a second apart.
-func walk(t *task, out *frames) {
+func walkThreads(t *task, out *frames) {
 	w := walker{root: "/proc", out: out, item: t.Items[0].Name, hung: map[string]string{}, ids: map[string]bool{}}
-	out.begin(w.item, "/proc/*/task/*/{stat,wchan,syscall,stack}, /proc/*/{cgroup,exe,status}")
+	out.beginItem(w.item, "/proc/*/task/*/{stat,wchan,syscall,stack}, /proc/*/{cgroup,exe,status}")
 	var last []process
 	for n := range t.Count {
 		if n > 0 {
 			time.Sleep(time.Second)
 		}
-		last = w.once(n + 1)
+		last = w.walkOnce(n + 1)
 	}
-	out.end(w.item, result{})
+	out.endItem(w.item, result{})
 	for i := range last {
-		out.note(walkNote{Process: &last[i]})
+		out.sendNote(walkNote{Process: &last[i]})
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.ids)) {
-		out.note(walkNote{Container: id})
+		out.sendNote(walkNote{Container: id})
 	}
 }
 
 // line appends a row to what is sent.
-func (w *walker) line(v any) {
+func (w *walker) appendRow(v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return
 	}
 	w.buf = append(append(w.buf, text...), '\n')
 	if len(w.buf) > 64<<10 {
-		w.flush()
+		w.flushRows()
 	}
 }
 
-func (w *walker) flush() {
-	w.out.data(w.item, w.buf)
+func (w *walker) flushRows() {
+	w.out.sendData(w.item, w.buf)
 	w.buf = w.buf[:0]
 }
 
-func (w *walker) once(n int) []process {
-	c := clocks()
+func (w *walker) walkOnce(n int) []process {
+	c := readClocks()
 	var uts unix.Utsname
 	_ = unix.Uname(&uts) // cannot fail
-	w.line(parse.ThreadWalk{
+	w.appendRow(parse.ThreadWalk{
 		Format: parse.ThreadsFormat, Walk: n, Realtime: c.Realtime, Monotonic: c.Monotonic, Boottime: c.Boottime, BootID: c.BootID,
 		Host: unix.ByteSliceToString(uts.Nodename[:]), Machine: unix.ByteSliceToString(uts.Machine[:]), Release: unix.ByteSliceToString(uts.Release[:]),
 	})
 	end := parse.ThreadWalkEnd{Walk: n}
 	var all []process
-	for _, pid := range numbers(w.root) {
-		l := w.process(pid)
+	for _, pid := range numericEntries(w.root) {
+		l := w.readProcess(pid)
 		if l == nil || len(l.rows) == 0 {
 			end.Vanished++
 			continue
 		}
 		for i := range l.rows {
-			w.line(&l.rows[i])
+			w.appendRow(&l.rows[i])
 		}
 		for _, id := range containerIDs.FindAllString(l.p.Cgroup, -1) {
 			if len(w.ids) < maxAsked {
@@ -139,14 +142,14 @@ func (w *walker) once(n int) []process {
 		end.Threads += len(l.rows)
 		all = append(all, l.p)
 	}
-	end.Monotonic = clocks().Monotonic
-	w.line(end)
-	w.flush()
+	end.Monotonic = readClocks().Monotonic
+	w.appendRow(end)
+	w.flushRows()
 	return all
 }
 
 // numbers are the entries of a directory of /proc that are numbers, ascending.
-func numbers(dir string) []int {
+func numericEntries(dir string) []int {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil
@@ -164,11 +167,11 @@ func numbers(dir string) []int {
 }
 
 // process looks at one process, again without the file that hung if one did; nil when nothing can be read any more.
-func (w *walker) process(pid int) *look {
+func (w *walker) readProcess(pid int) *processReader {
 	for {
-		l := &look{dir: filepath.Join(w.root, strconv.Itoa(pid)), hung: maps.Clone(w.hung)}
+		l := &processReader{dir: filepath.Join(w.root, strconv.Itoa(pid)), hung: maps.Clone(w.hung)}
 		l.p.PID = pid
-		r := w.guard.watch(slowRead, l.reads.Load, func() error { l.all(); return nil })
+		r := w.guard.watchProgress(slowRead, l.reads.Load, func() error { l.readAll(); return nil })
 		switch {
 		case r.outcome == "":
 			return l
@@ -184,7 +187,7 @@ func (w *walker) process(pid int) *look {
 }
 
 // all reads the files of a process.
-func (l *look) all() {
+func (l *processReader) readAll() {
 	p, unreadable := &l.p, map[string]string{}
 	if exe, err := os.Readlink(l.dir + "/exe"); err == nil {
 		p.Exe = filepath.Base(strings.TrimSuffix(exe, " (deleted)"))
@@ -192,17 +195,17 @@ func (l *look) all() {
 	if isShim(p.Exe) {
 		p.Task = taskOf(l.dir)
 	}
-	p.Cgroup = pathOfCgroup(l.read(l.dir, "cgroup", unreadable))
-	p.signals(l.read(l.dir, "status", unreadable))
-	for _, tid := range numbers(l.dir + "/task") {
-		r, stat, ok := l.thread(tid)
+	p.Cgroup = pathOfCgroup(l.readProcFile(l.dir, "cgroup", unreadable))
+	p.parseStatus(l.readProcFile(l.dir, "status", unreadable))
+	for _, tid := range numericEntries(l.dir + "/task") {
+		r, stat, ok := l.readThread(tid)
 		if !ok {
 			continue
 		}
 		if r.Exe, r.Cgroup = p.Exe, p.Cgroup; tid == p.PID {
-			p.leader(stat, &r)
+			p.setLeader(stat, &r)
 			for file, why := range unreadable {
-				r.unreadable(file, why)
+				r.setUnreadable(file, why)
 			}
 		}
 		if r.State == "D" {
@@ -219,7 +222,7 @@ func (l *look) all() {
 // row is a row that notes what could not be read.
 type row struct{ parse.ThreadRow }
 
-func (r *row) unreadable(file, why string) {
+func (r *row) setUnreadable(file, why string) {
 	if r.Unreadable == nil {
 		r.Unreadable = map[string]string{}
 	}
@@ -227,34 +230,34 @@ func (r *row) unreadable(file, why string) {
 }
 
 // thread reads one thread.
-func (l *look) thread(tid int) (r row, stat []string, ok bool) {
+func (l *processReader) readThread(tid int) (r row, stat []string, ok bool) {
 	dir := filepath.Join(l.dir, "task", strconv.Itoa(tid))
 	unreadable := map[string]string{}
-	text := l.read(dir, "stat", unreadable)
+	text := l.readProcFile(dir, "stat", unreadable)
 	stat = statFields(text)
 	if len(stat) < 7 {
 		return r, nil, false
 	}
 	r.PID, r.TID, r.State = l.p.PID, tid, stat[0]
-	r.Comm = between(text, '(', ')')
+	r.Comm = textBetween(text, '(', ')')
 	const kernelThread = 0x00200000 // PF_KTHREAD of include/linux/sched.h
 	flags, _ := strconv.ParseUint(stat[6], 10, 64)
 	r.Kernel = flags&kernelThread != 0
-	if r.WChan = strings.TrimSpace(l.read(dir, "wchan", unreadable)); r.WChan == "0" {
+	if r.WChan = strings.TrimSpace(l.readProcFile(dir, "wchan", unreadable)); r.WChan == "0" {
 		r.WChan = ""
 	}
 	if r.State != "R" && r.State != "Z" && r.State != "X" {
-		r.call(l.read(dir, "syscall", unreadable))
-		r.Stack = stackLines(l.read(dir, "stack", unreadable))
+		r.setCall(l.readProcFile(dir, "syscall", unreadable))
+		r.Stack = parseStack(l.readProcFile(dir, "stack", unreadable))
 	}
 	for file, why := range unreadable {
-		r.unreadable(file, why)
+		r.setUnreadable(file, why)
 	}
 	return r, stat, true
 }
 
 // call takes the text of /proc/PID/syscall: number, six registers, stack pointer, program counter; or -1, or "running".
-func (r *row) call(text string) {
+func (r *row) setCall(text string) {
 	words := strings.Fields(text)
 	if len(words) == 0 || words[0] == "running" {
 		return
@@ -270,7 +273,7 @@ func (r *row) call(text string) {
 }
 
 // read reads a file of the process or of a thread, unless its kind has hung before.
-func (l *look) read(dir, file string, unreadable map[string]string) string {
+func (l *processReader) readProcFile(dir, file string, unreadable map[string]string) string {
 	if why := l.hung[file]; why != "" {
 		unreadable[file] = why
 		return ""
@@ -279,7 +282,7 @@ func (l *look) read(dir, file string, unreadable map[string]string) string {
 	text, _, err := readFile(dir+"/"+file, 16<<10)
 	l.reads.Add(1)
 	if err != nil {
-		unreadable[file] = reason(unpathed(err))
+		unreadable[file] = errorText(withoutPath(err))
 	}
 	return string(text)
 }
@@ -288,17 +291,17 @@ func (l *look) read(dir, file string, unreadable map[string]string) string {
 const userHZ = 100
 
 // leader takes what the thread group leader's stat says of the process.
-func (p *process) leader(stat []string, r *row) {
+func (p *process) setLeader(stat []string, r *row) {
 	p.Comm, p.State, p.Kernel = r.Comm, r.State, r.Kernel
-	p.PPID = number(stat[1])
+	p.PPID = parseNumber(stat[1])
 	if len(stat) > 19 {
 		p.Started = stat[19]
-		r.Started = float64(number(stat[19])) / userHZ
+		r.Started = float64(parseNumber(stat[19])) / userHZ
 	}
 }
 
 // signals takes /proc/PID/status.
-func (p *process) signals(status string) {
+func (p *process) parseStatus(status string) {
 	for line := range strings.Lines(status) {
 		name, value, _ := strings.Cut(line, ":")
 		switch value = strings.TrimSpace(value); name {
@@ -306,7 +309,7 @@ func (p *process) signals(status string) {
 			mask, err := strconv.ParseUint(value, 16, 64)
 			p.Catches = err == nil && mask&(1<<(uint(unix.SIGUSR1)-1)) != 0
 		case "TracerPid":
-			p.Tracer = number(value)
+			p.Tracer = parseNumber(value)
 		}
 	}
 }
@@ -331,7 +334,7 @@ func pathOfCgroup(text string) string {
 }
 
 // between is what stands between the first of one byte and the last of the other.
-func between(s string, first, last byte) string {
+func textBetween(s string, first, last byte) string {
 	i, j := strings.IndexByte(s, first), strings.LastIndexByte(s, last)
 	if i < 0 || j <= i {
 		return ""
@@ -340,7 +343,7 @@ func between(s string, first, last byte) string {
 }
 
 // unpathed is an error without the path, which its place tells.
-func unpathed(err error) error {
+func withoutPath(err error) error {
 	if p, ok := err.(*os.PathError); ok { //nolint:errorlint // the outermost one has the path
 		return p.Err
 	}
