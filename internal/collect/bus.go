@@ -9,8 +9,9 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// askBus asks PID 1 over D-Bus whether it is there, and what units it has. The bus is one of dbus-daemon's, where the
-// connection has to say hello first, or PID 1's own socket (/run/systemd/private), which survives a dead dbus-daemon.
+// askBus asks PID 1 over D-Bus whether it answers, and for its units. The socket is dbus-daemon's,
+// where a connection must call Hello first, or PID 1's own (/run/systemd/private), which works
+// without dbus-daemon.
 func askBus(t *task, out *frames) {
 	for _, w := range t.Items {
 		out.beginItem(w.Name, w.Source)
@@ -58,7 +59,7 @@ func (b *bus) connect(hello bool) bool {
 	return !hello || b.callMethod(b.conn.BusObject(), "org.freedesktop.DBus.Hello", nil)
 }
 
-// call asks one method without arguments; answer takes what it returned.
+// callMethod calls a method without arguments and stores its result in answer, if not nil.
 func (b *bus) callMethod(object dbus.BusObject, method string, answer any) bool {
 	return b.ask(question{method: method, ask: func(ctx context.Context) (map[string]string, error) {
 		c := object.CallWithContext(ctx, method, 0)
@@ -69,8 +70,9 @@ func (b *bus) callMethod(object dbus.BusObject, method string, answer any) bool 
 	}})
 }
 
-// ping asks twice where it has to. A first message that reached PID 1 together with the end of the authentication, its own
-// socket keeps unread until more comes (sd-bus looks at the socket again, and not at what it has of it): a healthy systemd seemed silent.
+// ping asks a second time when there is no answer. A first message that reaches PID 1's own socket
+// together with the end of the authentication stays unread until more data comes: sd-bus polls the
+// socket, and not its own buffer. A healthy systemd then seems silent.
 func (b *bus) ping() bool {
 	const again = 500 * time.Millisecond
 	const method = "org.freedesktop.DBus.Peer.Ping"
@@ -96,7 +98,7 @@ type unit struct {
 	JobPath                                         dbus.ObjectPath
 }
 
-// manager asks for the units, and writes them as systemctl list-units prints them.
+// listUnits asks for the units, and writes them as systemctl list-units prints them.
 func (b *bus) listUnits(out *frames, name string) {
 	const listUnits = "org.freedesktop.systemd1.Manager.ListUnits"
 	units := make(chan []unit, 1)

@@ -11,10 +11,11 @@ import (
 
 var errEOF = io.EOF
 
-// now is the clock of the node. Nothing else in the program asks it: a live node is what collect is about.
+// now is the clock of the node. No other package reads it.
 func now() time.Time { return time.Now().UTC() } //nolint:forbidigo // a collection happens now
 
-// triple is one moment by three clocks: dmesg counts by one of them, the journal by two, klog by a third.
+// clockReading is one moment by three clocks: dmesg uses one of them, the journal two, klog the
+// third.
 type clockReading struct {
 	Realtime  time.Time
 	Monotonic float64 // CLOCK_MONOTONIC, seconds

@@ -1,10 +1,11 @@
 // Package collect turns a live node into a bundle. It is the only package that touches the machine.
 //
-// It is made for the node on which everything else hangs. Whatever may block is done by a helper, the same program started once
-// more, that is killed, waited for shortly, and left behind: a goroutine, or a command with a context, would keep this
-// process from ending when a thread of it is in uninterruptible sleep. The process itself reads only its own
-// files in /proc and pipes; even the bundle is written by a helper. It never reads environments, kubeconfigs or Secrets, and starts no ps, no crictl, no systemctl
-// that asks a daemon.
+// It is made for a node on which everything else hangs. A helper does whatever can block: it is the
+// same program, started once more. A helper that does not answer is killed, and left behind if it
+// does not end. A goroutine, or a command with a context, would keep this process from ending while
+// one of its threads is in uninterruptible sleep. The process itself reads only pipes and its own
+// files in /proc; even the bundle is written by a helper. It never reads environments, kubeconfigs
+// or Secrets, and starts no ps, no crictl, and no systemctl that asks a daemon.
 package collect
 
 import (
@@ -30,7 +31,8 @@ import (
 
 // Options say what to collect, and how much.
 type Options struct {
-	// Output is the file to write; "-" is Stdout. Its ending decides the packing: .zst is zstd, all else gzip.
+	// Output is the file to write; "-" is Stdout. Its ending decides the compression: .zst is zstd,
+	// any other is gzip.
 	Output  string
 	Stdout  *os.File
 	Force   bool // overwrite Output
@@ -45,27 +47,30 @@ type Options struct {
 	Version string
 	// NoRedact leaves values as they are.
 	NoRedact bool
-	// NoSignal sends no signal to anything but helpers.
+	// NoSignal sends no signal to any process except helpers.
 	NoSignal bool
-	// ProbeRemote also asks file systems of the network how full they are.
+	// ProbeRemote also asks network file systems how full they are.
 	ProbeRemote bool
 	// KubeletToken is a file with a token for the kubelet's port 10250; empty asks without one.
 	KubeletToken string
-	// AllowKill are names of daemons that may be ended by SIGQUIT for their goroutines, at the very end.
+	// AllowKill are names of daemons that are ended by SIGQUIT for their goroutines, in the last
+	// step.
 	AllowKill []string
 	// Strace is the PID to trace for some seconds, or Suspicious; empty for none.
 	Strace string
-	// SysrqW has the kernel write the stacks of all threads in D into its log.
+	// SysrqW makes the kernel write the stacks of all threads in state D to its log.
 	SysrqW bool
-	// Sockets replaces the places of daemons, by their kind: cri, docker, containerd-debug, dbus, kubelet, kubelet-healthz.
+	// Sockets replaces the addresses of daemons, by their kind: cri, docker, containerd-debug,
+	// dbus, kubelet, kubelet-healthz.
 	Sockets map[string]string
-	// Journal is a directory with files of a journal, which are read in place of what journalctl finds; empty asks journalctl.
+	// Journal is a directory with journal files to read instead of asking journalctl; empty asks
+	// journalctl.
 	Journal string
-	// Noted is told of every item.
+	// Noted is called with every item.
 	Noted func(bundle.Item)
 }
 
-// Summary is what came of a collection.
+// Summary is the result of a collection.
 type Summary struct {
 	Bytes  int64 // of the bundle
 	Items  map[bundle.Outcome]int
@@ -80,25 +85,26 @@ type collector struct {
 	writer   *bundle.Writer
 	out      *byteCounter
 	manifest bundle.Manifest
-	key      []byte // of the tokens
+	key      []byte // of the tokens that replace secrets
 	left     []bundle.Helper
 	walked   walked
 	silent   []string // containers and sandboxes whose status had no answer
 	waits    int      // calls to a runtime without an answer
 	names    map[string]int
-	planned  func(from want) // takes what would be asked, in place of the helper; nil asks
-	sealed   atomic.Pointer[string]
-	hurry    chan struct{} // closed when it is sealed
-	once     sync.Once
-	mu       sync.Mutex
-	reading  *os.File // pipe of the helper at work
-	dumped   []dumpRound
+	// gets what would be read, instead of the helper; nil in a real collection
+	planned func(from want)
+	sealed  atomic.Pointer[string]
+	hurry   chan struct{} // closed when it is sealed
+	once    sync.Once
+	mu      sync.Mutex
+	reading *os.File // pipe of the helper that works now
+	dumped  []dumpRound
 }
 
-// sealRoom is kept of MaxSize for the manifest.
+// sealRoom is the part of MaxSize that is kept for the manifest.
 const sealRoom = 256 << 10
 
-// Run collects. It returns at most some seconds after Timeout, whatever hangs.
+// Run collects. It returns at most five seconds after Timeout, whatever hangs.
 func Run(ctx context.Context, opt Options) (*Summary, error) {
 	steps, err := planSteps(&opt)
 	if err != nil {
@@ -121,12 +127,14 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 	return c.sealBundle(disk)
 }
 
-// yield makes the process one that the node can do without: the daemons come first.
+// lowerPriority lets the node's daemons run first, and lets the kernel kill this process first when
+// memory is short.
 func lowerPriority() {
 	debug.SetMemoryLimit(48 << 20)
 	debug.SetGCPercent(50)
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("500"), 0o600) // only a wish
-	const nice, bestEffortLast = 10, 2<<13 | 7                         // IOPRIO_CLASS_BE of linux/ioprio.h
+	// IOPRIO_CLASS_BE of linux/ioprio.h
+	const nice, bestEffortLast = 10, 2<<13 | 7
 	for _, tid := range numericEntries("/proc/self/task") {
 		_ = unix.Setpriority(unix.PRIO_PROCESS, tid, nice)
 		_, _, _ = unix.Syscall(unix.SYS_IOPRIO_SET, 1, uintptr(tid), bestEffortLast)
@@ -146,7 +154,7 @@ func (c *collector) seal(why string) {
 	})
 }
 
-// wait waits until a moment, or until there is a reason not to.
+// waitUntil waits until a moment, but not longer than the collection.
 func (c *collector) waitUntil(until time.Time) {
 	if until.After(c.deadline) {
 		until = c.deadline
@@ -159,7 +167,7 @@ func (c *collector) waitUntil(until time.Time) {
 	}
 }
 
-// newSpool holds an item of a step.
+// newSpool makes the spool for an item of a step.
 func (c *collector) newSpool(s *step) *spool {
 	sp := &spool{limit: 6 << 20, newest: s.newest, filter: plain{}}
 	if s.export {
@@ -175,7 +183,7 @@ func (c *collector) newSpool(s *step) *spool {
 	return sp
 }
 
-// write writes the file of an item.
+// writeItem writes the file of an item to the bundle.
 func (c *collector) writeItem(item *bundle.Item, content []byte) {
 	if n := c.names[item.Name]; n > 0 {
 		item.Name = fmt.Sprintf("%s.%d", item.Name, n)
@@ -192,7 +200,7 @@ func (c *collector) writeItem(item *bundle.Item, content []byte) {
 	}
 }
 
-// note puts an item into the manifest.
+// recordItem adds an item to the manifest.
 func (c *collector) recordItem(item *bundle.Item) {
 	c.manifest.Items = append(c.manifest.Items, *item)
 	if c.opt.Noted != nil {
@@ -200,7 +208,7 @@ func (c *collector) recordItem(item *bundle.Item) {
 	}
 }
 
-// put makes an item of content that the process has itself.
+// storeContent makes an item of content that this process has itself.
 func (c *collector) storeContent(s *step, name, source string, content []byte) {
 	item := bundle.Item{Name: name, Step: s.name, Source: source, Start: now(), End: now()}
 	sp := c.newSpool(s)
@@ -224,7 +232,7 @@ func (c *collector) openSink() (*disk, error) {
 	}
 	path := c.opt.Output
 	if path != "-" && !filepath.IsAbs(path) {
-		dir, err := os.Readlink("/proc/self/cwd") // does not look at the directory itself
+		dir, err := os.Readlink("/proc/self/cwd") // does not read the directory itself
 		if err != nil {
 			return nil, err
 		}
@@ -248,7 +256,7 @@ func (c *collector) openSink() (*disk, error) {
 	return d, nil
 }
 
-// startSink starts the helper; its descriptor 3 tells.
+// startSink starts the helper that writes the bundle. It reports on its descriptor 3.
 func startSink(opt *Options, t *task) (*disk, error) {
 	argument, err := json.Marshal(t)
 	if err != nil {
@@ -278,7 +286,7 @@ func startSink(opt *Options, t *task) (*disk, error) {
 	return d, nil
 }
 
-// listen hears what the helper tells.
+// readReports reads the reports of the helper that writes the bundle.
 func (d *disk) readReports(c *collector) {
 	defer d.out.Close()
 	dec := json.NewDecoder(d.out)
@@ -301,7 +309,7 @@ func (d *disk) readReports(c *collector) {
 	}
 }
 
-// close seals the bundle and waits for it to be written.
+// sealBundle finishes the bundle and waits until it is written.
 func (c *collector) sealBundle(d *disk) (*Summary, error) {
 	c.manifest.End, c.manifest.Left = now(), c.left
 	if why := c.sealed.Load(); why != nil {
@@ -337,7 +345,7 @@ func (c *collector) sealBundle(d *disk) (*Summary, error) {
 	return s, fmt.Errorf("%s does not take the bundle", c.opt.Output)
 }
 
-// counted counts what goes to the bundle.
+// byteCounter counts the bytes of the bundle.
 type byteCounter struct {
 	w io.Writer
 	n atomic.Int64
@@ -349,7 +357,7 @@ func (c *byteCounter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// host is the node's name.
+// hostName is the node's name, with every character that is unusual in a file name replaced.
 func hostName() string {
 	var uts unix.Utsname
 	_ = unix.Uname(&uts) // cannot fail

@@ -18,14 +18,16 @@ import (
 // maxAsked bounds the containers, and the sandboxes, whose status is asked.
 const maxAsked = 500
 
-// grpcSilent says that an error of gRPC means silence: the deadline ended the call, not the server, or there is no connection.
+// isGRPCSilence says that an error of gRPC means that there was no answer: the deadline ended the
+// call, and not the server, or there is no connection.
 func isGRPCSilence(err error) bool {
 	code := status.Code(err)
 	return code == codes.DeadlineExceeded || code == codes.Unavailable
 }
 
-// askCRI makes the latency matrix of a runtime: calls that need no lock, lists that need all of them, and the status
-// of each container and sandbox, one call at a time. IDs are those that cgroups name, for when the list does not answer.
+// askCRI measures the calls of a runtime: calls that need no lock, lists that need all of them, and
+// the status of each container and sandbox, one call at a time. The task's IDs are from cgroups,
+// for when the list does not answer.
 func askCRI(t *task, out *frames) {
 	w := t.Items[0]
 	out.beginItem(w.Name, w.Source)
@@ -55,7 +57,8 @@ func askCRI(t *task, out *frames) {
 		sandboxes = m.listSandboxes()
 	}
 	if containers == nil {
-		containers, sandboxes = t.IDs, nil // an id of a sandbox answers NotFound at once
+		// for the id of a sandbox the answer is NotFound, at once
+		containers, sandboxes = t.IDs, nil
 	}
 	r := result{}
 	for i, ids := range [][]string{containers, sandboxes} {
@@ -75,7 +78,7 @@ func askCRI(t *task, out *frames) {
 	out.endItem(w.Name, r)
 }
 
-// runtimeNote is what later steps need to know of a runtime.
+// runtimeNote is what later steps need to know about a runtime.
 type runtimeNote struct {
 	Silent     string `json:",omitempty"` // container or sandbox whose status had no answer
 	Unanswered int    `json:",omitempty"` // calls without an answer
@@ -86,7 +89,7 @@ type matrix struct {
 	asker
 	client  cri.RuntimeServiceClient
 	told    string // its version, as crictl prints it
-	refused bool   // it knows no such service
+	refused bool   // it does not have this service
 }
 
 func (m *matrix) askVersion() bool {
@@ -150,7 +153,8 @@ func (m *matrix) listIDs(method string, list func(context.Context) ([]string, er
 	return <-answer
 }
 
-// statusOf asks for one container or one sandbox, and says whether there was an answer. Verbose answers hold environments: they are not asked for.
+// askStatusOf asks for the status of one container or one sandbox, and says whether there was an
+// answer. It does not ask for verbose answers: they contain environments.
 func (m *matrix) askStatusOf(id string, sandbox bool) bool {
 	if sandbox {
 		return m.ask(question{method: "PodSandboxStatus", sandbox: id, ask: func(ctx context.Context) (map[string]string, error) {

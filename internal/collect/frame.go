@@ -13,14 +13,14 @@ import (
 	"github.com/plegdiag/plegdiag/internal/bundle"
 )
 
-// frame is what a helper tells the program that started it: a line of JSON, then Bytes bytes.
+// frame is what a helper sends to the program that started it: a line of JSON, then Bytes bytes.
 //
 //	{"begin":"cgroups/kubepods/cgroup.events","source":"/sys/fs/cgroup/…"}
 //	{"data":"cgroups/kubepods/cgroup.events","bytes":23}
 //	{"end":"cgroups/kubepods/cgroup.events","outcome":"ok"}
 //	{"done":true}
 //
-// Begin comes before anything that may block, so that a helper that falls silent has said at what.
+// Begin comes before anything that can block, so it is known where a helper hangs.
 type frame struct {
 	Begin   string          `json:"begin,omitempty"`
 	Data    string          `json:"data,omitempty"`
@@ -33,14 +33,15 @@ type frame struct {
 	Stack   []string        `json:"stack,omitempty"`
 	At      time.Time       `json:"at,omitzero"` // of begin and end
 	Note    json.RawMessage `json:"note,omitempty"`
-	// Done says that nothing follows. The pipe of a helper with a thread in uninterruptible sleep never ends.
+	// Done says that nothing follows. The pipe of a helper with a thread in uninterruptible sleep
+	// has no end of file.
 	Done bool `json:"done,omitempty"`
 }
 
-// maxFrame bounds what one frame carries.
+// maxFrame bounds the content of one frame.
 const maxFrame = 1 << 20
 
-// frames writes frames; several goroutines of a helper may share it.
+// frames writes frames. Several goroutines of a helper can share it.
 type frames struct {
 	mu sync.Mutex
 	w  *bufio.Writer
@@ -48,7 +49,8 @@ type frames struct {
 
 func newFrames(w io.Writer) *frames { return &frames{w: bufio.NewWriterSize(w, 64<<10)} }
 
-// send writes one frame. An error means that nobody reads any more: the helper has no purpose left, and its next write ends it by SIGPIPE.
+// sendFrame writes one frame. An error means that nobody reads any more: the next write ends the
+// helper by SIGPIPE.
 func (f *frames) sendFrame(h frame, payload []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,7 +68,7 @@ func (f *frames) beginItem(name, source string) {
 	f.sendFrame(frame{Begin: name, Source: source, At: now()}, nil)
 }
 
-// data sends content in pieces.
+// sendData sends content in pieces.
 func (f *frames) sendData(name string, content []byte) {
 	for len(content) > 0 {
 		n := min(len(content), maxFrame)
@@ -79,7 +81,7 @@ func (f *frames) endItem(name string, r result) {
 	f.sendFrame(frame{End: name, Outcome: r.outcome, Why: r.why, WChan: r.wchan, Stack: r.stack, At: now()}, nil)
 }
 
-// file sends a whole file.
+// sendFile sends a whole file as one item.
 func (f *frames) sendFile(name, source string, content []byte) {
 	f.beginItem(name, source)
 	f.sendData(name, content)
@@ -92,7 +94,8 @@ func (f *frames) sendNote(v any) {
 	}
 }
 
-// result is what became of one operation. The zero value leaves it to the content: ok, or empty without any.
+// result is what became of one operation. With the zero value the content decides: ok, or empty
+// without any.
 type result struct {
 	outcome bundle.Outcome
 	why     string

@@ -16,8 +16,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/bundle"
 )
 
-// guard runs operations that may never return, inside a helper. Each has a thread of its own, which is left where it
-// is when the time is over; what it waits in is read from its files in /proc, and those of one's own thread do not block.
+// guard runs operations that can hang, inside a helper. Each runs in a thread of its own, which is
+// left alone when the time is over. What it waits in is read from its files in /proc; reading those
+// of an own thread does not block.
 type guard struct {
 	lost   int // operations that did not return
 	worker *worker
@@ -30,14 +31,15 @@ type worker struct {
 	done chan error
 }
 
-// maxLost is how many operations of one helper may hang before the rest is not tried.
+// maxLost is how many operations of one helper can hang before no more are tried.
 const maxLost = 4
 
-// maxStarved is how many times the bound an operation may take whose thread only waits for a processor: the collection is nice, and
-// the node may be busy. The helper as a whole has a bound, too.
+// maxStarved is how many times its bound an operation can take if its thread only waits for a
+// processor: the collection has a low priority, and the node can be busy. The helper as a whole has
+// a bound, too.
 const maxStarved = 20
 
-// runs says that the worker's thread runs, or would if it got a processor: it is not stuck.
+// isRunning says that the worker's thread runs or waits for a processor: it is not stuck.
 func (w *worker) isRunning() bool {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/stat", w.tid))
 	return statState(string(stat)) == "R"
@@ -65,7 +67,8 @@ func (g *guard) try(bound time.Duration, do func() error) result {
 	return g.watchProgress(bound, func() int64 { return 0 }, do)
 }
 
-// tryFor runs do, for at most bound, and returns its value. The value is zero where do did not return.
+// tryFor runs do, for at most bound, and returns its value. The value is zero where do did not
+// return.
 func tryFor[T any](g *guard, bound time.Duration, do func() (T, error)) (value T, r result) {
 	values := make(chan T, 1)
 	r = g.try(bound, func() error {
@@ -87,7 +90,7 @@ func (g *guard) tryFile(bound time.Duration, path string, limit int) (content []
 	})
 }
 
-// watch runs do as long as what moved says changes at least once in bound.
+// watchProgress runs do, and gives up when the value of moved does not change within bound.
 func (g *guard) watchProgress(bound time.Duration, moved func() int64, do func() error) result {
 	if g.lost >= maxLost {
 		return result{outcome: bundle.Skipped, why: errLost.Error()}
@@ -120,7 +123,8 @@ func (g *guard) watchProgress(bound time.Duration, moved func() int64, do func()
 	return r
 }
 
-// threadResult says in what a thread waits. Uninterruptible sleep is stuck, all else a timeout.
+// threadResult says what a thread waits in. In uninterruptible sleep it is stuck, else the result
+// is a timeout.
 func threadResult(dir string) result {
 	r := result{outcome: bundle.Timeout}
 	stat, _ := os.ReadFile(dir + "/stat")
@@ -155,7 +159,7 @@ func resultOf(err error) result {
 	return result{outcome: bundle.Failed, why: errorText(err)}
 }
 
-// reason is an error in one line of bounded length.
+// errorText is an error in one line of bounded length.
 func errorText(err error) string {
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	return text[:min(len(text), 400)]
@@ -202,7 +206,8 @@ func statState(stat string) string {
 	return fields[0]
 }
 
-// statFields are those of /proc/PID/stat from the third on, the state: the second, the name, may hold anything.
+// statFields are the fields of /proc/PID/stat from the third (the state) on. The second, the name,
+// can contain anything.
 func statFields(stat string) []string {
 	i := strings.LastIndexByte(stat, ')')
 	if i < 0 {
@@ -211,7 +216,7 @@ func statFields(stat string) []string {
 	return strings.Fields(stat[i+1:])
 }
 
-// stackLines are the lines of /proc/PID/stack without the stand-in for an address.
+// parseStack returns the lines of /proc/PID/stack without their "[<0>]".
 func parseStack(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -223,7 +228,7 @@ func parseStack(text string) []string {
 	return lines
 }
 
-// number is the decimal s, 0 when it is none.
+// parseNumber is the decimal number s; 0 when it is none.
 func parseNumber(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// killGrace is how long a helper that was killed may take to end before it is left behind.
+	// killGrace is how long a killed helper can take to end before it is left behind.
 	killGrace = 500 * time.Millisecond
-	// maxLeft is how many helpers may be left behind; then no other is started.
+	// maxLeft is how many helpers are left behind at most. Then no other helper is started.
 	maxLeft = 8
 )
 
@@ -107,10 +107,11 @@ func closeFiles(files ...*os.File) {
 	}
 }
 
-// longArgument is what is handed over by a pipe instead: the kernel takes 128 KiB (MAX_ARG_STRLEN of linux/binfmts.h).
+// longArgument is the length above which a helper reads its argument from a pipe: the kernel allows
+// 128 KiB (MAX_ARG_STRLEN of linux/binfmts.h).
 const longArgument = 64 << 10
 
-// fed is a pipe that gives text.
+// pipeWith returns a pipe from which text can be read.
 func pipeWith(text []byte) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -118,15 +119,16 @@ func pipeWith(text []byte) (*os.File, error) {
 	}
 	go func() {
 		defer w.Close()
-		_, _ = w.Write(text) // a helper that does not want it has ended
+		_, _ = w.Write(text) // fails when the helper has ended
 	}()
 	return r, nil
 }
 
-// stop ends a helper that has not ended by itself, and says in what it waits. Left is true when it could not be ended.
+// stop kills a helper that has not ended by itself, and says what it waits in. left is true when it
+// did not end.
 func (c *child) stop() (r result, left bool) {
 	r = c.findBlockedThread()
-	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // it may have ended meanwhile
+	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // it can have ended by now
 	select {
 	case <-c.waited:
 		return r, false
@@ -139,7 +141,7 @@ func (c *child) stop() (r result, left bool) {
 	return r, true
 }
 
-// blocked looks for a thread of the helper that waits in the kernel for something else than work.
+// findBlockedThread looks for a thread of the helper in uninterruptible sleep.
 func (c *child) findBlockedThread() result {
 	dir := fmt.Sprintf("/proc/%d/task", c.cmd.Process.Pid)
 	for _, tid := range numericEntries(dir) {
@@ -150,7 +152,8 @@ func (c *child) findBlockedThread() result {
 	return result{outcome: bundle.Timeout}
 }
 
-// run lets a helper do a task for at most bound, and gives its items to the archive. Notes are handed to note, where it is not nil.
+// runTask lets a helper do a task, for at most the bound of its step, and stores its items. It
+// calls note, if not nil, with every note of the helper.
 func (c *collector) runTask(t *task, step *step, note func(json.RawMessage)) {
 	if c.planned != nil {
 		for _, w := range t.Items {
@@ -181,7 +184,8 @@ func (c *collector) runTask(t *task, step *step, note func(json.RawMessage)) {
 	r.endOpenItems(err, ended, bound)
 }
 
-// reads notes the pipe of the helper at work, so that a reason to end early ends the wait for it.
+// reads notes the pipe of the helper that works now, so that a reason to end early ends the wait
+// for it.
 func (c *collector) setReading(pipe *os.File, until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -195,8 +199,9 @@ func (c *collector) setReading(pipe *os.File, until time.Time) {
 	_ = pipe.SetReadDeadline(until) // a pipe of os.Pipe always can
 }
 
-// endHelper waits shortly for a helper that has nothing more to send, then kills it. It says whether
-// the helper ended by itself, else what it waited in; one that cannot be killed is left behind.
+// endHelper waits shortly for a helper that has nothing more to send, then kills it. It says
+// whether the helper ended by itself, else what it waited in; one that cannot be killed is left
+// behind.
 func (c *collector) endHelper(ch *child, t *task) (blocked result, ended bool) {
 	select {
 	case <-ch.waited:
@@ -210,7 +215,7 @@ func (c *collector) endHelper(ch *child, t *task) (blocked result, ended bool) {
 	return blocked, false
 }
 
-// stopped says why no helper is started any more; empty when one is.
+// whyNoHelper says why no helper is started any more; empty when one can be.
 func (c *collector) whyNoHelper(bound time.Duration) string {
 	switch {
 	case c.sealed.Load() != nil:
@@ -223,20 +228,20 @@ func (c *collector) whyNoHelper(bound time.Duration) string {
 	return ""
 }
 
-// skip notes that the items of a task were not tried.
+// skipItems records that the items of a task were not tried.
 func (c *collector) skipItems(step *step, t *task, why string) {
 	for _, w := range t.Items {
 		c.recordItem(&bundle.Item{Name: w.Name, Step: step.name, Source: w.Source, Outcome: bundle.Skipped, Why: why})
 	}
 }
 
-// receiving is an item whose content is coming in.
+// receiving is an item whose content is being received.
 type receiving struct {
 	item  bundle.Item
 	spool *spool
 }
 
-// reception takes what one helper sends.
+// reception receives what one helper sends.
 type reception struct {
 	c    *collector
 	step *step
@@ -245,7 +250,7 @@ type reception struct {
 	seen map[string]bool
 }
 
-// frames reads frames up to the one that says that nothing follows.
+// readFrames reads frames up to the last one.
 func (r *reception) readFrames(out io.Reader, note func(json.RawMessage)) error {
 	in := bufio.NewReaderSize(out, 64<<10)
 	r.seen = map[string]bool{}
@@ -280,7 +285,7 @@ func (r *reception) beginItem(name, source string, at time.Time) {
 	}
 }
 
-// end gives an item to the archive.
+// endItem stores an item.
 func (r *reception) endItem(name string, at time.Time, got result) {
 	in := r.open[name]
 	delete(r.open, name)
@@ -288,7 +293,7 @@ func (r *reception) endItem(name string, at time.Time, got result) {
 	r.c.storeItem(&in.item, in.spool)
 }
 
-// close ends what the helper left open.
+// endOpenItems ends the items that the helper left open.
 func (r *reception) endOpenItems(err error, ended result, bound time.Duration) {
 	why := "the helper ended before it was done"
 	switch {
@@ -317,7 +322,7 @@ func (r *reception) endOpenItems(err error, ended result, bound time.Duration) {
 	}
 }
 
-// raw takes all that a program prints as one item.
+// readOutput stores what a program prints as one item.
 func (r *reception) readOutput(ch *child, bound time.Duration) {
 	w := r.task.Items[0]
 	r.seen = map[string]bool{}

@@ -21,7 +21,8 @@ func countPipes(t *testing.T) (n int) {
 	return n
 }
 
-// A helper that cannot be started, or not in time, leaves no pipe open: collect goes on for minutes and starts many.
+// A helper that cannot be started, or not in time, leaves no pipe open: collect goes on for minutes
+// and starts many.
 func TestPipesAreClosed(t *testing.T) {
 	long := &task{Do: "walk", Names: []string{strings.Repeat("x", 2*longArgument)}}
 	for name, start := range map[string]func() error{

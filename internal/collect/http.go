@@ -29,7 +29,7 @@ func (g *guard) findSocket(bound time.Duration, path string) result {
 	})
 }
 
-// server is what answers HTTP at a place: the path of a socket, or http://… and https://….
+// server is a server for HTTP: the path of a socket, or http://… and https://….
 type server struct {
 	client *http.Client
 	base   string
@@ -53,7 +53,7 @@ func newServer(place string, bound time.Duration) *server {
 	return s
 }
 
-// get sends the answer to out, at most limit bytes of it. Capped says that there was more.
+// fetch writes the answer to out, at most limit bytes of it. capped says that there was more.
 func (s *server) fetch(ctx context.Context, query string, out io.Writer, limit int) (capped bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+query, nil)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *server) fetch(ctx context.Context, query string, out io.Writer, limit i
 	return more > 0, nil
 }
 
-// getHTTP makes an item of each answer. Names[0], where there is one, is a file that holds a token.
+// getHTTP makes an item of each answer. Names[0], if there is one, is a file with a token.
 func getHTTP(t *task, out *frames) {
 	token := ""
 	var g guard
@@ -111,7 +111,7 @@ func getHTTP(t *task, out *frames) {
 	}
 }
 
-// silence turns the time-outs of HTTP into one outcome.
+// asTimeout turns the different time-outs of HTTP into one outcome.
 func asTimeout(r result, bound time.Duration) result {
 	if r.outcome == bundle.Failed && (strings.Contains(r.why, "deadline exceeded") || strings.Contains(r.why, "Client.Timeout")) {
 		return result{outcome: bundle.Timeout, why: fmt.Sprintf("no answer in %s", bound)}
@@ -119,7 +119,8 @@ func asTimeout(r result, bound time.Duration) result {
 	return r
 }
 
-// askDocker makes the latency matrix of dockerd. Of a container its state is kept, never its environment.
+// askDocker measures the calls of dockerd. It keeps the state of a container, never its
+// environment.
 func askDocker(t *task, out *frames) {
 	w := t.Items[0]
 	out.beginItem(w.Name, w.Source)
@@ -170,7 +171,7 @@ type docker struct {
 	server *server
 }
 
-// get asks for one path; it returns the answer, nil when there was none.
+// fetch asks for one path and returns the answer; nil when there was none.
 func (d *docker) fetch(path, container string, detail func([]byte) map[string]string) []byte {
 	const limit = 16 << 20
 	got := make(chan []byte, 1)
@@ -188,7 +189,7 @@ func (d *docker) fetch(path, container string, detail func([]byte) map[string]st
 	return <-got
 }
 
-// containerState takes of docker inspect what says how the container is.
+// parseContainerState returns the state of a container from docker inspect.
 func parseContainerState(text []byte) map[string]string {
 	var c struct {
 		Name  string

@@ -21,11 +21,11 @@ import (
 // journalDirs are where journald keeps its files: in memory, and on a disk.
 var journalDirs = []string{"/run/log/journal", "/var/log/journal"}
 
-// maxJournals bounds the files of journals that are read: the youngest.
+// maxJournals is how many journal files are read at most: the youngest.
 const maxJournals = 16
 
-// collectJournals asks journalctl, which reads the files of the journal itself and no daemon. Where it fails, or hangs, and where
-// --journal names files, they are read without it.
+// collectJournals runs journalctl, which reads the journal's files and asks no daemon. Where it
+// fails or hangs, and where --journal names files, they are read without it.
 func collectJournals(c *collector, s *step) {
 	if c.opt.Journal != "" {
 		c.collectJournalFiles(s, []string{c.opt.Journal})
@@ -48,7 +48,7 @@ func journalTask(name string, since time.Time, args ...string) *task {
 	return execTask(name, append(argv, args...)...)
 }
 
-// journalLost says that journalctl did not do its work.
+// journalctlFailed says that an export of journalctl is missing.
 func journalctlFailed(items []bundle.Item) bool {
 	return slices.ContainsFunc(items, func(i bundle.Item) bool {
 		return slices.Contains([]bundle.Outcome{bundle.Timeout, bundle.Stuck, bundle.Failed, bundle.Absent}, i.Outcome)
@@ -63,8 +63,8 @@ func (c *collector) collectJournalFiles(s *step, dirs []string) {
 	c.runTask(t, s, nil)
 }
 
-// exportJournals writes what the files of journals hold as journalctl -o export does, the oldest file first: a file that
-// journald keeps cannot be redacted, and the newest part of it cannot be cut out.
+// exportJournals writes the entries of journal files as journalctl -o export does, the oldest file
+// first. journald's own files cannot be redacted, nor cut to their newest part.
 func exportJournals(t *task, out *frames) {
 	var g guard
 	var files []journalFile
@@ -93,7 +93,8 @@ type journalFile struct {
 	changed time.Time
 }
 
-// findJournals are the files of the system's journal that were written to since a moment, in a directory and those below it.
+// findJournals returns the files of the system's journal below a directory that were written since
+// a moment.
 func findJournals(dir string, since time.Time) ([]journalFile, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, withoutPath(err)
@@ -101,7 +102,7 @@ func findJournals(dir string, since time.Time) ([]journalFile, error) {
 	var all []journalFile
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".journal") || strings.HasPrefix(d.Name(), "user-") {
-			return nil //nolint:nilerr // one that cannot be looked at is none
+			return nil //nolint:nilerr // one that cannot be read does not count
 		}
 		if info, err := d.Info(); err == nil && info.Mode().IsRegular() && info.ModTime().After(since) {
 			all = append(all, journalFile{path, info.ModTime()})
@@ -111,8 +112,8 @@ func findJournals(dir string, since time.Time) ([]journalFile, error) {
 	return all, err
 }
 
-// export writes the entries of the units of interest. The file is mapped, and what was looked at is let go of: it may be larger than the memory
-// that this process should have.
+// exportEntries writes the entries of the wanted units. The file is mapped, and pages that were
+// read are released: it can be larger than this process's memory limit.
 func (f *journalFile) exportEntries(since time.Time, out writerOf) error {
 	fd, err := unix.Open(f.path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOATIME, 0)
 	if errors.Is(err, unix.EPERM) {
@@ -149,7 +150,7 @@ func (f *journalFile) exportEntries(since time.Time, out writerOf) error {
 	return nil
 }
 
-// wantedEntry says that an entry is one of those that collect asks journalctl for.
+// isWantedEntry says that an entry is one that journalctl would be asked for.
 func isWantedEntry(fields [][]byte) bool {
 	for _, f := range fields {
 		name, value, _ := bytes.Cut(f, []byte{'='})
@@ -175,7 +176,8 @@ func isWantedEntry(fields [][]byte) bool {
 	return false
 }
 
-// appendEntry writes an entry in journald's export format: a field of one line as it is, any other with its length.
+// appendEntry writes an entry in journald's export format: a field of one line as it is, any other
+// with its length.
 func appendEntry(dst []byte, e *parse.JournalEntry) []byte {
 	dst = fmt.Appendf(dst, "__CURSOR=b=%s;m=%x\n__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=%d\n_BOOT_ID=%s\n", e.Boot, e.Monotonic, e.Time.UnixMicro(), e.Monotonic, e.Boot)
 	for _, f := range e.Fields {

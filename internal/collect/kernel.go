@@ -17,7 +17,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/bundle"
 )
 
-// readKmsg reads the kernel's ring buffer without waiting for what is not written yet, as dmesg prints it.
+// readKmsg sends what is in the kernel's ring buffer now, as dmesg prints it.
 func readKmsg(t *task, out *frames) {
 	w := t.Items[0]
 	out.beginItem(w.Name, w.Source)
@@ -56,14 +56,15 @@ func appendKmsg(dst, record []byte) []byte {
 	return append(append(append(dst, ' '), text...), '\n')
 }
 
-// groupFiles are read of a cgroup: whether it is frozen, how many processes it has and may have, what it waits for.
+// groupFiles are the files that are read of a cgroup: whether it is frozen, how many processes it
+// has and can have, what it waits for.
 var groupFiles = []string{
 	"cgroup.events", "cgroup.freeze", "cgroup.stat", "pids.current", "pids.max", "pids.events", "memory.events", "cpu.stat",
 	"io.pressure", "cpu.pressure", "memory.pressure", // unified hierarchy
 	"freezer.state", "memory.failcnt", "memory.oom_control", // controllers of their own
 }
 
-// groupNames are the cgroups of interest: of pods, and of the daemons.
+// groupNames matches the cgroups that are read: of pods, and of the daemons.
 var groupNames = regexp.MustCompile(`kubepods|kubelet|containerd|docker|crio|cri-`)
 
 // maxGroups bounds the cgroups that are read.
@@ -110,14 +111,14 @@ func readCgroups(t *task, out *frames) {
 	out.endItem(w.Name, last)
 }
 
-// walkGroups visits the cgroups of interest.
+// walkGroups visits the cgroups that match groupNames.
 func walkGroups(root string, visit func(dir string)) error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if path == root {
 				return err
 			}
-			return nil //nolint:nilerr // it went away meanwhile
+			return nil //nolint:nilerr // it is gone by now
 		}
 		if d.IsDir() && groupNames.MatchString(path) {
 			visit(path)
@@ -129,12 +130,13 @@ func walkGroups(root string, visit func(dir string)) error {
 // programsOfInterest are those whose arguments are read: daemons, shims, runc, CNI plugins.
 var programsOfInterest = regexp.MustCompile(`^(kubelet|containerd.*|dockerd|crio|conmon|cri-dockerd|runc.*|crun|k3s.*|rke2|systemd.*|dbus.*|hyperkube|mount.*|umount.*|fsck.*|nsenter|ip|iptables.*|flanneld?|calico.*|bridge|loopback|terway.*|cilium.*)$`)
 
-// lineBound is for the arguments of one process: their page may have to be read from a disk, and who holds the lock
-// of the address space may wait for that disk.
+// lineBound is for the arguments of one process: their page can be on a disk, and the holder of the
+// address space's lock can wait for that disk.
 const lineBound = 200 * time.Millisecond
 
-// listProcesses writes a listing as ps -eo pid,ppid,stat,nlwp,wchan:32,args does, without opening cmdline where that could hang: of a
-// process with a thread in state D, or one that waits for its address space. There the name stands in its place, as [name].
+// listProcesses writes a listing as ps -eo pid,ppid,stat,nlwp,wchan:32,args does. It does not open
+// cmdline where that can hang: of a process with a thread in state D, or one that waits for its
+// address space. There it writes the name instead, as [name].
 func listProcesses(t *task, out *frames) {
 	w := t.Items[0]
 	out.beginItem(w.Name, w.Source)
@@ -172,7 +174,7 @@ func listProcesses(t *task, out *frames) {
 	out.endItem(w.Name, hung)
 }
 
-// printable is a command line in one line.
+// joinOnOneLine is a command line without line breaks and other control characters.
 func joinOnOneLine(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f {
@@ -182,10 +184,12 @@ func joinOnOneLine(s string) string {
 	}, s)
 }
 
-// remote are file systems of the network and of processes, by the prefix of their type: statfs asks somebody else.
+// remote are the file systems for which statfs asks a server or a process, by the prefix of their
+// type.
 var remote = []string{"nfs", "cifs", "smb", "ceph", "fuse", "gluster", "lustre", "9p", "virtiofs", "afs", "autofs", "ocfs", "gfs", "beegfs"}
 
-// statMounts asks each mounted file system how full it is, as df prints it; Names holds "remote" when those of the network are asked, too.
+// statMounts asks each mounted file system how full it is, and writes it as df does. Names contains
+// "remote" when network file systems are asked, too.
 func statMounts(t *task, out *frames) {
 	w := t.Items[0]
 	out.beginItem(w.Name, w.Source)
@@ -244,12 +248,12 @@ func parseMount(line string) (m mountPoint, ok bool) {
 	return mountPoint{h[2], unescapeMount(h[4]), s[0], s[1]}, true
 }
 
-// unescapeMount takes back what the kernel writes for blanks in paths.
+// unescapeMount undoes the kernel's escapes for blanks in paths.
 func unescapeMount(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// skip says that a file system is not asked: it is remote, or says nothing about room.
+// isSkipped says that a file system is not asked: it is remote, or has no size.
 func (m *mountPoint) isSkipped(withRemote bool) bool {
 	switch m.fstype {
 	case "proc", "sysfs", "cgroup", "cgroup2", "overlay", "devpts", "mqueue", "debugfs", "tracefs", "securityfs", "pstore", "bpf", "configfs", "hugetlbfs", "nsfs", "binfmt_misc", "fusectl", "rpc_pipefs":

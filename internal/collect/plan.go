@@ -13,21 +13,22 @@ import (
 	"github.com/plegdiag/plegdiag/internal/bundle"
 )
 
-// step is one step of the plan.
+// step is one row of the plan.
 type step struct {
 	name    string
 	touches string // files, calls, signals
-	hazard  string // what could go wrong, and why it does not
+	hazard  string // what could go wrong, and what prevents it
 	bound   time.Duration
-	newest  bool // of what is too large the newest part is kept
+	newest  bool // of an item that is too large the newest part is kept
 	export  bool // the journal's export format
 	do      func(c *collector, s *step)
 }
 
 const (
-	// rpcBound is for one question to a daemon. The kubelet itself waits two minutes.
+	// rpcBound is for one call to a daemon. The kubelet itself waits two minutes.
 	rpcBound = 5 * time.Second
-	// dumpGap lies between two dumps of a daemon: the same goroutine at the same place after it is stuck, not slow.
+	// dumpGap is the time between two dumps of a daemon: a goroutine that is at the same place
+	// after it is stuck, not slow.
 	dumpGap = 20 * time.Second
 	// fileBound is for one file on a disk.
 	fileBound = 2 * time.Second
@@ -59,10 +60,10 @@ var steps = []step{
 	{name: "kill", touches: "SIGQUIT to the daemons of --allow-kill, then their journal", hazard: "H10: ends the daemon", bound: 15 * time.Second, newest: true, export: true, do: collectKilled},
 }
 
-// byProcess are the steps whose plan is made of the processes that run.
+// byProcess are the steps whose items depend on the processes that run.
 var byProcess = []string{"clock", "threads", "processes", "signals", "shims", "dumps-again", "strace", "kill"}
 
-// plan is the steps that the options leave.
+// planSteps returns the steps that the options select.
 func planSteps(opt *Options) ([]step, error) {
 	known := map[string]bool{}
 	for i := range steps {
@@ -90,7 +91,8 @@ func planSteps(opt *Options) ([]step, error) {
 	return left, nil
 }
 
-// WritePlan tells what a collection with these options would touch, with hazards and bounds. It touches nothing.
+// WritePlan writes what a collection with these options would touch, with hazards and bounds. It
+// touches nothing itself.
 func WritePlan(w io.Writer, opt *Options) error {
 	left, err := planSteps(opt)
 	if err != nil {
@@ -117,10 +119,10 @@ func WritePlan(w io.Writer, opt *Options) error {
 	return err
 }
 
-// place is where a daemon listens.
+// place is an address of a daemon.
 type place struct{ kind, path string }
 
-// places are where daemons listen by default.
+// places are the default addresses of daemons.
 var places = []place{
 	{"cri", "/run/containerd/containerd.sock"},
 	{"cri", "/run/crio/crio.sock"},
@@ -135,7 +137,7 @@ var places = []place{
 	{"kubelet-healthz", "http://127.0.0.1:10248"},
 }
 
-// at are the places of a kind.
+// socketsOf returns the addresses of the daemons of a kind.
 func (c *collector) socketsOf(kind string) []string {
 	if p := c.opt.Sockets[kind]; p != "" {
 		return []string{p}
@@ -149,7 +151,7 @@ func (c *collector) socketsOf(kind string) []string {
 	return all
 }
 
-// readme is for whoever opens the bundle.
+// readme is for the person who opens the bundle.
 const readme = `This is what plegdiag collect took from the node %s at %s.
 
 manifest.json   every item: what became of it (ok, empty, denied, absent, failed, timeout, stuck, skipped, capped), when, its size and sum
@@ -196,7 +198,7 @@ func collectThreads(c *collector, s *step) {
 	})
 }
 
-// files are read under the same path below dir.
+// filesBelow names items after the path of their file, below dir.
 func filesBelow(dir string, paths ...string) []want {
 	all := make([]want, len(paths))
 	for i, p := range paths {
@@ -249,13 +251,14 @@ func collectDumps(c *collector, s *step) {
 		}
 	}
 	for _, place := range c.socketsOf("cri") {
-		if path.Base(place) == "crio.sock" { // the socket of the CRI speaks HTTP, too (cri-o server/inspect.go)
+		// the socket of the CRI speaks HTTP, too (cri-o server/inspect.go)
+		if path.Base(place) == "crio.sock" {
 			c.takeDump("crio", &task{Do: "http", Bound: 10 * time.Second, Limit: dumpLimit, Items: []want{{Source: place, Query: "/debug/goroutines"}}}, s)
 		}
 	}
 }
 
-// dump takes a dump, and remembers that it did.
+// takeDump takes a dump of a daemon, now and in the second round.
 func (c *collector) takeDump(daemon string, t *task, s *step) {
 	bound := s.bound
 	c.takeDumpTwice(daemon, s, func(s *step) bool {
@@ -266,7 +269,8 @@ func (c *collector) takeDump(daemon string, t *task, s *step) {
 	})
 }
 
-// got says whether what do collects has content, beside the item but.
+// hasContent runs do, and says whether an item that it collected has content. The item but does not
+// count.
 func (c *collector) hasContent(do func(), but string) bool {
 	before := len(c.manifest.Items)
 	do()
@@ -275,7 +279,7 @@ func (c *collector) hasContent(do func(), but string) bool {
 	})
 }
 
-// twice takes dumps, and remembers to do it again where that gave one.
+// takeDumpTwice takes a dump, and remembers to take a second one if that worked.
 func (c *collector) takeDumpTwice(daemon string, s *step, take func(s *step) bool) {
 	d := dumpRound{daemon: daemon, at: now(), again: take}
 	d.ok = take(s)
@@ -295,7 +299,7 @@ func collectRuntime(c *collector, s *step) {
 	}
 }
 
-// hears takes what the helper found about the runtime.
+// addRuntimeNote stores what the helper found about the runtime.
 func (c *collector) addRuntimeNote(note json.RawMessage) {
 	var n runtimeNote
 	if json.Unmarshal(note, &n) != nil {
@@ -344,7 +348,7 @@ func collectProcesses(c *collector, s *step) {
 	c.runTask(&task{Do: "processes", Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}}, Processes: c.walked.Processes}, s, nil)
 }
 
-// journals are what is taken of the journal, by the name of the file.
+// journals are the parts of the journal that are collected, by the name of the item.
 var journals = []struct {
 	name string
 	args []string
@@ -379,7 +383,8 @@ var journalUnits = func() (all []string) {
 	return all
 }()
 
-// journalFields are those that are taken of an entry: _CMDLINE holds arguments, and nothing reads the rest.
+// journalFields are the fields of an entry that are collected. _CMDLINE is left out because it
+// contains arguments, the others because nothing reads them.
 var journalFields = []string{
 	"MESSAGE", "PRIORITY", "SYSLOG_IDENTIFIER", "SYSLOG_FACILITY", "_PID", "_COMM", "_SYSTEMD_UNIT", "_HOSTNAME", "_BOOT_ID", "_SOURCE_REALTIME_TIMESTAMP",
 	"_SOURCE_MONOTONIC_TIMESTAMP", "UNIT", "_TRANSPORT", "CONTAINER_ID_FULL", "INVOCATION_ID", "_SYSTEMD_INVOCATION_ID",
@@ -400,7 +405,8 @@ func collectVersions(c *collector, s *step) {
 		p := &c.walked.Processes[i]
 		if !seen[p.Exe] && slices.Contains([]string{"kubelet", "containerd", "dockerd", "crio"}, p.Exe) {
 			seen[p.Exe] = true
-			c.collectVersion(s, p.Exe, fmt.Sprintf("/proc/%d/exe", p.PID)) // what runs, and not what is installed
+			// the program that runs, not the installed one
+			c.collectVersion(s, p.Exe, fmt.Sprintf("/proc/%d/exe", p.PID))
 		}
 	}
 	for _, name := range []string{"kubelet", "containerd", "dockerd", "crio"} {
@@ -425,7 +431,7 @@ func collectMounts(c *collector, s *step) {
 	c.runTask(t, s, nil)
 }
 
-// collectSignals asks the daemons that no socket gave a dump of.
+// collectSignals sends SIGUSR1 to the daemons of which no socket gave a dump.
 func collectSignals(c *collector, s *step) {
 	for i := range c.walked.Processes {
 		p := c.walked.Processes[i]
@@ -441,8 +447,9 @@ func collectSignals(c *collector, s *step) {
 	}
 }
 
-// journaldHangs says why a daemon that logs would hang in its own signal handler: containerd writes its dump to its log
-// first, in the goroutine that also serves SIGTERM.
+// whyJournaldHangs says why a daemon that logs would hang in its signal handler; empty when it
+// would not. containerd writes its dump to its log first, in the goroutine that also handles
+// SIGTERM.
 func (c *collector) whyJournaldHangs() string {
 	for i := range c.walked.Processes {
 		if p := &c.walked.Processes[i]; p.Exe == "systemd-journald" && (p.Blocked > 0 || p.isStopped()) {
@@ -452,7 +459,7 @@ func (c *collector) whyJournaldHangs() string {
 	return ""
 }
 
-// collectAgain takes the second dump of what gave a first one.
+// collectSecondDumps takes a second dump of every daemon that gave a first one.
 func collectSecondDumps(c *collector, s *step) {
 	for _, d := range c.dumped {
 		if !d.ok {
@@ -463,7 +470,8 @@ func collectSecondDumps(c *collector, s *step) {
 	}
 }
 
-// collectKilled ends daemons for their goroutines, which Go prints to standard error on SIGQUIT. All else is written by then.
+// collectKilled ends daemons for their goroutines, which Go prints to standard error on SIGQUIT.
+// Everything else has been collected by then.
 func collectKilled(c *collector, s *step) {
 	for i := range c.walked.Processes {
 		p := &c.walked.Processes[i]

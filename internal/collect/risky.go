@@ -13,10 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Suspicious is the value of Options.Strace that leaves the choice to the collection.
+// Suspicious is the value of Options.Strace with which the collection chooses the process.
 const Suspicious = "suspicious"
 
-// collectStrace traces one process for some seconds. A thread in D cannot be stopped, and strace would hang with it.
+// collectStrace traces one process for some seconds. A thread in D cannot be stopped, and strace
+// would hang with it.
 func collectStrace(c *collector, s *step) {
 	p, why := c.chooseTraced()
 	name := c.opt.Strace
@@ -40,7 +41,8 @@ func collectStrace(c *collector, s *step) {
 	}
 }
 
-// traced is the process to trace: the one that was named, or the first that looks stuck and can be traced; nil and why when there is none.
+// chooseTraced returns the process to trace: the one that was named, or the first that looks stuck
+// and can be traced. Without one it is nil, and why says why.
 func (c *collector) chooseTraced() (p *process, why string) {
 	if c.opt.Strace != Suspicious {
 		i := slices.IndexFunc(c.walked.Processes, func(p process) bool { return strconv.Itoa(p.PID) == c.opt.Strace })
@@ -57,7 +59,8 @@ func (c *collector) chooseTraced() (p *process, why string) {
 	return nil, "no process looks stuck that could be traced"
 }
 
-// stuck are the processes that look stuck, the deepest first: a runc that has not ended, its shim, the runtime that does not answer.
+// stuckProcesses returns the processes that look stuck, the deepest first: a runc that has not
+// ended, its shim, the runtime that does not answer.
 func (c *collector) stuckProcesses() []*process {
 	var runcs, shims, runtimes []*process
 	suspects := c.suspectShims()
@@ -75,7 +78,7 @@ func (c *collector) stuckProcesses() []*process {
 	return slices.Concat(runcs, shims, runtimes)
 }
 
-// untraceable says why a process cannot be traced now; empty when it can.
+// whyUntraceable says why a process cannot be traced now; empty when it can.
 func whyUntraceable(pid int, started string) string {
 	dir := fmt.Sprintf("/proc/%d", pid)
 	stat, _, err := readFile(dir+"/stat", 4096)
@@ -97,11 +100,12 @@ func whyUntraceable(pid int, started string) string {
 	return ""
 }
 
-// maxBlocked is how many threads in D the kernel is asked to write the stacks of: each takes some 2 KiB of its ring buffer.
+// maxBlocked is for how many threads in state D the kernel is asked for stacks: each stack takes
+// about 2 KiB of its ring buffer.
 const maxBlocked = 200
 
-// collectSysrq has the kernel write the stacks of all threads in D into its log, where a driver's own words stand beside them. The log
-// as it was has been taken by then.
+// collectSysrq makes the kernel write the stacks of all threads in state D to its log. The log as
+// it was before has been collected by then.
 func collectSysrq(c *collector, s *step) {
 	t := &task{Do: "sysrq", Bound: 6 * time.Second, Names: []string{"/dev/kmsg"}, Items: []want{{Name: "kernel/sysrq-w", Source: "/proc/sysrq-trigger"}}}
 	blocked := 0
@@ -115,7 +119,8 @@ func collectSysrq(c *collector, s *step) {
 	c.runTask(t, s, nil)
 }
 
-// pressSysrq writes w to the trigger and reads what the kernel writes from then on. Names[0] is the kernel's log.
+// pressSysrq writes w to the trigger and reads what the kernel writes from then on. Names[0] is the
+// kernel's log.
 func pressSysrq(t *task, out *frames) {
 	w := t.Items[0]
 	out.beginItem(w.Name, w.Source)
@@ -145,10 +150,11 @@ func pressSysrq(t *task, out *frames) {
 	}))
 }
 
-// errSlowConsole says that the kernel would print to a console that takes its time.
+// errSlowConsole says that the kernel would print to a slow console.
 var errSlowConsole = errors.New("not pressed")
 
-// slowConsole says which console would print messages of level 6, which the stacks have, and is slow; empty when none would.
+// findSlowConsole says which slow console would print messages of level 6, the level of the stacks;
+// empty when none would.
 func findSlowConsole(consoles, printk string) string {
 	levels, _, _ := readFile(printk, 256)
 	words := strings.Fields(string(levels))
@@ -168,14 +174,14 @@ func findSlowConsole(consoles, printk string) string {
 	return ""
 }
 
-// sendKmsg sends what can be read of the kernel's log without waiting for what is not written yet, as dmesg prints it.
+// sendKmsg sends what is in the kernel's log now, as dmesg prints it. It does not wait for more.
 func sendKmsg(fd int, name string, out *frames) error {
 	record := make([]byte, 16<<10) // CONSOLE_EXT_LOG_MAX of the kernel is 8 KiB
 	var text []byte
 	for {
 		n, err := unix.Read(fd, record)
 		switch {
-		case errors.Is(err, syscall.EPIPE): // what was to come was overwritten
+		case errors.Is(err, syscall.EPIPE): // records that were not read yet were overwritten
 			text = append(text, "[    0.000000] plegdiag: records of the ring buffer were overwritten while they were read\n"...)
 			continue
 		case errors.Is(err, syscall.EINTR):

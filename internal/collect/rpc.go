@@ -11,8 +11,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse"
 )
 
-// asker asks one thing after the other and writes a row for each: what was asked, whether it answered, after how long.
-// The rows are the diagnosis: ContainerStatus of one container that does not answer while Version does.
+// asker asks one question after the other and writes a row for each: what was asked, whether there
+// was an answer, and after how long. The rows show, for example, that ContainerStatus of one
+// container has no answer while Version has one.
 type asker struct {
 	api, endpoint string
 	bound         time.Duration
@@ -21,16 +22,18 @@ type asker struct {
 	limit         int // how many of them there may be
 }
 
-// maxSilent is how many questions may stay without an answer: each may leave another waiter in the daemon.
+// maxSilent is how many questions can stay without an answer: each can leave another waiter in the
+// daemon.
 const maxSilent = 6
 
-// deafSilent is how many may, where even the simplest had none: nothing more can be told apart then.
+// deafSilent is how many can when even the simplest had no answer: more questions would show
+// nothing new.
 const deafSilent = 3
 
-// enough says that no more is asked.
+// isDone says that no more questions are asked.
 func (a *asker) isDone() bool { return a.silent >= a.limit }
 
-// first asks what needs no lock.
+// askFirst asks the first question, one that needs no lock.
 func (a *asker) askFirst(q question) bool {
 	ok := a.ask(q)
 	if a.limit = maxSilent; a.silent > 0 {
@@ -45,7 +48,8 @@ type question struct {
 	ask                        func(ctx context.Context) (detail map[string]string, err error)
 }
 
-// ask asks, and says whether there was an answer without an error. The question gets a deadline; what does not obey it is left.
+// ask asks a question and says whether there was an answer without an error. The question has a
+// deadline; one that ignores it is left behind.
 func (a *asker) ask(q question) bool {
 	row := parse.RPC{
 		Format: parse.RPCFormat, API: a.api, Endpoint: a.endpoint, Method: q.method,
@@ -84,7 +88,7 @@ func (a *asker) ask(q question) bool {
 	return got.err == nil
 }
 
-// unanswered says that an error means silence.
+// isSilence says that an error means that there was no answer.
 func isSilence(err error) bool {
 	if err == nil {
 		return false

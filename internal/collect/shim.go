@@ -15,10 +15,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shimProgram is the only shim that is ever sent SIGUSR1. The one of containerd's first runtime throws its log away.
+// shimProgram is the only shim that is ever sent SIGUSR1. The shim of containerd's first runtime
+// discards its log.
 const shimProgram = "containerd-shim-runc-v2"
 
-// maxShims bounds the shims of one round: each writes some 20 KiB into containerd's journal.
+// maxShims bounds the shims of one round: each writes about 20 KiB to containerd's journal.
 const maxShims = 16
 
 // shimRoot is where shims listen (containerd pkg/shim/util_unix.go, SocketAddress).
@@ -26,8 +27,9 @@ const shimRoot = "/run/containerd/s"
 
 func isShim(exe string) bool { return strings.HasPrefix(exe, "containerd-shim") }
 
-// taskOf is the namespace and the id of the task that a shim was started for: its working directory is the task's bundle,
-// /run/containerd/io.containerd.runtime.v2.task/k8s.io/ID. The link is read, the directory is not looked at.
+// taskOf is the namespace and the id of the task that a shim was started for. Its working directory
+// is the task's bundle, /run/containerd/io.containerd.runtime.v2.task/k8s.io/ID. Only the link is
+// read, not the directory.
 func taskOf(proc string) string {
 	dir, err := os.Readlink(proc + "/cwd")
 	if err != nil || !strings.Contains(dir, "io.containerd.runtime.v") {
@@ -42,8 +44,9 @@ type suspect struct {
 	why string
 }
 
-// suspects are the shims that look stuck: one that has a thread in D or a runc of its own, one of a container whose status had
-// no answer. When nothing points at any, and the runtime does not answer, it may be every one, the youngest first.
+// suspectShims returns the shims that look stuck: with a thread in state D, with a runc that has
+// not ended, or of a container whose status had no answer. If there is none and the runtime does
+// not answer, it returns all shims. The youngest come first.
 func (c *collector) suspectShims() []suspect {
 	var all, others []suspect
 	for i := range c.walked.Processes {
@@ -64,7 +67,7 @@ func (c *collector) suspectShims() []suspect {
 	return all[:min(len(all), maxShims)]
 }
 
-// suspicion is why a shim looks stuck; empty when nothing says so.
+// whySuspect says why a shim looks stuck; empty when it does not.
 func (c *collector) whySuspect(p *process) string {
 	if p.Blocked > 0 {
 		return "a thread of it is in uninterruptible sleep, in " + p.Waits
@@ -126,7 +129,8 @@ func collectShims(c *collector, s *step) {
 	})
 }
 
-// shimsDeaf says why no shim is signalled; empty when they may be. A shim logs to a pipe that containerd reads.
+// whyNoShimSignal says why no shim is signalled; empty when they can be. A shim logs to a pipe that
+// containerd reads.
 func (c *collector) whyNoShimSignal() string {
 	for i := range c.walked.Processes {
 		if p := &c.walked.Processes[i]; p.Exe == "containerd" && p.isStopped() {
@@ -136,7 +140,7 @@ func (c *collector) whyNoShimSignal() string {
 	return c.whyJournaldHangs()
 }
 
-// shimLog takes what containerd has logged since: the dumps of its shims.
+// collectShimLog collects what containerd has logged since a moment: the dumps of its shims.
 func (c *collector) collectShimLog(s *step, since time.Time) {
 	c.waitUntil(now().Add(2 * time.Second)) // for journald
 	name := "dumps/shims-" + since.Format("2006-01-02T150405Z") + ".export"
@@ -146,7 +150,8 @@ func (c *collector) collectShimLog(s *step, since time.Time) {
 	c.runTask(t, &as, nil)
 }
 
-// dumpShims takes the goroutines of shims from their debug sockets, and sends SIGUSR1 to those without. It lists what it did.
+// dumpShims collects the goroutines of shims from their debug sockets, and sends SIGUSR1 to shims
+// without one. It writes a list of what it did.
 func dumpShims(t *task, out *frames) {
 	index := t.Items[0]
 	out.beginItem(index.Name, index.Source)
@@ -163,7 +168,8 @@ func dumpShims(t *task, out *frames) {
 	out.endItem(index.Name, result{})
 }
 
-// debugDump asks a shim's debug socket; false when it has none. IDs of the task are the sockets of runtimes.
+// dumpFromDebugSocket asks a shim's debug socket; false when it has none. The task's IDs are the
+// sockets of runtimes.
 func dumpFromDebugSocket(t *task, p *process, out *frames) bool {
 	var g guard
 	for _, address := range t.IDs {
@@ -184,7 +190,8 @@ func dumpFromDebugSocket(t *task, p *process, out *frames) bool {
 	return false
 }
 
-// shimDebugSocket is where the shim of a task serves its profiles, since containerd 2.0 and at level debug only.
+// shimDebugSocket is where the shim of a task serves its profiles: since containerd 2.0, and only
+// at level debug.
 func shimDebugSocket(address, task string) string {
 	return fmt.Sprintf("%s/%x", shimRoot, sha256.Sum256([]byte(filepath.Join(address, task, "debug"))))
 }

@@ -21,12 +21,16 @@ type dumper struct {
 // sigQuit makes Go print all goroutines and end.
 const sigQuit = unix.SIGQUIT
 
-// dumpers are all programs that are ever sent SIGUSR1. It ends a program that does not handle it.
+// dumpers are all daemons that are ever sent SIGUSR1. The signal ends a program without a handler
+// for it.
 var dumpers = []dumper{
-	{"containerd", "/tmp/containerd.%d.stacks.log"},   // cmd/containerd/command/main_unix.go, dumpStacks
-	{"dockerd", "/run/docker/goroutine-stacks-*.log"}, // daemon/debugtrap_unix.go; below --exec-root
-	{"crio", "/tmp/crio-goroutine-stacks-*.log"},      // internal/signals, utils.WriteGoroutineStacksToFile
-	{"cri-dockerd", ""},                               // handles it, writes no file: not asked
+	// cmd/containerd/command/main_unix.go, dumpStacks
+	{"containerd", "/tmp/containerd.%d.stacks.log"},
+	// daemon/debugtrap_unix.go; below --exec-root
+	{"dockerd", "/run/docker/goroutine-stacks-*.log"},
+	// internal/signals, utils.WriteGoroutineStacksToFile
+	{"crio", "/tmp/crio-goroutine-stacks-*.log"},
+	{"cri-dockerd", ""}, // handles it, writes no file: not asked
 }
 
 func dumperOf(exe string) *dumper {
@@ -62,7 +66,7 @@ func signalDumps(t *task, out *frames) {
 	}
 }
 
-// deaf says why a process is not sent SIGUSR1; empty when it is.
+// whyNoSignal says why a process is not sent SIGUSR1; empty when it is.
 func (p *process) whyNoSignal() string {
 	switch {
 	case !p.Catches:
@@ -73,7 +77,7 @@ func (p *process) whyNoSignal() string {
 	return ""
 }
 
-// dump sends the signal and waits until the file has stopped growing.
+// requestDump sends the signal and waits until the file no longer grows.
 func (d *dumper) requestDump(p *process, bound time.Duration) (path string, err error) {
 	pattern := fmt.Sprintf("/proc/%d/root", p.PID) + d.file
 	if strings.Contains(d.file, "%d") {
@@ -98,7 +102,7 @@ func (d *dumper) requestDump(p *process, bound time.Duration) (path string, err 
 	return "", fmt.Errorf("%w: SIGUSR1 gave no %s in %s", os.ErrDeadlineExceeded, strings.TrimPrefix(pattern, fmt.Sprintf("/proc/%d/root", p.PID)), bound)
 }
 
-// innerPID is the PID that a process sees itself by.
+// innerPID is the PID of a process in its own PID namespace.
 func innerPID(pid int) int {
 	status, _, _ := readFile(fmt.Sprintf("/proc/%d/status", pid), 16<<10)
 	for line := range strings.Lines(string(status)) {
@@ -110,7 +114,7 @@ func innerPID(pid int) int {
 	return pid
 }
 
-// newest is the youngest file of a pattern.
+// newestFile is the youngest file that matches a pattern.
 func newestFile(pattern string) (path string, info os.FileInfo) {
 	all, _ := filepath.Glob(pattern)
 	for _, name := range all {
@@ -121,7 +125,8 @@ func newestFile(pattern string) (path string, info os.FileInfo) {
 	return path, info
 }
 
-// signal sends a signal to the process that the walk saw, and to no later one that has its PID.
+// sendSignal sends a signal to the process that the walk saw, and never to a later one with the
+// same PID.
 func (p *process) sendSignal(sig unix.Signal) error {
 	fd, err := unix.PidfdOpen(p.PID, 0)
 	if err == nil {

@@ -12,19 +12,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reserve is kept free behind what is written, so that a bundle can be sealed on a disk that is full.
+// reserve is the space that is kept after what is written, so that a bundle can be sealed on a full
+// disk.
 const reserve = 512 << 10
 
-// sunk is what the helper that writes the bundle tells. It writes the bundle because the disk may not answer.
+// sinkReport is a report of the helper that writes the bundle. A helper writes it because the disk
+// can hang.
 type sinkReport struct {
-	Full  string `json:",omitempty"` // no room for more than the seal: why
-	Error string `json:",omitempty"` // nothing can be written any more
+	Full  string `json:",omitempty"` // why there is only room for the end of the bundle
+	Error string `json:",omitempty"` // why nothing can be written any more
 	Bytes int64  `json:",omitempty"`
 	Done  bool   `json:",omitempty"`
 }
 
-// sink copies the bundle from in to a file, Names[0], or to out when that is "-". What it has to tell goes to descriptor
-// 3. Count is the floor of free space in MiB.
+// runSink copies the bundle from in to a file, Names[0], or to out when that is "-". It sends its
+// reports to descriptor 3. Count is the least free space in MiB.
 func runSink(t *task, in io.Reader, out io.Writer) error {
 	told := json.NewEncoder(os.NewFile(3, "told"))
 	if t.Names[0] == "-" {
@@ -44,7 +46,7 @@ func runSink(t *task, in io.Reader, out io.Writer) error {
 		return sendReport(told, sinkReport{Done: true}, fmt.Errorf("%s: %s; write elsewhere, or to stdout with -o - through ssh", filepath.Dir(t.Names[0]), why))
 	}
 	err = s.copyFrom(in, func(why string) { _ = told.Encode(sinkReport{Full: why}) })
-	err = errors.Join(err, f.Truncate(s.at), f.Close()) // gives the reserve back
+	err = errors.Join(err, f.Truncate(s.at), f.Close()) // releases the reserve
 	return sendReport(told, sinkReport{Bytes: s.at, Done: true}, err)
 }
 
@@ -55,7 +57,7 @@ func sendReport(to *json.Encoder, s sinkReport, err error) error {
 	return to.Encode(s)
 }
 
-// sinkFile is a file that is written as long as there is room.
+// sinkFile is a file that is written as long as there is space.
 type sinkFile struct {
 	f        *os.File
 	at       int64
@@ -89,7 +91,8 @@ func (s *sinkFile) copyFrom(in io.Reader, full func(string)) error {
 	}
 }
 
-// room says why there is no room for n bytes and the seal; empty when there is.
+// reserveRoom reserves space for n bytes and the end of the bundle. It says why there is none;
+// empty when there is.
 func (s *sinkFile) reserveRoom(n int) string {
 	want := s.at + int64(n) + reserve
 	if s.full || s.refuses || want <= s.reserved {
@@ -109,7 +112,7 @@ func (s *sinkFile) reserveRoom(n int) string {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return err.Error()
 	}
-	s.refuses = true // NFS before 4.2 and others: the floor alone guards
+	s.refuses = true // NFS before 4.2 and others: only the least free space counts
 	return ""
 }
 
@@ -121,7 +124,8 @@ func (s *sinkFile) allocate(to int64) error {
 	return err
 }
 
-// short says why the file system has too little room, or too few inodes; empty when it has enough.
+// whyNoSpace says why the file system has too little space or too few inodes; empty when it has
+// enough.
 func (s *sinkFile) whyNoSpace() string {
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(int(s.f.Fd()), &fs); err != nil {
@@ -139,7 +143,7 @@ func (s *sinkFile) whyNoSpace() string {
 	return ""
 }
 
-// scarce says that less than a twentieth of the memory is available.
+// isMemoryScarce says that less than a twentieth of the memory is available.
 func isMemoryScarce() bool {
 	text, _, _ := readFile("/proc/meminfo", 16<<10)
 	available := meminfoKiB(string(text), "MemAvailable:")

@@ -10,19 +10,21 @@ import (
 )
 
 const (
-	// pieceSize is how much of an item is held as it is. What is larger is compressed piece by piece; the pieces together are
-	// one gzip file (RFC 1952 2.2), and the oldest can be left out.
+	// pieceSize is how much of an item is kept uncompressed. A larger item is compressed piece by
+	// piece. The pieces together are one gzip file (RFC 1952 2.2), and the oldest ones can be left
+	// out.
 	pieceSize = 1 << 20
-	// maxLine bounds a line while values in it are replaced.
+	// maxLine bounds the line in which values are replaced.
 	maxLine = 1 << 20
 )
 
-// spool holds an item until its size is known: a tar archive wants that first.
+// spool keeps an item until its size is known, because a tar archive needs the size first.
 type spool struct {
 	newest bool // keep the newest pieces, not the oldest
 	limit  int  // bytes of all pieces
 	filter filter
-	entry  []byte // begins an entry, as pieces are cut between entries; nil cuts between lines
+	// the beginning of an entry: pieces are cut between entries; nil cuts between lines
+	entry []byte
 
 	size    int64 // bytes taken
 	pieces  [][]byte
@@ -33,21 +35,22 @@ type spool struct {
 	zip     *gzip.Writer
 }
 
-// filter takes content and hands on what may be in the bundle.
+// filter takes content and passes on what can be in the bundle.
 type filter interface {
-	// add appends to dst what of the content so far can be told; last says that nothing follows.
+	// filterContent appends the filtered content to dst, as far as it is complete. last says that
+	// nothing follows.
 	filterContent(dst *bytes.Buffer, content []byte, last bool)
-	// count is how many values were replaced.
+	// replaced is how many values were replaced.
 	replaced() int
 }
 
-// plain hands on everything.
+// plain passes on everything.
 type plain struct{}
 
 func (plain) filterContent(dst *bytes.Buffer, content []byte, _ bool) { dst.Write(content) }
 func (plain) replaced() int                                           { return 0 }
 
-// Write takes content. It does not fail.
+// Write adds content. It does not fail.
 func (s *spool) Write(p []byte) (int, error) {
 	s.addContent(p)
 	return len(p), nil
@@ -65,12 +68,12 @@ func (s *spool) addContent(p []byte) {
 	}
 }
 
-// cut is where the piece at hand ends.
+// cutPoint is where the next piece ends.
 func (s *spool) cutPoint() int {
 	b := s.raw.Bytes()[:pieceSize]
 	if s.entry != nil {
 		if i := bytes.LastIndex(b, s.entry); i > 0 {
-			return i + 2 // behind the blank line
+			return i + 2 // after the blank line
 		}
 	}
 	if i := bytes.LastIndexByte(b, '\n'); i > 0 {
@@ -79,7 +82,7 @@ func (s *spool) cutPoint() int {
 	return len(b)
 }
 
-// pack compresses the first n bytes.
+// packPiece compresses the first n bytes.
 func (s *spool) packPiece(n int) {
 	var out bytes.Buffer
 	if s.zip == nil {
@@ -97,7 +100,7 @@ func (s *spool) packPiece(n int) {
 	}
 }
 
-// finish is the content as it is stored, and whether it is compressed.
+// finishContent returns the content as it is stored, and whether it is compressed.
 func (s *spool) finishContent() (content []byte, packed bool) {
 	s.filter.filterContent(&s.raw, nil, true)
 	if len(s.pieces) == 0 {
@@ -109,7 +112,7 @@ func (s *spool) finishContent() (content []byte, packed bool) {
 	return bytes.Join(s.pieces, nil), true
 }
 
-// store ends an item and writes its file, where it has one.
+// storeItem ends an item and writes its file, if it has content.
 func (c *collector) storeItem(item *bundle.Item, s *spool) {
 	content, packed := s.finishContent()
 	item.Redacted, item.Dropped = s.filter.replaced(), s.dropped

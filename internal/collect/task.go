@@ -14,16 +14,17 @@ import (
 	"github.com/plegdiag/plegdiag/internal/bundle"
 )
 
-// task is what one helper process does.
+// task is what one helper does.
 type task struct {
 	Do    string // key of tasks
-	Items []want `json:",omitempty"` // what is to be collected, in order
-	// Bound is for one operation of several inside of the helper; the helper as a whole has the bound of its step.
+	Items []want `json:",omitempty"` // what to collect, in order
+	// Bound is for one of several operations inside the helper. The helper as a whole has the bound
+	// of its step.
 	Bound time.Duration `json:",omitempty"`
 	Limit int           `json:",omitempty"` // bytes of one item
 	Count int           `json:",omitempty"`
 	Argv  []string      `json:",omitempty"` // of exec
-	// Processes are those that the task is about, as the walk saw them.
+	// Processes are the processes that the task is about, as the walk saw them.
 	Processes []process `json:",omitempty"`
 	IDs       []string  `json:",omitempty"`
 	Since     time.Time `json:",omitzero"`
@@ -31,7 +32,8 @@ type task struct {
 	Why       string    `json:",omitempty"` // why no signal is sent; empty when some are
 }
 
-// want is one item of a task and where it comes from: a file (a pattern where it holds *), a socket, an address.
+// want is one item of a task and where it comes from: a file (a pattern if it contains *), a
+// socket, an address.
 type want struct {
 	Name, Source string
 	Query        string `json:",omitempty"` // path of a request over HTTP
@@ -42,7 +44,7 @@ func execTask(name string, argv ...string) *task {
 	return &task{Do: "exec", Argv: argv, Items: []want{{Name: name, Source: strings.Join(argv, " ")}}}
 }
 
-// tasks are what helpers can do. Each may hang: nobody waits for it beyond its bound.
+// tasks are what helpers can do. Each can hang: nobody waits longer than its bound.
 var tasks = map[string]func(t *task, out *frames){
 	"walk":      walkThreads,
 	"processes": listProcesses,
@@ -60,9 +62,10 @@ var tasks = map[string]func(t *task, out *frames){
 	"sysrq":     pressSysrq,
 }
 
-// Helper is the other side of the hidden command collect-helper: it does one task, the JSON of its argument, and
-// writes frames to out. An argument of "-" says that in holds it. The program that is collecting starts itself again for whatever may block, because a thread in
-// uninterruptible sleep keeps its whole process from ending.
+// Helper is the hidden command collect-helper. It does one task, whose JSON is its argument (or in,
+// when the argument is "-"), and writes frames to out. plegdiag collect starts itself again for
+// whatever can block, because a thread in uninterruptible sleep keeps its whole process from
+// ending.
 func Helper(argument string, in io.Reader, out io.Writer) error {
 	var t task
 	if argument == "-" {
@@ -94,13 +97,14 @@ func Helper(argument string, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// programDirs are where programs are looked for. PATH may name a directory on a file server that does not answer.
+// programDirs are where programs are searched. PATH can name a directory on a file server that does
+// not answer.
 var programDirs = []string{"/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/bin", "/usr/libexec"}
 
-// errNoProgram is told by exit status 127, as a shell does.
+// errNoProgram becomes exit status 127, as in a shell.
 var errNoProgram = errors.New("no such program")
 
-// become turns the helper into another program, in a small environment.
+// execProgram replaces the helper by another program, in a small environment.
 func execProgram(argv []string) error {
 	path := argv[0]
 	for _, dir := range programDirs {
@@ -123,7 +127,8 @@ func execProgram(argv []string) error {
 	return err
 }
 
-// errRefused says that a program is not run on a process that has changed since the walk; it is told by exit status 126.
+// errRefused says that a program is not run on a process that has changed since the walk. It
+// becomes exit status 126.
 var errRefused = errors.New("it has ended meanwhile, is stopped or traced, or a thread of it is in uninterruptible sleep")
 
 // HelperStatus is the exit status of a helper that ended with err.
@@ -139,8 +144,8 @@ func HelperStatus(err error) int {
 	return 1
 }
 
-// readFiles reads files, one after the other, each with a bound of its own. A pattern gives an item for each file
-// below its directory: /etc/crio/crio.conf.d/* as config/etc/crio/crio.conf.d/10-x.conf.
+// readFiles reads files, one after the other, each with a bound of its own. A pattern makes an item
+// of each file that matches: /etc/crio/crio.conf.d/* as config/etc/crio/crio.conf.d/10-x.conf.
 func readFiles(t *task, out *frames) {
 	var g guard
 	for _, w := range t.Items {
@@ -163,7 +168,7 @@ func readFiles(t *task, out *frames) {
 	}
 }
 
-// file sends one file.
+// sendFile sends one file.
 func (g *guard) sendFile(out *frames, name, path string, bound time.Duration, limit int) {
 	out.beginItem(name, path)
 	whole := true

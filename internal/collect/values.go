@@ -2,7 +2,7 @@ package collect
 
 import "strings"
 
-// meminfo is the row of /proc/meminfo in KiB; 0 when there is none.
+// meminfoKiB is a row of /proc/meminfo in KiB; 0 when there is none.
 func meminfoKiB(text, row string) int {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, row); ok {

@@ -19,32 +19,35 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse"
 )
 
-// process is what the walk learned of one process that later steps need.
+// process is what later steps need to know about one process.
 type process struct {
 	PID, PPID int
 	Comm, Exe string // Exe is the base name of the link; empty where it cannot be read
 	State     string
 	Kernel    bool
 	Cgroup    string
-	Started   string // ticks since boot: with the PID it is the process, and not a later one of that PID
-	Threads   int
-	Blocked   int    // threads in state D
-	Waits     string // wchan of one of them, or of a thread that waits for a lock of the address space
-	Catches   bool   // SIGUSR1 has a handler
-	Tracer    int    // PID of who traces it
-	Task      string `json:",omitempty"` // of a shim: NAMESPACE/ID of the task that it was started for
+	// ticks since boot: with the PID it is the process, and not a later one of that PID
+	Started string
+	Threads int
+	Blocked int // threads in state D
+	// wchan of one of them, or of a thread that waits for a lock of the address space
+	Waits   string
+	Catches bool // SIGUSR1 has a handler
+	Tracer  int  // PID of its tracer
+	// of a shim: NAMESPACE/ID of the task that it was started for
+	Task string `json:",omitempty"`
 }
 
 // isStopped says that a signal or a tracer has stopped the process.
 func (p *process) isStopped() bool { return p.State == "T" || p.State == "t" }
 
-// walked is what the last walk noted, one process or one id at a time.
+// walked is what the last walk found.
 type walked struct {
 	Processes  []process
-	Containers []string // ids that stand in cgroups
+	Containers []string // ids in the names of cgroups
 }
 
-// walkNote is one of them.
+// walkNote is one process or one id that a walk found.
 type walkNote struct {
 	Process   *process `json:",omitempty"`
 	Container string   `json:",omitempty"`
@@ -53,8 +56,9 @@ type walkNote struct {
 // containerIDs are the 64 hexadecimal digits by which runtimes name containers and sandboxes.
 var containerIDs = regexp.MustCompile(`[0-9a-f]{64}`)
 
-// walker reads the files of all threads. Of a file whose reads hang it reads no more: another thread's locks are
-// behind it (/proc/PID/stack and syscall take exec_update_lock, cgroup takes cgroup_mutex).
+// walker reads the files of all threads. When the read of a file hangs, it reads this file of no
+// other thread: such reads need a lock that another thread can hold (/proc/PID/stack and syscall
+// take exec_update_lock, cgroup takes cgroup_mutex).
 type walker struct {
 	root  string // "/proc"
 	out   *frames
@@ -65,20 +69,21 @@ type walker struct {
 	ids   map[string]bool
 }
 
-// look is what reads one process, in a thread that may get lost; what it found is handed over whole.
+// processReader reads one process, in a thread that can hang. Its results are used only when it has
+// returned.
 type processReader struct {
 	dir   string
 	hung  map[string]string
-	file  atomic.Pointer[string] // that is being read
+	file  atomic.Pointer[string] // the one that is being read
 	reads atomic.Int64
 	p     process
 	rows  []row
 }
 
-// slowRead bounds the read of one file of /proc: some take a lock.
+// slowRead bounds the read of one file of /proc: some need a lock.
 const slowRead = 300 * time.Millisecond
 
-// walk makes walks over /proc, a second apart.
+// walkThreads walks over /proc several times, a second apart.
 func walkThreads(t *task, out *frames) {
 	w := walker{root: "/proc", out: out, item: t.Items[0].Name, hung: map[string]string{}, ids: map[string]bool{}}
 	out.beginItem(w.item, "/proc/*/task/*/{stat,wchan,syscall,stack}, /proc/*/{cgroup,exe,status}")
@@ -98,7 +103,7 @@ func walkThreads(t *task, out *frames) {
 	}
 }
 
-// line appends a row to what is sent.
+// appendRow appends a row to what is sent.
 func (w *walker) appendRow(v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -148,7 +153,7 @@ func (w *walker) walkOnce(n int) []process {
 	return all
 }
 
-// numbers are the entries of a directory of /proc that are numbers, ascending.
+// numericEntries returns the entries of a directory that are numbers, ascending.
 func numericEntries(dir string) []int {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -166,7 +171,8 @@ func numericEntries(dir string) []int {
 	return all
 }
 
-// process looks at one process, again without the file that hung if one did; nil when nothing can be read any more.
+// readProcess reads one process. If a file hangs, it reads the process again without that file. It
+// returns nil when nothing can be read any more.
 func (w *walker) readProcess(pid int) *processReader {
 	for {
 		l := &processReader{dir: filepath.Join(w.root, strconv.Itoa(pid)), hung: maps.Clone(w.hung)}
@@ -175,7 +181,7 @@ func (w *walker) readProcess(pid int) *processReader {
 		switch {
 		case r.outcome == "":
 			return l
-		case r.outcome == bundle.Skipped: // too many did not come back
+		case r.outcome == bundle.Skipped: // too many reads hang
 			return nil
 		}
 		file := l.file.Load()
@@ -186,7 +192,7 @@ func (w *walker) readProcess(pid int) *processReader {
 	}
 }
 
-// all reads the files of a process.
+// readAll reads the files of a process.
 func (l *processReader) readAll() {
 	p, unreadable := &l.p, map[string]string{}
 	if exe, err := os.Readlink(l.dir + "/exe"); err == nil {
@@ -219,7 +225,7 @@ func (l *processReader) readAll() {
 	}
 }
 
-// row is a row that notes what could not be read.
+// row is a row with what could not be read.
 type row struct{ parse.ThreadRow }
 
 func (r *row) setUnreadable(file, why string) {
@@ -229,7 +235,7 @@ func (r *row) setUnreadable(file, why string) {
 	r.Unreadable[file] = why
 }
 
-// thread reads one thread.
+// readThread reads one thread.
 func (l *processReader) readThread(tid int) (r row, stat []string, ok bool) {
 	dir := filepath.Join(l.dir, "task", strconv.Itoa(tid))
 	unreadable := map[string]string{}
@@ -256,7 +262,8 @@ func (l *processReader) readThread(tid int) (r row, stat []string, ok bool) {
 	return r, stat, true
 }
 
-// call takes the text of /proc/PID/syscall: number, six registers, stack pointer, program counter; or -1, or "running".
+// setCall reads the text of /proc/PID/syscall: number, six registers, stack pointer, program
+// counter; or -1, or "running".
 func (r *row) setCall(text string) {
 	words := strings.Fields(text)
 	if len(words) == 0 || words[0] == "running" {
@@ -272,7 +279,8 @@ func (r *row) setCall(text string) {
 	}
 }
 
-// read reads a file of the process or of a thread, unless its kind has hung before.
+// readProcFile reads a file of the process or of a thread, unless a file of that name has hung
+// before.
 func (l *processReader) readProcFile(dir, file string, unreadable map[string]string) string {
 	if why := l.hung[file]; why != "" {
 		unreadable[file] = why
@@ -287,10 +295,11 @@ func (l *processReader) readProcFile(dir, file string, unreadable map[string]str
 	return string(text)
 }
 
-// userHZ is how many ticks the kernel shows for a second (USER_HZ of asm/param.h, on every processor that Kubernetes runs on).
+// userHZ is how many ticks the kernel shows for a second (USER_HZ of asm/param.h, on every
+// processor that Kubernetes runs on).
 const userHZ = 100
 
-// leader takes what the thread group leader's stat says of the process.
+// setLeader reads what the first thread's stat says about the process.
 func (p *process) setLeader(stat []string, r *row) {
 	p.Comm, p.State, p.Kernel = r.Comm, r.State, r.Kernel
 	p.PPID = parseNumber(stat[1])
@@ -300,7 +309,7 @@ func (p *process) setLeader(stat []string, r *row) {
 	}
 }
 
-// signals takes /proc/PID/status.
+// parseStatus reads the text of /proc/PID/status.
 func (p *process) parseStatus(status string) {
 	for line := range strings.Lines(status) {
 		name, value, _ := strings.Cut(line, ":")
@@ -314,7 +323,8 @@ func (p *process) parseStatus(status string) {
 	}
 }
 
-// pathOfCgroup is the path in the unified hierarchy, else of the controller pids: a line is HIERARCHY:CONTROLLERS:PATH.
+// pathOfCgroup is the path in the unified hierarchy, else of the controller pids. A line is
+// HIERARCHY:CONTROLLERS:PATH.
 func pathOfCgroup(text string) string {
 	unified, pids := "", ""
 	for line := range strings.Lines(text) {
@@ -333,7 +343,7 @@ func pathOfCgroup(text string) string {
 	return unified
 }
 
-// between is what stands between the first of one byte and the last of the other.
+// textBetween is the text between the first occurrence of one byte and the last of the other.
 func textBetween(s string, first, last byte) string {
 	i, j := strings.IndexByte(s, first), strings.LastIndexByte(s, last)
 	if i < 0 || j <= i {
@@ -342,7 +352,7 @@ func textBetween(s string, first, last byte) string {
 	return s[i+1 : j]
 }
 
-// unpathed is an error without the path, which its place tells.
+// withoutPath is an error without its path, which the item names.
 func withoutPath(err error) error {
 	if p, ok := err.(*os.PathError); ok { //nolint:errorlint // the outermost one has the path
 		return p.Err
