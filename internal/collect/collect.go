@@ -340,9 +340,9 @@ func (c *collector) sealBundle(d *disk) (*Summary, error) {
 	}
 	r, left := d.stop()
 	if left {
-		return s, fmt.Errorf("%s does not take the bundle: its writer is stuck in %s", c.opt.Output, r.wchan)
+		return s, fmt.Errorf("%s: the bundle cannot be written: its writer is stuck in %s", c.opt.Output, r.wchan)
 	}
-	return s, fmt.Errorf("%s does not take the bundle", c.opt.Output)
+	return s, fmt.Errorf("%s: the bundle cannot be written in time", c.opt.Output)
 }
 
 // byteCounter counts the bytes of the bundle.

@@ -223,7 +223,7 @@ func (c *collector) whyNoHelper(bound time.Duration) string {
 	case bound <= 100*time.Millisecond:
 		return "no time is left"
 	case len(c.left) >= maxLeft:
-		return fmt.Sprintf("%d helpers hang already", len(c.left))
+		return fmt.Sprintf("%d helpers already hang", len(c.left))
 	}
 	return ""
 }
@@ -295,7 +295,7 @@ func (r *reception) endItem(name string, at time.Time, got result) {
 
 // endOpenItems ends the items that the helper left open.
 func (r *reception) endOpenItems(err error, ended result, bound time.Duration) {
-	why := "the helper ended before it was done"
+	why := "the helper ended before it had finished"
 	switch {
 	case err == nil:
 		why = "the helper did not send it"
@@ -331,7 +331,7 @@ func (r *reception) readOutput(ch *child, bound time.Duration) {
 	got, ended := r.c.endHelper(ch, r.task)
 	switch size := r.open[w.Name].spool.size; {
 	case !ended:
-		got.why = fmt.Sprintf("not done in %s", bound.Round(time.Millisecond))
+		got.why = fmt.Sprintf("not finished in %s", bound.Round(time.Millisecond))
 	case ch.status == 127:
 		got = result{outcome: bundle.Absent, why: errNoProgram.Error()}
 	case ch.status == 126 && size == 0:

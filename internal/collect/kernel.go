@@ -268,4 +268,4 @@ func (m *mountPoint) isSkipped(withRemote bool) bool {
 }
 
 // errGone says that a process is not the one that the walk saw.
-var errGone = fmt.Errorf("%w: the process has ended meanwhile", os.ErrNotExist)
+var errGone = fmt.Errorf("%w: the process has ended", os.ErrNotExist)

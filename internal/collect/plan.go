@@ -39,25 +39,25 @@ const (
 // steps are all steps, the most volatile and the most harmless first.
 var steps = []step{
 	{name: "clock", touches: "three clocks, boot id, uname", hazard: "none", do: collectClock},
-	{name: "threads", touches: "/proc/*/task/*/{stat,wchan,syscall,stack}, /proc/*/{status,cgroup,exe}; three times", hazard: "locks of the kernel, each read bounded; never maps, environ", bound: 25 * time.Second, do: collectThreads},
+	{name: "threads", touches: "/proc/*/task/*/{stat,wchan,syscall,stack}, /proc/*/{status,cgroup,exe}; three times", hazard: "locks of the kernel; each read has a time limit; never maps or environ", bound: 25 * time.Second, do: collectThreads},
 	{name: "node", touches: "/proc/{loadavg,meminfo,vmstat,buddyinfo,diskstats,pressure/*,…}, /proc/1/mountinfo, names of /sys/fs/pstore", hazard: "none known", bound: 10 * time.Second, do: collectNode},
 	{name: "kmsg", touches: "/dev/kmsg, without waiting", hazard: "none", bound: 5 * time.Second, newest: true, do: collectKmsg},
-	{name: "cgroups", touches: "/sys/fs/cgroup: freezer, pids, memory, pressure of pods and daemons", hazard: "cgroup_mutex; each read bounded", bound: 15 * time.Second, do: collectCgroups},
-	{name: "dumps", touches: "GET /debug/pprof/goroutine?debug=2 at the sockets of containerd's debug server and dockerd, and at the kubelet, /debug/goroutines at CRI-O's; twice, 20 s apart", hazard: "stops the daemon for the length of a dump", bound: 15 * time.Second, do: collectDumps},
+	{name: "cgroups", touches: "/sys/fs/cgroup: freezer, pids, memory, pressure of pods and daemons", hazard: "cgroup_mutex; each read has a time limit", bound: 15 * time.Second, do: collectCgroups},
+	{name: "dumps", touches: "GET /debug/pprof/goroutine?debug=2 at the sockets of containerd's debug server and dockerd, and at the kubelet, /debug/goroutines at CRI-O's; twice, 20 s apart", hazard: "the daemon stops while it writes the dump", bound: 15 * time.Second, do: collectDumps},
 	{name: "bus", touches: "D-Bus and /run/systemd/private: Hello, Peer.Ping, ListUnits", hazard: "none", bound: 20 * time.Second, do: collectBus},
-	{name: "runtime", touches: "CRI: Version, Status, ListPodSandbox, ListContainers, ContainerStatus and PodSandboxStatus of each; docker: the same", hazard: "a call without an answer leaves a waiter in the daemon: 6 at most", bound: 60 * time.Second, do: collectRuntime},
+	{name: "runtime", touches: "CRI: Version, Status, ListPodSandbox, ListContainers, ContainerStatus and PodSandboxStatus of each; docker: the same", hazard: "a call without an answer leaves a waiter in the daemon, 6 at most", bound: 60 * time.Second, do: collectRuntime},
 	{name: "kubelet", touches: "GET /healthz, /metrics of the kubelet", hazard: "none", bound: 12 * time.Second, do: collectKubelet},
-	{name: "processes", touches: "/proc/PID/cmdline of daemons, shims and runc that have no thread in D", hazard: "H1: cmdline hangs on a held mmap_lock; 0.2 s each", bound: 10 * time.Second, do: collectProcesses},
-	{name: "journal", touches: "journalctl -o export of kubelet, runtime, systemd, dbus, kernel; where it fails or hangs, the files in /run/log/journal and /var/log/journal", hazard: "H13: reads the disk of the journal; bounded, newest kept", bound: 20 * time.Second, newest: true, export: true, do: collectJournals},
+	{name: "processes", touches: "/proc/PID/cmdline of daemons, shims and runc that have no thread in state D", hazard: "cmdline hangs while another thread holds mmap_lock; 0.2 s each", bound: 10 * time.Second, do: collectProcesses},
+	{name: "journal", touches: "journalctl -o export of kubelet, runtime, systemd, dbus, kernel; where it fails or hangs, the files in /run/log/journal and /var/log/journal", hazard: "reads the disk of the journal; limited in time and size, the newest part is kept", bound: 20 * time.Second, newest: true, export: true, do: collectJournals},
 	{name: "config", touches: "files of the kubelet's, containerd's, docker's, CRI-O's configuration; never kubeconfig", hazard: "reads the root disk; 2 s each", bound: 20 * time.Second, do: collectConfig},
 	{name: "versions", touches: "kubelet, containerd, dockerd, crio, runc, systemctl with --version", hazard: "starts each program", bound: 5 * time.Second, do: collectVersions},
-	{name: "mounts", touches: "statfs of mounted file systems; those of the network with --probe-remote", hazard: "H5: a dead file server; 1 s each", bound: 15 * time.Second, do: collectMounts},
-	{name: "signals", touches: "SIGUSR1 to containerd, dockerd, crio where no socket gave a dump; twice, 20 s apart", hazard: "H8: ends a program without a handler, so SigCgt must show one; H9: skipped while journald hangs", bound: 25 * time.Second, do: collectSignals},
-	{name: "shims", touches: "containerd-shim-runc-v2 that look stuck, 16 at most: their debug sockets (containerd 2.0 at level debug), else SIGUSR1, and containerd's journal, which they write to; twice, 20 s apart", hazard: "H8, H9 as signals; skipped while containerd, which reads what they log, is stopped", bound: 20 * time.Second, do: collectShims},
-	{name: "dumps-again", touches: "the second round of dumps, signals and shims", hazard: "as those", bound: 25 * time.Second, do: collectSecondDumps},
-	{name: "sysrq", touches: "w into /proc/sysrq-trigger, and what the kernel then writes; only with --sysrq-w", hazard: "H12: a slow serial console may lock a CPU up; refused where one prints it, and above 200 threads in D", bound: 8 * time.Second, do: collectSysrq},
-	{name: "strace", touches: "strace -f of one process for 5 s; only with --strace PID, or --strace suspicious: a runc or shim that looks stuck, else the runtime that does not answer", hazard: "H11: slows it; refused when a thread is in D, or it is stopped or traced", bound: 9 * time.Second, do: collectStrace},
-	{name: "kill", touches: "SIGQUIT to the daemons of --allow-kill, then their journal", hazard: "H10: ends the daemon", bound: 15 * time.Second, newest: true, export: true, do: collectKilled},
+	{name: "mounts", touches: "statfs of mounted file systems; those of the network with --probe-remote", hazard: "a file server that does not answer; 1 s each", bound: 15 * time.Second, do: collectMounts},
+	{name: "signals", touches: "SIGUSR1 to containerd, dockerd, crio where no socket gave a dump; twice, 20 s apart", hazard: "ends a program without a handler, so SigCgt must show one; skipped while journald hangs", bound: 25 * time.Second, do: collectSignals},
+	{name: "shims", touches: "containerd-shim-runc-v2 that look stuck, 16 at most: their debug sockets (containerd 2.0 at level debug), else SIGUSR1, and containerd's journal, which they write to; twice, 20 s apart", hazard: "as signals; skipped while containerd, which reads what they log, is stopped", bound: 20 * time.Second, do: collectShims},
+	{name: "dumps-again", touches: "the second round of dumps, signals and shims", hazard: "as in these steps", bound: 25 * time.Second, do: collectSecondDumps},
+	{name: "sysrq", touches: "writes w to /proc/sysrq-trigger and reads what the kernel logs; only with --sysrq-w", hazard: "a slow serial console can lock up a CPU; refused where one would print it, and above 200 threads in state D", bound: 8 * time.Second, do: collectSysrq},
+	{name: "strace", touches: "strace -f of one process for 5 s; only with --strace PID, or --strace suspicious: a runc or shim that looks stuck, else the runtime that does not answer", hazard: "slows the process down; refused when a thread is in state D, or the process is stopped or traced", bound: 9 * time.Second, do: collectStrace},
+	{name: "kill", touches: "SIGQUIT to the daemons of --allow-kill, then their journal", hazard: "ends the daemon", bound: 15 * time.Second, newest: true, export: true, do: collectKilled},
 }
 
 // byProcess are the steps whose items depend on the processes that run.
@@ -106,7 +106,7 @@ func WritePlan(w io.Writer, opt *Options) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(w, "\nEach file, call and command, but those of processes, which depend on what runs:")
+	fmt.Fprintln(w, "\nEvery file, call and command, except those that depend on which processes run:")
 	dry := collector{opt: *opt, names: map[string]int{}, hurry: make(chan struct{}), deadline: now()}
 	for i := range left {
 		s := &left[i]
@@ -115,7 +115,7 @@ func WritePlan(w io.Writer, opt *Options) error {
 			s.do(&dry, s)
 		}
 	}
-	_, err = fmt.Fprintf(w, "\nAll together: at most %s and %d MiB. Helpers that hang are killed and left behind, %d at most.\n", opt.Timeout, opt.MaxSize>>20, maxLeft)
+	_, err = fmt.Fprintf(w, "\nIn total at most %s and %d MiB. Helpers that hang are killed; at most %d that cannot be killed are left behind.\n", opt.Timeout, opt.MaxSize>>20, maxLeft)
 	return err
 }
 
@@ -152,17 +152,17 @@ func (c *collector) socketsOf(kind string) []string {
 }
 
 // readme is for the person who opens the bundle.
-const readme = `This is what plegdiag collect took from the node %s at %s.
+const readme = `plegdiag collect made this bundle on node %s at %s.
 
 manifest.json   every item: what became of it (ok, empty, denied, absent, failed, timeout, stuck, skipped, capped), when, its size and sum
 clock.json      three clocks at one moment
-threads.jsonl   three walks over all threads: state, kernel stack, system call
-proc/           of the node: load, memory, pressure, mounts
+threads.jsonl   all threads, three times: state, kernel stack, system call
+proc/           load, memory, pressure and mounts of the node
 kernel/         the kernel's log
 cgroups/        freezer, pids, memory of pods and daemons
 dumps/          goroutines of the daemons, twice
-runtime/ bus/   calls to containerd, dockerd, CRI-O, D-Bus, each with how long it took and whether it answered
-journal/        journals in export format: systemd-journal-remote -o FILE.journal INPUT turns them back; journal/files/ where journalctl failed
+runtime/ bus/   calls to containerd, dockerd, CRI-O and D-Bus: how long each took, and whether there was an answer
+journal/        journals in export format: systemd-journal-remote -o FILE.journal INPUT makes journal files of them; journal/files/ where journalctl failed
 config/ versions/ mounts/ processes.txt
 
 A file that ends in .gz is compressed. %s
@@ -172,7 +172,7 @@ Read it with: plegdiag analyze BUNDLE; check it with: plegdiag verify BUNDLE
 func collectClock(c *collector, s *step) {
 	redaction := "Values of secrets were replaced by tokens, <redacted:…>; the same value has the same token everywhere in this bundle."
 	if c.opt.NoRedact {
-		redaction = "Nothing was redacted: arguments and logs may hold secrets."
+		redaction = "Nothing was redacted: arguments and logs can contain secrets."
 	}
 	t := readClocks()
 	c.storeContent(s, "README.txt", "", fmt.Appendf(nil, readme, hostName(), t.Realtime.Format(time.RFC3339), redaction))
@@ -342,7 +342,7 @@ func collectKubelet(c *collector, s *step) {
 
 func collectProcesses(c *collector, s *step) {
 	if len(c.walked.Processes) == 0 {
-		c.skipItems(s, &task{Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}}}, "the walk over /proc named no process that is safe to ask")
+		c.skipItems(s, &task{Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}}}, "the walk over /proc found no process whose arguments are safe to read")
 		return
 	}
 	c.runTask(&task{Do: "processes", Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}}, Processes: c.walked.Processes}, s, nil)

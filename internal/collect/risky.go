@@ -30,7 +30,7 @@ func collectStrace(c *collector, s *step) {
 	case p == nil:
 		c.skipItems(s, t, why)
 	case p.Blocked > 0:
-		c.skipItems(s, t, "a thread of it is in uninterruptible sleep, in "+p.Waits+": it could not be stopped")
+		c.skipItems(s, t, "one of its threads is in uninterruptible sleep, in "+p.Waits+": strace could not stop it")
 	case p.Tracer != 0:
 		c.skipItems(s, t, fmt.Sprintf("PID %d traces it already", p.Tracer))
 	case p.isStopped():
@@ -56,7 +56,7 @@ func (c *collector) chooseTraced() (p *process, why string) {
 			return p, ""
 		}
 	}
-	return nil, "no process looks stuck that could be traced"
+	return nil, "no process that can be traced looks stuck"
 }
 
 // stuckProcesses returns the processes that look stuck, the deepest first: a runc that has not
@@ -94,7 +94,7 @@ func whyUntraceable(pid int, started string) string {
 	for _, tid := range numericEntries(dir + "/task") {
 		stat, _, _ := readFile(fmt.Sprintf("%s/task/%d/stat", dir, tid), 4096)
 		if state := statState(string(stat)); state == "D" || state == "T" || state == "t" {
-			return "a thread of it is in state " + state
+			return "one of its threads is in state " + state
 		}
 	}
 	return ""
@@ -113,7 +113,7 @@ func collectSysrq(c *collector, s *step) {
 		blocked += c.walked.Processes[i].Blocked
 	}
 	if blocked > maxBlocked {
-		c.skipItems(s, t, fmt.Sprintf("%d threads are in state D: their stacks would take the place of the kernel's log", blocked))
+		c.skipItems(s, t, fmt.Sprintf("%d threads are in state D: their stacks would overwrite the rest of the log", blocked))
 		return
 	}
 	c.runTask(t, s, nil)

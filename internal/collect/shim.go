@@ -70,7 +70,7 @@ func (c *collector) suspectShims() []suspect {
 // whySuspect says why a shim looks stuck; empty when it does not.
 func (c *collector) whySuspect(p *process) string {
 	if p.Blocked > 0 {
-		return "a thread of it is in uninterruptible sleep, in " + p.Waits
+		return "one of its threads is in uninterruptible sleep, in " + p.Waits
 	}
 	if id := path.Base(p.Task); slices.Contains(c.silent, id) {
 		return "the status of " + id + " had no answer"

@@ -134,11 +134,11 @@ func (s *sinkFile) whyNoSpace() string {
 	free := fs.Bavail * uint64(fs.Bsize) //nolint:gosec,unconvert,nolintlint // positive; its type differs by processor
 	switch {
 	case free < s.floor:
-		return fmt.Sprintf("%d MiB are free, fewer than the %d that --min-free keeps", free>>20, s.floor>>20)
+		return fmt.Sprintf("%d MiB are free, and --min-free keeps %d", free>>20, s.floor>>20)
 	case s.floor > 0 && fs.Files > 0 && fs.Ffree == 0:
 		return "no inode is free"
 	case s.floor > 0 && fs.Type == unix.TMPFS_MAGIC && isMemoryScarce():
-		return "it is memory, of which little is available"
+		return "it is in memory, and little memory is available"
 	}
 	return ""
 }

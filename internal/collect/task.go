@@ -129,7 +129,7 @@ func execProgram(argv []string) error {
 
 // errRefused says that a program is not run on a process that has changed since the walk. It
 // becomes exit status 126.
-var errRefused = errors.New("it has ended meanwhile, is stopped or traced, or a thread of it is in uninterruptible sleep")
+var errRefused = errors.New("it has ended, is stopped or traced, or one of its threads is in uninterruptible sleep")
 
 // HelperStatus is the exit status of a helper that ended with err.
 func HelperStatus(err error) int {
