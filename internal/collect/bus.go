@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -39,22 +40,17 @@ type bus struct {
 }
 
 func (b *bus) connect(hello bool) bool {
-	conns := make(chan *dbus.Conn, 1)
-	ok := b.ask(question{method: "AUTH", ask: func(ctx context.Context) (map[string]string, error) {
+	conn, ok := askFor(&b.asker, question{method: "AUTH"}, func(ctx context.Context) (*dbus.Conn, map[string]string, error) {
 		conn, err := dbus.Dial("unix:path="+b.endpoint, dbus.WithContext(context.Background()))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if err := conn.Auth(nil); err != nil {
-			return nil, err
-		}
-		conns <- conn
-		return nil, ctx.Err()
-	}})
+		return conn, nil, cmp.Or(conn.Auth(nil), ctx.Err())
+	})
 	if !ok {
 		return false
 	}
-	b.conn = <-conns
+	b.conn = conn
 	b.systemd = b.conn.Object("org.freedesktop.systemd1", "/org/freedesktop/systemd1")
 	return !hello || b.callMethod(b.conn.BusObject(), "org.freedesktop.DBus.Hello", nil)
 }
@@ -100,20 +96,19 @@ type unit struct {
 
 // listUnits asks for the units, and writes them as systemctl list-units prints them.
 func (b *bus) listUnits(out *frames, name string) {
-	const listUnits = "org.freedesktop.systemd1.Manager.ListUnits"
-	units := make(chan []unit, 1)
-	if !b.ask(question{method: listUnits, ask: func(ctx context.Context) (map[string]string, error) {
-		var all []unit
-		err := b.systemd.CallWithContext(ctx, listUnits, 0).Store(&all)
-		units <- all
-		return map[string]string{"count": fmt.Sprint(len(all))}, err
-	}}) {
+	const method = "org.freedesktop.systemd1.Manager.ListUnits"
+	units, ok := askFor(&b.asker, question{method: method}, func(ctx context.Context) (all []unit, _ map[string]string, err error) {
+		if err = b.systemd.CallWithContext(ctx, method, 0).Store(&all); err != nil {
+			return nil, nil, err
+		}
+		return all, map[string]string{"count": fmt.Sprint(len(all))}, nil
+	})
+	if !ok {
 		return
 	}
 	var text strings.Builder
-	all := <-units
 	text.WriteString("  UNIT LOAD ACTIVE SUB DESCRIPTION\n")
-	for _, u := range all {
+	for _, u := range units {
 		mark := " "
 		if u.Active == "failed" {
 			mark = "●"

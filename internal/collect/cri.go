@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -62,15 +63,12 @@ func askCRI(t *task, out *frames) {
 	}
 	r := result{}
 	for i, ids := range [][]string{containers, sandboxes} {
-		for n, id := range ids {
-			if m.isDone() || n == maxAsked {
-				r.why = fmt.Sprintf("not all of %d were asked: %d calls had no answer", len(ids), m.silent)
-				break
-			}
+		why := m.askEach(ids, func(id string) {
 			if before := m.silent; !m.askStatusOf(id, i == 1) && m.silent > before {
 				out.sendNote(runtimeNote{Silent: id})
 			}
-		}
+		})
+		r.why = cmp.Or(why, r.why)
 	}
 	if m.silent > 0 {
 		out.sendNote(runtimeNote{Unanswered: m.silent})
@@ -142,15 +140,11 @@ func (m *matrix) listContainers() []string {
 
 // listIDs asks for a list. It returns nil when the list did not answer.
 func (m *matrix) listIDs(method string, list func(context.Context) ([]string, error)) []string {
-	answer := make(chan []string, 1)
-	if !m.ask(question{method: method, ask: func(ctx context.Context) (map[string]string, error) {
+	ids, _ := askFor(&m.asker, question{method: method}, func(ctx context.Context) ([]string, map[string]string, error) {
 		ids, err := list(ctx)
-		answer <- append([]string{}, ids...)
-		return map[string]string{"count": fmt.Sprint(len(ids))}, err
-	}}) {
-		return nil
-	}
-	return <-answer
+		return append([]string{}, ids...), map[string]string{"count": fmt.Sprint(len(ids))}, err
+	})
+	return ids
 }
 
 // askStatusOf asks for the status of one container or one sandbox, and says whether there was an

@@ -126,6 +126,11 @@ func readFrame(r *bufio.Reader, payload *bytes.Buffer) (frame, error) {
 	return f, err
 }
 
+// newItemWriter returns a buffered writer for the content of an item. Its writes do not fail.
+func newItemWriter(out *frames, name string) *bufio.Writer {
+	return bufio.NewWriterSize(writerOf{out, name}, 64<<10)
+}
+
 // writerOf sends what is written as the content of an item.
 type writerOf struct {
 	*frames

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -154,15 +155,8 @@ func askDocker(t *task, out *frames) {
 			}
 		}
 	}
-	r := result{}
-	for n, id := range ids {
-		if d.isDone() || n == maxAsked {
-			r.why = fmt.Sprintf("not all of %d were asked: %d calls had no answer", len(ids), d.silent)
-			break
-		}
-		d.fetch("/containers/"+id+"/json", id, parseContainerState)
-	}
-	out.endItem(w.Name, r)
+	why := d.askEach(ids, func(id string) { d.fetch("/containers/"+id+"/json", id, parseContainerState) })
+	out.endItem(w.Name, result{why: why})
 }
 
 // docker asks dockerd.
@@ -173,20 +167,15 @@ type docker struct {
 
 // fetch asks for one path and returns the answer; nil when there was none.
 func (d *docker) fetch(path, container string, detail func([]byte) map[string]string) []byte {
-	const limit = 16 << 20
-	got := make(chan []byte, 1)
-	if !d.ask(question{method: "GET " + strings.Replace(path, container, "{id}", min(1, len(container))), container: container, ask: func(ctx context.Context) (map[string]string, error) {
-		var text strings.Builder
-		_, err := d.server.fetch(ctx, path, &text, limit)
-		got <- []byte(text.String())
-		if err != nil || detail == nil {
-			return nil, err
+	method := "GET " + strings.Replace(path, container, "{id}", min(1, len(container)))
+	text, _ := askFor(&d.asker, question{method: method, container: container}, func(ctx context.Context) ([]byte, map[string]string, error) {
+		var text bytes.Buffer
+		if _, err := d.server.fetch(ctx, path, &text, 16<<20); err != nil || detail == nil {
+			return text.Bytes(), nil, err
 		}
-		return detail([]byte(text.String())), nil
-	}}) {
-		return nil
-	}
-	return <-got
+		return text.Bytes(), detail(text.Bytes()), nil
+	})
+	return text
 }
 
 // parseContainerState returns the state of a container from docker inspect.

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -83,7 +84,7 @@ func exportJournals(t *task, out *frames) {
 	for _, f := range files[max(0, len(files)-maxJournals):] {
 		name := "journal/files/" + strings.TrimSuffix(filepath.Base(f.path), ".journal") + ".export"
 		out.beginItem(name, f.path)
-		out.endItem(name, resultOf(f.exportEntries(t.Since, writerOf{out, name})))
+		out.endItem(name, resultOf(f.exportEntries(t.Since, newItemWriter(out, name))))
 	}
 }
 
@@ -114,7 +115,7 @@ func findJournals(dir string, since time.Time) ([]journalFile, error) {
 
 // exportEntries writes the entries of the wanted units. The file is mapped, and pages that were
 // read are released: it can be larger than this process's memory limit.
-func (f *journalFile) exportEntries(since time.Time, out writerOf) error {
+func (f *journalFile) exportEntries(since time.Time, w *bufio.Writer) error {
 	fd, err := unix.Open(f.path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOATIME, 0)
 	if errors.Is(err, unix.EPERM) {
 		fd, err = unix.Open(f.path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -132,21 +133,15 @@ func (f *journalFile) exportEntries(since time.Time, out writerOf) error {
 		return err
 	}
 	defer func() { _ = unix.Munmap(file) }()
-	text := make([]byte, 0, 64<<10)
+	defer w.Flush()
 	for e, err := range parse.JournalEntries(file, since, func(uint64) { _ = unix.Madvise(file, unix.MADV_DONTNEED) }) {
 		if err != nil {
-			out.sendData(out.name, text)
 			return err
 		}
-		if !isWantedEntry(e.Fields) {
-			continue
-		}
-		if text = appendEntry(text, &e); len(text) > 60<<10 {
-			out.sendData(out.name, text)
-			text = text[:0]
+		if isWantedEntry(e.Fields) {
+			_, _ = w.Write(appendEntry(w.AvailableBuffer(), &e))
 		}
 	}
-	out.sendData(out.name, text)
 	return nil
 }
 

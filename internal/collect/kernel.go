@@ -75,7 +75,7 @@ func readCgroups(t *task, out *frames) {
 	w := t.Items[0]
 	out.beginItem(w.Name, w.Source)
 	var g, tree guard // a guard does one thing at a time, and the walk waits for each file
-	var text []byte
+	text := newItemWriter(out, w.Name)
 	last := result{}
 	groups := 0
 	visit := func(dir string) {
@@ -88,20 +88,16 @@ func readCgroups(t *task, out *frames) {
 			switch r.outcome {
 			case "":
 				for line := range bytes.Lines(content) {
-					text = append(append(append(append(text, path...), ':'), bytes.TrimRight(line, "\n")...), '\n')
+					fmt.Fprintf(text, "%s:%s\n", path, bytes.TrimRight(line, "\n"))
 				}
 			case bundle.Timeout, bundle.Stuck:
 				last = r
 				last.why = path + ": " + r.why
 			}
 		}
-		if len(text) > 64<<10 {
-			out.sendData(w.Name, text)
-			text = text[:0]
-		}
 	}
 	r := tree.try(time.Hour, func() error { return walkGroups(w.Source, visit) })
-	out.sendData(w.Name, text)
+	text.Flush()
 	if last.outcome == "" {
 		last = r
 	}
@@ -141,8 +137,8 @@ func listProcesses(t *task, out *frames) {
 	w := t.Items[0]
 	out.beginItem(w.Name, w.Source)
 	var g guard
-	var text strings.Builder
-	fmt.Fprintf(&text, "%7s %7s %-4s %4s %-32s %s\n", "PID", "PPID", "STAT", "NLWP", "WCHAN", "COMMAND")
+	text := newItemWriter(out, w.Name)
+	fmt.Fprintf(text, "%7s %7s %-4s %4s %-32s %s\n", "PID", "PPID", "STAT", "NLWP", "WCHAN", "COMMAND")
 	hung := result{}
 	for i := range t.Processes {
 		p := &t.Processes[i]
@@ -164,13 +160,9 @@ func listProcesses(t *task, out *frames) {
 				hung.why = path + ": " + r.why
 			}
 		}
-		fmt.Fprintf(&text, "%7d %7d %-4s %4d %-32s %s\n", p.PID, p.PPID, state, p.Threads, cmp.Or(p.Waits, "-"), args)
-		if text.Len() > 64<<10 {
-			out.sendData(w.Name, []byte(text.String()))
-			text.Reset()
-		}
+		fmt.Fprintf(text, "%7d %7d %-4s %4d %-32s %s\n", p.PID, p.PPID, state, p.Threads, cmp.Or(p.Waits, "-"), args)
 	}
-	out.sendData(w.Name, []byte(text.String()))
+	text.Flush()
 	out.endItem(w.Name, hung)
 }
 
@@ -199,8 +191,8 @@ func statMounts(t *task, out *frames) {
 		return
 	}
 	var g guard
-	var text strings.Builder
-	fmt.Fprintf(&text, "%-40s %12s %12s %12s %4s %s\n", "Filesystem", "1K-blocks", "Used", "Available", "Use%", "Mounted on")
+	text := newItemWriter(out, w.Name)
+	fmt.Fprintf(text, "%-40s %12s %12s %12s %4s %s\n", "Filesystem", "1K-blocks", "Used", "Available", "Use%", "Mounted on")
 	hung := result{}
 	var whys []string
 	seen := map[string]bool{}
@@ -218,7 +210,7 @@ func statMounts(t *task, out *frames) {
 		case "":
 			unit := uint64(max(fs.Frsize, 1024)) //nolint:gosec,nolintlint // positive
 			all, free, used := fs.Blocks*unit>>10, fs.Bavail*unit>>10, (fs.Blocks-fs.Bfree)*unit>>10
-			fmt.Fprintf(&text, "%-40s %12d %12d %12d %3d%% %s\n", m.source, all, used, free, used*100/max(used+free, 1), m.target)
+			fmt.Fprintf(text, "%-40s %12d %12d %12d %3d%% %s\n", m.source, all, used, free, used*100/max(used+free, 1), m.target)
 		case bundle.Timeout, bundle.Stuck, bundle.Skipped:
 			if len(whys) < maxWhys {
 				whys = append(whys, m.target+": "+r.why)
@@ -229,7 +221,7 @@ func statMounts(t *task, out *frames) {
 		}
 	}
 	hung.why = strings.Join(whys, "; ")
-	out.sendData(w.Name, []byte(text.String()))
+	text.Flush()
 	out.endItem(w.Name, hung)
 }
 

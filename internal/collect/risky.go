@@ -177,24 +177,21 @@ func findSlowConsole(consoles, printk string) string {
 // sendKmsg sends what is in the kernel's log now, as dmesg prints it. It does not wait for more.
 func sendKmsg(fd int, name string, out *frames) error {
 	record := make([]byte, 16<<10) // CONSOLE_EXT_LOG_MAX of the kernel is 8 KiB
-	var text []byte
+	w := newItemWriter(out, name)
+	defer w.Flush()
 	for {
 		n, err := unix.Read(fd, record)
 		switch {
 		case errors.Is(err, syscall.EPIPE): // records that were not read yet were overwritten
-			text = append(text, "[    0.000000] plegdiag: records of the ring buffer were overwritten while they were read\n"...)
+			fmt.Fprintln(w, "[    0.000000] plegdiag: records of the ring buffer were overwritten while they were read")
 			continue
 		case errors.Is(err, syscall.EINTR):
 			continue
 		case errors.Is(err, syscall.EAGAIN), err == nil && n == 0:
-			out.sendData(name, text)
 			return nil
 		case err != nil:
 			return err
 		}
-		if text = appendKmsg(text, record[:n]); len(text) > 64<<10 {
-			out.sendData(name, text)
-			text = text[:0]
-		}
+		_, _ = w.Write(appendKmsg(w.AvailableBuffer(), record[:n]))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"time"
@@ -86,6 +87,32 @@ func (a *asker) ask(q question) bool {
 		_, _ = a.out.Write(append(text, '\n')) // frames do not fail
 	}
 	return got.err == nil
+}
+
+// askFor asks a question and returns the value of its answer; ok as ask.
+func askFor[T any](a *asker, q question, get func(ctx context.Context) (T, map[string]string, error)) (value T, ok bool) {
+	values := make(chan T, 1)
+	q.ask = func(ctx context.Context) (map[string]string, error) {
+		v, detail, err := get(ctx)
+		values <- v
+		return detail, err
+	}
+	if !a.ask(q) {
+		return value, false
+	}
+	return <-values, true
+}
+
+// askEach calls ask with each id, until no more questions are asked. It says how many ids were left
+// out; empty when none were.
+func (a *asker) askEach(ids []string, ask func(id string)) (why string) {
+	for n, id := range ids {
+		if a.isDone() || n == maxAsked {
+			return fmt.Sprintf("not all of %d were asked: %d calls had no answer", len(ids), a.silent)
+		}
+		ask(id)
+	}
+	return ""
 }
 
 // isSilence says that an error means that there was no answer.

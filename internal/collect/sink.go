@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -149,4 +150,17 @@ func isMemoryScarce() bool {
 	available := meminfoKiB(string(text), "MemAvailable:")
 	total := meminfoKiB(string(text), "MemTotal:")
 	return available > 0 && available < total/20
+}
+
+// meminfoKiB is a row of /proc/meminfo in KiB; 0 when there is none.
+func meminfoKiB(text, row string) int {
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, row); ok {
+			words := strings.Fields(rest)
+			if len(words) > 0 {
+				return parseNumber(words[0])
+			}
+		}
+	}
+	return 0
 }

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -61,11 +62,9 @@ var containerIDs = regexp.MustCompile(`[0-9a-f]{64}`)
 // take exec_update_lock, cgroup takes cgroup_mutex).
 type walker struct {
 	root  string // "/proc"
-	out   *frames
-	item  string
 	guard guard
 	hung  map[string]string // by file: why it is not read any more
-	buf   []byte
+	rows  *bufio.Writer
 	ids   map[string]bool
 }
 
@@ -85,8 +84,9 @@ const slowRead = 300 * time.Millisecond
 
 // walkThreads walks over /proc several times, a second apart.
 func walkThreads(t *task, out *frames) {
-	w := walker{root: "/proc", out: out, item: t.Items[0].Name, hung: map[string]string{}, ids: map[string]bool{}}
-	out.beginItem(w.item, "/proc/*/task/*/{stat,wchan,syscall,stack}, /proc/*/{cgroup,exe,status}")
+	item := t.Items[0].Name
+	w := walker{root: "/proc", rows: newItemWriter(out, item), hung: map[string]string{}, ids: map[string]bool{}}
+	out.beginItem(item, "/proc/*/task/*/{stat,wchan,syscall,stack}, /proc/*/{cgroup,exe,status}")
 	var last []process
 	for n := range t.Count {
 		if n > 0 {
@@ -94,7 +94,7 @@ func walkThreads(t *task, out *frames) {
 		}
 		last = w.walkOnce(n + 1)
 	}
-	out.endItem(w.item, result{})
+	out.endItem(item, result{})
 	for i := range last {
 		out.sendNote(walkNote{Process: &last[i]})
 	}
@@ -109,15 +109,7 @@ func (w *walker) appendRow(v any) {
 	if err != nil {
 		return
 	}
-	w.buf = append(append(w.buf, text...), '\n')
-	if len(w.buf) > 64<<10 {
-		w.flushRows()
-	}
-}
-
-func (w *walker) flushRows() {
-	w.out.sendData(w.item, w.buf)
-	w.buf = w.buf[:0]
+	_, _ = w.rows.Write(append(text, '\n'))
 }
 
 func (w *walker) walkOnce(n int) []process {
@@ -149,7 +141,7 @@ func (w *walker) walkOnce(n int) []process {
 	}
 	end.Monotonic = readClocks().Monotonic
 	w.appendRow(end)
-	w.flushRows()
+	w.rows.Flush()
 	return all
 }
 
