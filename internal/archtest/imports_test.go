@@ -23,7 +23,7 @@ type layer struct {
 }
 
 // layers is the way of the data: event, then bundle, parse and stackdump, then
-// observe, timeline, rules, incident, report. Imports never turn back. A
+// observe, timeline, rules, story, incident, report. Imports never turn back. A
 // third-party entry covers the packages below it.
 var layers = map[string]layer{
 	"internal/event": {
@@ -38,18 +38,59 @@ var layers = map[string]layer{
 	},
 	"internal/parse": {
 		[]string{
-			"internal/event",
-			"github.com/klauspost/compress/zstd", "github.com/xi2/xz", "github.com/pierrec/lz4", // the journal's own files hold payloads that are compressed one by one
-			"github.com/pelletier/go-toml/v2", "github.com/goccy/go-yaml", "github.com/prometheus/common", "github.com/prometheus/client_model", // grammars of others
+			"internal/event", "internal/parse/lines",
+			"internal/parse/logs", "internal/parse/traces", "internal/parse/samples", "internal/parse/snapshots",
 		},
 		"a parser says what is written; it does not know what PLEG is, nor where the bytes come from",
+	},
+	"internal/parse/lines": {
+		[]string{"internal/event"}, "whatever is read line by line stands on it; it knows no format",
+	},
+	"internal/parse/stamp": {
+		[]string{"internal/event", "internal/parse/lines"}, "a stamp is written alike in all formats",
+	},
+	"internal/parse/kernel": {
+		[]string{"internal/parse/lines"}, "what a kernel calls its functions and system calls is the same in all formats",
+	},
+	"internal/parse/logs": {
+		[]string{
+			"internal/event", "internal/parse/lines", "internal/parse/stamp",
+			"github.com/klauspost/compress/zstd", "github.com/xi2/xz", "github.com/pierrec/lz4", // the journal's own files hold payloads that are compressed one by one
+		},
+		"a log is read without what else is read",
+	},
+	"internal/parse/traces": {
+		[]string{"internal/event", "internal/parse/lines", "internal/parse/stamp", "internal/parse/kernel"},
+		"a trace is read without what else is read; which call means what is for the observers",
+	},
+	"internal/parse/samples": {
+		[]string{"internal/event", "internal/parse/lines", "internal/parse/stamp", "internal/parse/kernel"},
+		"samples of threads are read without what else is read",
+	},
+	"internal/parse/snapshots": {
+		[]string{
+			"internal/event", "internal/parse/lines",
+			"internal/parse/logs",                                                                                                               // lines of logs stand between the pieces of a ticket
+			"github.com/pelletier/go-toml/v2", "github.com/goccy/go-yaml", "github.com/prometheus/common", "github.com/prometheus/client_model", // grammars of others
+		},
+		"a snapshot is read without traces and samples",
+	},
+	"internal/parse/parsetest": {
+		[]string{
+			"internal/event", "internal/parse", "internal/parse/lines",
+			"internal/parse/traces", "internal/parse/samples", "internal/parse/snapshots", "github.com/stretchr/testify",
+		},
+		"it is for the tests of the parsers",
 	},
 	"internal/stackdump": {
 		[]string{"internal/event", "github.com/google/pprof"},
 		"a dump is goroutines and locks; which function is containerd's is for the observers",
 	},
 	"internal/observe": {
-		[]string{"internal/event", "internal/layout", "internal/parse", "internal/stackdump"},
+		[]string{
+			"internal/event", "internal/layout", "internal/stackdump", "internal/parse/lines", "internal/parse/stamp", "internal/parse/kernel",
+			"internal/parse/traces", "internal/parse/samples", "internal/parse/snapshots",
+		},
 		"an observer names what happened; what it means is for the rules, how it looks for the reports",
 	},
 	"internal/timeline": {
@@ -58,31 +99,38 @@ var layers = map[string]layer{
 	},
 	"internal/rules": {
 		[]string{"internal/event", "internal/timeline", "github.com/goccy/go-yaml", "golang.org/x/mod/semver"},
-		"a rule matches events; it knows no file format and no terminal",
+		"a rule matches events; what the programs are that it speaks of is the catalogue's and story's knowledge",
+	},
+	"internal/story": {
+		[]string{"internal/event", "internal/timeline", "internal/rules"},
+		"a story gives findings and stalls their parts; where the bytes came from and how it is shown is not its business",
 	},
 	"internal/incident": {
 		[]string{
-			"internal/event", "internal/bundle", "internal/layout", "internal/parse", "internal/stackdump",
-			"internal/observe", "internal/timeline", "internal/rules", "golang.org/x/sync",
+			"internal/event", "internal/bundle", "internal/layout", "internal/stackdump",
+			"internal/parse", "internal/parse/lines", "internal/parse/traces", "internal/parse/samples",
+			"internal/observe", "internal/timeline", "internal/rules", "internal/story", "golang.org/x/sync",
 		},
 		"an incident is what was found; it does not know how it is shown",
 	},
 	"internal/fixture": {
-		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/incident", "github.com/goccy/go-yaml"},
+		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "github.com/goccy/go-yaml"},
 		"a fixture compares an incident with what is wanted of it; it does not know how either is shown",
 	},
 	"internal/report": {
 		[]string{
-			"internal/event", "internal/timeline", "internal/rules", "internal/incident",
-			"internal/stackdump",                 // the command stacks shows dumps as they are, without an incident
-			"internal/observe", "internal/parse", // so does the command syscalls with traces
+			"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident",
+			"internal/stackdump",                        // the command stacks shows dumps as they are, without an incident
+			"internal/observe", "internal/parse/traces", // so does the command syscalls with traces
 			"github.com/charmbracelet/lipgloss", "github.com/muesli/termenv",
 		},
 		"a report shows findings; it cannot read files or decide anything",
 	},
 	"internal/collect": {
 		[]string{
-			"internal/bundle", "internal/parse", // writes what bundle verifies and parse reads
+			"internal/bundle", // writes what bundle verifies
+			// Its own formats are declared where they are read, and journals are read as files.
+			"internal/parse/logs", "internal/parse/samples", "internal/parse/snapshots",
 			"github.com/klauspost/compress", "golang.org/x/sys", "google.golang.org/grpc", "k8s.io/cri-api", "github.com/godbus/dbus/v5",
 		},
 		"a collection is what the machine shows; what it means is for whoever reads the bundle",
@@ -94,7 +142,7 @@ var layers = map[string]layer{
 			"internal/fixture", // the command rules test runs the tests of rules
 			// The command stacks reads dumps without making an incident of them: it finds the files, takes
 			// dumps out of logs, and names the program. The command syscalls does the same with traces.
-			"internal/bundle", "internal/parse", "internal/stackdump", "internal/observe",
+			"internal/bundle", "internal/parse", "internal/parse/lines", "internal/parse/traces", "internal/stackdump", "internal/observe",
 			"internal/collect", // the command collect; verify is bundle's
 			"github.com/spf13/cobra", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv", "github.com/schollz/progressbar",
 		},

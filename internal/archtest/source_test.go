@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -118,6 +119,59 @@ func complaints(t *testing.T, name string, src []byte) []string {
 			if imports[id.Name] == "sync" && !once[n.Sel.Name] && !starts {
 				complain(n, used, "only "+starter+" starts goroutines")
 			}
+		}
+		return true
+	})
+	return found
+}
+
+// nodeWords are names of what rules speak of. The engine must know none of them: what a program of
+// the node does stands in the catalogue, in the observers, in timeline or in story. Comments may
+// give examples; the schema of rules is made from them.
+var nodeWords = regexp.MustCompile(`PLEG|\bCRI|(?i:relist|\bstall|kubelet|containerd|docker|\bcri-?o|\brunc|\bshim|systemd|listcontainers|podsandbox|containerstatus)`)
+
+func TestEngineKnowsNoProgram(t *testing.T) {
+	root := os.DirFS("../..")
+	names, err := fs.Glob(root, "internal/rules/*.go")
+	require.NoError(t, err)
+	require.Greater(t, len(names), 10)
+	for _, name := range names {
+		if !ships(name) {
+			continue
+		}
+		src, err := fs.ReadFile(root, name)
+		require.NoError(t, err)
+		require.Empty(t, findNodeWords(t, name, src))
+	}
+	for src, want := range map[string]int{
+		`const source = "containerd.log"`:                            1,
+		`var stalls, s = 1, "PLEG is not healthy"`:                   2,
+		`func callCRI() { listContainers() }; func listContainers()`: 2,
+		`import "github.com/plegdiag/plegdiag/internal/event"`:       0,
+		`var installed = 1 // kubelet`:                               0,
+	} {
+		require.Len(t, findNodeWords(t, "a.go", []byte("package a\n"+src)), want, src)
+	}
+}
+
+// findNodeWords says, with positions, which names and texts of a file speak of a program of the node.
+func findNodeWords(t *testing.T, name string, src []byte) (found []string) {
+	t.Helper()
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	ast.Inspect(file, func(n ast.Node) bool {
+		text := ""
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.Ident:
+			text = n.Name
+		case *ast.BasicLit:
+			text = n.Value
+		}
+		if word := nodeWords.FindString(text); word != "" {
+			found = append(found, fmt.Sprintf("%s: the engine of rules speaks of %q", fset.Position(n.Pos()), word))
 		}
 		return true
 	})

@@ -9,7 +9,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
 // asker asks one question after the other and writes a row for each: what was asked, whether there
@@ -52,8 +52,8 @@ type question struct {
 // ask asks a question and says whether there was an answer without an error. The question has a
 // deadline; one that ignores it is left behind.
 func (a *asker) ask(q question) bool {
-	row := parse.RPC{
-		Format: parse.RPCFormat, API: a.api, Endpoint: a.endpoint, Method: q.method,
+	row := snapshots.RPC{
+		Format: snapshots.RPCFormat, API: a.api, Endpoint: a.endpoint, Method: q.method,
 		Container: q.container, Sandbox: q.sandbox, Start: now(), Deadline: a.bound.Seconds(),
 	}
 	begun := readClocks().Monotonic

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/samples"
 )
 
 // process is what later steps need to know about one process.
@@ -116,11 +116,11 @@ func (w *walker) walkOnce(n int) []process {
 	c := readClocks()
 	var uts unix.Utsname
 	_ = unix.Uname(&uts) // cannot fail
-	w.appendRow(parse.ThreadWalk{
-		Format: parse.ThreadsFormat, Walk: n, Realtime: c.Realtime, Monotonic: c.Monotonic, Boottime: c.Boottime, BootID: c.BootID,
+	w.appendRow(samples.ThreadWalk{
+		Format: samples.ThreadsFormat, Walk: n, Realtime: c.Realtime, Monotonic: c.Monotonic, Boottime: c.Boottime, BootID: c.BootID,
 		Host: unix.ByteSliceToString(uts.Nodename[:]), Machine: unix.ByteSliceToString(uts.Machine[:]), Release: unix.ByteSliceToString(uts.Release[:]),
 	})
-	end := parse.ThreadWalkEnd{Walk: n}
+	end := samples.ThreadWalkEnd{Walk: n}
 	var all []process
 	for _, pid := range numericEntries(w.root) {
 		l := w.readProcess(pid)
@@ -218,7 +218,7 @@ func (l *processReader) readAll() {
 }
 
 // row is a row with what could not be read.
-type row struct{ parse.ThreadRow }
+type row struct{ samples.ThreadRow }
 
 func (r *row) setUnreadable(file, why string) {
 	if r.Unreadable == nil {

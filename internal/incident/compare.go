@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/story"
 )
 
 // Comparison is two incidents side by side: a node before and after a fix, treatment and control of a canary.
@@ -65,7 +65,7 @@ type ErrorPair struct {
 // FindingPair is the best finding of one rule on each side; nil where there is none.
 type FindingPair struct {
 	Rule string
-	A, B *rules.Finding
+	A, B *story.Finding
 }
 
 // FactPair is one fact on both sides; empty where it is not known.
@@ -190,8 +190,8 @@ func criErrors(inc *Incident) map[string]failures {
 }
 
 // findings are the best of each rule; those of an incident come best first.
-func findings(inc *Incident) map[string]*rules.Finding {
-	all := map[string]*rules.Finding{}
+func findings(inc *Incident) map[string]*story.Finding {
+	all := map[string]*story.Finding{}
 	for i := range inc.Result.Findings {
 		f := &inc.Result.Findings[i]
 		if best := all[f.Rule]; best == nil || cmp.Or(cmp.Compare(f.Verdict, best.Verdict), cmp.Compare(f.Score, best.Score)) > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -36,7 +37,7 @@ func TestCompare(t *testing.T) {
 			},
 			Facts: map[string]timeline.Fact{"containerd.version": {Value: "1.6.20"}, "kernel.version": {Value: "5.10.1"}},
 		},
-		Result: rules.Result{Findings: []rules.Finding{{Rule: "umount2-overlay-sync", Verdict: rules.Likely}, {Rule: "umount2-overlay-sync", Verdict: rules.Confirmed}}},
+		Result: story.Result{Findings: []story.Finding{{Finding: rules.Finding{Rule: "umount2-overlay-sync", Verdict: rules.Likely}}, {Finding: rules.Finding{Rule: "umount2-overlay-sync", Verdict: rules.Confirmed}}}},
 	}
 	well := &Incident{Timeline: &timeline.Timeline{Facts: map[string]timeline.Fact{"containerd.version": {Value: "1.6.24"}, "kernel.version": {Value: "5.10.1"}}}}
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -19,7 +19,7 @@ type Incident struct {
 	Unread   bool     // no line of any input could be read, and so nothing is known
 	Window   timeline.Window
 	Timeline *timeline.Timeline
-	Result   rules.Result
+	Result   story.Result
 	Files    []File
 	// Context are the lines around quoted ones, where Options asked for them.
 	Context map[event.Pos]Surroundings

@@ -12,6 +12,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/layout"
 	"github.com/plegdiag/plegdiag/internal/observe"
 	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -94,12 +95,13 @@ func (r *lineReader) file(ctx context.Context, f bundle.File, account *File) {
 	}
 	defer src.Close()
 	in, err := parse.Open(src, f.Path)
-	if err != nil || in.Records == nil {
+	readRecords, ok := in.Reader.(parse.Records)
+	if err != nil || !ok {
 		return
 	}
 	clock := lineClock{Clock: r.clocks[f.Path], start: account.Start}
 	place := layout.Of(f.Path)
-	for rec, err := range in.Records(parse.Input{Path: f.Path, R: in.R}) {
+	for rec, err := range readRecords(lines.Input{Path: f.Path, R: in.R}) {
 		if err != nil {
 			if _, skip := errors.AsType[*event.Skip](err); skip {
 				continue

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
 // collected reads what plegdiag collect writes about its own work. What did not answer it is evidence.
@@ -29,7 +29,7 @@ const privateBus = "/private"
 // kept are the outcomes that are worth an event. Absent and skipped things are in the manifest.
 var keptOutcomes = []string{"timeout", "stuck", "denied", "failed", "capped"}
 
-func (c *collected) datum(dst []event.Event, e *parse.Datum) []event.Event {
+func (c *collected) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) != 1 {
 		return dst
 	}
@@ -48,7 +48,7 @@ func (c *collected) datum(dst []event.Event, e *parse.Datum) []event.Event {
 }
 
 // item is a thing that was not got, or not whole.
-func (c *collected) item(dst []event.Event, e *parse.Datum) []event.Event {
+func (c *collected) item(dst []event.Event, e *snapshots.Datum) []event.Event {
 	outcome := column(e, "outcome")
 	c.taken.item(column(e, "name"), stamped(column(e, "start")))
 	if !slices.Contains(keptOutcomes, outcome) {
@@ -78,7 +78,7 @@ func (c *collected) item(dst []event.Event, e *parse.Datum) []event.Event {
 }
 
 // call is one question and its answer, or its silence.
-func (c *collected) call(dst []event.Event, e *parse.Datum) []event.Event {
+func (c *collected) call(dst []event.Event, e *snapshots.Datum) []event.Event {
 	start, endpoint, method := stamped(column(e, "start")), column(e, "endpoint"), column(e, "method")
 	seconds, err := strconv.ParseFloat(column(e, "seconds"), 64)
 	if !start.Known || err != nil || seconds < 0 || seconds > 1e6 {

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
 // What is counted, as the field "of" of a KindCount says. Different ways of counting are never mixed.
@@ -54,7 +55,7 @@ func pidsAvailable(r *event.Record) (event.Event, bool) {
 		_, at, _ = strings.Cut(text, ", time: ")
 	}
 	at, _, _ = strings.Cut(at, " m=")
-	when, _ := parse.Date(strings.TrimSuffix(at, " UTC")) // it has the year, which the line lacks
+	when, _ := stamp.Date(strings.TrimSuffix(at, " UTC")) // it has the year, which the line lacks
 	e := reading("", ofThreads, limit-free, when, event.Quote{}, number("limit", limit))
 	e.Evidence = nil // the line, as of any event of a log
 	return e, true
@@ -87,7 +88,7 @@ type exporter struct {
 const exporterClock = "node_time_seconds"
 
 // sample takes one value; units are counted by state and come in several.
-func (x *exporter) sample(name string, v float64, e *parse.Datum) {
+func (x *exporter) sample(name string, v float64, e *snapshots.Datum) {
 	if name == exporterClock {
 		x.at = event.Time{T: time.Unix(int64(v), 0).UTC(), Prec: time.Second, Known: true}
 		return
@@ -123,14 +124,14 @@ type rlimit struct {
 	quote          event.Quote
 }
 
-func (l *rlimit) datum(e *parse.Datum) {
+func (l *rlimit) datum(e *snapshots.Datum) {
 	if len(e.Path) != 3 || e.Path[0] != "node" || e.Path[1] != "rlimit" {
 		return
 	}
 	v, _ := strconv.ParseFloat(e.Value, 64)
 	switch e.Path[2] {
 	case "time":
-		l.at, _ = parse.Date(e.Value)
+		l.at, _ = stamp.Date(e.Value)
 	case "maxpid":
 		l.limit = v
 	case "curproc":

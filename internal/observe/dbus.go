@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/traces"
 )
 
 // Bus is the D-Bus conversation of a trace.
@@ -44,7 +44,7 @@ type BusConn struct {
 	authSent       bool // the traced side began the handshake
 	raw            string
 	pos            event.Pos
-	sent, received parse.BusStream
+	sent, received traces.BusStream
 	waiting        [2]map[uint32]*BusMessage // calls without an answer: sent, received
 }
 
@@ -66,7 +66,7 @@ type Serials struct {
 
 // BusMessage is one message that went over a connection.
 type BusMessage struct {
-	parse.BusMessage
+	traces.BusMessage
 	Conn    *BusConn
 	TID     int
 	Sent    bool
@@ -81,7 +81,7 @@ type BusMessage struct {
 
 // Open says that the message is a call to which no answer came, and the trace would show one.
 func (m *BusMessage) Open() bool {
-	return m.Type == parse.BusCall && m.Flags&parse.BusNoReply == 0 && m.Answer == nil && !m.Unsure
+	return m.Type == traces.BusCall && m.Flags&traces.BusNoReply == 0 && m.Answer == nil && !m.Unsure
 }
 
 // Answered is the time to the answer; ok is false without one, or where the trace has no times.
@@ -155,7 +155,7 @@ func index[T string | []byte](s T, what string) int {
 
 // bus reads what one call moved over h, if that is or may be a bus. It returns
 // the messages whose story it ends: calls that are answered now.
-func (t *Trace) bus(s *parse.Syscall, p *process, fd parse.FD, h *handle) []*BusMessage {
+func (t *Trace) bus(s *traces.Syscall, p *process, fd traces.FD, h *handle) []*BusMessage {
 	sent, isMove := moves[s.Name]
 	if !isMove || h != nil && h.kind != unknownHandle && h.kind != unixSocket {
 		return nil
@@ -183,8 +183,8 @@ func (t *Trace) bus(s *parse.Syscall, p *process, fd parse.FD, h *handle) []*Bus
 			at = at.Add(s.Duration)
 		}
 	}
-	bufs := parse.Buffers(s.Name, s.Args, n)
-	var found []parse.BusMessage
+	bufs := traces.Buffers(s.Name, s.Args, n)
+	var found []traces.BusMessage
 	switch {
 	case s.Errno != "" || s.Injected, !s.Returned && !sent:
 		return nil
@@ -215,7 +215,7 @@ func (t *Trace) bus(s *parse.Syscall, p *process, fd parse.FD, h *handle) []*Bus
 
 // shake follows the handshake, as far as: when did it begin, and when did the other side first say anything. It says whether this is
 // the beginning.
-func (c *BusConn) shake(s *parse.Syscall, auth, sent bool, at event.Time) bool {
+func (c *BusConn) shake(s *traces.Syscall, auth, sent bool, at event.Time) bool {
 	switch {
 	case !c.AuthAt.Known && auth && at.Known:
 		c.AuthAt, c.authSent, c.pos, c.raw = at, sent, s.Pos, s.Raw
@@ -235,7 +235,7 @@ func (c *BusConn) Handshake() (d time.Duration, ok bool) {
 }
 
 // connect gives a descriptor a connection when the call looks like one of a bus.
-func (t *Trace) connect(s *parse.Syscall, p *process, fd parse.FD, h *handle) *handle {
+func (t *Trace) connect(s *traces.Syscall, p *process, fd traces.FD, h *handle) *handle {
 	known := h != nil && busPath(h.path)
 	if !known && !mayStartBus(s.Args) || t.opened >= maxBusConns {
 		return nil
@@ -250,7 +250,7 @@ func (t *Trace) connect(s *parse.Syscall, p *process, fd parse.FD, h *handle) *h
 }
 
 // message files one message; it returns a call that this one answers.
-func (t *Trace) message(c *BusConn, s *parse.Syscall, head *parse.BusMessage, sent bool) *BusMessage {
+func (t *Trace) message(c *BusConn, s *traces.Syscall, head *traces.BusMessage, sent bool) *BusMessage {
 	m := &BusMessage{BusMessage: *head, Conn: c, TID: s.PID, Sent: sent, Blocked: !s.Returned}
 	t.shown(c)
 	if len(t.Bus.Messages) < maxBusKept {
@@ -263,13 +263,13 @@ func (t *Trace) message(c *BusConn, s *parse.Syscall, head *parse.BusMessage, se
 		side = 1
 	}
 	switch {
-	case m.Type == parse.BusCall && m.Flags&parse.BusNoReply == 0:
+	case m.Type == traces.BusCall && m.Flags&traces.BusNoReply == 0:
 		if t.Bus.waiting < maxBusWaiting {
 			t.Bus.waiting++
 			m.raw = s.Raw
 			c.waiting[side][m.Serial] = m
 		}
-	case m.Type == parse.BusReturn || m.Type == parse.BusError:
+	case m.Type == traces.BusReturn || m.Type == traces.BusError:
 		call := c.waiting[1-side][m.ReplySerial]
 		if m.ReplySerial == 0 {
 			t.unreadable(c, 1-side)
@@ -285,7 +285,7 @@ func (t *Trace) message(c *BusConn, s *parse.Syscall, head *parse.BusMessage, se
 			return call
 		}
 	}
-	c.count(m, s.Raw, m.Type == parse.BusSignal && strings.HasPrefix(m.Interface, "org.freedesktop.systemd1.") ||
+	c.count(m, s.Raw, m.Type == traces.BusSignal && strings.HasPrefix(m.Interface, "org.freedesktop.systemd1.") ||
 		m.Sender == "org.freedesktop.systemd1")
 	return nil
 }
@@ -299,7 +299,7 @@ func (t *Trace) shown(c *BusConn) {
 }
 
 // fromSystemd says that the answer to a call comes from systemd.
-func fromSystemd(call *parse.BusMessage) bool { return call.Destination == "org.freedesktop.systemd1" }
+func fromSystemd(call *traces.BusMessage) bool { return call.Destination == "org.freedesktop.systemd1" }
 
 // unreadable notes that an answer came and nobody knows to which call.
 func (t *Trace) unreadable(c *BusConn, side int) {

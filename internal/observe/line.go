@@ -6,21 +6,21 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
 // Lines makes events of the log lines that rules ask for by their text. Its
 // zero value asks for none.
 type Lines struct {
 	watches []event.LineWatch
-	any     *parse.Literals // of all watches
+	any     *lines.Literals // of all watches
 }
 
 // NewLines prepares what rules ask for.
 func NewLines(watches []event.LineWatch) *Lines {
 	l := &Lines{watches: watches}
 	if len(watches) > 0 {
-		l.any = parse.NewLiterals(l.Literals())
+		l.any = lines.NewLiterals(l.Literals())
 	}
 	return l
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
 // metrics reads the /metrics of the kubelet and of the node exporter. What a relist lasts is observed when it
@@ -62,7 +62,7 @@ var gauges = map[string]string{
 
 func newMetrics() *metrics { return &metrics{series: map[string]*series{}} }
 
-func (m *metrics) datum(dst []event.Event, e *parse.Datum) []event.Event {
+func (m *metrics) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) != 1 {
 		return dst
 	}
@@ -90,7 +90,7 @@ func (m *metrics) datum(dst []event.Event, e *parse.Datum) []event.Event {
 }
 
 // sample adds a value to its series.
-func (m *metrics) sample(name string, v float64, e *parse.Datum) {
+func (m *metrics) sample(name string, v float64, e *snapshots.Datum) {
 	operation, _ := e.Field("operation_type")
 	switch name {
 	case "kubelet_runtime_operations", "kubelet_runtime_operations_total":
@@ -149,7 +149,7 @@ func (m *metrics) of(name, operation string, unit float64) *series {
 	return s
 }
 
-func (s *series) see(part string, e *parse.Datum) {
+func (s *series) see(part string, e *snapshots.Datum) {
 	s.has[part] = true
 	s.quotes[part] = quoteOf(e)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
 // mounts reads mountinfo, /proc/mounts and the output of mount.
@@ -35,7 +35,7 @@ func ofProcess(file string) bool {
 	return (name == "mountinfo" || name == "mounts") && pid != "1" && pid != "" && strings.Trim(pid, "0123456789") == "" && strings.HasSuffix(dir, "proc/")
 }
 
-func (m *mounts) datum(dst []event.Event, e *parse.Datum) []event.Event {
+func (m *mounts) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) == 0 || ofProcess(e.Pos.File) {
 		return dst
 	}
@@ -93,7 +93,7 @@ var packageFacts = map[string]string{
 	"cri-o": "crio", "moby-containerd": "containerd", "moby-runc": "runc", "kubernetes-node": "kubelet", "libseccomp": "libseccomp", "libseccomp2": "libseccomp",
 }
 
-func (packages) datum(dst []event.Event, e *parse.Datum) []event.Event {
+func (packages) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) != 1 {
 		return dst
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
 // nodes collects what the API says about nodes. A file that tells of several
@@ -200,7 +200,7 @@ func (c *condition) unhealthy(dst []event.Event) []event.Event {
 }
 
 // event takes a row of kubectl get events. Its age counts from a moment that only a date above the listing tells.
-func (t *listings) event(dst []event.Event, e *parse.Datum) []event.Event {
+func (t *listings) event(dst []event.Event, e *snapshots.Datum) []event.Event {
 	get := func(name string) string {
 		v, _ := e.Field(name)
 		return v
@@ -252,7 +252,7 @@ func relativeAge(s string) (d time.Duration, ok bool) {
 }
 
 // listedNode is a row of kubectl get nodes. Which of them is ours nobody says; a listing of one has no other.
-func listedNode(dst []event.Event, e *parse.Datum) []event.Event {
+func listedNode(dst []event.Event, e *snapshots.Datum) []event.Event {
 	name, _ := e.Field("NAME")
 	status, _ := e.Field("STATUS")
 	ev := event.Event{Kind: KindNodeCondition, Component: "kubernetes", Source: Kubernetes, Evidence: []event.Quote{quoteOf(e)}}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -53,13 +54,13 @@ func observeLine(t *testing.T, line string) []event.Event {
 	t.Helper()
 	format, ok := parse.Detect([]byte(line+"\n"), "f")
 	require.True(t, ok, line)
-	if format.Data != nil {
+	if _, isSnapshot := format.Reader.(parse.Data); isSnapshot {
 		events, _ := observeFile(t, "f", []byte(line+"\n"))
 		return events
 	}
-	wanted := parse.NewLiterals(Literals())
+	wanted := lines.NewLiterals(Literals())
 	var events []event.Event
-	for rec, err := range format.Records(parse.Input{Path: "f", R: strings.NewReader(line + "\n"), Want: wanted.Match}) {
+	for rec, err := range format.Reader.(parse.Records)(lines.Input{Path: "f", R: strings.NewReader(line + "\n"), Want: wanted.Match}) {
 		require.NoError(t, err)
 		before := len(events)
 		events = Record(events, &rec)

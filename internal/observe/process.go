@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
 // processes reads a listing of ps. Of most processes it keeps nothing but their number; runtimes, shims, runc, CNI plugins,
@@ -40,7 +41,7 @@ type processRow struct {
 }
 
 // column is the value of the first of some columns that a row has.
-func column(e *parse.Datum, names ...string) string {
+func column(e *snapshots.Datum, names ...string) string {
 	for _, name := range names {
 		if v, ok := e.Field(name); ok {
 			return v
@@ -50,7 +51,7 @@ func column(e *parse.Datum, names ...string) string {
 }
 
 // read takes the columns of a row. Under ps -m the threads of a process stand below it and have no id.
-func (p *processes) read(e *parse.Datum) processRow {
+func (p *processes) read(e *snapshots.Datum) processRow {
 	r := processRow{
 		state: strings.TrimLeft(column(e, "STAT", "S", "STATE"), "-"), ppid: column(e, "PPID"), count: column(e, "NLWP", "THCNT"),
 		wchan: known(column(e, "WCHAN")), started: startTime(column(e, "STARTED", "START", "STIME")), age: elapsed(column(e, "ELAPSED")),
@@ -75,7 +76,7 @@ func (p *processes) read(e *parse.Datum) processRow {
 }
 
 // row takes the row of a process or of a thread.
-func (p *processes) row(dst []event.Event, e *parse.Datum) []event.Event {
+func (p *processes) row(dst []event.Event, e *snapshots.Datum) []event.Event {
 	r := p.read(e)
 	first := p.count(&r)
 	if first && (strings.HasPrefix(r.comm, "kubelet") || strings.Contains(r.args, "hyperkube kubelet")) {
@@ -122,7 +123,7 @@ func (p *processes) count(r *processRow) (first bool) {
 }
 
 // event finishes the event of a row.
-func (r *processRow) event(ev event.Event, e *parse.Datum) event.Event {
+func (r *processRow) event(ev event.Event, e *snapshots.Datum) event.Event {
 	for _, f := range [...]event.Field{str("state", r.state), str("wchan", r.wchan), str("args", clipped(r.args))} {
 		if f.Value.Text() != "" {
 			ev.Fields = append(ev.Fields, f)
@@ -181,7 +182,7 @@ func known(s string) string {
 }
 
 // commandName is the name of a process: its own column, else the base name of what was started, without the brackets of a kernel's thread.
-func commandName(e *parse.Datum, args string) string {
+func commandName(e *snapshots.Datum, args string) string {
 	for i, f := range e.Fields[:len(e.Fields)-1] {
 		if f.Key == "COMMAND" || f.Key == "COMM" || f.Key == "CMD" && i > 0 {
 			return f.Value
@@ -283,7 +284,7 @@ func cniEvent(plugin string) event.Event {
 
 // startTime is when a process began, where ps says so to the second (lstart).
 func startTime(s string) event.Time {
-	if t, ok := parse.Date(s); ok {
+	if t, ok := stamp.Date(s); ok {
 		return t
 	}
 	return event.Time{}

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/traces"
 )
 
 // asks says of the calls that may matter however short they are whether one does.
-func (t *Trace) asks() map[string]func(*parse.CallView) bool {
-	all := map[string]func(*parse.CallView) bool{}
+func (t *Trace) asks() map[string]func(*traces.CallView) bool {
+	all := map[string]func(*traces.CallView) bool{}
 	for _, name := range following {
 		all[name] = t.mayFollow
 	}
@@ -55,7 +55,7 @@ const slowSyscall = time.Second
 
 // newSyscall makes an event of a traced call that took long or never returned; ok
 // is false for all others. H is what its descriptor is; nil when nothing is known.
-func newSyscall(s *parse.Syscall, h *handle) (e event.Event, ok bool) {
+func newSyscall(s *traces.Syscall, h *handle) (e event.Event, ok bool) {
 	if !traced[s.Name] || s.HasDuration && s.Duration < slowSyscall && !s.Unfinished {
 		return event.Event{}, false
 	}
@@ -120,7 +120,7 @@ func isRootfs(p string) bool {
 // firstPath is the path that a call works on: its first quoted argument, below the directory that
 // strace -y wrote behind the descriptor before it, or what it wrote behind the call's own; empty when that is no absolute path.
 func firstPath(args string) string {
-	p, ok := parse.Quoted(args)
+	p, ok := traces.Quoted(args)
 	before, _, _ := strings.Cut(args, `"`)
 	dir, labelled := between(before, "<", ">")
 	switch {

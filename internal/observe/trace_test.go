@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/traces"
 )
 
 // unzip reads a compressed file of testdata.
@@ -35,14 +36,9 @@ func follow(t testing.TB, text []byte) (*Trace, []event.Event) {
 	t.Helper()
 	trace := NewTrace()
 	var events []event.Event
-	for _, f := range parse.Formats {
-		if f.Syscalls == nil {
-			continue
-		}
-		for call, err := range f.Syscalls(parse.Input{Path: "f", R: bytes.NewReader(text), Calls: trace.Filter()}) {
-			require.NoError(t, err)
-			events = trace.Call(events, call)
-		}
+	for call, err := range traces.Read(traces.Input{Input: lines.Input{Path: "f", R: bytes.NewReader(text)}, Calls: trace.Filter()}) {
+		require.NoError(t, err)
+		events = trace.Call(events, call)
 	}
 	return trace, trace.Finish(events)
 }
@@ -421,12 +417,12 @@ func TestUpperBounds(t *testing.T) {
 9 10:00:09.100000 nanosleep({tv_sec=5, tv_nsec=0}, NULL) = 0
 9 10:00:14.200000 close(7) = 0
 `
-	sum := NewSummary("f", parse.TraceForm{})
-	for call, err := range parse.Formats[slices.IndexFunc(parse.Formats, func(f parse.Format) bool { return f.Syscalls != nil })].Syscalls(parse.Input{Path: "f", R: strings.NewReader(text), Calls: sum.Filter()}) {
+	sum := NewSummary("f", traces.Form{})
+	for call, err := range traces.Read(traces.Input{Input: lines.Input{Path: "f", R: strings.NewReader(text)}, Calls: sum.Filter()}) {
 		require.NoError(t, err)
 		sum.Add(call)
 	}
-	sum.Finish(parse.Stats{})
+	sum.Finish(lines.Stats{})
 	var got []string
 	for _, c := range sum.Slow {
 		require.Equal(t, c.Duration, c.AtMost)

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
 // unitProperties reads systemctl show, unit files, files of environment variables, os-release and sysctl -a.
@@ -32,7 +33,7 @@ var unitNames = map[string]string{
 	"ActiveEnterTimestamp": "", "InactiveEnterTimestamp": "", "ExecMainStartTimestamp": "",
 }
 
-func (u *unitProperties) datum(dst []event.Event, e *parse.Datum) []event.Event {
+func (u *unitProperties) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if e.Doc != u.doc {
 		dst = u.end(dst)
 		u.doc = e.Doc
@@ -63,7 +64,7 @@ func (u *unitProperties) datum(dst []event.Event, e *parse.Datum) []event.Event 
 }
 
 // property notes a property of the unit at hand.
-func (u *unitProperties) property(name string, e *parse.Datum) {
+func (u *unitProperties) property(name string, e *snapshots.Datum) {
 	if u.props == nil {
 		u.props = map[string]string{}
 	}
@@ -152,7 +153,7 @@ func unitActive(r *event.Record) (event.Event, bool) {
 	}
 	if since, ago, ok := strings.Cut(after(text, " since "), "; "); ok {
 		e.Fields = append(e.Fields, str("since", since))
-		start, _ := parse.Date(since)
+		start, _ := stamp.Date(since)
 		if d, ok := span(strings.TrimSuffix(ago, " ago")); ok && start.Known {
 			e.Start, e.End, e.Open = start, start.Add(d), true // it was so when it was printed
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
 // values reads the small files of /proc, /sys and cgroups.
@@ -33,7 +33,7 @@ var sizes = map[string]string{
 // limits are files of /proc/sys that hold one number.
 var limits = map[string]string{"pid_max": "node.pid-max", "threads-max": "node.threads-max"}
 
-func (v *values) datum(dst []event.Event, e *parse.Datum) []event.Event {
+func (v *values) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) == 0 {
 		return dst
 	}
@@ -67,7 +67,7 @@ func (v *values) datum(dst []event.Event, e *parse.Datum) []event.Event {
 }
 
 // addNumber appends a fact that must be a number.
-func addNumber(dst []event.Event, name, value string, e *parse.Datum) []event.Event {
+func addNumber(dst []event.Event, name, value string, e *snapshots.Datum) []event.Event {
 	value = strings.TrimSpace(value)
 	if _, err := strconv.ParseFloat(value, 64); err != nil {
 		return dst
@@ -76,7 +76,7 @@ func addNumber(dst []event.Event, name, value string, e *parse.Datum) []event.Ev
 }
 
 // pressure: some avg10=0.11 avg60=0.06 avg300=0.12 total=2071150 of the node; that of a cgroup is not the node's.
-func (v *values) pressure(dst []event.Event, file, name string, e *parse.Datum) []event.Event {
+func (v *values) pressure(dst []event.Event, file, name string, e *snapshots.Datum) []event.Event {
 	base := path.Base(file)
 	for _, what := range [...]string{"cpu", "io", "memory"} {
 		if !strings.Contains(base, what) || strings.Contains(file, "cgroup") || strings.HasSuffix(base, ".pressure") {
@@ -93,7 +93,7 @@ func (v *values) pressure(dst []event.Event, file, name string, e *parse.Datum) 
 }
 
 // loadAverage: 5.38 3.87 2.38 6/129 11952; the fourth is the threads that run and those that are.
-func loadAverage(dst []event.Event, e *parse.Datum) []event.Event {
+func loadAverage(dst []event.Event, e *snapshots.Datum) []event.Event {
 	f := strings.Fields(e.Value)
 	if len(f) != 5 || !strings.Contains(f[3], "/") {
 		return dst
@@ -110,7 +110,7 @@ func loadAverage(dst []event.Event, e *parse.Datum) []event.Event {
 const minOrders = 9
 
 // buddy: Node 0, zone   Normal   2045   8024 …: free blocks by order.
-func buddy(dst []event.Event, e *parse.Datum) []event.Event {
+func buddy(dst []event.Event, e *snapshots.Datum) []event.Event {
 	f := strings.Fields(e.Value)
 	if len(f) < minOrders+3 || f[1] != "zone" || f[2] != "Normal" {
 		return dst // what the kernel allocates from is Normal; /proc/pagetypeinfo has such lines, too, with other numbers
@@ -119,7 +119,7 @@ func buddy(dst []event.Event, e *parse.Datum) []event.Event {
 }
 
 // cgroupCount: memory 4 14 1 of /proc/cgroups: name, hierarchy, how many, enabled.
-func cgroupCount(dst []event.Event, name string, e *parse.Datum) []event.Event {
+func cgroupCount(dst []event.Event, name string, e *snapshots.Datum) []event.Event {
 	f := strings.Fields(e.Value)
 	if name != "memory" || len(f) != 3 {
 		return dst
@@ -128,7 +128,7 @@ func cgroupCount(dst []event.Event, name string, e *parse.Datum) []event.Event {
 }
 
 // group notes what a file of a cgroup says.
-func (v *values) group(file, base, name string, e *parse.Datum) {
+func (v *values) group(file, base, name string, e *snapshots.Datum) {
 	field, freezer, frozen := event.Field{}, false, false
 	n, err := strconv.ParseFloat(e.Value, 64)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/charmbracelet/lipgloss"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/story"
 )
 
 // CompareSchema names the JSON of the command compare. Fields are added to it, never renamed.
@@ -92,7 +92,7 @@ func perDay(s *incident.Side) string {
 	return number(rate)
 }
 
-func verdictOf(f *rules.Finding) string {
+func verdictOf(f *story.Finding) string {
 	if f == nil {
 		return ""
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -94,7 +95,7 @@ type stallBlock struct {
 }
 
 type findingBlock struct {
-	rules.Finding
+	story.Finding
 	Number   int
 	Class    string
 	Steps    []stepLine
@@ -264,7 +265,7 @@ func newPage(inc *incident.Incident, o Options) *page {
 	for i := range stalls(inc) {
 		s := &inc.Timeline.Stalls[i]
 		b := stallBlock{Text: stallText(s), Quotes: quoteBlocks(inc, slices.Concat(s.Evidence, s.NotReadyEvidence))}
-		for _, suspect := range suspects(inc, i) {
+		for _, suspect := range inc.Result.SuspectsOf(i) {
 			b.Suspects = append(b.Suspects, sentenceBlock{suspect.String(), quoteBlocks(inc, suspect.Evidence)})
 		}
 		p.Stalls = append(p.Stalls, b)
@@ -358,7 +359,7 @@ func newFindingBlock(inc *incident.Incident, n int) findingBlock {
 func commandBlocks(ms []rules.Missing) []commandBlock {
 	var all []commandBlock
 	for _, m := range ms {
-		all = append(all, commandBlock{m.Source, m.Command, m.Hazard()})
+		all = append(all, commandBlock{m.Source, m.Command, story.Hazard(m.Command)})
 	}
 	return all
 }

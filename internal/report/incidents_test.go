@@ -7,6 +7,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -78,44 +79,56 @@ func proven() *incident.Incident {
 				{File: "journal/kubelet.log", Basis: "zone +08:00 from same-line pairs", Offset: 8 * time.Hour, Note: "year 2026 from containerd.log"},
 			},
 		},
-		Result: rules.Result{
+		Result: story.Result{
 			Headline: "18:25:36 container b39895a8 exits; its shim sits in umount2 for 1m0s while UpdateContainerResources holds that container's Status lock for at least 1m59s and ListContainers queues behind it; node-1 is NotReady from 18:28:40.",
-			Findings: []rules.Finding{
+			Findings: []story.Finding{
 				{
-					Rule: "umount2-overlay-sync", Title: "Unmounting an exited container's overlay writes the whole disk back", Verdict: rules.Confirmed, Role: rules.Root,
-					Score: 0.934, Formula: "exit 0.3 + umount 0.5 + version 0.134", Summary: "The shim of b39895a8 waits 1m0s for umount2.", Container: container,
-					Start: at("18:25:36.161354478"), End: at("18:27:36.635"),
-					Chain:       []rules.Step{exit, umount, lock, ready},
-					Notes:       []string{"the delay was injected: the trace says (DELAYED)"},
-					Remediation: rules.Remediation{Now: []string{"Let the umount finish; do not restart containerd."}, Durable: []string{"containerd 1.6.24 or 1.7.4, with kernel 5.10 or later: it mounts overlays with the volatile option."}},
-					References:  []string{"https://github.com/containerd/containerd/pull/8676", "moby#44300"},
-				},
-				{
-					Rule: "cri-status-lock-exiting-update", Title: "An update of an exiting container blocks every list", Verdict: rules.Confirmed, Role: rules.Link,
-					Score: 0.9, Summary: "UpdateContainerResources holds the Status lock.", Container: container,
-					Start: at("18:25:37.621236023"), End: at("18:27:36.635"), Chain: []rules.Step{lock, ready},
-				},
-				{
-					Rule: "cri-updatesync-slow-metadata", Title: "Status files are synced slowly", Verdict: rules.Likely, Role: rules.Contributing,
-					Score: 0.5, Summary: "An fsync of a status file lasts 31s.",
-					Rivals: []rules.Rival{
-						{Rule: "umount2-overlay-sync", Container: container, Decide: []rules.Missing{{Source: "strace", Command: "timeout 10 strace -f -tt -T -p $(pidof containerd)"}}},
-						{Rule: "runc-stuck-dbus"},
+					Role: rules.Root,
+					Finding: rules.Finding{
+						Rule: "umount2-overlay-sync", Title: "Unmounting an exited container's overlay writes the whole disk back", Verdict: rules.Confirmed,
+						Score: 0.934, Formula: "exit 0.3 + umount 0.5 + version 0.134", Summary: "The shim of b39895a8 waits 1m0s for umount2.", Container: container,
+						Start: at("18:25:36.161354478"), End: at("18:27:36.635"),
+						Chain:       []rules.Step{exit, umount, lock, ready},
+						Notes:       []string{"the delay was injected: the trace says (DELAYED)"},
+						Remediation: rules.Remediation{Now: []string{"Let the umount finish; do not restart containerd."}, Durable: []string{"containerd 1.6.24 or 1.7.4, with kernel 5.10 or later: it mounts overlays with the volatile option."}},
+						References:  []string{"https://github.com/containerd/containerd/pull/8676", "moby#44300"},
 					},
 				},
 				{
-					Rule: "runtime-latency", Title: "The runtime is slow", Verdict: rules.Possible, Role: rules.Fallback, Score: 0.3,
-					Summary: "Calls are slow and nothing says why.",
-					Chain: []rules.Step{{
-						ID: "slow", Rule: "runtime-latency", Role: "symptom", Text: "undated call", Evidence: []event.Quote{quote("dump.txt", 0, "goroutine 1 [running]:")},
-					}},
-					Contradictions: []rules.Against{{Why: "Status calls for other containers answer within 3ms.", Evidence: []event.Quote{quote("containerd.log", 900, "ok")}}},
-					Missing:        []rules.Missing{{Source: "goroutines.containerd", Command: "kill -USR1 $(pidof containerd)\njournalctl -u containerd --since -1min"}},
+					Role: rules.Link,
+					Finding: rules.Finding{
+						Rule: "cri-status-lock-exiting-update", Title: "An update of an exiting container blocks every list", Verdict: rules.Confirmed,
+						Score: 0.9, Summary: "UpdateContainerResources holds the Status lock.", Container: container,
+						Start: at("18:25:37.621236023"), End: at("18:27:36.635"), Chain: []rules.Step{lock, ready},
+					},
+				},
+				{
+					Role: rules.Contributing,
+					Rivals: []story.Rival{
+						{Rule: "umount2-overlay-sync", Container: container, Decide: []rules.Missing{{Source: "strace", Command: "timeout 10 strace -f -tt -T -p $(pidof containerd)"}}},
+						{Rule: "runc-stuck-dbus"},
+					},
+					Finding: rules.Finding{
+						Rule: "cri-updatesync-slow-metadata", Title: "Status files are synced slowly", Verdict: rules.Likely,
+						Score: 0.5, Summary: "An fsync of a status file lasts 31s.",
+					},
+				},
+				{
+					Role: rules.Fallback,
+					Finding: rules.Finding{
+						Rule: "runtime-latency", Title: "The runtime is slow", Verdict: rules.Possible, Score: 0.3,
+						Summary: "Calls are slow and nothing says why.",
+						Chain: []rules.Step{{
+							ID: "slow", Rule: "runtime-latency", Role: "symptom", Text: "undated call", Evidence: []event.Quote{quote("dump.txt", 0, "goroutine 1 [running]:")},
+						}},
+						Contradictions: []rules.Against{{Why: "Status calls for other containers answer within 3ms.", Evidence: []event.Quote{quote("containerd.log", 900, "ok")}}},
+						Missing:        []rules.Missing{{Source: "goroutines.containerd", Command: "kill -USR1 $(pidof containerd)\njournalctl -u containerd --since -1min"}},
+					},
 				},
 			},
 			RuledOut: []rules.Dismissed{{Rule: "systemd-dbus-cookie-overflow", Why: "systemd 252 is not affected (fixed in 242)", Evidence: []event.Quote{quote("all.log", 1, "systemd 252 running in system mode")}}},
 			Weighed:  []string{"containerd.version"},
-			Harmless: []rules.Harmless{{
+			Harmless: []story.Harmless{{
 				Name: "shim disconnected", Why: "what a container's end looks like", Count: 12,
 				Evidence: []event.Quote{quote("containerd.log", 30, `time="2026-11-20T18:20:36Z" level=info msg="shim disconnected" id=`+container)},
 			}},
@@ -153,10 +166,10 @@ func stallWithoutCause() *incident.Incident {
 			Window: timeline.Window{Start: at("09:30:00"), End: at("09:40:00")}, Open: true,
 			Phase: timeline.PhasePod, PhaseBasis: "after a restart of the kubelet relist listed the pods and stuck again", Tooth: 2, Restarted: at("09:29:50"), Evidence: []event.Quote{line},
 		}}},
-		Result: rules.Result{
+		Result: story.Result{
 			Headline:     "relist has not completed since 09:30:00; nothing here says why. A goroutine dump of containerd would: kill -USR1 $(pidof containerd)",
 			NotEvaluable: []rules.Unanswered{{Rule: "umount2-overlay-sync", Missing: []rules.Missing{{Source: "goroutines.containerd", Command: "kill -USR1 $(pidof containerd)"}}}},
-			Suspects:     []rules.Suspect{{What: "container", ID: container, Why: "ContainerStatus ran into its deadline (3×)", Evidence: []event.Quote{line}}},
+			Suspects:     []story.Suspect{{What: "container", ID: container, Why: "ContainerStatus ran into its deadline (3×)", Evidence: []event.Quote{line}}},
 			Next:         rules.Missing{Source: "goroutines.containerd", Command: "kill -USR1 $(pidof containerd)"},
 		},
 		Files: []incident.File{{Path: "kubelet.log", Format: "klog", Component: "kubelet", Lines: 9, Used: 9, Start: at("09:00:00"), End: at("09:40:00").AddDate(0, 0, 1)}},
@@ -179,23 +192,26 @@ func hostile() *incident.Incident {
 			}}}},
 			Stalls: []timeline.Stall{{Window: timeline.Window{Start: at("09:00:00"), End: at("09:01:00")}, Phase: timeline.PhasePod, Evidence: []event.Quote{q}}},
 		},
-		Result: rules.Result{
+		Result: story.Result{
 			Headline: "- " + evil,
-			Findings: []rules.Finding{{
-				Rule: "r", Title: evil, Verdict: rules.Likely, Role: rules.Contributing, Summary: evil, Container: evil, Formula: evil,
-				Chain:          []rules.Step{{ID: "s", Rule: "r", Role: "cause", Start: at("09:00:00"), Text: evil, Basis: evil, Evidence: []event.Quote{q, long}}},
-				Contradictions: []rules.Against{{Why: evil, Evidence: []event.Quote{q}}},
-				Missing:        []rules.Missing{{Source: evil, Command: evil}},
-				Rivals:         []rules.Rival{{Rule: evil, Container: evil, Decide: []rules.Missing{{Source: evil, Command: evil}}}, {Rule: evil}},
-				Notes:          []string{evil, "---", "1. one", "+ plus"},
-				Remediation:    rules.Remediation{Now: []string{evil}, Durable: []string{evil}},
-				References:     []string{evil, "https://example.com/a)b"},
+			Findings: []story.Finding{{
+				Role:   rules.Contributing,
+				Rivals: []story.Rival{{Rule: evil, Container: evil, Decide: []rules.Missing{{Source: evil, Command: evil}}}, {Rule: evil}},
+				Finding: rules.Finding{
+					Rule: "r", Title: evil, Verdict: rules.Likely, Summary: evil, Container: evil, Formula: evil,
+					Chain:          []rules.Step{{ID: "s", Rule: "r", Role: "cause", Start: at("09:00:00"), Text: evil, Basis: evil, Evidence: []event.Quote{q, long}}},
+					Contradictions: []rules.Against{{Why: evil, Evidence: []event.Quote{q}}},
+					Missing:        []rules.Missing{{Source: evil, Command: evil}},
+					Notes:          []string{evil, "---", "1. one", "+ plus"},
+					Remediation:    rules.Remediation{Now: []string{evil}, Durable: []string{evil}},
+					References:     []string{evil, "https://example.com/a)b"},
+				},
 			}},
 			RuledOut:     []rules.Dismissed{{Rule: "x", Why: evil, Evidence: []event.Quote{q}}},
 			NotEvaluable: []rules.Unanswered{{Rule: "y", Why: evil, Missing: []rules.Missing{{Source: evil, Command: evil}}}},
 			Weighed:      []string{evil},
-			Harmless:     []rules.Harmless{{Name: evil, Why: evil, Count: 2, Evidence: []event.Quote{q}}},
-			Suspects:     []rules.Suspect{{What: "pod", ID: evil, Why: evil, Evidence: []event.Quote{q, long}}},
+			Harmless:     []story.Harmless{{Name: evil, Why: evil, Count: 2, Evidence: []event.Quote{q}}},
+			Suspects:     []story.Suspect{{What: "pod", ID: evil, Why: evil, Evidence: []event.Quote{q, long}}},
 			Exposed:      []rules.Exposure{{Rule: evil, Text: evil, Because: []string{evil}, Evidence: []event.Quote{q}}},
 			Forecasts:    []rules.Forecast{{Rule: evil, Text: evil, At: at("10:00:00"), Value: 1, Limit: 2, Rate: 0.5, Evidence: []event.Quote{q}}},
 			Next:         rules.Missing{Source: evil, Command: evil},

@@ -15,6 +15,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -276,7 +277,7 @@ func newDocument(inc *incident.Incident, o Options) document {
 		Findings: each(inc.Result.Findings, newFinding),
 		RuledOut: each(inc.Result.RuledOut, newDismissed),
 		Exposed:  each(inc.Result.Exposed, newExposure),
-		Harmless: each(inc.Result.Harmless, func(h *rules.Harmless) harmless {
+		Harmless: each(inc.Result.Harmless, func(h *story.Harmless) harmless {
 			return harmless{h.Name, h.Why, h.Count, each(h.Evidence, newEvidence)}
 		}),
 		Forecasts:    each(inc.Result.Forecasts, newForecast),
@@ -287,7 +288,7 @@ func newDocument(inc *incident.Incident, o Options) document {
 		Files:        each(inc.Files, newFile),
 	}
 	for i := range d.Incident.Stalls {
-		d.Incident.Stalls[i].Suspects = each(suspects(inc, i), newSuspect)
+		d.Incident.Stalls[i].Suspects = each(inc.Result.SuspectsOf(i), newSuspect)
 	}
 	for name, f := range facts(inc) {
 		d.Facts[name] = fact{f.Value, each(f.Evidence, newEvidence)}
@@ -329,7 +330,7 @@ func newEvidence(q *event.Quote) evidence {
 	return e
 }
 
-func newFinding(f *rules.Finding) finding {
+func newFinding(f *story.Finding) finding {
 	return finding{
 		Rule:           f.Rule,
 		Title:          f.Title,
@@ -344,7 +345,7 @@ func newFinding(f *rules.Finding) finding {
 		Chain:          each(f.Chain, newStep),
 		Contradictions: each(f.Contradictions, func(a *rules.Against) dismissal { return dismissal{a.Why, each(a.Evidence, newEvidence)} }),
 		Missing:        each(f.Missing, newMissing),
-		Rivals: each(f.Rivals, func(r *rules.Rival) rival {
+		Rivals: each(f.Rivals, func(r *story.Rival) rival {
 			return rival{r.Rule, r.Container, each(r.Decide, newMissing)}
 		}),
 		Remediation: remediation{list(f.Remediation.Now), list(f.Remediation.Durable)},
@@ -353,9 +354,11 @@ func newFinding(f *rules.Finding) finding {
 	}
 }
 
-func newMissing(m *rules.Missing) missing { return missing{m.Source, m.Command, m.Hazard()} }
+func newMissing(m *rules.Missing) missing {
+	return missing{m.Source, m.Command, story.Hazard(m.Command)}
+}
 
-func newSuspect(s *rules.Suspect) suspect {
+func newSuspect(s *story.Suspect) suspect {
 	return suspect{s.What, s.ID, s.Why, each(s.Evidence, newEvidence)}
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/story"
 )
 
 // Markdown writes the report for an issue or a chat: the same content as [Text],
@@ -22,7 +22,7 @@ func Markdown(w io.Writer, inc *incident.Incident, o Options) error {
 		for i := range s {
 			m.para("- " + inline(stallText(&s[i])))
 			m.fence(func(t *text) { t.quotes(s[i].Evidence, 2); t.quotes(s[i].NotReadyEvidence, 1) })
-			for _, suspect := range suspects(inc, i) {
+			for _, suspect := range inc.Result.SuspectsOf(i) {
 				m.para("- Suspect: " + inline(suspect.String()))
 				m.fence(func(t *text) { t.quotes(suspect.Evidence, 2) })
 			}
@@ -124,7 +124,7 @@ func (m *markdown) opening(inc *incident.Incident) {
 
 func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-func (m *markdown) finding(n int, f *rules.Finding, told shown) {
+func (m *markdown) finding(n int, f *story.Finding, told shown) {
 	m.para(fmt.Sprintf("## %d. %s %s: %s", n, upperFirst(f.Verdict.String()), f.Role, inline(f.Rule)))
 	m.para(strings.TrimSpace("**" + inline(f.Title) + "** (score " + fmt.Sprintf("%.2f)", f.Score)))
 	m.para(inline(f.Summary))
@@ -151,7 +151,7 @@ func (m *markdown) finding(n int, f *rules.Finding, told shown) {
 	m.references(f.References)
 }
 
-func (m *markdown) against(f *rules.Finding) {
+func (m *markdown) against(f *story.Finding) {
 	if len(f.Contradictions) == 0 {
 		m.para("**Against:** " + againstNothing)
 		return

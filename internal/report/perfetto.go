@@ -10,6 +10,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/story"
 )
 
 // traceEvent is an event of the Trace Event Format, which chrome://tracing and the Perfetto UI read
@@ -79,7 +80,7 @@ func (p *perfetto) track(component string) int {
 const chainTrack = "root cause"
 
 // chain draws the root findings step by step, each on a line of its own, so that slices never overlap.
-func (p *perfetto) chain(fs []rules.Finding) {
+func (p *perfetto) chain(fs []story.Finding) {
 	line := 0
 	for i := range fs {
 		if fs[i].Role != rules.Root {

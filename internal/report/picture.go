@@ -9,6 +9,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -390,8 +391,8 @@ func (p *picture) axis() {
 }
 
 // chain puts a knot at each dated step of the first root, in the lane of its event, and ties them.
-func (p *picture) chain(fs []rules.Finding, places map[*event.Event]shape) {
-	root := slices.IndexFunc(fs, func(f rules.Finding) bool { return f.Role == rules.Root })
+func (p *picture) chain(fs []story.Finding, places map[*event.Event]shape) {
+	root := slices.IndexFunc(fs, func(f story.Finding) bool { return f.Role == rules.Root })
 	if root < 0 {
 		return
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -147,14 +148,14 @@ func open(inc *incident.Incident) opening {
 		o.Next, o.Hazard = next(f)
 	}
 	if m := inc.Result.Next; m.Command != "" {
-		o.Next, o.Hazard = m.Command, m.Hazard()
+		o.Next, o.Hazard = m.Command, story.Hazard(m.Command)
 	}
 	return o
 }
 
 // told is the finding that the headline speaks of: the root, or the fallback, or, where no relist stood still, the
 // first of those that only contribute; nil for none.
-func told(inc *incident.Incident) *rules.Finding {
+func told(inc *incident.Incident) *story.Finding {
 	fs := inc.Result.Findings
 	for i := range fs {
 		if fs[i].Role != rules.Link && fs[i].Role != rules.Contributing {
@@ -169,14 +170,14 @@ func told(inc *incident.Incident) *rules.Finding {
 
 // next is what the reader of a finding can do first: the cure where the cause
 // is certain enough to act on, else the command that would make it certain.
-func next(f *rules.Finding) (command, hazard string) {
+func next(f *story.Finding) (command, hazard string) {
 	certain := f.Verdict >= rules.Likely && f.Role != rules.Fallback
 	if now := f.Remediation.Now; certain && len(now) > 0 {
 		return now[0], ""
 	}
 	for _, m := range f.Missing {
 		if m.Command != "" {
-			return m.Command, m.Hazard()
+			return m.Command, story.Hazard(m.Command)
 		}
 	}
 	return "", ""
@@ -195,13 +196,8 @@ func distinct(quotes []event.Quote) []event.Quote {
 	return all
 }
 
-// suspects of one stall.
-func suspects(inc *incident.Incident, stall int) []rules.Suspect {
-	return slices.DeleteFunc(slices.Clone(inc.Result.Suspects), func(s rules.Suspect) bool { return s.Stall != stall })
-}
-
 // rivalText is another cause that the evidence leaves open, in a sentence.
-func rivalText(r *rules.Rival) string {
+func rivalText(r *story.Rival) string {
 	of := ""
 	if r.Container != "" {
 		of = " of container " + r.Container
@@ -260,7 +256,7 @@ func digitsOf(v float64) int {
 }
 
 // harmlessText is a sort of harmless lines in a sentence.
-func harmlessText(h rules.Harmless) string {
+func harmlessText(h story.Harmless) string {
 	return fmt.Sprintf("%d× %s: %s", h.Count, h.Name, h.Why)
 }
 

@@ -215,7 +215,7 @@ func inShort(d *Dump) string {
 	}
 	switch {
 	case waiters > 0:
-		return plural(waiters, "goroutine") + " waiting for locks; who holds them cannot be told from this dump."
+		return plural(waiters, "goroutine") + " waiting for locks; the dump does not show who holds them."
 	case d.Profile:
 		return "No goroutine waits for a lock. A profile tells neither waits nor addresses: a dump (debug=2, SIGUSR1) tells more."
 	}
@@ -368,7 +368,7 @@ func (t *text) lock(d *Dump, l *stackdump.Lock, c *stackdump.Chain) {
 		held = held[n:]
 	}
 	if len(l.Holders) == 0 {
-		t.labeled("holder", t.warning, "none can be told from this dump")
+		t.labeled("holder", t.warning, "the dump does not show it")
 	}
 	if len(l.Pending) > 0 {
 		t.labeled("pending", t.plain, "writer "+d.ids(l.Pending, " ")+" waits for readers to leave; later readers queue behind it")

@@ -15,6 +15,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -181,7 +182,7 @@ func (t *text) stalls(inc *incident.Incident) {
 		t.para(margin, t.plain, stallText(s))
 		t.quotes(s.Evidence, 2)
 		t.quotes(s.NotReadyEvidence, 1)
-		for _, suspect := range suspects(inc, i) {
+		for _, suspect := range inc.Result.SuspectsOf(i) {
 			t.para(margin+"suspect ", t.plain, suspect.String())
 			t.quotes(suspect.Evidence, 2)
 		}
@@ -195,7 +196,7 @@ func (t *text) exposed(es []rules.Exposure) {
 	}
 }
 
-func (t *text) harmless(hs []rules.Harmless) {
+func (t *text) harmless(hs []story.Harmless) {
 	for _, h := range hs {
 		t.para(margin, t.plain, harmlessText(h))
 		t.quotes(h.Evidence, 1)
@@ -231,14 +232,14 @@ func stallText(s *timeline.Stall) string {
 	return txt + "; node NotReady at " + clock(s.NotReady)
 }
 
-func (t *text) findings(fs []rules.Finding) {
+func (t *text) findings(fs []story.Finding) {
 	told := shown{}
 	for i := range fs {
 		t.finding(i+1, &fs[i], told)
 	}
 }
 
-func (t *text) finding(n int, f *rules.Finding, told shown) {
+func (t *text) finding(n int, f *story.Finding, told shown) {
 	lead := fmt.Sprintf("\n%d. %s %s  ", n, t.verdict(f.Verdict).Render(strings.ToUpper(f.Verdict.String())), f.Role)
 	fmt.Fprintf(t.w, "%s%s  score %.2f\n", lead, t.styles.heading.Render(Escape(f.Rule, maxQuote)), f.Score)
 	t.para(margin, t.styles.heading, f.Title)
@@ -320,7 +321,7 @@ func (t *text) inferredTimes(steps []rules.Step) {
 	}
 }
 
-func (t *text) rivals(rs []rules.Rival) {
+func (t *text) rivals(rs []story.Rival) {
 	for i := range rs {
 		t.labeled("rival", t.warning, rivalText(&rs[i]))
 		t.missing("", rs[i].Decide)
@@ -332,7 +333,7 @@ func (t *text) missing(label string, ms []rules.Missing) {
 	for _, m := range ms {
 		t.labeled(label, t.plain, m.Source)
 		t.commands(m.Command)
-		if hazard := m.Hazard(); hazard != "" && hazard != rules.ReadsOnly {
+		if hazard := story.Hazard(m.Command); hazard != "" && hazard != story.ReadsOnly {
 			t.labeled("", t.warning, "hazard: "+hazard)
 		}
 		label = ""

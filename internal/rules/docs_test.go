@@ -75,7 +75,7 @@ func highest(r *Rule) string {
 }
 
 func (p *page) rule(r *Rule) {
-	p.line("\n## %s\n\n%s\n\n%s At most %s\n", r.ID, "**"+mdText(r.Title)+"**", mdText(r.Mechanism), roleProse[r.Role]+phaseProse(r))
+	p.line("\n## %s\n\n%s\n\n%s At most %s\n", r.ID, "**"+mdText(r.Title)+"**", mdText(r.Mechanism), strings.TrimSpace(roleProse[r.Role]+" "+r.Phase.Sentence()))
 	p.line("| step | role | what | seen as |\n|---|---|---|---|")
 	for i := range r.Steps {
 		s := &r.Steps[i]

@@ -12,16 +12,15 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// Evaluate asks every rule and tells the story of the incident. The result
-// depends on what is on the timeline, not on the order in which it is given;
-// the timeline is not changed, and the result shares its quotes.
+// Evaluate asks every rule. The result depends on what is on the timeline, not
+// on the order in which it is given; the timeline is not changed, and the
+// result shares its events and quotes.
 func Evaluate(cat *Catalog, tl *timeline.Timeline) Result {
 	x := newIndex(tl)
 	var result Result
-	var drafts []*draft
 	for i := range cat.Rules {
 		a := x.ask(&cat.Rules[i])
-		drafts = append(drafts, a.drafts...)
+		result.Findings = append(result.Findings, a.findings...)
 		if a.dismissed != nil {
 			result.RuledOut = append(result.RuledOut, *a.dismissed)
 		}
@@ -29,30 +28,23 @@ func Evaluate(cat *Catalog, tl *timeline.Timeline) Result {
 			result.NotEvaluable = append(result.NotEvaluable, *a.unanswered)
 		}
 	}
-	result.Weighed, result.Harmless = x.weighed(cat), x.harmless()
-	result.Exposed, result.Forecasts = x.exposures(cat, drafts), x.forecasts(cat)
-	newStory(cat, tl, drafts).tell(&result)
+	slices.SortStableFunc(result.Findings, compareFindings)
+	result.Weighed = x.weighed(cat)
+	result.Exposed, result.Forecasts = x.exposures(cat, result.Findings), x.forecasts(cat)
 	return result
 }
 
-// answer is what one rule says: drafts of findings, or else one of the other two.
-type answer struct {
-	drafts     []*draft
-	dismissed  *Dismissed
-	unanswered *Unanswered
+// compareFindings orders findings: the surer first, then the higher score, then the earlier.
+func compareFindings(a, b Finding) int {
+	return cmp.Or(cmp.Compare(b.Verdict, a.Verdict), cmp.Compare(b.Score, a.Score),
+		a.Start.Compare(b.Start), cmp.Compare(a.Rule, b.Rule), slices.Compare(a.bound, b.bound))
 }
 
-// draft is a finding whose part in the story is not yet known.
-type draft struct {
-	Finding
-	rule   *Rule
-	bound  []string
-	events [][]int32 // of each step of Chain
-	open   bool      // a step's end or start was not seen
-	lacks  []Missing // needs of the rule that the bundle does not meet
-	// from and to span the steps that cause, which the interval test is about: a
-	// symptom may come as late as it likes. Those of all steps when none causes.
-	from, to time.Time
+// answer is what one rule says: findings, or else one of the other two.
+type answer struct {
+	findings   []Finding
+	dismissed  *Dismissed
+	unanswered *Unanswered
 }
 
 // maxFindings bounds the findings of one rule: what hits forty containers at once has one cause.
@@ -78,17 +70,17 @@ func (x *index) ask(r *Rule) answer {
 	cut := max(0, len(found)-maxFindings)
 	var a answer
 	for _, m := range found[:len(found)-cut] {
-		d := s.draft(m, missing)
-		if d.Verdict == limit {
-			d.Notes = append(d.Notes, notes...)
+		f := s.finding(m, missing)
+		if f.Verdict == limit {
+			f.Notes = append(f.Notes, notes...)
 		}
 		if s.spent() {
-			d.Notes = append(d.Notes, fmt.Sprintf("the search stopped after %d tries: there may be a better match", maxNodes))
+			f.Notes = append(f.Notes, fmt.Sprintf("the search stopped after %d tries: there may be a better match", maxNodes))
 		}
-		a.drafts = append(a.drafts, d)
+		a.findings = append(a.findings, f)
 	}
 	if cut > 0 {
-		worst := a.drafts[len(a.drafts)-1]
+		worst := &a.findings[len(a.findings)-1]
 		worst.Notes = append(worst.Notes, fmt.Sprintf("%d more of this rule match no better and are not shown", cut))
 	}
 	return a
@@ -105,9 +97,9 @@ func (x *index) checkVersions(r *Rule) (limit Verdict, notes []string, dismissed
 		switch {
 		case !known:
 			limit = Likely
-			notes = append(notes, fmt.Sprintf("%s is unknown (affected: %s), so that the verdict stays at likely", v.Fact, v.Affected))
+			notes = append(notes, fmt.Sprintf("%s is unknown (affected: %s): the verdict is capped at likely", v.Fact, v.Affected))
 		case !in:
-			why := fmt.Sprintf("%s %s is not affected (%s is)", v.Fact, plain(fact.Value), v.Affected)
+			why := fmt.Sprintf("%s %s is not affected (%s is)", v.Fact, event.OneLine(fact.Value), v.Affected)
 			return RuledOut, nil, &Dismissed{r.ID, why, fact.Evidence}
 		}
 	}
@@ -178,31 +170,30 @@ func (s *search) notSeen() string {
 	return "not seen" + where + ": " + strings.Join(steps, ", ")
 }
 
-// draft writes a match down.
-func (s *search) draft(m *match, missing []Missing) *draft {
+// finding writes a match down.
+func (s *search) finding(m *match, missing []Missing) Finding {
 	r := s.rule
 	s.chosen, s.bound = m.chosen, m.bound
-	d := &draft{rule: r, bound: m.bound, lacks: missing}
-	d.Finding = Finding{
+	f := Finding{
 		Rule: r.ID, Title: r.Title, Verdict: m.verdict,
 		Score: float64(m.points) / fullScore, Formula: s.formula(m), Container: s.container(m),
-		Remediation: r.Remediation, References: r.References,
+		Remediation: r.Remediation, References: r.References, Lacks: missing, rule: r, bound: m.bound,
 	}
-	s.chain(d, m)
+	s.chain(&f, m)
 	said := s.seen(m)
 	said.own = ownStep
-	d.Summary = cmp.Or(r.headline.expand(said), r.Title)
-	if d.Verdict < Confirmed {
-		d.Missing = missing
+	f.Summary = cmp.Or(r.headline.expand(said), r.Title)
+	if f.Verdict < Confirmed {
+		f.Missing = missing
 	}
 	for _, o := range m.against {
-		d.Contradictions = append(d.Contradictions, Against{o.objection.Why, s.index.events[o.event].Evidence})
+		f.Contradictions = append(f.Contradictions, Against{o.objection.Why, s.index.events[o.event].Evidence})
 	}
 	var now []string
-	if d.Notes, now = s.notes(m, said); len(now) > 0 {
-		d.Remediation.Now = now
+	if f.Notes, now = s.notes(m, said); len(now) > 0 {
+		f.Remediation.Now = now
 	}
-	return d
+	return f
 }
 
 func (s *search) seen(m *match) seen {
@@ -283,13 +274,13 @@ func (s *search) notes(m *match, said seen) (notes, now []string) {
 		}
 	}
 	if m.timeOnly {
-		notes = append(notes, "nothing but time ties the steps together, so that the verdict stays at likely")
+		notes = append(notes, "only time ties the steps together: the verdict is capped at likely")
 	}
 	return notes, now
 }
 
 // chain writes the steps in the order of roles, then of time, and the interval of them all.
-func (s *search) chain(d *draft, m *match) {
+func (s *search) chain(f *Finding, m *match) {
 	var order []int
 	for step, i := range m.chosen {
 		if i != none {
@@ -305,16 +296,15 @@ func (s *search) chain(d *draft, m *match) {
 		said.own = step
 		written := s.step(step, said)
 		written.Observed = !s.inferred(step, said.steps[step][0]) && s.observed(step, order[:n])
-		d.Chain = append(d.Chain, written)
-		d.events = append(d.events, m.gathered[step])
-		d.open = d.open || written.AtLeast
-		d.Start, d.End = union(d.Start, d.End, written.Start, last(written))
+		f.Chain = append(f.Chain, written)
+		f.Open = f.Open || written.AtLeast
+		f.Start, f.End = union(f.Start, f.End, written.Start, last(written))
 		if causes = causes || causing(written.Role); causing(written.Role) {
-			d.from, d.to = union(d.from, d.to, written.Start, last(written))
+			f.Cause.Start, f.Cause.End = union(f.Cause.Start, f.Cause.End, written.Start, last(written))
 		}
 	}
 	if !causes {
-		d.from, d.to = d.Start, d.End
+		f.Cause = timeline.Window{Start: f.Start, End: f.End}
 	}
 }
 
@@ -356,7 +346,7 @@ func union(start, end, from, to time.Time) (time.Time, time.Time) {
 // step writes one step: times from the first to the last of its events.
 func (s *search) step(step int, said seen) Step {
 	r := &s.rule.Steps[step]
-	out := Step{ID: r.ID, Rule: s.rule.ID, Role: r.Role, Text: r.text.expand(said)}
+	out := Step{ID: r.ID, Rule: s.rule.ID, Role: r.Role, Text: r.text.expand(said), Events: said.steps[step]}
 	quoted := map[event.Quote]bool{}
 	for _, e := range said.steps[step] {
 		if newSpan(e).dated {

@@ -8,8 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 // explainWidth is the width of a terminal nobody has widened.
@@ -23,7 +21,7 @@ func (r *Rule) Explain(w io.Writer) error {
 	p.wrap("", r.Title)
 	p.line("")
 	p.wrap("", r.Mechanism)
-	p.heading("At most", roleProse[r.Role]+phaseProse(r))
+	p.heading("At most", strings.TrimSpace(roleProse[r.Role]+" "+r.Phase.Sentence()))
 	p.steps(r)
 	p.verdicts(r)
 	p.against(r)
@@ -103,17 +101,6 @@ func (p *prose) wrap(lead, text string) {
 // placeholder is {name|format} of a text.
 var placeholder = regexp.MustCompile(`\{([^{}|]*)(?:\|[^{}]*)?\}`)
 
-// phaseProse says where in relist a stall of this cause sits.
-func phaseProse(r *Rule) string {
-	switch r.Phase {
-	case timeline.PhaseList:
-		return " In its stalls relist hangs while it lists the containers."
-	case timeline.PhasePod:
-		return " In its stalls relist hangs while it asks for one pod after the other."
-	}
-	return ""
-}
-
 func (p *prose) steps(r *Rule) {
 	p.heading("Steps", "a name after = is the same value in every step that gives it.")
 	for i := range r.Steps {
@@ -141,7 +128,7 @@ func (s *StepRule) howMany() string {
 	return "all of them"
 }
 
-// prose is the pattern in words: "lock.held where doing is shim, lock = lock".
+// prose is the pattern in words: "lock.held where doing is fsync, lock = lock".
 func (p *Pattern) prose(alternative bool) string {
 	var b strings.Builder
 	if alternative {

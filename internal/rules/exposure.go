@@ -25,7 +25,7 @@ type ExposureRule struct {
 type Exposure struct {
 	Rule     string
 	Text     string
-	Because  []string // the facts it rests on: "systemd.version = 219"
+	Because  []string // the facts it rests on: "kernel.version = 4.19"
 	Evidence []event.Quote
 }
 
@@ -43,11 +43,11 @@ func (c *compiler) exposures() {
 }
 
 // exposures are the risks of all rules that did not match: a finding says more.
-func (x *index) exposures(cat *Catalog, found []*draft) []Exposure {
+func (x *index) exposures(cat *Catalog, found []Finding) []Exposure {
 	var all []Exposure
 	for i := range cat.Rules {
 		r := &cat.Rules[i]
-		if slices.ContainsFunc(found, func(d *draft) bool { return d.rule == r }) {
+		if slices.ContainsFunc(found, func(f Finding) bool { return f.rule == r }) {
 			continue
 		}
 		for j := range r.Exposed {
@@ -90,7 +90,7 @@ func factValue(s string) event.Value {
 }
 
 func (e *Exposure) rest(name, value string, evidence []event.Quote) {
-	e.Because = append(e.Because, fmt.Sprintf("%s = %s", name, plain(value)))
+	e.Because = append(e.Because, fmt.Sprintf("%s = %s", name, event.OneLine(value)))
 	if len(evidence) > 0 {
 		e.Evidence = append(e.Evidence, evidence[0])
 	}
@@ -98,7 +98,7 @@ func (e *Exposure) rest(name, value string, evidence []event.Quote) {
 
 // String is the exposure in a sentence.
 func (e Exposure) String() string {
-	return sentence(e.Text) + " (" + strings.Join(e.Because, ", ") + ")"
+	return strings.TrimRight(e.Text, ".; ") + " (" + strings.Join(e.Because, ", ") + ")"
 }
 
 // weighed are the names of the facts that some rule asks for, and that are known, in order.

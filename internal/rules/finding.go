@@ -1,9 +1,11 @@
 package rules
 
 import (
+	"slices"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 // Verdict is a rule's answer. A rule whose input is missing has not been passed: it is NotEvaluable.
@@ -23,7 +25,7 @@ var verdictNames = [...]string{"not-evaluable", "ruled-out", "possible", "likely
 // String is the verdict as reports write it.
 func (v Verdict) String() string { return verdictNames[v] }
 
-// Role is the part a finding plays in the story of the incident.
+// Role is the part a finding plays in the incident; a rule says what its findings may at most be.
 type Role string
 
 // Roles of findings. A root is the deepest proven link; the links above it form its chain.
@@ -34,26 +36,48 @@ const (
 	Fallback     Role = "fallback"
 )
 
-// Finding is a rule that matched.
+// Finding is a rule that matched, as far as the rule alone tells: what part it plays in the
+// incident is decided elsewhere.
 type Finding struct {
 	Rule      string
 	Title     string
 	Verdict   Verdict
-	Role      Role
 	Score     float64 // 0 to 1; Formula says how it came about
 	Formula   string
 	Summary   string // one sentence, for the headline
 	Container string // the container the finding is about; empty when it is about none
 	Start     time.Time
 	End       time.Time // zero times when no step is dated
-	// Chain is cause, mechanism, symptom, recovery. A root's chain goes on with the links above it, up to the node.
+	// Cause spans the steps that cause, or all steps where none causes: a symptom may come as late as
+	// it likes. Zero when none of them is dated.
+	Cause timeline.Window
+	Open  bool // a step's end or start was not seen
+	// Chain is cause, mechanism, symptom, recovery.
 	Chain          []Step
 	Contradictions []Against
-	Missing        []Missing
-	Rivals         []Rival // other causes at the same time, between which the evidence does not decide
+	Lacks          []Missing // needs of the rule that the bundle does not meet
+	Missing        []Missing // those of Lacks that would decide: none of a confirmed finding
 	Remediation    Remediation
 	References     []string
-	Notes          []string // what a reader must know before trusting it: "the delay was injected by strace"
+	Notes          []string // what a reader must know before trusting it: "the tracer injected the delay"
+
+	rule  *Rule
+	bound []string // by variable of the rule
+}
+
+// CompareBind compares what two findings have bound to a name. Both says that both have bound it;
+// same that nothing contradicts.
+func (f *Finding) CompareBind(other *Finding, name string) (both, same bool) {
+	a, b := f.rule.variableNamed(name), other.rule.variableNamed(name)
+	if a < 0 || b < 0 || f.bound[a] == "" || other.bound[b] == "" {
+		return false, true
+	}
+	_, same = f.rule.variables[a].agree(f.bound[a], other.bound[b])
+	return true, same
+}
+
+func (r *Rule) variableNamed(name string) int {
+	return slices.IndexFunc(r.variables, func(v variable) bool { return v.name == name })
 }
 
 // Step is one matched step of a rule.
@@ -69,19 +93,13 @@ type Step struct {
 	Basis      string // how the times came about; empty when they were written
 	Text       string
 	Evidence   []event.Quote
+	Events     []*event.Event // what it was made of; shared with the timeline
 }
 
 // Against is evidence that speaks against a finding.
 type Against struct {
 	Why      string
 	Evidence []event.Quote
-}
-
-// Rival is another finding that may as well be the root.
-type Rival struct {
-	Rule      string
-	Container string    // empty when it is about none
-	Decide    []Missing // what would decide between the two; empty when the bundle has all that either rule asks for
 }
 
 // Missing is an input that would decide, and the command that collects it.
@@ -111,14 +129,10 @@ type Unanswered struct {
 
 // Result is the answer of all rules.
 type Result struct {
-	Headline     string
-	Findings     []Finding // confirmed, likely and possible; root before links, best first
+	Findings     []Finding // confirmed, likely and possible; best first
 	RuledOut     []Dismissed
 	NotEvaluable []Unanswered
-	Suspects     []Suspect  // where stalls without a root hung
-	Harmless     []Harmless // seen, and of no meaning here
-	Weighed      []string   // names of the known facts that rules ask for
+	Weighed      []string // names of the known facts that rules ask for
 	Exposed      []Exposure
 	Forecasts    []Forecast
-	Next         Missing // what to collect when no root is named; zero when there is nothing to find
 }

@@ -146,7 +146,7 @@ func (x *index) lastLine() (end time.Time) {
 func (rule *ForecastRule) of(e *event.Event) string {
 	parts := []string{e.Source}
 	for _, field := range sortedKeys(rule.Bind) {
-		parts = append(parts, fieldOf(e, field))
+		parts = append(parts, e.FieldText(field))
 	}
 	return strings.Join(parts, "\x00")
 }

@@ -3,7 +3,6 @@ package rules
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/timeline"
@@ -14,6 +13,7 @@ import (
 // rule that asks the same: a catalogue asks for few things in many ways.
 type index struct {
 	timeline *timeline.Timeline
+	covered  map[string]bool // by source that was asked for: see covers
 	events   []*event.Event
 	spans    []span
 	kinds    map[event.Kind][]int32
@@ -32,6 +32,7 @@ type index struct {
 func newIndex(tl *timeline.Timeline) *index {
 	x := &index{
 		timeline: tl,
+		covered:  map[string]bool{},
 		events:   make([]*event.Event, len(tl.Events)),
 		spans:    make([]span, len(tl.Events)),
 		kinds:    map[event.Kind][]int32{},
@@ -357,43 +358,14 @@ func (x *index) marking() []uint64 {
 	return x.marks
 }
 
-// A cause overlaps [start-2m, start+3m] of its stall: what ends earlier is
-// unrelated, what begins later is a consequence. Two minutes are the kubelet's
-// runtimeRequestTimeout, three its relistThreshold.
-const (
-	beforeStall = 2 * time.Minute
-	afterStall  = 3 * time.Minute
-)
-
-// touches says whether an interval lies where causes of a stall lie. An open
-// wait may also be seen for the first time later in the stall.
-func touches(start, end time.Time, open bool, s *timeline.Stall) bool {
-	last := s.Start.Add(afterStall)
-	if open && s.End.After(last) {
-		last = s.End
-	}
-	return !end.Before(s.Start.Add(-beforeStall)) && !start.After(last)
-}
-
-// during says that an interval lies in a stall, give or take what a call of it may last.
-func during(start, end time.Time, s *timeline.Stall) bool {
-	return !end.Before(s.Start.Add(-beforeStall)) && !start.After(s.End.Add(beforeStall))
-}
-
-// covers says whether a source is in the bundle and, when there are stalls, was written around one of them.
+// covers says whether a source is in the bundle and may show a cause of what happened.
 func (x *index) covers(source string) bool {
-	for _, c := range x.timeline.Coverage {
-		if c.Source != source {
-			continue
-		}
-		if len(x.timeline.Stalls) == 0 || c.Start.IsZero() {
-			return true
-		}
-		for i := range x.timeline.Stalls {
-			if touches(c.Start, c.End, true, &x.timeline.Stalls[i]) {
-				return true
-			}
-		}
+	covered, asked := x.covered[source]
+	if !asked {
+		covered = slices.ContainsFunc(x.timeline.Coverage, func(c timeline.Coverage) bool {
+			return c.Source == source && x.timeline.CoversStall(&c)
+		})
+		x.covered[source] = covered
 	}
-	return false
+	return covered
 }

@@ -159,7 +159,7 @@ b.yaml:1:5: sequence end token ']' not found`, "all problems at once")
 
 func TestEmptyCatalogue(t *testing.T) {
 	r := Evaluate(&Catalog{}, line(incident()...))
-	require.Equal(t, Result{Headline: "no PLEG stall and no known signature in this bundle"}, r)
+	require.Zero(t, r)
 }
 
 func TestExplain(t *testing.T) {

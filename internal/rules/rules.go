@@ -1,5 +1,4 @@
-// Package rules matches known signatures on a timeline and tells one story per
-// incident: the root cause, the links above it, what speaks against it, what
-// would decide. Rules are data (catalog/*.yaml); the package knows no file
-// format and no terminal.
+// Package rules matches known signatures on a timeline: what each rule found, what speaks against
+// it, what would decide. Rules are data (catalog/*.yaml); the package knows no program that they
+// speak of, no file format and no terminal.
 package rules

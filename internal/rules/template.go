@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 )
@@ -32,9 +30,6 @@ type part struct {
 }
 
 const ownStep = -1
-
-// maxValue bounds what one placeholder may put into a sentence, in bytes.
-const maxValue = 200
 
 var formats = []string{"", "id", "dur", "time", "count"}
 
@@ -164,7 +159,7 @@ func (c clause) expand(s seen) (string, bool) {
 		}
 		value, ok := p.value(s)
 		complete = complete && ok
-		b.WriteString(plain(value))
+		b.WriteString(event.OneLine(value))
 	}
 	return strings.Join(strings.Fields(b.String()), " "), complete
 }
@@ -196,9 +191,9 @@ func (p part) value(s seen) (string, bool) {
 func fieldText(e *event.Event, field, as string) (string, bool) {
 	switch field {
 	case "start":
-		return clockTime(e.Start), !e.Start.IsZero()
+		return event.TimeOfDay(e.Start.T), !e.Start.IsZero()
 	case "end":
-		return clockTime(e.Last()), !e.Last().IsZero()
+		return event.TimeOfDay(e.Last().T), !e.Last().IsZero()
 	case "text":
 		return e.Text, e.Text != ""
 	}
@@ -213,48 +208,15 @@ func fieldText(e *event.Event, field, as string) (string, bool) {
 	return text, true
 }
 
-// clockTime is the time of day in UTC, as headlines write it.
-func clockTime(t event.Time) string { return t.T.UTC().Format(time.TimeOnly) }
-
 // format writes a value as |id, |dur or plainly.
 func format(v event.Value, as string) string {
 	switch as {
 	case "id":
-		if s := v.Text(); len(s) > shortID {
-			return s[:shortID]
-		}
+		return event.ShortID(v.Text())
 	case "dur":
 		if seconds, ok := v.Number(); ok {
-			return length(time.Duration(seconds * float64(time.Second)))
+			return event.DurationText(time.Duration(seconds * float64(time.Second)))
 		}
 	}
 	return v.Text()
-}
-
-// shortID is how many digits of an id are printed, as ctr, crictl and docker do.
-const shortID = 12
-
-// length is a duration as a reader says it: "1m59s", "0.35s".
-func length(d time.Duration) string {
-	if d.Abs() < time.Second {
-		return strconv.FormatFloat(d.Round(time.Millisecond).Seconds(), 'f', -1, 64) + "s"
-	}
-	return d.Round(time.Second).String()
-}
-
-// plain makes one bounded line of a value from a log.
-func plain(s string) string {
-	if len(s) > maxValue {
-		s = s[:maxValue]
-		for len(s) > 0 && !utf8.ValidString(s[max(0, len(s)-utf8.UTFMax):]) {
-			s = s[:len(s)-1]
-		}
-		s += "…"
-	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
 }

@@ -15,7 +15,7 @@ type Timeline struct {
 	// Events are in the order of event.Compare. Their times lack nothing, or are zero.
 	Events   []event.Event
 	Coverage []Coverage
-	Stalls   []Stall
+	Stalls   []Stall // in the order of their starts
 	Facts    map[string]Fact
 	Clocks   []Clock
 }
@@ -77,6 +77,17 @@ const (
 	PhasePod     Phase = "pod"  // updateCache of one pod
 	PhaseUnknown Phase = "unknown"
 )
+
+// Sentence says where relist hangs in a stall of this phase; empty when that is not known.
+func (p Phase) Sentence() string {
+	switch p {
+	case PhaseList:
+		return "In its stalls relist hangs while it lists the containers."
+	case PhasePod:
+		return "In its stalls relist hangs while it asks for one pod after the other."
+	}
+	return ""
+}
 
 // Stall is a period in which relist did not complete, by the kubelet's own arithmetic.
 type Stall struct {

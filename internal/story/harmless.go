@@ -1,0 +1,50 @@
+package story
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// Harmless is a sort of line that frightens readers and means nothing here.
+type Harmless struct {
+	Name     string
+	Why      string // it is harmless
+	Count    int
+	Evidence []event.Quote // one of them
+}
+
+// listHarmless lists the harmless lines of all files, and complaints that are normal outside of a
+// stall, by name.
+func (s *story) listHarmless() []Harmless {
+	byName := map[string]*Harmless{}
+	count := func(name, why string, e *event.Event, times int) {
+		h := byName[name]
+		if h == nil {
+			h = &Harmless{Name: name, Why: why, Evidence: e.Evidence[:min(1, len(e.Evidence))]}
+			byName[name] = h
+		}
+		h.Count += times
+	}
+	for i := range s.timeline.Events {
+		switch e := &s.timeline.Events[i]; {
+		case e.Kind == "noise" && e.FieldText("lasted") == "":
+			times, _ := e.Get("count")
+			n, _ := times.Number()
+			count(e.FieldText("name"), e.FieldText("why"), e, int(n))
+		case s.complaint == nil && isFirstComplaint(e) && !s.stalls.contain(e.Start.T):
+			count(startingUpName, startingUp, e, 1)
+		}
+	}
+	var all []Harmless
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		all = append(all, *byName[name])
+	}
+	return all
+}
+
+// isFirstComplaint says whether a kubelet complains at a known time that it has not relisted yet.
+func isFirstComplaint(e *event.Event) bool {
+	return e.Kind == "kubelet.pleg-unhealthy" && e.FieldText("never") == "true" && !e.Start.IsZero()
+}

@@ -1,0 +1,42 @@
+package timeline
+
+import "time"
+
+// CallLimit is how long the kubelet waits for one call of the runtime (runtimeRequestTimeout).
+const CallLimit = 2 * time.Minute
+
+// StallReach is how far from a stall its causes and symptoms may lie. A cause overlaps
+// [start-CallLimit, start+StallReach] of its stall: what ends earlier is unrelated, what begins
+// later is a consequence.
+const StallReach = relistThreshold
+
+// MayHaveCause says whether something that lasted for w lies where causes of the stall lie. What is
+// open, of which the start or the end was not seen, may also be seen for the first time later in
+// the stall.
+func (s *Stall) MayHaveCause(w Window, open bool) bool {
+	last := s.Start.Add(StallReach)
+	if open && s.End.After(last) {
+		last = s.End
+	}
+	return !w.End.Before(s.Start.Add(-CallLimit)) && !w.Start.After(last)
+}
+
+// MayHaveSymptom says whether something that lasted for w lies in the stall, give or take what one
+// call of it may last: symptoms may come as late as it ends.
+func (s *Stall) MayHaveSymptom(w Window) bool {
+	return !w.End.Before(s.Start.Add(-CallLimit)) && !w.Start.After(s.End.Add(CallLimit))
+}
+
+// CoversStall says whether a source may show the cause of a stall: it was written around one, or no
+// stall is known, or its lines have no time.
+func (tl *Timeline) CoversStall(c *Coverage) bool {
+	if len(tl.Stalls) == 0 || c.Start.IsZero() {
+		return true
+	}
+	for i := range tl.Stalls {
+		if tl.Stalls[i].MayHaveCause(Window{c.Start, c.End}, true) {
+			return true
+		}
+	}
+	return false
+}
