@@ -20,7 +20,7 @@ import (
 const victimVariable = "PLEGDIAG_LAB_VICTIM"
 
 // victimReady is what the victim prints, before its directory, when it can be ended.
-const victimReady = "stands still: "
+const victimReady = "ready: "
 
 // TestNothingIsLeft ends runs of the lab while their node hangs: its PID 1 is stopped, a shim is in
 // uninterruptible sleep. However a run ends, its processes, cgroups, mounts, loop devices and files
