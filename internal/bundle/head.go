@@ -11,7 +11,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-	"github.com/xi2/xz"
+	"github.com/mikelolasagasti/xz"
 )
 
 // packing is one way to compress a file.
