@@ -216,7 +216,8 @@ func (f *file) found(dumps []stackdump.Found) bool {
 // foreignUnit is who writes the lines of a file that is none of the node's daemons'.
 const foreignUnit = "container"
 
-// learn takes over what the watch found out about the file's sources.
+// learn takes over what the watch found out about the file's sources. Of the watch only the events stay: bundles hold
+// 50 000 files.
 func (f *file) learn() {
 	known := map[string]bool{}
 	for p := range f.parts {
@@ -230,6 +231,7 @@ func (f *file) learn() {
 	for s, pairs := range f.late {
 		s.Pairs = append(s.Pairs, pairs...)
 	}
+	f.watch = watch{events: f.events, asked: f.asked}
 }
 
 // writer notes whose line it is.
