@@ -10,8 +10,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse"
 )
 
-// eachFile opens every file of the inputs, in their order, and hands it to read. What a file or its reader
-// cannot give goes to stderr, links as one, and the next file is read; only an input that is not there ends it.
+// eachFile opens every file of the inputs, in their order, and calls read for it. What cannot be read of a file or of
+// an archive goes to stderr, links as one line, and the next file is read. It returns an error only for an input that
+// does not exist, or when there are too many files.
 func eachFile(ctx context.Context, inputs []string, s streams, read func(bundle.File, parse.Opened) error) error {
 	var links linkWarnings
 	defer func() { links.tell(s.err) }()
@@ -21,7 +22,8 @@ func eachFile(ctx context.Context, inputs []string, s streams, read func(bundle.
 			continue
 		}
 		if err != nil {
-			if _, skip := errors.AsType[*event.Skip](err); !skip {
+			_, skip := errors.AsType[*event.Skip](err)
+			if _, broken := errors.AsType[*bundle.ArchiveError](err); !skip && !broken {
 				return err
 			}
 			warn(s.err, err.Error())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/tar"
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"flag"
@@ -9,8 +10,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -55,6 +58,7 @@ func TestScript(t *testing.T) {
 				os.CopyFS(filepath.Join(env.WorkDir, "my-rules"), os.DirFS("../../testdata/my-rules")),
 				os.CopyFS(filepath.Join(env.WorkDir, "later"), os.DirFS("testdata/node-1")),
 				tgz(filepath.Join(env.WorkDir, "node-1.tgz"), os.DirFS("testdata/node-1")),
+				hostileBundles(env.WorkDir),
 			)
 		},
 	})
@@ -69,6 +73,27 @@ func tgz(path string, tree fs.FS) error {
 	zip := gzip.NewWriter(f)
 	out := tar.NewWriter(zip)
 	return errors.Join(out.AddFS(tree), out.Close(), zip.Close(), f.Close())
+}
+
+// hostileBundles writes node-1.tgz with something behind it: two.tgz another bundle, junk.tgz what is no bundle, both
+// longer than is inflated ahead; cut.tgz ends in the middle of that.
+func hostileBundles(dir string) error {
+	kubelet := `E1120 09:33:12.400000    1530 kubelet.go:2010] "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m0.4s ago; threshold is 3m0s"` + "\n"
+	long := fstest.MapFS{"long/kubelet.log": {Data: []byte(strings.Repeat(kubelet, 20_000))}}
+	second := filepath.Join(dir, ".second.tgz")
+	var junk bytes.Buffer
+	zip := gzip.NewWriter(&junk)
+	_, junked := zip.Write(bytes.Repeat([]byte("no tar, "), 1<<19))
+	err := errors.Join(tgz(second, long), junked, zip.Close())
+	node, read := os.ReadFile(filepath.Join(dir, "node-1.tgz"))
+	more, readMore := os.ReadFile(second)
+	both := slices.Concat(node, more)
+	return errors.Join(
+		err, read, readMore,
+		os.WriteFile(filepath.Join(dir, "two.tgz"), both, 0o644),
+		os.WriteFile(filepath.Join(dir, "junk.tgz"), slices.Concat(node, junk.Bytes()), 0o644),
+		os.WriteFile(filepath.Join(dir, "cut.tgz"), both[:len(both)-len(more)/2], 0o644),
+	)
 }
 
 func examples(cmd *cobra.Command) []string {

@@ -114,15 +114,19 @@ func split(d *stackdump.Dump, like foundDump) []foundDump {
 // foldCopies leaves one of a dump that a daemon wrote to its log and to a file
 // too: the file, with the time of the log.
 func foldCopies(all []foundDump) []foundDump {
+	files := map[string]int{} // the first dump of a file with a fingerprint
+	for i := len(all) - 1; i >= 0; i-- {
+		if !all[i].inLog {
+			files[all[i].Fingerprint()] = i
+		}
+	}
 	for i := range all {
 		d := &all[i]
 		if !d.inLog {
 			continue
 		}
-		twin := slices.IndexFunc(all, func(o foundDump) bool {
-			return o.Dump != nil && !o.inLog && len(o.Goroutines) == len(d.Goroutines) && o.Fingerprint() == d.Fingerprint()
-		})
-		if twin < 0 {
+		twin, known := files[d.Fingerprint()]
+		if !known || len(all[twin].Goroutines) != len(d.Goroutines) {
 			continue
 		}
 		if all[twin].at.IsZero() {
@@ -140,6 +144,9 @@ func foldCopies(all []foundDump) []foundDump {
 func foldFragments(all []foundDump) []foundDump {
 	for i := range all {
 		d := &all[i]
+		if !d.cut() {
+			continue
+		}
 		whole := slices.IndexFunc(all, func(o foundDump) bool { return o.Dump != nil && d.fragmentOf(&o) })
 		if whole < 0 {
 			continue
@@ -164,10 +171,10 @@ func wholeFirst(a, b foundDump) int {
 	return 0
 }
 
-// fragmentOf says whether a dump that lost lines in a log shows nothing but goroutines of another one, which then wait as
+// fragmentOf says whether a dump, of which a log lost lines, shows nothing but goroutines of another one, which then wait as
 // long in the same state: what was written a minute later waits for a minute more.
 func (d *foundDump) fragmentOf(whole *foundDump) bool {
-	if !d.cut() || len(d.Goroutines) == 0 || len(d.Goroutines) >= len(whole.Goroutines) {
+	if len(d.Goroutines) == 0 || len(d.Goroutines) >= len(whole.Goroutines) {
 		return false
 	}
 	if d.pid != 0 && whole.pid != 0 && d.pid != whole.pid {

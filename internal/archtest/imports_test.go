@@ -30,7 +30,7 @@ var layers = map[string]layer{
 		nil, "the shared words stand on the standard library alone, so that every package can use them",
 	},
 	"internal/bundle": {
-		[]string{"internal/event", "github.com/klauspost/compress", "github.com/xi2/xz"},
+		[]string{"internal/event", "github.com/klauspost/compress", "github.com/mikelolasagasti/xz"},
 		"a bundle hands out bytes; it knows no log format",
 	},
 	"internal/layout": {
@@ -55,7 +55,7 @@ var layers = map[string]layer{
 	"internal/parse/logs": {
 		[]string{
 			"internal/event", "internal/parse/lines", "internal/parse/stamp",
-			"github.com/klauspost/compress/zstd", "github.com/xi2/xz", "github.com/pierrec/lz4", // the journal's own files hold payloads that are compressed one by one
+			"github.com/klauspost/compress/zstd", "github.com/mikelolasagasti/xz", "github.com/pierrec/lz4", // the journal's own files hold payloads that are compressed one by one
 		},
 		"a log is read without what else is read",
 	},

@@ -6,7 +6,6 @@
 package bundle
 
 import (
-	"archive/tar"
 	"context"
 	"errors"
 	"fmt"
@@ -148,6 +147,7 @@ type walker struct {
 	budget  *budget
 	entries int             // files, directories and others that were seen
 	nested  int             // archives that are open, one inside the other
+	out     *unpacked       // of the outermost of them
 	seen    map[string]bool // paths that were yielded
 	yield   func(File, error) bool
 }
@@ -296,7 +296,7 @@ func (w *walker) file(name, prefix string, size int64, open func() (io.ReadClose
 		if err != nil {
 			return nil, err
 		}
-		return w.budget.reader(newHead(f).content(w.budget.limits), f), nil
+		return w.budget.reader(newHead(f).content(w.budget.limits), f, nil), nil
 	}})
 }
 
@@ -306,7 +306,7 @@ func (w *walker) stream(name string, r io.Reader, prefix string) bool {
 	if head.isArchive() {
 		return w.archive(name, head, prefix)
 	}
-	once := oneTime{r: w.budget.reader(head.content(w.budget.limits), nil)}
+	once := oneTime{r: w.budget.reader(head.content(w.budget.limits), nil, nil)}
 	defer once.expire()
 	return w.offer(File{Path: name, Size: -1, Stream: true, Open: once.open})
 }
@@ -333,146 +333,6 @@ func (w *walker) offer(f File) bool {
 	}
 	w.seen[f.Path] = true
 	return w.yield(f, nil)
-}
-
-// archive yields the members of an archive, prefix in front of their names.
-func (w *walker) archive(name string, head *head, prefix string) bool {
-	if w.nested++; w.nested > w.budget.limits.Nesting {
-		w.nested--
-		return w.skip(name, "archives inside archives, more than %d deep", w.budget.limits.Nesting)
-	}
-	defer func() { w.nested-- }()
-	zip, in := head.isZip(), head.content(w.budget.limits) // whoever reads ahead has the stream for itself
-	if head.packed != "" && w.opt.ReadAhead != nil && w.nested == 1 {
-		in = w.opt.ReadAhead(in)
-		if c, ok := in.(io.Closer); ok {
-			defer c.Close()
-		}
-	}
-	kept, more, err := 0, false, error(nil)
-	if zip {
-		kept, more, err = w.zip(name, in, prefix)
-	} else {
-		kept, more, err = w.tar(name, in, prefix)
-	}
-	if err == nil {
-		return more
-	}
-	err = fmt.Errorf("%w at %d bytes; %d files before it are kept", err, head.raw.n.Load(), kept)
-	if w.nested > 1 {
-		return w.skip(name, "%v", err)
-	}
-	return w.yield(File{}, fmt.Errorf("%s: %w", name, err))
-}
-
-// tar yields the members of a tar archive, and says how many there were. More is false when the sequence ends.
-func (w *walker) tar(name string, in io.Reader, prefix string) (kept int, more bool, err error) {
-	for members := tar.NewReader(in); ; {
-		h, err := members.Next()
-		if errors.Is(err, io.EOF) {
-			return kept, true, nil
-		}
-		if err != nil {
-			return kept, false, err
-		}
-		if !w.count(name) {
-			return kept, false, nil
-		}
-		full, why := memberName(h, w.budget.limits)
-		switch {
-		case why != "":
-			if !w.skip(clip(path.Join(prefix, full)), "%s", why) {
-				return kept, false, nil
-			}
-		case isLink(h):
-			if !w.link(path.Join(prefix, full), h.Linkname, h.Typeflag == tar.TypeLink) {
-				return kept, false, nil
-			}
-		case isFile(h):
-			kept++
-			if !w.member(path.Join(prefix, full), h.Size, h.ModTime.UTC(), members) {
-				return kept, false, nil
-			}
-		}
-	}
-}
-
-// zip does the same for a zip archive.
-func (w *walker) zip(name string, in io.Reader, prefix string) (kept int, more bool, err error) {
-	raw := &counter{r: in}
-	for members := newZip(raw); ; {
-		e, err := members.next()
-		if errors.Is(err, io.EOF) {
-			return kept, true, nil
-		}
-		if err != nil {
-			return kept, false, err
-		}
-		if !w.count(name) {
-			return kept, false, nil
-		}
-		full, why := cleanName(e.name, w.budget.limits)
-		if why == "" {
-			why = e.why
-		}
-		switch {
-		case why != "":
-			if !w.skip(clip(path.Join(prefix, full)), "%s", why) {
-				return kept, false, nil
-			}
-		case !strings.HasSuffix(e.name, "/"):
-			kept++
-			guarded := &inflated{r: members, in: raw, before: raw.n.Load(), limit: w.budget.limits.Ratio}
-			if !w.member(path.Join(prefix, full), e.size, e.modified, guarded) {
-				return kept, false, nil
-			}
-		}
-	}
-}
-
-// member yields one regular file of an archive, or the members of the archive that it is.
-func (w *walker) member(full string, size int64, modified time.Time, r io.Reader) bool {
-	head := newHead(r)
-	if head.isArchive() {
-		return w.archive(full, head, full)
-	}
-	if head.packed != "" {
-		size = -1
-	}
-	once := oneTime{r: w.budget.reader(head.content(w.budget.limits), nil)}
-	defer once.expire()
-	return w.offer(File{Path: full, Size: size, ModTime: modified, Stream: true, Open: once.open})
-}
-
-// memberName is the cleaned name of a tar entry, and why it is not read if it is neither a file nor a directory in its place.
-func memberName(h *tar.Header, limits Limits) (name, why string) {
-	if name, why = cleanName(h.Name, limits); why != "" {
-		return name, why
-	}
-	if isFile(h) || isLink(h) || h.Typeflag == tar.TypeDir || h.Typeflag == tar.TypeXGlobalHeader {
-		return name, ""
-	}
-	return name, kindName(h.FileInfo().Mode()) + " is not read"
-}
-
-// isFile says that an entry has the content of a regular file. GNU tar has types of its own for
-// one with holes and one that it stored in one piece.
-func isFile(h *tar.Header) bool {
-	return h.Typeflag == tar.TypeReg || h.Typeflag == tar.TypeGNUSparse || h.Typeflag == tar.TypeCont
-}
-
-func isLink(h *tar.Header) bool { return h.Typeflag == tar.TypeLink || h.Typeflag == tar.TypeSymlink }
-
-// cleanName is a member's name in its shortest form, and why it is not read when it leads out of the archive or too deep.
-func cleanName(written string, limits Limits) (name, why string) {
-	name = path.Clean(written)
-	switch {
-	case path.IsAbs(written) || name == ".." || strings.HasPrefix(name, "../"):
-		return name, "name points outside of the archive"
-	case strings.Count(name, "/") >= limits.Depth:
-		return name, fmt.Sprintf("more than %d directories deep", limits.Depth)
-	}
-	return name, ""
 }
 
 // kindName says what an entry is that is no regular file.

@@ -5,40 +5,74 @@ import (
 	"bufio"
 	"bytes"
 	"compress/bzip2"
+	"errors"
 	"fmt"
 	"io"
 	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-	"github.com/xi2/xz"
+	"github.com/mikelolasagasti/xz"
 )
 
 // packing is one way to compress a file.
 type packing struct {
 	name   string
 	magic  []byte
-	unpack func(r io.Reader) (io.Reader, error)
+	unpack func(r *bufio.Reader) (io.Reader, error)
 }
 
 // packings by their first bytes.
 var packings = []packing{
-	{"gzip", []byte{0x1f, 0x8b, 8}, func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }}, // RFC 1952; 8 is deflate
-	{"zstd", []byte{0x28, 0xb5, 0x2f, 0xfd}, newZstd},                                                  // RFC 8878
+	{"gzip", []byte{0x1f, 0x8b, 8}, newGzip},          // RFC 1952; 8 is deflate
+	{"zstd", []byte{0x28, 0xb5, 0x2f, 0xfd}, newZstd}, // RFC 8878
 	{"xz", []byte{0xfd, '7', 'z', 'X', 'Z', 0}, newXZ},
-	{"bzip2", []byte("BZh"), func(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }},
+	{"bzip2", []byte("BZh"), func(r *bufio.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }},
 }
 
 // maxWindow is how much memory a compressed file may ask for; zstd -19 uses 8 MiB, xz -9 64 MiB.
 const maxWindow = 128 << 20
 
+// gzipReader reads gzip members one behind the other, and zeros behind them, which pad files on tapes and disks, as gzip
+// itself does.
+type gzipReader struct {
+	in     *bufio.Reader
+	member *gzip.Reader
+}
+
+func newGzip(r *bufio.Reader) (io.Reader, error) {
+	member, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	member.Multistream(false)
+	return &gzipReader{r, member}, nil
+}
+
+func (g *gzipReader) Read(p []byte) (int, error) {
+	n, err := g.member.Read(p)
+	if !errors.Is(err, io.EOF) {
+		return n, err
+	}
+	next, err := g.in.Peek(1)
+	for ; err == nil && next[0] == 0; next, err = g.in.Peek(1) {
+		_, _ = g.in.Discard(1) // cannot fail for what Peek returned
+	}
+	if err != nil {
+		return n, err
+	}
+	err = g.member.Reset(g.in)
+	g.member.Multistream(false)
+	return n, err
+}
+
 // newZstd decodes in the goroutine that reads.
-func newZstd(r io.Reader) (io.Reader, error) {
+func newZstd(r *bufio.Reader) (io.Reader, error) {
 	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 }
 
-// newXZ takes the only xz decoder in Go that refuses a block whose header asks for more.
-func newXZ(r io.Reader) (io.Reader, error) { return xz.NewReader(r, maxWindow) }
+// newXZ takes an xz decoder that refuses a block whose header asks for more.
+func newXZ(r *bufio.Reader) (io.Reader, error) { return xz.NewReader(r, maxWindow) }
 
 // head is a stream whose first bytes have been looked at: content decides what it is, not its name.
 type head struct {
@@ -98,9 +132,6 @@ func (h *head) isTar() bool {
 	return ustar || err == nil && hdr != nil && hdr.Name != ""
 }
 
-// tarBlock is the size of a tar header.
-const tarBlock = 512
-
 func (h *head) isZip() bool { return bytes.Equal(h.peek(len(localHeader)), localHeader) }
 
 // content is the stream from its start, inflated if it was compressed.
@@ -111,21 +142,26 @@ func (h *head) content(l Limits) io.Reader {
 	return &inflated{r: h.out, in: h.raw, limit: l.Ratio}
 }
 
-// inflated guards against a compressed file that becomes absurdly large.
+// inflated guards against a compressed file that becomes absurdly large: then it ends with an error, once for all.
 type inflated struct {
 	r      io.Reader
 	in     *counter // what it is made of
 	before int64    // of what in has read belongs to others
 	limit  int64
 	n      int64
+	err    error
 }
 
 func (i *inflated) Read(p []byte) (int, error) {
+	if i.err != nil {
+		return 0, i.err
+	}
 	n, err := i.r.Read(p)
 	i.n += int64(n)
 	if in := i.in.n.Load() - i.before; err == nil && i.n > ratioFrom && i.n/max(1, in) > i.limit {
 		err = fmt.Errorf("%d compressed bytes became %d: this is no log", in, i.n)
 	}
+	i.err = err
 	return n, err
 }
 

@@ -16,17 +16,36 @@ import (
 // APPNOTE 6.3.10, section 4.3.7). So it needs no end: a download that broke off yields what came before the cut, and an archive inside
 // another one, or on a pipe, needs not be held in memory.
 type zipReader struct {
-	in   *bufio.Reader
-	body io.Reader // of the entry at hand, as far as it was not read
-	tail func() error
+	in      *bufio.Reader
+	skipped io.Writer // takes what is inflated only to reach the next entry; it may refuse
+	body    io.Reader // of the current entry, as far as it was not read
+	leave   func() error
+	listed  bool // a table of contents has been read
 }
 
 var (
 	localHeader      = []byte("PK\x03\x04")
-	centralHeader    = []byte("PK\x01\x02")
-	endOfCentral     = []byte("PK\x05\x06")
 	descriptorHeader = []byte("PK\x07\x08")
 )
+
+// zipRecord is the shape of a record of a table of contents.
+type zipRecord struct {
+	fixed int   // bytes before its parts of variable length
+	sizes []int // offsets of the lengths of these, of 2 bytes each
+	long  int   // offset of a length of 8 bytes; 0 for none
+}
+
+// zipContents are the records of a table of contents by their first bytes.
+var zipContents = map[string]zipRecord{
+	"PK\x01\x02": {fixed: 46, sizes: []int{28, 30, 32}}, // an entry
+	"PK\x05\x05": {fixed: 6, sizes: []int{4}},           // a signature
+	"PK\x06\x06": {fixed: 12, long: 4},                  // the end in zip64
+	"PK\x06\x07": {fixed: 20},                           // and where it stands
+	"PK\x05\x06": {fixed: 22, sizes: []int{20}},         // the end
+}
+
+// errNoEntry says that neither an entry nor a table of contents is at its place.
+var errNoEntry = errors.New("stands where an entry should begin")
 
 const (
 	zipFixed      = 30     // bytes of a local header before name and extra field
@@ -46,21 +65,30 @@ type zipEntry struct {
 	why      string    // it is not read; empty when it is
 }
 
-func newZip(r io.Reader) *zipReader { return &zipReader{in: bufio.NewReaderSize(r, peekSize)} }
+func newZip(r io.Reader, skipped io.Writer) *zipReader {
+	return &zipReader{in: bufio.NewReaderSize(r, peekSize), skipped: skipped}
+}
 
-// next goes to the next entry. It returns io.EOF where the table of contents begins.
+// next goes to the next entry. It returns io.EOF behind the last table of contents, or where that is cut. Entries that
+// follow a table of contents are of another archive, which was concatenated.
 func (z *zipReader) next() (zipEntry, error) {
-	if err := z.leave(); err != nil {
+	if err := z.leaveEntry(); err != nil {
 		return zipEntry{}, err
 	}
 	magic, err := z.in.Peek(4)
+	for err == nil && zipContents[string(magic)].fixed > 0 {
+		z.listed = true
+		if err = z.skipContents(zipContents[string(magic)]); err == nil {
+			magic, err = z.in.Peek(4)
+		}
+	}
 	switch {
+	case z.listed && errors.Is(err, io.EOF):
+		return zipEntry{}, io.EOF
 	case err != nil:
 		return zipEntry{}, unexpected(err)
-	case string(magic) == string(centralHeader) || string(magic) == string(endOfCentral):
-		return zipEntry{}, io.EOF
 	case string(magic) != string(localHeader):
-		return zipEntry{}, fmt.Errorf("%q stands where an entry should begin", magic)
+		return zipEntry{}, fmt.Errorf("%q %w", magic, errNoEntry)
 	}
 	var h [zipFixed]byte
 	if _, err := io.ReadFull(z.in, h[:]); err != nil {
@@ -74,35 +102,55 @@ func (z *zipReader) next() (zipEntry, error) {
 		}
 	}
 	e := zipEntry{name: strings.ReplaceAll(string(name), `\`, "/"), modified: dosTime(h[10:14])}
-	return e, z.enter(&e, h, extra)
+	return e, z.enterEntry(&e, h, extra)
 }
 
-// enter prepares the body of an entry.
-func (z *zipReader) enter(e *zipEntry, h [zipFixed]byte, extra []byte) error {
+// skipContents skips one record of a table of contents.
+func (z *zipReader) skipContents(r zipRecord) error {
+	head, err := z.in.Peek(r.fixed)
+	if err != nil {
+		return err
+	}
+	size := int64(r.fixed)
+	for _, at := range r.sizes {
+		size += int64(binary.LittleEndian.Uint16(head[at:]))
+	}
+	if r.long > 0 {
+		size += int64(binary.LittleEndian.Uint64(head[r.long:]) & (1<<62 - 1))
+	}
+	_, err = io.CopyN(io.Discard, z.in, size)
+	return err
+}
+
+// enterEntry prepares the body of an entry, and how to leave it. An entry whose packed size is known is left without
+// inflating the rest of it.
+func (z *zipReader) enterEntry(e *zipEntry, h [zipFixed]byte, extra []byte) error {
 	flags, method := binary.LittleEndian.Uint16(h[6:]), binary.LittleEndian.Uint16(h[8:])
 	packed, size := sizes(h, extra)
-	trailed := flags&flagTrailed != 0
-	if trailed {
-		packed, size = -1, -1
-	}
-	e.size = size
-	z.tail = func() error { return nil }
-	switch {
-	case method == deflated && flags&flagEncrypted == 0 && trailed:
+	if flags&flagTrailed != 0 {
+		if method != deflated || flags&flagEncrypted != 0 {
+			return errors.New("an entry that is neither deflated nor has a size: the rest cannot be read")
+		}
+		e.size = -1
 		z.body = flate.NewReader(z.in) // reads no byte behind its end: z.in is an io.ByteReader
-		z.tail = z.descriptor
-	case trailed:
-		return errors.New("an entry that is neither deflated nor has a size: the rest cannot be read")
+		z.leave = func() error {
+			if _, err := io.Copy(z.skipped, z.body); err != nil {
+				return err
+			}
+			return z.skipDescriptor()
+		}
+		return nil
+	}
+	raw := io.LimitReader(z.in, packed)
+	e.size, z.body = size, raw
+	z.leave = func() error { _, err := io.Copy(io.Discard, raw); return err }
+	switch {
 	case flags&flagEncrypted != 0:
-		z.body, e.why = io.LimitReader(z.in, packed), "encrypted"
+		e.why = "encrypted"
 	case method == deflated:
-		raw := io.LimitReader(z.in, packed)
 		z.body = flate.NewReader(raw)
-		z.tail = func() error { _, err := io.Copy(io.Discard, raw); return err }
-	case method == stored:
-		z.body = io.LimitReader(z.in, packed)
-	default:
-		z.body, e.why = io.LimitReader(z.in, packed), fmt.Sprintf("compression method %d is not known", method)
+	case method != stored:
+		e.why = fmt.Sprintf("compression method %d is not known", method)
 	}
 	return nil
 }
@@ -128,22 +176,19 @@ func sizes(h [zipFixed]byte, extra []byte) (packed, size int64) {
 	return packed, size
 }
 
-// leave skips what is left of the entry at hand.
-func (z *zipReader) leave() error {
+// leaveEntry skips what is left of the current entry.
+func (z *zipReader) leaveEntry() error {
 	if z.body == nil {
 		return nil
 	}
-	_, err := io.Copy(io.Discard, z.body)
+	err := z.leave()
 	z.body = nil
-	if err != nil {
-		return unexpected(err)
-	}
-	return unexpected(z.tail())
+	return unexpected(err)
 }
 
-// descriptor skips the sizes behind an entry: three numbers, of which the last two may be of 8 bytes, with or without
+// skipDescriptor skips the sizes behind an entry: three numbers, of which the last two may be of 8 bytes, with or without
 // a signature before them. What follows tells which.
-func (z *zipReader) descriptor() error {
+func (z *zipReader) skipDescriptor() error {
 	b, err := z.in.Peek(28)
 	for _, n := range []int{16, 12, 24, 20} {
 		signed := n == 16 || n == 24
@@ -159,7 +204,7 @@ func (z *zipReader) descriptor() error {
 	return err
 }
 
-// Read reads the entry at hand.
+// Read reads the current entry.
 func (z *zipReader) Read(p []byte) (int, error) {
 	if z.body == nil {
 		return 0, io.EOF

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"maps"
 	"path"
 	"slices"
 	"time"
@@ -34,13 +33,13 @@ type file struct {
 	dumps    []dump
 	threads  observe.Threads
 	legends  observe.Legends
-	parts    map[section]*part
-	hosts    map[string]*host // those that lines name; "" for lines that name none
+	parts    fewMap[section, part]
+	hosts    fewMap[string, host] // those that lines name; "" for lines that name none
 	pairs    int
-	modified time.Time     // by the archive that it came in; zero when nothing says
-	part     *traces.Part  // of a trace in several files, which are read together
-	losses   []event.Event // what the log says is missing from it
-	taken    observe.Taken // when files beside it were made
+	modified time.Time      // by the archive that it came in; zero when nothing says
+	part     *traces.Part   // of a trace in several files, which are read together
+	losses   []event.Event  // what the log says is missing from it
+	taken    *observe.Taken // when files beside it were made; nil for all but a few files
 
 	timed bool // some line has a time: settings, and "-- No entries --", are nobody's log
 	// the writer of the line before, so that a run of lines of one writer costs one look-up
@@ -216,10 +215,11 @@ func (f *file) found(dumps []stackdump.Found) bool {
 // foreignUnit is who writes the lines of a file that is none of the node's daemons'.
 const foreignUnit = "container"
 
-// learn takes over what the watch found out about the file's sources.
+// learn takes over what the watch found out about the file's sources. Of the watch only the events stay: bundles hold
+// 50 000 files.
 func (f *file) learn() {
 	known := map[string]bool{}
-	for p := range f.parts {
+	for p := range f.parts.all() {
 		known[p.name] = true
 	}
 	for name := range f.sources {
@@ -230,6 +230,7 @@ func (f *file) learn() {
 	for s, pairs := range f.late {
 		s.Pairs = append(s.Pairs, pairs...)
 	}
+	f.watch = watch{events: f.events, asked: f.asked}
 }
 
 // writer notes whose line it is.
@@ -263,17 +264,17 @@ func (f *file) writer(rec *event.Record) {
 }
 
 func (f *file) hostOf(name string) *host {
-	h := f.hosts[name]
-	if h == nil {
-		if f.hosts == nil {
-			f.hosts = map[string]*host{}
-		}
-		if len(f.hosts) >= maxHosts {
-			name = ""
-		}
-		h = &host{name: name}
-		f.hosts[name] = h
+	if h := f.hosts.get(name); h != nil {
+		return h
 	}
+	if f.hosts.len() >= maxHosts {
+		if h := f.hosts.get(""); h != nil {
+			return h
+		}
+		name = ""
+	}
+	h := &host{name: name}
+	f.hosts.add(name, h)
 	return h
 }
 
@@ -320,7 +321,7 @@ func (f *file) lost(rec *event.Record) {
 		return
 	}
 	of, _ := e.Get(event.FieldOf)
-	if p := f.parts[section{f.host.name, of.Text() + ".log"}]; p != nil && !e.End.IsZero() && p.carried.Known && p.carried.Lacks == e.Start.Lacks && p.carried.T.Before(e.Start.T) {
+	if p := f.parts.get(section{f.host.name, of.Text() + ".log"}); p != nil && !e.End.IsZero() && p.carried.Known && p.carried.Lacks == e.Start.Lacks && p.carried.T.Before(e.Start.T) {
 		e.Start = p.carried
 	}
 	e.Source = f.source.Name
@@ -331,14 +332,11 @@ func (f *file) lost(rec *event.Record) {
 func (f *file) sourceOf(name string) *part { return f.partOf("", name) }
 
 func (f *file) partOf(host, name string) *part {
-	if f.parts == nil {
-		f.parts = map[section]*part{}
-	}
 	p := section{host, name}
-	s := f.parts[p]
+	s := f.parts.get(p)
 	if s == nil {
 		s = &part{Source: timeline.Source{File: f.account.Path, Name: name}}
-		f.parts[p] = s
+		f.parts.add(p, s)
 	}
 	return s
 }
@@ -571,7 +569,9 @@ func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.O
 	}
 	f.learn()
 	f.object = snapshot.Node()
-	f.taken = snapshot.Taken()
+	if taken := snapshot.Taken(); taken.All.Known || len(taken.Files) > 0 || taken.Face.Known {
+		f.taken = &taken
+	}
 	f.account.Component = f.mainComponent()
 	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
 }
@@ -600,20 +600,23 @@ func (f *file) readDump(r io.Reader) {
 // is silent in between had nothing to say.
 func (f *file) sourceList() []timeline.Source {
 	writers := map[string]int{} // by host
-	for p := range f.parts {
+	for p := range f.parts.all() {
 		writers[p.host]++
 	}
 	var all []timeline.Source
-	for _, p := range slices.SortedFunc(maps.Keys(f.parts), func(a, b section) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.host, b.host)) }) {
-		s := f.parts[p].Source
-		if h := f.hosts[p.host]; h != nil && writers[p.host] > 1 && !s.First.IsZero() {
+	entries := slices.SortedFunc(slices.Values(f.parts.entries), func(a, b fewEntry[section, part]) int {
+		return cmp.Or(cmp.Compare(a.key.name, b.key.name), cmp.Compare(a.key.host, b.key.host))
+	})
+	for _, e := range entries {
+		p, s := e.key, e.value.Source
+		if h := f.hosts.get(p.host); h != nil && writers[p.host] > 1 && !s.First.IsZero() {
 			s.First, s.Last = h.first, h.last
 		}
 		s.Cut, s.Modified, s.Foreign = f.account.Err, f.modified, f.place.Foreign
 		s.Earlier = f.place.Earlier
 		all = append(all, s)
 	}
-	if t := f.taken; t.All.Known || t.Face.Known && t.UTC.Known {
+	if t := f.taken; t != nil && (t.All.Known || t.Face.Known && t.UTC.Known) {
 		s := timeline.Source{File: f.account.Path}
 		if t.All.Known {
 			s.Seen = []event.Time{t.All}
@@ -629,9 +632,9 @@ func (f *file) sourceList() []timeline.Source {
 // mainComponent is the one component that wrote the file, empty when there are several.
 func (f *file) mainComponent() string {
 	component := ""
-	for p, s := range f.parts {
+	for p, s := range f.parts.all() {
 		c := p.name[:len(p.name)-len(path.Ext(p.name))]
-		if s.First.IsZero() && len(f.parts) > 1 || c == "" {
+		if s.First.IsZero() && f.parts.len() > 1 || c == "" {
 			continue
 		}
 		if component != "" && component != c {

@@ -62,22 +62,21 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	joinSamples(files)
 	dateReadings(files)
 	events, sources := observeDumps(files)
-	in := timeline.Input{Events: slices.Grow(events, kept(files)), Sources: sources}
-	for _, f := range files {
+	in := timeline.Input{Events: slices.Grow(events, kept(files)), Sources: slices.Grow(sources, len(files))}
+	inc.Files = make([]File, 0, len(files))
+	for i, f := range files {
 		for e := range f.events.all() {
 			in.Events = append(in.Events, *e)
 		}
-		f.events = store{} // the copy is the one that stays
+		files[i] = nil // the copies are what stays
 		in.Sources = append(in.Sources, f.sourceList()...)
+		inc.Files = append(inc.Files, f.account)
 	}
 	inc.Timeline = timeline.Build(in, timeline.Options{Zone: o.Zone, Year: o.Year})
 	if inc.Node == "" { // no line of a log names its host: a snapshot of the node may
 		inc.Node = inc.Timeline.Facts["node.name"].Value
 	}
 	inc.Result = story.Tell(o.Catalog, inc.Timeline, rules.Evaluate(o.Catalog, inc.Timeline))
-	for _, f := range files {
-		inc.Files = append(inc.Files, f.account)
-	}
 	dateFiles(inc)
 	inc.Window = window(inc)
 	if o.Context {
@@ -104,7 +103,7 @@ func read(ctx context.Context, o Options) ([]*file, error) {
 		limiter: make(chan struct{}, runtime.GOMAXPROCS(0)),
 		room:    traces.MaxHeldParts,
 	}
-	options := bundle.Options{Inputs: o.Inputs, Stdin: o.Stdin, Limits: o.Limits, Progress: o.Progress, ReadAhead: func(src io.Reader) io.Reader { return ahead(ctx, &wg, src) }}
+	options := bundle.Options{Inputs: o.Inputs, Stdin: o.Stdin, Limits: o.Limits, Progress: o.Progress, ReadAhead: func(src io.Reader) io.Reader { return readAhead(ctx, &wg, src) }}
 	var files []*file
 	var failures []error
 	for f, err := range bundle.Files(ctx, options) {
@@ -278,13 +277,15 @@ func (f *file) countUnknown(r io.Reader) {
 	f.skip(&event.Skip{Pos: event.Pos{File: f.account.Path, Line: 1}, Reason: "no known format"})
 }
 
-// ahead reads src in a goroutine of its own, so that inflating an archive and
-// reading its lines go on side by side. The goroutine ends with src or with ctx.
-func ahead(ctx context.Context, wg *sync.WaitGroup, src io.Reader) io.Reader {
+// readAhead reads src in a goroutine of its own, so that inflating an archive and
+// reading its lines go on side by side. The goroutine ends with src, with ctx, or when the reader is closed: an
+// archive need not be read to its end.
+func readAhead(ctx context.Context, wg *sync.WaitGroup, src io.Reader) io.ReadCloser {
 	const size, depth = 256 << 10, 4
+	ctx, stop := context.WithCancel(ctx)
 	full, free := make(chan chunk, depth), make(chan []byte, depth)
 	for range depth {
-		free <- make([]byte, size)
+		free <- nil // allocated when it is needed: most archives inside of a directory are small
 	}
 	wg.Go(func() {
 		defer close(full)
@@ -294,6 +295,9 @@ func ahead(ctx context.Context, wg *sync.WaitGroup, src io.Reader) io.Reader {
 			case buf = <-free:
 			case <-ctx.Done():
 				return
+			}
+			if buf == nil {
+				buf = make([]byte, size)
 			}
 			n, err := io.ReadFull(src, buf)
 			if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -309,7 +313,7 @@ func ahead(ctx context.Context, wg *sync.WaitGroup, src io.Reader) io.Reader {
 			}
 		}
 	})
-	return &aheadReader{full: full, free: free}
+	return &aheadReader{full: full, free: free, stop: stop}
 }
 
 // shortRead tells the end of src, which io.ReadFull reports as an unexpected
@@ -330,11 +334,18 @@ type chunk struct {
 type aheadReader struct {
 	full <-chan chunk
 	free chan<- []byte
+	stop context.CancelFunc
 	now  chunk
 	rest []byte
 }
 
-// Read hands out what was read ahead; an error comes after the bytes before it.
+// Close ends the reading ahead; it does not wait for a read that has begun.
+func (a *aheadReader) Close() error {
+	a.stop()
+	return nil
+}
+
+// Read gives what was read ahead; an error comes after the bytes before it.
 func (a *aheadReader) Read(p []byte) (int, error) {
 	for len(a.rest) == 0 {
 		if a.now.err != nil {

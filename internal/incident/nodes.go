@@ -86,7 +86,7 @@ func countNodes(files []*file) *nodes {
 		if f.place.Node != "" && f.account.Used > 0 {
 			n.note(f.place.Node, 1, true)
 		}
-		for name, h := range f.hosts {
+		for name, h := range f.hosts.all() {
 			if name == "" || isNobody(name) {
 				continue
 			}
@@ -122,7 +122,7 @@ func isNobody(host string) bool {
 // begin, and so do their times. A file of several machines runs them side by side, or starts its time anew.
 func (f *file) renames() map[string]string {
 	var order []*host
-	for name, h := range f.hosts {
+	for name, h := range f.hosts.all() {
 		if name != "" && h.first.Known && h.last.Known {
 			order = append(order, h)
 		}
@@ -189,7 +189,7 @@ func (n *nodes) place(f *file) {
 	if f.place.Node != "" {
 		note(n.named[f.place.Node])
 	}
-	for name := range f.hosts {
+	for name := range f.hosts.all() {
 		if node := n.named[name]; node != "" && n.ours[node] {
 			note(node)
 		}
@@ -216,7 +216,7 @@ func (n *nodes) ofFile(f *file) string {
 		return n.named[f.place.Node]
 	}
 	node := ""
-	for name := range f.hosts {
+	for name := range f.hosts.all() {
 		switch named := n.named[name]; {
 		case named == "" || named == node:
 		case node != "":
@@ -294,8 +294,8 @@ func (n *nodes) prune(files []*file, node string) {
 	}
 	for _, f := range files {
 		whole := n.ofFile(f)
-		_, among := f.hosts[node]
-		for name := range f.hosts {
+		among := f.hosts.get(node) != nil
+		for name := range f.hosts.all() {
 			among = among || n.named[name] == node
 		}
 		keep := func(host string) bool {
@@ -326,7 +326,7 @@ func (n *nodes) same(object, node string) bool {
 func (f *file) keepHosts(keep func(host string) bool) {
 	f.events.filter(func(e *event.Event) bool { return keep(e.Host) })
 	f.dumps = slices.DeleteFunc(f.dumps, func(d dump) bool { return !keep(d.host) })
-	maps.DeleteFunc(f.parts, func(p section, _ *part) bool { return !keep(p.host) })
+	f.parts.deleteKeys(func(p section) bool { return !keep(p.host) })
 	if !keep("") {
 		f.threads, f.legends = observe.Threads{}, observe.Legends{}
 	}

@@ -21,6 +21,9 @@ type snapshot struct {
 func dateReadings(files []*file) {
 	made := map[string]snapshot{} // by path; that of a directory ends with a slash
 	for _, f := range files {
+		if f.taken == nil {
+			continue
+		}
 		dir := path.Dir(f.account.Path)
 		for name, at := range f.taken.Files {
 			made[path.Join(dir, name)] = snapshot{at, cmp.Or(f.taken.Node, dir)}

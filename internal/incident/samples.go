@@ -97,7 +97,7 @@ func joinSamples(files []*file) {
 		threads.Merge(&f.threads)
 		legends.Merge(&f.legends)
 		f.threads, f.legends = observe.Threads{}, observe.Legends{}
-		if f.parts[section{name: observe.SourceThreads}] != nil && first == nil {
+		if f.parts.get(section{name: observe.SourceThreads}) != nil && first == nil {
 			first = f
 		}
 	}

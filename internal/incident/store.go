@@ -14,6 +14,7 @@ type store struct {
 	n      int // events that are kept
 }
 
+// chunkSize is how many events are allocated at once, but for a file's first ones: most files of a bundle are small.
 const chunkSize = 256
 
 // add keeps an event and returns its slot.
@@ -25,7 +26,11 @@ func (s *store) add(e *event.Event) (slot int) {
 		return slot
 	}
 	last := len(s.chunks) - 1
-	if last < 0 || len(s.chunks[last]) == chunkSize {
+	switch {
+	case last < 0:
+		s.chunks = append(s.chunks, nil) // it grows up to chunkSize
+		last++
+	case len(s.chunks[last]) == chunkSize:
 		s.chunks = append(s.chunks, make([]event.Event, 0, chunkSize))
 		last++
 	}

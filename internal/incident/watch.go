@@ -175,10 +175,11 @@ func (w *watch) reading(e *event.Event) {
 	w.readings[key] = lastReading{slot: w.events.add(e), begin: e.Start.T, first: !ok}
 }
 
-// batchSize is how many lines change hands at once: with one at a time the hand-over would cost more than the work.
+// batchSize is how many lines are passed on at once: one at a time, passing them on would cost more than the work.
 const batchSize = 128
 
-// aside runs a watch in a goroutine of its own, which begins with the first line: most files of a node hold none that matters.
+// aside runs a watch in a goroutine of its own, which begins with the first full batch: most files of a node hold few
+// lines that matter, and some bundles hold 50 000 files.
 type aside struct {
 	watch *watch
 	batch []line
@@ -189,14 +190,12 @@ type aside struct {
 
 func (w *watch) aside() *aside { return &aside{watch: w} }
 
+// begin starts the goroutine.
 func (a *aside) begin() {
-	a.batch, a.full, a.free = make([]line, 0, batchSize), make(chan []line, 2), make(chan []line, 3)
+	a.full, a.free = make(chan []line, 2), make(chan []line, 3)
 	a.done.Go(func() {
 		for batch := range a.full {
-			for i := range batch {
-				a.watch.record(&batch[i])
-			}
-			clear(batch)
+			a.recordAll(batch)
 			a.free <- batch[:0]
 		}
 	})
@@ -205,24 +204,31 @@ func (a *aside) begin() {
 	}
 }
 
-// record hands a line over; its strings are the watch's from then on.
+// record passes a line on; its strings belong to the watch from then on.
 func (a *aside) record(rec *event.Record, source *timeline.Source) {
+	a.batch = append(a.batch, line{*rec, source})
+	if len(a.batch) < batchSize {
+		return
+	}
 	if a.full == nil {
 		a.begin()
 	}
-	a.batch = append(a.batch, line{*rec, source})
-	if len(a.batch) == batchSize {
-		a.full <- a.batch
-		a.batch = <-a.free
-	}
+	a.full <- a.batch
+	a.batch = <-a.free
 }
 
-// wait hands the rest over and returns when all of it is done.
+// wait passes the rest on and returns when all of it is done.
 func (a *aside) wait() {
-	if a.full == nil {
-		return
+	if a.full != nil {
+		close(a.full)
+		a.done.Wait()
 	}
-	a.full <- a.batch
-	close(a.full)
-	a.done.Wait()
+	a.recordAll(a.batch)
+}
+
+func (a *aside) recordAll(batch []line) {
+	for i := range batch {
+		a.watch.record(&batch[i])
+	}
+	clear(batch)
 }

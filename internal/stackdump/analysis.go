@@ -39,6 +39,9 @@ type analysis struct {
 	stacks   map[string][]hit
 	hidden   map[string][]hit
 	listed   []listing
+	// found are the innermost frames with a part in their Name, of goroutine foundOf.
+	found   map[string]int
+	foundOf int
 }
 
 // hit is a frame, or a word of its arguments, that a lock asks about.
@@ -55,9 +58,9 @@ type listing struct {
 	row      Hold
 }
 
-// newAnalysis takes the goroutines from lo to the next dump.
-func newAnalysis(d *Dump, lo int, rows map[string][]Hold) *analysis {
-	a := &analysis{dump: d, lo: lo, hi: d.end(lo), rows: rows}
+// newAnalysis takes the goroutines [lo:hi] of one dump.
+func newAnalysis(d *Dump, lo, hi int, rows map[string][]Hold) *analysis {
+	a := &analysis{dump: d, lo: lo, hi: hi, rows: rows}
 	a.findEra()
 	return a
 }
@@ -206,16 +209,27 @@ func (a *analysis) indexFrame(g, j int) {
 		a.stacks[f.Func] = append(hits, hit{g: g, frame: j})
 	}
 	for _, row := range a.rows[f.base()] {
-		if matchName(f.Name(), row.Func) && a.deeper(g, j, row.While) {
+		if matchName(f.Name(), row.Func) && (row.While == "" || a.innermost(g, row.While) < j) {
 			a.listed = append(a.listed, listing{g, j, row})
 		}
 	}
 }
 
-func (a *analysis) deeper(g, frame int, part string) bool {
-	return part == "" || slices.ContainsFunc(a.dump.Goroutines[g].Frames[:frame], func(f Frame) bool {
-		return strings.Contains(f.Name(), part)
-	})
+// innermost is the index of the innermost frame whose Name contains part; beyond all frames when there is none. A stack may
+// hold thousands of frames that ask for it, so that the answers for the latest goroutine are kept.
+func (a *analysis) innermost(g int, part string) int {
+	if a.found == nil || a.foundOf != g {
+		a.found, a.foundOf = map[string]int{}, g
+	}
+	i, known := a.found[part]
+	if !known {
+		frames := a.dump.Goroutines[g].Frames
+		if i = slices.IndexFunc(frames, func(f Frame) bool { return strings.Contains(f.Name(), part) }); i < 0 {
+			i = len(frames)
+		}
+		a.found[part] = i
+	}
+	return i
 }
 
 // matchName compares a frame's Name with a name of the catalogue, see Hold.

@@ -11,6 +11,7 @@ package stackdump
 import (
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"strconv"
 	"time"
 
@@ -118,8 +119,7 @@ func (d *Dump) Count() int {
 // share their goroutines with d.
 func (d *Dump) Split() []*Dump {
 	var parts []*Dump
-	for lo := 0; lo < len(d.Goroutines); {
-		hi := d.end(lo)
+	for lo, hi := range d.parts() {
 		part := &Dump{File: d.File, Profile: d.Profile, Headers: hi - lo}
 		if lo == 0 {
 			*part = *d
@@ -127,7 +127,6 @@ func (d *Dump) Split() []*Dump {
 		}
 		part.Goroutines = d.Goroutines[lo:hi:hi]
 		parts = append(parts, part)
-		lo = hi
 	}
 	if parts == nil {
 		return []*Dump{d}
@@ -135,18 +134,26 @@ func (d *Dump) Split() []*Dump {
 	return parts
 }
 
-// end is where the dump that begins at goroutine lo ends. Goroutine 0 stands for
-// every thread and may come often.
-func (d *Dump) end(lo int) int {
-	seen := make(map[uint64]struct{}, len(d.Goroutines)-lo)
-	for hi := lo; hi < len(d.Goroutines); hi++ {
-		id := d.Goroutines[hi].ID
-		if _, again := seen[id]; again && id != 0 {
-			return hi
+// parts yields the bounds of the dumps that stand one after the other, as a half-open range of goroutines. An id that comes
+// again begins the next dump; goroutine 0 stands for every thread and may come often.
+func (d *Dump) parts() iter.Seq2[int, int] {
+	return func(yield func(lo, hi int) bool) {
+		lo := 0
+		last := make(map[uint64]int, len(d.Goroutines)) // where each id came last
+		for i := range d.Goroutines {
+			id := d.Goroutines[i].ID
+			if before, known := last[id]; known && before >= lo && id != 0 {
+				if !yield(lo, i) {
+					return
+				}
+				lo = i
+			}
+			last[id] = i
 		}
-		seen[id] = struct{}{}
+		if lo < len(d.Goroutines) {
+			yield(lo, len(d.Goroutines))
+		}
 	}
-	return len(d.Goroutines)
 }
 
 // Fingerprint is equal for copies of one dump, in a file and in a journal: it

@@ -75,10 +75,8 @@ func (d *Dump) Graph(catalogue []Hold) Graph {
 			b.lock[w.Goroutine] = i
 		}
 	}
-	for lo := 0; lo < len(d.Goroutines); {
-		hi := d.end(lo)
+	for lo, hi := range d.parts() {
 		b.queues(lo, hi)
-		lo = hi
 	}
 	b.sortQueues()
 	b.Longest = -1

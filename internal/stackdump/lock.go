@@ -206,10 +206,8 @@ func (d *Dump) Locks(catalogue []Hold) []Lock {
 		rows[last.base()] = append(rows[last.base()], row)
 	}
 	var all []*lockState
-	for lo := 0; lo < len(d.Goroutines); {
-		a := newAnalysis(d, lo, rows)
-		all = append(all, a.locks()...)
-		lo = a.hi
+	for lo, hi := range d.parts() {
+		all = append(all, newAnalysis(d, lo, hi, rows).locks()...)
 	}
 	slices.SortStableFunc(all, func(a, b *lockState) int {
 		return cmp.Or(cmp.Compare(len(b.Waiters), len(a.Waiters)), cmp.Compare(b.maxWait, a.maxWait))

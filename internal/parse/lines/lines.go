@@ -70,8 +70,12 @@ func NewReader(r io.Reader, stats *Stats) *Reader {
 	return &Reader{r: bufio.NewReaderSize(r, size), Stats: stats}
 }
 
-// Next reads a line into in.Line. It returns false at the end and on an error.
+// Next reads a line into in.Line. It returns false at the end and after an error: r is not asked
+// for what it would give behind its error.
 func (in *Reader) Next() bool {
+	if in.Err != nil {
+		return false
+	}
 	b, err := in.r.ReadSlice('\n')
 	cut := int64(0)
 	if errors.Is(err, bufio.ErrBufferFull) {

@@ -1,6 +1,7 @@
 package lines
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -16,4 +17,24 @@ func TestLines(t *testing.T) {
 		got = append(got, string(line.Bytes))
 	}
 	require.Equal(t, []string{"a", "", "b\r", long, "end"}, got)
+}
+
+// relentless gives more text with every error.
+type relentless struct{}
+
+func (relentless) Read(p []byte) (int, error) { return copy(p, "text"), io.ErrUnexpectedEOF }
+
+// TestLinesEndAtError: a reader is not asked again after an error, and what it gave before is one
+// line.
+func TestLinesEndAtError(t *testing.T) {
+	var got []string
+	for line, err := range All(relentless{}) {
+		if require.Less(t, len(got), 2); err != nil {
+			require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+			got = append(got, err.Error())
+			continue
+		}
+		got = append(got, string(line.Bytes))
+	}
+	require.Equal(t, []string{"text", "unexpected EOF"}, got)
 }

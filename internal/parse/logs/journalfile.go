@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/mikelolasagasti/xz"
 	"github.com/pierrec/lz4/v4"
-	"github.com/xi2/xz"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+)
+
+// Bounds of the garbage that may lie around between two collections, in bytes and in percent of what is live. One short
+// run keeps most of what it allocates: with 200 % instead of Go's 100 it takes a tenth less time.
+const (
+	maxGarbage   = 96 << 20
+	mostPercent  = 200
+	leastPercent = 50
+)
+
+// boundGarbage collects seldom while little is live, where that saves time, and more often when much is, where it would
+// cost memory. GOGC overrides it.
+func boundGarbage() {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	debug.SetGCPercent(mostPercent)
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	percent := mostPercent
+	type sentinel struct{ _ *byte } // with a pointer, so that it is no part of a block of tiny objects
+	var afterCollection func(*sentinel)
+	afterCollection = func(s *sentinel) {
+		metrics.Read(live)
+		want := int(min(max(maxGarbage*100/max(live[0].Value.Uint64(), 1), leastPercent), mostPercent))
+		if want != percent {
+			percent = want
+			debug.SetGCPercent(percent)
+		}
+		runtime.SetFinalizer(s, afterCollection)
+	}
+	runtime.SetFinalizer(&sentinel{}, afterCollection)
+}

@@ -1,0 +1,164 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+)
+
+// archive yields the members of an archive, prefix in front of their names.
+func (w *walker) archive(name string, head *head, prefix string) bool {
+	if w.nested++; w.nested > w.budget.limits.Nesting {
+		w.nested--
+		return w.skip(name, "archives inside archives, more than %d deep", w.budget.limits.Nesting)
+	}
+	defer func() { w.nested-- }()
+	zip, in := head.isZip(), head.content(w.budget.limits) // ReadAhead's goroutine uses head from here on
+	if head.packed != "" && w.opt.ReadAhead != nil && w.nested == 1 {
+		in = w.opt.ReadAhead(in)
+		if c, ok := in.(io.Closer); ok {
+			defer c.Close()
+		}
+	}
+	if w.nested == 1 {
+		w.out = &unpacked{budget: w.budget}
+	}
+	from := &archiveStream{r: in, out: w.out, outermost: w.nested == 1}
+	kept, more, err := 0, false, error(nil)
+	if zip {
+		kept, more, err = w.zip(name, from, prefix)
+	} else {
+		kept, more, err = w.tar(name, from, prefix)
+	}
+	if err == nil {
+		return more
+	}
+	broken := &ArchiveError{Path: name, Kept: kept, Err: from.locate(err, head)}
+	if w.nested > 1 {
+		return w.skip(name, "%s", broken.reason())
+	}
+	return w.yield(File{}, broken)
+}
+
+// ArchiveError is about an input that is an archive and was not read to its end. What was yielded of it stays valid.
+type ArchiveError struct {
+	Path string
+	Kept int // files that were yielded
+	Err  error
+}
+
+func (e *ArchiveError) Error() string { return e.Path + ": " + e.reason() }
+
+func (e *ArchiveError) reason() string {
+	return fmt.Sprintf("%v; %d files before it are kept", e.Err, e.Kept)
+}
+
+// Unwrap gives the reason.
+func (e *ArchiveError) Unwrap() error { return e.Err }
+
+// archiveStream is what an archive is read from. It counts, and ends with an error, once for all, when archives become
+// more than the limits allow.
+type archiveStream struct {
+	r         io.Reader
+	out       *unpacked
+	outermost bool
+	n         int64
+	drained   bool  // r has given its end or its error
+	err       error // why it ended
+}
+
+func (a *archiveStream) Read(p []byte) (int, error) {
+	if a.err != nil {
+		return 0, a.err
+	}
+	n, err := a.r.Read(p)
+	a.n += int64(n)
+	a.drained = err != nil
+	if a.outermost {
+		a.out.in.Add(int64(n))
+	} else if err == nil {
+		err = a.out.addOutput(int64(n))
+	}
+	if walked := a.out.budget.addWalked(int64(n)); err == nil {
+		err = walked
+	}
+	a.err = err
+	return n, err
+}
+
+// locate adds to an error how far the archive was read, unless the error says where it is. When an archive is inflated
+// ahead of the walk, how much of the file was read is the same in every run only at its end.
+func (a *archiveStream) locate(err error, head *head) error {
+	if _, ok := errors.AsType[*badHeader](err); ok {
+		return err
+	}
+	if head.packed != "" && !a.drained {
+		return fmt.Errorf("%w at byte %d of what it unpacks to", err, a.n)
+	}
+	return fmt.Errorf("%w at %d bytes", err, head.raw.n.Load())
+}
+
+// zip yields the members of a zip archive, and says how many there were. More is false when the sequence ends.
+func (w *walker) zip(name string, from *archiveStream, prefix string) (kept int, more bool, err error) {
+	raw := &counter{r: from}
+	for members := newZip(raw, w.out); ; {
+		e, err := members.next()
+		if errors.Is(err, io.EOF) {
+			return kept, true, nil
+		}
+		if errors.Is(err, errNoEntry) && members.listed {
+			return kept, w.skip(name, "what follows the end of the archive is not read: %v", err), nil
+		}
+		if err != nil {
+			return kept, true, err
+		}
+		if !w.count(name) {
+			return kept, false, nil
+		}
+		full, why := cleanName(e.name, w.budget.limits)
+		if why == "" {
+			why = e.why
+		}
+		switch {
+		case why != "":
+			if !w.skip(clip(path.Join(prefix, full)), "%s", why) {
+				return kept, false, nil
+			}
+		case !strings.HasSuffix(e.name, "/"):
+			kept++
+			guarded := &inflated{r: members, in: raw, before: raw.n.Load(), limit: w.budget.limits.Ratio}
+			if !w.member(path.Join(prefix, full), e.size, e.modified, guarded) {
+				return kept, false, nil
+			}
+		}
+	}
+}
+
+// member yields one regular file of an archive, or the members of the archive that it is.
+func (w *walker) member(full string, size int64, modified time.Time, r io.Reader) bool {
+	head := newHead(r)
+	if head.isArchive() {
+		return w.archive(full, head, full)
+	}
+	if head.packed != "" {
+		size = -1
+	}
+	once := oneTime{r: w.budget.reader(head.content(w.budget.limits), nil, w.out)}
+	defer once.expire()
+	return w.offer(File{Path: full, Size: size, ModTime: modified, Stream: true, Open: once.open})
+}
+
+// cleanName is a member's name in its shortest form, and why it is not read when it leads out of the archive or too deep.
+func cleanName(written string, limits Limits) (name, why string) {
+	name = path.Clean(written)
+	switch {
+	case path.IsAbs(written) || name == ".." || strings.HasPrefix(name, "../"):
+		return name, "name points outside of the archive"
+	case strings.Count(name, "/") >= limits.Depth:
+		return name, fmt.Sprintf("more than %d directories deep", limits.Depth)
+	}
+	return name, ""
+}
