@@ -94,6 +94,8 @@ type compiler struct {
 	src  *source
 	errs []error
 	uses map[int]int // places that speak of a variable
+	// untied says that an edge names a step that does not exist: what else ties the steps is not known then.
+	untied bool
 }
 
 func (c *compiler) errorf(at []any, format string, args ...any) {
@@ -294,33 +296,66 @@ func (c *compiler) variableNames() []string {
 	return names
 }
 
+// edges compiles each edge to the pairs of steps that it stands for.
 func (c *compiler) edges() {
 	for i := range c.rule.Edges {
 		e := &c.rule.Edges[i]
-		e.from = c.namedStep(e.From, "edges", i, "from")
-		e.to = c.namedStep(e.To, "edges", i, "to")
-		if e.from >= 0 && e.from == e.to {
-			c.errorf([]any{"edges", i}, "step %q has an edge to itself", e.From)
-		}
 		c.oneOf(e.FromAt, ends, "edges", i, "from_at")
 		c.oneOf(e.ToAt, ends, "edges", i, "to_at")
+		pair := tie{edge: i, fromEnd: e.FromAt == "end", toEnd: e.ToAt == "end"}
 		if e.Gap == nil && e.Overlap == "" {
 			c.errorf([]any{"edges", i}, "an edge wants a gap or an overlap")
 		}
 		if e.Gap != nil {
-			e.measured = true
-			e.min = c.duration(e.Gap.Min, 0, "edges", i, "gap", "min")
-			e.max = c.duration(e.Gap.Max, math.MaxInt64, "edges", i, "gap", "max")
-			if e.min > e.max {
-				c.errorf([]any{"edges", i, "gap"}, "gap from %s to %s is empty", e.min, e.max)
+			pair.measured = true
+			pair.min = c.duration(e.Gap.Min, 0, "edges", i, "gap", "min")
+			pair.max = c.duration(e.Gap.Max, math.MaxInt64, "edges", i, "gap", "max")
+			if pair.min > pair.max {
+				c.errorf([]any{"edges", i, "gap"}, "gap from %s to %s is empty", pair.min, pair.max)
 			}
 		}
 		if e.Overlap != "" {
-			e.shared = true
-			e.overlap = c.duration(e.Overlap, 0, "edges", i, "overlap")
+			pair.shared = true
+			pair.overlap = c.duration(e.Overlap, 0, "edges", i, "overlap")
 		}
-		if e.from >= 0 && e.to >= 0 {
-			e.best = c.rule.bestJoin(e.from, e.to)
+		c.tieSteps(pair, c.edgeSteps(e.From, i, "from"), c.edgeSteps(e.To, i, "to"))
+	}
+	c.rule.fromEdge = len(c.rule.ties)
+}
+
+// edgeSteps are the steps at one end of an edge.
+func (c *compiler) edgeSteps(ids StepIDs, edge int, key string) []int {
+	if len(ids) == 0 {
+		c.errorf([]any{"edges", edge}, "%s is missing", key)
+	}
+	var steps []int
+	for i, id := range ids {
+		step := c.namedStep(id, "edges", edge, key, i)
+		if step >= 0 && slices.Contains(steps, step) {
+			c.errorf([]any{"edges", edge, key, i}, "step %q is named twice", id)
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// tieSteps adds what an edge asks of each pair of its steps. Steps that do not exist are negative.
+func (c *compiler) tieSteps(pair tie, from, to []int) {
+	if len(c.rule.ties)+len(from)*len(to) > maxTies {
+		c.errorf([]any{"edges", pair.edge}, "the edges up to here tie more than %d pairs of steps", maxTies)
+		return
+	}
+	for _, pair.from = range from {
+		for _, pair.to = range to {
+			switch {
+			case pair.from < 0 || pair.to < 0:
+				c.untied = true
+				continue
+			case pair.from == pair.to:
+				c.errorf([]any{"edges", pair.edge}, "step %q has an edge to itself", c.rule.Steps[pair.from].ID)
+			}
+			pair.best = c.rule.bestJoin(pair.from, pair.to)
+			c.rule.ties = append(c.rule.ties, pair)
 		}
 	}
 }
@@ -359,10 +394,9 @@ func (c *compiler) imply() {
 	for i := range group {
 		group[i] = i
 	}
-	if slices.ContainsFunc(c.rule.Edges, func(e EdgeRule) bool { return e.from < 0 || e.to < 0 }) {
+	if c.untied {
 		return
 	}
-	c.rule.ties = slices.Clone(c.rule.Edges)
 	for i := range group {
 		for j := range i {
 			if c.tied(i, j) {
@@ -378,7 +412,7 @@ func (c *compiler) imply() {
 	for to := range group {
 		for from := range to {
 			if group[from] != group[to] {
-				c.rule.ties = append(c.rule.ties, EdgeRule{from: from, to: to, shared: true, overlap: loose, best: c.rule.bestJoin(from, to)})
+				c.rule.ties = append(c.rule.ties, tie{edge: -1, from: from, to: to, shared: true, overlap: loose, best: c.rule.bestJoin(from, to)})
 			}
 		}
 	}
@@ -388,7 +422,7 @@ func (c *compiler) imply() {
 func (c *compiler) tied(a, b int) bool {
 	own := always(c.rule.Steps[a].patterns)
 	return slices.ContainsFunc(always(c.rule.Steps[b].patterns), func(v int) bool { return slices.Contains(own, v) }) ||
-		slices.ContainsFunc(c.rule.Edges, func(e EdgeRule) bool { return e.from == a && e.to == b || e.from == b && e.to == a })
+		slices.ContainsFunc(c.rule.ties[:c.rule.fromEdge], func(e tie) bool { return e.from == a && e.to == b || e.from == b && e.to == a })
 }
 
 // always is the variables that every pattern binds.

@@ -100,6 +100,11 @@ func (d *decoder) mapping(node ast.Node, v reflect.Value) {
 
 func (d *decoder) list(node ast.Node, v reflect.Value) {
 	list, ok := node.(*ast.SequenceNode)
+	if !ok && v.Type() == reflect.TypeFor[StepIDs]() { // one id needs no brackets
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		d.value(node, v.Index(0))
+		return
+	}
 	if !ok {
 		d.errorf(node, "expected a list, not %s", nodeName(node))
 		return

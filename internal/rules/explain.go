@@ -186,7 +186,12 @@ func (e *EdgeRule) prose() string {
 	if e.Overlap != "" {
 		says = append(says, fmt.Sprintf("is going on at the same time, give or take %s", e.Overlap))
 	}
-	return fmt.Sprintf("%s %s %s: %s %s", e.From, cmp.Or(e.Relation, "and"), e.To, e.To, strings.Join(says, " and "))
+	from, to := strings.Join(e.From, " or "), strings.Join(e.To, " or ")
+	who := to
+	if len(e.To) > 1 {
+		who = "each"
+	}
+	return fmt.Sprintf("%s %s %s: %s %s", from, cmp.Or(e.Relation, "and"), to, who, strings.Join(says, " and "))
 }
 
 // prose is the gap in words: "5s before to 10m after".

@@ -415,26 +415,27 @@ func (l *linter) inTime() {
 	for s := range ends {
 		bound(ends+s, s, 0)
 	}
-	point := func(step int, at string) int {
-		if at == "end" {
+	point := func(step int, end bool) int {
+		if end {
 			return ends + step
 		}
 		return step
 	}
-	for i := range l.rule.Edges {
-		e, holds := &l.rule.Edges[i], true
-		if e.from < 0 || e.to < 0 || e.from == e.to || e.min > e.max {
+	for i := range l.rule.ties[:l.rule.fromEdge] {
+		e, holds := &l.rule.ties[i], true
+		if e.from == e.to || e.min > e.max {
 			continue
 		}
 		if e.measured {
-			from, to := point(e.from, e.FromAt), point(e.to, e.ToAt)
+			from, to := point(e.from, e.fromEnd), point(e.to, e.toEnd)
 			holds = bound(to, from, -max(int64(e.min), -ever)) && (e.max == math.MaxInt64 || bound(from, to, int64(e.max)))
 		}
 		if e.shared {
 			holds = holds && bound(ends+e.from, e.to, int64(e.overlap)) && bound(ends+e.to, e.from, int64(e.overlap))
 		}
 		if !holds {
-			l.errorf([]any{"edges", i}, "no events can lie so: the edges before it say otherwise of %q and %q", e.From, e.To)
+			from, to := l.rule.Steps[e.from].ID, l.rule.Steps[e.to].ID
+			l.errorf([]any{"edges", e.edge}, "no events can lie so: the edges before it say otherwise of %q and %q", from, to)
 		}
 	}
 }

@@ -100,6 +100,10 @@ func TestProblems(t *testing.T) {
 		{"to: two,", "to: one,", `step "one" has an edge to itself`},
 		{"max: 10s", "max: ten", `9:46: "ten" is no duration such as "10m" or "-5s"`},
 		{"min: 0s", "min: 11s", `gap from 11s to 10s is empty`},
+		{"from: one", "from: [one, on]", `9:18: unknown step "on"; did you mean "one"?`},
+		{"from: one", "from: [one, one]", `9:18: step "one" is named twice`},
+		{"from: one", "from: []", `9:6: from is missing`},
+		{"from: one", "from: {one: two}", `9:13: expected text, not a mapping`},
 		{", gap: {min: 0s, max: 10s}", "", `an edge wants a gap or an overlap`},
 		{"one and two", "one and too", `13:14: unknown id "too"; did you mean "two"?`},
 		{"one and two", "not one", `13:14: unknown id "not"`},
@@ -269,4 +273,34 @@ func spelled(v reflect.Value) any {
 		return nil
 	}
 	return v.Interface()
+}
+
+// TestEdgeLists: an edge with lists is the edges of all pairs.
+func TestEdgeLists(t *testing.T) {
+	const edges = "edges:\n  - {from: one, to: two, gap: {min: 0s, max: 10s}}\n"
+	steps := strings.Replace(whole, "edges:", `  - {id: three, role: symptom, text: x, kind: a, bind: {container: cid}}
+  - {id: four, role: symptom, text: x, kind: b, bind: {container: cid}}
+edges:`, 1)
+	require.Contains(t, steps, edges)
+	lists := catalogOf(t, strings.Replace(steps, edges, `edges:
+  - {from: [one, three], to: [two, four], gap: {min: 0s, max: 10s}, overlap: 5s, from_at: end}
+`, 1))
+	single := catalogOf(t, strings.Replace(steps, edges, `edges:
+  - {from: one, to: two, gap: {min: 0s, max: 10s}, overlap: 5s, from_at: end}
+  - {from: one, to: four, gap: {min: 0s, max: 10s}, overlap: 5s, from_at: end}
+  - {from: three, to: two, gap: {min: 0s, max: 10s}, overlap: 5s, from_at: end}
+  - {from: three, to: four, gap: {min: 0s, max: 10s}, overlap: 5s, from_at: end}
+`, 1))
+	require.Len(t, lists.Rules[0].ties, 4)
+	for i, tie := range single.Rules[0].ties {
+		require.Equal(t, i, tie.edge)
+		tie.edge = 0
+		require.Equal(t, tie, lists.Rules[0].ties[i])
+	}
+	require.Equal(t, single.Rules[0].edged, lists.Rules[0].edged)
+	require.Equal(t, single.Rules[0].related, lists.Rules[0].related)
+
+	var b strings.Builder
+	require.NoError(t, lists.Rules[0].Explain(&b))
+	require.Contains(t, strings.Join(strings.Fields(b.String()), " "), "one or three and two or four: each begins at most 10s after its end")
 }

@@ -287,7 +287,7 @@ func (o *enumeration) together(a []int) bool {
 	return true
 }
 
-func (o *enumeration) order(a []int, e *EdgeRule) order {
+func (o *enumeration) order(a []int, e *tie) order {
 	return e.order(o.index.spans[o.at(a, e.from).event], o.index.spans[o.at(a, e.to).event])
 }
 
