@@ -153,7 +153,11 @@ func (d *decoder) scalar(node ast.Node, v reflect.Value) {
 			v.SetString(node.GetToken().Value) // as it is written: 1.10 is no 1.1
 			return
 		}
-		d.errorf(node, "expected text, not %s", nodeName(node))
+		hint := ""
+		if isMapping(node) {
+			hint = "; a text with a colon needs quotes"
+		}
+		d.errorf(node, "expected text, not %s%s", nodeName(node), hint)
 	case reflect.Bool:
 		if truth, ok := value.(bool); ok {
 			v.SetBool(truth)

@@ -143,7 +143,11 @@ func (p *Pattern) prose(alternative bool) string {
 		b.WriteString(conjunction + conditionProse(key, p.Match[key]))
 	}
 	for _, field := range sortedKeys(p.Bind) {
-		fmt.Fprintf(&b, ", %s = %s", field, p.Bind[field])
+		name, modifier, _ := strings.Cut(field, "|")
+		fmt.Fprintf(&b, ", %s = %s", name, p.Bind[field])
+		if modifier == optionalModifier {
+			b.WriteString(" if it is given")
+		}
 	}
 	return b.String()
 }

@@ -67,7 +67,7 @@ func (c *compiler) forecasts() {
 		c.required(f.Text, append(at, "text")...)
 		c.required(f.Value, append(at, "value")...)
 		c.required(string(f.Kind), append(at, "kind")...)
-		f.conditions = c.conditions(f.Match, append(at, "match"))
+		f.conditions = c.plainConditions(f.Match, append(at, "match"))
 		var isNumber bool
 		if f.limit, isNumber = numeric(f.Limit); !isNumber {
 			switch name, _ := f.Limit.(string); {
@@ -145,7 +145,8 @@ func (x *index) lastLine() (end time.Time) {
 // of tells the things apart that grow each for itself: by what the pattern binds. Two ways to count one thing differ by a little, which is no growth.
 func (rule *ForecastRule) of(e *event.Event) string {
 	parts := []string{e.Source}
-	for _, field := range sortedKeys(rule.Bind) {
+	for _, key := range sortedKeys(rule.Bind) {
+		field, _, _ := strings.Cut(key, "|")
 		parts = append(parts, e.FieldText(field))
 	}
 	return strings.Join(parts, "\x00")

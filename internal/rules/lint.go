@@ -132,6 +132,12 @@ func (r *Rule) kindsOf(step int) []event.Kind {
 var sourceNames = regexp.MustCompile(`^([a-z0-9][a-z0-9._-]*\.log|goroutines\.[a-z0-9-]+|strace|samples(\.[a-z]+)?|processes|udevcookies|versions|config|node|mounts|units|metrics|kubernetes|packages|collect)$`)
 
 func (l *linter) source(name string, at ...any) {
+	if pattern, ok := pathSource(name); ok {
+		if err := checkPath(pattern); err != nil {
+			l.errorf(at, "%v", err)
+		}
+		return
+	}
 	if l.known != nil && name != "" && !sourceNames.MatchString(name) {
 		l.errorf(at, "%q is no source: logs are COMPONENT.log, dumps goroutines.PROGRAM, others as strace, samples, processes, config (docs/rule-language.md)", name)
 	}
@@ -188,7 +194,7 @@ func (c *compiler) watches(p *Pattern, at []any) {
 		}
 	}
 	if shortest(literals) < minLiteral {
-		c.errorf(append(slices.Clone(at), "match"), "a log.line needs text|contains (or text, text|startswith, text|endswith, text|in, error|contains) "+
+		c.errorf(append(slices.Clone(at), "match"), "a log.line needs text|contains (or text, text|startswith, text|endswith, text|captures, text|in, error|contains) "+
 			"with %d plain letters or more in a row: quotes, backslashes, <, >, & and letters beyond ASCII may be written differently in a file", minLiteral)
 		return
 	}
@@ -219,6 +225,10 @@ func (c *condition) literals() []string {
 	switch c.operator {
 	case "", "contains", "startswith", "endswith":
 		return []string{plainRun(fmt.Sprint(c.arg))}
+	case capturesOperator:
+		if text, err := parseCaptures(fmt.Sprint(c.arg)); err == nil {
+			return []string{longestOf(text.literals, plainRun)}
+		}
 	case "in":
 		var all []string
 		list, _ := c.arg.([]any)
@@ -236,6 +246,17 @@ func plainRun(s string) string {
 	for run := range strings.FieldsFuncSeq(s, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune("\"\\<>&", r) }) {
 		if run = strings.TrimSpace(run); len(run) > len(longest) {
 			longest = run
+		}
+	}
+	return longest
+}
+
+// longestOf is the longest of what a function makes of each text.
+func longestOf(texts []string, of func(string) string) string {
+	longest := ""
+	for _, s := range texts {
+		if made := of(s); len(made) > len(longest) {
+			longest = made
 		}
 	}
 	return longest
@@ -367,7 +388,7 @@ func (p *Pattern) takesAllOf(other *Pattern) bool {
 			return !slices.ContainsFunc(other.conditions, func(d condition) bool { return c.key == d.key })
 		}) &&
 		!slices.ContainsFunc(p.bindings, func(b binding) bool {
-			return !slices.ContainsFunc(other.bindings, func(d binding) bool { return b.field == d.field })
+			return !b.optional && !slices.ContainsFunc(other.bindings, func(d binding) bool { return b.reading == d.reading && !d.optional })
 		})
 }
 

@@ -60,7 +60,7 @@ type VersionRange struct {
 
 // Need is a group of sources of which one is enough, and how to collect it.
 type Need struct {
-	Any     []string // "goroutines.containerd", as event.Event.Source spells it
+	Any     []string // "goroutines.containerd", as event.Event.Source spells it, or "path:var/log/acme/*.log"
 	Collect string
 }
 
@@ -70,7 +70,8 @@ type Pattern struct {
 	Kind event.Kind
 	// Match is field or field|operator to the wanted value; see operators.
 	Match map[string]any
-	// Bind is field to the name under which events of other steps must carry the same value.
+	// Bind is field to the name under which events of other steps must carry the same value. Of
+	// "field|optional" an event may lack the field.
 	Bind map[string]string
 
 	conditions []condition
@@ -136,7 +137,7 @@ type Absence struct {
 	Pattern `yaml:",inline"`
 	Before  string // id of a step: no such event before it begins
 	During  string // id of a step: no such event while it lasts
-	Source  string // the source that would have shown it
+	Source  string // the source that would have shown it, by name or by "path:…"
 	// Level is that of the line in question: a log without any line of that level proves nothing. Empty for any.
 	Level string
 
@@ -202,8 +203,10 @@ type variable struct {
 
 // binding is one bound field of a pattern.
 type binding struct {
-	field    string
+	reading  reading
 	variable int
+	optional bool  // an event may lack it
+	key      []any // where it stands in the pattern: {"bind", "container"}
 }
 
 // defaultWeight is the weight of a step that names none.
