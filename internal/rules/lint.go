@@ -110,6 +110,13 @@ func (l *linter) field(kinds []event.Kind, key string, at ...any) {
 	}
 }
 
+// warnf adds a finding that is no mistake yet, so that rules written before it was one still load.
+func (l *linter) warnf(at []any, format string, args ...any) {
+	p := l.src.problem(at, format, args...)
+	p.Warning = true
+	l.errs = append(l.errs, p)
+}
+
 func joinKinds(kinds []event.Kind) string {
 	var names []string
 	for _, k := range kinds {
@@ -131,16 +138,36 @@ func (r *Rule) kindsOf(step int) []event.Kind {
 // sourceNames is how [event.Event.Source] spells inputs.
 var sourceNames = regexp.MustCompile(`^([a-z0-9][a-z0-9._-]*\.log|goroutines\.[a-z0-9-]+|strace|samples(\.[a-z]+)?|processes|udevcookies|versions|config|node|mounts|units|metrics|kubernetes|packages|collect)$`)
 
+// source reports a source that is spelled like none, and warns of one that nothing is known of.
 func (l *linter) source(name string, at ...any) {
-	if pattern, ok := pathSource(name); ok {
+	pattern, isPath := pathSource(name)
+	switch {
+	case isPath:
 		if err := checkPath(pattern); err != nil {
 			l.errorf(at, "%v", err)
 		}
-		return
-	}
-	if l.known != nil && name != "" && !sourceNames.MatchString(name) {
+	case l.known == nil || name == "":
+	case !sourceNames.MatchString(name):
 		l.errorf(at, "%q is no source: logs are COMPONENT.log, dumps goroutines.PROGRAM, others as strace, samples, processes, config (docs/rule-language.md)", name)
+	case !contains(event.Sources(), name) && !l.ownLog(name):
+		hint := didYouMean(name, event.Sources())
+		if program, isLog := strings.CutSuffix(name, ".log"); isLog && hint == "" {
+			hint = fmt.Sprintf(": no log.line of this rule has component: %s", program)
+		}
+		l.warnf(at, "unknown source %q%s", name, hint)
 	}
+}
+
+// ownLog says that a source is the log of a program whose lines the rule takes by their text.
+func (l *linter) ownLog(source string) bool {
+	asked := func(p *Pattern) bool {
+		return p.Kind == event.KindLogLine && slices.ContainsFunc(p.components(), func(name string) bool { return name+".log" == source })
+	}
+	r := l.rule
+	return slices.ContainsFunc(r.Steps, func(s StepRule) bool {
+		return slices.ContainsFunc(s.patterns, func(p Pattern) bool { return asked(&p) })
+	}) || slices.ContainsFunc(r.Absent, func(a Absence) bool { return asked(&a.Pattern) }) ||
+		slices.ContainsFunc(r.RulesOut, func(o Objection) bool { return asked(&o.Pattern) })
 }
 
 // texts checks the fields that texts and notes speak of.
