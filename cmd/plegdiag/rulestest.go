@@ -107,7 +107,7 @@ func (t *tester) run(ctx context.Context, f *fixture.Fixture) error {
 	}
 	differences, err := f.Compare(inc)
 	if err != nil {
-		differences = []string{err.Error()}
+		differences = strings.Split(err.Error(), "\n")
 	}
 	weak := f.WhyProvesNothing(inc, rule)
 	if weak != "" && t.builtin.Rule(rule) != nil {

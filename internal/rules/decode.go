@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -25,6 +27,19 @@ func decode(src *source) (*Rule, []error) {
 	return rule, d.errs
 }
 
+// DecodeYAML reads a file in the manner of rule files into a pointer to a struct: strictly, and in
+// plain YAML. It returns all that cannot be read, joined, each as a [*Problem]. A struct behind a
+// pointer with the method SetText also takes a text alone.
+func DecodeYAML(file string, text []byte, into any) error {
+	src, problem := readYAML(file, text)
+	if problem != nil {
+		return problem
+	}
+	d := decoder{src: src}
+	d.value(src.root, reflect.ValueOf(into).Elem())
+	return errors.Join(d.errs...)
+}
+
 func (d *decoder) errorf(node ast.Node, format string, args ...any) {
 	d.errs = append(d.errs, d.src.at(node, format, args...))
 }
@@ -43,6 +58,12 @@ func (d *decoder) value(node ast.Node, v reflect.Value) {
 		v.Set(reflect.New(v.Type().Elem()))
 		d.value(node, v.Elem())
 	case reflect.Struct:
+		if short, ok := v.Addr().Interface().(interface{ SetText(text string) }); ok && !isMapping(node) {
+			var text string
+			d.scalar(node, reflect.ValueOf(&text).Elem())
+			short.SetText(text)
+			return
+		}
 		d.fields(node, v)
 	case reflect.Map:
 		d.mapping(node, v)
@@ -193,45 +214,32 @@ func nodeName(node ast.Node) string {
 	return fmt.Sprintf("%q", node.GetToken().Value)
 }
 
-// keysOf is the YAML keys of a struct and the fields behind them.
-func keysOf(t reflect.Type) map[string][]int { return ruleKeys()[t] }
+// structKeys holds what keysOf has found out, by type.
+var structKeys sync.Map
 
-// ruleKeys are the keys of every struct of the language.
-var ruleKeys = sync.OnceValue(func() map[reflect.Type]map[string][]int {
-	all := map[reflect.Type]map[string][]int{}
-	var walk func(t reflect.Type)
-	walk = func(t reflect.Type) {
-		switch t.Kind() {
-		case reflect.Pointer, reflect.Slice, reflect.Map:
-			walk(t.Elem())
-		case reflect.Struct:
-			if all[t] != nil {
-				return
-			}
-			all[t] = map[string][]int{}
-			for _, field := range reflect.VisibleFields(t) {
-				if name, ok := yamlKey(field); ok {
-					all[t][name] = field.Index
-					walk(field.Type)
-				}
-			}
+// keysOf is the YAML keys of a struct and the fields behind them.
+func keysOf(t reflect.Type) map[string][]int {
+	if known, ok := structKeys.Load(t); ok {
+		return known.(map[string][]int)
+	}
+	keys := map[string][]int{}
+	for _, field := range reflect.VisibleFields(t) {
+		if name, ok := yamlKey(field); ok {
+			keys[name] = field.Index
 		}
 	}
-	walk(reflect.TypeFor[Rule]())
-	return all
-})
+	structKeys.Store(t, keys)
+	return keys
+}
 
-// yamlKey is the key of a field: its tag, else its name in lower case. An
-// embedded struct has none, its fields stand in their own names.
+// yamlKey is the key of a field: the name in its tag, else its own in lower case. An embedded
+// struct has none, its fields stand in their own names.
 func yamlKey(field reflect.StructField) (string, bool) {
-	tag := field.Tag.Get("yaml")
-	if !field.IsExported() || tag == ",inline" {
+	name, options, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+	if !field.IsExported() || options == "inline" {
 		return "", false
 	}
-	if tag != "" {
-		return tag, true
-	}
-	return strings.ToLower(field.Name), true
+	return cmp.Or(name, strings.ToLower(field.Name)), true
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -19,8 +19,10 @@ func (r *Rule) Explain(w io.Writer) error {
 	p := &prose{w: bufio.NewWriter(w)}
 	p.line("%s", r.ID)
 	p.wrap("", r.Title)
-	p.line("")
-	p.wrap("", r.Mechanism)
+	if r.Mechanism != "" {
+		p.line("")
+		p.wrap("", r.Mechanism)
+	}
 	p.heading("At most", strings.TrimSpace(roleProse[r.Role]+" "+r.Phase.Sentence()))
 	p.steps(r)
 	p.verdicts(r)
@@ -170,7 +172,7 @@ func conditionProse(key string, arg any) string {
 }
 
 var operatorProse = map[string]string{
-	"": "is", "lacks": "does not contain", "startswith": "starts with", "endswith": "ends with", "re": "matches",
+	"": "is", "lacks": "does not contain", "startswith": "starts with", "endswith": "ends with", "re": "matches", "captures": "has",
 	"lt": "<", "lte": "≤", "gt": ">", "gte": "≥", "semver": "is of version",
 }
 

@@ -67,6 +67,7 @@ var capturePlaceholder = regexp.MustCompile(`\{([a-z][a-z0-9_]*)?\}`)
 // of the text goes to the next blank.
 func parseCaptures(s string) (*captures, error) {
 	c := &captures{}
+	s = strings.TrimSpace(s) // a blank at the end would ask for a blank in the text
 	var expression strings.Builder
 	rest := 0
 	places := capturePlaceholder.FindAllStringSubmatchIndex(s, maxPlaceholders+1)

@@ -24,6 +24,7 @@ func TestCaptures(t *testing.T) {
 		{"after {} s: {why}", "after 3.5 s: timeout", []string{"timeout"}},
 		{"Status{Id:{container},", "&ContainerStatus{Id:40585f,Name:x}", []string{"40585f"}},
 		{"lost (.*) {volume}", "lost (.*) v1", []string{"v1"}},
+		{" lost {volume} ", "it is lost v1", []string{"v1"}},
 		{"lost {volume}", "lost größe", []string{"größe"}},
 	} {
 		text, err := parseCaptures(c.pattern)
