@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/goccy/go-yaml/ast"
 )
@@ -18,11 +17,16 @@ import (
 type decoder struct {
 	src  *source
 	errs []error
+	keys map[reflect.Type]map[string][]int // of the structs met so far
+}
+
+func newDecoder(src *source) *decoder {
+	return &decoder{src: src, keys: map[reflect.Type]map[string][]int{}}
 }
 
 // decode reads a rule, and says what of it cannot be read.
 func decode(src *source) (*Rule, []error) {
-	rule, d := new(Rule), decoder{src: src}
+	rule, d := new(Rule), newDecoder(src)
 	d.value(src.root, reflect.ValueOf(rule).Elem())
 	return rule, d.errs
 }
@@ -35,7 +39,7 @@ func DecodeYAML(file string, text []byte, into any) error {
 	if problem != nil {
 		return problem
 	}
-	d := decoder{src: src}
+	d := newDecoder(src)
 	d.value(src.root, reflect.ValueOf(into).Elem())
 	return errors.Join(d.errs...)
 }
@@ -82,10 +86,10 @@ func (d *decoder) value(node ast.Node, v reflect.Value) {
 func (d *decoder) fields(node ast.Node, v reflect.Value) {
 	all := entries(node)
 	if all == nil && !isMapping(node) {
-		d.errorf(node, "expected a mapping with keys such as %q, not %s", sortedKeys(keysOf(v.Type()))[0], nodeName(node))
+		d.errorf(node, "expected a mapping with keys such as %q, not %s", sortedKeys(d.keysOf(v.Type()))[0], nodeName(node))
 		return
 	}
-	keys, names := keysOf(v.Type()), map[string]bool{}
+	keys, names := d.keysOf(v.Type()), map[string]bool{}
 	for _, entry := range all {
 		names[keyName(entry)] = true
 	}
@@ -214,21 +218,24 @@ func nodeName(node ast.Node) string {
 	return fmt.Sprintf("%q", node.GetToken().Value)
 }
 
-// structKeys holds what keysOf has found out, by type.
-var structKeys sync.Map
-
-// keysOf is the YAML keys of a struct and the fields behind them.
-func keysOf(t reflect.Type) map[string][]int {
-	if known, ok := structKeys.Load(t); ok {
-		return known.(map[string][]int)
+// keysOf is [yamlKeys], found out once.
+func (d *decoder) keysOf(t reflect.Type) map[string][]int {
+	keys, known := d.keys[t]
+	if !known {
+		keys = yamlKeys(t)
+		d.keys[t] = keys
 	}
+	return keys
+}
+
+// yamlKeys is the YAML keys of a struct and the fields behind them.
+func yamlKeys(t reflect.Type) map[string][]int {
 	keys := map[string][]int{}
 	for _, field := range reflect.VisibleFields(t) {
 		if name, ok := yamlKey(field); ok {
 			keys[name] = field.Index
 		}
 	}
-	structKeys.Store(t, keys)
 	return keys
 }
 
