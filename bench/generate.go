@@ -33,9 +33,9 @@ var logs = []struct {
 	line     func(*node) string
 	incident []moment
 }{
-	{"node-1/kubelet.log", 54, shortPrecise("kubelet[1530]"), kubeletLine, kubeletIncident},
-	{"node-1/containerd.log", 36, shortISO("containerd[911]"), containerdLine, containerdIncident},
-	{"node-1/messages", 10, short, messagesLine, nil},
+	{"node-1/kubelet.log", 54, shortPreciseHeader("kubelet[1530]"), kubeletLine, kubeletIncident},
+	{"node-1/containerd.log", 36, shortISOHeader("containerd[911]"), containerdLine, containerdIncident},
+	{"node-1/messages", 10, shortHeader, messagesLine, nil},
 }
 
 // writeBundle writes a gzip'ed tar whose files hold size bytes of text together.
@@ -49,7 +49,7 @@ func writeBundle(path string, size int64, seed uint64) (err error) {
 	zip := gzip.NewWriter(f)
 	out := tar.NewWriter(zip)
 	for i := range logs {
-		var count counter // a tar header says the size before the bytes come
+		var count byteCounter // a tar header says the size before the bytes come
 		if err := writeLog(&count, i, size, seed); err != nil {
 			return err
 		}
@@ -65,10 +65,10 @@ func writeBundle(path string, size int64, seed uint64) (err error) {
 }
 
 // counter is a writer that only counts.
-type counter int64
+type byteCounter int64
 
-func (c *counter) Write(p []byte) (int, error) {
-	*c += counter(len(p))
+func (c *byteCounter) Write(p []byte) (int, error) {
+	*c += byteCounter(len(p))
 	return len(p), nil
 }
 
@@ -97,17 +97,18 @@ func writeLog(w io.Writer, i int, size int64, seed uint64) error {
 	return out.Flush()
 }
 
-// Headers as journalctl -o short-precise and -o short-iso print them, and as syslog files hold them.
+// Headers as journalctl -o short-precise and -o short-iso print them, and as syslog files hold
+// them.
 
-func shortPrecise(who string) func(time.Time) string {
+func shortPreciseHeader(who string) func(time.Time) string {
 	return func(t time.Time) string { return t.Format("Jan _2 15:04:05.000000") + " node-1 " + who + ": " }
 }
 
-func shortISO(who string) func(time.Time) string {
+func shortISOHeader(who string) func(time.Time) string {
 	return func(t time.Time) string { return t.Format("2006-01-02T15:04:05-0700") + " node-1 " + who + ": " }
 }
 
-func short(t time.Time) string { return t.Format(time.Stamp) + " node-1 " }
+func shortHeader(t time.Time) string { return t.Format(time.Stamp) + " node-1 " }
 
 // node is the state of the generator.
 type node struct {
@@ -123,16 +124,16 @@ func newNode(seed, stream uint64) *node {
 	n := &node{Rand: rand.New(rand.NewPCG(seed, stream))}
 	for i := range 110 { // the kubelet's default for pods on a node
 		n.pods = append(n.pods, pod{
-			name:      fmt.Sprintf("team-%d/service-%s-%s", i%7, n.hex(10), n.hex(5)),
-			uid:       fmt.Sprintf("%s-%s-%s-%s-%s", n.hex(8), n.hex(4), n.hex(4), n.hex(4), n.hex(12)),
-			sandbox:   n.hex(64),
-			container: n.hex(64),
+			name:      fmt.Sprintf("team-%d/service-%s-%s", i%7, n.randomHex(10), n.randomHex(5)),
+			uid:       fmt.Sprintf("%s-%s-%s-%s-%s", n.randomHex(8), n.randomHex(4), n.randomHex(4), n.randomHex(4), n.randomHex(12)),
+			sandbox:   n.randomHex(64),
+			container: n.randomHex(64),
 		})
 	}
 	return n
 }
 
-func (n *node) hex(digits int) string {
+func (n *node) randomHex(digits int) string {
 	var b strings.Builder
 	for range digits {
 		b.WriteByte("0123456789abcdef"[n.IntN(16)])
@@ -140,33 +141,33 @@ func (n *node) hex(digits int) string {
 	return b.String()
 }
 
-func (n *node) pod() *pod { return &n.pods[n.IntN(len(n.pods))] }
+func (n *node) randomPod() *pod { return &n.pods[n.IntN(len(n.pods))] }
 
-func klog(t time.Time, severity, source, text string) string {
+func klogLine(t time.Time, severity, source, text string) string {
 	return severity + t.Format("0102 15:04:05.000000") + "    1530 " + source + "] " + text
 }
 
-func logrus(t time.Time, level, rest string) string {
+func logrusLine(t time.Time, level, rest string) string {
 	return `time="` + t.Format("2006-01-02T15:04:05.000000000Z") + `" level=` + level + " " + rest
 }
 
 func kubeletLine(n *node) string {
-	p, t := n.pod(), n.now
+	p, t := n.randomPod(), n.now
 	switch x := n.IntN(100); {
 	case x < 5:
-		return klog(t, "I", "kubelet.go:2125", fmt.Sprintf(`"SyncLoop (PLEG): event for pod" pod="%s" event=&{ID:%s Type:ContainerDied Data:%s}`, p.name, p.uid, n.hex(64)))
+		return klogLine(t, "I", "kubelet.go:2125", fmt.Sprintf(`"SyncLoop (PLEG): event for pod" pod="%s" event=&{ID:%s Type:ContainerDied Data:%s}`, p.name, p.uid, n.randomHex(64)))
 	case x < 10:
-		return klog(t, "I", "kubelet.go:2125", fmt.Sprintf(`"SyncLoop (PLEG): event for pod" pod="%s" event=&{ID:%s Type:ContainerStarted Data:%s}`, p.name, p.uid, p.container))
+		return klogLine(t, "I", "kubelet.go:2125", fmt.Sprintf(`"SyncLoop (PLEG): event for pod" pod="%s" event=&{ID:%s Type:ContainerStarted Data:%s}`, p.name, p.uid, p.container))
 	case x < 13:
-		return klog(t, "E", "remote_runtime.go:597", fmt.Sprintf(`"ContainerStatus from runtime service failed" err="rpc error: code = NotFound desc = an error occurred when try to find container \"%s\": not found" containerID="%s"`, p.container, p.container))
+		return klogLine(t, "E", "remote_runtime.go:597", fmt.Sprintf(`"ContainerStatus from runtime service failed" err="rpc error: code = NotFound desc = an error occurred when try to find container \"%s\": not found" containerID="%s"`, p.container, p.container))
 	case x < 30:
-		return klog(t, "I", "reconciler.go:269", fmt.Sprintf(`"operationExecutor.MountVolume started for volume \"kube-api-access-%s\" (UniqueName: \"kubernetes.io/projected/%s-kube-api-access\") pod \"%s\" " pod="%s"`, n.hex(5), p.uid, p.name, p.name))
+		return klogLine(t, "I", "reconciler.go:269", fmt.Sprintf(`"operationExecutor.MountVolume started for volume \"kube-api-access-%s\" (UniqueName: \"kubernetes.io/projected/%s-kube-api-access\") pod \"%s\" " pod="%s"`, n.randomHex(5), p.uid, p.name, p.name))
 	case x < 55:
-		return klog(t, "I", "kubelet_pods.go:1510", fmt.Sprintf(`"Generating pod status" pod="%s" podUID=%s phase="Running" restarts=%d cpu=%dm memory=%dMi`, p.name, p.uid, n.IntN(9), n.IntN(900), n.IntN(9000)))
+		return klogLine(t, "I", "kubelet_pods.go:1510", fmt.Sprintf(`"Generating pod status" pod="%s" podUID=%s phase="Running" restarts=%d cpu=%dm memory=%dMi`, p.name, p.uid, n.IntN(9), n.IntN(900), n.IntN(9000)))
 	case x < 80:
-		return klog(t, "I", "prober.go:116", fmt.Sprintf(`"Probe succeeded" probeType="Liveness" pod="%s" podUID=%s containerName="main" duration="%dms" url="http://10.%d.%d.%d:8080/healthz"`, p.name, p.uid, n.IntN(90), n.IntN(255), n.IntN(255), n.IntN(255)))
+		return klogLine(t, "I", "prober.go:116", fmt.Sprintf(`"Probe succeeded" probeType="Liveness" pod="%s" podUID=%s containerName="main" duration="%dms" url="http://10.%d.%d.%d:8080/healthz"`, p.name, p.uid, n.IntN(90), n.IntN(255), n.IntN(255), n.IntN(255)))
 	}
-	return klog(t, "I", "status_manager.go:554", fmt.Sprintf(`"Patch status for pod" pod="%s" patch="{\"metadata\":{\"uid\":\"%s\"},\"status\":{\"containerStatuses\":[{\"containerID\":\"containerd://%s\",\"ready\":true,\"restartCount\":%d}]}}"`, p.name, p.uid, p.container, n.IntN(9)))
+	return klogLine(t, "I", "status_manager.go:554", fmt.Sprintf(`"Patch status for pod" pod="%s" patch="{\"metadata\":{\"uid\":\"%s\"},\"status\":{\"containerStatuses\":[{\"containerID\":\"containerd://%s\",\"ready\":true,\"restartCount\":%d}]}}"`, p.name, p.uid, p.container, n.IntN(9)))
 }
 
 func containerdLine(n *node) string {
@@ -175,43 +176,43 @@ func containerdLine(n *node) string {
 		n.next = ""
 		return line
 	}
-	p, t := n.pod(), n.now
+	p, t := n.randomPod(), n.now
 	switch x := n.IntN(100); {
 	case x < 4: // an update that went well: two lines, some milliseconds apart
 		n.next = updateReturns(t.Add(time.Duration(3+n.IntN(30))*time.Millisecond), p.container)
 		return updateBegins(t, p.container)
 	case x < 6:
-		id := n.hex(64)
-		return logrus(t, "debug", fmt.Sprintf(`msg="received exit event &TaskExit{ContainerID:%s,ID:%s,Pid:%d,ExitStatus:0,ExitedAt:%s +0000 UTC,XXX_unrecognized:[],}"`, id, id, 1000+n.IntN(90000), t.Add(-time.Millisecond).Format("2006-01-02 15:04:05.000000000")))
+		id := n.randomHex(64)
+		return logrusLine(t, "debug", fmt.Sprintf(`msg="received exit event &TaskExit{ContainerID:%s,ID:%s,Pid:%d,ExitStatus:0,ExitedAt:%s +0000 UTC,XXX_unrecognized:[],}"`, id, id, 1000+n.IntN(90000), t.Add(-time.Millisecond).Format("2006-01-02 15:04:05.000000000")))
 	case x < 8:
-		return logrus(t, "info", fmt.Sprintf(`msg="RemoveContainer for \"%s\" returns successfully"`, n.hex(64)))
+		return logrusLine(t, "info", fmt.Sprintf(`msg="RemoveContainer for \"%s\" returns successfully"`, n.randomHex(64)))
 	case x < 30:
-		return logrus(t, "debug", fmt.Sprintf(`msg="ContainerStatus for \"%s\" returns status &ContainerStatus{Id:%s,State:CONTAINER_RUNNING,CreatedAt:%d,ExitCode:0,}"`, p.container, p.container, t.UnixNano()))
+		return logrusLine(t, "debug", fmt.Sprintf(`msg="ContainerStatus for \"%s\" returns status &ContainerStatus{Id:%s,State:CONTAINER_RUNNING,CreatedAt:%d,ExitCode:0,}"`, p.container, p.container, t.UnixNano()))
 	case x < 50:
-		return logrus(t, "debug", fmt.Sprintf(`msg="event forwarded" ns=k8s.io topic=/tasks/exec-started type=containerd.events.TaskExecStarted id=%s`, n.hex(16)))
+		return logrusLine(t, "debug", fmt.Sprintf(`msg="event forwarded" ns=k8s.io topic=/tasks/exec-started type=containerd.events.TaskExecStarted id=%s`, n.randomHex(16)))
 	case x < 70:
-		return logrus(t, "debug", fmt.Sprintf(`msg="ExecSync for \"%s\" with command [/bin/sh -c wget -qO- localhost:%d/healthz] and timeout 1 (s)"`, p.container, n.IntN(9000)))
+		return logrusLine(t, "debug", fmt.Sprintf(`msg="ExecSync for \"%s\" with command [/bin/sh -c wget -qO- localhost:%d/healthz] and timeout 1 (s)"`, p.container, n.IntN(9000)))
 	}
-	return logrus(t, "debug", fmt.Sprintf(`msg="ListContainers with filter &ContainerFilter{Id:,State:nil,PodSandboxId:%s,LabelSelector:map[string]string{},}"`, p.sandbox))
+	return logrusLine(t, "debug", fmt.Sprintf(`msg="ListContainers with filter &ContainerFilter{Id:,State:nil,PodSandboxId:%s,LabelSelector:map[string]string{},}"`, p.sandbox))
 }
 
 func updateBegins(t time.Time, id string) string {
-	return logrus(t, "info", fmt.Sprintf(`msg="UpdateContainerResources for \"%s\" with Linux: &LinuxContainerResources{CpuPeriod:0,CpuQuota:0,CpuShares:0,MemoryLimitInBytes:0,OomScoreAdj:0,CpusetCpus:0-15,CpusetMems:,HugepageLimits:[]*HugepageLimit{},Unified:map[string]string{},MemorySwapLimitInBytes:0,} / Windows: nil"`, id))
+	return logrusLine(t, "info", fmt.Sprintf(`msg="UpdateContainerResources for \"%s\" with Linux: &LinuxContainerResources{CpuPeriod:0,CpuQuota:0,CpuShares:0,MemoryLimitInBytes:0,OomScoreAdj:0,CpusetCpus:0-15,CpusetMems:,HugepageLimits:[]*HugepageLimit{},Unified:map[string]string{},MemorySwapLimitInBytes:0,} / Windows: nil"`, id))
 }
 
 func updateReturns(t time.Time, id string) string {
-	return logrus(t, "info", fmt.Sprintf(`msg="UpdateContainerResources for \"%s\" returns successfully"`, id))
+	return logrusLine(t, "info", fmt.Sprintf(`msg="UpdateContainerResources for \"%s\" returns successfully"`, id))
 }
 
 func messagesLine(n *node) string {
 	switch x := n.IntN(100); {
 	case x < 12:
-		id := n.hex(64)
+		id := n.randomHex(64)
 		return fmt.Sprintf("systemd[1]: Started cri-containerd-%s.scope - libcontainer container %s.", id, id)
 	case x < 40:
-		return fmt.Sprintf("systemd[1]: cri-containerd-%s.scope: Deactivated successfully.", n.hex(64))
+		return fmt.Sprintf("systemd[1]: cri-containerd-%s.scope: Deactivated successfully.", n.randomHex(64))
 	case x < 60:
-		return fmt.Sprintf("kernel: eth0: renamed from tmp%s; cali%s: link becomes ready, mtu %d, queue %d", n.hex(5), n.hex(11), 1450, n.IntN(64))
+		return fmt.Sprintf("kernel: eth0: renamed from tmp%s; cali%s: link becomes ready, mtu %d, queue %d", n.randomHex(5), n.randomHex(11), 1450, n.IntN(64))
 	case x < 80:
 		return fmt.Sprintf("sshd[%d]: Connection from 10.%d.%d.%d port %d on 10.0.0.7 port 22 rdomain \"\"", n.IntN(90000), n.IntN(255), n.IntN(255), n.IntN(255), n.IntN(60000))
 	}

@@ -68,5 +68,5 @@ steps:
     kind: log.line
     match: {text|contains: "variation 7 of a message"}
   - {id: s, match: {duration|gte: 30s8ms}}
-`, variation(rule, 7))
+`, varyRule(rule, 7))
 }

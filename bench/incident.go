@@ -19,16 +19,16 @@ func exitEvent() string {
 // ten seconds, and the update that fails when the shim is gone.
 var containerdIncident = func() []moment {
 	moments := []moment{
-		{0, func(t time.Time) string { return logrus(t, "debug", `msg="received exit event `+exitEvent()+`"`) }},
+		{0, func(t time.Time) string { return logrusLine(t, "debug", `msg="received exit event `+exitEvent()+`"`) }},
 		{1460 * time.Millisecond, func(t time.Time) string { return updateBegins(t, victim) }},
 	}
 	for after := 10 * time.Second; after < 3*time.Minute; after += 13 * time.Second {
 		moments = append(moments, moment{after, func(t time.Time) string {
-			return logrus(t, "error", `msg="failed to handle container TaskExit event `+exitEvent()+`" error="failed to stop container: failed to delete task: context deadline exceeded: unknown"`)
+			return logrusLine(t, "error", `msg="failed to handle container TaskExit event `+exitEvent()+`" error="failed to stop container: failed to delete task: context deadline exceeded: unknown"`)
 		}})
 	}
 	return append(moments, moment{3*time.Minute + 32*time.Second, func(t time.Time) string {
-		return logrus(t, "error", fmt.Sprintf(`msg="UpdateContainerResources for \"%s\" failed" error="failed to update resources: failed to update resources: cannot update a deleted process: unknown"`, victim))
+		return logrusLine(t, "error", fmt.Sprintf(`msg="UpdateContainerResources for \"%s\" failed" error="failed to update resources: failed to update resources: cannot update a deleted process: unknown"`, victim))
 	}})
 }()
 
@@ -40,11 +40,11 @@ var kubeletIncident = func() []moment {
 	for after, step := hung+3*time.Minute+100*time.Millisecond, 100*time.Millisecond; after < 3*time.Minute+32*time.Second; after += step {
 		age := after - hung
 		moments = append(moments, moment{after, func(t time.Time) string {
-			return klog(t, "E", "kubelet.go:2010", fmt.Sprintf(`"Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active %s ago; threshold is 3m0s"`, age))
+			return klogLine(t, "E", "kubelet.go:2010", fmt.Sprintf(`"Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active %s ago; threshold is 3m0s"`, age))
 		}})
 		step = min(2*step, 5*time.Second) // the back-off of the kubelet's sync loop
 	}
 	return append(moments, moment{3*time.Minute + 40*time.Second, func(t time.Time) string {
-		return klog(t, "I", "kubelet_node_status.go:581", `"Recording event message for node" node="node-1" event="NodeReady"`)
+		return klogLine(t, "I", "kubelet_node_status.go:581", `"Recording event message for node" node="node-1" event="NodeReady"`)
 	}})
 }()

@@ -1,9 +1,9 @@
-// Bench measures plegdiag from outside: it generates a bundle that looks like a
-// busy node with one incident in it, analyses it, and compares the time with
-// what gzip needs to merely inflate it. Both run in turns on the same machine,
-// so that the ratio holds where seconds do not. It compares a catalogue of two
-// hundred rules with one of forty. Then it generates the strace output of a
-// container runtime, and measures how many MB of it are read in a second, by syscalls and by analyze.
+// Bench measures plegdiag from outside: it generates a bundle that looks like a busy node with one
+// incident in it, analyses it, and compares the time with what gzip needs to merely inflate it.
+// Both run in turns on the same machine, so that the ratio holds where seconds do not. It compares
+// a catalogue of two hundred rules with one of forty. Then it generates the strace output of a
+// container runtime, and measures how many MB of it are read in a second, by syscalls and by
+// analyze.
 package main
 
 import (
@@ -35,7 +35,7 @@ func main() {
 	flag.Float64Var(&o.rate, "rate", 300, "the least MB/s of strace output that passes")
 	flag.StringVar(&o.keepTrace, "keep-trace", "", "write the strace output to `FILE` and do nothing else")
 	flag.Parse()
-	if err := o.run(os.Stdout); err != nil {
+	if err := o.runBenchmark(os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -51,7 +51,7 @@ type options struct {
 	keep, keepTrace string
 }
 
-func (o *options) run(out io.Writer) error {
+func (o *options) runBenchmark(out io.Writer) error {
 	if o.keep != "" {
 		return writeBundle(o.keep, o.size*1e6, o.seed)
 	}
@@ -75,24 +75,25 @@ func (o *options) run(out io.Writer) error {
 	if err := writeBundle(bundle, o.size*1e6, o.seed); err != nil {
 		return err
 	}
-	if err := foundIncident(program, bundle); err != nil {
+	if err := checkIncidentFound(program, bundle); err != nil {
 		return err
 	}
 	few, many := filepath.Join(dir, "few"), filepath.Join(dir, "many")
 	if err := errors.Join(writeRules(program, few, fewRules), writeRules(program, many, manyRules)); err != nil {
 		return err
 	}
-	if err := o.compare(out, program, bundle, few, many); err != nil {
+	if err := o.compareCommands(out, program, bundle, few, many); err != nil {
 		return err
 	}
 	if err := os.Remove(bundle); err != nil {
 		return err
 	}
-	return o.traces(out, program, filepath.Join(dir, "shim.strace"))
+	return o.measureTraces(out, program, filepath.Join(dir, "shim.strace"))
 }
 
-// foundIncident makes sure that the time is that of an analysis: the generated incident must be in the report.
-func foundIncident(program, bundle string) error {
+// checkIncidentFound checks that the report names the generated incident: only then is the measured
+// time that of an analysis.
+func checkIncidentFound(program, bundle string) error {
 	report, err := exec.Command(program, "analyze", "-o", "json", bundle).Output()
 	if err != nil {
 		return fmt.Errorf("analyze: %w", err)
@@ -111,11 +112,12 @@ type contestant struct {
 	args  []string
 	env   []string
 	times []time.Duration
-	cpu   []time.Duration // user and system; says more than the clock where others share the machine
-	rss   int64           // the largest of all runs, in bytes
+	// user and system; says more than the clock where others share the machine
+	cpu []time.Duration
+	rss int64 // the largest of all runs, in bytes
 }
 
-func (o *options) compare(out io.Writer, program, bundle, few, many string) error {
+func (o *options) compareCommands(out io.Writer, program, bundle, few, many string) error {
 	gzip := &contestant{name: "gzip -dc", args: []string{"gzip", "-dc", bundle}}
 	all := &contestant{name: "analyze", args: []string{program, "analyze", bundle}}
 	one := &contestant{name: "analyze, GOMAXPROCS=1", args: all.args, env: []string{"GOMAXPROCS=1"}}
@@ -124,7 +126,7 @@ func (o *options) compare(out io.Writer, program, bundle, few, many string) erro
 	contestants := []*contestant{gzip, all, one, forty, hundreds}
 	for range o.runs {
 		for _, c := range contestants {
-			if err := c.once(); err != nil {
+			if err := c.runOnce(); err != nil {
 				return err
 			}
 		}
@@ -133,36 +135,36 @@ func (o *options) compare(out io.Writer, program, bundle, few, many string) erro
 	for _, c := range contestants {
 		seconds := median(c.times).Seconds()
 		fmt.Fprintf(out, "%-22s %6.3f s  %5.0f MB/s  ratio %.2f  CPU %6.3f s  peak RSS %d MB\n",
-			c.name, seconds, float64(o.size)/seconds, c.to(gzip), median(c.cpu).Seconds(), c.rss/1e6)
+			c.name, seconds, float64(o.size)/seconds, c.timesAs(gzip), median(c.cpu).Seconds(), c.rss/1e6)
 	}
 	fmt.Fprintf(out, "%d rules take %.2f times as long as %d, and %.2f times the CPU\n",
-		manyRules, hundreds.to(forty), fewRules, median(hundreds.cpu).Seconds()/median(forty.cpu).Seconds())
+		manyRules, hundreds.timesAs(forty), fewRules, median(hundreds.cpu).Seconds()/median(forty.cpu).Seconds())
 	return errors.Join(
-		above("analyze/gzip", all.to(gzip), o.most),
-		above(fmt.Sprintf("%d rules/%d rules", manyRules, fewRules), hundreds.to(forty), o.mostRules),
+		checkRatio("analyze/gzip", all.timesAs(gzip), o.most),
+		checkRatio(fmt.Sprintf("%d rules/%d rules", manyRules, fewRules), hundreds.timesAs(forty), o.mostRules),
 	)
 }
 
-// above is the error of a ratio that is larger than it may be.
-func above(name string, ratio, most float64) error {
+// checkRatio fails when a ratio is above its limit.
+func checkRatio(name string, ratio, most float64) error {
 	if ratio > most {
 		return fmt.Errorf("ratio %s %.2f is above %.2f", name, ratio, most)
 	}
 	return nil
 }
 
-// to is how many times the time of another contestant this one takes.
-func (c *contestant) to(other *contestant) float64 {
+// timesAs is how many times as long this command takes as another one.
+func (c *contestant) timesAs(other *contestant) float64 {
 	return median(c.times).Seconds() / median(other.times).Seconds()
 }
 
-// traces measures how fast strace output is read, by both commands that do.
-func (o *options) traces(out io.Writer, program, trace string) error {
+// measureTraces measures how fast strace output is read, by both commands that read it.
+func (o *options) measureTraces(out io.Writer, program, trace string) error {
 	fmt.Fprintf(out, "generating %d MB of strace output (seed %d)\n", o.trace, o.seed)
 	if err := writeTrace(trace, o.trace*1e6, o.seed); err != nil {
 		return err
 	}
-	if err := foundCall(program, trace); err != nil {
+	if err := checkCallFound(program, trace); err != nil {
 		return err
 	}
 	all := []*contestant{
@@ -171,7 +173,7 @@ func (o *options) traces(out io.Writer, program, trace string) error {
 	}
 	for range o.runs {
 		for _, c := range all {
-			if err := c.once(); err != nil {
+			if err := c.runOnce(); err != nil {
 				return err
 			}
 		}
@@ -186,8 +188,9 @@ func (o *options) traces(out io.Writer, program, trace string) error {
 	return nil
 }
 
-// foundCall makes sure that the trace was understood: its one hung call is the first of the slowest.
-func foundCall(program, trace string) error {
+// checkCallFound checks that the trace was understood: its one hung call is the first of the
+// slowest.
+func checkCallFound(program, trace string) error {
 	report, err := exec.Command(program, "syscalls", trace).Output()
 	if err != nil {
 		return fmt.Errorf("syscalls: %w", err)
@@ -200,8 +203,8 @@ func foundCall(program, trace string) error {
 	return nil
 }
 
-// once runs the command with its output thrown away, as fast as a pipe to nowhere takes it.
-func (c *contestant) once() error {
+// runOnce runs the command and discards its output.
+func (c *contestant) runOnce() error {
 	cmd := exec.Command(c.args[0], c.args[1:]...)
 	cmd.Env = append(os.Environ(), c.env...)
 	cmd.Stderr = nil

@@ -41,7 +41,7 @@ func writeRules(program, dir string, n int) error {
 			return err
 		}
 		name := filepath.Join(dir, fmt.Sprintf("%d.yaml", i))
-		if err := os.WriteFile(name, []byte(variation(string(text), i)), 0o600); err != nil {
+		if err := os.WriteFile(name, []byte(varyRule(string(text), i)), 0o600); err != nil {
 			return err
 		}
 	}
@@ -51,9 +51,10 @@ func writeRules(program, dir string, n int) error {
 // limit is a bound on a duration: duration|gte: 30s.
 var limit = regexp.MustCompile(`((?:gte|gt|lte|lt): \d+)(s|m)\b`)
 
-// variation is a rule that differs from text, and for each i from every other one.
-func variation(text string, i int) string {
-	text = strings.Replace(text, "\n", fmt.Sprintf("-variation-%d\n", i), 1) // the first line is the id
+// varyRule makes a rule that differs from text, and for each i from every other one.
+func varyRule(text string, i int) string {
+	// the first line is the id
+	text = strings.Replace(text, "\n", fmt.Sprintf("-variation-%d\n", i), 1)
 	text = limit.ReplaceAllString(text, fmt.Sprintf("${1}${2}%dms", i+1))
 	return strings.Replace(text, "\nsteps:\n", fmt.Sprintf(`
 steps:

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// The generated trace: a containerd-shim and its runtime, both Go programs, under
-// strace -f -tt -T -yy -s 256, in the shapes and about the proportions of real
-// ones (a third futex and nanosleep, two calls in five interrupted by another
-// thread's line), with one umount2 that lasts for 40 % of the trace, and calls to systemd over D-Bus.
+// The generated trace: a containerd-shim and its runtime, both Go programs, under strace -f -tt -T
+// -yy -s 256, in the shapes and about the proportions of real ones (a third futex and nanosleep,
+// two calls in five interrupted by another thread's line), with one umount2 that lasts for 40 % of
+// the trace, and calls to systemd over D-Bus.
 
 // hungCall is the call that must be the first of the slowest.
 const hungCall = "umount2"
@@ -56,58 +56,60 @@ func generateTrace(w io.Writer, size int64, seed uint64) error {
 		switch i := 1 + t.IntN(traceThreads-1); {
 		case !hung && t.written > size/10*4:
 			hung = true
-			t.begin(victimThread, hungCall, `"/run/containerd/io.containerd.runtime.v2.task/k8s.io/`+victim+`/rootfs", 0`, "0", ") = ")
+			t.beginCall(victimThread, hungCall, `"/run/containerd/io.containerd.runtime.v2.task/k8s.io/`+victim+`/rootfs", 0`, "0", ") = ")
 		case hung && !freed && t.written > size/10*8:
 			freed = true
-			t.resume(victimThread)
+			t.resumeCall(victimThread)
 		case t.threads[i].end != "":
-			t.resume(i)
+			t.resumeCall(i)
 		default:
-			t.call(i)
+			t.writeCall(i)
 		}
 	}
 	return t.out.Flush()
 }
 
-// stamp starts a line.
-func (t *tracee) stamp(i int) {
-	n, _ := fmt.Fprintf(t.out, "%-5d %s ", 41227+i, t.now.Format("15:04:05.000000")) // Flush has the error
+// writeStamp starts a line.
+func (t *tracee) writeStamp(i int) {
+	// Flush has the error
+	n, _ := fmt.Fprintf(t.out, "%-5d %s ", 41227+i, t.now.Format("15:04:05.000000"))
 	t.written += int64(n)
 }
 
-func (t *tracee) print(parts ...string) {
+func (t *tracee) writeParts(parts ...string) {
 	for _, s := range parts {
 		n, _ := t.out.WriteString(s)
 		t.written += int64(n)
 	}
 }
 
-// begin writes a call whose end comes later.
-func (t *tracee) begin(i int, name, in, result, out string) {
-	t.stamp(i)
-	t.print(name, "(", in, " <unfinished ...>\n")
+// beginCall writes a call whose end comes later.
+func (t *tracee) beginCall(i int, name, in, result, out string) {
+	t.writeStamp(i)
+	t.writeParts(name, "(", in, " <unfinished ...>\n")
 	t.threads[i] = traceThread{end: out + result, name: name, since: t.now}
 }
 
-func (t *tracee) resume(i int) {
+func (t *tracee) resumeCall(i int) {
 	th := &t.threads[i]
-	t.stamp(i)
-	t.print("<... ", th.name, " resumed>", th.end, fmt.Sprintf(" <%.6f>\n", t.now.Sub(th.since).Seconds()))
+	t.writeStamp(i)
+	t.writeParts("<... ", th.name, " resumed>", th.end, fmt.Sprintf(" <%.6f>\n", t.now.Sub(th.since).Seconds()))
 	th.end = ""
 }
 
-// call writes the next call of a thread, whole or its first half.
-func (t *tracee) call(i int) {
+// writeCall writes the next call of a thread, the whole of it or its first half.
+func (t *tracee) writeCall(i int) {
 	name, in, out, result := traceCalls[t.IntN(len(traceCalls))](t)
 	if t.IntN(5) < 2 {
-		t.begin(i, name, in, result, out)
+		t.beginCall(i, name, in, result, out)
 		return
 	}
-	t.stamp(i)
-	t.print(name, "(", in, out, result, fmt.Sprintf(" <0.%06d>\n", 2+t.IntN(60)))
+	t.writeStamp(i)
+	t.writeParts(name, "(", in, out, result, fmt.Sprintf(" <0.%06d>\n", 2+t.IntN(60)))
 }
 
-// traceCalls give name, arguments of entry, arguments of exit, and result. What is common is there several times.
+// traceCalls give name, arguments of entry, arguments of exit, and result. What is common is there
+// several times.
 var traceCalls = func() (all []func(*tracee) (name, in, out, result string)) {
 	for _, c := range []struct {
 		share int
@@ -160,7 +162,8 @@ var traceCalls = func() (all []func(*tracee) (name, in, out, result string)) {
 	return all
 }()
 
-// busCall is a message as godbus writes it: a header with the next serial, then its fields. It wants no answer.
+// busCall is a message as godbus writes it: a header with the next serial, then its fields. It
+// wants no answer.
 func (t *tracee) busCall() (name, in, out, result string) {
 	t.serial++
 	return "write", fmt.Sprintf(`8<UNIX-STREAM:[425874->430369]>, "l\1\1\1\0\0\0\0\%03o\%03o\%03o\0i\0\0\0`+

@@ -13,7 +13,8 @@ import (
 	"syscall"
 )
 
-// packages are what a node consists of: containerd 1.6, runc 1.1, docker 20.10, systemd 252, of the time of many incidents.
+// packages are what a node consists of: containerd 1.6, runc 1.1, docker 20.10, systemd 252, of the
+// time of many incidents.
 const (
 	suite    = "bookworm"
 	packages = "systemd,systemd-sysv,dbus,containerd,runc,docker.io,strace,busybox-static,procps,iproute2,kmod"
@@ -36,19 +37,20 @@ var nodeFiles = map[string]string{
 `,
 	"/etc/docker/daemon.json": `{"exec-opts": ["native.cgroupdriver=systemd"], "iptables": false, "ip-forward": false, "bridge": "none", "debug": true, "storage-driver": "overlay2"}
 `,
-	"/etc/systemd/system/kubelet.service":  unit("kubelet run"),
-	"/etc/systemd/system/lab-cnid.service": unit("lab-cnid"),
+	"/etc/systemd/system/kubelet.service":  unitFile("kubelet run"),
+	"/etc/systemd/system/lab-cnid.service": unitFile("lab-cnid"),
 }
 
-func unit(command string) string {
+func unitFile(command string) string {
 	return "[Unit]\nAfter=containerd.service\n[Service]\nExecStart=/opt/lab/" + command + "\nRestart=always\nRestartSec=1\n"
 }
 
 // notAtBoot are units that a scenario starts where it needs them.
 var notAtBoot = []string{"multi-user.target.wants/docker.service", "sockets.target.wants/docker.socket", "timers.target.wants/apt-daily.timer", "timers.target.wants/apt-daily-upgrade.timer", "timers.target.wants/dpkg-db-backup.timer"}
 
-// base makes sure that there is a file system for nodes to boot from, as packages and nodeFiles want it. It is kept for the next run.
-func (r *run) base() error {
+// ensureBase makes the file system that nodes boot from, out of packages and nodeFiles, unless it
+// exists. It is kept for the next run.
+func (r *run) ensureBase() error {
 	lock, err := os.OpenFile(filepath.Join(r.place, "base.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
@@ -66,22 +68,22 @@ func (r *run) base() error {
 	return nil
 }
 
-// basePath has a name of its own for everything that a base may be made of.
+// basePath has another name whenever the base is made of something else.
 func (r *run) basePath() string {
 	sum := sha256.Sum256(fmt.Append(nil, suite, packages, nodeFiles, notAtBoot))
 	return filepath.Join(r.place, fmt.Sprintf("base-%x", sum[:4]))
 }
 
 func (r *run) makeBase() error {
-	mirror, err := mirror()
+	mirror, err := findMirror()
 	if err != nil {
 		return err
 	}
 	dir := filepath.Join(r.dir, "base")
 	fmt.Fprintln(os.Stderr, "lab: debootstrap, for the first time; a minute or two")
-	cmd := r.grouped("base", "nice", "debootstrap", "--variant=minbase", "--include="+packages, suite, dir, mirror)
+	cmd := r.commandInGroup("base", "nice", "debootstrap", "--variant=minbase", "--include="+packages, suite, dir, mirror)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("debootstrap: %w: %s", err, tail(out))
+		return fmt.Errorf("debootstrap: %w: %s", err, lastOutput(out))
 	}
 	for name, text := range nodeFiles {
 		path := filepath.Join(dir, name)
@@ -102,8 +104,8 @@ func (r *run) makeBase() error {
 	return os.Rename(dir, r.basePath())
 }
 
-// mirror is where the host's apt gets the suite's main component from.
-func mirror() (string, error) {
+// findMirror returns where the host's apt gets the suite's main component from.
+func findMirror() (string, error) {
 	out, err := exec.Command("apt-get", "indextargets", "--format", "$(CODENAME) $(RELEASE) $(COMPONENT) $(REPO_URI)").Output()
 	if err != nil {
 		return "", fmt.Errorf("apt does not say where it gets packages from: %w", err)
@@ -116,8 +118,8 @@ func mirror() (string, error) {
 	return "", fmt.Errorf("apt knows no source of %s main", suite)
 }
 
-// tail is the end of what a program printed.
-func tail(out []byte) string {
+// lastOutput is the end of what a program printed.
+func lastOutput(out []byte) string {
 	const enough = 1000
 	return strings.TrimSpace(string(out[max(0, len(out)-enough):]))
 }

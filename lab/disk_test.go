@@ -12,8 +12,9 @@ import (
 	"syscall"
 )
 
-// disk makes a file system of its own for a node, in a file on a loop device, mounted below the run's directory.
-func (r *run) disk(name string) (*disk, error) {
+// makeDisk makes a file system for a node, in a file on a loop device, mounted below the run's
+// directory.
+func (r *run) makeDisk(name string) (*disk, error) {
 	image, point := filepath.Join(r.dir, name+".img"), filepath.Join(r.dir, name)
 	if err := os.MkdirAll(point, 0o755); err != nil {
 		return nil, err
@@ -48,16 +49,18 @@ const throttleFile = "blkio.throttle.write_bps_device"
 
 var errNoThrottle = errors.New("a disk cannot be made slow here")
 
-// slow bounds what is written to the disk, in bytes a second; zero lifts the bound. Groups do not count for those above them:
-// write-back is the root's, what a daemon syncs is its own. The kernel lets the journal of the file system pass.
-func (d *disk) slow(bytes int) error {
+// throttle limits what is written to the disk, in bytes a second; zero lifts the limit. Every group
+// needs its own limit: write-back counts for the root group, what a daemon syncs for the daemon's.
+// The kernel does not throttle the journal of the file system.
+func (d *disk) throttle(bytes int) error {
 	set := 0
-	for _, dir := range append(hierarchies(), groups(d.run)...) {
+	for _, dir := range append(cgroupHierarchies(), listGroups(d.run)...) {
 		err := os.WriteFile(filepath.Join(dir, throttleFile), fmt.Appendf(nil, "%s %d", d.device, bytes), 0)
 		switch {
 		case err == nil:
 			set++
-		case !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission): // no such file can be made in another hierarchy
+		// no such file can be made in another hierarchy
+		case !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission):
 			return err
 		}
 	}
@@ -67,15 +70,16 @@ func (d *disk) slow(bytes int) error {
 	return nil
 }
 
-// letGo lifts the bounds of all disks of the run in dir, so that who waits for them can end.
-func letGo(dir string) error {
-	for _, name := range loops(dir) {
+// liftThrottles lifts the limits of all disks of the run in dir, so that processes that wait for
+// them can end.
+func liftThrottles(dir string) error {
+	for _, name := range listLoops(dir) {
 		text, err := os.ReadFile("/sys/block/" + name + "/dev")
 		if err != nil {
 			return err
 		}
 		d := disk{run: dir, device: strings.TrimSpace(string(text))}
-		if err := d.slow(0); err != nil && !errors.Is(err, errNoThrottle) {
+		if err := d.throttle(0); err != nil && !errors.Is(err, errNoThrottle) {
 			return err
 		}
 	}

@@ -14,7 +14,8 @@ import (
 	"runtime"
 )
 
-// images are the names under which the one image is imported: containerd's default for sandboxes, and the containers'.
+// images are the names under which the one image is imported: containerd's default for sandboxes,
+// and the containers'.
 var images = []string{"registry.k8s.io/pause:3.6", "lab.example/busybox:1"}
 
 // file is one file of a tar archive; a link where it has a target.
@@ -23,7 +24,7 @@ type file struct {
 	text         []byte
 }
 
-func packed(files []file) ([]byte, error) {
+func packTar(files []file) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, f := range files {
@@ -42,7 +43,8 @@ func packed(files []file) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// writeImages writes busybox as an OCI layout, for containerd, and as a plain root file system, for docker import.
+// writeImages writes busybox as an OCI layout, for containerd, and as a plain root file system, for
+// docker import.
 func writeImages(dir string) error {
 	path, err := exec.LookPath("busybox")
 	if err != nil {
@@ -52,7 +54,7 @@ func writeImages(dir string) error {
 	if err != nil {
 		return err
 	}
-	layer, err := packed([]file{
+	layer, err := packTar([]file{
 		{name: "bin/busybox", text: busybox},
 		{name: "bin/sh", target: "busybox"},
 		{name: "bin/sleep", target: "busybox"},
@@ -72,7 +74,8 @@ func writeImages(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "image.tar"), layout, 0o644)
 }
 
-// ociLayout is an archive in the layout of the OCI image specification, of one layer, with all the names.
+// ociLayout is an archive in the layout of the OCI image specification, of one layer, with all the
+// names.
 func ociLayout(layer []byte) ([]byte, error) {
 	files := []file{{name: "oci-layout", text: []byte(`{"imageLayoutVersion":"1.0.0"}`)}}
 	add := func(kind string, v any) (map[string]any, error) {
@@ -114,5 +117,5 @@ func ociLayout(layer []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return packed(append(files, file{name: "index.json", text: index}))
+	return packTar(append(files, file{name: "index.json", text: index}))
 }

@@ -16,28 +16,29 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// victimVariable makes TestVictim a run that is to be ended in the worst moment.
+// victimVariable makes TestVictim a run that is ended in the worst moment.
 const victimVariable = "PLEGDIAG_LAB_VICTIM"
 
-// stands is what the victim says when it may be ended, before its directory.
-const stands = "stands still: "
+// victimReady is what the victim prints, before its directory, when it can be ended.
+const victimReady = "ready: "
 
-// TestNothingIsLeft ends runs of the lab while their node stands still: its PID 1 stopped, a shim in uninterruptible sleep. However a run ends,
-// its processes, cgroups, mounts, loop devices and files go.
+// TestNothingIsLeft ends runs of the lab while their node hangs: its PID 1 is stopped, a shim is in
+// uninterruptible sleep. However a run ends, its processes, cgroups, mounts, loop devices and files
+// must go.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT} {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
 			dir, victim := startVictim(t)
-			require.NotEmpty(t, groups(dir))
-			require.NotEmpty(t, loops(dir))
+			require.NotEmpty(t, listGroups(dir))
+			require.NotEmpty(t, listLoops(dir))
 			require.NoError(t, syscall.Kill(-victim.Process.Pid, sig)) // as ctrl-C: to the group
 			require.Error(t, victim.Wait())
 			require.Eventually(t, func() bool { _, err := os.Stat(dir); return os.IsNotExist(err) }, 60*time.Second, 200*time.Millisecond, "%s is still there", dir)
-			require.Empty(t, groups(dir))
-			require.Empty(t, loops(dir))
-			for _, m := range mounts() {
+			require.Empty(t, listGroups(dir))
+			require.Empty(t, listLoops(dir))
+			for _, m := range listMounts() {
 				require.False(t, strings.HasPrefix(m.point, dir+"/"), m.point)
 			}
 			require.Empty(t, processesOf(dir))
@@ -45,7 +46,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// startVictim starts a run of its own and waits until its node stands still.
+// startVictim starts another run and waits until its node hangs.
 func startVictim(t *testing.T) (dir string, cmd *exec.Cmd) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -58,7 +59,7 @@ func startVictim(t *testing.T) (dir string, cmd *exec.Cmd) {
 	require.NoError(t, cmd.Start())
 	var said []string
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if dir, ok := strings.CutPrefix(lines.Text(), stands); ok {
+		if dir, ok := strings.CutPrefix(lines.Text(), victimReady); ok {
 			return dir, cmd
 		}
 		said = append(said, lines.Text())
@@ -73,14 +74,14 @@ func TestVictim(t *testing.T) {
 		return
 	}
 	n := theRun.boot(t, "victim", "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs")
-	web := n.pod("web")
+	web := n.startPod("web")
 	pid := n.taskPID(web.Container)
-	require.NoError(t, n.disk.slow(1<<20))
-	fill(t, n.path("/proc/"+pid+"/root/junk"))
-	n.do("kill", "-KILL", pid)
-	n.await(20*time.Second, "thread in state D", func() bool { out, _ := n.try("ps", "-eLo", "stat"); return strings.Contains(out, "\nD") })
-	n.signal(syscall.SIGSTOP)
-	fmt.Println(stands + theRun.dir)
+	require.NoError(t, n.disk.throttle(1<<20))
+	fillDisk(t, n.hostPath("/proc/"+pid+"/root/junk"))
+	n.mustRun("kill", "-KILL", pid)
+	n.waitFor(20*time.Second, "thread in state D", func() bool { out, _ := n.runCommand("ps", "-eLo", "stat"); return strings.Contains(out, "\nD") })
+	n.signalInit(syscall.SIGSTOP)
+	fmt.Println(victimReady + theRun.dir)
 	select {}
 }
 

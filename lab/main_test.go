@@ -24,10 +24,10 @@ var theRun *run
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(guardVariable); dir != "" {
-		os.Exit(guard(dir))
+		os.Exit(runGuard(dir))
 	}
 	flag.Parse()
-	status, err := within(m)
+	status, err := runTests(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "lab:", err)
 		status = 1
@@ -35,20 +35,20 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// within runs the tests inside of a run that leaves nothing behind.
-func within(m *testing.M) (status int, err error) {
-	if err := possible(); err != nil {
+// runTests runs the tests inside a run that leaves nothing behind.
+func runTests(m *testing.M) (status int, err error) {
+	if err := checkHost(); err != nil {
 		return 1, err
 	}
-	theRun, err = newRun(place())
+	theRun, err = newRun(labDir())
 	if err != nil {
 		return 1, err
 	}
-	defer func() { err = errors.Join(err, theRun.end()) }()
-	if err := errors.Join(theRun.programs(), writeImages(theRun.bin()), theRun.base()); err != nil {
+	defer func() { err = errors.Join(err, theRun.endRun()) }()
+	if err := errors.Join(theRun.buildPrograms(), writeImages(theRun.binDir()), theRun.ensureBase()); err != nil {
 		return 1, err
 	}
-	if !given("test.parallel") {
+	if !isFlagGiven("test.parallel") {
 		// Nodes wait most of the time.
 		if err := flag.Set("test.parallel", "8"); err != nil {
 			return 1, err
@@ -57,14 +57,15 @@ func within(m *testing.M) (status int, err error) {
 	return m.Run(), nil
 }
 
-// given says whether a flag stood on the command line.
-func given(name string) (found bool) {
+// isFlagGiven says whether a flag is on the command line.
+func isFlagGiven(name string) (found bool) {
 	flag.Visit(func(f *flag.Flag) { found = found || f.Name == name })
 	return found
 }
 
-// place is the directory outside of the repository that keeps the node's files from one run to the next.
-func place() string {
+// labDir is the directory outside the repository that keeps the node's files from one run to the
+// next.
+func labDir() string {
 	if dir := os.Getenv("PLEGDIAG_LAB"); dir != "" {
 		return dir
 	}
@@ -77,8 +78,8 @@ var tools = map[string]string{
 	"nsenter": "util-linux", "losetup": "mount", "mkfs.ext4": "e2fsprogs", "apt-get": "apt",
 }
 
-// possible says why no node can be booted here.
-func possible() error {
+// checkHost says why no node can be booted here.
+func checkHost() error {
 	if os.Geteuid() != 0 {
 		return errors.New("it boots nodes with systemd-nspawn, which takes root")
 	}
@@ -91,10 +92,10 @@ func possible() error {
 	if slices.Sort(missing); len(missing) > 0 {
 		return fmt.Errorf("programs are missing: apt-get install %s", strings.Join(missing, " "))
 	}
-	if len(hierarchies()) == 0 {
+	if len(cgroupHierarchies()) == 0 {
 		return errors.New("no cgroup file system is mounted: systemd cannot be booted")
 	}
-	for _, h := range hierarchies() {
+	for _, h := range cgroupHierarchies() {
 		probe := filepath.Join(h, fmt.Sprintf("%sprobe-%d", groupPrefix, os.Getpid()))
 		if err := os.Mkdir(probe, 0o755); err != nil {
 			return fmt.Errorf("no cgroup can be made, so no node booted: %w", err)
@@ -106,14 +107,14 @@ func possible() error {
 	return nil
 }
 
-// programs builds what runs inside of the nodes.
-func (r *run) programs() error {
+// buildPrograms builds what runs inside the nodes.
+func (r *run) buildPrograms() error {
 	for _, p := range []struct{ dir, pkg, name string }{
 		{root, "./cmd/plegdiag", "plegdiag"},
 		{root, "./lab/kubelet", "kubelet"},
 		{"cnid", ".", "lab-cnid"}, // a module of its own, for the sake of an old library
 	} {
-		cmd := exec.Command("go", "build", "-o", filepath.Join(r.bin(), p.name), p.pkg)
+		cmd := exec.Command("go", "build", "-o", filepath.Join(r.binDir(), p.name), p.pkg)
 		cmd.Dir = p.dir
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {

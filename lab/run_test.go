@@ -13,7 +13,8 @@ import (
 	"syscall"
 )
 
-// run is one run of the lab: everything that it makes has its name, and lies below dir, so that somebody else can take it away.
+// run is one run of the lab. Everything that it makes has its name, and is below dir, so that
+// another process can remove it.
 type run struct {
 	place string // of all runs
 	dir   string
@@ -24,7 +25,7 @@ type run struct {
 // guardVariable makes the test binary a guard, of the run whose directory it names.
 const guardVariable = "PLEGDIAG_LAB_GUARD"
 
-// newRun takes away what runs left that no guard could clean up after, and begins a run.
+// newRun removes what earlier runs left if their guard could not, and begins a run.
 func newRun(place string) (*run, error) {
 	if err := os.MkdirAll(place, 0o755); err != nil {
 		return nil, err
@@ -34,7 +35,8 @@ func newRun(place string) (*run, error) {
 		return nil, err
 	}
 	defer all.Close()
-	if err := syscall.Flock(int(all.Fd()), syscall.LOCK_EX); err != nil { // a run that has no lock of its own yet looks like one that is over
+	// a run that has no lock of its own yet looks like one that is over
+	if err := syscall.Flock(int(all.Fd()), syscall.LOCK_EX); err != nil {
 		return nil, err
 	}
 	stale, err := filepath.Glob(filepath.Join(place, "run-*"))
@@ -42,32 +44,33 @@ func newRun(place string) (*run, error) {
 		return nil, err
 	}
 	for _, dir := range stale {
-		lock, err := locked(dir)
+		lock, err := lockRun(dir)
 		if err != nil {
 			continue // it is at work
 		}
-		err = sweep(dir)
+		err = removeAll(dir)
 		if lock.Close(); err != nil {
 			return nil, fmt.Errorf("what an earlier run left cannot be taken away: %w", err)
 		}
 	}
 	r := &run{place: place, dir: filepath.Join(place, fmt.Sprintf("run-%d", os.Getpid()))}
-	if err := os.MkdirAll(r.bin(), 0o755); err != nil {
+	if err := os.MkdirAll(r.binDir(), 0o755); err != nil {
 		return nil, err
 	}
-	lock, err := locked(r.dir)
+	lock, err := lockRun(r.dir)
 	if err != nil {
 		return nil, err
 	}
 	defer lock.Close() // the guard has it, too
-	return r, r.watch(lock)
+	return r, r.startGuard(lock)
 }
 
-func (r *run) bin() string { return filepath.Join(r.dir, "bin") }
+func (r *run) binDir() string { return filepath.Join(r.dir, "bin") }
 
-// watch starts the guard: this program once more, in a session of its own, which waits until this process is gone, however it
-// ends (a deadline of go test, ctrl-C, SIGKILL), and then takes everything away.
-func (r *run) watch(lock *os.File) error {
+// startGuard starts the guard: this program once more, in a session of its own. It waits until this
+// process has ended, in whatever way (a deadline of go test, ctrl-C, SIGKILL), and then removes
+// everything.
+func (r *run) startGuard(lock *os.File) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -85,23 +88,23 @@ func (r *run) watch(lock *os.File) error {
 	return r.guard.Start()
 }
 
-// guard is the other side of watch. The file that is open beyond the standard ones keeps the run locked.
-func guard(dir string) int {
+// runGuard is what the guard does. The extra file that it has open keeps the run locked.
+func runGuard(dir string) int {
 	_, _ = io.Copy(io.Discard, os.Stdin) // until it is closed, by the end of its writer
-	if err := sweep(dir); err != nil {
+	if err := removeAll(dir); err != nil {
 		fmt.Fprintln(os.Stderr, "lab: what a run made is still there:", err)
 		return 1
 	}
 	return 0
 }
 
-// end takes everything away and says what could not be.
-func (r *run) end() error {
+// endRun removes everything and says what could not be removed.
+func (r *run) endRun() error {
 	return errors.Join(r.pipe.Close(), r.guard.Wait())
 }
 
-// locked takes the lock of a run; an error when somebody has it.
-func locked(dir string) (*os.File, error) {
+// lockRun takes the lock of a run. It fails when another process has it.
+func lockRun(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -113,8 +116,8 @@ func locked(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// groupScript enters a cgroup in every hierarchy, and becomes a program there. Version 1 lets a process into a cpuset only when it has
-// CPUs and memory.
+// groupScript enters a cgroup in every hierarchy and runs a program there. In version 1 a process
+// can enter a cpuset only when the cpuset has CPUs and memory.
 const groupScript = `
 set -e
 group=$1; shift
@@ -129,9 +132,10 @@ shift
 exec "$@"
 `
 
-// grouped is a program in cgroups of the run, so that it and all that it starts can be found and ended.
-func (r *run) grouped(name string, argv ...string) *exec.Cmd {
-	return exec.Command("sh", append([]string{"-c", groupScript, "lab", groupOf(r.dir) + name, strings.Join(hierarchies(), " ")}, argv...)...)
+// commandInGroup makes a command in cgroups of the run, so that it and all that it starts can be
+// found and ended.
+func (r *run) commandInGroup(name string, argv ...string) *exec.Cmd {
+	return exec.Command("sh", append([]string{"-c", groupScript, "lab", groupOf(r.dir) + name, strings.Join(cgroupHierarchies(), " ")}, argv...)...)
 }
 
 // groupPrefix begins the names of all cgroups of the lab.

@@ -65,14 +65,15 @@ type finding struct {
 	}
 }
 
-// play boots a node, breaks it, collects a bundle, heals it, sees that it got well, and compares what analyze says with what is wanted.
-func (s *scenario) play(t *testing.T, r *run) {
+// runScenario boots a node, breaks it, collects a bundle, heals the node, checks that it works
+// again, and compares what analyze says with what is wanted.
+func (s *scenario) runScenario(t *testing.T, r *run) {
 	t.Parallel()
 	n := r.boot(t, s.name, s.slow)
 	if s.prep != nil {
 		s.prep(n)
 	}
-	daemons := n.daemons()
+	daemons := n.listDaemons()
 	heal := s.breaks(n)
 	hold := s.hold
 	if *full && s.long > 0 {
@@ -81,12 +82,12 @@ func (s *scenario) play(t *testing.T, r *run) {
 	time.Sleep(hold)
 	bundle := n.collect(s.flags)
 	heal()
-	n.well()
-	require.Equal(t, daemons, n.daemons(), "a daemon that collect asked did not live on")
-	s.compare(t, analyze(t, r, bundle))
+	n.waitUntilHealthy()
+	require.Equal(t, daemons, n.listDaemons(), "a daemon that collect asked did not live on")
+	s.compareReport(t, analyzeBundle(t, r, bundle))
 }
 
-// collect runs collect inside of the node, as through ssh.
+// collect runs collect inside the node, as through ssh.
 func (n *node) collect(flags []string) (path string) {
 	n.t.Helper()
 	path = filepath.Join(n.t.ArtifactDir(), n.name+".tgz")
@@ -106,25 +107,25 @@ func (n *node) collect(flags []string) (path string) {
 	return path
 }
 
-// daemons are the daemons of the node with their PIDs.
-func (n *node) daemons() []string {
+// listDaemons returns the daemons of the node with their PIDs.
+func (n *node) listDaemons() []string {
 	n.t.Helper()
-	return strings.Split(strings.TrimSpace(n.do("pgrep", "-l", "-x", "containerd|dockerd|kubelet|systemd-journal|dbus-daemon")), "\n")
+	return strings.Split(strings.TrimSpace(n.mustRun("pgrep", "-l", "-x", "containerd|dockerd|kubelet|systemd-journal|dbus-daemon")), "\n")
 }
 
-// well waits until the runtime answers as it did before.
-func (n *node) well() {
+// waitUntilHealthy waits until the runtime answers as before.
+func (n *node) waitUntilHealthy() {
 	n.t.Helper()
-	n.await(90*time.Second, "answer of the healed node", func() bool {
-		_, err := n.try("systemctl", "is-active", "containerd", "kubelet")
-		_, listErr := n.try("/opt/lab/kubelet", "list")
+	n.waitFor(90*time.Second, "answer of the healed node", func() bool {
+		_, err := n.runCommand("systemctl", "is-active", "containerd", "kubelet")
+		_, listErr := n.runCommand("/opt/lab/kubelet", "list")
 		return err == nil && listErr == nil
 	})
 }
 
-func analyze(t *testing.T, r *run, bundle string) *report {
+func analyzeBundle(t *testing.T, r *run, bundle string) *report {
 	t.Helper()
-	cmd := exec.Command("nice", filepath.Join(r.bin(), "plegdiag"), "analyze", "-o", "json", bundle)
+	cmd := exec.Command("nice", filepath.Join(r.binDir(), "plegdiag"), "analyze", "-o", "json", bundle)
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	out, err := cmd.Output()
@@ -137,8 +138,8 @@ func analyze(t *testing.T, r *run, bundle string) *report {
 	return &rep
 }
 
-// compare fails with all that is not as wanted.
-func (s *scenario) compare(t *testing.T, r *report) {
+// compareReport fails where the report is not as wanted.
+func (s *scenario) compareReport(t *testing.T, r *report) {
 	t.Helper()
 	t.Log(r.Incident.Headline)
 	for _, f := range r.Findings {

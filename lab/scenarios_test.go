@@ -20,7 +20,7 @@ func TestScenarios(t *testing.T) {
 	t.Parallel()
 	for _, s := range scenarios {
 		if !s.full || *full {
-			t.Run(s.name, func(t *testing.T) { s.play(t, theRun) })
+			t.Run(s.name, func(t *testing.T) { s.runScenario(t, theRun) })
 		}
 	}
 }
@@ -29,9 +29,9 @@ var scenarios = []scenario{
 	{
 		name: "healthy",
 		breaks: func(n *node) func() {
-			web, other := n.pod("web"), n.pod("other")
-			n.pin(web.Container)
-			n.do("/opt/lab/kubelet", "stop", other.Container)
+			web, other := n.startPod("web"), n.startPod("other")
+			n.pinContainers(web.Container)
+			n.mustRun("/opt/lab/kubelet", "stop", other.Container)
 			return func() {}
 		},
 		hold: 15 * time.Second,
@@ -41,13 +41,13 @@ var scenarios = []scenario{
 		slow: "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs",
 		hold: 30 * time.Second, long: 90 * time.Second,
 		breaks: func(n *node) func() {
-			web := n.pod("web")
+			web := n.startPod("web")
 			pid := n.taskPID(web.Container)
-			require.NoError(n.t, n.disk.slow(1<<20))
-			fill(n.t, n.path("/proc/"+pid+"/root/junk"))
-			n.do("kill", "-KILL", pid)
-			n.pin(web.Container)
-			return func() { require.NoError(n.t, n.disk.slow(0)) }
+			require.NoError(n.t, n.disk.throttle(1<<20))
+			fillDisk(n.t, n.hostPath("/proc/"+pid+"/root/junk"))
+			n.mustRun("kill", "-KILL", pid)
+			n.pinContainers(web.Container)
+			return func() { require.NoError(n.t, n.disk.throttle(0)) }
 		},
 		wants: wants{
 			root: "umount2-overlay-sync", verdicts: proven, links: []string{"cri-status-lock-exiting-update"},
@@ -60,10 +60,10 @@ var scenarios = []scenario{
 		slow: "/var/lib/containerd/io.containerd.grpc.v1.cri",
 		hold: 20 * time.Second, long: time.Minute,
 		breaks: func(n *node) func() {
-			web := n.pod("web")
-			require.NoError(n.t, n.disk.slow(20)) // a status file of one block takes minutes
-			n.background("/opt/lab/kubelet", "stop", web.Container)
-			return func() { require.NoError(n.t, n.disk.slow(0)) }
+			web := n.startPod("web")
+			require.NoError(n.t, n.disk.throttle(20)) // a status file of one block takes minutes
+			n.startCommand("/opt/lab/kubelet", "stop", web.Container)
+			return func() { require.NoError(n.t, n.disk.throttle(0)) }
 		},
 		wants: wants{
 			root: "cri-updatesync-slow-metadata", verdicts: proven,
@@ -74,10 +74,10 @@ var scenarios = []scenario{
 		name: "dbus-stall",
 		hold: 30 * time.Second, long: 80 * time.Second,
 		breaks: func(n *node) func() {
-			web := n.pod("web")
-			n.signal(syscall.SIGSTOP)
-			n.pin(web.Container)
-			return func() { n.signal(syscall.SIGCONT) }
+			web := n.startPod("web")
+			n.signalInit(syscall.SIGSTOP)
+			n.pinContainers(web.Container)
+			return func() { n.signalInit(syscall.SIGCONT) }
 		},
 		wants: wants{
 			root: "systemd-busy-or-unresponsive", verdicts: proven, links: []string{"cri-status-lock-running-update-dbus", "runc-stuck-dbus"},
@@ -89,9 +89,9 @@ var scenarios = []scenario{
 		name: "stopped-runtime",
 		hold: 20 * time.Second, long: 210 * time.Second,
 		breaks: func(n *node) func() {
-			n.pod("web")
-			n.do("pkill", "-STOP", "-x", "containerd")
-			return func() { n.do("pkill", "-CONT", "-x", "containerd") }
+			n.startPod("web")
+			n.mustRun("pkill", "-STOP", "-x", "containerd")
+			return func() { n.mustRun("pkill", "-CONT", "-x", "containerd") }
 		},
 		wants: wants{
 			root: "runtime-process-stopped", verdicts: []string{"confirmed"},
@@ -103,18 +103,18 @@ var scenarios = []scenario{
 		name: "docker-dbus-stall",
 		hold: 50 * time.Second, long: 90 * time.Second,
 		prep: func(n *node) {
-			n.do("systemctl", "start", "docker")
-			n.do("docker", "import", "/opt/lab/rootfs.tar", "lab")
-			n.do("docker", "run", "-d", "--name", "web", "--network", "none", "lab", "sleep", "1000000")
+			n.mustRun("systemctl", "start", "docker")
+			n.mustRun("docker", "import", "/opt/lab/rootfs.tar", "lab")
+			n.mustRun("docker", "run", "-d", "--name", "web", "--network", "none", "lab", "sleep", "1000000")
 		},
 		breaks: func(n *node) func() {
-			n.signal(syscall.SIGSTOP)
-			n.background("docker", "run", "-d", "--name", "second", "--network", "none", "lab", "sleep", "1000000")
-			n.background("docker", "update", "--cpu-shares", "100", "web")
+			n.signalInit(syscall.SIGSTOP)
+			n.startCommand("docker", "run", "-d", "--name", "second", "--network", "none", "lab", "sleep", "1000000")
+			n.startCommand("docker", "update", "--cpu-shares", "100", "web")
 			time.Sleep(2 * time.Second)
-			n.background("docker", "inspect", "second")
-			n.background("docker", "stop", "second")
-			return func() { n.signal(syscall.SIGCONT) }
+			n.startCommand("docker", "inspect", "second")
+			n.startCommand("docker", "stop", "second")
+			return func() { n.signalInit(syscall.SIGCONT) }
 		},
 		wants: wants{
 			root: "systemd-busy-or-unresponsive", verdicts: proven, links: []string{"dockerd-container-mutex", "runc-stuck-dbus"},
@@ -126,18 +126,19 @@ var scenarios = []scenario{
 		hold:  15 * time.Second,
 		flags: []string{"--allow-kill", "lab-cnid"},
 		breaks: func(n *node) func() {
-			n.do("systemctl", "start", "lab-cnid")
-			n.await(10*time.Second, "address", func() bool { _, err := n.try("/opt/lab/lab-cnid", "alloc"); return err == nil })
-			pid := n.pid("^/opt/lab/lab-cnid$")
-			// The request is never sent, so the kernel never answers: recvfrom waits for as long as it is let.
-			n.background("strace", "-f", "-p", pid, "-o", "/dev/null", "-e", "trace=sendto", "-e", "inject=sendto:retval=36")
-			n.await(10*time.Second, "tracer", func() bool { return n.traced(pid) })
+			n.mustRun("systemctl", "start", "lab-cnid")
+			n.waitFor(10*time.Second, "address", func() bool { _, err := n.runCommand("/opt/lab/lab-cnid", "alloc"); return err == nil })
+			pid := n.findPID("^/opt/lab/lab-cnid$")
+			// The request is never sent, so the kernel never answers: recvfrom waits for as long as
+			// it is let.
+			n.startCommand("strace", "-f", "-p", pid, "-o", "/dev/null", "-e", "trace=sendto", "-e", "inject=sendto:retval=36")
+			n.waitFor(10*time.Second, "tracer", func() bool { return n.isTraced(pid) })
 			for range 4 {
-				n.background("/opt/lab/lab-cnid", "alloc")
+				n.startCommand("/opt/lab/lab-cnid", "alloc")
 			}
 			time.Sleep(2 * time.Second)
-			n.do("pkill", "-INT", "-x", "strace")
-			n.await(10*time.Second, "end of the tracer", func() bool { return !n.traced(pid) })
+			n.mustRun("pkill", "-INT", "-x", "strace")
+			n.waitFor(10*time.Second, "end of the tracer", func() bool { return !n.isTraced(pid) })
 			return func() {}
 		},
 		wants: wants{root: "netlink-recv-hang-cni", verdicts: proven, steps: []string{"held_now", "queue"}, evidence: []string{"(*NetlinkSocket).Receive("}},
@@ -146,10 +147,10 @@ var scenarios = []scenario{
 		name: "threshold", full: true,
 		hold: 210 * time.Second,
 		breaks: func(n *node) func() {
-			web, other := n.pod("web"), n.pod("other")
-			n.signal(syscall.SIGSTOP)
-			n.pin(web.Container, other.Container)
-			return func() { n.signal(syscall.SIGCONT) }
+			web, other := n.startPod("web"), n.startPod("other")
+			n.signalInit(syscall.SIGSTOP)
+			n.pinContainers(web.Container, other.Container)
+			return func() { n.signalInit(syscall.SIGCONT) }
 		},
 		wants: wants{
 			root: "systemd-busy-or-unresponsive", verdicts: proven, links: []string{"cri-status-lock-running-update-dbus", "runc-stuck-dbus", "cri-status-lock-held"},
@@ -159,22 +160,23 @@ var scenarios = []scenario{
 	},
 }
 
-// pin makes the kubelet update the resources of containers, as when a pinned pod has come.
-func (n *node) pin(containers ...string) {
+// pinContainers makes the kubelet update the resources of containers, as after the start of a
+// pinned pod.
+func (n *node) pinContainers(containers ...string) {
 	n.t.Helper()
-	n.write("/var/lib/kubelet/lab-pins", strings.Join(containers, "\n")+"\n")
+	n.writeFile("/var/lib/kubelet/lab-pins", strings.Join(containers, "\n")+"\n")
 }
 
-// traced says whether a process of the node has a tracer.
-func (n *node) traced(pid string) bool {
+// isTraced says whether a process of the node has a tracer.
+func (n *node) isTraced(pid string) bool {
 	n.t.Helper()
-	return !strings.Contains(n.do("cat", "/proc/"+pid+"/status"), "TracerPid:\t0\n")
+	return !strings.Contains(n.mustRun("cat", "/proc/"+pid+"/status"), "TracerPid:\t0\n")
 }
 
-// taskPID is the PID inside of the node of a container's first process.
+// taskPID is the PID, inside the node, of a container's first process.
 func (n *node) taskPID(container string) string {
 	n.t.Helper()
-	for line := range strings.Lines(n.do("ctr", "-n", "k8s.io", "tasks", "ls")) {
+	for line := range strings.Lines(n.mustRun("ctr", "-n", "k8s.io", "tasks", "ls")) {
 		if f := strings.Fields(line); len(f) > 1 && f[0] == container {
 			return f[1]
 		}
@@ -183,8 +185,8 @@ func (n *node) taskPID(container string) string {
 	return ""
 }
 
-// fill writes what takes the slow disk minutes.
-func fill(t *testing.T, path string) {
+// fillDisk writes so much that the slow disk needs minutes for it.
+func fillDisk(t *testing.T, path string) {
 	t.Helper()
 	const size = 300 << 20
 	f, err := os.Create(path)

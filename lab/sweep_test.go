@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// hierarchies are the mount points of cgroup file systems.
-func hierarchies() (all []string) {
-	for _, m := range mounts() {
+// cgroupHierarchies returns the mount points of cgroup file systems.
+func cgroupHierarchies() (all []string) {
+	for _, m := range listMounts() {
 		if m.kind == "cgroup" || m.kind == "cgroup2" {
 			all = append(all, m.point)
 		}
@@ -28,8 +28,8 @@ func hierarchies() (all []string) {
 
 type mount struct{ point, kind string }
 
-// mounts are those of this namespace, in the order in which they were mounted.
-func mounts() (all []mount) {
+// listMounts returns the mounts of this namespace, in the order in which they were mounted.
+func listMounts() (all []mount) {
 	text, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {
 		return nil
@@ -42,9 +42,9 @@ func mounts() (all []mount) {
 	return all
 }
 
-// sweep takes away what the run in dir made: processes, cgroups, mounts, loop devices, files, in this order. It may be
-// done again, and by anybody.
-func sweep(dir string) error {
+// removeAll removes what the run in dir made: processes, cgroups, mounts, loop devices, files, in
+// this order. Any process can do it, also again.
+func removeAll(dir string) error {
 	const patience = 20 * time.Second
 	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
 		err := errors.Join(endProcesses(dir), removeGroups(dir), unmountAll(dir), detachLoops(dir))
@@ -57,12 +57,13 @@ func sweep(dir string) error {
 	}
 }
 
-// groups are the cgroups of the run in dir, in all hierarchies, the innermost first.
-func groups(dir string) (all []string) {
-	for _, h := range hierarchies() {
+// listGroups returns the cgroups of the run in dir, in all hierarchies, the innermost first.
+func listGroups(dir string) (all []string) {
+	for _, h := range cgroupHierarchies() {
 		tops, _ := filepath.Glob(filepath.Join(h, groupOf(dir)+"*")) // the pattern is fine
 		for _, top := range tops {
-			_ = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error { // a group may go meanwhile
+			// a group may go meanwhile
+			_ = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 				if err == nil && d.IsDir() {
 					all = append(all, path)
 				}
@@ -74,14 +75,16 @@ func groups(dir string) (all []string) {
 	return all
 }
 
-// endProcesses kills every process in a cgroup of the run, after it has thawed what is frozen and let go of what is throttled.
+// endProcesses lifts throttles, thaws what is frozen, and kills every process in a cgroup of the
+// run.
 func endProcesses(dir string) error {
-	if err := letGo(dir); err != nil {
+	if err := liftThrottles(dir); err != nil {
 		return err
 	}
 	left := 0
-	for _, g := range groups(dir) {
-		_ = os.WriteFile(filepath.Join(g, "freezer.state"), []byte("THAWED"), 0) // only that hierarchy has it
+	for _, g := range listGroups(dir) {
+		// only that hierarchy has it
+		_ = os.WriteFile(filepath.Join(g, "freezer.state"), []byte("THAWED"), 0)
 		text, err := os.ReadFile(filepath.Join(g, "cgroup.procs"))
 		if err != nil {
 			continue
@@ -100,7 +103,7 @@ func endProcesses(dir string) error {
 }
 
 func removeGroups(dir string) error {
-	for _, g := range groups(dir) {
+	for _, g := range listGroups(dir) {
 		if err := os.Remove(g); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
@@ -110,7 +113,7 @@ func removeGroups(dir string) error {
 
 // unmountAll unmounts what is mounted below dir, the last first.
 func unmountAll(dir string) error {
-	all := mounts()
+	all := listMounts()
 	slices.Reverse(all)
 	for _, m := range all {
 		if strings.HasPrefix(m.point, dir+"/") {
@@ -122,8 +125,8 @@ func unmountAll(dir string) error {
 	return nil
 }
 
-// loops are the loop devices whose files lie below dir.
-func loops(dir string) (names []string) {
+// listLoops returns the loop devices whose files are below dir.
+func listLoops(dir string) (names []string) {
 	files, _ := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	for _, f := range files {
 		if text, err := os.ReadFile(f); err == nil && strings.HasPrefix(string(text), dir+"/") {
@@ -134,12 +137,12 @@ func loops(dir string) (names []string) {
 }
 
 func detachLoops(dir string) error {
-	for _, name := range loops(dir) {
+	for _, name := range listLoops(dir) {
 		if out, err := exec.Command("losetup", "-d", "/dev/"+name).CombinedOutput(); err != nil {
 			return fmt.Errorf("losetup -d %s: %w: %s", name, err, out)
 		}
 	}
-	if left := loops(dir); len(left) > 0 {
+	if left := listLoops(dir); len(left) > 0 {
 		return fmt.Errorf("loop devices are left: %v", left)
 	}
 	return nil

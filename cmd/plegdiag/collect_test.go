@@ -273,7 +273,7 @@ func TestCollectFullDisk(t *testing.T) {
 	cmd := program("collect", "--only", "clock", "-o", filepath.Join(dir, "c.tgz"))
 	text, err := cmd.CombinedOutput()
 	require.Error(t, err)
-	require.Contains(t, string(text), "fewer than the 256 that --min-free keeps")
+	require.Contains(t, string(text), "and --min-free keeps 256")
 	require.NoFileExists(t, filepath.Join(dir, "c.tgz"))
 
 	full := t.TempDir() // of inodes: its own directory, and the file that collect makes

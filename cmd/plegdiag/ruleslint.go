@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/report"
 	"github.com/plegdiag/plegdiag/internal/rules"
 )
@@ -37,7 +37,7 @@ func rulesLint(s streams, dirs []string) error {
 		}
 		trees = append(trees, tree)
 	}
-	catalog, err := rules.Load(observe.Vocabulary(), trees...)
+	catalog, err := rules.Load(event.Kinds(), trees...)
 	if problems := rules.Problems(err); len(problems) > 0 {
 		return lintFailed(s, problems)
 	}

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -9,24 +10,25 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// askBus asks PID 1 over D-Bus whether it is there, and what units it has. The bus is one of dbus-daemon's, where the
-// connection has to say hello first, or PID 1's own socket (/run/systemd/private), which survives a dead dbus-daemon.
+// askBus asks PID 1 over D-Bus whether it answers, and for its units. The socket is dbus-daemon's,
+// where a connection must call Hello first, or PID 1's own (/run/systemd/private), which works
+// without dbus-daemon.
 func askBus(t *task, out *frames) {
 	for _, w := range t.Items {
-		out.begin(w.Name, w.Source)
+		out.beginItem(w.Name, w.Source)
 		var g guard
-		if r := g.try(t.Bound, func() error { return isSocket(w.Source) }); r.outcome != "" {
-			out.end(w.Name, r)
+		if r := g.findSocket(t.Bound, w.Source); r.outcome != "" {
+			out.endItem(w.Name, r)
 			continue
 		}
 		b := bus{asker: asker{api: "dbus", endpoint: w.Source, bound: t.Bound, out: writerOf{out, w.Name}}}
 		if b.connect(!strings.HasSuffix(w.Source, "/private")) && b.ping() {
-			b.manager(out, strings.TrimSuffix(w.Name, ".jsonl"))
+			b.listUnits(out, strings.TrimSuffix(w.Name, ".jsonl"))
 		}
 		if b.conn != nil {
 			b.conn.Close()
 		}
-		out.end(w.Name, result{})
+		out.endItem(w.Name, result{})
 	}
 }
 
@@ -38,39 +40,35 @@ type bus struct {
 }
 
 func (b *bus) connect(hello bool) bool {
-	conns := make(chan *dbus.Conn, 1)
-	ok := b.ask(question{method: "AUTH", ask: func(ctx context.Context) (map[string]string, error) {
+	conn, ok := askFor(&b.asker, question{method: "AUTH"}, func(ctx context.Context) (*dbus.Conn, map[string]string, error) {
 		conn, err := dbus.Dial("unix:path="+b.endpoint, dbus.WithContext(context.Background()))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if err := conn.Auth(nil); err != nil {
-			return nil, err
-		}
-		conns <- conn
-		return nil, ctx.Err()
-	}})
+		return conn, nil, cmp.Or(conn.Auth(nil), ctx.Err())
+	})
 	if !ok {
 		return false
 	}
-	b.conn = <-conns
+	b.conn = conn
 	b.systemd = b.conn.Object("org.freedesktop.systemd1", "/org/freedesktop/systemd1")
-	return !hello || b.call(b.conn.BusObject(), "org.freedesktop.DBus.Hello", nil)
+	return !hello || b.callMethod(b.conn.BusObject(), "org.freedesktop.DBus.Hello", nil)
 }
 
-// call asks one method without arguments; answer takes what it returned.
-func (b *bus) call(object dbus.BusObject, method string, answer any) bool {
+// callMethod calls a method without arguments and stores its result in answer, if not nil.
+func (b *bus) callMethod(object dbus.BusObject, method string, answer any) bool {
 	return b.ask(question{method: method, ask: func(ctx context.Context) (map[string]string, error) {
 		c := object.CallWithContext(ctx, method, 0)
-		if c.Err != nil || answer == nil {
+		if answer == nil {
 			return nil, c.Err
 		}
 		return nil, c.Store(answer)
 	}})
 }
 
-// ping asks twice where it has to. A first message that reached PID 1 together with the end of the authentication, its own
-// socket keeps unread until more comes (sd-bus looks at the socket again, and not at what it has of it): a healthy systemd seemed silent.
+// ping asks a second time when there is no answer. A first message that reaches PID 1's own socket
+// together with the end of the authentication stays unread until more data comes: sd-bus polls the
+// socket, and not its own buffer. A healthy systemd then seems silent.
 func (b *bus) ping() bool {
 	const again = 500 * time.Millisecond
 	const method = "org.freedesktop.DBus.Peer.Ping"
@@ -96,30 +94,26 @@ type unit struct {
 	JobPath                                         dbus.ObjectPath
 }
 
-// manager asks for the units, and writes them as systemctl list-units prints them.
-func (b *bus) manager(out *frames, name string) {
-	units := make(chan []unit, 1)
-	if !b.ask(question{method: "org.freedesktop.systemd1.Manager.ListUnits", ask: func(ctx context.Context) (map[string]string, error) {
-		var all []unit
-		c := b.systemd.CallWithContext(ctx, "org.freedesktop.systemd1.Manager.ListUnits", 0)
-		if c.Err != nil {
-			return nil, c.Err
+// listUnits asks for the units, and writes them as systemctl list-units prints them.
+func (b *bus) listUnits(out *frames, name string) {
+	const method = "org.freedesktop.systemd1.Manager.ListUnits"
+	units, ok := askFor(&b.asker, question{method: method}, func(ctx context.Context) (all []unit, _ map[string]string, err error) {
+		if err = b.systemd.CallWithContext(ctx, method, 0).Store(&all); err != nil {
+			return nil, nil, err
 		}
-		err := c.Store(&all)
-		units <- all
-		return map[string]string{"count": fmt.Sprint(len(all))}, err
-	}}) {
+		return all, map[string]string{"count": fmt.Sprint(len(all))}, nil
+	})
+	if !ok {
 		return
 	}
 	var text strings.Builder
-	all := <-units
 	text.WriteString("  UNIT LOAD ACTIVE SUB DESCRIPTION\n")
-	for _, u := range all {
+	for _, u := range units {
 		mark := " "
 		if u.Active == "failed" {
 			mark = "●"
 		}
 		fmt.Fprintf(&text, "%s %s %s %s %s %s\n", mark, u.Name, u.Load, u.Active, u.Sub, u.Description)
 	}
-	out.file(name+"-units.txt", b.endpoint, []byte(text.String()))
+	out.sendFile(name+"-units.txt", b.endpoint, []byte(text.String()))
 }

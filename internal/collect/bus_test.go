@@ -38,7 +38,8 @@ func TestPingTwice(t *testing.T) {
 	require.True(t, b.ping(), out.String())
 }
 
-// lazySystemd authenticates whoever comes, and answers messages, the first only once a second is there.
+// lazySystemd authenticates whoever comes, and answers messages, the first only once a second is
+// there.
 func lazySystemd(conn net.Conn) {
 	defer conn.Close()
 	r := bufio.NewReader(conn)

@@ -11,25 +11,26 @@ import (
 
 var errEOF = io.EOF
 
-// now is the clock of the node. Nothing else in the program asks it: a live node is what collect is about.
+// now is the clock of the node. No other package reads it.
 func now() time.Time { return time.Now().UTC() } //nolint:forbidigo // a collection happens now
 
-// triple is one moment by three clocks: dmesg counts by one of them, the journal by two, klog by a third.
-type triple struct {
+// clockReading is one moment by three clocks: dmesg uses one of them, the journal two, klog the
+// third.
+type clockReading struct {
 	Realtime  time.Time
 	Monotonic float64 // CLOCK_MONOTONIC, seconds
 	Boottime  float64 // CLOCK_BOOTTIME, seconds
 	BootID    string
 }
 
-func clocks() triple {
-	t := triple{Realtime: now(), Monotonic: clock(unix.CLOCK_MONOTONIC), Boottime: clock(unix.CLOCK_BOOTTIME)}
+func readClocks() clockReading {
+	t := clockReading{Realtime: now(), Monotonic: readClock(unix.CLOCK_MONOTONIC), Boottime: readClock(unix.CLOCK_BOOTTIME)}
 	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	t.BootID = strings.TrimSpace(string(id))
 	return t
 }
 
-func clock(which int32) float64 {
+func readClock(which int32) float64 {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(which, &ts); err != nil {
 		return 0

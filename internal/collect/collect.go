@@ -1,10 +1,11 @@
 // Package collect turns a live node into a bundle. It is the only package that touches the machine.
 //
-// It is made for the node on which everything else hangs. Whatever may block is done by a helper, the same program started once
-// more, that is killed, waited for shortly, and left behind: a goroutine, or a command with a context, would keep this
-// process from ending when a thread of it is in uninterruptible sleep. The process itself reads only its own
-// files in /proc and pipes; even the bundle is written by a helper. It never reads environments, kubeconfigs or Secrets, and starts no ps, no crictl, no systemctl
-// that asks a daemon.
+// It is made for a node on which everything else hangs. A helper does whatever can block: it is the
+// same program, started once more. A helper that does not answer is killed, and left behind if it
+// does not end. A goroutine, or a command with a context, would keep this process from ending while
+// one of its threads is in uninterruptible sleep. The process itself reads only pipes and its own
+// files in /proc; even the bundle is written by a helper. It never reads environments, kubeconfigs
+// or Secrets, and starts no ps, no crictl, and no systemctl that asks a daemon.
 package collect
 
 import (
@@ -16,14 +17,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -33,7 +31,8 @@ import (
 
 // Options say what to collect, and how much.
 type Options struct {
-	// Output is the file to write; "-" is Stdout. Its ending decides the packing: .zst is zstd, all else gzip.
+	// Output is the file to write; "-" is Stdout. Its ending decides the compression: .zst is zstd,
+	// any other is gzip.
 	Output  string
 	Stdout  *os.File
 	Force   bool // overwrite Output
@@ -48,27 +47,30 @@ type Options struct {
 	Version string
 	// NoRedact leaves values as they are.
 	NoRedact bool
-	// NoSignal sends no signal to anything but helpers.
+	// NoSignal sends no signal to any process except helpers.
 	NoSignal bool
-	// ProbeRemote also asks file systems of the network how full they are.
+	// ProbeRemote also asks network file systems how full they are.
 	ProbeRemote bool
 	// KubeletToken is a file with a token for the kubelet's port 10250; empty asks without one.
 	KubeletToken string
-	// AllowKill are names of daemons that may be ended by SIGQUIT for their goroutines, at the very end.
+	// AllowKill are names of daemons that are ended by SIGQUIT for their goroutines, in the last
+	// step.
 	AllowKill []string
 	// Strace is the PID to trace for some seconds, or Suspicious; empty for none.
 	Strace string
-	// SysrqW has the kernel write the stacks of all threads in D into its log.
+	// SysrqW makes the kernel write the stacks of all threads in state D to its log.
 	SysrqW bool
-	// Sockets replaces the places of daemons, by their kind: cri, docker, containerd-debug, dbus, kubelet, kubelet-healthz.
+	// Sockets replaces the addresses of daemons, by their kind: cri, docker, containerd-debug,
+	// dbus, kubelet, kubelet-healthz.
 	Sockets map[string]string
-	// Journal is a directory with files of a journal, which are read in place of what journalctl finds; empty asks journalctl.
+	// Journal is a directory with journal files to read instead of asking journalctl; empty asks
+	// journalctl.
 	Journal string
-	// Noted is told of every item.
+	// Noted is called with every item.
 	Noted func(bundle.Item)
 }
 
-// Summary is what came of a collection.
+// Summary is the result of a collection.
 type Summary struct {
 	Bytes  int64 // of the bundle
 	Items  map[bundle.Outcome]int
@@ -81,33 +83,34 @@ type collector struct {
 	opt      Options
 	deadline time.Time
 	writer   *bundle.Writer
-	out      *counted
+	out      *byteCounter
 	manifest bundle.Manifest
-	key      []byte // of the tokens
+	key      []byte // of the tokens that replace secrets
 	left     []bundle.Helper
 	walked   walked
 	silent   []string // containers and sandboxes whose status had no answer
 	waits    int      // calls to a runtime without an answer
 	names    map[string]int
-	planned  func(from want) // takes what would be asked, in place of the helper; nil asks
-	sealed   atomic.Pointer[string]
-	hurry    chan struct{} // closed when it is sealed
-	once     sync.Once
-	mu       sync.Mutex
-	reading  *os.File // pipe of the helper at work
-	dumped   []dumpRound
+	// gets what would be read, instead of the helper; nil in a real collection
+	planned func(from want)
+	sealed  atomic.Pointer[string]
+	hurry   chan struct{} // closed when it is sealed
+	once    sync.Once
+	mu      sync.Mutex
+	reading *os.File // pipe of the helper that works now
+	dumped  []dumpRound
 }
 
-// sealRoom is kept of MaxSize for the manifest.
+// sealRoom is the part of MaxSize that is kept for the manifest.
 const sealRoom = 256 << 10
 
-// Run collects. It returns at most some seconds after Timeout, whatever hangs.
+// Run collects. It returns at most five seconds after Timeout, whatever hangs.
 func Run(ctx context.Context, opt Options) (*Summary, error) {
-	steps, err := plan(&opt)
+	steps, err := planSteps(&opt)
 	if err != nil {
 		return nil, err
 	}
-	yield()
+	lowerPriority()
 	c := &collector{opt: opt, deadline: now().Add(opt.Timeout), names: map[string]int{}, hurry: make(chan struct{}), key: make([]byte, 32)}
 	if _, err := rand.Read(c.key); err != nil {
 		return nil, err
@@ -121,16 +124,18 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 	for i := range steps {
 		steps[i].do(c, &steps[i])
 	}
-	return c.close(disk)
+	return c.sealBundle(disk)
 }
 
-// yield makes the process one that the node can do without: the daemons come first.
-func yield() {
+// lowerPriority lets the node's daemons run first, and lets the kernel kill this process first when
+// memory is short.
+func lowerPriority() {
 	debug.SetMemoryLimit(48 << 20)
 	debug.SetGCPercent(50)
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("500"), 0o600) // only a wish
-	const nice, bestEffortLast = 10, 2<<13 | 7                         // IOPRIO_CLASS_BE of linux/ioprio.h
-	for _, tid := range numbers("/proc/self/task") {
+	// IOPRIO_CLASS_BE of linux/ioprio.h
+	const nice, bestEffortLast = 10, 2<<13 | 7
+	for _, tid := range numericEntries("/proc/self/task") {
 		_ = unix.Setpriority(unix.PRIO_PROCESS, tid, nice)
 		_, _, _ = unix.Syscall(unix.SYS_IOPRIO_SET, 1, uintptr(tid), bestEffortLast)
 	}
@@ -149,8 +154,8 @@ func (c *collector) seal(why string) {
 	})
 }
 
-// wait waits until a moment, or until there is a reason not to.
-func (c *collector) wait(until time.Time) {
+// waitUntil waits until a moment, but not longer than the collection.
+func (c *collector) waitUntil(until time.Time) {
 	if until.After(c.deadline) {
 		until = c.deadline
 	}
@@ -162,7 +167,7 @@ func (c *collector) wait(until time.Time) {
 	}
 }
 
-// newSpool holds an item of a step.
+// newSpool makes the spool for an item of a step.
 func (c *collector) newSpool(s *step) *spool {
 	sp := &spool{limit: 6 << 20, newest: s.newest, filter: plain{}}
 	if s.export {
@@ -178,8 +183,8 @@ func (c *collector) newSpool(s *step) *spool {
 	return sp
 }
 
-// write writes the file of an item.
-func (c *collector) write(item *bundle.Item, content []byte) {
+// writeItem writes the file of an item to the bundle.
+func (c *collector) writeItem(item *bundle.Item, content []byte) {
 	if n := c.names[item.Name]; n > 0 {
 		item.Name = fmt.Sprintf("%s.%d", item.Name, n)
 	}
@@ -191,43 +196,43 @@ func (c *collector) write(item *bundle.Item, content []byte) {
 	}
 	if err := c.writer.Add(item, content); err != nil {
 		item.SHA256 = ""
-		c.seal("the bundle cannot be written: " + reason(err))
+		c.seal("the bundle cannot be written: " + errorText(err))
 	}
 }
 
-// note puts an item into the manifest.
-func (c *collector) note(item *bundle.Item) {
+// recordItem adds an item to the manifest.
+func (c *collector) recordItem(item *bundle.Item) {
 	c.manifest.Items = append(c.manifest.Items, *item)
 	if c.opt.Noted != nil {
 		c.opt.Noted(*item)
 	}
 }
 
-// put makes an item of content that the process has itself.
-func (c *collector) put(s *step, name, source string, content []byte) {
+// storeContent makes an item of content that this process has itself.
+func (c *collector) storeContent(s *step, name, source string, content []byte) {
 	item := bundle.Item{Name: name, Step: s.name, Source: source, Start: now(), End: now()}
 	sp := c.newSpool(s)
-	sp.take(content)
-	c.store(&item, sp)
+	sp.addContent(content)
+	c.storeItem(&item, sp)
 }
 
 // disk is the helper that writes the bundle.
 type disk struct {
 	*child
 	in   *os.File
-	told chan sunk
+	told chan sinkReport
 }
 
 // openSink starts the helper that writes the bundle, and begins the bundle.
 func (c *collector) openSink() (*disk, error) {
-	name := "plegdiag-" + host() + "-" + now().Format("20060102T150405Z")
-	c.manifest = bundle.Manifest{Schema: bundle.ManifestSchema, Tool: c.opt.Version, Node: host(), Start: now(), Redaction: !c.opt.NoRedact}
+	name := "plegdiag-" + hostName() + "-" + now().Format("20060102T150405Z")
+	c.manifest = bundle.Manifest{Schema: bundle.ManifestSchema, Tool: c.opt.Version, Node: hostName(), Start: now(), Redaction: !c.opt.NoRedact}
 	if c.opt.Output == "" {
 		c.opt.Output = name + ".tgz"
 	}
 	path := c.opt.Output
 	if path != "-" && !filepath.IsAbs(path) {
-		dir, err := os.Readlink("/proc/self/cwd") // does not look at the directory itself
+		dir, err := os.Readlink("/proc/self/cwd") // does not read the directory itself
 		if err != nil {
 			return nil, err
 		}
@@ -241,14 +246,17 @@ func (c *collector) openSink() (*disk, error) {
 	if err != nil {
 		return nil, err
 	}
-	go d.listen(c)
-	c.out = &counted{w: d.in}
+	go d.readReports(c)
+	c.out = &byteCounter{w: d.in}
 	_ = d.in.SetWriteDeadline(c.deadline.Add(2 * time.Second))
-	c.writer, err = bundle.NewWriter(bufio.NewWriterSize(c.out, 1), path, name)
-	return d, err
+	if c.writer, err = bundle.NewWriter(bufio.NewWriterSize(c.out, 1), path, name); err != nil {
+		closeFiles(d.in) // ends the helper
+		return nil, err
+	}
+	return d, nil
 }
 
-// startSink starts the helper; its descriptor 3 tells.
+// startSink starts the helper that writes the bundle. It reports on its descriptor 3.
 func startSink(opt *Options, t *task) (*disk, error) {
 	argument, err := json.Marshal(t)
 	if err != nil {
@@ -260,33 +268,30 @@ func startSink(opt *Options, t *task) (*disk, error) {
 	}
 	toldRead, toldWrite, err := os.Pipe()
 	if err != nil {
+		closeFiles(inRead, inWrite)
 		return nil, err
 	}
-	cmd := exec.Command(opt.Helper[0], append(slices.Clone(opt.Helper[1:]), string(argument))...)
-	cmd.Args[0] = "plegdiag"
-	cmd.Stdin, cmd.ExtraFiles, cmd.Env = inRead, []*os.File{toldWrite}, []string{"GOMAXPROCS=1", "GOMEMLIMIT=16MiB"}
+	d := &disk{child: newChild(opt.Helper, argument, toldRead), in: inWrite, told: make(chan sinkReport, 8)}
+	d.cmd.Stdin, d.cmd.ExtraFiles, d.cmd.Env = inRead, []*os.File{toldWrite}, []string{"GOMAXPROCS=1", "GOMEMLIMIT=16MiB"}
 	if opt.Output == "-" {
-		cmd.Stdout = opt.Stdout
+		d.cmd.Stdout = opt.Stdout
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what is meant for this process (Ctrl-C) is not meant for it
-	d := &disk{child: &child{cmd: cmd, out: toldRead, waited: make(chan struct{})}, in: inWrite, told: make(chan sunk, 8)}
-	if err := cmd.Start(); err != nil {
+	err = d.cmd.Start()
+	closeFiles(inRead, toldWrite)
+	if err != nil {
+		closeFiles(inWrite, toldRead)
 		return nil, fmt.Errorf("%w: %w", errFork, err)
 	}
-	inRead.Close()
-	toldWrite.Close()
-	go func() {
-		_ = cmd.Wait()
-		close(d.waited)
-	}()
+	go d.awaitEnd()
 	return d, nil
 }
 
-// listen hears what the helper tells.
-func (d *disk) listen(c *collector) {
+// readReports reads the reports of the helper that writes the bundle.
+func (d *disk) readReports(c *collector) {
+	defer d.out.Close()
 	dec := json.NewDecoder(d.out)
 	for {
-		var s sunk
+		var s sinkReport
 		if err := dec.Decode(&s); err != nil {
 			c.seal("the helper that writes the bundle has ended")
 			close(d.told)
@@ -304,8 +309,8 @@ func (d *disk) listen(c *collector) {
 	}
 }
 
-// close seals the bundle and waits for it to be written.
-func (c *collector) close(d *disk) (*Summary, error) {
+// sealBundle finishes the bundle and waits until it is written.
+func (c *collector) sealBundle(d *disk) (*Summary, error) {
 	c.manifest.End, c.manifest.Left = now(), c.left
 	if why := c.sealed.Load(); why != nil {
 		c.manifest.Sealed = *why
@@ -335,25 +340,25 @@ func (c *collector) close(d *disk) (*Summary, error) {
 	}
 	r, left := d.stop()
 	if left {
-		return s, fmt.Errorf("%s does not take the bundle: its writer is stuck in %s", c.opt.Output, r.wchan)
+		return s, fmt.Errorf("%s: the bundle cannot be written: its writer is stuck in %s", c.opt.Output, r.wchan)
 	}
-	return s, fmt.Errorf("%s does not take the bundle", c.opt.Output)
+	return s, fmt.Errorf("%s: the bundle cannot be written in time", c.opt.Output)
 }
 
-// counted counts what goes to the bundle.
-type counted struct {
+// byteCounter counts the bytes of the bundle.
+type byteCounter struct {
 	w io.Writer
 	n atomic.Int64
 }
 
-func (c *counted) Write(p []byte) (int, error) {
+func (c *byteCounter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.n.Add(int64(n))
 	return n, err
 }
 
-// host is the node's name.
-func host() string {
+// hostName is the node's name, with every character that is unusual in a file name replaced.
+func hostName() string {
 	var uts unix.Utsname
 	_ = unix.Uname(&uts) // cannot fail
 	name := unix.ByteSliceToString(uts.Nodename[:])

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -18,64 +19,64 @@ import (
 // maxAsked bounds the containers, and the sandboxes, whose status is asked.
 const maxAsked = 500
 
-// grpcSilent says that an error of gRPC means silence: the deadline ended the call, not the server, or there is no connection.
-func grpcSilent(err error) bool {
+// isGRPCSilence says that an error of gRPC means that there was no answer: the deadline ended the
+// call, and not the server, or there is no connection.
+func isGRPCSilence(err error) bool {
 	code := status.Code(err)
 	return code == codes.DeadlineExceeded || code == codes.Unavailable
 }
 
-// askCRI makes the latency matrix of a runtime: calls that need no lock, lists that need all of them, and the status
-// of each container and sandbox, one call at a time. IDs are those that cgroups name, for when the list does not answer.
+// askCRI measures the calls of a runtime: calls that need no lock, lists that need all of them, and
+// the status of each container and sandbox, one call at a time. The task's IDs are from cgroups,
+// for when the list does not answer.
 func askCRI(t *task, out *frames) {
 	w := t.Items[0]
-	out.begin(w.Name, w.Source)
+	out.beginItem(w.Name, w.Source)
 	var g guard
 	path := strings.TrimPrefix(w.Source, "unix://")
-	if r := g.try(t.Bound, func() error { return isSocket(path) }); r.outcome != "" {
-		out.end(w.Name, r)
+	if r := g.findSocket(t.Bound, path); r.outcome != "" {
+		out.endItem(w.Name, r)
 		return
 	}
 	conn, err := grpc.NewClient("unix://"+path, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(16<<20)))
 	if err != nil {
-		out.end(w.Name, resultOf(err))
+		out.endItem(w.Name, resultOf(err))
 		return
 	}
 	m := matrix{asker: asker{api: "cri", endpoint: path, bound: t.Bound, out: writerOf{out, w.Name}}, client: cri.NewRuntimeServiceClient(conn)}
-	if m.version() {
-		out.file(strings.TrimSuffix(w.Name, ".jsonl")+"-version.txt", w.Source, []byte(m.told))
+	if m.askVersion() {
+		out.sendFile(strings.TrimSuffix(w.Name, ".jsonl")+"-version.txt", w.Source, []byte(m.told))
 	} else if m.refused {
-		out.end(w.Name, result{outcome: bundle.Absent, why: "it does not speak the CRI, v1"})
+		out.endItem(w.Name, result{outcome: bundle.Absent, why: "it does not speak the CRI, v1"})
 		return
 	}
-	m.status()
-	containers := m.containers()
+	m.askStatus()
+	containers := m.listContainers()
 	var sandboxes []string
-	if !m.enough() {
-		sandboxes = m.sandboxes()
+	if !m.isDone() {
+		sandboxes = m.listSandboxes()
 	}
 	if containers == nil {
-		containers, sandboxes = t.IDs, nil // an id of a sandbox answers NotFound at once
+		// for the id of a sandbox the answer is NotFound, at once
+		containers, sandboxes = t.IDs, nil
 	}
 	r := result{}
 	for i, ids := range [][]string{containers, sandboxes} {
-		for n, id := range ids {
-			if m.enough() || n == maxAsked {
-				r.why = fmt.Sprintf("not all of %d were asked: %d calls had no answer", len(ids), m.silent)
-				break
+		why := m.askEach(ids, func(id string) {
+			if before := m.silent; !m.askStatusOf(id, i == 1) && m.silent > before {
+				out.sendNote(runtimeNote{Silent: id})
 			}
-			if before := m.silent; !m.statusOf(id, i == 1) && m.silent > before {
-				out.note(runtimeNote{Silent: id})
-			}
-		}
+		})
+		r.why = cmp.Or(why, r.why)
 	}
 	if m.silent > 0 {
-		out.note(runtimeNote{Unanswered: m.silent})
+		out.sendNote(runtimeNote{Unanswered: m.silent})
 	}
-	out.end(w.Name, r)
+	out.endItem(w.Name, r)
 }
 
-// runtimeNote is what later steps need to know of a runtime.
+// runtimeNote is what later steps need to know about a runtime.
 type runtimeNote struct {
 	Silent     string `json:",omitempty"` // container or sandbox whose status had no answer
 	Unanswered int    `json:",omitempty"` // calls without an answer
@@ -86,11 +87,11 @@ type matrix struct {
 	asker
 	client  cri.RuntimeServiceClient
 	told    string // its version, as crictl prints it
-	refused bool   // it knows no such service
+	refused bool   // it does not have this service
 }
 
-func (m *matrix) version() bool {
-	return m.first(question{method: "Version", ask: func(ctx context.Context) (map[string]string, error) {
+func (m *matrix) askVersion() bool {
+	return m.askFirst(question{method: "Version", ask: func(ctx context.Context) (map[string]string, error) {
 		v, err := m.client.Version(ctx, &cri.VersionRequest{})
 		m.refused = status.Code(err) == codes.Unimplemented
 		if err != nil {
@@ -101,7 +102,7 @@ func (m *matrix) version() bool {
 	}})
 }
 
-func (m *matrix) status() {
+func (m *matrix) askStatus() {
 	m.ask(question{method: "Status", ask: func(ctx context.Context) (map[string]string, error) {
 		s, err := m.client.Status(ctx, &cri.StatusRequest{})
 		if err != nil {
@@ -115,42 +116,40 @@ func (m *matrix) status() {
 	}})
 }
 
-// sandboxes are the ids of all sandboxes; nil when the list did not answer.
-func (m *matrix) sandboxes() []string {
-	answer := make(chan []string, 1)
-	if !m.ask(question{method: "ListPodSandbox", ask: func(ctx context.Context) (map[string]string, error) {
+// listSandboxes returns the ids of all sandboxes; nil when the list did not answer.
+func (m *matrix) listSandboxes() []string {
+	return m.listIDs("ListPodSandbox", func(ctx context.Context) (ids []string, err error) {
 		l, err := m.client.ListPodSandbox(ctx, &cri.ListPodSandboxRequest{})
-		ids := make([]string, 0, len(l.GetItems()))
 		for _, s := range l.GetItems() {
 			ids = append(ids, s.Id)
 		}
-		answer <- ids
-		return map[string]string{"count": fmt.Sprint(len(ids))}, err
-	}}) {
-		return nil
-	}
-	return <-answer
+		return ids, err
+	})
 }
 
-// containers are the ids of all containers; nil when the list did not answer.
-func (m *matrix) containers() []string {
-	answer := make(chan []string, 1)
-	if !m.ask(question{method: "ListContainers", ask: func(ctx context.Context) (map[string]string, error) {
+// listContainers returns the ids of all containers; nil when the list did not answer.
+func (m *matrix) listContainers() []string {
+	return m.listIDs("ListContainers", func(ctx context.Context) (ids []string, err error) {
 		l, err := m.client.ListContainers(ctx, &cri.ListContainersRequest{})
-		ids := make([]string, 0, len(l.GetContainers()))
 		for _, c := range l.GetContainers() {
 			ids = append(ids, c.Id)
 		}
-		answer <- ids
-		return map[string]string{"count": fmt.Sprint(len(ids))}, err
-	}}) {
-		return nil
-	}
-	return <-answer
+		return ids, err
+	})
 }
 
-// statusOf asks for one container or one sandbox, and says whether there was an answer. Verbose answers hold environments: they are not asked for.
-func (m *matrix) statusOf(id string, sandbox bool) bool {
+// listIDs asks for a list. It returns nil when the list did not answer.
+func (m *matrix) listIDs(method string, list func(context.Context) ([]string, error)) []string {
+	ids, _ := askFor(&m.asker, question{method: method}, func(ctx context.Context) ([]string, map[string]string, error) {
+		ids, err := list(ctx)
+		return append([]string{}, ids...), map[string]string{"count": fmt.Sprint(len(ids))}, err
+	})
+	return ids
+}
+
+// askStatusOf asks for the status of one container or one sandbox, and says whether there was an
+// answer. It does not ask for verbose answers: they contain environments.
+func (m *matrix) askStatusOf(id string, sandbox bool) bool {
 	if sandbox {
 		return m.ask(question{method: "PodSandboxStatus", sandbox: id, ask: func(ctx context.Context) (map[string]string, error) {
 			s, err := m.client.PodSandboxStatus(ctx, &cri.PodSandboxStatusRequest{PodSandboxId: id})

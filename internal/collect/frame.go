@@ -13,14 +13,14 @@ import (
 	"github.com/plegdiag/plegdiag/internal/bundle"
 )
 
-// frame is what a helper tells the program that started it: a line of JSON, then Bytes bytes.
+// frame is what a helper sends to the program that started it: a line of JSON, then Bytes bytes.
 //
 //	{"begin":"cgroups/kubepods/cgroup.events","source":"/sys/fs/cgroup/…"}
 //	{"data":"cgroups/kubepods/cgroup.events","bytes":23}
 //	{"end":"cgroups/kubepods/cgroup.events","outcome":"ok"}
 //	{"done":true}
 //
-// Begin comes before anything that may block, so that a helper that falls silent has said at what.
+// Begin comes before anything that can block, so it is known where a helper hangs.
 type frame struct {
 	Begin   string          `json:"begin,omitempty"`
 	Data    string          `json:"data,omitempty"`
@@ -33,14 +33,15 @@ type frame struct {
 	Stack   []string        `json:"stack,omitempty"`
 	At      time.Time       `json:"at,omitzero"` // of begin and end
 	Note    json.RawMessage `json:"note,omitempty"`
-	// Done says that nothing follows. The pipe of a helper with a thread in uninterruptible sleep never ends.
+	// Done says that nothing follows. The pipe of a helper with a thread in uninterruptible sleep
+	// has no end of file.
 	Done bool `json:"done,omitempty"`
 }
 
-// maxFrame bounds what one frame carries.
+// maxFrame bounds the content of one frame.
 const maxFrame = 1 << 20
 
-// frames writes frames; several goroutines of a helper may share it.
+// frames writes frames. Several goroutines of a helper can share it.
 type frames struct {
 	mu sync.Mutex
 	w  *bufio.Writer
@@ -48,8 +49,9 @@ type frames struct {
 
 func newFrames(w io.Writer) *frames { return &frames{w: bufio.NewWriterSize(w, 64<<10)} }
 
-// send writes one frame. An error means that nobody reads any more: the helper has no purpose left, and its next write ends it by SIGPIPE.
-func (f *frames) send(h frame, payload []byte) {
+// sendFrame writes one frame. An error means that nobody reads any more: the next write ends the
+// helper by SIGPIPE.
+func (f *frames) sendFrame(h frame, payload []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	h.Bytes = len(payload)
@@ -62,42 +64,48 @@ func (f *frames) send(h frame, payload []byte) {
 	_ = f.w.Flush() // see above: the signal ends the helper
 }
 
-func (f *frames) begin(name, source string) {
-	f.send(frame{Begin: name, Source: source, At: now()}, nil)
+func (f *frames) beginItem(name, source string) {
+	f.sendFrame(frame{Begin: name, Source: source, At: now()}, nil)
 }
 
-// data sends content in pieces.
-func (f *frames) data(name string, content []byte) {
+// sendData sends content in pieces.
+func (f *frames) sendData(name string, content []byte) {
 	for len(content) > 0 {
 		n := min(len(content), maxFrame)
-		f.send(frame{Data: name}, content[:n])
+		f.sendFrame(frame{Data: name}, content[:n])
 		content = content[n:]
 	}
 }
 
-func (f *frames) end(name string, r result) {
-	f.send(frame{End: name, Outcome: r.outcome, Why: r.why, WChan: r.wchan, Stack: r.stack, At: now()}, nil)
+func (f *frames) endItem(name string, r result) {
+	f.sendFrame(frame{End: name, Outcome: r.outcome, Why: r.why, WChan: r.wchan, Stack: r.stack, At: now()}, nil)
 }
 
-// file sends a whole file.
-func (f *frames) file(name, source string, content []byte) {
-	f.begin(name, source)
-	f.data(name, content)
-	f.end(name, result{})
+// sendFile sends a whole file as one item.
+func (f *frames) sendFile(name, source string, content []byte) {
+	f.beginItem(name, source)
+	f.sendData(name, content)
+	f.endItem(name, result{})
 }
 
-func (f *frames) note(v any) {
+func (f *frames) sendNote(v any) {
 	if text, err := json.Marshal(v); err == nil {
-		f.send(frame{Note: text}, nil)
+		f.sendFrame(frame{Note: text}, nil)
 	}
 }
 
-// result is what became of one operation. The zero value leaves it to the content: ok, or empty without any.
+// result is what became of one operation. With the zero value the content decides: ok, or empty
+// without any.
 type result struct {
 	outcome bundle.Outcome
 	why     string
 	wchan   string
 	stack   []string
+}
+
+// isOpen says that the operation did not return, or was not started.
+func (r *result) isOpen() bool {
+	return r.outcome == bundle.Timeout || r.outcome == bundle.Stuck || r.outcome == bundle.Skipped
 }
 
 // readFrame reads the next frame and its payload, which is valid until the next call.
@@ -118,6 +126,11 @@ func readFrame(r *bufio.Reader, payload *bytes.Buffer) (frame, error) {
 	return f, err
 }
 
+// newItemWriter returns a buffered writer for the content of an item. Its writes do not fail.
+func newItemWriter(out *frames, name string) *bufio.Writer {
+	return bufio.NewWriterSize(writerOf{out, name}, 64<<10)
+}
+
 // writerOf sends what is written as the content of an item.
 type writerOf struct {
 	*frames
@@ -125,6 +138,6 @@ type writerOf struct {
 }
 
 func (w writerOf) Write(p []byte) (int, error) {
-	w.data(w.name, p)
+	w.sendData(w.name, p)
 	return len(p), nil
 }

@@ -16,8 +16,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/bundle"
 )
 
-// guard runs operations that may never return, inside a helper. Each has a thread of its own, which is left where it
-// is when the time is over; what it waits in is read from its files in /proc, and those of one's own thread do not block.
+// guard runs operations that can hang, inside a helper. Each runs in a thread of its own, which is
+// left alone when the time is over. What it waits in is read from its files in /proc; reading those
+// of an own thread does not block.
 type guard struct {
 	lost   int // operations that did not return
 	worker *worker
@@ -30,15 +31,16 @@ type worker struct {
 	done chan error
 }
 
-// maxLost is how many operations of one helper may hang before the rest is not tried.
+// maxLost is how many operations of one helper can hang before no more are tried.
 const maxLost = 4
 
-// maxStarved is how many times the bound an operation may take whose thread only waits for a processor: the collection is nice, and
-// the node may be busy. The helper as a whole has a bound, too.
+// maxStarved is how many times its bound an operation can take if its thread only waits for a
+// processor: the collection has a low priority, and the node can be busy. The helper as a whole has
+// a bound, too.
 const maxStarved = 20
 
-// runs says that the worker's thread runs, or would if it got a processor: it is not stuck.
-func (w *worker) runs() bool {
+// isRunning says that the worker's thread runs or waits for a processor: it is not stuck.
+func (w *worker) isRunning() bool {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/stat", w.tid))
 	return statState(string(stat)) == "R"
 }
@@ -62,11 +64,34 @@ func newWorker() *worker {
 
 // try runs do, for at most bound.
 func (g *guard) try(bound time.Duration, do func() error) result {
-	return g.watch(bound, func() int64 { return 0 }, do)
+	return g.watchProgress(bound, func() int64 { return 0 }, do)
 }
 
-// watch runs do as long as what moved says changes at least once in bound.
-func (g *guard) watch(bound time.Duration, moved func() int64, do func() error) result {
+// tryFor runs do, for at most bound, and returns its value. The value is zero where do did not
+// return.
+func tryFor[T any](g *guard, bound time.Duration, do func() (T, error)) (value T, r result) {
+	values := make(chan T, 1)
+	r = g.try(bound, func() error {
+		v, err := do()
+		values <- v
+		return err
+	})
+	if r.isOpen() {
+		return value, r
+	}
+	return <-values, r
+}
+
+// tryFile reads a file, for at most bound. What could be read before an error is returned, too.
+func (g *guard) tryFile(bound time.Duration, path string, limit int) (content []byte, r result) {
+	return tryFor(g, bound, func() ([]byte, error) {
+		content, _, err := readFile(path, limit)
+		return content, err
+	})
+}
+
+// watchProgress runs do, and gives up when the value of moved does not change within bound.
+func (g *guard) watchProgress(bound time.Duration, moved func() int64, do func() error) result {
 	if g.lost >= maxLost {
 		return result{outcome: bundle.Skipped, why: errLost.Error()}
 	}
@@ -87,7 +112,7 @@ func (g *guard) watch(bound time.Duration, moved func() int64, do func() error) 
 			last = at
 			continue
 		}
-		if starved++; starved > maxStarved || !w.runs() {
+		if starved++; starved > maxStarved || !w.isRunning() {
 			break
 		}
 	}
@@ -98,7 +123,8 @@ func (g *guard) watch(bound time.Duration, moved func() int64, do func() error) 
 	return r
 }
 
-// threadResult says in what a thread waits. Uninterruptible sleep is stuck, all else a timeout.
+// threadResult says what a thread waits in. In uninterruptible sleep it is stuck, else the result
+// is a timeout.
 func threadResult(dir string) result {
 	r := result{outcome: bundle.Timeout}
 	stat, _ := os.ReadFile(dir + "/stat")
@@ -112,7 +138,7 @@ func threadResult(dir string) result {
 		r.wchan = ""
 	}
 	stack, _ := os.ReadFile(dir + "/stack")
-	r.stack = stackLines(string(stack))
+	r.stack = parseStack(string(stack))
 	return r
 }
 
@@ -122,19 +148,19 @@ func resultOf(err error) result {
 	case err == nil:
 		return result{}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.ESRCH), errors.Is(err, syscall.ENOTDIR):
-		return result{outcome: bundle.Absent, why: reason(err)}
+		return result{outcome: bundle.Absent, why: errorText(err)}
 	case errors.Is(err, fs.ErrPermission):
-		return result{outcome: bundle.Denied, why: reason(err)}
+		return result{outcome: bundle.Denied, why: errorText(err)}
 	case errors.Is(err, errSlowConsole):
-		return result{outcome: bundle.Skipped, why: reason(err)}
+		return result{outcome: bundle.Skipped, why: errorText(err)}
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return result{outcome: bundle.Timeout, why: reason(err)}
+		return result{outcome: bundle.Timeout, why: errorText(err)}
 	}
-	return result{outcome: bundle.Failed, why: reason(err)}
+	return result{outcome: bundle.Failed, why: errorText(err)}
 }
 
-// reason is an error in one line of bounded length.
-func reason(err error) string {
+// errorText is an error in one line of bounded length.
+func errorText(err error) string {
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	return text[:min(len(text), 400)]
 }
@@ -180,7 +206,8 @@ func statState(stat string) string {
 	return fields[0]
 }
 
-// statFields are those of /proc/PID/stat from the third on, the state: the second, the name, may hold anything.
+// statFields are the fields of /proc/PID/stat from the third (the state) on. The second, the name,
+// can contain anything.
 func statFields(stat string) []string {
 	i := strings.LastIndexByte(stat, ')')
 	if i < 0 {
@@ -189,8 +216,8 @@ func statFields(stat string) []string {
 	return strings.Fields(stat[i+1:])
 }
 
-// stackLines are the lines of /proc/PID/stack without the stand-in for an address.
-func stackLines(text string) []string {
+// parseStack returns the lines of /proc/PID/stack without their "[<0>]".
+func parseStack(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "[<0>]"))
@@ -201,8 +228,8 @@ func stackLines(text string) []string {
 	return lines
 }
 
-// number is the decimal s, 0 when it is none.
-func number(s string) int {
+// parseNumber is the decimal number s; 0 when it is none.
+func parseNumber(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n
 }

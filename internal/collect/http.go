@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -18,19 +19,18 @@ import (
 	"github.com/plegdiag/plegdiag/internal/bundle"
 )
 
-// isSocket fails when nothing of that name is a socket.
-func isSocket(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return unpathed(err)
-	}
-	if info.Mode()&fs.ModeSocket == 0 {
-		return fmt.Errorf("%s is no socket", path)
-	}
-	return nil
+// findSocket says whether a path is a socket. The zero result means that it is.
+func (g *guard) findSocket(bound time.Duration, path string) result {
+	return g.try(bound, func() error {
+		info, err := os.Stat(path)
+		if err == nil && info.Mode()&fs.ModeSocket == 0 {
+			err = fmt.Errorf("%s is no socket", path)
+		}
+		return withoutPath(err)
+	})
 }
 
-// server is what answers HTTP at a place: the path of a socket, or http://… and https://….
+// server is a server for HTTP: the path of a socket, or http://… and https://….
 type server struct {
 	client *http.Client
 	base   string
@@ -54,8 +54,8 @@ func newServer(place string, bound time.Duration) *server {
 	return s
 }
 
-// get sends the answer to out, at most limit bytes of it. Capped says that there was more.
-func (s *server) get(ctx context.Context, query string, out io.Writer, limit int) (capped bool, err error) {
+// fetch writes the answer to out, at most limit bytes of it. capped says that there was more.
+func (s *server) fetch(ctx context.Context, query string, out io.Writer, limit int) (capped bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+query, nil)
 	if err != nil {
 		return false, err
@@ -89,74 +89,64 @@ func (s *server) get(ctx context.Context, query string, out io.Writer, limit int
 	return more > 0, nil
 }
 
-// getHTTP makes an item of each answer. Names[0], where there is one, is a file that holds a token.
+// getHTTP makes an item of each answer. Names[0], if there is one, is a file with a token.
 func getHTTP(t *task, out *frames) {
 	token := ""
 	var g guard
 	if len(t.Names) > 0 {
-		got := make(chan string, 1)
-		if r := g.try(t.Bound, func() error {
-			text, _, err := readFile(t.Names[0], 64<<10)
-			got <- strings.TrimSpace(string(text))
-			return err
-		}); r.outcome == "" {
-			token = <-got
+		if text, r := g.tryFile(t.Bound, t.Names[0], 64<<10); r.outcome == "" {
+			token = strings.TrimSpace(string(text))
 		}
 	}
 	for _, w := range t.Items {
-		out.begin(w.Name, w.Source+w.Query)
-		r := g.try(t.Bound+killGrace, func() error {
+		out.beginItem(w.Name, w.Source+w.Query)
+		capped, r := tryFor(&g, t.Bound+killGrace, func() (bool, error) {
 			s := newServer(w.Source, t.Bound)
 			s.token = token
-			capped, err := s.get(context.Background(), w.Query, writerOf{out, w.Name}, t.Limit)
-			if capped {
-				err = errCapped
-			}
-			return err
+			return s.fetch(context.Background(), w.Query, writerOf{out, w.Name}, t.Limit)
 		})
-		if r.why == errCapped.Error() {
-			r.outcome = bundle.Capped
+		if capped {
+			r = result{outcome: bundle.Capped, why: "the answer is larger than the limit"}
 		}
-		out.end(w.Name, silence(r, t.Bound))
+		out.endItem(w.Name, asTimeout(r, t.Bound))
 	}
 }
 
-var errCapped = errors.New("the answer is larger than the limit")
-
-// silence turns the time-outs of HTTP into one outcome.
-func silence(r result, bound time.Duration) result {
+// asTimeout turns the different time-outs of HTTP into one outcome.
+func asTimeout(r result, bound time.Duration) result {
 	if r.outcome == bundle.Failed && (strings.Contains(r.why, "deadline exceeded") || strings.Contains(r.why, "Client.Timeout")) {
 		return result{outcome: bundle.Timeout, why: fmt.Sprintf("no answer in %s", bound)}
 	}
 	return r
 }
 
-// askDocker makes the latency matrix of dockerd. Of a container its state is kept, never its environment.
+// askDocker measures the calls of dockerd. It keeps the state of a container, never its
+// environment.
 func askDocker(t *task, out *frames) {
 	w := t.Items[0]
-	out.begin(w.Name, w.Source)
+	out.beginItem(w.Name, w.Source)
 	var g guard
-	if r := g.try(t.Bound, func() error { return isSocket(w.Source) }); r.outcome != "" {
-		out.end(w.Name, r)
+	if r := g.findSocket(t.Bound, w.Source); r.outcome != "" {
+		out.endItem(w.Name, r)
 		return
 	}
 	d := docker{asker: asker{api: "docker", endpoint: w.Source, bound: t.Bound, out: writerOf{out, w.Name}}, server: newServer(w.Source, t.Bound)}
-	d.first(question{method: "GET /_ping", ask: func(ctx context.Context) (map[string]string, error) {
-		_, err := d.server.get(ctx, "/_ping", io.Discard, 100)
+	d.askFirst(question{method: "GET /_ping", ask: func(ctx context.Context) (map[string]string, error) {
+		_, err := d.server.fetch(ctx, "/_ping", io.Discard, 100)
 		return nil, err
 	}})
 	for _, what := range []string{"version", "info"} {
-		if d.enough() {
+		if d.isDone() {
 			break
 		}
-		if text := d.get("/"+what, "", nil); text != nil {
-			out.file("runtime/docker-"+what+".json", w.Source+"/"+what, text)
+		if text := d.fetch("/"+what, "", nil); text != nil {
+			out.sendFile("runtime/docker-"+what+".json", w.Source+"/"+what, text)
 		}
 	}
 	ids := t.IDs
-	if d.enough() {
+	if d.isDone() {
 		ids = nil
-	} else if text := d.get("/containers/json?all=1", "", nil); text != nil {
+	} else if text := d.fetch("/containers/json?all=1", "", nil); text != nil {
 		var all []struct{ ID string }
 		if json.Unmarshal(text, &all) == nil {
 			ids = ids[:0]
@@ -165,15 +155,8 @@ func askDocker(t *task, out *frames) {
 			}
 		}
 	}
-	r := result{}
-	for n, id := range ids {
-		if d.enough() || n == maxAsked {
-			r.why = fmt.Sprintf("not all of %d were asked: %d calls had no answer", len(ids), d.silent)
-			break
-		}
-		d.get("/containers/"+id+"/json", id, containerState)
-	}
-	out.end(w.Name, r)
+	why := d.askEach(ids, func(id string) { d.fetch("/containers/"+id+"/json", id, parseContainerState) })
+	out.endItem(w.Name, result{why: why})
 }
 
 // docker asks dockerd.
@@ -182,26 +165,21 @@ type docker struct {
 	server *server
 }
 
-// get asks for one path; it returns the answer, nil when there was none.
-func (d *docker) get(path, container string, detail func([]byte) map[string]string) []byte {
-	const limit = 16 << 20
-	got := make(chan []byte, 1)
-	if !d.ask(question{method: "GET " + strings.Replace(path, container, "{id}", min(1, len(container))), container: container, ask: func(ctx context.Context) (map[string]string, error) {
-		var text strings.Builder
-		_, err := d.server.get(ctx, path, &text, limit)
-		got <- []byte(text.String())
-		if err != nil || detail == nil {
-			return nil, err
+// fetch asks for one path and returns the answer; nil when there was none.
+func (d *docker) fetch(path, container string, detail func([]byte) map[string]string) []byte {
+	method := "GET " + strings.Replace(path, container, "{id}", min(1, len(container)))
+	text, _ := askFor(&d.asker, question{method: method, container: container}, func(ctx context.Context) ([]byte, map[string]string, error) {
+		var text bytes.Buffer
+		if _, err := d.server.fetch(ctx, path, &text, 16<<20); err != nil || detail == nil {
+			return text.Bytes(), nil, err
 		}
-		return detail([]byte(text.String())), nil
-	}}) {
-		return nil
-	}
-	return <-got
+		return text.Bytes(), detail(text.Bytes()), nil
+	})
+	return text
 }
 
-// containerState takes of docker inspect what says how the container is.
-func containerState(text []byte) map[string]string {
+// parseContainerState returns the state of a container from docker inspect.
+func parseContainerState(text []byte) map[string]string {
 	var c struct {
 		Name  string
 		State struct {

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -21,66 +22,69 @@ import (
 // journalDirs are where journald keeps its files: in memory, and on a disk.
 var journalDirs = []string{"/run/log/journal", "/var/log/journal"}
 
-// maxJournals bounds the files of journals that are read: the youngest.
+// maxJournals is how many journal files are read at most: the youngest.
 const maxJournals = 16
 
-// collectJournals asks journalctl, which reads the files of the journal itself and no daemon. Where it fails, or hangs, and where
-// --journal names files, they are read without it.
+// collectJournals runs journalctl, which reads the journal's files and asks no daemon. Where it
+// fails or hangs, and where --journal names files, they are read without it.
 func collectJournals(c *collector, s *step) {
 	if c.opt.Journal != "" {
-		c.journalFiles(s, []string{c.opt.Journal})
+		c.collectJournalFiles(s, []string{c.opt.Journal})
 		return
 	}
 	before := len(c.manifest.Items)
-	since := fmt.Sprintf("--since=@%d", now().Add(-c.opt.Since).Unix())
+	since := now().Add(-c.opt.Since)
 	for _, j := range journals {
-		argv := append([]string{"journalctl", "--no-pager", "-q", "-o", "export", "--output-fields=" + strings.Join(journalFields, ","), since}, j.args...)
-		c.run(&task{Do: "exec", Argv: argv, Items: []want{{Name: "journal/" + j.name + ".export", Source: strings.Join(argv, " ")}}}, s, nil)
+		c.runTask(journalTask("journal/"+j.name+".export", since, j.args...), s, nil)
 	}
-	if journalLost(c.manifest.Items[before:]) {
-		c.journalFiles(s, journalDirs)
+	if journalctlFailed(c.manifest.Items[before:]) {
+		c.collectJournalFiles(s, journalDirs)
 	}
 }
 
-// journalLost says that journalctl did not do its work.
-func journalLost(items []bundle.Item) bool {
+// journalTask exports the entries of the journal since a moment that args select, as the item name.
+func journalTask(name string, since time.Time, args ...string) *task {
+	fields := "--output-fields=" + strings.Join(journalFields, ",")
+	argv := []string{"journalctl", "--no-pager", "-q", "-o", "export", fields, fmt.Sprintf("--since=@%d", since.Unix())}
+	return execTask(name, append(argv, args...)...)
+}
+
+// journalctlFailed says that an export of journalctl is missing.
+func journalctlFailed(items []bundle.Item) bool {
 	return slices.ContainsFunc(items, func(i bundle.Item) bool {
 		return slices.Contains([]bundle.Outcome{bundle.Timeout, bundle.Stuck, bundle.Failed, bundle.Absent}, i.Outcome)
 	})
 }
 
-func (c *collector) journalFiles(s *step, dirs []string) {
+func (c *collector) collectJournalFiles(s *step, dirs []string) {
 	t := &task{Do: "journals", Bound: fileBound, Since: now().Add(-c.opt.Since)}
 	for _, dir := range dirs {
 		t.Items = append(t.Items, want{Name: "journal/files", Source: filepath.Join(dir, "*")})
 	}
-	c.run(t, s, nil)
+	c.runTask(t, s, nil)
 }
 
-// exportJournals writes what the files of journals hold as journalctl -o export does, the oldest file first: a file that
-// journald keeps cannot be redacted, and the newest part of it cannot be cut out.
+// exportJournals writes the entries of journal files as journalctl -o export does, the oldest file
+// first. journald's own files cannot be redacted, nor cut to their newest part.
 func exportJournals(t *task, out *frames) {
 	var g guard
 	var files []journalFile
 	for _, w := range t.Items {
-		found := make(chan []journalFile, 1)
-		r := g.try(t.Bound, func() error {
-			all, err := findJournals(strings.TrimSuffix(w.Source, "/*"), t.Since)
-			found <- all
-			return err
+		found, r := tryFor(&g, t.Bound, func() ([]journalFile, error) {
+			return findJournals(strings.TrimSuffix(w.Source, "/*"), t.Since)
 		})
 		if r.outcome != "" {
-			out.begin(w.Name, w.Source)
-			out.end(w.Name, r)
+			out.beginItem(w.Name, w.Source)
+			out.endItem(w.Name, r)
 			continue
 		}
-		files = append(files, <-found...)
+		files = append(files, found...)
 	}
 	slices.SortStableFunc(files, func(a, b journalFile) int { return a.changed.Compare(b.changed) })
 	for _, f := range files[max(0, len(files)-maxJournals):] {
 		name := "journal/files/" + strings.TrimSuffix(filepath.Base(f.path), ".journal") + ".export"
-		out.begin(name, f.path)
-		out.end(name, resultOf(f.export(t.Since, writerOf{out, name})))
+		out.beginItem(name, f.path)
+		out.endItem(name, resultOf(f.exportEntries(t.Since, newItemWriter(out, name))))
 	}
 }
 
@@ -90,15 +94,16 @@ type journalFile struct {
 	changed time.Time
 }
 
-// findJournals are the files of the system's journal that were written to since a moment, in a directory and those below it.
+// findJournals returns the files of the system's journal below a directory that were written since
+// a moment.
 func findJournals(dir string, since time.Time) ([]journalFile, error) {
 	if _, err := os.Stat(dir); err != nil {
-		return nil, unpathed(err)
+		return nil, withoutPath(err)
 	}
 	var all []journalFile
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".journal") || strings.HasPrefix(d.Name(), "user-") {
-			return nil //nolint:nilerr // one that cannot be looked at is none
+			return nil //nolint:nilerr // one that cannot be read does not count
 		}
 		if info, err := d.Info(); err == nil && info.Mode().IsRegular() && info.ModTime().After(since) {
 			all = append(all, journalFile{path, info.ModTime()})
@@ -108,9 +113,9 @@ func findJournals(dir string, since time.Time) ([]journalFile, error) {
 	return all, err
 }
 
-// export writes the entries of the units of interest. The file is mapped, and what was looked at is let go of: it may be larger than the memory
-// that this process should have.
-func (f *journalFile) export(since time.Time, out writerOf) error {
+// exportEntries writes the entries of the wanted units. The file is mapped, and pages that were
+// read are released: it can be larger than this process's memory limit.
+func (f *journalFile) exportEntries(since time.Time, w *bufio.Writer) error {
 	fd, err := unix.Open(f.path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOATIME, 0)
 	if errors.Is(err, unix.EPERM) {
 		fd, err = unix.Open(f.path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -128,26 +133,20 @@ func (f *journalFile) export(since time.Time, out writerOf) error {
 		return err
 	}
 	defer func() { _ = unix.Munmap(file) }()
-	text := make([]byte, 0, 64<<10)
+	defer w.Flush()
 	for e, err := range logs.JournalEntries(file, since, func(uint64) { _ = unix.Madvise(file, unix.MADV_DONTNEED) }) {
 		if err != nil {
-			out.data(out.name, text)
 			return err
 		}
-		if !wantedEntry(e.Fields) {
-			continue
-		}
-		if text = appendEntry(text, &e); len(text) > 60<<10 {
-			out.data(out.name, text)
-			text = text[:0]
+		if isWantedEntry(e.Fields) {
+			_, _ = w.Write(appendEntry(w.AvailableBuffer(), &e))
 		}
 	}
-	out.data(out.name, text)
 	return nil
 }
 
-// wantedEntry says that an entry is one of those that collect asks journalctl for.
-func wantedEntry(fields [][]byte) bool {
+// isWantedEntry says that an entry is one that journalctl would be asked for.
+func isWantedEntry(fields [][]byte) bool {
 	for _, f := range fields {
 		name, value, _ := bytes.Cut(f, []byte{'='})
 		switch string(name) {
@@ -172,7 +171,8 @@ func wantedEntry(fields [][]byte) bool {
 	return false
 }
 
-// appendEntry writes an entry in journald's export format: a field of one line as it is, any other with its length.
+// appendEntry writes an entry in journald's export format: a field of one line as it is, any other
+// with its length.
 func appendEntry(dst []byte, e *logs.JournalEntry) []byte {
 	dst = fmt.Appendf(dst, "__CURSOR=b=%s;m=%x\n__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=%d\n_BOOT_ID=%s\n", e.Boot, e.Monotonic, e.Time.UnixMicro(), e.Monotonic, e.Boot)
 	for _, f := range e.Fields {

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,12 +17,12 @@ import (
 	"github.com/plegdiag/plegdiag/internal/bundle"
 )
 
-// readKmsg reads the kernel's ring buffer without waiting for what is not written yet, as dmesg prints it.
+// readKmsg sends what is in the kernel's ring buffer now, as dmesg prints it.
 func readKmsg(t *task, out *frames) {
 	w := t.Items[0]
-	out.begin(w.Name, w.Source)
+	out.beginItem(w.Name, w.Source)
 	var g guard
-	out.end(w.Name, g.try(t.Bound, func() error {
+	out.endItem(w.Name, g.try(t.Bound, func() error {
 		fd, err := unix.Open(w.Source, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return err
@@ -55,14 +56,15 @@ func appendKmsg(dst, record []byte) []byte {
 	return append(append(append(dst, ' '), text...), '\n')
 }
 
-// groupFiles are read of a cgroup: whether it is frozen, how many processes it has and may have, what it waits for.
+// groupFiles are the files that are read of a cgroup: whether it is frozen, how many processes it
+// has and can have, what it waits for.
 var groupFiles = []string{
 	"cgroup.events", "cgroup.freeze", "cgroup.stat", "pids.current", "pids.max", "pids.events", "memory.events", "cpu.stat",
 	"io.pressure", "cpu.pressure", "memory.pressure", // unified hierarchy
 	"freezer.state", "memory.failcnt", "memory.oom_control", // controllers of their own
 }
 
-// groupNames are the cgroups of interest: of pods, and of the daemons.
+// groupNames matches the cgroups that are read: of pods, and of the daemons.
 var groupNames = regexp.MustCompile(`kubepods|kubelet|containerd|docker|crio|cri-`)
 
 // maxGroups bounds the cgroups that are read.
@@ -71,9 +73,9 @@ const maxGroups = 3000
 // readCgroups reads cgroups as grep . prints them, /sys/fs/cgroup/…/pids.max:100.
 func readCgroups(t *task, out *frames) {
 	w := t.Items[0]
-	out.begin(w.Name, w.Source)
+	out.beginItem(w.Name, w.Source)
 	var g, tree guard // a guard does one thing at a time, and the walk waits for each file
-	var text []byte
+	text := newItemWriter(out, w.Name)
 	last := result{}
 	groups := 0
 	visit := func(dir string) {
@@ -82,46 +84,37 @@ func readCgroups(t *task, out *frames) {
 		}
 		for _, name := range groupFiles {
 			path := filepath.Join(dir, name)
-			got := make(chan []byte, 1)
-			r := g.try(t.Bound, func() error {
-				content, _, err := readFile(path, 8<<10)
-				got <- content
-				return err
-			})
+			content, r := g.tryFile(t.Bound, path, 8<<10)
 			switch r.outcome {
 			case "":
-				for line := range bytes.Lines(<-got) {
-					text = append(append(append(append(text, path...), ':'), bytes.TrimRight(line, "\n")...), '\n')
+				for line := range bytes.Lines(content) {
+					fmt.Fprintf(text, "%s:%s\n", path, bytes.TrimRight(line, "\n"))
 				}
 			case bundle.Timeout, bundle.Stuck:
 				last = r
 				last.why = path + ": " + r.why
 			}
 		}
-		if len(text) > 64<<10 {
-			out.data(w.Name, text)
-			text = text[:0]
-		}
 	}
 	r := tree.try(time.Hour, func() error { return walkGroups(w.Source, visit) })
-	out.data(w.Name, text)
+	text.Flush()
 	if last.outcome == "" {
 		last = r
 	}
 	if groups > maxGroups {
 		last = result{outcome: bundle.Capped, why: fmt.Sprintf("%d cgroups; the first %d were read", groups, maxGroups)}
 	}
-	out.end(w.Name, last)
+	out.endItem(w.Name, last)
 }
 
-// walkGroups visits the cgroups of interest.
+// walkGroups visits the cgroups that match groupNames.
 func walkGroups(root string, visit func(dir string)) error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if path == root {
 				return err
 			}
-			return nil //nolint:nilerr // it went away meanwhile
+			return nil //nolint:nilerr // it is gone by now
 		}
 		if d.IsDir() && groupNames.MatchString(path) {
 			visit(path)
@@ -133,18 +126,19 @@ func walkGroups(root string, visit func(dir string)) error {
 // programsOfInterest are those whose arguments are read: daemons, shims, runc, CNI plugins.
 var programsOfInterest = regexp.MustCompile(`^(kubelet|containerd.*|dockerd|crio|conmon|cri-dockerd|runc.*|crun|k3s.*|rke2|systemd.*|dbus.*|hyperkube|mount.*|umount.*|fsck.*|nsenter|ip|iptables.*|flanneld?|calico.*|bridge|loopback|terway.*|cilium.*)$`)
 
-// lineBound is for the arguments of one process: their page may have to be read from a disk, and who holds the lock
-// of the address space may wait for that disk.
+// lineBound is for the arguments of one process: their page can be on a disk, and the holder of the
+// address space's lock can wait for that disk.
 const lineBound = 200 * time.Millisecond
 
-// listProcesses writes a listing as ps -eo pid,ppid,stat,nlwp,wchan:32,args does, without opening cmdline where that could hang: of a
-// process with a thread in state D, or one that waits for its address space. There the name stands in its place, as [name].
+// listProcesses writes a listing as ps -eo pid,ppid,stat,nlwp,wchan:32,args does. It does not open
+// cmdline where that can hang: of a process with a thread in state D, or one that waits for its
+// address space. There it writes the name instead, as [name].
 func listProcesses(t *task, out *frames) {
 	w := t.Items[0]
-	out.begin(w.Name, w.Source)
+	out.beginItem(w.Name, w.Source)
 	var g guard
-	var text strings.Builder
-	fmt.Fprintf(&text, "%7s %7s %-4s %4s %-32s %s\n", "PID", "PPID", "STAT", "NLWP", "WCHAN", "COMMAND")
+	text := newItemWriter(out, w.Name)
+	fmt.Fprintf(text, "%7s %7s %-4s %4s %-32s %s\n", "PID", "PPID", "STAT", "NLWP", "WCHAN", "COMMAND")
 	hung := result{}
 	for i := range t.Processes {
 		p := &t.Processes[i]
@@ -154,38 +148,26 @@ func listProcesses(t *task, out *frames) {
 			state = "D"
 		}
 		if safe && (programsOfInterest.MatchString(p.Comm) || programsOfInterest.MatchString(p.Exe)) {
-			got := make(chan []byte, 1)
 			path := fmt.Sprintf("/proc/%d/cmdline", p.PID)
-			switch r := g.try(lineBound, func() error {
-				content, _, err := readFile(path, 16<<10)
-				got <- content
-				return err
-			}); r.outcome {
+			content, r := g.tryFile(lineBound, path, 16<<10)
+			switch r.outcome {
 			case "":
-				if line := strings.TrimSpace(strings.ReplaceAll(string(<-got), "\x00", " ")); line != "" {
-					args = printable(line)
+				if line := strings.TrimSpace(strings.ReplaceAll(string(content), "\x00", " ")); line != "" {
+					args = joinOnOneLine(line)
 				}
 			case bundle.Timeout, bundle.Stuck:
 				hung = r
 				hung.why = path + ": " + r.why
 			}
 		}
-		wchan := p.Waits
-		if wchan == "" {
-			wchan = "-"
-		}
-		fmt.Fprintf(&text, "%7d %7d %-4s %4d %-32s %s\n", p.PID, p.PPID, state, p.Threads, wchan, args)
-		if text.Len() > 64<<10 {
-			out.data(w.Name, []byte(text.String()))
-			text.Reset()
-		}
+		fmt.Fprintf(text, "%7d %7d %-4s %4d %-32s %s\n", p.PID, p.PPID, state, p.Threads, cmp.Or(p.Waits, "-"), args)
 	}
-	out.data(w.Name, []byte(text.String()))
-	out.end(w.Name, hung)
+	text.Flush()
+	out.endItem(w.Name, hung)
 }
 
-// printable is a command line in one line.
-func printable(s string) string {
+// joinOnOneLine is a command line without line breaks and other control characters.
+func joinOnOneLine(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f {
 			return ' '
@@ -194,42 +176,41 @@ func printable(s string) string {
 	}, s)
 }
 
-// remote are file systems of the network and of processes, by the prefix of their type: statfs asks somebody else.
+// remote are the file systems for which statfs asks a server or a process, by the prefix of their
+// type.
 var remote = []string{"nfs", "cifs", "smb", "ceph", "fuse", "gluster", "lustre", "9p", "virtiofs", "afs", "autofs", "ocfs", "gfs", "beegfs"}
 
-// statMounts asks each mounted file system how full it is, as df prints it; Names holds "remote" when those of the network are asked, too.
+// statMounts asks each mounted file system how full it is, and writes it as df does. Names contains
+// "remote" when network file systems are asked, too.
 func statMounts(t *task, out *frames) {
 	w := t.Items[0]
-	out.begin(w.Name, w.Source)
+	out.beginItem(w.Name, w.Source)
 	mounts, _, err := readFile(w.Source, 8<<20)
 	if err != nil {
-		out.end(w.Name, resultOf(unpathed(err)))
+		out.endItem(w.Name, resultOf(withoutPath(err)))
 		return
 	}
 	var g guard
-	var text strings.Builder
-	fmt.Fprintf(&text, "%-40s %12s %12s %12s %4s %s\n", "Filesystem", "1K-blocks", "Used", "Available", "Use%", "Mounted on")
+	text := newItemWriter(out, w.Name)
+	fmt.Fprintf(text, "%-40s %12s %12s %12s %4s %s\n", "Filesystem", "1K-blocks", "Used", "Available", "Use%", "Mounted on")
 	hung := result{}
 	var whys []string
 	seen := map[string]bool{}
 	for line := range strings.Lines(string(mounts)) {
-		m, ok := mountOf(line)
-		if !ok || seen[m.device] || m.skip(len(t.Names) > 0) {
+		m, ok := parseMount(line)
+		if !ok || seen[m.device] || m.isSkipped(len(t.Names) > 0) {
 			continue
 		}
 		seen[m.device] = true
-		got := make(chan unix.Statfs_t, 1)
-		switch r := g.try(t.Bound, func() error {
-			var fs unix.Statfs_t
-			err := unix.Statfs(m.target, &fs)
-			got <- fs
-			return err
-		}); r.outcome {
+		fs, r := tryFor(&g, t.Bound, func() (fs unix.Statfs_t, err error) {
+			err = unix.Statfs(m.target, &fs)
+			return fs, err
+		})
+		switch r.outcome {
 		case "":
-			fs := <-got
 			unit := uint64(max(fs.Frsize, 1024)) //nolint:gosec,nolintlint // positive
 			all, free, used := fs.Blocks*unit>>10, fs.Bavail*unit>>10, (fs.Blocks-fs.Bfree)*unit>>10
-			fmt.Fprintf(&text, "%-40s %12d %12d %12d %3d%% %s\n", m.source, all, used, free, used*100/max(used+free, 1), m.target)
+			fmt.Fprintf(text, "%-40s %12d %12d %12d %3d%% %s\n", m.source, all, used, free, used*100/max(used+free, 1), m.target)
 		case bundle.Timeout, bundle.Stuck, bundle.Skipped:
 			if len(whys) < maxWhys {
 				whys = append(whys, m.target+": "+r.why)
@@ -240,8 +221,8 @@ func statMounts(t *task, out *frames) {
 		}
 	}
 	hung.why = strings.Join(whys, "; ")
-	out.data(w.Name, []byte(text.String()))
-	out.end(w.Name, hung)
+	text.Flush()
+	out.endItem(w.Name, hung)
 }
 
 // maxWhys is how many file systems that did not answer are named.
@@ -250,7 +231,7 @@ const maxWhys = 20
 // mountPoint is a line of mountinfo: 36 35 98:0 /root /target options - type source super.
 type mountPoint struct{ device, target, fstype, source string }
 
-func mountOf(line string) (m mountPoint, ok bool) {
+func parseMount(line string) (m mountPoint, ok bool) {
 	head, tail, ok := strings.Cut(line, " - ")
 	h, s := strings.Fields(head), strings.Fields(tail)
 	if !ok || len(h) < 5 || len(s) < 2 {
@@ -259,13 +240,13 @@ func mountOf(line string) (m mountPoint, ok bool) {
 	return mountPoint{h[2], unescapeMount(h[4]), s[0], s[1]}, true
 }
 
-// unescapeMount takes back what the kernel writes for blanks in paths.
+// unescapeMount undoes the kernel's escapes for blanks in paths.
 func unescapeMount(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// skip says that a file system is not asked: it is remote, or says nothing about room.
-func (m *mountPoint) skip(withRemote bool) bool {
+// isSkipped says that a file system is not asked: it is remote, or has no size.
+func (m *mountPoint) isSkipped(withRemote bool) bool {
 	switch m.fstype {
 	case "proc", "sysfs", "cgroup", "cgroup2", "overlay", "devpts", "mqueue", "debugfs", "tracefs", "securityfs", "pstore", "bpf", "configfs", "hugetlbfs", "nsfs", "binfmt_misc", "fusectl", "rpc_pipefs":
 		return true
@@ -279,4 +260,4 @@ func (m *mountPoint) skip(withRemote bool) bool {
 }
 
 // errGone says that a process is not the one that the walk saw.
-var errGone = fmt.Errorf("%w: the process has ended meanwhile", os.ErrNotExist)
+var errGone = fmt.Errorf("%w: the process has ended", os.ErrNotExist)

@@ -13,21 +13,22 @@ import (
 	"github.com/plegdiag/plegdiag/internal/bundle"
 )
 
-// step is one step of the plan.
+// step is one row of the plan.
 type step struct {
 	name    string
 	touches string // files, calls, signals
-	hazard  string // what could go wrong, and why it does not
+	hazard  string // what could go wrong, and what prevents it
 	bound   time.Duration
-	newest  bool // of what is too large the newest part is kept
+	newest  bool // of an item that is too large the newest part is kept
 	export  bool // the journal's export format
 	do      func(c *collector, s *step)
 }
 
 const (
-	// rpcBound is for one question to a daemon. The kubelet itself waits two minutes.
+	// rpcBound is for one call to a daemon. The kubelet itself waits two minutes.
 	rpcBound = 5 * time.Second
-	// dumpGap lies between two dumps of a daemon: the same goroutine at the same place after it is stuck, not slow.
+	// dumpGap is the time between two dumps of a daemon: a goroutine that is at the same place
+	// after it is stuck, not slow.
 	dumpGap = 20 * time.Second
 	// fileBound is for one file on a disk.
 	fileBound = 2 * time.Second
@@ -38,32 +39,32 @@ const (
 // steps are all steps, the most volatile and the most harmless first.
 var steps = []step{
 	{name: "clock", touches: "three clocks, boot id, uname", hazard: "none", do: collectClock},
-	{name: "threads", touches: "/proc/*/task/*/{stat,wchan,syscall,stack}, /proc/*/{status,cgroup,exe}; three times", hazard: "locks of the kernel, each read bounded; never maps, environ", bound: 25 * time.Second, do: collectThreads},
+	{name: "threads", touches: "/proc/*/task/*/{stat,wchan,syscall,stack}, /proc/*/{status,cgroup,exe}; three times", hazard: "locks of the kernel; each read has a time limit; never maps or environ", bound: 25 * time.Second, do: collectThreads},
 	{name: "node", touches: "/proc/{loadavg,meminfo,vmstat,buddyinfo,diskstats,pressure/*,…}, /proc/1/mountinfo, names of /sys/fs/pstore", hazard: "none known", bound: 10 * time.Second, do: collectNode},
 	{name: "kmsg", touches: "/dev/kmsg, without waiting", hazard: "none", bound: 5 * time.Second, newest: true, do: collectKmsg},
-	{name: "cgroups", touches: "/sys/fs/cgroup: freezer, pids, memory, pressure of pods and daemons", hazard: "cgroup_mutex; each read bounded", bound: 15 * time.Second, do: collectCgroups},
-	{name: "dumps", touches: "GET /debug/pprof/goroutine?debug=2 at the sockets of containerd's debug server and dockerd, and at the kubelet, /debug/goroutines at CRI-O's; twice, 20 s apart", hazard: "stops the daemon for the length of a dump", bound: 15 * time.Second, do: collectDumps},
+	{name: "cgroups", touches: "/sys/fs/cgroup: freezer, pids, memory, pressure of pods and daemons", hazard: "cgroup_mutex; each read has a time limit", bound: 15 * time.Second, do: collectCgroups},
+	{name: "dumps", touches: "GET /debug/pprof/goroutine?debug=2 at the sockets of containerd's debug server and dockerd, and at the kubelet, /debug/goroutines at CRI-O's; twice, 20 s apart", hazard: "the daemon stops while it writes the dump", bound: 15 * time.Second, do: collectDumps},
 	{name: "bus", touches: "D-Bus and /run/systemd/private: Hello, Peer.Ping, ListUnits", hazard: "none", bound: 20 * time.Second, do: collectBus},
-	{name: "runtime", touches: "CRI: Version, Status, ListPodSandbox, ListContainers, ContainerStatus and PodSandboxStatus of each; docker: the same", hazard: "a call without an answer leaves a waiter in the daemon: 6 at most", bound: 60 * time.Second, do: collectRuntime},
+	{name: "runtime", touches: "CRI: Version, Status, ListPodSandbox, ListContainers, ContainerStatus and PodSandboxStatus of each; docker: the same", hazard: "a call without an answer leaves a waiter in the daemon, 6 at most", bound: 60 * time.Second, do: collectRuntime},
 	{name: "kubelet", touches: "GET /healthz, /metrics of the kubelet", hazard: "none", bound: 12 * time.Second, do: collectKubelet},
-	{name: "processes", touches: "/proc/PID/cmdline of daemons, shims and runc that have no thread in D", hazard: "H1: cmdline hangs on a held mmap_lock; 0.2 s each", bound: 10 * time.Second, do: collectProcesses},
-	{name: "journal", touches: "journalctl -o export of kubelet, runtime, systemd, dbus, kernel; where it fails or hangs, the files in /run/log/journal and /var/log/journal", hazard: "H13: reads the disk of the journal; bounded, newest kept", bound: 20 * time.Second, newest: true, export: true, do: collectJournals},
+	{name: "processes", touches: "/proc/PID/cmdline of daemons, shims and runc that have no thread in state D", hazard: "cmdline hangs while another thread holds mmap_lock; 0.2 s each", bound: 10 * time.Second, do: collectProcesses},
+	{name: "journal", touches: "journalctl -o export of kubelet, runtime, systemd, dbus, kernel; where it fails or hangs, the files in /run/log/journal and /var/log/journal", hazard: "reads the disk of the journal; limited in time and size, the newest part is kept", bound: 20 * time.Second, newest: true, export: true, do: collectJournals},
 	{name: "config", touches: "files of the kubelet's, containerd's, docker's, CRI-O's configuration; never kubeconfig", hazard: "reads the root disk; 2 s each", bound: 20 * time.Second, do: collectConfig},
 	{name: "versions", touches: "kubelet, containerd, dockerd, crio, runc, systemctl with --version", hazard: "starts each program", bound: 5 * time.Second, do: collectVersions},
-	{name: "mounts", touches: "statfs of mounted file systems; those of the network with --probe-remote", hazard: "H5: a dead file server; 1 s each", bound: 15 * time.Second, do: collectMounts},
-	{name: "signals", touches: "SIGUSR1 to containerd, dockerd, crio where no socket gave a dump; twice, 20 s apart", hazard: "H8: ends a program without a handler, so SigCgt must show one; H9: skipped while journald hangs", bound: 25 * time.Second, do: collectSignals},
-	{name: "shims", touches: "containerd-shim-runc-v2 that look stuck, 16 at most: their debug sockets (containerd 2.0 at level debug), else SIGUSR1, and containerd's journal, which they write to; twice, 20 s apart", hazard: "H8, H9 as signals; skipped while containerd, which reads what they log, is stopped", bound: 20 * time.Second, do: collectShims},
-	{name: "dumps-again", touches: "the second round of dumps, signals and shims", hazard: "as those", bound: 25 * time.Second, do: collectAgain},
-	{name: "sysrq", touches: "w into /proc/sysrq-trigger, and what the kernel then writes; only with --sysrq-w", hazard: "H12: a slow serial console may lock a CPU up; refused where one prints it, and above 200 threads in D", bound: 8 * time.Second, do: collectSysrq},
-	{name: "strace", touches: "strace -f of one process for 5 s; only with --strace PID, or --strace suspicious: a runc or shim that looks stuck, else the runtime that does not answer", hazard: "H11: slows it; refused when a thread is in D, or it is stopped or traced", bound: 9 * time.Second, do: collectStrace},
-	{name: "kill", touches: "SIGQUIT to the daemons of --allow-kill, then their journal", hazard: "H10: ends the daemon", bound: 15 * time.Second, newest: true, export: true, do: collectKilled},
+	{name: "mounts", touches: "statfs of mounted file systems; those of the network with --probe-remote", hazard: "a file server that does not answer; 1 s each", bound: 15 * time.Second, do: collectMounts},
+	{name: "signals", touches: "SIGUSR1 to containerd, dockerd, crio where no socket gave a dump; twice, 20 s apart", hazard: "ends a program without a handler, so SigCgt must show one; skipped while journald hangs", bound: 25 * time.Second, do: collectSignals},
+	{name: "shims", touches: "containerd-shim-runc-v2 that look stuck, 16 at most: their debug sockets (containerd 2.0 at level debug), else SIGUSR1, and containerd's journal, which they write to; twice, 20 s apart", hazard: "as signals; skipped while containerd, which reads what they log, is stopped", bound: 20 * time.Second, do: collectShims},
+	{name: "dumps-again", touches: "the second round of dumps, signals and shims", hazard: "as in these steps", bound: 25 * time.Second, do: collectSecondDumps},
+	{name: "sysrq", touches: "writes w to /proc/sysrq-trigger and reads what the kernel logs; only with --sysrq-w", hazard: "a slow serial console can lock up a CPU; refused where one would print it, and above 200 threads in state D", bound: 8 * time.Second, do: collectSysrq},
+	{name: "strace", touches: "strace -f of one process for 5 s; only with --strace PID, or --strace suspicious: a runc or shim that looks stuck, else the runtime that does not answer", hazard: "slows the process down; refused when a thread is in state D, or the process is stopped or traced", bound: 9 * time.Second, do: collectStrace},
+	{name: "kill", touches: "SIGQUIT to the daemons of --allow-kill, then their journal", hazard: "ends the daemon", bound: 15 * time.Second, newest: true, export: true, do: collectKilled},
 }
 
-// byProcess are the steps whose plan is made of the processes that run.
+// byProcess are the steps whose items depend on the processes that run.
 var byProcess = []string{"clock", "threads", "processes", "signals", "shims", "dumps-again", "strace", "kill"}
 
-// plan is the steps that the options leave.
-func plan(opt *Options) ([]step, error) {
+// planSteps returns the steps that the options select.
+func planSteps(opt *Options) ([]step, error) {
 	known := map[string]bool{}
 	for i := range steps {
 		known[steps[i].name] = true
@@ -90,9 +91,10 @@ func plan(opt *Options) ([]step, error) {
 	return left, nil
 }
 
-// WritePlan tells what a collection with these options would touch, with hazards and bounds. It touches nothing.
+// WritePlan writes what a collection with these options would touch, with hazards and bounds. It
+// touches nothing itself.
 func WritePlan(w io.Writer, opt *Options) error {
-	left, err := plan(opt)
+	left, err := planSteps(opt)
 	if err != nil {
 		return err
 	}
@@ -104,7 +106,7 @@ func WritePlan(w io.Writer, opt *Options) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(w, "\nEach file, call and command, but those of processes, which depend on what runs:")
+	fmt.Fprintln(w, "\nEvery file, call and command, except those that depend on which processes run:")
 	dry := collector{opt: *opt, names: map[string]int{}, hurry: make(chan struct{}), deadline: now()}
 	for i := range left {
 		s := &left[i]
@@ -113,14 +115,14 @@ func WritePlan(w io.Writer, opt *Options) error {
 			s.do(&dry, s)
 		}
 	}
-	_, err = fmt.Fprintf(w, "\nAll together: at most %s and %d MiB. Helpers that hang are killed and left behind, %d at most.\n", opt.Timeout, opt.MaxSize>>20, maxLeft)
+	_, err = fmt.Fprintf(w, "\nIn total at most %s and %d MiB. Helpers that hang are killed; at most %d that cannot be killed are left behind.\n", opt.Timeout, opt.MaxSize>>20, maxLeft)
 	return err
 }
 
-// place is where a daemon listens.
+// place is an address of a daemon.
 type place struct{ kind, path string }
 
-// places are where daemons listen by default.
+// places are the default addresses of daemons.
 var places = []place{
 	{"cri", "/run/containerd/containerd.sock"},
 	{"cri", "/run/crio/crio.sock"},
@@ -135,8 +137,8 @@ var places = []place{
 	{"kubelet-healthz", "http://127.0.0.1:10248"},
 }
 
-// at are the places of a kind.
-func (c *collector) at(kind string) []string {
+// socketsOf returns the addresses of the daemons of a kind.
+func (c *collector) socketsOf(kind string) []string {
 	if p := c.opt.Sockets[kind]; p != "" {
 		return []string{p}
 	}
@@ -149,18 +151,18 @@ func (c *collector) at(kind string) []string {
 	return all
 }
 
-// readme is for whoever opens the bundle.
-const readme = `This is what plegdiag collect took from the node %s at %s.
+// readme is for the person who opens the bundle.
+const readme = `plegdiag collect made this bundle on node %s at %s.
 
 manifest.json   every item: what became of it (ok, empty, denied, absent, failed, timeout, stuck, skipped, capped), when, its size and sum
 clock.json      three clocks at one moment
-threads.jsonl   three walks over all threads: state, kernel stack, system call
-proc/           of the node: load, memory, pressure, mounts
+threads.jsonl   all threads, three times: state, kernel stack, system call
+proc/           load, memory, pressure and mounts of the node
 kernel/         the kernel's log
 cgroups/        freezer, pids, memory of pods and daemons
 dumps/          goroutines of the daemons, twice
-runtime/ bus/   calls to containerd, dockerd, CRI-O, D-Bus, each with how long it took and whether it answered
-journal/        journals in export format: systemd-journal-remote -o FILE.journal INPUT turns them back; journal/files/ where journalctl failed
+runtime/ bus/   calls to containerd, dockerd, CRI-O and D-Bus: how long each took, and whether there was an answer
+journal/        journals in export format: systemd-journal-remote -o FILE.journal INPUT makes journal files of them; journal/files/ where journalctl failed
 config/ versions/ mounts/ processes.txt
 
 A file that ends in .gz is compressed. %s
@@ -170,21 +172,21 @@ Read it with: plegdiag analyze BUNDLE; check it with: plegdiag verify BUNDLE
 func collectClock(c *collector, s *step) {
 	redaction := "Values of secrets were replaced by tokens, <redacted:…>; the same value has the same token everywhere in this bundle."
 	if c.opt.NoRedact {
-		redaction = "Nothing was redacted: arguments and logs may hold secrets."
+		redaction = "Nothing was redacted: arguments and logs can contain secrets."
 	}
-	t := clocks()
-	c.put(s, "README.txt", "", fmt.Appendf(nil, readme, host(), t.Realtime.Format(time.RFC3339), redaction))
+	t := readClocks()
+	c.storeContent(s, "README.txt", "", fmt.Appendf(nil, readme, hostName(), t.Realtime.Format(time.RFC3339), redaction))
 	text, err := json.Marshal(map[string]any{
-		"realtime": t.Realtime, "monotonic": t.Monotonic, "boottime": t.Boottime, "boot_id": t.BootID, "node": host(),
+		"realtime": t.Realtime, "monotonic": t.Monotonic, "boottime": t.Boottime, "boot_id": t.BootID, "node": hostName(),
 	})
 	if err == nil {
-		c.put(s, "clock.json", "clock_gettime(2)", append(text, '\n'))
+		c.storeContent(s, "clock.json", "clock_gettime(2)", append(text, '\n'))
 	}
 }
 
 func collectThreads(c *collector, s *step) {
 	t := &task{Do: "walk", Count: 3, Items: []want{{Name: "threads.jsonl", Source: "/proc"}}}
-	c.run(t, s, func(note json.RawMessage) {
+	c.runTask(t, s, func(note json.RawMessage) {
 		var n walkNote
 		switch {
 		case json.Unmarshal(note, &n) != nil:
@@ -196,8 +198,8 @@ func collectThreads(c *collector, s *step) {
 	})
 }
 
-// files are read under the same path below dir.
-func files(dir string, paths ...string) []want {
+// filesBelow names items after the path of their file, below dir.
+func filesBelow(dir string, paths ...string) []want {
 	all := make([]want, len(paths))
 	for i, p := range paths {
 		all[i] = want{Name: strings.TrimPrefix(path.Join(dir, p), "/"), Source: p}
@@ -206,17 +208,17 @@ func files(dir string, paths ...string) []want {
 }
 
 func collectNode(c *collector, s *step) {
-	c.run(&task{Do: "files", Bound: fileBound, Limit: 4 << 20, Items: files("", "/proc/loadavg", "/proc/meminfo", "/proc/vmstat", "/proc/buddyinfo", "/proc/diskstats",
+	c.runTask(&task{Do: "files", Bound: fileBound, Limit: 4 << 20, Items: filesBelow("", "/proc/loadavg", "/proc/meminfo", "/proc/vmstat", "/proc/buddyinfo", "/proc/diskstats",
 		"/proc/softirqs", "/proc/interrupts", "/proc/cgroups", "/proc/uptime", "/proc/version", "/proc/stat", "/proc/consoles", "/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max", "/proc/sys/kernel/tainted",
 		"/proc/pressure/cpu", "/proc/pressure/io", "/proc/pressure/memory", "/proc/pressure/irq", "/proc/1/mountinfo", "/sys/fs/pstore/*")}, s, nil)
 }
 
 func collectKmsg(c *collector, s *step) {
-	c.run(&task{Do: "kmsg", Bound: s.bound, Items: []want{{Name: "kernel/dmesg", Source: "/dev/kmsg"}}}, s, nil)
+	c.runTask(&task{Do: "kmsg", Bound: s.bound, Items: []want{{Name: "kernel/dmesg", Source: "/dev/kmsg"}}}, s, nil)
 }
 
 func collectCgroups(c *collector, s *step) {
-	c.run(&task{Do: "cgroups", Bound: time.Second, Items: []want{{Name: "cgroups/values.txt", Source: "/sys/fs/cgroup"}}}, s, nil)
+	c.runTask(&task{Do: "cgroups", Bound: time.Second, Items: []want{{Name: "cgroups/values.txt", Source: "/sys/fs/cgroup"}}}, s, nil)
 }
 
 // dumpRound is a dump that there will be a second one of.
@@ -240,34 +242,36 @@ func collectDumps(c *collector, s *step) {
 		if kind == "docker" {
 			daemon = "dockerd"
 		}
-		for _, place := range c.at(kind) {
+		for _, place := range c.socketsOf(kind) {
 			t := &task{Do: "http", Bound: 10 * time.Second, Limit: dumpLimit, Items: []want{{Source: place, Query: goroutines}}}
 			if kind == "kubelet" && c.opt.KubeletToken != "" {
 				t.Names = []string{c.opt.KubeletToken}
 			}
-			c.dump(daemon, t, s)
+			c.takeDump(daemon, t, s)
 		}
 	}
-	for _, place := range c.at("cri") {
-		if path.Base(place) == "crio.sock" { // the socket of the CRI speaks HTTP, too (cri-o server/inspect.go)
-			c.dump("crio", &task{Do: "http", Bound: 10 * time.Second, Limit: dumpLimit, Items: []want{{Source: place, Query: "/debug/goroutines"}}}, s)
+	for _, place := range c.socketsOf("cri") {
+		// the socket of the CRI speaks HTTP, too (cri-o server/inspect.go)
+		if path.Base(place) == "crio.sock" {
+			c.takeDump("crio", &task{Do: "http", Bound: 10 * time.Second, Limit: dumpLimit, Items: []want{{Source: place, Query: "/debug/goroutines"}}}, s)
 		}
 	}
 }
 
-// dump takes a dump, and remembers that it did.
-func (c *collector) dump(daemon string, t *task, s *step) {
+// takeDump takes a dump of a daemon, now and in the second round.
+func (c *collector) takeDump(daemon string, t *task, s *step) {
 	bound := s.bound
-	c.twice(daemon, s, func(s *step) bool {
+	c.takeDumpTwice(daemon, s, func(s *step) bool {
 		t.Items[0].Name = dumpName(daemon)
 		as := *s
 		as.bound = bound
-		return c.got(func() { c.run(t, &as, nil) }, "")
+		return c.hasContent(func() { c.runTask(t, &as, nil) }, "")
 	})
 }
 
-// got says whether what do collects has content, beside the item but.
-func (c *collector) got(do func(), but string) bool {
+// hasContent runs do, and says whether an item that it collected has content. The item but does not
+// count.
+func (c *collector) hasContent(do func(), but string) bool {
 	before := len(c.manifest.Items)
 	do()
 	return slices.ContainsFunc(c.manifest.Items[before:], func(i bundle.Item) bool {
@@ -275,28 +279,28 @@ func (c *collector) got(do func(), but string) bool {
 	})
 }
 
-// twice takes dumps, and remembers to do it again where that gave one.
-func (c *collector) twice(daemon string, s *step, take func(s *step) bool) {
+// takeDumpTwice takes a dump, and remembers to take a second one if that worked.
+func (c *collector) takeDumpTwice(daemon string, s *step, take func(s *step) bool) {
 	d := dumpRound{daemon: daemon, at: now(), again: take}
 	d.ok = take(s)
 	c.dumped = append(c.dumped, d)
 }
 
 func collectRuntime(c *collector, s *step) {
-	for _, place := range c.at("cri") {
+	for _, place := range c.socketsOf("cri") {
 		name := "runtime/cri-" + strings.TrimSuffix(path.Base(place), ".sock") + ".jsonl"
 		if strings.Contains(place, "k3s") {
 			name = "runtime/cri-k3s.jsonl"
 		}
-		c.run(&task{Do: "cri", Bound: rpcBound, IDs: c.walked.Containers, Items: []want{{Name: name, Source: place}}}, s, c.hears)
+		c.runTask(&task{Do: "cri", Bound: rpcBound, IDs: c.walked.Containers, Items: []want{{Name: name, Source: place}}}, s, c.addRuntimeNote)
 	}
-	for _, place := range c.at("docker") {
-		c.run(&task{Do: "docker", Bound: rpcBound, IDs: c.walked.Containers, Items: []want{{Name: "runtime/docker.jsonl", Source: place}}}, s, nil)
+	for _, place := range c.socketsOf("docker") {
+		c.runTask(&task{Do: "docker", Bound: rpcBound, IDs: c.walked.Containers, Items: []want{{Name: "runtime/docker.jsonl", Source: place}}}, s, nil)
 	}
 }
 
-// hears takes what the helper found about the runtime.
-func (c *collector) hears(note json.RawMessage) {
+// addRuntimeNote stores what the helper found about the runtime.
+func (c *collector) addRuntimeNote(note json.RawMessage) {
 	var n runtimeNote
 	if json.Unmarshal(note, &n) != nil {
 		return
@@ -308,43 +312,43 @@ func (c *collector) hears(note json.RawMessage) {
 }
 
 func collectBus(c *collector, s *step) {
-	for _, place := range c.at("dbus") {
+	for _, place := range c.socketsOf("dbus") {
 		name := "bus/dbus.jsonl"
 		if strings.HasSuffix(place, "/private") {
 			name = "bus/systemd-private.jsonl"
 		}
-		c.run(&task{Do: "bus", Bound: 3 * time.Second, Items: []want{{Name: name, Source: place}}}, s, nil)
+		c.runTask(&task{Do: "bus", Bound: 3 * time.Second, Items: []want{{Name: name, Source: place}}}, s, nil)
 	}
 }
 
 func collectKubelet(c *collector, s *step) {
 	var all []want
-	for _, place := range c.at("kubelet-healthz") {
+	for _, place := range c.socketsOf("kubelet-healthz") {
 		all = append(all, want{Name: "kubelet/healthz.txt", Source: place, Query: "/healthz"})
 	}
 	t := &task{Do: "http", Bound: 3 * time.Second, Limit: 16 << 20}
-	for i, place := range c.at("kubelet") {
+	for i, place := range c.socketsOf("kubelet") {
 		all = append(all, want{Name: "kubelet/metrics" + strings.Repeat("-read-only", i) + ".txt", Source: place, Query: "/metrics"})
 	}
 	if c.opt.KubeletToken != "" {
 		t.Names = []string{c.opt.KubeletToken}
-		for _, place := range c.at("kubelet")[:1] {
+		for _, place := range c.socketsOf("kubelet")[:1] {
 			all = append(all, want{Name: "kubelet/configz.json", Source: place, Query: "/configz"})
 		}
 	}
 	t.Items = all
-	c.run(t, s, nil)
+	c.runTask(t, s, nil)
 }
 
 func collectProcesses(c *collector, s *step) {
 	if len(c.walked.Processes) == 0 {
-		c.skip(s, &task{Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}}}, "the walk over /proc named no process that is safe to ask")
+		c.skipItems(s, &task{Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}}}, "the walk over /proc found no process whose arguments are safe to read")
 		return
 	}
-	c.run(&task{Do: "processes", Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}}, Processes: c.walked.Processes}, s, nil)
+	c.runTask(&task{Do: "processes", Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}}, Processes: c.walked.Processes}, s, nil)
 }
 
-// journals are what is taken of the journal, by the name of the file.
+// journals are the parts of the journal that are collected, by the name of the item.
 var journals = []struct {
 	name string
 	args []string
@@ -379,14 +383,15 @@ var journalUnits = func() (all []string) {
 	return all
 }()
 
-// journalFields are those that are taken of an entry: _CMDLINE holds arguments, and nothing reads the rest.
+// journalFields are the fields of an entry that are collected. _CMDLINE is left out because it
+// contains arguments, the others because nothing reads them.
 var journalFields = []string{
 	"MESSAGE", "PRIORITY", "SYSLOG_IDENTIFIER", "SYSLOG_FACILITY", "_PID", "_COMM", "_SYSTEMD_UNIT", "_HOSTNAME", "_BOOT_ID", "_SOURCE_REALTIME_TIMESTAMP",
 	"_SOURCE_MONOTONIC_TIMESTAMP", "UNIT", "_TRANSPORT", "CONTAINER_ID_FULL", "INVOCATION_ID", "_SYSTEMD_INVOCATION_ID",
 }
 
 func collectConfig(c *collector, s *step) {
-	c.run(&task{Do: "files", Bound: fileBound, Limit: fileLimit, Items: files("config",
+	c.runTask(&task{Do: "files", Bound: fileBound, Limit: fileLimit, Items: filesBelow("config",
 		"/etc/os-release", "/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env", "/var/lib/kubelet/cpu_manager_state", "/var/lib/kubelet/memory_manager_state", "/etc/default/kubelet", "/etc/sysconfig/kubelet", "/etc/kubernetes/kubelet/config.json",
 		"/etc/systemd/system/kubelet.service", "/usr/lib/systemd/system/kubelet.service", "/etc/systemd/system/kubelet.service.d/*", "/usr/lib/systemd/system/kubelet.service.d/*",
 		"/etc/systemd/system/containerd.service", "/usr/lib/systemd/system/containerd.service", "/etc/systemd/system/containerd.service.d/*", "/etc/containerd/config.toml", "/etc/containerd/conf.d/*",
@@ -400,21 +405,22 @@ func collectVersions(c *collector, s *step) {
 		p := &c.walked.Processes[i]
 		if !seen[p.Exe] && slices.Contains([]string{"kubelet", "containerd", "dockerd", "crio"}, p.Exe) {
 			seen[p.Exe] = true
-			c.version(s, p.Exe, fmt.Sprintf("/proc/%d/exe", p.PID)) // what runs, and not what is installed
+			// the program that runs, not the installed one
+			c.collectVersion(s, p.Exe, fmt.Sprintf("/proc/%d/exe", p.PID))
 		}
 	}
 	for _, name := range []string{"kubelet", "containerd", "dockerd", "crio"} {
 		if !seen[name] {
-			c.version(s, name, name)
+			c.collectVersion(s, name, name)
 		}
 	}
-	c.version(s, "runc", "runc")
-	c.version(s, "systemctl", "systemctl")
-	c.run(&task{Do: "exec", Argv: []string{"uname", "-a"}, Items: []want{{Name: "versions/uname.txt", Source: "uname -a"}}}, s, nil)
+	c.collectVersion(s, "runc", "runc")
+	c.collectVersion(s, "systemctl", "systemctl")
+	c.runTask(execTask("versions/uname.txt", "uname", "-a"), s, nil)
 }
 
-func (c *collector) version(s *step, name, program string) {
-	c.run(&task{Do: "exec", Argv: []string{program, "--version"}, Items: []want{{Name: "versions/" + name + ".txt", Source: program + " --version"}}}, s, nil)
+func (c *collector) collectVersion(s *step, name, program string) {
+	c.runTask(execTask("versions/"+name+".txt", program, "--version"), s, nil)
 }
 
 func collectMounts(c *collector, s *step) {
@@ -422,10 +428,10 @@ func collectMounts(c *collector, s *step) {
 	if c.opt.ProbeRemote {
 		t.Names = []string{"remote"}
 	}
-	c.run(t, s, nil)
+	c.runTask(t, s, nil)
 }
 
-// collectSignals asks the daemons that no socket gave a dump of.
+// collectSignals sends SIGUSR1 to the daemons of which no socket gave a dump.
 func collectSignals(c *collector, s *step) {
 	for i := range c.walked.Processes {
 		p := c.walked.Processes[i]
@@ -433,55 +439,56 @@ func collectSignals(c *collector, s *step) {
 			continue
 		}
 		t := &task{Do: "signal", Bound: 12 * time.Second, Limit: dumpLimit, Processes: []process{p}, Items: []want{{Name: dumpName(p.Exe), Source: fmt.Sprintf("SIGUSR1 to PID %d", p.PID)}}}
-		if why := c.journaldHangs(); why != "" {
-			c.skip(s, t, why)
+		if why := c.whyJournaldHangs(); why != "" {
+			c.skipItems(s, t, why)
 			continue
 		}
-		c.dump(p.Exe, t, s)
+		c.takeDump(p.Exe, t, s)
 	}
 }
 
-// journaldHangs says why a daemon that logs would hang in its own signal handler: containerd writes its dump to its log
-// first, in the goroutine that also serves SIGTERM.
-func (c *collector) journaldHangs() string {
+// whyJournaldHangs says why a daemon that logs would hang in its signal handler; empty when it
+// would not. containerd writes its dump to its log first, in the goroutine that also handles
+// SIGTERM.
+func (c *collector) whyJournaldHangs() string {
 	for i := range c.walked.Processes {
-		if p := &c.walked.Processes[i]; p.Exe == "systemd-journald" && (p.Blocked > 0 || p.State == "T" || p.State == "t") {
+		if p := &c.walked.Processes[i]; p.Exe == "systemd-journald" && (p.Blocked > 0 || p.isStopped()) {
 			return fmt.Sprintf("journald does not work (state %s, PID %d): a daemon that dumps to its log would hang", p.State, p.PID)
 		}
 	}
 	return ""
 }
 
-// collectAgain takes the second dump of what gave a first one.
-func collectAgain(c *collector, s *step) {
+// collectSecondDumps takes a second dump of every daemon that gave a first one.
+func collectSecondDumps(c *collector, s *step) {
 	for _, d := range c.dumped {
 		if !d.ok {
 			continue
 		}
-		c.wait(d.at.Add(dumpGap))
+		c.waitUntil(d.at.Add(dumpGap))
 		d.again(s)
 	}
 }
 
-// collectKilled ends daemons for their goroutines, which Go prints to standard error on SIGQUIT. All else is written by then.
+// collectKilled ends daemons for their goroutines, which Go prints to standard error on SIGQUIT.
+// Everything else has been collected by then.
 func collectKilled(c *collector, s *step) {
 	for i := range c.walked.Processes {
 		p := &c.walked.Processes[i]
 		if !slices.Contains(c.opt.AllowKill, p.Exe) {
 			continue
 		}
-		since := now().Unix()
-		argv := []string{"journalctl", "--no-pager", "-q", "-o", "export", "--output-fields=" + strings.Join(journalFields, ","), fmt.Sprintf("--since=@%d", since), fmt.Sprintf("_PID=%d", p.PID)}
-		t := &task{Do: "exec", Argv: argv, Items: []want{{Name: "dumps/" + p.Exe + "-killed.export", Source: fmt.Sprintf("SIGQUIT to PID %d; ", p.PID) + strings.Join(argv, " ")}}}
-		if why := c.stopped(s.bound); why != "" {
-			c.skip(s, t, why)
+		t := journalTask("dumps/"+p.Exe+"-killed.export", now(), fmt.Sprintf("_PID=%d", p.PID))
+		t.Items[0].Source = fmt.Sprintf("SIGQUIT to PID %d; %s", p.PID, t.Items[0].Source)
+		if why := c.whyNoHelper(s.bound); why != "" {
+			c.skipItems(s, t, why)
 			continue
 		}
-		if err := p.signal(sigQuit); err != nil {
-			c.skip(s, t, reason(err))
+		if err := p.sendSignal(sigQuit); err != nil {
+			c.skipItems(s, t, errorText(err))
 			continue
 		}
-		c.wait(now().Add(3 * time.Second))
-		c.run(t, s, nil)
+		c.waitUntil(now().Add(3 * time.Second))
+		c.runTask(t, s, nil)
 	}
 }

@@ -10,36 +10,46 @@ import (
 	"strings"
 )
 
-// secret is one shape of a value that must not leave the node. The group named v is what is replaced; without one all of it.
+// secret is one form of a value that must not leave the node. The groups of the expression are what
+// is replaced; without a group all of it is.
 type secret struct {
-	hint []string // one of these stands, in lower case, in every line that matches
+	hint []string // every line that matches contains one of these, in lower case
 	re   *regexp.Regexp
 }
 
-// A key that holds a secret, as programs spell them in arguments, environments, JSON, YAML, TOML and headers.
+// secretKey is a key with a secret, as programs write them in arguments, environments, JSON, YAML,
+// TOML and headers.
 const secretKey = `[\w.-]*(?:passw(?:or)?d|passwd|passphrase|secret|token|credential|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?key|client[_-]?key|sas[_-]?key|account[_-]?key|signature)[\w.-]*`
 
 const (
-	// before is what stands before such a key.
+	// before is what comes before such a key.
 	before = `(?:^|[\s,;=:{\[(&?"'\\-])`
 	// secretValue is quoted, or a word.
 	secretValue = `(?:\\*["'](?P<v>[^"'\\]{3,})|(?P<w>[^\s"'\\,;&{}\[\]()<>]{3,}))`
 )
 
-// secretHints stand in every such key.
+// secretHints: every such key contains one of them.
 var secretHints = []string{"pass", "secret", "token", "credential", "key", "signature"}
 
-// secrets are looked for in this order. A key counts with what stands directly behind it: --token=x, --token x, "token": "x", token: x.
-// Values of names that only speak of a secret (secretName, a path to a file) are replaced, too: fail closed.
+// secrets are searched in this order. A key counts with what directly follows it: --token=x,
+// --token x, "token": "x", token: x. Values that are only about a secret (secretName, a path to a
+// file) are replaced, too, to be safe.
 var secrets = []secret{
-	{[]string{"eyj"}, regexp.MustCompile(`eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?`)},                                // JSON Web Token: base64url of {"
-	{[]string{"akia", "asia"}, regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`)},                              // id of an AWS access key
-	{[]string{"aiza"}, regexp.MustCompile(`\bAIza[\w-]{35}`)},                                                    // Google API key
-	{[]string{"ya29."}, regexp.MustCompile(`\bya29\.[\w-]{10,}`)},                                                // Google OAuth token
-	{[]string{"ltai"}, regexp.MustCompile(`\bLTAI[0-9A-Za-z]{12,}`)},                                             // id of an Alibaba Cloud access key
-	{[]string{"ghp_", "gho_", "ghs_", "github_pat_"}, regexp.MustCompile(`\b(?:gh[pousr]_|github_pat_)\w{20,}`)}, // GitHub
-	{[]string{"xox"}, regexp.MustCompile(`\bxox[abprs]-[\w-]{10,}`)},                                             // Slack
-	{[]string{"://"}, regexp.MustCompile(`://[^/\s:@"']*:(?P<v>[^/\s@"']+)@`)},                                   // user:password@ of a URL
+	// JSON Web Token: base64url of {"
+	{[]string{"eyj"}, regexp.MustCompile(`eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?`)},
+	// id of an AWS access key
+	{[]string{"akia", "asia"}, regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`)},
+	// Google API key
+	{[]string{"aiza"}, regexp.MustCompile(`\bAIza[\w-]{35}`)},
+	// Google OAuth token
+	{[]string{"ya29."}, regexp.MustCompile(`\bya29\.[\w-]{10,}`)},
+	// id of an Alibaba Cloud access key
+	{[]string{"ltai"}, regexp.MustCompile(`\bLTAI[0-9A-Za-z]{12,}`)},
+	// GitHub
+	{[]string{"ghp_", "gho_", "ghs_", "github_pat_"}, regexp.MustCompile(`\b(?:gh[pousr]_|github_pat_)\w{20,}`)},
+	// Slack
+	{[]string{"xox"}, regexp.MustCompile(`\bxox[abprs]-[\w-]{10,}`)},
+	{[]string{"://"}, regexp.MustCompile(`://[^/\s:@"']*:(?P<v>[^/\s@"']+)@`)}, // user:password@ of a URL
 	{[]string{"bearer ", "basic "}, regexp.MustCompile(`(?i)\b(?:bearer|basic) +(?P<v>[\w.~+/=-]{8,})`)},
 	{[]string{"sig="}, regexp.MustCompile(`(?i)[?&]sig=(?P<v>[^&\s"']+)`)}, // Azure shared access signature
 	// KEY=value, "KEY":"value", also inside of quoted JSON.
@@ -52,60 +62,62 @@ var secrets = []secret{
 	{secretHints, regexp.MustCompile(`(?i)` + before + secretKey + `["']?:\s+["']?(?P<v>[\w~+/=-]*[0-9][\w~+/=-]*)`)},
 }
 
-// pem begins and ends a block of a key or a certificate, also where its line ends are written as \n.
+// pem is the begin of a block with a key or a certificate, also where its line breaks are written
+// as \n.
 var pem = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]+-----`)
 
-// redactor replaces secrets in lines. The same value gives the same token everywhere in a bundle, and another in the next.
+// redactor replaces secrets in lines. One value has one token everywhere in a bundle, and another
+// one in the next bundle.
 type redactor struct {
 	key   []byte
-	held  []byte // a line that is not whole
+	held  []byte // a line that is not complete yet
 	block bool   // inside of a PEM block
 	n     int
 }
 
-func (r *redactor) count() int { return r.n }
+func (r *redactor) replaced() int { return r.n }
 
-// token stands for a value.
-func (r *redactor) token(value string) string {
+// tokenFor returns the token that replaces a value.
+func (r *redactor) tokenFor(value string) string {
 	r.n++
 	mac := hmac.New(sha256.New, r.key)
 	mac.Write([]byte(value))
 	return "<redacted:" + hex.EncodeToString(mac.Sum(nil))[:10] + ">"
 }
 
-func (r *redactor) add(dst *bytes.Buffer, content []byte, last bool) {
+func (r *redactor) filterContent(dst *bytes.Buffer, content []byte, last bool) {
 	for len(content) > 0 {
 		i := bytes.IndexByte(content, '\n')
 		if i < 0 {
 			break
 		}
 		if len(r.held) == 0 {
-			dst.Write(r.line(content[:i+1]))
+			dst.Write(r.redactLine(content[:i+1]))
 		} else {
 			r.held = append(r.held, content[:i+1]...)
-			dst.Write(r.line(r.held))
+			dst.Write(r.redactLine(r.held))
 			r.held = r.held[:0]
 		}
 		content = content[i+1:]
 	}
 	r.held = append(r.held, content...)
 	if last || len(r.held) > maxLine {
-		dst.Write(r.line(r.held))
+		dst.Write(r.redactLine(r.held))
 		r.held = r.held[:0]
 	}
 }
 
-// line is a line without its secrets.
-func (r *redactor) line(line []byte) []byte {
+// redactLine returns a line without its secrets.
+func (r *redactor) redactLine(line []byte) []byte {
 	if r.block || bytes.Contains(line, []byte("-----BEGIN ")) {
-		line = r.pem(line)
+		line = r.redactPEM(line)
 	}
 	lower := bytes.ToLower(line)
 	for i := range secrets {
 		s := &secrets[i]
 		for _, hint := range s.hint {
 			if bytes.Contains(lower, []byte(hint)) {
-				line = r.replace(line, s.re)
+				line = r.replaceValues(line, s.re)
 				break
 			}
 		}
@@ -113,8 +125,8 @@ func (r *redactor) line(line []byte) []byte {
 	return line
 }
 
-// pem takes keys and certificates out. A block that does not end stays one until its end comes.
-func (r *redactor) pem(line []byte) []byte {
+// redactPEM removes keys and certificates. A block without an end goes on in the next line.
+func (r *redactor) redactPEM(line []byte) []byte {
 	var out []byte
 	for {
 		if r.block {
@@ -141,8 +153,8 @@ func (r *redactor) pem(line []byte) []byte {
 	}
 }
 
-// replace puts tokens for the values that a shape finds.
-func (r *redactor) replace(line []byte, re *regexp.Regexp) []byte {
+// replaceValues replaces the values that an expression finds by tokens.
+func (r *redactor) replaceValues(line []byte, re *regexp.Regexp) []byte {
 	var out []byte
 	done := 0
 	for _, m := range re.FindAllSubmatchIndex(line, -1) {
@@ -153,10 +165,10 @@ func (r *redactor) replace(line []byte, re *regexp.Regexp) []byte {
 			}
 		}
 		value := string(line[from:to])
-		if harmless(value) {
+		if isHarmless(value) {
 			continue
 		}
-		out = append(append(out, line[done:from]...), r.token(value)...)
+		out = append(append(out, line[done:from]...), r.tokenFor(value)...)
 		done = to
 	}
 	if out == nil {
@@ -165,8 +177,9 @@ func (r *redactor) replace(line []byte, re *regexp.Regexp) []byte {
 	return append(out, line[done:]...)
 }
 
-// harmless are words that stand behind such keys and are none: of settings, and tokens that were put before.
-func harmless(value string) bool {
+// isHarmless says that a value behind such a key is no secret: a setting, or a token from an
+// earlier expression.
+func isHarmless(value string) bool {
 	switch strings.ToLower(strings.TrimRight(value, ".:")) {
 	case "true", "false", "null", "none", "nil":
 		return true
@@ -177,20 +190,20 @@ func harmless(value string) bool {
 	return strings.HasPrefix(value, "<redacted:") || strings.HasPrefix(value, "redacted:") || strings.HasPrefix(value, "0x")
 }
 
-// exportFilter replaces secrets in the journal's export format, whose values may have a length in front of them
-// (systemd.io/JOURNAL_EXPORT_FORMATS): NAME=value, or NAME, a length of eight bytes, and the value.
+// exportFilter replaces secrets in the journal's export format (systemd.io/JOURNAL_EXPORT_FORMATS):
+// NAME=value, or NAME, a length of eight bytes, and the value.
 type exportFilter struct {
 	lines redactor
 	held  []byte
 }
 
-func (f *exportFilter) count() int { return f.lines.n }
+func (f *exportFilter) replaced() int { return f.lines.n }
 
-func (f *exportFilter) add(dst *bytes.Buffer, content []byte, last bool) {
+func (f *exportFilter) filterContent(dst *bytes.Buffer, content []byte, last bool) {
 	f.held = append(f.held, content...)
 	rest := f.held
 	for {
-		n := f.field(dst, rest)
+		n := f.filterField(dst, rest)
 		if n == 0 {
 			break
 		}
@@ -199,21 +212,21 @@ func (f *exportFilter) add(dst *bytes.Buffer, content []byte, last bool) {
 	f.held = append(f.held[:0], rest...)
 	if last || len(f.held) > 8*maxLine {
 		if len(f.held) > 0 {
-			f.lines.n++ // a field that was cut, or has no end: nobody can say what it holds
+			f.lines.n++ // a field that was cut, or has no end: its content is not known
 		}
 		f.held = f.held[:0]
 	}
 }
 
-// field writes the next field and returns its length; 0 when it is not whole.
-func (f *exportFilter) field(dst *bytes.Buffer, b []byte) int {
+// filterField writes the next field and returns its length; 0 when it is not complete.
+func (f *exportFilter) filterField(dst *bytes.Buffer, b []byte) int {
 	i := bytes.IndexByte(b, '\n')
 	if i < 0 {
 		return 0
 	}
 	if is := bytes.IndexByte(b[:i+1], '='); i == 0 || is >= 0 {
 		dst.Write(b[:is+1])
-		dst.Write(f.lines.line(b[is+1 : i+1]))
+		dst.Write(f.lines.redactLine(b[is+1 : i+1]))
 		f.lines.block = false // a value ends with its line
 		return i + 1
 	}
@@ -230,7 +243,7 @@ func (f *exportFilter) field(dst *bytes.Buffer, b []byte) int {
 		return 0
 	}
 	var value bytes.Buffer
-	f.lines.add(&value, b[i+1+length:end-1], true)
+	f.lines.filterContent(&value, b[i+1+length:end-1], true)
 	f.lines.block = false
 	dst.Write(b[:i+1])
 	dst.Write(binary.LittleEndian.AppendUint64(nil, uint64(value.Len())))

@@ -14,7 +14,7 @@ import (
 func redacted(text string) (string, int) {
 	r := &redactor{key: []byte("k")}
 	var out bytes.Buffer
-	r.add(&out, []byte(text), true)
+	r.filterContent(&out, []byte(text), true)
 	return out.String(), r.n
 }
 
@@ -73,14 +73,14 @@ func TestRedactTokens(t *testing.T) {
 	r := &redactor{key: []byte("k")}
 	var out bytes.Buffer
 	for _, c := range "a token=abcdef123 b\nc password=abcdef123\n" {
-		r.add(&out, []byte(string(c)), false)
+		r.filterContent(&out, []byte(string(c)), false)
 	}
-	r.add(&out, nil, true)
+	r.filterContent(&out, nil, true)
 	tokens := strings.Split(out.String(), "<redacted:")
 	require.Len(t, tokens, 3)
 	require.Equal(t, tokens[1][:10], tokens[2][:10])
 	other := &redactor{key: []byte("other")}
-	require.NotContains(t, string(other.line([]byte("token=abcdef123"))), tokens[1][:10])
+	require.NotContains(t, string(other.redactLine([]byte("token=abcdef123"))), tokens[1][:10])
 }
 
 func entry(message string) string {
@@ -99,11 +99,11 @@ func TestExportFilter(t *testing.T) {
 		var out bytes.Buffer
 		for rest := in; rest != ""; {
 			n := min(step, len(rest))
-			f.add(&out, []byte(rest[:n]), false)
+			f.filterContent(&out, []byte(rest[:n]), false)
 			rest = rest[n:]
 		}
-		f.add(&out, nil, true)
-		require.Equal(t, 2, f.count())
+		f.filterContent(&out, nil, true)
+		require.Equal(t, 2, f.replaced())
 		got := out.String()
 		require.NotContains(t, got, "hunter2x")
 		i := strings.Index(got, "MESSAGE\n") + len("MESSAGE\n")
@@ -114,8 +114,8 @@ func TestExportFilter(t *testing.T) {
 	whole := entry("a") + "MESSAGE\n\xff\x00\x00\x00\x00\x00\x00\x00cut token=abcdef123"
 	f := &exportFilter{lines: redactor{key: []byte("k")}}
 	var out bytes.Buffer
-	f.add(&out, []byte(whole), false)
-	f.add(&out, nil, true)
+	f.filterContent(&out, []byte(whole), false)
+	f.filterContent(&out, nil, true)
 	require.Equal(t, entry("a"), out.String(), "what is cut cannot be looked through")
 }
 
@@ -125,7 +125,7 @@ func TestSpoolKeepsNewest(t *testing.T) {
 	for n := range 60_000 {
 		_, _ = s.Write([]byte(strings.Replace(entry("message number "+strings.Repeat("x", n%50)), "_PID=1\n", "_PID="+string(rune('0'+n%10))+"\n", 1)))
 	}
-	content, packed := s.finish()
+	content, packed := s.finishContent()
 	require.True(t, packed)
 	require.Positive(t, s.dropped)
 	require.Less(t, len(content), 60<<10)
@@ -143,12 +143,12 @@ func FuzzRedact(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		r := &redactor{key: []byte("k")}
 		var at, byByte bytes.Buffer
-		r.add(&at, []byte(text), true)
+		r.filterContent(&at, []byte(text), true)
 		r = &redactor{key: []byte("k")}
 		for i := range len(text) {
-			r.add(&byByte, []byte{text[i]}, false)
+			r.filterContent(&byByte, []byte{text[i]}, false)
 		}
-		r.add(&byByte, nil, true)
+		r.filterContent(&byByte, nil, true)
 		require.Equal(t, at.String(), byByte.String())
 	})
 }
@@ -162,23 +162,23 @@ func TestAppendKmsg(t *testing.T) {
 // What SIGUSR1 would end is never sent it.
 func TestDeaf(t *testing.T) {
 	var p process
-	p.signals("Name:\tsleep\nTracerPid:\t0\nSigCgt:\t0000000000000000\n")
-	require.NotEmpty(t, p.deaf())
-	p.signals("SigCgt:\tfffffffd7fc1fefd\n") // of a Go program
-	require.Empty(t, p.deaf())
+	p.parseStatus("Name:\tsleep\nTracerPid:\t0\nSigCgt:\t0000000000000000\n")
+	require.NotEmpty(t, p.whyNoSignal())
+	p.parseStatus("SigCgt:\tfffffffd7fc1fefd\n") // of a Go program
+	require.Empty(t, p.whyNoSignal())
 	p.State = "T"
-	require.NotEmpty(t, p.deaf())
+	require.NotEmpty(t, p.whyNoSignal())
 	require.Nil(t, dumperOf("kubelet"), "it ignores SIGUSR1")
 	require.Nil(t, dumperOf("sleep"))
 }
 
 // The plan names only steps that there are, and each tells its hazard.
 func TestPlan(t *testing.T) {
-	_, err := plan(&Options{Only: []string{"nothing"}})
+	_, err := planSteps(&Options{Only: []string{"nothing"}})
 	require.ErrorContains(t, err, `no step is named "nothing"`)
-	_, err = plan(&Options{Sockets: map[string]string{"crio": "x"}})
+	_, err = planSteps(&Options{Sockets: map[string]string{"crio": "x"}})
 	require.ErrorContains(t, err, `no kind of socket is named "crio"`)
-	left, err := plan(&Options{Skip: []string{"journal"}})
+	left, err := planSteps(&Options{Skip: []string{"journal"}})
 	require.NoError(t, err)
 	for _, s := range left {
 		require.NotEqual(t, "journal", s.name)

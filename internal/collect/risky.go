@@ -13,35 +13,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Suspicious is the value of Options.Strace that leaves the choice to the collection.
+// Suspicious is the value of Options.Strace with which the collection chooses the process.
 const Suspicious = "suspicious"
 
-// collectStrace traces one process for some seconds. A thread in D cannot be stopped, and strace would hang with it.
+// collectStrace traces one process for some seconds. A thread in D cannot be stopped, and strace
+// would hang with it.
 func collectStrace(c *collector, s *step) {
-	p, why := c.traced()
+	p, why := c.chooseTraced()
 	name := c.opt.Strace
 	if p != nil {
 		name = strconv.Itoa(p.PID)
 	}
 	argv := []string{"timeout", "-s", "INT", "-k", "1", "5", "strace", "-f", "-tt", "-T", "-yy", "-s", "128", "-o", "/proc/self/fd/1", "-p", name}
-	t := &task{Do: "exec", Argv: argv, Items: []want{{Name: "strace/" + name + ".strace", Source: strings.Join(argv, " ")}}}
+	t := execTask("strace/"+name+".strace", argv...)
 	switch {
 	case p == nil:
-		c.skip(s, t, why)
+		c.skipItems(s, t, why)
 	case p.Blocked > 0:
-		c.skip(s, t, "a thread of it is in uninterruptible sleep, in "+p.Waits+": it could not be stopped")
+		c.skipItems(s, t, "one of its threads is in uninterruptible sleep, in "+p.Waits+": strace could not stop it")
 	case p.Tracer != 0:
-		c.skip(s, t, fmt.Sprintf("PID %d traces it already", p.Tracer))
-	case p.State == "T" || p.State == "t":
-		c.skip(s, t, "it is stopped, state "+p.State)
+		c.skipItems(s, t, fmt.Sprintf("PID %d traces it already", p.Tracer))
+	case p.isStopped():
+		c.skipItems(s, t, "it is stopped, state "+p.State)
 	default:
 		t.Processes = []process{*p}
-		c.run(t, s, nil)
+		c.runTask(t, s, nil)
 	}
 }
 
-// traced is the process to trace: the one that was named, or the first that looks stuck and can be traced; nil and why when there is none.
-func (c *collector) traced() (p *process, why string) {
+// chooseTraced returns the process to trace: the one that was named, or the first that looks stuck
+// and can be traced. Without one it is nil, and why says why.
+func (c *collector) chooseTraced() (p *process, why string) {
 	if c.opt.Strace != Suspicious {
 		i := slices.IndexFunc(c.walked.Processes, func(p process) bool { return strconv.Itoa(p.PID) == c.opt.Strace })
 		if i < 0 {
@@ -49,18 +51,19 @@ func (c *collector) traced() (p *process, why string) {
 		}
 		return &c.walked.Processes[i], ""
 	}
-	for _, p := range c.stuck() {
-		if p.Blocked == 0 && p.Tracer == 0 && p.State != "T" && p.State != "t" {
+	for _, p := range c.stuckProcesses() {
+		if p.Blocked == 0 && p.Tracer == 0 && !p.isStopped() {
 			return p, ""
 		}
 	}
-	return nil, "no process looks stuck that could be traced"
+	return nil, "no process that can be traced looks stuck"
 }
 
-// stuck are the processes that look stuck, the deepest first: a runc that has not ended, its shim, the runtime that does not answer.
-func (c *collector) stuck() []*process {
+// stuckProcesses returns the processes that look stuck, the deepest first: a runc that has not
+// ended, its shim, the runtime that does not answer.
+func (c *collector) stuckProcesses() []*process {
 	var runcs, shims, runtimes []*process
-	suspects := c.suspects()
+	suspects := c.suspectShims()
 	for i := range c.walked.Processes {
 		p := &c.walked.Processes[i]
 		switch {
@@ -75,8 +78,8 @@ func (c *collector) stuck() []*process {
 	return slices.Concat(runcs, shims, runtimes)
 }
 
-// untraceable says why a process cannot be traced now; empty when it can.
-func untraceable(pid int, started string) string {
+// whyUntraceable says why a process cannot be traced now; empty when it can.
+func whyUntraceable(pid int, started string) string {
 	dir := fmt.Sprintf("/proc/%d", pid)
 	stat, _, err := readFile(dir+"/stat", 4096)
 	fields := statFields(string(stat))
@@ -85,23 +88,24 @@ func untraceable(pid int, started string) string {
 	}
 	status, _, _ := readFile(dir+"/status", 16<<10)
 	var p process
-	if p.signals(string(status)); p.Tracer != 0 {
+	if p.parseStatus(string(status)); p.Tracer != 0 {
 		return "it is traced"
 	}
-	for _, tid := range numbers(dir + "/task") {
+	for _, tid := range numericEntries(dir + "/task") {
 		stat, _, _ := readFile(fmt.Sprintf("%s/task/%d/stat", dir, tid), 4096)
 		if state := statState(string(stat)); state == "D" || state == "T" || state == "t" {
-			return "a thread of it is in state " + state
+			return "one of its threads is in state " + state
 		}
 	}
 	return ""
 }
 
-// maxBlocked is how many threads in D the kernel is asked to write the stacks of: each takes some 2 KiB of its ring buffer.
+// maxBlocked is for how many threads in state D the kernel is asked for stacks: each stack takes
+// about 2 KiB of its ring buffer.
 const maxBlocked = 200
 
-// collectSysrq has the kernel write the stacks of all threads in D into its log, where a driver's own words stand beside them. The log
-// as it was has been taken by then.
+// collectSysrq makes the kernel write the stacks of all threads in state D to its log. The log as
+// it was before has been collected by then.
 func collectSysrq(c *collector, s *step) {
 	t := &task{Do: "sysrq", Bound: 6 * time.Second, Names: []string{"/dev/kmsg"}, Items: []want{{Name: "kernel/sysrq-w", Source: "/proc/sysrq-trigger"}}}
 	blocked := 0
@@ -109,24 +113,25 @@ func collectSysrq(c *collector, s *step) {
 		blocked += c.walked.Processes[i].Blocked
 	}
 	if blocked > maxBlocked {
-		c.skip(s, t, fmt.Sprintf("%d threads are in state D: their stacks would take the place of the kernel's log", blocked))
+		c.skipItems(s, t, fmt.Sprintf("%d threads are in state D: their stacks would overwrite the rest of the log", blocked))
 		return
 	}
-	c.run(t, s, nil)
+	c.runTask(t, s, nil)
 }
 
-// pressSysrq writes w to the trigger and reads what the kernel writes from then on. Names[0] is the kernel's log.
+// pressSysrq writes w to the trigger and reads what the kernel writes from then on. Names[0] is the
+// kernel's log.
 func pressSysrq(t *task, out *frames) {
 	w := t.Items[0]
-	out.begin(w.Name, w.Source)
+	out.beginItem(w.Name, w.Source)
 	var g guard
-	out.end(w.Name, g.try(t.Bound, func() error {
-		if why := slowConsole("/proc/consoles", "/proc/sys/kernel/printk"); why != "" {
+	out.endItem(w.Name, g.try(t.Bound, func() error {
+		if why := findSlowConsole("/proc/consoles", "/proc/sys/kernel/printk"); why != "" {
 			return fmt.Errorf("%w: %s", errSlowConsole, why)
 		}
 		trigger, err := os.OpenFile(w.Source, os.O_WRONLY, 0)
 		if err != nil {
-			return unpathed(err)
+			return withoutPath(err)
 		}
 		defer trigger.Close()
 		log, err := unix.Open(t.Names[0], unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -138,22 +143,23 @@ func pressSysrq(t *task, out *frames) {
 			return err
 		}
 		if _, err := trigger.WriteString("w"); err != nil {
-			return unpathed(err)
+			return withoutPath(err)
 		}
 		time.Sleep(time.Second)
 		return sendKmsg(log, w.Name, out)
 	}))
 }
 
-// errSlowConsole says that the kernel would print to a console that takes its time.
+// errSlowConsole says that the kernel would print to a slow console.
 var errSlowConsole = errors.New("not pressed")
 
-// slowConsole says which console would print messages of level 6, which the stacks have, and is slow; empty when none would.
-func slowConsole(consoles, printk string) string {
+// findSlowConsole says which slow console would print messages of level 6, the level of the stacks;
+// empty when none would.
+func findSlowConsole(consoles, printk string) string {
 	levels, _, _ := readFile(printk, 256)
 	words := strings.Fields(string(levels))
 	const info = 6 // KERN_INFO
-	if len(words) > 0 && number(words[0]) <= info {
+	if len(words) > 0 && parseNumber(words[0]) <= info {
 		return ""
 	}
 	list, _, _ := readFile(consoles, 16<<10)
@@ -168,27 +174,24 @@ func slowConsole(consoles, printk string) string {
 	return ""
 }
 
-// sendKmsg sends what can be read of the kernel's log without waiting for what is not written yet, as dmesg prints it.
+// sendKmsg sends what is in the kernel's log now, as dmesg prints it. It does not wait for more.
 func sendKmsg(fd int, name string, out *frames) error {
 	record := make([]byte, 16<<10) // CONSOLE_EXT_LOG_MAX of the kernel is 8 KiB
-	var text []byte
+	w := newItemWriter(out, name)
+	defer w.Flush()
 	for {
 		n, err := unix.Read(fd, record)
 		switch {
-		case errors.Is(err, syscall.EPIPE): // what was to come was overwritten
-			text = append(text, "[    0.000000] plegdiag: records of the ring buffer were overwritten while they were read\n"...)
+		case errors.Is(err, syscall.EPIPE): // records that were not read yet were overwritten
+			fmt.Fprintln(w, "[    0.000000] plegdiag: records of the ring buffer were overwritten while they were read")
 			continue
 		case errors.Is(err, syscall.EINTR):
 			continue
 		case errors.Is(err, syscall.EAGAIN), err == nil && n == 0:
-			out.data(name, text)
 			return nil
 		case err != nil:
 			return err
 		}
-		if text = appendKmsg(text, record[:n]); len(text) > 64<<10 {
-			out.data(name, text)
-			text = text[:0]
-		}
+		_, _ = w.Write(appendKmsg(w.AvailableBuffer(), record[:n]))
 	}
 }

@@ -20,10 +20,10 @@ func TestSlowConsole(t *testing.T) {
 	serial := written(t, "consoles", "tty0                 -WU (EC  p  )    4:1\nttyS0                -W- (EC  p a)    4:64\n")
 	screen := written(t, "consoles", "tty0                 -WU (EC  p  )    4:1\n")
 	loud, quiet := written(t, "printk", "7\t4\t1\t7\n"), written(t, "printk", "4\t4\t1\t7\n")
-	require.Contains(t, slowConsole(serial, loud), "the console ttyS0")
-	require.Empty(t, slowConsole(serial, quiet))
-	require.Empty(t, slowConsole(screen, loud))
-	require.Empty(t, slowConsole(filepath.Join(t.TempDir(), "none"), loud))
+	require.Contains(t, findSlowConsole(serial, loud), "the console ttyS0")
+	require.Empty(t, findSlowConsole(serial, quiet))
+	require.Empty(t, findSlowConsole(screen, loud))
+	require.Empty(t, findSlowConsole(filepath.Join(t.TempDir(), "none"), loud))
 }
 
 // The trigger gets w and nothing else, and only what the kernel writes afterwards is taken.
@@ -32,7 +32,7 @@ func TestPressSysrq(t *testing.T) {
 	log := written(t, "kmsg", "6,1,1000000,-;old\n")
 	var out bytes.Buffer
 	pressSysrq(&task{Bound: fileBound, Names: []string{log}, Items: []want{{Name: "kernel/sysrq-w", Source: trigger}}}, newFrames(&out))
-	if slowConsole("/proc/consoles", "/proc/sys/kernel/printk") != "" {
+	if findSlowConsole("/proc/consoles", "/proc/sys/kernel/printk") != "" {
 		require.Contains(t, out.String(), `"outcome":"skipped"`)
 		return
 	}
@@ -48,6 +48,6 @@ func TestUntraceable(t *testing.T) {
 	stat, err := os.ReadFile("/proc/self/stat")
 	require.NoError(t, err)
 	started := statFields(string(stat))[19]
-	require.Contains(t, untraceable(os.Getpid(), started+"1"), "ended")
-	require.NotContains(t, untraceable(os.Getpid(), started), "ended")
+	require.Contains(t, whyUntraceable(os.Getpid(), started+"1"), "ended")
+	require.NotContains(t, whyUntraceable(os.Getpid(), started), "ended")
 }

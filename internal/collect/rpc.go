@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"time"
@@ -11,8 +12,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
-// asker asks one thing after the other and writes a row for each: what was asked, whether it answered, after how long.
-// The rows are the diagnosis: ContainerStatus of one container that does not answer while Version does.
+// asker asks one question after the other and writes a row for each: what was asked, whether there
+// was an answer, and after how long. The rows show, for example, that ContainerStatus of one
+// container has no answer while Version has one.
 type asker struct {
 	api, endpoint string
 	bound         time.Duration
@@ -21,17 +23,19 @@ type asker struct {
 	limit         int // how many of them there may be
 }
 
-// maxSilent is how many questions may stay without an answer: each may leave another waiter in the daemon.
+// maxSilent is how many questions can stay without an answer: each can leave another waiter in the
+// daemon.
 const maxSilent = 6
 
-// deafSilent is how many may, where even the simplest had none: nothing more can be told apart then.
+// deafSilent is how many can when even the simplest had no answer: more questions would show
+// nothing new.
 const deafSilent = 3
 
-// enough says that no more is asked.
-func (a *asker) enough() bool { return a.silent >= a.limit }
+// isDone says that no more questions are asked.
+func (a *asker) isDone() bool { return a.silent >= a.limit }
 
-// first asks what needs no lock.
-func (a *asker) first(q question) bool {
+// askFirst asks the first question, one that needs no lock.
+func (a *asker) askFirst(q question) bool {
 	ok := a.ask(q)
 	if a.limit = maxSilent; a.silent > 0 {
 		a.limit = deafSilent
@@ -45,13 +49,14 @@ type question struct {
 	ask                        func(ctx context.Context) (detail map[string]string, err error)
 }
 
-// ask asks, and says whether there was an answer without an error. The question gets a deadline; what does not obey it is left.
+// ask asks a question and says whether there was an answer without an error. The question has a
+// deadline; one that ignores it is left behind.
 func (a *asker) ask(q question) bool {
 	row := snapshots.RPC{
 		Format: snapshots.RPCFormat, API: a.api, Endpoint: a.endpoint, Method: q.method,
 		Container: q.container, Sandbox: q.sandbox, Start: now(), Deadline: a.bound.Seconds(),
 	}
-	begun := clocks().Monotonic
+	begun := readClocks().Monotonic
 	type answer struct {
 		detail map[string]string
 		err    error
@@ -69,11 +74,11 @@ func (a *asker) ask(q question) bool {
 	case <-time.After(a.bound + killGrace):
 		got.err = context.DeadlineExceeded
 	}
-	row.Seconds = clocks().Monotonic - begun
-	row.Answered = !unanswered(got.err)
+	row.Seconds = readClocks().Monotonic - begun
+	row.Answered = !isSilence(got.err)
 	row.Detail = got.detail
 	if got.err != nil {
-		row.Error = reason(got.err)
+		row.Error = errorText(got.err)
 	}
 	if !row.Answered {
 		a.silent++
@@ -84,8 +89,34 @@ func (a *asker) ask(q question) bool {
 	return got.err == nil
 }
 
-// unanswered says that an error means silence.
-func unanswered(err error) bool {
+// askFor asks a question and returns the value of its answer; ok as ask.
+func askFor[T any](a *asker, q question, get func(ctx context.Context) (T, map[string]string, error)) (value T, ok bool) {
+	values := make(chan T, 1)
+	q.ask = func(ctx context.Context) (map[string]string, error) {
+		v, detail, err := get(ctx)
+		values <- v
+		return detail, err
+	}
+	if !a.ask(q) {
+		return value, false
+	}
+	return <-values, true
+}
+
+// askEach calls ask with each id, until no more questions are asked. It says how many ids were left
+// out; empty when none were.
+func (a *asker) askEach(ids []string, ask func(id string)) (why string) {
+	for n, id := range ids {
+		if a.isDone() || n == maxAsked {
+			return fmt.Sprintf("not all of %d were asked: %d calls had no answer", len(ids), a.silent)
+		}
+		ask(id)
+	}
+	return ""
+}
+
+// isSilence says that an error means that there was no answer.
+func isSilence(err error) bool {
 	if err == nil {
 		return false
 	}
@@ -93,5 +124,5 @@ func unanswered(err error) bool {
 		return true
 	}
 	timeout, ok := errors.AsType[net.Error](err)
-	return ok && timeout.Timeout() || grpcSilent(err)
+	return ok && timeout.Timeout() || isGRPCSilence(err)
 }

@@ -15,10 +15,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shimProgram is the only shim that is ever sent SIGUSR1. The one of containerd's first runtime throws its log away.
+// shimProgram is the only shim that is ever sent SIGUSR1. The shim of containerd's first runtime
+// discards its log.
 const shimProgram = "containerd-shim-runc-v2"
 
-// maxShims bounds the shims of one round: each writes some 20 KiB into containerd's journal.
+// maxShims bounds the shims of one round: each writes about 20 KiB to containerd's journal.
 const maxShims = 16
 
 // shimRoot is where shims listen (containerd pkg/shim/util_unix.go, SocketAddress).
@@ -26,8 +27,9 @@ const shimRoot = "/run/containerd/s"
 
 func isShim(exe string) bool { return strings.HasPrefix(exe, "containerd-shim") }
 
-// taskOf is the namespace and the id of the task that a shim was started for: its working directory is the task's bundle,
-// /run/containerd/io.containerd.runtime.v2.task/k8s.io/ID. The link is read, the directory is not looked at.
+// taskOf is the namespace and the id of the task that a shim was started for. Its working directory
+// is the task's bundle, /run/containerd/io.containerd.runtime.v2.task/k8s.io/ID. Only the link is
+// read, not the directory.
 func taskOf(proc string) string {
 	dir, err := os.Readlink(proc + "/cwd")
 	if err != nil || !strings.Contains(dir, "io.containerd.runtime.v") {
@@ -42,16 +44,17 @@ type suspect struct {
 	why string
 }
 
-// suspects are the shims that look stuck: one that has a thread in D or a runc of its own, one of a container whose status had
-// no answer. When nothing points at any, and the runtime does not answer, it may be every one, the youngest first.
-func (c *collector) suspects() []suspect {
+// suspectShims returns the shims that look stuck: with a thread in state D, with a runc that has
+// not ended, or of a container whose status had no answer. If there is none and the runtime does
+// not answer, it returns all shims. The youngest come first.
+func (c *collector) suspectShims() []suspect {
 	var all, others []suspect
 	for i := range c.walked.Processes {
 		p := &c.walked.Processes[i]
 		if p.Exe != shimProgram {
 			continue
 		}
-		if why := c.suspicion(p); why != "" {
+		if why := c.whySuspect(p); why != "" {
 			all = append(all, suspect{*p, why})
 		} else if c.waits > 0 {
 			others = append(others, suspect{*p, "the runtime does not answer"})
@@ -60,14 +63,14 @@ func (c *collector) suspects() []suspect {
 	if len(all) == 0 {
 		all = others
 	}
-	slices.SortStableFunc(all, func(a, b suspect) int { return number(b.Started) - number(a.Started) })
+	slices.SortStableFunc(all, func(a, b suspect) int { return parseNumber(b.Started) - parseNumber(a.Started) })
 	return all[:min(len(all), maxShims)]
 }
 
-// suspicion is why a shim looks stuck; empty when nothing says so.
-func (c *collector) suspicion(p *process) string {
+// whySuspect says why a shim looks stuck; empty when it does not.
+func (c *collector) whySuspect(p *process) string {
 	if p.Blocked > 0 {
-		return "a thread of it is in uninterruptible sleep, in " + p.Waits
+		return "one of its threads is in uninterruptible sleep, in " + p.Waits
 	}
 	if id := path.Base(p.Task); slices.Contains(c.silent, id) {
 		return "the status of " + id + " had no answer"
@@ -95,24 +98,24 @@ type shimNote struct{ Signalled int }
 // collectShims asks the shims that look stuck for their goroutines.
 func collectShims(c *collector, s *step) {
 	index := want{Name: "dumps/shims.txt", Source: shimProgram}
-	suspects := c.suspects()
+	suspects := c.suspectShims()
 	if len(suspects) == 0 {
-		c.skip(s, &task{Items: []want{index}}, "no shim looks stuck")
+		c.skipItems(s, &task{Items: []want{index}}, "no shim looks stuck")
 		return
 	}
-	t := &task{Do: "shims", Bound: 3 * time.Second, Limit: fileLimit, IDs: c.at("cri"), Items: []want{index}}
+	t := &task{Do: "shims", Bound: 3 * time.Second, Limit: fileLimit, IDs: c.socketsOf("cri"), Items: []want{index}}
 	for i := range suspects {
 		t.Processes = append(t.Processes, suspects[i].process)
 		t.Names = append(t.Names, suspects[i].why)
 	}
-	if t.Why = c.shimsDeaf(); c.opt.NoSignal {
+	if t.Why = c.whyNoShimSignal(); c.opt.NoSignal {
 		t.Why = "--no-signal"
 	}
-	c.twice("shim", s, func(s *step) bool {
+	c.takeDumpTwice("shim", s, func(s *step) bool {
 		t.Items[0].Name = "dumps/shims-" + now().Format("2006-01-02T150405Z") + ".txt"
 		begun, signalled := now(), 0
-		dumped := c.got(func() {
-			c.run(t, s, func(note json.RawMessage) {
+		dumped := c.hasContent(func() {
+			c.runTask(t, s, func(note json.RawMessage) {
 				var n shimNote
 				if json.Unmarshal(note, &n) == nil && n.Signalled > 0 {
 					signalled++
@@ -120,74 +123,75 @@ func collectShims(c *collector, s *step) {
 			})
 		}, t.Items[0].Name)
 		if signalled > 0 {
-			c.shimLog(s, begun)
+			c.collectShimLog(s, begun)
 		}
 		return dumped || signalled > 0
 	})
 }
 
-// shimsDeaf says why no shim is signalled; empty when they may be. A shim logs to a pipe that containerd reads.
-func (c *collector) shimsDeaf() string {
+// whyNoShimSignal says why no shim is signalled; empty when they can be. A shim logs to a pipe that
+// containerd reads.
+func (c *collector) whyNoShimSignal() string {
 	for i := range c.walked.Processes {
-		if p := &c.walked.Processes[i]; p.Exe == "containerd" && (p.State == "T" || p.State == "t") {
+		if p := &c.walked.Processes[i]; p.Exe == "containerd" && p.isStopped() {
 			return fmt.Sprintf("containerd (PID %d), which reads what shims log, is stopped", p.PID)
 		}
 	}
-	return c.journaldHangs()
+	return c.whyJournaldHangs()
 }
 
-// shimLog takes what containerd has logged since: the dumps of its shims.
-func (c *collector) shimLog(s *step, since time.Time) {
-	c.wait(now().Add(2 * time.Second)) // for journald
-	argv := []string{
-		"journalctl", "--no-pager", "-q", "-o", "export", "--output-fields=" + strings.Join(journalFields, ","), fmt.Sprintf("--since=@%d", since.Unix()),
-		"-u", "containerd", "-u", "docker", "-u", "k3s", "-u", "k3s-agent", "-u", "rke2-agent", "-u", "rke2-server",
-	}
+// collectShimLog collects what containerd has logged since a moment: the dumps of its shims.
+func (c *collector) collectShimLog(s *step, since time.Time) {
+	c.waitUntil(now().Add(2 * time.Second)) // for journald
 	name := "dumps/shims-" + since.Format("2006-01-02T150405Z") + ".export"
+	t := journalTask(name, since, unitArgs("containerd", "docker", "k3s", "k3s-agent", "rke2-agent", "rke2-server")...)
 	as := *s
 	as.newest, as.export = true, true
-	c.run(&task{Do: "exec", Argv: argv, Items: []want{{Name: name, Source: strings.Join(argv, " ")}}}, &as, nil)
+	c.runTask(t, &as, nil)
 }
 
-// dumpShims takes the goroutines of shims from their debug sockets, and sends SIGUSR1 to those without. It lists what it did.
+// dumpShims collects the goroutines of shims from their debug sockets, and sends SIGUSR1 to shims
+// without one. It writes a list of what it did.
 func dumpShims(t *task, out *frames) {
 	index := t.Items[0]
-	out.begin(index.Name, index.Source)
+	out.beginItem(index.Name, index.Source)
 	var text strings.Builder
 	for i := range t.Processes {
 		p := &t.Processes[i]
 		how := "debug socket"
-		if !debugDump(t, p, out) {
+		if !dumpFromDebugSocket(t, p, out) {
 			how = t.signalShim(p, out)
 		}
 		fmt.Fprintf(&text, "PID %d, task %s: %s; %s\n", p.PID, p.Task, t.Names[i], how)
 	}
-	out.data(index.Name, []byte(text.String()))
-	out.end(index.Name, result{})
+	out.sendData(index.Name, []byte(text.String()))
+	out.endItem(index.Name, result{})
 }
 
-// debugDump asks a shim's debug socket; false when it has none. IDs of the task are the sockets of runtimes.
-func debugDump(t *task, p *process, out *frames) bool {
+// dumpFromDebugSocket asks a shim's debug socket; false when it has none. The task's IDs are the
+// sockets of runtimes.
+func dumpFromDebugSocket(t *task, p *process, out *frames) bool {
 	var g guard
 	for _, address := range t.IDs {
 		place := shimDebugSocket(address, p.Task)
-		if p.Task == "" || g.try(t.Bound, func() error { return isSocket(place) }).outcome != "" {
+		if p.Task == "" || g.findSocket(t.Bound, place).outcome != "" {
 			continue
 		}
 		id := path.Base(p.Task)
 		name := dumpName("shim-" + id[:min(len(id), 12)])
-		out.begin(name, place+goroutines)
+		out.beginItem(name, place+goroutines)
 		r := g.try(t.Bound+killGrace, func() error {
-			_, err := newServer(place, t.Bound).get(context.Background(), goroutines, writerOf{out, name}, t.Limit)
+			_, err := newServer(place, t.Bound).fetch(context.Background(), goroutines, writerOf{out, name}, t.Limit)
 			return err
 		})
-		out.end(name, silence(r, t.Bound))
+		out.endItem(name, asTimeout(r, t.Bound))
 		return r.outcome == ""
 	}
 	return false
 }
 
-// shimDebugSocket is where the shim of a task serves its profiles, since containerd 2.0 and at level debug only.
+// shimDebugSocket is where the shim of a task serves its profiles: since containerd 2.0, and only
+// at level debug.
 func shimDebugSocket(address, task string) string {
 	return fmt.Sprintf("%s/%x", shimRoot, sha256.Sum256([]byte(filepath.Join(address, task, "debug"))))
 }
@@ -196,14 +200,14 @@ func shimDebugSocket(address, task string) string {
 func (t *task) signalShim(p *process, out *frames) string {
 	why := t.Why
 	if why == "" {
-		why = p.deaf()
+		why = p.whyNoSignal()
 	}
 	if why != "" {
 		return "not signalled: " + why
 	}
-	if err := p.signal(unix.SIGUSR1); err != nil {
-		return "not signalled: " + reason(err)
+	if err := p.sendSignal(unix.SIGUSR1); err != nil {
+		return "not signalled: " + errorText(err)
 	}
-	out.note(shimNote{Signalled: p.PID})
+	out.sendNote(shimNote{Signalled: p.PID})
 	return "SIGUSR1; its goroutines are in containerd's log"
 }

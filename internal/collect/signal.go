@@ -21,12 +21,16 @@ type dumper struct {
 // sigQuit makes Go print all goroutines and end.
 const sigQuit = unix.SIGQUIT
 
-// dumpers are all programs that are ever sent SIGUSR1. It ends a program that does not handle it.
+// dumpers are all daemons that are ever sent SIGUSR1. The signal ends a program without a handler
+// for it.
 var dumpers = []dumper{
-	{"containerd", "/tmp/containerd.%d.stacks.log"},   // cmd/containerd/command/main_unix.go, dumpStacks
-	{"dockerd", "/run/docker/goroutine-stacks-*.log"}, // daemon/debugtrap_unix.go; below --exec-root
-	{"crio", "/tmp/crio-goroutine-stacks-*.log"},      // internal/signals, utils.WriteGoroutineStacksToFile
-	{"cri-dockerd", ""},                               // handles it, writes no file: not asked
+	// cmd/containerd/command/main_unix.go, dumpStacks
+	{"containerd", "/tmp/containerd.%d.stacks.log"},
+	// daemon/debugtrap_unix.go; below --exec-root
+	{"dockerd", "/run/docker/goroutine-stacks-*.log"},
+	// internal/signals, utils.WriteGoroutineStacksToFile
+	{"crio", "/tmp/crio-goroutine-stacks-*.log"},
+	{"cri-dockerd", ""}, // handles it, writes no file: not asked
 }
 
 func dumperOf(exe string) *dumper {
@@ -48,52 +52,45 @@ func signalDumps(t *task, out *frames) {
 			continue
 		}
 		name := t.Items[i].Name
-		out.begin(name, t.Items[i].Source)
-		if why := p.deaf(); why != "" {
-			out.end(name, result{outcome: bundle.Skipped, why: why})
+		out.beginItem(name, t.Items[i].Source)
+		if why := p.whyNoSignal(); why != "" {
+			out.endItem(name, result{outcome: bundle.Skipped, why: why})
 			continue
 		}
-		var path string
-		found := make(chan string, 1)
-		r := g.try(t.Bound, func() error {
-			path, err := d.dump(p, t.Bound)
-			found <- path
-			return err
-		})
+		path, r := tryFor(&g, t.Bound, func() (string, error) { return d.requestDump(p, t.Bound) })
 		if r.outcome != "" {
-			out.end(name, r)
+			out.endItem(name, r)
 			continue
 		}
-		path = <-found
-		g.file(out, name, path, t.Bound, t.Limit)
+		g.sendFile(out, name, path, t.Bound, t.Limit)
 	}
 }
 
-// deaf says why a process is not sent SIGUSR1; empty when it is.
-func (p *process) deaf() string {
+// whyNoSignal says why a process is not sent SIGUSR1; empty when it is.
+func (p *process) whyNoSignal() string {
 	switch {
 	case !p.Catches:
 		return "it has no handler for SIGUSR1, which would end it"
-	case p.State == "T" || p.State == "t":
+	case p.isStopped():
 		return "it is stopped, state " + p.State
 	}
 	return ""
 }
 
-// dump sends the signal and waits until the file has stopped growing.
-func (d *dumper) dump(p *process, bound time.Duration) (path string, err error) {
+// requestDump sends the signal and waits until the file no longer grows.
+func (d *dumper) requestDump(p *process, bound time.Duration) (path string, err error) {
 	pattern := fmt.Sprintf("/proc/%d/root", p.PID) + d.file
 	if strings.Contains(d.file, "%d") {
 		pattern = fmt.Sprintf(pattern, innerPID(p.PID))
 	}
 	sent := now()
-	if err := p.signal(unix.SIGUSR1); err != nil {
+	if err := p.sendSignal(unix.SIGUSR1); err != nil {
 		return "", err
 	}
 	size := int64(-1)
 	for now().Sub(sent) < bound-killGrace {
 		time.Sleep(200 * time.Millisecond)
-		found, info := newest(pattern)
+		found, info := newestFile(pattern)
 		if info == nil || info.ModTime().Before(sent.Add(-time.Second)) {
 			continue
 		}
@@ -105,20 +102,20 @@ func (d *dumper) dump(p *process, bound time.Duration) (path string, err error) 
 	return "", fmt.Errorf("%w: SIGUSR1 gave no %s in %s", os.ErrDeadlineExceeded, strings.TrimPrefix(pattern, fmt.Sprintf("/proc/%d/root", p.PID)), bound)
 }
 
-// innerPID is the PID that a process sees itself by.
+// innerPID is the PID of a process in its own PID namespace.
 func innerPID(pid int) int {
 	status, _, _ := readFile(fmt.Sprintf("/proc/%d/status", pid), 16<<10)
 	for line := range strings.Lines(string(status)) {
 		if rest, ok := strings.CutPrefix(line, "NSpid:"); ok {
 			words := strings.Fields(rest)
-			return number(words[len(words)-1])
+			return parseNumber(words[len(words)-1])
 		}
 	}
 	return pid
 }
 
-// newest is the youngest file of a pattern.
-func newest(pattern string) (path string, info os.FileInfo) {
+// newestFile is the youngest file that matches a pattern.
+func newestFile(pattern string) (path string, info os.FileInfo) {
 	all, _ := filepath.Glob(pattern)
 	for _, name := range all {
 		if i, err := os.Lstat(name); err == nil && i.Mode().IsRegular() && (info == nil || i.ModTime().After(info.ModTime())) {
@@ -128,8 +125,9 @@ func newest(pattern string) (path string, info os.FileInfo) {
 	return path, info
 }
 
-// signal sends a signal to the process that the walk saw, and to no later one that has its PID.
-func (p *process) signal(sig unix.Signal) error {
+// sendSignal sends a signal to the process that the walk saw, and never to a later one with the
+// same PID.
+func (p *process) sendSignal(sig unix.Signal) error {
 	fd, err := unix.PidfdOpen(p.PID, 0)
 	if err == nil {
 		defer unix.Close(fd)

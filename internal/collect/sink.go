@@ -7,55 +7,58 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// reserve is kept free behind what is written, so that a bundle can be sealed on a disk that is full.
+// reserve is the space that is kept after what is written, so that a bundle can be sealed on a full
+// disk.
 const reserve = 512 << 10
 
-// sunk is what the helper that writes the bundle tells. It writes the bundle because the disk may not answer.
-type sunk struct {
-	Full  string `json:",omitempty"` // no room for more than the seal: why
-	Error string `json:",omitempty"` // nothing can be written any more
+// sinkReport is a report of the helper that writes the bundle. A helper writes it because the disk
+// can hang.
+type sinkReport struct {
+	Full  string `json:",omitempty"` // why there is only room for the end of the bundle
+	Error string `json:",omitempty"` // why nothing can be written any more
 	Bytes int64  `json:",omitempty"`
 	Done  bool   `json:",omitempty"`
 }
 
-// sink copies the bundle from in to a file, Names[0], or to out when that is "-". What it has to tell goes to descriptor
-// 3. Count is the floor of free space in MiB.
-func sink(t *task, in io.Reader, out io.Writer) error {
+// runSink copies the bundle from in to a file, Names[0], or to out when that is "-". It sends its
+// reports to descriptor 3. Count is the least free space in MiB.
+func runSink(t *task, in io.Reader, out io.Writer) error {
 	told := json.NewEncoder(os.NewFile(3, "told"))
 	if t.Names[0] == "-" {
 		n, err := io.Copy(out, in)
-		return tell(told, sunk{Bytes: n, Done: true}, err)
+		return sendReport(told, sinkReport{Bytes: n, Done: true}, err)
 	}
 	f, err := os.OpenFile(t.Names[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOCTTY, 0o600)
 	if t.Limit == 1 && errors.Is(err, os.ErrExist) { // --force
 		f, err = os.OpenFile(t.Names[0], os.O_WRONLY|os.O_TRUNC|unix.O_NOCTTY, 0o600)
 	}
 	if err != nil {
-		return tell(told, sunk{Done: true}, err)
+		return sendReport(told, sinkReport{Done: true}, err)
 	}
 	s := sinkFile{f: f, floor: uint64(t.Count) << 20}
-	if why := s.short(); why != "" {
+	if why := s.whyNoSpace(); why != "" {
 		os.Remove(t.Names[0])
-		return tell(told, sunk{Done: true}, fmt.Errorf("%s: %s; write elsewhere, or to stdout with -o - through ssh", filepath.Dir(t.Names[0]), why))
+		return sendReport(told, sinkReport{Done: true}, fmt.Errorf("%s: %s; write elsewhere, or to stdout with -o - through ssh", filepath.Dir(t.Names[0]), why))
 	}
-	err = s.copy(in, func(why string) { _ = told.Encode(sunk{Full: why}) })
-	err = errors.Join(err, f.Truncate(s.at), f.Close()) // gives the reserve back
-	return tell(told, sunk{Bytes: s.at, Done: true}, err)
+	err = s.copyFrom(in, func(why string) { _ = told.Encode(sinkReport{Full: why}) })
+	err = errors.Join(err, f.Truncate(s.at), f.Close()) // releases the reserve
+	return sendReport(told, sinkReport{Bytes: s.at, Done: true}, err)
 }
 
-func tell(to *json.Encoder, s sunk, err error) error {
+func sendReport(to *json.Encoder, s sinkReport, err error) error {
 	if err != nil {
 		s.Error = err.Error()
 	}
 	return to.Encode(s)
 }
 
-// sinkFile is a file that is written as long as there is room.
+// sinkFile is a file that is written as long as there is space.
 type sinkFile struct {
 	f        *os.File
 	at       int64
@@ -65,12 +68,12 @@ type sinkFile struct {
 	full     bool
 }
 
-func (s *sinkFile) copy(in io.Reader, full func(string)) error {
+func (s *sinkFile) copyFrom(in io.Reader, full func(string)) error {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := in.Read(buf)
 		if n > 0 {
-			if why := s.room(n); why != "" && !s.full {
+			if why := s.reserveRoom(n); why != "" && !s.full {
 				s.full = true
 				full(why)
 			}
@@ -89,13 +92,14 @@ func (s *sinkFile) copy(in io.Reader, full func(string)) error {
 	}
 }
 
-// room says why there is no room for n bytes and the seal; empty when there is.
-func (s *sinkFile) room(n int) string {
+// reserveRoom reserves space for n bytes and the end of the bundle. It says why there is none;
+// empty when there is.
+func (s *sinkFile) reserveRoom(n int) string {
 	want := s.at + int64(n) + reserve
 	if s.full || s.refuses || want <= s.reserved {
 		return ""
 	}
-	if why := s.short(); why != "" {
+	if why := s.whyNoSpace(); why != "" {
 		return why
 	}
 	const step = 1 << 20
@@ -109,7 +113,7 @@ func (s *sinkFile) room(n int) string {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return err.Error()
 	}
-	s.refuses = true // NFS before 4.2 and others: the floor alone guards
+	s.refuses = true // NFS before 4.2 and others: only the least free space counts
 	return ""
 }
 
@@ -121,8 +125,9 @@ func (s *sinkFile) allocate(to int64) error {
 	return err
 }
 
-// short says why the file system has too little room, or too few inodes; empty when it has enough.
-func (s *sinkFile) short() string {
+// whyNoSpace says why the file system has too little space or too few inodes; empty when it has
+// enough.
+func (s *sinkFile) whyNoSpace() string {
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(int(s.f.Fd()), &fs); err != nil {
 		return ""
@@ -130,19 +135,32 @@ func (s *sinkFile) short() string {
 	free := fs.Bavail * uint64(fs.Bsize) //nolint:gosec,unconvert,nolintlint // positive; its type differs by processor
 	switch {
 	case free < s.floor:
-		return fmt.Sprintf("%d MiB are free, fewer than the %d that --min-free keeps", free>>20, s.floor>>20)
+		return fmt.Sprintf("%d MiB are free, and --min-free keeps %d", free>>20, s.floor>>20)
 	case s.floor > 0 && fs.Files > 0 && fs.Ffree == 0:
 		return "no inode is free"
-	case s.floor > 0 && fs.Type == unix.TMPFS_MAGIC && scarce():
-		return "it is memory, of which little is available"
+	case s.floor > 0 && fs.Type == unix.TMPFS_MAGIC && isMemoryScarce():
+		return "it is in memory, and little memory is available"
 	}
 	return ""
 }
 
-// scarce says that less than a twentieth of the memory is available.
-func scarce() bool {
+// isMemoryScarce says that less than a twentieth of the memory is available.
+func isMemoryScarce() bool {
 	text, _, _ := readFile("/proc/meminfo", 16<<10)
-	available := meminfo(string(text), "MemAvailable:")
-	total := meminfo(string(text), "MemTotal:")
+	available := meminfoKiB(string(text), "MemAvailable:")
+	total := meminfoKiB(string(text), "MemTotal:")
 	return available > 0 && available < total/20
+}
+
+// meminfoKiB is a row of /proc/meminfo in KiB; 0 when there is none.
+func meminfoKiB(text, row string) int {
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, row); ok {
+			words := strings.Fields(rest)
+			if len(words) > 0 {
+				return parseNumber(words[0])
+			}
+		}
+	}
+	return 0
 }

@@ -10,19 +10,21 @@ import (
 )
 
 const (
-	// pieceSize is how much of an item is held as it is. What is larger is compressed piece by piece; the pieces together are
-	// one gzip file (RFC 1952 2.2), and the oldest can be left out.
+	// pieceSize is how much of an item is kept uncompressed. A larger item is compressed piece by
+	// piece. The pieces together are one gzip file (RFC 1952 2.2), and the oldest ones can be left
+	// out.
 	pieceSize = 1 << 20
-	// maxLine bounds a line while values in it are replaced.
+	// maxLine bounds the line in which values are replaced.
 	maxLine = 1 << 20
 )
 
-// spool holds an item until its size is known: a tar archive wants that first.
+// spool keeps an item until its size is known, because a tar archive needs the size first.
 type spool struct {
 	newest bool // keep the newest pieces, not the oldest
 	limit  int  // bytes of all pieces
 	filter filter
-	entry  []byte // begins an entry, as pieces are cut between entries; nil cuts between lines
+	// the beginning of an entry: pieces are cut between entries; nil cuts between lines
+	entry []byte
 
 	size    int64 // bytes taken
 	pieces  [][]byte
@@ -33,44 +35,45 @@ type spool struct {
 	zip     *gzip.Writer
 }
 
-// filter takes content and hands on what may be in the bundle.
+// filter takes content and passes on what can be in the bundle.
 type filter interface {
-	// add appends to dst what of the content so far can be told; last says that nothing follows.
-	add(dst *bytes.Buffer, content []byte, last bool)
-	// count is how many values were replaced.
-	count() int
+	// filterContent appends the filtered content to dst, as far as it is complete. last says that
+	// nothing follows.
+	filterContent(dst *bytes.Buffer, content []byte, last bool)
+	// replaced is how many values were replaced.
+	replaced() int
 }
 
-// plain hands on everything.
+// plain passes on everything.
 type plain struct{}
 
-func (plain) add(dst *bytes.Buffer, content []byte, _ bool) { dst.Write(content) }
-func (plain) count() int                                    { return 0 }
+func (plain) filterContent(dst *bytes.Buffer, content []byte, _ bool) { dst.Write(content) }
+func (plain) replaced() int                                           { return 0 }
 
-// Write takes content. It does not fail.
+// Write adds content. It does not fail.
 func (s *spool) Write(p []byte) (int, error) {
-	s.take(p)
+	s.addContent(p)
 	return len(p), nil
 }
 
-func (s *spool) take(p []byte) {
+func (s *spool) addContent(p []byte) {
 	s.size += int64(len(p))
 	if !s.newest && s.stored >= s.limit {
 		s.dropped += int64(len(p))
 		return
 	}
-	s.filter.add(&s.raw, p, false)
+	s.filter.filterContent(&s.raw, p, false)
 	for s.raw.Len() >= pieceSize {
-		s.pack(s.cut())
+		s.packPiece(s.cutPoint())
 	}
 }
 
-// cut is where the piece at hand ends.
-func (s *spool) cut() int {
+// cutPoint is where the next piece ends.
+func (s *spool) cutPoint() int {
 	b := s.raw.Bytes()[:pieceSize]
 	if s.entry != nil {
 		if i := bytes.LastIndex(b, s.entry); i > 0 {
-			return i + 2 // behind the blank line
+			return i + 2 // after the blank line
 		}
 	}
 	if i := bytes.LastIndexByte(b, '\n'); i > 0 {
@@ -79,8 +82,8 @@ func (s *spool) cut() int {
 	return len(b)
 }
 
-// pack compresses the first n bytes.
-func (s *spool) pack(n int) {
+// packPiece compresses the first n bytes.
+func (s *spool) packPiece(n int) {
 	var out bytes.Buffer
 	if s.zip == nil {
 		s.zip, _ = gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a known one
@@ -97,22 +100,22 @@ func (s *spool) pack(n int) {
 	}
 }
 
-// finish is the content as it is stored, and whether it is compressed.
-func (s *spool) finish() (content []byte, packed bool) {
-	s.filter.add(&s.raw, nil, true)
+// finishContent returns the content as it is stored, and whether it is compressed.
+func (s *spool) finishContent() (content []byte, packed bool) {
+	s.filter.filterContent(&s.raw, nil, true)
 	if len(s.pieces) == 0 {
 		return s.raw.Bytes(), false
 	}
 	if s.raw.Len() > 0 {
-		s.pack(s.raw.Len())
+		s.packPiece(s.raw.Len())
 	}
 	return bytes.Join(s.pieces, nil), true
 }
 
-// store ends an item and writes its file, where it has one.
-func (c *collector) store(item *bundle.Item, s *spool) {
-	content, packed := s.finish()
-	item.Redacted, item.Dropped = s.filter.count(), s.dropped
+// storeItem ends an item and writes its file, if it has content.
+func (c *collector) storeItem(item *bundle.Item, s *spool) {
+	content, packed := s.finishContent()
+	item.Redacted, item.Dropped = s.filter.replaced(), s.dropped
 	if packed {
 		item.Name += ".gz"
 	}
@@ -134,7 +137,7 @@ func (c *collector) store(item *bundle.Item, s *spool) {
 		item.Why = fmt.Sprintf("%s left out: %d bytes", which, s.dropped)
 	}
 	if len(content) > 0 {
-		c.write(item, content)
+		c.writeItem(item, content)
 	}
-	c.note(item)
+	c.recordItem(item)
 }

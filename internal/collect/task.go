@@ -14,16 +14,17 @@ import (
 	"github.com/plegdiag/plegdiag/internal/bundle"
 )
 
-// task is what one helper process does.
+// task is what one helper does.
 type task struct {
 	Do    string // key of tasks
-	Items []want `json:",omitempty"` // what is to be collected, in order
-	// Bound is for one operation of several inside of the helper; the helper as a whole has the bound of its step.
+	Items []want `json:",omitempty"` // what to collect, in order
+	// Bound is for one of several operations inside the helper. The helper as a whole has the bound
+	// of its step.
 	Bound time.Duration `json:",omitempty"`
 	Limit int           `json:",omitempty"` // bytes of one item
 	Count int           `json:",omitempty"`
 	Argv  []string      `json:",omitempty"` // of exec
-	// Processes are those that the task is about, as the walk saw them.
+	// Processes are the processes that the task is about, as the walk saw them.
 	Processes []process `json:",omitempty"`
 	IDs       []string  `json:",omitempty"`
 	Since     time.Time `json:",omitzero"`
@@ -31,15 +32,21 @@ type task struct {
 	Why       string    `json:",omitempty"` // why no signal is sent; empty when some are
 }
 
-// want is one item of a task and where it comes from: a file (a pattern where it holds *), a socket, an address.
+// want is one item of a task and where it comes from: a file (a pattern if it contains *), a
+// socket, an address.
 type want struct {
 	Name, Source string
 	Query        string `json:",omitempty"` // path of a request over HTTP
 }
 
-// tasks are what helpers can do. Each may hang: nobody waits for it beyond its bound.
+// execTask runs a program, whose output becomes the item name.
+func execTask(name string, argv ...string) *task {
+	return &task{Do: "exec", Argv: argv, Items: []want{{Name: name, Source: strings.Join(argv, " ")}}}
+}
+
+// tasks are what helpers can do. Each can hang: nobody waits longer than its bound.
 var tasks = map[string]func(t *task, out *frames){
-	"walk":      walk,
+	"walk":      walkThreads,
 	"processes": listProcesses,
 	"files":     readFiles,
 	"cgroups":   readCgroups,
@@ -55,9 +62,10 @@ var tasks = map[string]func(t *task, out *frames){
 	"sysrq":     pressSysrq,
 }
 
-// Helper is the other side of the hidden command collect-helper: it does one task, the JSON of its argument, and
-// writes frames to out. An argument of "-" says that in holds it. The program that is collecting starts itself again for whatever may block, because a thread in
-// uninterruptible sleep keeps its whole process from ending.
+// Helper is the hidden command collect-helper. It does one task, whose JSON is its argument (or in,
+// when the argument is "-"), and writes frames to out. plegdiag collect starts itself again for
+// whatever can block, because a thread in uninterruptible sleep keeps its whole process from
+// ending.
 func Helper(argument string, in io.Reader, out io.Writer) error {
 	var t task
 	if argument == "-" {
@@ -72,12 +80,12 @@ func Helper(argument string, in io.Reader, out io.Writer) error {
 	}
 	switch t.Do {
 	case "sink":
-		return sink(&t, in, out)
+		return runSink(&t, in, out)
 	case "exec":
-		if len(t.Processes) > 0 && untraceable(t.Processes[0].PID, t.Processes[0].Started) != "" {
+		if len(t.Processes) > 0 && whyUntraceable(t.Processes[0].PID, t.Processes[0].Started) != "" {
 			return errRefused
 		}
-		return become(t.Argv)
+		return execProgram(t.Argv)
 	}
 	do := tasks[t.Do]
 	if do == nil {
@@ -85,18 +93,19 @@ func Helper(argument string, in io.Reader, out io.Writer) error {
 	}
 	frames := newFrames(out)
 	do(&t, frames)
-	frames.send(frame{Done: true}, nil)
+	frames.sendFrame(frame{Done: true}, nil)
 	return nil
 }
 
-// programDirs are where programs are looked for. PATH may name a directory on a file server that does not answer.
+// programDirs are where programs are searched. PATH can name a directory on a file server that does
+// not answer.
 var programDirs = []string{"/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/bin", "/usr/libexec"}
 
-// errNoProgram is told by exit status 127, as a shell does.
+// errNoProgram becomes exit status 127, as in a shell.
 var errNoProgram = errors.New("no such program")
 
-// become turns the helper into another program, in a small environment.
-func become(argv []string) error {
+// execProgram replaces the helper by another program, in a small environment.
+func execProgram(argv []string) error {
 	path := argv[0]
 	for _, dir := range programDirs {
 		if strings.Contains(argv[0], "/") {
@@ -118,8 +127,9 @@ func become(argv []string) error {
 	return err
 }
 
-// errRefused says that a program is not run on a process that has changed since the walk; it is told by exit status 126.
-var errRefused = errors.New("it has ended meanwhile, is stopped or traced, or a thread of it is in uninterruptible sleep")
+// errRefused says that a program is not run on a process that has changed since the walk. It
+// becomes exit status 126.
+var errRefused = errors.New("it has ended, is stopped or traced, or one of its threads is in uninterruptible sleep")
 
 // HelperStatus is the exit status of a helper that ended with err.
 func HelperStatus(err error) int {
@@ -134,55 +144,41 @@ func HelperStatus(err error) int {
 	return 1
 }
 
-// readFiles reads files, one after the other, each with a bound of its own. A pattern gives an item for each file
-// below its directory: /etc/crio/crio.conf.d/* as config/etc/crio/crio.conf.d/10-x.conf.
+// readFiles reads files, one after the other, each with a bound of its own. A pattern makes an item
+// of each file that matches: /etc/crio/crio.conf.d/* as config/etc/crio/crio.conf.d/10-x.conf.
 func readFiles(t *task, out *frames) {
 	var g guard
 	for _, w := range t.Items {
 		paths := []string{w.Source}
 		if strings.Contains(w.Source, "*") {
-			found := make(chan []string, 1)
-			r := g.try(t.Bound, func() error {
-				all, err := filepath.Glob(w.Source)
-				found <- all
-				return err
-			})
-			if r.outcome != "" {
-				out.begin(w.Name, w.Source)
-				out.end(w.Name, r)
+			var r result
+			if paths, r = tryFor(&g, t.Bound, func() ([]string, error) { return filepath.Glob(w.Source) }); r.outcome != "" {
+				out.beginItem(w.Name, w.Source)
+				out.endItem(w.Name, r)
 				continue
 			}
-			paths = <-found
 		}
 		for _, path := range paths {
 			name := w.Name
 			if path != w.Source {
 				name = strings.TrimSuffix(name, "*") + filepath.Base(path)
 			}
-			g.file(out, name, path, t.Bound, t.Limit)
+			g.sendFile(out, name, path, t.Bound, t.Limit)
 		}
 	}
 }
 
-// file sends one file.
-func (g *guard) file(out *frames, name, path string, bound time.Duration, limit int) {
-	type content struct {
-		text  []byte
-		whole bool
-	}
-	got := make(chan content, 1)
-	out.begin(name, path)
-	r := g.try(bound, func() error {
-		text, whole, err := readFile(path, limit)
-		got <- content{text, whole}
-		return unpathed(err)
+// sendFile sends one file.
+func (g *guard) sendFile(out *frames, name, path string, bound time.Duration, limit int) {
+	out.beginItem(name, path)
+	whole := true
+	text, r := tryFor(g, bound, func() (text []byte, err error) {
+		text, whole, err = readFile(path, limit)
+		return text, withoutPath(err)
 	})
-	if r.outcome != bundle.Timeout && r.outcome != bundle.Stuck && r.outcome != bundle.Skipped {
-		c := <-got
-		out.data(name, c.text)
-		if !c.whole && r.outcome == "" {
-			r = result{outcome: bundle.Capped, why: fmt.Sprintf("only the first %d bytes", limit)}
-		}
+	out.sendData(name, text)
+	if r.outcome == "" && !whole {
+		r = result{outcome: bundle.Capped, why: fmt.Sprintf("only the first %d bytes", limit)}
 	}
-	out.end(name, r)
+	out.endItem(name, r)
 }

@@ -319,7 +319,7 @@ func (f *file) lost(rec *event.Record) {
 	if !ok {
 		return
 	}
-	of, _ := e.Get("of")
+	of, _ := e.Get(event.FieldOf)
 	if p := f.parts[section{f.host.name, of.Text() + ".log"}]; p != nil && !e.End.IsZero() && p.carried.Known && p.carried.Lacks == e.Start.Lacks && p.carried.T.Before(e.Start.T) {
 		e.Start = p.carried
 	}
@@ -692,10 +692,10 @@ func dateDumps(dumps []*dump, files []*file) {
 	byName, byProgram := map[string]event.Time{}, map[string][]event.Time{}
 	for _, f := range files {
 		for e := range f.events.all() {
-			if e.Kind != observe.KindDumpWritten {
+			if e.Kind != event.KindDumpWritten {
 				continue
 			}
-			name, _ := e.Get("path")
+			name, _ := e.Get(event.FieldPath)
 			if _, twice := byName[path.Base(name.Text())]; !twice {
 				byProgram[e.Component] = append(byProgram[e.Component], e.Start)
 			}

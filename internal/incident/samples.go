@@ -119,11 +119,11 @@ func machineOf(files []*file) string {
 	machine := ""
 	for _, f := range files {
 		for e := range f.events.all() {
-			name, _ := e.Get("name")
-			if e.Kind != observe.KindFact || name.Text() != observe.FactMachine {
+			name, _ := e.Get(event.FieldName)
+			if e.Kind != event.KindFact || name.Text() != observe.FactMachine {
 				continue
 			}
-			value, _ := e.Get("value")
+			value, _ := e.Get(event.FieldValue)
 			if machine != "" && machine != value.Text() {
 				return ""
 			}

@@ -60,7 +60,7 @@ func (w *watch) record(l *line) {
 func (w *watch) tells(l *line, e *event.Event) {
 	at := e.Start.T
 	switch {
-	case e.Kind == observe.KindNodeNotReady || e.Kind == observe.KindNodeReady:
+	case e.Kind == event.KindNodeNotReady || e.Kind == event.KindNodeReady:
 		told, ok := observe.Heartbeat(&l.Record)
 		if !ok {
 			return
@@ -89,10 +89,10 @@ func (w *watch) keep(e *event.Event) {
 		w.sources[e.Source] = true
 	}
 	switch e.Kind {
-	case observe.KindNoise:
+	case event.KindNoise:
 		w.harmless(e)
 		return
-	case observe.KindCount:
+	case event.KindCount:
 		w.reading(e)
 		return
 	}

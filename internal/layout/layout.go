@@ -1,9 +1,9 @@
-// Package layout knows where collectors put things: it turns the path of a file, as
-// it stands in a sosreport, in an archive of the EKS log collector or in a loose folder, into what the path
-// alone tells of it: whose words it holds, which node it is from, whether its start was cut off.
+// Package layout knows where collectors put files. It turns the path of a file, as it is in a
+// sosreport, in an archive of the EKS log collector or in a folder, into what the path alone says:
+// who wrote it, which node it is from, whether its start was cut off.
 //
-// It looks at no content and knows no format. Where a line says itself who wrote it, or on
-// which node, the line holds.
+// It reads no content and knows no format. What a line itself says about its writer and its node
+// counts more.
 package layout
 
 import (
@@ -14,24 +14,27 @@ import (
 
 // Place is what the path of a file says about it. The zero Place is a path that says nothing.
 type Place struct {
-	// Component is who wrote the lines that do not name their writer: "kubelet", "containerd", "kernel"; empty when the path does not say.
+	// Component is who wrote the lines that do not name their writer: "kubelet", "containerd",
+	// "kernel"; empty when the path does not say.
 	Component string
-	// Foreign says that they are words of a program that is none of the node's daemons: a pod's own
-	// log, the control plane. Such a program may well print what a daemon prints.
+	// Foreign says that the file is of a program that is none of the node's daemons: a pod's own
+	// log, the control plane. Such a program can print what a daemon prints.
 	Foreign bool
 	// Node is the name of the node that the file is from; empty when the path does not say.
 	Node string
-	// Cluster says that the file is the cluster's word on its nodes, of which another may be the only one.
+	// Cluster says that the file is what the cluster's API says about its nodes. It can be about
+	// another node only.
 	Cluster bool
-	// Earlier says that they are of a boot before the last one.
+	// Earlier says that the file is of a boot before the last one.
 	Earlier bool
-	// Note says in a few words what became of the file before anybody read it, as "the start was cut off by sos"; mostly empty.
+	// Note says in a few words what was done to the file before, as "sos kept only its end"; mostly
+	// empty.
 	Note string
 }
 
-// Of says what a path tells.
+// Of returns what a path says about its file.
 func Of(file string) Place {
-	segments, cut := canonical(file)
+	segments, cut := splitPath(file)
 	p := Place{Cluster: isCluster(segments)}
 	if cut {
 		p.Note = "sos kept only its end"
@@ -54,7 +57,7 @@ func Of(file string) Place {
 	return p
 }
 
-// isCluster says that somebody asked the API for it.
+// isCluster says that the file is an answer of the cluster's API.
 func isCluster(segments []string) bool {
 	return slices.ContainsFunc(clusterPatterns, func(p pattern) bool { _, ok := p.match(segments); return ok })
 }
@@ -69,12 +72,13 @@ func nodeOf(segments []string) string {
 	return ""
 }
 
-// canonical is the path as it would stand on the node or be named by the collector, and whether sos kept only
-// the end of the file. What sos cut stands below sos_strings, a log of the node there under its whole path with dots:
+// splitPath splits a path as it would be on the node, or as the collector names it, and says
+// whether sos kept only the end of the file. sos puts what it cut below sos_strings, a log of the
+// node under its whole path with dots:
 //
 //	sos_strings/kubernetes/journalctl_--no-pager_--unit_kubelet.tailed
 //	sos_strings/logs/var.log.syslog.tailed
-func canonical(file string) (segments []string, cut bool) {
+func splitPath(file string) (segments []string, cut bool) {
 	for _, packed := range packings {
 		file = strings.TrimSuffix(file, packed)
 	}
@@ -95,8 +99,8 @@ func canonical(file string) (segments []string, cut bool) {
 // packings are endings of compressed files, which say nothing about their content.
 var packings = []string{".gz", ".xz", ".bz2", ".zst"}
 
-// pattern is a path in a bundle, from some directory on: the segments that a path must end with. In
-// each, * stands for any text and NODE for the name of a node; a last segment ** stands for everything below.
+// pattern is the segments that a path in a bundle must end with. In a segment * is any text and
+// NODE the name of a node; a last segment ** is everything below.
 type pattern []string
 
 // parsePatterns compiles what the table has.
@@ -107,22 +111,22 @@ func parsePatterns(texts []string) (all []pattern) {
 	return all
 }
 
-// match says whether a path ends as the pattern does, and what stands for NODE in it.
+// match says whether a path ends with the pattern, and what its NODE is.
 func (p pattern) match(segments []string) (node string, ok bool) {
 	if p[len(p)-1] != "**" {
-		return p.at(segments, len(segments)-len(p))
+		return p.matchFrom(segments, len(segments)-len(p))
 	}
 	head := p[:len(p)-1]
 	for from := 0; from+len(head) < len(segments); from++ {
-		if node, ok := head.at(segments, from); ok {
+		if node, ok := head.matchFrom(segments, from); ok {
 			return node, true
 		}
 	}
 	return "", false
 }
 
-// at matches all segments of the pattern with those of a path from one on.
-func (p pattern) at(segments []string, from int) (node string, ok bool) {
+// matchFrom matches all segments of the pattern with those of a path, from one segment on.
+func (p pattern) matchFrom(segments []string, from int) (node string, ok bool) {
 	if from < 0 {
 		return "", false
 	}
@@ -131,19 +135,20 @@ func (p pattern) at(segments []string, from int) (node string, ok bool) {
 		switch {
 		case want == "NODE":
 			node = got
-		case !fits(want, got):
+		case !matchesSegment(want, got):
 			return "", false
 		}
 	}
 	return node, true
 }
 
-// fits says whether a segment has the pattern's texts in their order, as path.Match does for *, whatever else is in it. Case does not count.
-func fits(want, got string) bool {
+// matchesSegment matches a segment as path.Match does for *; all other characters are literal. Case
+// does not count.
+func matchesSegment(want, got string) bool {
 	want = strings.ToLower(want)
 	first, rest, wild := strings.Cut(want, "*")
-	if !hasPrefixFold(got, first) || !wild {
-		return !wild && len(got) == len(first) && hasPrefixFold(got, first)
+	if !hasPrefixIgnoringCase(got, first) || !wild {
+		return !wild && len(got) == len(first) && hasPrefixIgnoringCase(got, first)
 	}
 	got = strings.ToLower(got[len(first):])
 	for {
@@ -159,7 +164,7 @@ func fits(want, got string) bool {
 	}
 }
 
-func hasPrefixFold(s, prefix string) bool {
+func hasPrefixIgnoringCase(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
@@ -173,9 +178,10 @@ func SameNode(a, b string) bool {
 	return short == long || short != "" && strings.HasPrefix(long, short+".")
 }
 
-// Link is where a link in a bundle may lead, as paths of the bundle, the likeliest first. A symbolic link is
-// relative to its directory or, where it was absolute on the node, to one of the directories above; a hard
-// link of an archive is relative to the archive, which is one of those, too.
+// Link is where a link in a bundle may lead, as paths of the bundle, the likeliest first. A
+// symbolic link is relative to its directory or, where it was absolute on the node, to one of the
+// directories above; a hard link of an archive is relative to the archive, which is one of those,
+// too.
 func Link(file, target string, hard bool) []string {
 	if !path.IsAbs(target) && !hard {
 		return []string{path.Join(path.Dir(file), target)}

@@ -105,7 +105,8 @@ func TestLink(t *testing.T) {
 	require.Equal(t, []string{"a.tgz/sos/sos/a", "a.tgz/sos/a", "sos/a"}, Link("a.tgz/sos/b", "sos/a", true))
 }
 
-// TestAnyPath: no path is too odd, and none is of a component without the others' rows having been asked.
+// TestAnyPath: no path is too odd, and none is of a component without the others' rows having been
+// asked.
 func TestAnyPath(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		segment := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", ".", "..", "NODE", "**", "*", "sos_strings", "nodes", "var", "log", "pods", "kubelet", "x.tailed"}))

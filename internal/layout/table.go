@@ -10,18 +10,21 @@ type Row struct {
 	Paths     []Path
 }
 
-// Path is where a tool puts a file. In a pattern * stands for any text within a segment; a
-// last ** for everything below; what comes before the first segment is open, for archives have a root folder or none.
+// Path is where a tool puts a file. In a pattern * is any text within a segment and a last **
+// everything below. Anything can come before the first segment, because archives have a root folder
+// or none.
 type Path struct {
 	Tool     string
 	Patterns []string
 }
 
-// The tools, and what stands wherever a file of the node was copied with its path.
+// The tools, and names for files that were copied with their path on the node, or without any.
 const (
-	sos         = "sosreport"         // sosreport/sos 4.0–4.12
-	eks         = "EKS log collector" // awslabs/amazon-eks-ami eks-log-collector.sh, aws/eks-node-monitoring-agent
-	logdog      = "logdog"            // bottlerocket-os, sources/logdog; inside of EKS bundles an archive of its own
+	sos = "sosreport" // sosreport/sos 4.0–4.12
+	// awslabs/amazon-eks-ami eks-log-collector.sh, aws/eks-node-monitoring-agent
+	eks = "EKS log collector"
+	// bottlerocket-os, sources/logdog; inside of EKS bundles an archive of its own
+	logdog      = "logdog"
 	mustGather  = "must-gather"       // openshift/must-gather, oc adm inspect
 	supportKit  = "troubleshoot"      // replicatedhq/troubleshoot
 	rancher     = "Rancher collector" // rancherlabs/support-tools rancher2_logs_collector.sh
@@ -29,8 +32,8 @@ const (
 	looseFolder = "any"
 )
 
-// Rows is the table, first match wins: what is special stands before what is general. Most files need no row, for
-// their lines say who wrote them, or their content what they are.
+// Rows is the table. The first match wins, so special rows come before general ones. Most files
+// need no row: their lines say who wrote them, or their content says what they are.
 var Rows = []Row{
 	{
 		Datum: "log of the network plugin", Component: "cni",
@@ -47,7 +50,8 @@ var Rows = []Row{
 		Paths: []Path{
 			{sos, []string{
 				"sos_commands/kubernetes/journalctl_*kubelet*", "sos_commands/openshift/journalctl_*kubelet*", "sos_commands/microk8s/journalctl_*microk8s*",
-				"sos_commands/docker/*/docker_logs_-t_kubelet", "sos_commands/docker/docker_logs_-t_kubelet", // RKE runs it in a container
+				// RKE runs it in a container
+				"sos_commands/docker/*/docker_logs_-t_kubelet", "sos_commands/docker/docker_logs_-t_kubelet",
 			}},
 			{eks, []string{"kubelet/kubelet.log"}},
 			{mustGather, []string{"host_service_logs/*/kubelet_service.log", "nodes/*/*_logs_kubelet"}},
@@ -151,10 +155,12 @@ var Rows = []Row{
 // Nodes are the directories that are named after a node, and the files.
 var Nodes = []Path{
 	{mustGather, []string{"host_service_logs/NODE/*_service.log", "nodes/NODE/**"}},
-	{supportKit, []string{"host-collectors/system/NODE/**"}}, // what its host collectors bring from other nodes
+	// what its host collectors bring from other nodes
+	{supportKit, []string{"host-collectors/system/NODE/**"}},
 }
 
-// Cluster is where objects of the whole cluster stand, not those of one node that somebody took for a ticket.
+// Cluster is where objects of the whole cluster stand, not those of one node that somebody took for
+// a ticket.
 var Cluster = []Path{
 	{sos, []string{"sos_commands/kubernetes/**", "sos_commands/openshift/**"}},
 	{mustGather, []string{"cluster-scoped-resources/**", "namespaces/**"}},
@@ -171,9 +177,9 @@ type row struct {
 	patterns []pattern
 }
 
-var rows, nodePatterns, clusterPatterns = compile()
+var rows, nodePatterns, clusterPatterns = compileRows()
 
-func compile() (rows []row, nodes, cluster []pattern) {
+func compileRows() (rows []row, nodes, cluster []pattern) {
 	for _, r := range Rows {
 		c := row{Row: r}
 		for _, p := range r.Paths {

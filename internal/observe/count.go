@@ -10,7 +10,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// What is counted, as the field "of" of a KindCount says. Different ways of counting are never mixed.
+// What is counted, as the field "of" of a event.KindCount says. Different ways of counting are never mixed.
 const (
 	ofThreads     = "threads"      // of the node; each of them takes a process id
 	ofProcesses   = "processes"    // of the node
@@ -22,8 +22,8 @@ const (
 // reading is one reading of a number that may run out. It says something only together with a later one,
 // so that a reading whose time stays unknown is dropped.
 func reading(source, of string, value float64, at event.Time, q event.Quote, more ...event.Field) event.Event {
-	e := event.Event{Kind: KindCount, Component: "node", Source: source, Start: at, Evidence: []event.Quote{q}}
-	e.Fields = append([]event.Field{str("of", of), number("value", value)}, more...)
+	e := event.Event{Kind: event.KindCount, Component: "node", Source: source, Start: at, Evidence: []event.Quote{q}}
+	e.Fields = append([]event.Field{str(event.FieldOf, of), number(event.FieldValue, value)}, more...)
 	e.Text = strconv.FormatFloat(value, 'f', -1, 64) + " " + of
 	return e
 }
@@ -56,7 +56,7 @@ func pidsAvailable(r *event.Record) (event.Event, bool) {
 	}
 	at, _, _ = strings.Cut(at, " m=")
 	when, _ := stamp.Date(strings.TrimSuffix(at, " UTC")) // it has the year, which the line lacks
-	e := reading("", ofThreads, limit-free, when, event.Quote{}, number("limit", limit))
+	e := reading("", ofThreads, limit-free, when, event.Quote{}, number(event.FieldLimit, limit))
 	e.Evidence = nil // the line, as of any event of a log
 	return e, true
 }
@@ -110,7 +110,7 @@ func (x *exporter) finish(dst []event.Event) []event.Event {
 		}
 		e := reading(Metrics, nodeCounts[name].of, v, x.at, x.quotes[name])
 		if limit, ok := x.values[nodeCounts[name].limit]; ok {
-			e.Fields = append(e.Fields, number("limit", limit))
+			e.Fields = append(e.Fields, number(event.FieldLimit, limit))
 		}
 		dst = append(dst, e)
 	}
@@ -143,5 +143,5 @@ func (l *rlimit) finish(dst []event.Event) []event.Event {
 	if l.current <= 0 || l.limit <= 0 {
 		return dst
 	}
-	return append(dst, reading(Metrics, ofThreads, l.current, l.at, l.quote, number("limit", l.limit)))
+	return append(dst, reading(Metrics, ofThreads, l.current, l.at, l.quote, number(event.FieldLimit, l.limit)))
 }

@@ -364,24 +364,24 @@ const nearOverflow = 0xf0000000
 
 // busEvent makes an event of a call that waited long for its answer, or still does.
 func busEvent(m *BusMessage) event.Event {
-	e := event.Event{Kind: KindBusCall, Component: "process", Source: "strace", Start: m.At, Open: m.Answer == nil}
+	e := event.Event{Kind: event.KindBusCall, Component: "process", Source: "strace", Start: m.At, Open: m.Answer == nil}
 	e.IDs.TID = m.TID
 	direction := "received"
 	if m.Sent {
 		direction = "sent"
 	}
 	e.Fields = []event.Field{
-		str("member", m.Member), str("interface", m.Interface), str("path", m.Path), str("destination", m.Destination),
-		str("direction", direction),
-		{Key: "serial", Value: event.Int(int64(m.Serial))},
-		truth("answered", m.Answer != nil), truth("blocked", m.Blocked),
+		str(event.FieldMember, m.Member), str(event.FieldInterface, m.Interface), str(event.FieldPath, m.Path), str(event.FieldDestination, m.Destination),
+		str(event.FieldDirection, direction),
+		whole(event.FieldSerial, int64(m.Serial)),
+		truth(event.FieldAnswered, m.Answer != nil), truth(event.FieldBlocked, m.Blocked),
 	}
 	e.Text = "D-Bus call " + cmp.Or(m.Name(), "serial "+strconv.FormatUint(uint64(m.Serial), 10))
 	e.Evidence = []event.Quote{{Pos: m.Pos, Text: m.raw}}
 	switch {
 	case m.Answer != nil:
 		e.End = m.Answer.At
-		e.Fields = append(e.Fields, str("error", m.Answer.ErrorName))
+		e.Fields = append(e.Fields, str(event.FieldError, m.Answer.ErrorName))
 		e.Evidence = append(e.Evidence, event.Quote{Pos: m.Answer.Pos, Text: m.Answer.raw})
 	case m.Blocked:
 		e.Text += " cannot be sent"
@@ -402,7 +402,7 @@ func (c *BusConn) private() bool { return c.Path == "/run/systemd/private" }
 
 // handshakeEvent makes an event of a handshake that was answered late, or not at all.
 func handshakeEvent(c *BusConn) event.Event {
-	e := event.Event{Kind: KindBusCall, Component: "process", Source: "strace", Start: c.AuthAt, End: c.AuthAnswered, Open: c.AuthAge > 0}
+	e := event.Event{Kind: event.KindBusCall, Component: "process", Source: "strace", Start: c.AuthAt, End: c.AuthAnswered, Open: c.AuthAge > 0}
 	if e.Open {
 		e.End = c.AuthAt.Add(c.AuthAge)
 	}
@@ -411,7 +411,7 @@ func handshakeEvent(c *BusConn) event.Event {
 	if c.authSent {
 		direction = "sent"
 	}
-	e.Fields = []event.Field{str("member", "AUTH"), str("path", c.Path), str("direction", direction), truth("answered", !e.Open), truth("blocked", false)}
+	e.Fields = []event.Field{str(event.FieldMember, "AUTH"), str(event.FieldPath, c.Path), str(event.FieldDirection, direction), truth(event.FieldAnswered, !e.Open), truth(event.FieldBlocked, false)}
 	e.Text = "D-Bus handshake on " + cmp.Or(c.Path, "fd "+strconv.Itoa(c.FD))
 	if e.Open {
 		e.Text += " has no answer"
@@ -422,12 +422,12 @@ func handshakeEvent(c *BusConn) event.Event {
 
 // cookieEvent says how far systemd has counted on a connection, and how long the rest lasts at the rate of the trace.
 func cookieEvent(c *BusConn, n *Serials) event.Event {
-	e := event.Event{Kind: KindCookie, Component: "systemd", Source: "strace", Start: n.LastAt}
+	e := event.Event{Kind: event.KindCookie, Component: "systemd", Source: "strace", Start: n.LastAt}
 	e.Text = "systemd's bus cookie is " + strconv.FormatUint(uint64(n.Last), 10)
 	e.Fields = []event.Field{
-		{Key: "cookie", Value: event.Int(int64(n.Last))},
-		{Key: "first", Value: event.Int(int64(n.First))},
-		truth("overflow", false), truth("wrapped", n.Wrapped), str("connection", cmp.Or(c.Path, "fd "+strconv.Itoa(c.FD))),
+		whole(event.FieldCookie, int64(n.Last)),
+		whole(event.FieldFirst, int64(n.First)),
+		truth(event.FieldOverflow, false), truth(event.FieldWrapped, n.Wrapped), str(event.FieldConnection, cmp.Or(c.Path, "fd "+strconv.Itoa(c.FD))),
 	}
 	e.Evidence = []event.Quote{{Pos: n.LastPos, Text: n.lastRaw}}
 	rate, ok := n.Rate()
@@ -436,7 +436,7 @@ func cookieEvent(c *BusConn, n *Serials) event.Event {
 		return e
 	}
 	e.Start, e.End = n.FirstAt, n.LastAt
-	e.Fields = append(e.Fields, event.Field{Key: "rate", Value: event.Float(rate / (24 * 60 * 60))}, event.Field{Key: "left", Value: event.Duration(left)})
+	e.Fields = append(e.Fields, event.Field{Key: event.FieldRate, Value: event.Number(rate / (24 * 60 * 60))}, length(event.FieldLeft, left))
 	e.Text += fmt.Sprintf(", %.0f more a day in the %v of the trace", rate, e.Duration().Round(time.Second))
 	e.Evidence = append([]event.Quote{{Pos: n.firstPos, Text: n.firstRaw}}, e.Evidence...)
 	return e

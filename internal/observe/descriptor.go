@@ -137,12 +137,12 @@ func (f *files) follow(s *traces.Syscall) {
 	}
 	switch s.Name {
 	case "openat", "open", "creat":
-		path, _ := traces.Quoted(s.Args)
+		path, _ := traces.FirstString(s.Args)
 		p.set(result, &handle{kind: fileHandle, path: path})
 	case "socket":
 		p.set(result, newSocket(s))
 	case "accept", "accept4", "dup", "dup2", "dup3":
-		d, _, ok := traces.Descriptor(s.Args)
+		d, _, ok := traces.ReadDescriptor(s.Args)
 		h := f.find(p, d)
 		if !ok || h == nil {
 			delete(p.fds, result)
@@ -152,13 +152,13 @@ func (f *files) follow(s *traces.Syscall) {
 			p.set(result, h)
 		}
 	case "fcntl":
-		if d, rest, ok := traces.Descriptor(s.Args); ok && strings.Contains(rest, "F_DUPFD") {
+		if d, rest, ok := traces.ReadDescriptor(s.Args); ok && strings.Contains(rest, "F_DUPFD") {
 			if h := f.find(p, d); h != nil {
 				p.set(result, h)
 			}
 		}
 	case "connect":
-		d, rest, ok := traces.Descriptor(s.Args)
+		d, rest, ok := traces.ReadDescriptor(s.Args)
 		if _, at, named := strings.Cut(rest, "sun_path="); ok && named {
 			h := f.find(p, d)
 			if h == nil {
@@ -166,10 +166,10 @@ func (f *files) follow(s *traces.Syscall) {
 				p.set(d.N, h)
 			}
 			h.kind = unixSocket
-			h.path, _ = traces.Quoted(at)
+			h.path, _ = traces.FirstString(at)
 		}
 	case "close":
-		if d, _, ok := traces.Descriptor(s.Args); ok {
+		if d, _, ok := traces.ReadDescriptor(s.Args); ok {
 			delete(p.fds, d.N)
 		}
 	case "clone", "clone3", "fork", "vfork":

@@ -124,7 +124,7 @@ func (k *KernelTraces) edge(text, caller string, r *event.Record, quote event.Qu
 		if k.hung == nil || len(k.hung) > maxTraces {
 			k.hung = map[string]hungReport{}
 		}
-		seconds, _ := e.Get("seconds")
+		seconds, _ := e.Get(event.FieldSeconds)
 		n, _ := seconds.Number()
 		k.hung[caller] = hungReport{e.IDs.PID, int(n), quote}
 		k.dump = event.Time{}
@@ -268,7 +268,7 @@ func (t *kernelTrace) hungEvent() event.Event {
 	if s.Time.Known {
 		e.Start, e.End = s.Time.Add(-t.blocked), s.Time
 	}
-	e.Fields = append(e.Fields, event.Field{Key: "samples", Value: event.Int(1)}, event.Field{Key: "seconds", Value: event.Int(int64(t.blocked / time.Second))}, truth("returned", false))
+	e.Fields = append(e.Fields, whole(event.FieldSamples, 1), whole(event.FieldSeconds, int64(t.blocked/time.Second)), truth(event.FieldReturned, false))
 	e.Text += ", for more than " + strconv.Itoa(int(t.blocked/time.Second)) + " s"
 	return e
 }

@@ -42,7 +42,7 @@ func TestKernelTracesGolden(t *testing.T) {
 		fmt.Fprintln(&got, "#", filepath.Base(file))
 		lines := strings.Split(string(text), "\n")
 		for _, e := range kernelTraces(t, "dmesg.log", text) {
-			fmt.Fprintln(&got, describe(&e))
+			fmt.Fprintln(&got, describe(t, &e))
 			for _, q := range e.Evidence {
 				require.Contains(t, lines[q.Pos.Line-1], q.Text)
 				fmt.Fprintf(&got, "    %d %s\n", q.Pos.Line, q.Text)

@@ -66,14 +66,14 @@ func (l *Legends) Empty() bool { return len(l.known) == 0 }
 
 // Resolve puts into an event of a sample what its ids stand for, with the lines that say so.
 func (l *Legends) Resolve(e *event.Event) {
-	if e.Kind != KindThreadSample {
+	if e.Kind != event.KindThreadSample {
 		return
 	}
 	for _, of := range [...]struct {
 		kind       samples.Legend
 		base       int
-		key, field string
-	}{{samples.StackLegend, 16, "stack_id", "stack"}, {samples.CgroupLegend, 10, "cgroup_id", "cgroup"}} {
+		key, field event.Key
+	}{{samples.StackLegend, 16, event.FieldStackID, event.FieldStack}, {samples.CgroupLegend, 10, event.FieldCgroupID, event.FieldCgroup}} {
 		id, ok := e.Get(of.key)
 		if !ok {
 			continue
@@ -85,7 +85,7 @@ func (l *Legends) Resolve(e *event.Event) {
 		}
 		setField(e, str(of.field, v.value))
 		if strings.Contains(v.value, "netlink_recvmsg") {
-			setField(e, truth("netlink", true))
+			setField(e, truth(event.FieldNetlink, true))
 		}
 		if of.kind == samples.CgroupLegend {
 			if e.IDs.Container != "" || e.Component == "shim" || findID(v.value) == "" {

@@ -72,10 +72,14 @@ func (t *listings) finish(dst []event.Event) []event.Event { return t.nodes.fini
 func fileSystem(dst []event.Event, e *snapshots.Datum) []event.Event {
 	target, _ := e.Field("Mounted on")
 	source, _ := e.Field("Filesystem")
-	ev := event.Event{Kind: KindFileSystem, Component: "node", Source: Node, Evidence: []event.Quote{quoteOf(e)}}
-	ev.Fields = []event.Field{str("target", target), str("source", source)}
+	ev := event.Event{Kind: event.KindFileSystem, Component: "node", Source: Node, Evidence: []event.Quote{quoteOf(e)}}
+	ev.Fields = []event.Field{str(event.FieldTarget, target), str(event.FieldSource, source)}
 	told := false
-	for _, c := range [...]struct{ column, field, what string }{{"Use%", "used_percent", "full"}, {"Capacity", "used_percent", "full"}, {"IUse%", "inodes_percent", "of the inodes used"}} {
+	for _, c := range [...]struct {
+		column string
+		field  event.Key
+		what   string
+	}{{"Use%", event.FieldUsedPercent, "full"}, {"Capacity", event.FieldUsedPercent, "full"}, {"IUse%", event.FieldInodesPercent, "of the inodes used"}} {
 		value, _ := e.Field(c.column)
 		if n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64); err == nil {
 			ev.Fields = append(ev.Fields, number(c.field, n))

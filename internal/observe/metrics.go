@@ -205,13 +205,13 @@ func text(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 
 
 // event is what the calls of one type came to.
 func (s *series) event(dst []event.Event) []event.Event {
-	e := event.Event{Kind: KindRuntimeOperation, Component: "kubelet", Source: Metrics, Text: s.operation + " calls of the kubelet"}
-	e.Fields = []event.Field{str("operation", s.operation)}
+	e := event.Event{Kind: event.KindRuntimeOperation, Component: "kubelet", Source: Metrics, Text: s.operation + " calls of the kubelet"}
+	e.Fields = []event.Field{str(event.FieldOperation, s.operation)}
 	count := s.count
 	if s.has["total"] {
 		count = s.total
 	}
-	add := func(part, field string, v float64) {
+	add := func(part string, field event.Key, v float64) {
 		if s.has[part] && !math.IsInf(v, 0) {
 			e.Fields = append(e.Fields, number(field, v))
 		}
@@ -219,15 +219,15 @@ func (s *series) event(dst []event.Event) []event.Event {
 			e.Evidence = append(e.Evidence, s.quotes[part])
 		}
 	}
-	add("total", "count", count)
+	add("total", event.FieldCount, count)
 	if !s.has["total"] {
-		add("count", "count", count)
+		add("count", event.FieldCount, count)
 	}
-	add("errors", "errors", s.errors)
+	add("errors", event.FieldErrors, s.errors)
 	if s.count > 0 {
-		add("sum", "mean_seconds", math.Round(s.sum/s.count*1e6)/1e6)
+		add("sum", event.FieldMeanSeconds, math.Round(s.sum/s.count*1e6)/1e6)
 	}
-	add("p99", "p99_seconds", s.p99)
+	add("p99", event.FieldP99Seconds, s.p99)
 	if len(e.Evidence) == 0 {
 		return dst
 	}

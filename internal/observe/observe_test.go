@@ -34,7 +34,7 @@ func TestGolden(t *testing.T) {
 				fmt.Fprintln(&got, line)
 				if !strings.HasPrefix(line, "#") {
 					for _, e := range observeLine(t, line) {
-						fmt.Fprintln(&got, "  ->", describe(&e))
+						fmt.Fprintln(&got, "  ->", describe(t, &e))
 					}
 				}
 			}
@@ -69,8 +69,10 @@ func observeLine(t *testing.T, line string) []event.Event {
 	return events
 }
 
-// describe is the golden form: kind component start..end level ids {fields} span.
-func describe(e *event.Event) string {
+// describe checks an event and returns its golden form: kind component start..end level ids {fields} span.
+func describe(t *testing.T, e *event.Event) string {
+	t.Helper()
+	require.Empty(t, event.Undeclared(e))
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", e.Kind, e.Component)
 	if !e.Start.IsZero() && !e.End.IsZero() {

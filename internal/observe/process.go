@@ -124,16 +124,16 @@ func (p *processes) count(r *processRow) (first bool) {
 
 // event finishes the event of a row.
 func (r *processRow) event(ev event.Event, e *snapshots.Datum) event.Event {
-	for _, f := range [...]event.Field{str("state", r.state), str("wchan", r.wchan), str("args", clipped(r.args))} {
+	for _, f := range [...]event.Field{str(event.FieldState, r.state), str(event.FieldWchan, r.wchan), str(event.FieldArgs, clipped(r.args))} {
 		if f.Value.Text() != "" {
 			ev.Fields = append(ev.Fields, f)
 		}
 	}
 	if ppid, err := strconv.Atoi(r.ppid); err == nil {
-		ev.Fields = append(ev.Fields, number("ppid", float64(ppid)))
+		ev.Fields = append(ev.Fields, number(event.FieldPPID, float64(ppid)))
 	}
 	if r.age >= 0 {
-		ev.Fields = append(ev.Fields, event.Field{Key: "age", Value: event.Duration(r.age)})
+		ev.Fields = append(ev.Fields, length(event.FieldAge, r.age))
 	}
 	ev.IDs.PID, ev.Start, ev.Source, ev.Evidence = r.pid, r.started, Processes, []event.Quote{quoteOf(e)}
 	if r.tid != r.pid {
@@ -216,7 +216,7 @@ var daemons = []struct{ comm, component string }{
 
 // processEvent says what a process is; told is false for one that matters only by its state. Only the first row of a process tells what it is.
 func processEvent(comm, args string, first bool) (ev event.Event, told bool) {
-	ev = event.Event{Kind: KindProcess, Component: "process", Text: comm + " is running"}
+	ev = event.Event{Kind: event.KindProcess, Component: "process", Text: comm + " is running"}
 	if comm == "runc" || comm == "docker-runc" || strings.HasPrefix(args, "runc ") {
 		ev, _ = runcCommand(args)
 		return ev, first
@@ -226,7 +226,7 @@ func processEvent(comm, args string, first bool) (ev event.Event, told bool) {
 		plugin, _, _ = strings.Cut(plugin, " ")
 		return cniEvent(plugin), first
 	}
-	ev.Fields = []event.Field{str("comm", comm)}
+	ev.Fields = []event.Field{str(event.FieldComm, comm)}
 	for _, d := range daemons {
 		if strings.HasPrefix(comm, d.comm) && (len(comm) == len(d.comm) || comm[len(d.comm)] == '-' || len(comm) == 15) {
 			ev.Component = d.component
@@ -234,7 +234,7 @@ func processEvent(comm, args string, first bool) (ev event.Event, told bool) {
 				ev.IDs.Container = shimContainer(args)
 			}
 			if strings.HasSuffix(d.comm, "containerd-shim") { // one name for all generations of it
-				ev.Fields = []event.Field{str("comm", "containerd-shim")}
+				ev.Fields = []event.Field{str(event.FieldComm, "containerd-shim")}
 			}
 			return ev, first && (d.component != "systemd" || comm == "systemd")
 		}
@@ -259,7 +259,7 @@ func shimContainer(args string) string {
 func runcCommand(args string) (event.Event, bool) {
 	words := strings.Fields(args)
 	verb := ""
-	e := event.Event{Kind: KindProcess, Component: "runc", Source: Processes, Text: "runc is running", Fields: []event.Field{str("comm", "runc")}}
+	e := event.Event{Kind: event.KindProcess, Component: "runc", Source: Processes, Text: "runc is running", Fields: []event.Field{str(event.FieldComm, "runc")}}
 	for i, w := range words {
 		if i > 0 && !strings.HasPrefix(w, "-") && slices.Contains(runcVerbs, w) {
 			verb = w
@@ -270,15 +270,15 @@ func runcCommand(args string) (event.Event, bool) {
 		return e, false // its command line is not there
 	}
 	e.Text = "runc " + verb + " is running"
-	e.Fields = append(e.Fields, str("verb", verb), truth("systemd_cgroup", slices.ContainsFunc(words, systemdFlag)))
+	e.Fields = append(e.Fields, str(event.FieldVerb, verb), truth(event.FieldSystemdCgroup, slices.ContainsFunc(words, systemdFlag)))
 	e.IDs.Container = containerID(words[len(words)-1])
 	return e, true
 }
 
 // cniEvent is a CNI plugin that was alive when the listing was made.
 func cniEvent(plugin string) event.Event {
-	e := event.Event{Kind: KindProcess, Component: "cni", Source: Processes, Text: "CNI plugin " + plugin + " is running"}
-	e.Fields = []event.Field{str("comm", "cni"), str("plugin", plugin)}
+	e := event.Event{Kind: event.KindProcess, Component: "cni", Source: Processes, Text: "CNI plugin " + plugin + " is running"}
+	e.Fields = []event.Field{str(event.FieldComm, "cni"), str(event.FieldPlugin, plugin)}
 	return e
 }
 

@@ -110,8 +110,8 @@ func (t *Samples) birth(dst []event.Event, s *samples.Sample) []event.Event {
 	}
 	t.born[s.PID] = true
 	e := event.Event{
-		Kind: KindDaemonStart, Component: name, Source: "samples", Start: s.Started, End: s.Started, IDs: event.IDs{PID: s.PID},
-		Fields: []event.Field{str("daemon", name)}, Text: fmt.Sprintf("%s, PID %d, has run since then", name, s.PID),
+		Kind: event.KindDaemonStart, Component: name, Source: "samples", Start: s.Started, End: s.Started, IDs: event.IDs{PID: s.PID},
+		Fields: []event.Field{str(event.FieldDaemon, name)}, Text: fmt.Sprintf("%s, PID %d, has run since then", name, s.PID),
 		Evidence: []event.Quote{{Pos: s.Pos, Text: s.Raw}},
 	}
 	return append(dst, e)
@@ -209,8 +209,8 @@ func (t *Samples) end(dst []event.Event, r *run, atEnd bool) []event.Event {
 		most += t.pause
 	}
 	e.Fields = append(e.Fields,
-		event.Field{Key: "samples", Value: event.Int(int64(r.count))},
-		event.Field{Key: "most", Value: event.Duration(most)}, event.Field{Key: "every", Value: event.Duration(t.pause)}, truth("returned", !atEnd))
+		whole(event.FieldSamples, int64(r.count)),
+		length(event.FieldMost, most), length(event.FieldEvery, t.pause), truth(event.FieldReturned, !atEnd))
 	e.Text += ", seen " + strconv.Itoa(r.count) + " times in a row"
 	if r.count > 1 {
 		e.Evidence = slices.Insert(e.Evidence, 1, event.Quote{Pos: r.last.Pos, Text: r.last.Raw})
@@ -220,35 +220,35 @@ func (t *Samples) end(dst []event.Event, r *run, atEnd bool) []event.Event {
 
 // sampleEvent is what the events of all samples have in common.
 func sampleEvent(s *samples.Sample) event.Event {
-	e := event.Event{Kind: KindThreadSample, Component: writerOf(s), Source: SourceSamples}
+	e := event.Event{Kind: event.KindThreadSample, Component: writerOf(s), Source: SourceSamples}
 	e.IDs.TID, e.IDs.PID, e.IDs.Container = s.TID, s.PID, findID(s.Target)
 	if e.IDs.Container == "" && e.Component != "shim" { // a shim may run in the cgroup of its sandbox
 		e.IDs.Container = findID(s.Cgroup)
 	}
 	e.Fields = []event.Field{
-		str("name", s.Syscall), str("state", s.State), str("comm", s.Comm), str("exe", s.Exe), truth("kernel", s.Kernel),
-		truth("netlink", isNetlink(s)), str("target", s.Target), str("wchan", s.WChan), str("stack", s.Stack),
+		str(event.FieldName, s.Syscall), str(event.FieldState, s.State), str(event.FieldComm, s.Comm), str(event.FieldExe, s.Exe), truth(event.FieldKernel, s.Kernel),
+		truth(event.FieldNetlink, isNetlink(s)), str(event.FieldTarget, s.Target), str(event.FieldWchan, s.WChan), str(event.FieldStack, s.Stack),
 	}
 	if waits, _ := kernelWait(s.Stack, s.WChan); waits != "" {
-		e.Fields = append(e.Fields, str("waits", waits))
+		e.Fields = append(e.Fields, str(event.FieldWaits, waits))
 	}
-	for _, f := range [...]event.Field{str("cgroup", s.Cgroup), str("args", s.Args), str("machine", s.Machine)} {
+	for _, f := range [...]event.Field{str(event.FieldCgroup, s.Cgroup), str(event.FieldArgs, s.Args), str(event.FieldMachine, s.Machine)} {
 		if f.Value.Text() != "" {
 			e.Fields = append(e.Fields, f)
 		}
 	}
 	in := cmp.Or(s.Syscall, s.WChan, "the kernel")
 	if s.HasNumber {
-		e.Fields = append(e.Fields, event.Field{Key: "number", Value: event.Int(int64(s.Number))})
+		e.Fields = append(e.Fields, whole(event.FieldNumber, int64(s.Number)))
 		if s.Syscall == "" {
 			in = "system call " + strconv.Itoa(s.Number) + " of a machine that is not known"
 		}
 	}
 	for _, id := range [...]struct {
-		key  string
+		key  event.Key
 		base int
 		id   uint64
-	}{{"stack_id", 16, s.StackID}, {"cgroup_id", 10, s.CgroupID}, {"call_id", 10, s.Seq}} {
+	}{{event.FieldStackID, 16, s.StackID}, {event.FieldCgroupID, 10, s.CgroupID}, {event.FieldCallID, 10, s.Seq}} {
 		if id.id != 0 {
 			e.Fields = append(e.Fields, str(id.key, strconv.FormatUint(id.id, id.base)))
 		}
@@ -286,7 +286,7 @@ func tellingLines(s *samples.Sample) (lines []event.Quote) {
 func momentEvent(s *samples.Sample) event.Event {
 	e := sampleEvent(s)
 	e.Start = s.Time
-	e.Fields = append(e.Fields, event.Field{Key: "samples", Value: event.Int(1)})
+	e.Fields = append(e.Fields, whole(event.FieldSamples, 1))
 	return e
 }
 
@@ -300,7 +300,7 @@ func endedEvent(s *samples.Sample) (event.Event, bool) {
 	e.Source = SourceEnded
 	e.Text = s.Syscall + " in thread " + strconv.Itoa(s.TID)
 	e.Start, e.End = s.Time, s.Time.Add(s.Age)
-	e.Fields = append(e.Fields, truth("returned", true))
+	e.Fields = append(e.Fields, truth(event.FieldReturned, true))
 	return e, true
 }
 
@@ -311,7 +311,7 @@ func summedEvent(s *samples.Sample) []event.Event {
 	}
 	e := sampleEvent(s)
 	e.Source = SourceSummary
-	e.Fields = append(e.Fields, event.Field{Key: "samples", Value: event.Int(int64(s.Count))}, event.Field{Key: "scans", Value: event.Int(int64(s.Scans))})
+	e.Fields = append(e.Fields, whole(event.FieldSamples, int64(s.Count)), whole(event.FieldScans, int64(s.Scans)))
 	e.Text = s.Comm + " in " + cmp.Or(s.Syscall, s.WChan, "the kernel") + ", state " + s.State + ", in " + strconv.Itoa(s.Count) + " samples of " + strconv.Itoa(s.Scans) + " scans"
 	return []event.Event{e}
 }
@@ -323,14 +323,14 @@ func slowDisk(s *samples.Sample) []event.Event {
 	if took < slowRun || s.Time.IsZero() {
 		return nil
 	}
-	e := event.Event{Kind: KindDiskRequest, Component: "kernel", Source: SourceEnded, Start: s.Time.Add(-d.Queued), End: s.Time.Add(d.Service)}
+	e := event.Event{Kind: event.KindDiskRequest, Component: "kernel", Source: SourceEnded, Start: s.Time.Add(-d.Queued), End: s.Time.Add(d.Service)}
 	e.IDs.TID, e.IDs.PID = d.TID, d.PID
 	e.Fields = []event.Field{
-		str("device", d.Device), str("flags", d.Flags),
-		{Key: "bytes", Value: event.Int(d.Bytes)},
-		{Key: "error", Value: event.Int(int64(d.Error))},
-		{Key: "queued", Value: event.Duration(d.Queued)},
-		{Key: "service", Value: event.Duration(d.Service)},
+		str(event.FieldDevice, d.Device), str(event.FieldFlags, d.Flags),
+		whole(event.FieldBytes, d.Bytes),
+		whole(event.FieldError, int64(d.Error)),
+		length(event.FieldQueued, d.Queued),
+		length(event.FieldService, d.Service),
 	}
 	e.Text = "disk " + d.Device + " works on " + strconv.FormatInt(d.Bytes, 10) + " bytes (" + d.Flags + ")"
 	e.Evidence = []event.Quote{{Pos: s.Pos, Text: s.Raw}}

@@ -131,7 +131,7 @@ func TestSamplesGolden(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(file), ".log.gz")
 		fmt.Fprintln(&got, "#", name)
 		for _, e := range watch(t, realSamples(t, name)) {
-			fmt.Fprintln(&got, describe(&e))
+			fmt.Fprintln(&got, describe(t, &e))
 		}
 	}
 	if *update {

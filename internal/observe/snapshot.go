@@ -206,7 +206,7 @@ func addFactAt(dst []event.Event, source, name, value string, q event.Quote) []e
 }
 
 // number is a field that holds a number.
-func number(key string, n float64) event.Field {
+func number(key event.Key, n float64) event.Field {
 	return event.Field{Key: key, Value: event.Number(n)}
 }
 

@@ -41,9 +41,9 @@ func observeFile(t testing.TB, file string, text []byte) (events []event.Event, 
 }
 
 // describeWhole is describe with the times and the evidence written out.
-func describeWhole(e *event.Event) string {
+func describeWhole(t *testing.T, e *event.Event) string {
 	var b strings.Builder
-	b.WriteString(describe(e))
+	b.WriteString(describe(t, e))
 	if e.Start.Known {
 		fmt.Fprintf(&b, " from %s", e.Start.T.Format(time.RFC3339))
 	}
@@ -81,7 +81,7 @@ func TestSnapshots(t *testing.T) {
 			fmt.Fprintln(&got, "# sources", slices.Sorted(maps.Keys(sources)))
 			for i := range events {
 				e := &events[i]
-				fmt.Fprintln(&got, describeWhole(e))
+				fmt.Fprintln(&got, describeWhole(t, e))
 				require.NotEmpty(t, e.Evidence, name)
 				require.NotEmpty(t, e.Source, name)
 				require.NotEmpty(t, e.Component, name)

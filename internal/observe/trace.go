@@ -129,7 +129,7 @@ func (t *Trace) see(s *traces.Syscall) {
 
 // look finds out what the call's descriptor is, and reads what went over it.
 func (t *Trace) look(s *traces.Syscall) (h *handle, answered []*BusMessage) {
-	fd, _, ok := traces.Descriptor(s.Args)
+	fd, _, ok := traces.ReadDescriptor(s.Args)
 	if !ok {
 		return nil, nil
 	}

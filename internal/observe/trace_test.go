@@ -232,7 +232,7 @@ func TestBusGolden(t *testing.T) {
 			var got strings.Builder
 			got.WriteString(describeBus(&trace.Bus))
 			for i := range events {
-				got.WriteString(fmt.Sprintln("event", describe(&events[i])))
+				got.WriteString(fmt.Sprintln("event", describe(t, &events[i])))
 			}
 			golden := "testdata/strace/" + name + ".golden"
 			if *update {
@@ -260,7 +260,7 @@ func TestWaits(t *testing.T) {
 	_, events := follow(t, []byte(text))
 	require.Equal(t, []string{"syscall", "syscall", "syscall"}, kinds(events))
 	for _, e := range events[1:] {
-		for field, want := range map[string]string{"waits_for": "11", "waits_in": "umount2", "name": "wait4"} {
+		for field, want := range map[event.Key]string{"waits_for": "11", "waits_in": "umount2", "name": "wait4"} {
 			v, _ := e.Get(field)
 			require.Equal(t, want, v.Text())
 		}
@@ -342,7 +342,7 @@ func TestCookieForecast(t *testing.T) {
 	forecast := func(text string) (e event.Event, ok bool) {
 		_, events := follow(t, []byte(text))
 		for i := range events {
-			if events[i].Kind == KindCookie {
+			if events[i].Kind == event.KindCookie {
 				require.False(t, ok, "one forecast")
 				e, ok = events[i], true
 			}
@@ -351,7 +351,7 @@ func TestCookieForecast(t *testing.T) {
 	}
 	e, ok := forecast(cookies(bus, time.Minute, 4_000_000_000, 4_000_000_100, 4_000_000_300))
 	require.True(t, ok)
-	for field, want := range map[string]float64{
+	for field, want := range map[event.Key]float64{
 		"cookie": 4_000_000_300, "first": 4_000_000_000, "rate": 2.5, "duration": 120, "left": (1<<32 - 4_000_000_300) / 2.5,
 	} {
 		v, ok := e.Get(field)

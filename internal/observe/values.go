@@ -133,20 +133,20 @@ func (v *values) group(file, base, name string, e *snapshots.Datum) {
 	n, err := strconv.ParseFloat(e.Value, 64)
 	switch {
 	case base == "freezer.state":
-		field, freezer, frozen = str("state", e.Value), true, e.Value == "FROZEN" || e.Value == "FREEZING"
+		field, freezer, frozen = str(event.FieldState, e.Value), true, e.Value == "FROZEN" || e.Value == "FREEZING"
 	case base == "cgroup.freeze", base == "cgroup.events" && name == "frozen":
 		freezer, frozen = true, e.Value == "1"
 	case base == "pids.current" && err == nil:
-		field = number("pids", n)
+		field = number(event.FieldPIDs, n)
 	case base == "pids.max":
-		field = number("pids_max", n)
+		field = number(event.FieldPIDsMax, n)
 		if err != nil {
-			field = str("pids_max", e.Value)
+			field = str(event.FieldPIDsMax, e.Value)
 		}
 	case base == "cgroup.stat" && name == "nr_dying_descendants" && err == nil:
-		field = number("dying", n)
+		field = number(event.FieldDying, n)
 	case base == "cpu.stat" && name == "nr_throttled" && err == nil:
-		field = number("throttled", n)
+		field = number(event.FieldThrottled, n)
 	default:
 		return
 	}
@@ -169,7 +169,7 @@ func (v *values) group(file, base, name string, e *snapshots.Datum) {
 		g.fields = append(g.fields, field)
 	}
 	g.freezer, g.frozen = g.freezer || freezer, g.frozen || frozen
-	g.told = g.told || frozen || field.Key == "pids" || field.Key == "pids_max" && err == nil || (field.Key == "dying" || field.Key == "throttled") && n > 0
+	g.told = g.told || frozen || field.Key == event.FieldPIDs || field.Key == event.FieldPIDsMax && err == nil || (field.Key == event.FieldDying || field.Key == event.FieldThrottled) && n > 0
 }
 
 func (v *values) finish(dst []event.Event) []event.Event {
@@ -177,10 +177,10 @@ func (v *values) finish(dst []event.Event) []event.Event {
 		if !g.told {
 			continue
 		}
-		e := event.Event{Kind: KindCgroup, Component: "node", Source: Node, Evidence: g.quotes}
-		e.Fields = append([]event.Field{str("path", g.path)}, g.fields...)
+		e := event.Event{Kind: event.KindCgroup, Component: "node", Source: Node, Evidence: g.quotes}
+		e.Fields = append([]event.Field{str(event.FieldPath, g.path)}, g.fields...)
 		if g.freezer {
-			e.Fields = append(e.Fields, truth("frozen", g.frozen))
+			e.Fields = append(e.Fields, truth(event.FieldFrozen, g.frozen))
 		}
 		e.IDs.Container, e.IDs.PodUID = findID(g.path), podUID(g.path)
 		e.Text = "cgroup " + g.path
@@ -194,15 +194,15 @@ func (v *values) finish(dst []event.Event) []event.Event {
 
 // count is a reading of how many processes and threads a cgroup of the node's own has. What a pod may have is the pod's affair.
 func (g *cgroup) count(dst []event.Event, e *event.Event) []event.Event {
-	pids, ok := e.Get("pids")
-	limit, limited := e.Get("pids_max")
+	pids, ok := e.Get(event.FieldPIDs)
+	limit, limited := e.Get(event.FieldPIDsMax)
 	n, _ := pids.Number()
 	most, isNumber := limit.Number()
 	if !ok || !limited || !isNumber || e.IDs.Container != "" || e.IDs.PodUID != "" {
 		return dst
 	}
 	_, below, _ := strings.Cut(g.path, "sys/fs/cgroup/")
-	return append(dst, reading(Node, ofPIDs, n, event.Time{}, g.quotes[0], number("limit", most), str("path", "/"+below)))
+	return append(dst, reading(Node, ofPIDs, n, event.Time{}, g.quotes[0], number(event.FieldLimit, most), str(event.FieldPath, "/"+below)))
 }
 
 // podUID is the pod that a cgroup belongs to: kubepods/besteffort/pod1234-…, kubepods-besteffort-pod1234_….slice.

@@ -55,7 +55,7 @@ func Open(r io.Reader, path string) (Opened, error) {
 	if format.Name != Text {
 		return o, nil
 	}
-	prefix := lines.PastePrefix(head)
+	prefix := lines.FindPastePrefix(head)
 	if prefix == nil {
 		return o.withoutOrigin(path), nil
 	}

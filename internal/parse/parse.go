@@ -77,7 +77,7 @@ var Formats = []Format{
 	{Name: "goroutines", Sniff: sniffGoroutines, Reader: Dump{}},
 	{Name: "strace", Sniff: traces.Sniff, Reader: Syscalls(traces.Read)},
 	{Name: "threads", Sniff: lines.Sniffer(samples.IsWalk), Reader: Samples(samples.ReadWalks)},
-	{Name: "proc", Sniff: samples.SniffProc, Named: samples.NamedProc, Reader: Samples(samples.ReadProc)},
+	{Name: "proc", Sniff: samples.SniffProc, Named: samples.IsProcFile, Reader: Samples(samples.ReadProc)},
 	{Name: "psn", Sniff: samples.SniffPSN, Reader: Samples(samples.ReadPSN)},
 	{Name: "xcapture", Sniff: samples.SniffXCapture, Reader: Samples(samples.ReadXCapture)},
 	{Name: "collected", Sniff: snapshots.SniffCollected, Reader: Data(snapshots.ReadCollected)},

@@ -143,22 +143,24 @@ func locks(inc *incident.Incident) (all []lockBlock, left int) {
 	if inc.Timeline == nil {
 		return nil, 0
 	}
-	held := inc.Timeline.Select(timeline.Filter{Kinds: []string{"lock.held", "lock.cycle"}})
-	slices.SortStableFunc(held, func(a, b *event.Event) int { return cmp.Compare(count(b, "waiters"), count(a, "waiters")) })
+	held := inc.Timeline.Select(timeline.Filter{Kinds: []string{string(event.KindLockHeld), string(event.KindLockCycle)}})
+	slices.SortStableFunc(held, func(a, b *event.Event) int {
+		return cmp.Compare(count(b, event.FieldWaiters), count(a, event.FieldWaiters))
+	})
 	left = max(0, len(held)-maxLocks)
 	for _, e := range held[:len(held)-left] {
-		l := lockBlock{Program: e.Component, Quotes: quoteBlocks(inc, e.Evidence[:min(len(e.Evidence), 3)]), Sure: valueOf(e, "certainty")}
-		if e.Kind == "lock.cycle" {
-			l.Deadlock, l.Ends = true, valueOf(e, "goroutines")
+		l := lockBlock{Program: e.Component, Quotes: quoteBlocks(inc, e.Evidence[:min(len(e.Evidence), 3)]), Sure: e.FieldText(event.FieldCertainty)}
+		if e.Kind == event.KindLockCycle {
+			l.Deadlock, l.Ends = true, e.FieldText(event.FieldGoroutines)
 			all = append(all, l)
 			continue
 		}
-		l.Waiters = number(count(e, "waiters")) + " waiting"
-		l.Lock = strings.TrimSpace(valueOf(e, "lock_type") + " of " + cmp.Or(valueOf(e, "owner"), "?") + " " + e.IDs.Lock)
+		l.Waiters = number(count(e, event.FieldWaiters)) + " waiting"
+		l.Lock = strings.TrimSpace(e.FieldText(event.FieldLockType) + " of " + cmp.Or(e.FieldText(event.FieldOwner), "?") + " " + e.IDs.Lock)
 		l.Holder = fmt.Sprintf("goroutine %d", e.IDs.Goroutine)
-		l.Through = valueOf(e, "through")
+		l.Through = e.FieldText(event.FieldThrough)
 		_, waiting, _ := strings.Cut(e.Text, ", ") // the observer has said it in words
-		l.Ends = cmp.Or(waiting, valueOf(e, "ends_in"), "what it waits for is not shown")
+		l.Ends = cmp.Or(waiting, e.FieldText(event.FieldEndsIn), "what it waits for is not shown")
 		all = append(all, l)
 	}
 	return all, left
@@ -170,7 +172,7 @@ func groups(inc *incident.Incident) []groupBlock {
 		return nil
 	}
 	var all []groupBlock
-	for _, e := range inc.Timeline.Select(timeline.Filter{Kinds: []string{"goroutine.wait", "lock.wait", "lock.held"}}) {
+	for _, e := range inc.Timeline.Select(timeline.Filter{Kinds: []string{string(event.KindGoroutine), string(event.KindLockWait), string(event.KindLockHeld)}}) {
 		doing := cmp.Or(e.Text, string(e.Kind))
 		n := slices.IndexFunc(all, func(g groupBlock) bool { return g.Program == e.Component && g.Doing == doing })
 		if n < 0 {
@@ -189,12 +191,7 @@ func groups(inc *incident.Incident) []groupBlock {
 // maxLocks bounds the locks and the groups of the page.
 const maxLocks = 50
 
-func valueOf(e *event.Event, field string) string {
-	v, _ := e.Get(field)
-	return v.Text()
-}
-
-func count(e *event.Event, field string) float64 {
+func count(e *event.Event, field event.Key) float64 {
 	v, _ := e.Get(field)
 	n, _ := v.Number()
 	return n

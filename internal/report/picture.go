@@ -131,7 +131,7 @@ func newPicture(inc *incident.Incident) (p *picture, table []*event.Event) {
 	slack := max(10*time.Second, p.End.Sub(p.Start)/20)
 	p.Start, p.End = p.Start.Add(-slack), p.End.Add(slack)
 	events := inc.Timeline.Select(timeline.Filter{Since: p.Start, Until: p.End})
-	events = slices.DeleteFunc(events, func(e *event.Event) bool { return e.Kind == "fact" })
+	events = slices.DeleteFunc(events, func(e *event.Event) bool { return e.Kind == event.KindFact })
 	told := rootLines(&Selection{Incident: inc})
 	table = p.choose(events, told)
 	y := axisSpace

@@ -143,7 +143,8 @@ func byRegexp(arg any) (func(event.Value) bool, error) {
 	return func(v event.Value) bool { return re.MatchString(v.Text()) }, nil
 }
 
-// byNumber compares numbers; a duration counts in seconds on both sides. Text that is no number fits nothing.
+// byNumber compares numbers; a duration counts in seconds on both sides. Text that is no number
+// fits nothing.
 func byNumber(test func(a, b float64) bool) func(any) (func(event.Value) bool, error) {
 	return func(arg any) (func(event.Value) bool, error) {
 		limit, ok := numeric(arg)

@@ -34,7 +34,7 @@ func (r reading) reader() func(e *event.Event) (v event.Value, ok bool) {
 		}
 		group := 1 + slices.Index(text.names, r.placeholder)
 		return func(e *event.Event) (event.Value, bool) {
-			v, ok := e.Get(r.field)
+			v, ok := e.Get(event.Key(r.field))
 			found := text.expression.FindStringSubmatch(v.Text())
 			if !ok || found == nil {
 				return event.Value{}, false
@@ -42,7 +42,7 @@ func (r reading) reader() func(e *event.Event) (v event.Value, ok bool) {
 			return event.String(found[group]), true
 		}
 	}
-	return func(e *event.Event) (event.Value, bool) { return e.Get(r.field) }
+	return func(e *event.Event) (event.Value, bool) { return e.Get(event.Key(r.field)) }
 }
 
 // capturesOperator is the operator whose argument is a text with placeholders, each of which binds

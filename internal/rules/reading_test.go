@@ -139,6 +139,6 @@ func TestPathSource(t *testing.T) {
 	}
 	named := catalogOf(t, strings.ReplaceAll(whole, "containerd.log", `"path:var/log/acme/*.log"`))
 	require.NotContains(t, find(t, Evaluate(named, tl), "whole").Missing, "path")
-	require.Empty(t, newIndex(tl).missing(&named.Rules[0]))
-	require.NotEmpty(t, newIndex(tl).missing(&catalogOf(t, strings.ReplaceAll(whole, "containerd.log", `"path:var/log/other/*.log"`)).Rules[0]))
+	require.Empty(t, newIndex(tl).listMissing(&named.Rules[0]))
+	require.NotEmpty(t, newIndex(tl).listMissing(&catalogOf(t, strings.ReplaceAll(whole, "containerd.log", `"path:var/log/other/*.log"`)).Rules[0]))
 }

@@ -97,19 +97,3 @@ func TestIndexAgreesWithEveryStall(t *testing.T) {
 		}
 	}
 }
-
-// TestSuspectsGrowWithEvents: ten times as many containers in one stall take about ten times as
-// long; a hundred times, if every event were compared with every container.
-func TestSuspectsGrowWithEvents(t *testing.T) {
-	measure := func(events int) time.Duration {
-		tl := flapping(1, events)
-		best := time.Hour
-		for range 5 { // the machine may be busy
-			start := time.Now()
-			require.Len(t, Tell(&rules.Catalog{}, tl, rules.Result{}).Suspects, maxSuspects)
-			best = min(best, time.Since(start))
-		}
-		return best
-	}
-	require.Less(t, measure(40_000), 40*measure(4_000))
-}

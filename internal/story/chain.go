@@ -95,7 +95,7 @@ func shareBind(root, link *part) bool {
 // addNode leads the chain of a root to the stall and the node's condition. Where a step of a rule
 // shows one of them, that step takes its place, and it is not shown twice.
 func addNode(root *part, stall *timeline.Stall) {
-	endChain(root, "kubelet.stall", rules.Step{
+	endChain(root, event.KindStall, rules.Step{
 		ID: "stall", Rule: root.Rule, Role: "symptom", Start: stall.Start, End: stall.End, Duration: stall.End.Sub(stall.Start),
 		AtLeast: stall.Open, Text: fmt.Sprintf(stallStep, stallLength(stall)), Evidence: stall.Evidence,
 	})
@@ -103,7 +103,7 @@ func addNode(root *part, stall *timeline.Stall) {
 		root.Notes = append(root.Notes, notReadyNotLogged)
 		return
 	}
-	endChain(root, "kubelet.node-not-ready", rules.Step{
+	endChain(root, event.KindNodeNotReady, rules.Step{
 		ID: "not-ready", Rule: root.Rule, Role: "symptom", Observed: true, Start: stall.NotReady, Text: notReadyStep, Evidence: stall.NotReadyEvidence,
 	})
 }
@@ -134,7 +134,8 @@ func (s *story) whyNoStall() string {
 	return undatedRoot
 }
 
-// hasKubeletLog says that the bundle holds a log of the kubelet; a dump does not tell the node's condition.
+// hasKubeletLog says that the bundle holds a log of the kubelet; a dump does not tell the node's
+// condition.
 func (s *story) hasKubeletLog() bool {
 	return slices.ContainsFunc(s.timeline.Coverage, func(c timeline.Coverage) bool { return strings.HasPrefix(c.Source, "kubelet.") })
 }

@@ -52,7 +52,8 @@ func TestChainShowsStallOnce(t *testing.T) {
 	}
 }
 
-// TestChainEndsWithItsOwnStall: of two stalls that a root may have caused, the story tells of the one that its rule saw.
+// TestChainEndsWithItsOwnStall: of two stalls that a root may have caused, the story tells of the
+// one that its rule saw.
 func TestChainEndsWithItsOwnStall(t *testing.T) {
 	first, second := stall(), stall()
 	first.End = first.Start.Add(time.Minute)

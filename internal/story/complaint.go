@@ -13,8 +13,8 @@ const (
 	firstMoments = 10 * time.Second
 	// asksAgain is the longest pause between two complaints, 5 s, and one more.
 	asksAgain = 6 * time.Second
-	// syncedBy is when a kubelet up to 1.12 stops to say that the runtime is down because it has not
-	// been asked yet (maxWaitForContainerRuntime).
+	// syncedBy is when a kubelet up to 1.12 stops to say that the runtime is down because it has
+	// not been asked yet (maxWaitForContainerRuntime).
 	syncedBy = 30 * time.Second
 )
 
@@ -29,11 +29,11 @@ func findComplaint(tl *timeline.Timeline) *event.Event {
 	for i := range tl.Events {
 		e := &tl.Events[i]
 		switch {
-		case e.Kind == "kubelet.start":
+		case e.Kind == event.KindKubeletStart:
 			first = nil
-		case e.Kind == "kubelet.runtime-down" && !e.Start.IsZero():
+		case e.Kind == event.KindRuntimeDown && !e.Start.IsZero():
 			down = e
-		case e.Kind == "kubelet.pleg-unhealthy" && e.FieldText("never") != "true" && e.Start.IsZero():
+		case e.Kind == event.KindPLEGUnhealthy && e.FieldText(event.FieldNever) != "true" && e.Start.IsZero():
 			return e
 		case isFirstComplaint(e):
 			if first == nil || e.Start.T.Sub(last.Start.T) > asksAgain {

@@ -29,10 +29,10 @@ func (s *story) listHarmless() []Harmless {
 	}
 	for i := range s.timeline.Events {
 		switch e := &s.timeline.Events[i]; {
-		case e.Kind == "noise" && e.FieldText("lasted") == "":
-			times, _ := e.Get("count")
+		case e.Kind == event.KindNoise && e.FieldText(event.FieldLasted) == "":
+			times, _ := e.Get(event.FieldCount)
 			n, _ := times.Number()
-			count(e.FieldText("name"), e.FieldText("why"), e, int(n))
+			count(e.FieldText(event.FieldName), e.FieldText(event.FieldWhy), e, int(n))
 		case s.complaint == nil && isFirstComplaint(e) && !s.stalls.contain(e.Start.T):
 			count(startingUpName, startingUp, e, 1)
 		}
@@ -46,5 +46,5 @@ func (s *story) listHarmless() []Harmless {
 
 // isFirstComplaint says whether a kubelet complains at a known time that it has not relisted yet.
 func isFirstComplaint(e *event.Event) bool {
-	return e.Kind == "kubelet.pleg-unhealthy" && e.FieldText("never") == "true" && !e.Start.IsZero()
+	return e.Kind == event.KindPLEGUnhealthy && e.FieldText(event.FieldNever) == "true" && !e.Start.IsZero()
 }

@@ -73,9 +73,9 @@ func (s *story) writeHeadlineWithoutRoot(result *Result) string {
 // describeComplaint is what the kubelet says of PLEG or the runtime in lines that give no stall.
 func describeComplaint(e *event.Event) string {
 	switch {
-	case e.Kind == "kubelet.runtime-down":
+	case e.Kind == event.KindRuntimeDown:
 		return runtimeDown
-	case e.FieldText("never") == "true":
+	case e.FieldText(event.FieldNever) == "true":
 		return neverRelisted
 	}
 	return fmt.Sprintf(undatedComplaint, e.Text)

@@ -31,7 +31,8 @@ func (x *stallIndex) findCausedBy(w timeline.Window, open bool) []int {
 	return x.find(w, func(s *timeline.Stall) bool { return s.MayHaveCause(w, open) })
 }
 
-// findWithSymptom returns the stalls, as indices, of which something that lasted for w may be a symptom.
+// findWithSymptom returns the stalls, as indices, of which something that lasted for w may be a
+// symptom.
 func (x *stallIndex) findWithSymptom(w timeline.Window) []int {
 	return x.find(w, func(s *timeline.Stall) bool { return s.MayHaveSymptom(w) })
 }

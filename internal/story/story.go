@@ -45,7 +45,7 @@ type Rival struct {
 }
 
 // Tell gives the findings of a catalogue's rules their parts in what happened on a timeline. It
-// changes neither; the result shares their events and quotes.
+// changes neither; the result shares their quotes, and its steps name no events.
 func Tell(catalog *rules.Catalog, tl *timeline.Timeline, answers rules.Result) Result {
 	s := newStory(catalog, tl, answers.Findings)
 	result := Result{
@@ -66,6 +66,9 @@ func Tell(catalog *rules.Catalog, tl *timeline.Timeline, answers rules.Result) R
 		return cmp.Compare(slices.Index(roleOrder, a.Role), slices.Index(roleOrder, b.Role))
 	})
 	for _, p := range s.parts {
+		for i := range p.Chain {
+			p.Chain[i].Events = nil // a step may have thousands, and its quotes say what is shown
+		}
 		result.Findings = append(result.Findings, p.Finding)
 	}
 	return result
@@ -87,9 +90,11 @@ type story struct {
 type part struct {
 	Finding
 	rule *rules.Rule
-	// stalls are those, as indices, that its causing steps may have caused; none when they have no time.
+	// stalls are those, as indices, that its causing steps may have caused; none when they have no
+	// time.
 	stalls []int
-	// relevant says that it may belong to some stall: it has stalls, or no time, or no stall is known.
+	// relevant says that it may belong to some stall: it has stalls, or no time, or no stall is
+	// known.
 	relevant bool
 	// eligible says that it may be a root or a link: it is relevant and proven or, where nothing is
 	// proven, possible.
@@ -97,7 +102,8 @@ type part struct {
 	deeper   []*part // that may have caused it, best first
 }
 
-// episode is one stall with its own cause. A bundle that shows no stall has one episode, of unknown time.
+// episode is one stall with its own cause. A bundle that shows no stall has one episode, of unknown
+// time.
 type episode struct {
 	stall      *timeline.Stall // nil when none is known
 	candidates []*part         // that may be its root, best first
@@ -188,7 +194,8 @@ func overlap(a, b *part) bool {
 		!a.Start.After(b.End.Add(timeline.CallLimit)) && !b.Start.After(a.End.Add(timeline.CallLimit))
 }
 
-// listEpisodes makes an episode of every stall, with the deepest of the eligible parts that may belong to it.
+// listEpisodes makes an episode of every stall, with the deepest of the eligible parts that may
+// belong to it.
 func (s *story) listEpisodes() {
 	s.episodes = make([]episode, max(1, len(s.timeline.Stalls)))
 	for i := range s.timeline.Stalls {
@@ -305,7 +312,7 @@ func (s *story) mainStall(p *part) *timeline.Stall {
 		return nil
 	}
 	for _, i := range p.stalls {
-		if stall := &s.timeline.Stalls[i]; slices.ContainsFunc(p.Chain, func(step rules.Step) bool { return showsEvent(&step, "kubelet.stall", stall.Start) }) {
+		if stall := &s.timeline.Stalls[i]; slices.ContainsFunc(p.Chain, func(step rules.Step) bool { return showsEvent(&step, event.KindStall, stall.Start) }) {
 			return stall
 		}
 	}

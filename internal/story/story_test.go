@@ -215,7 +215,8 @@ func TestHeadlineWithoutCause(t *testing.T) {
 	require.Contains(t, r.Next.Command, "kill -USR1 $(pidof containerd)")
 }
 
-// The command that comes next follows the decision tree: what the bundle holds, and the phase of the stall.
+// The command that comes next follows the decision tree: what the bundle holds, and the phase of
+// the stall.
 func TestNext(t *testing.T) {
 	covers := func(sources ...string) *timeline.Timeline {
 		tl := &timeline.Timeline{Stalls: []timeline.Stall{stall()}}
@@ -312,7 +313,8 @@ func TestContributingRule(t *testing.T) {
 	require.Equal(t, "slow-disk holds", r.Headline)
 }
 
-// TestRuntimeCalledDown: a kubelet that calls its runtime down when the log ends has complained, unless it has only begun to run.
+// TestRuntimeCalledDown: a kubelet that calls its runtime down when the log ends has complained,
+// unless it has only begun to run.
 func TestRuntimeCalledDown(t *testing.T) {
 	down := func(seconds float64) event.Event {
 		return ev("kubelet.runtime-down", when(seconds), func(e *event.Event) { e.Text = "container runtime is down" })

@@ -11,8 +11,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// Suspect is a container, a sandbox or a pod at which a stall without a root hung, as far as single lines
-// show it. It is no cause: it says where to look.
+// Suspect is a container, a sandbox or a pod at which a stall without a root hung, as far as single
+// lines show it. It is no cause: it says where to look.
 type Suspect struct {
 	Stall    int    // index of the stall on the timeline
 	What     string // "container", "sandbox", "pod"
@@ -47,8 +47,10 @@ func (r *Result) SuspectsOf(stall int) []Suspect {
 
 // sign is what the events of one rank say against one container, sandbox or pod in one stall.
 type sign struct {
-	Suspect
-	rank, count int
+	Suspect              // its Why is written when it is chosen
+	why     *suspicion   // of the first event
+	first   *event.Event // says why
+	count   int
 }
 
 // signKey is what the events of one sign have in common, besides the stall.
@@ -63,7 +65,8 @@ type signs struct {
 	byKey map[signKey]*sign
 }
 
-// listSuspects names, for each stall that has no root, at which containers, sandboxes or pods it hung.
+// listSuspects names, for each stall that has no root, at which containers, sandboxes or pods it
+// hung.
 func (s *story) listSuspects() []Suspect {
 	rooted := s.markRooted()
 	stalls := make([]signs, len(s.timeline.Stalls))
@@ -142,16 +145,15 @@ func narrowestID(e *event.Event) (what, id string) {
 // write says why an event speaks against its container.
 func (s *suspicion) write(e *event.Event) string {
 	text := strings.ReplaceAll(s.why, "{duration}", event.DurationText(e.Duration()))
-	return strings.ReplaceAll(text, "{method}", e.FieldText("method"))
+	return strings.ReplaceAll(text, "{method}", e.FieldText(event.FieldMethod))
 }
 
-// count adds an event to the sign of its suspect and rank. The first event of a sign says why.
+// count adds an event to the sign of its suspect and rank.
 func (s *signs) count(suspect Suspect, why *suspicion, e *event.Event) {
 	key := signKey{suspect.ID, why.rank}
 	g := s.byKey[key]
 	if g == nil {
-		suspect.Why = why.write(e)
-		g = &sign{Suspect: suspect, rank: why.rank}
+		g = &sign{Suspect: suspect, why: why, first: e}
 		if s.byKey == nil {
 			s.byKey = map[signKey]*sign{}
 		}
@@ -166,7 +168,9 @@ func (s *signs) count(suspect Suspect, why *suspicion, e *event.Event) {
 
 // choose returns the suspects of which the signs are worth most, or else are most frequent.
 func (s *signs) choose() []Suspect {
-	slices.SortStableFunc(s.all, func(a, b *sign) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.count, a.count)) })
+	slices.SortStableFunc(s.all, func(a, b *sign) int {
+		return cmp.Or(cmp.Compare(a.why.rank, b.why.rank), cmp.Compare(b.count, a.count))
+	})
 	var chosen []Suspect
 	for _, g := range s.all {
 		if len(chosen) == maxSuspects {
@@ -175,6 +179,7 @@ func (s *signs) choose() []Suspect {
 		if slices.ContainsFunc(chosen, func(o Suspect) bool { return o.ID == g.ID }) {
 			continue
 		}
+		g.Why = g.why.write(g.first)
 		if g.count > 1 {
 			g.Why += fmt.Sprintf(" (%d×)", g.count)
 		}

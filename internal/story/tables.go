@@ -11,8 +11,8 @@ import (
 // eventSort is a sort of event: of one kind, with what its fields say.
 type eventSort struct {
 	kind   event.Kind
-	fields map[string]string // field to its text, or anyText
-	least  time.Duration     // that it lasts
+	fields map[event.Key]string // field to its text, or anyText
+	least  time.Duration        // that it lasts
 }
 
 // anyText stands for every text but the empty one.
@@ -36,29 +36,31 @@ type suspicion struct {
 	eventSort
 	rank int // how much it is worth; 0 is most
 	// late says that the event counts anywhere in the stall: a shim that does not answer is asked
-	// again and again, so that a log that was cut shows it late. What else begins late is a consequence.
+	// again and again, so that a log that was cut shows it late. What else begins late is a
+	// consequence.
 	late bool
 	why  string // {method} and {duration} are those of the event
 }
 
-// longCall is how long a call must last to speak against its container: half of what the kubelet waits for.
+// longCall is how long a call must last to speak against its container: half of what the kubelet
+// waits for.
 const longCall = timeline.CallLimit / 2
 
-var pastDeadline = map[string]string{"deadline": "true"}
+var pastDeadline = map[event.Key]string{event.FieldDeadline: "true"}
 
 // suspicions are asked in this order; the first that takes an event counts. A lock held for a
 // container beats a call that did not end, and that beats calls that ran into their deadlines.
 var suspicions = []suspicion{
-	{eventSort{kind: "lock.held"}, 0, false, "its lock is held while others wait"},
-	{eventSort{kind: "cri.call", least: longCall, fields: map[string]string{"open": "true"}}, 1, false, "{method} did not end"},
-	{eventSort{kind: "cri.call", least: longCall}, 1, false, "{method} lasted {duration}"},
-	{eventSort{kind: "containerd.state-timeout"}, 2, true, "its shim did not answer State"},
-	{eventSort{kind: "containerd.delete-failed", fields: pastDeadline}, 2, false, "its shim did not answer Delete"},
-	{eventSort{kind: "kubelet.cri-error", fields: pastDeadline}, 2, false, "{method} ran into its deadline"},
+	{eventSort{kind: event.KindLockHeld}, 0, false, "its lock is held while others wait"},
+	{eventSort{kind: event.KindCRICall, least: longCall, fields: map[event.Key]string{event.FieldOpen: "true"}}, 1, false, "{method} did not end"},
+	{eventSort{kind: event.KindCRICall, least: longCall}, 1, false, "{method} lasted {duration}"},
+	{eventSort{kind: event.KindStateTimeout}, 2, true, "its shim did not answer State"},
+	{eventSort{kind: event.KindDeleteFailed, fields: pastDeadline}, 2, false, "its shim did not answer Delete"},
+	{eventSort{kind: event.KindCRIError, fields: pastDeadline}, 2, false, "{method} ran into its deadline"},
 }
 
-// question is one of the decision tree below a stall that has no root: what would answer it, and the
-// command that collects that.
+// question is one of the decision tree below a stall that has no root: what would answer it, and
+// the command that collects that.
 type question struct {
 	lacks   []string       // sources of which one answers it; it is open while the bundle has none
 	again   bool           // it is open although the bundle has them
@@ -70,17 +72,17 @@ type question struct {
 }
 
 var shimCalls = []eventSort{
-	{kind: "containerd.state-timeout"},
-	{kind: "containerd.delete-failed"},
-	{kind: "goroutine.wait", fields: map[string]string{"doing": "shim"}},
-	{kind: "goroutine.wait", fields: map[string]string{"doing": "ttrpc"}},
-	{kind: "lock.held", fields: map[string]string{"doing": "shim"}},
-	{kind: "lock.held", fields: map[string]string{"doing": "ttrpc"}},
+	{kind: event.KindStateTimeout},
+	{kind: event.KindDeleteFailed},
+	{kind: event.KindGoroutine, fields: map[event.Key]string{event.FieldDoing: "shim"}},
+	{kind: event.KindGoroutine, fields: map[event.Key]string{event.FieldDoing: "ttrpc"}},
+	{kind: event.KindLockHeld, fields: map[event.Key]string{event.FieldDoing: "shim"}},
+	{kind: event.KindLockHeld, fields: map[event.Key]string{event.FieldDoing: "ttrpc"}},
 }
 
 // lockWithoutHolder are waits for a lock of which a program's dump shows no holder.
 func lockWithoutHolder(program string) []eventSort {
-	return []eventSort{{kind: "lock.queue", fields: map[string]string{"component": program, "wait": anyText}}}
+	return []eventSort{{kind: event.KindLockQueue, fields: map[event.Key]string{event.FieldComponent: program, event.FieldWait: anyText}}}
 }
 
 const (
@@ -114,8 +116,8 @@ var questions = []question{
 	{lacks: []string{"kernel.log"}, command: readKernelLog},
 }
 
-// hazards are what commands do to a node besides answering, the gravest first. What stands behind a # is a
-// remark: its commands count only when nothing else does.
+// hazards are what commands do to a node besides answering, the gravest first. What stands behind a
+// # is a remark: its commands count only when nothing else does.
 var hazards = []struct {
 	command *regexp.Regexp
 	says    string

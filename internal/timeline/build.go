@@ -165,11 +165,11 @@ func collectFacts(events []*event.Event) map[string]Fact {
 	known := map[string]Fact{}
 	trust := map[string]int{}
 	for _, e := range events {
-		if e.Kind != "fact" {
+		if e.Kind != event.KindFact {
 			continue
 		}
-		name, rank := fieldText(e, "name"), 3
-		switch basis := fieldText(e, "basis"); {
+		name, rank := e.FieldText(event.FieldName), 3
+		switch basis := e.FieldText(event.FieldBasis); {
 		case basis == "installed":
 			rank = 1
 		case basis == "configured":
@@ -180,7 +180,7 @@ func collectFacts(events []*event.Event) map[string]Fact {
 		if rank < trust[name] {
 			continue
 		}
-		known[name], trust[name] = Fact{Value: fieldText(e, "value"), Evidence: e.Evidence}, rank
+		known[name], trust[name] = Fact{Value: e.FieldText(event.FieldValue), Evidence: e.Evidence}, rank
 	}
 	return known
 }

@@ -19,12 +19,12 @@ func foldCallers(events []*event.Event) []*event.Event {
 	last := map[callResult]*event.Event{} // by the client's line
 	kept := events[:0:0]
 	for _, e := range events {
-		if e.Kind != "kubelet.cri-error" {
+		if e.Kind != event.KindCRIError {
 			kept = append(kept, e)
 			continue
 		}
-		f := callResult{fieldText(e, "method"), e.IDs.Container, e.IDs.Sandbox}
-		if fieldText(e, "caller") != "true" {
+		f := callResult{e.FieldText(event.FieldMethod), e.IDs.Container, e.IDs.Sandbox}
+		if e.FieldText(event.FieldCaller) != "true" {
 			last[f] = e
 		} else if client := last[f]; client != nil && e.Start.T.Sub(client.Start.T) <= callerDelay+client.Start.Prec {
 			if client.IDs.Pod == "" && e.IDs.Pod != "" {

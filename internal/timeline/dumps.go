@@ -30,8 +30,8 @@ func joinDumps(events, restarted []*event.Event) []*event.Event {
 			continue
 		}
 		gone[e] = true
-		longest, _ := fieldDuration(to, "again")
-		setField(to, "again", event.Duration(max(longest, between)))
+		longest, _ := fieldDuration(to, event.FieldAgain)
+		setField(to, event.FieldAgain, event.Duration(max(longest, between)))
 		addQuotes(to, e)
 		if e.Start.T.Before(to.Start.T) {
 			to.Start = e.Start
@@ -63,7 +63,7 @@ type goroutineActivity struct {
 
 func activityOf(e *event.Event) (d goroutineActivity, ok bool) {
 	switch e.Kind {
-	case "lock.held", "lock.wait", "goroutine.wait":
+	case event.KindLockHeld, event.KindLockWait, event.KindGoroutine:
 	default:
 		return d, false
 	}
@@ -71,7 +71,7 @@ func activityOf(e *event.Event) (d goroutineActivity, ok bool) {
 		return d, false
 	}
 	return goroutineActivity{
-		kind: e.Kind, component: e.Component, lock: e.IDs.Lock, call: fieldText(e, "call"), what: fieldText(e, "doing"), rpc: fieldText(e, "rpc"),
-		object: fieldText(e, "id_ptr"), goroutine: e.IDs.Goroutine,
+		kind: e.Kind, component: e.Component, lock: e.IDs.Lock, call: e.FieldText(event.FieldCall), what: e.FieldText(event.FieldDoing), rpc: e.FieldText(event.FieldRPC),
+		object: e.FieldText(event.FieldIDPtr), goroutine: e.IDs.Goroutine,
 	}, true
 }

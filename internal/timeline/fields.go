@@ -8,21 +8,15 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// fieldText is a field or an id of e as text. It is empty when e has none.
-func fieldText(e *event.Event, key string) string {
-	v, _ := e.Get(key)
-	return v.Text()
-}
-
 // fieldDuration is a field that holds a length of time, in seconds where it is a plain number.
-func fieldDuration(e *event.Event, key string) (d time.Duration, ok bool) {
+func fieldDuration(e *event.Event, key event.Key) (d time.Duration, ok bool) {
 	v, ok := e.Get(key)
 	n, isNumber := v.Number()
 	return time.Duration(math.Round(n * float64(time.Second))), ok && isNumber
 }
 
 // fieldInt is a field that holds a whole number. It is 0 when e has none.
-func fieldInt(e *event.Event, key string) int {
+func fieldInt(e *event.Event, key event.Key) int {
 	v, _ := e.Get(key)
 	n, _ := v.Number()
 	return int(n)
@@ -30,7 +24,7 @@ func fieldInt(e *event.Event, key string) int {
 
 // setField puts a field into e, in the place of one with the same key. Copies of an event share
 // their fields, so it changes a clone.
-func setField(e *event.Event, key string, value event.Value) {
+func setField(e *event.Event, key event.Key, value event.Value) {
 	fields := slices.Clone(e.Fields)
 	i := slices.IndexFunc(fields, func(f event.Field) bool { return f.Key == key })
 	if i < 0 {

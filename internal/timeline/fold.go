@@ -23,7 +23,7 @@ func foldCopies(events []*event.Event) []*event.Event {
 		}
 	}
 	for e, n := range f.repeats {
-		setField(e, "repeats", event.Int(int64(n)))
+		setField(e, event.FieldRepeats, event.Int(int64(n)))
 	}
 	slices.SortFunc(kept, compareEvents) // some now have a better time from a copy
 	return kept

@@ -18,9 +18,9 @@ const maxGaps = 1000
 func findGaps(tl *Timeline, events []*event.Event, sources []Source) {
 	for _, e := range events {
 		switch e.Kind {
-		case "log.loss":
+		case event.KindLoss:
 			tl.addLoss(e)
-		case "kernel.suspend":
+		case event.KindSuspend:
 			if e.Duration() > 0 {
 				tl.addGap(func(*Coverage) bool { return true }, Gap{Window{e.Start.T, e.End.T}, "the machine slept", e.Evidence})
 			}
@@ -44,13 +44,13 @@ func findGaps(tl *Timeline, events []*event.Event, sources []Source) {
 
 // addLoss adds a gap to every source that an event of kind log.loss is about.
 func (tl *Timeline) addLoss(e *event.Event) {
-	of, file := fieldText(e, "of"), e.Pos().File
-	anywhere := fieldText(e, "anywhere") == "true"
+	of, file := e.FieldText(event.FieldOf), e.Pos().File
+	anywhere := e.FieldText(event.FieldAnywhere) == "true"
 	takes := func(c *Coverage) bool {
 		if of != "" && c.Source != of+".log" {
 			return false
 		}
-		return c.File == file || fieldText(e, "reach") == "node" && strings.HasSuffix(c.Source, ".log")
+		return c.File == file || e.FieldText(event.FieldReach) == "node" && strings.HasSuffix(c.Source, ".log")
 	}
 	gap := Gap{Reason: e.Text, Evidence: e.Evidence}
 	switch {

@@ -25,9 +25,9 @@ func linkGoroutines(events []*event.Event) {
 			adoptContainer(e, call, "the only call of its kind open at the dump")
 		}
 	}
-	spreadContainers(goroutines, func(e *event.Event) (address string, gives bool) { return fieldText(e, "id_ptr"), true }, "same container id address as goroutine ")
+	spreadContainers(goroutines, func(e *event.Event) (address string, gives bool) { return e.FieldText(event.FieldIDPtr), true }, "same container id address as goroutine ")
 	spreadContainers(goroutines, func(e *event.Event) (address string, gives bool) {
-		return e.IDs.Lock, e.Kind == "lock.held"
+		return e.IDs.Lock, e.Kind == event.KindLockHeld
 	}, "same lock as goroutine ")
 }
 
@@ -56,11 +56,11 @@ func requestsOf(e *event.Event) []request {
 	if e.Last().IsZero() {
 		return nil
 	}
-	if method := fieldText(e, "call"); method != "" {
+	if method := e.FieldText(event.FieldCall); method != "" {
 		all = append(all, request{dumpOf(e), method})
 	}
 	// otherwise another goroutine called it
-	if fieldText(e, "rpc") == "Create" && fieldText(e, "through") == "" {
+	if e.FieldText(event.FieldRPC) == "Create" && e.FieldText(event.FieldThrough) == "" {
 		all = append(all, request{dumpOf(e), createMethod})
 	}
 	return all
@@ -74,9 +74,9 @@ type linker struct {
 
 // countObject records what a goroutine works on, as far as the dump shows it.
 func (l *linker) countObject(e *event.Event) {
-	object := fieldText(e, "id_ptr")
+	object := e.FieldText(event.FieldIDPtr)
 	if object == "" {
-		object = fieldText(e, "goroutine")
+		object = e.FieldText(event.FieldGoroutine)
 	}
 	for _, r := range requestsOf(e) {
 		if l.objects[r] == nil {
@@ -92,10 +92,10 @@ func callsByMethod(events []*event.Event) map[string][]*event.Event {
 	for _, e := range events {
 		switch {
 		case e.IDs.Container == "" || e.Start.IsZero():
-		case e.Kind == "cri.call":
-			method := fieldText(e, "method")
+		case e.Kind == event.KindCRICall:
+			method := e.FieldText(event.FieldMethod)
 			calls[method] = append(calls[method], e)
-		case e.Kind == "systemd.scope-start":
+		case e.Kind == event.KindScopeStart:
 			calls[createMethod] = append(calls[createMethod], e)
 		}
 	}
@@ -161,14 +161,14 @@ func spreadContainers(goroutines []*event.Event, address func(*event.Event) (add
 	for _, e := range goroutines {
 		a, _ := address(e)
 		if from := givers[object{dumpOf(e), a}]; from != nil && e.IDs.Container == "" {
-			adoptContainer(e, from, how+fieldText(from, "goroutine"))
+			adoptContainer(e, from, how+from.FieldText(event.FieldGoroutine))
 		}
 	}
 }
 
 func adoptContainer(e, from *event.Event, how string) {
 	e.IDs.Container, e.IDs.Sandbox, e.IDs.Pod = from.IDs.Container, from.IDs.Sandbox, from.IDs.Pod
-	setField(e, "container_from", event.String(how))
+	setField(e, event.FieldContainerFrom, event.String(how))
 }
 
 // markBusySystemd marks long scope starts during which systemd finished others: systemd did answer
@@ -176,7 +176,7 @@ func adoptContainer(e, from *event.Event, how string) {
 func markBusySystemd(events []*event.Event) {
 	var scopes []*event.Event // by start, as all events are
 	for _, e := range events {
-		if e.Kind == "systemd.scope-start" && e.Start.Known {
+		if e.Kind == event.KindScopeStart && e.Start.Known {
 			scopes = append(scopes, e)
 		}
 	}
@@ -189,7 +189,7 @@ func markBusySystemd(events []*event.Event) {
 				break
 			}
 			if !other.Open && other.Last().T.Before(long.Last().T.Add(-scopeSlack)) && other.Last().T.After(long.Start.T.Add(scopeSlack)) {
-				setField(long, "others_answered", event.Bool(true))
+				setField(long, event.FieldOthersAnswered, event.Bool(true))
 				break
 			}
 		}

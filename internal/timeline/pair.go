@@ -212,7 +212,7 @@ func (p *pairer) leaveOpen(e *event.Event) *event.Event {
 func (p *pairer) leaveForeignOpen(e *event.Event) bool {
 	until, seen := p.ends[spanClass(e.Span.Key)]
 	if twin := p.closed[e.Pos()]; twin != nil {
-		if fieldText(twin, "deadline") != "true" {
+		if twin.FieldText(event.FieldDeadline) != "true" {
 			return false
 		}
 		until = twin.Last().T

@@ -65,19 +65,19 @@ func historiesOfDaemons(events []*event.Event) map[string]*daemonHistory {
 		if !e.Start.Known || e.Start.Lacks != 0 {
 			continue
 		}
-		s, name := sign{e, e.Start.T}, cmp.Or(fieldText(e, "daemon"), fieldText(e, "runtime"))
+		s, name := sign{e, e.Start.T}, cmp.Or(e.FieldText(event.FieldDaemon), e.FieldText(event.FieldRuntime))
 		switch e.Kind {
-		case "daemon.start", "systemd.unit-start":
+		case event.KindDaemonStart, event.KindUnitStart:
 			of(name).starts = append(of(name).starts, s)
-		case "kubelet.start":
+		case event.KindKubeletStart:
 			of("kubelet").starts = append(of("kubelet").starts, s)
-		case "systemd.unit-stop", "systemd.unit-exit", "kernel.oom-kill":
+		case event.KindUnitStop, event.KindUnitExit, event.KindOOMKill:
 			if name != "" {
 				of(name).ends = append(of(name).ends, s)
 			}
-		case "daemon.crash":
+		case event.KindCrash:
 			of(e.Component).ends = append(of(e.Component).ends, s)
-		case "operator.command":
+		case event.KindOperator:
 			of(name).orders = append(of(name).orders, s)
 		default:
 			if l := lives[e.Component]; l != nil && e.Source == e.Component+".log" && (l.first.IsZero() || s.at.Before(l.first)) {
@@ -120,7 +120,7 @@ func (l *daemonHistory) restartEvent(name string, group []sign, last time.Time) 
 	if len(ends) == 0 && last.IsZero() && (l.first.IsZero() || !l.first.Before(at.Add(-oneStart))) {
 		return nil, false
 	}
-	e := &event.Event{Kind: "daemon.restart", Component: name, Source: "node", Start: group[0].Start, End: group[0].Start}
+	e := &event.Event{Kind: event.KindDaemonRestart, Component: name, Source: "node", Start: group[0].Start, End: group[0].Start}
 	for _, s := range group {
 		e.IDs.PID = cmp.Or(e.IDs.PID, daemonPID(s))
 	}
@@ -128,13 +128,13 @@ func (l *daemonHistory) restartEvent(name string, group []sign, last time.Time) 
 		e.Start = ends[0].Start
 	}
 	how, why := explainEnd(ends)
-	e.Fields = []event.Field{{Key: "daemon", Value: event.String(name)}, {Key: "how", Value: event.String(how)}}
+	e.Fields = []event.Field{{Key: event.FieldDaemon, Value: event.String(name)}, {Key: event.FieldHow, Value: event.String(how)}}
 	e.Text = name + " is restarted: " + why
 	for _, s := range l.orders {
 		if len(ends) > 0 && how == "asked" && !s.at.After(ends[0].at.Add(time.Second)) && ends[0].at.Sub(s.at) <= ordered {
-			who := fieldText(s.Event, "user")
-			e.Fields = append(e.Fields, event.Field{Key: "by", Value: event.String(who)})
-			e.Text += fmt.Sprintf(", by %s (%s)", who, fieldText(s.Event, "command"))
+			who := s.Event.FieldText(event.FieldUser)
+			e.Fields = append(e.Fields, event.Field{Key: event.FieldBy, Value: event.String(who)})
+			e.Text += fmt.Sprintf(", by %s (%s)", who, s.Event.FieldText(event.FieldCommand))
 			e.Evidence = append(e.Evidence, s.Evidence...)
 		}
 	}
@@ -151,7 +151,7 @@ const maxRestartEvidence = 6
 
 // daemonPID is the daemon's PID, where a sign has it. Lines of systemd have systemd's own PID.
 func daemonPID(s sign) int {
-	if s.Kind == "daemon.start" {
+	if s.Kind == event.KindDaemonStart {
 		return s.IDs.PID
 	}
 	return 0
@@ -162,13 +162,13 @@ func daemonPID(s sign) int {
 func explainEnd(ends []sign) (how, why string) {
 	how, why = "unknown", "how the process before it ended is not shown"
 	for _, s := range ends {
-		what := fieldText(s.Event, "how")
+		what := s.Event.FieldText(event.FieldHow)
 		switch {
-		case s.Kind == "systemd.unit-stop":
+		case s.Kind == event.KindUnitStop:
 			return "asked", "systemd was told to stop it"
-		case s.Kind == "kernel.oom-kill" || strings.HasPrefix(what, "oom-kill"):
+		case s.Kind == event.KindOOMKill || strings.HasPrefix(what, "oom-kill"):
 			return "out-of-memory", "it was killed for memory"
-		case s.Kind == "daemon.crash":
+		case s.Kind == event.KindCrash:
 			how, why = "ended", "it crashed"
 		case strings.HasPrefix(what, "killed"), strings.HasPrefix(what, "signal"):
 			how, why = "killed", fmt.Sprintf("it was killed (%s) and systemd had not been told to stop it, as by kill, systemctl kill, or a node-problem-detector that repairs", what)
@@ -186,8 +186,8 @@ func restartFacts(all []*event.Event) (facts []*event.Event) {
 	for _, e := range all {
 		value := e.End.T.UTC().Format("2006-01-02 15:04:05 UTC") + strings.TrimPrefix(e.Text, e.Component+" is restarted")
 		facts = append(facts, &event.Event{
-			Kind: "fact", Component: e.Component, Source: e.Source, Start: e.End, End: e.End, Evidence: e.Evidence,
-			Fields: []event.Field{{Key: "name", Value: event.String(e.Component + ".restart")}, {Key: "value", Value: event.String(value)}},
+			Kind: event.KindFact, Component: e.Component, Source: e.Source, Start: e.End, End: e.End, Evidence: e.Evidence,
+			Fields: []event.Field{{Key: event.FieldName, Value: event.String(e.Component + ".restart")}, {Key: event.FieldValue, Value: event.String(value)}},
 			Text:   e.Component + ".restart = " + value,
 		})
 	}

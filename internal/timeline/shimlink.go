@@ -16,13 +16,13 @@ func linkShims(events []*event.Event) {
 	l := shimLinker{starts: map[int][]*event.Event{}, members: map[string][]string{}, exits: map[string][]*event.Event{}}
 	for _, e := range events {
 		switch id := e.IDs.Container; e.Kind {
-		case "shim.start":
+		case event.KindShimStart:
 			l.starts[e.IDs.PID] = append(l.starts[e.IDs.PID], e)
-		case "containerd.created":
+		case event.KindCreated:
 			if id != "" && e.IDs.Sandbox != "" && !slices.Contains(l.members[e.IDs.Sandbox], id) {
 				l.members[e.IDs.Sandbox] = append(l.members[e.IDs.Sandbox], id)
 			}
-		case "containerd.task-exit":
+		case event.KindTaskExit:
 			l.exits[id] = append(l.exits[id], e)
 		}
 	}
@@ -38,8 +38,8 @@ func linkShims(events []*event.Event) {
 
 // isUnmounting says that a thread was seen in umount, by the name of its call or by its stack.
 func isUnmounting(e *event.Event) bool {
-	name := fieldText(e, "name")
-	return name == "umount2" || name == "umount" || strings.Contains(fieldText(e, "stack"), "cleanup_mnt")
+	name := e.FieldText(event.FieldName)
+	return name == "umount2" || name == "umount" || strings.Contains(e.FieldText(event.FieldStack), "cleanup_mnt")
 }
 
 type shimLinker struct {
@@ -82,5 +82,5 @@ func (l *shimLinker) linkContainer(e *event.Event) {
 		return
 	}
 	e.IDs.Container = found.IDs.Container
-	setField(e, "container_from", event.String("the only container of shim "+fieldText(e, "pid")+" that had just exited"))
+	setField(e, event.FieldContainerFrom, event.String("the only container of shim "+e.FieldText(event.FieldPID)+" that had just exited"))
 }

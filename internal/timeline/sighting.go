@@ -34,7 +34,7 @@ func joinSightings(events []*event.Event) []*event.Event {
 }
 
 func isSighting(e *event.Event) bool {
-	return e.IDs.TID != 0 && (e.Kind == "thread.sample" || e.Kind == "syscall")
+	return e.IDs.TID != 0 && (e.Kind == event.KindThreadSample || e.Kind == event.KindSyscall)
 }
 
 // joinThread joins the sightings of one thread: first samples with each other, then with the one
@@ -46,7 +46,7 @@ func joinThread(seen []*event.Event, gone map[*event.Event]bool) {
 		switch {
 		case e.Start.IsZero():
 			undated = append(undated, e)
-		case e.Kind == "syscall":
+		case e.Kind == event.KindSyscall:
 			calls = append(calls, e)
 		default:
 			near = slices.DeleteFunc(near, func(o *event.Event) bool { return o.Last().T.Add(farOff).Before(e.Start.T) })
@@ -81,7 +81,7 @@ func joinThread(seen []*event.Event, gone map[*event.Event]bool) {
 		return // a thread with many calls: nothing says which one was meant
 	}
 	for _, e := range undated {
-		if to := findOnlySameCall(all, e); to != nil && e.Kind != "syscall" {
+		if to := findOnlySameCall(all, e); to != nil && e.Kind != event.KindSyscall {
 			mergeSighting(to, e)
 			gone[e] = true
 		}
@@ -115,19 +115,19 @@ func isSameCall(a, b *event.Event) bool {
 	if a.IDs.PID != 0 && b.IDs.PID != 0 && a.IDs.PID != b.IDs.PID {
 		return false
 	}
-	for _, key := range [...]string{"name", "number", "call_id"} {
-		if x, y := fieldText(a, key), fieldText(b, key); x != "" && y != "" && x != y {
+	for _, key := range [...]event.Key{event.FieldName, event.FieldNumber, event.FieldCallID} {
+		if x, y := a.FieldText(key), b.FieldText(key); x != "" && y != "" && x != y {
 			return false
 		}
 	}
-	if x, y := fieldText(a, "comm"), fieldText(b, "comm"); x != "" && y != "" && !strings.HasPrefix(x, y) && !strings.HasPrefix(y, x) {
+	if x, y := a.FieldText(event.FieldComm), b.FieldText(event.FieldComm); x != "" && y != "" && !strings.HasPrefix(x, y) && !strings.HasPrefix(y, x) {
 		return false // xcapture 1 cuts names
 	}
-	x, y := fieldText(a, "state"), fieldText(b, "state")
+	x, y := a.FieldText(event.FieldState), b.FieldText(event.FieldState)
 	if x != "" && y != "" && (x == "D") != (y == "D") {
 		return false
 	}
-	named := fieldText(a, "name") != "" && fieldText(a, "name") == fieldText(b, "name")
+	named := a.FieldText(event.FieldName) != "" && a.FieldText(event.FieldName) == b.FieldText(event.FieldName)
 	if b.Start.IsZero() {
 		return named
 	}
@@ -161,7 +161,7 @@ func isAtSameTime(a, b *event.Event) bool {
 
 // samplePause is how far apart the samples of a run are. It is 0 when the event is no run.
 func samplePause(e *event.Event) time.Duration {
-	pause, _ := fieldDuration(e, "every")
+	pause, _ := fieldDuration(e, event.FieldEvery)
 	return pause
 }
 
@@ -170,29 +170,29 @@ func samplePause(e *event.Event) time.Duration {
 func hasExactStart(e *event.Event) bool { return !e.Begun && !e.End.IsZero() }
 
 func hasExactEnd(e *event.Event) bool {
-	_, bounded := e.Get("most")
+	_, bounded := e.Get(event.FieldMost)
 	return !e.Open && !e.End.IsZero() && !bounded
 }
 
 // mergeSighting adds to e what another event shows of the same call.
 func mergeSighting(e, other *event.Event) {
-	sources := cmp.Or(fieldText(e, "seen_by"), e.Source)
+	sources := cmp.Or(e.FieldText(event.FieldSeenBy), e.Source)
 	if !slices.Contains(strings.Split(sources, ", "), other.Source) {
 		sources += ", " + other.Source
 	}
 	exact := hasExactEnd(e) || hasExactEnd(other)
-	samples := fieldInt(e, "samples") + fieldInt(other, "samples")
+	samples := fieldInt(e, event.FieldSamples) + fieldInt(other, event.FieldSamples)
 	every := max(samplePause(e), samplePause(other))
 	if !other.Start.IsZero() {
 		joinIntervals(e, other)
 	}
 	addMissingFields(e, other)
-	if fieldText(e, "netlink") != fieldText(other, "netlink") {
-		setField(e, "netlink", event.Bool(true))
+	if e.FieldText(event.FieldNetlink) != other.FieldText(event.FieldNetlink) {
+		setField(e, event.FieldNetlink, event.Bool(true))
 	}
-	setField(e, "returned", event.Bool(!e.Open))
-	setField(e, "samples", event.Int(int64(samples)))
-	setField(e, "seen_by", event.String(sources))
+	setField(e, event.FieldReturned, event.Bool(!e.Open))
+	setField(e, event.FieldSamples, event.Int(int64(samples)))
+	setField(e, event.FieldSeenBy, event.String(sources))
 	boundDuration(e, every, exact)
 	e.IDs.PID, e.IDs.Container = cmp.Or(e.IDs.PID, other.IDs.PID), cmp.Or(e.IDs.Container, other.IDs.Container)
 	if e.Component == "process" {
@@ -204,9 +204,9 @@ func mergeSighting(e, other *event.Event) {
 			e.Evidence = append(e.Evidence, q)
 		}
 	}
-	if e.Kind == "syscall" {
-		state := fieldText(e, "state")
-		e.Text = fieldText(e, "name") + " in thread " + strconv.Itoa(e.IDs.TID) + ", state " + cmp.Or(state, "unknown") + " in " + strconv.Itoa(samples) + " samples"
+	if e.Kind == event.KindSyscall {
+		state := e.FieldText(event.FieldState)
+		e.Text = e.FieldText(event.FieldName) + " in thread " + strconv.Itoa(e.IDs.TID) + ", state " + cmp.Or(state, "unknown") + " in " + strconv.Itoa(samples) + " samples"
 		if e.Open {
 			e.Text += ", has not returned"
 		}
@@ -241,16 +241,16 @@ func joinIntervals(e, other *event.Event) {
 
 // boundDuration sets how long the call lasted at most, where only samples show its end.
 func boundDuration(e *event.Event, every time.Duration, exact bool) {
-	if _, bounded := e.Get("most"); !bounded {
+	if _, bounded := e.Get(event.FieldMost); !bounded {
 		return
 	}
 	if exact {
-		e.Fields = slices.DeleteFunc(slices.Clone(e.Fields), func(f event.Field) bool { return f.Key == "most" })
+		e.Fields = slices.DeleteFunc(slices.Clone(e.Fields), func(f event.Field) bool { return f.Key == event.FieldMost })
 		return
 	}
 	most := e.Duration() + every
 	if e.Begun {
 		most += every
 	}
-	setField(e, "most", event.Duration(most))
+	setField(e, event.FieldMost, event.Duration(most))
 }

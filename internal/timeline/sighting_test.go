@@ -27,7 +27,7 @@ func sight(source string, from, to float64, change ...func(*event.Event)) event.
 }
 
 // shows sets a field.
-func shows(key, value string) func(*event.Event) {
+func shows(key event.Key, value string) func(*event.Event) {
 	return func(e *event.Event) { setField(e, key, event.String(value)) }
 }
 
@@ -85,7 +85,7 @@ func TestJoinSightings(t *testing.T) {
 }
 
 func describeSight(e *event.Event) string {
-	sources := fieldText(e, "seen_by")
+	sources := e.FieldText("seen_by")
 	if sources == "" {
 		sources = e.Source
 	}

@@ -77,7 +77,7 @@ func markSlowRelists(events []*event.Event, all []Stall) {
 	const most = 100 // dumps; a bundle holds a handful
 	var relists []*event.Event
 	for _, e := range events {
-		if e.Kind == "kubelet.relist" && fieldText(e, "pod_ptr") != "" && e.Last().Known && len(relists) < most {
+		if e.Kind == event.KindRelist && e.FieldText(event.FieldPodPtr) != "" && e.Last().Known && len(relists) < most {
 			relists = append(relists, e)
 		}
 	}
@@ -87,9 +87,9 @@ func markSlowRelists(events []*event.Event, all []Stall) {
 	for _, e := range relists {
 		i := slices.IndexFunc(all, func(s Stall) bool { return within(e, &s) })
 		if i >= 0 && slices.ContainsFunc(relists, func(other *event.Event) bool {
-			return within(other, &all[i]) && fieldText(other, "pod_ptr") != fieldText(e, "pod_ptr") && !other.Last().T.Equal(e.Last().T)
+			return within(other, &all[i]) && other.FieldText(event.FieldPodPtr) != e.FieldText(event.FieldPodPtr) && !other.Last().T.Equal(e.Last().T)
 		}) {
-			setField(e, "moved", event.Bool(true))
+			setField(e, event.FieldMoved, event.Bool(true))
 		}
 	}
 }
@@ -97,12 +97,12 @@ func markSlowRelists(events []*event.Event, all []Stall) {
 // toEvent makes an event of the stall, so that rules can tie their steps to it.
 func (s *Stall) toEvent() *event.Event {
 	e := &event.Event{
-		Kind: "kubelet.stall", Component: "kubelet", Source: "kubelet.log", Start: event.At(s.Start), End: event.At(s.End), Open: s.Open,
+		Kind: event.KindStall, Component: "kubelet", Source: "kubelet.log", Start: event.At(s.Start), End: event.At(s.End), Open: s.Open,
 		Text: "relist did not complete", Evidence: s.Evidence,
 	}
 	e.Fields = []event.Field{
-		{Key: "phase", Value: event.String(string(s.Phase))},
-		{Key: "threshold", Value: event.Duration(s.Threshold)},
+		{Key: event.FieldPhase, Value: event.String(string(s.Phase))},
+		{Key: event.FieldThreshold, Value: event.Duration(s.Threshold)},
 	}
 	return e
 }
@@ -139,28 +139,28 @@ func readSigns(events []*event.Event, coverage []Coverage) *signs {
 	}
 	for _, e := range events {
 		if e.Start.IsZero() {
-			if e.Kind == "kubelet.relist" {
+			if e.Kind == event.KindRelist {
 				s.undated = append(s.undated, e)
 			}
 			continue
 		}
 		switch e.Kind {
-		case "kubelet.pleg-unhealthy":
+		case event.KindPLEGUnhealthy:
 			s.addComplaint(e)
-		case "kubelet.start":
+		case event.KindKubeletStart:
 			s.starts = append(s.starts, e)
-		case "kubelet.node-not-ready":
+		case event.KindNodeNotReady:
 			s.notReady = append(s.notReady, e)
-		case "kubelet.node-ready":
+		case event.KindNodeReady:
 			s.ready = append(s.ready, e)
-		case "kubelet.relist":
-			if p := Phase(fieldText(e, "phase")); p == PhaseList || p == PhasePod {
+		case event.KindRelist:
+			if p := Phase(e.FieldText(event.FieldPhase)); p == PhaseList || p == PhasePod {
 				s.relists = append(s.relists, e)
 			}
-		case "kubelet.cri-error", "kubelet.relist-failed":
+		case event.KindCRIError, event.KindRelistFailed:
 			s.addFailedCall(e)
-		case "lock.wait", "lock.queue":
-			if isListCall(fieldText(e, "call")) && e.Duration() >= time.Minute {
+		case event.KindLockWait, event.KindLockQueue:
+			if isListCall(e.FieldText(event.FieldCall)) && e.Duration() >= time.Minute {
 				s.listWaits = append(s.listWaits, e)
 			}
 		}
@@ -170,15 +170,15 @@ func readSigns(events []*event.Event, coverage []Coverage) *signs {
 
 // addComplaint adds a complaint. A line with an age below its own threshold is none.
 func (s *signs) addComplaint(e *event.Event) {
-	if fieldText(e, "never") == "true" {
+	if e.FieldText(event.FieldNever) == "true" {
 		s.never = append(s.never, e)
 		return
 	}
-	age, ok := fieldDuration(e, "age")
+	age, ok := fieldDuration(e, event.FieldAge)
 	if !ok {
 		return
 	}
-	threshold, ok := fieldDuration(e, "threshold")
+	threshold, ok := fieldDuration(e, event.FieldThreshold)
 	if !ok {
 		threshold = relistThreshold
 	}
@@ -190,10 +190,10 @@ func (s *signs) addComplaint(e *event.Event) {
 // addFailedCall adds a call of relist that reached its deadline: GetPods lists, updateCache asks
 // for one pod. A relist that ended with an error of GetPods was there, whatever the error.
 func (s *signs) addFailedCall(e *event.Event) {
-	if fieldText(e, "deadline") != "true" && e.Kind != "kubelet.relist-failed" {
+	if e.FieldText(event.FieldDeadline) != "true" && e.Kind != event.KindRelistFailed {
 		return
 	}
-	switch method := fieldText(e, "method"); {
+	switch method := e.FieldText(event.FieldMethod); {
 	case method == "" || isListCall(method):
 		s.listErrors = append(s.listErrors, e)
 	case method == "ContainerStatus" || method == "PodSandboxStatus":
@@ -317,12 +317,12 @@ func (s *signs) phaseFromStacks(stall *Stall) Phase {
 	const most = 100 // dumps; a bundle holds a handful
 	for _, e := range s.relists[:min(most, len(s.relists))] {
 		if !e.Start.T.After(stall.End.Add(conditionDelay)) && !e.Last().T.Before(stall.Start) {
-			return Phase(fieldText(e, "phase"))
+			return Phase(e.FieldText(event.FieldPhase))
 		}
 	}
 	// A single dump of a kubelet without a time was made because of the stall.
 	if len(s.relists) == 0 && len(s.undated) == 1 {
-		if p := Phase(fieldText(s.undated[0], "phase")); p == PhaseList || p == PhasePod {
+		if p := Phase(s.undated[0].FieldText(event.FieldPhase)); p == PhaseList || p == PhasePod {
 			return p
 		}
 	}

@@ -37,7 +37,7 @@ type move struct {
 func (r *reconciler) undoClockSteps(events []*event.Event, sources []Source) {
 	var steps []setClock
 	for _, e := range events {
-		if by, ok := fieldDuration(e, "step"); ok && e.Kind == "clock.step" && e.Start.Known && isPlausible(e.Start.T) && by.Abs() >= leastStep {
+		if by, ok := fieldDuration(e, event.FieldStep); ok && e.Kind == event.KindClockStep && e.Start.Known && isPlausible(e.Start.T) && by.Abs() >= leastStep {
 			steps = append(steps, setClock{e, by, e.Last().T})
 		}
 	}

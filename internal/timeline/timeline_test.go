@@ -63,11 +63,11 @@ func of(container string) func(*event.Event) {
 	return func(e *event.Event) { e.IDs.Container = container }
 }
 
-func with(key string, v event.Value) func(*event.Event) {
+func with(key event.Key, v event.Value) func(*event.Event) {
 	return func(e *event.Event) { e.Fields = append(e.Fields, event.Field{Key: key, Value: v}) }
 }
 
-func text(key, v string) func(*event.Event) { return with(key, event.String(v)) }
+func text(key event.Key, v string) func(*event.Event) { return with(key, event.String(v)) }
 
 // took makes an interval that ends at the event's time, as a line does that tells how long
 // something took.

@@ -1,5 +1,7 @@
-// Command lab-cnid is a CNI daemon reduced to what hangs in real ones: requests of plugins come over a socket, and each talks to the kernel
-// over netlink with the daemon's lock held, by a release of the netlink library that waits for ever. It is a module of its own for that release's sake.
+// Command lab-cnid is a CNI daemon reduced to what hangs in real ones: requests of plugins come
+// over a socket, and each talks to the kernel over netlink with the daemon's lock held, by a
+// release of the netlink library that waits for ever. It is a module of its own for that release's
+// sake.
 //
 //	lab-cnid          serve
 //	lab-cnid alloc    be a plugin: ask for an address

@@ -1,6 +1,7 @@
-// Command kubelet plays a kubelet's part on the lab's node. It speaks CRI to the runtime, relists and updates resources as a kubelet does, with
-// a kubelet's deadlines, and its log and its goroutines are spelled like those of Kubernetes 1.26, as far as this repository's
-// observers read them. It knows no API server and restarts nothing.
+// Command kubelet plays a kubelet's part on the lab's node. It speaks CRI to the runtime, relists
+// and updates resources as a kubelet does, with a kubelet's deadlines, and its log and its
+// goroutines are spelled like those of Kubernetes 1.26, as far as this repository's observers read
+// them. It knows no API server and restarts nothing.
 //
 //	kubelet run              relist, reconcile, serve /healthz, /metrics and /debug/pprof
 //	kubelet pod NAME         start a pod of one container, and print its ids as JSON

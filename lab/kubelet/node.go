@@ -11,17 +11,18 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// serve is a kubelet's life: PLEG, the CPU manager, the sync loop, the node's status, each in a loop of its own.
+// serve is a kubelet's life: PLEG, the CPU manager, the sync loop, the node's status, each in a
+// loop of its own.
 func serve(r *remoteRuntime) error {
-	logs('I', "server.go:467", "Kubelet version", "kubeletVersion", "v1.26.15")
+	writeLog('I', "server.go:467", "Kubelet version", "kubeletVersion", "v1.26.15")
 	g := &pleg{runtime: r, states: map[string]cri.ContainerState{}}
-	if err := listen(g); err != nil {
+	if err := serveHTTP(g); err != nil {
 		return err
 	}
-	logs('I', "server.go:1186", "Started kubelet")
-	logs('I', "cpu_manager.go:214", "Starting CPU manager", "policy", "static")
-	logs('I', "cpu_manager.go:215", "Reconciling", "reconcilePeriod", "10s")
-	logs('I', "kubelet.go:2127", "Starting kubelet main sync loop")
+	writeLog('I', "server.go:1186", "Started kubelet")
+	writeLog('I', "cpu_manager.go:214", "Starting CPU manager", "policy", "static")
+	writeLog('I', "cpu_manager.go:215", "Reconciling", "reconcilePeriod", "10s")
+	writeLog('I', "kubelet.go:2127", "Starting kubelet main sync loop")
 	go func() {
 		for {
 			relist(g)
@@ -41,7 +42,8 @@ func serve(r *remoteRuntime) error {
 //go:linkname syncLoop k8s.io/kubernetes/pkg/kubelet.(*Kubelet).syncLoop
 //go:noinline
 func syncLoop(g *pleg) {
-	const first, last = 100 * time.Millisecond, 5 * time.Second // base and max of the kubelet's back-off
+	// base and max of the kubelet's back-off
+	const first, last = 100 * time.Millisecond, 5 * time.Second
 	for wait := first; ; {
 		err := g.healthy()
 		if err == nil {
@@ -49,14 +51,15 @@ func syncLoop(g *pleg) {
 			time.Sleep(first)
 			continue
 		}
-		logs('E', "kubelet.go:2151", "Skipping pod synchronization", "err", fmt.Errorf("PLEG is not healthy: %w", err))
+		writeLog('E', "kubelet.go:2151", "Skipping pod synchronization", "err", fmt.Errorf("PLEG is not healthy: %w", err))
 		time.Sleep(wait)
 		wait = min(2*wait, last)
 	}
 }
 
-// reconcileState is the static CPU manager after a pinned pod came: every container of the shared pool gets the CPUs that are
-// left, one after the other, and again in ten seconds where that failed.
+// reconcileState is the static CPU manager after a pinned pod came: every container of the shared
+// pool gets the CPUs that are left, one after the other, and again in ten seconds where that
+// failed.
 //
 //go:linkname reconcileState k8s.io/kubernetes/pkg/kubelet/cm/cpumanager.(*manager).reconcileState
 //go:noinline
@@ -70,8 +73,8 @@ func reconcileState(r *remoteRuntime, done map[string]bool) {
 			continue
 		}
 		if err := updateContainerResources(r, id); err != nil {
-			logs('E', "remote_runtime.go:436", "UpdateContainerResources from runtime service failed", "err", err, "containerID", id)
-			logs('E', "cpu_manager.go:470", "ReconcileState: failed to update container", "pod", "default/web", "containerName", "main", "containerID", id, "cpuSet", "0", "err", err)
+			writeLog('E', "remote_runtime.go:436", "UpdateContainerResources from runtime service failed", "err", err, "containerID", id)
+			writeLog('E', "cpu_manager.go:470", "ReconcileState: failed to update container", "pod", "default/web", "containerName", "main", "containerID", id, "cpuSet", "0", "err", err)
 			continue
 		}
 		done[id] = true
@@ -89,7 +92,8 @@ func updateContainerResources(r *remoteRuntime, id string) error {
 	return err
 }
 
-// nodeStatus tells every ten seconds what a kubelet would tell the API server, where it has changed.
+// nodeStatus tells every ten seconds what a kubelet would tell the API server, where it has
+// changed.
 func nodeStatus(g *pleg) {
 	name, err := os.Hostname()
 	if err != nil {
@@ -102,12 +106,12 @@ func nodeStatus(g *pleg) {
 			continue
 		}
 		if ready = !ready; ready {
-			logs('I', "kubelet_node_status.go:696", "Recording event message for node", "node", name, "event", "NodeReady")
+			writeLog('I', "kubelet_node_status.go:696", "Recording event message for node", "node", name, "event", "NodeReady")
 			continue
 		}
-		logs('I', "kubelet_node_status.go:696", "Recording event message for node", "node", name, "event", "NodeNotReady")
+		writeLog('I', "kubelet_node_status.go:696", "Recording event message for node", "node", name, "event", "NodeNotReady")
 		since := time.Now()
-		logs('I', "setters.go:552", "Node became not ready", "node", name, "condition",
+		writeLog('I', "setters.go:552", "Node became not ready", "node", name, "condition",
 			raw(fmt.Sprintf("{Type:Ready Status:False LastHeartbeatTime:%v LastTransitionTime:%v Reason:KubeletNotReady Message:PLEG is not healthy: %v}", since, since, err)))
 	}
 }

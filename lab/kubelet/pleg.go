@@ -14,7 +14,8 @@ import (
 const (
 	// relistPeriod lies between the end of a relist and the next (pkg/kubelet/kubelet.go).
 	relistPeriod = time.Second
-	// relistThreshold is the age of the last relist from which PLEG is unhealthy (pkg/kubelet/pleg/generic.go).
+	// relistThreshold is the age of the last relist from which PLEG is unhealthy
+	// (pkg/kubelet/pleg/generic.go).
 	relistThreshold = 3 * time.Minute
 )
 
@@ -49,7 +50,7 @@ func relist(g *pleg) {
 	began := time.Now()
 	containers, err := getPods(g.runtime)
 	if err != nil {
-		logs('E', "generic.go:205", "GenericPLEG: Unable to retrieve pods", "err", err)
+		writeLog('E', "generic.go:205", "GenericPLEG: Unable to retrieve pods", "err", err)
 		return
 	}
 	g.mu.Lock()
@@ -67,7 +68,7 @@ func relist(g *pleg) {
 		}
 		pod := c.Labels["io.kubernetes.pod.namespace"] + "/" + c.Labels["io.kubernetes.pod.name"]
 		event := fmt.Sprintf("&{ID:%s Type:%s Data:%s}", c.Labels["io.kubernetes.pod.uid"], change, c.Id)
-		logs('I', "kubelet.go:2219", "SyncLoop (PLEG): event for pod", "pod", pod, "event", raw(event))
+		writeLog('I', "kubelet.go:2219", "SyncLoop (PLEG): event for pod", "pod", pod, "event", raw(event))
 	}
 	g.states = seen
 }
@@ -79,11 +80,11 @@ type raw string
 //go:noinline
 func updateCache(g *pleg, c *cri.Container) {
 	if err := podSandboxStatus(g.runtime, c.PodSandboxId); err != nil {
-		logs('E', "kuberuntime_manager.go:1086", "PodSandboxStatus of sandbox for pod", "err", err, "podSandboxID", c.PodSandboxId, "pod", c.Labels["io.kubernetes.pod.name"])
+		writeLog('E', "kuberuntime_manager.go:1086", "PodSandboxStatus of sandbox for pod", "err", err, "podSandboxID", c.PodSandboxId, "pod", c.Labels["io.kubernetes.pod.name"])
 		return
 	}
 	if err := containerStatus(g.runtime, c.Id); err != nil {
-		logs('E', "remote_runtime.go:415", "ContainerStatus from runtime service failed", "err", err, "containerID", c.Id)
+		writeLog('E', "remote_runtime.go:415", "ContainerStatus from runtime service failed", "err", err, "containerID", c.Id)
 	}
 }
 
@@ -91,14 +92,14 @@ func updateCache(g *pleg, c *cri.Container) {
 //go:noinline
 func getPods(r *remoteRuntime) ([]*cri.Container, error) {
 	if err := listPodSandbox(r); err != nil {
-		logs('E', "remote_runtime.go:269", "ListPodSandbox with filter from runtime service failed", "err", err, "filter", "nil")
-		logs('E', "kuberuntime_sandbox.go:285", "Failed to list pod sandboxes", "err", err)
+		writeLog('E', "remote_runtime.go:269", "ListPodSandbox with filter from runtime service failed", "err", err, "filter", "nil")
+		writeLog('E', "kuberuntime_sandbox.go:285", "Failed to list pod sandboxes", "err", err)
 		return nil, err
 	}
 	containers, err := listContainers(r)
 	if err != nil {
-		logs('E', "remote_runtime.go:377", "ListContainers with filter from runtime service failed", "err", err, "filter", "&ContainerFilter{Id:,State:nil,PodSandboxId:,LabelSelector:map[string]string{},}")
-		logs('E', "kuberuntime_container.go:479", "ListContainers failed", "err", err)
+		writeLog('E', "remote_runtime.go:377", "ListContainers with filter from runtime service failed", "err", err, "filter", "&ContainerFilter{Id:,State:nil,PodSandboxId:,LabelSelector:map[string]string{},}")
+		writeLog('E', "kuberuntime_container.go:479", "ListContainers failed", "err", err)
 	}
 	return containers, err
 }

@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// listen serves /healthz on port 10248 to everybody, and on 10250, as a kubelet with webhook authorization, /metrics and
-// /debug/pprof to those who have the token.
-func listen(g *pleg) error {
+// listen serves /healthz on port 10248 to everybody, and on 10250, as a kubelet with webhook
+// authorization, /metrics and /debug/pprof to those who have the token.
+func serveHTTP(g *pleg) error {
 	secret, err := os.ReadFile(token)
 	if err != nil {
 		return err
@@ -46,10 +46,10 @@ func listen(g *pleg) error {
 	})
 	server := &http.Server{Addr: "127.0.0.1:10250", Handler: guarded, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}}}
 	go func() {
-		logs('E', "server.go:170", "Failed to listen and serve", "err", server.ListenAndServeTLS("", ""))
+		writeLog('E', "server.go:170", "Failed to listen and serve", "err", server.ListenAndServeTLS("", ""))
 	}()
 	go func() {
-		logs('E', "server.go:390", "Failed to start healthz server", "err", http.ListenAndServe("127.0.0.1:10248", health))
+		writeLog('E', "server.go:390", "Failed to start healthz server", "err", http.ListenAndServe("127.0.0.1:10248", health))
 	}()
 	return nil
 }

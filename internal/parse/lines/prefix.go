@@ -11,9 +11,9 @@ import (
 // somebody quotes: Markdown's block quote and code block.
 var pastePrefixes = [][]byte{[]byte("> "), []byte("\t"), []byte("        "), []byte("    "), []byte("  ")}
 
-// PastePrefix is what stands before nearly every line of head because it was
+// FindPastePrefix is what stands before nearly every line of head because it was
 // quoted on its way; empty when nothing does.
-func PastePrefix(head []byte) []byte {
+func FindPastePrefix(head []byte) []byte {
 	for _, prefix := range pastePrefixes {
 		lines, quoted := 0, 0
 		for line := range bytes.Lines(head) {

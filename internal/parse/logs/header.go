@@ -41,12 +41,12 @@ type header struct {
 	dmesg   bool // a line of the kernel's ring buffer
 	// container says that the line is one of a container's log file, CRI or docker's
 	// json-file: of one writer, whose long lines are cut every 16 KiB.
-	container bool
-	stderr    bool // of a container's line
-	part      bool // of a container's line: it is cut, the next one goes on
-	at        int  // where the message starts with the header of klog or logrus
-	repeats   int  // how often a syslog daemon says that the message came again
-	same      bool // the message, or the time where repeats is 0, is that of the line before
+	container    bool
+	stderr       bool // of a container's line
+	part         bool // of a container's line: it is cut, the next one goes on
+	innerAt      int  // where the message starts with the header of klog or logrus
+	repeats      int  // how often a syslog daemon says that the message came again
+	sameAsBefore bool // the message, or the time where repeats is 0, is that of the line before
 }
 
 // scanHeader reads the header of one line, whatever the format of its file: an
@@ -73,8 +73,8 @@ func scanHeader(b []byte) (h header) {
 	if !h.scanInner(b[n:]) && n == 0 {
 		h.body = none
 	}
-	h.at = start + n
-	h.msg += h.at
+	h.innerAt = start + n
+	h.msg += h.innerAt
 	return h
 }
 
@@ -222,7 +222,7 @@ func (h *header) scanWriter(b []byte, n int) int {
 	}
 	tag := b[n+host+1:]
 	if times := lastRepeated(tag); times > 0 {
-		h.host, h.carried, h.repeats, h.same = b[n:n+host], true, times, true
+		h.host, h.carried, h.repeats, h.sameAsBefore = b[n:n+host], true, times, true
 		return n + host + 1
 	}
 	unit, pid, end := readTag(tag)
@@ -266,7 +266,7 @@ func (h *header) setWriter(b, host, unit []byte, pid, at int) int {
 	case b[len(b)-1] == 's' && pid == 0:
 		// busybox: "syslogd: last message repeated 3 times"
 		if times := lastRepeated(b[at:]); times > 0 {
-			h.unit, h.repeats, h.same = nil, times, true
+			h.unit, h.repeats, h.sameAsBefore = nil, times, true
 		}
 	}
 	return at
@@ -421,12 +421,12 @@ func (h *header) scanLogrus(b []byte) bool {
 
 func (h *header) scanLevel(b []byte) {
 	if len(b) > 7 && string(b[:6]) == "level=" {
-		h.level = levelOf(b[6:])
+		h.level = readLevel(b[6:])
 	}
 }
 
-// levelOf reads the level word of logrus or slog that b starts with.
-func levelOf(b []byte) event.Level {
+// readLevel reads the level word of logrus or slog that b starts with.
+func readLevel(b []byte) event.Level {
 	if len(b) == 0 {
 		return event.NoLevel
 	}

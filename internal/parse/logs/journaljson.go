@@ -269,7 +269,7 @@ func (e *jsonEntry) fillLoggerHeader(h *header) {
 		e.scanMessage(h)
 		return
 	}
-	h.level = levelOf(e.level.raw)
+	h.level = readLevel(e.level.raw)
 	if !e.level.set {
 		h.level = event.Info
 		for _, f := range e.others {

@@ -77,13 +77,13 @@ func (h *header) scanStep(b []byte) int {
 		inner = bytes.TrimLeft(inner[1:len(inner)-1], " ")
 	} else if len(inner) > 1 && inner[0] == '+' {
 		inner = inner[1:]
-		h.same = true // a line of the same minute
+		h.sameAsBefore = true // a line of the same minute
 	} else {
 		return 0
 	}
 	_, d := lines.Digits(inner)
 	if _, _, f := stamp.Fraction(inner[d:]); d == 0 || f == 0 || d+f != len(inner) {
-		h.same = false
+		h.sameAsBefore = false
 		return 0
 	}
 	return end + 2

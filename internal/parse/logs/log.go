@@ -118,7 +118,7 @@ func (l *logReader) readText(n int, b []byte) bool {
 	case h.body == banner:
 		rec.Outer = bannerEnd(b)
 		return l.yield(rec, nil)
-	case h.same && h.repeats > 0:
+	case h.sameAsBefore && h.repeats > 0:
 		return l.readLastRepeated(rec, raw)
 	case h.repeats > 0:
 		b = bytes.TrimSuffix(b, []byte{']'})
@@ -180,7 +180,7 @@ func (l *logReader) newRecord(n int, h *header) event.Record {
 	}
 	if rec.Repeats = h.repeats; h.repeats == 0 {
 		l.prev.Wanted = false
-		if h.same && !rec.Time.Known {
+		if h.sameAsBefore && !rec.Time.Known {
 			rec.Time = l.last.time
 		}
 	}

@@ -29,7 +29,7 @@ func (l *logReader) readPart(i int, rec event.Record, h *header, b []byte) bool 
 		}
 		p = nil
 	}
-	at := h.at
+	at := h.innerAt
 	if p == nil {
 		p = &part{rec: rec, h: *h}
 		p.h.host, p.h.unit, p.h.msg = nil, nil, 0

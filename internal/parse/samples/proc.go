@@ -26,13 +26,13 @@ type procPlace struct {
 	root     string // what comes before the pid
 }
 
-// placeOf reads a path such as
+// readPlace reads a path such as
 //
 //	node-1/proc/1234/stack, proc/1234/task/1240/wchan    as in /proc
 //	1234.stack, stack.1234, shim-1234-stack.txt          as people name copies; of the thread itself
 //
 // In a name, two numbers may be anything, and are taken for nothing.
-func placeOf(file string) (p procPlace, ok bool) {
+func readPlace(file string) (p procPlace, ok bool) {
 	parts := strings.Split(file, "/")
 	n := len(parts)
 	if n >= 2 && slices.Contains(procFiles, parts[n-1]) && isThreadID(parts[n-2]) {
@@ -71,10 +71,10 @@ func isThreadID(s string) bool {
 	return d == len(s) && d > 0 && s[0] != '0' && n <= kernel.MaxPID
 }
 
-// NamedProc says that a file is one of /proc by where it stands, and looks like it: wchan is a
+// IsProcFile says that a file is one of /proc by where it stands, and looks like it: wchan is a
 // single word, which content alone cannot identify.
-func NamedProc(file string, head []byte) bool {
-	p, ok := placeOf(file)
+func IsProcFile(file string, head []byte) bool {
+	p, ok := readPlace(file)
 	if !ok {
 		return false
 	}
@@ -156,7 +156,7 @@ type procReader struct {
 func ReadProc(in lines.Input) iter.Seq2[Sample, error] {
 	return func(yield func(Sample, error) bool) {
 		r := procReader{Input: in, seen: map[string]int{}}
-		r.place, _ = placeOf(in.Path)
+		r.place, _ = readPlace(in.Path)
 		src := lines.NewReader(in.R, in.Stats)
 		for src.NextFilled() {
 			b, pos := src.Line.Bytes, event.Pos{File: in.Path, Line: src.Line.N}
@@ -430,11 +430,11 @@ var blockTitle = regexp.MustCompile(`^(?i:pid)?[ :=]*([1-9]\d{0,6})(?:(?:[/:, ]+
 func readBlockHead(line string) (b namedBlock, ok bool) {
 	s := strings.TrimSpace(line)
 	if rest, found := strings.CutPrefix(s, "==> "); found { // head and tail
-		p, ok := placeOf(strings.TrimSuffix(rest, " <=="))
+		p, ok := readPlace(strings.TrimSuffix(rest, " <=="))
 		return namedBlock{procPlace: p}, ok && strings.HasSuffix(rest, " <==")
 	}
 	if strings.HasPrefix(s, "/proc/") { // echo, and more
-		p, ok := placeOf(strings.TrimSuffix(s, ":"))
+		p, ok := readPlace(strings.TrimSuffix(s, ":"))
 		return namedBlock{procPlace: p}, ok && slices.Contains(procFiles, path.Base(strings.TrimSuffix(s, ":")))
 	}
 	title := strings.TrimLeft(s, "=-#")
@@ -466,7 +466,7 @@ func cutGrepLine(line string) (p procPlace, content string, ok bool) {
 	if !ok || content == "" || path.Clean(file) != file {
 		return p, "", false
 	}
-	p, ok = placeOf(file)
+	p, ok = readPlace(file)
 	return p, content, ok
 }
 

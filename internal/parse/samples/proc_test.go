@@ -29,7 +29,7 @@ func TestPlaceOf(t *testing.T) {
 		"goroutine-stacks-2024-01-01.log": {},
 		"kubelet.log":                     {},
 	} {
-		p, ok := placeOf(file)
+		p, ok := readPlace(file)
 		require.Equal(t, want.file != "", ok, file)
 		if ok {
 			require.Equal(t, want, p, file)

@@ -42,26 +42,27 @@ var ForeignMonths = monthTable(
 	"jan feb mar apr maj jun jul aug sep okt nov dec",                      // sv, da
 	"jan. feb. mars april mai juni juli aug. sep. okt. nov. des.",          // nb
 	"tammi helmi maalis huhti touko kesä heinä elo syys loka marras joulu", // fi
-	"sty lut mar kwi maj cze - sie wrz paź - gru",                          // pl; not "lip" and "lis"
-	"led úno bře dub kvě čen čec - zář říj - pro",                          // cs; not "srp"
-	"jan feb mar apr máj jún júl aug sep okt nov dec",                      // sk
-	"jan febr márc ápr máj jún júl aug szept okt nov dec",                  // hu
-	"ian feb mar apr mai iun iul aug sep oct nov dec",                      // ro
-	"Oca Şub Mar Nis May Haz Tem Ağu Eyl Eki Kas Ara",                      // tr
-	"янв фев мар апр мая июн июл авг сен окт ноя дек",                      // ru
-	"янв фев мар апр май июн июл авг сен окт ноя дек",                      // ru, nominative
-	"янв. февр. марта апр. мая июня июля авг. сент. окт. нояб. дек.",       // ru, older
-	"січ лют бер кві тра чер лип сер вер жов лис гру",                      // uk
-	"яну фев мар апр май юни юли авг сеп окт ное дек",                      // bg
-	"Ιαν Φεβ Μαρ Απρ Μαΐ Ιουν Ιουλ Αυγ Σεπ Οκτ Νοε Δεκ",                    // el
-	"Ιαν Φεβ Μάρ Απρ Μάι Ιούν Ιούλ Αύγ Σεπ Οκτ Νοέ Δεκ",                    // el, nominative
-	"Jan Feb Mar Apr Mei Jun Jul Agu Sep Okt Nov Des",                      // id
-	"ינו פבר מרץ אפר מאי יונ יול אוג ספט אוק נוב דצמ",                      // he
-	"ม.ค. ก.พ. มี.ค. เม.ย. พ.ค. มิ.ย. ก.ค. ส.ค. ก.ย. ต.ค. พ.ย. ธ.ค.",       // th
-	"ينا فبر مار أبر ماي يون يول أغس سبت أكت نوف ديس",                      // ar
-	"Ene Peb Mar Abr May Hun Hul Ago Set Okt Nob Dis",                      // fil
-	"1月 2月 3月 4月 5月 6月 7月 8月 9月 10月 11月 12月",                               // zh, ja
-	"1월 2월 3월 4월 5월 6월 7월 8월 9월 10월 11월 12월",                               // ko
+	// pl; not "lip" and "lis"
+	"sty lut mar kwi maj cze - sie wrz paź - gru",
+	"led úno bře dub kvě čen čec - zář říj - pro",                    // cs; not "srp"
+	"jan feb mar apr máj jún júl aug sep okt nov dec",                // sk
+	"jan febr márc ápr máj jún júl aug szept okt nov dec",            // hu
+	"ian feb mar apr mai iun iul aug sep oct nov dec",                // ro
+	"Oca Şub Mar Nis May Haz Tem Ağu Eyl Eki Kas Ara",                // tr
+	"янв фев мар апр мая июн июл авг сен окт ноя дек",                // ru
+	"янв фев мар апр май июн июл авг сен окт ноя дек",                // ru, nominative
+	"янв. февр. марта апр. мая июня июля авг. сент. окт. нояб. дек.", // ru, older
+	"січ лют бер кві тра чер лип сер вер жов лис гру",                // uk
+	"яну фев мар апр май юни юли авг сеп окт ное дек",                // bg
+	"Ιαν Φεβ Μαρ Απρ Μαΐ Ιουν Ιουλ Αυγ Σεπ Οκτ Νοε Δεκ",              // el
+	"Ιαν Φεβ Μάρ Απρ Μάι Ιούν Ιούλ Αύγ Σεπ Οκτ Νοέ Δεκ",              // el, nominative
+	"Jan Feb Mar Apr Mei Jun Jul Agu Sep Okt Nov Des",                // id
+	"ינו פבר מרץ אפר מאי יונ יול אוג ספט אוק נוב דצמ",                // he
+	"ม.ค. ก.พ. มี.ค. เม.ย. พ.ค. มิ.ย. ก.ค. ส.ค. ก.ย. ต.ค. พ.ย. ธ.ค.", // th
+	"ينا فبر مار أبر ماي يون يول أغس سبت أكت نوف ديس",                // ar
+	"Ene Peb Mar Abr May Hun Hul Ago Set Okt Nob Dis",                // fil
+	"1月 2月 3月 4月 5月 6月 7月 8月 9月 10月 11月 12月",                         // zh, ja
+	"1월 2월 3월 4월 5월 6월 7월 8월 9월 10월 11월 12월",                         // ko
 )
 
 // monthTable numbers the words of each language.

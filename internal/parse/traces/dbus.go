@@ -67,7 +67,7 @@ func Buffers(name, args string, n int64) []Buffer {
 		}
 		all = append(all, Buffer{Bytes: b[:min(int64(len(b)), size)], Len: size})
 	}
-	_, rest, ok := Descriptor(args)
+	_, rest, ok := ReadDescriptor(args)
 	if !ok {
 		return nil
 	}
@@ -99,9 +99,9 @@ func Buffers(name, args string, n int64) []Buffer {
 // maxBuffers bounds the buffers of one call: the kernel's UIO_MAXIOV.
 const maxBuffers = 1024
 
-// Descriptor reads the descriptor that a call works on: its number, what -y
+// ReadDescriptor reads the descriptor that a call works on: its number, what -y
 // wrote behind it ("UNIX-STREAM:[315702->314541]", empty without), and the rest of the arguments.
-func Descriptor(args string) (d FD, rest string, ok bool) {
+func ReadDescriptor(args string) (d FD, rest string, ok bool) {
 	if i := strings.IndexByte(args, '='); i > 0 && identifier([]byte(args[:i])) == i {
 		args = args[i+1:] // -N
 	}
@@ -172,9 +172,9 @@ func cutString(s string) (in, rest string, ok bool) {
 	return s, "", true
 }
 
-// Quoted is the first string of the arguments with strace's escapes undone; ok is false when there
-// is none.
-func Quoted(args string) (s string, ok bool) {
+// FirstString is the first string of the arguments with strace's escapes undone; ok is false when
+// there is none.
+func FirstString(args string) (s string, ok bool) {
 	in, _, ok := cutString(args)
 	if strings.IndexByte(in, '\\') < 0 {
 		return in, ok

@@ -42,12 +42,12 @@ func TestDescriptor(t *testing.T) {
 		`sockfd=5<socket:[9]>, buf="x"`:                       {FD{5, "socket:[9]"}, `, buf="x"`},
 		`5<open`:                                              {FD{5, ""}, "<open"},
 	} {
-		fd, rest, ok := Descriptor(in)
+		fd, rest, ok := ReadDescriptor(in)
 		require.True(t, ok)
 		require.Equal(t, want.fd, fd)
 		require.Equal(t, want.rest, rest)
 	}
-	_, _, ok := Descriptor(`AT_FDCWD</>, "/etc"`)
+	_, _, ok := ReadDescriptor(`AT_FDCWD</>, "/etc"`)
 	require.False(t, ok)
 }
 

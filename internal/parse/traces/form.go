@@ -111,7 +111,7 @@ func majority(all int, a string, forA int, b string, forB int) string {
 // lookAtArguments finds in the arguments what only some calls show.
 func (f *Form) lookAtArguments(b []byte) {
 	s := string(b)
-	fd, _, ok := Descriptor(s)
+	fd, _, ok := ReadDescriptor(s)
 	switch what, _, socket := strings.Cut(fd.Label, ":["); {
 	case !ok || fd.Label == "":
 	case socket && what != "socket" && what != "pipe" && !strings.HasPrefix(what, "anon_inode"), strings.Contains(fd.Label, "<char "):

@@ -118,13 +118,13 @@ type CallView struct {
 
 // callName is what is known of a name that the trace holds.
 type callName struct {
-	name  string
-	nth   int
-	least time.Duration
-	fixed bool // named by the filter
-	some  bool // calls of at least that length matter
-	ask   func(*CallView) bool
-	rest  CallTotal // of those that the filter leaves out
+	name     string
+	nth      int
+	least    time.Duration
+	fixed    bool // named by the filter
+	hasLeast bool // calls of at least that length matter
+	ask      func(*CallView) bool
+	rest     CallTotal // of those that the filter leaves out
 }
 
 func (t *tracer) lookUpName(b []byte) *callName {
@@ -139,9 +139,9 @@ func (t *tracer) lookUpName(b []byte) *callName {
 	n := &callName{name: string(b), nth: -1}
 	if f := t.Calls; f != nil {
 		n.least, n.fixed = f.Least[n.name]
-		n.some, n.ask = n.fixed, f.Ask[n.name]
+		n.hasLeast, n.ask = n.fixed, f.Ask[n.name]
 		if !n.fixed {
-			n.least, n.some = f.Least[""]
+			n.least, n.hasLeast = f.Least[""]
 		}
 	}
 	if len(t.known) < lines.MaxNames {
@@ -152,7 +152,7 @@ func (t *tracer) lookUpName(b []byte) *callName {
 }
 
 // always says that every call of the name matters.
-func (n *callName) always() bool { return n.some && n.least == 0 }
+func (n *callName) always() bool { return n.hasLeast && n.least == 0 }
 
 // Read reads the text of strace, from 4.15 to 7.2, as -o and stderr carry it:
 //
@@ -207,19 +207,19 @@ type tracedThread struct {
 
 // openCall is a call that has not returned yet.
 type openCall struct {
-	pid   int
-	name  *callName
-	raw   []byte // the line so far, without colours and strace's own messages
-	quote []byte // the first line as written, where that is not the start of raw
-	first int    // how much of raw is the first line
-	args  int    // where the arguments start in raw
-	end   int    // where they end in raw
-	at    traceMoment
-	pos   event.Pos
-	lines int
-	least bool // the call may have begun before the trace
-	of    bool // the first line of its thread
-	want  bool
+	pid           int
+	name          *callName
+	raw           []byte // the line so far, without colours and strace's own messages
+	quote         []byte // the first line as written, where that is not the start of raw
+	first         int    // how much of raw is the first line
+	args          int    // where the arguments start in raw
+	end           int    // where they end in raw
+	at            traceMoment
+	pos           event.Pos
+	lines         int
+	mayPrecede    bool // the call may have begun before the trace
+	firstOfThread bool // the first line of its thread
+	want          bool
 }
 
 // attachTime is how long after its first line a trace may still show threads
@@ -325,7 +325,7 @@ func (t *tracer) wantsCall(name *callName, l *traceLine, args []byte, took time.
 	if t.Calls == nil {
 		return t.Want == nil || t.Want(line)
 	}
-	if name.some && (name.least == 0 || known && took >= name.least || !known && name.fixed && l.kind == traceResumed) {
+	if name.hasLeast && (name.least == 0 || known && took >= name.least || !known && name.fixed && l.kind == traceResumed) {
 		return true
 	}
 	if name.ask == nil {
@@ -503,7 +503,7 @@ func (t *tracer) settleHeld(now traceMoment) bool {
 	}
 	h.n = 0
 	most, known := now.since(h.at)
-	wanted := h.wanted || known && h.name.some && most >= h.name.least
+	wanted := h.wanted || known && h.name.hasLeast && most >= h.name.least
 	if !wanted && !h.first && t.leaveOutCall(h.name, n, 1, h.at, 0, true, h.failed) {
 		return true
 	}
@@ -527,12 +527,12 @@ func (t *tracer) beginCall(n int, l *traceLine, b, raw []byte, first bool) *open
 	}
 	o.pid, o.name, o.raw, o.quote, o.first = l.pid, t.lookUpName(l.name), append(o.raw[:0], b...), o.quote[:0], len(b)
 	o.args, o.end, o.at = l.from, l.from+len(l.args), t.clock.now
-	o.pos.File, o.pos.Line, o.lines, o.of = t.Path, n, 1, first
+	o.pos.File, o.pos.Line, o.lines, o.firstOfThread = t.Path, n, 1, first
 	if len(raw) != len(b) { // colours, or a message of strace
 		o.quote = append(o.quote, raw...)
 	}
 	o.want = o.name.always() || t.Calls == nil && (t.Want == nil || t.Want(b))
-	o.least = o.name.name == "restart_syscall" ||
+	o.mayPrecede = o.name.name == "restart_syscall" ||
 		first && !t.execs && t.clock.known && t.clock.now.sub(t.clock.first) < attachTime
 	return o
 }
@@ -540,8 +540,8 @@ func (t *tracer) beginCall(n int, l *traceLine, b, raw []byte, first bool) *open
 // fillCall makes s the open call as far as it is known.
 func (o *openCall) fillCall(s *Syscall) *Syscall {
 	*s = Syscall{}
-	s.PID, s.First, s.Name, s.Nth, s.Start = o.pid, o.of, o.name.name, o.name.nth, o.at.eventTime()
-	s.AtLeast, s.Pos, s.Lines = o.least, o.pos, o.lines
+	s.PID, s.First, s.Name, s.Nth, s.Start = o.pid, o.firstOfThread, o.name.name, o.name.nth, o.at.eventTime()
+	s.AtLeast, s.Pos, s.Lines = o.mayPrecede, o.pos, o.lines
 	s.setSince(o.at)
 	return s
 }
@@ -607,7 +607,7 @@ func (t *tracer) resumeCall(n int, l *traceLine, th *tracedThread, first bool, b
 	}
 	wanted := o.want || t.wantsCall(o.name, l, o.raw[o.args:o.end], took, known, b)
 	t.free = append(t.free, o)
-	if !wanted && !o.of && t.leaveOutCall(o.name, o.pos.Line, o.lines+1, o.at, took, l.returned(), l.failed) {
+	if !wanted && !o.firstOfThread && t.leaveOutCall(o.name, o.pos.Line, o.lines+1, o.at, took, l.returned(), l.failed) {
 		return true
 	}
 	s := o.fillCall(&t.call)
