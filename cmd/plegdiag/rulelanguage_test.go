@@ -46,6 +46,41 @@ func TestRuleLanguage(t *testing.T) {
 	require.Equal(t, string(old), shown, "go test ./cmd/plegdiag -update accepts it")
 }
 
+// docs/rule-language.md begins with a rule of nine lines and a log line, which do together what is shown.
+func TestFirstRule(t *testing.T) {
+	const rule, log = "acme-volume-lost.yaml", "messages"
+	path, err := filepath.Abs("../../docs/rule-language.md")
+	require.NoError(t, err)
+	page, err := os.ReadFile(path)
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	for _, name := range []string{rule, log} {
+		require.NoError(t, os.WriteFile(name, []byte(block(t, string(page), name)), 0o600))
+	}
+	require.Equal(t, 9, strings.Count(block(t, string(page), rule), "\n"))
+	require.Equal(t, 1, strings.Count(block(t, string(page), log), "\n"))
+	require.Equal(t, "1 rule, nothing wrong\n", printed(t, statusDone, "rules", "lint", rule))
+	begins, _, ok := strings.Cut(printed(t, statusDone, "analyze", log, "--rules", rule), "   ~ time")
+	require.True(t, ok)
+	shown := replaceBlock(t, string(page), "<!-- analyze -->\n", begins)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(shown), 0o600))
+		return
+	}
+	require.Equal(t, string(page), shown, "go test ./cmd/plegdiag -update accepts it")
+}
+
+// block is the code block behind the mark of a file.
+func block(t *testing.T, page, name string) string {
+	t.Helper()
+	_, after, ok := strings.Cut(page, "<!-- "+name+" -->\n```")
+	require.True(t, ok, name)
+	_, after, _ = strings.Cut(after, "\n")
+	text, _, ok := strings.Cut(after, "```\n")
+	require.True(t, ok, name)
+	return text
+}
+
 // printed is what the program writes to stdout.
 func printed(t *testing.T, status int, args ...string) string {
 	t.Helper()

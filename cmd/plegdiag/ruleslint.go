@@ -55,8 +55,12 @@ func rulesLint(s streams, dirs []string) error {
 	if found == 0 {
 		return &failure{status: statusFailed, err: fmt.Errorf("no rule in %s", strings.Join(dirs, ", ")), hint: "a rule is a file that ends in .yaml"}
 	}
-	if len(catalog.Warnings) > 0 {
-		return printProblems(s, catalog.Warnings)
+	if n := len(catalog.Warnings); n > 0 {
+		if err := printProblems(s, catalog.Warnings); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(s.out, "%s, %s: a later release counts them as mistakes\n", count(found, "rule"), count(n, "warning"))
+		return err
 	}
 	_, err = fmt.Fprintf(s.out, "%s, nothing wrong\n", count(found, "rule"))
 	return err

@@ -56,12 +56,12 @@ func (l *Lines) Record(r *event.Record, component string) (event.Event, bool) {
 	if !asked {
 		return event.Event{}, false
 	}
-	return lineEvent(r, cmp.Or(component, r.Unit)), true
+	return lineEvent(r, cmp.Or(component, r.Unit, unnamedWriter)), true
 }
 
 // Line is the event of any line of a log: what its writer said, and nothing made of it. One of nobody known is of the component "other".
 func Line(r *event.Record) event.Event {
-	e := event.Event{Kind: event.KindLogLine, Component: cmp.Or(Component(r.Unit, r.Pos.File), r.Unit, "other"), Text: spell(r)}
+	e := event.Event{Kind: event.KindLogLine, Component: cmp.Or(Component(r.Unit, r.Pos.File), r.Unit, unnamedWriter), Text: spell(r)}
 	e.IDs.Container = findID(r.Raw)
 	if r.Unit != "" {
 		e.Fields = []event.Field{str(event.FieldUnit, r.Unit)}
@@ -93,6 +93,9 @@ func lineEvent(r *event.Record, component string) event.Event {
 	finish(&e, r, component)
 	return e
 }
+
+// unnamedWriter is the component of a line that neither names its writer nor stands in a file of a known one.
+const unnamedWriter = "other"
 
 // maxLineFields bounds the fields that are taken over from one line.
 const maxLineFields = 32

@@ -65,7 +65,7 @@ func (r *Rule) prepare() {
 func (r *Rule) eventSet(patterns []Pattern) eventSet {
 	s := eventSet{patterns: patterns, binds: make([]bind, len(r.variables))}
 	for i := range s.binds {
-		s.binds[i] = bind{fields: make([]string, len(patterns)), prefix: r.variables[i].prefix}
+		s.binds[i] = bind{fields: make([]reading, len(patterns)), prefix: r.variables[i].prefix}
 	}
 	var key strings.Builder
 	for i := range patterns {
@@ -75,15 +75,15 @@ func (r *Rule) eventSet(patterns []Pattern) eventSet {
 			fmt.Fprintf(&key, " %q", p.conditions[j].key)
 		}
 		for _, b := range p.bindings {
-			fmt.Fprintf(&key, " bind %q", b.field)
-			s.binds[b.variable].fields[i] = b.field
+			fmt.Fprintf(&key, " bind %#v %t", b.reading, b.optional)
+			s.binds[b.variable].fields[i] = b.reading
 		}
 		key.WriteString("\n")
 	}
 	s.key = key.String()
 	for i := range s.binds {
-		if b := &s.binds[i]; slices.ContainsFunc(b.fields, func(field string) bool { return field != "" }) {
-			b.key = fmt.Sprintf("%q %t", b.fields, b.prefix)
+		if b := &s.binds[i]; slices.ContainsFunc(b.fields, func(field reading) bool { return field != reading{} }) {
+			b.key = fmt.Sprintf("%#v %t", b.fields, b.prefix)
 		}
 	}
 	return s
@@ -94,6 +94,8 @@ type compiler struct {
 	src  *source
 	errs []error
 	uses map[int]int // places that speak of a variable
+	// untied says that an edge names a step that does not exist: what else ties the steps is not known then.
+	untied bool
 }
 
 func (c *compiler) errorf(at []any, format string, args ...any) {
@@ -213,24 +215,47 @@ func (c *compiler) pattern(p *Pattern, at []any, introduce bool) {
 		c.errorf(at, "kind is missing")
 	}
 	p.conditions = c.conditions(p.Match, append(slices.Clone(at), "match"))
-	for _, field := range sortedKeys(p.Bind) {
-		name := p.Bind[field]
-		v := c.variable(name)
-		if v < 0 && !introduce {
-			if v = c.bound(name, append(slices.Clone(at), "bind", field)...); v < 0 {
-				continue
-			}
+	for _, key := range sortedKeys(p.Bind) {
+		field, modifier, modified := strings.Cut(key, "|")
+		if modified && modifier != optionalModifier {
+			c.errorf(append(slices.Clone(at), "bind", key), "unknown modifier %q%s", modifier, didYouMean(modifier, []string{optionalModifier}))
 		}
-		if v < 0 {
-			v = len(c.rule.variables)
-			c.rule.variables = append(c.rule.variables, variable{name: name, quality: byID})
+		c.bind(p, p.Bind[key], binding{reading: reading{field: field}, optional: modified, key: []any{"bind", key}}, at, introduce)
+	}
+	for i := range p.conditions {
+		text := &p.conditions[i]
+		for _, name := range text.placeholders() {
+			read := reading{field: text.field, text: fmt.Sprint(text.arg), placeholder: name}
+			c.bind(p, name, binding{reading: read, key: []any{"match", text.written()}}, at, introduce)
 		}
-		if introduce {
-			c.rule.variables[v].learn(field)
-		}
-		p.bindings = append(p.bindings, binding{field, v})
 	}
 	c.watches(p, at)
+}
+
+// optionalModifier stands behind a bound field that an event may lack.
+const optionalModifier = "optional"
+
+// bind adds one bind to a pattern. Only where introduce is set may its name be a new one.
+func (c *compiler) bind(p *Pattern, name string, b binding, at []any, introduce bool) {
+	place := append(slices.Clone(at), b.key...)
+	b.variable = c.variable(name)
+	if b.variable < 0 && !introduce {
+		if b.variable = c.bound(name, place...); b.variable < 0 {
+			return
+		}
+	}
+	if b.variable < 0 {
+		b.variable = len(c.rule.variables)
+		c.rule.variables = append(c.rule.variables, variable{name: name, quality: byID})
+	}
+	if introduce {
+		c.rule.variables[b.variable].learn(cmp.Or(b.reading.placeholder, b.reading.field))
+	}
+	if b.reading.placeholder != "" && slices.ContainsFunc(p.bindings, binds(b.variable)) {
+		c.errorf(place, "this pattern binds %q already", name)
+		return
+	}
+	p.bindings = append(p.bindings, b)
 }
 
 // learn takes in what kind of value a field holds.
@@ -254,6 +279,17 @@ func (c *compiler) conditions(match map[string]any, at []any) []condition {
 			continue
 		}
 		all = append(all, condition)
+	}
+	return all
+}
+
+// plainConditions are conditions where nothing can be bound.
+func (c *compiler) plainConditions(match map[string]any, at []any) []condition {
+	all := c.conditions(match, at)
+	for i := range all {
+		if names := all[i].placeholders(); len(names) > 0 {
+			c.errorf(append(slices.Clone(at), all[i].written()), "nothing can be bound here: write {} instead of {%s}", names[0])
+		}
 	}
 	return all
 }
@@ -294,33 +330,66 @@ func (c *compiler) variableNames() []string {
 	return names
 }
 
+// edges compiles each edge to the pairs of steps that it stands for.
 func (c *compiler) edges() {
 	for i := range c.rule.Edges {
 		e := &c.rule.Edges[i]
-		e.from = c.namedStep(e.From, "edges", i, "from")
-		e.to = c.namedStep(e.To, "edges", i, "to")
-		if e.from >= 0 && e.from == e.to {
-			c.errorf([]any{"edges", i}, "step %q has an edge to itself", e.From)
-		}
 		c.oneOf(e.FromAt, ends, "edges", i, "from_at")
 		c.oneOf(e.ToAt, ends, "edges", i, "to_at")
+		pair := tie{edge: i, fromEnd: e.FromAt == "end", toEnd: e.ToAt == "end"}
 		if e.Gap == nil && e.Overlap == "" {
 			c.errorf([]any{"edges", i}, "an edge wants a gap or an overlap")
 		}
 		if e.Gap != nil {
-			e.measured = true
-			e.min = c.duration(e.Gap.Min, 0, "edges", i, "gap", "min")
-			e.max = c.duration(e.Gap.Max, math.MaxInt64, "edges", i, "gap", "max")
-			if e.min > e.max {
-				c.errorf([]any{"edges", i, "gap"}, "gap from %s to %s is empty", e.min, e.max)
+			pair.measured = true
+			pair.min = c.duration(e.Gap.Min, 0, "edges", i, "gap", "min")
+			pair.max = c.duration(e.Gap.Max, math.MaxInt64, "edges", i, "gap", "max")
+			if pair.min > pair.max {
+				c.errorf([]any{"edges", i, "gap"}, "gap from %s to %s is empty", pair.min, pair.max)
 			}
 		}
 		if e.Overlap != "" {
-			e.shared = true
-			e.overlap = c.duration(e.Overlap, 0, "edges", i, "overlap")
+			pair.shared = true
+			pair.overlap = c.duration(e.Overlap, 0, "edges", i, "overlap")
 		}
-		if e.from >= 0 && e.to >= 0 {
-			e.best = c.rule.bestJoin(e.from, e.to)
+		c.tieSteps(pair, c.edgeSteps(e.From, i, "from"), c.edgeSteps(e.To, i, "to"))
+	}
+	c.rule.fromEdge = len(c.rule.ties)
+}
+
+// edgeSteps are the steps at one end of an edge.
+func (c *compiler) edgeSteps(ids StepIDs, edge int, key string) []int {
+	if len(ids) == 0 {
+		c.errorf([]any{"edges", edge}, "%s is missing", key)
+	}
+	var steps []int
+	for i, id := range ids {
+		step := c.namedStep(id, "edges", edge, key, i)
+		if step >= 0 && slices.Contains(steps, step) {
+			c.errorf([]any{"edges", edge, key, i}, "step %q is named twice", id)
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// tieSteps adds what an edge asks of each pair of its steps. Steps that do not exist are negative.
+func (c *compiler) tieSteps(pair tie, from, to []int) {
+	if len(c.rule.ties)+len(from)*len(to) > maxTies {
+		c.errorf([]any{"edges", pair.edge}, "the edges up to here tie more than %d pairs of steps", maxTies)
+		return
+	}
+	for _, pair.from = range from {
+		for _, pair.to = range to {
+			switch {
+			case pair.from < 0 || pair.to < 0:
+				c.untied = true
+				continue
+			case pair.from == pair.to:
+				c.errorf([]any{"edges", pair.edge}, "step %q has an edge to itself", c.rule.Steps[pair.from].ID)
+			}
+			pair.best = c.rule.bestJoin(pair.from, pair.to)
+			c.rule.ties = append(c.rule.ties, pair)
 		}
 	}
 }
@@ -359,10 +428,9 @@ func (c *compiler) imply() {
 	for i := range group {
 		group[i] = i
 	}
-	if slices.ContainsFunc(c.rule.Edges, func(e EdgeRule) bool { return e.from < 0 || e.to < 0 }) {
+	if c.untied {
 		return
 	}
-	c.rule.ties = slices.Clone(c.rule.Edges)
 	for i := range group {
 		for j := range i {
 			if c.tied(i, j) {
@@ -378,7 +446,7 @@ func (c *compiler) imply() {
 	for to := range group {
 		for from := range to {
 			if group[from] != group[to] {
-				c.rule.ties = append(c.rule.ties, EdgeRule{from: from, to: to, shared: true, overlap: loose, best: c.rule.bestJoin(from, to)})
+				c.rule.ties = append(c.rule.ties, tie{edge: -1, from: from, to: to, shared: true, overlap: loose, best: c.rule.bestJoin(from, to)})
 			}
 		}
 	}
@@ -388,14 +456,14 @@ func (c *compiler) imply() {
 func (c *compiler) tied(a, b int) bool {
 	own := always(c.rule.Steps[a].patterns)
 	return slices.ContainsFunc(always(c.rule.Steps[b].patterns), func(v int) bool { return slices.Contains(own, v) }) ||
-		slices.ContainsFunc(c.rule.Edges, func(e EdgeRule) bool { return e.from == a && e.to == b || e.from == b && e.to == a })
+		slices.ContainsFunc(c.rule.ties[:c.rule.fromEdge], func(e tie) bool { return e.from == a && e.to == b || e.from == b && e.to == a })
 }
 
 // always is the variables that every pattern binds.
 func always(patterns []Pattern) []int {
 	return slices.DeleteFunc(bindsOf(patterns), func(v int) bool {
 		return slices.ContainsFunc(patterns, func(p Pattern) bool {
-			return !slices.ContainsFunc(p.bindings, binds(v))
+			return !slices.ContainsFunc(p.bindings, func(b binding) bool { return b.variable == v && !b.optional })
 		})
 	})
 }
@@ -545,17 +613,29 @@ func (c *compiler) prose() {
 		n.text = c.template(n.Text, false, "notes", i, "text")
 		if n.When != nil {
 			n.When.step = c.namedStep(n.When.Step, "notes", i, "when", "step")
-			n.When.conditions = c.conditions(n.When.Match, []any{"notes", i, "when", "match"})
+			n.When.conditions = c.plainConditions(n.When.Match, []any{"notes", i, "when", "match"})
 		}
 	}
 }
 
 func (c *compiler) template(s string, own bool, at ...any) template {
-	t, err := parseTemplate(s, scope{steps: c.step, variables: c.variable, own: own}, func(v int) { c.uses[v]++ })
+	t, err := parseTemplate(s, scope{steps: c.step, variables: c.variable, captured: c.captured, own: own}, func(v int) { c.uses[v]++ })
 	if err != nil {
 		c.errorf(at, "%v", err)
 	}
 	return t
+}
+
+// captured returns the variable that a step takes from a text under a name, or -1.
+func (c *compiler) captured(step int, name string) int {
+	for _, p := range c.rule.Steps[step].patterns {
+		for _, b := range p.bindings {
+			if b.reading.placeholder == name {
+				return b.variable
+			}
+		}
+	}
+	return -1
 }
 
 func (c *compiler) explanations() {
@@ -590,8 +670,12 @@ func (c *compiler) unused() {
 				continue
 			}
 			j := slices.IndexFunc(s.patterns, func(p Pattern) bool { return slices.ContainsFunc(p.bindings, binds(v)) })
-			field := s.patterns[j].bindings[slices.IndexFunc(s.patterns[j].bindings, binds(v))].field
-			c.errorf(append(s.at(i, j), "bind", field), "bind %q is used nowhere else", c.rule.variables[v].name)
+			b := s.patterns[j].bindings[slices.IndexFunc(s.patterns[j].bindings, binds(v))]
+			name, hint := c.rule.variables[v].name, ""
+			if b.reading.placeholder != "" {
+				hint = "; {} stands for any word"
+			}
+			c.errorf(append(s.at(i, j), b.key...), "bind %q is used nowhere else%s", name, hint)
 		}
 	}
 }

@@ -1,11 +1,12 @@
 package rules
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/goccy/go-yaml/ast"
 )
@@ -16,13 +17,31 @@ import (
 type decoder struct {
 	src  *source
 	errs []error
+	keys map[reflect.Type]map[string][]int // of the structs met so far
+}
+
+func newDecoder(src *source) *decoder {
+	return &decoder{src: src, keys: map[reflect.Type]map[string][]int{}}
 }
 
 // decode reads a rule, and says what of it cannot be read.
 func decode(src *source) (*Rule, []error) {
-	rule, d := new(Rule), decoder{src: src}
+	rule, d := new(Rule), newDecoder(src)
 	d.value(src.root, reflect.ValueOf(rule).Elem())
 	return rule, d.errs
+}
+
+// DecodeYAML reads a file in the manner of rule files into a pointer to a struct: strictly, and in
+// plain YAML. It returns all that cannot be read, joined, each as a [*Problem]. A struct behind a
+// pointer with the method SetText also takes a text alone.
+func DecodeYAML(file string, text []byte, into any) error {
+	src, problem := readYAML(file, text)
+	if problem != nil {
+		return problem
+	}
+	d := newDecoder(src)
+	d.value(src.root, reflect.ValueOf(into).Elem())
+	return errors.Join(d.errs...)
 }
 
 func (d *decoder) errorf(node ast.Node, format string, args ...any) {
@@ -43,6 +62,12 @@ func (d *decoder) value(node ast.Node, v reflect.Value) {
 		v.Set(reflect.New(v.Type().Elem()))
 		d.value(node, v.Elem())
 	case reflect.Struct:
+		if short, ok := v.Addr().Interface().(interface{ SetText(text string) }); ok && !isMapping(node) {
+			var text string
+			d.scalar(node, reflect.ValueOf(&text).Elem())
+			short.SetText(text)
+			return
+		}
 		d.fields(node, v)
 	case reflect.Map:
 		d.mapping(node, v)
@@ -61,10 +86,10 @@ func (d *decoder) value(node ast.Node, v reflect.Value) {
 func (d *decoder) fields(node ast.Node, v reflect.Value) {
 	all := entries(node)
 	if all == nil && !isMapping(node) {
-		d.errorf(node, "expected a mapping with keys such as %q, not %s", sortedKeys(keysOf(v.Type()))[0], nodeName(node))
+		d.errorf(node, "expected a mapping with keys such as %q, not %s", sortedKeys(d.keysOf(v.Type()))[0], nodeName(node))
 		return
 	}
-	keys, names := keysOf(v.Type()), map[string]bool{}
+	keys, names := d.keysOf(v.Type()), map[string]bool{}
 	for _, entry := range all {
 		names[keyName(entry)] = true
 	}
@@ -100,6 +125,11 @@ func (d *decoder) mapping(node ast.Node, v reflect.Value) {
 
 func (d *decoder) list(node ast.Node, v reflect.Value) {
 	list, ok := node.(*ast.SequenceNode)
+	if !ok && v.Type() == reflect.TypeFor[StepIDs]() { // one id needs no brackets
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		d.value(node, v.Index(0))
+		return
+	}
 	if !ok {
 		d.errorf(node, "expected a list, not %s", nodeName(node))
 		return
@@ -148,7 +178,11 @@ func (d *decoder) scalar(node ast.Node, v reflect.Value) {
 			v.SetString(node.GetToken().Value) // as it is written: 1.10 is no 1.1
 			return
 		}
-		d.errorf(node, "expected text, not %s", nodeName(node))
+		hint := ""
+		if isMapping(node) {
+			hint = "; a text with a colon needs quotes"
+		}
+		d.errorf(node, "expected text, not %s%s", nodeName(node), hint)
 	case reflect.Bool:
 		if truth, ok := value.(bool); ok {
 			v.SetBool(truth)
@@ -184,45 +218,35 @@ func nodeName(node ast.Node) string {
 	return fmt.Sprintf("%q", node.GetToken().Value)
 }
 
-// keysOf is the YAML keys of a struct and the fields behind them.
-func keysOf(t reflect.Type) map[string][]int { return ruleKeys()[t] }
+// keysOf is [yamlKeys], found out once.
+func (d *decoder) keysOf(t reflect.Type) map[string][]int {
+	keys, known := d.keys[t]
+	if !known {
+		keys = yamlKeys(t)
+		d.keys[t] = keys
+	}
+	return keys
+}
 
-// ruleKeys are the keys of every struct of the language.
-var ruleKeys = sync.OnceValue(func() map[reflect.Type]map[string][]int {
-	all := map[reflect.Type]map[string][]int{}
-	var walk func(t reflect.Type)
-	walk = func(t reflect.Type) {
-		switch t.Kind() {
-		case reflect.Pointer, reflect.Slice, reflect.Map:
-			walk(t.Elem())
-		case reflect.Struct:
-			if all[t] != nil {
-				return
-			}
-			all[t] = map[string][]int{}
-			for _, field := range reflect.VisibleFields(t) {
-				if name, ok := yamlKey(field); ok {
-					all[t][name] = field.Index
-					walk(field.Type)
-				}
-			}
+// yamlKeys is the YAML keys of a struct and the fields behind them.
+func yamlKeys(t reflect.Type) map[string][]int {
+	keys := map[string][]int{}
+	for _, field := range reflect.VisibleFields(t) {
+		if name, ok := yamlKey(field); ok {
+			keys[name] = field.Index
 		}
 	}
-	walk(reflect.TypeFor[Rule]())
-	return all
-})
+	return keys
+}
 
-// yamlKey is the key of a field: its tag, else its name in lower case. An
-// embedded struct has none, its fields stand in their own names.
+// yamlKey is the key of a field: the name in its tag, else its own in lower case. An embedded
+// struct has none, its fields stand in their own names.
 func yamlKey(field reflect.StructField) (string, bool) {
-	tag := field.Tag.Get("yaml")
-	if !field.IsExported() || tag == ",inline" {
+	name, options, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+	if !field.IsExported() || options == "inline" {
 		return "", false
 	}
-	if tag != "" {
-		return tag, true
-	}
-	return strings.ToLower(field.Name), true
+	return cmp.Or(name, strings.ToLower(field.Name)), true
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -382,7 +382,7 @@ func (s *search) isInferred(step int, e *event.Event) bool {
 // isObserved says whether a step is tied to one before it in the chain by an id
 // and a certain order. The first of a chain needs no tie.
 func (s *search) isObserved(step int, before []int) bool {
-	return len(before) == 0 || slices.ContainsFunc(s.rule.Edges, func(e EdgeRule) bool {
+	return len(before) == 0 || slices.ContainsFunc(s.rule.ties[:s.rule.fromEdge], func(e tie) bool {
 		other, ok := e.other(step)
 		return ok && slices.Contains(before, other) && s.join(step, other) > byTime &&
 			s.orderWith(&e, e.from, s.chosen[e.from]) == certain

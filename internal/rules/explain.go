@@ -19,8 +19,10 @@ func (r *Rule) Explain(w io.Writer) error {
 	p := &prose{w: bufio.NewWriter(w)}
 	p.line("%s", r.ID)
 	p.wrap("", r.Title)
-	p.line("")
-	p.wrap("", r.Mechanism)
+	if r.Mechanism != "" {
+		p.line("")
+		p.wrap("", r.Mechanism)
+	}
 	p.heading("At most", strings.TrimSpace(roleProse[r.Role]+" "+r.Phase.Sentence()))
 	p.steps(r)
 	p.verdicts(r)
@@ -144,7 +146,11 @@ func (p *Pattern) prose(alternative bool) string {
 		b.WriteString(conjunction + conditionProse(key, p.Match[key]))
 	}
 	for _, field := range sortedKeys(p.Bind) {
-		fmt.Fprintf(&b, ", %s = %s", field, p.Bind[field])
+		name, modifier, _ := strings.Cut(field, "|")
+		fmt.Fprintf(&b, ", %s = %s", name, p.Bind[field])
+		if modifier == optionalModifier {
+			b.WriteString(" if it is given")
+		}
 	}
 	return b.String()
 }
@@ -167,7 +173,7 @@ func conditionProse(key string, arg any) string {
 }
 
 var operatorProse = map[string]string{
-	"": "is", "lacks": "does not contain", "startswith": "starts with", "endswith": "ends with", "re": "matches",
+	"": "is", "lacks": "does not contain", "startswith": "starts with", "endswith": "ends with", "re": "matches", "captures": "has",
 	"lt": "<", "lte": "≤", "gt": ">", "gte": "≥", "semver": "is of version",
 }
 
@@ -187,7 +193,12 @@ func (e *EdgeRule) prose() string {
 	if e.Overlap != "" {
 		says = append(says, fmt.Sprintf("is going on at the same time, give or take %s", e.Overlap))
 	}
-	return fmt.Sprintf("%s %s %s: %s %s", e.From, cmp.Or(e.Relation, "and"), e.To, e.To, strings.Join(says, " and "))
+	from, to := strings.Join(e.From, " or "), strings.Join(e.To, " or ")
+	who := to
+	if len(e.To) > 1 {
+		who = "each"
+	}
+	return fmt.Sprintf("%s %s %s: %s %s", from, cmp.Or(e.Relation, "and"), to, who, strings.Join(says, " and "))
 }
 
 // prose is the gap in words: "5s before to 10m after".

@@ -38,7 +38,7 @@ func (c *compiler) exposures() {
 		if len(e.Versions)+len(e.Facts) == 0 {
 			c.errorf(at, "an exposure names versions or facts")
 		}
-		e.conditions = c.conditions(e.Facts, append(at, "facts"))
+		e.conditions = c.plainConditions(e.Facts, append(at, "facts"))
 	}
 }
 

@@ -73,7 +73,7 @@ func (c *compiler) forecasts() {
 		c.required(f.Text, append(at, "text")...)
 		c.required(f.Value, append(at, "value")...)
 		c.required(string(f.Kind), append(at, "kind")...)
-		f.conditions = c.conditions(f.Match, append(at, "match"))
+		f.conditions = c.plainConditions(f.Match, append(at, "match"))
 		var isNumber bool
 		if f.limit, isNumber = numeric(f.Limit); !isNumber {
 			switch name, _ := f.Limit.(string); {
@@ -152,7 +152,8 @@ func (x *index) lastTime() (end time.Time) {
 // counts it: two ways to count one thing differ by a little, which is no growth.
 func (rule *ForecastRule) nameSeries(e *event.Event) string {
 	parts := []string{e.Source}
-	for _, field := range sortedKeys(rule.Bind) {
+	for _, key := range sortedKeys(rule.Bind) {
+		field, _, _ := strings.Cut(key, "|")
 		parts = append(parts, e.FieldText(event.Key(field)))
 	}
 	return strings.Join(parts, "\x00")

@@ -68,7 +68,7 @@ func compare(a, b *event.Event) int {
 		cmp.Compare(a.IDs.Goroutine, b.IDs.Goroutine), cmp.Compare(a.IDs.PID, b.IDs.PID), cmp.Compare(a.IDs.TID, b.IDs.TID))
 }
 
-// column is one field of all events of a kind. Events share few values of most
+// column is one reading of all events of a kind. Events share few values of most
 // fields, so that a condition need only be asked about each value once.
 type column struct {
 	codes  []int32 // by place: which of the values; noValue for an event without the field
@@ -79,21 +79,21 @@ type column struct {
 }
 
 type columnKey struct {
-	kind  event.Kind
-	field string
+	kind    event.Kind
+	reading reading
 }
 
 const noValue = -1
 
-func (x *index) column(kind event.Kind, field string) *column {
-	key := columnKey{kind, field}
+func (x *index) column(kind event.Kind, r reading) *column {
+	key := columnKey{kind, r}
 	if c := x.columns[key]; c != nil {
 		return c
 	}
 	c := &column{codes: make([]int32, len(x.kinds[kind]))}
-	codes := map[event.Value]int32{}
+	codes, read := map[event.Value]int32{}, r.reader()
 	for i, ev := range x.kinds[kind] {
-		v, ok := x.events[ev].Get(event.Key(field))
+		v, ok := read(x.events[ev])
 		if !ok {
 			c.codes[i] = noValue
 			c.absent++
@@ -166,7 +166,7 @@ func (x *index) test(kind event.Kind, c *condition) *tested {
 	if a := x.tested[key]; a != nil {
 		return a
 	}
-	col := x.column(kind, c.field)
+	col := x.column(kind, c.reading)
 	a := &tested{column: col, holds: make([]bool, len(col.values))}
 	for code, v := range col.values {
 		if c.holds(v, true) {
@@ -207,9 +207,11 @@ func (x *index) listMatching(p *Pattern) []int32 {
 	}
 	var bound []*column
 	for i := range p.bindings {
-		c := x.column(p.Kind, p.bindings[i].field)
+		c := x.column(p.Kind, p.bindings[i].reading)
 		x.textsOf(c)
-		bound = append(bound, c)
+		if !p.bindings[i].optional {
+			bound = append(bound, c)
+		}
 	}
 	slices.SortFunc(conditions, func(a, b *tested) int { return cmp.Compare(a.count, b.count) })
 	var found []int32
@@ -240,8 +242,8 @@ type eventSet struct {
 
 // bind is where the events of a set hold the value of one variable.
 type bind struct {
-	fields []string // by pattern; empty where it does not bind the variable
-	key    string   // equal for binds that give the same values; empty when no pattern binds the variable
+	fields []reading // by pattern; zero where it does not bind the variable
+	key    string    // equal for binds that give the same values; empty when no pattern binds the variable
 	prefix bool
 }
 
@@ -317,9 +319,13 @@ func (x *index) valuesOf(s *eventSet, h *hits, variable int) *values {
 	}
 	v := &values{of: make([]int32, len(h.events)), prefix: b.prefix}
 	for i, ev := range h.events {
-		if field := b.fields[h.by[i]]; field != "" {
-			c := x.column(s.patterns[h.by[i]].Kind, field)
-			v.of[i] = c.ids[c.codes[x.place[ev]]]
+		field := b.fields[h.by[i]]
+		if field == (reading{}) {
+			continue
+		}
+		c := x.column(s.patterns[h.by[i]].Kind, field)
+		if code := c.codes[x.place[ev]]; code != noValue {
+			v.of[i] = c.ids[code]
 		}
 	}
 	for _, id := range v.of {
@@ -366,9 +372,17 @@ func (x *index) covers(source string) bool {
 	covered, asked := x.covered[source]
 	if !asked {
 		covered = slices.ContainsFunc(x.timeline.Coverage, func(c timeline.Coverage) bool {
-			return c.Source == source && x.timeline.CoversStall(&c)
+			return isSource(source, &c) && x.timeline.CoversStall(&c)
 		})
 		x.covered[source] = covered
 	}
 	return covered
+}
+
+// isSource says whether lines of a file are of a source, by its name or its path.
+func isSource(source string, c *timeline.Coverage) bool {
+	if pattern, ok := pathSource(source); ok {
+		return matchPath(pattern, c.File)
+	}
+	return c.Source == source
 }

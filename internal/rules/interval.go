@@ -64,15 +64,15 @@ const (
 	certain
 )
 
-// order compares the events of the edge's two steps.
-func (e *EdgeRule) order(from, to span) order {
+// order compares the events of the two steps.
+func (e *tie) order(from, to span) order {
 	if !from.dated || !to.dated {
 		return unknown
 	}
 	result := certain
 	if e.measured {
-		fromLo, fromHi := from.at(e.FromAt)
-		toLo, toHi := to.at(e.ToAt)
+		fromLo, fromHi := from.pointAt(e.fromEnd)
+		toLo, toHi := to.pointAt(e.toEnd)
 		result = min(result, within(toLo-fromHi, toHi-fromLo, int64(e.min), int64(e.max)))
 	}
 	if e.shared {
@@ -81,8 +81,9 @@ func (e *EdgeRule) order(from, to span) order {
 	return result
 }
 
-func (s span) at(end string) (lo, hi int64) {
-	if end == "end" {
+// pointAt is the end of an interval or else its start: the two moments between which it lies.
+func (s span) pointAt(end bool) (lo, hi int64) {
+	if end {
 		return s.endLo, s.endHi
 	}
 	return s.startLo, s.startHi

@@ -226,7 +226,7 @@ func (s *search) findOpposition(o *Objection, f *found) (ev int32, ok bool) {
 }
 
 func (s *search) areAllBound(bindings []binding) bool {
-	return !slices.ContainsFunc(bindings, func(b binding) bool { return s.bound[b.variable] == "" })
+	return !slices.ContainsFunc(bindings, func(b binding) bool { return !b.optional && s.bound[b.variable] == "" })
 }
 
 // liesDuring says whether an event lies in time where a contradiction asks for it.
@@ -237,7 +237,7 @@ func (s *search) liesDuring(o *Objection, ev int32) bool {
 	}
 	a, b := s.index.spans[s.steps[o.anchor].events[s.chosen[o.anchor]]], s.index.spans[ev]
 	if !a.dated || !b.dated {
-		return len(o.bindings) > 0
+		return slices.ContainsFunc(o.bindings, func(b binding) bool { return !b.optional })
 	}
 	return overlap(a, b, 0) != impossible
 }
@@ -289,7 +289,7 @@ func (s *search) isCovered(a *Absence, anchor *event.Event) bool {
 	}
 	hidden := func(g timeline.Gap) bool { return g.Overlaps(start, end) }
 	for _, c := range s.index.timeline.Coverage {
-		if c.Source == a.Source && !c.Start.IsZero() && !c.Start.After(anchor.Start.T) && !c.End.Before(end) &&
+		if isSource(a.Source, &c) && !c.Start.IsZero() && !c.Start.After(anchor.Start.T) && !c.End.Before(end) &&
 			(a.level == event.NoLevel || c.Level != event.NoLevel && c.Level <= a.level) && !slices.ContainsFunc(c.Gaps, hidden) {
 			return true
 		}

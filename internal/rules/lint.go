@@ -150,10 +150,36 @@ func (r *Rule) kindsOf(step int) []event.Kind {
 // sourceNames is how [event.Event.Source] spells inputs.
 var sourceNames = regexp.MustCompile(`^([a-z0-9][a-z0-9._-]*\.log|goroutines\.[a-z0-9-]+|strace|samples(\.[a-z]+)?|processes|udevcookies|versions|config|node|mounts|units|metrics|kubernetes|packages|collect)$`)
 
+// source reports a source that is spelled like none, and warns of one that nothing is known of.
 func (l *linter) source(name string, at ...any) {
-	if l.known != nil && name != "" && !sourceNames.MatchString(name) {
+	pattern, isPath := pathSource(name)
+	switch {
+	case isPath:
+		if err := checkPath(pattern); err != nil {
+			l.errorf(at, "%v", err)
+		}
+	case l.known == nil || name == "":
+	case !sourceNames.MatchString(name):
 		l.errorf(at, "%q is no source: logs are COMPONENT.log, dumps goroutines.PROGRAM, others as strace, samples, processes, config (docs/rule-language.md)", name)
+	case !contains(event.Sources(), name) && !l.ownLog(name):
+		hint := didYouMean(name, event.Sources())
+		if program, isLog := strings.CutSuffix(name, ".log"); isLog && hint == "" {
+			hint = fmt.Sprintf(": no log.line of this rule has component: %s", program)
+		}
+		l.warnf(at, "unknown source %q%s", name, hint)
 	}
+}
+
+// ownLog says that a source is the log of a program whose lines the rule takes by their text.
+func (l *linter) ownLog(source string) bool {
+	asked := func(p *Pattern) bool {
+		return p.Kind == event.KindLogLine && slices.ContainsFunc(p.components(), func(name string) bool { return name+".log" == source })
+	}
+	r := l.rule
+	return slices.ContainsFunc(r.Steps, func(s StepRule) bool {
+		return slices.ContainsFunc(s.patterns, func(p Pattern) bool { return asked(&p) })
+	}) || slices.ContainsFunc(r.Absent, func(a Absence) bool { return asked(&a.Pattern) }) ||
+		slices.ContainsFunc(r.RulesOut, func(o Objection) bool { return asked(&o.Pattern) })
 }
 
 // texts checks the fields that texts and notes speak of.
@@ -207,7 +233,7 @@ func (c *compiler) watches(p *Pattern, at []any) {
 		}
 	}
 	if shortest(literals) < minLiteral {
-		c.errorf(append(slices.Clone(at), "match"), "a log.line needs text|contains (or text, text|startswith, text|endswith, text|in, error|contains) "+
+		c.errorf(append(slices.Clone(at), "match"), "a log.line needs text|contains (or text, text|startswith, text|endswith, text|captures, text|in, error|contains) "+
 			"with %d plain letters or more in a row: quotes, backslashes, <, >, & and letters beyond ASCII may be written differently in a file", minLiteral)
 		return
 	}
@@ -238,6 +264,10 @@ func (c *condition) literals() []string {
 	switch c.operator {
 	case "", "contains", "startswith", "endswith":
 		return []string{plainRun(fmt.Sprint(c.arg))}
+	case capturesOperator:
+		if text, err := parseCaptures(fmt.Sprint(c.arg)); err == nil {
+			return []string{longestOf(text.literals, plainRun)}
+		}
 	case "in":
 		var all []string
 		list, _ := c.arg.([]any)
@@ -255,6 +285,17 @@ func plainRun(s string) string {
 	for run := range strings.FieldsFuncSeq(s, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune("\"\\<>&", r) }) {
 		if run = strings.TrimSpace(run); len(run) > len(longest) {
 			longest = run
+		}
+	}
+	return longest
+}
+
+// longestOf is the longest of what a function makes of each text.
+func longestOf(texts []string, of func(string) string) string {
+	longest := ""
+	for _, s := range texts {
+		if made := of(s); len(made) > len(longest) {
+			longest = made
 		}
 	}
 	return longest
@@ -386,7 +427,7 @@ func (p *Pattern) takesAllOf(other *Pattern) bool {
 			return !slices.ContainsFunc(other.conditions, func(d condition) bool { return c.key == d.key })
 		}) &&
 		!slices.ContainsFunc(p.bindings, func(b binding) bool {
-			return !slices.ContainsFunc(other.bindings, func(d binding) bool { return b.field == d.field })
+			return !b.optional && !slices.ContainsFunc(other.bindings, func(d binding) bool { return b.reading == d.reading && !d.optional })
 		})
 }
 
@@ -434,26 +475,27 @@ func (l *linter) inTime() {
 	for s := range ends {
 		bound(ends+s, s, 0)
 	}
-	point := func(step int, at string) int {
-		if at == "end" {
+	point := func(step int, end bool) int {
+		if end {
 			return ends + step
 		}
 		return step
 	}
-	for i := range l.rule.Edges {
-		e, holds := &l.rule.Edges[i], true
-		if e.from < 0 || e.to < 0 || e.from == e.to || e.min > e.max {
+	for i := range l.rule.ties[:l.rule.fromEdge] {
+		e, holds := &l.rule.ties[i], true
+		if e.from == e.to || e.min > e.max {
 			continue
 		}
 		if e.measured {
-			from, to := point(e.from, e.FromAt), point(e.to, e.ToAt)
+			from, to := point(e.from, e.fromEnd), point(e.to, e.toEnd)
 			holds = bound(to, from, -max(int64(e.min), -ever)) && (e.max == math.MaxInt64 || bound(from, to, int64(e.max)))
 		}
 		if e.shared {
 			holds = holds && bound(ends+e.from, e.to, int64(e.overlap)) && bound(ends+e.to, e.from, int64(e.overlap))
 		}
 		if !holds {
-			l.errorf([]any{"edges", i}, "no events can lie so: the edges before it say otherwise of %q and %q", e.From, e.To)
+			from, to := l.rule.Steps[e.from].ID, l.rule.Steps[e.to].ID
+			l.errorf([]any{"edges", e.edge}, "no events can lie so: the edges before it say otherwise of %q and %q", from, to)
 		}
 	}
 }

@@ -77,6 +77,33 @@ func TestLint(t *testing.T) {
 	}
 }
 
+// TestWarnings: what is suspicious but used to load still loads.
+func TestWarnings(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{"[containerd.log]", "[containrd.log]", `whole.yaml:4:16: warning: unknown source "containrd.log"; did you mean "containerd.log"?`},
+		{"[containerd.log]", "[acme-vold.log]", `4:16: warning: unknown source "acme-vold.log": no log.line of this rule has component: acme-vold`},
+		{"source: containerd.log", "source: goroutines.acme", `11:51: warning: unknown source "goroutines.acme"`},
+	} {
+		require.Contains(t, whole, c.old)
+		cat, err := Load(invented, Files{FS: fstest.MapFS{"whole.yaml": {Data: []byte(strings.Replace(whole, c.old, c.new, 1))}}})
+		require.NoError(t, err)
+		require.Len(t, cat.Rules, 1)
+		require.Len(t, cat.Warnings, 1)
+		require.Contains(t, cat.Warnings[0].Error(), c.want)
+	}
+	for _, replaced := range []string{
+		strings.NewReplacer("[containerd.log]", "[acme-vold.log]", "kind: a,", "kind: log.line, match: {component: acme-vold, text: lost contact},").Replace(whole),
+		strings.ReplaceAll(whole, "containerd.log", `"path:var/log/acme/*.log"`),
+	} {
+		cat, err := Load(invented, Files{FS: fstest.MapFS{"whole.yaml": {Data: []byte(replaced)}}})
+		require.NoError(t, err)
+		require.Empty(t, cat.Warnings)
+	}
+	cat, err := Load(event.Kinds(), BuiltinFiles())
+	require.NoError(t, err)
+	require.Empty(t, cat.Warnings, "in the catalogue a warning is a mistake")
+}
+
 // TestLines: what the rules of a catalogue ask for by text, as it stands in any file.
 func TestLines(t *testing.T) {
 	cat := catalogOf(t, strings.Replace(whole, "kind: a, bind: {container: cid}", `any:

@@ -101,6 +101,10 @@ func TestProblems(t *testing.T) {
 		{"to: two,", "to: one,", `step "one" has an edge to itself`},
 		{"max: 10s", "max: ten", `9:46: "ten" is no duration such as "10m" or "-5s"`},
 		{"min: 0s", "min: 11s", `gap from 11s to 10s is empty`},
+		{"from: one", "from: [one, on]", `9:18: unknown step "on"; did you mean "one"?`},
+		{"from: one", "from: [one, one]", `9:18: step "one" is named twice`},
+		{"from: one", "from: []", `9:6: from is missing`},
+		{"from: one", "from: {one: two}", `9:13: expected text, not a mapping`},
 		{", gap: {min: 0s, max: 10s}", "", `an edge wants a gap or an overlap`},
 		{"one and two", "one and too", `13:14: unknown id "too"; did you mean "two"?`},
 		{"one and two", "not one", `13:14: unknown id "not"`},
@@ -119,6 +123,13 @@ func TestProblems(t *testing.T) {
 		{"per: cid", "per: pid", `17:6: no step binds "pid"; did you mean "cid"?`},
 		{"{one.start}", "{on.start}", `18:11: unknown step "on" in {on.start}`},
 		{"{one.start}", "{start}", `{start} is neither a bind nor step.field`},
+		{"kind: b, bind: {container: cid}", "kind: b, bind: {container|option: cid}", `7:75: unknown modifier "option"; did you mean "optional"?`},
+		{"kind: a,", "kind: a, match: {n|captures: 'of {lock} by'},", `6:68: bind "lock" is used nowhere else; {} stands for any word`},
+		{"kind: a,", "kind: a, match: {n|captures: 'of {cid} by'},", `6:68: this pattern binds "cid" already`},
+		{"kind: a,", "kind: a, match: {n|captures: of},", `6:68: "n|captures": takes a text with a placeholder`},
+		{"kind: d,", "kind: d, match: {n|captures: 'of {id} by'},", `no step binds "id"; did you mean "cid"?`},
+		{"per: cid", "per: cid\nnotes: [{when: {step: one, match: {n|captures: '{x}'}}, text: x}]", `18:48: nothing can be bound here: write {} instead of {x}`},
+		{"kind: a,", "kind: a, match: {source: 'path:['},", `"[" is no pattern of paths`},
 		{"kind: b, bind: {container: cid}", "kind: b, bind: {container: cid, lock: lock}", `7:79: bind "lock" is used nowhere else`},
 		{"edges:", "  - {id: three, role: mechanism, text: x, kind: e}\nedges:", `8:10: step "three" is unreachable: no verdict, edge or shared bind speaks of it`},
 		{"per: cid", "per: cid\nversions: [{fact: v, affected: new}]", `"new" is not a version`},
@@ -241,7 +252,7 @@ func spelled(v reflect.Value) any {
 		return spelled(v.Elem())
 	case reflect.Struct:
 		m := map[string]any{}
-		for key, index := range keysOf(v.Type()) {
+		for key, index := range yamlKeys(v.Type()) {
 			if value := spelled(v.FieldByIndex(index)); value != nil {
 				m[key] = value
 			}
@@ -270,4 +281,34 @@ func spelled(v reflect.Value) any {
 		return nil
 	}
 	return v.Interface()
+}
+
+// TestEdgeLists: an edge with lists is the edges of all pairs.
+func TestEdgeLists(t *testing.T) {
+	const edges = "edges:\n  - {from: one, to: two, gap: {min: 0s, max: 10s}}\n"
+	steps := strings.Replace(whole, "edges:", `  - {id: three, role: symptom, text: x, kind: a, bind: {container: cid}}
+  - {id: four, role: symptom, text: x, kind: b, bind: {container: cid}}
+edges:`, 1)
+	require.Contains(t, steps, edges)
+	lists := catalogOf(t, strings.Replace(steps, edges, `edges:
+  - {from: [one, three], to: [two, four], gap: {min: 0s, max: 10s}, overlap: 5s, from_at: end}
+`, 1))
+	single := catalogOf(t, strings.Replace(steps, edges, `edges:
+  - {from: one, to: two, gap: {min: 0s, max: 10s}, overlap: 5s, from_at: end}
+  - {from: one, to: four, gap: {min: 0s, max: 10s}, overlap: 5s, from_at: end}
+  - {from: three, to: two, gap: {min: 0s, max: 10s}, overlap: 5s, from_at: end}
+  - {from: three, to: four, gap: {min: 0s, max: 10s}, overlap: 5s, from_at: end}
+`, 1))
+	require.Len(t, lists.Rules[0].ties, 4)
+	for i, tie := range single.Rules[0].ties {
+		require.Equal(t, i, tie.edge)
+		tie.edge = 0
+		require.Equal(t, tie, lists.Rules[0].ties[i])
+	}
+	require.Equal(t, single.Rules[0].edged, lists.Rules[0].edged)
+	require.Equal(t, single.Rules[0].related, lists.Rules[0].related)
+
+	var b strings.Builder
+	require.NoError(t, lists.Rules[0].Explain(&b))
+	require.Contains(t, strings.Join(strings.Fields(b.String()), " "), "one or three and two or four: each begins at most 10s after its end")
 }

@@ -16,7 +16,9 @@ type condition struct {
 	field    string
 	operator string
 	arg      any
-	key      string // equal for conditions that say the same
+	key      string  // equal for conditions that say the same
+	reading  reading // what holds is asked about
+	read     func(e *event.Event) (event.Value, bool)
 	holds    func(v event.Value, present bool) bool
 }
 
@@ -31,6 +33,7 @@ var operators = map[string]func(arg any) (func(event.Value) bool, error){
 	"startswith": byText(strings.HasPrefix),
 	"endswith":   byText(strings.HasSuffix),
 	"re":         byRegexp,
+	"captures":   byCaptures,
 	"lt":         byNumber(func(a, b float64) bool { return a < b }),
 	"lte":        byNumber(func(a, b float64) bool { return a <= b }),
 	"gt":         byNumber(func(a, b float64) bool { return a > b }),
@@ -48,23 +51,33 @@ func newCondition(key string, arg any) (condition, error) {
 	if field == "" {
 		return condition{}, fmt.Errorf("%q names no field", key)
 	}
-	same := fmt.Sprintf("%s\x00%#v", key, arg)
+	c := condition{field: field, operator: name, arg: arg, key: fmt.Sprintf("%s\x00%#v", key, arg), reading: reading{field: field}}
+	var test func(event.Value) bool
+	var err error
+	if field == "source" {
+		test, c.reading.file, err = newPathCondition(name, arg)
+	}
+	c.read = c.reading.reader()
 	if name == existsOperator {
 		want, ok := arg.(bool)
 		if !ok {
 			return condition{}, fmt.Errorf("%q takes true or false, not %q", key, fmt.Sprint(arg))
 		}
-		return condition{field, name, arg, same, func(_ event.Value, present bool) bool { return present == want }}, nil
+		c.holds = func(_ event.Value, present bool) bool { return present == want }
+		return c, nil
 	}
 	operator, ok := operators[name]
 	if !ok {
 		return condition{}, fmt.Errorf("unknown operator %q%s", name, didYouMean(name, operatorNames()))
 	}
-	test, err := operator(arg)
+	if !c.reading.file {
+		test, err = operator(arg)
+	}
 	if err != nil {
 		return condition{}, fmt.Errorf("%q: %w", key, err)
 	}
-	return condition{field, name, arg, same, func(v event.Value, present bool) bool { return present && test(v) }}, nil
+	c.holds = func(v event.Value, present bool) bool { return present && test(v) }
+	return c, nil
 }
 
 func operatorNames() []string {
@@ -190,7 +203,7 @@ func numeric(arg any) (float64, bool) {
 // meets says whether an event meets every condition.
 func meets(e *event.Event, conditions []condition) bool {
 	for i := range conditions {
-		if !conditions[i].holds(e.Get(event.Key(conditions[i].field))) {
+		if !conditions[i].holds(conditions[i].read(e)) {
 			return false
 		}
 	}

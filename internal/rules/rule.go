@@ -41,8 +41,10 @@ type Rule struct {
 
 	headline  template
 	variables []variable
-	// ties are the edges, and those implied between steps that nothing else ties.
-	ties []EdgeRule
+	// ties are the pairs of steps of all edges, then those implied between steps that nothing else
+	// ties: so many come from Edges.
+	ties     []tie
+	fromEdge int
 	// edged and related are, by step, the steps to which it has a tie, and those to which it has one or may share a bind.
 	edged, related []uint64
 	lines          []event.LineWatch // of its log.line patterns
@@ -58,7 +60,7 @@ type VersionRange struct {
 
 // Need is a group of sources of which one is enough, and how to collect it.
 type Need struct {
-	Any     []string // "goroutines.containerd", as event.Event.Source spells it
+	Any     []string // "goroutines.containerd", as event.Event.Source spells it, or "path:var/log/acme/*.log"
 	Collect string
 }
 
@@ -68,7 +70,8 @@ type Pattern struct {
 	Kind event.Kind
 	// Match is field or field|operator to the wanted value; see operators.
 	Match map[string]any
-	// Bind is field to the name under which events of other steps must carry the same value.
+	// Bind is field to the name under which events of other steps must carry the same value. Of
+	// "field|optional" an event may lack the field.
 	Bind map[string]string
 
 	conditions []condition
@@ -96,10 +99,11 @@ type StepRule struct {
 	events   eventSet
 }
 
-// EdgeRule says how two steps lie in time. Both a gap and an overlap may be asked for.
+// EdgeRule says how steps lie in time: each step of From to each step of To. Both a gap and an
+// overlap may be asked for.
 type EdgeRule struct {
-	From, To string // ids of steps
-	// Gap is how long after From To may come.
+	From, To StepIDs // ids of steps
+	// Gap is how long after a step of From one of To may come.
 	Gap *Gap
 	// Overlap asks the intervals to intersect, or to miss each other by no more than this; empty asks nothing.
 	Overlap string
@@ -107,10 +111,18 @@ type EdgeRule struct {
 	FromAt   string `yaml:"from_at"`
 	ToAt     string `yaml:"to_at"`
 	Relation string // "delays": prose for a reader
+}
 
-	from, to         int
+// StepIDs are one id of a step or a list of them.
+type StepIDs []string
+
+// tie is one pair of steps of an edge, compiled.
+type tie struct {
+	edge             int // that says it, in Rule.Edges; -1 for an implied one
+	from, to         int // steps
 	min, max         time.Duration
 	overlap          time.Duration
+	fromEnd, toEnd   bool // which ends the gap is measured between; the starts otherwise
 	measured, shared bool // asks for a gap, for an overlap
 	best             int  // upper bound of its quality, by the binds that both steps may have
 }
@@ -125,7 +137,7 @@ type Absence struct {
 	Pattern `yaml:",inline"`
 	Before  string // id of a step: no such event before it begins
 	During  string // id of a step: no such event while it lasts
-	Source  string // the source that would have shown it
+	Source  string // the source that would have shown it, by name or by "path:…"
 	// Level is that of the line in question: a log without any line of that level proves nothing. Empty for any.
 	Level string
 
@@ -191,8 +203,10 @@ type variable struct {
 
 // binding is one bound field of a pattern.
 type binding struct {
-	field    string
+	reading  reading
 	variable int
+	optional bool  // an event may lack it
+	key      []any // where it stands in the pattern: {"bind", "container"}
 }
 
 // defaultWeight is the weight of a step that names none.
@@ -200,6 +214,10 @@ const defaultWeight = 10
 
 // maxSteps bounds a rule: sets of steps are bit masks.
 const maxSteps = 32
+
+// maxTies bounds the pairs of steps that the edges of a rule speak of: twice as many as there are
+// pairs of maxSteps steps. The search looks at each of them for every event that it tries.
+const maxTies = maxSteps * maxSteps
 
 // The words of the language, by the key they stand behind. An empty one is for a key that may be missing.
 var (

@@ -35,7 +35,7 @@ const durationPattern = `^-?([0-9]+(\.[0-9]+)?(h|m|s|ms|us|µs|ns))+$|^0$`
 
 var shapes = map[string]string{
 	"Rule.ID": slug.String(), "StepRule.ID": slug.String(), "Absence.ID": slug.String(), "Objection.ID": slug.String(),
-	"Gap.Min": durationPattern, "Gap.Max": durationPattern, "EdgeRule.Overlap": durationPattern, "Need.Any": sourceNames.String(),
+	"Gap.Min": durationPattern, "Gap.Max": durationPattern, "EdgeRule.Overlap": durationPattern, "Need.Any": "^path:.|" + sourceNames.String(),
 }
 
 // needed are the keys that the compiler demands.
@@ -75,9 +75,16 @@ func (g *generator) of(t reflect.Type, name string) *jsonschema.Schema {
 		}
 		return &jsonschema.Schema{Ref: "#/definitions/" + t.Name()}
 	case reflect.Slice:
+		if t == reflect.TypeFor[StepIDs]() {
+			list := &jsonschema.Schema{Type: "array", Items: g.of(t.Elem(), name), MinItems: jsonschema.Ptr(1)}
+			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{g.of(t.Elem(), name), list}}
+		}
 		return &jsonschema.Schema{Type: "array", Items: g.of(t.Elem(), name)}
 	case reflect.Map:
 		s := &jsonschema.Schema{Type: "object", AdditionalProperties: g.of(t.Elem(), name)}
+		if name == "Pattern.Bind" {
+			s.PropertyNames = &jsonschema.Schema{Pattern: `^[^|]+(\|` + optionalModifier + `)?$`}
+		}
 		if t.Elem().Kind() == reflect.Interface { // conditions
 			s.PropertyNames = &jsonschema.Schema{Pattern: `^[^|]+(\|(` + strings.Join(operatorNames()[1:], "|") + `))?$`}
 		}

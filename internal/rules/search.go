@@ -174,7 +174,7 @@ const (
 func (s *search) isPlain(step int) bool {
 	if s.plain[step] == unasked {
 		s.plain[step] = unlike
-		if !s.anchors(step) && !s.contested(step) && !slices.ContainsFunc(s.rule.ties, func(e EdgeRule) bool {
+		if !s.anchors(step) && !s.contested(step) && !slices.ContainsFunc(s.rule.ties, func(e tie) bool {
 			other, ok := e.other(step)
 			return ok && (other > step || s.rule.Steps[other].Min > 1)
 		}) {
@@ -216,7 +216,7 @@ func (s *search) anchors(step int) bool {
 }
 
 // other returns the step at the other end of an edge.
-func (e *EdgeRule) other(step int) (int, bool) {
+func (e *tie) other(step int) (int, bool) {
 	switch step {
 	case e.from:
 		return e.to, true
@@ -503,7 +503,7 @@ func (s *search) agreesWithBound(f *found, i int) bool {
 }
 
 // orderWith is the order of an edge when the step takes a candidate and its other end is chosen.
-func (s *search) orderWith(edge *EdgeRule, step, i int) order {
+func (s *search) orderWith(edge *tie, step, i int) order {
 	from, to := s.chosen[edge.from], s.chosen[edge.to]
 	if edge.from == step {
 		from = i
@@ -514,7 +514,7 @@ func (s *search) orderWith(edge *EdgeRule, step, i int) order {
 }
 
 func (s *search) partnersChosen(step int) bool {
-	return !slices.ContainsFunc(s.rule.ties, func(e EdgeRule) bool {
+	return !slices.ContainsFunc(s.rule.ties, func(e tie) bool {
 		other, ok := e.other(step)
 		return ok && s.chosen[other] == none
 	})
@@ -551,7 +551,7 @@ func (s *search) join(a, b int) int {
 }
 
 // edgeQuality rates an edge between two chosen steps.
-func (s *search) edgeQuality(e *EdgeRule) int {
+func (s *search) edgeQuality(e *tie) int {
 	switch s.orderWith(e, e.from, s.chosen[e.from]) {
 	case certain:
 		return s.join(e.from, e.to)

@@ -55,16 +55,20 @@ func drawRule(t *rapid.T) string {
 	n := rapid.IntRange(1, 4).Draw(t, "steps")
 	kind := rapid.SampledFrom([]string{"a", "b", "c"})
 	match := rapid.SampledFrom([]string{"", "", "", "bad: false", "n|gte: 1", "n|in: [0, 2]", "n|exists: false", "n: 1, bad|exists: true"})
-	bind := rapid.SampledFrom([]string{"", "container: cid", "lock: lock", "container: cid, lock: lock", "pid: pid"})
+	bind := rapid.SampledFrom([]string{"", "container: cid", "lock: lock", "container: cid, lock: lock", "pid: pid",
+		"container|optional: cid", "container|optional: cid, lock: lock"})
 	bound := map[string]bool{}
 	pattern := func(label string) string {
-		text := bind.Draw(t, label+" bind")
+		text, asked := bind.Draw(t, label+" bind"), match.Draw(t, label+" match")
+		if !strings.Contains(text, "lock") && rapid.IntRange(0, 3).Draw(t, label+" captures") == 0 {
+			asked, bound["lock"] = `said|captures: "lost {lock} by {}"`, true
+		}
 		for part := range strings.SplitSeq(text, ", ") {
 			if _, name, ok := strings.Cut(part, ": "); ok {
 				bound[name] = true
 			}
 		}
-		return fmt.Sprintf("{kind: %s, match: {%s}, bind: {%s}}", kind.Draw(t, label+" kind"), match.Draw(t, label+" match"), text)
+		return fmt.Sprintf("{kind: %s, match: {%s}, bind: {%s}}", kind.Draw(t, label+" kind"), asked, text)
 	}
 	for i := range n {
 		fmt.Fprintf(&b, "  - {id: s%d, role: symptom, text: x, weight: %d, any: [%s", i, rapid.IntRange(1, 60).Draw(t, "weight"), pattern("first"))
@@ -92,7 +96,7 @@ func drawRule(t *rapid.T) string {
 	}
 	binds := "" // of conditions, which may only use what steps bind
 	if bound["cid"] {
-		binds = "container: cid"
+		binds = rapid.SampledFrom([]string{"container: cid", "container|optional: cid"}).Draw(t, "binds")
 	}
 	fmt.Fprintf(&b, "absent: [{id: gone, kind: c, bind: {%s}, before: s0, source: containerd.log}]\n", binds)
 	fmt.Fprintf(&b, "rules_out:\n  - {kind: %s, match: {bad: true}, bind: {%s}, during: s0, effect: %s, why: w}\n",
@@ -121,6 +125,9 @@ func drawEvent(t *rapid.T) event.Event {
 	e.IDs.Lock = rapid.SampledFrom([]string{"", "0xc1", "0xc12"}).Draw(t, "lock")
 	e.IDs.PID = rapid.IntRange(0, 2).Draw(t, "pid")
 	e.Fields = []event.Field{{Key: "bad", Value: event.Bool(rapid.IntRange(0, 4).Draw(t, "bad") == 0)}}
+	if said := rapid.SampledFrom([]string{"", "lost 0xc1 by x", "we lost 0xc12 by name", "lost by"}).Draw(t, "said"); said != "" {
+		e.Fields = append(e.Fields, event.Field{Key: "said", Value: event.String(said)})
+	}
 	if n := rapid.IntRange(-1, 2).Draw(t, "n"); n >= 0 {
 		e.Fields = append(e.Fields, event.Field{Key: "n", Value: event.Int(int64(n))})
 	}
@@ -188,8 +195,8 @@ func fits(p *Pattern, e *event.Event, values []string) bool {
 		return false
 	}
 	for _, b := range p.bindings {
-		v, ok := e.Get(event.Key(b.field))
-		if values[b.variable] = v.Text(); !ok || v.Text() == "" {
+		v, ok := b.reading.reader()(e)
+		if values[b.variable] = v.Text(); (!ok || v.Text() == "") && !b.optional {
 			return false
 		}
 	}
@@ -287,7 +294,7 @@ func (o *enumeration) together(a []int) bool {
 	return true
 }
 
-func (o *enumeration) order(a []int, e *EdgeRule) order {
+func (o *enumeration) order(a []int, e *tie) order {
 	return e.order(o.index.spans[o.at(a, e.from).event], o.index.spans[o.at(a, e.to).event])
 }
 
@@ -504,7 +511,7 @@ func (o *enumeration) agreeing(bound []string, p *Pattern) []int32 {
 		ok := true
 		for _, b := range p.bindings {
 			_, same := o.rule.variables[b.variable].agree(bound[b.variable], c.values[b.variable])
-			ok = ok && same && bound[b.variable] != ""
+			ok = ok && same && (b.optional || bound[b.variable] != "")
 		}
 		if ok {
 			events = append(events, c.event)
@@ -521,7 +528,7 @@ func (o *enumeration) contradicted(a []int, bound []string, against *Objection) 
 	return slices.ContainsFunc(o.agreeing(bound, &against.Pattern), func(ev int32) bool {
 		s := o.index.spans[ev]
 		if !s.dated || !anchor.dated {
-			return len(against.bindings) > 0
+			return slices.ContainsFunc(against.bindings, func(b binding) bool { return !b.optional })
 		}
 		return overlap(anchor, s, 0) != impossible
 	})
@@ -532,7 +539,7 @@ func (o *enumeration) absent(a []int, bound []string, absence *Absence) bool {
 		return false
 	}
 	for _, b := range absence.bindings {
-		if bound[b.variable] == "" {
+		if bound[b.variable] == "" && !b.optional {
 			return false
 		}
 	}

@@ -37,7 +37,9 @@ var formats = []string{"", "id", "dur", "time", "count"}
 type scope struct {
 	steps     func(id string) int // -1 for an unknown one
 	variables func(name string) int
-	own       bool // the text belongs to a step, so that {field} is a field of its event
+	// captured is the variable that a step takes from a text; -1 for none of that name.
+	captured func(step int, name string) int
+	own      bool // the text belongs to a step, so that {field} is a field of its event
 }
 
 // parseTemplate compiles a text. Use is told of every bind that is spoken of.
@@ -99,7 +101,7 @@ func parsePlaceholder(s string, in scope) (part, error) {
 	case dotted && step < 0:
 		return part{}, fmt.Errorf("unknown step %q in {%s}", head, s)
 	case dotted:
-		p.step, p.field = step, field
+		p.step, p.field, p.variable = step, field, in.captured(step, field)
 		return p, nil
 	case step >= 0 && format == "count":
 		p.step = step
@@ -182,7 +184,7 @@ func (p part) value(s seen) (string, bool) {
 			return text, true
 		}
 	}
-	if p.variable >= 0 && s.bound[p.variable] != "" {
+	if p.variable >= 0 && s.bound[p.variable] != "" && (p.step == ownStep || len(events) > 0) {
 		return format(event.String(s.bound[p.variable]), p.format), true
 	}
 	return "", false

@@ -15,6 +15,7 @@ func texts(t *testing.T, s string, own string) string {
 	steps := []string{"exit", "umount", "lock"}
 	variables := []string{"cid", "address"}
 	in := scope{steps: func(id string) int { return index0(steps, id) }, variables: func(name string) int { return index0(variables, name) }, own: own != ""}
+	in.captured = func(int, string) int { return -1 }
 	parsed, err := parseTemplate(s, in, func(int) {})
 	require.NoError(t, err, s)
 	exit := exitOf(idA, 1)

@@ -1,0 +1,33 @@
+package event
+
+import "slices"
+
+// The inputs that rules may name besides logs and dumps, as [Event.Source] spells them.
+var inputs = []string{
+	"collect", "config", "kubernetes", "metrics", "mounts", "node", "packages", "processes", "samples",
+	"samples.ended", "samples.proc", "samples.sleeping", "samples.summary", "strace", "udevcookies", "units", "versions",
+}
+
+// logs are the components whose lines are known by name. Of any other program a log is named after
+// its syslog identifier.
+var logs = []string{
+	"clock", "cni", "containerd", "cri-dockerd", "crio", "dbus", "dockerd", "kernel", "kubelet", "node",
+	"operator", "runc", "shim", "systemd", "udev",
+}
+
+// programs are those whose goroutine dumps are known by their packages.
+var programs = []string{"cni", "containerd", "crio", "dockerd", "kubelet", "runc", "shim"}
+
+// Sources are the names of all inputs that are known: logs as COMPONENT.log, goroutine dumps as
+// goroutines.PROGRAM, others by one word. Sorted; the caller owns the slice.
+func Sources() []string {
+	all := slices.Clone(inputs)
+	for _, name := range logs {
+		all = append(all, name+".log")
+	}
+	for _, name := range programs {
+		all = append(all, "goroutines."+name)
+	}
+	slices.Sort(all)
+	return all
+}
