@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plegdiag/plegdiag/internal/report"
 	"github.com/plegdiag/plegdiag/internal/rules"
 )
 
@@ -50,7 +51,7 @@ func rulesList(s streams, dirs []string) error {
 	}
 	out := bufio.NewWriter(s.out)
 	for _, r := range catalog.Rules {
-		fmt.Fprintf(out, "%-*s  %-12s  %s\n", widest, r.ID, r.Role, r.Title)
+		fmt.Fprintf(out, "%-*s  %-12s  %s\n", widest, r.ID, r.Role, report.Escape(r.Title, maxRuleLine))
 	}
 	return out.Flush()
 }
@@ -78,12 +79,19 @@ func rulesExplain(s streams, id string, dirs []string) error {
 	if rule == nil {
 		return usage(nearest(catalog, id), "unknown rule %q", id)
 	}
-	out := bufio.NewWriter(s.out)
-	if err := rule.Explain(out); err != nil {
+	var prose strings.Builder
+	if err := rule.Explain(&prose); err != nil {
 		return err
+	}
+	out := bufio.NewWriter(s.out)
+	for line := range strings.Lines(prose.String()) { // the file may be somebody else's: a terminal must not obey it
+		fmt.Fprintln(out, report.Escape(strings.TrimSuffix(line, "\n"), maxRuleLine))
 	}
 	return out.Flush()
 }
+
+// maxRuleLine bounds a line of a rule that is shown, in columns; no rule file is that long.
+const maxRuleLine = 1 << 20
 
 // nearest is a hint for an id that no rule has: the rule that shares most of its words.
 func nearest(catalog *rules.Catalog, id string) string {
@@ -108,13 +116,14 @@ func nearest(catalog *rules.Catalog, id string) string {
 
 func completeRules(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	dirs, _ := cmd.Flags().GetStringArray("rules") // nil when there is no such flag
-	catalog, err := loadCatalog(dirs)
+	slices.Sort(dirs)
+	catalog, err := loadCatalog(slices.Compact(dirs)) // cobra parses the flags twice while it completes
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var ids []cobra.Completion
 	for _, r := range catalog.Rules {
-		ids = append(ids, cobra.CompletionWithDesc(r.ID, r.Title))
+		ids = append(ids, cobra.CompletionWithDesc(r.ID, report.Escape(r.Title, maxRuleLine)))
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -76,8 +75,11 @@ whole minutes, and never too long.`,
 }
 
 func stacks(ctx context.Context, o *stacksOptions, s streams) error {
-	if err := o.checkPprof(); err != nil {
-		return err
+	profile := outputFile{"--pprof", o.pprof, o.force}
+	if o.pprof != "" {
+		if err := profile.check(o.inputs, s.in); err != nil {
+			return err
+		}
 	}
 	dumps, err := readDumps(ctx, o.inputs, s)
 	if err != nil {
@@ -112,10 +114,11 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 	if o.output.text == "json" {
 		render = report.StacksJSON
 	}
-	if err := o.writePprof(shown.Dumps); err != nil {
-		return err
+	var unwritten error // the answer on stdout is printed all the same
+	if o.pprof != "" {
+		unwritten = profile.write(func(w io.Writer) error { return writePprof(w, shown.Dumps) })
 	}
-	return render(s.out, &shown, look)
+	return errors.Join(unwritten, render(s.out, &shown, look))
 }
 
 // filter is the indexes of the goroutines that all given filters let through.
@@ -164,33 +167,8 @@ func compare(dumps []foundDump) []report.Diff {
 	return diffs
 }
 
-// checkPprof refuses a file of --pprof that must not be written, before the work begins.
-func (o *stacksOptions) checkPprof() error {
-	if o.pprof == "" {
-		return nil
-	}
-	info, err := os.Stat(o.pprof)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case isInput(info, o.inputs):
-		return usage("choose another name for the profile", "--pprof %q is an input; inputs are never written to", o.pprof)
-	case !o.force:
-		return &failure{status: statusFailed, err: fmt.Errorf("%s exists", o.pprof), hint: "--force overwrites it"}
-	}
-	return nil
-}
-
-func (o *stacksOptions) writePprof(dumps []report.Dump) error {
-	if o.pprof == "" {
-		return nil
-	}
-	mode := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if o.force {
-		mode = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	}
+// writePprof writes the goroutines that are shown as a profile.
+func writePprof(w io.Writer, dumps []report.Dump) error {
 	all := make([]stackdump.Selection, len(dumps))
 	for i := range dumps {
 		d := &dumps[i]
@@ -202,9 +180,5 @@ func (o *stacksOptions) writePprof(dumps []report.Dump) error {
 			}
 		}
 	}
-	out, err := os.OpenFile(o.pprof, mode, 0o644)
-	if err != nil {
-		return err
-	}
-	return errors.Join(stackdump.WriteProfile(out, all), out.Close())
+	return stackdump.WriteProfile(w, all)
 }
