@@ -9,6 +9,7 @@ import (
 
 	"github.com/charmbracelet/lipgloss"
 
+	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -155,8 +156,11 @@ func window(w timeline.Window) string {
 // duration is a length of time with the digits a reader can use: whole seconds
 // from a minute on, hundredths below, milliseconds below one second.
 func duration(d time.Duration, atLeast bool) string {
-	if d == 0 {
+	switch {
+	case d == 0:
 		return ""
+	case d.Abs() > event.LongestSpan:
+		return "unknown"
 	}
 	step := time.Microsecond
 	switch {

@@ -373,6 +373,9 @@ func (p *picture) axis() {
 			break
 		}
 	}
+	for span/step > maxMarks { // decades
+		step *= 2
+	}
 	layout := time.TimeOnly
 	if step < time.Second {
 		layout = "15:04:05.000"

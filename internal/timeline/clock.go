@@ -29,6 +29,9 @@ type clock struct {
 	ignored string
 	// twice and never count the stamps in hours that the clock showed twice, and left out.
 	twice, never int
+	// undated is the first stamp, and its place, that was taken for no time at all; zero when none was.
+	undated   time.Time
+	undatedAt event.Pos
 	// offset is what was taken from the first stamp without a zone, at which time.
 	offset time.Duration
 	first  time.Time
@@ -102,6 +105,7 @@ func reconcile(events []*event.Event, sources []Source, o Options) []Clock {
 	if len(r.bootless) > 0 {
 		r.settleBoots(events, sources) // by a wall clock that runs through: the time since boot knows no steps
 	}
+	r.undate(events, sources)
 	return r.describe()
 }
 
@@ -162,15 +166,11 @@ func (r *reconciler) add(p place, s stamp) {
 		r.zoneless.add(p, s)
 	default:
 		s.set(s.main.T, c)
-		if plausible(s.main.T) {
+		if event.Plausible(s.main.T) {
 			r.learn(p, s.main.T)
 		}
 	}
 }
-
-// plausible tells a moment of this trade from the zero times and boot clocks
-// that logs hold too: docker was first released in 2013.
-func plausible(t time.Time) bool { return t.Year() >= 2013 && t.Year() < 2100 }
 
 // learn makes evidence of a moment that is known in full.
 func (r *reconciler) learn(p place, t time.Time) {
@@ -193,7 +193,7 @@ func (r *reconciler) evidence() Window {
 func (r *reconciler) widen(qs sequences) {
 	for _, q := range qs {
 		for i := range q.stamps {
-			if t := q.stamps[i].main.T; plausible(t) || t.Year() == unknownYear {
+			if t := q.stamps[i].main.T; event.Plausible(t) || t.Year() == unknownYear {
 				r.learn(q.place, t)
 			}
 		}
@@ -208,7 +208,7 @@ func (r *reconciler) describe() []Clock {
 		if !c.dated {
 			continue
 		}
-		row := Clock{File: file, Basis: "written", Offset: c.offset, Boot: c.booted, zone: c.zone.rule, moves: c.moves}
+		row := Clock{File: file, Basis: "written", Offset: c.offset, Boot: c.booted, zone: c.zone.rule, moves: c.moves, years: r.years()}
 		if c.lacks != 0 {
 			zone, note := "", ""
 			if c.lacks&event.LacksZone != 0 {
@@ -218,7 +218,7 @@ func (r *reconciler) describe() []Clock {
 			row.Ignored = join("; ", row.Ignored, c.ignored)
 			row.Note = join("; ", note, c.note, c.doubled())
 		}
-		row.Note = join("; ", row.Ignored, row.Note, c.stepped)
+		row.Note = join("; ", row.Ignored, row.Note, c.stepped, c.undatedText(r.years()))
 		rows = append(rows, row)
 	}
 	return rows

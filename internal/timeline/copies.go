@@ -41,7 +41,7 @@ func copiedLines(events []*event.Event) map[string][]Pair {
 			times[sayingOf(e)]++
 		}
 		for _, e := range lines {
-			if o := wanted[sayingOf(e)]; o.Event != nil && !o.twice && times[sayingOf(e)] == 1 && plausible(writtenAt(o.Event).T) {
+			if o := wanted[sayingOf(e)]; o.Event != nil && !o.twice && times[sayingOf(e)] == 1 && event.Plausible(writtenAt(o.Event).T) {
 				pairs[file] = append(pairs[file], Pair{Face: writtenAt(e), True: writtenAt(o.Event).T.UTC()})
 			}
 		}

@@ -330,7 +330,7 @@ func (r *reconciler) yearOf(lead *sequence, c *clock) (base int, from string) {
 		return lead.fit(yearly, c.zone.pairs, c.zone), "from lines that carry both clocks"
 	case !r.evidence().IsZero():
 		return lead.fit(yearly, r.evidence(), c.zone), "from the node's dated evidence"
-	case plausible(modified):
+	case event.Plausible(modified):
 		return lead.before(modified, c.zone), "from the file's own time in the archive, which copying changes"
 	}
 	return 0, ""

@@ -36,7 +36,7 @@ type move struct {
 func (r *reconciler) unstep(events []*event.Event, sources []Source) {
 	var steps []setClock
 	for _, e := range events {
-		if by, ok := seconds(e, "step"); ok && e.Kind == "clock.step" && e.Start.Known && plausible(e.Start.T) && by.Abs() >= leastStep {
+		if by, ok := seconds(e, "step"); ok && e.Kind == "clock.step" && e.Start.Known && event.Plausible(e.Start.T) && by.Abs() >= leastStep {
 			steps = append(steps, setClock{e, by, e.Last().T})
 		}
 	}
@@ -59,7 +59,7 @@ func (r *reconciler) unstep(events []*event.Event, sources []Source) {
 		files[e.Pos().File] = append(files[e.Pos().File], stamp{main: &e.Start, other: &e.End, event: e, line: e.Pos().Line})
 	}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
-		stamps := slices.DeleteFunc(files[file], func(s stamp) bool { return !s.main.Known || !plausible(s.main.T) })
+		stamps := slices.DeleteFunc(files[file], func(s stamp) bool { return !s.main.Known || !event.Plausible(s.main.T) })
 		slices.SortStableFunc(stamps, func(a, b stamp) int { return cmp.Compare(a.line, b.line) })
 		for i := range steps {
 			r.clock(file).unstep(stamps, &steps[i], file)

@@ -135,10 +135,13 @@ type Clock struct {
 
 	zone  rule
 	moves []move
+	years yearRange
 }
 
-// Instant is when a line of the file was written whose stamp shows face, of which neither year nor date is missing; zoned says that it
-// carries its zone. In the hour that a clock shows twice it is the moment nearer to near. What the timeline did for events is done for the line.
+// Instant is when a line of the file was written whose stamp shows face, of which neither year nor date is
+// missing; zoned says that it carries its zone. In the hour that a clock shows twice it is the
+// moment nearer to near. What the timeline did for events is done for the line: the result
+// is zero where the stamp counts as undated.
 func (c *Clock) Instant(face time.Time, zoned bool, line int, near time.Time) time.Time {
 	at := face
 	if !zoned && (c.zone.location != nil || len(c.zone.turns) > 0) {
@@ -152,6 +155,9 @@ func (c *Clock) Instant(face time.Time, zoned bool, line int, near time.Time) ti
 		if line <= m.last || line < m.first && (m.by < 0 || at.Before(m.after.Add(-m.by/2))) {
 			at = at.Add(m.by)
 		}
+	}
+	if c.years != (yearRange{}) && !c.years.hold(at.UTC()) {
+		return time.Time{}
 	}
 	return at.UTC()
 }

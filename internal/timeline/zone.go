@@ -54,12 +54,12 @@ func countZones(sources []Source, copies map[string][]Pair, given *time.Location
 		}
 		b.foreign = b.foreign || s.Foreign
 		for _, p := range s.Pairs {
-			if plausible(p.True) {
+			if event.Plausible(p.True) {
 				b.add(p)
 				z.pairs = z.pairs.with(p.True.UTC())
 			}
 		}
-		if s.First.Known && s.First.Lacks == 0 && plausible(s.First.T) {
+		if s.First.Known && s.First.Lacks == 0 && event.Plausible(s.First.T) {
 			dated = dated.with(s.First.T.UTC())
 		}
 		for seconds, n := range s.Zones {
