@@ -61,7 +61,7 @@ var vocabulary = []struct {
 	{KindSyncLoop, "the sync loop inside of one of its handlers, in a dump", "handler: as HandlePodCleanups; doing; rpc; state; wait: as long as the dump shows minutes; call; id_ptr"},
 	{KindSyncLoopLate, "the kubelet says that its sync loop stands", "took: where it was housekeeping"},
 	{KindContainerDied, "PLEG's own word for an exit", ""},
-	{KindRelist, "the relist goroutine in a dump", "phase: list, pod, send or unknown; doing; rpc: the CRI method it waits for; ends: what it comes down to, as rpc, child process, syscall or deadlock; ends_in; through: goroutines between, as goroutine 52 → 37; state: as the dump prints it; wait: as long as the dump shows minutes; call; id_ptr; pod_ptr: address of the pod's uid; moved: another dump of the stall shows another pod"},
+	{KindRelist, "the relist goroutine in a dump", "phase: list, pod, send or unknown; doing; rpc: the CRI method it waits for; ends: what it comes down to, as rpc, child process, syscall or deadlock; ends_in; waiting: all of this in words; through: goroutines between, as goroutine 52 → 37; state: as the dump prints it; wait: as long as the dump shows minutes; call; id_ptr; pod_ptr: address of the pod's uid; moved: another dump of the stall shows another pod"},
 	{KindGCFailed, "the kubelet's garbage collection of containers failed", "error; deadline; size: of an answer that was too large; limit; refused_by"},
 	{KindKillUnwanted, "the sync of a pod kills a container that should not go on as it is", "name"},
 	{KindRestartWanted, "a reason of the kubelet's own to kill a container: a probe that failed, another definition", ""},
@@ -149,7 +149,7 @@ var vocabulary = []struct {
 	{KindThreadSample, "a thread in the same call in one sample or in several in a row; its duration is a lower bound", callFields + sampledFields + tracedFields},
 	{KindDiskRequest, "a request to a block device that took long", "device; bytes; flags; queued; service; error"},
 
-	{KindLockHeld, "a goroutine that holds a lock others wait for", "owner; lock_type; certainty: observed or inferred; rule; waiters; doing: what keeps it from letting go; rpc; client; ends: what it comes down to, as rpc, child process, syscall or deadlock; ends_in; through: goroutines between, as goroutine 52 → 37; call: the request it serves; state; wait; again: for how long an earlier dump shows it at the same; id_ptr"},
+	{KindLockHeld, "a goroutine that holds a lock others wait for", "owner; lock_type; certainty: observed or inferred; rule; waiters; doing: what keeps it from letting go; rpc; client; ends: what it comes down to, as rpc, child process, syscall or deadlock; ends_in; waiting: all of this in words; through: goroutines between, as goroutine 52 → 37; call: the request it serves; state; wait; again: for how long an earlier dump shows it at the same; id_ptr"},
 	{KindLockCycle, "a deadlock: goroutines that each wait for a lock that the next one holds", "members; goroutines: as 38 → 54 → 38; certainty: observed or inferred; state; wait: of the one that came last; call; id_ptr"},
 	{KindLockWait, "a goroutine that waits for such a lock", "owner; call; doing; rpc; client; mode; address_sure; state; wait; again: for how long an earlier dump shows it at the same; id_ptr"},
 	{KindLockQueue, "goroutines that wait for a lock whose holder the dump does not show, told by the one that has waited longest", "owner; lock_type; waiters; call; doing; rpc; client; mode; address_sure; state; wait; again: for how long an earlier dump shows it at the same; id_ptr"},

@@ -42,7 +42,7 @@ func Escape(s string, limit int) string {
 		case r != ' ' && !unicode.IsPrint(r):
 			piece = fmt.Sprintf("<U+%04X>", r)
 		}
-		cols += lipgloss.Width(piece)
+		cols += max(1, lipgloss.Width(piece)) // marks that take no room are bounded, too
 		if cols > limit {
 			b.WriteString("…")
 			break

@@ -26,7 +26,37 @@ const Schema = "plegdiag.report/v1"
 // the empty string; a duration is a number of seconds; the text of an evidence
 // is the line as it stands in the bundle.
 func JSON(w io.Writer, inc *incident.Incident, o Options) error {
-	return encode(w, newDocument(inc, o))
+	doc := document{{"schema", Schema}, {"tool", tool{o.Version}}, {"incident", newSummary(inc)}}
+	for i := range sections {
+		if s := &sections[i]; s.key != "" {
+			doc = append(doc, member{s.key, s.rows(inc)})
+		}
+	}
+	return encode(w, doc)
+}
+
+// document is an object of JSON with its members in order.
+type document []member
+
+type member struct {
+	key   string
+	value any
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (d document) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	for i, m := range d {
+		buf.WriteByte("{,"[min(i, 1)])
+		fmt.Fprintf(&buf, "%q:", m.key)
+		if err := enc.Encode(m.value); err != nil {
+			return nil, err
+		}
+	}
+	buf.WriteByte('}')
+	return buf.Bytes(), nil
 }
 
 // encode writes a document of JSON, in ASCII where a terminal would obey or hide a character.
@@ -59,22 +89,6 @@ func ascii(doc []byte) []byte {
 		i += n
 	}
 	return out
-}
-
-type document struct {
-	Schema       string          `json:"schema"`
-	Tool         tool            `json:"tool"`
-	Incident     summary         `json:"incident"`
-	Findings     []finding       `json:"findings"`
-	RuledOut     []dismissed     `json:"ruled_out"`
-	Exposed      []exposure      `json:"exposed"`
-	Harmless     []harmless      `json:"harmless"`
-	Forecasts    []forecast      `json:"forecasts"`
-	NotEvaluable []notEvaluable  `json:"not_evaluable"`
-	Facts        map[string]fact `json:"facts"`
-	Clock        []clockRow      `json:"clock"`
-	Gaps         []gapRow        `json:"gaps"`
-	Files        []fileRow       `json:"files"`
 }
 
 type tool struct {
@@ -262,38 +276,55 @@ type fileRow struct {
 	Note      string         `json:"note,omitempty"`
 }
 
-func newDocument(inc *incident.Incident, o Options) document {
-	d := document{
-		Schema: Schema,
-		Tool:   tool{o.Version},
-		Incident: summary{
-			Headline: inc.Result.Headline,
-			Node:     inc.Node,
-			LeftOut:  inc.LeftOut,
-			Window:   span{stamp(inc.Window.Start), stamp(inc.Window.End)},
-			Stalls:   each(stalls(inc), newStall),
-			Next:     newMissing(&inc.Result.Next),
-		},
-		Findings: each(inc.Result.Findings, newFinding),
-		RuledOut: each(inc.Result.RuledOut, newDismissed),
-		Exposed:  each(inc.Result.Exposed, newExposure),
-		Harmless: each(inc.Result.Harmless, func(h *story.Harmless) harmless {
-			return harmless{h.Name, h.Why, h.Count, each(h.Evidence, newEvidence)}
-		}),
-		Forecasts:    each(inc.Result.Forecasts, newForecast),
-		NotEvaluable: each(inc.Result.NotEvaluable, newNotEvaluable),
-		Facts:        map[string]fact{},
-		Clock:        each(clocks(inc), newClock),
-		Gaps:         each(gaps(inc), newGap),
-		Files:        each(inc.Files, newFile),
+func newSummary(inc *incident.Incident) summary {
+	v := newView(inc, Options{})
+	suspects := map[int][]suspect{}
+	for i := range inc.Result.Suspects {
+		s := &inc.Result.Suspects[i]
+		suspects[s.Stall] = append(suspects[s.Stall], suspect{s.What, s.ID, s.Why, each(s.Evidence, newEvidence)})
 	}
-	for i := range d.Incident.Stalls {
-		d.Incident.Stalls[i].Suspects = each(suspects(inc, i), newSuspect)
+	stalls := each(v.timeline.Stalls, newStall)
+	for i := range stalls {
+		stalls[i].Suspects = append(stalls[i].Suspects, suspects[i]...)
 	}
-	for name, f := range facts(inc) {
-		d.Facts[name] = fact{f.Value, each(f.Evidence, newEvidence)}
+	return summary{
+		Headline: inc.Result.Headline,
+		Node:     inc.Node,
+		LeftOut:  inc.LeftOut,
+		Window:   span{stamp(inc.Window.Start), stamp(inc.Window.End)},
+		Stalls:   stalls,
+		Next:     newMissing(&inc.Result.Next),
 	}
-	return d
+}
+
+func findingRows(inc *incident.Incident) any  { return each(inc.Result.Findings, newFinding) }
+func exposureRows(inc *incident.Incident) any { return each(inc.Result.Exposed, newExposure) }
+func forecastRows(inc *incident.Incident) any { return each(inc.Result.Forecasts, newForecast) }
+func ruledOutRows(inc *incident.Incident) any { return each(inc.Result.RuledOut, newDismissed) }
+func fileRows(inc *incident.Incident) any     { return each(inc.Files, newFile) }
+func clockRows(inc *incident.Incident) any {
+	return each(newView(inc, Options{}).timeline.Clocks, newClock)
+}
+func gapRows(inc *incident.Incident) any {
+	return each(newView(inc, Options{}).timeline.Gaps(), newGap)
+}
+
+func harmlessRows(inc *incident.Incident) any {
+	return each(inc.Result.Harmless, func(h *story.Harmless) harmless {
+		return harmless{h.Name, h.Why, h.Count, each(h.Evidence, newEvidence)}
+	})
+}
+
+func notEvaluableRows(inc *incident.Incident) any {
+	return each(inc.Result.NotEvaluable, newNotEvaluable)
+}
+
+func factRows(inc *incident.Incident) any {
+	rows := map[string]fact{}
+	for name, f := range newView(inc, Options{}).timeline.Facts {
+		rows[name] = fact{f.Value, each(f.Evidence, newEvidence)}
+	}
+	return rows
 }
 
 // each turns a list into its JSON rows; an empty list is [], not null.
@@ -316,6 +347,7 @@ func newStall(s *timeline.Stall) stall {
 		PhaseBasis:       s.PhaseBasis,
 		Tooth:            s.Tooth,
 		Restarted:        stamp(s.Restarted),
+		Suspects:         []suspect{},
 		NotReady:         stamp(s.NotReady),
 		Evidence:         each(s.Evidence, newEvidence),
 		NotReadyEvidence: each(s.NotReadyEvidence, newEvidence),
@@ -356,10 +388,6 @@ func newFinding(f *story.Finding) finding {
 
 func newMissing(m *rules.Missing) missing {
 	return missing{m.Source, m.Command, story.Hazard(m.Command)}
-}
-
-func newSuspect(s *story.Suspect) suspect {
-	return suspect{s.What, s.ID, s.Why, each(s.Evidence, newEvidence)}
 }
 
 func newExposure(e *rules.Exposure) exposure {
@@ -424,4 +452,16 @@ func newFile(f *incident.File) fileRow {
 		Node:      f.Node,
 		Note:      f.Note,
 	}
+}
+
+type gapRow struct {
+	span
+	Sources  []string   `json:"sources"`
+	Paths    []string   `json:"paths"`
+	Reason   string     `json:"reason"`
+	Evidence []evidence `json:"evidence"`
+}
+
+func newGap(g *timeline.SharedGap) gapRow {
+	return gapRow{span{stamp(g.Start), stamp(g.End)}, list(g.Sources), list(g.Files), g.Reason, each(g.Evidence, newEvidence)}
 }

@@ -23,7 +23,8 @@ type picture struct {
 	Axis       []mark
 	Knots      []knot // the steps of the chain
 	Ties       []tie  // between one knot and the next
-	LeftOut    int    // events that are not drawn
+	LeftOut    int    // events and stalls that are not drawn
+	most       int    // of them that are
 }
 
 // drawnLane is one lane.
@@ -119,15 +120,16 @@ const (
 	laneGap     = 8
 	axisSpace   = 22
 	maxLaneRows = 6    // of intervals that overlap, in one lane
+	maxLosses   = 200  // of one lane
 	maxShapes   = 1500 // in one picture: beyond that nothing can be told apart, and the file grows
 )
 
-// newPicture draws an incident; nil when nothing is dated. The table is the events in it, by their numbers from 1 on.
-func newPicture(inc *incident.Incident) (p *picture, table []*event.Event) {
+// newPicture draws an incident, at most so many events of it; nil when nothing is dated. The table is the events in it, by their numbers from 1 on.
+func newPicture(inc *incident.Incident, most int) (p *picture, table []*event.Event) {
 	if inc.Timeline == nil || inc.Window.IsZero() {
 		return nil, nil
 	}
-	p = &picture{Start: inc.Window.Start, End: inc.Window.End}
+	p = &picture{Start: inc.Window.Start, End: inc.Window.End, most: most}
 	slack := max(10*time.Second, p.End.Sub(p.Start)/20)
 	p.Start, p.End = p.Start.Add(-slack), p.End.Add(slack)
 	events := inc.Timeline.Select(timeline.Filter{Since: p.Start, Until: p.End})
@@ -147,16 +149,16 @@ func newPicture(inc *incident.Incident) (p *picture, table []*event.Event) {
 
 // choose takes what can be drawn: first the evidence of the root, then what lasted longest.
 func (p *picture) choose(events []*event.Event, told map[event.Pos]bool) []*event.Event {
-	if len(events) <= maxShapes {
+	if len(events) <= p.most {
 		return events
 	}
-	p.LeftOut = len(events) - maxShapes
+	p.LeftOut = len(events) - p.most
 	ranked := slices.Clone(events)
 	slices.SortStableFunc(ranked, func(a, b *event.Event) int {
 		return cmp.Or(cmp.Compare(proves(told, b), proves(told, a)), cmp.Compare(b.Duration(), a.Duration()))
 	})
 	kept := map[*event.Event]bool{}
-	for _, e := range ranked[:maxShapes] {
+	for _, e := range ranked[:p.most] {
 		kept[e] = true
 	}
 	return slices.DeleteFunc(slices.Clone(events), func(e *event.Event) bool { return !kept[e] })
@@ -240,8 +242,10 @@ func (p *picture) stalls(l *drawnLane, inc *incident.Incident) []float64 {
 		s.Y, s.H = l.Top+row*rowHeight, barHeight
 		l.Shapes = append(l.Shapes, s)
 	}
-	for i := range inc.Timeline.Stalls {
-		st := &inc.Timeline.Stalls[i]
+	drawn, left := shorten(inc.Timeline.Stalls, p.most/2)
+	p.LeftOut += left
+	for i := range drawn {
+		st := &drawn[i]
 		s := p.shape(st.Start, st.End)
 		s.Class, s.Title = "bar stall", "relist did not complete: "+stallText(st)
 		add(s)
@@ -308,7 +312,7 @@ func (p *picture) losses(l *drawnLane, rule *laneRule, coverage []timeline.Cover
 			}
 			s := p.shape(g.Start, g.End)
 			s.Title = Escape(g.Reason, maxQuote) + ", from " + clock(g.Start) + " to " + clock(g.End)
-			if s.W = max(s.W, minLoss); !known[s] && len(known) < maxShapes {
+			if s.W = max(s.W, minLoss); !known[s] && len(known) < maxLosses {
 				known[s] = true
 				l.Gaps = append(l.Gaps, s)
 			}
@@ -407,8 +411,9 @@ func (p *picture) chain(fs []story.Finding, places map[*event.Event]shape) {
 			}
 		}
 	}
-	for i := range fs[root].Chain {
-		step := &fs[root].Chain[i]
+	steps, _ := shorten(fs[root].Chain, p.most)
+	for i := range steps {
+		step := &steps[i]
 		if step.Start.IsZero() || step.Start.After(p.End) || step.Start.Before(p.Start) {
 			continue
 		}

@@ -24,44 +24,25 @@ import (
 func Text(w io.Writer, inc *incident.Incident, o Options) error {
 	out := bufio.NewWriter(w)
 	t := newText(out, o)
-	t.opening(inc)
-	t.stalls(inc)
-	t.findings(inc.Result.Findings)
-	if es := inc.Result.Exposed; len(es) > 0 {
-		t.heading("EXPOSED TO (by versions and settings alone; not what happened here)")
-		t.exposed(es)
+	v := newView(inc, o)
+	t.opening(v)
+	for i := range sections {
+		switch s := &sections[i]; {
+		case s.findings:
+			t.findings(inc.Result.Findings)
+		case s.drawn == nil:
+			t.section(s, v)
+		}
 	}
-	if fs := inc.Result.Forecasts; len(fs) > 0 {
-		t.heading("FORECAST (if it goes on as it did)")
-		t.forecasts(fs)
-	}
-	if hs := inc.Result.Harmless; len(hs) > 0 {
-		t.heading("SEEN, HARMLESS")
-		t.harmless(hs)
-	}
-	if rs := inc.Result.RuledOut; len(rs) > 0 {
-		t.heading("RULED OUT")
-		t.ruledOut(rs)
-	}
-	if us := inc.Result.NotEvaluable; len(us) > 0 {
-		t.heading("NOT EVALUABLE (rules: %d)", len(us))
-		t.notEvaluable(us)
-	}
-	if fs := facts(inc); len(fs) > 0 {
-		t.heading("FACTS")
-		t.facts(fs, inc.Result.Weighed)
-	}
-	if cs := clocks(inc); len(cs) > 0 {
-		t.heading("CLOCKS")
-		t.clocks(cs, t.verbose)
-	}
-	if gs := gaps(inc); len(gs) > 0 {
-		t.heading("GAPS (what happened in them may have left no line)")
-		t.gaps(gs)
-	}
-	t.heading("FILES (every line is accounted for)")
-	t.files(inc.Files)
 	return out.Flush()
+}
+
+// section writes a section of blocks under its title; nothing where it says nothing.
+func (t *text) section(s *section, v *view) {
+	if all := s.blocks(v); len(all) > 0 {
+		t.heading("%s", s.heading(strings.ToUpper(s.title), v))
+		t.blocks(all)
+	}
 }
 
 // text lays lines out in columns. It ignores write errors: the buffered writer
@@ -105,14 +86,6 @@ func (t *text) labeled(label string, style lipgloss.Style, prose string) {
 	t.para(margin+t.label.Render(pad(label, labelWidth)), style, prose)
 }
 
-// list writes each entry as its own paragraph beside one label.
-func (t *text) list(label string, entries []string) {
-	for _, e := range entries {
-		t.labeled(label, t.plain, e)
-		label = ""
-	}
-}
-
 // quotes writes the lines that prove something: path:line, then the line as
 // written. Only the first most of them, unless the report is verbose.
 func (t *text) quotes(qs []event.Quote, most int) {
@@ -148,88 +121,63 @@ func (t *text) heading(format string, args ...any) {
 	fmt.Fprintf(t.w, "\n%s\n", t.styles.heading.Render(fmt.Sprintf(format, args...)))
 }
 
-func (t *text) opening(inc *incident.Incident) {
-	o := open(inc)
+func (t *text) opening(v *view) {
+	o := v.Opening()
 	style := t.warning
-	if f := told(inc); f != nil {
-		style = t.verdict(f.Verdict)
+	if o.Finding != nil {
+		style = t.verdict(o.Finding.Verdict)
 	}
-	word := strings.ToUpper(o.Word)
-	for i, line := range wrap(word+": "+o.Headline, t.width) {
+	word := strings.ToUpper(o.State)
+	for i, line := range wrap(word+": "+v.Result.Headline, t.width) {
 		if i == 0 {
 			fmt.Fprint(t.w, style.Render(word))
 			line = line[len(word):]
 		}
 		fmt.Fprintln(t.w, t.styles.heading.Render(line))
 	}
-	t.para("", t.plain, "node "+o.Node+", "+o.Window)
-	if o.Next != "" {
-		t.para(t.label.Render("do first: "), t.plain, o.Next)
+	t.para("", t.plain, "node "+v.nodeText()+", "+window(v.Window))
+	if first := o.Advice + o.Command; first != "" {
+		t.para(t.label.Render("do first: "), t.plain, first)
 	}
 	if o.Hazard != "" {
 		t.para(t.label.Render("hazard:   "), t.warning, o.Hazard)
 	}
 }
 
-func (t *text) stalls(inc *incident.Incident) {
-	stalls := stalls(inc)
-	if len(stalls) == 0 {
-		return
-	}
-	t.heading("STALLS (relist did not complete, by the kubelet's own arithmetic)")
-	for i := range stalls {
-		s := &stalls[i]
-		t.para(margin, t.plain, stallText(s))
-		t.quotes(s.Evidence, 2)
-		t.quotes(s.NotReadyEvidence, 1)
-		for _, suspect := range suspects(inc, i) {
-			t.para(margin+"suspect ", t.plain, suspect.String())
-			t.quotes(suspect.Evidence, 2)
+// blocks writes what a section says.
+func (t *text) blocks(all []block) {
+	for i := range all {
+		b := &all[i]
+		lead := margin
+		if b.lead != "" {
+			lead += b.lead + " "
 		}
+		t.block(lead, b)
 	}
 }
 
-func (t *text) exposed(es []rules.Exposure) {
-	for _, e := range es {
-		t.para(margin, t.plain, e.Rule+": "+e.String())
-		t.quotes(e.Evidence, 2)
+// block writes a sentence behind a lead, then what belongs to it. Commands have lines of their own, ready to be copied.
+func (t *text) block(lead string, b *block) {
+	text, style := b.text, t.plain
+	if len(b.places) > 0 {
+		text += " (" + b.places[0].String() + ")"
 	}
-}
-
-func (t *text) harmless(hs []story.Harmless) {
-	for _, h := range hs {
-		t.para(margin, t.plain, harmlessText(h))
-		t.quotes(h.Evidence, 1)
+	if b.warning {
+		style = t.warning
 	}
-}
-
-func (t *text) forecasts(fs []rules.Forecast) {
-	for i := range fs {
-		t.para(margin, t.plain, forecastText(&fs[i]))
-		t.quotes(fs[i].Evidence, 2)
+	if text != "" {
+		t.para(lead, style, text)
 	}
-}
-
-// stallText is a stall in a sentence.
-func stallText(s *timeline.Stall) string {
-	d := duration(s.End.Sub(s.Start), s.Open)
-	txt := fmt.Sprintf("%s (%s), phase %s", window(s.Window), d, s.Phase)
-	if s.PhaseBasis != "" {
-		txt += " (" + s.PhaseBasis + ")"
+	t.quotes(b.quotes, b.most)
+	for _, c := range b.commands {
+		t.command(c)
 	}
-	if s.Tooth > 0 {
-		txt += fmt.Sprintf(", tooth %d of a saw-tooth", s.Tooth)
+	if b.hazard != "" && b.hazard != story.ReadsOnly {
+		t.labeled("", t.warning, "hazard: "+b.hazard)
 	}
-	if !s.Restarted.IsZero() {
-		txt += ", again after the kubelet's restart at " + clock(s.Restarted)
+	if len(b.files) > 0 {
+		t.fileTable(b.files)
 	}
-	if s.Open {
-		txt += ", no recovery seen"
-	}
-	if s.NotReady.IsZero() {
-		return txt + "; no line says that the node became NotReady"
-	}
-	return txt + "; node NotReady at " + clock(s.NotReady)
 }
 
 func (t *text) findings(fs []story.Finding) {
@@ -252,23 +200,14 @@ func (t *text) finding(n int, f *story.Finding, told shown) {
 	}
 	steps, repeated := told.fresh(f.Chain)
 	t.chain(steps, repeated)
-	for _, a := range f.Contradictions {
-		t.labeled("against", t.warning, a.Why)
-		t.quotes(a.Evidence, 2)
+	for _, p := range findingParts(f) {
+		label := p.label
+		for i := range p.blocks {
+			t.block(margin+t.label.Render(pad(label, labelWidth)), &p.blocks[i])
+			label = ""
+		}
 	}
-	if len(f.Contradictions) == 0 {
-		t.labeled("against", t.plain, againstNothing)
-	}
-	t.list("note", f.Notes)
-	t.rivals(f.Rivals)
-	t.missing("missing", f.Missing)
-	t.list("do now", f.Remediation.Now)
-	t.list("for good", f.Remediation.Durable)
-	t.list("see", f.References)
 }
-
-// againstNothing is said rather than left out: the reader asks for it.
-const againstNothing = "nothing in this bundle"
 
 // chain writes steps in their order: role, time, duration, text, then the lines that prove it.
 func (t *text) chain(steps []rules.Step, repeated int) {
@@ -321,29 +260,11 @@ func (t *text) inferredTimes(steps []rules.Step) {
 	}
 }
 
-func (t *text) rivals(rs []story.Rival) {
-	for i := range rs {
-		t.labeled("rival", t.warning, rivalText(&rs[i]))
-		t.missing("", rs[i].Decide)
-	}
-}
-
-// missing writes the inputs that would decide, each with its command on lines of its own, ready to be copied.
-func (t *text) missing(label string, ms []rules.Missing) {
-	for _, m := range ms {
-		t.labeled(label, t.plain, m.Source)
-		t.commands(m.Command)
-		if hazard := story.Hazard(m.Command); hazard != "" && hazard != story.ReadsOnly {
-			t.labeled("", t.warning, "hazard: "+hazard)
-		}
-		label = ""
-	}
-}
-
-func (t *text) commands(command string) {
+// command writes a command below the text that it belongs to.
+func (t *text) command(command string) {
 	for line := range strings.Lines(command) {
 		if line = strings.TrimSpace(line); line != "" {
-			fmt.Fprintf(t.w, "%s%s$ %s\n", margin, strings.Repeat(" ", labelWidth), t.command.Render(Escape(line, maxProse)))
+			fmt.Fprintf(t.w, "%s%s$ %s\n", margin, strings.Repeat(" ", labelWidth), t.styles.command.Render(Escape(line, maxProse)))
 		}
 	}
 }
@@ -352,70 +273,6 @@ func (t *text) commands(command string) {
 func (t *text) script(command string) {
 	for line := range strings.Lines(command) {
 		fmt.Fprintln(t.w, Escape(strings.TrimRight(line, "\r\n"), maxProse))
-	}
-}
-
-func (t *text) ruledOut(rs []rules.Dismissed) {
-	for _, r := range rs {
-		t.para(margin, t.plain, r.Rule+": "+r.Why)
-		t.quotes(r.Evidence, 1)
-	}
-}
-
-// notEvaluable says what is missing rather than what was not answered: the
-// former is what the reader can do something about.
-func (t *text) notEvaluable(us []rules.Unanswered) {
-	missing, others := lacks(us)
-	for _, l := range missing {
-		t.para(margin+"lacking ", t.plain, l.source+": "+strings.Join(l.rules, ", "))
-		if !t.verbose {
-			l.commands = l.commands[:1]
-		}
-		for _, c := range l.commands {
-			t.commands(c)
-		}
-	}
-	if t.verbose {
-		others = us
-	}
-	for _, u := range others {
-		t.para(margin, t.plain, u.Rule+": "+cmp.Or(u.Why, "lacks what is named above"))
-	}
-}
-
-// facts writes those that a rule asks for; the others are told with --verbose.
-func (t *text) facts(fs map[string]timeline.Fact, weighed []string) {
-	names := slices.Sorted(maps.Keys(fs))
-	if !t.verbose {
-		names = weighed
-	}
-	for _, name := range names {
-		f := fs[name]
-		line := name + " = " + f.Value
-		if len(f.Evidence) > 0 {
-			line += " (" + f.Evidence[0].Pos.String() + ")"
-		}
-		t.para(margin, t.plain, line)
-	}
-	if left := len(fs) - len(names); left > 0 {
-		t.para(margin, t.plain, fmt.Sprintf("%d more that no rule asks for, see --verbose", left))
-	}
-}
-
-// files is the account of all files; where there are many, those that say little are told by directory.
-func (t *text) files(files []incident.File) {
-	if len(files) == 0 {
-		fmt.Fprintln(t.w, margin+"no file was read")
-		return
-	}
-	a := newAccount(files, t.verbose)
-	if len(a.Files) > 0 {
-		t.fileTable(a.Files)
-	}
-	if a.Left > 0 {
-		t.para(margin, t.plain, a.foldedText())
-		t.commands(commandLine("ls", t.inputs))
-		t.fileTable(a.Folded)
 	}
 }
 

@@ -172,7 +172,7 @@ func (t *text) chart(s *Selection) {
 		}
 		t.laneRow(name, widest, t.component(name), string(cells))
 	}
-	if stalls := stalls(s.Incident); len(stalls) > 0 {
+	if stalls := newView(s.Incident, Options{}).timeline.Stalls; len(stalls) > 0 {
 		cells := slices.Repeat([]rune{' '}, columns)
 		for i := range stalls {
 			if st := &stalls[i]; st.Start.Before(span.End) && st.End.After(span.Start) {
