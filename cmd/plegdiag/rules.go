@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plegdiag/plegdiag/internal/report"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
 )
 
@@ -51,7 +51,7 @@ func rulesList(s streams, dirs []string) error {
 	}
 	out := bufio.NewWriter(s.out)
 	for _, r := range catalog.Rules {
-		fmt.Fprintf(out, "%-*s  %-12s  %s\n", widest, r.ID, r.Role, report.Escape(r.Title, maxRuleLine))
+		fmt.Fprintf(out, "%-*s  %-12s  %s\n", widest, r.ID, r.Role, show.Escape(r.Title, maxRuleLine))
 	}
 	return out.Flush()
 }
@@ -85,7 +85,7 @@ func rulesExplain(s streams, id string, dirs []string) error {
 	}
 	out := bufio.NewWriter(s.out)
 	for line := range strings.Lines(prose.String()) { // the file may be somebody else's: a terminal must not obey it
-		fmt.Fprintln(out, report.Escape(strings.TrimSuffix(line, "\n"), maxRuleLine))
+		fmt.Fprintln(out, show.Escape(strings.TrimSuffix(line, "\n"), maxRuleLine))
 	}
 	return out.Flush()
 }
@@ -123,7 +123,7 @@ func completeRules(cmd *cobra.Command, args []string, _ string) ([]cobra.Complet
 	}
 	var ids []cobra.Completion
 	for _, r := range catalog.Rules {
-		ids = append(ids, cobra.CompletionWithDesc(r.ID, report.Escape(r.Title, maxRuleLine)))
+		ids = append(ids, cobra.CompletionWithDesc(r.ID, show.Escape(r.Title, maxRuleLine)))
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }

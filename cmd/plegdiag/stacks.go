@@ -13,7 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plegdiag/plegdiag/internal/observe"
-	"github.com/plegdiag/plegdiag/internal/report"
+	"github.com/plegdiag/plegdiag/internal/report/listing"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
 
@@ -94,9 +95,9 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 	if !o.diff { // which takes them in the order of the inputs
 		slices.SortStableFunc(dumps, wholeFirst)
 	}
-	shown := report.Stacks{}
+	shown := listing.Stacks{}
 	for _, d := range dumps {
-		row := report.Dump{Dump: d.Dump, Program: d.program, PID: d.pid, Unit: d.unit, At: d.at, Fragments: d.fragments, Go: d.GoVersion(), Graph: d.Graph(observe.Holds)}
+		row := listing.Dump{Dump: d.Dump, Program: d.program, PID: d.pid, Unit: d.unit, At: d.at, Fragments: d.fragments, Go: d.GoVersion(), Graph: d.Graph(observe.Holds)}
 		row.Shown, row.Filtered = o.filter(d.Dump)
 		shown.Dumps = append(shown.Dumps, row)
 	}
@@ -108,11 +109,11 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 			}
 		}
 	}
-	look := report.Options{Version: version(), Verbose: o.all || shown.Dumps[0].Filtered}
+	look := show.Options{Version: version(), Verbose: o.all || shown.Dumps[0].Filtered}
 	look.Width, look.Renderer = width(s.out), renderer(s.out, o.color.text)
-	render := report.StacksText
+	render := listing.StacksText
 	if o.output.text == "json" {
-		render = report.StacksJSON
+		render = listing.StacksJSON
 	}
 	var unwritten error // the answer on stdout is printed all the same
 	if o.pprof != "" {
@@ -141,7 +142,7 @@ func (o *stacksOptions) wants(g *stackdump.Goroutine) bool {
 }
 
 // compare puts the dumps of each process side by side.
-func compare(dumps []foundDump) []report.Diff {
+func compare(dumps []foundDump) []listing.Diff {
 	var processes [][]int
 	for i := range dumps {
 		n := slices.IndexFunc(processes, func(p []int) bool {
@@ -153,7 +154,7 @@ func compare(dumps []foundDump) []report.Diff {
 		}
 		processes[n] = append(processes[n], i)
 	}
-	var diffs []report.Diff
+	var diffs []listing.Diff
 	for _, p := range processes {
 		if len(p) < 2 {
 			continue
@@ -162,13 +163,13 @@ func compare(dumps []foundDump) []report.Diff {
 		for i, n := range p {
 			series[i] = dumps[n].Dump
 		}
-		diffs = append(diffs, report.Diff{Program: dumps[p[0]].program, Dumps: p, Diff: stackdump.Compare(series)})
+		diffs = append(diffs, listing.Diff{Program: dumps[p[0]].program, Dumps: p, Diff: stackdump.Compare(series)})
 	}
 	return diffs
 }
 
 // writePprof writes the goroutines that are shown as a profile.
-func writePprof(w io.Writer, dumps []report.Dump) error {
+func writePprof(w io.Writer, dumps []listing.Dump) error {
 	all := make([]stackdump.Selection, len(dumps))
 	for i := range dumps {
 		d := &dumps[i]

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
 // account is what people read of the files: those that say something by themselves, then the others by directory. A
@@ -159,7 +160,7 @@ func folded(dir string, files []*incident.File) incident.File {
 	if slices.ContainsFunc(files, func(f *incident.File) bool { return strings.Contains(f.Path[len(dir):], "/") }) {
 		where += "*"
 	}
-	sum.Path = fmt.Sprintf("%s (%s)", where, plural(len(files), "file"))
+	sum.Path = fmt.Sprintf("%s (%s)", where, show.Plural(len(files), "file"))
 	sum.Note, sum.Err = failures(files)
 	return sum
 }
@@ -178,5 +179,5 @@ func failures(files []*incident.File) (note, err string) {
 
 // foldedText says above the folded rows what they are; the command ls has the files.
 func (a *account) foldedText() string {
-	return plural(a.Left, "more file") + ", by format and directory; one by one:"
+	return show.Plural(a.Left, "more file") + ", by format and directory; one by one:"
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/lipgloss"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/story"
 )
 
@@ -38,11 +39,11 @@ type compared struct {
 func tables(c *incident.Comparison) []compared {
 	stalls := compared{"Stalls", []string{"", "A", "B"}, [][]string{
 		{"node", c.A.Node, c.B.Node},
-		{"seen", duration(c.A.Seen, false), duration(c.B.Seen, false)},
+		{"seen", show.Duration(c.A.Seen, false), show.Duration(c.B.Seen, false)},
 		{"stalls", strconv.Itoa(len(c.A.Timeline.Stalls)), strconv.Itoa(len(c.B.Timeline.Stalls))},
 		{"per day", perDay(&c.A), perDay(&c.B)},
-		{"stalled", duration(c.A.Stalled, c.A.Open), duration(c.B.Stalled, c.B.Open)},
-		{"longest", duration(c.A.Longest, c.A.Open), duration(c.B.Longest, c.B.Open)},
+		{"stalled", show.Duration(c.A.Stalled, c.A.Open), show.Duration(c.B.Stalled, c.B.Open)},
+		{"longest", show.Duration(c.A.Longest, c.A.Open), show.Duration(c.B.Longest, c.B.Open)},
 	}}
 	for _, r := range []struct{ row, fact string }{
 		{"relist mean, s", "kubelet.relist-mean-seconds"},
@@ -76,7 +77,7 @@ func tables(c *incident.Comparison) []compared {
 		}
 		for _, row := range t.rows {
 			for i := range row {
-				row[i] = cmp.Or(Escape(row[i], maxQuote), "-")
+				row[i] = cmp.Or(show.Escape(row[i], show.MaxQuote), "-")
 			}
 		}
 		all = append(all, t)
@@ -123,12 +124,12 @@ func callCells(c *incident.Calls) []string {
 }
 
 // took is a measured duration; unlike a step's, it may be nothing.
-func took(d time.Duration, atLeast bool) string { return cmp.Or(duration(d, atLeast), "0s") }
+func took(d time.Duration, atLeast bool) string { return cmp.Or(show.Duration(d, atLeast), "0s") }
 
 // verdictLine says in a sentence what the comparison shows, and how far it carries.
 func verdictLine(c *incident.Comparison) string {
 	a, b := len(c.A.Timeline.Stalls), len(c.B.Timeline.Stalls)
-	said := fmt.Sprintf("stalls of relist: A %d in %s, B %d in %s", a, cmp.Or(duration(c.A.Seen, false), "no known time"), b, cmp.Or(duration(c.B.Seen, false), "no known time"))
+	said := fmt.Sprintf("stalls of relist: A %d in %s, B %d in %s", a, cmp.Or(show.Duration(c.A.Seen, false), "no known time"), b, cmp.Or(show.Duration(c.B.Seen, false), "no known time"))
 	var gained, lost []string
 	for _, f := range c.Findings {
 		switch change(f) {
@@ -154,9 +155,9 @@ func verdictLine(c *incident.Comparison) string {
 func CompareText(w io.Writer, c *incident.Comparison, o Options) error {
 	out := bufio.NewWriter(w)
 	t := newText(out, o)
-	t.para("", t.styles.heading, verdictLine(c))
+	t.WritePara("", t.Styles.Heading, verdictLine(c))
 	for _, table := range tables(c) {
-		t.heading("%s", strings.ToUpper(table.title))
+		t.WriteHeading("%s", strings.ToUpper(table.title))
 		rows := append([][]string{table.head}, table.rows...)
 		widths := make([]int, len(table.head))
 		for _, row := range rows {
@@ -166,9 +167,9 @@ func CompareText(w io.Writer, c *incident.Comparison, o Options) error {
 		}
 		for _, row := range rows {
 			var line strings.Builder
-			line.WriteString(margin)
+			line.WriteString(show.Margin)
 			for i, cell := range row {
-				line.WriteString(pad(cell, widths[i]) + "  ")
+				line.WriteString(show.Pad(cell, widths[i]) + "  ")
 			}
 			fmt.Fprintln(out, strings.TrimRight(line.String(), " "))
 		}
@@ -195,21 +196,21 @@ func CompareMarkdown(w io.Writer, c *incident.Comparison, _ Options) error {
 
 // CompareJSON writes a comparison for programs; durations are seconds.
 func CompareJSON(w io.Writer, c *incident.Comparison, o Options) error {
-	doc := comparison{Schema: CompareSchema, Tool: tool{o.Version}, A: newSideRow(&c.A), B: newSideRow(&c.B)}
-	doc.Calls = each(c.Calls, func(p *incident.CallPair) callPair { return callPair{p.Method, newCallsRow(&p.A), newCallsRow(&p.B)} })
-	doc.Errors = each(c.Errors, func(e *incident.ErrorPair) errorPair {
+	doc := comparison{Schema: CompareSchema, Tool: show.Tool{Version: o.Version}, A: newSideRow(&c.A), B: newSideRow(&c.B)}
+	doc.Calls = show.Rows(c.Calls, func(p *incident.CallPair) callPair { return callPair{p.Method, newCallsRow(&p.A), newCallsRow(&p.B)} })
+	doc.Errors = show.Rows(c.Errors, func(e *incident.ErrorPair) errorPair {
 		return errorPair{e.Method, e.A, e.B, e.DeadlineA, e.DeadlineB}
 	})
-	doc.Findings = each(c.Findings, func(f *incident.FindingPair) findingPair {
+	doc.Findings = show.Rows(c.Findings, func(f *incident.FindingPair) findingPair {
 		return findingPair{f.Rule, verdictOf(f.A), verdictOf(f.B), change(*f)}
 	})
-	doc.Facts = each(c.Facts, func(f *incident.FactPair) factPair { return factPair{f.Name, f.A, f.B} })
-	return encode(w, doc)
+	doc.Facts = show.Rows(c.Facts, func(f *incident.FactPair) factPair { return factPair{f.Name, f.A, f.B} })
+	return show.EncodeJSON(w, doc)
 }
 
 type comparison struct {
 	Schema   string        `json:"schema"`
-	Tool     tool          `json:"tool"`
+	Tool     show.Tool     `json:"tool"`
 	A        sideRow       `json:"a"`
 	B        sideRow       `json:"b"`
 	Findings []findingPair `json:"findings"`

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
 // FilesSchema names the JSON of the command ls. Its files are those of the JSON report.
@@ -20,10 +21,10 @@ func FilesText(w io.Writer, inc *incident.Incident, o Options) error {
 	t := newText(out, o)
 	o.Verbose = true // each file has its own row, and its own clock
 	v := newView(inc, o)
-	t.blocks(fileBlocks(v))
+	t.writeBlocks(fileBlocks(v))
 	for i := range sections {
 		if s := &sections[i]; slices.Contains(fileKeys, s.key) && s.key != "files" {
-			t.section(s, v)
+			t.writeSection(s, v)
 		}
 	}
 	return out.Flush()
@@ -31,11 +32,11 @@ func FilesText(w io.Writer, inc *incident.Incident, o Options) error {
 
 // FilesJSON writes the account of every file for programs.
 func FilesJSON(w io.Writer, inc *incident.Incident, o Options) error {
-	doc := document{{"schema", FilesSchema}, {"tool", tool{o.Version}}}
+	doc := document{{"schema", FilesSchema}, {"tool", show.Tool{Version: o.Version}}}
 	for i := range sections {
 		if s := &sections[i]; slices.Contains(fileKeys, s.key) {
 			doc = append(doc, member{s.key, s.rows(inc)})
 		}
 	}
-	return encode(w, doc)
+	return show.EncodeJSON(w, doc)
 }

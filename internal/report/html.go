@@ -17,6 +17,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -34,11 +35,11 @@ var (
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"percent": func(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) + "%" },
 	"plus":    func(a, b int) int { return a + b },
-	"prose":   func(s string) string { return Escape(s, maxProse) },
-	"quoted":  func(s string) string { return Escape(s, maxQuote) },
-	"pos":     func(p event.Pos) string { return Escape(p.String(), maxQuote) },
+	"prose":   func(s string) string { return show.Escape(s, show.MaxProse) },
+	"quoted":  func(s string) string { return show.Escape(s, show.MaxQuote) },
+	"pos":     func(p event.Pos) string { return show.Escape(p.String(), show.MaxQuote) },
 	"link":    func(s string) bool { return link.MatchString(s) },
-	"lasting": func(d time.Duration) string { return duration(d, true) },
+	"lasting": func(d time.Duration) string { return show.Duration(d, true) },
 	"lines":   func(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") },
 }).Parse(pageText))
 
@@ -175,9 +176,9 @@ type quoteBlock struct {
 	incident.Surroundings
 }
 
-// quotes are the lines that prove something, with what stands around them where there is room for it.
-func (p *page) quotes(all []event.Quote) (shown []quoteBlock, left int) {
-	kept, left := shorten(distinct(all), min(maxStepQuotes, p.detail.most))
+// quoteBlocks are the lines that prove something, with what stands around them where there is room for it.
+func (p *page) quoteBlocks(all []event.Quote) (shown []quoteBlock, left int) {
+	kept, left := shorten(show.Distinct(all), min(maxStepQuotes, p.detail.most))
 	for _, q := range kept {
 		b := quoteBlock{Quote: q}
 		if p.detail.context {
@@ -188,19 +189,19 @@ func (p *page) quotes(all []event.Quote) (shown []quoteBlock, left int) {
 	return shown, left
 }
 
-// blocks are what a section, or a part of a finding, says.
-func (p *page) blocks(all []block) (shown []pageBlock, left int) {
+// pageBlocks are what a section, or a part of a finding, says.
+func (p *page) pageBlocks(all []block) (shown []pageBlock, left int) {
 	kept, left := shorten(all, p.detail.most)
 	for _, b := range kept {
 		s := pageBlock{Lead: b.lead, Text: b.text, Hazard: b.hazard, Link: b.link && link.MatchString(b.text), Commands: b.commands}
 		s.Places, _ = shorten(b.places, maxStepQuotes)
-		s.Quotes, s.QuotesLeft = p.quotes(b.quotes)
+		s.Quotes, s.QuotesLeft = p.quoteBlocks(b.quotes)
 		var files []incident.File
 		files, s.FilesLeft = shorten(b.files, 4*p.detail.most)
 		for _, f := range files {
 			line := fileLine{File: f}
 			if !f.Start.IsZero() {
-				line.Window = window(timeline.Window{Start: f.Start, End: f.End})
+				line.Window = show.Window(timeline.Window{Start: f.Start, End: f.End})
 			}
 			s.Files = append(s.Files, line)
 		}
@@ -237,7 +238,7 @@ func (s *pageSection) drawLocks(p *page) {
 	held, s.Left = shorten(held, min(maxLocks, p.detail.most))
 	for _, e := range held {
 		l := lockBlock{Program: e.Component, Sure: valueOf(e, "certainty")}
-		l.Quotes, _ = p.quotes(e.Evidence[:min(len(e.Evidence), 3)])
+		l.Quotes, _ = p.quoteBlocks(e.Evidence[:min(len(e.Evidence), 3)])
 		if e.Kind == "lock.cycle" {
 			l.Deadlock, l.Ends = true, valueOf(e, "goroutines")
 			s.Locks = append(s.Locks, l)
@@ -323,24 +324,24 @@ func newPage(inc *incident.Incident, o Options, d detail) *page {
 	v.page = true
 	p := &page{
 		Version: o.Version, Policy: policy(pageStyle, pageScript), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
-		Opening: inc.Opening(), Headline: inc.Result.Headline, Node: v.nodeText(), Window: window(inc.Window), Class: "none",
+		Opening: inc.Opening(), Headline: inc.Result.Headline, Node: v.nodeText(), Window: show.Window(inc.Window), Class: "none",
 		view: v, detail: d,
 	}
-	p.Title = Escape(p.Opening.State+": "+p.Node, maxQuote)
+	p.Title = show.Escape(p.Opening.State+": "+p.Node, show.MaxQuote)
 	if len(inc.Result.Findings) > 0 {
 		p.Class = p.Opening.State
 	}
 	p.Picture, p.table = newPicture(inc, d.shapes)
 	for i := range sections {
-		if s := p.section(&sections[i]); s.Count > 0 {
+		if s := p.pageSection(&sections[i]); s.Count > 0 {
 			p.Sections = append(p.Sections, s)
 		}
 	}
 	return p
 }
 
-// section is a section with what the page shows of it; without entries it is left out.
-func (p *page) section(of *section) pageSection {
+// pageSection is a section with what the page shows of it; without entries it is left out.
+func (p *page) pageSection(of *section) pageSection {
 	s := pageSection{Title: of.title, Closed: of.closed}
 	if of.remark != "" {
 		s.Remark = upperFirst(of.remarkText(p.view)) + "."
@@ -351,7 +352,7 @@ func (p *page) section(of *section) pageSection {
 		var shown []story.Finding
 		shown, s.Left = shorten(p.view.Result.Findings, p.detail.most)
 		for i := range shown {
-			s.Findings = append(s.Findings, p.finding(i))
+			s.Findings = append(s.Findings, p.findingBlock(i))
 		}
 	case of.drawn != nil:
 		of.drawn(&s, p)
@@ -361,7 +362,7 @@ func (p *page) section(of *section) pageSection {
 		if of.key == "files" {
 			s.Count = max(1, len(p.view.Files))
 		}
-		s.Blocks, s.Left = p.blocks(all)
+		s.Blocks, s.Left = p.pageBlocks(all)
 	}
 	return s
 }
@@ -377,7 +378,7 @@ func policy(style, script string) string {
 
 func newEventLine(n int, e *event.Event) eventLine {
 	l := eventLine{
-		Number: n, At: cmp.Or(clock(e.Start.T), "undated"), Lasted: duration(e.Duration(), e.Open || e.Begun), Who: e.Component,
+		Number: n, At: cmp.Or(show.Clock(e.Start.T), "undated"), Lasted: show.Duration(e.Duration(), e.Open || e.Begun), Who: e.Component,
 		Text: cmp.Or(e.Text, string(e.Kind)),
 	}
 	if e.Basis != "" {
@@ -392,7 +393,7 @@ func newEventLine(n int, e *event.Event) eventLine {
 // stepID is the anchor of a step in the page.
 func stepID(finding, step int) string { return fmt.Sprintf("f%d-%d", finding+1, step+1) }
 
-func (p *page) finding(n int) findingBlock {
+func (p *page) findingBlock(n int) findingBlock {
 	f := &p.view.Result.Findings[n]
 	b := findingBlock{Finding: f, Number: n + 1, Class: f.Verdict.String()}
 	steps, left := shorten(f.Chain, p.detail.most)
@@ -401,11 +402,11 @@ func (p *page) finding(n int) findingBlock {
 	for i := range steps {
 		s := &steps[i]
 		l := stepLine{
-			ID: stepID(n, i), Number: i + 1, Role: s.Role, At: cmp.Or(clock(s.Start), "undated"), Lasted: duration(s.Duration, s.AtLeast),
+			ID: stepID(n, i), Number: i + 1, Role: s.Role, At: cmp.Or(show.Clock(s.Start), "undated"), Lasted: show.Duration(s.Duration, s.AtLeast),
 			Edge: edge(s), Text: s.Text, Basis: s.Basis,
 		}
-		l.Quotes, l.Left = p.quotes(s.Evidence)
-		if d := day(s.Start); d != "" && d != date {
+		l.Quotes, l.Left = p.quoteBlocks(s.Evidence)
+		if d := show.Day(s.Start); d != "" && d != date {
 			date, l.At = d, d+" "+l.At
 		}
 		if i == 0 {
@@ -418,7 +419,7 @@ func (p *page) finding(n int) findingBlock {
 	}
 	for _, part := range findingParts(f) {
 		shown := pagePart{Label: upperFirst(part.label)}
-		shown.Blocks, shown.Left = p.blocks(part.blocks)
+		shown.Blocks, shown.Left = p.pageBlocks(part.blocks)
 		b.Parts = append(b.Parts, shown)
 	}
 	return b
@@ -429,5 +430,5 @@ func (p *picture) Span() int64 { return p.End.Sub(p.Start).Milliseconds() }
 
 // Caption says what the picture shows.
 func (p *picture) Caption() string {
-	return window(timeline.Window{Start: p.Start.Truncate(time.Second), End: p.End.Truncate(time.Second)})
+	return show.Window(timeline.Window{Start: p.Start.Truncate(time.Second), End: p.End.Truncate(time.Second)})
 }

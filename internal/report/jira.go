@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/story"
 )
 
@@ -25,8 +26,8 @@ func Jira(w io.Writer, inc *incident.Incident, o Options) error {
 
 // findingJira writes a finding as the text report does, below a heading.
 func findingJira(m *markup, n int, f *story.Finding, told shown) {
-	m.para(m.heading(2, fmt.Sprintf("%d. %s %s: %s", n, upperFirst(f.Verdict.String()), f.Role, jiraText(f.Rule))))
-	m.fence(func(t *text) { t.finding(n, f, told) })
+	m.writePara(m.heading(2, fmt.Sprintf("%d. %s %s: %s", n, upperFirst(f.Verdict.String()), f.Role, jiraText(f.Rule))))
+	m.writeFence(func(t text) { t.writeFinding(n, f, told) })
 }
 
 // comment is what Jira takes as a description or a comment where nobody moved its limit: 32 767 characters
@@ -56,7 +57,7 @@ const jiraMarkup = `\{}[]*_+^~?!|#@&<>`
 // colon in an address or a smiley.
 func jiraText(prose string) string {
 	var b strings.Builder
-	words := strings.Join(strings.Fields(Escape(prose, maxProse)), " ")
+	words := strings.Join(strings.Fields(show.Escape(prose, show.MaxProse)), " ")
 	before := ' '
 	for i, r := range words {
 		switch {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/story"
 )
 
@@ -52,19 +53,19 @@ func openFence(s string) string {
 
 // findingMarkdown writes a finding: what is prose as lists, the rest in code fences.
 func findingMarkdown(m *markup, n int, f *story.Finding, told shown) {
-	m.para(fmt.Sprintf("## %d. %s %s: %s", n, upperFirst(f.Verdict.String()), f.Role, inline(f.Rule)))
-	m.para(strings.TrimSpace("**" + inline(f.Title) + "** (score " + fmt.Sprintf("%.2f)", f.Score)))
-	m.para(inline(f.Summary))
+	m.writePara(fmt.Sprintf("## %d. %s %s: %s", n, upperFirst(f.Verdict.String()), f.Role, inline(f.Rule)))
+	m.writePara(strings.TrimSpace("**" + inline(f.Title) + "** (score " + fmt.Sprintf("%.2f)", f.Score)))
+	m.writePara(inline(f.Summary))
 	if f.Container != "" {
-		m.para("Container " + inline(f.Container))
+		m.writePara("Container " + inline(f.Container))
 	}
 	if m.view.Verbose && f.Formula != "" {
-		m.para("Score: " + inline(f.Formula))
+		m.writePara("Score: " + inline(f.Formula))
 	}
 	steps, repeated := told.fresh(f.Chain)
-	m.fence(func(t *text) { t.chain(steps, repeated) })
+	m.writeFence(func(t text) { t.writeChain(steps, repeated) })
 	for _, p := range findingParts(f) {
-		m.para("**" + upperFirst(p.label) + ":**")
+		m.writePara("**" + upperFirst(p.label) + ":**")
 		var items []string
 		for i := range p.blocks {
 			b := &p.blocks[i]
@@ -73,15 +74,15 @@ func findingMarkdown(m *markup, n int, f *story.Finding, told shown) {
 				item = "- " + b.text
 			}
 			if items = append(items, item); len(b.quotes)+len(b.commands) > 0 {
-				m.para(strings.Join(items, "\n"))
-				m.fence(func(t *text) {
-					t.block("", &block{quotes: b.quotes, most: b.most, commands: b.commands, hazard: b.hazard})
+				m.writePara(strings.Join(items, "\n"))
+				m.writeFence(func(t text) {
+					t.writeBlock("", &block{quotes: b.quotes, most: b.most, commands: b.commands, hazard: b.hazard})
 				})
 				items = nil
 			}
 		}
 		if len(items) > 0 {
-			m.para(strings.Join(items, "\n"))
+			m.writePara(strings.Join(items, "\n"))
 		}
 	}
 }
@@ -120,7 +121,7 @@ var link = regexp.MustCompile(`^https://[A-Za-z0-9._~/?=%+:#-]+$`)
 func inline(prose string) string {
 	words := strings.Fields(prose)
 	for i, word := range words {
-		word = Escape(word, maxProse)
+		word = show.Escape(word, show.MaxProse)
 		if special.MatchString(word) && word != "|" { // a table takes two lines
 			word = code(word)
 		}
@@ -140,7 +141,7 @@ func headlineText(headline, command string) string {
 
 // code is text as a code span, whatever backticks it holds.
 func code(s string) string {
-	s = Escape(s, maxProse)
+	s = show.Escape(s, show.MaxProse)
 	mark := strings.Repeat("`", longestRun(s)+1)
 	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
 		s = " " + s + " " // CommonMark takes one space off again

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/story"
 )
 
@@ -32,7 +33,7 @@ type markup struct {
 // render writes the whole report, cut to what the place takes that it is pasted into.
 func (d *dialect) render(w io.Writer, inc *incident.Incident, o Options) error {
 	m := &markup{dialect: d, view: newView(inc, o)}
-	m.opening()
+	m.writeOpening()
 	told := shown{}
 	for i := range sections {
 		switch s := &sections[i]; {
@@ -42,8 +43,8 @@ func (d *dialect) render(w io.Writer, inc *incident.Incident, o Options) error {
 			}
 		case s.drawn == nil:
 			if all := s.blocks(m.view); len(all) > 0 {
-				m.para(d.heading(2, s.heading(s.title, m.view)))
-				m.fence(func(t *text) { t.blocks(all) })
+				m.writePara(d.heading(2, s.heading(s.title, m.view)))
+				m.writeFence(func(t text) { t.writeBlocks(all) })
 			}
 		}
 	}
@@ -51,32 +52,32 @@ func (d *dialect) render(w io.Writer, inc *incident.Incident, o Options) error {
 	return err
 }
 
-// para writes a paragraph; an empty line follows.
-func (m *markup) para(s string) { fmt.Fprintf(&m.w, "%s\n\n", s) }
+// writePara writes a paragraph; an empty line follows.
+func (m *markup) writePara(s string) { fmt.Fprintf(&m.w, "%s\n\n", s) }
 
-func (m *markup) opening() {
+func (m *markup) writeOpening() {
 	o := m.view.Opening()
-	m.para(m.heading(1, upperFirst(o.State)))
-	m.para(m.headline(upperFirst(o.State), m.view.Result.Headline, o.Command))
-	m.para("Node " + m.prose(m.view.nodeText()) + ", " + window(m.view.Window) + ".")
+	m.writePara(m.heading(1, upperFirst(o.State)))
+	m.writePara(m.headline(upperFirst(o.State), m.view.Result.Headline, o.Command))
+	m.writePara("Node " + m.prose(m.view.nodeText()) + ", " + show.Window(m.view.Window) + ".")
 	switch {
 	case o.Command != "":
-		m.para(m.label("Do first:"))
-		m.fence(func(t *text) { t.script(o.Command) })
-		m.para(m.label("Hazard:") + " " + m.prose(o.Hazard))
+		m.writePara(m.label("Do first:"))
+		m.writeFence(func(t text) { t.WriteScript(o.Command) })
+		m.writePara(m.label("Hazard:") + " " + m.prose(o.Hazard))
 	case o.Advice != "":
-		m.para(m.label("Do first:") + " " + m.prose(o.Advice))
+		m.writePara(m.label("Do first:") + " " + m.prose(o.Advice))
 	}
 }
 
-// fence writes plain text as a block; nothing where there is none.
-func (m *markup) fence(write func(t *text)) {
+// writeFence writes plain text as a block; nothing where there is none.
+func (m *markup) writeFence(write func(t text)) {
 	var inside strings.Builder
 	w := bufio.NewWriter(&inside)
 	write(newText(w, Options{Width: 100, Verbose: m.view.Verbose}))
 	w.Flush() // a strings.Builder takes everything
 	if text := strings.Trim(inside.String(), "\n"); text != "" {
-		m.para(m.block(text))
+		m.writePara(m.block(text))
 	}
 }
 

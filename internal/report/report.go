@@ -13,29 +13,16 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/charmbracelet/lipgloss"
-
-	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
 )
 
 // Render writes an incident to w. Its only errors are those of w.
-type Render func(w io.Writer, inc *incident.Incident, o Options) error
+type Render func(w io.Writer, inc *incident.Incident, o show.Options) error
 
-// Options is how a report looks. The zero value is plain text of 80 columns.
-type Options struct {
-	// Version of plegdiag, for the JSON report.
-	Version string
-	// Width in columns; 0 means 80. Only the text output has a width of its own.
-	Width int
-	// Verbose adds how scores came about, every reason for skipped lines, and all evidence.
-	Verbose bool
-	// Inputs are the arguments that the incident was read from, for the commands that a report names; nil when unknown.
-	Inputs []string
-	// Renderer knows which colours the stream can show; nil means none.
-	Renderer *lipgloss.Renderer
-}
+// Options is how a report looks.
+type Options = show.Options
 
 // commandLine is a command of plegdiag that reads the same inputs, as a shell takes it.
 func commandLine(words string, inputs []string) string {
@@ -97,19 +84,6 @@ func ByEnding(file string) (f Format, ok bool) {
 		}
 	}
 	return Format{}, false
-}
-
-// distinct leaves one of equal quotes: one line may prove two facts of an entry.
-func distinct(quotes []event.Quote) []event.Quote {
-	var all []event.Quote
-	seen := map[event.Quote]bool{}
-	for _, q := range quotes {
-		if !seen[q] {
-			seen[q] = true
-			all = append(all, q)
-		}
-	}
-	return all
 }
 
 // shown remembers which steps a report has already told, so that a link does

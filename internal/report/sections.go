@@ -9,6 +9,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
@@ -21,7 +22,7 @@ type section struct {
 	remark string // what a reader has to know of it, in half a sentence
 	// counts is a number that the remark ends with; nil for none.
 	counts func(v *view) int
-	closed bool   // the page shows it when the reader opens it
+	closed bool // the page shows it when the reader opens it
 	// blocks are what people read; none leaves the section out.
 	blocks func(v *view) []block
 	// findings says that the section is the findings, which have a layout of their own.
@@ -129,8 +130,8 @@ func stallBlocks(v *view) (all []block) {
 
 // stallText is a stall in a sentence.
 func stallText(s *timeline.Stall) string {
-	d := duration(s.End.Sub(s.Start), s.Open)
-	txt := fmt.Sprintf("%s (%s), phase %s", window(s.Window), d, s.Phase)
+	d := show.Duration(s.End.Sub(s.Start), s.Open)
+	txt := fmt.Sprintf("%s (%s), phase %s", show.Window(s.Window), d, s.Phase)
 	if s.PhaseBasis != "" {
 		txt += " (" + s.PhaseBasis + ")"
 	}
@@ -138,7 +139,7 @@ func stallText(s *timeline.Stall) string {
 		txt += fmt.Sprintf(", tooth %d of a saw-tooth", s.Tooth)
 	}
 	if !s.Restarted.IsZero() {
-		txt += ", again after the kubelet's restart at " + clock(s.Restarted)
+		txt += ", again after the kubelet's restart at " + show.Clock(s.Restarted)
 	}
 	if s.Open {
 		txt += ", no recovery seen"
@@ -146,7 +147,7 @@ func stallText(s *timeline.Stall) string {
 	if s.NotReady.IsZero() {
 		return txt + "; no line says that the node became NotReady"
 	}
-	return txt + "; node NotReady at " + clock(s.NotReady)
+	return txt + "; node NotReady at " + show.Clock(s.NotReady)
 }
 
 func exposureBlocks(v *view) (all []block) {
@@ -249,7 +250,7 @@ func clockBlocks(v *view) (all []block) {
 			continue
 		}
 		named := strings.Join(names[:maxClockFiles], ", ")
-		all = append(all, block{text: fmt.Sprintf("%s: %s (%s and %d more, see --verbose)", plural(len(names), "file"), assumed, named, len(names)-maxClockFiles)})
+		all = append(all, block{text: fmt.Sprintf("%s: %s (%s and %d more, see --verbose)", show.Plural(len(names), "file"), assumed, named, len(names)-maxClockFiles)})
 	}
 	return all
 }
@@ -275,7 +276,7 @@ func gapBlocks(v *view) (all []block) {
 	gaps := v.timeline.Gaps()
 	for i := range gaps {
 		if i == maxGaps {
-			return append(all, block{text: fmt.Sprintf("and %s more", plural(len(gaps)-i, "gap"))})
+			return append(all, block{text: fmt.Sprintf("and %s more", show.Plural(len(gaps)-i, "gap"))})
 		}
 		all = append(all, block{text: gapText(&gaps[i])})
 	}
@@ -283,9 +284,9 @@ func gapBlocks(v *view) (all []block) {
 }
 
 func gapText(g *timeline.SharedGap) string {
-	text := "from " + clock(g.Start) + " on"
+	text := "from " + show.Clock(g.Start) + " on"
 	if !g.End.IsZero() {
-		text = window(g.Window)
+		text = show.Window(g.Window)
 	}
 	text += ": " + g.Reason
 	switch {
@@ -310,7 +311,7 @@ func fileBlocks(v *view) (all []block) {
 		all = append(all, block{files: a.Files})
 	}
 	if a.Left > 0 {
-		all = append(all, block{text: plural(a.Left, "more file") + ", by format and directory; one by one:", commands: []string{commandLine("ls", v.Inputs)}},
+		all = append(all, block{text: show.Plural(a.Left, "more file") + ", by format and directory; one by one:", commands: []string{commandLine("ls", v.Inputs)}},
 			block{files: a.Folded})
 	}
 	return all

@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
 // eventRow is an event for programs: docs/timeline.md describes its fields.
 type eventRow struct {
-	Start     stamp          `json:"start"`
-	End       stamp          `json:"end"`
+	Start     show.Stamp     `json:"start"`
+	End       show.Stamp     `json:"end"`
 	Duration  float64        `json:"duration"`
 	Open      bool           `json:"open"`
 	Begun     bool           `json:"begun"`
@@ -38,7 +39,7 @@ var idNames = []string{"container", "sandbox", "pod", "pod_uid", "pid", "tid", "
 
 func newEventRow(e *event.Event) eventRow {
 	row := eventRow{
-		Start: stamp(e.Start.T), End: stamp(e.End.T), Duration: e.Duration().Seconds(), Open: e.Open, Begun: e.Begun, Basis: e.Basis,
+		Start: show.Stamp(e.Start.T), End: show.Stamp(e.End.T), Duration: e.Duration().Seconds(), Open: e.Open, Begun: e.Begun, Basis: e.Basis,
 		Precision: e.Start.Prec.Seconds(), Component: e.Component, Kind: string(e.Kind), Level: e.Level.String(), Text: e.Text,
 		IDs: map[string]any{}, Fields: map[string]any{}, Path: e.Pos().File, Line: e.Pos().Line,
 	}
@@ -81,7 +82,7 @@ type asciiWriter struct{ w io.Writer }
 
 // Write implements [io.Writer].
 func (a *asciiWriter) Write(p []byte) (int, error) {
-	if _, err := a.w.Write(ascii(p)); err != nil {
+	if _, err := a.w.Write(show.ASCII(p)); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -127,7 +128,7 @@ func TimelineCSV(w io.Writer, s *Selection, _ Options) error {
 const maxTableCell = 32_000
 
 func cell(s string) string {
-	s = Escape(s, maxTableCell)
+	s = show.Escape(s, maxTableCell)
 	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
 		return "'" + s
 	}
@@ -145,7 +146,7 @@ func fieldList(e *event.Event) string {
 
 // rfc3339 is a time as RFC 3339 in UTC, empty when unknown.
 func rfc3339(t event.Time) string {
-	text, _ := stamp(t.T).MarshalText() // cannot fail
+	text, _ := show.Stamp(t.T).MarshalText() // cannot fail
 	return string(text)
 }
 
