@@ -343,8 +343,8 @@ func newPage(inc *incident.Incident, o Options, d detail) *page {
 // pageSection is a section with what the page shows of it; without entries it is left out.
 func (p *page) pageSection(of *section) pageSection {
 	s := pageSection{Title: of.title, Closed: of.closed}
-	if of.remark != "" {
-		s.Remark = upperFirst(of.remarkText(p.view)) + "."
+	if of.remark != "" && of.counts == nil {
+		s.Remark = upperFirst(of.remark) + "."
 	}
 	switch {
 	case of.findings:
@@ -358,8 +358,10 @@ func (p *page) pageSection(of *section) pageSection {
 		of.drawn(&s, p)
 	default:
 		all := of.blocks(p.view)
-		s.Count = len(all)
-		if of.key == "files" {
+		switch s.Count = len(all); {
+		case of.counts != nil:
+			s.Count = of.counts(p.view)
+		case of.key == "files":
 			s.Count = max(1, len(p.view.Files))
 		}
 		s.Blocks, s.Left = p.pageBlocks(all)
