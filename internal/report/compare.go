@@ -35,13 +35,13 @@ type compared struct {
 	rows  [][]string
 }
 
-// tables of a comparison, without those that would be empty. Every cell is escaped.
-func tables(c *incident.Comparison) []compared {
+// compareTables of a comparison, without those that would be empty. Every cell is escaped.
+func compareTables(c *incident.Comparison) []compared {
 	stalls := compared{"Stalls", []string{"", "A", "B"}, [][]string{
 		{"node", c.A.Node, c.B.Node},
 		{"seen", show.Duration(c.A.Seen, false), show.Duration(c.B.Seen, false)},
 		{"stalls", strconv.Itoa(len(c.A.Timeline.Stalls)), strconv.Itoa(len(c.B.Timeline.Stalls))},
-		{"per day", perDay(&c.A), perDay(&c.B)},
+		{"per day", perDayText(&c.A), perDayText(&c.B)},
 		{"stalled", show.Duration(c.A.Stalled, c.A.Open), show.Duration(c.B.Stalled, c.B.Open)},
 		{"longest", show.Duration(c.A.Longest, c.A.Open), show.Duration(c.B.Longest, c.B.Open)},
 	}}
@@ -56,7 +56,7 @@ func tables(c *incident.Comparison) []compared {
 	}
 	found := compared{title: "Findings", head: []string{"rule", "A", "B", ""}}
 	for _, f := range c.Findings {
-		found.rows = append(found.rows, []string{f.Rule, verdictOf(f.A), verdictOf(f.B), change(f)})
+		found.rows = append(found.rows, []string{f.Rule, verdictOf(f.A), verdictOf(f.B), changeText(f)})
 	}
 	calls := compared{title: "CRI calls", head: []string{"method", "A count", "failed", "median", "p95", "max", "B count", "failed", "median", "p95", "max"}}
 	for _, p := range c.Calls {
@@ -85,12 +85,12 @@ func tables(c *incident.Comparison) []compared {
 	return all
 }
 
-func perDay(s *incident.Side) string {
+func perDayText(s *incident.Side) string {
 	rate, ok := s.StallsPerDay()
 	if !ok {
 		return "seen too short"
 	}
-	return number(rate)
+	return numberText(rate)
 }
 
 func verdictOf(f *story.Finding) string {
@@ -100,8 +100,8 @@ func verdictOf(f *story.Finding) string {
 	return f.Verdict.String() + " " + string(f.Role)
 }
 
-// change is what became of a finding from A to B.
-func change(f incident.FindingPair) string {
+// changeText is what became of a finding from A to B.
+func changeText(f incident.FindingPair) string {
 	switch {
 	case f.A == nil:
 		return "gained"
@@ -120,11 +120,13 @@ func callCells(c *incident.Calls) []string {
 		return []string{"0", "", "", "", ""}
 	}
 	open := c.Open > 0
-	return []string{strconv.Itoa(c.Count), strconv.Itoa(c.Failed), took(c.Median, false), took(c.P95, open), took(c.Max, open)}
+	return []string{strconv.Itoa(c.Count), strconv.Itoa(c.Failed), measuredText(c.Median, false), measuredText(c.P95, open), measuredText(c.Max, open)}
 }
 
-// took is a measured duration; unlike a step's, it may be nothing.
-func took(d time.Duration, atLeast bool) string { return cmp.Or(show.Duration(d, atLeast), "0s") }
+// measuredText is a measured duration; unlike a step's, it may be nothing.
+func measuredText(d time.Duration, atLeast bool) string {
+	return cmp.Or(show.Duration(d, atLeast), "0s")
+}
 
 // verdictLine says in a sentence what the comparison shows, and how far it carries.
 func verdictLine(c *incident.Comparison) string {
@@ -132,7 +134,7 @@ func verdictLine(c *incident.Comparison) string {
 	said := fmt.Sprintf("stalls of relist: A %d in %s, B %d in %s", a, cmp.Or(show.Duration(c.A.Seen, false), "no known time"), b, cmp.Or(show.Duration(c.B.Seen, false), "no known time"))
 	var gained, lost []string
 	for _, f := range c.Findings {
-		switch change(f) {
+		switch changeText(f) {
 		case "gained":
 			gained = append(gained, f.Rule)
 		case "lost":
@@ -156,7 +158,7 @@ func CompareText(w io.Writer, c *incident.Comparison, o Options) error {
 	out := bufio.NewWriter(w)
 	t := newText(out, o)
 	t.WritePara("", t.Styles.Heading, verdictLine(c))
-	for _, table := range tables(c) {
+	for _, table := range compareTables(c) {
 		t.WriteHeading("%s", strings.ToUpper(table.title))
 		rows := append([][]string{table.head}, table.rows...)
 		widths := make([]int, len(table.head))
@@ -181,7 +183,7 @@ func CompareText(w io.Writer, c *incident.Comparison, o Options) error {
 func CompareMarkdown(w io.Writer, c *incident.Comparison, _ Options) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "**%s.**\n\n", inline(verdictLine(c)))
-	for _, table := range tables(c) {
+	for _, table := range compareTables(c) {
 		fmt.Fprintf(out, "## %s\n\n| %s |\n|%s\n", table.title, strings.Join(table.head, " | "), strings.Repeat("---|", len(table.head)))
 		for _, row := range table.rows {
 			for i := range row {
@@ -202,7 +204,7 @@ func CompareJSON(w io.Writer, c *incident.Comparison, o Options) error {
 		return errorPair{e.Method, e.A, e.B, e.DeadlineA, e.DeadlineB}
 	})
 	doc.Findings = show.Rows(c.Findings, func(f *incident.FindingPair) findingPair {
-		return findingPair{f.Rule, verdictOf(f.A), verdictOf(f.B), change(*f)}
+		return findingPair{f.Rule, verdictOf(f.A), verdictOf(f.B), changeText(*f)}
 	})
 	doc.Facts = show.Rows(c.Facts, func(f *incident.FactPair) factPair { return factPair{f.Name, f.A, f.B} })
 	return show.EncodeJSON(w, doc)

@@ -17,26 +17,26 @@ func forecastText(f *rules.Forecast) string {
 			measured = ", measured over " + f.Span.Round(time.Second).String()
 		}
 		return fmt.Sprintf("%s %s UTC: %s (%s of %s, growing by %s%s)", f.At.UTC().Format(time.DateOnly), f.At.UTC().Format(time.TimeOnly), f.Text,
-			number(f.Value), number(f.Limit), rate(f.Rate), measured)
+			numberText(f.Value), numberText(f.Limit), rateText(f.Rate), measured)
 	}
 	latest := "much later"
 	if !f.Latest.IsZero() {
-		latest = minute(f.Latest)
+		latest = minuteText(f.Latest)
 	}
-	grew := fmt.Sprintf("%s of %s, from %s at %s to %s at %s", number(f.Value), number(f.Limit), number(f.First), minute(f.From), number(f.Value), minute(f.To))
+	grew := fmt.Sprintf("%s of %s, from %s at %s to %s at %s", numberText(f.Value), numberText(f.Limit), numberText(f.First), minuteText(f.From), numberText(f.Value), minuteText(f.To))
 	if f.Readings == 2 {
 		grew += "; two readings do not show whether it grows steadily"
 	} else {
 		grew += fmt.Sprintf(", %d readings", f.Readings)
 	}
-	return fmt.Sprintf("about %s UTC, between %s and %s: %s (%s; growing by %s)", minute(f.At), minute(f.Earliest), latest, f.Text, grew, rate(f.Rate))
+	return fmt.Sprintf("about %s UTC, between %s and %s: %s (%s; growing by %s)", minuteText(f.At), minuteText(f.Earliest), latest, f.Text, grew, rateText(f.Rate))
 }
 
-// minute is a moment as exactly as a forecast is worth.
-func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
+// minuteText is a moment as exactly as a forecast is worth.
+func minuteText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 
-// rate is a growth per second in the unit in which it is a number that people can picture.
-func rate(perSecond float64) string {
+// rateText is a growth per second in the unit in which it is a number that people can picture.
+func rateText(perSecond float64) string {
 	for _, unit := range [...]struct {
 		seconds float64
 		name    string
@@ -45,7 +45,7 @@ func rate(perSecond float64) string {
 			return fmt.Sprintf("%s a %s", strconv.FormatFloat(v, 'f', digitsOf(v), 64), unit.name)
 		}
 	}
-	return number(perSecond*86400) + " a day"
+	return numberText(perSecond*86400) + " a day"
 }
 
 // digitsOf is how many digits behind the point a rate is worth.
@@ -56,7 +56,7 @@ func digitsOf(v float64) int {
 	return 0
 }
 
-// number is a measured value with at most three digits behind the point.
-func number(v float64) string {
+// numberText is a measured value with at most three digits behind the point.
+func numberText(v float64) string {
 	return strconv.FormatFloat(math.Round(v*1000)/1000, 'f', -1, 64)
 }

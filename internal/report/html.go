@@ -33,6 +33,7 @@ var (
 )
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"first":   upperFirst,
 	"percent": func(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) + "%" },
 	"plus":    func(a, b int) int { return a + b },
 	"prose":   func(s string) string { return show.Escape(s, show.MaxProse) },
@@ -233,22 +234,22 @@ type groupBlock struct {
 // drawLocks shows the locks of the dumps that goroutines wait for, those with most waiters first.
 func (s *pageSection) drawLocks(p *page) {
 	held := p.view.timeline.Select(timeline.Filter{Kinds: []string{"lock.held", "lock.cycle"}})
-	slices.SortStableFunc(held, func(a, b *event.Event) int { return cmp.Compare(count(b, "waiters"), count(a, "waiters")) })
+	slices.SortStableFunc(held, func(a, b *event.Event) int { return cmp.Compare(numberOf(b, "waiters"), numberOf(a, "waiters")) })
 	s.Count = len(held)
 	held, s.Left = shorten(held, min(maxLocks, p.detail.most))
 	for _, e := range held {
-		l := lockBlock{Program: e.Component, Sure: valueOf(e, "certainty")}
+		l := lockBlock{Program: e.Component, Sure: e.FieldText("certainty")}
 		l.Quotes, _ = p.quoteBlocks(e.Evidence[:min(len(e.Evidence), 3)])
 		if e.Kind == "lock.cycle" {
-			l.Deadlock, l.Ends = true, valueOf(e, "goroutines")
+			l.Deadlock, l.Ends = true, e.FieldText("goroutines")
 			s.Locks = append(s.Locks, l)
 			continue
 		}
-		l.Waiters = number(count(e, "waiters")) + " waiting"
-		l.Lock = strings.TrimSpace(valueOf(e, "lock_type") + " of " + cmp.Or(valueOf(e, "owner"), "?") + " " + e.IDs.Lock)
+		l.Waiters = numberText(numberOf(e, "waiters")) + " waiting"
+		l.Lock = strings.TrimSpace(e.FieldText("lock_type") + " of " + cmp.Or(e.FieldText("owner"), "?") + " " + e.IDs.Lock)
 		l.Holder = fmt.Sprintf("goroutine %d", e.IDs.Goroutine)
-		l.Through = valueOf(e, "through")
-		l.Ends = cmp.Or(valueOf(e, "waiting"), "what it waits for is not shown")
+		l.Through = e.FieldText("through")
+		l.Ends = cmp.Or(e.FieldText("waiting"), "what it waits for is not shown")
 		s.Locks = append(s.Locks, l)
 	}
 }
@@ -287,12 +288,7 @@ const eventsTitle = "Events of the picture"
 // maxLocks bounds the locks and the groups of the page.
 const maxLocks = 50
 
-func valueOf(e *event.Event, field string) string {
-	v, _ := e.Get(field)
-	return v.Text()
-}
-
-func count(e *event.Event, field string) float64 {
+func numberOf(e *event.Event, field string) float64 {
 	v, _ := e.Get(field)
 	n, _ := v.Number()
 	return n
@@ -333,7 +329,7 @@ func newPage(inc *incident.Incident, o Options, d detail) *page {
 	}
 	p.Picture, p.table = newPicture(inc, d.shapes)
 	for i := range sections {
-		if s := p.pageSection(&sections[i]); s.Count > 0 {
+		if s := p.pageSection(&sections[i]); s.Count > 0 || len(s.Blocks) > 0 {
 			p.Sections = append(p.Sections, s)
 		}
 	}
@@ -344,7 +340,7 @@ func newPage(inc *incident.Incident, o Options, d detail) *page {
 func (p *page) pageSection(of *section) pageSection {
 	s := pageSection{Title: of.title, Closed: of.closed}
 	if of.remark != "" && of.counts == nil {
-		s.Remark = upperFirst(of.remark) + "."
+		s.Remark = of.remark
 	}
 	switch {
 	case of.findings:
@@ -362,7 +358,7 @@ func (p *page) pageSection(of *section) pageSection {
 		case of.counts != nil:
 			s.Count = of.counts(p.view)
 		case of.key == "files":
-			s.Count = max(1, len(p.view.Files))
+			s.Count = len(p.view.Files)
 		}
 		s.Blocks, s.Left = p.pageBlocks(all)
 	}
@@ -405,7 +401,7 @@ func (p *page) findingBlock(n int) findingBlock {
 		s := &steps[i]
 		l := stepLine{
 			ID: stepID(n, i), Number: i + 1, Role: s.Role, At: cmp.Or(show.Clock(s.Start), "undated"), Lasted: show.Duration(s.Duration, s.AtLeast),
-			Edge: edge(s), Text: s.Text, Basis: s.Basis,
+			Edge: edgeText(s), Text: s.Text, Basis: s.Basis,
 		}
 		l.Quotes, l.Left = p.quoteBlocks(s.Evidence)
 		if d := show.Day(s.Start); d != "" && d != date {

@@ -322,7 +322,7 @@ func newStep(s *rules.Step) step {
 		Step:     s.ID,
 		Rule:     s.Rule,
 		Role:     s.Role,
-		Edge:     edge(s),
+		Edge:     edgeText(s),
 		Start:    show.Stamp(s.Start),
 		End:      show.Stamp(s.End),
 		Duration: s.Duration.Seconds(),

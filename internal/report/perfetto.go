@@ -97,7 +97,7 @@ func (p *perfetto) drawChain(fs []story.Finding) {
 			length := max(step.Duration.Microseconds(), 1)
 			slice := traceEvent{
 				Name: show.Escape(step.Text, show.MaxQuote), Category: step.Role, Phase: phaseSlice, Time: step.Start.UnixMicro(), Length: &length,
-				Process: p.trackOf(chainTrack), Thread: line, Args: map[string]any{"rule": step.Rule, "step": step.ID, "edge": edge(step), "evidence": quotes(step.Evidence)},
+				Process: p.trackOf(chainTrack), Thread: line, Args: map[string]any{"rule": step.Rule, "step": step.ID, "edge": edgeText(step), "evidence": quoteLines(step.Evidence)},
 			}
 			p.events = append(p.events, slice)
 			if before != nil {
@@ -124,7 +124,7 @@ func (p *perfetto) drawArrow(from, to traceEvent) {
 func (p *perfetto) addEvent(e *event.Event) {
 	t := traceEvent{
 		Name: show.Escape(e.Text, show.MaxQuote), Category: string(e.Kind), Phase: phaseInstant, Scope: "p", Time: e.Start.T.UnixMicro(),
-		Process: p.trackOf(e.Component), Thread: e.IDs.TID, Args: map[string]any{"kind": string(e.Kind), "evidence": quotes(e.Evidence)},
+		Process: p.trackOf(e.Component), Thread: e.IDs.TID, Args: map[string]any{"kind": string(e.Kind), "evidence": quoteLines(e.Evidence)},
 	}
 	if t.Name == "" {
 		t.Name = string(e.Kind)
@@ -147,8 +147,8 @@ func (p *perfetto) addEvent(e *event.Event) {
 	p.events = append(p.events, t, end)
 }
 
-// quotes are "path:line  text" of at most as many lines as one looks at.
-func quotes(all []event.Quote) []string {
+// quoteLines are "path:line  text" of at most as many lines as one looks at.
+func quoteLines(all []event.Quote) []string {
 	var lines []string
 	for _, q := range all[:min(len(all), 4)] {
 		lines = append(lines, show.Escape(q.Pos.String(), show.MaxQuote)+"  "+show.Escape(q.Text, show.MaxQuote))

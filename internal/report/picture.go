@@ -156,7 +156,7 @@ func (p *picture) chooseEvents(events []*event.Event, told map[event.Pos]bool) [
 	p.LeftOut = len(events) - p.most
 	ranked := slices.Clone(events)
 	slices.SortStableFunc(ranked, func(a, b *event.Event) int {
-		return cmp.Or(cmp.Compare(proves(told, b), proves(told, a)), cmp.Compare(b.Duration(), a.Duration()))
+		return cmp.Or(cmp.Compare(provesRoot(told, b), provesRoot(told, a)), cmp.Compare(b.Duration(), a.Duration()))
 	})
 	kept := map[*event.Event]bool{}
 	for _, e := range ranked[:p.most] {
@@ -165,8 +165,8 @@ func (p *picture) chooseEvents(events []*event.Event, told map[event.Pos]bool) [
 	return slices.DeleteFunc(slices.Clone(events), func(e *event.Event) bool { return !kept[e] })
 }
 
-// proves is 1 for an event of which a line stands in the root's chain.
-func proves(told map[event.Pos]bool, e *event.Event) int {
+// provesRoot is 1 for an event of which a line stands in the root's chain.
+func provesRoot(told map[event.Pos]bool, e *event.Event) int {
 	if slices.ContainsFunc(e.Evidence, func(q event.Quote) bool { return told[q.Pos] }) {
 		return 1
 	}
@@ -190,7 +190,7 @@ func (p *picture) drawLane(rule *laneRule, y int, inc *incident.Incident, table 
 		if s.W == 0 {
 			s.Class = "tick"
 		}
-		if proves(told, e) == 1 {
+		if provesRoot(told, e) == 1 {
 			s.Class += " root"
 		}
 		if e.Basis != "" {
@@ -255,7 +255,7 @@ func (p *picture) drawStalls(l *drawnLane, inc *incident.Incident) []float64 {
 			if end.IsZero() {
 				end = st.End
 			}
-			n := p.shapeOf(st.NotReady, later(end, st.NotReady))
+			n := p.shapeOf(st.NotReady, laterOf(end, st.NotReady))
 			n.Class, n.Title = "bar notready", "node NotReady from "+show.Clock(st.NotReady)
 			add(n)
 		}
@@ -263,7 +263,7 @@ func (p *picture) drawStalls(l *drawnLane, inc *incident.Incident) []float64 {
 	return rows
 }
 
-func later(a, b time.Time) time.Time {
+func laterOf(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
@@ -293,7 +293,7 @@ func (p *picture) hatchGaps(l *drawnLane, rule *laneRule, coverage []timeline.Co
 		if s.Start.After(at) {
 			hatch(at, s.Start)
 		}
-		at = later(at, s.End)
+		at = laterOf(at, s.End)
 	}
 	hatch(at, p.End)
 	p.hatchLosses(l, rule, coverage)
@@ -326,7 +326,7 @@ const minLoss = 0.2
 
 // shapeOf is a place in time, cut to the picture.
 func (p *picture) shapeOf(from, to time.Time) shape {
-	from, to = later(from, p.Start), later(to, p.Start)
+	from, to = laterOf(from, p.Start), laterOf(to, p.Start)
 	if to.After(p.End) {
 		to = p.End
 	}

@@ -155,7 +155,7 @@ func (t text) writeChain(steps []rules.Step, repeated int) {
 			date = d
 			t.WriteLabeled("", t.Plain, d+" UTC")
 		}
-		tie := " [" + edge(s) + "]"
+		tie := " [" + edgeText(s) + "]"
 		if i == 0 && repeated == 0 {
 			tie = "" // nothing comes before it
 		}
@@ -178,8 +178,8 @@ func (t text) writeStep(s *rules.Step, tie string) {
 	t.WriteQuotes(s.Evidence, 2)
 }
 
-// edge says how a step is tied to the one before it.
-func edge(s *rules.Step) string {
+// edgeText says how a step is tied to the one before it.
+func edgeText(s *rules.Step) string {
 	if s.Observed {
 		return "observed"
 	}

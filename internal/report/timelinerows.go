@@ -114,7 +114,7 @@ func TimelineCSV(w io.Writer, s *Selection, _ Options) error {
 		}
 		row = append(row, fieldList(e), e.Pos().File, strconv.Itoa(e.Pos().Line))
 		for i := range row {
-			row[i] = cell(row[i])
+			row[i] = csvCell(row[i])
 		}
 		if err := out.Write(row); err != nil {
 			return err
@@ -127,7 +127,7 @@ func TimelineCSV(w io.Writer, s *Selection, _ Options) error {
 // maxTableCell bounds a cell: Excel refuses more than 32 767 characters.
 const maxTableCell = 32_000
 
-func cell(s string) string {
+func csvCell(s string) string {
 	s = show.Escape(s, maxTableCell)
 	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
 		return "'" + s
@@ -213,7 +213,7 @@ func Timesketch(w io.Writer, s *Selection, _ Options) error {
 
 func newSketchRow(e *event.Event, at time.Time, desc string) sketchRow {
 	row := sketchRow{
-		Message:       cut(cmp.Or(e.Text, string(e.Kind)), maxSketchText),
+		Message:       cutText(cmp.Or(e.Text, string(e.Kind)), maxSketchText),
 		Datetime:      at.UTC().Format("2006-01-02T15:04:05.000000-07:00"),
 		Timestamp:     at.UnixMicro(),
 		TimestampDesc: desc,
@@ -228,13 +228,13 @@ func newSketchRow(e *event.Event, at time.Time, desc string) sketchRow {
 		IDs:           newEventRow(e).IDs,
 	}
 	if len(e.Evidence) > 0 {
-		row.Quote = cut(e.Evidence[0].Text, maxSketchText)
+		row.Quote = cutText(e.Evidence[0].Text, maxSketchText)
 	}
 	return row
 }
 
-// cut is the beginning of s, at most limit bytes of it, in valid UTF-8.
-func cut(s string, limit int) string {
+// cutText is the beginning of s, at most limit bytes of it, in valid UTF-8.
+func cutText(s string, limit int) string {
 	if len(s) > limit {
 		s = s[:limit]
 	}

@@ -83,8 +83,8 @@ func foldUnits(events []*event.Event, told map[event.Pos]bool) []*event.Event {
 		start, end  time.Time
 	}
 	keyOf := func(e *event.Event) (k alike, ok bool) {
-		state := valueOf(e, "state")
-		if e.Kind != "systemd.unit" || state != "active" && state != "inactive" || told[e.Pos()] || slices.Contains(runtimeUnits, valueOf(e, "unit")) {
+		state := e.FieldText("state")
+		if e.Kind != "systemd.unit" || state != "active" && state != "inactive" || told[e.Pos()] || slices.Contains(runtimeUnits, e.FieldText("unit")) {
 			return alike{}, false
 		}
 		return alike{e.Pos().File, state, e.Start.T, e.End.T}, true
@@ -92,7 +92,7 @@ func foldUnits(events []*event.Event, told map[event.Pos]bool) []*event.Event {
 	units := map[alike][]string{}
 	for _, e := range events {
 		if k, ok := keyOf(e); ok {
-			units[k] = append(units[k], valueOf(e, "unit"))
+			units[k] = append(units[k], e.FieldText("unit"))
 		}
 	}
 	var all []*event.Event
@@ -102,7 +102,7 @@ func foldUnits(events []*event.Event, told map[event.Pos]bool) []*event.Event {
 		switch {
 		case len(names) <= maxUnits:
 			all = append(all, e)
-		case names[0] == valueOf(e, "unit"): // the first stands for all
+		case names[0] == e.FieldText("unit"): // the first stands for all
 			sum := *e
 			sum.Text = fmt.Sprintf("%d units are %s: %s and %d more, see --verbose", len(names), k.state, strings.Join(names[:maxUnits], ", "), len(names)-maxUnits)
 			all = append(all, &sum)
@@ -154,7 +154,7 @@ func (t text) drawChart(s *Selection) {
 	if !span.End.After(span.Start) {
 		return
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(lane(a), lane(b)), strings.Compare(a, b)) })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(laneIndex(a), laneIndex(b)), strings.Compare(a, b)) })
 	widest := len("stall")
 	for _, name := range names {
 		widest = max(widest, lipgloss.Width(show.Escape(name, show.MaxCell)))
@@ -163,12 +163,12 @@ func (t text) drawChart(s *Selection) {
 	scale := func(at time.Time) int {
 		return min(columns-1, max(0, int(float64(columns)*float64(at.Sub(span.Start))/float64(span.End.Sub(span.Start)+1))))
 	}
-	t.drawLaneRow("", widest, t.Plain, axis(span, columns))
+	t.drawLaneRow("", widest, t.Plain, axisLine(span, columns))
 	for _, name := range names {
 		cells := slices.Repeat([]rune{' '}, columns)
 		for _, e := range s.Events {
 			if e.Component == name && !e.Start.IsZero() {
-				draw(cells, scale(e.Start.T), scale(e.Last().T), !e.End.IsZero(), e.Open)
+				drawInterval(cells, scale(e.Start.T), scale(e.Last().T), !e.End.IsZero(), e.Open)
 			}
 		}
 		t.drawLaneRow(name, widest, t.styleOf(name), string(cells))
@@ -177,7 +177,7 @@ func (t text) drawChart(s *Selection) {
 		cells := slices.Repeat([]rune{' '}, columns)
 		for i := range stalls {
 			if st := &stalls[i]; st.Start.Before(span.End) && st.End.After(span.Start) {
-				draw(cells, scale(st.Start), scale(st.End), true, st.Open)
+				drawInterval(cells, scale(st.Start), scale(st.End), true, st.Open)
 			}
 		}
 		t.drawLaneRow("stall", widest, t.Critical, string(cells))
@@ -189,8 +189,8 @@ func (t text) drawLaneRow(name string, widest int, style lipgloss.Style, cells s
 	fmt.Fprintf(t.W, "%s  %s\n", t.Label.Render(show.Pad(show.Escape(name, show.MaxCell), widest)), style.Render(strings.TrimRight(cells, " ")))
 }
 
-// draw puts an interval or a moment into the cells of a lane; a bar hides no moment.
-func draw(cells []rune, from, to int, lasted, open bool) {
+// drawInterval puts an interval or a moment into the cells of a lane; a bar hides no moment.
+func drawInterval(cells []rune, from, to int, lasted, open bool) {
 	if !lasted {
 		if cells[from] == '━' || cells[from] == '┿' {
 			cells[from] = '┿'
@@ -212,8 +212,8 @@ func draw(cells []rune, from, to int, lasted, open bool) {
 	}
 }
 
-// axis is a line with the first and the last moment of the chart, and the middle where there is room.
-func axis(span timeline.Window, columns int) string {
+// axisLine is a line with the first and the last moment of the chart, and the middle where there is room.
+func axisLine(span timeline.Window, columns int) string {
 	start, end := show.Clock(span.Start.Truncate(time.Second)), show.Clock(span.End.Truncate(time.Second))
 	middle := show.Clock(span.Start.Add(span.End.Sub(span.Start) / 2).Truncate(time.Second))
 	gap := columns - len(start) - len(middle) - len(end)
@@ -226,7 +226,7 @@ func axis(span timeline.Window, columns int) string {
 // shortID is how many digits of an id are printed, as ctr, crictl and docker do.
 const shortID = 12
 
-func lane(component string) int {
+func laneIndex(component string) int {
 	if i := slices.Index(lanes, component); i >= 0 {
 		return i
 	}
@@ -235,5 +235,5 @@ func lane(component string) int {
 
 // styleOf is the colour of a component's lane and of its lines: neighbours differ, and the words say the same.
 func (t text) styleOf(name string) lipgloss.Style {
-	return t.Lanes[lane(name)%len(t.Lanes)]
+	return t.Lanes[laneIndex(name)%len(t.Lanes)]
 }
