@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
 )
 
@@ -32,7 +32,7 @@ func loadCatalog(dirs []string) (*rules.Catalog, error) {
 		}
 		trees = append(trees, tree)
 	}
-	catalog, err := rules.Load(observe.Vocabulary(), trees...)
+	catalog, err := rules.Load(event.Kinds(), trees...)
 	if err != nil {
 		return nil, &failure{status: statusFailed, err: err, hint: "plegdiag rules lint shows what is wrong with rules before they are used"}
 	}

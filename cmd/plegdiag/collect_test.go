@@ -21,10 +21,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
+
+	"github.com/plegdiag/plegdiag/internal/parse/samples"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
-	"github.com/plegdiag/plegdiag/internal/parse"
 )
 
 // collected is one run of the program.
@@ -127,10 +130,10 @@ func content(t *testing.T, path, name string) []byte {
 	return nil
 }
 
-func rpcs(t *testing.T, path, name string) (all []parse.RPC) {
+func rpcs(t *testing.T, path, name string) (all []snapshots.RPC) {
 	t.Helper()
 	for line := range bytes.Lines(content(t, path, name)) {
-		var r parse.RPC
+		var r snapshots.RPC
 		require.NoError(t, json.Unmarshal(line, &r))
 		all = append(all, r)
 	}
@@ -416,7 +419,7 @@ func TestCollectFrozenFileSystem(t *testing.T) {
 	got.promised(t, "threads in state D: a frozen ext4, one thread in a page fault, one holds `mmap_lock`; `ps aux` hangs", "both threads, with their stacks", 60*time.Second)
 	var waits []string
 	for line := range bytes.Lines(content(t, got.path, "threads.jsonl")) {
-		var row parse.ThreadRow
+		var row samples.ThreadRow
 		require.NoError(t, json.Unmarshal(line, &row))
 		if row.PID == pid && row.State == "D" {
 			waits = append(waits, row.WChan+" "+strings.Join(row.Stack, " "))

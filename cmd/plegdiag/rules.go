@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plegdiag/plegdiag/internal/report/show"
-	"github.com/plegdiag/plegdiag/internal/rules"
 )
 
 func newRules(s streams) *cobra.Command {
@@ -18,12 +17,13 @@ func newRules(s streams) *cobra.Command {
 		Short: "Look into the catalogue of known causes, and extend it",
 		Example: `  plegdiag rules list
   plegdiag rules explain umount2-overlay-sync
+  plegdiag rules events cri.call
   plegdiag rules lint my-rules
   plegdiag rules test my-rules`,
 		Args: cobra.ArbitraryArgs,
 		RunE: needCommand,
 	}
-	cmd.AddCommand(newRulesList(s), newRulesExplain(s), newRulesLint(s), newRulesTest(s))
+	cmd.AddCommand(newRulesList(s), newRulesExplain(s), newRulesEvents(s), newRulesLint(s), newRulesTest(s))
 	return cmd
 }
 
@@ -77,7 +77,11 @@ func rulesExplain(s streams, id string, dirs []string) error {
 	}
 	rule := catalog.Rule(id)
 	if rule == nil {
-		return usage(nearest(catalog, id), "unknown rule %q", id)
+		var ids []string
+		for i := range catalog.Rules {
+			ids = append(ids, catalog.Rules[i].ID)
+		}
+		return usage(nearest(ids, id, "plegdiag rules list"), "unknown rule %q", id)
 	}
 	var prose strings.Builder
 	if err := rule.Explain(&prose); err != nil {
@@ -93,25 +97,34 @@ func rulesExplain(s streams, id string, dirs []string) error {
 // maxRuleLine bounds a line of a rule that is shown, in columns; no rule file is that long.
 const maxRuleLine = 1 << 20
 
-// nearest is a hint for an id that no rule has: the rule that shares most of its words.
-func nearest(catalog *rules.Catalog, id string) string {
-	words := strings.FieldsFunc(strings.ToLower(id), func(r rune) bool { return r == '-' || r == '_' || r == ' ' })
-	best, most := "", 0
-	for _, r := range catalog.Rules {
+// nearest is a hint for a name that does not exist: up to three that share most words, or beginnings
+// of words, with it. The command list shows all names.
+func nearest(names []string, wrong, list string) string {
+	words := wordsOf(wrong)
+	var best []string
+	most := 1
+	for _, name := range names {
 		shared := 0
-		for word := range strings.SplitSeq(r.ID, "-") {
-			if slices.Contains(words, word) {
+		for _, word := range wordsOf(name) {
+			if slices.ContainsFunc(words, func(w string) bool { return len(w) > 2 && strings.HasPrefix(word, w) }) {
 				shared++
 			}
 		}
 		if shared > most {
-			best, most = r.ID, shared
+			best, most = nil, shared
+		}
+		if shared == most {
+			best = append(best, name)
 		}
 	}
-	if best == "" {
-		return "plegdiag rules list shows all of them"
+	if len(best) == 0 {
+		return list + " shows all of them"
 	}
-	return "did you mean " + best + "?"
+	return "did you mean " + strings.Join(best[:min(len(best), 3)], " or ") + "?"
+}
+
+func wordsOf(name string) []string {
+	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("-_. ", r) })
 }
 
 func completeRules(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
 )
@@ -17,7 +17,8 @@ func newRulesLint(s streams) *cobra.Command {
 		Use:   "lint [DIR...]",
 		Short: "Say all that is wrong with rules, as file:line:col: reason",
 		Long: `Check rule files: their syntax, that the kinds and fields they ask for exist, and that what they ask for
-can be. Every mistake is a line file:line:col: reason. Exit status 1 when there is one.
+can be. Every mistake is a line file:line:col: reason. Exit status 1 when there is one. A line
+file:line:col: warning: reason does not change the exit status; a later release counts it as a mistake.
 
 A DIR is a directory of rules or one rule file; they are checked together with the built-in rules, as
 analyze --rules would load them. Without DIR the built-in rules are checked.`,
@@ -36,7 +37,7 @@ func rulesLint(s streams, dirs []string) error {
 		}
 		trees = append(trees, tree)
 	}
-	catalog, err := rules.Load(observe.Vocabulary(), trees...)
+	catalog, err := rules.Load(event.Kinds(), trees...)
 	if problems := rules.Problems(err); len(problems) > 0 {
 		return lintFailed(s, problems)
 	}
@@ -54,20 +55,33 @@ func rulesLint(s streams, dirs []string) error {
 	if found == 0 {
 		return &failure{status: statusFailed, err: fmt.Errorf("no rule in %s", strings.Join(dirs, ", ")), hint: "a rule is a file that ends in .yaml"}
 	}
+	if len(catalog.Warnings) > 0 {
+		return printProblems(s, catalog.Warnings)
+	}
 	_, err = fmt.Fprintf(s.out, "%s, nothing wrong\n", count(found, "rule"))
 	return err
 }
 
 func lintFailed(s streams, problems []*rules.Problem) error {
+	if err := printProblems(s, problems); err != nil {
+		return err
+	}
+	mistakes := 0
+	for _, p := range problems {
+		if !p.Warning {
+			mistakes++
+		}
+	}
+	return &failure{status: statusFailed, err: fmt.Errorf("%s in the rules", count(mistakes, "mistake"))}
+}
+
+func printProblems(s streams, problems []*rules.Problem) error {
 	const enough = 2000 // columns
 	out := bufio.NewWriter(s.out)
 	for _, p := range problems {
 		fmt.Fprintln(out, show.Escape(p.Error(), enough))
 	}
-	if err := out.Flush(); err != nil {
-		return err
-	}
-	return &failure{status: statusFailed, err: fmt.Errorf("%s in the rules", count(len(problems), "mistake"))}
+	return out.Flush()
 }
 
 // count is a number of things: "1 rule", "2 rules".

@@ -12,6 +12,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe"
 	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
 
@@ -49,10 +50,11 @@ func readDumps(ctx context.Context, inputs []string, s streams) ([]foundDump, er
 
 // readDumpsOf finds the dumps of one file. What was found before an error is valid.
 func readDumpsOf(f bundle.File, in parse.Opened) ([]foundDump, error) {
-	switch {
-	case in.Records != nil:
-		return dumpsOfLog(in.Format, f.Path, in.R)
-	case !in.Dump:
+	switch read := in.Reader.(type) {
+	case parse.Records:
+		return dumpsOfLog(read, f.Path, in.R)
+	case parse.Dump:
+	default:
 		return nil, nil
 	}
 	var text strings.Builder
@@ -68,7 +70,7 @@ func readDumpsOf(f bundle.File, in parse.Opened) ([]foundDump, error) {
 }
 
 // dumpsOfLog finds the dumps among the lines of a log.
-func dumpsOfLog(format parse.Format, path string, r io.Reader) ([]foundDump, error) {
+func dumpsOfLog(read parse.Records, path string, r io.Reader) ([]foundDump, error) {
 	var c stackdump.Collector
 	var all []foundDump
 	var lost *event.Skip // the first
@@ -77,7 +79,7 @@ func dumpsOfLog(format parse.Format, path string, r io.Reader) ([]foundDump, err
 			all = append(all, split(stackdump.Parse(f.Source), foundDump{at: f.At, pid: f.PID, unit: f.Unit, inLog: true})...)
 		}
 	}
-	for rec, err := range format.Records(parse.Input{Path: path, R: r, Want: c.Want}) {
+	for rec, err := range read(lines.Input{Path: path, R: r, Want: c.Want}) {
 		if err == nil {
 			add(c.Add(&rec))
 			continue

@@ -13,6 +13,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe"
 	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/traces"
 	"github.com/plegdiag/plegdiag/internal/report/listing"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
@@ -85,7 +87,7 @@ func syscalls(ctx context.Context, o *syscallsOptions, s streams) error {
 }
 
 // traceDate reads --date and --tz; nil without them.
-func (o *syscallsOptions) traceDate() (*parse.TraceDate, error) {
+func (o *syscallsOptions) traceDate() (*traces.Date, error) {
 	zone, err := parseZone(o.tz)
 	switch {
 	case err != nil:
@@ -97,62 +99,65 @@ func (o *syscallsOptions) traceDate() (*parse.TraceDate, error) {
 	}
 	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04:05", time.DateTime} {
 		if first, err := time.Parse(layout, o.date); err == nil && first.Year() >= 1970 {
-			return &parse.TraceDate{First: first, Zone: zone}, nil
+			return &traces.Date{First: first, Zone: zone}, nil
 		}
 	}
 	return nil, usage("as 2026-11-20, or 2026-11-20T18:25:00 for a trace with nothing but -r", "--date %q is not a date of a trace", o.date)
 }
 
 // readTraces reads all traces of the inputs, in the order of their first files. What strace -ff wrote into several files is one.
-func readTraces(ctx context.Context, inputs []string, date *parse.TraceDate, s streams) ([]*observe.Summary, error) {
-	var traces []*observe.Summary
-	var parts []*parse.TracePart
-	at := map[string]int{} // of the sets among the traces
-	room := int64(parse.MaxHeldParts)
+func readTraces(ctx context.Context, inputs []string, date *traces.Date, s streams) ([]*observe.Summary, error) {
+	var all []*observe.Summary
+	var parts []*traces.Part
+	at := map[string]int{} // of the sets among all
+	room := int64(traces.MaxHeldParts)
 	err := eachFile(ctx, inputs, s, func(f bundle.File, in parse.Opened) error {
-		if in.Syscalls == nil && in.Records != nil && parse.HoldsTrace(in.Head) {
-			in.Syscalls = parse.Syscalls // in the middle of a ticket, or of a journal
-		}
-		if in.Syscalls == nil {
+		switch in.Reader.(type) {
+		case parse.Syscalls:
+		case parse.Records:
+			if !traces.HasCalls(in.Head) { // in the middle of a ticket, or of a journal
+				return nil
+			}
+		default:
 			return nil
 		}
-		part, ok := parse.NewTracePart(f.Path, in)
+		part, ok := traces.NewPart(f.Path, in.Head)
 		if ok && f.Stream {
-			ok = part.Hold(&in, &room)
+			in.R, ok = part.Hold(in.R, &room)
 		} else if ok {
-			part.Open = f.Open
+			part.Open = parse.TextOpener(f.Path, f.Open)
 		}
 		if ok {
 			if _, known := at[part.Set]; !known {
-				at[part.Set] = len(traces)
-				traces = append(traces, nil)
+				at[part.Set] = len(all)
+				all = append(all, nil)
 			}
 			parts = append(parts, part)
 			return nil
 		}
 		trace, err := readTrace(f.Path, in, date)
-		traces = append(traces, trace)
+		all = append(all, trace)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, set := range parse.TraceSets(parts) {
-		traces[at[set[0].Set]] = readSet(set, date)
+	for _, set := range traces.Sets(parts) {
+		all[at[set[0].Set]] = readSet(set, date)
 		for _, p := range set {
 			if p.Err != nil {
 				warn(s.err, p.Path+": "+p.Err.Error())
 			}
 		}
 	}
-	return traces, nil
+	return all, nil
 }
 
 // readTrace reads a trace. What was read before an error is valid.
-func readTrace(name string, in parse.Opened, date *parse.TraceDate) (*observe.Summary, error) {
-	var stats parse.Stats
-	sum := observe.NewSummary(name, parse.ReadTraceForm(in.Head))
-	err := summarize(sum, in.Syscalls(parse.Input{Path: name, R: in.R, Calls: sum.Filter(), Go: beside, Stats: &stats}), date)
+func readTrace(name string, in parse.Opened, date *traces.Date) (*observe.Summary, error) {
+	var stats lines.Stats
+	sum := observe.NewSummary(name, traces.ReadForm(in.Head))
+	err := summarize(sum, traces.Read(traces.Input{Input: lines.Input{Path: name, R: in.R, Stats: &stats}, Calls: sum.Filter(), Go: beside}), date)
 	sum.Finish(stats)
 	return sum, err
 }
@@ -161,10 +166,10 @@ func readTrace(name string, in parse.Opened, date *parse.TraceDate) (*observe.Su
 func beside(f func()) { go f() }
 
 // readSet reads what strace -ff wrote. Parts that could not be read to their end say so themselves.
-func readSet(parts []*parse.TracePart, date *parse.TraceDate) *observe.Summary {
-	sum := observe.NewSummary(parse.SetName(parts), parse.SetForm(parts))
-	err := summarize(sum, parse.Merge(parts, sum.Filter()), date)
-	var stats parse.Stats
+func readSet(parts []*traces.Part, date *traces.Date) *observe.Summary {
+	sum := observe.NewSummary(traces.SetName(parts), traces.SetForm(parts))
+	err := summarize(sum, traces.Merge(parts, sum.Filter()), date)
+	var stats lines.Stats
 	for _, p := range parts {
 		stats.Lines += p.Stats.Lines
 		stats.Blank += p.Stats.Blank
@@ -177,9 +182,9 @@ func readSet(parts []*parse.TracePart, date *parse.TraceDate) *observe.Summary {
 	return sum
 }
 
-func summarize(sum *observe.Summary, calls iter.Seq2[*parse.Syscall, error], date *parse.TraceDate) error {
+func summarize(sum *observe.Summary, calls iter.Seq2[*traces.Syscall, error], date *traces.Date) error {
 	if date != nil {
-		calls = parse.Dated(calls, *date)
+		calls = traces.WithDate(calls, *date)
 	}
 	for call, err := range calls {
 		if skip, ok := errors.AsType[*event.Skip](err); ok {

@@ -38,18 +38,59 @@ var layers = map[string]layer{
 	},
 	"internal/parse": {
 		[]string{
-			"internal/event",
-			"github.com/klauspost/compress/zstd", "github.com/xi2/xz", "github.com/pierrec/lz4", // the journal's own files hold payloads that are compressed one by one
-			"github.com/pelletier/go-toml/v2", "github.com/goccy/go-yaml", "github.com/prometheus/common", "github.com/prometheus/client_model", // grammars of others
+			"internal/event", "internal/parse/lines",
+			"internal/parse/logs", "internal/parse/traces", "internal/parse/samples", "internal/parse/snapshots",
 		},
 		"a parser says what is written; it does not know what PLEG is, nor where the bytes come from",
+	},
+	"internal/parse/lines": {
+		[]string{"internal/event"}, "whatever is read line by line stands on it; it knows no format",
+	},
+	"internal/parse/stamp": {
+		[]string{"internal/event", "internal/parse/lines"}, "a stamp is written alike in all formats",
+	},
+	"internal/parse/kernel": {
+		[]string{"internal/parse/lines"}, "what a kernel calls its functions and system calls is the same in all formats",
+	},
+	"internal/parse/logs": {
+		[]string{
+			"internal/event", "internal/parse/lines", "internal/parse/stamp",
+			"github.com/klauspost/compress/zstd", "github.com/xi2/xz", "github.com/pierrec/lz4", // the journal's own files hold payloads that are compressed one by one
+		},
+		"a log is read without what else is read",
+	},
+	"internal/parse/traces": {
+		[]string{"internal/event", "internal/parse/lines", "internal/parse/stamp", "internal/parse/kernel"},
+		"a trace is read without what else is read; which call means what is for the observers",
+	},
+	"internal/parse/samples": {
+		[]string{"internal/event", "internal/parse/lines", "internal/parse/stamp", "internal/parse/kernel"},
+		"samples of threads are read without what else is read",
+	},
+	"internal/parse/snapshots": {
+		[]string{
+			"internal/event", "internal/parse/lines",
+			"internal/parse/logs",                                                                                                               // lines of logs stand between the pieces of a ticket
+			"github.com/pelletier/go-toml/v2", "github.com/goccy/go-yaml", "github.com/prometheus/common", "github.com/prometheus/client_model", // grammars of others
+		},
+		"a snapshot is read without traces and samples",
+	},
+	"internal/parse/parsetest": {
+		[]string{
+			"internal/event", "internal/parse", "internal/parse/lines",
+			"internal/parse/traces", "internal/parse/samples", "internal/parse/snapshots", "github.com/stretchr/testify",
+		},
+		"it is for the tests of the parsers",
 	},
 	"internal/stackdump": {
 		[]string{"internal/event", "github.com/google/pprof"},
 		"a dump is goroutines and locks; which function is containerd's is for the observers",
 	},
 	"internal/observe": {
-		[]string{"internal/event", "internal/layout", "internal/parse", "internal/stackdump"},
+		[]string{
+			"internal/event", "internal/layout", "internal/stackdump", "internal/parse/lines", "internal/parse/stamp", "internal/parse/kernel",
+			"internal/parse/traces", "internal/parse/samples", "internal/parse/snapshots",
+		},
 		"an observer names what happened; what it means is for the rules, how it looks for the reports",
 	},
 	"internal/timeline": {
@@ -66,7 +107,8 @@ var layers = map[string]layer{
 	},
 	"internal/incident": {
 		[]string{
-			"internal/event", "internal/bundle", "internal/layout", "internal/parse", "internal/stackdump",
+			"internal/event", "internal/bundle", "internal/layout", "internal/stackdump",
+			"internal/parse", "internal/parse/lines", "internal/parse/traces", "internal/parse/samples",
 			"internal/observe", "internal/timeline", "internal/rules", "internal/story", "golang.org/x/sync",
 		},
 		"an incident is what was found; it does not know how it is shown",
@@ -80,7 +122,7 @@ var layers = map[string]layer{
 		"it shows text, times and quotes; what they are about is for the pages",
 	},
 	"internal/report/listing": {
-		[]string{"internal/event", "internal/report/show", "internal/stackdump", "internal/observe", "internal/parse", "github.com/charmbracelet/lipgloss"},
+		[]string{"internal/event", "internal/report/show", "internal/stackdump", "internal/observe", "internal/parse/traces", "github.com/charmbracelet/lipgloss"},
 		"a listing shows dumps and traces as they are; it knows no incident",
 	},
 	"internal/report": {
@@ -92,7 +134,9 @@ var layers = map[string]layer{
 	},
 	"internal/collect": {
 		[]string{
-			"internal/bundle", "internal/parse", // writes what bundle verifies and parse reads
+			"internal/bundle", // writes what bundle verifies
+			// Its own formats are declared where they are read, and journals are read as files.
+			"internal/parse/logs", "internal/parse/samples", "internal/parse/snapshots",
 			"github.com/klauspost/compress", "golang.org/x/sys", "google.golang.org/grpc", "k8s.io/cri-api", "github.com/godbus/dbus/v5",
 		},
 		"a collection is what the machine shows; what it means is for whoever reads the bundle",
@@ -104,7 +148,7 @@ var layers = map[string]layer{
 			"internal/fixture", // the command rules test runs the tests of rules
 			// The command stacks reads dumps without making an incident of them: it finds the files, takes
 			// dumps out of logs, and names the program. The command syscalls does the same with traces.
-			"internal/bundle", "internal/parse", "internal/stackdump", "internal/observe",
+			"internal/bundle", "internal/parse", "internal/parse/lines", "internal/parse/traces", "internal/stackdump", "internal/observe",
 			"internal/collect", // the command collect; verify is bundle's
 			"github.com/spf13/cobra", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv", "github.com/schollz/progressbar",
 		},

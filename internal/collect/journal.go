@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/logs"
 )
 
 // journalDirs are where journald keeps its files: in memory, and on a disk.
@@ -129,7 +129,7 @@ func (f *journalFile) export(since time.Time, out writerOf) error {
 	}
 	defer func() { _ = unix.Munmap(file) }()
 	text := make([]byte, 0, 64<<10)
-	for e, err := range parse.JournalEntries(file, since, func(uint64) { _ = unix.Madvise(file, unix.MADV_DONTNEED) }) {
+	for e, err := range logs.JournalEntries(file, since, func(uint64) { _ = unix.Madvise(file, unix.MADV_DONTNEED) }) {
 		if err != nil {
 			out.data(out.name, text)
 			return err
@@ -173,7 +173,7 @@ func wantedEntry(fields [][]byte) bool {
 }
 
 // appendEntry writes an entry in journald's export format: a field of one line as it is, any other with its length.
-func appendEntry(dst []byte, e *parse.JournalEntry) []byte {
+func appendEntry(dst []byte, e *logs.JournalEntry) []byte {
 	dst = fmt.Appendf(dst, "__CURSOR=b=%s;m=%x\n__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=%d\n_BOOT_ID=%s\n", e.Boot, e.Monotonic, e.Time.UnixMicro(), e.Monotonic, e.Boot)
 	for _, f := range e.Fields {
 		name, value, _ := bytes.Cut(f, []byte{'='})

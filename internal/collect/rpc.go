@@ -8,7 +8,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
 // asker asks one thing after the other and writes a row for each: what was asked, whether it answered, after how long.
@@ -47,8 +47,8 @@ type question struct {
 
 // ask asks, and says whether there was an answer without an error. The question gets a deadline; what does not obey it is left.
 func (a *asker) ask(q question) bool {
-	row := parse.RPC{
-		Format: parse.RPCFormat, API: a.api, Endpoint: a.endpoint, Method: q.method,
+	row := snapshots.RPC{
+		Format: snapshots.RPCFormat, API: a.api, Endpoint: a.endpoint, Method: q.method,
 		Container: q.container, Sandbox: q.sandbox, Start: now(), Deadline: a.bound.Seconds(),
 	}
 	begun := clocks().Monotonic

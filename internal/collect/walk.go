@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/samples"
 )
 
 // process is what the walk learned of one process that later steps need.
@@ -116,11 +116,11 @@ func (w *walker) once(n int) []process {
 	c := clocks()
 	var uts unix.Utsname
 	_ = unix.Uname(&uts) // cannot fail
-	w.line(parse.ThreadWalk{
-		Format: parse.ThreadsFormat, Walk: n, Realtime: c.Realtime, Monotonic: c.Monotonic, Boottime: c.Boottime, BootID: c.BootID,
+	w.line(samples.ThreadWalk{
+		Format: samples.ThreadsFormat, Walk: n, Realtime: c.Realtime, Monotonic: c.Monotonic, Boottime: c.Boottime, BootID: c.BootID,
 		Host: unix.ByteSliceToString(uts.Nodename[:]), Machine: unix.ByteSliceToString(uts.Machine[:]), Release: unix.ByteSliceToString(uts.Release[:]),
 	})
-	end := parse.ThreadWalkEnd{Walk: n}
+	end := samples.ThreadWalkEnd{Walk: n}
 	var all []process
 	for _, pid := range numbers(w.root) {
 		l := w.process(pid)
@@ -217,7 +217,7 @@ func (l *look) all() {
 }
 
 // row is a row that notes what could not be read.
-type row struct{ parse.ThreadRow }
+type row struct{ samples.ThreadRow }
 
 func (r *row) unreadable(file, why string) {
 	if r.Unreadable == nil {

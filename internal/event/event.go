@@ -5,18 +5,14 @@ import (
 	"time"
 )
 
-// Kind names what happened, as "component.what": "cri.call",
-// "containerd.task-exit", "kubelet.pleg-unhealthy". The observers' tables say
-// which kinds exist; rules match on them.
-type Kind string
-
 // Event is one typed thing on the timeline. Everything that lasted is an
 // interval: a call, a lock hold, a syscall, a goroutine's wait.
 type Event struct {
 	Kind Kind
-	// Host is the node that its line names, as the carrier wrote it; empty when the line names none.
+	// Host is the node that its line names, as the carrier wrote it; empty when the
+	// line names none.
 	Host      string
-	Component string // who did it: "kubelet", "containerd", "dockerd", "shim", "runc", "systemd", "kernel", "cni"
+	Component string // who did it, as "kubelet", "containerd", "shim", "systemd" or "kernel"
 
 	// Start and End are the interval. A zero End is an instant at Start; a
 	// zero Start is an event without a known time.
@@ -27,14 +23,14 @@ type Event struct {
 	// Begun says that the start was not seen: Start is then the first moment
 	// at which it was already going on.
 	Begun bool
-	// Basis says where year, zone or date of the interval come from; empty
-	// means that they were written. Set by the timeline.
+	// Basis says where year, zone or date of the interval come from. The timeline sets
+	// it; empty means that they were written.
 	Basis string
 
 	Level  Level
 	IDs    IDs
 	Fields []Field
-	// Text tells the event in a few words, for the timeline and the chain. It
+	// Text describes the event in a few words, for the timeline and the chain. It
 	// holds log text: renderers escape it.
 	Text string
 	// Evidence is the lines the event was made from, as written, first the one
@@ -45,7 +41,7 @@ type Event struct {
 	Source string
 
 	// Span asks the timeline to pair this event with another one of the same
-	// key: a begin with the next end. Empty for an event that is whole.
+	// key: a begin with the next end. It is empty for an event that is whole.
 	Span Span
 }
 
@@ -56,8 +52,8 @@ type Span struct {
 	// Foreign says that the other end is written by another program: an open
 	// span then counts only where the bundle holds such ends at all.
 	Foreign bool
-	// State says that the edges tell of a state, and that more than one writer
-	// may tell of each: a begin while it lasts and an end when it is over say nothing new.
+	// State says that the edges are those of a state which more than one writer may
+	// report: another begin while it lasts, or another end after it, adds nothing.
 	State bool
 }
 
@@ -86,52 +82,50 @@ type IDs struct {
 
 // Field is one typed value of an event.
 type Field struct {
-	Key   string
+	Key   Key
 	Value Value
 }
 
-// Get returns the value of a field, an id ("container", "sandbox", "pod",
-// "pod_uid", "pid", "tid", "goroutine", "lock") or one of the names every event
-// has: "duration" (seconds from Start to End, absent for an instant), "open", "component",
-// "level", "source". Ok is false when the event does not carry it.
-func (e *Event) Get(key string) (v Value, ok bool) {
+// Get returns the value of a field, of an id, or of what every event has; [Kinds] declares them. Ok
+// is false when the event does not carry it, as an instant carries no duration.
+func (e *Event) Get(key Key) (v Value, ok bool) {
 	for i := range e.Fields {
 		if e.Fields[i].Key == key {
 			return e.Fields[i].Value, true
 		}
 	}
 	switch key {
-	case "container":
-		return text(e.IDs.Container)
-	case "sandbox":
-		return text(e.IDs.Sandbox)
-	case "pod":
-		return text(e.IDs.Pod)
-	case "pod_uid":
-		return text(e.IDs.PodUID)
-	case "pid":
+	case FieldContainer:
+		return knownText(e.IDs.Container)
+	case FieldSandbox:
+		return knownText(e.IDs.Sandbox)
+	case FieldPod:
+		return knownText(e.IDs.Pod)
+	case FieldPodUID:
+		return knownText(e.IDs.PodUID)
+	case FieldPID:
 		return Int(int64(e.IDs.PID)), e.IDs.PID != 0
-	case "tid":
+	case FieldTID:
 		return Int(int64(e.IDs.TID)), e.IDs.TID != 0
-	case "goroutine":
+	case FieldGoroutine:
 		return Int(int64(e.IDs.Goroutine)), e.IDs.Goroutine != 0
-	case "lock":
-		return text(e.IDs.Lock)
-	case "duration":
+	case FieldLock:
+		return knownText(e.IDs.Lock)
+	case FieldDuration:
 		return Duration(e.Duration()), !e.End.IsZero()
-	case "open":
+	case FieldOpen:
 		return Bool(e.Open), true
-	case "component":
-		return text(e.Component)
-	case "level":
+	case FieldComponent:
+		return knownText(e.Component)
+	case FieldLevel:
 		return String(e.Level.String()), e.Level != NoLevel
-	case "source":
-		return text(e.Source)
+	case FieldSource:
+		return knownText(e.Source)
 	}
 	return Value{}, false
 }
 
-func text(s string) (Value, bool) { return String(s), s != "" }
+func knownText(s string) (Value, bool) { return String(s), s != "" }
 
 // Duration is End-Start, zero for an instant. For an open or begun event it is a lower bound.
 func (e *Event) Duration() time.Duration {
@@ -157,8 +151,8 @@ func (e *Event) Pos() Pos {
 	return e.Evidence[0].Pos
 }
 
-// Compare is the total order of the timeline: time, then file, then line. Events without
-// a time come last, by file and line.
+// Compare is the total order of the timeline: time, then file, line and kind. Events
+// without a time come last.
 func Compare(a, b Event) int {
 	if az, bz := a.Start.IsZero(), b.Start.IsZero(); az != bz {
 		if az {

@@ -40,14 +40,15 @@ type Record struct {
 	// Time is the stamp of the writer itself: of klog or logrus where the line
 	// has one, else the carrier's.
 	Time Time
-	// Outer is the stamp of the carrier (journald, syslog) when the writer
-	// stamped too; zero otherwise. A pair of both tells the zone of either. Alone it is what a line that is
-	// no entry tells of the time at which the file was made.
+	// Outer is the stamp of the carrier (journald, syslog) when the writer stamped
+	// too; zero otherwise. A line with both shows the zone of either. A line that is
+	// no entry has it alone: the time at which the file was made.
 	Outer Time
-	// Uptime is what a clock that started with the boot showed when the line was written, or read by its
-	// carrier; 0 when the line does not say. Beside a stamp of the wall it tells when the boot was.
+	// Uptime is the time since the boot when the line was written, or read by its
+	// carrier; 0 when the line does not say. With a wall-clock stamp beside it, it
+	// gives the time of the boot.
 	Uptime time.Duration
-	Unit   string // who wrote it: "kubelet", "containerd", "systemd", "kernel"; empty when the line does not say
+	Unit   string // who wrote it, as "kubelet" or "kernel"; empty when the line does not say
 	Host   string // as the carrier names it; empty when it does not
 	PID    int    // of the writer; 0 when the line does not say
 	Level  Level
@@ -56,24 +57,28 @@ type Record struct {
 	Text string
 	// Fields are the key=value pairs after the message, in written order, unquoted.
 	Fields []Pair
-	// Raw is the line as written, for quoting; at most MaxRaw bytes of it. Empty when the line was not wanted.
+	// Raw is the line as written, for quoting; at most MaxRaw bytes of it. Empty when
+	// the line was not wanted.
 	Raw string
 	// Pieces maps offsets of Text to lines, when the message was written in
 	// several pieces; nil when all of it stands in Pos.
 	Pieces []Piece
 	// Wanted says that the line may matter: Text, Fields and Raw are set.
 	Wanted bool
-	// Repeats is how often a syslog daemon says that the message came, of which this line is all that was
-	// kept ("message repeated 3 times"); 0 when it says nothing.
+	// Repeats is how often the message came, when a syslog daemon kept only this line
+	// of it ("message repeated 3 times"); 0 when it says nothing.
 	Repeats int
-	// Lost says that the message itself is not there: the carrier dropped it, or printed its size instead. Text holds nothing of it.
+	// Lost says that the message itself is missing: the carrier dropped it, or printed
+	// its size instead. Text is empty then.
 	Lost bool
 }
 
-// MaxRaw bounds Record.Raw. A goroutine dump on one line is longer; its frames are quoted piece by piece.
+// MaxRaw bounds Record.Raw, in bytes. A goroutine dump on one line is longer; its frames
+// are quoted piece by piece.
 const MaxRaw = 16 << 10
 
-// Piece is where a part of a message stands: from offset Off of Record.Text on, it is written at Pos.
+// Piece says where a part of a message stands: what Record.Text holds from byte Off on is
+// written at Pos.
 type Piece struct {
 	Off int
 	Pos Pos
@@ -100,24 +105,23 @@ const (
 	LacksZone Lacks = 1 << iota
 	LacksYear
 	LacksDate
-	// LacksBoot stands alone: T is the time since the machine booted, from 1 January of year 0 on.
+	// LacksBoot stands alone: T counts from the boot, which is 1 January of year 0.
 	LacksBoot
 )
 
-// Time is a moment as its writer wrote it. While it lacks something, T is the
-// clock face read as UTC: in year 0 when the year is missing, on 1 January of
-// year 0 when the date is. The timeline fills what is lacking; from then on
-// Lacks is 0 and T is the instant. The zero value means that no time was written.
+// Time is a moment as its writer wrote it. While it lacks something, T is what was
+// written, read as UTC: in year 0 when the year is missing, on 1 January of year 0
+// when the date is. The timeline fills in what is missing; from then on Lacks is 0
+// and T is the instant. The zero value means that no time was written.
 type Time struct {
-	//
-	// Where an offset from UTC was written, a parser keeps it as T's location: it is
-	// the same instant, and tells the zone of the node.
+	// T has the offset from UTC as its location where one was written: it is the same
+	// instant, and shows the zone of the node.
 	T     time.Time
 	Lacks Lacks
 	// Prec is the resolution written, so that the moment lies in [T, T+Prec).
 	// Zero means exact to the nanosecond.
 	Prec time.Duration
-	// Known says that the value is set; a clock face of year 0 is a valid one.
+	// Known says that a time was written; T alone cannot say it, because year 0 is valid.
 	Known bool
 }
 
@@ -167,11 +171,10 @@ var levelNames = [...]string{"", "trace", "debug", "info", "warning", "error", "
 func (l Level) String() string { return levelNames[l] }
 
 // Skip is input that could not be understood. It is an error that never ends a
-// sequence. Lines is how many input lines are lost with it; 0 when it is a
-// remark about a line that was used all the same.
+// sequence.
 type Skip struct {
 	Pos    Pos
-	Lines  int
+	Lines  int // input lines lost with it; 0 when it is a remark about a line that was used
 	Reason string
 }
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Suppressed is journald's word that it did not keep what a unit wrote, because
-// it wrote too much at once (RateLimitBurst, 10 000 in 30 s by default).
+// Suppressed is a line in which journald says that it dropped messages of a unit,
+// because the unit wrote too many at once (RateLimitBurst, 10 000 in 30 s by default).
 type Suppressed struct {
 	Messages int
 	Unit     string // "containerd.service"; with systemd 219 its path, "/system.slice/containerd.service"
@@ -28,7 +28,8 @@ func ParseSuppressed(message string) (s Suppressed, ok bool) {
 	return Suppressed{Messages: int(n), Unit: unit}, true
 }
 
-// Writer is the unit without its path and type: "containerd". It is empty for "/", under which systemd 219 counts what belongs to no unit.
+// Writer is the unit without its path and type: "containerd". It is empty for "/",
+// under which systemd 219 counts what belongs to no unit.
 func (s Suppressed) Writer() string {
 	unit := s.Unit[strings.LastIndexByte(s.Unit, '/')+1:]
 	if i := strings.LastIndexByte(unit, '.'); i > 0 { // .service, .scope
@@ -37,7 +38,8 @@ func (s Suppressed) Writer() string {
 	return unit
 }
 
-// Of says whether the lines may have been those of a writer, named as it names itself: journald counts by unit.
+// Of says whether the messages may be those of a writer, which is named as it names
+// itself: journald counts by unit.
 func (s Suppressed) Of(writer string) bool {
 	unit := s.Writer()
 	return writer == "" || strings.Contains(writer, unit) || strings.Contains(unit, writer)

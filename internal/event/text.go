@@ -9,7 +9,7 @@ import (
 )
 
 // FieldText is a field or an id of the event as text; empty when it has none of that name.
-func (e *Event) FieldText(key string) string {
+func (e *Event) FieldText(key Key) string {
 	v, _ := e.Get(key)
 	return v.Text()
 }

@@ -32,11 +32,8 @@ func String(s string) Value { return Value{s: s} }
 // Int is a Value that holds a whole number. Above 2^53 it loses digits.
 func Int(n int64) Value { return Value{kind: isNumber, n: float64(n)} }
 
-// Number is a number that need not be whole.
+// Number is a Value that holds any number.
 func Number(n float64) Value { return Value{kind: isNumber, n: n} }
-
-// Float is a Value that holds any number.
-func Float(n float64) Value { return Value{kind: isNumber, n: n} }
 
 // Duration is a Value that holds a length of time.
 func Duration(d time.Duration) Value { return Value{kind: isDuration, n: float64(d)} }

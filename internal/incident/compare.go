@@ -138,8 +138,8 @@ func later(a, b time.Time) time.Time {
 func calls(inc *Incident) map[string][]*event.Event {
 	all := map[string][]*event.Event{}
 	for i := range inc.Timeline.Events {
-		if e := &inc.Timeline.Events[i]; e.Kind == "cri.call" && !e.End.IsZero() {
-			all[text(e, "method")] = append(all[text(e, "method")], e)
+		if e := &inc.Timeline.Events[i]; e.Kind == event.KindCRICall && !e.End.IsZero() {
+			all[e.FieldText(event.FieldMethod)] = append(all[e.FieldText(event.FieldMethod)], e)
 		}
 	}
 	return all
@@ -153,7 +153,7 @@ func summarize(all []*event.Event) Calls {
 	var lasted []time.Duration
 	for _, e := range all {
 		lasted = append(lasted, e.Duration())
-		if text(e, "outcome") == "failed" {
+		if e.FieldText(event.FieldOutcome) == "failed" {
 			c.Failed++
 		}
 		if e.Open {
@@ -176,15 +176,15 @@ func criErrors(inc *Incident) map[string]failures {
 	all := map[string]failures{}
 	for i := range inc.Timeline.Events {
 		e := &inc.Timeline.Events[i]
-		if e.Kind != "kubelet.cri-error" {
+		if e.Kind != event.KindCRIError {
 			continue
 		}
-		f := all[text(e, "method")]
+		f := all[e.FieldText(event.FieldMethod)]
 		f.all++
-		if text(e, "deadline") == "true" {
+		if e.FieldText(event.FieldDeadline) == "true" {
 			f.deadline++
 		}
-		all[text(e, "method")] = f
+		all[e.FieldText(event.FieldMethod)] = f
 	}
 	return all
 }
@@ -205,9 +205,4 @@ func keysOf[V any](a, b map[string]V) []string {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(keys)
 	return slices.Compact(keys)
-}
-
-func text(e *event.Event, key string) string {
-	v, _ := e.Get(key)
-	return v.Text()
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
 // Surroundings are the lines around one quoted line, as written, in their order.
@@ -100,7 +101,7 @@ func surround(f bundle.File, wanted map[int]bool, found map[event.Pos]Surroundin
 	var open []int      // quoted lines that want more after them
 	left := len(wanted)
 	read := 0
-	for line, err := range parse.Lines(in.R) {
+	for line, err := range lines.All(in.R) {
 		if err != nil || read > maxReread || left == 0 && len(open) == 0 {
 			return
 		}

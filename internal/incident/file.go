@@ -18,6 +18,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/layout"
 	"github.com/plegdiag/plegdiag/internal/observe"
 	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/traces"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -35,10 +37,10 @@ type file struct {
 	parts    map[section]*part
 	hosts    map[string]*host // those that lines name; "" for lines that name none
 	pairs    int
-	modified time.Time        // by the archive that it came in; zero when nothing says
-	part     *parse.TracePart // of a trace in several files, which are read together
-	losses   []event.Event    // what the log says is missing from it
-	taken    observe.Taken    // when files beside it were made
+	modified time.Time     // by the archive that it came in; zero when nothing says
+	part     *traces.Part  // of a trace in several files, which are read together
+	losses   []event.Event // what the log says is missing from it
+	taken    observe.Taken // when files beside it were made
 
 	timed bool // some line has a time: settings, and "-- No entries --", are nobody's log
 	// the writer of the line before, so that a run of lines of one writer costs one look-up
@@ -151,14 +153,14 @@ func (f *file) failed(err error) bool {
 }
 
 // readLog reads a file of log lines.
-func (f *file) readLog(ctx context.Context, opened parse.Opened, wanted *parse.Literals) {
-	var stats parse.Stats
+func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wanted *lines.Literals) {
+	var stats lines.Stats
 	var dumps stackdump.Collector
 	var traces kernelTraces
 	want := func(line []byte) bool { return dumps.Pending() || wanted.Match(line) || traces.want(line) } // headers are among the literals
-	in := parse.Input{Path: f.account.Path, R: opened.R, Want: want, Stats: &stats}
+	in := lines.Input{Path: f.account.Path, R: r, Want: want, Stats: &stats}
 	watching := f.aside()
-	for rec, err := range opened.Records(in) {
+	for rec, err := range read(in) {
 		if err != nil {
 			if f.failed(err) {
 				break
@@ -322,7 +324,7 @@ func (f *file) lost(rec *event.Record) {
 	if !ok {
 		return
 	}
-	of, _ := e.Get("of")
+	of, _ := e.Get(event.FieldOf)
 	if p := f.parts[section{f.host.name, of.Text() + ".log"}]; p != nil && !e.End.IsZero() && p.carried.Known && p.carried.Lacks == e.Start.Lacks && p.carried.T.Before(e.Start.T) {
 		e.Start = p.carried
 	}
@@ -444,18 +446,18 @@ func (f *file) pair(rec *event.Record) {
 		return
 	}
 	if rec.Outer.Lacks != 0 && rec.Time.Lacks == 0 {
-		f.source.Pairs = append(f.source.Pairs, timeline.Pair{Face: rec.Outer, True: rec.Time.T.UTC()})
+		f.source.Pairs = append(f.source.Pairs, timeline.Pair{Local: rec.Outer, True: rec.Time.T.UTC()})
 	}
 	if rec.Outer.Lacks == 0 && rec.Time.Lacks != 0 {
-		f.source.Pairs = append(f.source.Pairs, timeline.Pair{Face: rec.Time, True: rec.Outer.T.UTC()})
+		f.source.Pairs = append(f.source.Pairs, timeline.Pair{Local: rec.Time, True: rec.Outer.T.UTC()})
 	}
 }
 
 // readStrace reads a trace.
-func (f *file) readStrace(ctx context.Context, opened parse.Opened) {
-	var stats parse.Stats
+func (f *file) readStrace(ctx context.Context, read parse.Syscalls, r io.Reader) {
+	var stats lines.Stats
 	trace := observe.NewTrace()
-	calls := opened.Syscalls(parse.Input{Path: f.account.Path, R: opened.R, Calls: trace.Filter(), Go: func(f func()) { go f() }, Stats: &stats})
+	calls := read(traces.Input{Input: lines.Input{Path: f.account.Path, R: r, Stats: &stats}, Calls: trace.Filter(), Go: func(f func()) { go f() }})
 	readCalls(ctx, trace, calls, func(string) *file { return f })
 	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
 }
@@ -464,22 +466,22 @@ func (f *file) readStrace(ctx context.Context, opened parse.Opened) {
 const maxPaste = 8 << 20
 
 // readBoth reads a log with a trace in it. The account is that of the log, which loses no line.
-func (f *file) readBoth(ctx context.Context, opened parse.Opened, wanted *parse.Literals) {
-	text, _ := io.ReadAll(io.LimitReader(opened.R, maxPaste+1))
-	opened.R = io.MultiReader(bytes.NewReader(text), opened.R) // which fails again, if it did
-	f.readLog(ctx, opened, wanted)
+func (f *file) readBoth(ctx context.Context, read parse.Records, r io.Reader, wanted *lines.Literals) {
+	text, _ := io.ReadAll(io.LimitReader(r, maxPaste+1))
+	r = io.MultiReader(bytes.NewReader(text), r) // which fails again, if it did
+	f.readLog(ctx, read, r, wanted)
 	if len(text) > maxPaste {
 		return
 	}
 	trace := observe.NewTrace()
 	account := f.account
 	f.account = File{Path: account.Path} // what is no line of a trace is one of the log
-	readCalls(ctx, trace, parse.Syscalls(parse.Input{Path: account.Path, R: bytes.NewReader(text), Calls: trace.Filter()}), func(string) *file { return f })
+	readCalls(ctx, trace, traces.Read(traces.Input{Input: lines.Input{Path: account.Path, R: bytes.NewReader(text)}, Calls: trace.Filter()}), func(string) *file { return f })
 	f.account = account
 }
 
 // readCalls follows the calls of one trace; of says which file is at a path.
-func readCalls(ctx context.Context, trace *observe.Trace, calls iter.Seq2[*parse.Syscall, error], of func(path string) *file) {
+func readCalls(ctx context.Context, trace *observe.Trace, calls iter.Seq2[*traces.Syscall, error], of func(path string) *file) {
 	var f *file
 	var events []event.Event
 	keep := func() {
@@ -513,7 +515,7 @@ func readCalls(ctx context.Context, trace *observe.Trace, calls iter.Seq2[*parse
 }
 
 // used accounts for the lines of a call, and for the time that they span.
-func (f *file) used(call *parse.Syscall) {
+func (f *file) used(call *traces.Syscall) {
 	f.account.Used += call.Lines
 	from, to := call.Span()
 	if !from.Known {
@@ -538,11 +540,11 @@ func (f *file) log(rec *event.Record) {
 }
 
 // readSnapshot reads a file that says how something was at one moment.
-func (f *file) readSnapshot(ctx context.Context, opened parse.Opened) {
-	var stats parse.Stats
+func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.Opened) {
+	var stats lines.Stats
 	snapshot := observe.NewSnapshot(opened.Name)
 	var events []event.Event
-	for datum, err := range opened.Data(parse.Input{Path: f.account.Path, R: opened.R, Want: observe.WantedDatum, Stats: &stats}) {
+	for datum, err := range read(lines.Input{Path: f.account.Path, R: opened.R, Want: observe.WantedDatum, Stats: &stats}) {
 		if err != nil {
 			if f.failed(err) {
 				break
@@ -622,7 +624,7 @@ func (f *file) sourceList() []timeline.Source {
 			s.Seen = []event.Time{t.All}
 		}
 		if t.Face.Known && t.UTC.Known {
-			s.Pairs = []timeline.Pair{{Face: t.Face, True: t.UTC.T}}
+			s.Pairs = []timeline.Pair{{Local: t.Face, True: t.UTC.T}}
 		}
 		all = append(all, s)
 	}
@@ -695,10 +697,10 @@ func dateDumps(dumps []*dump, files []*file) {
 	byName, byProgram := map[string]event.Time{}, map[string][]event.Time{}
 	for _, f := range files {
 		for e := range f.events.all() {
-			if e.Kind != observe.KindDumpWritten {
+			if e.Kind != event.KindDumpWritten {
 				continue
 			}
-			name, _ := e.Get("path")
+			name, _ := e.Get(event.FieldPath)
 			if _, twice := byName[path.Base(name.Text())]; !twice {
 				byProgram[e.Component] = append(byProgram[e.Component], e.Start)
 			}

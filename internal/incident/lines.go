@@ -12,6 +12,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/layout"
 	"github.com/plegdiag/plegdiag/internal/observe"
 	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -94,12 +95,13 @@ func (r *lineReader) file(ctx context.Context, f bundle.File, account *File) {
 	}
 	defer src.Close()
 	in, err := parse.Open(src, f.Path)
-	if err != nil || in.Records == nil {
+	readRecords, ok := in.Reader.(parse.Records)
+	if err != nil || !ok {
 		return
 	}
 	clock := lineClock{Clock: r.clocks[f.Path], start: account.Start}
 	place := layout.Of(f.Path)
-	for rec, err := range in.Records(parse.Input{Path: f.Path, R: in.R}) {
+	for rec, err := range readRecords(lines.Input{Path: f.Path, R: in.R}) {
 		if err != nil {
 			if _, skip := errors.AsType[*event.Skip](err); skip {
 				continue
@@ -107,7 +109,7 @@ func (r *lineReader) file(ctx context.Context, f bundle.File, account *File) {
 			return
 		}
 		at := clock.resolve(&rec)
-		if !rec.Wanted || !r.filter.Dated(at) || !r.filter.Speaks(rec.Raw) || r.foreign(rec.Host, account) {
+		if !rec.Wanted || !r.filter.MatchesTime(at) || !r.filter.MatchesLine(rec.Raw) || r.foreign(rec.Host, account) {
 			continue
 		}
 		if rec.Unit == "" && place.Foreign {
@@ -115,7 +117,7 @@ func (r *lineReader) file(ctx context.Context, f bundle.File, account *File) {
 		}
 		e := observe.Line(&rec)
 		e.Start, e.Basis = at, clock.basis
-		if !r.filter.Names(e.Component) {
+		if !r.filter.MatchesComponent(e.Component) {
 			continue
 		}
 		if r.told[rec.Pos] {
@@ -185,7 +187,7 @@ func (c *lineClock) resolve(rec *event.Record) event.Time {
 		c.basis = "of the line before"
 		return c.last
 	case t.Lacks == 0:
-		t.T = c.Instant(t.T, true, rec.Pos.Line, time.Time{})
+		t.T = c.ResolveStamp(t.T, true, rec.Pos.Line, time.Time{})
 	case t.Lacks == event.LacksBoot && (c.Boot.IsZero() || rec.Uptime == 0):
 		return event.Time{}
 	case t.Lacks == event.LacksBoot:
@@ -217,7 +219,7 @@ func (c *lineClock) place(t event.Time, line int, near time.Time) event.Time {
 		case t.Lacks&event.LacksYear != 0:
 			face = face.AddDate(near.Year()+shift-face.Year(), 0, 0)
 		}
-		if at := c.Instant(face, t.Lacks&event.LacksZone == 0, line, near); best.IsZero() || at.Sub(near).Abs() < best.Sub(near).Abs() {
+		if at := c.ResolveStamp(face, t.Lacks&event.LacksZone == 0, line, near); best.IsZero() || at.Sub(near).Abs() < best.Sub(near).Abs() {
 			best = at
 		}
 	}

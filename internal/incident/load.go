@@ -18,6 +18,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/layout"
 	"github.com/plegdiag/plegdiag/internal/observe"
 	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/traces"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
@@ -96,11 +98,11 @@ func read(ctx context.Context, o Options) ([]*file, error) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	lines := observe.NewLines(o.Catalog.Lines())
+	watched := observe.NewLines(o.Catalog.Lines())
 	r := &reader{
-		logs:    parse.NewLiterals(append(observe.Literals(), lines.Literals()...)),
+		logs:    lines.NewLiterals(append(observe.Literals(), watched.Literals()...)),
 		limiter: make(chan struct{}, runtime.GOMAXPROCS(0)),
-		room:    parse.MaxHeldParts,
+		room:    traces.MaxHeldParts,
 	}
 	options := bundle.Options{Inputs: o.Inputs, Stdin: o.Stdin, Limits: o.Limits, Progress: o.Progress, ReadAhead: func(src io.Reader) io.Reader { return ahead(ctx, &wg, src) }}
 	var files []*file
@@ -121,7 +123,7 @@ func read(ctx context.Context, o Options) ([]*file, error) {
 			continue
 		}
 		slot := newFile(f.Path)
-		slot.watch.lines, slot.modified = lines, f.ModTime
+		slot.watch.lines, slot.modified = watched, f.ModTime
 		files = append(files, slot)
 		if f.Stream {
 			r.read(ctx, f, slot)
@@ -175,7 +177,7 @@ func followLinks(files []*file) {
 
 // reader reads single files; its tables are shared and never written to while files are read side by side.
 type reader struct {
-	logs    *parse.Literals
+	logs    *lines.Literals
 	limiter chan struct{}
 	room    int64 // for parts of traces inside of archives; only the walk itself reads those
 }
@@ -198,19 +200,22 @@ func (r *reader) read(ctx context.Context, f bundle.File, slot *file) {
 		return
 	}
 	slot.account.Format = in.Name
-	switch {
-	case in.Records != nil && parse.HoldsTrace(in.Head):
-		slot.readBoth(ctx, in, r.logs)
-	case in.Records != nil:
-		slot.readLog(ctx, in, r.logs)
-	case in.Syscalls != nil && r.isPart(f, &in, slot):
-	case in.Syscalls != nil:
-		slot.readStrace(ctx, in)
-	case in.Samples != nil:
-		slot.readSamples(ctx, in)
-	case in.Data != nil:
-		slot.readSnapshot(ctx, in)
-	case in.Dump:
+	switch read := in.Reader.(type) {
+	case parse.Records:
+		if traces.HasCalls(in.Head) {
+			slot.readBoth(ctx, read, in.R, r.logs)
+		} else {
+			slot.readLog(ctx, read, in.R, r.logs)
+		}
+	case parse.Syscalls:
+		if !r.isPart(f, &in, slot) {
+			slot.readStrace(ctx, read, in.R)
+		}
+	case parse.Samples:
+		slot.readSamples(ctx, read, in.R)
+	case parse.Data:
+		slot.readSnapshot(ctx, read, in)
+	case parse.Dump:
 		slot.readDump(in.R)
 	default:
 		slot.account.Format = "unknown"
@@ -220,22 +225,22 @@ func (r *reader) read(ctx context.Context, f bundle.File, slot *file) {
 
 // isPart keeps a file that strace -ff wrote until all parts of its set are known.
 func (r *reader) isPart(f bundle.File, in *parse.Opened, slot *file) bool {
-	part, ok := parse.NewTracePart(f.Path, *in)
+	part, ok := traces.NewPart(f.Path, in.Head)
 	switch {
-	case !ok:
-		return false
-	case !f.Stream:
-		part.Open = f.Open
-	case !part.Hold(in, &r.room):
-		return false
+	case ok && !f.Stream:
+		part.Open = parse.TextOpener(f.Path, f.Open)
+	case ok:
+		in.R, ok = part.Hold(in.R, &r.room)
 	}
-	slot.part = part
-	return true
+	if ok {
+		slot.part = part
+	}
+	return ok
 }
 
 // readSets reads the traces that strace -ff wrote.
 func readSets(ctx context.Context, files []*file) {
-	var parts []*parse.TracePart
+	var parts []*traces.Part
 	byPath := map[string]*file{}
 	for _, f := range files {
 		if f.part != nil {
@@ -243,9 +248,9 @@ func readSets(ctx context.Context, files []*file) {
 			byPath[f.account.Path] = f
 		}
 	}
-	for _, set := range parse.TraceSets(parts) {
+	for _, set := range traces.Sets(parts) {
 		trace := observe.NewTrace()
-		readCalls(ctx, trace, parse.Merge(set, trace.Filter()), func(path string) *file { return byPath[path] })
+		readCalls(ctx, trace, traces.Merge(set, trace.Filter()), func(path string) *file { return byPath[path] })
 		for _, p := range set {
 			f := byPath[p.Path]
 			f.account.Lines, f.account.Blank = p.Stats.Lines, p.Stats.Blank
@@ -258,7 +263,7 @@ func readSets(ctx context.Context, files []*file) {
 
 // countUnknown accounts for a file that no format fits: all its lines are skipped, for one reason.
 func (f *file) countUnknown(r io.Reader) {
-	for line, err := range parse.Lines(r) {
+	for line, err := range lines.All(r) {
 		if err != nil {
 			f.account.Err = err.Error()
 			return

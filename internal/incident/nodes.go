@@ -281,7 +281,7 @@ func (n *nodes) choose(files []*file, names []string, asked string) (string, err
 }
 
 // stallKinds are what shows a stall, the surest first.
-var stallKinds = [][]event.Kind{{observe.KindPLEGUnhealthy}, {observe.KindRelistFailed}, {observe.KindNodeNotReady}}
+var stallKinds = [][]event.Kind{{event.KindPLEGUnhealthy}, {event.KindRelistFailed}, {event.KindNodeNotReady}}
 
 // prune drops what is of other nodes than the one. What nobody says the node of stays. A host that
 // is no node of the cluster is dropped where its lines stand among ours; elsewhere it may be ours under another name.
@@ -306,7 +306,7 @@ func (n *nodes) prune(files []*file, node string) {
 		several := len(objects) > 1 || f.place.Cluster && node != ""
 		if several && f.object != "" && !n.same(f.object, node) {
 			f.events.filter(func(e *event.Event) bool {
-				return e.Kind == observe.KindNodeCondition || e.Kind == observe.KindKubeEvent
+				return e.Kind == event.KindNodeCondition || e.Kind == event.KindKubeEvent
 			})
 		}
 	}

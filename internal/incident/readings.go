@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe"
 )
 
 // snapshot is when a file or all below a directory was made, and of which node it is.
@@ -33,15 +32,15 @@ func dateReadings(files []*file) {
 	}
 	for _, f := range files {
 		for e := range f.events.all() {
-			if e.Kind != observe.KindCount || e.Start.Known {
+			if e.Kind != event.KindCount || e.Start.Known {
 				continue
 			}
 			if s, ok := madeAt(made, f.account.Path); ok {
 				e.Start = s.at
-				e.Fields = append(slices.Clip(e.Fields), event.Field{Key: "node", Value: event.String(s.node)})
+				e.Fields = append(slices.Clip(e.Fields), event.Field{Key: event.FieldNode, Value: event.String(s.node)})
 			}
 		}
-		f.events.filter(func(e *event.Event) bool { return e.Kind != observe.KindCount || e.Start.Known })
+		f.events.filter(func(e *event.Event) bool { return e.Kind != event.KindCount || e.Start.Known })
 	}
 }
 

@@ -2,20 +2,23 @@ package incident
 
 import (
 	"context"
+	"io"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe"
 	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/samples"
 )
 
 // readSamples reads samples of threads. What its rows say only together with other
 // files, the files of one thread in /proc and what ids stand for, waits in f.
-func (f *file) readSamples(ctx context.Context, opened parse.Opened) {
-	var stats parse.Stats
+func (f *file) readSamples(ctx context.Context, read parse.Samples, r io.Reader) {
+	var stats lines.Stats
 	f.account.Component = "samples"
 	joined := observe.NewSamples()
 	var events []event.Event
-	for s, err := range opened.Samples(parse.Input{Path: f.account.Path, R: opened.R, Stats: &stats}) {
+	for s, err := range read(lines.Input{Path: f.account.Path, R: r, Stats: &stats}) {
 		if err != nil {
 			if f.failed(err) {
 				break
@@ -26,7 +29,7 @@ func (f *file) readSamples(ctx context.Context, opened parse.Opened) {
 		s.Time.T = s.Time.T.UTC()
 		f.sampled(&s)
 		switch {
-		case s.Legend != parse.NoLegend:
+		case s.Legend != samples.NoLegend:
 			f.legends.Add(&s)
 		case s.Part:
 			f.threads.Add(&s)
@@ -44,7 +47,7 @@ func (f *file) readSamples(ctx context.Context, opened parse.Opened) {
 
 // sampled notes what the file covers. Its silence means something only where it is
 // of threads that were looked at; calls that have ended, and legends, are no such look.
-func (f *file) sampled(s *parse.Sample) {
+func (f *file) sampled(s *samples.Sample) {
 	name := ""
 	switch {
 	case s.Ended, s.Disk != nil:
@@ -53,7 +56,7 @@ func (f *file) sampled(s *parse.Sample) {
 		name = observe.SourceSummary
 	case s.Part:
 		name = observe.SourceThreads
-	case s.TID > 0 || s.Walk != parse.NoWalk:
+	case s.TID > 0 || s.Walk != samples.NoWalk:
 		name = observe.SourceSamples
 	default:
 		return
@@ -116,11 +119,11 @@ func machineOf(files []*file) string {
 	machine := ""
 	for _, f := range files {
 		for e := range f.events.all() {
-			name, _ := e.Get("name")
-			if e.Kind != observe.KindFact || name.Text() != observe.FactMachine {
+			name, _ := e.Get(event.FieldName)
+			if e.Kind != event.KindFact || name.Text() != observe.FactMachine {
 				continue
 			}
-			value, _ := e.Get("value")
+			value, _ := e.Get(event.FieldValue)
 			if machine != "" && machine != value.Text() {
 				return ""
 			}

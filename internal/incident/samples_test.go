@@ -46,7 +46,7 @@ func TestSamplesBesideTrace(t *testing.T) {
 	call := found[0]
 	require.Equal(t, []any{event.Kind("syscall"), "shim", 41246, 41227}, []any{call.Kind, call.Component, call.IDs.TID, call.IDs.PID})
 	require.Equal(t, "6.053773s", call.Duration().String(), "the trace saw both edges")
-	for key, want := range map[string]string{"state": "D", "wchan": "folio_wait_bit", "samples": "6", "seen_by": "strace, samples", "returned": "true"} {
+	for key, want := range map[event.Key]string{"state": "D", "wchan": "folio_wait_bit", "samples": "6", "seen_by": "strace, samples", "returned": "true"} {
 		got, _ := call.Get(key)
 		require.Equal(t, want, got.Text(), key)
 	}
@@ -77,7 +77,7 @@ func seen(t *testing.T, inc *incident.Incident) map[int]event.Event {
 	t.Helper()
 	all := map[int]event.Event{}
 	for _, e := range inc.Timeline.Events {
-		if e.Kind == observe.KindThreadSample {
+		if e.Kind == event.KindThreadSample {
 			require.NotContains(t, all, e.IDs.TID, "a thread is told of once: %s", e.Text)
 			all[e.IDs.TID] = e
 		}
@@ -85,7 +85,7 @@ func seen(t *testing.T, inc *incident.Incident) map[int]event.Event {
 	return all
 }
 
-func field(e event.Event, key string) string {
+func field(e event.Event, key event.Key) string {
 	v, _ := e.Get(key)
 	return v.Text()
 }
@@ -130,7 +130,7 @@ func TestSamplesAcrossFiles(t *testing.T) {
 	require.Equal(t, container, fsync.IDs.Container)
 	require.Equal(t, "samples, samples.ended", field(fsync, "seen_by"))
 	require.Equal(t, "8.093556952s", fsync.Duration().Round(1).String(), "syscend saw both edges")
-	disk := slices.IndexFunc(inc.Timeline.Events, func(e event.Event) bool { return e.Kind == observe.KindDiskRequest })
+	disk := slices.IndexFunc(inc.Timeline.Events, func(e event.Event) bool { return e.Kind == event.KindDiskRequest })
 	require.GreaterOrEqual(t, disk, 0)
 	require.Equal(t, 3884, inc.Timeline.Events[disk].IDs.TID)
 

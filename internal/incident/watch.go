@@ -60,7 +60,7 @@ func (w *watch) record(l *line) {
 func (w *watch) tells(l *line, e *event.Event) {
 	at := e.Start.T
 	switch {
-	case e.Kind == observe.KindNodeNotReady || e.Kind == observe.KindNodeReady:
+	case e.Kind == event.KindNodeNotReady || e.Kind == event.KindNodeReady:
 		told, ok := observe.Heartbeat(&l.Record)
 		if !ok {
 			return
@@ -72,7 +72,7 @@ func (w *watch) tells(l *line, e *event.Event) {
 	if w.late == nil {
 		w.late = map[*timeline.Source][]timeline.Pair{}
 	}
-	w.late[l.source] = append(w.late[l.source], timeline.Pair{Face: l.Time, True: at, Late: true})
+	w.late[l.source] = append(w.late[l.source], timeline.Pair{Local: l.Time, True: at, Late: true})
 }
 
 // maxAsked bounds the lines of one file that are kept because a rule asks for
@@ -89,10 +89,10 @@ func (w *watch) keep(e *event.Event) {
 		w.sources[e.Source] = true
 	}
 	switch e.Kind {
-	case observe.KindNoise:
+	case event.KindNoise:
 		w.harmless(e)
 		return
-	case observe.KindCount:
+	case event.KindCount:
 		w.reading(e)
 		return
 	}

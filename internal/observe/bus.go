@@ -42,8 +42,8 @@ func busLimit(r *event.Record) (event.Event, bool) {
 		uid = digits(quota[strings.LastIndex(quota, " ")+1:])
 		limit, _, _ = strings.Cut(rest, "'")
 	}
-	e := event.Event{Kind: KindBusLimit, Text: "the bus refuses UID " + uid + ": its limit of " + limit + " is reached"}
-	e.Fields = []event.Field{str("uid", uid), str("limit", limit), truth("on_container", aboutContainer(r))}
+	e := event.Event{Kind: event.KindBusLimit, Text: "the bus refuses UID " + uid + ": its limit of " + limit + " is reached"}
+	e.Fields = []event.Field{str(event.FieldUID, uid), str(event.FieldLimit, limit), truth(event.FieldOnContainer, aboutContainer(r))}
 	return e, uid != ""
 }
 
@@ -73,8 +73,8 @@ func activationTimeout(r *event.Record) (event.Event, bool) {
 	if !ok || !strings.Contains(text, "timed out") {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: KindActivationTimeout, Text: "nobody answers for " + service + " on the bus"}
-	e.Fields = []event.Field{str("service", service), truth("on_container", aboutContainer(r))}
+	e := event.Event{Kind: event.KindActivationTimeout, Text: "nobody answers for " + service + " on the bus"}
+	e.Fields = []event.Field{str(event.FieldService, service), truth(event.FieldOnContainer, aboutContainer(r))}
 	return e, true
 }
 
@@ -89,12 +89,12 @@ func queueFull(r *event.Record) (event.Event, bool) {
 	if !strings.Contains(receiver, "(uid=0 pid=1 ") {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: KindQueueFull, Text: "PID 1 does not read its messages: its queue is full"}
+	e := event.Event{Kind: event.KindQueueFull, Text: "PID 1 does not read its messages: its queue is full"}
 	member, ok := between(r.Raw, `member="`, `"`)
 	if !ok {
 		member, _ = between(r.Raw, `member=\"`, `\"`)
 	}
-	e.Fields = []event.Field{str("member", member), truth("on_container", aboutContainer(r))}
+	e.Fields = []event.Field{str(event.FieldMember, member), truth(event.FieldOnContainer, aboutContainer(r))}
 	return e, true
 }
 
@@ -111,8 +111,8 @@ func systemdTimeout(r *event.Record) (event.Event, bool) {
 	if !runc && !containsAny(text, []string{": Connection timed out", ": No buffer space available", ": Transport endpoint is not connected"}) {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: KindSystemdTimeout, Text: "systemd did not answer in time"}
+	e := event.Event{Kind: event.KindSystemdTimeout, Text: "systemd did not answer in time"}
 	e.IDs.Container = findID(text)
-	e.Fields = []event.Field{truth("runc", runc), truth("on_container", runc || aboutContainer(r))}
+	e.Fields = []event.Field{truth(event.FieldRunc, runc), truth(event.FieldOnContainer, runc || aboutContainer(r))}
 	return e, true
 }

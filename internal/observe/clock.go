@@ -28,8 +28,8 @@ func clockStep(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	step := time.Duration(seconds * float64(time.Second))
-	e := event.Event{Kind: KindClockStep, Text: "the clock is set by " + step.Round(time.Millisecond).String()}
-	e.Fields = []event.Field{{Key: "step", Value: event.Duration(step)}}
+	e := event.Event{Kind: event.KindClockStep, Text: "the clock is set by " + step.Round(time.Millisecond).String()}
+	e.Fields = []event.Field{length(event.FieldStep, step)}
 	if step > 0 { // the times in between did not happen
 		e.Start, e.End = r.Time.Add(-step), r.Time
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
 // collected reads what plegdiag collect writes about its own work. What did not answer it is evidence.
@@ -29,7 +29,7 @@ const privateBus = "/private"
 // kept are the outcomes that are worth an event. Absent and skipped things are in the manifest.
 var keptOutcomes = []string{"timeout", "stuck", "denied", "failed", "capped"}
 
-func (c *collected) datum(dst []event.Event, e *parse.Datum) []event.Event {
+func (c *collected) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) != 1 {
 		return dst
 	}
@@ -48,24 +48,24 @@ func (c *collected) datum(dst []event.Event, e *parse.Datum) []event.Event {
 }
 
 // item is a thing that was not got, or not whole.
-func (c *collected) item(dst []event.Event, e *parse.Datum) []event.Event {
+func (c *collected) item(dst []event.Event, e *snapshots.Datum) []event.Event {
 	outcome := column(e, "outcome")
 	c.taken.item(column(e, "name"), stamped(column(e, "start")))
 	if !slices.Contains(keptOutcomes, outcome) {
 		return dst
 	}
-	ev := event.Event{Kind: KindCollectItem, Component: "node", Source: Collected, Evidence: []event.Quote{quoteOf(e)}}
+	ev := event.Event{Kind: event.KindCollectItem, Component: "node", Source: Collected, Evidence: []event.Quote{quoteOf(e)}}
 	ev.Start, ev.End = stamped(column(e, "start")), stamped(column(e, "end"))
 	ev.Open = outcome == "timeout" || outcome == "stuck"
 	name := column(e, "name")
-	ev.Fields = []event.Field{str("item", name), str("outcome", outcome)}
-	for _, f := range [...]string{"why", "wchan", "dropped"} {
-		if v := column(e, f); v != "" {
+	ev.Fields = []event.Field{str(event.FieldItem, name), str(event.FieldOutcome, outcome)}
+	for _, f := range [...]event.Key{event.FieldWhy, event.FieldWchan, event.FieldDropped} {
+		if v := column(e, string(f)); v != "" {
 			ev.Fields = append(ev.Fields, str(f, v))
 		}
 	}
 	if waits, _ := kernelWait(functionsOf(column(e, "stack")), column(e, "wchan")); waits != "" && ev.Open {
-		ev.Fields = append(ev.Fields, str("waits", waits))
+		ev.Fields = append(ev.Fields, str(event.FieldWaits, waits))
 	}
 	ev.Text = "collecting " + name + ": " + outcome
 	if why := column(e, "why"); why != "" {
@@ -78,7 +78,7 @@ func (c *collected) item(dst []event.Event, e *parse.Datum) []event.Event {
 }
 
 // call is one question and its answer, or its silence.
-func (c *collected) call(dst []event.Event, e *parse.Datum) []event.Event {
+func (c *collected) call(dst []event.Event, e *snapshots.Datum) []event.Event {
 	start, endpoint, method := stamped(column(e, "start")), column(e, "endpoint"), column(e, "method")
 	seconds, err := strconv.ParseFloat(column(e, "seconds"), 64)
 	if !start.Known || err != nil || seconds < 0 || seconds > 1e6 {
@@ -87,19 +87,19 @@ func (c *collected) call(dst []event.Event, e *parse.Datum) []event.Event {
 	took := time.Duration(seconds * float64(time.Second))
 	answered, failure := column(e, "answered") == "true", column(e, "error")
 	ev := event.Event{
-		Kind: KindCollectRPC, Component: daemonOf(column(e, "api"), endpoint, method), Source: Collected, Evidence: []event.Quote{quoteOf(e)},
+		Kind: event.KindCollectRPC, Component: daemonOf(column(e, "api"), endpoint, method), Source: Collected, Evidence: []event.Quote{quoteOf(e)},
 		Start: start, End: event.Time{T: start.T.Add(took), Prec: start.Prec, Known: true}, Open: !answered,
 		IDs:    event.IDs{Container: column(e, "container"), Sandbox: column(e, "sandbox")},
-		Fields: []event.Field{str("api", column(e, "api")), str("method", method), truth("answered", answered), str("endpoint", endpoint)},
+		Fields: []event.Field{str(event.FieldAPI, column(e, "api")), str(event.FieldMethod, method), truth(event.FieldAnswered, answered), str(event.FieldEndpoint, endpoint)},
 	}
 	if column(e, "api") == "dbus" {
-		ev.Fields = append(ev.Fields, str("member", method[strings.LastIndexByte(method, '.')+1:]), truth("private", strings.HasSuffix(endpoint, privateBus)))
+		ev.Fields = append(ev.Fields, str(event.FieldMember, method[strings.LastIndexByte(method, '.')+1:]), truth(event.FieldPrivate, strings.HasSuffix(endpoint, privateBus)))
 	}
 	if deadline, err := strconv.ParseFloat(column(e, "deadline"), 64); err == nil && deadline < 1e6 {
-		ev.Fields = append(ev.Fields, event.Field{Key: "deadline", Value: event.Duration(time.Duration(deadline * float64(time.Second)))})
+		ev.Fields = append(ev.Fields, length(event.FieldDeadline, time.Duration(deadline*float64(time.Second))))
 	}
 	if failure != "" {
-		ev.Fields = append(ev.Fields, str("error", failure))
+		ev.Fields = append(ev.Fields, str(event.FieldError, failure))
 	}
 	if answered {
 		c.answered(endpoint, method, took, failure == "")
@@ -174,20 +174,20 @@ func stamped(text string) event.Time {
 func (c *collected) finish(dst []event.Event) []event.Event {
 	for i := range c.calls {
 		ev := &c.calls[i]
-		place, _ := ev.Get("endpoint")
-		asked, _ := ev.Get("method")
+		place, _ := ev.Get(event.FieldEndpoint)
+		asked, _ := ev.Get(event.FieldMethod)
 		endpoint, method := place.Text(), asked.Text()
 		if took, ok := c.quick[endpoint]; ok {
-			ev.Fields = append(ev.Fields, event.Field{Key: "version_took", Value: event.Duration(took)})
+			ev.Fields = append(ev.Fields, length(event.FieldVersionTook, took))
 			ev.Text += fmt.Sprintf(", while the daemon answered another call in %s", took.Round(time.Millisecond))
 		}
 		others := c.answers[[2]string{endpoint, method}]
 		if ev.IDs.Container+ev.IDs.Sandbox != "" && others > 0 {
-			ev.Fields = append(ev.Fields, event.Field{Key: "others_answered", Value: event.Int(int64(others))})
+			ev.Fields = append(ev.Fields, whole(event.FieldOthersAnswered, int64(others)))
 			ev.Text += fmt.Sprintf(", and the same call of %d others", others)
 		}
 		if !c.spoke[endpoint] {
-			ev.Fields = append(ev.Fields, truth("mute", true))
+			ev.Fields = append(ev.Fields, truth(event.FieldMute, true))
 			ev.Text += "; nothing else was answered there"
 		}
 		dst = append(dst, *ev)

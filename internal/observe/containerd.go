@@ -55,19 +55,19 @@ func criCall(r *event.Record) (event.Event, bool) {
 	if id == "" {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: KindCRICall}
+	e := event.Event{Kind: event.KindCRICall}
 	if method == "StopPodSandbox" {
 		e.IDs.Sandbox = id
 	} else {
 		e.IDs.Container = id
 	}
-	e.Fields = []event.Field{str("method", method)}
+	e.Fields = []event.Field{str(event.FieldMethod, method)}
 	e.Span = event.Span{Key: "cri/" + method + "/" + id, Edge: event.Begin}
 	e.Text = method + " of " + short(id)
 	switch {
 	case strings.HasSuffix(rest, "returns successfully"):
 		e.Span.Edge = event.End
-		e.Fields = append(e.Fields, str("outcome", "ok"))
+		e.Fields = append(e.Fields, str(event.FieldOutcome, "ok"))
 	case strings.HasSuffix(rest, " failed") || strings.Contains(rest, "failed, error"):
 		e.Span.Edge = event.End
 		e.Fields = append(e.Fields, failure(errorOf(r))...)
@@ -78,8 +78,8 @@ func criCall(r *event.Record) (event.Event, bool) {
 // failure is how a call of the CRI ended that did not end well. One that is canceled is one whose caller waits no longer.
 func failure(reason string) []event.Field {
 	return []event.Field{
-		str("outcome", "failed"), str("error", reason), truth("exited", isExitedError(reason)),
-		truth("deadline", isDeadline(reason) || strings.Contains(reason, "context canceled")),
+		str(event.FieldOutcome, "failed"), str(event.FieldError, reason), truth(event.FieldExited, isExitedError(reason)),
+		truth(event.FieldDeadline, isDeadline(reason) || strings.Contains(reason, "context canceled")),
 	}
 }
 
@@ -88,8 +88,8 @@ func failure(reason string) []event.Field {
 //	error ExecSync for "<id>" failed      error="failed to exec in container: …: context canceled: unknown"
 func execFailed(r *event.Record) (event.Event, bool) {
 	id, failed := strings.CutSuffix(after(message(r), "ExecSync for "), " failed")
-	e := event.Event{Kind: KindCRICall, IDs: event.IDs{Container: containerID(id)}}
-	e.Fields = append([]event.Field{str("method", "ExecSync")}, failure(errorOf(r))...)
+	e := event.Event{Kind: event.KindCRICall, IDs: event.IDs{Container: containerID(id)}}
+	e.Fields = append([]event.Field{str(event.FieldMethod, "ExecSync")}, failure(errorOf(r))...)
 	e.Text = "ExecSync of " + short(e.IDs.Container) + " failed"
 	return e, failed && e.IDs.Container != ""
 }
@@ -99,9 +99,9 @@ const quickCall = 2 * time.Second
 
 // Ordinary says that the two ends of a span tell of nothing but ordinary life: a CRI call that ended well at once.
 func Ordinary(begin, end *event.Event) bool {
-	outcome, _ := end.Get("outcome")
+	outcome, _ := end.Get(event.FieldOutcome)
 	took := end.Start.T.Sub(begin.Start.T)
-	return begin.Kind == KindCRICall && outcome.Text() == "ok" && took >= 0 && took < quickCall
+	return begin.Kind == event.KindCRICall && outcome.Text() == "ok" && took >= 0 && took < quickCall
 }
 
 // PartOf is the key of the span that lies within the one of this key: a
@@ -121,8 +121,8 @@ func isExitedError(s string) bool {
 
 // updateCost: [UpdateContainerResources] <id> cost 2m0.271565471s (build of the short-task write-up).
 func updateCost(r *event.Record) (event.Event, bool) {
-	e, ok := cost(r, KindCRICall, "[UpdateContainerResources] ")
-	e.Fields = append(e.Fields, str("method", "UpdateContainerResources"))
+	e, ok := cost(r, event.KindCRICall, "[UpdateContainerResources] ")
+	e.Fields = append(e.Fields, str(event.FieldMethod, "UpdateContainerResources"))
 	e.Span.Key = "cri/UpdateContainerResources/" + e.IDs.Container
 	e.Text = "UpdateContainerResources of " + short(e.IDs.Container)
 	return e, ok
@@ -134,17 +134,17 @@ func listCost(r *event.Record) (event.Event, bool) {
 	if !ok {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: KindCRICall, Start: r.Time.Add(-d), End: r.Time, Text: "ListContainers"}
-	e.Fields = []event.Field{str("method", "ListContainers")}
+	e := event.Event{Kind: event.KindCRICall, Start: r.Time.Add(-d), End: r.Time, Text: "ListContainers"}
+	e.Fields = []event.Field{str(event.FieldMethod, "ListContainers")}
 	return e, true
 }
 
 // statusCost: [ListContainers] get container <id> status cost 1m28.99s (same build).
 func statusCost(r *event.Record) (event.Event, bool) {
-	e, ok := cost(r, KindStatusGet, "get container ")
+	e, ok := cost(r, event.KindStatusGet, "get container ")
 	e.Text = "Status.Get of " + short(e.IDs.Container)
 	if caller, found := between(message(r), "[", "]"); found {
-		e.Fields = append(e.Fields, str("call", caller))
+		e.Fields = append(e.Fields, str(event.FieldCall, caller))
 		e.Text += " in " + caller
 	}
 	return e, ok
@@ -152,14 +152,14 @@ func statusCost(r *event.Record) (event.Event, bool) {
 
 // taskUpdateCost: [updateContainerSpec.taskUpdate] <id> cost 1m57.5s (same build).
 func taskUpdateCost(r *event.Record) (event.Event, bool) {
-	e, ok := cost(r, KindTaskUpdate, "taskUpdate] ")
+	e, ok := cost(r, event.KindTaskUpdate, "taskUpdate] ")
 	e.Text = "task.Update of " + short(e.IDs.Container)
 	return e, ok
 }
 
 // updateSyncCost: handleContainerExit status.updateSync <id> cost 1m50.4s (same build).
 func updateSyncCost(r *event.Record) (event.Event, bool) {
-	e, ok := cost(r, KindUpdateSync, "updateSync ")
+	e, ok := cost(r, event.KindUpdateSync, "updateSync ")
 	e.Text = "UpdateSync of " + short(e.IDs.Container)
 	return e, ok
 }
@@ -177,7 +177,7 @@ func cost(r *event.Record, kind event.Kind, before string) (event.Event, bool) {
 	}
 	return event.Event{
 		Kind: kind, IDs: event.IDs{Container: id}, Start: r.Time.Add(-d), End: r.Time,
-		Fields: []event.Field{{Key: "cost", Value: event.Duration(d)}},
+		Fields: []event.Field{length(event.FieldCost, d)},
 	}, true
 }
 
@@ -190,7 +190,7 @@ func cost(r *event.Record, kind event.Kind, before string) (event.Event, bool) {
 // The event carries UTC, whatever zone the line's own stamp is in, so a pair of both tells that zone.
 func taskExit(r *event.Record) (event.Event, bool) {
 	text := message(r)
-	e := event.Event{Kind: KindTaskExit}
+	e := event.Event{Kind: event.KindTaskExit}
 	e.IDs.Container = containerID(after(text, "ContainerID:", "container_id:"))
 	process := containerID(after(text, ",ID:", " id:", "{ID:", " ID:"))
 	if e.IDs.Container == "" {
@@ -200,12 +200,12 @@ func taskExit(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false // without an id, or the exit of an exec
 	}
 	if n, err := strconv.Atoi(digits(after(text, "ExitStatus:", "exit_status:"))); err == nil {
-		e.Fields = append(e.Fields, event.Field{Key: "exit_status", Value: event.Int(int64(n))})
+		e.Fields = append(e.Fields, whole(event.FieldExitStatus, int64(n)))
 	}
 	if at, ok := exitedAt(text); ok {
 		e.Start = at
 		if !r.Time.IsZero() && r.Time.Lacks == 0 && event.Plausible(r.Time.T) {
-			e.Fields = append(e.Fields, event.Field{Key: "lag", Value: event.Duration(r.Time.T.Sub(at.T))})
+			e.Fields = append(e.Fields, length(event.FieldLag, r.Time.T.Sub(at.T)))
 		}
 	}
 	e.Text = "container " + short(e.IDs.Container) + " exited"
@@ -262,8 +262,8 @@ func deleteFailed(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	id, _ := r.Field("id")
-	e := event.Event{Kind: KindDeleteFailed, IDs: event.IDs{Container: containerID(id)}}
-	e.Fields = []event.Field{str("error", reason), truth("deadline", isDeadline(reason))}
+	e := event.Event{Kind: event.KindDeleteFailed, IDs: event.IDs{Container: containerID(id)}}
+	e.Fields = []event.Field{str(event.FieldError, reason), truth(event.FieldDeadline, isDeadline(reason))}
 	e.Text = "the shim did not answer Delete of " + short(e.IDs.Container)
 	return e, e.IDs.Container != ""
 }
@@ -279,10 +279,10 @@ func exitFailed(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	reason := errorOf(r)
-	e := event.Event{Kind: KindExitFailed, IDs: exit.IDs}
-	e.Fields = []event.Field{str("error", reason), truth("deadline", isDeadline(reason)), truth("again", strings.HasPrefix(message(r), "Failed to handle backOff"))}
-	if lag, ok := exit.Get("lag"); ok {
-		e.Fields = append(e.Fields, event.Field{Key: "lag", Value: lag})
+	e := event.Event{Kind: event.KindExitFailed, IDs: exit.IDs}
+	e.Fields = []event.Field{str(event.FieldError, reason), truth(event.FieldDeadline, isDeadline(reason)), truth(event.FieldAgain, strings.HasPrefix(message(r), "Failed to handle backOff"))}
+	if lag, ok := exit.Get(event.FieldLag); ok {
+		e.Fields = append(e.Fields, event.Field{Key: event.FieldLag, Value: lag})
 	}
 	e.Text = "containerd could not handle the exit of " + short(exit.IDs.Container)
 	return e, true
@@ -296,15 +296,15 @@ func stateTimeout(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	id := containerID(after(message(r), "get state for "))
-	return event.Event{Kind: KindStateTimeout, IDs: event.IDs{Container: id}, Text: "the shim did not answer State of " + short(id)}, id != ""
+	return event.Event{Kind: event.KindStateTimeout, IDs: event.IDs{Container: id}, Text: "the shim did not answer State of " + short(id)}, id != ""
 }
 
 // updateRefused: container "<id>" is in removing state (stock), … is in removing or stopping state (private patch).
 func updateRefused(r *event.Record) (event.Event, bool) {
 	text := message(r) + errorOf(r)
-	e := event.Event{Kind: KindUpdateRefused, Text: "containerd refused to update a container that is going"}
+	e := event.Event{Kind: event.KindUpdateRefused, Text: "containerd refused to update a container that is going"}
 	e.IDs.Container = containerID(after(text, `container "`, `container \"`))
-	e.Fields = []event.Field{truth("patched", strings.Contains(text, "removing or stopping state"))}
+	e.Fields = []event.Field{truth(event.FieldPatched, strings.Contains(text, "removing or stopping state"))}
 	return e, true
 }
 
@@ -314,7 +314,7 @@ func updateRefused(r *event.Record) (event.Event, bool) {
 //	info CreateContainer within sandbox "<sandbox>" for &ContainerMetadata{Name:main,Attempt:0,} returns container id "<id>"
 func created(r *event.Record) (event.Event, bool) {
 	text := message(r)
-	e := event.Event{Kind: KindCreated}
+	e := event.Event{Kind: event.KindCreated}
 	if rest := after(text, "returns sandbox id "); rest != "" {
 		e.IDs.Sandbox = containerID(rest)
 		name, _ := between(text, "Name:", ",")
@@ -329,7 +329,7 @@ func created(r *event.Record) (event.Event, bool) {
 	e.IDs.Container = containerID(after(text, "returns container id "))
 	e.IDs.Sandbox = containerID(after(text, "within sandbox "))
 	if name, ok := between(text, "Name:", ","); ok {
-		e.Fields = []event.Field{str("name", name)}
+		e.Fields = []event.Field{str(event.FieldName, name)}
 	}
 	e.Text = "container " + short(e.IDs.Container) + " created"
 	return e, e.IDs.Container != ""
@@ -344,7 +344,7 @@ func scopeAsked(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	return event.Event{
-		Kind: KindScopeStart, IDs: event.IDs{Container: id}, Text: "systemd starts the scope of " + short(id),
+		Kind: event.KindScopeStart, IDs: event.IDs{Container: id}, Text: "systemd starts the scope of " + short(id),
 		Span: event.Span{Key: "scope/" + id, Edge: event.Begin, Foreign: true},
 	}, true
 }
@@ -359,7 +359,7 @@ func shimStart(r *event.Record) (event.Event, bool) {
 	if !ok || id == "" || named && !strings.Contains(runtime, ".runc.") {
 		return event.Event{}, false // kata and gVisor ask systemd for nothing
 	}
-	e := event.Event{Kind: KindScopeStart, IDs: event.IDs{Container: id}, Text: "systemd starts the scope of " + short(id)}
+	e := event.Event{Kind: event.KindScopeStart, IDs: event.IDs{Container: id}, Text: "systemd starts the scope of " + short(id)}
 	e.Span = event.Span{Key: "scope/" + id, Edge: event.Begin, Foreign: true}
 	if pid, ok := r.Field("pid"); ok {
 		e.IDs.PID, _ = strconv.Atoi(pid)
@@ -371,7 +371,7 @@ func shimStart(r *event.Record) (event.Event, bool) {
 func shimBegan(r *event.Record) (event.Event, bool) {
 	dir, _ := r.Field("path")
 	pid, _ := r.Field("pid")
-	e := event.Event{Kind: KindShimStart, IDs: event.IDs{Container: containerID(path.Base(dir))}}
+	e := event.Event{Kind: event.KindShimStart, IDs: event.IDs{Container: containerID(path.Base(dir))}}
 	e.IDs.PID, _ = strconv.Atoi(pid)
 	e.Text = "shim " + pid + " of " + short(e.IDs.Container) + " starts"
 	return e, e.IDs.Container != "" && e.IDs.PID > 0
@@ -379,7 +379,7 @@ func shimBegan(r *event.Record) (event.Event, bool) {
 
 func shimGone(r *event.Record) (event.Event, bool) {
 	id, _ := r.Field("id")
-	e := event.Event{Kind: KindShimGone, IDs: event.IDs{Container: containerID(id)}}
+	e := event.Event{Kind: event.KindShimGone, IDs: event.IDs{Container: containerID(id)}}
 	e.Text = "shim of " + short(e.IDs.Container) + " gone"
 	return e, e.IDs.Container != ""
 }
@@ -388,7 +388,7 @@ func shimGone(r *event.Record) (event.Event, bool) {
 func sandboxRemoved(r *event.Record) (event.Event, bool) {
 	rest, ok := strings.CutPrefix(message(r), "RemovePodSandbox ")
 	id := containerID(rest)
-	return event.Event{Kind: KindRemoved, IDs: event.IDs{Container: id, Sandbox: id}, Text: "sandbox " + short(id) + " removed"},
+	return event.Event{Kind: event.KindRemoved, IDs: event.IDs{Container: id, Sandbox: id}, Text: "sandbox " + short(id) + " removed"},
 		ok && id != "" && strings.HasSuffix(rest, "returns successfully")
 }
 
@@ -396,12 +396,12 @@ func sandboxRemoved(r *event.Record) (event.Event, bool) {
 // a deletion that had run into its time limit was made up for.
 func cleanedUp(r *event.Record) (event.Event, bool) {
 	id := containerID(after(message(r), "Ensure that sandbox ", "Ensure that container "))
-	return event.Event{Kind: KindCleanedUp, IDs: event.IDs{Container: id}, Text: "task of " + short(id) + " cleaned up later"}, id != ""
+	return event.Event{Kind: event.KindCleanedUp, IDs: event.IDs{Container: id}, Text: "task of " + short(id) + " cleaned up later"}, id != ""
 }
 
 func dumpWritten(r *event.Record) (event.Event, bool) {
 	file := after(message(r), " written to ")
-	return event.Event{Kind: KindDumpWritten, Fields: []event.Field{str("path", file)}, Text: "goroutine dump written to " + file}, file != ""
+	return event.Event{Kind: event.KindDumpWritten, Fields: []event.Field{str(event.FieldPath, file)}, Text: "goroutine dump written to " + file}, file != ""
 }
 
 // systemdCgroup: debug use OCI runtime {… Options:map[… SystemdCgroup:true] …} and SystemdCgroup = true of config.toml.

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// What is counted, as the field "of" of a KindCount says. Different ways of counting are never mixed.
+// What is counted, as the field "of" of a event.KindCount says. Different ways of counting are never mixed.
 const (
 	ofThreads     = "threads"      // of the node; each of them takes a process id
 	ofProcesses   = "processes"    // of the node
@@ -21,8 +22,8 @@ const (
 // reading is one reading of a number that may run out. It says something only together with a later one,
 // so that a reading whose time stays unknown is dropped.
 func reading(source, of string, value float64, at event.Time, q event.Quote, more ...event.Field) event.Event {
-	e := event.Event{Kind: KindCount, Component: "node", Source: source, Start: at, Evidence: []event.Quote{q}}
-	e.Fields = append([]event.Field{str("of", of), number("value", value)}, more...)
+	e := event.Event{Kind: event.KindCount, Component: "node", Source: source, Start: at, Evidence: []event.Quote{q}}
+	e.Fields = append([]event.Field{str(event.FieldOf, of), number(event.FieldValue, value)}, more...)
 	e.Text = strconv.FormatFloat(value, 'f', -1, 64) + " " + of
 	return e
 }
@@ -54,8 +55,8 @@ func pidsAvailable(r *event.Record) (event.Event, bool) {
 		_, at, _ = strings.Cut(text, ", time: ")
 	}
 	at, _, _ = strings.Cut(at, " m=")
-	when, _ := parse.Date(strings.TrimSuffix(at, " UTC")) // it has the year, which the line lacks
-	e := reading("", ofThreads, limit-free, when, event.Quote{}, number("limit", limit))
+	when, _ := stamp.Date(strings.TrimSuffix(at, " UTC")) // it has the year, which the line lacks
+	e := reading("", ofThreads, limit-free, when, event.Quote{}, number(event.FieldLimit, limit))
 	e.Evidence = nil // the line, as of any event of a log
 	return e, true
 }
@@ -87,7 +88,7 @@ type exporter struct {
 const exporterClock = "node_time_seconds"
 
 // sample takes one value; units are counted by state and come in several.
-func (x *exporter) sample(name string, v float64, e *parse.Datum) {
+func (x *exporter) sample(name string, v float64, e *snapshots.Datum) {
 	if name == exporterClock {
 		x.at = event.Time{T: time.Unix(int64(v), 0).UTC(), Prec: time.Second, Known: true}
 		return
@@ -109,7 +110,7 @@ func (x *exporter) finish(dst []event.Event) []event.Event {
 		}
 		e := reading(Metrics, nodeCounts[name].of, v, x.at, x.quotes[name])
 		if limit, ok := x.values[nodeCounts[name].limit]; ok {
-			e.Fields = append(e.Fields, number("limit", limit))
+			e.Fields = append(e.Fields, number(event.FieldLimit, limit))
 		}
 		dst = append(dst, e)
 	}
@@ -123,14 +124,14 @@ type rlimit struct {
 	quote          event.Quote
 }
 
-func (l *rlimit) datum(e *parse.Datum) {
+func (l *rlimit) datum(e *snapshots.Datum) {
 	if len(e.Path) != 3 || e.Path[0] != "node" || e.Path[1] != "rlimit" {
 		return
 	}
 	v, _ := strconv.ParseFloat(e.Value, 64)
 	switch e.Path[2] {
 	case "time":
-		l.at, _ = parse.Date(e.Value)
+		l.at, _ = stamp.Date(e.Value)
 	case "maxpid":
 		l.limit = v
 	case "curproc":
@@ -142,5 +143,5 @@ func (l *rlimit) finish(dst []event.Event) []event.Event {
 	if l.current <= 0 || l.limit <= 0 {
 		return dst
 	}
-	return append(dst, reading(Metrics, ofThreads, l.current, l.at, l.quote, number("limit", l.limit)))
+	return append(dst, reading(Metrics, ofThreads, l.current, l.at, l.quote, number(event.FieldLimit, l.limit)))
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
 )
 
 // TestCounts: what is a reading of a number that may run out, from each that writes one.
@@ -26,14 +28,14 @@ func TestCounts(t *testing.T) {
 		var got []string
 		events, _ := observeFile(t, test.file, []byte(test.text))
 		for i := range events {
-			if e := &events[i]; e.Kind == KindCount {
+			if e := &events[i]; e.Kind == event.KindCount {
 				at := ""
 				if e.Start.Known {
 					at = e.Start.T.Format("15:04:05.999") + " "
 				}
 				var fields []string
 				for _, f := range e.Fields {
-					fields = append(fields, f.Key+`="`+f.Value.Text()+`"`)
+					fields = append(fields, string(f.Key)+`="`+f.Value.Text()+`"`)
 				}
 				got = append(got, at+strings.Join(fields, " "))
 			}

@@ -22,15 +22,15 @@ var daemonTable = table{
 //	runtime: failed to create new OS thread (have 12 already; errno=11)             (runtime/os_linux.go; it aborts)
 //	runtime: program exceeds 10000-thread limit                                     (runtime/proc.go; it aborts)
 func forkFailed(r *event.Record) (event.Event, bool) {
-	e := event.Event{Kind: KindForkFailed}
+	e := event.Event{Kind: event.KindForkFailed}
 	if aborts(strings.TrimLeft(message(r), " ")) {
-		e.Fields = []event.Field{truth("fatal", true)}
+		e.Fields = []event.Field{truth(event.FieldFatal, true)}
 		e.Text = "no thread can be made, the process aborts"
 		return e, true
 	}
 	inside := containsAny(r.Raw, insideContainer)
 	if strings.Contains(r.Raw, "pthread_create failed: Resource temporarily unavailable") {
-		e.Fields = []event.Field{truth("fatal", false)}
+		e.Fields = []event.Field{truth(event.FieldFatal, false)}
 		e.Text = "a child could make no thread"
 		return e, !inside
 	}
@@ -39,7 +39,7 @@ func forkFailed(r *event.Record) (event.Event, bool) {
 		inside && !containsAny(program, []string{"runc", "containerd-shim", "/proc/self/exe", "crun"}) {
 		return event.Event{}, false
 	}
-	e.Fields = []event.Field{str("program", program), truth("fatal", false)}
+	e.Fields = []event.Field{str(event.FieldProgram, program), truth(event.FieldFatal, false)}
 	e.Text = "cannot start " + program + ": no more processes may be made"
 	return e, true
 }
@@ -65,10 +65,10 @@ var insideContainer = []string{
 func cgroupFailed(r *event.Record) (event.Event, bool) {
 	path, rest, ok := strings.Cut(after(r.Raw, "mkdir /sys/fs/cgroup/"), ": ")
 	controller, _, named := strings.Cut(path, "/")
-	e := event.Event{Kind: KindCgroupFailed}
+	e := event.Event{Kind: event.KindCgroupFailed}
 	for _, reason := range []string{"cannot allocate memory", "no space left on device"} {
 		if ok && named && !strings.ContainsAny(path, " \"") && strings.HasPrefix(rest, reason) {
-			e.Fields = []event.Field{str("controller", controller), str("error", reason)}
+			e.Fields = []event.Field{str(event.FieldController, controller), str(event.FieldError, reason)}
 			e.Text = "no " + controller + " cgroup can be made: " + reason
 			return e, true
 		}

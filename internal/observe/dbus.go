@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/traces"
 )
 
 // Bus is the D-Bus conversation of a trace.
@@ -44,7 +44,7 @@ type BusConn struct {
 	authSent       bool // the traced side began the handshake
 	raw            string
 	pos            event.Pos
-	sent, received parse.BusStream
+	sent, received traces.BusStream
 	waiting        [2]map[uint32]*BusMessage // calls without an answer: sent, received
 }
 
@@ -66,7 +66,7 @@ type Serials struct {
 
 // BusMessage is one message that went over a connection.
 type BusMessage struct {
-	parse.BusMessage
+	traces.BusMessage
 	Conn    *BusConn
 	TID     int
 	Sent    bool
@@ -81,7 +81,7 @@ type BusMessage struct {
 
 // Open says that the message is a call to which no answer came, and the trace would show one.
 func (m *BusMessage) Open() bool {
-	return m.Type == parse.BusCall && m.Flags&parse.BusNoReply == 0 && m.Answer == nil && !m.Unsure
+	return m.Type == traces.BusCall && m.Flags&traces.BusNoReply == 0 && m.Answer == nil && !m.Unsure
 }
 
 // Answered is the time to the answer; ok is false without one, or where the trace has no times.
@@ -155,7 +155,7 @@ func index[T string | []byte](s T, what string) int {
 
 // bus reads what one call moved over h, if that is or may be a bus. It returns
 // the messages whose story it ends: calls that are answered now.
-func (t *Trace) bus(s *parse.Syscall, p *process, fd parse.FD, h *handle) []*BusMessage {
+func (t *Trace) bus(s *traces.Syscall, p *process, fd traces.FD, h *handle) []*BusMessage {
 	sent, isMove := moves[s.Name]
 	if !isMove || h != nil && h.kind != unknownHandle && h.kind != unixSocket {
 		return nil
@@ -183,8 +183,8 @@ func (t *Trace) bus(s *parse.Syscall, p *process, fd parse.FD, h *handle) []*Bus
 			at = at.Add(s.Duration)
 		}
 	}
-	bufs := parse.Buffers(s.Name, s.Args, n)
-	var found []parse.BusMessage
+	bufs := traces.Buffers(s.Name, s.Args, n)
+	var found []traces.BusMessage
 	switch {
 	case s.Errno != "" || s.Injected, !s.Returned && !sent:
 		return nil
@@ -215,7 +215,7 @@ func (t *Trace) bus(s *parse.Syscall, p *process, fd parse.FD, h *handle) []*Bus
 
 // shake follows the handshake, as far as: when did it begin, and when did the other side first say anything. It says whether this is
 // the beginning.
-func (c *BusConn) shake(s *parse.Syscall, auth, sent bool, at event.Time) bool {
+func (c *BusConn) shake(s *traces.Syscall, auth, sent bool, at event.Time) bool {
 	switch {
 	case !c.AuthAt.Known && auth && at.Known:
 		c.AuthAt, c.authSent, c.pos, c.raw = at, sent, s.Pos, s.Raw
@@ -235,7 +235,7 @@ func (c *BusConn) Handshake() (d time.Duration, ok bool) {
 }
 
 // connect gives a descriptor a connection when the call looks like one of a bus.
-func (t *Trace) connect(s *parse.Syscall, p *process, fd parse.FD, h *handle) *handle {
+func (t *Trace) connect(s *traces.Syscall, p *process, fd traces.FD, h *handle) *handle {
 	known := h != nil && busPath(h.path)
 	if !known && !mayStartBus(s.Args) || t.opened >= maxBusConns {
 		return nil
@@ -250,7 +250,7 @@ func (t *Trace) connect(s *parse.Syscall, p *process, fd parse.FD, h *handle) *h
 }
 
 // message files one message; it returns a call that this one answers.
-func (t *Trace) message(c *BusConn, s *parse.Syscall, head *parse.BusMessage, sent bool) *BusMessage {
+func (t *Trace) message(c *BusConn, s *traces.Syscall, head *traces.BusMessage, sent bool) *BusMessage {
 	m := &BusMessage{BusMessage: *head, Conn: c, TID: s.PID, Sent: sent, Blocked: !s.Returned}
 	t.shown(c)
 	if len(t.Bus.Messages) < maxBusKept {
@@ -263,13 +263,13 @@ func (t *Trace) message(c *BusConn, s *parse.Syscall, head *parse.BusMessage, se
 		side = 1
 	}
 	switch {
-	case m.Type == parse.BusCall && m.Flags&parse.BusNoReply == 0:
+	case m.Type == traces.BusCall && m.Flags&traces.BusNoReply == 0:
 		if t.Bus.waiting < maxBusWaiting {
 			t.Bus.waiting++
 			m.raw = s.Raw
 			c.waiting[side][m.Serial] = m
 		}
-	case m.Type == parse.BusReturn || m.Type == parse.BusError:
+	case m.Type == traces.BusReturn || m.Type == traces.BusError:
 		call := c.waiting[1-side][m.ReplySerial]
 		if m.ReplySerial == 0 {
 			t.unreadable(c, 1-side)
@@ -285,7 +285,7 @@ func (t *Trace) message(c *BusConn, s *parse.Syscall, head *parse.BusMessage, se
 			return call
 		}
 	}
-	c.count(m, s.Raw, m.Type == parse.BusSignal && strings.HasPrefix(m.Interface, "org.freedesktop.systemd1.") ||
+	c.count(m, s.Raw, m.Type == traces.BusSignal && strings.HasPrefix(m.Interface, "org.freedesktop.systemd1.") ||
 		m.Sender == "org.freedesktop.systemd1")
 	return nil
 }
@@ -299,7 +299,7 @@ func (t *Trace) shown(c *BusConn) {
 }
 
 // fromSystemd says that the answer to a call comes from systemd.
-func fromSystemd(call *parse.BusMessage) bool { return call.Destination == "org.freedesktop.systemd1" }
+func fromSystemd(call *traces.BusMessage) bool { return call.Destination == "org.freedesktop.systemd1" }
 
 // unreadable notes that an answer came and nobody knows to which call.
 func (t *Trace) unreadable(c *BusConn, side int) {
@@ -364,24 +364,24 @@ const nearOverflow = 0xf0000000
 
 // busEvent makes an event of a call that waited long for its answer, or still does.
 func busEvent(m *BusMessage) event.Event {
-	e := event.Event{Kind: KindBusCall, Component: "process", Source: "strace", Start: m.At, Open: m.Answer == nil}
+	e := event.Event{Kind: event.KindBusCall, Component: "process", Source: "strace", Start: m.At, Open: m.Answer == nil}
 	e.IDs.TID = m.TID
 	direction := "received"
 	if m.Sent {
 		direction = "sent"
 	}
 	e.Fields = []event.Field{
-		str("member", m.Member), str("interface", m.Interface), str("path", m.Path), str("destination", m.Destination),
-		str("direction", direction),
-		{Key: "serial", Value: event.Int(int64(m.Serial))},
-		truth("answered", m.Answer != nil), truth("blocked", m.Blocked),
+		str(event.FieldMember, m.Member), str(event.FieldInterface, m.Interface), str(event.FieldPath, m.Path), str(event.FieldDestination, m.Destination),
+		str(event.FieldDirection, direction),
+		whole(event.FieldSerial, int64(m.Serial)),
+		truth(event.FieldAnswered, m.Answer != nil), truth(event.FieldBlocked, m.Blocked),
 	}
 	e.Text = "D-Bus call " + cmp.Or(m.Name(), "serial "+strconv.FormatUint(uint64(m.Serial), 10))
 	e.Evidence = []event.Quote{{Pos: m.Pos, Text: m.raw}}
 	switch {
 	case m.Answer != nil:
 		e.End = m.Answer.At
-		e.Fields = append(e.Fields, str("error", m.Answer.ErrorName))
+		e.Fields = append(e.Fields, str(event.FieldError, m.Answer.ErrorName))
 		e.Evidence = append(e.Evidence, event.Quote{Pos: m.Answer.Pos, Text: m.Answer.raw})
 	case m.Blocked:
 		e.Text += " cannot be sent"
@@ -402,7 +402,7 @@ func (c *BusConn) private() bool { return c.Path == "/run/systemd/private" }
 
 // handshakeEvent makes an event of a handshake that was answered late, or not at all.
 func handshakeEvent(c *BusConn) event.Event {
-	e := event.Event{Kind: KindBusCall, Component: "process", Source: "strace", Start: c.AuthAt, End: c.AuthAnswered, Open: c.AuthAge > 0}
+	e := event.Event{Kind: event.KindBusCall, Component: "process", Source: "strace", Start: c.AuthAt, End: c.AuthAnswered, Open: c.AuthAge > 0}
 	if e.Open {
 		e.End = c.AuthAt.Add(c.AuthAge)
 	}
@@ -411,7 +411,7 @@ func handshakeEvent(c *BusConn) event.Event {
 	if c.authSent {
 		direction = "sent"
 	}
-	e.Fields = []event.Field{str("member", "AUTH"), str("path", c.Path), str("direction", direction), truth("answered", !e.Open), truth("blocked", false)}
+	e.Fields = []event.Field{str(event.FieldMember, "AUTH"), str(event.FieldPath, c.Path), str(event.FieldDirection, direction), truth(event.FieldAnswered, !e.Open), truth(event.FieldBlocked, false)}
 	e.Text = "D-Bus handshake on " + cmp.Or(c.Path, "fd "+strconv.Itoa(c.FD))
 	if e.Open {
 		e.Text += " has no answer"
@@ -422,12 +422,12 @@ func handshakeEvent(c *BusConn) event.Event {
 
 // cookieEvent says how far systemd has counted on a connection, and how long the rest lasts at the rate of the trace.
 func cookieEvent(c *BusConn, n *Serials) event.Event {
-	e := event.Event{Kind: KindCookie, Component: "systemd", Source: "strace", Start: n.LastAt}
+	e := event.Event{Kind: event.KindCookie, Component: "systemd", Source: "strace", Start: n.LastAt}
 	e.Text = "systemd's bus cookie is " + strconv.FormatUint(uint64(n.Last), 10)
 	e.Fields = []event.Field{
-		{Key: "cookie", Value: event.Int(int64(n.Last))},
-		{Key: "first", Value: event.Int(int64(n.First))},
-		truth("overflow", false), truth("wrapped", n.Wrapped), str("connection", cmp.Or(c.Path, "fd "+strconv.Itoa(c.FD))),
+		whole(event.FieldCookie, int64(n.Last)),
+		whole(event.FieldFirst, int64(n.First)),
+		truth(event.FieldOverflow, false), truth(event.FieldWrapped, n.Wrapped), str(event.FieldConnection, cmp.Or(c.Path, "fd "+strconv.Itoa(c.FD))),
 	}
 	e.Evidence = []event.Quote{{Pos: n.LastPos, Text: n.lastRaw}}
 	rate, ok := n.Rate()
@@ -436,7 +436,7 @@ func cookieEvent(c *BusConn, n *Serials) event.Event {
 		return e
 	}
 	e.Start, e.End = n.FirstAt, n.LastAt
-	e.Fields = append(e.Fields, event.Field{Key: "rate", Value: event.Float(rate / (24 * 60 * 60))}, event.Field{Key: "left", Value: event.Duration(left)})
+	e.Fields = append(e.Fields, event.Field{Key: event.FieldRate, Value: event.Number(rate / (24 * 60 * 60))}, length(event.FieldLeft, left))
 	e.Text += fmt.Sprintf(", %.0f more a day in the %v of the trace", rate, e.Duration().Round(time.Second))
 	e.Evidence = append([]event.Quote{{Pos: n.firstPos, Text: n.firstRaw}}, e.Evidence...)
 	return e

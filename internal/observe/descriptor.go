@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/traces"
 )
 
 // handle is what a descriptor of a traced process refers to, as far as the trace tells.
@@ -66,7 +66,7 @@ func (f *files) process(tid int) *process {
 
 // find is what a call's descriptor refers to. What strace wrote beside it outweighs what was followed; of
 // a socket both are joined by its inode. It is nil where nothing is known.
-func (f *files) find(p *process, d parse.FD) *handle {
+func (f *files) find(p *process, d traces.FD) *handle {
 	h := p.fds[d.N]
 	if d.Label == "" {
 		return h
@@ -126,7 +126,7 @@ func (p *process) set(fd int, h *handle) {
 }
 
 // follow takes note of a call that makes, copies or closes a descriptor, or makes a process.
-func (f *files) follow(s *parse.Syscall) {
+func (f *files) follow(s *traces.Syscall) {
 	if s.Errno != "" || !s.Returned || !s.Wanted {
 		return
 	}
@@ -137,12 +137,12 @@ func (f *files) follow(s *parse.Syscall) {
 	}
 	switch s.Name {
 	case "openat", "open", "creat":
-		path, _ := parse.Quoted(s.Args)
+		path, _ := traces.FirstString(s.Args)
 		p.set(result, &handle{kind: fileHandle, path: path})
 	case "socket":
 		p.set(result, newSocket(s))
 	case "accept", "accept4", "dup", "dup2", "dup3":
-		d, _, ok := parse.Descriptor(s.Args)
+		d, _, ok := traces.ReadDescriptor(s.Args)
 		h := f.find(p, d)
 		if !ok || h == nil {
 			delete(p.fds, result)
@@ -152,13 +152,13 @@ func (f *files) follow(s *parse.Syscall) {
 			p.set(result, h)
 		}
 	case "fcntl":
-		if d, rest, ok := parse.Descriptor(s.Args); ok && strings.Contains(rest, "F_DUPFD") {
+		if d, rest, ok := traces.ReadDescriptor(s.Args); ok && strings.Contains(rest, "F_DUPFD") {
 			if h := f.find(p, d); h != nil {
 				p.set(result, h)
 			}
 		}
 	case "connect":
-		d, rest, ok := parse.Descriptor(s.Args)
+		d, rest, ok := traces.ReadDescriptor(s.Args)
 		if _, at, named := strings.Cut(rest, "sun_path="); ok && named {
 			h := f.find(p, d)
 			if h == nil {
@@ -166,10 +166,10 @@ func (f *files) follow(s *parse.Syscall) {
 				p.set(d.N, h)
 			}
 			h.kind = unixSocket
-			h.path, _ = parse.Quoted(at)
+			h.path, _ = traces.FirstString(at)
 		}
 	case "close":
-		if d, _, ok := parse.Descriptor(s.Args); ok {
+		if d, _, ok := traces.ReadDescriptor(s.Args); ok {
 			delete(p.fds, d.N)
 		}
 	case "clone", "clone3", "fork", "vfork":
@@ -201,7 +201,7 @@ func (f *files) born(parent *process, child int, shared bool) {
 	f.processes[child] = &process{pid: child, parent: parent, fds: maps.Clone(parent.fds)}
 }
 
-func newSocket(s *parse.Syscall) *handle {
+func newSocket(s *traces.Syscall) *handle {
 	switch {
 	case strings.Contains(s.Args, "AF_UNIX"), strings.Contains(s.Args, "AF_LOCAL"):
 		return &handle{kind: unixSocket}

@@ -24,7 +24,7 @@ func clientGaveUp(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	call, _ := between(text, "Handler for ", " returned")
-	return event.Event{Kind: KindClientGaveUp, Fields: []event.Field{str("path", call)}, Text: "a client gave up waiting for " + call}, true
+	return event.Event{Kind: event.KindClientGaveUp, Fields: []event.Field{str(event.FieldPath, call)}, Text: "a client gave up waiting for " + call}, true
 }
 
 // dockerVersion: info Docker daemon  commit=… graphdriver(s)=overlay2 version=20.10.24.

@@ -268,18 +268,18 @@ func (o *dumpObserver) base(kind event.Kind, i int) event.Event {
 	e.IDs.Goroutine = g.ID
 	e.Start, e.End = o.at.Add(-g.Wait), o.at
 	e.Start.Prec = max(e.Start.Prec, min(g.Wait, minutesSlack))
-	e.Fields = []event.Field{str("state", g.State)}
+	e.Fields = []event.Field{str(event.FieldState, g.State)}
 	if g.Wait > 0 { // no minutes are no evidence of a short wait
-		e.Fields = append(e.Fields, event.Field{Key: "wait", Value: event.Duration(g.Wait)})
+		e.Fields = append(e.Fields, length(event.FieldWait, g.Wait))
 	}
 	if call := request(g); call != "" {
-		e.Fields = append(e.Fields, str("call", call))
+		e.Fields = append(e.Fields, str(event.FieldCall, call))
 	}
 	if ptr := idPointer(g); ptr != "" {
-		e.Fields = append(e.Fields, str("id_ptr", ptr))
+		e.Fields = append(e.Fields, str(event.FieldIDPtr, ptr))
 	}
 	if client := ttrpcClient(g); client != "" {
-		e.Fields = append(e.Fields, str("client", client))
+		e.Fields = append(e.Fields, str(event.FieldClient, client))
 	}
 	return e
 }
@@ -288,7 +288,7 @@ func (o *dumpObserver) base(kind event.Kind, i int) event.Event {
 // letting go: what it waits for itself, or what those it waits for do.
 func (o *dumpObserver) held(lock *stackdump.Lock, h stackdump.Holder) event.Event {
 	g := &o.d.Goroutines[h.Goroutine]
-	e := o.base(KindLockHeld, h.Goroutine)
+	e := o.base(event.KindLockHeld, h.Goroutine)
 	e.IDs.Lock = lock.Addr
 	w := o.way(h.Goroutine)
 	certainty := h.Certainty
@@ -296,8 +296,8 @@ func (o *dumpObserver) held(lock *stackdump.Lock, h stackdump.Holder) event.Even
 		certainty = stackdump.Inferred
 	}
 	e.Fields = append(e.Fields,
-		str("owner", ownerName(lock.Owner)), str("lock_type", lock.Type), str("certainty", certainty), str("rule", h.Rule),
-		event.Field{Key: "waiters", Value: event.Int(int64(len(lock.Waiters)))})
+		str(event.FieldOwner, ownerName(lock.Owner)), str(event.FieldLockType, lock.Type), str(event.FieldCertainty, certainty), str(event.FieldRule, h.Rule),
+		whole(event.FieldWaiters, int64(len(lock.Waiters))))
 	e.Fields = append(e.Fields, w.fields...)
 	e.Text = "holds " + lockName(lock) + ", " + w.text
 	e.Evidence = o.quotes(g, append([]event.Quote{quote(&g.Frames[h.Frame])}, w.evidence...))
@@ -337,9 +337,9 @@ func (o *dumpObserver) way(goroutine int) way {
 			frame = who.Beyond(at)
 		}
 	}
-	w.fields = []event.Field{str("doing", doing), str("rpc", rpc), str("ends", ends), str("ends_in", c.End.What), str("waiting", w.text)}
+	w.fields = []event.Field{str(event.FieldDoing, doing), str(event.FieldRPC, rpc), str(event.FieldEnds, ends), str(event.FieldEndsIn, c.End.What), str(event.FieldWaiting, w.text)}
 	if through := o.through(&c); through != "" {
-		w.fields = append(w.fields, str("through", through))
+		w.fields = append(w.fields, str(event.FieldThrough, through))
 		w.text = "waiting for " + through + ", " + w.text
 		w.evidence = o.links(&c)
 	}
@@ -417,7 +417,7 @@ func (o *dumpObserver) deadlock(c stackdump.Cycle) event.Event {
 	last := slices.MinFunc(c.Goroutines, func(a, b int) int {
 		return cmp.Compare(o.d.Goroutines[a].Wait, o.d.Goroutines[b].Wait)
 	})
-	e := o.base(KindLockCycle, last)
+	e := o.base(event.KindLockCycle, last)
 	var ids []string
 	var evidence []event.Quote
 	for n, i := range c.Goroutines {
@@ -427,7 +427,7 @@ func (o *dumpObserver) deadlock(c stackdump.Cycle) event.Event {
 		}
 	}
 	ring := strings.Join(append(ids, ids[0]), " → ")
-	e.Fields = append(e.Fields, str("certainty", c.Certainty), str("goroutines", ring), event.Field{Key: "members", Value: event.Int(int64(len(ids)))})
+	e.Fields = append(e.Fields, str(event.FieldCertainty, c.Certainty), str(event.FieldGoroutines, ring), whole(event.FieldMembers, int64(len(ids))))
 	e.Text = "deadlock: goroutines " + ring + " wait for each other's locks"
 	if len(ids) == 1 {
 		e.Text = "deadlock: waits for a lock that it holds itself"
@@ -439,11 +439,11 @@ func (o *dumpObserver) deadlock(c stackdump.Cycle) event.Event {
 // waiting is a goroutine that waits for a lock whose holder is known.
 func (o *dumpObserver) waiting(lock *stackdump.Lock, w stackdump.Waiter) event.Event {
 	g := &o.d.Goroutines[w.Goroutine]
-	e := o.base(KindLockWait, w.Goroutine)
+	e := o.base(event.KindLockWait, w.Goroutine)
 	e.IDs.Lock = lock.Addr
-	e.Fields = append(e.Fields, str("owner", ownerName(lock.Owner)), str("mode", w.Mode), truth("address_sure", lock.AddrSure))
+	e.Fields = append(e.Fields, str(event.FieldOwner, ownerName(lock.Owner)), str(event.FieldMode, w.Mode), truth(event.FieldAddressSure, lock.AddrSure))
 	if doing, rpc, _ := waitOf(g); doing != "" {
-		e.Fields = append(e.Fields, str("doing", doing), str("rpc", rpc))
+		e.Fields = append(e.Fields, str(event.FieldDoing, doing), str(event.FieldRPC, rpc))
 	}
 	e.Text = "waits for " + lockName(lock)
 	if w.Caller >= 0 && w.Caller < len(g.Frames) {
@@ -460,8 +460,8 @@ func (o *dumpObserver) queue(lock *stackdump.Lock) event.Event {
 		return cmp.Or(cmp.Compare(o.d.Goroutines[a.Goroutine].Wait, o.d.Goroutines[b.Goroutine].Wait), cmp.Compare(b.Goroutine, a.Goroutine))
 	})
 	e := o.waiting(lock, longest)
-	e.Kind = KindLockQueue
-	e.Fields = append(e.Fields, str("lock_type", lock.Type), event.Field{Key: "waiters", Value: event.Int(int64(len(lock.Waiters)))})
+	e.Kind = event.KindLockQueue
+	e.Fields = append(e.Fields, str(event.FieldLockType, lock.Type), whole(event.FieldWaiters, int64(len(lock.Waiters))))
 	e.Text = strconv.Itoa(len(lock.Waiters)) + " goroutines wait for " + lockName(lock) + "; the dump does not show who holds it"
 	return e
 }
@@ -482,12 +482,12 @@ func (o *dumpObserver) relist(i int) (event.Event, bool) {
 	case frameWith(g, 0, ".GetPods") >= 0:
 		phase = "list"
 	}
-	e := o.base(KindRelist, i)
+	e := o.base(event.KindRelist, i)
 	w := o.way(i)
-	e.Fields = append(append(e.Fields, str("phase", phase)), w.fields...)
+	e.Fields = append(append(e.Fields, str(event.FieldPhase, phase)), w.fields...)
 	if cache := frameWith(g, 0, "(*GenericPLEG).updateCache"); cache >= 0 {
 		if ptr := uidPointer(g.Frames[cache].Args); ptr != "" {
-			e.Fields = append(e.Fields, str("pod_ptr", ptr))
+			e.Fields = append(e.Fields, str(event.FieldPodPtr, ptr))
 		}
 	}
 	e.Text = "relist sits in phase " + phase + ", " + w.text
@@ -502,11 +502,11 @@ func (o *dumpObserver) syncLoop(i int) (event.Event, bool) {
 	if at < 1 || strings.HasPrefix(g.Frames[at-1].Name(), "runtime.") {
 		return event.Event{}, false
 	}
-	e := o.base(KindSyncLoop, i)
+	e := o.base(event.KindSyncLoop, i)
 	doing, rpc, frame := waitOf(g)
 	handler := g.Frames[at-1].Name()
 	handler = handler[strings.LastIndexByte(handler, '.')+1:]
-	e.Fields = append(e.Fields, str("handler", handler), str("doing", doing), str("rpc", rpc))
+	e.Fields = append(e.Fields, str(event.FieldHandler, handler), str(event.FieldDoing, doing), str(event.FieldRPC, rpc))
 	e.Text = "the sync loop sits in " + handler + ", " + doingText(doing, rpc, g.State)
 	e.Evidence = append(e.Evidence, quote(&g.Frames[at-1]))
 	if frame >= 0 && frame != at-1 {
@@ -523,12 +523,12 @@ func (o *dumpObserver) outside(i int) (event.Event, bool) {
 	if doing == "" || rpc == "Wait" { // one Wait per running container, of any age, is normal
 		return event.Event{}, false
 	}
-	e := o.base(KindGoroutine, i)
+	e := o.base(event.KindGoroutine, i)
 	certainty := "observed"
 	if guess {
 		certainty = "inferred"
 	}
-	e.Fields = append(e.Fields, str("doing", doing), str("rpc", rpc), str("certainty", certainty))
+	e.Fields = append(e.Fields, str(event.FieldDoing, doing), str(event.FieldRPC, rpc), str(event.FieldCertainty, certainty))
 	e.Text = doingText(doing, rpc, g.State)
 	e.Evidence = append(e.Evidence, quote(&g.Frames[frame]), event.Quote{Pos: g.Pos, Text: g.Header})
 	return e, true

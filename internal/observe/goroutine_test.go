@@ -37,7 +37,7 @@ func kindsOf(all []event.Event, kind event.Kind) (some []event.Event) {
 	return some
 }
 
-func field(t *testing.T, e *event.Event, key string) string {
+func field(t *testing.T, e *event.Event, key event.Key) string {
 	t.Helper()
 	v, ok := e.Get(key)
 	if !ok {
@@ -83,7 +83,7 @@ github.com/containerd/containerd/pkg/cri/server.(*criService).ListContainers(0xc
 `
 
 func TestHolderEndsInItsChain(t *testing.T) {
-	held := kindsOf(dumped(t, nestedDump), KindLockHeld)
+	held := kindsOf(dumped(t, nestedDump), event.KindLockHeld)
 	require.Len(t, held, 2)
 	var outer *event.Event
 	for i := range held {
@@ -135,7 +135,7 @@ main.work()
 
 func TestDeadlock(t *testing.T) {
 	all := dumped(t, abbaDump)
-	cycles := kindsOf(all, KindLockCycle)
+	cycles := kindsOf(all, event.KindLockCycle)
 	require.Len(t, cycles, 1)
 	e := &cycles[0]
 	require.Equal(t, uint64(25), e.IDs.Goroutine, "the one that came last")
@@ -144,7 +144,7 @@ func TestDeadlock(t *testing.T) {
 	require.Equal(t, stackdump.Observed, field(t, e, "certainty"))
 	require.Equal(t, 7*time.Minute, e.End.T.Sub(e.Start.T))
 	require.Len(t, e.Evidence, 4, "the frames and headers of both")
-	for _, held := range kindsOf(all, KindLockHeld) {
+	for _, held := range kindsOf(all, event.KindLockHeld) {
 		require.Equal(t, "deadlock", field(t, &held, "ends"))
 		require.Empty(t, field(t, &held, "doing"))
 	}
@@ -173,7 +173,7 @@ sync.(*Mutex).Lock(...)
 main.(*store).Get(0xc000100000)
 	/src/main.go:40 +0x2d
 `
-		held := kindsOf(dumped(t, text), KindLockHeld)
+		held := kindsOf(dumped(t, text), event.KindLockHeld)
 		require.Len(t, held, 1, top)
 		require.Equal(t, want[0], field(t, &held[0], "ends"), top)
 		require.Equal(t, want[1], field(t, &held[0], "ends_in"), top)

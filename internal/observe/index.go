@@ -3,12 +3,12 @@ package observe
 import (
 	"sync"
 
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
 // rowIndex finds the rows that a line may belong to by one look at the line, however many rows there are.
 type rowIndex struct {
-	literals *parse.Literals
+	literals *lines.Literals
 	rows     [][]int // of each literal, the places of its rows in the order of the tables
 }
 
@@ -35,7 +35,7 @@ var rowsOf = sync.OnceValue(func() *rowIndex {
 	for _, s := range all {
 		x.rows = append(x.rows, places[s])
 	}
-	x.literals = parse.NewLiterals(all)
+	x.literals = lines.NewLiterals(all)
 	return x
 })
 

@@ -45,11 +45,11 @@ func hungTask(r *event.Record) (event.Event, bool) {
 	if !ok || i < 0 {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: KindHungTask, Text: "task " + name[:i] + " is stuck in the kernel"}
+	e := event.Event{Kind: event.KindHungTask, Text: "task " + name[:i] + " is stuck in the kernel"}
 	e.IDs.PID, _ = strconv.Atoi(name[i+1:])
-	e.Fields = []event.Field{str("comm", name[:i])}
+	e.Fields = []event.Field{str(event.FieldComm, name[:i])}
 	if n, err := strconv.Atoi(digits(after(r.Raw, "blocked for more than "))); err == nil {
-		e.Fields = append(e.Fields, event.Field{Key: "seconds", Value: event.Int(int64(n))})
+		e.Fields = append(e.Fields, whole(event.FieldSeconds, int64(n)))
 	}
 	return e, true
 }
@@ -65,11 +65,11 @@ func oomKill(r *event.Record) (event.Event, bool) {
 	if pid == "" || !ok {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: KindOOMKill, Text: "the kernel kills " + comm + " for memory"}
+	e := event.Event{Kind: event.KindOOMKill, Text: "the kernel kills " + comm + " for memory"}
 	e.IDs.PID, _ = strconv.Atoi(pid)
-	e.Fields = []event.Field{str("comm", comm)}
+	e.Fields = []event.Field{str(event.FieldComm, comm)}
 	if name := runtimeOf(comm); isRuntime(name) {
-		e.Fields = append(e.Fields, str("runtime", name))
+		e.Fields = append(e.Fields, str(event.FieldRuntime, name))
 	}
 	return e, true
 }
@@ -80,7 +80,7 @@ func kernelFrame(symbol string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
 		before, _, _ := strings.Cut(r.Raw, symbol)
 		return event.Event{
-			Kind: KindKernelFrame, Fields: []event.Field{str("symbol", symbol)}, Text: "kernel stack in " + symbol,
+			Kind: event.KindKernelFrame, Fields: []event.Field{str(event.FieldSymbol, symbol)}, Text: "kernel stack in " + symbol,
 		}, (before == "" || !isWord(before[len(before)-1])) && !symbolRow.MatchString(r.Raw)
 	}
 }
@@ -93,7 +93,7 @@ func forkRejected(r *event.Record) (event.Event, bool) {
 	cgroup, _, _ := strings.Cut(after(r.Raw, "fork rejected by pids controller in "), " ")
 	pod := containsAny(cgroup, []string{"kubepods", "docker-", "/docker/", "cri-containerd", "libpod", "crio-"})
 	return event.Event{
-		Kind: KindForkRejected, Fields: []event.Field{str("cgroup", cgroup), truth("pod_limit", pod)},
+		Kind: event.KindForkRejected, Fields: []event.Field{str(event.FieldCgroup, cgroup), truth(event.FieldPodLimit, pod)},
 		Text: "the pids limit of " + cgroup + " is reached",
 	}, strings.HasPrefix(cgroup, "/")
 }
@@ -102,9 +102,9 @@ func forkRejected(r *event.Record) (event.Event, bool) {
 // It holds net_mutex meanwhile, since 4.17 pernet_ops_rwsem: the lock that a new network namespace needs.
 func netdevBusy(r *event.Record) (event.Event, bool) {
 	device, ok := between(r.Raw, "unregister_netdevice: waiting for ", " to become free")
-	e := event.Event{Kind: KindNetdevBusy, Fields: []event.Field{str("device", device), str("holds", networkLock)}, Text: "the kernel waits for references to " + device}
+	e := event.Event{Kind: event.KindNetdevBusy, Fields: []event.Field{str(event.FieldDevice, device), str(event.FieldHolds, networkLock)}, Text: "the kernel waits for references to " + device}
 	if n, err := strconv.Atoi(strings.TrimSuffix(firstWord(after(r.Raw, "Usage count = ")), ".")); err == nil {
-		e.Fields = append(e.Fields, event.Field{Key: "usage", Value: event.Int(int64(n))})
+		e.Fields = append(e.Fields, whole(event.FieldUsage, int64(n)))
 	}
 	return e, ok
 }
@@ -118,7 +118,7 @@ func netdevBusy(r *event.Record) (event.Event, bool) {
 func fileServer(r *event.Record) (event.Event, bool) {
 	server, state, ok := strings.Cut(after(r.Raw, "nfs: server "), " ")
 	e := event.Event{
-		Kind: KindServerSilent, Fields: []event.Field{str("protocol", "nfs"), str("server", server)},
+		Kind: event.KindServerSilent, Fields: []event.Field{str(event.FieldProtocol, "nfs"), str(event.FieldServer, server)},
 		Span: event.Span{Key: "nfs/" + server, State: true}, Text: "the NFS server " + server + " does not answer",
 	}
 	switch {
@@ -126,7 +126,7 @@ func fileServer(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	case strings.HasPrefix(state, "not responding, "):
 		e.Span.Edge = event.Begin
-		e.Fields = append(e.Fields, truth("gave_up", strings.HasPrefix(state, "not responding, timed out")))
+		e.Fields = append(e.Fields, truth(event.FieldGaveUp, strings.HasPrefix(state, "not responding, timed out")))
 	case strings.HasPrefix(state, "OK"):
 		e.Span.Edge, e.Text = event.End, "the NFS server "+server+" answers again"
 	default:
@@ -154,7 +154,7 @@ func blockError(r *event.Record) (event.Event, bool) {
 	}
 	device = strings.Trim(device, ",.:\")")
 	return event.Event{
-		Kind: KindBlockError, Fields: []event.Field{str("device", device), str("what", what)},
+		Kind: event.KindBlockError, Fields: []event.Field{str(event.FieldDevice, device), str(event.FieldWhat, what)},
 		Text: "I/O errors on " + device,
 	}, device != ""
 }
@@ -166,7 +166,7 @@ func blockError(r *event.Record) (event.Event, bool) {
 func nvmeTimeout(r *event.Record) (event.Event, bool) {
 	device, rest, ok := strings.Cut(after(r.Raw, "nvme nvme"), ": ")
 	return event.Event{
-		Kind: KindBlockError, Fields: []event.Field{str("device", "nvme"+device), str("what", "timeout")},
+		Kind: event.KindBlockError, Fields: []event.Field{str(event.FieldDevice, "nvme"+device), str(event.FieldWhat, "timeout")},
 		Text: "nvme" + device + " does not answer",
 	}, ok && strings.HasPrefix(rest, "I/O ")
 }
@@ -184,12 +184,12 @@ func softLockup(r *event.Record) (event.Event, bool) {
 	if strings.Contains(task, "[") { // runc:[1:CHILD]:185318
 		task = strings.TrimSuffix(after(r.Raw, "s! ["), "]")
 	}
-	e := event.Event{Kind: KindSoftLockup, Start: r.Time.Add(-time.Duration(seconds) * time.Second), End: r.Time, Text: "CPU " + cpu + " is stuck for " + strconv.Itoa(seconds) + " s"}
+	e := event.Event{Kind: event.KindSoftLockup, Start: r.Time.Add(-time.Duration(seconds) * time.Second), End: r.Time, Text: "CPU " + cpu + " is stuck for " + strconv.Itoa(seconds) + " s"}
 	if i := strings.LastIndexByte(task, ':'); i >= 0 {
 		e.IDs.TID, _ = strconv.Atoi(task[i+1:])
 		task = task[:i]
 	}
-	e.Fields = []event.Field{str("cpu", cpu), {Key: "seconds", Value: event.Int(int64(seconds))}, str("comm", task)}
+	e.Fields = []event.Field{str(event.FieldCPU, cpu), whole(event.FieldSeconds, int64(seconds)), str(event.FieldComm, task)}
 	return e, true
 }
 
@@ -201,13 +201,13 @@ func softLockup(r *event.Record) (event.Event, bool) {
 func rcuStall(r *event.Record) (event.Event, bool) {
 	self := strings.Contains(r.Raw, "self-detected stall on CPU")
 	return event.Event{
-		Kind: KindRCUStall, Fields: []event.Field{truth("self", self)}, Text: "a CPU does not come round",
+		Kind: event.KindRCUStall, Fields: []event.Field{truth(event.FieldSelf, self)}, Text: "a CPU does not come round",
 	}, strings.Contains(r.Raw, "INFO: rcu") && (self || strings.Contains(r.Raw, "stalls on CPUs/tasks"))
 }
 
 // rtThrottled is kernel/sched/rt.c's line, once per boot: sched: RT throttling activated.
 func rtThrottled(r *event.Record) (event.Event, bool) {
-	return event.Event{Kind: KindRTThrottled, Text: "real-time tasks take all the CPU they may"}, strings.Contains(r.Raw, "sched: RT throttling activated")
+	return event.Event{Kind: event.KindRTThrottled, Text: "real-time tasks take all the CPU they may"}, strings.Contains(r.Raw, "sched: RT throttling activated")
 }
 
 // allocDeadlock is fs/xfs/kmem.c's line, every hundredth try, some 2 s apart (up to 6.8):
@@ -220,9 +220,9 @@ func allocDeadlock(r *event.Record) (event.Event, bool) {
 	if !ok || i < 0 {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: KindAllocDeadlock, Text: "XFS gets no memory for " + task[:i]}
+	e := event.Event{Kind: event.KindAllocDeadlock, Text: "XFS gets no memory for " + task[:i]}
 	e.IDs.TID, _ = strconv.Atoi(digits(task[i+1:]))
-	e.Fields = []event.Field{str("comm", task[:i]), str("function", firstWord(after(after(r.Raw, "allocation deadlock"), "in ")))}
+	e.Fields = []event.Field{str(event.FieldComm, task[:i]), str(event.FieldFunction, firstWord(after(after(r.Raw, "allocation deadlock"), "in ")))}
 	return e, true
 }
 
@@ -232,9 +232,9 @@ func pageAllocFailed(r *event.Record) (event.Event, bool) {
 	if i := strings.LastIndexByte(comm, ']'); i >= 0 { // the stamp of dmesg
 		comm = strings.TrimSpace(comm[i+1:])
 	}
-	e := event.Event{Kind: KindPageAllocFailed, Fields: []event.Field{str("comm", comm)}, Text: "no pages for " + comm}
+	e := event.Event{Kind: event.KindPageAllocFailed, Fields: []event.Field{str(event.FieldComm, comm)}, Text: "no pages for " + comm}
 	if n, err := strconv.Atoi(digits(rest)); err == nil {
-		e.Fields = append(e.Fields, event.Field{Key: "order", Value: event.Int(int64(n))})
+		e.Fields = append(e.Fields, whole(event.FieldOrder, int64(n)))
 	}
 	return e, ok
 }
@@ -248,14 +248,14 @@ func slabFailed(r *event.Record) (event.Event, bool) {
 	cache, ok := between(r.Raw, "cache: ", ", object size: ")
 	name, cgroup, accounted := strings.Cut(strings.TrimSuffix(cache, ")"), "(")
 	return event.Event{
-		Kind: KindSlabFailed, Fields: []event.Field{str("cache", name), str("cgroup", cgroup)},
+		Kind: event.KindSlabFailed, Fields: []event.Field{str(event.FieldCache, name), str(event.FieldCgroup, cgroup)},
 		Text: "no memory for " + name + " in a memory cgroup",
 	}, ok && accounted
 }
 
 // suspend: PM: suspend entry (deep); PM: suspend exit; PM: hibernation: hibernation entry (before 5.7: PM: hibernation entry).
 func suspend(r *event.Record) (event.Event, bool) {
-	e := event.Event{Kind: KindSuspend, Text: "the machine sleeps", Span: event.Span{Key: "suspend/", State: true}}
+	e := event.Event{Kind: event.KindSuspend, Text: "the machine sleeps", Span: event.Span{Key: "suspend/", State: true}}
 	switch what := after(r.Raw, "PM: suspend ", "PM: hibernation: hibernation ", "PM: hibernation "); {
 	case strings.HasPrefix(what, "entry"):
 		e.Span.Edge = event.Begin

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/kernel"
+	"github.com/plegdiag/plegdiag/internal/parse/samples"
 )
 
 // KernelTraces finds among the records of one log the stacks that the kernel
@@ -35,7 +36,7 @@ type KernelTraces struct {
 
 // kernelTrace is one task's stack while its lines come in.
 type kernelTrace struct {
-	sample  parse.Sample
+	sample  samples.Sample
 	funcs   []string // innermost first
 	lines   []event.Quote
 	compat  bool        // a program of 32 bits
@@ -83,7 +84,7 @@ func (k *KernelTraces) Add(r *event.Record) {
 		t = nil
 	}
 	quote := event.Quote{Pos: r.Pos, Text: r.Raw}
-	if task, ok := parse.ReadKernelTask(strings.TrimLeft(text, " \t")); ok {
+	if task, ok := kernel.ReadTask(strings.TrimLeft(text, " \t")); ok {
 		k.close(caller)
 		k.begin(caller, &task, r, quote)
 		return
@@ -123,7 +124,7 @@ func (k *KernelTraces) edge(text, caller string, r *event.Record, quote event.Qu
 		if k.hung == nil || len(k.hung) > maxTraces {
 			k.hung = map[string]hungReport{}
 		}
-		seconds, _ := e.Get("seconds")
+		seconds, _ := e.Get(event.FieldSeconds)
 		n, _ := seconds.Number()
 		k.hung[caller] = hungReport{e.IDs.PID, int(n), quote}
 		k.dump = event.Time{}
@@ -141,13 +142,13 @@ func (k *KernelTraces) touch() {
 }
 
 // begin starts the stack of a task.
-func (k *KernelTraces) begin(caller string, task *parse.KernelTask, r *event.Record, quote event.Quote) {
+func (k *KernelTraces) begin(caller string, task *kernel.Task, r *event.Record, quote event.Quote) {
 	k.touch()
 	if len(k.open) >= maxTraces {
 		k.closeAll()
 	}
 	t := &kernelTrace{last: r.Time}
-	t.sample = parse.Sample{Time: r.Time, TID: task.TID, PID: task.TGID, Comm: task.Comm, State: task.State, Pos: quote.Pos, Raw: quote.Text}
+	t.sample = samples.Sample{Time: r.Time, TID: task.TID, PID: task.TGID, Comm: task.Comm, State: task.State, Pos: quote.Pos, Raw: quote.Text}
 	if h, ok := k.hung[caller]; ok && h.tid == task.TID {
 		t.blocked = time.Duration(h.seconds) * time.Second
 		t.sample.More = []event.Quote{h.line}
@@ -160,7 +161,7 @@ func (k *KernelTraces) begin(caller string, task *parse.KernelTask, r *event.Rec
 
 // take adds a line to the stack. It says no to one that is no part of it.
 func (t *kernelTrace) take(text string, quote event.Quote) bool {
-	if function, unsure, ok := parse.ReadKernelFrame(text); ok {
+	if function, unsure, ok := kernel.ReadFrame(text); ok {
 		// The instruction where a program was interrupted looks like a frame.
 		if function != "" && !unsure && !strings.HasPrefix(strings.TrimLeft(text, " "), "RIP") && len(t.funcs) < maxStackFrames {
 			t.funcs, t.lines = append(t.funcs, function), append(t.lines, quote)
@@ -267,7 +268,7 @@ func (t *kernelTrace) hungEvent() event.Event {
 	if s.Time.Known {
 		e.Start, e.End = s.Time.Add(-t.blocked), s.Time
 	}
-	e.Fields = append(e.Fields, event.Field{Key: "samples", Value: event.Int(1)}, event.Field{Key: "seconds", Value: event.Int(int64(t.blocked / time.Second))}, truth("returned", false))
+	e.Fields = append(e.Fields, whole(event.FieldSamples, 1), whole(event.FieldSeconds, int64(t.blocked/time.Second)), truth(event.FieldReturned, false))
 	e.Text += ", for more than " + strconv.Itoa(int(t.blocked/time.Second)) + " s"
 	return e
 }

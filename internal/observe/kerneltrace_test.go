@@ -12,17 +12,18 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// traces reads a log as the pipeline does: with the prefilter that decides which lines are looked at.
-func traces(t testing.TB, file string, text []byte) []event.Event {
+// kernelTraces reads a log as the pipeline does: with the prefilter that decides which lines are looked at.
+func kernelTraces(t testing.TB, file string, text []byte) []event.Event {
 	t.Helper()
-	wanted := parse.NewLiterals(Literals())
+	wanted := lines.NewLiterals(Literals())
 	var k KernelTraces
 	f, ok := parse.Detect(text, file)
-	require.True(t, ok && f.Records != nil)
+	require.True(t, ok)
 	want := func(line []byte) bool { return wanted.Match(line) || k.Want(line) }
-	for r, err := range f.Records(parse.Input{Path: file, R: bytes.NewReader(text), Want: want}) {
+	for r, err := range f.Reader.(parse.Records)(lines.Input{Path: file, R: bytes.NewReader(text), Want: want}) {
 		if err == nil && r.Wanted {
 			k.Add(&r)
 		}
@@ -40,8 +41,8 @@ func TestKernelTracesGolden(t *testing.T) {
 		require.NoError(t, err)
 		fmt.Fprintln(&got, "#", filepath.Base(file))
 		lines := strings.Split(string(text), "\n")
-		for _, e := range traces(t, "dmesg.log", text) {
-			fmt.Fprintln(&got, describe(&e))
+		for _, e := range kernelTraces(t, "dmesg.log", text) {
+			fmt.Fprintln(&got, describe(t, &e))
 			for _, q := range e.Evidence {
 				require.Contains(t, lines[q.Pos.Line-1], q.Text)
 				fmt.Fprintf(&got, "    %d %s\n", q.Pos.Line, q.Text)
@@ -66,11 +67,12 @@ func FuzzKernelTraces(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if format, ok := parse.Detect(text, "dmesg"); !ok || format.Records == nil {
+		format, _ := parse.Detect(text, "dmesg")
+		if _, isLog := format.Reader.(parse.Records); !isLog {
 			return
 		}
 		lines := bytes.Split(text, []byte("\n"))
-		for _, e := range traces(t, "dmesg", text) {
+		for _, e := range kernelTraces(t, "dmesg", text) {
 			require.NotZero(t, e.IDs.TID)
 			require.NotEmpty(t, e.Evidence)
 			require.Equal(t, "kernel.log", e.Source)

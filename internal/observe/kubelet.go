@@ -55,9 +55,9 @@ func plegUnhealthy(r *event.Record) (event.Event, bool) {
 	if s := errorOf(r); strings.Contains(s, "PLEG is not healthy") {
 		text = s
 	}
-	e := event.Event{Kind: KindPLEGUnhealthy, Text: "PLEG is not healthy"}
+	e := event.Event{Kind: event.KindPLEGUnhealthy, Text: "PLEG is not healthy"}
 	if strings.Contains(text, "pleg has yet to be successful") {
-		e.Fields = []event.Field{truth("never", true)}
+		e.Fields = []event.Field{truth(event.FieldNever, true)}
 		e.Text = "no relist has succeeded since the kubelet started"
 		return e, true
 	}
@@ -66,13 +66,13 @@ func plegUnhealthy(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	if age > event.LongestSpan {
-		e.Fields = []event.Field{truth("never", true)}
+		e.Fields = []event.Field{truth(event.FieldNever, true)}
 		e.Text = "no relist has succeeded since the kubelet started"
 		return e, true
 	}
-	e.Fields = []event.Field{{Key: "age", Value: event.Duration(age)}}
+	e.Fields = []event.Field{length(event.FieldAge, age)}
 	if threshold, ok := duration(text, "threshold is ", ""); ok {
-		e.Fields = append(e.Fields, event.Field{Key: "threshold", Value: event.Duration(threshold)})
+		e.Fields = append(e.Fields, length(event.FieldThreshold, threshold))
 	}
 	e.Text = "PLEG was last seen active " + age.String() + " ago"
 	return e, true
@@ -102,8 +102,8 @@ func relistFailed(r *event.Record) (event.Event, bool) {
 		text = message(r)
 	}
 	e := event.Event{
-		Kind:   KindRelistFailed,
-		Fields: append([]event.Field{str("error", text), truth("deadline", isDeadline(text))}, tooLarge(text)...),
+		Kind:   event.KindRelistFailed,
+		Fields: append([]event.Field{str(event.FieldError, text), truth(event.FieldDeadline, isDeadline(text))}, tooLarge(text)...),
 		Text:   "relist could not list the pods",
 	}
 	e.Fields = append(e.Fields, lostRuntime(text)...)
@@ -120,12 +120,12 @@ func relistFailed(r *event.Record) (event.Event, bool) {
 func lostRuntime(reason string) []event.Field {
 	switch {
 	case strings.Contains(reason, "Cannot connect to the Docker daemon"):
-		return []event.Field{str("gone", "dockerd")}
+		return []event.Field{str(event.FieldGone, "dockerd")}
 	case strings.Contains(reason, "dial unix") && (strings.Contains(reason, "connection refused") || strings.Contains(reason, "no such file or directory")):
 		socket, _, _ := strings.Cut(after(reason, "dial unix "), ".sock")
-		return []event.Field{str("gone", runtimeOf(socket[strings.LastIndexByte(socket, '/')+1:]))}
+		return []event.Field{str(event.FieldGone, runtimeOf(socket[strings.LastIndexByte(socket, '/')+1:]))}
 	case containsAny(reason, []string{"error reading from server: ", "transport is closing", "connection reset by peer"}):
-		return []event.Field{truth("cut", true)}
+		return []event.Field{truth(event.FieldCut, true)}
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func tooLarge(text string) []event.Field {
 	if err != nil {
 		return nil
 	}
-	return []event.Field{{Key: "size", Value: event.Int(size)}, {Key: "limit", Value: event.Int(limit)}, str("refused_by", side)}
+	return []event.Field{whole(event.FieldSize, size), whole(event.FieldLimit, limit), str(event.FieldRefusedBy, side)}
 }
 
 // gcFailed is the kubelet's garbage collection without a list to work on:
@@ -168,8 +168,8 @@ func gcFailed(r *event.Record) (event.Event, bool) {
 	if reason == "" {
 		reason = after(message(r), "rpc error: ")
 	}
-	e := event.Event{Kind: KindGCFailed, Text: "the kubelet could not collect dead containers"}
-	e.Fields = append([]event.Field{str("error", reason), truth("deadline", isDeadline(reason))}, tooLarge(reason)...)
+	e := event.Event{Kind: event.KindGCFailed, Text: "the kubelet could not collect dead containers"}
+	e.Fields = append([]event.Field{str(event.FieldError, reason), truth(event.FieldDeadline, isDeadline(reason))}, tooLarge(reason)...)
 	return e, reason != ""
 }
 
@@ -204,8 +204,8 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 	if reason == "" {
 		reason = after(text, " failed: ", " error: ")
 	}
-	e := event.Event{Kind: KindCRIError, Text: method + " failed"}
-	e.Fields = []event.Field{str("method", method), str("error", reason), truth("deadline", isDeadline(text) || isDeadline(reason))}
+	e := event.Event{Kind: event.KindCRIError, Text: method + " failed"}
+	e.Fields = []event.Field{str(event.FieldMethod, method), str(event.FieldError, reason), truth(event.FieldDeadline, isDeadline(text) || isDeadline(reason))}
 	e.Fields = append(e.Fields, tooLarge(reason)...)
 	e.Fields = append(e.Fields, lostRuntime(reason)...)
 	for _, key := range []string{"containerID", "podSandboxID", "podSandboxId"} {
@@ -270,8 +270,8 @@ func callerError(r *event.Record) (event.Event, bool) {
 		if e.IDs.Container == "" {
 			e.IDs.Container = containerID(after(message(r), "container id: "))
 		}
-		reason, _ := e.Get("error")
-		e.Fields = append(e.Fields, truth("caller", true))
+		reason, _ := e.Get(event.FieldError)
+		e.Fields = append(e.Fields, truth(event.FieldCaller, true))
 		return e, ok && reason.Text() != ""
 	}
 	return event.Event{}, false
@@ -285,12 +285,12 @@ func callerError(r *event.Record) (event.Event, bool) {
 //	        "Recording event message for node" node="X" event="NodeNotReady"
 func nodeNotReady(r *event.Record) (event.Event, bool) {
 	text := r.Raw
-	e := event.Event{Kind: KindNodeNotReady, Text: "node became NotReady"}
+	e := event.Event{Kind: event.KindNodeNotReady, Text: "node became NotReady"}
 	switch {
 	case strings.Contains(text, "NodeStatusUnknown"):
 		return event.Event{}, false // set by the controller, never by PLEG
 	case strings.Contains(text, "Node became not ready"):
-		e.Fields = []event.Field{truth("pleg", strings.Contains(text, "PLEG is not healthy"))}
+		e.Fields = []event.Field{truth(event.FieldPLEG, strings.Contains(text, "PLEG is not healthy"))}
 	case strings.Contains(text, "event message for node"):
 	default:
 		return event.Event{}, false
@@ -319,21 +319,21 @@ func nodeReady(r *event.Record) (event.Event, bool) {
 	text := r.Raw
 	if strings.Contains(text, "Node became ready") ||
 		strings.Contains(text, "event message for node") && strings.Contains(text, "NodeReady") {
-		return event.Event{Kind: KindNodeReady, Text: "node became Ready"}, true
+		return event.Event{Kind: event.KindNodeReady, Text: "node became Ready"}, true
 	}
 	return event.Event{}, false
 }
 
 func kubeletStart(r *event.Record) (event.Event, bool) {
-	return event.Event{Kind: KindKubeletStart, Text: "kubelet started"}, strings.HasPrefix(strings.TrimLeft(message(r), `"`), "Started kubelet")
+	return event.Event{Kind: event.KindKubeletStart, Text: "kubelet started"}, strings.HasPrefix(strings.TrimLeft(message(r), `"`), "Started kubelet")
 }
 
 func runtimeDown(*event.Record) (event.Event, bool) {
-	return event.Event{Kind: KindRuntimeDown, Text: "container runtime is down"}, true
+	return event.Event{Kind: event.KindRuntimeDown, Text: "container runtime is down"}, true
 }
 
 func channelFull(*event.Record) (event.Event, bool) {
-	return event.Event{Kind: KindChannelFull, Text: "the PLEG event channel is full"}, true
+	return event.Event{Kind: event.KindChannelFull, Text: "the PLEG event channel is full"}, true
 }
 
 // eventedFull: "Skipping pod synchronization" err="EventedPLEG is not healthy: EventedPLEG: pleg event channel capacity is full with 1000 events"
@@ -343,8 +343,8 @@ func eventedFull(r *event.Record) (event.Event, bool) {
 	if err != nil {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: KindEventedFull, Text: "the event channel that both PLEGs share is full"}
-	e.Fields = []event.Field{{Key: "events", Value: event.Int(int64(n))}}
+	e := event.Event{Kind: event.KindEventedFull, Text: "the event channel that both PLEGs share is full"}
+	e.Fields = []event.Field{whole(event.FieldEvents, int64(n))}
 	return e, true
 }
 
@@ -353,7 +353,7 @@ func eventedFull(r *event.Record) (event.Event, bool) {
 //	"Evented PLEG: Failed to get container events, retrying: " err="…"
 //	"Fall back to Generic PLEG relisting since Evented PLEG is not working"
 func eventedBroken(r *event.Record) (event.Event, bool) {
-	return event.Event{Kind: KindEventedBroken, Text: "the runtime's stream of events broke off"}, strings.Contains(r.Raw, "Evented PLEG")
+	return event.Event{Kind: event.KindEventedBroken, Text: "the runtime's stream of events broke off"}, strings.Contains(r.Raw, "Evented PLEG")
 }
 
 // syncLoopLate. Housekeeping asks for lists, as relist does (1.34, kubelet_pods.go): while they hang the loop stands there, and says neither this nor
@@ -363,7 +363,7 @@ func eventedBroken(r *event.Record) (event.Event, bool) {
 //	"Housekeeping took longer than 15s" err="housekeeping took too long" seconds=83.2     (1.23 to 1.26)
 //	"Housekeeping took longer than expected" err="…" expected="1s" actual="1m23.2s"            (≥ 1.27)
 func syncLoopLate(r *event.Record) (event.Event, bool) {
-	e := event.Event{Kind: KindSyncLoopLate, Text: "the sync loop is late"}
+	e := event.Event{Kind: event.KindSyncLoopLate, Text: "the sync loop is late"}
 	if strings.Contains(r.Raw, "[-]syncloop failed") {
 		return e, true
 	}
@@ -372,7 +372,7 @@ func syncLoopLate(r *event.Record) (event.Event, bool) {
 		took = v + "s"
 	}
 	d, err := time.ParseDuration(took)
-	e.Fields = []event.Field{{Key: "took", Value: event.Duration(d)}}
+	e.Fields = []event.Field{length(event.FieldTook, d)}
 	e.Start, e.End = r.Time.Add(-d), r.Time
 	e.Text = "housekeeping took " + took
 	return e, err == nil
@@ -383,7 +383,7 @@ func syncLoopLate(r *event.Record) (event.Event, bool) {
 //	failed to read pod IP from plugin/docker: NetworkPlugin cni failed on the status hook for pod "p_ns": …     (networkPlugin from 1.20 on)
 func statusHookFailed(r *event.Record) (event.Event, bool) {
 	pod, _ := between(strings.ReplaceAll(after(r.Raw, "status hook for pod "), `\"`, `"`), `"`, `"`)
-	return event.Event{Kind: KindStatusHookFailed, IDs: event.IDs{Pod: dockerPod(pod)}, Text: "dockershim could not ask for the address of a pod"}, true
+	return event.Event{Kind: event.KindStatusHookFailed, IDs: event.IDs{Pod: dockerPod(pod)}, Text: "dockershim could not ask for the address of a pod"}, true
 }
 
 // dockerPod turns dockershim's "name_namespace" into "namespace/name"; neither part can hold an underscore.
@@ -403,7 +403,7 @@ func containerDied(r *event.Record) (event.Event, bool) {
 	if !strings.Contains(r.Raw, "SyncLoop (PLEG)") {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: KindContainerDied, Text: "PLEG reports ContainerDied"}
+	e := event.Event{Kind: event.KindContainerDied, Text: "PLEG reports ContainerDied"}
 	e.IDs.Container = findID(message(r))
 	if ev, ok := r.Field("event"); ok && e.IDs.Container == "" {
 		e.IDs.Container = findID(ev)
@@ -417,7 +417,7 @@ func containerDied(r *event.Record) (event.Event, bool) {
 //	≤ 1.20  Killing unwanted container "main"(id={"containerd" "<id>"}) for pod "web_default(uid)"   (or id="docker://<id>")
 //	≥ 1.21  "Killing unwanted container for pod" pod="default/web" containerName="main" containerID="containerd://<id>"
 func killUnwanted(r *event.Record) (event.Event, bool) {
-	e := event.Event{Kind: KindKillUnwanted}
+	e := event.Event{Kind: event.KindKillUnwanted}
 	e.IDs.Container = findID(r.Raw)
 	if e.IDs.Container == "" {
 		e.IDs.Container = containerID(after(r.Raw, "://"))
@@ -427,7 +427,7 @@ func killUnwanted(r *event.Record) (event.Event, bool) {
 	if !ok {
 		name, _ = between(message(r), `Killing unwanted container "`, `"`)
 	}
-	e.Fields = []event.Field{str("name", name)}
+	e.Fields = []event.Field{str(event.FieldName, name)}
 	e.Text = "the kubelet kills container " + short(e.IDs.Container) + " as unwanted"
 	return e, e.IDs.Container != ""
 }
@@ -441,7 +441,7 @@ func restartWanted(r *event.Record) (event.Event, bool) {
 	if !ok {
 		reason = after(message(r), `": `)
 	}
-	e := event.Event{Kind: KindRestartWanted, Text: reason}
+	e := event.Event{Kind: event.KindRestartWanted, Text: reason}
 	e.IDs.Pod = podOf(r)
 	return e, e.IDs.Pod != "" && strings.HasSuffix(reason, "will be restarted")
 }
@@ -551,7 +551,7 @@ func pidPressure(r *event.Record) (event.Event, bool) {
 	resource, _ := r.Field("resourceName")
 	ok := resource == "pids" || strings.HasSuffix(message(r), "attempting to reclaim pids") ||
 		strings.Contains(r.Raw, "event message for node") && strings.Contains(r.Raw, "NodeHasInsufficientPID")
-	return event.Event{Kind: KindPIDPressure, Text: "the node is short of process ids"}, ok
+	return event.Event{Kind: event.KindPIDPressure, Text: "the node is short of process ids"}, ok
 }
 
 // slowDU is cAdvisor's fsHandler.go, from one second on:
@@ -563,7 +563,7 @@ func slowDU(r *event.Record) (event.Event, bool) {
 	took, ok := duration(text, "on following dirs took ", ": ")
 	dirs, _ := between(text, ": [", "]")
 	return event.Event{
-		Kind: KindSlowDU, Start: r.Time.Add(-took), End: r.Time, Fields: []event.Field{str("dirs", strings.TrimSpace(dirs))},
+		Kind: event.KindSlowDU, Start: r.Time.Add(-took), End: r.Time, Fields: []event.Field{str(event.FieldDirs, strings.TrimSpace(dirs))},
 		Text: "disk usage took " + took.String(),
 	}, ok
 }

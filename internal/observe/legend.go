@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/samples"
 )
 
 // Legends are what the ids in samples stand for. A sampler writes them into files
@@ -19,7 +19,7 @@ type Legends struct {
 // legendKey is an id of one kind in one directory: ids of cgroups are the node's own.
 type legendKey struct {
 	dir  string
-	kind parse.Legend
+	kind samples.Legend
 	id   uint64
 }
 
@@ -33,10 +33,10 @@ type legend struct {
 const maxLegends = 32 << 20
 
 // Add takes a row of a legend. Rows without a value, and those beyond the bound, are left out; the first of an id holds.
-func (l *Legends) Add(s *parse.Sample) {
+func (l *Legends) Add(s *samples.Sample) {
 	k := legendKey{dir: path.Dir(s.Pos.File), kind: s.Legend, id: s.StackID}
 	v := legend{s.Stack, event.Quote{Pos: s.Pos, Text: s.Raw}}
-	if s.Legend == parse.CgroupLegend {
+	if s.Legend == samples.CgroupLegend {
 		k.id, v.value = s.CgroupID, s.Cgroup
 	}
 	if _, twice := l.known[k]; twice || v.value == "" || l.size > maxLegends {
@@ -66,14 +66,14 @@ func (l *Legends) Empty() bool { return len(l.known) == 0 }
 
 // Resolve puts into an event of a sample what its ids stand for, with the lines that say so.
 func (l *Legends) Resolve(e *event.Event) {
-	if e.Kind != KindThreadSample {
+	if e.Kind != event.KindThreadSample {
 		return
 	}
 	for _, of := range [...]struct {
-		kind       parse.Legend
+		kind       samples.Legend
 		base       int
-		key, field string
-	}{{parse.StackLegend, 16, "stack_id", "stack"}, {parse.CgroupLegend, 10, "cgroup_id", "cgroup"}} {
+		key, field event.Key
+	}{{samples.StackLegend, 16, event.FieldStackID, event.FieldStack}, {samples.CgroupLegend, 10, event.FieldCgroupID, event.FieldCgroup}} {
 		id, ok := e.Get(of.key)
 		if !ok {
 			continue
@@ -85,9 +85,9 @@ func (l *Legends) Resolve(e *event.Event) {
 		}
 		setField(e, str(of.field, v.value))
 		if strings.Contains(v.value, "netlink_recvmsg") {
-			setField(e, truth("netlink", true))
+			setField(e, truth(event.FieldNetlink, true))
 		}
-		if of.kind == parse.CgroupLegend {
+		if of.kind == samples.CgroupLegend {
 			if e.IDs.Container != "" || e.Component == "shim" || findID(v.value) == "" {
 				continue // it proves nothing
 			}

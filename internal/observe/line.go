@@ -6,21 +6,21 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
 // Lines makes events of the log lines that rules ask for by their text. Its
 // zero value asks for none.
 type Lines struct {
 	watches []event.LineWatch
-	any     *parse.Literals // of all watches
+	any     *lines.Literals // of all watches
 }
 
 // NewLines prepares what rules ask for.
 func NewLines(watches []event.LineWatch) *Lines {
 	l := &Lines{watches: watches}
 	if len(watches) > 0 {
-		l.any = parse.NewLiterals(l.Literals())
+		l.any = lines.NewLiterals(l.Literals())
 	}
 	return l
 }
@@ -64,7 +64,7 @@ func Line(r *event.Record) event.Event {
 	e := event.Event{Kind: event.KindLogLine, Component: cmp.Or(Component(r.Unit, r.Pos.File), r.Unit, "other"), Text: spell(r)}
 	e.IDs.Container = findID(r.Raw)
 	if r.Unit != "" {
-		e.Fields = []event.Field{str("unit", r.Unit)}
+		e.Fields = []event.Field{str(event.FieldUnit, r.Unit)}
 	}
 	finish(&e, r, e.Component)
 	return e
@@ -76,18 +76,18 @@ func lineEvent(r *event.Record, component string) event.Event {
 	if pod, ok := r.Field("pod"); ok {
 		e.IDs.Pod = pod
 	}
-	e.Fields = []event.Field{str("text", message(r))}
+	e.Fields = []event.Field{str(event.FieldText, message(r))}
 	if r.Unit != "" {
-		e.Fields = append(e.Fields, str("unit", r.Unit))
+		e.Fields = append(e.Fields, str(event.FieldUnit, r.Unit))
 	}
 	if reason := errorOf(r); reason != "" {
-		e.Fields = append(e.Fields, str("error", reason))
+		e.Fields = append(e.Fields, str(event.FieldError, reason))
 	}
 	for _, f := range r.Fields[:min(len(r.Fields), maxLineFields)] {
-		named := func(other event.FieldInfo) bool { return other.Name == f.Key }
-		has := func(other event.Field) bool { return other.Key == f.Key }
-		if !slices.ContainsFunc(event.CommonFields, named) && !slices.ContainsFunc(e.Fields, has) {
-			e.Fields = append(e.Fields, str(f.Key, f.Value))
+		key := event.Key(f.Key)
+		has := func(other event.Field) bool { return other.Key == key }
+		if !event.IsReserved(key) && !slices.ContainsFunc(e.Fields, has) {
+			e.Fields = append(e.Fields, str(key, f.Value))
 		}
 	}
 	finish(&e, r, component)

@@ -23,7 +23,7 @@ func TestLines(t *testing.T) {
 	require.Equal(t, event.KindLogLine, e.Kind)
 	require.Equal(t, "acme-vold.log", e.Source)
 	require.Equal(t, r.Raw, e.Evidence[0].Text)
-	for field, want := range map[string]string{
+	for field, want := range map[event.Key]string{
 		"component": "acme-vold", "text": "backend lost", "volume": "v1", "error": "of " + id, "level": "error", "pid": "7",
 		"container": id, "pod": "team/web", "unit": "acme-vold",
 	} {

@@ -60,7 +60,7 @@ func runcInit(r *event.Record) (event.Event, bool) {
 	if r.Unit != "" || containsAny(text, []string{"grep ", "INFO: task", "task:", "pid="}) {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: KindProcess, Component: "runc", Source: Processes, Text: "runc init is there"}
+	e := event.Event{Kind: event.KindProcess, Component: "runc", Source: Processes, Text: "runc init is there"}
 	state, wchan := "", ""
 	for w := range strings.FieldsSeq(text) {
 		switch {
@@ -71,7 +71,7 @@ func runcInit(r *event.Record) (event.Event, bool) {
 		}
 	}
 	e.IDs.PID = longNumber(text)
-	e.Fields = []event.Field{str("comm", "runc"), str("verb", "init"), str("state", state), str("wchan", wchan)}
+	e.Fields = []event.Field{str(event.FieldComm, "runc"), str(event.FieldVerb, "init"), str(event.FieldState, state), str(event.FieldWchan, wchan)}
 	if wchan != "" {
 		e.Text = "runc init sleeps in " + wchan
 	}
@@ -128,7 +128,7 @@ func shimProcess(r *event.Record) (event.Event, bool) {
 	if r.Unit != "" || !ok || !strings.Contains(command, " -namespace ") {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: KindProcess, Component: "shim", Source: Processes, Fields: []event.Field{str("comm", "containerd-shim")}}
+	e := event.Event{Kind: event.KindProcess, Component: "shim", Source: Processes, Fields: []event.Field{str(event.FieldComm, "containerd-shim")}}
 	dir, _, _ := strings.Cut(after(command, " -workdir "), " ")
 	e.IDs.Container = containerID(after(command, " -id "))
 	if e.IDs.Container == "" {

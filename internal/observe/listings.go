@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
 // listings reads listings with a header. A file may hold several, and a date before one says when it was made.
@@ -19,9 +20,9 @@ type listings struct {
 	nodes     nodes
 }
 
-func (t *listings) datum(dst []event.Event, e *parse.Datum) []event.Event {
+func (t *listings) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if e.Text != "" {
-		if at, ok := parse.Date(e.Text); ok {
+		if at, ok := stamp.Date(e.Text); ok {
 			t.at = at
 		}
 		return dst
@@ -68,13 +69,17 @@ func (t *listings) end(dst []event.Event) []event.Event {
 func (t *listings) finish(dst []event.Event) []event.Event { return t.nodes.finish(t.end(dst)) }
 
 // fileSystem is a row of df or df -i.
-func fileSystem(dst []event.Event, e *parse.Datum) []event.Event {
+func fileSystem(dst []event.Event, e *snapshots.Datum) []event.Event {
 	target, _ := e.Field("Mounted on")
 	source, _ := e.Field("Filesystem")
-	ev := event.Event{Kind: KindFileSystem, Component: "node", Source: Node, Evidence: []event.Quote{quoteOf(e)}}
-	ev.Fields = []event.Field{str("target", target), str("source", source)}
+	ev := event.Event{Kind: event.KindFileSystem, Component: "node", Source: Node, Evidence: []event.Quote{quoteOf(e)}}
+	ev.Fields = []event.Field{str(event.FieldTarget, target), str(event.FieldSource, source)}
 	told := false
-	for _, c := range [...]struct{ column, field, what string }{{"Use%", "used_percent", "full"}, {"Capacity", "used_percent", "full"}, {"IUse%", "inodes_percent", "of the inodes used"}} {
+	for _, c := range [...]struct {
+		column string
+		field  event.Key
+		what   string
+	}{{"Use%", event.FieldUsedPercent, "full"}, {"Capacity", event.FieldUsedPercent, "full"}, {"IUse%", event.FieldInodesPercent, "of the inodes used"}} {
 		value, _ := e.Field(c.column)
 		if n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64); err == nil {
 			ev.Fields = append(ev.Fields, number(c.field, n))
@@ -88,7 +93,7 @@ func fileSystem(dst []event.Event, e *parse.Datum) []event.Event {
 }
 
 // freeMemory is a row of free. Its unit is that of an option, which the output does not show, but the share needs none.
-func freeMemory(dst []event.Event, e *parse.Datum) []event.Event {
+func freeMemory(dst []event.Event, e *snapshots.Datum) []event.Event {
 	name, _ := e.Field("")
 	total, _ := e.Field("total")
 	available, _ := e.Field("available")
@@ -127,7 +132,7 @@ type unitCounts struct {
 // countedTypes are the types of units that leak.
 var countedTypes = []string{"scope", "mount", "service", "device"}
 
-func (u *unitCounts) row(e *parse.Datum) {
+func (u *unitCounts) row(e *snapshots.Datum) {
 	name, _ := e.Field("UNIT")
 	state, _ := e.Field("ACTIVE")
 	if state == "failed" {

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
 )
 
 func TestUnitCounts(t *testing.T) {
@@ -31,7 +33,7 @@ func TestUnitCounts(t *testing.T) {
 			events, _ := observeFile(t, tc.file, []byte(tc.text))
 			var got map[string]string
 			for _, e := range events {
-				if e.Kind != KindFact {
+				if e.Kind != event.KindFact {
 					continue
 				}
 				if got == nil {

@@ -49,11 +49,11 @@ func TestLoss(t *testing.T) {
 		if tc.not {
 			continue
 		}
-		require.Equal(t, KindLoss, e.Kind)
+		require.Equal(t, event.KindLoss, e.Kind)
 		require.Equal(t, tc.said, e.Text)
 		require.Equal(t, tc.edge, e.Span.Edge, tc.text)
 		require.Equal(t, noon.T.Add(-tc.back), e.Start.T, tc.text)
-		for key, want := range map[string]string{"of": tc.of, "reach": tc.reach, "messages": tc.messages} {
+		for key, want := range map[event.Key]string{"of": tc.of, "reach": tc.reach, "messages": tc.messages} {
 			v, _ := e.Get(key)
 			require.Equal(t, want, v.Text(), "%s of %s", key, tc.text)
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
 // metrics reads the /metrics of the kubelet and of the node exporter. What a relist lasts is observed when it
@@ -62,7 +62,7 @@ var gauges = map[string]string{
 
 func newMetrics() *metrics { return &metrics{series: map[string]*series{}} }
 
-func (m *metrics) datum(dst []event.Event, e *parse.Datum) []event.Event {
+func (m *metrics) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) != 1 {
 		return dst
 	}
@@ -90,7 +90,7 @@ func (m *metrics) datum(dst []event.Event, e *parse.Datum) []event.Event {
 }
 
 // sample adds a value to its series.
-func (m *metrics) sample(name string, v float64, e *parse.Datum) {
+func (m *metrics) sample(name string, v float64, e *snapshots.Datum) {
 	operation, _ := e.Field("operation_type")
 	switch name {
 	case "kubelet_runtime_operations", "kubelet_runtime_operations_total":
@@ -149,7 +149,7 @@ func (m *metrics) of(name, operation string, unit float64) *series {
 	return s
 }
 
-func (s *series) see(part string, e *parse.Datum) {
+func (s *series) see(part string, e *snapshots.Datum) {
 	s.has[part] = true
 	s.quotes[part] = quoteOf(e)
 }
@@ -205,13 +205,13 @@ func text(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 
 
 // event is what the calls of one type came to.
 func (s *series) event(dst []event.Event) []event.Event {
-	e := event.Event{Kind: KindRuntimeOperation, Component: "kubelet", Source: Metrics, Text: s.operation + " calls of the kubelet"}
-	e.Fields = []event.Field{str("operation", s.operation)}
+	e := event.Event{Kind: event.KindRuntimeOperation, Component: "kubelet", Source: Metrics, Text: s.operation + " calls of the kubelet"}
+	e.Fields = []event.Field{str(event.FieldOperation, s.operation)}
 	count := s.count
 	if s.has["total"] {
 		count = s.total
 	}
-	add := func(part, field string, v float64) {
+	add := func(part string, field event.Key, v float64) {
 		if s.has[part] && !math.IsInf(v, 0) {
 			e.Fields = append(e.Fields, number(field, v))
 		}
@@ -219,15 +219,15 @@ func (s *series) event(dst []event.Event) []event.Event {
 			e.Evidence = append(e.Evidence, s.quotes[part])
 		}
 	}
-	add("total", "count", count)
+	add("total", event.FieldCount, count)
 	if !s.has["total"] {
-		add("count", "count", count)
+		add("count", event.FieldCount, count)
 	}
-	add("errors", "errors", s.errors)
+	add("errors", event.FieldErrors, s.errors)
 	if s.count > 0 {
-		add("sum", "mean_seconds", math.Round(s.sum/s.count*1e6)/1e6)
+		add("sum", event.FieldMeanSeconds, math.Round(s.sum/s.count*1e6)/1e6)
 	}
-	add("p99", "p99_seconds", s.p99)
+	add("p99", event.FieldP99Seconds, s.p99)
 	if len(e.Evidence) == 0 {
 		return dst
 	}

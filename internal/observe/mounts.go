@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
 // mounts reads mountinfo, /proc/mounts and the output of mount.
@@ -35,7 +35,7 @@ func ofProcess(file string) bool {
 	return (name == "mountinfo" || name == "mounts") && pid != "1" && pid != "" && strings.Trim(pid, "0123456789") == "" && strings.HasSuffix(dir, "proc/")
 }
 
-func (m *mounts) datum(dst []event.Event, e *parse.Datum) []event.Event {
+func (m *mounts) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) == 0 || ofProcess(e.Pos.File) {
 		return dst
 	}
@@ -63,8 +63,8 @@ func (m *mounts) datum(dst []event.Event, e *parse.Datum) []event.Event {
 		return dst
 	}
 	target := e.Path[0]
-	ev := event.Event{Kind: KindMount, Component: "node", Source: Mounts, Evidence: []event.Quote{quoteOf(e)}, Text: fstype + " at " + target}
-	ev.Fields = []event.Field{str("fstype", fstype), str("target", target), str("source", source), truth("volatile", volatile), truth("network", network)}
+	ev := event.Event{Kind: event.KindMount, Component: "node", Source: Mounts, Evidence: []event.Quote{quoteOf(e)}, Text: fstype + " at " + target}
+	ev.Fields = []event.Field{str(event.FieldFSType, fstype), str(event.FieldTarget, target), str(event.FieldSource, source), truth(event.FieldVolatile, volatile), truth(event.FieldNetwork, network)}
 	if strings.Contains(target, "/io.containerd.runtime.") { // docker's and CRI-O's paths hold the id of a layer
 		ev.IDs.Container = findID(target)
 	}
@@ -93,7 +93,7 @@ var packageFacts = map[string]string{
 	"cri-o": "crio", "moby-containerd": "containerd", "moby-runc": "runc", "kubernetes-node": "kubelet", "libseccomp": "libseccomp", "libseccomp2": "libseccomp",
 }
 
-func (packages) datum(dst []event.Event, e *parse.Datum) []event.Event {
+func (packages) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) != 1 {
 		return dst
 	}
@@ -109,7 +109,7 @@ func (packages) datum(dst []event.Event, e *parse.Datum) []event.Event {
 		before := len(dst)
 		dst = addFact(dst, Packages, component+".version", v, e)
 		for i := before; i < len(dst); i++ {
-			dst[i].Fields = append(dst[i].Fields, str("basis", installed))
+			dst[i].Fields = append(dst[i].Fields, str(event.FieldBasis, installed))
 		}
 	}
 	return dst

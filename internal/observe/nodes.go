@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
 // nodes collects what the API says about nodes. A file that tells of several
@@ -82,19 +82,19 @@ func (n *nodes) event(dst []event.Event, k *kubeEvent) []event.Event {
 		return dst
 	}
 	n.listed++
-	e := event.Event{Kind: KindKubeEvent, Component: "kubernetes", Source: Kubernetes, Start: k.first, Evidence: k.quotes, Text: k.reason + ": " + clipped(k.message)}
+	e := event.Event{Kind: event.KindKubeEvent, Component: "kubernetes", Source: Kubernetes, Start: k.first, Evidence: k.quotes, Text: k.reason + ": " + clipped(k.message)}
 	if e.Start.IsZero() {
 		e.Start = k.last
 	}
 	if k.last.Known && e.Start.Known && k.last.T.After(e.Start.T) {
 		e.End = k.last
 	}
-	e.Fields = []event.Field{str("reason", k.reason), str("object", k.kind), str("name", k.name), str("message", clipped(k.message)), str("type", k.level), str("from", k.from)}
+	e.Fields = []event.Field{str(event.FieldReason, k.reason), str(event.FieldObject, k.kind), str(event.FieldName, k.name), str(event.FieldMessage, clipped(k.message)), str(event.FieldType, k.level), str(event.FieldFrom, k.from)}
 	if c, err := strconv.Atoi(k.count); err == nil {
-		e.Fields = append(e.Fields, number("count", float64(c)))
+		e.Fields = append(e.Fields, number(event.FieldCount, float64(c)))
 	}
 	if k.age != "" {
-		e.Fields = append(e.Fields, str("age", k.age))
+		e.Fields = append(e.Fields, str(event.FieldAge, k.age))
 	}
 	if strings.EqualFold(k.kind, "pod") {
 		e.IDs.Pod = k.namespace + "/" + k.name
@@ -128,10 +128,10 @@ func (k *kubeEvent) kernelLine(dst []event.Event) []event.Event {
 
 // change keeps the node becoming Ready or NotReady.
 func (n *nodes) change(reason string, at event.Time, quotes []event.Quote) {
-	e := event.Event{Kind: KindNodeNotReady, Component: "kubelet", Source: Kubernetes, Start: at, Evidence: quotes, Text: "node became NotReady"}
+	e := event.Event{Kind: event.KindNodeNotReady, Component: "kubelet", Source: Kubernetes, Start: at, Evidence: quotes, Text: "node became NotReady"}
 	switch reason {
 	case "NodeReady":
-		e.Kind, e.Text = KindNodeReady, "node became Ready"
+		e.Kind, e.Text = event.KindNodeReady, "node became Ready"
 	case "NodeNotReady":
 	default:
 		return
@@ -160,21 +160,21 @@ func (c *condition) events(dst []event.Event, ours bool) []event.Event {
 	if len(c.quotes) == 0 {
 		return dst
 	}
-	e := event.Event{Kind: KindNodeCondition, Component: "kubernetes", Source: Kubernetes, Evidence: c.quotes}
+	e := event.Event{Kind: event.KindNodeCondition, Component: "kubernetes", Source: Kubernetes, Evidence: c.quotes}
 	if c.since.Known && c.beat.Known && !c.beat.T.Before(c.since.T) {
 		e.Start, e.End, e.Open = c.since, c.beat, true
 	}
-	e.Fields = []event.Field{str("node", c.node), str("condition", c.kind), str("status", c.status), str("reason", c.reason), str("message", clipped(c.message))}
+	e.Fields = []event.Field{str(event.FieldNode, c.node), str(event.FieldCondition, c.kind), str(event.FieldStatus, c.status), str(event.FieldReason, c.reason), str(event.FieldMessage, clipped(c.message))}
 	e.Text = "condition " + c.kind + " of " + c.node + " is " + c.status + ": " + c.reason
 	dst = append(dst, e)
 	if c.kind != "Ready" || !ours || c.status == "Unknown" {
 		return dst
 	}
 	if c.since.Known && (c.status == "False" || c.beat.Known && c.beat.T.Sub(c.since.T) < fresh) {
-		r := event.Event{Kind: KindNodeReady, Component: "kubelet", Source: Kubernetes, Start: c.since, Evidence: c.quotes, Text: "node became Ready"}
+		r := event.Event{Kind: event.KindNodeReady, Component: "kubelet", Source: Kubernetes, Start: c.since, Evidence: c.quotes, Text: "node became Ready"}
 		if c.status == "False" {
-			r.Kind, r.Text = KindNodeNotReady, "node became NotReady"
-			r.Fields = []event.Field{str("reason", c.reason), truth("pleg", strings.Contains(c.message, "PLEG is not healthy"))}
+			r.Kind, r.Text = event.KindNodeNotReady, "node became NotReady"
+			r.Fields = []event.Field{str(event.FieldReason, c.reason), truth(event.FieldPLEG, strings.Contains(c.message, "PLEG is not healthy"))}
 		}
 		dst = append(dst, r)
 	}
@@ -200,7 +200,7 @@ func (c *condition) unhealthy(dst []event.Event) []event.Event {
 }
 
 // event takes a row of kubectl get events. Its age counts from a moment that only a date above the listing tells.
-func (t *listings) event(dst []event.Event, e *parse.Datum) []event.Event {
+func (t *listings) event(dst []event.Event, e *snapshots.Datum) []event.Event {
 	get := func(name string) string {
 		v, _ := e.Field(name)
 		return v
@@ -252,15 +252,15 @@ func relativeAge(s string) (d time.Duration, ok bool) {
 }
 
 // listedNode is a row of kubectl get nodes. Which of them is ours nobody says; a listing of one has no other.
-func listedNode(dst []event.Event, e *parse.Datum) []event.Event {
+func listedNode(dst []event.Event, e *snapshots.Datum) []event.Event {
 	name, _ := e.Field("NAME")
 	status, _ := e.Field("STATUS")
-	ev := event.Event{Kind: KindNodeCondition, Component: "kubernetes", Source: Kubernetes, Evidence: []event.Quote{quoteOf(e)}}
+	ev := event.Event{Kind: event.KindNodeCondition, Component: "kubernetes", Source: Kubernetes, Evidence: []event.Quote{quoteOf(e)}}
 	ready := "True"
 	if strings.HasPrefix(status, "NotReady") {
 		ready = "False"
 	}
-	ev.Fields = []event.Field{str("node", name), str("condition", "Ready"), str("status", ready)}
+	ev.Fields = []event.Field{str(event.FieldNode, name), str(event.FieldCondition, "Ready"), str(event.FieldStatus, ready)}
 	ev.Text = "node " + name + " is " + status
 	return append(dst, ev)
 }

@@ -45,8 +45,8 @@ func noiseRows() []row {
 				}
 			}
 			return event.Event{
-				Kind: KindNoise, Text: n.name + ": " + n.why,
-				Fields: []event.Field{str("name", n.name), str("why", n.why), {Key: "count", Value: event.Int(1)}},
+				Kind: event.KindNoise, Text: n.name + ": " + n.why,
+				Fields: []event.Field{str(event.FieldName, n.name), str(event.FieldWhy, n.why), whole(event.FieldCount, 1)},
 			}, !containsAny(r.Raw, n.but)
 		}})
 	}
@@ -56,7 +56,7 @@ func noiseRows() []row {
 // CountNoise adds another line to an event of noise. Row is how long such lines have followed each other without a pause.
 func CountNoise(e *event.Event, row time.Duration) {
 	for i := range e.Fields {
-		if e.Fields[i].Key == "count" {
+		if e.Fields[i].Key == event.FieldCount {
 			n, _ := e.Fields[i].Value.Number()
 			e.Fields[i].Value = event.Int(int64(n) + 1)
 		}
@@ -64,13 +64,13 @@ func CountNoise(e *event.Event, row time.Duration) {
 	if row < time.Minute { // no sort may go on for less
 		return
 	}
-	name, _ := e.Get("name")
+	name, _ := e.Get(event.FieldName)
 	for i := range noises {
 		if n := &noises[i]; n.name == name.Text() && n.until > 0 && row > n.until {
-			lasted, _ := e.Get("lasted")
+			lasted, _ := e.Get(event.FieldLasted)
 			if was, _ := lasted.Number(); row.Seconds() > was {
-				e.Fields = slices.DeleteFunc(slices.Clone(e.Fields), func(f event.Field) bool { return f.Key == "lasted" })
-				e.Fields = append(e.Fields, event.Field{Key: "lasted", Value: event.Duration(row)})
+				e.Fields = slices.DeleteFunc(slices.Clone(e.Fields), func(f event.Field) bool { return f.Key == event.FieldLasted })
+				e.Fields = append(e.Fields, length(event.FieldLasted, row))
 			}
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
 // objects reads JSON and YAML documents: objects of Kubernetes, alone or in lists, the kubelet's configuration, and what docker and crictl print.
@@ -66,7 +67,7 @@ var kubeletSettings = map[string]string{
 	"featureGates.EventedPLEG":  "kubelet.evented-pleg",
 }
 
-func (o *objects) datum(dst []event.Event, e *parse.Datum) []event.Event {
+func (o *objects) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) == 0 {
 		return dst
 	}
@@ -100,7 +101,7 @@ func (o *objects) datum(dst []event.Event, e *parse.Datum) []event.Event {
 }
 
 // look appends settings of programs that are no objects of Kubernetes.
-func (o *objects) look(dst []event.Event, e *parse.Datum) []event.Event {
+func (o *objects) look(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if e.Path[0] == "exec-opts" {
 		if driver, ok := strings.CutPrefix(e.Value, "native.cgroupdriver="); ok {
 			return addFact(dst, Config, "docker.cgroup-driver", driver, e)
@@ -187,8 +188,8 @@ func (o *objects) node() {
 			break
 		}
 		c := condition{node: name, kind: o.get(at + "type"), status: o.get(at + "status"), reason: o.get(at + "reason"), message: o.get(at + "message")}
-		c.since, _ = parse.Date(o.get(at + "lastTransitionTime"))
-		c.beat, _ = parse.Date(o.get(at + "lastHeartbeatTime"))
+		c.since, _ = stamp.Date(o.get(at + "lastTransitionTime"))
+		c.beat, _ = stamp.Date(o.get(at + "lastHeartbeatTime"))
 		for _, part := range [...]string{"message", "reason", "status", "lastTransitionTime", "lastHeartbeatTime", "type"} {
 			if l, ok := o.leaves[at+part]; ok && l.value != "" {
 				c.quotes = append(c.quotes, l.quote)
@@ -211,8 +212,8 @@ func (o *objects) event(dst []event.Event) []event.Event {
 		reason: o.get("reason"), message: o.get("message", "note"), level: o.get("type"), count: o.get("count", "deprecatedCount", "series.count"),
 		from: o.get("source.component", "deprecatedSource.component", "reportingComponent", "reportingController"),
 	}
-	k.first, _ = parse.Date(o.get("firstTimestamp", "deprecatedFirstTimestamp", "eventTime"))
-	k.last, _ = parse.Date(o.get("series.lastObservedTime", "lastTimestamp", "deprecatedLastTimestamp", "eventTime"))
+	k.first, _ = stamp.Date(o.get("firstTimestamp", "deprecatedFirstTimestamp", "eventTime"))
+	k.last, _ = stamp.Date(o.get("series.lastObservedTime", "lastTimestamp", "deprecatedLastTimestamp", "eventTime"))
 	for _, part := range [...]string{"message", "note", "reason", "lastTimestamp", "eventTime", "firstTimestamp"} {
 		if l, ok := o.leaves[part]; ok && l.value != "null" && l.value != "" {
 			k.quotes = append(k.quotes, l.quote)

@@ -7,6 +7,7 @@ package observe
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/layout"
@@ -172,7 +173,7 @@ func finish(e *event.Event, r *event.Record, component string) {
 		e.Source = e.Component + ".log"
 	}
 	if r.Repeats > 0 {
-		e.Fields = append(e.Fields, event.Field{Key: "repeats", Value: event.Int(int64(r.Repeats))})
+		e.Fields = append(e.Fields, whole(event.FieldRepeats, int64(r.Repeats)))
 	}
 	e.Evidence = append(e.Evidence, event.Quote{Pos: r.Pos, Text: r.Raw})
 }
@@ -230,8 +231,8 @@ func crash(r *event.Record) (event.Event, bool) {
 	text := message(r)
 	for _, mark := range crashMarks {
 		if reason, ok := strings.CutPrefix(text, mark); ok && r.Unit != "" {
-			e := event.Event{Kind: KindCrash, Text: Writer(r.Unit) + " crashes: " + reason}
-			e.Fields = []event.Field{str("reason", reason)}
+			e := event.Event{Kind: event.KindCrash, Text: Writer(r.Unit) + " crashes: " + reason}
+			e.Fields = []event.Field{str(event.FieldReason, reason)}
 			return e, true
 		}
 	}
@@ -335,12 +336,20 @@ func isWord(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_'
 }
 
-func str(key, value string) event.Field {
+func str(key event.Key, value string) event.Field {
 	return event.Field{Key: key, Value: event.String(value)}
 }
 
-func truth(key string, value bool) event.Field {
+func truth(key event.Key, value bool) event.Field {
 	return event.Field{Key: key, Value: event.Bool(value)}
+}
+
+func whole(key event.Key, n int64) event.Field {
+	return event.Field{Key: key, Value: event.Int(n)}
+}
+
+func length(key event.Key, d time.Duration) event.Field {
+	return event.Field{Key: key, Value: event.Duration(d)}
 }
 
 // fact is an event that says something about the node as a whole.
@@ -348,5 +357,5 @@ func fact(name, value string) (event.Event, bool) {
 	if value == "" {
 		return event.Event{}, false
 	}
-	return event.Event{Kind: KindFact, Fields: []event.Field{str("name", name), str("value", value)}, Text: name + " = " + value}, true
+	return event.Event{Kind: event.KindFact, Fields: []event.Field{str(event.FieldName, name), str(event.FieldValue, value)}, Text: name + " = " + value}, true
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -33,7 +34,7 @@ func TestGolden(t *testing.T) {
 				fmt.Fprintln(&got, line)
 				if !strings.HasPrefix(line, "#") {
 					for _, e := range observeLine(t, line) {
-						fmt.Fprintln(&got, "  ->", describe(&e))
+						fmt.Fprintln(&got, "  ->", describe(t, &e))
 					}
 				}
 			}
@@ -53,13 +54,13 @@ func observeLine(t *testing.T, line string) []event.Event {
 	t.Helper()
 	format, ok := parse.Detect([]byte(line+"\n"), "f")
 	require.True(t, ok, line)
-	if format.Data != nil {
+	if _, isSnapshot := format.Reader.(parse.Data); isSnapshot {
 		events, _ := observeFile(t, "f", []byte(line+"\n"))
 		return events
 	}
-	wanted := parse.NewLiterals(Literals())
+	wanted := lines.NewLiterals(Literals())
 	var events []event.Event
-	for rec, err := range format.Records(parse.Input{Path: "f", R: strings.NewReader(line + "\n"), Want: wanted.Match}) {
+	for rec, err := range format.Reader.(parse.Records)(lines.Input{Path: "f", R: strings.NewReader(line + "\n"), Want: wanted.Match}) {
 		require.NoError(t, err)
 		before := len(events)
 		events = Record(events, &rec)
@@ -68,8 +69,10 @@ func observeLine(t *testing.T, line string) []event.Event {
 	return events
 }
 
-// describe is the golden form: kind component start..end level ids {fields} span.
-func describe(e *event.Event) string {
+// describe checks an event and returns its golden form: kind component start..end level ids {fields} span.
+func describe(t *testing.T, e *event.Event) string {
+	t.Helper()
+	require.Empty(t, event.Undeclared(e))
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", e.Kind, e.Component)
 	if !e.Start.IsZero() && !e.End.IsZero() {

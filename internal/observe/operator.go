@@ -28,8 +28,8 @@ func operatorCommand(r *event.Record) (event.Event, bool) {
 	for _, word := range words[1:] {
 		if name := daemonNamed(strings.TrimSuffix(word, ".service")); name != "" {
 			who = strings.TrimSpace(who)
-			e := event.Event{Kind: KindOperator, Text: who + " runs " + strings.Join(words, " ")}
-			e.Fields = []event.Field{str("user", who), str("command", strings.Join(words, " ")), str("daemon", name)}
+			e := event.Event{Kind: event.KindOperator, Text: who + " runs " + strings.Join(words, " ")}
+			e.Fields = []event.Field{str(event.FieldUser, who), str(event.FieldCommand, strings.Join(words, " ")), str(event.FieldDaemon, name)}
 			return e, true
 		}
 	}

@@ -4,14 +4,15 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
 // outline reads what kubectl describe node, docker info, docker version, ctr version, crictl version, hostnamectl and timedatectl print.
 type outline struct {
-	server  *parse.Datum // "Version" of a server that has not said yet which one it is
-	runtime string       // RuntimeName of crictl version
-	node    string       // of kubectl describe
+	server  *snapshots.Datum // "Version" of a server that has not said yet which one it is
+	runtime string           // RuntimeName of crictl version
+	node    string           // of kubectl describe
 	nodes   nodes
 	taken   taken
 }
@@ -48,7 +49,7 @@ func linuxRelease(s string) string {
 	return release
 }
 
-func (o *outline) datum(dst []event.Event, e *parse.Datum) []event.Event {
+func (o *outline) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) == 0 {
 		return dst
 	}
@@ -86,7 +87,7 @@ func (o *outline) datum(dst []event.Event, e *parse.Datum) []event.Event {
 }
 
 // versions reads the versions that need their section: Server, Engine, Version.
-func (o *outline) versions(dst []event.Event, name string, e *parse.Datum) []event.Event {
+func (o *outline) versions(dst []event.Event, name string, e *snapshots.Datum) []event.Event {
 	n := len(e.Path)
 	switch {
 	case name == "Name" && n == 1:
@@ -122,7 +123,7 @@ func (o *outline) versions(dst []event.Event, name string, e *parse.Datum) []eve
 }
 
 // row is a condition or an event of kubectl describe.
-func (o *outline) row(dst []event.Event, e *parse.Datum) []event.Event {
+func (o *outline) row(dst []event.Event, e *snapshots.Datum) []event.Event {
 	get := func(name string) string {
 		v, _ := e.Field(name)
 		return v
@@ -130,8 +131,8 @@ func (o *outline) row(dst []event.Event, e *parse.Datum) []event.Event {
 	q := []event.Quote{quoteOf(e)}
 	if status := get("Status"); status != "" {
 		c := condition{node: o.node, kind: get("Type"), status: status, reason: get("Reason"), message: get("Message"), quotes: q}
-		c.since, _ = parse.Date(get("LastTransitionTime"))
-		c.beat, _ = parse.Date(get("LastHeartbeatTime"))
+		c.since, _ = stamp.Date(get("LastTransitionTime"))
+		c.beat, _ = stamp.Date(get("LastHeartbeatTime"))
 		o.nodes.conditions = append(o.nodes.conditions, c)
 		return dst
 	}

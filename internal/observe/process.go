@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
 // processes reads a listing of ps. Of most processes it keeps nothing but their number; runtimes, shims, runc, CNI plugins,
@@ -40,7 +41,7 @@ type processRow struct {
 }
 
 // column is the value of the first of some columns that a row has.
-func column(e *parse.Datum, names ...string) string {
+func column(e *snapshots.Datum, names ...string) string {
 	for _, name := range names {
 		if v, ok := e.Field(name); ok {
 			return v
@@ -50,7 +51,7 @@ func column(e *parse.Datum, names ...string) string {
 }
 
 // read takes the columns of a row. Under ps -m the threads of a process stand below it and have no id.
-func (p *processes) read(e *parse.Datum) processRow {
+func (p *processes) read(e *snapshots.Datum) processRow {
 	r := processRow{
 		state: strings.TrimLeft(column(e, "STAT", "S", "STATE"), "-"), ppid: column(e, "PPID"), count: column(e, "NLWP", "THCNT"),
 		wchan: known(column(e, "WCHAN")), started: startTime(column(e, "STARTED", "START", "STIME")), age: elapsed(column(e, "ELAPSED")),
@@ -75,7 +76,7 @@ func (p *processes) read(e *parse.Datum) processRow {
 }
 
 // row takes the row of a process or of a thread.
-func (p *processes) row(dst []event.Event, e *parse.Datum) []event.Event {
+func (p *processes) row(dst []event.Event, e *snapshots.Datum) []event.Event {
 	r := p.read(e)
 	first := p.count(&r)
 	if first && (strings.HasPrefix(r.comm, "kubelet") || strings.Contains(r.args, "hyperkube kubelet")) {
@@ -122,17 +123,17 @@ func (p *processes) count(r *processRow) (first bool) {
 }
 
 // event finishes the event of a row.
-func (r *processRow) event(ev event.Event, e *parse.Datum) event.Event {
-	for _, f := range [...]event.Field{str("state", r.state), str("wchan", r.wchan), str("args", clipped(r.args))} {
+func (r *processRow) event(ev event.Event, e *snapshots.Datum) event.Event {
+	for _, f := range [...]event.Field{str(event.FieldState, r.state), str(event.FieldWchan, r.wchan), str(event.FieldArgs, clipped(r.args))} {
 		if f.Value.Text() != "" {
 			ev.Fields = append(ev.Fields, f)
 		}
 	}
 	if ppid, err := strconv.Atoi(r.ppid); err == nil {
-		ev.Fields = append(ev.Fields, number("ppid", float64(ppid)))
+		ev.Fields = append(ev.Fields, number(event.FieldPPID, float64(ppid)))
 	}
 	if r.age >= 0 {
-		ev.Fields = append(ev.Fields, event.Field{Key: "age", Value: event.Duration(r.age)})
+		ev.Fields = append(ev.Fields, length(event.FieldAge, r.age))
 	}
 	ev.IDs.PID, ev.Start, ev.Source, ev.Evidence = r.pid, r.started, Processes, []event.Quote{quoteOf(e)}
 	if r.tid != r.pid {
@@ -181,7 +182,7 @@ func known(s string) string {
 }
 
 // commandName is the name of a process: its own column, else the base name of what was started, without the brackets of a kernel's thread.
-func commandName(e *parse.Datum, args string) string {
+func commandName(e *snapshots.Datum, args string) string {
 	for i, f := range e.Fields[:len(e.Fields)-1] {
 		if f.Key == "COMMAND" || f.Key == "COMM" || f.Key == "CMD" && i > 0 {
 			return f.Value
@@ -215,7 +216,7 @@ var daemons = []struct{ comm, component string }{
 
 // processEvent says what a process is; told is false for one that matters only by its state. Only the first row of a process tells what it is.
 func processEvent(comm, args string, first bool) (ev event.Event, told bool) {
-	ev = event.Event{Kind: KindProcess, Component: "process", Text: comm + " is running"}
+	ev = event.Event{Kind: event.KindProcess, Component: "process", Text: comm + " is running"}
 	if comm == "runc" || comm == "docker-runc" || strings.HasPrefix(args, "runc ") {
 		ev, _ = runcCommand(args)
 		return ev, first
@@ -225,7 +226,7 @@ func processEvent(comm, args string, first bool) (ev event.Event, told bool) {
 		plugin, _, _ = strings.Cut(plugin, " ")
 		return cniEvent(plugin), first
 	}
-	ev.Fields = []event.Field{str("comm", comm)}
+	ev.Fields = []event.Field{str(event.FieldComm, comm)}
 	for _, d := range daemons {
 		if strings.HasPrefix(comm, d.comm) && (len(comm) == len(d.comm) || comm[len(d.comm)] == '-' || len(comm) == 15) {
 			ev.Component = d.component
@@ -233,7 +234,7 @@ func processEvent(comm, args string, first bool) (ev event.Event, told bool) {
 				ev.IDs.Container = shimContainer(args)
 			}
 			if strings.HasSuffix(d.comm, "containerd-shim") { // one name for all generations of it
-				ev.Fields = []event.Field{str("comm", "containerd-shim")}
+				ev.Fields = []event.Field{str(event.FieldComm, "containerd-shim")}
 			}
 			return ev, first && (d.component != "systemd" || comm == "systemd")
 		}
@@ -258,7 +259,7 @@ func shimContainer(args string) string {
 func runcCommand(args string) (event.Event, bool) {
 	words := strings.Fields(args)
 	verb := ""
-	e := event.Event{Kind: KindProcess, Component: "runc", Source: Processes, Text: "runc is running", Fields: []event.Field{str("comm", "runc")}}
+	e := event.Event{Kind: event.KindProcess, Component: "runc", Source: Processes, Text: "runc is running", Fields: []event.Field{str(event.FieldComm, "runc")}}
 	for i, w := range words {
 		if i > 0 && !strings.HasPrefix(w, "-") && slices.Contains(runcVerbs, w) {
 			verb = w
@@ -269,21 +270,21 @@ func runcCommand(args string) (event.Event, bool) {
 		return e, false // its command line is not there
 	}
 	e.Text = "runc " + verb + " is running"
-	e.Fields = append(e.Fields, str("verb", verb), truth("systemd_cgroup", slices.ContainsFunc(words, systemdFlag)))
+	e.Fields = append(e.Fields, str(event.FieldVerb, verb), truth(event.FieldSystemdCgroup, slices.ContainsFunc(words, systemdFlag)))
 	e.IDs.Container = containerID(words[len(words)-1])
 	return e, true
 }
 
 // cniEvent is a CNI plugin that was alive when the listing was made.
 func cniEvent(plugin string) event.Event {
-	e := event.Event{Kind: KindProcess, Component: "cni", Source: Processes, Text: "CNI plugin " + plugin + " is running"}
-	e.Fields = []event.Field{str("comm", "cni"), str("plugin", plugin)}
+	e := event.Event{Kind: event.KindProcess, Component: "cni", Source: Processes, Text: "CNI plugin " + plugin + " is running"}
+	e.Fields = []event.Field{str(event.FieldComm, "cni"), str(event.FieldPlugin, plugin)}
 	return e
 }
 
 // startTime is when a process began, where ps says so to the second (lstart).
 func startTime(s string) event.Time {
-	if t, ok := parse.Date(s); ok {
+	if t, ok := stamp.Date(s); ok {
 		return t
 	}
 	return event.Time{}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
 )
 
 func TestProcessState(t *testing.T) {
@@ -17,7 +19,7 @@ func TestProcessState(t *testing.T) {
 	events, _ := observeFile(t, "ps_alxfwww", []byte(listing))
 	var texts []string
 	for _, e := range events {
-		if e.Kind == KindProcess {
+		if e.Kind == event.KindProcess {
 			texts = append(texts, e.Text)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/samples"
 )
 
 // Samples joins samples of one thread in one call, scan after scan, to an
@@ -30,7 +30,7 @@ type Samples struct {
 
 // run is a thread that is in one call for some scans.
 type run struct {
-	first, last  parse.Sample
+	first, last  samples.Sample
 	stack, wchan string        // the last that could be read
 	frames       []event.Quote // of stack
 	scan         int           // of last
@@ -47,13 +47,13 @@ const slowRun = time.Second
 const longestPause = 2 * time.Minute
 
 // Sample takes the next sample and appends the intervals that it ends.
-func (t *Samples) Sample(dst []event.Event, s *parse.Sample) []event.Event {
+func (t *Samples) Sample(dst []event.Event, s *samples.Sample) []event.Event {
 	switch {
 	case s.Disk != nil:
 		return append(dst, slowDisk(s)...)
 	case s.Count > 0:
 		return append(dst, summedEvent(s)...)
-	case s.Walk == parse.WalkEnd:
+	case s.Walk == samples.WalkEnd:
 		t.cut = false
 		return dst
 	case s.Time.IsZero():
@@ -68,7 +68,7 @@ func (t *Samples) Sample(dst []event.Event, s *parse.Sample) []event.Event {
 		return dst
 	}
 	dst = t.tick(dst, s.Time)
-	if s.Walk == parse.WalkBegin {
+	if s.Walk == samples.WalkBegin {
 		t.cut = true
 	}
 	if s.TID == 0 {
@@ -100,7 +100,7 @@ func (t *Samples) Sample(dst []event.Event, s *parse.Sample) []event.Event {
 }
 
 // birth tells when the process of a daemon began.
-func (t *Samples) birth(dst []event.Event, s *parse.Sample) []event.Event {
+func (t *Samples) birth(dst []event.Event, s *samples.Sample) []event.Event {
 	name := daemonNamed(s.Exe)
 	if !s.Started.Known || s.TID != s.PID || name == "" || t.born[s.PID] {
 		return dst
@@ -110,8 +110,8 @@ func (t *Samples) birth(dst []event.Event, s *parse.Sample) []event.Event {
 	}
 	t.born[s.PID] = true
 	e := event.Event{
-		Kind: KindDaemonStart, Component: name, Source: "samples", Start: s.Started, End: s.Started, IDs: event.IDs{PID: s.PID},
-		Fields: []event.Field{str("daemon", name)}, Text: fmt.Sprintf("%s, PID %d, has run since then", name, s.PID),
+		Kind: event.KindDaemonStart, Component: name, Source: "samples", Start: s.Started, End: s.Started, IDs: event.IDs{PID: s.PID},
+		Fields: []event.Field{str(event.FieldDaemon, name)}, Text: fmt.Sprintf("%s, PID %d, has run since then", name, s.PID),
 		Evidence: []event.Quote{{Pos: s.Pos, Text: s.Raw}},
 	}
 	return append(dst, e)
@@ -138,7 +138,7 @@ func (t *Samples) tick(dst []event.Event, now event.Time) []event.Event {
 }
 
 // telling leaves out what a thread with nothing to do is in. In state D anything tells, and so does that a thread is stopped.
-func telling(s *parse.Sample) bool {
+func telling(s *samples.Sample) bool {
 	if held(s.State) != "" {
 		return true
 	}
@@ -154,7 +154,7 @@ func held(state string) string {
 }
 
 // tellingOnce leaves out of threads that were seen once what they are in all day: most sleep in a call that waits for others.
-func tellingOnce(s *parse.Sample) bool {
+func tellingOnce(s *samples.Sample) bool {
 	switch s.State {
 	case "D":
 		return true
@@ -164,7 +164,7 @@ func tellingOnce(s *parse.Sample) bool {
 	return false
 }
 
-func isNetlink(s *parse.Sample) bool {
+func isNetlink(s *samples.Sample) bool {
 	return strings.HasPrefix(s.Target, "NETLINK") || strings.Contains(s.Stack, "netlink_recvmsg")
 }
 
@@ -175,7 +175,7 @@ var tellingFrames = []string{"ovl_sync_fs", "iterate_supers", "sync_inodes_sb", 
 var schedulerFrames = []string{"__switch_to", "context_switch", "__schedule", "schedule", "schedule_timeout", "schedule_preempt_disabled", "io_schedule"}
 
 // goesOn says whether the thread is still in the same call.
-func (r *run) goesOn(s *parse.Sample, scan int) bool {
+func (r *run) goesOn(s *samples.Sample, scan int) bool {
 	if s.Syscall != r.last.Syscall || s.HasNumber != r.last.HasNumber || s.Number != r.last.Number || held(s.State) != held(r.last.State) || s.Comm != r.last.Comm {
 		return false
 	}
@@ -209,8 +209,8 @@ func (t *Samples) end(dst []event.Event, r *run, atEnd bool) []event.Event {
 		most += t.pause
 	}
 	e.Fields = append(e.Fields,
-		event.Field{Key: "samples", Value: event.Int(int64(r.count))},
-		event.Field{Key: "most", Value: event.Duration(most)}, event.Field{Key: "every", Value: event.Duration(t.pause)}, truth("returned", !atEnd))
+		whole(event.FieldSamples, int64(r.count)),
+		length(event.FieldMost, most), length(event.FieldEvery, t.pause), truth(event.FieldReturned, !atEnd))
 	e.Text += ", seen " + strconv.Itoa(r.count) + " times in a row"
 	if r.count > 1 {
 		e.Evidence = slices.Insert(e.Evidence, 1, event.Quote{Pos: r.last.Pos, Text: r.last.Raw})
@@ -219,36 +219,36 @@ func (t *Samples) end(dst []event.Event, r *run, atEnd bool) []event.Event {
 }
 
 // sampleEvent is what the events of all samples have in common.
-func sampleEvent(s *parse.Sample) event.Event {
-	e := event.Event{Kind: KindThreadSample, Component: writerOf(s), Source: SourceSamples}
+func sampleEvent(s *samples.Sample) event.Event {
+	e := event.Event{Kind: event.KindThreadSample, Component: writerOf(s), Source: SourceSamples}
 	e.IDs.TID, e.IDs.PID, e.IDs.Container = s.TID, s.PID, findID(s.Target)
 	if e.IDs.Container == "" && e.Component != "shim" { // a shim may run in the cgroup of its sandbox
 		e.IDs.Container = findID(s.Cgroup)
 	}
 	e.Fields = []event.Field{
-		str("name", s.Syscall), str("state", s.State), str("comm", s.Comm), str("exe", s.Exe), truth("kernel", s.Kernel),
-		truth("netlink", isNetlink(s)), str("target", s.Target), str("wchan", s.WChan), str("stack", s.Stack),
+		str(event.FieldName, s.Syscall), str(event.FieldState, s.State), str(event.FieldComm, s.Comm), str(event.FieldExe, s.Exe), truth(event.FieldKernel, s.Kernel),
+		truth(event.FieldNetlink, isNetlink(s)), str(event.FieldTarget, s.Target), str(event.FieldWchan, s.WChan), str(event.FieldStack, s.Stack),
 	}
 	if waits, _ := kernelWait(s.Stack, s.WChan); waits != "" {
-		e.Fields = append(e.Fields, str("waits", waits))
+		e.Fields = append(e.Fields, str(event.FieldWaits, waits))
 	}
-	for _, f := range [...]event.Field{str("cgroup", s.Cgroup), str("args", s.Args), str("machine", s.Machine)} {
+	for _, f := range [...]event.Field{str(event.FieldCgroup, s.Cgroup), str(event.FieldArgs, s.Args), str(event.FieldMachine, s.Machine)} {
 		if f.Value.Text() != "" {
 			e.Fields = append(e.Fields, f)
 		}
 	}
 	in := cmp.Or(s.Syscall, s.WChan, "the kernel")
 	if s.HasNumber {
-		e.Fields = append(e.Fields, event.Field{Key: "number", Value: event.Int(int64(s.Number))})
+		e.Fields = append(e.Fields, whole(event.FieldNumber, int64(s.Number)))
 		if s.Syscall == "" {
 			in = "system call " + strconv.Itoa(s.Number) + " of a machine that is not known"
 		}
 	}
 	for _, id := range [...]struct {
-		key  string
+		key  event.Key
 		base int
 		id   uint64
-	}{{"stack_id", 16, s.StackID}, {"cgroup_id", 10, s.CgroupID}, {"call_id", 10, s.Seq}} {
+	}{{event.FieldStackID, 16, s.StackID}, {event.FieldCgroupID, 10, s.CgroupID}, {event.FieldCallID, 10, s.Seq}} {
 		if id.id != 0 {
 			e.Fields = append(e.Fields, str(id.key, strconv.FormatUint(id.id, id.base)))
 		}
@@ -262,7 +262,7 @@ func sampleEvent(s *parse.Sample) event.Event {
 }
 
 // tellingLines are the lines of a stack that are worth a quote: what the thread waits in, and what tells why.
-func tellingLines(s *parse.Sample) (lines []event.Quote) {
+func tellingLines(s *samples.Sample) (lines []event.Quote) {
 	if len(s.Frames) == 0 {
 		return nil
 	}
@@ -283,16 +283,16 @@ func tellingLines(s *parse.Sample) (lines []event.Quote) {
 }
 
 // momentEvent is a thread that was seen once.
-func momentEvent(s *parse.Sample) event.Event {
+func momentEvent(s *samples.Sample) event.Event {
 	e := sampleEvent(s)
 	e.Start = s.Time
-	e.Fields = append(e.Fields, event.Field{Key: "samples", Value: event.Int(1)})
+	e.Fields = append(e.Fields, whole(event.FieldSamples, 1))
 	return e
 }
 
 // endedEvent is a call that xcapture 3 saw return. It never sees umount2 return
 // late: that call syncs after the kernel's sys_exit, so that its absence tells nothing.
-func endedEvent(s *parse.Sample) (event.Event, bool) {
+func endedEvent(s *samples.Sample) (event.Event, bool) {
 	if !s.HasAge || s.Age < slowRun || !traced[s.Syscall] {
 		return event.Event{}, false
 	}
@@ -300,37 +300,37 @@ func endedEvent(s *parse.Sample) (event.Event, bool) {
 	e.Source = SourceEnded
 	e.Text = s.Syscall + " in thread " + strconv.Itoa(s.TID)
 	e.Start, e.End = s.Time, s.Time.Add(s.Age)
-	e.Fields = append(e.Fields, truth("returned", true))
+	e.Fields = append(e.Fields, truth(event.FieldReturned, true))
 	return e, true
 }
 
 // summedEvent is a row of a report that sums samples up, and tells neither thread nor time.
-func summedEvent(s *parse.Sample) []event.Event {
+func summedEvent(s *samples.Sample) []event.Event {
 	if !telling(s) {
 		return nil
 	}
 	e := sampleEvent(s)
 	e.Source = SourceSummary
-	e.Fields = append(e.Fields, event.Field{Key: "samples", Value: event.Int(int64(s.Count))}, event.Field{Key: "scans", Value: event.Int(int64(s.Scans))})
+	e.Fields = append(e.Fields, whole(event.FieldSamples, int64(s.Count)), whole(event.FieldScans, int64(s.Scans)))
 	e.Text = s.Comm + " in " + cmp.Or(s.Syscall, s.WChan, "the kernel") + ", state " + s.State + ", in " + strconv.Itoa(s.Count) + " samples of " + strconv.Itoa(s.Scans) + " scans"
 	return []event.Event{e}
 }
 
 // slowDisk is a request that a disk took long for.
-func slowDisk(s *parse.Sample) []event.Event {
+func slowDisk(s *samples.Sample) []event.Event {
 	d := s.Disk
 	took := d.Queued + d.Service
 	if took < slowRun || s.Time.IsZero() {
 		return nil
 	}
-	e := event.Event{Kind: KindDiskRequest, Component: "kernel", Source: SourceEnded, Start: s.Time.Add(-d.Queued), End: s.Time.Add(d.Service)}
+	e := event.Event{Kind: event.KindDiskRequest, Component: "kernel", Source: SourceEnded, Start: s.Time.Add(-d.Queued), End: s.Time.Add(d.Service)}
 	e.IDs.TID, e.IDs.PID = d.TID, d.PID
 	e.Fields = []event.Field{
-		str("device", d.Device), str("flags", d.Flags),
-		{Key: "bytes", Value: event.Int(d.Bytes)},
-		{Key: "error", Value: event.Int(int64(d.Error))},
-		{Key: "queued", Value: event.Duration(d.Queued)},
-		{Key: "service", Value: event.Duration(d.Service)},
+		str(event.FieldDevice, d.Device), str(event.FieldFlags, d.Flags),
+		whole(event.FieldBytes, d.Bytes),
+		whole(event.FieldError, int64(d.Error)),
+		length(event.FieldQueued, d.Queued),
+		length(event.FieldService, d.Service),
 	}
 	e.Text = "disk " + d.Device + " works on " + strconv.FormatInt(d.Bytes, 10) + " bytes (" + d.Flags + ")"
 	e.Evidence = []event.Quote{{Pos: s.Pos, Text: s.Raw}}
@@ -353,7 +353,7 @@ const (
 )
 
 // writerOf names the component that a thread belongs to; the kernel cuts names at 15 bytes.
-func writerOf(s *parse.Sample) string {
+func writerOf(s *samples.Sample) string {
 	if s.Kernel {
 		return "kernel"
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
 func watch(t testing.TB, text []byte) []event.Event {
@@ -21,8 +22,8 @@ func watch(t testing.TB, text []byte) []event.Event {
 	joined := NewSamples()
 	var events []event.Event
 	f, ok := parse.Detect(text, "f")
-	require.True(t, ok && f.Samples != nil, f.Name)
-	for s, err := range f.Samples(parse.Input{Path: "f", R: bytes.NewReader(text)}) {
+	require.True(t, ok, f.Name)
+	for s, err := range f.Reader.(parse.Samples)(lines.Input{Path: "f", R: bytes.NewReader(text)}) {
 		require.NoError(t, err)
 		events = joined.Sample(events, &s)
 	}
@@ -130,7 +131,7 @@ func TestSamplesGolden(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(file), ".log.gz")
 		fmt.Fprintln(&got, "#", name)
 		for _, e := range watch(t, realSamples(t, name)) {
-			fmt.Fprintln(&got, describe(&e))
+			fmt.Fprintln(&got, describe(t, &e))
 		}
 	}
 	if *update {
@@ -163,7 +164,7 @@ func TestCutWalk(t *testing.T) {
 			var events []event.Event
 			f, ok := parse.Detect(text, "f")
 			require.True(t, ok)
-			for s, err := range f.Samples(parse.Input{Path: "f", R: bytes.NewReader(text)}) {
+			for s, err := range f.Reader.(parse.Samples)(lines.Input{Path: "f", R: bytes.NewReader(text)}) {
 				if err == nil {
 					events = joined.Sample(events, &s)
 				}

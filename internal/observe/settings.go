@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
 // setting is one row of a configuration: where it stands, and the fact that it is.
@@ -82,7 +82,7 @@ func naming(program string) func(string) string {
 const timeoutPrefix = "io.containerd.timeout."
 
 // look appends the facts that the rows of a table make of a datum.
-func look(dst []event.Event, table []setting, e *parse.Datum) []event.Event {
+func look(dst []event.Event, table []setting, e *snapshots.Datum) []event.Event {
 	for i := range table {
 		s := &table[i]
 		last, ok := s.match(e.Path)
@@ -103,7 +103,7 @@ type settings struct {
 	table    []setting
 	runtimes []runtimeOption
 	fallback string // default_runtime_name
-	version  *parse.Datum
+	version  *snapshots.Datum
 	ours     bool // it has plugins of containerd
 	options  []string
 	optionsQ event.Quote
@@ -115,7 +115,7 @@ type runtimeOption struct {
 	quote          event.Quote
 }
 
-func (s *settings) datum(dst []event.Event, e *parse.Datum) []event.Event {
+func (s *settings) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	p := e.Path
 	if len(p) == 0 {
 		return dst
@@ -152,7 +152,7 @@ func (s *settings) finish(dst []event.Event) []event.Event {
 // configured marks facts of a file, which the running program need not have read, or may overrule by a flag.
 func configured(dst []event.Event, from int) []event.Event {
 	for i := from; i < len(dst); i++ {
-		dst[i].Fields = append(dst[i].Fields, str("basis", "configured"))
+		dst[i].Fields = append(dst[i].Fields, str(event.FieldBasis, "configured"))
 	}
 	return dst
 }
@@ -186,7 +186,7 @@ var kubeletFlags = map[string]string{
 }
 
 // addFlags appends the facts that a command line of the kubelet tells. A flag and its value are joined by = or a blank.
-func addFlags(dst []event.Event, args string, e *parse.Datum) []event.Event {
+func addFlags(dst []event.Event, args string, e *snapshots.Datum) []event.Event {
 	words := strings.Fields(args)
 	for i, w := range words {
 		name, value, ok := strings.Cut(strings.TrimLeft(w, `"'`), "=")
@@ -204,7 +204,7 @@ func addFlags(dst []event.Event, args string, e *parse.Datum) []event.Event {
 }
 
 // addKubelet appends a setting of the kubelet; of the feature gates, EventedPLEG is a fact of its own.
-func addKubelet(dst []event.Event, name, value string, e *parse.Datum) []event.Event {
+func addKubelet(dst []event.Event, name, value string, e *snapshots.Datum) []event.Event {
 	dst = addFact(dst, Config, name, value, e)
 	if name == "kubelet.feature-gates" {
 		if gate := eventedPLEG(value); gate != "" {

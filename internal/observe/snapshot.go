@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
 // Snapshot makes events of a file that says how something was at one moment: configurations, listings, /proc, metrics,
@@ -17,7 +18,7 @@ type Snapshot struct {
 
 // snapshotReader makes events of the data of one format.
 type snapshotReader interface {
-	datum(dst []event.Event, e *parse.Datum) []event.Event
+	datum(dst []event.Event, e *snapshots.Datum) []event.Event
 	finish(dst []event.Event) []event.Event
 }
 
@@ -64,7 +65,7 @@ func NewSnapshot(format string) *Snapshot {
 }
 
 // Datum appends the events that a datum tells of. A line that is none of the format's is read as a line of text.
-func (s *Snapshot) Datum(dst []event.Event, e *parse.Datum) []event.Event {
+func (s *Snapshot) Datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	before := len(dst)
 	if e.Text != "" {
 		r := event.Record{Pos: e.Pos, Lines: e.Lines, Text: e.Text, Raw: e.Raw, Wanted: true}
@@ -142,7 +143,7 @@ const collecting = 5 * time.Minute
 
 // date takes the output of date.
 func (t *taken) date(line string) {
-	if at, ok := parse.Date(line); ok && t.All.IsZero() {
+	if at, ok := stamp.Date(line); ok && t.All.IsZero() {
 		t.All = at
 		t.All.Prec = collecting
 	}
@@ -153,8 +154,8 @@ func (t *taken) date(line string) {
 //	    Local time: Wed 2023-11-08 10:01:02 CST
 //	Universal time: Wed 2023-11-08 02:01:02 UTC
 func (t *taken) clock(name, value string) {
-	_, stamp, _ := strings.Cut(value, " ") // the weekday
-	at, ok := parse.Date(stamp)
+	_, date, _ := strings.Cut(value, " ") // the weekday
+	at, ok := stamp.Date(date)
 	switch {
 	case !ok:
 	case name == "Local time":
@@ -186,10 +187,10 @@ func WantedDatum(line []byte) bool {
 }
 
 // quoteOf is the evidence of a datum.
-func quoteOf(e *parse.Datum) event.Quote { return event.Quote{Pos: e.Pos, Text: e.Raw} }
+func quoteOf(e *snapshots.Datum) event.Quote { return event.Quote{Pos: e.Pos, Text: e.Raw} }
 
 // addFact appends a fact that a datum tells; none when the value is empty.
-func addFact(dst []event.Event, source, name, value string, e *parse.Datum) []event.Event {
+func addFact(dst []event.Event, source, name, value string, e *snapshots.Datum) []event.Event {
 	return addFactAt(dst, source, name, value, quoteOf(e))
 }
 
@@ -205,7 +206,7 @@ func addFactAt(dst []event.Event, source, name, value string, q event.Quote) []e
 }
 
 // number is a field that holds a number.
-func number(key string, n float64) event.Field {
+func number(key event.Key, n float64) event.Field {
 	return event.Field{Key: key, Value: event.Number(n)}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
 // observeFile reads a file that is a snapshot as the pipeline does.
@@ -23,16 +24,15 @@ func observeFile(t testing.TB, file string, text []byte) (events []event.Event, 
 	t.Helper()
 	format, ok := parse.Detect(text, file)
 	require.True(t, ok, file)
-	if format.Records != nil {
-		for rec, err := range format.Records(parse.Input{Path: file, R: bytes.NewReader(text), Want: parse.NewLiterals(Literals()).Match}) {
+	if read, isLog := format.Reader.(parse.Records); isLog {
+		for rec, err := range read(lines.Input{Path: file, R: bytes.NewReader(text), Want: lines.NewLiterals(Literals()).Match}) {
 			require.NoError(t, err)
 			events = Record(events, &rec)
 		}
 		return events, nil
 	}
-	require.NotNil(t, format.Data, file)
 	s := NewSnapshot(format.Name)
-	for e, err := range format.Data(parse.Input{Path: file, R: bytes.NewReader(text), Want: WantedDatum}) {
+	for e, err := range format.Reader.(parse.Data)(lines.Input{Path: file, R: bytes.NewReader(text), Want: WantedDatum}) {
 		if err == nil {
 			events = s.Datum(events, &e)
 		}
@@ -41,9 +41,9 @@ func observeFile(t testing.TB, file string, text []byte) (events []event.Event, 
 }
 
 // describeWhole is describe with the times and the evidence written out.
-func describeWhole(e *event.Event) string {
+func describeWhole(t *testing.T, e *event.Event) string {
 	var b strings.Builder
-	b.WriteString(describe(e))
+	b.WriteString(describe(t, e))
 	if e.Start.Known {
 		fmt.Fprintf(&b, " from %s", e.Start.T.Format(time.RFC3339))
 	}
@@ -66,7 +66,7 @@ func TestSnapshots(t *testing.T) {
 	const root = "../parse/testdata"
 	var got strings.Builder
 	for _, format := range parse.Formats {
-		if format.Data == nil && format.Name != "unit-status" {
+		if _, isSnapshot := format.Reader.(parse.Data); !isSnapshot && format.Name != "unit-status" {
 			continue
 		}
 		require.NoError(t, fs.WalkDir(os.DirFS(root), format.Name, func(name string, _ fs.DirEntry, err error) error {
@@ -81,7 +81,7 @@ func TestSnapshots(t *testing.T) {
 			fmt.Fprintln(&got, "# sources", slices.Sorted(maps.Keys(sources)))
 			for i := range events {
 				e := &events[i]
-				fmt.Fprintln(&got, describeWhole(e))
+				fmt.Fprintln(&got, describeWhole(t, e))
 				require.NotEmpty(t, e.Evidence, name)
 				require.NotEmpty(t, e.Source, name)
 				require.NotEmpty(t, e.Component, name)

@@ -8,19 +8,20 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/traces"
 )
 
 // Summary is what one trace amounts to.
 type Summary struct {
 	Path        string
 	Files       []string // that it was read from, where strace -ff wrote several
-	Form        parse.TraceForm
+	Form        traces.Form
 	Calls       map[string]*CallCount
 	Open        []TracedCall          // that had not returned at the end: culprits before idle waits, then the longest
 	Slow        []TracedCall          // finished culprits of at least 10 ms: the few longest of each kind, kinds in the order of Waits
 	Idle        map[string]*CallCount // waits of at least 10 ms
-	Tables      []parse.CallTotal     // rows of the tables that strace itself printed (-c, -C)
+	Tables      []traces.CallTotal    // rows of the tables that strace itself printed (-c, -C)
 	Counted     bool                  // Calls are those of Tables: the file holds no calls
 	Threads     int
 	First, Last event.Time // as written: a trace with -t and -tt has no date, one with -r alone no time
@@ -64,7 +65,7 @@ var Waits = []Wait{DiskWait, NetlinkWait, BusWait, SocketWait, LockWait, ChildWa
 
 // TracedCall is one call that took long. Where only AtMost is known, it is also the Duration.
 type TracedCall struct {
-	parse.Syscall
+	traces.Syscall
 	Wait Wait
 	Why  string // of a wait for a child: what that child is in
 	// Blocker is the thread at the end of such a wait, over all generations, and BlockerCall what it is in. 0 and empty for every other call.
@@ -100,7 +101,7 @@ const (
 )
 
 // NewSummary starts a summary of the trace at path.
-func NewSummary(path string, form parse.TraceForm) *Summary {
+func NewSummary(path string, form traces.Form) *Summary {
 	return &Summary{
 		Path: path, Form: form, Calls: map[string]*CallCount{}, Idle: map[string]*CallCount{},
 		trace: NewTrace(), threads: map[int]bool{}, slow: map[Wait][]TracedCall{},
@@ -116,12 +117,12 @@ func (s *Summary) Skip(skip *event.Skip) {
 }
 
 // Filter says which calls of the trace must be wanted.
-func (s *Summary) Filter() *parse.CallFilter {
-	return &parse.CallFilter{Least: map[string]time.Duration{"": slowCall}, Ask: s.trace.asks()}
+func (s *Summary) Filter() *traces.CallFilter {
+	return &traces.CallFilter{Least: map[string]time.Duration{"": slowCall}, Ask: s.trace.asks()}
 }
 
 // Add takes the next call. What [Summary.Filter] does not want need not be wanted.
-func (s *Summary) Add(c *parse.Syscall) {
+func (s *Summary) Add(c *traces.Syscall) {
 	s.trace.see(c)
 	if from, _ := c.Span(); !s.First.Known || from.Known && from.T.Before(s.First.T) {
 		s.First = from
@@ -170,14 +171,14 @@ func (s *Summary) Add(c *parse.Syscall) {
 const maxTables = 4096
 
 // counted takes a row of a table that strace printed.
-func (s *Summary) counted(row *parse.CallTotal) {
+func (s *Summary) counted(row *traces.CallTotal) {
 	if len(s.Tables) < maxTables {
 		s.Tables = append(s.Tables, *row)
 	}
 }
 
 // returned counts a call that came back.
-func (s *Summary) returned(c *parse.Syscall) {
+func (s *Summary) returned(c *traces.Syscall) {
 	if !c.Returned {
 		return
 	}
@@ -249,7 +250,7 @@ func countOf(table map[string]*CallCount, name string) *CallCount {
 	return n
 }
 
-func (n *CallCount) add(c *parse.Syscall) {
+func (n *CallCount) add(c *traces.Syscall) {
 	n.Count++
 	if c.Errno != "" {
 		n.Errors++
@@ -258,7 +259,7 @@ func (n *CallCount) add(c *parse.Syscall) {
 	n.Max = max(n.Max, c.Duration)
 }
 
-func (n *CallCount) join(c *parse.CallTotal) {
+func (n *CallCount) join(c *traces.CallTotal) {
 	n.Count += c.Calls
 	n.Errors += c.Errors
 	n.Total += c.Total
@@ -278,7 +279,7 @@ func (s *Summary) keep(c TracedCall) {
 }
 
 // kindOfWait says what a call waits for when it takes long.
-func kindOfWait(c *parse.Syscall, h *handle) Wait {
+func kindOfWait(c *traces.Syscall, h *handle) Wait {
 	if kind, ok := callWaits[c.Name]; ok {
 		return kind
 	}
@@ -308,7 +309,7 @@ func socketCall(name string) bool {
 }
 
 // Finish ends the trace.
-func (s *Summary) Finish(stats parse.Stats) {
+func (s *Summary) Finish(stats lines.Stats) {
 	s.trace.Finish(nil)
 	s.Bus = s.trace.Bus
 	s.Lines, s.Blank, s.Threads, s.Last = stats.Lines, stats.Blank, len(s.threads), s.trace.last

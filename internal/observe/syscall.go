@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/traces"
 )
 
 // asks says of the calls that may matter however short they are whether one does.
-func (t *Trace) asks() map[string]func(*parse.CallView) bool {
-	all := map[string]func(*parse.CallView) bool{}
+func (t *Trace) asks() map[string]func(*traces.CallView) bool {
+	all := map[string]func(*traces.CallView) bool{}
 	for _, name := range following {
 		all[name] = t.mayFollow
 	}
@@ -55,7 +55,7 @@ const slowSyscall = time.Second
 
 // newSyscall makes an event of a traced call that took long or never returned; ok
 // is false for all others. H is what its descriptor is; nil when nothing is known.
-func newSyscall(s *parse.Syscall, h *handle) (e event.Event, ok bool) {
+func newSyscall(s *traces.Syscall, h *handle) (e event.Event, ok bool) {
 	if !traced[s.Name] || s.HasDuration && s.Duration < slowSyscall && !s.Unfinished {
 		return event.Event{}, false
 	}
@@ -74,7 +74,7 @@ func newSyscall(s *parse.Syscall, h *handle) (e event.Event, ok bool) {
 	if strings.HasPrefix(s.Name, "recv") && !netlink && h.kind != unknownHandle {
 		return event.Event{}, false // a socket that is known and is no netlink socket
 	}
-	e = event.Event{Kind: KindSyscall, Component: "process", Source: "strace", Open: s.Unfinished, Begun: s.AtLeast}
+	e = event.Event{Kind: event.KindSyscall, Component: "process", Source: "strace", Open: s.Unfinished, Begun: s.AtLeast}
 	e.IDs.TID = s.PID
 	e.Start = s.Start
 	if s.HasDuration && !s.Start.IsZero() {
@@ -87,18 +87,18 @@ func newSyscall(s *parse.Syscall, h *handle) (e event.Event, ok bool) {
 		e.IDs.Container = containerID(path.Base(path.Dir(target)))
 	}
 	e.Fields = []event.Field{
-		str("name", s.Name), str("result", s.Result), str("errno", s.Errno),
-		truth("delayed", s.Delayed), truth("injected", s.Injected), truth("returned", !s.Unfinished),
-		truth("rootfs", isRootfs(target)), truth("netlink", netlink), truth("bus", bus),
+		str(event.FieldName, s.Name), str(event.FieldResult, s.Result), str(event.FieldErrno, s.Errno),
+		truth(event.FieldDelayed, s.Delayed), truth(event.FieldInjected, s.Injected), truth(event.FieldReturned, !s.Unfinished),
+		truth(event.FieldRootfs, isRootfs(target)), truth(event.FieldNetlink, netlink), truth(event.FieldBus, bus),
 	}
 	if s.Delayed {
-		e.Fields = append(e.Fields, str("tester", "a delay that strace injected"))
+		e.Fields = append(e.Fields, str(event.FieldTester, "a delay that strace injected"))
 	}
 	if target != "" {
-		e.Fields = append(e.Fields, str("path", target))
+		e.Fields = append(e.Fields, str(event.FieldPath, target))
 	}
 	if s.HasDuration {
-		e.Fields = append(e.Fields, event.Field{Key: "took", Value: event.Duration(s.Duration)})
+		e.Fields = append(e.Fields, length(event.FieldTook, s.Duration))
 	}
 	e.Text = s.Name + " in thread " + strconv.Itoa(s.PID)
 	if s.Unfinished {
@@ -120,7 +120,7 @@ func isRootfs(p string) bool {
 // firstPath is the path that a call works on: its first quoted argument, below the directory that
 // strace -y wrote behind the descriptor before it, or what it wrote behind the call's own; empty when that is no absolute path.
 func firstPath(args string) string {
-	p, ok := parse.Quoted(args)
+	p, ok := traces.FirstString(args)
 	before, _, _ := strings.Cut(args, `"`)
 	dir, labelled := between(before, "<", ">")
 	switch {

@@ -21,8 +21,8 @@ var systemdTable = table{
 		{[]string{"running in system mode"}, systemdVersion},
 		{[]string{"ain process exited, code=", ".service: Failed with result "}, unitExit},
 		{[]string{" loaded units listed"}, unitCount},
-		{runtimeJobs("Stopping "), runtimeJob("Stopping ", KindUnitStop, "systemd stops ")},
-		{runtimeJobs("Started "), runtimeJob("Started ", KindUnitStart, "systemd has started ")},
+		{runtimeJobs("Stopping "), runtimeJob("Stopping ", event.KindUnitStop, "systemd stops ")},
+		{runtimeJobs("Started "), runtimeJob("Started ", event.KindUnitStart, "systemd has started ")},
 		{[]string{"Stopping " + kubeletUnit.description, "Stopping kubelet.service"}, kubeletStop},
 	},
 }
@@ -41,7 +41,7 @@ func scopeStarted(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	return event.Event{
-		Kind: KindScopeStart, IDs: event.IDs{Container: id}, Text: "systemd starts the scope of " + short(id),
+		Kind: event.KindScopeStart, IDs: event.IDs{Container: id}, Text: "systemd starts the scope of " + short(id),
 		Span: event.Span{Key: "scope/" + id, Edge: event.End, Foreign: true},
 	}, true
 }
@@ -60,19 +60,19 @@ func busUnsupported(r *event.Record) (event.Event, bool) {
 	}
 	errno := strings.TrimRight(strings.TrimSpace(text[i+2:]), ".")
 	return event.Event{
-		Kind: KindBusUnsupported, Fields: []event.Field{str("errno", errno)},
+		Kind: event.KindBusUnsupported, Fields: []event.Field{str(event.FieldErrno, errno)},
 		Text: "PID 1 could not send on the bus: " + errno,
 	}, true
 }
 
 func pendingReplies(*event.Record) (event.Event, bool) {
-	return event.Event{Kind: KindPendingReplies, Text: "too many unanswered calls to PID 1"}, true
+	return event.Event{Kind: event.KindPendingReplies, Text: "too many unanswered calls to PID 1"}, true
 }
 
 // introspectTimeout: Failed to introspect object / of service org.freedesktop.systemd1: Connection timed out (busctl tree).
 func introspectTimeout(r *event.Record) (event.Event, bool) {
 	text := message(r)
-	return event.Event{Kind: KindIntrospectTimeout, Text: "PID 1 does not answer on the bus"},
+	return event.Event{Kind: event.KindIntrospectTimeout, Text: "PID 1 does not answer on the bus"},
 		strings.Contains(text, "org.freedesktop.systemd1") && strings.Contains(text, "timed out")
 }
 
@@ -92,8 +92,8 @@ func cookie(r *event.Record) (event.Event, bool) {
 	if err != nil || v < 1<<16 || v >= 1<<40 {
 		return event.Event{}, false // too small to tell, or an address: a debugger prints the argument's pointer too
 	}
-	e := event.Event{Kind: KindCookie, Text: "systemd's bus cookie is " + strconv.FormatUint(v, 10)}
-	e.Fields = []event.Field{{Key: "cookie", Value: event.Int(int64(v))}, truth("overflow", v > 0xffffffff)}
+	e := event.Event{Kind: event.KindCookie, Text: "systemd's bus cookie is " + strconv.FormatUint(v, 10)}
+	e.Fields = []event.Field{whole(event.FieldCookie, int64(v)), truth(event.FieldOverflow, v > 0xffffffff)}
 	return e, true
 }
 
@@ -120,7 +120,7 @@ func someUnits(file string) bool {
 //
 //	Failed to start transient scope unit: Argument list too long
 func unitsFull(r *event.Record) (event.Event, bool) {
-	return event.Event{Kind: KindUnitsFull, Text: "systemd takes no more units"},
+	return event.Event{Kind: event.KindUnitsFull, Text: "systemd takes no more units"},
 		containsAny(r.Raw, []string{"Failed to start transient ", "unit: Argument list too long"})
 }
 
@@ -142,10 +142,10 @@ func unitExit(r *event.Record) (event.Event, bool) {
 	if how == "" || strings.HasPrefix(how, "exited 0") || r.Unit != "" && r.Unit != "systemd" {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: KindUnitExit, Text: unit + ".service ended: " + how}
-	e.Fields = []event.Field{str("unit", unit+".service"), str("daemon", name), str("how", how)}
+	e := event.Event{Kind: event.KindUnitExit, Text: unit + ".service ended: " + how}
+	e.Fields = []event.Field{str(event.FieldUnit, unit+".service"), str(event.FieldDaemon, name), str(event.FieldHow, how)}
 	if isRuntime(name) {
-		e.Fields = append(e.Fields, str("runtime", name))
+		e.Fields = append(e.Fields, str(event.FieldRuntime, name))
 	}
 	return e, true
 }
@@ -173,7 +173,7 @@ func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (
 			unit := known.names[0] + ".service"
 			if strings.HasPrefix(what, unit) || strings.HasPrefix(what, known.description) {
 				e := event.Event{Kind: kind, Text: text + unit}
-				e.Fields = []event.Field{str("unit", unit), str("daemon", known.component), str("runtime", known.component)}
+				e.Fields = []event.Field{str(event.FieldUnit, unit), str(event.FieldDaemon, known.component), str(event.FieldRuntime, known.component)}
 				return e, true
 			}
 		}
@@ -183,13 +183,13 @@ func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (
 
 // kubeletStop: Stopping kubelet: The Kubernetes Node Agent... (≤ 248), Stopping kubelet.service - kubelet: The Kubernetes Node Agent...
 func kubeletStop(r *event.Record) (event.Event, bool) {
-	e := event.Event{Kind: KindUnitStop, Text: "systemd stops kubelet.service"}
-	e.Fields = []event.Field{str("unit", "kubelet.service"), str("daemon", kubeletUnit.component)}
+	e := event.Event{Kind: event.KindUnitStop, Text: "systemd stops kubelet.service"}
+	e.Fields = []event.Field{str(event.FieldUnit, "kubelet.service"), str(event.FieldDaemon, kubeletUnit.component)}
 	return e, r.Unit == "" || r.Unit == "systemd"
 }
 
 func reexec(r *event.Record) (event.Event, bool) {
-	return event.Event{Kind: KindReexec, Text: "systemd re-executes itself"}, strings.HasPrefix(message(r), "Reexecuting")
+	return event.Event{Kind: event.KindReexec, Text: "systemd re-executes itself"}, strings.HasPrefix(message(r), "Reexecuting")
 }
 
 // systemdVersion: systemd 219 running in system mode. (+PAM …); systemd 252.30-1~deb12u2 running in system mode.

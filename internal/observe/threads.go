@@ -6,20 +6,20 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/samples"
 )
 
 // Threads joins the files of threads out of /proc: stack, wchan, status and the
 // others of one thread tell of one moment of it. The zero value holds none.
 type Threads struct {
-	parts []parse.Sample
+	parts []samples.Sample
 }
 
 // maxParts bounds the files that are kept; a large node has some 10 000 threads.
 const maxParts = 200_000
 
 // Add takes one file.
-func (t *Threads) Add(s *parse.Sample) {
+func (t *Threads) Add(s *samples.Sample) {
 	if len(t.parts) < maxParts {
 		t.parts = append(t.parts, *s)
 	}
@@ -41,8 +41,8 @@ func (t *Threads) Events(machine string) []event.Event {
 		file  string // where the thread is not known, each file is on its own
 		line  int
 	}
-	joined := map[key]*parse.Sample{}
-	var order []*parse.Sample
+	joined := map[key]*samples.Sample{}
+	var order []*samples.Sample
 	for i := range t.parts {
 		p := &t.parts[i]
 		k := key{group: p.Group, tid: p.TID}
@@ -57,7 +57,7 @@ func (t *Threads) Events(machine string) []event.Event {
 		joined[k] = &s
 		order = append(order, &s)
 	}
-	slices.SortStableFunc(order, func(a, b *parse.Sample) int {
+	slices.SortStableFunc(order, func(a, b *samples.Sample) int {
 		return cmp.Or(a.Time.T.Compare(b.Time.T), cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line))
 	})
 	scans := NewSamples()
@@ -82,7 +82,7 @@ func (t *Threads) Events(machine string) []event.Event {
 }
 
 // addPart puts what another file of a thread tells into its sample.
-func addPart(s, p *parse.Sample) {
+func addPart(s, p *samples.Sample) {
 	if quotable(p) {
 		if q := (event.Quote{Pos: s.Pos, Text: s.Raw}); quotable(s) && p.State == "" {
 			s.More = append(s.More, event.Quote{Pos: p.Pos, Text: p.Raw})
@@ -105,10 +105,10 @@ func addPart(s, p *parse.Sample) {
 }
 
 // quotable says that the first line of a file is worth a quote beside its stack.
-func quotable(p *parse.Sample) bool { return p.State != "" || p.WChan != "" || p.HasNumber }
+func quotable(p *samples.Sample) bool { return p.State != "" || p.WChan != "" || p.HasNumber }
 
 // frameEvents are the telling functions of a stack, as the kernel's log would have shown them.
-func frameEvents(dst []event.Event, s *parse.Sample) []event.Event {
+func frameEvents(dst []event.Event, s *samples.Sample) []event.Event {
 	for i, f := range strings.Fields(s.Stack) {
 		if slices.Contains(tellingFrames, f) && i < len(s.Frames) {
 			q := s.Frames[i]

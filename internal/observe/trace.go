@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/traces"
 )
 
 // Trace follows the calls of one strace output: which descriptor is which
@@ -28,22 +28,22 @@ func NewTrace() *Trace {
 }
 
 // Filter says which calls of the trace must be wanted for the events that [Trace.Call] makes.
-func (t *Trace) Filter() *parse.CallFilter {
-	return &parse.CallFilter{Least: tracedLeast(), Ask: t.asks()}
+func (t *Trace) Filter() *traces.CallFilter {
+	return &traces.CallFilter{Least: tracedLeast(), Ask: t.asks()}
 }
 
-func (t *Trace) maySend(c *parse.CallView) bool {
+func (t *Trace) maySend(c *traces.CallView) bool {
 	t.moved[0] = true
 	return t.mayMove(c)
 }
 
-func (t *Trace) mayReceive(c *parse.CallView) bool {
+func (t *Trace) mayReceive(c *traces.CallView) bool {
 	t.moved[1] = true
 	return t.mayMove(c)
 }
 
 // mayMove tells calls that may have moved messages of D-Bus from all others, which are most.
-func (t *Trace) mayMove(c *parse.CallView) bool {
+func (t *Trace) mayMove(c *traces.CallView) bool {
 	if c.Failed {
 		return false
 	}
@@ -66,7 +66,7 @@ func (t *Trace) mayMove(c *parse.CallView) bool {
 }
 
 // mayFollow says whether a call tells something of descriptors or processes that the trace does not say again, as -y does.
-func (t *Trace) mayFollow(c *parse.CallView) bool {
+func (t *Trace) mayFollow(c *traces.CallView) bool {
 	switch {
 	case c.Failed:
 		return c.Name == "connect" // in progress
@@ -99,7 +99,7 @@ func descriptorOf(args []byte) (fd int, label []byte, ok bool) {
 
 // Call takes the next call and appends what it tells of: a call that took long, an answer
 // that came late. Calls that were not wanted only move the clock.
-func (t *Trace) Call(dst []event.Event, s *parse.Syscall) []event.Event {
+func (t *Trace) Call(dst []event.Event, s *traces.Syscall) []event.Event {
 	t.see(s)
 	if s.Name == "" || !s.Wanted {
 		return dst
@@ -121,15 +121,15 @@ func (t *Trace) Call(dst []event.Event, s *parse.Syscall) []event.Event {
 }
 
 // see moves the clock on.
-func (t *Trace) see(s *parse.Syscall) {
+func (t *Trace) see(s *traces.Syscall) {
 	if _, to := s.Span(); to.Known && (!t.last.Known || to.T.After(t.last.T)) {
 		t.last = to
 	}
 }
 
 // look finds out what the call's descriptor is, and reads what went over it.
-func (t *Trace) look(s *parse.Syscall) (h *handle, answered []*BusMessage) {
-	fd, _, ok := parse.Descriptor(s.Args)
+func (t *Trace) look(s *traces.Syscall) (h *handle, answered []*BusMessage) {
+	fd, _, ok := traces.ReadDescriptor(s.Args)
 	if !ok {
 		return nil, nil
 	}

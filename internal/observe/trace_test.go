@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/traces"
 )
 
 // unzip reads a compressed file of testdata.
@@ -35,14 +36,9 @@ func follow(t testing.TB, text []byte) (*Trace, []event.Event) {
 	t.Helper()
 	trace := NewTrace()
 	var events []event.Event
-	for _, f := range parse.Formats {
-		if f.Syscalls == nil {
-			continue
-		}
-		for call, err := range f.Syscalls(parse.Input{Path: "f", R: bytes.NewReader(text), Calls: trace.Filter()}) {
-			require.NoError(t, err)
-			events = trace.Call(events, call)
-		}
+	for call, err := range traces.Read(traces.Input{Input: lines.Input{Path: "f", R: bytes.NewReader(text)}, Calls: trace.Filter()}) {
+		require.NoError(t, err)
+		events = trace.Call(events, call)
 	}
 	return trace, trace.Finish(events)
 }
@@ -236,7 +232,7 @@ func TestBusGolden(t *testing.T) {
 			var got strings.Builder
 			got.WriteString(describeBus(&trace.Bus))
 			for i := range events {
-				got.WriteString(fmt.Sprintln("event", describe(&events[i])))
+				got.WriteString(fmt.Sprintln("event", describe(t, &events[i])))
 			}
 			golden := "testdata/strace/" + name + ".golden"
 			if *update {
@@ -264,7 +260,7 @@ func TestWaits(t *testing.T) {
 	_, events := follow(t, []byte(text))
 	require.Equal(t, []string{"syscall", "syscall", "syscall"}, kinds(events))
 	for _, e := range events[1:] {
-		for field, want := range map[string]string{"waits_for": "11", "waits_in": "umount2", "name": "wait4"} {
+		for field, want := range map[event.Key]string{"waits_for": "11", "waits_in": "umount2", "name": "wait4"} {
 			v, _ := e.Get(field)
 			require.Equal(t, want, v.Text())
 		}
@@ -346,7 +342,7 @@ func TestCookieForecast(t *testing.T) {
 	forecast := func(text string) (e event.Event, ok bool) {
 		_, events := follow(t, []byte(text))
 		for i := range events {
-			if events[i].Kind == KindCookie {
+			if events[i].Kind == event.KindCookie {
 				require.False(t, ok, "one forecast")
 				e, ok = events[i], true
 			}
@@ -355,7 +351,7 @@ func TestCookieForecast(t *testing.T) {
 	}
 	e, ok := forecast(cookies(bus, time.Minute, 4_000_000_000, 4_000_000_100, 4_000_000_300))
 	require.True(t, ok)
-	for field, want := range map[string]float64{
+	for field, want := range map[event.Key]float64{
 		"cookie": 4_000_000_300, "first": 4_000_000_000, "rate": 2.5, "duration": 120, "left": (1<<32 - 4_000_000_300) / 2.5,
 	} {
 		v, ok := e.Get(field)
@@ -421,12 +417,12 @@ func TestUpperBounds(t *testing.T) {
 9 10:00:09.100000 nanosleep({tv_sec=5, tv_nsec=0}, NULL) = 0
 9 10:00:14.200000 close(7) = 0
 `
-	sum := NewSummary("f", parse.TraceForm{})
-	for call, err := range parse.Formats[slices.IndexFunc(parse.Formats, func(f parse.Format) bool { return f.Syscalls != nil })].Syscalls(parse.Input{Path: "f", R: strings.NewReader(text), Calls: sum.Filter()}) {
+	sum := NewSummary("f", traces.Form{})
+	for call, err := range traces.Read(traces.Input{Input: lines.Input{Path: "f", R: strings.NewReader(text)}, Calls: sum.Filter()}) {
 		require.NoError(t, err)
 		sum.Add(call)
 	}
-	sum.Finish(parse.Stats{})
+	sum.Finish(lines.Stats{})
 	var got []string
 	for _, c := range sum.Slow {
 		require.Equal(t, c.Duration, c.AtMost)

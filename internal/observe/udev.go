@@ -35,7 +35,7 @@ func udevTimeout(r *event.Record) (event.Event, bool) {
 		what = "udev kills the rules of "
 	}
 	return event.Event{
-		Kind: KindUdevTimeout, Fields: []event.Field{str("device", device), truth("killed", killed)}, Text: what + device,
+		Kind: event.KindUdevTimeout, Fields: []event.Field{str(event.FieldDevice, device), truth(event.FieldKilled, killed)}, Text: what + device,
 	}, device != ""
 }
 
@@ -59,7 +59,7 @@ func udevCookie(r *event.Record) (event.Event, bool) {
 	}
 	value, err := strconv.Atoi(words[2])
 	return event.Event{
-		Kind: KindUdevCookie, Component: "udev", Source: "udevcookies",
-		Fields: []event.Field{str("cookie", words[0]), {Key: "value", Value: event.Int(int64(value))}}, Text: "cookie " + words[0] + " is not complete",
+		Kind: event.KindUdevCookie, Component: "udev", Source: "udevcookies",
+		Fields: []event.Field{str(event.FieldCookie, words[0]), whole(event.FieldValue, int64(value))}, Text: "cookie " + words[0] + " is not complete",
 	}, err == nil && value > 0
 }

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
 // unitProperties reads systemctl show, unit files, files of environment variables, os-release and sysctl -a.
@@ -27,12 +28,12 @@ var propertySettings = []setting{
 }
 
 // unitNames are the properties of systemctl show that an event of a unit has, and the fields that they become.
-var unitNames = map[string]string{
-	"Id": "unit", "ActiveState": "state", "SubState": "sub", "Result": "result", "NRestarts": "restarts", "TasksCurrent": "tasks", "TasksMax": "tasks_max", "MainPID": "pid",
+var unitNames = map[string]event.Key{
+	"Id": event.FieldUnit, "ActiveState": event.FieldState, "SubState": event.FieldSub, "Result": event.FieldResult, "NRestarts": event.FieldRestarts, "TasksCurrent": event.FieldTasks, "TasksMax": event.FieldTasksMax, "MainPID": event.FieldPID,
 	"ActiveEnterTimestamp": "", "InactiveEnterTimestamp": "", "ExecMainStartTimestamp": "",
 }
 
-func (u *unitProperties) datum(dst []event.Event, e *parse.Datum) []event.Event {
+func (u *unitProperties) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if e.Doc != u.doc {
 		dst = u.end(dst)
 		u.doc = e.Doc
@@ -63,7 +64,7 @@ func (u *unitProperties) datum(dst []event.Event, e *parse.Datum) []event.Event 
 }
 
 // property notes a property of the unit at hand.
-func (u *unitProperties) property(name string, e *parse.Datum) {
+func (u *unitProperties) property(name string, e *snapshots.Datum) {
 	if u.props == nil {
 		u.props = map[string]string{}
 	}
@@ -73,11 +74,11 @@ func (u *unitProperties) property(name string, e *parse.Datum) {
 	u.props[name] = e.Value
 	u.unit.Evidence = append(u.unit.Evidence, quoteOf(e))
 	field := unitNames[name]
-	if field == "" || field == "pid" {
+	if field == "" || field == event.FieldPID {
 		return
 	}
 	v := str(field, e.Value)
-	if n, err := strconv.ParseUint(e.Value, 10, 64); err == nil && field != "unit" {
+	if n, err := strconv.ParseUint(e.Value, 10, 64); err == nil && field != event.FieldUnit {
 		v = number(field, float64(n))
 	}
 	u.unit.Fields = append(u.unit.Fields, v)
@@ -90,14 +91,14 @@ func (u *unitProperties) end(dst []event.Event) []event.Event {
 	if props["Id"] == "" && props["MainPID"] == "" && props["ActiveState"] == "" {
 		return dst
 	}
-	e.Kind, e.Component, e.Source = KindUnit, "systemd", Units
+	e.Kind, e.Component, e.Source = event.KindUnit, "systemd", Units
 	e.IDs.PID, _ = strconv.Atoi(props["MainPID"])
 	since := "ActiveEnterTimestamp"
 	if props["ActiveState"] == "failed" || props["ActiveState"] == "inactive" {
 		since = "InactiveEnterTimestamp"
 	}
 	if props[since] != "" { // when it was printed is not known: a time of last year would mislead the clocks of other files
-		e.Fields = append(e.Fields, str("since", props[since]))
+		e.Fields = append(e.Fields, str(event.FieldSince, props[since]))
 	}
 	e.Text = unitText(props["Id"], props["ActiveState"])
 	return append(dst, e)
@@ -128,7 +129,7 @@ func unitEvent(r *event.Record) (e event.Event, text string, ok bool) {
 	if !ok || r.Unit != "" {
 		return e, "", false
 	}
-	return event.Event{Kind: KindUnit, Source: Units, Fields: []event.Field{str("unit", unit)}}, strings.TrimSpace(r.Text), true
+	return event.Event{Kind: event.KindUnit, Source: Units, Fields: []event.Field{str(event.FieldUnit, unit)}}, strings.TrimSpace(r.Text), true
 }
 
 // unitActive is since when a unit is in its state:
@@ -142,17 +143,17 @@ func unitActive(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	state, _, _ = strings.Cut(state, " ")
-	e.Fields = append(e.Fields, str("state", state))
+	e.Fields = append(e.Fields, str(event.FieldState, state))
 	if sub, ok := between(text, "(", ")"); ok {
 		if result, ok := strings.CutPrefix(sub, "Result: "); ok {
-			e.Fields = append(e.Fields, str("result", result))
+			e.Fields = append(e.Fields, str(event.FieldResult, result))
 		} else {
-			e.Fields = append(e.Fields, str("sub", sub))
+			e.Fields = append(e.Fields, str(event.FieldSub, sub))
 		}
 	}
 	if since, ago, ok := strings.Cut(after(text, " since "), "; "); ok {
-		e.Fields = append(e.Fields, str("since", since))
-		start, _ := parse.Date(since)
+		e.Fields = append(e.Fields, str(event.FieldSince, since))
+		start, _ := stamp.Date(since)
 		if d, ok := span(strings.TrimSuffix(ago, " ago")); ok && start.Known {
 			e.Start, e.End, e.Open = start, start.Add(d), true // it was so when it was printed
 		}
@@ -196,10 +197,10 @@ func unitTasks(r *event.Record) (event.Event, bool) {
 	if !ok || !ok2 || err != nil {
 		return event.Event{}, false
 	}
-	e.Fields = append(e.Fields, number("tasks", float64(n)))
+	e.Fields = append(e.Fields, number(event.FieldTasks, float64(n)))
 	if limit, ok := between(rest, "limit: ", ")"); ok {
 		if n, err := strconv.Atoi(limit); err == nil {
-			e.Fields = append(e.Fields, number("tasks_max", float64(n)))
+			e.Fields = append(e.Fields, number(event.FieldTasksMax, float64(n)))
 		}
 	}
 	e.Text = e.Fields[0].Value.Text() + " has " + digits(rest) + " tasks"
@@ -216,7 +217,7 @@ func unitPID(r *event.Record) (event.Event, bool) {
 	}
 	e.IDs.PID = pid
 	if signal, ok := between(rest, "signal=", ")"); ok {
-		e.Fields = append(e.Fields, str("signal", signal))
+		e.Fields = append(e.Fields, str(event.FieldSignal, signal))
 	}
 	e.Text = "the main process of " + e.Fields[0].Value.Text() + " is " + digits(rest)
 	return e, true

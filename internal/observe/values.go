@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
 // values reads the small files of /proc, /sys and cgroups.
@@ -33,7 +33,7 @@ var sizes = map[string]string{
 // limits are files of /proc/sys that hold one number.
 var limits = map[string]string{"pid_max": "node.pid-max", "threads-max": "node.threads-max"}
 
-func (v *values) datum(dst []event.Event, e *parse.Datum) []event.Event {
+func (v *values) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) == 0 {
 		return dst
 	}
@@ -67,7 +67,7 @@ func (v *values) datum(dst []event.Event, e *parse.Datum) []event.Event {
 }
 
 // addNumber appends a fact that must be a number.
-func addNumber(dst []event.Event, name, value string, e *parse.Datum) []event.Event {
+func addNumber(dst []event.Event, name, value string, e *snapshots.Datum) []event.Event {
 	value = strings.TrimSpace(value)
 	if _, err := strconv.ParseFloat(value, 64); err != nil {
 		return dst
@@ -76,7 +76,7 @@ func addNumber(dst []event.Event, name, value string, e *parse.Datum) []event.Ev
 }
 
 // pressure: some avg10=0.11 avg60=0.06 avg300=0.12 total=2071150 of the node; that of a cgroup is not the node's.
-func (v *values) pressure(dst []event.Event, file, name string, e *parse.Datum) []event.Event {
+func (v *values) pressure(dst []event.Event, file, name string, e *snapshots.Datum) []event.Event {
 	base := path.Base(file)
 	for _, what := range [...]string{"cpu", "io", "memory"} {
 		if !strings.Contains(base, what) || strings.Contains(file, "cgroup") || strings.HasSuffix(base, ".pressure") {
@@ -93,7 +93,7 @@ func (v *values) pressure(dst []event.Event, file, name string, e *parse.Datum) 
 }
 
 // loadAverage: 5.38 3.87 2.38 6/129 11952; the fourth is the threads that run and those that are.
-func loadAverage(dst []event.Event, e *parse.Datum) []event.Event {
+func loadAverage(dst []event.Event, e *snapshots.Datum) []event.Event {
 	f := strings.Fields(e.Value)
 	if len(f) != 5 || !strings.Contains(f[3], "/") {
 		return dst
@@ -110,7 +110,7 @@ func loadAverage(dst []event.Event, e *parse.Datum) []event.Event {
 const minOrders = 9
 
 // buddy: Node 0, zone   Normal   2045   8024 …: free blocks by order.
-func buddy(dst []event.Event, e *parse.Datum) []event.Event {
+func buddy(dst []event.Event, e *snapshots.Datum) []event.Event {
 	f := strings.Fields(e.Value)
 	if len(f) < minOrders+3 || f[1] != "zone" || f[2] != "Normal" {
 		return dst // what the kernel allocates from is Normal; /proc/pagetypeinfo has such lines, too, with other numbers
@@ -119,7 +119,7 @@ func buddy(dst []event.Event, e *parse.Datum) []event.Event {
 }
 
 // cgroupCount: memory 4 14 1 of /proc/cgroups: name, hierarchy, how many, enabled.
-func cgroupCount(dst []event.Event, name string, e *parse.Datum) []event.Event {
+func cgroupCount(dst []event.Event, name string, e *snapshots.Datum) []event.Event {
 	f := strings.Fields(e.Value)
 	if name != "memory" || len(f) != 3 {
 		return dst
@@ -128,25 +128,25 @@ func cgroupCount(dst []event.Event, name string, e *parse.Datum) []event.Event {
 }
 
 // group notes what a file of a cgroup says.
-func (v *values) group(file, base, name string, e *parse.Datum) {
+func (v *values) group(file, base, name string, e *snapshots.Datum) {
 	field, freezer, frozen := event.Field{}, false, false
 	n, err := strconv.ParseFloat(e.Value, 64)
 	switch {
 	case base == "freezer.state":
-		field, freezer, frozen = str("state", e.Value), true, e.Value == "FROZEN" || e.Value == "FREEZING"
+		field, freezer, frozen = str(event.FieldState, e.Value), true, e.Value == "FROZEN" || e.Value == "FREEZING"
 	case base == "cgroup.freeze", base == "cgroup.events" && name == "frozen":
 		freezer, frozen = true, e.Value == "1"
 	case base == "pids.current" && err == nil:
-		field = number("pids", n)
+		field = number(event.FieldPIDs, n)
 	case base == "pids.max":
-		field = number("pids_max", n)
+		field = number(event.FieldPIDsMax, n)
 		if err != nil {
-			field = str("pids_max", e.Value)
+			field = str(event.FieldPIDsMax, e.Value)
 		}
 	case base == "cgroup.stat" && name == "nr_dying_descendants" && err == nil:
-		field = number("dying", n)
+		field = number(event.FieldDying, n)
 	case base == "cpu.stat" && name == "nr_throttled" && err == nil:
-		field = number("throttled", n)
+		field = number(event.FieldThrottled, n)
 	default:
 		return
 	}
@@ -169,7 +169,7 @@ func (v *values) group(file, base, name string, e *parse.Datum) {
 		g.fields = append(g.fields, field)
 	}
 	g.freezer, g.frozen = g.freezer || freezer, g.frozen || frozen
-	g.told = g.told || frozen || field.Key == "pids" || field.Key == "pids_max" && err == nil || (field.Key == "dying" || field.Key == "throttled") && n > 0
+	g.told = g.told || frozen || field.Key == event.FieldPIDs || field.Key == event.FieldPIDsMax && err == nil || (field.Key == event.FieldDying || field.Key == event.FieldThrottled) && n > 0
 }
 
 func (v *values) finish(dst []event.Event) []event.Event {
@@ -177,10 +177,10 @@ func (v *values) finish(dst []event.Event) []event.Event {
 		if !g.told {
 			continue
 		}
-		e := event.Event{Kind: KindCgroup, Component: "node", Source: Node, Evidence: g.quotes}
-		e.Fields = append([]event.Field{str("path", g.path)}, g.fields...)
+		e := event.Event{Kind: event.KindCgroup, Component: "node", Source: Node, Evidence: g.quotes}
+		e.Fields = append([]event.Field{str(event.FieldPath, g.path)}, g.fields...)
 		if g.freezer {
-			e.Fields = append(e.Fields, truth("frozen", g.frozen))
+			e.Fields = append(e.Fields, truth(event.FieldFrozen, g.frozen))
 		}
 		e.IDs.Container, e.IDs.PodUID = findID(g.path), podUID(g.path)
 		e.Text = "cgroup " + g.path
@@ -194,15 +194,15 @@ func (v *values) finish(dst []event.Event) []event.Event {
 
 // count is a reading of how many processes and threads a cgroup of the node's own has. What a pod may have is the pod's affair.
 func (g *cgroup) count(dst []event.Event, e *event.Event) []event.Event {
-	pids, ok := e.Get("pids")
-	limit, limited := e.Get("pids_max")
+	pids, ok := e.Get(event.FieldPIDs)
+	limit, limited := e.Get(event.FieldPIDsMax)
 	n, _ := pids.Number()
 	most, isNumber := limit.Number()
 	if !ok || !limited || !isNumber || e.IDs.Container != "" || e.IDs.PodUID != "" {
 		return dst
 	}
 	_, below, _ := strings.Cut(g.path, "sys/fs/cgroup/")
-	return append(dst, reading(Node, ofPIDs, n, event.Time{}, g.quotes[0], number("limit", most), str("path", "/"+below)))
+	return append(dst, reading(Node, ofPIDs, n, event.Time{}, g.quotes[0], number(event.FieldLimit, most), str(event.FieldPath, "/"+below)))
 }
 
 // podUID is the pod that a cgroup belongs to: kubepods/besteffort/pod1234-…, kubepods-besteffort-pod1234_….slice.

@@ -55,7 +55,7 @@ func dockerClient(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e, ok := nodeFact("docker.version", version(rest))
-	e.Fields = append(e.Fields, str("basis", installed))
+	e.Fields = append(e.Fields, str(event.FieldBasis, installed))
 	return e, ok
 }
 

@@ -168,15 +168,15 @@ func lockAddress(c *TracedCall) (string, bool) {
 
 // childEvent makes an event of a wait for a child that is itself blocked.
 func childEvent(c *TracedCall) event.Event {
-	e := event.Event{Kind: KindSyscall, Component: "process", Source: "strace", Start: c.Start, Open: true, Begun: c.AtLeast}
+	e := event.Event{Kind: event.KindSyscall, Component: "process", Source: "strace", Start: c.Start, Open: true, Begun: c.AtLeast}
 	e.IDs.TID = c.PID
 	if c.HasDuration && c.Start.Known {
 		e.End = c.Start.Add(c.Duration)
 	}
 	e.Fields = []event.Field{
-		str("name", c.Name), truth("returned", false),
-		{Key: "waits_for", Value: event.Int(int64(c.Blocker))},
-		str("waits_in", c.BlockerCall),
+		str(event.FieldName, c.Name), truth(event.FieldReturned, false),
+		whole(event.FieldWaitsFor, int64(c.Blocker)),
+		str(event.FieldWaitsIn, c.BlockerCall),
 	}
 	e.Text = fmt.Sprintf("%s in thread %d waits for %d, which is in %s", c.Name, c.PID, c.Blocker, c.BlockerCall)
 	e.Evidence = []event.Quote{{Pos: c.Pos, Text: c.Raw}}
@@ -186,15 +186,15 @@ func childEvent(c *TracedCall) event.Event {
 // convoyEvent makes an event of threads that wait for one lock.
 func convoyEvent(v *Convoy) event.Event {
 	first := v.calls[0]
-	e := event.Event{Kind: KindConvoy, Component: "process", Source: "strace", Start: first.Start, Open: true, Begun: first.AtLeast}
+	e := event.Event{Kind: event.KindConvoy, Component: "process", Source: "strace", Start: first.Start, Open: true, Begun: first.AtLeast}
 	e.IDs.Lock, e.IDs.TID = v.Address, v.Holder
 	if first.HasDuration && first.Start.Known {
 		e.End = first.Start.Add(first.Duration)
 	}
-	e.Fields = []event.Field{{Key: "waiters", Value: event.Int(int64(len(v.Waiters)))}, str("certainty", "inferred")}
+	e.Fields = []event.Field{whole(event.FieldWaiters, int64(len(v.Waiters))), str(event.FieldCertainty, "inferred")}
 	e.Text = fmt.Sprintf("%d threads wait for the lock at %s", len(v.Waiters), v.Address)
 	if v.Holder != 0 {
-		e.Fields = append(e.Fields, event.Field{Key: "holder", Value: event.Int(int64(v.Holder))}, str("holder_call", v.HolderCall))
+		e.Fields = append(e.Fields, whole(event.FieldHolder, int64(v.Holder)), str(event.FieldHolderCall, v.HolderCall))
 		e.Text += fmt.Sprintf("; thread %d, which is in %s, may hold it", v.Holder, v.HolderCall)
 		e.Evidence = []event.Quote{{Pos: v.holder.Pos, Text: v.holder.Raw}}
 	}

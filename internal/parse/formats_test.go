@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFormatsAreDocumented: docs/formats.md has a row for every format, in the order in which they are tried.
+// TestFormatsAreDocumented: docs/formats.md has a row for every format, in the order in which they
+// are tried.
 func TestFormatsAreDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/formats.md")
 	require.NoError(t, err)

@@ -5,24 +5,25 @@ import (
 	"errors"
 	"io"
 	"maps"
+
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// Opened is a file whose format is known before anybody reads it.
+// Opened is a file with its format, from its first byte.
 type Opened struct {
-	Format           // the zero Format when none understands half of the first bytes
-	R      io.Reader // the whole file from its first byte, without the prefix that quoting put before its lines
-	Head   []byte    // its first bytes, at most 64 KiB, as R gives them; not to be written to
+	Format // the zero Format when none understands half of the first bytes
+	// R is the whole file from its first byte, without the prefix that quoting put before its
+	// lines.
+	R    io.Reader
+	Head []byte // its first bytes, at most 64 KiB, as R gives them; not to be written to
 }
 
-// ErrEmpty says that a file holds not a single byte.
+// ErrEmpty says that a file has no bytes.
 var ErrEmpty = errors.New("empty")
 
-// headSize is how much of a file decides its format. Headers of all formats stand in it.
-const headSize = 64 << 10
-
-// Open finds the format of what r holds, by its first bytes, and the path where they leave a tie. A file
-// that was quoted into a ticket is taken out of its quotation when only that makes it more than text.
-// It fails with ErrEmpty, or with what r said when it gave nothing; an error that r has
+// Open finds the format of what r holds, by its first bytes, and the path where they leave a tie. A
+// file that was quoted into a ticket is taken out of its quotation when only that makes it more
+// than text. It fails with ErrEmpty, or with what r said when it gave nothing; an error that r has
 // later comes out of Opened.R.
 func Open(r io.Reader, path string) (Opened, error) {
 	head, whole, err := readHead(r)
@@ -33,12 +34,13 @@ func Open(r io.Reader, path string) (Opened, error) {
 	case n == 0:
 		return Opened{}, err
 	}
-	o := Opened{R: io.MultiReader(bytes.NewReader(head), r), Head: head} // a failed read fails again
+	// a failed read fails again
+	o := Opened{R: io.MultiReader(bytes.NewReader(head), r), Head: head}
 	if whole {
 		o.R = bytes.NewReader(head)
 	}
-	if text, ok := decoded(o.R, head); ok {
-		head = make([]byte, headSize)
+	if text, ok := lines.Decode(o.R, head); ok {
+		head = make([]byte, lines.HeadSize)
 		n, _ = io.ReadFull(text, head) // it fails again
 		if head = head[:n]; n == 0 {
 			return Opened{}, ErrEmpty
@@ -53,24 +55,26 @@ func Open(r io.Reader, path string) (Opened, error) {
 	if format.Name != Text {
 		return o, nil
 	}
-	prefix := PastePrefix(head)
+	prefix := lines.FindPastePrefix(head)
 	if prefix == nil {
 		return o.withoutOrigin(path), nil
 	}
-	bare, _ := io.ReadAll(WithoutPrefix(bytes.NewReader(head), prefix)) // cannot fail
+	bare, _ := io.ReadAll(lines.WithoutPrefix(bytes.NewReader(head), prefix)) // cannot fail
 	if inner, known := Detect(bare, path); known && inner.Name != Text {
-		return Opened{Format: inner, R: WithoutPrefix(o.R, prefix), Head: bare}, nil
+		return Opened{Format: inner, R: lines.WithoutPrefix(o.R, prefix), Head: bare}, nil
 	}
 	return o.withoutOrigin(path), nil
 }
 
-// withoutOrigin is a text without what stands before each of its lines, when only that makes it more than text.
+// withoutOrigin is a text without what stands before each of its lines, when only that makes it
+// more than text.
 func (o Opened) withoutOrigin(path string) Opened {
 	origin := FindOrigin(o.Head)
 	if origin == nil {
 		return o
 	}
-	again := *origin // reading learns more names: the file is read by what is known at its start, too
+	// reading learns more names: the file is read by what is known at its start, too
+	again := *origin
 	again.seen = maps.Clone(origin.seen)
 	bare, _ := io.ReadAll(WithoutOrigin(bytes.NewReader(o.Head), &again)) // cannot fail
 	inner, known := Detect(bare, path)
@@ -80,7 +84,25 @@ func (o Opened) withoutOrigin(path string) Opened {
 	return Opened{Format: inner, R: WithoutOrigin(o.R, origin), Head: bare}
 }
 
-// readHead reads the first bytes of a file, and says whether they are all of it. Most files of a node are far smaller than what decides at most.
+// TextOpener opens a file again as Open did: what it returns gives the text from its first byte,
+// and what to close when that has been read.
+func TextOpener(path string, open func() (io.ReadCloser, error)) func() (text io.Reader, file io.Closer, err error) {
+	return func() (io.Reader, io.Closer, error) {
+		file, err := open()
+		if err != nil {
+			return nil, nil, err
+		}
+		opened, err := Open(file, path)
+		if err != nil {
+			file.Close()
+			return nil, nil, err
+		}
+		return opened.R, file, nil
+	}
+}
+
+// readHead reads the first bytes of a file, and says whether they are all of it. Most files of a
+// node are far smaller than what decides at most.
 func readHead(r io.Reader) (head []byte, whole bool, err error) {
 	const small = 4 << 10
 	head = make([]byte, small)
@@ -92,7 +114,7 @@ func readHead(r io.Reader) (head []byte, whole bool, err error) {
 		}
 		return head[:n], false, err
 	}
-	head = append(make([]byte, 0, headSize), head...)
-	n, err = io.ReadFull(r, head[small:headSize])
+	head = append(make([]byte, 0, lines.HeadSize), head...)
+	n, err = io.ReadFull(r, head[small:lines.HeadSize])
 	return head[:small+n], false, err
 }

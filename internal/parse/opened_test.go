@@ -1,4 +1,4 @@
-package parse
+package parse_test
 
 import (
 	"bytes"
@@ -10,9 +10,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/parsetest"
 )
 
-// TestOpened reads what is encoded, or shown by a tool that puts something before every line, the way files are read.
+// TestOpened reads what is encoded, or shown by a tool that puts something before every line, the
+// way files are read.
 func TestOpened(t *testing.T) {
 	files, err := filepath.Glob("testdata/open/*.txt")
 	require.NoError(t, err)
@@ -21,7 +25,7 @@ func TestOpened(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			data, err := os.ReadFile(file)
 			require.NoError(t, err)
-			golden(t, "open/"+strings.TrimSuffix(filepath.Base(file), ".txt")+".golden", opened(t, data))
+			parsetest.Golden(t, "open/"+strings.TrimSuffix(filepath.Base(file), ".txt")+".golden", opened(t, data))
 		})
 	}
 }
@@ -29,7 +33,7 @@ func TestOpened(t *testing.T) {
 // opened is what is read of a file, and holds the account's laws for it.
 func opened(t testing.TB, data []byte) string {
 	t.Helper()
-	o, err := Open(bytes.NewReader(data), "f")
+	o, err := parse.Open(bytes.NewReader(data), "f")
 	if err != nil {
 		return err.Error()
 	}
@@ -39,7 +43,7 @@ func opened(t testing.TB, data []byte) string {
 	if o.Name == "" {
 		return "unknown\n"
 	}
-	return fmt.Sprintf("format %s\n%s", o.Name, read(t, o.Format, text, nil).text.String())
+	return fmt.Sprintf("format %s\n%s", o.Name, parsetest.Read(t, o.Format, text, nil).Text.String())
 }
 
 // TestOpenedInPieces: a reader that gives a byte at a time gives the same.
@@ -49,11 +53,11 @@ func TestOpenedInPieces(t *testing.T) {
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
-		whole, err := Open(bytes.NewReader(data), "f")
+		whole, err := parse.Open(bytes.NewReader(data), "f")
 		require.NoError(t, err)
 		want, err := io.ReadAll(whole.R)
 		require.NoError(t, err)
-		pieces, err := Open(&oneByOne{data}, "f")
+		pieces, err := parse.Open(&oneByOne{data}, "f")
 		require.NoError(t, err)
 		got, err := io.ReadAll(pieces.R)
 		require.NoError(t, err)
@@ -71,7 +75,8 @@ func (r *oneByOne) Read(p []byte) (int, error) {
 	return 1, nil
 }
 
-// FuzzOpen: whatever stands before lines and however they are encoded, the account adds up and no line is lost.
+// FuzzOpen: whatever stands before lines and however they are encoded, the account adds up and no
+// line is lost.
 func FuzzOpen(f *testing.F) {
 	files, err := filepath.Glob("testdata/open/*.txt")
 	require.NoError(f, err)
@@ -83,9 +88,8 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte("\xff\xfe\x000")) // one line of a blank beyond ASCII
 	f.Fuzz(func(t *testing.T, data []byte) {
 		require.Equal(t, opened(t, data), opened(t, data), "deterministic")
-		for i := range origins {
-			o := Origin{end: origins[i].end, times: origins[i].times, seen: map[string]bool{}}
-			text, err := io.ReadAll(WithoutOrigin(bytes.NewReader(data), &o))
+		for _, o := range parse.Origins() {
+			text, err := io.ReadAll(parse.WithoutOrigin(bytes.NewReader(data), o))
 			require.NoError(t, err)
 			require.Equal(t, bytes.Count(data, []byte{'\n'}), bytes.Count(text, []byte{'\n'}), "lines keep their numbers")
 		}

@@ -3,6 +3,9 @@ package parse
 import (
 	"bytes"
 	"io"
+
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/logs"
 )
 
 // Origin is what a tool that shows the logs of several writers puts before every line:
@@ -14,7 +17,8 @@ import (
 //	messages-20251108:1234:Nov  8 09:30:11 node-1 …         grep -n
 //	   12	I1108 09:30:11.885000 …                           cat -n
 //
-// It ends behind the same mark in all lines, which FindOrigin finds. It is no part of the line proper.
+// It ends behind the same mark in all lines, which FindOrigin finds. It is no part of the line
+// proper.
 type Origin struct {
 	end    byte // of the origin
 	times  int  // how many of them it holds, runs counting as one
@@ -22,38 +26,41 @@ type Origin struct {
 	colour []byte
 }
 
-// maxOrigin is the longest origin that is looked for, in bytes: namespace, pod and container may have 63 to 253 each.
+// maxOrigin is the longest origin that is looked for, in bytes: namespace, pod and container may
+// have 63 to 253 each.
 const maxOrigin = 400
 
 // maxOrigins bounds how many are remembered.
 const maxOrigins = 4096
 
-// origins are the marks that are tried: blanks, the bar of compose, the colons of grep and the tab of cat.
+// origins are the marks that are tried: blanks, the bar of compose, the colons of grep and the tab
+// of cat.
 var origins = []Origin{{end: ' ', times: 1}, {end: ' ', times: 2}, {end: ' ', times: 3}, {end: '|', times: 1}, {end: ':', times: 1}, {end: ':', times: 2}, {end: '\t', times: 1}}
 
-// FindOrigin is the origin that most lines of head start with; nil when without it no more lines are known than with it.
+// FindOrigin is the origin that most lines of head start with; nil when without it no more lines
+// are known than with it.
 func FindOrigin(head []byte) *Origin {
 	var best *Origin
 	most, least := 0, 0
 	for _, o := range origins {
-		lines, known, size := 0, 0, 0
-		for line := range headLines(head) {
-			lines++
-			if n := o.length(line); n > 0 && o.knows(line[n:]) {
+		all, known, size := 0, 0, 0
+		for line := range lines.OfHead(head) {
+			all++
+			if n := o.lengthIn(line); n > 0 && o.knowsLine(line[n:]) {
 				known++
 				size += n
 			}
 		}
 		// Of two the shorter: what follows the stamp of a line may look like a line, too.
-		if known > 0 && known*2 >= lines && (known > most || known == most && size < least) {
+		if known > 0 && known*2 >= all && (known > most || known == most && size < least) {
 			most, least, best = known, size, &Origin{end: o.end, times: o.times, seen: map[string]bool{}}
 		}
 	}
 	return best
 }
 
-// length is how much of a line stands before the line proper, if it has an origin.
-func (o *Origin) length(line []byte) int {
+// lengthIn is how much of a line stands before the line proper, if it has an origin.
+func (o *Origin) lengthIn(line []byte) int {
 	line = line[:min(len(line), maxOrigin)]
 	n := 0
 	for n < len(line) && line[n] == ' ' {
@@ -73,22 +80,23 @@ func (o *Origin) length(line []byte) int {
 	return n
 }
 
-// knows says that what follows an origin is a line with a header.
-func (o *Origin) knows(line []byte) bool {
-	o.colour = withoutColours(o.colour[:0], line[:min(len(line), 512)])
+// knowsLine says that what follows an origin is a line with a header.
+func (o *Origin) knowsLine(line []byte) bool {
+	o.colour = lines.WithoutColours(o.colour[:0], line[:min(len(line), 512)])
 	if len(o.colour) > 0 && o.colour[0] == '{' {
-		return isKlog(o.colour) || isLogrus(o.colour) || isContainer(o.colour) || isJournalJSON(o.colour)
+		return logs.IsKlog(o.colour) || logs.IsLogrus(o.colour) || logs.IsContainer(o.colour) || logs.IsJournalJSON(o.colour)
 	}
-	return len(o.colour) > 0 && isLog(o.colour)
+	return len(o.colour) > 0 && logs.HasHeader(o.colour)
 }
 
-// cut is how much of a line to take off: an origin before a line with a header, or one that stood before such a line.
-func (o *Origin) cut(line []byte) int {
-	n := o.length(line)
+// cutLength is how much of a line to take off: an origin before a line with a header, or one that
+// stood before such a line.
+func (o *Origin) cutLength(line []byte) int {
+	n := o.lengthIn(line)
 	if n == 0 || o.seen[string(line[:n])] {
 		return n
 	}
-	if !o.knows(line[n:]) {
+	if !o.knowsLine(line[n:]) {
 		return 0
 	}
 	if len(o.seen) < maxOrigins && o.end != ':' && o.end != '\t' { // grep's and cat's hold numbers
@@ -97,10 +105,11 @@ func (o *Origin) cut(line []byte) int {
 	return n
 }
 
-// WithoutOrigin reads r without the origin of its lines. They keep their numbers, and what is left of a line is still a part of it.
+// WithoutOrigin reads r without the origin of its lines. They keep their numbers, and what is left
+// of a line is still a part of it.
 func WithoutOrigin(r io.Reader, o *Origin) io.Reader {
-	return withoutStarts(r, maxOrigin+512, func(head []byte) int {
+	return lines.WithoutStarts(r, maxOrigin+512, func(head []byte) int {
 		line, _, _ := bytes.Cut(head, []byte{'\n'})
-		return o.cut(line)
+		return o.cutLength(line)
 	})
 }

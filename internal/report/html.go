@@ -233,23 +233,25 @@ type groupBlock struct {
 
 // drawLocks shows the locks of the dumps that goroutines wait for, those with most waiters first.
 func (s *pageSection) drawLocks(p *page) {
-	held := p.view.timeline.Select(timeline.Filter{Kinds: []string{"lock.held", "lock.cycle"}})
-	slices.SortStableFunc(held, func(a, b *event.Event) int { return cmp.Compare(numberOf(b, "waiters"), numberOf(a, "waiters")) })
+	held := p.view.timeline.Select(timeline.Filter{Kinds: []string{string(event.KindLockHeld), string(event.KindLockCycle)}})
+	slices.SortStableFunc(held, func(a, b *event.Event) int {
+		return cmp.Compare(numberOf(b, event.FieldWaiters), numberOf(a, event.FieldWaiters))
+	})
 	s.Count = len(held)
 	held, s.Left = shorten(held, min(maxLocks, p.detail.most))
 	for _, e := range held {
-		l := lockBlock{Program: e.Component, Sure: e.FieldText("certainty")}
+		l := lockBlock{Program: e.Component, Sure: e.FieldText(event.FieldCertainty)}
 		l.Quotes, _ = p.quoteBlocks(e.Evidence[:min(len(e.Evidence), 3)])
-		if e.Kind == "lock.cycle" {
-			l.Deadlock, l.Ends = true, e.FieldText("goroutines")
+		if e.Kind == event.KindLockCycle {
+			l.Deadlock, l.Ends = true, e.FieldText(event.FieldGoroutines)
 			s.Locks = append(s.Locks, l)
 			continue
 		}
-		l.Waiters = numberText(numberOf(e, "waiters")) + " waiting"
-		l.Lock = strings.TrimSpace(e.FieldText("lock_type") + " of " + cmp.Or(e.FieldText("owner"), "?") + " " + e.IDs.Lock)
+		l.Waiters = numberText(numberOf(e, event.FieldWaiters)) + " waiting"
+		l.Lock = strings.TrimSpace(e.FieldText(event.FieldLockType) + " of " + cmp.Or(e.FieldText(event.FieldOwner), "?") + " " + e.IDs.Lock)
 		l.Holder = fmt.Sprintf("goroutine %d", e.IDs.Goroutine)
-		l.Through = e.FieldText("through")
-		l.Ends = cmp.Or(e.FieldText("waiting"), "what it waits for is not shown")
+		l.Through = e.FieldText(event.FieldThrough)
+		l.Ends = cmp.Or(e.FieldText(event.FieldWaiting), "what it waits for is not shown")
 		s.Locks = append(s.Locks, l)
 	}
 }
@@ -257,7 +259,7 @@ func (s *pageSection) drawLocks(p *page) {
 // drawGroups counts the goroutines of the dumps by what they wait for.
 func (s *pageSection) drawGroups(p *page) {
 	var all []groupBlock
-	for _, e := range p.view.timeline.Select(timeline.Filter{Kinds: []string{"goroutine.wait", "lock.wait", "lock.held"}}) {
+	for _, e := range p.view.timeline.Select(timeline.Filter{Kinds: []string{string(event.KindGoroutine), string(event.KindLockWait), string(event.KindLockHeld)}}) {
 		doing := cmp.Or(e.Text, string(e.Kind))
 		n := slices.IndexFunc(all, func(g groupBlock) bool { return g.Program == e.Component && g.Doing == doing })
 		if n < 0 {
@@ -288,7 +290,7 @@ const eventsTitle = "Events of the picture"
 // maxLocks bounds the locks and the groups of the page.
 const maxLocks = 50
 
-func numberOf(e *event.Event, field string) float64 {
+func numberOf(e *event.Event, field event.Key) float64 {
 	v, _ := e.Get(field)
 	n, _ := v.Number()
 	return n

@@ -134,7 +134,7 @@ func newPicture(inc *incident.Incident, most int) (p *picture, table []*event.Ev
 	slack := max(10*time.Second, p.End.Sub(p.Start)/20)
 	p.Start, p.End = p.Start.Add(-slack), p.End.Add(slack)
 	events := inc.Timeline.Select(timeline.Filter{Since: p.Start, Until: p.End})
-	events = slices.DeleteFunc(events, func(e *event.Event) bool { return e.Kind == "fact" })
+	events = slices.DeleteFunc(events, func(e *event.Event) bool { return e.Kind == event.KindFact })
 	told := rootLines(&Selection{Incident: inc})
 	table = p.chooseEvents(events, told)
 	y := axisSpace
@@ -308,7 +308,7 @@ func (p *picture) hatchLosses(l *drawnLane, rule *laneRule, coverage []timeline.
 			continue
 		}
 		for _, g := range coverage[i].Gaps {
-			if g.End.IsZero() || !g.In(p.Start, p.End) {
+			if g.End.IsZero() || !g.Overlaps(p.Start, p.End) {
 				continue // beyond the last line everything is hatched
 			}
 			s := p.shapeOf(g.Start, g.End)

@@ -178,7 +178,7 @@ func hostileTimeline() *incident.Incident {
 		start := event.Time{T: inc.Window.Start.Add(time.Duration(i) * 10 * time.Second), Known: true}
 		inc.Timeline.Events = append(inc.Timeline.Events, event.Event{
 			Kind: event.Kind(evil), Component: evil, Start: start, End: event.Time{T: start.T.Add(5 * time.Second), Known: true}, Basis: evil, Text: evil,
-			IDs: event.IDs{Container: evil, Pod: evil, Lock: evil}, Fields: []event.Field{{Key: evil, Value: event.String(evil)}},
+			IDs: event.IDs{Container: evil, Pod: evil, Lock: evil}, Fields: []event.Field{{Key: event.Key(evil), Value: event.String(evil)}},
 			Evidence: []event.Quote{quote(evil, 3, evil+strings.Repeat("x", 1<<20))},
 		})
 	}

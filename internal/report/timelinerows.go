@@ -7,6 +7,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,22 +35,19 @@ type eventRow struct {
 	Line      int            `json:"line"`
 }
 
-// idNames are the ids of an event as [event.Event.Get] names them.
-var idNames = []string{"container", "sandbox", "pod", "pod_uid", "pid", "tid", "goroutine", "lock"}
-
 func newEventRow(e *event.Event) eventRow {
 	row := eventRow{
 		Start: show.Stamp(e.Start.T), End: show.Stamp(e.End.T), Duration: e.Duration().Seconds(), Open: e.Open, Begun: e.Begun, Basis: e.Basis,
 		Precision: e.Start.Prec.Seconds(), Component: e.Component, Kind: string(e.Kind), Level: e.Level.String(), Text: e.Text,
 		IDs: map[string]any{}, Fields: map[string]any{}, Path: e.Pos().File, Line: e.Pos().Line,
 	}
-	for _, name := range idNames {
-		if v, ok := e.Get(name); ok {
-			row.IDs[name] = v.Any()
+	for _, id := range event.IDFields() {
+		if v, ok := e.Get(id.Key); ok {
+			row.IDs[string(id.Key)] = v.Any()
 		}
 	}
 	for _, f := range e.Fields {
-		row.Fields[f.Key] = f.Value.Any()
+		row.Fields[string(f.Key)] = f.Value.Any()
 	}
 	return row
 }
@@ -89,8 +87,16 @@ func (a *asciiWriter) Write(p []byte) (int, error) {
 }
 
 // csvColumns are the columns of the CSV, by the names of the JSON; ids have one each, fields share one.
-var csvColumns = append([]string{"start", "end", "duration", "open", "begun", "basis", "component", "kind", "level", "text"},
-	append(idNames, "fields", "path", "line")...)
+var csvColumns = slices.Concat(
+	[]string{"start", "end", "duration", "open", "begun", "basis", "component", "kind", "level", "text"}, idNames(), []string{"fields", "path", "line"})
+
+func idNames() []string {
+	var names []string
+	for _, id := range event.IDFields() {
+		names = append(names, string(id.Key))
+	}
+	return names
+}
 
 // TimelineCSV writes one event a row (RFC 4180), with a header. Control characters are written as in the text report;
 // a cell that a spreadsheet would take for a formula has an apostrophe before it.
@@ -104,8 +110,8 @@ func TimelineCSV(w io.Writer, s *Selection, _ Options) error {
 			rfc3339(e.Start), rfc3339(e.End), secondsText(e.Duration()), strconv.FormatBool(e.Open), strconv.FormatBool(e.Begun),
 			e.Basis, e.Component, string(e.Kind), e.Level.String(), e.Text,
 		}
-		for _, name := range idNames {
-			v, ok := e.Get(name)
+		for _, id := range event.IDFields() {
+			v, ok := e.Get(id.Key)
 			if !ok {
 				row = append(row, "")
 				continue
@@ -139,7 +145,7 @@ func csvCell(s string) string {
 func fieldList(e *event.Event) string {
 	var all []string
 	for _, f := range e.Fields {
-		all = append(all, f.Key+"="+f.Value.Text())
+		all = append(all, string(f.Key)+"="+f.Value.Text())
 	}
 	return strings.Join(all, "; ")
 }

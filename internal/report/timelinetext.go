@@ -35,9 +35,9 @@ func TimelineText(w io.Writer, s *Selection, o Options) error {
 		events = foldUnits(events, told)
 	}
 	for _, e := range events {
-		if e.Kind == "fact" && facts[e.Text] {
+		if e.Kind == event.KindFact && facts[e.Text] {
 			continue // it was true before
-		} else if e.Kind == "fact" {
+		} else if e.Kind == event.KindFact {
 			facts[e.Text] = true
 		}
 		switch d := show.Day(e.Start.T); {
@@ -83,8 +83,8 @@ func foldUnits(events []*event.Event, told map[event.Pos]bool) []*event.Event {
 		start, end  time.Time
 	}
 	keyOf := func(e *event.Event) (k alike, ok bool) {
-		state := e.FieldText("state")
-		if e.Kind != "systemd.unit" || state != "active" && state != "inactive" || told[e.Pos()] || slices.Contains(runtimeUnits, e.FieldText("unit")) {
+		state := e.FieldText(event.FieldState)
+		if e.Kind != event.KindUnit || state != "active" && state != "inactive" || told[e.Pos()] || slices.Contains(runtimeUnits, e.FieldText(event.FieldUnit)) {
 			return alike{}, false
 		}
 		return alike{e.Pos().File, state, e.Start.T, e.End.T}, true
@@ -92,7 +92,7 @@ func foldUnits(events []*event.Event, told map[event.Pos]bool) []*event.Event {
 	units := map[alike][]string{}
 	for _, e := range events {
 		if k, ok := keyOf(e); ok {
-			units[k] = append(units[k], e.FieldText("unit"))
+			units[k] = append(units[k], e.FieldText(event.FieldUnit))
 		}
 	}
 	var all []*event.Event
@@ -102,7 +102,7 @@ func foldUnits(events []*event.Event, told map[event.Pos]bool) []*event.Event {
 		switch {
 		case len(names) <= maxUnits:
 			all = append(all, e)
-		case names[0] == e.FieldText("unit"): // the first stands for all
+		case names[0] == e.FieldText(event.FieldUnit): // the first stands for all
 			sum := *e
 			sum.Text = fmt.Sprintf("%d units are %s: %s and %d more, see --verbose", len(names), k.state, strings.Join(names[:maxUnits], ", "), len(names)-maxUnits)
 			all = append(all, &sum)

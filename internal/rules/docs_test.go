@@ -11,25 +11,28 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe"
 )
 
-// TestDocs: docs/rules.md is what the catalogue and the observers' vocabulary say.
+// TestDocs: docs/rules.md is what the catalogue says.
 func TestDocs(t *testing.T) {
 	cat, err := Builtin()
 	require.NoError(t, err)
 	var p page
-	p.line("<!-- Generated from internal/rules/catalog and internal/observe/vocabulary.go: go test ./internal/rules -update. -->")
+	p.line("<!-- Generated from internal/rules/catalog: go test ./internal/rules -update. -->")
 	p.line("# Rules\n")
 	p.line("What plegdiag knows to look for. `plegdiag rules explain ID` prints the same in a terminal, also of a user's own rules;")
-	p.line("[rule-language.md](rule-language.md) says how to write one. A rule names a cause only where its steps are in the evidence;")
+	p.line("[rule-language.md](rule-language.md) says how to write one, [events.md](events.md) lists what a step can match. A rule names a cause only where its steps are in the evidence;")
 	p.line("what it takes for each verdict is said with the rule.\n")
 	p.index(cat)
 	for i := range cat.Rules {
 		p.rule(&cat.Rules[i])
 	}
-	p.events()
-	const path = "../../docs/rules.md"
+	p.golden(t, "../../docs/rules.md")
+}
+
+// golden compares the page with its file, or writes it.
+func (p *page) golden(t *testing.T, path string) {
+	t.Helper()
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(p.String()), 0o644))
 	}
@@ -152,29 +155,51 @@ func reference(s string) string {
 	return mdText(s)
 }
 
-// events lists what rules can ask for.
-func (p *page) events() {
-	p.line("\n## Events\n")
-	p.line("What the steps of rules are made of: the kinds of events, and the fields by which a rule may match and bind them.\n")
-	p.line("| kind | what | fields |\n|---|---|---|")
-	for _, k := range observe.Vocabulary() {
-		fields := fieldList(k.Fields)
-		if k.Open {
-			fields += "; every key=value of the line by its key"
-		}
-		p.line("| %s | %s | %s |", code(string(k.Kind)), mdText(k.About), fields)
+// TestEventsDoc: docs/events.md is what package event declares.
+func TestEventsDoc(t *testing.T) {
+	var p page
+	p.line("<!-- Generated from internal/event: go test ./internal/rules -update. -->")
+	p.line("# Events\n")
+	p.line("What plegdiag makes of logs, dumps, traces, samples and listings, and what the steps of rules match and bind.")
+	p.line("`plegdiag rules events KIND` prints one kind in a terminal, or with `-o json` for programs (`plegdiag.events/v1`).")
+	p.line("[rule-language.md](rule-language.md) says how rules use events.\n")
+	p.line("A duration compares with seconds (`duration|gte: 90`) or with a duration (`duration|gte: 1m30s`). Where a field names its")
+	p.line("values, it has no others; it may be empty where the value is not known. A field may be absent.\n")
+	p.line("| kind | what |\n|---|---|")
+	for _, k := range event.Kinds() {
+		p.line("| [%s](#%s) | %s |", k.Kind, anchor(k.Kind), mdText(k.About))
 	}
-	p.line("\nEvery event also has: %s.", fieldList(event.CommonFields))
+	p.line("\n## Every event\n")
+	p.fields(event.CommonFields())
+	p.line("\n## Ids\n\nEach kind names those that its events may carry.\n")
+	p.fields(event.IDFields())
+	for _, k := range event.Kinds() {
+		p.line("\n## %s\n\n%s.", k.Kind, mdText(k.About))
+		if len(k.IDs) > 0 {
+			var ids []string
+			for _, id := range k.IDs {
+				ids = append(ids, code(string(id)))
+			}
+			p.line("\nIds: %s.", strings.Join(ids, ", "))
+		}
+		if len(k.Fields) > 0 {
+			p.line("")
+			p.fields(k.Fields)
+		}
+		if k.Open {
+			p.line("\nEvery key=value of the line is a field by its key, as text.")
+		}
+	}
+	p.golden(t, "../../docs/events.md")
 }
 
-func fieldList(fields []event.FieldInfo) string {
-	var all []string
-	for _, f := range fields {
-		text := code(f.Name)
-		if f.About != "" {
-			text += " (" + mdText(f.About) + ")"
-		}
-		all = append(all, text)
+// anchor is how Markdown calls the section of a kind.
+func anchor(kind event.Kind) string { return strings.ReplaceAll(string(kind), ".", "") }
+
+func (p *page) fields(fields []event.FieldInfo) {
+	p.line("| field | type | what |\n|---|---|---|")
+	for i := range fields {
+		f := &fields[i]
+		p.line("| %s | %s | %s |", code(string(f.Key)), f.Type, mdText(f.Describe()))
 	}
-	return strings.Join(all, ", ")
 }

@@ -19,7 +19,7 @@ func Evaluate(cat *Catalog, tl *timeline.Timeline) Result {
 	x := newIndex(tl)
 	var result Result
 	for i := range cat.Rules {
-		a := x.ask(&cat.Rules[i])
+		a := x.askRule(&cat.Rules[i])
 		result.Findings = append(result.Findings, a.findings...)
 		if a.dismissed != nil {
 			result.RuledOut = append(result.RuledOut, *a.dismissed)
@@ -29,8 +29,8 @@ func Evaluate(cat *Catalog, tl *timeline.Timeline) Result {
 		}
 	}
 	slices.SortStableFunc(result.Findings, compareFindings)
-	result.Weighed = x.weighed(cat)
-	result.Exposed, result.Forecasts = x.exposures(cat, result.Findings), x.forecasts(cat)
+	result.Weighed = x.listWeighed(cat)
+	result.Exposed, result.Forecasts = x.listExposures(cat, result.Findings), x.listForecasts(cat)
 	return result
 }
 
@@ -53,16 +53,16 @@ const maxFindings = 16
 // maxEvidence bounds the quotes of one step.
 const maxEvidence = 64
 
-func (x *index) ask(r *Rule) answer {
+func (x *index) askRule(r *Rule) answer {
 	limit, notes, dismissed := x.checkVersions(r)
 	if dismissed != nil {
 		return answer{dismissed: dismissed}
 	}
-	missing := x.missing(r)
+	missing := x.listMissing(r)
 	s := newSearch(r, x, limit)
-	found := s.run()
+	found := s.findMatches()
 	if len(found) == 0 {
-		return s.none(missing)
+		return s.explainNoMatch(missing)
 	}
 	slices.SortStableFunc(found, func(a, b *match) int {
 		return cmp.Or(cmp.Compare(b.verdict, a.verdict), cmp.Compare(b.points, a.points))
@@ -70,11 +70,11 @@ func (x *index) ask(r *Rule) answer {
 	cut := max(0, len(found)-maxFindings)
 	var a answer
 	for _, m := range found[:len(found)-cut] {
-		f := s.finding(m, missing)
+		f := s.writeFinding(m, missing)
 		if f.Verdict == limit {
 			f.Notes = append(f.Notes, notes...)
 		}
-		if s.spent() {
+		if s.isSpent() {
 			f.Notes = append(f.Notes, fmt.Sprintf("the search stopped after %d tries: there may be a better match", maxNodes))
 		}
 		a.findings = append(a.findings, f)
@@ -97,7 +97,7 @@ func (x *index) checkVersions(r *Rule) (limit Verdict, notes []string, dismissed
 		switch {
 		case !known:
 			limit = Likely
-			notes = append(notes, fmt.Sprintf("%s is unknown (affected: %s), so that the verdict stays at likely", v.Fact, v.Affected))
+			notes = append(notes, fmt.Sprintf("%s is unknown (affected: %s): the verdict is capped at likely", v.Fact, v.Affected))
 		case !in:
 			why := fmt.Sprintf("%s %s is not affected (%s is)", v.Fact, event.OneLine(fact.Value), v.Affected)
 			return RuledOut, nil, &Dismissed{r.ID, why, fact.Evidence}
@@ -106,18 +106,18 @@ func (x *index) checkVersions(r *Rule) (limit Verdict, notes []string, dismissed
 	return limit, notes, nil
 }
 
-// missing returns the needs of which the bundle has no source.
-func (x *index) missing(r *Rule) []Missing {
+// listMissing returns the needs of which the bundle has no source.
+func (x *index) listMissing(r *Rule) []Missing {
 	var all []Missing
 	for _, need := range r.Needs {
-		if !slices.ContainsFunc(need.Any, func(source string) bool { return x.covered[source] }) {
+		if !slices.ContainsFunc(need.Any, x.covers) {
 			all = append(all, Missing{strings.Join(need.Any, " or "), need.Collect})
 		}
 	}
 	return all
 }
 
-func sources(missing []Missing) string {
+func joinSources(missing []Missing) string {
 	var names []string
 	for _, m := range missing {
 		names = append(names, m.Source)
@@ -125,8 +125,8 @@ func sources(missing []Missing) string {
 	return strings.Join(names, ", no ")
 }
 
-// none says why nothing was found.
-func (s *search) none(missing []Missing) answer {
+// explainNoMatch says why nothing was found.
+func (s *search) explainNoMatch(missing []Missing) answer {
 	r := s.rule
 	switch {
 	case s.rejected != nil:
@@ -138,18 +138,18 @@ func (s *search) none(missing []Missing) answer {
 		}
 		d.Why = strings.Join(whys, "; ")
 		return answer{dismissed: d}
-	case s.spent():
+	case s.isSpent():
 		return answer{unanswered: &Unanswered{r.ID, fmt.Sprintf("the search stopped after %d tries", maxNodes), missing}}
 	case len(missing) == len(r.Needs) && len(missing) > 0:
-		return answer{unanswered: &Unanswered{r.ID, "no " + sources(missing), missing}}
+		return answer{unanswered: &Unanswered{r.ID, "no " + joinSources(missing), missing}}
 	case len(missing) > 0:
-		return answer{unanswered: &Unanswered{r.ID, "no " + sources(missing) + "; " + s.notSeen(), missing}}
+		return answer{unanswered: &Unanswered{r.ID, "no " + joinSources(missing) + "; " + s.describeNotSeen(), missing}}
 	}
-	return answer{dismissed: &Dismissed{Rule: r.ID, Why: s.notSeen()}}
+	return answer{dismissed: &Dismissed{Rule: r.ID, Why: s.describeNotSeen()}}
 }
 
-// notSeen says what was looked for in vain, and where.
-func (s *search) notSeen() string {
+// describeNotSeen says what was looked for in vain, and where.
+func (s *search) describeNotSeen() string {
 	var steps, read []string
 	for i := range s.steps {
 		if len(s.steps[i].events) == 0 {
@@ -158,7 +158,7 @@ func (s *search) notSeen() string {
 	}
 	for _, need := range s.rule.Needs {
 		for _, source := range need.Any {
-			if s.index.covered[source] && !contains(read, source) {
+			if s.index.covers(source) && !contains(read, source) {
 				read = append(read, source)
 			}
 		}
@@ -170,17 +170,17 @@ func (s *search) notSeen() string {
 	return "not seen" + where + ": " + strings.Join(steps, ", ")
 }
 
-// finding writes a match down.
-func (s *search) finding(m *match, missing []Missing) Finding {
+// writeFinding writes a match down.
+func (s *search) writeFinding(m *match, missing []Missing) Finding {
 	r := s.rule
 	s.chosen, s.bound = m.chosen, m.bound
 	f := Finding{
 		Rule: r.ID, Title: r.Title, Verdict: m.verdict,
-		Score: float64(m.points) / fullScore, Formula: s.formula(m), Container: s.container(m),
+		Score: float64(m.points) / fullScore, Formula: s.writeFormula(m), Container: s.findContainer(m),
 		Remediation: r.Remediation, References: r.References, Lacks: missing, rule: r, bound: m.bound,
 	}
-	s.chain(&f, m)
-	said := s.seen(m)
+	s.writeChain(&f, m)
+	said := s.listSeen(m)
 	said.own = ownStep
 	f.Summary = cmp.Or(r.headline.expand(said), r.Title)
 	if f.Verdict < Confirmed {
@@ -190,13 +190,13 @@ func (s *search) finding(m *match, missing []Missing) Finding {
 		f.Contradictions = append(f.Contradictions, Against{o.objection.Why, s.index.events[o.event].Evidence})
 	}
 	var now []string
-	if f.Notes, now = s.notes(m, said); len(now) > 0 {
+	if f.Notes, now = s.writeNotes(m, said); len(now) > 0 {
 		f.Remediation.Now = now
 	}
 	return f
 }
 
-func (s *search) seen(m *match) seen {
+func (s *search) listSeen(m *match) seen {
 	steps := make([][]*event.Event, len(m.gathered))
 	for i := range m.gathered {
 		for _, ev := range m.gathered[i] {
@@ -206,14 +206,14 @@ func (s *search) seen(m *match) seen {
 	return seen{steps: steps, bound: m.bound}
 }
 
-// formula is the arithmetic of the score, as it was done.
-func (s *search) formula(m *match) string {
+// writeFormula writes the arithmetic of the score, as it was done.
+func (s *search) writeFormula(m *match) string {
 	var terms []string
 	sum := 0
 	for step, i := range m.chosen {
 		if i != none {
 			weight, quality := s.rule.Steps[step].Weight, s.quality(step)
-			terms = append(terms, fmt.Sprintf("%s %d×%s", s.rule.Steps[step].ID, weight, factors(quality)))
+			terms = append(terms, fmt.Sprintf("%s %d×%s", s.rule.Steps[step].ID, weight, writeFactors(quality)))
 			sum += weight * quality
 		}
 	}
@@ -224,32 +224,34 @@ func (s *search) formula(m *match) string {
 	lowered := 0
 	for _, o := range m.against {
 		if o.objection.Effect == "lowers" {
-			f += " − " + decimal(penalty, 100)
+			f += " − " + formatDecimal(penalty, 100)
 			lowered += penalty * 1000
 		}
 	}
 	if min(sum, fullScore) < lowered {
 		f = "max(0, " + f + ")"
 	}
-	return f + " = " + decimal(m.points, fullScore)
+	return f + " = " + formatDecimal(m.points, fullScore)
 }
 
-// factors takes a quality apart: how a step is tied, and what the clocks leave open of its order.
-func factors(quality int) string {
+// writeFactors takes a quality apart: how a step is tied, and what the clocks leave open of its
+// order.
+func writeFactors(quality int) string {
 	for _, join := range []int{byID, byProcess, byTime} {
 		if quality == join*vague/1000 {
-			return decimal(join, 1000) + "×" + decimal(vague, 1000)
+			return formatDecimal(join, 1000) + "×" + formatDecimal(vague, 1000)
 		}
 	}
-	return decimal(quality, 1000)
+	return formatDecimal(quality, 1000)
 }
 
-func decimal(n, unit int) string {
+func formatDecimal(n, unit int) string {
 	return strconv.FormatFloat(float64(n)/float64(unit), 'f', -1, 64)
 }
 
-// container is what the match is about: the grouping bind when it holds containers, else any that does.
-func (s *search) container(m *match) string {
+// findContainer returns what the match is about: the grouping bind when it holds containers, else
+// any that does.
+func (s *search) findContainer(m *match) string {
 	if s.per != none && s.rule.variables[s.per].container {
 		return m.bound[s.per]
 	}
@@ -261,8 +263,9 @@ func (s *search) container(m *match) string {
 	return ""
 }
 
-// notes are those that apply, and what they say to do now instead of what the rule says.
-func (s *search) notes(m *match, said seen) (notes, now []string) {
+// writeNotes returns the notes that apply, and what they say to do now instead of what the rule
+// says.
+func (s *search) writeNotes(m *match, said seen) (notes, now []string) {
 	for i := range s.rule.Notes {
 		n := &s.rule.Notes[i]
 		applies := n.When == nil || slices.ContainsFunc(said.steps[n.When.step], func(e *event.Event) bool { return meets(e, n.When.conditions) })
@@ -274,13 +277,13 @@ func (s *search) notes(m *match, said seen) (notes, now []string) {
 		}
 	}
 	if m.timeOnly {
-		notes = append(notes, "nothing but time ties the steps together, so that the verdict stays at likely")
+		notes = append(notes, "only time ties the steps together: the verdict is capped at likely")
 	}
 	return notes, now
 }
 
-// chain writes the steps in the order of roles, then of time, and the interval of them all.
-func (s *search) chain(f *Finding, m *match) {
+// writeChain writes the steps in the order of roles, then of time, and the interval of them all.
+func (s *search) writeChain(f *Finding, m *match) {
 	var order []int
 	for step, i := range m.chosen {
 		if i != none {
@@ -289,18 +292,18 @@ func (s *search) chain(f *Finding, m *match) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		ra, rb := slices.Index(stepRoles, s.rule.Steps[a].Role), slices.Index(stepRoles, s.rule.Steps[b].Role)
-		return cmp.Or(cmp.Compare(ra, rb), cmp.Compare(s.earliest(m.gathered[a]), s.earliest(m.gathered[b])))
+		return cmp.Or(cmp.Compare(ra, rb), cmp.Compare(s.earliestStart(m.gathered[a]), s.earliestStart(m.gathered[b])))
 	})
-	said, causes := s.seen(m), false
+	said, causes := s.listSeen(m), false
 	for n, step := range order {
 		said.own = step
-		written := s.step(step, said)
-		written.Observed = !s.inferred(step, said.steps[step][0]) && s.observed(step, order[:n])
+		written := s.writeStep(step, said)
+		written.Observed = !s.isInferred(step, said.steps[step][0]) && s.isObserved(step, order[:n])
 		f.Chain = append(f.Chain, written)
 		f.Open = f.Open || written.AtLeast
-		f.Start, f.End = union(f.Start, f.End, written.Start, last(written))
-		if causes = causes || causing(written.Role); causing(written.Role) {
-			f.Cause.Start, f.Cause.End = union(f.Cause.Start, f.Cause.End, written.Start, last(written))
+		f.Start, f.End = widen(f.Start, f.End, written.Start, lastMoment(written))
+		if causes = causes || isCausing(written.Role); isCausing(written.Role) {
+			f.Cause.Start, f.Cause.End = widen(f.Cause.Start, f.Cause.End, written.Start, lastMoment(written))
 		}
 	}
 	if !causes {
@@ -308,10 +311,10 @@ func (s *search) chain(f *Finding, m *match) {
 	}
 }
 
-func causing(role string) bool { return role == "cause" || role == "mechanism" }
+func isCausing(role string) bool { return role == "cause" || role == "mechanism" }
 
-// earliest is the start of the first of some events; one without a time comes last.
-func (s *search) earliest(events []int32) int64 {
+// earliestStart returns the start of the first of some events; one without a time comes last.
+func (s *search) earliestStart(events []int32) int64 {
 	first := ever
 	for _, ev := range events {
 		if e := s.index.events[ev]; s.index.spans[ev].dated {
@@ -321,16 +324,16 @@ func (s *search) earliest(events []int32) int64 {
 	return first
 }
 
-// last is the end of a step, or its only moment.
-func last(s Step) time.Time {
+// lastMoment returns the end of a step, or its only moment.
+func lastMoment(s Step) time.Time {
 	if s.End.IsZero() {
 		return s.Start
 	}
 	return s.End
 }
 
-// union widens an interval; zero times are none.
-func union(start, end, from, to time.Time) (time.Time, time.Time) {
+// widen widens an interval; zero times are none.
+func widen(start, end, from, to time.Time) (time.Time, time.Time) {
 	if from.IsZero() {
 		return start, end
 	}
@@ -343,14 +346,14 @@ func union(start, end, from, to time.Time) (time.Time, time.Time) {
 	return start, end
 }
 
-// step writes one step: times from the first to the last of its events.
-func (s *search) step(step int, said seen) Step {
+// writeStep writes one step: times from the first to the last of its events.
+func (s *search) writeStep(step int, said seen) Step {
 	r := &s.rule.Steps[step]
 	out := Step{ID: r.ID, Rule: s.rule.ID, Role: r.Role, Text: r.text.expand(said), Events: said.steps[step]}
 	quoted := map[event.Quote]bool{}
 	for _, e := range said.steps[step] {
 		if newSpan(e).dated {
-			out.Start, out.End = union(out.Start, out.End, e.Start.T, e.Last().T)
+			out.Start, out.End = widen(out.Start, out.End, e.Start.T, e.Last().T)
 			out.AtLeast = out.AtLeast || e.Open || e.Begun
 			out.Basis = cmp.Or(out.Basis, e.Basis)
 		}
@@ -368,17 +371,17 @@ func (s *search) step(step int, said seen) Step {
 	return out
 }
 
-func (s *search) inferred(step int, e *event.Event) bool {
+func (s *search) isInferred(step int, e *event.Event) bool {
 	if c := s.rule.Steps[step].Certainty; c != "" {
 		return c == "inferred"
 	}
-	c, _ := e.Get("certainty")
+	c, _ := e.Get(event.FieldCertainty)
 	return c.Text() == "inferred"
 }
 
-// observed says whether a step is tied to one before it in the chain by an id
+// isObserved says whether a step is tied to one before it in the chain by an id
 // and a certain order. The first of a chain needs no tie.
-func (s *search) observed(step int, before []int) bool {
+func (s *search) isObserved(step int, before []int) bool {
 	return len(before) == 0 || slices.ContainsFunc(s.rule.Edges, func(e EdgeRule) bool {
 		other, ok := e.other(step)
 		return ok && slices.Contains(before, other) && s.join(step, other) > byTime &&

@@ -79,7 +79,8 @@ func (p *prose) list(title string, items []string) {
 	}
 }
 
-// wrap writes words within the width, the lead before the first line and as many blanks before the others.
+// wrap writes words within the width, the lead before the first line and as many blanks before the
+// others.
 func (p *prose) wrap(lead, text string) {
 	indent := strings.Repeat(" ", len(lead))
 	line := lead

@@ -13,8 +13,8 @@ import (
 // rule's cause some day. It needs no incident and names no cause.
 type ExposureRule struct {
 	Versions []VersionRange // every one of them has to be known and affected
-	// Facts is the name of a fact, with an operator as in a match, to the wanted value. A fact that is
-	// not known does not hold.
+	// Facts is the name of a fact, with an operator as in a match, to the wanted value. A fact that
+	// is not known does not hold.
 	Facts map[string]any
 	Text  string // what may happen, and when
 
@@ -42,8 +42,8 @@ func (c *compiler) exposures() {
 	}
 }
 
-// exposures are the risks of all rules that did not match: a finding says more.
-func (x *index) exposures(cat *Catalog, found []Finding) []Exposure {
+// listExposures returns the risks of all rules that did not match: a finding says more.
+func (x *index) listExposures(cat *Catalog, found []Finding) []Exposure {
 	var all []Exposure
 	for i := range cat.Rules {
 		r := &cat.Rules[i]
@@ -51,7 +51,7 @@ func (x *index) exposures(cat *Catalog, found []Finding) []Exposure {
 			continue
 		}
 		for j := range r.Exposed {
-			if e, ok := x.exposure(r, &r.Exposed[j]); ok {
+			if e, ok := x.checkExposure(r, &r.Exposed[j]); ok {
 				all = append(all, e)
 				break
 			}
@@ -60,14 +60,14 @@ func (x *index) exposures(cat *Catalog, found []Finding) []Exposure {
 	return all
 }
 
-func (x *index) exposure(r *Rule, rule *ExposureRule) (Exposure, bool) {
+func (x *index) checkExposure(r *Rule, rule *ExposureRule) (Exposure, bool) {
 	e := Exposure{Rule: r.ID, Text: rule.Text}
 	for _, v := range rule.Versions {
 		fact := x.timeline.Facts[v.Fact]
 		if in, known := v.affected.contains(fact.Value); !in || !known {
 			return e, false
 		}
-		e.rest(v.Fact, fact.Value, fact.Evidence)
+		e.addReason(v.Fact, fact.Value, fact.Evidence)
 	}
 	for _, c := range rule.conditions {
 		fact, known := x.timeline.Facts[c.field]
@@ -75,7 +75,7 @@ func (x *index) exposure(r *Rule, rule *ExposureRule) (Exposure, bool) {
 			return e, false
 		}
 		if known {
-			e.rest(c.field, fact.Value, fact.Evidence)
+			e.addReason(c.field, fact.Value, fact.Evidence)
 		}
 	}
 	return e, len(e.Because) > 0
@@ -89,7 +89,7 @@ func factValue(s string) event.Value {
 	return event.String(s)
 }
 
-func (e *Exposure) rest(name, value string, evidence []event.Quote) {
+func (e *Exposure) addReason(name, value string, evidence []event.Quote) {
 	e.Because = append(e.Because, fmt.Sprintf("%s = %s", name, event.OneLine(value)))
 	if len(evidence) > 0 {
 		e.Evidence = append(e.Evidence, evidence[0])
@@ -101,8 +101,8 @@ func (e Exposure) String() string {
 	return strings.TrimRight(e.Text, ".; ") + " (" + strings.Join(e.Because, ", ") + ")"
 }
 
-// weighed are the names of the facts that some rule asks for, and that are known, in order.
-func (x *index) weighed(cat *Catalog) []string {
+// listWeighed returns the names of the facts that some rule asks for, and that are known, in order.
+func (x *index) listWeighed(cat *Catalog) []string {
 	asked := map[string]bool{}
 	versions := func(all []VersionRange) {
 		for _, v := range all {
@@ -111,7 +111,7 @@ func (x *index) weighed(cat *Catalog) []string {
 	}
 	patterns := func(all []Pattern) {
 		for _, p := range all {
-			if name, ok := p.Match["name"].(string); ok && p.Kind == factKind {
+			if name, ok := p.Match[string(event.FieldName)].(string); ok && p.Kind == event.KindFact {
 				asked[name] = true
 			}
 		}
@@ -140,6 +140,3 @@ func (x *index) weighed(cat *Catalog) []string {
 	}
 	return known
 }
-
-// factKind is the kind of events that say something about the node as a whole: name, value.
-const factKind = "fact"

@@ -8,7 +8,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// Verdict is a rule's answer. A rule whose input is missing has not been passed: it is NotEvaluable.
+// Verdict is a rule's answer. A rule whose input is missing has not been passed: it is
+// NotEvaluable.
 type Verdict uint8
 
 // Verdicts from nothing to certain.
@@ -48,8 +49,8 @@ type Finding struct {
 	Container string // the container the finding is about; empty when it is about none
 	Start     time.Time
 	End       time.Time // zero times when no step is dated
-	// Cause spans the steps that cause, or all steps where none causes: a symptom may come as late as
-	// it likes. Zero when none of them is dated.
+	// Cause spans the steps that cause, or all steps where none causes: a symptom may come as late
+	// as it likes. Zero when none of them is dated.
 	Cause timeline.Window
 	Open  bool // a step's end or start was not seen
 	// Chain is cause, mechanism, symptom, recovery.
@@ -85,7 +86,8 @@ type Step struct {
 	ID   string
 	Rule string // the rule the step belongs to
 	Role string // cause, mechanism, symptom, recovery
-	// Observed says that the step is tied to the one before it by an id and a certain order; otherwise the tie is inferred.
+	// Observed says that the step is tied to the one before it by an id and a certain order;
+	// otherwise the tie is inferred.
 	Observed   bool
 	Start, End time.Time     // zero when unknown; End zero for an instant
 	Duration   time.Duration // zero for an instant; a lower bound when AtLeast

@@ -14,12 +14,15 @@ import (
 type ForecastRule struct {
 	Pattern `yaml:",inline"` // the events that carry the number; what it binds tells one growing thing from another
 	Value   string           // field with the number
-	// Limit is a number, the name of a fact that is one (facts have a dot), or a field of the event.
+	// Limit is a number, the name of a fact that is one (facts have a dot), or a field of the
+	// event.
 	Limit any
-	// Rate is a field with the growth in units per second, where the event itself has measured it; may be empty.
+	// Rate is a field with the growth in units per second, where the event itself has measured it;
+	// may be empty.
 	Rate string
-	// Counter says that the number only ever grows, as a serial does, so that any two readings tell its rate. Of every
-	// other number growth is believed only where it is more than the number's noise.
+	// Counter says that the number only ever grows, as a serial does, so that any two readings tell
+	// its rate. Of every other number growth is believed only where it is more than the number's
+	// noise.
 	Counter bool
 	Text    string // what happens when the limit is reached
 
@@ -33,7 +36,8 @@ type Forecast struct {
 	Rule string
 	Text string
 	At   time.Time // when the limit is reached
-	// Earliest and Latest bound it, as far as the readings' own scatter tells; both zero for a counter, and Latest zero where it is too far to tell.
+	// Earliest and Latest bound it, as far as the readings' own scatter tells; both zero for a
+	// counter, and Latest zero where it is too far to tell.
 	Earliest, Latest time.Time
 	Readings         int           // from which the rate was taken; 0 when one event has measured it
 	First            float64       // the first of them
@@ -51,13 +55,15 @@ const (
 	minForecast = time.Minute
 	// maxForecast is how far ahead is looked: what lasts longer than the node is no risk.
 	maxForecast = 10 * 365 * 24 * time.Hour
-	// maxAhead is how many times as long as it was watched a number is believed to go on, unless it is a counter: what a
-	// working day brings is gone at night.
+	// maxAhead is how many times as long as it was watched a number is believed to go on, unless it
+	// is a counter: what a working day brings is gone at night.
 	maxAhead = 30
-	// fallen is the share of what it was that a number has fallen to when it starts anew: after a reboot, a clean-up.
-	fallen = 0.8
-	// swing is the share of a number that comes and goes with one workload and all its threads.
-	swing = 0.02
+	// fallenShare is the share of what it was to which a number has fallen when it starts anew:
+	// after a reboot, a clean-up.
+	fallenShare = 0.8
+	// noiseShare is the share of a number that comes and goes with one workload and all its
+	// threads.
+	noiseShare = 0.02
 )
 
 func (c *compiler) forecasts() {
@@ -89,20 +95,20 @@ type measured struct {
 	event *event.Event
 }
 
-// forecasts are the limits that rules see coming.
-func (x *index) forecasts(cat *Catalog) []Forecast {
+// listForecasts returns the limits that rules see coming.
+func (x *index) listForecasts(cat *Catalog) []Forecast {
 	var all []Forecast
 	for i := range cat.Rules {
 		r := &cat.Rules[i]
 		for j := range r.Forecast {
-			all = append(all, x.forecast(r, &r.Forecast[j])...)
+			all = append(all, x.readForecast(r, &r.Forecast[j])...)
 		}
 	}
 	return all
 }
 
-// forecast reads one growing number, of each thing that it counts and as each source counts it.
-func (x *index) forecast(r *Rule, rule *ForecastRule) []Forecast {
+// readForecast reads one growing number, of each thing that it counts and as each source counts it.
+func (x *index) readForecast(r *Rule, rule *ForecastRule) []Forecast {
 	limit := rule.limit
 	if rule.fact != "" {
 		var ok bool
@@ -113,15 +119,15 @@ func (x *index) forecast(r *Rule, rule *ForecastRule) []Forecast {
 	readings := map[string][]measured{}
 	for _, ev := range x.kinds[rule.Kind] {
 		e := x.events[ev]
-		v, _ := e.Get(rule.Value)
+		v, _ := e.Get(event.Key(rule.Value))
 		n, ok := factValue(v.Text()).Number() // facts are texts
 		if !ok || e.Last().IsZero() || !meets(e, rule.conditions) {
 			continue
 		}
-		readings[rule.of(e)] = append(readings[rule.of(e)], measured{e.Last().T, n, e})
+		readings[rule.nameSeries(e)] = append(readings[rule.nameSeries(e)], measured{e.Last().T, n, e})
 	}
 	var all []Forecast
-	end := x.lastLine()
+	end := x.lastTime()
 	for _, of := range sortedKeys(readings) {
 		f, ok := rule.extrapolate(readings[of], limit)
 		if ok && f.At.After(end) { // what the evidence has outlived is no forecast
@@ -132,8 +138,8 @@ func (x *index) forecast(r *Rule, rule *ForecastRule) []Forecast {
 	return all
 }
 
-// lastLine is when the evidence ends.
-func (x *index) lastLine() (end time.Time) {
+// lastTime is when the evidence ends.
+func (x *index) lastTime() (end time.Time) {
 	for _, c := range x.timeline.Coverage {
 		if c.End.After(end) {
 			end = c.End
@@ -142,11 +148,12 @@ func (x *index) lastLine() (end time.Time) {
 	return end
 }
 
-// of tells the things apart that grow each for itself: by what the pattern binds. Two ways to count one thing differ by a little, which is no growth.
-func (rule *ForecastRule) of(e *event.Event) string {
+// nameSeries names the thing that an event counts, by what the pattern binds, and the source that
+// counts it: two ways to count one thing differ by a little, which is no growth.
+func (rule *ForecastRule) nameSeries(e *event.Event) string {
 	parts := []string{e.Source}
 	for _, field := range sortedKeys(rule.Bind) {
-		parts = append(parts, e.FieldText(field))
+		parts = append(parts, e.FieldText(event.Key(field)))
 	}
 	return strings.Join(parts, "\x00")
 }
@@ -157,15 +164,15 @@ func (rule *ForecastRule) extrapolate(all []measured, limit float64) (Forecast, 
 	last := all[len(all)-1]
 	f := Forecast{Value: last.value, Limit: limit}
 	if rule.field != "" {
-		v, _ := last.event.Get(rule.field)
+		v, _ := last.event.Get(event.Key(rule.field))
 		f.Limit, _ = v.Number()
 	}
-	if v, ok := last.event.Get(rule.Rate); ok {
+	if v, ok := last.event.Get(event.Key(rule.Rate)); ok {
 		f.Rate, _ = v.Number()
 		f.Span = last.event.Duration()
 		all = all[len(all)-1:]
 	} else {
-		all = sinceFall(all)
+		all = dropBeforeFall(all)
 		f.Readings, f.First, f.From, f.To = len(all), all[0].value, all[0].at, last.at
 		if f.Span = last.at.Sub(all[0].at); f.Span < minForecast {
 			return f, false
@@ -174,16 +181,16 @@ func (rule *ForecastRule) extrapolate(all []measured, limit float64) (Forecast, 
 	}
 	scatter, most := 0.0, maxForecast.Seconds()
 	if f.Readings > 0 && !rule.Counter {
-		f.Rate, scatter = slope(all)
+		f.Rate, scatter = fitSlope(all)
 		most = min(most, maxAhead*f.Span.Seconds())
 	}
 	left := f.Limit - f.Value
 	if f.Rate <= scatter || left <= 0 || left/f.Rate > most {
 		return f, false
 	}
-	f.At = f.after(last.at, left/f.Rate)
+	f.At = f.momentAfter(last.at, left/f.Rate)
 	if scatter > 0 {
-		f.Earliest, f.Latest = f.after(last.at, left/(f.Rate+scatter)), f.after(last.at, left/(f.Rate-scatter))
+		f.Earliest, f.Latest = f.momentAfter(last.at, left/(f.Rate+scatter)), f.momentAfter(last.at, left/(f.Rate-scatter))
 	}
 	for _, m := range []measured{all[0], last} {
 		if len(m.event.Evidence) > 0 && !slices.Contains(f.Evidence, m.event.Evidence[0]) {
@@ -193,19 +200,19 @@ func (rule *ForecastRule) extrapolate(all []measured, limit float64) (Forecast, 
 	return f, true
 }
 
-// after is some seconds after a moment; zero where that is too far ahead.
-func (f *Forecast) after(t time.Time, seconds float64) time.Time {
+// momentAfter returns the moment some seconds after a moment; zero where that is too far ahead.
+func (f *Forecast) momentAfter(t time.Time, seconds float64) time.Time {
 	if seconds > maxForecast.Seconds() {
 		return time.Time{}
 	}
 	return t.Add(time.Duration(seconds * float64(time.Second))).Truncate(time.Second)
 }
 
-// sinceFall leaves out what was read before the number fell for good.
-func sinceFall(all []measured) []measured {
+// dropBeforeFall leaves out what was read before the number fell for good.
+func dropBeforeFall(all []measured) []measured {
 	from, most := 0, all[0].value
 	for i, m := range all {
-		if m.value < fallen*most {
+		if m.value < fallenShare*most {
 			from, most = i, m.value
 		}
 		most = max(most, m.value)
@@ -213,9 +220,10 @@ func sinceFall(all []measured) []measured {
 	return all[from:]
 }
 
-// slope is the growth per second by least squares, and how far the true one may be from it: by the readings' scatter
-// about the line at 95 %, and at least as much as counts of things that come and go differ by chance: their root, or swing.
-func slope(all []measured) (rate, scatter float64) {
+// fitSlope returns the growth per second by least squares, and how far the true one may be from it:
+// by the readings' scatter about the line at 95 %, and at least as much as counts of things that
+// come and go differ by chance: their root, or noiseShare.
+func fitSlope(all []measured) (rate, scatter float64) {
 	n := float64(len(all))
 	var t, v float64
 	for _, m := range all {
@@ -233,12 +241,13 @@ func slope(all []measured) (rate, scatter float64) {
 		d := m.value - v - rate*(m.at.Sub(all[0].at).Seconds()-t)
 		rest += d * d
 	}
-	scatter = 2 * max(math.Sqrt(v), v*swing) / math.Sqrt(tt)
+	scatter = 2 * max(math.Sqrt(v), v*noiseShare) / math.Sqrt(tt)
 	if free := len(all) - 2; free > 0 {
-		scatter = max(scatter, quantiles[min(free, len(quantiles))-1]*math.Sqrt(rest/float64(free)/tt))
+		scatter = max(scatter, studentT[min(free, len(studentT))-1]*math.Sqrt(rest/float64(free)/tt))
 	}
 	return rate, scatter
 }
 
-// quantiles are Student's t at 97.5 %, by degrees of freedom from 1 on; the last stands for all above.
-var quantiles = [...]float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201}
+// studentT is Student's t at 97.5 %, by degrees of freedom from 1 on; the last stands for all
+// above.
+var studentT = [...]float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201}

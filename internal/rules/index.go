@@ -13,7 +13,7 @@ import (
 // rule that asks the same: a catalogue asks for few things in many ways.
 type index struct {
 	timeline *timeline.Timeline
-	covered  map[string]bool // sources that may show a cause; see timeline.CoveredSources
+	covered  map[string]bool // by source that was asked for: see covers
 	events   []*event.Event
 	spans    []span
 	kinds    map[event.Kind][]int32
@@ -32,7 +32,7 @@ type index struct {
 func newIndex(tl *timeline.Timeline) *index {
 	x := &index{
 		timeline: tl,
-		covered:  tl.CoveredSources(),
+		covered:  map[string]bool{},
 		events:   make([]*event.Event, len(tl.Events)),
 		spans:    make([]span, len(tl.Events)),
 		kinds:    map[event.Kind][]int32{},
@@ -93,7 +93,7 @@ func (x *index) column(kind event.Kind, field string) *column {
 	c := &column{codes: make([]int32, len(x.kinds[kind]))}
 	codes := map[event.Value]int32{}
 	for i, ev := range x.kinds[kind] {
-		v, ok := x.events[ev].Get(field)
+		v, ok := x.events[ev].Get(event.Key(field))
 		if !ok {
 			c.codes[i] = noValue
 			c.absent++
@@ -134,7 +134,8 @@ func (x *index) intern(s string) int32 {
 	return id
 }
 
-// keyOf is the number of what a value is looked up by: itself, or its beginning where ids are cut short.
+// keyOf is the number of what a value is looked up by: itself, or its beginning where ids are cut
+// short.
 func (x *index) keyOf(id int32, prefix bool) int32 {
 	if !prefix || len(x.texts[id]) <= minPrefix {
 		return id
@@ -180,15 +181,15 @@ func (x *index) test(kind event.Kind, c *condition) *tested {
 	return a
 }
 
-func (a *tested) at(place int) bool {
+func (a *tested) holdsAt(place int) bool {
 	if code := a.column.codes[place]; code != noValue {
 		return a.holds[code]
 	}
 	return a.absent
 }
 
-// matching returns the events that fit a pattern, in order.
-func (x *index) matching(p *Pattern) []int32 {
+// listMatching returns the events that fit a pattern, in order.
+func (x *index) listMatching(p *Pattern) []int32 {
 	all := x.kinds[p.Kind]
 	if len(all) == 0 {
 		return nil
@@ -215,7 +216,7 @@ func (x *index) matching(p *Pattern) []int32 {
 	for place, ev := range all {
 		fits := true
 		for _, a := range conditions {
-			if fits = a.at(place); !fits {
+			if fits = a.holdsAt(place); !fits {
 				break
 			}
 		}
@@ -252,14 +253,14 @@ type hits struct {
 	values map[string]*values
 }
 
-// find returns the events that fit a set.
-func (x *index) find(s *eventSet) *hits {
+// findHits returns the events that fit a set.
+func (x *index) findHits(s *eventSet) *hits {
 	if h := x.hits[s.key]; h != nil {
 		return h
 	}
 	h := &hits{values: map[string]*values{}}
 	for i := range s.patterns {
-		h.merge(x.matching(&s.patterns[i]), uint16(i))
+		h.mergeHits(x.listMatching(&s.patterns[i]), uint16(i))
 	}
 	h.every = make([]int32, len(h.events))
 	for i := range h.every {
@@ -269,8 +270,9 @@ func (x *index) find(s *eventSet) *hits {
 	return h
 }
 
-// merge adds what a further pattern takes. Both lists are in order; an event that is there stays as it is.
-func (h *hits) merge(events []int32, pattern uint16) {
+// mergeHits adds what a further pattern takes. Both lists are in order; an event that is there
+// stays as it is.
+func (h *hits) mergeHits(events []int32, pattern uint16) {
 	if len(h.events) == 0 {
 		h.events, h.by = events, slices.Repeat([]uint16{pattern}, len(events))
 		return
@@ -322,7 +324,7 @@ func (x *index) valuesOf(s *eventSet, h *hits, variable int) *values {
 	}
 	for _, id := range v.of {
 		key := x.keyOf(id, b.prefix)
-		marks := x.marking()
+		marks := x.growMarks()
 		switch {
 		case key == 0:
 			v.free = true
@@ -338,8 +340,8 @@ func (x *index) valuesOf(s *eventSet, h *hits, variable int) *values {
 	return v
 }
 
-// lists are the hits by key.
-func (x *index) lists(v *values) map[int32][]int32 {
+// listByKey are the hits by key.
+func (x *index) listByKey(v *values) map[int32][]int32 {
 	if v.byKey == nil {
 		v.byKey = make(map[int32][]int32, len(v.keys)+1)
 		for i, id := range v.of {
@@ -350,10 +352,23 @@ func (x *index) lists(v *values) map[int32][]int32 {
 	return v.byKey
 }
 
-// marking is the scratch, with a place for every number of a value. Whoever marks must clear.
-func (x *index) marking() []uint64 {
+// growMarks returns the scratch, with a place for every number of a value. Whoever marks must
+// clear.
+func (x *index) growMarks() []uint64 {
 	if len(x.marks) < len(x.texts) {
 		x.marks = append(x.marks, make([]uint64, len(x.texts)-len(x.marks)+len(x.texts)/2)...)
 	}
 	return x.marks
+}
+
+// covers says whether a source is in the bundle and may show a cause of what happened.
+func (x *index) covers(source string) bool {
+	covered, asked := x.covered[source]
+	if !asked {
+		covered = slices.ContainsFunc(x.timeline.Coverage, func(c timeline.Coverage) bool {
+			return c.Source == source && x.timeline.CoversStall(&c)
+		})
+		x.covered[source] = covered
+	}
+	return covered
 }

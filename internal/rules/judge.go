@@ -9,41 +9,41 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// finish rates the assignment at hand and keeps it when it wins.
-func (s *search) finish() {
-	if s.grouped() && s.connected() && s.gatherMinimum() {
-		if m := s.judge(); m.unopposed >= Possible && s.wins(m) && s.complete() {
-			s.keep(m)
+// rateAssignment rates the current assignment and keeps it when it wins.
+func (s *search) rateAssignment() {
+	if s.namesGroup() && s.isConnected() && s.gathersMinimum() {
+		if m := s.judgeAssignment(); m.unopposed >= Possible && s.isBetter(m) && s.isComplete() {
+			s.keepMatch(m)
 		}
 	}
 }
 
-// grouped says whether a match of a group speaks of it at all.
-func (s *search) grouped() bool {
+// namesGroup says whether a match of a group speaks of it at all.
+func (s *search) namesGroup() bool {
 	if s.group == "" {
 		return true
 	}
 	for step, i := range s.chosen {
-		if i != none && s.value(&s.steps[step], i, s.per) != "" {
+		if i != none && s.valueOf(&s.steps[step], i, s.per) != "" {
 			return true
 		}
 	}
 	return false
 }
 
-// gatherMinimum says whether every chosen step with all: true gathers enough events.
-func (s *search) gatherMinimum() bool {
+// gathersMinimum says whether every chosen step with all: true gathers enough events.
+func (s *search) gathersMinimum() bool {
 	for step, i := range s.chosen {
-		if least := s.rule.Steps[step].Min; i != none && least > 1 && len(s.gather(step, least)) < least {
+		if least := s.rule.Steps[step].Min; i != none && least > 1 && len(s.gatherEvents(step, least)) < least {
 			return false
 		}
 	}
 	return true
 }
 
-// gather returns the event chosen for a step and, for a step with all: true,
+// gatherEvents returns the event chosen for a step and, for a step with all: true,
 // every other that would fit in its place; at most limit of them.
-func (s *search) gather(step, limit int) []int32 {
+func (s *search) gatherEvents(step, limit int) []int32 {
 	own := s.chosen[step]
 	events := []int32{s.steps[step].events[own]}
 	if !s.rule.Steps[step].All {
@@ -51,13 +51,13 @@ func (s *search) gather(step, limit int) []int32 {
 	}
 	s.chosen[step] = none
 	defer func() { s.chosen[step] = own }()
-	keyed, free := s.fitting(step)
+	keyed, free := s.listFitting(step)
 	for _, part := range [...][]int32{keyed, free} {
 		for _, i := range part {
 			if len(events) == limit {
 				return events
 			}
-			if int(i) != own && !s.foreign(step, int(i)) && s.fits(step, int(i)) && s.connectedWith(step, int(i)) {
+			if int(i) != own && !s.isForeign(step, int(i)) && s.fitsChosen(step, int(i)) && s.isConnectedWith(step, int(i)) {
 				events = append(events, s.steps[step].events[i])
 			}
 		}
@@ -66,35 +66,35 @@ func (s *search) gather(step, limit int) []int32 {
 	return events
 }
 
-func (s *search) connectedWith(step, i int) bool {
+func (s *search) isConnectedWith(step, i int) bool {
 	s.chosen[step] = i
 	defer func() { s.chosen[step] = none }()
-	return s.connected()
+	return s.isConnected()
 }
 
-// complete says that no further step can be added to the assignment.
-func (s *search) complete() bool {
+// isComplete says that no further step can be added to the assignment.
+func (s *search) isComplete() bool {
 	for step, i := range s.chosen {
-		if i == none && s.addable(step) {
+		if i == none && s.canAdd(step) {
 			return false
 		}
 	}
 	return true
 }
 
-func (s *search) addable(step int) bool {
-	if !s.reachable(step) {
+func (s *search) canAdd(step int) bool {
+	if !s.canReach(step) {
 		return false
 	}
-	keyed, free := s.fitting(step)
+	keyed, free := s.listFitting(step)
 	for _, part := range [...][]int32{keyed, free} {
 		for _, i := range part {
-			if !s.fits(step, int(i)) {
+			if !s.fitsChosen(step, int(i)) {
 				continue
 			}
-			undo := s.choose(step, int(i))
-			enough := s.connected() && s.gatherMinimum()
-			s.restore(step, undo)
+			undo := s.chooseEvent(step, int(i))
+			enough := s.isConnected() && s.gathersMinimum()
+			s.restoreStep(step, undo)
 			if enough {
 				return true
 			}
@@ -103,8 +103,8 @@ func (s *search) addable(step int) bool {
 	return false
 }
 
-// reachable says whether anything could tie a step to those that are chosen.
-func (s *search) reachable(step int) bool {
+// canReach says whether anything could tie a step to those that are chosen.
+func (s *search) canReach(step int) bool {
 	alone := true
 	for other, i := range s.chosen {
 		if i != none && s.rule.related[step]&(1<<other) != 0 {
@@ -115,8 +115,8 @@ func (s *search) reachable(step int) bool {
 	return alone
 }
 
-// judge gives the assignment its verdict and score.
-func (s *search) judge() *match {
+// judgeAssignment gives the assignment its verdict and score.
+func (s *search) judgeAssignment() *match {
 	m := &match{}
 	var steps uint64
 	for step, i := range s.chosen {
@@ -127,16 +127,16 @@ func (s *search) judge() *match {
 	}
 	m.points = min(m.points, fullScore)
 	for i := range s.rule.Absent {
-		if s.provenAbsent(i) {
+		if s.isProvenAbsent(i) {
 			m.absent |= 1 << (maxSteps + i)
 		}
 	}
-	m.unopposed = s.verdict(steps | m.absent)
-	if m.unopposed == Confirmed && s.byTimeAlone(s.rule.Verdict.levels[Confirmed].leaves()&steps) {
+	m.unopposed = s.verdictOf(steps | m.absent)
+	if m.unopposed == Confirmed && s.restsOnTimeAlone(s.rule.Verdict.levels[Confirmed].leaves()&steps) {
 		m.unopposed, m.timeOnly = Likely, true
 	}
 	m.verdict = m.unopposed
-	m.against = s.oppositions()
+	m.against = s.listOppositions()
 	for _, o := range m.against {
 		if o.objection.Effect == "lowers" {
 			m.points = max(0, m.points-penalty*1000)
@@ -149,9 +149,9 @@ func (s *search) judge() *match {
 	return m
 }
 
-// byTimeAlone says that nothing but time ties the steps that a verdict rests
+// restsOnTimeAlone says that only time ties the steps that a verdict rests
 // on: two things that merely happened together prove no cause.
-func (s *search) byTimeAlone(steps uint64) bool {
+func (s *search) restsOnTimeAlone(steps uint64) bool {
 	count := 0
 	for a := range s.chosen {
 		if steps&(1<<a) == 0 {
@@ -167,22 +167,22 @@ func (s *search) byTimeAlone(steps uint64) bool {
 	return count > 1
 }
 
-// wins says whether a match is better than the best so far, in its class.
-func (s *search) wins(m *match) bool {
+// isBetter says whether a match is better than the best so far, in its class.
+func (s *search) isBetter(m *match) bool {
 	if m.verdict >= Possible {
-		return s.beats(m.verdict, m.points)
+		return s.beatsBest(m.verdict, m.points)
 	}
 	return s.rejected == nil || m.unopposed > s.rejected.unopposed
 }
 
-// keep completes a match with copies of what the search goes on to change.
-func (s *search) keep(m *match) {
+// keepMatch completes a match with copies of what the search goes on to change.
+func (s *search) keepMatch(m *match) {
 	m.chosen = slices.Clone(s.chosen)
 	m.bound = slices.Clone(s.bound)
 	m.gathered = make([][]int32, len(s.chosen))
 	for step, i := range s.chosen {
 		if i != none {
-			m.gathered[step] = s.gather(step, len(s.steps[step].events))
+			m.gathered[step] = s.gatherEvents(step, len(s.steps[step].events))
 			slices.SortStableFunc(m.gathered[step], func(a, b int32) int { // texts speak of the longest
 				return cmp.Compare(s.index.events[b].Duration(), s.index.events[a].Duration())
 			})
@@ -195,29 +195,29 @@ func (s *search) keep(m *match) {
 	}
 }
 
-// oppositions returns the contradictions that apply. One that binds applies only
+// listOppositions returns the contradictions that apply. One that binds applies only
 // to a match that has bound the same: an unrelated event contradicts nothing.
-func (s *search) oppositions() []opposed {
+func (s *search) listOppositions() []opposed {
 	var all []opposed
 	for i := range s.rule.RulesOut {
 		o := &s.rule.RulesOut[i]
-		if !s.allBound(o.bindings) || o.anchor >= 0 && s.chosen[o.anchor] == none {
+		if !s.areAllBound(o.bindings) || o.anchor >= 0 && s.chosen[o.anchor] == none {
 			continue
 		}
-		if ev, ok := s.opposing(o, &s.objections[i]); ok {
+		if ev, ok := s.findOpposition(o, &s.objections[i]); ok {
 			all = append(all, opposed{o, ev})
 		}
 	}
 	return all
 }
 
-// opposing is the first event of a contradiction that applies.
-func (s *search) opposing(o *Objection, f *found) (ev int32, ok bool) {
-	keyed, free := s.agreeing(f)
+// findOpposition returns the first event of a contradiction that applies.
+func (s *search) findOpposition(o *Objection, f *found) (ev int32, ok bool) {
+	keyed, free := s.listAgreeing(f)
 	for _, part := range [...][]int32{keyed, free} {
 		for _, i := range part {
 			s.nodes++
-			if s.agrees(f, int(i)) && s.during(o, f.events[i]) {
+			if s.agreesWithBound(f, int(i)) && s.liesDuring(o, f.events[i]) {
 				return f.events[i], true
 			}
 		}
@@ -225,13 +225,13 @@ func (s *search) opposing(o *Objection, f *found) (ev int32, ok bool) {
 	return 0, false
 }
 
-func (s *search) allBound(bindings []binding) bool {
+func (s *search) areAllBound(bindings []binding) bool {
 	return !slices.ContainsFunc(bindings, func(b binding) bool { return s.bound[b.variable] == "" })
 }
 
-// during says whether an event lies in time where a contradiction asks for it.
+// liesDuring says whether an event lies in time where a contradiction asks for it.
 // Without a time it has to be tied by a bind.
-func (s *search) during(o *Objection, ev int32) bool {
+func (s *search) liesDuring(o *Objection, ev int32) bool {
 	if o.anchor < 0 {
 		return true
 	}
@@ -242,22 +242,22 @@ func (s *search) during(o *Objection, ev int32) bool {
 	return overlap(a, b, 0) != impossible
 }
 
-// provenAbsent says that an event is missing where its source would have shown it.
-func (s *search) provenAbsent(i int) bool {
+// isProvenAbsent says that an event is missing where its source would have shown it.
+func (s *search) isProvenAbsent(i int) bool {
 	a := &s.rule.Absent[i]
-	if s.chosen[a.anchor] == none || !s.allBound(a.bindings) {
+	if s.chosen[a.anchor] == none || !s.areAllBound(a.bindings) {
 		return false
 	}
 	anchor := s.steps[a.anchor].events[s.chosen[a.anchor]]
-	if !s.spanned(a, s.index.events[anchor]) {
+	if !s.isCovered(a, s.index.events[anchor]) {
 		return false
 	}
 	f := &s.absent[i]
-	keyed, free := s.agreeing(f)
+	keyed, free := s.listAgreeing(f)
 	for _, part := range [...][]int32{keyed, free} {
 		for _, j := range part {
 			s.nodes++
-			if s.agrees(f, int(j)) && s.spoils(a, f.events[j], anchor) {
+			if s.agreesWithBound(f, int(j)) && s.mayFillAbsence(a, f.events[j], anchor) {
 				return false
 			}
 		}
@@ -265,8 +265,8 @@ func (s *search) provenAbsent(i int) bool {
 	return true
 }
 
-// spoils says whether an event may lie where it should be absent.
-func (s *search) spoils(a *Absence, ev, anchor int32) bool {
+// mayFillAbsence says whether an event may lie where it should be absent.
+func (s *search) mayFillAbsence(a *Absence, ev, anchor int32) bool {
 	e, at := s.index.spans[ev], s.index.spans[anchor]
 	if !e.dated {
 		return true
@@ -277,9 +277,9 @@ func (s *search) spoils(a *Absence, ev, anchor int32) bool {
 	return e.startLo <= at.startHi
 }
 
-// spanned says whether one file of the source reaches over the whole of the
+// isCovered says whether one file of the source reaches over the whole of the
 // step, without a gap, at the level of the line in question.
-func (s *search) spanned(a *Absence, anchor *event.Event) bool {
+func (s *search) isCovered(a *Absence, anchor *event.Event) bool {
 	if anchor.Start.IsZero() {
 		return false
 	}
@@ -287,7 +287,7 @@ func (s *search) spanned(a *Absence, anchor *event.Event) bool {
 	if a.Before != "" { // what a gap before it hides may be what is looked for
 		start, end = time.Time{}, anchor.Start.T
 	}
-	hidden := func(g timeline.Gap) bool { return g.In(start, end) }
+	hidden := func(g timeline.Gap) bool { return g.Overlaps(start, end) }
 	for _, c := range s.index.timeline.Coverage {
 		if c.Source == a.Source && !c.Start.IsZero() && !c.Start.After(anchor.Start.T) && !c.End.Before(end) &&
 			(a.level == event.NoLevel || c.Level != event.NoLevel && c.Level <= a.level) && !slices.ContainsFunc(c.Gaps, hidden) {

@@ -64,7 +64,8 @@ func (l *linter) pattern(p *Pattern, at []any) {
 	if p.Kind == "" || l.known == nil {
 		return
 	}
-	if l.kind(p.Kind) == nil {
+	info := l.kind(p.Kind)
+	if info == nil {
 		var kinds []string
 		for i := range l.known {
 			kinds = append(kinds, string(l.known[i].Kind))
@@ -72,8 +73,15 @@ func (l *linter) pattern(p *Pattern, at []any) {
 		l.errorf(append(slices.Clone(at), "kind"), "unknown kind %q%s", p.Kind, didYouMean(string(p.Kind), kinds))
 		return
 	}
-	for _, key := range sortedKeys(p.Match) {
-		l.field([]event.Kind{p.Kind}, key, append(slices.Clone(at), "match", key)...)
+	for i := range p.conditions {
+		c := &p.conditions[i]
+		place := append(slices.Clone(at), "match", c.written())
+		l.field([]event.Kind{p.Kind}, c.field, place...)
+		if f := info.Field(event.Key(c.field)); f != nil {
+			if why := whyNever(f, c); why != "" {
+				l.warnf(place, "no %s has such a value of %q: %s", p.Kind, c.field, why)
+			}
+		}
 	}
 	for _, field := range sortedKeys(p.Bind) {
 		l.field([]event.Kind{p.Kind}, field, append(slices.Clone(at), "bind", field)...)
@@ -101,13 +109,24 @@ func (l *linter) field(kinds []event.Kind, key string, at ...any) {
 		if info == nil || info.Open {
 			return // told elsewhere, or anything goes
 		}
-		for _, f := range slices.Concat(info.Fields, event.CommonFields) {
-			names = append(names, f.Name)
+		for _, key := range info.Keys() {
+			names = append(names, string(key))
 		}
 	}
-	if !contains(names, field) {
+	switch {
+	case contains(names, field):
+	case event.IsReserved(event.Key(field)):
+		l.warnf(at, "%s carries no %s", joinKinds(kinds), field)
+	default:
 		l.errorf(at, "%s has no field %q%s", joinKinds(kinds), field, didYouMean(field, names))
 	}
+}
+
+// warnf adds a finding that is no mistake yet, so that rules written before it was one still load.
+func (l *linter) warnf(at []any, format string, args ...any) {
+	p := l.src.problem(at, format, args...)
+	p.Warning = true
+	l.errs = append(l.errs, p)
 }
 
 func joinKinds(kinds []event.Kind) string {

@@ -12,13 +12,18 @@ import (
 
 // invented is a vocabulary for the kinds of the rule whole.
 var invented = []event.KindInfo{
-	{Kind: "a", About: "an a", Fields: []event.FieldInfo{{Name: "method"}, {Name: "seconds"}}},
-	{Kind: "b", About: "a b"},
-	{Kind: "c", About: "a c"},
-	{Kind: "dee", About: "a d"},
-	{Kind: "d", About: "a d"},
-	{Kind: event.KindLogLine, About: "a line", Fields: []event.FieldInfo{{Name: "text"}}, Open: true},
+	{Kind: "a", About: "an a", IDs: inventedIDs, Fields: []event.FieldInfo{
+		{Key: "method"}, {Key: "seconds", Type: event.TypeNumber}, {Key: "outcome", Values: []string{"ok", "failed"}},
+		{Key: "took", Type: event.TypeDuration}, {Key: "sure", Type: event.TypeBoolean}, {Key: "most", Type: event.TypeNumber, Values: []string{"infinity"}},
+	}},
+	{Kind: "b", About: "a b", IDs: inventedIDs},
+	{Kind: "c", About: "a c", IDs: inventedIDs},
+	{Kind: "dee", About: "a d", IDs: inventedIDs},
+	{Kind: "d", About: "a d", IDs: inventedIDs},
+	{Kind: event.KindLogLine, About: "a line", Fields: []event.FieldInfo{{Key: "text"}}, IDs: inventedIDs, Open: true},
 }
+
+var inventedIDs = []event.Key{event.FieldContainer, event.FieldPID}
 
 // TestLint makes a whole rule senseless in one place each.
 func TestLint(t *testing.T) {
@@ -88,4 +93,50 @@ func TestLines(t *testing.T) {
 	}, cat.Lines())
 	var none *Catalog
 	require.Empty(t, none.Lines())
+}
+
+// TestLintValues: a value that a field can never have, and an id that a kind never carries, is a warning.
+func TestLintValues(t *testing.T) {
+	for match, want := range map[string]string{
+		"outcome: ok":                 "",
+		"outcome: okay":               `no a has such a value of "outcome": it is one of ok, failed`,
+		`outcome: ""`:                 "",
+		"outcome|in: [ok, okay]":      `it is one of ok, failed`,
+		"outcome|contains: fail":      "",
+		"outcome|startswith: un":      `it is one of ok, failed`,
+		"outcome|exists: true":        "",
+		"outcome|gt: 3":               "it is text, and only numbers and durations have an order",
+		"method: anything":            "",
+		"method|lt: 3":                "it is text, and only numbers and durations have an order",
+		"sure: true":                  "",
+		`sure: "true"`:                "",
+		"sure: yes indeed":            "it is true or false",
+		"seconds: 5":                  "",
+		"seconds: many":               "it is a number",
+		"most: infinity":              "",
+		"most: 7":                     "",
+		"most: max":                   "it is a number or infinity",
+		"took: 90":                    "",
+		"took: 1m30s":                 "",
+		"took: 90s":                   "it is a duration: compare it with a number of seconds, or by |gte and |lt", // which is written 1m30s
+		"took|gte: 90s":               "",
+		"duration: long":              "it is a duration",
+		"open: maybe":                 "it is true or false",
+		"level: warn":                 "it is one of trace, debug, info, warning, error, fatal",
+		"goroutine: 7":                "a carries no goroutine",
+		"repeats|gt: 2, component: a": "",
+	} {
+		t.Run(match, func(t *testing.T) {
+			rule := strings.Replace(whole, "kind: a,", "kind: a, match: {"+match+"},", 1)
+			catalog, err := Load(invented, Files{FS: fstest.MapFS{"whole.yaml": {Data: []byte(rule)}}})
+			require.NoError(t, err)
+			if want == "" {
+				require.Empty(t, catalog.Warnings)
+				return
+			}
+			require.Len(t, catalog.Warnings, 1)
+			require.Contains(t, catalog.Warnings[0].Error(), ": warning: ")
+			require.Contains(t, catalog.Warnings[0].Error(), want)
+		})
+	}
 }

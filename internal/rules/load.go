@@ -24,6 +24,8 @@ var builtin embed.FS
 // Catalog is a checked set of rules.
 type Catalog struct {
 	Rules []Rule // by id
+	// Warnings are what is wrong with rules that load all the same. A later release refuses them.
+	Warnings []*Problem
 }
 
 // Builtin is the catalogue that ships with plegdiag, the same for every caller: nobody may change it. A test holds that it loads.
@@ -169,9 +171,13 @@ func (s *source) places(r *Rule) *places {
 
 func (l *loader) add(name string, text []byte) {
 	rule, src, problems := parse(name, text, l.known)
-	l.errs = append(l.errs, problems...)
 	if rule == nil {
+		l.errs = append(l.errs, problems...)
 		return
+	}
+	for _, err := range problems {
+		p, _ := errors.AsType[*Problem](err)
+		l.catalog.Warnings = append(l.catalog.Warnings, p)
 	}
 	if other := l.places[rule.ID]; other != nil {
 		l.errs = append(l.errs, src.problem([]any{"id"}, "id %q is taken by %s", rule.ID, other.file))
@@ -186,14 +192,26 @@ type Problem struct {
 	File         string
 	Line, Column int // 1-based; 0 for the file as a whole
 	Reason       string
+	// Warning says that the rule loads all the same.
+	Warning bool
 }
 
-// Error is "file:line:col: reason".
+// Error is "file:line:col: reason", or "file:line:col: warning: reason".
 func (p *Problem) Error() string {
-	if p.Line == 0 {
-		return fmt.Sprintf("%s: %s", p.File, p.Reason)
+	reason := p.Reason
+	if p.Warning {
+		reason = "warning: " + reason
 	}
-	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Reason)
+	if p.Line == 0 {
+		return fmt.Sprintf("%s: %s", p.File, reason)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, reason)
+}
+
+// isMistake says that an error is no warning.
+func isMistake(err error) bool {
+	p, ok := errors.AsType[*Problem](err)
+	return !ok || !p.Warning
 }
 
 // because is the problem with a reason.
@@ -221,7 +239,7 @@ type source struct {
 	root ast.Node
 }
 
-// parse reads and checks one rule. The rule is nil when anything is wrong with it.
+// parse reads and checks one rule. The rule is nil when it has a mistake; else all problems are warnings.
 func parse(file string, text []byte, known []event.KindInfo) (*Rule, *source, []error) {
 	src, problem := readYAML(file, text)
 	if problem != nil {
@@ -229,10 +247,11 @@ func parse(file string, text []byte, known []event.KindInfo) (*Rule, *source, []
 	}
 	rule, unread := decode(src)
 	wrong := append(compile(rule, src), lint(rule, src, known)...)
-	if problems := inOrder(unread, wrong); len(problems) > 0 {
+	problems := inOrder(unread, wrong)
+	if slices.ContainsFunc(problems, isMistake) {
 		return nil, src, problems
 	}
-	return rule, src, nil
+	return rule, src, problems
 }
 
 func readYAML(file string, text []byte) (*source, *Problem) {

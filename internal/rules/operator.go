@@ -130,7 +130,8 @@ func byRegexp(arg any) (func(event.Value) bool, error) {
 	return func(v event.Value) bool { return re.MatchString(v.Text()) }, nil
 }
 
-// byNumber compares numbers; a duration counts in seconds on both sides. Text that is no number fits nothing.
+// byNumber compares numbers; a duration counts in seconds on both sides. Text that is no number
+// fits nothing.
 func byNumber(test func(a, b float64) bool) func(any) (func(event.Value) bool, error) {
 	return func(arg any) (func(event.Value) bool, error) {
 		limit, ok := numeric(arg)
@@ -189,7 +190,7 @@ func numeric(arg any) (float64, bool) {
 // meets says whether an event meets every condition.
 func meets(e *event.Event, conditions []condition) bool {
 	for i := range conditions {
-		if !conditions[i].holds(e.Get(conditions[i].field)) {
+		if !conditions[i].holds(e.Get(event.Key(conditions[i].field))) {
 			return false
 		}
 	}

@@ -45,15 +45,15 @@ func ev(kind event.Kind, changes ...setup) event.Event {
 func from(start, end float64) setup {
 	return func(e *event.Event) { e.Start, e.End = at(start), at(end) }
 }
-func when(start float64) setup      { return func(e *event.Event) { e.Start = at(start) } }
-func container(id string) setup     { return func(e *event.Event) { e.IDs.Container = id } }
-func lock(address string) setup     { return func(e *event.Event) { e.IDs.Lock = address } }
-func goroutine(id uint64) setup     { return func(e *event.Event) { e.IDs.Goroutine = id } }
-func open(e *event.Event)           { e.Open = true }
-func begun(e *event.Event)          { e.Begun = true }
-func prec(d time.Duration) setup    { return func(e *event.Event) { e.Start.Prec, e.End.Prec = d, d } }
-func field(key, value string) setup { return with(key, event.String(value)) }
-func with(key string, v event.Value) setup {
+func when(start float64) setup                { return func(e *event.Event) { e.Start = at(start) } }
+func container(id string) setup               { return func(e *event.Event) { e.IDs.Container = id } }
+func lock(address string) setup               { return func(e *event.Event) { e.IDs.Lock = address } }
+func goroutine(id uint64) setup               { return func(e *event.Event) { e.IDs.Goroutine = id } }
+func open(e *event.Event)                     { e.Open = true }
+func begun(e *event.Event)                    { e.Begun = true }
+func prec(d time.Duration) setup              { return func(e *event.Event) { e.Start.Prec, e.End.Prec = d, d } }
+func field(key event.Key, value string) setup { return with(key, event.String(value)) }
+func with(key event.Key, v event.Value) setup {
 	return func(e *event.Event) { e.Fields = append(e.Fields, event.Field{Key: key, Value: v}) }
 }
 

@@ -16,13 +16,13 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/stretchr/testify/require"
 
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/event"
 )
 
 // words are the closed sets of the language, by struct and field.
 func words() map[string][]string {
 	var kinds []string
-	for _, k := range observe.Vocabulary() {
+	for _, k := range event.Kinds() {
 		kinds = append(kinds, string(k.Kind))
 	}
 	return map[string][]string{

@@ -94,43 +94,43 @@ func newSearch(r *Rule, x *index, limit Verdict) *search {
 	s := &search{rule: r, index: x, limit: limit, steps: make([]found, len(r.Steps))}
 	for i := range r.Steps {
 		set := &r.Steps[i].events
-		s.steps[i] = found{hits: x.find(set), set: set}
+		s.steps[i] = found{hits: x.findHits(set), set: set}
 	}
 	s.per = slices.IndexFunc(r.variables, func(v variable) bool { return v.name == r.Per })
 	return s
 }
 
-// prepare looks up what the search needs besides the events of the steps.
-func (s *search) prepare() {
+// lookUpEvents looks up what the search needs besides the events of the steps.
+func (s *search) lookUpEvents() {
 	for i := range s.steps {
-		s.learn(&s.steps[i])
+		s.readValues(&s.steps[i])
 	}
 	for i := range s.rule.Absent {
-		s.absent = append(s.absent, s.find(&s.rule.Absent[i].events))
+		s.absent = append(s.absent, s.findSet(&s.rule.Absent[i].events))
 	}
 	for i := range s.rule.RulesOut {
-		s.objections = append(s.objections, s.find(&s.rule.RulesOut[i].events))
+		s.objections = append(s.objections, s.findSet(&s.rule.RulesOut[i].events))
 	}
 	s.plain = make([]alikeness, len(s.steps))
 	s.chosen = slices.Repeat([]int{none}, len(s.steps))
 }
 
-func (s *search) find(set *eventSet) found {
-	f := found{hits: s.index.find(set), set: set}
-	s.learn(&f)
+func (s *search) findSet(set *eventSet) found {
+	f := found{hits: s.index.findHits(set), set: set}
+	s.readValues(&f)
 	return f
 }
 
-// learn looks up what the events say about each variable.
-func (s *search) learn(f *found) {
+// readValues looks up what the events say about each variable.
+func (s *search) readValues(f *found) {
 	f.values = make([]*values, len(s.rule.variables))
 	for v := range f.values {
 		f.values[v] = s.index.valuesOf(f.set, f.hits, v)
 	}
 }
 
-// value is what a hit says about a variable; empty for nothing.
-func (s *search) value(f *found, i, variable int) string {
+// valueOf returns what a hit says about a variable; empty for nothing.
+func (s *search) valueOf(f *found, i, variable int) string {
 	if v := f.values[variable]; v != nil {
 		return s.index.texts[v.of[i]]
 	}
@@ -140,8 +140,8 @@ func (s *search) value(f *found, i, variable int) string {
 // truths are the steps of a set, and every absence: it may yet be proven.
 func truths(steps uint64) uint64 { return steps | ^uint64(1<<maxSteps-1) }
 
-// key is the same for all values that may agree.
-func (s *search) key(variable int, value string) int32 {
+// keyOf returns the same number for all values that may agree.
+func (s *search) keyOf(variable int, value string) int32 {
 	if s.rule.variables[variable].prefix && len(value) > minPrefix {
 		value = value[:minPrefix]
 	}
@@ -153,11 +153,11 @@ func (v *variable) agree(a, b string) (string, bool) {
 	if len(a) < len(b) {
 		a, b = b, a
 	}
-	same := a == b || b == "" || v.prefix && len(b) >= minPrefix && strings.HasPrefix(a, b) && hex(a)
+	same := a == b || b == "" || v.prefix && len(b) >= minPrefix && strings.HasPrefix(a, b) && isHex(a)
 	return a, same
 }
 
-func hex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
 // alikeness says whether the like candidates of a step can stand for each other.
 type alikeness uint8
@@ -226,14 +226,14 @@ func (e *EdgeRule) other(step int) (int, bool) {
 	return none, false
 }
 
-// run returns the best match of each group, groups in the order of their
+// findMatches returns the best match of each group, groups in the order of their
 // values, without those below possible.
-func (s *search) run() []*match {
-	groups := s.groups()
+func (s *search) findMatches() []*match {
+	groups := s.listGroups()
 	if len(groups) == 0 {
 		return nil // most rules of a catalogue on most bundles
 	}
-	s.prepare()
+	s.lookUpEvents()
 	var found []*match
 	for _, g := range groups {
 		s.group, s.within = g.value, g.steps
@@ -242,7 +242,7 @@ func (s *search) run() []*match {
 		if g.value != "" {
 			s.bound[s.per] = g.value
 		}
-		s.place(0)
+		s.placeSteps(0)
 		if s.best != nil {
 			found = append(found, s.best)
 		}
@@ -256,17 +256,17 @@ type group struct {
 	steps uint64 // those that can take part in a match of it
 }
 
-// groups are those for whose steps a verdict is left, by value, and last the empty one.
+// listGroups returns those for whose steps a verdict is left, by value, and last the empty one.
 // In a bundle of thousands of containers most have no match to hope for, which
 // takes a look at what each step's hits are about, and not at the hits.
-func (s *search) groups() []group {
+func (s *search) listGroups() []group {
 	var any, free uint64 // steps with hits; with hits of no group
 	for step := range s.steps {
 		if len(s.steps[step].events) > 0 {
 			any |= 1 << step
 		}
 	}
-	if s.verdict(truths(any)) < Possible {
+	if s.verdictOf(truths(any)) < Possible {
 		return nil
 	}
 	if s.per == none {
@@ -283,7 +283,7 @@ func (s *search) groups() []group {
 			keys[step] = v.keys
 		}
 	}
-	marks := s.index.marking()
+	marks := s.index.growMarks()
 	var touched []int32
 	for step := range keys {
 		for _, key := range keys[step] {
@@ -293,26 +293,26 @@ func (s *search) groups() []group {
 			marks[key] |= 1 << step
 		}
 	}
-	groups := s.hopeful(touched, free)
+	groups := s.listHopefulGroups(touched, free)
 	for _, key := range touched {
 		marks[key] = 0
 	}
-	if s.verdict(truths(free)) >= Possible {
+	if s.verdictOf(truths(free)) >= Possible {
 		groups = append(groups, group{"", free})
 	}
 	return groups
 }
 
-// hopeful returns the groups of the keys that are marked with their steps, of
+// listHopefulGroups returns the groups of the keys that are marked with their steps, of
 // cut ids the longest form.
-func (s *search) hopeful(keys []int32, free uint64) []group {
+func (s *search) listHopefulGroups(keys []int32, free uint64) []group {
 	joinable := map[uint64]uint64{} // by marked steps; containers lead few kinds of lives
 	var groups []group
 	for _, key := range keys {
 		own := s.index.marks[key]
 		steps, known := joinable[own]
 		if !known {
-			if steps = s.joinable(own, free); s.verdict(truths(steps)) < Possible {
+			if steps = s.listJoinable(own, free); s.verdictOf(truths(steps)) < Possible {
 				steps = 0
 			}
 			joinable[own] = steps
@@ -320,7 +320,7 @@ func (s *search) hopeful(keys []int32, free uint64) []group {
 		if steps == 0 {
 			continue
 		}
-		for _, value := range s.formsOf(key) {
+		for _, value := range s.listForms(key) {
 			groups = append(groups, group{value, steps})
 		}
 	}
@@ -328,15 +328,15 @@ func (s *search) hopeful(keys []int32, free uint64) []group {
 	return groups
 }
 
-// formsOf are the values of the grouping bind that share a key, without those
+// listForms returns the values of the grouping bind that share a key, without those
 // of which there is a longer form.
-func (s *search) formsOf(key int32) []string {
+func (s *search) listForms(key int32) []string {
 	x := s.index
 	distinct := map[string]bool{}
 	for step := range s.steps {
 		f := &s.steps[step]
 		if v := x.valuesOf(f.set, f.hits, s.per); v != nil {
-			for _, i := range x.lists(v)[key] {
+			for _, i := range x.listByKey(v)[key] {
 				distinct[x.texts[v.of[i]]] = true
 			}
 		}
@@ -353,9 +353,9 @@ func (s *search) formsOf(key int32) []string {
 	})
 }
 
-// joinable are the steps that have hits of a group, or none of any, and hang
+// listJoinable returns the steps that have hits of a group, or none of any, and hang
 // together with one of the group's own.
-func (s *search) joinable(own, free uint64) uint64 {
+func (s *search) listJoinable(own, free uint64) uint64 {
 	fitting := own | free
 	for grown := uint64(0); grown != own; {
 		grown = own
@@ -366,90 +366,91 @@ func (s *search) joinable(own, free uint64) uint64 {
 	return own
 }
 
-func (s *search) spent() bool { return s.nodes >= maxNodes }
+func (s *search) isSpent() bool { return s.nodes >= maxNodes }
 
-// place decides the steps from this one on.
-func (s *search) place(step int) {
-	if s.spent() || !s.promising(step) {
+// placeSteps decides the steps from this one on.
+func (s *search) placeSteps(step int) {
+	if s.isSpent() || !s.canWin(step) {
 		return
 	}
 	if step == len(s.steps) {
-		s.finish()
+		s.rateAssignment()
 		return
 	}
 	if s.within&(1<<step) == 0 {
-		s.place(step + 1)
+		s.placeSteps(step + 1)
 		return
 	}
-	keyed, free := s.fitting(step)
+	keyed, free := s.listFitting(step)
 	var tried map[string]bool
 	if len(keyed)+len(free) > 1 && s.partnersChosen(step) && s.isPlain(step) {
 		tried = map[string]bool{}
 	}
 	for _, part := range [...][]int32{keyed, free} {
 		for _, i := range part {
-			if s.foreign(step, int(i)) || !s.fits(step, int(i)) {
+			if s.isForeign(step, int(i)) || !s.fitsChosen(step, int(i)) {
 				continue
 			}
 			if tried != nil {
-				like := s.likeness(step, int(i))
+				like := s.writeLikeness(step, int(i))
 				if tried[like] {
 					continue
 				}
 				tried[like] = true
 			}
-			undo := s.choose(step, int(i))
-			s.place(step + 1)
-			s.restore(step, undo)
+			undo := s.chooseEvent(step, int(i))
+			s.placeSteps(step + 1)
+			s.restoreStep(step, undo)
 		}
 	}
-	s.place(step + 1)
+	s.placeSteps(step + 1)
 }
 
-// choose puts a candidate in a step's place and returns what was bound before.
-func (s *search) choose(step, i int) []string {
+// chooseEvent puts a candidate in a step's place and returns what was bound before.
+func (s *search) chooseEvent(step, i int) []string {
 	before := s.bound
 	s.bound = slices.Clone(s.bound)
 	for v := range s.bound {
-		s.bound[v], _ = s.rule.variables[v].agree(s.bound[v], s.value(&s.steps[step], i, v))
+		s.bound[v], _ = s.rule.variables[v].agree(s.bound[v], s.valueOf(&s.steps[step], i, v))
 	}
 	s.chosen[step] = i
 	return before
 }
 
-func (s *search) restore(step int, bound []string) {
+func (s *search) restoreStep(step int, bound []string) {
 	s.chosen[step] = none
 	s.bound = bound
 }
 
-// fitting returns the candidates of a step that may agree with what is bound,
+// listFitting returns the candidates of a step that may agree with what is bound,
 // by the bind that leaves the fewest: those with the bound value, those without any.
-func (s *search) fitting(step int) (keyed, free []int32) { return s.agreeing(&s.steps[step]) }
+func (s *search) listFitting(step int) (keyed, free []int32) { return s.listAgreeing(&s.steps[step]) }
 
-func (s *search) agreeing(f *found) (keyed, free []int32) {
+func (s *search) listAgreeing(f *found) (keyed, free []int32) {
 	free = f.every
 	for v, value := range s.bound {
 		if value == "" || f.values[v] == nil {
 			continue
 		}
-		lists := s.index.lists(f.values[v])
-		if k, fr := lists[s.key(v, value)], lists[0]; len(k)+len(fr) < len(keyed)+len(free) {
+		lists := s.index.listByKey(f.values[v])
+		if k, fr := lists[s.keyOf(v, value)], lists[0]; len(k)+len(fr) < len(keyed)+len(free) {
 			keyed, free = k, fr
 		}
 	}
 	return keyed, free
 }
 
-// foreign says whether a candidate belongs to a group while matches of none are sought.
-func (s *search) foreign(step, i int) bool {
-	return s.per != none && s.group == "" && s.value(&s.steps[step], i, s.per) != ""
+// isForeign says whether a candidate belongs to a group while the search is for matches of no
+// group.
+func (s *search) isForeign(step, i int) bool {
+	return s.per != none && s.group == "" && s.valueOf(&s.steps[step], i, s.per) != ""
 }
 
-// fits says whether a candidate is consistent with all other steps chosen.
-func (s *search) fits(step, i int) bool {
+// fitsChosen says whether a candidate is consistent with all other steps chosen.
+func (s *search) fitsChosen(step, i int) bool {
 	s.nodes++
 	f := &s.steps[step]
-	if !s.agrees(f, i) {
+	if !s.agreesWithBound(f, i) {
 		return false
 	}
 	for other, j := range s.chosen {
@@ -466,9 +467,9 @@ func (s *search) fits(step, i int) bool {
 	return true
 }
 
-// connected says whether the chosen steps hang together: two by an edge or a
+// isConnected says whether the chosen steps hang together: two by an edge or a
 // shared bind, and so on. What only a missing step would tie is two matches, not one.
-func (s *search) connected() bool {
+func (s *search) isConnected() bool {
 	var chosen, reached uint64
 	for step, i := range s.chosen {
 		if i != none {
@@ -488,8 +489,8 @@ func (s *search) connected() bool {
 	return reached == chosen
 }
 
-// agrees says whether a hit says nothing else about a variable than is bound.
-func (s *search) agrees(f *found, i int) bool {
+// agreesWithBound says whether a hit says nothing else about a variable than is bound.
+func (s *search) agreesWithBound(f *found, i int) bool {
 	for v, values := range f.values {
 		if values == nil {
 			continue
@@ -519,10 +520,10 @@ func (s *search) partnersChosen(step int) bool {
 	})
 }
 
-// likeness is equal for candidates that are as good as each other here.
-func (s *search) likeness(step, i int) string {
-	undo := s.choose(step, i)
-	defer s.restore(step, undo)
+// writeLikeness returns the same for candidates that are as good as each other here.
+func (s *search) writeLikeness(step, i int) string {
+	undo := s.chooseEvent(step, i)
+	defer s.restoreStep(step, undo)
 	var key []byte
 	for _, v := range s.steps[step].values {
 		if v != nil {
@@ -591,8 +592,8 @@ func (s *search) quality(step int) int {
 	return best
 }
 
-// promising says whether the steps from this one on could still make a better match than the best.
-func (s *search) promising(from int) bool {
+// canWin says whether the steps from this one on could still make a better match than the best.
+func (s *search) canWin(from int) bool {
 	var left uint64
 	points := 0
 	for step := range s.steps {
@@ -606,14 +607,14 @@ func (s *search) promising(from int) bool {
 		}
 		left |= 1 << step
 	}
-	verdict := s.verdict(truths(left))
-	return verdict >= Possible && s.beats(verdict, min(points, fullScore))
+	verdict := s.verdictOf(truths(left))
+	return verdict >= Possible && s.beatsBest(verdict, min(points, fullScore))
 }
 
 // fullScore is a score of 1.
 const fullScore = 100 * 1000
 
-func (s *search) beats(verdict Verdict, points int) bool {
+func (s *search) beatsBest(verdict Verdict, points int) bool {
 	return s.best == nil || cmp.Or(cmp.Compare(verdict, s.best.verdict), cmp.Compare(points, s.best.points)) > 0
 }
 
@@ -635,8 +636,8 @@ func (s *search) qualityBound(step, from int) int {
 	return bound
 }
 
-// verdict is the highest level whose expression holds, within the rule's limit.
-func (s *search) verdict(truths uint64) Verdict {
+// verdictOf returns the highest level whose expression holds, within the rule's limit.
+func (s *search) verdictOf(truths uint64) Verdict {
 	for level := Confirmed; level >= Possible; level-- {
 		if e := s.rule.Verdict.levels[level]; e != nil && e.holds(truths) {
 			return min(level, s.limit)

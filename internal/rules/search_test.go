@@ -25,14 +25,14 @@ func TestSearchAgainstOracle(t *testing.T) {
 			rule := &catalogOfRapid(t, text).Rules[0]
 			s := newSearch(rule, x, Confirmed)
 			got := map[string][2]int{}
-			for _, m := range s.run() {
+			for _, m := range s.findMatches() {
 				key := ""
 				if s.per != none {
 					key = m.bound[s.per]
 				}
 				got[key] = [2]int{int(m.verdict), m.points}
 			}
-			require.False(t, s.spent())
+			require.False(t, s.isSpent())
 			require.Equal(t, oracle(rule, x), got, "%s", text)
 		}
 		require.False(t, slices.ContainsFunc(x.marks, func(mark uint64) bool { return mark != 0 }), "something stays marked")
@@ -188,7 +188,7 @@ func fits(p *Pattern, e *event.Event, values []string) bool {
 		return false
 	}
 	for _, b := range p.bindings {
-		v, ok := e.Get(b.field)
+		v, ok := e.Get(event.Key(b.field))
 		if values[b.variable] = v.Text(); !ok || v.Text() == "" {
 			return false
 		}

@@ -197,7 +197,7 @@ func fieldText(e *event.Event, field, as string) (string, bool) {
 	case "text":
 		return e.Text, e.Text != ""
 	}
-	v, ok := e.Get(field)
+	v, ok := e.Get(event.Key(field))
 	text := format(v, as)
 	if !ok || text == "" {
 		return "", false

@@ -7,89 +7,88 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// noCause ends every headline that names none.
-const noCause = "the evidence does not carry a cause"
-
-// headline is the incident in one sentence.
-func (s *story) headline(result *Result) string {
-	root := slices.IndexFunc(s.drafts, func(d *draft) bool { return d.Role == rules.Root })
-	if root < 0 {
-		return s.withoutRoot(result)
+// writeHeadline is the incident in one sentence.
+func (s *story) writeHeadline(result *Result) string {
+	root := s.findRole(rules.Root)
+	if root == nil {
+		return s.writeHeadlineWithoutRoot(result)
 	}
-	d := s.drafts[root]
-	parts := []string{sentence(d.Summary)}
-	for _, i := range s.links(root) {
-		parts = append(parts, sentence(s.drafts[i].Summary))
+	said := []string{trimSentence(root.Summary)}
+	for _, link := range s.listLinks(root) {
+		said = append(said, trimSentence(link.Summary))
 	}
-	if stalls := s.stalls(d); len(stalls) > 0 {
-		parts = append(parts, s.standstill(stalls[0]))
-	} else if len(s.timeline.Stalls) > 0 { // it has no time
-		parts = append(parts, s.standstill(0))
+	if stall := s.mainStall(root); stall != nil {
+		said = append(said, s.describeStall(stall))
+	} else if len(s.timeline.Stalls) > 0 { // the root has no time
+		said = append(said, s.describeStall(&s.timeline.Stalls[0]))
 	}
-	if d.Verdict == rules.Possible {
-		parts[0] = "possible, not proven: " + parts[0]
+	if root.Verdict == rules.Possible {
+		said[0] = fmt.Sprintf(possibleCause, said[0])
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(said, "; ")
 }
 
-func sentence(s string) string { return strings.TrimRight(s, ".; ") }
+// findRole returns the best part of a role; nil for none.
+func (s *story) findRole(role rules.Role) *part {
+	if i := slices.IndexFunc(s.parts, func(p *part) bool { return p.Role == role }); i >= 0 {
+		return s.parts[i]
+	}
+	return nil
+}
 
-// withoutRoot is the headline when no cause may be named.
-func (s *story) withoutRoot(result *Result) string {
-	var parts []string
-	for _, d := range s.drafts {
-		if d.Role == rules.Fallback {
-			parts = append(parts, sentence(d.Summary))
-			break
-		}
+// trimSentence makes a clause of a sentence.
+func trimSentence(s string) string { return strings.TrimRight(s, ".; ") }
+
+// writeHeadlineWithoutRoot is the headline when no cause may be named.
+func (s *story) writeHeadlineWithoutRoot(result *Result) string {
+	var said []string
+	if fallback := s.findRole(rules.Fallback); fallback != nil {
+		said = append(said, trimSentence(fallback.Summary))
 	}
 	if len(s.timeline.Stalls) > 0 {
-		parts = append(parts, s.standstill(0))
+		said = append(said, s.describeStall(&s.timeline.Stalls[0]))
 	}
-	if complaint := s.complaint(); len(parts) == 0 && complaint != "" {
-		parts = append(parts, complaint)
+	if len(said) == 0 && s.complaint != nil {
+		said = append(said, describeComplaint(s.complaint))
 	}
-	if len(parts) == 0 && len(s.drafts) > 0 { // they contribute to stalls, and none was seen
-		return "no PLEG stall in this bundle; " + sentence(s.drafts[0].Summary)
+	if len(said) == 0 && len(s.parts) > 0 { // they contribute to stalls, and none was seen
+		return fmt.Sprintf(contributingOnly, trimSentence(s.parts[0].Summary))
 	}
-	if len(parts) == 0 {
-		return "no PLEG stall and no known signature in this bundle"
+	if len(said) == 0 {
+		return nothingFound
 	}
 	if len(result.Suspects) > 0 {
-		parts = append(parts, "suspect: "+result.Suspects[0].String())
+		said = append(said, fmt.Sprintf(firstSuspect, result.Suspects[0]))
 	}
-	parts = append(parts, noCause)
+	said = append(said, causeUnknown)
 	if result.Next.Command != "" {
-		parts = append(parts, "next: "+result.Next.Command)
+		said = append(said, fmt.Sprintf(nextCommand, result.Next.Command))
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(said, "; ")
 }
 
-// complaint is what the kubelet says of PLEG in lines that give no stall. Empty when all was well, or over.
-func (s *story) complaint() string {
-	switch e := unanswered(s.timeline); {
-	case e == nil:
-		return ""
-	case e.Kind == "kubelet.runtime-down":
-		return "the kubelet finds the container runtime down: for 30 s it has not said that it is well"
-	case e.FieldText("never") == "true":
-		return "the kubelet has not completed a relist since it started; the log does not show since when"
-	default:
-		return e.Text + ", by a line without a time"
+// describeComplaint is what the kubelet says of PLEG or the runtime in lines that give no stall.
+func describeComplaint(e *event.Event) string {
+	switch {
+	case e.Kind == event.KindRuntimeDown:
+		return runtimeDown
+	case e.FieldText(event.FieldNever) == "true":
+		return neverRelisted
 	}
+	return fmt.Sprintf(undatedComplaint, e.Text)
 }
 
-// standstill is "relist stood still 3m12s, NotReady from 09:33:02".
-func (s *story) standstill(i int) string {
-	stall := &s.timeline.Stalls[i]
-	text := "relist stood still " + strings.TrimPrefix(lasting(stall), "for ")
+// describeStall is "relist stood still 3m12s, NotReady from 09:33:02 (one of 2 stalls)".
+func (s *story) describeStall(stall *timeline.Stall) string {
+	text := fmt.Sprintf(stallHeadline, stallLength(stall))
 	if !stall.NotReady.IsZero() {
-		text += ", NotReady from " + event.TimeOfDay(stall.NotReady)
+		text += fmt.Sprintf(notReadyHeadline, event.TimeOfDay(stall.NotReady))
 	}
-	if others := len(s.timeline.Stalls) - 1; others > 0 {
-		text += fmt.Sprintf(" (one of %d stalls)", others+1)
+	if all := len(s.timeline.Stalls); all > 1 {
+		text += fmt.Sprintf(oneOfStalls, all)
 	}
 	return text
 }

@@ -52,7 +52,7 @@ func TestLinkBecomesRoot(t *testing.T) {
 	r := evaluate(synthetic(t), line(incident()[2:]...)) // no exit, no umount
 	require.Len(t, r.Findings, 1)
 	require.Equal(t, rules.Root, r.Findings[0].Role)
-	require.Equal(t, lockSummary+"; what lies below that is not shown by this bundle", r.Findings[0].Summary)
+	require.Equal(t, lockSummary+"; this bundle does not show what caused that", r.Findings[0].Summary)
 }
 
 func TestJoinDecidesWhatExplains(t *testing.T) {
@@ -96,7 +96,7 @@ func TestIntervalOfTheStall(t *testing.T) {
 			r := evaluate(synthetic(t), tl)
 			require.Equal(t, c.want, r.Findings[0].Role)
 			if c.want == rules.Contributing {
-				require.Contains(t, r.Headline, noCause)
+				require.Contains(t, r.Headline, causeUnknown)
 				require.NotContains(t, r.Headline, "umount2")
 			}
 		})
@@ -124,7 +124,7 @@ func TestSameRuleTwiceHasOneRoot(t *testing.T) {
 	r := evaluate(synthetic(t), line(append(incident(), exitOf(idB, 1), umountOf(idB, 2, 100))...))
 	require.Equal(t, []rules.Role{rules.Root, rules.Link, rules.Contributing}, []rules.Role{r.Findings[0].Role, r.Findings[1].Role, r.Findings[2].Role})
 	require.Equal(t, idA, r.Findings[0].Container, "the earlier of two that are equally sure")
-	require.Contains(t, r.Findings[2].Notes, "the same as the root, at the same time, elsewhere")
+	require.Contains(t, r.Findings[2].Notes, "the same as the root, at the same time, in another place")
 }
 
 func TestRootLastsThroughTheStall(t *testing.T) {
@@ -146,7 +146,7 @@ func TestPossibleNeverDisplacesProven(t *testing.T) {
 	cat := catalogOf(t, weaker("slow-disk", "possible"), proven("held-lock", "slow-disk"))
 	r := evaluate(cat, line(ev("a", when(1)), ev("b", when(2))))
 	require.Equal(t, rules.Root, find(t, r, "held-lock").Role)
-	require.Contains(t, find(t, r, "held-lock").Notes, "slow-disk may lie below it, but is only possible")
+	require.Contains(t, find(t, r, "held-lock").Notes, "slow-disk may be its cause, but is only possible")
 	require.Equal(t, rules.Contributing, find(t, r, "slow-disk").Role)
 
 	// Above a proven root a possible finding is a link, but not part of its chain.
@@ -190,7 +190,7 @@ func TestFallback(t *testing.T) {
 	r := evaluate(synthetic(t), tl)
 	require.Len(t, r.Findings, 1)
 	require.Equal(t, rules.Fallback, r.Findings[0].Role)
-	require.Equal(t, "ListContainers is slow; relist stood still 3m12s, NotReady from 09:33:02; "+noCause+"; next: "+r.Next.Command, r.Headline)
+	require.Equal(t, "ListContainers is slow; relist stood still 3m12s, NotReady from 09:33:02; "+causeUnknown+"; next: "+r.Next.Command, r.Headline)
 	require.Equal(t, "processes", r.Next.Source)
 
 	tl.Events = append(tl.Events, updateOf(idA, 5, 125)) // merely possible, but more than a fallback
@@ -211,11 +211,12 @@ func TestHeadlineWithoutCause(t *testing.T) {
 	open.Open, open.NotReady = true, time.Time{}
 	tl.Stalls = []timeline.Stall{open}
 	r := evaluate(synthetic(t), tl)
-	require.Equal(t, "relist stood still at least 3m12s; "+noCause+"; next: "+r.Next.Command, r.Headline)
+	require.Equal(t, "relist stood still at least 3m12s; "+causeUnknown+"; next: "+r.Next.Command, r.Headline)
 	require.Contains(t, r.Next.Command, "kill -USR1 $(pidof containerd)")
 }
 
-// The command that comes next follows the decision tree: what the bundle holds, and the phase of the stall.
+// The command that comes next follows the decision tree: what the bundle holds, and the phase of
+// the stall.
 func TestNext(t *testing.T) {
 	covers := func(sources ...string) *timeline.Timeline {
 		tl := &timeline.Timeline{Stalls: []timeline.Stall{stall()}}
@@ -266,7 +267,7 @@ func TestSuspects(t *testing.T) {
 		"container " + idA[:12] + ": StopContainer did not end",
 		"container " + idB[:12] + ": ContainerStatus ran into its deadline (2×)",
 	}, said)
-	require.Contains(t, r.Headline, "; suspect: container "+idA[:12]+": StopContainer did not end; "+noCause)
+	require.Contains(t, r.Headline, "; suspect: container "+idA[:12]+": StopContainer did not end; "+causeUnknown)
 
 	tl.Events = append(tl.Events, incident()...)
 	require.Empty(t, evaluate(synthetic(t), tl).Suspects, "the stall has a root")
@@ -296,7 +297,7 @@ func TestUndatedRoot(t *testing.T) {
 	tl.Stalls = []timeline.Stall{stall()}
 	r := evaluate(synthetic(t), tl)
 	require.Equal(t, rules.Root, r.Findings[0].Role)
-	require.Contains(t, r.Findings[0].Notes, "it has no time, so that nothing shows that it belongs to the stall")
+	require.Contains(t, r.Findings[0].Notes, "its lines have no time: nothing shows that it belongs to the stall")
 }
 
 func TestEmptyCatalogue(t *testing.T) {
@@ -312,7 +313,8 @@ func TestContributingRule(t *testing.T) {
 	require.Equal(t, "slow-disk holds", r.Headline)
 }
 
-// TestRuntimeCalledDown: a kubelet that calls its runtime down when the log ends has complained, unless it has only begun to run.
+// TestRuntimeCalledDown: a kubelet that calls its runtime down when the log ends has complained,
+// unless it has only begun to run.
 func TestRuntimeCalledDown(t *testing.T) {
 	down := func(seconds float64) event.Event {
 		return ev("kubelet.runtime-down", when(seconds), func(e *event.Event) { e.Text = "container runtime is down" })
@@ -322,7 +324,7 @@ func TestRuntimeCalledDown(t *testing.T) {
 		tl.Coverage = []timeline.Coverage{{Source: "kubelet.log", Start: at(0).T, End: at(end).T}}
 		return evaluate(catalogOf(t, proven("slow-disk")), tl).Headline
 	}
-	require.Contains(t, headline(105, down(100), down(105)), "the kubelet finds the container runtime down")
+	require.Contains(t, headline(105, down(100), down(105)), "the kubelet says that the container runtime is down")
 	require.Contains(t, headline(12, down(5), down(10)), "no PLEG stall", "a kubelet's first moments")
 	require.Contains(t, headline(300, down(100), down(105)), "no PLEG stall", "it was over")
 }

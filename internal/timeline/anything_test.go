@@ -17,11 +17,11 @@ func drawStamp(t *rapid.T) event.Time {
 	lacks := rapid.SampledFrom([]event.Lacks{0, event.LacksZone, event.LacksZone | event.LacksYear, event.LacksZone | event.LacksYear | event.LacksDate, event.LacksBoot}).Draw(t, "lacks")
 	switch {
 	case lacks&event.LacksDate != 0:
-		at = bootFace.Add(timeOfDay(at))
+		at = bootEpoch.Add(timeOfDay(at))
 	case lacks&event.LacksYear != 0:
 		at = inYear(at, 0)
 	case lacks == event.LacksBoot:
-		at = bootFace.Add(time.Duration(rapid.Int64Range(0, 1e18).Draw(t, "uptime")))
+		at = bootEpoch.Add(time.Duration(rapid.Int64Range(0, 1e18).Draw(t, "uptime")))
 	}
 	if rapid.IntRange(0, 9).Draw(t, "known") == 0 {
 		return event.Time{}
@@ -50,9 +50,9 @@ func drawSource(t *rapid.T, i int) Source {
 		s.Last = s.First.Add(time.Duration(rapid.Int64Range(-int64(day), int64(30*day)).Draw(t, "spans")))
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "pairs") {
-		face, truth := drawStamp(t), drawStamp(t)
-		if face.Known && face.Lacks&event.LacksZone != 0 {
-			s.Pairs = append(s.Pairs, Pair{Face: face, True: truth.T, Late: rapid.Bool().Draw(t, "late")})
+		local, truth := drawStamp(t), drawStamp(t)
+		if local.Known && local.Lacks&event.LacksZone != 0 {
+			s.Pairs = append(s.Pairs, Pair{Local: local, True: truth.T, Late: rapid.Bool().Draw(t, "late")})
 		}
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "boots") {
@@ -72,7 +72,8 @@ func drawSource(t *rapid.T, i int) Source {
 	return s
 }
 
-// Whatever stands in the logs: every stamp comes out as an instant in UTC or as none, and in which order files and lines are handed in changes nothing.
+// Whatever stands in the logs: every stamp comes out as an instant in UTC or as none, and in which
+// order files and lines are handed in changes nothing.
 func TestBuildOfAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := Input{}

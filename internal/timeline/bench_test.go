@@ -33,14 +33,14 @@ var inputs = []struct {
 		return e
 	}},
 	{"yearless", func(i int) event.Event {
-		return ev("file", i, faceOf(noon.Add(time.Duration(i)*time.Second), 8*time.Hour, event.LacksZone|event.LacksYear, time.Second))
+		return ev("file", i, localOf(noon.Add(time.Duration(i)*time.Second), 8*time.Hour, event.LacksZone|event.LacksYear, time.Second))
 	}},
 	{"dateless-one-container", func(i int) event.Event {
 		truth := noon.Add(time.Duration(i) * time.Second)
 		if i%2 == 0 {
 			return ev("dated", i, event.At(truth), of("aaaaaaaa"))
 		}
-		return ev("x.strace", i, faceOf(truth, 0, event.LacksZone|event.LacksYear|event.LacksDate, time.Microsecond), of("aaaaaa"))
+		return ev("x.strace", i, localOf(truth, 0, event.LacksZone|event.LacksYear|event.LacksDate, time.Microsecond), of("aaaaaa"))
 	}},
 	{"goroutines-and-calls", func(i int) event.Event {
 		at := noon.Add(time.Duration(i/1000) * time.Second)
@@ -109,7 +109,8 @@ func TestBuildIsNotQuadratic(t *testing.T) {
 				}
 				return best
 			}
-			tries := 3 // a machine that is busy with other things is slow now and then, not three times
+			// a machine that is busy with other things is slow now and then, not three times
+			tries := 3
 			for tries > 0 && least(20_000) >= 50*least(2_000) {
 				tries--
 			}

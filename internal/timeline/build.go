@@ -15,67 +15,74 @@ type Input struct {
 	Sources []Source
 }
 
-// Source is one component's part of one file: what it spans and what it tells of its clock.
+// Source is one component's part of one file: which time it spans and what it shows about its
+// clock.
 type Source struct {
 	File string
 	Name string // "containerd.log", "strace"
-	// First and Last are the first and the last stamp of the component in the file; zero when it has none.
+	// First and Last are the first and the last stamp of the component in the file; zero when it
+	// has none.
 	First, Last event.Time
 	Level       event.Level // the least serious level seen
-	// Cut is why the file ends before what was written does; empty when it does not.
+	// Cut is why the end of the file is missing; empty when it is not.
 	Cut   string
 	Pairs []Pair
 	// Zones counts the offsets from UTC, in seconds east, that the component's own stamps carry.
 	Zones map[int]int
-	// Turns are the offsets in the order in which the component's own stamps changed them, each
-	// with the first moment that it stands at. Empty when they never did, or do so all the time.
+	// Turns are the offsets of the component's own stamps, in the order in which they changed, each
+	// with the first moment that has it. Empty when they never changed, or change all the time.
 	Turns []Turn
-	// Seen are moments at which the node's clock was looked at, as journalctl tells of its journal's end, or date: when files were made.
+	// Seen are moments at which somebody read the node's clock to make the files: the end of the
+	// journal in journalctl's first line, the output of date.
 	Seen []event.Time
-	// Foreign says that it is of a program in a container, whose clock may show another zone than the node's.
+	// Foreign says that the program runs in a container. Its clock can show another zone than the
+	// node's.
 	Foreign bool
 	// Earlier says that it is of a boot before the last one.
 	Earlier bool
-	// Boots are moments that are stamped by the wall and by the time since boot.
+	// Boots are moments with two stamps: wall clock and time since boot.
 	Boots []Boot
-	// Modified is when the file was last written to, as the archive that it came in says; zero when nothing does.
+	// Modified is when the file was last written, by the archive that it came in; zero when
+	// unknown.
 	Modified time.Time
 }
 
-// Turn is an offset from UTC, the first moment that was stamped with it, and the last one before that, which was stamped with another.
+// Turn is an offset from UTC, the first moment that was stamped with it, and the last one before
+// that, which was stamped with another.
 type Turn struct {
 	After, From time.Time
 	Offset      time.Duration
 }
 
-// Boot is one moment by two clocks: of the wall, and of the time since the machine booted.
+// Boot is one moment by two clocks: the wall clock, and the time since the machine booted.
 type Boot struct {
 	Uptime time.Duration
 	At     event.Time
 	Line   int
-	// Read says that the time since boot is when the line was read, after it was stamped; else
-	// both are of one moment, or the wall's is when it was read.
+	// Read says that the time since boot was taken when the line was read, after it was stamped.
+	// Otherwise both were taken at one moment, or the wall clock was taken at the reading.
 	Read bool
 }
 
-// Pair is one moment read twice: as a clock face that lacks something, and as an instant.
+// Pair is one moment that is written twice: as a local time, and as a moment in UTC.
 type Pair struct {
-	Face event.Time
-	True time.Time
-	// Late says that the face was written some time after the instant (a log
-	// line about an exit); otherwise both are the same moment, as two programs stamp one line.
+	Local event.Time
+	True  time.Time
+	// Late says that Local was written some time after True (a log line about an exit). Otherwise
+	// both are the same moment, stamped by two programs.
 	Late bool
 }
 
-// Options say what the reader knows of clocks. They override all that is inferred. Lines that carry both clocks
-// infer nothing: they prove the option wrong, are read as they say, and the clock says what was ignored.
+// Options say what the reader knows about the clocks. They override everything that is inferred,
+// but not lines that carry both clocks: such lines prove an option wrong. They are read as they
+// are, and Clock.Ignored says so.
 type Options struct {
 	Zone *time.Location // of stamps without a zone; nil infers it
 	Year int            // of the last stamp of every file without years; 0 infers it
 }
 
-// Build makes one timeline of what was seen in all files. The order of the
-// input does not matter. Build owns the events from then on.
+// Build makes one timeline of the events of all files. The order of the input does not matter.
+// Build takes over the events: the caller must not use them any more.
 func Build(in Input, o Options) *Timeline {
 	in.Sources = slices.Clone(in.Sources)
 	slices.SortFunc(in.Sources, func(a, b Source) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.File, b.File)) })
@@ -83,27 +90,27 @@ func Build(in Input, o Options) *Timeline {
 	for i := range in.Events {
 		events[i] = &in.Events[i]
 	}
-	tl := &Timeline{Clocks: reconcile(events, in.Sources, o), Coverage: coverage(in.Sources)}
-	slices.SortFunc(events, compare)
+	tl := &Timeline{Clocks: reconcileClocks(events, in.Sources, o), Coverage: coverageOf(in.Sources)}
+	slices.SortFunc(events, compareEvents)
 	events = foldCallers(foldCopies(events))
-	events = joinSightings(pair(events, tl.Coverage))
-	slices.SortFunc(events, compare)
-	link(events)
+	events = joinSightings(pairSpans(events, tl.Coverage))
+	slices.SortFunc(events, compareEvents)
+	linkGoroutines(events)
 	linkShims(events)
-	restarted := restarts(events)
+	restarted := findRestarts(events)
 	events = joinDumps(events, restarted)
-	busySystemd(events)
-	tl.Stalls = stalls(events, tl.Coverage)
-	moving(events, tl.Stalls)
+	markBusySystemd(events)
+	tl.Stalls = findStalls(events, tl.Coverage)
+	markSlowRelists(events, tl.Stalls)
 	findGaps(tl, events, in.Sources)
 	events = append(append(events, restarted...), restartFacts(restarted)...)
-	slices.SortFunc(events, compare)
-	tl.Facts = facts(events)
+	slices.SortFunc(events, compareEvents)
+	tl.Facts = collectFacts(events)
 	if len(tl.Stalls) > 0 {
 		for i := range tl.Stalls {
-			events = append(events, tl.Stalls[i].event())
+			events = append(events, tl.Stalls[i].toEvent())
 		}
-		slices.SortFunc(events, compare)
+		slices.SortFunc(events, compareEvents)
 	}
 	tl.Events = make([]event.Event, len(events))
 	for i, e := range events {
@@ -112,9 +119,9 @@ func Build(in Input, o Options) *Timeline {
 	return tl
 }
 
-// compare is event.Compare and, for events that stand in one line, whatever
-// else tells them apart, so that no two different events are equal.
-func compare(a, b *event.Event) int {
+// compareEvents is event.Compare. For events of one line it compares everything else, too, so that
+// no two different events are equal.
+func compareEvents(a, b *event.Event) int {
 	if a.Start.Known && b.Start.Known { // most events differ here, and event.Compare copies both
 		if c := a.Start.T.Compare(b.Start.T); c != 0 {
 			return c
@@ -135,8 +142,8 @@ func compare(a, b *event.Event) int {
 		}))
 }
 
-// coverage sums the sources up: one row per file and component, in the order of the sources.
-func coverage(sources []Source) []Coverage {
+// coverageOf makes one row for each file and component, in the order of the sources.
+func coverageOf(sources []Source) []Coverage {
 	all := make([]Coverage, 0, len(sources))
 	for _, s := range sources {
 		c := Coverage{Source: s.Name, File: s.File, Level: s.Level}
@@ -151,18 +158,18 @@ func coverage(sources []Source) []Coverage {
 	return all
 }
 
-// facts collects what events say about the node as a whole. Where two lines
-// disagree the later one holds; a line without a time, of a configuration file,
-// counts only where no log tells what was running. Of those, what runs outweighs what is configured, and that what is installed.
-func facts(events []*event.Event) map[string]Fact {
+// collectFacts collects what events say about the node as a whole. Where two lines disagree, the
+// later one counts. A line without a time counts only where no log shows what was running: first
+// what was asked of a running program, then what is configured, then what is installed.
+func collectFacts(events []*event.Event) map[string]Fact {
 	known := map[string]Fact{}
 	trust := map[string]int{}
 	for _, e := range events {
-		if e.Kind != "fact" {
+		if e.Kind != event.KindFact {
 			continue
 		}
-		name, rank := fieldText(e, "name"), 3
-		switch basis := fieldText(e, "basis"); {
+		name, rank := e.FieldText(event.FieldName), 3
+		switch basis := e.FieldText(event.FieldBasis); {
 		case basis == "installed":
 			rank = 1
 		case basis == "configured":
@@ -173,26 +180,7 @@ func facts(events []*event.Event) map[string]Fact {
 		if rank < trust[name] {
 			continue
 		}
-		known[name], trust[name] = Fact{Value: fieldText(e, "value"), Evidence: e.Evidence}, rank
+		known[name], trust[name] = Fact{Value: e.FieldText(event.FieldValue), Evidence: e.Evidence}, rank
 	}
 	return known
-}
-
-// fieldText is a field or an id of e as text; empty when e has none.
-func fieldText(e *event.Event, key string) string {
-	v, _ := e.Get(key)
-	return v.Text()
-}
-
-// setField returns fields with f in them, in the place of one with the same key.
-// The slice that was handed in stays as it is: copies of an event share it.
-func setField(fields []event.Field, f event.Field) []event.Field {
-	fields = slices.Clone(fields)
-	for i := range fields {
-		if fields[i].Key == f.Key {
-			fields[i] = f
-			return fields
-		}
-	}
-	return append(fields, f)
 }

@@ -6,27 +6,30 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// callerDelay is how long after a client's line its caller's may be written; both are of one goroutine.
+// callerDelay is how long after a client's line the caller's line can follow. One goroutine writes
+// both.
 const callerDelay = 100 * time.Millisecond
 
-// foldCallers makes one event of a failed call of the CRI that two lines tell of, the client's and, right
-// after it, that of whoever made the call. A caller often knows the pod. One whose client's line was lost stands for itself.
+// foldCallers makes one event of two lines about one failed CRI call: the client's, and right after
+// it the one of its caller, which often names the pod. A caller's line without a client's line is
+// an event of its own.
 //
-// The events come and go in order.
+// Input and output are in the order of time.
 func foldCallers(events []*event.Event) []*event.Event {
-	last := map[callResult]*event.Event{} // as the client told it
+	last := map[callResult]*event.Event{} // by the client's line
 	kept := events[:0:0]
 	for _, e := range events {
-		if e.Kind != "kubelet.cri-error" {
+		if e.Kind != event.KindCRIError {
 			kept = append(kept, e)
 			continue
 		}
-		f := callResult{fieldText(e, "method"), e.IDs.Container, e.IDs.Sandbox}
-		if fieldText(e, "caller") != "true" {
+		f := callResult{e.FieldText(event.FieldMethod), e.IDs.Container, e.IDs.Sandbox}
+		if e.FieldText(event.FieldCaller) != "true" {
 			last[f] = e
 		} else if client := last[f]; client != nil && e.Start.T.Sub(client.Start.T) <= callerDelay+client.Start.Prec {
 			if client.IDs.Pod == "" && e.IDs.Pod != "" {
-				client.IDs.Pod, client.Evidence = e.IDs.Pod, append(client.Evidence, e.Evidence...)
+				client.IDs.Pod = e.IDs.Pod
+				addQuotes(client, e)
 			}
 			continue
 		}
@@ -35,5 +38,5 @@ func foldCallers(events []*event.Event) []*event.Event {
 	return kept
 }
 
-// callResult is what two lines about one failed call agree in.
+// callResult is what two lines about one failed call have in common.
 type callResult struct{ method, container, sandbox string }

@@ -24,11 +24,14 @@ func TestFoldCallers(t *testing.T) {
 	events := []*event.Event{
 		failed(1, "2026-11-22T02:02:12.665692Z", "ListPodSandbox", "", false),
 		failed(2, "2026-11-22T02:02:12.665792Z", "ListPodSandbox", "", true),
-		failed(3, "2026-11-22T02:02:12.665800Z", "ListContainers", "", true), // the client's line was lost
+		// the client's line was lost
+		failed(3, "2026-11-22T02:02:12.665800Z", "ListContainers", "", true),
 		failed(4, "2026-11-22T02:04:17.117100Z", "UpdateContainerResources", "40585f73a1c2", false),
 		failed(5, "2026-11-22T02:04:17.117160Z", "UpdateContainerResources", "40585f73a1c2", true),
-		failed(6, "2026-11-22T02:04:17.117170Z", "UpdateContainerResources", "de067b8a6549", true), // another container
-		failed(7, "2026-11-22T02:06:12.665792Z", "ListPodSandbox", "", true),                       // another call
+		// another container
+		failed(6, "2026-11-22T02:04:17.117170Z", "UpdateContainerResources", "de067b8a6549", true),
+		// another call
+		failed(7, "2026-11-22T02:06:12.665792Z", "ListPodSandbox", "", true),
 	}
 	var lines []int
 	for _, e := range foldCallers(events) {

@@ -15,31 +15,32 @@ type clock struct {
 	dated bool        // the file has a stamp at all
 	lacks event.Lacks // what any of them lacked
 	zone  zone
-	// year and date say where those come from, and note what a reader should do
-	// about it; empty while no stamp lacks them.
+	// year and date say where year and date come from; note says what a reader should do about it.
+	// They are empty while no stamp lacks a year or a date.
 	year, date, note string
 	// boot says where the moment of the boot comes from; empty while no stamp lacks it.
 	boot string
-	// booted is that moment, where the file tells of one boot only.
+	// booted is that moment, where the file is of one boot only.
 	booted time.Time
-	// stepped says what was done about the clock being set.
+	// stepped says what was done about steps of the clock.
 	stepped string
 	moves   []move
 	// ignored says which flag the file's lines contradict.
 	ignored string
-	// twice and never count the stamps in hours that the clock showed twice, and left out.
+	// twice counts the stamps in hours that the clock showed twice, never those in hours that it
+	// skipped.
 	twice, never int
 	// undated is the first stamp, and its place, that was taken for no time at all; zero when none was.
 	undated   time.Time
 	undatedAt event.Pos
-	// offset is what was taken from the first stamp without a zone, at which time.
+	// offset is what was subtracted from the first stamp without a zone; first is when that was.
 	offset time.Duration
 	first  time.Time
 	bases  [1 << 4]string // of events, by what they lacked
 }
 
-// basis says where the parts come from that a stamp lacked; empty when it lacked none.
-func (c *clock) basis(lacked event.Lacks) string {
+// basisFor says where the parts come from that a stamp lacked; empty when it lacked none.
+func (c *clock) basisFor(lacked event.Lacks) string {
 	if lacked == 0 || c.bases[lacked] != "" {
 		return c.bases[lacked]
 	}
@@ -55,7 +56,7 @@ func (c *clock) basis(lacked event.Lacks) string {
 	case lacked&event.LacksYear != 0:
 		rest = c.year
 	}
-	c.bases[lacked] = join(", ", zone, rest)
+	c.bases[lacked] = joinParts(", ", zone, rest)
 	return c.bases[lacked]
 }
 
@@ -64,72 +65,74 @@ type reconciler struct {
 	options Options
 	zones   zones
 	clocks  map[string]*clock
-	// What the stamps span that are known in full: those of lines whose writer is known, and all. Both grow while others are resolved.
+	// written is the window of all complete stamps of lines whose writer is known; stamped is that
+	// of all complete stamps. Both grow while other stamps are resolved.
 	written, stamped Window
 	modified         map[string]time.Time
-	// What lacks the zone only, the year, the date, the boot.
+	// The stamps that lack only the zone; the year; the date; the boot.
 	zoneless, yearless, dateless, bootless sequences
 }
 
-// reconcile turns every stamp of the events and sources into an instant, and
-// says how, one row per file. Order of trust: what the stamp itself carries, lines
-// of the file that are stamped twice, flags, lines that another file holds with a full stamp, the zone that the
-// node's other files show unless events of the same containers contradict it, UTC. A year or a date that is missing
-// comes from the dated evidence nearest to it, else from the archive, never from today. A time since boot
-// is placed by lines that carry both clocks.
-func reconcile(events []*event.Event, sources []Source, o Options) []Clock {
+// reconcileClocks turns every stamp of the events and sources into a moment in UTC, and says how,
+// one row per file. Order of trust: the stamp itself, lines of the file with two stamps, flags,
+// lines that another file has with a full stamp, the zone of the node's other files unless events
+// of the same containers contradict it, UTC. A missing year or date comes from the nearest dated
+// evidence, else from the archive, never from today. A time since boot is placed by lines that
+// carry both clocks.
+func reconcileClocks(events []*event.Event, sources []Source, o Options) []Clock {
 	r := &reconciler{
 		options: o, zones: countZones(sources, copiedLines(events), o.Zone), clocks: map[string]*clock{}, modified: map[string]time.Time{},
 		zoneless: sequences{}, yearless: sequences{}, dateless: sequences{}, bootless: sequences{},
 	}
 	r.written = r.zones.pairs
-	r.collect(events, sources)
+	r.collectStamps(events, sources)
 	if len(r.zoneless)+len(r.yearless) > 0 {
-		known := livesOf(events)
-		for _, file := range r.zoneless.byFile() {
+		known := containerTimesOf(events)
+		for _, file := range r.zoneless.groupByFile() {
 			r.settleZone(file, known)
 		}
-		r.widen(r.zoneless)
-		for _, file := range r.yearless.byFile() {
+		r.addResolved(r.zoneless)
+		for _, file := range r.yearless.groupByFile() {
 			r.settleYears(file, known)
 		}
-		r.widen(r.yearless)
+		r.addResolved(r.yearless)
 	}
 	if len(r.dateless) > 0 {
-		known := livesOf(events)
-		for _, file := range r.dateless.byFile() {
+		known := containerTimesOf(events)
+		for _, file := range r.dateless.groupByFile() {
 			r.settleDates(file, known)
 		}
 	}
-	r.unstep(events, sources)
+	r.undoClockSteps(events, sources)
 	if len(r.bootless) > 0 {
-		r.settleBoots(events, sources) // by a wall clock that runs through: the time since boot knows no steps
+		// by a wall clock that runs through: the time since boot knows no steps
+		r.settleBoots(events, sources)
 	}
 	r.undate(events, sources)
-	return r.describe()
+	return r.describeClocks()
 }
 
-func (r *reconciler) clock(file string) *clock {
+func (r *reconciler) clockOf(file string) *clock {
 	c := r.clocks[file]
 	if c == nil {
-		c = &clock{zone: r.zones.of(file)}
+		c = &clock{zone: r.zones.zoneOf(file)}
 		r.clocks[file] = c
 	}
 	return c
 }
 
-// collect sorts the stamps by what they lack. Complete ones, and those that
-// lack only the zone, are evidence for the years and dates of the others.
-func (r *reconciler) collect(events []*event.Event, sources []Source) {
+// collectStamps sorts the stamps by what they lack. Complete ones, and those that lack only the
+// zone, are evidence for the years and dates of the others.
+func (r *reconciler) collectStamps(events []*event.Event, sources []Source) {
 	for i := range sources {
 		s := &sources[i]
-		r.add(place{s.File, s.Name}, stamp{main: &s.First, line: 0})
-		r.add(place{s.File, s.Name}, stamp{main: &s.Last, line: lastLine})
+		r.addStamp(place{s.File, s.Name}, stamp{main: &s.First, line: 0})
+		r.addStamp(place{s.File, s.Name}, stamp{main: &s.Last, line: lastLine})
 		for j := range s.Boots {
-			r.add(place{s.File, s.Name}, stamp{main: &s.Boots[j].At, line: s.Boots[j].Line})
+			r.addStamp(place{s.File, s.Name}, stamp{main: &s.Boots[j].At, line: s.Boots[j].Line})
 		}
 		for j := range s.Seen {
-			r.add(place{s.File, s.Name}, stamp{main: &s.Seen[j], line: 0})
+			r.addStamp(place{s.File, s.Name}, stamp{main: &s.Seen[j], line: 0})
 		}
 		if !s.Modified.IsZero() {
 			r.modified[s.File] = s.Modified
@@ -137,71 +140,73 @@ func (r *reconciler) collect(events []*event.Event, sources []Source) {
 	}
 	for _, e := range events {
 		s := stamp{main: &e.Start, other: &e.End, event: e, line: e.Pos().Line}
-		// Of two stamps one was written and one computed from it by a length. A trace
-		// stamps the start of a call, and it is traces that write no dates; a log
-		// stamps the line that tells how long something took.
+		// Of the two stamps one was written, and the other one is computed from it and a duration.
+		// A trace stamps the start of a call, and only traces write no dates. A log stamps the line
+		// that says how long something took.
 		if !e.End.IsZero() && e.Start.Lacks&event.LacksDate == 0 {
 			s.main, s.other = s.other, s.main
 		}
-		r.add(place{e.Pos().File, e.Source}, s)
+		r.addStamp(place{e.Pos().File, e.Source}, s)
 	}
 }
 
-// add takes one stamp in; what can be resolved at once is.
-func (r *reconciler) add(p place, s stamp) {
+// addStamp adds one stamp. A complete one is resolved at once.
+func (r *reconciler) addStamp(p place, s stamp) {
 	if s.main.IsZero() {
 		return
 	}
-	c := r.clock(p.file)
+	c := r.clockOf(p.file)
 	c.dated = true
 	c.lacks |= s.main.Lacks
 	switch {
 	case s.main.Lacks&event.LacksBoot != 0:
-		r.bootless.add(p, s)
+		r.bootless.addStamp(p, s)
 	case s.main.Lacks&event.LacksDate != 0:
-		r.dateless.add(p, s)
+		r.dateless.addStamp(p, s)
 	case s.main.Lacks&event.LacksYear != 0:
-		r.yearless.add(p, s)
+		r.yearless.addStamp(p, s)
 	case s.main.Lacks != 0:
-		r.zoneless.add(p, s)
+		r.zoneless.addStamp(p, s)
 	default:
-		s.set(s.main.T, c)
+		s.resolve(s.main.T, c)
 		if event.Plausible(s.main.T) {
-			r.learn(p, s.main.T)
+			r.addEvidence(p, s.main.T)
 		}
 	}
 }
 
-// learn makes evidence of a moment that is known in full.
-func (r *reconciler) learn(p place, t time.Time) {
+// addEvidence makes a complete stamp evidence for others.
+func (r *reconciler) addEvidence(p place, t time.Time) {
 	if p.source != "" {
-		r.written = r.written.with(t)
+		r.written = r.written.extendTo(t)
 	}
-	r.stamped = r.stamped.with(t)
+	r.stamped = r.stamped.extendTo(t)
 }
 
-// evidence is the time that the files are about. Lines of nobody known are asked last: a listing shows the ends of
-// certificates, and a counter may look like a moment.
-func (r *reconciler) evidence() Window {
+// evidenceWindow is the time that the files are about. Lines without a known writer count only
+// where there are no others: a listing shows when certificates end, and a counter can look like a
+// time.
+func (r *reconciler) evidenceWindow() Window {
 	if r.written.IsZero() {
 		return r.stamped
 	}
 	return r.written
 }
 
-// widen makes evidence of stamps that have got their zone or their year; one that nobody knows is evidence for the files beside it, too.
-func (r *reconciler) widen(qs sequences) {
+// addResolved makes evidence of stamps that now have their zone or their year. A year that nobody
+// knows is evidence for the other files, too: they then have the same one.
+func (r *reconciler) addResolved(qs sequences) {
 	for _, q := range qs {
 		for i := range q.stamps {
 			if t := q.stamps[i].main.T; event.Plausible(t) || t.Year() == unknownYear {
-				r.learn(q.place, t)
+				r.addEvidence(q.place, t)
 			}
 		}
 	}
 }
 
-// describe lists the clocks of all files that hold a stamp.
-func (r *reconciler) describe() []Clock {
+// describeClocks lists the clocks of all files that contain a stamp.
+func (r *reconciler) describeClocks() []Clock {
 	var rows []Clock
 	for _, file := range slices.Sorted(maps.Keys(r.clocks)) {
 		c := r.clocks[file]
@@ -214,29 +219,29 @@ func (r *reconciler) describe() []Clock {
 			if c.lacks&event.LacksZone != 0 {
 				zone, note, row.Ignored = c.zone.basis, c.zone.note, c.zone.ignored
 			}
-			row.Basis = join(", ", zone, c.year, c.date, c.boot)
-			row.Ignored = join("; ", row.Ignored, c.ignored)
-			row.Note = join("; ", note, c.note, c.doubled())
+			row.Basis = joinParts(", ", zone, c.year, c.date, c.boot)
+			row.Ignored = joinParts("; ", row.Ignored, c.ignored)
+			row.Note = joinParts("; ", note, c.note, c.describeAmbiguousStamps())
 		}
-		row.Note = join("; ", row.Ignored, row.Note, c.stepped, c.undatedText(r.years()))
+		row.Note = joinParts("; ", row.Ignored, row.Note, c.stepped, c.undatedText(r.years()))
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-// doubled tells of the stamps that a turn of the clock leaves open.
-func (c *clock) doubled() string {
+// describeAmbiguousStamps says how many stamps a change to or from summer time leaves open.
+func (c *clock) describeAmbiguousStamps() string {
 	twice, never := "", ""
 	if c.twice > 0 {
-		twice = fmt.Sprintf("the clock showed the hour of %d stamps twice, and nothing tells which time they mean: each stands for both", c.twice)
+		twice = fmt.Sprintf("the clock showed the hour of %d stamps twice, and nothing shows which time is meant: each is an interval with both", c.twice)
 	}
 	if c.never > 0 {
-		never = fmt.Sprintf("the clock left out the hour that %d stamps show: they are read as if it had not been turned yet", c.never)
+		never = fmt.Sprintf("the clock skipped the hour that %d stamps show: they are read with the offset from before it", c.never)
 	}
-	return join("; ", twice, never)
+	return joinParts("; ", twice, never)
 }
 
-// join joins the parts that are not empty.
-func join(sep string, parts ...string) string {
+// joinParts joins the parts that are not empty.
+func joinParts(sep string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), sep)
 }

@@ -12,9 +12,9 @@ import (
 )
 
 // resolved is what Build makes of one more stamp in x.log.
-func resolved(t testing.TB, in Input, o Options, face string) (instant, basis string, clock Clock) {
+func resolved(t testing.TB, in Input, o Options, local string) (instant, basis string, clock Clock) {
 	t.Helper()
-	in.Events = append(in.Events, ev("x.log", 1000, at(face), says("the stamp in question")))
+	in.Events = append(in.Events, ev("x.log", 1000, at(local), says("the stamp in question")))
 	tl := Build(in, o)
 	for _, e := range tl.Events {
 		if e.Text == "the stamp in question" {
@@ -26,9 +26,9 @@ func resolved(t testing.TB, in Input, o Options, face string) (instant, basis st
 
 func pairs(file string, ps ...Pair) Source { return Source{File: file, Name: "test.log", Pairs: ps} }
 
-func same(face, truth string) Pair { return Pair{Face: at(face), True: utc(truth)} }
+func same(local, truth string) Pair { return Pair{Local: at(local), True: utc(truth)} }
 
-func late(face, truth string) Pair { return Pair{Face: at(face), True: utc(truth), Late: true} }
+func late(local, truth string) Pair { return Pair{Local: at(local), True: utc(truth), Late: true} }
 
 func TestZone(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -37,89 +37,89 @@ func TestZone(t *testing.T) {
 		name    string
 		sources []Source
 		options Options
-		face    string // in x.log
+		local   string // in x.log
 		want    string
 		basis   string
 	}{
 		{
 			name:    "a line of klog in a journal with zones",
 			sources: []Source{pairs("x.log", same("Nov 08 09:30:11.885000", "2025-11-08T01:30:11.9Z"))},
-			face:    "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
+			local:   "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 			basis: "zone +08:00 from lines that carry both clocks, year 2025 from lines that carry both clocks",
 		},
 		{
 			name: "one odd line does not spoil it",
 			sources: []Source{pairs("x.log", same("Nov 08 01:30:11", "2025-11-08T01:30:11Z"),
 				same("Nov 08 09:30:12", "2025-11-08T01:30:12Z"), same("Nov 08 09:30:13", "2025-11-08T01:30:13Z"))},
-			face: "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
+			local: "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 		},
 		{
 			name:    "journald was slow, 20 s",
 			sources: []Source{pairs("x.log", same("Nov 08 09:30:11", "2025-11-08T01:30:31Z"))},
-			face:    "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
+			local:   "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 		},
 		{
 			name:    "journald was slow, a quarter of an hour",
 			sources: []Source{pairs("x.log", same("Nov 08 09:30:11", "2025-11-08T01:30:31Z"), same("Nov 08 09:33:11", "2025-11-08T01:48:31Z"))},
-			face:    "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
+			local:   "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 		},
 		{
 			name:    "journald was slow, an hour",
 			sources: []Source{pairs("x.log", same("Nov 08 09:30:11", "2025-11-08T01:30:31Z"), same("Nov 08 09:33:11", "2025-11-08T02:33:31Z"))},
-			face:    "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
+			local:   "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 		},
 		{
 			name:    "a difference that is no zone tells none",
 			sources: []Source{pairs("x.log", same("Nov 08 09:35:11", "2025-11-08T01:30:11Z"))},
-			face:    "Nov 08 10:00:00", want: "2025-11-08T10:00:00Z", basis: "zone not known, taken as UTC, year 2025 from the node's dated evidence",
+			local:   "Nov 08 10:00:00", want: "2025-11-08T10:00:00Z", basis: "zone not known, taken as UTC, year 2025 from the node's dated evidence",
 		},
 		{
 			name: "an exit told again and again: the first time counts",
 			sources: []Source{pairs("x.log", late("Nov 08 11:50:11", "2025-11-08T01:30:01Z"), late("Nov 08 10:40:11", "2025-11-08T01:30:01Z"),
 				late("Nov 08 09:30:11", "2025-11-08T01:30:01Z"))},
-			face: "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
+			local: "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 			basis: "zone +08:00 from lines that tell, a little later, of a moment in UTC, year 2025 from lines that carry both clocks",
 		},
 		{
 			name:    "an exit told 40 minutes late is no zone of its own",
 			sources: []Source{pairs("x.log", late("Nov 08 10:10:01", "2025-11-08T01:30:01Z"))},
-			face:    "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
+			local:   "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 		},
 		{
 			name:    "stamps to the second are rounded down below the exit",
 			sources: []Source{pairs("x.log", late("Nov 08 09:30:01", "2025-11-08T01:30:01.9Z"))},
-			face:    "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
+			local:   "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 		},
 		{
 			name:    "half an hour: India",
 			sources: []Source{pairs("x.log", late("Nov 08 07:00:11", "2025-11-08T01:30:01Z"))},
-			face:    "Nov 08 10:00:00", want: "2025-11-08T04:30:00Z",
+			local:   "Nov 08 10:00:00", want: "2025-11-08T04:30:00Z",
 		},
 		{
 			name:    "west of Greenwich",
 			sources: []Source{pairs("x.log", late("Nov 07 20:30:11", "2025-11-08T01:30:01Z"))},
-			face:    "Nov 08 10:00:00", want: "2025-11-08T15:00:00Z",
+			local:   "Nov 08 10:00:00", want: "2025-11-08T15:00:00Z",
 		},
 		{
 			name:    "west, half an hour: Newfoundland",
 			sources: []Source{pairs("x.log", late("Nov 07 22:00:11", "2025-11-08T01:30:01Z"))},
-			face:    "Nov 08 10:00:00", want: "2025-11-08T13:30:00Z",
+			local:   "Nov 08 10:00:00", want: "2025-11-08T13:30:00Z",
 		},
 		{
 			name:    "a stamp without a date",
 			sources: []Source{pairs("x.log", late("09:30:11", "2023-11-08T01:30:01Z"))},
-			face:    "09:33:43", want: "2023-11-08T01:33:43Z",
+			local:   "09:33:43", want: "2023-11-08T01:33:43Z",
 			basis: "zone +08:00 from lines that tell, a little later, of a moment in UTC, date from lines that carry both clocks",
 		},
 		{
 			name:    "the zero time of an event without exit tells nothing",
 			sources: []Source{pairs("x.log", late("Nov 08 09:30:11", "0001-01-01T00:00:00Z")), covers("y.log", "test.log", "2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z")},
-			face:    "Nov 08 01:30:00", want: "2025-11-08T01:30:00Z", basis: "zone not known, taken as UTC, year 2025 from the node's dated evidence",
+			local:   "Nov 08 01:30:00", want: "2025-11-08T01:30:00Z", basis: "zone not known, taken as UTC, year 2025 from the node's dated evidence",
 		},
 		{
 			name:    "the node's other files",
 			sources: []Source{{File: "y.log", Name: "test.log", First: at("2025-11-08T09:00:00+08:00"), Last: at("2025-11-08T09:00:00+08:00"), Zones: map[int]int{28800: 12, 0: 1}}},
-			face:    "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
+			local:   "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 			basis: "zone +08:00 as in the node's other files, year 2025 from the node's dated evidence",
 		},
 		{
@@ -128,46 +128,46 @@ func TestZone(t *testing.T) {
 				{File: "y.log", Name: "test.log", First: at("2025-11-08T09:00:00+08:00"), Last: at("2025-11-08T09:00:00+08:00"), Zones: map[int]int{28800: 1}},
 				{File: "pod.log", Foreign: true, Pairs: []Pair{same("Nov 08 01:30:12", "2025-11-08T01:30:12Z"), same("Nov 08 01:30:13", "2025-11-08T01:30:13Z")}},
 			},
-			face: "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
+			local: "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 		},
 		{
 			name:    "another file's double stamps",
 			sources: []Source{pairs("y.log", same("Nov 08 09:30:12", "2025-11-08T01:30:12Z"))},
-			face:    "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
+			local:   "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 		},
 		{
 			name:    "lines that carry both clocks prove a flag wrong",
 			sources: []Source{pairs("x.log", same("Nov 08 09:30:11", "2025-11-08T01:30:11Z"))},
 			options: Options{Zone: time.UTC, Year: 2019},
-			face:    "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z", basis: "zone +08:00 from lines that carry both clocks, year 2025 from lines that carry both clocks",
+			local:   "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z", basis: "zone +08:00 from lines that carry both clocks, year 2025 from lines that carry both clocks",
 		},
 		{
 			name:    "a zone with summer time, in summer",
 			options: Options{Zone: berlin, Year: 2025},
-			face:    "Jul 01 10:00:00", want: "2025-07-01T08:00:00Z", basis: "zone given by --tz, year 2025 given by --year",
+			local:   "Jul 01 10:00:00", want: "2025-07-01T08:00:00Z", basis: "zone given by --tz, year 2025 given by --year",
 		},
 		{
 			name:    "a zone with summer time, in winter",
 			options: Options{Zone: berlin, Year: 2025},
-			face:    "Dec 01 10:00:00", want: "2025-12-01T09:00:00Z",
+			local:   "Dec 01 10:00:00", want: "2025-12-01T09:00:00Z",
 		},
 		{
 			name:    "only the zone is missing",
 			options: Options{Zone: berlin},
-			face:    "2025-07-01T10:00:00", want: "2025-07-01T08:00:00Z", basis: "zone given by --tz",
+			local:   "2025-07-01T10:00:00", want: "2025-07-01T08:00:00Z", basis: "zone given by --tz",
 		},
 		{
 			name:    "the zone of a year that nobody knows is today's, not that of railway time",
 			options: Options{Zone: berlin},
-			face:    "Jul 01 10:00:00", want: "2000-07-01T08:00:00Z", basis: "zone given by --tz, year not known",
+			local:   "Jul 01 10:00:00", want: "2000-07-01T08:00:00Z", basis: "zone given by --tz, year not known",
 		},
 		{
-			name: "nothing tells",
-			face: "Nov 08 10:00:00", want: "2000-11-08T10:00:00Z", basis: "zone not known, taken as UTC, year not known",
+			name:  "nothing tells",
+			local: "Nov 08 10:00:00", want: "2000-11-08T10:00:00Z", basis: "zone not known, taken as UTC, year not known",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, basis, _ := resolved(t, Input{Sources: tc.sources}, tc.options, tc.face)
+			got, basis, _ := resolved(t, Input{Sources: tc.sources}, tc.options, tc.local)
 			require.Equal(t, tc.want, got)
 			if tc.basis != "" {
 				require.Equal(t, tc.basis, basis)
@@ -185,42 +185,42 @@ func TestYear(t *testing.T) {
 		in      Input
 		options Options
 		before  []string // stamps of earlier lines
-		face    string
+		local   string
 		want    string
 	}{
-		{name: "as the dated evidence", in: dated("2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z"), face: "Nov 08 01:30:00", want: "2025-11-08T01:30:00Z"},
-		{name: "December before dated January", in: dated("2026-01-01T00:10:00Z", "2026-01-01T01:00:00Z"), face: "Dec 31 23:59:00", want: "2025-12-31T23:59:00Z"},
-		{name: "January after dated December", in: dated("2025-12-31T23:00:00Z", "2025-12-31T23:50:00Z"), face: "Jan 01 00:01:00", want: "2026-01-01T00:01:00Z"},
-		{name: "over New Year, dated in December", in: dated("2025-12-31T23:00:00Z", "2025-12-31T23:50:00Z"), before: []string{"Dec 31 23:59:00"}, face: "Jan 01 00:01:00", want: "2026-01-01T00:01:00Z"},
-		{name: "over New Year, dated in January", in: dated("2026-01-01T00:10:00Z", "2026-01-01T01:00:00Z"), before: []string{"Dec 31 23:59:00"}, face: "Jan 01 00:01:00", want: "2026-01-01T00:01:00Z"},
-		{name: "disorder at New Year", in: dated("2026-01-01T00:10:00Z", "2026-01-01T01:00:00Z"), before: []string{"Jan 01 00:00:00"}, face: "Dec 31 23:59:59", want: "2025-12-31T23:59:59Z"},
-		{name: "a log of nine months ends where the evidence ends", in: dated("2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z"), before: []string{"Feb 01 00:00:00", "Nov 08 01:30:00"}, face: "Nov 08 01:31:00", want: "2025-11-08T01:31:00Z"},
-		{name: "29 February", in: dated("2024-03-01T01:00:00Z", "2024-03-01T02:00:00Z"), face: "Feb 29 10:00:00", want: "2024-02-29T10:00:00Z"},
-		{name: "29 February is of a leap year, however far", in: dated("2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z"), face: "Feb 29 10:00:00", want: "2024-02-29T10:00:00Z"},
-		{name: "a flag", in: dated("2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z"), options: Options{Year: 2019}, face: "Nov 08 01:30:00", want: "2019-11-08T01:30:00Z"},
-		{name: "a flag is the year of the last stamp", options: Options{Year: 2019}, before: []string{"Dec 31 23:59:00"}, face: "Jan 01 00:01:00", want: "2019-01-01T00:01:00Z"},
-		{name: "no evidence: year 2000", face: "Nov 08 01:30:00", want: "2000-11-08T01:30:00Z"},
-		{name: "no evidence, over New Year: in order all the same", before: []string{"Dec 31 23:59:00"}, face: "Jan 01 00:01:00", want: "2000-01-01T00:01:00Z"},
-		{name: "a zero time is no evidence", in: dated("0001-01-01T00:00:00Z", "1970-01-01T00:00:10Z"), face: "Nov 08 01:30:00", want: "2000-11-08T01:30:00Z"},
-		{name: "an old dump beside the incident", in: dated("2023-05-01T00:00:00Z", "2025-11-08T02:00:00Z"), face: "Nov 08 01:30:00", want: "2025-11-08T01:30:00Z"},
+		{name: "as the dated evidence", in: dated("2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z"), local: "Nov 08 01:30:00", want: "2025-11-08T01:30:00Z"},
+		{name: "December before dated January", in: dated("2026-01-01T00:10:00Z", "2026-01-01T01:00:00Z"), local: "Dec 31 23:59:00", want: "2025-12-31T23:59:00Z"},
+		{name: "January after dated December", in: dated("2025-12-31T23:00:00Z", "2025-12-31T23:50:00Z"), local: "Jan 01 00:01:00", want: "2026-01-01T00:01:00Z"},
+		{name: "over New Year, dated in December", in: dated("2025-12-31T23:00:00Z", "2025-12-31T23:50:00Z"), before: []string{"Dec 31 23:59:00"}, local: "Jan 01 00:01:00", want: "2026-01-01T00:01:00Z"},
+		{name: "over New Year, dated in January", in: dated("2026-01-01T00:10:00Z", "2026-01-01T01:00:00Z"), before: []string{"Dec 31 23:59:00"}, local: "Jan 01 00:01:00", want: "2026-01-01T00:01:00Z"},
+		{name: "disorder at New Year", in: dated("2026-01-01T00:10:00Z", "2026-01-01T01:00:00Z"), before: []string{"Jan 01 00:00:00"}, local: "Dec 31 23:59:59", want: "2025-12-31T23:59:59Z"},
+		{name: "a log of nine months ends where the evidence ends", in: dated("2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z"), before: []string{"Feb 01 00:00:00", "Nov 08 01:30:00"}, local: "Nov 08 01:31:00", want: "2025-11-08T01:31:00Z"},
+		{name: "29 February", in: dated("2024-03-01T01:00:00Z", "2024-03-01T02:00:00Z"), local: "Feb 29 10:00:00", want: "2024-02-29T10:00:00Z"},
+		{name: "29 February is of a leap year, however far", in: dated("2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z"), local: "Feb 29 10:00:00", want: "2024-02-29T10:00:00Z"},
+		{name: "a flag", in: dated("2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z"), options: Options{Year: 2019}, local: "Nov 08 01:30:00", want: "2019-11-08T01:30:00Z"},
+		{name: "a flag is the year of the last stamp", options: Options{Year: 2019}, before: []string{"Dec 31 23:59:00"}, local: "Jan 01 00:01:00", want: "2019-01-01T00:01:00Z"},
+		{name: "no evidence: year 2000", local: "Nov 08 01:30:00", want: "2000-11-08T01:30:00Z"},
+		{name: "no evidence, over New Year: in order all the same", before: []string{"Dec 31 23:59:00"}, local: "Jan 01 00:01:00", want: "2000-01-01T00:01:00Z"},
+		{name: "a zero time is no evidence", in: dated("0001-01-01T00:00:00Z", "1970-01-01T00:00:10Z"), local: "Nov 08 01:30:00", want: "2000-11-08T01:30:00Z"},
+		{name: "an old dump beside the incident", in: dated("2023-05-01T00:00:00Z", "2025-11-08T02:00:00Z"), local: "Nov 08 01:30:00", want: "2025-11-08T01:30:00Z"},
 		{
-			name: "a listing of ends of certificates beside the incident",
-			in:   Input{Sources: []Source{covers("dated.log", "test.log", "2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z"), covers("certs", "", "2035-01-01T00:00:00Z", "2035-12-01T00:00:00Z")}},
-			face: "Nov 08 01:30:00", want: "2025-11-08T01:30:00Z",
+			name:  "a listing of ends of certificates beside the incident",
+			in:    Input{Sources: []Source{covers("dated.log", "test.log", "2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z"), covers("certs", "", "2035-01-01T00:00:00Z", "2035-12-01T00:00:00Z")}},
+			local: "Nov 08 01:30:00", want: "2025-11-08T01:30:00Z",
 		},
 		{
 			name: "nothing but lines of nobody known", in: Input{Sources: []Source{covers("notes", "", "2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z")}},
-			face: "Nov 08 01:30:00", want: "2025-11-08T01:30:00Z",
+			local: "Nov 08 01:30:00", want: "2025-11-08T01:30:00Z",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			for i, face := range tc.before {
-				tc.in.Events = append(tc.in.Events, ev("x.log", i+1, at(face)))
+			for i, local := range tc.before {
+				tc.in.Events = append(tc.in.Events, ev("x.log", i+1, at(local)))
 			}
-			got, _, clock := resolved(t, tc.in, tc.options, tc.face)
+			got, _, clock := resolved(t, tc.in, tc.options, tc.local)
 			require.Equal(t, tc.want, got)
 			if tc.want[:4] == "2000" {
-				require.Contains(t, clock.Note, "no evidence tells the year")
+				require.Contains(t, clock.Note, "no evidence shows the year")
 			}
 		})
 	}
@@ -229,7 +229,7 @@ func TestYear(t *testing.T) {
 func TestClockOfFeb29InACommonYear(t *testing.T) {
 	got, _, clock := resolved(t, Input{}, Options{Year: 2025}, "Feb 29 10:00:00")
 	require.Equal(t, "2025-03-01T10:00:00Z", got)
-	require.Contains(t, clock.Note, "29 February stands in a common year")
+	require.Contains(t, clock.Note, "29 February in a year that has none")
 }
 
 func TestDate(t *testing.T) {
@@ -361,7 +361,7 @@ func TestClocks(t *testing.T) {
 		{File: "iso.log", Basis: "written"},
 		{
 			File: "short.log", Basis: "zone +08:00 from lines that carry both clocks, year 2026 from lines that carry both clocks",
-			Offset: 8 * time.Hour, Note: "1 of 3 double stamps tell another zone",
+			Offset: 8 * time.Hour, Note: "1 of 3 lines with two stamps show another zone",
 		},
 	}, tl.Clocks)
 	var rows []string
@@ -393,10 +393,10 @@ func TestBuildRecoversInstants(t *testing.T) {
 		prec := rapid.SampledFrom([]time.Duration{0, time.Microsecond, time.Second}).Draw(t, "precision")
 		var in Input
 		for i, at := range truth {
-			in.Events = append(in.Events, ev("x.log", i+1, faceOf(at, zone, lacks, prec), says(fmt.Sprint(i))))
+			in.Events = append(in.Events, ev("x.log", i+1, localOf(at, zone, lacks, prec), says(fmt.Sprint(i))))
 		}
 		known := rapid.IntRange(0, len(truth)-1).Draw(t, "stamped twice")
-		p := Pair{Face: faceOf(truth[known], zone, lacks, prec), True: truth[known]}
+		p := Pair{Local: localOf(truth[known], zone, lacks, prec), True: truth[known]}
 		if rapid.Bool().Draw(t, "late") {
 			p.True, p.Late = p.True.Add(-time.Duration(rapid.IntRange(0, 800).Draw(t, "lag"))*time.Second), true
 		}
@@ -426,7 +426,7 @@ func TestBuildRecoversDates(t *testing.T) {
 		now := exit.Add(time.Duration(rapid.IntRange(-29*60, 29*60).Draw(t, "start")) * time.Second)
 		for i := range rapid.IntRange(1, 10).Draw(t, "calls") {
 			truth = append(truth, now)
-			e := ev("x.strace", i+1, faceOf(now, zone, lacks, time.Microsecond))
+			e := ev("x.strace", i+1, localOf(now, zone, lacks, time.Microsecond))
 			if i == 0 {
 				e.IDs.Container = "abcdef01"
 			}

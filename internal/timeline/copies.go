@@ -6,22 +6,23 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// maxCopied bounds the lines of one file of which a copy is looked for: a zone is clear after a few.
+// maxCopied bounds the lines of one file whose copies are searched: a few are enough to show a
+// zone.
 const maxCopied = 512
 
-// copiedLines finds, for files whose stamps lack something, lines that exactly one other line of the
-// bundle repeats with a full stamp: /var/log/messages and a journal, a daemon's own log and what
-// journald keeps of it. What either says more than once pairs nothing.
+// copiedLines finds, for files whose stamps lack something, lines of which exactly one copy in the
+// bundle has a full stamp: /var/log/messages and a journal, a daemon's own log and journald's copy
+// of it. A text that is in either file more than once makes no pair.
 func copiedLines(events []*event.Event) map[string][]Pair {
 	type original struct {
 		*event.Event
 		twice bool
 	}
-	faces := facesByFile(events)
-	wanted := map[saying]*original{}
-	for _, lines := range faces {
+	incomplete := incompleteLinesByFile(events)
+	wanted := map[content]*original{}
+	for _, lines := range incomplete {
 		for _, e := range lines {
-			wanted[sayingOf(e)] = &original{}
+			wanted[contentOf(e)] = &original{}
 		}
 	}
 	if len(wanted) == 0 {
@@ -29,20 +30,20 @@ func copiedLines(events []*event.Event) map[string][]Pair {
 	}
 	for _, e := range events {
 		if t := writtenAt(e); t.Known && t.Lacks == 0 {
-			if o := wanted[sayingOf(e)]; o != nil {
+			if o := wanted[contentOf(e)]; o != nil {
 				o.twice, o.Event = o.Event != nil, e
 			}
 		}
 	}
 	pairs := map[string][]Pair{}
-	for file, lines := range faces {
-		times := map[saying]int{}
+	for file, lines := range incomplete {
+		times := map[content]int{}
 		for _, e := range lines {
-			times[sayingOf(e)]++
+			times[contentOf(e)]++
 		}
 		for _, e := range lines {
-			if o := wanted[sayingOf(e)]; o.Event != nil && !o.twice && times[sayingOf(e)] == 1 && event.Plausible(writtenAt(o.Event).T) {
-				pairs[file] = append(pairs[file], Pair{Face: writtenAt(e), True: writtenAt(o.Event).T.UTC()})
+			if o := wanted[contentOf(e)]; o.Event != nil && !o.twice && times[contentOf(e)] == 1 && event.Plausible(writtenAt(o.Event).T) {
+				pairs[file] = append(pairs[file], Pair{Local: writtenAt(e), True: writtenAt(o.Event).T.UTC()})
 			}
 		}
 		slices.SortStableFunc(pairs[file], func(a, b Pair) int { return a.True.Compare(b.True) })
@@ -50,18 +51,19 @@ func copiedLines(events []*event.Event) map[string][]Pair {
 	return pairs
 }
 
-// facesByFile are lines without zone or year, some of each file.
-func facesByFile(events []*event.Event) map[string][]*event.Event {
-	faces := map[string][]*event.Event{}
+// incompleteLinesByFile returns lines without zone or year, at most maxCopied of each file.
+func incompleteLinesByFile(events []*event.Event) map[string][]*event.Event {
+	incomplete := map[string][]*event.Event{}
 	for _, e := range events {
 		if t := writtenAt(e); t.Known && t.Lacks != 0 && t.Lacks&(event.LacksDate|event.LacksBoot) == 0 && e.Text != "" {
-			if f := e.Pos().File; len(faces[f]) < maxCopied {
-				faces[f] = append(faces[f], e)
+			if f := e.Pos().File; len(incomplete[f]) < maxCopied {
+				incomplete[f] = append(incomplete[f], e)
 			}
 		}
 	}
-	return faces
+	return incomplete
 }
 
-// writtenAt is the stamp of the line that an event was made of: of an interval that a log tells, its end.
+// writtenAt is the stamp of the line that an event was made of. A log writes an interval at its
+// end.
 func writtenAt(e *event.Event) event.Time { return e.Last() }

@@ -1,38 +1,37 @@
 package timeline
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// foldCopies makes one event of the copies that several files hold of one line,
-// such as a journal saved in three formats. Copies say the same, and their
-// times agree as far as they were written. Two lines of one file are two
-// events, unless both tell of the same instant to the nanosecond: a program
-// that tries ten times to handle an exit prints it ten times, and field
-// "repeats" says so.
+// foldCopies makes one event of the copies of one line in several files, such as a journal saved in
+// three formats. Copies have the same content, and their times agree as far as they were written.
+// Two lines of one file are two events, unless both have the same time to the nanosecond: a program
+// that tries ten times to handle an exit prints it ten times, and the field "repeats" says so.
 //
-// The events come and go in order.
+// Input and output are in the order of time.
 func foldCopies(events []*event.Event) []*event.Event {
-	f := folder{folds: map[saying]*folds{}, turns: map[teller]turn{}, repeats: map[*event.Event]int{}}
+	f := folder{folds: map[content]*copyGroups{}, turns: map[fileContent]filePlace{}, repeats: map[*event.Event]int{}}
 	kept := events[:0:0]
 	for _, e := range events {
-		if e.Start.IsZero() || !f.fold(e) {
+		if e.Start.IsZero() || !f.foldEvent(e) {
 			kept = append(kept, e)
 		}
 	}
 	for e, n := range f.repeats {
-		e.Fields = setField(e.Fields, event.Field{Key: "repeats", Value: event.Int(int64(n))})
+		setField(e, event.FieldRepeats, event.Int(int64(n)))
 	}
-	slices.SortFunc(kept, compare) // some have got a better time from a copy
+	slices.SortFunc(kept, compareEvents) // some now have a better time from a copy
 	return kept
 }
 
-// saying is what copies have in common. The pid is part of it only where the message tells it, as the kernel's do: not every
-// format carries that of the writer.
-type saying struct {
+// content is what copies have in common. The pid is part of it only where the message has it, as
+// the kernel's do: not every format has the pid of the writer.
+type content struct {
 	kind                                event.Kind
 	text, container, sandbox, lock, key string
 	edge                                event.Edge
@@ -41,8 +40,8 @@ type saying struct {
 	lasts                               time.Duration
 }
 
-func sayingOf(e *event.Event) saying {
-	s := saying{
+func contentOf(e *event.Event) content {
+	s := content{
 		kind: e.Kind, text: e.Text, container: e.IDs.Container, sandbox: e.IDs.Sandbox, lock: e.IDs.Lock,
 		key: e.Span.Key, edge: e.Span.Edge, tid: e.IDs.TID, goroutine: e.IDs.Goroutine, lasts: e.Duration(),
 	}
@@ -52,55 +51,55 @@ func sayingOf(e *event.Event) saying {
 	return s
 }
 
-// folds are the events that say one thing, each with all its copies, in order.
-type folds struct {
-	all  []fold
-	past int // so many lie before the events still to come
+// copyGroups are the events with one content, each with all its copies, in the order of time.
+type copyGroups struct {
+	all  []copyGroup
+	past int // so many are before all events that follow
 }
 
-// fold is one event with its copies.
-type fold struct {
+// copyGroup is one event with its copies.
+type copyGroup struct {
 	kept  *event.Event
-	until time.Time // the moment lies before it, as far as the copies tell
+	until time.Time // the event was before this moment, as far as the copies show
 }
 
-// teller is a file that says one thing, perhaps several times.
-type teller struct {
-	folds *folds
+// fileContent is one content in one file, where it can be several times.
+type fileContent struct {
+	folds *copyGroups
 	file  string
 }
 
-// turn is where a teller stands: its next line is the first copy of fold next or
-// of one behind it.
-type turn struct {
+// filePlace is how far a file has been matched: its next line is a copy of group next or of a later
+// one.
+type filePlace struct {
 	next    int
-	exact   bool // its line before was exact,
-	repeats int  // and told so many times
+	exact   bool // its last line had an exact time,
+	repeats int  // and was there so many times
 }
 
 type folder struct {
-	folds   map[saying]*folds
-	turns   map[teller]turn
+	folds   map[content]*copyGroups
+	turns   map[fileContent]filePlace
 	repeats map[*event.Event]int
 }
 
-// fold adds e to the event that it is a copy of. It says no when e stands for itself.
-func (f *folder) fold(e *event.Event) bool {
-	key := sayingOf(e)
+// foldEvent adds e to the event that it is a copy of. It returns false when e is a new event.
+func (f *folder) foldEvent(e *event.Event) bool {
+	key := contentOf(e)
 	s := f.folds[key]
 	if s == nil {
-		s = &folds{}
+		s = &copyGroups{}
 		f.folds[key] = s
 	}
 	exact, until := e.Start.Prec == 0, e.Start.T.Add(max(1, e.Start.Prec))
-	who := teller{s, e.Pos().File}
+	who := fileContent{s, e.Pos().File}
 	t := f.turns[who]
 	if exact && t.exact && s.all[t.next-1].until.Equal(until) {
 		t.repeats++
 		kept := s.all[t.next-1].kept
 		f.repeats[kept] = max(f.repeats[kept], t.repeats)
 		f.turns[who] = t
-		absorb(kept, e)
+		mergeCopy(kept, e)
 		return true
 	}
 	for s.past < len(s.all) && !e.Start.T.Before(s.all[s.past].until) {
@@ -110,36 +109,26 @@ func (f *folder) fold(e *event.Event) bool {
 	for i < len(s.all) && !e.Start.T.Before(s.all[i].until) {
 		i++
 	}
-	f.turns[who] = turn{next: i + 1, exact: exact, repeats: 1}
+	f.turns[who] = filePlace{next: i + 1, exact: exact, repeats: 1}
 	if i == len(s.all) {
-		s.all = append(s.all, fold{e, until})
+		s.all = append(s.all, copyGroup{e, until})
 		return false
 	}
 	if to := &s.all[i]; until.Before(to.until) {
 		to.until = until
 	}
-	absorb(s.all[i].kept, e)
+	mergeCopy(s.all[i].kept, e)
 	return true
 }
 
-// absorb puts into an event what its copy knows better: the time, or something that one format does not carry.
-func absorb(kept, other *event.Event) {
+// mergeCopy adds to an event what its copy has and it has not: a better time, an id, a field.
+func mergeCopy(kept, other *event.Event) {
 	if other.Start.Prec < kept.Start.Prec {
 		*kept, *other = *other, *kept
 	}
-	if kept.IDs.PID == 0 {
-		kept.IDs.PID = other.IDs.PID
-	}
-	if kept.IDs.Pod == "" {
-		kept.IDs.Pod = other.IDs.Pod
-	}
-	if kept.IDs.PodUID == "" {
-		kept.IDs.PodUID = other.IDs.PodUID
-	}
+	kept.IDs.PID = cmp.Or(kept.IDs.PID, other.IDs.PID)
+	kept.IDs.Pod = cmp.Or(kept.IDs.Pod, other.IDs.Pod)
+	kept.IDs.PodUID = cmp.Or(kept.IDs.PodUID, other.IDs.PodUID)
 	kept.Level = max(kept.Level, other.Level)
-	for _, field := range other.Fields {
-		if _, ok := kept.Get(field.Key); !ok {
-			kept.Fields = setField(kept.Fields, field)
-		}
-	}
+	addMissingFields(kept, other)
 }

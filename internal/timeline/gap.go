@@ -9,30 +9,30 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// maxGaps bounds the gaps of one source; further ones widen the last.
+// maxGaps bounds the gaps of one source. Further ones are merged into the last one.
 const maxGaps = 1000
 
-// findGaps puts into the coverage what is missing from it: what writers say they
-// dropped (events of kind log.loss), the times in which the machine slept, the end of
-// files that were cut, and the part of a stall that a log begins too late for.
+// findGaps adds gaps to the coverage: what writers say they dropped (events of kind log.loss), the
+// times in which the machine slept, the end of files that were cut, and the part of a stall before
+// a log begins.
 func findGaps(tl *Timeline, events []*event.Event, sources []Source) {
 	for _, e := range events {
 		switch e.Kind {
-		case "log.loss":
-			tl.lose(e)
-		case "kernel.suspend":
+		case event.KindLoss:
+			tl.addLoss(e)
+		case event.KindSuspend:
 			if e.Duration() > 0 {
-				tl.gap(func(*Coverage) bool { return true }, Gap{Window{e.Start.T, e.End.T}, "the machine slept", e.Evidence})
+				tl.addGap(func(*Coverage) bool { return true }, Gap{Window{e.Start.T, e.End.T}, "the machine slept", e.Evidence})
 			}
 		}
 	}
-	for i := range tl.Coverage { // of the sources, in their order
+	for i := range tl.Coverage { // in the order of sources
 		c := &tl.Coverage[i]
 		if sources[i].Cut != "" && !c.End.IsZero() {
 			c.Gaps = append(c.Gaps, Gap{Window{Start: c.End}, "the file is cut off: " + sources[i].Cut, nil})
 		}
 	}
-	tl.beginsTooLate()
+	tl.addLateStarts()
 	for i := range tl.Coverage {
 		c := &tl.Coverage[i]
 		slices.SortStableFunc(c.Gaps, func(a, b Gap) int {
@@ -42,15 +42,15 @@ func findGaps(tl *Timeline, events []*event.Event, sources []Source) {
 	}
 }
 
-// lose adds a gap to every source that an event of kind log.loss speaks of.
-func (tl *Timeline) lose(e *event.Event) {
-	of, file := fieldText(e, "of"), e.Pos().File
-	anywhere := fieldText(e, "anywhere") == "true"
+// addLoss adds a gap to every source that an event of kind log.loss is about.
+func (tl *Timeline) addLoss(e *event.Event) {
+	of, file := e.FieldText(event.FieldOf), e.Pos().File
+	anywhere := e.FieldText(event.FieldAnywhere) == "true"
 	takes := func(c *Coverage) bool {
 		if of != "" && c.Source != of+".log" {
 			return false
 		}
-		return c.File == file || fieldText(e, "reach") == "node" && strings.HasSuffix(c.Source, ".log")
+		return c.File == file || e.FieldText(event.FieldReach) == "node" && strings.HasSuffix(c.Source, ".log")
 	}
 	gap := Gap{Reason: e.Text, Evidence: e.Evidence}
 	switch {
@@ -67,11 +67,11 @@ func (tl *Timeline) lose(e *event.Event) {
 	default:
 		gap.Window = Window{e.Start.T, e.End.T.Add(e.End.Prec)}
 	}
-	tl.gap(takes, gap)
+	tl.addGap(takes, gap)
 }
 
-// gap adds a gap to the sources that it meets, of those that takes says.
-func (tl *Timeline) gap(takes func(*Coverage) bool, g Gap) {
+// addGap adds a gap to every source that takes accepts and that covers a part of it.
+func (tl *Timeline) addGap(takes func(*Coverage) bool, g Gap) {
 	for i := range tl.Coverage {
 		c := &tl.Coverage[i]
 		if takes(c) && !c.Start.IsZero() && c.End.After(c.Start) && !g.End.Before(c.Start) && !g.Start.After(c.End) {
@@ -80,11 +80,13 @@ func (tl *Timeline) gap(takes func(*Coverage) bool, g Gap) {
 	}
 }
 
-// beginsTooLate adds what of a stall lies before the first line of a log, where no other file has it.
-func (tl *Timeline) beginsTooLate() {
+// addLateStarts adds a gap for the part of a stall before the first line of a log, where no other
+// file has that part.
+func (tl *Timeline) addLateStarts() {
 	for i := range tl.Stalls {
 		s := &tl.Stalls[i]
-		first := map[string]int{} // by source, the row that begins first of those that reach into the stall
+		// by source: of the rows that reach into the stall, the one that begins first
+		first := map[string]int{}
 		for j, c := range tl.Coverage {
 			if !strings.HasSuffix(c.Source, ".log") || c.Start.IsZero() || !c.End.After(s.Start) || c.End.Equal(c.Start) {
 				continue
@@ -101,7 +103,7 @@ func (tl *Timeline) beginsTooLate() {
 	}
 }
 
-// mergeGaps joins gaps of one reason that meet, and what is beyond the bound.
+// mergeGaps joins adjacent gaps of one reason, and all gaps beyond maxGaps.
 func mergeGaps(gaps []Gap) []Gap {
 	const meet = time.Second
 	var all []Gap
@@ -110,7 +112,7 @@ func mergeGaps(gaps []Gap) []Gap {
 			last := &all[n]
 			known := !last.End.IsZero() && !g.End.IsZero()
 			if known && last.Reason == g.Reason && g.Start.Sub(last.End) <= meet || len(all) == maxGaps {
-				last.End = later(last.End, g.End)
+				last.End = laterTime(last.End, g.End)
 				if known && len(last.Evidence) < maxGapLines {
 					last.Evidence = append(slices.Clip(last.Evidence), g.Evidence...)
 				}
@@ -125,8 +127,8 @@ func mergeGaps(gaps []Gap) []Gap {
 // maxGapLines bounds the lines that are quoted for one gap.
 const maxGapLines = 4
 
-// In says whether lines may be missing between two moments.
-func (g *Gap) In(start, end time.Time) bool {
+// Overlaps says whether lines can be missing between two moments.
+func (g *Gap) Overlaps(start, end time.Time) bool {
 	return !g.Start.After(end) && (g.End.IsZero() || !g.End.Before(start))
 }
 

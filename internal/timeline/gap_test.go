@@ -114,7 +114,8 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// A log that complains at every other line costs a bounded number of gaps, and hides all that it hid.
+// A log that complains at every other line costs a bounded number of gaps, and hides all that it
+// hid.
 func TestGapsAreBounded(t *testing.T) {
 	in := Input{Sources: []Source{covers("messages", "kernel.log", "2025-11-08T00:00:00Z", "2025-11-09T00:00:00Z")}}
 	for i := range 5000 {

@@ -6,39 +6,39 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// link gives goroutines the container they work on. A dump holds addresses, not
-// ids, so the id comes from the log: when exactly one call of the kind that a
-// goroutine serves was open at the moment of the dump, it is that call's. From
-// there it goes to every goroutine of the dump that shows the same address of a
-// container id, and from the holder of a lock to those who wait for it. Where
-// there is a choice nothing is linked.
-func link(events []*event.Event) {
+// linkGoroutines finds the container that a goroutine works on. A dump has addresses and no ids, so
+// the id comes from the log: of the call that the goroutine serves, if exactly one such call was
+// open at the moment of the dump. Every goroutine of the dump with the same address of a container
+// id gets the same container, and so do the waiters of a lock whose holder has one. Where two
+// containers are possible, nothing is linked.
+func linkGoroutines(events []*event.Event) {
 	l := linker{calls: callsByMethod(events), open: map[request][]*event.Event{}, objects: map[request]map[string]bool{}}
 	var goroutines []*event.Event
 	for _, e := range events {
 		if e.IDs.Goroutine != 0 {
 			goroutines = append(goroutines, e)
-			l.count(e)
+			l.countObject(e)
 		}
 	}
 	for _, e := range goroutines {
-		if call := l.onlyCall(e); e.IDs.Container == "" && call != nil {
-			adopt(e, call, "the only call of its kind open at the dump")
+		if call := l.findOnlyCall(e); e.IDs.Container == "" && call != nil {
+			adoptContainer(e, call, "the only call of its kind open at the dump")
 		}
 	}
-	spread(goroutines, func(e *event.Event) (address string, gives bool) { return fieldText(e, "id_ptr"), true }, "same container id address as goroutine ")
-	spread(goroutines, func(e *event.Event) (address string, gives bool) {
-		return e.IDs.Lock, e.Kind == "lock.held"
+	spreadContainers(goroutines, func(e *event.Event) (address string, gives bool) { return e.FieldText(event.FieldIDPtr), true }, "same container id address as goroutine ")
+	spreadContainers(goroutines, func(e *event.Event) (address string, gives bool) {
+		return e.IDs.Lock, e.Kind == event.KindLockHeld
 	}, "same lock as goroutine ")
 }
 
-// request is what goroutines of one dump serve: a method of the CRI, or the creation of a container.
+// request is what goroutines of one dump serve: a method of the CRI, or the creation of a
+// container.
 type request struct {
 	dump
 	method string
 }
 
-// dump keeps the goroutines and addresses of different dumps apart.
+// dump identifies a dump: goroutines and addresses of different dumps are not the same.
 type dump struct {
 	file string
 	at   time.Time
@@ -46,35 +46,37 @@ type dump struct {
 
 func dumpOf(e *event.Event) dump { return dump{e.Pos().File, e.Last().T} }
 
-// create is the method of a goroutine that waits for a container's creation, whatever request it serves.
-const create = "\x00create"
+// createMethod is the method of a goroutine that waits for the creation of a container, whatever
+// request it serves.
+const createMethod = "\x00create"
 
-// requestsOf are the requests that a goroutine may serve, the surest first.
+// requestsOf are the requests that a goroutine can serve, the surest first.
 func requestsOf(e *event.Event) []request {
 	var all []request
 	if e.Last().IsZero() {
 		return nil
 	}
-	if method := fieldText(e, "call"); method != "" {
+	if method := e.FieldText(event.FieldCall); method != "" {
 		all = append(all, request{dumpOf(e), method})
 	}
-	if fieldText(e, "rpc") == "Create" && fieldText(e, "through") == "" { // else somebody else called it
-		all = append(all, request{dumpOf(e), create})
+	// otherwise another goroutine called it
+	if e.FieldText(event.FieldRPC) == "Create" && e.FieldText(event.FieldThrough) == "" {
+		all = append(all, request{dumpOf(e), createMethod})
 	}
 	return all
 }
 
 type linker struct {
-	calls   map[string][]*event.Event   // intervals of the logs by method
-	open    map[request][]*event.Event  // those that were open at a dump, once asked for
-	objects map[request]map[string]bool // what the goroutines that serve it work on
+	calls   map[string][]*event.Event   // intervals from logs, by method
+	open    map[request][]*event.Event  // cache: those that were open at the dump
+	objects map[request]map[string]bool // what the goroutines that serve the request work on
 }
 
-// count notes which container a goroutine works on, as far as the dump tells them apart.
-func (l *linker) count(e *event.Event) {
-	object := fieldText(e, "id_ptr")
+// countObject records what a goroutine works on, as far as the dump shows it.
+func (l *linker) countObject(e *event.Event) {
+	object := e.FieldText(event.FieldIDPtr)
 	if object == "" {
-		object = fieldText(e, "goroutine")
+		object = e.FieldText(event.FieldGoroutine)
 	}
 	for _, r := range requestsOf(e) {
 		if l.objects[r] == nil {
@@ -84,30 +86,31 @@ func (l *linker) count(e *event.Event) {
 	}
 }
 
-// callsByMethod are the intervals of the logs that a goroutine can belong to.
+// callsByMethod returns the intervals from logs that a goroutine can serve.
 func callsByMethod(events []*event.Event) map[string][]*event.Event {
 	calls := map[string][]*event.Event{}
 	for _, e := range events {
 		switch {
 		case e.IDs.Container == "" || e.Start.IsZero():
-		case e.Kind == "cri.call":
-			method := fieldText(e, "method")
+		case e.Kind == event.KindCRICall:
+			method := e.FieldText(event.FieldMethod)
 			calls[method] = append(calls[method], e)
-		case e.Kind == "systemd.scope-start":
-			calls[create] = append(calls[create], e)
+		case e.Kind == event.KindScopeStart:
+			calls[createMethod] = append(calls[createMethod], e)
 		}
 	}
 	return calls
 }
 
-// onlyCall is the call that a goroutine serves; nil where none was open, or
-// several containers' calls, or fewer calls than goroutines ask for.
-func (l *linker) onlyCall(e *event.Event) *event.Event {
+// findOnlyCall returns the call that a goroutine serves. It is nil where no call was open, where
+// calls for several containers were, or where there were fewer calls than goroutines that serve
+// one.
+func (l *linker) findOnlyCall(e *event.Event) *event.Event {
 	for _, r := range requestsOf(e) {
 		open, asked := l.open[r]
 		if !asked {
 			for _, call := range l.calls[r.method] {
-				if spans(call, r.at) {
+				if spansMoment(call, r.at) {
 					open = append(open, call)
 				}
 			}
@@ -129,14 +132,15 @@ func (l *linker) onlyCall(e *event.Event) *event.Event {
 	return nil
 }
 
-// spans says whether an interval holds a moment; a second of slack covers stamps without fractions.
-func spans(e *event.Event, t time.Time) bool {
+// spansMoment says whether an interval contains a moment. A second of slack allows for stamps
+// without fractions.
+func spansMoment(e *event.Event, t time.Time) bool {
 	return !e.Start.T.Add(-time.Second).After(t) && !e.Last().T.Add(time.Second).Before(t)
 }
 
-// spread hands the container from goroutines that give it to those of the same
-// dump that show the same address, where all who give agree.
-func spread(goroutines []*event.Event, address func(*event.Event) (address string, gives bool), how string) {
+// spreadContainers copies the container from goroutines that give it to the others of the same dump
+// with the same address, if all that give one agree.
+func spreadContainers(goroutines []*event.Event, address func(*event.Event) (address string, gives bool), how string) {
 	type object struct {
 		dump
 		address string
@@ -157,22 +161,22 @@ func spread(goroutines []*event.Event, address func(*event.Event) (address strin
 	for _, e := range goroutines {
 		a, _ := address(e)
 		if from := givers[object{dumpOf(e), a}]; from != nil && e.IDs.Container == "" {
-			adopt(e, from, how+fieldText(from, "goroutine"))
+			adoptContainer(e, from, how+from.FieldText(event.FieldGoroutine))
 		}
 	}
 }
 
-func adopt(e, from *event.Event, how string) {
+func adoptContainer(e, from *event.Event, how string) {
 	e.IDs.Container, e.IDs.Sandbox, e.IDs.Pod = from.IDs.Container, from.IDs.Sandbox, from.IDs.Pod
-	e.Fields = setField(e.Fields, event.Field{Key: "container_from", Value: event.String(how)})
+	setField(e, event.FieldContainerFrom, event.String(how))
 }
 
-// busySystemd marks scope starts during which systemd started others: whoever
-// waited so long did not wait for a silent systemd.
-func busySystemd(events []*event.Event) {
+// markBusySystemd marks long scope starts during which systemd finished others: systemd did answer
+// then.
+func markBusySystemd(events []*event.Event) {
 	var scopes []*event.Event // by start, as all events are
 	for _, e := range events {
-		if e.Kind == "systemd.scope-start" && e.Start.Known {
+		if e.Kind == event.KindScopeStart && e.Start.Known {
 			scopes = append(scopes, e)
 		}
 	}
@@ -185,14 +189,15 @@ func busySystemd(events []*event.Event) {
 				break
 			}
 			if !other.Open && other.Last().T.Before(long.Last().T.Add(-scopeSlack)) && other.Last().T.After(long.Start.T.Add(scopeSlack)) {
-				long.Fields = setField(long.Fields, event.Field{Key: "others_answered", Value: event.Bool(true)})
+				setField(long, event.FieldOthersAnswered, event.Bool(true))
 				break
 			}
 		}
 	}
 }
 
-// A scope starts within a second; one that took longScope makes one ask why. Stamps of two programs may lie scopeSlack apart.
+// A scope normally starts within a second; one that takes longScope is worth a look. The stamps of
+// two programs can be scopeSlack apart.
 const (
 	longScope  = 10 * time.Second
 	scopeSlack = 2 * time.Second

@@ -142,6 +142,6 @@ func TestPairedFields(t *testing.T) {
 		ev("c.log", 2, at("2025-11-08T01:32:00Z"), edge("cri/x", event.End), text("outcome", "failed"), func(e *event.Event) { e.Level = event.Error }),
 	}}, Options{})
 	require.Len(t, tl.Events, 1)
-	require.Equal(t, "Update failed error", fmt.Sprint(fieldText(&tl.Events[0], "method"), " ", fieldText(&tl.Events[0], "outcome"), " ", tl.Events[0].Level))
+	require.Equal(t, "Update failed error", fmt.Sprint(tl.Events[0].FieldText("method"), " ", tl.Events[0].FieldText("outcome"), " ", tl.Events[0].Level))
 	require.Len(t, tl.Events[0].Evidence, 2)
 }

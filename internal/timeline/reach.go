@@ -2,20 +2,19 @@ package timeline
 
 import "time"
 
-// A cause overlaps [start-2m, start+3m] of its stall: what ends earlier is
-// unrelated, what begins later is a consequence. Two minutes are the kubelet's
-// runtimeRequestTimeout, three its relistThreshold.
-const (
-	// CallLimit is how long the kubelet waits for one call of the runtime.
-	CallLimit  = 2 * time.Minute
-	afterStart = relistThreshold
-)
+// CallLimit is how long the kubelet waits for one call of the runtime (runtimeRequestTimeout).
+const CallLimit = 2 * time.Minute
 
-// MayHaveCause says whether something that lasted for w lies where causes of the stall lie. An
-// open wait, of which the start or the end was not seen, may also be seen for the first time later
-// in the stall.
+// StallReach is how far from a stall its causes and symptoms may lie. A cause overlaps
+// [start-CallLimit, start+StallReach] of its stall: what ends earlier is unrelated, what begins
+// later is a consequence.
+const StallReach = relistThreshold
+
+// MayHaveCause says whether something that lasted for w lies where causes of the stall lie. What is
+// open, of which the start or the end was not seen, may also be seen for the first time later in
+// the stall.
 func (s *Stall) MayHaveCause(w Window, open bool) bool {
-	last := s.Start.Add(afterStart)
+	last := s.Start.Add(StallReach)
 	if open && s.End.After(last) {
 		last = s.End
 	}
@@ -28,19 +27,9 @@ func (s *Stall) MayHaveSymptom(w Window) bool {
 	return !w.End.Before(s.Start.Add(-CallLimit)) && !w.Start.After(s.End.Add(CallLimit))
 }
 
-// CoveredSources are the sources that may show the cause of a stall: those that are in the bundle
-// and, when there are stalls, were written around one of them.
-func (tl *Timeline) CoveredSources() map[string]bool {
-	covered := map[string]bool{}
-	for _, c := range tl.Coverage {
-		if !covered[c.Source] && tl.coversStall(c) {
-			covered[c.Source] = true
-		}
-	}
-	return covered
-}
-
-func (tl *Timeline) coversStall(c Coverage) bool {
+// CoversStall says whether a source may show the cause of a stall: it was written around one, or no
+// stall is known, or its lines have no time.
+func (tl *Timeline) CoversStall(c *Coverage) bool {
 	if len(tl.Stalls) == 0 || c.Start.IsZero() {
 		return true
 	}

@@ -3,6 +3,7 @@ package timeline
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,40 +12,38 @@ import (
 )
 
 const (
-	// oneStart is how long after its process began a daemon may say, or systemd of it, that it has started.
+	// oneStart is how long after its process began a daemon, or systemd, can log that it has
+	// started.
 	oneStart = 90 * time.Second
-	// endBefore is how long before a start the end of the process before may lie: systemd stops a unit for 90 s, and may wait to start it.
+	// endBefore is how long before a start the process before can have ended: systemd waits up to
+	// 90 s for a unit to stop, and can wait before it starts it.
 	endBefore = 5 * time.Minute
-	// ordered is how long before the stop of a unit the command may lie that asked for it.
+	// ordered is how long before the stop of a unit the command for it can have been given.
 	ordered = 10 * time.Second
 )
 
-// sign is an event of a daemon's life.
+// sign is an event that shows the start or the end of a daemon, or the command for it.
 type sign struct {
 	*event.Event
 	at time.Time
 }
 
-// life is what is known of one daemon's processes.
-type life struct {
+// daemonHistory is what is known about one daemon's processes.
+type daemonHistory struct {
 	starts, ends, orders []sign
-	first                time.Time // of its own lines
+	first                time.Time // of its own log lines
 }
 
-// restarts are the daemons that were replaced by a new process while the evidence was written, with who asked for it, where that is known:
-// a start after an end, or after lines of the process before.
-func restarts(events []*event.Event) (all []*event.Event) {
-	lives := livesOfDaemons(events)
-	names := make([]string, 0, len(lives))
-	for name := range lives {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+// findRestarts makes an event of every daemon that was replaced by a new process within the
+// evidence: a start after an end, or after lines of an earlier process. It says who asked for it,
+// where that is known.
+func findRestarts(events []*event.Event) (all []*event.Event) {
+	lives := historiesOfDaemons(events)
+	for _, name := range slices.Sorted(maps.Keys(lives)) {
 		l := lives[name]
 		last := time.Time{}
 		for _, group := range groupStarts(l.starts) {
-			if e, ok := l.restart(name, group, last); ok {
+			if e, ok := l.restartEvent(name, group, last); ok {
 				all = append(all, e)
 			}
 			last = group[len(group)-1].at
@@ -53,12 +52,12 @@ func restarts(events []*event.Event) (all []*event.Event) {
 	return all
 }
 
-// livesOfDaemons gathers the signs, each kind in the order of time.
-func livesOfDaemons(events []*event.Event) map[string]*life {
-	lives := map[string]*life{}
-	of := func(name string) *life {
+// historiesOfDaemons collects the signs of each daemon, each kind in the order of time.
+func historiesOfDaemons(events []*event.Event) map[string]*daemonHistory {
+	lives := map[string]*daemonHistory{}
+	of := func(name string) *daemonHistory {
 		if lives[name] == nil {
-			lives[name] = &life{}
+			lives[name] = &daemonHistory{}
 		}
 		return lives[name]
 	}
@@ -66,19 +65,19 @@ func livesOfDaemons(events []*event.Event) map[string]*life {
 		if !e.Start.Known || e.Start.Lacks != 0 {
 			continue
 		}
-		s, name := sign{e, e.Start.T}, cmp.Or(fieldText(e, "daemon"), fieldText(e, "runtime"))
+		s, name := sign{e, e.Start.T}, cmp.Or(e.FieldText(event.FieldDaemon), e.FieldText(event.FieldRuntime))
 		switch e.Kind {
-		case "daemon.start", "systemd.unit-start":
+		case event.KindDaemonStart, event.KindUnitStart:
 			of(name).starts = append(of(name).starts, s)
-		case "kubelet.start":
+		case event.KindKubeletStart:
 			of("kubelet").starts = append(of("kubelet").starts, s)
-		case "systemd.unit-stop", "systemd.unit-exit", "kernel.oom-kill":
+		case event.KindUnitStop, event.KindUnitExit, event.KindOOMKill:
 			if name != "" {
 				of(name).ends = append(of(name).ends, s)
 			}
-		case "daemon.crash":
+		case event.KindCrash:
 			of(e.Component).ends = append(of(e.Component).ends, s)
-		case "operator.command":
+		case event.KindOperator:
 			of(name).orders = append(of(name).orders, s)
 		default:
 			if l := lives[e.Component]; l != nil && e.Source == e.Component+".log" && (l.first.IsZero() || s.at.Before(l.first)) {
@@ -96,7 +95,7 @@ func livesOfDaemons(events []*event.Event) map[string]*life {
 	return lives
 }
 
-// groupStarts puts together what tells of one start: the process, and what systemd says of it.
+// groupStarts groups the signs of one start: the daemon's own, and systemd's.
 func groupStarts(starts []sign) (groups [][]sign) {
 	for _, s := range starts {
 		if n := len(groups); n > 0 && s.at.Sub(groups[n-1][0].at) <= oneStart {
@@ -108,8 +107,9 @@ func groupStarts(starts []sign) (groups [][]sign) {
 	return groups
 }
 
-// restart makes the event of a start that is not the first; last is the start before.
-func (l *life) restart(name string, group []sign, last time.Time) (*event.Event, bool) {
+// restartEvent makes the event of a start that is not the first. last is the start before; zero
+// when there was none.
+func (l *daemonHistory) restartEvent(name string, group []sign, last time.Time) (*event.Event, bool) {
 	at := group[0].at
 	var ends []sign
 	for _, s := range l.ends {
@@ -120,21 +120,21 @@ func (l *life) restart(name string, group []sign, last time.Time) (*event.Event,
 	if len(ends) == 0 && last.IsZero() && (l.first.IsZero() || !l.first.Before(at.Add(-oneStart))) {
 		return nil, false
 	}
-	e := &event.Event{Kind: "daemon.restart", Component: name, Source: "node", Start: group[0].Start, End: group[0].Start}
+	e := &event.Event{Kind: event.KindDaemonRestart, Component: name, Source: "node", Start: group[0].Start, End: group[0].Start}
 	for _, s := range group {
-		e.IDs.PID = cmp.Or(e.IDs.PID, ownPID(s))
+		e.IDs.PID = cmp.Or(e.IDs.PID, daemonPID(s))
 	}
 	if len(ends) > 0 && ends[0].at.Before(at) {
 		e.Start = ends[0].Start
 	}
-	how, why := howEnded(ends)
-	e.Fields = []event.Field{{Key: "daemon", Value: event.String(name)}, {Key: "how", Value: event.String(how)}}
+	how, why := explainEnd(ends)
+	e.Fields = []event.Field{{Key: event.FieldDaemon, Value: event.String(name)}, {Key: event.FieldHow, Value: event.String(how)}}
 	e.Text = name + " is restarted: " + why
 	for _, s := range l.orders {
 		if len(ends) > 0 && how == "asked" && !s.at.After(ends[0].at.Add(time.Second)) && ends[0].at.Sub(s.at) <= ordered {
-			who := fieldText(s.Event, "user")
-			e.Fields = append(e.Fields, event.Field{Key: "by", Value: event.String(who)})
-			e.Text += fmt.Sprintf(", by %s (%s)", who, fieldText(s.Event, "command"))
+			who := s.Event.FieldText(event.FieldUser)
+			e.Fields = append(e.Fields, event.Field{Key: event.FieldBy, Value: event.String(who)})
+			e.Text += fmt.Sprintf(", by %s (%s)", who, s.Event.FieldText(event.FieldCommand))
 			e.Evidence = append(e.Evidence, s.Evidence...)
 		}
 	}
@@ -149,25 +149,26 @@ func (l *life) restart(name string, group []sign, last time.Time) (*event.Event,
 // maxRestartEvidence bounds the lines that one restart quotes.
 const maxRestartEvidence = 6
 
-// ownPID is the daemon's PID, where a sign tells it: the PID of what systemd writes is systemd's.
-func ownPID(s sign) int {
-	if s.Kind == "daemon.start" {
+// daemonPID is the daemon's PID, where a sign has it. Lines of systemd have systemd's own PID.
+func daemonPID(s sign) int {
+	if s.Kind == event.KindDaemonStart {
 		return s.IDs.PID
 	}
 	return 0
 }
 
-// howEnded says how the process before ended, and what that means. A stop job explains the exit that follows it.
-func howEnded(ends []sign) (how, why string) {
+// explainEnd says how the process before ended, and what that means. A stop job explains the exit
+// that follows it.
+func explainEnd(ends []sign) (how, why string) {
 	how, why = "unknown", "how the process before it ended is not shown"
 	for _, s := range ends {
-		what := fieldText(s.Event, "how")
+		what := s.Event.FieldText(event.FieldHow)
 		switch {
-		case s.Kind == "systemd.unit-stop":
+		case s.Kind == event.KindUnitStop:
 			return "asked", "systemd was told to stop it"
-		case s.Kind == "kernel.oom-kill" || strings.HasPrefix(what, "oom-kill"):
+		case s.Kind == event.KindOOMKill || strings.HasPrefix(what, "oom-kill"):
 			return "out-of-memory", "it was killed for memory"
-		case s.Kind == "daemon.crash":
+		case s.Kind == event.KindCrash:
 			how, why = "ended", "it crashed"
 		case strings.HasPrefix(what, "killed"), strings.HasPrefix(what, "signal"):
 			how, why = "killed", fmt.Sprintf("it was killed (%s) and systemd had not been told to stop it, as by kill, systemctl kill, or a node-problem-detector that repairs", what)
@@ -180,20 +181,21 @@ func howEnded(ends []sign) (how, why string) {
 	return how, why
 }
 
-// restartFacts are the last restart of each daemon, as a fact of the node.
+// restartFacts makes a fact of the last restart of each daemon.
 func restartFacts(all []*event.Event) (facts []*event.Event) {
 	for _, e := range all {
 		value := e.End.T.UTC().Format("2006-01-02 15:04:05 UTC") + strings.TrimPrefix(e.Text, e.Component+" is restarted")
 		facts = append(facts, &event.Event{
-			Kind: "fact", Component: e.Component, Source: e.Source, Start: e.End, End: e.End, Evidence: e.Evidence,
-			Fields: []event.Field{{Key: "name", Value: event.String(e.Component + ".restart")}, {Key: "value", Value: event.String(value)}},
+			Kind: event.KindFact, Component: e.Component, Source: e.Source, Start: e.End, End: e.End, Evidence: e.Evidence,
+			Fields: []event.Field{{Key: event.FieldName, Value: event.String(e.Component + ".restart")}, {Key: event.FieldValue, Value: event.String(value)}},
 			Text:   e.Component + ".restart = " + value,
 		})
 	}
 	return facts
 }
 
-// restartedBetween says that a daemon was restarted between two moments: what they show is of two processes, which number their goroutines alike.
+// restartedBetween says that a daemon was restarted between two moments. Two processes can have
+// goroutines of the same number.
 func restartedBetween(restarted []*event.Event, component string, from, to time.Time) bool {
 	return slices.ContainsFunc(restarted, func(r *event.Event) bool {
 		return r.Component == component && r.End.T.After(from) && !r.Start.T.After(to)

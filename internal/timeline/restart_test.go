@@ -14,7 +14,7 @@ func daemonEvent(kind event.Kind, component string, after float64, fields ...str
 	at := event.At(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(time.Duration(after * float64(time.Second))))
 	e := event.Event{Kind: kind, Component: component, Source: component + ".log", Start: at, End: at, Evidence: []event.Quote{{Pos: event.Pos{File: "f", Line: int(after) + 1}, Text: string(kind)}}}
 	for i := 0; i+1 < len(fields); i += 2 {
-		e.Fields = append(e.Fields, event.Field{Key: fields[i], Value: event.String(fields[i+1])})
+		e.Fields = append(e.Fields, event.Field{Key: event.Key(fields[i]), Value: event.String(fields[i+1])})
 	}
 	return e
 }

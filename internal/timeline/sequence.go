@@ -15,29 +15,30 @@ import (
 // place is one component's part of one file.
 type place struct{ file, source string }
 
-// stamp is one written time, what was computed from it, and whom it belongs to.
+// stamp is one written time, the time computed from it, and the event that it belongs to.
 type stamp struct {
 	main  *event.Time
 	other *event.Time  // nil or unknown when there is none
 	event *event.Event // nil for a stamp of a source
 	line  int
-	// carry is how many years, or days, have passed since the first stamp of the sequence, as the faces show it.
+	// carry is how many years, or days, have passed since the first stamp of the sequence, as the
+	// stamps show.
 	carry int
-	// second says that it was written when the clock showed its hour for the second
-	// time, and sure that this, or the opposite, is known.
+	// second says that it was written when the clock showed its hour for the second time; sure says
+	// whether second is known.
 	second, sure bool
 }
 
-// lastLine puts the last stamp of a source behind all others.
+// lastLine puts the last stamp of a source after all others.
 const lastLine = math.MaxInt
 
-// set makes an instant of the stamp; face is what it shows, with year and date.
-// What was computed from it moves along.
-func (s *stamp) set(face time.Time, c *clock) {
+// resolve makes a moment in UTC of the stamp. local is what it shows, with year and date. The time
+// computed from it moves along.
+func (s *stamp) resolve(local time.Time, c *clock) {
 	lacked, written := s.main.Lacks, s.main.T
-	instant, open := face, time.Duration(0)
+	instant, open := local, time.Duration(0)
 	if lacked&event.LacksZone != 0 {
-		first, second, skips := c.zone.shows(face)
+		first, second, skips := c.zone.offsetsOfLocal(local)
 		offset := first
 		switch {
 		case skips:
@@ -49,7 +50,7 @@ func (s *stamp) set(face time.Time, c *clock) {
 		case s.second:
 			offset = second
 		}
-		instant = face.Add(-offset)
+		instant = local.Add(-offset)
 		if c.first.IsZero() || instant.Before(c.first) {
 			c.first, c.offset = instant, offset
 		}
@@ -64,21 +65,21 @@ func (s *stamp) set(face time.Time, c *clock) {
 		s.other.T, s.other.Lacks = s.other.T.UTC(), 0
 	}
 	if s.event != nil {
-		s.event.Basis = c.basis(lacked)
+		s.event.Basis = c.basisFor(lacked)
 	}
 }
 
-// sequence is the stamps of one place that lack the same thing, in the order of
-// their lines, which shows where a year, or a day, ended between them.
+// sequence is the stamps of one place that lack the same thing. They are in the order of their
+// lines, so they show where a year, or a day, ended.
 type sequence struct {
 	place
 	stamps      []stamp
-	first, last int // the stamps that are the earliest and the latest
+	first, last int // indexes of the earliest and the latest stamp
 }
 
 type sequences map[place]*sequence
 
-func (qs sequences) add(p place, s stamp) {
+func (qs sequences) addStamp(p place, s stamp) {
 	q := qs[p]
 	if q == nil {
 		q = &sequence{place: p}
@@ -87,8 +88,8 @@ func (qs sequences) add(p place, s stamp) {
 	q.stamps = append(q.stamps, s)
 }
 
-// byFile lists the sequences of each file, the longest first: it leads the others.
-func (qs sequences) byFile() [][]*sequence {
+// groupByFile lists the sequences of each file, the longest first: it decides for the others.
+func (qs sequences) groupByFile() [][]*sequence {
 	files := map[string][]*sequence{}
 	for p, q := range qs {
 		files[p.file] = append(files[p.file], q)
@@ -103,39 +104,41 @@ func (qs sequences) byFile() [][]*sequence {
 	return all
 }
 
-// cycle is what a face comes back to when its writer left out the year, or the date.
+// cycle is the period after which stamps repeat: a year where they lack the year, a day where they
+// lack the date.
 type cycle struct {
 	length time.Duration
-	// disorder is how far a line may stand behind a later one, as lines of several threads do.
+	// disorder is how far a stamp can be behind an earlier line's, as lines of several threads are.
 	disorder time.Duration
-	// forward puts a face n years, or days, later.
-	forward func(face time.Time, n int) time.Time
-	// near is the gap at which two stretches all but meet.
+	// forward moves a local time by n years, or days.
+	forward func(local time.Time, n int) time.Time
+	// near is the gap up to which two windows count as adjacent.
 	near time.Duration
-	// tries is how far from the nearest guess the best place can lie.
+	// tries is how many cycles the best place can be away from the first guess.
 	tries int
 }
 
 const day = 24 * time.Hour
 
-// always is the cycle of faces that lack neither year nor date: they never come back.
+// always is the cycle of stamps that lack neither year nor date: they never repeat.
 var always = cycle{length: math.MaxInt64, forward: func(t time.Time, _ int) time.Time { return t }}
 
-// Leap years come every eighth year at worst, and a file may hold 29 February.
+// Two leap years are at most eight years apart, and a file can contain 29 February.
 var (
 	yearly = cycle{366 * day, day, func(t time.Time, n int) time.Time { return inYear(t, t.Year()+n) }, 30 * day, 8}
 	daily  = cycle{day, time.Minute, func(t time.Time, n int) time.Time { return t.AddDate(0, 0, n) }, 2 * time.Hour, 1}
 )
 
-// inYear keeps month and day; 29 February of a common year becomes 1 March, as time.Date has it.
+// inYear sets the year and keeps month and day. 29 February of a common year becomes 1 March, as in
+// time.Date.
 func inYear(t time.Time, year int) time.Time {
 	return time.Date(year, t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }
 
-// unroll counts the cycles that pass from stamp to stamp: a face that falls
-// back by more than half a cycle belongs to the next one. A small step back
-// is disorder, and so is a step forward by nearly a whole cycle.
-func (q *sequence) unroll(c cycle) {
+// countCycles counts the cycles that pass from stamp to stamp: a stamp that falls back by more than
+// half a cycle is in the next one. A small step back is disorder, and so is a step forward by
+// nearly a whole cycle.
+func (q *sequence) countCycles(c cycle) {
 	slices.SortStableFunc(q.stamps, func(a, b stamp) int { return cmp.Or(cmp.Compare(a.line, b.line), a.main.T.Compare(b.main.T)) })
 	carry := 0
 	var earliest, latest time.Time
@@ -149,7 +152,7 @@ func (q *sequence) unroll(c cycle) {
 			}
 		}
 		q.stamps[i].carry = carry
-		at := q.at(c, i, 0)
+		at := q.timeAt(c, i, 0)
 		if i == 0 || at.Before(earliest) {
 			earliest, q.first = at, i
 		}
@@ -159,64 +162,64 @@ func (q *sequence) unroll(c cycle) {
 	}
 }
 
-// at is what stamp i shows when the sequence is moved base cycles forward.
-func (q *sequence) at(c cycle, i, base int) time.Time {
+// timeAt is what stamp i shows when the sequence is moved base cycles forward.
+func (q *sequence) timeAt(c cycle, i, base int) time.Time {
 	return c.forward(q.stamps[i].main.T, base+q.stamps[i].carry)
 }
 
-// span is what the sequence spans, as instants of the zone.
-func (q *sequence) span(c cycle, base int, z zone) Window {
-	first, last := q.at(c, q.first, base), q.at(c, q.last, base)
-	return Window{first.Add(-z.offsetAt(first)), last.Add(-z.offsetAt(last))}
+// windowAt is the window of the sequence in UTC, when it is moved base cycles forward.
+func (q *sequence) windowAt(c cycle, base int, z zone) Window {
+	first, last := q.timeAt(c, q.first, base), q.timeAt(c, q.last, base)
+	return Window{first.Add(-z.offsetOfLocal(first)), last.Add(-z.offsetOfLocal(last))}
 }
 
-// fit is how many cycles forward the sequence lies nearest to a window. Where it
-// meets the window in several ways, or all but meets it, it ends as near to the
-// window's end as it can: logs end when somebody collects them.
-func (q *sequence) fit(c cycle, w Window, z zone) int {
+// fitWindow is how many cycles the sequence must move forward to be nearest to a window. Where
+// several places overlap the window, or are adjacent to it, the one that ends nearest to the
+// window's end counts: logs end when somebody collects them.
+func (q *sequence) fitWindow(c cycle, w Window, z zone) int {
 	type choice struct {
 		base, impossible int
 		gap, end         time.Duration
 	}
-	guess := q.guess(c, w)
+	guess := q.guessCycles(c, w)
 	var choices []choice
 	for base := guess - c.tries; base <= guess+c.tries; base++ {
-		s := q.span(c, base, z)
+		s := q.windowAt(c, base, z)
 		gap := max(0, w.Start.Sub(s.End)-c.near, s.Start.Sub(w.End)-c.near)
-		choices = append(choices, choice{base, q.impossible(c, base), gap, s.End.Sub(w.End).Abs()})
+		choices = append(choices, choice{base, q.countImpossibleDates(c, base), gap, s.End.Sub(w.End).Abs()})
 	}
 	return slices.MinFunc(choices, func(a, b choice) int {
 		return cmp.Or(cmp.Compare(a.impossible, b.impossible), cmp.Compare(a.gap, b.gap), cmp.Compare(a.end, b.end))
 	}).base
 }
 
-// guess is about how many cycles the sequence must move for its end to meet the window's.
-func (q *sequence) guess(c cycle, w Window) int {
-	last := q.at(c, q.last, 0)
+// guessCycles is about how many cycles the sequence must move so that it ends with the window.
+func (q *sequence) guessCycles(c cycle, w Window) int {
+	last := q.timeAt(c, q.last, 0)
 	if c.length == day {
 		return int((w.End.Unix() - last.Unix()) / int64(day/time.Second))
 	}
 	return w.End.Year() - last.Year()
 }
 
-// impossible counts the 29 Februaries that fall into common years.
-func (q *sequence) impossible(c cycle, base int) int {
+// countImpossibleDates counts stamps of 29 February that fall into common years.
+func (q *sequence) countImpossibleDates(c cycle, base int) int {
 	n := 0
 	for i := range q.stamps {
 		t := q.stamps[i].main.T
-		if t.Month() == time.February && t.Day() == 29 && c.length > day && q.at(c, i, base).Day() != 29 {
+		if t.Month() == time.February && t.Day() == 29 && c.length > day && q.timeAt(c, i, base).Day() != 29 {
 			n++
 		}
 	}
 	return n
 }
 
-// disorderInHour is how far lines of several threads stand behind one another at most.
+// disorderInHour is how far the stamps of several threads' lines can fall back.
 const disorderInHour = 2 * time.Minute
 
-// tellTwice finds which stamps of an hour that the clock showed twice were written
-// the first time, and which the second: where a face falls back between two lines the clock was set back between them.
-func (q *sequence) tellTwice(c cycle, base int, z zone) {
+// splitRepeatedHours finds which stamps of an hour that the clock showed twice are from the first
+// time, and which from the second: the clock changed where a stamp falls back between two lines.
+func (q *sequence) splitRepeatedHours(c cycle, base int, z zone) {
 	if z.location == nil && len(z.turns) < 2 {
 		return
 	}
@@ -224,7 +227,7 @@ func (q *sequence) tellTwice(c cycle, base int, z zone) {
 	for i := 0; i <= len(q.stamps); i++ {
 		in := false
 		if i < len(q.stamps) {
-			first, second, skips := z.shows(q.at(c, i, base))
+			first, second, skips := z.offsetsOfLocal(q.timeAt(c, i, base))
 			in = first != second && !skips
 		}
 		switch {
@@ -239,7 +242,7 @@ func (q *sequence) tellTwice(c cycle, base int, z zone) {
 
 func (q *sequence) splitHour(c cycle, base, from, to int) {
 	for i := from + 1; i < to; i++ {
-		if q.at(c, i, base).Sub(q.at(c, i-1, base)) < -disorderInHour {
+		if q.timeAt(c, i, base).Sub(q.timeAt(c, i-1, base)) < -disorderInHour {
 			for j := from; j < to; j++ {
 				q.stamps[j].sure, q.stamps[j].second = true, j >= i
 			}
@@ -248,41 +251,41 @@ func (q *sequence) splitHour(c cycle, base, from, to int) {
 	}
 }
 
-// set makes instants of all stamps of the sequence.
-func (q *sequence) set(c cycle, base int, k *clock) {
-	q.tellTwice(c, base, k.zone)
+// resolve makes moments of all stamps of the sequence.
+func (q *sequence) resolve(c cycle, base int, k *clock) {
+	q.splitRepeatedHours(c, base, k.zone)
 	for i := range q.stamps {
-		q.stamps[i].set(q.at(c, i, base), k)
+		q.stamps[i].resolve(q.timeAt(c, i, base), k)
 	}
 }
 
-// unknownYear stands for a year that nothing tells. It is no guess, and reports
-// say so; it is a leap year, so that every date exists in it, and near enough
-// to real years for a time.Duration.
+// unknownYear stands for a year that is not known, and reports say so. It is a leap year, so that
+// every date exists in it, and near enough to real years for a time.Duration.
 const unknownYear = 2000
 
-// unknownDay is 1 January of unknownYear, in days from the face of a stamp without a date.
+// unknownDay is 1 January of unknownYear, in days from the value of a stamp without a date.
 var unknownDay = int((time.Date(unknownYear, 1, 1, 0, 0, 0, 0, time.UTC).Unix() - time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).Unix()) / 86400)
 
 // settleZone decides the zone of one file whose stamps lack nothing else.
-func (r *reconciler) settleZone(file []*sequence, known lives) {
-	c := r.clock(file[0].file)
+func (r *reconciler) settleZone(file []*sequence, known containerTimes) {
+	c := r.clockOf(file[0].file)
 	for _, q := range file {
-		q.unroll(always)
+		q.countCycles(always)
 	}
-	c.reconsider(r, file[0], always, known)
+	c.correctZone(r, file[0], always, known)
 	for _, q := range file {
-		q.set(always, 0, c)
+		q.resolve(always, 0, c)
 	}
 }
 
-// reconsider gives the file another zone where events of the same containers contradict the one at hand. A log
-// tells of a container at many times: it contradicts the node's zone only where most of what it tells falls into place in another one.
-func (c *clock) reconsider(r *reconciler, lead *sequence, cy cycle, known lives) {
-	if at := known.days(lead, c.zone, cy); !at.ok && cy.length != always.length || at.ok && at.apart <= strange {
+// correctZone gives the file another zone where events of the same containers contradict its zone.
+// A log names a container at many times, so it contradicts the node's zone only where most of its
+// events fit in another zone.
+func (c *clock) correctZone(r *reconciler, lead *sequence, cy cycle, known containerTimes) {
+	if at := known.measureCloseness(lead, c.zone, cy); !at.ok && cy.length != always.length || at.ok && at.apart <= strange {
 		return
 	}
-	z, at := r.zoneOfLives(lead, cy, known)
+	z, at := r.findZoneByContainers(lead, cy, known)
 	unknown := r.zones.node.note != ""
 	if !at.ok || cy.length != day && !unknown && !at.firm {
 		return
@@ -293,18 +296,18 @@ func (c *clock) reconsider(r *reconciler, lead *sequence, cy cycle, known lives)
 	c.zone = z
 }
 
-// settleYears decides the years of one file. The longest sequence leads, the others follow it.
-func (r *reconciler) settleYears(file []*sequence, known lives) {
-	lead, c := file[0], r.clock(file[0].file)
-	lead.unroll(yearly)
-	c.reconsider(r, lead, yearly, known)
-	lastYear := lead.at(yearly, lead.last, 0).Year()
-	base, from := r.yearOf(lead, c)
+// settleYears decides the years of one file, by its longest sequence.
+func (r *reconciler) settleYears(file []*sequence, known containerTimes) {
+	lead, c := file[0], r.clockOf(file[0].file)
+	lead.countCycles(yearly)
+	c.correctZone(r, lead, yearly, known)
+	lastYear := lead.timeAt(yearly, lead.last, 0).Year()
+	base, from := r.findYear(lead, c)
 	if given := r.options.Year; given != 0 && given != lastYear+base && from != "" {
 		if c.zone.proven {
 			c.ignored = fmt.Sprintf("--year %d contradicts lines that carry both clocks and is not used", given)
 		} else {
-			c.note = join("; ", c.note, fmt.Sprintf("without --year it would be %d %s", lastYear+base, from))
+			c.note = joinParts("; ", c.note, fmt.Sprintf("without --year it would be %d %s", lastYear+base, from))
 			base, from = given-lastYear, "given by --year"
 		}
 	} else if given != 0 && !c.zone.proven {
@@ -312,92 +315,95 @@ func (r *reconciler) settleYears(file []*sequence, known lives) {
 	}
 	c.year = "year not known"
 	if from == "" {
-		base, c.note = unknownYear-lastYear, join("; ", c.note, fmt.Sprintf("no evidence tells the year, shown as %d: give it with --year", unknownYear))
+		base, c.note = unknownYear-lastYear, joinParts("; ", c.note, fmt.Sprintf("no evidence shows the year, so it is written as %d: give it with --year", unknownYear))
 	} else {
 		c.year = fmt.Sprintf("year %d %s", lastYear+base, from)
-		if n := lead.impossible(yearly, base); n > 0 {
-			c.note = join("; ", c.note, fmt.Sprintf("29 February stands in a common year, %d times, and was read as 1 March", n))
+		if n := lead.countImpossibleDates(yearly, base); n > 0 {
+			c.note = joinParts("; ", c.note, fmt.Sprintf("29 February in a year that has none, %d times: read as 1 March", n))
 		}
 	}
-	r.follow(file, yearly, base, c)
+	r.resolveFile(file, yearly, base, c)
 }
 
-// yearOf is how many years forward the evidence puts a file, and which evidence that is; from is empty where there is none.
-func (r *reconciler) yearOf(lead *sequence, c *clock) (base int, from string) {
+// findYear says how many years the evidence moves a file forward, and which evidence that is; from
+// is empty where there is none.
+func (r *reconciler) findYear(lead *sequence, c *clock) (base int, from string) {
 	modified := r.modified[lead.file]
 	switch {
 	case !c.zone.pairs.IsZero():
-		return lead.fit(yearly, c.zone.pairs, c.zone), "from lines that carry both clocks"
-	case !r.evidence().IsZero():
-		return lead.fit(yearly, r.evidence(), c.zone), "from the node's dated evidence"
+		return lead.fitWindow(yearly, c.zone.pairs, c.zone), "from lines that carry both clocks"
+	case !r.evidenceWindow().IsZero():
+		return lead.fitWindow(yearly, r.evidenceWindow(), c.zone), "from the node's dated evidence"
 	case event.Plausible(modified):
-		return lead.before(modified, c.zone), "from the file's own time in the archive, which copying changes"
+		return lead.yearsBefore(modified, c.zone), "from the file's own time in the archive, which copying changes"
 	}
 	return 0, ""
 }
 
-// before is how many years forward the sequence ends last that still lies before a moment, give or take a day.
-func (q *sequence) before(t time.Time, z zone) int {
-	base := t.Year() - q.at(yearly, q.last, 0).Year()
-	if q.span(yearly, base, z).End.After(t.Add(day)) {
+// yearsBefore is the greatest number of years by which the sequence can move forward and still end
+// before a moment, with a day of slack.
+func (q *sequence) yearsBefore(t time.Time, z zone) int {
+	base := t.Year() - q.timeAt(yearly, q.last, 0).Year()
+	if q.windowAt(yearly, base, z).End.After(t.Add(day)) {
 		base--
 	}
 	return base
 }
 
-// follow puts the other sequences of a file next to the one that leads, and makes instants of all.
-func (r *reconciler) follow(file []*sequence, c cycle, base int, k *clock) {
-	near := file[0].span(c, base, k.zone)
-	file[0].set(c, base, k)
+// resolveFile moves the other sequences of a file next to the first one, and makes moments of all
+// stamps.
+func (r *reconciler) resolveFile(file []*sequence, c cycle, base int, k *clock) {
+	near := file[0].windowAt(c, base, k.zone)
+	file[0].resolve(c, base, k)
 	for _, q := range file[1:] {
-		q.unroll(c)
-		q.set(c, q.fit(c, near, k.zone), k)
+		q.countCycles(c)
+		q.resolve(c, q.fitWindow(c, near, k.zone), k)
 	}
 }
 
-// A trace of a container lies within minutes of what the logs tell of it. Where
-// the zone puts it farther than strange from that, the zone may be wrong; another one must put it within familiar.
+// A trace of a container is within minutes of the log lines about it. Where the zone puts it
+// farther away than strange, the zone can be wrong; another one must put it within familiar.
 const (
 	strange  = 30 * time.Minute
 	familiar = 2 * time.Minute
 )
 
-// zoneOfLives is the zone that brings a file next to what is known of the same
-// containers, for one that tells no zone itself: journalctl prints in
-// the zone of whoever looks, strace and the daemons in that of the node.
-func (r *reconciler) zoneOfLives(lead *sequence, cy cycle, known lives) (best zone, least closeness) {
+// findZoneByContainers finds the zone that brings a file next to the known moments of the same
+// containers, for a file that shows no zone itself. journalctl prints in the zone of the user,
+// strace and the daemons print in that of the node.
+func (r *reconciler) findZoneByContainers(lead *sequence, cy cycle, known containerTimes) (best zone, least closeness) {
 	if _, own := r.zones.files[lead.file]; own || r.options.Zone != nil {
 		return zone{}, closeness{}
 	}
 	least.apart = familiar
 	for offset := minOffset; offset <= maxOffset; offset += time.Hour {
 		z := zone{rule: fixedRule(offset), basis: fmt.Sprintf("zone %s from events of the same container", zoneName(offset))}
-		if at := known.days(lead, z, cy); at.ok && at.apart < familiar && (at.near > least.near || at.near == least.near && at.apart < least.apart) {
+		if at := known.measureCloseness(lead, z, cy); at.ok && at.apart < familiar && (at.near > least.near || at.near == least.near && at.apart < least.apart) {
 			best, least = z, at
 		}
 	}
 	return best, least
 }
 
-// settleDates decides the days of one file that writes the time of day only: the
-// one on which its events lie nearest to dated events of the same container,
-// else the one nearest to the dated evidence as a whole.
-func (r *reconciler) settleDates(file []*sequence, known lives) {
-	lead, c := file[0], r.clock(file[0].file)
-	lead.unroll(daily)
-	c.reconsider(r, lead, daily, known)
-	at := known.days(lead, c.zone, daily)
+// settleDates decides the days of one file that has the time of day only: the one on which its
+// events are nearest to dated events of the same container, else the one nearest to all dated
+// evidence.
+func (r *reconciler) settleDates(file []*sequence, known containerTimes) {
+	lead, c := file[0], r.clockOf(file[0].file)
+	lead.countCycles(daily)
+	c.correctZone(r, lead, daily, known)
+	at := known.measureCloseness(lead, c.zone, daily)
 	base := 0
 	switch {
 	case !c.zone.pairs.IsZero():
-		base, c.date = lead.fit(daily, c.zone.pairs, c.zone), "date from lines that carry both clocks"
+		base, c.date = lead.fitWindow(daily, c.zone.pairs, c.zone), "date from lines that carry both clocks"
 	case at.ok:
 		base, c.date = at.days, "date from events of the same container"
-	case !r.evidence().IsZero():
-		base, c.date = lead.fit(daily, r.evidence(), c.zone), "date from the node's dated evidence"
+	case !r.evidenceWindow().IsZero():
+		base, c.date = lead.fitWindow(daily, r.evidenceWindow(), c.zone), "date from the node's dated evidence"
 	default:
 		base = unknownDay
-		c.date, c.note = "date not known", join("; ", c.note, fmt.Sprintf("no other file tells the date, shown as 1 January %d", unknownYear))
+		c.date, c.note = "date not known", joinParts("; ", c.note, fmt.Sprintf("no other file shows the date, so it is written as 1 January %d", unknownYear))
 	}
-	r.follow(file, daily, base, c)
+	r.resolveFile(file, daily, base, c)
 }

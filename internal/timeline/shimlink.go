@@ -8,21 +8,21 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// linkShims gives threads of shims that were seen taking a mount down the container
-// they do it for. A sample knows no path, but its process: containerd's log says
-// which sandbox that shim is of, or which container with docker, and a shim takes a root file system down when its
-// container has exited. Where several have, or none, nothing is linked.
+// linkShims finds the container for which a shim's thread unmounts. A sample has the process, but
+// no path. containerd's log says which sandbox (with docker: which container) a shim is for, and a
+// shim unmounts a root file system when its container has exited. Where several containers have
+// exited, or none, nothing is linked.
 func linkShims(events []*event.Event) {
 	l := shimLinker{starts: map[int][]*event.Event{}, members: map[string][]string{}, exits: map[string][]*event.Event{}}
 	for _, e := range events {
 		switch id := e.IDs.Container; e.Kind {
-		case "shim.start":
+		case event.KindShimStart:
 			l.starts[e.IDs.PID] = append(l.starts[e.IDs.PID], e)
-		case "containerd.created":
+		case event.KindCreated:
 			if id != "" && e.IDs.Sandbox != "" && !slices.Contains(l.members[e.IDs.Sandbox], id) {
 				l.members[e.IDs.Sandbox] = append(l.members[e.IDs.Sandbox], id)
 			}
-		case "containerd.task-exit":
+		case event.KindTaskExit:
 			l.exits[id] = append(l.exits[id], e)
 		}
 	}
@@ -30,16 +30,16 @@ func linkShims(events []*event.Event) {
 		return
 	}
 	for _, e := range events {
-		if isSighting(e) && e.IDs.PID != 0 && e.IDs.Container == "" && takesMountDown(e) {
-			l.link(e)
+		if isSighting(e) && e.IDs.PID != 0 && e.IDs.Container == "" && isUnmounting(e) {
+			l.linkContainer(e)
 		}
 	}
 }
 
-// takesMountDown says that a thread was seen in umount, by the name of its call or by its stack.
-func takesMountDown(e *event.Event) bool {
-	name := fieldText(e, "name")
-	return name == "umount2" || name == "umount" || strings.Contains(fieldText(e, "stack"), "cleanup_mnt")
+// isUnmounting says that a thread was seen in umount, by the name of its call or by its stack.
+func isUnmounting(e *event.Event) bool {
+	name := e.FieldText(event.FieldName)
+	return name == "umount2" || name == "umount" || strings.Contains(e.FieldText(event.FieldStack), "cleanup_mnt")
 }
 
 type shimLinker struct {
@@ -48,15 +48,16 @@ type shimLinker struct {
 	exits   map[string][]*event.Event // of a container
 }
 
-// A shim unmounts within milliseconds of the exit; a minute holds the order of stamps and a node that hangs.
+// A shim unmounts within milliseconds after the exit. A minute allows for inexact stamps and for a
+// node that hangs.
 const (
 	beforeUmount = time.Minute
 	afterUmount  = 2 * time.Second
 )
 
-func (l *shimLinker) link(e *event.Event) {
+func (l *shimLinker) linkContainer(e *event.Event) {
 	var shim *event.Event
-	for _, s := range l.starts[e.IDs.PID] { // a pid may have been another shim's before
+	for _, s := range l.starts[e.IDs.PID] { // an earlier shim can have had the same pid
 		if e.Start.IsZero() || s.Start.IsZero() || !s.Start.T.After(e.Start.T) {
 			shim = s
 		}
@@ -68,7 +69,7 @@ func (l *shimLinker) link(e *event.Event) {
 	var found *event.Event
 	for _, member := range append(slices.Clone(l.members[id]), id) {
 		for _, exit := range l.exits[member] {
-			if !e.Start.IsZero() && !exit.Start.IsZero() && (exit.Start.T.Before(e.Start.T.Add(-beforeUmount-pause(e))) || exit.Start.T.After(e.Start.T.Add(afterUmount))) {
+			if !e.Start.IsZero() && !exit.Start.IsZero() && (exit.Start.T.Before(e.Start.T.Add(-beforeUmount-samplePause(e))) || exit.Start.T.After(e.Start.T.Add(afterUmount))) {
 				continue
 			}
 			if found != nil && found.IDs.Container != member {
@@ -81,5 +82,5 @@ func (l *shimLinker) link(e *event.Event) {
 		return
 	}
 	e.IDs.Container = found.IDs.Container
-	e.Fields = setField(e.Fields, event.Field{Key: "container_from", Value: event.String("the only container of shim " + fieldText(e, "pid") + " that had just exited")})
+	setField(e, event.FieldContainerFrom, event.String("the only container of shim "+e.FieldText(event.FieldPID)+" that had just exited"))
 }

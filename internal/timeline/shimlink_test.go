@@ -44,7 +44,7 @@ func TestLinkShims(t *testing.T) {
 			for _, e := range Build(Input{Events: tc.events}, Options{}).Events {
 				if e.Kind == "thread.sample" {
 					require.Equal(t, tc.want, e.IDs.Container)
-					require.Equal(t, tc.want != "", fieldText(&e, "container_from") != "")
+					require.Equal(t, tc.want != "", e.FieldText("container_from") != "")
 				}
 			}
 		})

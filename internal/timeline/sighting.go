@@ -10,10 +10,10 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// joinSightings makes one event of what several tools saw of one thread in one
-// call at one time: the call as strace traced it, runs of samples, stacks out
-// of /proc and out of the kernel's log. Strace knows best when a call began and
-// ended; the others know what the kernel was at, and see a hang that has no end. Where there is a choice nothing is joined.
+// joinSightings makes one event of what several tools saw of one thread in one call at one time: a
+// traced syscall, runs of samples, stacks from /proc and from the kernel's log. Strace has the
+// exact begin and end of a call. The others have what the kernel waited for, and show a hang that
+// has no end. Where two calls are possible, nothing is joined.
 func joinSightings(events []*event.Event) []*event.Event {
 	threads, order := map[int][]*event.Event{}, []int(nil)
 	for _, e := range events {
@@ -30,30 +30,28 @@ func joinSightings(events []*event.Event) []*event.Event {
 			joinThread(seen, gone)
 		}
 	}
-	if len(gone) == 0 {
-		return events
-	}
-	return slices.DeleteFunc(events, func(e *event.Event) bool { return gone[e] })
+	return removeEvents(events, gone)
 }
 
 func isSighting(e *event.Event) bool {
-	return e.IDs.TID != 0 && (e.Kind == "thread.sample" || e.Kind == "syscall")
+	return e.IDs.TID != 0 && (e.Kind == event.KindThreadSample || e.Kind == event.KindSyscall)
 }
 
-// joinThread joins what was seen of one thread, first samples among themselves, then with the one call that they show.
+// joinThread joins the sightings of one thread: first samples with each other, then with the one
+// call that they show.
 func joinThread(seen []*event.Event, gone map[*event.Event]bool) {
-	slices.SortFunc(seen, compare)
+	slices.SortFunc(seen, compareEvents)
 	var calls, runs, near, undated []*event.Event
 	for _, e := range seen {
 		switch {
 		case e.Start.IsZero():
 			undated = append(undated, e)
-		case e.Kind == "syscall":
+		case e.Kind == event.KindSyscall:
 			calls = append(calls, e)
 		default:
 			near = slices.DeleteFunc(near, func(o *event.Event) bool { return o.Last().T.Add(farOff).Before(e.Start.T) })
-			if to := only(near, e); to != nil {
-				absorbSighting(to, e)
+			if to := findOnlySameCall(near, e); to != nil {
+				mergeSighting(to, e)
 				gone[e] = true
 			} else {
 				runs, near = append(runs, e), append(near, e)
@@ -64,15 +62,15 @@ func joinThread(seen []*event.Event, gone map[*event.Event]bool) {
 	alone := runs[:0:0]
 	next := 0
 	near = near[:0:0]
-	for _, e := range runs { // in the order of their starts, as the calls are
+	for _, e := range runs { // in the order of their starts, like the calls
 		for next < len(calls) && !calls[next].Start.T.After(e.Last().T.Add(farOff)) {
 			near = append(near, calls[next])
 			next++
 		}
 		near = slices.DeleteFunc(near, func(o *event.Event) bool { return o.Last().T.Add(farOff).Before(e.Start.T) })
 		near = near[max(0, len(near)-maxNear):]
-		if to := only(near, e); to != nil {
-			absorbSighting(to, e)
+		if to := findOnlySameCall(near, e); to != nil {
+			mergeSighting(to, e)
 			gone[e] = true
 		} else {
 			alone = append(alone, e)
@@ -80,26 +78,28 @@ func joinThread(seen []*event.Event, gone map[*event.Event]bool) {
 	}
 	all := append(calls, alone...)
 	if len(all) > maxNear {
-		return // a thread that is in and out of calls all day
+		return // a thread with many calls: nothing says which one was meant
 	}
 	for _, e := range undated {
-		if to := only(all, e); to != nil && e.Kind != "syscall" {
-			absorbSighting(to, e)
+		if to := findOnlySameCall(all, e); to != nil && e.Kind != event.KindSyscall {
+			mergeSighting(to, e)
 			gone[e] = true
 		}
 	}
 }
 
-// maxNear bounds the calls of one thread that are compared with what was seen of it at one time.
+// maxNear bounds the calls of one thread that are compared with one sighting.
 const maxNear = 64
 
-// farOff is further than the slack of any two sightings of one call: two pauses and a half of a slow sampler.
+// farOff is more than two sightings of one call can be apart: two and a half pauses of a slow
+// sampler.
 const farOff = 6 * time.Minute
 
-// only is the one event that shows the same call as e; nil where there is none, or a choice.
-func only(among []*event.Event, e *event.Event) (found *event.Event) {
+// findOnlySameCall returns the one event that shows the same call as e; nil if there is none, or
+// several.
+func findOnlySameCall(among []*event.Event, e *event.Event) (found *event.Event) {
 	for _, o := range among {
-		if !sameCall(o, e) {
+		if !isSameCall(o, e) {
 			continue
 		}
 		if found != nil {
@@ -110,94 +110,90 @@ func only(among []*event.Event, e *event.Event) (found *event.Event) {
 	return found
 }
 
-// sameCall says whether two events of one thread show one call.
-func sameCall(a, b *event.Event) bool {
+// isSameCall says whether two events of one thread show one call.
+func isSameCall(a, b *event.Event) bool {
 	if a.IDs.PID != 0 && b.IDs.PID != 0 && a.IDs.PID != b.IDs.PID {
 		return false
 	}
-	for _, key := range [...]string{"name", "number", "call_id"} {
-		if x, y := fieldText(a, key), fieldText(b, key); x != "" && y != "" && x != y {
+	for _, key := range [...]event.Key{event.FieldName, event.FieldNumber, event.FieldCallID} {
+		if x, y := a.FieldText(key), b.FieldText(key); x != "" && y != "" && x != y {
 			return false
 		}
 	}
-	if x, y := fieldText(a, "comm"), fieldText(b, "comm"); x != "" && y != "" && !strings.HasPrefix(x, y) && !strings.HasPrefix(y, x) {
+	if x, y := a.FieldText(event.FieldComm), b.FieldText(event.FieldComm); x != "" && y != "" && !strings.HasPrefix(x, y) && !strings.HasPrefix(y, x) {
 		return false // xcapture 1 cuts names
 	}
-	x, y := fieldText(a, "state"), fieldText(b, "state")
+	x, y := a.FieldText(event.FieldState), b.FieldText(event.FieldState)
 	if x != "" && y != "" && (x == "D") != (y == "D") {
 		return false
 	}
-	named := fieldText(a, "name") != "" && fieldText(a, "name") == fieldText(b, "name")
+	named := a.FieldText(event.FieldName) != "" && a.FieldText(event.FieldName) == b.FieldText(event.FieldName)
 	if b.Start.IsZero() {
 		return named
 	}
-	// A stack alone does not say what call it is of; a thread in state D is in one only.
+	// A stack alone does not show the call. A thread in state D is in only one.
 	inDisk := cmp.Or(x, "D") == "D" && cmp.Or(y, "D") == "D"
-	return (named || inDisk) && inTime(a, b)
+	return (named || inDisk) && isAtSameTime(a, b)
 }
 
-// inTime says whether the times of two events fit one call.
-func inTime(a, b *event.Event) bool {
+// isAtSameTime says whether the times of two events fit one call.
+func isAtSameTime(a, b *event.Event) bool {
 	if b.Start.T.Before(a.Start.T) {
 		a, b = b, a
 	}
 	slack := max(a.Start.Prec, b.Start.Prec, a.Last().Prec, b.Last().Prec)
-	if a.Open && b.Begun && a.Kind == b.Kind { // a sampler that goes on in its next file
-		slack = max(slack, 2*pause(a)+pause(a)/2)
+	if a.Open && b.Begun && a.Kind == b.Kind { // a sampler that continues in its next file
+		slack = max(slack, 2*samplePause(a)+samplePause(a)/2)
 	}
 	if b.Start.T.After(a.Last().T.Add(slack)) {
 		return false
 	}
-	// What was seen exactly bounds what was seen now and then.
+	// An exact interval bounds a sampled one.
 	for _, pair := range [...][2]*event.Event{{a, b}, {b, a}} {
 		exact, other := pair[0], pair[1]
-		most := max(slack, pause(other), time.Second)
-		if exactEnd(exact) && other.Last().T.After(exact.End.T.Add(most)) || exactStart(exact) && other.Start.T.Before(exact.Start.T.Add(-most)) {
+		most := max(slack, samplePause(other), time.Second)
+		if hasExactEnd(exact) && other.Last().T.After(exact.End.T.Add(most)) || hasExactStart(exact) && other.Start.T.Before(exact.Start.T.Add(-most)) {
 			return false
 		}
 	}
 	return true
 }
 
-// pause is how far the samples of a run lie apart; 0 when it is no run.
-func pause(e *event.Event) time.Duration {
-	v, _ := e.Get("every")
-	seconds, _ := v.Number()
-	return time.Duration(seconds * float64(time.Second))
+// samplePause is how far apart the samples of a run are. It is 0 when the event is no run.
+func samplePause(e *event.Event) time.Duration {
+	pause, _ := fieldDuration(e, event.FieldEvery)
+	return pause
 }
 
-// exactStart and exactEnd say that the edge itself was seen, not only a moment inside.
-func exactStart(e *event.Event) bool { return !e.Begun && !e.End.IsZero() }
+// hasExactStart and hasExactEnd say that the edge itself was seen, not only a moment inside the
+// interval.
+func hasExactStart(e *event.Event) bool { return !e.Begun && !e.End.IsZero() }
 
-func exactEnd(e *event.Event) bool {
-	_, bounded := e.Get("most")
+func hasExactEnd(e *event.Event) bool {
+	_, bounded := e.Get(event.FieldMost)
 	return !e.Open && !e.End.IsZero() && !bounded
 }
 
-// absorbSighting puts what one event shows of a call into the other.
-func absorbSighting(e, other *event.Event) {
-	sources := cmp.Or(fieldText(e, "seen_by"), e.Source)
+// mergeSighting adds to e what another event shows of the same call.
+func mergeSighting(e, other *event.Event) {
+	sources := cmp.Or(e.FieldText(event.FieldSeenBy), e.Source)
 	if !slices.Contains(strings.Split(sources, ", "), other.Source) {
 		sources += ", " + other.Source
 	}
-	exact := exactEnd(e) || exactEnd(other)
-	samples := number(e, "samples") + number(other, "samples")
-	every := max(pause(e), pause(other))
+	exact := hasExactEnd(e) || hasExactEnd(other)
+	samples := fieldInt(e, event.FieldSamples) + fieldInt(other, event.FieldSamples)
+	every := max(samplePause(e), samplePause(other))
 	if !other.Start.IsZero() {
-		joinBounds(e, other)
+		joinIntervals(e, other)
 	}
-	for _, f := range other.Fields {
-		if v := fieldText(e, f.Key); v == "" {
-			e.Fields = setField(e.Fields, f)
-		}
+	addMissingFields(e, other)
+	if e.FieldText(event.FieldNetlink) != other.FieldText(event.FieldNetlink) {
+		setField(e, event.FieldNetlink, event.Bool(true))
 	}
-	if fieldText(e, "netlink") != fieldText(other, "netlink") {
-		e.Fields = setField(e.Fields, event.Field{Key: "netlink", Value: event.Bool(true)})
-	}
-	e.Fields = setField(e.Fields, event.Field{Key: "returned", Value: event.Bool(!e.Open)})
-	e.Fields = setField(e.Fields, event.Field{Key: "samples", Value: event.Int(int64(samples))})
-	e.Fields = setField(e.Fields, event.Field{Key: "seen_by", Value: event.String(sources)})
-	bound(e, every, exact)
+	setField(e, event.FieldReturned, event.Bool(!e.Open))
+	setField(e, event.FieldSamples, event.Int(int64(samples)))
+	setField(e, event.FieldSeenBy, event.String(sources))
+	boundDuration(e, every, exact)
 	e.IDs.PID, e.IDs.Container = cmp.Or(e.IDs.PID, other.IDs.PID), cmp.Or(e.IDs.Container, other.IDs.Container)
 	if e.Component == "process" {
 		e.Component = other.Component
@@ -208,32 +204,33 @@ func absorbSighting(e, other *event.Event) {
 			e.Evidence = append(e.Evidence, q)
 		}
 	}
-	if e.Kind == "syscall" {
-		state := fieldText(e, "state")
-		e.Text = fieldText(e, "name") + " in thread " + strconv.Itoa(e.IDs.TID) + ", state " + cmp.Or(state, "unknown") + " in " + strconv.Itoa(samples) + " samples"
+	if e.Kind == event.KindSyscall {
+		state := e.FieldText(event.FieldState)
+		e.Text = e.FieldText(event.FieldName) + " in thread " + strconv.Itoa(e.IDs.TID) + ", state " + cmp.Or(state, "unknown") + " in " + strconv.Itoa(samples) + " samples"
 		if e.Open {
 			e.Text += ", has not returned"
 		}
 	}
 }
 
-// joinBounds makes the interval of both: exact edges where either saw one, else the widest that both prove.
-func joinBounds(e, other *event.Event) {
+// joinIntervals makes e the interval of both: exact edges where one of them has one, else the
+// widest interval that both prove.
+func joinIntervals(e, other *event.Event) {
 	if e.End.IsZero() && other.End.IsZero() && e.Start.T.Equal(other.Start.T) {
 		return // one moment
 	}
 	last, otherLast := e.Last(), other.Last()
 	switch {
-	case exactStart(e):
-	case exactStart(other) || other.Start.T.Before(e.Start.T):
-		e.Start, e.Begun, e.Basis = other.Start, !exactStart(other), cmp.Or(e.Basis, other.Basis)
+	case hasExactStart(e):
+	case hasExactStart(other) || other.Start.T.Before(e.Start.T):
+		e.Start, e.Begun, e.Basis = other.Start, !hasExactStart(other), cmp.Or(e.Basis, other.Basis)
 	default:
 		e.Begun = true
 	}
 	switch {
-	case exactEnd(e):
+	case hasExactEnd(e):
 		return
-	case exactEnd(other):
+	case hasExactEnd(other):
 		e.End, e.Open = other.End, false
 	case otherLast.T.After(last.T):
 		e.End, e.Open = otherLast, other.Open || other.End.IsZero()
@@ -242,24 +239,18 @@ func joinBounds(e, other *event.Event) {
 	}
 }
 
-// bound says how long the call lasted at most, where samples are all that tells an end of it.
-func bound(e *event.Event, every time.Duration, exact bool) {
-	if _, bounded := e.Get("most"); !bounded {
+// boundDuration sets how long the call lasted at most, where only samples show its end.
+func boundDuration(e *event.Event, every time.Duration, exact bool) {
+	if _, bounded := e.Get(event.FieldMost); !bounded {
 		return
 	}
 	if exact {
-		e.Fields = slices.DeleteFunc(slices.Clone(e.Fields), func(f event.Field) bool { return f.Key == "most" })
+		e.Fields = slices.DeleteFunc(slices.Clone(e.Fields), func(f event.Field) bool { return f.Key == event.FieldMost })
 		return
 	}
 	most := e.Duration() + every
 	if e.Begun {
 		most += every
 	}
-	e.Fields = setField(e.Fields, event.Field{Key: "most", Value: event.Duration(most)})
-}
-
-func number(e *event.Event, key string) int {
-	v, _ := e.Get(key)
-	n, _ := v.Number()
-	return int(n)
+	setField(e, event.FieldMost, event.Duration(most))
 }

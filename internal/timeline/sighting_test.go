@@ -27,8 +27,8 @@ func sight(source string, from, to float64, change ...func(*event.Event)) event.
 }
 
 // shows sets a field.
-func shows(key, value string) func(*event.Event) {
-	return func(e *event.Event) { e.Fields = setField(e.Fields, event.Field{Key: key, Value: event.String(value)}) }
+func shows(key event.Key, value string) func(*event.Event) {
+	return func(e *event.Event) { setField(e, key, event.String(value)) }
 }
 
 // traced makes a sight what strace saw, with both edges.
@@ -85,7 +85,7 @@ func TestJoinSightings(t *testing.T) {
 }
 
 func describeSight(e *event.Event) string {
-	sources := fieldText(e, "seen_by")
+	sources := e.FieldText("seen_by")
 	if sources == "" {
 		sources = e.Source
 	}
@@ -102,7 +102,8 @@ func describeSight(e *event.Event) string {
 	return s
 }
 
-// TestJoinSightingsLaws: no evidence is lost or told twice, no two threads mix, and what was proven to last stays so.
+// TestJoinSightingsLaws: no evidence is lost or told twice, no two threads mix, and what was proven
+// to last stays so.
 func TestJoinSightingsLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var events []*event.Event

@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -10,43 +9,46 @@ import (
 
 // The kubelet's own numbers (pkg/kubelet/pleg/generic.go, pkg/kubelet/kubelet.go).
 const (
-	// relistThreshold is what a line without "threshold is" means.
+	// relistThreshold is the threshold where a line does not say it.
 	relistThreshold = 3 * time.Minute
-	// complaint is the longest pause between two complaints: syncLoop backs off from 100 ms to 5 s.
-	complaint = 5 * time.Second
-	// conditionDelay is how long the node's condition may lag behind: its status is
-	// checked every 10 s, and the write goes through a server that may be slow.
+	// complaintPause is the longest pause between two complaints: syncLoop backs off from 100 ms to
+	// 5 s.
+	complaintPause = 5 * time.Second
+	// conditionDelay is how late the node's condition can change: the kubelet checks its status
+	// every 10 s, and writes it through a server that can be slow.
 	conditionDelay = time.Minute
-	// sameStart is how far apart the starts may lie that the complaints of one stall
-	// give: stamps cut to the second, a kubelet that got no CPU between reading the clock and
-	// writing. The starts of two stalls lie apart by what a relist that was too slow lasts.
+	// sameStart is how far apart the starts can be that the complaints of one stall give: stamps
+	// are cut to the second, and a kubelet can get no CPU between reading the clock and writing.
+	// The starts of two stalls are apart by the duration of a relist that was too slow.
 	sameStart = 30 * time.Second
 	// podTimeouts is how long relist takes when one pod does not answer: updateCache runs into
 	// runtimeRequestTimeout (2 min by default), and once more when the pod is inspected again.
 	podTimeouts = 2 * 2 * time.Minute
-	// toothSlack is what a tooth may take besides: the other pods, and a second until the next relist.
+	// toothSlack is how much longer a tooth can take: for the other pods, and a second until the
+	// next relist.
 	toothSlack = 25 * time.Second
-	// firstRelist is how long a kubelet that starts needs until its first relist has listed the pods.
+	// firstRelist is how long a kubelet needs from its start until its first relist has listed the
+	// pods.
 	firstRelist = 30 * time.Second
 )
 
-// stalls computes the periods in which relist did not complete: a line that was
-// written at t and says "last seen active a ago" gives the start t-a. The same
-// start over several lines is one stall; a start that moves is another one.
-func stalls(events []*event.Event, coverage []Coverage) []Stall {
+// findStalls computes the periods in which relist did not complete: a line that was written at t
+// and says "last seen active a ago" gives the start t-a. Lines with the same start are one stall;
+// another start is another stall.
+func findStalls(events []*event.Event, coverage []Coverage) []Stall {
 	s := readSigns(events, coverage)
-	all := append(s.stuck(), s.neverDone()...)
+	all := append(s.stallsFromComplaints(), s.stallsBeforeFirstRelist()...)
 	slices.SortStableFunc(all, func(a, b Stall) int { return a.Start.Compare(b.Start) })
-	s.series(all)
+	s.markSeries(all)
 	return all
 }
 
-// series finds what only several stalls in a row tell: a saw-tooth, and relist that sticks again after a
-// restart of the kubelet. Both put the stall into one pod: the pods were listed each time.
-func (s *signs) series(all []Stall) {
+// markSeries finds what only several stalls in a row show: a saw-tooth, and a stall that comes back
+// after a restart of the kubelet. In both, one pod hangs: the pods were listed each time.
+func (s *signs) markSeries(all []Stall) {
 	for i := 1; i < len(all); i++ {
 		before, stall := &all[i-1], &all[i]
-		if e := firstFrom(s.starts, before.End); e != nil && stall.Start.After(e.Start.T) &&
+		if e := firstEventFrom(s.starts, before.End); e != nil && stall.Start.After(e.Start.T) &&
 			e.Start.T.Sub(before.End) <= conditionDelay && stall.Start.Sub(e.Start.T) <= firstRelist {
 			stall.Restarted = e.Start.T
 			continue
@@ -68,94 +70,97 @@ func (s *signs) series(all []Stall) {
 	}
 }
 
-// moving marks relists that two dumps of one stall show at different pods: relist is slow then, not stuck.
-// Addresses hold only within one relist, so that dumps without a time, and those of different stalls, tell nothing.
-func moving(events []*event.Event, all []Stall) {
+// markSlowRelists marks relists that two dumps of one stall show at different pods: relist is then
+// slow, but goes on. Addresses are valid only within one relist, so dumps without a time, and dumps
+// of different stalls, show nothing.
+func markSlowRelists(events []*event.Event, all []Stall) {
 	const most = 100 // dumps; a bundle holds a handful
 	var relists []*event.Event
 	for _, e := range events {
-		if e.Kind == "kubelet.relist" && fieldText(e, "pod_ptr") != "" && e.Last().Known && len(relists) < most {
+		if e.Kind == event.KindRelist && e.FieldText(event.FieldPodPtr) != "" && e.Last().Known && len(relists) < most {
 			relists = append(relists, e)
 		}
 	}
 	within := func(e *event.Event, s *Stall) bool {
-		return !e.Last().T.Before(s.Start) && !e.Last().T.After(s.End.Add(complaint))
+		return !e.Last().T.Before(s.Start) && !e.Last().T.After(s.End.Add(complaintPause))
 	}
 	for _, e := range relists {
 		i := slices.IndexFunc(all, func(s Stall) bool { return within(e, &s) })
 		if i >= 0 && slices.ContainsFunc(relists, func(other *event.Event) bool {
-			return within(other, &all[i]) && fieldText(other, "pod_ptr") != fieldText(e, "pod_ptr") && !other.Last().T.Equal(e.Last().T)
+			return within(other, &all[i]) && other.FieldText(event.FieldPodPtr) != e.FieldText(event.FieldPodPtr) && !other.Last().T.Equal(e.Last().T)
 		}) {
-			e.Fields = setField(e.Fields, event.Field{Key: "moved", Value: event.Bool(true)})
+			setField(e, event.FieldMoved, event.Bool(true))
 		}
 	}
 }
 
-// event is the stall as rules can tie their steps to it: phase, threshold.
-func (s *Stall) event() *event.Event {
+// toEvent makes an event of the stall, so that rules can tie their steps to it.
+func (s *Stall) toEvent() *event.Event {
 	e := &event.Event{
-		Kind: "kubelet.stall", Component: "kubelet", Source: "kubelet.log", Start: event.At(s.Start), End: event.At(s.End), Open: s.Open,
+		Kind: event.KindStall, Component: "kubelet", Source: "kubelet.log", Start: event.At(s.Start), End: event.At(s.End), Open: s.Open,
 		Text: "relist did not complete", Evidence: s.Evidence,
 	}
 	e.Fields = []event.Field{
-		{Key: "phase", Value: event.String(string(s.Phase))},
-		{Key: "threshold", Value: event.Duration(s.Threshold)},
+		{Key: event.FieldPhase, Value: event.String(string(s.Phase))},
+		{Key: event.FieldThreshold, Value: event.Duration(s.Threshold)},
 	}
 	return e
 }
 
-// complained is one line of the sync loop that refuses to work.
-type complained struct {
+// complaint is one line of the sync loop that skips its work because PLEG is not healthy.
+type complaint struct {
 	*event.Event
 	start     time.Time // of the relist that does not end
 	threshold time.Duration
 }
 
-// signs are the events that tell of relist and of the node's condition, each kind in the order of time.
+// signs are the events about relist and about the node's condition, each kind in the order of time.
 type signs struct {
-	complaints      []complained
+	complaints      []complaint
 	never           []*event.Event // complaints before any relist has succeeded
 	starts          []*event.Event // of kubelets
 	notReady, ready []*event.Event
-	listErrors      []*event.Event // calls that ran into their deadline, by the step of relist that makes them
-	podErrors       []*event.Event
-	listWaits       []*event.Event // lists that a dump of the runtime shows to have waited for a lock for a minute or more
-	relists         []*event.Event // relist goroutines in dumps whose phase is known
-	undated         []*event.Event // those in dumps that nothing dates
-	logEnd          time.Time      // the kubelet's last line
+	// calls that reached their deadline, by the step of relist that makes them
+	listErrors []*event.Event
+	podErrors  []*event.Event
+	// lists that waited for a lock for a minute or more, in a dump of the runtime
+	listWaits []*event.Event
+	relists   []*event.Event // relist goroutines in dumps whose phase is known
+	undated   []*event.Event // those in dumps without a time
+	logEnd    time.Time      // the kubelet's last line
 }
 
 func readSigns(events []*event.Event, coverage []Coverage) *signs {
 	s := &signs{}
 	for _, c := range coverage {
 		if c.Source == "kubelet.log" {
-			s.logEnd = later(s.logEnd, c.End)
+			s.logEnd = laterTime(s.logEnd, c.End)
 		}
 	}
 	for _, e := range events {
 		if e.Start.IsZero() {
-			if e.Kind == "kubelet.relist" {
+			if e.Kind == event.KindRelist {
 				s.undated = append(s.undated, e)
 			}
 			continue
 		}
 		switch e.Kind {
-		case "kubelet.pleg-unhealthy":
-			s.complain(e)
-		case "kubelet.start":
+		case event.KindPLEGUnhealthy:
+			s.addComplaint(e)
+		case event.KindKubeletStart:
 			s.starts = append(s.starts, e)
-		case "kubelet.node-not-ready":
+		case event.KindNodeNotReady:
 			s.notReady = append(s.notReady, e)
-		case "kubelet.node-ready":
+		case event.KindNodeReady:
 			s.ready = append(s.ready, e)
-		case "kubelet.relist":
-			if p := Phase(fieldText(e, "phase")); p == PhaseList || p == PhasePod {
+		case event.KindRelist:
+			if p := Phase(e.FieldText(event.FieldPhase)); p == PhaseList || p == PhasePod {
 				s.relists = append(s.relists, e)
 			}
-		case "kubelet.cri-error", "kubelet.relist-failed":
-			s.fail(e)
-		case "lock.wait", "lock.queue":
-			if isList(fieldText(e, "call")) && e.Duration() >= time.Minute {
+		case event.KindCRIError, event.KindRelistFailed:
+			s.addFailedCall(e)
+		case event.KindLockWait, event.KindLockQueue:
+			if isListCall(e.FieldText(event.FieldCall)) && e.Duration() >= time.Minute {
 				s.listWaits = append(s.listWaits, e)
 			}
 		}
@@ -163,53 +168,46 @@ func readSigns(events []*event.Event, coverage []Coverage) *signs {
 	return s
 }
 
-// complain takes in a complaint. One that gives an age below its own threshold is none.
-func (s *signs) complain(e *event.Event) {
-	if fieldText(e, "never") == "true" {
+// addComplaint adds a complaint. A line with an age below its own threshold is none.
+func (s *signs) addComplaint(e *event.Event) {
+	if e.FieldText(event.FieldNever) == "true" {
 		s.never = append(s.never, e)
 		return
 	}
-	age, ok := seconds(e, "age")
+	age, ok := fieldDuration(e, event.FieldAge)
 	if !ok {
 		return
 	}
-	threshold, ok := seconds(e, "threshold")
+	threshold, ok := fieldDuration(e, event.FieldThreshold)
 	if !ok {
 		threshold = relistThreshold
 	}
 	if age >= threshold {
-		s.complaints = append(s.complaints, complained{e, e.Start.T.Add(-age), threshold})
+		s.complaints = append(s.complaints, complaint{e, e.Start.T.Add(-age), threshold})
 	}
 }
 
-// seconds is a field that holds a length of time.
-func seconds(e *event.Event, key string) (time.Duration, bool) {
-	v, ok := e.Get(key)
-	n, isNumber := v.Number()
-	return time.Duration(math.Round(n * float64(time.Second))), ok && isNumber
-}
-
-// fail takes in a call of relist that ran into its deadline: GetPods lists,
-// updateCache asks for one pod. A relist that GetPods ended sat there, whatever the error.
-func (s *signs) fail(e *event.Event) {
-	if fieldText(e, "deadline") != "true" && e.Kind != "kubelet.relist-failed" {
+// addFailedCall adds a call of relist that reached its deadline: GetPods lists, updateCache asks
+// for one pod. A relist that ended with an error of GetPods was there, whatever the error.
+func (s *signs) addFailedCall(e *event.Event) {
+	if e.FieldText(event.FieldDeadline) != "true" && e.Kind != event.KindRelistFailed {
 		return
 	}
-	switch method := fieldText(e, "method"); {
-	case method == "" || isList(method):
+	switch method := e.FieldText(event.FieldMethod); {
+	case method == "" || isListCall(method):
 		s.listErrors = append(s.listErrors, e)
 	case method == "ContainerStatus" || method == "PodSandboxStatus":
 		s.podErrors = append(s.podErrors, e)
 	}
 }
 
-// isList says that GetPods makes the call.
-func isList(method string) bool { return method == "ListContainers" || method == "ListPodSandbox" }
+// isListCall says that GetPods makes the call.
+func isListCall(method string) bool { return method == "ListContainers" || method == "ListPodSandbox" }
 
-// stuck makes a stall of all complaints that give the same start.
-func (s *signs) stuck() []Stall {
+// stallsFromComplaints makes one stall of all complaints that give the same start.
+func (s *signs) stallsFromComplaints() []Stall {
 	complaints := s.complaints
-	slices.SortStableFunc(complaints, func(a, b complained) int { return a.start.Compare(b.start) })
+	slices.SortStableFunc(complaints, func(a, b complaint) int { return a.start.Compare(b.start) })
 	var all []Stall
 	for len(complaints) > 0 {
 		n := 1
@@ -217,18 +215,18 @@ func (s *signs) stuck() []Stall {
 			n++
 		}
 		run := complaints[:n]
-		slices.SortStableFunc(run, func(a, b complained) int { return compare(a.Event, b.Event) })
+		slices.SortStableFunc(run, func(a, b complaint) int { return compareEvents(a.Event, b.Event) })
 		start, threshold := run[0].start, run[0].threshold
-		stall := stallOf(start, threshold, run[0].Event, run[n-1].Event)
-		s.finish(&stall, start.Add(threshold-time.Second)) // stamps are rounded down
+		stall := newStall(start, threshold, run[0].Event, run[n-1].Event)
+		s.addOutcome(&stall, start.Add(threshold-time.Second)) // stamps are rounded down
 		all = append(all, stall)
 		complaints = complaints[n:]
 	}
 	return all
 }
 
-// stallOf is a stall of which these are the first and the last complaint.
-func stallOf(start time.Time, threshold time.Duration, first, last *event.Event) Stall {
+// newStall makes a stall from its first and its last complaint.
+func newStall(start time.Time, threshold time.Duration, first, last *event.Event) Stall {
 	s := Stall{Window: Window{start, last.Start.T}, Threshold: threshold, Phase: PhaseUnknown}
 	s.Evidence = append(s.Evidence, first.Evidence[:min(1, len(first.Evidence))]...)
 	if last != first {
@@ -237,22 +235,22 @@ func stallOf(start time.Time, threshold time.Duration, first, last *event.Event)
 	return s
 }
 
-// neverDone are kubelets whose very first relist does not end. Such complaints
-// are normal in a kubelet's first moments, so only a run that outlasts the
-// threshold counts. A pause, or a kubelet that starts, ends a run.
-func (s *signs) neverDone() []Stall {
+// stallsBeforeFirstRelist finds kubelets whose first relist does not end. Such complaints are
+// normal in a kubelet's first moments, so only a run that is longer than the threshold counts. A
+// pause, or a kubelet that starts, ends a run.
+func (s *signs) stallsBeforeFirstRelist() []Stall {
 	var all []Stall
 	for never := s.never; len(never) > 0; {
 		n := 1
-		for n < len(never) && never[n].Start.T.Sub(never[n-1].Start.T) <= conditionDelay && !s.startedBetween(never[n-1], never[n]) {
+		for n < len(never) && never[n].Start.T.Sub(never[n-1].Start.T) <= conditionDelay && !s.hasStartBetween(never[n-1], never[n]) {
 			n++
 		}
 		first, last := never[0], never[n-1]
 		if last.Start.T.Sub(first.Start.T) > relistThreshold {
-			stall := stallOf(first.Start.T, relistThreshold, first, last)
+			stall := newStall(first.Start.T, relistThreshold, first, last)
 			// The time of a relist is stored as soon as the lists are there.
 			stall.Phase, stall.PhaseBasis = PhaseList, "no relist of this kubelet has listed the pods yet"
-			s.finish(&stall, first.Start.T)
+			s.addOutcome(&stall, first.Start.T)
 			all = append(all, stall)
 		}
 		never = never[n:]
@@ -260,13 +258,13 @@ func (s *signs) neverDone() []Stall {
 	return all
 }
 
-func (s *signs) startedBetween(a, b *event.Event) bool {
-	e := firstFrom(s.starts, a.Start.T.Add(1))
+func (s *signs) hasStartBetween(a, b *event.Event) bool {
+	e := firstEventFrom(s.starts, a.Start.T.Add(1))
 	return e != nil && !e.Start.T.After(b.Start.T)
 }
 
-// firstFrom is the first event at t or later; nil when there is none.
-func firstFrom(events []*event.Event, t time.Time) *event.Event {
+// firstEventFrom is the first event at t or later; nil when there is none.
+func firstEventFrom(events []*event.Event, t time.Time) *event.Event {
 	if i := indexFrom(events, t); i < len(events) {
 		return events[i]
 	}
@@ -278,64 +276,64 @@ func indexFrom(events []*event.Event, t time.Time) int {
 	return i
 }
 
-// between counts the events from one moment to another.
-func between(events []*event.Event, from, to time.Time) int {
+// countBetween counts the events from one moment to another.
+func countBetween(events []*event.Event, from, to time.Time) int {
 	return max(0, indexFrom(events, to)-indexFrom(events, from))
 }
 
-// finish adds what the other lines tell: recovery, the node's condition, the
-// phase. Unhealthy is the moment from which on the condition can have changed.
-func (s *signs) finish(stall *Stall, unhealthy time.Time) {
+// addOutcome adds what the other lines show: recovery, the node's condition, the phase. unhealthy
+// is the moment from which on the condition can have changed.
+func (s *signs) addOutcome(stall *Stall, unhealthy time.Time) {
 	limit := stall.End.Add(conditionDelay)
-	if e := firstFrom(s.notReady, unhealthy); e != nil && e.Start.T.Before(limit) {
+	if e := firstEventFrom(s.notReady, unhealthy); e != nil && e.Start.T.Before(limit) {
 		stall.NotReady, stall.NotReadyEvidence = e.Start.T, e.Evidence
 	}
-	if e := firstFrom(s.ready, stall.End); e != nil && e.Start.T.Before(limit) {
+	if e := firstEventFrom(s.ready, stall.End); e != nil && e.Start.T.Before(limit) {
 		stall.Ready, stall.ReadyEvidence = e.Start.T, e.Evidence
 	}
-	// A kubelet that goes on writing without a complaint for two pauses has recovered.
-	stall.Open = stall.Ready.IsZero() && s.logEnd.Sub(stall.End) <= 2*complaint
-	if phase := s.stackPhase(stall); phase != PhaseUnknown {
+	// A kubelet that continues to write without a complaint for two pauses has recovered.
+	stall.Open = stall.Ready.IsZero() && s.logEnd.Sub(stall.End) <= 2*complaintPause
+	if phase := s.phaseFromStacks(stall); phase != PhaseUnknown {
 		stall.Phase, stall.PhaseBasis = phase, "the relist goroutine in a dump of the kubelet"
 	} else if stall.Phase == PhaseUnknown {
-		if stall.Phase = s.errorPhase(stall); stall.Phase != PhaseUnknown {
+		if stall.Phase = s.phaseFromErrors(stall); stall.Phase != PhaseUnknown {
 			stall.PhaseBasis = "the calls that ran into their deadline"
-		} else if s.listWaited(stall) {
+		} else if s.hasListWait(stall) {
 			stall.Phase, stall.PhaseBasis = PhaseList, "lists that wait for a lock in a dump of the runtime"
 		}
 	}
 }
 
-// listWaited says that a dump made during the stall shows a list that waits for a lock. Where the kubelet's limit of
-// a call is longer than the stall, no call runs into it. A list that hangs hangs for every caller.
-func (s *signs) listWaited(stall *Stall) bool {
+// hasListWait says that a dump from within the stall shows a list that waits for a lock. No call
+// fails where its deadline is longer than the stall. A list that hangs does so for every caller.
+func (s *signs) hasListWait(stall *Stall) bool {
 	return slices.ContainsFunc(s.listWaits, func(e *event.Event) bool {
 		return !e.Last().T.Before(stall.Start) && !e.Last().T.After(stall.End)
 	})
 }
 
-// stackPhase is the phase of a relist goroutine that waited during the stall.
-func (s *signs) stackPhase(stall *Stall) Phase {
+// phaseFromStacks is the phase of a relist goroutine that waited during the stall.
+func (s *signs) phaseFromStacks(stall *Stall) Phase {
 	const most = 100 // dumps; a bundle holds a handful
 	for _, e := range s.relists[:min(most, len(s.relists))] {
 		if !e.Start.T.After(stall.End.Add(conditionDelay)) && !e.Last().T.Before(stall.Start) {
-			return Phase(fieldText(e, "phase"))
+			return Phase(e.FieldText(event.FieldPhase))
 		}
 	}
-	// The one dump of a kubelet that nothing dates was saved for the sake of the stall.
+	// A single dump of a kubelet without a time was made because of the stall.
 	if len(s.relists) == 0 && len(s.undated) == 1 {
-		if p := Phase(fieldText(s.undated[0], "phase")); p == PhaseList || p == PhasePod {
+		if p := Phase(s.undated[0].FieldText(event.FieldPhase)); p == PhaseList || p == PhasePod {
 			return p
 		}
 	}
 	return PhaseUnknown
 }
 
-// errorPhase is the phase whose calls ran into their deadline during the stall.
-// A list that hangs hangs for every caller, so it is the first suspect.
-func (s *signs) errorPhase(stall *Stall) Phase {
-	from, to := stall.Start.Add(1), stall.End.Add(2*complaint)
-	list, pod := between(s.listErrors, from, to), between(s.podErrors, from, to)
+// phaseFromErrors is the phase whose calls reached their deadline during the stall. A list that
+// hangs does so for every caller, so it counts first.
+func (s *signs) phaseFromErrors(stall *Stall) Phase {
+	from, to := stall.Start.Add(1), stall.End.Add(2*complaintPause)
+	list, pod := countBetween(s.listErrors, from, to), countBetween(s.podErrors, from, to)
 	switch {
 	case list > 0 && list >= pod:
 		return PhaseList

@@ -19,8 +19,8 @@ func complaintAt(line int, at time.Time, age time.Duration, change ...func(*even
 	return ev("kubelet.log", line, event.At(at), change...)
 }
 
-// complaints are the lines of a sync loop that finds relist stuck since start,
-// from three minutes after it to end: after 100 ms, 200 ms and so on up to 5 s. They are stamped to prec.
+// complaints are the lines of a sync loop that finds relist stuck since start, from three minutes
+// after it to end: after 100 ms, 200 ms and so on up to 5 s. They are stamped to prec.
 func complaints(line int, start, end time.Time, prec time.Duration) []event.Event {
 	var all []event.Event
 	now, pause := start.Add(relistThreshold+time.Millisecond), 100*time.Millisecond
@@ -30,7 +30,7 @@ func complaints(line int, start, end time.Time, prec time.Duration) []event.Even
 			e.Start.T, e.Start.Prec = now.Truncate(prec), prec
 		}
 		all = append(all, e)
-		now, pause = now.Add(pause), min(2*pause, complaint)
+		now, pause = now.Add(pause), min(2*pause, complaintPause)
 	}
 	return all
 }
@@ -65,7 +65,7 @@ func listWait(from, to time.Time) event.Event {
 func TestStalls(t *testing.T) {
 	never := func(from, to time.Time) []event.Event {
 		var all []event.Event
-		for now := from; !now.After(to); now = now.Add(complaint) {
+		for now := from; !now.After(to); now = now.Add(complaintPause) {
 			all = append(all, ev("kubelet.log", len(all)+1, event.At(now), kind("kubelet.pleg-unhealthy"), with("never", event.Bool(true))))
 		}
 		return all
@@ -169,7 +169,7 @@ func TestStalls(t *testing.T) {
 			require.Len(t, got, len(tc.want))
 			for i, want := range tc.want {
 				require.WithinDuration(t, minutes(want.start), got[i].Start, time.Second)
-				require.WithinDuration(t, minutes(want.end), got[i].End, complaint)
+				require.WithinDuration(t, minutes(want.end), got[i].End, complaintPause)
 				require.Equal(t, want.open, got[i].Open, "open")
 				require.Equal(t, want.phase, got[i].Phase)
 				require.Equal(t, want.phase == PhaseUnknown, got[i].PhaseBasis == "", got[i].PhaseBasis)
@@ -205,7 +205,8 @@ func TestSeriesOfStalls(t *testing.T) {
 	require.Equal(t, minutes(8.2), got[2].Restarted)
 }
 
-// Any train of stalls, each longer than three minutes, is found again: as many, where they began, and no more than the last one open.
+// Any train of stalls, each longer than three minutes, is found again: as many, where they began,
+// and no more than the last one open.
 func TestStallsAreFoundAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		prec := rapid.SampledFrom([]time.Duration{0, time.Microsecond, time.Second}).Draw(t, "precision")
@@ -234,7 +235,8 @@ func TestStallsAreFoundAgain(t *testing.T) {
 	})
 }
 
-// Relist that two dumps of one stall show at different pods moves; another address in another stall, or without a time, tells nothing.
+// Relist that two dumps of one stall show at different pods moves; another address in another
+// stall, or without a time, tells nothing.
 func TestMovingRelist(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	at := func(minutes float64) event.Time {

@@ -10,42 +10,44 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// Steps of the clock that are undone. A smaller one is within what stamps are good for. Before a
-// larger one nobody knows since when the clock was wrong: a machine that slept was right until then.
+// Steps of the clock that are undone. Smaller ones are within the precision of stamps. Before a
+// larger one it is not known since when the clock was wrong: it can have been right until the
+// machine slept.
 const (
 	leastStep = time.Second
 	mostStep  = 15 * time.Minute
 )
 
-// setClock is one line that tells how far a clock was set.
+// setClock is one line that says by how much a clock was set.
 type setClock struct {
 	*event.Event
 	by    time.Duration
 	after time.Time // what the clock showed when it had been set
 }
 
-// move is what was done to the stamps of a file that were written before a step of the clock.
+// move is how the stamps of a file from before a step of the clock were moved.
 type move struct {
 	last, first int // the line of the last stamp that was moved, and of the first that was not
 	by          time.Duration
 	after       time.Time // what the clock showed when it had been set
 }
 
-// unstep moves what was written before the clock was set, so that one reckoning holds for the
-// whole file: an order and a length over the step would be wrong otherwise. Each file is split where its lines show it.
-func (r *reconciler) unstep(events []*event.Event, sources []Source) {
+// undoClockSteps moves the stamps from before a step of the clock, so that order and durations
+// across the step are right. Each file is split where its lines show the step.
+func (r *reconciler) undoClockSteps(events []*event.Event, sources []Source) {
 	var steps []setClock
 	for _, e := range events {
-		if by, ok := seconds(e, "step"); ok && e.Kind == "clock.step" && e.Start.Known && event.Plausible(e.Start.T) && by.Abs() >= leastStep {
+		if by, ok := fieldDuration(e, event.FieldStep); ok && e.Kind == event.KindClockStep && e.Start.Known && event.Plausible(e.Start.T) && by.Abs() >= leastStep {
 			steps = append(steps, setClock{e, by, e.Last().T})
 		}
 	}
 	if len(steps) == 0 {
 		return
 	}
-	slices.SortFunc(steps, func(a, b setClock) int { return cmp.Or(b.after.Compare(a.after), compare(a.Event, b.Event)) })
+	slices.SortFunc(steps, func(a, b setClock) int { return cmp.Or(b.after.Compare(a.after), compareEvents(a.Event, b.Event)) })
 	steps = slices.CompactFunc(steps, func(a, b setClock) bool {
-		return (a.by-b.by).Abs() <= leastStep && a.after.Sub(b.after).Abs() <= 2*leastStep // a copy, or another program's word on it
+		// a copy, or another program's line about it
+		return (a.by-b.by).Abs() <= leastStep && a.after.Sub(b.after).Abs() <= 2*leastStep
 	})
 	files := map[string][]stamp{}
 	for i := range sources {
@@ -62,25 +64,25 @@ func (r *reconciler) unstep(events []*event.Event, sources []Source) {
 		stamps := slices.DeleteFunc(files[file], func(s stamp) bool { return !s.main.Known || !event.Plausible(s.main.T) })
 		slices.SortStableFunc(stamps, func(a, b stamp) int { return cmp.Compare(a.line, b.line) })
 		for i := range steps {
-			r.clock(file).unstep(stamps, &steps[i], file)
+			r.clockOf(file).undoClockStep(stamps, &steps[i], file)
 		}
 	}
 }
 
-// unstep moves the stamps of one file that were written before a step. A large step is told only.
-func (c *clock) unstep(stamps []stamp, s *setClock, file string) {
-	n, open := s.split(stamps, file)
+// undoClockStep moves the stamps of one file from before a step. A large step is only reported.
+func (c *clock) undoClockStep(stamps []stamp, s *setClock, file string) {
+	n, open := s.splitStamps(stamps, file)
 	if n+open == 0 {
 		return
 	}
 	told := fmt.Sprintf("the clock was set by %s (%s)", s.by.Round(time.Millisecond), s.Pos())
 	if s.by.Abs() > mostStep {
-		c.stepped = join("; ", c.stepped, told+": times before that are as it showed them")
+		c.stepped = joinParts("; ", c.stepped, told+": earlier times are as the clock showed them")
 		return
 	}
-	c.stepped = join("; ", c.stepped, told+": times before that were moved along")
+	c.stepped = joinParts("; ", c.stepped, told+": earlier times were moved by as much")
 	if open > 0 {
-		c.stepped = join("; ", c.stepped, fmt.Sprintf("%d stamps that may be of before or after stand for both", open))
+		c.stepped = joinParts("; ", c.stepped, fmt.Sprintf("%d stamps can be from before or after: each is an interval with both", open))
 	}
 	m := move{stamps[n+open-1].line, lastLine, s.by, s.after}
 	if n+open < len(stamps) {
@@ -105,19 +107,20 @@ func (c *clock) unstep(stamps []stamp, s *setClock, file string) {
 			}
 		}
 		if st.event != nil {
-			st.event.Basis = join(", ", st.event.Basis, "the clock was set afterwards")
+			st.event.Basis = joinParts(", ", st.event.Basis, "the clock was set afterwards")
 		}
 	}
 }
 
-// split is how many of a file's stamps, in the order of lines, were written before the step: up to its line, else up
-// to the jump that it made. Where a clock was set back and the file does not show it, open stamps may be of before or after.
-func (s *setClock) split(stamps []stamp, file string) (n, open int) {
+// splitStamps says how many of a file's stamps, in the order of lines, were written before the
+// step: up to the line about it, else up to the jump in the stamps. Where a clock was set back and
+// the file does not show it, open of them can be from before or after.
+func (s *setClock) splitStamps(stamps []stamp, file string) (n, open int) {
 	if s.Pos().File == file {
 		n, _ = slices.BinarySearchFunc(stamps, s.Pos().Line, func(st stamp, line int) int { return cmp.Compare(st.line, line) })
 		return n, 0
 	}
-	before := s.after.Add(-s.by) // what the clock showed when it was about to be set
+	before := s.after.Add(-s.by) // what the clock showed just before it was set
 	if s.by > 0 {
 		for n < len(stamps) && stamps[n].main.T.Before(before.Add(s.by/2)) {
 			n++

@@ -15,7 +15,7 @@ type Timeline struct {
 	// Events are in the order of event.Compare. Their times lack nothing, or are zero.
 	Events   []event.Event
 	Coverage []Coverage
-	Stalls   []Stall
+	Stalls   []Stall // in the order of their starts
 	Facts    map[string]Fact
 	Clocks   []Clock
 }
@@ -26,11 +26,11 @@ type Window struct{ Start, End time.Time }
 // IsZero says that the window is empty.
 func (w Window) IsZero() bool { return w.Start.IsZero() && w.End.IsZero() }
 
-// with is the least window that holds w and t.
-func (w Window) with(t time.Time) Window { return w.join(Window{t, t}) }
+// extendTo is the smallest window that contains w and t.
+func (w Window) extendTo(t time.Time) Window { return w.union(Window{t, t}) }
 
-// join is the least window that holds both.
-func (w Window) join(by Window) Window {
+// union is the smallest window that contains both.
+func (w Window) union(by Window) Window {
 	if w.IsZero() {
 		return by
 	}
@@ -52,18 +52,20 @@ type Coverage struct {
 	File   string
 	// Start and End are the first and the last dated line. Both zero when nothing is dated.
 	Start, End time.Time
-	// Level is the least serious level that was seen: absence of a debug line proves nothing in a log at info.
+	// Level is the least serious level that was seen: absence of a debug line proves nothing in a
+	// log at info.
 	Level event.Level
 	// Gaps are the parts of it that lines are missing from, in the order of their starts.
 	Gaps []Gap
 }
 
-// Gap is a part of a source's time in which something was written that the file does not hold, or nothing could be written.
+// Gap is a part of a source's time in which lines are missing from the file, or in which nothing
+// could be written.
 type Gap struct {
 	// Window is where the lines are missing; a zero End is not known.
 	Window
 	Reason   string
-	Evidence []event.Quote // the lines that say so; none where only the file as a whole does
+	Evidence []event.Quote // the lines that say so; none where only the file as a whole shows it
 }
 
 // Phase is the part of relist in which a stall sits (kubelet pkg/kubelet/pleg/generic.go).
@@ -89,23 +91,26 @@ func (p Phase) Sentence() string {
 
 // Stall is a period in which relist did not complete, by the kubelet's own arithmetic.
 type Stall struct {
-	// Start is the moment of the first complaint less the age that it gives: the
-	// start of the relist that stuck, or of the last good one, which a period
-	// lies between at most. End is the last complaint.
+	// Start is the moment of the first complaint less the age that it gives: the start of the
+	// relist that did not end, or of the one before it, which is at most one relist period earlier.
+	// End is the last complaint.
 	Window
 	// Open says that no recovery was seen: the log ends within the complaints, so
 	// that End-Start is "at least".
 	Open bool
-	// Threshold is how long a relist may take before the kubelet complains: 3 m,
-	// or what its lines say, which is 10 m with Evented PLEG.
+	// Threshold is how long a relist may take before the kubelet complains: 3 m, or what its lines
+	// say (10 m with Evented PLEG).
 	Threshold time.Duration
 	Phase     Phase
-	// PhaseBasis says what tells the phase: "a goroutine dump of the kubelet", "…"; empty while it is unknown.
+	// PhaseBasis says what shows the phase: "a goroutine dump of the kubelet", "…"; empty while it
+	// is unknown.
 	PhaseBasis string
-	// Tooth is the place of this stall in a saw-tooth: relist gives up after two time-outs of one pod and sticks
-	// there again, each time 4 minutes. 1 is the first; 0 is a stall that stands alone.
+	// Tooth is the place of this stall in a saw-tooth: relist gives up after two time-outs of one
+	// pod, starts again and stalls there again, each time for 4 minutes. 1 is the first; 0 is a
+	// stall that is part of none.
 	Tooth int
-	// Restarted is the start of the kubelet after which relist listed all pods and stuck again; zero for any other stall.
+	// Restarted is when the kubelet started, where relist then listed all pods and stalled again.
+	// It is zero for any other stall.
 	Restarted time.Time
 	// NotReady is when the node's condition changed; zero when that line is missing.
 	NotReady time.Time
@@ -125,12 +130,18 @@ type Fact struct {
 
 // Clock says what was assumed about the times of one file. Files without any have none.
 type Clock struct {
-	File   string
-	Basis  string        // "written", "zone +08:00 from lines that carry both clocks, year 2025 from the node's dated evidence", …
-	Offset time.Duration // what was taken from the first clock face without a zone to get UTC; positive east of it
-	Boot   time.Time     // from which seconds since boot count; zero when nothing tells, or the file is of several boots
-	Note   string        // what is not known and what would help, empty when nothing is missing
-	// Ignored says which flag the file's own lines contradict, so that it was not used; empty when none was.
+	File string
+	// "written", "zone +08:00 from lines that carry both clocks, year 2025 from the node's dated
+	// evidence", …
+	Basis string
+	// what was subtracted from the first local time to get UTC; positive east of UTC
+	Offset time.Duration
+	// from which seconds since boot count; zero when nothing shows it, or the file is of several
+	// boots
+	Boot time.Time
+	Note string // what is not known and what would help; empty when nothing is missing
+	// Ignored says which flag was not used because the file's own lines contradict it; empty when
+	// none.
 	Ignored string
 
 	zone  rule
@@ -138,16 +149,16 @@ type Clock struct {
 	years yearRange
 }
 
-// Instant is when a line of the file was written whose stamp shows face, of which neither year nor date is
-// missing; zoned says that it carries its zone. In the hour that a clock shows twice it is the
-// moment nearer to near. What the timeline did for events is done for the line: the result
-// is zero where the stamp counts as undated.
-func (c *Clock) Instant(face time.Time, zoned bool, line int, near time.Time) time.Time {
-	at := face
+// ResolveStamp is the moment at which a line of the file was written. Its stamp shows local, which
+// lacks neither year nor date; zoned says that the stamp has its zone. In the hour that a clock
+// shows twice the result is the moment nearer to near. A line is read as the timeline reads the
+// stamps of events: the result is zero where the stamp counts as undated.
+func (c *Clock) ResolveStamp(local time.Time, zoned bool, line int, near time.Time) time.Time {
+	at := local
 	if !zoned && (c.zone.location != nil || len(c.zone.turns) > 0) {
-		first, second, _ := c.zone.shows(face)
-		at = face.Add(-first)
-		if later := face.Add(-second); later.Sub(near).Abs() < at.Sub(near).Abs() {
+		first, second, _ := c.zone.offsetsOfLocal(local)
+		at = local.Add(-first)
+		if later := local.Add(-second); later.Sub(near).Abs() < at.Sub(near).Abs() {
 			at = later
 		}
 	}

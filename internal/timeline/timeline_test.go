@@ -63,13 +63,14 @@ func of(container string) func(*event.Event) {
 	return func(e *event.Event) { e.IDs.Container = container }
 }
 
-func with(key string, v event.Value) func(*event.Event) {
+func with(key event.Key, v event.Value) func(*event.Event) {
 	return func(e *event.Event) { e.Fields = append(e.Fields, event.Field{Key: key, Value: v}) }
 }
 
-func text(key, v string) func(*event.Event) { return with(key, event.String(v)) }
+func text(key event.Key, v string) func(*event.Event) { return with(key, event.String(v)) }
 
-// took makes an interval that ends at the event's time, as a line does that tells how long something took.
+// took makes an interval that ends at the event's time, as a line does that tells how long
+// something took.
 func took(d time.Duration) func(*event.Event) {
 	return func(e *event.Event) { e.End, e.Start = e.Start, e.Start.Add(-d) }
 }
@@ -93,7 +94,7 @@ func ExampleBuild() {
 	lost := ev("containerd.log", 8, at("Nov 08 09:30:21"), says("the shim does not answer"))
 	umount := ev("shim.strace", 3, at("09:30:01.200000"), of("40585f73aa"), says("umount2"))
 	logs := covers("containerd.log", "containerd.log", "Nov 08 09:29:55", "Nov 08 09:31:00")
-	logs.Pairs = []Pair{{Face: at("Nov 08 09:30:11"), True: utc("2025-11-08T01:30:01.123Z"), Late: true}}
+	logs.Pairs = []Pair{{Local: at("Nov 08 09:30:11"), True: utc("2025-11-08T01:30:01.123Z"), Late: true}}
 
 	tl := Build(Input{Events: []event.Event{lost, umount, exit}, Sources: []Source{logs}}, Options{})
 	for _, e := range tl.Events {
@@ -154,7 +155,8 @@ func TestBuildOfNothing(t *testing.T) {
 	require.Empty(t, tl.Stalls)
 }
 
-// events draws events of all kinds that the timeline treats in a special way, from three files with three sorts of stamps.
+// events draws events of all kinds that the timeline treats in a special way, from three files with
+// three sorts of stamps.
 func drawInput(t *rapid.T) Input {
 	files := []struct {
 		name  string
@@ -172,7 +174,7 @@ func drawInput(t *rapid.T) Input {
 	for i := range n {
 		f := files[rapid.IntRange(0, len(files)-1).Draw(t, "file")]
 		truth := base.Add(time.Duration(rapid.IntRange(0, 1200).Draw(t, "second"))*time.Second + time.Duration(rapid.IntRange(0, 9).Draw(t, "tenth"))*100*time.Millisecond)
-		e := ev(f.name, i+1, faceOf(truth, 8*time.Hour, f.lacks, f.prec))
+		e := ev(f.name, i+1, localOf(truth, 8*time.Hour, f.lacks, f.prec))
 		id := rapid.SampledFrom([]string{"", "aaaaaa11", "aaaaaa11bbbb", "cccccc33"}).Draw(t, "container")
 		e.IDs.Container = id
 		switch rapid.IntRange(0, 8).Draw(t, "sort") {
@@ -202,17 +204,17 @@ func drawInput(t *rapid.T) Input {
 	for _, f := range files {
 		in.Sources = append(in.Sources, Source{
 			File: f.name, Name: "test.log",
-			First: faceOf(base, 8*time.Hour, f.lacks, f.prec), Last: faceOf(base.Add(20*time.Minute), 8*time.Hour, f.lacks, f.prec),
+			First: localOf(base, 8*time.Hour, f.lacks, f.prec), Last: localOf(base.Add(20*time.Minute), 8*time.Hour, f.lacks, f.prec),
 		})
 	}
 	if rapid.Bool().Draw(t, "pairs") {
-		in.Sources[1].Pairs = []Pair{{Face: faceOf(base, 8*time.Hour, files[1].lacks, time.Second), True: base}}
+		in.Sources[1].Pairs = []Pair{{Local: localOf(base, 8*time.Hour, files[1].lacks, time.Second), True: base}}
 	}
 	return in
 }
 
-// faceOf is what a clock at an offset shows of an instant when it leaves something out.
-func faceOf(truth time.Time, offset time.Duration, lacks event.Lacks, prec time.Duration) event.Time {
+// localOf is what a clock at an offset shows of an instant when it leaves something out.
+func localOf(truth time.Time, offset time.Duration, lacks event.Lacks, prec time.Duration) event.Time {
 	t := event.Time{T: truth.UTC(), Lacks: lacks, Prec: prec, Known: true}
 	if prec > 0 {
 		t.T = t.T.Truncate(prec)

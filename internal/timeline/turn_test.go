@@ -48,10 +48,10 @@ func clockOf(tl *Timeline, file string) (c Clock) {
 	return c
 }
 
-// lines are events of x.log at these faces.
-func lines(faces ...string) (in Input) {
-	for i, face := range faces {
-		in.Events = append(in.Events, ev("x.log", i+1, at(face), says(fmt.Sprint("line ", i+1))))
+// lines are events of x.log at these locals.
+func lines(locals ...string) (in Input) {
+	for i, local := range locals {
+		in.Events = append(in.Events, ev("x.log", i+1, at(local), says(fmt.Sprint("line ", i+1))))
 	}
 	return in
 }
@@ -85,8 +85,8 @@ func TestTurnedClocks(t *testing.T) {
 			want: []string{"2025-10-26T00:10:01Z ±1h0m1s", "2025-10-26T00:10:00Z ±1h0m1s"},
 		},
 		{
-			name: "the hour that was left out is read as if the clock had not been turned", in: lines("2025-03-30T01:59:59", "2025-03-30T02:30:00", "2025-03-30T03:00:00"), options: Options{Zone: berlin},
-			want: []string{"2025-03-30T00:59:59Z", "2025-03-30T01:30:00Z", "2025-03-30T01:00:00Z"}, note: "left out the hour that 1 stamps show",
+			name: "the hour that the clock skipped is read with the offset before it", in: lines("2025-03-30T01:59:59", "2025-03-30T02:30:00", "2025-03-30T03:00:00"), options: Options{Zone: berlin},
+			want: []string{"2025-03-30T00:59:59Z", "2025-03-30T01:30:00Z", "2025-03-30T01:00:00Z"}, note: "skipped the hour that 1 stamps show",
 		},
 		{
 			name: "half an hour: Lord Howe", in: lines("2025-04-06T01:45:00"), options: Options{Zone: func() *time.Location { l, _ := time.LoadLocation("Australia/Lord_Howe"); return l }()},
@@ -142,8 +142,8 @@ func TestBuildRecoversInstantsOfNamedZones(t *testing.T) {
 		}
 		truth := time.Unix(rapid.Int64Range(1400000000, 1900000000).Draw(t, "truth"), 0).UTC()
 		_, offset := truth.In(zone).Zone()
-		face := truth.Add(time.Duration(offset) * time.Second)
-		tl := Build(lines(face.Format("2006-01-02T15:04:05")), Options{Zone: zone})
+		local := truth.Add(time.Duration(offset) * time.Second)
+		tl := Build(lines(local.Format("2006-01-02T15:04:05")), Options{Zone: zone})
 		got := tl.Events[0].Start
 		require.False(t, truth.Before(got.T), "%v in %v", got, truth)
 		require.True(t, truth.Before(got.T.Add(got.Prec)), "%v in %v", got, truth)
@@ -208,21 +208,22 @@ func TestCopiedLines(t *testing.T) {
 	}
 }
 
-// The zone of the node holds for a file without one, unless what it says of containers shows another.
+// The zone of the node holds for a file without one, unless what it says of containers shows
+// another.
 func TestZoneOfTheNodeIsContradicted(t *testing.T) {
 	const a, b = "b39895a86a9ebfda", "40585f7349a6b41b"
-	in := func(faces ...string) Input {
+	in := func(locals ...string) Input {
 		in := Input{Sources: []Source{{File: "containerd.log", Name: "containerd.log", Zones: map[int]int{0: 50}}}}
 		in.Events = append(in.Events, ev("containerd.log", 1, at("2025-11-08T01:30:01Z"), of(a), says("exit a")), ev("containerd.log", 2, at("2025-11-08T01:47:11Z"), of(b), says("exit b")))
-		for i, face := range faces {
-			in.Events = append(in.Events, ev("x.log", i+1, at(face), of([]string{a, b}[i%2]), says(fmt.Sprint("died ", i))))
+		for i, local := range locals {
+			in.Events = append(in.Events, ev("x.log", i+1, at(local), of([]string{a, b}[i%2]), says(fmt.Sprint("died ", i))))
 		}
 		return in
 	}
 	for name, tc := range map[string]struct {
-		faces []string
-		want  []string
-		basis string
+		locals []string
+		want   []string
+		basis  string
 	}{
 		"without zone": {
 			[]string{"2025-11-08T09:30:05", "2025-11-08T09:47:13"}, []string{"2025-11-08T01:30:05Z", "2025-11-08T01:47:13Z"}, "zone +08:00 from events of the same container",
@@ -244,7 +245,7 @@ func TestZoneOfTheNodeIsContradicted(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tl := Build(in(tc.faces...), Options{})
+			tl := Build(in(tc.locals...), Options{})
 			require.Equal(t, tc.want, times(tl, "x.log"))
 			require.Equal(t, tc.basis, clockOf(tl, "x.log").Basis)
 		})
@@ -252,13 +253,14 @@ func TestZoneOfTheNodeIsContradicted(t *testing.T) {
 }
 
 func TestYearOfTheArchive(t *testing.T) {
-	for _, tc := range []struct{ modified, face, want, basis string }{
+	for _, tc := range []struct{ modified, local, want, basis string }{
 		{"2025-11-20T00:00:00Z", "Nov 08 09:30:00", "2025-11-08T09:30:00Z", "zone not known, taken as UTC, year 2025 from the file's own time in the archive, which copying changes"},
 		{"2026-01-03T00:00:00Z", "Nov 08 09:30:00", "2025-11-08T09:30:00Z", ""},
-		{"2025-11-08T09:00:00Z", "Nov 08 17:30:00", "2025-11-08T17:30:00Z", ""}, // a zone ahead of UTC
+		// a zone ahead of UTC
+		{"2025-11-08T09:00:00Z", "Nov 08 17:30:00", "2025-11-08T17:30:00Z", ""},
 		{"1980-01-01T00:00:00Z", "Nov 08 09:30:00", "2000-11-08T09:30:00Z", "zone not known, taken as UTC, year not known"},
 	} {
-		in := lines(tc.face)
+		in := lines(tc.local)
 		in.Sources = []Source{{File: "x.log", Name: "test.log", Modified: utc(tc.modified)}}
 		tl := Build(in, Options{})
 		require.Equal(t, []string{tc.want}, times(tl, "x.log"))

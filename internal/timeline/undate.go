@@ -64,7 +64,7 @@ func (r *reconciler) undate(events []*event.Event, sources []Source) {
 
 // noteUndated keeps the first stamp of a file that was taken for no time.
 func (r *reconciler) noteUndated(at event.Pos, t time.Time) {
-	c := r.clock(at.File)
+	c := r.clockOf(at.File)
 	order := cmp.Or(cmp.Compare(at.Line, c.undatedAt.Line), t.Compare(c.undated))
 	if c.undated.IsZero() || c.undatedAt.Line == 0 && at.Line > 0 || at.Line > 0 && order < 0 {
 		c.undated, c.undatedAt = t, at

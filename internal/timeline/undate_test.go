@@ -36,7 +36,7 @@ func TestStampsThatNoClockShowsAreUndated(t *testing.T) {
 	require.Zero(t, tl.Coverage[1].Start)
 	require.Equal(t, "stamps outside of the years 2013 to 2099, such as 1970-01-01 (a.log:1), count as undated", tl.Clocks[0].Note)
 	require.Equal(t, "stamps outside of the years 2013 to 2099, such as 0000-01-01 (b.log), count as undated", tl.Clocks[1].Note)
-	require.Zero(t, tl.Clocks[0].Instant(time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC), true, 9, ten))
+	require.Zero(t, tl.Clocks[0].ResolveStamp(time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC), true, 9, ten))
 }
 
 // A node whose clock nobody has set counts from 1970. Where all say so, an order and a length are as good as any.

@@ -10,103 +10,104 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// anchor is a moment by both clocks: seconds since boot, and the wall.
+// anchor is a moment by both clocks: seconds since boot, and the wall clock.
 type anchor struct {
 	uptime time.Duration
 	at     event.Time
 	read   bool // see Boot.Read
 }
 
-func (a anchor) boot() time.Time { return a.at.T.Add(-a.uptime) }
+func (a anchor) bootTime() time.Time { return a.at.T.Add(-a.uptime) }
 
-// uptimeOf is what a stamp without a boot shows.
-func uptimeOf(t event.Time) time.Duration { return t.T.Sub(bootFace) }
+// uptimeOf is the time since boot that a stamp shows.
+func uptimeOf(t event.Time) time.Duration { return t.T.Sub(bootEpoch) }
 
-var bootFace = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
+var bootEpoch = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// The lines of the kernel are stamped when they are read: sameBoot is how late that is at most. Its clock
-// drifts against the wall's by seconds a day: within oneDrift that does not matter.
+// Lines of the kernel are stamped when they are read, at most sameBoot late. The kernel's clock
+// drifts against the wall clock by seconds a day, which does not matter within oneDrift.
 const (
 	sameBoot = time.Minute
 	oneDrift = time.Hour
 )
 
-// reboot is how far the time since boot falls back at least where a file goes on with another boot.
+// reboot is how far the time since boot must fall back for another boot to begin.
 const reboot = time.Minute
 
-// settleBoots places stamps since boot, those of each boot that a file tells of: by lines of theirs that carry both clocks,
-// else by lines that the file shares with a dated one, else, of its last boot, by lines of
-// the node's last boot that carry both clocks. What none of them places keeps no time.
+// settleBoots makes moments of stamps since boot, for each boot in a file: by its lines that carry
+// both clocks, else by lines that the file shares with a dated one, else, for its last boot, by
+// lines of the node's last boot that carry both clocks. Other stamps have no time.
 func (r *reconciler) settleBoots(events []*event.Event, sources []Source) {
-	dated := map[saying][]event.Time{}
+	dated := map[content][]event.Time{}
 	for _, e := range events {
 		if e.Component == "kernel" && e.Start.Known && e.Start.Lacks == 0 && event.Plausible(e.Start.T) {
-			key := bootSaying(e)
+			key := kernelContentOf(e)
 			if len(dated[key]) < maxSame {
 				dated[key] = append(dated[key], e.Start)
 			}
 		}
 	}
-	last := lastBoot(sources)
-	for _, file := range r.bootless.byFile() {
-		c := r.clock(file[0].file)
-		runs := bootsOf(file)
+	last := anchorsOfLastBoot(sources)
+	for _, file := range r.bootless.groupByFile() {
+		c := r.clockOf(file[0].file)
+		runs := splitBoots(file)
 		for i, run := range runs {
-			anchors, basis := byUptime(anchorsOf(sources, func(s *Source, b *Boot) bool { return s.File == file[0].file && run.holds(b.Line) })), "its lines that carry both clocks"
+			anchors, basis := sortByUptime(findAnchors(sources, func(s *Source, b *Boot) bool { return s.File == file[0].file && run.containsLine(b.Line) })), "its lines that carry both clocks"
 			if len(anchors) == 0 {
-				anchors, basis = sharedLines(run.stamps, dated), "lines that another file holds with the wall clock"
+				anchors, basis = anchorsFromSharedLines(run.stamps, dated), "lines that another file holds with the wall clock"
 			}
-			if len(anchors) == 0 && len(last) > 0 && i == len(runs)-1 && !isEarlier(sources, file[0].file) && !run.misses(last, dated, sources) {
+			if len(anchors) == 0 && len(last) > 0 && i == len(runs)-1 && !isOfEarlierBoot(sources, file[0].file) && !run.isOfOtherBoot(last, dated, sources) {
 				anchors, basis = last, "lines of the last boot that carry both clocks"
-				c.note = join("; ", c.note, "no line shows that it is of that boot")
+				c.note = joinParts("; ", c.note, "no line shows that it is of that boot")
 			}
-			run.set(anchors, basis, c)
+			run.resolve(anchors, basis, c)
 			if len(runs) == 1 && len(anchors) > 0 {
-				c.booted = anchors[len(anchors)-1].boot().UTC()
+				c.booted = anchors[len(anchors)-1].bootTime().UTC()
 			}
 		}
 	}
 }
 
-// set makes instants of the stamps of a run; without anchors they are no longer known.
-func (r bootRun) set(anchors []anchor, basis string, c *clock) {
-	const noBoot = "nothing tells when the machine booted, so lines have no time: dmesg -T or journalctl -k would"
+// resolve makes moments of the stamps of a run. Without anchors they are no longer known.
+func (r bootRun) resolve(anchors []anchor, basis string, c *clock) {
+	const noBoot = "nothing shows when the machine booted, so lines have no time: dmesg -T or journalctl -k would give it"
 	c.boot, c.bases[event.LacksBoot] = "seconds since boot", ""
 	if len(anchors) > 0 {
-		c.boot = fmt.Sprintf("seconds since boot, at %s by %s", anchors[len(anchors)-1].boot().UTC().Format(time.RFC3339), basis)
+		c.boot = fmt.Sprintf("seconds since boot, at %s by %s", anchors[len(anchors)-1].bootTime().UTC().Format(time.RFC3339), basis)
 	} else if !strings.Contains(c.note, noBoot) {
-		c.note = join("; ", c.note, noBoot)
+		c.note = joinParts("; ", c.note, noBoot)
 	}
 	for _, s := range r.stamps {
-		s.setUptime(anchors, c)
+		s.resolveUptime(anchors, c)
 	}
 }
 
-// bootRun is what a file tells of one boot.
+// bootRun is the stamps of one boot in a file.
 type bootRun struct{ stamps []*stamp }
 
-// holds says whether a line is one of the run.
-func (r bootRun) holds(line int) bool {
+// containsLine says whether a line is part of the run.
+func (r bootRun) containsLine(line int) bool {
 	return r.stamps[0].line <= line && line <= r.stamps[len(r.stamps)-1].line
 }
 
-// isEarlier says that a file is of a boot before the last one.
-func isEarlier(sources []Source, file string) bool {
+// isOfEarlierBoot says that a file is of a boot before the last one.
+func isOfEarlierBoot(sources []Source, file string) bool {
 	return slices.ContainsFunc(sources, func(s Source) bool { return s.File == file && s.Earlier })
 }
 
-// misses says that the run is of another boot than the anchors: they put it where dated files tell of the kernel, and those hold
-// none of its lines. So it is where the machine was booted once more after its logs were collected.
-func (r bootRun) misses(anchors []anchor, dated map[saying][]event.Time, sources []Source) bool {
+// isOfOtherBoot says that the run is of another boot than the anchors: they put it into a time from
+// which dated files have lines of the kernel, but none of the run's lines. That happens when the
+// machine was booted again after its logs were collected.
+func (r bootRun) isOfOtherBoot(anchors []anchor, dated map[content][]event.Time, sources []Source) bool {
 	inside := false
 	for _, st := range r.stamps {
 		if st.event == nil || st.event.Component != "kernel" {
 			continue
 		}
-		if len(dated[bootSaying(st.event)]) > 0 {
+		if len(dated[kernelContentOf(st.event)]) > 0 {
 			return false
 		}
-		at := nearestAnchor(anchors, uptimeOf(*st.main)).boot().Add(uptimeOf(*st.main))
+		at := findNearestAnchor(anchors, uptimeOf(*st.main)).bootTime().Add(uptimeOf(*st.main))
 		inside = inside || slices.ContainsFunc(sources, func(s Source) bool {
 			return s.Name == "kernel.log" && s.First.Lacks == 0 && s.First.Known && at.After(s.First.T.Add(sameBoot)) && at.Before(s.Last.T.Add(-sameBoot))
 		})
@@ -114,8 +115,9 @@ func (r bootRun) misses(anchors []anchor, dated map[saying][]event.Time, sources
 	return inside
 }
 
-// bootsOf splits the stamps of a file, in the order of its lines, where the time since boot falls back.
-func bootsOf(file []*sequence) (runs []bootRun) {
+// splitBoots splits the stamps of a file, in the order of its lines, where the time since boot
+// falls back.
+func splitBoots(file []*sequence) (runs []bootRun) {
 	var all []*stamp
 	for _, q := range file {
 		for i := range q.stamps {
@@ -132,19 +134,19 @@ func bootsOf(file []*sequence) (runs []bootRun) {
 	return append(runs, bootRun{all[from:]})
 }
 
-// bootSaying is what copies of a line of the kernel have in common.
-func bootSaying(e *event.Event) saying {
-	s := sayingOf(e)
+// kernelContentOf is what copies of a line of the kernel have in common.
+func kernelContentOf(e *event.Event) content {
+	s := contentOf(e)
 	s.key, s.edge = "", event.Whole
 	return s
 }
 
-// maxSame bounds the moments at which one thing was said that are tried.
+// maxSame bounds the moments of one content that are tried.
 const maxSame = 32
 
-// anchorsOf are the lines of sources that carry both clocks and that are wanted. Where any is stamped by
-// both at once, or read soon by the wall, those count whose uptime tells only when they were read no more.
-func anchorsOf(sources []Source, want func(*Source, *Boot) bool) []anchor {
+// findAnchors returns the lines of sources that carry both clocks and that want accepts. Lines
+// whose uptime is only that of the reading count only where there are no others.
+func findAnchors(sources []Source, want func(*Source, *Boot) bool) []anchor {
 	var at, read []anchor
 	for i := range sources {
 		for j := range sources[i].Boots {
@@ -163,20 +165,22 @@ func anchorsOf(sources []Source, want func(*Source, *Boot) bool) []anchor {
 	return at
 }
 
-// lastBoot are the anchors of the boot that was seen last, in the order of the time since it.
-func lastBoot(sources []Source) []anchor {
-	all := anchorsOf(sources, func(*Source, *Boot) bool { return true })
+// anchorsOfLastBoot returns the anchors of the last boot that was seen, in the order of the time
+// since boot.
+func anchorsOfLastBoot(sources []Source) []anchor {
+	all := findAnchors(sources, func(*Source, *Boot) bool { return true })
 	slices.SortFunc(all, func(a, b anchor) int { return cmp.Or(a.at.T.Compare(b.at.T), cmp.Compare(a.uptime, b.uptime)) })
 	from := len(all)
-	for from > 0 && (from == len(all) || all[from-1].uptime <= all[from].uptime || all[from].boot().Sub(all[from-1].boot()) <= sameBoot) {
+	for from > 0 && (from == len(all) || all[from-1].uptime <= all[from].uptime || all[from].bootTime().Sub(all[from-1].bootTime()) <= sameBoot) {
 		from--
 	}
-	return byUptime(all[from:])
+	return sortByUptime(all[from:])
 }
 
-// byUptime orders anchors by the time since boot, and gives each the moment of the boot that the one of those around
-// it tells which was read with the least delay: a log reads the first lines of a kernel when it starts itself.
-func byUptime(all []anchor) []anchor {
+// sortByUptime orders anchors by the time since boot. Each gets the moment of boot of the anchor
+// near it that was read with the least delay: a logging daemon reads the kernel's first lines only
+// when it starts itself.
+func sortByUptime(all []anchor) []anchor {
 	slices.SortFunc(all, func(a, b anchor) int { return cmp.Or(cmp.Compare(a.uptime, b.uptime), a.at.T.Compare(b.at.T)) })
 	told := slices.Clone(all)
 	from := 0
@@ -189,39 +193,42 @@ func byUptime(all []anchor) []anchor {
 			if near.uptime-told[i].uptime > oneDrift {
 				break
 			}
-			sooner := best.boot().Sub(near.boot())
+			sooner := best.bootTime().Sub(near.bootTime())
 			if near.read {
 				sooner = -sooner
 			}
-			if sooner > 0 && told[i].boot().Sub(near.boot()).Abs() <= sameBoot {
+			if sooner > 0 && told[i].bootTime().Sub(near.bootTime()).Abs() <= sameBoot {
 				best = near
 			}
 		}
-		all[i].at = event.Time{T: best.boot().Add(all[i].uptime), Prec: best.at.Prec, Known: true}
+		all[i].at = event.Time{T: best.bootTime().Add(all[i].uptime), Prec: best.at.Prec, Known: true}
 	}
 	return all
 }
 
-// sharedLines are the anchors that lines give which a dated file holds too: the moment of the boot on
-// which most of them agree, and more than on any other. Lines of one second count once: a daemon that starts late reads what
-// the kernel wrote long before, and stamps it all with its own time.
-func sharedLines(stamps []*stamp, dated map[saying][]event.Time) []anchor {
+// anchorsFromSharedLines makes anchors of lines that a dated file has, too: those that agree on the
+// moment of the boot, if they are more than for any other moment. Lines of one second count once: a
+// daemon that starts late reads what the kernel wrote long before, and stamps all of it with its
+// own time.
+func anchorsFromSharedLines(stamps []*stamp, dated map[content][]event.Time) []anchor {
 	var all []anchor
 	for _, s := range stamps {
 		if s.event == nil || len(all) >= maxShared {
 			continue
 		}
-		for _, t := range dated[bootSaying(s.event)] {
+		for _, t := range dated[kernelContentOf(s.event)] {
 			all = append(all, anchor{uptime: uptimeOf(*s.main), at: t})
 		}
 	}
-	slices.SortFunc(all, func(a, b anchor) int { return cmp.Or(a.boot().Compare(b.boot()), cmp.Compare(a.uptime, b.uptime)) })
+	slices.SortFunc(all, func(a, b anchor) int {
+		return cmp.Or(a.bootTime().Compare(b.bootTime()), cmp.Compare(a.uptime, b.uptime))
+	})
 	var best []anchor
 	first, second := 0, 0
 	for i := 0; i < len(all); {
 		seconds := map[int64]bool{}
 		n := i
-		for ; n < len(all) && all[n].boot().Sub(all[i].boot()) <= agreed; n++ {
+		for ; n < len(all) && all[n].bootTime().Sub(all[i].bootTime()) <= agreed; n++ {
 			seconds[int64(all[n].uptime/time.Second)] = true
 		}
 		switch {
@@ -235,18 +242,19 @@ func sharedLines(stamps []*stamp, dated map[saying][]event.Time) []anchor {
 	if first == second {
 		return nil
 	}
-	return byUptime(slices.Clone(best))
+	return sortByUptime(slices.Clone(best))
 }
 
-// maxShared bounds the lines that are compared; agreed is how far apart two of them may put one boot.
+// maxShared bounds the lines that are compared; agreed is how far apart the boots of two lines that
+// agree can be.
 const (
 	maxShared = 4096
 	agreed    = 5 * time.Second
 )
 
-// setUptime makes an instant of a stamp since boot: by the anchor nearest to it, for the kernel's clock stands still
-// while the machine sleeps. Without an anchor the stamp is no longer known.
-func (s *stamp) setUptime(anchors []anchor, c *clock) {
+// resolveUptime makes a moment of a stamp since boot by the nearest anchor, because the kernel's
+// clock stops while the machine sleeps. Without an anchor the stamp is no longer known.
+func (s *stamp) resolveUptime(anchors []anchor, c *clock) {
 	if len(anchors) == 0 {
 		*s.main = event.Time{}
 		if s.other != nil {
@@ -255,8 +263,8 @@ func (s *stamp) setUptime(anchors []anchor, c *clock) {
 		return
 	}
 	uptime, written := uptimeOf(*s.main), s.main.T
-	a := nearestAnchor(anchors, uptime)
-	s.main.T, s.main.Lacks, s.main.Prec = a.boot().Add(uptime).UTC(), 0, max(s.main.Prec, a.at.Prec)
+	a := findNearestAnchor(anchors, uptime)
+	s.main.T, s.main.Lacks, s.main.Prec = a.bootTime().Add(uptime).UTC(), 0, max(s.main.Prec, a.at.Prec)
 	if s.other != nil && s.other.Known {
 		if s.other.Lacks != 0 {
 			s.other.T, s.other.Prec = s.main.T.Add(s.other.T.Sub(written)), max(s.other.Prec, s.main.Prec)
@@ -264,12 +272,13 @@ func (s *stamp) setUptime(anchors []anchor, c *clock) {
 		s.other.T, s.other.Lacks = s.other.T.UTC(), 0
 	}
 	if s.event != nil {
-		s.event.Basis = c.basis(event.LacksBoot)
+		s.event.Basis = c.basisFor(event.LacksBoot)
 	}
 }
 
-// nearestAnchor is the anchor whose time since boot is nearest; anchors are in its order, at least one.
-func nearestAnchor(anchors []anchor, uptime time.Duration) anchor {
+// findNearestAnchor returns the anchor whose time since boot is nearest. There is at least one;
+// they are in the order of that time.
+func findNearestAnchor(anchors []anchor, uptime time.Duration) anchor {
 	i, _ := slices.BinarySearchFunc(anchors, uptime, func(a anchor, u time.Duration) int { return cmp.Compare(a.uptime, u) })
 	i = min(i, len(anchors)-1)
 	if i > 0 && uptime-anchors[i-1].uptime < anchors[i].uptime-uptime {

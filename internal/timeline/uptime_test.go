@@ -13,7 +13,7 @@ import (
 
 // since is a stamp of the kernel's ring buffer.
 func since(seconds float64) event.Time {
-	return event.Time{T: bootFace.Add(time.Duration(seconds * float64(time.Second))), Lacks: event.LacksBoot, Prec: time.Microsecond, Known: true}
+	return event.Time{T: bootEpoch.Add(time.Duration(seconds * float64(time.Second))), Lacks: event.LacksBoot, Prec: time.Microsecond, Known: true}
 }
 
 func ring(line int, seconds float64, text string) event.Event {
@@ -100,7 +100,8 @@ func TestUptime(t *testing.T) {
 				kernelLine(1, "2025-11-08T01:30:00Z", "task a is stuck"), kernelLine(2, "2025-11-08T01:34:00Z", "task d is stuck"),
 				kernelLine(11, "2025-11-08T05:00:00Z", "task a is stuck"), kernelLine(12, "2025-11-08T05:00:00Z", "task b is stuck"), kernelLine(13, "2025-11-08T05:00:00Z", "task c is stuck"),
 			},
-			want: []string{"2025-11-08T01:30:00.1Z", "2025-11-08T01:30:00.2Z", "2025-11-08T01:33:59.9Z"}, // the first is the same as in messages
+			// the first is the same as in messages
+			want: []string{"2025-11-08T01:30:00.1Z", "2025-11-08T01:30:00.2Z", "2025-11-08T01:33:59.9Z"},
 		},
 		{
 			name:    "what was printed before the last boot has no time",
@@ -135,7 +136,8 @@ func TestUptime(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tl := Build(Input{Sources: tc.sources, Events: tc.events}, Options{})
-			if tc.name == "more lines decide" || tc.name == "a line that another file stamps by the wall" { // copies are one event
+			// copies are one event
+			if tc.name == "more lines decide" || tc.name == "a line that another file stamps by the wall" {
 				require.Equal(t, tc.want, starts(tl))
 			} else {
 				require.Equal(t, tc.want, times(tl, "dmesg"))
@@ -181,7 +183,7 @@ func TestBuildRecoversUptimes(t *testing.T) {
 			uptime += time.Duration(rapid.Int64Range(0, int64(30*day)).Draw(t, "step")).Truncate(time.Microsecond)
 			truth = append(truth, boot.Add(uptime))
 			in.Events = append(in.Events, ring(i+1, 0, fmt.Sprint("line ", i)))
-			in.Events[i].Start.T = bootFace.Add(uptime)
+			in.Events[i].Start.T = bootEpoch.Add(uptime)
 		}
 		known := rapid.Int64Range(0, int64(uptime)).Draw(t, "stamped twice")
 		in.Sources = []Source{boots("journal", Boot{Uptime: time.Duration(known), At: event.At(boot.Add(time.Duration(known)))})}
@@ -212,7 +214,7 @@ func TestClockSteps(t *testing.T) {
 		{
 			name:   "set back: what was written before moves along",
 			events: []event.Event{one("messages", 1, "2025-11-08T01:30:50Z"), set("messages", 2, "2025-11-08T01:30:00Z", -time.Minute), one("messages", 3, "2025-11-08T01:30:01Z")},
-			file:   "messages", want: []string{"2025-11-08T01:29:50Z", "2025-11-08T01:30:00Z", "2025-11-08T01:30:01Z"}, note: "the clock was set by -1m0s (messages:2): times before that were moved along",
+			file:   "messages", want: []string{"2025-11-08T01:29:50Z", "2025-11-08T01:30:00Z", "2025-11-08T01:30:01Z"}, note: "the clock was set by -1m0s (messages:2): earlier times were moved by as much",
 		},
 		{
 			name: "another file shows where it was set",
@@ -230,7 +232,7 @@ func TestClockSteps(t *testing.T) {
 		{
 			name:   "a file that shows no jump: what may be of before or after is both",
 			events: []event.Event{set("messages", 2, "2025-11-08T01:30:00Z", -time.Minute), one("x.log", 1, "2025-11-08T01:29:00Z"), one("x.log", 2, "2025-11-08T01:30:30Z"), one("x.log", 3, "2025-11-08T01:33:00Z")},
-			file:   "x.log", want: []string{"2025-11-08T01:28:00Z", "2025-11-08T01:29:30Z ±1m0s", "2025-11-08T01:33:00Z"}, note: "1 stamps that may be of before or after stand for both",
+			file:   "x.log", want: []string{"2025-11-08T01:28:00Z", "2025-11-08T01:29:30Z ±1m0s", "2025-11-08T01:33:00Z"}, note: "1 stamps can be from before or after: each is an interval with both",
 		},
 		{
 			name:   "set forward: the time in between did not happen",
@@ -245,7 +247,7 @@ func TestClockSteps(t *testing.T) {
 		{
 			name:   "by hours: nobody knows since when it was wrong",
 			events: []event.Event{one("messages", 1, "2025-11-08T01:00:00Z"), set("messages", 2, "2025-11-08T09:30:00Z", 8*time.Hour), one("messages", 3, "2025-11-08T09:31:01Z")},
-			file:   "messages", want: []string{"2025-11-08T01:00:00Z", "2025-11-08T01:30:00Z", "2025-11-08T09:31:01Z"}, note: "times before that are as it showed them",
+			file:   "messages", want: []string{"2025-11-08T01:00:00Z", "2025-11-08T01:30:00Z", "2025-11-08T09:31:01Z"}, note: "earlier times are as the clock showed them",
 		},
 		{
 			name:   "by less than a second",

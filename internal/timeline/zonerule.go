@@ -5,27 +5,28 @@ import (
 	"time"
 )
 
-// rule is how far a clock runs ahead of UTC, and from when on.
+// rule is how far a clock is ahead of UTC, and from when on.
 type rule struct {
-	// location is a zone with a name; nil for one that was seen only.
+	// location is a zone of the tz database; nil where only offsets were seen.
 	location *time.Location
-	// turns are the offsets that were seen, in the order of time. The first holds before it, too.
+	// turns are the offsets that were seen, in the order of time. The first one counts before it
+	// was seen, too.
 	turns []turnOfZone
 }
 
-// turnOfZone is an offset and the first moment at which it was seen. The clock was turned to
-// it after the moment after, at which the offset before it was seen last.
+// turnOfZone is an offset and the first moment at which it was seen. The clock changed to it later
+// than after, the last moment with the offset before.
 type turnOfZone struct {
 	after, from time.Time
 	offset      time.Duration
 }
 
-// night is until when clocks are turned, from midnight on.
+// night is the time of day until which clocks change their offset, from midnight on.
 const night = 4 * time.Hour
 
-// with adds an offset that was seen from a moment on, the one before it up to another. Only
-// the nights in between are what nobody knows.
-func (r rule) with(after, from time.Time, offset time.Duration) rule {
+// withTurn adds an offset that was seen from one moment on; the offset before it was seen until
+// after. Clocks change at night, so only the nights in between stay unknown.
+func (r rule) withTurn(after, from time.Time, offset time.Duration) rule {
 	turn := turnOfZone{after, from, offset}
 	if n := len(r.turns); n > 0 {
 		before := r.turns[n-1]
@@ -47,8 +48,9 @@ func (r rule) with(after, from time.Time, offset time.Duration) rule {
 
 func fixedRule(offset time.Duration) rule { return rule{turns: []turnOfZone{{offset: offset}}} }
 
-// at is the offset at an instant; between two turns that were seen, the one before holds as long as it can.
-func (r rule) at(t time.Time) time.Duration {
+// offsetAt is the offset at a moment. Between two turns that were seen, the earlier offset counts
+// as long as it can.
+func (r rule) offsetAt(t time.Time) time.Duration {
 	if r.location != nil {
 		_, seconds := t.In(r.location).Zone()
 		return time.Duration(seconds) * time.Second
@@ -60,25 +62,26 @@ func (r rule) at(t time.Time) time.Duration {
 	return r.turns[i].offset
 }
 
-// shows are the offsets with which a clock of the rule shows a face: one, two in the hour
-// that it shows twice, or while nobody saw whether it was turned yet, the one of the earlier moment first. In the hour that it
-// leaves out it shows none, and skips is true: then the offset before it counts.
-func (r rule) shows(face time.Time) (first, second time.Duration, skips bool) {
+// offsetsOfLocal are the offsets at which a clock of the rule shows a local time. There are two in
+// the hour that the clock shows twice, and while it is not known whether it changed yet; the offset
+// of the earlier moment is first. In the hour that the clock skips there is none: then skips is
+// true, and both are the offset before that hour.
+func (r rule) offsetsOfLocal(local time.Time) (first, second time.Duration, skips bool) {
 	if r.location == nil && len(r.turns) == 1 {
 		return r.turns[0].offset, r.turns[0].offset, false
 	}
-	if face.Year() < 1970 { // a year that nobody knows: there the rules of 2024 hold
-		face = inYear(face, 2024)
+	if local.Year() < 1970 { // the year is not known: take the rules of 2024
+		local = inYear(local, 2024)
 	}
 	if r.location == nil {
-		return r.seen(face)
+		return r.offsetsBetweenTurns(local)
 	}
-	const far = 16 * time.Hour // beyond every offset, and less than what lies between two turns
-	before, after := r.at(face.Add(-far)), r.at(face.Add(far))
+	const far = 16 * time.Hour // more than every offset, and less than the time between two turns
+	before, after := r.offsetAt(local.Add(-far)), r.offsetAt(local.Add(far))
 	if before == after {
 		return before, before, false
 	}
-	was, is := r.at(face.Add(-before)) == before, r.at(face.Add(-after)) == after
+	was, is := r.offsetAt(local.Add(-before)) == before, r.offsetAt(local.Add(-after)) == after
 	switch {
 	case was && is:
 		return before, after, false
@@ -88,11 +91,12 @@ func (r rule) shows(face time.Time) (first, second time.Duration, skips bool) {
 	return before, before, !was
 }
 
-// seen is shows for turns of which only some moments before and after are known.
-func (r rule) seen(face time.Time) (first, second time.Duration, skips bool) {
+// offsetsBetweenTurns is offsetsOfLocal for turns that are known only from moments before and after
+// them.
+func (r rule) offsetsBetweenTurns(local time.Time) (first, second time.Duration, skips bool) {
 	n := 0
 	for i, turn := range r.turns {
-		instant := face.Add(-turn.offset)
+		instant := local.Add(-turn.offset)
 		if i > 0 && !instant.After(turn.after) || i+1 < len(r.turns) && !instant.Before(r.turns[i+1].from) {
 			continue
 		}
@@ -104,14 +108,15 @@ func (r rule) seen(face time.Time) (first, second time.Duration, skips bool) {
 		}
 	}
 	if n == 0 {
-		first = r.at(face)
+		first = r.offsetAt(local)
 		return first, first, true
 	}
 	return first, second, false
 }
 
-// offsetAt is how far ahead of UTC a clock of the zone is when it shows face, the first time.
-func (r rule) offsetAt(face time.Time) time.Duration {
-	first, _, _ := r.shows(face)
+// offsetOfLocal is how far a clock of the zone is ahead of UTC when it shows a local time for the
+// first time.
+func (r rule) offsetOfLocal(local time.Time) time.Duration {
+	first, _, _ := r.offsetsOfLocal(local)
 	return first
 }

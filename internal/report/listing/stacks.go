@@ -223,7 +223,7 @@ func inShort(d *Dump) string {
 	}
 	switch {
 	case waiters > 0:
-		return show.Plural(waiters, "goroutine") + " waiting for locks; who holds them cannot be told from this dump."
+		return show.Plural(waiters, "goroutine") + " waiting for locks; the dump does not show who holds them."
 	case d.Profile:
 		return "No goroutine waits for a lock. A profile tells neither waits nor addresses: a dump (debug=2, SIGUSR1) tells more."
 	}
@@ -369,7 +369,7 @@ func (t text) writeLock(d *Dump, l *stackdump.Lock, c *stackdump.Chain) {
 		held = held[n:]
 	}
 	if len(l.Holders) == 0 {
-		t.WriteLabeled("holder", t.Warning, "none can be told from this dump")
+		t.WriteLabeled("holder", t.Warning, "the dump does not show it")
 	}
 	if len(l.Pending) > 0 {
 		t.WriteLabeled("pending", t.Plain, "writer "+d.ids(l.Pending, " ")+" waits for readers to leave; later readers queue behind it")

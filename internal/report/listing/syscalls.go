@@ -13,7 +13,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/traces"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
@@ -123,7 +123,7 @@ func moment(t event.Time) string {
 }
 
 // formWords are the options of strace that the trace was written with.
-func formWords(f *parse.TraceForm) (words []string) {
+func formWords(f *traces.Form) (words []string) {
 	for _, w := range []struct {
 		set  bool
 		word string
@@ -195,7 +195,7 @@ func thread(pid int) string {
 }
 
 // age is how long an open call has lasted: at least, always.
-func age(c *parse.Syscall) string {
+func age(c *traces.Syscall) string {
 	switch {
 	case !c.HasDuration:
 		return "for an unknown time"
@@ -250,7 +250,7 @@ func (t text) writeSlowCalls(s *observe.Summary) {
 }
 
 // testers says that a call is not what it seems: strace injected its delay or its result.
-func testers(c *parse.Syscall) string {
+func testers(c *traces.Syscall) string {
 	switch {
 	case c.Injected:
 		return "made by the tester: strace injected the result"
@@ -371,7 +371,7 @@ func messageWords(m *observe.BusMessage) string {
 		s += ": NO ANSWER, " + cmp.Or(show.Duration(m.Age, true), "≥0s")
 	case m.Unsure:
 		s += ": the answer cannot be told from others"
-	case m.Type == parse.BusReturn || m.Type == parse.BusError:
+	case m.Type == traces.BusReturn || m.Type == traces.BusError:
 		s += fmt.Sprintf(": answers %d", m.ReplySerial)
 	}
 	return s
@@ -401,7 +401,7 @@ func (t text) writeCallTable(s *observe.Summary) {
 	if len(s.Calls) == 0 {
 		return
 	}
-	switch wall := slices.ContainsFunc(s.Tables, func(n parse.CallTotal) bool { return n.Wall > 0 }); {
+	switch wall := slices.ContainsFunc(s.Tables, func(n traces.CallTotal) bool { return n.Wall > 0 }); {
 	case s.Counted && wall:
 		t.WriteHeading("CALLS (as strace counted them)")
 	case s.Counted:

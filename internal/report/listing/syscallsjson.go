@@ -7,7 +7,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe"
-	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/traces"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
@@ -87,7 +87,7 @@ type tableRow struct {
 	WallMax float64 `json:"wall_max_seconds"`
 }
 
-func newTableRow(n *parse.CallTotal) tableRow {
+func newTableRow(n *traces.CallTotal) tableRow {
 	return tableRow{
 		n.Table, utf8Text(n.Title), utf8Text(n.Name), n.Calls, n.Errors,
 		n.Total.Seconds(), n.Min.Seconds(), n.Max.Seconds(), n.Wall.Seconds(), n.WallMax.Seconds(),

@@ -1,0 +1,76 @@
+package event
+
+// Kinds of the kernel.
+const (
+	KindOOMKill         Kind = "kernel.oom-kill"
+	KindHungTask        Kind = "kernel.hung-task"
+	KindKernelFrame     Kind = "kernel.frame"
+	KindForkRejected    Kind = "kernel.fork-rejected"
+	KindNetdevBusy      Kind = "kernel.netdev-busy"
+	KindServerSilent    Kind = "kernel.file-server-silent"
+	KindBlockError      Kind = "kernel.block-error"
+	KindSoftLockup      Kind = "kernel.soft-lockup"
+	KindRCUStall        Kind = "kernel.rcu-stall"
+	KindRTThrottled     Kind = "kernel.rt-throttled"
+	KindAllocDeadlock   Kind = "kernel.alloc-deadlock"
+	KindPageAllocFailed Kind = "kernel.page-alloc-failed"
+	KindSlabFailed      Kind = "kernel.slab-failed"
+	KindSuspend         Kind = "kernel.suspend"
+)
+
+// comm is the name of a process or thread.
+var comm = text(FieldComm, "name of the process, 15 bytes at most")
+
+var kernelKinds = []KindInfo{
+	{Kind: KindOOMKill, About: "the kernel killed a process to free memory", IDs: ofLine, Fields: []FieldInfo{
+		comm,
+		text(FieldRuntime, "the container runtime, where the process was one"),
+	}},
+	{Kind: KindHungTask, About: "the kernel's watchdog found a task that stays in D state", IDs: ofLine, Fields: []FieldInfo{
+		comm,
+		measure(FieldSeconds, "seconds", "for which it has not run, at least"),
+	}},
+	{Kind: KindKernelFrame, About: "a kernel stack holds a function that points to a cause", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldSymbol, "the function, as ovl_sync_fs"),
+	}},
+	{Kind: KindForkRejected, About: "the kernel refused a new process because a pids limit is reached", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldCgroup, "that has the limit"),
+		truth(FieldPodLimit, "whether that is the cgroup of a pod"),
+	}},
+	{Kind: KindNetdevBusy, About: "the kernel waits for the last references to a network device that is being removed", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldDevice, "as lo"),
+		count(FieldUsage, "the references"),
+		oneOf(FieldHolds, "what the waiting task holds", "network-lock"),
+	}},
+	{Kind: KindServerSilent, About: "a file server does not answer, up to the line that says it answers again", IDs: ofLine, Fields: []FieldInfo{
+		oneOf(FieldProtocol, "how it is reached", "nfs"),
+		text(FieldServer, "its name or address"),
+		truth(FieldGaveUp, "whether the request failed: a soft mount"),
+	}},
+	{Kind: KindBlockError, About: "a disk, or the file system on it, reports an error", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldDevice, "as nvme3n1"),
+		oneOf(FieldWhat, "an I/O error, a request without an answer, or a journal that was aborted", "error", "timeout", "journal"),
+	}},
+	{Kind: KindSoftLockup, About: "a CPU has run nothing but one task in the kernel", IDs: ofTask, Fields: []FieldInfo{
+		text(FieldCPU, "its number"),
+		measure(FieldSeconds, "seconds", "for which it has"),
+		comm,
+	}},
+	{Kind: KindRCUStall, About: "a CPU holds up RCU, so that memory is not freed", IDs: ofLine, Fields: []FieldInfo{
+		truth(FieldSelf, "whether that CPU found it out itself"),
+	}},
+	{Kind: KindRTThrottled, About: "real-time tasks used all the CPU time that they may", IDs: ofLine},
+	{Kind: KindAllocDeadlock, About: "XFS tries again and again to get memory", IDs: ofTask, Fields: []FieldInfo{
+		comm,
+		text(FieldFunction, "that tries, as kmem_zone_alloc"),
+	}},
+	{Kind: KindPageAllocFailed, About: "an allocation of pages failed", IDs: ofLine, Fields: []FieldInfo{
+		comm,
+		count(FieldOrder, "of the allocation: 2 to that power pages"),
+	}},
+	{Kind: KindSlabFailed, About: "an allocation failed that counts towards a memory cgroup", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldCache, "as kmalloc-64"),
+		text(FieldCgroup, "as written"),
+	}},
+	{Kind: KindSuspend, About: "the machine slept, up to the line about waking up", IDs: ofLine},
+}

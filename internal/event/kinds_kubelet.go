@@ -1,0 +1,115 @@
+package event
+
+import "slices"
+
+// Kinds of the kubelet.
+const (
+	KindPLEGUnhealthy    Kind = "kubelet.pleg-unhealthy"
+	KindRelistFailed     Kind = "kubelet.relist-failed"
+	KindStall            Kind = "kubelet.stall"
+	KindCRIError         Kind = "kubelet.cri-error"
+	KindGCFailed         Kind = "kubelet.gc-failed"
+	KindNodeNotReady     Kind = "kubelet.node-not-ready"
+	KindNodeReady        Kind = "kubelet.node-ready"
+	KindKubeletStart     Kind = "kubelet.start"
+	KindRuntimeDown      Kind = "kubelet.runtime-down"
+	KindChannelFull      Kind = "kubelet.channel-full"
+	KindEventedFull      Kind = "kubelet.evented-channel-full"
+	KindEventedBroken    Kind = "kubelet.evented-stream-broken"
+	KindStatusHookFailed Kind = "kubelet.status-hook-failed"
+	KindContainerDied    Kind = "kubelet.container-died"
+	KindKillUnwanted     Kind = "kubelet.kill-unwanted"
+	KindRestartWanted    Kind = "kubelet.restart-wanted"
+	KindSyncLoop         Kind = "kubelet.sync-loop"
+	KindSyncLoopLate     Kind = "kubelet.sync-loop-late"
+	KindRelist           Kind = "kubelet.relist"
+	KindSlowDU           Kind = "kubelet.slow-du"
+	KindPIDPressure      Kind = "kubelet.pid-pressure"
+	KindRuntimeOperation Kind = "kubelet.runtime-operation"
+)
+
+// tooLarge is what an error says of an answer that was larger than one side of grpc allows.
+var tooLarge = []FieldInfo{
+	measure(FieldSize, "bytes", "of an answer that was too large"),
+	measure(FieldLimit, "bytes", "the largest answer that is allowed"),
+	oneOf(FieldRefusedBy, "the side that refused the answer", "sender", "receiver"),
+}
+
+// lostRuntime is what an error says of a connection.
+var lostRuntime = []FieldInfo{
+	text(FieldGone, "the runtime on whose socket nobody listens"),
+	truth(FieldCut, "whether the connection broke during the call"),
+}
+
+var kubeletKinds = []KindInfo{
+	{Kind: KindPLEGUnhealthy, About: "the sync loop refuses to work: PLEG is not healthy", IDs: ofLine, Fields: []FieldInfo{
+		length(FieldAge, "since the last relist that succeeded"),
+		length(FieldThreshold, "the age at which the kubelet complains"),
+		truth(FieldNever, "whether no relist has succeeded yet"),
+	}},
+	{Kind: KindRelistFailed, About: "relist could not list the pods", IDs: ofLine, Fields: slices.Concat([]FieldInfo{
+		text(FieldError, "as written"),
+		truth(FieldDeadline, "whether the call ran into its time limit"),
+	}, tooLarge, lostRuntime)},
+	{
+		Kind: KindCRIError, About: "a CRI call that failed, as the kubelet saw it",
+		IDs: []Key{FieldContainer, FieldSandbox, FieldPod, FieldPID},
+		Fields: slices.Concat([]FieldInfo{
+			text(FieldMethod, "of the call, as ListContainers"),
+			text(FieldError, "as written"),
+			truth(FieldDeadline, "whether the call ran into its time limit"),
+			truth(FieldCaller, "whether only the caller's line tells of it, because the line of the CRI client is lost"),
+		}, tooLarge, lostRuntime),
+	},
+	{Kind: KindStall, About: "a stall, as the timeline computes it from the complaints", Fields: []FieldInfo{
+		oneOf(FieldPhase, "the phase in which relist was stuck", "list", "pod", "unknown"),
+		length(FieldThreshold, "the age at which the kubelet complains"),
+	}},
+	{Kind: KindNodeNotReady, About: "the node's Ready condition became false", IDs: ofLine, Fields: []FieldInfo{
+		truth(FieldPLEG, "whether PLEG is given as the reason"),
+		text(FieldReason, "of the condition, as the API gives it"),
+	}},
+	{Kind: KindNodeReady, About: "the node's Ready condition became true", IDs: ofLine},
+	{Kind: KindKubeletStart, About: "a kubelet starts", IDs: ofLine},
+	{Kind: KindRuntimeDown, About: "the kubelet finds no runtime", IDs: ofLine},
+	{Kind: KindChannelFull, About: "relist drops events because nobody reads them (kubelet 1.14 and later)", IDs: ofLine},
+	{Kind: KindEventedFull, About: "the event channel that both PLEGs share is full (Evented PLEG, kubelet 1.26 and later)", IDs: ofLine, Fields: []FieldInfo{
+		count(FieldEvents, "in the channel"),
+	}},
+	{Kind: KindEventedBroken, About: "the event stream that Evented PLEG needs broke off", IDs: ofLine},
+	{Kind: KindStatusHookFailed, About: "dockershim could not ask for a pod's address", IDs: ofPod},
+	{Kind: KindSyncLoop, About: "the sync loop inside one of its handlers, in a dump", IDs: ofGoroutine, Fields: slices.Concat([]FieldInfo{
+		text(FieldHandler, "as HandlePodCleanups"),
+	}, inDump, waitingFor)},
+	{Kind: KindSyncLoopLate, About: "the kubelet says that its sync loop is late", IDs: ofLine, Fields: []FieldInfo{
+		length(FieldTook, "how long its housekeeping took, where it was housekeeping"),
+	}},
+	{Kind: KindContainerDied, About: "PLEG reports that a container exited", IDs: []Key{FieldContainer, FieldPod, FieldPID}},
+	{Kind: KindRelist, About: "the relist goroutine, in a dump", IDs: ofGoroutine, Fields: slices.Concat([]FieldInfo{
+		oneOf(FieldPhase, "what relist was doing: it lists, asks about one pod, or sends events", "list", "pod", "send", "unknown"),
+	}, inDump, waitingFor, endOfChain, []FieldInfo{
+		text(FieldPodPtr, "address of the pod's uid"),
+		truth(FieldMoved, "whether another dump of the same stall shows it at another pod"),
+	})},
+	{Kind: KindGCFailed, About: "the garbage collection of containers failed", IDs: ofLine, Fields: slices.Concat([]FieldInfo{
+		text(FieldError, "as written"),
+		truth(FieldDeadline, "whether a call ran into its time limit"),
+	}, tooLarge)},
+	{
+		Kind: KindKillUnwanted, About: "the sync of a pod kills a container that must not go on as it is",
+		IDs:    []Key{FieldContainer, FieldPod, FieldPID},
+		Fields: []FieldInfo{text(FieldName, "of the container")},
+	},
+	{Kind: KindRestartWanted, About: "the kubelet has a reason of its own to kill a container: a failed probe, a changed definition", IDs: ofPod},
+	{Kind: KindSlowDU, About: "cAdvisor measures how much directories hold", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldDirs, "the directories"),
+	}},
+	{Kind: KindPIDPressure, About: "the kubelet finds the node short of process ids", IDs: ofLine},
+	{Kind: KindRuntimeOperation, About: "the kubelet's calls of one type since it started, by its metrics", Fields: []FieldInfo{
+		text(FieldOperation, "the type, as list_containers"),
+		count(FieldCount, "the calls"),
+		count(FieldErrors, "those that failed"),
+		measure(FieldMeanSeconds, "seconds", "of a call, on average"),
+		measure(FieldP99Seconds, "seconds", "within which 99 of 100 calls ended: the upper bound of that bucket"),
+	}},
+}

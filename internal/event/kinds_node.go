@@ -1,0 +1,142 @@
+package event
+
+// Kinds of a node's state, of its logs, and of what plegdiag collect met on it.
+const (
+	KindFact          Kind = "fact"
+	KindCount         Kind = "node.count"
+	KindNodeCondition Kind = "node.condition"
+	KindKubeEvent     Kind = "kubernetes.event"
+	KindProcess       Kind = "process"
+	KindMount         Kind = "mount"
+	KindFileSystem    Kind = "filesystem"
+	KindCgroup        Kind = "cgroup"
+
+	// KindLogLine is a log line that a rule asks for by its text, where no observer makes more of it.
+	KindLogLine   Kind = "log.line"
+	KindNoise     Kind = "noise"
+	KindLoss      Kind = "log.loss"
+	KindClockStep Kind = "clock.step"
+
+	KindCollectRPC  Kind = "collect.rpc"
+	KindCollectItem Kind = "collect.item"
+)
+
+var nodeKinds = []KindInfo{
+	{Kind: KindFact, About: "something that holds for the whole bundle (facts.md)", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldName, "as containerd.version"),
+		text(FieldValue, "as written"),
+		oneOf(FieldBasis, "where it is only a setting or an installed package; what runs may differ", "configured", "installed"),
+	}},
+	{Kind: KindCount, About: "a reading of a number that may reach a limit, at a known time", IDs: ofLine, Fields: []FieldInfo{
+		oneOf(FieldOf, "what is counted; pids are those of one cgroup", "threads", "processes", "pids", "units", "active units"),
+		count(FieldValue, "the reading"),
+		count(FieldLimit, "where the same writer gives it"),
+		text(FieldPath, "of the cgroup"),
+		text(FieldNode, "whose snapshot it is part of"),
+	}},
+	{Kind: KindNodeCondition, About: "a condition of a node's status, in the API", Fields: []FieldInfo{
+		text(FieldNode, "its name"),
+		text(FieldCondition, "as Ready"),
+		text(FieldStatus, "as True, False or Unknown"),
+		text(FieldReason, "as the API gives it"),
+		text(FieldMessage, "as the API gives it"),
+	}},
+	{Kind: KindKubeEvent, About: "an event of the API that is about a node or is a warning", IDs: []Key{FieldPod}, Fields: []FieldInfo{
+		text(FieldReason, "as NodeNotReady"),
+		text(FieldObject, "the kind of object, as Pod"),
+		text(FieldName, "of the object"),
+		text(FieldMessage, "as the API gives it"),
+		text(FieldType, "Normal or Warning"),
+		text(FieldFrom, "who reported it, as kubelet"),
+		count(FieldCount, "how often it happened"),
+		text(FieldAge, "as kubectl prints it"),
+	}},
+	{Kind: KindProcess, About: "a process in a listing, from its start to the listing where both are known", IDs: ofThread, Fields: []FieldInfo{
+		comm,
+		text(FieldState, "as ps prints it; D is uninterruptible"),
+		text(FieldWchan, "the kernel function that it sleeps in"),
+		text(FieldArgs, "the command line"),
+		count(FieldPPID, "id of the parent"),
+		length(FieldAge, "since its start"),
+		text(FieldVerb, "the command of runc, as create"),
+		truth(FieldSystemdCgroup, "whether runc uses the cgroup driver of systemd"),
+		text(FieldPlugin, "of the CNI, as calico"),
+	}},
+	{Kind: KindMount, About: "a mount of an overlay, of a network file system, or of one that a process serves", IDs: []Key{FieldContainer}, Fields: []FieldInfo{
+		text(FieldFSType, "as overlay"),
+		text(FieldTarget, "the mount point"),
+		text(FieldSource, "what is mounted, instead of the input"),
+		truth(FieldVolatile, "whether the overlay is never synced"),
+		truth(FieldNetwork, "whether it needs a server or a process that answers"),
+	}},
+	{Kind: KindFileSystem, About: "a row of df", Fields: []FieldInfo{
+		text(FieldTarget, "the mount point"),
+		text(FieldSource, "what is mounted, instead of the input"),
+		measure(FieldUsedPercent, "%", "how much of the space is used"),
+		measure(FieldInodesPercent, "%", "how many of the inodes are used"),
+	}},
+	{Kind: KindCgroup, About: "a cgroup that is frozen, or whose processes are counted", IDs: []Key{FieldContainer, FieldPodUID}, Fields: []FieldInfo{
+		text(FieldPath, "of its directory"),
+		truth(FieldFrozen, "whether it is frozen, or about to be"),
+		text(FieldState, "of the freezer of cgroup v1, as FROZEN"),
+		count(FieldPIDs, "its processes and threads"),
+		{Key: FieldPIDsMax, Type: TypeNumber, Values: []string{"max"}, About: "how many it may have"},
+		count(FieldDying, "descendants that are removed and not yet freed"),
+		count(FieldThrottled, "how often its CPU time was used up"),
+	}},
+}
+
+var logKinds = []KindInfo{
+	{
+		Kind: KindLogLine, About: "a log line that a rule asks for by its text", Open: true,
+		IDs: []Key{FieldContainer, FieldPod, FieldPID},
+		Fields: []FieldInfo{
+			text(FieldText, "the message, without headers"),
+			text(FieldUnit, "the syslog identifier"),
+			text(FieldError, "what the line gives as error or err"),
+		},
+	},
+	{Kind: KindNoise, About: "a sort of line that looks alarming and is harmless here, once per file", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldName, "of the sort, as shim disconnected"),
+		text(FieldWhy, "it is harmless"),
+		count(FieldCount, "such lines in the file"),
+		length(FieldLasted, "the longest run of them, where it is too long to be harmless"),
+	}},
+	{Kind: KindLoss, About: "lines are missing from a log, as the program that dropped them says", Fields: []FieldInfo{
+		text(FieldOf, "whose lines they are, as kubelet; absent for anybody's"),
+		oneOf(FieldReach, "where they are missing: in that file, or in every log of the node", "file", "node"),
+		count(FieldMessages, "how many, where they are counted"),
+		truth(FieldAnywhere, "whether they may be missing anywhere in the file"),
+	}},
+	{Kind: KindClockStep, About: "the wall clock was set", IDs: ofLine, Fields: []FieldInfo{
+		length(FieldStep, "by how much, where the line says so; negative when set back"),
+	}},
+}
+
+var collectKinds = []KindInfo{
+	{
+		Kind: KindCollectRPC, About: "a call of plegdiag collect to a daemon; it is open when there was no answer",
+		IDs: []Key{FieldContainer, FieldSandbox},
+		Fields: []FieldInfo{
+			oneOf(FieldAPI, "the protocol", "cri", "docker", "dbus"),
+			text(FieldMethod, "as ContainerStatus"),
+			truth(FieldAnswered, "whether there was an answer"),
+			text(FieldEndpoint, "the socket"),
+			length(FieldDeadline, "how long collect waits for the answer"),
+			text(FieldError, "as returned"),
+			length(FieldVersionTook, "how long the same daemon took for a call that needs no lock"),
+			count(FieldOthersAnswered, "the same calls about other containers that had an answer, where this one had none"),
+			truth(FieldMute, "whether nothing at that endpoint was answered; absent otherwise"),
+			text(FieldMember, "of a method of D-Bus, as Ping"),
+			truth(FieldPrivate, "whether the endpoint is PID 1's own socket"),
+		},
+	},
+	{Kind: KindCollectItem, About: "something that plegdiag collect could not get, or not completely", Fields: []FieldInfo{
+		text(FieldItem, "its name in the bundle"),
+		oneOf(FieldOutcome, "what happened", "timeout", "stuck", "denied", "failed", "capped"),
+		text(FieldWhy, "as collect wrote it"),
+		text(FieldWchan, "the kernel function in which the reader waited"),
+		kernelWaits,
+		text(FieldDropped, "how many bytes are left out"),
+	}},
+}

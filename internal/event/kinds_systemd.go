@@ -1,0 +1,126 @@
+package event
+
+// Kinds of systemd, D-Bus, udev, and of the daemons that systemd runs.
+const (
+	KindScopeStart        Kind = "systemd.scope-start"
+	KindBusUnsupported    Kind = "systemd.bus-send-failed"
+	KindPendingReplies    Kind = "systemd.pending-replies"
+	KindIntrospectTimeout Kind = "systemd.introspect-timeout"
+	KindCookie            Kind = "systemd.cookie"
+	KindSystemdTimeout    Kind = "systemd.timeout"
+	KindUnitsFull         Kind = "systemd.units-full"
+	KindReexec            Kind = "systemd.reexec"
+	KindUnit              Kind = "systemd.unit"
+	KindUnitStart         Kind = "systemd.unit-start"
+	KindUnitStop          Kind = "systemd.unit-stop"
+	KindUnitExit          Kind = "systemd.unit-exit"
+	KindBusLimit          Kind = "dbus.limit"
+	KindActivationTimeout Kind = "dbus.activation-timeout"
+	KindQueueFull         Kind = "dbus.queue-full"
+	KindDaemonStart       Kind = "daemon.start"
+	KindDaemonRestart     Kind = "daemon.restart"
+	KindCrash             Kind = "daemon.crash"
+	KindForkFailed        Kind = "daemon.fork-failed"
+	KindCgroupFailed      Kind = "daemon.cgroup-failed"
+	KindOperator          Kind = "operator.command"
+	KindUdevTimeout       Kind = "udev.timeout"
+	KindUdevCookie        Kind = "udev.cookie"
+)
+
+// onContainer is said of a failure of the bus or of systemd.
+var onContainer = truth(FieldOnContainer, "whether the one that failed works on containers")
+
+// The unit of a daemon, in three fields.
+var (
+	unitName    = text(FieldUnit, "as containerd.service")
+	unitDaemon  = text(FieldDaemon, "the daemon, as containerd or kubelet")
+	unitRuntime = text(FieldRuntime, "the daemon, where it is a container runtime")
+)
+
+var systemdKinds = []KindInfo{
+	{Kind: KindScopeStart, About: "systemd starts the scope of a container, from the runtime's order to systemd's own line", IDs: ofContainer, Fields: []FieldInfo{
+		truth(FieldOthersAnswered, "whether other scopes were started in the meantime"),
+	}},
+	{Kind: KindBusUnsupported, About: "PID 1 failed to send a bus message", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldErrno, "as written"),
+	}},
+	{Kind: KindPendingReplies, About: "a client of PID 1 gave up with too many unanswered calls", IDs: ofLine},
+	{Kind: KindIntrospectTimeout, About: "PID 1 did not answer Introspect, the simplest call on the bus", IDs: ofLine},
+	{Kind: KindCookie, About: "a bus cookie of PID 1, read in a debugger or a trace", IDs: ofLine, Fields: []FieldInfo{
+		count(FieldCookie, "the last one seen"),
+		truth(FieldOverflow, "whether it is larger than 32 bits"),
+		count(FieldFirst, "the first one in the trace"),
+		truth(FieldWrapped, "whether it began again in the trace"),
+		text(FieldConnection, "the socket, or fd and its number"),
+		measure(FieldRate, "per second", "how fast it grew in the trace"),
+		length(FieldLeft, "until it reaches 2^32 at that rate"),
+	}},
+	{Kind: KindSystemdTimeout, About: "a program waited for systemd in vain", IDs: ofContainer, Fields: []FieldInfo{
+		truth(FieldRunc, "whether it was runc"),
+		onContainer,
+	}},
+	{Kind: KindUnitsFull, About: "systemd refused a unit because it holds as many as it can", IDs: ofLine},
+	{Kind: KindReexec, About: "PID 1 executed itself again, which resets its bus connections", IDs: ofLine},
+	{Kind: KindUnit, About: "the state of a unit", IDs: ofLine, Fields: []FieldInfo{
+		unitName,
+		text(FieldState, "as active or failed"),
+		text(FieldSub, "the state in detail, as running"),
+		text(FieldResult, "how it ended, as signal"),
+		count(FieldRestarts, "how often systemd has restarted it"),
+		count(FieldTasks, "its processes and threads"),
+		{Key: FieldTasksMax, Type: TypeNumber, Values: []string{"infinity"}, About: "how many it may have"},
+		text(FieldSignal, "that ended its main process"),
+		text(FieldSince, "when it got into that state, as systemd prints it"),
+	}},
+	{Kind: KindUnitStart, About: "systemd says that a runtime is ready", IDs: ofLine, Fields: []FieldInfo{unitName, unitDaemon, unitRuntime}},
+	{Kind: KindUnitStop, About: "systemd stops a runtime or the kubelet because it was told to", IDs: ofLine, Fields: []FieldInfo{unitName, unitDaemon, unitRuntime}},
+	{Kind: KindUnitExit, About: "the main process of a runtime or the kubelet ended, and nobody had asked for it", IDs: ofLine, Fields: []FieldInfo{
+		unitName, unitDaemon, unitRuntime,
+		text(FieldHow, "as killed 9/KILL or oom-kill"),
+	}},
+	{Kind: KindBusLimit, About: "the bus refused a user whose limit is reached", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldUID, "of the user"),
+		text(FieldLimit, "connections, or what dbus-broker counts, as bytes"),
+		onContainer,
+	}},
+	{Kind: KindActivationTimeout, About: "nobody answered for a name on the bus", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldService, "the name, as org.freedesktop.systemd1"),
+		onContainer,
+	}},
+	{Kind: KindQueueFull, About: "a message was dropped because PID 1 does not read", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldMember, "the method, as StartTransientUnit"),
+		onContainer,
+	}},
+	{Kind: KindDaemonStart, About: "the process of a daemon starts, as /proc shows it", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldDaemon, "as containerd"),
+	}},
+	{Kind: KindDaemonRestart, About: "a daemon is replaced by a new process, from the end of the one to the start of the other", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldDaemon, "as containerd"),
+		oneOf(FieldHow, "how the old process ended; asked means that systemd was told to stop it", "asked", "killed", "out-of-memory", "ended", "unknown"),
+		text(FieldBy, "the user who asked, where sudo shows it"),
+	}},
+	{Kind: KindCrash, About: "the Go runtime of a daemon gave up", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldReason, "as written"),
+	}},
+	{Kind: KindForkFailed, About: "a daemon could not start a process or a thread", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldProgram, "that it wanted to start; absent for a thread"),
+		truth(FieldFatal, "whether it was a thread of its own, so that the daemon dies"),
+	}},
+	{Kind: KindCgroupFailed, About: "a cgroup could not be created", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldController, "as memory"),
+		text(FieldError, "as written"),
+	}},
+	{Kind: KindOperator, About: "somebody restarts, stops or kills a daemon", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldUser, "who did it"),
+		text(FieldCommand, "as typed"),
+		text(FieldDaemon, "as containerd"),
+	}},
+	{Kind: KindUdevTimeout, About: "udev gave up on a rule", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldDevice, "as dm-3"),
+		truth(FieldKilled, "whether udev killed its worker"),
+	}},
+	{Kind: KindUdevCookie, About: "a device-mapper cookie that nobody has completed", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldCookie, "as 0xd4d8689"),
+		count(FieldValue, "how many completions it waits for"),
+	}},
+}

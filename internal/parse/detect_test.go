@@ -1,0 +1,32 @@
+package parse
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestNamedProc: a name makes no file of /proc of something else.
+func TestNamedProc(t *testing.T) {
+	for _, tt := range []struct {
+		file, head, want string
+	}{
+		{"proc/7/wchan", "folio_wait_bit", "proc"},
+		{"proc/7/wchan", "0", "proc"},
+		{"proc/7/syscall", "running\n", "proc"},
+		{"7.syscall", "166 0xc000 0x0 0x0 0x0 0x0 0x0 0x7ffd 0x55aa\n", "proc"},
+		{"proc/7/stat", "7 (evil) D 1 (x) S 1 7 7 0\n", "proc"},
+		{"proc/7/cgroup", "4:pids:/kubepods\n0::/\n", "proc"},
+		{"7.stack", "[<0>] f+0x1/0x2\n[<0>] 0xffffffffffffffff\n", "proc"},
+		{"proc/stat", "cpu  1 2 3\n", Text},
+		{"node-status.yaml", "conditions:\ntype: Ready\n", Text},
+		{"systemctl_status_kubelet", "Active: active\n", Text},
+		{"stack.7.txt", "goroutine 1 [running]:\nmain.main()\n\t/x.go:1 +0x1d\n", "goroutines"},
+		{"call-stack-7.log", "something else\n", Text},
+		{"wchan.txt", "two words\n", Text},
+	} {
+		f, ok := Detect([]byte(tt.head), tt.file)
+		require.True(t, ok, tt.file)
+		require.Equal(t, tt.want, f.Name, tt.file)
+	}
+}

@@ -1,0 +1,36 @@
+package parse
+
+import (
+	"bytes"
+
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+)
+
+// pprofGoroutines starts a goroutine profile of runtime/pprof (debug=0): one sample type, strings 1
+// and 2 of the string table, and then samples. CPU and heap profiles have several types.
+var pprofGoroutines = []byte{0x0a, 4, 8, 1, 16, 2, 0x12}
+
+// sniffGoroutines knows the text of runtime.Stack and of a goroutine profile
+// (debug=1 and 2), and the profile in protocol buffers. Reading them is package stackdump's work.
+func sniffGoroutines(head []byte) float64 {
+	if bytes.HasPrefix(head, pprofGoroutines) || bytes.HasPrefix(head, []byte("goroutine profile: total ")) {
+		return 1
+	}
+	all, good, goroutines := 0, 0, 0
+	for line := range lines.OfHead(head) {
+		all++
+		switch {
+		case bytes.HasPrefix(line, []byte("goroutine ")) && bytes.IndexByte(line, '[') > 0 && !bytes.Contains(line, []byte(`]:\n`)):
+			goroutines++
+			good++
+		case line[0] == '\t' && bytes.Contains(line, []byte(".go:")),
+			bytes.HasPrefix(line, []byte("created by ")), bytes.HasPrefix(line, []byte("=== ")),
+			bytes.HasPrefix(line, []byte("...")), line[len(line)-1] == ')' && bytes.IndexByte(line, '.') > 0 && line[0] != ' ':
+			good++
+		}
+	}
+	if goroutines == 0 {
+		return 0
+	}
+	return float64(good) / float64(all)
+}

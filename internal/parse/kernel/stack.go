@@ -1,0 +1,178 @@
+// Package kernel reads what a Linux kernel writes about threads, in a log, in /proc or through a
+// sampler: the frames of their stacks, and the numbers of their system calls.
+package kernel
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+)
+
+// MaxPID is the kernel's PID_MAX_LIMIT; a larger number in front is a time.
+const MaxPID = 1 << 22
+
+// Task is the line that the kernel prints before the stack of a task (sched_show_task, in a report
+// of a hung task, for sysrq-w and sysrq-t):
+//
+//	task:containerd-shim state:D stack:    0 pid: 1422 ppid:     1 flags:0x00004006    since 5.11
+//	task:containerd-shim state:D stack:0     pid:1422  tgid:1419  ppid:1      flags:0x00004006    since 6.5
+//	containerd-shim D    0  1422      1 0x00004080    since 4.18
+//	containerd-shim D ffffffff819adcd0     0  1422      1 0x00000080    before
+type Task struct {
+	Comm  string // at most 15 bytes
+	State string // the letter of ps
+	TID   int
+	TGID  int // 0 before 6.5, which does not print it
+}
+
+// ReadTask reads such a line, without its log header. Ok is false for every other line.
+func ReadTask(line string) (t Task, ok bool) {
+	if rest, found := strings.CutPrefix(line, "task:"); found {
+		i := strings.LastIndex(rest, " state:")
+		if i < 0 || len(rest) < i+8 {
+			return t, false
+		}
+		t.Comm, t.State = strings.TrimRight(rest[:i], " "), rest[i+7:i+8]
+		t.TID, t.TGID = numberAfter(rest[i:], " pid:"), numberAfter(rest[i:], " tgid:")
+		return t, t.TID > 0 && t.TID <= MaxPID
+	}
+	if !strings.Contains(line, " 0x") || len(line) > 120 {
+		return t, false
+	}
+	m := oldTask.FindStringSubmatch(line)
+	if m == nil {
+		return t, false
+	}
+	t.Comm, t.State = m[1], m[2]
+	t.TID, _ = strconv.Atoi(m[3])
+	return t, t.TID > 0 && t.TID <= MaxPID
+}
+
+// oldTask is "%-15.15s %c" and then "  running task    ", the program counter or
+// nothing, free stack, pid, parent, flags: 1 the name, 2 the state, 3 the pid.
+var oldTask = regexp.MustCompile(`^(\S.{0,14}?) +([RSDTtXZPIWKN]) (?: *running task +| ?[0-9a-f]{8,16} )? *\d+ +(\d+) +\d+ 0x[0-9a-f]{8,16}$`)
+
+// numberAfter is the number behind a word, with or without blanks between; 0 when it is not there.
+func numberAfter(s, word string) int {
+	_, rest, ok := strings.Cut(s, word)
+	if !ok {
+		return 0
+	}
+	rest = strings.TrimLeft(rest, " ")
+	n, d := lines.Digits([]byte(rest[:min(len(rest), 10)]))
+	if d == 0 {
+		return 0
+	}
+	return int(n)
+}
+
+// ReadFrame reads a line of a kernel stack, innermost first, without its log header:
+//
+//	[<0>] ovl_sync_fs+0x2f/0x50 [overlay]    /proc/PID/stack since 4.14
+//	[<ffffffffc0a3d1bf>] ovl_sync_fs+0x2f/0x50 [overlay]    before
+//	 ovl_sync_fs+0x2f/0x50 [overlay]    a trace since 4.10
+//	 ? wait_woken+0xa0/0xa0    a word on the stack that may be left over from another call
+//	 [<ffffffff8132cb66>] ? __blk_run_queue+0x29/0x31    the same before 4.10
+//	[<0>] 0xffffffffffffffff    the end, before 5.6
+//
+// Function is the symbol without its offset, as "lo_rw_aio.isra.0", and empty for a frame without
+// one. Unsure says that the kernel put a question mark before it. Ok is false for every other line.
+func ReadFrame(line string) (function string, unsure, ok bool) {
+	s := strings.TrimSpace(line)
+	bracket := false
+	if strings.HasPrefix(s, "[<") {
+		_, rest, closed := strings.Cut(s, ">] ")
+		if !closed {
+			return "", false, false
+		}
+		s, bracket = rest, true
+	}
+	if rest, found := strings.CutPrefix(s, "? "); found {
+		s, unsure = rest, true
+	}
+	if bracket && strings.HasPrefix(s, "0x") && !strings.Contains(s, " ") {
+		return "", unsure, true
+	}
+	n := 0
+	for n < len(s) && IsSymbol(s[n]) {
+		n++
+	}
+	// Symbol, offset and size in full: "+0x1d" alone is what Go prints in its own stacks.
+	if n == 0 || n > MaxSymbol || lines.IsDigit(s[0]) || !strings.HasPrefix(s[n:], "+0x") {
+		return "", false, false
+	}
+	rest := s[n+3:]
+	a := HexDigits(rest)
+	if a == 0 || !strings.HasPrefix(rest[a:], "/0x") || HexDigits(rest[a+3:]) == 0 {
+		return "", false, false
+	}
+	return s[:n], unsure, true
+}
+
+// MaxSymbol is KSYM_NAME_LEN since 6.1; C's names stay far below.
+const MaxSymbol = 512
+
+// IsSymbol says that c may stand in the name of a function of the kernel.
+func IsSymbol(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || lines.IsDigit(c) || c == '_' || c == '.' || c == '$'
+}
+
+// HexDigits is how many hexadecimal digits s starts with; capitals are none.
+func HexDigits(s string) (n int) {
+	for n < len(s) && (lines.IsDigit(s[n]) || s[n] >= 'a' && s[n] <= 'f') {
+		n++
+	}
+	return n
+}
+
+// kernelEntries are the prefixes of the functions that a system call starts in, by the machine that
+// has them.
+var kernelEntries = []struct{ prefix, machine string }{
+	{"__x64_sys_", "x86_64"},
+	{"__arm64_sys_", "aarch64"},
+	{"__se_sys_", ""}, // since 4.17
+	{"__do_sys_", ""},
+	{"SyS_", ""}, // before
+	{"ksys_", ""},
+	{"sys_", ""},
+}
+
+// entryPoints lie below every stack of a system call, and show the machine.
+var entryPoints = map[string]string{
+	"do_syscall_64": "x86_64", "entry_SYSCALL_64_after_hwframe": "x86_64", "entry_SYSCALL_64_fastpath": "x86_64", "x64_sys_call": "x86_64",
+	"system_call_fastpath": "x86_64",
+	"el0_svc":              "aarch64", "el0t_64_sync": "aarch64", "el0_sync": "aarch64", "el0t_64_sync_handler": "aarch64", "el0_svc_common": "aarch64",
+}
+
+// otherNames are the system calls whose function has another name.
+var otherNames = map[string]string{"umount": "umount2", "newstat": "stat", "newfstat": "fstat", "newlstat": "lstat", "newuname": "uname"}
+
+// StackCall finds in a kernel stack, its functions in any order, the system call
+// that it belongs to and the machine it ran on; either is empty when the stack does not show it.
+func StackCall(functions []string) (name, machine string) {
+	for _, f := range functions {
+		base, _, _ := strings.Cut(f, ".")
+		if m := entryPoints[base]; m != "" && machine == "" {
+			machine = m
+		}
+		for _, e := range kernelEntries {
+			call, ok := strings.CutPrefix(base, e.prefix)
+			if !ok {
+				continue
+			}
+			if other := otherNames[call]; other != "" {
+				call = other
+			}
+			if isSyscall(call) {
+				name = call
+				if e.machine != "" {
+					machine = e.machine
+				}
+			}
+			break
+		}
+	}
+	return name, machine
+}

@@ -1,0 +1,448 @@
+package logs
+
+import (
+	"bytes"
+	"time"
+	"unicode/utf8"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
+)
+
+// body is how the message of a line is written.
+type body uint8
+
+const (
+	plain    body = iota // as it is
+	klog                 // "msg" key="value", or plain text
+	logrus               // key=value pairs, msg among them
+	terminal             // as logrus writes to a terminal: the message, then key=value pairs
+	inJSON               // an object that a logger wrote
+	banner               // a line of journalctl itself
+	none                 // the line has no header at all
+)
+
+// header is what stands before a message. Its slices are parts of the line.
+type header struct {
+	carrier event.Time // of journald or syslog, or the only stamp of a bare line
+	inner   event.Time // of klog or logrus
+	// uptime is what a clock that starts with the boot said; 0 when the line does not say, or in
+	// the kernel's first line.
+	uptime time.Duration
+	host   []byte
+	unit   []byte
+	pid    int
+	level  event.Level
+	body   body
+	msg    int // where the message starts: after the header, for logrus at the first pair
+	// carried says that a journal or syslog header was found, so that the writer is known.
+	carried bool
+	dmesg   bool // a line of the kernel's ring buffer
+	// container says that the line is one of a container's log file, CRI or docker's
+	// json-file: of one writer, whose long lines are cut every 16 KiB.
+	container    bool
+	stderr       bool // of a container's line
+	part         bool // of a container's line: it is cut, the next one goes on
+	innerAt      int  // where the message starts with the header of klog or logrus
+	repeats      int  // how often a syslog daemon says that the message came again
+	sameAsBefore bool // the message, or the time where repeats is 0, is that of the line before
+}
+
+// scanHeader reads the header of one line, whatever the format of its file: an
+// excerpt in a ticket mixes them. It decides by the first byte and looks at
+// the header only, so that a line that is not wanted costs no more than that.
+func scanHeader(b []byte) (h header) {
+	start := 0
+	for start < len(b) && b[start] == 0 { // a file that was open when the power failed
+		start++
+	}
+	b = b[start:]
+	if len(b) == 0 {
+		h.body = none
+		return h
+	}
+	n := h.scanCarrier(b)
+	if n < 0 {
+		h.msg += start
+		return h
+	}
+	if n == 0 {
+		h.carrier = event.Time{} // of a number that only looked like a stamp
+	}
+	if !h.scanInner(b[n:]) && n == 0 {
+		h.body = none
+	}
+	h.innerAt = start + n
+	h.msg += h.innerAt
+	return h
+}
+
+// streamIndex is 0 for a container's stdout and 1 for its stderr.
+func (h *header) streamIndex() int {
+	if h.stderr {
+		return 1
+	}
+	return 0
+}
+
+// scanCarrier reads the stamp and the writer in front of the message and returns
+// where the message starts; 0 without a carrier, -1 when h is complete.
+func (h *header) scanCarrier(b []byte) int {
+	switch c := b[0]; {
+	case c >= 'A' && c <= 'Z':
+		return h.scanLetters(b)
+	case c == '-':
+		if isBanner(b) {
+			h.body = banner
+			h.msg = len(b)
+			return -1
+		}
+	case c == '[':
+		return h.scanBracket(b)
+	case c == '<':
+		return h.scanPriority(b)
+	case lines.IsDigit(c):
+		return h.scanDigits(b)
+	case c >= 'a' || c == ' ':
+		return h.scanForeign(b)
+	}
+	return 0
+}
+
+// scanDigits reads a carrier that starts with a digit.
+func (h *header) scanDigits(b []byte) (n int) {
+	if len(b) < 8 {
+		return 0
+	}
+	switch {
+	case b[2] == ':':
+		h.carrier, n = stamp.BareClock(b)
+		return afterStamp(b, n)
+	case b[1] == ' ' && b[0] == '1':
+		return h.scanProtocol(b)
+	case b[1] == ',' || b[2] == ',' || b[3] == ',':
+		return h.scanKmsg(b)
+	}
+	if h.carrier, n = stamp.ISO(b); n == 0 {
+		// A whole number of seconds is no stamp that journalctl writes (-o short-unix has
+		// microseconds): it is an inode, or a counter.
+		if h.carrier, n = stamp.Epoch(b); n <= len("1762565411") {
+			h.carrier, n = stamp.Short(b) // 11月 08
+		}
+	} else if len(b) > n && n > 19 && b[19] == ',' && h.isKernelISO(b, n) {
+		return n + 1
+	}
+	return h.scanWriter(b, n)
+}
+
+// scanForeign reads what few lines start with: "nov. 08 09:30:11 node-1 …" of a
+// journalctl in another language, "kern  :err   : [42000.009100] …" of dmesg -x.
+func (h *header) scanForeign(b []byte) (n int) {
+	if len(b) < 15 {
+		return 0
+	}
+	at := 0
+	switch {
+	case b[0] != ' ':
+		// Names are padded to six letters; of eight is authpriv.
+		if b[4] == ':' || b[6] == ':' || b[8] == ':' {
+			if n = h.scanFacility(b); n > 0 {
+				return n
+			}
+		}
+	case b[2] < utf8.RuneSelf:
+		return 0
+	default: // the Japanese months before October are padded
+		at = 1
+	}
+	if h.carrier, n = stamp.Short(b[at:]); n == 0 {
+		return 0
+	}
+	return h.scanWriter(b, at+n)
+}
+
+// scanLetters reads a carrier that starts with a capital letter.
+func (h *header) scanLetters(b []byte) int {
+	if len(b) < 9 {
+		return 0
+	}
+	n := 0
+	// T09:30:11.885 level=debug, as write-ups cut logrus lines
+	if b[0] == 'T' && lines.IsDigit(b[1]) {
+		h.carrier, n = stamp.BareClock(b[1:])
+		if n > 0 {
+			n++
+		}
+		return afterStamp(b, n)
+	}
+	if h.carrier, n = stamp.Short(b); n == 0 && b[3] == ' ' && lines.IsDigit(b[4]) {
+		// Sat 2025-11-08 09:30:11 CST node-1 …, journalctl -o short-full. The zone's letters are
+		// ambiguous (CST is China's and Chicago's), so only UTC is used.
+		if h.carrier, n = stamp.ISO(b[4:]); n > 0 {
+			n += 4
+			end := bytes.IndexByte(b[min(n+1, len(b)):], ' ')
+			if end < 0 {
+				return afterStamp(b, n)
+			}
+			if string(b[n+1:n+1+end]) == "UTC" {
+				h.carrier.Lacks = 0
+			}
+			n += 1 + end
+		}
+	}
+	return h.scanWriter(b, n)
+}
+
+// afterStamp skips the blank behind a stamp of length n; without it there is no stamp.
+func afterStamp(b []byte, n int) int {
+	if n == 0 || n >= len(b) || b[n] != ' ' {
+		return 0
+	}
+	return n + 1
+}
+
+// scanWriter reads " host unit[pid]: " behind a stamp of length n, or the
+// " stdout F " of a container's log file.
+func (h *header) scanWriter(b []byte, n int) int {
+	if n = afterStamp(b, n); n == 0 {
+		return 0
+	}
+	if rest := b[n:]; len(rest) > 9 && (string(rest[:7]) == "stdout " || string(rest[:7]) == "stderr ") && rest[8] == ' ' {
+		h.container, h.stderr, h.part = true, rest[3] == 'e', rest[7] == 'P'
+		return n + 9
+	}
+	// journalctl --no-hostname
+	if unit, pid, end := readTag(b[n:]); end > 0 && (pid > 0 || string(unit) == "kernel") {
+		return h.setWriter(b, nil, unit, pid, n+end)
+	}
+	host := wordLength(b[n:])
+	if host == 0 || host > 255 || n+host >= len(b) {
+		return n
+	}
+	tag := b[n+host+1:]
+	if times := lastRepeated(tag); times > 0 {
+		h.host, h.carried, h.repeats, h.sameAsBefore = b[n:n+host], true, times, true
+		return n + host + 1
+	}
+	unit, pid, end := readTag(tag)
+	// "2025-11-08 09:30:11 some words: …" of a program's own log is not a host and its unit.
+	if end == 0 || pid == 0 && h.carrier.Lacks == event.LacksZone && b[0] != 'S' {
+		return n
+	}
+	return h.setWriter(b, b[n:n+host], unit, pid, n+host+1+end)
+}
+
+// readTag reads "kubelet[90]: "; end is behind it, 0 where b starts with something else.
+func readTag(b []byte) (unit []byte, pid, end int) {
+	for end < len(b) && end < 128 && b[end] > ' ' && b[end] != '[' && b[end] != ':' {
+		end++
+	}
+	unit = b[:end]
+	if end > 0 && end < len(b) && b[end] == '[' {
+		v, d := lines.Digits(b[end+1:])
+		if d > 0 && d < 11 && end+d+1 < len(b) && b[end+d+1] == ']' {
+			pid, end = int(v), end+d+2
+		}
+	}
+	if len(unit) == 0 || end >= len(b) || b[end] != ':' {
+		return nil, 0, 0
+	}
+	if end++; end < len(b) && b[end] != ' ' {
+		return nil, 0, 0
+	}
+	return unit, pid, min(end+1, len(b))
+}
+
+// setWriter takes the writer, and gives where the message starts: at, or behind what the writer put
+// there.
+func (h *header) setWriter(b, host, unit []byte, pid, at int) int {
+	h.host, h.unit, h.pid, h.carried = host, unit, pid, true
+	switch {
+	case string(h.unit) == "kernel":
+		n := 0
+		h.uptime, n = ringStamp(b[at:])
+		at += n
+	case b[len(b)-1] == 's' && pid == 0:
+		// busybox: "syslogd: last message repeated 3 times"
+		if times := lastRepeated(b[at:]); times > 0 {
+			h.unit, h.repeats, h.sameAsBefore = nil, times, true
+		}
+	}
+	return at
+}
+
+// wordLength is the length of the word that b starts with.
+func wordLength(b []byte) int {
+	n := bytes.IndexByte(b, ' ')
+	if n < 0 {
+		return 0
+	}
+	return n
+}
+
+// isBanner knows the lines that journalctl writes between entries.
+func isBanner(b []byte) bool {
+	if len(b) < 4 || string(b[:3]) != "-- " {
+		return false
+	}
+	for _, s := range [...]string{"Boot ", "Reboot --", "Logs begin", "Journal begins", "No entries --", "No journal files were found. --"} {
+		if len(b) >= 3+len(s) && string(b[3:3+len(s)]) == s {
+			return true
+		}
+	}
+	return false
+}
+
+// bannerEnd is when the journal ended, as its first line says; unknown where it does not:
+//
+//	-- Logs begin at Tue 2023-11-07 20:13:40 CST, end at Wed 2023-11-08 10:01:03 CST. --
+//	-- Journal begins at Tue 2023-11-07 20:13:40 CST, ends at Wed 2023-11-08 10:01:03 CST. --
+func bannerEnd(b []byte) event.Time {
+	_, rest, found := bytes.Cut(b, []byte(", end at "))
+	if !found {
+		_, rest, found = bytes.Cut(b, []byte(", ends at "))
+	}
+	_, date, weekday := bytes.Cut(rest, []byte{' '})
+	if !found || !weekday {
+		return event.Time{}
+	}
+	t, n := stamp.ISO(date)
+	if n > 0 && bytes.HasPrefix(date[n:], []byte(" UTC")) {
+		t.Lacks = 0
+	}
+	return t
+}
+
+// scanInner reads the header that klog or logrus put before the message. It says
+// whether there was one; h.msg is counted from b.
+func (h *header) scanInner(b []byte) bool {
+	if len(b) < 6 {
+		return false
+	}
+	switch b[0] {
+	case 'I', 'W', 'E', 'F':
+		if b[1] >= 'A' {
+			return h.scanTerminal(b)
+		}
+		return h.scanKlog(b)
+	case 't':
+		return h.scanLogrus(b)
+	case 'D', 'T', 'P':
+		return h.scanTerminal(b)
+	case 'l', 'm':
+		if string(b[:6]) == "messag" && h.carried {
+			return h.scanRepeated(b)
+		}
+		if string(b[:6]) == "level=" || string(b[:4]) == "msg=" {
+			h.body = logrus
+			h.scanLevel(b)
+			return true
+		}
+	}
+	return false
+}
+
+// scanKlog reads the header of k8s.io/klog and of glog before it:
+//
+//	E1108 09:30:11.885000    2917 kubelet.go:2412] "Skipping pod synchronization" err="…"
+//
+// It has no year and no zone. What looks like a thread id is the process id.
+func (h *header) scanKlog(b []byte) bool {
+	if len(b) < 22 || b[5] != ' ' || b[1] == ' ' || b[3] == ' ' {
+		return false
+	}
+	day, ok := stamp.Days(0, stamp.TwoDigits(b[1], b[2]), stamp.TwoDigits(b[3], b[4]))
+	face, prec, c := stamp.ClockFace(b[6:])
+	if !ok || c == 0 {
+		return false
+	}
+	i := 6 + c
+	for i < len(b) && b[i] == ' ' {
+		i++
+	}
+	pid, d := lines.Digits(b[i:])
+	if i += d; d > 0 && i < len(b) && b[i] == ' ' {
+		i++
+	}
+	end := bytes.IndexByte(b[i:min(len(b), i+256)], ']')
+	if end < 0 {
+		return false
+	}
+	i += end + 1
+	if i < len(b) && b[i] == ' ' {
+		i++
+	}
+	h.inner = stamp.Moment(day, face, prec, stamp.NoYear)
+	if h.pid == 0 && d < 11 {
+		h.pid = int(pid)
+	}
+	switch b[0] {
+	case 'I':
+		h.level = event.Info
+	case 'W':
+		h.level = event.Warning
+	case 'E':
+		h.level = event.Error
+	case 'F':
+		h.level = event.Fatal
+	}
+	h.body, h.msg = klog, i
+	return true
+}
+
+// scanLogrus reads the stamp and the level in front of a line of
+// sirupsen/logrus, or of log/slog's text handler, which does not quote the time:
+//
+//	time="2025-11-08T09:30:11.885000000+08:00" level=debug msg="…" key=value
+//	time=2025-11-08T09:30:11.885+08:00 level=INFO msg="…"
+func (h *header) scanLogrus(b []byte) bool {
+	if string(b[:5]) != "time=" {
+		return false
+	}
+	i := 5
+	if b[i] == '"' {
+		i++
+	}
+	t, n := stamp.ISO(b[i:])
+	if i += n; n == 0 || i >= len(b) {
+		return false
+	}
+	if b[i] == '"' {
+		i++
+	}
+	if i < len(b) && b[i] == ' ' {
+		i++
+	}
+	h.inner, h.body, h.msg = t, logrus, i
+	h.scanLevel(b[i:])
+	return true
+}
+
+func (h *header) scanLevel(b []byte) {
+	if len(b) > 7 && string(b[:6]) == "level=" {
+		h.level = readLevel(b[6:])
+	}
+}
+
+// readLevel reads the level word of logrus or slog that b starts with.
+func readLevel(b []byte) event.Level {
+	if len(b) == 0 {
+		return event.NoLevel
+	}
+	switch b[0] | 0x20 {
+	case 't':
+		return event.Trace
+	case 'd':
+		return event.Debug
+	case 'i':
+		return event.Info
+	case 'w':
+		return event.Warning
+	case 'e':
+		return event.Error
+	case 'f', 'p': // fatal, panic
+		return event.Fatal
+	}
+	return event.NoLevel
+}

@@ -1,0 +1,68 @@
+package logs_test
+
+import (
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/parsetest"
+)
+
+// TestJoinedDump puts the dump that journald cut into four entries together again:
+// it is the file that containerd wrote of the same dump, byte for byte.
+func TestJoinedDump(t *testing.T) {
+	truth := strings.TrimRight(string(parsetest.Sample(t, "goroutines/umount2.log.gz")), "\n")
+	for _, name := range []string{"journal-short/umount2_all.log.gz", "journal-short/umount2_precise.log.gz", "journal-export/umount2.log.gz"} {
+		t.Run(name, func(t *testing.T) {
+			a := parsetest.Read(t, parsetest.Format(t, path.Dir(name)), parsetest.Sample(t, name), nil)
+			var dump *event.Record
+			for i := range a.Records {
+				if strings.Contains(a.Records[i].Text, "=== BEGIN goroutine stack dump ===") {
+					require.Nil(t, dump)
+					dump = &a.Records[i]
+				}
+			}
+			require.NotNil(t, dump)
+			require.Len(t, dump.Pieces, 4)
+			got := strings.TrimPrefix(dump.Text, "=== BEGIN goroutine stack dump ===\n")
+			got = strings.TrimSuffix(got, "\n=== END goroutine stack dump ===")
+			require.Equal(t, truth, strings.TrimRight(got, "\n"))
+			require.Equal(t, "containerd", dump.Unit)
+			require.Equal(t, event.Info, dump.Level)
+		})
+	}
+	// JSON has lost it, and says so.
+	a := parsetest.Read(t, parsetest.Format(t, "journal-json"), parsetest.Sample(t, "journal-json/umount2.log.gz"), nil)
+	require.Len(t, a.Skips, 12)
+	require.ErrorContains(t, a.Skips[0], "collect it again with journalctl -o export")
+}
+
+// TestJoinCuts cuts a message at every place, also between a backslash and its letter, with other
+// writers in between.
+func TestJoinCuts(t *testing.T) {
+	const msg = `time="2026-11-20T18:25:56Z" level=info msg="=== BEGIN\n\tgoroutine \"1\" \\ \u4e2d [running]:\nmain.main()\n=== END"`
+	const text = "=== BEGIN\n\tgoroutine \"1\" \\ 中 [running]:\nmain.main()\n=== END"
+	for cut := strings.Index(msg, "BEGIN"); cut < len(msg); cut++ {
+		log := "Nov 20 18:25:56 n containerd[43]: " + msg[:cut] + "\n" +
+			"Nov 20 18:25:56 n containerd[44]: " + `time="2026-11-20T18:25:56Z" level=info msg=other` + "\n" +
+			"Nov 20 18:25:56 n systemd[1]: other\n" +
+			"Nov 20 18:25:56 n containerd[43]: " + msg[cut:] + "\n"
+		a := parsetest.Read(t, parsetest.Format(t, "journal-short"), []byte(log), nil)
+		require.Len(t, a.Records, 3)
+		require.Equal(t, "other", a.Records[0].Text)
+		require.Equal(t, text, a.Records[2].Text)
+		require.Equal(t, 2, a.Records[2].Lines)
+		require.Equal(t, 4, a.Records[2].Pieces[1].Pos.Line)
+	}
+}
+
+// TestNumbersAreNoTimes: inodes of a listing, counters of a cgroup.
+func TestNumbersAreNoTimes(t *testing.T) {
+	const text = "4026531843      0 lrwxrwxrwx   1 root root 8 Nov 22 02:57 /proc/net -> self/net\n9681488754 9522051915 \n1653322986\n"
+	for _, rec := range parsetest.Read(t, parsetest.Format(t, "text"), []byte(text), nil).Records {
+		require.False(t, rec.Time.Known, rec.Text)
+	}
+}

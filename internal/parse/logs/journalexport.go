@@ -1,0 +1,187 @@
+package logs
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+)
+
+// ReadExport reads journalctl -o export (systemd's JOURNAL_EXPORT_FORMATS):
+//
+//	__REALTIME_TIMESTAMP=1795199112300980
+//	SYSLOG_IDENTIFIER=containerd
+//	MESSAGE=time="2026-11-20T18:25:12.300192142Z" level=info msg="…"
+//
+// with an empty line after each entry. A value that is not printable text is written
+// as its name, a newline, its length in 8 bytes little-endian, its bytes and a
+// newline. A record's place is where its MESSAGE stands; its Lines are those of the
+// entry that are not blank, also inside a value.
+func ReadExport(in lines.Input) iter.Seq2[event.Record, error] {
+	return func(yield func(event.Record, error) bool) {
+		x := exportReader{logReader: logReader{Input: in, lines: lines.NewReader(in.R, in.Stats), yield: yield}}
+		x.logReader.Stats = x.lines.Stats
+		for x.lines.Next() {
+			if !x.readField() {
+				return
+			}
+		}
+		if x.endEntry() && x.endFile() && x.lines.Err != nil {
+			yield(event.Record{}, x.lines.Err)
+		}
+	}
+}
+
+// SniffExport wants one of the fields that every entry has; shell variables look the same
+// otherwise.
+func SniffExport(head []byte) float64 {
+	entry := false
+	score := lines.Sniffer(func(line []byte) bool {
+		entry = entry || bytes.HasPrefix(line, []byte("__REALTIME_TIMESTAMP=")) || bytes.HasPrefix(line, []byte("__CURSOR="))
+		key, _, _ := bytes.Cut(line, []byte{'='})
+		return isFieldName(key)
+	})(head)
+	if !entry {
+		return 0
+	}
+	return score
+}
+
+// exportReader is the state within one export stream.
+type exportReader struct {
+	logReader
+	h       header
+	start   int // lines that were not blank before this entry
+	fields  int // of this entry
+	message []byte
+	quote   []byte // the line that message stands in
+	pos     int    // its number; 0 while MESSAGE was not seen
+	unit    []byte
+	comm    []byte
+	host    []byte
+}
+
+// readField reads one field, or the empty line that ends an entry.
+func (x *exportReader) readField() bool {
+	line := x.lines.Line
+	b := lines.TrimReturn(line.Bytes)
+	if lines.IsBlank(b) && line.Cut == 0 {
+		return x.endEntry()
+	}
+	if err := line.CutSkip(x.Path); err != nil && !x.yield(event.Record{}, err) {
+		return false
+	}
+	key, value, text := bytes.Cut(b, []byte{'='})
+	if !isFieldName(key) {
+		return x.yieldSkip(line.N, fmt.Sprintf("no field of a journal export: %.40q", b))
+	}
+	isMessage := string(key) == "MESSAGE"
+	switch {
+	case text && isMessage:
+		x.keepMessage(value, b, line.N)
+	case text:
+		x.keepField(key, value)
+	default:
+		value, first, err := x.lines.ReadBinary()
+		if err != nil {
+			return x.yieldSkip(line.N, fmt.Sprintf("field without a value: %v", err))
+		}
+		if isMessage {
+			physical, _, _ := bytes.Cut(value, []byte{'\n'})
+			x.keepMessage(value, physical, first)
+		}
+	}
+	x.fields++
+	return true
+}
+
+// yieldSkip loses one line of the entry; it is taken off the entry's account.
+func (x *exportReader) yieldSkip(n int, reason string) bool {
+	x.start++
+	return x.yield(event.Record{}, &event.Skip{Pos: event.Pos{File: x.Path, Line: n}, Lines: 1, Reason: reason})
+}
+
+// isFieldName knows journald's field names: capitals, digits and underscores.
+func isFieldName(b []byte) bool {
+	for _, c := range b {
+		if c != '_' && (c < 'A' || c > 'Z') && !lines.IsDigit(c) {
+			return false
+		}
+	}
+	return len(b) > 0 && len(b) <= 64 // journald's own limit
+}
+
+func (x *exportReader) keepMessage(value, line []byte, n int) {
+	if x.pos > 0 { // a field may be repeated
+		x.message = append(append(x.message, '\n'), value...)
+		return
+	}
+	x.message = append(x.message[:0], value...)
+	x.quote = append(x.quote[:0], line[:min(len(line), event.MaxRaw)]...)
+	x.pos = n
+}
+
+func (x *exportReader) keepField(key, value []byte) {
+	switch string(key) {
+	case "__REALTIME_TIMESTAMP":
+		if us, n := lines.Digits(value); n > 0 {
+			x.h.carrier = event.Time{T: time.UnixMicro(us).UTC(), Prec: time.Microsecond, Known: true}
+		}
+	case "__MONOTONIC_TIMESTAMP":
+		x.h.uptime = sinceBoot(value)
+	case "SYSLOG_IDENTIFIER":
+		x.unit = append(x.unit[:0], value...)
+		x.h.unit = x.unit
+	case "_COMM":
+		x.comm = append(x.comm[:0], value...)
+	case "_HOSTNAME":
+		x.host = append(x.host[:0], value...)
+		x.h.host = x.host
+	case "_PID":
+		pid, _ := lines.Digits(value)
+		x.h.pid = int(pid)
+	case "PRIORITY":
+		x.h.level = priorityLevel(value)
+	}
+}
+
+// endEntry makes a record of the entry that has been read, if there is one.
+func (x *exportReader) endEntry() bool {
+	used := x.lines.Stats.Lines - x.lines.Stats.Blank
+	h, count, fields, n := x.h, used-x.start, x.fields, x.pos
+	x.h, x.start, x.fields, x.pos = header{}, used, 0, 0
+	if fields == 0 {
+		return true
+	}
+	if n == 0 { // an entry without a message stands at its last line
+		n = max(1, x.lines.Line.N-1)
+		x.message, x.quote = x.message[:0], x.quote[:0]
+	}
+	if len(h.unit) == 0 {
+		h.unit = x.comm
+	}
+	x.comm = x.comm[:0]
+	h.carried = true
+	if bytes.IndexByte(x.message, '\x1b') >= 0 {
+		x.message = lines.WithoutColours(x.message[:0], x.message)
+	}
+	h.scanInner(x.message)
+	if h.body == plain && len(x.message) > 0 && x.message[0] == '{' {
+		x.nested.readNested(&h, x.message)
+	}
+	rec := x.newRecord(n, &h)
+	rec.Lines = count
+	if x.open != nil {
+		if done, ok := x.extendHeld(&rec, &h, x.message); done {
+			return ok
+		}
+	}
+	if x.Want != nil && !x.Want(x.message) {
+		return x.yield(rec, nil)
+	}
+	rec.Raw = string(x.quote)
+	return x.logReader.yieldMessage(rec, &h, string(x.message[h.msg:]))
+}

@@ -1,0 +1,518 @@
+// Package logs turns logs into event.Record: journals in all their forms, syslog, dmesg, klog,
+// logrus, the log files of containers, and plain text. It holds no more than one line, and messages
+// that are written in several pieces (64 MiB).
+package logs
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+)
+
+// ReadLines reads every log format that is written line by line: journald's and syslog's text,
+// journald's JSON, klog, logrus and plain text. Each line is read by what it looks like, whatever
+// the lines around it are, because files are excerpts, concatenations and pastes.
+//
+// A line without a header is a record of its own at the time of the last dated line.
+func ReadLines(in lines.Input) iter.Seq2[event.Record, error] {
+	return func(yield func(event.Record, error) bool) {
+		l := logReader{Input: in, lines: lines.NewReader(in.R, in.Stats), yield: yield}
+		for l.lines.Next() {
+			if !l.readLine(l.lines.Line) {
+				return
+			}
+		}
+		if l.endFile() && l.lines.Err != nil {
+			yield(event.Record{}, l.lines.Err)
+		}
+	}
+}
+
+// endFile gives out what the end of the file leaves open.
+func (l *logReader) endFile() bool {
+	return l.endPretty() && l.endPart(0) && l.endPart(1) && l.closeWhere(func(*held) bool { return true })
+}
+
+// logReader is the state of one pass over one file.
+type logReader struct {
+	lines.Input
+	lines *lines.Reader
+	yield func(event.Record, error) bool
+	units lines.Names
+	hosts lines.Names
+	last  writer // of the last line with a time, for those without
+	open  []*held
+	json  jsonEntry
+	// nested is the object that a logger wrote into the current message.
+	nested jsonEntry
+	// prev is the last record, for a syslog daemon that says that it came again; only when it was
+	// wanted.
+	prev    event.Record
+	plain   []byte // the current line without its colours
+	pretty  []byte // an object on several lines that is not closed yet
+	started int    // where it starts; 0 outside of one
+	quote   []byte // its line that holds the message
+	quoted  int
+	filled  int      // its lines that are not blank
+	parts   [2]*part // messages of a container that are not whole yet, of stdout and of stderr
+	// status is the unit whose systemctl status the current lines are from; empty outside of one.
+	status string
+}
+
+// writer is who wrote a line, and when.
+type writer struct {
+	time       event.Time
+	unit, host string
+	pid        int
+}
+
+// readLine turns one line into a record. It returns false when the consumer has had enough.
+func (l *logReader) readLine(line lines.Line) bool {
+	b := lines.TrimReturn(line.Bytes)
+	if lines.IsBlank(b) && line.Cut == 0 {
+		return l.readBlank()
+	}
+	if err := line.CutSkip(l.Path); err != nil && !l.yield(event.Record{}, err) {
+		return false
+	}
+	if l.started > 0 {
+		return l.readPretty(line.N, b)
+	}
+	if len(b) > 0 {
+		switch b[0] {
+		case 0x1e: // journalctl -o json-seq
+			b = b[1:]
+		case 'd': // journalctl -o json-sse
+			b = bytes.TrimPrefix(b, sse)
+		}
+	}
+	if i := nodePrefix(b); i < len(b) && b[i] == '{' {
+		return l.readJSON(line.N, b[i:])
+	}
+	return l.readText(line.N, b)
+}
+
+var sse = []byte("data: ")
+
+// readText reads a line that is no JSON.
+func (l *logReader) readText(n int, b []byte) bool {
+	h, raw := scanHeader(b), b
+	if (h.body == plain || h.body == none) && bytes.IndexByte(b, '\x1b') >= 0 {
+		l.plain = lines.WithoutColours(l.plain[:0], b)
+		b = l.plain
+		h = scanHeader(b)
+	}
+	if h.body == none {
+		return l.readContinuation(n, raw, b)
+	}
+	if h.body == plain && h.msg < len(b) && b[h.msg] == '{' {
+		l.nested.readNested(&h, b[h.msg:])
+	}
+	rec := l.newRecord(n, &h)
+	switch {
+	case h.body == banner:
+		rec.Outer = bannerEnd(b)
+		return l.yield(rec, nil)
+	case h.sameAsBefore && h.repeats > 0:
+		return l.readLastRepeated(rec, raw)
+	case h.repeats > 0:
+		b = bytes.TrimSuffix(b, []byte{']'})
+		h.msg = min(h.msg, len(b))
+	}
+	if h.container {
+		if i := h.streamIndex(); h.part || l.parts[i] != nil {
+			rec.Raw = lines.Clip(raw)
+			return l.readPart(i, rec, &h, b)
+		}
+	}
+	if l.open != nil {
+		if done, ok := l.extendHeld(&rec, &h, b[h.msg:]); done {
+			return ok
+		}
+	}
+	if l.Want != nil && !l.Want(b[h.msg:]) {
+		return l.yield(rec, nil)
+	}
+	s := string(b)
+	rec.Raw = lines.Clip(s)
+	if len(raw) != len(b) {
+		rec.Raw = lines.Clip(raw)
+	}
+	return l.yieldMessage(rec, &h, s[h.msg:])
+}
+
+// readLastRepeated reads "last message repeated 3 times": the record before it once more, at this
+// time.
+func (l *logReader) readLastRepeated(rec event.Record, raw []byte) bool {
+	rec.Unit, rec.PID, rec.Level = l.last.unit, l.last.pid, l.prev.Level
+	if l.prev.Wanted {
+		rec.Wanted, rec.Text, rec.Fields, rec.Raw = true, l.prev.Text, l.prev.Fields, lines.Clip(raw)
+	}
+	return l.yield(rec, nil)
+}
+
+// nodePrefix is where a JSON record begins behind the node that talosctl logs puts before every
+// line; 0 when nothing stands there:
+//
+//	10.200.1.3: {"ts":1753121294157.29,"caller":"internal/log.go:32","msg":…
+func nodePrefix(b []byte) int {
+	const longest = 64 // an address or a name, and the colon
+	i := bytes.Index(b[:min(len(b), longest)], []byte(": {\""))
+	if i <= 0 || bytes.IndexByte(b[:i], ' ') >= 0 {
+		return 0
+	}
+	return i + len(": ")
+}
+
+// newRecord is a record with what the header says. It allocates nothing.
+func (l *logReader) newRecord(n int, h *header) event.Record {
+	rec := event.Record{
+		Pos: event.Pos{File: l.Path, Line: n}, Lines: 1,
+		Time: h.carrier, Uptime: h.uptime, PID: h.pid, Level: h.level,
+	}
+	if h.inner.Known {
+		rec.Time, rec.Outer = h.inner, h.carrier
+	}
+	if rec.Repeats = h.repeats; h.repeats == 0 {
+		l.prev.Wanted = false
+		if h.sameAsBefore && !rec.Time.Known {
+			rec.Time = l.last.time
+		}
+	}
+	if len(h.unit) > 0 {
+		rec.Unit = l.units.Intern(h.unit)
+	}
+	if len(h.host) > 0 {
+		rec.Host = l.hosts.Intern(h.host)
+	}
+	if h.repeats == 0 && rec.Time.Known {
+		l.last = writer{rec.Time, rec.Unit, rec.Host, rec.PID}
+	}
+	return rec
+}
+
+// yieldMessage finishes a wanted record; msg is what follows its headers.
+func (l *logReader) yieldMessage(rec event.Record, h *header, msg string) bool {
+	rec.Wanted = true
+	switch h.body {
+	case inJSON:
+		rec.Text, rec.Fields = l.nested.message.text(), l.nested.otherFields()
+	case terminal:
+		rec.Text, rec.Fields = parseTerminal(msg)
+	case klog:
+		if h.carried {
+			msg = undoOctal(msg)
+		}
+		if strings.HasSuffix(msg, "=<") { // klog writes a value of several lines as a block
+			return l.holdMessage(&held{rec: rec, body: klog, bare: !h.carried, raw: []byte(msg)})
+		}
+		rec.Text, rec.Fields = parseKlog(msg)
+	case logrus:
+		return l.readLogrus(rec, h, msg)
+	default:
+		rec.Text = undoEscapes(msg)
+		if h.carried {
+			rec.Text = undoOctal(rec.Text)
+		}
+	}
+	return l.yieldRecord(rec)
+}
+
+// undoOctal gives a message of several lines its line breaks back, which rsyslog writes as #012,
+// and tabs as #011 (parser.escapeControlCharactersOnReceive). A line of its own, as of a panic in
+// the journal, starts with #011. Other messages of one line stay as they are.
+func undoOctal(s string) string {
+	if !strings.Contains(s, "#012") && !strings.HasPrefix(s, "#011") {
+		return s
+	}
+	return octal.Replace(s)
+}
+
+// undoEscapes gives a goroutine dump its line breaks back that stands, escaped, in a line of no
+// known shape, as loggers write values: dump="goroutine 1 [running]:\nmain.main()…". Other lines
+// stay as they are.
+func undoEscapes(s string) string {
+	if !strings.Contains(s, `]:\n`) || !strings.Contains(s, "goroutine ") {
+		return s
+	}
+	return escapes.Replace(s)
+}
+
+var escapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\r`, "\r", `\"`, `"`)
+
+var octal = strings.NewReplacer("#012", "\n", "#011", "\t", "#015", "\r")
+
+// yieldRecord yields a record that is complete, with a remark when journald printed a size instead
+// of its text.
+func (l *logReader) yieldRecord(rec event.Record) bool {
+	if strings.HasSuffix(rec.Text, "B blob data]") && strings.HasPrefix(rec.Text, "[") && len(rec.Text) < 32 {
+		rec.Lost = true
+		if !l.remark(rec.Pos.Line, "journalctl printed %q for a message that is not UTF-8, or long; collect it again with journalctl -o export", rec.Text) {
+			return false
+		}
+	}
+	for i := range rec.Pieces { // those of a message whose quotes and keys were taken off
+		rec.Pieces[i].Off = min(rec.Pieces[i].Off, len(rec.Text))
+	}
+	if l.prev = rec; len(rec.Pieces) > 0 {
+		l.prev.Wanted = false
+	}
+	return l.yield(rec, nil)
+}
+
+// remark reports something about a line that is used all the same.
+func (l *logReader) remark(line int, format string, args ...any) bool {
+	return l.yield(event.Record{}, &event.Skip{Pos: event.Pos{File: l.Path, Line: line}, Reason: fmt.Sprintf(format, args...)})
+}
+
+// readContinuation reads a line without a header: the next line of a message, or text of no known
+// shape. B is raw without its colours.
+func (l *logReader) readContinuation(n int, raw, b []byte) bool {
+	rec := event.Record{
+		Pos: event.Pos{File: l.Path, Line: n}, Lines: 1,
+		Time: l.last.time, Unit: l.last.unit, Host: l.last.host, PID: l.last.pid,
+	}
+	if l.open != nil {
+		if done, ok := l.extendBareHeld(&rec, b); done {
+			return ok
+		}
+	}
+	if l.followStatus(b); l.status != "" {
+		rec = event.Record{Pos: rec.Pos, Lines: 1} // of no line before
+	}
+	if lines.IsNoise(b) {
+		return l.yield(event.Record{}, &event.Skip{Pos: rec.Pos, Lines: 1, Reason: fmt.Sprintf("not text: %.40q", b)})
+	}
+	if l.Want != nil && !l.Want(b) {
+		return l.yield(rec, nil)
+	}
+	rec.Wanted, rec.Text = true, string(b)
+	if rec.Raw = lines.Clip(rec.Text); len(raw) != len(b) {
+		rec.Raw = lines.Clip(raw)
+	}
+	rec.Text = undoEscapes(rec.Text)
+	if l.status != "" {
+		rec.Fields = []event.Pair{{Key: "unit", Value: l.status}}
+	}
+	return l.yieldRecord(rec)
+}
+
+// maxHeld bounds what is held of messages that may go on, in bytes: the largest dump seen is 1/100
+// of it.
+const maxHeld = 64 << 20
+
+// leastCut is less than what any carrier cuts off a long message: 16 KiB in containers' logs, 48
+// KiB in journald.
+const leastCut = 4 << 10
+
+// maxOpen bounds how many messages may be open at once.
+const maxOpen = 64
+
+// held is a message that goes on in later lines. journald cuts a long logrus message,
+// such as a goroutine dump, into entries of LineMax (48 KiB) bytes; the later ones have no
+// logrus header, and other writers' entries stand between them. A paste into a
+// ticket is wrapped instead. klog writes a value of several lines as a block:
+//
+//	"Failed" err=<
+//		first line
+//		second line
+//	 > pod="a/b"
+type held struct {
+	rec    event.Record
+	body   body   // logrus or klog
+	bare   bool   // without a carrier: the rest is on lines without a header
+	raw    []byte // the pairs as written so far, still escaped
+	quoted bool   // raw ends inside a quoted value
+	// lines says that each piece is a line of its own: logrus before 1.0.3 wrote line breaks as
+	// they are.
+	lines  bool
+	bounds []int // where in raw each piece starts
+	pieces []event.Pos
+	blanks int // blank lines since the last piece; part of the message if it goes on
+}
+
+// readLogrus finishes a wanted logrus record, or holds it when its message goes on elsewhere.
+func (l *logReader) readLogrus(rec event.Record, h *header, pairs string) bool {
+	text, fields, _, open := parseLogrus(pairs, nil)
+	if !open && !(strings.HasSuffix(pairs, ` \`) && !h.carried) {
+		rec.Text, rec.Fields = text, fields
+		return l.yieldRecord(rec)
+	}
+	return l.holdMessage(&held{
+		rec: rec, body: logrus, bare: !h.carried, raw: []byte(pairs), quoted: open, bounds: []int{0}, pieces: []event.Pos{rec.Pos},
+	})
+}
+
+// holdMessage keeps a message until it is whole, and yields the oldest when there are too many.
+func (l *logReader) holdMessage(o *held) bool {
+	l.open = append(l.open, o)
+	size := 0
+	for _, o := range l.open {
+		size += len(o.raw)
+	}
+	if len(l.open) > maxOpen || size > maxHeld {
+		oldest := l.open[0]
+		return l.closeWhere(func(o *held) bool { return o == oldest })
+	}
+	return true
+}
+
+// extendHeld gives an entry to the open message of the same writer. Done says that it was taken.
+func (l *logReader) extendHeld(rec *event.Record, h *header, msg []byte) (done, ok bool) {
+	if bytes.HasPrefix(msg, []byte("Suppressed ")) {
+		l.noteGap(rec, string(msg))
+	}
+	i := slices.IndexFunc(l.open, func(o *held) bool {
+		return o.bare != h.carried && (o.bare || o.rec.Unit == rec.Unit && o.rec.PID == rec.PID)
+	})
+	if i < 0 {
+		return false, true
+	}
+	o := l.open[i]
+	if h.body == plain && (h.carried || h.container || h.carrier.Known && o.rec.Outer.Known) && o.mayGoOn(msg) {
+		return true, l.growHeld(o, rec, msg)
+	}
+	// The writer has gone on with something else: the rest of its message is lost.
+	return !l.closeWhere(func(p *held) bool { return p == o }), false
+}
+
+// noteGap notes in the open messages of a unit that journald did not keep all their pieces, as a
+// line of their text.
+func (l *logReader) noteGap(rec *event.Record, msg string) {
+	gap, ok := event.ParseSuppressed(msg)
+	for _, o := range l.open {
+		if !ok || o.bare || o.body != logrus || !gap.Of(o.rec.Unit) {
+			continue
+		}
+		if slashes := len(o.raw) - len(bytes.TrimRight(o.raw, `\`)); slashes%2 != 0 {
+			o.raw = o.raw[:len(o.raw)-1] // the cut fell into an escape
+		}
+		o.bounds = append(o.bounds, len(o.raw))
+		o.pieces = append(o.pieces, rec.Pos)
+		o.raw = append(append(append(o.raw, `\n`...), msg...), `\n`...)
+	}
+}
+
+// extendBareHeld gives a line without a header to the open message of a line without a carrier.
+func (l *logReader) extendBareHeld(rec *event.Record, b []byte) (done, ok bool) {
+	i := slices.IndexFunc(l.open, func(o *held) bool { return o.bare })
+	if i < 0 {
+		return false, true
+	}
+	o := l.open[i]
+	if !o.mayGoOn(b) {
+		return !l.closeWhere(func(p *held) bool { return p == o }), false
+	}
+	if o.body == klog {
+		return true, l.growHeld(o, rec, b)
+	}
+	if bytes.HasSuffix(o.raw, []byte(` \`)) { // a shell's line continuation, as write-ups wrap
+		o.raw = o.raw[:len(o.raw)-1]
+	} else {
+		o.raw = append(o.raw, bytes.Repeat([]byte{'\n'}, 1+o.blanks)...)
+	}
+	o.blanks = 0
+	return true, l.growHeld(o, rec, b)
+}
+
+// mayGoOn says that msg may be the next part of the message.
+func (o *held) mayGoOn(msg []byte) bool {
+	if len(o.raw)+len(msg) > maxHeld {
+		return false
+	}
+	return o.body != klog || len(msg) > 0 && (msg[0] == '\t' || msg[0] == ' ')
+}
+
+// growHeld adds a piece and emits the message once it is whole.
+func (l *logReader) growHeld(o *held, rec *event.Record, msg []byte) bool {
+	if o.body == klog {
+		o.rec.Lines += rec.Lines
+		o.raw = append(append(o.raw, '\n'), msg...)
+		if !bytes.HasPrefix(bytes.TrimLeft(msg, " "), []byte{'>'}) {
+			return true
+		}
+		return l.closeWhere(func(p *held) bool { return p == o })
+	}
+	if len(o.bounds) == 1 && !o.bare {
+		o.lines = len(o.raw) < leastCut && !bytes.HasPrefix(msg, []byte(`\`)) && (bytes.HasSuffix(o.raw, []byte("stack dump ===")) || bytes.HasSuffix(o.raw, []byte("]:")))
+	}
+	if o.lines {
+		o.raw = append(o.raw, `\n`...)
+	}
+	from := len(o.raw)
+	o.bounds = append(o.bounds, from)
+	o.pieces = append(o.pieces, rec.Pos)
+	o.raw = append(o.raw, msg...)
+	o.rec.Lines += rec.Lines
+	for i := from; i < len(o.raw); i++ {
+		q := bytes.IndexByte(o.raw[i:], '"')
+		if q < 0 {
+			break
+		}
+		i += q
+		// The backslashes before it may stand in the piece before.
+		before := o.raw[:i]
+		if slashes := len(before) - len(bytes.TrimRight(before, `\`)); slashes%2 == 0 {
+			o.quoted = !o.quoted
+		}
+	}
+	if o.quoted {
+		return true
+	}
+	return l.closeWhere(func(p *held) bool { return p == o })
+}
+
+// readBlank ends an open message of lines without a carrier, unless it is a goroutine
+// dump: there, blank lines stand between goroutines.
+func (l *logReader) readBlank() bool {
+	for _, o := range l.open {
+		if o.bare && !bytes.Contains(o.raw, []byte("goroutine ")) {
+			return l.closeWhere(func(p *held) bool { return p == o })
+		}
+		o.blanks++
+	}
+	return true
+}
+
+// closeWhere emits the chosen open messages.
+func (l *logReader) closeWhere(which func(*held) bool) bool {
+	open := l.open
+	l.open = nil
+	for i, o := range open {
+		if !which(o) {
+			l.open = append(l.open, o)
+			continue
+		}
+		if !l.closeHeld(o) {
+			l.open = append(l.open, open[i+1:]...)
+			return false
+		}
+	}
+	return true
+}
+
+// closeHeld emits one message, whole or cut.
+func (l *logReader) closeHeld(o *held) bool {
+	if o.body == klog {
+		o.rec.Text, o.rec.Fields = parseKlog(string(o.raw))
+		return l.yieldRecord(o.rec)
+	}
+	text, fields, offsets, open := parseLogrus(string(o.raw), o.bounds)
+	rec := o.rec
+	rec.Text, rec.Fields = text, fields
+	if len(o.pieces) > 1 {
+		rec.Pieces = make([]event.Piece, len(o.pieces))
+		for i, pos := range o.pieces {
+			rec.Pieces[i] = event.Piece{Off: offsets[i], Pos: pos}
+		}
+		if open && !l.remark(rec.Pos.Line, "message of %d lines is cut: its quote is never closed", rec.Lines) {
+			return false
+		}
+	}
+	return l.yieldRecord(rec)
+}

@@ -1,0 +1,83 @@
+package logs
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
+)
+
+// scanTerminal reads the header of logrus when it writes to a terminal, as containerd, dockerd and
+// k3s do when they run in a terminal. Its colours have been taken off.
+//
+//	INFO[2025-11-08T09:30:11.885000000+08:00] starting containerd        revision=d62d revision=x
+//	WARN[0012] seconds since the start, which are no time
+func (h *header) scanTerminal(b []byte) bool {
+	if b[4] != '[' || terminalLevel(b) == event.NoLevel {
+		return false
+	}
+	end := bytes.IndexByte(b[:min(len(b), 48)], ']')
+	if end < 6 || end+1 >= len(b) || b[end+1] != ' ' {
+		return false
+	}
+	if t, n := stamp.ISO(b[5:end]); n == end-5 {
+		h.inner = t
+	} else if _, d := lines.Digits(b[5:end]); d != end-5 {
+		return false
+	}
+	h.level, h.body, h.msg = terminalLevel(b), terminal, end+2
+	return true
+}
+
+// terminalLevel is logrus' level in four letters.
+func terminalLevel(b []byte) event.Level {
+	switch string(b[:4]) {
+	case "TRAC":
+		return event.Trace
+	case "DEBU":
+		return event.Debug
+	case "INFO":
+		return event.Info
+	case "WARN":
+		return event.Warning
+	case "ERRO":
+		return event.Error
+	case "FATA", "PANI":
+		return event.Fatal
+	}
+	return event.NoLevel
+}
+
+// parseTerminal splits the message from the pairs behind it. logrus does not quote it there, so the
+// pairs are what reads as pairs up to the end of the line.
+func parseTerminal(s string) (text string, fields []event.Pair) {
+	for at := 0; ; {
+		i := strings.IndexByte(s[at:], ' ')
+		if i < 0 {
+			return strings.TrimRight(s, " "), nil
+		}
+		at += i + 1
+		if rest := s[at:]; isPairs(rest) {
+			return strings.TrimRight(s[:at], " "), readPairs(rest)
+		}
+	}
+}
+
+// isPairs says that s is key=value pairs to its end.
+func isPairs(s string) bool {
+	if s == "" || s[0] == ' ' {
+		return false
+	}
+	for {
+		key, _, rest, ok := cutPair(s)
+		if !ok {
+			return true
+		}
+		if len(s) <= len(key) || s[len(key)] != '=' || strings.ContainsAny(key, `"'():,`) {
+			return false
+		}
+		s = strings.TrimLeft(rest, " ")
+	}
+}

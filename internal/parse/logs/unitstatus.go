@@ -1,0 +1,66 @@
+package logs
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+)
+
+// systemctl status prints properties of a unit and then the last lines of its journal:
+//
+//	● containerd.service - containerd container runtime
+//	     Loaded: loaded (/lib/systemd/system/containerd.service; enabled; preset: enabled)
+//	     Active: active (running) since Fri 2026-11-20 18:22:10 UTC; 3min 2s ago
+//	   Main PID: 43 (containerd)
+//	      Tasks: 12 (limit: 28844)
+//
+//	Nov 20 18:25:12 node-1 containerd[43]: …
+//
+// It is a log, of which the lines of properties get the name of the unit as their field "unit".
+
+// unitTypes are the endings of units' names, see systemd.unit(5).
+var unitTypes = []string{".service", ".scope", ".socket", ".mount", ".slice", ".timer", ".target", ".path", ".swap", ".device", ".automount"}
+
+// statusHead is the unit of which systemctl status prints the properties below; nil when the line
+// begins none.
+func statusHead(line []byte) []byte {
+	if len(line) < 8 || line[0] != '*' && line[0] < 0x80 {
+		return nil
+	}
+	mark, rest, ok := bytes.Cut(line, []byte{' '})
+	if !ok || len(mark) > 3 || !slices.Contains([]string{"●", "*", "○", "×", "↻"}, string(mark)) {
+		return nil
+	}
+	unit, _, _ := bytes.Cut(rest, []byte{' '})
+	if i := bytes.LastIndexByte(unit, '.'); i < 0 || !slices.Contains(unitTypes, string(unit[i:])) {
+		return nil
+	}
+	return unit
+}
+
+// followStatus notes whose properties a line without a header is about.
+func (l *logReader) followStatus(b []byte) {
+	if unit := statusHead(b); unit != nil {
+		l.status = string(unit)
+	} else if l.status != "" && b[0] != ' ' && b[0] != '\t' {
+		l.status = ""
+	}
+}
+
+// SniffStatus wants the first two lines of a unit's status.
+func SniffStatus(head []byte) float64 {
+	n := 0
+	for line := range lines.OfHead(head) {
+		if n++; n == 1 && statusHead(line) == nil {
+			return 0
+		}
+		if n == 2 {
+			if bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("Loaded: ")) {
+				return 1
+			}
+			return 0
+		}
+	}
+	return 0
+}

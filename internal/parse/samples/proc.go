@@ -1,0 +1,481 @@
+package samples
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/kernel"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
+)
+
+// procFiles are the files of a thread in /proc that are read, by name.
+var procFiles = []string{"stack", "wchan", "syscall", "status", "stat", "comm", "cgroup"}
+
+// procPlace is what a path says about a file of /proc.
+type procPlace struct {
+	pid, tid int    // 0 where the path does not say, or says several
+	file     string // one of procFiles; empty for a collection of them
+	root     string // what comes before the pid
+}
+
+// readPlace reads a path such as
+//
+//	node-1/proc/1234/stack, proc/1234/task/1240/wchan    as in /proc
+//	1234.stack, stack.1234, shim-1234-stack.txt          as people name copies; of the thread itself
+//
+// In a name, two numbers may be anything, and are taken for nothing.
+func readPlace(file string) (p procPlace, ok bool) {
+	parts := strings.Split(file, "/")
+	n := len(parts)
+	if n >= 2 && slices.Contains(procFiles, parts[n-1]) && isThreadID(parts[n-2]) {
+		p = procPlace{file: parts[n-1], root: strings.Join(parts[:n-2], "/")}
+		p.tid, _ = strconv.Atoi(parts[n-2])
+		p.pid = p.tid
+		if n >= 4 && parts[n-3] == "task" && isThreadID(parts[n-4]) {
+			p.pid, _ = strconv.Atoi(parts[n-4])
+			p.root = strings.Join(parts[:n-4], "/")
+		}
+		return p, true
+	}
+	numbers := 0
+	for w := range strings.FieldsFuncSeq(strings.ToLower(parts[n-1]), func(c rune) bool { return c < '0' || c > 'z' || c > '9' && c < 'a' }) {
+		bare := strings.TrimPrefix(strings.TrimPrefix(w, "pid"), "tid")
+		switch {
+		case isThreadID(bare):
+			p.tid, _ = strconv.Atoi(bare)
+			numbers++
+		case w == "kstack" && p.file == "":
+			p.file = "stack"
+		case slices.Contains(procFiles[:4], w) && p.file == "":
+			p.file = w
+		}
+	}
+	if numbers != 1 {
+		p.tid = 0
+	}
+	p.root = strings.Join(parts[:n-1], "/")
+	return p, p.file != ""
+}
+
+// isThreadID says that s is a pid in decimal.
+func isThreadID(s string) bool {
+	n, d := lines.Digits([]byte(s[:min(len(s), 9)]))
+	return d == len(s) && d > 0 && s[0] != '0' && n <= kernel.MaxPID
+}
+
+// IsProcFile says that a file is one of /proc by where it stands, and looks like it: wchan is a
+// single word, which content alone cannot identify.
+func IsProcFile(file string, head []byte) bool {
+	p, ok := readPlace(file)
+	if !ok {
+		return false
+	}
+	r := procReader{place: p}
+	n := 0
+	for line := range lines.OfHead(head) {
+		if n == 0 && p.file == "status" && !bytes.HasPrefix(line, []byte("Name:\t")) {
+			return false
+		}
+		if n++; n > 1000 || !r.knowsLine(string(line)) {
+			return false
+		}
+	}
+	return n > 0
+}
+
+// SniffProc knows stacks of threads, and collections of them with a head each.
+func SniffProc(head []byte) float64 {
+	var r procReader
+	all, good, frames := 0, 0, 0
+	named := false // a stack without a thread's name counts less than the lines around it
+	for line := range lines.OfHead(head) {
+		all++
+		s := string(line)
+		if _, _, ok := procFrame(s); ok {
+			frames++
+			good++
+			continue
+		}
+		if _, ok := readBlockHead(s); ok || r.knowsLine(s) {
+			good++
+			named = true
+		} else if _, content, ok := cutGrepLine(s); ok && content != "" {
+			good++
+			named = true
+		}
+	}
+	if frames == 0 || good < all && good == frames && !named || !bytes.Contains(head, []byte("[<")) {
+		return 0
+	}
+	return float64(good) / float64(all)
+}
+
+// procFrame is a line of /proc/PID/stack, which unlike a line of the kernel's log starts with an
+// address or a stand-in for it.
+func procFrame(line string) (function string, unsure, ok bool) {
+	s := strings.TrimLeft(line, " \t")
+	if _, content, grep := cutGrepLine(s); grep {
+		s = content
+	}
+	if !strings.HasPrefix(s, "[<") {
+		return "", false, false
+	}
+	return kernel.ReadFrame(s)
+}
+
+// procReader is the state of one pass over files of /proc.
+type procReader struct {
+	lines.Input
+	place procPlace // of the file itself
+	now   event.Time
+	cur   *Sample
+	at    procPlace // of cur
+	funcs []string  // of cur, innermost first
+	lines []event.Quote
+	seen  map[string]int // how often a thread's file came, by both
+}
+
+// ReadProc reads files of threads in /proc: one by one, each named by its path, or many in one
+// file, each under a head that names it:
+//
+//	==> /proc/1234/task/1240/stack <==
+//	[<0>] ovl_sync_fs+0x2f/0x50 [overlay]
+//	=== 1234 containerd-shim ===
+//	/proc/1234/stack:[<0>] ovl_sync_fs+0x2f/0x50 [overlay]
+//
+// A line that is a date and nothing else dates what follows. Every file, and every thread of a
+// collection, gives one Sample that is a Part.
+func ReadProc(in lines.Input) iter.Seq2[Sample, error] {
+	return func(yield func(Sample, error) bool) {
+		r := procReader{Input: in, seen: map[string]int{}}
+		r.place, _ = readPlace(in.Path)
+		src := lines.NewReader(in.R, in.Stats)
+		for src.NextFilled() {
+			b, pos := src.Line.Bytes, event.Pos{File: in.Path, Line: src.Line.N}
+			if err := src.Line.CutSkip(in.Path); err != nil && !yield(Sample{}, err) {
+				return
+			}
+			out, reason := r.readLine(string(b), event.Quote{Pos: pos, Text: lines.Clip(b)})
+			for i := range out {
+				if !yield(out[i], nil) {
+					return
+				}
+			}
+			if reason != "" && !yield(Sample{}, &event.Skip{Pos: pos, Lines: 1, Reason: reason}) {
+				return
+			}
+		}
+		if s, ok := r.endFile(); ok && !yield(s, nil) {
+			return
+		}
+		if src.Err != nil {
+			yield(Sample{}, src.Err)
+		}
+	}
+}
+
+// readLine takes one line and returns the samples that are complete with it.
+func (r *procReader) readLine(line string, q event.Quote) (out []Sample, reason string) {
+	next := func(p procPlace) {
+		if s, ok := r.endFile(); ok {
+			out = append(out, s)
+		}
+		r.beginFile(p, q)
+	}
+	// more draws lines of colons
+	if t, ok := readStampLine(line); ok || strings.Trim(line, ":") == "" {
+		if s, ok := r.endFile(); ok {
+			out = append(out, s)
+		}
+		if ok {
+			r.now = t
+		}
+		return append(out, Sample{Pos: q.Pos, Raw: q.Text, Lines: 1}), ""
+	}
+	if p, ok := readBlockHead(line); ok {
+		next(p.procPlace)
+		r.cur.Comm, r.cur.State = p.comm, p.state
+		r.cur.Lines++
+		return out, ""
+	}
+	if strings.HasPrefix(line, "==") || strings.HasPrefix(line, "--") || strings.HasPrefix(line, "##") {
+		next(procPlace{}) // a head that cannot be read: what follows belongs to no thread
+		r.cur = nil
+		return out, fmt.Sprintf("no thread is named in %.40q", line)
+	}
+	content := line
+	if p, rest, ok := cutGrepLine(line); ok {
+		if r.cur == nil || r.at != p {
+			next(p)
+		}
+		content = rest
+	}
+	if r.beginsAgain(content) { // the same file, once more
+		next(r.at)
+	}
+	if r.cur == nil {
+		if r.place.file == "" {
+			return out, fmt.Sprintf("no thread is named before %.40q", line)
+		}
+		r.beginFile(r.place, q)
+	}
+	if !r.takeLine(content, q) {
+		return out, fmt.Sprintf("no line of a file in /proc: %.40q", line)
+	}
+	r.cur.Lines++
+	return out, ""
+}
+
+// beginFile starts the next thread's file.
+func (r *procReader) beginFile(p procPlace, q event.Quote) {
+	group, key := p.root, fmt.Sprintf("%s %d %s", p.root, p.tid, p.file)
+	if p != r.place {
+		group = r.Path + ":" + p.root
+	}
+	if r.seen[key] > 0 || len(r.seen) < lines.MaxNames {
+		r.seen[key]++
+	}
+	if n := r.seen[key]; n > 1 {
+		group += ":" + strconv.Itoa(n)
+	}
+	r.cur = &Sample{Time: r.now, PID: p.pid, TID: p.tid, Part: true, Group: group, Pos: q.Pos, Raw: q.Text}
+	r.at, r.funcs, r.lines = p, nil, nil
+}
+
+// beginsAgain says that a line begins another stack: the one before has come to where every stack
+// begins.
+func (r *procReader) beginsAgain(line string) bool {
+	function, _, ok := kernel.ReadFrame(line)
+	if r.cur == nil || !ok || len(r.funcs) == 0 {
+		return false
+	}
+	return isBottom(r.funcs[len(r.funcs)-1]) && function != "" && !isBottom(function)
+}
+
+// isBottom says that a function is one of those that every stack begins with.
+func isBottom(function string) bool {
+	return slices.ContainsFunc([]string{"entry_", "ret_from_fork", "el0", "system_call_fastpath"}, func(start string) bool { return strings.HasPrefix(function, start) })
+}
+
+// endFile ends the current file.
+func (r *procReader) endFile() (s Sample, ok bool) {
+	if r.cur == nil || r.cur.Lines == 0 {
+		r.cur = nil
+		return Sample{}, false
+	}
+	s, r.cur = *r.cur, nil
+	slices.Reverse(r.funcs)
+	slices.Reverse(r.lines)
+	s.Stack, s.Frames = strings.Join(r.funcs, " "), r.lines
+	s.Kernel = strings.HasPrefix(s.Stack, "ret_from_fork") || strings.HasPrefix(s.Stack, "kthread")
+	_, s.Machine = kernel.StackCall(r.funcs)
+	return s, true
+}
+
+// maxFrames bounds a stack; the kernel prints 64 functions at most.
+const maxFrames = 256
+
+// knowsLine says whether a line belongs to the file that r is placed at.
+func (r *procReader) knowsLine(line string) bool {
+	if r.cur == nil {
+		r.cur, r.at = &Sample{}, r.place
+	}
+	return r.takeLine(line, event.Quote{})
+}
+
+// takeLine puts what a line says into the current sample. It is false for a line that is not of
+// such a file.
+func (r *procReader) takeLine(line string, q event.Quote) bool {
+	s := r.cur
+	if function, unsure, ok := kernel.ReadFrame(line); ok && (r.at.file == "stack" || r.at.file == "") {
+		if function != "" && !unsure && len(r.funcs) < maxFrames {
+			r.funcs, r.lines = append(r.funcs, function), append(r.lines, q)
+		}
+		return true
+	}
+	file, value := r.at.file, strings.TrimSpace(line)
+	if file == "" { // a line in a collection may say what it is
+		if label, rest, ok := cutLabel(value); ok {
+			file, value = label, rest
+		} else if callLine.MatchString(value) {
+			file = "syscall"
+		}
+	}
+	switch file {
+	case "status":
+		return takeStatus(s, line, q)
+	case "stat":
+		return takeStat(s, value)
+	case "wchan":
+		if len(value) > kernel.MaxSymbol || strings.ContainsAny(value, " \t:") || kernel.HexDigits(value) < len(value) && strings.IndexFunc(value, func(c rune) bool { return c > 127 || !kernel.IsSymbol(byte(c)) }) >= 0 {
+			return false
+		}
+		s.WChan, _, _ = strings.Cut(withoutPlaceholder(value), ".")
+		return true
+	case "syscall":
+		return takeSyscall(s, value)
+	case "comm":
+		if len(value) > maxComm {
+			return false
+		}
+		s.Comm = value
+		return true
+	case "cgroup":
+		return takeCgroup(s, value)
+	case "state":
+		s.State = stateLetter(value)
+		return s.State >= "A" && s.State <= "z"
+	}
+	return false
+}
+
+// cutLabel splits "wchan: x", "wchan=x" and "State:\tD (disk sleep)" of a collection.
+func cutLabel(line string) (label, value string, ok bool) {
+	i := strings.IndexAny(line, ":=")
+	if i <= 0 {
+		return "", "", false
+	}
+	label = strings.ToLower(strings.TrimSpace(line[:i]))
+	return label, strings.TrimSpace(line[i+1:]), slices.Contains(procFiles, label) || label == "state"
+}
+
+// takeStatus reads a line of /proc/PID/status: a name, a colon, a tab, a value.
+func takeStatus(s *Sample, line string, q event.Quote) bool {
+	key, value, ok := strings.Cut(line, ":")
+	if !ok || key == "" || strings.ContainsAny(key, " /") {
+		return false
+	}
+	value = strings.TrimSpace(value)
+	switch key {
+	case "Name":
+		s.Comm = value
+	case "State":
+		s.State, s.Pos, s.Raw = stateLetter(value), q.Pos, q.Text
+	case "Tgid":
+		s.PID, _ = strconv.Atoi(value)
+	case "Pid":
+		if tid, err := strconv.Atoi(value); err == nil && s.TID == 0 {
+			s.TID = tid
+		}
+	}
+	return true
+}
+
+// takeStat reads the start of /proc/PID/stat: the comm may hold blanks and parentheses.
+func takeStat(s *Sample, line string) bool {
+	open, end := strings.Index(line, " ("), strings.LastIndex(line, ") ")
+	if open <= 0 || end < open || len(line) < end+4 || line[end+3] != ' ' || !isThreadID(line[:open]) {
+		return false
+	}
+	s.Comm, s.State = line[open+2:end], line[end+2:end+3]
+	if s.TID == 0 {
+		s.TID, _ = strconv.Atoi(line[:open])
+	}
+	return true
+}
+
+// callLine is /proc/PID/syscall of a thread that is blocked: the number and, in a call, six
+// registers; then stack and instruction pointer.
+var callLine = regexp.MustCompile(`^-?\d+( 0x[0-9a-f]+){2}((?: 0x[0-9a-f]+){6})?$`)
+
+// takeSyscall reads /proc/PID/syscall.
+func takeSyscall(s *Sample, line string) bool {
+	if line == "running" {
+		return true
+	}
+	if !callLine.MatchString(line) {
+		return false
+	}
+	f := strings.Fields(line)
+	if n, err := strconv.Atoi(f[0]); err == nil && n >= 0 && len(f) == 9 {
+		s.Number, s.HasNumber, s.Args = n, true, strings.Join(f[1:7], " ")
+	}
+	return true
+}
+
+// takeCgroup reads a line of /proc/PID/cgroup, "4:pids:/kubepods/…" or "0::/system.slice/…"; the
+// unified hierarchy is empty where a node still uses the old ones.
+func takeCgroup(s *Sample, line string) bool {
+	id, rest, ok := strings.Cut(line, ":")
+	names, file, more := strings.Cut(rest, ":")
+	if !ok || !more || !strings.HasPrefix(file, "/") || strings.Trim(id, "0123456789") != "" {
+		return false
+	}
+	if file != "/" && (s.Cgroup == "" || names == "pids" || names == "") {
+		s.Cgroup = file
+	}
+	return true
+}
+
+// namedBlock is what the head of a part of a collection says.
+type namedBlock struct {
+	procPlace
+	comm, state string
+}
+
+// blockTitle is a thread between two rows of signs, or behind the first:
+// 1 the pid, 2 the tid, 3 the name, 4 the state, of
+// "=== 1234 containerd-shim ===", "--- PID 1234 (runc) state D ---", "== pid=1234 tid=1240 ==".
+var blockTitle = regexp.MustCompile(`^(?i:pid)?[ :=]*([1-9]\d{0,6})(?:(?:[/:, ]+(?i:tid)[ :=]*|/)([1-9]\d{0,6}))?(?:[ :,]+(\S.{0,16}?))?(?:[ ,]+(?i:state)[ :=]+([A-Za-z])\b.*)?$`)
+
+// readBlockHead reads the line that names the thread of the lines that follow.
+func readBlockHead(line string) (b namedBlock, ok bool) {
+	s := strings.TrimSpace(line)
+	if rest, found := strings.CutPrefix(s, "==> "); found { // head and tail
+		p, ok := readPlace(strings.TrimSuffix(rest, " <=="))
+		return namedBlock{procPlace: p}, ok && strings.HasSuffix(rest, " <==")
+	}
+	if strings.HasPrefix(s, "/proc/") { // echo, and more
+		p, ok := readPlace(strings.TrimSuffix(s, ":"))
+		return namedBlock{procPlace: p}, ok && slices.Contains(procFiles, path.Base(strings.TrimSuffix(s, ":")))
+	}
+	title := strings.TrimLeft(s, "=-#")
+	if n := len(s) - len(title); n == 0 || n == 1 && s[0] != '#' {
+		return b, false
+	}
+	m := blockTitle.FindStringSubmatch(strings.Trim(title, "=-# "))
+	if m == nil {
+		return b, false
+	}
+	b.tid, _ = strconv.Atoi(m[1])
+	b.comm, b.state = m[3], m[4]
+	if strings.HasPrefix(b.comm, "(") && strings.HasSuffix(b.comm, ")") {
+		b.comm = b.comm[1 : len(b.comm)-1]
+	}
+	if m[2] != "" {
+		b.pid = b.tid
+		b.tid, _ = strconv.Atoi(m[2])
+	}
+	return b, true
+}
+
+// cutGrepLine reads "/proc/1234/stack:[<0>] f+0x1/0x2", as grep -H prints it.
+func cutGrepLine(line string) (p procPlace, content string, ok bool) {
+	if !strings.HasPrefix(line, "/proc/") {
+		return p, "", false
+	}
+	file, content, ok := strings.Cut(line, ":")
+	if !ok || content == "" || path.Clean(file) != file {
+		return p, "", false
+	}
+	p, ok = readPlace(file)
+	return p, content, ok
+}
+
+// readStampLine reads a line that is a time with its date, between signs or bare.
+func readStampLine(line string) (t event.Time, ok bool) {
+	s := strings.Trim(line, "=-# ")
+	t, n := stamp.ISO([]byte(s))
+	if n == 0 {
+		t, n = stamp.Epoch([]byte(s))
+	}
+	return t, n > 0 && n == len(s)
+}

@@ -1,0 +1,100 @@
+package samples
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+)
+
+func TestPlaceOf(t *testing.T) {
+	for file, want := range map[string]procPlace{
+		"node-1/proc/1234/stack":          {1234, 1234, "stack", "node-1/proc"},
+		"proc/1234/task/1240/wchan":       {1234, 1240, "wchan", "proc"},
+		"a/1234/syscall":                  {1234, 1234, "syscall", "a"},
+		"d/1234.stack":                    {0, 1234, "stack", "d"},
+		"stack.1234":                      {0, 1234, "stack", ""},
+		"shim-1234-stack.txt":             {0, 1234, "stack", ""},
+		"tid1240_kstack.log":              {0, 1240, "stack", ""},
+		"shim-1234-1240-stack.txt":        {0, 0, "stack", ""}, // may be anything
+		"stack-20261120.txt":              {0, 0, "stack", ""},
+		"stack-0815.txt":                  {0, 0, "stack", ""},
+		"containerd.4242.stacks.log":      {},
+		"goroutine-stacks-2024-01-01.log": {},
+		"kubelet.log":                     {},
+	} {
+		p, ok := readPlace(file)
+		require.Equal(t, want.file != "", ok, file)
+		if ok {
+			require.Equal(t, want, p, file)
+		}
+	}
+}
+
+// TestThreadFilesByPath: what a file is comes from where it stands; every line of it is accounted
+// for.
+func TestThreadFilesByPath(t *testing.T) {
+	dir := os.DirFS("../../incident/testdata/proc")
+	files, err := filepath.Glob("../../incident/testdata/proc/*/task/*/*")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, name := range files {
+		name = strings.TrimPrefix(filepath.ToSlash(name), "../../incident/testdata/proc/")
+		file, err := dir.Open(name)
+		require.NoError(t, err)
+		var stats lines.Stats
+		used := 0
+		for s, err := range ReadProc(lines.Input{Path: "proc/" + name, R: file, Stats: &stats}) {
+			require.NoError(t, err, name)
+			require.True(t, s.Part)
+			require.Equal(t, []any{6175, "proc"}, []any{s.PID, s.Group}, name)
+			used += s.Lines
+		}
+		require.Equal(t, stats.Lines, used+stats.Blank, name)
+		require.NoError(t, file.Close())
+	}
+}
+
+// FuzzThreadFiles: whatever stands where a file of /proc would, every line is accounted for, and
+// quotes stand in it.
+func FuzzThreadFiles(f *testing.F) {
+	for _, seed := range []string{
+		"[<0>] f+0x1/0x2\n[<0>] entry_SYSCALL_64+0x1/0x2\n[<0>] g+0x1/0x2\n", "Name:\tx\nState:\tD (disk sleep)\nPid:\t7\n", "166 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0x8\n",
+		"7 (a) b) D 1 2\n", "folio_wait_bit", "0::/a\n1:pids:/b\n", "=== 7 x ===\n[<0>] f+0x1/0x2\n=== ?\n", "==> /proc/7/stack <==\n", "/proc/7/wchan:x\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		text := strings.Split(string(data), "\n")
+		for _, name := range append([]string{""}, procFiles...) {
+			var stats lines.Stats
+			accounted := 0
+			for s, err := range ReadProc(lines.Input{Path: "proc/7/task/8/" + name, R: strings.NewReader(string(data)), Stats: &stats}) {
+				if skip, ok := errors.AsType[*event.Skip](err); ok {
+					accounted += skip.Lines
+					continue
+				}
+				require.NoError(t, err)
+				accounted += s.Lines
+				require.Len(t, s.Frames, len(strings.Fields(s.Stack)))
+				for _, q := range append(s.Frames, event.Quote{Pos: s.Pos, Text: s.Raw}) {
+					require.Contains(t, text[q.Pos.Line-1], q.Text)
+				}
+			}
+			require.Equal(t, stats.Lines, accounted+stats.Blank, name)
+		}
+	})
+}
+
+// A stack that is pasted below a line of the kernel's log takes that line from nobody.
+func TestProcWithoutThread(t *testing.T) {
+	stack := "[<ffffffff939d90c2>] congestion_wait+0x82/0x110\n[<ffffffff93896bc3>] SyS_unshare+0x173/0x2e0\n"
+	require.Positive(t, SniffProc([]byte(stack)), "the path may name the thread")
+	require.Zero(t, SniffProc([]byte("XFS: runc(3580) possible memory allocation deadlock in kmem_zone_alloc (mode:0x82d0)\n"+stack)))
+}

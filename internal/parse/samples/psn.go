@@ -1,0 +1,121 @@
+package samples
+
+import (
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+)
+
+// psnReader is the state of one pass over a report of psn.
+type psnReader struct {
+	columns []string
+	scans   int // as the first row says, which has most samples
+}
+
+// ReadPSN reads the report of 0xtools' psn, which sums up samples and has no times:
+//
+//	 samples | avg_threads | comm              | state                  | syscall | wchan          | kstack
+//	-----------------------------------------------------------------------
+//	      60 |        1.00 | (containerd-shim) | Disk (Uninterruptible) | umount2 | folio_wait_bit | cleanup_mnt()->ovl_sync_fs()
+//
+// It writes a star for every row of digits in a name.
+func ReadPSN(in lines.Input) iter.Seq2[Sample, error] {
+	r := psnReader{}
+	return sampleLines(in, r.readRow)
+}
+
+// readRow reads one line.
+func (r *psnReader) readRow(line string) (s Sample, reason string) {
+	f := psnFields(line)
+	switch {
+	case isPSNNote(line):
+		return s, ""
+	case len(f) >= 3 && f[0] == "samples":
+		r.columns = f
+		return s, ""
+	case len(r.columns) == 0 || len(f) != len(r.columns):
+		return s, fmt.Sprintf("no row of a report: %.40q", line)
+	}
+	count, err := strconv.Atoi(f[0])
+	if err != nil || count <= 0 {
+		return s, fmt.Sprintf("%.20q is no count of samples", f[0])
+	}
+	s.Count = count
+	for i, column := range r.columns {
+		switch v := f[i]; column {
+		case "avg_threads":
+			if share, err := strconv.ParseFloat(v, 64); err == nil && share >= 0.01 && r.scans == 0 {
+				r.scans = int(float64(count)/share + 0.5)
+			}
+		case "comm":
+			s.Comm = strings.TrimSuffix(strings.TrimPrefix(v, "("), ")")
+		case "state":
+			s.State = psnState(v)
+		case "syscall":
+			s.Kernel = v == "[kernel_thread]"
+			s.Syscall = withoutPlaceholder(v)
+		case "wchan":
+			s.WChan = withoutPlaceholder(v)
+		case "kstack":
+			s.Stack = procStack(v)
+		case "exe":
+			s.Exe = withoutPlaceholder(v)
+		}
+	}
+	s.Scans = r.scans
+	if strings.HasPrefix(s.Syscall, "[") {
+		s.Syscall = ""
+	}
+	s.correctCall()
+	return s, ""
+}
+
+func psnFields(line string) []string {
+	f := strings.Split(line, " | ")
+	for i := range f {
+		f[i] = strings.TrimSpace(f[i])
+	}
+	return f
+}
+
+// psnState is the letter of ps for a state as psn spells it out.
+func psnState(s string) string {
+	for _, word := range [...]struct{ name, letter string }{
+		{"Disk", "D"}, {"Running", "R"}, {"Sleep", "S"}, {"Tracing", "t"}, {"Traced", "t"}, {"Stopped", "T"}, {"(zombie)", "Z"}, {"Zombie", "Z"}, {"Idle", "I"}, {"Dead", "X"},
+	} {
+		if strings.HasPrefix(s, word.name) {
+			return word.letter
+		}
+	}
+	return ""
+}
+
+// psnNotes start the lines around the table.
+var psnNotes = []string{
+	"Linux Process Snapper", "Sampling /proc/", "finished.", "=== Active Threads ===", "-----", "samples: ", "(expected: ", "total processes: ", "runtime: ", "Warning:",
+}
+
+func isPSNNote(line string) bool {
+	for _, note := range psnNotes {
+		if strings.HasPrefix(line, note) {
+			return true
+		}
+	}
+	return false
+}
+
+// SniffPSN knows a report by its title and the head of its table.
+func SniffPSN(head []byte) float64 {
+	title, table := false, false
+	for line := range lines.OfHead(head) {
+		title = title || strings.HasPrefix(string(line), "=== Active Threads ===")
+		table = table || strings.HasPrefix(string(line), " samples | avg_threads | ")
+	}
+	if !title || !table {
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,93 @@
+package snapshots
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"strings"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+)
+
+// ReadMetrics reads the Prometheus text format, as the /metrics of the kubelet and of containerd
+// have it:
+//
+//	kubelet_runtime_operations_duration_seconds_bucket{operation_type="list_containers",le="0.005"} 3292
+//
+// One sample is one datum: its name is the path, its labels are the fields. Series that belong
+// together (_bucket, _sum, _count) are not put together here. Input.Want chooses lines; others are
+// accounted for without being read.
+func ReadMetrics(in lines.Input) iter.Seq2[Datum, error] {
+	broken := ""
+	text := expfmt.NewTextParser(model.UTF8Validation)
+	rows := lineData(in, func(line []byte) (Datum, bool) {
+		if line[0] == '#' || in.Want != nil && !in.Want(line) {
+			return Datum{}, true
+		}
+		families, err := text.TextToMetricFamilies(bytes.NewReader(append(bytes.Clone(line), '\n')))
+		if err != nil {
+			broken = strings.TrimSpace(err.Error())
+			return Datum{}, false
+		}
+		for name, f := range families {
+			if e, ok := metricDatum(name, f); ok {
+				return e, true
+			}
+		}
+		return Datum{}, true
+	})
+	return func(yield func(Datum, error) bool) {
+		for e, err := range rows {
+			if err == nil && broken != "" && e.Text != "" {
+				e, err = Datum{}, &event.Skip{Pos: e.Pos, Lines: e.Lines, Reason: fmt.Sprintf("not a metric: %.200q", broken)}
+			}
+			broken = ""
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// metricDatum is the one sample of a family that one line makes; without a TYPE it is untyped.
+func metricDatum(name string, f *dto.MetricFamily) (Datum, bool) {
+	if len(f.Metric) == 0 {
+		return Datum{}, false
+	}
+	m := f.Metric[0]
+	e := Datum{Path: []string{name}, Value: fmt.Sprint(m.GetUntyped().GetValue())}
+	for _, l := range m.Label {
+		e.Fields = append(e.Fields, event.Pair{Key: l.GetName(), Value: l.GetValue()})
+	}
+	return e, true
+}
+
+// SniffMetrics wants a comment with a type, or samples of programs that are known, and nothing
+// else.
+func SniffMetrics(head []byte) float64 {
+	all, good, sure := 0, 0, false
+	for line := range lines.OfHead(head) {
+		all++
+		if bytes.HasPrefix(line, []byte("# HELP ")) || bytes.HasPrefix(line, []byte("# TYPE ")) {
+			sure = true
+			good++
+			continue
+		}
+		name := line[:len(line)-len(bytes.TrimLeft(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:"))]
+		rest := line[len(name):]
+		if len(name) == 0 || len(rest) < 2 || rest[0] != '{' && rest[0] != ' ' || !isNumber(line[bytes.LastIndexByte(line, ' ')+1:]) {
+			continue
+		}
+		good++
+		sure = sure || bytes.HasPrefix(name, []byte("kubelet_")) || bytes.HasPrefix(name, []byte("containerd_")) || bytes.HasPrefix(name, []byte("node_"))
+	}
+	if !sure {
+		return 0
+	}
+	return float64(good) / float64(all)
+}

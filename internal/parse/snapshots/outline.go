@@ -1,0 +1,131 @@
+package snapshots
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/logs"
+)
+
+// ReadOutline reads "Name: value" with sections by indentation, as kubectl describe, docker info,
+// docker version, ctr version, crictl version, hostnamectl and timedatectl print it:
+//
+//	Server:
+//	 Engine:
+//	  Version:          20.10.24
+//
+// Tables inside (the conditions and events of describe) have rows with fields; other lines are
+// values of their section.
+func ReadOutline(in lines.Input) iter.Seq2[Datum, error] {
+	var o outline
+	return lineData(in, func(line []byte) (Datum, bool) { return o.readLine(string(line)) })
+}
+
+// outline is the place in the sections of a file.
+type outline struct {
+	keys    []string
+	indents []int
+	columns []column // of the table that the section holds
+	path    []string
+}
+
+func (o *outline) readLine(line string) (Datum, bool) {
+	text := strings.TrimLeft(line, " \t")
+	indent := len(line) - len(text)
+	if n := len(o.indents); o.columns != nil && n > 0 && indent <= o.indents[n-1] {
+		o.columns = nil
+	}
+	if columns := cutCells(line); isOutlineTable(columns) {
+		o.leaveDeeper(indent)
+		o.columns = columns
+		return Datum{}, true
+	}
+	if o.columns != nil {
+		if e, ok := o.readRow(line); ok {
+			return e, true
+		}
+		o.columns = nil
+	}
+	o.leaveDeeper(indent)
+	key, value, ok := strings.Cut(text, ":")
+	if !ok || value != "" && value[0] != ' ' && value[0] != '\t' || len(key) > 60 || key == "" {
+		return Datum{Path: o.pathTo(""), Value: strings.TrimSpace(text)}, len(o.keys) > 0
+	}
+	e := Datum{Path: o.pathTo(key), Value: strings.TrimSpace(value)}
+	o.keys, o.indents = append(o.keys, key), append(o.indents, indent)
+	return e, true
+}
+
+// leaveDeeper ends the sections that a line of that indentation is not part of.
+func (o *outline) leaveDeeper(indent int) {
+	for n := len(o.indents); n > 0 && o.indents[n-1] >= indent; n-- {
+		o.keys, o.indents = o.keys[:n-1], o.indents[:n-1]
+	}
+}
+
+// pathTo is the path of a key in the current section, or of the section itself.
+func (o *outline) pathTo(key string) []string {
+	o.path = append(o.path[:0], o.keys...)
+	if key != "" {
+		o.path = append(o.path, key)
+	}
+	return o.path
+}
+
+// isOutlineTable knows the headers of describe's tables of conditions and of events.
+func isOutlineTable(columns []column) bool {
+	has := func(name string) bool {
+		return slices.ContainsFunc(columns, func(c column) bool { return c.name == name })
+	}
+	return len(columns) >= 4 && has("Type") && has("Reason") && has("Message")
+}
+
+func (o *outline) readRow(line string) (Datum, bool) {
+	if strings.Trim(line, "- \t") == "" {
+		return Datum{}, true
+	}
+	row := cutCells(line)
+	if len(row) < len(o.columns) {
+		return Datum{}, false
+	}
+	t := table{columns: o.columns}
+	return Datum{Path: o.pathTo(""), Fields: t.pairCells(line, row, len(o.columns))}, true
+}
+
+// outlineNames are the beginnings of lines by which an outline is recognized.
+var outlineNames = []string{
+	// kubectl describe node
+	"Roles:", "Conditions:", "System Info:", "Kubelet Version:", "Container Runtime Version:",
+	// docker info, docker version
+	"Server Version:", "Storage Driver:", "Containers:", "Git commit:", "API version:",
+	"Revision:", "RuntimeName:", "RuntimeVersion:", // ctr version, crictl version
+	"Static hostname:", "Operating System:", // hostnamectl
+	"Universal time:", // timedatectl
+}
+
+// SniffOutline wants one of outlineNames.
+func SniffOutline(head []byte) float64 {
+	all, good, known := 0, 0, false
+	var o outline
+	for line := range lines.OfHead(head) {
+		all++
+		text := bytes.TrimLeft(line, " \t")
+		for _, name := range outlineNames {
+			known = known || bytes.HasPrefix(text, []byte(name))
+		}
+		if logs.HasHeader(line) || bytes.HasPrefix(line, []byte("goroutine ")) {
+			continue
+		}
+		_, ok := o.readLine(string(line))
+		if _, value, pair := bytes.Cut(text, []byte{':'}); ok && (o.columns != nil || pair && (len(value) == 0 || value[0] == ' ' || value[0] == '\t')) {
+			good++ // what stands in a section without a name may be anything
+		}
+	}
+	if !known {
+		return 0
+	}
+	return float64(good) / float64(all)
+}

@@ -1,0 +1,74 @@
+package snapshots
+
+import (
+	"iter"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+)
+
+// ReadPackages reads lists of installed packages: rpm -qa (also with --last), dpkg -l, dpkg-query
+// -W.
+//
+//	containerd.io-1.6.33-3.1.el8.x86_64
+//	ii  containerd.io  1.6.33-1  amd64  An open and reliable container runtime
+//
+// The path is the name, the value the version with its release.
+func ReadPackages(in lines.Input) iter.Seq2[Datum, error] {
+	return lineData(in, func(line []byte) (Datum, bool) {
+		text := string(line)
+		name, version, ok := readPackageLine(text)
+		if !ok {
+			// The five lines that dpkg -l prints above its table.
+			return Datum{}, strings.HasPrefix(text, "Desired=") || strings.HasPrefix(text, "| ") || strings.HasPrefix(text, "|/ ") || strings.HasPrefix(text, "||/") || strings.HasPrefix(text, "+++-")
+		}
+		return Datum{Path: []string{name}, Value: version}, true
+	})
+}
+
+func readPackageLine(line string) (name, version string, ok bool) {
+	f := strings.Fields(line)
+	switch {
+	case len(f) >= 4 && len(f[0]) == 2 && strings.Contains("uihrp", f[0][:1]) && strings.Contains("ncHUFWti", f[0][1:]) && !lines.IsDigit(f[1][0]) && lines.IsDigit(f[2][0]):
+		name, _, _ = strings.Cut(f[1], ":") // libc6:amd64
+		return name, f[2], true
+	case len(f) == 0:
+		return "", "", false
+	}
+	i := strings.LastIndexByte(f[0], '.')
+	if i < 0 || !strings.Contains(" x86_64 noarch aarch64 i686 ppc64le s390x (none) ", " "+f[0][i+1:]+" ") {
+		return "", "", false
+	}
+	full := f[0][:i]
+	release := strings.LastIndexByte(full, '-')
+	if release <= 0 {
+		return "", "", false
+	}
+	v := strings.LastIndexByte(full[:release], '-')
+	if v <= 0 {
+		return "", "", false
+	}
+	version = full[v+1:]
+	if _, after, epoch := strings.Cut(version, ":"); epoch {
+		version = after
+	}
+	return full[:v], version, version != ""
+}
+
+// SniffPackages is the share of lines that name a package and its version.
+func SniffPackages(head []byte) float64 {
+	all, good := 0, 0
+	for line := range lines.OfHead(head) {
+		if strings.HasPrefix(string(line), "Desired=") || strings.Contains("|+", string(line[:1])) {
+			continue // above the table of dpkg -l
+		}
+		all++
+		if _, _, ok := readPackageLine(string(line)); ok {
+			good++
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return float64(good) / float64(all)
+}

@@ -1,0 +1,142 @@
+package snapshots
+
+import (
+	"bytes"
+	"iter"
+	"path"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+)
+
+// ReadValues reads the small files of /proc, /sys and cgroups, and what grep . prints of several of
+// them:
+//
+//	MemTotal:       24731708 kB                    /proc/meminfo
+//	some avg10=0.11 avg60=0.06 avg300=0.12 total=2071150
+//	frozen 1                                       cgroup.events
+//	32768                                          /proc/sys/kernel/pid_max
+//	/sys/fs/cgroup/freezer/kubepods/freezer.state:FROZEN
+//
+// The path of a datum is the file and the name in it; a line without a name has the file alone. The
+// value is what follows, and NAME=value pairs of it are fields.
+func ReadValues(in lines.Input) iter.Seq2[Datum, error] {
+	file := in.Path
+	return lineData(in, func(line []byte) (Datum, bool) {
+		text := strings.TrimSpace(string(line))
+		if name, ok := cutFileBanner(text); ok {
+			file = name
+			return Datum{}, true
+		}
+		name, text := cutFilePrefix(text, file)
+		return readValueLine(name, text), true
+	})
+}
+
+// cutFileBanner is what head and tail print before each of several files, as "==> /proc/loadavg
+// <==".
+func cutFileBanner(text string) (string, bool) {
+	text, ok := strings.CutPrefix(text, "==> ")
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(text, " <==")
+}
+
+// cutFilePrefix takes off the name that grep puts before a line.
+func cutFilePrefix(text, file string) (string, string) {
+	if strings.HasPrefix(text, "/proc/") || strings.HasPrefix(text, "/sys/") {
+		if i := strings.LastIndexByte(text[:min(len(text), pathEnd(text))], ':'); i > 0 {
+			return text[:i], strings.TrimSpace(text[i+1:])
+		}
+	}
+	return file, text
+}
+
+// pathEnd is where the path at the start of a line must have ended: names of cgroups hold colons,
+// but no blanks.
+func pathEnd(text string) int {
+	if i := strings.IndexAny(text, " \t"); i > 0 {
+		return i
+	}
+	return len(text)
+}
+
+// readValueLine takes a line of such a file apart.
+func readValueLine(file, text string) Datum {
+	e := Datum{Path: []string{file}, Value: text}
+	name, rest, ok := strings.Cut(text, " ")
+	if colon, after, found := strings.Cut(text, ":"); found && isName(strings.TrimSpace(colon)) {
+		name, rest, ok = strings.TrimSpace(colon), after, true
+	} else if tab, after, found := strings.Cut(text, "\t"); found && !strings.Contains(tab, " ") {
+		name, rest, ok = tab, after, true
+	}
+	if ok && name != "" && !lines.IsDigit(name[0]) {
+		e.Path, e.Value = append(e.Path, name), strings.TrimSpace(rest)
+	}
+	for word := range strings.FieldsSeq(e.Value) {
+		if key, value, ok := strings.Cut(word, "="); ok && len(e.Fields) < 20 {
+			e.Fields = append(e.Fields, event.Pair{Key: key, Value: value})
+		}
+	}
+	return e
+}
+
+// valueFiles are names of files whose content does not show what they are.
+var valueFiles = []string{
+	"pid_max", "threads-max", "loadavg", "freezer.state", "cgroup.freeze", "cgroup.events", "cgroup.stat", "pids.current", "pids.max", "pids.events",
+	"memory.events", "cpu.stat", "buddyinfo", "cgroups", "meminfo", "io.pressure", "cpu.pressure", "memory.pressure", "io", "cpu", "memory", "date",
+}
+
+// IsValueFile says that a file is one of those by its name.
+func IsValueFile(file string) bool {
+	base := path.Base(file)
+	for _, name := range valueFiles {
+		if base == name && (name == "date" || len(name) > 6 || strings.Contains(file, "pressure/") || name == "cgroups") || base == name+".txt" && (name == "date" || len(name) > 6) {
+			return true
+		}
+	}
+	return false
+}
+
+// isNodeFile says that a line names a file of /proc that is about the node; what is about one
+// process is read as threads.
+func isNodeFile(line []byte, prefix string) bool {
+	name, ok := bytes.CutPrefix(line, []byte(prefix))
+	return ok && len(name) > 0 && !lines.IsDigit(name[0])
+}
+
+// SniffValues gives its share to content that shows what it is, and one half to any other short
+// lines.
+func SniffValues(head []byte) float64 {
+	all, good, short, known := 0, 0, 0, false
+	for line := range lines.OfHead(head) {
+		all++
+		if len(line) < 120 && !lines.IsNoise(line) {
+			short++
+		}
+		switch {
+		case bytes.HasPrefix(line, []byte("MemTotal:")), bytes.HasPrefix(line, []byte("#subsys_name")):
+			known = true
+			good++
+		case bytes.HasPrefix(line, []byte("some avg10=")), bytes.HasPrefix(line, []byte("full avg10=")),
+			bytes.HasPrefix(line, []byte("Node ")) && bytes.Contains(line, []byte(", zone ")),
+			isNodeFile(line, "==> /proc/"), bytes.HasPrefix(line, []byte("==> /sys/")),
+			(bytes.HasPrefix(line, []byte("/sys/fs/cgroup/")) || isNodeFile(line, "/proc/")) && bytes.IndexByte(line[:pathEnd(string(line))], ':') > 0:
+			known = true
+			good++
+		case known && (short == all || len(readValueLine("", string(line)).Path) == 2):
+			good++
+		}
+	}
+	switch {
+	case all == 0:
+		return 0
+	case known:
+		return float64(good) / float64(all)
+	case short == all:
+		return 0.5
+	}
+	return 0
+}

@@ -1,0 +1,97 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/report/show"
+)
+
+// EventsSchema names the JSON of the command rules events. Fields are added to it, never renamed.
+const EventsSchema = "plegdiag.events/v1"
+
+// EventsJSON writes declarations of kinds of events for programs. Lists are never null.
+func EventsJSON(w io.Writer, kinds []event.KindInfo, o Options) error {
+	doc := eventsDocument{
+		Schema: EventsSchema, Tool: show.Tool{Version: o.Version}, Kinds: []kindRow{},
+		IDs: newFieldRows(event.IDFields()), Common: newFieldRows(event.CommonFields()),
+	}
+	for i := range kinds {
+		k := &kinds[i]
+		row := kindRow{Kind: k.Kind, About: k.About, IDs: []event.Key{}, Fields: newFieldRows(k.Fields), Open: k.Open}
+		row.IDs = append(row.IDs, k.IDs...)
+		doc.Kinds = append(doc.Kinds, row)
+	}
+	return show.EncodeJSON(w, doc)
+}
+
+type eventsDocument struct {
+	Schema string     `json:"schema"`
+	Tool   show.Tool  `json:"tool"`
+	Kinds  []kindRow  `json:"kinds"`
+	IDs    []fieldRow `json:"ids"`
+	Common []fieldRow `json:"common"`
+}
+
+type kindRow struct {
+	Kind   event.Kind  `json:"kind"`
+	About  string      `json:"about"`
+	IDs    []event.Key `json:"ids"`
+	Fields []fieldRow  `json:"fields"`
+	Open   bool        `json:"open"` // every other key of a log line is a field, too
+}
+
+type fieldRow struct {
+	Name   event.Key `json:"name"`
+	Type   string    `json:"type"`
+	Unit   string    `json:"unit"`
+	Values []string  `json:"values"` // empty where anything goes
+	About  string    `json:"about"`
+}
+
+func newFieldRows(fields []event.FieldInfo) []fieldRow {
+	rows := []fieldRow{}
+	for i := range fields {
+		f := &fields[i]
+		rows = append(rows, fieldRow{f.Key, f.Type.String(), f.Unit, append([]string{}, f.Values...), f.About})
+	}
+	return rows
+}
+
+// EventTable writes a line for each kind of event: its name and what it is.
+func EventTable(w io.Writer, kinds []event.KindInfo) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i := range kinds {
+		fmt.Fprintf(out, "%s\t%s\n", kinds[i].Kind, kinds[i].About)
+	}
+	return out.Flush()
+}
+
+// EventKind writes one kind of event with the fields and ids that rules can match and bind.
+func EventKind(w io.Writer, k *event.KindInfo) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(out, "%s: %s\n", k.Kind, k.About)
+	var ids []event.FieldInfo
+	for _, id := range k.IDs {
+		ids = append(ids, *k.Field(id))
+	}
+	for _, part := range []struct {
+		title  string
+		fields []event.FieldInfo
+	}{{"fields", k.Fields}, {"ids", ids}, {"fields of every event", event.CommonFields()}} {
+		if len(part.fields) == 0 {
+			continue
+		}
+		fmt.Fprintf(out, "\n%s\n", part.title)
+		for i := range part.fields {
+			f := &part.fields[i]
+			fmt.Fprintf(out, "  %s\t%s\t%s\n", f.Key, f.Type, f.Describe())
+		}
+		if part.title == "fields" && k.Open {
+			fmt.Fprintf(out, "  ...\ttext\tevery other key=value of the line, by its key\n")
+		}
+	}
+	return out.Flush()
+}

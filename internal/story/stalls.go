@@ -1,0 +1,61 @@
+package story
+
+import (
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// stallIndex finds the stalls of a time without looking at the others: a node that flaps has
+// hundreds, and every event asks for its own.
+type stallIndex struct {
+	stalls []timeline.Stall // in the order of their starts
+	latest []time.Time      // by stall: the latest end of it and of those before it
+}
+
+func newStallIndex(stalls []timeline.Stall) *stallIndex {
+	x := &stallIndex{stalls, make([]time.Time, len(stalls))}
+	for i := range stalls {
+		x.latest[i] = stalls[i].End
+		if i > 0 && x.latest[i-1].After(x.latest[i]) {
+			x.latest[i] = x.latest[i-1]
+		}
+	}
+	return x
+}
+
+// findCausedBy returns the stalls, as indices, that something which lasted for w may have caused.
+func (x *stallIndex) findCausedBy(w timeline.Window, open bool) []int {
+	return x.find(w, func(s *timeline.Stall) bool { return s.MayHaveCause(w, open) })
+}
+
+// findWithSymptom returns the stalls, as indices, of which something that lasted for w may be a
+// symptom.
+func (x *stallIndex) findWithSymptom(w timeline.Window) []int {
+	return x.find(w, func(s *timeline.Stall) bool { return s.MayHaveSymptom(w) })
+}
+
+// find returns the stalls near w that pass a test of timeline.Stall.
+func (x *stallIndex) find(w timeline.Window, passes func(*timeline.Stall) bool) (found []int) {
+	from, to := w.Start.Add(-timeline.StallReach), w.End.Add(timeline.StallReach)
+	first := sort.Search(len(x.stalls), func(i int) bool { return !x.latest[i].Before(from) })
+	for i := first; i < len(x.stalls) && !x.stalls[i].Start.After(to); i++ {
+		if passes(&x.stalls[i]) {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// contain says whether a moment lies inside some stall.
+func (x *stallIndex) contain(t time.Time) bool {
+	first, _ := slices.BinarySearchFunc(x.latest, t, time.Time.Compare)
+	for i := first; i < len(x.stalls) && !x.stalls[i].Start.After(t); i++ {
+		if !t.After(x.stalls[i].End) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,102 @@
+package story
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// requireKnown checks that the kind of a sort declares its fields.
+func requireKnown(t *testing.T, sort *eventSort, more ...string) {
+	t.Helper()
+	kind := event.KindNamed(sort.kind)
+	require.NotNil(t, kind, "%s is not declared", sort.kind)
+	for key := range sort.fields {
+		more = append(more, string(key))
+	}
+	for _, name := range more {
+		require.NotNil(t, kind.Field(event.Key(name)), "%s has no %s", sort.kind, name)
+	}
+}
+
+var placeholders = regexp.MustCompile(`\{(\w+)\}`)
+
+func TestSuspicions(t *testing.T) {
+	for i := range suspicions {
+		s := &suspicions[i]
+		var spoken []string
+		for _, m := range placeholders.FindAllStringSubmatch(s.why, -1) {
+			require.Contains(t, []string{"method", "duration"}, m[1])
+			spoken = append(spoken, m[1])
+		}
+		requireKnown(t, &s.eventSort, spoken...)
+	}
+}
+
+// TestQuestions: what a question asks for is what rules ask for, too, and its command does no harm.
+func TestQuestions(t *testing.T) {
+	catalog, err := rules.Builtin()
+	require.NoError(t, err)
+	var sources []string
+	for i := range catalog.Rules {
+		for _, need := range catalog.Rules[i].Needs {
+			sources = append(sources, need.Any...)
+		}
+	}
+	for i := range questions {
+		q := &questions[i]
+		require.NotEmpty(t, q.lacks)
+		for _, source := range q.lacks {
+			require.Contains(t, sources, source)
+		}
+		if q.has != "" {
+			require.Contains(t, sources, q.has)
+		}
+		require.Contains(t, []timeline.Phase{"", timeline.PhaseList, timeline.PhasePod, timeline.PhaseUnknown}, q.phase)
+		for j := range q.signs {
+			requireKnown(t, &q.signs[j])
+		}
+		require.NotContains(t, []string{"", "ends the process", "changes the node"}, Hazard(q.command), q.command)
+	}
+}
+
+// Every question can be the first that is open; one that cannot would never be asked.
+func TestEveryQuestionIsAsked(t *testing.T) {
+	asked := map[string]bool{}
+	ask := func(tl *timeline.Timeline) {
+		tl.Stalls = []timeline.Stall{stall()}
+		if len(tl.Coverage) == 0 || tl.Coverage[0].Source != "list" {
+			tl.Stalls[0].Phase = timeline.PhaseUnknown
+		}
+		asked[Tell(&rules.Catalog{}, tl, rules.Result{}).Next.Command] = true
+	}
+	covers := func(sources ...string) *timeline.Timeline {
+		tl := &timeline.Timeline{}
+		for _, source := range sources {
+			tl.Coverage = append(tl.Coverage, timeline.Coverage{Source: source})
+		}
+		return tl
+	}
+	for _, program := range []string{"containerd", "dockerd"} {
+		tl := covers("goroutines." + program)
+		tl.Events = []event.Event{ev("lock.queue", field("wait", "120"), func(e *event.Event) { e.Component = program })}
+		ask(tl)
+	}
+	for _, log := range []string{"dockerd.log", "crio.log", "containerd.log", "kubelet.log"} {
+		ask(covers(log))
+	}
+	tl := covers("goroutines.containerd")
+	tl.Events = []event.Event{ev("containerd.state-timeout", when(100))}
+	ask(tl)
+	ask(covers("goroutines.containerd"))
+	ask(covers("list", "goroutines.containerd"))
+	ask(covers("list", "goroutines.containerd", "processes"))
+	for i := range questions {
+		require.True(t, asked[questions[i].command], questions[i].command)
+	}
+}
