@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"slices"
@@ -74,7 +73,7 @@ func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
 	if err != nil {
 		return err
 	}
-	files, err := reportFiles(o)
+	files, err := reportFiles(o, s.in)
 	if err != nil {
 		return err
 	}
@@ -86,13 +85,12 @@ func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
 	}
 	nothing := err // the report says of every file why it holds nothing
 	look := report.Options{Version: version(), Verbose: o.verbose, Inputs: o.evidence.inputs}
+	var unwritten []error // the answer on stdout is printed all the same
 	for _, f := range files {
-		if err := f.write(inc, look, o.force); err != nil {
-			return err
-		}
+		unwritten = append(unwritten, f.write(func(w io.Writer) error { return f.format.Render(w, inc, look) }))
 	}
 	look.Width, look.Renderer = width(s.out), renderer(s.out, o.color.text)
-	if err := format.Render(s.out, inc, look); err != nil {
+	if err := errors.Join(append(unwritten, format.Render(s.out, inc, look))...); err != nil {
 		return err
 	}
 	warnOfLoss(s.err, inc)
@@ -124,54 +122,25 @@ func reached(v rules.Verdict, name string) bool {
 
 // reportFile is one file of --report.
 type reportFile struct {
-	path   string
+	outputFile
 	format report.Format
 }
 
-// reportFiles checks the files of --report before the work begins: nobody
-// should wait for an analysis whose report cannot be written.
-func reportFiles(o *analyzeOptions) ([]reportFile, error) {
+// reportFiles checks the files of --report before the work begins.
+func reportFiles(o *analyzeOptions, stdin io.Reader) ([]reportFile, error) {
 	var files []reportFile
 	for _, path := range o.reports {
 		format, ok := report.ByEnding(path)
 		if !ok {
 			return nil, usage("the ending says the format: .txt, .md, .jira, .html, .json, .timesketch.jsonl or .perfetto.json", "--report %q has no known ending", path)
 		}
-		info, err := os.Stat(path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
+		file := reportFile{outputFile{"--report", path, o.force}, format}
+		if err := file.check(o.evidence.inputs, stdin); err != nil {
 			return nil, err
-		case isInput(info, o.evidence.inputs):
-			return nil, usage("choose another name for the report", "--report %q is an input; inputs are never written to", path)
-		case !o.force:
-			return nil, &failure{status: statusFailed, err: fmt.Errorf("%s exists", path), hint: "--force overwrites it"}
 		}
-		files = append(files, reportFile{path, format})
+		files = append(files, file)
 	}
 	return files, nil
-}
-
-func isInput(file fs.FileInfo, inputs []string) bool {
-	for _, in := range inputs {
-		if info, err := os.Stat(in); err == nil && os.SameFile(file, info) {
-			return true
-		}
-	}
-	return false
-}
-
-func (f *reportFile) write(inc *incident.Incident, o report.Options, force bool) (err error) {
-	mode := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if force {
-		mode = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	}
-	out, err := os.OpenFile(f.path, mode, 0o644)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, out.Close()) }()
-	return f.format.Render(out, inc, o)
 }
 
 // renderer knows the colours of a stream; nil means none. In auto it asks the

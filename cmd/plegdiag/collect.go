@@ -17,7 +17,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/collect"
-	"github.com/plegdiag/plegdiag/internal/report"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
 // helperName is the hidden command by which collect starts itself for whatever may block.
@@ -133,7 +133,7 @@ func noteItem(w io.Writer, item *bundle.Item, asJSON bool) {
 		text += ", in " + item.WChan
 	}
 	const enough = 300
-	fmt.Fprintln(w, report.Escape(text, enough))
+	fmt.Fprintln(w, show.Escape(text, enough))
 }
 
 // newHelper is the other side of collect.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	_ "time/tzdata" // a machine without zoneinfo reads --tz all the same
 
-	"github.com/plegdiag/plegdiag/internal/report"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
 func main() {
@@ -59,7 +59,7 @@ type streams struct {
 // warn writes one line to a person. Paths in it may come from a bundle, so it is escaped.
 func warn(w io.Writer, s string) {
 	const enough = 2000 // columns; file names may be long
-	fmt.Fprintf(w, "plegdiag: %s\n", report.Escape(s, enough))
+	fmt.Fprintf(w, "plegdiag: %s\n", show.Escape(s, enough))
 }
 
 // failure ends the program with a status of its own and a word of advice.

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
 func newRules(s streams) *cobra.Command {
@@ -49,7 +51,7 @@ func rulesList(s streams, dirs []string) error {
 	}
 	out := bufio.NewWriter(s.out)
 	for _, r := range catalog.Rules {
-		fmt.Fprintf(out, "%-*s  %-12s  %s\n", widest, r.ID, r.Role, r.Title)
+		fmt.Fprintf(out, "%-*s  %-12s  %s\n", widest, r.ID, r.Role, show.Escape(r.Title, maxRuleLine))
 	}
 	return out.Flush()
 }
@@ -81,12 +83,19 @@ func rulesExplain(s streams, id string, dirs []string) error {
 		}
 		return usage(nearest(ids, id, "plegdiag rules list"), "unknown rule %q", id)
 	}
-	out := bufio.NewWriter(s.out)
-	if err := rule.Explain(out); err != nil {
+	var prose strings.Builder
+	if err := rule.Explain(&prose); err != nil {
 		return err
+	}
+	out := bufio.NewWriter(s.out)
+	for line := range strings.Lines(prose.String()) { // the file may be somebody else's: a terminal must not obey it
+		fmt.Fprintln(out, show.Escape(strings.TrimSuffix(line, "\n"), maxRuleLine))
 	}
 	return out.Flush()
 }
+
+// maxRuleLine bounds a line of a rule that is shown, in columns; no rule file is that long.
+const maxRuleLine = 1 << 20
 
 // nearest is a hint for a name that does not exist: up to three that share most words, or beginnings
 // of words, with it. The command list shows all names.
@@ -120,13 +129,14 @@ func wordsOf(name string) []string {
 
 func completeRules(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	dirs, _ := cmd.Flags().GetStringArray("rules") // nil when there is no such flag
-	catalog, err := loadCatalog(dirs)
+	slices.Sort(dirs)
+	catalog, err := loadCatalog(slices.Compact(dirs)) // cobra parses the flags twice while it completes
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var ids []cobra.Completion
 	for _, r := range catalog.Rules {
-		ids = append(ids, cobra.CompletionWithDesc(r.ID, r.Title))
+		ids = append(ids, cobra.CompletionWithDesc(r.ID, show.Escape(r.Title, maxRuleLine)))
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }

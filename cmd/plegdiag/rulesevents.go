@@ -23,7 +23,9 @@ they are, and which values they may have. A group such as kubelet lists the kind
   plegdiag rules events lock.held -o json`,
 		Args:              arguments(0, 1, "at most one kind of event"),
 		ValidArgsFunction: completeKinds,
-		RunE:              func(_ *cobra.Command, args []string) error { return rulesEvents(s, strings.Join(args, ""), output.text) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			return rulesEvents(s, strings.Join(args, ""), output.text)
+		},
 	}
 	bindChoice(cmd, &output, "output", "o", "what goes to stdout")
 	return cmd

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/report"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
 )
 
@@ -83,7 +83,7 @@ func printProblems(s streams, problems []*rules.Problem) error {
 	const enough = 2000 // columns
 	out := bufio.NewWriter(s.out)
 	for _, p := range problems {
-		fmt.Fprintln(out, report.Escape(p.Error(), enough))
+		fmt.Fprintln(out, show.Escape(p.Error(), enough))
 	}
 	return out.Flush()
 }

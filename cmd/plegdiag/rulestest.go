@@ -12,7 +12,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/fixture"
 	"github.com/plegdiag/plegdiag/internal/incident"
-	"github.com/plegdiag/plegdiag/internal/report"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
 )
 
@@ -101,7 +101,7 @@ func (t *tester) run(ctx context.Context, f *fixture.Fixture) error {
 	inc, err := f.Run(ctx, t.catalog)
 	if err != nil {
 		t.row("FAIL", "", f.Name)
-		fmt.Fprintln(t.out, "      "+report.Escape(err.Error(), maxDifference))
+		fmt.Fprintln(t.out, "      "+show.Escape(err.Error(), maxDifference))
 		t.failed++
 		return ctx.Err()
 	}
@@ -125,7 +125,7 @@ func (t *tester) run(ctx context.Context, f *fixture.Fixture) error {
 	t.failed++
 	t.row("FAIL", answer(inc, rule), f.Name)
 	for _, line := range differences {
-		fmt.Fprintln(t.out, "      "+report.Escape(line, maxDifference))
+		fmt.Fprintln(t.out, "      "+show.Escape(line, maxDifference))
 	}
 	t.warn(weak)
 	return nil
@@ -143,7 +143,7 @@ func (t *tester) warn(text string) {
 const maxDifference = 500
 
 func (t *tester) row(result, answer, name string) {
-	fmt.Fprintf(t.out, "%-5s %-13s %s\n", result, answer, report.Escape(name, maxDifference))
+	fmt.Fprintf(t.out, "%-5s %-13s %s\n", result, answer, show.Escape(name, maxDifference))
 }
 
 // answer is the verdict on the rule that a fixture is for; without one, how much was found.

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plegdiag/plegdiag/internal/observe"
-	"github.com/plegdiag/plegdiag/internal/report"
+	"github.com/plegdiag/plegdiag/internal/report/listing"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
 
@@ -76,8 +76,11 @@ whole minutes, and never too long.`,
 }
 
 func stacks(ctx context.Context, o *stacksOptions, s streams) error {
-	if err := o.checkPprof(); err != nil {
-		return err
+	profile := outputFile{"--pprof", o.pprof, o.force}
+	if o.pprof != "" {
+		if err := profile.check(o.inputs, s.in); err != nil {
+			return err
+		}
 	}
 	dumps, err := readDumps(ctx, o.inputs, s)
 	if err != nil {
@@ -92,9 +95,9 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 	if !o.diff { // which takes them in the order of the inputs
 		slices.SortStableFunc(dumps, wholeFirst)
 	}
-	shown := report.Stacks{}
+	shown := listing.Stacks{}
 	for _, d := range dumps {
-		row := report.Dump{Dump: d.Dump, Program: d.program, PID: d.pid, Unit: d.unit, At: d.at, Fragments: d.fragments, Go: d.GoVersion(), Graph: d.Graph(observe.Holds)}
+		row := listing.Dump{Dump: d.Dump, Program: d.program, PID: d.pid, Unit: d.unit, At: d.at, Fragments: d.fragments, Go: d.GoVersion(), Graph: d.Graph(observe.Holds)}
 		row.Shown, row.Filtered = o.filter(d.Dump)
 		shown.Dumps = append(shown.Dumps, row)
 	}
@@ -106,16 +109,17 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 			}
 		}
 	}
-	look := report.Options{Version: version(), Verbose: o.all || shown.Dumps[0].Filtered}
+	look := show.Options{Version: version(), Verbose: o.all || shown.Dumps[0].Filtered}
 	look.Width, look.Renderer = width(s.out), renderer(s.out, o.color.text)
-	render := report.StacksText
+	render := listing.StacksText
 	if o.output.text == "json" {
-		render = report.StacksJSON
+		render = listing.StacksJSON
 	}
-	if err := o.writePprof(shown.Dumps); err != nil {
-		return err
+	var unwritten error // the answer on stdout is printed all the same
+	if o.pprof != "" {
+		unwritten = profile.write(func(w io.Writer) error { return writePprof(w, shown.Dumps) })
 	}
-	return render(s.out, &shown, look)
+	return errors.Join(unwritten, render(s.out, &shown, look))
 }
 
 // filter is the indexes of the goroutines that all given filters let through.
@@ -138,7 +142,7 @@ func (o *stacksOptions) wants(g *stackdump.Goroutine) bool {
 }
 
 // compare puts the dumps of each process side by side.
-func compare(dumps []foundDump) []report.Diff {
+func compare(dumps []foundDump) []listing.Diff {
 	var processes [][]int
 	for i := range dumps {
 		n := slices.IndexFunc(processes, func(p []int) bool {
@@ -150,7 +154,7 @@ func compare(dumps []foundDump) []report.Diff {
 		}
 		processes[n] = append(processes[n], i)
 	}
-	var diffs []report.Diff
+	var diffs []listing.Diff
 	for _, p := range processes {
 		if len(p) < 2 {
 			continue
@@ -159,38 +163,13 @@ func compare(dumps []foundDump) []report.Diff {
 		for i, n := range p {
 			series[i] = dumps[n].Dump
 		}
-		diffs = append(diffs, report.Diff{Program: dumps[p[0]].program, Dumps: p, Diff: stackdump.Compare(series)})
+		diffs = append(diffs, listing.Diff{Program: dumps[p[0]].program, Dumps: p, Diff: stackdump.Compare(series)})
 	}
 	return diffs
 }
 
-// checkPprof refuses a file of --pprof that must not be written, before the work begins.
-func (o *stacksOptions) checkPprof() error {
-	if o.pprof == "" {
-		return nil
-	}
-	info, err := os.Stat(o.pprof)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case isInput(info, o.inputs):
-		return usage("choose another name for the profile", "--pprof %q is an input; inputs are never written to", o.pprof)
-	case !o.force:
-		return &failure{status: statusFailed, err: fmt.Errorf("%s exists", o.pprof), hint: "--force overwrites it"}
-	}
-	return nil
-}
-
-func (o *stacksOptions) writePprof(dumps []report.Dump) error {
-	if o.pprof == "" {
-		return nil
-	}
-	mode := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if o.force {
-		mode = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	}
+// writePprof writes the goroutines that are shown as a profile.
+func writePprof(w io.Writer, dumps []listing.Dump) error {
 	all := make([]stackdump.Selection, len(dumps))
 	for i := range dumps {
 		d := &dumps[i]
@@ -202,9 +181,5 @@ func (o *stacksOptions) writePprof(dumps []report.Dump) error {
 			}
 		}
 	}
-	out, err := os.OpenFile(o.pprof, mode, 0o644)
-	if err != nil {
-		return err
-	}
-	return errors.Join(stackdump.WriteProfile(out, all), out.Close())
+	return stackdump.WriteProfile(w, all)
 }

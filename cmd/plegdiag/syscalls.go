@@ -15,7 +15,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
-	"github.com/plegdiag/plegdiag/internal/report"
+	"github.com/plegdiag/plegdiag/internal/report/listing"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
 type syscallsOptions struct {
@@ -78,11 +79,11 @@ func syscalls(ctx context.Context, o *syscallsOptions, s streams) error {
 			hint: "strace -f -tt -T -yy -s 256 -o shim.strace -p PID writes one",
 		}
 	}
-	look := report.Options{Version: version(), Verbose: o.verbose, Width: width(s.out), Renderer: renderer(s.out, o.color.text)}
+	look := show.Options{Version: version(), Verbose: o.verbose, Width: width(s.out), Renderer: renderer(s.out, o.color.text)}
 	if o.output.text == "json" {
-		return report.SyscallsJSON(s.out, traces, look)
+		return listing.SyscallsJSON(s.out, traces, look)
 	}
-	return report.SyscallsText(s.out, traces, look)
+	return listing.SyscallsText(s.out, traces, look)
 }
 
 // traceDate reads --date and --tz; nil without them.

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
-	"github.com/plegdiag/plegdiag/internal/report"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
 func newVerify(s streams) *cobra.Command {
@@ -47,9 +47,9 @@ func verify(in io.Reader, s streams) error {
 		return &failure{status: statusFailed, err: fmt.Errorf("%d problems in %d files", len(v.Problems), v.Files)}
 	}
 	const enough = 300
-	fmt.Fprintf(s.out, "%s: %d files, %d bytes, as they were collected\n", report.Escape(v.Root, enough), v.Files, v.Bytes)
+	fmt.Fprintf(s.out, "%s: %d files, %d bytes, as they were collected\n", show.Escape(v.Root, enough), v.Files, v.Bytes)
 	if v.Manifest.Sealed != "" {
-		fmt.Fprintf(s.out, "sealed early: %s\n", report.Escape(v.Manifest.Sealed, enough))
+		fmt.Fprintf(s.out, "sealed early: %s\n", show.Escape(v.Manifest.Sealed, enough))
 	}
 	for i := range v.Manifest.Items {
 		if item := &v.Manifest.Items[i]; item.Outcome != bundle.OK && item.Outcome != bundle.Empty && item.Outcome != bundle.Absent {

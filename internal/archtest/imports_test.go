@@ -117,12 +117,18 @@ var layers = map[string]layer{
 		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "github.com/goccy/go-yaml"},
 		"a fixture compares an incident with what is wanted of it; it does not know how either is shown",
 	},
+	"internal/report/show": {
+		[]string{"internal/event", "internal/timeline", "github.com/charmbracelet/lipgloss", "github.com/muesli/termenv"},
+		"it shows text, times and quotes; what they are about is for the pages",
+	},
+	"internal/report/listing": {
+		[]string{"internal/event", "internal/report/show", "internal/stackdump", "internal/observe", "internal/parse/traces", "github.com/charmbracelet/lipgloss"},
+		"a listing shows dumps and traces as they are; it knows no incident",
+	},
 	"internal/report": {
 		[]string{
-			"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident",
-			"internal/stackdump",                        // the command stacks shows dumps as they are, without an incident
-			"internal/observe", "internal/parse/traces", // so does the command syscalls with traces
-			"github.com/charmbracelet/lipgloss", "github.com/muesli/termenv",
+			"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "internal/report/show",
+			"github.com/charmbracelet/lipgloss",
 		},
 		"a report shows findings; it cannot read files or decide anything",
 	},
@@ -138,7 +144,7 @@ var layers = map[string]layer{
 	"internal/archtest": {nil, "it only looks at the others"},
 	"cmd/plegdiag": {
 		[]string{
-			"internal/event", "internal/timeline", "internal/rules", "internal/incident", "internal/report",
+			"internal/event", "internal/timeline", "internal/rules", "internal/incident", "internal/report", "internal/report/listing", "internal/report/show",
 			"internal/fixture", // the command rules test runs the tests of rules
 			// The command stacks reads dumps without making an incident of them: it finds the files, takes
 			// dumps out of logs, and names the program. The command syscalls does the same with traces.

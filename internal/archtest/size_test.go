@@ -19,7 +19,6 @@ const (
 // oversized are the packages that are larger, and why. Tests do not count.
 var oversized = map[string]string{
 	"internal/observe": "its observers are to become packages by kind of input, as the parsers are",
-	"internal/report":  "its renderers are to walk one table of sections",
 	"internal/rules":   "what it knows of PLEG is to move into a package of its own",
 }
 

@@ -65,6 +65,7 @@ const (
 	FieldEndpoint       Key = "endpoint"
 	FieldEnds           Key = "ends"
 	FieldEndsIn         Key = "ends_in"
+	FieldWaiting        Key = "waiting"
 	FieldErrno          Key = "errno"
 	FieldError          Key = "error"
 	FieldErrors         Key = "errors"

@@ -39,6 +39,7 @@ var endOfChain = []FieldInfo{
 	oneOf(FieldEnds, "what the last goroutine of the chain waits for",
 		"rpc", "child process", "syscall", "i/o", "channel", "condition", "lock", "timer", "running", "deadlock"),
 	text(FieldEndsIn, "the same in detail, as ttrpc or fsync"),
+	text(FieldWaiting, "all of this in words"),
 	text(FieldThrough, "the goroutines between, as goroutine 52 → 37"),
 }
 

@@ -131,6 +131,18 @@ func At(t time.Time) Time { return Time{T: t.UTC(), Known: true} }
 // IsZero says that no time was written.
 func (t Time) IsZero() bool { return !t.Known }
 
+// Plausible tells a moment that a node's clock may have shown from the zero times, overflowed numbers
+// and clocks that nobody had set, which logs hold too: docker was first released in 2013.
+func Plausible(t time.Time) bool {
+	return t.Year() >= FirstPlausibleYear && t.Year() <= LastPlausibleYear
+}
+
+// The years of plausible moments.
+const (
+	FirstPlausibleYear = 2013
+	LastPlausibleYear  = 2099
+)
+
 // Add shifts a known moment.
 func (t Time) Add(d time.Duration) Time {
 	if t.Known {

@@ -296,14 +296,19 @@ func (f *file) span(rec *event.Record) {
 	}
 }
 
-// reach widens what lines span by one of them. Times since boot count only where there are no others.
+// reach widens what lines span by one of them. Times since boot, and those that no clock of a node can
+// have shown, count only where there are no others.
 func reach(first, last *event.Time, t event.Time) {
-	switch sinceBoot := t.Lacks == event.LacksBoot; {
-	case first.IsZero(), !sinceBoot && first.Lacks == event.LacksBoot:
+	switch weak := weakStamp(t); {
+	case first.IsZero(), !weak && weakStamp(*first):
 		*first, *last = t, t
-	case !sinceBoot || first.Lacks == event.LacksBoot:
+	case !weak || weakStamp(*first):
 		*last = t
 	}
+}
+
+func weakStamp(t event.Time) bool {
+	return t.Lacks == event.LacksBoot || t.Lacks&(event.LacksYear|event.LacksDate) == 0 && !event.Plausible(t.T)
 }
 
 // maxLosses bounds the losses kept of one file: a log that says so of every other line has told enough.

@@ -197,6 +197,9 @@ func (c *lineClock) resolve(rec *event.Record) event.Time {
 	default:
 		t, c.basis = c.place(t, rec.Pos.Line, cmp.Or(c.last.T, c.start)), "as the file's other lines"
 	}
+	if t.T.IsZero() {
+		return event.Time{} // a stamp that counts as undated
+	}
 	c.last = t
 	return t
 }

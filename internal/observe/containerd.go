@@ -204,7 +204,7 @@ func taskExit(r *event.Record) (event.Event, bool) {
 	}
 	if at, ok := exitedAt(text); ok {
 		e.Start = at
-		if !r.Time.IsZero() && r.Time.Lacks == 0 {
+		if !r.Time.IsZero() && r.Time.Lacks == 0 && event.Plausible(r.Time.T) {
 			e.Fields = append(e.Fields, length(event.FieldLag, r.Time.T.Sub(at.T)))
 		}
 	}
@@ -222,8 +222,8 @@ func exitedAt(text string) (event.Time, bool) {
 			} else if i := strings.Index(s, " UTC"); i >= 0 {
 				end = i + len(" UTC")
 			}
-			if t, err := time.Parse(layout, s[:end]); err == nil && t.Year() > 1 { // the zero time is no time
-				return event.At(t), true
+			if t, err := time.Parse(layout, s[:end]); err == nil {
+				return event.At(t), event.Plausible(t) // the zero time is no time
 			}
 		}
 		return event.Time{}, false
@@ -234,7 +234,8 @@ func exitedAt(text string) (event.Time, bool) {
 		return event.Time{}, false
 	}
 	nanos, _ := strconv.ParseInt(digits(after(s, "nanos:")), 10, 64) // protobuf text leaves a zero out
-	return event.At(time.Unix(seconds, nanos)), true
+	at := time.Unix(seconds, nanos).UTC()
+	return event.At(at), event.Plausible(at)
 }
 
 // after is the text behind the first of the marks that stands in s; empty when none does.

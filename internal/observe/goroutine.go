@@ -306,7 +306,7 @@ func (o *dumpObserver) held(lock *stackdump.Lock, h stackdump.Holder) event.Even
 
 // way is what a goroutine waits for in the end.
 type way struct {
-	fields   []event.Field // doing, rpc, ends, ends_in, through
+	fields   []event.Field // doing, rpc, ends, ends_in, waiting, through
 	text     string
 	evidence []event.Quote // of each goroutine on the way: where it wants a lock and why the next one has it
 	inferred bool
@@ -337,7 +337,7 @@ func (o *dumpObserver) way(goroutine int) way {
 			frame = who.Beyond(at)
 		}
 	}
-	w.fields = []event.Field{str(event.FieldDoing, doing), str(event.FieldRPC, rpc), str(event.FieldEnds, ends), str(event.FieldEndsIn, c.End.What)}
+	w.fields = []event.Field{str(event.FieldDoing, doing), str(event.FieldRPC, rpc), str(event.FieldEnds, ends), str(event.FieldEndsIn, c.End.What), str(event.FieldWaiting, w.text)}
 	if through := o.through(&c); through != "" {
 		w.fields = append(w.fields, str(event.FieldThrough, through))
 		w.text = "waiting for " + through + ", " + w.text

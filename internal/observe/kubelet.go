@@ -65,7 +65,7 @@ func plegUnhealthy(r *event.Record) (event.Event, bool) {
 	if !ok {
 		return event.Event{}, false
 	}
-	if age > zeroTimeAge {
+	if age > event.LongestSpan {
 		e.Fields = []event.Field{truth(event.FieldNever, true)}
 		e.Text = "no relist has succeeded since the kubelet started"
 		return e, true
@@ -77,10 +77,6 @@ func plegUnhealthy(r *event.Record) (event.Event, bool) {
 	e.Text = "PLEG was last seen active " + age.String() + " ago"
 	return e, true
 }
-
-// zeroTimeAge: kubelets up to 1.12 print the age of the zero time, which
-// time.Since caps at 2562047h47m16.854775807s; no kubelet runs for a century.
-const zeroTimeAge = 100 * 365 * 24 * time.Hour
 
 // duration reads a Go duration that stands between two texts; an empty after ends it at the first byte that no duration has.
 func duration(s, before, after string) (time.Duration, bool) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
 // account is what people read of the files: those that say something by themselves, then the others by directory. A
@@ -28,7 +29,7 @@ const (
 
 // newAccount folds files where there are many; verbose lists all.
 func newAccount(files []incident.File, verbose bool) account {
-	listed := speaking(files)
+	listed := listedFiles(files)
 	left := len(files) - len(listed)
 	if verbose || left <= maxSilent {
 		return account{Files: files}
@@ -43,7 +44,7 @@ func newAccount(files []incident.File, verbose bool) account {
 		}
 	}
 	for _, of := range alike {
-		a.Folded = append(a.Folded, byDirectory(of)...)
+		a.Folded = append(a.Folded, foldByDirectory(of)...)
 	}
 	slices.SortFunc(a.Folded, func(x, y incident.File) int {
 		return cmp.Or(strings.Compare(x.Path, y.Path), strings.Compare(x.Format, y.Format), strings.Compare(x.Component, y.Component),
@@ -62,9 +63,9 @@ func kindOf(f *incident.File) kind {
 	return kind{f.Format, f.Component, f.Node, !f.Start.IsZero()}
 }
 
-// speaking finds the files that say something by themselves, by index: the few of a kind that are dated or of a component, and
+// listedFiles finds the files that say something by themselves, by index: the few of a kind that are dated or of a component, and
 // those of which something was lost.
-func speaking(files []incident.File) map[int]bool {
+func listedFiles(files []incident.File) map[int]bool {
 	listed, kinds := map[int]bool{}, map[kind]int{}
 	for i := range files {
 		kinds[kindOf(&files[i])]++
@@ -98,8 +99,8 @@ func byLoss(a, b *incident.File) int {
 	return cmp.Compare(b.Skipped, a.Skipped)
 }
 
-// byDirectory folds files of one kind: as deep in the tree as the rows stay few. Twice as many files are worth one row more.
-func byDirectory(files []*incident.File) []incident.File {
+// foldByDirectory folds files of one kind: as deep in the tree as the rows stay few. Twice as many files are worth one row more.
+func foldByDirectory(files []*incident.File) []incident.File {
 	most, deepest := bits.Len(uint(len(files)/2)), 0
 	for _, f := range files {
 		deepest = max(deepest, strings.Count(f.Path, "/"))
@@ -108,7 +109,7 @@ func byDirectory(files []*incident.File) []incident.File {
 	for depth := 1; depth <= deepest; depth++ {
 		deeper := map[string][]*incident.File{}
 		for _, f := range files {
-			dir := directory(f.Path, depth)
+			dir := directoryOf(f.Path, depth)
 			deeper[dir] = append(deeper[dir], f)
 		}
 		if len(deeper) > most {
@@ -118,13 +119,13 @@ func byDirectory(files []*incident.File) []incident.File {
 	}
 	var all []incident.File
 	for dir, of := range groups {
-		all = append(all, folded(dir, of))
+		all = append(all, foldFiles(dir, of))
 	}
 	return all
 }
 
-// directory is where a file lies, its first depth names.
-func directory(path string, depth int) string {
+// directoryOf is where a file lies, its first depth names.
+func directoryOf(path string, depth int) string {
 	end := 0
 	for range depth {
 		next := strings.IndexByte(path[end:], '/')
@@ -136,8 +137,8 @@ func directory(path string, depth int) string {
 	return path[:end]
 }
 
-// folded is one row for files of one kind in a directory.
-func folded(dir string, files []*incident.File) incident.File {
+// foldFiles is one row for files of one kind in a directory.
+func foldFiles(dir string, files []*incident.File) incident.File {
 	sum := *files[0]
 	if len(files) == 1 {
 		return sum
@@ -159,13 +160,13 @@ func folded(dir string, files []*incident.File) incident.File {
 	if slices.ContainsFunc(files, func(f *incident.File) bool { return strings.Contains(f.Path[len(dir):], "/") }) {
 		where += "*"
 	}
-	sum.Path = fmt.Sprintf("%s (%s)", where, plural(len(files), "file"))
-	sum.Note, sum.Err = failures(files)
+	sum.Path = fmt.Sprintf("%s (%s)", where, show.Plural(len(files), "file"))
+	sum.Note, sum.Err = summarizeFailures(files)
 	return sum
 }
 
-// failures says of how many files of one format something went wrong; to point elsewhere is no error of a link.
-func failures(files []*incident.File) (note, err string) {
+// summarizeFailures says of how many files of one format something went wrong; to point elsewhere is no error of a link.
+func summarizeFailures(files []*incident.File) (note, err string) {
 	failed := slices.DeleteFunc(slices.Clone(files), func(f *incident.File) bool { return f.Err == "" })
 	switch {
 	case len(failed) == 0:
@@ -178,5 +179,5 @@ func failures(files []*incident.File) (note, err string) {
 
 // foldedText says above the folded rows what they are; the command ls has the files.
 func (a *account) foldedText() string {
-	return plural(a.Left, "more file") + ", by format and directory; one by one:"
+	return show.Plural(a.Left, "more file") + ", by format and directory; one by one:"
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/lipgloss"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/story"
 )
 
@@ -34,15 +35,15 @@ type compared struct {
 	rows  [][]string
 }
 
-// tables of a comparison, without those that would be empty. Every cell is escaped.
-func tables(c *incident.Comparison) []compared {
+// compareTables of a comparison, without those that would be empty. Every cell is escaped.
+func compareTables(c *incident.Comparison) []compared {
 	stalls := compared{"Stalls", []string{"", "A", "B"}, [][]string{
 		{"node", c.A.Node, c.B.Node},
-		{"seen", duration(c.A.Seen, false), duration(c.B.Seen, false)},
+		{"seen", show.Duration(c.A.Seen, false), show.Duration(c.B.Seen, false)},
 		{"stalls", strconv.Itoa(len(c.A.Timeline.Stalls)), strconv.Itoa(len(c.B.Timeline.Stalls))},
-		{"per day", perDay(&c.A), perDay(&c.B)},
-		{"stalled", duration(c.A.Stalled, c.A.Open), duration(c.B.Stalled, c.B.Open)},
-		{"longest", duration(c.A.Longest, c.A.Open), duration(c.B.Longest, c.B.Open)},
+		{"per day", perDayText(&c.A), perDayText(&c.B)},
+		{"stalled", show.Duration(c.A.Stalled, c.A.Open), show.Duration(c.B.Stalled, c.B.Open)},
+		{"longest", show.Duration(c.A.Longest, c.A.Open), show.Duration(c.B.Longest, c.B.Open)},
 	}}
 	for _, r := range []struct{ row, fact string }{
 		{"relist mean, s", "kubelet.relist-mean-seconds"},
@@ -55,7 +56,7 @@ func tables(c *incident.Comparison) []compared {
 	}
 	found := compared{title: "Findings", head: []string{"rule", "A", "B", ""}}
 	for _, f := range c.Findings {
-		found.rows = append(found.rows, []string{f.Rule, verdictOf(f.A), verdictOf(f.B), change(f)})
+		found.rows = append(found.rows, []string{f.Rule, verdictOf(f.A), verdictOf(f.B), changeText(f)})
 	}
 	calls := compared{title: "CRI calls", head: []string{"method", "A count", "failed", "median", "p95", "max", "B count", "failed", "median", "p95", "max"}}
 	for _, p := range c.Calls {
@@ -76,7 +77,7 @@ func tables(c *incident.Comparison) []compared {
 		}
 		for _, row := range t.rows {
 			for i := range row {
-				row[i] = cmp.Or(Escape(row[i], maxQuote), "-")
+				row[i] = cmp.Or(show.Escape(row[i], show.MaxQuote), "-")
 			}
 		}
 		all = append(all, t)
@@ -84,12 +85,12 @@ func tables(c *incident.Comparison) []compared {
 	return all
 }
 
-func perDay(s *incident.Side) string {
+func perDayText(s *incident.Side) string {
 	rate, ok := s.StallsPerDay()
 	if !ok {
 		return "seen too short"
 	}
-	return number(rate)
+	return numberText(rate)
 }
 
 func verdictOf(f *story.Finding) string {
@@ -99,8 +100,8 @@ func verdictOf(f *story.Finding) string {
 	return f.Verdict.String() + " " + string(f.Role)
 }
 
-// change is what became of a finding from A to B.
-func change(f incident.FindingPair) string {
+// changeText is what became of a finding from A to B.
+func changeText(f incident.FindingPair) string {
 	switch {
 	case f.A == nil:
 		return "gained"
@@ -119,19 +120,21 @@ func callCells(c *incident.Calls) []string {
 		return []string{"0", "", "", "", ""}
 	}
 	open := c.Open > 0
-	return []string{strconv.Itoa(c.Count), strconv.Itoa(c.Failed), took(c.Median, false), took(c.P95, open), took(c.Max, open)}
+	return []string{strconv.Itoa(c.Count), strconv.Itoa(c.Failed), measuredText(c.Median, false), measuredText(c.P95, open), measuredText(c.Max, open)}
 }
 
-// took is a measured duration; unlike a step's, it may be nothing.
-func took(d time.Duration, atLeast bool) string { return cmp.Or(duration(d, atLeast), "0s") }
+// measuredText is a measured duration; unlike a step's, it may be nothing.
+func measuredText(d time.Duration, atLeast bool) string {
+	return cmp.Or(show.Duration(d, atLeast), "0s")
+}
 
 // verdictLine says in a sentence what the comparison shows, and how far it carries.
 func verdictLine(c *incident.Comparison) string {
 	a, b := len(c.A.Timeline.Stalls), len(c.B.Timeline.Stalls)
-	said := fmt.Sprintf("stalls of relist: A %d in %s, B %d in %s", a, cmp.Or(duration(c.A.Seen, false), "no known time"), b, cmp.Or(duration(c.B.Seen, false), "no known time"))
+	said := fmt.Sprintf("stalls of relist: A %d in %s, B %d in %s", a, cmp.Or(show.Duration(c.A.Seen, false), "no known time"), b, cmp.Or(show.Duration(c.B.Seen, false), "no known time"))
 	var gained, lost []string
 	for _, f := range c.Findings {
-		switch change(f) {
+		switch changeText(f) {
 		case "gained":
 			gained = append(gained, f.Rule)
 		case "lost":
@@ -154,9 +157,9 @@ func verdictLine(c *incident.Comparison) string {
 func CompareText(w io.Writer, c *incident.Comparison, o Options) error {
 	out := bufio.NewWriter(w)
 	t := newText(out, o)
-	t.para("", t.styles.heading, verdictLine(c))
-	for _, table := range tables(c) {
-		t.heading("%s", strings.ToUpper(table.title))
+	t.WritePara("", t.Styles.Heading, verdictLine(c))
+	for _, table := range compareTables(c) {
+		t.WriteHeading("%s", strings.ToUpper(table.title))
 		rows := append([][]string{table.head}, table.rows...)
 		widths := make([]int, len(table.head))
 		for _, row := range rows {
@@ -166,9 +169,9 @@ func CompareText(w io.Writer, c *incident.Comparison, o Options) error {
 		}
 		for _, row := range rows {
 			var line strings.Builder
-			line.WriteString(margin)
+			line.WriteString(show.Margin)
 			for i, cell := range row {
-				line.WriteString(pad(cell, widths[i]) + "  ")
+				line.WriteString(show.Pad(cell, widths[i]) + "  ")
 			}
 			fmt.Fprintln(out, strings.TrimRight(line.String(), " "))
 		}
@@ -180,7 +183,7 @@ func CompareText(w io.Writer, c *incident.Comparison, o Options) error {
 func CompareMarkdown(w io.Writer, c *incident.Comparison, _ Options) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "**%s.**\n\n", inline(verdictLine(c)))
-	for _, table := range tables(c) {
+	for _, table := range compareTables(c) {
 		fmt.Fprintf(out, "## %s\n\n| %s |\n|%s\n", table.title, strings.Join(table.head, " | "), strings.Repeat("---|", len(table.head)))
 		for _, row := range table.rows {
 			for i := range row {
@@ -195,21 +198,21 @@ func CompareMarkdown(w io.Writer, c *incident.Comparison, _ Options) error {
 
 // CompareJSON writes a comparison for programs; durations are seconds.
 func CompareJSON(w io.Writer, c *incident.Comparison, o Options) error {
-	doc := comparison{Schema: CompareSchema, Tool: tool{o.Version}, A: newSideRow(&c.A), B: newSideRow(&c.B)}
-	doc.Calls = each(c.Calls, func(p *incident.CallPair) callPair { return callPair{p.Method, newCallsRow(&p.A), newCallsRow(&p.B)} })
-	doc.Errors = each(c.Errors, func(e *incident.ErrorPair) errorPair {
+	doc := comparison{Schema: CompareSchema, Tool: show.Tool{Version: o.Version}, A: newSideRow(&c.A), B: newSideRow(&c.B)}
+	doc.Calls = show.Rows(c.Calls, func(p *incident.CallPair) callPair { return callPair{p.Method, newCallsRow(&p.A), newCallsRow(&p.B)} })
+	doc.Errors = show.Rows(c.Errors, func(e *incident.ErrorPair) errorPair {
 		return errorPair{e.Method, e.A, e.B, e.DeadlineA, e.DeadlineB}
 	})
-	doc.Findings = each(c.Findings, func(f *incident.FindingPair) findingPair {
-		return findingPair{f.Rule, verdictOf(f.A), verdictOf(f.B), change(*f)}
+	doc.Findings = show.Rows(c.Findings, func(f *incident.FindingPair) findingPair {
+		return findingPair{f.Rule, verdictOf(f.A), verdictOf(f.B), changeText(*f)}
 	})
-	doc.Facts = each(c.Facts, func(f *incident.FactPair) factPair { return factPair{f.Name, f.A, f.B} })
-	return encode(w, doc)
+	doc.Facts = show.Rows(c.Facts, func(f *incident.FactPair) factPair { return factPair{f.Name, f.A, f.B} })
+	return show.EncodeJSON(w, doc)
 }
 
 type comparison struct {
 	Schema   string        `json:"schema"`
-	Tool     tool          `json:"tool"`
+	Tool     show.Tool     `json:"tool"`
 	A        sideRow       `json:"a"`
 	B        sideRow       `json:"b"`
 	Findings []findingPair `json:"findings"`

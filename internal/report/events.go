@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
 // EventsSchema names the JSON of the command rules events. Fields are added to it, never renamed.
@@ -14,7 +15,7 @@ const EventsSchema = "plegdiag.events/v1"
 // EventsJSON writes declarations of kinds of events for programs. Lists are never null.
 func EventsJSON(w io.Writer, kinds []event.KindInfo, o Options) error {
 	doc := eventsDocument{
-		Schema: EventsSchema, Tool: tool{o.Version}, Kinds: []kindRow{},
+		Schema: EventsSchema, Tool: show.Tool{Version: o.Version}, Kinds: []kindRow{},
 		IDs: newFieldRows(event.IDFields()), Common: newFieldRows(event.CommonFields()),
 	}
 	for i := range kinds {
@@ -23,12 +24,12 @@ func EventsJSON(w io.Writer, kinds []event.KindInfo, o Options) error {
 		row.IDs = append(row.IDs, k.IDs...)
 		doc.Kinds = append(doc.Kinds, row)
 	}
-	return encode(w, doc)
+	return show.EncodeJSON(w, doc)
 }
 
 type eventsDocument struct {
 	Schema string     `json:"schema"`
-	Tool   tool       `json:"tool"`
+	Tool   show.Tool  `json:"tool"`
 	Kinds  []kindRow  `json:"kinds"`
 	IDs    []fieldRow `json:"ids"`
 	Common []fieldRow `json:"common"`

@@ -1,10 +1,12 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -15,7 +17,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -31,52 +33,117 @@ var (
 )
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"first":   upperFirst,
 	"percent": func(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) + "%" },
 	"plus":    func(a, b int) int { return a + b },
-	"prose":   func(s string) string { return Escape(s, maxProse) },
-	"quoted":  func(s string) string { return Escape(s, maxQuote) },
-	"pos":     func(p event.Pos) string { return Escape(p.String(), maxQuote) },
+	"prose":   func(s string) string { return show.Escape(s, show.MaxProse) },
+	"quoted":  func(s string) string { return show.Escape(s, show.MaxQuote) },
+	"pos":     func(p event.Pos) string { return show.Escape(p.String(), show.MaxQuote) },
 	"link":    func(s string) bool { return link.MatchString(s) },
-	"lasting": func(d time.Duration) string { return duration(d, true) },
+	"lasting": func(d time.Duration) string { return show.Duration(d, true) },
 	"lines":   func(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") },
 }).Parse(pageText))
 
+// maxPage bounds the page in bytes: a browser shows it at once, and mail takes it.
+const maxPage = 5 << 20
+
 // HTML writes one page that needs nothing but itself: no network, no script to be read, a policy that lets nothing else in.
 // Text from the bundle is data to the template everywhere: it is escaped for HTML, and what a reader could not see is spelled out.
+// A page that would be larger than maxPage is written with less: without the lines around quotes, then with
+// shorter lists, each of which says how much it leaves out.
 func HTML(w io.Writer, inc *incident.Incident, o Options) error {
-	return pageTemplate.Execute(w, newPage(inc, o))
+	var buf bytes.Buffer
+	for _, d := range details {
+		buf.Reset()
+		err := pageTemplate.Execute(&limitedWriter{&buf, maxPage}, newPage(inc, o, d))
+		if errors.Is(err, errPageFull) {
+			continue
+		}
+		if err == nil {
+			_, err = w.Write(buf.Bytes())
+		}
+		return err
+	}
+	return errPageFull
+}
+
+// detail is how much a page shows.
+type detail struct {
+	most    int  // entries of one list
+	shapes  int  // in the picture
+	context bool // the lines around quotes
+}
+
+// details are tried in order until the page fits. The last one always does.
+var details = []detail{{1000, maxShapes, true}, {1000, maxShapes, false}, {300, 900, false}, {100, 300, false}, {30, 100, false}, {10, 30, false}, {2, 5, false}}
+
+var errPageFull = errors.New("the page is larger than a page may be")
+
+// limitedWriter fails when more than left bytes are written to it.
+type limitedWriter struct {
+	w    io.Writer
+	left int
+}
+
+// Write implements [io.Writer].
+func (l *limitedWriter) Write(p []byte) (int, error) {
+	if l.left -= len(p); l.left < 0 {
+		return 0, errPageFull
+	}
+	return l.w.Write(p)
+}
+
+// shorten is the beginning of a list, and how much is left out of it.
+func shorten[T any](list []T, most int) (kept []T, left int) {
+	kept = list[:min(len(list), most)]
+	return kept, len(list) - len(kept)
 }
 
 // page is what the template shows, in its order.
 type page struct {
-	Version   string
-	Policy    string
-	Style     template.CSS
-	Script    template.JS
-	Title     string
-	Opening   opening
-	Verdict   string // the class of its colour
-	Picture   *picture
-	Events    []eventLine
-	Stalls    []stallBlock
-	Findings  []findingBlock
-	Locks     []lockBlock
-	LocksLeft int
-	Groups    []groupBlock
-	Exposed   []sentenceBlock
-	Forecasts []sentenceBlock
-	Harmless  []sentenceBlock
-	RuledOut  []sentenceBlock
-	Lacks     []lackBlock
-	Others    []rules.Unanswered
-	Facts     []factLine
-	Clocks    []string
-	Gaps      []string
-	FileCount int
-	Files     []fileLine
-	Folded    []fileLine // for many files each
-	FoldedAs  string     // what they are, in a sentence
-	Ls        string     // the command that lists them
+	Version  string
+	Policy   string
+	Style    template.CSS
+	Script   template.JS
+	Title    string
+	Opening  incident.Opening
+	Headline string
+	Node     string
+	Window   string
+	Class    string // of the colour of the verdict
+	Picture  *picture
+	Sections []pageSection
+
+	view   *view
+	detail detail
+	table  []*event.Event // of the picture
+}
+
+// pageSection is one section of the page; only what it has is set.
+type pageSection struct {
+	Title    string
+	ID       string
+	Remark   string
+	Closed   bool
+	Count    int // of its entries
+	Left     int // entries that are not shown
+	Blocks   []pageBlock
+	Findings []findingBlock
+	Locks    []lockBlock
+	Groups   []groupBlock
+	Events   []eventLine
+}
+
+// pageBlock is a block as the template shows it.
+type pageBlock struct {
+	Lead, Text, Hazard string
+	Link               bool
+	Places             []event.Pos
+	Quotes             []quoteBlock
+	QuotesLeft         int
+	Commands           []string
+	Files              []fileLine
+	FilesLeft          int
 }
 
 type eventLine struct {
@@ -88,20 +155,20 @@ type eventLine struct {
 	Quote  event.Quote
 }
 
-type stallBlock struct {
-	Text     string
-	Quotes   []quoteBlock
-	Suspects []sentenceBlock
+type findingBlock struct {
+	*story.Finding
+	Number    int
+	Class     string
+	Steps     []stepLine
+	StepsLeft int
+	Parts     []pagePart
 }
 
-type findingBlock struct {
-	story.Finding
-	Number   int
-	Class    string
-	Steps    []stepLine
-	Against  []sentenceBlock
-	Rivals   []rivalBlock
-	Commands []commandBlock // what is missing
+// pagePart is a part of a finding.
+type pagePart struct {
+	Label  string
+	Blocks []pageBlock
+	Left   int
 }
 
 // quoteBlock is a quoted line with what stands around it.
@@ -110,12 +177,38 @@ type quoteBlock struct {
 	incident.Surroundings
 }
 
-func quoteBlocks(inc *incident.Incident, quotes []event.Quote) []quoteBlock {
-	var all []quoteBlock
-	for _, q := range distinct(quotes) {
-		all = append(all, quoteBlock{q, inc.Context[q.Pos]})
+// quoteBlocks are the lines that prove something, with what stands around them where there is room for it.
+func (p *page) quoteBlocks(all []event.Quote) (shown []quoteBlock, left int) {
+	kept, left := shorten(show.Distinct(all), min(maxStepQuotes, p.detail.most))
+	for _, q := range kept {
+		b := quoteBlock{Quote: q}
+		if p.detail.context {
+			b.Surroundings = p.view.Context[q.Pos]
+		}
+		shown = append(shown, b)
 	}
-	return all
+	return shown, left
+}
+
+// pageBlocks are what a section, or a part of a finding, says.
+func (p *page) pageBlocks(all []block) (shown []pageBlock, left int) {
+	kept, left := shorten(all, p.detail.most)
+	for _, b := range kept {
+		s := pageBlock{Lead: b.lead, Text: b.text, Hazard: b.hazard, Link: b.link && link.MatchString(b.text), Commands: b.commands}
+		s.Places, _ = shorten(b.places, maxStepQuotes)
+		s.Quotes, s.QuotesLeft = p.quoteBlocks(b.quotes)
+		var files []incident.File
+		files, s.FilesLeft = shorten(b.files, 4*p.detail.most)
+		for _, f := range files {
+			line := fileLine{File: f}
+			if !f.Start.IsZero() {
+				line.Window = show.Window(timeline.Window{Start: f.Start, End: f.End})
+			}
+			s.Files = append(s.Files, line)
+		}
+		shown = append(shown, s)
+	}
+	return shown, left
 }
 
 // lockBlock is a lock, from those who wait for it to what its holder waits for.
@@ -138,41 +231,35 @@ type groupBlock struct {
 	Longest        time.Duration
 }
 
-// locks are the locks of the dumps that goroutines wait for, those with most waiters first.
-func locks(inc *incident.Incident) (all []lockBlock, left int) {
-	if inc.Timeline == nil {
-		return nil, 0
-	}
-	held := inc.Timeline.Select(timeline.Filter{Kinds: []string{string(event.KindLockHeld), string(event.KindLockCycle)}})
+// drawLocks shows the locks of the dumps that goroutines wait for, those with most waiters first.
+func (s *pageSection) drawLocks(p *page) {
+	held := p.view.timeline.Select(timeline.Filter{Kinds: []string{string(event.KindLockHeld), string(event.KindLockCycle)}})
 	slices.SortStableFunc(held, func(a, b *event.Event) int {
-		return cmp.Compare(count(b, event.FieldWaiters), count(a, event.FieldWaiters))
+		return cmp.Compare(numberOf(b, event.FieldWaiters), numberOf(a, event.FieldWaiters))
 	})
-	left = max(0, len(held)-maxLocks)
-	for _, e := range held[:len(held)-left] {
-		l := lockBlock{Program: e.Component, Quotes: quoteBlocks(inc, e.Evidence[:min(len(e.Evidence), 3)]), Sure: e.FieldText(event.FieldCertainty)}
+	s.Count = len(held)
+	held, s.Left = shorten(held, min(maxLocks, p.detail.most))
+	for _, e := range held {
+		l := lockBlock{Program: e.Component, Sure: e.FieldText(event.FieldCertainty)}
+		l.Quotes, _ = p.quoteBlocks(e.Evidence[:min(len(e.Evidence), 3)])
 		if e.Kind == event.KindLockCycle {
 			l.Deadlock, l.Ends = true, e.FieldText(event.FieldGoroutines)
-			all = append(all, l)
+			s.Locks = append(s.Locks, l)
 			continue
 		}
-		l.Waiters = number(count(e, event.FieldWaiters)) + " waiting"
+		l.Waiters = numberText(numberOf(e, event.FieldWaiters)) + " waiting"
 		l.Lock = strings.TrimSpace(e.FieldText(event.FieldLockType) + " of " + cmp.Or(e.FieldText(event.FieldOwner), "?") + " " + e.IDs.Lock)
 		l.Holder = fmt.Sprintf("goroutine %d", e.IDs.Goroutine)
 		l.Through = e.FieldText(event.FieldThrough)
-		_, waiting, _ := strings.Cut(e.Text, ", ") // the observer has said it in words
-		l.Ends = cmp.Or(waiting, e.FieldText(event.FieldEndsIn), "what it waits for is not shown")
-		all = append(all, l)
+		l.Ends = cmp.Or(e.FieldText(event.FieldWaiting), "what it waits for is not shown")
+		s.Locks = append(s.Locks, l)
 	}
-	return all, left
 }
 
-// groups count the goroutines of the dumps by what they wait for.
-func groups(inc *incident.Incident) []groupBlock {
-	if inc.Timeline == nil {
-		return nil
-	}
+// drawGroups counts the goroutines of the dumps by what they wait for.
+func (s *pageSection) drawGroups(p *page) {
 	var all []groupBlock
-	for _, e := range inc.Timeline.Select(timeline.Filter{Kinds: []string{string(event.KindGoroutine), string(event.KindLockWait), string(event.KindLockHeld)}}) {
+	for _, e := range p.view.timeline.Select(timeline.Filter{Kinds: []string{string(event.KindGoroutine), string(event.KindLockWait), string(event.KindLockHeld)}}) {
 		doing := cmp.Or(e.Text, string(e.Kind))
 		n := slices.IndexFunc(all, func(g groupBlock) bool { return g.Program == e.Component && g.Doing == doing })
 		if n < 0 {
@@ -185,13 +272,25 @@ func groups(inc *incident.Incident) []groupBlock {
 	slices.SortStableFunc(all, func(a, b groupBlock) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(b.Longest, a.Longest))
 	})
-	return all[:min(len(all), maxLocks)]
+	s.Count = len(all)
+	s.Groups, s.Left = shorten(all, min(maxLocks, p.detail.most))
 }
+
+// drawEvents lists what the picture shows.
+func (s *pageSection) drawEvents(p *page) {
+	s.ID, s.Count = "events", len(p.table)
+	for i, e := range p.table {
+		s.Events = append(s.Events, newEventLine(i+1, e))
+	}
+}
+
+// eventsTitle is the title of what the picture shows.
+const eventsTitle = "Events of the picture"
 
 // maxLocks bounds the locks and the groups of the page.
 const maxLocks = 50
 
-func count(e *event.Event, field event.Key) float64 {
+func numberOf(e *event.Event, field event.Key) float64 {
 	v, _ := e.Get(field)
 	n, _ := v.Number()
 	return n
@@ -210,29 +309,6 @@ type stepLine struct {
 	Left   int // quotes that are not shown
 }
 
-type rivalBlock struct {
-	Text   string
-	Decide []commandBlock
-}
-
-type commandBlock struct{ Source, Command, Hazard string }
-
-type sentenceBlock struct {
-	Text   string
-	Quotes []quoteBlock
-}
-
-type lackBlock struct {
-	Source   string
-	Rules    string
-	Commands []string
-}
-
-type factLine struct {
-	Name, Value string
-	Quotes      []quoteBlock
-}
-
 type fileLine struct {
 	incident.File
 	Window string
@@ -241,57 +317,54 @@ type fileLine struct {
 // maxStepQuotes bounds the lines that prove a step; those beyond are in the JSON report.
 const maxStepQuotes = 8
 
-func newPage(inc *incident.Incident, o Options) *page {
+func newPage(inc *incident.Incident, o Options, d detail) *page {
+	v := newView(inc, o)
+	v.page = true
 	p := &page{
-		Version: o.Version,
-		Policy:  policy(pageStyle, pageScript),
-		Style:   template.CSS(pageStyle),
-		Script:  template.JS(pageScript),
-		Opening: open(inc),
-		Verdict: "none",
+		Version: o.Version, Policy: policy(pageStyle, pageScript), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
+		Opening: inc.Opening(), Headline: inc.Result.Headline, Node: v.nodeText(), Window: show.Window(inc.Window), Class: "none",
+		view: v, detail: d,
 	}
-	p.Title = Escape(p.Opening.Word+": "+p.Opening.Node, maxQuote)
+	p.Title = show.Escape(p.Opening.State+": "+p.Node, show.MaxQuote)
 	if len(inc.Result.Findings) > 0 {
-		p.Verdict = p.Opening.Word
+		p.Class = p.Opening.State
 	}
-	var table []*event.Event
-	p.Picture, table = newPicture(inc)
-	for i, e := range table {
-		p.Events = append(p.Events, newEventLine(i+1, e))
-	}
-	for i := range stalls(inc) {
-		s := &inc.Timeline.Stalls[i]
-		b := stallBlock{Text: stallText(s), Quotes: quoteBlocks(inc, slices.Concat(s.Evidence, s.NotReadyEvidence))}
-		for _, suspect := range inc.Result.SuspectsOf(i) {
-			b.Suspects = append(b.Suspects, sentenceBlock{suspect.String(), quoteBlocks(inc, suspect.Evidence)})
+	p.Picture, p.table = newPicture(inc, d.shapes)
+	for i := range sections {
+		if s := p.pageSection(&sections[i]); s.Count > 0 || len(s.Blocks) > 0 {
+			p.Sections = append(p.Sections, s)
 		}
-		p.Stalls = append(p.Stalls, b)
 	}
-	for i := range inc.Result.Findings {
-		p.Findings = append(p.Findings, newFindingBlock(inc, i))
-	}
-	for i := range inc.Result.Forecasts {
-		f := &inc.Result.Forecasts[i]
-		p.Forecasts = append(p.Forecasts, sentenceBlock{forecastText(f), quoteBlocks(inc, f.Evidence)})
-	}
-	for _, e := range inc.Result.Exposed {
-		p.Exposed = append(p.Exposed, sentenceBlock{e.Rule + ": " + e.String(), quoteBlocks(inc, e.Evidence)})
-	}
-	for _, r := range inc.Result.RuledOut {
-		p.RuledOut = append(p.RuledOut, sentenceBlock{r.Rule + ": " + r.Why, quoteBlocks(inc, r.Evidence)})
-	}
-	p.Locks, p.LocksLeft = locks(inc)
-	p.Groups = groups(inc)
-	for _, h := range inc.Result.Harmless {
-		p.Harmless = append(p.Harmless, sentenceBlock{harmlessText(h), quoteBlocks(inc, h.Evidence)})
-	}
-	var missing []lack
-	missing, p.Others = lacks(inc.Result.NotEvaluable)
-	for _, l := range missing {
-		p.Lacks = append(p.Lacks, lackBlock{l.source, strings.Join(l.rules, ", "), l.commands})
-	}
-	p.account(inc, o)
 	return p
+}
+
+// pageSection is a section with what the page shows of it; without entries it is left out.
+func (p *page) pageSection(of *section) pageSection {
+	s := pageSection{Title: of.title, Closed: of.closed}
+	if of.remark != "" && of.counts == nil {
+		s.Remark = of.remark
+	}
+	switch {
+	case of.findings:
+		s.Count = len(p.view.Result.Findings)
+		var shown []story.Finding
+		shown, s.Left = shorten(p.view.Result.Findings, p.detail.most)
+		for i := range shown {
+			s.Findings = append(s.Findings, p.findingBlock(i))
+		}
+	case of.drawn != nil:
+		of.drawn(&s, p)
+	default:
+		all := of.blocks(p.view)
+		switch s.Count = len(all); {
+		case of.counts != nil:
+			s.Count = of.counts(p.view)
+		case of.key == "files":
+			s.Count = len(p.view.Files)
+		}
+		s.Blocks, s.Left = p.pageBlocks(all)
+	}
+	return s
 }
 
 // policy lets the page's own style and script in, by their hashes, and nothing else.
@@ -305,7 +378,7 @@ func policy(style, script string) string {
 
 func newEventLine(n int, e *event.Event) eventLine {
 	l := eventLine{
-		Number: n, At: cmp.Or(clock(e.Start.T), "undated"), Lasted: duration(e.Duration(), e.Open || e.Begun), Who: e.Component,
+		Number: n, At: cmp.Or(show.Clock(e.Start.T), "undated"), Lasted: show.Duration(e.Duration(), e.Open || e.Begun), Who: e.Component,
 		Text: cmp.Or(e.Text, string(e.Kind)),
 	}
 	if e.Basis != "" {
@@ -320,17 +393,20 @@ func newEventLine(n int, e *event.Event) eventLine {
 // stepID is the anchor of a step in the page.
 func stepID(finding, step int) string { return fmt.Sprintf("f%d-%d", finding+1, step+1) }
 
-func newFindingBlock(inc *incident.Incident, n int) findingBlock {
-	f := &inc.Result.Findings[n]
-	b := findingBlock{Finding: *f, Number: n + 1, Class: f.Verdict.String(), Commands: commandBlocks(f.Missing)}
+func (p *page) findingBlock(n int) findingBlock {
+	f := &p.view.Result.Findings[n]
+	b := findingBlock{Finding: f, Number: n + 1, Class: f.Verdict.String()}
+	steps, left := shorten(f.Chain, p.detail.most)
+	b.StepsLeft = left
 	date := ""
-	for i := range f.Chain {
-		s := &f.Chain[i]
+	for i := range steps {
+		s := &steps[i]
 		l := stepLine{
-			ID: stepID(n, i), Number: i + 1, Role: s.Role, At: cmp.Or(clock(s.Start), "undated"), Lasted: duration(s.Duration, s.AtLeast),
-			Edge: edge(s), Text: s.Text, Basis: s.Basis, Quotes: quoteBlocks(inc, s.Evidence),
+			ID: stepID(n, i), Number: i + 1, Role: s.Role, At: cmp.Or(show.Clock(s.Start), "undated"), Lasted: show.Duration(s.Duration, s.AtLeast),
+			Edge: edgeText(s), Text: s.Text, Basis: s.Basis,
 		}
-		if d := day(s.Start); d != "" && d != date {
+		l.Quotes, l.Left = p.quoteBlocks(s.Evidence)
+		if d := show.Day(s.Start); d != "" && d != date {
 			date, l.At = d, d+" "+l.At
 		}
 		if i == 0 {
@@ -339,54 +415,14 @@ func newFindingBlock(inc *incident.Incident, n int) findingBlock {
 		if s.Basis != "" {
 			l.At = "~" + l.At
 		}
-		if left := len(l.Quotes) - maxStepQuotes; left > 0 {
-			l.Quotes, l.Left = l.Quotes[:maxStepQuotes], left
-		}
 		b.Steps = append(b.Steps, l)
 	}
-	for _, a := range f.Contradictions {
-		b.Against = append(b.Against, sentenceBlock{a.Why, quoteBlocks(inc, a.Evidence)})
-	}
-	for i := range f.Rivals {
-		b.Rivals = append(b.Rivals, rivalBlock{rivalText(&f.Rivals[i]), commandBlocks(f.Rivals[i].Decide)})
+	for _, part := range findingParts(f) {
+		shown := pagePart{Label: upperFirst(part.label)}
+		shown.Blocks, shown.Left = p.pageBlocks(part.blocks)
+		b.Parts = append(b.Parts, shown)
 	}
 	return b
-}
-
-func commandBlocks(ms []rules.Missing) []commandBlock {
-	var all []commandBlock
-	for _, m := range ms {
-		all = append(all, commandBlock{m.Source, m.Command, story.Hazard(m.Command)})
-	}
-	return all
-}
-
-// account is the end of the page: what was taken for granted, and what became of every line.
-func (p *page) account(inc *incident.Incident, o Options) {
-	known := facts(inc)
-	for name := range known {
-		p.Facts = append(p.Facts, factLine{name, known[name].Value, quoteBlocks(inc, known[name].Evidence)})
-	}
-	slices.SortFunc(p.Facts, func(a, b factLine) int { return strings.Compare(a.Name, b.Name) })
-	p.Clocks = clockTexts(clocks(inc), o.Verbose)
-	p.Gaps = gapTexts(gaps(inc))
-	a := newAccount(inc.Files, o.Verbose)
-	p.FileCount, p.Files, p.Folded = len(inc.Files), fileLines(a.Files), fileLines(a.Folded)
-	if a.Left > 0 {
-		p.FoldedAs, p.Ls = a.foldedText(), commandLine("ls", o.Inputs)
-	}
-}
-
-func fileLines(files []incident.File) []fileLine {
-	var all []fileLine
-	for _, f := range files {
-		l := fileLine{File: f}
-		if !f.Start.IsZero() {
-			l.Window = window(timeline.Window{Start: f.Start, End: f.End})
-		}
-		all = append(all, l)
-	}
-	return all
 }
 
 // Span is the picture's stretch of time in milliseconds, for the zoom.
@@ -394,5 +430,5 @@ func (p *picture) Span() int64 { return p.End.Sub(p.Start).Milliseconds() }
 
 // Caption says what the picture shows.
 func (p *picture) Caption() string {
-	return window(timeline.Window{Start: p.Start.Truncate(time.Second), End: p.End.Truncate(time.Second)})
+	return show.Window(timeline.Window{Start: p.Start.Truncate(time.Second), End: p.End.Truncate(time.Second)})
 }

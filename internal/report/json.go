@@ -2,18 +2,13 @@ package report
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"time"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
-	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
@@ -26,59 +21,37 @@ const Schema = "plegdiag.report/v1"
 // the empty string; a duration is a number of seconds; the text of an evidence
 // is the line as it stands in the bundle.
 func JSON(w io.Writer, inc *incident.Incident, o Options) error {
-	return encode(w, newDocument(inc, o))
+	doc := document{{"schema", Schema}, {"tool", show.Tool{Version: o.Version}}, {"incident", newSummary(inc)}}
+	for i := range sections {
+		if s := &sections[i]; s.key != "" {
+			doc = append(doc, member{s.key, s.rows(inc)})
+		}
+	}
+	return show.EncodeJSON(w, doc)
 }
 
-// encode writes a document of JSON, in ASCII where a terminal would obey or hide a character.
-func encode(w io.Writer, document any) error {
+// document is an object of JSON with its members in order.
+type document []member
+
+type member struct {
+	key   string
+	value any
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (d document) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(document); err != nil {
-		return err
-	}
-	_, err := w.Write(ascii(buf.Bytes()))
-	return err
-}
-
-// ascii writes the characters that a terminal would obey or hide, and that
-// encoding/json leaves as they are (DEL, C1, bidi controls), as \uXXXX. They
-// stand in strings only, so that the value stays the same.
-func ascii(doc []byte) []byte {
-	out := make([]byte, 0, len(doc))
-	for i := 0; i < len(doc); {
-		r, n := utf8.DecodeRune(doc[i:])
-		if r < 0x7f || unicode.IsPrint(r) {
-			out = append(out, doc[i:i+n]...)
-		} else {
-			for _, unit := range utf16.Encode([]rune{r}) {
-				out = fmt.Appendf(out, `\u%04x`, unit)
-			}
+	for i, m := range d {
+		buf.WriteByte("{,"[min(i, 1)])
+		fmt.Fprintf(&buf, "%q:", m.key)
+		if err := enc.Encode(m.value); err != nil {
+			return nil, err
 		}
-		i += n
 	}
-	return out
-}
-
-type document struct {
-	Schema       string          `json:"schema"`
-	Tool         tool            `json:"tool"`
-	Incident     summary         `json:"incident"`
-	Findings     []finding       `json:"findings"`
-	RuledOut     []dismissed     `json:"ruled_out"`
-	Exposed      []exposure      `json:"exposed"`
-	Harmless     []harmless      `json:"harmless"`
-	Forecasts    []forecast      `json:"forecasts"`
-	NotEvaluable []notEvaluable  `json:"not_evaluable"`
-	Facts        map[string]fact `json:"facts"`
-	Clock        []clockRow      `json:"clock"`
-	Gaps         []gapRow        `json:"gaps"`
-	Files        []fileRow       `json:"files"`
-}
-
-type tool struct {
-	Version string `json:"version"`
+	buf.WriteByte('}')
+	return buf.Bytes(), nil
 }
 
 type summary struct {
@@ -92,76 +65,56 @@ type summary struct {
 }
 
 type span struct {
-	Start stamp `json:"start"`
-	End   stamp `json:"end"`
-}
-
-// stamp is a time as RFC 3339 in UTC, with nanoseconds as far as known; empty when unknown.
-type stamp time.Time
-
-// MarshalText implements [encoding.TextMarshaler].
-func (s stamp) MarshalText() ([]byte, error) {
-	t := time.Time(s)
-	if t.IsZero() {
-		return nil, nil
-	}
-	return t.UTC().AppendFormat(nil, time.RFC3339Nano), nil
+	Start show.Stamp `json:"start"`
+	End   show.Stamp `json:"end"`
 }
 
 type stall struct {
 	span
-	Open             bool       `json:"open"`
-	Phase            string     `json:"phase"`
-	PhaseBasis       string     `json:"phase_basis"`
-	Tooth            int        `json:"tooth"`
-	Restarted        stamp      `json:"restarted"`
-	Suspects         []suspect  `json:"suspects"`
-	NotReady         stamp      `json:"not_ready"`
-	Evidence         []evidence `json:"evidence"`
-	NotReadyEvidence []evidence `json:"not_ready_evidence"`
+	Open             bool            `json:"open"`
+	Phase            string          `json:"phase"`
+	PhaseBasis       string          `json:"phase_basis"`
+	Tooth            int             `json:"tooth"`
+	Restarted        show.Stamp      `json:"restarted"`
+	Suspects         []suspect       `json:"suspects"`
+	NotReady         show.Stamp      `json:"not_ready"`
+	Evidence         []show.Evidence `json:"evidence"`
+	NotReadyEvidence []show.Evidence `json:"not_ready_evidence"`
 }
 
 type suspect struct {
-	What     string     `json:"what"`
-	ID       string     `json:"id"`
-	Why      string     `json:"why"`
-	Evidence []evidence `json:"evidence"`
+	What     string          `json:"what"`
+	ID       string          `json:"id"`
+	Why      string          `json:"why"`
+	Evidence []show.Evidence `json:"evidence"`
 }
 
 type exposure struct {
-	Rule     string     `json:"rule"`
-	Text     string     `json:"text"`
-	Because  []string   `json:"because"`
-	Evidence []evidence `json:"evidence"`
+	Rule     string          `json:"rule"`
+	Text     string          `json:"text"`
+	Because  []string        `json:"because"`
+	Evidence []show.Evidence `json:"evidence"`
 }
 
 type harmless struct {
-	Name     string     `json:"name"`
-	Why      string     `json:"why"`
-	Count    int        `json:"count"`
-	Evidence []evidence `json:"evidence"`
+	Name     string          `json:"name"`
+	Why      string          `json:"why"`
+	Count    int             `json:"count"`
+	Evidence []show.Evidence `json:"evidence"`
 }
 
 type forecast struct {
-	Rule     string     `json:"rule"`
-	Text     string     `json:"text"`
-	At       stamp      `json:"at"`
-	Earliest stamp      `json:"earliest"`
-	Latest   stamp      `json:"latest"`
-	Readings int        `json:"readings"`
-	Value    float64    `json:"value"`
-	Limit    float64    `json:"limit"`
-	Rate     float64    `json:"rate_per_second"`
-	Span     float64    `json:"measured_seconds"`
-	Evidence []evidence `json:"evidence"`
-}
-
-type evidence struct {
-	Path string `json:"path"`
-	Line int    `json:"line"`
-	Text string `json:"text"`
-	// Raw is the line in base64 when it is not UTF-8: Text then has U+FFFD in the place of each bad byte.
-	Raw string `json:"raw,omitempty"`
+	Rule     string          `json:"rule"`
+	Text     string          `json:"text"`
+	At       show.Stamp      `json:"at"`
+	Earliest show.Stamp      `json:"earliest"`
+	Latest   show.Stamp      `json:"latest"`
+	Readings int             `json:"readings"`
+	Value    float64         `json:"value"`
+	Limit    float64         `json:"limit"`
+	Rate     float64         `json:"rate_per_second"`
+	Span     float64         `json:"measured_seconds"`
+	Evidence []show.Evidence `json:"evidence"`
 }
 
 type finding struct {
@@ -173,8 +126,8 @@ type finding struct {
 	Formula        string      `json:"formula"`
 	Summary        string      `json:"summary"`
 	Container      string      `json:"container"`
-	Start          stamp       `json:"start"`
-	End            stamp       `json:"end"`
+	Start          show.Stamp  `json:"start"`
+	End            show.Stamp  `json:"end"`
 	Chain          []step      `json:"chain"`
 	Contradictions []dismissal `json:"contradictions"`
 	Missing        []missing   `json:"missing"`
@@ -185,22 +138,22 @@ type finding struct {
 }
 
 type step struct {
-	Step     string     `json:"step"`
-	Rule     string     `json:"rule"`
-	Role     string     `json:"role"`
-	Edge     string     `json:"edge"`
-	Start    stamp      `json:"start"`
-	End      stamp      `json:"end"`
-	Duration float64    `json:"duration"`
-	AtLeast  bool       `json:"at_least"`
-	Basis    string     `json:"basis"`
-	Text     string     `json:"text"`
-	Evidence []evidence `json:"evidence"`
+	Step     string          `json:"step"`
+	Rule     string          `json:"rule"`
+	Role     string          `json:"role"`
+	Edge     string          `json:"edge"`
+	Start    show.Stamp      `json:"start"`
+	End      show.Stamp      `json:"end"`
+	Duration float64         `json:"duration"`
+	AtLeast  bool            `json:"at_least"`
+	Basis    string          `json:"basis"`
+	Text     string          `json:"text"`
+	Evidence []show.Evidence `json:"evidence"`
 }
 
 type dismissal struct {
-	Why      string     `json:"why"`
-	Evidence []evidence `json:"evidence"`
+	Why      string          `json:"why"`
+	Evidence []show.Evidence `json:"evidence"`
 }
 
 type missing struct {
@@ -234,8 +187,8 @@ type notEvaluable struct {
 }
 
 type fact struct {
-	Value    string     `json:"value"`
-	Evidence []evidence `json:"evidence"`
+	Value    string          `json:"value"`
+	Evidence []show.Evidence `json:"evidence"`
 }
 
 type clockRow struct {
@@ -254,80 +207,78 @@ type fileRow struct {
 	Blank     int            `json:"blank"`
 	Skipped   int            `json:"skipped"`
 	FirstSkip string         `json:"first_skip"`
-	Start     stamp          `json:"start"`
-	End       stamp          `json:"end"`
+	Start     show.Stamp     `json:"start"`
+	End       show.Stamp     `json:"end"`
 	Error     string         `json:"error"`
 	Reasons   map[string]int `json:"skip_reasons"`
 	Node      string         `json:"node,omitempty"` // where the inputs hold several
 	Note      string         `json:"note,omitempty"`
 }
 
-func newDocument(inc *incident.Incident, o Options) document {
-	d := document{
-		Schema: Schema,
-		Tool:   tool{o.Version},
-		Incident: summary{
-			Headline: inc.Result.Headline,
-			Node:     inc.Node,
-			LeftOut:  inc.LeftOut,
-			Window:   span{stamp(inc.Window.Start), stamp(inc.Window.End)},
-			Stalls:   each(stalls(inc), newStall),
-			Next:     newMissing(&inc.Result.Next),
-		},
-		Findings: each(inc.Result.Findings, newFinding),
-		RuledOut: each(inc.Result.RuledOut, newDismissed),
-		Exposed:  each(inc.Result.Exposed, newExposure),
-		Harmless: each(inc.Result.Harmless, func(h *story.Harmless) harmless {
-			return harmless{h.Name, h.Why, h.Count, each(h.Evidence, newEvidence)}
-		}),
-		Forecasts:    each(inc.Result.Forecasts, newForecast),
-		NotEvaluable: each(inc.Result.NotEvaluable, newNotEvaluable),
-		Facts:        map[string]fact{},
-		Clock:        each(clocks(inc), newClock),
-		Gaps:         each(gaps(inc), newGap),
-		Files:        each(inc.Files, newFile),
+func newSummary(inc *incident.Incident) summary {
+	v := newView(inc, Options{})
+	suspects := map[int][]suspect{}
+	for i := range inc.Result.Suspects {
+		s := &inc.Result.Suspects[i]
+		suspects[s.Stall] = append(suspects[s.Stall], suspect{s.What, s.ID, s.Why, show.Rows(s.Evidence, show.NewEvidence)})
 	}
-	for i := range d.Incident.Stalls {
-		d.Incident.Stalls[i].Suspects = each(inc.Result.SuspectsOf(i), newSuspect)
+	stalls := show.Rows(v.timeline.Stalls, newStall)
+	for i := range stalls {
+		stalls[i].Suspects = append(stalls[i].Suspects, suspects[i]...)
 	}
-	for name, f := range facts(inc) {
-		d.Facts[name] = fact{f.Value, each(f.Evidence, newEvidence)}
+	return summary{
+		Headline: inc.Result.Headline,
+		Node:     inc.Node,
+		LeftOut:  inc.LeftOut,
+		Window:   span{show.Stamp(inc.Window.Start), show.Stamp(inc.Window.End)},
+		Stalls:   stalls,
+		Next:     newMissing(&inc.Result.Next),
 	}
-	return d
 }
 
-// each turns a list into its JSON rows; an empty list is [], not null.
-func each[T, U any](in []T, row func(*T) U) []U {
-	out := make([]U, len(in))
-	for i := range in {
-		out[i] = row(&in[i])
-	}
-	return out
+func findingRows(inc *incident.Incident) any  { return show.Rows(inc.Result.Findings, newFinding) }
+func exposureRows(inc *incident.Incident) any { return show.Rows(inc.Result.Exposed, newExposure) }
+func forecastRows(inc *incident.Incident) any { return show.Rows(inc.Result.Forecasts, newForecast) }
+func ruledOutRows(inc *incident.Incident) any { return show.Rows(inc.Result.RuledOut, newDismissed) }
+func fileRows(inc *incident.Incident) any     { return show.Rows(inc.Files, newFile) }
+func clockRows(inc *incident.Incident) any {
+	return show.Rows(newView(inc, Options{}).timeline.Clocks, newClock)
+}
+func gapRows(inc *incident.Incident) any {
+	return show.Rows(newView(inc, Options{}).timeline.Gaps(), newGap)
 }
 
-// list is the same list, [] in the place of null.
-func list(in []string) []string { return append([]string{}, in...) }
+func harmlessRows(inc *incident.Incident) any {
+	return show.Rows(inc.Result.Harmless, func(h *story.Harmless) harmless {
+		return harmless{h.Name, h.Why, h.Count, show.Rows(h.Evidence, show.NewEvidence)}
+	})
+}
+
+func notEvaluableRows(inc *incident.Incident) any {
+	return show.Rows(inc.Result.NotEvaluable, newNotEvaluable)
+}
+
+func factRows(inc *incident.Incident) any {
+	rows := map[string]fact{}
+	for name, f := range newView(inc, Options{}).timeline.Facts {
+		rows[name] = fact{f.Value, show.Rows(f.Evidence, show.NewEvidence)}
+	}
+	return rows
+}
 
 func newStall(s *timeline.Stall) stall {
 	return stall{
-		span:             span{stamp(s.Start), stamp(s.End)},
+		span:             span{show.Stamp(s.Start), show.Stamp(s.End)},
 		Open:             s.Open,
 		Phase:            string(s.Phase),
 		PhaseBasis:       s.PhaseBasis,
 		Tooth:            s.Tooth,
-		Restarted:        stamp(s.Restarted),
-		NotReady:         stamp(s.NotReady),
-		Evidence:         each(s.Evidence, newEvidence),
-		NotReadyEvidence: each(s.NotReadyEvidence, newEvidence),
+		Restarted:        show.Stamp(s.Restarted),
+		Suspects:         []suspect{},
+		NotReady:         show.Stamp(s.NotReady),
+		Evidence:         show.Rows(s.Evidence, show.NewEvidence),
+		NotReadyEvidence: show.Rows(s.NotReadyEvidence, show.NewEvidence),
 	}
-}
-
-func newEvidence(q *event.Quote) evidence {
-	e := evidence{Path: q.Pos.File, Line: q.Pos.Line, Text: q.Text}
-	if !utf8.ValidString(q.Text) {
-		e.Raw = base64.StdEncoding.EncodeToString([]byte(q.Text))
-	}
-	return e
 }
 
 func newFinding(f *story.Finding) finding {
@@ -340,17 +291,17 @@ func newFinding(f *story.Finding) finding {
 		Formula:        f.Formula,
 		Summary:        f.Summary,
 		Container:      f.Container,
-		Start:          stamp(f.Start),
-		End:            stamp(f.End),
-		Chain:          each(f.Chain, newStep),
-		Contradictions: each(f.Contradictions, func(a *rules.Against) dismissal { return dismissal{a.Why, each(a.Evidence, newEvidence)} }),
-		Missing:        each(f.Missing, newMissing),
-		Rivals: each(f.Rivals, func(r *story.Rival) rival {
-			return rival{r.Rule, r.Container, each(r.Decide, newMissing)}
+		Start:          show.Stamp(f.Start),
+		End:            show.Stamp(f.End),
+		Chain:          show.Rows(f.Chain, newStep),
+		Contradictions: show.Rows(f.Contradictions, func(a *rules.Against) dismissal { return dismissal{a.Why, show.Rows(a.Evidence, show.NewEvidence)} }),
+		Missing:        show.Rows(f.Missing, newMissing),
+		Rivals: show.Rows(f.Rivals, func(r *story.Rival) rival {
+			return rival{r.Rule, r.Container, show.Rows(r.Decide, newMissing)}
 		}),
-		Remediation: remediation{list(f.Remediation.Now), list(f.Remediation.Durable)},
-		References:  list(f.References),
-		Notes:       list(f.Notes),
+		Remediation: remediation{show.List(f.Remediation.Now), show.List(f.Remediation.Durable)},
+		References:  show.List(f.References),
+		Notes:       show.List(f.Notes),
 	}
 }
 
@@ -358,16 +309,12 @@ func newMissing(m *rules.Missing) missing {
 	return missing{m.Source, m.Command, story.Hazard(m.Command)}
 }
 
-func newSuspect(s *story.Suspect) suspect {
-	return suspect{s.What, s.ID, s.Why, each(s.Evidence, newEvidence)}
-}
-
 func newExposure(e *rules.Exposure) exposure {
-	return exposure{e.Rule, e.Text, list(e.Because), each(e.Evidence, newEvidence)}
+	return exposure{e.Rule, e.Text, show.List(e.Because), show.Rows(e.Evidence, show.NewEvidence)}
 }
 
 func newForecast(f *rules.Forecast) forecast {
-	return forecast{f.Rule, f.Text, stamp(f.At), stamp(f.Earliest), stamp(f.Latest), f.Readings, f.Value, f.Limit, f.Rate, f.Span.Seconds(), each(f.Evidence, newEvidence)}
+	return forecast{f.Rule, f.Text, show.Stamp(f.At), show.Stamp(f.Earliest), show.Stamp(f.Latest), f.Readings, f.Value, f.Limit, f.Rate, f.Span.Seconds(), show.Rows(f.Evidence, show.NewEvidence)}
 }
 
 func newStep(s *rules.Step) step {
@@ -375,27 +322,27 @@ func newStep(s *rules.Step) step {
 		Step:     s.ID,
 		Rule:     s.Rule,
 		Role:     s.Role,
-		Edge:     edge(s),
-		Start:    stamp(s.Start),
-		End:      stamp(s.End),
+		Edge:     edgeText(s),
+		Start:    show.Stamp(s.Start),
+		End:      show.Stamp(s.End),
 		Duration: s.Duration.Seconds(),
 		AtLeast:  s.AtLeast,
 		Basis:    s.Basis,
 		Text:     s.Text,
-		Evidence: each(s.Evidence, newEvidence),
+		Evidence: show.Rows(s.Evidence, show.NewEvidence),
 	}
 }
 
 func newDismissed(r *rules.Dismissed) dismissed {
-	return dismissed{r.Rule, dismissal{r.Why, each(r.Evidence, newEvidence)}}
+	return dismissed{r.Rule, dismissal{r.Why, show.Rows(r.Evidence, show.NewEvidence)}}
 }
 
 func newNotEvaluable(u *rules.Unanswered) notEvaluable {
 	return notEvaluable{
 		Rule:     u.Rule,
 		Why:      u.Why,
-		Missing:  each(u.Missing, func(m *rules.Missing) string { return m.Source }),
-		Commands: each(u.Missing, func(m *rules.Missing) string { return m.Command }),
+		Missing:  show.Rows(u.Missing, func(m *rules.Missing) string { return m.Source }),
+		Commands: show.Rows(u.Missing, func(m *rules.Missing) string { return m.Command }),
 	}
 }
 
@@ -417,11 +364,23 @@ func newFile(f *incident.File) fileRow {
 		Blank:     f.Blank,
 		Skipped:   f.Skipped,
 		FirstSkip: f.FirstSkip,
-		Start:     stamp(f.Start),
-		End:       stamp(f.End),
+		Start:     show.Stamp(f.Start),
+		End:       show.Stamp(f.End),
 		Error:     f.Err,
 		Reasons:   reasons,
 		Node:      f.Node,
 		Note:      f.Note,
 	}
+}
+
+type gapRow struct {
+	span
+	Sources  []string        `json:"sources"`
+	Paths    []string        `json:"paths"`
+	Reason   string          `json:"reason"`
+	Evidence []show.Evidence `json:"evidence"`
+}
+
+func newGap(g *timeline.SharedGap) gapRow {
+	return gapRow{span{show.Stamp(g.Start), show.Stamp(g.End)}, show.List(g.Sources), show.List(g.Files), g.Reason, show.Rows(g.Evidence, show.NewEvidence)}
 }

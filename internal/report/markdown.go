@@ -1,13 +1,13 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"regexp"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/story"
 )
 
@@ -15,60 +15,17 @@ import (
 // with the parts that quote the bundle in code fences. Nothing that a log line
 // holds becomes a mention, a link, an image or HTML there.
 func Markdown(w io.Writer, inc *incident.Incident, o Options) error {
-	m := &markdown{w: &strings.Builder{}, verbose: o.Verbose, inputs: o.Inputs}
-	m.opening(inc)
-	if s := stalls(inc); len(s) > 0 {
-		m.section("Stalls")
-		for i := range s {
-			m.para("- " + inline(stallText(&s[i])))
-			m.fence(func(t *text) { t.quotes(s[i].Evidence, 2); t.quotes(s[i].NotReadyEvidence, 1) })
-			for _, suspect := range inc.Result.SuspectsOf(i) {
-				m.para("- Suspect: " + inline(suspect.String()))
-				m.fence(func(t *text) { t.quotes(suspect.Evidence, 2) })
-			}
-		}
-	}
-	told := shown{}
-	for i := range inc.Result.Findings {
-		m.finding(i+1, &inc.Result.Findings[i], told)
-	}
-	if es := inc.Result.Exposed; len(es) > 0 {
-		m.section("Exposed to")
-		m.para("By versions and settings alone; not what happened here.")
-		m.fence(func(t *text) { t.exposed(es) })
-	}
-	if fs := inc.Result.Forecasts; len(fs) > 0 {
-		m.section("Forecast")
-		m.fence(func(t *text) { t.forecasts(fs) })
-	}
-	if hs := inc.Result.Harmless; len(hs) > 0 {
-		m.section("Seen, harmless")
-		m.fence(func(t *text) { t.harmless(hs) })
-	}
-	if rs := inc.Result.RuledOut; len(rs) > 0 {
-		m.section("Ruled out")
-		m.fence(func(t *text) { t.ruledOut(rs) })
-	}
-	if us := inc.Result.NotEvaluable; len(us) > 0 {
-		m.section(fmt.Sprintf("Not evaluable (rules: %d)", len(us)))
-		m.fence(func(t *text) { t.notEvaluable(us) })
-	}
-	if fs := facts(inc); len(fs) > 0 {
-		m.section("Facts")
-		m.fence(func(t *text) { t.facts(fs, inc.Result.Weighed) })
-	}
-	if cs := clocks(inc); len(cs) > 0 {
-		m.section("Clocks")
-		m.fence(func(t *text) { t.clocks(cs, t.verbose) })
-	}
-	if gs := gaps(inc); len(gs) > 0 {
-		m.section("Gaps")
-		m.fence(func(t *text) { t.gaps(gs) })
-	}
-	m.section("Files")
-	m.fence(func(t *text) { t.files(inc.Files) })
-	_, err := io.WriteString(w, issue(o.Inputs).fit(m.w.String()))
-	return err
+	return (&dialect{
+		heading: func(level int, title string) string { return strings.Repeat("#", level) + " " + title },
+		label:   func(text string) string { return text },
+		prose:   inline,
+		headline: func(state, headline, command string) string {
+			return strings.TrimSpace("**" + state + ".** " + headlineText(headline, command))
+		},
+		block:   codeFence,
+		finding: findingMarkdown,
+		paste:   issue,
+	}).render(w, inc, o)
 }
 
 // issue is what GitHub takes as the body of an issue or a comment: 65 536 characters.
@@ -94,114 +51,46 @@ func openFence(s string) string {
 	return mark
 }
 
-// markdown writes blocks with an empty line between them.
-type markdown struct {
-	w       *strings.Builder
-	verbose bool
-	inputs  []string
-}
-
-func (m *markdown) para(s string) { fmt.Fprintf(m.w, "%s\n\n", s) }
-
-func (m *markdown) section(title string) { m.para("## " + title) }
-
-func (m *markdown) opening(inc *incident.Incident) {
-	o := open(inc)
-	m.para("# " + upperFirst(o.Word))
-	m.para(strings.TrimSpace("**" + upperFirst(o.Word) + ".** " + sentence(o.Headline, o.command())))
-	m.para("Node " + inline(o.Node) + ", " + o.Window + ".")
-	switch {
-	case o.command() != "":
-		m.para("Do first:")
-		m.fence(func(t *text) { t.script(o.Next) })
-	case o.Next != "":
-		m.para("Do first: " + inline(o.Next))
-	}
-	if o.Hazard != "" {
-		m.para("Hazard: " + inline(o.Hazard))
-	}
-}
-
-func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-func (m *markdown) finding(n int, f *story.Finding, told shown) {
-	m.para(fmt.Sprintf("## %d. %s %s: %s", n, upperFirst(f.Verdict.String()), f.Role, inline(f.Rule)))
-	m.para(strings.TrimSpace("**" + inline(f.Title) + "** (score " + fmt.Sprintf("%.2f)", f.Score)))
-	m.para(inline(f.Summary))
+// findingMarkdown writes a finding: what is prose as lists, the rest in code fences.
+func findingMarkdown(m *markup, n int, f *story.Finding, told shown) {
+	m.writePara(fmt.Sprintf("## %d. %s %s: %s", n, upperFirst(f.Verdict.String()), f.Role, inline(f.Rule)))
+	m.writePara(strings.TrimSpace("**" + inline(f.Title) + "** (score " + fmt.Sprintf("%.2f)", f.Score)))
+	m.writePara(inline(f.Summary))
 	if f.Container != "" {
-		m.para("Container " + inline(f.Container))
+		m.writePara("Container " + inline(f.Container))
 	}
-	if m.verbose && f.Formula != "" {
-		m.para("Score: " + inline(f.Formula))
+	if m.view.Verbose && f.Formula != "" {
+		m.writePara("Score: " + inline(f.Formula))
 	}
 	steps, repeated := told.fresh(f.Chain)
-	m.fence(func(t *text) { t.chain(steps, repeated) })
-	m.against(f)
-	m.list("Notes", f.Notes)
-	for i := range f.Rivals {
-		m.para("**Rival:** " + inline(rivalText(&f.Rivals[i])))
-		m.fence(func(t *text) { t.missing("", f.Rivals[i].Decide) })
-	}
-	if len(f.Missing) > 0 {
-		m.para("**Missing, would decide:**")
-		m.fence(func(t *text) { t.missing("", f.Missing) })
-	}
-	m.list("Do now", f.Remediation.Now)
-	m.list("For good", f.Remediation.Durable)
-	m.references(f.References)
-}
-
-func (m *markdown) against(f *story.Finding) {
-	if len(f.Contradictions) == 0 {
-		m.para("**Against:** " + againstNothing)
-		return
-	}
-	m.para("**Against:**")
-	m.fence(func(t *text) {
-		for _, a := range f.Contradictions {
-			t.para(margin, t.plain, a.Why)
-			t.quotes(a.Evidence, 2)
+	m.writeFence(func(t text) { t.writeChain(steps, repeated) })
+	for _, p := range findingParts(f) {
+		m.writePara("**" + upperFirst(p.label) + ":**")
+		var items []string
+		for i := range p.blocks {
+			b := &p.blocks[i]
+			item := "- " + inline(b.text)
+			if b.link && link.MatchString(b.text) {
+				item = "- " + b.text
+			}
+			if items = append(items, item); len(b.quotes)+len(b.commands) > 0 {
+				m.writePara(strings.Join(items, "\n"))
+				m.writeFence(func(t text) {
+					t.writeBlock("", &block{quotes: b.quotes, most: b.most, commands: b.commands, hazard: b.hazard})
+				})
+				items = nil
+			}
 		}
-	})
-}
-
-func (m *markdown) list(title string, entries []string) {
-	if len(entries) == 0 {
-		return
-	}
-	fmt.Fprintf(m.w, "**%s:**\n\n", title)
-	for _, e := range entries {
-		fmt.Fprintf(m.w, "- %s\n", inline(e))
-	}
-	fmt.Fprintln(m.w)
-}
-
-// references come from the rules, not from a log: addresses among them stay links.
-func (m *markdown) references(refs []string) {
-	if len(refs) == 0 {
-		return
-	}
-	fmt.Fprint(m.w, "**See:**\n\n")
-	for _, r := range refs {
-		if !link.MatchString(r) {
-			r = inline(r)
+		if len(items) > 0 {
+			m.writePara(strings.Join(items, "\n"))
 		}
-		fmt.Fprintf(m.w, "- %s\n", r)
 	}
-	fmt.Fprintln(m.w)
 }
 
-// fence puts plain text of 100 columns into a code fence longer than any run of backticks inside.
-func (m *markdown) fence(write func(t *text)) {
-	var inside strings.Builder
-	w := bufio.NewWriter(&inside)
-	write(newText(w, Options{Width: 100, Verbose: m.verbose, Inputs: m.inputs}))
-	w.Flush() // a strings.Builder takes everything
-	if inside.Len() == 0 {
-		return
-	}
-	mark := strings.Repeat("`", max(3, longestRun(inside.String())+1))
-	fmt.Fprintf(m.w, "%stext\n%s%s\n\n", mark, inside.String(), mark)
+// codeFence is text in a code fence that is longer than any run of backticks inside.
+func codeFence(text string) string {
+	mark := strings.Repeat("`", max(3, longestRun(text)+1))
+	return mark + "text\n" + text + "\n" + mark
 }
 
 // longestRun counts the backticks of the longest run of them.
@@ -232,7 +121,7 @@ var link = regexp.MustCompile(`^https://[A-Za-z0-9._~/?=%+:#-]+$`)
 func inline(prose string) string {
 	words := strings.Fields(prose)
 	for i, word := range words {
-		word = Escape(word, maxProse)
+		word = show.Escape(word, show.MaxProse)
 		if special.MatchString(word) && word != "|" { // a table takes two lines
 			word = code(word)
 		}
@@ -241,18 +130,18 @@ func inline(prose string) string {
 	return strings.Join(words, " ")
 }
 
-// sentence is prose in which a command stands, maybe: the command is one code span, to be copied as a whole.
-func sentence(prose, command string) string {
-	before, after, found := strings.Cut(prose, command)
+// headlineText is a headline in which a command stands, maybe: the command is one code span, to be copied as a whole.
+func headlineText(headline, command string) string {
+	before, found := strings.CutSuffix(headline, command)
 	if command == "" || !found {
-		return inline(prose)
+		return inline(headline)
 	}
-	return strings.TrimSpace(inline(before) + " " + code(command) + " " + inline(after))
+	return strings.TrimSpace(inline(before) + " " + code(command))
 }
 
 // code is text as a code span, whatever backticks it holds.
 func code(s string) string {
-	s = Escape(s, maxProse)
+	s = show.Escape(s, show.MaxProse)
 	mark := strings.Repeat("`", longestRun(s)+1)
 	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
 		s = " " + s + " " // CommonMark takes one space off again

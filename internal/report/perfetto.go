@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/story"
 )
@@ -45,16 +46,16 @@ const (
 // each step to the next. Undated events have no place there and are left out.
 func Perfetto(w io.Writer, s *Selection, _ Options) error {
 	p := &perfetto{tracks: map[string]int{}}
-	p.chain(s.Incident.Result.Findings)
+	p.drawChain(s.Incident.Result.Findings)
 	for _, e := range s.Events {
 		if !e.Start.IsZero() {
-			p.event(e)
+			p.addEvent(e)
 		}
 	}
 	doc := struct {
 		Unit   string       `json:"displayTimeUnit"`
 		Events []traceEvent `json:"traceEvents"`
-	}{"ms", append(p.names(), p.events...)}
+	}{"ms", append(p.trackNames(), p.events...)}
 	return eachLine(w, func(enc *json.Encoder) error { return enc.Encode(doc) })
 }
 
@@ -65,8 +66,8 @@ type perfetto struct {
 	ids    int
 }
 
-// track is the process that stands for a component. Numbers begin at 1: 0 is the idle process to the UI.
-func (p *perfetto) track(component string) int {
+// trackOf is the process that stands for a component. Numbers begin at 1: 0 is the idle process to the UI.
+func (p *perfetto) trackOf(component string) int {
 	n, ok := p.tracks[component]
 	if !ok {
 		p.order = append(p.order, component)
@@ -79,8 +80,8 @@ func (p *perfetto) track(component string) int {
 // chainTrack is where the steps of the root cause stand.
 const chainTrack = "root cause"
 
-// chain draws the root findings step by step, each on a line of its own, so that slices never overlap.
-func (p *perfetto) chain(fs []story.Finding) {
+// drawChain draws the root findings step by step, each on a line of its own, so that slices never overlap.
+func (p *perfetto) drawChain(fs []story.Finding) {
 	line := 0
 	for i := range fs {
 		if fs[i].Role != rules.Root {
@@ -95,21 +96,21 @@ func (p *perfetto) chain(fs []story.Finding) {
 			line++
 			length := max(step.Duration.Microseconds(), 1)
 			slice := traceEvent{
-				Name: Escape(step.Text, maxQuote), Category: step.Role, Phase: phaseSlice, Time: step.Start.UnixMicro(), Length: &length,
-				Process: p.track(chainTrack), Thread: line, Args: map[string]any{"rule": step.Rule, "step": step.ID, "edge": edge(step), "evidence": quotes(step.Evidence)},
+				Name: show.Escape(step.Text, show.MaxQuote), Category: step.Role, Phase: phaseSlice, Time: step.Start.UnixMicro(), Length: &length,
+				Process: p.trackOf(chainTrack), Thread: line, Args: map[string]any{"rule": step.Rule, "step": step.ID, "edge": edgeText(step), "evidence": quoteLines(step.Evidence)},
 			}
 			p.events = append(p.events, slice)
 			if before != nil {
-				p.arrow(*before, slice)
+				p.drawArrow(*before, slice)
 			}
 			before = &slice
 		}
 	}
 }
 
-// arrow draws a flow from one slice to the next. Each end has to lie inside its slice, and time runs
+// drawArrow draws a flow from one slice to the next. Each end has to lie inside its slice, and time runs
 // forward on it: a step that was over before the one it is told after gets none.
-func (p *perfetto) arrow(from, to traceEvent) {
+func (p *perfetto) drawArrow(from, to traceEvent) {
 	if from.Time > to.Time+*to.Length {
 		return
 	}
@@ -120,10 +121,10 @@ func (p *perfetto) arrow(from, to traceEvent) {
 		traceEvent{Name: "then", Category: "chain", Phase: phaseFlowEnds, Binding: "e", ID: id, Time: max(to.Time, from.Time), Process: to.Process, Thread: to.Thread})
 }
 
-func (p *perfetto) event(e *event.Event) {
+func (p *perfetto) addEvent(e *event.Event) {
 	t := traceEvent{
-		Name: Escape(e.Text, maxQuote), Category: string(e.Kind), Phase: phaseInstant, Scope: "p", Time: e.Start.T.UnixMicro(),
-		Process: p.track(e.Component), Thread: e.IDs.TID, Args: map[string]any{"kind": string(e.Kind), "evidence": quotes(e.Evidence)},
+		Name: show.Escape(e.Text, show.MaxQuote), Category: string(e.Kind), Phase: phaseInstant, Scope: "p", Time: e.Start.T.UnixMicro(),
+		Process: p.trackOf(e.Component), Thread: e.IDs.TID, Args: map[string]any{"kind": string(e.Kind), "evidence": quoteLines(e.Evidence)},
 	}
 	if t.Name == "" {
 		t.Name = string(e.Kind)
@@ -146,17 +147,17 @@ func (p *perfetto) event(e *event.Event) {
 	p.events = append(p.events, t, end)
 }
 
-// quotes are "path:line  text" of at most as many lines as one looks at.
-func quotes(all []event.Quote) []string {
+// quoteLines are "path:line  text" of at most as many lines as one looks at.
+func quoteLines(all []event.Quote) []string {
 	var lines []string
 	for _, q := range all[:min(len(all), 4)] {
-		lines = append(lines, Escape(q.Pos.String(), maxQuote)+"  "+Escape(q.Text, maxQuote))
+		lines = append(lines, show.Escape(q.Pos.String(), show.MaxQuote)+"  "+show.Escape(q.Text, show.MaxQuote))
 	}
 	return lines
 }
 
-// names are the metadata that name the tracks and put them into the order of the lanes.
-func (p *perfetto) names() []traceEvent {
+// trackNames are the metadata that name the tracks and put them into the order of the lanes.
+func (p *perfetto) trackNames() []traceEvent {
 	var all []traceEvent
 	for i, component := range p.order {
 		pid := i + 1
@@ -167,7 +168,7 @@ func (p *perfetto) names() []traceEvent {
 		case place == 0:
 			place = len(lanes) + pid
 		}
-		name := Escape(component, maxCell)
+		name := show.Escape(component, show.MaxCell)
 		if name == "" {
 			name = "unknown"
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
@@ -23,7 +24,8 @@ type picture struct {
 	Axis       []mark
 	Knots      []knot // the steps of the chain
 	Ties       []tie  // between one knot and the next
-	LeftOut    int    // events that are not drawn
+	LeftOut    int    // events and stalls that are not drawn
+	most       int    // of them that are
 }
 
 // drawnLane is one lane.
@@ -119,75 +121,76 @@ const (
 	laneGap     = 8
 	axisSpace   = 22
 	maxLaneRows = 6    // of intervals that overlap, in one lane
+	maxLosses   = 200  // of one lane
 	maxShapes   = 1500 // in one picture: beyond that nothing can be told apart, and the file grows
 )
 
-// newPicture draws an incident; nil when nothing is dated. The table is the events in it, by their numbers from 1 on.
-func newPicture(inc *incident.Incident) (p *picture, table []*event.Event) {
+// newPicture draws an incident, at most so many events of it; nil when nothing is dated. The table is the events in it, by their numbers from 1 on.
+func newPicture(inc *incident.Incident, most int) (p *picture, table []*event.Event) {
 	if inc.Timeline == nil || inc.Window.IsZero() {
 		return nil, nil
 	}
-	p = &picture{Start: inc.Window.Start, End: inc.Window.End}
+	p = &picture{Start: inc.Window.Start, End: inc.Window.End, most: most}
 	slack := max(10*time.Second, p.End.Sub(p.Start)/20)
 	p.Start, p.End = p.Start.Add(-slack), p.End.Add(slack)
 	events := inc.Timeline.Select(timeline.Filter{Since: p.Start, Until: p.End})
 	events = slices.DeleteFunc(events, func(e *event.Event) bool { return e.Kind == event.KindFact })
 	told := rootLines(&Selection{Incident: inc})
-	table = p.choose(events, told)
+	table = p.chooseEvents(events, told)
 	y := axisSpace
 	places := map[*event.Event]shape{}
 	for i := range laneRules {
-		y = p.lane(&laneRules[i], y, inc, table, told, places)
+		y = p.drawLane(&laneRules[i], y, inc, table, told, places)
 	}
 	p.Height = y
-	p.axis()
-	p.chain(inc.Result.Findings, places)
+	p.drawAxis()
+	p.drawChain(inc.Result.Findings, places)
 	return p, table
 }
 
-// choose takes what can be drawn: first the evidence of the root, then what lasted longest.
-func (p *picture) choose(events []*event.Event, told map[event.Pos]bool) []*event.Event {
-	if len(events) <= maxShapes {
+// chooseEvents takes what can be drawn: first the evidence of the root, then what lasted longest.
+func (p *picture) chooseEvents(events []*event.Event, told map[event.Pos]bool) []*event.Event {
+	if len(events) <= p.most {
 		return events
 	}
-	p.LeftOut = len(events) - maxShapes
+	p.LeftOut = len(events) - p.most
 	ranked := slices.Clone(events)
 	slices.SortStableFunc(ranked, func(a, b *event.Event) int {
-		return cmp.Or(cmp.Compare(proves(told, b), proves(told, a)), cmp.Compare(b.Duration(), a.Duration()))
+		return cmp.Or(cmp.Compare(provesRoot(told, b), provesRoot(told, a)), cmp.Compare(b.Duration(), a.Duration()))
 	})
 	kept := map[*event.Event]bool{}
-	for _, e := range ranked[:maxShapes] {
+	for _, e := range ranked[:p.most] {
 		kept[e] = true
 	}
 	return slices.DeleteFunc(slices.Clone(events), func(e *event.Event) bool { return !kept[e] })
 }
 
-// proves is 1 for an event of which a line stands in the root's chain.
-func proves(told map[event.Pos]bool, e *event.Event) int {
+// provesRoot is 1 for an event of which a line stands in the root's chain.
+func provesRoot(told map[event.Pos]bool, e *event.Event) int {
 	if slices.ContainsFunc(e.Evidence, func(q event.Quote) bool { return told[q.Pos] }) {
 		return 1
 	}
 	return 0
 }
 
-// lane draws what the rule takes, and returns where the next lane begins.
-func (p *picture) lane(rule *laneRule, y int, inc *incident.Incident, table []*event.Event, told map[event.Pos]bool, places map[*event.Event]shape) int {
+// drawLane draws what the rule takes, and returns where the next lane begins.
+func (p *picture) drawLane(rule *laneRule, y int, inc *incident.Incident, table []*event.Event, told map[event.Pos]bool, places map[*event.Event]shape) int {
 	l := drawnLane{Name: rule.name, Y: y + laneName - 5, Top: y + laneName}
 	rows := []float64{}
 	if rule.name == laneRules[0].name {
-		rows = append(rows, p.stalls(&l, inc)...)
+		rows = append(rows, p.drawStalls(&l, inc)...)
 	}
 	for i, e := range table {
 		if first := slices.IndexFunc(laneRules, func(r laneRule) bool { return r.takes(e) }); laneRules[first].name != rule.name {
 			continue
 		}
-		s := p.shape(e.Start.T, e.Last().T)
+		s := p.shapeOf(e.Start.T, e.Last().T)
 		s.Number, s.Title = i+1, eventTitle(e)
 		s.Class = "bar"
 		if s.W == 0 {
 			s.Class = "tick"
 		}
-		if proves(told, e) == 1 {
+		if provesRoot(told, e) == 1 {
 			s.Class += " root"
 		}
 		if e.Basis != "" {
@@ -201,7 +204,7 @@ func (p *picture) lane(rule *laneRule, y int, inc *incident.Incident, table []*e
 		places[e] = s
 		l.Shapes = append(l.Shapes, s)
 	}
-	covered := p.gaps(&l, rule, inc.Timeline.Coverage)
+	covered := p.hatchGaps(&l, rule, inc.Timeline.Coverage)
 	if len(l.Shapes) == 0 && !covered {
 		return y // nothing happened, and nothing would have shown it
 	}
@@ -232,17 +235,19 @@ func freeRow(rows *[]float64, s shape) int {
 	return last
 }
 
-// stalls draws the kubelet's stalls and the times in which the node was NotReady, in rows of their own.
-func (p *picture) stalls(l *drawnLane, inc *incident.Incident) []float64 {
+// drawStalls draws the kubelet's stalls and the times in which the node was NotReady, in rows of their own.
+func (p *picture) drawStalls(l *drawnLane, inc *incident.Incident) []float64 {
 	var rows []float64
 	add := func(s shape) {
 		row := freeRow(&rows, s)
 		s.Y, s.H = l.Top+row*rowHeight, barHeight
 		l.Shapes = append(l.Shapes, s)
 	}
-	for i := range inc.Timeline.Stalls {
-		st := &inc.Timeline.Stalls[i]
-		s := p.shape(st.Start, st.End)
+	drawn, left := shorten(inc.Timeline.Stalls, p.most/2)
+	p.LeftOut += left
+	for i := range drawn {
+		st := &drawn[i]
+		s := p.shapeOf(st.Start, st.End)
 		s.Class, s.Title = "bar stall", "relist did not complete: "+stallText(st)
 		add(s)
 		if !st.NotReady.IsZero() {
@@ -250,23 +255,23 @@ func (p *picture) stalls(l *drawnLane, inc *incident.Incident) []float64 {
 			if end.IsZero() {
 				end = st.End
 			}
-			n := p.shape(st.NotReady, later(end, st.NotReady))
-			n.Class, n.Title = "bar notready", "node NotReady from "+clock(st.NotReady)
+			n := p.shapeOf(st.NotReady, laterOf(end, st.NotReady))
+			n.Class, n.Title = "bar notready", "node NotReady from "+show.Clock(st.NotReady)
 			add(n)
 		}
 	}
 	return rows
 }
 
-func later(a, b time.Time) time.Time {
+func laterOf(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
 	return b
 }
 
-// gaps hatches where no source of the lane has a line; it says whether any has one.
-func (p *picture) gaps(l *drawnLane, rule *laneRule, coverage []timeline.Coverage) bool {
+// hatchGaps hatches where no source of the lane has a line; it says whether any has one.
+func (p *picture) hatchGaps(l *drawnLane, rule *laneRule, coverage []timeline.Coverage) bool {
 	var spans []timeline.Window
 	for _, c := range coverage {
 		if !c.Start.IsZero() && rule.covers(c.Source) {
@@ -279,8 +284,8 @@ func (p *picture) gaps(l *drawnLane, rule *laneRule, coverage []timeline.Coverag
 	slices.SortFunc(spans, func(a, b timeline.Window) int { return a.Start.Compare(b.Start) })
 	at := p.Start
 	hatch := func(from, to time.Time) {
-		if s := p.shape(from, to); s.W > 0.2 {
-			s.Title = "no line of " + rule.name + " from " + clock(from) + " to " + clock(to)
+		if s := p.shapeOf(from, to); s.W > 0.2 {
+			s.Title = "no line of " + rule.name + " from " + show.Clock(from) + " to " + show.Clock(to)
 			l.Gaps = append(l.Gaps, s)
 		}
 	}
@@ -288,15 +293,15 @@ func (p *picture) gaps(l *drawnLane, rule *laneRule, coverage []timeline.Coverag
 		if s.Start.After(at) {
 			hatch(at, s.Start)
 		}
-		at = later(at, s.End)
+		at = laterOf(at, s.End)
 	}
 	hatch(at, p.End)
-	p.losses(l, rule, coverage)
+	p.hatchLosses(l, rule, coverage)
 	return true
 }
 
-// losses hatches where lines are missing from a source of the lane. A moment stays as wide as a pixel or two.
-func (p *picture) losses(l *drawnLane, rule *laneRule, coverage []timeline.Coverage) {
+// hatchLosses hatches where lines are missing from a source of the lane. A moment stays as wide as a pixel or two.
+func (p *picture) hatchLosses(l *drawnLane, rule *laneRule, coverage []timeline.Coverage) {
 	known := map[shape]bool{}
 	for i := range coverage {
 		if !rule.covers(coverage[i].Source) {
@@ -306,9 +311,9 @@ func (p *picture) losses(l *drawnLane, rule *laneRule, coverage []timeline.Cover
 			if g.End.IsZero() || !g.Overlaps(p.Start, p.End) {
 				continue // beyond the last line everything is hatched
 			}
-			s := p.shape(g.Start, g.End)
-			s.Title = Escape(g.Reason, maxQuote) + ", from " + clock(g.Start) + " to " + clock(g.End)
-			if s.W = max(s.W, minLoss); !known[s] && len(known) < maxShapes {
+			s := p.shapeOf(g.Start, g.End)
+			s.Title = show.Escape(g.Reason, show.MaxQuote) + ", from " + show.Clock(g.Start) + " to " + show.Clock(g.End)
+			if s.W = max(s.W, minLoss); !known[s] && len(known) < maxLosses {
 				known[s] = true
 				l.Gaps = append(l.Gaps, s)
 			}
@@ -319,37 +324,37 @@ func (p *picture) losses(l *drawnLane, rule *laneRule, coverage []timeline.Cover
 // minLoss is how wide a gap is drawn at least, in percent.
 const minLoss = 0.2
 
-// shape is a place in time, cut to the picture.
-func (p *picture) shape(from, to time.Time) shape {
-	from, to = later(from, p.Start), later(to, p.Start)
+// shapeOf is a place in time, cut to the picture.
+func (p *picture) shapeOf(from, to time.Time) shape {
+	from, to = laterOf(from, p.Start), laterOf(to, p.Start)
 	if to.After(p.End) {
 		to = p.End
 	}
 	if from.After(p.End) {
 		from = p.End
 	}
-	return shape{X: p.percent(from), W: max(0, p.percent(to)-p.percent(from)), From: p.offset(from), To: p.offset(to)}
+	return shape{X: p.percentOf(from), W: max(0, p.percentOf(to)-p.percentOf(from)), From: p.offsetOf(from), To: p.offsetOf(to)}
 }
 
-func (p *picture) percent(t time.Time) float64 {
+func (p *picture) percentOf(t time.Time) float64 {
 	return float64(int(1e5*float64(t.Sub(p.Start))/float64(p.End.Sub(p.Start)))) / 1e3
 }
 
-func (p *picture) offset(t time.Time) int64 { return t.Sub(p.Start).Milliseconds() }
+func (p *picture) offsetOf(t time.Time) int64 { return t.Sub(p.Start).Milliseconds() }
 
 func eventTitle(e *event.Event) string {
-	at := clock(e.Start.T)
+	at := show.Clock(e.Start.T)
 	if e.Basis != "" {
 		at = "~" + at
 	}
-	title := at + "  " + Escape(e.Component, maxCell) + ": " + cmp.Or(Escape(e.Text, maxQuote), string(e.Kind))
-	if d := duration(e.Duration(), e.Open || e.Begun); d != "" {
+	title := at + "  " + show.Escape(e.Component, show.MaxCell) + ": " + cmp.Or(show.Escape(e.Text, show.MaxQuote), string(e.Kind))
+	if d := show.Duration(e.Duration(), e.Open || e.Begun); d != "" {
 		title += ", " + d
 	}
 	if e.Basis != "" {
-		title += " (" + Escape(e.Basis, maxQuote) + ")"
+		title += " (" + show.Escape(e.Basis, show.MaxQuote) + ")"
 	}
-	return title + "\n" + Escape(e.Pos().String(), maxQuote)
+	return title + "\n" + show.Escape(e.Pos().String(), show.MaxQuote)
 }
 
 // steps of the axis, of which the first is taken that gives at most maxMarks marks.
@@ -364,7 +369,7 @@ const maxMarks = 8
 // atEdge is how near to an end, in per cent, a mark has no room for half of its text there on a narrow screen.
 const atEdge = 8
 
-func (p *picture) axis() {
+func (p *picture) drawAxis() {
 	span := p.End.Sub(p.Start)
 	step := axisSteps[len(axisSteps)-1]
 	for _, s := range axisSteps {
@@ -373,6 +378,9 @@ func (p *picture) axis() {
 			break
 		}
 	}
+	for span/step > maxMarks { // decades
+		step *= 2
+	}
 	layout := time.TimeOnly
 	if step < time.Second {
 		layout = "15:04:05.000"
@@ -380,7 +388,7 @@ func (p *picture) axis() {
 		layout = time.DateOnly
 	}
 	for t := p.Start.Truncate(step).Add(step); t.Before(p.End); t = t.Add(step) {
-		m := mark{X: p.percent(t), At: p.offset(t), Text: t.UTC().Format(layout), Anchor: "middle", Minor: len(p.Axis)%2 == 1}
+		m := mark{X: p.percentOf(t), At: p.offsetOf(t), Text: t.UTC().Format(layout), Anchor: "middle", Minor: len(p.Axis)%2 == 1}
 		if m.X < atEdge {
 			m.Anchor = "start"
 		} else if m.X > 100-atEdge {
@@ -390,8 +398,8 @@ func (p *picture) axis() {
 	}
 }
 
-// chain puts a knot at each dated step of the first root, in the lane of its event, and ties them.
-func (p *picture) chain(fs []story.Finding, places map[*event.Event]shape) {
+// drawChain puts a knot at each dated step of the first root, in the lane of its event, and ties them.
+func (p *picture) drawChain(fs []story.Finding, places map[*event.Event]shape) {
 	root := slices.IndexFunc(fs, func(f story.Finding) bool { return f.Role == rules.Root })
 	if root < 0 {
 		return
@@ -404,12 +412,13 @@ func (p *picture) chain(fs []story.Finding, places map[*event.Event]shape) {
 			}
 		}
 	}
-	for i := range fs[root].Chain {
-		step := &fs[root].Chain[i]
+	steps, _ := shorten(fs[root].Chain, p.most)
+	for i := range steps {
+		step := &steps[i]
 		if step.Start.IsZero() || step.Start.After(p.End) || step.Start.Before(p.Start) {
 			continue
 		}
-		place := p.shape(step.Start, step.Start)
+		place := p.shapeOf(step.Start, step.Start)
 		y := axisSpace + laneName
 		if len(p.Lanes) > 0 {
 			y = p.Lanes[0].Top // the node's condition, and relist
@@ -419,7 +428,7 @@ func (p *picture) chain(fs []story.Finding, places map[*event.Event]shape) {
 				y = s.Y
 			}
 		}
-		k := knot{X: place.X, At: place.From, Y: y + barHeight/2, Number: i + 1, Text: Escape(step.Text, maxQuote), Target: stepID(root, i)}
+		k := knot{X: place.X, At: place.From, Y: y + barHeight/2, Number: i + 1, Text: show.Escape(step.Text, show.MaxQuote), Target: stepID(root, i)}
 		if n := len(p.Knots); n > 0 {
 			before := p.Knots[n-1]
 			p.Ties = append(p.Ties, tie{X1: before.X, X2: k.X, From: before.At, To: k.At, Y1: before.Y, Y2: k.Y, Inferred: !step.Observed})

@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
 // eventRow is an event for programs: docs/timeline.md describes its fields.
 type eventRow struct {
-	Start     stamp          `json:"start"`
-	End       stamp          `json:"end"`
+	Start     show.Stamp     `json:"start"`
+	End       show.Stamp     `json:"end"`
 	Duration  float64        `json:"duration"`
 	Open      bool           `json:"open"`
 	Begun     bool           `json:"begun"`
@@ -36,7 +37,7 @@ type eventRow struct {
 
 func newEventRow(e *event.Event) eventRow {
 	row := eventRow{
-		Start: stamp(e.Start.T), End: stamp(e.End.T), Duration: e.Duration().Seconds(), Open: e.Open, Begun: e.Begun, Basis: e.Basis,
+		Start: show.Stamp(e.Start.T), End: show.Stamp(e.End.T), Duration: e.Duration().Seconds(), Open: e.Open, Begun: e.Begun, Basis: e.Basis,
 		Precision: e.Start.Prec.Seconds(), Component: e.Component, Kind: string(e.Kind), Level: e.Level.String(), Text: e.Text,
 		IDs: map[string]any{}, Fields: map[string]any{}, Path: e.Pos().File, Line: e.Pos().Line,
 	}
@@ -79,7 +80,7 @@ type asciiWriter struct{ w io.Writer }
 
 // Write implements [io.Writer].
 func (a *asciiWriter) Write(p []byte) (int, error) {
-	if _, err := a.w.Write(ascii(p)); err != nil {
+	if _, err := a.w.Write(show.ASCII(p)); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -119,7 +120,7 @@ func TimelineCSV(w io.Writer, s *Selection, _ Options) error {
 		}
 		row = append(row, fieldList(e), e.Pos().File, strconv.Itoa(e.Pos().Line))
 		for i := range row {
-			row[i] = cell(row[i])
+			row[i] = csvCell(row[i])
 		}
 		if err := out.Write(row); err != nil {
 			return err
@@ -132,8 +133,8 @@ func TimelineCSV(w io.Writer, s *Selection, _ Options) error {
 // maxTableCell bounds a cell: Excel refuses more than 32 767 characters.
 const maxTableCell = 32_000
 
-func cell(s string) string {
-	s = Escape(s, maxTableCell)
+func csvCell(s string) string {
+	s = show.Escape(s, maxTableCell)
 	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
 		return "'" + s
 	}
@@ -151,7 +152,7 @@ func fieldList(e *event.Event) string {
 
 // rfc3339 is a time as RFC 3339 in UTC, empty when unknown.
 func rfc3339(t event.Time) string {
-	text, _ := stamp(t.T).MarshalText() // cannot fail
+	text, _ := show.Stamp(t.T).MarshalText() // cannot fail
 	return string(text)
 }
 
@@ -218,7 +219,7 @@ func Timesketch(w io.Writer, s *Selection, _ Options) error {
 
 func newSketchRow(e *event.Event, at time.Time, desc string) sketchRow {
 	row := sketchRow{
-		Message:       cut(cmp.Or(e.Text, string(e.Kind)), maxSketchText),
+		Message:       cutText(cmp.Or(e.Text, string(e.Kind)), maxSketchText),
 		Datetime:      at.UTC().Format("2006-01-02T15:04:05.000000-07:00"),
 		Timestamp:     at.UnixMicro(),
 		TimestampDesc: desc,
@@ -233,13 +234,13 @@ func newSketchRow(e *event.Event, at time.Time, desc string) sketchRow {
 		IDs:           newEventRow(e).IDs,
 	}
 	if len(e.Evidence) > 0 {
-		row.Quote = cut(e.Evidence[0].Text, maxSketchText)
+		row.Quote = cutText(e.Evidence[0].Text, maxSketchText)
 	}
 	return row
 }
 
-// cut is the beginning of s, at most limit bytes of it, in valid UTF-8.
-func cut(s string, limit int) string {
+// cutText is the beginning of s, at most limit bytes of it, in valid UTF-8.
+func cutText(s string, limit int) string {
 	if len(s) > limit {
 		s = s[:limit]
 	}

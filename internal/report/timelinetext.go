@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/lipgloss"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -21,7 +22,7 @@ func TimelineText(w io.Writer, s *Selection, o Options) error {
 	out := bufio.NewWriter(w)
 	t := newText(out, o)
 	if o.Width > 0 {
-		t.chart(s)
+		t.drawChart(s)
 	}
 	date := ""
 	widest := 0
@@ -39,15 +40,15 @@ func TimelineText(w io.Writer, s *Selection, o Options) error {
 		} else if e.Kind == event.KindFact {
 			facts[e.Text] = true
 		}
-		switch d := day(e.Start.T); {
+		switch d := show.Day(e.Start.T); {
 		case d == "" && date != "undated":
 			date = "undated"
-			fmt.Fprintf(out, "%s\n", t.styles.heading.Render("undated"))
+			fmt.Fprintf(out, "%s\n", t.Styles.Heading.Render("undated"))
 		case d != "" && d != date:
 			date = d
-			fmt.Fprintf(out, "%s\n", t.styles.heading.Render(d+" UTC"))
+			fmt.Fprintf(out, "%s\n", t.Styles.Heading.Render(d+" UTC"))
 		}
-		t.event(e, widest, told)
+		t.writeEvent(e, widest, told)
 	}
 	if len(events) == 0 {
 		fmt.Fprintln(out, "no event in this window")
@@ -110,30 +111,30 @@ func foldUnits(events []*event.Event, told map[event.Pos]bool) []*event.Event {
 	return all
 }
 
-// event writes one line, however long: a line that is cut cannot be searched for. A star marks what is part of the root's chain.
-func (t *text) event(e *event.Event, widest int, told map[event.Pos]bool) {
-	at := clock(e.Start.T)
+// writeEvent writes one line, however long: a line that is cut cannot be searched for. A star marks what is part of the root's chain.
+func (t text) writeEvent(e *event.Event, widest int, told map[event.Pos]bool) {
+	at := show.Clock(e.Start.T)
 	if e.Basis != "" {
 		at = "~" + at
 	}
-	mark, style := " ", t.plain
+	mark, style := " ", t.Plain
 	if slices.ContainsFunc(e.Evidence, func(q event.Quote) bool { return told[q.Pos] }) {
-		mark, style = "*", t.styles.heading
+		mark, style = "*", t.Styles.Heading
 	} else if e.Kind == event.KindLogLine {
-		style = t.position // what was made something of stands out
+		style = t.Position // what was made something of stands out
 	}
-	component := t.component(e.Component).Render(pad(Escape(e.Component, maxCell), widest))
-	said := cmp.Or(Escape(e.Text, maxQuote), Escape(string(e.Kind), maxCell))
+	component := t.styleOf(e.Component).Render(show.Pad(show.Escape(e.Component, show.MaxCell), widest))
+	said := cmp.Or(show.Escape(e.Text, show.MaxQuote), show.Escape(string(e.Kind), show.MaxCell))
 	id := cmp.Or(e.IDs.Container, e.IDs.Sandbox)
 	if id = id[:min(len(id), shortID)]; id != "" && !strings.Contains(e.Text, id) {
-		said += " [" + Escape(id, shortID) + "]"
+		said += " [" + show.Escape(id, shortID) + "]"
 	}
-	fmt.Fprintf(t.w, "%s %s%s %s  %s  %s\n", mark, pad(at, 14), pad(duration(e.Duration(), e.Open || e.Begun), 10), component,
-		style.Render(said), t.position.Render(Escape(e.Pos().String(), maxQuote)))
+	fmt.Fprintf(t.W, "%s %s%s %s  %s  %s\n", mark, show.Pad(at, 14), show.Pad(show.Duration(e.Duration(), e.Open || e.Begun), 10), component,
+		style.Render(said), t.Position.Render(show.Escape(e.Pos().String(), show.MaxQuote)))
 }
 
-// chart draws a lane for each component: bars for what lasted, dots for moments.
-func (t *text) chart(s *Selection) {
+// drawChart draws a lane for each component: bars for what lasted, dots for moments.
+func (t text) drawChart(s *Selection) {
 	var span timeline.Window
 	var names []string
 	for _, e := range s.Events {
@@ -153,43 +154,43 @@ func (t *text) chart(s *Selection) {
 	if !span.End.After(span.Start) {
 		return
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(lane(a), lane(b)), strings.Compare(a, b)) })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(laneIndex(a), laneIndex(b)), strings.Compare(a, b)) })
 	widest := len("stall")
 	for _, name := range names {
-		widest = max(widest, lipgloss.Width(Escape(name, maxCell)))
+		widest = max(widest, lipgloss.Width(show.Escape(name, show.MaxCell)))
 	}
-	columns := max(minText, t.width-widest-2)
+	columns := max(show.MinText, t.Width-widest-2)
 	scale := func(at time.Time) int {
 		return min(columns-1, max(0, int(float64(columns)*float64(at.Sub(span.Start))/float64(span.End.Sub(span.Start)+1))))
 	}
-	t.laneRow("", widest, t.plain, axis(span, columns))
+	t.drawLaneRow("", widest, t.Plain, axisLine(span, columns))
 	for _, name := range names {
 		cells := slices.Repeat([]rune{' '}, columns)
 		for _, e := range s.Events {
 			if e.Component == name && !e.Start.IsZero() {
-				draw(cells, scale(e.Start.T), scale(e.Last().T), !e.End.IsZero(), e.Open)
+				drawInterval(cells, scale(e.Start.T), scale(e.Last().T), !e.End.IsZero(), e.Open)
 			}
 		}
-		t.laneRow(name, widest, t.component(name), string(cells))
+		t.drawLaneRow(name, widest, t.styleOf(name), string(cells))
 	}
-	if stalls := stalls(s.Incident); len(stalls) > 0 {
+	if stalls := newView(s.Incident, Options{}).timeline.Stalls; len(stalls) > 0 {
 		cells := slices.Repeat([]rune{' '}, columns)
 		for i := range stalls {
 			if st := &stalls[i]; st.Start.Before(span.End) && st.End.After(span.Start) {
-				draw(cells, scale(st.Start), scale(st.End), true, st.Open)
+				drawInterval(cells, scale(st.Start), scale(st.End), true, st.Open)
 			}
 		}
-		t.laneRow("stall", widest, t.critical, string(cells))
+		t.drawLaneRow("stall", widest, t.Critical, string(cells))
 	}
-	fmt.Fprintln(t.w)
+	fmt.Fprintln(t.W)
 }
 
-func (t *text) laneRow(name string, widest int, style lipgloss.Style, cells string) {
-	fmt.Fprintf(t.w, "%s  %s\n", t.label.Render(pad(Escape(name, maxCell), widest)), style.Render(strings.TrimRight(cells, " ")))
+func (t text) drawLaneRow(name string, widest int, style lipgloss.Style, cells string) {
+	fmt.Fprintf(t.W, "%s  %s\n", t.Label.Render(show.Pad(show.Escape(name, show.MaxCell), widest)), style.Render(strings.TrimRight(cells, " ")))
 }
 
-// draw puts an interval or a moment into the cells of a lane; a bar hides no moment.
-func draw(cells []rune, from, to int, lasted, open bool) {
+// drawInterval puts an interval or a moment into the cells of a lane; a bar hides no moment.
+func drawInterval(cells []rune, from, to int, lasted, open bool) {
 	if !lasted {
 		if cells[from] == '━' || cells[from] == '┿' {
 			cells[from] = '┿'
@@ -211,10 +212,10 @@ func draw(cells []rune, from, to int, lasted, open bool) {
 	}
 }
 
-// axis is a line with the first and the last moment of the chart, and the middle where there is room.
-func axis(span timeline.Window, columns int) string {
-	start, end := clock(span.Start.Truncate(time.Second)), clock(span.End.Truncate(time.Second))
-	middle := clock(span.Start.Add(span.End.Sub(span.Start) / 2).Truncate(time.Second))
+// axisLine is a line with the first and the last moment of the chart, and the middle where there is room.
+func axisLine(span timeline.Window, columns int) string {
+	start, end := show.Clock(span.Start.Truncate(time.Second)), show.Clock(span.End.Truncate(time.Second))
+	middle := show.Clock(span.Start.Add(span.End.Sub(span.Start) / 2).Truncate(time.Second))
 	gap := columns - len(start) - len(middle) - len(end)
 	if gap < 4 {
 		return start + strings.Repeat(" ", max(1, columns-len(start)-len(end))) + end
@@ -225,14 +226,14 @@ func axis(span timeline.Window, columns int) string {
 // shortID is how many digits of an id are printed, as ctr, crictl and docker do.
 const shortID = 12
 
-func lane(component string) int {
+func laneIndex(component string) int {
 	if i := slices.Index(lanes, component); i >= 0 {
 		return i
 	}
 	return len(lanes)
 }
 
-// component is the colour of a component's lane and of its lines: neighbours differ, and the words say the same.
-func (t *text) component(name string) lipgloss.Style {
-	return t.lanes[lane(name)%len(t.lanes)]
+// styleOf is the colour of a component's lane and of its lines: neighbours differ, and the words say the same.
+func (t text) styleOf(name string) lipgloss.Style {
+	return t.Lanes[laneIndex(name)%len(t.Lanes)]
 }

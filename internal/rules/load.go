@@ -4,6 +4,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -56,7 +57,7 @@ const FixtureFile = "want.yaml"
 // each calls rule with every rule file, in the order of their names.
 func (f Files) each(rule func(name string, text []byte)) error {
 	read := func(name string) error {
-		text, err := fs.ReadFile(f.FS, name)
+		text, err := f.readFile(name)
 		if err == nil {
 			rule(path.Join(f.Dir, name), text)
 		}
@@ -80,6 +81,16 @@ func (f Files) each(rule func(name string, text []byte)) error {
 		}
 		return read(name)
 	})
+}
+
+// readFile reads a file, but no more of it than shows that it is too large to be a rule: it may be /dev/zero.
+func (f Files) readFile(name string) ([]byte, error) {
+	file, err := f.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxRuleFile+1))
 }
 
 // Rule returns the rule of that id, or nil.

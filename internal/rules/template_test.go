@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -19,7 +20,8 @@ func texts(t *testing.T, s string, own string) string {
 	parsed, err := parseTemplate(s, in, func(int) {})
 	require.NoError(t, err, s)
 	exit := exitOf(idA, 1)
-	umount := ev("syscall", from(2, 121.4), container(idA), open, field("path", "/run\n{cid}; {exit.start}"), with("wait", event.Duration(354*time.Millisecond)))
+	umount := ev("syscall", from(2, 121.4), container(idA), open, field("path", "/run\n{cid}; {exit.start}"), with("wait", event.Duration(354*time.Millisecond)),
+		with("age", event.Duration(math.MaxInt64)))
 	return parsed.expand(seen{
 		steps: [][]*event.Event{{&exit}, {&umount, &umount}, nil}, bound: []string{idA, ""}, own: index0(steps, own),
 	})
@@ -49,6 +51,7 @@ func TestTemplates(t *testing.T) {
 		{"exit", "the exit: {text}, {umount.duration|dur} later", "the exit: containerd.task-exit, at least 1m59s later"},
 		{"lock", "{lock|count} hold {cid|id}", "hold 40585f73aa00"},
 		{"umount", "{wait}", "354ms"},
+		{"umount", "PLEG was last seen active {age|dur} ago", "PLEG was last seen active an unknown time ago"},
 		// What a log says is put in as it is: no placeholder, no new line, no clause of its own.
 		{"umount", "umount of {path}, then more", "umount of /run {cid}; {exit.start}, then more"},
 	} {

@@ -30,6 +30,9 @@ type clock struct {
 	// twice counts the stamps in hours that the clock showed twice, never those in hours that it
 	// skipped.
 	twice, never int
+	// undated is the first stamp, and its place, that was taken for no time at all; zero when none was.
+	undated   time.Time
+	undatedAt event.Pos
 	// offset is what was subtracted from the first stamp without a zone; first is when that was.
 	offset time.Duration
 	first  time.Time
@@ -105,6 +108,7 @@ func reconcileClocks(events []*event.Event, sources []Source, o Options) []Clock
 		// by a wall clock that runs through: the time since boot knows no steps
 		r.settleBoots(events, sources)
 	}
+	r.undate(events, sources)
 	return r.describeClocks()
 }
 
@@ -165,15 +169,11 @@ func (r *reconciler) addStamp(p place, s stamp) {
 		r.zoneless.addStamp(p, s)
 	default:
 		s.resolve(s.main.T, c)
-		if isPlausible(s.main.T) {
+		if event.Plausible(s.main.T) {
 			r.addEvidence(p, s.main.T)
 		}
 	}
 }
-
-// isPlausible is false for the zero times and times since boot that logs contain, too. The first
-// release of docker was in 2013.
-func isPlausible(t time.Time) bool { return t.Year() >= 2013 && t.Year() < 2100 }
 
 // addEvidence makes a complete stamp evidence for others.
 func (r *reconciler) addEvidence(p place, t time.Time) {
@@ -198,7 +198,7 @@ func (r *reconciler) evidenceWindow() Window {
 func (r *reconciler) addResolved(qs sequences) {
 	for _, q := range qs {
 		for i := range q.stamps {
-			if t := q.stamps[i].main.T; isPlausible(t) || t.Year() == unknownYear {
+			if t := q.stamps[i].main.T; event.Plausible(t) || t.Year() == unknownYear {
 				r.addEvidence(q.place, t)
 			}
 		}
@@ -213,7 +213,7 @@ func (r *reconciler) describeClocks() []Clock {
 		if !c.dated {
 			continue
 		}
-		row := Clock{File: file, Basis: "written", Offset: c.offset, Boot: c.booted, zone: c.zone.rule, moves: c.moves}
+		row := Clock{File: file, Basis: "written", Offset: c.offset, Boot: c.booted, zone: c.zone.rule, moves: c.moves, years: r.years()}
 		if c.lacks != 0 {
 			zone, note := "", ""
 			if c.lacks&event.LacksZone != 0 {
@@ -223,7 +223,7 @@ func (r *reconciler) describeClocks() []Clock {
 			row.Ignored = joinParts("; ", row.Ignored, c.ignored)
 			row.Note = joinParts("; ", note, c.note, c.describeAmbiguousStamps())
 		}
-		row.Note = joinParts("; ", row.Ignored, row.Note, c.stepped)
+		row.Note = joinParts("; ", row.Ignored, row.Note, c.stepped, c.undatedText(r.years()))
 		rows = append(rows, row)
 	}
 	return rows

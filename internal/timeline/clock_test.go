@@ -355,7 +355,7 @@ func TestClocks(t *testing.T) {
 	}
 	tl := Build(in, Options{})
 	for i := range tl.Clocks {
-		tl.Clocks[i].zone, tl.Clocks[i].moves = rule{}, nil // Instant has tests of its own
+		tl.Clocks[i].zone, tl.Clocks[i].moves, tl.Clocks[i].years = rule{}, nil, yearRange{} // Instant has tests of its own
 	}
 	require.Equal(t, []Clock{
 		{File: "iso.log", Basis: "written"},

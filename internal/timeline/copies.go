@@ -42,7 +42,7 @@ func copiedLines(events []*event.Event) map[string][]Pair {
 			times[contentOf(e)]++
 		}
 		for _, e := range lines {
-			if o := wanted[contentOf(e)]; o.Event != nil && !o.twice && times[contentOf(e)] == 1 && isPlausible(writtenAt(o.Event).T) {
+			if o := wanted[contentOf(e)]; o.Event != nil && !o.twice && times[contentOf(e)] == 1 && event.Plausible(writtenAt(o.Event).T) {
 				pairs[file] = append(pairs[file], Pair{Local: writtenAt(e), True: writtenAt(o.Event).T.UTC()})
 			}
 		}

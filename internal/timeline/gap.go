@@ -131,3 +131,40 @@ const maxGapLines = 4
 func (g *Gap) Overlaps(start, end time.Time) bool {
 	return !g.Start.After(end) && (g.End.IsZero() || !g.End.Before(start))
 }
+
+// SharedGap is one gap, and the sources that it is in.
+type SharedGap struct {
+	Gap
+	Sources []string // "kubelet.log"
+	Files   []string
+}
+
+// Gaps lists what is missing from the logs, in the order of time: one row for all sources with the same gap.
+func (tl *Timeline) Gaps() []SharedGap {
+	type key struct {
+		Window
+		reason string
+	}
+	var all []SharedGap
+	known := map[key]int{}
+	for _, c := range tl.Coverage {
+		for _, g := range c.Gaps {
+			k := key{g.Window, g.Reason}
+			n, ok := known[k]
+			if !ok {
+				n = len(all)
+				known[k] = n
+				all = append(all, SharedGap{Gap: g})
+			}
+			shared := &all[n]
+			if c.Source != "" && !slices.Contains(shared.Sources, c.Source) {
+				shared.Sources = append(shared.Sources, c.Source)
+			}
+			if !slices.Contains(shared.Files, c.File) {
+				shared.Files = append(shared.Files, c.File)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b SharedGap) int { return a.Start.Compare(b.Start) })
+	return all
+}

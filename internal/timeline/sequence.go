@@ -334,7 +334,7 @@ func (r *reconciler) findYear(lead *sequence, c *clock) (base int, from string) 
 		return lead.fitWindow(yearly, c.zone.pairs, c.zone), "from lines that carry both clocks"
 	case !r.evidenceWindow().IsZero():
 		return lead.fitWindow(yearly, r.evidenceWindow(), c.zone), "from the node's dated evidence"
-	case isPlausible(modified):
+	case event.Plausible(modified):
 		return lead.yearsBefore(modified, c.zone), "from the file's own time in the archive, which copying changes"
 	}
 	return 0, ""

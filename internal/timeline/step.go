@@ -37,7 +37,7 @@ type move struct {
 func (r *reconciler) undoClockSteps(events []*event.Event, sources []Source) {
 	var steps []setClock
 	for _, e := range events {
-		if by, ok := fieldDuration(e, event.FieldStep); ok && e.Kind == event.KindClockStep && e.Start.Known && isPlausible(e.Start.T) && by.Abs() >= leastStep {
+		if by, ok := fieldDuration(e, event.FieldStep); ok && e.Kind == event.KindClockStep && e.Start.Known && event.Plausible(e.Start.T) && by.Abs() >= leastStep {
 			steps = append(steps, setClock{e, by, e.Last().T})
 		}
 	}
@@ -61,7 +61,7 @@ func (r *reconciler) undoClockSteps(events []*event.Event, sources []Source) {
 		files[e.Pos().File] = append(files[e.Pos().File], stamp{main: &e.Start, other: &e.End, event: e, line: e.Pos().Line})
 	}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
-		stamps := slices.DeleteFunc(files[file], func(s stamp) bool { return !s.main.Known || !isPlausible(s.main.T) })
+		stamps := slices.DeleteFunc(files[file], func(s stamp) bool { return !s.main.Known || !event.Plausible(s.main.T) })
 		slices.SortStableFunc(stamps, func(a, b stamp) int { return cmp.Compare(a.line, b.line) })
 		for i := range steps {
 			r.clockOf(file).undoClockStep(stamps, &steps[i], file)

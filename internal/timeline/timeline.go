@@ -146,12 +146,13 @@ type Clock struct {
 
 	zone  rule
 	moves []move
+	years yearRange
 }
 
 // ResolveStamp is the moment at which a line of the file was written. Its stamp shows local, which
 // lacks neither year nor date; zoned says that the stamp has its zone. In the hour that a clock
 // shows twice the result is the moment nearer to near. A line is read as the timeline reads the
-// stamps of events.
+// stamps of events: the result is zero where the stamp counts as undated.
 func (c *Clock) ResolveStamp(local time.Time, zoned bool, line int, near time.Time) time.Time {
 	at := local
 	if !zoned && (c.zone.location != nil || len(c.zone.turns) > 0) {
@@ -165,6 +166,9 @@ func (c *Clock) ResolveStamp(local time.Time, zoned bool, line int, near time.Ti
 		if line <= m.last || line < m.first && (m.by < 0 || at.Before(m.after.Add(-m.by/2))) {
 			at = at.Add(m.by)
 		}
+	}
+	if c.years != (yearRange{}) && !c.years.hold(at.UTC()) {
+		return time.Time{}
 	}
 	return at.UTC()
 }

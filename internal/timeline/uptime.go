@@ -40,7 +40,7 @@ const reboot = time.Minute
 func (r *reconciler) settleBoots(events []*event.Event, sources []Source) {
 	dated := map[content][]event.Time{}
 	for _, e := range events {
-		if e.Component == "kernel" && e.Start.Known && e.Start.Lacks == 0 && isPlausible(e.Start.T) {
+		if e.Component == "kernel" && e.Start.Known && e.Start.Lacks == 0 && event.Plausible(e.Start.T) {
 			key := kernelContentOf(e)
 			if len(dated[key]) < maxSame {
 				dated[key] = append(dated[key], e.Start)
@@ -151,7 +151,7 @@ func findAnchors(sources []Source, want func(*Source, *Boot) bool) []anchor {
 	for i := range sources {
 		for j := range sources[i].Boots {
 			switch b := &sources[i].Boots[j]; {
-			case !b.At.Known || b.At.Lacks != 0 || !isPlausible(b.At.T) || !want(&sources[i], b):
+			case !b.At.Known || b.At.Lacks != 0 || !event.Plausible(b.At.T) || !want(&sources[i], b):
 			case b.Read:
 				read = append(read, anchor{b.Uptime, b.At, true})
 			default:

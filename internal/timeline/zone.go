@@ -55,12 +55,12 @@ func countZones(sources []Source, copies map[string][]Pair, given *time.Location
 		}
 		b.foreign = b.foreign || s.Foreign
 		for _, p := range s.Pairs {
-			if isPlausible(p.True) {
+			if event.Plausible(p.True) {
 				b.addPair(p)
 				z.pairs = z.pairs.extendTo(p.True.UTC())
 			}
 		}
-		if s.First.Known && s.First.Lacks == 0 && isPlausible(s.First.T) {
+		if s.First.Known && s.First.Lacks == 0 && event.Plausible(s.First.T) {
 			dated = dated.extendTo(s.First.T.UTC())
 		}
 		for seconds, n := range s.Zones {

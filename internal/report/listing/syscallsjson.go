@@ -1,4 +1,4 @@
-package report
+package listing
 
 import (
 	"io"
@@ -8,23 +8,24 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
 // SyscallsSchema names the JSON of the command syscalls. Fields are added to it, never renamed; docs/syscalls.md describes them.
 const SyscallsSchema = "plegdiag.syscalls/v1"
 
 // SyscallsJSON writes traces for programs. Lists are never null; what is unknown is null or absent.
-func SyscallsJSON(w io.Writer, traces []*observe.Summary, o Options) error {
-	doc := syscallsDocument{Schema: SyscallsSchema, Tool: tool{o.Version}, Traces: []traceRow{}}
+func SyscallsJSON(w io.Writer, traces []*observe.Summary, o show.Options) error {
+	doc := syscallsDocument{Schema: SyscallsSchema, Tool: show.Tool{Version: o.Version}, Traces: []traceRow{}}
 	for _, s := range traces {
 		doc.Traces = append(doc.Traces, newTraceRow(s))
 	}
-	return encode(w, doc)
+	return show.EncodeJSON(w, doc)
 }
 
 type syscallsDocument struct {
 	Schema string     `json:"schema"`
-	Tool   tool       `json:"tool"`
+	Tool   show.Tool  `json:"tool"`
 	Traces []traceRow `json:"traces"`
 }
 
@@ -181,11 +182,11 @@ func newTraceRow(s *observe.Summary) traceRow {
 	r := traceRow{
 		Path: s.Path, Files: append([]string{}, s.Files...), Missing: append([]string{}, s.Missing()...), Start: momentOf(s.First), End: momentOf(s.Last),
 		Threads: s.Threads, Lines: s.Lines, Blank: s.Blank, Skipped: s.Skipped, Calls: countRows(s.Calls), Idle: countRows(s.Idle),
-		Counted: s.Counted, Tables: each(s.Tables, newTableRow),
+		Counted: s.Counted, Tables: show.Rows(s.Tables, newTableRow),
 		Form:     formRow{f.PID, f.Comms, f.Clock, f.Relative, f.Took, f.Labels, f.Hex, f.Arguments, f.Stacks, f.Colours, f.Strings},
-		Open:     each(s.Open, newCallRow),
-		Slowest:  each(s.Slow, newCallRow),
-		Convoys:  each(s.Convoys, newConvoyRow),
+		Open:     show.Rows(s.Open, newCallRow),
+		Slowest:  show.Rows(s.Slow, newCallRow),
+		Convoys:  show.Rows(s.Convoys, newConvoyRow),
 		Conns:    []connRow{},
 		DBus:     []messageRow{},
 		DBusLeft: s.Bus.Left,

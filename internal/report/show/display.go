@@ -1,7 +1,10 @@
-package report
+// Package show is what all reports are laid out with: text in columns, times and lengths as people read them,
+// quoted lines, and the parts that the JSON documents share. It does not know what they are about.
+package show
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -9,14 +12,15 @@ import (
 
 	"github.com/charmbracelet/lipgloss"
 
+	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 // Bounds for text that comes from a bundle, in columns. The JSON report has it whole.
 const (
-	maxQuote = 300
-	maxCell  = 32   // of a table
-	maxProse = 2000 // a sentence, or a command
+	MaxQuote = 300
+	MaxCell  = 32   // of a table
+	MaxProse = 2000 // a sentence, or a command
 )
 
 // Escape makes text from a bundle safe to show, at most limit columns of it.
@@ -41,7 +45,7 @@ func Escape(s string, limit int) string {
 		case r != ' ' && !unicode.IsPrint(r):
 			piece = fmt.Sprintf("<U+%04X>", r)
 		}
-		cols += lipgloss.Width(piece)
+		cols += max(1, lipgloss.Width(piece)) // marks that take no room are bounded, too
 		if cols > limit {
 			b.WriteString("…")
 			break
@@ -52,12 +56,12 @@ func Escape(s string, limit int) string {
 	return b.String()
 }
 
-// wrap breaks prose into lines of at most width columns, between words where
-// that is possible, and of at most maxProse columns in all. The words come out
+// Wrap breaks prose into lines of at most width columns, between words where
+// that is possible, and of at most MaxProse columns in all. The words come out
 // escaped. Empty prose is one empty line.
-func wrap(s string, width int) []string {
+func Wrap(s string, width int) []string {
 	lines := []string{""}
-	used, left := 0, maxProse
+	used, left := 0, MaxProse
 	for word := range strings.FieldsSeq(s) {
 		if left <= 0 {
 			lines[len(lines)-1] += " …"
@@ -107,13 +111,13 @@ func chop(s string, first, rest int) []string {
 	return append(pieces, s[start:])
 }
 
-// pad fills s with spaces up to width columns; what is wider stays whole.
-func pad(s string, width int) string {
+// Pad fills s with spaces up to width columns; what is wider stays whole.
+func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-lipgloss.Width(s)))
 }
 
-// clock is the time of day as far as it was written, to the millisecond; empty when unknown.
-func clock(t time.Time) string {
+// Clock is the time of day as far as it was written, to the millisecond; empty when unknown.
+func Clock(t time.Time) string {
 	switch {
 	case t.IsZero():
 		return ""
@@ -126,8 +130,8 @@ func clock(t time.Time) string {
 // yearless is the year of times that no line tells the year of (package timeline); no Kubernetes node is that old.
 const yearless = 2000
 
-// day is the date in UTC, without its year where nothing tells it; empty when unknown.
-func day(t time.Time) string {
+// Day is the date in UTC, without its year where nothing tells it; empty when unknown.
+func Day(t time.Time) string {
 	switch {
 	case t.IsZero():
 		return ""
@@ -137,26 +141,29 @@ func day(t time.Time) string {
 	return t.UTC().Format(time.DateOnly)
 }
 
-// window is a stretch of time for people: the day is said once when both ends share it.
-func window(w timeline.Window) string {
+// Window is a stretch of time for people: the day is said once when both ends share it.
+func Window(w timeline.Window) string {
 	if w.Start.IsZero() && w.End.IsZero() {
 		return "nothing is dated"
 	}
 	end := w.End.UTC().Format(time.TimeOnly) + " UTC"
-	if day(w.Start) != day(w.End) {
-		end = day(w.End) + " " + end
+	if Day(w.Start) != Day(w.End) {
+		end = Day(w.End) + " " + end
 	}
 	if w.Start.UTC().Year() == yearless {
 		end += " (the year is not known)"
 	}
-	return day(w.Start) + " " + w.Start.UTC().Format(time.TimeOnly) + " – " + end
+	return Day(w.Start) + " " + w.Start.UTC().Format(time.TimeOnly) + " – " + end
 }
 
-// duration is a length of time with the digits a reader can use: whole seconds
+// Duration is a length of time with the digits a reader can use: whole seconds
 // from a minute on, hundredths below, milliseconds below one second.
-func duration(d time.Duration, atLeast bool) string {
-	if d == 0 {
+func Duration(d time.Duration, atLeast bool) string {
+	switch {
+	case d == 0:
 		return ""
+	case d.Abs() > event.LongestSpan:
+		return "unknown"
 	}
 	step := time.Microsecond
 	switch {
@@ -172,4 +179,12 @@ func duration(d time.Duration, atLeast bool) string {
 		return "≥" + s
 	}
 	return s
+}
+
+// Plural is a number of things: "1 rule", "2 rules".
+func Plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
 }

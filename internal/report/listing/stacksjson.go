@@ -1,4 +1,4 @@
-package report
+package listing
 
 import (
 	"io"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
 
@@ -14,20 +15,20 @@ const StacksSchema = "plegdiag.stacks/v1"
 
 // StacksJSON writes dumps for programs. Lists are never null; waits are whole
 // minutes, and 0 is below one or unknown.
-func StacksJSON(w io.Writer, s *Stacks, o Options) error {
-	doc := stacksDocument{Schema: StacksSchema, Tool: tool{o.Version}, Dumps: []dumpRow{}, Diffs: []diffRow{}}
+func StacksJSON(w io.Writer, s *Stacks, o show.Options) error {
+	doc := stacksDocument{Schema: StacksSchema, Tool: show.Tool{Version: o.Version}, Dumps: []dumpRow{}, Diffs: []diffRow{}}
 	for i := range s.Dumps {
 		doc.Dumps = append(doc.Dumps, newDumpRow(&s.Dumps[i]))
 	}
 	for i := range s.Diffs {
 		doc.Diffs = append(doc.Diffs, newDiffRow(&s.Diffs[i]))
 	}
-	return encode(w, doc)
+	return show.EncodeJSON(w, doc)
 }
 
 type stacksDocument struct {
 	Schema string    `json:"schema"`
-	Tool   tool      `json:"tool"`
+	Tool   show.Tool `json:"tool"`
 	Dumps  []dumpRow `json:"dumps"`
 	Diffs  []diffRow `json:"diffs"`
 }
@@ -39,7 +40,7 @@ type dumpRow struct {
 	PID        int        `json:"pid"`
 	Unit       string     `json:"unit"`
 	Go         goRow      `json:"go"`
-	Time       stamp      `json:"time"`
+	Time       show.Stamp `json:"time"`
 	Goroutines int        `json:"goroutines"`
 	Unreadable int        `json:"unreadable"`
 	Skipped    int        `json:"skipped"`
@@ -77,7 +78,7 @@ type frameRow struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
 	// Evidence is where the frame stands; its text is empty in a binary profile.
-	Evidence evidence `json:"evidence"`
+	Evidence show.Evidence `json:"evidence"`
 }
 
 type lockRow struct {
@@ -163,13 +164,13 @@ func newDumpRow(d *Dump) dumpRow {
 		Fragments: []placeRow{}, Groups: []groupRow{}, Locks: []lockRow{}, Queues: []queueRow{}, Deadlocks: []cycleRow{},
 	}
 	if d.At.Lacks == 0 && d.At.Known {
-		r.Time = stamp(d.At.T)
+		r.Time = show.Stamp(d.At.T)
 	}
 	for _, p := range d.Fragments {
 		r.Fragments = append(r.Fragments, placeRow{p.File, p.Line})
 	}
 	for _, g := range d.shown().Groups() {
-		r.Groups = append(r.Groups, groupRow{g.Count, g.State, wholeMinutes(g.MaxWait), g.Idle, each(g.Frames, newFrameRow), append([]uint64{}, g.IDs...)})
+		r.Groups = append(r.Groups, groupRow{g.Count, g.State, wholeMinutes(g.MaxWait), g.Idle, show.Rows(g.Frames, newFrameRow), append([]uint64{}, g.IDs...)})
 	}
 	for i := range d.Graph.Locks {
 		if l := &d.Graph.Locks[i]; d.wants(members(l)) {
@@ -206,7 +207,7 @@ func newLockRow(d *Dump, l *stackdump.Lock, c *stackdump.Chain) lockRow {
 	}
 	for _, h := range l.Holders {
 		g := &d.Goroutines[h.Goroutine]
-		r.Holders = append(r.Holders, holderRow{g.ID, h.Certainty, h.Rule, each(g.Frames, newFrameRow)})
+		r.Holders = append(r.Holders, holderRow{g.ID, h.Certainty, h.Rule, show.Rows(g.Frames, newFrameRow)})
 	}
 	if len(r.Holders) > 0 {
 		r.Holder = &r.Holders[0]
@@ -229,11 +230,11 @@ func newDiffRow(d *Diff) diffRow {
 	r := diffRow{Program: d.Program, Dumps: d.Dumps, Stuck: []stayRow{}, Slow: []moveRow{}, Finished: idsOf(d.Finished), New: idsOf(d.New)}
 	for i := range d.Stuck {
 		g := &d.Stuck[i]
-		r.Stuck = append(r.Stuck, stayRow{g.ID, g.State, wholeMinutes(g.Wait), d.Dumps[g.Since], g.Idle(), each(g.Frames, newFrameRow)})
+		r.Stuck = append(r.Stuck, stayRow{g.ID, g.State, wholeMinutes(g.Wait), d.Dumps[g.Since], g.Idle(), show.Rows(g.Frames, newFrameRow)})
 	}
 	for i := range d.Slow {
 		m := &d.Slow[i]
-		r.Slow = append(r.Slow, moveRow{m.Is.ID, m.Is.State, each(m.Was.Frames, newFrameRow), each(m.Is.Frames, newFrameRow)})
+		r.Slow = append(r.Slow, moveRow{m.Is.ID, m.Is.State, show.Rows(m.Was.Frames, newFrameRow), show.Rows(m.Is.Frames, newFrameRow)})
 	}
 	return r
 }
@@ -266,5 +267,5 @@ func waiterRows(d *Dump, ws []stackdump.Waiter) []waiterRow {
 func wholeMinutes(d time.Duration) int { return int(d / time.Minute) }
 
 func newFrameRow(f *stackdump.Frame) frameRow {
-	return frameRow{f.Func, f.File, f.Line, newEvidence(&event.Quote{Pos: f.Pos, Text: f.Raw})}
+	return frameRow{f.Func, f.File, f.Line, show.NewEvidence(&event.Quote{Pos: f.Pos, Text: f.Raw})}
 }

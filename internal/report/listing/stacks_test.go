@@ -1,9 +1,11 @@
-package report_test
+package listing_test
 
 import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
+	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -15,7 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/report"
+	"github.com/plegdiag/plegdiag/internal/report/listing"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
 
@@ -26,9 +29,9 @@ var realDumps = []string{
 }
 
 // shown reads a dump as the command does; text is its file.
-func shown(t *testing.T, name string) (d report.Dump, text string) {
+func shown(t *testing.T, name string) (d listing.Dump, text string) {
 	t.Helper()
-	f, err := os.Open(filepath.Join("..", "stackdump", "testdata", name))
+	f, err := os.Open(filepath.Join("..", "..", "stackdump", "testdata", name))
 	require.NoError(t, err)
 	defer f.Close()
 	zip, err := gzip.NewReader(f)
@@ -36,13 +39,13 @@ func shown(t *testing.T, name string) (d report.Dump, text string) {
 	raw, err := io.ReadAll(zip)
 	require.NoError(t, err)
 	parsed := stackdump.Parse(stackdump.Source{File: name, Line: 1, Text: string(raw)})
-	return report.Dump{Dump: parsed, Graph: parsed.Graph(nil)}, string(raw)
+	return listing.Dump{Dump: parsed, Graph: parsed.Graph(nil)}, string(raw)
 }
 
 // hand makes a dump of text written by hand.
-func hand(text string) report.Dump {
+func hand(text string) listing.Dump {
 	d := stackdump.Parse(stackdump.Source{File: "synthetic.log", Line: 1, Text: text})
-	return report.Dump{Dump: d, Graph: d.Graph(nil)}
+	return listing.Dump{Dump: d, Graph: d.Graph(nil)}
 }
 
 // deadlock is two goroutines that want what the other has, one that waits behind
@@ -91,17 +94,17 @@ func TestStacksGolden(t *testing.T) {
 	for _, name := range realDumps {
 		d, _ := shown(t, name)
 		var out bytes.Buffer
-		require.NoError(t, report.StacksText(&out, &report.Stacks{Dumps: []report.Dump{d}}, report.Options{}))
+		require.NoError(t, listing.StacksText(&out, &listing.Stacks{Dumps: []listing.Dump{d}}, show.Options{}))
 		golden(t, filepath.Join("stacks", name[:len(name)-len(".gz")]+".txt"), out.Bytes())
 	}
 	d := hand(deadlock)
 	d.Program, d.At = "bank", event.Time{T: time.Date(0, 11, 20, 19, 5, 35, 0, time.UTC), Lacks: event.LacksYear, Known: true}
-	for name, o := range map[string]report.Options{"deadlock": {Version: "v0"}, "deadlock_all": {Version: "v0", Verbose: true, Width: 120}} {
+	for name, o := range map[string]show.Options{"deadlock": {Version: "v0"}, "deadlock_all": {Version: "v0", Verbose: true, Width: 120}} {
 		var text, doc bytes.Buffer
-		require.NoError(t, report.StacksText(&text, &report.Stacks{Dumps: []report.Dump{d}}, o))
+		require.NoError(t, listing.StacksText(&text, &listing.Stacks{Dumps: []listing.Dump{d}}, o))
 		golden(t, filepath.Join("stacks", name+".txt"), text.Bytes())
 		if !o.Verbose {
-			require.NoError(t, report.StacksJSON(&doc, &report.Stacks{Dumps: []report.Dump{d}}, o))
+			require.NoError(t, listing.StacksJSON(&doc, &listing.Stacks{Dumps: []listing.Dump{d}}, o))
 			golden(t, filepath.Join("stacks", name+".json"), doc.Bytes())
 		}
 		for _, r := range text.String() + doc.String() {
@@ -115,9 +118,9 @@ func TestStacksFiltered(t *testing.T) {
 	d := hand(deadlock)
 	d.Filtered, d.Shown = true, []int{2}
 	var text, doc bytes.Buffer
-	require.NoError(t, report.StacksText(&text, &report.Stacks{Dumps: []report.Dump{d}}, report.Options{Verbose: true}))
+	require.NoError(t, listing.StacksText(&text, &listing.Stacks{Dumps: []listing.Dump{d}}, show.Options{Verbose: true}))
 	golden(t, filepath.Join("stacks", "filtered.txt"), text.Bytes())
-	require.NoError(t, report.StacksJSON(&doc, &report.Stacks{Dumps: []report.Dump{d}}, report.Options{}))
+	require.NoError(t, listing.StacksJSON(&doc, &listing.Stacks{Dumps: []listing.Dump{d}}, show.Options{}))
 	back := decode(t, doc.Bytes())
 	require.Equal(t, 5, back.Dumps[0].Goroutines)
 	require.Len(t, back.Dumps[0].Groups, 1)
@@ -127,18 +130,18 @@ func TestStacksFiltered(t *testing.T) {
 
 // Three dumps of one containerd, in two incidents of the lab, side by side.
 func TestStacksDiff(t *testing.T) {
-	var s report.Stacks
+	var s listing.Stacks
 	var series []*stackdump.Dump
 	for _, name := range []string{"containerd-1.6.20-umount2.log.gz", "containerd-1.6.20-dbus-stall.log.gz"} {
 		d, _ := shown(t, name)
 		s.Dumps = append(s.Dumps, d)
 		series = append(series, d.Dump)
 	}
-	s.Diffs = []report.Diff{{Program: "containerd", Dumps: []int{0, 1}, Diff: stackdump.Compare(series)}}
+	s.Diffs = []listing.Diff{{Program: "containerd", Dumps: []int{0, 1}, Diff: stackdump.Compare(series)}}
 	var text, doc bytes.Buffer
-	require.NoError(t, report.StacksText(&text, &s, report.Options{Width: 120}))
+	require.NoError(t, listing.StacksText(&text, &s, show.Options{Width: 120}))
 	golden(t, filepath.Join("stacks", "diff.txt"), text.Bytes())
-	require.NoError(t, report.StacksJSON(&doc, &s, report.Options{}))
+	require.NoError(t, listing.StacksJSON(&doc, &s, show.Options{}))
 	back := decode(t, doc.Bytes())
 	require.Len(t, back.Diffs, 1)
 	require.Contains(t, back.Diffs[0].Finished, uint64(492))
@@ -178,7 +181,7 @@ func decode(t *testing.T, doc []byte) (d document) {
 	t.Helper()
 	require.NotContains(t, string(doc), ": null,\n      \"frames", "lists are never null")
 	require.NoError(t, json.Unmarshal(doc, &d))
-	require.Equal(t, report.StacksSchema, d.Schema)
+	require.Equal(t, listing.StacksSchema, d.Schema)
 	return d
 }
 
@@ -188,8 +191,8 @@ func TestStacksJSONLaws(t *testing.T) {
 		d, text := shown(t, name)
 		lines := strings.Split(text, "\n")
 		var first, second bytes.Buffer
-		require.NoError(t, report.StacksJSON(&first, &report.Stacks{Dumps: []report.Dump{d}}, report.Options{}))
-		require.NoError(t, report.StacksJSON(&second, &report.Stacks{Dumps: []report.Dump{d}}, report.Options{}))
+		require.NoError(t, listing.StacksJSON(&first, &listing.Stacks{Dumps: []listing.Dump{d}}, show.Options{}))
+		require.NoError(t, listing.StacksJSON(&second, &listing.Stacks{Dumps: []listing.Dump{d}}, show.Options{}))
 		require.Equal(t, first.Bytes(), second.Bytes())
 		back := decode(t, first.Bytes()).Dumps[0]
 		n := 0
@@ -211,7 +214,28 @@ func TestStacksJSONLaws(t *testing.T) {
 }
 
 func TestStacksWriteError(t *testing.T) {
-	s := &report.Stacks{Dumps: []report.Dump{hand(deadlock)}}
-	require.ErrorIs(t, report.StacksText(full{}, s, report.Options{}), errFull)
-	require.ErrorIs(t, report.StacksJSON(full{}, s, report.Options{}), errFull)
+	s := &listing.Stacks{Dumps: []listing.Dump{hand(deadlock)}}
+	require.ErrorIs(t, listing.StacksText(full{}, s, show.Options{}), errFull)
+	require.ErrorIs(t, listing.StacksJSON(full{}, s, show.Options{}), errFull)
 }
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, got, 0o644))
+		return
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got), "accept with: go test ./internal/report/listing -update")
+}
+
+// full fails every write, as a full disk does.
+type full struct{}
+
+var errFull = errors.New("no space left on device")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }

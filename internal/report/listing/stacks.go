@@ -1,4 +1,6 @@
-package report
+// Package listing shows goroutine dumps and traces of system calls as they are, without an incident: what the
+// commands stacks and syscalls print, for people and for programs.
+package listing
 
 import (
 	"bufio"
@@ -11,8 +13,14 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
+
+// text lays out what is listed.
+type text struct{ *show.Text }
+
+func newText(w *bufio.Writer, o show.Options) text { return text{show.NewText(w, o)} }
 
 // Stacks is goroutine dumps as the command stacks shows them.
 type Stacks struct {
@@ -129,14 +137,14 @@ func (d *Dump) id(g int) string {
 
 // StacksText writes dumps for people: what holds whom first, then what the rest
 // does. When dumps are compared, it writes the comparison only.
-func StacksText(w io.Writer, s *Stacks, o Options) error {
+func StacksText(w io.Writer, s *Stacks, o show.Options) error {
 	out := bufio.NewWriter(w)
 	t := newText(out, o)
 	for i := range s.Diffs {
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		t.diff(s, &s.Diffs[i])
+		t.writeDiff(s, &s.Diffs[i])
 	}
 	for i := range s.Dumps {
 		if len(s.Diffs) > 0 {
@@ -145,24 +153,24 @@ func StacksText(w io.Writer, s *Stacks, o Options) error {
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		t.dump(&s.Dumps[i])
+		t.writeDump(&s.Dumps[i])
 	}
 	return out.Flush()
 }
 
-func (t *text) dump(d *Dump) {
-	t.para("", t.styles.heading, headline(d))
+func (t text) writeDump(d *Dump) {
+	t.WritePara("", t.Styles.Heading, headline(d))
 	if !d.Filtered {
-		t.para("", t.plain, inShort(d))
+		t.WritePara("", t.Plain, inShort(d))
 	}
 	if n := len(d.Fragments); n > 0 {
-		t.para("", t.plain, fmt.Sprintf("%s of it, cut by a log, left out: %s", plural(n, "fragment"), placesOf(d.Fragments)))
+		t.WritePara("", t.Plain, fmt.Sprintf("%s of it, cut by a log, left out: %s", show.Plural(n, "fragment"), placesOf(d.Fragments)))
 	}
-	t.deadlocks(d)
-	t.locks(d)
-	t.queues(d)
-	t.heading("GROUPS (goroutines with one stack)")
-	t.groups(d.shown())
+	t.writeDeadlocks(d)
+	t.writeLocks(d)
+	t.writeQueues(d)
+	t.WriteHeading("GROUPS (goroutines with one stack)")
+	t.writeGroups(d.shown())
 }
 
 // placesOf names the files of places, each with its lines.
@@ -198,7 +206,7 @@ func inShort(d *Dump) string {
 		default:
 			how = fmt.Sprintf("%d observed, %d inferred", observed, n-observed)
 		}
-		return plural(n, "deadlock") + " (" + how + "): goroutines that wait for each other's locks, for ever."
+		return show.Plural(n, "deadlock") + " (" + how + "): goroutines that wait for each other's locks, for ever."
 	}
 	waiters := 0
 	for i := range d.Graph.Locks {
@@ -207,7 +215,7 @@ func inShort(d *Dump) string {
 		if waiters += d.count(ws); len(l.Holders) == 0 {
 			continue
 		}
-		s := plural(d.count(ws), "goroutine")
+		s := show.Plural(d.count(ws), "goroutine")
 		if longest := d.longest(ws); longest > 0 {
 			s += " (" + minutes(longest) + ")"
 		}
@@ -215,7 +223,7 @@ func inShort(d *Dump) string {
 	}
 	switch {
 	case waiters > 0:
-		return plural(waiters, "goroutine") + " waiting for locks; the dump does not show who holds them."
+		return show.Plural(waiters, "goroutine") + " waiting for locks; the dump does not show who holds them."
 	case d.Profile:
 		return "No goroutine waits for a lock. A profile tells neither waits nor addresses: a dump (debug=2, SIGUSR1) tells more."
 	}
@@ -250,7 +258,7 @@ func lockName(l *stackdump.Lock) string {
 
 // headline says whose dump it is, where it stands and how much of it was understood.
 func headline(d *Dump) string {
-	words := append(whose(d), plural(d.Count(), "goroutine"))
+	words := append(whose(d), show.Plural(d.Count(), "goroutine"))
 	if d.Filtered {
 		words = append(words, fmt.Sprintf("%d shown", d.count(d.Shown)))
 	}
@@ -258,7 +266,7 @@ func headline(d *Dump) string {
 		words = append(words, fmt.Sprintf("%d not readable", d.Lost))
 	}
 	if d.Skipped > 0 {
-		words = append(words, plural(d.Skipped, "line")+" skipped")
+		words = append(words, show.Plural(d.Skipped, "line")+" skipped")
 	}
 	if version := d.Go.String(); version != "" {
 		words = append(words, version)
@@ -267,7 +275,7 @@ func headline(d *Dump) string {
 		words = append(words, "written "+written(d.At))
 	}
 	if d.Gaps > 0 {
-		words = append(words, "journald suppressed "+plural(d.Suppressed, "line")+" of it: goroutines are missing")
+		words = append(words, "journald suppressed "+show.Plural(d.Suppressed, "line")+" of it: goroutines are missing")
 	}
 	return d.Pos().String() + ": " + strings.Join(words, ", ")
 }
@@ -299,14 +307,7 @@ func written(t event.Time) string {
 	return t.T.UTC().Format(time.DateTime) + " UTC"
 }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
-
-func (t *text) deadlocks(d *Dump) {
+func (t text) writeDeadlocks(d *Dump) {
 	for _, c := range d.Graph.Cycles {
 		if !d.wants(c.Goroutines) {
 			continue
@@ -315,18 +316,18 @@ func (t *text) deadlocks(d *Dump) {
 		if len(c.Goroutines) == 1 {
 			way = "goroutine " + d.id(c.Goroutines[0]) + " waits for itself"
 		}
-		t.heading("DEADLOCK (%s): %s", c.Certainty, way)
+		t.WriteHeading("DEADLOCK (%s): %s", c.Certainty, way)
 		for _, g := range c.Goroutines {
-			t.quotes([]event.Quote{header(&d.Goroutines[g])}, 1)
+			t.WriteQuotes([]event.Quote{header(&d.Goroutines[g])}, 1)
 			l := &d.Graph.Locks[d.Graph.Wants(g)]
-			t.wanted(d, l, slices.IndexFunc(l.Waiters, func(w stackdump.Waiter) bool { return w.Goroutine == g }))
+			t.writeWanted(d, l, slices.IndexFunc(l.Waiters, func(w stackdump.Waiter) bool { return w.Goroutine == g }))
 		}
 	}
 }
 
 func header(g *stackdump.Goroutine) event.Quote { return event.Quote{Pos: g.Pos, Text: g.Header} }
 
-func (t *text) locks(d *Dump) {
+func (t text) writeLocks(d *Dump) {
 	shown := 0
 	for i := range d.Graph.Locks {
 		l := &d.Graph.Locks[i]
@@ -334,16 +335,16 @@ func (t *text) locks(d *Dump) {
 			continue
 		}
 		if shown++; shown == 1 {
-			t.heading("LOCKS")
+			t.WriteHeading("LOCKS")
 		}
-		t.lock(d, l, &d.Graph.Chains[i])
+		t.writeLock(d, l, &d.Graph.Chains[i])
 	}
 	if i := d.Graph.Longest; i >= 0 && len(d.Graph.Chains[i].Goroutines) > 1 && d.wants(d.Graph.Chains[i].Goroutines) {
-		t.para("longest chain: ", t.plain, "goroutines "+d.ids(d.Graph.Chains[i].Goroutines, " → ")+"; "+ending(d, &d.Graph.Chains[i]))
+		t.WritePara("longest chain: ", t.Plain, "goroutines "+d.ids(d.Graph.Chains[i].Goroutines, " → ")+"; "+ending(d, &d.Graph.Chains[i]))
 	}
 }
 
-func (t *text) lock(d *Dump, l *stackdump.Lock, c *stackdump.Chain) {
+func (t text) writeLock(d *Dump, l *stackdump.Lock, c *stackdump.Chain) {
 	ws := waiting(l.Waiters)
 	name := l.Type
 	if l.Addr != "" {
@@ -355,42 +356,42 @@ func (t *text) lock(d *Dump, l *stackdump.Lock, c *stackdump.Chain) {
 	if l.Owner != "" {
 		name += " of " + l.Owner
 	}
-	t.para("", t.critical, name+": "+t.wait(d, ws))
+	t.WritePara("", t.Critical, name+": "+t.wait(d, ws))
 	if l.Addr == "" {
-		t.labeled("", t.plain, "no address is printed: these may be several locks of one kind")
+		t.WriteLabeled("", t.Plain, "no address is printed: these may be several locks of one kind")
 	}
 	for held := l.Holders; len(held) > 0; {
 		n := 1
 		for n < len(held) && alike(d, held[0], held[n]) {
 			n++
 		}
-		t.holders(d, held[:n])
+		t.writeHolders(d, held[:n])
 		held = held[n:]
 	}
 	if len(l.Holders) == 0 {
-		t.labeled("holder", t.warning, "the dump does not show it")
+		t.WriteLabeled("holder", t.Warning, "the dump does not show it")
 	}
 	if len(l.Pending) > 0 {
-		t.labeled("pending", t.plain, "writer "+d.ids(l.Pending, " ")+" waits for readers to leave; later readers queue behind it")
+		t.WriteLabeled("pending", t.Plain, "writer "+d.ids(l.Pending, " ")+" waits for readers to leave; later readers queue behind it")
 	}
 	if !d.Profile {
-		t.labeled("waiting", t.plain, t.modes(d, l))
+		t.WriteLabeled("waiting", t.Plain, t.writeModes(d, l))
 	}
 	if len(l.Holders) == 0 || l.Owner == "" { // the code that wants it says more about the lock than its address
-		t.wanted(d, l, 0)
+		t.writeWanted(d, l, 0)
 	}
 	if len(c.Goroutines) > 0 {
-		t.labeled("ends in", t.plain, ending(d, c))
+		t.WriteLabeled("ends in", t.Plain, ending(d, c))
 		if last := c.Goroutines[len(c.Goroutines)-1]; c.End.Frame >= 0 && !c.Cyclic {
-			t.frame(d, last, d.Goroutines[last].Beyond(c.End.Frame))
+			t.writeFrame(d, last, d.Goroutines[last].Beyond(c.End.Frame))
 		}
 	}
 }
 
-// wanted quotes the frame in which a waiter wants a lock.
-func (t *text) wanted(d *Dump, l *stackdump.Lock, waiter int) {
+// writeWanted quotes the frame in which a waiter wants a lock.
+func (t text) writeWanted(d *Dump, l *stackdump.Lock, waiter int) {
 	if w := l.Waiters[waiter]; w.Caller >= 0 {
-		t.frame(d, w.Goroutine, w.Caller)
+		t.writeFrame(d, w.Goroutine, w.Caller)
 	}
 }
 
@@ -401,8 +402,8 @@ func alike(d *Dump, a, b stackdump.Holder) bool {
 		d.Goroutines[a.Goroutine].Frames[a.Frame].Func == d.Goroutines[b.Goroutine].Frames[b.Frame].Func
 }
 
-// holders tells of some that are alike, and shows the first.
-func (t *text) holders(d *Dump, held []stackdump.Holder) {
+// writeHolders tells of some that are alike, and shows the first.
+func (t text) writeHolders(d *Dump, held []stackdump.Holder) {
 	ids := make([]int, len(held))
 	for i, h := range held {
 		ids[i] = h.Goroutine
@@ -415,8 +416,8 @@ func (t *text) holders(d *Dump, held []stackdump.Holder) {
 	if state := d.Goroutines[h.Goroutine].State; state != "" {
 		who += " [" + state + "]"
 	}
-	t.labeled("holder", t.plain, who+", "+h.Certainty+": "+what)
-	t.frame(d, h.Goroutine, h.Frame)
+	t.WriteLabeled("holder", t.Plain, who+", "+h.Certainty+": "+what)
+	t.writeFrame(d, h.Goroutine, h.Frame)
 }
 
 // because says in words why a rule names a holder.
@@ -427,7 +428,7 @@ var because = map[string]string{
 	"R4": "this function is known to hold the lock while it calls out",
 }
 
-func (t *text) wait(d *Dump, waiters []int) string {
+func (t text) wait(d *Dump, waiters []int) string {
 	s := fmt.Sprintf("%d waiting", d.count(waiters))
 	if longest := d.longest(waiters); longest > 0 {
 		s += ", longest " + minutes(longest)
@@ -443,8 +444,8 @@ func minutes(d time.Duration) string {
 	return fmt.Sprintf("≥%dm", int(d.Minutes()))
 }
 
-// modes lists waiters by what they want.
-func (t *text) modes(d *Dump, l *stackdump.Lock) string {
+// writeModes lists waiters by what they want.
+func (t text) writeModes(d *Dump, l *stackdump.Lock) string {
 	var words []string
 	for _, mode := range []string{"lock", "write", "read"} {
 		var some []int
@@ -502,38 +503,38 @@ func endName(e stackdump.End) string {
 	return strings.TrimSpace("a " + e.Kind + " " + e.What)
 }
 
-// frame quotes one frame. In a binary profile there is nothing to quote: its function is named.
-func (t *text) frame(d *Dump, g, i int) {
+// writeFrame quotes one frame. In a binary profile there is nothing to quote: its function is named.
+func (t text) writeFrame(d *Dump, g, i int) {
 	f := &d.Goroutines[g].Frames[i]
 	q := event.Quote{Pos: f.Pos, Text: f.Raw}
 	if q.Text == "" {
 		q.Text = f.Func
 	}
-	t.quotes([]event.Quote{q}, 1)
+	t.WriteQuotes([]event.Quote{q}, 1)
 }
 
-func (t *text) queues(d *Dump) {
+func (t text) writeQueues(d *Dump) {
 	shown := 0
 	for i := range d.Graph.Queues {
 		q := &d.Graph.Queues[i]
 		ws := waiting(q.Waiters)
 		client := strings.HasSuffix(q.Type, " client")
-		if !d.wants(ws) || !client && len(ws) < 2 && len(q.Workers) == 0 && !t.verbose {
+		if !d.wants(ws) || !client && len(ws) < 2 && len(q.Workers) == 0 && !t.Verbose {
 			continue
 		}
 		if shown++; shown == 1 {
-			t.heading("OTHER WAITS")
+			t.WriteHeading("OTHER WAITS")
 		}
 		name := strings.TrimSpace(q.Type + " " + q.Addr)
 		if q.Owner != "" {
 			name += " of " + q.Owner
 		}
-		t.para("", t.plain, name+": "+t.wait(d, ws))
+		t.WritePara("", t.Plain, name+": "+t.wait(d, ws))
 		if !d.Profile {
-			t.labeled("waiting", t.plain, d.ids(ws, " "))
+			t.WriteLabeled("waiting", t.Plain, d.ids(ws, " "))
 		}
 		if len(q.Workers) > 0 {
-			t.labeled("for", t.plain, d.ids(q.Workers, " ")+" (inferred: started there)")
+			t.WriteLabeled("for", t.Plain, d.ids(q.Workers, " ")+" (inferred: started there)")
 		}
 		told := map[string]bool{}
 		for _, w := range q.Waiters {
@@ -547,7 +548,7 @@ func (t *text) queues(d *Dump) {
 			}
 			if f := g.Frames[at].Func; !told[f] && len(told) < maxCalls {
 				told[f] = true
-				t.frame(d, w.Goroutine, at)
+				t.writeFrame(d, w.Goroutine, at)
 			}
 		}
 	}
@@ -559,15 +560,15 @@ const maxCalls = 5
 // maxFrames is how many frames of a group are shown without --all.
 const maxFrames = 12
 
-func (t *text) groups(d *stackdump.Dump) {
+func (t text) writeGroups(d *stackdump.Dump) {
 	groups, idle := d.Groups(), 0
 	for i := range groups {
 		g := &groups[i]
-		if g.Idle && !t.verbose {
+		if g.Idle && !t.Verbose {
 			idle += g.Count
 			continue
 		}
-		head := plural(g.Count, "goroutine")
+		head := show.Plural(g.Count, "goroutine")
 		if g.State != "" {
 			head += " [" + g.State + "]"
 		}
@@ -580,11 +581,11 @@ func (t *text) groups(d *stackdump.Dump) {
 		if pos := d.Goroutines[g.First].Pos; pos.Line > 0 { // of the first one
 			head += ", at " + pos.String()
 		}
-		t.para("", t.label, head)
-		t.frames(g.Frames)
+		t.WritePara("", t.Label, head)
+		t.writeFrames(g.Frames)
 	}
 	if idle > 0 {
-		t.para("", t.plain, plural(idle, "idle goroutine")+" hidden (--all shows them)")
+		t.WritePara("", t.Plain, show.Plural(idle, "idle goroutine")+" hidden (--all shows them)")
 	}
 }
 
@@ -601,21 +602,21 @@ func idList(ids []uint64) string {
 	return strings.Join(words, " ")
 }
 
-func (t *text) frames(frames []stackdump.Frame) {
+func (t text) writeFrames(frames []stackdump.Frame) {
 	left := 0
-	if !t.verbose && len(frames) > maxFrames {
+	if !t.Verbose && len(frames) > maxFrames {
 		frames, left = frames[:maxFrames], len(frames)-maxFrames
 	}
 	for i := range frames {
 		f := &frames[i]
 		at := ""
 		if f.File != "" {
-			at = "  " + t.position.Render(Escape(path.Base(f.File)+":"+strconv.Itoa(f.Line), maxQuote))
+			at = "  " + t.Position.Render(show.Escape(path.Base(f.File)+":"+strconv.Itoa(f.Line), show.MaxQuote))
 		}
-		fmt.Fprintf(t.w, "%s%s%s\n", margin, t.styles.quote.Render(Escape(function(f), maxQuote)), at)
+		fmt.Fprintf(t.W, "%s%s%s\n", show.Margin, t.Styles.Quote.Render(show.Escape(function(f), show.MaxQuote)), at)
 	}
 	if left > 0 {
-		fmt.Fprintf(t.w, "%s(%d more frames, see --all)\n", margin, left)
+		fmt.Fprintf(t.W, "%s(%d more frames, see --all)\n", show.Margin, left)
 	}
 }
 
@@ -627,21 +628,21 @@ func function(f *stackdump.Frame) string {
 	return f.Func
 }
 
-// diff is the table of what did not move.
-func (t *text) diff(s *Stacks, d *Diff) {
-	t.para("", t.styles.heading, fmt.Sprintf("%d DUMPS%s", len(d.Dumps), programOf(d)))
+// writeDiff is the table of what did not move.
+func (t text) writeDiff(s *Stacks, d *Diff) {
+	t.WritePara("", t.Styles.Heading, fmt.Sprintf("%d DUMPS%s", len(d.Dumps), programOf(d)))
 	for i, n := range d.Dumps {
-		t.para(fmt.Sprintf("%s%d  ", margin, i+1), t.plain, headline(&s.Dumps[n]))
+		t.WritePara(fmt.Sprintf("%s%d  ", show.Margin, i+1), t.Plain, headline(&s.Dumps[n]))
 	}
-	fmt.Fprintln(t.w)
-	t.row("FATE", "GOROUTINES", "STATE", "WHERE")
+	fmt.Fprintln(t.W)
+	t.writeRow("FATE", "GOROUTINES", "STATE", "WHERE")
 	stuck := stackdump.Dump{}
 	for i := range d.Stuck {
 		stuck.Goroutines = append(stuck.Goroutines, d.Stuck[i].Goroutine)
 	}
 	idle := 0
 	for _, g := range stuck.Groups() {
-		if g.Idle && !t.verbose {
+		if g.Idle && !t.Verbose {
 			idle += g.Count
 			continue
 		}
@@ -649,19 +650,19 @@ func (t *text) diff(s *Stacks, d *Diff) {
 		if g.MaxWait > 0 {
 			state += " " + minutes(g.MaxWait)
 		}
-		t.row("stuck", idList(g.IDs), state, place(g.Frames))
+		t.writeRow("stuck", idList(g.IDs), state, place(g.Frames))
 	}
 	for i := range d.Slow {
 		m := &d.Slow[i]
-		if m.Was.Idle() && m.Is.Idle() && !t.verbose {
+		if m.Was.Idle() && m.Is.Idle() && !t.Verbose {
 			continue // served something in between
 		}
-		t.row("slow", strconv.FormatUint(m.Is.ID, 10), m.Is.State, place(m.Was.Frames)+" → "+place(m.Is.Frames))
+		t.writeRow("slow", strconv.FormatUint(m.Is.ID, 10), m.Is.State, place(m.Was.Frames)+" → "+place(m.Is.Frames))
 	}
-	t.fates("finished", d.Finished)
-	t.fates("new", d.New)
+	t.writeFates("finished", d.Finished)
+	t.writeFates("new", d.New)
 	if idle > 0 {
-		t.para("", t.plain, plural(idle, "goroutine")+" that waited for work all the time hidden (--all shows them)")
+		t.WritePara("", t.Plain, show.Plural(idle, "goroutine")+" that waited for work all the time hidden (--all shows them)")
 	}
 }
 
@@ -672,20 +673,20 @@ func programOf(d *Diff) string {
 	return " OF " + d.Program
 }
 
-func (t *text) fates(fate string, all []stackdump.Goroutine) {
+func (t text) writeFates(fate string, all []stackdump.Goroutine) {
 	part := stackdump.Dump{Goroutines: all}
 	for _, g := range part.Groups() {
-		if g.Idle && !t.verbose {
+		if g.Idle && !t.Verbose {
 			continue
 		}
-		t.row(fate, idList(g.IDs), g.State, place(g.Frames))
+		t.writeRow(fate, idList(g.IDs), g.State, place(g.Frames))
 	}
 }
 
-// row is a line of the table; its last column takes what is left.
-func (t *text) row(fate, ids, state, where string) {
-	lead := fmt.Sprintf("%s%s%s%s", margin, pad(fate, 10), pad(Escape(ids, 24), 26), pad(Escape(state, 26), 28))
-	fmt.Fprintf(t.w, "%s%s\n", lead, Escape(where, maxQuote))
+// writeRow is a line of the table; its last column takes what is left.
+func (t text) writeRow(fate, ids, state, where string) {
+	lead := fmt.Sprintf("%s%s%s%s", show.Margin, show.Pad(fate, 10), show.Pad(show.Escape(ids, 24), 26), show.Pad(show.Escape(state, 26), 28))
+	fmt.Fprintf(t.W, "%s%s\n", lead, show.Escape(where, show.MaxQuote))
 }
 
 // place is the innermost function of a stack that is not of the runtime.

@@ -1,4 +1,4 @@
-package report
+package listing
 
 import (
 	"bufio"
@@ -14,57 +14,58 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
 // SyscallsText writes traces for people: what was still blocked first, then what took
 // long, then the rest.
-func SyscallsText(w io.Writer, traces []*observe.Summary, o Options) error {
+func SyscallsText(w io.Writer, traces []*observe.Summary, o show.Options) error {
 	out := bufio.NewWriter(w)
 	t := newText(out, o)
 	for i, s := range traces {
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		t.trace(s)
+		t.writeTrace(s)
 	}
 	return out.Flush()
 }
 
-func (t *text) trace(s *observe.Summary) {
-	words := []string{plural(returned(s), "call") + " returned"}
+func (t text) writeTrace(s *observe.Summary) {
+	words := []string{show.Plural(returned(s), "call") + " returned"}
 	if s.Threads > 0 {
-		words = append(words, plural(s.Threads, "thread"))
+		words = append(words, show.Plural(s.Threads, "thread"))
 	}
 	if len(s.Files) > 1 {
-		words = append(words, plural(len(s.Files), "file"))
+		words = append(words, show.Plural(len(s.Files), "file"))
 	}
 	if span := traceSpan(s); span != "" {
 		words = append(words, span)
 	}
 	if s.Skipped > 0 {
-		words = append(words, plural(s.Skipped, "line")+" skipped, first "+s.FirstSkip)
+		words = append(words, show.Plural(s.Skipped, "line")+" skipped, first "+s.FirstSkip)
 	}
-	t.para("", t.styles.heading, s.Path+": "+strings.Join(words, ", "))
+	t.WritePara("", t.Styles.Heading, s.Path+": "+strings.Join(words, ", "))
 	form := cmp.Or(strings.Join(formWords(&s.Form), " "), "plain")
 	if s.Counted {
 		form = "-c, a table only"
 	}
-	t.para(margin+"form     ", t.plain, form)
-	t.openCalls(s)
-	t.slowCalls(s)
-	t.conversation(s)
-	t.nothing(s)
-	t.untold(s)
-	t.idleWaits(s)
-	t.callTable(s)
+	t.WritePara(show.Margin+"form     ", t.Plain, form)
+	t.writeOpenCalls(s)
+	t.writeSlowCalls(s)
+	t.writeConversation(s)
+	t.writeNothing(s)
+	t.writeUntold(s)
+	t.writeIdleWaits(s)
+	t.writeCallTable(s)
 }
 
-// nothing says that no call was in anybody's way, where the trace would show one.
-func (t *text) nothing(s *observe.Summary) {
+// writeNothing says that no call was in anybody's way, where the trace would show one.
+func (t text) writeNothing(s *observe.Summary) {
 	culprit := slices.ContainsFunc(s.Open, func(c observe.TracedCall) bool { return c.Wait != observe.IdleWait })
 	if !culprit && !slowBus(s) && len(s.Slow) == 0 && len(s.Calls) > 0 && !s.Counted && (s.Form.Took || s.Form.Clock != "" || s.Form.Relative) {
-		fmt.Fprintln(t.w)
-		t.para(margin, t.plain, "No call of 10 ms or more but waits of threads that have nothing to do, or wait for one that the trace does not show.")
+		fmt.Fprintln(t.W)
+		t.WritePara(show.Margin, t.Plain, "No call of 10 ms or more but waits of threads that have nothing to do, or wait for one that the trace does not show.")
 	}
 }
 
@@ -79,15 +80,15 @@ func slowBus(s *observe.Summary) bool {
 	})
 }
 
-// untold says what the trace cannot tell.
-func (t *text) untold(s *observe.Summary) {
+// writeUntold says what the trace cannot tell.
+func (t text) writeUntold(s *observe.Summary) {
 	missing := s.Missing()
 	if len(missing) == 0 {
 		return
 	}
-	t.heading("MISSING")
+	t.WriteHeading("MISSING")
 	for _, m := range missing {
-		t.para(margin+"- ", t.warning, m)
+		t.WritePara(show.Margin+"- ", t.Warning, m)
 	}
 }
 
@@ -104,7 +105,7 @@ func traceSpan(s *observe.Summary) string {
 		return ""
 	}
 	span := s.Last.T.Sub(s.First.T)
-	return moment(s.First) + " – " + moment(s.Last) + " (" + cmp.Or(duration(span, false), "0s") + ")"
+	return moment(s.First) + " – " + moment(s.Last) + " (" + cmp.Or(show.Duration(span, false), "0s") + ")"
 }
 
 // moment is a time as far as it was written; the time of day of a trace has no zone.
@@ -150,11 +151,11 @@ func formWords(f *traces.Form) (words []string) {
 	return words
 }
 
-func (t *text) openCalls(s *observe.Summary) {
+func (t text) writeOpenCalls(s *observe.Summary) {
 	if len(s.Open) == 0 {
 		return
 	}
-	t.heading("STILL BLOCKED AT THE END (calls: %d)", len(s.Open))
+	t.WriteHeading("STILL BLOCKED AT THE END (calls: %d)", len(s.Open))
 	idle := map[string][]*observe.TracedCall{}
 	for i := range s.Open {
 		c := &s.Open[i]
@@ -166,15 +167,15 @@ func (t *text) openCalls(s *observe.Summary) {
 		if c.Why != "" {
 			head += "; " + c.Why
 		}
-		t.para(margin, t.critical, head)
-		t.quotes([]event.Quote{{Pos: c.Pos, Text: c.Raw}}, 1)
+		t.WritePara(show.Margin, t.Critical, head)
+		t.WriteQuotes([]event.Quote{{Pos: c.Pos, Text: c.Raw}}, 1)
 	}
 	for _, name := range slices.Sorted(maps.Keys(idle)) {
 		longest := slices.MaxFunc(idle[name], func(a, b *observe.TracedCall) int { return cmp.Compare(a.Duration, b.Duration) })
-		t.para(margin, t.plain, "idle: "+plural(len(idle[name]), "thread")+" in "+name+", longest "+age(&longest.Syscall))
+		t.WritePara(show.Margin, t.Plain, "idle: "+show.Plural(len(idle[name]), "thread")+" in "+name+", longest "+age(&longest.Syscall))
 	}
 	for i := range s.Convoys {
-		t.para(margin, t.warning, convoyWords(&s.Convoys[i]))
+		t.WritePara(show.Margin, t.Warning, convoyWords(&s.Convoys[i]))
 	}
 }
 
@@ -201,49 +202,49 @@ func age(c *traces.Syscall) string {
 	case c.Duration == 0:
 		return "for an unknown time, it is the last line"
 	}
-	return duration(c.Duration, true)
+	return show.Duration(c.Duration, true)
 }
 
-func (t *text) slowCalls(s *observe.Summary) {
+func (t text) writeSlowCalls(s *observe.Summary) {
 	if len(s.Slow) == 0 {
 		return
 	}
 	most := 3
-	if t.verbose {
+	if t.Verbose {
 		most = len(s.Slow)
 	}
-	t.heading("SLOWEST CALLS (idle waits left out)")
+	t.WriteHeading("SLOWEST CALLS (idle waits left out)")
 	shown := map[observe.Wait]int{}
 	for i := range s.Slow {
 		c := &s.Slow[i]
 		if shown[c.Wait]++; shown[c.Wait] > most {
 			continue
 		}
-		took := duration(c.Duration, c.AtLeast)
+		took := show.Duration(c.Duration, c.AtLeast)
 		if c.AtMost > 0 {
-			took = "≤" + duration(c.Duration, false)
+			took = "≤" + show.Duration(c.Duration, false)
 		}
 		head := fmt.Sprintf("%s in %s, %s", took, c.Name, thread(c.PID))
 		switch {
 		case c.Start.Known:
 			head += ", " + moment(c.Start)
 		case c.HasSince:
-			head += ", " + cmp.Or(duration(c.Since, false), "0s") + " after the first line"
+			head += ", " + cmp.Or(show.Duration(c.Since, false), "0s") + " after the first line"
 		}
 		head += " (" + string(c.Wait) + ")"
 		if made := testers(&c.Syscall); made != "" {
 			head += "; " + made
 		}
-		t.para(margin, t.warning, head)
+		t.WritePara(show.Margin, t.Warning, head)
 		quotes := []event.Quote{{Pos: c.Pos, Text: c.Raw}}
 		if c.EndRaw != "" {
 			quotes = append(quotes, event.Quote{Pos: c.EndPos, Text: c.EndRaw})
 		}
-		t.quotes(quotes, 2)
+		t.WriteQuotes(quotes, 2)
 	}
 	for _, kind := range observe.Waits {
 		if left := shown[kind] - most; left > 0 {
-			t.para(margin, t.plain, fmt.Sprintf("%d more of kind %s (--verbose shows them)", left, kind))
+			t.WritePara(show.Margin, t.Plain, fmt.Sprintf("%d more of kind %s (--verbose shows them)", left, kind))
 		}
 	}
 }
@@ -259,11 +260,11 @@ func testers(c *traces.Syscall) string {
 	return ""
 }
 
-func (t *text) conversation(s *observe.Summary) {
+func (t text) writeConversation(s *observe.Summary) {
 	if len(s.Bus.Conns) == 0 {
 		return
 	}
-	t.heading("D-BUS (messages: %d)", len(s.Bus.Messages)+s.Bus.Left)
+	t.WriteHeading("D-BUS (messages: %d)", len(s.Bus.Messages)+s.Bus.Left)
 	for _, c := range s.Bus.Conns {
 		name := fmt.Sprintf("fd %d of process %d", c.FD, c.PID)
 		if c.Path != "" {
@@ -272,17 +273,17 @@ func (t *text) conversation(s *observe.Summary) {
 		if !c.Known {
 			name += " (told by its messages alone)"
 		}
-		t.para(margin, t.label, name)
+		t.WritePara(show.Margin, t.Label, name)
 		if d, ok := c.Handshake(); ok && d >= slowCallShown {
-			t.para(margin+"  ", t.critical, "handshake at "+moment(c.AuthAt)+": answered only after "+duration(d, false))
+			t.WritePara(show.Margin+"  ", t.Critical, "handshake at "+moment(c.AuthAt)+": answered only after "+show.Duration(d, false))
 		} else if c.AuthAge >= slowCallShown {
-			t.para(margin+"  ", t.critical, "handshake at "+moment(c.AuthAt)+": NO ANSWER, "+duration(c.AuthAge, true))
+			t.WritePara(show.Margin+"  ", t.Critical, "handshake at "+moment(c.AuthAt)+": NO ANSWER, "+show.Duration(c.AuthAge, true))
 		}
 		for _, n := range c.Serials {
-			t.para(margin+"  ", t.plain, serialWords(n))
+			t.WritePara(show.Margin+"  ", t.Plain, serialWords(n))
 		}
 		if c.Deaf {
-			t.para(margin+"  ", t.plain, "the trace holds no calls that would bring the answers: whether they came is unknown")
+			t.WritePara(show.Margin+"  ", t.Plain, "the trace holds no calls that would bring the answers: whether they came is unknown")
 		}
 	}
 	var shown []*observe.BusMessage
@@ -292,19 +293,19 @@ func (t *text) conversation(s *observe.Summary) {
 		if m.Unsure {
 			unsure++
 		}
-		if m.Open() || m.Blocked || took >= slowCallShown || t.verbose {
+		if m.Open() || m.Blocked || took >= slowCallShown || t.Verbose {
 			shown = append(shown, m)
 		}
 	}
 	for _, m := range shown {
-		style := t.plain
+		style := t.Plain
 		if m.Open() || m.Blocked {
-			style = t.critical
+			style = t.Critical
 		}
-		t.para(margin, style, messageWords(m))
+		t.WritePara(show.Margin, style, messageWords(m))
 	}
 	if unsure > 0 {
-		t.para(margin, t.plain, plural(unsure, "call")+" whose answer cannot be told from others")
+		t.WritePara(show.Margin, t.Plain, show.Plural(unsure, "call")+" whose answer cannot be told from others")
 	}
 }
 
@@ -323,9 +324,9 @@ func serialWords(n *observe.Serials) string {
 	case n.Systemd:
 		who += " (systemd)"
 	}
-	s := fmt.Sprintf("%s %s, serial %d … %d", way, plural(n.Count, "message"), n.First, n.Last)
+	s := fmt.Sprintf("%s %s, serial %d … %d", way, show.Plural(n.Count, "message"), n.First, n.Last)
 	if who != "" {
-		s = fmt.Sprintf("%s %s of %s, serial %d … %d", way, plural(n.Count, "message"), who, n.First, n.Last)
+		s = fmt.Sprintf("%s %s of %s, serial %d … %d", way, show.Plural(n.Count, "message"), who, n.First, n.Last)
 	}
 	if n.Wrapped {
 		s += "; 4294967295 was followed by 2147483648: it has the fix for the cookie overflow"
@@ -342,7 +343,7 @@ func serialWords(n *observe.Serials) string {
 
 func days(d time.Duration) string {
 	if d < 48*time.Hour {
-		return duration(d, false)
+		return show.Duration(d, false)
 	}
 	return strconv.Itoa(int(d.Hours()/24)) + " days"
 }
@@ -363,11 +364,11 @@ func messageWords(m *observe.BusMessage) string {
 	case m.Blocked:
 		s += ": cannot be sent, the call is still blocked"
 	case answered:
-		s += fmt.Sprintf(": answered after %s by serial %d (%s)", cmp.Or(duration(took, false), "0s"), m.Answer.Serial, line(m.Answer))
+		s += fmt.Sprintf(": answered after %s by serial %d (%s)", cmp.Or(show.Duration(took, false), "0s"), m.Answer.Serial, line(m.Answer))
 	case m.Answer != nil:
 		s += fmt.Sprintf(": answered by serial %d (%s)", m.Answer.Serial, line(m.Answer))
 	case m.Open():
-		s += ": NO ANSWER, " + cmp.Or(duration(m.Age, true), "≥0s")
+		s += ": NO ANSWER, " + cmp.Or(show.Duration(m.Age, true), "≥0s")
 	case m.Unsure:
 		s += ": the answer cannot be told from others"
 	case m.Type == traces.BusReturn || m.Type == traces.BusError:
@@ -376,17 +377,17 @@ func messageWords(m *observe.BusMessage) string {
 	return s
 }
 
-func (t *text) idleWaits(s *observe.Summary) {
+func (t text) writeIdleWaits(s *observe.Summary) {
 	if len(s.Idle) == 0 {
 		return
 	}
 	var words []string
 	for _, name := range byTotal(s.Idle) {
 		n := s.Idle[name]
-		words = append(words, fmt.Sprintf("%s %d× (longest %s)", name, n.Count, cmp.Or(duration(n.Max, false), "-")))
+		words = append(words, fmt.Sprintf("%s %d× (longest %s)", name, n.Count, cmp.Or(show.Duration(n.Max, false), "-")))
 	}
-	t.heading("IDLE WAITS (of 10 ms and more)")
-	t.para(margin, t.plain, strings.Join(words, ", "))
+	t.WriteHeading("IDLE WAITS (of 10 ms and more)")
+	t.WritePara(show.Margin, t.Plain, strings.Join(words, ", "))
 }
 
 // byTotal are the names of a table, the one with the most time first.
@@ -396,22 +397,22 @@ func byTotal(table map[string]*observe.CallCount) []string {
 	})
 }
 
-func (t *text) callTable(s *observe.Summary) {
+func (t text) writeCallTable(s *observe.Summary) {
 	if len(s.Calls) == 0 {
 		return
 	}
 	switch wall := slices.ContainsFunc(s.Tables, func(n traces.CallTotal) bool { return n.Wall > 0 }); {
 	case s.Counted && wall:
-		t.heading("CALLS (as strace counted them)")
+		t.WriteHeading("CALLS (as strace counted them)")
 	case s.Counted:
-		t.heading("CALLS (as strace counted them; seconds are CPU time of the kernel unless -w was given)")
+		t.WriteHeading("CALLS (as strace counted them; seconds are CPU time of the kernel unless -w was given)")
 	default:
-		t.heading("CALLS (as strace -c -w counts)")
+		t.WriteHeading("CALLS (as strace -c -w counts)")
 	}
-	fmt.Fprintf(t.w, "%s%s%12s%12s%10s%8s\n", margin, pad("CALL", 24), "SECONDS", "LONGEST", "CALLS", "ERRORS")
+	fmt.Fprintf(t.W, "%s%s%12s%12s%10s%8s\n", show.Margin, show.Pad("CALL", 24), "SECONDS", "LONGEST", "CALLS", "ERRORS")
 	names := byTotal(s.Calls)
 	left := 0
-	if !t.verbose && len(names) > maxRows {
+	if !t.Verbose && len(names) > maxRows {
 		names, left = names[:maxRows], len(names)-maxRows
 	}
 	for _, name := range names {
@@ -420,16 +421,16 @@ func (t *text) callTable(s *observe.Summary) {
 		if n.Errors > 0 {
 			errs = strconv.Itoa(n.Errors)
 		}
-		row := fmt.Sprintf("%s%s%12.6f%12.6f%10d%8s", margin, pad(Escape(name, maxCell), 24), n.Total.Seconds(), n.Max.Seconds(), n.Count, errs)
-		fmt.Fprintln(t.w, strings.TrimRight(row, " "))
+		row := fmt.Sprintf("%s%s%12.6f%12.6f%10d%8s", show.Margin, show.Pad(show.Escape(name, show.MaxCell), 24), n.Total.Seconds(), n.Max.Seconds(), n.Count, errs)
+		fmt.Fprintln(t.W, strings.TrimRight(row, " "))
 	}
 	if left > 0 {
-		t.para(margin, t.plain, fmt.Sprintf("%d more names (--verbose shows them)", left))
+		t.WritePara(show.Margin, t.Plain, fmt.Sprintf("%d more names (--verbose shows them)", left))
 	}
 	if len(s.Tables) > 0 && !s.Counted {
 		differ := s.Differ()
 		if len(differ) == 0 {
-			t.para(margin, t.plain, "strace's own table at the end of the trace has the same numbers")
+			t.WritePara(show.Margin, t.Plain, "strace's own table at the end of the trace has the same numbers")
 			return
 		}
 		const most = 5
@@ -437,7 +438,7 @@ func (t *text) callTable(s *observe.Summary) {
 		if left := len(differ) - most; left > 0 {
 			words += fmt.Sprintf(" and %d more", left)
 		}
-		t.para(margin, t.warning, "strace's own table has other numbers of "+words+": a filter (-z, -Z, -e status) hid calls, or lines are missing")
+		t.WritePara(show.Margin, t.Warning, "strace's own table has other numbers of "+words+": a filter (-z, -Z, -e status) hid calls, or lines are missing")
 	}
 }
 

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// outputFile is a file that a flag names and a command writes: a report, a profile.
+type outputFile struct {
+	flag  string // that names it, "--report"
+	path  string
+	force bool // an existing file may be overwritten
+}
+
+// check refuses a file that must not be written, before the work begins: nobody should wait for an
+// analysis whose report cannot be written. Not even force overwrites an input.
+func (f *outputFile) check(inputs []string, stdin io.Reader) error {
+	info, err := os.Stat(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if readsFile(info, inputs, stdin) {
+		return usage("choose another name", "%s %q is an input; inputs are never written to", f.flag, f.path)
+	}
+	if !f.force {
+		return &failure{status: statusFailed, err: fmt.Errorf("%s exists", f.path), hint: "--force overwrites it"}
+	}
+	return nil
+}
+
+// readsFile says whether a command with these inputs reads that file, under whatever name: as an input,
+// below a directory that is one, or as what standard input was redirected from.
+func readsFile(file fs.FileInfo, inputs []string, stdin io.Reader) bool {
+	return slices.ContainsFunc(inputs, func(input string) bool {
+		if input == "-" {
+			redirected, ok := stdin.(*os.File)
+			if !ok {
+				return false
+			}
+			info, err := redirected.Stat()
+			return err == nil && os.SameFile(file, info)
+		}
+		info, err := os.Stat(input)
+		if err != nil {
+			return false // the reader says what is wrong with it
+		}
+		return os.SameFile(file, info) || info.IsDir() && holdsFile(os.DirFS(input), file)
+	})
+}
+
+// holdsFile says whether a file lies below a directory. Links are not followed, as the reader of
+// inputs follows none.
+func holdsFile(dir fs.FS, file fs.FileInfo) (found bool) {
+	fs.WalkDir(dir, ".", func(_ string, entry fs.DirEntry, err error) error { //nolint:errcheck // what cannot be walked is not read either
+		if err != nil || !entry.Type().IsRegular() {
+			return nil
+		}
+		info, err := entry.Info()
+		if found = err == nil && os.SameFile(file, info); found {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
+}
+
+// write renders into a temporary file beside the target and then gives it the target's name, so that a
+// full disk leaves what was there before, or nothing. Without force an existing file is never
+// overwritten, even one made since the check. What is no regular file, as /dev/null, is
+// written to directly.
+func (f *outputFile) write(render func(io.Writer) error) (err error) {
+	target, undo, err := f.reserve()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			undo()
+		}
+	}()
+	info, err := os.Stat(target)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		out, err := os.OpenFile(target, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(render(out), out.Close())
+	}
+	out, err := os.CreateTemp(filepath.Dir(target), ".plegdiag-*")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(render(out), out.Chmod(info.Mode().Perm()), out.Close())
+	if err == nil {
+		err = os.Rename(out.Name(), target)
+	}
+	if err != nil {
+		os.Remove(out.Name())
+		return fmt.Errorf("%s: not written: %w", f.path, err)
+	}
+	return nil
+}
+
+// reserve makes sure that the target exists, and returns its name with links followed. Undo removes
+// the target if it is new.
+func (f *outputFile) reserve() (target string, undo func(), err error) {
+	undo = func() {}
+	out, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	switch {
+	case err == nil:
+		undo = func() { os.Remove(f.path) }
+		err = out.Close()
+	case f.force && errors.Is(err, fs.ErrExist):
+		err = nil
+	}
+	if err != nil {
+		return "", undo, err
+	}
+	target, err = filepath.EvalSymlinks(f.path)
+	return target, undo, err
+}

@@ -1,0 +1,94 @@
+package show
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// EncodeJSON writes a document of JSON, in ASCII where a terminal would obey or hide a character.
+func EncodeJSON(w io.Writer, document any) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(document); err != nil {
+		return err
+	}
+	_, err := w.Write(ASCII(buf.Bytes()))
+	return err
+}
+
+// ASCII writes the characters that a terminal would obey or hide, and that
+// encoding/json leaves as they are (DEL, C1, bidi controls), as \uXXXX. They
+// stand in strings only, so that the value stays the same.
+func ASCII(doc []byte) []byte {
+	out := make([]byte, 0, len(doc))
+	for i := 0; i < len(doc); {
+		r, n := utf8.DecodeRune(doc[i:])
+		if r < 0x7f || unicode.IsPrint(r) {
+			out = append(out, doc[i:i+n]...)
+		} else {
+			for _, unit := range utf16.Encode([]rune{r}) {
+				out = fmt.Appendf(out, `\u%04x`, unit)
+			}
+		}
+		i += n
+	}
+	return out
+}
+
+// Tool is what made a document.
+type Tool struct {
+	Version string `json:"version"`
+}
+
+// Stamp is a time as RFC 3339 in UTC, with nanoseconds as far as known; empty when unknown.
+type Stamp time.Time
+
+// MarshalText implements [encoding.TextMarshaler].
+func (s Stamp) MarshalText() ([]byte, error) {
+	t := time.Time(s)
+	if t.IsZero() {
+		return nil, nil
+	}
+	return t.UTC().AppendFormat(nil, time.RFC3339Nano), nil
+}
+
+// Evidence is a quoted line.
+type Evidence struct {
+	Path string `json:"path"`
+	Line int    `json:"line"`
+	Text string `json:"text"`
+	// Raw is the line in base64 when it is not UTF-8: Text then has U+FFFD in the place of each bad byte.
+	Raw string `json:"raw,omitempty"`
+}
+
+// NewEvidence makes the row of a quote.
+func NewEvidence(q *event.Quote) Evidence {
+	e := Evidence{Path: q.Pos.File, Line: q.Pos.Line, Text: q.Text}
+	if !utf8.ValidString(q.Text) {
+		e.Raw = base64.StdEncoding.EncodeToString([]byte(q.Text))
+	}
+	return e
+}
+
+// Rows turns a list into its JSON rows; an empty list is [], not null.
+func Rows[T, U any](in []T, row func(*T) U) []U {
+	out := make([]U, len(in))
+	for i := range in {
+		out[i] = row(&in[i])
+	}
+	return out
+}
+
+// List is the same list, [] in the place of null.
+func List(in []string) []string { return append([]string{}, in...) }
