@@ -134,7 +134,7 @@ func (t *tester) run(ctx context.Context, f *fixture.Fixture) error {
 // warn prints what is no failure yet; an empty text is none.
 func (t *tester) warn(text string) {
 	if text != "" {
-		fmt.Fprintln(t.out, "      warning: "+report.Escape(text, maxDifference))
+		fmt.Fprintln(t.out, "      warning: "+show.Escape(text, maxDifference))
 		t.warned++
 	}
 }
