@@ -3,6 +3,7 @@ package lines
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"slices"
 )
@@ -72,7 +73,11 @@ func (s *startless) Read(p []byte) (int, error) {
 		if len(head) == 0 {
 			return 0, err
 		}
-		_, _ = s.r.Discard(s.cut(head)) // cannot fail for what Peek returned
+		taken, _ := s.r.Discard(s.cut(head)) // cannot fail for what Peek returned
+		if _, err := s.r.Peek(1); errors.Is(err, io.EOF) && taken > 0 {
+			p[0] = '\n' // the last line was nothing but its start: it stays a line, an empty one
+			return 1, nil
+		}
 		s.start = false
 	}
 	if _, err := s.r.Peek(1); err != nil {

@@ -22,6 +22,9 @@ func TestPaste(t *testing.T) {
 		got, err := io.ReadAll(WithoutPrefix(strings.NewReader(strings.ReplaceAll(quoted, "\n> \n", "\n>\n")), []byte(prefix)))
 		require.NoError(t, err)
 		require.Equal(t, log, string(got), "an empty line keeps no blank behind its mark")
+		got, err = io.ReadAll(WithoutPrefix(strings.NewReader(quoted+"\n"+prefix), []byte(prefix)))
+		require.NoError(t, err)
+		require.Equal(t, log+"\n\n", string(got), "a last line that is only the prefix is a line")
 	}
 	require.Empty(t, FindPastePrefix([]byte(log)))
 	require.Empty(t, FindPastePrefix(nil))
