@@ -145,11 +145,12 @@ var layers = map[string]layer{
 	"cmd/plegdiag": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules", "internal/incident", "internal/report", "internal/report/listing", "internal/report/show",
-			"internal/fixture", // the command rules test runs the tests of rules
-			// The command stacks reads dumps without making an incident of them: it finds the files, takes
-			// dumps out of logs, and names the program. The command syscalls does the same with traces.
-			"internal/bundle", "internal/parse", "internal/parse/lines", "internal/parse/traces", "internal/stackdump", "internal/observe",
-			"internal/collect", // the command collect; verify is bundle's
+			"internal/fixture",      // the command rules test runs the tests of rules
+			"internal/bundle",       // limits of reading; the command verify
+			"internal/observe",      // the vocabulary of rules, the table of locks for the command stacks
+			"internal/stackdump",    // the command stacks filters and compares dumps, and writes profiles
+			"internal/parse/traces", // the date that the command syscalls gives to traces
+			"internal/collect",      // the command collect; verify is bundle's
 			"github.com/spf13/cobra", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv", "github.com/schollz/progressbar",
 		},
 		"a command binds flags and calls; the stages of the pipeline are the business of incident",

@@ -16,8 +16,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe"
 )
 
-// TestSamplesBesideTrace: strace and xcapture watched the same umount2 (parse/testdata/README.md). Both tell of the same
-// thread: one call, that began and ended when strace says, and of which the samples show where the kernel was. They give strace its date, too.
+// TestSamplesBesideTrace: strace and xcapture watched the same umount2 (parse/testdata/README.md).
+// Both tell of the same thread: one call, that began and ended when strace says, and of which the
+// samples show where the kernel was. They give strace its date, too.
 func TestSamplesBesideTrace(t *testing.T) {
 	dir := t.TempDir()
 	for name, sample := range map[string]string{
@@ -101,8 +102,8 @@ func written(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// TestSamplesAcrossFiles: xcapture 3 writes samples, stacks, cgroups and ended calls into files of their own. Ids join
-// them, whatever the files are called, in one directory and no other.
+// TestSamplesAcrossFiles: xcapture 3 writes samples, stacks, cgroups and ended calls into files of
+// their own. Ids join them, whatever the files are called, in one directory and no other.
 func TestSamplesAcrossFiles(t *testing.T) {
 	const stacks = "KSTACK_HASH,KSTACK_SYMS\n17eb7f841d3b24f3,'folio_wait_bit_common+0x13d;ovl_sync_fs+0x36;cleanup_mnt+0xb6;do_syscall_64+0x7e'\n" +
 		"df3a64c73032ae3,''\n61b5e72e1285099e,'__skb_wait_for_more_packets+0x120;netlink_recvmsg+0x4e'\n"
@@ -151,7 +152,8 @@ func relative(pos event.Pos) string {
 	return s
 }
 
-// TestThreadsOfProc: the files of one thread in /proc are one moment of it, in a tree as in collections.
+// TestThreadsOfProc: the files of one thread in /proc are one moment of it, in a tree as in
+// collections.
 func TestThreadsOfProc(t *testing.T) {
 	check := func(t *testing.T, inc *incident.Incident, whole bool) {
 		t.Helper()

@@ -108,14 +108,6 @@ func NewSummary(path string, form traces.Form) *Summary {
 	}
 }
 
-// Skip notes input that could not be read.
-func (s *Summary) Skip(skip *event.Skip) {
-	s.Skipped += skip.Lines
-	if s.FirstSkip == "" {
-		s.FirstSkip = skip.Error()
-	}
-}
-
 // Filter says which calls of the trace must be wanted.
 func (s *Summary) Filter() *traces.CallFilter {
 	return &traces.CallFilter{Least: map[string]time.Duration{"": slowCall}, Ask: s.trace.asks()}

@@ -1,4 +1,4 @@
-package incident
+package timeline
 
 import (
 	"testing"
