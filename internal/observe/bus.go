@@ -43,7 +43,7 @@ func busLimit(r *event.Record) (event.Event, bool) {
 		limit, _, _ = strings.Cut(rest, "'")
 	}
 	e := event.Event{Kind: event.KindBusLimit, Text: "the bus refuses UID " + uid + ": its limit of " + limit + " is reached"}
-	e.Fields = []event.Field{str(event.FieldUID, uid), str(event.FieldLimit, limit), truth(event.FieldOnContainer, aboutContainer(r))}
+	e.Fields = []event.Field{event.FieldUID.Text(uid), event.FieldLimit.Text(limit), event.FieldOnContainer.Bool(aboutContainer(r))}
 	return e, uid != ""
 }
 
@@ -74,7 +74,7 @@ func activationTimeout(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e := event.Event{Kind: event.KindActivationTimeout, Text: "nobody answers for " + service + " on the bus"}
-	e.Fields = []event.Field{str(event.FieldService, service), truth(event.FieldOnContainer, aboutContainer(r))}
+	e.Fields = []event.Field{event.FieldService.Text(service), event.FieldOnContainer.Bool(aboutContainer(r))}
 	return e, true
 }
 
@@ -94,7 +94,7 @@ func queueFull(r *event.Record) (event.Event, bool) {
 	if !ok {
 		member, _ = between(r.Raw, `member=\"`, `\"`)
 	}
-	e.Fields = []event.Field{str(event.FieldMember, member), truth(event.FieldOnContainer, aboutContainer(r))}
+	e.Fields = []event.Field{event.FieldMember.Text(member), event.FieldOnContainer.Bool(aboutContainer(r))}
 	return e, true
 }
 
@@ -113,6 +113,6 @@ func systemdTimeout(r *event.Record) (event.Event, bool) {
 	}
 	e := event.Event{Kind: event.KindSystemdTimeout, Text: "systemd did not answer in time"}
 	e.IDs.Container = findID(text)
-	e.Fields = []event.Field{truth(event.FieldRunc, runc), truth(event.FieldOnContainer, runc || aboutContainer(r))}
+	e.Fields = []event.Field{event.FieldRunc.Bool(runc), event.FieldOnContainer.Bool(runc || aboutContainer(r))}
 	return e, true
 }

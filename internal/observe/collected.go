@@ -58,14 +58,14 @@ func (c *collected) item(dst []event.Event, e *snapshots.Datum) []event.Event {
 	ev.Start, ev.End = stamped(column(e, "start")), stamped(column(e, "end"))
 	ev.Open = outcome == "timeout" || outcome == "stuck"
 	name := column(e, "name")
-	ev.Fields = []event.Field{str(event.FieldItem, name), str(event.FieldOutcome, outcome)}
+	ev.Fields = []event.Field{event.FieldItem.Text(name), event.FieldOutcome.Text(outcome)}
 	for _, f := range [...]event.Key{event.FieldWhy, event.FieldWchan, event.FieldDropped} {
 		if v := column(e, string(f)); v != "" {
-			ev.Fields = append(ev.Fields, str(f, v))
+			ev.Fields = append(ev.Fields, f.Text(v))
 		}
 	}
 	if waits, _ := kernelWait(functionsOf(column(e, "stack")), column(e, "wchan")); waits != "" && ev.Open {
-		ev.Fields = append(ev.Fields, str(event.FieldWaits, waits))
+		ev.Fields = append(ev.Fields, event.FieldWaits.Text(waits))
 	}
 	ev.Text = "collecting " + name + ": " + outcome
 	if why := column(e, "why"); why != "" {
@@ -90,16 +90,16 @@ func (c *collected) call(dst []event.Event, e *snapshots.Datum) []event.Event {
 		Kind: event.KindCollectRPC, Component: daemonOf(column(e, "api"), endpoint, method), Source: Collected, Evidence: []event.Quote{quoteOf(e)},
 		Start: start, End: event.Time{T: start.T.Add(took), Prec: start.Prec, Known: true}, Open: !answered,
 		IDs:    event.IDs{Container: column(e, "container"), Sandbox: column(e, "sandbox")},
-		Fields: []event.Field{str(event.FieldAPI, column(e, "api")), str(event.FieldMethod, method), truth(event.FieldAnswered, answered), str(event.FieldEndpoint, endpoint)},
+		Fields: []event.Field{event.FieldAPI.Text(column(e, "api")), event.FieldMethod.Text(method), event.FieldAnswered.Bool(answered), event.FieldEndpoint.Text(endpoint)},
 	}
 	if column(e, "api") == "dbus" {
-		ev.Fields = append(ev.Fields, str(event.FieldMember, method[strings.LastIndexByte(method, '.')+1:]), truth(event.FieldPrivate, strings.HasSuffix(endpoint, privateBus)))
+		ev.Fields = append(ev.Fields, event.FieldMember.Text(method[strings.LastIndexByte(method, '.')+1:]), event.FieldPrivate.Bool(strings.HasSuffix(endpoint, privateBus)))
 	}
 	if deadline, err := strconv.ParseFloat(column(e, "deadline"), 64); err == nil && deadline < 1e6 {
-		ev.Fields = append(ev.Fields, length(event.FieldDeadline, time.Duration(deadline*float64(time.Second))))
+		ev.Fields = append(ev.Fields, event.FieldDeadline.Duration(time.Duration(deadline*float64(time.Second))))
 	}
 	if failure != "" {
-		ev.Fields = append(ev.Fields, str(event.FieldError, failure))
+		ev.Fields = append(ev.Fields, event.FieldError.Text(failure))
 	}
 	if answered {
 		c.answered(endpoint, method, took, failure == "")
@@ -178,16 +178,16 @@ func (c *collected) finish(dst []event.Event) []event.Event {
 		asked, _ := ev.Get(event.FieldMethod)
 		endpoint, method := place.Text(), asked.Text()
 		if took, ok := c.quick[endpoint]; ok {
-			ev.Fields = append(ev.Fields, length(event.FieldVersionTook, took))
+			ev.Fields = append(ev.Fields, event.FieldVersionTook.Duration(took))
 			ev.Text += fmt.Sprintf(", while the daemon answered another call in %s", took.Round(time.Millisecond))
 		}
 		others := c.answers[[2]string{endpoint, method}]
 		if ev.IDs.Container+ev.IDs.Sandbox != "" && others > 0 {
-			ev.Fields = append(ev.Fields, whole(event.FieldOthersAnswered, int64(others)))
+			ev.Fields = append(ev.Fields, event.FieldOthersAnswered.Int(others))
 			ev.Text += fmt.Sprintf(", and the same call of %d others", others)
 		}
 		if !c.spoke[endpoint] {
-			ev.Fields = append(ev.Fields, truth(event.FieldMute, true))
+			ev.Fields = append(ev.Fields, event.FieldMute.Bool(true))
 			ev.Text += "; nothing else was answered there"
 		}
 		dst = append(dst, *ev)

@@ -47,7 +47,7 @@ var containerdTable = table{
 //	info  UpdateContainerResources for "<id>" returns successfully
 //	error UpdateContainerResources for "<id>" failed      error="…"
 func criCall(r *event.Record) (event.Event, bool) {
-	method, rest, ok := strings.Cut(message(r), " for ")
+	method, rest, ok := strings.Cut(r.Message(), " for ")
 	if !ok || strings.ContainsAny(method, " =") || !strings.HasPrefix(strings.TrimLeft(rest, `\`), `"`) {
 		return event.Event{}, false
 	}
@@ -61,13 +61,13 @@ func criCall(r *event.Record) (event.Event, bool) {
 	} else {
 		e.IDs.Container = id
 	}
-	e.Fields = []event.Field{str(event.FieldMethod, method)}
+	e.Fields = []event.Field{event.FieldMethod.Text(method)}
 	e.Span = event.Span{Key: "cri/" + method + "/" + id, Edge: event.Begin}
 	e.Text = method + " of " + short(id)
 	switch {
 	case strings.HasSuffix(rest, "returns successfully"):
 		e.Span.Edge = event.End
-		e.Fields = append(e.Fields, str(event.FieldOutcome, "ok"))
+		e.Fields = append(e.Fields, event.FieldOutcome.Text("ok"))
 	case strings.HasSuffix(rest, " failed") || strings.Contains(rest, "failed, error"):
 		e.Span.Edge = event.End
 		e.Fields = append(e.Fields, failure(errorOf(r))...)
@@ -78,8 +78,8 @@ func criCall(r *event.Record) (event.Event, bool) {
 // failure is how a call of the CRI ended that did not end well. One that is canceled is one whose caller waits no longer.
 func failure(reason string) []event.Field {
 	return []event.Field{
-		str(event.FieldOutcome, "failed"), str(event.FieldError, reason), truth(event.FieldExited, isExitedError(reason)),
-		truth(event.FieldDeadline, isDeadline(reason) || strings.Contains(reason, "context canceled")),
+		event.FieldOutcome.Text("failed"), event.FieldError.Text(reason), event.FieldExited.Bool(isExitedError(reason)),
+		event.FieldDeadline.Bool(isDeadline(reason) || strings.Contains(reason, "context canceled")),
 	}
 }
 
@@ -87,9 +87,9 @@ func failure(reason string) []event.Field {
 //
 //	error ExecSync for "<id>" failed      error="failed to exec in container: …: context canceled: unknown"
 func execFailed(r *event.Record) (event.Event, bool) {
-	id, failed := strings.CutSuffix(after(message(r), "ExecSync for "), " failed")
+	id, failed := strings.CutSuffix(after(r.Message(), "ExecSync for "), " failed")
 	e := event.Event{Kind: event.KindCRICall, IDs: event.IDs{Container: containerID(id)}}
-	e.Fields = append([]event.Field{str(event.FieldMethod, "ExecSync")}, failure(errorOf(r))...)
+	e.Fields = append([]event.Field{event.FieldMethod.Text("ExecSync")}, failure(errorOf(r))...)
 	e.Text = "ExecSync of " + short(e.IDs.Container) + " failed"
 	return e, failed && e.IDs.Container != ""
 }
@@ -122,7 +122,7 @@ func isExitedError(s string) bool {
 // updateCost: [UpdateContainerResources] <id> cost 2m0.271565471s (build of the short-task write-up).
 func updateCost(r *event.Record) (event.Event, bool) {
 	e, ok := cost(r, event.KindCRICall, "[UpdateContainerResources] ")
-	e.Fields = append(e.Fields, str(event.FieldMethod, "UpdateContainerResources"))
+	e.Fields = append(e.Fields, event.FieldMethod.Text("UpdateContainerResources"))
 	e.Span.Key = "cri/UpdateContainerResources/" + e.IDs.Container
 	e.Text = "UpdateContainerResources of " + short(e.IDs.Container)
 	return e, ok
@@ -130,12 +130,12 @@ func updateCost(r *event.Record) (event.Event, bool) {
 
 // listCost: [ListContainers] all list containers cost 1m28.99s (same build).
 func listCost(r *event.Record) (event.Event, bool) {
-	d, ok := duration(message(r), "list containers cost ", "")
+	d, ok := duration(r.Message(), "list containers cost ", "")
 	if !ok {
 		return event.Event{}, false
 	}
 	e := event.Event{Kind: event.KindCRICall, Start: r.Time.Add(-d), End: r.Time, Text: "ListContainers"}
-	e.Fields = []event.Field{str(event.FieldMethod, "ListContainers")}
+	e.Fields = []event.Field{event.FieldMethod.Text("ListContainers")}
 	return e, true
 }
 
@@ -143,8 +143,8 @@ func listCost(r *event.Record) (event.Event, bool) {
 func statusCost(r *event.Record) (event.Event, bool) {
 	e, ok := cost(r, event.KindStatusGet, "get container ")
 	e.Text = "Status.Get of " + short(e.IDs.Container)
-	if caller, found := between(message(r), "[", "]"); found {
-		e.Fields = append(e.Fields, str(event.FieldCall, caller))
+	if caller, found := between(r.Message(), "[", "]"); found {
+		e.Fields = append(e.Fields, event.FieldCall.Text(caller))
 		e.Text += " in " + caller
 	}
 	return e, ok
@@ -166,7 +166,7 @@ func updateSyncCost(r *event.Record) (event.Event, bool) {
 
 // cost makes an interval of a line that tells, at its end, how long something took.
 func cost(r *event.Record, kind event.Kind, before string) (event.Event, bool) {
-	_, rest, ok := strings.Cut(message(r), before)
+	_, rest, ok := strings.Cut(r.Message(), before)
 	if !ok {
 		return event.Event{}, false
 	}
@@ -177,7 +177,7 @@ func cost(r *event.Record, kind event.Kind, before string) (event.Event, bool) {
 	}
 	return event.Event{
 		Kind: kind, IDs: event.IDs{Container: id}, Start: r.Time.Add(-d), End: r.Time,
-		Fields: []event.Field{length(event.FieldCost, d)},
+		Fields: []event.Field{event.FieldCost.Duration(d)},
 	}, true
 }
 
@@ -189,7 +189,7 @@ func cost(r *event.Record, kind event.Kind, before string) (event.Event, bool) {
 //
 // The event carries UTC, whatever zone the line's own stamp is in, so a pair of both tells that zone.
 func taskExit(r *event.Record) (event.Event, bool) {
-	text := message(r)
+	text := r.Message()
 	e := event.Event{Kind: event.KindTaskExit}
 	e.IDs.Container = containerID(after(text, "ContainerID:", "container_id:"))
 	process := containerID(after(text, ",ID:", " id:", "{ID:", " ID:"))
@@ -200,12 +200,12 @@ func taskExit(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false // without an id, or the exit of an exec
 	}
 	if n, err := strconv.Atoi(digits(after(text, "ExitStatus:", "exit_status:"))); err == nil {
-		e.Fields = append(e.Fields, whole(event.FieldExitStatus, int64(n)))
+		e.Fields = append(e.Fields, event.FieldExitStatus.Int(n))
 	}
 	if at, ok := exitedAt(text); ok {
 		e.Start = at
 		if !r.Time.IsZero() && r.Time.Lacks == 0 && event.Plausible(r.Time.T) {
-			e.Fields = append(e.Fields, length(event.FieldLag, r.Time.T.Sub(at.T)))
+			e.Fields = append(e.Fields, event.FieldLag.Duration(r.Time.T.Sub(at.T)))
 		}
 	}
 	e.Text = "container " + short(e.IDs.Container) + " exited"
@@ -258,12 +258,12 @@ func digits(s string) string {
 // 10 s (pkg/cri/server/events.go). "not found" is a task already gone.
 func deleteFailed(r *event.Record) (event.Event, bool) {
 	reason := errorOf(r)
-	if !strings.HasPrefix(message(r), "failed to delete task") || strings.Contains(reason, "not found") {
+	if !strings.HasPrefix(r.Message(), "failed to delete task") || strings.Contains(reason, "not found") {
 		return event.Event{}, false
 	}
 	id, _ := r.Field("id")
 	e := event.Event{Kind: event.KindDeleteFailed, IDs: event.IDs{Container: containerID(id)}}
-	e.Fields = []event.Field{str(event.FieldError, reason), truth(event.FieldDeadline, isDeadline(reason))}
+	e.Fields = []event.Field{event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(reason))}
 	e.Text = "the shim did not answer Delete of " + short(e.IDs.Container)
 	return e, e.IDs.Container != ""
 }
@@ -280,7 +280,7 @@ func exitFailed(r *event.Record) (event.Event, bool) {
 	}
 	reason := errorOf(r)
 	e := event.Event{Kind: event.KindExitFailed, IDs: exit.IDs}
-	e.Fields = []event.Field{str(event.FieldError, reason), truth(event.FieldDeadline, isDeadline(reason)), truth(event.FieldAgain, strings.HasPrefix(message(r), "Failed to handle backOff"))}
+	e.Fields = []event.Field{event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(reason)), event.FieldAgain.Bool(strings.HasPrefix(r.Message(), "Failed to handle backOff"))}
 	if lag, ok := exit.Get(event.FieldLag); ok {
 		e.Fields = append(e.Fields, event.Field{Key: event.FieldLag, Value: lag})
 	}
@@ -295,16 +295,16 @@ func stateTimeout(r *event.Record) (event.Event, bool) {
 	if !isDeadline(errorOf(r)) {
 		return event.Event{}, false
 	}
-	id := containerID(after(message(r), "get state for "))
+	id := containerID(after(r.Message(), "get state for "))
 	return event.Event{Kind: event.KindStateTimeout, IDs: event.IDs{Container: id}, Text: "the shim did not answer State of " + short(id)}, id != ""
 }
 
 // updateRefused: container "<id>" is in removing state (stock), … is in removing or stopping state (private patch).
 func updateRefused(r *event.Record) (event.Event, bool) {
-	text := message(r) + errorOf(r)
+	text := r.Message() + errorOf(r)
 	e := event.Event{Kind: event.KindUpdateRefused, Text: "containerd refused to update a container that is going"}
 	e.IDs.Container = containerID(after(text, `container "`, `container \"`))
-	e.Fields = []event.Field{truth(event.FieldPatched, strings.Contains(text, "removing or stopping state"))}
+	e.Fields = []event.Field{event.FieldPatched.Bool(strings.Contains(text, "removing or stopping state"))}
 	return e, true
 }
 
@@ -313,7 +313,7 @@ func updateRefused(r *event.Record) (event.Event, bool) {
 //	info RunPodSandbox for &PodSandboxMetadata{Name:p,Uid:u,Namespace:n,Attempt:0,} returns sandbox id "<id>"
 //	info CreateContainer within sandbox "<sandbox>" for &ContainerMetadata{Name:main,Attempt:0,} returns container id "<id>"
 func created(r *event.Record) (event.Event, bool) {
-	text := message(r)
+	text := r.Message()
 	e := event.Event{Kind: event.KindCreated}
 	if rest := after(text, "returns sandbox id "); rest != "" {
 		e.IDs.Sandbox = containerID(rest)
@@ -329,7 +329,7 @@ func created(r *event.Record) (event.Event, bool) {
 	e.IDs.Container = containerID(after(text, "returns container id "))
 	e.IDs.Sandbox = containerID(after(text, "within sandbox "))
 	if name, ok := between(text, "Name:", ","); ok {
-		e.Fields = []event.Field{str(event.FieldName, name)}
+		e.Fields = []event.Field{event.FieldName.Text(name)}
 	}
 	e.Text = "container " + short(e.IDs.Container) + " created"
 	return e, e.IDs.Container != ""
@@ -338,7 +338,7 @@ func created(r *event.Record) (event.Event, bool) {
 // scopeAsked: info StartContainer for "<id>": runc create comes next, and with the
 // systemd driver it asks PID 1 for the container's scope.
 func scopeAsked(r *event.Record) (event.Event, bool) {
-	rest, ok := strings.CutPrefix(message(r), "StartContainer for ")
+	rest, ok := strings.CutPrefix(r.Message(), "StartContainer for ")
 	id := containerID(rest)
 	if !ok || id == "" || strings.Contains(rest, " returns ") || strings.Contains(rest, " failed") {
 		return event.Event{}, false
@@ -386,7 +386,7 @@ func shimGone(r *event.Record) (event.Event, bool) {
 
 // sandboxRemoved: info RemovePodSandbox \"<id>\" returns successfully: the last that the CRI knows of a sandbox.
 func sandboxRemoved(r *event.Record) (event.Event, bool) {
-	rest, ok := strings.CutPrefix(message(r), "RemovePodSandbox ")
+	rest, ok := strings.CutPrefix(r.Message(), "RemovePodSandbox ")
 	id := containerID(rest)
 	return event.Event{Kind: event.KindRemoved, IDs: event.IDs{Container: id, Sandbox: id}, Text: "sandbox " + short(id) + " removed"},
 		ok && id != "" && strings.HasSuffix(rest, "returns successfully")
@@ -395,18 +395,18 @@ func sandboxRemoved(r *event.Record) (event.Event, bool) {
 // cleanedUp: info Ensure that sandbox <id> in task-service has been cleanup successfully (also "container <id>"; ≥ 1.6.24, 1.7.4):
 // a deletion that had run into its time limit was made up for.
 func cleanedUp(r *event.Record) (event.Event, bool) {
-	id := containerID(after(message(r), "Ensure that sandbox ", "Ensure that container "))
+	id := containerID(after(r.Message(), "Ensure that sandbox ", "Ensure that container "))
 	return event.Event{Kind: event.KindCleanedUp, IDs: event.IDs{Container: id}, Text: "task of " + short(id) + " cleaned up later"}, id != ""
 }
 
 func dumpWritten(r *event.Record) (event.Event, bool) {
-	file := after(message(r), " written to ")
-	return event.Event{Kind: event.KindDumpWritten, Fields: []event.Field{str(event.FieldPath, file)}, Text: "goroutine dump written to " + file}, file != ""
+	file := after(r.Message(), " written to ")
+	return event.Event{Kind: event.KindDumpWritten, Fields: []event.Field{event.FieldPath.Text(file)}, Text: "goroutine dump written to " + file}, file != ""
 }
 
 // systemdCgroup: debug use OCI runtime {… Options:map[… SystemdCgroup:true] …} and SystemdCgroup = true of config.toml.
 func systemdCgroup(r *event.Record) (event.Event, bool) {
-	text := strings.ReplaceAll(message(r), " ", "")
+	text := strings.ReplaceAll(r.Message(), " ", "")
 	switch {
 	case strings.Contains(text, "SystemdCgroup:true"), strings.HasPrefix(text, "SystemdCgroup=true"):
 		return fact("containerd.systemd-cgroup", "true")
@@ -418,7 +418,7 @@ func systemdCgroup(r *event.Record) (event.Event, bool) {
 
 // mountOptions: mount_options = ["volatile"] of config.toml; only the overlayfs snapshotter has that key.
 func mountOptions(r *event.Record) (event.Event, bool) {
-	key, value, ok := strings.Cut(message(r), "=")
+	key, value, ok := strings.Cut(r.Message(), "=")
 	if !ok || strings.TrimSpace(key) != "mount_options" {
 		return event.Event{}, false
 	}

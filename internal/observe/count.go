@@ -23,7 +23,7 @@ const (
 // so that a reading whose time stays unknown is dropped.
 func reading(source, of string, value float64, at event.Time, q event.Quote, more ...event.Field) event.Event {
 	e := event.Event{Kind: event.KindCount, Component: "node", Source: source, Start: at, Evidence: []event.Quote{q}}
-	e.Fields = append([]event.Field{str(event.FieldOf, of), number(event.FieldValue, value)}, more...)
+	e.Fields = append([]event.Field{event.FieldOf.Text(of), event.FieldValue.Number(value)}, more...)
 	e.Text = strconv.FormatFloat(value, 'f', -1, 64) + " " + of
 	return e
 }
@@ -34,7 +34,7 @@ func reading(source, of string, value float64, at event.Time, q event.Quote, mor
 //	≤ 1.20  eviction manager: observations: signal=pid.available, available: 31240, capacity: 32768, time: 2019-05-02 10:00:00.1 +0000 UTC m=+120.5
 //	≥ 1.21  "Eviction manager:" log="observations" signal="pid.available" resourceName="" available="31240" capacity="32768" time="…"
 func pidsAvailable(r *event.Record) (event.Event, bool) {
-	text := message(r)
+	text := r.Message()
 	available, ok := r.Field("available")
 	capacity, _ := r.Field("capacity")
 	if ok {
@@ -56,7 +56,7 @@ func pidsAvailable(r *event.Record) (event.Event, bool) {
 	}
 	at, _, _ = strings.Cut(at, " m=")
 	when, _ := stamp.Date(strings.TrimSuffix(at, " UTC")) // it has the year, which the line lacks
-	e := reading("", ofThreads, limit-free, when, event.Quote{}, number(event.FieldLimit, limit))
+	e := reading("", ofThreads, limit-free, when, event.Quote{}, event.FieldLimit.Number(limit))
 	e.Evidence = nil // the line, as of any event of a log
 	return e, true
 }
@@ -110,7 +110,7 @@ func (x *exporter) finish(dst []event.Event) []event.Event {
 		}
 		e := reading(Metrics, nodeCounts[name].of, v, x.at, x.quotes[name])
 		if limit, ok := x.values[nodeCounts[name].limit]; ok {
-			e.Fields = append(e.Fields, number(event.FieldLimit, limit))
+			e.Fields = append(e.Fields, event.FieldLimit.Number(limit))
 		}
 		dst = append(dst, e)
 	}
@@ -143,5 +143,5 @@ func (l *rlimit) finish(dst []event.Event) []event.Event {
 	if l.current <= 0 || l.limit <= 0 {
 		return dst
 	}
-	return append(dst, reading(Metrics, ofThreads, l.current, l.at, l.quote, number(event.FieldLimit, l.limit)))
+	return append(dst, reading(Metrics, ofThreads, l.current, l.at, l.quote, event.FieldLimit.Number(l.limit)))
 }

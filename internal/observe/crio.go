@@ -13,5 +13,5 @@ var crioTable = table{
 
 // crioVersion: info Starting CRI-O, version: 1.26.1, git: abc(dirty)   (≥ 1.24; before that, without the version).
 func crioVersion(r *event.Record) (event.Event, bool) {
-	return fact("crio.version", version(after(message(r), "version: ")))
+	return fact("crio.version", version(after(r.Message(), "version: ")))
 }

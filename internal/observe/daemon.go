@@ -23,14 +23,14 @@ var daemonTable = table{
 //	runtime: program exceeds 10000-thread limit                                     (runtime/proc.go; it aborts)
 func forkFailed(r *event.Record) (event.Event, bool) {
 	e := event.Event{Kind: event.KindForkFailed}
-	if aborts(strings.TrimLeft(message(r), " ")) {
-		e.Fields = []event.Field{truth(event.FieldFatal, true)}
+	if aborts(strings.TrimLeft(r.Message(), " ")) {
+		e.Fields = []event.Field{event.FieldFatal.Bool(true)}
 		e.Text = "no thread can be made, the process aborts"
 		return e, true
 	}
 	inside := containsAny(r.Raw, insideContainer)
 	if strings.Contains(r.Raw, "pthread_create failed: Resource temporarily unavailable") {
-		e.Fields = []event.Field{truth(event.FieldFatal, false)}
+		e.Fields = []event.Field{event.FieldFatal.Bool(false)}
 		e.Text = "a child could make no thread"
 		return e, !inside
 	}
@@ -39,7 +39,7 @@ func forkFailed(r *event.Record) (event.Event, bool) {
 		inside && !containsAny(program, []string{"runc", "containerd-shim", "/proc/self/exe", "crun"}) {
 		return event.Event{}, false
 	}
-	e.Fields = []event.Field{str(event.FieldProgram, program), truth(event.FieldFatal, false)}
+	e.Fields = []event.Field{event.FieldProgram.Text(program), event.FieldFatal.Bool(false)}
 	e.Text = "cannot start " + program + ": no more processes may be made"
 	return e, true
 }
@@ -68,7 +68,7 @@ func cgroupFailed(r *event.Record) (event.Event, bool) {
 	e := event.Event{Kind: event.KindCgroupFailed}
 	for _, reason := range []string{"cannot allocate memory", "no space left on device"} {
 		if ok && named && !strings.ContainsAny(path, " \"") && strings.HasPrefix(rest, reason) {
-			e.Fields = []event.Field{str(event.FieldController, controller), str(event.FieldError, reason)}
+			e.Fields = []event.Field{event.FieldController.Text(controller), event.FieldError.Text(reason)}
 			e.Text = "no " + controller + " cgroup can be made: " + reason
 			return e, true
 		}

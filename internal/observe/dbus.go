@@ -371,17 +371,17 @@ func busEvent(m *BusMessage) event.Event {
 		direction = "sent"
 	}
 	e.Fields = []event.Field{
-		str(event.FieldMember, m.Member), str(event.FieldInterface, m.Interface), str(event.FieldPath, m.Path), str(event.FieldDestination, m.Destination),
-		str(event.FieldDirection, direction),
-		whole(event.FieldSerial, int64(m.Serial)),
-		truth(event.FieldAnswered, m.Answer != nil), truth(event.FieldBlocked, m.Blocked),
+		event.FieldMember.Text(m.Member), event.FieldInterface.Text(m.Interface), event.FieldPath.Text(m.Path), event.FieldDestination.Text(m.Destination),
+		event.FieldDirection.Text(direction),
+		event.FieldSerial.Number(float64(m.Serial)),
+		event.FieldAnswered.Bool(m.Answer != nil), event.FieldBlocked.Bool(m.Blocked),
 	}
 	e.Text = "D-Bus call " + cmp.Or(m.Name(), "serial "+strconv.FormatUint(uint64(m.Serial), 10))
 	e.Evidence = []event.Quote{{Pos: m.Pos, Text: m.raw}}
 	switch {
 	case m.Answer != nil:
 		e.End = m.Answer.At
-		e.Fields = append(e.Fields, str(event.FieldError, m.Answer.ErrorName))
+		e.Fields = append(e.Fields, event.FieldError.Text(m.Answer.ErrorName))
 		e.Evidence = append(e.Evidence, event.Quote{Pos: m.Answer.Pos, Text: m.Answer.raw})
 	case m.Blocked:
 		e.Text += " cannot be sent"
@@ -411,7 +411,7 @@ func handshakeEvent(c *BusConn) event.Event {
 	if c.authSent {
 		direction = "sent"
 	}
-	e.Fields = []event.Field{str(event.FieldMember, "AUTH"), str(event.FieldPath, c.Path), str(event.FieldDirection, direction), truth(event.FieldAnswered, !e.Open), truth(event.FieldBlocked, false)}
+	e.Fields = []event.Field{event.FieldMember.Text("AUTH"), event.FieldPath.Text(c.Path), event.FieldDirection.Text(direction), event.FieldAnswered.Bool(!e.Open), event.FieldBlocked.Bool(false)}
 	e.Text = "D-Bus handshake on " + cmp.Or(c.Path, "fd "+strconv.Itoa(c.FD))
 	if e.Open {
 		e.Text += " has no answer"
@@ -425,9 +425,9 @@ func cookieEvent(c *BusConn, n *Serials) event.Event {
 	e := event.Event{Kind: event.KindCookie, Component: "systemd", Source: "strace", Start: n.LastAt}
 	e.Text = "systemd's bus cookie is " + strconv.FormatUint(uint64(n.Last), 10)
 	e.Fields = []event.Field{
-		whole(event.FieldCookie, int64(n.Last)),
-		whole(event.FieldFirst, int64(n.First)),
-		truth(event.FieldOverflow, false), truth(event.FieldWrapped, n.Wrapped), str(event.FieldConnection, cmp.Or(c.Path, "fd "+strconv.Itoa(c.FD))),
+		event.FieldCookie.Number(float64(n.Last)),
+		event.FieldFirst.Number(float64(n.First)),
+		event.FieldOverflow.Bool(false), event.FieldWrapped.Bool(n.Wrapped), event.FieldConnection.Text(cmp.Or(c.Path, "fd "+strconv.Itoa(c.FD))),
 	}
 	e.Evidence = []event.Quote{{Pos: n.LastPos, Text: n.lastRaw}}
 	rate, ok := n.Rate()
@@ -436,7 +436,7 @@ func cookieEvent(c *BusConn, n *Serials) event.Event {
 		return e
 	}
 	e.Start, e.End = n.FirstAt, n.LastAt
-	e.Fields = append(e.Fields, event.Field{Key: event.FieldRate, Value: event.Number(rate / (24 * 60 * 60))}, length(event.FieldLeft, left))
+	e.Fields = append(e.Fields, event.FieldRate.Number(rate/(24*60*60)), event.FieldLeft.Duration(left))
 	e.Text += fmt.Sprintf(", %.0f more a day in the %v of the trace", rate, e.Duration().Round(time.Second))
 	e.Evidence = append([]event.Quote{{Pos: n.firstPos, Text: n.firstRaw}}, e.Evidence...)
 	return e

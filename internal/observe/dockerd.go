@@ -19,12 +19,12 @@ var dockerdTable = table{
 
 // clientGaveUp: Handler for GET /v1.24/containers/json returned error: write unix /var/run/docker.sock->@: write: broken pipe.
 func clientGaveUp(r *event.Record) (event.Event, bool) {
-	text := message(r)
+	text := r.Message()
 	if !strings.Contains(text, "broken pipe") {
 		return event.Event{}, false
 	}
 	call, _ := between(text, "Handler for ", " returned")
-	return event.Event{Kind: event.KindClientGaveUp, Fields: []event.Field{str(event.FieldPath, call)}, Text: "a client gave up waiting for " + call}, true
+	return event.Event{Kind: event.KindClientGaveUp, Fields: []event.Field{event.FieldPath.Text(call)}, Text: "a client gave up waiting for " + call}, true
 }
 
 // dockerVersion: info Docker daemon  commit=… graphdriver(s)=overlay2 version=20.10.24.

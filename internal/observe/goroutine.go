@@ -268,18 +268,18 @@ func (o *dumpObserver) base(kind event.Kind, i int) event.Event {
 	e.IDs.Goroutine = g.ID
 	e.Start, e.End = o.at.Add(-g.Wait), o.at
 	e.Start.Prec = max(e.Start.Prec, min(g.Wait, minutesSlack))
-	e.Fields = []event.Field{str(event.FieldState, g.State)}
+	e.Fields = []event.Field{event.FieldState.Text(g.State)}
 	if g.Wait > 0 { // no minutes are no evidence of a short wait
-		e.Fields = append(e.Fields, length(event.FieldWait, g.Wait))
+		e.Fields = append(e.Fields, event.FieldWait.Duration(g.Wait))
 	}
 	if call := request(g); call != "" {
-		e.Fields = append(e.Fields, str(event.FieldCall, call))
+		e.Fields = append(e.Fields, event.FieldCall.Text(call))
 	}
 	if ptr := idPointer(g); ptr != "" {
-		e.Fields = append(e.Fields, str(event.FieldIDPtr, ptr))
+		e.Fields = append(e.Fields, event.FieldIDPtr.Text(ptr))
 	}
 	if client := ttrpcClient(g); client != "" {
-		e.Fields = append(e.Fields, str(event.FieldClient, client))
+		e.Fields = append(e.Fields, event.FieldClient.Text(client))
 	}
 	return e
 }
@@ -296,8 +296,8 @@ func (o *dumpObserver) held(lock *stackdump.Lock, h stackdump.Holder) event.Even
 		certainty = stackdump.Inferred
 	}
 	e.Fields = append(e.Fields,
-		str(event.FieldOwner, ownerName(lock.Owner)), str(event.FieldLockType, lock.Type), str(event.FieldCertainty, certainty), str(event.FieldRule, h.Rule),
-		whole(event.FieldWaiters, int64(len(lock.Waiters))))
+		event.FieldOwner.Text(ownerName(lock.Owner)), event.FieldLockType.Text(lock.Type), event.FieldCertainty.Text(certainty), event.FieldRule.Text(h.Rule),
+		event.FieldWaiters.Int(len(lock.Waiters)))
 	e.Fields = append(e.Fields, w.fields...)
 	e.Text = "holds " + lockName(lock) + ", " + w.text
 	e.Evidence = o.quotes(g, append([]event.Quote{quote(&g.Frames[h.Frame])}, w.evidence...))
@@ -337,9 +337,9 @@ func (o *dumpObserver) way(goroutine int) way {
 			frame = who.Beyond(at)
 		}
 	}
-	w.fields = []event.Field{str(event.FieldDoing, doing), str(event.FieldRPC, rpc), str(event.FieldEnds, ends), str(event.FieldEndsIn, c.End.What), str(event.FieldWaiting, w.text)}
+	w.fields = []event.Field{event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc), event.FieldEnds.Text(ends), event.FieldEndsIn.Text(c.End.What), event.FieldWaiting.Text(w.text)}
 	if through := o.through(&c); through != "" {
-		w.fields = append(w.fields, str(event.FieldThrough, through))
+		w.fields = append(w.fields, event.FieldThrough.Text(through))
 		w.text = "waiting for " + through + ", " + w.text
 		w.evidence = o.links(&c)
 	}
@@ -427,7 +427,7 @@ func (o *dumpObserver) deadlock(c stackdump.Cycle) event.Event {
 		}
 	}
 	ring := strings.Join(append(ids, ids[0]), " → ")
-	e.Fields = append(e.Fields, str(event.FieldCertainty, c.Certainty), str(event.FieldGoroutines, ring), whole(event.FieldMembers, int64(len(ids))))
+	e.Fields = append(e.Fields, event.FieldCertainty.Text(c.Certainty), event.FieldGoroutines.Text(ring), event.FieldMembers.Int(len(ids)))
 	e.Text = "deadlock: goroutines " + ring + " wait for each other's locks"
 	if len(ids) == 1 {
 		e.Text = "deadlock: waits for a lock that it holds itself"
@@ -441,9 +441,9 @@ func (o *dumpObserver) waiting(lock *stackdump.Lock, w stackdump.Waiter) event.E
 	g := &o.d.Goroutines[w.Goroutine]
 	e := o.base(event.KindLockWait, w.Goroutine)
 	e.IDs.Lock = lock.Addr
-	e.Fields = append(e.Fields, str(event.FieldOwner, ownerName(lock.Owner)), str(event.FieldMode, w.Mode), truth(event.FieldAddressSure, lock.AddrSure))
+	e.Fields = append(e.Fields, event.FieldOwner.Text(ownerName(lock.Owner)), event.FieldMode.Text(w.Mode), event.FieldAddressSure.Bool(lock.AddrSure))
 	if doing, rpc, _ := waitOf(g); doing != "" {
-		e.Fields = append(e.Fields, str(event.FieldDoing, doing), str(event.FieldRPC, rpc))
+		e.Fields = append(e.Fields, event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc))
 	}
 	e.Text = "waits for " + lockName(lock)
 	if w.Caller >= 0 && w.Caller < len(g.Frames) {
@@ -461,7 +461,7 @@ func (o *dumpObserver) queue(lock *stackdump.Lock) event.Event {
 	})
 	e := o.waiting(lock, longest)
 	e.Kind = event.KindLockQueue
-	e.Fields = append(e.Fields, str(event.FieldLockType, lock.Type), whole(event.FieldWaiters, int64(len(lock.Waiters))))
+	e.Fields = append(e.Fields, event.FieldLockType.Text(lock.Type), event.FieldWaiters.Int(len(lock.Waiters)))
 	e.Text = strconv.Itoa(len(lock.Waiters)) + " goroutines wait for " + lockName(lock) + "; the dump does not show who holds it"
 	return e
 }
@@ -484,10 +484,10 @@ func (o *dumpObserver) relist(i int) (event.Event, bool) {
 	}
 	e := o.base(event.KindRelist, i)
 	w := o.way(i)
-	e.Fields = append(append(e.Fields, str(event.FieldPhase, phase)), w.fields...)
+	e.Fields = append(append(e.Fields, event.FieldPhase.Text(phase)), w.fields...)
 	if cache := frameWith(g, 0, "(*GenericPLEG).updateCache"); cache >= 0 {
 		if ptr := uidPointer(g.Frames[cache].Args); ptr != "" {
-			e.Fields = append(e.Fields, str(event.FieldPodPtr, ptr))
+			e.Fields = append(e.Fields, event.FieldPodPtr.Text(ptr))
 		}
 	}
 	e.Text = "relist sits in phase " + phase + ", " + w.text
@@ -506,7 +506,7 @@ func (o *dumpObserver) syncLoop(i int) (event.Event, bool) {
 	doing, rpc, frame := waitOf(g)
 	handler := g.Frames[at-1].Name()
 	handler = handler[strings.LastIndexByte(handler, '.')+1:]
-	e.Fields = append(e.Fields, str(event.FieldHandler, handler), str(event.FieldDoing, doing), str(event.FieldRPC, rpc))
+	e.Fields = append(e.Fields, event.FieldHandler.Text(handler), event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc))
 	e.Text = "the sync loop sits in " + handler + ", " + doingText(doing, rpc, g.State)
 	e.Evidence = append(e.Evidence, quote(&g.Frames[at-1]))
 	if frame >= 0 && frame != at-1 {
@@ -528,7 +528,7 @@ func (o *dumpObserver) outside(i int) (event.Event, bool) {
 	if guess {
 		certainty = "inferred"
 	}
-	e.Fields = append(e.Fields, str(event.FieldDoing, doing), str(event.FieldRPC, rpc), str(event.FieldCertainty, certainty))
+	e.Fields = append(e.Fields, event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc), event.FieldCertainty.Text(certainty))
 	e.Text = doingText(doing, rpc, g.State)
 	e.Evidence = append(e.Evidence, quote(&g.Frames[frame]), event.Quote{Pos: g.Pos, Text: g.Header})
 	return e, true

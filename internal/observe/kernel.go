@@ -47,9 +47,9 @@ func hungTask(r *event.Record) (event.Event, bool) {
 	}
 	e := event.Event{Kind: event.KindHungTask, Text: "task " + name[:i] + " is stuck in the kernel"}
 	e.IDs.PID, _ = strconv.Atoi(name[i+1:])
-	e.Fields = []event.Field{str(event.FieldComm, name[:i])}
+	e.Fields = []event.Field{event.FieldComm.Text(name[:i])}
 	if n, err := strconv.Atoi(digits(after(r.Raw, "blocked for more than "))); err == nil {
-		e.Fields = append(e.Fields, whole(event.FieldSeconds, int64(n)))
+		e.Fields = append(e.Fields, event.FieldSeconds.Int(n))
 	}
 	return e, true
 }
@@ -67,9 +67,9 @@ func oomKill(r *event.Record) (event.Event, bool) {
 	}
 	e := event.Event{Kind: event.KindOOMKill, Text: "the kernel kills " + comm + " for memory"}
 	e.IDs.PID, _ = strconv.Atoi(pid)
-	e.Fields = []event.Field{str(event.FieldComm, comm)}
+	e.Fields = []event.Field{event.FieldComm.Text(comm)}
 	if name := runtimeOf(comm); isRuntime(name) {
-		e.Fields = append(e.Fields, str(event.FieldRuntime, name))
+		e.Fields = append(e.Fields, event.FieldRuntime.Text(name))
 	}
 	return e, true
 }
@@ -80,7 +80,7 @@ func kernelFrame(symbol string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
 		before, _, _ := strings.Cut(r.Raw, symbol)
 		return event.Event{
-			Kind: event.KindKernelFrame, Fields: []event.Field{str(event.FieldSymbol, symbol)}, Text: "kernel stack in " + symbol,
+			Kind: event.KindKernelFrame, Fields: []event.Field{event.FieldSymbol.Text(symbol)}, Text: "kernel stack in " + symbol,
 		}, (before == "" || !isWord(before[len(before)-1])) && !symbolRow.MatchString(r.Raw)
 	}
 }
@@ -93,7 +93,7 @@ func forkRejected(r *event.Record) (event.Event, bool) {
 	cgroup, _, _ := strings.Cut(after(r.Raw, "fork rejected by pids controller in "), " ")
 	pod := containsAny(cgroup, []string{"kubepods", "docker-", "/docker/", "cri-containerd", "libpod", "crio-"})
 	return event.Event{
-		Kind: event.KindForkRejected, Fields: []event.Field{str(event.FieldCgroup, cgroup), truth(event.FieldPodLimit, pod)},
+		Kind: event.KindForkRejected, Fields: []event.Field{event.FieldCgroup.Text(cgroup), event.FieldPodLimit.Bool(pod)},
 		Text: "the pids limit of " + cgroup + " is reached",
 	}, strings.HasPrefix(cgroup, "/")
 }
@@ -102,9 +102,9 @@ func forkRejected(r *event.Record) (event.Event, bool) {
 // It holds net_mutex meanwhile, since 4.17 pernet_ops_rwsem: the lock that a new network namespace needs.
 func netdevBusy(r *event.Record) (event.Event, bool) {
 	device, ok := between(r.Raw, "unregister_netdevice: waiting for ", " to become free")
-	e := event.Event{Kind: event.KindNetdevBusy, Fields: []event.Field{str(event.FieldDevice, device), str(event.FieldHolds, networkLock)}, Text: "the kernel waits for references to " + device}
+	e := event.Event{Kind: event.KindNetdevBusy, Fields: []event.Field{event.FieldDevice.Text(device), event.FieldHolds.Text(networkLock)}, Text: "the kernel waits for references to " + device}
 	if n, err := strconv.Atoi(strings.TrimSuffix(firstWord(after(r.Raw, "Usage count = ")), ".")); err == nil {
-		e.Fields = append(e.Fields, whole(event.FieldUsage, int64(n)))
+		e.Fields = append(e.Fields, event.FieldUsage.Int(n))
 	}
 	return e, ok
 }
@@ -118,7 +118,7 @@ func netdevBusy(r *event.Record) (event.Event, bool) {
 func fileServer(r *event.Record) (event.Event, bool) {
 	server, state, ok := strings.Cut(after(r.Raw, "nfs: server "), " ")
 	e := event.Event{
-		Kind: event.KindServerSilent, Fields: []event.Field{str(event.FieldProtocol, "nfs"), str(event.FieldServer, server)},
+		Kind: event.KindServerSilent, Fields: []event.Field{event.FieldProtocol.Text("nfs"), event.FieldServer.Text(server)},
 		Span: event.Span{Key: "nfs/" + server, State: true}, Text: "the NFS server " + server + " does not answer",
 	}
 	switch {
@@ -126,7 +126,7 @@ func fileServer(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	case strings.HasPrefix(state, "not responding, "):
 		e.Span.Edge = event.Begin
-		e.Fields = append(e.Fields, truth(event.FieldGaveUp, strings.HasPrefix(state, "not responding, timed out")))
+		e.Fields = append(e.Fields, event.FieldGaveUp.Bool(strings.HasPrefix(state, "not responding, timed out")))
 	case strings.HasPrefix(state, "OK"):
 		e.Span.Edge, e.Text = event.End, "the NFS server "+server+" answers again"
 	default:
@@ -143,7 +143,7 @@ func fileServer(r *event.Record) (event.Event, bool) {
 //	Aborting journal on device sda1-8.
 //	JBD2: Detected IO errors while flushing file data on sda1-8
 func blockError(r *event.Record) (event.Event, bool) {
-	text := message(r)
+	text := r.Message()
 	what := "error"
 	device := firstWord(after(text, "I/O error, dev ", "I/O error on dev ", "I/O error on device ", "I/O error in filesystem (\""))
 	if device == "" && strings.Contains(text, "I/O error") {
@@ -154,7 +154,7 @@ func blockError(r *event.Record) (event.Event, bool) {
 	}
 	device = strings.Trim(device, ",.:\")")
 	return event.Event{
-		Kind: event.KindBlockError, Fields: []event.Field{str(event.FieldDevice, device), str(event.FieldWhat, what)},
+		Kind: event.KindBlockError, Fields: []event.Field{event.FieldDevice.Text(device), event.FieldWhat.Text(what)},
 		Text: "I/O errors on " + device,
 	}, device != ""
 }
@@ -166,7 +166,7 @@ func blockError(r *event.Record) (event.Event, bool) {
 func nvmeTimeout(r *event.Record) (event.Event, bool) {
 	device, rest, ok := strings.Cut(after(r.Raw, "nvme nvme"), ": ")
 	return event.Event{
-		Kind: event.KindBlockError, Fields: []event.Field{str(event.FieldDevice, "nvme"+device), str(event.FieldWhat, "timeout")},
+		Kind: event.KindBlockError, Fields: []event.Field{event.FieldDevice.Text("nvme" + device), event.FieldWhat.Text("timeout")},
 		Text: "nvme" + device + " does not answer",
 	}, ok && strings.HasPrefix(rest, "I/O ")
 }
@@ -189,7 +189,7 @@ func softLockup(r *event.Record) (event.Event, bool) {
 		e.IDs.TID, _ = strconv.Atoi(task[i+1:])
 		task = task[:i]
 	}
-	e.Fields = []event.Field{str(event.FieldCPU, cpu), whole(event.FieldSeconds, int64(seconds)), str(event.FieldComm, task)}
+	e.Fields = []event.Field{event.FieldCPU.Text(cpu), event.FieldSeconds.Int(seconds), event.FieldComm.Text(task)}
 	return e, true
 }
 
@@ -201,7 +201,7 @@ func softLockup(r *event.Record) (event.Event, bool) {
 func rcuStall(r *event.Record) (event.Event, bool) {
 	self := strings.Contains(r.Raw, "self-detected stall on CPU")
 	return event.Event{
-		Kind: event.KindRCUStall, Fields: []event.Field{truth(event.FieldSelf, self)}, Text: "a CPU does not come round",
+		Kind: event.KindRCUStall, Fields: []event.Field{event.FieldSelf.Bool(self)}, Text: "a CPU does not come round",
 	}, strings.Contains(r.Raw, "INFO: rcu") && (self || strings.Contains(r.Raw, "stalls on CPUs/tasks"))
 }
 
@@ -222,19 +222,19 @@ func allocDeadlock(r *event.Record) (event.Event, bool) {
 	}
 	e := event.Event{Kind: event.KindAllocDeadlock, Text: "XFS gets no memory for " + task[:i]}
 	e.IDs.TID, _ = strconv.Atoi(digits(task[i+1:]))
-	e.Fields = []event.Field{str(event.FieldComm, task[:i]), str(event.FieldFunction, firstWord(after(after(r.Raw, "allocation deadlock"), "in ")))}
+	e.Fields = []event.Field{event.FieldComm.Text(task[:i]), event.FieldFunction.Text(firstWord(after(after(r.Raw, "allocation deadlock"), "in ")))}
 	return e, true
 }
 
 // pageAllocFailed is mm/page_alloc.c's line: kswapd0: page allocation failure: order:4, mode:0x40c0(…).
 func pageAllocFailed(r *event.Record) (event.Event, bool) {
-	comm, rest, ok := strings.Cut(message(r), ": page allocation failure: order:")
+	comm, rest, ok := strings.Cut(r.Message(), ": page allocation failure: order:")
 	if i := strings.LastIndexByte(comm, ']'); i >= 0 { // the stamp of dmesg
 		comm = strings.TrimSpace(comm[i+1:])
 	}
-	e := event.Event{Kind: event.KindPageAllocFailed, Fields: []event.Field{str(event.FieldComm, comm)}, Text: "no pages for " + comm}
+	e := event.Event{Kind: event.KindPageAllocFailed, Fields: []event.Field{event.FieldComm.Text(comm)}, Text: "no pages for " + comm}
 	if n, err := strconv.Atoi(digits(rest)); err == nil {
-		e.Fields = append(e.Fields, whole(event.FieldOrder, int64(n)))
+		e.Fields = append(e.Fields, event.FieldOrder.Int(n))
 	}
 	return e, ok
 }
@@ -248,7 +248,7 @@ func slabFailed(r *event.Record) (event.Event, bool) {
 	cache, ok := between(r.Raw, "cache: ", ", object size: ")
 	name, cgroup, accounted := strings.Cut(strings.TrimSuffix(cache, ")"), "(")
 	return event.Event{
-		Kind: event.KindSlabFailed, Fields: []event.Field{str(event.FieldCache, name), str(event.FieldCgroup, cgroup)},
+		Kind: event.KindSlabFailed, Fields: []event.Field{event.FieldCache.Text(name), event.FieldCgroup.Text(cgroup)},
 		Text: "no memory for " + name + " in a memory cgroup",
 	}, ok && accounted
 }

@@ -76,7 +76,7 @@ func (k *KernelTraces) Add(r *event.Record) {
 	if r.Unit != "" && r.Unit != "kernel" || len(r.Fields) > 0 { // the kernel writes no pairs
 		return
 	}
-	text := strings.TrimRight(message(r), " \r")
+	text := strings.TrimRight(r.Message(), " \r")
 	caller := callerOf(r.Raw)
 	t := k.open[caller]
 	if t != nil && r.Time.Known && t.last.Known && r.Time.T.Sub(t.last.T).Abs() > maxTracing {
@@ -268,7 +268,7 @@ func (t *kernelTrace) hungEvent() event.Event {
 	if s.Time.Known {
 		e.Start, e.End = s.Time.Add(-t.blocked), s.Time
 	}
-	e.Fields = append(e.Fields, whole(event.FieldSamples, 1), whole(event.FieldSeconds, int64(t.blocked/time.Second)), truth(event.FieldReturned, false))
+	e.Fields = append(e.Fields, event.FieldSamples.Int(1), event.FieldSeconds.Number(float64(t.blocked/time.Second)), event.FieldReturned.Bool(false))
 	e.Text += ", for more than " + strconv.Itoa(int(t.blocked/time.Second)) + " s"
 	return e
 }

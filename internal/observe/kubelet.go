@@ -48,7 +48,7 @@ var kubeletTable = table{
 //	≥ 1.13  … pleg has yet to be successful
 //	≤ 1.12  … last seen active 2562047h47m16.854775807s ago (the zero time)
 func plegUnhealthy(r *event.Record) (event.Event, bool) {
-	text := message(r)
+	text := r.Message()
 	if strings.Contains(r.Raw, "Node became not ready") || strings.Contains(text, "setters.go") {
 		return event.Event{}, false // the condition line repeats the message
 	}
@@ -57,7 +57,7 @@ func plegUnhealthy(r *event.Record) (event.Event, bool) {
 	}
 	e := event.Event{Kind: event.KindPLEGUnhealthy, Text: "PLEG is not healthy"}
 	if strings.Contains(text, "pleg has yet to be successful") {
-		e.Fields = []event.Field{truth(event.FieldNever, true)}
+		e.Fields = []event.Field{event.FieldNever.Bool(true)}
 		e.Text = "no relist has succeeded since the kubelet started"
 		return e, true
 	}
@@ -66,13 +66,13 @@ func plegUnhealthy(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	if age > event.LongestSpan {
-		e.Fields = []event.Field{truth(event.FieldNever, true)}
+		e.Fields = []event.Field{event.FieldNever.Bool(true)}
 		e.Text = "no relist has succeeded since the kubelet started"
 		return e, true
 	}
-	e.Fields = []event.Field{length(event.FieldAge, age)}
+	e.Fields = []event.Field{event.FieldAge.Duration(age)}
 	if threshold, ok := duration(text, "threshold is ", ""); ok {
-		e.Fields = append(e.Fields, length(event.FieldThreshold, threshold))
+		e.Fields = append(e.Fields, event.FieldThreshold.Duration(threshold))
 	}
 	e.Text = "PLEG was last seen active " + age.String() + " ago"
 	return e, true
@@ -99,11 +99,11 @@ func duration(s, before, after string) (time.Duration, bool) {
 func relistFailed(r *event.Record) (event.Event, bool) {
 	text := errorOf(r)
 	if text == "" {
-		text = message(r)
+		text = r.Message()
 	}
 	e := event.Event{
 		Kind:   event.KindRelistFailed,
-		Fields: append([]event.Field{str(event.FieldError, text), truth(event.FieldDeadline, isDeadline(text))}, tooLarge(text)...),
+		Fields: append([]event.Field{event.FieldError.Text(text), event.FieldDeadline.Bool(isDeadline(text))}, tooLarge(text)...),
 		Text:   "relist could not list the pods",
 	}
 	e.Fields = append(e.Fields, lostRuntime(text)...)
@@ -120,12 +120,12 @@ func relistFailed(r *event.Record) (event.Event, bool) {
 func lostRuntime(reason string) []event.Field {
 	switch {
 	case strings.Contains(reason, "Cannot connect to the Docker daemon"):
-		return []event.Field{str(event.FieldGone, "dockerd")}
+		return []event.Field{event.FieldGone.Text("dockerd")}
 	case strings.Contains(reason, "dial unix") && (strings.Contains(reason, "connection refused") || strings.Contains(reason, "no such file or directory")):
 		socket, _, _ := strings.Cut(after(reason, "dial unix "), ".sock")
-		return []event.Field{str(event.FieldGone, runtimeOf(socket[strings.LastIndexByte(socket, '/')+1:]))}
+		return []event.Field{event.FieldGone.Text(runtimeOf(socket[strings.LastIndexByte(socket, '/')+1:]))}
 	case containsAny(reason, []string{"error reading from server: ", "transport is closing", "connection reset by peer"}):
-		return []event.Field{truth(event.FieldCut, true)}
+		return []event.Field{event.FieldCut.Bool(true)}
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func tooLarge(text string) []event.Field {
 	if err != nil {
 		return nil
 	}
-	return []event.Field{whole(event.FieldSize, size), whole(event.FieldLimit, limit), str(event.FieldRefusedBy, side)}
+	return []event.Field{event.FieldSize.Number(float64(size)), event.FieldLimit.Number(float64(limit)), event.FieldRefusedBy.Text(side)}
 }
 
 // gcFailed is the kubelet's garbage collection without a list to work on:
@@ -166,10 +166,10 @@ func tooLarge(text string) []event.Field {
 func gcFailed(r *event.Record) (event.Event, bool) {
 	reason := errorOf(r)
 	if reason == "" {
-		reason = after(message(r), "rpc error: ")
+		reason = after(r.Message(), "rpc error: ")
 	}
 	e := event.Event{Kind: event.KindGCFailed, Text: "the kubelet could not collect dead containers"}
-	e.Fields = append([]event.Field{str(event.FieldError, reason), truth(event.FieldDeadline, isDeadline(reason))}, tooLarge(reason)...)
+	e.Fields = append([]event.Field{event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(reason))}, tooLarge(reason)...)
 	return e, reason != ""
 }
 
@@ -183,7 +183,7 @@ func gcFailed(r *event.Record) (event.Event, bool) {
 //	        "PodSandboxStatus of sandbox for pod" err="…" podSandboxID="<id>" pod="…"
 //	        "Version from runtime service failed" err="…"; "Get ImageStatus from image service failed" err="…" image="…"
 func criError(r *event.Record) (event.Event, bool) {
-	text := message(r)
+	text := r.Message()
 	method := ""
 	for _, m := range criMethods {
 		if strings.HasPrefix(strings.TrimLeft(text, `"`), m) || strings.Contains(text, "] "+m) || strings.Contains(text, "Get "+m) {
@@ -199,13 +199,13 @@ func criError(r *event.Record) (event.Event, bool) {
 
 // failedCall is a call of the CRI that the kubelet says has failed. One that the runtime has not is no failure.
 func failedCall(r *event.Record, method string) (event.Event, bool) {
-	text := message(r)
+	text := r.Message()
 	reason := errorOf(r)
 	if reason == "" {
 		reason = after(text, " failed: ", " error: ")
 	}
 	e := event.Event{Kind: event.KindCRIError, Text: method + " failed"}
-	e.Fields = []event.Field{str(event.FieldMethod, method), str(event.FieldError, reason), truth(event.FieldDeadline, isDeadline(text) || isDeadline(reason))}
+	e.Fields = []event.Field{event.FieldMethod.Text(method), event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(text) || isDeadline(reason))}
 	e.Fields = append(e.Fields, tooLarge(reason)...)
 	e.Fields = append(e.Fields, lostRuntime(reason)...)
 	for _, key := range []string{"containerID", "podSandboxID", "podSandboxId"} {
@@ -263,15 +263,15 @@ func callerTexts() []string {
 // callerError is an error of the CRI in the words of whoever made the call; the timeline joins it with the client's.
 func callerError(r *event.Record) (event.Event, bool) {
 	for _, c := range callerErrors {
-		if !strings.Contains(message(r), c.text) {
+		if !strings.Contains(r.Message(), c.text) {
 			continue
 		}
 		e, ok := failedCall(r, c.method)
 		if e.IDs.Container == "" {
-			e.IDs.Container = containerID(after(message(r), "container id: "))
+			e.IDs.Container = containerID(after(r.Message(), "container id: "))
 		}
 		reason, _ := e.Get(event.FieldError)
-		e.Fields = append(e.Fields, truth(event.FieldCaller, true))
+		e.Fields = append(e.Fields, event.FieldCaller.Bool(true))
 		return e, ok && reason.Text() != ""
 	}
 	return event.Event{}, false
@@ -290,7 +290,7 @@ func nodeNotReady(r *event.Record) (event.Event, bool) {
 	case strings.Contains(text, "NodeStatusUnknown"):
 		return event.Event{}, false // set by the controller, never by PLEG
 	case strings.Contains(text, "Node became not ready"):
-		e.Fields = []event.Field{truth(event.FieldPLEG, strings.Contains(text, "PLEG is not healthy"))}
+		e.Fields = []event.Field{event.FieldPLEG.Bool(strings.Contains(text, "PLEG is not healthy"))}
 	case strings.Contains(text, "event message for node"):
 	default:
 		return event.Event{}, false
@@ -325,7 +325,7 @@ func nodeReady(r *event.Record) (event.Event, bool) {
 }
 
 func kubeletStart(r *event.Record) (event.Event, bool) {
-	return event.Event{Kind: event.KindKubeletStart, Text: "kubelet started"}, strings.HasPrefix(strings.TrimLeft(message(r), `"`), "Started kubelet")
+	return event.Event{Kind: event.KindKubeletStart, Text: "kubelet started"}, strings.HasPrefix(strings.TrimLeft(r.Message(), `"`), "Started kubelet")
 }
 
 func runtimeDown(*event.Record) (event.Event, bool) {
@@ -344,7 +344,7 @@ func eventedFull(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e := event.Event{Kind: event.KindEventedFull, Text: "the event channel that both PLEGs share is full"}
-	e.Fields = []event.Field{whole(event.FieldEvents, int64(n))}
+	e.Fields = []event.Field{event.FieldEvents.Int(n)}
 	return e, true
 }
 
@@ -372,7 +372,7 @@ func syncLoopLate(r *event.Record) (event.Event, bool) {
 		took = v + "s"
 	}
 	d, err := time.ParseDuration(took)
-	e.Fields = []event.Field{length(event.FieldTook, d)}
+	e.Fields = []event.Field{event.FieldTook.Duration(d)}
 	e.Start, e.End = r.Time.Add(-d), r.Time
 	e.Text = "housekeeping took " + took
 	return e, err == nil
@@ -404,7 +404,7 @@ func containerDied(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e := event.Event{Kind: event.KindContainerDied, Text: "PLEG reports ContainerDied"}
-	e.IDs.Container = findID(message(r))
+	e.IDs.Container = findID(r.Message())
 	if ev, ok := r.Field("event"); ok && e.IDs.Container == "" {
 		e.IDs.Container = findID(ev)
 	}
@@ -425,9 +425,9 @@ func killUnwanted(r *event.Record) (event.Event, bool) {
 	e.IDs.Pod = podOf(r)
 	name, ok := r.Field("containerName")
 	if !ok {
-		name, _ = between(message(r), `Killing unwanted container "`, `"`)
+		name, _ = between(r.Message(), `Killing unwanted container "`, `"`)
 	}
-	e.Fields = []event.Field{str(event.FieldName, name)}
+	e.Fields = []event.Field{event.FieldName.Text(name)}
 	e.Text = "the kubelet kills container " + short(e.IDs.Container) + " as unwanted"
 	return e, e.IDs.Container != ""
 }
@@ -439,7 +439,7 @@ func killUnwanted(r *event.Record) (event.Event, bool) {
 func restartWanted(r *event.Record) (event.Event, bool) {
 	reason, ok := r.Field("containerMessage")
 	if !ok {
-		reason = after(message(r), `": `)
+		reason = after(r.Message(), `": `)
 	}
 	e := event.Event{Kind: event.KindRestartWanted, Text: reason}
 	e.IDs.Pod = podOf(r)
@@ -451,7 +451,7 @@ func podOf(r *event.Record) string {
 	if pod, ok := r.Field("pod"); ok {
 		return pod
 	}
-	old, _ := between(message(r), `pod "`, `"`)
+	old, _ := between(r.Message(), `pod "`, `"`)
 	old, _, ok := strings.Cut(old, "(")
 	name, namespace, split := strings.Cut(old, "_")
 	if !ok || !split {
@@ -468,14 +468,14 @@ func podOf(r *event.Record) string {
 func cpuManager(r *event.Record) (event.Event, bool) {
 	policy, ok := r.Field("policy")
 	if !ok {
-		policy, _ = between(message(r), "starting with ", " policy")
+		policy, _ = between(r.Message(), "starting with ", " policy")
 	}
 	return fact("kubelet.cpu-manager-policy", policy)
 }
 
 // kubeletFlag is what the kubelet prints at -v=2 when it starts: flag.go:64] FLAG: --cpu-manager-policy="static".
 func kubeletFlag(r *event.Record) (event.Event, bool) {
-	text := message(r)
+	text := r.Message()
 	_, rest, ok := strings.Cut(text, "FLAG: --")
 	name, value, _ := strings.Cut(rest, "=")
 	if !ok || kubeletFlags[name] == "" {
@@ -517,7 +517,7 @@ func nodeConfig(r *event.Record) (event.Event, bool) {
 func kubeletVersion(r *event.Record) (event.Event, bool) {
 	v, ok := r.Field("kubeletVersion")
 	if !ok {
-		_, rest, found := strings.Cut(message(r), "Kubelet version: ")
+		_, rest, found := strings.Cut(r.Message(), "Kubelet version: ")
 		if !found {
 			return event.Event{}, false
 		}
@@ -549,7 +549,7 @@ func version(s string) string {
 //	all     Recording NodeHasInsufficientPID event message for node X; "Recording event message for node" node="X" event="NodeHasInsufficientPID"
 func pidPressure(r *event.Record) (event.Event, bool) {
 	resource, _ := r.Field("resourceName")
-	ok := resource == "pids" || strings.HasSuffix(message(r), "attempting to reclaim pids") ||
+	ok := resource == "pids" || strings.HasSuffix(r.Message(), "attempting to reclaim pids") ||
 		strings.Contains(r.Raw, "event message for node") && strings.Contains(r.Raw, "NodeHasInsufficientPID")
 	return event.Event{Kind: event.KindPIDPressure, Text: "the node is short of process ids"}, ok
 }
@@ -559,11 +559,11 @@ func pidPressure(r *event.Record) (event.Event, bool) {
 //	≤ 1.15  du and find on following dirs took 1.810922s: [/var/lib/docker/overlay2/… /var/lib/docker/containers/…]
 //	≥ 1.16  fs: disk usage and inodes count on following dirs took 1.5s: […]; will not log again for this container unless duration exceeds 2s
 func slowDU(r *event.Record) (event.Event, bool) {
-	text := message(r)
+	text := r.Message()
 	took, ok := duration(text, "on following dirs took ", ": ")
 	dirs, _ := between(text, ": [", "]")
 	return event.Event{
-		Kind: event.KindSlowDU, Start: r.Time.Add(-took), End: r.Time, Fields: []event.Field{str(event.FieldDirs, strings.TrimSpace(dirs))},
+		Kind: event.KindSlowDU, Start: r.Time.Add(-took), End: r.Time, Fields: []event.Field{event.FieldDirs.Text(strings.TrimSpace(dirs))},
 		Text: "disk usage took " + took.String(),
 	}, ok
 }

@@ -83,9 +83,9 @@ func (l *Legends) Resolve(e *event.Event) {
 		if err != nil || !known {
 			continue
 		}
-		setField(e, str(of.field, v.value))
+		setField(e, of.field.Text(v.value))
 		if strings.Contains(v.value, "netlink_recvmsg") {
-			setField(e, truth(event.FieldNetlink, true))
+			setField(e, event.FieldNetlink.Bool(true))
 		}
 		if of.kind == samples.CgroupLegend {
 			if e.IDs.Container != "" || e.Component == "shim" || findID(v.value) == "" {

@@ -64,30 +64,30 @@ func Line(r *event.Record) event.Event {
 	e := event.Event{Kind: event.KindLogLine, Component: cmp.Or(Component(r.Unit, r.Pos.File), r.Unit, unnamedWriter), Text: spell(r)}
 	e.IDs.Container = findID(r.Raw)
 	if r.Unit != "" {
-		e.Fields = []event.Field{str(event.FieldUnit, r.Unit)}
+		e.Fields = []event.Field{event.FieldUnit.Text(r.Unit)}
 	}
 	finish(&e, r, e.Component)
 	return e
 }
 
 func lineEvent(r *event.Record, component string) event.Event {
-	e := event.Event{Kind: event.KindLogLine, Component: component, Text: message(r)}
+	e := event.Event{Kind: event.KindLogLine, Component: component, Text: r.Message()}
 	e.IDs.Container = findID(r.Raw)
 	if pod, ok := r.Field("pod"); ok {
 		e.IDs.Pod = pod
 	}
-	e.Fields = []event.Field{str(event.FieldText, message(r))}
+	e.Fields = []event.Field{event.FieldText.Text(r.Message())}
 	if r.Unit != "" {
-		e.Fields = append(e.Fields, str(event.FieldUnit, r.Unit))
+		e.Fields = append(e.Fields, event.FieldUnit.Text(r.Unit))
 	}
 	if reason := errorOf(r); reason != "" {
-		e.Fields = append(e.Fields, str(event.FieldError, reason))
+		e.Fields = append(e.Fields, event.FieldError.Text(reason))
 	}
 	for _, f := range r.Fields[:min(len(r.Fields), maxLineFields)] {
 		key := event.Key(f.Key)
 		has := func(other event.Field) bool { return other.Key == key }
 		if !event.IsReserved(key) && !slices.ContainsFunc(e.Fields, has) {
-			e.Fields = append(e.Fields, str(key, f.Value))
+			e.Fields = append(e.Fields, key.Text(f.Value))
 		}
 	}
 	finish(&e, r, component)

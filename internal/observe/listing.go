@@ -36,7 +36,7 @@ func runcProcess(r *event.Record) (event.Event, bool) {
 	if r.Unit != "" {
 		return event.Event{}, false // a daemon's log line about runc is no listing
 	}
-	before, command, ok := strings.Cut(message(r), "runc --")
+	before, command, ok := strings.Cut(r.Message(), "runc --")
 	if !ok {
 		return event.Event{}, false
 	}
@@ -56,7 +56,7 @@ func systemdFlag(word string) bool {
 //	5 D root      14378  13862  0  80   0 - 269979 refrig Sep30 ?       00:00:00 /usr/local/bin/runc init     (ps -elf)
 //	14378 14378 13862 Ds   __refrigerator   runc:[2:INIT]   runc init                                         (ps -eLo …,wchan:32)
 func runcInit(r *event.Record) (event.Event, bool) {
-	text := message(r)
+	text := r.Message()
 	if r.Unit != "" || containsAny(text, []string{"grep ", "INFO: task", "task:", "pid="}) {
 		return event.Event{}, false
 	}
@@ -71,7 +71,7 @@ func runcInit(r *event.Record) (event.Event, bool) {
 		}
 	}
 	e.IDs.PID = longNumber(text)
-	e.Fields = []event.Field{str(event.FieldComm, "runc"), str(event.FieldVerb, "init"), str(event.FieldState, state), str(event.FieldWchan, wchan)}
+	e.Fields = []event.Field{event.FieldComm.Text("runc"), event.FieldVerb.Text("init"), event.FieldState.Text(state), event.FieldWchan.Text(wchan)}
 	if wchan != "" {
 		e.Text = "runc init sleeps in " + wchan
 	}
@@ -109,7 +109,7 @@ func cniProcess(r *event.Record) (event.Event, bool) {
 	if r.Unit != "" {
 		return event.Event{}, false
 	}
-	before, plugin, _ := strings.Cut(message(r), "/opt/cni/bin/")
+	before, plugin, _ := strings.Cut(r.Message(), "/opt/cni/bin/")
 	if i := strings.IndexAny(plugin, " \t"); i >= 0 {
 		plugin = plugin[:i]
 	}
@@ -124,11 +124,11 @@ func cniProcess(r *event.Record) (event.Event, bool) {
 //	24310 /usr/bin/containerd-shim-runc-v2 -namespace k8s.io -id <id> -address /run/containerd/containerd.sock
 //	24310 docker-containerd-shim -namespace moby -workdir /var/lib/docker/containerd/daemon/io.containerd.runtime.v1.linux/moby/<id> -address …
 func shimProcess(r *event.Record) (event.Event, bool) {
-	before, command, ok := strings.Cut(message(r), "containerd-shim")
+	before, command, ok := strings.Cut(r.Message(), "containerd-shim")
 	if r.Unit != "" || !ok || !strings.Contains(command, " -namespace ") {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindProcess, Component: "shim", Source: Processes, Fields: []event.Field{str(event.FieldComm, "containerd-shim")}}
+	e := event.Event{Kind: event.KindProcess, Component: "shim", Source: Processes, Fields: []event.Field{event.FieldComm.Text("containerd-shim")}}
 	dir, _, _ := strings.Cut(after(command, " -workdir "), " ")
 	e.IDs.Container = containerID(after(command, " -id "))
 	if e.IDs.Container == "" {
@@ -154,7 +154,7 @@ const FactMachine = "kernel.machine"
 
 // unameMachine is what uname -a printed: "Linux node-1 5.10.0-8-amd64 #1 SMP Debian … x86_64 GNU/Linux".
 func unameMachine(r *event.Record) (event.Event, bool) {
-	before, ok := strings.CutSuffix(strings.TrimSpace(message(r)), " GNU/Linux")
+	before, ok := strings.CutSuffix(strings.TrimSpace(r.Message()), " GNU/Linux")
 	words := strings.Fields(before)
 	if r.Unit != "" || !ok || len(words) < 5 || words[0] != "Linux" {
 		return event.Event{}, false

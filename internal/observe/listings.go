@@ -73,7 +73,7 @@ func fileSystem(dst []event.Event, e *snapshots.Datum) []event.Event {
 	target, _ := e.Field("Mounted on")
 	source, _ := e.Field("Filesystem")
 	ev := event.Event{Kind: event.KindFileSystem, Component: "node", Source: Node, Evidence: []event.Quote{quoteOf(e)}}
-	ev.Fields = []event.Field{str(event.FieldTarget, target), str(event.FieldSource, source)}
+	ev.Fields = []event.Field{event.FieldTarget.Text(target), event.FieldSource.Text(source)}
 	told := false
 	for _, c := range [...]struct {
 		column string
@@ -82,7 +82,7 @@ func fileSystem(dst []event.Event, e *snapshots.Datum) []event.Event {
 	}{{"Use%", event.FieldUsedPercent, "full"}, {"Capacity", event.FieldUsedPercent, "full"}, {"IUse%", event.FieldInodesPercent, "of the inodes used"}} {
 		value, _ := e.Field(c.column)
 		if n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64); err == nil {
-			ev.Fields = append(ev.Fields, number(c.field, n))
+			ev.Fields = append(ev.Fields, c.field.Number(n))
 			ev.Text, told = target+" is "+value+" "+c.what, true
 		}
 	}

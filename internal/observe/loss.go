@@ -84,7 +84,7 @@ func Loss(r *event.Record) (e event.Event, ok bool) {
 		if !row.takes(r) {
 			continue
 		}
-		if e, ok = row.loss(r, strings.TrimSpace(message(r))); ok {
+		if e, ok = row.loss(r, strings.TrimSpace(r.Message())); ok {
 			finishLoss(&e, r)
 			return e, true
 		}
@@ -103,16 +103,16 @@ func finishLoss(e *event.Event, r *event.Record) {
 
 // loss is the event of lines that a component wrote and that are missing; of everybody's where it is empty.
 func loss(by, of, reach, text string) event.Event {
-	e := event.Event{Component: by, Text: text, Fields: []event.Field{str(event.FieldReach, reach)}}
+	e := event.Event{Component: by, Text: text, Fields: []event.Field{event.FieldReach.Text(reach)}}
 	if of != "" {
-		e.Fields = append(e.Fields, str(event.FieldOf, of))
+		e.Fields = append(e.Fields, event.FieldOf.Text(of))
 	}
 	return e
 }
 
 // counted adds how many messages are missing.
 func counted(e event.Event, n int) event.Event {
-	e.Fields = append(e.Fields, whole(event.FieldMessages, int64(n)))
+	e.Fields = append(e.Fields, event.FieldMessages.Int(n))
 	return e
 }
 
@@ -200,7 +200,7 @@ func rotatedSince(r *event.Record, text string) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e := loss("journald", "", ReachFile, "the journal was rotated while it was read")
-	e.Fields = append(e.Fields, truth(event.FieldAnywhere, true))
+	e.Fields = append(e.Fields, event.FieldAnywhere.Bool(true))
 	return e, true
 }
 

@@ -206,14 +206,14 @@ func text(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 
 // event is what the calls of one type came to.
 func (s *series) event(dst []event.Event) []event.Event {
 	e := event.Event{Kind: event.KindRuntimeOperation, Component: "kubelet", Source: Metrics, Text: s.operation + " calls of the kubelet"}
-	e.Fields = []event.Field{str(event.FieldOperation, s.operation)}
+	e.Fields = []event.Field{event.FieldOperation.Text(s.operation)}
 	count := s.count
 	if s.has["total"] {
 		count = s.total
 	}
 	add := func(part string, field event.Key, v float64) {
 		if s.has[part] && !math.IsInf(v, 0) {
-			e.Fields = append(e.Fields, number(field, v))
+			e.Fields = append(e.Fields, field.Number(v))
 		}
 		if s.has[part] {
 			e.Evidence = append(e.Evidence, s.quotes[part])

@@ -64,7 +64,7 @@ func (m *mounts) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	}
 	target := e.Path[0]
 	ev := event.Event{Kind: event.KindMount, Component: "node", Source: Mounts, Evidence: []event.Quote{quoteOf(e)}, Text: fstype + " at " + target}
-	ev.Fields = []event.Field{str(event.FieldFSType, fstype), str(event.FieldTarget, target), str(event.FieldSource, source), truth(event.FieldVolatile, volatile), truth(event.FieldNetwork, network)}
+	ev.Fields = []event.Field{event.FieldFSType.Text(fstype), event.FieldTarget.Text(target), event.FieldSource.Text(source), event.FieldVolatile.Bool(volatile), event.FieldNetwork.Bool(network)}
 	if strings.Contains(target, "/io.containerd.runtime.") { // docker's and CRI-O's paths hold the id of a layer
 		ev.IDs.Container = findID(target)
 	}
@@ -109,7 +109,7 @@ func (packages) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 		before := len(dst)
 		dst = addFact(dst, Packages, component+".version", v, e)
 		for i := before; i < len(dst); i++ {
-			dst[i].Fields = append(dst[i].Fields, str(event.FieldBasis, installed))
+			dst[i].Fields = append(dst[i].Fields, event.FieldBasis.Text(installed))
 		}
 	}
 	return dst

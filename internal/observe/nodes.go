@@ -89,12 +89,12 @@ func (n *nodes) event(dst []event.Event, k *kubeEvent) []event.Event {
 	if k.last.Known && e.Start.Known && k.last.T.After(e.Start.T) {
 		e.End = k.last
 	}
-	e.Fields = []event.Field{str(event.FieldReason, k.reason), str(event.FieldObject, k.kind), str(event.FieldName, k.name), str(event.FieldMessage, clipped(k.message)), str(event.FieldType, k.level), str(event.FieldFrom, k.from)}
+	e.Fields = []event.Field{event.FieldReason.Text(k.reason), event.FieldObject.Text(k.kind), event.FieldName.Text(k.name), event.FieldMessage.Text(clipped(k.message)), event.FieldType.Text(k.level), event.FieldFrom.Text(k.from)}
 	if c, err := strconv.Atoi(k.count); err == nil {
-		e.Fields = append(e.Fields, number(event.FieldCount, float64(c)))
+		e.Fields = append(e.Fields, event.FieldCount.Int(c))
 	}
 	if k.age != "" {
-		e.Fields = append(e.Fields, str(event.FieldAge, k.age))
+		e.Fields = append(e.Fields, event.FieldAge.Text(k.age))
 	}
 	if strings.EqualFold(k.kind, "pod") {
 		e.IDs.Pod = k.namespace + "/" + k.name
@@ -164,7 +164,7 @@ func (c *condition) events(dst []event.Event, ours bool) []event.Event {
 	if c.since.Known && c.beat.Known && !c.beat.T.Before(c.since.T) {
 		e.Start, e.End, e.Open = c.since, c.beat, true
 	}
-	e.Fields = []event.Field{str(event.FieldNode, c.node), str(event.FieldCondition, c.kind), str(event.FieldStatus, c.status), str(event.FieldReason, c.reason), str(event.FieldMessage, clipped(c.message))}
+	e.Fields = []event.Field{event.FieldNode.Text(c.node), event.FieldCondition.Text(c.kind), event.FieldStatus.Text(c.status), event.FieldReason.Text(c.reason), event.FieldMessage.Text(clipped(c.message))}
 	e.Text = "condition " + c.kind + " of " + c.node + " is " + c.status + ": " + c.reason
 	dst = append(dst, e)
 	if c.kind != "Ready" || !ours || c.status == "Unknown" {
@@ -174,7 +174,7 @@ func (c *condition) events(dst []event.Event, ours bool) []event.Event {
 		r := event.Event{Kind: event.KindNodeReady, Component: "kubelet", Source: Kubernetes, Start: c.since, Evidence: c.quotes, Text: "node became Ready"}
 		if c.status == "False" {
 			r.Kind, r.Text = event.KindNodeNotReady, "node became NotReady"
-			r.Fields = []event.Field{str(event.FieldReason, c.reason), truth(event.FieldPLEG, strings.Contains(c.message, "PLEG is not healthy"))}
+			r.Fields = []event.Field{event.FieldReason.Text(c.reason), event.FieldPLEG.Bool(strings.Contains(c.message, "PLEG is not healthy"))}
 		}
 		dst = append(dst, r)
 	}
@@ -260,7 +260,7 @@ func listedNode(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if strings.HasPrefix(status, "NotReady") {
 		ready = "False"
 	}
-	ev.Fields = []event.Field{str(event.FieldNode, name), str(event.FieldCondition, "Ready"), str(event.FieldStatus, ready)}
+	ev.Fields = []event.Field{event.FieldNode.Text(name), event.FieldCondition.Text("Ready"), event.FieldStatus.Text(ready)}
 	ev.Text = "node " + name + " is " + status
 	return append(dst, ev)
 }

@@ -46,7 +46,7 @@ func noiseRows() []row {
 			}
 			return event.Event{
 				Kind: event.KindNoise, Text: n.name + ": " + n.why,
-				Fields: []event.Field{str(event.FieldName, n.name), str(event.FieldWhy, n.why), whole(event.FieldCount, 1)},
+				Fields: []event.Field{event.FieldName.Text(n.name), event.FieldWhy.Text(n.why), event.FieldCount.Int(1)},
 			}, !containsAny(r.Raw, n.but)
 		}})
 	}
@@ -70,7 +70,7 @@ func CountNoise(e *event.Event, row time.Duration) {
 			lasted, _ := e.Get(event.FieldLasted)
 			if was, _ := lasted.Number(); row.Seconds() > was {
 				e.Fields = slices.DeleteFunc(slices.Clone(e.Fields), func(f event.Field) bool { return f.Key == event.FieldLasted })
-				e.Fields = append(e.Fields, length(event.FieldLasted, row))
+				e.Fields = append(e.Fields, event.FieldLasted.Duration(row))
 			}
 		}
 	}

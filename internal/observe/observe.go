@@ -7,7 +7,6 @@ package observe
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/layout"
@@ -173,7 +172,7 @@ func finish(e *event.Event, r *event.Record, component string) {
 		e.Source = e.Component + ".log"
 	}
 	if r.Repeats > 0 {
-		e.Fields = append(e.Fields, whole(event.FieldRepeats, int64(r.Repeats)))
+		e.Fields = append(e.Fields, event.FieldRepeats.Int(r.Repeats))
 	}
 	e.Evidence = append(e.Evidence, event.Quote{Pos: r.Pos, Text: r.Raw})
 }
@@ -228,11 +227,11 @@ func daemonNamed(name string) string {
 //
 // Only a journal tells whose it is: a file without writers may hold any program's.
 func crash(r *event.Record) (event.Event, bool) {
-	text := message(r)
+	text := r.Message()
 	for _, mark := range crashMarks {
 		if reason, ok := strings.CutPrefix(text, mark); ok && r.Unit != "" {
 			e := event.Event{Kind: event.KindCrash, Text: Writer(r.Unit) + " crashes: " + reason}
-			e.Fields = []event.Field{str(event.FieldReason, reason)}
+			e.Fields = []event.Field{event.FieldReason.Text(reason)}
 			return e, true
 		}
 	}
@@ -260,14 +259,6 @@ func containsAny(s string, parts []string) bool {
 		}
 	}
 	return false
-}
-
-// message is the record's text, or the whole line for a record that has no message of its own.
-func message(r *event.Record) string {
-	if r.Text != "" {
-		return r.Text
-	}
-	return r.Raw
 }
 
 // errorOf is what a line gives as its error: klog's err, logrus' error.
@@ -336,26 +327,10 @@ func isWord(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_'
 }
 
-func str(key event.Key, value string) event.Field {
-	return event.Field{Key: key, Value: event.String(value)}
-}
-
-func truth(key event.Key, value bool) event.Field {
-	return event.Field{Key: key, Value: event.Bool(value)}
-}
-
-func whole(key event.Key, n int64) event.Field {
-	return event.Field{Key: key, Value: event.Int(n)}
-}
-
-func length(key event.Key, d time.Duration) event.Field {
-	return event.Field{Key: key, Value: event.Duration(d)}
-}
-
 // fact is an event that says something about the node as a whole.
 func fact(name, value string) (event.Event, bool) {
 	if value == "" {
 		return event.Event{}, false
 	}
-	return event.Event{Kind: event.KindFact, Fields: []event.Field{str(event.FieldName, name), str(event.FieldValue, value)}, Text: name + " = " + value}, true
+	return event.Event{Kind: event.KindFact, Fields: []event.Field{event.FieldName.Text(name), event.FieldValue.Text(value)}, Text: name + " = " + value}, true
 }

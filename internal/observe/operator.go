@@ -19,7 +19,7 @@ var orders = []string{" restart", " stop ", " kill", "/kill", "/pkill"}
 //
 //	alice : TTY=pts/0 ; PWD=/home/alice ; USER=root ; COMMAND=/usr/bin/systemctl restart containerd
 func operatorCommand(r *event.Record) (event.Event, bool) {
-	who, rest, ok := strings.Cut(message(r), " : ")
+	who, rest, ok := strings.Cut(r.Message(), " : ")
 	_, command, found := strings.Cut(rest, "COMMAND=")
 	words := strings.Fields(command)
 	if !ok || !found || len(words) < 3 || !containsAny(command, orders) {
@@ -29,7 +29,7 @@ func operatorCommand(r *event.Record) (event.Event, bool) {
 		if name := daemonNamed(strings.TrimSuffix(word, ".service")); name != "" {
 			who = strings.TrimSpace(who)
 			e := event.Event{Kind: event.KindOperator, Text: who + " runs " + strings.Join(words, " ")}
-			e.Fields = []event.Field{str(event.FieldUser, who), str(event.FieldCommand, strings.Join(words, " ")), str(event.FieldDaemon, name)}
+			e.Fields = []event.Field{event.FieldUser.Text(who), event.FieldCommand.Text(strings.Join(words, " ")), event.FieldDaemon.Text(name)}
 			return e, true
 		}
 	}

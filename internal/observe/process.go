@@ -124,16 +124,16 @@ func (p *processes) count(r *processRow) (first bool) {
 
 // event finishes the event of a row.
 func (r *processRow) event(ev event.Event, e *snapshots.Datum) event.Event {
-	for _, f := range [...]event.Field{str(event.FieldState, r.state), str(event.FieldWchan, r.wchan), str(event.FieldArgs, clipped(r.args))} {
+	for _, f := range [...]event.Field{event.FieldState.Text(r.state), event.FieldWchan.Text(r.wchan), event.FieldArgs.Text(clipped(r.args))} {
 		if f.Value.Text() != "" {
 			ev.Fields = append(ev.Fields, f)
 		}
 	}
 	if ppid, err := strconv.Atoi(r.ppid); err == nil {
-		ev.Fields = append(ev.Fields, number(event.FieldPPID, float64(ppid)))
+		ev.Fields = append(ev.Fields, event.FieldPPID.Int(ppid))
 	}
 	if r.age >= 0 {
-		ev.Fields = append(ev.Fields, length(event.FieldAge, r.age))
+		ev.Fields = append(ev.Fields, event.FieldAge.Duration(r.age))
 	}
 	ev.IDs.PID, ev.Start, ev.Source, ev.Evidence = r.pid, r.started, Processes, []event.Quote{quoteOf(e)}
 	if r.tid != r.pid {
@@ -226,7 +226,7 @@ func processEvent(comm, args string, first bool) (ev event.Event, told bool) {
 		plugin, _, _ = strings.Cut(plugin, " ")
 		return cniEvent(plugin), first
 	}
-	ev.Fields = []event.Field{str(event.FieldComm, comm)}
+	ev.Fields = []event.Field{event.FieldComm.Text(comm)}
 	for _, d := range daemons {
 		if strings.HasPrefix(comm, d.comm) && (len(comm) == len(d.comm) || comm[len(d.comm)] == '-' || len(comm) == 15) {
 			ev.Component = d.component
@@ -234,7 +234,7 @@ func processEvent(comm, args string, first bool) (ev event.Event, told bool) {
 				ev.IDs.Container = shimContainer(args)
 			}
 			if strings.HasSuffix(d.comm, "containerd-shim") { // one name for all generations of it
-				ev.Fields = []event.Field{str(event.FieldComm, "containerd-shim")}
+				ev.Fields = []event.Field{event.FieldComm.Text("containerd-shim")}
 			}
 			return ev, first && (d.component != "systemd" || comm == "systemd")
 		}
@@ -259,7 +259,7 @@ func shimContainer(args string) string {
 func runcCommand(args string) (event.Event, bool) {
 	words := strings.Fields(args)
 	verb := ""
-	e := event.Event{Kind: event.KindProcess, Component: "runc", Source: Processes, Text: "runc is running", Fields: []event.Field{str(event.FieldComm, "runc")}}
+	e := event.Event{Kind: event.KindProcess, Component: "runc", Source: Processes, Text: "runc is running", Fields: []event.Field{event.FieldComm.Text("runc")}}
 	for i, w := range words {
 		if i > 0 && !strings.HasPrefix(w, "-") && slices.Contains(runcVerbs, w) {
 			verb = w
@@ -270,7 +270,7 @@ func runcCommand(args string) (event.Event, bool) {
 		return e, false // its command line is not there
 	}
 	e.Text = "runc " + verb + " is running"
-	e.Fields = append(e.Fields, str(event.FieldVerb, verb), truth(event.FieldSystemdCgroup, slices.ContainsFunc(words, systemdFlag)))
+	e.Fields = append(e.Fields, event.FieldVerb.Text(verb), event.FieldSystemdCgroup.Bool(slices.ContainsFunc(words, systemdFlag)))
 	e.IDs.Container = containerID(words[len(words)-1])
 	return e, true
 }
@@ -278,7 +278,7 @@ func runcCommand(args string) (event.Event, bool) {
 // cniEvent is a CNI plugin that was alive when the listing was made.
 func cniEvent(plugin string) event.Event {
 	e := event.Event{Kind: event.KindProcess, Component: "cni", Source: Processes, Text: "CNI plugin " + plugin + " is running"}
-	e.Fields = []event.Field{str(event.FieldComm, "cni"), str(event.FieldPlugin, plugin)}
+	e.Fields = []event.Field{event.FieldComm.Text("cni"), event.FieldPlugin.Text(plugin)}
 	return e
 }
 

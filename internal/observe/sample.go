@@ -111,7 +111,7 @@ func (t *Samples) birth(dst []event.Event, s *samples.Sample) []event.Event {
 	t.born[s.PID] = true
 	e := event.Event{
 		Kind: event.KindDaemonStart, Component: name, Source: "samples", Start: s.Started, End: s.Started, IDs: event.IDs{PID: s.PID},
-		Fields: []event.Field{str(event.FieldDaemon, name)}, Text: fmt.Sprintf("%s, PID %d, has run since then", name, s.PID),
+		Fields: []event.Field{event.FieldDaemon.Text(name)}, Text: fmt.Sprintf("%s, PID %d, has run since then", name, s.PID),
 		Evidence: []event.Quote{{Pos: s.Pos, Text: s.Raw}},
 	}
 	return append(dst, e)
@@ -209,8 +209,8 @@ func (t *Samples) end(dst []event.Event, r *run, atEnd bool) []event.Event {
 		most += t.pause
 	}
 	e.Fields = append(e.Fields,
-		whole(event.FieldSamples, int64(r.count)),
-		length(event.FieldMost, most), length(event.FieldEvery, t.pause), truth(event.FieldReturned, !atEnd))
+		event.FieldSamples.Int(r.count),
+		event.FieldMost.Duration(most), event.FieldEvery.Duration(t.pause), event.FieldReturned.Bool(!atEnd))
 	e.Text += ", seen " + strconv.Itoa(r.count) + " times in a row"
 	if r.count > 1 {
 		e.Evidence = slices.Insert(e.Evidence, 1, event.Quote{Pos: r.last.Pos, Text: r.last.Raw})
@@ -226,20 +226,20 @@ func sampleEvent(s *samples.Sample) event.Event {
 		e.IDs.Container = findID(s.Cgroup)
 	}
 	e.Fields = []event.Field{
-		str(event.FieldName, s.Syscall), str(event.FieldState, s.State), str(event.FieldComm, s.Comm), str(event.FieldExe, s.Exe), truth(event.FieldKernel, s.Kernel),
-		truth(event.FieldNetlink, isNetlink(s)), str(event.FieldTarget, s.Target), str(event.FieldWchan, s.WChan), str(event.FieldStack, s.Stack),
+		event.FieldName.Text(s.Syscall), event.FieldState.Text(s.State), event.FieldComm.Text(s.Comm), event.FieldExe.Text(s.Exe), event.FieldKernel.Bool(s.Kernel),
+		event.FieldNetlink.Bool(isNetlink(s)), event.FieldTarget.Text(s.Target), event.FieldWchan.Text(s.WChan), event.FieldStack.Text(s.Stack),
 	}
 	if waits, _ := kernelWait(s.Stack, s.WChan); waits != "" {
-		e.Fields = append(e.Fields, str(event.FieldWaits, waits))
+		e.Fields = append(e.Fields, event.FieldWaits.Text(waits))
 	}
-	for _, f := range [...]event.Field{str(event.FieldCgroup, s.Cgroup), str(event.FieldArgs, s.Args), str(event.FieldMachine, s.Machine)} {
+	for _, f := range [...]event.Field{event.FieldCgroup.Text(s.Cgroup), event.FieldArgs.Text(s.Args), event.FieldMachine.Text(s.Machine)} {
 		if f.Value.Text() != "" {
 			e.Fields = append(e.Fields, f)
 		}
 	}
 	in := cmp.Or(s.Syscall, s.WChan, "the kernel")
 	if s.HasNumber {
-		e.Fields = append(e.Fields, whole(event.FieldNumber, int64(s.Number)))
+		e.Fields = append(e.Fields, event.FieldNumber.Int(s.Number))
 		if s.Syscall == "" {
 			in = "system call " + strconv.Itoa(s.Number) + " of a machine that is not known"
 		}
@@ -250,7 +250,7 @@ func sampleEvent(s *samples.Sample) event.Event {
 		id   uint64
 	}{{event.FieldStackID, 16, s.StackID}, {event.FieldCgroupID, 10, s.CgroupID}, {event.FieldCallID, 10, s.Seq}} {
 		if id.id != 0 {
-			e.Fields = append(e.Fields, str(id.key, strconv.FormatUint(id.id, id.base)))
+			e.Fields = append(e.Fields, id.key.Text(strconv.FormatUint(id.id, id.base)))
 		}
 	}
 	e.Text = s.Comm + ", thread " + strconv.Itoa(s.TID) + ", in " + in
@@ -286,7 +286,7 @@ func tellingLines(s *samples.Sample) (lines []event.Quote) {
 func momentEvent(s *samples.Sample) event.Event {
 	e := sampleEvent(s)
 	e.Start = s.Time
-	e.Fields = append(e.Fields, whole(event.FieldSamples, 1))
+	e.Fields = append(e.Fields, event.FieldSamples.Int(1))
 	return e
 }
 
@@ -300,7 +300,7 @@ func endedEvent(s *samples.Sample) (event.Event, bool) {
 	e.Source = SourceEnded
 	e.Text = s.Syscall + " in thread " + strconv.Itoa(s.TID)
 	e.Start, e.End = s.Time, s.Time.Add(s.Age)
-	e.Fields = append(e.Fields, truth(event.FieldReturned, true))
+	e.Fields = append(e.Fields, event.FieldReturned.Bool(true))
 	return e, true
 }
 
@@ -311,7 +311,7 @@ func summedEvent(s *samples.Sample) []event.Event {
 	}
 	e := sampleEvent(s)
 	e.Source = SourceSummary
-	e.Fields = append(e.Fields, whole(event.FieldSamples, int64(s.Count)), whole(event.FieldScans, int64(s.Scans)))
+	e.Fields = append(e.Fields, event.FieldSamples.Int(s.Count), event.FieldScans.Int(s.Scans))
 	e.Text = s.Comm + " in " + cmp.Or(s.Syscall, s.WChan, "the kernel") + ", state " + s.State + ", in " + strconv.Itoa(s.Count) + " samples of " + strconv.Itoa(s.Scans) + " scans"
 	return []event.Event{e}
 }
@@ -326,11 +326,11 @@ func slowDisk(s *samples.Sample) []event.Event {
 	e := event.Event{Kind: event.KindDiskRequest, Component: "kernel", Source: SourceEnded, Start: s.Time.Add(-d.Queued), End: s.Time.Add(d.Service)}
 	e.IDs.TID, e.IDs.PID = d.TID, d.PID
 	e.Fields = []event.Field{
-		str(event.FieldDevice, d.Device), str(event.FieldFlags, d.Flags),
-		whole(event.FieldBytes, d.Bytes),
-		whole(event.FieldError, int64(d.Error)),
-		length(event.FieldQueued, d.Queued),
-		length(event.FieldService, d.Service),
+		event.FieldDevice.Text(d.Device), event.FieldFlags.Text(d.Flags),
+		event.FieldBytes.Number(float64(d.Bytes)),
+		event.FieldError.Int(d.Error),
+		event.FieldQueued.Duration(d.Queued),
+		event.FieldService.Duration(d.Service),
 	}
 	e.Text = "disk " + d.Device + " works on " + strconv.FormatInt(d.Bytes, 10) + " bytes (" + d.Flags + ")"
 	e.Evidence = []event.Quote{{Pos: s.Pos, Text: s.Raw}}

@@ -152,7 +152,7 @@ func (s *settings) finish(dst []event.Event) []event.Event {
 // configured marks facts of a file, which the running program need not have read, or may overrule by a flag.
 func configured(dst []event.Event, from int) []event.Event {
 	for i := from; i < len(dst); i++ {
-		dst[i].Fields = append(dst[i].Fields, str(event.FieldBasis, "configured"))
+		dst[i].Fields = append(dst[i].Fields, event.FieldBasis.Text("configured"))
 	}
 	return dst
 }

@@ -205,10 +205,5 @@ func addFactAt(dst []event.Event, source, name, value string, q event.Quote) []e
 	return append(dst, f)
 }
 
-// number is a field that holds a number.
-func number(key event.Key, n float64) event.Field {
-	return event.Field{Key: key, Value: event.Number(n)}
-}
-
 // maxListed bounds the events that are kept of one kind and one file.
 const maxListed = 5000

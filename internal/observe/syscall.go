@@ -87,18 +87,18 @@ func newSyscall(s *traces.Syscall, h *handle) (e event.Event, ok bool) {
 		e.IDs.Container = containerID(path.Base(path.Dir(target)))
 	}
 	e.Fields = []event.Field{
-		str(event.FieldName, s.Name), str(event.FieldResult, s.Result), str(event.FieldErrno, s.Errno),
-		truth(event.FieldDelayed, s.Delayed), truth(event.FieldInjected, s.Injected), truth(event.FieldReturned, !s.Unfinished),
-		truth(event.FieldRootfs, isRootfs(target)), truth(event.FieldNetlink, netlink), truth(event.FieldBus, bus),
+		event.FieldName.Text(s.Name), event.FieldResult.Text(s.Result), event.FieldErrno.Text(s.Errno),
+		event.FieldDelayed.Bool(s.Delayed), event.FieldInjected.Bool(s.Injected), event.FieldReturned.Bool(!s.Unfinished),
+		event.FieldRootfs.Bool(isRootfs(target)), event.FieldNetlink.Bool(netlink), event.FieldBus.Bool(bus),
 	}
 	if s.Delayed {
-		e.Fields = append(e.Fields, str(event.FieldTester, "a delay that strace injected"))
+		e.Fields = append(e.Fields, event.FieldTester.Text("a delay that strace injected"))
 	}
 	if target != "" {
-		e.Fields = append(e.Fields, str(event.FieldPath, target))
+		e.Fields = append(e.Fields, event.FieldPath.Text(target))
 	}
 	if s.HasDuration {
-		e.Fields = append(e.Fields, length(event.FieldTook, s.Duration))
+		e.Fields = append(e.Fields, event.FieldTook.Duration(s.Duration))
 	}
 	e.Text = s.Name + " in thread " + strconv.Itoa(s.PID)
 	if s.Unfinished {

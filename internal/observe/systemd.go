@@ -32,7 +32,7 @@ var systemdTable = table{
 //	Started docker-<id>.scope - libcontainer container <id>.      (systemd ≥ 249, or with StatusUnitFormat=combined)
 //	Started libcontainer container <id>.                          (before)
 func scopeStarted(r *event.Record) (event.Event, bool) {
-	text := message(r)
+	text := r.Message()
 	if !strings.HasPrefix(text, "Started ") {
 		return event.Event{}, false
 	}
@@ -52,7 +52,7 @@ func scopeStarted(r *event.Record) (event.Event, bool) {
 //	Failed to propagate agent release message: Operation not supported
 //	Failed to send unit change signal for x.scope: Operation not supported
 func busUnsupported(r *event.Record) (event.Event, bool) {
-	text := message(r)
+	text := r.Message()
 	i := strings.LastIndex(text, ": ")
 	agent := strings.HasPrefix(text, "Failed to propagate agent release message")
 	if i < 0 || !agent && !(r.Unit == "systemd" && strings.HasPrefix(text, "Failed to send ")) {
@@ -60,7 +60,7 @@ func busUnsupported(r *event.Record) (event.Event, bool) {
 	}
 	errno := strings.TrimRight(strings.TrimSpace(text[i+2:]), ".")
 	return event.Event{
-		Kind: event.KindBusUnsupported, Fields: []event.Field{str(event.FieldErrno, errno)},
+		Kind: event.KindBusUnsupported, Fields: []event.Field{event.FieldErrno.Text(errno)},
 		Text: "PID 1 could not send on the bus: " + errno,
 	}, true
 }
@@ -71,14 +71,14 @@ func pendingReplies(*event.Record) (event.Event, bool) {
 
 // introspectTimeout: Failed to introspect object / of service org.freedesktop.systemd1: Connection timed out (busctl tree).
 func introspectTimeout(r *event.Record) (event.Event, bool) {
-	text := message(r)
+	text := r.Message()
 	return event.Event{Kind: event.KindIntrospectTimeout, Text: "PID 1 does not answer on the bus"},
 		strings.Contains(text, "org.freedesktop.systemd1") && strings.Contains(text, "timed out")
 }
 
 // cookie is what a debugger session shows at sd_bus_send or sd_bus_message_seal: cookie=4294967731, cookie = 0x1000001b3.
 func cookie(r *event.Record) (event.Event, bool) {
-	text := message(r)
+	text := r.Message()
 	_, rest, ok := strings.Cut(text, "cookie")
 	if !ok || r.Unit != "" || strings.Contains(text, "://") || strings.Contains(text, "HTTP/") {
 		return event.Event{}, false // no daemon logs it; a note or a debugger does, and a web server has cookies of its own
@@ -93,14 +93,14 @@ func cookie(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false // too small to tell, or an address: a debugger prints the argument's pointer too
 	}
 	e := event.Event{Kind: event.KindCookie, Text: "systemd's bus cookie is " + strconv.FormatUint(v, 10)}
-	e.Fields = []event.Field{whole(event.FieldCookie, int64(v)), truth(event.FieldOverflow, v > 0xffffffff)}
+	e.Fields = []event.Field{event.FieldCookie.Number(float64(v)), event.FieldOverflow.Bool(v > 0xffffffff)}
 	return e, true
 }
 
 // unitCount is the last but one line of systemctl list-units, which is often all that is pasted: 28511 loaded units listed.
 // None is the answer to a question for some of them: a node that runs has units.
 func unitCount(r *event.Record) (event.Event, bool) {
-	before, _, _ := strings.Cut(message(r), " loaded units listed")
+	before, _, _ := strings.Cut(r.Message(), " loaded units listed")
 	n, err := strconv.Atoi(strings.TrimSpace(before))
 	if err != nil || n == 0 || r.Unit != "" || someUnits(r.Pos.File) {
 		return event.Event{}, false
@@ -130,7 +130,7 @@ func unitsFull(r *event.Record) (event.Event, bool) {
 //	≥ 230   containerd.service: Main process exited, code=exited, status=2/INVALIDARGUMENT
 //	≥ 236   containerd.service: Failed with result 'oom-kill'.
 func unitExit(r *event.Record) (event.Event, bool) {
-	unit, rest, ok := strings.Cut(message(r), ".service: ")
+	unit, rest, ok := strings.Cut(r.Message(), ".service: ")
 	name := daemonNamed(unit)
 	if !ok || strings.Contains(unit, " ") || name == "" {
 		return event.Event{}, false
@@ -143,9 +143,9 @@ func unitExit(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e := event.Event{Kind: event.KindUnitExit, Text: unit + ".service ended: " + how}
-	e.Fields = []event.Field{str(event.FieldUnit, unit+".service"), str(event.FieldDaemon, name), str(event.FieldHow, how)}
+	e.Fields = []event.Field{event.FieldUnit.Text(unit + ".service"), event.FieldDaemon.Text(name), event.FieldHow.Text(how)}
 	if isRuntime(name) {
-		e.Fields = append(e.Fields, str(event.FieldRuntime, name))
+		e.Fields = append(e.Fields, event.FieldRuntime.Text(name))
 	}
 	return e, true
 }
@@ -165,7 +165,7 @@ func runtimeJobs(verb string) []string {
 //	Stopping docker.service - Docker Application Container Engine...      (≥ 249)
 func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
-		what, ok := strings.CutPrefix(message(r), verb)
+		what, ok := strings.CutPrefix(r.Message(), verb)
 		if !ok || r.Unit != "" && r.Unit != "systemd" {
 			return event.Event{}, false
 		}
@@ -173,7 +173,7 @@ func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (
 			unit := known.names[0] + ".service"
 			if strings.HasPrefix(what, unit) || strings.HasPrefix(what, known.description) {
 				e := event.Event{Kind: kind, Text: text + unit}
-				e.Fields = []event.Field{str(event.FieldUnit, unit), str(event.FieldDaemon, known.component), str(event.FieldRuntime, known.component)}
+				e.Fields = []event.Field{event.FieldUnit.Text(unit), event.FieldDaemon.Text(known.component), event.FieldRuntime.Text(known.component)}
 				return e, true
 			}
 		}
@@ -184,17 +184,17 @@ func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (
 // kubeletStop: Stopping kubelet: The Kubernetes Node Agent... (≤ 248), Stopping kubelet.service - kubelet: The Kubernetes Node Agent...
 func kubeletStop(r *event.Record) (event.Event, bool) {
 	e := event.Event{Kind: event.KindUnitStop, Text: "systemd stops kubelet.service"}
-	e.Fields = []event.Field{str(event.FieldUnit, "kubelet.service"), str(event.FieldDaemon, kubeletUnit.component)}
+	e.Fields = []event.Field{event.FieldUnit.Text("kubelet.service"), event.FieldDaemon.Text(kubeletUnit.component)}
 	return e, r.Unit == "" || r.Unit == "systemd"
 }
 
 func reexec(r *event.Record) (event.Event, bool) {
-	return event.Event{Kind: event.KindReexec, Text: "systemd re-executes itself"}, strings.HasPrefix(message(r), "Reexecuting")
+	return event.Event{Kind: event.KindReexec, Text: "systemd re-executes itself"}, strings.HasPrefix(r.Message(), "Reexecuting")
 }
 
 // systemdVersion: systemd 219 running in system mode. (+PAM …); systemd 252.30-1~deb12u2 running in system mode.
 func systemdVersion(r *event.Record) (event.Event, bool) {
-	v, ok := between(message(r), "systemd ", " running in system mode")
+	v, ok := between(r.Message(), "systemd ", " running in system mode")
 	if !ok {
 		return event.Event{}, false
 	}

@@ -21,7 +21,7 @@ var udevTable = table{
 //	≥ 220  worker [20020] /devices/virtual/block/dm-61 is taking a long time; seq 3667 '/devices/virtual/block/dm-61' killed
 //	≥ 246  dm-61: Worker [20020] processing SEQNUM=3667 is taking a long time; … killed
 func udevTimeout(r *event.Record) (event.Event, bool) {
-	text := message(r)
+	text := r.Message()
 	killed := strings.Contains(text, "timeout; kill it") || strings.HasSuffix(text, " killed")
 	device := ""
 	if i := strings.Index(text, "/devices/"); i >= 0 {
@@ -35,7 +35,7 @@ func udevTimeout(r *event.Record) (event.Event, bool) {
 		what = "udev kills the rules of "
 	}
 	return event.Event{
-		Kind: event.KindUdevTimeout, Fields: []event.Field{str(event.FieldDevice, device), truth(event.FieldKilled, killed)}, Text: what + device,
+		Kind: event.KindUdevTimeout, Fields: []event.Field{event.FieldDevice.Text(device), event.FieldKilled.Bool(killed)}, Text: what + device,
 	}, device != ""
 }
 
@@ -53,13 +53,13 @@ func udevCookies() []string {
 //
 //	0xd4db2de    11730944   1          Tue May 19 17:55:18 2015  Tue May 19 17:55:18 2015
 func udevCookie(r *event.Record) (event.Event, bool) {
-	words := strings.Fields(message(r))
+	words := strings.Fields(r.Message())
 	if r.Unit != "" || len(words) < 3 || !strings.HasPrefix(words[0], "0xd4d") {
 		return event.Event{}, false
 	}
 	value, err := strconv.Atoi(words[2])
 	return event.Event{
 		Kind: event.KindUdevCookie, Component: "udev", Source: "udevcookies",
-		Fields: []event.Field{str(event.FieldCookie, words[0]), whole(event.FieldValue, int64(value))}, Text: "cookie " + words[0] + " is not complete",
+		Fields: []event.Field{event.FieldCookie.Text(words[0]), event.FieldValue.Int(value)}, Text: "cookie " + words[0] + " is not complete",
 	}, err == nil && value > 0
 }

@@ -77,9 +77,9 @@ func (u *unitProperties) property(name string, e *snapshots.Datum) {
 	if field == "" || field == event.FieldPID {
 		return
 	}
-	v := str(field, e.Value)
+	v := field.Text(e.Value)
 	if n, err := strconv.ParseUint(e.Value, 10, 64); err == nil && field != event.FieldUnit {
-		v = number(field, float64(n))
+		v = field.Number(float64(n))
 	}
 	u.unit.Fields = append(u.unit.Fields, v)
 }
@@ -98,7 +98,7 @@ func (u *unitProperties) end(dst []event.Event) []event.Event {
 		since = "InactiveEnterTimestamp"
 	}
 	if props[since] != "" { // when it was printed is not known: a time of last year would mislead the clocks of other files
-		e.Fields = append(e.Fields, str(event.FieldSince, props[since]))
+		e.Fields = append(e.Fields, event.FieldSince.Text(props[since]))
 	}
 	e.Text = unitText(props["Id"], props["ActiveState"])
 	return append(dst, e)
@@ -129,7 +129,7 @@ func unitEvent(r *event.Record) (e event.Event, text string, ok bool) {
 	if !ok || r.Unit != "" {
 		return e, "", false
 	}
-	return event.Event{Kind: event.KindUnit, Source: Units, Fields: []event.Field{str(event.FieldUnit, unit)}}, strings.TrimSpace(r.Text), true
+	return event.Event{Kind: event.KindUnit, Source: Units, Fields: []event.Field{event.FieldUnit.Text(unit)}}, strings.TrimSpace(r.Text), true
 }
 
 // unitActive is since when a unit is in its state:
@@ -143,16 +143,16 @@ func unitActive(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	state, _, _ = strings.Cut(state, " ")
-	e.Fields = append(e.Fields, str(event.FieldState, state))
+	e.Fields = append(e.Fields, event.FieldState.Text(state))
 	if sub, ok := between(text, "(", ")"); ok {
 		if result, ok := strings.CutPrefix(sub, "Result: "); ok {
-			e.Fields = append(e.Fields, str(event.FieldResult, result))
+			e.Fields = append(e.Fields, event.FieldResult.Text(result))
 		} else {
-			e.Fields = append(e.Fields, str(event.FieldSub, sub))
+			e.Fields = append(e.Fields, event.FieldSub.Text(sub))
 		}
 	}
 	if since, ago, ok := strings.Cut(after(text, " since "), "; "); ok {
-		e.Fields = append(e.Fields, str(event.FieldSince, since))
+		e.Fields = append(e.Fields, event.FieldSince.Text(since))
 		start, _ := stamp.Date(since)
 		if d, ok := span(strings.TrimSuffix(ago, " ago")); ok && start.Known {
 			e.Start, e.End, e.Open = start, start.Add(d), true // it was so when it was printed
@@ -197,10 +197,10 @@ func unitTasks(r *event.Record) (event.Event, bool) {
 	if !ok || !ok2 || err != nil {
 		return event.Event{}, false
 	}
-	e.Fields = append(e.Fields, number(event.FieldTasks, float64(n)))
+	e.Fields = append(e.Fields, event.FieldTasks.Int(n))
 	if limit, ok := between(rest, "limit: ", ")"); ok {
 		if n, err := strconv.Atoi(limit); err == nil {
-			e.Fields = append(e.Fields, number(event.FieldTasksMax, float64(n)))
+			e.Fields = append(e.Fields, event.FieldTasksMax.Int(n))
 		}
 	}
 	e.Text = e.Fields[0].Value.Text() + " has " + digits(rest) + " tasks"
@@ -217,7 +217,7 @@ func unitPID(r *event.Record) (event.Event, bool) {
 	}
 	e.IDs.PID = pid
 	if signal, ok := between(rest, "signal=", ")"); ok {
-		e.Fields = append(e.Fields, str(event.FieldSignal, signal))
+		e.Fields = append(e.Fields, event.FieldSignal.Text(signal))
 	}
 	e.Text = "the main process of " + e.Fields[0].Value.Text() + " is " + digits(rest)
 	return e, true

@@ -133,20 +133,20 @@ func (v *values) group(file, base, name string, e *snapshots.Datum) {
 	n, err := strconv.ParseFloat(e.Value, 64)
 	switch {
 	case base == "freezer.state":
-		field, freezer, frozen = str(event.FieldState, e.Value), true, e.Value == "FROZEN" || e.Value == "FREEZING"
+		field, freezer, frozen = event.FieldState.Text(e.Value), true, e.Value == "FROZEN" || e.Value == "FREEZING"
 	case base == "cgroup.freeze", base == "cgroup.events" && name == "frozen":
 		freezer, frozen = true, e.Value == "1"
 	case base == "pids.current" && err == nil:
-		field = number(event.FieldPIDs, n)
+		field = event.FieldPIDs.Number(n)
 	case base == "pids.max":
-		field = number(event.FieldPIDsMax, n)
+		field = event.FieldPIDsMax.Number(n)
 		if err != nil {
-			field = str(event.FieldPIDsMax, e.Value)
+			field = event.FieldPIDsMax.Text(e.Value)
 		}
 	case base == "cgroup.stat" && name == "nr_dying_descendants" && err == nil:
-		field = number(event.FieldDying, n)
+		field = event.FieldDying.Number(n)
 	case base == "cpu.stat" && name == "nr_throttled" && err == nil:
-		field = number(event.FieldThrottled, n)
+		field = event.FieldThrottled.Number(n)
 	default:
 		return
 	}
@@ -178,9 +178,9 @@ func (v *values) finish(dst []event.Event) []event.Event {
 			continue
 		}
 		e := event.Event{Kind: event.KindCgroup, Component: "node", Source: Node, Evidence: g.quotes}
-		e.Fields = append([]event.Field{str(event.FieldPath, g.path)}, g.fields...)
+		e.Fields = append([]event.Field{event.FieldPath.Text(g.path)}, g.fields...)
 		if g.freezer {
-			e.Fields = append(e.Fields, truth(event.FieldFrozen, g.frozen))
+			e.Fields = append(e.Fields, event.FieldFrozen.Bool(g.frozen))
 		}
 		e.IDs.Container, e.IDs.PodUID = findID(g.path), podUID(g.path)
 		e.Text = "cgroup " + g.path
@@ -202,7 +202,7 @@ func (g *cgroup) count(dst []event.Event, e *event.Event) []event.Event {
 		return dst
 	}
 	_, below, _ := strings.Cut(g.path, "sys/fs/cgroup/")
-	return append(dst, reading(Node, ofPIDs, n, event.Time{}, g.quotes[0], number(event.FieldLimit, most), str(event.FieldPath, "/"+below)))
+	return append(dst, reading(Node, ofPIDs, n, event.Time{}, g.quotes[0], event.FieldLimit.Number(most), event.FieldPath.Text("/"+below)))
 }
 
 // podUID is the pod that a cgroup belongs to: kubepods/besteffort/pod1234-…, kubepods-besteffort-pod1234_….slice.

@@ -31,7 +31,7 @@ var versionTable = table{
 //	Kubernetes v1.22.3
 func programVersion(prefix string, word int, name string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
-		text := strings.TrimSpace(message(r))
+		text := strings.TrimSpace(r.Message())
 		f := strings.Fields(text)
 		if r.Unit != "" || !strings.HasPrefix(text, prefix) || len(f) <= word || len(f) > 5 {
 			return event.Event{}, false
@@ -50,18 +50,18 @@ func nodeFact(name, value string) (event.Event, bool) {
 
 // dockerClient: Docker version 20.10.24, build 297e128. It is the client's, which is installed beside the daemon.
 func dockerClient(r *event.Record) (event.Event, bool) {
-	rest, ok := strings.CutPrefix(strings.TrimSpace(message(r)), "Docker version ")
+	rest, ok := strings.CutPrefix(strings.TrimSpace(r.Message()), "Docker version ")
 	if !ok || r.Unit != "" || !strings.Contains(rest, ", build ") {
 		return event.Event{}, false
 	}
 	e, ok := nodeFact("docker.version", version(rest))
-	e.Fields = append(e.Fields, str(event.FieldBasis, installed))
+	e.Fields = append(e.Fields, event.FieldBasis.Text(installed))
 	return e, ok
 }
 
 // dockerInfo is a line of docker info in a ticket that is mostly something else.
 func dockerInfo(r *event.Record) (event.Event, bool) {
-	name, value, ok := strings.Cut(strings.TrimSpace(message(r)), ": ")
+	name, value, ok := strings.Cut(strings.TrimSpace(r.Message()), ": ")
 	if !ok || r.Unit != "" {
 		return event.Event{}, false
 	}
@@ -79,7 +79,7 @@ func dockerInfo(r *event.Record) (event.Event, bool) {
 
 // systemdPrinted is the first line of systemctl --version: systemd 239 (239-45.el8_4.2); systemd 219 in front of a line of options.
 func systemdPrinted(r *event.Record) (event.Event, bool) {
-	rest, ok := strings.CutPrefix(strings.TrimSpace(message(r)), "systemd ")
+	rest, ok := strings.CutPrefix(strings.TrimSpace(r.Message()), "systemd ")
 	number := digits(rest)
 	tail := strings.TrimSpace(rest[len(number):])
 	if !ok || r.Unit != "" || len(number) != 3 || tail != "" && (tail[0] != '(' || tail[len(tail)-1] != ')') {
@@ -92,7 +92,7 @@ func systemdPrinted(r *event.Record) (event.Event, bool) {
 //
 //	Linux node-1 5.10.0-21-amd64 #1 SMP Debian 5.10.162-1 (2023-01-21) x86_64 GNU/Linux
 func unameLine(r *event.Record) (event.Event, bool) {
-	f := strings.Fields(message(r))
+	f := strings.Fields(r.Message())
 	if r.Unit != "" || len(f) < 6 || f[0] != "Linux" || !strings.HasPrefix(f[3], "#") || !strings.HasSuffix(f[len(f)-1], "Linux") {
 		return event.Event{}, false
 	}

@@ -174,9 +174,9 @@ func childEvent(c *TracedCall) event.Event {
 		e.End = c.Start.Add(c.Duration)
 	}
 	e.Fields = []event.Field{
-		str(event.FieldName, c.Name), truth(event.FieldReturned, false),
-		whole(event.FieldWaitsFor, int64(c.Blocker)),
-		str(event.FieldWaitsIn, c.BlockerCall),
+		event.FieldName.Text(c.Name), event.FieldReturned.Bool(false),
+		event.FieldWaitsFor.Int(c.Blocker),
+		event.FieldWaitsIn.Text(c.BlockerCall),
 	}
 	e.Text = fmt.Sprintf("%s in thread %d waits for %d, which is in %s", c.Name, c.PID, c.Blocker, c.BlockerCall)
 	e.Evidence = []event.Quote{{Pos: c.Pos, Text: c.Raw}}
@@ -191,10 +191,10 @@ func convoyEvent(v *Convoy) event.Event {
 	if first.HasDuration && first.Start.Known {
 		e.End = first.Start.Add(first.Duration)
 	}
-	e.Fields = []event.Field{whole(event.FieldWaiters, int64(len(v.Waiters))), str(event.FieldCertainty, "inferred")}
+	e.Fields = []event.Field{event.FieldWaiters.Int(len(v.Waiters)), event.FieldCertainty.Text("inferred")}
 	e.Text = fmt.Sprintf("%d threads wait for the lock at %s", len(v.Waiters), v.Address)
 	if v.Holder != 0 {
-		e.Fields = append(e.Fields, whole(event.FieldHolder, int64(v.Holder)), str(event.FieldHolderCall, v.HolderCall))
+		e.Fields = append(e.Fields, event.FieldHolder.Int(v.Holder), event.FieldHolderCall.Text(v.HolderCall))
 		e.Text += fmt.Sprintf("; thread %d, which is in %s, may hold it", v.Holder, v.HolderCall)
 		e.Evidence = []event.Quote{{Pos: v.holder.Pos, Text: v.holder.Raw}}
 	}
