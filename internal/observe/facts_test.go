@@ -12,7 +12,7 @@ import (
 
 // TestFactsAreDocumented: docs/facts.md names every fact that the goldens hold, and no other.
 func TestFactsAreDocumented(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/facts.md")
+	doc, err := os.ReadFile(filepath.Join(testdata(t), "../../../docs/facts.md"))
 	require.NoError(t, err)
 	documented := map[string]bool{}
 	for line := range strings.Lines(string(doc)) {
@@ -24,9 +24,7 @@ func TestFactsAreDocumented(t *testing.T) {
 			documented[name[1]] = false
 		}
 	}
-	goldens, err := filepath.Glob("testdata/*.golden")
-	require.NoError(t, err)
-	for _, file := range goldens {
+	for _, file := range sampleFiles(t, "*.golden") {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		for _, m := range regexp.MustCompile(`\bfact .*?name="([^"]+)" value=`).FindAllStringSubmatch(string(text), -1) {

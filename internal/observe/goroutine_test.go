@@ -1,6 +1,8 @@
 package observe
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -179,5 +181,21 @@ main.(*store).Get(0xc000100000)
 		require.Equal(t, want[1], field(t, &held[0], "ends_in"), top)
 		require.Contains(t, held[0].Text, want[2], top)
 		require.Empty(t, field(t, &held[0], "through"), top)
+	}
+}
+
+// The closed set that package event declares is the one of the table, whole.
+func TestDoingIsDeclared(t *testing.T) {
+	doing := map[string]bool{}
+	for _, row := range waits {
+		doing[row.doing] = true
+	}
+	require.ElementsMatch(t, event.KindNamed(event.KindGoroutine).Field(event.FieldDoing).Values, slices.Collect(maps.Keys(doing)))
+}
+
+// Every name that the table gives a source is one that rules may ask for.
+func TestSourcesOfDumps(t *testing.T) {
+	for _, p := range programs {
+		require.Contains(t, event.Sources(), "goroutines."+p.component)
 	}
 }

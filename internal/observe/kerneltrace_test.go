@@ -32,11 +32,8 @@ func kernelTraces(t testing.TB, file string, text []byte) []event.Event {
 }
 
 func TestKernelTracesGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/kernel/*.log")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
 	var got strings.Builder
-	for _, file := range files {
+	for _, file := range sampleFiles(t, "kernel/*.log") {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		fmt.Fprintln(&got, "#", filepath.Base(file))
@@ -49,19 +46,12 @@ func TestKernelTracesGolden(t *testing.T) {
 			}
 		}
 	}
-	if *update {
-		require.NoError(t, os.WriteFile("testdata/kernel.golden", []byte(got.String()), 0o600))
-	}
-	want, err := os.ReadFile("testdata/kernel.golden")
-	require.NoError(t, err)
-	require.Equal(t, string(want), got.String(), "accept with -update")
+	golden(t, "kernel.golden", got.String())
 }
 
 // FuzzKernelTraces: whatever a log holds, every event quotes lines that stand where they say, and a stack is of one thread.
 func FuzzKernelTraces(f *testing.F) {
-	files, err := filepath.Glob("testdata/kernel/*.log")
-	require.NoError(f, err)
-	for _, file := range files {
+	for _, file := range sampleFiles(f, "kernel/*.log") {
 		text, err := os.ReadFile(file)
 		require.NoError(f, err)
 		f.Add(text)

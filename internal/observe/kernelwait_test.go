@@ -1,9 +1,13 @@
 package observe
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
 )
 
 // TestKernelWait: stacks as published reports show them, and where a function of a later row stands beside that of an earlier one.
@@ -29,4 +33,13 @@ func TestKernelWait(t *testing.T) {
 		require.Equal(t, tc.want, waits, tc.name)
 		require.Equal(t, waits != "", by != "", tc.name)
 	}
+}
+
+// The closed set that package event declares is the one of the table, whole.
+func TestWaitsAreDeclared(t *testing.T) {
+	waits := map[string]bool{}
+	for _, row := range kernelWaits {
+		waits[row.waits] = true
+	}
+	require.ElementsMatch(t, event.KindNamed(event.KindThreadSample).Field(event.FieldWaits).Values, slices.Collect(maps.Keys(waits)))
 }

@@ -55,21 +55,9 @@ func TestLines(t *testing.T) {
 func TestSources(t *testing.T) {
 	known := event.Sources()
 	require.True(t, slices.IsSorted(known))
-	for _, w := range writers {
-		require.Contains(t, known, w.component+".log")
-	}
 	for _, table := range tables {
 		if table.component != "" {
 			require.Contains(t, known, table.component+".log")
 		}
-	}
-	for _, p := range programs {
-		require.Contains(t, known, "goroutines."+p.component)
-	}
-	for _, input := range []string{
-		SourceSamples, SourceSleepers, SourceEnded, SourceSummary, SourceThreads,
-		Config, Node, Mounts, Units, Metrics, Kubernetes, Packages, Collected, Processes,
-	} {
-		require.Contains(t, known, input)
 	}
 }

@@ -2,8 +2,10 @@ package observe
 
 import (
 	"bytes"
+	"compress/gzip"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,13 +21,55 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
+// testdata is the folder of the samples, in which all packages here share: seen from package observe, or from one below it.
+func testdata(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	if filepath.Base(dir) != "observe" {
+		dir = filepath.Dir(dir)
+	}
+	return filepath.Join(dir, "testdata")
+}
+
+// sampleFiles are the samples that match a pattern, by their paths.
+func sampleFiles(t testing.TB, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(testdata(t), pattern))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	return files
+}
+
+// unzip reads a compressed file.
+func unzip(t testing.TB, name string) []byte {
+	t.Helper()
+	f, err := os.Open(name)
+	require.NoError(t, err)
+	defer f.Close()
+	r, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	b, err := io.ReadAll(r)
+	require.NoError(t, err)
+	return b
+}
+
+// golden compares what was got with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	name = filepath.Join(testdata(t), name)
+	if *update {
+		require.NoError(t, os.WriteFile(name, []byte(got), 0o600))
+	}
+	want, err := os.ReadFile(name)
+	require.NoError(t, err, "accept with -update")
+	require.Equal(t, string(want), got, "accept with -update")
+}
+
 // TestGolden reads every spelling of every message that is known, and some that
 // must tell of nothing. A golden line is one event; lines with # are prose.
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.log")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
+	for _, file := range sampleFiles(t, "*.log") {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			data, err := os.ReadFile(file)
 			require.NoError(t, err)
@@ -38,13 +82,7 @@ func TestGolden(t *testing.T) {
 					}
 				}
 			}
-			golden := strings.TrimSuffix(file, ".log") + ".golden"
-			if *update {
-				require.NoError(t, os.WriteFile(golden, got.Bytes(), 0o600))
-			}
-			want, err := os.ReadFile(golden)
-			require.NoError(t, err)
-			require.Equal(t, string(want), got.String(), "accept with -update")
+			golden(t, strings.TrimSuffix(filepath.Base(file), ".log")+".golden", got.String())
 		})
 	}
 }

@@ -19,9 +19,6 @@ type outline struct {
 
 // outlineSettings are names that stand alone for what they say, wherever they are.
 var outlineSettings = []setting{
-	{"Server Version", "docker.version", version},
-	{"Storage Driver", "docker.storage-driver", nil},
-	{"Cgroup Driver", "docker.cgroup-driver", nil},
 	{"Live Restore Enabled", "docker.live-restore", nil},
 	{"containerd version", "containerd.version", version},
 	{"runc version", "runc.version", version},
@@ -29,9 +26,6 @@ var outlineSettings = []setting{
 	{"Static hostname", "node.name", nil},
 	{"Kernel", "kernel.version", linuxRelease},
 }
-
-// dockerSettings are the first rows, whose names nothing else uses.
-const dockerSettings = 3
 
 func onlyDigits(s string) string {
 	if digits(s) != s {
@@ -56,6 +50,9 @@ func (o *outline) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	name := e.Path[len(e.Path)-1]
 	if len(e.Fields) > 0 {
 		return o.row(dst, e)
+	}
+	if fact, value := dockerFact(name, e.Value); fact != "" {
+		dst = addFact(dst, Config, fact, value, e)
 	}
 	for i := range outlineSettings {
 		s := &outlineSettings[i]

@@ -46,6 +46,9 @@ const slowRun = time.Second
 // longestPause is the longest that two scans may lie apart for a thread to count as unmoved.
 const longestPause = 2 * time.Minute
 
+// maxRuns bounds the threads that are followed; a large node has some 10 000.
+const maxRuns = 1 << 16
+
 // Sample takes the next sample and appends the intervals that it ends.
 func (t *Samples) Sample(dst []event.Event, s *samples.Sample) []event.Event {
 	switch {
@@ -85,7 +88,7 @@ func (t *Samples) Sample(dst []event.Event, s *samples.Sample) []event.Event {
 		return dst
 	}
 	if r == nil {
-		if len(t.runs) >= maxHandles {
+		if len(t.runs) >= maxRuns {
 			return dst
 		}
 		r = &run{first: *s}

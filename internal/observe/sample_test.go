@@ -2,10 +2,7 @@ package observe
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,14 +30,7 @@ func watch(t testing.TB, text []byte) []event.Event {
 // realSamples are the parser's (internal/parse/testdata/README.md).
 func realSamples(t testing.TB, name string) []byte {
 	t.Helper()
-	f, err := os.Open(filepath.Join("../parse/testdata/xcapture", name+".log.gz"))
-	require.NoError(t, err)
-	defer f.Close()
-	r, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	b, err := io.ReadAll(r)
-	require.NoError(t, err)
-	return b
+	return unzip(t, filepath.Join(testdata(t), "../../parse/testdata/xcapture", name+".log.gz"))
 }
 
 func named(events []event.Event, name string) (all []event.Event) {
@@ -123,23 +113,20 @@ func TestSampleGaps(t *testing.T) {
 }
 
 func TestSamplesGolden(t *testing.T) {
-	files, err := filepath.Glob("../parse/testdata/xcapture/*.gz")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
 	var got strings.Builder
-	for _, file := range files {
+	for _, file := range sampleFiles(t, "../../parse/testdata/xcapture/*.gz") {
 		name := strings.TrimSuffix(filepath.Base(file), ".log.gz")
 		fmt.Fprintln(&got, "#", name)
 		for _, e := range watch(t, realSamples(t, name)) {
 			fmt.Fprintln(&got, describe(t, &e))
 		}
 	}
-	if *update {
-		require.NoError(t, os.WriteFile("testdata/samples.golden", []byte(got.String()), 0o600))
-	}
-	want, err := os.ReadFile("testdata/samples.golden")
-	require.NoError(t, err)
-	require.Equal(t, string(want), got.String(), "accept with -update")
+	golden(t, "samples.golden", got.String())
+}
+
+// Every name of a source is one that rules may ask for.
+func TestSourcesOfThreads(t *testing.T) {
+	require.Subset(t, event.Sources(), []string{SourceSamples, SourceSleepers, SourceEnded, SourceSummary, SourceThreads})
 }
 
 // TestCutWalk: a thread that is missing from a walk without an end may still be there.

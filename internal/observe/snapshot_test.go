@@ -63,7 +63,7 @@ func describeWhole(t *testing.T, e *event.Event) string {
 
 // TestSnapshots reads every sample of a snapshot that package parse has. The golden has one event a line.
 func TestSnapshots(t *testing.T) {
-	const root = "../parse/testdata"
+	root := filepath.Join(testdata(t), "../../parse/testdata")
 	var got strings.Builder
 	for _, format := range parse.Formats {
 		if _, isSnapshot := format.Reader.(parse.Data); !isSnapshot && format.Name != "unit-status" {
@@ -92,10 +92,5 @@ func TestSnapshots(t *testing.T) {
 			return nil
 		}))
 	}
-	if *update {
-		require.NoError(t, os.WriteFile("testdata/snapshots.golden", []byte(got.String()), 0o600))
-	}
-	want, err := os.ReadFile("testdata/snapshots.golden")
-	require.NoError(t, err)
-	require.Equal(t, string(want), got.String(), "accept with -update")
+	golden(t, "snapshots.golden", got.String())
 }

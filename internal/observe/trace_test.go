@@ -2,10 +2,7 @@ package observe
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,18 +15,6 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
 )
-
-// unzip reads a compressed file of testdata.
-func unzip(t testing.TB, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", name))
-	require.NoError(t, err)
-	r, err := gzip.NewReader(bytes.NewReader(b))
-	require.NoError(t, err)
-	b, err = io.ReadAll(r)
-	require.NoError(t, err)
-	return b
-}
 
 // follow reads a trace as analyze does, with the calls that may matter.
 func follow(t testing.TB, text []byte) (*Trace, []event.Event) {
@@ -45,7 +30,7 @@ func follow(t testing.TB, text []byte) (*Trace, []event.Event) {
 
 func busTrace(t testing.TB, name string) (*Trace, []event.Event) {
 	t.Helper()
-	return follow(t, unzip(t, "strace/"+name+".strace.gz"))
+	return follow(t, unzip(t, filepath.Join(testdata(t), "strace", name+".strace.gz")))
 }
 
 // serials are the numbers of the messages that went one way, over one descriptor or any (0).
@@ -222,10 +207,7 @@ func describeBus(b *Bus) string {
 }
 
 func TestBusGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/strace/*.gz")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
+	for _, file := range sampleFiles(t, "strace/*.gz") {
 		name := strings.TrimSuffix(filepath.Base(file), ".strace.gz")
 		t.Run(name, func(t *testing.T) {
 			trace, events := busTrace(t, name)
@@ -234,13 +216,7 @@ func TestBusGolden(t *testing.T) {
 			for i := range events {
 				got.WriteString(fmt.Sprintln("event", describe(t, &events[i])))
 			}
-			golden := "testdata/strace/" + name + ".golden"
-			if *update {
-				require.NoError(t, os.WriteFile(golden, []byte(got.String()), 0o600))
-			}
-			want, err := os.ReadFile(golden)
-			require.NoError(t, err)
-			require.Equal(t, string(want), got.String(), "accept with -update")
+			golden(t, "strace/"+name+".golden", got.String())
 		})
 	}
 }

@@ -65,16 +65,20 @@ func dockerInfo(r *event.Record) (event.Event, bool) {
 	if !ok || r.Unit != "" {
 		return event.Event{}, false
 	}
-	for _, s := range outlineSettings[:dockerSettings] {
-		if s.path != name {
-			continue
-		}
-		if s.value != nil {
-			value = s.value(value)
-		}
-		return nodeFact(s.fact, value)
+	return nodeFact(dockerFact(name, value))
+}
+
+// dockerFact is the fact that a row of docker info tells, if nothing else uses its name; both are empty for other rows.
+func dockerFact(name, value string) (fact, known string) {
+	switch name {
+	case "Server Version":
+		return "docker.version", version(value)
+	case "Storage Driver":
+		return "docker.storage-driver", value
+	case "Cgroup Driver":
+		return "docker.cgroup-driver", value
 	}
-	return event.Event{}, false
+	return "", ""
 }
 
 // systemdPrinted is the first line of systemctl --version: systemd 239 (239-45.el8_4.2); systemd 219 in front of a line of options.
