@@ -12,7 +12,8 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/observe/goroutines"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 	"github.com/plegdiag/plegdiag/internal/timeline"
@@ -42,7 +43,7 @@ func (d *Dump) Cut() bool { return d.inLog && len(d.Skips) > 0 }
 // only those count that say what to read. What cannot be read is in the account of its file. The
 // error says that an input does not exist, or that the context ended.
 func ReadDumps(ctx context.Context, o Options) ([]*Dump, []File, error) {
-	r := reader{lines: observe.NewLines(nil)}
+	r := reader{lines: messages.NewLines(nil)}
 	r.readFormat = func(ctx context.Context, f bundle.File, in parse.Opened, slot *file) {
 		switch read := in.Reader.(type) {
 		case parse.Records:
@@ -77,7 +78,7 @@ func (f *file) readDump(in bundle.File, r io.Reader) {
 	if err != nil {
 		f.addError(err)
 	}
-	f.account.Component = observe.Program(d)
+	f.account.Component = goroutines.Program(d)
 	f.addDump(d, Dump{At: stackdump.TimeInName(in.Path), PID: stackdump.PIDInName(in.Path)})
 }
 
@@ -96,7 +97,7 @@ func (f *file) addDump(d *stackdump.Dump, like Dump) {
 			continue
 		}
 		one := like
-		one.Dump, one.Program = part, observe.Program(part)
+		one.Dump, one.Program = part, goroutines.Program(part)
 		f.dumps = append(f.dumps, &one)
 	}
 }
@@ -104,7 +105,7 @@ func (f *file) addDump(d *stackdump.Dump, like Dump) {
 // observeDumps makes events of all dumps, and a source of each program's.
 func observeDumps(files []*file) (events []event.Event, sources []timeline.Source) {
 	for _, d := range joinDumps(files, false) {
-		events = observe.Dump(events, d.Dump, d.At)
+		events = goroutines.Dump(events, d.Dump, d.At)
 		if d.Program != "" {
 			sources = append(sources, timeline.Source{File: d.File, Name: "goroutines." + d.Program, First: d.At, Last: d.At})
 		}
