@@ -21,8 +21,8 @@ var containerdTable = table{
 		{[]string{"[UpdateContainerResources] "}, updateCost},
 		{[]string{"list containers cost "}, listCost},
 		{[]string{" status cost "}, statusCost},
-		{[]string{"taskUpdate] "}, taskUpdateCost},
-		{[]string{"status.updateSync "}, updateSyncCost},
+		{[]string{"taskUpdate] "}, costOf(event.KindTaskUpdate, "taskUpdate] ", "task.Update")},
+		{[]string{"status.updateSync "}, costOf(event.KindUpdateSync, "updateSync ", "UpdateSync")},
 		{[]string{"received exit event", "TaskExit event", "handle backOff event"}, taskExit},
 		{[]string{"failed to delete task"}, deleteFailed},
 		{[]string{"failed to handle container TaskExit", "failed to handle sandbox TaskExit", "Failed to handle backOff event"}, exitFailed},
@@ -38,7 +38,7 @@ var containerdTable = table{
 		{[]string{"goroutine stack dump written to"}, dumpWritten},
 		{[]string{"SystemdCgroup"}, systemdCgroup},
 		{[]string{"mount_options"}, mountOptions},
-		{[]string{"starting containerd"}, containerdVersion},
+		{[]string{"starting containerd"}, factFrom("containerd.version", versionField)},
 		{crashMarks, crash},
 	},
 }
@@ -123,10 +123,9 @@ func isExitedError(s string) bool {
 
 // updateCost: [UpdateContainerResources] <id> cost 2m0.271565471s (build of the short-task write-up).
 func updateCost(r *event.Record) (event.Event, bool) {
-	e, ok := cost(r, event.KindCRICall, "[UpdateContainerResources] ")
+	e, ok := costOf(event.KindCRICall, "[UpdateContainerResources] ", "UpdateContainerResources")(r)
 	e.Fields = append(e.Fields, event.FieldMethod.Text("UpdateContainerResources"))
 	e.Span.Key = "cri/UpdateContainerResources/" + e.IDs.Container
-	e.Text = "UpdateContainerResources of " + scan.Short(e.IDs.Container)
 	return e, ok
 }
 
@@ -143,8 +142,7 @@ func listCost(r *event.Record) (event.Event, bool) {
 
 // statusCost: [ListContainers] get container <id> status cost 1m28.99s (same build).
 func statusCost(r *event.Record) (event.Event, bool) {
-	e, ok := cost(r, event.KindStatusGet, "get container ")
-	e.Text = "Status.Get of " + scan.Short(e.IDs.Container)
+	e, ok := costOf(event.KindStatusGet, "get container ", "Status.Get")(r)
 	if caller, found := scan.Between(r.Message(), "[", "]"); found {
 		e.Fields = append(e.Fields, event.FieldCall.Text(caller))
 		e.Text += " in " + caller
@@ -152,35 +150,20 @@ func statusCost(r *event.Record) (event.Event, bool) {
 	return e, ok
 }
 
-// taskUpdateCost: [updateContainerSpec.taskUpdate] <id> cost 1m57.5s (same build).
-func taskUpdateCost(r *event.Record) (event.Event, bool) {
-	e, ok := cost(r, event.KindTaskUpdate, "taskUpdate] ")
-	e.Text = "task.Update of " + scan.Short(e.IDs.Container)
-	return e, ok
-}
-
-// updateSyncCost: handleContainerExit status.updateSync <id> cost 1m50.4s (same build).
-func updateSyncCost(r *event.Record) (event.Event, bool) {
-	e, ok := cost(r, event.KindUpdateSync, "updateSync ")
-	e.Text = "UpdateSync of " + scan.Short(e.IDs.Container)
-	return e, ok
-}
-
-// cost makes an interval of a line that tells, at its end, how long something took.
-func cost(r *event.Record, kind event.Kind, before string) (event.Event, bool) {
-	_, rest, ok := strings.Cut(r.Message(), before)
-	if !ok {
-		return event.Event{}, false
+// costOf makes an interval of a line that says how long something about a container took (same build):
+//
+//	[updateContainerSpec.taskUpdate] <id> cost 1m57.5s
+//	handleContainerExit status.updateSync <id> cost 1m50.4s
+func costOf(kind event.Kind, before, what string) func(*event.Record) (event.Event, bool) {
+	return func(r *event.Record) (event.Event, bool) {
+		_, rest, ok := strings.Cut(r.Message(), before)
+		id := scan.ContainerID(rest)
+		d, found := scan.Duration(rest, "cost ", "")
+		return event.Event{
+			Kind: kind, IDs: event.IDs{Container: id}, Start: r.Time.Add(-d), End: r.Time,
+			Fields: []event.Field{event.FieldCost.Duration(d)}, Text: what + " of " + scan.Short(id),
+		}, ok && found && id != ""
 	}
-	id := scan.ContainerID(rest)
-	d, ok := scan.Duration(rest, "cost ", "")
-	if id == "" || !ok {
-		return event.Event{}, false
-	}
-	return event.Event{
-		Kind: kind, IDs: event.IDs{Container: id}, Start: r.Time.Add(-d), End: r.Time,
-		Fields: []event.Field{event.FieldCost.Duration(d)},
-	}, true
 }
 
 // taskExit is the exit of a container's first process, at the time the shim
@@ -327,13 +310,15 @@ func created(r *event.Record) (event.Event, bool) {
 func scopeAsked(r *event.Record) (event.Event, bool) {
 	rest, ok := strings.CutPrefix(r.Message(), "StartContainer for ")
 	id := scan.ContainerID(rest)
-	if !ok || id == "" || strings.Contains(rest, " returns ") || strings.Contains(rest, " failed") {
-		return event.Event{}, false
-	}
+	return scopeStart(id, event.Begin), ok && id != "" && !scan.ContainsAny(rest, []string{" returns ", " failed"})
+}
+
+// scopeStart is one end of the time that systemd takes to start the scope of a container.
+func scopeStart(id string, edge event.Edge) event.Event {
 	return event.Event{
 		Kind: event.KindScopeStart, IDs: event.IDs{Container: id}, Text: "systemd starts the scope of " + scan.Short(id),
-		Span: event.Span{Key: "scope/" + id, Edge: event.Begin, Foreign: true},
-	}, true
+		Span: event.Span{Key: "scope/" + id, Edge: edge, Foreign: true},
+	}
 }
 
 // shimStart: info starting signal loop  namespace=k8s.io path=/run/containerd/io.containerd.runtime.v2.task/k8s.io/<id> pid=4626 runtime=…
@@ -346,8 +331,7 @@ func shimStart(r *event.Record) (event.Event, bool) {
 	if !ok || id == "" || named && !strings.Contains(runtime, ".runc.") {
 		return event.Event{}, false // kata and gVisor ask systemd for nothing
 	}
-	e := event.Event{Kind: event.KindScopeStart, IDs: event.IDs{Container: id}, Text: "systemd starts the scope of " + scan.Short(id)}
-	e.Span = event.Span{Key: "scope/" + id, Edge: event.Begin, Foreign: true}
+	e := scopeStart(id, event.Begin)
 	if pid, ok := r.Field("pid"); ok {
 		e.IDs.PID, _ = strconv.Atoi(pid)
 	}
@@ -410,10 +394,4 @@ func mountOptions(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	return facts.New("containerd.overlay-mount-options", strings.TrimSpace(value))
-}
-
-// containerdVersion is the line of the start: info starting containerd  revision=… version=1.6.20.
-func containerdVersion(r *event.Record) (event.Event, bool) {
-	v, _ := r.Field("version")
-	return facts.New("containerd.version", scan.Version(v))
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
@@ -14,7 +13,7 @@ var dockerdTable = table{
 	rows: []row{
 		{[]string{"goroutine stacks written to"}, dumpWritten},
 		{[]string{"Handler for GET"}, clientGaveUp},
-		{[]string{"Docker daemon"}, dockerVersion},
+		{[]string{"Docker daemon"}, factFrom("docker.version", versionField)},
 		{crashMarks, crash},
 	},
 }
@@ -27,10 +26,4 @@ func clientGaveUp(r *event.Record) (event.Event, bool) {
 	}
 	call, _ := scan.Between(text, "Handler for ", " returned")
 	return event.Event{Kind: event.KindClientGaveUp, Fields: []event.Field{event.FieldPath.Text(call)}, Text: "a client gave up waiting for " + call}, true
-}
-
-// dockerVersion: info Docker daemon  commit=… graphdriver(s)=overlay2 version=20.10.24.
-func dockerVersion(r *event.Record) (event.Event, bool) {
-	v, _ := r.Field("version")
-	return facts.New("docker.version", scan.Version(v))
 }

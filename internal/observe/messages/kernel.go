@@ -32,7 +32,8 @@ var kernelTable = table{
 		{[]string{"timeout, aborting", "timeout, reset"}, nvmeTimeout},
 		{[]string{"soft lockup"}, softLockup},
 		{[]string{"detected stall", "detected expedited stall"}, rcuStall},
-		{[]string{"RT throttling activated"}, rtThrottled},
+		// kernel/sched/rt.c, once per boot: sched: RT throttling activated.
+		{[]string{"RT throttling activated"}, says(event.KindRTThrottled, "real-time tasks take all the CPU they may", "sched: RT throttling activated")},
 		{[]string{"memory allocation deadlock"}, allocDeadlock},
 		{[]string{"page allocation failure"}, pageAllocFailed},
 		{[]string{", object size: "}, slabFailed},
@@ -207,11 +208,6 @@ func rcuStall(r *event.Record) (event.Event, bool) {
 	return event.Event{
 		Kind: event.KindRCUStall, Fields: []event.Field{event.FieldSelf.Bool(self)}, Text: "a CPU does not come round",
 	}, strings.Contains(r.Raw, "INFO: rcu") && (self || strings.Contains(r.Raw, "stalls on CPUs/tasks"))
-}
-
-// rtThrottled is kernel/sched/rt.c's line, once per boot: sched: RT throttling activated.
-func rtThrottled(r *event.Record) (event.Event, bool) {
-	return event.Event{Kind: event.KindRTThrottled, Text: "real-time tasks take all the CPU they may"}, strings.Contains(r.Raw, "sched: RT throttling activated")
 }
 
 // allocDeadlock is fs/xfs/kmem.c's line, every hundredth try, some 2 s apart (up to 6.8):

@@ -26,10 +26,16 @@ var kubeletTable = table{
 		{[]string{"NodeReady", "Node became ready"}, nodeReady},
 		{[]string{"Started kubelet"}, kubeletStart},
 		{[]string{"ontainer garbage collection failed", "ContainerGCFailed"}, gcFailed},
-		{[]string{"ontainer runtime is down"}, runtimeDown},
-		{[]string{"vent channel is full"}, channelFull},
+		{[]string{"ontainer runtime is down"}, says(event.KindRuntimeDown, "container runtime is down")},
+		{[]string{"vent channel is full"}, says(event.KindChannelFull, "the PLEG event channel is full")},
 		{[]string{"EventedPLEG: pleg event channel capacity is full"}, eventedFull},
-		{[]string{"Failed to get container events", "Fall back to Generic PLEG"}, eventedBroken},
+		// The stream of container events broke off. At level 4 and, from 1.33 on, as an error:
+		//	"Evented PLEG: Failed to get container events, retrying: " err="…"
+		//	"Fall back to Generic PLEG relisting since Evented PLEG is not working"
+		{
+			[]string{"Failed to get container events", "Fall back to Generic PLEG"},
+			says(event.KindEventedBroken, "the runtime's stream of events broke off", "Evented PLEG"),
+		},
 		{[]string{"syncloop failed", "Housekeeping took longer than"}, syncLoopLate},
 		{[]string{"failed on the status hook for pod"}, statusHookFailed},
 		{[]string{"ContainerDied"}, containerDied},
@@ -60,19 +66,14 @@ func PLEGUnhealthy(r *event.Record) (event.Event, bool) {
 		text = s
 	}
 	e := event.Event{Kind: event.KindPLEGUnhealthy, Text: "PLEG is not healthy"}
-	if strings.Contains(text, "pleg has yet to be successful") {
+	age, ok := scan.Duration(text, "last seen active ", " ago")
+	if age > event.LongestSpan || strings.Contains(text, "pleg has yet to be successful") {
 		e.Fields = []event.Field{event.FieldNever.Bool(true)}
 		e.Text = "no relist has succeeded since the kubelet started"
 		return e, true
 	}
-	age, ok := scan.Duration(text, "last seen active ", " ago")
 	if !ok {
 		return event.Event{}, false
-	}
-	if age > event.LongestSpan {
-		e.Fields = []event.Field{event.FieldNever.Bool(true)}
-		e.Text = "no relist has succeeded since the kubelet started"
-		return e, true
 	}
 	e.Fields = []event.Field{event.FieldAge.Duration(age)}
 	if threshold, ok := scan.Duration(text, "threshold is ", ""); ok {
@@ -314,14 +315,6 @@ func kubeletStart(r *event.Record) (event.Event, bool) {
 	return event.Event{Kind: event.KindKubeletStart, Text: "kubelet started"}, strings.HasPrefix(strings.TrimLeft(r.Message(), `"`), "Started kubelet")
 }
 
-func runtimeDown(*event.Record) (event.Event, bool) {
-	return event.Event{Kind: event.KindRuntimeDown, Text: "container runtime is down"}, true
-}
-
-func channelFull(*event.Record) (event.Event, bool) {
-	return event.Event{Kind: event.KindChannelFull, Text: "the PLEG event channel is full"}, true
-}
-
 // eventedFull: "Skipping pod synchronization" err="EventedPLEG is not healthy: EventedPLEG: pleg event channel capacity is full with 1000 events"
 // (≥ 1.26, with the gate EventedPLEG on).
 func eventedFull(r *event.Record) (event.Event, bool) {
@@ -332,14 +325,6 @@ func eventedFull(r *event.Record) (event.Event, bool) {
 	e := event.Event{Kind: event.KindEventedFull, Text: "the event channel that both PLEGs share is full"}
 	e.Fields = []event.Field{event.FieldEvents.Int(n)}
 	return e, true
-}
-
-// eventedBroken: the stream of container events broke off. At level 4 and, from 1.33 on, as an error:
-//
-//	"Evented PLEG: Failed to get container events, retrying: " err="…"
-//	"Fall back to Generic PLEG relisting since Evented PLEG is not working"
-func eventedBroken(r *event.Record) (event.Event, bool) {
-	return event.Event{Kind: event.KindEventedBroken, Text: "the runtime's stream of events broke off"}, strings.Contains(r.Raw, "Evented PLEG")
 }
 
 // syncLoopLate. Housekeeping asks for lists, as relist does (1.34, kubelet_pods.go): while they hang the loop stands there, and says neither this nor
@@ -369,11 +354,11 @@ func syncLoopLate(r *event.Record) (event.Event, bool) {
 //	failed to read pod IP from plugin/docker: NetworkPlugin cni failed on the status hook for pod "p_ns": …     (networkPlugin from 1.20 on)
 func statusHookFailed(r *event.Record) (event.Event, bool) {
 	pod, _ := scan.Between(strings.ReplaceAll(scan.After(r.Raw, "status hook for pod "), `\"`, `"`), `"`, `"`)
-	return event.Event{Kind: event.KindStatusHookFailed, IDs: event.IDs{Pod: dockerPod(pod)}, Text: "dockershim could not ask for the address of a pod"}, true
+	return event.Event{Kind: event.KindStatusHookFailed, IDs: event.IDs{Pod: podNamed(pod)}, Text: "dockershim could not ask for the address of a pod"}, true
 }
 
-// dockerPod turns dockershim's "name_namespace" into "namespace/name"; neither part can hold an underscore.
-func dockerPod(s string) string {
+// podNamed turns "name_namespace", as dockershim and the kubelet up to 1.20 write it, into "namespace/name"; neither part can hold an underscore.
+func podNamed(s string) string {
 	name, namespace, ok := strings.Cut(s, "_")
 	if !ok {
 		return ""
@@ -439,11 +424,10 @@ func podOf(r *event.Record) string {
 	}
 	old, _ := scan.Between(r.Message(), `pod "`, `"`)
 	old, _, ok := strings.Cut(old, "(")
-	name, namespace, split := strings.Cut(old, "_")
-	if !ok || !split {
+	if !ok {
 		return ""
 	}
-	return namespace + "/" + name
+	return podNamed(old)
 }
 
 // cpuManager: the static policy reconciles every 10 s and is what calls

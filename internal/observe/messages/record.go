@@ -8,6 +8,8 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
 // row is one message of one component. Its literals are what the prefilter
@@ -17,6 +19,32 @@ type row struct {
 	literals []string
 	// observe makes the event; ok is false when the line only looks like the message.
 	observe func(r *event.Record) (e event.Event, ok bool)
+}
+
+// says makes the same event of every line that holds all of the parts.
+func says(kind event.Kind, text string, parts ...string) func(*event.Record) (event.Event, bool) {
+	return func(r *event.Record) (event.Event, bool) {
+		for _, part := range parts {
+			if !strings.Contains(r.Raw, part) {
+				return event.Event{}, false
+			}
+		}
+		return event.Event{Kind: kind, Text: text}, true
+	}
+}
+
+// factFrom makes a fact of a line; none where value finds nothing in it.
+func factFrom(name string, value func(*event.Record) string) func(*event.Record) (event.Event, bool) {
+	return func(r *event.Record) (event.Event, bool) { return facts.New(name, value(r)) }
+}
+
+// versionField is the version in the first line of a daemon that writes logrus:
+//
+//	info starting containerd  revision=… version=1.6.20
+//	info Docker daemon  commit=… graphdriver(s)=overlay2 version=20.10.24
+func versionField(r *event.Record) string {
+	v, _ := r.Field("version")
+	return scan.Version(v)
 }
 
 // table is everything one component is known to say.

@@ -17,11 +17,15 @@ var systemdTable = table{
 	rows: []row{
 		{[]string{".scope - libcontainer", "Started libcontainer container"}, scopeStarted},
 		{[]string{"propagate agent release message", "Operation not supported"}, busUnsupported},
-		{[]string{"maximum number of pending replies"}, pendingReplies},
+		{[]string{"maximum number of pending replies"}, says(event.KindPendingReplies, "too many unanswered calls to PID 1")},
 		{[]string{"Failed to introspect object"}, introspectTimeout},
 		{[]string{"cookie = ", "cookie=42949", "cookie=0x1000"}, cookie},
 		{[]string{"Reexecuting"}, reexec},
-		{[]string{"running in system mode"}, systemdVersion},
+		// systemd 219 running in system mode. (+PAM …); systemd 252.30-1~deb12u2 running in system mode.
+		{[]string{"running in system mode"}, factFrom("systemd.version", func(r *event.Record) string {
+			v, _ := scan.Between(r.Message(), "systemd ", " running in system mode")
+			return strings.TrimPrefix(v, "v")
+		})},
 		{[]string{"ain process exited, code=", ".service: Failed with result "}, unitExit},
 		{[]string{" loaded units listed"}, unitCount},
 		{runtimeJobs("Stopping "), runtimeJob("Stopping ", event.KindUnitStop, "systemd stops ")},
@@ -35,18 +39,8 @@ var systemdTable = table{
 //	Started docker-<id>.scope - libcontainer container <id>.      (systemd ≥ 249, or with StatusUnitFormat=combined)
 //	Started libcontainer container <id>.                          (before)
 func scopeStarted(r *event.Record) (event.Event, bool) {
-	text := r.Message()
-	if !strings.HasPrefix(text, "Started ") {
-		return event.Event{}, false
-	}
-	id := scan.FindID(text)
-	if id == "" {
-		return event.Event{}, false
-	}
-	return event.Event{
-		Kind: event.KindScopeStart, IDs: event.IDs{Container: id}, Text: "systemd starts the scope of " + scan.Short(id),
-		Span: event.Span{Key: "scope/" + id, Edge: event.End, Foreign: true},
-	}, true
+	id := scan.FindID(r.Message())
+	return scopeStart(id, event.End), id != "" && strings.HasPrefix(r.Message(), "Started ")
 }
 
 // busUnsupported: PID 1 could not seal a message because its 32-bit cookie is
@@ -66,10 +60,6 @@ func busUnsupported(r *event.Record) (event.Event, bool) {
 		Kind: event.KindBusUnsupported, Fields: []event.Field{event.FieldErrno.Text(errno)},
 		Text: "PID 1 could not send on the bus: " + errno,
 	}, true
-}
-
-func pendingReplies(*event.Record) (event.Event, bool) {
-	return event.Event{Kind: event.KindPendingReplies, Text: "too many unanswered calls to PID 1"}, true
 }
 
 // introspectTimeout: Failed to introspect object / of service org.freedesktop.systemd1: Connection timed out (busctl tree).
@@ -193,13 +183,4 @@ func kubeletStop(r *event.Record) (event.Event, bool) {
 
 func reexec(r *event.Record) (event.Event, bool) {
 	return event.Event{Kind: event.KindReexec, Text: "systemd re-executes itself"}, strings.HasPrefix(r.Message(), "Reexecuting")
-}
-
-// systemdVersion: systemd 219 running in system mode. (+PAM …); systemd 252.30-1~deb12u2 running in system mode.
-func systemdVersion(r *event.Record) (event.Event, bool) {
-	v, ok := scan.Between(r.Message(), "systemd ", " running in system mode")
-	if !ok {
-		return event.Event{}, false
-	}
-	return facts.New("systemd.version", strings.TrimPrefix(v, "v"))
 }
