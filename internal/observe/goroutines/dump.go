@@ -177,11 +177,11 @@ const maxLinks = 5
 func (o *dumpObserver) way(goroutine int) way {
 	c := o.graph.Follow(goroutine)
 	who := &o.d.Goroutines[goroutine]
-	doing, rpc, frame := waitOf(who)
+	doing, rpc, frame, _ := waitOf(who)
 	w := way{inferred: c.Inferred && doing == ""}
 	if doing == "" && !c.Cyclic {
 		who = &o.d.Goroutines[c.Goroutines[len(c.Goroutines)-1]]
-		doing, rpc, frame = waitOf(who)
+		doing, rpc, frame, _ = waitOf(who)
 	}
 	w.text = doingText(doing, rpc, who.State)
 	ends := c.End.Kind
@@ -255,12 +255,12 @@ func (o *dumpObserver) link(from, to int) (all []event.Quote) {
 		h := slices.IndexFunc(lock.Holders, func(h stackdump.Holder) bool { return h.Goroutine == to })
 		all = append(all, quote(&t.Frames[lock.Holders[h].Frame]))
 	}
-	return append(all, event.Quote{Pos: t.Pos, Text: t.Header})
+	return append(all, quoteHeader(t))
 }
 
 // quotes is evidence without what comes twice, a goroutine's own header last.
 func (o *dumpObserver) quotes(g *stackdump.Goroutine, all []event.Quote) (once []event.Quote) {
-	for _, q := range append(all, event.Quote{Pos: g.Pos, Text: g.Header}) {
+	for _, q := range append(all, quoteHeader(g)) {
 		if q.Text != "" && !slices.Contains(once, q) {
 			once = append(once, q)
 		}
@@ -299,14 +299,14 @@ func (o *dumpObserver) waiting(lock *stackdump.Lock, w stackdump.Waiter) event.E
 	e := o.base(event.KindLockWait, w.Goroutine)
 	e.IDs.Lock = lock.Addr
 	e.Fields = append(e.Fields, event.FieldOwner.Text(ownerName(lock.Owner)), event.FieldMode.Text(w.Mode), event.FieldAddressSure.Bool(lock.AddrSure))
-	if doing, rpc, _ := waitOf(g); doing != "" {
+	if doing, rpc, _, _ := waitOf(g); doing != "" {
 		e.Fields = append(e.Fields, event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc))
 	}
 	e.Text = "waits for " + lockName(lock)
 	if w.Caller >= 0 && w.Caller < len(g.Frames) {
 		e.Evidence = append(e.Evidence, quote(&g.Frames[w.Caller]))
 	}
-	e.Evidence = append(e.Evidence, event.Quote{Pos: g.Pos, Text: g.Header})
+	e.Evidence = append(e.Evidence, quoteHeader(g))
 	return e
 }
 
@@ -360,7 +360,7 @@ func (o *dumpObserver) syncLoop(i int) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e := o.base(event.KindSyncLoop, i)
-	doing, rpc, frame := waitOf(g)
+	doing, rpc, frame, _ := waitOf(g)
 	handler := g.Frames[at-1].Name()
 	handler = handler[strings.LastIndexByte(handler, '.')+1:]
 	e.Fields = append(e.Fields, event.FieldHandler.Text(handler), event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc))
@@ -369,14 +369,14 @@ func (o *dumpObserver) syncLoop(i int) (event.Event, bool) {
 	if frame >= 0 && frame != at-1 {
 		e.Evidence = append(e.Evidence, quote(&g.Frames[frame]))
 	}
-	e.Evidence = append(e.Evidence, event.Quote{Pos: g.Pos, Text: g.Header})
+	e.Evidence = append(e.Evidence, quoteHeader(g))
 	return e, true
 }
 
 // outside is a goroutine that waits, without a lock that others want, for something outside its process.
 func (o *dumpObserver) outside(i int) (event.Event, bool) {
 	g := &o.d.Goroutines[i]
-	doing, rpc, frame, guess := waitRow(g)
+	doing, rpc, frame, guess := waitOf(g)
 	if doing == "" || rpc == "Wait" { // one Wait per running container, of any age, is normal
 		return event.Event{}, false
 	}
@@ -387,18 +387,13 @@ func (o *dumpObserver) outside(i int) (event.Event, bool) {
 	}
 	e.Fields = append(e.Fields, event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc), event.FieldCertainty.Text(certainty))
 	e.Text = doingText(doing, rpc, g.State)
-	e.Evidence = append(e.Evidence, quote(&g.Frames[frame]), event.Quote{Pos: g.Pos, Text: g.Header})
+	e.Evidence = append(e.Evidence, quote(&g.Frames[frame]), quoteHeader(g))
 	return e, true
 }
 
 // waitOf is what a goroutine waits for outside its process, the method it
-// called there, and the frame that says so; -1 when nothing does.
-func waitOf(g *stackdump.Goroutine) (doing, rpc string, frame int) {
-	doing, rpc, frame, _ = waitRow(g)
-	return doing, rpc, frame
-}
-
-func waitRow(g *stackdump.Goroutine) (doing, rpc string, frame int, guess bool) {
+// called there, the frame that says so, -1 when nothing does, and whether this is an inference.
+func waitOf(g *stackdump.Goroutine) (doing, rpc string, frame int, guess bool) {
 	for _, w := range waits {
 		first := frameWith(g, 0, w.frames[0])
 		last := first
@@ -444,7 +439,7 @@ func request(g *stackdump.Goroutine) string {
 // string of 64 (0x40) bytes. Goroutines that show the same address work on the same container.
 func idPointer(g *stackdump.Goroutine) string {
 	for i := range g.Frames {
-		rest, ok := cutAfter(g.Frames[i].Args, "{{{0x")
+		_, rest, ok := strings.Cut(g.Frames[i].Args, "{{{0x")
 		if !ok {
 			continue
 		}
@@ -481,11 +476,6 @@ func uidPointer(args string) string {
 	return ptr
 }
 
-func cutAfter(s, mark string) (string, bool) {
-	_, rest, ok := strings.Cut(s, mark)
-	return rest, ok
-}
-
 // frameWith is the first frame from i on whose name holds one of the parts; -1 when none does.
 func frameWith(g *stackdump.Goroutine, i int, parts ...string) int {
 	for ; i < len(g.Frames); i++ {
@@ -510,5 +500,7 @@ func methodAfter(name, receiver string) string {
 	m, _, _ = strings.Cut(m, ".")
 	return strings.TrimSuffix(m, "-fm")
 }
+
+func quoteHeader(g *stackdump.Goroutine) event.Quote { return event.Quote{Pos: g.Pos, Text: g.Header} }
 
 func quote(f *stackdump.Frame) event.Quote { return event.Quote{Pos: f.Pos, Text: f.Raw} }

@@ -33,9 +33,6 @@ var runcVerbs = []string{"create", "start", "run", "update", "delete", "kill", "
 //
 //	20713 runc --root /var/run/docker/runtime-runc/moby --log … --systemd-cgroup create --bundle … <id>
 func runcProcess(r *event.Record) (event.Event, bool) {
-	if r.Unit != "" {
-		return event.Event{}, false // a daemon's log line about runc is no listing
-	}
 	before, command, ok := strings.Cut(r.Message(), "runc --")
 	if !ok {
 		return event.Event{}, false
@@ -57,7 +54,7 @@ func systemdFlag(word string) bool {
 //	14378 14378 13862 Ds   __refrigerator   runc:[2:INIT]   runc init                                         (ps -eLo …,wchan:32)
 func runcInit(r *event.Record) (event.Event, bool) {
 	text := r.Message()
-	if r.Unit != "" || scan.ContainsAny(text, []string{"grep ", "INFO: task", "task:", "pid="}) {
+	if scan.ContainsAny(text, []string{"grep ", "INFO: task", "task:", "pid="}) {
 		return event.Event{}, false
 	}
 	e := event.Event{Kind: event.KindProcess, Component: "runc", Source: facts.Processes, Text: "runc init is there"}
@@ -106,9 +103,6 @@ func longNumber(s string) int {
 
 // cniProcess is a CNI plugin that was alive when the listing was made.
 func cniProcess(r *event.Record) (event.Event, bool) {
-	if r.Unit != "" {
-		return event.Event{}, false
-	}
 	before, plugin, _ := strings.Cut(r.Message(), "/opt/cni/bin/")
 	if i := strings.IndexAny(plugin, " \t"); i >= 0 {
 		plugin = plugin[:i]
@@ -125,7 +119,7 @@ func cniProcess(r *event.Record) (event.Event, bool) {
 //	24310 docker-containerd-shim -namespace moby -workdir /var/lib/docker/containerd/daemon/io.containerd.runtime.v1.linux/moby/<id> -address …
 func shimProcess(r *event.Record) (event.Event, bool) {
 	before, command, ok := strings.Cut(r.Message(), "containerd-shim")
-	if r.Unit != "" || !ok || !strings.Contains(command, " -namespace ") {
+	if !ok || !strings.Contains(command, " -namespace ") {
 		return event.Event{}, false
 	}
 	e := event.Event{Kind: event.KindProcess, Component: "shim", Source: facts.Processes, Fields: []event.Field{event.FieldComm.Text("containerd-shim")}}
@@ -153,7 +147,7 @@ func firstNumber(s string) int {
 func unameMachine(r *event.Record) (event.Event, bool) {
 	before, ok := strings.CutSuffix(strings.TrimSpace(r.Message()), " GNU/Linux")
 	words := strings.Fields(before)
-	if r.Unit != "" || !ok || len(words) < 5 || words[0] != "Linux" {
+	if !ok || len(words) < 5 || words[0] != "Linux" {
 		return event.Event{}, false
 	}
 	return facts.New(facts.Machine, words[len(words)-1])
@@ -162,7 +156,7 @@ func unameMachine(r *event.Record) (event.Event, bool) {
 // memoryCgroups is a row of /proc/cgroups: subsystem, hierarchy, number of cgroups, enabled.
 func memoryCgroups(r *event.Record) (event.Event, bool) {
 	words := strings.Split(r.Raw, "\t")
-	if r.Unit != "" || len(words) != 4 || words[0] != "memory" {
+	if len(words) != 4 || words[0] != "memory" {
 		return event.Event{}, false
 	}
 	if _, err := strconv.Atoi(words[2]); err != nil {

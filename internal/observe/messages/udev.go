@@ -55,7 +55,7 @@ func udevCookies() []string {
 //	0xd4db2de    11730944   1          Tue May 19 17:55:18 2015  Tue May 19 17:55:18 2015
 func udevCookie(r *event.Record) (event.Event, bool) {
 	words := strings.Fields(r.Message())
-	if r.Unit != "" || len(words) < 3 || !strings.HasPrefix(words[0], "0xd4d") {
+	if len(words) < 3 || !strings.HasPrefix(words[0], "0xd4d") {
 		return event.Event{}, false
 	}
 	value, err := strconv.Atoi(words[2])

@@ -35,7 +35,7 @@ func programVersion(prefix string, word int, name string) func(*event.Record) (e
 	return func(r *event.Record) (event.Event, bool) {
 		text := strings.TrimSpace(r.Message())
 		f := strings.Fields(text)
-		if r.Unit != "" || !strings.HasPrefix(text, prefix) || len(f) <= word || len(f) > 5 {
+		if !strings.HasPrefix(text, prefix) || len(f) <= word || len(f) > 5 {
 			return event.Event{}, false
 		}
 		return nodeFact(name, scan.Version(f[word]))
@@ -53,7 +53,7 @@ func nodeFact(name, value string) (event.Event, bool) {
 // dockerClient: Docker version 20.10.24, build 297e128. It is the client's, which is installed beside the daemon.
 func dockerClient(r *event.Record) (event.Event, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(r.Message()), "Docker version ")
-	if !ok || r.Unit != "" || !strings.Contains(rest, ", build ") {
+	if !ok || !strings.Contains(rest, ", build ") {
 		return event.Event{}, false
 	}
 	e, ok := nodeFact("docker.version", scan.Version(rest))
@@ -64,7 +64,7 @@ func dockerClient(r *event.Record) (event.Event, bool) {
 // dockerInfo is a line of docker info in a ticket that is mostly something else.
 func dockerInfo(r *event.Record) (event.Event, bool) {
 	name, value, ok := strings.Cut(strings.TrimSpace(r.Message()), ": ")
-	if !ok || r.Unit != "" {
+	if !ok {
 		return event.Event{}, false
 	}
 	return nodeFact(DockerFact(name, value))
@@ -88,7 +88,7 @@ func systemdPrinted(r *event.Record) (event.Event, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(r.Message()), "systemd ")
 	number := scan.Digits(rest)
 	tail := strings.TrimSpace(rest[len(number):])
-	if !ok || r.Unit != "" || len(number) != 3 || tail != "" && (tail[0] != '(' || tail[len(tail)-1] != ')') {
+	if !ok || len(number) != 3 || tail != "" && (tail[0] != '(' || tail[len(tail)-1] != ')') {
 		return event.Event{}, false
 	}
 	return nodeFact("systemd.version", strings.Trim(cmp.Or(tail, number), "()"))
@@ -99,7 +99,7 @@ func systemdPrinted(r *event.Record) (event.Event, bool) {
 //	Linux node-1 5.10.0-21-amd64 #1 SMP Debian 5.10.162-1 (2023-01-21) x86_64 GNU/Linux
 func unameLine(r *event.Record) (event.Event, bool) {
 	f := strings.Fields(r.Message())
-	if r.Unit != "" || len(f) < 6 || f[0] != "Linux" || !strings.HasPrefix(f[3], "#") || !strings.HasSuffix(f[len(f)-1], "Linux") {
+	if len(f) < 6 || f[0] != "Linux" || !strings.HasPrefix(f[3], "#") || !strings.HasSuffix(f[len(f)-1], "Linux") {
 		return event.Event{}, false
 	}
 	e, ok := nodeFact("kernel.version", f[2])

@@ -73,8 +73,7 @@ func (t *listings) finish(dst []event.Event) []event.Event { return t.nodes.fini
 
 // fileSystem is a row of df or df -i.
 func fileSystem(dst []event.Event, e *snapshots.Datum) []event.Event {
-	target, _ := e.Field("Mounted on")
-	source, _ := e.Field("Filesystem")
+	target, source := column(e, "Mounted on"), column(e, "Filesystem")
 	ev := event.Event{Kind: event.KindFileSystem, Component: "node", Source: facts.Node, Evidence: []event.Quote{quoteOf(e)}}
 	ev.Fields = []event.Field{event.FieldTarget.Text(target), event.FieldSource.Text(source)}
 	told := false
@@ -97,11 +96,9 @@ func fileSystem(dst []event.Event, e *snapshots.Datum) []event.Event {
 
 // freeMemory is a row of free. Its unit is that of an option, which the output does not show, but the share needs none.
 func freeMemory(dst []event.Event, e *snapshots.Datum) []event.Event {
-	name, _ := e.Field("")
-	total, _ := e.Field("total")
-	available, _ := e.Field("available")
-	t, a := freeSize(total), freeSize(available)
-	if name != "Mem:" || t <= 0 || available == "" || a > t {
+	available := column(e, "available")
+	t, a := freeSize(column(e, "total")), freeSize(available)
+	if column(e, "") != "Mem:" || t <= 0 || available == "" || a > t {
 		return dst
 	}
 	return addFact(dst, facts.Node, "memory.available-percent", strconv.FormatFloat(float64(int(a/t*100)), 'f', -1, 64), e)
@@ -136,8 +133,7 @@ type unitCounts struct {
 var countedTypes = []string{"scope", "mount", "service", "device"}
 
 func (u *unitCounts) row(e *snapshots.Datum) {
-	name, _ := e.Field("UNIT")
-	state, _ := e.Field("ACTIVE")
+	name, state := column(e, "UNIT"), column(e, "ACTIVE")
 	if state == "failed" {
 		u.failed++
 	}

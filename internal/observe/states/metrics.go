@@ -1,6 +1,7 @@
 package states
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -70,11 +71,7 @@ func (m *metrics) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	}
 	name := e.Path[0]
 	if name == "kubernetes_build_info" {
-		v, ok := e.Field("git_version")
-		if !ok {
-			v, _ = e.Field("gitVersion") // up to 1.18
-		}
-		return addFact(dst, facts.Metrics, "kubelet.version", scan.Version(v), e)
+		return addFact(dst, facts.Metrics, "kubelet.version", scan.Version(column(e, "git_version", "gitVersion")), e) // the latter up to 1.18
 	}
 	v, err := strconv.ParseFloat(e.Value, 64)
 	if err != nil || math.IsNaN(v) {
@@ -158,15 +155,7 @@ func (s *series) see(part string, e *snapshots.Datum) {
 
 // quantile sets p99 to the upper bound of the bucket that holds it; one in the last bucket has none, and p99 is +Inf.
 func (s *series) quantile() {
-	slices.SortFunc(s.buckets, func(a, b bucket) int {
-		switch {
-		case a.le < b.le:
-			return -1
-		case a.le > b.le:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(s.buckets, func(a, b bucket) int { return cmp.Compare(a.le, b.le) })
 	n := len(s.buckets)
 	if n == 0 || s.buckets[n-1].n <= 0 {
 		return

@@ -103,9 +103,9 @@ func (n *nodes) event(dst []event.Event, k *kubeEvent) []event.Event {
 		e.IDs.Pod = k.namespace + "/" + k.name
 	}
 	if node && strings.HasPrefix(k.from, "kubelet") {
-		n.change(k.reason, k.first, k.quotes)
+		n.keepReadiness(k.reason, k.first, k.quotes)
 		if k.last.Known && !k.last.T.Equal(k.first.T) {
-			n.change(k.reason, k.last, k.quotes)
+			n.keepReadiness(k.reason, k.last, k.quotes)
 		}
 	}
 	dst = append(dst, e)
@@ -129,18 +129,22 @@ func (k *kubeEvent) kernelLine(dst []event.Event) []event.Event {
 	return dst
 }
 
-// change keeps the node becoming Ready or NotReady.
-func (n *nodes) change(reason string, at event.Time, quotes []event.Quote) {
-	e := event.Event{Kind: event.KindNodeNotReady, Component: "kubelet", Source: facts.Kubernetes, Start: at, Evidence: quotes, Text: "node became NotReady"}
-	switch reason {
-	case "NodeReady":
-		e.Kind, e.Text = event.KindNodeReady, "node became Ready"
-	case "NodeNotReady":
-	default:
-		return
+// readiness is the node becoming Ready or NotReady, as the kubelet says it.
+func readiness(ready bool, at event.Time, quotes []event.Quote) event.Event {
+	e := event.Event{
+		Kind: event.KindNodeNotReady, Component: "kubelet", Source: facts.Kubernetes, Start: at,
+		Evidence: quotes, Text: "node became NotReady",
 	}
-	if at.Known {
-		n.pending = append(n.pending, e)
+	if ready {
+		e.Kind, e.Text = event.KindNodeReady, "node became Ready"
+	}
+	return e
+}
+
+// keepReadiness keeps the node becoming Ready or NotReady.
+func (n *nodes) keepReadiness(reason string, at event.Time, quotes []event.Quote) {
+	if at.Known && (reason == "NodeReady" || reason == "NodeNotReady") {
+		n.pending = append(n.pending, readiness(reason == "NodeReady", at, quotes))
 	}
 }
 
@@ -174,10 +178,11 @@ func (c *condition) events(dst []event.Event, ours bool) []event.Event {
 		return dst
 	}
 	if c.since.Known && (c.status == "False" || c.beat.Known && c.beat.T.Sub(c.since.T) < fresh) {
-		r := event.Event{Kind: event.KindNodeReady, Component: "kubelet", Source: facts.Kubernetes, Start: c.since, Evidence: c.quotes, Text: "node became Ready"}
+		r := readiness(c.status != "False", c.since, c.quotes)
 		if c.status == "False" {
-			r.Kind, r.Text = event.KindNodeNotReady, "node became NotReady"
-			r.Fields = []event.Field{event.FieldReason.Text(c.reason), event.FieldPLEG.Bool(strings.Contains(c.message, "PLEG is not healthy"))}
+			r.Fields = []event.Field{
+				event.FieldReason.Text(c.reason), event.FieldPLEG.Bool(strings.Contains(c.message, "PLEG is not healthy")),
+			}
 		}
 		dst = append(dst, r)
 	}
@@ -204,21 +209,16 @@ func (c *condition) unhealthy(dst []event.Event) []event.Event {
 
 // event takes a row of kubectl get events. Its age counts from a moment that only a date above the listing tells.
 func (t *listings) event(dst []event.Event, e *snapshots.Datum) []event.Event {
-	get := func(name string) string {
-		v, _ := e.Field(name)
-		return v
-	}
-	object := get("OBJECT")
-	kind, name, ok := strings.Cut(object, "/")
+	kind, name, ok := strings.Cut(column(e, "OBJECT"), "/")
 	if !ok {
-		kind, name = get("KIND"), get("NAME")
+		kind, name = column(e, "KIND"), column(e, "NAME")
 	}
 	k := kubeEvent{
-		kind: kind, name: name, namespace: get("NAMESPACE"), reason: get("REASON"), message: get("MESSAGE"), level: get("TYPE"),
-		count: get("COUNT"), from: get("SOURCE"), age: get("LAST SEEN"), quotes: []event.Quote{quoteOf(e)},
+		kind: kind, name: name, namespace: column(e, "NAMESPACE"), reason: column(e, "REASON"), message: column(e, "MESSAGE"), level: column(e, "TYPE"),
+		count: column(e, "COUNT"), from: column(e, "SOURCE"), age: column(e, "LAST SEEN"), quotes: []event.Quote{quoteOf(e)},
 	}
 	k.last = ago(t.at, k.age)
-	k.first = ago(t.at, get("FIRST SEEN"))
+	k.first = ago(t.at, column(e, "FIRST SEEN"))
 	return t.nodes.event(dst, &k)
 }
 
@@ -256,8 +256,7 @@ func relativeAge(s string) (d time.Duration, ok bool) {
 
 // listedNode is a row of kubectl get nodes. Which of them is ours nobody says; a listing of one has no other.
 func listedNode(dst []event.Event, e *snapshots.Datum) []event.Event {
-	name, _ := e.Field("NAME")
-	status, _ := e.Field("STATUS")
+	name, status := column(e, "NAME"), column(e, "STATUS")
 	ev := event.Event{Kind: event.KindNodeCondition, Component: "kubernetes", Source: facts.Kubernetes, Evidence: []event.Quote{quoteOf(e)}}
 	ready := "True"
 	if strings.HasPrefix(status, "NotReady") {

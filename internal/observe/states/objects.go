@@ -1,6 +1,7 @@
 package states
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,7 +155,7 @@ func (o *objects) end(dst []event.Event) []event.Event {
 	switch o.get("kind") {
 	case "KubeletConfiguration", configz:
 		before := len(dst)
-		for _, name := range sortedKeys(kubeletSettings) {
+		for _, name := range slices.Sorted(maps.Keys(kubeletSettings)) {
 			if l, ok := o.leaves[name]; ok {
 				dst = facts.Append(dst, facts.Config, kubeletSettings[name], l.value, l.quote)
 			}
@@ -169,15 +170,6 @@ func (o *objects) end(dst []event.Event) []event.Event {
 	}
 	clear(o.leaves)
 	return dst
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // node takes a Node's conditions and versions.

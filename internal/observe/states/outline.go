@@ -124,20 +124,16 @@ func (o *outline) versions(dst []event.Event, name string, e *snapshots.Datum) [
 
 // row is a condition or an event of kubectl describe.
 func (o *outline) row(dst []event.Event, e *snapshots.Datum) []event.Event {
-	get := func(name string) string {
-		v, _ := e.Field(name)
-		return v
-	}
 	q := []event.Quote{quoteOf(e)}
-	if status := get("Status"); status != "" {
-		c := condition{node: o.node, kind: get("Type"), status: status, reason: get("Reason"), message: get("Message"), quotes: q}
-		c.since, _ = stamp.Date(get("LastTransitionTime"))
-		c.beat, _ = stamp.Date(get("LastHeartbeatTime"))
+	if status := column(e, "Status"); status != "" {
+		c := condition{node: o.node, kind: column(e, "Type"), status: status, reason: column(e, "Reason"), message: column(e, "Message"), quotes: q}
+		c.since, _ = stamp.Date(column(e, "LastTransitionTime"))
+		c.beat, _ = stamp.Date(column(e, "LastHeartbeatTime"))
 		o.nodes.conditions = append(o.nodes.conditions, c)
 		return dst
 	}
-	from, _, _ := strings.Cut(get("From"), ",")
-	k := kubeEvent{reason: get("Reason"), message: get("Message"), level: get("Type"), from: from, age: get("Age"), quotes: q}
+	from, _, _ := strings.Cut(column(e, "From"), ",")
+	k := kubeEvent{reason: column(e, "Reason"), message: column(e, "Message"), level: column(e, "Type"), from: from, age: column(e, "Age"), quotes: q}
 	if strings.HasPrefix(k.reason, "Node") {
 		k.kind, k.name = "Node", o.node
 	}

@@ -118,6 +118,17 @@ var moves = map[string]bool{
 	"read": false, "readv": false, "recv": false, "recvfrom": false, "recvmsg": false, "recvmmsg": false,
 }
 
+// directions are what a traced process does with a message, by the sides of a connection.
+var directions = [2]string{"sent", "received"}
+
+// sideOf is the place of a direction wherever both are kept: 0 for what is sent, 1 for what is received.
+func sideOf(sent bool) int {
+	if sent {
+		return 0
+	}
+	return 1
+}
+
 // busPath knows the sockets of buses by their names: the system bus, the session
 // buses (/run/user/1000/bus), and systemd's own, on which systemctl calls it.
 func busPath(p string) bool {
@@ -258,10 +269,7 @@ func (t *Trace) message(c *BusConn, s *traces.Syscall, head *traces.BusMessage, 
 	} else {
 		t.Bus.Left++
 	}
-	side := 0
-	if !sent {
-		side = 1
-	}
+	side := sideOf(sent)
 	switch {
 	case m.Type == traces.BusCall && m.Flags&traces.BusNoReply == 0:
 		if t.Bus.waiting < maxBusWaiting {
@@ -366,13 +374,9 @@ const nearOverflow = 0xf0000000
 func busEvent(m *BusMessage) event.Event {
 	e := event.Event{Kind: event.KindBusCall, Component: "process", Source: "strace", Start: m.At, Open: m.Answer == nil}
 	e.IDs.TID = m.TID
-	direction := "received"
-	if m.Sent {
-		direction = "sent"
-	}
 	e.Fields = []event.Field{
 		event.FieldMember.Text(m.Member), event.FieldInterface.Text(m.Interface), event.FieldPath.Text(m.Path), event.FieldDestination.Text(m.Destination),
-		event.FieldDirection.Text(direction),
+		event.FieldDirection.Text(directions[sideOf(m.Sent)]),
 		event.FieldSerial.Number(float64(m.Serial)),
 		event.FieldAnswered.Bool(m.Answer != nil), event.FieldBlocked.Bool(m.Blocked),
 	}
@@ -407,11 +411,7 @@ func handshakeEvent(c *BusConn) event.Event {
 		e.End = c.AuthAt.Add(c.AuthAge)
 	}
 	e.IDs.PID = c.PID
-	direction := "received"
-	if c.authSent {
-		direction = "sent"
-	}
-	e.Fields = []event.Field{event.FieldMember.Text("AUTH"), event.FieldPath.Text(c.Path), event.FieldDirection.Text(direction), event.FieldAnswered.Bool(!e.Open), event.FieldBlocked.Bool(false)}
+	e.Fields = []event.Field{event.FieldMember.Text("AUTH"), event.FieldPath.Text(c.Path), event.FieldDirection.Text(directions[sideOf(c.authSent)]), event.FieldAnswered.Bool(!e.Open), event.FieldBlocked.Bool(false)}
 	e.Text = "D-Bus handshake on " + cmp.Or(c.Path, "fd "+strconv.Itoa(c.FD))
 	if e.Open {
 		e.Text += " has no answer"

@@ -113,11 +113,7 @@ func readLabel(label string) (kind handleKind, inode, path string) {
 	default:
 		return otherHandle, "", ""
 	}
-	n := 0
-	for n < len(rest) && '0' <= rest[n] && rest[n] <= '9' {
-		n++
-	}
-	return kind, rest[:n], path
+	return kind, scan.Digits(rest), path
 }
 
 func (p *process) set(fd int, h *handle) {
@@ -214,10 +210,6 @@ func newSocket(s *traces.Syscall) *handle {
 
 // leadingInt is the number that a result starts with.
 func leadingInt(s string) (int, bool) {
-	n := 0
-	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
-		n++
-	}
-	v, err := strconv.Atoi(s[:n])
+	v, err := strconv.Atoi(scan.Digits(s))
 	return v, err == nil
 }

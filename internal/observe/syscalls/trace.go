@@ -136,11 +136,7 @@ func (t *Trace) look(s *traces.Syscall) (h *handle, answered []*BusMessage) {
 		return nil, nil
 	}
 	if sent, isMove := moves[s.Name]; isMove {
-		side := 0
-		if !sent {
-			side = 1
-		}
-		t.moved[side] = true
+		t.moved[sideOf(sent)] = true
 	}
 	p := t.files.process(s.PID)
 	h = t.files.find(p, fd)
