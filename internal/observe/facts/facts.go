@@ -25,7 +25,7 @@ func New(name, value string) (event.Event, bool) {
 	return event.Event{Kind: event.KindFact, Fields: []event.Field{event.FieldName.Text(name), event.FieldValue.Text(value)}, Text: name + " = " + value}, true
 }
 
-// Sources of snapshots, as rules name them. Processes is in listing.go.
+// Sources of snapshots, as rules name them.
 const (
 	Config     = "config"     // of containerd, docker, the kubelet; their versions
 	Node       = "node"       // /proc, cgroups, df, uname, os-release

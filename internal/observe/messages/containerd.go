@@ -28,7 +28,7 @@ var containerdTable = table{
 		{[]string{"failed to handle container TaskExit", "failed to handle sandbox TaskExit", "Failed to handle backOff event"}, exitFailed},
 		{[]string{"get state for "}, stateTimeout},
 		{[]string{"is in removing or stopping state", "is in removing state"}, updateRefused},
-		{[]string{"returns sandbox id", "returns container id"}, created},
+		{[]string{"returns sandbox id", "returns container id"}, createdEvent},
 		{[]string{"StartContainer for "}, scopeAsked},
 		{[]string{"starting signal loop"}, shimStart},
 		{[]string{"starting signal loop"}, shimBegan},
@@ -39,7 +39,7 @@ var containerdTable = table{
 		{[]string{"SystemdCgroup"}, systemdCgroup},
 		{[]string{"mount_options"}, mountOptions},
 		{[]string{"starting containerd"}, factFrom("containerd.version", versionField)},
-		{crashMarks, crash},
+		{crashMarks, crashEvent},
 	},
 }
 
@@ -72,13 +72,13 @@ func criCall(r *event.Record) (event.Event, bool) {
 		e.Fields = append(e.Fields, event.FieldOutcome.Text("ok"))
 	case strings.HasSuffix(rest, " failed") || strings.Contains(rest, "failed, error"):
 		e.Span.Edge = event.End
-		e.Fields = append(e.Fields, failure(errorOf(r))...)
+		e.Fields = append(e.Fields, failureFields(errorOf(r))...)
 	}
 	return e, true
 }
 
-// failure is how a call of the CRI ended that did not end well. One that is canceled is one whose caller waits no longer.
-func failure(reason string) []event.Field {
+// failureFields is how a call of the CRI ended that did not end well. One that is canceled is one whose caller waits no longer.
+func failureFields(reason string) []event.Field {
 	return []event.Field{
 		event.FieldOutcome.Text("failed"), event.FieldError.Text(reason), event.FieldExited.Bool(isExitedError(reason)),
 		event.FieldDeadline.Bool(isDeadline(reason) || strings.Contains(reason, "context canceled")),
@@ -91,7 +91,7 @@ func failure(reason string) []event.Field {
 func execFailed(r *event.Record) (event.Event, bool) {
 	id, failed := strings.CutSuffix(scan.After(r.Message(), "ExecSync for "), " failed")
 	e := event.Event{Kind: event.KindCRICall, IDs: event.IDs{Container: scan.ContainerID(id)}}
-	e.Fields = append([]event.Field{event.FieldMethod.Text("ExecSync")}, failure(errorOf(r))...)
+	e.Fields = append([]event.Field{event.FieldMethod.Text("ExecSync")}, failureFields(errorOf(r))...)
 	e.Text = "ExecSync of " + scan.Short(e.IDs.Container) + " failed"
 	return e, failed && e.IDs.Container != ""
 }
@@ -278,11 +278,11 @@ func updateRefused(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// created:
+// createdEvent:
 //
 //	info RunPodSandbox for &PodSandboxMetadata{Name:p,Uid:u,Namespace:n,Attempt:0,} returns sandbox id "<id>"
 //	info CreateContainer within sandbox "<sandbox>" for &ContainerMetadata{Name:main,Attempt:0,} returns container id "<id>"
-func created(r *event.Record) (event.Event, bool) {
+func createdEvent(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	e := event.Event{Kind: event.KindCreated}
 	if rest := scan.After(text, "returns sandbox id "); rest != "" {

@@ -13,6 +13,6 @@ var crioTable = table{
 		{[]string{"Starting CRI-O"}, factFrom("crio.version", func(r *event.Record) string {
 			return scan.Version(scan.After(r.Message(), "version: "))
 		})},
-		{crashMarks, crash},
+		{crashMarks, crashEvent},
 	},
 }

@@ -14,7 +14,7 @@ var dockerdTable = table{
 		{[]string{"goroutine stacks written to"}, dumpWritten},
 		{[]string{"Handler for GET"}, clientGaveUp},
 		{[]string{"Docker daemon"}, factFrom("docker.version", versionField)},
-		{crashMarks, crash},
+		{crashMarks, crashEvent},
 	},
 }
 

@@ -39,8 +39,8 @@ var rowsOf = sync.OnceValue(func() *rowIndex {
 	return x
 })
 
-// in are the rows of which one literal at least stands in the line.
-func (x *rowIndex) in(line string) (found rowSet) {
+// rowsIn are the rows of which one literal at least stands in the line.
+func (x *rowIndex) rowsIn(line string) (found rowSet) {
 	x.literals.All([]byte(line), func(id int) {
 		for _, at := range x.rows[id] {
 			found[at/64] |= 1 << (at % 64)
@@ -49,5 +49,5 @@ func (x *rowIndex) in(line string) (found rowSet) {
 	return found
 }
 
-// has says whether the row at a place is in the set.
-func (s *rowSet) has(at int) bool { return s[at/64]>>(at%64)&1 != 0 }
+// hasRow says whether the row at a place is in the set.
+func (s *rowSet) hasRow(at int) bool { return s[at/64]>>(at%64)&1 != 0 }

@@ -37,7 +37,7 @@ var kernelTable = table{
 		{[]string{"memory allocation deadlock"}, allocDeadlock},
 		{[]string{"page allocation failure"}, pageAllocFailed},
 		{[]string{", object size: "}, slabFailed},
-		{[]string{"PM: suspend ", "PM: hibernation"}, suspend},
+		{[]string{"PM: suspend ", "PM: hibernation"}, suspendEdge},
 		{[]string{"Linux version ", "ainted"}, kernelVersion},
 		{[]string{"cgroup.memory=nokmem"}, kmemOff},
 	},
@@ -253,8 +253,8 @@ func slabFailed(r *event.Record) (event.Event, bool) {
 	}, ok && accounted
 }
 
-// suspend: PM: suspend entry (deep); PM: suspend exit; PM: hibernation: hibernation entry (before 5.7: PM: hibernation entry).
-func suspend(r *event.Record) (event.Event, bool) {
+// suspendEdge: PM: suspend entry (deep); PM: suspend exit; PM: hibernation: hibernation entry (before 5.7: PM: hibernation entry).
+func suspendEdge(r *event.Record) (event.Event, bool) {
 	e := event.Event{Kind: event.KindSuspend, Text: "the machine sleeps", Span: event.Span{Key: "suspend/", State: true}}
 	switch what := scan.After(r.Raw, "PM: suspend ", "PM: hibernation: hibernation ", "PM: hibernation "); {
 	case strings.HasPrefix(what, "entry"):

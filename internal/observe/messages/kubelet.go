@@ -539,8 +539,8 @@ func pidsAvailable(r *event.Record) (event.Event, bool) {
 		available, ok = scan.Between(rest, "available: ", ",")
 		capacity, _, _ = strings.Cut(scan.After(rest, "capacity: "), ",")
 	}
-	free, known := quantity(available)
-	limit, limited := quantity(capacity)
+	free, known := parseQuantity(available)
+	limit, limited := parseQuantity(capacity)
 	if !ok || !known || !limited || free > limit {
 		return event.Event{}, false
 	}
@@ -555,8 +555,8 @@ func pidsAvailable(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// quantity reads a whole number as Kubernetes writes it: 31240, 32k, 4M.
-func quantity(s string) (float64, bool) {
+// parseQuantity reads a whole number as Kubernetes writes it: 31240, 32k, 4M.
+func parseQuantity(s string) (float64, bool) {
 	n := strings.TrimRight(s, "kMG")
 	v, err := strconv.ParseUint(n, 10, 40)
 	scale := map[string]float64{"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[s[len(n):]]

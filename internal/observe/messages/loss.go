@@ -55,8 +55,8 @@ func lossLiterals() []string {
 	return all
 }
 
-// takes says whether a line may be the row's.
-func (row *lossRow) takes(r *event.Record) bool {
+// matches says whether a line may be the row's.
+func (row *lossRow) matches(r *event.Record) bool {
 	if r.Unit == "" && r.Level != event.NoLevel {
 		return false // of a daemon's own file
 	}
@@ -69,7 +69,7 @@ func TellsLoss(r *event.Record) bool {
 		return true
 	}
 	for i := range lossTable {
-		if lossTable[i].takes(r) {
+		if lossTable[i].matches(r) {
 			return true
 		}
 	}
@@ -83,18 +83,18 @@ func Loss(r *event.Record) (e event.Event, ok bool) {
 	}
 	for i := range lossTable {
 		row := &lossTable[i]
-		if !row.takes(r) {
+		if !row.matches(r) {
 			continue
 		}
 		if e, ok = row.loss(r, strings.TrimSpace(r.Message())); ok {
-			finishLoss(&e, r)
+			completeLoss(&e, r)
 			return e, true
 		}
 	}
 	return e, false
 }
 
-func finishLoss(e *event.Event, r *event.Record) {
+func completeLoss(e *event.Event, r *event.Record) {
 	e.Kind = event.KindLoss
 	if e.Start.IsZero() {
 		e.Start = r.Time
@@ -103,8 +103,8 @@ func finishLoss(e *event.Event, r *event.Record) {
 	e.Evidence = []event.Quote{{Pos: r.Pos, Text: r.Raw}}
 }
 
-// loss is the event of lines that a component wrote and that are missing; of everybody's where it is empty.
-func loss(by, of, reach, text string) event.Event {
+// newLoss is the event of lines that a component wrote and that are missing; of everybody's where it is empty.
+func newLoss(by, of, reach, text string) event.Event {
 	e := event.Event{Component: by, Text: text, Fields: []event.Field{event.FieldReach.Text(reach)}}
 	if of != "" {
 		e.Fields = append(e.Fields, event.FieldOf.Text(of))
@@ -112,19 +112,19 @@ func loss(by, of, reach, text string) event.Event {
 	return e
 }
 
-// counted adds how many messages are missing.
-func counted(e event.Event, n int) event.Event {
+// withCount adds how many messages are missing.
+func withCount(e event.Event, n int) event.Event {
 	e.Fields = append(e.Fields, event.FieldMessages.Int(n))
 	return e
 }
 
 // lostMessage is a record of which the carrier did not keep the text.
 func lostMessage(r *event.Record) event.Event {
-	e := loss("journald", daemon.Writer(r.Unit), ReachFile, "the text of a message is missing")
+	e := newLoss("journald", daemon.Writer(r.Unit), ReachFile, "the text of a message is missing")
 	if r.Time.Prec == 0 {
 		e.End = r.Time
 	}
-	finishLoss(&e, r)
+	completeLoss(&e, r)
 	return e
 }
 
@@ -142,7 +142,7 @@ func suppressed(r *event.Record, text string) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	of := cmp.Or(daemon.Writer(s.Writer()), s.Writer()) // of a unit that nothing else speaks of, too: the loss is then nobody's here
-	e := counted(loss("journald", of, ReachNode, "journald suppressed "+strconv.Itoa(s.Messages)+" messages of "+s.Unit), s.Messages)
+	e := withCount(newLoss("journald", of, ReachNode, "journald suppressed "+strconv.Itoa(s.Messages)+" messages of "+s.Unit), s.Messages)
 	e.Start, e.End = r.Time.Add(-rateLimit), r.Time
 	return e, true
 }
@@ -152,7 +152,7 @@ func suppressed(r *event.Record, text string) (event.Event, bool) {
 //	Missed 81 kernel messages
 //	/dev/kmsg buffer overrun, some messages lost.
 func missedKernel(_ *event.Record, text string) (event.Event, bool) {
-	e := loss("journald", "kernel", ReachNode, "journald missed messages of the kernel")
+	e := newLoss("journald", "kernel", ReachNode, "journald missed messages of the kernel")
 	if strings.Contains(text, "/dev/kmsg buffer overrun") {
 		return e, true
 	}
@@ -162,7 +162,7 @@ func missedKernel(_ *event.Record, text string) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e.Text = "journald missed " + n + " messages of the kernel"
-	return counted(e, int(missed)), true
+	return withCount(e, int(missed)), true
 }
 
 // journalReplaced is journald's line after a crash: what it had not yet written to disk, at most 5 minutes (SyncIntervalSec=), is gone.
@@ -172,7 +172,7 @@ func journalReplaced(r *event.Record, text string) (event.Event, bool) {
 	if !strings.Contains(text, "system.journal ") {
 		return event.Event{}, false // of a user
 	}
-	e := loss("journald", "", ReachNode, "the journal was not closed: its last minutes may be missing")
+	e := newLoss("journald", "", ReachNode, "the journal was not closed: its last minutes may be missing")
 	e.Start, e.End = r.Time.Add(-syncInterval), r.Time
 	return e, true
 }
@@ -188,7 +188,7 @@ func notForwarded(r *event.Record, text string) (event.Event, bool) {
 	if !ok || err != nil {
 		return event.Event{}, false
 	}
-	e := counted(loss("journald", "", ReachNode, "syslog did not get "+strconv.FormatUint(n, 10)+" messages of the journal"), int(n))
+	e := withCount(newLoss("journald", "", ReachNode, "syslog did not get "+strconv.FormatUint(n, 10)+" messages of the journal"), int(n))
 	e.Start, e.End = r.Time.Add(-rateLimit), r.Time
 	return e, true
 }
@@ -201,7 +201,7 @@ func rotatedSince(r *event.Record, text string) (event.Event, bool) {
 	if r.Unit != "" || !strings.Contains(text, "ournal ") || !strings.Contains(text, "incomplete") || !strings.Contains(text, "has been rotated since journalctl") {
 		return event.Event{}, false
 	}
-	e := loss("journald", "", ReachFile, "the journal was rotated while it was read")
+	e := newLoss("journald", "", ReachFile, "the journal was rotated while it was read")
 	e.Fields = append(e.Fields, event.FieldAnywhere.Bool(true))
 	return e, true
 }
@@ -218,13 +218,13 @@ func rateLimited(r *event.Record, text string) (event.Event, bool) {
 	if input == "" {
 		return event.Event{}, false
 	}
-	e := loss("rsyslog", "", ReachFile, "rsyslog drops what "+input+" reads")
+	e := newLoss("rsyslog", "", ReachFile, "rsyslog drops what "+input+" reads")
 	e.Span = event.Span{Key: "loss/" + r.Pos.File + "/" + input, Edge: event.Begin}
 	if i := strings.Index(text, " messages lost due to rate-limiting"); i >= 0 {
 		e.Span.Edge = event.End
 		count := text[strings.LastIndexByte(text[:i], ' ')+1 : i]
 		if n, err := strconv.ParseUint(count, 10, 31); err == nil {
-			e = counted(e, int(n))
+			e = withCount(e, int(n))
 			e.Text = "rsyslog has dropped " + count + " messages that " + input + " read"
 		}
 	}
@@ -237,7 +237,7 @@ func rateLimited(r *event.Record, text string) (event.Event, bool) {
 //	action 'action-0-builtin:omfile' resumed (module 'builtin:omfile')
 func outputSuspended(r *event.Record, text string) (event.Event, bool) {
 	name, rest, ok := strings.Cut(strings.TrimPrefix(text, "action '"), "' ")
-	e := loss("rsyslog", "", ReachFile, "rsyslog cannot write a file")
+	e := newLoss("rsyslog", "", ReachFile, "rsyslog cannot write a file")
 	e.Span = event.Span{Key: "loss/" + r.Pos.File + "/" + name, State: true}
 	switch {
 	case !ok:
@@ -268,7 +268,7 @@ func notPrinted(r *event.Record, text string) (event.Event, bool) {
 	if !ok || err != nil {
 		return event.Event{}, false
 	}
-	e := counted(loss("kernel", "kernel", ReachNode, "the kernel did not print "+scan.FirstWord(rest)+" messages of "+who), int(n))
+	e := withCount(newLoss("kernel", "kernel", ReachNode, "the kernel did not print "+scan.FirstWord(rest)+" messages of "+who), int(n))
 	e.Start, e.End = r.Time.Add(-printkInterval), r.Time
 	return e, true
 }

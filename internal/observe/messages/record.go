@@ -80,10 +80,10 @@ func Record(dst []event.Event, r *event.Record) []event.Event {
 	written := r
 	if !isSpelled(r) {
 		spelled := *r
-		spelled.Raw = spell(r)
+		spelled.Raw = spellOut(r)
 		r = &spelled
 	}
-	found := rowsOf().in(r.Raw)
+	found := rowsOf().rowsIn(r.Raw)
 	if found == (rowSet{}) {
 		return dst
 	}
@@ -96,7 +96,7 @@ func Record(dst []event.Event, r *event.Record) []event.Event {
 			continue // somebody else's line: an agent that ships logs repeats the daemons' words
 		}
 		for j := range t.rows {
-			if !found.has(at + j) {
+			if !found.hasRow(at + j) {
 				continue
 			}
 			component := t.component
@@ -110,7 +110,7 @@ func Record(dst []event.Event, r *event.Record) []event.Event {
 			if !ok {
 				continue
 			}
-			finish(&e, written, component)
+			completeEvent(&e, written, component)
 			dst = append(dst, e)
 		}
 	}
@@ -123,8 +123,8 @@ func isSpelled(r *event.Record) bool {
 	return r.Repeats == 0 && len(r.Pieces) == 0 && strings.IndexByte(r.Raw, '\x1b') < 0 && !strings.HasSuffix(r.Raw, "[") && !strings.HasPrefix(r.Raw, "[")
 }
 
-// spell is all that the record says, on one line.
-func spell(r *event.Record) string {
+// spellOut is all that the record says, on one line.
+func spellOut(r *event.Record) string {
 	var said strings.Builder
 	said.WriteString(r.Text)
 	for _, f := range r.Fields {
@@ -133,8 +133,8 @@ func spell(r *event.Record) string {
 	return said.String()
 }
 
-// finish fills in what every event of a line has in common.
-func finish(e *event.Event, r *event.Record, component string) {
+// completeEvent fills in what every event of a line has in common.
+func completeEvent(e *event.Event, r *event.Record, component string) {
 	if e.Component == "" {
 		e.Component = component
 	}
@@ -156,14 +156,14 @@ func finish(e *event.Event, r *event.Record, component string) {
 	e.Evidence = append(e.Evidence, event.Quote{Pos: r.Pos, Text: r.Raw})
 }
 
-// crash is the last word of a Go program:
+// crashEvent is the last word of a Go program:
 //
 //	panic: runtime error: invalid memory address or nil pointer dereference
 //	fatal error: concurrent map read and map write
 //	runtime: program exceeds 10000-thread limit
 //
 // Only a journal tells whose it is: a file without writers may hold any program's.
-func crash(r *event.Record) (event.Event, bool) {
+func crashEvent(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	for _, mark := range crashMarks {
 		if reason, ok := strings.CutPrefix(text, mark); ok && r.Unit != "" {

@@ -24,7 +24,7 @@ var daemonTable = table{
 //	runtime: program exceeds 10000-thread limit                                     (runtime/proc.go; it aborts)
 func forkFailed(r *event.Record) (event.Event, bool) {
 	e := event.Event{Kind: event.KindForkFailed}
-	if aborts(strings.TrimLeft(r.Message(), " ")) {
+	if isAbort(strings.TrimLeft(r.Message(), " ")) {
 		e.Fields = []event.Field{event.FieldFatal.Bool(true)}
 		e.Text = "no thread can be made, the process aborts"
 		return e, true
@@ -45,8 +45,8 @@ func forkFailed(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// aborts says that a Go program ends because it can make no thread; the line begins with the reason.
-func aborts(text string) bool {
+// isAbort says that a Go program ends because it can make no thread; the line begins with the reason.
+func isAbort(text string) bool {
 	return strings.HasPrefix(text, "runtime/cgo: pthread_create failed: Resource temporarily unavailable") ||
 		strings.HasPrefix(text, "runtime: failed to create new OS thread") && strings.Contains(text, "errno=11") ||
 		strings.HasPrefix(text, "runtime: program exceeds ") && strings.Contains(text, "-thread limit")

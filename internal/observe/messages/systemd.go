@@ -19,8 +19,8 @@ var systemdTable = table{
 		{[]string{"propagate agent release message", "Operation not supported"}, busUnsupported},
 		{[]string{"maximum number of pending replies"}, says(event.KindPendingReplies, "too many unanswered calls to PID 1")},
 		{[]string{"Failed to introspect object"}, introspectTimeout},
-		{[]string{"cookie = ", "cookie=42949", "cookie=0x1000"}, cookie},
-		{[]string{"Reexecuting"}, reexec},
+		{[]string{"cookie = ", "cookie=42949", "cookie=0x1000"}, cookieSeen},
+		{[]string{"Reexecuting"}, reexecuted},
 		// systemd 219 running in system mode. (+PAM …); systemd 252.30-1~deb12u2 running in system mode.
 		{[]string{"running in system mode"}, factFrom("systemd.version", func(r *event.Record) string {
 			v, _ := scan.Between(r.Message(), "systemd ", " running in system mode")
@@ -69,8 +69,8 @@ func introspectTimeout(r *event.Record) (event.Event, bool) {
 		strings.Contains(text, "org.freedesktop.systemd1") && strings.Contains(text, "timed out")
 }
 
-// cookie is what a debugger session shows at sd_bus_send or sd_bus_message_seal: cookie=4294967731, cookie = 0x1000001b3.
-func cookie(r *event.Record) (event.Event, bool) {
+// cookieSeen is what a debugger session shows at sd_bus_send or sd_bus_message_seal: cookie=4294967731, cookie = 0x1000001b3.
+func cookieSeen(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	_, rest, ok := strings.Cut(text, "cookie")
 	if !ok || r.Unit != "" || strings.Contains(text, "://") || strings.Contains(text, "HTTP/") {
@@ -95,7 +95,7 @@ func cookie(r *event.Record) (event.Event, bool) {
 func unitCount(r *event.Record) (event.Event, bool) {
 	before, _, _ := strings.Cut(r.Message(), " loaded units listed")
 	n, err := strconv.Atoi(strings.TrimSpace(before))
-	if err != nil || n == 0 || r.Unit != "" || SomeUnits(r.Pos.File) {
+	if err != nil || n == 0 || r.Unit != "" || ListsSomeUnits(r.Pos.File) {
 		return event.Event{}, false
 	}
 	e, ok := facts.New("systemd.units", strconv.Itoa(n))
@@ -103,8 +103,8 @@ func unitCount(r *event.Record) (event.Event, bool) {
 	return e, ok
 }
 
-// SomeUnits says that a file named after its command, as those of sosreport are, lists not all units: systemctl_list-units_--failed.
-func SomeUnits(file string) bool {
+// ListsSomeUnits says that a file named after its command, as those of sosreport are, lists not all units: systemctl_list-units_--failed.
+func ListsSomeUnits(file string) bool {
 	_, options, _ := strings.Cut(path.Base(file), "list-units")
 	return scan.ContainsAny(options, []string{"failed", "--state", "--type", "_-t_"})
 }
@@ -181,6 +181,6 @@ func kubeletStop(r *event.Record) (event.Event, bool) {
 	return e, r.Unit == "" || r.Unit == "systemd"
 }
 
-func reexec(r *event.Record) (event.Event, bool) {
+func reexecuted(r *event.Record) (event.Event, bool) {
 	return event.Event{Kind: event.KindReexec, Text: "systemd re-executes itself"}, strings.HasPrefix(r.Message(), "Reexecuting")
 }

@@ -59,7 +59,7 @@ func unitActive(r *event.Record) (event.Event, bool) {
 	if since, ago, ok := strings.Cut(scan.After(text, " since "), "; "); ok {
 		e.Fields = append(e.Fields, event.FieldSince.Text(since))
 		start, _ := stamp.Date(since)
-		if d, ok := span(strings.TrimSuffix(ago, " ago")); ok && start.Known {
+		if d, ok := parseSpan(strings.TrimSuffix(ago, " ago")); ok && start.Known {
 			e.Start, e.End, e.Open = start, start.Add(d), true // it was so when it was printed
 		}
 	}
@@ -67,8 +67,8 @@ func unitActive(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// span reads the lengths that systemd prints: 3min 2s, 2 weeks 3 days, 1h 4min.
-func span(s string) (d time.Duration, ok bool) {
+// parseSpan reads the lengths that systemd prints: 3min 2s, 2 weeks 3 days, 1h 4min.
+func parseSpan(s string) (d time.Duration, ok bool) {
 	s = strings.ReplaceAll(s, " ", "")
 	for s != "" {
 		n := scan.Digits(s)

@@ -32,7 +32,7 @@ const privateBus = "/private"
 // kept are the outcomes that are worth an event. Absent and skipped things are in the manifest.
 var keptOutcomes = []string{"timeout", "stuck", "denied", "failed", "capped"}
 
-func (c *collected) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+func (c *collected) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) != 1 {
 		return dst
 	}
@@ -43,22 +43,22 @@ func (c *collected) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 			dst = addFact(dst, facts.Collected, f[1], column(e, f[0]), e)
 		}
 	case "rpc":
-		return c.call(dst, e)
+		return c.takeCall(dst, e)
 	case "item":
-		return c.item(dst, e)
+		return c.takeItem(dst, e)
 	}
 	return dst
 }
 
-// item is a thing that was not got, or not whole.
-func (c *collected) item(dst []event.Event, e *snapshots.Datum) []event.Event {
+// takeItem is a thing that was not got, or not whole.
+func (c *collected) takeItem(dst []event.Event, e *snapshots.Datum) []event.Event {
 	outcome := column(e, "outcome")
-	c.taken.item(column(e, "name"), stamped(column(e, "start")))
+	c.taken.addItem(column(e, "name"), parseStamp(column(e, "start")))
 	if !slices.Contains(keptOutcomes, outcome) {
 		return dst
 	}
 	ev := event.Event{Kind: event.KindCollectItem, Component: "node", Source: facts.Collected, Evidence: []event.Quote{quoteOf(e)}}
-	ev.Start, ev.End = stamped(column(e, "start")), stamped(column(e, "end"))
+	ev.Start, ev.End = parseStamp(column(e, "start")), parseStamp(column(e, "end"))
 	ev.Open = outcome == "timeout" || outcome == "stuck"
 	name := column(e, "name")
 	ev.Fields = []event.Field{event.FieldItem.Text(name), event.FieldOutcome.Text(outcome)}
@@ -80,9 +80,9 @@ func (c *collected) item(dst []event.Event, e *snapshots.Datum) []event.Event {
 	return append(dst, ev)
 }
 
-// call is one question and its answer, or its silence.
-func (c *collected) call(dst []event.Event, e *snapshots.Datum) []event.Event {
-	start, endpoint, method := stamped(column(e, "start")), column(e, "endpoint"), column(e, "method")
+// takeCall is one question and its answer, or its silence.
+func (c *collected) takeCall(dst []event.Event, e *snapshots.Datum) []event.Event {
+	start, endpoint, method := parseStamp(column(e, "start")), column(e, "endpoint"), column(e, "method")
 	seconds, err := strconv.ParseFloat(column(e, "seconds"), 64)
 	if !start.Known || err != nil || seconds < 0 || seconds > 1e6 {
 		return dst
@@ -164,8 +164,8 @@ func functionsOf(stack string) string {
 	return strings.Join(all, " ")
 }
 
-// stamped is a time that collect wrote.
-func stamped(text string) event.Time {
+// parseStamp is a time that collect wrote.
+func parseStamp(text string) event.Time {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		return event.Time{}
@@ -174,7 +174,7 @@ func stamped(text string) event.Time {
 }
 
 // finish tells of the calls without an answer, beside what the same daemon did answer.
-func (c *collected) finish(dst []event.Event) []event.Event {
+func (c *collected) finishFile(dst []event.Event) []event.Event {
 	for i := range c.calls {
 		ev := &c.calls[i]
 		place, _ := ev.Get(event.FieldEndpoint)

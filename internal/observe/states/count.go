@@ -28,8 +28,8 @@ type exporter struct {
 // exporterClock is the gauge that says when the others were read.
 const exporterClock = "node_time_seconds"
 
-// sample takes one value; units are counted by state and come in several.
-func (x *exporter) sample(name string, v float64, e *snapshots.Datum) {
+// addSample takes one value; units are counted by state and come in several.
+func (x *exporter) addSample(name string, v float64, e *snapshots.Datum) {
 	if name == exporterClock {
 		x.at = event.Time{T: time.Unix(int64(v), 0).UTC(), Prec: time.Second, Known: true}
 		return
@@ -43,7 +43,7 @@ func (x *exporter) sample(name string, v float64, e *snapshots.Datum) {
 	x.values[name] += v
 }
 
-func (x *exporter) finish(dst []event.Event) []event.Event {
+func (x *exporter) finishFile(dst []event.Event) []event.Event {
 	for _, name := range [...]string{"node_processes_threads", "node_processes_pids", "node_systemd_units"} {
 		v, ok := x.values[name]
 		if !ok {
@@ -65,7 +65,7 @@ type rlimit struct {
 	quote          event.Quote
 }
 
-func (l *rlimit) datum(e *snapshots.Datum) {
+func (l *rlimit) takeDatum(e *snapshots.Datum) {
 	if len(e.Path) != 3 || e.Path[0] != "node" || e.Path[1] != "rlimit" {
 		return
 	}
@@ -80,7 +80,7 @@ func (l *rlimit) datum(e *snapshots.Datum) {
 	}
 }
 
-func (l *rlimit) finish(dst []event.Event) []event.Event {
+func (l *rlimit) finishFile(dst []event.Event) []event.Event {
 	if l.current <= 0 || l.limit <= 0 {
 		return dst
 	}

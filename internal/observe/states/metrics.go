@@ -65,7 +65,7 @@ var gauges = map[string]string{
 
 func newMetrics() *metrics { return &metrics{series: map[string]*series{}} }
 
-func (m *metrics) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+func (m *metrics) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) != 1 {
 		return dst
 	}
@@ -81,26 +81,26 @@ func (m *metrics) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 		return addFact(dst, facts.Metrics, fact, strconv.FormatFloat(v, 'f', -1, 64), e)
 	}
 	if strings.HasPrefix(name, "node_") {
-		m.node.sample(name, v, e)
+		m.node.addSample(name, v, e)
 		return dst
 	}
-	m.sample(name, v, e)
+	m.addSample(name, v, e)
 	return dst
 }
 
-// sample adds a value to its series.
-func (m *metrics) sample(name string, v float64, e *snapshots.Datum) {
+// addSample adds a value to its series.
+func (m *metrics) addSample(name string, v float64, e *snapshots.Datum) {
 	operation, _ := e.Field("operation_type")
 	switch name {
 	case "kubelet_runtime_operations", "kubelet_runtime_operations_total":
-		s := m.of("operation", operation, 1)
+		s := m.seriesOf("operation", operation, 1)
 		s.total = v
-		s.see("total", e)
+		s.noteQuote("total", e)
 		return
 	case "kubelet_runtime_operations_errors", "kubelet_runtime_operations_errors_total":
-		s := m.of("operation", operation, 1)
+		s := m.seriesOf("operation", operation, 1)
 		s.errors = v
-		s.see("errors", e)
+		s.noteQuote("errors", e)
 		return
 	}
 	base, part := name, "quantile"
@@ -113,7 +113,7 @@ func (m *metrics) sample(name string, v float64, e *snapshots.Datum) {
 	if !ok {
 		return
 	}
-	s := m.of(d.name, operation, d.unit)
+	s := m.seriesOf(d.name, operation, d.unit)
 	switch part {
 	case "count":
 		s.count = v
@@ -131,10 +131,10 @@ func (m *metrics) sample(name string, v float64, e *snapshots.Datum) {
 		}
 		s.p99, part = v*d.unit, "p99"
 	}
-	s.see(part, e)
+	s.noteQuote(part, e)
 }
 
-func (m *metrics) of(name, operation string, unit float64) *series {
+func (m *metrics) seriesOf(name, operation string, unit float64) *series {
 	key := name + "/" + operation
 	s := m.series[key]
 	if s == nil {
@@ -148,13 +148,13 @@ func (m *metrics) of(name, operation string, unit float64) *series {
 	return s
 }
 
-func (s *series) see(part string, e *snapshots.Datum) {
+func (s *series) noteQuote(part string, e *snapshots.Datum) {
 	s.has[part] = true
 	s.quotes[part] = quoteOf(e)
 }
 
-// quantile sets p99 to the upper bound of the bucket that holds it; one in the last bucket has none, and p99 is +Inf.
-func (s *series) quantile() {
+// setQuantile sets p99 to the upper bound of the bucket that holds it; one in the last bucket has none, and p99 is +Inf.
+func (s *series) setQuantile() {
 	slices.SortFunc(s.buckets, func(a, b bucket) int { return cmp.Compare(a.le, b.le) })
 	n := len(s.buckets)
 	if n == 0 || s.buckets[n-1].n <= 0 {
@@ -169,33 +169,33 @@ func (s *series) quantile() {
 }
 
 // finish tells of relist as facts, of each operation as an event.
-func (m *metrics) finish(dst []event.Event) []event.Event {
+func (m *metrics) finishFile(dst []event.Event) []event.Event {
 	for _, key := range m.order {
 		s := m.series[key]
-		s.quantile()
+		s.setQuantile()
 		if s.name == "operation" {
-			dst = s.event(dst)
+			dst = s.appendEvent(dst)
 			continue
 		}
 		name := "kubelet." + s.name
 		if s.has["count"] {
-			dst = facts.Append(dst, facts.Metrics, name+"-count", text(s.count), s.quotes["count"])
+			dst = facts.Append(dst, facts.Metrics, name+"-count", factNumber(s.count), s.quotes["count"])
 		}
 		if s.has["count"] && s.has["sum"] && s.count > 0 {
-			dst = facts.Append(dst, facts.Metrics, name+"-mean-seconds", text(s.sum/s.count), s.quotes["sum"])
+			dst = facts.Append(dst, facts.Metrics, name+"-mean-seconds", factNumber(s.sum/s.count), s.quotes["sum"])
 		}
 		if s.has["p99"] {
-			dst = facts.Append(dst, facts.Metrics, name+"-p99-seconds", text(s.p99), s.quotes["p99"])
+			dst = facts.Append(dst, facts.Metrics, name+"-p99-seconds", factNumber(s.p99), s.quotes["p99"])
 		}
 	}
-	return m.node.finish(dst)
+	return m.node.finishFile(dst)
 }
 
-// text writes a number for a fact, to the microsecond.
-func text(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) }
+// factNumber writes a number for a fact, to the microsecond.
+func factNumber(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) }
 
-// event is what the calls of one type came to.
-func (s *series) event(dst []event.Event) []event.Event {
+// appendEvent is what the calls of one type came to.
+func (s *series) appendEvent(dst []event.Event) []event.Event {
 	e := event.Event{Kind: event.KindRuntimeOperation, Component: "kubelet", Source: facts.Metrics, Text: s.operation + " calls of the kubelet"}
 	e.Fields = []event.Field{event.FieldOperation.Text(s.operation)}
 	count := s.count

@@ -37,7 +37,7 @@ func ofProcess(file string) bool {
 	return (name == "mountinfo" || name == "mounts") && pid != "1" && pid != "" && strings.Trim(pid, "0123456789") == "" && strings.HasSuffix(dir, "proc/")
 }
 
-func (m *mounts) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+func (m *mounts) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) == 0 || ofProcess(e.Pos.File) {
 		return dst
 	}
@@ -73,7 +73,7 @@ func (m *mounts) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	return append(dst, ev)
 }
 
-func (m *mounts) finish(dst []event.Event) []event.Event {
+func (m *mounts) finishFile(dst []event.Event) []event.Event {
 	for _, n := range [...]struct {
 		name  string
 		count int
@@ -95,7 +95,7 @@ var packageFacts = map[string]string{
 	"cri-o": "crio", "moby-containerd": "containerd", "moby-runc": "runc", "kubernetes-node": "kubelet", "libseccomp": "libseccomp", "libseccomp2": "libseccomp",
 }
 
-func (packages) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+func (packages) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) != 1 {
 		return dst
 	}
@@ -128,4 +128,4 @@ func packageVersion(s string) string {
 	return scan.Version(s)
 }
 
-func (packages) finish(dst []event.Event) []event.Event { return dst }
+func (packages) finishFile(dst []event.Event) []event.Event { return dst }

@@ -46,13 +46,13 @@ func linuxRelease(s string) string {
 	return release
 }
 
-func (o *outline) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+func (o *outline) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) == 0 {
 		return dst
 	}
 	name := e.Path[len(e.Path)-1]
 	if len(e.Fields) > 0 {
-		return o.row(dst, e)
+		return o.takeRow(dst, e)
 	}
 	if fact, value := messages.DockerFact(name, e.Value); fact != "" {
 		dst = addFact(dst, facts.Config, fact, value, e)
@@ -68,14 +68,14 @@ func (o *outline) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 		}
 		dst = addFact(dst, facts.Config, s.fact, value, e)
 	}
-	o.taken.clock(name, e.Value)
-	dst = o.versions(dst, name, e)
+	o.taken.takeClock(name, e.Value)
+	dst = o.appendVersions(dst, name, e)
 	for _, v := range nodeVersions {
 		if v.described != name {
 			continue
 		}
 		if e.Path[0] == "System Info" || v.key == "kubeletVersion" || v.key == "containerRuntimeVersion" {
-			o.nodes.version(v.fact, e.Value, quoteOf(e)) // of one node, if there is one
+			o.nodes.addVersion(v.fact, e.Value, quoteOf(e)) // of one node, if there is one
 		} else {
 			dst = addFact(dst, facts.Config, v.fact, e.Value, e)
 		}
@@ -86,14 +86,14 @@ func (o *outline) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	return dst
 }
 
-// versions reads the versions that need their section: Server, Engine, Version.
-func (o *outline) versions(dst []event.Event, name string, e *snapshots.Datum) []event.Event {
+// appendVersions reads the versions that need their section: Server, Engine, Version.
+func (o *outline) appendVersions(dst []event.Event, name string, e *snapshots.Datum) []event.Event {
 	n := len(e.Path)
 	switch {
 	case name == "Name" && n == 1:
 		o.node = e.Value
 	case name == "Roles" && n == 1:
-		o.nodes.see(o.node)
+		o.nodes.addName(o.node)
 	case name == "RuntimeName":
 		o.runtime = e.Value
 	case name == "RuntimeVersion":
@@ -122,8 +122,8 @@ func (o *outline) versions(dst []event.Event, name string, e *snapshots.Datum) [
 	return dst
 }
 
-// row is a condition or an event of kubectl describe.
-func (o *outline) row(dst []event.Event, e *snapshots.Datum) []event.Event {
+// takeRow is a condition or an event of kubectl describe.
+func (o *outline) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event {
 	q := []event.Quote{quoteOf(e)}
 	if status := column(e, "Status"); status != "" {
 		c := condition{node: o.node, kind: column(e, "Type"), status: status, reason: column(e, "Reason"), message: column(e, "Message"), quotes: q}
@@ -137,7 +137,7 @@ func (o *outline) row(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if strings.HasPrefix(k.reason, "Node") {
 		k.kind, k.name = "Node", o.node
 	}
-	return o.nodes.event(dst, &k)
+	return o.nodes.appendEvent(dst, &k)
 }
 
-func (o *outline) finish(dst []event.Event) []event.Event { return o.nodes.finish(dst) }
+func (o *outline) finishFile(dst []event.Event) []event.Event { return o.nodes.finishFile(dst) }

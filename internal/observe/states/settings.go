@@ -17,8 +17,8 @@ type setting struct {
 	value func(string) string
 }
 
-// match says whether a path is the setting's; last is what its last * stands for.
-func (s *setting) match(path []string) (last string, ok bool) {
+// matchPath says whether a path is the setting's; last is what its last * stands for.
+func (s *setting) matchPath(path []string) (last string, ok bool) {
 	i := 0
 	for name := range strings.SplitSeq(s.path, " ") {
 		if i == len(path) || name != "*" && name != path[i] {
@@ -41,13 +41,13 @@ var tomlSettings = []setting{
 	{"plugins * containerd runtimes runc runtime_type", "containerd.runtime-type", nil},
 	{"plugins cri systemd_cgroup", "containerd.systemd-cgroup", onlyTrue},
 	{"plugins * drain_exec_sync_io_timeout", "containerd.drain-exec-sync-io-timeout", nil},
-	{"plugins io.containerd.nri.v1.nri disable", "containerd.nri", disabled},
+	{"plugins io.containerd.nri.v1.nri disable", "containerd.nri", enabledOrNot},
 	{"grpc max_recv_message_size", "containerd.max-recv-message-size", nil},
 	{"grpc max_send_message_size", "containerd.max-send-message-size", nil},
 	{"debug level", "containerd.log-level", nil},
 	{"timeouts *", "containerd.timeout.*", nil},
-	{"root", "containerd.root", naming("containerd")},
-	{"state", "containerd.state", naming("containerd")},
+	{"root", "containerd.root", onlyNaming("containerd")},
+	{"state", "containerd.state", onlyNaming("containerd")},
 	{"crio runtime cgroup_manager", "crio.cgroup-manager", nil},
 	{"crio runtime log_level", "crio.log-level", nil},
 	{"crio runtime pids_limit", "crio.pids-limit", nil},
@@ -62,15 +62,15 @@ func onlyTrue(s string) string {
 	return ""
 }
 
-func disabled(s string) string {
+func enabledOrNot(s string) string {
 	if s == "true" {
 		return "disabled"
 	}
 	return "enabled"
 }
 
-// naming takes a value only where it names the program: root and state are common words.
-func naming(program string) func(string) string {
+// onlyNaming takes a value only where it names the program: root and state are common words.
+func onlyNaming(program string) func(string) string {
 	return func(s string) string {
 		if strings.Contains(s, program) {
 			return s
@@ -82,11 +82,11 @@ func naming(program string) func(string) string {
 // timeoutPrefix begins the names of containerd's timeouts.
 const timeoutPrefix = "io.containerd.timeout."
 
-// look appends the facts that the rows of a table make of a datum.
-func look(dst []event.Event, table []setting, e *snapshots.Datum) []event.Event {
+// appendSettings appends the facts that the rows of a table make of a datum.
+func appendSettings(dst []event.Event, table []setting, e *snapshots.Datum) []event.Event {
 	for i := range table {
 		s := &table[i]
-		last, ok := s.match(e.Path)
+		last, ok := s.matchPath(e.Path)
 		if !ok {
 			continue
 		}
@@ -116,7 +116,7 @@ type runtimeOption struct {
 	quote          event.Quote
 }
 
-func (s *settings) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+func (s *settings) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	p := e.Path
 	if len(p) == 0 {
 		return dst
@@ -136,10 +136,10 @@ func (s *settings) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	case n == 4 && p[2] == "containerd" && p[3] == "default_runtime_name":
 		s.fallback = e.Value
 	}
-	return configured(look(dst, s.table, e), len(dst))
+	return markConfigured(appendSettings(dst, s.table, e), len(dst))
 }
 
-func (s *settings) finish(dst []event.Event) []event.Event {
+func (s *settings) finishFile(dst []event.Event) []event.Event {
 	before := len(dst)
 	if s.version != nil && s.ours {
 		dst = addFact(dst, facts.Config, "containerd.config-version", s.version.Value, s.version)
@@ -147,11 +147,11 @@ func (s *settings) finish(dst []event.Event) []event.Event {
 	if s.optionsQ.Text != "" {
 		dst = facts.Append(dst, facts.Config, "containerd.overlay-mount-options", "["+strings.Join(s.options, ", ")+"]", s.optionsQ)
 	}
-	return configured(addRuntime(dst, s.runtimes, s.fallback), before)
+	return markConfigured(addRuntime(dst, s.runtimes, s.fallback), before)
 }
 
-// configured marks facts of a file, which the running program need not have read, or may overrule by a flag.
-func configured(dst []event.Event, from int) []event.Event {
+// markConfigured marks facts of a file, which the running program need not have read, or may overrule by a flag.
+func markConfigured(dst []event.Event, from int) []event.Event {
 	for i := from; i < len(dst); i++ {
 		dst[i].Fields = append(dst[i].Fields, event.FieldBasis.Text("configured"))
 	}

@@ -22,8 +22,8 @@ type Snapshot struct {
 
 // snapshotReader makes events of the data of one format.
 type snapshotReader interface {
-	datum(dst []event.Event, e *snapshots.Datum) []event.Event
-	finish(dst []event.Event) []event.Event
+	takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event
+	finishFile(dst []event.Event) []event.Event
 }
 
 // NewSnapshot starts with a file of the named format.
@@ -63,16 +63,16 @@ func (s *Snapshot) Datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 		r := event.Record{Pos: e.Pos, Lines: e.Lines, Text: e.Text, Raw: e.Raw, Wanted: true}
 		dst = messages.Record(dst, &r)
 	}
-	return s.note(s.reader.datum(dst, e), before)
+	return s.noteSources(s.reader.takeDatum(dst, e), before)
 }
 
 // Finish appends the events that need the whole file.
 func (s *Snapshot) Finish(dst []event.Event) []event.Event {
-	return s.note(s.reader.finish(dst), len(dst))
+	return s.noteSources(s.reader.finishFile(dst), len(dst))
 }
 
-// note remembers the sources of new events, and leaves their times in UTC.
-func (s *Snapshot) note(dst []event.Event, from int) []event.Event {
+// noteSources remembers the sources of new events, and leaves their times in UTC.
+func (s *Snapshot) noteSources(dst []event.Event, from int) []event.Event {
 	for i := from; i < len(dst); i++ {
 		dst[i].Start.T, dst[i].End.T = dst[i].Start.T.UTC(), dst[i].End.T.UTC()
 		s.sources[dst[i].Source] = true
@@ -133,19 +133,19 @@ type taken struct{ Taken }
 // collecting is how long a collector may take: what it got was made between its date and that much later.
 const collecting = 5 * time.Minute
 
-// date takes the output of date.
-func (t *taken) date(line string) {
+// takeDate takes the output of date.
+func (t *taken) takeDate(line string) {
 	if at, ok := stamp.Date(line); ok && t.All.IsZero() {
 		t.All = at
 		t.All.Prec = collecting
 	}
 }
 
-// clock takes a row of timedatectl:
+// takeClock takes a row of timedatectl:
 //
 //	    Local time: Wed 2023-11-08 10:01:02 CST
 //	Universal time: Wed 2023-11-08 02:01:02 UTC
-func (t *taken) clock(name, value string) {
+func (t *taken) takeClock(name, value string) {
 	_, date, _ := strings.Cut(value, " ") // the weekday
 	at, ok := stamp.Date(date)
 	switch {
@@ -157,8 +157,8 @@ func (t *taken) clock(name, value string) {
 	}
 }
 
-// item takes a row of a manifest.
-func (t *taken) item(name string, at event.Time) {
+// addItem takes a row of a manifest.
+func (t *taken) addItem(name string, at event.Time) {
 	if name == "" || !at.Known || len(t.Files) == maxListed {
 		return
 	}

@@ -33,9 +33,9 @@ var unitNames = map[string]event.Key{
 	"ActiveEnterTimestamp": "", "InactiveEnterTimestamp": "", "ExecMainStartTimestamp": "",
 }
 
-func (u *unitProperties) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+func (u *unitProperties) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if e.Doc != u.doc {
-		dst = u.end(dst)
+		dst = u.endUnit(dst)
 		u.doc = e.Doc
 	}
 	if len(e.Path) == 0 {
@@ -46,7 +46,7 @@ func (u *unitProperties) datum(dst []event.Event, e *snapshots.Datum) []event.Ev
 		dst = append(dst, facts.Reading(facts.Units, facts.OfUnits, float64(n), event.Time{}, quoteOf(e)))
 	}
 	if _, ok := unitNames[name]; ok && len(e.Path) == 1 {
-		u.property(name, e)
+		u.keepProperty(name, e)
 	}
 	if strings.Contains(e.Value, "--") && (strings.HasPrefix(name, "KUBELET") || name == "ExecStart" || name == "Environment") {
 		dst = addFlags(dst, e.Value, e)
@@ -56,15 +56,15 @@ func (u *unitProperties) datum(dst []event.Event, e *snapshots.Datum) []event.Ev
 			before := len(dst)
 			dst = addFact(dst, facts.Node, s.fact, e.Value, e)
 			if strings.HasPrefix(name, "kernel.") { // sysctl.conf reads as sysctl -a does
-				dst = configured(dst, before)
+				dst = markConfigured(dst, before)
 			}
 		}
 	}
 	return dst
 }
 
-// property notes a property of the unit at hand.
-func (u *unitProperties) property(name string, e *snapshots.Datum) {
+// keepProperty notes a property of the unit at hand.
+func (u *unitProperties) keepProperty(name string, e *snapshots.Datum) {
 	if u.props == nil {
 		u.props = map[string]string{}
 	}
@@ -84,8 +84,8 @@ func (u *unitProperties) property(name string, e *snapshots.Datum) {
 	u.unit.Fields = append(u.unit.Fields, v)
 }
 
-// end makes the event of a unit.
-func (u *unitProperties) end(dst []event.Event) []event.Event {
+// endUnit makes the event of a unit.
+func (u *unitProperties) endUnit(dst []event.Event) []event.Event {
 	e, props := u.unit, u.props
 	u.unit, u.props = event.Event{}, nil
 	if props["Id"] == "" && props["MainPID"] == "" && props["ActiveState"] == "" {
@@ -104,4 +104,4 @@ func (u *unitProperties) end(dst []event.Event) []event.Event {
 	return append(dst, e)
 }
 
-func (u *unitProperties) finish(dst []event.Event) []event.Event { return u.end(dst) }
+func (u *unitProperties) finishFile(dst []event.Event) []event.Event { return u.endUnit(dst) }

@@ -35,7 +35,7 @@ var sizes = map[string]string{
 // limits are files of /proc/sys that hold one number.
 var limits = map[string]string{"pid_max": "node.pid-max", "threads-max": "node.threads-max"}
 
-func (v *values) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+func (v *values) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) == 0 {
 		return dst
 	}
@@ -51,20 +51,20 @@ func (v *values) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	}
 	switch {
 	case name == "some" || name == "full":
-		return v.pressure(dst, file, name, e)
+		return v.appendPressure(dst, file, name, e)
 	case limits[base] != "":
 		return addNumber(dst, limits[base], e.Value, e)
 	case base == "loadavg":
-		return loadAverage(dst, e)
+		return appendLoad(dst, e)
 	case base == "date":
-		v.taken.date(e.Raw)
+		v.taken.takeDate(e.Raw)
 		return dst
 	case name == "Node":
-		return buddy(dst, e)
+		return appendFreeBlocks(dst, e)
 	case base == "cgroups" || name == "memory" && strings.Count(e.Value, "\t") == 2:
-		return cgroupCount(dst, name, e)
+		return appendCgroupCount(dst, name, e)
 	}
-	v.group(file, base, name, e)
+	v.noteCgroup(file, base, name, e)
 	return dst
 }
 
@@ -77,8 +77,8 @@ func addNumber(dst []event.Event, name, value string, e *snapshots.Datum) []even
 	return addFact(dst, facts.Node, name, value, e)
 }
 
-// pressure: some avg10=0.11 avg60=0.06 avg300=0.12 total=2071150 of the node; that of a cgroup is not the node's.
-func (v *values) pressure(dst []event.Event, file, name string, e *snapshots.Datum) []event.Event {
+// appendPressure: some avg10=0.11 avg60=0.06 avg300=0.12 total=2071150 of the node; that of a cgroup is not the node's.
+func (v *values) appendPressure(dst []event.Event, file, name string, e *snapshots.Datum) []event.Event {
 	base := path.Base(file)
 	for _, what := range [...]string{"cpu", "io", "memory"} {
 		if !strings.Contains(base, what) || strings.Contains(file, "cgroup") || strings.HasSuffix(base, ".pressure") {
@@ -94,8 +94,8 @@ func (v *values) pressure(dst []event.Event, file, name string, e *snapshots.Dat
 	return dst
 }
 
-// loadAverage: 5.38 3.87 2.38 6/129 11952; the fourth is the threads that run and those that are.
-func loadAverage(dst []event.Event, e *snapshots.Datum) []event.Event {
+// appendLoad: 5.38 3.87 2.38 6/129 11952; the fourth is the threads that run and those that are.
+func appendLoad(dst []event.Event, e *snapshots.Datum) []event.Event {
 	f := strings.Fields(e.Value)
 	if len(f) != 5 || !strings.Contains(f[3], "/") {
 		return dst
@@ -111,8 +111,8 @@ func loadAverage(dst []event.Event, e *snapshots.Datum) []event.Event {
 // minOrders is less than MAX_ORDER of any kernel (11), and more than /proc/pagetypeinfo has types of pages (6).
 const minOrders = 9
 
-// buddy: Node 0, zone   Normal   2045   8024 …: free blocks by order.
-func buddy(dst []event.Event, e *snapshots.Datum) []event.Event {
+// appendFreeBlocks: Node 0, zone   Normal   2045   8024 …: free blocks by order.
+func appendFreeBlocks(dst []event.Event, e *snapshots.Datum) []event.Event {
 	f := strings.Fields(e.Value)
 	if len(f) < minOrders+3 || f[1] != "zone" || f[2] != "Normal" {
 		return dst // what the kernel allocates from is Normal; /proc/pagetypeinfo has such lines, too, with other numbers
@@ -120,8 +120,8 @@ func buddy(dst []event.Event, e *snapshots.Datum) []event.Event {
 	return addFact(dst, facts.Node, "memory.free-blocks."+strings.TrimSuffix(f[0], ","), strings.Join(f[3:], " "), e)
 }
 
-// cgroupCount: memory 4 14 1 of /proc/cgroups: name, hierarchy, how many, enabled.
-func cgroupCount(dst []event.Event, name string, e *snapshots.Datum) []event.Event {
+// appendCgroupCount: memory 4 14 1 of /proc/cgroups: name, hierarchy, how many, enabled.
+func appendCgroupCount(dst []event.Event, name string, e *snapshots.Datum) []event.Event {
 	f := strings.Fields(e.Value)
 	if name != "memory" || len(f) != 3 {
 		return dst
@@ -129,8 +129,8 @@ func cgroupCount(dst []event.Event, name string, e *snapshots.Datum) []event.Eve
 	return addNumber(dst, "kernel.memory-cgroups", f[1], e)
 }
 
-// group notes what a file of a cgroup says.
-func (v *values) group(file, base, name string, e *snapshots.Datum) {
+// noteCgroup notes what a file of a cgroup says.
+func (v *values) noteCgroup(file, base, name string, e *snapshots.Datum) {
 	field, freezer, frozen := event.Field{}, false, false
 	n, err := strconv.ParseFloat(e.Value, 64)
 	switch {
@@ -174,7 +174,7 @@ func (v *values) group(file, base, name string, e *snapshots.Datum) {
 	g.told = g.told || frozen || field.Key == event.FieldPIDs || field.Key == event.FieldPIDsMax && err == nil || (field.Key == event.FieldDying || field.Key == event.FieldThrottled) && n > 0
 }
 
-func (v *values) finish(dst []event.Event) []event.Event {
+func (v *values) finishFile(dst []event.Event) []event.Event {
 	for _, g := range v.groups {
 		if !g.told {
 			continue
@@ -189,13 +189,13 @@ func (v *values) finish(dst []event.Event) []event.Event {
 		if g.frozen {
 			e.Text += " is frozen"
 		}
-		dst = g.count(append(dst, e), &e)
+		dst = g.appendReading(append(dst, e), &e)
 	}
 	return dst
 }
 
-// count is a reading of how many processes and threads a cgroup of the node's own has. What a pod may have is the pod's affair.
-func (g *cgroup) count(dst []event.Event, e *event.Event) []event.Event {
+// appendReading is a reading of how many processes and threads a cgroup of the node's own has. What a pod may have is the pod's affair.
+func (g *cgroup) appendReading(dst []event.Event, e *event.Event) []event.Event {
 	pids, ok := e.Get(event.FieldPIDs)
 	limit, limited := e.Get(event.FieldPIDsMax)
 	n, _ := pids.Number()

@@ -113,7 +113,7 @@ const (
 )
 
 // moves says for every call that moves bytes over a connection whether it sends.
-var moves = map[string]bool{
+var movingCalls = map[string]bool{
 	"write": true, "writev": true, "send": true, "sendto": true, "sendmsg": true, "sendmmsg": true,
 	"read": false, "readv": false, "recv": false, "recvfrom": false, "recvmsg": false, "recvmmsg": false,
 }
@@ -164,15 +164,15 @@ func index[T string | []byte](s T, what string) int {
 	return strings.Index(string(s), what)
 }
 
-// bus reads what one call moved over h, if that is or may be a bus. It returns
+// readBus reads what one call moved over h, if that is or may be a bus. It returns
 // the messages whose story it ends: calls that are answered now.
-func (t *Trace) bus(s *traces.Syscall, p *process, fd traces.FD, h *handle) []*BusMessage {
-	sent, isMove := moves[s.Name]
+func (t *Trace) readBus(s *traces.Syscall, p *process, fd traces.FD, h *handle) []*BusMessage {
+	sent, isMove := movingCalls[s.Name]
 	if !isMove || h != nil && h.kind != unknownHandle && h.kind != unixSocket {
 		return nil
 	}
 	if h == nil || h.conn == nil {
-		if h = t.connect(s, p, fd, h); h == nil {
+		if h = t.openConn(s, p, fd, h); h == nil {
 			return nil
 		}
 	}
@@ -203,30 +203,30 @@ func (t *Trace) bus(s *traces.Syscall, p *process, fd traces.FD, h *handle) []*B
 		lost := stream.Lost
 		found = stream.Add(nil, bufs, s.Pos, at)
 		if stream.Lost > lost && !sent {
-			t.unreadable(c, 0)
+			t.markUnsure(c, 0)
 		}
 	default:
 		found = stream.Peek(bufs, s.Pos, at)
 	}
 	c.Known = c.Known || stream.Auth
-	if s.Returned && n != 0 && c.shake(s, stream.Auth, sent, at) {
-		t.shown(c)
+	if s.Returned && n != 0 && c.followHandshake(s, stream.Auth, sent, at) {
+		t.showConn(c)
 	}
 	var ended []*BusMessage
 	for i := range found {
 		if !c.Known && c.Serials == nil && !found[i].Proven() {
 			continue
 		}
-		if done := t.message(c, s, &found[i], sent); done != nil {
+		if done := t.addMessage(c, s, &found[i], sent); done != nil {
 			ended = append(ended, done)
 		}
 	}
 	return ended
 }
 
-// shake follows the handshake, as far as: when did it begin, and when did the other side first say anything. It says whether this is
+// followHandshake follows the handshake, as far as: when did it begin, and when did the other side first say anything. It says whether this is
 // the beginning.
-func (c *BusConn) shake(s *traces.Syscall, auth, sent bool, at event.Time) bool {
+func (c *BusConn) followHandshake(s *traces.Syscall, auth, sent bool, at event.Time) bool {
 	switch {
 	case !c.AuthAt.Known && auth && at.Known:
 		c.AuthAt, c.authSent, c.pos, c.raw = at, sent, s.Pos, s.Raw
@@ -245,25 +245,25 @@ func (c *BusConn) Handshake() (d time.Duration, ok bool) {
 	return max(0, c.AuthAnswered.T.Sub(c.AuthAt.T)), true
 }
 
-// connect gives a descriptor a connection when the call looks like one of a bus.
-func (t *Trace) connect(s *traces.Syscall, p *process, fd traces.FD, h *handle) *handle {
+// openConn gives a descriptor a connection when the call looks like one of a bus.
+func (t *Trace) openConn(s *traces.Syscall, p *process, fd traces.FD, h *handle) *handle {
 	known := h != nil && busPath(h.path)
 	if !known && !mayStartBus(s.Args) || t.opened >= maxBusConns {
 		return nil
 	}
 	if h == nil {
 		h = &handle{}
-		p.set(fd.N, h)
+		p.setHandle(fd.N, h)
 	}
 	h.conn = &BusConn{PID: p.pid, FD: fd.N, Inode: h.inode, Path: h.path}
 	t.opened++
 	return h
 }
 
-// message files one message; it returns a call that this one answers.
-func (t *Trace) message(c *BusConn, s *traces.Syscall, head *traces.BusMessage, sent bool) *BusMessage {
+// addMessage files one message; it returns a call that this one answers.
+func (t *Trace) addMessage(c *BusConn, s *traces.Syscall, head *traces.BusMessage, sent bool) *BusMessage {
 	m := &BusMessage{BusMessage: *head, Conn: c, TID: s.PID, Sent: sent, Blocked: !s.Returned}
-	t.shown(c)
+	t.showConn(c)
 	if len(t.Bus.Messages) < maxBusKept {
 		t.Bus.Messages = append(t.Bus.Messages, m)
 	} else {
@@ -280,7 +280,7 @@ func (t *Trace) message(c *BusConn, s *traces.Syscall, head *traces.BusMessage, 
 	case m.Type == traces.BusReturn || m.Type == traces.BusError:
 		call := c.waiting[1-side][m.ReplySerial]
 		if m.ReplySerial == 0 {
-			t.unreadable(c, 1-side)
+			t.markUnsure(c, 1-side)
 		} else if call != nil {
 			delete(c.waiting[1-side], m.ReplySerial)
 			t.Bus.waiting--
@@ -289,17 +289,17 @@ func (t *Trace) message(c *BusConn, s *traces.Syscall, head *traces.BusMessage, 
 			if s.EndRaw != "" {
 				m.Pos, m.raw = s.EndPos, s.EndRaw
 			}
-			c.count(m, m.raw, call.Sent && fromSystemd(&call.BusMessage))
+			c.countSerial(m, m.raw, call.Sent && fromSystemd(&call.BusMessage))
 			return call
 		}
 	}
-	c.count(m, s.Raw, m.Type == traces.BusSignal && strings.HasPrefix(m.Interface, "org.freedesktop.systemd1.") ||
+	c.countSerial(m, s.Raw, m.Type == traces.BusSignal && strings.HasPrefix(m.Interface, "org.freedesktop.systemd1.") ||
 		m.Sender == "org.freedesktop.systemd1")
 	return nil
 }
 
-// shown makes a connection part of the conversation.
-func (t *Trace) shown(c *BusConn) {
+// showConn makes a connection part of the conversation.
+func (t *Trace) showConn(c *BusConn) {
 	if c.waiting[0] == nil {
 		t.Bus.Conns = append(t.Bus.Conns, c)
 		c.waiting = [2]map[uint32]*BusMessage{{}, {}}
@@ -309,16 +309,16 @@ func (t *Trace) shown(c *BusConn) {
 // fromSystemd says that the answer to a call comes from systemd.
 func fromSystemd(call *traces.BusMessage) bool { return call.Destination == "org.freedesktop.systemd1" }
 
-// unreadable notes that an answer came and nobody knows to which call.
-func (t *Trace) unreadable(c *BusConn, side int) {
+// markUnsure notes that an answer came and nobody knows to which call.
+func (t *Trace) markUnsure(c *BusConn, side int) {
 	c.Unreadable = true
 	for _, m := range c.waiting[side] {
 		m.Unsure = true
 	}
 }
 
-// count takes note of the message's serial.
-func (c *BusConn) count(m *BusMessage, raw string, systemd bool) {
+// countSerial takes note of the message's serial.
+func (c *BusConn) countSerial(m *BusMessage, raw string, systemd bool) {
 	i := slices.IndexFunc(c.Serials, func(n *Serials) bool { return n.Sender == m.Sender && n.Sent == m.Sent })
 	if i < 0 {
 		if len(c.Serials) >= maxSenders {
@@ -400,9 +400,9 @@ func busEvent(m *BusMessage) event.Event {
 	return e
 }
 
-// private says that the connection is one of a client that calls systemd directly and goes away again, as
+// isPrivate says that the connection is one of a client that calls systemd directly and goes away again, as
 // systemctl does: it has cookies of its own, which never grow large.
-func (c *BusConn) private() bool { return c.Path == "/run/systemd/private" }
+func (c *BusConn) isPrivate() bool { return c.Path == "/run/systemd/private" }
 
 // handshakeEvent makes an event of a handshake that was answered late, or not at all.
 func handshakeEvent(c *BusConn) event.Event {

@@ -110,12 +110,12 @@ func NewSummary(path string, form traces.Form) *Summary {
 
 // Filter says which calls of the trace must be wanted.
 func (s *Summary) Filter() *traces.CallFilter {
-	return &traces.CallFilter{Least: map[string]time.Duration{"": slowCall}, Ask: s.trace.asks()}
+	return &traces.CallFilter{Least: map[string]time.Duration{"": slowCall}, Ask: s.trace.callQuestions()}
 }
 
 // Add takes the next call. What [Summary.Filter] does not want need not be wanted.
 func (s *Summary) Add(c *traces.Syscall) {
-	s.trace.see(c)
+	s.trace.advanceClock(c)
 	if from, _ := c.Span(); !s.First.Known || from.Known && from.T.Before(s.First.T) {
 		s.First = from
 	}
@@ -124,19 +124,19 @@ func (s *Summary) Add(c *traces.Syscall) {
 	}
 	if c.Name == "" {
 		if c.Count != nil {
-			s.counted(c.Count)
+			s.keepTableRow(c.Count)
 		}
 		for i := range c.Rest {
-			countOf(s.Calls, c.Rest[i].Name).join(&c.Rest[i])
+			countOf(s.Calls, c.Rest[i].Name).addTotal(&c.Rest[i])
 		}
 		return
 	}
-	s.returned(c)
+	s.countReturned(c)
 	if !c.Wanted {
 		return
 	}
-	s.trace.files.follow(c)
-	h, _ := s.trace.look(c)
+	s.trace.files.followCall(c)
+	h, _ := s.trace.lookAtCall(c)
 	if max(c.Duration, c.AtMost) < slowCall && !c.Unfinished {
 		return
 	}
@@ -146,36 +146,36 @@ func (s *Summary) Add(c *traces.Syscall) {
 	case c.AtMost > 0:
 		bounded := TracedCall{Syscall: *c, Wait: kind}
 		bounded.Duration, bounded.HasDuration = c.AtMost, true
-		s.keep(bounded)
+		s.keepSlow(bounded)
 	case c.Unfinished:
 		s.open = append(s.open, TracedCall{Syscall: *c, Wait: kind})
 	case kind == IdleWait || kind == ChildWait:
 		if !c.Returned {
 			return
 		}
-		countOf(s.Idle, c.Name).add(c)
+		countOf(s.Idle, c.Name).addCall(c)
 	default:
-		s.keep(TracedCall{Syscall: *c, Wait: kind})
+		s.keepSlow(TracedCall{Syscall: *c, Wait: kind})
 	}
 }
 
 // maxTables bounds the rows of tables that are kept: Linux has some 450 calls, and up to three ABIs.
 const maxTables = 4096
 
-// counted takes a row of a table that strace printed.
-func (s *Summary) counted(row *traces.CallTotal) {
+// keepTableRow takes a row of a table that strace printed.
+func (s *Summary) keepTableRow(row *traces.CallTotal) {
 	if len(s.Tables) < maxTables {
 		s.Tables = append(s.Tables, *row)
 	}
 }
 
-// returned counts a call that came back.
-func (s *Summary) returned(c *traces.Syscall) {
+// countReturned counts a call that came back.
+func (s *Summary) countReturned(c *traces.Syscall) {
 	if !c.Returned {
 		return
 	}
 	if c.Nth < 0 {
-		countOf(s.Calls, c.Name).add(c)
+		countOf(s.Calls, c.Name).addCall(c)
 		return
 	}
 	for c.Nth >= len(s.nth) {
@@ -186,11 +186,11 @@ func (s *Summary) returned(c *traces.Syscall) {
 		n = countOf(s.Calls, c.Name)
 		s.nth[c.Nth] = n
 	}
-	n.add(c)
+	n.addCall(c)
 }
 
-// fromTables fills the counts of a file that holds nothing but tables.
-func (s *Summary) fromTables() {
+// countFromTables fills the counts of a file that holds nothing but tables.
+func (s *Summary) countFromTables() {
 	for i := range s.Tables {
 		row := &s.Tables[i]
 		if row.Name == totalRow {
@@ -242,7 +242,7 @@ func countOf(table map[string]*CallCount, name string) *CallCount {
 	return n
 }
 
-func (n *CallCount) add(c *traces.Syscall) {
+func (n *CallCount) addCall(c *traces.Syscall) {
 	n.Count++
 	if c.Errno != "" {
 		n.Errors++
@@ -251,15 +251,15 @@ func (n *CallCount) add(c *traces.Syscall) {
 	n.Max = max(n.Max, c.Duration)
 }
 
-func (n *CallCount) join(c *traces.CallTotal) {
+func (n *CallCount) addTotal(c *traces.CallTotal) {
 	n.Count += c.Calls
 	n.Errors += c.Errors
 	n.Total += c.Total
 	n.Max = max(n.Max, c.Max)
 }
 
-// keep remembers a slow call as long as few of its kind were slower.
-func (s *Summary) keep(c TracedCall) {
+// keepSlow remembers a slow call as long as few of its kind were slower.
+func (s *Summary) keepSlow(c TracedCall) {
 	kept := s.slow[c.Wait]
 	i, _ := slices.BinarySearchFunc(kept, c, func(a, b TracedCall) int {
 		return cmp.Or(cmp.Compare(b.Duration, a.Duration), cmp.Compare(a.Pos.Line, b.Pos.Line))
@@ -275,7 +275,7 @@ func kindOfWait(c *traces.Syscall, h *handle) Wait {
 	if kind, ok := callWaits[c.Name]; ok {
 		return kind
 	}
-	sends, moves := moves[c.Name]
+	sends, moves := movingCalls[c.Name]
 	switch {
 	case strings.HasPrefix(c.Name, "fcntl") && strings.Contains(c.Args, "SETLKW"):
 		return LockWait
@@ -309,10 +309,10 @@ func (s *Summary) Finish(stats lines.Stats) {
 		s.Slow = append(s.Slow, s.slow[kind]...)
 	}
 	if len(s.Calls) == 0 {
-		s.fromTables()
+		s.countFromTables()
 	}
-	children(s.open, s.trace.files)
-	s.Convoys = convoys(s.open, s.trace.files)
+	followChildren(s.open, s.trace.files)
+	s.Convoys = findConvoys(s.open, s.trace.files)
 	slices.SortStableFunc(s.open, func(a, b TracedCall) int {
 		return cmp.Or(cmp.Compare(slices.Index(Waits, a.Wait), slices.Index(Waits, b.Wait)), cmp.Compare(b.Duration, a.Duration))
 	})

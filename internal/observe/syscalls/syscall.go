@@ -13,13 +13,13 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
 )
 
-// asks says of the calls that may matter however short they are whether one does.
-func (t *Trace) asks() map[string]func(*traces.CallView) bool {
+// callQuestions says of the calls that may matter however short they are whether one does.
+func (t *Trace) callQuestions() map[string]func(*traces.CallView) bool {
 	all := map[string]func(*traces.CallView) bool{}
 	for _, name := range following {
 		all[name] = t.mayFollow
 	}
-	for name, sends := range moves {
+	for name, sends := range movingCalls {
 		all[name] = t.mayReceive
 		if sends {
 			all[name] = t.maySend
@@ -28,7 +28,7 @@ func (t *Trace) asks() map[string]func(*traces.CallView) bool {
 	return all
 }
 
-// following are the calls by which descriptors and processes are known (see files.follow).
+// following are the calls by which descriptors and processes are known (see files.followCall).
 var following = []string{
 	"openat", "open", "creat", "socket", "accept", "accept4", "dup", "dup2", "dup3", "fcntl", "connect", "close",
 	"clone", "clone3", "fork", "vfork",

@@ -13,9 +13,9 @@ import (
 // maxChain bounds how many parents are followed down to the child that is blocked.
 const maxChain = 16
 
-// children tells waits for a child that is itself blocked from those for one that runs or has nothing to do,
+// followChildren tells waits for a child that is itself blocked from those for one that runs or has nothing to do,
 // and follows them: a parent may wait for a child that waits for one of its own.
-func children(open []TracedCall, files *files) {
+func followChildren(open []TracedCall, files *files) {
 	byThread := map[int]*TracedCall{}
 	for i := range open {
 		byThread[open[i].PID] = &open[i]
@@ -26,7 +26,7 @@ func children(open []TracedCall, files *files) {
 		if depth > maxChain {
 			return nil, 0
 		}
-		for _, tid := range files.family(files.process(c.PID), awaited(c.Args)) {
+		for _, tid := range files.threadsOfChild(files.processOf(c.PID), awaitedPID(c.Args)) {
 			child := byThread[tid]
 			switch {
 			case child == nil || child.PID == c.PID || child.Wait == IdleWait:
@@ -63,8 +63,8 @@ func children(open []TracedCall, files *files) {
 	}
 }
 
-// awaited is the process that a wait is for; 0 stands for any child.
-func awaited(args string) int {
+// awaitedPID is the process that a wait is for; 0 stands for any child.
+func awaitedPID(args string) int {
 	if _, label, ok := strings.Cut(args, "<pid:"); ok && strings.Contains(args[:min(len(args), 40)], "P_PIDFD") {
 		args = label
 	}
@@ -90,10 +90,10 @@ type Convoy struct {
 // minConvoy is how many threads make a convoy: two may meet at a lock at any time.
 const minConvoy = 3
 
-// convoys finds the locks that threads wait for at the end of a trace. A futex is a lock for certain where the waiters say so
+// findConvoys finds the locks that threads wait for at the end of a trace. A futex is a lock for certain where the waiters say so
 // (FUTEX_LOCK_PI), or give the value that the C library writes for "locked, with waiters" (2: glibc nptl/lowlevellock.h, musl
 // __lock); threads that wait for work give others.
-func convoys(open []TracedCall, files *files) []Convoy {
+func findConvoys(open []TracedCall, files *files) []Convoy {
 	type lock struct {
 		process *process
 		address string
@@ -102,7 +102,7 @@ func convoys(open []TracedCall, files *files) []Convoy {
 	others := map[*process][]*TracedCall{}
 	for i := range open {
 		c := &open[i]
-		p := files.process(c.PID)
+		p := files.processOf(c.PID)
 		if address, ok := lockAddress(c); ok {
 			waiting[lock{p, address}] = append(waiting[lock{p, address}], c)
 		} else if mayHold(c) {
@@ -140,7 +140,7 @@ func mayHold(c *TracedCall) bool {
 	case DiskWait, NetlinkWait, LockWait:
 		return true
 	case BusWait, SocketWait:
-		return moves[c.Name]
+		return movingCalls[c.Name]
 	}
 	return false
 }

@@ -65,7 +65,7 @@ func (t *Samples) Sample(dst []event.Event, s *samples.Sample) []event.Event {
 		t.cut = false
 		return dst
 	case s.Time.IsZero():
-		if t.Single && s.TID != 0 && tellingOnce(s) {
+		if t.Single && s.TID != 0 && isTellingOnce(s) {
 			dst = append(dst, momentEvent(s))
 		}
 		return dst
@@ -75,21 +75,21 @@ func (t *Samples) Sample(dst []event.Event, s *samples.Sample) []event.Event {
 		}
 		return dst
 	}
-	dst = t.tick(dst, s.Time)
+	dst = t.startScan(dst, s.Time)
 	if s.Walk == samples.WalkBegin {
 		t.cut = true
 	}
 	if s.TID == 0 {
 		return dst
 	}
-	dst = t.birth(dst, s)
+	dst = t.appendBirth(dst, s)
 	r := t.runs[s.TID]
-	if r != nil && !r.goesOn(s, t.scan) {
-		dst = t.end(dst, r, false)
+	if r != nil && !r.isContinuedBy(s, t.scan) {
+		dst = t.endRun(dst, r, false)
 		delete(t.runs, s.TID)
 		r = nil
 	}
-	if !telling(s) {
+	if !isTelling(s) {
 		return dst
 	}
 	if r == nil {
@@ -107,8 +107,8 @@ func (t *Samples) Sample(dst []event.Event, s *samples.Sample) []event.Event {
 	return dst
 }
 
-// birth tells when the process of a daemon began.
-func (t *Samples) birth(dst []event.Event, s *samples.Sample) []event.Event {
+// appendBirth tells when the process of a daemon began.
+func (t *Samples) appendBirth(dst []event.Event, s *samples.Sample) []event.Event {
 	name := daemon.Named(s.Exe)
 	if !s.Started.Known || s.TID != s.PID || name == "" || t.born[s.PID] {
 		return dst
@@ -125,9 +125,9 @@ func (t *Samples) birth(dst []event.Event, s *samples.Sample) []event.Event {
 	return append(dst, e)
 }
 
-// tick moves on to the scan of a new time; all rows of a scan carry one. A
+// startScan moves on to the scan of a new time; all rows of a scan carry one. A
 // time that runs backwards (a change of zone) or stands still for long ends all runs.
-func (t *Samples) tick(dst []event.Event, now event.Time) []event.Event {
+func (t *Samples) startScan(dst []event.Event, now event.Time) []event.Event {
 	if t.now.Known && now.T.Equal(t.now.T) {
 		return dst
 	}
@@ -137,7 +137,7 @@ func (t *Samples) tick(dst []event.Event, now event.Time) []event.Event {
 			t.pause = step
 		}
 		if step < 0 || step > longestPause || step > max(2*t.pause+t.pause/2, time.Second) {
-			dst = t.endAll(dst, false)
+			dst = t.endRuns(dst, false)
 		}
 	}
 	t.now = now
@@ -145,24 +145,24 @@ func (t *Samples) tick(dst []event.Event, now event.Time) []event.Event {
 	return dst
 }
 
-// telling leaves out what a thread with nothing to do is in. In state D anything tells, and so does that a thread is stopped.
-func telling(s *samples.Sample) bool {
-	if held(s.State) != "" {
+// isTelling leaves out what a thread with nothing to do is in. In state D anything tells, and so does that a thread is stopped.
+func isTelling(s *samples.Sample) bool {
+	if heldState(s.State) != "" {
 		return true
 	}
 	return s.Syscall != "" && s.State != "R" && kernelwait.Calls[s.Syscall]
 }
 
-// held is the state of a thread that does nothing whatever comes: D in the kernel, T stopped by a signal. Empty for all other states.
-func held(state string) string {
+// heldState is the state of a thread that does nothing whatever comes: D in the kernel, T stopped by a signal. Empty for all other states.
+func heldState(state string) string {
 	if state == "D" || state == "T" {
 		return state
 	}
 	return ""
 }
 
-// tellingOnce leaves out of threads that were seen once what they are in all day: most sleep in a call that waits for others.
-func tellingOnce(s *samples.Sample) bool {
+// isTellingOnce leaves out of threads that were seen once what they are in all day: most sleep in a call that waits for others.
+func isTellingOnce(s *samples.Sample) bool {
 	switch s.State {
 	case "D":
 		return true
@@ -182,9 +182,9 @@ var tellingFrames = []string{"ovl_sync_fs", "iterate_supers", "sync_inodes_sb", 
 // schedulerFrames are what every stack of a sleeping task ends in, which tells nothing.
 var schedulerFrames = []string{"__switch_to", "context_switch", "__schedule", "schedule", "schedule_timeout", "schedule_preempt_disabled", "io_schedule"}
 
-// goesOn says whether the thread is still in the same call.
-func (r *run) goesOn(s *samples.Sample, scan int) bool {
-	if s.Syscall != r.last.Syscall || s.HasNumber != r.last.HasNumber || s.Number != r.last.Number || held(s.State) != held(r.last.State) || s.Comm != r.last.Comm {
+// isContinuedBy says whether the thread is still in the same call.
+func (r *run) isContinuedBy(s *samples.Sample, scan int) bool {
+	if s.Syscall != r.last.Syscall || s.HasNumber != r.last.HasNumber || s.Number != r.last.Number || heldState(s.State) != heldState(r.last.State) || s.Comm != r.last.Comm {
 		return false
 	}
 	if s.Seq != 0 && r.last.Seq != 0 && s.HasAge && r.last.HasAge { // calls are numbered
@@ -193,12 +193,12 @@ func (r *run) goesOn(s *samples.Sample, scan int) bool {
 	return scan-r.scan <= 1
 }
 
-// end makes the event of a run; atEnd says that the last scan still holds it.
-func (t *Samples) end(dst []event.Event, r *run, atEnd bool) []event.Event {
+// endRun makes the event of a run; atEnd says that the last scan still holds it.
+func (t *Samples) endRun(dst []event.Event, r *run, atEnd bool) []event.Event {
 	s := &r.first
 	s.Stack, s.Frames, s.WChan = r.stack, r.frames, r.wchan
 	if r.count == 1 && !s.HasAge && (t.Single || t.scan == 1) {
-		if tellingOnce(s) {
+		if isTellingOnce(s) {
 			dst = append(dst, momentEvent(s))
 		}
 		return dst
@@ -314,7 +314,7 @@ func endedEvent(s *samples.Sample) (event.Event, bool) {
 
 // summedEvent is a row of a report that sums samples up, and tells neither thread nor time.
 func summedEvent(s *samples.Sample) []event.Event {
-	if !telling(s) {
+	if !isTelling(s) {
 		return nil
 	}
 	e := sampleEvent(s)
@@ -397,9 +397,9 @@ func writerOf(s *samples.Sample) string {
 }
 
 // Finish appends the intervals that reach to the end.
-func (t *Samples) Finish(dst []event.Event) []event.Event { return t.endAll(dst, true) }
+func (t *Samples) Finish(dst []event.Event) []event.Event { return t.endRuns(dst, true) }
 
-func (t *Samples) endAll(dst []event.Event, atEnd bool) []event.Event {
+func (t *Samples) endRuns(dst []event.Event, atEnd bool) []event.Event {
 	var left []*run
 	for _, r := range t.runs {
 		left = append(left, r)
@@ -408,7 +408,7 @@ func (t *Samples) endAll(dst []event.Event, atEnd bool) []event.Event {
 		return cmp.Or(cmp.Compare(a.first.Pos.Line, b.first.Pos.Line), cmp.Compare(a.first.Pos.File, b.first.Pos.File), cmp.Compare(a.first.TID, b.first.TID))
 	})
 	for _, r := range left {
-		dst = t.end(dst, r, atEnd && (r.scan == t.scan || t.cut && r.scan == t.scan-1))
+		dst = t.endRun(dst, r, atEnd && (r.scan == t.scan || t.cut && r.scan == t.scan-1))
 	}
 	clear(t.runs)
 	return dst
