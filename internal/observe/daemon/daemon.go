@@ -1,5 +1,5 @@
-// Package daemon knows the daemons of a node by their names: as syslog identifiers, processes, units
-// and sockets.
+// Package daemon knows the daemons of a node by their names: as syslog identifiers, processes,
+// units and sockets.
 package daemon
 
 import (
@@ -90,7 +90,8 @@ var Runtimes = []runtime{
 // Kubelet is the kubelet as systemd names it.
 var Kubelet = runtime{"kubelet", []string{"kubelet"}, "kubelet: The Kubernetes Node Agent"}
 
-// Named is the daemon whose process or unit has this name; empty when it is none whose restart matters.
+// Named is the daemon whose process or unit has this name; empty when it is none whose restart
+// matters.
 func Named(name string) string {
 	if name == "kubelet" || IsRuntime(RuntimeOf(name)) {
 		return RuntimeOf(name)

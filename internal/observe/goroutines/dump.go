@@ -92,7 +92,8 @@ type dumpObserver struct {
 	graph     stackdump.Graph
 }
 
-// isTelling says whether a goroutine is inside of a function that the tables name. Known is what was found out about functions.
+// isTelling says whether a goroutine is inside of a function that the tables name. Known is what
+// was found out about functions.
 func isTelling(g *stackdump.Goroutine, known map[string]bool) bool {
 	for i := range g.Frames {
 		f := &g.Frames[i]
@@ -310,8 +311,8 @@ func (o *dumpObserver) waiterEvent(lock *stackdump.Lock, w stackdump.Waiter) eve
 	return e
 }
 
-// queueEvent is goroutines that wait for a lock whose holder the dump does not show: it was cut, or the holder's frames show no address.
-// It is told by the one that has waited longest.
+// queueEvent is goroutines that wait for a lock whose holder the dump does not show: it was cut, or
+// the holder's frames show no address. It is told by the one that has waited longest.
 func (o *dumpObserver) queueEvent(lock *stackdump.Lock) event.Event {
 	longest := slices.MaxFunc(lock.Waiters, func(a, b stackdump.Waiter) int {
 		return cmp.Or(cmp.Compare(o.d.Goroutines[a.Goroutine].Wait, o.d.Goroutines[b.Goroutine].Wait), cmp.Compare(b.Goroutine, a.Goroutine))
@@ -323,7 +324,8 @@ func (o *dumpObserver) queueEvent(lock *stackdump.Lock) event.Event {
 	return e
 }
 
-// relistEvent is the kubelet's relist goroutine and the step in which it sits (pkg/kubelet/pleg/generic.go).
+// relistEvent is the kubelet's relist goroutine and the step in which it sits
+// (pkg/kubelet/pleg/generic.go).
 func (o *dumpObserver) relistEvent(i int) (event.Event, bool) {
 	g := &o.d.Goroutines[i]
 	at := frameWith(g, 0, relists...)
@@ -352,7 +354,8 @@ func (o *dumpObserver) relistEvent(i int) (event.Event, bool) {
 	return e, true
 }
 
-// syncLoopEvent is the kubelet's sync loop inside of one of its handlers (pkg/kubelet/kubelet.go); between two of them it tells nothing.
+// syncLoopEvent is the kubelet's sync loop inside of one of its handlers (pkg/kubelet/kubelet.go);
+// between two of them it tells nothing.
 func (o *dumpObserver) syncLoopEvent(i int) (event.Event, bool) {
 	g := &o.d.Goroutines[i]
 	at := frameWith(g, 0, "(*Kubelet).syncLoopIteration")
@@ -373,7 +376,8 @@ func (o *dumpObserver) syncLoopEvent(i int) (event.Event, bool) {
 	return e, true
 }
 
-// outsideEvent is a goroutine that waits, without a lock that others want, for something outside its process.
+// outsideEvent is a goroutine that waits, without a lock that others want, for something outside
+// its process.
 func (o *dumpObserver) outsideEvent(i int) (event.Event, bool) {
 	g := &o.d.Goroutines[i]
 	doing, rpc, frame, guess := waitOf(g)
@@ -406,7 +410,8 @@ func waitOf(g *stackdump.Goroutine) (doing, rpc string, frame int, guess bool) {
 			continue
 		}
 		if receiver := w.frames[0]; strings.HasSuffix(receiver, ").") {
-			// go-runc and generated clients call themselves: the outermost of their frames is the call.
+			// go-runc and generated clients call themselves: the outermost of their frames is the
+			// call.
 			for first+1 < len(g.Frames) && strings.Contains(g.Frames[first+1].Name(), receiver) {
 				first++
 			}
@@ -494,7 +499,8 @@ func frameNames(frames []stackdump.Frame) []string {
 	return all
 }
 
-// methodAfter is the method behind a receiver in a function's name: "UpdateContainerResources" of "….(*criService).UpdateContainerResources.func1".
+// methodAfter is the method behind a receiver in a function's name: "UpdateContainerResources" of
+// "….(*criService).UpdateContainerResources.func1".
 func methodAfter(name, receiver string) string {
 	_, m, _ := strings.Cut(name, receiver)
 	m, _, _ = strings.Cut(m, ".")

@@ -109,14 +109,16 @@ var dockerHolds = []string{
 	"daemon.(*Daemon).containerPause", "daemon.(*Daemon).containerUnpause", "daemon.(*Daemon).cleanupContainer",
 }
 
-// podNetworkHolds: functions of dockershim's network manager (pkg/kubelet/dockershim/network/plugins.go, before
-// 1.9 pkg/kubelet/network; gone in 1.24) that keep a pod's lock while a program of the CNI runs.
+// podNetworkHolds: functions of dockershim's network manager
+// (pkg/kubelet/dockershim/network/plugins.go, before 1.9 pkg/kubelet/network; gone in 1.24) that
+// keep a pod's lock while a program of the CNI runs.
 var podNetworkHolds = []string{
 	"network.(*PluginManager).SetUpPod", "network.(*PluginManager).TearDownPod", "network.(*PluginManager).GetPodNetworkStatus",
 }
 
 // crioHolds: functions of cri-o that keep a container's opLock while runc runs
-// (internal/oci/runtime_oci.go; oci/ before 1.16). Each takes the container as an argument, so that no frame shows the lock's owner.
+// (internal/oci/runtime_oci.go; oci/ before 1.16). Each takes the container as an argument, so that
+// no frame shows the lock's owner.
 var crioHolds = []string{
 	"oci.(*runtimeOCI).StartContainer", "oci.(*runtimeOCI).UpdateContainer", "oci.(*runtimeOCI).UpdateContainerStatus",
 	"oci.(*runtimeOCI).StopContainer", "oci.(*runtimeOCI).DeleteContainer", "oci.(*runtimeOCI).PauseContainer", "oci.(*runtimeOCI).SignalContainer",
@@ -148,5 +150,6 @@ func holdCatalogue() []stackdump.Hold {
 // relists are the methods that relist, up to Kubernetes 1.25 and since.
 var relists = []string{"(*GenericPLEG).relist", "(*GenericPLEG).Relist"}
 
-// mutexStates are parts of the states of a goroutine that waits for a lock; the second is Go's up to 1.19.
+// mutexStates are parts of the states of a goroutine that waits for a lock; the second is Go's up
+// to 1.19.
 var mutexStates = []string{"Mutex", "semacquire"}

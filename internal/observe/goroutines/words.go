@@ -7,7 +7,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
 
-// ownerName is the type that owns a lock without its package path: "statusStorage" of "github.com/…/container.(*statusStorage)".
+// ownerName is the type that owns a lock without its package path: "statusStorage" of
+// "github.com/…/container.(*statusStorage)".
 func ownerName(owner string) string {
 	if i := strings.LastIndex(owner, "(*"); i >= 0 {
 		return strings.TrimSuffix(owner[i+2:], ")")
@@ -75,7 +76,8 @@ var doingTexts = map[string]string{
 	"ttrpc-send":      "sending to the shim",
 }
 
-// doingText says what a goroutine does: a row of the table of waits, or the state that the dump prints.
+// doingText says what a goroutine does: a row of the table of waits, or the state that the dump
+// prints.
 func doingText(doing, rpc, state string) string {
 	switch doing {
 	case "":

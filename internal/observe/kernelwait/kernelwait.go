@@ -4,9 +4,9 @@ package kernelwait
 
 import "strings"
 
-// kernelWaits say what a thread in the kernel waits for, by the functions on its
-// stack. The first row that fits counts: a page of an NFS file is waited for like one of a
-// disk, and whoever takes a mount down waits for the disk for another reason. A * stands for any rest. Linux 3.10 to 6.x.
+// kernelWaits say what a thread in the kernel waits for, by the functions on its stack. The first
+// row that fits counts: a page of an NFS file is waited for like one of a disk, and whoever takes a
+// mount down waits for the disk for another reason. A * stands for any rest. Linux 3.10 to 6.x.
 var kernelWaits = []struct {
 	waits     string
 	functions []string
@@ -37,11 +37,12 @@ var kernelWaits = []struct {
 	}},
 }
 
-// NetworkLock is one of the locks over all network devices and namespaces: rtnl, net_mutex, pernet_ops_rwsem.
+// NetworkLock is one of the locks over all network devices and namespaces: rtnl, net_mutex,
+// pernet_ops_rwsem.
 const NetworkLock = "network-lock"
 
-// Of is what a thread waits for in the kernel, and the function that
-// tells, out of its stack, blanks between, or, where that could not be read, the one it sleeps in. Empty when nothing tells.
+// Of is what a thread waits for in the kernel, and the function that tells, out of its stack,
+// blanks between, or, where that could not be read, the one it sleeps in. Empty when nothing tells.
 func Of(stack, wchan string) (waits, function string) {
 	if stack == "" {
 		stack = wchan

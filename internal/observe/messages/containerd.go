@@ -43,7 +43,8 @@ var containerdTable = table{
 	},
 }
 
-// criCall is one end of a CRI call that names its container (pkg/cri/server/instrumented_service.go):
+// criCall is one end of a CRI call that names its container
+// (pkg/cri/server/instrumented_service.go):
 //
 //	info  UpdateContainerResources for "<id>" with Linux: &LinuxContainerResources{…} / Windows: nil
 //	info  UpdateContainerResources for "<id>" returns successfully
@@ -77,7 +78,8 @@ func criCall(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// failureFields is how a call of the CRI ended that did not end well. One that is canceled is one whose caller waits no longer.
+// failureFields is how a call of the CRI ended that did not end well. One that is canceled is one
+// whose caller waits no longer.
 func failureFields(reason string) []event.Field {
 	return []event.Field{
 		event.FieldOutcome.Text("failed"), event.FieldError.Text(reason), event.FieldExited.Bool(isExitedError(reason)),
@@ -85,7 +87,8 @@ func failureFields(reason string) []event.Field {
 	}
 }
 
-// execFailed is a moment and no interval: a container has many probes at once, and only the debug log tells of their begins.
+// execFailed is a moment and no interval: a container has many probes at once, and only the debug
+// log tells of their begins.
 //
 //	error ExecSync for "<id>" failed      error="failed to exec in container: …: context canceled: unknown"
 func execFailed(r *event.Record) (event.Event, bool) {
@@ -99,7 +102,8 @@ func execFailed(r *event.Record) (event.Event, bool) {
 // quickCall is how long a CRI call lasts at most in ordinary life; the incidents are about minutes.
 const quickCall = 2 * time.Second
 
-// Ordinary says that the two ends of a span tell of nothing but ordinary life: a CRI call that ended well at once.
+// Ordinary says that the two ends of a span tell of nothing but ordinary life: a CRI call that
+// ended well at once.
 func Ordinary(begin, end *event.Event) bool {
 	outcome, _ := end.Get(event.FieldOutcome)
 	took := end.Start.T.Sub(begin.Start.T)
@@ -121,7 +125,8 @@ func isExitedError(s string) bool {
 	return strings.Contains(s, "cannot update a deleted process") || strings.Contains(s, "cannot update a stopped container")
 }
 
-// updateCost: [UpdateContainerResources] <id> cost 2m0.271565471s (build of the short-task write-up).
+// updateCost: [UpdateContainerResources] <id> cost 2m0.271565471s (build of the short-task
+// write-up).
 func updateCost(r *event.Record) (event.Event, bool) {
 	e, ok := costOf(event.KindCRICall, "[UpdateContainerResources] ", "UpdateContainerResources")(r)
 	e.Fields = append(e.Fields, event.FieldMethod.Text("UpdateContainerResources"))
@@ -150,7 +155,8 @@ func statusCost(r *event.Record) (event.Event, bool) {
 	return e, ok
 }
 
-// costOf makes an interval of a line that says how long something about a container took (same build):
+// costOf makes an interval of a line that says how long something about a container took (same
+// build):
 //
 //	[updateContainerSpec.taskUpdate] <id> cost 1m57.5s
 //	handleContainerExit status.updateSync <id> cost 1m50.4s
@@ -172,7 +178,8 @@ func costOf(kind event.Kind, before, what string) func(*event.Record) (event.Eve
 //	≤ 1.6  &TaskExit{ContainerID:<id>,ID:<id>,Pid:2375,ExitStatus:137,ExitedAt:2026-11-20 18:25:36.161354478 +0000 UTC,…}
 //	≥ 1.7  container_id:"<id>" id:"<id>" pid:2375 exit_status:137 exited_at:{seconds:1763663136 nanos:161354478}
 //
-// The event carries UTC, whatever zone the line's own stamp is in, so a pair of both tells that zone.
+// The event carries UTC, whatever zone the line's own stamp is in, so a pair of both tells that
+// zone.
 func taskExit(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	e := event.Event{Kind: event.KindTaskExit}
@@ -197,7 +204,8 @@ func taskExit(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// exitedAt reads the time inside an exit event; write-ups cut its fraction and zone, which are always UTC.
+// exitedAt reads the time inside an exit event; write-ups cut its fraction and zone, which are
+// always UTC.
 func exitedAt(text string) (event.Time, bool) {
 	if s := scan.After(text, "ExitedAt:"); s != "" {
 		for _, layout := range []string{"2006-01-02 15:04:05.999999999 -0700 MST", "2006-01-02 15:04:05"} {
@@ -258,9 +266,9 @@ func exitFailed(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// stateTimeout: error get state for <id>  error="context deadline exceeded: unknown":
-// the shim did not answer State within io.containerd.timeout.task.state, 2 s. With "context canceled" it
-// was the caller who waited no longer, which says nothing of the shim.
+// stateTimeout: error get state for <id> error="context deadline exceeded: unknown": the shim did
+// not answer State within io.containerd.timeout.task.state, 2 s. With "context canceled" it was the
+// caller who waited no longer, which says nothing of the shim.
 func stateTimeout(r *event.Record) (event.Event, bool) {
 	if !isDeadline(errorOf(r)) {
 		return event.Event{}, false
@@ -269,7 +277,8 @@ func stateTimeout(r *event.Record) (event.Event, bool) {
 	return event.Event{Kind: event.KindStateTimeout, IDs: event.IDs{Container: id}, Text: "the shim did not answer State of " + scan.Short(id)}, id != ""
 }
 
-// updateRefused: container "<id>" is in removing state (stock), … is in removing or stopping state (private patch).
+// updateRefused: container "<id>" is in removing state (stock), … is in removing or stopping state
+// (private patch).
 func updateRefused(r *event.Record) (event.Event, bool) {
 	text := r.Message() + errorOf(r)
 	e := event.Event{Kind: event.KindUpdateRefused, Text: "containerd refused to update a container that is going"}
@@ -321,9 +330,10 @@ func scopeStart(id string, edge event.Edge) event.Event {
 	}
 }
 
-// shimStart: info starting signal loop  namespace=k8s.io path=/run/containerd/io.containerd.runtime.v2.task/k8s.io/<id> pid=4626 runtime=…
-// The shim of a docker container or of a sandbox asks systemd for the scope of
-// that id right after, so the line also begins the scope's start.
+// shimStart: info starting signal loop namespace=k8s.io
+// path=/run/containerd/io.containerd.runtime.v2.task/k8s.io/<id> pid=4626 runtime=… The shim of a
+// docker container or of a sandbox asks systemd for the scope of that id right after, so the line
+// also begins the scope's start.
 func shimStart(r *event.Record) (event.Event, bool) {
 	dir, ok := r.Field("path")
 	id := scan.ContainerID(path.Base(dir))
@@ -338,7 +348,8 @@ func shimStart(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// shimBegan is the same line as the life of a process: its pid ties threads that were sampled to the sandbox, or to docker's container.
+// shimBegan is the same line as the life of a process: its pid ties threads that were sampled to
+// the sandbox, or to docker's container.
 func shimBegan(r *event.Record) (event.Event, bool) {
 	dir, _ := r.Field("path")
 	pid, _ := r.Field("pid")
@@ -355,7 +366,8 @@ func shimGone(r *event.Record) (event.Event, bool) {
 	return e, e.IDs.Container != ""
 }
 
-// sandboxRemoved: info RemovePodSandbox \"<id>\" returns successfully: the last that the CRI knows of a sandbox.
+// sandboxRemoved: info RemovePodSandbox \"<id>\" returns successfully: the last that the CRI knows
+// of a sandbox.
 func sandboxRemoved(r *event.Record) (event.Event, bool) {
 	rest, ok := strings.CutPrefix(r.Message(), "RemovePodSandbox ")
 	id := scan.ContainerID(rest)
@@ -363,8 +375,8 @@ func sandboxRemoved(r *event.Record) (event.Event, bool) {
 		ok && id != "" && strings.HasSuffix(rest, "returns successfully")
 }
 
-// cleanedUp: info Ensure that sandbox <id> in task-service has been cleanup successfully (also "container <id>"; ≥ 1.6.24, 1.7.4):
-// a deletion that had run into its time limit was made up for.
+// cleanedUp: info Ensure that sandbox <id> in task-service has been cleanup successfully (also
+// "container <id>"; ≥ 1.6.24, 1.7.4): a deletion that had run into its time limit was made up for.
 func cleanedUp(r *event.Record) (event.Event, bool) {
 	id := scan.ContainerID(scan.After(r.Message(), "Ensure that sandbox ", "Ensure that container "))
 	return event.Event{Kind: event.KindCleanedUp, IDs: event.IDs{Container: id}, Text: "task of " + scan.Short(id) + " cleaned up later"}, id != ""
@@ -375,7 +387,8 @@ func dumpWritten(r *event.Record) (event.Event, bool) {
 	return event.Event{Kind: event.KindDumpWritten, Fields: []event.Field{event.FieldPath.Text(file)}, Text: "goroutine dump written to " + file}, file != ""
 }
 
-// systemdCgroup: debug use OCI runtime {… Options:map[… SystemdCgroup:true] …} and SystemdCgroup = true of config.toml.
+// systemdCgroup: debug use OCI runtime {… Options:map[… SystemdCgroup:true] …} and SystemdCgroup =
+// true of config.toml.
 func systemdCgroup(r *event.Record) (event.Event, bool) {
 	text := strings.ReplaceAll(r.Message(), " ", "")
 	switch {
@@ -387,7 +400,8 @@ func systemdCgroup(r *event.Record) (event.Event, bool) {
 	return event.Event{}, false
 }
 
-// mountOptions: mount_options = ["volatile"] of config.toml; only the overlayfs snapshotter has that key.
+// mountOptions: mount_options = ["volatile"] of config.toml; only the overlayfs snapshotter has
+// that key.
 func mountOptions(r *event.Record) (event.Event, bool) {
 	key, value, ok := strings.Cut(r.Message(), "=")
 	if !ok || strings.TrimSpace(key) != "mount_options" {

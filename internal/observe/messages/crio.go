@@ -9,7 +9,8 @@ import (
 var crioTable = table{
 	component: "crio",
 	rows: []row{
-		// info Starting CRI-O, version: 1.26.1, git: abc(dirty)   (≥ 1.24; before that, without the version)
+		// info Starting CRI-O, version: 1.26.1, git: abc(dirty) (≥ 1.24; before that, without the
+		// version)
 		{[]string{"Starting CRI-O"}, factFrom("crio.version", func(r *event.Record) string {
 			return scan.Version(scan.After(r.Message(), "version: "))
 		})},

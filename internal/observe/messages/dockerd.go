@@ -18,7 +18,8 @@ var dockerdTable = table{
 	},
 }
 
-// clientGaveUp: Handler for GET /v1.24/containers/json returned error: write unix /var/run/docker.sock->@: write: broken pipe.
+// clientGaveUp: Handler for GET /v1.24/containers/json returned error: write unix
+// /var/run/docker.sock->@: write: broken pipe.
 func clientGaveUp(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	if !strings.Contains(text, "broken pipe") {

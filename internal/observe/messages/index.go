@@ -6,7 +6,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// rowIndex finds the rows that a line may belong to by one look at the line, however many rows there are.
+// rowIndex finds the rows that a line may belong to by one look at the line, however many rows
+// there are.
 type rowIndex struct {
 	literals *lines.Literals
 	rows     [][]int // of each literal, the places of its rows in the order of the tables

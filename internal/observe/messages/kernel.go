@@ -43,7 +43,8 @@ var kernelTable = table{
 	},
 }
 
-// HungTask is the line of kernel/hung_task.c: INFO: task containerd-shim:1422 blocked for more than 120 seconds.
+// HungTask is the line of kernel/hung_task.c: INFO: task containerd-shim:1422 blocked for more than
+// 120 seconds.
 func HungTask(r *event.Record) (event.Event, bool) {
 	name, ok := scan.Between(r.Raw, "INFO: task ", " blocked for more than ")
 	i := strings.LastIndexByte(name, ':') // comm may hold colons
@@ -79,8 +80,9 @@ func oomKill(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// kernelFrame is a function on a stack that the kernel printed which tells a mechanism by itself. A table of
-// symbols (/proc/kallsyms, System.map), which a sosreport holds, has an address and a letter before the name.
+// kernelFrame is a function on a stack that the kernel printed which tells a mechanism by itself. A
+// table of symbols (/proc/kallsyms, System.map), which a sosreport holds, has an address and a
+// letter before the name.
 func kernelFrame(symbol string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
 		before, _, _ := strings.Cut(r.Raw, symbol)
@@ -93,7 +95,8 @@ func kernelFrame(symbol string) func(*event.Record) (event.Event, bool) {
 // symbolRow is a line of nm, or of the kernel's tables in its form.
 var symbolRow = regexp.MustCompile(`^[0-9a-f]{8,16} [A-Za-z] `)
 
-// forkRejected is the line of kernel/cgroup/pids.c, once per cgroup: cgroup: fork rejected by pids controller in /system.slice/docker.service.
+// forkRejected is the line of kernel/cgroup/pids.c, once per cgroup: cgroup: fork rejected by pids
+// controller in /system.slice/docker.service.
 func forkRejected(r *event.Record) (event.Event, bool) {
 	cgroup, _, _ := strings.Cut(scan.After(r.Raw, "fork rejected by pids controller in "), " ")
 	pod := scan.ContainsAny(cgroup, []string{"kubepods", "docker-", "/docker/", "cri-containerd", "libpod", "crio-"})
@@ -103,8 +106,9 @@ func forkRejected(r *event.Record) (event.Event, bool) {
 	}, strings.HasPrefix(cgroup, "/")
 }
 
-// netdevBusy is the line of net/core/dev.c, every 10 s while it waits: unregister_netdevice: waiting for lo to become free. Usage count = 1.
-// It holds net_mutex meanwhile, since 4.17 pernet_ops_rwsem: the lock that a new network namespace needs.
+// netdevBusy is the line of net/core/dev.c, every 10 s while it waits: unregister_netdevice:
+// waiting for lo to become free. Usage count = 1. It holds net_mutex meanwhile, since 4.17
+// pernet_ops_rwsem: the lock that a new network namespace needs.
 func netdevBusy(r *event.Record) (event.Event, bool) {
 	device, ok := scan.Between(r.Raw, "unregister_netdevice: waiting for ", " to become free")
 	e := event.Event{Kind: event.KindNetdevBusy, Fields: []event.Field{event.FieldDevice.Text(device), event.FieldHolds.Text(kernelwait.NetworkLock)}, Text: "the kernel waits for references to " + device}
@@ -226,7 +230,8 @@ func allocDeadlock(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// pageAllocFailed is mm/page_alloc.c's line: kswapd0: page allocation failure: order:4, mode:0x40c0(…).
+// pageAllocFailed is mm/page_alloc.c's line: kswapd0: page allocation failure: order:4,
+// mode:0x40c0(…).
 func pageAllocFailed(r *event.Record) (event.Event, bool) {
 	comm, rest, ok := strings.Cut(r.Message(), ": page allocation failure: order:")
 	if i := strings.LastIndexByte(comm, ']'); i >= 0 { // the stamp of dmesg
@@ -253,7 +258,8 @@ func slabFailed(r *event.Record) (event.Event, bool) {
 	}, ok && accounted
 }
 
-// suspendEdge: PM: suspend entry (deep); PM: suspend exit; PM: hibernation: hibernation entry (before 5.7: PM: hibernation entry).
+// suspendEdge: PM: suspend entry (deep); PM: suspend exit; PM: hibernation: hibernation entry
+// (before 5.7: PM: hibernation entry).
 func suspendEdge(r *event.Record) (event.Event, bool) {
 	e := event.Event{Kind: event.KindSuspend, Text: "the machine sleeps", Span: event.Span{Key: "suspend/", State: true}}
 	switch what := scan.After(r.Raw, "PM: suspend ", "PM: hibernation: hibernation ", "PM: hibernation "); {
@@ -267,7 +273,8 @@ func suspendEdge(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// kernelVersion is the first line of the kernel's log and of /proc/version, and the line below every report of it:
+// kernelVersion is the first line of the kernel's log and of /proc/version, and the line below
+// every report of it:
 //
 //	Linux version 3.10.0-1160.el7.x86_64 (mockbuild@…) …
 //	      Not tainted 5.15.63-flatcar #1

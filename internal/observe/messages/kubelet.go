@@ -13,8 +13,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// kubeletTable: Kubernetes 1.5 to 1.34. Up to 1.20 lines are prose, from 1.21
-// on they are "message" key="value"; severity of the skip line changed from I to E between 1.16 and 1.18.
+// kubeletTable: Kubernetes 1.5 to 1.34. Up to 1.20 lines are prose, from 1.21 on they are "message"
+// key="value"; severity of the skip line changed from I to E between 1.16 and 1.18.
 var kubeletTable = table{
 	component: "kubelet",
 	rows: []row{
@@ -184,7 +184,8 @@ func criError(r *event.Record) (event.Event, bool) {
 	return failedCall(r, method)
 }
 
-// failedCall is a call of the CRI that the kubelet says has failed. One that the runtime has not is no failure.
+// failedCall is a call of the CRI that the kubelet says has failed. One that the runtime has not is
+// no failure.
 func failedCall(r *event.Record, method string) (event.Event, bool) {
 	text := r.Message()
 	reason := errorOf(r)
@@ -217,15 +218,16 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 	return e, !strings.Contains(reason, "code = Unimplemented")
 }
 
-// criMethods are the calls of the kubelet's remote clients; longer names first where one begins another. PullImage is not
-// among them: what it waits for is a registry.
+// criMethods are the calls of the kubelet's remote clients; longer names first where one begins
+// another. PullImage is not among them: what it waits for is a registry.
 var criMethods = []string{
 	"ListContainerStats", "ListContainers", "ListPodSandboxStats", "ListPodSandboxMetrics", "ListPodSandbox", "ContainerStatus", "ContainerStats",
 	"PodSandboxStatus", "UpdateContainerResources", "ExecSync", "StartContainer", "StopContainer", "CreateContainer", "RemoveContainer",
 	"RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "Status", "Version", "RuntimeConfig", "ListImages", "ImageFsInfo", "ImageStatus",
 }
 
-// callerErrors are what callers of a remote client say of its error, right after the client's own line where that was not lost:
+// callerErrors are what callers of a remote client say of its error, right after the client's own
+// line where that was not lost:
 //
 //	≤ 1.20  ListPodSandbox failed: rpc error: …; ListContainers failed: rpc error: …; Container runtime sanity check failed: rpc error: …
 //	        [cpumanager] reconcileState: failed to update container (pod: p, container: c, container id: <id>, cpuset: "0-1", error: …)
@@ -247,7 +249,8 @@ func callerTexts() []string {
 	return all
 }
 
-// callerError is an error of the CRI in the words of whoever made the call; the timeline joins it with the client's.
+// callerError is an error of the CRI in the words of whoever made the call; the timeline joins it
+// with the client's.
 func callerError(r *event.Record) (event.Event, bool) {
 	for _, c := range callerErrors {
 		if !strings.Contains(r.Message(), c.text) {
@@ -285,7 +288,8 @@ func nodeNotReady(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// Heartbeat is the moment, with an offset, that the kubelet tells when it reports its node's condition, a little before it logs so:
+// Heartbeat is the moment, with an offset, that the kubelet tells when it reports its node's
+// condition, a little before it logs so:
 //
 //	≤ 1.20  Node became not ready: {Type:Ready … LastHeartbeatTime:2023-11-08 09:33:12.09 +0800 CST m=+1234.5 …}
 //	≥ 1.21  "Node became not ready" node="X" condition={"type":"Ready",…,"lastHeartbeatTime":"2023-11-08T01:33:12Z",…}
@@ -315,8 +319,8 @@ func kubeletStart(r *event.Record) (event.Event, bool) {
 	return event.Event{Kind: event.KindKubeletStart, Text: "kubelet started"}, strings.HasPrefix(strings.TrimLeft(r.Message(), `"`), "Started kubelet")
 }
 
-// eventedFull: "Skipping pod synchronization" err="EventedPLEG is not healthy: EventedPLEG: pleg event channel capacity is full with 1000 events"
-// (≥ 1.26, with the gate EventedPLEG on).
+// eventedFull: "Skipping pod synchronization" err="EventedPLEG is not healthy: EventedPLEG: pleg
+// event channel capacity is full with 1000 events" (≥ 1.26, with the gate EventedPLEG on).
 func eventedFull(r *event.Record) (event.Event, bool) {
 	n, err := strconv.Atoi(scan.Digits(scan.After(r.Raw, "capacity is full with ")))
 	if err != nil {
@@ -327,8 +331,8 @@ func eventedFull(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// syncLoopLate. Housekeeping asks for lists, as relist does (1.34, kubelet_pods.go): while they hang the loop stands there, and says neither this nor
-// that PLEG is not healthy before they end.
+// syncLoopLate. Housekeeping asks for lists, as relist does (1.34, kubelet_pods.go): while they
+// hang the loop stands there, and says neither this nor that PLEG is not healthy before they end.
 //
 //	[-]syncloop failed: reason withheld        (/healthz; in the kubelet's log: sync Loop took longer than expected)
 //	"Housekeeping took longer than 15s" err="housekeeping took too long" seconds=83.2     (1.23 to 1.26)
@@ -357,7 +361,8 @@ func statusHookFailed(r *event.Record) (event.Event, bool) {
 	return event.Event{Kind: event.KindStatusHookFailed, IDs: event.IDs{Pod: podNamed(pod)}, Text: "dockershim could not ask for the address of a pod"}, true
 }
 
-// podNamed turns "name_namespace", as dockershim and the kubelet up to 1.20 write it, into "namespace/name"; neither part can hold an underscore.
+// podNamed turns "name_namespace", as dockershim and the kubelet up to 1.20 write it, into
+// "namespace/name"; neither part can hold an underscore.
 func podNamed(s string) string {
 	name, namespace, ok := strings.Cut(s, "_")
 	if !ok {
@@ -443,7 +448,8 @@ func cpuManager(r *event.Record) (event.Event, bool) {
 	return facts.New("kubelet.cpu-manager-policy", policy)
 }
 
-// kubeletFlag is what the kubelet prints at -v=2 when it starts: flag.go:64] FLAG: --cpu-manager-policy="static".
+// kubeletFlag is what the kubelet prints at -v=2 when it starts: flag.go:64] FLAG:
+// --cpu-manager-policy="static".
 func kubeletFlag(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	_, rest, ok := strings.Cut(text, "FLAG: --")
@@ -461,8 +467,8 @@ func kubeletFlag(r *event.Record) (event.Event, bool) {
 	return facts.New(facts.KubeletFlags[name], value)
 }
 
-// flagDefaults are values that the kubelet prints for flags that nobody set; a file may have set the same thing to
-// another value, which these lines do not show.
+// flagDefaults are values that the kubelet prints for flags that nobody set; a file may have set
+// the same thing to another value, which these lines do not show.
 var flagDefaults = map[string][]string{
 	"cpu-manager-policy": {"", "none"}, "cpu-manager-reconcile-period": {"0s", "10s"}, "memory-manager-policy": {"", "None"}, "runtime-request-timeout": {"2m0s"},
 	"max-pods": {"110"}, "pod-max-pids": {"-1"}, "cgroup-driver": {"", "cgroupfs"}, "container-runtime": {"docker", "remote"},
@@ -483,7 +489,8 @@ func nodeConfig(r *event.Record) (event.Event, bool) {
 	return facts.New("kubelet.cgroup-driver", rest[:len(rest)-len(strings.TrimLeft(rest, "abcdefghijklmnopqrstuvwxyz"))])
 }
 
-// kubeletVersion: "Kubelet version" kubeletVersion="v1.22.3" (≥ 1.21); Kubelet version: v1.18.2 (kubeadm and write-ups).
+// kubeletVersion: "Kubelet version" kubeletVersion="v1.22.3" (≥ 1.21); Kubelet version: v1.18.2
+// (kubeadm and write-ups).
 func kubeletVersion(r *event.Record) (event.Event, bool) {
 	v, ok := r.Field("kubeletVersion")
 	if !ok {
@@ -522,8 +529,8 @@ func slowDU(r *event.Record) (event.Event, bool) {
 	}, ok
 }
 
-// pidsAvailable is what the kubelet's eviction manager found, every 10 s from -v=3 on. Quantities are written
-// as Kubernetes does (32k); what is not available is used, by threads.
+// pidsAvailable is what the kubelet's eviction manager found, every 10 s from -v=3 on. Quantities
+// are written as Kubernetes does (32k); what is not available is used, by threads.
 //
 //	≤ 1.20  eviction manager: observations: signal=pid.available, available: 31240, capacity: 32768, time: 2019-05-02 10:00:00.1 +0000 UTC m=+120.5
 //	≥ 1.21  "Eviction manager:" log="observations" signal="pid.available" resourceName="" available="31240" capacity="32768" time="…"

@@ -61,7 +61,8 @@ func (l *Lines) Record(r *event.Record, component string) (event.Event, bool) {
 	return lineEvent(r, cmp.Or(component, r.Unit, unnamedWriter)), true
 }
 
-// Line is the event of any line of a log: what its writer said, and nothing made of it. One of nobody known is of the component "other".
+// Line is the event of any line of a log: what its writer said, and nothing made of it. One of
+// nobody known is of the component "other".
 func Line(r *event.Record) event.Event {
 	e := event.Event{Kind: event.KindLogLine, Component: cmp.Or(daemon.Component(r.Unit, r.Pos.File), r.Unit, unnamedWriter), Text: spellOut(r)}
 	e.IDs.Container = scan.FindID(r.Raw)
@@ -96,7 +97,8 @@ func lineEvent(r *event.Record, component string) event.Event {
 	return e
 }
 
-// unnamedWriter is the component of a line that neither names its writer nor stands in a file of a known one.
+// unnamedWriter is the component of a line that neither names its writer nor stands in a file of a
+// known one.
 const unnamedWriter = "other"
 
 // maxLineFields bounds the fields that are taken over from one line.

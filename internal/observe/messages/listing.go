@@ -11,8 +11,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// listingTable: processes in lines that have no header, because somebody pasted
-// a few of them: one process a line, whatever stands before its command. Listings with a header are read by processes.
+// listingTable: processes in lines that have no header, because somebody pasted a few of them: one
+// process a line, whatever stands before its command. Listings with a header are read by processes.
 var listingTable = table{
 	component: "node",
 	rows: []row{
@@ -26,7 +26,8 @@ var listingTable = table{
 	},
 }
 
-// runcVerbs are runc's commands that talk to the kernel or to systemd; "init" is the container's own side.
+// runcVerbs are runc's commands that talk to the kernel or to systemd; "init" is the container's
+// own side.
 var runcVerbs = []string{"create", "start", "run", "update", "delete", "kill", "exec", "events", "state", "pause", "resume"}
 
 // runcProcess is a runc that was alive when the listing was made:
@@ -91,7 +92,8 @@ func isState(w string) bool {
 	return strings.ContainsAny(w[:1], "DRSTtZI") && strings.Trim(w[1:], "sl+<NL") == ""
 }
 
-// longNumber is the first number of s that may be a pid and no flag or priority; 0 when there is none.
+// longNumber is the first number of s that may be a pid and no flag or priority; 0 when there is
+// none.
 func longNumber(s string) int {
 	for w := range strings.FieldsSeq(s) {
 		if n, err := strconv.Atoi(w); err == nil && n > 99 {
@@ -133,7 +135,8 @@ func shimProcess(r *event.Record) (event.Event, bool) {
 	return e, e.IDs.Container != "" && e.IDs.PID != 0
 }
 
-// firstNumber is the first word of s that is a number: the pid in every listing that names it before the command.
+// firstNumber is the first word of s that is a number: the pid in every listing that names it
+// before the command.
 func firstNumber(s string) int {
 	for w := range strings.FieldsSeq(s) {
 		if n, err := strconv.Atoi(w); err == nil && n > 0 {
@@ -143,7 +146,8 @@ func firstNumber(s string) int {
 	return 0
 }
 
-// unameMachine is what uname -a printed: "Linux node-1 5.10.0-8-amd64 #1 SMP Debian … x86_64 GNU/Linux".
+// unameMachine is what uname -a printed: "Linux node-1 5.10.0-8-amd64 #1 SMP Debian … x86_64
+// GNU/Linux".
 func unameMachine(r *event.Record) (event.Event, bool) {
 	before, ok := strings.CutSuffix(strings.TrimSpace(r.Message()), " GNU/Linux")
 	words := strings.Fields(before)

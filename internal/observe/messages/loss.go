@@ -11,7 +11,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// The values of field reach: a loss on the way into one file, and one that no file of the node has the lines of.
+// The values of field reach: a loss on the way into one file, and one that no file of the node has
+// the lines of.
 const (
 	ReachFile = "file"
 	ReachNode = "node"
@@ -40,7 +41,8 @@ var lossTable = []lossRow{
 	{" messages suppressed", kernelUnits, notPrinted},
 }
 
-// Identifiers: journald is "systemd-journal" to the kernel and "journal" in syslog of EL 7; rsyslogd appends its error code ("rsyslogd-2177").
+// Identifiers: journald is "systemd-journal" to the kernel and "journal" in syslog of EL 7;
+// rsyslogd appends its error code ("rsyslogd-2177").
 var (
 	journaldUnits = []string{"journal"}
 	rsyslogUnits  = []string{"rsyslogd"}
@@ -76,7 +78,8 @@ func TellsLoss(r *event.Record) bool {
 	return false
 }
 
-// Loss makes an event of a line by which its writer says that lines are missing. Ok is false for every other line.
+// Loss makes an event of a line by which its writer says that lines are missing. Ok is false for
+// every other line.
 func Loss(r *event.Record) (e event.Event, ok bool) {
 	if r.Lost {
 		return lostMessage(r), true
@@ -103,7 +106,8 @@ func completeLoss(e *event.Event, r *event.Record) {
 	e.Evidence = []event.Quote{{Pos: r.Pos, Text: r.Raw}}
 }
 
-// newLoss is the event of lines that a component wrote and that are missing; of everybody's where it is empty.
+// newLoss is the event of lines that a component wrote and that are missing; of everybody's where
+// it is empty.
 func newLoss(by, of, reach, text string) event.Event {
 	e := event.Event{Component: by, Text: text, Fields: []event.Field{event.FieldReach.Text(reach)}}
 	if of != "" {
@@ -128,7 +132,8 @@ func lostMessage(r *event.Record) event.Event {
 	return e
 }
 
-// rateLimit is RateLimitIntervalSec= of journald.conf: messages are counted, and not kept, for so long.
+// rateLimit is RateLimitIntervalSec= of journald.conf: messages are counted, and not kept, for so
+// long.
 const rateLimit = 30 * time.Second
 
 // suppressed is journald's line on a unit, when it takes its next message:
@@ -147,7 +152,8 @@ func suppressed(r *event.Record, text string) (event.Event, bool) {
 	return e, true
 }
 
-// missedKernel is journald's line (journald-kmsg.c) when the ring buffer was overwritten before it had read it:
+// missedKernel is journald's line (journald-kmsg.c) when the ring buffer was overwritten before it
+// had read it:
 //
 //	Missed 81 kernel messages
 //	/dev/kmsg buffer overrun, some messages lost.
@@ -165,7 +171,8 @@ func missedKernel(_ *event.Record, text string) (event.Event, bool) {
 	return withCount(e, int(missed)), true
 }
 
-// journalReplaced is journald's line after a crash: what it had not yet written to disk, at most 5 minutes (SyncIntervalSec=), is gone.
+// journalReplaced is journald's line after a crash: what it had not yet written to disk, at most 5
+// minutes (SyncIntervalSec=), is gone.
 //
 //	File /var/log/journal/…/system.journal corrupted or uncleanly shut down, renaming and replacing.
 func journalReplaced(r *event.Record, text string) (event.Event, bool) {
@@ -179,7 +186,8 @@ func journalReplaced(r *event.Record, text string) (event.Event, bool) {
 
 const syncInterval = 5 * time.Minute
 
-// notForwarded is journald's line when a syslog daemon did not read fast enough; at most one in 30 s (journald-syslog.c):
+// notForwarded is journald's line when a syslog daemon did not read fast enough; at most one in 30
+// s (journald-syslog.c):
 //
 //	Forwarding to syslog missed 138 messages.
 func notForwarded(r *event.Record, text string) (event.Event, bool) {
@@ -193,7 +201,8 @@ func notForwarded(r *event.Record, text string) (event.Event, bool) {
 	return e, true
 }
 
-// rotatedSince is a warning of journalctl and systemctl, without a time: what is not there was there before.
+// rotatedSince is a warning of journalctl and systemctl, without a time: what is not there was
+// there before.
 //
 //	Journal file /var/log/journal/… has been rotated since journalctl was started, output may be incomplete.
 //	Warning: Journal has been rotated since unit was started. Log output is incomplete or unavailable.
@@ -206,7 +215,8 @@ func rotatedSince(r *event.Record, text string) (event.Event, bool) {
 	return e, true
 }
 
-// rateLimited is rsyslog's ratelimit.c, when it begins to drop what an input reads and when it has ended:
+// rateLimited is rsyslog's ratelimit.c, when it begins to drop what an input reads and when it has
+// ended:
 //
 //	imjournal: begin to drop messages due to rate-limiting
 //	imjournal from <node-1:kubelet>: begin to drop messages due to rate-limiting      (≥ 8.31)

@@ -9,11 +9,13 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// noiseTable is what frightens readers and means nothing for relist: each line is known, why it is harmless stands beside it.
-// It is read for every known writer; of each sort one event is kept per file, which counts the others.
+// noiseTable is what frightens readers and means nothing for relist: each line is known, why it is
+// harmless stands beside it. It is read for every known writer; of each sort one event is kept per
+// file, which counts the others.
 var noiseTable = table{rows: noiseRows()}
 
-// noises are sorts of harmless lines. A line is of a sort when it holds one of the literals, and all of also.
+// noises are sorts of harmless lines. A line is of a sort when it holds one of the literals, and
+// all of also.
 var noises = []struct {
 	name     string
 	literals []string
@@ -54,7 +56,8 @@ func noiseRows() []row {
 	return rows
 }
 
-// CountNoise adds another line to an event of noise. Row is how long such lines have followed each other without a pause.
+// CountNoise adds another line to an event of noise. Row is how long such lines have followed each
+// other without a pause.
 func CountNoise(e *event.Event, row time.Duration) {
 	for i := range e.Fields {
 		if e.Fields[i].Key == event.FieldCount {

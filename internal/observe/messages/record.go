@@ -117,8 +117,9 @@ func Record(dst []event.Event, r *event.Record) []event.Event {
 	return dst
 }
 
-// isSpelled says that the line as written shows the words of its message. Journald's JSON gives
-// a message with colours as numbers, colours stand inside of words, and a syslog daemon says "last message repeated".
+// isSpelled says that the line as written shows the words of its message. Journald's JSON gives a
+// message with colours as numbers, colours stand inside of words, and a syslog daemon says "last
+// message repeated".
 func isSpelled(r *event.Record) bool {
 	return r.Repeats == 0 && len(r.Pieces) == 0 && strings.IndexByte(r.Raw, '\x1b') < 0 && !strings.HasSuffix(r.Raw, "[") && !strings.HasPrefix(r.Raw, "[")
 }

@@ -21,7 +21,8 @@ var systemdTable = table{
 		{[]string{"Failed to introspect object"}, introspectTimeout},
 		{[]string{"cookie = ", "cookie=42949", "cookie=0x1000"}, cookieSeen},
 		{[]string{"Reexecuting"}, reexecuted},
-		// systemd 219 running in system mode. (+PAM …); systemd 252.30-1~deb12u2 running in system mode.
+		// systemd 219 running in system mode. (+PAM …); systemd 252.30-1~deb12u2 running in system
+		// mode.
 		{[]string{"running in system mode"}, factFrom("systemd.version", func(r *event.Record) string {
 			v, _ := scan.Between(r.Message(), "systemd ", " running in system mode")
 			return strings.TrimPrefix(v, "v")
@@ -62,14 +63,16 @@ func busUnsupported(r *event.Record) (event.Event, bool) {
 	}, true
 }
 
-// introspectTimeout: Failed to introspect object / of service org.freedesktop.systemd1: Connection timed out (busctl tree).
+// introspectTimeout: Failed to introspect object / of service org.freedesktop.systemd1: Connection
+// timed out (busctl tree).
 func introspectTimeout(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	return event.Event{Kind: event.KindIntrospectTimeout, Text: "PID 1 does not answer on the bus"},
 		strings.Contains(text, "org.freedesktop.systemd1") && strings.Contains(text, "timed out")
 }
 
-// cookieSeen is what a debugger session shows at sd_bus_send or sd_bus_message_seal: cookie=4294967731, cookie = 0x1000001b3.
+// cookieSeen is what a debugger session shows at sd_bus_send or sd_bus_message_seal:
+// cookie=4294967731, cookie = 0x1000001b3.
 func cookieSeen(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	_, rest, ok := strings.Cut(text, "cookie")
@@ -90,8 +93,9 @@ func cookieSeen(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// unitCount is the last but one line of systemctl list-units, which is often all that is pasted: 28511 loaded units listed.
-// None is the answer to a question for some of them: a node that runs has units.
+// unitCount is the last but one line of systemctl list-units, which is often all that is pasted:
+// 28511 loaded units listed. None is the answer to a question for some of them: a node that runs
+// has units.
 func unitCount(r *event.Record) (event.Event, bool) {
 	before, _, _ := strings.Cut(r.Message(), " loaded units listed")
 	n, err := strconv.Atoi(strings.TrimSpace(before))
@@ -103,13 +107,15 @@ func unitCount(r *event.Record) (event.Event, bool) {
 	return e, ok
 }
 
-// ListsSomeUnits says that a file named after its command, as those of sosreport are, lists not all units: systemctl_list-units_--failed.
+// ListsSomeUnits says that a file named after its command, as those of sosreport are, lists not all
+// units: systemctl_list-units_--failed.
 func ListsSomeUnits(file string) bool {
 	_, options, _ := strings.Cut(path.Base(file), "list-units")
 	return scan.ContainsAny(options, []string{"failed", "--state", "--type", "_-t_"})
 }
 
-// unitsFull is systemd at MANAGER_MAX_NAMES (src/core/manager.h, 131072 units), which it reports as E2BIG:
+// unitsFull is systemd at MANAGER_MAX_NAMES (src/core/manager.h, 131072 units), which it reports as
+// E2BIG:
 //
 //	Failed to start transient scope unit: Argument list too long
 func unitsFull(r *event.Record) (event.Event, bool) {
@@ -174,7 +180,8 @@ func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (
 	}
 }
 
-// kubeletStop: Stopping kubelet: The Kubernetes Node Agent... (≤ 248), Stopping kubelet.service - kubelet: The Kubernetes Node Agent...
+// kubeletStop: Stopping kubelet: The Kubernetes Node Agent... (≤ 248), Stopping kubelet.service -
+// kubelet: The Kubernetes Node Agent...
 func kubeletStop(r *event.Record) (event.Event, bool) {
 	e := event.Event{Kind: event.KindUnitStop, Text: "systemd stops kubelet.service"}
 	e.Fields = []event.Field{event.FieldUnit.Text("kubelet.service"), event.FieldDaemon.Text(daemon.Kubelet.Component)}

@@ -16,7 +16,8 @@ var udevTable = table{
 	},
 }
 
-// udevTimeout is a rule that runs for longer than udev lets it. What the rule was to tell, nobody will.
+// udevTimeout is a rule that runs for longer than udev lets it. What the rule was to tell, nobody
+// will.
 //
 //	≤ 219  worker [20020] /devices/virtual/block/dm-61 timeout; kill it
 //	≥ 220  worker [20020] /devices/virtual/block/dm-61 is taking a long time; seq 3667 '/devices/virtual/block/dm-61' killed

@@ -112,7 +112,8 @@ func unitTasks(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// unitPID is the main process, or how it ended: Main PID: 43 (containerd); Main PID: 77 (code=killed, signal=KILL).
+// unitPID is the main process, or how it ended: Main PID: 43 (containerd); Main PID: 77
+// (code=killed, signal=KILL).
 func unitPID(r *event.Record) (event.Event, bool) {
 	e, text, ok := unitEvent(r)
 	rest, ok2 := strings.CutPrefix(text, "Main PID: ")

@@ -9,7 +9,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// versionTable: what programs print when they are asked for their version, one line each, in files of their own and in tickets.
+// versionTable: what programs print when they are asked for their version, one line each, in files
+// of their own and in tickets.
 var versionTable = table{
 	component: "node",
 	rows: []row{
@@ -50,7 +51,8 @@ func nodeFact(name, value string) (event.Event, bool) {
 	return e, ok
 }
 
-// dockerClient: Docker version 20.10.24, build 297e128. It is the client's, which is installed beside the daemon.
+// dockerClient: Docker version 20.10.24, build 297e128. It is the client's, which is installed
+// beside the daemon.
 func dockerClient(r *event.Record) (event.Event, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(r.Message()), "Docker version ")
 	if !ok || !strings.Contains(rest, ", build ") {
@@ -70,7 +72,8 @@ func dockerInfo(r *event.Record) (event.Event, bool) {
 	return nodeFact(DockerFact(name, value))
 }
 
-// DockerFact is the fact that a row of docker info tells, if nothing else uses its name; both are empty for other rows.
+// DockerFact is the fact that a row of docker info tells, if nothing else uses its name; both are
+// empty for other rows.
 func DockerFact(name, value string) (fact, known string) {
 	switch name {
 	case "Server Version":
@@ -83,7 +86,8 @@ func DockerFact(name, value string) (fact, known string) {
 	return "", ""
 }
 
-// systemdPrinted is the first line of systemctl --version: systemd 239 (239-45.el8_4.2); systemd 219 in front of a line of options.
+// systemdPrinted is the first line of systemctl --version: systemd 239 (239-45.el8_4.2); systemd
+// 219 in front of a line of options.
 func systemdPrinted(r *event.Record) (event.Event, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(r.Message()), "systemd ")
 	number := scan.Digits(rest)
@@ -107,7 +111,8 @@ func unameLine(r *event.Record) (event.Event, bool) {
 	return e, ok
 }
 
-// kmemOff is the boot option that turns the accounting off that leaks on 3.10: "Command line: … cgroup.memory=nokmem".
+// kmemOff is the boot option that turns the accounting off that leaks on 3.10: "Command line: …
+// cgroup.memory=nokmem".
 func kmemOff(r *event.Record) (event.Event, bool) {
 	if r.Unit != "" && r.Unit != "kernel" {
 		return event.Event{}, false

@@ -26,7 +26,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Testdata is the folder of the samples, in which all packages here share: seen from package observe, or from one below it.
+// Testdata is the folder of the samples, in which all packages here share: seen from package
+// observe, or from one below it.
 func Testdata(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -71,7 +72,8 @@ func Golden(t *testing.T, name, got string) {
 	require.Equal(t, string(want), got, "accept with -update")
 }
 
-// Describe checks an event and returns its golden form: kind component start..end level ids {fields} span.
+// Describe checks an event and returns its golden form: kind component start..end level ids
+// {fields} span.
 func Describe(t *testing.T, e *event.Event) string {
 	t.Helper()
 	require.Empty(t, event.Undeclared(e))

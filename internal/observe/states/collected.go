@@ -14,7 +14,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
-// collected reads what plegdiag collect writes about its own work. What did not answer it is evidence.
+// collected reads what plegdiag collect writes about its own work. What did not answer it is
+// evidence.
 type collected struct {
 	calls   []event.Event            // that had no answer; told when it is known what else did
 	quick   map[string]time.Duration // by endpoint: how long a call took that needs no lock
@@ -116,7 +117,8 @@ func (c *collected) takeCall(dst []event.Event, e *snapshots.Datum) []event.Even
 	return dst
 }
 
-// answered counts an answer. An error that comes back is one, but of an id that nobody knows it says nothing.
+// answered counts an answer. An error that comes back is one, but of an id that nobody knows it
+// says nothing.
 func (c *collected) answered(endpoint, method string, took time.Duration, well bool) {
 	if c.spoke == nil {
 		c.quick, c.answers, c.spoke = map[string]time.Duration{}, map[[2]string]int{}, map[string]bool{}
@@ -139,7 +141,8 @@ func called(method string, ids *event.IDs) string {
 	return method
 }
 
-// daemonOf is who answers. What a connection to the bus begins with the bus itself answers, and the rest PID 1.
+// daemonOf is who answers. What a connection to the bus begins with the bus itself answers, and the
+// rest PID 1.
 func daemonOf(api, endpoint, method string) string {
 	switch {
 	case api == "dbus" && !strings.HasSuffix(endpoint, privateBus) && (method == "AUTH" || strings.HasPrefix(method, "org.freedesktop.DBus.Hello")):
@@ -154,7 +157,8 @@ func daemonOf(api, endpoint, method string) string {
 	return "containerd"
 }
 
-// functionsOf are the functions of a kernel stack as the manifest writes it, blanks between: without offsets.
+// functionsOf are the functions of a kernel stack as the manifest writes it, blanks between:
+// without offsets.
 func functionsOf(stack string) string {
 	var all []string
 	for line := range strings.FieldsSeq(stack) {

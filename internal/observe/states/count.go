@@ -58,7 +58,8 @@ func (x *exporter) finishFile(dst []event.Event) []event.Event {
 	return dst
 }
 
-// rlimit is what the kubelet's /stats/summary says of process ids: node.rlimit.time, maxpid, curproc.
+// rlimit is what the kubelet's /stats/summary says of process ids: node.rlimit.time, maxpid,
+// curproc.
 type rlimit struct {
 	at             event.Time
 	limit, current float64

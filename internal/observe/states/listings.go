@@ -12,7 +12,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// listings reads listings with a header. A file may hold several, and a date before one says when it was made.
+// listings reads listings with a header. A file may hold several, and a date before one says when
+// it was made.
 type listings struct {
 	snapshot  *Snapshot
 	kind      string
@@ -96,7 +97,8 @@ func appendFileSystem(dst []event.Event, e *snapshots.Datum) []event.Event {
 	return append(dst, ev)
 }
 
-// appendFreeMemory is a row of free. Its unit is that of an option, which the output does not show, but the share needs none.
+// appendFreeMemory is a row of free. Its unit is that of an option, which the output does not show,
+// but the share needs none.
 func appendFreeMemory(dst []event.Event, e *snapshots.Datum) []event.Event {
 	available := column(e, "available")
 	t, a := freeSize(column(e, "total")), freeSize(available)
@@ -123,7 +125,8 @@ func freeSize(s string) float64 {
 	return n
 }
 
-// unitCounts counts the units of a listing by type: scopes and mounts that nobody removes make PID 1 slow.
+// unitCounts counts the units of a listing by type: scopes and mounts that nobody removes make PID
+// 1 slow.
 type unitCounts struct {
 	total, failed int
 	byType        map[string]int
@@ -155,7 +158,8 @@ func (u *unitCounts) countUnit(e *snapshots.Datum) {
 	}
 }
 
-// finishListing adds the counts. A listing of failed units, or of those of one type, tells nothing of the others.
+// finishListing adds the counts. A listing of failed units, or of those of one type, tells nothing
+// of the others.
 func (u *unitCounts) finishListing(dst []event.Event, header event.Quote, at event.Time) []event.Event {
 	whole := len(u.types) > 1 && u.failed < u.total && !messages.ListsSomeUnits(header.Pos.File)
 	if u.failed > 0 && u.failed == u.total || whole {

@@ -13,8 +13,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
-// metrics reads the /metrics of the kubelet and of the node exporter. What a relist lasts is observed when it
-// ends, so that the one that hangs is not in it.
+// metrics reads the /metrics of the kubelet and of the node exporter. What a relist lasts is
+// observed when it ends, so that the one that hangs is not in it.
 type metrics struct {
 	series map[string]*series // by name and operation
 	order  []string
@@ -37,13 +37,15 @@ type bucket struct {
 	quote event.Quote
 }
 
-// metricNames begin the lines that matter: Kubernetes up to 1.13 counts microseconds, from 1.14 on seconds.
+// metricNames begin the lines that matter: Kubernetes up to 1.13 counts microseconds, from 1.14 on
+// seconds.
 var metricNames = []string{
 	"kubelet_pleg_", "kubelet_runtime_operations", "kubelet_evented_pleg_", "kubernetes_build_info", "kubelet_running_pod", "kubelet_running_container",
 	"container_runtime_", "kubelet_docker_operations", "node_processes_", "node_systemd_units", exporterClock,
 }
 
-// durations are the names of what is measured, and the facts or events that they are, with the seconds of one unit.
+// durations are the names of what is measured, and the facts or events that they are, with the
+// seconds of one unit.
 var durations = map[string]struct {
 	name string
 	unit float64
@@ -153,7 +155,8 @@ func (s *series) noteQuote(part string, e *snapshots.Datum) {
 	s.quotes[part] = quoteOf(e)
 }
 
-// setQuantile sets p99 to the upper bound of the bucket that holds it; one in the last bucket has none, and p99 is +Inf.
+// setQuantile sets p99 to the upper bound of the bucket that holds it; one in the last bucket has
+// none, and p99 is +Inf.
 func (s *series) setQuantile() {
 	slices.SortFunc(s.buckets, func(a, b bucket) int { return cmp.Compare(a.le, b.le) })
 	n := len(s.buckets)

@@ -29,8 +29,8 @@ func isNetworkType(fstype string) bool {
 	return false
 }
 
-// ofProcess says that a file is about a process with mounts of its own, perhaps a container's: those
-// of the node are PID 1's.
+// ofProcess says that a file is about a process with mounts of its own, perhaps a container's:
+// those of the node are PID 1's.
 func ofProcess(file string) bool {
 	dir, name := path.Split(file)
 	dir, pid := path.Split(strings.TrimSuffix(dir, "/"))

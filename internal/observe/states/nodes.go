@@ -29,7 +29,8 @@ type condition struct {
 	quotes                              []event.Quote
 }
 
-// nodeVersions are the fields of status.nodeInfo that are facts, with the names that kubectl describe gives them.
+// nodeVersions are the fields of status.nodeInfo that are facts, with the names that kubectl
+// describe gives them.
 var nodeVersions = []struct{ key, described, fact string }{
 	{"kubeletVersion", "Kubelet Version", "kubelet.version"},
 	{"containerRuntimeVersion", "Container Runtime Version", "runtime"},
@@ -46,7 +47,8 @@ func (n *nodes) addName(name string) {
 	}
 }
 
-// addVersion notes a version of the node's software. That of the runtime says which runtime it is: containerd://1.6.20.
+// addVersion notes a version of the node's software. That of the runtime says which runtime it is:
+// containerd://1.6.20.
 func (n *nodes) addVersion(fact, value string, q event.Quote) {
 	if fact == "runtime" {
 		name, v, ok := strings.Cut(value, "://")
@@ -74,8 +76,9 @@ type kubeEvent struct {
 	quotes                                                          []event.Quote
 }
 
-// appendEvent appends an event that is about a node or warns. Ready and NotReady of the
-// kubelet's own are kept until it is clear that they are one node's; the node controller says NodeNotReady also when it hears nothing.
+// appendEvent appends an event that is about a node or warns. Ready and NotReady of the kubelet's
+// own are kept until it is clear that they are one node's; the node controller says NodeNotReady
+// also when it hears nothing.
 func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 	node := strings.EqualFold(k.kind, "node")
 	if node {
@@ -115,7 +118,8 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 	return dst
 }
 
-// kernelLine makes events of the line of the kernel that node-problem-detector repeats as the message of an event.
+// kernelLine makes events of the line of the kernel that node-problem-detector repeats as the
+// message of an event.
 func (k *kubeEvent) kernelLine(dst []event.Event) []event.Event {
 	at := k.last
 	if !at.Known {
@@ -207,7 +211,8 @@ func (c *condition) appendComplaint(dst []event.Event) []event.Event {
 	return append(dst, e)
 }
 
-// appendEvent takes a row of kubectl get events. Its age counts from a moment that only a date above the listing tells.
+// appendEvent takes a row of kubectl get events. Its age counts from a moment that only a date
+// above the listing tells.
 func (t *listings) appendEvent(dst []event.Event, e *snapshots.Datum) []event.Event {
 	kind, name, ok := strings.Cut(column(e, "OBJECT"), "/")
 	if !ok {
@@ -222,7 +227,8 @@ func (t *listings) appendEvent(dst []event.Event, e *snapshots.Datum) []event.Ev
 	return t.nodes.appendEvent(dst, &k)
 }
 
-// timeAgo is the moment that a relative age of kubectl means: 5m12s, 38d, 2d3h; zero without a moment to count from.
+// timeAgo is the moment that a relative age of kubectl means: 5m12s, 38d, 2d3h; zero without a
+// moment to count from.
 func timeAgo(at event.Time, age string) event.Time {
 	age, _, _ = strings.Cut(age, " ")
 	d, ok := relativeAge(age)
@@ -254,7 +260,8 @@ func relativeAge(s string) (d time.Duration, ok bool) {
 	return d, ok
 }
 
-// appendListedNode is a row of kubectl get nodes. Which of them is ours nobody says; a listing of one has no other.
+// appendListedNode is a row of kubectl get nodes. Which of them is ours nobody says; a listing of
+// one has no other.
 func appendListedNode(dst []event.Event, e *snapshots.Datum) []event.Event {
 	name, status := column(e, "NAME"), column(e, "STATUS")
 	ev := event.Event{Kind: event.KindNodeCondition, Component: "kubernetes", Source: facts.Kubernetes, Evidence: []event.Quote{quoteOf(e)}}

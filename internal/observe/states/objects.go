@@ -13,7 +13,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// objects reads JSON and YAML documents: objects of Kubernetes, alone or in lists, the kubelet's configuration, and what docker and crictl print.
+// objects reads JSON and YAML documents: objects of Kubernetes, alone or in lists, the kubelet's
+// configuration, and what docker and crictl print.
 type objects struct {
 	prefix   string // of the object at hand: its document and its place in a list
 	leaves   map[string]leaf
@@ -23,7 +24,8 @@ type objects struct {
 	rlimit   rlimit
 }
 
-// configz stands for the kind of what the kubelet itself says of its configuration: GET /configz, which has none.
+// configz stands for the kind of what the kubelet itself says of its configuration: GET /configz,
+// which has none.
 const configz = "configz"
 
 // leaf is a value of an object and where it stands.
@@ -120,7 +122,8 @@ func (o *objects) keepLeaf(name string, l leaf) {
 	}
 }
 
-// leafRoots are the names under which objects have what matters; the rest of a pod or a ConfigMap is not kept.
+// leafRoots are the names under which objects have what matters; the rest of a pod or a ConfigMap
+// is not kept.
 var leafRoots = []string{
 	"kind", "metadata", "involvedObject", "regarding", "reason", "message", "note", "type", "count", "deprecatedCount", "series", "firstTimestamp",
 	"lastTimestamp", "deprecatedFirstTimestamp", "deprecatedLastTimestamp", "eventTime", "source", "deprecatedSource", "reportingComponent", "reportingController", "status",

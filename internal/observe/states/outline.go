@@ -11,7 +11,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// outline reads what kubectl describe node, docker info, docker version, ctr version, crictl version, hostnamectl and timedatectl print.
+// outline reads what kubectl describe node, docker info, docker version, ctr version, crictl
+// version, hostnamectl and timedatectl print.
 type outline struct {
 	server  *snapshots.Datum // "Version" of a server that has not said yet which one it is
 	runtime string           // RuntimeName of crictl version

@@ -13,8 +13,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// processes reads a listing of ps. Of most processes it keeps nothing but their number; runtimes, shims, runc, CNI plugins,
-// mount and umount become events, and so does every thread in state D or Z.
+// processes reads a listing of ps. Of most processes it keeps nothing but their number; runtimes,
+// shims, runc, CNI plugins, mount and umount become events, and so does every thread in state D or
+// Z.
 type processes struct {
 	events           []event.Event
 	ages             []time.Duration // of events; -1 where the listing does not say
@@ -52,7 +53,8 @@ func column(e *snapshots.Datum, names ...string) string {
 	return ""
 }
 
-// readRow takes the columns of a row. Under ps -m the threads of a process stand below it and have no id.
+// readRow takes the columns of a row. Under ps -m the threads of a process stand below it and have
+// no id.
 func (p *processes) readRow(e *snapshots.Datum) processRow {
 	r := processRow{
 		state: strings.TrimLeft(column(e, "STAT", "S", "STATE"), "-"), ppid: column(e, "PPID"), count: column(e, "NLWP", "THCNT"),
@@ -147,7 +149,8 @@ func (r *processRow) completeEvent(ev event.Event, e *snapshots.Datum) event.Eve
 	return ev
 }
 
-// inState words what a process does by the letter of its state; one that is stopped or dead does not run.
+// inState words what a process does by the letter of its state; one that is stopped or dead does
+// not run.
 func inState(text, letter string) string {
 	name := strings.TrimSuffix(text, " is running")
 	switch letter {
@@ -183,7 +186,8 @@ func knownValue(s string) string {
 	return s
 }
 
-// commandName is the name of a process: its own column, else the base name of what was started, without the brackets of a kernel's thread.
+// commandName is the name of a process: its own column, else the base name of what was started,
+// without the brackets of a kernel's thread.
 func commandName(e *snapshots.Datum, args string) string {
 	for i, f := range e.Fields[:len(e.Fields)-1] {
 		if f.Key == "COMMAND" || f.Key == "COMM" || f.Key == "CMD" && i > 0 {
@@ -216,7 +220,8 @@ var daemons = []struct{ comm, component string }{
 	{"systemd", "systemd"},
 }
 
-// processEvent says what a process is; told is false for one that matters only by its state. Only the first row of a process tells what it is.
+// processEvent says what a process is; told is false for one that matters only by its state. Only
+// the first row of a process tells what it is.
 func processEvent(comm, args string, first bool) (ev event.Event, told bool) {
 	ev = event.Event{Kind: event.KindProcess, Component: "process", Text: comm + " is running"}
 	if comm == "runc" || comm == "docker-runc" || strings.HasPrefix(args, "runc ") {
@@ -244,7 +249,8 @@ func processEvent(comm, args string, first bool) (ev event.Event, told bool) {
 	return ev, false
 }
 
-// shimContainer is the container or sandbox that a shim was started for: -id of v2, -workdir of v1, --id and -c of conmon.
+// shimContainer is the container or sandbox that a shim was started for: -id of v2, -workdir of v1,
+// --id and -c of conmon.
 func shimContainer(args string) string {
 	words := strings.Fields(args)
 	for i, w := range words {
@@ -263,7 +269,8 @@ func startTime(s string) event.Time {
 	return event.Time{}
 }
 
-// parseElapsed reads etime ([[days-]hours:]minutes:seconds) and etimes (seconds); -1 when there is none.
+// parseElapsed reads etime ([[days-]hours:]minutes:seconds) and etimes (seconds); -1 when there is
+// none.
 func parseElapsed(s string) time.Duration {
 	days, clock, ok := strings.Cut(s, "-")
 	if !ok {
@@ -289,7 +296,8 @@ func parseElapsed(s string) time.Duration {
 	return time.Duration(total+seconds) * time.Second
 }
 
-// finishListing gives the events their times and adds what was counted. The listing was made when ps itself was started, or when the line before it says.
+// finishListing gives the events their times and adds what was counted. The listing was made when
+// ps itself was started, or when the line before it says.
 func (p *processes) finishListing(dst []event.Event, header event.Quote, at event.Time) []event.Event {
 	if p.rows == 0 {
 		return dst

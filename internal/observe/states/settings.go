@@ -32,8 +32,8 @@ func (s *setting) matchPath(path []string) (last string, ok bool) {
 	return last, i == len(path)
 }
 
-// tomlSettings: containerd's config.toml, version 1 (plugins.cri), 2 (io.containerd.grpc.v1.cri) and 3 (io.containerd.cri.v1.*,
-// containerd 2.x); CRI-O's crio.conf.
+// tomlSettings: containerd's config.toml, version 1 (plugins.cri), 2 (io.containerd.grpc.v1.cri)
+// and 3 (io.containerd.cri.v1.*, containerd 2.x); CRI-O's crio.conf.
 var tomlSettings = []setting{
 	{"plugins * containerd snapshotter", "containerd.snapshotter", nil},
 	{"plugins io.containerd.cri.v1.images snapshotter", "containerd.snapshotter", nil},
@@ -54,7 +54,8 @@ var tomlSettings = []setting{
 	{"crio storage_driver", "crio.storage-driver", nil},
 }
 
-// onlyTrue leaves out a no: containerd writes systemd_cgroup = false also where the runtime's own option says yes.
+// onlyTrue leaves out a no: containerd writes systemd_cgroup = false also where the runtime's own
+// option says yes.
 func onlyTrue(s string) string {
 	if s == "true" {
 		return s
@@ -150,7 +151,8 @@ func (s *settings) finishFile(dst []event.Event) []event.Event {
 	return markConfigured(addRuntime(dst, s.runtimes, s.fallback), before)
 }
 
-// markConfigured marks facts of a file, which the running program need not have read, or may overrule by a flag.
+// markConfigured marks facts of a file, which the running program need not have read, or may
+// overrule by a flag.
 func markConfigured(dst []event.Event, from int) []event.Event {
 	for i := from; i < len(dst); i++ {
 		dst[i].Fields = append(dst[i].Fields, event.FieldBasis.Text("configured"))
@@ -171,7 +173,8 @@ func addRuntime(dst []event.Event, all []runtimeOption, name string) []event.Eve
 	return dst
 }
 
-// addFlags appends the facts that a command line of the kubelet tells. A flag and its value are joined by = or a blank.
+// addFlags appends the facts that a command line of the kubelet tells. A flag and its value are
+// joined by = or a blank.
 func addFlags(dst []event.Event, args string, e *snapshots.Datum) []event.Event {
 	words := strings.Fields(args)
 	for i, w := range words {
@@ -189,7 +192,8 @@ func addFlags(dst []event.Event, args string, e *snapshots.Datum) []event.Event 
 	return dst
 }
 
-// addKubelet appends a setting of the kubelet; of the feature gates, EventedPLEG is a fact of its own.
+// addKubelet appends a setting of the kubelet; of the feature gates, EventedPLEG is a fact of its
+// own.
 func addKubelet(dst []event.Event, name, value string, e *snapshots.Datum) []event.Event {
 	dst = addFact(dst, facts.Config, name, value, e)
 	if name == "kubelet.feature-gates" {

@@ -13,8 +13,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// Snapshot makes events of a file that says how something was at one moment: configurations, listings, /proc, metrics,
-// objects of Kubernetes. Most of them are facts; docs/facts.md lists their names.
+// Snapshot makes events of a file that says how something was at one moment: configurations,
+// listings, /proc, metrics, objects of Kubernetes. Most of them are facts; docs/facts.md lists
+// their names.
 type Snapshot struct {
 	reader  snapshotReader
 	sources map[string]bool
@@ -56,7 +57,8 @@ func NewSnapshot(format string) *Snapshot {
 	return s
 }
 
-// Datum appends the events that a datum tells of. A line that is none of the format's is read as a line of text.
+// Datum appends the events that a datum tells of. A line that is none of the format's is read as a
+// line of text.
 func (s *Snapshot) Datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	before := len(dst)
 	if e.Text != "" {
@@ -84,7 +86,8 @@ func (s *Snapshot) noteSources(dst []event.Event, from int) []event.Event {
 // listing without a process of interest is a listing.
 func (s *Snapshot) Sources() map[string]bool { return s.sources }
 
-// Node is the only node whose object a file of Kubernetes holds; empty when it holds none or several.
+// Node is the only node whose object a file of Kubernetes holds; empty when it holds none or
+// several.
 func (s *Snapshot) Node() string {
 	var n *nodes
 	switch r := s.reader.(type) {
@@ -105,7 +108,8 @@ func (s *Snapshot) Node() string {
 	return ""
 }
 
-// Taken is what the file says about when other files were made: a manifest of its bundle, the output of date of all that was collected with it.
+// Taken is what the file says about when other files were made: a manifest of its bundle, the
+// output of date of all that was collected with it.
 func (s *Snapshot) Taken() Taken {
 	switch r := s.reader.(type) {
 	case *collected:
@@ -130,7 +134,8 @@ type Taken struct {
 // taken is a Taken in the making.
 type taken struct{ Taken }
 
-// collecting is how long a collector may take: what it got was made between its date and that much later.
+// collecting is how long a collector may take: what it got was made between its date and that much
+// later.
 const collecting = 5 * time.Minute
 
 // takeDate takes the output of date.

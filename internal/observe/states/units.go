@@ -10,7 +10,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
-// unitProperties reads systemctl show, unit files, files of environment variables, os-release and sysctl -a.
+// unitProperties reads systemctl show, unit files, files of environment variables, os-release and
+// sysctl -a.
 type unitProperties struct {
 	doc   int
 	unit  event.Event
@@ -27,7 +28,8 @@ var propertySettings = []setting{
 	{"kernel.osrelease", "kernel.version", nil},
 }
 
-// unitNames are the properties of systemctl show that an event of a unit has, and the fields that they become.
+// unitNames are the properties of systemctl show that an event of a unit has, and the fields that
+// they become.
 var unitNames = map[string]event.Key{
 	"Id": event.FieldUnit, "ActiveState": event.FieldState, "SubState": event.FieldSub, "Result": event.FieldResult, "NRestarts": event.FieldRestarts, "TasksCurrent": event.FieldTasks, "TasksMax": event.FieldTasksMax, "MainPID": event.FieldPID,
 	"ActiveEnterTimestamp": "", "InactiveEnterTimestamp": "", "ExecMainStartTimestamp": "",

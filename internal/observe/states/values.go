@@ -77,7 +77,8 @@ func addNumber(dst []event.Event, name, value string, e *snapshots.Datum) []even
 	return addFact(dst, facts.Node, name, value, e)
 }
 
-// appendPressure: some avg10=0.11 avg60=0.06 avg300=0.12 total=2071150 of the node; that of a cgroup is not the node's.
+// appendPressure: some avg10=0.11 avg60=0.06 avg300=0.12 total=2071150 of the node; that of a
+// cgroup is not the node's.
 func (v *values) appendPressure(dst []event.Event, file, name string, e *snapshots.Datum) []event.Event {
 	base := path.Base(file)
 	for _, what := range [...]string{"cpu", "io", "memory"} {
@@ -108,7 +109,8 @@ func appendLoad(dst []event.Event, e *snapshots.Datum) []event.Event {
 	return addNumber(dst, "node.threads", threads, e)
 }
 
-// minOrders is less than MAX_ORDER of any kernel (11), and more than /proc/pagetypeinfo has types of pages (6).
+// minOrders is less than MAX_ORDER of any kernel (11), and more than /proc/pagetypeinfo has types
+// of pages (6).
 const minOrders = 9
 
 // appendFreeBlocks: Node 0, zone   Normal   2045   8024 …: free blocks by order.
@@ -194,7 +196,8 @@ func (v *values) finishFile(dst []event.Event) []event.Event {
 	return dst
 }
 
-// appendReading is a reading of how many processes and threads a cgroup of the node's own has. What a pod may have is the pod's affair.
+// appendReading is a reading of how many processes and threads a cgroup of the node's own has. What
+// a pod may have is the pod's affair.
 func (g *cgroup) appendReading(dst []event.Event, e *event.Event) []event.Event {
 	pids, ok := e.Get(event.FieldPIDs)
 	limit, limited := e.Get(event.FieldPIDsMax)
@@ -207,7 +210,8 @@ func (g *cgroup) appendReading(dst []event.Event, e *event.Event) []event.Event 
 	return append(dst, facts.Reading(facts.Node, facts.OfPIDs, n, event.Time{}, g.quotes[0], event.FieldLimit.Number(most), event.FieldPath.Text("/"+below)))
 }
 
-// podUID is the pod that a cgroup belongs to: kubepods/besteffort/pod1234-…, kubepods-besteffort-pod1234_….slice.
+// podUID is the pod that a cgroup belongs to: kubepods/besteffort/pod1234-…,
+// kubepods-besteffort-pod1234_….slice.
 func podUID(dir string) string {
 	i := strings.LastIndex(dir, "pod")
 	for i >= 0 && (i+39 > len(dir) || strings.Count(strings.ReplaceAll(dir[i+3:i+39], "_", "-"), "-") != 4) {

@@ -27,16 +27,18 @@ type BusConn struct {
 	FD    int
 	Inode string // empty without -y
 	Path  string // of the socket; empty when the trace does not show it
-	// Known says that the path or the handshake tell that this is a bus. Otherwise only the form of the messages does.
+	// Known says that the path or the handshake tell that this is a bus. Otherwise only the form of
+	// the messages does.
 	Known   bool
 	Serials []*Serials
 	// Unreadable says that answers came whose number is cut off (-s) or was lost, so that
 	// an open call may have been answered.
 	Unreadable bool
-	// AuthAt is when one side began the handshake, AuthAnswered when the first answer to it was there: the
-	// other side was not reading in between.
+	// AuthAt is when one side began the handshake, AuthAnswered when the first answer to it was
+	// there: the other side was not reading in between.
 	AuthAt, AuthAnswered event.Time
-	// AuthAge is how long a handshake without an answer had waited when the trace ended; 0 where there was one, or nobody knows.
+	// AuthAge is how long a handshake without an answer had waited when the trace ended; 0 where
+	// there was one, or nobody knows.
 	AuthAge time.Duration
 	// Deaf says that the trace holds no call that could bring the answers.
 	Deaf bool
@@ -48,7 +50,8 @@ type BusConn struct {
 	waiting        [2]map[uint32]*BusMessage // calls without an answer: sent, received
 }
 
-// Serials are the numbers that one sender gave to its messages on one connection. sd-bus calls them cookies.
+// Serials are the numbers that one sender gave to its messages on one connection. sd-bus calls them
+// cookies.
 type Serials struct {
 	Sender          string // as the bus names it; empty for the traced process, or when it is cut off
 	Sent            bool
@@ -92,7 +95,8 @@ func (m *BusMessage) Answered() (d time.Duration, ok bool) {
 	return m.Answer.At.T.Sub(m.At.T), true
 }
 
-// Name is what the message says, as far as the trace shows it: "org.freedesktop.systemd1.Manager.StartTransientUnit".
+// Name is what the message says, as far as the trace shows it:
+// "org.freedesktop.systemd1.Manager.StartTransientUnit".
 func (m *BusMessage) Name() string {
 	switch {
 	case m.ErrorName != "":
@@ -121,7 +125,8 @@ var movingCalls = map[string]bool{
 // directions are what a traced process does with a message, by the sides of a connection.
 var directions = [2]string{"sent", "received"}
 
-// sideOf is the place of a direction wherever both are kept: 0 for what is sent, 1 for what is received.
+// sideOf is the place of a direction wherever both are kept: 0 for what is sent, 1 for what is
+// received.
 func sideOf(sent bool) int {
 	if sent {
 		return 0
@@ -135,7 +140,8 @@ func busPath(p string) bool {
 	return strings.Contains(p, "dbus") || strings.HasSuffix(p, "/bus") || p == "/run/systemd/private"
 }
 
-// mayStartBus tells cheaply that a call of an unknown descriptor may move the start of a message or of a handshake.
+// mayStartBus tells cheaply that a call of an unknown descriptor may move the start of a message or
+// of a handshake.
 func mayStartBus[T string | []byte](args T) bool {
 	i := index(args, iovBase)
 	if i >= 0 {
@@ -224,8 +230,8 @@ func (t *Trace) readBus(s *traces.Syscall, p *process, fd traces.FD, h *handle) 
 	return ended
 }
 
-// followHandshake follows the handshake, as far as: when did it begin, and when did the other side first say anything. It says whether this is
-// the beginning.
+// followHandshake follows the handshake, as far as: when did it begin, and when did the other side
+// first say anything. It says whether this is the beginning.
 func (c *BusConn) followHandshake(s *traces.Syscall, auth, sent bool, at event.Time) bool {
 	switch {
 	case !c.AuthAt.Known && auth && at.Known:
@@ -237,7 +243,8 @@ func (c *BusConn) followHandshake(s *traces.Syscall, auth, sent bool, at event.T
 	return false
 }
 
-// Handshake is how long the other side took to answer the handshake; ok is false where the trace shows none, or no answer.
+// Handshake is how long the other side took to answer the handshake; ok is false where the trace
+// shows none, or no answer.
 func (c *BusConn) Handshake() (d time.Duration, ok bool) {
 	if !c.AuthAt.Known || !c.AuthAnswered.Known {
 		return 0, false
@@ -339,7 +346,8 @@ func (c *BusConn) countSerial(m *BusMessage, raw string, systemd bool) {
 	n.Last, n.LastAt, n.LastPos, n.lastRaw = m.Serial, m.At, m.Pos, raw
 }
 
-// rateSpan is how long a sender must have been watched for a rate: a few seconds hold one start of a container.
+// rateSpan is how long a sender must have been watched for a rate: a few seconds hold one start of
+// a container.
 const rateSpan = time.Minute
 
 // Rate is how many serials a day the sender uses; ok is false where the trace does not tell.
@@ -400,8 +408,8 @@ func busEvent(m *BusMessage) event.Event {
 	return e
 }
 
-// isPrivate says that the connection is one of a client that calls systemd directly and goes away again, as
-// systemctl does: it has cookies of its own, which never grow large.
+// isPrivate says that the connection is one of a client that calls systemd directly and goes away
+// again, as systemctl does: it has cookies of its own, which never grow large.
 func (c *BusConn) isPrivate() bool { return c.Path == "/run/systemd/private" }
 
 // handshakeEvent makes an event of a handshake that was answered late, or not at all.
@@ -420,7 +428,8 @@ func handshakeEvent(c *BusConn) event.Event {
 	return e
 }
 
-// cookieEvent says how far systemd has counted on a connection, and how long the rest lasts at the rate of the trace.
+// cookieEvent says how far systemd has counted on a connection, and how long the rest lasts at the
+// rate of the trace.
 func cookieEvent(c *BusConn, n *Serials) event.Event {
 	e := event.Event{Kind: event.KindCookie, Component: "systemd", Source: "strace", Start: n.LastAt}
 	e.Text = "systemd's bus cookie is " + strconv.FormatUint(uint64(n.Last), 10)

@@ -41,7 +41,8 @@ const (
 	maxProcesses = 1 << 14
 )
 
-// files follows descriptors from the calls that make them, so that traces without -y tell the same as those with it.
+// files follows descriptors from the calls that make them, so that traces without -y tell the same
+// as those with it.
 type files struct {
 	processes map[int]*process // by thread
 	first     *process         // of the threads whose birth the trace does not show
@@ -65,8 +66,8 @@ func (f *files) processOf(tid int) *process {
 	return f.first
 }
 
-// findHandle is what a call's descriptor refers to. What strace wrote beside it outweighs what was followed; of
-// a socket both are joined by its inode. It is nil where nothing is known.
+// findHandle is what a call's descriptor refers to. What strace wrote beside it outweighs what was
+// followed; of a socket both are joined by its inode. It is nil where nothing is known.
 func (f *files) findHandle(p *process, d traces.FD) *handle {
 	h := p.fds[d.N]
 	if d.Label == "" {
@@ -96,7 +97,8 @@ func (f *files) findHandle(p *process, d traces.FD) *handle {
 	return h
 }
 
-// readLabel reads what -y and -yy write behind a descriptor, as "UNIX-STREAM:[315702->314541]" or "/etc/passwd".
+// readLabel reads what -y and -yy write behind a descriptor, as "UNIX-STREAM:[315702->314541]" or
+// "/etc/passwd".
 func readLabel(label string) (kind handleKind, inode, path string) {
 	if strings.HasPrefix(label, "/") {
 		return fileHandle, "", strings.TrimSuffix(label, " (deleted)")
@@ -174,8 +176,9 @@ func (f *files) followCall(s *traces.Syscall) {
 	}
 }
 
-// threadsOfChild are the threads of a process's child, or of all its children when pid is 0. Of a child whose birth the trace
-// does not show it is the first thread, which has the id of the process.
+// threadsOfChild are the threads of a process's child, or of all its children when pid is 0. Of a
+// child whose birth the trace does not show it is the first thread, which has the id of the
+// process.
 func (f *files) threadsOfChild(parent *process, pid int) (threads []int) {
 	for tid, p := range f.processes {
 		if p != parent && (pid == 0 && p.parent == parent || pid != 0 && p.pid == pid) || pid != 0 && tid == pid {

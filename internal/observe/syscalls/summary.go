@@ -27,7 +27,8 @@ type Summary struct {
 	First, Last event.Time // as written: a trace with -t and -tt has no date, one with -r alone no time
 	Bus         Bus
 	Convoys     []Convoy
-	// Lines, Blank and Skipped account for the file; FirstSkip is the reason of the first line lost.
+	// Lines, Blank and Skipped account for the file; FirstSkip is the reason of the first line
+	// lost.
 	Lines, Blank, Skipped int
 	FirstSkip             string
 
@@ -68,7 +69,8 @@ type TracedCall struct {
 	traces.Syscall
 	Wait Wait
 	Why  string // of a wait for a child: what that child is in
-	// Blocker is the thread at the end of such a wait, over all generations, and BlockerCall what it is in. 0 and empty for every other call.
+	// Blocker is the thread at the end of such a wait, over all generations, and BlockerCall what
+	// it is in. 0 and empty for every other call.
 	Blocker     int
 	BlockerCall string
 }
@@ -159,7 +161,8 @@ func (s *Summary) Add(c *traces.Syscall) {
 	}
 }
 
-// maxTables bounds the rows of tables that are kept: Linux has some 450 calls, and up to three ABIs.
+// maxTables bounds the rows of tables that are kept: Linux has some 450 calls, and up to three
+// ABIs.
 const maxTables = 4096
 
 // keepTableRow takes a row of a table that strace printed.
@@ -208,8 +211,8 @@ func (s *Summary) countFromTables() {
 // totalRow is the last of every table.
 const totalRow = "total"
 
-// Differ names the calls that strace counted otherwise in its own table, each with
-// both numbers. It is empty where they agree, and where the trace holds no table, or nothing but one.
+// Differ names the calls that strace counted otherwise in its own table, each with both numbers. It
+// is empty where they agree, and where the trace holds no table, or nothing but one.
 func (s *Summary) Differ() (names []string) {
 	if s.Counted || len(s.Tables) == 0 {
 		return nil

@@ -58,7 +58,8 @@ func newSyscall(s *traces.Syscall, h *handle) (e event.Event, ok bool) {
 	if h == nil {
 		h = &handle{}
 	}
-	// A trace without -y that begins late shows neither path nor handshake, but the start of the message.
+	// A trace without -y that begins late shows neither path nor handshake, but the start of the
+	// message.
 	bus := h.conn != nil && h.conn.Serials != nil || strings.Contains(s.Args, "org.fre")
 	netlink := h.kind == netlinkSocket || strings.Contains(s.Args, "NETLINK")
 	if s.Name == "write" && !bus {
@@ -111,7 +112,8 @@ func isRootfs(p string) bool {
 }
 
 // firstPath is the path that a call works on: its first quoted argument, below the directory that
-// strace -y wrote behind the descriptor before it, or what it wrote behind the call's own; empty when that is no absolute path.
+// strace -y wrote behind the descriptor before it, or what it wrote behind the call's own; empty
+// when that is no absolute path.
 func firstPath(args string) string {
 	p, ok := traces.FirstString(args)
 	before, _, _ := strings.Cut(args, `"`)

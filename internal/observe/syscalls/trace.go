@@ -11,8 +11,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
 )
 
-// Trace follows the calls of one strace output: which descriptor is which
-// socket, and what went over a bus. The calls must come in the order in which the parser gives them.
+// Trace follows the calls of one strace output: which descriptor is which socket, and what went
+// over a bus. The calls must come in the order in which the parser gives them.
 type Trace struct {
 	Bus     Bus
 	Convoys []Convoy // known at the end
@@ -67,7 +67,8 @@ func (t *Trace) mayMove(c *traces.CallView) bool {
 	return h.kind == netlinkSocket || h.conn != nil || busPath(h.path) || starts()
 }
 
-// mayFollow says whether a call tells something of descriptors or processes that the trace does not say again, as -y does.
+// mayFollow says whether a call tells something of descriptors or processes that the trace does not
+// say again, as -y does.
 func (t *Trace) mayFollow(c *traces.CallView) bool {
 	switch {
 	case c.Failed:
@@ -83,7 +84,8 @@ func (t *Trace) mayFollow(c *traces.CallView) bool {
 	return true
 }
 
-// descriptorOf is parse.Descriptor for the start of arguments that may be thrown away: label is what follows the "<".
+// descriptorOf is parse.Descriptor for the start of arguments that may be thrown away: label is
+// what follows the "<".
 func descriptorOf(args []byte) (fd int, label []byte, ok bool) {
 	if i := bytes.IndexByte(args[:min(len(args), 12)], '='); i > 0 {
 		args = args[i+1:] // -N
@@ -153,8 +155,9 @@ func (t *Trace) lookAtCall(s *traces.Syscall) (h *handle, answered []*BusMessage
 	return h, answered
 }
 
-// Finish ends the trace and appends what is still open: waits for children that are blocked, locks that threads queue
-// for, calls on the bus without an answer, and how far systemd has counted its messages.
+// Finish ends the trace and appends what is still open: waits for children that are blocked, locks
+// that threads queue for, calls on the bus without an answer, and how far systemd has counted its
+// messages.
 func (t *Trace) Finish(dst []event.Event) []event.Event {
 	followChildren(t.open, t.files)
 	for i := range t.open {
@@ -195,8 +198,8 @@ func (t *Trace) Finish(dst []event.Event) []event.Event {
 	return t.appendCookies(dst)
 }
 
-// appendCookies appends how far systemd has counted on a bus. The bus hands its messages with their numbers to many: of
-// these copies the one that spans the most counts.
+// appendCookies appends how far systemd has counted on a bus. The bus hands its messages with their
+// numbers to many: of these copies the one that spans the most counts.
 func (t *Trace) appendCookies(dst []event.Event) []event.Event {
 	type sender struct {
 		name string

@@ -13,8 +13,8 @@ import (
 // maxChain bounds how many parents are followed down to the child that is blocked.
 const maxChain = 16
 
-// followChildren tells waits for a child that is itself blocked from those for one that runs or has nothing to do,
-// and follows them: a parent may wait for a child that waits for one of its own.
+// followChildren tells waits for a child that is itself blocked from those for one that runs or has
+// nothing to do, and follows them: a parent may wait for a child that waits for one of its own.
 func followChildren(open []TracedCall, files *files) {
 	byThread := map[int]*TracedCall{}
 	for i := range open {
@@ -75,12 +75,13 @@ func awaitedPID(args string) int {
 	return pid
 }
 
-// Convoy is a lock that several threads of a process wait for, as far as a trace shows locks: calls of futex on one address.
+// Convoy is a lock that several threads of a process wait for, as far as a trace shows locks: calls
+// of futex on one address.
 type Convoy struct {
 	Address string
 	Waiters []int // threads, in their order
-	// Holder is the one thread of the process that waits for something else than this lock or work to do: it may
-	// hold the lock. 0 where there is none, or more than one.
+	// Holder is the one thread of the process that waits for something else than this lock or work
+	// to do: it may hold the lock. 0 where there is none, or more than one.
 	Holder     int
 	HolderCall string
 	calls      []*TracedCall // of the waiters, the longest first
@@ -90,9 +91,10 @@ type Convoy struct {
 // minConvoy is how many threads make a convoy: two may meet at a lock at any time.
 const minConvoy = 3
 
-// findConvoys finds the locks that threads wait for at the end of a trace. A futex is a lock for certain where the waiters say so
-// (FUTEX_LOCK_PI), or give the value that the C library writes for "locked, with waiters" (2: glibc nptl/lowlevellock.h, musl
-// __lock); threads that wait for work give others.
+// findConvoys finds the locks that threads wait for at the end of a trace. A futex is a lock for
+// certain where the waiters say so (FUTEX_LOCK_PI), or give the value that the C library writes for
+// "locked, with waiters" (2: glibc nptl/lowlevellock.h, musl __lock); threads that wait for work
+// give others.
 func findConvoys(open []TracedCall, files *files) []Convoy {
 	type lock struct {
 		process *process
@@ -133,8 +135,9 @@ func findConvoys(open []TracedCall, files *files) []Convoy {
 	return all
 }
 
-// mayHold says that a call is one in which a program gets stuck with a lock in its hands. To receive is not: that is how threads
-// with nothing to do look, but for netlink, where the answer comes from the kernel.
+// mayHold says that a call is one in which a program gets stuck with a lock in its hands. To
+// receive is not: that is how threads with nothing to do look, but for netlink, where the answer
+// comes from the kernel.
 func mayHold(c *TracedCall) bool {
 	switch c.Wait {
 	case DiskWait, NetlinkWait, LockWait:

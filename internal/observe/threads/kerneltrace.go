@@ -64,7 +64,8 @@ const (
 	maxTracing = 10 * time.Second // between two of its lines
 )
 
-// Want says whether a raw line may be part of a trace that is being printed. What begins one is among [Literals].
+// Want says whether a raw line may be part of a trace that is being printed. What begins one is
+// among [Literals].
 func (k *KernelTraces) Want(line []byte) bool {
 	return k.open != nil && (bytes.Contains(line, []byte("+0x")) || bytes.Contains(line, []byte(" 0x")) || bytes.Contains(line, []byte("RIP: ")))
 }
@@ -258,7 +259,8 @@ func (k *KernelTraces) closeTrace(caller string) {
 	k.made = k.dumps.Sample(k.made, s)
 }
 
-// hungEvent is a task that the kernel's watchdog found: it has not moved since as long as the report says.
+// hungEvent is a task that the kernel's watchdog found: it has not moved since as long as the
+// report says.
 func (t *kernelTrace) hungEvent() event.Event {
 	s := &t.sample
 	e := sampleEvent(s)

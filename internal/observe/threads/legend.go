@@ -30,10 +30,12 @@ type legend struct {
 	line  event.Quote
 }
 
-// maxLegends bounds the text that is kept, in bytes. A node shows some thousand different stacks of 1 KiB in a day.
+// maxLegends bounds the text that is kept, in bytes. A node shows some thousand different stacks of
+// 1 KiB in a day.
 const maxLegends = 32 << 20
 
-// Add takes a row of a legend. Rows without a value, and those beyond the bound, are left out; the first of an id holds.
+// Add takes a row of a legend. Rows without a value, and those beyond the bound, are left out; the
+// first of an id holds.
 func (l *Legends) Add(s *samples.Sample) {
 	k := legendKey{dir: path.Dir(s.Pos.File), kind: s.Legend, id: s.StackID}
 	v := legend{s.Stack, event.Quote{Pos: s.Pos, Text: s.Raw}}

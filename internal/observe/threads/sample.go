@@ -17,9 +17,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/samples"
 )
 
-// Samples joins samples of one thread in one call, scan after scan, to an
-// interval. A sample says that something was so at one moment; a run of them,
-// that it most likely was so in between: at least from the first to the last, at most one scan more at either end.
+// Samples joins samples of one thread in one call, scan after scan, to an interval. A sample says
+// that something was so at one moment; a run of them, that it most likely was so in between: at
+// least from the first to the last, at most one scan more at either end.
 type Samples struct {
 	// Single tells of what was seen once, too, as somebody makes such dumps because
 	// something hangs. A sampler sees a thread on the disk by chance.
@@ -145,7 +145,8 @@ func (t *Samples) startScan(dst []event.Event, now event.Time) []event.Event {
 	return dst
 }
 
-// isTelling leaves out what a thread with nothing to do is in. In state D anything tells, and so does that a thread is stopped.
+// isTelling leaves out what a thread with nothing to do is in. In state D anything tells, and so
+// does that a thread is stopped.
 func isTelling(s *samples.Sample) bool {
 	if heldState(s.State) != "" {
 		return true
@@ -153,7 +154,8 @@ func isTelling(s *samples.Sample) bool {
 	return s.Syscall != "" && s.State != "R" && kernelwait.Calls[s.Syscall]
 }
 
-// heldState is the state of a thread that does nothing whatever comes: D in the kernel, T stopped by a signal. Empty for all other states.
+// heldState is the state of a thread that does nothing whatever comes: D in the kernel, T stopped
+// by a signal. Empty for all other states.
 func heldState(state string) string {
 	if state == "D" || state == "T" {
 		return state
@@ -161,7 +163,8 @@ func heldState(state string) string {
 	return ""
 }
 
-// isTellingOnce leaves out of threads that were seen once what they are in all day: most sleep in a call that waits for others.
+// isTellingOnce leaves out of threads that were seen once what they are in all day: most sleep in a
+// call that waits for others.
 func isTellingOnce(s *samples.Sample) bool {
 	switch s.State {
 	case "D":
@@ -269,7 +272,8 @@ func sampleEvent(s *samples.Sample) event.Event {
 	return e
 }
 
-// tellingLines are the lines of a stack that are worth a quote: what the thread waits in, and what tells why.
+// tellingLines are the lines of a stack that are worth a quote: what the thread waits in, and what
+// tells why.
 func tellingLines(s *samples.Sample) (lines []event.Quote) {
 	if len(s.Frames) == 0 {
 		return nil
@@ -352,7 +356,8 @@ const (
 	SourceSamples = "samples"
 	// SourceSleepers is the same input once more, where the scans hold sleeping threads too.
 	SourceSleepers = "samples.sleeping"
-	// SourceEnded are calls and requests that have ended, as xcapture 3 saw them; umount2 is never among them.
+	// SourceEnded are calls and requests that have ended, as xcapture 3 saw them; umount2 is never
+	// among them.
 	SourceEnded = "samples.ended"
 	// SourceSummary is a report that sums samples up.
 	SourceSummary = "samples.summary"
