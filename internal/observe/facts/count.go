@@ -9,9 +9,10 @@ import (
 // What is counted, as the field "of" of a event.KindCount says. Different ways of counting are
 // never mixed.
 const (
-	OfThreads     = "threads"      // of the node; each of them takes a process id
-	OfProcesses   = "processes"    // of the node
-	OfPIDs        = "pids"         // processes and threads of one cgroup, as its pids controller counts them
+	OfThreads   = "threads"   // of the node; each of them takes a process id
+	OfProcesses = "processes" // of the node
+	// processes and threads of one cgroup, as its pids controller counts them
+	OfPIDs        = "pids"
 	OfUnits       = "units"        // that systemd has loaded
 	OfActiveUnits = "active units" // of a listing that leaves out the others
 )

@@ -164,9 +164,10 @@ func (o *dumpObserver) holderEvent(lock *stackdump.Lock, h stackdump.Holder) eve
 
 // way is what a goroutine waits for in the end.
 type way struct {
-	fields   []event.Field // doing, rpc, ends, ends_in, waiting, through
-	text     string
-	evidence []event.Quote // of each goroutine on the way: where it wants a lock and why the next one has it
+	fields []event.Field // doing, rpc, ends, ends_in, waiting, through
+	text   string
+	// of each goroutine on the way: where it wants a lock and why the next one has it
+	evidence []event.Quote
 	inferred bool
 }
 
@@ -195,7 +196,10 @@ func (o *dumpObserver) followWait(goroutine int) way {
 			frame = who.Beyond(at)
 		}
 	}
-	w.fields = []event.Field{event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc), event.FieldEnds.Text(ends), event.FieldEndsIn.Text(c.End.What), event.FieldWaiting.Text(w.text)}
+	w.fields = []event.Field{
+		event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc), event.FieldEnds.Text(ends),
+		event.FieldEndsIn.Text(c.End.What), event.FieldWaiting.Text(w.text),
+	}
 	if through := o.nameChain(&c); through != "" {
 		w.fields = append(w.fields, event.FieldThrough.Text(through))
 		w.text = "waiting for " + through + ", " + w.text
@@ -285,7 +289,10 @@ func (o *dumpObserver) deadlockEvent(c stackdump.Cycle) event.Event {
 		}
 	}
 	ring := strings.Join(append(ids, ids[0]), " → ")
-	e.Fields = append(e.Fields, event.FieldCertainty.Text(c.Certainty), event.FieldGoroutines.Text(ring), event.FieldMembers.Int(len(ids)))
+	e.Fields = append(
+		e.Fields, event.FieldCertainty.Text(c.Certainty), event.FieldGoroutines.Text(ring),
+		event.FieldMembers.Int(len(ids)),
+	)
 	e.Text = "deadlock: goroutines " + ring + " wait for each other's locks"
 	if len(ids) == 1 {
 		e.Text = "deadlock: waits for a lock that it holds itself"
@@ -299,7 +306,10 @@ func (o *dumpObserver) waiterEvent(lock *stackdump.Lock, w stackdump.Waiter) eve
 	g := &o.d.Goroutines[w.Goroutine]
 	e := o.newEvent(event.KindLockWait, w.Goroutine)
 	e.IDs.Lock = lock.Addr
-	e.Fields = append(e.Fields, event.FieldOwner.Text(ownerName(lock.Owner)), event.FieldMode.Text(w.Mode), event.FieldAddressSure.Bool(lock.AddrSure))
+	e.Fields = append(
+		e.Fields, event.FieldOwner.Text(ownerName(lock.Owner)), event.FieldMode.Text(w.Mode),
+		event.FieldAddressSure.Bool(lock.AddrSure),
+	)
 	if doing, rpc, _, _ := waitOf(g); doing != "" {
 		e.Fields = append(e.Fields, event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc))
 	}
@@ -315,7 +325,10 @@ func (o *dumpObserver) waiterEvent(lock *stackdump.Lock, w stackdump.Waiter) eve
 // the holder's frames show no address. It is told by the one that has waited longest.
 func (o *dumpObserver) queueEvent(lock *stackdump.Lock) event.Event {
 	longest := slices.MaxFunc(lock.Waiters, func(a, b stackdump.Waiter) int {
-		return cmp.Or(cmp.Compare(o.d.Goroutines[a.Goroutine].Wait, o.d.Goroutines[b.Goroutine].Wait), cmp.Compare(b.Goroutine, a.Goroutine))
+		return cmp.Or(
+			cmp.Compare(o.d.Goroutines[a.Goroutine].Wait, o.d.Goroutines[b.Goroutine].Wait),
+			cmp.Compare(b.Goroutine, a.Goroutine),
+		)
 	})
 	e := o.waiterEvent(lock, longest)
 	e.Kind = event.KindLockQueue

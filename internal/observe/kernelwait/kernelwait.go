@@ -19,7 +19,8 @@ var kernelWaits = []struct {
 	{"memory", []string{
 		"try_to_free_pages", "do_try_to_free_pages", "congestion_wait", "reclaim_throttle", "kmem_zone_alloc", "kmem_alloc", "do_swap_page", "swap_readpage",
 	}},
-	{"page-fault", []string{"filemap_fault", "handle_mm_fault"}}, // reads a program back: as of a hung disk, so of a node without memory
+	// reads a program back: as of a hung disk, so of a node without memory
+	{"page-fault", []string{"filemap_fault", "handle_mm_fault"}},
 	{"sync", []string{"ovl_sync_fs", "iterate_supers", "cleanup_mnt", "deactivate_locked_super"}},
 	{NetworkLock, []string{
 		"copy_net_ns", "setup_net", "cleanup_net", "netdev_run_todo", "netdev_wait_allrefs*", "rtnl_lock*", "rtnl_dump*", "rtnl_newlink", "rtnetlink_rcv*",

@@ -24,7 +24,10 @@ var clockTable = table{
 //	ntpdate  step time server 10.0.0.1 offset -28818.771869 sec
 //	chronyd  System clock was stepped by -28818.771869 seconds
 func clockStep(r *event.Record) (event.Event, bool) {
-	seconds, err := strconv.ParseFloat(strings.TrimPrefix(scan.FirstWord(scan.After(r.Message(), "clock_step ", "clock was stepped by ", " offset ")), "+"), 64)
+	seconds, err := strconv.ParseFloat(
+		strings.TrimPrefix(scan.FirstWord(scan.After(r.Message(), "clock_step ", "clock was stepped by ", " offset ")), "+"),
+		64,
+	)
 	if err != nil || math.Abs(seconds) > maxStep.Seconds() {
 		return event.Event{}, false
 	}

@@ -16,8 +16,15 @@ import (
 var containerdTable = table{
 	component: "containerd",
 	rows: []row{
-		{[]string{"UpdateContainerResources for ", "StartContainer for ", "StopContainer for ", "RemoveContainer for ", "StopPodSandbox for "}, criCall},
-		{[]string{"failed to exec in container"}, execFailed}, // "ExecSync for" stands in every probe, too
+		{
+			[]string{
+				"UpdateContainerResources for ", "StartContainer for ", "StopContainer for ",
+				"RemoveContainer for ", "StopPodSandbox for ",
+			},
+			criCall,
+		},
+		// "ExecSync for" stands in every probe, too
+		{[]string{"failed to exec in container"}, execFailed},
 		{[]string{"[UpdateContainerResources] "}, updateCost},
 		{[]string{"list containers cost "}, listCost},
 		{[]string{" status cost "}, statusCost},
@@ -25,7 +32,13 @@ var containerdTable = table{
 		{[]string{"status.updateSync "}, costOf(event.KindUpdateSync, "updateSync ", "UpdateSync")},
 		{[]string{"received exit event", "TaskExit event", "handle backOff event"}, taskExit},
 		{[]string{"failed to delete task"}, deleteFailed},
-		{[]string{"failed to handle container TaskExit", "failed to handle sandbox TaskExit", "Failed to handle backOff event"}, exitFailed},
+		{
+			[]string{
+				"failed to handle container TaskExit", "failed to handle sandbox TaskExit",
+				"Failed to handle backOff event",
+			},
+			exitFailed,
+		},
 		{[]string{"get state for "}, stateTimeout},
 		{[]string{"is in removing or stopping state", "is in removing state"}, updateRefused},
 		{[]string{"returns sandbox id", "returns container id"}, createdEvent},
@@ -226,7 +239,8 @@ func exitedAt(text string) (event.Time, bool) {
 	if err != nil {
 		return event.Time{}, false
 	}
-	nanos, _ := strconv.ParseInt(scan.Digits(scan.After(s, "nanos:")), 10, 64) // protobuf text leaves a zero out
+	// protobuf text leaves a zero out
+	nanos, _ := strconv.ParseInt(scan.Digits(scan.After(s, "nanos:")), 10, 64)
 	at := time.Unix(seconds, nanos).UTC()
 	return event.At(at), event.Plausible(at)
 }
@@ -258,7 +272,10 @@ func exitFailed(r *event.Record) (event.Event, bool) {
 	}
 	reason := errorOf(r)
 	e := event.Event{Kind: event.KindExitFailed, IDs: exit.IDs}
-	e.Fields = []event.Field{event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(reason)), event.FieldAgain.Bool(strings.HasPrefix(r.Message(), "Failed to handle backOff"))}
+	e.Fields = []event.Field{
+		event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(reason)),
+		event.FieldAgain.Bool(strings.HasPrefix(r.Message(), "Failed to handle backOff")),
+	}
 	if lag, ok := exit.Get(event.FieldLag); ok {
 		e.Fields = append(e.Fields, event.Field{Key: event.FieldLag, Value: lag})
 	}
@@ -274,7 +291,10 @@ func stateTimeout(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	id := scan.ContainerID(scan.After(r.Message(), "get state for "))
-	return event.Event{Kind: event.KindStateTimeout, IDs: event.IDs{Container: id}, Text: "the shim did not answer State of " + scan.Short(id)}, id != ""
+	return event.Event{
+		Kind: event.KindStateTimeout, IDs: event.IDs{Container: id},
+		Text: "the shim did not answer State of " + scan.Short(id),
+	}, id != ""
 }
 
 // updateRefused: container "<id>" is in removing state (stock), … is in removing or stopping state
@@ -371,7 +391,10 @@ func shimGone(r *event.Record) (event.Event, bool) {
 func sandboxRemoved(r *event.Record) (event.Event, bool) {
 	rest, ok := strings.CutPrefix(r.Message(), "RemovePodSandbox ")
 	id := scan.ContainerID(rest)
-	return event.Event{Kind: event.KindRemoved, IDs: event.IDs{Container: id, Sandbox: id}, Text: "sandbox " + scan.Short(id) + " removed"},
+	return event.Event{
+			Kind: event.KindRemoved, IDs: event.IDs{Container: id, Sandbox: id},
+			Text: "sandbox " + scan.Short(id) + " removed",
+		},
 		ok && id != "" && strings.HasSuffix(rest, "returns successfully")
 }
 
@@ -379,12 +402,18 @@ func sandboxRemoved(r *event.Record) (event.Event, bool) {
 // "container <id>"; ≥ 1.6.24, 1.7.4): a deletion that had run into its time limit was made up for.
 func cleanedUp(r *event.Record) (event.Event, bool) {
 	id := scan.ContainerID(scan.After(r.Message(), "Ensure that sandbox ", "Ensure that container "))
-	return event.Event{Kind: event.KindCleanedUp, IDs: event.IDs{Container: id}, Text: "task of " + scan.Short(id) + " cleaned up later"}, id != ""
+	return event.Event{
+		Kind: event.KindCleanedUp, IDs: event.IDs{Container: id},
+		Text: "task of " + scan.Short(id) + " cleaned up later",
+	}, id != ""
 }
 
 func dumpWritten(r *event.Record) (event.Event, bool) {
 	file := scan.After(r.Message(), " written to ")
-	return event.Event{Kind: event.KindDumpWritten, Fields: []event.Field{event.FieldPath.Text(file)}, Text: "goroutine dump written to " + file}, file != ""
+	return event.Event{
+		Kind: event.KindDumpWritten, Fields: []event.Field{event.FieldPath.Text(file)},
+		Text: "goroutine dump written to " + file,
+	}, file != ""
 }
 
 // systemdCgroup: debug use OCI runtime {… Options:map[… SystemdCgroup:true] …} and SystemdCgroup =

@@ -45,7 +45,9 @@ func busLimit(r *event.Record) (event.Event, bool) {
 		limit, _, _ = strings.Cut(rest, "'")
 	}
 	e := event.Event{Kind: event.KindBusLimit, Text: "the bus refuses UID " + uid + ": its limit of " + limit + " is reached"}
-	e.Fields = []event.Field{event.FieldUID.Text(uid), event.FieldLimit.Text(limit), event.FieldOnContainer.Bool(aboutContainer(r))}
+	e.Fields = []event.Field{
+		event.FieldUID.Text(uid), event.FieldLimit.Text(limit), event.FieldOnContainer.Bool(aboutContainer(r)),
+	}
 	return e, uid != ""
 }
 
@@ -110,7 +112,10 @@ func queueFull(r *event.Record) (event.Event, bool) {
 func systemdTimeout(r *event.Record) (event.Event, bool) {
 	text := r.Raw
 	runc := scan.ContainsAny(text, []string{"Timeout waiting for systemd to ", "imed out while waiting for "})
-	if !runc && !scan.ContainsAny(text, []string{": Connection timed out", ": No buffer space available", ": Transport endpoint is not connected"}) {
+	if !runc && !scan.ContainsAny(
+		text,
+		[]string{": Connection timed out", ": No buffer space available", ": Transport endpoint is not connected"},
+	) {
 		return event.Event{}, false
 	}
 	e := event.Event{Kind: event.KindSystemdTimeout, Text: "systemd did not answer in time"}

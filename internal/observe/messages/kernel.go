@@ -33,7 +33,10 @@ var kernelTable = table{
 		{[]string{"soft lockup"}, softLockup},
 		{[]string{"detected stall", "detected expedited stall"}, rcuStall},
 		// kernel/sched/rt.c, once per boot: sched: RT throttling activated.
-		{[]string{"RT throttling activated"}, says(event.KindRTThrottled, "real-time tasks take all the CPU they may", "sched: RT throttling activated")},
+		{
+			[]string{"RT throttling activated"},
+			says(event.KindRTThrottled, "real-time tasks take all the CPU they may", "sched: RT throttling activated"),
+		},
 		{[]string{"memory allocation deadlock"}, allocDeadlock},
 		{[]string{"page allocation failure"}, pageAllocFailed},
 		{[]string{", object size: "}, slabFailed},
@@ -111,7 +114,11 @@ func forkRejected(r *event.Record) (event.Event, bool) {
 // pernet_ops_rwsem: the lock that a new network namespace needs.
 func netdevBusy(r *event.Record) (event.Event, bool) {
 	device, ok := scan.Between(r.Raw, "unregister_netdevice: waiting for ", " to become free")
-	e := event.Event{Kind: event.KindNetdevBusy, Fields: []event.Field{event.FieldDevice.Text(device), event.FieldHolds.Text(kernelwait.NetworkLock)}, Text: "the kernel waits for references to " + device}
+	e := event.Event{
+		Kind:   event.KindNetdevBusy,
+		Fields: []event.Field{event.FieldDevice.Text(device), event.FieldHolds.Text(kernelwait.NetworkLock)},
+		Text:   "the kernel waits for references to " + device,
+	}
 	if n, err := strconv.Atoi(strings.TrimSuffix(scan.FirstWord(scan.After(r.Raw, "Usage count = ")), ".")); err == nil {
 		e.Fields = append(e.Fields, event.FieldUsage.Int(n))
 	}
@@ -154,7 +161,9 @@ func fileServer(r *event.Record) (event.Event, bool) {
 func blockError(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	what := "error"
-	device := scan.FirstWord(scan.After(text, "I/O error, dev ", "I/O error on dev ", "I/O error on device ", "I/O error in filesystem (\""))
+	device := scan.FirstWord(scan.After(
+		text, "I/O error, dev ", "I/O error on dev ", "I/O error on device ", "I/O error in filesystem (\"",
+	))
 	if device == "" && strings.Contains(text, "I/O error") {
 		device, _ = scan.Between(text, "XFS (", ")")
 	}
@@ -175,7 +184,9 @@ func blockError(r *event.Record) (event.Event, bool) {
 func nvmeTimeout(r *event.Record) (event.Event, bool) {
 	device, rest, ok := strings.Cut(scan.After(r.Raw, "nvme nvme"), ": ")
 	return event.Event{
-		Kind: event.KindBlockError, Fields: []event.Field{event.FieldDevice.Text("nvme" + device), event.FieldWhat.Text("timeout")},
+		Kind: event.KindBlockError, Fields: []event.Field{
+			event.FieldDevice.Text("nvme" + device), event.FieldWhat.Text("timeout"),
+		},
 		Text: "nvme" + device + " does not answer",
 	}, ok && strings.HasPrefix(rest, "I/O ")
 }
@@ -193,7 +204,10 @@ func softLockup(r *event.Record) (event.Event, bool) {
 	if strings.Contains(task, "[") { // runc:[1:CHILD]:185318
 		task = strings.TrimSuffix(scan.After(r.Raw, "s! ["), "]")
 	}
-	e := event.Event{Kind: event.KindSoftLockup, Start: r.Time.Add(-time.Duration(seconds) * time.Second), End: r.Time, Text: "CPU " + cpu + " is stuck for " + strconv.Itoa(seconds) + " s"}
+	e := event.Event{
+		Kind: event.KindSoftLockup, Start: r.Time.Add(-time.Duration(seconds) * time.Second), End: r.Time,
+		Text: "CPU " + cpu + " is stuck for " + strconv.Itoa(seconds) + " s",
+	}
 	if i := strings.LastIndexByte(task, ':'); i >= 0 {
 		e.IDs.TID, _ = strconv.Atoi(task[i+1:])
 		task = task[:i]
@@ -226,7 +240,10 @@ func allocDeadlock(r *event.Record) (event.Event, bool) {
 	}
 	e := event.Event{Kind: event.KindAllocDeadlock, Text: "XFS gets no memory for " + task[:i]}
 	e.IDs.TID, _ = strconv.Atoi(scan.Digits(task[i+1:]))
-	e.Fields = []event.Field{event.FieldComm.Text(task[:i]), event.FieldFunction.Text(scan.FirstWord(scan.After(scan.After(r.Raw, "allocation deadlock"), "in ")))}
+	e.Fields = []event.Field{
+		event.FieldComm.Text(task[:i]),
+		event.FieldFunction.Text(scan.FirstWord(scan.After(scan.After(r.Raw, "allocation deadlock"), "in "))),
+	}
 	return e, true
 }
 
@@ -237,7 +254,10 @@ func pageAllocFailed(r *event.Record) (event.Event, bool) {
 	if i := strings.LastIndexByte(comm, ']'); i >= 0 { // the stamp of dmesg
 		comm = strings.TrimSpace(comm[i+1:])
 	}
-	e := event.Event{Kind: event.KindPageAllocFailed, Fields: []event.Field{event.FieldComm.Text(comm)}, Text: "no pages for " + comm}
+	e := event.Event{
+		Kind: event.KindPageAllocFailed, Fields: []event.Field{event.FieldComm.Text(comm)},
+		Text: "no pages for " + comm,
+	}
 	if n, err := strconv.Atoi(scan.Digits(rest)); err == nil {
 		e.Fields = append(e.Fields, event.FieldOrder.Int(n))
 	}

@@ -20,7 +20,13 @@ var kubeletTable = table{
 	rows: []row{
 		{[]string{"PLEG is not healthy"}, PLEGUnhealthy},
 		{[]string{"Unable to retrieve pods"}, relistFailed},
-		{[]string{"from runtime service failed", "from image service failed", "PodSandboxStatus of sandbox", "getPodContainerStatuses"}, criError},
+		{
+			[]string{
+				"from runtime service failed", "from image service failed", "PodSandboxStatus of sandbox",
+				"getPodContainerStatuses",
+			},
+			criError,
+		},
 		{callerTexts(), callerError},
 		{[]string{"Node became not ready", "NodeNotReady"}, nodeNotReady},
 		{[]string{"NodeReady", "Node became ready"}, nodeReady},
@@ -108,7 +114,8 @@ func lostRuntime(reason string) []event.Field {
 	switch {
 	case strings.Contains(reason, "Cannot connect to the Docker daemon"):
 		return []event.Field{event.FieldGone.Text("dockerd")}
-	case strings.Contains(reason, "dial unix") && (strings.Contains(reason, "connection refused") || strings.Contains(reason, "no such file or directory")):
+	case strings.Contains(reason, "dial unix") &&
+		(strings.Contains(reason, "connection refused") || strings.Contains(reason, "no such file or directory")):
 		socket, _, _ := strings.Cut(scan.After(reason, "dial unix "), ".sock")
 		return []event.Field{event.FieldGone.Text(daemon.RuntimeOf(socket[strings.LastIndexByte(socket, '/')+1:]))}
 	case scan.ContainsAny(reason, []string{"error reading from server: ", "transport is closing", "connection reset by peer"}):
@@ -143,7 +150,10 @@ func tooLarge(text string) []event.Field {
 	if err != nil {
 		return nil
 	}
-	return []event.Field{event.FieldSize.Number(float64(size)), event.FieldLimit.Number(float64(limit)), event.FieldRefusedBy.Text(side)}
+	return []event.Field{
+		event.FieldSize.Number(float64(size)), event.FieldLimit.Number(float64(limit)),
+		event.FieldRefusedBy.Text(side),
+	}
 }
 
 // gcFailed is the kubelet's garbage collection without a list to work on:
@@ -156,7 +166,10 @@ func gcFailed(r *event.Record) (event.Event, bool) {
 		reason = scan.After(r.Message(), "rpc error: ")
 	}
 	e := event.Event{Kind: event.KindGCFailed, Text: "the kubelet could not collect dead containers"}
-	e.Fields = append([]event.Field{event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(reason))}, tooLarge(reason)...)
+	e.Fields = append(
+		[]event.Field{event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(reason))},
+		tooLarge(reason)...,
+	)
 	return e, reason != ""
 }
 
@@ -173,7 +186,8 @@ func criError(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	method := ""
 	for _, m := range criMethods {
-		if strings.HasPrefix(strings.TrimLeft(text, `"`), m) || strings.Contains(text, "] "+m) || strings.Contains(text, "Get "+m) {
+		if strings.HasPrefix(strings.TrimLeft(text, `"`), m) || strings.Contains(text, "] "+m) ||
+			strings.Contains(text, "Get "+m) {
 			method = m
 			break
 		}
@@ -193,7 +207,10 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 		reason = scan.After(text, " failed: ", " error: ")
 	}
 	e := event.Event{Kind: event.KindCRIError, Text: method + " failed"}
-	e.Fields = []event.Field{event.FieldMethod.Text(method), event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(text) || isDeadline(reason))}
+	e.Fields = []event.Field{
+		event.FieldMethod.Text(method), event.FieldError.Text(reason),
+		event.FieldDeadline.Bool(isDeadline(text) || isDeadline(reason)),
+	}
 	e.Fields = append(e.Fields, tooLarge(reason)...)
 	e.Fields = append(e.Fields, lostRuntime(reason)...)
 	for _, key := range []string{"containerID", "podSandboxID", "podSandboxId"} {
@@ -316,7 +333,9 @@ func nodeReady(r *event.Record) (event.Event, bool) {
 }
 
 func kubeletStart(r *event.Record) (event.Event, bool) {
-	return event.Event{Kind: event.KindKubeletStart, Text: "kubelet started"}, strings.HasPrefix(strings.TrimLeft(r.Message(), `"`), "Started kubelet")
+	return event.Event{
+		Kind: event.KindKubeletStart, Text: "kubelet started",
+	}, strings.HasPrefix(strings.TrimLeft(r.Message(), `"`), "Started kubelet")
 }
 
 // eventedFull: "Skipping pod synchronization" err="EventedPLEG is not healthy: EventedPLEG: pleg
@@ -358,7 +377,10 @@ func syncLoopLate(r *event.Record) (event.Event, bool) {
 //	failed to read pod IP from plugin/docker: NetworkPlugin cni failed on the status hook for pod "p_ns": …     (networkPlugin from 1.20 on)
 func statusHookFailed(r *event.Record) (event.Event, bool) {
 	pod, _ := scan.Between(strings.ReplaceAll(scan.After(r.Raw, "status hook for pod "), `\"`, `"`), `"`, `"`)
-	return event.Event{Kind: event.KindStatusHookFailed, IDs: event.IDs{Pod: podNamed(pod)}, Text: "dockershim could not ask for the address of a pod"}, true
+	return event.Event{
+		Kind: event.KindStatusHookFailed, IDs: event.IDs{Pod: podNamed(pod)},
+		Text: "dockershim could not ask for the address of a pod",
+	}, true
 }
 
 // podNamed turns "name_namespace", as dockershim and the kubelet up to 1.20 write it, into

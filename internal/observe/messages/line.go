@@ -64,7 +64,10 @@ func (l *Lines) Record(r *event.Record, component string) (event.Event, bool) {
 // Line is the event of any line of a log: what its writer said, and nothing made of it. One of
 // nobody known is of the component "other".
 func Line(r *event.Record) event.Event {
-	e := event.Event{Kind: event.KindLogLine, Component: cmp.Or(daemon.Component(r.Unit, r.Pos.File), r.Unit, unnamedWriter), Text: spellOut(r)}
+	e := event.Event{
+		Kind: event.KindLogLine, Component: cmp.Or(daemon.Component(r.Unit, r.Pos.File), r.Unit, unnamedWriter),
+		Text: spellOut(r),
+	}
 	e.IDs.Container = scan.FindID(r.Raw)
 	if r.Unit != "" {
 		e.Fields = []event.Field{event.FieldUnit.Text(r.Unit)}

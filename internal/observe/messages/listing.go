@@ -69,7 +69,10 @@ func runcInit(r *event.Record) (event.Event, bool) {
 		}
 	}
 	e.IDs.PID = longNumber(text)
-	e.Fields = []event.Field{event.FieldComm.Text("runc"), event.FieldVerb.Text("init"), event.FieldState.Text(state), event.FieldWchan.Text(wchan)}
+	e.Fields = []event.Field{
+		event.FieldComm.Text("runc"), event.FieldVerb.Text("init"), event.FieldState.Text(state),
+		event.FieldWchan.Text(wchan),
+	}
 	if wchan != "" {
 		e.Text = "runc init sleeps in " + wchan
 	}
@@ -124,7 +127,10 @@ func shimProcess(r *event.Record) (event.Event, bool) {
 	if !ok || !strings.Contains(command, " -namespace ") {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindProcess, Component: "shim", Source: facts.Processes, Fields: []event.Field{event.FieldComm.Text("containerd-shim")}}
+	e := event.Event{
+		Kind: event.KindProcess, Component: "shim", Source: facts.Processes,
+		Fields: []event.Field{event.FieldComm.Text("containerd-shim")},
+	}
 	dir, _, _ := strings.Cut(scan.After(command, " -workdir "), " ")
 	e.IDs.Container = scan.ContainerID(scan.After(command, " -id "))
 	if e.IDs.Container == "" {
@@ -177,7 +183,10 @@ func memoryCgroups(r *event.Record) (event.Event, bool) {
 func RuncCommand(args string) (event.Event, bool) {
 	words := strings.Fields(args)
 	verb := ""
-	e := event.Event{Kind: event.KindProcess, Component: "runc", Source: facts.Processes, Text: "runc is running", Fields: []event.Field{event.FieldComm.Text("runc")}}
+	e := event.Event{
+		Kind: event.KindProcess, Component: "runc", Source: facts.Processes, Text: "runc is running",
+		Fields: []event.Field{event.FieldComm.Text("runc")},
+	}
 	for i, w := range words {
 		if i > 0 && !strings.HasPrefix(w, "-") && slices.Contains(runcVerbs, w) {
 			verb = w
@@ -188,14 +197,20 @@ func RuncCommand(args string) (event.Event, bool) {
 		return e, false // its command line is not there
 	}
 	e.Text = "runc " + verb + " is running"
-	e.Fields = append(e.Fields, event.FieldVerb.Text(verb), event.FieldSystemdCgroup.Bool(slices.ContainsFunc(words, systemdFlag)))
+	e.Fields = append(
+		e.Fields, event.FieldVerb.Text(verb),
+		event.FieldSystemdCgroup.Bool(slices.ContainsFunc(words, systemdFlag)),
+	)
 	e.IDs.Container = scan.ContainerID(words[len(words)-1])
 	return e, true
 }
 
 // CniEvent is a CNI plugin that was alive when the listing was made.
 func CniEvent(plugin string) event.Event {
-	e := event.Event{Kind: event.KindProcess, Component: "cni", Source: facts.Processes, Text: "CNI plugin " + plugin + " is running"}
+	e := event.Event{
+		Kind: event.KindProcess, Component: "cni", Source: facts.Processes,
+		Text: "CNI plugin " + plugin + " is running",
+	}
 	e.Fields = []event.Field{event.FieldComm.Text("cni"), event.FieldPlugin.Text(plugin)}
 	return e
 }

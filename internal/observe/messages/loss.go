@@ -146,8 +146,12 @@ func suppressed(r *event.Record, text string) (event.Event, bool) {
 	if !ok {
 		return event.Event{}, false
 	}
-	of := cmp.Or(daemon.Writer(s.Writer()), s.Writer()) // of a unit that nothing else speaks of, too: the loss is then nobody's here
-	e := withCount(newLoss("journald", of, ReachNode, "journald suppressed "+strconv.Itoa(s.Messages)+" messages of "+s.Unit), s.Messages)
+	// of a unit that nothing else speaks of, too: the loss is then nobody's here
+	of := cmp.Or(daemon.Writer(s.Writer()), s.Writer())
+	e := withCount(
+		newLoss("journald", of, ReachNode, "journald suppressed "+strconv.Itoa(s.Messages)+" messages of "+s.Unit),
+		s.Messages,
+	)
 	e.Start, e.End = r.Time.Add(-rateLimit), r.Time
 	return e, true
 }
@@ -196,7 +200,10 @@ func notForwarded(r *event.Record, text string) (event.Event, bool) {
 	if !ok || err != nil {
 		return event.Event{}, false
 	}
-	e := withCount(newLoss("journald", "", ReachNode, "syslog did not get "+strconv.FormatUint(n, 10)+" messages of the journal"), int(n))
+	e := withCount(
+		newLoss("journald", "", ReachNode, "syslog did not get "+strconv.FormatUint(n, 10)+" messages of the journal"),
+		int(n),
+	)
 	e.Start, e.End = r.Time.Add(-rateLimit), r.Time
 	return e, true
 }
@@ -207,7 +214,8 @@ func notForwarded(r *event.Record, text string) (event.Event, bool) {
 //	Journal file /var/log/journal/… has been rotated since journalctl was started, output may be incomplete.
 //	Warning: Journal has been rotated since unit was started. Log output is incomplete or unavailable.
 func rotatedSince(r *event.Record, text string) (event.Event, bool) {
-	if r.Unit != "" || !strings.Contains(text, "ournal ") || !strings.Contains(text, "incomplete") || !strings.Contains(text, "has been rotated since journalctl") {
+	if r.Unit != "" || !strings.Contains(text, "ournal ") || !strings.Contains(text, "incomplete") ||
+		!strings.Contains(text, "has been rotated since journalctl") {
 		return event.Event{}, false
 	}
 	e := newLoss("journald", "", ReachFile, "the journal was rotated while it was read")
@@ -278,7 +286,10 @@ func notPrinted(r *event.Record, text string) (event.Event, bool) {
 	if !ok || err != nil {
 		return event.Event{}, false
 	}
-	e := withCount(newLoss("kernel", "kernel", ReachNode, "the kernel did not print "+scan.FirstWord(rest)+" messages of "+who), int(n))
+	e := withCount(
+		newLoss("kernel", "kernel", ReachNode, "the kernel did not print "+scan.FirstWord(rest)+" messages of "+who),
+		int(n),
+	)
 	e.Start, e.End = r.Time.Add(-printkInterval), r.Time
 	return e, true
 }

@@ -28,7 +28,10 @@ func operatorCommand(r *event.Record) (event.Event, bool) {
 		if name := daemon.Named(strings.TrimSuffix(word, ".service")); name != "" {
 			who = strings.TrimSpace(who)
 			e := event.Event{Kind: event.KindOperator, Text: who + " runs " + strings.Join(words, " ")}
-			e.Fields = []event.Field{event.FieldUser.Text(who), event.FieldCommand.Text(strings.Join(words, " ")), event.FieldDaemon.Text(name)}
+			e.Fields = []event.Field{
+				event.FieldUser.Text(who), event.FieldCommand.Text(strings.Join(words, " ")),
+				event.FieldDaemon.Text(name),
+			}
 			return e, true
 		}
 	}

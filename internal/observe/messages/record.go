@@ -56,7 +56,10 @@ type table struct {
 }
 
 // tables in the order in which they are tried; every matching row makes an event.
-var tables = []table{kubeletTable, containerdTable, dockerdTable, crioTable, systemdTable, operatorTable, busTable, runcTable, kernelTable, listingTable, unitTable, versionTable, daemonTable, udevTable, clockTable, noiseTable}
+var tables = []table{
+	kubeletTable, containerdTable, dockerdTable, crioTable, systemdTable, operatorTable, busTable, runcTable,
+	kernelTable, listingTable, unitTable, versionTable, daemonTable, udevTable, clockTable, noiseTable,
+}
 
 // Literals are the strings of which one stands in every line that [Record] can make something of.
 func Literals() []string {
@@ -121,7 +124,8 @@ func Record(dst []event.Event, r *event.Record) []event.Event {
 // message with colours as numbers, colours stand inside of words, and a syslog daemon says "last
 // message repeated".
 func isSpelled(r *event.Record) bool {
-	return r.Repeats == 0 && len(r.Pieces) == 0 && strings.IndexByte(r.Raw, '\x1b') < 0 && !strings.HasSuffix(r.Raw, "[") && !strings.HasPrefix(r.Raw, "[")
+	return r.Repeats == 0 && len(r.Pieces) == 0 && strings.IndexByte(r.Raw, '\x1b') < 0 &&
+		!strings.HasSuffix(r.Raw, "[") && !strings.HasPrefix(r.Raw, "[")
 }
 
 // spellOut is all that the record says, on one line.
@@ -190,8 +194,12 @@ func errorOf(r *event.Record) string {
 // isDeadline tells a call that ran into its own time limit. Go prints the text
 // since context exists; grpc adds the code as number (≤ 1.8) or name.
 func isDeadline(s string) bool {
-	return strings.Contains(s, "context deadline exceeded") || strings.Contains(s, "DeadlineExceeded") || strings.Contains(s, "operation timeout")
+	return strings.Contains(s, "context deadline exceeded") || strings.Contains(s, "DeadlineExceeded") ||
+		strings.Contains(s, "operation timeout")
 }
 
 // traceLiterals stand in the line before a stack, in every spelling, or in one of its registers.
-var traceLiterals = []string{"blocked for more than", "Show Blocked State", "Show State", " ppid:", " 0x0000", "ORIG_RAX", "Call Trace:", "Call trace:"}
+var traceLiterals = []string{
+	"blocked for more than", "Show Blocked State", "Show State", " ppid:", " 0x0000", "ORIG_RAX", "Call Trace:",
+	"Call trace:",
+}

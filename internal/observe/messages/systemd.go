@@ -77,7 +77,8 @@ func cookieSeen(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	_, rest, ok := strings.Cut(text, "cookie")
 	if !ok || r.Unit != "" || strings.Contains(text, "://") || strings.Contains(text, "HTTP/") {
-		return event.Event{}, false // no daemon logs it; a note or a debugger does, and a web server has cookies of its own
+		// no daemon logs it; a note or a debugger does, and a web server has cookies of its own
+		return event.Event{}, false
 	}
 	rest = strings.TrimLeft(rest, " =:@")
 	n := 0
@@ -86,7 +87,8 @@ func cookieSeen(r *event.Record) (event.Event, bool) {
 	}
 	v, err := strconv.ParseUint(rest[:n], 0, 64)
 	if err != nil || v < 1<<16 || v >= 1<<40 {
-		return event.Event{}, false // too small to tell, or an address: a debugger prints the argument's pointer too
+		// too small to tell, or an address: a debugger prints the argument's pointer too
+		return event.Event{}, false
 	}
 	e := event.Event{Kind: event.KindCookie, Text: "systemd's bus cookie is " + strconv.FormatUint(v, 10)}
 	e.Fields = []event.Field{event.FieldCookie.Number(float64(v)), event.FieldOverflow.Bool(v > 0xffffffff)}
@@ -172,7 +174,10 @@ func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (
 			unit := known.Names[0] + ".service"
 			if strings.HasPrefix(what, unit) || strings.HasPrefix(what, known.Description) {
 				e := event.Event{Kind: kind, Text: text + unit}
-				e.Fields = []event.Field{event.FieldUnit.Text(unit), event.FieldDaemon.Text(known.Component), event.FieldRuntime.Text(known.Component)}
+				e.Fields = []event.Field{
+					event.FieldUnit.Text(unit), event.FieldDaemon.Text(known.Component),
+					event.FieldRuntime.Text(known.Component),
+				}
 				return e, true
 			}
 		}

@@ -37,7 +37,9 @@ func udevTimeout(r *event.Record) (event.Event, bool) {
 		what = "udev kills the rules of "
 	}
 	return event.Event{
-		Kind: event.KindUdevTimeout, Fields: []event.Field{event.FieldDevice.Text(device), event.FieldKilled.Bool(killed)}, Text: what + device,
+		Kind: event.KindUdevTimeout, Fields: []event.Field{
+			event.FieldDevice.Text(device), event.FieldKilled.Bool(killed),
+		}, Text: what + device,
 	}, device != ""
 }
 
@@ -62,6 +64,8 @@ func udevCookie(r *event.Record) (event.Event, bool) {
 	value, err := strconv.Atoi(words[2])
 	return event.Event{
 		Kind: event.KindUdevCookie, Component: "udev", Source: "udevcookies",
-		Fields: []event.Field{event.FieldCookie.Text(words[0]), event.FieldValue.Int(value)}, Text: "cookie " + words[0] + " is not complete",
+		Fields: []event.Field{
+			event.FieldCookie.Text(words[0]), event.FieldValue.Int(value),
+		}, Text: "cookie " + words[0] + " is not complete",
 	}, err == nil && value > 0
 }

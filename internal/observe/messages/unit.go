@@ -22,7 +22,10 @@ func UnitText(unit, state string) string {
 var unitTable = table{
 	component: "systemd",
 	rows: []row{
-		{[]string{"Active: active", "Active: failed", "Active: inactive", "Active: activating", "Active: deactivating"}, unitActive},
+		{
+			[]string{"Active: active", "Active: failed", "Active: inactive", "Active: activating", "Active: deactivating"},
+			unitActive,
+		},
 		{[]string{"Tasks: "}, unitTasks},
 		{[]string{"Main PID: "}, unitPID},
 	},
@@ -34,7 +37,9 @@ func unitEvent(r *event.Record) (e event.Event, text string, ok bool) {
 	if !ok || r.Unit != "" {
 		return e, "", false
 	}
-	return event.Event{Kind: event.KindUnit, Source: facts.Units, Fields: []event.Field{event.FieldUnit.Text(unit)}}, strings.TrimSpace(r.Text), true
+	return event.Event{
+		Kind: event.KindUnit, Source: facts.Units, Fields: []event.Field{event.FieldUnit.Text(unit)},
+	}, strings.TrimSpace(r.Text), true
 }
 
 // unitActive is since when a unit is in its state:

@@ -14,7 +14,10 @@ import (
 var versionTable = table{
 	component: "node",
 	rows: []row{
-		{[]string{"containerd github.com/containerd/containerd", "containerd containerd.io"}, programVersion("containerd ", 2, "containerd.version")},
+		{
+			[]string{"containerd github.com/containerd/containerd", "containerd containerd.io"},
+			programVersion("containerd ", 2, "containerd.version"),
+		},
 		{[]string{"runc version "}, programVersion("runc version ", 2, "runc.version")},
 		{[]string{"crio version "}, programVersion("crio version ", 2, "crio.version")},
 		{[]string{"Kubernetes v"}, programVersion("Kubernetes v", 1, "kubelet.version")},

@@ -84,7 +84,9 @@ func Describe(t *testing.T, e *event.Event) string {
 	} else if !e.Start.IsZero() {
 		fmt.Fprintf(&b, " %s", e.Start.T.UTC().Format(time.RFC3339Nano))
 	}
-	for _, id := range []struct{ name, value string }{{"container", e.IDs.Container}, {"sandbox", e.IDs.Sandbox}, {"pod", e.IDs.Pod}, {"uid", e.IDs.PodUID}} {
+	for _, id := range []struct{ name, value string }{
+		{"container", e.IDs.Container}, {"sandbox", e.IDs.Sandbox}, {"pod", e.IDs.Pod}, {"uid", e.IDs.PodUID},
+	} {
 		if id.value != "" {
 			fmt.Fprintf(&b, " %s=%s", id.name, scan.Short(id.value))
 		}
@@ -109,7 +111,9 @@ func File(t testing.TB, file string, text []byte) (events []event.Event, sources
 	format, ok := parse.Detect(text, file)
 	require.True(t, ok, file)
 	if read, isLog := format.Reader.(parse.Records); isLog {
-		for rec, err := range read(lines.Input{Path: file, R: bytes.NewReader(text), Want: lines.NewLiterals(messages.Literals()).Match}) {
+		for rec, err := range read(lines.Input{
+			Path: file, R: bytes.NewReader(text), Want: lines.NewLiterals(messages.Literals()).Match,
+		}) {
 			require.NoError(t, err)
 			events = messages.Record(events, &rec)
 		}

@@ -58,7 +58,10 @@ func (c *collected) takeItem(dst []event.Event, e *snapshots.Datum) []event.Even
 	if !slices.Contains(keptOutcomes, outcome) {
 		return dst
 	}
-	ev := event.Event{Kind: event.KindCollectItem, Component: "node", Source: facts.Collected, Evidence: []event.Quote{quoteOf(e)}}
+	ev := event.Event{
+		Kind: event.KindCollectItem, Component: "node", Source: facts.Collected,
+		Evidence: []event.Quote{quoteOf(e)},
+	}
 	ev.Start, ev.End = parseStamp(column(e, "start")), parseStamp(column(e, "end"))
 	ev.Open = outcome == "timeout" || outcome == "stuck"
 	name := column(e, "name")
@@ -93,11 +96,17 @@ func (c *collected) takeCall(dst []event.Event, e *snapshots.Datum) []event.Even
 	ev := event.Event{
 		Kind: event.KindCollectRPC, Component: daemonOf(column(e, "api"), endpoint, method), Source: facts.Collected, Evidence: []event.Quote{quoteOf(e)},
 		Start: start, End: event.Time{T: start.T.Add(took), Prec: start.Prec, Known: true}, Open: !answered,
-		IDs:    event.IDs{Container: column(e, "container"), Sandbox: column(e, "sandbox")},
-		Fields: []event.Field{event.FieldAPI.Text(column(e, "api")), event.FieldMethod.Text(method), event.FieldAnswered.Bool(answered), event.FieldEndpoint.Text(endpoint)},
+		IDs: event.IDs{Container: column(e, "container"), Sandbox: column(e, "sandbox")},
+		Fields: []event.Field{
+			event.FieldAPI.Text(column(e, "api")), event.FieldMethod.Text(method),
+			event.FieldAnswered.Bool(answered), event.FieldEndpoint.Text(endpoint),
+		},
 	}
 	if column(e, "api") == "dbus" {
-		ev.Fields = append(ev.Fields, event.FieldMember.Text(method[strings.LastIndexByte(method, '.')+1:]), event.FieldPrivate.Bool(strings.HasSuffix(endpoint, privateBus)))
+		ev.Fields = append(
+			ev.Fields, event.FieldMember.Text(method[strings.LastIndexByte(method, '.')+1:]),
+			event.FieldPrivate.Bool(strings.HasSuffix(endpoint, privateBus)),
+		)
 	}
 	if deadline, err := strconv.ParseFloat(column(e, "deadline"), 64); err == nil && deadline < 1e6 {
 		ev.Fields = append(ev.Fields, event.FieldDeadline.Duration(time.Duration(deadline*float64(time.Second))))
@@ -145,7 +154,8 @@ func called(method string, ids *event.IDs) string {
 // rest PID 1.
 func daemonOf(api, endpoint, method string) string {
 	switch {
-	case api == "dbus" && !strings.HasSuffix(endpoint, privateBus) && (method == "AUTH" || strings.HasPrefix(method, "org.freedesktop.DBus.Hello")):
+	case api == "dbus" && !strings.HasSuffix(endpoint, privateBus) &&
+		(method == "AUTH" || strings.HasPrefix(method, "org.freedesktop.DBus.Hello")):
 		return "dbus"
 	case api == "dbus":
 		return "systemd"

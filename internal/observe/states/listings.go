@@ -60,7 +60,10 @@ func (t *listings) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Even
 }
 
 // tableSources are the sources that a listing is by being there.
-var tableSources = map[string]string{"ps": facts.Processes, "units": facts.Units, "df": facts.Node, "free": facts.Node, "events": facts.Kubernetes, "nodes": facts.Kubernetes}
+var tableSources = map[string]string{
+	"ps": facts.Processes, "units": facts.Units, "df": facts.Node, "free": facts.Node,
+	"events": facts.Kubernetes, "nodes": facts.Kubernetes,
+}
 
 // endListing finishes the listing at hand.
 func (t *listings) endListing(dst []event.Event) []event.Event {

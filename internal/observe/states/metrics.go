@@ -73,7 +73,8 @@ func (m *metrics) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event
 	}
 	name := e.Path[0]
 	if name == "kubernetes_build_info" {
-		return addFact(dst, facts.Metrics, "kubelet.version", scan.Version(column(e, "git_version", "gitVersion")), e) // the latter up to 1.18
+		// the latter up to 1.18
+		return addFact(dst, facts.Metrics, "kubelet.version", scan.Version(column(e, "git_version", "gitVersion")), e)
 	}
 	v, err := strconv.ParseFloat(e.Value, 64)
 	if err != nil || math.IsNaN(v) {
@@ -199,7 +200,10 @@ func factNumber(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)
 
 // appendEvent is what the calls of one type came to.
 func (s *series) appendEvent(dst []event.Event) []event.Event {
-	e := event.Event{Kind: event.KindRuntimeOperation, Component: "kubelet", Source: facts.Metrics, Text: s.operation + " calls of the kubelet"}
+	e := event.Event{
+		Kind: event.KindRuntimeOperation, Component: "kubelet", Source: facts.Metrics,
+		Text: s.operation + " calls of the kubelet",
+	}
 	e.Fields = []event.Field{event.FieldOperation.Text(s.operation)}
 	count := s.count
 	if s.has["total"] {

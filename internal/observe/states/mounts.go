@@ -34,7 +34,8 @@ func isNetworkType(fstype string) bool {
 func ofProcess(file string) bool {
 	dir, name := path.Split(file)
 	dir, pid := path.Split(strings.TrimSuffix(dir, "/"))
-	return (name == "mountinfo" || name == "mounts") && pid != "1" && pid != "" && strings.Trim(pid, "0123456789") == "" && strings.HasSuffix(dir, "proc/")
+	return (name == "mountinfo" || name == "mounts") && pid != "1" && pid != "" &&
+		strings.Trim(pid, "0123456789") == "" && strings.HasSuffix(dir, "proc/")
 }
 
 func (m *mounts) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
@@ -65,9 +66,16 @@ func (m *mounts) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event 
 		return dst
 	}
 	target := e.Path[0]
-	ev := event.Event{Kind: event.KindMount, Component: "node", Source: facts.Mounts, Evidence: []event.Quote{quoteOf(e)}, Text: fstype + " at " + target}
-	ev.Fields = []event.Field{event.FieldFSType.Text(fstype), event.FieldTarget.Text(target), event.FieldSource.Text(source), event.FieldVolatile.Bool(volatile), event.FieldNetwork.Bool(network)}
-	if strings.Contains(target, "/io.containerd.runtime.") { // docker's and CRI-O's paths hold the id of a layer
+	ev := event.Event{
+		Kind: event.KindMount, Component: "node", Source: facts.Mounts, Evidence: []event.Quote{quoteOf(e)},
+		Text: fstype + " at " + target,
+	}
+	ev.Fields = []event.Field{
+		event.FieldFSType.Text(fstype), event.FieldTarget.Text(target), event.FieldSource.Text(source),
+		event.FieldVolatile.Bool(volatile), event.FieldNetwork.Bool(network),
+	}
+	// docker's and CRI-O's paths hold the id of a layer
+	if strings.Contains(target, "/io.containerd.runtime.") {
 		ev.IDs.Container = scan.FindID(target)
 	}
 	return append(dst, ev)

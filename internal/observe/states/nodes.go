@@ -88,14 +88,21 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 		return dst
 	}
 	n.listed++
-	e := event.Event{Kind: event.KindKubeEvent, Component: "kubernetes", Source: facts.Kubernetes, Start: k.first, Evidence: k.quotes, Text: k.reason + ": " + clipText(k.message)}
+	e := event.Event{
+		Kind: event.KindKubeEvent, Component: "kubernetes", Source: facts.Kubernetes, Start: k.first,
+		Evidence: k.quotes, Text: k.reason + ": " + clipText(k.message),
+	}
 	if e.Start.IsZero() {
 		e.Start = k.last
 	}
 	if k.last.Known && e.Start.Known && k.last.T.After(e.Start.T) {
 		e.End = k.last
 	}
-	e.Fields = []event.Field{event.FieldReason.Text(k.reason), event.FieldObject.Text(k.kind), event.FieldName.Text(k.name), event.FieldMessage.Text(clipText(k.message)), event.FieldType.Text(k.level), event.FieldFrom.Text(k.from)}
+	e.Fields = []event.Field{
+		event.FieldReason.Text(k.reason), event.FieldObject.Text(k.kind), event.FieldName.Text(k.name),
+		event.FieldMessage.Text(clipText(k.message)), event.FieldType.Text(k.level),
+		event.FieldFrom.Text(k.from),
+	}
 	if c, err := strconv.Atoi(k.count); err == nil {
 		e.Fields = append(e.Fields, event.FieldCount.Int(c))
 	}
@@ -175,7 +182,10 @@ func (c *condition) appendEvents(dst []event.Event, ours bool) []event.Event {
 	if c.since.Known && c.beat.Known && !c.beat.T.Before(c.since.T) {
 		e.Start, e.End, e.Open = c.since, c.beat, true
 	}
-	e.Fields = []event.Field{event.FieldNode.Text(c.node), event.FieldCondition.Text(c.kind), event.FieldStatus.Text(c.status), event.FieldReason.Text(c.reason), event.FieldMessage.Text(clipText(c.message))}
+	e.Fields = []event.Field{
+		event.FieldNode.Text(c.node), event.FieldCondition.Text(c.kind), event.FieldStatus.Text(c.status),
+		event.FieldReason.Text(c.reason), event.FieldMessage.Text(clipText(c.message)),
+	}
 	e.Text = "condition " + c.kind + " of " + c.node + " is " + c.status + ": " + c.reason
 	dst = append(dst, e)
 	if c.kind != "Ready" || !ours || c.status == "Unknown" {
@@ -250,7 +260,9 @@ func relativeAge(s string) (d time.Duration, ok bool) {
 			return 0, false
 		}
 		v, _ := strconv.Atoi(s[:n])
-		unit := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'y': 365 * 24 * time.Hour}[s[n]]
+		unit := map[byte]time.Duration{
+			's': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'y': 365 * 24 * time.Hour,
+		}[s[n]]
 		if unit == 0 {
 			return 0, false
 		}
@@ -264,7 +276,10 @@ func relativeAge(s string) (d time.Duration, ok bool) {
 // one has no other.
 func appendListedNode(dst []event.Event, e *snapshots.Datum) []event.Event {
 	name, status := column(e, "NAME"), column(e, "STATUS")
-	ev := event.Event{Kind: event.KindNodeCondition, Component: "kubernetes", Source: facts.Kubernetes, Evidence: []event.Quote{quoteOf(e)}}
+	ev := event.Event{
+		Kind: event.KindNodeCondition, Component: "kubernetes", Source: facts.Kubernetes,
+		Evidence: []event.Quote{quoteOf(e)},
+	}
 	ready := "True"
 	if strings.HasPrefix(status, "NotReady") {
 		ready = "False"

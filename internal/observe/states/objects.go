@@ -91,7 +91,8 @@ func (o *objects) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event
 	}
 	o.rlimit.takeDatum(e)
 	if len(rest) == len(e.Path) {
-		if len(rest) == 6 && rest[0] == "config" && rest[1] == "containerd" && rest[2] == "runtimes" && rest[5] == "SystemdCgroup" {
+		if len(rest) == 6 && rest[0] == "config" && rest[1] == "containerd" && rest[2] == "runtimes" &&
+			rest[5] == "SystemdCgroup" {
 			o.runtimes = append(o.runtimes, runtimeOption{rest[3], e.Value, quoteOf(e)})
 		}
 		if len(rest) == 3 && rest[0] == "config" && rest[2] == "defaultRuntimeName" {
@@ -184,7 +185,10 @@ func (o *objects) takeNode() {
 		if o.leafValue(at+"type") == "" {
 			break
 		}
-		c := condition{node: name, kind: o.leafValue(at + "type"), status: o.leafValue(at + "status"), reason: o.leafValue(at + "reason"), message: o.leafValue(at + "message")}
+		c := condition{
+			node: name, kind: o.leafValue(at + "type"), status: o.leafValue(at + "status"),
+			reason: o.leafValue(at + "reason"), message: o.leafValue(at + "message"),
+		}
 		c.since, _ = stamp.Date(o.leafValue(at + "lastTransitionTime"))
 		c.beat, _ = stamp.Date(o.leafValue(at + "lastHeartbeatTime"))
 		for _, part := range [...]string{"message", "reason", "status", "lastTransitionTime", "lastHeartbeatTime", "type"} {
@@ -205,8 +209,12 @@ func (o *objects) takeNode() {
 func (o *objects) takeEvent(dst []event.Event) []event.Event {
 	object := o.leafValue("involvedObject.kind", "regarding.kind")
 	k := kubeEvent{
-		kind: object, name: o.leafValue("involvedObject.name", "regarding.name"), namespace: o.leafValue("involvedObject.namespace", "regarding.namespace"),
-		reason: o.leafValue("reason"), message: o.leafValue("message", "note"), level: o.leafValue("type"), count: o.leafValue("count", "deprecatedCount", "series.count"),
+		kind: object, name: o.leafValue("involvedObject.name", "regarding.name"), namespace: o.leafValue(
+			"involvedObject.namespace", "regarding.namespace",
+		),
+		reason: o.leafValue("reason"), message: o.leafValue("message", "note"), level: o.leafValue("type"), count: o.leafValue(
+			"count", "deprecatedCount", "series.count",
+		),
 		from: o.leafValue("source.component", "deprecatedSource.component", "reportingComponent", "reportingController"),
 	}
 	k.first, _ = stamp.Date(o.leafValue("firstTimestamp", "deprecatedFirstTimestamp", "eventTime"))

@@ -105,7 +105,9 @@ func (o *outline) appendVersions(dst []event.Event, name string, e *snapshots.Da
 		return addFact(dst, facts.Config, fact, scan.Version(e.Value), e)
 	case e.Path[0] != "Server":
 	case n == 3 && name == "Version":
-		fact := map[string]string{"Engine": "docker.version", "containerd": "containerd.version", "runc": "runc.version"}[e.Path[1]]
+		fact := map[string]string{
+			"Engine": "docker.version", "containerd": "containerd.version", "runc": "runc.version",
+		}[e.Path[1]]
 		if fact == "" {
 			return dst
 		}
@@ -114,7 +116,9 @@ func (o *outline) appendVersions(dst []event.Event, name string, e *snapshots.Da
 		server := *e
 		o.server = &server
 	case n == 2 && o.server != nil:
-		fact := map[string]string{"Revision": "containerd.version", "API version": "docker.version", "Git commit": "docker.version"}[name]
+		fact := map[string]string{
+			"Revision": "containerd.version", "API version": "docker.version", "Git commit": "docker.version",
+		}[name]
 		if fact != "" {
 			dst = addFact(dst, facts.Config, fact, scan.Version(o.server.Value), o.server)
 			o.server = nil
@@ -127,14 +131,20 @@ func (o *outline) appendVersions(dst []event.Event, name string, e *snapshots.Da
 func (o *outline) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event {
 	q := []event.Quote{quoteOf(e)}
 	if status := column(e, "Status"); status != "" {
-		c := condition{node: o.node, kind: column(e, "Type"), status: status, reason: column(e, "Reason"), message: column(e, "Message"), quotes: q}
+		c := condition{
+			node: o.node, kind: column(e, "Type"), status: status, reason: column(e, "Reason"),
+			message: column(e, "Message"), quotes: q,
+		}
 		c.since, _ = stamp.Date(column(e, "LastTransitionTime"))
 		c.beat, _ = stamp.Date(column(e, "LastHeartbeatTime"))
 		o.nodes.conditions = append(o.nodes.conditions, c)
 		return dst
 	}
 	from, _, _ := strings.Cut(column(e, "From"), ",")
-	k := kubeEvent{reason: column(e, "Reason"), message: column(e, "Message"), level: column(e, "Type"), from: from, age: column(e, "Age"), quotes: q}
+	k := kubeEvent{
+		reason: column(e, "Reason"), message: column(e, "Message"), level: column(e, "Type"), from: from,
+		age: column(e, "Age"), quotes: q,
+	}
 	if strings.HasPrefix(k.reason, "Node") {
 		k.kind, k.name = "Node", o.node
 	}

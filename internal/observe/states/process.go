@@ -128,7 +128,9 @@ func (p *processes) countRow(r *processRow) (first bool) {
 
 // completeEvent finishes the event of a row.
 func (r *processRow) completeEvent(ev event.Event, e *snapshots.Datum) event.Event {
-	for _, f := range [...]event.Field{event.FieldState.Text(r.state), event.FieldWchan.Text(r.wchan), event.FieldArgs.Text(clipText(r.args))} {
+	for _, f := range [...]event.Field{
+		event.FieldState.Text(r.state), event.FieldWchan.Text(r.wchan), event.FieldArgs.Text(clipText(r.args)),
+	} {
 		if f.Value.Text() != "" {
 			ev.Fields = append(ev.Fields, f)
 		}

@@ -146,7 +146,10 @@ func (s *settings) finishFile(dst []event.Event) []event.Event {
 		dst = addFact(dst, facts.Config, "containerd.config-version", s.version.Value, s.version)
 	}
 	if s.optionsQ.Text != "" {
-		dst = facts.Append(dst, facts.Config, "containerd.overlay-mount-options", "["+strings.Join(s.options, ", ")+"]", s.optionsQ)
+		dst = facts.Append(
+			dst, facts.Config, "containerd.overlay-mount-options", "["+strings.Join(s.options, ", ")+"]",
+			s.optionsQ,
+		)
 	}
 	return markConfigured(addRuntime(dst, s.runtimes, s.fallback), before)
 }

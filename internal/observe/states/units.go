@@ -44,7 +44,8 @@ func (u *unitProperties) takeDatum(dst []event.Event, e *snapshots.Datum) []even
 		return dst
 	}
 	name := e.Path[len(e.Path)-1]
-	if n, err := strconv.ParseUint(e.Value, 10, 32); err == nil && name == "NNames" && len(e.Path) == 1 { // of systemctl show without a unit
+	// of systemctl show without a unit
+	if n, err := strconv.ParseUint(e.Value, 10, 32); err == nil && name == "NNames" && len(e.Path) == 1 {
 		dst = append(dst, facts.Reading(facts.Units, facts.OfUnits, float64(n), event.Time{}, quoteOf(e)))
 	}
 	if _, ok := unitNames[name]; ok && len(e.Path) == 1 {
@@ -99,7 +100,8 @@ func (u *unitProperties) endUnit(dst []event.Event) []event.Event {
 	if props["ActiveState"] == "failed" || props["ActiveState"] == "inactive" {
 		since = "InactiveEnterTimestamp"
 	}
-	if props[since] != "" { // when it was printed is not known: a time of last year would mislead the clocks of other files
+	// when it was printed is not known: a time of last year would mislead the clocks of other files
+	if props[since] != "" {
 		e.Fields = append(e.Fields, event.FieldSince.Text(props[since]))
 	}
 	e.Text = messages.UnitText(props["Id"], props["ActiveState"])

@@ -117,7 +117,9 @@ const minOrders = 9
 func appendFreeBlocks(dst []event.Event, e *snapshots.Datum) []event.Event {
 	f := strings.Fields(e.Value)
 	if len(f) < minOrders+3 || f[1] != "zone" || f[2] != "Normal" {
-		return dst // what the kernel allocates from is Normal; /proc/pagetypeinfo has such lines, too, with other numbers
+		// what the kernel allocates from is Normal; /proc/pagetypeinfo has such lines, too, with
+		// other numbers
+		return dst
 	}
 	return addFact(dst, facts.Node, "memory.free-blocks."+strings.TrimSuffix(f[0], ","), strings.Join(f[3:], " "), e)
 }
@@ -173,7 +175,8 @@ func (v *values) noteCgroup(file, base, name string, e *snapshots.Datum) {
 		g.fields = append(g.fields, field)
 	}
 	g.freezer, g.frozen = g.freezer || freezer, g.frozen || frozen
-	g.told = g.told || frozen || field.Key == event.FieldPIDs || field.Key == event.FieldPIDsMax && err == nil || (field.Key == event.FieldDying || field.Key == event.FieldThrottled) && n > 0
+	g.told = g.told || frozen || field.Key == event.FieldPIDs ||
+		field.Key == event.FieldPIDsMax && err == nil || (field.Key == event.FieldDying || field.Key == event.FieldThrottled) && n > 0
 }
 
 func (v *values) finishFile(dst []event.Event) []event.Event {
@@ -207,7 +210,13 @@ func (g *cgroup) appendReading(dst []event.Event, e *event.Event) []event.Event 
 		return dst
 	}
 	_, below, _ := strings.Cut(g.path, "sys/fs/cgroup/")
-	return append(dst, facts.Reading(facts.Node, facts.OfPIDs, n, event.Time{}, g.quotes[0], event.FieldLimit.Number(most), event.FieldPath.Text("/"+below)))
+	return append(
+		dst,
+		facts.Reading(
+			facts.Node, facts.OfPIDs, n, event.Time{}, g.quotes[0], event.FieldLimit.Number(most),
+			event.FieldPath.Text("/"+below),
+		),
+	)
 }
 
 // podUID is the pod that a cgroup belongs to: kubepods/besteffort/pod1234-…,

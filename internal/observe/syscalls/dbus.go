@@ -332,7 +332,10 @@ func (c *BusConn) countSerial(m *BusMessage, raw string, systemd bool) {
 			return
 		}
 		i = len(c.Serials)
-		c.Serials = append(c.Serials, &Serials{Sender: m.Sender, Sent: m.Sent, First: m.Serial, FirstAt: m.At, firstPos: m.Pos, firstRaw: raw})
+		c.Serials = append(
+			c.Serials,
+			&Serials{Sender: m.Sender, Sent: m.Sent, First: m.Serial, FirstAt: m.At, firstPos: m.Pos, firstRaw: raw},
+		)
 	} else if last := c.Serials[i].Last; m.Serial <= last {
 		if last > 0xfffffff0 && m.Serial >= 1<<31 && m.Serial < 1<<31+0x10000 {
 			c.Serials[i].Wrapped = true
@@ -414,12 +417,19 @@ func (c *BusConn) isPrivate() bool { return c.Path == "/run/systemd/private" }
 
 // handshakeEvent makes an event of a handshake that was answered late, or not at all.
 func handshakeEvent(c *BusConn) event.Event {
-	e := event.Event{Kind: event.KindBusCall, Component: "process", Source: "strace", Start: c.AuthAt, End: c.AuthAnswered, Open: c.AuthAge > 0}
+	e := event.Event{
+		Kind: event.KindBusCall, Component: "process", Source: "strace", Start: c.AuthAt, End: c.AuthAnswered,
+		Open: c.AuthAge > 0,
+	}
 	if e.Open {
 		e.End = c.AuthAt.Add(c.AuthAge)
 	}
 	e.IDs.PID = c.PID
-	e.Fields = []event.Field{event.FieldMember.Text("AUTH"), event.FieldPath.Text(c.Path), event.FieldDirection.Text(directions[sideOf(c.authSent)]), event.FieldAnswered.Bool(!e.Open), event.FieldBlocked.Bool(false)}
+	e.Fields = []event.Field{
+		event.FieldMember.Text("AUTH"), event.FieldPath.Text(c.Path),
+		event.FieldDirection.Text(directions[sideOf(c.authSent)]), event.FieldAnswered.Bool(!e.Open),
+		event.FieldBlocked.Bool(false),
+	}
 	e.Text = "D-Bus handshake on " + cmp.Or(c.Path, "fd "+strconv.Itoa(c.FD))
 	if e.Open {
 		e.Text += " has no answer"

@@ -14,12 +14,15 @@ import (
 
 // Summary is what one trace amounts to.
 type Summary struct {
-	Path        string
-	Files       []string // that it was read from, where strace -ff wrote several
-	Form        traces.Form
-	Calls       map[string]*CallCount
-	Open        []TracedCall          // that had not returned at the end: culprits before idle waits, then the longest
-	Slow        []TracedCall          // finished culprits of at least 10 ms: the few longest of each kind, kinds in the order of Waits
+	Path  string
+	Files []string // that it was read from, where strace -ff wrote several
+	Form  traces.Form
+	Calls map[string]*CallCount
+	// that had not returned at the end: culprits before idle waits, then the longest
+	Open []TracedCall
+	// finished culprits of at least 10 ms: the few longest of each kind, kinds in the order of
+	// Waits
+	Slow        []TracedCall
 	Idle        map[string]*CallCount // waits of at least 10 ms
 	Tables      []traces.CallTotal    // rows of the tables that strace itself printed (-c, -C)
 	Counted     bool                  // Calls are those of Tables: the file holds no calls
@@ -54,11 +57,12 @@ const (
 	DiskWait    Wait = "disk"
 	NetlinkWait Wait = "netlink"
 	BusWait     Wait = "d-bus"
-	SocketWait  Wait = "socket" // to send, or to receive where the trace does not tell the socket's kind
-	LockWait    Wait = "file lock"
-	ChildWait   Wait = "child"
-	OtherWait   Wait = "other"
-	IdleWait    Wait = "idle"
+	// to send, or to receive where the trace does not tell the socket's kind
+	SocketWait Wait = "socket"
+	LockWait   Wait = "file lock"
+	ChildWait  Wait = "child"
+	OtherWait  Wait = "other"
+	IdleWait   Wait = "idle"
 )
 
 // Waits are all kinds in the order in which they are shown.
@@ -333,14 +337,23 @@ func (s *Summary) Missing() (missing []string) {
 			missing = append(missing, what)
 		}
 	}
-	add(f.PID == "", "no pids (-f): either one thread was traced, or this is one file of -ff; a hang elsewhere shows only as a quiet futex")
+	add(
+		f.PID == "",
+		"no pids (-f): either one thread was traced, or this is one file of -ff; a hang elsewhere shows only as a quiet futex",
+	)
 	add(f.Clock == "" && !f.Relative, "no times (-tt): the age of open calls is unknown")
 	lacks := s.First.Lacks
-	add(f.Clock == "" && f.Relative && !s.First.Known, "no time of day (-tt beside -r): the trace cannot be laid beside a log; --date with a time of day gives it one")
+	add(
+		f.Clock == "" && f.Relative && !s.First.Known,
+		"no time of day (-tt beside -r): the trace cannot be laid beside a log; --date with a time of day gives it one",
+	)
 	add(lacks&event.LacksDate != 0, "no date and no zone (-ttt has both); --date and --tz give it them")
 	add(s.First.Known && lacks == event.LacksZone, "no zone (--tz); the date is the one of --date")
 	add(f.Clock == "-t", "no fractions of a second (-tt)")
-	add(!f.Took && (f.Clock != "" || f.Relative), "no -T: only calls that other threads' lines interrupt have a duration; of others the time to the next line is an upper bound (≤)")
+	add(
+		!f.Took && (f.Clock != "" || f.Relative),
+		"no -T: only calls that other threads' lines interrupt have a duration; of others the time to the next line is an upper bound (≤)",
+	)
 	add(f.Labels != "-yy" && len(s.Bus.Conns) == 0, "no -yy: sockets are known only where the trace shows them being made")
 	for _, c := range s.Bus.Conns {
 		if c.Unreadable {

@@ -130,7 +130,10 @@ func findConvoys(open []TracedCall, files *files) []Convoy {
 		all = append(all, v)
 	}
 	slices.SortFunc(all, func(a, b Convoy) int {
-		return cmp.Or(cmp.Compare(len(b.Waiters), len(a.Waiters)), cmp.Compare(a.Address, b.Address), cmp.Compare(a.Waiters[0], b.Waiters[0]))
+		return cmp.Or(
+			cmp.Compare(len(b.Waiters), len(a.Waiters)), cmp.Compare(a.Address, b.Address),
+			cmp.Compare(a.Waiters[0], b.Waiters[0]),
+		)
 	})
 	return all
 }
@@ -171,7 +174,10 @@ func lockAddress(c *TracedCall) (string, bool) {
 
 // childEvent makes an event of a wait for a child that is itself blocked.
 func childEvent(c *TracedCall) event.Event {
-	e := event.Event{Kind: event.KindSyscall, Component: "process", Source: "strace", Start: c.Start, Open: true, Begun: c.AtLeast}
+	e := event.Event{
+		Kind: event.KindSyscall, Component: "process", Source: "strace", Start: c.Start, Open: true,
+		Begun: c.AtLeast,
+	}
 	e.IDs.TID = c.PID
 	if c.HasDuration && c.Start.Known {
 		e.End = c.Start.Add(c.Duration)
@@ -189,7 +195,10 @@ func childEvent(c *TracedCall) event.Event {
 // convoyEvent makes an event of threads that wait for one lock.
 func convoyEvent(v *Convoy) event.Event {
 	first := v.calls[0]
-	e := event.Event{Kind: event.KindConvoy, Component: "process", Source: "strace", Start: first.Start, Open: true, Begun: first.AtLeast}
+	e := event.Event{
+		Kind: event.KindConvoy, Component: "process", Source: "strace", Start: first.Start, Open: true,
+		Begun: first.AtLeast,
+	}
 	e.IDs.Lock, e.IDs.TID = v.Address, v.Holder
 	if first.HasDuration && first.Start.Known {
 		e.End = first.Start.Add(first.Duration)

@@ -113,7 +113,10 @@ func frameEvents(dst []event.Event, s *samples.Sample) []event.Event {
 	for i, f := range strings.Fields(s.Stack) {
 		if slices.Contains(tellingFrames, f) && i < len(s.Frames) {
 			q := s.Frames[i]
-			dst = messages.Record(dst, &event.Record{Pos: q.Pos, Lines: 1, Time: s.Time, Unit: "kernel", Raw: q.Text, Text: q.Text})
+			dst = messages.Record(
+				dst,
+				&event.Record{Pos: q.Pos, Lines: 1, Time: s.Time, Unit: "kernel", Raw: q.Text, Text: q.Text},
+			)
 		}
 	}
 	return dst

@@ -67,7 +67,8 @@ const (
 // Want says whether a raw line may be part of a trace that is being printed. What begins one is
 // among [Literals].
 func (k *KernelTraces) Want(line []byte) bool {
-	return k.open != nil && (bytes.Contains(line, []byte("+0x")) || bytes.Contains(line, []byte(" 0x")) || bytes.Contains(line, []byte("RIP: ")))
+	return k.open != nil &&
+		(bytes.Contains(line, []byte("+0x")) || bytes.Contains(line, []byte(" 0x")) || bytes.Contains(line, []byte("RIP: ")))
 }
 
 // Add takes the next wanted record.
@@ -147,7 +148,10 @@ func (k *KernelTraces) beginTrace(caller string, task *kernel.Task, r *event.Rec
 		k.closeTraces()
 	}
 	t := &kernelTrace{last: r.Time}
-	t.sample = samples.Sample{Time: r.Time, TID: task.TID, PID: task.TGID, Comm: task.Comm, State: task.State, Pos: quote.Pos, Raw: quote.Text}
+	t.sample = samples.Sample{
+		Time: r.Time, TID: task.TID, PID: task.TGID, Comm: task.Comm, State: task.State, Pos: quote.Pos,
+		Raw: quote.Text,
+	}
 	if h, ok := k.hung[caller]; ok && h.tid == task.TID {
 		t.blocked = time.Duration(h.seconds) * time.Second
 		t.sample.More = []event.Quote{h.line}
@@ -268,7 +272,10 @@ func (t *kernelTrace) hungEvent() event.Event {
 	if s.Time.Known {
 		e.Start, e.End = s.Time.Add(-t.blocked), s.Time
 	}
-	e.Fields = append(e.Fields, event.FieldSamples.Int(1), event.FieldSeconds.Number(float64(t.blocked/time.Second)), event.FieldReturned.Bool(false))
+	e.Fields = append(
+		e.Fields, event.FieldSamples.Int(1), event.FieldSeconds.Number(float64(t.blocked/time.Second)),
+		event.FieldReturned.Bool(false),
+	)
 	e.Text += ", for more than " + strconv.Itoa(int(t.blocked/time.Second)) + " s"
 	return e
 }

@@ -170,7 +170,10 @@ func isTellingOnce(s *samples.Sample) bool {
 	case "D":
 		return true
 	case "", "S":
-		return isNetlink(s) || s.State == "" && slices.ContainsFunc(strings.Fields(s.Stack), func(f string) bool { return slices.Contains(tellingFrames, f) })
+		return isNetlink(s) ||
+			s.State == "" && slices.ContainsFunc(
+				strings.Fields(s.Stack), func(f string) bool { return slices.Contains(tellingFrames, f) },
+			)
 	}
 	return false
 }
@@ -180,14 +183,21 @@ func isNetlink(s *samples.Sample) bool {
 }
 
 // tellingFrames are functions of the kernel whose line is worth a quote.
-var tellingFrames = []string{"ovl_sync_fs", "iterate_supers", "sync_inodes_sb", "cleanup_mnt", "deactivate_locked_super", "netlink_recvmsg"}
+var tellingFrames = []string{
+	"ovl_sync_fs", "iterate_supers", "sync_inodes_sb", "cleanup_mnt", "deactivate_locked_super",
+	"netlink_recvmsg",
+}
 
 // schedulerFrames are what every stack of a sleeping task ends in, which tells nothing.
-var schedulerFrames = []string{"__switch_to", "context_switch", "__schedule", "schedule", "schedule_timeout", "schedule_preempt_disabled", "io_schedule"}
+var schedulerFrames = []string{
+	"__switch_to", "context_switch", "__schedule", "schedule", "schedule_timeout", "schedule_preempt_disabled",
+	"io_schedule",
+}
 
 // isContinuedBy says whether the thread is still in the same call.
 func (r *run) isContinuedBy(s *samples.Sample, scan int) bool {
-	if s.Syscall != r.last.Syscall || s.HasNumber != r.last.HasNumber || s.Number != r.last.Number || heldState(s.State) != heldState(r.last.State) || s.Comm != r.last.Comm {
+	if s.Syscall != r.last.Syscall || s.HasNumber != r.last.HasNumber || s.Number != r.last.Number ||
+		heldState(s.State) != heldState(r.last.State) || s.Comm != r.last.Comm {
 		return false
 	}
 	if s.Seq != 0 && r.last.Seq != 0 && s.HasAge && r.last.HasAge { // calls are numbered
@@ -243,7 +253,9 @@ func sampleEvent(s *samples.Sample) event.Event {
 	if waits, _ := kernelwait.Of(s.Stack, s.WChan); waits != "" {
 		e.Fields = append(e.Fields, event.FieldWaits.Text(waits))
 	}
-	for _, f := range [...]event.Field{event.FieldCgroup.Text(s.Cgroup), event.FieldArgs.Text(s.Args), event.FieldMachine.Text(s.Machine)} {
+	for _, f := range [...]event.Field{
+		event.FieldCgroup.Text(s.Cgroup), event.FieldArgs.Text(s.Args), event.FieldMachine.Text(s.Machine),
+	} {
 		if f.Value.Text() != "" {
 			e.Fields = append(e.Fields, f)
 		}
@@ -335,7 +347,10 @@ func slowDisk(s *samples.Sample) []event.Event {
 	if took < slowRun || s.Time.IsZero() {
 		return nil
 	}
-	e := event.Event{Kind: event.KindDiskRequest, Component: "kernel", Source: SourceEnded, Start: s.Time.Add(-d.Queued), End: s.Time.Add(d.Service)}
+	e := event.Event{
+		Kind: event.KindDiskRequest, Component: "kernel", Source: SourceEnded, Start: s.Time.Add(-d.Queued),
+		End: s.Time.Add(d.Service),
+	}
 	e.IDs.TID, e.IDs.PID = d.TID, d.PID
 	e.Fields = []event.Field{
 		event.FieldDevice.Text(d.Device), event.FieldFlags.Text(d.Flags),
@@ -410,7 +425,10 @@ func (t *Samples) endRuns(dst []event.Event, atEnd bool) []event.Event {
 		left = append(left, r)
 	}
 	slices.SortFunc(left, func(a, b *run) int {
-		return cmp.Or(cmp.Compare(a.first.Pos.Line, b.first.Pos.Line), cmp.Compare(a.first.Pos.File, b.first.Pos.File), cmp.Compare(a.first.TID, b.first.TID))
+		return cmp.Or(
+			cmp.Compare(a.first.Pos.Line, b.first.Pos.Line), cmp.Compare(a.first.Pos.File, b.first.Pos.File),
+			cmp.Compare(a.first.TID, b.first.TID),
+		)
 	})
 	for _, r := range left {
 		dst = t.endRun(dst, r, atEnd && (r.scan == t.scan || t.cut && r.scan == t.scan-1))
