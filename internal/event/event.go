@@ -80,6 +80,14 @@ type IDs struct {
 	Lock      string // address as printed, "0xc000130f80"
 }
 
+// New is an event of a kind with a text and fields; ids, times and evidence are for its maker to add.
+func New(kind Kind, text string, fields ...Field) Event {
+	return Event{Kind: kind, Text: text, Fields: fields}
+}
+
+// AddFields adds to what the event has.
+func (e *Event) AddFields(fields ...Field) { e.Fields = append(e.Fields, fields...) }
+
 // Field is one typed value of an event.
 type Field struct {
 	Key   Key

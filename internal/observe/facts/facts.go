@@ -22,10 +22,7 @@ func New(name, value string) (event.Event, bool) {
 	if value == "" {
 		return event.Event{}, false
 	}
-	return event.Event{
-		Kind: event.KindFact, Fields: []event.Field{event.FieldName.Text(name), event.FieldValue.Text(value)},
-		Text: name + " = " + value,
-	}, true
+	return event.New(event.KindFact, name+" = "+value, event.FieldName.Text(name), event.FieldValue.Text(value)), true
 }
 
 // Sources of snapshots, as rules name them.

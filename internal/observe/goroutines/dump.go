@@ -128,16 +128,16 @@ func (o *dumpObserver) newEvent(kind event.Kind, i int) event.Event {
 	e.Start.Prec = max(e.Start.Prec, min(g.Wait, minutesSlack))
 	e.Fields = []event.Field{event.FieldState.Text(g.State)}
 	if g.Wait > 0 { // no minutes are no evidence of a short wait
-		e.Fields = append(e.Fields, event.FieldWait.Duration(g.Wait))
+		e.AddFields(event.FieldWait.Duration(g.Wait))
 	}
 	if call := requestOf(g); call != "" {
-		e.Fields = append(e.Fields, event.FieldCall.Text(call))
+		e.AddFields(event.FieldCall.Text(call))
 	}
 	if ptr := idPointer(g); ptr != "" {
-		e.Fields = append(e.Fields, event.FieldIDPtr.Text(ptr))
+		e.AddFields(event.FieldIDPtr.Text(ptr))
 	}
 	if client := ttrpcClient(g); client != "" {
-		e.Fields = append(e.Fields, event.FieldClient.Text(client))
+		e.AddFields(event.FieldClient.Text(client))
 	}
 	return e
 }
@@ -153,10 +153,12 @@ func (o *dumpObserver) holderEvent(lock *stackdump.Lock, h stackdump.Holder) eve
 	if w.inferred {
 		certainty = stackdump.Inferred
 	}
-	e.Fields = append(e.Fields,
-		event.FieldOwner.Text(ownerName(lock.Owner)), event.FieldLockType.Text(lock.Type), event.FieldCertainty.Text(certainty), event.FieldRule.Text(h.Rule),
-		event.FieldWaiters.Int(len(lock.Waiters)))
-	e.Fields = append(e.Fields, w.fields...)
+	e.AddFields(
+		event.FieldOwner.Text(ownerName(lock.Owner)), event.FieldLockType.Text(lock.Type),
+		event.FieldCertainty.Text(certainty), event.FieldRule.Text(h.Rule),
+		event.FieldWaiters.Int(len(lock.Waiters)),
+	)
+	e.AddFields(w.fields...)
 	e.Text = "holds " + lockName(lock) + ", " + w.text
 	e.Evidence = o.uniqueQuotes(g, append([]event.Quote{quoteFrame(&g.Frames[h.Frame])}, w.evidence...))
 	return e
@@ -289,10 +291,7 @@ func (o *dumpObserver) deadlockEvent(c stackdump.Cycle) event.Event {
 		}
 	}
 	ring := strings.Join(append(ids, ids[0]), " → ")
-	e.Fields = append(
-		e.Fields, event.FieldCertainty.Text(c.Certainty), event.FieldGoroutines.Text(ring),
-		event.FieldMembers.Int(len(ids)),
-	)
+	e.AddFields(event.FieldCertainty.Text(c.Certainty), event.FieldGoroutines.Text(ring), event.FieldMembers.Int(len(ids)))
 	e.Text = "deadlock: goroutines " + ring + " wait for each other's locks"
 	if len(ids) == 1 {
 		e.Text = "deadlock: waits for a lock that it holds itself"
@@ -306,12 +305,12 @@ func (o *dumpObserver) waiterEvent(lock *stackdump.Lock, w stackdump.Waiter) eve
 	g := &o.d.Goroutines[w.Goroutine]
 	e := o.newEvent(event.KindLockWait, w.Goroutine)
 	e.IDs.Lock = lock.Addr
-	e.Fields = append(
-		e.Fields, event.FieldOwner.Text(ownerName(lock.Owner)), event.FieldMode.Text(w.Mode),
+	e.AddFields(
+		event.FieldOwner.Text(ownerName(lock.Owner)), event.FieldMode.Text(w.Mode),
 		event.FieldAddressSure.Bool(lock.AddrSure),
 	)
 	if doing, rpc, _, _ := waitOf(g); doing != "" {
-		e.Fields = append(e.Fields, event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc))
+		e.AddFields(event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc))
 	}
 	e.Text = "waits for " + lockName(lock)
 	if w.Caller >= 0 && w.Caller < len(g.Frames) {
@@ -332,7 +331,7 @@ func (o *dumpObserver) queueEvent(lock *stackdump.Lock) event.Event {
 	})
 	e := o.waiterEvent(lock, longest)
 	e.Kind = event.KindLockQueue
-	e.Fields = append(e.Fields, event.FieldLockType.Text(lock.Type), event.FieldWaiters.Int(len(lock.Waiters)))
+	e.AddFields(event.FieldLockType.Text(lock.Type), event.FieldWaiters.Int(len(lock.Waiters)))
 	e.Text = strconv.Itoa(len(lock.Waiters)) + " goroutines wait for " + lockName(lock) + "; the dump does not show who holds it"
 	return e
 }
@@ -359,7 +358,7 @@ func (o *dumpObserver) relistEvent(i int) (event.Event, bool) {
 	e.Fields = append(append(e.Fields, event.FieldPhase.Text(phase)), w.fields...)
 	if cache := frameWith(g, 0, "(*GenericPLEG).updateCache"); cache >= 0 {
 		if ptr := uidPointer(g.Frames[cache].Args); ptr != "" {
-			e.Fields = append(e.Fields, event.FieldPodPtr.Text(ptr))
+			e.AddFields(event.FieldPodPtr.Text(ptr))
 		}
 	}
 	e.Text = "relist sits in phase " + phase + ", " + w.text
@@ -379,7 +378,7 @@ func (o *dumpObserver) syncLoopEvent(i int) (event.Event, bool) {
 	doing, rpc, frame, _ := waitOf(g)
 	handler := g.Frames[at-1].Name()
 	handler = handler[strings.LastIndexByte(handler, '.')+1:]
-	e.Fields = append(e.Fields, event.FieldHandler.Text(handler), event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc))
+	e.AddFields(event.FieldHandler.Text(handler), event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc))
 	e.Text = "the sync loop sits in " + handler + ", " + doingText(doing, rpc, g.State)
 	e.Evidence = append(e.Evidence, quoteFrame(&g.Frames[at-1]))
 	if frame >= 0 && frame != at-1 {
@@ -402,7 +401,7 @@ func (o *dumpObserver) outsideEvent(i int) (event.Event, bool) {
 	if guess {
 		certainty = "inferred"
 	}
-	e.Fields = append(e.Fields, event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc), event.FieldCertainty.Text(certainty))
+	e.AddFields(event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc), event.FieldCertainty.Text(certainty))
 	e.Text = doingText(doing, rpc, g.State)
 	e.Evidence = append(e.Evidence, quoteFrame(&g.Frames[frame]), quoteHeader(g))
 	return e, true

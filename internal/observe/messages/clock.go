@@ -32,8 +32,10 @@ func clockStep(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	step := time.Duration(seconds * float64(time.Second))
-	e := event.Event{Kind: event.KindClockStep, Text: "the clock is set by " + step.Round(time.Millisecond).String()}
-	e.Fields = []event.Field{event.FieldStep.Duration(step)}
+	e := event.New(
+		event.KindClockStep, "the clock is set by "+step.Round(time.Millisecond).String(),
+		event.FieldStep.Duration(step),
+	)
 	if step > 0 { // the times in between did not happen
 		e.Start, e.End = r.Time.Add(-step), r.Time
 	}

@@ -83,10 +83,10 @@ func criCall(r *event.Record) (event.Event, bool) {
 	switch {
 	case strings.HasSuffix(rest, "returns successfully"):
 		e.Span.Edge = event.End
-		e.Fields = append(e.Fields, event.FieldOutcome.Text("ok"))
+		e.AddFields(event.FieldOutcome.Text("ok"))
 	case strings.HasSuffix(rest, " failed") || strings.Contains(rest, "failed, error"):
 		e.Span.Edge = event.End
-		e.Fields = append(e.Fields, failureFields(errorOf(r))...)
+		e.AddFields(failureFields(errorOf(r))...)
 	}
 	return e, true
 }
@@ -142,7 +142,7 @@ func isExitedError(s string) bool {
 // write-up).
 func updateCost(r *event.Record) (event.Event, bool) {
 	e, ok := costOf(event.KindCRICall, "[UpdateContainerResources] ", "UpdateContainerResources")(r)
-	e.Fields = append(e.Fields, event.FieldMethod.Text("UpdateContainerResources"))
+	e.AddFields(event.FieldMethod.Text("UpdateContainerResources"))
 	e.Span.Key = "cri/UpdateContainerResources/" + e.IDs.Container
 	return e, ok
 }
@@ -162,7 +162,7 @@ func listCost(r *event.Record) (event.Event, bool) {
 func statusCost(r *event.Record) (event.Event, bool) {
 	e, ok := costOf(event.KindStatusGet, "get container ", "Status.Get")(r)
 	if caller, found := scan.Between(r.Message(), "[", "]"); found {
-		e.Fields = append(e.Fields, event.FieldCall.Text(caller))
+		e.AddFields(event.FieldCall.Text(caller))
 		e.Text += " in " + caller
 	}
 	return e, ok
@@ -205,12 +205,12 @@ func taskExit(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false // without an id, or the exit of an exec
 	}
 	if n, err := strconv.Atoi(scan.Digits(scan.After(text, "ExitStatus:", "exit_status:"))); err == nil {
-		e.Fields = append(e.Fields, event.FieldExitStatus.Int(n))
+		e.AddFields(event.FieldExitStatus.Int(n))
 	}
 	if at, ok := exitedAt(text); ok {
 		e.Start = at
 		if !r.Time.IsZero() && r.Time.Lacks == 0 && event.Plausible(r.Time.T) {
-			e.Fields = append(e.Fields, event.FieldLag.Duration(r.Time.T.Sub(at.T)))
+			e.AddFields(event.FieldLag.Duration(r.Time.T.Sub(at.T)))
 		}
 	}
 	e.Text = "container " + scan.Short(e.IDs.Container) + " exited"
@@ -277,7 +277,7 @@ func exitFailed(r *event.Record) (event.Event, bool) {
 		event.FieldAgain.Bool(strings.HasPrefix(r.Message(), "Failed to handle backOff")),
 	}
 	if lag, ok := exit.Get(event.FieldLag); ok {
-		e.Fields = append(e.Fields, event.Field{Key: event.FieldLag, Value: lag})
+		e.AddFields(event.Field{Key: event.FieldLag, Value: lag})
 	}
 	e.Text = "containerd could not handle the exit of " + scan.Short(exit.IDs.Container)
 	return e, true
@@ -301,7 +301,7 @@ func stateTimeout(r *event.Record) (event.Event, bool) {
 // (private patch).
 func updateRefused(r *event.Record) (event.Event, bool) {
 	text := r.Message() + errorOf(r)
-	e := event.Event{Kind: event.KindUpdateRefused, Text: "containerd refused to update a container that is going"}
+	e := event.New(event.KindUpdateRefused, "containerd refused to update a container that is going")
 	e.IDs.Container = scan.ContainerID(scan.After(text, `container "`, `container \"`))
 	e.Fields = []event.Field{event.FieldPatched.Bool(strings.Contains(text, "removing or stopping state"))}
 	return e, true
@@ -410,10 +410,7 @@ func cleanedUp(r *event.Record) (event.Event, bool) {
 
 func dumpWritten(r *event.Record) (event.Event, bool) {
 	file := scan.After(r.Message(), " written to ")
-	return event.Event{
-		Kind: event.KindDumpWritten, Fields: []event.Field{event.FieldPath.Text(file)},
-		Text: "goroutine dump written to " + file,
-	}, file != ""
+	return event.New(event.KindDumpWritten, "goroutine dump written to "+file, event.FieldPath.Text(file)), file != ""
 }
 
 // systemdCgroup: debug use OCI runtime {… Options:map[… SystemdCgroup:true] …} and SystemdCgroup =

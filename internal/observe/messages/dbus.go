@@ -44,10 +44,10 @@ func busLimit(r *event.Record) (event.Event, bool) {
 		uid = scan.Digits(quota[strings.LastIndex(quota, " ")+1:])
 		limit, _, _ = strings.Cut(rest, "'")
 	}
-	e := event.Event{Kind: event.KindBusLimit, Text: "the bus refuses UID " + uid + ": its limit of " + limit + " is reached"}
-	e.Fields = []event.Field{
+	e := event.New(
+		event.KindBusLimit, "the bus refuses UID "+uid+": its limit of "+limit+" is reached",
 		event.FieldUID.Text(uid), event.FieldLimit.Text(limit), event.FieldOnContainer.Bool(aboutContainer(r)),
-	}
+	)
 	return e, uid != ""
 }
 
@@ -77,7 +77,7 @@ func activationTimeout(r *event.Record) (event.Event, bool) {
 	if !ok || !strings.Contains(text, "timed out") {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindActivationTimeout, Text: "nobody answers for " + service + " on the bus"}
+	e := event.New(event.KindActivationTimeout, "nobody answers for "+service+" on the bus")
 	e.Fields = []event.Field{event.FieldService.Text(service), event.FieldOnContainer.Bool(aboutContainer(r))}
 	return e, true
 }
@@ -93,7 +93,7 @@ func queueFull(r *event.Record) (event.Event, bool) {
 	if !strings.Contains(receiver, "(uid=0 pid=1 ") {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindQueueFull, Text: "PID 1 does not read its messages: its queue is full"}
+	e := event.New(event.KindQueueFull, "PID 1 does not read its messages: its queue is full")
 	member, ok := scan.Between(r.Raw, `member="`, `"`)
 	if !ok {
 		member, _ = scan.Between(r.Raw, `member=\"`, `\"`)
@@ -118,7 +118,7 @@ func systemdTimeout(r *event.Record) (event.Event, bool) {
 	) {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindSystemdTimeout, Text: "systemd did not answer in time"}
+	e := event.New(event.KindSystemdTimeout, "systemd did not answer in time")
 	e.IDs.Container = scan.FindID(text)
 	e.Fields = []event.Field{event.FieldRunc.Bool(runc), event.FieldOnContainer.Bool(runc || aboutContainer(r))}
 	return e, true

@@ -26,8 +26,5 @@ func clientGaveUp(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	call, _ := scan.Between(text, "Handler for ", " returned")
-	return event.Event{
-		Kind: event.KindClientGaveUp, Fields: []event.Field{event.FieldPath.Text(call)},
-		Text: "a client gave up waiting for " + call,
-	}, true
+	return event.New(event.KindClientGaveUp, "a client gave up waiting for "+call, event.FieldPath.Text(call)), true
 }

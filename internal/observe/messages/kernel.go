@@ -54,11 +54,11 @@ func HungTask(r *event.Record) (event.Event, bool) {
 	if !ok || i < 0 {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindHungTask, Text: "task " + name[:i] + " is stuck in the kernel"}
+	e := event.New(event.KindHungTask, "task "+name[:i]+" is stuck in the kernel")
 	e.IDs.PID, _ = strconv.Atoi(name[i+1:])
 	e.Fields = []event.Field{event.FieldComm.Text(name[:i])}
 	if n, err := strconv.Atoi(scan.Digits(scan.After(r.Raw, "blocked for more than "))); err == nil {
-		e.Fields = append(e.Fields, event.FieldSeconds.Int(n))
+		e.AddFields(event.FieldSeconds.Int(n))
 	}
 	return e, true
 }
@@ -74,11 +74,11 @@ func oomKill(r *event.Record) (event.Event, bool) {
 	if pid == "" || !ok {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindOOMKill, Text: "the kernel kills " + comm + " for memory"}
+	e := event.New(event.KindOOMKill, "the kernel kills "+comm+" for memory")
 	e.IDs.PID, _ = strconv.Atoi(pid)
 	e.Fields = []event.Field{event.FieldComm.Text(comm)}
 	if name := daemon.RuntimeOf(comm); daemon.IsRuntime(name) {
-		e.Fields = append(e.Fields, event.FieldRuntime.Text(name))
+		e.AddFields(event.FieldRuntime.Text(name))
 	}
 	return e, true
 }
@@ -89,9 +89,10 @@ func oomKill(r *event.Record) (event.Event, bool) {
 func kernelFrame(symbol string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
 		before, _, _ := strings.Cut(r.Raw, symbol)
-		return event.Event{
-			Kind: event.KindKernelFrame, Fields: []event.Field{event.FieldSymbol.Text(symbol)}, Text: "kernel stack in " + symbol,
-		}, (before == "" || !scan.IsWord(before[len(before)-1])) && !symbolRow.MatchString(r.Raw)
+		return event.New(
+				event.KindKernelFrame, "kernel stack in "+symbol, event.FieldSymbol.Text(symbol),
+			), (before == "" || !scan.IsWord(before[len(before)-1])) &&
+				!symbolRow.MatchString(r.Raw)
 	}
 }
 
@@ -103,10 +104,10 @@ var symbolRow = regexp.MustCompile(`^[0-9a-f]{8,16} [A-Za-z] `)
 func forkRejected(r *event.Record) (event.Event, bool) {
 	cgroup, _, _ := strings.Cut(scan.After(r.Raw, "fork rejected by pids controller in "), " ")
 	pod := scan.ContainsAny(cgroup, []string{"kubepods", "docker-", "/docker/", "cri-containerd", "libpod", "crio-"})
-	return event.Event{
-		Kind: event.KindForkRejected, Fields: []event.Field{event.FieldCgroup.Text(cgroup), event.FieldPodLimit.Bool(pod)},
-		Text: "the pids limit of " + cgroup + " is reached",
-	}, strings.HasPrefix(cgroup, "/")
+	return event.New(
+		event.KindForkRejected, "the pids limit of "+cgroup+" is reached", event.FieldCgroup.Text(cgroup),
+		event.FieldPodLimit.Bool(pod),
+	), strings.HasPrefix(cgroup, "/")
 }
 
 // netdevBusy is the line of net/core/dev.c, every 10 s while it waits: unregister_netdevice:
@@ -114,13 +115,12 @@ func forkRejected(r *event.Record) (event.Event, bool) {
 // pernet_ops_rwsem: the lock that a new network namespace needs.
 func netdevBusy(r *event.Record) (event.Event, bool) {
 	device, ok := scan.Between(r.Raw, "unregister_netdevice: waiting for ", " to become free")
-	e := event.Event{
-		Kind:   event.KindNetdevBusy,
-		Fields: []event.Field{event.FieldDevice.Text(device), event.FieldHolds.Text(kernelwait.NetworkLock)},
-		Text:   "the kernel waits for references to " + device,
-	}
+	e := event.New(
+		event.KindNetdevBusy, "the kernel waits for references to "+device, event.FieldDevice.Text(device),
+		event.FieldHolds.Text(kernelwait.NetworkLock),
+	)
 	if n, err := strconv.Atoi(strings.TrimSuffix(scan.FirstWord(scan.After(r.Raw, "Usage count = ")), ".")); err == nil {
-		e.Fields = append(e.Fields, event.FieldUsage.Int(n))
+		e.AddFields(event.FieldUsage.Int(n))
 	}
 	return e, ok
 }
@@ -142,7 +142,7 @@ func fileServer(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	case strings.HasPrefix(state, "not responding, "):
 		e.Span.Edge = event.Begin
-		e.Fields = append(e.Fields, event.FieldGaveUp.Bool(strings.HasPrefix(state, "not responding, timed out")))
+		e.AddFields(event.FieldGaveUp.Bool(strings.HasPrefix(state, "not responding, timed out")))
 	case strings.HasPrefix(state, "OK"):
 		e.Span.Edge, e.Text = event.End, "the NFS server "+server+" answers again"
 	default:
@@ -171,10 +171,10 @@ func blockError(r *event.Record) (event.Event, bool) {
 		what, device = "journal", scan.FirstWord(scan.After(text, "Aborting journal on device ", "while flushing file data on "))
 	}
 	device = strings.Trim(device, ",.:\")")
-	return event.Event{
-		Kind: event.KindBlockError, Fields: []event.Field{event.FieldDevice.Text(device), event.FieldWhat.Text(what)},
-		Text: "I/O errors on " + device,
-	}, device != ""
+	return event.New(
+		event.KindBlockError, "I/O errors on "+device, event.FieldDevice.Text(device),
+		event.FieldWhat.Text(what),
+	), device != ""
 }
 
 // nvmeTimeout is a command of NVMe that got no answer:
@@ -183,12 +183,10 @@ func blockError(r *event.Record) (event.Event, bool) {
 //	nvme nvme1: I/O tag 12 (100c) opcode 0x1 (I/O Cmd) QID 3 timeout, aborting req_op:WRITE(1) size:4096      (≥ 6.5)
 func nvmeTimeout(r *event.Record) (event.Event, bool) {
 	device, rest, ok := strings.Cut(scan.After(r.Raw, "nvme nvme"), ": ")
-	return event.Event{
-		Kind: event.KindBlockError, Fields: []event.Field{
-			event.FieldDevice.Text("nvme" + device), event.FieldWhat.Text("timeout"),
-		},
-		Text: "nvme" + device + " does not answer",
-	}, ok && strings.HasPrefix(rest, "I/O ")
+	return event.New(
+		event.KindBlockError, "nvme"+device+" does not answer", event.FieldDevice.Text("nvme"+device),
+		event.FieldWhat.Text("timeout"),
+	), ok && strings.HasPrefix(rest, "I/O ")
 }
 
 // softLockup is the line of kernel/watchdog.c, every 20 s or so while it lasts:
@@ -223,9 +221,10 @@ func softLockup(r *event.Record) (event.Event, bool) {
 //	rcu: INFO: rcu_sched detected expedited stalls on CPUs/tasks: { 3-... } 21 jiffies s: 9 root: 0x8/.
 func rcuStall(r *event.Record) (event.Event, bool) {
 	self := strings.Contains(r.Raw, "self-detected stall on CPU")
-	return event.Event{
-		Kind: event.KindRCUStall, Fields: []event.Field{event.FieldSelf.Bool(self)}, Text: "a CPU does not come round",
-	}, strings.Contains(r.Raw, "INFO: rcu") && (self || strings.Contains(r.Raw, "stalls on CPUs/tasks"))
+	return event.New(
+			event.KindRCUStall, "a CPU does not come round", event.FieldSelf.Bool(self),
+		), strings.Contains(r.Raw, "INFO: rcu") &&
+			(self || strings.Contains(r.Raw, "stalls on CPUs/tasks"))
 }
 
 // allocDeadlock is fs/xfs/kmem.c's line, every hundredth try, some 2 s apart (up to 6.8):
@@ -238,7 +237,7 @@ func allocDeadlock(r *event.Record) (event.Event, bool) {
 	if !ok || i < 0 {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindAllocDeadlock, Text: "XFS gets no memory for " + task[:i]}
+	e := event.New(event.KindAllocDeadlock, "XFS gets no memory for "+task[:i])
 	e.IDs.TID, _ = strconv.Atoi(scan.Digits(task[i+1:]))
 	e.Fields = []event.Field{
 		event.FieldComm.Text(task[:i]),
@@ -254,12 +253,9 @@ func pageAllocFailed(r *event.Record) (event.Event, bool) {
 	if i := strings.LastIndexByte(comm, ']'); i >= 0 { // the stamp of dmesg
 		comm = strings.TrimSpace(comm[i+1:])
 	}
-	e := event.Event{
-		Kind: event.KindPageAllocFailed, Fields: []event.Field{event.FieldComm.Text(comm)},
-		Text: "no pages for " + comm,
-	}
+	e := event.New(event.KindPageAllocFailed, "no pages for "+comm, event.FieldComm.Text(comm))
 	if n, err := strconv.Atoi(scan.Digits(rest)); err == nil {
-		e.Fields = append(e.Fields, event.FieldOrder.Int(n))
+		e.AddFields(event.FieldOrder.Int(n))
 	}
 	return e, ok
 }
@@ -272,10 +268,10 @@ func pageAllocFailed(r *event.Record) (event.Event, bool) {
 func slabFailed(r *event.Record) (event.Event, bool) {
 	cache, ok := scan.Between(r.Raw, "cache: ", ", object size: ")
 	name, cgroup, accounted := strings.Cut(strings.TrimSuffix(cache, ")"), "(")
-	return event.Event{
-		Kind: event.KindSlabFailed, Fields: []event.Field{event.FieldCache.Text(name), event.FieldCgroup.Text(cgroup)},
-		Text: "no memory for " + name + " in a memory cgroup",
-	}, ok && accounted
+	return event.New(
+		event.KindSlabFailed, "no memory for "+name+" in a memory cgroup", event.FieldCache.Text(name),
+		event.FieldCgroup.Text(cgroup),
+	), ok && accounted
 }
 
 // suspendEdge: PM: suspend entry (deep); PM: suspend exit; PM: hibernation: hibernation entry

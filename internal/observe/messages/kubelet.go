@@ -71,7 +71,7 @@ func PLEGUnhealthy(r *event.Record) (event.Event, bool) {
 	if s := errorOf(r); strings.Contains(s, "PLEG is not healthy") {
 		text = s
 	}
-	e := event.Event{Kind: event.KindPLEGUnhealthy, Text: "PLEG is not healthy"}
+	e := event.New(event.KindPLEGUnhealthy, "PLEG is not healthy")
 	age, ok := scan.Duration(text, "last seen active ", " ago")
 	if age > event.LongestSpan || strings.Contains(text, "pleg has yet to be successful") {
 		e.Fields = []event.Field{event.FieldNever.Bool(true)}
@@ -83,7 +83,7 @@ func PLEGUnhealthy(r *event.Record) (event.Event, bool) {
 	}
 	e.Fields = []event.Field{event.FieldAge.Duration(age)}
 	if threshold, ok := scan.Duration(text, "threshold is ", ""); ok {
-		e.Fields = append(e.Fields, event.FieldThreshold.Duration(threshold))
+		e.AddFields(event.FieldThreshold.Duration(threshold))
 	}
 	e.Text = "PLEG was last seen active " + age.String() + " ago"
 	return e, true
@@ -99,7 +99,7 @@ func relistFailed(r *event.Record) (event.Event, bool) {
 		Fields: append([]event.Field{event.FieldError.Text(text), event.FieldDeadline.Bool(isDeadline(text))}, tooLarge(text)...),
 		Text:   "relist could not list the pods",
 	}
-	e.Fields = append(e.Fields, lostRuntime(text)...)
+	e.AddFields(lostRuntime(text)...)
 	return e, true
 }
 
@@ -165,7 +165,7 @@ func gcFailed(r *event.Record) (event.Event, bool) {
 	if reason == "" {
 		reason = scan.After(r.Message(), "rpc error: ")
 	}
-	e := event.Event{Kind: event.KindGCFailed, Text: "the kubelet could not collect dead containers"}
+	e := event.New(event.KindGCFailed, "the kubelet could not collect dead containers")
 	e.Fields = append(
 		[]event.Field{event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(reason))},
 		tooLarge(reason)...,
@@ -206,13 +206,13 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 	if reason == "" {
 		reason = scan.After(text, " failed: ", " error: ")
 	}
-	e := event.Event{Kind: event.KindCRIError, Text: method + " failed"}
+	e := event.New(event.KindCRIError, method+" failed")
 	e.Fields = []event.Field{
 		event.FieldMethod.Text(method), event.FieldError.Text(reason),
 		event.FieldDeadline.Bool(isDeadline(text) || isDeadline(reason)),
 	}
-	e.Fields = append(e.Fields, tooLarge(reason)...)
-	e.Fields = append(e.Fields, lostRuntime(reason)...)
+	e.AddFields(tooLarge(reason)...)
+	e.AddFields(lostRuntime(reason)...)
 	for _, key := range []string{"containerID", "podSandboxID", "podSandboxId"} {
 		if id, ok := r.Field(key); ok {
 			e.IDs.Container = scan.ContainerID(id)
@@ -278,7 +278,7 @@ func callerError(r *event.Record) (event.Event, bool) {
 			e.IDs.Container = scan.ContainerID(scan.After(r.Message(), "container id: "))
 		}
 		reason, _ := e.Get(event.FieldError)
-		e.Fields = append(e.Fields, event.FieldCaller.Bool(true))
+		e.AddFields(event.FieldCaller.Bool(true))
 		return e, ok && reason.Text() != ""
 	}
 	return event.Event{}, false
@@ -292,7 +292,7 @@ func callerError(r *event.Record) (event.Event, bool) {
 //	        "Recording event message for node" node="X" event="NodeNotReady"
 func nodeNotReady(r *event.Record) (event.Event, bool) {
 	text := r.Raw
-	e := event.Event{Kind: event.KindNodeNotReady, Text: "node became NotReady"}
+	e := event.New(event.KindNodeNotReady, "node became NotReady")
 	switch {
 	case strings.Contains(text, "NodeStatusUnknown"):
 		return event.Event{}, false // set by the controller, never by PLEG
@@ -327,15 +327,15 @@ func nodeReady(r *event.Record) (event.Event, bool) {
 	text := r.Raw
 	if strings.Contains(text, "Node became ready") ||
 		strings.Contains(text, "event message for node") && strings.Contains(text, "NodeReady") {
-		return event.Event{Kind: event.KindNodeReady, Text: "node became Ready"}, true
+		return event.New(event.KindNodeReady, "node became Ready"), true
 	}
 	return event.Event{}, false
 }
 
 func kubeletStart(r *event.Record) (event.Event, bool) {
-	return event.Event{
-		Kind: event.KindKubeletStart, Text: "kubelet started",
-	}, strings.HasPrefix(strings.TrimLeft(r.Message(), `"`), "Started kubelet")
+	return event.New(event.KindKubeletStart, "kubelet started"), strings.HasPrefix(
+		strings.TrimLeft(r.Message(), `"`), "Started kubelet",
+	)
 }
 
 // eventedFull: "Skipping pod synchronization" err="EventedPLEG is not healthy: EventedPLEG: pleg
@@ -345,8 +345,7 @@ func eventedFull(r *event.Record) (event.Event, bool) {
 	if err != nil {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindEventedFull, Text: "the event channel that both PLEGs share is full"}
-	e.Fields = []event.Field{event.FieldEvents.Int(n)}
+	e := event.New(event.KindEventedFull, "the event channel that both PLEGs share is full", event.FieldEvents.Int(n))
 	return e, true
 }
 
@@ -357,7 +356,7 @@ func eventedFull(r *event.Record) (event.Event, bool) {
 //	"Housekeeping took longer than 15s" err="housekeeping took too long" seconds=83.2     (1.23 to 1.26)
 //	"Housekeeping took longer than expected" err="…" expected="1s" actual="1m23.2s"            (≥ 1.27)
 func syncLoopLate(r *event.Record) (event.Event, bool) {
-	e := event.Event{Kind: event.KindSyncLoopLate, Text: "the sync loop is late"}
+	e := event.New(event.KindSyncLoopLate, "the sync loop is late")
 	if strings.Contains(r.Raw, "[-]syncloop failed") {
 		return e, true
 	}
@@ -401,7 +400,7 @@ func containerDied(r *event.Record) (event.Event, bool) {
 	if !strings.Contains(r.Raw, "SyncLoop (PLEG)") {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindContainerDied, Text: "PLEG reports ContainerDied"}
+	e := event.New(event.KindContainerDied, "PLEG reports ContainerDied")
 	e.IDs.Container = scan.FindID(r.Message())
 	if ev, ok := r.Field("event"); ok && e.IDs.Container == "" {
 		e.IDs.Container = scan.FindID(ev)
@@ -439,7 +438,7 @@ func restartWanted(r *event.Record) (event.Event, bool) {
 	if !ok {
 		reason = scan.After(r.Message(), `": `)
 	}
-	e := event.Event{Kind: event.KindRestartWanted, Text: reason}
+	e := event.New(event.KindRestartWanted, reason)
 	e.IDs.Pod = podOf(r)
 	return e, e.IDs.Pod != "" && strings.HasSuffix(reason, "will be restarted")
 }
@@ -534,7 +533,7 @@ func pidPressure(r *event.Record) (event.Event, bool) {
 	resource, _ := r.Field("resourceName")
 	ok := resource == "pids" || strings.HasSuffix(r.Message(), "attempting to reclaim pids") ||
 		strings.Contains(r.Raw, "event message for node") && strings.Contains(r.Raw, "NodeHasInsufficientPID")
-	return event.Event{Kind: event.KindPIDPressure, Text: "the node is short of process ids"}, ok
+	return event.New(event.KindPIDPressure, "the node is short of process ids"), ok
 }
 
 // slowDU is cAdvisor's fsHandler.go, from one second on:

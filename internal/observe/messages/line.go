@@ -84,16 +84,16 @@ func lineEvent(r *event.Record, component string) event.Event {
 	}
 	e.Fields = []event.Field{event.FieldText.Text(r.Message())}
 	if r.Unit != "" {
-		e.Fields = append(e.Fields, event.FieldUnit.Text(r.Unit))
+		e.AddFields(event.FieldUnit.Text(r.Unit))
 	}
 	if reason := errorOf(r); reason != "" {
-		e.Fields = append(e.Fields, event.FieldError.Text(reason))
+		e.AddFields(event.FieldError.Text(reason))
 	}
 	for _, f := range r.Fields[:min(len(r.Fields), maxLineFields)] {
 		key := event.Key(f.Key)
 		has := func(other event.Field) bool { return other.Key == key }
 		if !event.IsReserved(key) && !slices.ContainsFunc(e.Fields, has) {
-			e.Fields = append(e.Fields, key.Text(f.Value))
+			e.AddFields(key.Text(f.Value))
 		}
 	}
 	completeEvent(&e, r, component)

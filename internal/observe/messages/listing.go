@@ -197,10 +197,7 @@ func RuncCommand(args string) (event.Event, bool) {
 		return e, false // its command line is not there
 	}
 	e.Text = "runc " + verb + " is running"
-	e.Fields = append(
-		e.Fields, event.FieldVerb.Text(verb),
-		event.FieldSystemdCgroup.Bool(slices.ContainsFunc(words, systemdFlag)),
-	)
+	e.AddFields(event.FieldVerb.Text(verb), event.FieldSystemdCgroup.Bool(slices.ContainsFunc(words, systemdFlag)))
 	e.IDs.Container = scan.ContainerID(words[len(words)-1])
 	return e, true
 }

@@ -111,14 +111,14 @@ func completeLoss(e *event.Event, r *event.Record) {
 func newLoss(by, of, reach, text string) event.Event {
 	e := event.Event{Component: by, Text: text, Fields: []event.Field{event.FieldReach.Text(reach)}}
 	if of != "" {
-		e.Fields = append(e.Fields, event.FieldOf.Text(of))
+		e.AddFields(event.FieldOf.Text(of))
 	}
 	return e
 }
 
 // withCount adds how many messages are missing.
 func withCount(e event.Event, n int) event.Event {
-	e.Fields = append(e.Fields, event.FieldMessages.Int(n))
+	e.AddFields(event.FieldMessages.Int(n))
 	return e
 }
 
@@ -219,7 +219,7 @@ func rotatedSince(r *event.Record, text string) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e := newLoss("journald", "", ReachFile, "the journal was rotated while it was read")
-	e.Fields = append(e.Fields, event.FieldAnywhere.Bool(true))
+	e.AddFields(event.FieldAnywhere.Bool(true))
 	return e, true
 }
 

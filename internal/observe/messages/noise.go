@@ -82,10 +82,10 @@ func noiseRows() []row {
 					return event.Event{}, false
 				}
 			}
-			return event.Event{
-				Kind: event.KindNoise, Text: n.name + ": " + n.why,
-				Fields: []event.Field{event.FieldName.Text(n.name), event.FieldWhy.Text(n.why), event.FieldCount.Int(1)},
-			}, !scan.ContainsAny(r.Raw, n.but)
+			return event.New(
+				event.KindNoise, n.name+": "+n.why, event.FieldName.Text(n.name),
+				event.FieldWhy.Text(n.why), event.FieldCount.Int(1),
+			), !scan.ContainsAny(r.Raw, n.but)
 		}})
 	}
 	return rows
@@ -111,7 +111,7 @@ func CountNoise(e *event.Event, row time.Duration) {
 				e.Fields = slices.DeleteFunc(
 					slices.Clone(e.Fields), func(f event.Field) bool { return f.Key == event.FieldLasted },
 				)
-				e.Fields = append(e.Fields, event.FieldLasted.Duration(row))
+				e.AddFields(event.FieldLasted.Duration(row))
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func says(kind event.Kind, text string, parts ...string) func(*event.Record) (ev
 				return event.Event{}, false
 			}
 		}
-		return event.Event{Kind: kind, Text: text}, true
+		return event.New(kind, text), true
 	}
 }
 
@@ -156,7 +156,7 @@ func completeEvent(e *event.Event, r *event.Record, component string) {
 		e.Source = e.Component + ".log"
 	}
 	if r.Repeats > 0 {
-		e.Fields = append(e.Fields, event.FieldRepeats.Int(r.Repeats))
+		e.AddFields(event.FieldRepeats.Int(r.Repeats))
 	}
 	e.Evidence = append(e.Evidence, event.Quote{Pos: r.Pos, Text: r.Raw})
 }
@@ -172,8 +172,7 @@ func crashEvent(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	for _, mark := range crashMarks {
 		if reason, ok := strings.CutPrefix(text, mark); ok && r.Unit != "" {
-			e := event.Event{Kind: event.KindCrash, Text: daemon.Writer(r.Unit) + " crashes: " + reason}
-			e.Fields = []event.Field{event.FieldReason.Text(reason)}
+			e := event.New(event.KindCrash, daemon.Writer(r.Unit)+" crashes: "+reason, event.FieldReason.Text(reason))
 			return e, true
 		}
 	}

@@ -57,17 +57,14 @@ func busUnsupported(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false // other programs fail to send, too
 	}
 	errno := strings.TrimRight(strings.TrimSpace(text[i+2:]), ".")
-	return event.Event{
-		Kind: event.KindBusUnsupported, Fields: []event.Field{event.FieldErrno.Text(errno)},
-		Text: "PID 1 could not send on the bus: " + errno,
-	}, true
+	return event.New(event.KindBusUnsupported, "PID 1 could not send on the bus: "+errno, event.FieldErrno.Text(errno)), true
 }
 
 // introspectTimeout: Failed to introspect object / of service org.freedesktop.systemd1: Connection
 // timed out (busctl tree).
 func introspectTimeout(r *event.Record) (event.Event, bool) {
 	text := r.Message()
-	return event.Event{Kind: event.KindIntrospectTimeout, Text: "PID 1 does not answer on the bus"},
+	return event.New(event.KindIntrospectTimeout, "PID 1 does not answer on the bus"),
 		strings.Contains(text, "org.freedesktop.systemd1") && strings.Contains(text, "timed out")
 }
 
@@ -90,7 +87,7 @@ func cookieSeen(r *event.Record) (event.Event, bool) {
 		// too small to tell, or an address: a debugger prints the argument's pointer too
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindCookie, Text: "systemd's bus cookie is " + strconv.FormatUint(v, 10)}
+	e := event.New(event.KindCookie, "systemd's bus cookie is "+strconv.FormatUint(v, 10))
 	e.Fields = []event.Field{event.FieldCookie.Number(float64(v)), event.FieldOverflow.Bool(v > 0xffffffff)}
 	return e, true
 }
@@ -121,7 +118,7 @@ func ListsSomeUnits(file string) bool {
 //
 //	Failed to start transient scope unit: Argument list too long
 func unitsFull(r *event.Record) (event.Event, bool) {
-	return event.Event{Kind: event.KindUnitsFull, Text: "systemd takes no more units"},
+	return event.New(event.KindUnitsFull, "systemd takes no more units"),
 		scan.ContainsAny(r.Raw, []string{"Failed to start transient ", "unit: Argument list too long"})
 }
 
@@ -143,10 +140,12 @@ func unitExit(r *event.Record) (event.Event, bool) {
 	if how == "" || strings.HasPrefix(how, "exited 0") || r.Unit != "" && r.Unit != "systemd" {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindUnitExit, Text: unit + ".service ended: " + how}
-	e.Fields = []event.Field{event.FieldUnit.Text(unit + ".service"), event.FieldDaemon.Text(name), event.FieldHow.Text(how)}
+	e := event.New(
+		event.KindUnitExit, unit+".service ended: "+how, event.FieldUnit.Text(unit+".service"),
+		event.FieldDaemon.Text(name), event.FieldHow.Text(how),
+	)
 	if daemon.IsRuntime(name) {
-		e.Fields = append(e.Fields, event.FieldRuntime.Text(name))
+		e.AddFields(event.FieldRuntime.Text(name))
 	}
 	return e, true
 }
@@ -173,7 +172,7 @@ func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (
 		for _, known := range daemon.Runtimes {
 			unit := known.Names[0] + ".service"
 			if strings.HasPrefix(what, unit) || strings.HasPrefix(what, known.Description) {
-				e := event.Event{Kind: kind, Text: text + unit}
+				e := event.New(kind, text+unit)
 				e.Fields = []event.Field{
 					event.FieldUnit.Text(unit), event.FieldDaemon.Text(known.Component),
 					event.FieldRuntime.Text(known.Component),
@@ -188,11 +187,13 @@ func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (
 // kubeletStop: Stopping kubelet: The Kubernetes Node Agent... (≤ 248), Stopping kubelet.service -
 // kubelet: The Kubernetes Node Agent...
 func kubeletStop(r *event.Record) (event.Event, bool) {
-	e := event.Event{Kind: event.KindUnitStop, Text: "systemd stops kubelet.service"}
-	e.Fields = []event.Field{event.FieldUnit.Text("kubelet.service"), event.FieldDaemon.Text(daemon.Kubelet.Component)}
+	e := event.New(
+		event.KindUnitStop, "systemd stops kubelet.service", event.FieldUnit.Text("kubelet.service"),
+		event.FieldDaemon.Text(daemon.Kubelet.Component),
+	)
 	return e, r.Unit == "" || r.Unit == "systemd"
 }
 
 func reexecuted(r *event.Record) (event.Event, bool) {
-	return event.Event{Kind: event.KindReexec, Text: "systemd re-executes itself"}, strings.HasPrefix(r.Message(), "Reexecuting")
+	return event.New(event.KindReexec, "systemd re-executes itself"), strings.HasPrefix(r.Message(), "Reexecuting")
 }

@@ -36,11 +36,9 @@ func udevTimeout(r *event.Record) (event.Event, bool) {
 	if killed {
 		what = "udev kills the rules of "
 	}
-	return event.Event{
-		Kind: event.KindUdevTimeout, Fields: []event.Field{
-			event.FieldDevice.Text(device), event.FieldKilled.Bool(killed),
-		}, Text: what + device,
-	}, device != ""
+	return event.New(
+		event.KindUdevTimeout, what+device, event.FieldDevice.Text(device), event.FieldKilled.Bool(killed),
+	), device != ""
 }
 
 // udevCookies is how a cookie may begin: libdm's DM_COOKIE_MAGIC is 0x0D4D.

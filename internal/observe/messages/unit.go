@@ -53,16 +53,16 @@ func unitActive(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	state, _, _ = strings.Cut(state, " ")
-	e.Fields = append(e.Fields, event.FieldState.Text(state))
+	e.AddFields(event.FieldState.Text(state))
 	if sub, ok := scan.Between(text, "(", ")"); ok {
 		if result, ok := strings.CutPrefix(sub, "Result: "); ok {
-			e.Fields = append(e.Fields, event.FieldResult.Text(result))
+			e.AddFields(event.FieldResult.Text(result))
 		} else {
-			e.Fields = append(e.Fields, event.FieldSub.Text(sub))
+			e.AddFields(event.FieldSub.Text(sub))
 		}
 	}
 	if since, ago, ok := strings.Cut(scan.After(text, " since "), "; "); ok {
-		e.Fields = append(e.Fields, event.FieldSince.Text(since))
+		e.AddFields(event.FieldSince.Text(since))
 		start, _ := stamp.Date(since)
 		if d, ok := parseSpan(strings.TrimSuffix(ago, " ago")); ok && start.Known {
 			e.Start, e.End, e.Open = start, start.Add(d), true // it was so when it was printed
@@ -107,10 +107,10 @@ func unitTasks(r *event.Record) (event.Event, bool) {
 	if !ok || !ok2 || err != nil {
 		return event.Event{}, false
 	}
-	e.Fields = append(e.Fields, event.FieldTasks.Int(n))
+	e.AddFields(event.FieldTasks.Int(n))
 	if limit, ok := scan.Between(rest, "limit: ", ")"); ok {
 		if n, err := strconv.Atoi(limit); err == nil {
-			e.Fields = append(e.Fields, event.FieldTasksMax.Int(n))
+			e.AddFields(event.FieldTasksMax.Int(n))
 		}
 	}
 	e.Text = e.Fields[0].Value.Text() + " has " + scan.Digits(rest) + " tasks"
@@ -128,7 +128,7 @@ func unitPID(r *event.Record) (event.Event, bool) {
 	}
 	e.IDs.PID = pid
 	if signal, ok := scan.Between(rest, "signal=", ")"); ok {
-		e.Fields = append(e.Fields, event.FieldSignal.Text(signal))
+		e.AddFields(event.FieldSignal.Text(signal))
 	}
 	e.Text = "the main process of " + e.Fields[0].Value.Text() + " is " + scan.Digits(rest)
 	return e, true

@@ -62,7 +62,7 @@ func dockerClient(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e, ok := nodeFact("docker.version", scan.Version(rest))
-	e.Fields = append(e.Fields, event.FieldBasis.Text(facts.Installed))
+	e.AddFields(event.FieldBasis.Text(facts.Installed))
 	return e, ok
 }
 

@@ -68,11 +68,11 @@ func (c *collected) takeItem(dst []event.Event, e *snapshots.Datum) []event.Even
 	ev.Fields = []event.Field{event.FieldItem.Text(name), event.FieldOutcome.Text(outcome)}
 	for _, f := range [...]event.Key{event.FieldWhy, event.FieldWchan, event.FieldDropped} {
 		if v := column(e, string(f)); v != "" {
-			ev.Fields = append(ev.Fields, f.Text(v))
+			ev.AddFields(f.Text(v))
 		}
 	}
 	if waits, _ := kernelwait.Of(functionsOf(column(e, "stack")), column(e, "wchan")); waits != "" && ev.Open {
-		ev.Fields = append(ev.Fields, event.FieldWaits.Text(waits))
+		ev.AddFields(event.FieldWaits.Text(waits))
 	}
 	ev.Text = "collecting " + name + ": " + outcome
 	if why := column(e, "why"); why != "" {
@@ -103,16 +103,16 @@ func (c *collected) takeCall(dst []event.Event, e *snapshots.Datum) []event.Even
 		},
 	}
 	if column(e, "api") == "dbus" {
-		ev.Fields = append(
-			ev.Fields, event.FieldMember.Text(method[strings.LastIndexByte(method, '.')+1:]),
+		ev.AddFields(
+			event.FieldMember.Text(method[strings.LastIndexByte(method, '.')+1:]),
 			event.FieldPrivate.Bool(strings.HasSuffix(endpoint, privateBus)),
 		)
 	}
 	if deadline, err := strconv.ParseFloat(column(e, "deadline"), 64); err == nil && deadline < 1e6 {
-		ev.Fields = append(ev.Fields, event.FieldDeadline.Duration(time.Duration(deadline*float64(time.Second))))
+		ev.AddFields(event.FieldDeadline.Duration(time.Duration(deadline * float64(time.Second))))
 	}
 	if failure != "" {
-		ev.Fields = append(ev.Fields, event.FieldError.Text(failure))
+		ev.AddFields(event.FieldError.Text(failure))
 	}
 	if answered {
 		c.answered(endpoint, method, took, failure == "")
@@ -195,16 +195,16 @@ func (c *collected) finishFile(dst []event.Event) []event.Event {
 		asked, _ := ev.Get(event.FieldMethod)
 		endpoint, method := place.Text(), asked.Text()
 		if took, ok := c.quick[endpoint]; ok {
-			ev.Fields = append(ev.Fields, event.FieldVersionTook.Duration(took))
+			ev.AddFields(event.FieldVersionTook.Duration(took))
 			ev.Text += fmt.Sprintf(", while the daemon answered another call in %s", took.Round(time.Millisecond))
 		}
 		others := c.answers[[2]string{endpoint, method}]
 		if ev.IDs.Container+ev.IDs.Sandbox != "" && others > 0 {
-			ev.Fields = append(ev.Fields, event.FieldOthersAnswered.Int(others))
+			ev.AddFields(event.FieldOthersAnswered.Int(others))
 			ev.Text += fmt.Sprintf(", and the same call of %d others", others)
 		}
 		if !c.spoke[endpoint] {
-			ev.Fields = append(ev.Fields, event.FieldMute.Bool(true))
+			ev.AddFields(event.FieldMute.Bool(true))
 			ev.Text += "; nothing else was answered there"
 		}
 		dst = append(dst, *ev)

@@ -51,7 +51,7 @@ func (x *exporter) finishFile(dst []event.Event) []event.Event {
 		}
 		e := facts.Reading(facts.Metrics, nodeCounts[name].of, v, x.at, x.quotes[name])
 		if limit, ok := x.values[nodeCounts[name].limit]; ok {
-			e.Fields = append(e.Fields, event.FieldLimit.Number(limit))
+			e.AddFields(event.FieldLimit.Number(limit))
 		}
 		dst = append(dst, e)
 	}

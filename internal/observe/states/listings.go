@@ -90,7 +90,7 @@ func appendFileSystem(dst []event.Event, e *snapshots.Datum) []event.Event {
 	}{{"Use%", event.FieldUsedPercent, "full"}, {"Capacity", event.FieldUsedPercent, "full"}, {"IUse%", event.FieldInodesPercent, "of the inodes used"}} {
 		value, _ := e.Field(c.column)
 		if n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64); err == nil {
-			ev.Fields = append(ev.Fields, c.field.Number(n))
+			ev.AddFields(c.field.Number(n))
 			ev.Text, told = target+" is "+value+" "+c.what, true
 		}
 	}

@@ -211,7 +211,7 @@ func (s *series) appendEvent(dst []event.Event) []event.Event {
 	}
 	add := func(part string, field event.Key, v float64) {
 		if s.has[part] && !math.IsInf(v, 0) {
-			e.Fields = append(e.Fields, field.Number(v))
+			e.AddFields(field.Number(v))
 		}
 		if s.has[part] {
 			e.Evidence = append(e.Evidence, s.quotes[part])

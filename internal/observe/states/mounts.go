@@ -119,7 +119,7 @@ func (packages) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 		before := len(dst)
 		dst = addFact(dst, facts.Packages, component+".version", v, e)
 		for i := before; i < len(dst); i++ {
-			dst[i].Fields = append(dst[i].Fields, event.FieldBasis.Text(facts.Installed))
+			dst[i].AddFields(event.FieldBasis.Text(facts.Installed))
 		}
 	}
 	return dst

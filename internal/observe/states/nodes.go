@@ -104,10 +104,10 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 		event.FieldFrom.Text(k.from),
 	}
 	if c, err := strconv.Atoi(k.count); err == nil {
-		e.Fields = append(e.Fields, event.FieldCount.Int(c))
+		e.AddFields(event.FieldCount.Int(c))
 	}
 	if k.age != "" {
-		e.Fields = append(e.Fields, event.FieldAge.Text(k.age))
+		e.AddFields(event.FieldAge.Text(k.age))
 	}
 	if strings.EqualFold(k.kind, "pod") {
 		e.IDs.Pod = k.namespace + "/" + k.name

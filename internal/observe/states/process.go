@@ -132,14 +132,14 @@ func (r *processRow) completeEvent(ev event.Event, e *snapshots.Datum) event.Eve
 		event.FieldState.Text(r.state), event.FieldWchan.Text(r.wchan), event.FieldArgs.Text(clipText(r.args)),
 	} {
 		if f.Value.Text() != "" {
-			ev.Fields = append(ev.Fields, f)
+			ev.AddFields(f)
 		}
 	}
 	if ppid, err := strconv.Atoi(r.ppid); err == nil {
-		ev.Fields = append(ev.Fields, event.FieldPPID.Int(ppid))
+		ev.AddFields(event.FieldPPID.Int(ppid))
 	}
 	if r.age >= 0 {
-		ev.Fields = append(ev.Fields, event.FieldAge.Duration(r.age))
+		ev.AddFields(event.FieldAge.Duration(r.age))
 	}
 	ev.IDs.PID, ev.Start, ev.Source, ev.Evidence = r.pid, r.started, facts.Processes, []event.Quote{quoteOf(e)}
 	if r.tid != r.pid {

@@ -158,7 +158,7 @@ func (s *settings) finishFile(dst []event.Event) []event.Event {
 // overrule by a flag.
 func markConfigured(dst []event.Event, from int) []event.Event {
 	for i := from; i < len(dst); i++ {
-		dst[i].Fields = append(dst[i].Fields, event.FieldBasis.Text("configured"))
+		dst[i].AddFields(event.FieldBasis.Text("configured"))
 	}
 	return dst
 }

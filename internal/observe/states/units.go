@@ -84,7 +84,7 @@ func (u *unitProperties) keepProperty(name string, e *snapshots.Datum) {
 	if n, err := strconv.ParseUint(e.Value, 10, 64); err == nil && field != event.FieldUnit {
 		v = field.Number(float64(n))
 	}
-	u.unit.Fields = append(u.unit.Fields, v)
+	u.unit.AddFields(v)
 }
 
 // endUnit makes the event of a unit.
@@ -102,7 +102,7 @@ func (u *unitProperties) endUnit(dst []event.Event) []event.Event {
 	}
 	// when it was printed is not known: a time of last year would mislead the clocks of other files
 	if props[since] != "" {
-		e.Fields = append(e.Fields, event.FieldSince.Text(props[since]))
+		e.AddFields(event.FieldSince.Text(props[since]))
 	}
 	e.Text = messages.UnitText(props["Id"], props["ActiveState"])
 	return append(dst, e)

@@ -187,7 +187,7 @@ func (v *values) finishFile(dst []event.Event) []event.Event {
 		e := event.Event{Kind: event.KindCgroup, Component: "node", Source: facts.Node, Evidence: g.quotes}
 		e.Fields = append([]event.Field{event.FieldPath.Text(g.path)}, g.fields...)
 		if g.freezer {
-			e.Fields = append(e.Fields, event.FieldFrozen.Bool(g.frozen))
+			e.AddFields(event.FieldFrozen.Bool(g.frozen))
 		}
 		e.IDs.Container, e.IDs.PodUID = scan.FindID(g.path), podUID(g.path)
 		e.Text = "cgroup " + g.path

@@ -396,7 +396,7 @@ func busEvent(m *BusMessage) event.Event {
 	switch {
 	case m.Answer != nil:
 		e.End = m.Answer.At
-		e.Fields = append(e.Fields, event.FieldError.Text(m.Answer.ErrorName))
+		e.AddFields(event.FieldError.Text(m.Answer.ErrorName))
 		e.Evidence = append(e.Evidence, event.Quote{Pos: m.Answer.Pos, Text: m.Answer.raw})
 	case m.Blocked:
 		e.Text += " cannot be sent"
@@ -455,7 +455,7 @@ func cookieEvent(c *BusConn, n *Serials) event.Event {
 		return e
 	}
 	e.Start, e.End = n.FirstAt, n.LastAt
-	e.Fields = append(e.Fields, event.FieldRate.Number(rate/(24*60*60)), event.FieldLeft.Duration(left))
+	e.AddFields(event.FieldRate.Number(rate/(24*60*60)), event.FieldLeft.Duration(left))
 	e.Text += fmt.Sprintf(", %.0f more a day in the %v of the trace", rate, e.Duration().Round(time.Second))
 	e.Evidence = append([]event.Quote{{Pos: n.firstPos, Text: n.firstRaw}}, e.Evidence...)
 	return e

@@ -86,13 +86,13 @@ func newSyscall(s *traces.Syscall, h *handle) (e event.Event, ok bool) {
 		event.FieldRootfs.Bool(isRootfs(target)), event.FieldNetlink.Bool(netlink), event.FieldBus.Bool(bus),
 	}
 	if s.Delayed {
-		e.Fields = append(e.Fields, event.FieldTester.Text("a delay that strace injected"))
+		e.AddFields(event.FieldTester.Text("a delay that strace injected"))
 	}
 	if target != "" {
-		e.Fields = append(e.Fields, event.FieldPath.Text(target))
+		e.AddFields(event.FieldPath.Text(target))
 	}
 	if s.HasDuration {
-		e.Fields = append(e.Fields, event.FieldTook.Duration(s.Duration))
+		e.AddFields(event.FieldTook.Duration(s.Duration))
 	}
 	e.Text = s.Name + " in thread " + strconv.Itoa(s.PID)
 	if s.Unfinished {

@@ -206,7 +206,7 @@ func convoyEvent(v *Convoy) event.Event {
 	e.Fields = []event.Field{event.FieldWaiters.Int(len(v.Waiters)), event.FieldCertainty.Text("inferred")}
 	e.Text = fmt.Sprintf("%d threads wait for the lock at %s", len(v.Waiters), v.Address)
 	if v.Holder != 0 {
-		e.Fields = append(e.Fields, event.FieldHolder.Int(v.Holder), event.FieldHolderCall.Text(v.HolderCall))
+		e.AddFields(event.FieldHolder.Int(v.Holder), event.FieldHolderCall.Text(v.HolderCall))
 		e.Text += fmt.Sprintf("; thread %d, which is in %s, may hold it", v.Holder, v.HolderCall)
 		e.Evidence = []event.Quote{{Pos: v.holder.Pos, Text: v.holder.Raw}}
 	}

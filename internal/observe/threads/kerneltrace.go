@@ -272,8 +272,8 @@ func (t *kernelTrace) hungEvent() event.Event {
 	if s.Time.Known {
 		e.Start, e.End = s.Time.Add(-t.blocked), s.Time
 	}
-	e.Fields = append(
-		e.Fields, event.FieldSamples.Int(1), event.FieldSeconds.Number(float64(t.blocked/time.Second)),
+	e.AddFields(
+		event.FieldSamples.Int(1), event.FieldSeconds.Number(float64(t.blocked/time.Second)),
 		event.FieldReturned.Bool(false),
 	)
 	e.Text += ", for more than " + strconv.Itoa(int(t.blocked/time.Second)) + " s"

@@ -108,5 +108,5 @@ func setField(e *event.Event, f event.Field) {
 			return
 		}
 	}
-	e.Fields = append(e.Fields, f)
+	e.AddFields(f)
 }

@@ -229,9 +229,10 @@ func (t *Samples) endRun(dst []event.Event, r *run, atEnd bool) []event.Event {
 	if !s.HasAge {
 		most += t.pause
 	}
-	e.Fields = append(e.Fields,
-		event.FieldSamples.Int(r.count),
-		event.FieldMost.Duration(most), event.FieldEvery.Duration(t.pause), event.FieldReturned.Bool(!atEnd))
+	e.AddFields(
+		event.FieldSamples.Int(r.count), event.FieldMost.Duration(most), event.FieldEvery.Duration(t.pause),
+		event.FieldReturned.Bool(!atEnd),
+	)
 	e.Text += ", seen " + strconv.Itoa(r.count) + " times in a row"
 	if r.count > 1 {
 		e.Evidence = slices.Insert(e.Evidence, 1, event.Quote{Pos: r.last.Pos, Text: r.last.Raw})
@@ -251,18 +252,18 @@ func sampleEvent(s *samples.Sample) event.Event {
 		event.FieldNetlink.Bool(isNetlink(s)), event.FieldTarget.Text(s.Target), event.FieldWchan.Text(s.WChan), event.FieldStack.Text(s.Stack),
 	}
 	if waits, _ := kernelwait.Of(s.Stack, s.WChan); waits != "" {
-		e.Fields = append(e.Fields, event.FieldWaits.Text(waits))
+		e.AddFields(event.FieldWaits.Text(waits))
 	}
 	for _, f := range [...]event.Field{
 		event.FieldCgroup.Text(s.Cgroup), event.FieldArgs.Text(s.Args), event.FieldMachine.Text(s.Machine),
 	} {
 		if f.Value.Text() != "" {
-			e.Fields = append(e.Fields, f)
+			e.AddFields(f)
 		}
 	}
 	in := cmp.Or(s.Syscall, s.WChan, "the kernel")
 	if s.HasNumber {
-		e.Fields = append(e.Fields, event.FieldNumber.Int(s.Number))
+		e.AddFields(event.FieldNumber.Int(s.Number))
 		if s.Syscall == "" {
 			in = "system call " + strconv.Itoa(s.Number) + " of a machine that is not known"
 		}
@@ -273,7 +274,7 @@ func sampleEvent(s *samples.Sample) event.Event {
 		id   uint64
 	}{{event.FieldStackID, 16, s.StackID}, {event.FieldCgroupID, 10, s.CgroupID}, {event.FieldCallID, 10, s.Seq}} {
 		if id.id != 0 {
-			e.Fields = append(e.Fields, id.key.Text(strconv.FormatUint(id.id, id.base)))
+			e.AddFields(id.key.Text(strconv.FormatUint(id.id, id.base)))
 		}
 	}
 	e.Text = s.Comm + ", thread " + strconv.Itoa(s.TID) + ", in " + in
@@ -310,7 +311,7 @@ func tellingLines(s *samples.Sample) (lines []event.Quote) {
 func momentEvent(s *samples.Sample) event.Event {
 	e := sampleEvent(s)
 	e.Start = s.Time
-	e.Fields = append(e.Fields, event.FieldSamples.Int(1))
+	e.AddFields(event.FieldSamples.Int(1))
 	return e
 }
 
@@ -324,7 +325,7 @@ func endedEvent(s *samples.Sample) (event.Event, bool) {
 	e.Source = SourceEnded
 	e.Text = s.Syscall + " in thread " + strconv.Itoa(s.TID)
 	e.Start, e.End = s.Time, s.Time.Add(s.Age)
-	e.Fields = append(e.Fields, event.FieldReturned.Bool(true))
+	e.AddFields(event.FieldReturned.Bool(true))
 	return e, true
 }
 
@@ -335,7 +336,7 @@ func summedEvent(s *samples.Sample) []event.Event {
 	}
 	e := sampleEvent(s)
 	e.Source = SourceSummary
-	e.Fields = append(e.Fields, event.FieldSamples.Int(s.Count), event.FieldScans.Int(s.Scans))
+	e.AddFields(event.FieldSamples.Int(s.Count), event.FieldScans.Int(s.Scans))
 	e.Text = s.Comm + " in " + cmp.Or(s.Syscall, s.WChan, "the kernel") + ", state " + s.State + ", in " + strconv.Itoa(s.Count) + " samples of " + strconv.Itoa(s.Scans) + " scans"
 	return []event.Event{e}
 }
