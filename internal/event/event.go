@@ -2,6 +2,7 @@ package event
 
 import (
 	"cmp"
+	"strconv"
 	"time"
 )
 
@@ -87,6 +88,20 @@ func New(kind Kind, text string, fields ...Field) Event {
 
 // AddFields adds to what the event has.
 func (e *Event) AddFields(fields ...Field) { e.Fields = append(e.Fields, fields...) }
+
+// AddText adds a field of text, unless the text is empty.
+func (e *Event) AddText(key Key, s string) {
+	if s != "" {
+		e.AddFields(key.Text(s))
+	}
+}
+
+// AddNumber adds the whole number that a text is, if it is one.
+func (e *Event) AddNumber(key Key, s string) {
+	if n, err := strconv.Atoi(s); err == nil {
+		e.AddFields(key.Int(n))
+	}
+}
 
 // Field is one typed value of an event.
 type Field struct {

@@ -28,11 +28,11 @@ type file struct {
 	eventMaker
 	dumps []*Dump
 	// What makes sense only together with other files.
-	tracePart *traces.Part     // of a trace that strace -ff wrote; else nil
+	tracePart *traces.Part      // of a trace that strace -ff wrote; else nil
 	summary   *syscalls.Summary // of a trace, where summaries are asked for; of a set in its first file
 	threads   threads.Files
 	legends   threads.Legends
-	object    string         // the only node whose Kubernetes object the file holds; empty for none or several
+	object    string        // the only node whose Kubernetes object the file holds; empty for none or several
 	taken     *states.Taken // when the files beside it were made; nil for all but a few files
 }
 

@@ -27,7 +27,7 @@ type reader struct {
 	// stays unread.
 	readFormat func(ctx context.Context, f bundle.File, in parse.Opened, slot *file)
 	wanted     *lines.Literals // every line of a log that is looked at holds one of them
-	lines      *messages.Lines  // what rules ask for by text
+	lines      *messages.Lines // what rules ask for by text
 	traces     traceReader
 }
 

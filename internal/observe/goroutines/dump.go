@@ -130,15 +130,9 @@ func (o *dumpObserver) newEvent(kind event.Kind, i int) event.Event {
 	if g.Wait > 0 { // no minutes are no evidence of a short wait
 		e.AddFields(event.FieldWait.Duration(g.Wait))
 	}
-	if call := requestOf(g); call != "" {
-		e.AddFields(event.FieldCall.Text(call))
-	}
-	if ptr := idPointer(g); ptr != "" {
-		e.AddFields(event.FieldIDPtr.Text(ptr))
-	}
-	if client := ttrpcClient(g); client != "" {
-		e.AddFields(event.FieldClient.Text(client))
-	}
+	e.AddText(event.FieldCall, requestOf(g))
+	e.AddText(event.FieldIDPtr, idPointer(g))
+	e.AddText(event.FieldClient, ttrpcClient(g))
 	return e
 }
 
@@ -357,9 +351,7 @@ func (o *dumpObserver) relistEvent(i int) (event.Event, bool) {
 	w := o.followWait(i)
 	e.Fields = append(append(e.Fields, event.FieldPhase.Text(phase)), w.fields...)
 	if cache := frameWith(g, 0, "(*GenericPLEG).updateCache"); cache >= 0 {
-		if ptr := uidPointer(g.Frames[cache].Args); ptr != "" {
-			e.AddFields(event.FieldPodPtr.Text(ptr))
-		}
+		e.AddText(event.FieldPodPtr, uidPointer(g.Frames[cache].Args))
 	}
 	e.Text = "relist sits in phase " + phase + ", " + w.text
 	e.Evidence = o.uniqueQuotes(g, append([]event.Quote{quoteFrame(&g.Frames[at])}, w.evidence...))

@@ -136,7 +136,8 @@ var podNetworkHolds = []string{
 // no frame shows the lock's owner.
 var crioHolds = []string{
 	"oci.(*runtimeOCI).StartContainer", "oci.(*runtimeOCI).UpdateContainer", "oci.(*runtimeOCI).UpdateContainerStatus",
-	"oci.(*runtimeOCI).StopContainer", "oci.(*runtimeOCI).DeleteContainer", "oci.(*runtimeOCI).PauseContainer", "oci.(*runtimeOCI).SignalContainer",
+	"oci.(*runtimeOCI).StopContainer", "oci.(*runtimeOCI).DeleteContainer", "oci.(*runtimeOCI).PauseContainer",
+	"oci.(*runtimeOCI).SignalContainer",
 }
 
 // Holds is the catalogue of locks whose holder shows no address of theirs.

@@ -17,14 +17,17 @@ var kernelWaits = []struct {
 		"request_wait_answer", "fuse_*", "autofs_wait", "autofs4_wait",
 	}},
 	{"memory", []string{
-		"try_to_free_pages", "do_try_to_free_pages", "congestion_wait", "reclaim_throttle", "kmem_zone_alloc", "kmem_alloc", "do_swap_page", "swap_readpage",
+		"try_to_free_pages", "do_try_to_free_pages", "congestion_wait", "reclaim_throttle", "kmem_zone_alloc",
+		"kmem_alloc", "do_swap_page", "swap_readpage",
 	}},
 	// reads a program back: as of a hung disk, so of a node without memory
 	{"page-fault", []string{"filemap_fault", "handle_mm_fault"}},
 	{"sync", []string{"ovl_sync_fs", "iterate_supers", "cleanup_mnt", "deactivate_locked_super"}},
 	{NetworkLock, []string{
-		"copy_net_ns", "setup_net", "cleanup_net", "netdev_run_todo", "netdev_wait_allrefs*", "rtnl_lock*", "rtnl_dump*", "rtnl_newlink", "rtnetlink_rcv*",
-		"register_netdev*", "unregister_netdev*", "default_device_exit*", "linkwatch_event", "addrconf_*", "register_pernet_*", "unregister_pernet_*",
+		"copy_net_ns", "setup_net", "cleanup_net", "netdev_run_todo", "netdev_wait_allrefs*", "rtnl_lock*",
+		"rtnl_dump*", "rtnl_newlink", "rtnetlink_rcv*",
+		"register_netdev*", "unregister_netdev*", "default_device_exit*", "linkwatch_event", "addrconf_*",
+		"register_pernet_*", "unregister_pernet_*",
 	}},
 	{"journal", []string{
 		"jbd2_*", "jbd2__journal_start", "wait_transaction_locked", "add_transaction_credits", "start_this_handle",
@@ -33,7 +36,8 @@ var kernelWaits = []struct {
 	{"disk", []string{
 		"xfs_log_*", "_xfs_log_*", "xlog_*", "xfs_trans_*", "xfs_buf_*", "xfs_ilock*", "btrfs_*", "ext4_read_bh", "__bread_gfp",
 		"io_schedule*", "bit_wait_io*", "blk_mq_get_tag", "blk_execute_rq", "submit_bio_wait",
-		"wbt_wait", "rq_qos_wait", "balance_dirty_pages*", "wait_on_page_bit*", "folio_wait_*", "wait_on_buffer", "__wait_on_buffer", "wb_wait_for_completion",
+		"wbt_wait", "rq_qos_wait", "balance_dirty_pages*", "wait_on_page_bit*", "folio_wait_*",
+		"wait_on_buffer", "__wait_on_buffer", "wb_wait_for_completion",
 		"dm_suspend", "__dm_suspend", "dm_wait_for_completion",
 	}},
 }

@@ -204,9 +204,7 @@ func taskExit(r *event.Record) (event.Event, bool) {
 	if e.IDs.Container == "" || process != "" && process != e.IDs.Container {
 		return event.Event{}, false // without an id, or the exit of an exec
 	}
-	if n, err := strconv.Atoi(scan.Digits(scan.After(text, "ExitStatus:", "exit_status:"))); err == nil {
-		e.AddFields(event.FieldExitStatus.Int(n))
-	}
+	e.AddNumber(event.FieldExitStatus, scan.Digits(scan.After(text, "ExitStatus:", "exit_status:")))
 	if at, ok := exitedAt(text); ok {
 		e.Start = at
 		if !r.Time.IsZero() && r.Time.Lacks == 0 && event.Plausible(r.Time.T) {
@@ -253,7 +251,7 @@ func deleteFailed(r *event.Record) (event.Event, bool) {
 	if !strings.HasPrefix(r.Message(), "failed to delete task") || strings.Contains(reason, "not found") {
 		return event.Event{}, false
 	}
-	id, _ := r.Field("id")
+	id := r.Value("id")
 	e := event.Event{Kind: event.KindDeleteFailed, IDs: event.IDs{Container: scan.ContainerID(id)}}
 	e.Fields = []event.Field{event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(reason))}
 	e.Text = "the shim did not answer Delete of " + scan.Short(e.IDs.Container)
@@ -371,8 +369,8 @@ func shimStart(r *event.Record) (event.Event, bool) {
 // shimBegan is the same line as the life of a process: its pid ties threads that were sampled to
 // the sandbox, or to docker's container.
 func shimBegan(r *event.Record) (event.Event, bool) {
-	dir, _ := r.Field("path")
-	pid, _ := r.Field("pid")
+	dir := r.Value("path")
+	pid := r.Value("pid")
 	e := event.Event{Kind: event.KindShimStart, IDs: event.IDs{Container: scan.ContainerID(path.Base(dir))}}
 	e.IDs.PID, _ = strconv.Atoi(pid)
 	e.Text = "shim " + pid + " of " + scan.Short(e.IDs.Container) + " starts"
@@ -380,7 +378,7 @@ func shimBegan(r *event.Record) (event.Event, bool) {
 }
 
 func shimGone(r *event.Record) (event.Event, bool) {
-	id, _ := r.Field("id")
+	id := r.Value("id")
 	e := event.Event{Kind: event.KindShimGone, IDs: event.IDs{Container: scan.ContainerID(id)}}
 	e.Text = "shim of " + scan.Short(e.IDs.Container) + " gone"
 	return e, e.IDs.Container != ""

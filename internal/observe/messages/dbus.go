@@ -20,8 +20,10 @@ var busTable = table{
 		{[]string{"Argument list too long"}, unitsFull},
 		{[]string{"destination has a full message queue"}, queueFull},
 		{[]string{
-			"Failed to start transient scope unit: ", "Failed to start session scope ", "Failed to list units: ", "Failed to reload daemon: ",
-			"Failed to get properties: ", "waiting for systemd to create ", "waiting for systemd to remove ", "waiting for StartTransientUnit",
+			"Failed to start transient scope unit: ", "Failed to start session scope ",
+			"Failed to list units: ", "Failed to reload daemon: ",
+			"Failed to get properties: ", "waiting for systemd to create ", "waiting for systemd to remove ",
+			"waiting for StartTransientUnit",
 			"waiting for StopUnit",
 		}, systemdTimeout},
 	},

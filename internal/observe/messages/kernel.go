@@ -57,9 +57,7 @@ func HungTask(r *event.Record) (event.Event, bool) {
 	e := event.New(event.KindHungTask, "task "+name[:i]+" is stuck in the kernel")
 	e.IDs.PID, _ = strconv.Atoi(name[i+1:])
 	e.Fields = []event.Field{event.FieldComm.Text(name[:i])}
-	if n, err := strconv.Atoi(scan.Digits(scan.After(r.Raw, "blocked for more than "))); err == nil {
-		e.AddFields(event.FieldSeconds.Int(n))
-	}
+	e.AddNumber(event.FieldSeconds, scan.Digits(scan.After(r.Raw, "blocked for more than ")))
 	return e, true
 }
 
@@ -119,9 +117,7 @@ func netdevBusy(r *event.Record) (event.Event, bool) {
 		event.KindNetdevBusy, "the kernel waits for references to "+device, event.FieldDevice.Text(device),
 		event.FieldHolds.Text(kernelwait.NetworkLock),
 	)
-	if n, err := strconv.Atoi(strings.TrimSuffix(scan.FirstWord(scan.After(r.Raw, "Usage count = ")), ".")); err == nil {
-		e.AddFields(event.FieldUsage.Int(n))
-	}
+	e.AddNumber(event.FieldUsage, strings.TrimSuffix(scan.FirstWord(scan.After(r.Raw, "Usage count = ")), "."))
 	return e, ok
 }
 
@@ -254,9 +250,7 @@ func pageAllocFailed(r *event.Record) (event.Event, bool) {
 		comm = strings.TrimSpace(comm[i+1:])
 	}
 	e := event.New(event.KindPageAllocFailed, "no pages for "+comm, event.FieldComm.Text(comm))
-	if n, err := strconv.Atoi(scan.Digits(rest)); err == nil {
-		e.AddFields(event.FieldOrder.Int(n))
-	}
+	e.AddNumber(event.FieldOrder, scan.Digits(rest))
 	return e, ok
 }
 

@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -238,9 +239,12 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 // criMethods are the calls of the kubelet's remote clients; longer names first where one begins
 // another. PullImage is not among them: what it waits for is a registry.
 var criMethods = []string{
-	"ListContainerStats", "ListContainers", "ListPodSandboxStats", "ListPodSandboxMetrics", "ListPodSandbox", "ContainerStatus", "ContainerStats",
-	"PodSandboxStatus", "UpdateContainerResources", "ExecSync", "StartContainer", "StopContainer", "CreateContainer", "RemoveContainer",
-	"RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "Status", "Version", "RuntimeConfig", "ListImages", "ImageFsInfo", "ImageStatus",
+	"ListContainerStats", "ListContainers", "ListPodSandboxStats", "ListPodSandboxMetrics", "ListPodSandbox",
+	"ContainerStatus", "ContainerStats",
+	"PodSandboxStatus", "UpdateContainerResources", "ExecSync", "StartContainer", "StopContainer",
+	"CreateContainer", "RemoveContainer",
+	"RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "Status", "Version", "RuntimeConfig", "ListImages",
+	"ImageFsInfo", "ImageStatus",
 }
 
 // callerErrors are what callers of a remote client say of its error, right after the client's own
@@ -360,7 +364,7 @@ func syncLoopLate(r *event.Record) (event.Event, bool) {
 	if strings.Contains(r.Raw, "[-]syncloop failed") {
 		return e, true
 	}
-	took, _ := r.Field("actual")
+	took := r.Value("actual")
 	if v, ok := r.Field("seconds"); ok {
 		took = v + "s"
 	}
@@ -434,10 +438,7 @@ func killUnwanted(r *event.Record) (event.Event, bool) {
 //	≤ 1.20  Message for Container "main" of pod "web_default(uid)": Container main failed liveness probe, will be restarted
 //	≥ 1.21  "Message for Container of pod" containerName="main" … pod="default/web" containerMessage="Container main definition changed, will be restarted"
 func restartWanted(r *event.Record) (event.Event, bool) {
-	reason, ok := r.Field("containerMessage")
-	if !ok {
-		reason = scan.After(r.Message(), `": `)
-	}
+	reason := cmp.Or(r.Value("containerMessage"), scan.After(r.Message(), `": `))
 	e := event.New(event.KindRestartWanted, reason)
 	e.IDs.Pod = podOf(r)
 	return e, e.IDs.Pod != "" && strings.HasSuffix(reason, "will be restarted")
@@ -491,7 +492,8 @@ func kubeletFlag(r *event.Record) (event.Event, bool) {
 // flagDefaults are values that the kubelet prints for flags that nobody set; a file may have set
 // the same thing to another value, which these lines do not show.
 var flagDefaults = map[string][]string{
-	"cpu-manager-policy": {"", "none"}, "cpu-manager-reconcile-period": {"0s", "10s"}, "memory-manager-policy": {"", "None"}, "runtime-request-timeout": {"2m0s"},
+	"cpu-manager-policy": {"", "none"}, "cpu-manager-reconcile-period": {"0s", "10s"},
+	"memory-manager-policy": {"", "None"}, "runtime-request-timeout": {"2m0s"},
 	"max-pods": {"110"}, "pod-max-pids": {"-1"}, "cgroup-driver": {"", "cgroupfs"}, "container-runtime": {"docker", "remote"},
 	"container-runtime-endpoint": {"", "unix:///var/run/dockershim.sock"},
 }
@@ -530,7 +532,7 @@ func kubeletVersion(r *event.Record) (event.Event, bool) {
 //	≥ 1.21  "Eviction manager: attempting to reclaim" resourceName="pids"
 //	all     Recording NodeHasInsufficientPID event message for node X; "Recording event message for node" node="X" event="NodeHasInsufficientPID"
 func pidPressure(r *event.Record) (event.Event, bool) {
-	resource, _ := r.Field("resourceName")
+	resource := r.Value("resourceName")
 	ok := resource == "pids" || strings.HasSuffix(r.Message(), "attempting to reclaim pids") ||
 		strings.Contains(r.Raw, "event message for node") && strings.Contains(r.Raw, "NodeHasInsufficientPID")
 	return event.New(event.KindPIDPressure, "the node is short of process ids"), ok
@@ -545,8 +547,9 @@ func slowDU(r *event.Record) (event.Event, bool) {
 	took, ok := scan.Duration(text, "on following dirs took ", ": ")
 	dirs, _ := scan.Between(text, ": [", "]")
 	return event.Event{
-		Kind: event.KindSlowDU, Start: r.Time.Add(-took), End: r.Time, Fields: []event.Field{event.FieldDirs.Text(strings.TrimSpace(dirs))},
-		Text: "disk usage took " + took.String(),
+		Kind: event.KindSlowDU, Start: r.Time.Add(-took), End: r.Time,
+		Fields: []event.Field{event.FieldDirs.Text(strings.TrimSpace(dirs))},
+		Text:   "disk usage took " + took.String(),
 	}, ok
 }
 
@@ -558,10 +561,10 @@ func slowDU(r *event.Record) (event.Event, bool) {
 func pidsAvailable(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	available, ok := r.Field("available")
-	capacity, _ := r.Field("capacity")
+	capacity := r.Value("capacity")
 	if ok {
-		signal, _ := r.Field("signal")
-		log, _ := r.Field("log")
+		signal := r.Value("signal")
+		log := r.Value("log")
 		ok = signal == "pid.available" && log == "observations"
 	} else if rest, found := strings.CutPrefix(text, "eviction manager: observations: signal=pid.available, "); found {
 		available, ok = scan.Between(rest, "available: ", ",")

@@ -86,9 +86,7 @@ func lineEvent(r *event.Record, component string) event.Event {
 	if r.Unit != "" {
 		e.AddFields(event.FieldUnit.Text(r.Unit))
 	}
-	if reason := errorOf(r); reason != "" {
-		e.AddFields(event.FieldError.Text(reason))
-	}
+	e.AddText(event.FieldError, errorOf(r))
 	for _, f := range r.Fields[:min(len(r.Fields), maxLineFields)] {
 		key := event.Key(f.Key)
 		has := func(other event.Field) bool { return other.Key == key }

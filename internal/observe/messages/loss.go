@@ -110,9 +110,7 @@ func completeLoss(e *event.Event, r *event.Record) {
 // it is empty.
 func newLoss(by, of, reach, text string) event.Event {
 	e := event.Event{Component: by, Text: text, Fields: []event.Field{event.FieldReach.Text(reach)}}
-	if of != "" {
-		e.AddFields(event.FieldOf.Text(of))
-	}
+	e.AddText(event.FieldOf, of)
 	return e
 }
 

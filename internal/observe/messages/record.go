@@ -43,7 +43,7 @@ func factFrom(name string, value func(*event.Record) string) func(*event.Record)
 //	info starting containerd  revision=… version=1.6.20
 //	info Docker daemon  commit=… graphdriver(s)=overlay2 version=20.10.24
 func versionField(r *event.Record) string {
-	v, _ := r.Field("version")
+	v := r.Value("version")
 	return scan.Version(v)
 }
 
@@ -182,13 +182,7 @@ func crashEvent(r *event.Record) (event.Event, bool) {
 var crashMarks = []string{"panic: ", "fatal error: ", "runtime: program "}
 
 // errorOf is what a line gives as its error: klog's err, logrus' error.
-func errorOf(r *event.Record) string {
-	if s, ok := r.Field("error"); ok {
-		return s
-	}
-	s, _ := r.Field("err")
-	return s
-}
+func errorOf(r *event.Record) string { return r.Value("error", "err") }
 
 // isDeadline tells a call that ran into its own time limit. Go prints the text
 // since context exists; grpc adds the code as number (≤ 1.8) or name.

@@ -95,7 +95,8 @@ func parseSpan(s string) (d time.Duration, ok bool) {
 
 // spanUnits are systemd's, format_timespan and format_timestamp_relative.
 var spanUnits = map[string]time.Duration{
-	"y": 365 * 24 * time.Hour, "year": 365 * 24 * time.Hour, "month": 30 * 24 * time.Hour, "week": 7 * 24 * time.Hour, "day": 24 * time.Hour,
+	"y": 365 * 24 * time.Hour, "year": 365 * 24 * time.Hour, "month": 30 * 24 * time.Hour,
+	"week": 7 * 24 * time.Hour, "day": 24 * time.Hour,
 	"h": time.Hour, "min": time.Minute, "m": time.Millisecond, "u": time.Microsecond,
 }
 
@@ -109,9 +110,7 @@ func unitTasks(r *event.Record) (event.Event, bool) {
 	}
 	e.AddFields(event.FieldTasks.Int(n))
 	if limit, ok := scan.Between(rest, "limit: ", ")"); ok {
-		if n, err := strconv.Atoi(limit); err == nil {
-			e.AddFields(event.FieldTasksMax.Int(n))
-		}
+		e.AddNumber(event.FieldTasksMax, limit)
 	}
 	e.Text = e.Fields[0].Value.Text() + " has " + scan.Digits(rest) + " tasks"
 	return e, true

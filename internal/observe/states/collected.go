@@ -67,9 +67,7 @@ func (c *collected) takeItem(dst []event.Event, e *snapshots.Datum) []event.Even
 	name := column(e, "name")
 	ev.Fields = []event.Field{event.FieldItem.Text(name), event.FieldOutcome.Text(outcome)}
 	for _, f := range [...]event.Key{event.FieldWhy, event.FieldWchan, event.FieldDropped} {
-		if v := column(e, string(f)); v != "" {
-			ev.AddFields(f.Text(v))
-		}
+		ev.AddText(f, column(e, string(f)))
 	}
 	if waits, _ := kernelwait.Of(functionsOf(column(e, "stack")), column(e, "wchan")); waits != "" && ev.Open {
 		ev.AddFields(event.FieldWaits.Text(waits))
@@ -94,7 +92,8 @@ func (c *collected) takeCall(dst []event.Event, e *snapshots.Datum) []event.Even
 	took := time.Duration(seconds * float64(time.Second))
 	answered, failure := column(e, "answered") == "true", column(e, "error")
 	ev := event.Event{
-		Kind: event.KindCollectRPC, Component: daemonOf(column(e, "api"), endpoint, method), Source: facts.Collected, Evidence: []event.Quote{quoteOf(e)},
+		Kind: event.KindCollectRPC, Component: daemonOf(column(e, "api"), endpoint, method),
+		Source: facts.Collected, Evidence: []event.Quote{quoteOf(e)},
 		Start: start, End: event.Time{T: start.T.Add(took), Prec: start.Prec, Known: true}, Open: !answered,
 		IDs: event.IDs{Container: column(e, "container"), Sandbox: column(e, "sandbox")},
 		Fields: []event.Field{
@@ -111,9 +110,7 @@ func (c *collected) takeCall(dst []event.Event, e *snapshots.Datum) []event.Even
 	if deadline, err := strconv.ParseFloat(column(e, "deadline"), 64); err == nil && deadline < 1e6 {
 		ev.AddFields(event.FieldDeadline.Duration(time.Duration(deadline * float64(time.Second))))
 	}
-	if failure != "" {
-		ev.AddFields(event.FieldError.Text(failure))
-	}
+	ev.AddText(event.FieldError, failure)
 	if answered {
 		c.answered(endpoint, method, took, failure == "")
 		ev.Text = called(method, &ev.IDs) + fmt.Sprintf(" answered collect in %s", took.Round(time.Millisecond))

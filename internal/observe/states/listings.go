@@ -87,7 +87,11 @@ func appendFileSystem(dst []event.Event, e *snapshots.Datum) []event.Event {
 		column string
 		field  event.Key
 		what   string
-	}{{"Use%", event.FieldUsedPercent, "full"}, {"Capacity", event.FieldUsedPercent, "full"}, {"IUse%", event.FieldInodesPercent, "of the inodes used"}} {
+	}{
+		{"Use%", event.FieldUsedPercent, "full"},
+		{"Capacity", event.FieldUsedPercent, "full"},
+		{"IUse%", event.FieldInodesPercent, "of the inodes used"},
+	} {
 		value, _ := e.Field(c.column)
 		if n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64); err == nil {
 			ev.AddFields(c.field.Number(n))

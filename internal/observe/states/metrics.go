@@ -40,7 +40,8 @@ type bucket struct {
 // metricNames begin the lines that matter: Kubernetes up to 1.13 counts microseconds, from 1.14 on
 // seconds.
 var metricNames = []string{
-	"kubelet_pleg_", "kubelet_runtime_operations", "kubelet_evented_pleg_", "kubernetes_build_info", "kubelet_running_pod", "kubelet_running_container",
+	"kubelet_pleg_", "kubelet_runtime_operations", "kubelet_evented_pleg_", "kubernetes_build_info",
+	"kubelet_running_pod", "kubelet_running_container",
 	"container_runtime_", "kubelet_docker_operations", "node_processes_", "node_systemd_units", exporterClock,
 }
 
@@ -61,8 +62,9 @@ var durations = map[string]struct {
 // gauges are single numbers that are facts.
 var gauges = map[string]string{
 	"kubelet_pleg_discard_events": "kubelet.pleg-discarded-events", "kubelet_pleg_last_seen_seconds": "kubelet.pleg-last-seen",
-	"kubelet_evented_pleg_connection_error_count": "kubelet.evented-pleg-connection-errors", "kubelet_running_pods": "kubelet.running-pods",
-	"kubelet_running_pod_count": "kubelet.running-pods",
+	"kubelet_evented_pleg_connection_error_count": "kubelet.evented-pleg-connection-errors",
+	"kubelet_running_pods":                        "kubelet.running-pods",
+	"kubelet_running_pod_count":                   "kubelet.running-pods",
 }
 
 func newMetrics() *metrics { return &metrics{series: map[string]*series{}} }

@@ -85,7 +85,10 @@ func (m *mounts) finishFile(dst []event.Event) []event.Event {
 	for _, n := range [...]struct {
 		name  string
 		count int
-	}{{"mounts.count", m.all}, {"mounts.overlay", m.overlay}, {"mounts.overlay-volatile", m.volatile}, {"mounts.network", m.network}} {
+	}{
+		{"mounts.count", m.all}, {"mounts.overlay", m.overlay},
+		{"mounts.overlay-volatile", m.volatile}, {"mounts.network", m.network},
+	} {
 		if m.all > 0 {
 			dst = facts.Append(dst, facts.Mounts, n.name, strconv.Itoa(n.count), m.first)
 		}
@@ -98,9 +101,12 @@ type packages struct{}
 
 // packageFacts are the packages that matter, by the component that they install.
 var packageFacts = map[string]string{
-	"containerd": "containerd", "containerd.io": "containerd", "runc": "runc", "systemd": "systemd", "dbus": "dbus", "dbus-daemon": "dbus",
-	"kubelet": "kubelet", "docker-ce": "docker", "docker.io": "docker", "docker-engine": "docker", "moby-engine": "docker", "docker": "docker",
-	"cri-o": "crio", "moby-containerd": "containerd", "moby-runc": "runc", "kubernetes-node": "kubelet", "libseccomp": "libseccomp", "libseccomp2": "libseccomp",
+	"containerd": "containerd", "containerd.io": "containerd", "runc": "runc", "systemd": "systemd",
+	"dbus": "dbus", "dbus-daemon": "dbus",
+	"kubelet": "kubelet", "docker-ce": "docker", "docker.io": "docker", "docker-engine": "docker",
+	"moby-engine": "docker", "docker": "docker",
+	"cri-o": "crio", "moby-containerd": "containerd", "moby-runc": "runc", "kubernetes-node": "kubelet",
+	"libseccomp": "libseccomp", "libseccomp2": "libseccomp",
 }
 
 func (packages) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {

@@ -229,7 +229,8 @@ func (t *listings) appendEvent(dst []event.Event, e *snapshots.Datum) []event.Ev
 		kind, name = column(e, "KIND"), column(e, "NAME")
 	}
 	k := kubeEvent{
-		kind: kind, name: name, namespace: column(e, "NAMESPACE"), reason: column(e, "REASON"), message: column(e, "MESSAGE"), level: column(e, "TYPE"),
+		kind: kind, name: name, namespace: column(e, "NAMESPACE"), reason: column(e, "REASON"),
+		message: column(e, "MESSAGE"), level: column(e, "TYPE"),
 		count: column(e, "COUNT"), from: column(e, "SOURCE"), age: column(e, "LAST SEEN"), quotes: []event.Quote{quoteOf(e)},
 	}
 	k.last = timeAgo(t.at, k.age)

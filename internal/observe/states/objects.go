@@ -126,8 +126,10 @@ func (o *objects) keepLeaf(name string, l leaf) {
 // leafRoots are the names under which objects have what matters; the rest of a pod or a ConfigMap
 // is not kept.
 var leafRoots = []string{
-	"kind", "metadata", "involvedObject", "regarding", "reason", "message", "note", "type", "count", "deprecatedCount", "series", "firstTimestamp",
-	"lastTimestamp", "deprecatedFirstTimestamp", "deprecatedLastTimestamp", "eventTime", "source", "deprecatedSource", "reportingComponent", "reportingController", "status",
+	"kind", "metadata", "involvedObject", "regarding", "reason", "message", "note", "type", "count",
+	"deprecatedCount", "series", "firstTimestamp",
+	"lastTimestamp", "deprecatedFirstTimestamp", "deprecatedLastTimestamp", "eventTime", "source",
+	"deprecatedSource", "reportingComponent", "reportingController", "status",
 }
 
 func wantedLeaf(path []string) bool {

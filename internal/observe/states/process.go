@@ -58,7 +58,8 @@ func column(e *snapshots.Datum, names ...string) string {
 func (p *processes) readRow(e *snapshots.Datum) processRow {
 	r := processRow{
 		state: strings.TrimLeft(column(e, "STAT", "S", "STATE"), "-"), ppid: column(e, "PPID"), count: column(e, "NLWP", "THCNT"),
-		wchan: knownValue(column(e, "WCHAN")), started: startTime(column(e, "STARTED", "START", "STIME")), age: parseElapsed(column(e, "ELAPSED")),
+		wchan: knownValue(column(e, "WCHAN")), started: startTime(column(e, "STARTED", "START", "STIME")),
+		age: parseElapsed(column(e, "ELAPSED")),
 	}
 	var err error
 	if r.pid, err = strconv.Atoi(column(e, "PID", "TGID")); err != nil {

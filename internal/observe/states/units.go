@@ -31,7 +31,9 @@ var propertySettings = []setting{
 // unitNames are the properties of systemctl show that an event of a unit has, and the fields that
 // they become.
 var unitNames = map[string]event.Key{
-	"Id": event.FieldUnit, "ActiveState": event.FieldState, "SubState": event.FieldSub, "Result": event.FieldResult, "NRestarts": event.FieldRestarts, "TasksCurrent": event.FieldTasks, "TasksMax": event.FieldTasksMax, "MainPID": event.FieldPID,
+	"Id": event.FieldUnit, "ActiveState": event.FieldState, "SubState": event.FieldSub,
+	"Result": event.FieldResult, "NRestarts": event.FieldRestarts, "TasksCurrent": event.FieldTasks,
+	"TasksMax": event.FieldTasksMax, "MainPID": event.FieldPID,
 	"ActiveEnterTimestamp": "", "InactiveEnterTimestamp": "", "ExecMainStartTimestamp": "",
 }
 

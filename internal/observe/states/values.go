@@ -29,7 +29,8 @@ type cgroup struct {
 
 // sizes are the rows of /proc/meminfo that are facts, in bytes.
 var sizes = map[string]string{
-	"MemTotal": "memory.total-bytes", "MemAvailable": "memory.available-bytes", "Dirty": "memory.dirty-bytes", "Writeback": "memory.writeback-bytes",
+	"MemTotal": "memory.total-bytes", "MemAvailable": "memory.available-bytes", "Dirty": "memory.dirty-bytes",
+	"Writeback": "memory.writeback-bytes",
 }
 
 // limits are files of /proc/sys that hold one number.
@@ -176,7 +177,8 @@ func (v *values) noteCgroup(file, base, name string, e *snapshots.Datum) {
 	}
 	g.freezer, g.frozen = g.freezer || freezer, g.frozen || frozen
 	g.told = g.told || frozen || field.Key == event.FieldPIDs ||
-		field.Key == event.FieldPIDsMax && err == nil || (field.Key == event.FieldDying || field.Key == event.FieldThrottled) && n > 0
+		field.Key == event.FieldPIDsMax && err == nil ||
+		(field.Key == event.FieldDying || field.Key == event.FieldThrottled) && n > 0
 }
 
 func (v *values) finishFile(dst []event.Event) []event.Event {

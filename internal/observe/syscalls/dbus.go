@@ -386,7 +386,8 @@ func busEvent(m *BusMessage) event.Event {
 	e := event.Event{Kind: event.KindBusCall, Component: "process", Source: "strace", Start: m.At, Open: m.Answer == nil}
 	e.IDs.TID = m.TID
 	e.Fields = []event.Field{
-		event.FieldMember.Text(m.Member), event.FieldInterface.Text(m.Interface), event.FieldPath.Text(m.Path), event.FieldDestination.Text(m.Destination),
+		event.FieldMember.Text(m.Member), event.FieldInterface.Text(m.Interface), event.FieldPath.Text(m.Path),
+		event.FieldDestination.Text(m.Destination),
 		event.FieldDirection.Text(directions[sideOf(m.Sent)]),
 		event.FieldSerial.Number(float64(m.Serial)),
 		event.FieldAnswered.Bool(m.Answer != nil), event.FieldBlocked.Bool(m.Blocked),
@@ -446,7 +447,8 @@ func cookieEvent(c *BusConn, n *Serials) event.Event {
 	e.Fields = []event.Field{
 		event.FieldCookie.Number(float64(n.Last)),
 		event.FieldFirst.Number(float64(n.First)),
-		event.FieldOverflow.Bool(false), event.FieldWrapped.Bool(n.Wrapped), event.FieldConnection.Text(cmp.Or(c.Path, "fd "+strconv.Itoa(c.FD))),
+		event.FieldOverflow.Bool(false), event.FieldWrapped.Bool(n.Wrapped),
+		event.FieldConnection.Text(cmp.Or(c.Path, "fd "+strconv.Itoa(c.FD))),
 	}
 	e.Evidence = []event.Quote{{Pos: n.LastPos, Text: n.lastRaw}}
 	rate, ok := n.Rate()

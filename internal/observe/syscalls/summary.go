@@ -83,15 +83,18 @@ type TracedCall struct {
 var callWaits = func() map[string]Wait {
 	m := map[string]Wait{}
 	for kind, names := range map[Wait]string{
-		DiskWait: "umount2 umount mount fsync fdatasync syncfs sync sync_file_range rename renameat renameat2 open openat openat2 creat " +
-			"unlink unlinkat rmdir mkdir mkdirat link linkat symlink symlinkat truncate ftruncate fallocate pwrite64 pwritev pread64 preadv " +
-			"stat lstat fstat newfstatat statx statfs fstatfs getdents getdents64 readlink readlinkat access faccessat faccessat2 chmod fchmod " +
-			"fchmodat chown fchown lchown fchownat utimensat copy_file_range sendfile",
-		LockWait:  "flock",
-		ChildWait: "wait4 waitid",
-		IdleWait: "futex futex_wait futex_waitv epoll_wait epoll_pwait epoll_pwait2 poll ppoll select pselect6 nanosleep clock_nanosleep " +
-			"accept accept4 rt_sigtimedwait rt_sigsuspend sigsuspend pause restart_syscall io_getevents io_pgetevents io_uring_enter " +
-			"sched_yield msgrcv mq_timedreceive semtimedop inotify_add_watch",
+		DiskWait: `umount2 umount mount fsync fdatasync syncfs sync sync_file_range rename renameat
+			renameat2 open openat openat2 creat unlink unlinkat rmdir mkdir mkdirat link linkat
+			symlink symlinkat truncate ftruncate fallocate pwrite64 pwritev pread64 preadv stat
+			lstat fstat newfstatat statx statfs fstatfs getdents getdents64 readlink readlinkat
+			access faccessat faccessat2 chmod fchmod fchmodat chown fchown lchown fchownat
+			utimensat copy_file_range sendfile`,
+		LockWait:  `flock`,
+		ChildWait: `wait4 waitid`,
+		IdleWait: `futex futex_wait futex_waitv epoll_wait epoll_pwait epoll_pwait2 poll ppoll select
+			pselect6 nanosleep clock_nanosleep accept accept4 rt_sigtimedwait rt_sigsuspend
+			sigsuspend pause restart_syscall io_getevents io_pgetevents io_uring_enter sched_yield
+			msgrcv mq_timedreceive semtimedop inotify_add_watch`,
 	} {
 		for name := range strings.FieldsSeq(names) {
 			m[name] = kind
@@ -330,7 +333,10 @@ func (s *Summary) Finish(stats lines.Stats) {
 func (s *Summary) Missing() (missing []string) {
 	f := &s.Form
 	if s.Counted {
-		return []string{"the calls themselves (-c keeps only counts): a call that has not returned is in no table, so that a hang cannot be seen here"}
+		return []string{
+			"the calls themselves (-c keeps only counts): a call that has not returned is in no table, " +
+				"so that a hang cannot be seen here",
+		}
 	}
 	add := func(lacks bool, what string) {
 		if lacks {
@@ -352,7 +358,8 @@ func (s *Summary) Missing() (missing []string) {
 	add(f.Clock == "-t", "no fractions of a second (-tt)")
 	add(
 		!f.Took && (f.Clock != "" || f.Relative),
-		"no -T: only calls that other threads' lines interrupt have a duration; of others the time to the next line is an upper bound (≤)",
+		"no -T: only calls that other threads' lines interrupt have a duration; "+
+			"of others the time to the next line is an upper bound (≤)",
 	)
 	add(f.Labels != "-yy" && len(s.Bus.Conns) == 0, "no -yy: sockets are known only where the trace shows them being made")
 	for _, c := range s.Bus.Conns {

@@ -88,9 +88,7 @@ func newSyscall(s *traces.Syscall, h *handle) (e event.Event, ok bool) {
 	if s.Delayed {
 		e.AddFields(event.FieldTester.Text("a delay that strace injected"))
 	}
-	if target != "" {
-		e.AddFields(event.FieldPath.Text(target))
-	}
+	e.AddText(event.FieldPath, target)
 	if s.HasDuration {
 		e.AddFields(event.FieldTook.Duration(s.Duration))
 	}

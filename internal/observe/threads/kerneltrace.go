@@ -200,11 +200,14 @@ const (
 	maxCall        = 4096 // above are the numbers of exceptions, which are negative
 )
 
+// otherReports are the starts of what the kernel prints with a stack that is no task's of a dump.
+var otherReports = []string{
+	"CPU: ", "BUG: ", "WARNING: ", "watchdog: ", "NMI backtrace", "rcu: ", "Call Trace:", "Call trace:", "---[ ", "Kernel panic",
+}
+
 // isForeign says that a line begins something else whose stack may follow.
 func isForeign(text string) bool {
-	return slices.ContainsFunc([]string{"CPU: ", "BUG: ", "WARNING: ", "watchdog: ", "NMI backtrace", "rcu: ", "Call Trace:", "Call trace:", "---[ ", "Kernel panic"}, func(start string) bool {
-		return strings.HasPrefix(text, start)
-	})
+	return slices.ContainsFunc(otherReports, func(start string) bool { return strings.HasPrefix(text, start) })
 }
 
 // callerOf is the thread or processor that printed a line, as CONFIG_PRINTK_CALLER shows it

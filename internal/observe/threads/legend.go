@@ -76,7 +76,10 @@ func (l *Legends) Resolve(e *event.Event) {
 		kind       samples.Legend
 		base       int
 		key, field event.Key
-	}{{samples.StackLegend, 16, event.FieldStackID, event.FieldStack}, {samples.CgroupLegend, 10, event.FieldCgroupID, event.FieldCgroup}} {
+	}{
+		{samples.StackLegend, 16, event.FieldStackID, event.FieldStack},
+		{samples.CgroupLegend, 10, event.FieldCgroupID, event.FieldCgroup},
+	} {
 		id, ok := e.Get(of.key)
 		if !ok {
 			continue

@@ -118,7 +118,8 @@ func (t *Samples) appendBirth(dst []event.Event, s *samples.Sample) []event.Even
 	}
 	t.born[s.PID] = true
 	e := event.Event{
-		Kind: event.KindDaemonStart, Component: name, Source: "samples", Start: s.Started, End: s.Started, IDs: event.IDs{PID: s.PID},
+		Kind: event.KindDaemonStart, Component: name, Source: "samples", Start: s.Started, End: s.Started,
+		IDs:    event.IDs{PID: s.PID},
 		Fields: []event.Field{event.FieldDaemon.Text(name)}, Text: fmt.Sprintf("%s, PID %d, has run since then", name, s.PID),
 		Evidence: []event.Quote{{Pos: s.Pos, Text: s.Raw}},
 	}
@@ -248,8 +249,10 @@ func sampleEvent(s *samples.Sample) event.Event {
 		e.IDs.Container = scan.FindID(s.Cgroup)
 	}
 	e.Fields = []event.Field{
-		event.FieldName.Text(s.Syscall), event.FieldState.Text(s.State), event.FieldComm.Text(s.Comm), event.FieldExe.Text(s.Exe), event.FieldKernel.Bool(s.Kernel),
-		event.FieldNetlink.Bool(isNetlink(s)), event.FieldTarget.Text(s.Target), event.FieldWchan.Text(s.WChan), event.FieldStack.Text(s.Stack),
+		event.FieldName.Text(s.Syscall), event.FieldState.Text(s.State), event.FieldComm.Text(s.Comm),
+		event.FieldExe.Text(s.Exe), event.FieldKernel.Bool(s.Kernel),
+		event.FieldNetlink.Bool(isNetlink(s)), event.FieldTarget.Text(s.Target), event.FieldWchan.Text(s.WChan),
+		event.FieldStack.Text(s.Stack),
 	}
 	if waits, _ := kernelwait.Of(s.Stack, s.WChan); waits != "" {
 		e.AddFields(event.FieldWaits.Text(waits))
@@ -337,7 +340,8 @@ func summedEvent(s *samples.Sample) []event.Event {
 	e := sampleEvent(s)
 	e.Source = SourceSummary
 	e.AddFields(event.FieldSamples.Int(s.Count), event.FieldScans.Int(s.Scans))
-	e.Text = s.Comm + " in " + cmp.Or(s.Syscall, s.WChan, "the kernel") + ", state " + s.State + ", in " + strconv.Itoa(s.Count) + " samples of " + strconv.Itoa(s.Scans) + " scans"
+	e.Text = fmt.Sprintf("%s in %s, state %s, in %d samples of %d scans",
+		s.Comm, cmp.Or(s.Syscall, s.WChan, "the kernel"), s.State, s.Count, s.Scans)
 	return []event.Event{e}
 }
 
