@@ -133,18 +133,13 @@ func fileServer(r *event.Record) (event.Event, bool) {
 		Kind: event.KindServerSilent, Fields: []event.Field{event.FieldProtocol.Text("nfs"), event.FieldServer.Text(server)},
 		Span: event.Span{Key: "nfs/" + server, State: true}, Text: "the NFS server " + server + " does not answer",
 	}
-	switch {
-	case !ok || server == "":
-		return event.Event{}, false
-	case strings.HasPrefix(state, "not responding, "):
-		e.Span.Edge = event.Begin
+	e.Span.Edge = edgeOf(state, "not responding, ", "OK")
+	if e.Span.Edge == event.Begin {
 		e.AddFields(event.FieldGaveUp.Bool(strings.HasPrefix(state, "not responding, timed out")))
-	case strings.HasPrefix(state, "OK"):
-		e.Span.Edge, e.Text = event.End, "the NFS server "+server+" answers again"
-	default:
-		return event.Event{}, false
+	} else {
+		e.Text = "the NFS server " + server + " answers again"
 	}
-	return e, true
+	return e, ok && server != "" && e.Span.Edge != event.Whole
 }
 
 // blockError is a disk that fails, as the block layer, a file system or its journal says it.
@@ -272,15 +267,9 @@ func slabFailed(r *event.Record) (event.Event, bool) {
 // (before 5.7: PM: hibernation entry).
 func suspendEdge(r *event.Record) (event.Event, bool) {
 	e := event.Event{Kind: event.KindSuspend, Text: "the machine sleeps", Span: event.Span{Key: "suspend/", State: true}}
-	switch what := scan.After(r.Raw, "PM: suspend ", "PM: hibernation: hibernation ", "PM: hibernation "); {
-	case strings.HasPrefix(what, "entry"):
-		e.Span.Edge = event.Begin
-	case strings.HasPrefix(what, "exit"):
-		e.Span.Edge = event.End
-	default:
-		return event.Event{}, false
-	}
-	return e, true
+	what := scan.After(r.Raw, "PM: suspend ", "PM: hibernation: hibernation ", "PM: hibernation ")
+	e.Span.Edge = edgeOf(what, "entry", "exit")
+	return e, e.Span.Edge != event.Whole
 }
 
 // kernelVersion is the first line of the kernel's log and of /proc/version, and the line below

@@ -39,7 +39,7 @@ func runcProcess(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e, ok := RuncCommand("runc --" + command)
-	e.IDs.PID = firstNumber(before)
+	e.IDs.PID = firstNumber(before, 1)
 	return e, ok
 }
 
@@ -68,7 +68,7 @@ func runcInit(r *event.Record) (event.Event, bool) {
 			wchan = w
 		}
 	}
-	e.IDs.PID = longNumber(text)
+	e.IDs.PID = firstNumber(text, 100) // smaller ones are flags and priorities
 	e.Fields = []event.Field{
 		event.FieldComm.Text("runc"), event.FieldVerb.Text("init"), event.FieldState.Text(state),
 		event.FieldWchan.Text(wchan),
@@ -95,17 +95,6 @@ func isState(w string) bool {
 	return strings.ContainsAny(w[:1], "DRSTtZI") && strings.Trim(w[1:], "sl+<NL") == ""
 }
 
-// longNumber is the first number of s that may be a pid and no flag or priority; 0 when there is
-// none.
-func longNumber(s string) int {
-	for w := range strings.FieldsSeq(s) {
-		if n, err := strconv.Atoi(w); err == nil && n > 99 {
-			return n
-		}
-	}
-	return 0
-}
-
 // cniProcess is a CNI plugin that was alive when the listing was made.
 func cniProcess(r *event.Record) (event.Event, bool) {
 	before, plugin, _ := strings.Cut(r.Message(), "/opt/cni/bin/")
@@ -113,7 +102,7 @@ func cniProcess(r *event.Record) (event.Event, bool) {
 		plugin = plugin[:i]
 	}
 	e := CniEvent(plugin)
-	e.IDs.PID = firstNumber(before) // a listing of the directory has none
+	e.IDs.PID = firstNumber(before, 1) // a listing of the directory has none
 	return e, plugin != "" && e.IDs.PID != 0 && !strings.HasPrefix(strings.TrimLeft(before, " "), "-rw")
 }
 
@@ -136,16 +125,16 @@ func shimProcess(r *event.Record) (event.Event, bool) {
 	if e.IDs.Container == "" {
 		e.IDs.Container = scan.ContainerID(path.Base(dir))
 	}
-	e.IDs.PID = firstNumber(before)
+	e.IDs.PID = firstNumber(before, 1)
 	e.Text = "the shim of " + scan.Short(e.IDs.Container) + " is running"
 	return e, e.IDs.Container != "" && e.IDs.PID != 0
 }
 
-// firstNumber is the first word of s that is a number: the pid in every listing that names it
-// before the command.
-func firstNumber(s string) int {
+// firstNumber is the first word of s that is a number of at least that size: the pid in every
+// listing that names it before the command. 0 when there is none.
+func firstNumber(s string, least int) int {
 	for w := range strings.FieldsSeq(s) {
-		if n, err := strconv.Atoi(w); err == nil && n > 0 {
+		if n, err := strconv.Atoi(w); err == nil && n >= least {
 			return n
 		}
 	}

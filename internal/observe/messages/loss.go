@@ -254,18 +254,8 @@ func rateLimited(r *event.Record, text string) (event.Event, bool) {
 func outputSuspended(r *event.Record, text string) (event.Event, bool) {
 	name, rest, ok := strings.Cut(strings.TrimPrefix(text, "action '"), "' ")
 	e := newLoss("rsyslog", "", ReachFile, "rsyslog cannot write a file")
-	e.Span = event.Span{Key: "loss/" + r.Pos.File + "/" + name, State: true}
-	switch {
-	case !ok:
-		return event.Event{}, false
-	case strings.HasPrefix(rest, "suspended "):
-		e.Span.Edge = event.Begin
-	case strings.HasPrefix(rest, "resumed "):
-		e.Span.Edge = event.End
-	default:
-		return event.Event{}, false
-	}
-	return e, true
+	e.Span = event.Span{Key: "loss/" + r.Pos.File + "/" + name, State: true, Edge: edgeOf(rest, "suspended ", "resumed ")}
+	return e, ok && e.Span.Edge != event.Whole
 }
 
 // printkInterval is DEFAULT_RATELIMIT_INTERVAL of include/linux/ratelimit_types.h.

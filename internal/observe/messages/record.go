@@ -33,6 +33,17 @@ func says(kind event.Kind, text string, parts ...string) func(*event.Record) (ev
 	}
 }
 
+// edgeOf says which end of an interval a text begins to tell of; Whole when none.
+func edgeOf(text, begin, end string) event.Edge {
+	switch {
+	case strings.HasPrefix(text, begin):
+		return event.Begin
+	case strings.HasPrefix(text, end):
+		return event.End
+	}
+	return event.Whole
+}
+
 // factFrom makes a fact of a line; none where value finds nothing in it.
 func factFrom(name string, value func(*event.Record) string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) { return facts.New(name, value(r)) }

@@ -31,15 +31,13 @@ var unitTable = table{
 	},
 }
 
-// unitEvent begins an event of a unit; ok is false for a line that is none of systemctl status.
-func unitEvent(r *event.Record) (e event.Event, text string, ok bool) {
+// unitEvent begins an event of a unit of a line of systemctl status; rest is what stands behind the
+// line's name. Ok is false for any other line.
+func unitEvent(r *event.Record, name string) (e event.Event, rest string, ok bool) {
 	unit, ok := r.Field("unit")
-	if !ok || r.Unit != "" {
-		return e, "", false
-	}
-	return event.Event{
-		Kind: event.KindUnit, Source: facts.Units, Fields: []event.Field{event.FieldUnit.Text(unit)},
-	}, strings.TrimSpace(r.Text), true
+	rest, named := strings.CutPrefix(strings.TrimSpace(r.Text), name+": ")
+	e = event.Event{Kind: event.KindUnit, Source: facts.Units, Fields: []event.Field{event.FieldUnit.Text(unit)}}
+	return e, rest, ok && named && r.Unit == ""
 }
 
 // unitActive is since when a unit is in its state:
@@ -47,12 +45,11 @@ func unitEvent(r *event.Record) (e event.Event, text string, ok bool) {
 //	Active: active (running) since Fri 2026-11-20 18:22:10 UTC; 3min 2s ago
 //	Active: failed (Result: signal) since Fri 2026-11-20 18:24:00 UTC; 1min 2s ago
 func unitActive(r *event.Record) (event.Event, bool) {
-	e, text, ok := unitEvent(r)
-	state, ok2 := strings.CutPrefix(text, "Active: ")
-	if !ok || !ok2 {
+	e, text, ok := unitEvent(r, "Active")
+	if !ok {
 		return event.Event{}, false
 	}
-	state, _, _ = strings.Cut(state, " ")
+	state := scan.FirstWord(text)
 	e.AddFields(event.FieldState.Text(state))
 	if sub, ok := scan.Between(text, "(", ")"); ok {
 		if result, ok := strings.CutPrefix(sub, "Result: "); ok {
@@ -102,10 +99,9 @@ var spanUnits = map[string]time.Duration{
 
 // unitTasks is how many threads a unit has: Tasks: 27990 (limit: 28844).
 func unitTasks(r *event.Record) (event.Event, bool) {
-	e, text, ok := unitEvent(r)
-	rest, ok2 := strings.CutPrefix(text, "Tasks: ")
+	e, rest, ok := unitEvent(r, "Tasks")
 	n, err := strconv.Atoi(scan.Digits(rest))
-	if !ok || !ok2 || err != nil {
+	if !ok || err != nil {
 		return event.Event{}, false
 	}
 	e.AddFields(event.FieldTasks.Int(n))
@@ -119,10 +115,9 @@ func unitTasks(r *event.Record) (event.Event, bool) {
 // unitPID is the main process, or how it ended: Main PID: 43 (containerd); Main PID: 77
 // (code=killed, signal=KILL).
 func unitPID(r *event.Record) (event.Event, bool) {
-	e, text, ok := unitEvent(r)
-	rest, ok2 := strings.CutPrefix(text, "Main PID: ")
+	e, rest, ok := unitEvent(r, "Main PID")
 	pid, err := strconv.Atoi(scan.Digits(rest))
-	if !ok || !ok2 || err != nil {
+	if !ok || err != nil {
 		return event.Event{}, false
 	}
 	e.IDs.PID = pid

@@ -24,12 +24,11 @@ type metrics struct {
 // series is a histogram or summary, or a counter.
 type series struct {
 	name, operation string
-	unit            float64 // seconds per unit of the values
-	count, sum, p99 float64
-	total, errors   float64
-	has             map[string]bool
-	buckets         []bucket
-	quotes          map[string]event.Quote
+	// values are, in seconds, its total and errors, count, sum and p99, as far as there are any, with
+	// their lines.
+	values  map[string]float64
+	quotes  map[string]event.Quote
+	buckets []bucket
 }
 
 type bucket struct {
@@ -57,6 +56,12 @@ var durations = map[string]struct {
 	"kubelet_pleg_relist_interval_microseconds":       {"relist-interval", 1e-6},
 	"kubelet_runtime_operations_duration_seconds":     {"operation", 1},
 	"kubelet_runtime_operations_latency_microseconds": {"operation", 1e-6},
+}
+
+// operationCounts are the counters of calls, up to Kubernetes 1.13 and since.
+var operationCounts = map[string]string{
+	"kubelet_runtime_operations": "total", "kubelet_runtime_operations_total": "total",
+	"kubelet_runtime_operations_errors": "errors", "kubelet_runtime_operations_errors_total": "errors",
 }
 
 // gauges are single numbers that are facts.
@@ -95,17 +100,9 @@ func (m *metrics) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event
 
 // addSample adds a value to its series.
 func (m *metrics) addSample(name string, v float64, e *snapshots.Datum) {
-	operation, _ := e.Field("operation_type")
-	switch name {
-	case "kubelet_runtime_operations", "kubelet_runtime_operations_total":
-		s := m.seriesOf("operation", operation, 1)
-		s.total = v
-		s.noteQuote("total", e)
-		return
-	case "kubelet_runtime_operations_errors", "kubelet_runtime_operations_errors_total":
-		s := m.seriesOf("operation", operation, 1)
-		s.errors = v
-		s.noteQuote("errors", e)
+	operation := column(e, "operation_type")
+	if part := operationCounts[name]; part != "" {
+		m.seriesOf("operation", operation).setValue(part, v, quoteOf(e))
 		return
 	}
 	base, part := name, "quantile"
@@ -118,44 +115,39 @@ func (m *metrics) addSample(name string, v float64, e *snapshots.Datum) {
 	if !ok {
 		return
 	}
-	s := m.seriesOf(d.name, operation, d.unit)
+	s := m.seriesOf(d.name, operation)
 	switch part {
-	case "count":
-		s.count = v
-	case "sum":
-		s.sum = v * d.unit
 	case "bucket":
-		le, _ := e.Field("le")
-		if bound, err := strconv.ParseFloat(le, 64); err == nil && len(s.buckets) < 200 {
+		if bound, err := strconv.ParseFloat(column(e, "le"), 64); err == nil && len(s.buckets) < 200 {
 			s.buckets = append(s.buckets, bucket{bound, v, quoteOf(e)})
 		}
 		return
-	default:
-		if q, _ := e.Field("quantile"); q != "0.99" {
+	case "sum":
+		v *= d.unit
+	case "quantile":
+		if column(e, "quantile") != "0.99" {
 			return
 		}
-		s.p99, part = v*d.unit, "p99"
+		v, part = v*d.unit, "p99"
 	}
-	s.noteQuote(part, e)
+	s.setValue(part, v, quoteOf(e))
 }
 
-func (m *metrics) seriesOf(name, operation string, unit float64) *series {
+func (m *metrics) seriesOf(name, operation string) *series {
 	key := name + "/" + operation
 	s := m.series[key]
 	if s == nil {
-		s = &series{name: name, operation: operation, has: map[string]bool{}, quotes: map[string]event.Quote{}}
+		s = &series{name: name, operation: operation, values: map[string]float64{}, quotes: map[string]event.Quote{}}
 		if len(m.series) < maxListed {
 			m.series[key] = s
 			m.order = append(m.order, key)
 		}
 	}
-	s.unit = unit
 	return s
 }
 
-func (s *series) noteQuote(part string, e *snapshots.Datum) {
-	s.has[part] = true
-	s.quotes[part] = quoteOf(e)
+func (s *series) setValue(part string, v float64, q event.Quote) {
+	s.values[part], s.quotes[part] = v, q
 }
 
 // setQuantile sets p99 to the upper bound of the bucket that holds it; one in the last bucket has
@@ -168,7 +160,7 @@ func (s *series) setQuantile() {
 	}
 	for _, b := range s.buckets {
 		if b.n >= 0.99*s.buckets[n-1].n {
-			s.p99, s.has["p99"], s.quotes["p99"] = b.le, true, b.quote
+			s.setValue("p99", b.le, b.quote)
 			return
 		}
 	}
@@ -184,14 +176,16 @@ func (m *metrics) finishFile(dst []event.Event) []event.Event {
 			continue
 		}
 		name := "kubelet." + s.name
-		if s.has["count"] {
-			dst = facts.Append(dst, facts.Metrics, name+"-count", factNumber(s.count), s.quotes["count"])
+		count, counted := s.values["count"]
+		sum, summed := s.values["sum"]
+		if counted {
+			dst = facts.Append(dst, facts.Metrics, name+"-count", factNumber(count), s.quotes["count"])
 		}
-		if s.has["count"] && s.has["sum"] && s.count > 0 {
-			dst = facts.Append(dst, facts.Metrics, name+"-mean-seconds", factNumber(s.sum/s.count), s.quotes["sum"])
+		if summed && count > 0 {
+			dst = facts.Append(dst, facts.Metrics, name+"-mean-seconds", factNumber(sum/count), s.quotes["sum"])
 		}
-		if s.has["p99"] {
-			dst = facts.Append(dst, facts.Metrics, name+"-p99-seconds", factNumber(s.p99), s.quotes["p99"])
+		if p99, ok := s.values["p99"]; ok {
+			dst = facts.Append(dst, facts.Metrics, name+"-p99-seconds", factNumber(p99), s.quotes["p99"])
 		}
 	}
 	return m.node.finishFile(dst)
@@ -207,27 +201,24 @@ func (s *series) appendEvent(dst []event.Event) []event.Event {
 		Text: s.operation + " calls of the kubelet",
 	}
 	e.Fields = []event.Field{event.FieldOperation.Text(s.operation)}
-	count := s.count
-	if s.has["total"] {
-		count = s.total
-	}
-	add := func(part string, field event.Key, v float64) {
-		if s.has[part] && !math.IsInf(v, 0) {
+	add := func(part string, field event.Key, v float64) (known bool) {
+		q, known := s.quotes[part]
+		if known && !math.IsInf(v, 0) {
 			e.AddFields(field.Number(v))
 		}
-		if s.has[part] {
-			e.Evidence = append(e.Evidence, s.quotes[part])
+		if known {
+			e.Evidence = append(e.Evidence, q)
 		}
+		return known
 	}
-	add("total", event.FieldCount, count)
-	if !s.has["total"] {
-		add("count", event.FieldCount, count)
+	if !add("total", event.FieldCount, s.values["total"]) {
+		add("count", event.FieldCount, s.values["count"])
 	}
-	add("errors", event.FieldErrors, s.errors)
-	if s.count > 0 {
-		add("sum", event.FieldMeanSeconds, math.Round(s.sum/s.count*1e6)/1e6)
+	add("errors", event.FieldErrors, s.values["errors"])
+	if count := s.values["count"]; count > 0 {
+		add("sum", event.FieldMeanSeconds, math.Round(s.values["sum"]/count*1e6)/1e6)
 	}
-	add("p99", event.FieldP99Seconds, s.p99)
+	add("p99", event.FieldP99Seconds, s.values["p99"])
 	if len(e.Evidence) == 0 {
 		return dst
 	}
