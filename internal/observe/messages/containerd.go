@@ -106,10 +106,18 @@ func failureFields(reason string) []event.Field {
 //	error ExecSync for "<id>" failed      error="failed to exec in container: …: context canceled: unknown"
 func execFailed(r *event.Record) (event.Event, bool) {
 	id, failed := strings.CutSuffix(scan.After(r.Message(), "ExecSync for "), " failed")
-	e := event.Event{Kind: event.KindCRICall, IDs: event.IDs{Container: scan.ContainerID(id)}}
-	e.Fields = append([]event.Field{event.FieldMethod.Text("ExecSync")}, failureFields(errorOf(r))...)
-	e.Text = "ExecSync of " + scan.Short(e.IDs.Container) + " failed"
-	return e, failed && e.IDs.Container != ""
+	e, ok := containerEvent(event.KindCRICall, id, "ExecSync of * failed", event.FieldMethod.Text("ExecSync"))
+	e.AddFields(failureFields(errorOf(r))...)
+	return e, failed && ok
+}
+
+// containerEvent is an event of the container whose id stands at the start of text; * in what it
+// says stands for the id. Ok is false without an id.
+func containerEvent(kind event.Kind, text, says string, fields ...event.Field) (e event.Event, ok bool) {
+	id := scan.ContainerID(text)
+	e = event.New(kind, strings.Replace(says, "*", scan.Short(id), 1), fields...)
+	e.IDs.Container = id
+	return e, id != ""
 }
 
 // quickCall is how long a CRI call lasts at most in ordinary life; the incidents are about minutes.
@@ -175,13 +183,11 @@ func statusCost(r *event.Record) (event.Event, bool) {
 //	handleContainerExit status.updateSync <id> cost 1m50.4s
 func costOf(kind event.Kind, before, what string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
-		_, rest, ok := strings.Cut(r.Message(), before)
-		id := scan.ContainerID(rest)
+		_, rest, _ := strings.Cut(r.Message(), before)
 		d, found := scan.Duration(rest, "cost ", "")
-		return event.Event{
-			Kind: kind, IDs: event.IDs{Container: id}, Start: r.Time.Add(-d), End: r.Time,
-			Fields: []event.Field{event.FieldCost.Duration(d)}, Text: what + " of " + scan.Short(id),
-		}, ok && found && id != ""
+		e, ok := containerEvent(kind, rest, what+" of *", event.FieldCost.Duration(d))
+		e.Start, e.End = r.Time.Add(-d), r.Time
+		return e, ok && found
 	}
 }
 
@@ -248,14 +254,8 @@ func exitedAt(text string) (event.Time, bool) {
 // 10 s (pkg/cri/server/events.go). "not found" is a task already gone.
 func deleteFailed(r *event.Record) (event.Event, bool) {
 	reason := errorOf(r)
-	if !strings.HasPrefix(r.Message(), "failed to delete task") || strings.Contains(reason, "not found") {
-		return event.Event{}, false
-	}
-	id := r.Value("id")
-	e := event.Event{Kind: event.KindDeleteFailed, IDs: event.IDs{Container: scan.ContainerID(id)}}
-	e.Fields = []event.Field{event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(reason))}
-	e.Text = "the shim did not answer Delete of " + scan.Short(e.IDs.Container)
-	return e, e.IDs.Container != ""
+	e, ok := containerEvent(event.KindDeleteFailed, r.Value("id"), "the shim did not answer Delete of *", errorFields(reason)...)
+	return e, ok && strings.HasPrefix(r.Message(), "failed to delete task") && !strings.Contains(reason, "not found")
 }
 
 // exitFailed:
@@ -268,12 +268,8 @@ func exitFailed(r *event.Record) (event.Event, bool) {
 	if !ok {
 		return event.Event{}, false
 	}
-	reason := errorOf(r)
-	e := event.Event{Kind: event.KindExitFailed, IDs: exit.IDs}
-	e.Fields = []event.Field{
-		event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(reason)),
-		event.FieldAgain.Bool(strings.HasPrefix(r.Message(), "Failed to handle backOff")),
-	}
+	e := event.Event{Kind: event.KindExitFailed, IDs: exit.IDs, Fields: errorFields(errorOf(r))}
+	e.AddFields(event.FieldAgain.Bool(strings.HasPrefix(r.Message(), "Failed to handle backOff")))
 	if lag, ok := exit.Get(event.FieldLag); ok {
 		e.AddFields(event.Field{Key: event.FieldLag, Value: lag})
 	}
@@ -285,14 +281,10 @@ func exitFailed(r *event.Record) (event.Event, bool) {
 // not answer State within io.containerd.timeout.task.state, 2 s. With "context canceled" it was the
 // caller who waited no longer, which says nothing of the shim.
 func stateTimeout(r *event.Record) (event.Event, bool) {
-	if !isDeadline(errorOf(r)) {
-		return event.Event{}, false
-	}
-	id := scan.ContainerID(scan.After(r.Message(), "get state for "))
-	return event.Event{
-		Kind: event.KindStateTimeout, IDs: event.IDs{Container: id},
-		Text: "the shim did not answer State of " + scan.Short(id),
-	}, id != ""
+	e, ok := containerEvent(
+		event.KindStateTimeout, scan.After(r.Message(), "get state for "), "the shim did not answer State of *",
+	)
+	return e, ok && isDeadline(errorOf(r))
 }
 
 // updateRefused: container "<id>" is in removing state (stock), … is in removing or stopping state
@@ -369,41 +361,30 @@ func shimStart(r *event.Record) (event.Event, bool) {
 // shimBegan is the same line as the life of a process: its pid ties threads that were sampled to
 // the sandbox, or to docker's container.
 func shimBegan(r *event.Record) (event.Event, bool) {
-	dir := r.Value("path")
 	pid := r.Value("pid")
-	e := event.Event{Kind: event.KindShimStart, IDs: event.IDs{Container: scan.ContainerID(path.Base(dir))}}
+	e, ok := containerEvent(event.KindShimStart, path.Base(r.Value("path")), "shim "+pid+" of * starts")
 	e.IDs.PID, _ = strconv.Atoi(pid)
-	e.Text = "shim " + pid + " of " + scan.Short(e.IDs.Container) + " starts"
-	return e, e.IDs.Container != "" && e.IDs.PID > 0
+	return e, ok && e.IDs.PID > 0
 }
 
 func shimGone(r *event.Record) (event.Event, bool) {
-	id := r.Value("id")
-	e := event.Event{Kind: event.KindShimGone, IDs: event.IDs{Container: scan.ContainerID(id)}}
-	e.Text = "shim of " + scan.Short(e.IDs.Container) + " gone"
-	return e, e.IDs.Container != ""
+	return containerEvent(event.KindShimGone, r.Value("id"), "shim of * gone")
 }
 
 // sandboxRemoved: info RemovePodSandbox \"<id>\" returns successfully: the last that the CRI knows
 // of a sandbox.
 func sandboxRemoved(r *event.Record) (event.Event, bool) {
 	rest, ok := strings.CutPrefix(r.Message(), "RemovePodSandbox ")
-	id := scan.ContainerID(rest)
-	return event.Event{
-			Kind: event.KindRemoved, IDs: event.IDs{Container: id, Sandbox: id},
-			Text: "sandbox " + scan.Short(id) + " removed",
-		},
-		ok && id != "" && strings.HasSuffix(rest, "returns successfully")
+	e, named := containerEvent(event.KindRemoved, rest, "sandbox * removed")
+	e.IDs.Sandbox = e.IDs.Container
+	return e, ok && named && strings.HasSuffix(rest, "returns successfully")
 }
 
 // cleanedUp: info Ensure that sandbox <id> in task-service has been cleanup successfully (also
 // "container <id>"; ≥ 1.6.24, 1.7.4): a deletion that had run into its time limit was made up for.
 func cleanedUp(r *event.Record) (event.Event, bool) {
-	id := scan.ContainerID(scan.After(r.Message(), "Ensure that sandbox ", "Ensure that container "))
-	return event.Event{
-		Kind: event.KindCleanedUp, IDs: event.IDs{Container: id},
-		Text: "task of " + scan.Short(id) + " cleaned up later",
-	}, id != ""
+	id := scan.After(r.Message(), "Ensure that sandbox ", "Ensure that container ")
+	return containerEvent(event.KindCleanedUp, id, "task of * cleaned up later")
 }
 
 func dumpWritten(r *event.Record) (event.Event, bool) {

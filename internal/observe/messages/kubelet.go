@@ -91,16 +91,10 @@ func PLEGUnhealthy(r *event.Record) (event.Event, bool) {
 }
 
 func relistFailed(r *event.Record) (event.Event, bool) {
-	text := errorOf(r)
-	if text == "" {
-		text = r.Message()
-	}
-	e := event.Event{
-		Kind:   event.KindRelistFailed,
-		Fields: append([]event.Field{event.FieldError.Text(text), event.FieldDeadline.Bool(isDeadline(text))}, tooLarge(text)...),
-		Text:   "relist could not list the pods",
-	}
-	e.AddFields(lostRuntime(text)...)
+	reason := cmp.Or(errorOf(r), r.Message())
+	e := event.New(event.KindRelistFailed, "relist could not list the pods", errorFields(reason)...)
+	e.AddFields(tooLarge(reason)...)
+	e.AddFields(lostRuntime(reason)...)
 	return e, true
 }
 
@@ -162,15 +156,9 @@ func tooLarge(text string) []event.Field {
 //	"Container garbage collection failed" err="rpc error: …"                       (the kubelet's log, quoted from 1.21 on)
 //	Warning  ContainerGCFailed  119s (x2523 over 42h)  kubelet  rpc error: …       (events of the node)
 func gcFailed(r *event.Record) (event.Event, bool) {
-	reason := errorOf(r)
-	if reason == "" {
-		reason = scan.After(r.Message(), "rpc error: ")
-	}
-	e := event.New(event.KindGCFailed, "the kubelet could not collect dead containers")
-	e.Fields = append(
-		[]event.Field{event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(reason))},
-		tooLarge(reason)...,
-	)
+	reason := cmp.Or(errorOf(r), scan.After(r.Message(), "rpc error: "))
+	e := event.New(event.KindGCFailed, "the kubelet could not collect dead containers", errorFields(reason)...)
+	e.AddFields(tooLarge(reason)...)
 	return e, reason != ""
 }
 

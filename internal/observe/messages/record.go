@@ -195,6 +195,11 @@ var crashMarks = []string{"panic: ", "fatal error: ", "runtime: program "}
 // errorOf is what a line gives as its error: klog's err, logrus' error.
 func errorOf(r *event.Record) string { return r.Value("error", "err") }
 
+// errorFields are an error, and whether it is that of a call that ran into its own time limit.
+func errorFields(reason string) []event.Field {
+	return []event.Field{event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(reason))}
+}
+
 // isDeadline tells a call that ran into its own time limit. Go prints the text
 // since context exists; grpc adds the code as number (≤ 1.8) or name.
 func isDeadline(s string) bool {
