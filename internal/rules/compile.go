@@ -14,7 +14,7 @@ import (
 
 // compile checks a decoded rule and prepares it for matching. It goes on after
 // a mistake: an id that is nearly one that exists is told and read as that one.
-func compile(r *Rule, src *source) []error {
+func compile(r *Rule, src *source) Problems {
 	c := &compiler{rule: r, src: src, uses: map[int]int{}}
 	c.head()
 	c.exposures()
@@ -29,10 +29,10 @@ func compile(r *Rule, src *source) []error {
 	c.prose()
 	c.explanations()
 	c.unused()
-	if len(c.errs) == 0 {
+	if len(c.wrong) == 0 {
 		r.prepare()
 	}
-	return c.errs
+	return c.wrong
 }
 
 // prepare works out what the search looks up and does not depend on the events.
@@ -90,16 +90,16 @@ func (r *Rule) eventSet(patterns []Pattern) eventSet {
 }
 
 type compiler struct {
-	rule *Rule
-	src  *source
-	errs []error
-	uses map[int]int // places that speak of a variable
+	rule  *Rule
+	src   *source
+	wrong Problems
+	uses  map[int]int // how many places speak of a variable
 	// untied says that an edge names a step that does not exist: what else ties the steps is not known then.
 	untied bool
 }
 
-func (c *compiler) errorf(at []any, format string, args ...any) {
-	c.errs = append(c.errs, c.src.problem(at, format, args...))
+func (c *compiler) errorf(at place, format string, args ...any) {
+	c.wrong = append(c.wrong, c.src.problem(at, format, args...))
 }
 
 var slug = regexp.MustCompile(`^[a-z][a-z0-9]*([-_][a-z0-9]+)*$`)
@@ -107,31 +107,31 @@ var slug = regexp.MustCompile(`^[a-z][a-z0-9]*([-_][a-z0-9]+)*$`)
 func (c *compiler) head() {
 	r := c.rule
 	if !slug.MatchString(r.ID) {
-		c.errorf([]any{"id"}, "id %q is no slug: lower-case words with hyphens between", r.ID)
+		c.errorf(place{"id"}, "id %q is no slug: lower-case words with hyphens between", r.ID)
 	}
 	c.required(r.Title, "title")
 	c.required(r.Headline, "headline")
 	c.oneOf(string(r.Role), ruleRoles, "role")
 	c.oneOf(string(r.Phase), phases, "phase")
-	c.versions(r.Versions, "versions")
+	c.versions(r.Versions, place{"versions"})
 	if len(r.Needs) == 0 {
-		c.errorf([]any{"needs"}, "needs is empty: a rule says which sources it reads")
+		c.errorf(place{"needs"}, "needs is empty: a rule says which sources it reads")
 	}
 	for i := range r.Needs {
 		if len(r.Needs[i].Any) == 0 {
-			c.errorf([]any{"needs", i}, "a need names at least one source under any")
+			c.errorf(place{"needs", i}, "a need names at least one source under any")
 		}
 		c.required(r.Needs[i].Collect, "needs", i, "collect")
 	}
 }
 
-func (c *compiler) versions(versions []VersionRange, at ...any) {
+func (c *compiler) versions(versions []VersionRange, at place) {
 	for i := range versions {
 		v := &versions[i]
-		c.required(v.Fact, append(slices.Clone(at), i, "fact")...)
+		c.required(v.Fact, at.in(i, "fact")...)
 		var err error
 		if v.affected, err = parseVersionRange(v.Affected); err != nil {
-			c.errorf(append(slices.Clone(at), i, "affected"), "%v", err)
+			c.errorf(at.in(i, "affected"), "%v", err)
 		}
 	}
 }
@@ -143,36 +143,34 @@ func (c *compiler) required(value string, at ...any) {
 }
 
 func (c *compiler) oneOf(value string, known []string, at ...any) {
-	if !contains(known, value) {
+	if !slices.Contains(known, value) {
 		c.errorf(at, "%v %q is none of %s%s", at[len(at)-1], value, strings.Join(known, ", "), didYouMean(value, known))
 	}
 }
 
-func contains(list []string, s string) bool { return slices.Contains(list, s) }
-
 func (c *compiler) stepPatterns() {
 	r := c.rule
 	if len(r.Steps) == 0 || len(r.Steps) > maxSteps {
-		c.errorf([]any{"steps"}, "a rule has 1 to %d steps, not %d", maxSteps, len(r.Steps))
+		c.errorf(place{"steps"}, "a rule has 1 to %d steps, not %d", maxSteps, len(r.Steps))
 		r.Steps = r.Steps[:min(len(r.Steps), maxSteps)] // sets of steps have no more bits
 	}
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		if !slug.MatchString(s.ID) || s.ID == "and" || s.ID == "or" {
-			c.errorf([]any{"steps", i, "id"}, "step id %q is no slug", s.ID)
+			c.errorf(place{"steps", i, "id"}, "step id %q is no slug", s.ID)
 		}
 		if c.step(s.ID) != i {
-			c.errorf([]any{"steps", i, "id"}, "step id %q is taken", s.ID)
+			c.errorf(place{"steps", i, "id"}, "step id %q is taken", s.ID)
 		}
 		c.oneOf(s.Role, stepRoles, "steps", i, "role")
 		c.oneOf(s.Certainty, certainties, "steps", i, "certainty")
 		c.required(s.Text, "steps", i, "text")
 		s.Weight = cmp.Or(s.Weight, defaultWeight)
 		if s.Weight < 0 || s.Weight > 100 {
-			c.errorf([]any{"steps", i, "weight"}, "weight %d is not between 1 and 100", s.Weight)
+			c.errorf(place{"steps", i, "weight"}, "weight %d is not between 1 and 100", s.Weight)
 		}
 		if s.Min < 0 || s.Min > 0 && !s.All {
-			c.errorf([]any{"steps", i, "min"}, "min counts the events of a step with all: true")
+			c.errorf(place{"steps", i, "min"}, "min counts the events of a step with all: true")
 		}
 		s.Min = max(s.Min, 1)
 		c.alternatives(i)
@@ -183,7 +181,7 @@ func (c *compiler) stepPatterns() {
 func (c *compiler) alternatives(i int) {
 	s := &c.rule.Steps[i]
 	if (s.Kind != "") == (len(s.Any) > 0) {
-		c.errorf([]any{"steps", i}, "step %q wants either a kind or alternatives under any", s.ID)
+		c.errorf(place{"steps", i}, "step %q wants either a kind or alternatives under any", s.ID)
 	}
 	s.patterns = s.Any
 	if len(s.Any) == 0 {
@@ -210,23 +208,23 @@ func bindsOf(patterns []Pattern) []int {
 }
 
 // pattern compiles conditions and binds. Only steps introduce variables.
-func (c *compiler) pattern(p *Pattern, at []any, introduce bool) {
+func (c *compiler) pattern(p *Pattern, at place, introduce bool) {
 	if p.Kind == "" {
 		c.errorf(at, "kind is missing")
 	}
-	p.conditions = c.conditions(p.Match, append(slices.Clone(at), "match"))
+	p.conditions = c.conditions(p.Match, at.in("match"))
 	for _, key := range sortedKeys(p.Bind) {
 		field, modifier, modified := strings.Cut(key, "|")
 		if modified && modifier != optionalModifier {
-			c.errorf(append(slices.Clone(at), "bind", key), "unknown modifier %q%s", modifier, didYouMean(modifier, []string{optionalModifier}))
+			c.errorf(at.in("bind", key), "unknown modifier %q%s", modifier, didYouMean(modifier, []string{optionalModifier}))
 		}
-		c.bind(p, p.Bind[key], binding{reading: reading{field: field}, optional: modified, key: []any{"bind", key}}, at, introduce)
+		c.bind(p, p.Bind[key], binding{reading: reading{field: field}, optional: modified, key: place{"bind", key}}, at, introduce)
 	}
 	for i := range p.conditions {
 		text := &p.conditions[i]
 		for _, name := range text.placeholders() {
 			read := reading{field: text.field, text: fmt.Sprint(text.arg), placeholder: name}
-			c.bind(p, name, binding{reading: read, key: []any{"match", text.written()}}, at, introduce)
+			c.bind(p, name, binding{reading: read, key: place{"match", text.written()}}, at, introduce)
 		}
 	}
 	c.watches(p, at)
@@ -236,11 +234,11 @@ func (c *compiler) pattern(p *Pattern, at []any, introduce bool) {
 const optionalModifier = "optional"
 
 // bind adds one bind to a pattern. Only where introduce is set may its name be a new one.
-func (c *compiler) bind(p *Pattern, name string, b binding, at []any, introduce bool) {
-	place := append(slices.Clone(at), b.key...)
+func (c *compiler) bind(p *Pattern, name string, b binding, at place, introduce bool) {
+	written := at.in(b.key...)
 	b.variable = c.variable(name)
 	if b.variable < 0 && !introduce {
-		if b.variable = c.bound(name, place...); b.variable < 0 {
+		if b.variable = c.bound(name, written...); b.variable < 0 {
 			return
 		}
 	}
@@ -252,7 +250,7 @@ func (c *compiler) bind(p *Pattern, name string, b binding, at []any, introduce 
 		c.rule.variables[b.variable].learn(cmp.Or(b.reading.placeholder, b.reading.field))
 	}
 	if b.reading.placeholder != "" && slices.ContainsFunc(p.bindings, binds(b.variable)) {
-		c.errorf(place, "this pattern binds %q already", name)
+		c.errorf(written, "this pattern binds %q already", name)
 		return
 	}
 	p.bindings = append(p.bindings, b)
@@ -270,12 +268,12 @@ func (v *variable) learn(field string) {
 	}
 }
 
-func (c *compiler) conditions(match map[string]any, at []any) []condition {
+func (c *compiler) conditions(match map[string]any, at place) []condition {
 	var all []condition
 	for _, key := range sortedKeys(match) {
 		condition, err := newCondition(key, match[key])
 		if err != nil {
-			c.errorf(append(slices.Clone(at), key), "%v", err)
+			c.errorf(at.in(key), "%v", err)
 			continue
 		}
 		all = append(all, condition)
@@ -284,11 +282,11 @@ func (c *compiler) conditions(match map[string]any, at []any) []condition {
 }
 
 // plainConditions are conditions where nothing can be bound.
-func (c *compiler) plainConditions(match map[string]any, at []any) []condition {
+func (c *compiler) plainConditions(match map[string]any, at place) []condition {
 	all := c.conditions(match, at)
 	for i := range all {
 		if names := all[i].placeholders(); len(names) > 0 {
-			c.errorf(append(slices.Clone(at), all[i].written()), "nothing can be bound here: write {} instead of {%s}", names[0])
+			c.errorf(at.in(all[i].written()), "nothing can be bound here: write {} instead of {%s}", names[0])
 		}
 	}
 	return all
@@ -338,14 +336,14 @@ func (c *compiler) edges() {
 		c.oneOf(e.ToAt, ends, "edges", i, "to_at")
 		pair := tie{edge: i, fromEnd: e.FromAt == "end", toEnd: e.ToAt == "end"}
 		if e.Gap == nil && e.Overlap == "" {
-			c.errorf([]any{"edges", i}, "an edge wants a gap or an overlap")
+			c.errorf(place{"edges", i}, "an edge wants a gap or an overlap")
 		}
 		if e.Gap != nil {
 			pair.measured = true
 			pair.min = c.duration(e.Gap.Min, 0, "edges", i, "gap", "min")
 			pair.max = c.duration(e.Gap.Max, math.MaxInt64, "edges", i, "gap", "max")
 			if pair.min > pair.max {
-				c.errorf([]any{"edges", i, "gap"}, "gap from %s to %s is empty", pair.min, pair.max)
+				c.errorf(place{"edges", i, "gap"}, "gap from %s to %s is empty", pair.min, pair.max)
 			}
 		}
 		if e.Overlap != "" {
@@ -360,13 +358,13 @@ func (c *compiler) edges() {
 // edgeSteps are the steps at one end of an edge.
 func (c *compiler) edgeSteps(ids StepIDs, edge int, key string) []int {
 	if len(ids) == 0 {
-		c.errorf([]any{"edges", edge}, "%s is missing", key)
+		c.errorf(place{"edges", edge}, "%s is missing", key)
 	}
 	var steps []int
 	for i, id := range ids {
 		step := c.namedStep(id, "edges", edge, key, i)
 		if step >= 0 && slices.Contains(steps, step) {
-			c.errorf([]any{"edges", edge, key, i}, "step %q is named twice", id)
+			c.errorf(place{"edges", edge, key, i}, "step %q is named twice", id)
 		}
 		steps = append(steps, step)
 	}
@@ -376,7 +374,7 @@ func (c *compiler) edgeSteps(ids StepIDs, edge int, key string) []int {
 // tieSteps adds what an edge asks of each pair of its steps. Steps that do not exist are negative.
 func (c *compiler) tieSteps(pair tie, from, to []int) {
 	if len(c.rule.ties)+len(from)*len(to) > maxTies {
-		c.errorf([]any{"edges", pair.edge}, "the edges up to here tie more than %d pairs of steps", maxTies)
+		c.errorf(place{"edges", pair.edge}, "the edges up to here tie more than %d pairs of steps", maxTies)
 		return
 	}
 	for _, pair.from = range from {
@@ -386,7 +384,7 @@ func (c *compiler) tieSteps(pair tie, from, to []int) {
 				c.untied = true
 				continue
 			case pair.from == pair.to:
-				c.errorf([]any{"edges", pair.edge}, "step %q has an edge to itself", c.rule.Steps[pair.from].ID)
+				c.errorf(place{"edges", pair.edge}, "step %q has an edge to itself", c.rule.Steps[pair.from].ID)
 			}
 			pair.best = c.rule.bestJoin(pair.from, pair.to)
 			c.rule.ties = append(c.rule.ties, pair)
@@ -484,7 +482,7 @@ func (c *compiler) unreachable() {
 			alone = alone && (i == j || !c.tied(i, j))
 		}
 		if alone {
-			c.errorf([]any{"steps", i, "id"}, "step %q is unreachable: no verdict, edge or shared bind speaks of it", c.rule.Steps[i].ID)
+			c.errorf(place{"steps", i, "id"}, "step %q is unreachable: no verdict, edge or shared bind speaks of it", c.rule.Steps[i].ID)
 		}
 	}
 }
@@ -492,9 +490,9 @@ func (c *compiler) unreachable() {
 func (c *compiler) absences() {
 	for i := range c.rule.Absent {
 		a := &c.rule.Absent[i]
-		at := []any{"absent", i}
+		at := place{"absent", i}
 		if !slug.MatchString(a.ID) || c.step(a.ID) >= 0 || c.absence(a.ID) != i {
-			c.errorf([]any{"absent", i, "id"}, "id %q is no slug, or taken", a.ID)
+			c.errorf(place{"absent", i, "id"}, "id %q is no slug, or taken", a.ID)
 		}
 		c.pattern(&a.Pattern, at, false)
 		c.count(a.Pattern)
@@ -506,12 +504,12 @@ func (c *compiler) absences() {
 		a.anchor = c.namedStep(cmp.Or(a.Before, a.During), "absent", i, map[bool]string{true: "before", false: "during"}[a.Before != ""])
 		level, ok := levels[a.Level]
 		if !ok {
-			c.errorf([]any{"absent", i, "level"}, "unknown level %q%s", a.Level, didYouMean(a.Level, sortedKeys(levels)))
+			c.errorf(place{"absent", i, "level"}, "unknown level %q%s", a.Level, didYouMean(a.Level, sortedKeys(levels)))
 		}
 		a.level = level
 	}
 	if len(c.rule.Absent) > maxSteps {
-		c.errorf([]any{"absent"}, "more than %d absences", maxSteps)
+		c.errorf(place{"absent"}, "more than %d absences", maxSteps)
 	}
 }
 
@@ -534,7 +532,7 @@ func (c *compiler) count(p Pattern) {
 func (c *compiler) objections() {
 	for i := range c.rule.RulesOut {
 		o := &c.rule.RulesOut[i]
-		c.pattern(&o.Pattern, []any{"rules_out", i}, false)
+		c.pattern(&o.Pattern, place{"rules_out", i}, false)
 		c.count(o.Pattern)
 		c.required(o.Why, "rules_out", i, "why")
 		c.oneOf(o.Effect, effects, "rules_out", i, "effect")
@@ -558,16 +556,16 @@ func (c *compiler) verdicts() {
 		found = true
 		e, err := parseExpression(row.text, func(id string) uint64 { return c.knownBit(id, "verdict", row.level.String()) })
 		if err != nil {
-			c.errorf([]any{"verdict", row.level.String()}, "%v", err)
+			c.errorf(place{"verdict", row.level.String()}, "%v", err)
 			continue
 		}
 		if e.leaves()&(1<<maxSteps-1) == 0 {
-			c.errorf([]any{"verdict", row.level.String()}, "a verdict needs a step: absence alone proves nothing")
+			c.errorf(place{"verdict", row.level.String()}, "a verdict needs a step: absence alone proves nothing")
 		}
 		v.levels[row.level] = e
 	}
 	if !found {
-		c.errorf([]any{"verdict"}, "verdict has no condition")
+		c.errorf(place{"verdict"}, "verdict has no condition")
 	}
 }
 
@@ -613,7 +611,7 @@ func (c *compiler) prose() {
 		n.text = c.template(n.Text, false, "notes", i, "text")
 		if n.When != nil {
 			n.When.step = c.namedStep(n.When.Step, "notes", i, "when", "step")
-			n.When.conditions = c.plainConditions(n.When.Match, []any{"notes", i, "when", "match"})
+			n.When.conditions = c.plainConditions(n.When.Match, place{"notes", i, "when", "match"})
 		}
 	}
 }
@@ -685,43 +683,9 @@ func binds(variable int) func(binding) bool {
 }
 
 // at is the place of pattern j of step i in the file.
-func (s *StepRule) at(i, j int) []any {
+func (s *StepRule) at(i, j int) place {
 	if len(s.Any) == 0 {
-		return []any{"steps", i}
+		return place{"steps", i}
 	}
-	return []any{"steps", i, "any", j}
-}
-
-// checkDeeper checks what one rule says about others: that they exist, know
-// the joined binds, and do not lead back.
-func (cat *Catalog) checkDeeper(r *Rule, at *places) []error {
-	var errs []error
-	for i, d := range r.ExplainedBy {
-		other := cat.Rule(d.Rule)
-		if other == nil {
-			var ids []string
-			for j := range cat.Rules {
-				ids = append(ids, cat.Rules[j].ID)
-			}
-			errs = append(errs, at.deeper[i].because("unknown rule %q%s", d.Rule, didYouMean(d.Rule, ids)))
-			continue
-		}
-		for j, name := range d.Join {
-			if !slices.ContainsFunc(other.variables, func(v variable) bool { return v.name == name }) {
-				errs = append(errs, at.join[i][j].because("rule %q binds no %q", d.Rule, name))
-			}
-		}
-		if cat.leadsTo(other, r.ID, map[string]bool{}) {
-			errs = append(errs, at.deeper[i].because("rule %q is in turn explained by %q", d.Rule, r.ID))
-		}
-	}
-	return errs
-}
-
-func (cat *Catalog) leadsTo(r *Rule, id string, visited map[string]bool) bool {
-	if r == nil || visited[r.ID] {
-		return false
-	}
-	visited[r.ID] = true
-	return r.ID == id || slices.ContainsFunc(r.ExplainedBy, func(d Deeper) bool { return cat.leadsTo(cat.Rule(d.Rule), id, visited) })
+	return place{"steps", i, "any", j}
 }

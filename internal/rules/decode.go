@@ -2,7 +2,6 @@ package rules
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -15,24 +14,24 @@ import (
 // lists and scalars and no other feature of YAML: a rule is read by people. It
 // goes on after a mistake, so that all of a file's are told at once.
 type decoder struct {
-	src  *source
-	errs []error
-	keys map[reflect.Type]map[string][]int // of the structs met so far
+	src   *source
+	wrong Problems
+	keys  map[reflect.Type]map[string][]int // of the structs met so far
 }
 
 func newDecoder(src *source) *decoder {
 	return &decoder{src: src, keys: map[reflect.Type]map[string][]int{}}
 }
 
-// decode reads a rule, and says what of it cannot be read.
-func decode(src *source) (*Rule, []error) {
+// decodeRule reads a rule, and says what of it cannot be read.
+func decodeRule(src *source) (*Rule, Problems) {
 	rule, d := new(Rule), newDecoder(src)
 	d.value(src.root, reflect.ValueOf(rule).Elem())
-	return rule, d.errs
+	return rule, d.wrong
 }
 
 // DecodeYAML reads a file in the manner of rule files into a pointer to a struct: strictly, and in
-// plain YAML. It returns all that cannot be read, joined, each as a [*Problem]. A struct behind a
+// plain YAML. It returns all that cannot be read, as [Problems]. A struct behind a
 // pointer with the method SetText also takes a text alone.
 func DecodeYAML(file string, text []byte, into any) error {
 	src, problem := readYAML(file, text)
@@ -41,11 +40,14 @@ func DecodeYAML(file string, text []byte, into any) error {
 	}
 	d := newDecoder(src)
 	d.value(src.root, reflect.ValueOf(into).Elem())
-	return errors.Join(d.errs...)
+	if len(d.wrong) > 0 {
+		return d.wrong
+	}
+	return nil
 }
 
 func (d *decoder) errorf(node ast.Node, format string, args ...any) {
-	d.errs = append(d.errs, d.src.at(node, format, args...))
+	d.wrong = append(d.wrong, d.src.problemAt(node, format, args...))
 }
 
 // value reads a node into v. A null leaves it zero, as if the key were not there.

@@ -148,17 +148,27 @@ func (s *search) explainNoMatch(missing []Missing) answer {
 	return answer{dismissed: &Dismissed{Rule: r.ID, Why: s.describeNotSeen()}}
 }
 
-// describeNotSeen says what was looked for in vain, and where.
+// maxDescribed bounds the steps that are named in words where nothing was found: the first ones are
+// the causes. The others are named by their ids.
+const maxDescribed = 2
+
+// describeNotSeen says what was looked for in vain, and where: "not seen in containerd.log: umount
+// (umount2 takes <duration>), done (StopContainer ends); nor list, stalled".
 func (s *search) describeNotSeen() string {
-	var steps, read []string
+	var steps, others, read []string
 	for i := range s.steps {
-		if len(s.steps[i].events) == 0 {
-			steps = append(steps, s.rule.Steps[i].ID)
+		step := &s.rule.Steps[i]
+		switch {
+		case len(s.steps[i].events) > 0:
+		case len(steps) < maxDescribed:
+			steps = append(steps, step.describe())
+		default:
+			others = append(others, step.ID)
 		}
 	}
 	for _, need := range s.rule.Needs {
 		for _, source := range need.Any {
-			if s.index.covers(source) && !contains(read, source) {
+			if s.index.covers(source) && !slices.Contains(read, source) {
 				read = append(read, source)
 			}
 		}
@@ -167,7 +177,11 @@ func (s *search) describeNotSeen() string {
 	if len(steps) == 0 {
 		return "the steps seen" + where + " do not belong together"
 	}
-	return "not seen" + where + ": " + strings.Join(steps, ", ")
+	text := "not seen" + where + ": " + strings.Join(steps, ", ")
+	if len(others) > 0 {
+		text += "; nor " + strings.Join(others, ", ")
+	}
+	return text
 }
 
 // writeFinding writes a match down.

@@ -104,11 +104,25 @@ func (p *prose) wrap(lead, text string) {
 // placeholder is {name|format} of a text.
 var placeholder = regexp.MustCompile(`\{([^{}|]*)(?:\|[^{}]*)?\}`)
 
+// namePlaceholders is a text for a reader to whom no match fills it in: {duration|dur} is <duration>.
+func namePlaceholders(text string) string { return placeholder.ReplaceAllString(text, "<$1>") }
+
+// describe is the step's id with the first clause of its text: "umount (umount2 takes <duration>)".
+// A text that only a match fills in says nothing here.
+func (s *StepRule) describe() string {
+	clause, _, _ := strings.Cut(s.Text, ";")
+	clause, _, _ = strings.Cut(clause, ", ")
+	if placeholder.ReplaceAllString(clause, "") == "" {
+		return s.ID
+	}
+	return s.ID + " (" + namePlaceholders(clause) + ")"
+}
+
 func (p *prose) steps(r *Rule) {
 	p.heading("Steps", "a name after = is the same value in every step that gives it.")
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		p.wrap("  - ", fmt.Sprintf("%s (%s): %s", s.ID, s.Role, placeholder.ReplaceAllString(s.Text, "<$1>")))
+		p.wrap("  - ", fmt.Sprintf("%s (%s): %s", s.ID, s.Role, namePlaceholders(s.Text)))
 		for j := range s.patterns {
 			p.wrap("      ", s.patterns[j].prose(j > 0))
 		}
@@ -290,7 +304,7 @@ func (f *ForecastRule) sentence() string {
 }
 
 func (n *NoteRule) sentence() string {
-	text := placeholder.ReplaceAllString(n.Text, "<$1>")
+	text := namePlaceholders(n.Text)
 	if n.Now != "" {
 		text += "; do now: " + n.Now
 	}

@@ -32,13 +32,13 @@ type Exposure struct {
 func (c *compiler) exposures() {
 	for i := range c.rule.Exposed {
 		e := &c.rule.Exposed[i]
-		at := []any{"exposed", i}
-		c.required(e.Text, append(at, "text")...)
-		c.versions(e.Versions, append(at, "versions")...)
+		at := place{"exposed", i}
+		c.required(e.Text, at.in("text")...)
+		c.versions(e.Versions, at.in("versions"))
 		if len(e.Versions)+len(e.Facts) == 0 {
 			c.errorf(at, "an exposure names versions or facts")
 		}
-		e.conditions = c.plainConditions(e.Facts, append(at, "facts"))
+		e.conditions = c.plainConditions(e.Facts, at.in("facts"))
 	}
 }
 

@@ -69,16 +69,16 @@ const (
 func (c *compiler) forecasts() {
 	for i := range c.rule.Forecast {
 		f := &c.rule.Forecast[i]
-		at := []any{"forecast", i}
-		c.required(f.Text, append(at, "text")...)
-		c.required(f.Value, append(at, "value")...)
-		c.required(string(f.Kind), append(at, "kind")...)
-		f.conditions = c.plainConditions(f.Match, append(at, "match"))
+		at := place{"forecast", i}
+		c.required(f.Text, at.in("text")...)
+		c.required(f.Value, at.in("value")...)
+		c.required(string(f.Kind), at.in("kind")...)
+		f.conditions = c.plainConditions(f.Match, at.in("match"))
 		var isNumber bool
 		if f.limit, isNumber = numeric(f.Limit); !isNumber {
 			switch name, _ := f.Limit.(string); {
 			case name == "":
-				c.errorf(append(at, "limit"), "limit is a number, the name of a fact or a field")
+				c.errorf(at.in("limit"), "limit is a number, the name of a fact or a field")
 			case strings.Contains(name, "."):
 				f.fact = name
 			default:

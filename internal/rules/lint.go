@@ -14,7 +14,7 @@ import (
 // lint checks a rule that is well-formed and yet cannot mean what it says: it
 // asks for events that nobody makes, or that cannot be. Without a vocabulary any
 // kind, field and source will do. It copes with a rule that has mistakes.
-func lint(r *Rule, src *source, known []event.KindInfo) []error {
+func lint(r *Rule, src *source, known []event.KindInfo) Problems {
 	l := &linter{compiler: compiler{rule: r, src: src}, known: known}
 	for i := range r.Steps {
 		for j := range r.Steps[i].patterns {
@@ -23,11 +23,11 @@ func lint(r *Rule, src *source, known []event.KindInfo) []error {
 		l.shadowed(i)
 	}
 	for i := range r.Absent {
-		l.pattern(&r.Absent[i].Pattern, []any{"absent", i})
+		l.pattern(&r.Absent[i].Pattern, place{"absent", i})
 		l.source(r.Absent[i].Source, "absent", i, "source")
 	}
 	for i := range r.RulesOut {
-		l.pattern(&r.RulesOut[i].Pattern, []any{"rules_out", i})
+		l.pattern(&r.RulesOut[i].Pattern, place{"rules_out", i})
 	}
 	for i := range r.Needs {
 		for j, source := range r.Needs[i].Any {
@@ -35,21 +35,21 @@ func lint(r *Rule, src *source, known []event.KindInfo) []error {
 		}
 	}
 	for i := range r.Exposed {
-		l.contradictions(r.Exposed[i].conditions, nil, []any{"exposed", i}, "facts")
+		l.contradictions(r.Exposed[i].conditions, nil, place{"exposed", i}, "facts")
 	}
 	for i := range r.Forecast {
-		f, at := &r.Forecast[i], []any{"forecast", i}
+		f, at := &r.Forecast[i], place{"forecast", i}
 		l.pattern(&f.Pattern, at)
 		for key, field := range map[string]string{"value": f.Value, "rate": f.Rate, "limit": f.field} {
 			if field != "" {
-				l.field([]event.Kind{f.Kind}, field, append(at, key)...)
+				l.field([]event.Kind{f.Kind}, field, at.in(key)...)
 			}
 		}
 	}
 	l.levels()
 	l.inTime()
 	l.texts()
-	return l.errs
+	return l.wrong
 }
 
 // linter is the compiler's second look.
@@ -59,7 +59,7 @@ type linter struct {
 }
 
 // pattern checks the conditions of a pattern, its kind, and the fields it matches and binds.
-func (l *linter) pattern(p *Pattern, at []any) {
+func (l *linter) pattern(p *Pattern, at place) {
 	l.contradictions(p.conditions, p.Bind, at, "match")
 	if p.Kind == "" || l.known == nil {
 		return
@@ -70,21 +70,21 @@ func (l *linter) pattern(p *Pattern, at []any) {
 		for i := range l.known {
 			kinds = append(kinds, string(l.known[i].Kind))
 		}
-		l.errorf(append(slices.Clone(at), "kind"), "unknown kind %q%s", p.Kind, didYouMean(string(p.Kind), kinds))
+		l.errorf(at.in("kind"), "unknown kind %q%s", p.Kind, didYouMean(string(p.Kind), kinds))
 		return
 	}
 	for i := range p.conditions {
 		c := &p.conditions[i]
-		place := append(slices.Clone(at), "match", c.written())
-		l.field([]event.Kind{p.Kind}, c.field, place...)
+		written := at.in("match", c.written())
+		l.field([]event.Kind{p.Kind}, c.field, written...)
 		if f := info.Field(event.Key(c.field)); f != nil {
 			if why := whyNever(f, c); why != "" {
-				l.warnf(place, "no %s has such a value of %q: %s", p.Kind, c.field, why)
+				l.warnf(written, "no %s has such a value of %q: %s", p.Kind, c.field, why)
 			}
 		}
 	}
 	for _, field := range sortedKeys(p.Bind) {
-		l.field([]event.Kind{p.Kind}, field, append(slices.Clone(at), "bind", field)...)
+		l.field([]event.Kind{p.Kind}, field, at.in("bind", field)...)
 	}
 }
 
@@ -104,6 +104,7 @@ func (l *linter) field(kinds []event.Kind, key string, at ...any) {
 	}
 	field, _, _ := strings.Cut(key, "|")
 	var names []string
+	withdrawn := false
 	for _, kind := range kinds {
 		info := l.kind(kind)
 		if info == nil || info.Open {
@@ -112,9 +113,12 @@ func (l *linter) field(kinds []event.Kind, key string, at ...any) {
 		for _, key := range info.Keys() {
 			names = append(names, string(key))
 		}
+		withdrawn = withdrawn || slices.Contains(info.Withdrawn, event.Key(field))
 	}
 	switch {
-	case contains(names, field):
+	case slices.Contains(names, field):
+	case withdrawn:
+		l.warnf(at, "%s never had a value of %q", joinKinds(kinds), field)
 	case event.IsReserved(event.Key(field)):
 		l.warnf(at, "%s carries no %s", joinKinds(kinds), field)
 	default:
@@ -123,10 +127,10 @@ func (l *linter) field(kinds []event.Kind, key string, at ...any) {
 }
 
 // warnf adds a finding that is no mistake yet, so that rules written before it was one still load.
-func (l *linter) warnf(at []any, format string, args ...any) {
+func (l *linter) warnf(at place, format string, args ...any) {
 	p := l.src.problem(at, format, args...)
 	p.Warning = true
-	l.errs = append(l.errs, p)
+	l.wrong = append(l.wrong, p)
 }
 
 func joinKinds(kinds []event.Kind) string {
@@ -161,7 +165,7 @@ func (l *linter) source(name string, at ...any) {
 	case l.known == nil || name == "":
 	case !sourceNames.MatchString(name):
 		l.errorf(at, "%q is no source: logs are COMPONENT.log, dumps goroutines.PROGRAM, others as strace, samples, processes, config (docs/rule-language.md)", name)
-	case !contains(event.Sources(), name) && !l.ownLog(name):
+	case !slices.Contains(event.Sources(), name) && !l.ownLog(name):
 		hint := didYouMean(name, event.Sources())
 		if program, isLog := strings.CutSuffix(name, ".log"); isLog && hint == "" {
 			hint = fmt.Sprintf(": no log.line of this rule has component: %s", program)
@@ -206,7 +210,7 @@ func (l *linter) spoken(t template, own int, at ...any) {
 			if step == ownStep {
 				step = own
 			}
-			if p.field == "" || p.variable >= 0 || step == ownStep || contains(momentFields, p.field) {
+			if p.field == "" || p.variable >= 0 || step == ownStep || slices.Contains(momentFields, p.field) {
 				continue
 			}
 			l.field(l.rule.kindsOf(step), p.field, at...)
@@ -222,7 +226,7 @@ var momentFields = []string{"start", "end", "text"}
 const minLiteral = 6
 
 // watches adds the lines that a log.line pattern asks for to the catalogue's.
-func (c *compiler) watches(p *Pattern, at []any) {
+func (c *compiler) watches(p *Pattern, at place) {
 	if p.Kind != event.KindLogLine {
 		return
 	}
@@ -233,7 +237,7 @@ func (c *compiler) watches(p *Pattern, at []any) {
 		}
 	}
 	if shortest(literals) < minLiteral {
-		c.errorf(append(slices.Clone(at), "match"), "a log.line needs text|contains (or text, text|startswith, text|endswith, text|captures, text|in, error|contains) "+
+		c.errorf(at.in("match"), "a log.line needs text|contains (or text, text|startswith, text|endswith, text|captures, text|in, error|contains) "+
 			"with %d plain letters or more in a row: quotes, backslashes, <, >, & and letters beyond ASCII may be written differently in a file", minLiteral)
 		return
 	}
@@ -320,7 +324,7 @@ func (p *Pattern) components() []string {
 }
 
 // contradictions reports conditions, under a key at a place, that no event can meet together.
-func (l *linter) contradictions(conditions []condition, bound map[string]string, at []any, key string) {
+func (l *linter) contradictions(conditions []condition, bound map[string]string, at place, key string) {
 	byField := map[string][]*condition{}
 	for i := range conditions {
 		byField[conditions[i].field] = append(byField[conditions[i].field], &conditions[i])
@@ -329,7 +333,7 @@ func (l *linter) contradictions(conditions []condition, bound map[string]string,
 		all := byField[field]
 		_, binds := bound[field]
 		if len(all) > 1 && contradict(all) || binds && slices.ContainsFunc(all, (*condition).wantsAbsent) {
-			l.errorf(append(slices.Clone(at), key, all[0].written()), "no event meets all that is asked of %q", field)
+			l.errorf(at.in(key, all[0].written()), "no event meets all that is asked of %q", field)
 		}
 	}
 }
@@ -437,7 +441,7 @@ func (l *linter) levels() {
 	for low := Possible; low < Confirmed; low++ {
 		for high := low + 1; high <= Confirmed; high++ {
 			if levels[low] != nil && levels[high] != nil && levels[low].implies(levels[high]) {
-				l.errorf([]any{"verdict", low.String()}, "%s is never reached: %s holds wherever it does", low, high)
+				l.errorf(place{"verdict", low.String()}, "%s is never reached: %s holds wherever it does", low, high)
 				break
 			}
 		}
@@ -495,7 +499,7 @@ func (l *linter) inTime() {
 		}
 		if !holds {
 			from, to := l.rule.Steps[e.from].ID, l.rule.Steps[e.to].ID
-			l.errorf([]any{"edges", e.edge}, "no events can lie so: the edges before it say otherwise of %q and %q", from, to)
+			l.errorf(place{"edges", e.edge}, "no events can lie so: the edges before it say otherwise of %q and %q", from, to)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -90,7 +91,7 @@ func parseTemplate(s string, in scope, use func(variable int)) (template, error)
 func parsePlaceholder(s string, in scope) (part, error) {
 	name, format, _ := strings.Cut(s, "|")
 	p := part{format: format, step: ownStep, variable: -1}
-	if !contains(formats, format) {
+	if !slices.Contains(formats, format) {
 		return part{}, fmt.Errorf("unknown format %q in {%s}%s", format, s, didYouMean(format, formats))
 	}
 	head, field, dotted := strings.Cut(name, ".")
