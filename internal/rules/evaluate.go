@@ -226,7 +226,7 @@ func (s *search) writeFormula(m *match) string {
 	sum := 0
 	for step, i := range m.chosen {
 		if i != none {
-			weight, quality := s.rule.Steps[step].Weight, s.quality(step)
+			weight, quality := s.rule.Steps[step].Weight, s.rateStep(step)
 			terms = append(terms, fmt.Sprintf("%s %d×%s", s.rule.Steps[step].ID, weight, writeFactors(quality)))
 			sum += weight * quality
 		}
@@ -282,7 +282,7 @@ func (s *search) findContainer(m *match) string {
 func (s *search) writeNotes(m *match, said seen) (notes, now []string) {
 	for i := range s.rule.Notes {
 		n := &s.rule.Notes[i]
-		applies := n.When == nil || slices.ContainsFunc(said.steps[n.When.step], func(e *event.Event) bool { return meets(e, n.When.conditions) })
+		applies := n.When == nil || slices.ContainsFunc(said.steps[n.When.step], func(e *event.Event) bool { return meetsConditions(e, n.When.conditions) })
 		if text := n.text.expand(said); applies && text != "" {
 			notes = append(notes, text)
 			if n.Now != "" {
@@ -332,7 +332,7 @@ func (s *search) earliestStart(events []int32) int64 {
 	first := ever
 	for _, ev := range events {
 		if e := s.index.events[ev]; s.index.spans[ev].dated {
-			first = min(first, nanoseconds(e.Start.T))
+			first = min(first, unixNanoseconds(e.Start.T))
 		}
 	}
 	return first
@@ -397,8 +397,8 @@ func (s *search) isInferred(step int, e *event.Event) bool {
 // and a certain order. The first of a chain needs no tie.
 func (s *search) isObserved(step int, before []int) bool {
 	return len(before) == 0 || slices.ContainsFunc(s.rule.ties[:s.rule.fromEdge], func(e tie) bool {
-		other, ok := e.other(step)
-		return ok && slices.Contains(before, other) && s.join(step, other) > byTime &&
-			s.orderWith(&e, e.from, s.chosen[e.from]) == certain
+		other, ok := e.findOther(step)
+		return ok && slices.Contains(before, other) && s.rateJoin(step, other) > byTime &&
+			s.orderEdge(&e, e.from, s.chosen[e.from]) == certain
 	})
 }

@@ -29,16 +29,16 @@ type Exposure struct {
 	Evidence []event.Quote
 }
 
-func (c *compiler) exposures() {
+func (c *compiler) compileExposures() {
 	for i := range c.rule.Exposed {
 		e := &c.rule.Exposed[i]
 		at := place{"exposed", i}
-		c.required(e.Text, at.in("text")...)
-		c.versions(e.Versions, at.in("versions"))
+		c.requireText(e.Text, at.in("text")...)
+		c.compileVersions(e.Versions, at.in("versions"))
 		if len(e.Versions)+len(e.Facts) == 0 {
 			c.errorf(at, "an exposure names versions or facts")
 		}
-		e.conditions = c.plainConditions(e.Facts, at.in("facts"))
+		e.conditions = c.compileBindless(e.Facts, at.in("facts"))
 	}
 }
 

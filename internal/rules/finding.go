@@ -73,7 +73,7 @@ func (f *Finding) CompareBind(other *Finding, name string) (both, same bool) {
 	if a < 0 || b < 0 || f.bound[a] == "" || other.bound[b] == "" {
 		return false, true
 	}
-	_, same = f.rule.variables[a].agree(f.bound[a], other.bound[b])
+	_, same = f.rule.variables[a].joinValues(f.bound[a], other.bound[b])
 	return true, same
 }
 

@@ -24,7 +24,7 @@ func (s *search) namesGroup() bool {
 		return true
 	}
 	for step, i := range s.chosen {
-		if i != none && s.valueOf(&s.steps[step], i, s.per) != "" {
+		if i != none && s.readValue(&s.steps[step], i, s.per) != "" {
 			return true
 		}
 	}
@@ -122,7 +122,7 @@ func (s *search) judgeAssignment() *match {
 	for step, i := range s.chosen {
 		if i != none {
 			steps |= 1 << step
-			m.points += s.rule.Steps[step].Weight * s.quality(step)
+			m.points += s.rule.Steps[step].Weight * s.rateStep(step)
 		}
 	}
 	m.points = min(m.points, fullScore)
@@ -131,8 +131,8 @@ func (s *search) judgeAssignment() *match {
 			m.absent |= 1 << (maxSteps + i)
 		}
 	}
-	m.unopposed = s.verdictOf(steps | m.absent)
-	if m.unopposed == Confirmed && s.restsOnTimeAlone(s.rule.Verdict.levels[Confirmed].leaves()&steps) {
+	m.unopposed = s.findVerdict(steps | m.absent)
+	if m.unopposed == Confirmed && s.restsOnTimeAlone(s.rule.Verdict.levels[Confirmed].collectLeaves()&steps) {
 		m.unopposed, m.timeOnly = Likely, true
 	}
 	m.verdict = m.unopposed
@@ -159,7 +159,7 @@ func (s *search) restsOnTimeAlone(steps uint64) bool {
 		}
 		count++
 		for b := range a {
-			if steps&(1<<b) != 0 && s.join(a, b) > byTime {
+			if steps&(1<<b) != 0 && s.rateJoin(a, b) > byTime {
 				return false
 			}
 		}
@@ -239,7 +239,7 @@ func (s *search) liesDuring(o *Objection, ev int32) bool {
 	if !a.dated || !b.dated {
 		return slices.ContainsFunc(o.bindings, func(b binding) bool { return !b.optional })
 	}
-	return overlap(a, b, 0) != impossible
+	return orderOverlap(a, b, 0) != impossible
 }
 
 // isProvenAbsent says that an event is missing where its source would have shown it.
@@ -272,7 +272,7 @@ func (s *search) mayFillAbsence(a *Absence, ev, anchor int32) bool {
 		return true
 	}
 	if a.During != "" {
-		return overlap(e, at, 0) != impossible
+		return orderOverlap(e, at, 0) != impossible
 	}
 	return e.startLo <= at.startHi
 }

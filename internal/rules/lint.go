@@ -18,37 +18,37 @@ func lint(r *Rule, src *source, known []event.KindInfo) Problems {
 	l := &linter{compiler: compiler{rule: r, src: src}, known: known}
 	for i := range r.Steps {
 		for j := range r.Steps[i].patterns {
-			l.pattern(&r.Steps[i].patterns[j], r.Steps[i].at(i, j))
+			l.checkPattern(&r.Steps[i].patterns[j], r.Steps[i].placeOf(i, j))
 		}
-		l.shadowed(i)
+		l.checkShadowed(i)
 	}
 	for i := range r.Absent {
-		l.pattern(&r.Absent[i].Pattern, place{"absent", i})
-		l.source(r.Absent[i].Source, "absent", i, "source")
+		l.checkPattern(&r.Absent[i].Pattern, place{"absent", i})
+		l.checkSource(r.Absent[i].Source, "absent", i, "source")
 	}
 	for i := range r.RulesOut {
-		l.pattern(&r.RulesOut[i].Pattern, place{"rules_out", i})
+		l.checkPattern(&r.RulesOut[i].Pattern, place{"rules_out", i})
 	}
 	for i := range r.Needs {
 		for j, source := range r.Needs[i].Any {
-			l.source(source, "needs", i, "any", j)
+			l.checkSource(source, "needs", i, "any", j)
 		}
 	}
 	for i := range r.Exposed {
-		l.contradictions(r.Exposed[i].conditions, nil, place{"exposed", i}, "facts")
+		l.checkContradictions(r.Exposed[i].conditions, nil, place{"exposed", i}, "facts")
 	}
 	for i := range r.Forecast {
 		f, at := &r.Forecast[i], place{"forecast", i}
-		l.pattern(&f.Pattern, at)
+		l.checkPattern(&f.Pattern, at)
 		for key, field := range map[string]string{"value": f.Value, "rate": f.Rate, "limit": f.field} {
 			if field != "" {
-				l.field([]event.Kind{f.Kind}, field, at.in(key)...)
+				l.checkField([]event.Kind{f.Kind}, field, at.in(key)...)
 			}
 		}
 	}
-	l.levels()
-	l.inTime()
-	l.texts()
+	l.checkVerdicts()
+	l.checkTimes()
+	l.checkTexts()
 	return l.wrong
 }
 
@@ -58,13 +58,13 @@ type linter struct {
 	known []event.KindInfo
 }
 
-// pattern checks the conditions of a pattern, its kind, and the fields it matches and binds.
-func (l *linter) pattern(p *Pattern, at place) {
-	l.contradictions(p.conditions, p.Bind, at, "match")
+// checkPattern checks the conditions of a pattern, its kind, and the fields it matches and binds.
+func (l *linter) checkPattern(p *Pattern, at place) {
+	l.checkContradictions(p.conditions, p.Bind, at, "match")
 	if p.Kind == "" || l.known == nil {
 		return
 	}
-	info := l.kind(p.Kind)
+	info := l.findKind(p.Kind)
 	if info == nil {
 		var kinds []string
 		for i := range l.known {
@@ -75,8 +75,8 @@ func (l *linter) pattern(p *Pattern, at place) {
 	}
 	for i := range p.conditions {
 		c := &p.conditions[i]
-		written := at.in("match", c.written())
-		l.field([]event.Kind{p.Kind}, c.field, written...)
+		written := at.in("match", c.writtenKey())
+		l.checkField([]event.Kind{p.Kind}, c.field, written...)
 		if f := info.Field(event.Key(c.field)); f != nil {
 			if why := whyNever(f, c); why != "" {
 				l.warnf(written, "no %s has such a value of %q: %s", p.Kind, c.field, why)
@@ -84,11 +84,11 @@ func (l *linter) pattern(p *Pattern, at place) {
 		}
 	}
 	for _, field := range sortedKeys(p.Bind) {
-		l.field([]event.Kind{p.Kind}, field, at.in("bind", field)...)
+		l.checkField([]event.Kind{p.Kind}, field, at.in("bind", field)...)
 	}
 }
 
-func (l *linter) kind(kind event.Kind) *event.KindInfo {
+func (l *linter) findKind(kind event.Kind) *event.KindInfo {
 	for i := range l.known {
 		if l.known[i].Kind == kind {
 			return &l.known[i]
@@ -97,8 +97,8 @@ func (l *linter) kind(kind event.Kind) *event.KindInfo {
 	return nil
 }
 
-// field reports a field, or "field|operator", that events of none of the kinds carry.
-func (l *linter) field(kinds []event.Kind, key string, at ...any) {
+// checkField reports a field, or "field|operator", that events of none of the kinds carry.
+func (l *linter) checkField(kinds []event.Kind, key string, at ...any) {
 	if l.known == nil {
 		return
 	}
@@ -106,7 +106,7 @@ func (l *linter) field(kinds []event.Kind, key string, at ...any) {
 	var names []string
 	withdrawn := false
 	for _, kind := range kinds {
-		info := l.kind(kind)
+		info := l.findKind(kind)
 		if info == nil || info.Open {
 			return // told elsewhere, or anything goes
 		}
@@ -141,8 +141,8 @@ func joinKinds(kinds []event.Kind) string {
 	return strings.Join(names, " or ")
 }
 
-// kindsOf is every kind that a step takes.
-func (r *Rule) kindsOf(step int) []event.Kind {
+// listKinds is every kind that a step takes.
+func (r *Rule) listKinds(step int) []event.Kind {
 	var kinds []event.Kind
 	for i := range r.Steps[step].patterns {
 		kinds = append(kinds, r.Steps[step].patterns[i].Kind)
@@ -154,8 +154,8 @@ func (r *Rule) kindsOf(step int) []event.Kind {
 // sourceNames is how [event.Event.Source] spells inputs.
 var sourceNames = regexp.MustCompile(`^([a-z0-9][a-z0-9._-]*\.log|goroutines\.[a-z0-9-]+|strace|samples(\.[a-z]+)?|processes|udevcookies|versions|config|node|mounts|units|metrics|kubernetes|packages|collect)$`)
 
-// source reports a source that is spelled like none, and warns of one that nothing is known of.
-func (l *linter) source(name string, at ...any) {
+// checkSource reports a source that is spelled like none, and warns of one that nothing is known of.
+func (l *linter) checkSource(name string, at ...any) {
 	pattern, isPath := pathSource(name)
 	switch {
 	case isPath:
@@ -165,7 +165,7 @@ func (l *linter) source(name string, at ...any) {
 	case l.known == nil || name == "":
 	case !sourceNames.MatchString(name):
 		l.errorf(at, "%q is no source: logs are COMPONENT.log, dumps goroutines.PROGRAM, others as strace, samples, processes, config (docs/rule-language.md)", name)
-	case !slices.Contains(event.Sources(), name) && !l.ownLog(name):
+	case !slices.Contains(event.Sources(), name) && !l.readsLog(name):
 		hint := didYouMean(name, event.Sources())
 		if program, isLog := strings.CutSuffix(name, ".log"); isLog && hint == "" {
 			hint = fmt.Sprintf(": no log.line of this rule has component: %s", program)
@@ -174,10 +174,10 @@ func (l *linter) source(name string, at ...any) {
 	}
 }
 
-// ownLog says that a source is the log of a program whose lines the rule takes by their text.
-func (l *linter) ownLog(source string) bool {
+// readsLog says that a source is the log of a program whose lines the rule takes by their text.
+func (l *linter) readsLog(source string) bool {
 	asked := func(p *Pattern) bool {
-		return p.Kind == event.KindLogLine && slices.ContainsFunc(p.components(), func(name string) bool { return name+".log" == source })
+		return p.Kind == event.KindLogLine && slices.ContainsFunc(p.listComponents(), func(name string) bool { return name+".log" == source })
 	}
 	r := l.rule
 	return slices.ContainsFunc(r.Steps, func(s StepRule) bool {
@@ -186,24 +186,24 @@ func (l *linter) ownLog(source string) bool {
 		slices.ContainsFunc(r.RulesOut, func(o Objection) bool { return asked(&o.Pattern) })
 }
 
-// texts checks the fields that texts and notes speak of.
-func (l *linter) texts() {
+// checkTexts checks the fields that texts and notes speak of.
+func (l *linter) checkTexts() {
 	r := l.rule
 	for i := range r.Steps {
-		l.spoken(r.Steps[i].text, i, "steps", i, "text")
+		l.checkTemplate(r.Steps[i].text, i, "steps", i, "text")
 	}
-	l.spoken(r.headline, ownStep, "headline")
+	l.checkTemplate(r.headline, ownStep, "headline")
 	for i := range r.Notes {
-		l.spoken(r.Notes[i].text, ownStep, "notes", i, "text")
+		l.checkTemplate(r.Notes[i].text, ownStep, "notes", i, "text")
 		if when := r.Notes[i].When; when != nil && when.step >= 0 {
 			for _, key := range sortedKeys(when.Match) {
-				l.field(r.kindsOf(when.step), key, "notes", i, "when", "match", key)
+				l.checkField(r.listKinds(when.step), key, "notes", i, "when", "match", key)
 			}
 		}
 	}
 }
 
-func (l *linter) spoken(t template, own int, at ...any) {
+func (l *linter) checkTemplate(t template, own int, at ...any) {
 	for _, clause := range t {
 		for _, p := range clause.parts {
 			step := p.step
@@ -213,7 +213,7 @@ func (l *linter) spoken(t template, own int, at ...any) {
 			if p.field == "" || p.variable >= 0 || step == ownStep || slices.Contains(momentFields, p.field) {
 				continue
 			}
-			l.field(l.rule.kindsOf(step), p.field, at...)
+			l.checkField(l.rule.listKinds(step), p.field, at...)
 		}
 	}
 }
@@ -225,30 +225,30 @@ var momentFields = []string{"start", "end", "text"}
 // with shorter texts the search over all lines would be slow, and find too much.
 const minLiteral = 6
 
-// watches adds the lines that a log.line pattern asks for to the catalogue's.
-func (c *compiler) watches(p *Pattern, at place) {
+// addLineWatches adds the lines that a log.line pattern asks for to the catalogue's.
+func (c *compiler) addLineWatches(p *Pattern, at place) {
 	if p.Kind != event.KindLogLine {
 		return
 	}
 	var literals []string
 	for i := range p.conditions {
-		if found := p.conditions[i].literals(); found != nil && (literals == nil || shortest(found) > shortest(literals)) {
+		if found := p.conditions[i].listLiterals(); found != nil && (literals == nil || shortestLength(found) > shortestLength(literals)) {
 			literals = found
 		}
 	}
-	if shortest(literals) < minLiteral {
+	if shortestLength(literals) < minLiteral {
 		c.errorf(at.in("match"), "a log.line needs text|contains (or text, text|startswith, text|endswith, text|captures, text|in, error|contains) "+
 			"with %d plain letters or more in a row: quotes, backslashes, <, >, & and letters beyond ASCII may be written differently in a file", minLiteral)
 		return
 	}
 	for _, literal := range literals {
-		for _, component := range p.components() {
+		for _, component := range p.listComponents() {
 			c.rule.lines = append(c.rule.lines, event.LineWatch{Component: component, Literal: literal})
 		}
 	}
 }
 
-func shortest(literals []string) int {
+func shortestLength(literals []string) int {
 	if len(literals) == 0 {
 		return 0
 	}
@@ -259,32 +259,32 @@ func shortest(literals []string) int {
 	return least
 }
 
-// literals are strings of which one stands, just as it is, in every line whose
+// listLiterals are strings of which one stands, just as it is, in every line whose
 // text or error meets the condition; nil when there are none.
-func (c *condition) literals() []string {
+func (c *condition) listLiterals() []string {
 	if c.field != "text" && c.field != "error" {
 		return nil
 	}
 	switch c.operator {
 	case "", "contains", "startswith", "endswith":
-		return []string{plainRun(fmt.Sprint(c.arg))}
+		return []string{longestPlainRun(fmt.Sprint(c.arg))}
 	case capturesOperator:
 		if text, err := parseCaptures(fmt.Sprint(c.arg)); err == nil {
-			return []string{longestOf(text.literals, plainRun)}
+			return []string{longestAmong(text.literals, longestPlainRun)}
 		}
 	case "in":
 		var all []string
 		list, _ := c.arg.([]any)
 		for _, arg := range list {
-			all = append(all, plainRun(fmt.Sprint(arg)))
+			all = append(all, longestPlainRun(fmt.Sprint(arg)))
 		}
 		return all
 	}
 	return nil
 }
 
-// plainRun is the longest part of a text that every log format writes as it is.
-func plainRun(s string) string {
+// longestPlainRun is the longest part of a text that every log format writes as it is.
+func longestPlainRun(s string) string {
 	longest := ""
 	for run := range strings.FieldsFuncSeq(s, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune("\"\\<>&", r) }) {
 		if run = strings.TrimSpace(run); len(run) > len(longest) {
@@ -294,8 +294,8 @@ func plainRun(s string) string {
 	return longest
 }
 
-// longestOf is the longest of what a function makes of each text.
-func longestOf(texts []string, of func(string) string) string {
+// longestAmong is the longest of what a function makes of each text.
+func longestAmong(texts []string, of func(string) string) string {
 	longest := ""
 	for _, s := range texts {
 		if made := of(s); len(made) > len(longest) {
@@ -305,8 +305,8 @@ func longestOf(texts []string, of func(string) string) string {
 	return longest
 }
 
-// components are those whose lines a pattern takes; one empty name for anybody's.
-func (p *Pattern) components() []string {
+// listComponents are those whose lines a pattern takes; one empty name for anybody's.
+func (p *Pattern) listComponents() []string {
 	for i := range p.conditions {
 		c := &p.conditions[i]
 		if list, ok := c.arg.([]any); ok && c.field == "component" && c.operator == "in" {
@@ -323,8 +323,8 @@ func (p *Pattern) components() []string {
 	return []string{""}
 }
 
-// contradictions reports conditions, under a key at a place, that no event can meet together.
-func (l *linter) contradictions(conditions []condition, bound map[string]string, at place, key string) {
+// checkContradictions reports conditions, under a key at a place, that no event can meet together.
+func (l *linter) checkContradictions(conditions []condition, bound map[string]string, at place, key string) {
 	byField := map[string][]*condition{}
 	for i := range conditions {
 		byField[conditions[i].field] = append(byField[conditions[i].field], &conditions[i])
@@ -332,14 +332,14 @@ func (l *linter) contradictions(conditions []condition, bound map[string]string,
 	for _, field := range sortedKeys(byField) {
 		all := byField[field]
 		_, binds := bound[field]
-		if len(all) > 1 && contradict(all) || binds && slices.ContainsFunc(all, (*condition).wantsAbsent) {
-			l.errorf(at.in(key, all[0].written()), "no event meets all that is asked of %q", field)
+		if len(all) > 1 && areContradictory(all) || binds && slices.ContainsFunc(all, (*condition).wantsAbsent) {
+			l.errorf(at.in(key, all[0].writtenKey()), "no event meets all that is asked of %q", field)
 		}
 	}
 }
 
-// written is the condition's key in the rule.
-func (c *condition) written() string {
+// writtenKey is the condition's key in the rule.
+func (c *condition) writtenKey() string {
 	if c.operator == "" {
 		return c.field
 	}
@@ -348,17 +348,17 @@ func (c *condition) written() string {
 
 func (c *condition) wantsAbsent() bool { return c.operator == existsOperator && c.arg == false }
 
-// contradict finds out where it is certain: values that are named, bounds of numbers, and a field that must be missing.
-func contradict(all []*condition) bool {
+// areContradictory finds out where it is certain: values that are named, bounds of numbers, and a field that must be missing.
+func areContradictory(all []*condition) bool {
 	if slices.ContainsFunc(all, (*condition).wantsAbsent) {
 		return true // every other condition wants the field
 	}
 	least, most := math.Inf(-1), math.Inf(1)
 	for _, c := range all {
-		if named := c.named(); named != nil && !slices.ContainsFunc(named, func(v event.Value) bool { return meetsAll(v, all) }) {
+		if named := c.listNamedValues(); named != nil && !slices.ContainsFunc(named, func(v event.Value) bool { return valueMeets(v, all) }) {
 			return true
 		}
-		limit, ok := limitOf(c.arg)
+		limit, ok := parseLimit(c.arg)
 		switch {
 		case !ok:
 		case c.operator == "gt" || c.operator == "gte":
@@ -371,8 +371,8 @@ func contradict(all []*condition) bool {
 	return least > most || least == most && open
 }
 
-// named are the values that a condition names, each as all that it may be in an event.
-func (c *condition) named() []event.Value {
+// listNamedValues are the values that a condition names, each as all that it may be in an event.
+func (c *condition) listNamedValues() []event.Value {
 	list := []any{c.arg}
 	switch c.operator {
 	case "":
@@ -388,7 +388,7 @@ func (c *condition) named() []event.Value {
 		if d, err := time.ParseDuration(text); err == nil {
 			all = append(all, event.Duration(d))
 		}
-		if n, ok := numeric(arg); ok {
+		if n, ok := numberOf(arg); ok {
 			all = append(all, event.Number(n))
 		}
 		if truth, ok := arg.(bool); ok {
@@ -398,26 +398,26 @@ func (c *condition) named() []event.Value {
 	return all
 }
 
-func meetsAll(v event.Value, all []*condition) bool {
+func valueMeets(v event.Value, all []*condition) bool {
 	return !slices.ContainsFunc(all, func(c *condition) bool { return !c.holds(v, true) })
 }
 
-// limitOf is the number or the seconds of a bound.
-func limitOf(arg any) (float64, bool) {
-	if n, ok := numeric(arg); ok {
+// parseLimit is the number or the seconds of a bound.
+func parseLimit(arg any) (float64, bool) {
+	if n, ok := numberOf(arg); ok {
 		return n, true
 	}
 	d, err := time.ParseDuration(fmt.Sprint(arg))
 	return d.Seconds(), err == nil
 }
 
-// shadowed reports alternatives of a step that never get an event, because one before them takes it.
-func (l *linter) shadowed(i int) {
+// checkShadowed reports alternatives of a step that never get an event, because one before them takes it.
+func (l *linter) checkShadowed(i int) {
 	s := &l.rule.Steps[i]
 	for j := range s.patterns {
 		for k := range s.patterns[:j] {
 			if s.patterns[k].Kind != "" && s.patterns[k].takesAllOf(&s.patterns[j]) {
-				l.errorf(s.at(i, j), "this alternative is never reached: alternative %d takes every event that fits it", k+1)
+				l.errorf(s.placeOf(i, j), "this alternative is never reached: alternative %d takes every event that fits it", k+1)
 				break
 			}
 		}
@@ -435,8 +435,8 @@ func (p *Pattern) takesAllOf(other *Pattern) bool {
 		})
 }
 
-// levels reports a verdict that is never reached because a higher one holds wherever it does.
-func (l *linter) levels() {
+// checkVerdicts reports a verdict that is never reached because a higher one holds wherever it does.
+func (l *linter) checkVerdicts() {
 	levels := &l.rule.Verdict.levels
 	for low := Possible; low < Confirmed; low++ {
 		for high := low + 1; high <= Confirmed; high++ {
@@ -448,11 +448,11 @@ func (l *linter) levels() {
 	}
 }
 
-// inTime reports an edge that cannot hold together with those before it, as
+// checkTimes reports an edge that cannot hold together with those before it, as
 // when one says that a step comes after another and the next that it comes before.
 // The ends of the steps are points whose distances have upper bounds; a cycle
 // of bounds with a negative sum has no solution.
-func (l *linter) inTime() {
+func (l *linter) checkTimes() {
 	n := 2 * len(l.rule.Steps) // starts, then ends
 	ends := len(l.rule.Steps)
 	most := make([][]int64, n)

@@ -248,7 +248,7 @@ func spelled(v reflect.Value) any {
 		return spelled(v.Elem())
 	case reflect.Struct:
 		m := map[string]any{}
-		for key, index := range yamlKeys(v.Type()) {
+		for key, index := range listYAMLKeys(v.Type()) {
 			if value := spelled(v.FieldByIndex(index)); value != nil {
 				m[key] = value
 			}

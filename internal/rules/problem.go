@@ -125,7 +125,7 @@ func locate(node ast.Node, at place) ast.Node {
 	if len(at) > 0 {
 		switch key := at[0].(type) {
 		case string:
-			for _, entry := range entries(node) {
+			for _, entry := range listEntries(node) {
 				if keyName(entry) == key {
 					return locate(entry.Value, at[1:])
 				}
@@ -136,13 +136,13 @@ func locate(node ast.Node, at place) ast.Node {
 			}
 		}
 	}
-	if all := entries(node); len(all) > 0 {
+	if all := listEntries(node); len(all) > 0 {
 		return all[0].Key
 	}
 	return node
 }
 
-func entries(node ast.Node) []*ast.MappingValueNode {
+func listEntries(node ast.Node) []*ast.MappingValueNode {
 	switch node := node.(type) {
 	case *ast.MappingNode:
 		return node.Values

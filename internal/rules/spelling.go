@@ -3,9 +3,9 @@ package rules
 import "fmt"
 
 // didYouMean proposes the nearest of the known words, when one is near: "; did you mean %q?".
-func didYouMean(word string, known []string) string { return suggestion(nearestWord(word, known)) }
+func didYouMean(word string, known []string) string { return suggest(nearestWord(word, known)) }
 
-func suggestion(word string) string {
+func suggest(word string) string {
 	if word == "" {
 		return ""
 	}
@@ -16,15 +16,15 @@ func suggestion(word string) string {
 func nearestWord(word string, known []string) string {
 	best, distance := "", 3
 	for _, k := range known {
-		if d := edits(word, k); d < distance && d < len(k) {
+		if d := countEdits(word, k); d < distance && d < len(k) {
 			best, distance = k, d
 		}
 	}
 	return best
 }
 
-// edits counts the letters to add, drop, change or swap with their neighbour to turn a into b.
-func edits(a, b string) int {
+// countEdits counts the letters to add, drop, change or swap with their neighbour to turn a into b.
+func countEdits(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64
 	}

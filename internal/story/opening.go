@@ -35,8 +35,8 @@ func (s State) String() string { return stateNames[s] }
 
 var stateOfVerdict = map[rules.Verdict]State{rules.Possible: Possible, rules.Likely: Likely, rules.Confirmed: Confirmed}
 
-// ForgetAll makes a result say that no line of the inputs could be read.
-func (r *Result) ForgetAll() {
+// MarkUnread makes a result say that no line of the inputs could be read.
+func (r *Result) MarkUnread() {
 	r.Headline, r.Opening.State = nothingRead, NothingRead
 }
 
