@@ -25,9 +25,6 @@ func (s *story) writeHeadline(suspects []Suspect) string {
 	} else if len(s.timeline.Stalls) > 0 { // the root has no time
 		said = append(said, s.describeStall(&s.timeline.Stalls[0]))
 	}
-	if root.Verdict == rules.Possible {
-		said[0] = fmt.Sprintf(possibleCause, said[0])
-	}
 	return strings.Join(said, "; ")
 }
 

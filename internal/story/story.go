@@ -17,7 +17,7 @@ import (
 
 // Result is what happened, as far as the evidence shows it.
 type Result struct {
-	Headline     string // one sentence
+	Headline     string // one sentence; see FullHeadline
 	Opening      Opening
 	Findings     []Finding // confirmed, likely and possible; roots before links, best first
 	RuledOut     []rules.Dismissed
