@@ -35,6 +35,23 @@ func compile(r *Rule, src *source) Problems {
 	return c.wrong
 }
 
+// listPatterns returns the patterns of all steps, absences and contradictions.
+func (r *Rule) listPatterns() []*Pattern {
+	var all []*Pattern
+	for i := range r.Steps {
+		for j := range r.Steps[i].patterns {
+			all = append(all, &r.Steps[i].patterns[j])
+		}
+	}
+	for i := range r.Absent {
+		all = append(all, &r.Absent[i].Pattern)
+	}
+	for i := range r.RulesOut {
+		all = append(all, &r.RulesOut[i].Pattern)
+	}
+	return all
+}
+
 // prepareSearch works out what the search looks up and does not depend on the events.
 func (r *Rule) prepareSearch() {
 	for i := range r.Steps {
@@ -159,7 +176,7 @@ func (c *compiler) compileSteps() {
 		if !slug.MatchString(s.ID) || s.ID == "and" || s.ID == "or" {
 			c.errorf(place{"steps", i, "id"}, "step id %q is no slug", s.ID)
 		}
-		if c.findStep(s.ID) != i {
+		if c.rule.findStep(s.ID) != i {
 			c.errorf(place{"steps", i, "id"}, "step id %q is taken", s.ID)
 		}
 		c.requireWord(s.Role, stepRoles, "steps", i, "role")
@@ -236,7 +253,7 @@ const optionalModifier = "optional"
 // addBinding adds one bind to a pattern. Only where introduce is set may its name be a new one.
 func (c *compiler) addBinding(p *Pattern, name string, b binding, at place, introduce bool) {
 	written := at.in(b.key...)
-	b.variable = c.variable(name)
+	b.variable = c.rule.findBind(name)
 	if b.variable < 0 && !introduce {
 		if b.variable = c.resolveBind(name, written...); b.variable < 0 {
 			return
@@ -292,40 +309,64 @@ func (c *compiler) compileBindless(match map[string]any, at place) []condition {
 	return all
 }
 
-// findStep returns the number of a step, or -1.
-func (c *compiler) findStep(id string) int {
-	return slices.IndexFunc(c.rule.Steps, func(s StepRule) bool { return s.ID == id })
-}
-
-// resolveStep is step with an error for an unknown id. It returns the nearest one, if any is near.
-func (c *compiler) resolveStep(id string, at ...any) int {
-	i := c.findStep(id)
-	if i < 0 {
-		near := nearestWord(id, c.listStepIDs())
-		c.errorf(at, "unknown step %q%s", id, suggest(near))
-		i = c.findStep(near)
-	}
-	return i
-}
-
-func (c *compiler) listStepIDs() []string {
-	var ids []string
-	for i := range c.rule.Steps {
-		ids = append(ids, c.rule.Steps[i].ID)
-	}
-	return ids
-}
-
-func (c *compiler) variable(name string) int {
-	return slices.IndexFunc(c.rule.variables, func(v variable) bool { return v.name == name })
-}
-
-func (c *compiler) listVariableNames() []string {
-	var names []string
-	for _, v := range c.rule.variables {
-		names = append(names, v.name)
+// listNames returns a name of each element of a list.
+func listNames[T any](list []T, name func(*T) string) []string {
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = name(&list[i])
 	}
 	return names
+}
+
+func (r *Rule) listStepIDs() []string {
+	return listNames(r.Steps, func(s *StepRule) string { return s.ID })
+}
+
+func (r *Rule) listAbsenceIDs() []string {
+	return listNames(r.Absent, func(a *Absence) string { return a.ID })
+}
+
+func (r *Rule) listBinds() []string {
+	return listNames(r.variables, func(v *variable) string { return v.name })
+}
+
+// findStep returns the number of a step, or -1.
+func (r *Rule) findStep(id string) int {
+	return slices.IndexFunc(r.Steps, func(s StepRule) bool { return s.ID == id })
+}
+
+// findBind returns the variable of a name, or -1.
+func (r *Rule) findBind(name string) int {
+	return slices.IndexFunc(r.variables, func(v variable) bool { return v.name == name })
+}
+
+// resolve returns the index of a name among the known ones. Where it is none of them it says so and
+// returns the nearest, or -1 when none is near.
+func (c *compiler) resolve(problem, name string, known []string, at place) int {
+	if i := slices.Index(known, name); i >= 0 {
+		return i
+	}
+	near := nearestWord(name, known)
+	c.errorf(at, "%s %q%s", problem, name, suggest(near))
+	return slices.Index(known, near)
+}
+
+func (c *compiler) resolveStep(id string, at ...any) int {
+	return c.resolve("unknown step", id, c.rule.listStepIDs(), at)
+}
+
+func (c *compiler) resolveBind(name string, at ...any) int {
+	return c.resolve("no step binds", name, c.rule.listBinds(), at)
+}
+
+// resolveBit returns the bit of a step or an absence. It always returns one, so that the expression
+// can be read on.
+func (c *compiler) resolveBit(id string, at ...any) uint64 {
+	i := c.resolve("unknown id", id, append(c.rule.listStepIDs(), c.rule.listAbsenceIDs()...), at)
+	if i >= len(c.rule.Steps) {
+		i += maxSteps - len(c.rule.Steps)
+	}
+	return 1 << max(0, i)
 }
 
 // compileEdges compiles each edge to the pairs of steps that it stands for.
@@ -491,7 +532,7 @@ func (c *compiler) compileAbsences() {
 	for i := range c.rule.Absent {
 		a := &c.rule.Absent[i]
 		at := place{"absent", i}
-		if !slug.MatchString(a.ID) || c.findStep(a.ID) >= 0 || c.findAbsence(a.ID) != i {
+		if !slug.MatchString(a.ID) || c.rule.findStep(a.ID) >= 0 || slices.Index(c.rule.listAbsenceIDs(), a.ID) != i {
 			c.errorf(place{"absent", i, "id"}, "id %q is no slug, or taken", a.ID)
 		}
 		c.compilePattern(&a.Pattern, at, false)
@@ -516,10 +557,6 @@ func (c *compiler) compileAbsences() {
 var levels = map[string]event.Level{
 	"": event.NoLevel, "trace": event.Trace, "debug": event.Debug, "info": event.Info,
 	"warning": event.Warning, "error": event.Error,
-}
-
-func (c *compiler) findAbsence(id string) int {
-	return slices.IndexFunc(c.rule.Absent, func(a Absence) bool { return a.ID == id })
 }
 
 // countUses notes that a pattern speaks of its variables.
@@ -569,35 +606,6 @@ func (c *compiler) compileVerdicts() {
 	}
 }
 
-func (c *compiler) findBit(id string) uint64 {
-	if i := c.findStep(id); i >= 0 {
-		return 1 << i
-	}
-	if i := c.findAbsence(id); i >= 0 {
-		return 1 << (maxSteps + i)
-	}
-	return 0
-}
-
-// resolveBit is bit with an error for an unknown id. It always returns a bit, so that the expression can be read on.
-func (c *compiler) resolveBit(id string, at ...any) uint64 {
-	bit := c.findBit(id)
-	if bit == 0 {
-		near := nearestWord(id, append(c.listStepIDs(), c.listAbsenceIDs()...))
-		c.errorf(at, "unknown id %q%s", id, suggest(near))
-		bit = max(1, c.findBit(near))
-	}
-	return bit
-}
-
-func (c *compiler) listAbsenceIDs() []string {
-	var ids []string
-	for i := range c.rule.Absent {
-		ids = append(ids, c.rule.Absent[i].ID)
-	}
-	return ids
-}
-
 // compileTexts compiles headline, step texts and notes.
 func (c *compiler) compileTexts() {
 	r := c.rule
@@ -617,7 +625,7 @@ func (c *compiler) compileTexts() {
 }
 
 func (c *compiler) compileTemplate(s string, own bool, at ...any) template {
-	t, err := parseTemplate(s, scope{steps: c.findStep, variables: c.variable, captured: c.findCaptured, own: own}, func(v int) { c.uses[v]++ })
+	t, err := parseTemplate(s, scope{steps: c.rule.findStep, variables: c.rule.findBind, captured: c.findCaptured, own: own}, func(v int) { c.uses[v]++ })
 	if err != nil {
 		c.errorf(at, "%v", err)
 	}
@@ -646,17 +654,6 @@ func (c *compiler) countJoins() {
 			c.uses[c.resolveBind(name, "explained_by", i, "join", j)]++
 		}
 	}
-}
-
-// resolveBind is variable with an error for an unknown name. It returns the nearest one, if any is near.
-func (c *compiler) resolveBind(name string, at ...any) int {
-	v := c.variable(name)
-	if v < 0 {
-		near := nearestWord(name, c.listVariableNames())
-		c.errorf(at, "no step binds %q%s", name, suggest(near))
-		v = c.variable(near)
-	}
-	return v
 }
 
 // checkUnusedBinds reports binds that tie nothing to anything, where they are first made.

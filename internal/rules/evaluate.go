@@ -118,11 +118,7 @@ func (x *index) listMissing(r *Rule) []Missing {
 }
 
 func joinSources(missing []Missing) string {
-	var names []string
-	for _, m := range missing {
-		names = append(names, m.Source)
-	}
-	return strings.Join(names, ", no ")
+	return strings.Join(listNames(missing, func(m *Missing) string { return m.Source }), ", no ")
 }
 
 // explainNoMatch says why nothing was found.

@@ -104,32 +104,22 @@ func (e Exposure) String() string {
 // listWeighed returns the names of the facts that some rule asks for, and that are known, in order.
 func (x *index) listWeighed(cat *Catalog) []string {
 	asked := map[string]bool{}
-	versions := func(all []VersionRange) {
-		for _, v := range all {
-			asked[v.Fact] = true
-		}
-	}
-	patterns := func(all []Pattern) {
-		for _, p := range all {
-			if name, ok := p.Match[string(event.FieldName)].(string); ok && p.Kind == event.KindFact {
-				asked[name] = true
-			}
-		}
-	}
 	for i := range cat.Rules {
 		r := &cat.Rules[i]
-		versions(r.Versions)
+		versions := slices.Clone(r.Versions)
 		for j := range r.Exposed {
-			versions(r.Exposed[j].Versions)
+			versions = append(versions, r.Exposed[j].Versions...)
 			for _, c := range r.Exposed[j].conditions {
 				asked[c.field] = true
 			}
 		}
-		for j := range r.Steps {
-			patterns(r.Steps[j].patterns)
+		for _, v := range versions {
+			asked[v.Fact] = true
 		}
-		for j := range r.RulesOut {
-			patterns([]Pattern{r.RulesOut[j].Pattern})
+		for _, p := range r.listPatterns() {
+			if name, ok := p.Match[string(event.FieldName)].(string); ok && p.Kind == event.KindFact {
+				asked[name] = true
+			}
 		}
 	}
 	var known []string

@@ -51,8 +51,7 @@ func (s *search) gatherEvents(step, limit int) []int32 {
 	}
 	s.chosen[step] = none
 	defer func() { s.chosen[step] = own }()
-	keyed, free := s.listFitting(step)
-	for _, part := range [...][]int32{keyed, free} {
+	for _, part := range s.listAgreeing(&s.steps[step]) {
 		for _, i := range part {
 			if len(events) == limit {
 				return events
@@ -86,8 +85,7 @@ func (s *search) canAdd(step int) bool {
 	if !s.canReach(step) {
 		return false
 	}
-	keyed, free := s.listFitting(step)
-	for _, part := range [...][]int32{keyed, free} {
+	for _, part := range s.listAgreeing(&s.steps[step]) {
 		for _, i := range part {
 			if !s.fitsChosen(step, int(i)) {
 				continue
@@ -213,8 +211,7 @@ func (s *search) listOppositions() []opposed {
 
 // findOpposition returns the first event of a contradiction that applies.
 func (s *search) findOpposition(o *Objection, f *found) (ev int32, ok bool) {
-	keyed, free := s.listAgreeing(f)
-	for _, part := range [...][]int32{keyed, free} {
+	for _, part := range s.listAgreeing(f) {
 		for _, i := range part {
 			s.nodes++
 			if s.agreesWithBound(f, int(i)) && s.liesDuring(o, f.events[i]) {
@@ -253,8 +250,7 @@ func (s *search) isProvenAbsent(i int) bool {
 		return false
 	}
 	f := &s.absent[i]
-	keyed, free := s.listAgreeing(f)
-	for _, part := range [...][]int32{keyed, free} {
+	for _, part := range s.listAgreeing(f) {
 		for _, j := range part {
 			s.nodes++
 			if s.agreesWithBound(f, int(j)) && s.mayFillAbsence(a, f.events[j], anchor) {

@@ -66,10 +66,7 @@ func (l *linter) checkPattern(p *Pattern, at place) {
 	}
 	info := l.findKind(p.Kind)
 	if info == nil {
-		var kinds []string
-		for i := range l.known {
-			kinds = append(kinds, string(l.known[i].Kind))
-		}
+		kinds := listNames(l.known, func(k *event.KindInfo) string { return string(k.Kind) })
 		l.errorf(at.in("kind"), "unknown kind %q%s", p.Kind, didYouMean(string(p.Kind), kinds))
 		return
 	}
@@ -89,12 +86,11 @@ func (l *linter) checkPattern(p *Pattern, at place) {
 }
 
 func (l *linter) findKind(kind event.Kind) *event.KindInfo {
-	for i := range l.known {
-		if l.known[i].Kind == kind {
-			return &l.known[i]
-		}
+	i := slices.IndexFunc(l.known, func(k event.KindInfo) bool { return k.Kind == kind })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &l.known[i]
 }
 
 // checkField reports a field, or "field|operator", that events of none of the kinds carry.
@@ -134,18 +130,14 @@ func (l *linter) warnf(at place, format string, args ...any) {
 }
 
 func joinKinds(kinds []event.Kind) string {
-	var names []string
-	for _, k := range kinds {
-		names = append(names, string(k))
-	}
-	return strings.Join(names, " or ")
+	return strings.Join(listNames(kinds, func(k *event.Kind) string { return string(*k) }), " or ")
 }
 
 // listKinds is every kind that a step takes.
 func (r *Rule) listKinds(step int) []event.Kind {
 	var kinds []event.Kind
-	for i := range r.Steps[step].patterns {
-		kinds = append(kinds, r.Steps[step].patterns[i].Kind)
+	for _, p := range r.Steps[step].patterns {
+		kinds = append(kinds, p.Kind)
 	}
 	slices.Sort(kinds)
 	return slices.Compact(kinds)
@@ -179,11 +171,7 @@ func (l *linter) readsLog(source string) bool {
 	asked := func(p *Pattern) bool {
 		return p.Kind == event.KindLogLine && slices.ContainsFunc(p.listComponents(), func(name string) bool { return name+".log" == source })
 	}
-	r := l.rule
-	return slices.ContainsFunc(r.Steps, func(s StepRule) bool {
-		return slices.ContainsFunc(s.patterns, func(p Pattern) bool { return asked(&p) })
-	}) || slices.ContainsFunc(r.Absent, func(a Absence) bool { return asked(&a.Pattern) }) ||
-		slices.ContainsFunc(r.RulesOut, func(o Objection) bool { return asked(&o.Pattern) })
+	return slices.ContainsFunc(l.rule.listPatterns(), asked)
 }
 
 // checkTexts checks the fields that texts and notes speak of.

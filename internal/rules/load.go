@@ -100,11 +100,7 @@ func (c *Catalog) Rule(id string) *Rule {
 
 // IDs are the ids of all rules, in order.
 func (c *Catalog) IDs() []string {
-	ids := make([]string, len(c.Rules))
-	for i := range c.Rules {
-		ids[i] = c.Rules[i].ID
-	}
-	return ids
+	return listNames(c.Rules, func(r *Rule) string { return r.ID })
 }
 
 // maxRuleFile bounds a rule file, in bytes; the longest of the catalogue are a tenth of it.
@@ -200,7 +196,7 @@ func (c *Catalog) checkExplanations(r *Rule, at *crossReferences) (wrong Problem
 			continue
 		}
 		for j, name := range d.Join {
-			if other.variableNamed(name) < 0 {
+			if other.findBind(name) < 0 {
 				wrong = append(wrong, at.join[i][j].because("rule %q binds no %q", d.Rule, name))
 			}
 		}

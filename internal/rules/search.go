@@ -381,12 +381,12 @@ func (s *search) placeSteps(step int) {
 		s.placeSteps(step + 1)
 		return
 	}
-	keyed, free := s.listFitting(step)
+	candidates := s.listAgreeing(&s.steps[step])
 	var tried map[string]bool
-	if len(keyed)+len(free) > 1 && s.arePartnersChosen(step) && s.isPlain(step) {
+	if len(candidates[0])+len(candidates[1]) > 1 && s.arePartnersChosen(step) && s.isPlain(step) {
 		tried = map[string]bool{}
 	}
-	for _, part := range [...][]int32{keyed, free} {
+	for _, part := range candidates {
 		for _, i := range part {
 			if s.isForeign(step, int(i)) || !s.fitsChosen(step, int(i)) {
 				continue
@@ -422,22 +422,21 @@ func (s *search) restoreStep(step int, bound []string) {
 	s.bound = bound
 }
 
-// listFitting returns the candidates of a step that may agree with what is bound,
-// by the bind that leaves the fewest: those with the bound value, those without any.
-func (s *search) listFitting(step int) (keyed, free []int32) { return s.listAgreeing(&s.steps[step]) }
-
-func (s *search) listAgreeing(f *found) (keyed, free []int32) {
-	free = f.every
+// listAgreeing returns the hits of a set that may agree with what is bound, by the bind that leaves
+// the fewest: those with the bound value, then those without any.
+func (s *search) listAgreeing(f *found) [2][]int32 {
+	fewest := [2][]int32{nil, f.every}
 	for v, value := range s.bound {
 		if value == "" || f.values[v] == nil {
 			continue
 		}
 		lists := s.index.listByKey(f.values[v])
-		if k, fr := lists[s.findKey(v, value)], lists[0]; len(k)+len(fr) < len(keyed)+len(free) {
-			keyed, free = k, fr
+		keyed, free := lists[s.findKey(v, value)], lists[0]
+		if len(keyed)+len(free) < len(fewest[0])+len(fewest[1]) {
+			fewest = [2][]int32{keyed, free}
 		}
 	}
-	return keyed, free
+	return fewest
 }
 
 // isForeign says whether a candidate belongs to a group while the search is for matches of no
