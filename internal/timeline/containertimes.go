@@ -96,7 +96,7 @@ const maxVotes = 10_000
 // measureCloseness finds by how many days a sequence must be moved so that its events are nearest
 // to the known moments of the same containers. Every event votes; the nearer it is, the more its
 // vote counts. Stamps with a date are not moved.
-func (l containerTimes) measureCloseness(q *sequence, z zone, c cycle) closeness {
+func (l containerTimes) measureCloseness(q *sequence, z zone, c *cycle) closeness {
 	const daySeconds = int64(day / time.Second)
 	votes := map[int]*tally{}
 	all := 0
@@ -110,15 +110,15 @@ func (l containerTimes) measureCloseness(q *sequence, z zone, c cycle) closeness
 			continue
 		}
 		all++
-		local := q.timeAt(daily, i, 0)
-		if c.length != day {
+		local := q.timeAt(&daily, i, 0)
+		if c != &daily {
 			local = s.main.T // its carry counts years
 		}
 		instant := local.Add(-z.offsetOfLocal(local))
 		// 2000 years do not fit a time.Duration
 		ahead := nearestInDay(moments, instant).Unix() - instant.Unix()
 		n := int(floorDiv(ahead+daySeconds/2, daySeconds))
-		if c.length == always.length && n != 0 {
+		if c == &always && n != 0 {
 			continue
 		}
 		if votes[n] == nil {

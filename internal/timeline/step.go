@@ -51,11 +51,7 @@ func (r *reconciler) undoClockSteps(events []*event.Event, sources []Source) {
 	})
 	files := map[string][]stamp{}
 	for i := range sources {
-		s := &sources[i]
-		files[s.File] = append(files[s.File], stamp{main: &s.First}, stamp{main: &s.Last, line: lastLine})
-		for j := range s.Boots {
-			files[s.File] = append(files[s.File], stamp{main: &s.Boots[j].At, line: s.Boots[j].Line})
-		}
+		files[sources[i].File] = append(files[sources[i].File], stampsOf(&sources[i])...)
 	}
 	for _, e := range events {
 		files[e.Pos().File] = append(files[e.Pos().File], stamp{main: &e.Start, other: &e.End, event: e, line: e.Pos().Line})

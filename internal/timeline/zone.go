@@ -136,7 +136,7 @@ func decideNodeZone(sources []Source, votes map[time.Duration]int) zone {
 	if n == 0 {
 		return zone{rule: fixedRule(0), basis: "zone not known, taken as UTC", note: "give the node's zone with --tz"}
 	}
-	z := zone{rule: ruleFromTurns(sources, offset)}
+	z := zone{rule: ruleFromSources(sources, offset)}
 	z.basis = fmt.Sprintf("zone %s as in the node's other files", zoneNames(z.turns))
 	return z
 }
@@ -171,34 +171,35 @@ func (r rule) agreesAt(other rule, at Window) bool {
 	return at.IsZero() || r.offsetAt(at.Start) == other.offsetAt(at.Start)
 }
 
-// ruleFromTurns makes a rule of the offsets of a source whose own offset changed within the log, as
-// in spring and autumn. Without such a source the rule is the offset that most stamps show.
-func ruleFromTurns(sources []Source, offset time.Duration) rule {
+// ruleFromSources makes a rule of the offsets of a source whose own offset changed within the log,
+// as in spring and autumn. Without such a source the rule is the offset that most stamps show.
+func ruleFromSources(sources []Source, offset time.Duration) rule {
 	for i := range sources {
 		turns := sources[i].Turns
-		if len(turns) < 2 || len(turns) > maxTurns || !slices.ContainsFunc(turns, func(t Turn) bool { return t.Offset == offset }) {
+		if !isTurned(turns) || !slices.ContainsFunc(turns, func(t Turn) bool { return t.Offset == offset }) {
 			continue
 		}
-		r := rule{}
-		for j, t := range turns {
-			if j > 0 && (!t.From.After(turns[j-1].From) || (t.Offset-turns[j-1].Offset).Abs() > 2*time.Hour) {
+		for j, t := range turns[1:] {
+			if !t.From.After(turns[j].From) || (t.Offset-turns[j].Offset).Abs() > 2*time.Hour {
 				return fixedRule(offset) // two clocks, not one that was turned
 			}
-			r = r.withTurn(t.After, t.From, t.Offset)
 		}
-		return r
+		return ruleFromTurns(turns)
 	}
 	return fixedRule(offset)
 }
+
+// isTurned says that a clock had several offsets, but no more than a clock can have.
+func isTurned(turns []Turn) bool { return len(turns) > 1 && len(turns) <= maxTurns }
 
 // maxTurns is how often the offset of a clock can change within one log: twice a year, for some
 // years.
 const maxTurns = 8
 
-func zoneNames(turns []turnOfZone) string {
-	names := []string{zoneName(turns[0].offset)}
+func zoneNames(turns []Turn) string {
+	names := []string{zoneName(turns[0].Offset)}
 	for _, t := range turns[1:] {
-		names = append(names, "from "+t.from.UTC().Format(time.DateOnly)+" on "+zoneName(t.offset))
+		names = append(names, "from "+t.From.UTC().Format(time.DateOnly)+" on "+zoneName(t.Offset))
 	}
 	return strings.Join(names, ", ")
 }
@@ -318,17 +319,18 @@ func (b *ballot) findRuns() (all []run) {
 
 // findTurns makes a rule of the runs: where the offset of the file changed and stayed changed.
 func (b *ballot) findTurns(most time.Duration) rule {
-	r, last := rule{}, time.Time{}
+	var turns []Turn
+	var last time.Time
 	for _, run := range b.findRuns() {
-		if i := len(r.turns) - 1; i < 0 || r.turns[i].offset != run.offset {
-			r = r.withTurn(last, run.first, run.offset)
+		if n := len(turns); n == 0 || turns[n-1].Offset != run.offset {
+			turns = append(turns, Turn{last, run.first, run.offset})
 		}
 		last = run.last
 	}
-	if len(r.turns) < 2 || len(r.turns) > maxTurns {
+	if !isTurned(turns) {
 		return fixedRule(most)
 	}
-	return r
+	return ruleFromTurns(turns)
 }
 
 // offsetOfPair is how far the local time is ahead of the moment at, or after, which it was written.
