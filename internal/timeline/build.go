@@ -104,14 +104,11 @@ func Build(in Input, o Options) *Timeline {
 	markSlowRelists(events, tl.Stalls)
 	findGaps(tl, events, in.Sources)
 	events = append(append(events, restarted...), restartFacts(restarted)...)
+	for i := range tl.Stalls {
+		events = append(events, tl.Stalls[i].toEvent())
+	}
 	slices.SortFunc(events, compareEvents)
 	tl.Facts = collectFacts(events)
-	if len(tl.Stalls) > 0 {
-		for i := range tl.Stalls {
-			events = append(events, tl.Stalls[i].toEvent())
-		}
-		slices.SortFunc(events, compareEvents)
-	}
 	tl.Events = make([]event.Event, len(events))
 	for i, e := range events {
 		tl.Events[i] = *e

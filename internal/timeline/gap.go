@@ -97,7 +97,7 @@ func (tl *Timeline) addLateStarts() {
 		}
 		for _, j := range first {
 			if c := &tl.Coverage[j]; c.Start.After(s.Start) && c.Start.Before(s.End) {
-				c.Gaps = append(c.Gaps, Gap{Window{s.Start, c.Start}, "the log begins inside the stall", s.Evidence[:min(1, len(s.Evidence))]})
+				c.Gaps = append(c.Gaps, Gap{Window{s.Start, c.Start}, "the log begins inside the stall", firstQuote(s.Evidence)})
 			}
 		}
 	}
@@ -139,7 +139,8 @@ type SharedGap struct {
 	Files   []string
 }
 
-// Gaps lists what is missing from the logs, in the order of time: one row for all sources with the same gap.
+// Gaps lists what is missing from the logs, in the order of time: one row for all sources with the
+// same gap.
 func (tl *Timeline) Gaps() []SharedGap {
 	type key struct {
 		Window

@@ -1,6 +1,8 @@
 package timeline
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -74,10 +76,7 @@ type linker struct {
 
 // countObject records what a goroutine works on, as far as the dump shows it.
 func (l *linker) countObject(e *event.Event) {
-	object := e.FieldText(event.FieldIDPtr)
-	if object == "" {
-		object = e.FieldText(event.FieldGoroutine)
-	}
+	object := cmp.Or(e.FieldText(event.FieldIDPtr), e.FieldText(event.FieldGoroutine))
 	for _, r := range requestsOf(e) {
 		if l.objects[r] == nil {
 			l.objects[r] = map[string]bool{}
@@ -119,12 +118,8 @@ func (l *linker) findOnlyCall(e *event.Event) *event.Event {
 		if len(open) == 0 {
 			continue
 		}
-		for _, other := range open[1:] {
-			if other.IDs.Container != open[0].IDs.Container {
-				return nil
-			}
-		}
-		if len(l.objects[r]) > len(open) {
+		several := slices.ContainsFunc(open, func(other *event.Event) bool { return other.IDs.Container != open[0].IDs.Container })
+		if several || len(l.objects[r]) > len(open) {
 			return nil
 		}
 		return open[0]

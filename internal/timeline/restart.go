@@ -80,10 +80,11 @@ func historiesOfDaemons(events []*event.Event) map[string]*daemonHistory {
 		case event.KindOperator:
 			of(name).orders = append(of(name).orders, s)
 		default:
-			if l := lives[e.Component]; l != nil && e.Source == e.Component+".log" && (l.first.IsZero() || s.at.Before(l.first)) {
+			if e.Source != e.Component+".log" {
+				continue
+			}
+			if l := of(e.Component); l.first.IsZero() || s.at.Before(l.first) {
 				l.first = s.at
-			} else if l == nil && e.Source == e.Component+".log" {
-				of(e.Component).first = s.at
 			}
 		}
 	}

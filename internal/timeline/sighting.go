@@ -49,43 +49,50 @@ func joinThread(seen []*event.Event, gone map[*event.Event]bool) {
 		case e.Kind == event.KindSyscall:
 			calls = append(calls, e)
 		default:
-			near = slices.DeleteFunc(near, func(o *event.Event) bool { return o.Last().T.Add(farOff).Before(e.Start.T) })
-			if to := findOnlySameCall(near, e); to != nil {
-				mergeSighting(to, e)
-				gone[e] = true
-			} else {
+			near = keepNear(near, e)
+			if !joinSameCall(near, e, gone) {
 				runs, near = append(runs, e), append(near, e)
 			}
-			near = near[max(0, len(near)-maxNear):]
 		}
 	}
-	alone := runs[:0:0]
-	next := 0
-	near = near[:0:0]
+	all, next := slices.Clone(calls), 0
+	near = nil
 	for _, e := range runs { // in the order of their starts, like the calls
 		for next < len(calls) && !calls[next].Start.T.After(e.Last().T.Add(farOff)) {
 			near = append(near, calls[next])
 			next++
 		}
-		near = slices.DeleteFunc(near, func(o *event.Event) bool { return o.Last().T.Add(farOff).Before(e.Start.T) })
-		near = near[max(0, len(near)-maxNear):]
-		if to := findOnlySameCall(near, e); to != nil {
-			mergeSighting(to, e)
-			gone[e] = true
-		} else {
-			alone = append(alone, e)
+		near = keepNear(near, e)
+		if !joinSameCall(near, e, gone) {
+			all = append(all, e)
 		}
 	}
-	all := append(calls, alone...)
 	if len(all) > maxNear {
 		return // a thread with many calls: nothing says which one was meant
 	}
 	for _, e := range undated {
-		if to := findOnlySameCall(all, e); to != nil && e.Kind != event.KindSyscall {
-			mergeSighting(to, e)
-			gone[e] = true
+		if e.Kind != event.KindSyscall {
+			joinSameCall(all, e, gone)
 		}
 	}
+}
+
+// keepNear keeps the last of the events that can show the same call as e.
+func keepNear(events []*event.Event, e *event.Event) []*event.Event {
+	near := slices.DeleteFunc(events, func(o *event.Event) bool { return o.Last().T.Add(farOff).Before(e.Start.T) })
+	return near[max(0, len(near)-maxNear):]
+}
+
+// joinSameCall joins e with the one event among others that shows the same call. It returns false
+// where there is none.
+func joinSameCall(others []*event.Event, e *event.Event, gone map[*event.Event]bool) bool {
+	to := findOnlySameCall(others, e)
+	if to == nil {
+		return false
+	}
+	mergeSighting(to, e)
+	gone[e] = true
+	return true
 }
 
 // maxNear bounds the calls of one thread that are compared with one sighting.

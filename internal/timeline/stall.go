@@ -154,7 +154,7 @@ func readSigns(events []*event.Event, coverage []Coverage) *signs {
 		case event.KindNodeReady:
 			s.ready = append(s.ready, e)
 		case event.KindRelist:
-			if p := Phase(e.FieldText(event.FieldPhase)); p == PhaseList || p == PhasePod {
+			if knownPhase(e) != PhaseUnknown {
 				s.relists = append(s.relists, e)
 			}
 		case event.KindCRIError, event.KindRelistFailed:
@@ -227,13 +227,15 @@ func (s *signs) stallsFromComplaints() []Stall {
 
 // newStall makes a stall from its first and its last complaint.
 func newStall(start time.Time, threshold time.Duration, first, last *event.Event) Stall {
-	s := Stall{Window: Window{start, last.Start.T}, Threshold: threshold, Phase: PhaseUnknown}
-	s.Evidence = append(s.Evidence, first.Evidence[:min(1, len(first.Evidence))]...)
+	s := Stall{Window: Window{start, last.Start.T}, Threshold: threshold, Phase: PhaseUnknown, Evidence: firstQuote(first.Evidence)}
 	if last != first {
-		s.Evidence = append(s.Evidence, last.Evidence[:min(1, len(last.Evidence))]...)
+		s.Evidence = append(s.Evidence, firstQuote(last.Evidence)...)
 	}
 	return s
 }
+
+// firstQuote is the first line of some evidence, as a list; empty when there is none.
+func firstQuote(all []event.Quote) []event.Quote { return append([]event.Quote(nil), all[:min(1, len(all))]...) }
 
 // stallsBeforeFirstRelist finds kubelets whose first relist does not end. Such complaints are
 // normal in a kubelet's first moments, so only a run that is longer than the threshold counts. A
@@ -317,14 +319,20 @@ func (s *signs) phaseFromStacks(stall *Stall) Phase {
 	const most = 100 // dumps; a bundle holds a handful
 	for _, e := range s.relists[:min(most, len(s.relists))] {
 		if !e.Start.T.After(stall.End.Add(conditionDelay)) && !e.Last().T.Before(stall.Start) {
-			return Phase(e.FieldText(event.FieldPhase))
+			return knownPhase(e)
 		}
 	}
 	// A single dump of a kubelet without a time was made because of the stall.
 	if len(s.relists) == 0 && len(s.undated) == 1 {
-		if p := Phase(s.undated[0].FieldText(event.FieldPhase)); p == PhaseList || p == PhasePod {
-			return p
-		}
+		return knownPhase(s.undated[0])
+	}
+	return PhaseUnknown
+}
+
+// knownPhase is the phase that a relist goroutine is in.
+func knownPhase(e *event.Event) Phase {
+	if p := Phase(e.FieldText(event.FieldPhase)); p == PhaseList || p == PhasePod {
+		return p
 	}
 	return PhaseUnknown
 }
