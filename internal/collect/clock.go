@@ -1,15 +1,12 @@
 package collect
 
 import (
-	"io"
 	"os"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
-
-var errEOF = io.EOF
 
 // now is the clock of the node. No other package reads it.
 func now() time.Time { return time.Now().UTC() } //nolint:forbidigo // a collection happens now

@@ -90,7 +90,9 @@ type collector struct {
 	walked   walked
 	silent   []string // containers and sandboxes whose status had no answer
 	waits    int      // calls to a runtime without an answer
-	names    map[string]int
+	// signalled is how many shims were sent SIGUSR1
+	signalled int
+	names     map[string]int
 	// gets what would be read, instead of the helper; nil in a real collection
 	planned func(from want)
 	sealed  atomic.Pointer[string]

@@ -29,27 +29,17 @@ func isGRPCSilence(err error) bool {
 // askCRI measures the calls of a runtime: calls that need no lock, lists that need all of them, and
 // the status of each container and sandbox, one call at a time. The task's IDs are from cgroups,
 // for when the list does not answer.
-func askCRI(t *task, out *frames) {
-	w := t.Items[0]
-	out.beginItem(w.Name, w.Source)
-	var g guard
-	path := strings.TrimPrefix(w.Source, "unix://")
-	if r := g.findSocket(t.Bound, path); r.outcome != "" {
-		out.endItem(w.Name, r)
-		return
-	}
+func askCRI(t *task, path string, out itemWriter) result {
 	conn, err := grpc.NewClient("unix://"+path, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(16<<20)))
 	if err != nil {
-		out.endItem(w.Name, resultOf(err))
-		return
+		return resultOf(err)
 	}
-	m := matrix{asker: asker{api: "cri", endpoint: path, bound: t.Bound, out: writerOf{out, w.Name}}, client: cri.NewRuntimeServiceClient(conn)}
+	m := matrix{asker: asker{api: "cri", endpoint: path, bound: t.Bound, out: out}, client: cri.NewRuntimeServiceClient(conn)}
 	if m.askVersion() {
-		out.sendFile(strings.TrimSuffix(w.Name, ".jsonl")+"-version.txt", w.Source, []byte(m.told))
+		out.sendFile(strings.TrimSuffix(out.name, ".jsonl")+"-version.txt", t.Items[0].Source, []byte(m.told))
 	} else if m.refused {
-		out.endItem(w.Name, result{outcome: bundle.Absent, why: "it does not speak the CRI, v1"})
-		return
+		return result{outcome: bundle.Absent, why: "it does not speak the CRI, v1"}
 	}
 	m.askStatus()
 	containers := m.listContainers()
@@ -65,21 +55,15 @@ func askCRI(t *task, out *frames) {
 	for i, ids := range [][]string{containers, sandboxes} {
 		why := m.askEach(ids, func(id string) {
 			if before := m.silent; !m.askStatusOf(id, i == 1) && m.silent > before {
-				out.sendNote(runtimeNote{Silent: id})
+				out.sendNote(note{Silent: id})
 			}
 		})
 		r.why = cmp.Or(why, r.why)
 	}
 	if m.silent > 0 {
-		out.sendNote(runtimeNote{Unanswered: m.silent})
+		out.sendNote(note{Unanswered: m.silent})
 	}
-	out.endItem(w.Name, r)
-}
-
-// runtimeNote is what later steps need to know about a runtime.
-type runtimeNote struct {
-	Silent     string `json:",omitempty"` // container or sandbox whose status had no answer
-	Unanswered int    `json:",omitempty"` // calls without an answer
+	return r
 }
 
 // matrix asks a runtime.

@@ -99,17 +99,24 @@ func getHTTP(t *task, out *frames) {
 		}
 	}
 	for _, w := range t.Items {
-		out.beginItem(w.Name, w.Source+w.Query)
-		capped, r := tryFor(&g, t.Bound+killGrace, func() (bool, error) {
-			s := newServer(w.Source, t.Bound)
-			s.token = token
-			return s.fetch(context.Background(), w.Query, writerOf{out, w.Name}, t.Limit)
-		})
-		if capped {
-			r = result{outcome: bundle.Capped, why: "the answer is larger than the limit"}
-		}
-		out.endItem(w.Name, asTimeout(r, t.Bound))
+		g.sendAnswer(out, w, token, t)
 	}
+}
+
+// sendAnswer sends the answer to one request as an item, and says whether there was one.
+func (g *guard) sendAnswer(out *frames, w want, token string, t *task) bool {
+	out.beginItem(w.Name, w.Source+w.Query)
+	capped, r := tryFor(g, t.Bound+killGrace, func() (bool, error) {
+		s := newServer(w.Source, t.Bound)
+		s.token = token
+		return s.fetch(context.Background(), w.Query, itemWriter{out, w.Name}, t.Limit)
+	})
+	answered := r.outcome == ""
+	if capped {
+		r = result{outcome: bundle.Capped, why: "the answer is larger than the limit"}
+	}
+	out.endItem(w.Name, asTimeout(r, t.Bound))
+	return answered
 }
 
 // asTimeout turns the different time-outs of HTTP into one outcome.
@@ -122,15 +129,8 @@ func asTimeout(r result, bound time.Duration) result {
 
 // askDocker measures the calls of dockerd. It keeps the state of a container, never its
 // environment.
-func askDocker(t *task, out *frames) {
-	w := t.Items[0]
-	out.beginItem(w.Name, w.Source)
-	var g guard
-	if r := g.findSocket(t.Bound, w.Source); r.outcome != "" {
-		out.endItem(w.Name, r)
-		return
-	}
-	d := docker{asker: asker{api: "docker", endpoint: w.Source, bound: t.Bound, out: writerOf{out, w.Name}}, server: newServer(w.Source, t.Bound)}
+func askDocker(t *task, path string, out itemWriter) result {
+	d := docker{asker: asker{api: "docker", endpoint: path, bound: t.Bound, out: out}, server: newServer(path, t.Bound)}
 	d.askFirst(question{method: "GET /_ping", ask: func(ctx context.Context) (map[string]string, error) {
 		_, err := d.server.fetch(ctx, "/_ping", io.Discard, 100)
 		return nil, err
@@ -140,7 +140,7 @@ func askDocker(t *task, out *frames) {
 			break
 		}
 		if text := d.fetch("/"+what, "", nil); text != nil {
-			out.sendFile("runtime/docker-"+what+".json", w.Source+"/"+what, text)
+			out.sendFile("runtime/docker-"+what+".json", path+"/"+what, text)
 		}
 	}
 	ids := t.IDs
@@ -155,8 +155,7 @@ func askDocker(t *task, out *frames) {
 			}
 		}
 	}
-	why := d.askEach(ids, func(id string) { d.fetch("/containers/"+id+"/json", id, parseContainerState) })
-	out.endItem(w.Name, result{why: why})
+	return result{why: d.askEach(ids, func(id string) { d.fetch("/containers/"+id+"/json", id, parseContainerState) })}
 }
 
 // docker asks dockerd.

@@ -125,6 +125,13 @@ func newestFile(pattern string) (path string, info os.FileInfo) {
 	return path, info
 }
 
+// isSame says that the PID is still that of the process that the walk saw.
+func (p *process) isSame() bool {
+	stat, _, err := readFile(fmt.Sprintf("/proc/%d/stat", p.PID), 4096)
+	fields := statFields(string(stat))
+	return err == nil && len(fields) > startField && fields[startField] == p.Started
+}
+
 // sendSignal sends a signal to the process that the walk saw, and never to a later one with the
 // same PID.
 func (p *process) sendSignal(sig unix.Signal) error {
@@ -132,9 +139,7 @@ func (p *process) sendSignal(sig unix.Signal) error {
 	if err == nil {
 		defer unix.Close(fd)
 	}
-	stat, _, readErr := readFile(fmt.Sprintf("/proc/%d/stat", p.PID), 4096)
-	fields := statFields(string(stat))
-	if readErr != nil || len(fields) < 20 || fields[19] != p.Started {
+	if !p.isSame() {
 		return errGone
 	}
 	if err != nil { // before Linux 5.3

@@ -47,19 +47,19 @@ func execTask(name string, argv ...string) *task {
 // tasks are what helpers can do. Each can hang: nobody waits longer than its bound.
 var tasks = map[string]func(t *task, out *frames){
 	"walk":      walkThreads,
-	"processes": listProcesses,
+	"processes": oneItem(listProcesses),
 	"files":     readFiles,
-	"cgroups":   readCgroups,
-	"kmsg":      readKmsg,
+	"cgroups":   oneItem(readCgroups),
+	"kmsg":      oneItem(readKmsg),
 	"http":      getHTTP,
-	"cri":       askCRI,
-	"docker":    askDocker,
-	"bus":       askBus,
-	"mounts":    statMounts,
+	"cri":       oneSocket(askCRI),
+	"docker":    oneSocket(askDocker),
+	"bus":       oneSocket(askBus),
+	"mounts":    oneItem(statMounts),
 	"signal":    signalDumps,
-	"shims":     dumpShims,
+	"shims":     oneItem(dumpShims),
 	"journals":  exportJournals,
-	"sysrq":     pressSysrq,
+	"sysrq":     oneItem(pressSysrq),
 }
 
 // Helper is the hidden command collect-helper. It does one task, whose JSON is its argument (or in,
@@ -82,7 +82,7 @@ func Helper(argument string, in io.Reader, out io.Writer) error {
 	case "sink":
 		return runSink(&t, in, out)
 	case "exec":
-		if len(t.Processes) > 0 && whyUntraceable(t.Processes[0].PID, t.Processes[0].Started) != "" {
+		if len(t.Processes) > 0 && t.Processes[0].whyUntraceable() != "" {
 			return errRefused
 		}
 		return execProgram(t.Argv)
