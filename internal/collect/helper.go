@@ -184,8 +184,8 @@ func (c *collector) runTask(t *task, step *step) {
 	r.endOpenItems(err, ended, bound)
 }
 
-// setReading notes the pipe of the helper that works now, so that a reason to end early ends the wait
-// for it.
+// setReading notes the pipe of the helper that works now, so that a reason to end early ends the
+// wait for it.
 func (c *collector) setReading(pipe *os.File, until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

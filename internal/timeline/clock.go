@@ -30,7 +30,8 @@ type clock struct {
 	// twice counts the stamps in hours that the clock showed twice, never those in hours that it
 	// skipped.
 	twice, never int
-	// undated is the first stamp, and its place, that was taken for no time at all; zero when none was.
+	// undated is the first stamp, and its place, that was taken for no time at all; zero when none
+	// was.
 	undated   time.Time
 	undatedAt event.Pos
 	// offset is what was subtracted from the first stamp without a zone; first is when that was.
