@@ -42,15 +42,17 @@ func (r *reconciler) settleBoots(events []*event.Event, sources []Source) {
 		}
 	}
 	last := anchorsOfLastBoot(sources)
-	for _, file := range r.incomplete[event.LacksBoot].groupByFile() {
-		c := r.clockOf(file[0].file)
-		runs := splitBoots(file)
+	for _, sequences := range r.incomplete[event.LacksBoot].groupByFile() {
+		file, runs := sequences[0].file, splitBoots(sequences)
+		c := r.clockOf(file)
 		for i, run := range runs {
-			anchors, basis := sortByUptime(findAnchors(sources, func(s *Source, line int) bool { return s.File == file[0].file && run.containsLine(line) })), "its lines that carry both clocks"
+			basis := "its lines that carry both clocks"
+			anchors := sortByUptime(findAnchors(sources, func(s *Source, line int) bool { return s.File == file && run.containsLine(line) }))
 			if len(anchors) == 0 {
 				anchors, basis = anchorsFromSharedLines(run.stamps, dated), "lines that another file holds with the wall clock"
 			}
-			if len(anchors) == 0 && len(last) > 0 && i == len(runs)-1 && !isOfEarlierBoot(sources, file[0].file) && !run.isOfOtherBoot(last, dated, sources) {
+			ofLast := i == len(runs)-1 && !isOfEarlierBoot(sources, file)
+			if len(anchors) == 0 && len(last) > 0 && ofLast && !run.isOfOtherBoot(last, dated, sources) {
 				anchors, basis = last, "lines of the last boot that carry both clocks"
 				c.addNote("no line shows that it is of that boot")
 			}

@@ -144,25 +144,24 @@ func decideNodeZone(sources []Source, votes map[time.Duration]int) zone {
 // applyGivenZone sets the zone of a flag for every file except those that prove another one. The
 // node's dated stamps are where the two zones are compared.
 func (z *zones) applyGivenZone(given *time.Location, dated Window) {
-	told := z.node
-	z.node = zone{rule: rule{location: given}, basis: "zone given by --tz"}
-	if told.note == "" && !told.agreesAt(z.node.rule, z.pairs.Union(dated)) {
-		z.node.note = fmt.Sprintf("without --tz it would be %s", strings.TrimPrefix(told.basis, "zone "))
+	override := func(told zone, agrees bool) zone {
+		by := zone{rule: rule{location: given}, basis: "zone given by --tz", pairs: told.pairs, proven: told.proven}
+		if !agrees {
+			by.note = fmt.Sprintf("without --tz it would be %s", strings.TrimPrefix(told.basis, "zone "))
+		}
+		return by
 	}
 	for file, own := range z.files {
-		agrees := own.agreesAt(z.node.rule, own.pairs)
-		switch {
-		case own.proven && !agrees:
+		agrees := own.agreesAt(rule{location: given}, own.pairs)
+		if own.proven && !agrees {
 			own.ignored = fmt.Sprintf("--tz %s contradicts these lines and is not used for them", given)
-			z.files[file] = own
-		default:
-			mine := zone{rule: z.node.rule, basis: z.node.basis, pairs: own.pairs, proven: own.proven}
-			if !agrees {
-				mine.note = fmt.Sprintf("without --tz it would be %s", strings.TrimPrefix(own.basis, "zone "))
-			}
-			z.files[file] = mine
+		} else {
+			own = override(own, agrees)
 		}
+		z.files[file] = own
 	}
+	unknown := z.node.note != ""
+	z.node = override(z.node, unknown || z.node.agreesAt(rule{location: given}, z.pairs.Union(dated)))
 }
 
 // agreesAt says whether two rules have one offset at the start of a window. An empty window decides
