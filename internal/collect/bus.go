@@ -32,13 +32,14 @@ type bus struct {
 }
 
 func (b *bus) connect(hello bool) bool {
-	conn, ok := askFor(&b.asker, question{method: "AUTH"}, func(ctx context.Context) (*dbus.Conn, map[string]string, error) {
-		conn, err := dbus.Dial("unix:path="+b.endpoint, dbus.WithContext(context.Background()))
-		if err != nil {
-			return nil, nil, err
-		}
-		return conn, nil, cmp.Or(conn.Auth(nil), ctx.Err())
-	})
+	conn, ok := askFor(&b.asker, question{method: "AUTH"},
+		func(ctx context.Context) (*dbus.Conn, map[string]string, error) {
+			conn, err := dbus.Dial("unix:path="+b.endpoint, dbus.WithContext(context.Background()))
+			if err != nil {
+				return nil, nil, err
+			}
+			return conn, nil, cmp.Or(conn.Auth(nil), ctx.Err())
+		})
 	if !ok {
 		return false
 	}
@@ -89,12 +90,13 @@ type unit struct {
 // listUnits asks for the units, and writes them as systemctl list-units prints them.
 func (b *bus) listUnits(out *frames, name string) {
 	const method = "org.freedesktop.systemd1.Manager.ListUnits"
-	units, ok := askFor(&b.asker, question{method: method}, func(ctx context.Context) (all []unit, _ map[string]string, err error) {
-		if err = b.systemd.CallWithContext(ctx, method, 0).Store(&all); err != nil {
-			return nil, nil, err
-		}
-		return all, map[string]string{"count": fmt.Sprint(len(all))}, nil
-	})
+	units, ok := askFor(&b.asker, question{method: method},
+		func(ctx context.Context) (all []unit, _ map[string]string, err error) {
+			if err = b.systemd.CallWithContext(ctx, method, 0).Store(&all); err != nil {
+				return nil, nil, err
+			}
+			return all, map[string]string{"count": fmt.Sprint(len(all))}, nil
+		})
 	if !ok {
 		return
 	}

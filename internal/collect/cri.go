@@ -35,7 +35,8 @@ func askCRI(t *task, path string, out itemWriter) result {
 	if err != nil {
 		return resultOf(err)
 	}
-	m := matrix{asker: asker{api: "cri", endpoint: path, bound: t.Bound, out: out}, client: cri.NewRuntimeServiceClient(conn)}
+	m := matrix{asker: asker{api: "cri", endpoint: path, bound: t.Bound, out: out},
+		client: cri.NewRuntimeServiceClient(conn)}
 	if m.askVersion() {
 		out.sendFile(strings.TrimSuffix(out.name, ".jsonl")+"-version.txt", t.Items[0].Source, []byte(m.told))
 	} else if m.refused {
@@ -81,7 +82,8 @@ func (m *matrix) askVersion() bool {
 		if err != nil {
 			return nil, err
 		}
-		m.told = fmt.Sprintf("Version:  %s\nRuntimeName:  %s\nRuntimeVersion:  %s\nRuntimeApiVersion:  %s\n", v.Version, v.RuntimeName, v.RuntimeVersion, v.RuntimeApiVersion)
+		m.told = fmt.Sprintf("Version:  %s\nRuntimeName:  %s\nRuntimeVersion:  %s\nRuntimeApiVersion:  %s\n", v.Version,
+			v.RuntimeName, v.RuntimeVersion, v.RuntimeApiVersion)
 		return map[string]string{"runtime": v.RuntimeName, "version": v.RuntimeVersion}, nil
 	}})
 }
@@ -124,10 +126,11 @@ func (m *matrix) listContainers() []string {
 
 // listIDs asks for a list. It returns nil when the list did not answer.
 func (m *matrix) listIDs(method string, list func(context.Context) ([]string, error)) []string {
-	ids, _ := askFor(&m.asker, question{method: method}, func(ctx context.Context) ([]string, map[string]string, error) {
-		ids, err := list(ctx)
-		return append([]string{}, ids...), map[string]string{"count": fmt.Sprint(len(ids))}, err
-	})
+	ids, _ := askFor(&m.asker, question{method: method},
+		func(ctx context.Context) ([]string, map[string]string, error) {
+			ids, err := list(ctx)
+			return append([]string{}, ids...), map[string]string{"count": fmt.Sprint(len(ids))}, err
+		})
 	return ids
 }
 
@@ -135,24 +138,28 @@ func (m *matrix) listIDs(method string, list func(context.Context) ([]string, er
 // answer. It does not ask for verbose answers: they contain environments.
 func (m *matrix) askStatusOf(id string, sandbox bool) bool {
 	if sandbox {
-		return m.ask(question{method: "PodSandboxStatus", sandbox: id, ask: func(ctx context.Context) (map[string]string, error) {
-			s, err := m.client.PodSandboxStatus(ctx, &cri.PodSandboxStatusRequest{PodSandboxId: id})
+		return m.ask(question{method: "PodSandboxStatus", sandbox: id,
+			ask: func(ctx context.Context) (map[string]string, error) {
+				s, err := m.client.PodSandboxStatus(ctx, &cri.PodSandboxStatusRequest{PodSandboxId: id})
+				if err != nil {
+					return nil, err
+				}
+				meta := s.GetStatus().GetMetadata()
+				return map[string]string{"state": s.GetStatus().GetState().String(),
+					"pod": meta.GetNamespace() + "/" + meta.GetName(), "uid": meta.GetUid()}, nil
+			}})
+	}
+	return m.ask(question{method: "ContainerStatus", container: id,
+		ask: func(ctx context.Context) (map[string]string, error) {
+			s, err := m.client.ContainerStatus(ctx, &cri.ContainerStatusRequest{ContainerId: id})
 			if err != nil {
 				return nil, err
 			}
-			meta := s.GetStatus().GetMetadata()
-			return map[string]string{"state": s.GetStatus().GetState().String(), "pod": meta.GetNamespace() + "/" + meta.GetName(), "uid": meta.GetUid()}, nil
+			c := s.GetStatus()
+			return map[string]string{
+				"state": c.GetState().String(), "name": c.GetMetadata().GetName(),
+				"pod":     c.GetLabels()["io.kubernetes.pod.namespace"] + "/" + c.GetLabels()["io.kubernetes.pod.name"],
+				"created": time.Unix(0, c.GetCreatedAt()).UTC().Format(time.RFC3339Nano),
+			}, nil
 		}})
-	}
-	return m.ask(question{method: "ContainerStatus", container: id, ask: func(ctx context.Context) (map[string]string, error) {
-		s, err := m.client.ContainerStatus(ctx, &cri.ContainerStatusRequest{ContainerId: id})
-		if err != nil {
-			return nil, err
-		}
-		c := s.GetStatus()
-		return map[string]string{
-			"state": c.GetState().String(), "name": c.GetMetadata().GetName(), "pod": c.GetLabels()["io.kubernetes.pod.namespace"] + "/" + c.GetLabels()["io.kubernetes.pod.name"],
-			"created": time.Unix(0, c.GetCreatedAt()).UTC().Format(time.RFC3339Nano),
-		}, nil
-	}})
 }

@@ -149,7 +149,8 @@ func resultOf(err error) result {
 	switch {
 	case err == nil:
 		return result{}
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.ESRCH), errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENODEV),
+		errors.Is(err, syscall.ESRCH), errors.Is(err, syscall.ENOTDIR):
 		return result{outcome: bundle.Absent, why: errorText(err)}
 	case errors.Is(err, fs.ErrPermission):
 		return result{outcome: bundle.Denied, why: errorText(err)}

@@ -287,7 +287,8 @@ func (r *reception) beginItem(name, source string, at time.Time) {
 func (r *reception) endItem(name string, at time.Time, got result) {
 	in := r.open[name]
 	delete(r.open, name)
-	in.item.End, in.item.Outcome, in.item.Why, in.item.WChan, in.item.Stack = at, got.outcome, got.why, got.wchan, got.stack
+	in.item.End, in.item.Outcome, in.item.Why = at, got.outcome, got.why
+	in.item.WChan, in.item.Stack = got.wchan, got.stack
 	r.c.storeItem(&in.item, in.spool)
 }
 

@@ -121,7 +121,8 @@ func (g *guard) sendAnswer(out *frames, w want, token string, t *task) bool {
 
 // asTimeout turns the different time-outs of HTTP into one outcome.
 func asTimeout(r result, bound time.Duration) result {
-	if r.outcome == bundle.Failed && (strings.Contains(r.why, "deadline exceeded") || strings.Contains(r.why, "Client.Timeout")) {
+	if r.outcome == bundle.Failed &&
+		(strings.Contains(r.why, "deadline exceeded") || strings.Contains(r.why, "Client.Timeout")) {
 		return result{outcome: bundle.Timeout, why: fmt.Sprintf("no answer in %s", bound)}
 	}
 	return r
@@ -167,13 +168,14 @@ type docker struct {
 // fetch asks for one path and returns the answer; nil when there was none.
 func (d *docker) fetch(path, container string, detail func([]byte) map[string]string) []byte {
 	method := "GET " + strings.Replace(path, container, "{id}", min(1, len(container)))
-	text, _ := askFor(&d.asker, question{method: method, container: container}, func(ctx context.Context) ([]byte, map[string]string, error) {
-		var text bytes.Buffer
-		if _, err := d.server.fetch(ctx, path, &text, 16<<20); err != nil || detail == nil {
-			return text.Bytes(), nil, err
-		}
-		return text.Bytes(), detail(text.Bytes()), nil
-	})
+	text, _ := askFor(&d.asker, question{method: method, container: container},
+		func(ctx context.Context) ([]byte, map[string]string, error) {
+			var text bytes.Buffer
+			if _, err := d.server.fetch(ctx, path, &text, 16<<20); err != nil || detail == nil {
+				return text.Bytes(), nil, err
+			}
+			return text.Bytes(), detail(text.Bytes()), nil
+		})
 	return text
 }
 
@@ -191,5 +193,6 @@ func parseContainerState(text []byte) map[string]string {
 	if json.Unmarshal(text, &c) != nil {
 		return nil
 	}
-	return map[string]string{"state": c.State.Status, "name": c.Name, "pid": fmt.Sprint(c.State.Pid), "started": c.State.StartedAt, "finished": c.State.FinishedAt}
+	return map[string]string{"state": c.State.Status, "name": c.Name, "pid": fmt.Sprint(c.State.Pid),
+		"started": c.State.StartedAt, "finished": c.State.FinishedAt}
 }

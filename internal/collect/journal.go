@@ -165,7 +165,8 @@ func isWantedEntry(fields [][]byte) bool {
 // appendEntry writes an entry in journald's export format: a field of one line as it is, any other
 // with its length.
 func appendEntry(dst []byte, e *logs.JournalEntry) []byte {
-	dst = fmt.Appendf(dst, "__CURSOR=b=%s;m=%x\n__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=%d\n_BOOT_ID=%s\n", e.Boot, e.Monotonic, e.Time.UnixMicro(), e.Monotonic, e.Boot)
+	dst = fmt.Appendf(dst, "__CURSOR=b=%s;m=%x\n__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=%d\n_BOOT_ID=%s\n",
+		e.Boot, e.Monotonic, e.Time.UnixMicro(), e.Monotonic, e.Boot)
 	for _, f := range e.Fields {
 		name, value, _ := bytes.Cut(f, []byte{'='})
 		if !slices.Contains(journalFields, string(name)) || string(name) == "_BOOT_ID" {

@@ -57,7 +57,8 @@ func appendKmsg(dst, record []byte) []byte {
 // groupFiles are the files that are read of a cgroup: whether it is frozen, how many processes it
 // has and can have, what it waits for.
 var groupFiles = []string{
-	"cgroup.events", "cgroup.freeze", "cgroup.stat", "pids.current", "pids.max", "pids.events", "memory.events", "cpu.stat",
+	"cgroup.events", "cgroup.freeze", "cgroup.stat", "pids.current", "pids.max", "pids.events", "memory.events",
+	"cpu.stat",
 	"io.pressure", "cpu.pressure", "memory.pressure", // unified hierarchy
 	"freezer.state", "memory.failcnt", "memory.oom_control", // controllers of their own
 }
@@ -172,7 +173,8 @@ func joinOnOneLine(s string) string {
 
 // remote are the file systems for which statfs asks a server or a process, by the prefix of their
 // type.
-var remote = []string{"nfs", "cifs", "smb", "ceph", "fuse", "gluster", "lustre", "9p", "virtiofs", "afs", "autofs", "ocfs", "gfs", "beegfs"}
+var remote = []string{"nfs", "cifs", "smb", "ceph", "fuse", "gluster", "lustre", "9p", "virtiofs", "afs", "autofs",
+	"ocfs", "gfs", "beegfs"}
 
 // statMounts asks each mounted file system how full it is, and writes it as df does. Names contains
 // "remote" when network file systems are asked, too.
@@ -183,7 +185,8 @@ func statMounts(t *task, out itemWriter) result {
 	}
 	var g guard
 	text := out.buffered()
-	fmt.Fprintf(text, "%-40s %12s %12s %12s %4s %s\n", "Filesystem", "1K-blocks", "Used", "Available", "Use%", "Mounted on")
+	fmt.Fprintf(text, "%-40s %12s %12s %12s %4s %s\n", "Filesystem", "1K-blocks", "Used", "Available", "Use%",
+		"Mounted on")
 	hung := result{}
 	var whys []string
 	seen := map[string]bool{}
@@ -201,7 +204,8 @@ func statMounts(t *task, out itemWriter) result {
 		case "":
 			unit := uint64(max(fs.Frsize, 1024)) //nolint:gosec,nolintlint // positive
 			all, free, used := fs.Blocks*unit>>10, fs.Bavail*unit>>10, (fs.Blocks-fs.Bfree)*unit>>10
-			fmt.Fprintf(text, "%-40s %12d %12d %12d %3d%% %s\n", m.source, all, used, free, used*100/max(used+free, 1), m.target)
+			fmt.Fprintf(text, "%-40s %12d %12d %12d %3d%% %s\n", m.source, all, used, free, used*100/max(used+free, 1),
+				m.target)
 		case bundle.Timeout, bundle.Stuck, bundle.Skipped:
 			if len(whys) < maxWhys {
 				whys = append(whys, m.target+": "+r.why)
@@ -239,7 +243,8 @@ func unescapeMount(s string) string {
 // isSkipped says that a file system is not asked: it is remote, or has no size.
 func (m *mountPoint) isSkipped(withRemote bool) bool {
 	switch m.fstype {
-	case "proc", "sysfs", "cgroup", "cgroup2", "overlay", "devpts", "mqueue", "debugfs", "tracefs", "securityfs", "pstore", "bpf", "configfs", "hugetlbfs", "nsfs", "binfmt_misc", "fusectl", "rpc_pipefs":
+	case "proc", "sysfs", "cgroup", "cgroup2", "overlay", "devpts", "mqueue", "debugfs", "tracefs", "securityfs",
+		"pstore", "bpf", "configfs", "hugetlbfs", "nsfs", "binfmt_misc", "fusectl", "rpc_pipefs":
 		return true
 	}
 	for _, prefix := range remote {

@@ -99,7 +99,8 @@ func (d *dumper) requestDump(p *process, bound time.Duration) (path string, err 
 		}
 		size = info.Size()
 	}
-	return "", fmt.Errorf("%w: SIGUSR1 gave no %s in %s", os.ErrDeadlineExceeded, strings.TrimPrefix(pattern, fmt.Sprintf("/proc/%d/root", p.PID)), bound)
+	return "", fmt.Errorf("%w: SIGUSR1 gave no %s in %s", os.ErrDeadlineExceeded,
+		strings.TrimPrefix(pattern, fmt.Sprintf("/proc/%d/root", p.PID)), bound)
 }
 
 // innerPID is the PID of a process in its own PID namespace.
@@ -118,7 +119,8 @@ func innerPID(pid int) int {
 func newestFile(pattern string) (path string, info os.FileInfo) {
 	all, _ := filepath.Glob(pattern)
 	for _, name := range all {
-		if i, err := os.Lstat(name); err == nil && i.Mode().IsRegular() && (info == nil || i.ModTime().After(info.ModTime())) {
+		if i, err := os.Lstat(name); err == nil && i.Mode().IsRegular() &&
+			(info == nil || i.ModTime().After(info.ModTime())) {
 			path, info = name, i
 		}
 	}

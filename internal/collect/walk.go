@@ -79,7 +79,8 @@ const slowRead = 300 * time.Millisecond
 // walkThreads walks over /proc several times, a second apart.
 func walkThreads(t *task, out *frames) {
 	item := t.Items[0].Name
-	w := walker{root: "/proc", rows: itemWriter{out, item}.buffered(), hung: map[string]string{}, ids: map[string]bool{}}
+	w := walker{root: "/proc", rows: itemWriter{out, item}.buffered(), hung: map[string]string{},
+		ids: map[string]bool{}}
 	out.beginItem(item, "/proc/*/task/*/{stat,wchan,syscall,stack}, /proc/*/{cgroup,exe,status}")
 	var last []process
 	for n := range t.Count {
@@ -111,8 +112,10 @@ func (w *walker) walkOnce(n int) []process {
 	var uts unix.Utsname
 	_ = unix.Uname(&uts) // cannot fail
 	w.appendRow(samples.ThreadWalk{
-		Format: samples.ThreadsFormat, Walk: n, Realtime: c.Realtime, Monotonic: c.Monotonic, Boottime: c.Boottime, BootID: c.BootID,
-		Host: unix.ByteSliceToString(uts.Nodename[:]), Machine: unix.ByteSliceToString(uts.Machine[:]), Release: unix.ByteSliceToString(uts.Release[:]),
+		Format: samples.ThreadsFormat, Walk: n, Realtime: c.Realtime, Monotonic: c.Monotonic, Boottime: c.Boottime,
+		BootID: c.BootID,
+		Host:   unix.ByteSliceToString(uts.Nodename[:]), Machine: unix.ByteSliceToString(uts.Machine[:]),
+		Release: unix.ByteSliceToString(uts.Release[:]),
 	})
 	end := samples.ThreadWalkEnd{Walk: n}
 	var all []process

@@ -77,7 +77,8 @@ func goroutinesByID(d *Dump) map[uint64]*Goroutine {
 // hasStayed says whether a goroutine has not moved between two dumps. A wait that
 // has become shorter has begun anew.
 func hasStayed(was, is *Goroutine) bool {
-	return was.State == is.State && is.Wait >= was.Wait && !strings.HasPrefix(is.State, "run") && sameFrames(was.Frames, is.Frames)
+	return was.State == is.State && is.Wait >= was.Wait && !strings.HasPrefix(is.State, "run") &&
+		sameFrames(was.Frames, is.Frames)
 }
 
 // SameProcess says whether two dumps seem to be of one process. Processes of

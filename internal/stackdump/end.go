@@ -164,7 +164,8 @@ func (g *Goroutine) lockCallFrame() int {
 		switch {
 		case strings.HasPrefix(name, "runtime."), strings.HasPrefix(name, "sync.runtime_"):
 			continue
-		case strings.HasPrefix(name, "sync.(*Mutex)."), strings.HasPrefix(name, "sync.(*RWMutex)."), name == "sync.(*rlocker).Lock":
+		case strings.HasPrefix(name, "sync.(*Mutex)."), strings.HasPrefix(name, "sync.(*RWMutex)."),
+			name == "sync.(*rlocker).Lock":
 			at = i
 			continue
 		}
@@ -215,7 +216,8 @@ func (g *Goroutine) endInSystemCall() (End, bool) {
 		switch {
 		case strings.HasPrefix(f.Func, "runtime"), strings.HasPrefix(f.Func, "internal/runtime/"):
 		case pkg == "syscall" || pkg == "unix":
-			if !strings.HasPrefix(name, "Syscall") && !strings.HasPrefix(name, "RawSyscall") && !strings.HasPrefix(name, "runtime_") && !strings.HasPrefix(name, "rawSyscall") {
+			if !strings.HasPrefix(name, "Syscall") && !strings.HasPrefix(name, "RawSyscall") &&
+				!strings.HasPrefix(name, "runtime_") && !strings.HasPrefix(name, "rawSyscall") {
 				return End{Syscall, strings.ToLower(name), i}, true
 			}
 		default:

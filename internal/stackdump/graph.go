@@ -122,7 +122,8 @@ func (b *Graph) chainFrom(lock int) Chain {
 // chain, to what it waits for in the end.
 func (b *Graph) Follow(goroutine int) (c Chain) {
 	at := map[int]int{}
-	for next, certain := goroutine, true; next >= 0 && len(c.Goroutines) < maxChain; next, certain = b.nextGoroutine(next) {
+	next, certain := goroutine, true
+	for ; next >= 0 && len(c.Goroutines) < maxChain; next, certain = b.nextGoroutine(next) {
 		c.Inferred = c.Inferred || !certain
 		if c.Back, c.Cyclic = at[next]; c.Cyclic {
 			return c

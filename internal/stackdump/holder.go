@@ -98,7 +98,8 @@ func (a *analysis) holderInside(l *lockState, q candidates) []Holder {
 // object live.
 func (a *analysis) certaintyOf(l *lockState, c candidate, doubts int) string {
 	state := a.dump.Goroutines[c.g].State
-	if doubts > 0 || l.guessed || !c.receiver || c.wantsOther || c.weak || a.era == unmarked || strings.HasPrefix(state, "run") {
+	if doubts > 0 || l.guessed || !c.receiver || c.wantsOther || c.weak || a.era == unmarked ||
+		strings.HasPrefix(state, "run") {
 		return Inferred
 	}
 	return Observed
@@ -188,7 +189,8 @@ func isBetterHit(h hit, receiver bool, c candidate) bool {
 
 // showsLock says whether a candidate's frame shows the lock's own address, not just its owner's.
 func (a *analysis) showsLock(l *lockState, c candidate) bool {
-	return slices.ContainsFunc(a.pointers[l.addr], func(h hit) bool { return h.g == c.g && h.frame == c.frame && h.sure })
+	return slices.ContainsFunc(a.pointers[l.addr],
+		func(h hit) bool { return h.g == c.g && h.frame == c.frame && h.sure })
 }
 
 func (a *analysis) waitsFor(l *lockState, g int) bool { return a.lockOf[g-a.lo] == l }
@@ -259,7 +261,8 @@ func (a *analysis) judgeShape(c *candidate) {
 	}
 	direct := true
 	for _, f := range g.Frames[:c.frame] {
-		direct = direct && (strings.HasPrefix(f.Func, "runtime.") || strings.HasPrefix(f.Func, "sync.") || f.Func == "time.Sleep")
+		direct = direct && (strings.HasPrefix(f.Func, "runtime.") || strings.HasPrefix(f.Func, "sync.") ||
+			f.Func == "time.Sleep")
 	}
 	locking := a.waitOfGoroutine(c.g) != nil
 	forWork := !locking && !strings.HasPrefix(g.State, "chan send") && g.State != "running" && g.State != "runnable"
@@ -276,7 +279,8 @@ func isClosure(f *Frame) bool {
 
 // loopNames are how functions are called that wait for work as long as the process lives.
 var loopNames = []string{
-	"run", "serve", "start", "watch", "monitor", "listen", "read", "recv", "receive", "accept", "poll", "flush", "subscribe", "stream", "work", "dispatch", "handle", "keep",
+	"run", "serve", "start", "watch", "monitor", "listen", "read", "recv", "receive", "accept", "poll", "flush",
+	"subscribe", "stream", "work", "dispatch", "handle", "keep",
 }
 
 func isLoopName(name string) bool {
@@ -309,7 +313,8 @@ func (a *analysis) candidatesPastLock(l *lockState) []candidate {
 		}
 	}
 	if shown { // then those that show nothing may be on another object
-		found = slices.DeleteFunc(found, func(c candidate) bool { return !a.worksOnOwner(l, hit{g: c.g, frame: c.frame}) })
+		found = slices.DeleteFunc(found,
+			func(c candidate) bool { return !a.worksOnOwner(l, hit{g: c.g, frame: c.frame}) })
 	}
 	slices.SortFunc(found, func(x, y candidate) int { return cmp.Compare(x.g, y.g) })
 	return found
@@ -389,7 +394,8 @@ func (a *analysis) isPast(l *lockState, w *wait, h hit) bool {
 	}
 	r, known := f.firstArg()
 	wr, wknown := wf.firstArg()
-	if known = known && r.Sure && isAddress(r.Value); known && wknown && wr.Sure && isAddress(wr.Value) && wr.Value != r.Value {
+	if known = known && r.Sure && isAddress(r.Value); known && wknown && wr.Sure && isAddress(wr.Value) &&
+		wr.Value != r.Value {
 		return false
 	}
 	_, method := f.receiverType()
@@ -507,7 +513,8 @@ func dropAmbiguous(locks []*lockState) {
 	}
 	for _, l := range locks {
 		l.Holders = slices.DeleteFunc(l.Holders, func(h Holder) bool {
-			return (h.Rule == "R2" || h.Rule == "R4") && h.Certainty == Inferred && given[place{h.Goroutine, h.Frame}] > 1
+			return (h.Rule == "R2" || h.Rule == "R4") && h.Certainty == Inferred &&
+				given[place{h.Goroutine, h.Frame}] > 1
 		})
 	}
 }

@@ -78,7 +78,8 @@ var idlers = indexByBase([]call{
 // process: in a receive loop, in a service loop, or in the runtime itself.
 // One that waits for a lock, sends, or is in the middle of a request is not.
 func (g *Goroutine) Idle() bool {
-	if strings.HasPrefix(g.State, "run") || strings.HasPrefix(g.State, "chan send") || g.lockCallFrame() >= 0 || len(g.Frames) == 0 {
+	if strings.HasPrefix(g.State, "run") || strings.HasPrefix(g.State, "chan send") || g.lockCallFrame() >= 0 ||
+		len(g.Frames) == 0 {
 		return false
 	}
 	own := 0
@@ -106,7 +107,8 @@ func (g *Goroutine) Idle() bool {
 }
 
 // carriers are packages through which others wait: what further out calls them tells for what.
-var carriers = []string{"github.com/containerd/ttrpc.", "github.com/stevvooe/ttrpc.", "google.golang.org/grpc", "golang.org/x/sys/"}
+var carriers = []string{"github.com/containerd/ttrpc.", "github.com/stevvooe/ttrpc.", "google.golang.org/grpc",
+	"golang.org/x/sys/"}
 
 // isLoop says whether a goroutine waits directly in the service loop that it was started with.
 func (g *Goroutine) isLoop(own int) bool {
@@ -119,7 +121,8 @@ func (g *Goroutine) isLoop(own int) bool {
 		return false
 	}
 	for i := range own { // profiles have no states
-		if name := g.Frames[i].Func; strings.HasPrefix(name, "syscall.") || strings.HasPrefix(name, "sync.runtime_Semacquire") || name == "runtime.chansend" {
+		if name := g.Frames[i].Func; strings.HasPrefix(name, "syscall.") ||
+			strings.HasPrefix(name, "sync.runtime_Semacquire") || name == "runtime.chansend" {
 			return false
 		}
 	}
@@ -148,5 +151,7 @@ func isStandard(name string) bool {
 
 // standardPackages are those of one element in which goroutines wait, or through which they do.
 var standardPackages = map[string]bool{
-	"runtime": true, "sync": true, "syscall": true, "net": true, "os": true, "io": true, "bufio": true, "time": true, "context": true, "bytes": true, "sort": true, "slices": true, "reflect": true, "fmt": true, "log": true, "strings": true,
+	"runtime": true, "sync": true, "syscall": true, "net": true, "os": true, "io": true, "bufio": true, "time": true,
+	"context": true, "bytes": true, "sort": true, "slices": true, "reflect": true, "fmt": true, "log": true,
+	"strings": true,
 }

@@ -325,7 +325,8 @@ func (a *analysis) describeLock(l *lockState) {
 		if l.Owner == "" && !disproved {
 			l.Owner = shortType(w.typ)
 		}
-		if o := (owner{w.typ, w.recv.Value}); o.addr != 0 && (l.addr == 0 || a.mayContain(o.addr, l.addr)) && !slices.Contains(l.owners, o) {
+		if o := (owner{w.typ, w.recv.Value}); o.addr != 0 && (l.addr == 0 || a.mayContain(o.addr, l.addr)) &&
+			!slices.Contains(l.owners, o) {
 			l.owners = append(l.owners, o)
 		}
 	}

@@ -109,7 +109,8 @@ func (p *parser) readLine(at, end int) {
 	for at < end && isSpace(p.src.Text[at]) {
 		at++
 	}
-	if tab := `\t`; strings.HasPrefix(p.src.Text[at:end], tab) && !strings.HasPrefix(p.src.Text[at+len(tab):end], headerWord) {
+	if tab := `\t`; strings.HasPrefix(p.src.Text[at:end], tab) &&
+		!strings.HasPrefix(p.src.Text[at+len(tab):end], headerWord) {
 		at += len(tab) // a tab that somebody escaped, but not the line breaks; no header is indented
 	}
 	for at < end && isSpace(p.src.Text[end-1]) {
@@ -241,7 +242,8 @@ func (p *parser) takeHeader(s string, at, idEnd int) bool {
 	if i, _ := findHeader(s[end:]); i >= 0 {
 		p.rest, s = s[end+i:], strings.TrimRight(s[:end+i], " ")
 	}
-	if rest := strings.TrimLeft(s[end:], " "); rest != "" && !p.takeCall(rest, at+len(s)-len(rest)) && !p.takeJoinedFrames(rest, at+len(s)-len(rest)) {
+	if rest := strings.TrimLeft(s[end:], " "); rest != "" && !p.takeCall(rest, at+len(s)-len(rest)) &&
+		!p.takeJoinedFrames(rest, at+len(s)-len(rest)) {
 		p.addRemark(at, "%q behind the header of goroutine %d", clipText(rest), p.g.ID)
 	}
 	return true
@@ -433,7 +435,8 @@ func parseFile(s string) (path string, line int, ok bool) {
 		return "", 0, false
 	}
 	rest := s[i:]
-	if rest != "" && !strings.HasPrefix(rest, " +0x") && !strings.HasPrefix(rest, " fp=") && !strings.HasPrefix(rest, " pc=") {
+	if rest != "" && !strings.HasPrefix(rest, " +0x") && !strings.HasPrefix(rest, " fp=") &&
+		!strings.HasPrefix(rest, " pc=") {
 		return "", 0, false
 	}
 	return s[:colon], line, true
@@ -460,7 +463,8 @@ func parseElided(s string) (n int, ok bool) {
 // goroutines: runtime/signal_unix.go, runtime/panic.go, runtime/traceback.go,
 // moby pkg/signal and containerd's dumpStacks.
 var furniture = [...]string{
-	"SIG", "PC=0x", "pc=0x", "panic: ", "panic during panic", "fatal error: ", "fatal: ", "runtime: ", "[signal ", "exit status ",
+	"SIG", "PC=0x", "pc=0x", "panic: ", "panic during panic", "fatal error: ", "fatal: ", "runtime: ", "[signal ",
+	"exit status ",
 	"goroutine running on other thread", "goroutine in C code", "non-Go function", "signal arrived during ",
 	"instruction bytes:", "-----", "=== BEGIN", "dump stacks:",
 }

@@ -126,7 +126,8 @@ func parseProfile(src Source) *Dump {
 		})
 	}
 	if d.Lost > 0 {
-		d.Skips = append(d.Skips, &event.Skip{Pos: pos, Reason: fmt.Sprintf("%d entries of the profile have an impossible count", d.Lost)})
+		d.Skips = append(d.Skips,
+			&event.Skip{Pos: pos, Reason: fmt.Sprintf("%d entries of the profile have an impossible count", d.Lost)})
 	}
 	return d
 }

@@ -211,13 +211,15 @@ func (r *reconciler) describeClocks() []Clock {
 		if !c.dated {
 			continue
 		}
-		row := Clock{File: file, Basis: "written", Offset: c.offset, Boot: c.booted, zone: c.zone.rule, moves: c.moves, years: r.years()}
+		row := Clock{File: file, Basis: "written", Offset: c.offset, Boot: c.booted, zone: c.zone.rule, moves: c.moves,
+			years: r.years()}
 		if c.lacks != 0 {
 			zone, note := "", ""
 			if c.lacks&event.LacksZone != 0 {
 				zone, note, row.Ignored = c.zone.basis, c.zone.note, c.zone.ignored
 			}
-			row.Basis = joinParts(", ", zone, c.sources[event.LacksYear], c.sources[event.LacksDate], c.sources[event.LacksBoot])
+			row.Basis = joinParts(", ", zone, c.sources[event.LacksYear], c.sources[event.LacksDate],
+				c.sources[event.LacksBoot])
 			row.Ignored = joinParts("; ", row.Ignored, c.ignored)
 			row.Note = joinParts("; ", note, c.note, c.describeAmbiguousStamps())
 		}
@@ -231,10 +233,12 @@ func (r *reconciler) describeClocks() []Clock {
 func (c *clock) describeAmbiguousStamps() string {
 	twice, never := "", ""
 	if c.twice > 0 {
-		twice = fmt.Sprintf("the clock showed the hour of %d stamps twice, and nothing shows which time is meant: each is an interval with both", c.twice)
+		twice = fmt.Sprintf("the clock showed the hour of %d stamps twice, and nothing shows which time is meant: "+
+			"each is an interval with both", c.twice)
 	}
 	if c.never > 0 {
-		never = fmt.Sprintf("the clock skipped the hour that %d stamps show: they are read with the offset from before it", c.never)
+		never = fmt.Sprintf("the clock skipped the hour that %d stamps show: "+
+			"they are read with the offset from before it", c.never)
 	}
 	return joinParts("; ", twice, never)
 }

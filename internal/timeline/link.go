@@ -14,7 +14,8 @@ import (
 // id gets the same container, and so do the waiters of a lock whose holder has one. Where two
 // containers are possible, nothing is linked.
 func linkGoroutines(events []*event.Event) {
-	l := linker{calls: callsByMethod(events), open: map[request][]*event.Event{}, objects: map[request]map[string]bool{}}
+	l := linker{calls: callsByMethod(events), open: map[request][]*event.Event{},
+		objects: map[request]map[string]bool{}}
 	var goroutines []*event.Event
 	for _, e := range events {
 		if e.IDs.Goroutine != 0 {
@@ -27,7 +28,9 @@ func linkGoroutines(events []*event.Event) {
 			adoptContainer(e, call, "the only call of its kind open at the dump")
 		}
 	}
-	spreadContainers(goroutines, func(e *event.Event) (address string, gives bool) { return e.FieldText(event.FieldIDPtr), true }, "same container id address as goroutine ")
+	spreadContainers(goroutines, func(e *event.Event) (address string, gives bool) {
+		return e.FieldText(event.FieldIDPtr), true
+	}, "same container id address as goroutine ")
 	spreadContainers(goroutines, func(e *event.Event) (address string, gives bool) {
 		return e.IDs.Lock, e.Kind == event.KindLockHeld
 	}, "same lock as goroutine ")
@@ -118,7 +121,8 @@ func (l *linker) findOnlyCall(e *event.Event) *event.Event {
 		if len(open) == 0 {
 			continue
 		}
-		several := slices.ContainsFunc(open, func(other *event.Event) bool { return other.IDs.Container != open[0].IDs.Container })
+		several := slices.ContainsFunc(open,
+			func(other *event.Event) bool { return other.IDs.Container != open[0].IDs.Container })
 		if several || len(l.objects[r]) > len(open) {
 			return nil
 		}
@@ -183,7 +187,8 @@ func markBusySystemd(events []*event.Event) {
 			if !other.Start.T.Before(long.Last().T.Add(-scopeSlack)) {
 				break
 			}
-			if !other.Open && other.Last().T.Before(long.Last().T.Add(-scopeSlack)) && other.Last().T.After(long.Start.T.Add(scopeSlack)) {
+			if !other.Open && other.Last().T.Before(long.Last().T.Add(-scopeSlack)) &&
+				other.Last().T.After(long.Start.T.Add(scopeSlack)) {
 				setField(long, event.FieldOthersAnswered, event.Bool(true))
 				break
 			}

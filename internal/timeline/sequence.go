@@ -122,12 +122,15 @@ type cycle struct {
 const day = 24 * time.Hour
 
 // always is the cycle of stamps that lack neither year nor date: they never repeat.
-var always = cycle{lacks: event.LacksZone, length: math.MaxInt64, forward: func(t time.Time, _ int) time.Time { return t }}
+var always = cycle{lacks: event.LacksZone, length: math.MaxInt64,
+	forward: func(t time.Time, _ int) time.Time { return t }}
 
 // Two leap years are at most eight years apart, and a file can contain 29 February.
 var (
-	yearly = cycle{event.LacksYear, 366 * day, day, func(t time.Time, n int) time.Time { return inYear(t, t.Year()+n) }, 30 * day, 8}
-	daily  = cycle{event.LacksDate, day, time.Minute, func(t time.Time, n int) time.Time { return t.AddDate(0, 0, n) }, 2 * time.Hour, 1}
+	yearly = cycle{event.LacksYear, 366 * day, day, func(t time.Time, n int) time.Time { return inYear(t, t.Year()+n) },
+		30 * day, 8}
+	daily = cycle{event.LacksDate, day, time.Minute, func(t time.Time, n int) time.Time { return t.AddDate(0, 0, n) },
+		2 * time.Hour, 1}
 )
 
 // inYear sets the year and keeps month and day. 29 February of a common year becomes 1 March, as in
@@ -140,7 +143,8 @@ func inYear(t time.Time, year int) time.Time {
 // half a cycle is in the next one. A small step back is disorder, and so is a step forward by
 // nearly a whole cycle.
 func (q *sequence) countCycles(c *cycle) {
-	slices.SortStableFunc(q.stamps, func(a, b stamp) int { return cmp.Or(cmp.Compare(a.line, b.line), a.main.T.Compare(b.main.T)) })
+	slices.SortStableFunc(q.stamps,
+		func(a, b stamp) int { return cmp.Or(cmp.Compare(a.line, b.line), a.main.T.Compare(b.main.T)) })
 	carry := 0
 	var earliest, latest time.Time
 	for i := range q.stamps {
@@ -264,8 +268,8 @@ func (q *sequence) resolve(c *cycle, base int, k *clock) {
 // every date exists in it, and near enough to real years for a time.Duration.
 const unknownYear = 2000
 
-// unknownDay is 1 January of unknownYear, in days from the value of a stamp without a date.
-var unknownDay = int((time.Date(unknownYear, 1, 1, 0, 0, 0, 0, time.UTC).Unix() - time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).Unix()) / 86400)
+// unknownDay is 1 January of unknownYear, in days from 1 January of year 0, the date of a stamp without one.
+var unknownDay = int((time.Date(unknownYear, 1, 1, 0, 0, 0, 0, time.UTC).Unix() - bootEpoch.Unix()) / 86400)
 
 // settleFile decides the zone of one file and, by its longest sequence, its year or its day. All
 // these stamps lack the part that the cycle gives.
@@ -351,7 +355,8 @@ func (c *clock) correctZone(r *reconciler, lead *sequence, cy *cycle, known cont
 		return
 	}
 	if !unknown {
-		z.note = fmt.Sprintf("%s in the node's other files", strings.TrimSuffix(strings.TrimPrefix(r.zones.node.basis, "zone "), " as in the node's other files"))
+		z.note = fmt.Sprintf("%s in the node's other files",
+			strings.TrimSuffix(strings.TrimPrefix(r.zones.node.basis, "zone "), " as in the node's other files"))
 	}
 	c.zone = z
 }
@@ -382,8 +387,10 @@ func (r *reconciler) findZoneByContainers(lead *sequence, cy *cycle, known conta
 	}
 	least.apart = familiar
 	for offset := minOffset; offset <= maxOffset; offset += time.Hour {
-		z := zone{rule: fixedRule(offset), basis: fmt.Sprintf("zone %s from events of the same container", zoneName(offset))}
-		if at := known.measureCloseness(lead, z, cy); at.ok && at.apart < familiar && (at.near > least.near || at.near == least.near && at.apart < least.apart) {
+		z := zone{rule: fixedRule(offset),
+			basis: fmt.Sprintf("zone %s from events of the same container", zoneName(offset))}
+		if at := known.measureCloseness(lead, z, cy); at.ok && at.apart < familiar &&
+			(at.near > least.near || at.near == least.near && at.apart < least.apart) {
 			best, least = z, at
 		}
 	}

@@ -2,8 +2,8 @@ package timeline
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -127,7 +127,8 @@ func isSameCall(a, b *event.Event) bool {
 			return false
 		}
 	}
-	if x, y := a.FieldText(event.FieldComm), b.FieldText(event.FieldComm); x != "" && y != "" && !strings.HasPrefix(x, y) && !strings.HasPrefix(y, x) {
+	if x, y := a.FieldText(event.FieldComm), b.FieldText(event.FieldComm); x != "" && y != "" &&
+		!strings.HasPrefix(x, y) && !strings.HasPrefix(y, x) {
 		return false // xcapture 1 cuts names
 	}
 	x, y := a.FieldText(event.FieldState), b.FieldText(event.FieldState)
@@ -159,7 +160,8 @@ func isAtSameTime(a, b *event.Event) bool {
 	for _, pair := range [...][2]*event.Event{{a, b}, {b, a}} {
 		exact, other := pair[0], pair[1]
 		most := max(slack, samplePause(other), time.Second)
-		if hasExactEnd(exact) && other.Last().T.After(exact.End.T.Add(most)) || hasExactStart(exact) && other.Start.T.Before(exact.Start.T.Add(-most)) {
+		if hasExactEnd(exact) && other.Last().T.After(exact.End.T.Add(most)) ||
+			hasExactStart(exact) && other.Start.T.Before(exact.Start.T.Add(-most)) {
 			return false
 		}
 	}
@@ -213,7 +215,8 @@ func mergeSighting(e, other *event.Event) {
 	}
 	if e.Kind == event.KindSyscall {
 		state := e.FieldText(event.FieldState)
-		e.Text = e.FieldText(event.FieldName) + " in thread " + strconv.Itoa(e.IDs.TID) + ", state " + cmp.Or(state, "unknown") + " in " + strconv.Itoa(samples) + " samples"
+		e.Text = fmt.Sprintf("%s in thread %d, state %s in %d samples",
+			e.FieldText(event.FieldName), e.IDs.TID, cmp.Or(state, "unknown"), samples)
 		if e.Open {
 			e.Text += ", has not returned"
 		}
@@ -252,7 +255,8 @@ func boundDuration(e *event.Event, every time.Duration, exact bool) {
 		return
 	}
 	if exact {
-		e.Fields = slices.DeleteFunc(slices.Clone(e.Fields), func(f event.Field) bool { return f.Key == event.FieldMost })
+		e.Fields = slices.DeleteFunc(slices.Clone(e.Fields),
+			func(f event.Field) bool { return f.Key == event.FieldMost })
 		return
 	}
 	most := e.Duration() + every

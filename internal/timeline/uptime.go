@@ -47,9 +47,11 @@ func (r *reconciler) settleBoots(events []*event.Event, sources []Source) {
 		c := r.clockOf(file)
 		for i, run := range runs {
 			basis := "its lines that carry both clocks"
-			anchors := sortByUptime(findAnchors(sources, func(s *Source, line int) bool { return s.File == file && run.containsLine(line) }))
+			anchors := sortByUptime(findAnchors(sources,
+				func(s *Source, line int) bool { return s.File == file && run.containsLine(line) }))
 			if len(anchors) == 0 {
-				anchors, basis = anchorsFromSharedLines(run.stamps, dated), "lines that another file holds with the wall clock"
+				anchors = anchorsFromSharedLines(run.stamps, dated)
+				basis = "lines that another file holds with the wall clock"
 			}
 			ofLast := i == len(runs)-1 && !isOfEarlierBoot(sources, file)
 			if len(anchors) == 0 && len(last) > 0 && ofLast && !run.isOfOtherBoot(last, dated, sources) {
@@ -69,7 +71,8 @@ func (r bootRun) resolve(anchors []Boot, basis string, c *clock) {
 	const noBoot = "nothing shows when the machine booted, so lines have no time: dmesg -T or journalctl -k would give it"
 	c.sources[event.LacksBoot], c.bases[event.LacksBoot] = "seconds since boot", ""
 	if len(anchors) > 0 {
-		c.sources[event.LacksBoot] += fmt.Sprintf(", at %s by %s", anchors[len(anchors)-1].bootTime().UTC().Format(time.RFC3339), basis)
+		c.sources[event.LacksBoot] += fmt.Sprintf(", at %s by %s",
+			anchors[len(anchors)-1].bootTime().UTC().Format(time.RFC3339), basis)
 	} else if !strings.Contains(c.note, noBoot) {
 		c.addNote(noBoot)
 	}
@@ -105,7 +108,8 @@ func (r bootRun) isOfOtherBoot(anchors []Boot, dated map[content][]event.Time, s
 		}
 		at := findNearestAnchor(anchors, uptimeOf(*st.main)).bootTime().Add(uptimeOf(*st.main))
 		inside = inside || slices.ContainsFunc(sources, func(s Source) bool {
-			return s.Name == "kernel.log" && s.First.Lacks == 0 && s.First.Known && at.After(s.First.T.Add(sameBoot)) && at.Before(s.Last.T.Add(-sameBoot))
+			return s.Name == "kernel.log" && s.First.Lacks == 0 && s.First.Known && at.After(s.First.T.Add(sameBoot)) &&
+				at.Before(s.Last.T.Add(-sameBoot))
 		})
 	}
 	return inside
@@ -167,7 +171,8 @@ func anchorsOfLastBoot(sources []Source) []Boot {
 	all := findAnchors(sources, func(*Source, int) bool { return true })
 	slices.SortFunc(all, func(a, b Boot) int { return cmp.Or(a.At.T.Compare(b.At.T), cmp.Compare(a.Uptime, b.Uptime)) })
 	from := len(all)
-	for from > 0 && (from == len(all) || all[from-1].Uptime <= all[from].Uptime || all[from].bootTime().Sub(all[from-1].bootTime()) <= sameBoot) {
+	for from > 0 && (from == len(all) || all[from-1].Uptime <= all[from].Uptime ||
+		all[from].bootTime().Sub(all[from-1].bootTime()) <= sameBoot) {
 		from--
 	}
 	return sortByUptime(all[from:])
@@ -275,7 +280,8 @@ func (s *stamp) resolveUptime(anchors []Boot, c *clock) {
 // findNearestAnchor returns the anchor whose time since boot is nearest. There is at least one;
 // they are in the order of that time.
 func findNearestAnchor(anchors []Boot, uptime time.Duration) *Boot {
-	i, _ := slices.BinarySearchFunc(anchors, uptime, func(a Boot, u time.Duration) int { return cmp.Compare(a.Uptime, u) })
+	i, _ := slices.BinarySearchFunc(anchors, uptime,
+		func(a Boot, u time.Duration) int { return cmp.Compare(a.Uptime, u) })
 	i = min(i, len(anchors)-1)
 	if i > 0 && uptime-anchors[i-1].Uptime < anchors[i].Uptime-uptime {
 		i--

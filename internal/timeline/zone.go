@@ -79,7 +79,8 @@ func countZones(sources []Source, copies map[string][]Pair, given *time.Location
 	z.addCopies(copies, node)
 	z.node = decideNodeZone(sources, node)
 	for file, own := range z.files {
-		if own.proven && len(z.node.turns) > 1 && ballots[file].countAgreeing(z.node.rule) > ballots[file].countAgreeing(own.rule) {
+		if own.proven && len(z.node.turns) > 1 &&
+			ballots[file].countAgreeing(z.node.rule) > ballots[file].countAgreeing(own.rule) {
 			// which knows of a turn that few lines of the file are from beyond
 			own.rule, own.note = z.node.rule, ""
 			own.basis = fmt.Sprintf("zone %s from lines that carry both clocks", zoneNames(own.turns))
@@ -112,7 +113,8 @@ func (z *zones) addCopies(copies map[string][]Pair, node map[time.Duration]int) 
 			own.rule, agree, enough = z.node.rule, inNode, true
 		}
 		if 2*agree > len(copies[file]) && enough {
-			own.basis = fmt.Sprintf("zone %s from lines that another file holds with a full stamp", zoneNames(own.turns))
+			own.basis = fmt.Sprintf("zone %s from lines that another file holds with a full stamp",
+				zoneNames(own.turns))
 			own.pairs = b.windowOf(own.rule)
 			z.files[file] = own
 			node[offset] += n
@@ -352,9 +354,10 @@ func offsetOfPair(p Pair) time.Duration {
 // putInNearestYear gives a local time without a year the year that brings it nearest to a moment.
 func putInNearestYear(local, to time.Time) time.Time {
 	year := to.UTC().Year()
-	return slices.MinFunc([]time.Time{inYear(local, year), inYear(local, year-1), inYear(local, year+1)}, func(a, b time.Time) int {
-		return cmp.Compare(a.Sub(to).Abs(), b.Sub(to).Abs())
-	})
+	return slices.MinFunc([]time.Time{inYear(local, year), inYear(local, year-1), inYear(local, year+1)},
+		func(a, b time.Time) int {
+			return cmp.Compare(a.Sub(to).Abs(), b.Sub(to).Abs())
+		})
 }
 
 // oddOffsets are the offsets in use that are not whole hours, in minutes (tz database 2025b).
@@ -363,7 +366,8 @@ var oddOffsets = []time.Duration{-570, -210, -150, 210, 270, 330, 345, 390, 570,
 // isOffsetInUse says whether any zone has this offset. A journal that is a quarter of an hour late
 // shows no zone.
 func isOffsetInUse(offset time.Duration) bool {
-	return minOffset <= offset && offset <= maxOffset && (offset%time.Hour == 0 || slices.Contains(oddOffsets, offset/time.Minute))
+	return minOffset <= offset && offset <= maxOffset &&
+		(offset%time.Hour == 0 || slices.Contains(oddOffsets, offset/time.Minute))
 }
 
 // offsetBelow is the next offset in use at or below d. d is how far a local time is ahead of UTC:
