@@ -79,12 +79,15 @@ func (e *evidence) options(s streams) (incident.Options, error) {
 		return incident.Options{}, err
 	}
 	catalog, err := loadCatalog(e.rules)
-	return incident.Options{Inputs: e.inputs, Stdin: s.in, Zone: zone, Year: e.year, Node: e.node, Limits: limits, Catalog: catalog}, err
+	return incident.Options{
+		Inputs: incident.Inputs{Paths: e.inputs, Stdin: s.in, Limits: limits},
+		Zone:   zone, Year: e.year, Node: e.node, Catalog: catalog,
+	}, err
 }
 
 // load makes an incident, with a bar on a terminal while it reads.
 func load(ctx context.Context, o incident.Options, s streams) (*incident.Incident, error) {
-	count, done := progress(o.Inputs, s.err)
+	count, done := progress(o.Paths, s.err)
 	o.Progress = count
 	inc, err := incident.Load(ctx, o)
 	done()

@@ -12,7 +12,7 @@ import (
 )
 
 // progress draws a bar on a terminal while inputs are read: bytes, rate, time left. Elsewhere it is
-// silent. Count is for [incident.Options]; done takes the bar away.
+// silent. Count is for [incident.Inputs]; done takes the bar away.
 func progress(inputs []string, out io.Writer) (count func(n int), done func()) {
 	f, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(f.Fd()) {

@@ -82,7 +82,7 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 			return err
 		}
 	}
-	dumps, files, err := incident.ReadDumps(ctx, incident.Options{Inputs: o.inputs, Stdin: s.in})
+	dumps, files, err := incident.ReadDumps(ctx, incident.Inputs{Paths: o.inputs, Stdin: s.in})
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 	}
 	shown := listing.Stacks{}
 	for _, d := range dumps {
-		row := listing.Dump{Dump: d.Dump, Program: d.Program, PID: d.PID, Unit: d.Unit, At: d.At, Fragments: d.Fragments, Go: d.GoVersion(), Graph: d.Graph(observe.Holds)}
+		row := listing.Dump{Dump: d, Graph: d.Graph(observe.Holds)}
 		row.Shown, row.Filtered = o.filter(d.Dump)
 		shown.Dumps = append(shown.Dumps, row)
 	}
@@ -212,7 +212,7 @@ func writePprof(w io.Writer, dumps []listing.Dump) error {
 	all := make([]stackdump.Selection, len(dumps))
 	for i := range dumps {
 		d := &dumps[i]
-		all[i] = stackdump.Selection{Dump: d.Dump, Locks: d.Graph.Locks}
+		all[i] = stackdump.Selection{Dump: d.Dump.Dump, Locks: d.Graph.Locks}
 		if d.Filtered {
 			all[i].Wants = func(g int) bool {
 				_, shown := slices.BinarySearch(d.Shown, g)

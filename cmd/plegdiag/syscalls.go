@@ -63,7 +63,7 @@ func syscalls(ctx context.Context, o *syscallsOptions, s streams) error {
 	if err != nil {
 		return err
 	}
-	found, files, err := incident.ReadTraces(ctx, incident.Options{Inputs: o.inputs, Stdin: s.in}, date)
+	found, files, err := incident.ReadTraces(ctx, incident.Inputs{Paths: o.inputs, Stdin: s.in}, date)
 	if err != nil {
 		return err
 	}

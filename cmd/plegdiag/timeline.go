@@ -111,7 +111,7 @@ func printTimeline(ctx context.Context, o *timelineOptions, s streams) error {
 	}
 	selection := &report.Selection{Incident: inc, Events: inc.Timeline.Select(filter)}
 	warnOfLoss(s.err, inc)
-	if err := o.addLines(ctx, options, filter, selection, s); err != nil {
+	if err := o.addLines(ctx, options.Inputs, filter, selection, s); err != nil {
 		return err
 	}
 	if len(selection.Events) == 0 {
@@ -139,14 +139,14 @@ func (o *timelineOptions) wantsLines() bool {
 }
 
 // addLines adds the lines of the logs to a selection.
-func (o *timelineOptions) addLines(ctx context.Context, options incident.Options, f timeline.Filter, sel *report.Selection, s streams) error {
+func (o *timelineOptions) addLines(ctx context.Context, in incident.Inputs, f timeline.Filter, sel *report.Selection, s streams) error {
 	if !o.wantsLines() {
 		return nil
 	}
-	if o.linesGiven && slices.Contains(options.Inputs, "-") {
+	if o.linesGiven && slices.Contains(in.Paths, "-") {
 		warn(s.err, "standard input can be read only once: of its lines only those of events are shown")
 	}
-	lines, err := incident.ReadLines(ctx, options, sel.Incident, f)
+	lines, err := incident.ReadLines(ctx, in, sel.Incident, f)
 	if err != nil {
 		return err
 	}

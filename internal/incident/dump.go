@@ -14,6 +14,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe"
 	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -38,20 +39,20 @@ func (d *Dump) Cut() bool { return d.inLog && len(d.Skips) > 0 }
 
 // ReadDumps finds the goroutine dumps in files and logs among the inputs, in their order. A dump
 // that a log carries and a file holds too is named once, and so is what a log kept of one that
-// stands elsewhere whole; files that were given are never folded into one another. Of the options
-// only those count that say what to read. What cannot be read is in the account of its file. The
-// error says that an input does not exist, or that the context ended.
-func ReadDumps(ctx context.Context, o Options) ([]*Dump, []File, error) {
-	r := reader{lines: observe.NewLines(nil)}
-	r.readFormat = func(ctx context.Context, f bundle.File, in parse.Opened, slot *file) {
-		switch read := in.Reader.(type) {
+// stands elsewhere whole; files that were given are never folded into one another. What cannot be
+// read is in the account of its file. The error says that an input does not exist, or that the
+// context ended.
+func ReadDumps(ctx context.Context, in Inputs) ([]*Dump, []File, error) {
+	r := reader{}
+	r.readFormat = func(ctx context.Context, f bundle.File, opened parse.Opened, slot *file) {
+		switch read := opened.Reader.(type) {
 		case parse.Records:
-			slot.readLog(ctx, read, in.R, nil)
+			slot.readDumpsOfLog(ctx, read, opened.R)
 		case parse.Dump:
-			slot.readDump(f, in.R)
+			slot.readDump(f, opened.R)
 		}
 	}
-	files, failures, err := r.readInputs(ctx, o)
+	files, failures, err := r.readInputs(ctx, in)
 	return joinDumps(files, true), accountsOf(files), joinMissing(failures, err)
 }
 
@@ -79,6 +80,41 @@ func (f *file) readDump(in bundle.File, r io.Reader) {
 	}
 	f.account.Component = observe.Program(d)
 	f.addDump(d, Dump{At: stackdump.TimeInName(in.Path), PID: stackdump.PIDInName(in.Path)})
+}
+
+// readDumpsOfLog reads of a log nothing but goroutine dumps, and where it says that one was written.
+// It follows neither the sources nor the clocks of the log.
+func (f *file) readDumpsOfLog(ctx context.Context, read parse.Records, r io.Reader) {
+	var stats lines.Stats
+	var dumps stackdump.Collector
+	for rec, err := range read(lines.Input{Path: f.account.Path, R: r, Want: dumps.Want, Stats: &stats}) {
+		if err != nil {
+			if f.addError(err) {
+				break
+			}
+			continue
+		}
+		f.account.Used += rec.Lines
+		if rec.Wanted {
+			f.addFound(dumps.Add(&rec))
+			f.addDumpsWritten(&rec)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	f.addFound(dumps.Close())
+	f.addStats(stats)
+}
+
+// addDumpsWritten keeps the event of a record that says that a dump was written.
+func (f *file) addDumpsWritten(rec *event.Record) {
+	nameForeignUnit(rec, f.place)
+	for _, e := range observe.Record(nil, rec) {
+		if e.Kind == event.KindDumpWritten {
+			f.events.add(&e)
+		}
+	}
 }
 
 // addFound keeps the dumps that a log carried.
@@ -120,8 +156,14 @@ func joinDumps(files []*file, everyFile bool) []*Dump {
 	for _, f := range files {
 		all = append(all, f.dumps...)
 	}
+	byName, byProgram := dumpsWritten(files)
+	for _, d := range all { // before copies are folded: two files may hold the same goroutines at two times
+		if d.At.IsZero() {
+			d.At = byName[path.Base(d.File)]
+		}
+	}
 	all = foldFragments(foldCopies(all, everyFile))
-	dateDumps(all, files)
+	dateRenamedDumps(all, byProgram)
 	return all
 }
 
@@ -151,15 +193,15 @@ func foldCopies(all []*Dump, everyFile bool) []*Dump {
 
 // addCopy notes a copy, and takes over what it knows better.
 func (d *Dump) addCopy(twin *Dump) {
-	d.Copies = append(d.Copies, twin.pos())
+	d.Copies = append(d.Copies, twin.Pos())
 	if d.At.IsZero() || !twin.At.IsZero() && twin.At.Prec < d.At.Prec {
 		d.At = twin.At
 	}
 	d.PID = cmp.Or(d.PID, twin.PID)
 }
 
-// pos is where the dump begins.
-func (d *Dump) pos() event.Pos {
+// Pos is where the dump begins.
+func (d *Dump) Pos() event.Pos {
 	if len(d.Goroutines) == 0 {
 		return event.Pos{File: d.File}
 	}
@@ -213,7 +255,7 @@ func foldFragments(all []*Dump) []*Dump {
 		candidates := wholes[keyOf(&d.Goroutines[0])]
 		if at := slices.IndexFunc(candidates, func(whole *Dump) bool { return !folded[whole] && d.isFragmentOf(whole) }); at >= 0 {
 			whole := candidates[at]
-			whole.Fragments = append(whole.Fragments, append(d.Fragments, d.pos())...)
+			whole.Fragments = append(whole.Fragments, append(d.Fragments, d.Pos())...)
 			folded[d] = true
 		}
 	}
@@ -233,11 +275,10 @@ func (d *Dump) isFragmentOf(whole *Dump) bool {
 	return !slices.ContainsFunc(d.Goroutines, func(g stackdump.Goroutine) bool { return !known[keyOf(&g)] })
 }
 
-// dateDumps gives dumps that carry no time the one at which a log says they were
-// written: by the file's name, or, where the file was renamed, when the
-// program wrote exactly one and exactly one is there.
-func dateDumps(dumps []*Dump, files []*file) {
-	byName, byProgram := map[string]event.Time{}, map[string][]event.Time{}
+// dumpsWritten is when the logs say that dumps were written into files: by the name of the file, and
+// by the program that wrote it.
+func dumpsWritten(files []*file) (byName map[string]event.Time, byProgram map[string][]event.Time) {
+	byName, byProgram = map[string]event.Time{}, map[string][]event.Time{}
 	for _, f := range files {
 		for e := range f.events.all() {
 			if e.Kind != event.KindDumpWritten {
@@ -250,11 +291,14 @@ func dateDumps(dumps []*Dump, files []*file) {
 			byName[name] = e.Start
 		}
 	}
+	return byName, byProgram
+}
+
+// dateRenamedDumps gives a dump that has no time the one at which a log says that one was written,
+// where the program wrote exactly one and exactly one has no time.
+func dateRenamedDumps(dumps []*Dump, byProgram map[string][]event.Time) {
 	undated := map[string][]*Dump{} // by program
 	for _, d := range dumps {
-		if d.At.IsZero() {
-			d.At = byName[path.Base(d.File)]
-		}
 		if d.At.IsZero() {
 			undated[d.Program] = append(undated[d.Program], d)
 		}

@@ -28,17 +28,19 @@ const maxLines = 50_000
 
 // ReadLines reads the logs among the inputs a second time, now that the window and the clocks are
 // known, and keeps what the filter takes. What cannot be read again, as stdin, gives none.
-func ReadLines(ctx context.Context, o Options, inc *Incident, f timeline.Filter) (Lines, error) {
-	r := lineReader{most: maxLines, inc: inc, filter: inc.Timeline.LineFilter(f), ofEvents: linesOfEvents(inc.Timeline), clocks: map[string]timeline.Clock{}, files: map[string]*File{}, copied: map[lineKey]string{}}
+func ReadLines(ctx context.Context, in Inputs, inc *Incident, f timeline.Filter) (Lines, error) {
+	r := lineReader{
+		most: maxLines, inc: inc, filter: inc.Timeline.LineFilter(f), ofEvents: linesOfEvents(inc.Timeline),
+		clocks: map[string]timeline.Clock{}, files: map[string]*File{}, copied: map[lineKey]string{},
+	}
 	for _, c := range inc.Timeline.Clocks {
 		r.clocks[c.File] = c
 	}
 	for i := range inc.Files {
 		r.files[inc.Files[i].Path] = &inc.Files[i]
 	}
-	err := rereadInputs(ctx, o, func(path string) bool { return r.mayHold(path, &f) }, func(path string, in parse.Opened) {
-		r.readFile(ctx, path, in)
-	})
+	mayHold := func(path string) bool { return r.mayHold(path, &f) }
+	err := rereadInputs(ctx, in, mayHold, func(path string, opened parse.Opened) { r.readFile(ctx, path, opened) })
 	r.sortLines()
 	return r.lines, err
 }
@@ -101,9 +103,7 @@ func (r *lineReader) readFile(ctx context.Context, path string, in parse.Opened)
 		if !rec.Wanted || !r.filter.MatchesTime(at) || !r.filter.MatchesLine(rec.Raw) || r.isOfOtherNode(rec.Host, account) {
 			continue
 		}
-		if rec.Unit == "" && place.Foreign {
-			rec.Unit = foreignUnit
-		}
+		nameForeignUnit(&rec, place)
 		e := observe.Line(&rec)
 		e.Start, e.Basis = at, clock.basis
 		if !r.filter.MatchesComponent(e.Component) {

@@ -51,10 +51,10 @@ func readLinesWith(t *testing.T, options Options, files map[string]string, f tim
 	}
 	catalog, err := rules.Builtin()
 	require.NoError(t, err)
-	options.Inputs, options.Catalog = []string{dir}, catalog
+	options.Paths, options.Catalog = []string{dir}, catalog
 	inc, err = Load(context.Background(), options)
 	require.NoError(t, err)
-	lines, err := ReadLines(context.Background(), options, inc, f)
+	lines, err := ReadLines(context.Background(), options.Inputs, inc, f)
 	require.NoError(t, err)
 	require.Zero(t, lines.Left)
 	for _, e := range lines.Events {

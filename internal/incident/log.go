@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/layout"
 	"github.com/plegdiag/plegdiag/internal/observe"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
@@ -14,15 +15,12 @@ import (
 )
 
 // readLog reads a file of log lines. Of the lines those are looked at that hold one of the wanted
-// strings; nil wants goroutine dumps, and lines about them.
+// strings, among them the headers of goroutine dumps.
 func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wanted *lines.Literals) {
 	var stats lines.Stats
 	var dumps stackdump.Collector
 	var kernel kernelTraces
-	want := dumps.Want
-	if wanted != nil { // headers of dumps are among them
-		want = func(line []byte) bool { return dumps.Pending() || wanted.Match(line) || kernel.want(line) }
-	}
+	want := func(line []byte) bool { return dumps.Pending() || wanted.Match(line) || kernel.want(line) }
 	log := logReader{file: f}
 	maker := runningMaker{maker: &f.eventMaker}
 	for rec, err := range read(lines.Input{Path: f.account.Path, R: r, Want: want, Stats: &stats}) {
@@ -35,9 +33,7 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 		f.account.Used += rec.Lines
 		source := log.addRecord(&rec)
 		if rec.Wanted {
-			if rec.Unit == "" && f.place.Foreign {
-				rec.Unit = foreignUnit
-			}
+			nameForeignUnit(&rec, f.place)
 			log.addLoss(&rec)
 			found := dumps.Add(&rec)
 			f.addFound(found)
@@ -63,8 +59,13 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	f.account.Component = f.mainComponent()
 }
 
-// foreignUnit is who writes the lines of a file that none of the node's daemons wrote.
-const foreignUnit = "container"
+// nameForeignUnit names the writer of a line that names none itself and stands in a file that none of
+// the node's daemons wrote.
+func nameForeignUnit(rec *event.Record, place layout.Place) {
+	if rec.Unit == "" && place.Foreign {
+		rec.Unit = "container"
+	}
+}
 
 // logReader follows the records of a log: whose they are, and what is missing between them.
 type logReader struct {

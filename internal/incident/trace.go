@@ -19,13 +19,12 @@ import (
 
 // ReadTraces sums up the traces among the inputs, each by itself, in the order of their first
 // files; what strace -ff wrote into several files is one trace. Date is for traces that know no
-// date; nil leaves them without one. Of the options only those count that say what to read. What
-// cannot be read is in the account of its file. The error says that an input does not exist, or
-// that the context ended.
-func ReadTraces(ctx context.Context, o Options, date *traces.Date) ([]*observe.Summary, []File, error) {
+// date; nil leaves them without one. What cannot be read is in the account of its file. The error
+// says that an input does not exist, or that the context ended.
+func ReadTraces(ctx context.Context, in Inputs, date *traces.Date) ([]*observe.Summary, []File, error) {
 	r := reader{traces: traceReader{room: traces.MaxHeldParts, newMaker: newTraceSummary, date: date}}
 	r.readFormat = r.readTraceFormat
-	files, failures, err := r.readInputs(ctx, o)
+	files, failures, err := r.readInputs(ctx, in)
 	var all []*observe.Summary
 	for _, f := range files {
 		if f.summary != nil {
