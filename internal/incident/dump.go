@@ -97,7 +97,7 @@ func (f *file) readDumpsOfLog(ctx context.Context, read parse.Records, r io.Read
 		f.account.Used += rec.Lines
 		if rec.Wanted {
 			f.addFound(dumps.Add(&rec))
-			f.addDumpsWritten(&rec)
+			f.addDumpsWritten(rec)
 		}
 		if ctx.Err() != nil {
 			break
@@ -107,10 +107,11 @@ func (f *file) readDumpsOfLog(ctx context.Context, read parse.Records, r io.Read
 	f.addStats(stats)
 }
 
-// addDumpsWritten keeps the event of a record that says that a dump was written.
-func (f *file) addDumpsWritten(rec *event.Record) {
-	nameForeignUnit(rec, f.place)
-	for _, e := range observe.Record(nil, rec) {
+// addDumpsWritten keeps the event of a record that says that a dump was written. It takes a copy, so
+// that the reader's record stays off the heap: there are millions of them.
+func (f *file) addDumpsWritten(rec event.Record) {
+	nameForeignUnit(&rec, f.place)
+	for _, e := range observe.Record(nil, &rec) {
 		if e.Kind == event.KindDumpWritten {
 			f.events.add(&e)
 		}
