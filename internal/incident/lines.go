@@ -129,7 +129,7 @@ func (r *lineReader) isOfOtherNode(host string, a *File) bool {
 
 // addLine adds a line. Where there are too many, the later ones go.
 func (r *lineReader) addLine(e *event.Event) {
-	if r.lines.Left > 0 && e.Start.T.After(r.lines.Events[r.most-1].Start.T) {
+	if r.lines.Left > 0 && event.Compare(*e, *r.lines.Events[r.most-1]) > 0 {
 		r.lines.Left++
 		return
 	}
