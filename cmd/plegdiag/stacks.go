@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/observe/goroutines"
 	"github.com/plegdiag/plegdiag/internal/report/listing"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
@@ -101,7 +101,7 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 	}
 	shown := listing.Stacks{}
 	for _, d := range dumps {
-		row := listing.Dump{Dump: d, Graph: d.Graph(observe.Holds)}
+		row := listing.Dump{Dump: d, Graph: d.Graph(goroutines.Holds)}
 		row.Shown, row.Filtered = o.filter(d.Dump)
 		shown.Dumps = append(shown.Dumps, row)
 	}

@@ -12,7 +12,8 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/observe/goroutines"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
@@ -78,7 +79,7 @@ func (f *file) readDump(in bundle.File, r io.Reader) {
 	if err != nil {
 		f.addError(err)
 	}
-	f.account.Component = observe.Program(d)
+	f.account.Component = goroutines.Program(d)
 	f.addDump(d, Dump{At: stackdump.TimeInName(in.Path), PID: stackdump.PIDInName(in.Path)})
 }
 
@@ -111,7 +112,7 @@ func (f *file) readDumpsOfLog(ctx context.Context, read parse.Records, r io.Read
 // that the reader's record stays off the heap: there are millions of them.
 func (f *file) addDumpsWritten(rec event.Record) {
 	nameForeignUnit(&rec, f.place)
-	for _, e := range observe.Record(nil, &rec) {
+	for _, e := range messages.Record(nil, &rec) {
 		if e.Kind == event.KindDumpWritten {
 			f.events.add(&e)
 		}
@@ -133,7 +134,7 @@ func (f *file) addDump(d *stackdump.Dump, like Dump) {
 			continue
 		}
 		one := like
-		one.Dump, one.Program = part, observe.Program(part)
+		one.Dump, one.Program = part, goroutines.Program(part)
 		f.dumps = append(f.dumps, &one)
 	}
 }
@@ -141,7 +142,7 @@ func (f *file) addDump(d *stackdump.Dump, like Dump) {
 // observeDumps makes events of all dumps, and a source of each program's.
 func observeDumps(files []*file) (events []event.Event, sources []timeline.Source) {
 	for _, d := range joinDumps(files, false) {
-		events = observe.Dump(events, d.Dump, d.At)
+		events = goroutines.Dump(events, d.Dump, d.At)
 		if d.Program != "" {
 			sources = append(sources, timeline.Source{File: d.File, Name: "goroutines." + d.Program, First: d.At, Last: d.At})
 		}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -19,7 +19,7 @@ type eventMaker struct {
 	latePairs map[*timeline.SourceBuilder][]timeline.Pair
 	named     map[string]bool // sources that events name
 	// lines is what rules ask for by text; asked counts what was found of it.
-	lines    *observe.Lines
+	lines    *messages.Lines
 	asked    int
 	noise    map[spanKey]noiseRun // by text
 	readings map[spanKey]lastReading
@@ -42,7 +42,7 @@ const maxAsked = 10_000
 // makeEvents makes events of a wanted line.
 func (m *eventMaker) makeEvents(l *line) {
 	rec := &l.Record
-	m.made = observe.Record(m.made[:0], rec)
+	m.made = messages.Record(m.made[:0], rec)
 	if e, ok := m.lines.Record(rec, strings.TrimSuffix(l.source.Name, ".log")); ok {
 		if m.asked++; m.asked <= maxAsked {
 			m.made = append(m.made, e)
@@ -67,7 +67,7 @@ func (m *eventMaker) addLatePair(l *line, e *event.Event) {
 	at := e.Start.T
 	switch {
 	case e.Kind == event.KindNodeNotReady || e.Kind == event.KindNodeReady:
-		told, ok := observe.Heartbeat(&l.Record)
+		told, ok := messages.Heartbeat(&l.Record)
 		if !ok {
 			return
 		}
@@ -108,9 +108,9 @@ func (m *eventMaker) addEvent(e *event.Event) {
 	key := spanKey{e.Host, e.Span.Key}
 	if slot, ok := m.begun[key]; ok && e.Span.Edge == event.End {
 		delete(m.begun, key)
-		if observe.Ordinary(m.events.at(slot), e) {
+		if messages.Ordinary(m.events.at(slot), e) {
 			m.events.drop(slot)
-			inner := spanKey{e.Host, observe.PartOf(e.Span.Key)}
+			inner := spanKey{e.Host, messages.PartOf(e.Span.Key)}
 			if part, ok := m.begun[inner]; ok { // what went on inside of it is over, too
 				delete(m.begun, inner)
 				m.events.drop(part)
@@ -151,7 +151,7 @@ func (m *eventMaker) countNoise(e *event.Event) {
 		}
 		n.last = at
 		m.noise[key] = n
-		observe.CountNoise(m.events.at(n.slot), at.Sub(n.begin))
+		messages.CountNoise(m.events.at(n.slot), at.Sub(n.begin))
 		return
 	}
 	if m.noise == nil {

@@ -10,7 +10,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/layout"
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/observe/states"
+	"github.com/plegdiag/plegdiag/internal/observe/syscalls"
+	"github.com/plegdiag/plegdiag/internal/observe/threads"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
 	"github.com/plegdiag/plegdiag/internal/timeline"
@@ -26,12 +28,12 @@ type file struct {
 	eventMaker
 	dumps []*Dump
 	// What makes sense only together with other files.
-	tracePart *traces.Part     // of a trace that strace -ff wrote; else nil
-	summary   *observe.Summary // of a trace, where summaries are asked for; of a set in its first file
-	threads   observe.Threads
-	legends   observe.Legends
-	object    string         // the only node whose Kubernetes object the file holds; empty for none or several
-	taken     *observe.Taken // when the files beside it were made; nil for all but a few files
+	tracePart *traces.Part      // of a trace that strace -ff wrote; else nil
+	summary   *syscalls.Summary // of a trace, where summaries are asked for; of a set in its first file
+	threads   threads.Files
+	legends   threads.Legends
+	object    string        // the only node whose Kubernetes object the file holds; empty for none or several
+	taken     *states.Taken // when the files beside it were made; nil for all but a few files
 }
 
 func newFile(path string) *file {
@@ -140,6 +142,6 @@ func (f *file) dropHosts(keep func(host string) bool) {
 	f.dumps = slices.DeleteFunc(f.dumps, func(d *Dump) bool { return !keep(d.host) })
 	f.sources.DropHosts(keep)
 	if !keep("") {
-		f.threads, f.legends = observe.Threads{}, observe.Legends{}
+		f.threads, f.legends = threads.Files{}, threads.Legends{}
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/layout"
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/timeline"
@@ -104,7 +104,7 @@ func (r *lineReader) readFile(ctx context.Context, path string, in parse.Opened)
 			continue
 		}
 		nameForeignUnit(&rec, place)
-		e := observe.Line(&rec)
+		e := messages.Line(&rec)
 		e.Start, e.Basis = at, clock.basis
 		if !r.filter.MatchesComponent(e.Component) {
 			continue

@@ -69,7 +69,7 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	}
 	if !anyLineUsed(inc.Files) {
 		inc.Unread = true
-		inc.Result.Headline = "no line of the inputs could be read; the account of the files says of each why"
+		inc.Result.ForgetAll()
 		return inc, ErrNothing
 	}
 	return inc, nil

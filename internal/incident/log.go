@@ -7,7 +7,9 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/layout"
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/observe/threads"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
@@ -93,7 +95,7 @@ func (l *logReader) addRecord(rec *event.Record) *timeline.SourceBuilder {
 
 // sourceName is the source of what a unit writes; empty for an unknown program.
 func (l *logReader) sourceName(unit string) string {
-	component := observe.Writer(unit)
+	component := daemon.Writer(unit)
 	if unit == "" && l.dated && !l.place.Foreign {
 		component = l.place.Component
 	}
@@ -109,11 +111,11 @@ const maxLosses = 4096
 // addLoss keeps what lines of the file say is missing from it. What journald
 // suppressed lies behind the last line that it kept of the unit.
 func (l *logReader) addLoss(rec *event.Record) {
-	if len(l.losses) == maxLosses || !observe.TellsLoss(rec) {
+	if len(l.losses) == maxLosses || !messages.TellsLoss(rec) {
 		return
 	}
 	kept := *rec // the record itself stays off the heap: there are millions of them
-	e, ok := observe.Loss(&kept)
+	e, ok := messages.Loss(&kept)
 	if !ok {
 		return
 	}
@@ -131,7 +133,7 @@ type kernelTraces []hostTraces
 
 type hostTraces struct {
 	host string
-	*observe.KernelTraces
+	*threads.KernelTraces
 }
 
 // maxTracedHosts bounds the hosts of one file whose stacks are read.
@@ -154,7 +156,7 @@ func (k *kernelTraces) addRecord(rec *event.Record) {
 		}
 	}
 	if len(*k) < maxTracedHosts {
-		t := hostTraces{rec.Host, &observe.KernelTraces{}}
+		t := hostTraces{rec.Host, &threads.KernelTraces{}}
 		*k = append(*k, t)
 		t.Add(rec)
 	}

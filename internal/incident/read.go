@@ -14,7 +14,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/layout"
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
@@ -27,15 +27,15 @@ type reader struct {
 	// stays unread.
 	readFormat func(ctx context.Context, f bundle.File, in parse.Opened, slot *file)
 	wanted     *lines.Literals // every line of a log that is looked at holds one of them
-	lines      *observe.Lines  // what rules ask for by text
+	lines      *messages.Lines // what rules ask for by text
 	traces     traceReader
 }
 
 // readEvidence reads all that can be on the timeline.
 func readEvidence(ctx context.Context, o Options) ([]*file, error) {
-	asked := observe.NewLines(o.Catalog.Lines())
+	asked := messages.NewLines(o.Catalog.Lines())
 	r := reader{
-		wanted: lines.NewLiterals(append(observe.Literals(), asked.Literals()...)), lines: asked,
+		wanted: lines.NewLiterals(append(messages.Literals(), asked.Literals()...)), lines: asked,
 		traces: traceReader{room: traces.MaxHeldParts, newMaker: newTraceEvents},
 	}
 	r.readFormat = r.readEveryFormat

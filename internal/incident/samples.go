@@ -5,7 +5,8 @@ import (
 	"io"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/threads"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/samples"
@@ -16,7 +17,7 @@ import (
 func (f *file) readSamples(ctx context.Context, read parse.Samples, r io.Reader) {
 	var stats lines.Stats
 	f.account.Component = "samples"
-	joined := observe.NewSamples()
+	joined := threads.NewSamples()
 	var events []event.Event
 	for s, err := range read(lines.Input{Path: f.account.Path, R: r, Stats: &stats}) {
 		if err != nil {
@@ -51,13 +52,13 @@ func (f *file) coverSample(s *samples.Sample) {
 	name := ""
 	switch {
 	case s.Ended, s.Disk != nil:
-		name = observe.SourceEnded
+		name = threads.SourceEnded
 	case s.Count > 0:
-		name = observe.SourceSummary
+		name = threads.SourceSummary
 	case s.Part:
-		name = observe.SourceThreads
+		name = threads.SourceThreads
 	case s.TID > 0 || s.Walk != samples.NoWalk:
-		name = observe.SourceSamples
+		name = threads.SourceSamples
 	default:
 		return
 	}
@@ -66,27 +67,27 @@ func (f *file) coverSample(s *samples.Sample) {
 	if s.Uptime > 0 {
 		source.AddBoot(&event.Record{Pos: s.Pos, Time: s.Time, Uptime: s.Uptime})
 	}
-	if name == observe.SourceSamples && s.State == "S" {
-		f.source(observe.SourceSleepers).AddSpan(s.Time, s.Time)
+	if name == threads.SourceSamples && s.State == "S" {
+		f.source(threads.SourceSleepers).AddSpan(s.Time, s.Time)
 	}
 }
 
 // joinSamples joins what several files show of one thing: the files of a thread in /proc,
 // and samples with what their ids stand for, which a sampler writes into the same directory.
 func joinSamples(files []*file) {
-	var threads observe.Threads
-	var legends observe.Legends
+	var parts threads.Files
+	var legends threads.Legends
 	var first *file // with files of /proc: it keeps the events of all
 	for _, f := range files {
-		threads.Merge(&f.threads)
+		parts.Merge(&f.threads)
 		legends.Merge(&f.legends)
-		f.threads, f.legends = observe.Threads{}, observe.Legends{}
-		if first == nil && f.sources.Find("", observe.SourceThreads) != nil {
+		f.threads, f.legends = threads.Files{}, threads.Legends{}
+		if first == nil && f.sources.Find("", threads.SourceThreads) != nil {
 			first = f
 		}
 	}
 	if first != nil {
-		first.addEvents(threads.Events(machineOf(files)))
+		first.addEvents(parts.Events(machineOf(files)))
 	}
 	if legends.Empty() {
 		return
@@ -103,7 +104,7 @@ func machineOf(files []*file) string {
 	machine := ""
 	for _, f := range files {
 		for e := range f.events.all() {
-			if e.Kind != event.KindFact || e.FieldText(event.FieldName) != observe.FactMachine {
+			if e.Kind != event.KindFact || e.FieldText(event.FieldName) != facts.Machine {
 				continue
 			}
 			value := e.FieldText(event.FieldValue)

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/observe/states"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
@@ -13,9 +13,9 @@ import (
 func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.Opened) {
 	var stats lines.Stats
 	var events []event.Event
-	snapshot := observe.NewSnapshot(opened.Name)
+	snapshot := states.NewSnapshot(opened.Name)
 	log := logReader{file: f}
-	for datum, err := range read(lines.Input{Path: f.account.Path, R: opened.R, Want: observe.WantedDatum, Stats: &stats}) {
+	for datum, err := range read(lines.Input{Path: f.account.Path, R: opened.R, Want: states.WantedDatum, Stats: &stats}) {
 		if err != nil {
 			if f.addError(err) {
 				break

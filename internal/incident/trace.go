@@ -10,7 +10,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/observe/syscalls"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
@@ -21,11 +21,11 @@ import (
 // files; what strace -ff wrote into several files is one trace. Date is for traces that know no
 // date; nil leaves them without one. What cannot be read is in the account of its file. The error
 // says that an input does not exist, or that the context ended.
-func ReadTraces(ctx context.Context, in Inputs, date *traces.Date) ([]*observe.Summary, []File, error) {
+func ReadTraces(ctx context.Context, in Inputs, date *traces.Date) ([]*syscalls.Summary, []File, error) {
 	r := reader{traces: traceReader{room: traces.MaxHeldParts, newMaker: newTraceSummary, date: date}}
 	r.readFormat = r.readTraceFormat
 	files, failures, err := r.readInputs(ctx, in)
-	var all []*observe.Summary
+	var all []*syscalls.Summary
 	for _, f := range files {
 		if f.summary != nil {
 			all = append(all, f.summary)
@@ -187,13 +187,13 @@ func (r *traceReader) readCalls(ctx context.Context, calls iter.Seq2[*traces.Sys
 
 // traceEvents makes events of a trace, and keeps each in the file in which its line stands.
 type traceEvents struct {
-	trace *observe.Trace
+	trace *syscalls.Trace
 	files traceFiles
 	made  []event.Event // of the latest call
 }
 
 func newTraceEvents(_ string, _ traces.Form, files traceFiles) traceMaker {
-	return &traceEvents{trace: observe.NewTrace(), files: files}
+	return &traceEvents{trace: syscalls.NewTrace(), files: files}
 }
 
 func (t *traceEvents) filter() *traces.CallFilter { return t.trace.Filter() }
@@ -211,12 +211,12 @@ func (t *traceEvents) addEvents(made []event.Event) {
 
 // traceSummary sums a trace up, and keeps that in its first file.
 type traceSummary struct {
-	*observe.Summary
+	*syscalls.Summary
 	files traceFiles
 }
 
 func newTraceSummary(name string, form traces.Form, files traceFiles) traceMaker {
-	return &traceSummary{observe.NewSummary(name, form), files}
+	return &traceSummary{syscalls.NewSummary(name, form), files}
 }
 
 func (t *traceSummary) filter() *traces.CallFilter { return t.Filter() }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/observe/syscalls"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
 )
 
@@ -43,7 +43,7 @@ func TestReadTraces(t *testing.T) {
 	require.Equal(t, time.Date(2026, 11, 20, 18, 54, 12, 0, time.UTC), dated[0].First.T)
 }
 
-func fsyncs(s *observe.Summary) int {
+func fsyncs(s *syscalls.Summary) int {
 	if n := s.Calls["fsync"]; n != nil {
 		return n.Count
 	}
