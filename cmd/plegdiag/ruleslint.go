@@ -30,7 +30,7 @@ analyze --rules would load them. Without DIR the built-in rules are checked.`,
 func rulesLint(s streams, dirs []string) error {
 	catalog, err := checkCatalog(dirs)
 	if problems := rules.Problems(err); len(problems) > 0 {
-		return lintFailed(s, problems)
+		return failLint(s, problems)
 	}
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func rulesLint(s streams, dirs []string) error {
 	return err
 }
 
-func lintFailed(s streams, problems []*rules.Problem) error {
+func failLint(s streams, problems []*rules.Problem) error {
 	if err := printProblems(s, problems); err != nil {
 		return err
 	}

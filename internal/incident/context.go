@@ -24,7 +24,7 @@ const (
 // readContext reads the inputs once more, for the lines around those that the findings and the
 // stalls quote. What cannot be read again, as stdin, gives none, and that is no error.
 func readContext(ctx context.Context, in Inputs, inc *Incident) map[event.Pos]Surroundings {
-	wanted := quoted(inc)
+	wanted := quotedLines(inc)
 	found := map[event.Pos]Surroundings{}
 	if len(wanted) == 0 {
 		return found
@@ -37,8 +37,8 @@ func readContext(ctx context.Context, in Inputs, inc *Incident) map[event.Pos]Su
 	return found
 }
 
-// quoted are the numbers of the lines that findings and stalls quote, by file.
-func quoted(inc *Incident) map[string]map[int]bool {
+// quotedLines are the numbers of the lines that findings and stalls quote, by file.
+func quotedLines(inc *Incident) map[string]map[int]bool {
 	all := map[string]map[int]bool{}
 	n := 0
 	add := func(quotes []event.Quote) {

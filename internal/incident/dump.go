@@ -80,11 +80,11 @@ func (f *file) readDump(in bundle.File, r io.Reader) {
 		f.addError(err)
 	}
 	f.account.Component = goroutines.Program(d)
-	f.addDump(d, Dump{At: stackdump.TimeInName(in.Path), PID: stackdump.PIDInName(in.Path)})
+	f.addDumps(d, Dump{At: stackdump.TimeInName(in.Path), PID: stackdump.PIDInName(in.Path)})
 }
 
-// readDumpsOfLog reads of a log nothing but goroutine dumps, and where it says that one was written.
-// It follows neither the sources nor the clocks of the log.
+// readDumpsOfLog reads of a log nothing but goroutine dumps, and where it says that one was
+// written. It follows neither the sources nor the clocks of the log.
 func (f *file) readDumpsOfLog(ctx context.Context, read parse.Records, r io.Reader) {
 	var stats lines.Stats
 	var dumps stackdump.Collector
@@ -97,38 +97,38 @@ func (f *file) readDumpsOfLog(ctx context.Context, read parse.Records, r io.Read
 		}
 		f.account.Used += rec.Lines
 		if rec.Wanted {
-			f.addFound(dumps.Add(&rec))
+			f.addFoundDumps(dumps.Add(&rec))
 			f.addDumpsWritten(rec)
 		}
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	f.addFound(dumps.Close())
+	f.addFoundDumps(dumps.Close())
 	f.addStats(stats)
 }
 
-// addDumpsWritten keeps the event of a record that says that a dump was written. It takes a copy, so
-// that the reader's record stays off the heap: there are millions of them.
+// addDumpsWritten keeps the event of a record that says that a dump was written. It takes a copy,
+// so that the reader's record stays off the heap: there are millions of them.
 func (f *file) addDumpsWritten(rec event.Record) {
 	nameForeignUnit(&rec, f.place)
 	for _, e := range messages.Record(nil, &rec) {
 		if e.Kind == event.KindDumpWritten {
-			f.events.add(&e)
+			f.events.addEvent(&e)
 		}
 	}
 }
 
-// addFound keeps the dumps that a log carried.
-func (f *file) addFound(found []stackdump.Found) {
+// addFoundDumps keeps the dumps that a log carried.
+func (f *file) addFoundDumps(found []stackdump.Found) {
 	for _, d := range found {
-		f.addDump(stackdump.Parse(d.Source), Dump{At: d.At, PID: d.PID, Unit: d.Unit, inLog: true, host: d.Host})
+		f.addDumps(stackdump.Parse(d.Source), Dump{At: d.At, PID: d.PID, Unit: d.Unit, inLog: true, host: d.Host})
 	}
 }
 
-// addDump keeps the dumps of one text, of which one may follow the other; like is what they have in
-// common.
-func (f *file) addDump(d *stackdump.Dump, like Dump) {
+// addDumps keeps the dumps of one text, of which one may follow the other; like is what they have
+// in common.
+func (f *file) addDumps(d *stackdump.Dump, like Dump) {
 	for _, part := range d.Split() {
 		if part.Headers == 0 {
 			continue
@@ -181,7 +181,7 @@ func foldCopies(all []*Dump, everyFile bool) []*Dump {
 			}
 			print := d.Fingerprint()
 			twins := byPrint[print]
-			twin := slices.IndexFunc(twins, func(twin *Dump) bool { return !takenApart(twin.At, d.At) && (inLog || !everyFile) })
+			twin := slices.IndexFunc(twins, func(twin *Dump) bool { return !areTakenApart(twin.At, d.At) && (inLog || !everyFile) })
 			if twin < 0 {
 				byPrint[print] = append(twins, d)
 				continue
@@ -193,7 +193,7 @@ func foldCopies(all []*Dump, everyFile bool) []*Dump {
 	return slices.DeleteFunc(all, func(d *Dump) bool { return folded[d] })
 }
 
-// addCopy notes a copy, and takes over what it knows better.
+// addCopy notes a copy, and takes over a better time and the process from it.
 func (d *Dump) addCopy(twin *Dump) {
 	d.Copies = append(d.Copies, twin.Pos())
 	if d.At.IsZero() || !twin.At.IsZero() && twin.At.Prec < d.At.Prec {
@@ -210,11 +210,11 @@ func (d *Dump) Pos() event.Pos {
 	return d.Goroutines[0].Pos
 }
 
-// takenApart says that two dumps are no copies, even if their goroutines are the same: they were
+// areTakenApart says that two dumps are no copies, even if their goroutines are the same: they were
 // taken at different times, and nothing has moved since. A program takes some time to write its
 // dump, and gives it to its log and to a file, each with a time of its own. Times that lack
 // different parts do not compare.
-func takenApart(a, b event.Time) bool {
+func areTakenApart(a, b event.Time) bool {
 	const writing = 5 * time.Second
 	return !a.IsZero() && !b.IsZero() && a.Lacks == b.Lacks && a.T.Sub(b.T).Abs() > writing+max(a.Prec, b.Prec)
 }
@@ -227,7 +227,7 @@ type goroutineKey struct {
 	wait  time.Duration
 }
 
-func keyOf(g *stackdump.Goroutine) goroutineKey { return goroutineKey{g.ID, g.State, g.Wait} }
+func keyOfGoroutine(g *stackdump.Goroutine) goroutineKey { return goroutineKey{g.ID, g.State, g.Wait} }
 
 // foldFragments leaves out what a log kept of a dump that stands elsewhere whole, and notes there
 // where it is.
@@ -235,7 +235,7 @@ func foldFragments(all []*Dump) []*Dump {
 	wholes := map[goroutineKey][]*Dump{} // by the first goroutine of a fragment
 	for _, d := range all {
 		if d.Cut() && len(d.Goroutines) > 0 {
-			wholes[keyOf(&d.Goroutines[0])] = nil
+			wholes[keyOfGoroutine(&d.Goroutines[0])] = nil
 		}
 	}
 	if len(wholes) == 0 {
@@ -243,7 +243,7 @@ func foldFragments(all []*Dump) []*Dump {
 	}
 	for _, d := range all {
 		for i := range d.Goroutines {
-			key := keyOf(&d.Goroutines[i])
+			key := keyOfGoroutine(&d.Goroutines[i])
 			if found, asked := wholes[key]; asked {
 				wholes[key] = append(found, d)
 			}
@@ -254,7 +254,7 @@ func foldFragments(all []*Dump) []*Dump {
 		if !d.Cut() || len(d.Goroutines) == 0 {
 			continue
 		}
-		candidates := wholes[keyOf(&d.Goroutines[0])]
+		candidates := wholes[keyOfGoroutine(&d.Goroutines[0])]
 		if at := slices.IndexFunc(candidates, func(whole *Dump) bool { return !folded[whole] && d.isFragmentOf(whole) }); at >= 0 {
 			whole := candidates[at]
 			whole.Fragments = append(whole.Fragments, append(d.Fragments, d.Pos())...)
@@ -267,22 +267,22 @@ func foldFragments(all []*Dump) []*Dump {
 // isFragmentOf says whether a dump that lost lines in a log shows nothing but goroutines of another
 // one, which wait as long in the same state.
 func (d *Dump) isFragmentOf(whole *Dump) bool {
-	if len(d.Goroutines) >= len(whole.Goroutines) || takenApart(d.At, whole.At) || d.PID != 0 && whole.PID != 0 && d.PID != whole.PID {
+	if len(d.Goroutines) >= len(whole.Goroutines) || areTakenApart(d.At, whole.At) || d.PID != 0 && whole.PID != 0 && d.PID != whole.PID {
 		return false
 	}
 	known := make(map[goroutineKey]bool, len(whole.Goroutines))
 	for i := range whole.Goroutines {
-		known[keyOf(&whole.Goroutines[i])] = true
+		known[keyOfGoroutine(&whole.Goroutines[i])] = true
 	}
-	return !slices.ContainsFunc(d.Goroutines, func(g stackdump.Goroutine) bool { return !known[keyOf(&g)] })
+	return !slices.ContainsFunc(d.Goroutines, func(g stackdump.Goroutine) bool { return !known[keyOfGoroutine(&g)] })
 }
 
-// dumpsWritten is when the logs say that dumps were written into files: by the name of the file, and
-// by the program that wrote it.
+// dumpsWritten is when the logs say that dumps were written into files: by the name of the file,
+// and by the program that wrote it.
 func dumpsWritten(files []*file) (byName map[string]event.Time, byProgram map[string][]event.Time) {
 	byName, byProgram = map[string]event.Time{}, map[string][]event.Time{}
 	for _, f := range files {
-		for e := range f.events.all() {
+		for e := range f.events.allEvents() {
 			if e.Kind != event.KindDumpWritten {
 				continue
 			}

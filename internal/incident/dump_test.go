@@ -124,8 +124,8 @@ func TestReadDumps(t *testing.T) {
 	}
 }
 
-// TestDumpsOfAnIncident: analyze folds dumps as stacks does, and copies in two files besides, unless
-// a log says that they were written at two times.
+// TestDumpsOfAnIncident: analyze folds dumps as stacks does, and copies in two files besides,
+// unless a log says that they were written at two times.
 func TestDumpsOfAnIncident(t *testing.T) {
 	whole := dumpOf(3, 1, 2, 3)
 	require.Equal(t, []string{"a/stacks.log"}, dumpsOnTimeline(t, map[string]string{

@@ -60,7 +60,8 @@ func loadWithin(t *testing.T, limit time.Duration, o incident.Options) *incident
 	}
 }
 
-// A compressed archive whose walk ends well before its last byte: whoever inflates it ahead must not wait forever.
+// A compressed archive whose walk ends well before its last byte: whoever inflates it ahead must
+// not wait forever.
 func TestArchiveLeftEarly(t *testing.T) {
 	long := strings.Repeat(unhealthy, 20_000) // more than is inflated ahead
 	first := tarOf(t, unhealthy, "a/kubelet.log")

@@ -99,7 +99,7 @@ func (r *lineReader) readFile(ctx context.Context, path string, in parse.Opened)
 			}
 			return
 		}
-		at := clock.resolve(&rec)
+		at := clock.resolveTime(&rec)
 		if !rec.Wanted || !r.filter.MatchesTime(at) || !r.filter.MatchesLine(rec.Raw) || r.isOfOtherNode(rec.Host, account) {
 			continue
 		}
@@ -168,8 +168,8 @@ type lineClock struct {
 	basis string     // of the latest
 }
 
-// resolve is when a line was written; zero when not known.
-func (c *lineClock) resolve(rec *event.Record) event.Time {
+// resolveTime is when a line was written; zero when not known.
+func (c *lineClock) resolveTime(rec *event.Record) event.Time {
 	t := rec.Time
 	c.basis = ""
 	switch {

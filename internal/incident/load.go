@@ -56,7 +56,7 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	joinSamples(files)
 	dateReadings(files)
 	inc.Files = accountsOf(files)
-	in := takeInput(files)
+	in := moveToTimeline(files)
 	inc.Timeline = timeline.Build(in, timeline.Options{Zone: o.Zone, Year: o.Year})
 	if inc.Node == "" { // no line of a log names its host: a snapshot of the node may
 		inc.Node = inc.Timeline.Facts["node.name"].Value
@@ -75,8 +75,8 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	return inc, nil
 }
 
-// takeInput moves what the files hold into one input of the timeline; the files are gone then.
-func takeInput(files []*file) timeline.Input {
+// moveToTimeline moves what the files hold into one input of the timeline; the files are gone then.
+func moveToTimeline(files []*file) timeline.Input {
 	events, sources := observeDumps(files)
 	n := 0
 	for _, f := range files {
@@ -84,10 +84,10 @@ func takeInput(files []*file) timeline.Input {
 	}
 	in := timeline.Input{Events: slices.Grow(events, n), Sources: slices.Grow(sources, len(files))}
 	for i, f := range files {
-		for e := range f.events.all() {
+		for e := range f.events.allEvents() {
 			in.Events = append(in.Events, *e)
 		}
-		in.Sources = append(in.Sources, f.sourceList()...)
+		in.Sources = append(in.Sources, f.listSources()...)
 		files[i] = nil // the copies are what stays
 	}
 	return in

@@ -22,7 +22,7 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	var stats lines.Stats
 	var dumps stackdump.Collector
 	var kernel kernelTraces
-	want := func(line []byte) bool { return dumps.Pending() || wanted.Match(line) || kernel.want(line) }
+	want := func(line []byte) bool { return dumps.Pending() || wanted.Match(line) || kernel.wantsLine(line) }
 	log := logReader{file: f}
 	maker := runningMaker{maker: &f.eventMaker}
 	for rec, err := range read(lines.Input{Path: f.account.Path, R: r, Want: want, Stats: &stats}) {
@@ -33,12 +33,12 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 			continue
 		}
 		f.account.Used += rec.Lines
-		source := log.addRecord(&rec)
+		source := log.addToSource(&rec)
 		if rec.Wanted {
 			nameForeignUnit(&rec, f.place)
 			log.addLoss(&rec)
 			found := dumps.Add(&rec)
-			f.addFound(found)
+			f.addFoundDumps(found)
 			if n := len(found); n > 0 && found[n-1].Source.Line == rec.Pos.Line {
 				continue // the message is a dump, and nothing else
 			}
@@ -49,8 +49,8 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 			break
 		}
 	}
-	maker.wait()
-	f.addFound(dumps.Close())
+	maker.makeRemaining()
+	f.addFoundDumps(dumps.Close())
 	f.addEvents(kernel.events())
 	f.addEvents(log.losses)
 	f.takeSources()
@@ -61,8 +61,8 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	f.account.Component = f.mainComponent()
 }
 
-// nameForeignUnit names the writer of a line that names none itself and stands in a file that none of
-// the node's daemons wrote.
+// nameForeignUnit names the writer of a line that names none itself and stands in a file that none
+// of the node's daemons wrote.
 func nameForeignUnit(rec *event.Record, place layout.Place) {
 	if rec.Unit == "" && place.Foreign {
 		rec.Unit = "container"
@@ -80,8 +80,8 @@ type logReader struct {
 	host, unit string
 }
 
-// addRecord adds a record to its source, which it returns.
-func (l *logReader) addRecord(rec *event.Record) *timeline.SourceBuilder {
+// addToSource adds a record to its source, which it returns.
+func (l *logReader) addToSource(rec *event.Record) *timeline.SourceBuilder {
 	if !l.dated && !rec.Time.IsZero() {
 		l.dated, l.source = true, nil
 	}
@@ -139,7 +139,7 @@ type hostTraces struct {
 // maxTracedHosts bounds the hosts of one file whose stacks are read.
 const maxTracedHosts = 1000
 
-func (k kernelTraces) want(line []byte) bool {
+func (k kernelTraces) wantsLine(line []byte) bool {
 	for _, t := range k {
 		if t.Want(line) {
 			return true

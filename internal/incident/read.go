@@ -55,7 +55,7 @@ func (r *reader) readEveryFormat(ctx context.Context, f bundle.File, in parse.Op
 			slot.readLog(ctx, read, in.R, r.wanted)
 		}
 	case parse.Syscalls:
-		r.traces.read(ctx, f, in, slot)
+		r.traces.readTrace(ctx, f, in, slot)
 	case parse.Samples:
 		slot.readSamples(ctx, read, in.R)
 	case parse.Data:
@@ -64,7 +64,7 @@ func (r *reader) readEveryFormat(ctx context.Context, f bundle.File, in parse.Op
 		slot.readDump(f, in.R)
 	default:
 		slot.account.Format = "unknown"
-		slot.countUnknown(in.R)
+		slot.countUnknownLines(in.R)
 	}
 }
 
@@ -205,8 +205,9 @@ func followLinks(files []*file) {
 	}
 }
 
-// countUnknown accounts for a file that no format fits: all its lines are skipped, for one reason.
-func (f *file) countUnknown(r io.Reader) {
+// countUnknownLines accounts for a file that no format fits: all its lines are skipped, for one
+// reason.
+func (f *file) countUnknownLines(r io.Reader) {
 	for line, err := range lines.All(r) {
 		if err != nil {
 			f.account.Err = err.Error()
