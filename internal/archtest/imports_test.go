@@ -161,8 +161,12 @@ var layers = map[string]layer{
 		"it shows text, times and quotes; what they are about is for the pages",
 	},
 	"internal/report/listing": {
-		[]string{"internal/event", "internal/report/show", "internal/stackdump", "internal/observe/syscalls", "internal/parse/traces", "github.com/charmbracelet/lipgloss"},
-		"a listing shows dumps and traces as they are; it knows no incident",
+		[]string{
+			"internal/event", "internal/report/show", "internal/stackdump", "internal/observe/syscalls", "internal/parse/traces",
+			"internal/incident", // its dumps: with program, process and copies
+			"github.com/charmbracelet/lipgloss",
+		},
+		"a listing shows dumps and traces as they are; what they mean for a node is the report's",
 	},
 	"internal/report": {
 		[]string{

@@ -53,7 +53,7 @@ func pages(t *testing.T) map[string]*incident.Incident {
 	require.NoError(t, err)
 	require.NotEmpty(t, bundles)
 	for _, b := range slices.Concat(bundles, lab) {
-		inc, err := incident.Load(t.Context(), incident.Options{Inputs: []string{b}, Catalog: catalog})
+		inc, err := incident.Load(t.Context(), incident.Options{Inputs: incident.Inputs{Paths: []string{b}}, Catalog: catalog})
 		require.NoError(t, err)
 		all[filepath.Base(filepath.Dir(b))] = inc
 	}

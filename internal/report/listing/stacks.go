@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
@@ -31,15 +32,8 @@ type Stacks struct {
 
 // Dump is one dump with its graph.
 type Dump struct {
-	*stackdump.Dump
-	Program string              // whose it is; empty when unknown
-	PID     int                 // of the process; 0 when unknown
-	Unit    string              // that wrote it to a log; empty of a file of its own
-	Go      stackdump.GoVersion // that built the program, as far as the dump tells
-	At      event.Time          // when it was written; zero when nothing tells
-	Graph   stackdump.Graph
-	// Fragments are where pieces of the dump stand that show no more.
-	Fragments []event.Pos
+	*incident.Dump
+	Graph stackdump.Graph
 	// Filtered says that only some goroutines are to be shown: those in Shown, by
 	// index, and the locks that they want or hold.
 	Filtered bool
@@ -53,18 +47,10 @@ type Diff struct {
 	stackdump.Diff
 }
 
-// Pos is where the dump begins.
-func (d *Dump) Pos() event.Pos {
-	if len(d.Goroutines) == 0 {
-		return event.Pos{File: d.File}
-	}
-	return d.Goroutines[0].Pos
-}
-
 // shown is the dump as far as the filters let it through.
 func (d *Dump) shown() *stackdump.Dump {
 	if !d.Filtered {
-		return d.Dump
+		return d.Dump.Dump
 	}
 	part := &stackdump.Dump{File: d.File, Profile: d.Profile}
 	for _, i := range d.Shown {
@@ -268,7 +254,7 @@ func headline(d *Dump) string {
 	if d.Skipped > 0 {
 		words = append(words, show.Plural(d.Skipped, "line")+" skipped")
 	}
-	if version := d.Go.String(); version != "" {
+	if version := d.GoVersion().String(); version != "" {
 		words = append(words, version)
 	}
 	if !d.At.IsZero() {

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report/listing"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
@@ -39,13 +40,13 @@ func shown(t *testing.T, name string) (d listing.Dump, text string) {
 	raw, err := io.ReadAll(zip)
 	require.NoError(t, err)
 	parsed := stackdump.Parse(stackdump.Source{File: name, Line: 1, Text: string(raw)})
-	return listing.Dump{Dump: parsed, Graph: parsed.Graph(nil)}, string(raw)
+	return listing.Dump{Dump: &incident.Dump{Dump: parsed}, Graph: parsed.Graph(nil)}, string(raw)
 }
 
 // hand makes a dump of text written by hand.
 func hand(text string) listing.Dump {
 	d := stackdump.Parse(stackdump.Source{File: "synthetic.log", Line: 1, Text: text})
-	return listing.Dump{Dump: d, Graph: d.Graph(nil)}
+	return listing.Dump{Dump: &incident.Dump{Dump: d}, Graph: d.Graph(nil)}
 }
 
 // deadlock is two goroutines that want what the other has, one that waits behind
@@ -135,7 +136,7 @@ func TestStacksDiff(t *testing.T) {
 	for _, name := range []string{"containerd-1.6.20-umount2.log.gz", "containerd-1.6.20-dbus-stall.log.gz"} {
 		d, _ := shown(t, name)
 		s.Dumps = append(s.Dumps, d)
-		series = append(series, d.Dump)
+		series = append(series, d.Dump.Dump)
 	}
 	s.Diffs = []listing.Diff{{Program: "containerd", Dumps: []int{0, 1}, Diff: stackdump.Compare(series)}}
 	var text, doc bytes.Buffer

@@ -159,7 +159,7 @@ type moveRow struct {
 func newDumpRow(d *Dump) dumpRow {
 	pos := d.Pos()
 	r := dumpRow{
-		Path: d.File, Line: pos.Line, Program: d.Program, PID: d.PID, Unit: d.Unit, Go: newGoRow(d.Go),
+		Path: d.File, Line: pos.Line, Program: d.Program, PID: d.PID, Unit: d.Unit, Go: newGoRow(d.GoVersion()),
 		Goroutines: d.Count(), Unreadable: d.Lost, Skipped: d.Skipped, Suppressed: d.Suppressed,
 		Fragments: []placeRow{}, Groups: []groupRow{}, Locks: []lockRow{}, Queues: []queueRow{}, Deadlocks: []cycleRow{},
 	}
