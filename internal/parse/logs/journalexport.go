@@ -38,16 +38,14 @@ func ReadExport(in lines.Input) iter.Seq2[event.Record, error] {
 // SniffExport wants one of the fields that every entry has; shell variables look the same
 // otherwise.
 func SniffExport(head []byte) float64 {
-	entry := false
-	score := lines.Sniffer(func(line []byte) bool {
-		entry = entry || bytes.HasPrefix(line, []byte("__REALTIME_TIMESTAMP=")) || bytes.HasPrefix(line, []byte("__CURSOR="))
-		key, _, _ := bytes.Cut(line, []byte{'='})
-		return isFieldName(key)
-	})(head)
-	if !entry {
-		return 0
-	}
-	return score
+	return lines.Share(head, lines.Unindented(func(line []byte) lines.Sign {
+		switch key, _, _ := bytes.Cut(line, []byte{'='}); {
+		case string(key) == "__REALTIME_TIMESTAMP", string(key) == "__CURSOR":
+			return lines.Proves
+		default:
+			return lines.SignIf(isFieldName(key), lines.Fits)
+		}
+	}))
 }
 
 // exportReader is the state within one export stream.

@@ -112,14 +112,10 @@ func verboseHeader(b []byte) (t event.Time, ok bool) {
 
 // SniffVerbose wants an entry's first line; fields are indented and do not count.
 func SniffVerbose(head []byte) float64 {
-	entry := false
-	score := lines.Sniffer(func(line []byte) bool {
-		_, ok := verboseHeader(line)
-		entry = entry || ok
-		return ok || isBanner(line)
-	})(head)
-	if !entry {
-		return 0
-	}
-	return score
+	return lines.Share(head, lines.Unindented(func(line []byte) lines.Sign {
+		if _, ok := verboseHeader(line); ok {
+			return lines.Proves
+		}
+		return lines.SignIf(isBanner(line), lines.Fits)
+	}))
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"strconv"
+	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
@@ -167,19 +168,17 @@ func SniffJSON(head []byte) float64 {
 	if len(bytes.TrimSpace(rest)) == 0 {
 		return oneLineJSON(first)
 	}
-	all, good := 0, 0
-	for line := range lines.OfHead(head) {
-		all++
+	n := 0
+	return lines.Share(head, func(line []byte) lines.Sign {
+		n++
+		starts := "}]"
 		inner := bytes.TrimLeft(line, " \t")
-		outer := len(inner) == len(line)
-		switch {
-		case outer && all == 1 && len(bytes.TrimSpace(line)) <= 2, bytes.IndexByte([]byte("}]"), inner[0]) >= 0:
-			good++
-		case !outer && bytes.IndexByte([]byte(`"{[-0123456789tfn`), inner[0]) >= 0:
-			good++
+		if len(inner) < len(line) {
+			starts = `}]"{[-0123456789tfn`
 		}
-	}
-	return float64(good) / float64(all)
+		begins := n == 1 && len(bytes.TrimSpace(line)) <= 2
+		return lines.SignIf(begins || strings.IndexByte(starts, inner[0]) >= 0, lines.Proves)
+	})
 }
 
 // oneLineJSON knows documents without line breaks by a name that logs do not have.

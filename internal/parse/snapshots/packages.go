@@ -57,18 +57,11 @@ func readPackageLine(line string) (name, version string, ok bool) {
 
 // SniffPackages is the share of lines that name a package and its version.
 func SniffPackages(head []byte) float64 {
-	all, good := 0, 0
-	for line := range lines.OfHead(head) {
+	return lines.Share(head, func(line []byte) lines.Sign {
 		if strings.HasPrefix(string(line), "Desired=") || strings.Contains("|+", string(line[:1])) {
-			continue // above the table of dpkg -l
+			return lines.Silent // above the table of dpkg -l
 		}
-		all++
-		if _, _, ok := readPackageLine(string(line)); ok {
-			good++
-		}
-	}
-	if all == 0 {
-		return 0
-	}
-	return float64(good) / float64(all)
+		_, _, ok := readPackageLine(string(line))
+		return lines.SignIf(ok, lines.Proves)
+	})
 }

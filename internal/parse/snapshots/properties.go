@@ -3,6 +3,7 @@ package snapshots
 import (
 	"bytes"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
@@ -96,18 +97,11 @@ var propertyNames = []string{
 // SniffProperties wants one of propertyNames.
 func SniffProperties(head []byte) float64 {
 	var p properties
-	all, good, known := 0, 0, false
-	for line := range lines.OfHead(head) {
-		all++
-		for _, name := range propertyNames {
-			known = known || bytes.HasPrefix(line, []byte(name))
+	return lines.Share(head, func(line []byte) lines.Sign {
+		_, ok := p.readLine(line)
+		if ok && slices.ContainsFunc(propertyNames, func(name string) bool { return bytes.HasPrefix(line, []byte(name)) }) {
+			return lines.Proves
 		}
-		if _, ok := p.readLine(line); ok {
-			good++
-		}
-	}
-	if !known {
-		return 0
-	}
-	return float64(good) / float64(all)
+		return lines.SignIf(ok, lines.Fits)
+	})
 }

@@ -150,29 +150,29 @@ func (w *tomlWalk) yieldScalar(line int, path []string, value string) bool {
 // SniffTOML wants values as TOML types them: a shell's assignments, an INI file's and a note's are
 // not. Comments do not count, for half of /etc is comments.
 func SniffTOML(head []byte) float64 {
-	all, good, typed, inside := 0, 0, 0, false
-	for line := range lines.OfHead(head) {
+	inside := false // a list of several lines
+	share := lines.Share(head, func(line []byte) lines.Sign {
 		line = bytes.TrimSpace(line)
-		if line[0] == '#' && !inside {
-			continue
-		}
-		all++
 		key, value, isPair := bytes.Cut(line, []byte{'='})
+		value = bytes.TrimSpace(value)
 		switch {
-		case inside, isTOMLTable(line):
-			good++
-			inside = inside && !bytes.HasSuffix(line, []byte{']'})
-		case isPair && isTOMLKey(key) && isTOMLValue(bytes.TrimSpace(value)):
-			good++
-			typed++
-			value = bytes.TrimSpace(value)
+		case inside:
+			inside = !bytes.HasSuffix(line, []byte{']'})
+			return lines.Fits
+		case line[0] == '#':
+			return lines.Silent
+		case isTOMLTable(line):
+			return lines.Fits
+		case isPair && isTOMLKey(key) && isTOMLValue(value):
 			inside = value[0] == '[' && !bytes.ContainsRune(value, ']')
+			return lines.Proves
 		}
-	}
-	if typed == 0 || float64(good) < minTOML*float64(all) {
+		return lines.Foreign
+	})
+	if share < minTOML {
 		return 0
 	}
-	return float64(good) / float64(all)
+	return share
 }
 
 // minTOML is the share of lines that a file of TOML must understand: a shell script with

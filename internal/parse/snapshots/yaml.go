@@ -229,19 +229,15 @@ func (w *yamlWalk) yieldScalar(n ast.Node, value string) bool {
 
 // SniffYAML knows Kubernetes' objects by the keys that all of them have.
 func SniffYAML(head []byte) float64 {
-	all, good, known := 0, 0, false
-	for line := range lines.OfHead(head) {
-		inner := bytes.TrimLeft(bytes.TrimPrefix(bytes.TrimLeft(line, " "), []byte("- ")), " ")
-		all++
-		name, _, isPair := bytes.Cut(inner, []byte{':'})
+	return lines.Share(head, func(line []byte) lines.Sign {
+		element, isElement := bytes.CutPrefix(bytes.TrimLeft(line, " "), []byte("- "))
+		name, _, isPair := bytes.Cut(bytes.TrimLeft(element, " "), []byte{':'})
 		switch {
-		case line[0] == ' ' || line[0] == '#' || bytes.HasPrefix(line, []byte("---")), isPair && isTOMLKey(name), bytes.HasPrefix(line, []byte("- ")):
-			good++
+		case line[0] != ' ' && (string(name) == "apiVersion" || string(name) == "kind"):
+			return lines.Proves
+		case line[0] == ' ', line[0] == '#', isElement, bytes.HasPrefix(line, []byte("---")), isPair && isTOMLKey(name):
+			return lines.Fits
 		}
-		known = known || line[0] != ' ' && (string(name) == "apiVersion" || string(name) == "kind")
-	}
-	if !known {
-		return 0
-	}
-	return float64(good) / float64(all)
+		return lines.Foreign
+	})
 }

@@ -211,27 +211,22 @@ func readSeconds(b []byte) (d time.Duration, whole, all int) {
 
 // Sniff is the share of lines that can only be those of a trace, or of a table of -c.
 func Sniff(head []byte) float64 {
+	if only := bytes.TrimSpace(head); bytes.IndexByte(only, '\n') < 0 && isCutCall(only) {
+		return 1
+	}
 	var table countTable
-	all, good := 0, 0
-	for line := range lines.OfHead(head) {
+	return lines.Share(head, func(line []byte) lines.Sign {
 		switch {
 		case table.takesLine(line):
 			table.readRow(line)
-			good++
+			return lines.Proves
 		case isStrace(line): // with -r alone it starts with blanks
-			good++
+			return lines.Proves
 		case line[0] == ' ' || line[0] == '\t':
-			continue
+			return lines.Silent
 		}
-		all++
-	}
-	if only := bytes.TrimSpace(head); all == 1 && good == 0 && isCutCall(only) {
-		return 1
-	}
-	if all == 0 {
-		return 0
-	}
-	return float64(good) / float64(all)
+		return lines.Foreign
+	})
 }
 
 // traceRun is how many lines of a trace in a row make a trace that stands in the middle of other
