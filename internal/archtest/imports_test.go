@@ -44,7 +44,7 @@ var layers = map[string]layer{
 		"a parser says what is written; it does not know what PLEG is, nor where the bytes come from",
 	},
 	"internal/parse/lines": {
-		[]string{"internal/event"}, "whatever is read line by line stands on it; it knows no format",
+		[]string{"internal/event", "golang.org/x/text"}, "whatever is read line by line stands on it; it knows no format",
 	},
 	"internal/parse/stamp": {
 		[]string{"internal/event", "internal/parse/lines"}, "a stamp is written alike in all formats",

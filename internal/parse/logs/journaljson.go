@@ -320,24 +320,12 @@ func (e *jsonEntry) otherFields() []event.Pair {
 	return out
 }
 
-// priorityLevel is syslog's severity as a level.
+// priorityLevel is syslog's severity, a digit, as a level.
 func priorityLevel(b []byte) event.Level {
-	if len(b) != 1 {
+	if len(b) != 1 || b[0]-'0' > 7 {
 		return event.NoLevel
 	}
-	switch b[0] {
-	case '0', '1', '2':
-		return event.Fatal
-	case '3':
-		return event.Error
-	case '4':
-		return event.Warning
-	case '5', '6':
-		return event.Info
-	case '7':
-		return event.Debug
-	}
-	return event.NoLevel
+	return severityLevel(int64(b[0] - '0'))
 }
 
 func skipBlank(b []byte, i int) int {
@@ -352,58 +340,24 @@ func jsonScan(b []byte, i int) (v jsonValue, next int, ok bool) {
 	if i >= len(b) {
 		return v, i, false
 	}
+	end := i
 	switch b[i] {
 	case '"':
-		end := jsonStringEnd(b, i+1)
-		if end < 0 {
+		if end = lines.QuoteEnd(b, i+1); end < 0 {
 			return v, i, false
 		}
 		return jsonValue{raw: b[i+1 : end], quoted: true, set: true}, end + 1, true
 	case '{', '[':
-		end := i
-		for depth := 0; end < len(b); end++ {
-			switch b[end] {
-			case '{', '[':
-				depth++
-			case '}', ']':
-				depth--
-			case '"':
-				if end = jsonStringEnd(b, end+1); end < 0 {
-					return v, i, false
-				}
-			}
-			if depth == 0 {
-				return jsonValue{raw: b[i : end+1], set: true}, end + 1, true
-			}
+		end += lines.BracketEnd(b[i:])
+	default:
+		for end < len(b) && b[end] != ',' && b[end] != '}' && b[end] != ']' && b[end] > ' ' {
+			end++
 		}
+	}
+	if end <= i {
 		return v, i, false
 	}
-	end := i
-	for end < len(b) && b[end] != ',' && b[end] != '}' && b[end] != ']' && b[end] > ' ' {
-		end++
-	}
-	return jsonValue{raw: b[i:end], set: true}, end, end > i
-}
-
-// jsonStringEnd finds the quote that closes a string whose inside starts at i; -1 when it stays
-// open.
-func jsonStringEnd(b []byte, i int) int {
-	q := i - 1 // the next quote at or behind i
-	for i <= len(b) {
-		if q < i {
-			n := bytes.IndexByte(b[i:], '"')
-			if n < 0 {
-				return -1
-			}
-			q = i + n
-		}
-		s := bytes.IndexByte(b[i:q], '\\')
-		if s < 0 {
-			return q
-		}
-		i += s + 2 // behind the escape, which may hide the quote
-	}
-	return -1
+	return jsonValue{raw: b[i:end], set: true}, end, true
 }
 
 // text is the value as a string: unescaped, from an array of byte numbers (a message with colours
@@ -443,6 +397,11 @@ func (v jsonValue) text() string {
 	return string(out)
 }
 
+// jsonEscapes are the escapes of one letter.
+var jsonEscapes = [256]byte{
+	'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', '\\': '\\', '/': '/',
+}
+
 // jsonUnescape appends the meaning of a JSON string's inside. A cut or unknown escape is kept.
 func jsonUnescape(dst, s []byte) []byte {
 	for {
@@ -452,31 +411,19 @@ func jsonUnescape(dst, s []byte) []byte {
 		}
 		dst = append(dst, s[:i]...)
 		s = s[i:]
-		switch s[1] {
-		case 'n':
-			dst = append(dst, '\n')
-		case 't':
-			dst = append(dst, '\t')
-		case 'r':
-			dst = append(dst, '\r')
-		case 'b':
-			dst = append(dst, '\b')
-		case 'f':
-			dst = append(dst, '\f')
-		case '"', '\\', '/':
-			dst = append(dst, s[1])
-		case 'u':
-			r, n := jsonRune(s)
-			if n == 0 {
+		n := 2
+		if c := jsonEscapes[s[1]]; c != 0 {
+			dst = append(dst, c)
+		} else if s[1] != 'u' {
+			dst = append(dst, s[:2]...)
+		} else {
+			var r rune
+			if r, n = jsonRune(s); n == 0 {
 				return append(dst, s...)
 			}
 			dst = utf8.AppendRune(dst, r)
-			s = s[n:]
-			continue
-		default:
-			dst = append(dst, s[:2]...)
 		}
-		s = s[2:]
+		s = s[n:]
 	}
 }
 

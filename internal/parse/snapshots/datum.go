@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
@@ -148,15 +149,8 @@ func readDocument(in lines.Input, yield func(Datum, error) bool) (d document, ok
 
 // lineAt is the number of the line that holds the byte at off.
 func (d *document) lineAt(off int) int {
-	low, high := 0, len(d.starts)
-	for low < high {
-		if mid := (low + high) / 2; d.starts[mid] <= off {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	return max(low, 1)
+	n, _ := slices.BinarySearch(d.starts, off+1)
+	return max(n, 1)
 }
 
 // lineBytes are those of line n, without its end.

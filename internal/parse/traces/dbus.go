@@ -134,11 +134,9 @@ func labelEnd(s string) int {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '"':
-			end := stringEnd([]byte(s), i+1)
-			if end < 0 {
+			if i = lines.QuoteEnd([]byte(s), i+1); i < 0 {
 				return -1
 			}
-			i = end - 1
 		case '<':
 			depth++
 		case '>':
@@ -161,13 +159,8 @@ func cutString(s string) (in, rest string, ok bool) {
 		return "", s, false
 	}
 	s = s[i+1:]
-	for end := 0; end < len(s); end++ {
-		switch s[end] {
-		case '\\':
-			end++
-		case '"':
-			return s[:end], s[end+1:], true
-		}
+	if end := lines.QuoteEnd([]byte(s), 0); end >= 0 {
+		return s[:end], s[end+1:], true
 	}
 	return s, "", true
 }

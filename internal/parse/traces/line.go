@@ -335,7 +335,7 @@ func splitResult(b []byte) (end, result int) {
 		if q < 0 {
 			break
 		}
-		if i = stringEnd(b, stop+1); i < 0 {
+		if i = lines.QuoteEnd(b, stop+1) + 1; i == 0 {
 			break // an open string: the line is cut, or what follows is a program's own output
 		}
 	}
@@ -358,25 +358,6 @@ func resultAt(b []byte, i int) int {
 	return min(i+2, len(b))
 }
 
-// stringEnd is the offset behind the quote that closes a string whose inside starts at from.
-func stringEnd(b []byte, from int) int {
-	for i := from; ; {
-		q := bytes.IndexByte(b[i:], '"')
-		if q < 0 {
-			return -1
-		}
-		q += i
-		slashes := 0
-		for q-slashes > from && b[q-slashes-1] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return q + 1
-		}
-		i = q + 1
-	}
-}
-
 // splitDecorated is splitResult for a line where " = " occurs in a decoration such as
 // 3</tmp/a) = 0>. A < opens one when it follows a digit or AT_FDCWD; -> and << do not count.
 func splitDecorated(b []byte) (end, result int) {
@@ -384,7 +365,7 @@ func splitDecorated(b []byte) (end, result int) {
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
 		case '"':
-			if i = stringEnd(b, i+1) - 1; i < 0 {
+			if i = lines.QuoteEnd(b, i+1); i < 0 {
 				return -1, 0
 			}
 		case '<':
@@ -514,27 +495,10 @@ func supersededBy(b []byte) int {
 	return int(pid)
 }
 
-// stripColours appends b without the escape sequences of --color=always (strace 7.0).
-func stripColours(dst, b []byte) []byte {
-	for {
-		i := bytes.Index(b, []byte("\x1b["))
-		if i < 0 {
-			return append(dst, b...)
-		}
-		dst = append(dst, b[:i]...)
-		for i += 2; i < len(b) && (lines.IsDigit(b[i]) || b[i] == ';'); i++ {
-		}
-		if i < len(b) && b[i] == 'm' {
-			i++
-		}
-		b = b[i:]
-	}
-}
-
 // isStrace says that a line is one of a trace beyond doubt.
 func isStrace(line []byte) bool {
 	if bytes.IndexByte(line, '\x1b') >= 0 {
-		line = stripColours(nil, line)
+		line = lines.WithoutColours(nil, line)
 	}
 	switch l := scanTrace(line); l.kind {
 	case traceCall, traceUnfinished, traceResumed:

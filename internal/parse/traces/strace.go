@@ -735,7 +735,7 @@ func (t *tracer) yieldOpenCalls() bool {
 func (t *tracer) readOwnMessage(n int, raw []byte, own int) bool {
 	b := raw[:own]
 	if bytes.IndexByte(b, '\x1b') >= 0 {
-		b = stripColours(nil, b)
+		b = lines.WithoutColours(nil, b)
 	}
 	l := &traceLine{}
 	if l.scan(b); own == 0 || l.kind == traceNothing {
