@@ -2,7 +2,6 @@ package logs
 
 import (
 	"bytes"
-	"fmt"
 	"iter"
 	"time"
 
@@ -22,16 +21,8 @@ import (
 // entry that are not blank, also inside a value.
 func ReadExport(in lines.Input) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
-		x := exportReader{logReader: logReader{Input: in, lines: lines.NewReader(in.R, in.Stats), yield: yield}}
-		x.logReader.Stats = x.lines.Stats
-		for x.lines.Next() {
-			if !x.readField() {
-				return
-			}
-		}
-		if x.endEntry() && x.endFile() && x.lines.Err != nil {
-			yield(event.Record{}, x.lines.Err)
-		}
+		x := exportReader{logReader: newLogReader(in, yield)}
+		x.readFile(x.readField, x.endEntries)
 	}
 }
 
@@ -69,12 +60,12 @@ func (x *exportReader) readField() bool {
 	if lines.IsBlank(b) && line.Cut == 0 {
 		return x.endEntry()
 	}
-	if err := line.CutSkip(x.Path); err != nil && !x.yield(event.Record{}, err) {
+	if err := x.CutSkip(line); err != nil && !x.yield(event.Record{}, err) {
 		return false
 	}
 	key, value, text := bytes.Cut(b, []byte{'='})
 	if !isFieldName(key) {
-		return x.yieldSkip(line.N, fmt.Sprintf("no field of a journal export: %.40q", b))
+		return x.loseLine(line.N, "no field of a journal export: %.40q", b)
 	}
 	isMessage := string(key) == "MESSAGE"
 	switch {
@@ -85,7 +76,7 @@ func (x *exportReader) readField() bool {
 	default:
 		value, first, err := x.lines.ReadBinary()
 		if err != nil {
-			return x.yieldSkip(line.N, fmt.Sprintf("field without a value: %v", err))
+			return x.loseLine(line.N, "field without a value: %v", err)
 		}
 		if isMessage {
 			physical, _, _ := bytes.Cut(value, []byte{'\n'})
@@ -96,10 +87,10 @@ func (x *exportReader) readField() bool {
 	return true
 }
 
-// yieldSkip loses one line of the entry; it is taken off the entry's account.
-func (x *exportReader) yieldSkip(n int, reason string) bool {
+// loseLine names a line of the entry that cannot be read, and takes it off the entry's account.
+func (x *exportReader) loseLine(n int, format string, args ...any) bool {
 	x.start++
-	return x.yield(event.Record{}, &event.Skip{Pos: event.Pos{File: x.Path, Line: n}, Lines: 1, Reason: reason})
+	return x.yieldSkip(n, 1, format, args...)
 }
 
 // isFieldName knows journald's field names: capitals, digits and underscores.
@@ -145,6 +136,9 @@ func (x *exportReader) keepField(key, value []byte) {
 		x.h.level = priorityLevel(value)
 	}
 }
+
+// endEntries gives out what the end of the file leaves open.
+func (x *exportReader) endEntries() bool { return x.endEntry() && x.endFile() }
 
 // endEntry makes a record of the entry that has been read, if there is one.
 func (x *exportReader) endEntry() bool {

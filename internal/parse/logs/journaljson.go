@@ -2,7 +2,6 @@ package logs
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -60,16 +59,13 @@ func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 		return l.readContinuation(n, b, b)
 	}
 	if !ok {
-		return l.yield(event.Record{}, &event.Skip{
-			Pos: event.Pos{File: l.Path, Line: n}, Lines: max(1, l.filled),
-			Reason: fmt.Sprintf("JSON breaks off at byte %d: %.40q", at, b[min(at, len(b)):]),
-		})
+		return l.yieldSkip(n, max(1, l.filled), "JSON breaks off at byte %d: %.40q", at, b[min(at, len(b)):])
 	}
 	var h header
 	e.fillHeader(&h)
 	switch {
 	case h.body == none && l.started > 0:
-		return l.yield(event.Record{}, &event.Skip{Pos: event.Pos{File: l.Path, Line: n}, Lines: l.filled, Reason: "an object without a time and a message"})
+		return l.yieldSkip(n, l.filled, "an object without a time and a message")
 	case h.body == none:
 		return l.readContinuation(n, b, b)
 	case h.body == plain && (h.carried || h.container) && len(e.scratch) > 0 && e.scratch[0] == '{' && e.message.quoted:
@@ -82,7 +78,7 @@ func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 		if rec.Wanted, rec.Lost, rec.Raw = true, true, lines.Clip(b); l.started > 0 {
 			rec.Raw = string(l.quote)
 		}
-		return l.remark(rec.Pos.Line, "MESSAGE is null: journalctl -o json drops fields above 4096 bytes; collect it again with journalctl -o export (or add -a)") &&
+		return l.yieldSkip(rec.Pos.Line, 0, "MESSAGE is null: journalctl -o json drops fields above 4096 bytes; collect it again with journalctl -o export (or add -a)") &&
 			l.yield(rec, nil)
 	}
 	piece := l.open != nil && (h.carried || h.container)

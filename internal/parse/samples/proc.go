@@ -157,28 +157,18 @@ func ReadProc(in lines.Input) iter.Seq2[Sample, error] {
 	return func(yield func(Sample, error) bool) {
 		r := procReader{Input: in, seen: map[string]int{}}
 		r.place, _ = readPlace(in.Path)
-		src := lines.NewReader(in.R, in.Stats)
-		for src.NextFilled() {
-			b, pos := src.Line.Bytes, event.Pos{File: in.Path, Line: src.Line.N}
-			if err := src.Line.CutSkip(in.Path); err != nil && !yield(Sample{}, err) {
-				return
-			}
+		lines.ReadFilled(in, yield, func(b []byte, pos event.Pos) bool {
 			out, reason := r.readLine(string(b), event.Quote{Pos: pos, Text: lines.Clip(b)})
 			for i := range out {
 				if !yield(out[i], nil) {
-					return
+					return false
 				}
 			}
-			if reason != "" && !yield(Sample{}, &event.Skip{Pos: pos, Lines: 1, Reason: reason}) {
-				return
-			}
-		}
-		if s, ok := r.endFile(); ok && !yield(s, nil) {
-			return
-		}
-		if src.Err != nil {
-			yield(Sample{}, src.Err)
-		}
+			return reason == "" || yield(Sample{}, in.Skip(pos.Line, 1, "%s", reason))
+		}, func() bool {
+			s, ok := r.endFile()
+			return !ok || yield(s, nil)
+		})
 	}
 }
 

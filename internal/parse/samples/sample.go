@@ -133,25 +133,14 @@ func ReadXCapture(in lines.Input) iter.Seq2[Sample, error] {
 // that it cannot read.
 func sampleLines(in lines.Input, row func(line string) (s Sample, reason string)) iter.Seq2[Sample, error] {
 	return func(yield func(Sample, error) bool) {
-		src := lines.NewReader(in.R, in.Stats)
-		for src.NextFilled() {
-			b, pos := src.Line.Bytes, event.Pos{File: in.Path, Line: src.Line.N}
-			if err := src.Line.CutSkip(in.Path); err != nil && !yield(Sample{}, err) {
-				return
-			}
+		lines.ReadFilled(in, yield, func(b []byte, pos event.Pos) bool {
 			s, reason := row(string(b))
-			s.Pos, s.Raw, s.Lines = pos, lines.Clip(b), 1
-			var err error
 			if reason != "" {
-				s, err = Sample{}, &event.Skip{Pos: pos, Lines: 1, Reason: reason}
+				return yield(Sample{}, in.Skip(pos.Line, 1, "%s", reason))
 			}
-			if !yield(s, err) {
-				return
-			}
-		}
-		if src.Err != nil {
-			yield(Sample{}, src.Err)
-		}
+			s.Pos, s.Raw, s.Lines = pos, lines.Clip(b), 1
+			return yield(s, nil)
+		}, func() bool { return true })
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/logs"
 )
@@ -72,12 +71,11 @@ func (w *jsonWalk) loseRest(err error, yield func(Datum, error) bool) (skipped i
 		at = int(syntax.Offset)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		skip := &event.Skip{Pos: event.Pos{File: w.document.path, Line: max(len(w.starts), 1)}, Reason: "the document is cut: JSON ends inside a value"}
-		return 0, yield(Datum{}, skip)
+		return 0, yield(Datum{}, w.Skip(max(len(w.starts), 1), 0, "the document is cut: JSON ends inside a value"))
 	}
 	n := w.lineAt(min(at, max(len(w.text)-1, 0)))
 	skipped = w.countFilled(n, len(w.starts))
-	return skipped, yield(Datum{}, &event.Skip{Pos: event.Pos{File: w.document.path, Line: n}, Lines: skipped, Reason: fmt.Sprintf("not JSON from here on: %.200s", err)})
+	return skipped, yield(Datum{}, w.Skip(n, skipped, "not JSON from here on: %.200s", err))
 }
 
 // takeToken takes one token; before is where the one before it ended.
@@ -124,7 +122,7 @@ func (w *jsonWalk) skipTo(off int) int {
 func (w *jsonWalk) yieldValue(value string, yield func(Datum, error) bool) bool {
 	at := min(w.keyAt, max(len(w.text)-1, 0))
 	n := w.lineAt(at)
-	e := Datum{Pos: event.Pos{File: w.document.path, Line: n}, Doc: w.doc, Path: w.path, Value: value}
+	e := Datum{Pos: w.posOf(n), Doc: w.doc, Path: w.path, Value: value}
 	e.Raw = w.quoteLine(n, at, int(w.InputOffset()))
 	return yield(e, nil)
 }

@@ -45,7 +45,7 @@ func ReadMetrics(in lines.Input) iter.Seq2[Datum, error] {
 	return func(yield func(Datum, error) bool) {
 		for e, err := range rows {
 			if err == nil && broken != "" && e.Text != "" {
-				e, err = Datum{}, &event.Skip{Pos: e.Pos, Lines: e.Lines, Reason: fmt.Sprintf("not a metric: %.200q", broken)}
+				e, err = Datum{}, in.Skip(e.Pos.Line, e.Lines, "not a metric: %.200q", broken)
 			}
 			broken = ""
 			if !yield(e, err) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/pelletier/go-toml/v2/unstable"
 
-	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
@@ -78,7 +77,7 @@ func (w *tomlWalk) loseLine(at int, err error) bool {
 		return true
 	}
 	w.skipped++
-	return w.yield(Datum{}, &event.Skip{Pos: event.Pos{File: w.path, Line: n}, Lines: 1, Reason: fmt.Sprintf("not TOML: %.100s: %.60q", err, line)})
+	return w.yield(Datum{}, w.Skip(n, 1, "not TOML: %.100s: %.60q", err, line))
 }
 
 // keyOffset is where the key of an expression stands in the document.
@@ -143,7 +142,7 @@ func (w *tomlWalk) yieldValue(line int, path []string, v *unstable.Node) bool {
 }
 
 func (w *tomlWalk) yieldScalar(line int, path []string, value string) bool {
-	e := Datum{Pos: event.Pos{File: w.path, Line: line}, Path: path, Value: value, Raw: w.quoteLine(line, w.starts[line-1], len(w.text))}
+	e := Datum{Pos: w.posOf(line), Path: path, Value: value, Raw: w.quoteLine(line, w.starts[line-1], len(w.text))}
 	return w.yield(e, nil)
 }
 

@@ -5,7 +5,6 @@ package traces
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -316,7 +315,7 @@ func (t *tracer) lookUpThread(l *traceLine) (th *tracedThread, first bool) {
 }
 
 func (t *tracer) yieldSkip(n, lines int, format string, args ...any) bool {
-	return t.yield(&Syscall{}, &event.Skip{Pos: event.Pos{File: t.Path, Line: n}, Lines: lines, Reason: fmt.Sprintf(format, args...)})
+	return t.yield(&Syscall{}, t.Skip(n, lines, format, args...))
 }
 
 // wantsCall says whether a call matters that has returned on the line l; args is what its first
