@@ -3,6 +3,7 @@ package samples
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,7 +54,7 @@ func (r *psnReader) readRow(line string) (s Sample, reason string) {
 		case "comm":
 			s.Comm = strings.TrimSuffix(strings.TrimPrefix(v, "("), ")")
 		case "state":
-			s.State = psnState(v)
+			s.State = stateLetter(v)
 		case "syscall":
 			s.Kernel = v == "[kernel_thread]"
 			s.Syscall = withoutPlaceholder(v)
@@ -81,30 +82,13 @@ func psnFields(line string) []string {
 	return f
 }
 
-// psnState is the letter of ps for a state as psn spells it out.
-func psnState(s string) string {
-	for _, word := range [...]struct{ name, letter string }{
-		{"Disk", "D"}, {"Running", "R"}, {"Sleep", "S"}, {"Tracing", "t"}, {"Traced", "t"}, {"Stopped", "T"}, {"(zombie)", "Z"}, {"Zombie", "Z"}, {"Idle", "I"}, {"Dead", "X"},
-	} {
-		if strings.HasPrefix(s, word.name) {
-			return word.letter
-		}
-	}
-	return ""
-}
-
 // psnNotes start the lines around the table.
 var psnNotes = []string{
 	"Linux Process Snapper", "Sampling /proc/", "finished.", "=== Active Threads ===", "-----", "samples: ", "(expected: ", "total processes: ", "runtime: ", "Warning:",
 }
 
 func isPSNNote(line string) bool {
-	for _, note := range psnNotes {
-		if strings.HasPrefix(line, note) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(psnNotes, func(note string) bool { return strings.HasPrefix(line, note) })
 }
 
 // SniffPSN knows a report by its title and the head of its table.

@@ -322,8 +322,20 @@ func (r *sampleReader) readCSV(line string) (Sample, string) {
 	return r.readScan(f[0], f[1], f[2], f[4], comm, f[end], f[end+1], f[end+2:])
 }
 
-// stateLetter is the letter of ps that a state begins with; empty where it begins with none.
+// stateWords are states as psn and xcapture 3 spell them, whose letter in ps is another one than
+// their first.
+var stateWords = []struct{ start, letter string }{
+	{"Traced", "t"}, {"Tracing", "t"}, {"0x8", "t"}, {"Stopped", "T"}, {"STOPPED", "T"}, {"Dead", "X"}, {"DEAD", "X"}, {"(zombie)", "Z"},
+}
+
+// stateLetter is the letter of ps for a state, as a letter or as a word; empty for anything else.
+// What stands behind it is about queues.
 func stateLetter(state string) string {
+	for _, word := range stateWords {
+		if strings.HasPrefix(state, word.start) {
+			return word.letter
+		}
+	}
 	if state == "" || state[0]|0x20 < 'a' || state[0]|0x20 > 'z' {
 		return ""
 	}

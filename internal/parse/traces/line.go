@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"regexp"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -379,12 +380,8 @@ func splitDecorated(b []byte) (end, result int) {
 				depth--
 			}
 		case ')':
-			p := i + 1
-			for p < len(b) && b[p] == ' ' {
-				p++
-			}
-			if depth == 0 && p > i+1 && p+1 < len(b) && b[p] == '=' && b[p+1] == ' ' {
-				return i, p + 2
+			if r := resultAt(b, i+1); depth == 0 && r > 0 {
+				return i, r
 			}
 		}
 	}
@@ -431,8 +428,12 @@ func (l *traceLine) returned() bool {
 	return len(l.result) > 0 && (l.failed || l.result[0] != '?')
 }
 
-// ownMessage finds what strace says about itself: "strace: Process 18301 attached with 9 threads",
-// with its path in front, or without any name before 4.11. -1 when there is none.
+// ownMessages is how strace writes about itself: "strace: Process 18301 attached with 9 threads",
+// perhaps with its path in front, and before 4.11 "Process 2613 attached (waiting for parent)".
+var ownMessages = regexp.MustCompile(`(?:/[\w./-]*)?strace: (?:Process |\[ Process |attach: |Can't |Could not |exec: )` +
+	`|Process \d+ (?:attached|detached|suspended|resumed)`)
+
+// ownMessage finds what strace says about itself; -1 when there is none.
 func ownMessage(b []byte) int {
 	if len(b) == 0 {
 		return -1
@@ -441,48 +442,14 @@ func ownMessage(b []byte) int {
 	if c := b[len(b)-1]; c == '>' || c == ')' || lines.IsDigit(c) {
 		return -1
 	}
-	i := bytes.Index(b, []byte("strace: "))
-	if i < 0 {
-		return oldMessage(b)
-	}
-	rest := b[i+8:]
-	known := false
-	for _, s := range [...]string{"Process ", "[ Process ", "attach: ", "Can't ", "Could not ", "exec: "} {
-		known = known || bytes.HasPrefix(rest, []byte(s))
-	}
-	if !known || inString(b[:i]) {
+	if !bytes.Contains(b, []byte("strace: ")) && !bytes.Contains(b, []byte("Process ")) {
 		return -1
 	}
-	for i > 0 && isPathByte(b[i-1]) && bytes.IndexByte(b[:i], '/') >= 0 {
-		i--
-	}
-	return i
-}
-
-// inString says that what follows b is a program's text: part of a string argument.
-func inString(b []byte) bool { return bytes.Count(b, []byte{'"'})%2 == 1 }
-
-// oldMessage finds "Process 2613 attached (waiting for parent)", as strace before 4.11 printed it.
-func oldMessage(b []byte) int {
-	i := bytes.Index(b, []byte("Process "))
-	if i < 0 {
+	at := ownMessages.FindIndex(b)
+	if at == nil || bytes.Count(b[:at[0]], []byte{'"'})%2 == 1 { // in a string argument
 		return -1
 	}
-	rest := b[i+8:]
-	_, n := lines.Digits(rest)
-	if n == 0 {
-		return -1
-	}
-	for _, s := range [...]string{" attached", " detached", " suspended", " resumed"} {
-		if bytes.HasPrefix(rest[n:], []byte(s)) && !inString(b[:i]) {
-			return i
-		}
-	}
-	return -1
-}
-
-func isPathByte(c byte) bool {
-	return c == '/' || c == '-' || c == '.' || c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || lines.IsDigit(c)
+	return at[0]
 }
 
 // supersededBy reads "+++ superseded by execve in pid 10 +++"; 0 for any other line.
