@@ -227,7 +227,7 @@ func newSummary(inc *incident.Incident) summary {
 		stalls[i].Suspects = append(stalls[i].Suspects, suspects[i]...)
 	}
 	return summary{
-		Headline: inc.Result.Headline,
+		Headline: inc.Result.HeadlineWithCommand(),
 		Node:     inc.Node,
 		LeftOut:  inc.LeftOut,
 		Window:   span{show.Stamp(inc.Window.Start), show.Stamp(inc.Window.End)},

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/observe/syscalls"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
@@ -15,7 +15,7 @@ import (
 const SyscallsSchema = "plegdiag.syscalls/v1"
 
 // SyscallsJSON writes traces for programs. Lists are never null; what is unknown is null or absent.
-func SyscallsJSON(w io.Writer, traces []*observe.Summary, o show.Options) error {
+func SyscallsJSON(w io.Writer, traces []*syscalls.Summary, o show.Options) error {
 	doc := syscallsDocument{Schema: SyscallsSchema, Tool: show.Tool{Version: o.Version}, Traces: []traceRow{}}
 	for _, s := range traces {
 		doc.Traces = append(doc.Traces, newTraceRow(s))
@@ -123,7 +123,7 @@ type convoyRow struct {
 	Certainty  string `json:"certainty"`
 }
 
-func newConvoyRow(v *observe.Convoy) convoyRow {
+func newConvoyRow(v *syscalls.Convoy) convoyRow {
 	r := convoyRow{utf8Text(v.Address), v.Waiters, nil, v.HolderCall, "inferred"}
 	if v.Holder != 0 {
 		r.Holder = &v.Holder
@@ -177,7 +177,7 @@ type messageRow struct {
 	Line        int      `json:"line"`
 }
 
-func newTraceRow(s *observe.Summary) traceRow {
+func newTraceRow(s *syscalls.Summary) traceRow {
 	f := &s.Form
 	r := traceRow{
 		Path: s.Path, Files: append([]string{}, s.Files...), Missing: append([]string{}, s.Missing()...), Start: momentOf(s.First), End: momentOf(s.Last),
@@ -204,7 +204,7 @@ func newTraceRow(s *observe.Summary) traceRow {
 }
 
 // nameFiles says of every row in which file of the trace its line stands.
-func (r *traceRow) nameFiles(s *observe.Summary) {
+func (r *traceRow) nameFiles(s *syscalls.Summary) {
 	for i := range r.Open {
 		r.Open[i].File = s.Open[i].Pos.File
 	}
@@ -216,7 +216,7 @@ func (r *traceRow) nameFiles(s *observe.Summary) {
 	}
 }
 
-func countRows(table map[string]*observe.CallCount) map[string]countRow {
+func countRows(table map[string]*syscalls.CallCount) map[string]countRow {
 	rows := map[string]countRow{}
 	for name, n := range table {
 		rows[name] = countRow{n.Count, n.Errors, n.Total.Seconds(), n.Max.Seconds()}
@@ -224,7 +224,7 @@ func countRows(table map[string]*observe.CallCount) map[string]countRow {
 	return rows
 }
 
-func newCallRow(c *observe.TracedCall) callRow {
+func newCallRow(c *syscalls.TracedCall) callRow {
 	r := callRow{
 		Name: c.Name, PID: c.PID, Wait: string(c.Wait), Why: c.Why, Blocker: c.Blocker, In: c.BlockerCall, Start: momentOf(c.Start), AtLeast: c.AtLeast, AtMost: c.AtMost > 0,
 		Args: utf8Text(c.Args), Result: utf8Text(c.Result), Delayed: c.Delayed, Injected: c.Injected, Line: c.Pos.Line, EndLine: c.EndPos.Line,
@@ -237,7 +237,7 @@ func newCallRow(c *observe.TracedCall) callRow {
 	return r
 }
 
-func newConnRow(c *observe.BusConn) connRow {
+func newConnRow(c *syscalls.BusConn) connRow {
 	r := connRow{c.PID, c.FD, c.Inode, utf8Text(c.Path), c.Known, c.Unreadable, c.Deaf, nil, []serialRow{}}
 	if d, ok := c.Handshake(); ok {
 		r.Shake = seconds(d)
@@ -255,7 +255,7 @@ func newConnRow(c *observe.BusConn) connRow {
 	return r
 }
 
-func newMessageRow(m *observe.BusMessage) messageRow {
+func newMessageRow(m *syscalls.BusMessage) messageRow {
 	r := messageRow{
 		PID: m.TID, FD: m.Conn.FD, Direction: direction(m.Sent), Type: busTypes[m.Type], Serial: m.Serial, ReplySerial: m.ReplySerial,
 		Path: utf8Text(m.Path), Interface: utf8Text(m.Interface), Member: utf8Text(m.Member), ErrorName: utf8Text(m.ErrorName),
@@ -273,7 +273,7 @@ func newMessageRow(m *observe.BusMessage) messageRow {
 
 // state says what became of a message: of a call "answered", "unanswered" or
 // "unknown", of what could not be sent "blocked", of everything else "".
-func state(m *observe.BusMessage) string {
+func state(m *syscalls.BusMessage) string {
 	switch {
 	case m.Blocked:
 		return "blocked"
