@@ -59,8 +59,13 @@ var layers = map[string]layer{
 		},
 		"a log is read without what else is read",
 	},
+	"internal/parse/traces/dbus": {
+		[]string{"internal/event"}, "messages are found in bytes, whatever showed these",
+	},
 	"internal/parse/traces": {
-		[]string{"internal/event", "internal/parse/lines", "internal/parse/stamp", "internal/parse/kernel"},
+		[]string{
+			"internal/event", "internal/parse/lines", "internal/parse/stamp", "internal/parse/kernel", "internal/parse/traces/dbus",
+		},
 		"a trace is read without what else is read; which call means what is for the observers",
 	},
 	"internal/parse/samples": {
@@ -104,7 +109,10 @@ var layers = map[string]layer{
 		"what a dump tells does not depend on other inputs",
 	},
 	"internal/observe/syscalls": {
-		[]string{"internal/event", "internal/parse/lines", "internal/parse/traces", "internal/observe/scan", "internal/observe/kernelwait"},
+		[]string{
+			"internal/event", "internal/parse/lines", "internal/parse/traces", "internal/parse/traces/dbus",
+			"internal/observe/scan", "internal/observe/kernelwait",
+		},
 		"what a trace tells does not depend on other inputs",
 	},
 	"internal/observe/threads": {
@@ -161,7 +169,10 @@ var layers = map[string]layer{
 		"it shows text, times and quotes; what they are about is for the pages",
 	},
 	"internal/report/listing": {
-		[]string{"internal/event", "internal/report/show", "internal/stackdump", "internal/observe/syscalls", "internal/parse/traces", "github.com/charmbracelet/lipgloss"},
+		[]string{
+			"internal/event", "internal/report/show", "internal/stackdump", "internal/observe/syscalls",
+			"internal/parse/traces", "internal/parse/traces/dbus", "github.com/charmbracelet/lipgloss",
+		},
 		"a listing shows dumps and traces as they are; it knows no incident",
 	},
 	"internal/report": {
