@@ -115,12 +115,6 @@ func (x *exportReader) keepMessage(value, line []byte, n int) {
 
 func (x *exportReader) keepField(key, value []byte) {
 	switch string(key) {
-	case "__REALTIME_TIMESTAMP":
-		if us, n := lines.Digits(value); n > 0 {
-			x.h.carrier = event.Time{T: time.UnixMicro(us).UTC(), Prec: time.Microsecond, Known: true}
-		}
-	case "__MONOTONIC_TIMESTAMP":
-		x.h.uptime = sinceBoot(value)
 	case "SYSLOG_IDENTIFIER":
 		x.unit = append(x.unit[:0], value...)
 		x.h.unit = x.unit
@@ -129,12 +123,30 @@ func (x *exportReader) keepField(key, value []byte) {
 	case "_HOSTNAME":
 		x.host = append(x.host[:0], value...)
 		x.h.host = x.host
+	default:
+		x.h.setNumber(key, value)
+	}
+}
+
+// setNumber takes a field of an entry of the journal that is a number; false for any other field.
+func (h *header) setNumber(name, value []byte) bool {
+	switch string(name) {
+	case "__REALTIME_TIMESTAMP":
+		h.carried = true
+		if us, n := lines.Digits(value); n > 0 {
+			h.carrier = event.Time{T: time.UnixMicro(us).UTC(), Prec: time.Microsecond, Known: true}
+		}
+	case "__MONOTONIC_TIMESTAMP":
+		h.uptime = sinceBoot(value)
 	case "_PID":
 		pid, _ := lines.Digits(value)
-		x.h.pid = int(pid)
+		h.pid = int(pid)
 	case "PRIORITY":
-		x.h.level = priorityLevel(value)
+		h.level = priorityLevel(value)
+	default:
+		return false
 	}
+	return true
 }
 
 // endEntries gives out what the end of the file leaves open.

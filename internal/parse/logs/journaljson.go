@@ -22,12 +22,13 @@ import (
 // {"ts":1763203532053.9302,"caller":"kubelet/kubelet.go:2406","msg":"…","err":"…"}, and docker's
 // json-file {"log":"…\n","stream":"stderr","time":"…"}.
 type jsonEntry struct {
-	real, mono, ident, comm, pid, host, priority jsonValue
-	message                                      jsonValue
-	time, level                                  jsonValue
-	container                                    bool        // docker's json-file
-	others                                       []jsonField // of a logger's own line
-	scratch                                      []byte
+	journal           header // of the journal's numbers
+	ident, comm, host jsonValue
+	message           jsonValue
+	time, level       jsonValue
+	container         bool        // docker's json-file
+	others            []jsonField // of a logger's own line
+	scratch           []byte
 }
 
 type jsonField struct{ key, value jsonValue }
@@ -157,32 +158,22 @@ func (e *jsonEntry) scanObject(b []byte) (at int, ok bool) {
 // keepField files one field under its name.
 func (e *jsonEntry) keepField(key, value jsonValue) {
 	switch string(key.raw) {
-	case "__REALTIME_TIMESTAMP":
-		e.real = value
-	case "__MONOTONIC_TIMESTAMP":
-		e.mono = value
 	case "SYSLOG_IDENTIFIER":
 		e.ident = value
 	case "_COMM":
 		e.comm = value
-	case "_PID":
-		e.pid = value
 	case "_HOSTNAME":
 		e.host = value
-	case "PRIORITY":
-		e.priority = value
-	case "MESSAGE":
+	case "MESSAGE", "msg":
 		e.message = value
 	case "time", "ts":
 		e.time = value
 	case "level":
 		e.level = value
-	case "msg":
-		e.message = value
 	case "log":
 		e.message, e.container = value, true
 	default:
-		if len(e.others) < 64 {
+		if !e.journal.setNumber(key.raw, value.raw) && len(e.others) < 64 {
 			e.others = append(e.others, jsonField{key, value})
 		}
 	}
@@ -190,24 +181,17 @@ func (e *jsonEntry) keepField(key, value jsonValue) {
 
 // fillHeader fills h from the fields and from the header inside the message.
 func (e *jsonEntry) fillHeader(h *header) {
-	if !e.real.set {
+	if !e.journal.carried {
 		e.fillLoggerHeader(h)
 		return
 	}
-	h.carried = true
-	if us, n := lines.Digits(e.real.raw); n > 0 {
-		h.carrier = event.Time{T: time.UnixMicro(us).UTC(), Prec: time.Microsecond, Known: true}
-	}
-	h.uptime = sinceBoot(e.mono.raw)
+	*h = e.journal
 	h.unit, h.host = e.ident.raw, e.host.raw
 	if !e.ident.quoted {
 		if h.unit = lastString(e.ident.raw); h.unit == nil {
 			h.unit = e.comm.raw
 		}
 	}
-	pid, _ := lines.Digits(e.pid.raw)
-	h.pid = int(pid)
-	h.level = priorityLevel(e.priority.raw)
 	e.scratch = e.scratch[:0]
 	if !e.message.quoted { // an array of byte numbers: read when wanted
 		if len(e.message.raw) > 0 && e.message.raw[0] == '[' {
@@ -280,7 +264,7 @@ func (e *jsonEntry) fillLoggerHeader(h *header) {
 // without.
 func endsLine(raw []byte) bool {
 	raw, ok := bytes.CutSuffix(raw, []byte{'n'})
-	return ok && (len(raw)-len(bytes.TrimRight(raw, `\`)))%2 == 1
+	return ok && trailingSlashes(raw)%2 == 1
 }
 
 // messageText is the message as text; one that is written as bytes has its colours taken off.
@@ -297,7 +281,7 @@ func (e *jsonEntry) messageText() string {
 //	Nov 08 09:30:11 node-1 kubelet[2917]: {"ts":1762565411885.0,"caller":"kubelet/kubelet.go:2406","msg":"…"}
 func (e *jsonEntry) readNested(h *header, msg []byte) {
 	msg = bytes.TrimRight(msg, "\n")
-	if _, ok := e.scanObject(msg); !ok || e.container || e.real.set {
+	if _, ok := e.scanObject(msg); !ok || e.container || e.journal.carried {
 		return
 	}
 	var inner header

@@ -397,12 +397,10 @@ func (l *logReader) noteGap(rec *event.Record, msg string) {
 		if !ok || o.bare || o.body != logrus || !gap.Of(o.rec.Unit) {
 			continue
 		}
-		if slashes := len(o.raw) - len(bytes.TrimRight(o.raw, `\`)); slashes%2 != 0 {
+		if trailingSlashes(o.raw)%2 == 1 {
 			o.raw = o.raw[:len(o.raw)-1] // the cut fell into an escape
 		}
-		o.bounds = append(o.bounds, len(o.raw))
-		o.pieces = append(o.pieces, rec.Pos)
-		o.raw = append(append(append(o.raw, `\n`...), msg...), `\n`...)
+		o.addPiece(rec.Pos, []byte(`\n`+msg+`\n`))
 	}
 }
 
@@ -426,6 +424,25 @@ func (l *logReader) extendBareHeld(rec *event.Record, b []byte) (done, ok bool) 
 	}
 	o.blanks = 0
 	return true, l.growHeld(o, rec, b)
+}
+
+// trailingSlashes is how many backslashes b ends in: what follows an odd number is escaped.
+func trailingSlashes(b []byte) int { return len(b) - len(bytes.TrimRight(b, `\`)) }
+
+// addPiece adds what a line gives to the message.
+func (o *held) addPiece(pos event.Pos, text []byte) {
+	o.bounds, o.pieces = append(o.bounds, len(o.raw)), append(o.pieces, pos)
+	o.raw = append(o.raw, text...)
+}
+
+// piecesAt are the pieces by their offsets in the text of the record; nil for a single one.
+func (o *held) piecesAt(offsets []int) (all []event.Piece) {
+	for i, pos := range o.pieces {
+		if len(o.pieces) > 1 {
+			all = append(all, event.Piece{Off: offsets[i], Pos: pos})
+		}
+	}
+	return all
 }
 
 // mayGoOn says that msg may be the next part of the message.
@@ -453,19 +470,15 @@ func (l *logReader) growHeld(o *held, rec *event.Record, msg []byte) bool {
 		o.raw = append(o.raw, `\n`...)
 	}
 	from := len(o.raw)
-	o.bounds = append(o.bounds, from)
-	o.pieces = append(o.pieces, rec.Pos)
-	o.raw = append(o.raw, msg...)
+	o.addPiece(rec.Pos, msg)
 	o.rec.Lines += rec.Lines
-	for i := from; i < len(o.raw); i++ {
+	for i := from; ; i++ {
 		q := bytes.IndexByte(o.raw[i:], '"')
 		if q < 0 {
 			break
 		}
 		i += q
-		// The backslashes before it may stand in the piece before.
-		before := o.raw[:i]
-		if slashes := len(before) - len(bytes.TrimRight(before, `\`)); slashes%2 == 0 {
+		if endsEscaped := trailingSlashes(o.raw[:i])%2 == 1; !endsEscaped { // slashes may stand in the piece before
 			o.quoted = !o.quoted
 		}
 	}
@@ -512,14 +525,9 @@ func (l *logReader) closeHeld(o *held) bool {
 	text, fields, offsets, open := parseLogrus(string(o.raw), o.bounds)
 	rec := o.rec
 	rec.Text, rec.Fields = text, fields
-	if len(o.pieces) > 1 {
-		rec.Pieces = make([]event.Piece, len(o.pieces))
-		for i, pos := range o.pieces {
-			rec.Pieces[i] = event.Piece{Off: offsets[i], Pos: pos}
-		}
-		if open && !l.yieldSkip(rec.Pos.Line, 0, "message of %d lines is cut: its quote is never closed", rec.Lines) {
-			return false
-		}
+	rec.Pieces = o.piecesAt(offsets)
+	if rec.Pieces != nil && open && !l.yieldSkip(rec.Pos.Line, 0, "message of %d lines is cut: its quote is never closed", rec.Lines) {
+		return false
 	}
 	return l.yieldRecord(rec)
 }
