@@ -357,10 +357,7 @@ func (h *header) scanKlog(b []byte) bool {
 	if !ok || c == 0 {
 		return false
 	}
-	i := 6 + c
-	for i < len(b) && b[i] == ' ' {
-		i++
-	}
+	i := lines.SkipBlanks(b, 6+c)
 	pid, d := lines.Digits(b[i:])
 	if i += d; d > 0 && i < len(b) && b[i] == ' ' {
 		i++

@@ -207,10 +207,7 @@ func ringStamp(b []byte) (uptime time.Duration, n int) {
 	if len(b) < 5 || b[0] != '[' {
 		return 0, 0
 	}
-	i := 1
-	for i < len(b) && b[i] == ' ' {
-		i++
-	}
+	i := lines.SkipBlanks(b, 1)
 	seconds, d := lines.Digits(b[i:])
 	if i += d; d == 0 || seconds >= int64(maxUptime/time.Second) || i >= len(b) || b[i] != '.' {
 		return 0, 0

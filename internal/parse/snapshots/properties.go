@@ -48,7 +48,7 @@ func (p *properties) readLine(line []byte) (Datum, bool) {
 	}
 	name, value, ok := strings.Cut(body, "=")
 	name = strings.TrimSpace(strings.TrimPrefix(name, "export "))
-	if !ok || !isName(name) {
+	if !ok || !isName(name, "./") {
 		p.more, p.last = false, ""
 		return Datum{}, false
 	}
@@ -78,13 +78,10 @@ func withoutQuotes(s string) string {
 	return s
 }
 
-func isName(s string) bool {
-	for i := range len(s) {
-		if !isKeyByte(s[i]) && s[i] != '.' && s[i] != '/' {
-			return false
-		}
-	}
-	return s != ""
+// isName says that s is of letters, digits, _ and -, and of the bytes of others.
+func isName(s, others string) bool {
+	const usual = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+	return s != "" && strings.Trim(s, usual+others) == ""
 }
 
 // propertyNames are those by which a file is known.

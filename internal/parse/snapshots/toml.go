@@ -182,27 +182,15 @@ func isTOMLTable(line []byte) bool {
 	line, _, _ = bytes.Cut(line, []byte(" #"))
 	line = bytes.TrimSpace(line)
 	n := len(line)
-	return n > 2 && line[0] == '[' && line[n-1] == ']' && !bytes.ContainsAny(line, " ,:") && (isKeyByte(line[1]) || bytes.IndexByte([]byte("\"'["), line[1]) >= 0)
-}
-
-func isKeyByte(c byte) bool {
-	return lines.IsDigit(c) || c|0x20-'a' < 26 || c == '_' || c == '-'
+	return n > 2 && line[0] == '[' && line[n-1] == ']' && !bytes.ContainsAny(line, " ,:") && isName(string(line[1:2]), "\"'[")
 }
 
 func isTOMLKey(key []byte) bool {
 	key = bytes.TrimSpace(key)
-	if len(key) == 0 {
-		return false
-	}
-	if key[0] == '"' || key[0] == '\'' {
+	if len(key) > 0 && (key[0] == '"' || key[0] == '\'') {
 		return key[len(key)-1] == key[0]
 	}
-	for _, c := range key {
-		if !isKeyByte(c) && c != '.' {
-			return false
-		}
-	}
-	return true
+	return isName(string(key), ".")
 }
 
 func isTOMLValue(value []byte) bool {

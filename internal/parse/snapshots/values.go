@@ -67,7 +67,7 @@ func pathEnd(text string) int {
 func readValueLine(file, text string) Datum {
 	e := Datum{Path: []string{file}, Value: text}
 	name, rest, ok := strings.Cut(text, " ")
-	if colon, after, found := strings.Cut(text, ":"); found && isName(strings.TrimSpace(colon)) {
+	if colon, after, found := strings.Cut(text, ":"); found && isName(strings.TrimSpace(colon), "./") {
 		name, rest, ok = strings.TrimSpace(colon), after, true
 	} else if tab, after, found := strings.Cut(text, "\t"); found && !strings.Contains(tab, " ") {
 		name, rest, ok = tab, after, true

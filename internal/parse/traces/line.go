@@ -119,7 +119,7 @@ func (l *traceLine) scanPID(b []byte) []byte {
 	rest := b
 	bracket := len(b) > 0 && b[0] == '[' && bytes.HasPrefix(b, []byte("[pid "))
 	if bracket {
-		rest = trimBlanks(b[5:])
+		rest = bytes.TrimLeft(b[5:], " ")
 	}
 	pid, n := lines.Digits(rest)
 	if n == 0 || n >= len(rest) || pid > kernel.MaxPID {
@@ -150,15 +150,7 @@ func (l *traceLine) scanPID(b []byte) []byte {
 		return rest
 	}
 	// The pid is padded to five; with -r the blanks may also be padding of the delta.
-	return trimBlanks(rest)
-}
-
-// trimBlanks drops the blanks in front, of which there are few.
-func trimBlanks(b []byte) []byte {
-	for len(b) > 0 && b[0] == ' ' {
-		b = b[1:]
-	}
-	return b
+	return bytes.TrimLeft(rest, " ")
 }
 
 // scanTimes reads the absolute stamp (-t, -tt, -ttt, any precision) and the relative one (-r).
@@ -180,7 +172,7 @@ func (l *traceLine) scanTimes(b []byte) []byte {
 	} else if l.at.clock != noClock || len(b) == 0 || b[0] != ' ' && !lines.IsDigit(b[0]) {
 		return b
 	}
-	rest = trimBlanks(rest)
+	rest = bytes.TrimLeft(rest, " ")
 	delta, whole, n := readSeconds(rest)
 	if rest = rest[n:]; whole == 0 || n == whole || len(rest) < 2 {
 		return b
@@ -189,7 +181,7 @@ func (l *traceLine) scanTimes(b []byte) []byte {
 		rest = rest[1:]
 	}
 	l.delta, l.hasDelta = delta, true
-	return trimBlanks(rest)
+	return bytes.TrimLeft(rest, " ")
 }
 
 // scanMicro reads "18:25:36.238768 ", the stamp of -tt, which nearly every trace has.
@@ -350,9 +342,7 @@ func splitResult(b []byte) (end, result int) {
 // aligns results; 0 without one. The blank behind it may be missing at the end of b.
 func resultAt(b []byte, i int) int {
 	from := i
-	for i < len(b) && b[i] == ' ' {
-		i++
-	}
+	i = lines.SkipBlanks(b, i)
 	if i == from || i >= len(b) || b[i] != '=' || i+1 < len(b) && b[i+1] != ' ' {
 		return 0
 	}
