@@ -21,7 +21,7 @@ func sniffGoroutines(head []byte) float64 {
 		case bytes.HasPrefix(line, []byte("goroutine ")) && bytes.IndexByte(line, '[') > 0 && !bytes.Contains(line, []byte(`]:\n`)):
 			return lines.Proves
 		case line[0] == '\t' && bytes.Contains(line, []byte(".go:")),
-			bytes.HasPrefix(line, []byte("created by ")), bytes.HasPrefix(line, []byte("=== ")), bytes.HasPrefix(line, []byte("...")),
+			lines.StartsWith(line, "created by ", "=== ", "..."),
 			line[len(line)-1] == ')' && bytes.IndexByte(line, '.') > 0 && line[0] != ' ':
 			return lines.Fits
 		}

@@ -281,17 +281,9 @@ func wordLength(b []byte) int {
 	return n
 }
 
-// isBanner knows the lines that journalctl writes between entries.
 func isBanner(b []byte) bool {
-	if len(b) < 4 || string(b[:3]) != "-- " {
-		return false
-	}
-	for _, s := range [...]string{"Boot ", "Reboot --", "Logs begin", "Journal begins", "No entries --", "No journal files were found. --"} {
-		if len(b) >= 3+len(s) && string(b[3:3+len(s)]) == s {
-			return true
-		}
-	}
-	return false
+	return lines.StartsWith(b, "-- Boot ", "-- Reboot --", "-- Logs begin", "-- Journal begins", "-- No entries --",
+		"-- No journal files were found. --")
 }
 
 // bannerEnd is when the journal ended, as its first line says; unknown where it does not:

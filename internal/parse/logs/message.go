@@ -14,7 +14,7 @@ func parseKlog(s string) (text string, fields []event.Pair) {
 	if s == "" || s[0] != '"' {
 		return s, nil
 	}
-	end := lines.QuoteEnd([]byte(s), 1)
+	end := lines.QuoteEnd(s, 1)
 	if end < 0 || end+1 < len(s) && s[end+1] != ' ' {
 		return s, nil
 	}
@@ -79,12 +79,12 @@ func valueEnd(s string) int {
 	}
 	switch s[0] {
 	case '"':
-		if end := lines.QuoteEnd([]byte(s), 1); end >= 0 {
+		if end := lines.QuoteEnd(s, 1); end >= 0 {
 			return end + 1
 		}
 		return len(s)
 	case '[', '{':
-		if end := lines.BracketEnd([]byte(s)); end > 0 {
+		if end := lines.BracketEnd(s); end > 0 {
 			return end
 		}
 		return len(s)
@@ -119,7 +119,7 @@ func parseLogrus(s string, bounds []int) (text string, fields []event.Pair, offs
 		if quoted {
 			at++
 			value = value[1:]
-			if closed := len(value) > 0 && lines.QuoteEnd([]byte(value), 0) == len(value)-1; closed {
+			if closed := len(value) > 0 && lines.QuoteEnd(value, 0) == len(value)-1; closed {
 				value = value[:len(value)-1]
 			} else {
 				open = true

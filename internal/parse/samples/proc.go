@@ -196,7 +196,7 @@ func (r *procReader) readLine(line string, q event.Quote) (out []Sample, reason 
 		r.cur.Lines++
 		return out, ""
 	}
-	if strings.HasPrefix(line, "==") || strings.HasPrefix(line, "--") || strings.HasPrefix(line, "##") {
+	if lines.StartsWith(line, "==", "--", "##") {
 		next(procPlace{}) // a head that cannot be read: what follows belongs to no thread
 		r.cur = nil
 		return out, fmt.Sprintf("no thread is named in %.40q", line)
@@ -252,7 +252,7 @@ func (r *procReader) beginsAgain(line string) bool {
 
 // isBottom says that a function is one of those that every stack begins with.
 func isBottom(function string) bool {
-	return slices.ContainsFunc([]string{"entry_", "ret_from_fork", "el0", "system_call_fastpath"}, func(start string) bool { return strings.HasPrefix(function, start) })
+	return lines.StartsWith(function, "entry_", "ret_from_fork", "el0", "system_call_fastpath")
 }
 
 // endFile ends the current file.
@@ -265,7 +265,7 @@ func (r *procReader) endFile() (s Sample, ok bool) {
 	slices.Reverse(r.funcs)
 	slices.Reverse(r.lines)
 	s.Stack, s.Frames = strings.Join(r.funcs, " "), r.lines
-	s.Kernel = strings.HasPrefix(s.Stack, "ret_from_fork") || strings.HasPrefix(s.Stack, "kthread")
+	s.Kernel = lines.StartsWith(s.Stack, "ret_from_fork", "kthread")
 	_, s.Machine = kernel.StackCall(r.funcs)
 	return s, true
 }
@@ -305,7 +305,7 @@ func (r *procReader) takeLine(line string, q event.Quote) bool {
 	case "stat":
 		return takeStat(s, value)
 	case "wchan":
-		if len(value) > kernel.MaxSymbol || strings.ContainsAny(value, " \t:") || kernel.HexDigits(value) < len(value) && strings.IndexFunc(value, func(c rune) bool { return c > 127 || !kernel.IsSymbol(byte(c)) }) >= 0 {
+		if len(value) > kernel.MaxSymbol || !wchanValue.MatchString(value) {
 			return false
 		}
 		s.WChan, _, _ = strings.Cut(withoutPlaceholder(value), ".")
@@ -326,6 +326,9 @@ func (r *procReader) takeLine(line string, q event.Quote) bool {
 	}
 	return false
 }
+
+// wchanValue is the name of a function, or its address.
+var wchanValue = regexp.MustCompile(`^(?:[A-Za-z0-9_.$]*|[0-9a-f]*)$`)
 
 // cutLabel splits "wchan: x", "wchan=x" and "State:\tD (disk sleep)" of a collection.
 func cutLabel(line string) (label, value string, ok bool) {

@@ -3,7 +3,6 @@ package samples
 import (
 	"fmt"
 	"iter"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -32,7 +31,7 @@ func ReadPSN(in lines.Input) iter.Seq2[Sample, error] {
 func (r *psnReader) readRow(line string) (s Sample, reason string) {
 	f := psnFields(line)
 	switch {
-	case isPSNNote(line):
+	case lines.StartsWith(line, psnNotes...):
 		return s, ""
 	case len(f) >= 3 && f[0] == "samples":
 		r.columns = f
@@ -84,11 +83,8 @@ func psnFields(line string) []string {
 
 // psnNotes start the lines around the table.
 var psnNotes = []string{
-	"Linux Process Snapper", "Sampling /proc/", "finished.", "=== Active Threads ===", "-----", "samples: ", "(expected: ", "total processes: ", "runtime: ", "Warning:",
-}
-
-func isPSNNote(line string) bool {
-	return slices.ContainsFunc(psnNotes, func(note string) bool { return strings.HasPrefix(line, note) })
+	"Linux Process Snapper", "Sampling /proc/", "finished.", "=== Active Threads ===", "-----", "samples: ", "(expected: ",
+	"total processes: ", "runtime: ", "Warning:",
 }
 
 // SniffPSN knows a report by its title and the head of its table.

@@ -72,7 +72,7 @@ func metricDatum(name string, f *dto.MetricFamily) (Datum, bool) {
 // else.
 func SniffMetrics(head []byte) float64 {
 	return lines.Share(head, func(line []byte) lines.Sign {
-		if bytes.HasPrefix(line, []byte("# HELP ")) || bytes.HasPrefix(line, []byte("# TYPE ")) {
+		if lines.StartsWith(line, "# HELP ", "# TYPE ") {
 			return lines.Proves
 		}
 		m := sampleStart.FindSubmatch(line[:min(len(line), 256)])

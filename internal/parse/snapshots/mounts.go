@@ -24,7 +24,8 @@ func ReadMounts(in lines.Input) iter.Seq2[Datum, error] {
 		if !ok {
 			return Datum{}, false
 		}
-		return Datum{Path: []string{target}, Fields: []event.Pair{{Key: "source", Value: source}, {Key: "fstype", Value: fstype}, {Key: "options", Value: options}}}, true
+		fields := []event.Pair{{Key: "source", Value: source}, {Key: "fstype", Value: fstype}, {Key: "options", Value: options}}
+		return Datum{Path: []string{target}, Fields: fields}, true
 	})
 }
 

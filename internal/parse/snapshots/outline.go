@@ -117,7 +117,7 @@ func SniffOutline(head []byte) float64 {
 		_, ok := o.readLine(string(line))
 		_, value, pair := bytes.Cut(text, []byte{':'})
 		switch {
-		case slices.ContainsFunc(outlineNames, func(name string) bool { return bytes.HasPrefix(text, []byte(name)) }):
+		case lines.StartsWith(text, outlineNames...):
 			return lines.Proves
 		case ok && (o.columns != nil || pair && (len(value) == 0 || value[0] == ' ' || value[0] == '\t')):
 			return lines.Fits // what stands in a section without a name may be anything

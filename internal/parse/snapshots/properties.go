@@ -1,9 +1,7 @@
 package snapshots
 
 import (
-	"bytes"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
@@ -86,7 +84,8 @@ func isName(s, others string) bool {
 
 // propertyNames are those by which a file is known.
 var propertyNames = []string{
-	"PRETTY_NAME=", "VERSION_ID=", "ActiveState=", "MainPID=", "NRestarts=", "TasksCurrent=", "ExecStart=", "KUBELET_", "DOCKER_OPTS=", "DOCKER_NETWORK_OPTIONS=",
+	"PRETTY_NAME=", "VERSION_ID=", "ActiveState=", "MainPID=", "NRestarts=", "TasksCurrent=", "ExecStart=",
+	"KUBELET_", "DOCKER_OPTS=", "DOCKER_NETWORK_OPTIONS=",
 	"kernel.pid_max ", "kernel.pid_max=", "kernel.threads-max ", "kernel.threads-max=",
 	"NNames=", "NInstalledJobs=",
 }
@@ -96,7 +95,7 @@ func SniffProperties(head []byte) float64 {
 	var p properties
 	return lines.Share(head, func(line []byte) lines.Sign {
 		_, ok := p.readLine(line)
-		if ok && slices.ContainsFunc(propertyNames, func(name string) bool { return bytes.HasPrefix(line, []byte(name)) }) {
+		if ok && lines.StartsWith(line, propertyNames...) {
 			return lines.Proves
 		}
 		return lines.SignIf(ok, lines.Fits)

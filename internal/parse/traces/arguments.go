@@ -89,7 +89,7 @@ func labelEnd(s string) int {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '"':
-			if i = lines.QuoteEnd([]byte(s), i+1); i < 0 {
+			if i = lines.QuoteEnd(s, i+1); i < 0 {
 				return -1
 			}
 		case '<':
@@ -114,7 +114,7 @@ func cutString(s string) (in, rest string, ok bool) {
 		return "", s, false
 	}
 	s = s[i+1:]
-	if end := lines.QuoteEnd([]byte(s), 0); end >= 0 {
+	if end := lines.QuoteEnd(s, 0); end >= 0 {
 		return s[:end], s[end+1:], true
 	}
 	return s, "", true

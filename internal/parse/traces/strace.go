@@ -434,11 +434,7 @@ func (t *tracer) yieldRest() bool {
 	return true
 }
 
-// isAside knows lines that belong to the trace without being a call: stack
-// frames (-k) and dumps of data (-e read=).
-func isAside(b []byte) bool {
-	return bytes.HasPrefix(b, []byte(" > ")) || bytes.HasPrefix(b, []byte(" | "))
-}
+func isAside(b []byte) bool { return lines.StartsWith(b, " > ", " | ") }
 
 // readWholeCall handles a call that stands on one line.
 func (t *tracer) readWholeCall(r *traceRow, th *tracedThread, first bool) bool {
@@ -762,14 +758,8 @@ func (t *tracer) readOwnMessage(n int, raw []byte, own int) bool {
 	return true
 }
 
-// continuesLine says that b can only be the rest of a line that was cut in two.
 func continuesLine(b []byte) bool {
-	for _, s := range [...]string{" =>", " <unfinished ...>", " <detached ...>", ", ", ") ", ")"} {
-		if len(b) >= len(s) && string(b[:len(s)]) == s {
-			return true
-		}
-	}
-	return false
+	return lines.StartsWith(b, " =>", " <unfinished ...>", " <detached ...>", ", ", ") ", ")")
 }
 
 // completesPart says that b makes a whole of the line that was cut in two: output of the traced

@@ -1,12 +1,15 @@
 package lines
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // QuoteEnd is the offset of the quote that closes a string whose inside starts at from; -1 where it
 // stays open. A backslash hides the quote behind it.
-func QuoteEnd(b []byte, from int) int {
+func QuoteEnd[T string | []byte](b T, from int) int {
 	for i := from; i < len(b); {
-		q := bytes.IndexByte(b[i:], '"')
+		q := indexByte(b[i:], '"')
 		if q < 0 {
 			return -1
 		}
@@ -23,9 +26,19 @@ func QuoteEnd(b []byte, from int) int {
 	return -1
 }
 
+func indexByte[T string | []byte](b T, c byte) int {
+	switch b := any(b).(type) {
+	case string:
+		return strings.IndexByte(b, c)
+	case []byte:
+		return bytes.IndexByte(b, c)
+	}
+	return -1 // there is no other type
+}
+
 // BracketEnd is the offset behind the brackets or braces that b starts with; -1 where they stay
 // open. Those inside of strings do not count.
-func BracketEnd(b []byte) int {
+func BracketEnd[T string | []byte](b T) int {
 	depth := 0
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
@@ -42,4 +55,14 @@ func BracketEnd(b []byte) int {
 		}
 	}
 	return -1
+}
+
+// StartsWith says that a line starts with one of several texts.
+func StartsWith[T string | []byte](line T, starts ...string) bool {
+	for _, s := range starts {
+		if len(line) >= len(s) && string(line[:len(s)]) == s {
+			return true
+		}
+	}
+	return false
 }
