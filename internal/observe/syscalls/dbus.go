@@ -11,6 +11,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
+	"github.com/plegdiag/plegdiag/internal/parse/traces/dbus"
 )
 
 // Bus is the D-Bus conversation of a trace.
@@ -46,7 +47,7 @@ type BusConn struct {
 	authSent       bool // the traced side began the handshake
 	raw            string
 	pos            event.Pos
-	sent, received traces.BusStream
+	sent, received dbus.Stream
 	waiting        [2]map[uint32]*BusMessage // calls without an answer: sent, received
 }
 
@@ -69,7 +70,7 @@ type Serials struct {
 
 // BusMessage is one message that went over a connection.
 type BusMessage struct {
-	traces.BusMessage
+	dbus.Message
 	Conn    *BusConn
 	TID     int
 	Sent    bool
@@ -84,7 +85,7 @@ type BusMessage struct {
 
 // Open says that the message is a call to which no answer came, and the trace would show one.
 func (m *BusMessage) Open() bool {
-	return m.Type == traces.BusCall && m.Flags&traces.BusNoReply == 0 && m.Answer == nil && !m.Unsure
+	return m.Type == dbus.Call && m.Flags&dbus.NoReply == 0 && m.Answer == nil && !m.Unsure
 }
 
 // Answered is the time to the answer; ok is false without one, or where the trace has no times.
@@ -201,7 +202,7 @@ func (t *Trace) readBus(s *traces.Syscall, p *process, fd traces.FD, h *handle) 
 		}
 	}
 	bufs := traces.Buffers(s.Name, s.Args, n)
-	var found []traces.BusMessage
+	var found []dbus.Message
 	switch {
 	case s.Errno != "" || s.Injected, !s.Returned && !sent:
 		return nil
@@ -268,8 +269,8 @@ func (t *Trace) openConn(s *traces.Syscall, p *process, fd traces.FD, h *handle)
 }
 
 // addMessage files one message; it returns a call that this one answers.
-func (t *Trace) addMessage(c *BusConn, s *traces.Syscall, head *traces.BusMessage, sent bool) *BusMessage {
-	m := &BusMessage{BusMessage: *head, Conn: c, TID: s.PID, Sent: sent, Blocked: !s.Returned}
+func (t *Trace) addMessage(c *BusConn, s *traces.Syscall, head *dbus.Message, sent bool) *BusMessage {
+	m := &BusMessage{Message: *head, Conn: c, TID: s.PID, Sent: sent, Blocked: !s.Returned}
 	t.showConn(c)
 	if len(t.Bus.Messages) < maxBusKept {
 		t.Bus.Messages = append(t.Bus.Messages, m)
@@ -278,13 +279,13 @@ func (t *Trace) addMessage(c *BusConn, s *traces.Syscall, head *traces.BusMessag
 	}
 	side := sideOf(sent)
 	switch {
-	case m.Type == traces.BusCall && m.Flags&traces.BusNoReply == 0:
+	case m.Type == dbus.Call && m.Flags&dbus.NoReply == 0:
 		if t.Bus.waiting < maxBusWaiting {
 			t.Bus.waiting++
 			m.raw = s.Raw
 			c.waiting[side][m.Serial] = m
 		}
-	case m.Type == traces.BusReturn || m.Type == traces.BusError:
+	case m.Type == dbus.Return || m.Type == dbus.Error:
 		call := c.waiting[1-side][m.ReplySerial]
 		if m.ReplySerial == 0 {
 			t.markUnsure(c, 1-side)
@@ -296,11 +297,11 @@ func (t *Trace) addMessage(c *BusConn, s *traces.Syscall, head *traces.BusMessag
 			if s.EndRaw != "" {
 				m.Pos, m.raw = s.EndPos, s.EndRaw
 			}
-			c.countSerial(m, m.raw, call.Sent && fromSystemd(&call.BusMessage))
+			c.countSerial(m, m.raw, call.Sent && fromSystemd(&call.Message))
 			return call
 		}
 	}
-	c.countSerial(m, s.Raw, m.Type == traces.BusSignal && strings.HasPrefix(m.Interface, "org.freedesktop.systemd1.") ||
+	c.countSerial(m, s.Raw, m.Type == dbus.Signal && strings.HasPrefix(m.Interface, "org.freedesktop.systemd1.") ||
 		m.Sender == "org.freedesktop.systemd1")
 	return nil
 }
@@ -314,7 +315,7 @@ func (t *Trace) showConn(c *BusConn) {
 }
 
 // fromSystemd says that the answer to a call comes from systemd.
-func fromSystemd(call *traces.BusMessage) bool { return call.Destination == "org.freedesktop.systemd1" }
+func fromSystemd(call *dbus.Message) bool { return call.Destination == "org.freedesktop.systemd1" }
 
 // markUnsure notes that an answer came and nobody knows to which call.
 func (t *Trace) markUnsure(c *BusConn, side int) {

@@ -14,6 +14,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/syscalls"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
+	"github.com/plegdiag/plegdiag/internal/parse/traces/dbus"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
@@ -371,7 +372,7 @@ func messageWords(m *syscalls.BusMessage) string {
 		s += ": NO ANSWER, " + cmp.Or(show.Duration(m.Age, true), "≥0s")
 	case m.Unsure:
 		s += ": the answer cannot be told from others"
-	case m.Type == traces.BusReturn || m.Type == traces.BusError:
+	case m.Type == dbus.Return || m.Type == dbus.Error:
 		s += fmt.Sprintf(": answers %d", m.ReplySerial)
 	}
 	return s
