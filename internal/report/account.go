@@ -176,8 +176,3 @@ func summarizeFailures(files []*incident.File) (note, err string) {
 	}
 	return "", fmt.Sprintf("%d of them; first: %s: %s", len(failed), failed[0].Path, failed[0].Err)
 }
-
-// foldedText says above the folded rows what they are; the command ls has the files.
-func (a *account) foldedText() string {
-	return show.Plural(a.Left, "more file") + ", by format and directory; one by one:"
-}

@@ -5,11 +5,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/charmbracelet/lipgloss"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report/show"
@@ -70,19 +69,15 @@ func compareTables(c *incident.Comparison) []compared {
 	for _, f := range c.Facts {
 		facts.rows = append(facts.rows, []string{f.Name, f.A, f.B})
 	}
-	var all []compared
-	for _, t := range []compared{stalls, found, calls, errors, facts} {
-		if len(t.rows) == 0 {
-			continue
-		}
+	all := []compared{stalls, found, calls, errors, facts}
+	for _, t := range all {
 		for _, row := range t.rows {
 			for i := range row {
 				row[i] = cmp.Or(show.Escape(row[i], show.MaxQuote), "-")
 			}
 		}
-		all = append(all, t)
 	}
-	return all
+	return slices.DeleteFunc(all, func(t compared) bool { return len(t.rows) == 0 })
 }
 
 func perDayText(s *incident.Side) string {
@@ -134,10 +129,10 @@ func verdictLine(c *incident.Comparison) string {
 	said := fmt.Sprintf("stalls of relist: A %d in %s, B %d in %s", a, cmp.Or(show.Duration(c.A.Seen, false), "no known time"), b, cmp.Or(show.Duration(c.B.Seen, false), "no known time"))
 	var gained, lost []string
 	for _, f := range c.Findings {
-		switch changeText(f) {
-		case "gained":
+		switch {
+		case f.A == nil:
 			gained = append(gained, f.Rule)
-		case "lost":
+		case f.B == nil:
 			lost = append(lost, f.Rule)
 		}
 	}
@@ -160,20 +155,8 @@ func CompareText(w io.Writer, c *incident.Comparison, o Options) error {
 	t.WritePara("", t.Styles.Heading, verdictLine(c))
 	for _, table := range compareTables(c) {
 		t.WriteHeading("%s", strings.ToUpper(table.title))
-		rows := append([][]string{table.head}, table.rows...)
-		widths := make([]int, len(table.head))
-		for _, row := range rows {
-			for i, cell := range row {
-				widths[i] = max(widths[i], lipgloss.Width(cell))
-			}
-		}
-		for _, row := range rows {
-			var line strings.Builder
-			line.WriteString(show.Margin)
-			for i, cell := range row {
-				line.WriteString(show.Pad(cell, widths[i]) + "  ")
-			}
-			fmt.Fprintln(out, strings.TrimRight(line.String(), " "))
+		for _, line := range show.Columns(append([][]string{table.head}, table.rows...), "") {
+			fmt.Fprintln(out, show.Margin+line)
 		}
 	}
 	return out.Flush()

@@ -220,7 +220,7 @@ func newSummary(inc *incident.Incident) summary {
 	suspects := map[int][]suspect{}
 	for i := range inc.Result.Suspects {
 		s := &inc.Result.Suspects[i]
-		suspects[s.Stall] = append(suspects[s.Stall], suspect{s.What, s.ID, s.Why, show.Rows(s.Evidence, show.NewEvidence)})
+		suspects[s.Stall] = append(suspects[s.Stall], suspect{s.What, s.ID, s.Why, show.EvidenceRows(s.Evidence)})
 	}
 	stalls := show.Rows(v.timeline.Stalls, newStall)
 	for i := range stalls {
@@ -250,7 +250,7 @@ func gapRows(inc *incident.Incident) any {
 
 func harmlessRows(inc *incident.Incident) any {
 	return show.Rows(inc.Result.Harmless, func(h *story.Harmless) harmless {
-		return harmless{h.Name, h.Why, h.Count, show.Rows(h.Evidence, show.NewEvidence)}
+		return harmless{h.Name, h.Why, h.Count, show.EvidenceRows(h.Evidence)}
 	})
 }
 
@@ -261,7 +261,7 @@ func notEvaluableRows(inc *incident.Incident) any {
 func factRows(inc *incident.Incident) any {
 	rows := map[string]fact{}
 	for name, f := range newView(inc, Options{}).timeline.Facts {
-		rows[name] = fact{f.Value, show.Rows(f.Evidence, show.NewEvidence)}
+		rows[name] = fact{f.Value, show.EvidenceRows(f.Evidence)}
 	}
 	return rows
 }
@@ -276,8 +276,8 @@ func newStall(s *timeline.Stall) stall {
 		Restarted:        show.Stamp(s.Restarted),
 		Suspects:         []suspect{},
 		NotReady:         show.Stamp(s.NotReady),
-		Evidence:         show.Rows(s.Evidence, show.NewEvidence),
-		NotReadyEvidence: show.Rows(s.NotReadyEvidence, show.NewEvidence),
+		Evidence:         show.EvidenceRows(s.Evidence),
+		NotReadyEvidence: show.EvidenceRows(s.NotReadyEvidence),
 	}
 }
 
@@ -294,7 +294,7 @@ func newFinding(f *story.Finding) finding {
 		Start:          show.Stamp(f.Start),
 		End:            show.Stamp(f.End),
 		Chain:          show.Rows(f.Chain, newStep),
-		Contradictions: show.Rows(f.Contradictions, func(a *rules.Against) dismissal { return dismissal{a.Why, show.Rows(a.Evidence, show.NewEvidence)} }),
+		Contradictions: show.Rows(f.Contradictions, func(a *rules.Against) dismissal { return dismissal{a.Why, show.EvidenceRows(a.Evidence)} }),
 		Missing:        show.Rows(f.Missing, newMissing),
 		Rivals: show.Rows(f.Rivals, func(r *story.Rival) rival {
 			return rival{r.Rule, r.Container, show.Rows(r.Decide, newMissing)}
@@ -310,11 +310,11 @@ func newMissing(m *rules.Missing) missing {
 }
 
 func newExposure(e *rules.Exposure) exposure {
-	return exposure{e.Rule, e.Text, show.List(e.Because), show.Rows(e.Evidence, show.NewEvidence)}
+	return exposure{e.Rule, e.Text, show.List(e.Because), show.EvidenceRows(e.Evidence)}
 }
 
 func newForecast(f *rules.Forecast) forecast {
-	return forecast{f.Rule, f.Text, show.Stamp(f.At), show.Stamp(f.Earliest), show.Stamp(f.Latest), f.Readings, f.Value, f.Limit, f.Rate, f.Span.Seconds(), show.Rows(f.Evidence, show.NewEvidence)}
+	return forecast{f.Rule, f.Text, show.Stamp(f.At), show.Stamp(f.Earliest), show.Stamp(f.Latest), f.Readings, f.Value, f.Limit, f.Rate, f.Span.Seconds(), show.EvidenceRows(f.Evidence)}
 }
 
 func newStep(s *rules.Step) step {
@@ -329,12 +329,12 @@ func newStep(s *rules.Step) step {
 		AtLeast:  s.AtLeast,
 		Basis:    s.Basis,
 		Text:     s.Text,
-		Evidence: show.Rows(s.Evidence, show.NewEvidence),
+		Evidence: show.EvidenceRows(s.Evidence),
 	}
 }
 
 func newDismissed(r *rules.Dismissed) dismissed {
-	return dismissed{r.Rule, dismissal{r.Why, show.Rows(r.Evidence, show.NewEvidence)}}
+	return dismissed{r.Rule, dismissal{r.Why, show.EvidenceRows(r.Evidence)}}
 }
 
 func newNotEvaluable(u *rules.Unanswered) notEvaluable {
@@ -382,5 +382,5 @@ type gapRow struct {
 }
 
 func newGap(g *timeline.SharedGap) gapRow {
-	return gapRow{span{show.Stamp(g.Start), show.Stamp(g.End)}, show.List(g.Sources), show.List(g.Files), g.Reason, show.Rows(g.Evidence, show.NewEvidence)}
+	return gapRow{span{show.Stamp(g.Start), show.Stamp(g.End)}, show.List(g.Sources), show.List(g.Files), g.Reason, show.EvidenceRows(g.Evidence)}
 }

@@ -343,11 +343,7 @@ func (p *picture) percentOf(t time.Time) float64 {
 func (p *picture) offsetOf(t time.Time) int64 { return t.Sub(p.Start).Milliseconds() }
 
 func eventTitle(e *event.Event) string {
-	at := show.Clock(e.Start.T)
-	if e.Basis != "" {
-		at = "~" + at
-	}
-	title := at + "  " + show.Escape(e.Component, show.MaxCell) + ": " + cmp.Or(show.Escape(e.Text, show.MaxQuote), string(e.Kind))
+	title := show.Moment(e.Start.T, e.Basis) + "  " + show.Escape(e.Component, show.MaxCell) + ": " + cmp.Or(show.Escape(e.Text, show.MaxQuote), string(e.Kind))
 	if d := show.Duration(e.Duration(), e.Open || e.Begun); d != "" {
 		title += ", " + d
 	}
@@ -428,7 +424,7 @@ func (p *picture) drawChain(fs []story.Finding, places map[*event.Event]shape) {
 				y = s.Y
 			}
 		}
-		k := knot{X: place.X, At: place.From, Y: y + barHeight/2, Number: i + 1, Text: show.Escape(step.Text, show.MaxQuote), Target: stepID(root, i)}
+		k := knot{X: place.X, At: place.From, Y: y + barHeight/2, Number: i + 1, Text: show.Escape(step.Text, show.MaxQuote), Target: stepAnchor(root, i)}
 		if n := len(p.Knots); n > 0 {
 			before := p.Knots[n-1]
 			p.Ties = append(p.Ties, tie{X1: before.X, X2: k.X, From: before.At, To: k.At, Y1: before.Y, Y2: k.Y, Inferred: !step.Observed})

@@ -249,8 +249,8 @@ func clockBlocks(v *view) (all []block) {
 			}
 			continue
 		}
-		named := strings.Join(names[:maxClockFiles], ", ")
-		all = append(all, block{text: fmt.Sprintf("%s: %s (%s and %d more, see --verbose)", show.Plural(len(names), "file"), assumed, named, len(names)-maxClockFiles)})
+		named := show.Few(names, maxClockFiles, ", ")
+		all = append(all, block{text: fmt.Sprintf("%s: %s (%s, see --verbose)", show.Plural(len(names), "file"), assumed, named)})
 	}
 	return all
 }

@@ -168,12 +168,9 @@ func (t text) writeChain(steps []rules.Step, repeated int) {
 }
 
 func (t text) writeStep(s *rules.Step, tie string) {
-	at := cmp.Or(show.Clock(s.Start), "undated")
-	if s.Basis != "" {
-		at = "~" + at
-	}
 	// The widest values are "~15:04:05.000" and "≥1h59m59s".
-	lead := t.Label.Render(show.Pad(s.Role, show.LabelWidth)) + show.Pad(at, 14) + show.Pad(show.Duration(s.Duration, s.AtLeast), 10)
+	at := show.Pad(cmp.Or(show.Moment(s.Start, s.Basis), "undated"), 14)
+	lead := t.Label.Render(show.Pad(s.Role, show.LabelWidth)) + at + show.Pad(show.Duration(s.Duration, s.AtLeast), 10)
 	t.WritePara(show.Margin+lead, t.Plain, s.Text+tie)
 	t.WriteQuotes(s.Evidence, 2)
 }
@@ -200,31 +197,20 @@ func (t text) writeInferredTimes(steps []rules.Step) {
 // writeFileTable is a table. The path comes last: it may be as long as it likes.
 func (t text) writeFileTable(files []incident.File) {
 	rows := [][]string{{"lines", "used", "blank", "skipped", "format", "component", "path"}}
-	widths := make([]int, len(rows[0]))
 	for i := range files {
 		f := &files[i]
 		rows = append(rows, []string{
 			strconv.Itoa(f.Lines), strconv.Itoa(f.Used), strconv.Itoa(f.Blank), strconv.Itoa(f.Skipped),
-			cmp.Or(show.Escape(f.Format, show.MaxCell), "-"), cmp.Or(show.Escape(f.Component, show.MaxCell), "-"), show.Escape(f.Path, show.MaxProse),
+			cmp.Or(show.Escape(f.Format, show.MaxCell), "-"), cmp.Or(show.Escape(f.Component, show.MaxCell), "-"),
+			show.Escape(f.Path, show.MaxProse),
 		})
 	}
 	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], lipgloss.Width(cell))
-		}
+		path := &row[len(row)-1]
+		*path = t.Position.Render(*path)
 	}
-	for i, row := range rows {
-		fmt.Fprint(t.W, show.Margin)
-		for col, cell := range row[:len(row)-1] {
-			gap := strings.Repeat(" ", widths[col]-lipgloss.Width(cell))
-			if col < 4 { // numbers stand to the right
-				cell = gap + cell
-			} else {
-				cell += gap
-			}
-			fmt.Fprint(t.W, cell, "  ")
-		}
-		fmt.Fprintln(t.W, t.Position.Render(row[len(row)-1]))
+	for i, line := range show.Columns(rows, "rrrr") {
+		fmt.Fprintln(t.W, show.Margin+line)
 		if i > 0 {
 			t.writeFileRemarks(&files[i-1])
 		}

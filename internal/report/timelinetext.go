@@ -13,6 +13,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/report/show"
+	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -29,16 +30,19 @@ func TimelineText(w io.Writer, s *Selection, o Options) error {
 	for _, e := range s.Events {
 		widest = max(widest, lipgloss.Width(e.Component))
 	}
-	told, facts := rootLines(s), map[string]bool{}
+	type namedFact struct{ name, value string }
+	told, facts := rootLines(s), map[namedFact]bool{}
 	events := s.Events
 	if !o.Verbose {
 		events = foldUnits(events, told)
 	}
 	for _, e := range events {
-		if e.Kind == event.KindFact && facts[e.Text] {
-			continue // it was true before
-		} else if e.Kind == event.KindFact {
-			facts[e.Text] = true
+		if e.Kind == event.KindFact {
+			known := namedFact{name: e.FieldText(event.FieldName), value: e.FieldText(event.FieldValue)}
+			if facts[known] {
+				continue // it was true before
+			}
+			facts[known] = true
 		}
 		switch d := show.Day(e.Start.T); {
 		case d == "" && date != "undated":
@@ -62,7 +66,7 @@ func rootLines(s *Selection) map[event.Pos]bool {
 	for _, f := range s.Incident.Result.Findings {
 		for _, step := range f.Chain {
 			for _, q := range step.Evidence {
-				told[q.Pos] = told[q.Pos] || f.Role == "root"
+				told[q.Pos] = told[q.Pos] || f.Role == rules.Root
 			}
 		}
 	}
@@ -104,7 +108,7 @@ func foldUnits(events []*event.Event, told map[event.Pos]bool) []*event.Event {
 			all = append(all, e)
 		case names[0] == e.FieldText(event.FieldUnit): // the first stands for all
 			sum := *e
-			sum.Text = fmt.Sprintf("%d units are %s: %s and %d more, see --verbose", len(names), k.state, strings.Join(names[:maxUnits], ", "), len(names)-maxUnits)
+			sum.Text = fmt.Sprintf("%d units are %s: %s, see --verbose", len(names), k.state, show.Few(names, maxUnits, ", "))
 			all = append(all, &sum)
 		}
 	}
@@ -113,10 +117,7 @@ func foldUnits(events []*event.Event, told map[event.Pos]bool) []*event.Event {
 
 // writeEvent writes one line, however long: a line that is cut cannot be searched for. A star marks what is part of the root's chain.
 func (t text) writeEvent(e *event.Event, widest int, told map[event.Pos]bool) {
-	at := show.Clock(e.Start.T)
-	if e.Basis != "" {
-		at = "~" + at
-	}
+	at := show.Pad(show.Moment(e.Start.T, e.Basis), 14)
 	mark, style := " ", t.Plain
 	if slices.ContainsFunc(e.Evidence, func(q event.Quote) bool { return told[q.Pos] }) {
 		mark, style = "*", t.Styles.Heading
@@ -129,7 +130,7 @@ func (t text) writeEvent(e *event.Event, widest int, told map[event.Pos]bool) {
 	if id = id[:min(len(id), shortID)]; id != "" && !strings.Contains(e.Text, id) {
 		said += " [" + show.Escape(id, shortID) + "]"
 	}
-	fmt.Fprintf(t.W, "%s %s%s %s  %s  %s\n", mark, show.Pad(at, 14), show.Pad(show.Duration(e.Duration(), e.Open || e.Begun), 10), component,
+	fmt.Fprintf(t.W, "%s %s%s %s  %s  %s\n", mark, at, show.Pad(show.Duration(e.Duration(), e.Open || e.Begun), 10), component,
 		style.Render(said), t.Position.Render(show.Escape(e.Pos().String(), show.MaxQuote)))
 }
 

@@ -173,18 +173,18 @@ func newDumpRow(d *Dump) dumpRow {
 		r.Groups = append(r.Groups, groupRow{g.Count, g.State, wholeMinutes(g.MaxWait), g.Idle, show.Rows(g.Frames, newFrameRow), append([]uint64{}, g.IDs...)})
 	}
 	for i := range d.Graph.Locks {
-		if l := &d.Graph.Locks[i]; d.wants(members(l)) {
+		if l := &d.Graph.Locks[i]; d.wants(lockGoroutines(l)) {
 			r.Locks = append(r.Locks, newLockRow(d, l, &d.Graph.Chains[i]))
 		}
 	}
 	for _, q := range d.Graph.Queues {
-		if d.wants(waiting(q.Waiters)) {
-			r.Queues = append(r.Queues, queueRow{q.Addr, q.AddrSure, q.Type, q.Owner, waiterRows(d, q.Waiters), numbers(d, q.Workers)})
+		if d.wants(waiterIndexes(q.Waiters)) {
+			r.Queues = append(r.Queues, queueRow{q.Addr, q.AddrSure, q.Type, q.Owner, waiterRows(d, q.Waiters), idNumbers(d, q.Workers)})
 		}
 	}
 	for _, c := range d.Graph.Cycles {
 		if d.wants(c.Goroutines) {
-			r.Deadlocks = append(r.Deadlocks, cycleRow{numbers(d, c.Goroutines), c.Certainty})
+			r.Deadlocks = append(r.Deadlocks, cycleRow{idNumbers(d, c.Goroutines), c.Certainty})
 		}
 	}
 	return r
@@ -203,7 +203,7 @@ func newGoRow(v stackdump.GoVersion) goRow {
 func newLockRow(d *Dump, l *stackdump.Lock, c *stackdump.Chain) lockRow {
 	r := lockRow{
 		Address: l.Addr, Sure: l.AddrSure, Type: l.Type, Owner: l.Owner, Holders: []holderRow{},
-		Pending: numbers(d, l.Pending), Waiters: waiterRows(d, l.Waiters),
+		Pending: idNumbers(d, l.Pending), Waiters: waiterRows(d, l.Waiters),
 	}
 	for _, h := range l.Holders {
 		g := &d.Goroutines[h.Goroutine]
@@ -212,7 +212,7 @@ func newLockRow(d *Dump, l *stackdump.Lock, c *stackdump.Chain) lockRow {
 	if len(r.Holders) > 0 {
 		r.Holder = &r.Holders[0]
 	}
-	r.Ends = chainRow{Goroutines: numbers(d, c.Goroutines), Deadlock: c.Cyclic, Kind: c.End.Kind, What: c.End.What, Outside: c.End.Outside()}
+	r.Ends = chainRow{Goroutines: idNumbers(d, c.Goroutines), Deadlock: c.Cyclic, Kind: c.End.Kind, What: c.End.What, Outside: c.End.Outside()}
 	if n := len(c.Goroutines); n > 0 {
 		r.Ends.Certainty = stackdump.Observed
 		if c.Inferred {
@@ -247,7 +247,7 @@ func idsOf(all []stackdump.Goroutine) []uint64 {
 	return ids
 }
 
-func numbers(d *Dump, goroutines []int) []uint64 {
+func idNumbers(d *Dump, goroutines []int) []uint64 {
 	ids := make([]uint64, len(goroutines))
 	for i, g := range goroutines {
 		ids[i] = d.Goroutines[g].ID

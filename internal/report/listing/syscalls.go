@@ -111,15 +111,10 @@ func traceSpan(s *observe.Summary) string {
 // moment is a time as far as it was written; the time of day of a trace has no zone.
 func moment(t event.Time) string {
 	const micro = "15:04:05.000000"
-	switch {
-	case !t.Known:
+	if !t.Known {
 		return "-"
-	case t.Lacks&event.LacksDate != 0:
-		return t.T.Format(micro)
-	case t.Lacks&event.LacksZone != 0:
-		return t.T.Format("2006-01-02 " + micro)
 	}
-	return t.T.UTC().Format("2006-01-02 "+micro) + " UTC"
+	return asWritten(t, micro)
 }
 
 // formWords are the options of strace that the trace was written with.
@@ -313,21 +308,17 @@ func (t text) writeConversation(s *observe.Summary) {
 const slowCallShown = 100 * time.Millisecond
 
 func serialWords(n *observe.Serials) string {
-	way := "received"
-	if n.Sent {
-		way = "sent"
-	}
-	who := n.Sender
+	sender := n.Sender
 	switch {
-	case n.Systemd && who == "":
-		who = "systemd"
+	case n.Systemd && sender == "":
+		sender = "systemd"
 	case n.Systemd:
-		who += " (systemd)"
+		sender += " (systemd)"
 	}
-	s := fmt.Sprintf("%s %s, serial %d … %d", way, show.Plural(n.Count, "message"), n.First, n.Last)
-	if who != "" {
-		s = fmt.Sprintf("%s %s of %s, serial %d … %d", way, show.Plural(n.Count, "message"), who, n.First, n.Last)
+	if sender != "" {
+		sender = " of " + sender
 	}
+	s := fmt.Sprintf("%s %s%s, serial %d … %d", direction(n.Sent), show.Plural(n.Count, "message"), sender, n.First, n.Last)
 	if n.Wrapped {
 		s += "; 4294967295 was followed by 2147483648: it has the fix for the cookie overflow"
 	}
@@ -354,11 +345,7 @@ var busTypes = [...]string{"", "call", "return", "error", "signal"}
 func line(m *observe.BusMessage) string { return "line " + strconv.Itoa(m.Pos.Line) }
 
 func messageWords(m *observe.BusMessage) string {
-	way := "received"
-	if m.Sent {
-		way = "sent"
-	}
-	s := fmt.Sprintf("%s %s %d %s %s (%s)", moment(m.At), way, m.Serial, busTypes[m.Type], cmp.Or(m.Name(), "-"), line(m))
+	s := fmt.Sprintf("%s %s %d %s %s (%s)", moment(m.At), direction(m.Sent), m.Serial, busTypes[m.Type], cmp.Or(m.Name(), "-"), line(m))
 	took, answered := m.Answered()
 	switch {
 	case m.Blocked:
@@ -433,12 +420,7 @@ func (t text) writeCallTable(s *observe.Summary) {
 			t.WritePara(show.Margin, t.Plain, "strace's own table at the end of the trace has the same numbers")
 			return
 		}
-		const most = 5
-		words := strings.Join(differ[:min(len(differ), most)], ", ")
-		if left := len(differ) - most; left > 0 {
-			words += fmt.Sprintf(" and %d more", left)
-		}
-		t.WritePara(show.Margin, t.Warning, "strace's own table has other numbers of "+words+": a filter (-z, -Z, -e status) hid calls, or lines are missing")
+		t.WritePara(show.Margin, t.Warning, "strace's own table has other numbers of "+show.Few(differ, 5, ", ")+": a filter (-z, -Z, -e status) hid calls, or lines are missing")
 	}
 }
 

@@ -127,6 +127,15 @@ func Clock(t time.Time) string {
 	return t.UTC().Format("15:04:05.000")
 }
 
+// Moment is the [Clock] of something whose time may be partly inferred, which basis says: "~" stands
+// before it then.
+func Moment(t time.Time, basis string) string {
+	if t.IsZero() || basis == "" {
+		return Clock(t)
+	}
+	return "~" + Clock(t)
+}
+
 // yearless is the year of times that no line tells the year of (package timeline); no Kubernetes node is that old.
 const yearless = 2000
 
@@ -179,6 +188,40 @@ func Duration(d time.Duration, atLeast bool) string {
 		return "≥" + s
 	}
 	return s
+}
+
+// Few lists the first words, at most so many, and how many more there are.
+func Few(words []string, most int, separator string) string {
+	if left := len(words) - most; left > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], separator), left)
+	}
+	return strings.Join(words, separator)
+}
+
+// Columns are rows as lines in which every column is as wide as its widest cell. The letter r in
+// align puts the column of that number to the right; all others stand to the left.
+func Columns(rows [][]string, align string) []string {
+	var widths []int
+	for _, row := range rows {
+		for col, cell := range row {
+			if col == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[col] = max(widths[col], lipgloss.Width(cell))
+		}
+	}
+	lines := make([]string, len(rows))
+	for i, row := range rows {
+		for col, cell := range row {
+			gap := strings.Repeat(" ", widths[col]-lipgloss.Width(cell))
+			if col < len(align) && align[col] == 'r' {
+				cell, gap = gap+cell, ""
+			}
+			lines[i] += cell + gap + "  "
+		}
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return lines
 }
 
 // Plural is a number of things: "1 rule", "2 rules".

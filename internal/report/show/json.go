@@ -72,6 +72,9 @@ type Evidence struct {
 	Raw string `json:"raw,omitempty"`
 }
 
+// EvidenceRows makes the rows of quotes.
+func EvidenceRows(quotes []event.Quote) []Evidence { return Rows(quotes, NewEvidence) }
+
 // NewEvidence makes the row of a quote.
 func NewEvidence(q *event.Quote) Evidence {
 	e := Evidence{Path: q.Pos.File, Line: q.Pos.Line, Text: q.Text}
