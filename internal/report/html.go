@@ -35,7 +35,6 @@ var (
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"first":   upperFirst,
-	"percent": func(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) + "%" },
 	"plus":    func(a, b int) int { return a + b },
 	"prose":   func(s string) string { return show.Escape(s, show.MaxProse) },
 	"quoted":  func(s string) string { return show.Escape(s, show.MaxQuote) },
@@ -427,7 +426,20 @@ func (p *page) findingBlock(n int) findingBlock {
 }
 
 // Span is the picture's stretch of time in milliseconds, for the zoom.
-func (p *picture) Span() int64 { return p.End.Sub(p.Start).Milliseconds() }
+func (p *picture) Span() int64 { return p.span().Milliseconds() }
+
+// X is where a time stands in the picture.
+func (p *picture) X(since time.Duration) string { return percentText(p.percentOf(since)) }
+
+// Width is how wide a shape is; empty for a moment.
+func (p *picture) Width(s shape) string {
+	if p.width(s) == 0 {
+		return ""
+	}
+	return percentText(p.width(s))
+}
+
+func percentText(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) + "%" }
 
 // Caption says what the picture shows.
 func (p *picture) Caption() string {

@@ -21,10 +21,11 @@ const Schema = "plegdiag.report/v1"
 // the empty string; a duration is a number of seconds; the text of an evidence
 // is the line as it stands in the bundle.
 func JSON(w io.Writer, inc *incident.Incident, o Options) error {
-	doc := document{{"schema", Schema}, {"tool", show.Tool{Version: o.Version}}, {"incident", newSummary(inc)}}
+	v := newView(inc, o)
+	doc := document{{"schema", Schema}, {"tool", show.Tool{Version: o.Version}}, {"incident", newSummary(v)}}
 	for i := range sections {
 		if s := &sections[i]; s.key != "" {
-			doc = append(doc, member{s.key, s.rows(inc)})
+			doc = append(doc, member{s.key, s.rows(v)})
 		}
 	}
 	return show.EncodeJSON(w, doc)
@@ -215,11 +216,10 @@ type fileRow struct {
 	Note      string         `json:"note,omitempty"`
 }
 
-func newSummary(inc *incident.Incident) summary {
-	v := newView(inc, Options{})
+func newSummary(v *view) summary {
 	suspects := map[int][]suspect{}
-	for i := range inc.Result.Suspects {
-		s := &inc.Result.Suspects[i]
+	for i := range v.Result.Suspects {
+		s := &v.Result.Suspects[i]
 		suspects[s.Stall] = append(suspects[s.Stall], suspect{s.What, s.ID, s.Why, show.EvidenceRows(s.Evidence)})
 	}
 	stalls := show.Rows(v.timeline.Stalls, newStall)
@@ -227,40 +227,34 @@ func newSummary(inc *incident.Incident) summary {
 		stalls[i].Suspects = append(stalls[i].Suspects, suspects[i]...)
 	}
 	return summary{
-		Headline: inc.Result.Headline,
-		Node:     inc.Node,
-		LeftOut:  inc.LeftOut,
-		Window:   span{show.Stamp(inc.Window.Start), show.Stamp(inc.Window.End)},
+		Headline: v.Result.Headline,
+		Node:     v.Node,
+		LeftOut:  v.LeftOut,
+		Window:   span{show.Stamp(v.Window.Start), show.Stamp(v.Window.End)},
 		Stalls:   stalls,
-		Next:     newMissing(&inc.Result.Next),
+		Next:     newMissing(&v.Result.Next),
 	}
 }
 
-func findingRows(inc *incident.Incident) any  { return show.Rows(inc.Result.Findings, newFinding) }
-func exposureRows(inc *incident.Incident) any { return show.Rows(inc.Result.Exposed, newExposure) }
-func forecastRows(inc *incident.Incident) any { return show.Rows(inc.Result.Forecasts, newForecast) }
-func ruledOutRows(inc *incident.Incident) any { return show.Rows(inc.Result.RuledOut, newDismissed) }
-func fileRows(inc *incident.Incident) any     { return show.Rows(inc.Files, newFile) }
-func clockRows(inc *incident.Incident) any {
-	return show.Rows(newView(inc, Options{}).timeline.Clocks, newClock)
-}
-func gapRows(inc *incident.Incident) any {
-	return show.Rows(newView(inc, Options{}).timeline.Gaps(), newGap)
-}
+func findingRows(v *view) any  { return show.Rows(v.Result.Findings, newFinding) }
+func exposureRows(v *view) any { return show.Rows(v.Result.Exposed, newExposure) }
+func forecastRows(v *view) any { return show.Rows(v.Result.Forecasts, newForecast) }
+func ruledOutRows(v *view) any { return show.Rows(v.Result.RuledOut, newDismissed) }
+func fileRows(v *view) any     { return show.Rows(v.Files, newFile) }
+func clockRows(v *view) any    { return show.Rows(v.timeline.Clocks, newClock) }
+func gapRows(v *view) any      { return show.Rows(v.timeline.Gaps(), newGap) }
 
-func harmlessRows(inc *incident.Incident) any {
-	return show.Rows(inc.Result.Harmless, func(h *story.Harmless) harmless {
+func harmlessRows(v *view) any {
+	return show.Rows(v.Result.Harmless, func(h *story.Harmless) harmless {
 		return harmless{h.Name, h.Why, h.Count, show.EvidenceRows(h.Evidence)}
 	})
 }
 
-func notEvaluableRows(inc *incident.Incident) any {
-	return show.Rows(inc.Result.NotEvaluable, newNotEvaluable)
-}
+func notEvaluableRows(v *view) any { return show.Rows(v.Result.NotEvaluable, newNotEvaluable) }
 
-func factRows(inc *incident.Incident) any {
+func factRows(v *view) any {
 	rows := map[string]fact{}
-	for name, f := range newView(inc, Options{}).timeline.Facts {
+	for name, f := range v.timeline.Facts {
 		rows[name] = fact{f.Value, show.EvidenceRows(f.Evidence)}
 	}
 	return rows

@@ -15,8 +15,8 @@ import (
 )
 
 // picture is an incident drawn: lanes of components above one another, one time axis, the chain of the root cause through
-// them. Places in time are percent of the width, so that the drawing fits every window while letters keep their size;
-// places across it are pixels.
+// them. Times count from the picture's start; the page draws them in percent of its width, so that the drawing fits
+// every window while letters keep their size. Places across it are pixels.
 type picture struct {
 	Start, End time.Time
 	Height     int
@@ -37,20 +37,18 @@ type drawnLane struct {
 	Gaps   []shape // nothing was recorded there
 }
 
-// shape is an interval, or a moment when its width is 0.
+// shape is an interval, or a moment.
 type shape struct {
-	X, W   float64 // percent
-	Y, H   int
-	Class  string
-	Title  string
-	Number int   // of the event in the table; 0 for none
-	From   int64 // milliseconds since the picture's start, for the zoom
-	To     int64
+	From, To time.Duration
+	Y, H     int
+	Class    string
+	Title    string
+	Number   int // of the event in the table; 0 for none
 }
 
+// mark is a moment on the axis.
 type mark struct {
-	X    float64
-	At   int64 // milliseconds since the picture's start
+	At   time.Duration
 	Text string
 	// Anchor is where its text stands: "middle", or "start" or "end" beside an end of the axis.
 	Anchor string
@@ -58,8 +56,7 @@ type mark struct {
 }
 
 type knot struct {
-	X      float64
-	At     int64
+	At     time.Duration
 	Y      int
 	Number int
 	Text   string
@@ -67,8 +64,7 @@ type knot struct {
 }
 
 type tie struct {
-	X1, X2   float64
-	From, To int64
+	From, To time.Duration
 	Y1, Y2   int
 	Inferred bool
 }
@@ -187,7 +183,7 @@ func (p *picture) drawLane(rule *laneRule, y int, inc *incident.Incident, table 
 		s := p.shapeOf(e.Start.T, e.Last().T)
 		s.Number, s.Title = i+1, eventTitle(e)
 		s.Class = "bar"
-		if s.W == 0 {
+		if p.width(s) == 0 {
 			s.Class = "tick"
 		}
 		if provesRoot(told, e) == 1 {
@@ -199,7 +195,7 @@ func (p *picture) drawLane(rule *laneRule, y int, inc *incident.Incident, table 
 		if e.Open {
 			s.Class += " open"
 		}
-		row := freeRow(&rows, s)
+		row := p.freeRow(&rows, s)
 		s.Y, s.H = l.Top+row*rowHeight, barHeight
 		places[e] = s
 		l.Shapes = append(l.Shapes, s)
@@ -218,10 +214,11 @@ func (p *picture) drawLane(rule *laneRule, y int, inc *incident.Incident, table 
 
 // freeRow is the first row in which a shape overlaps nothing; the last one takes what has no place. Rows remember where
 // their last shape ends; a moment takes a little room so that two of them can be told apart.
-func freeRow(rows *[]float64, s shape) int {
-	end := s.X + max(s.W, 0.4)
+func (p *picture) freeRow(rows *[]float64, s shape) int {
+	start := p.percentOf(s.From)
+	end := start + max(p.width(s), 0.4)
 	for i, busy := range *rows {
-		if s.X >= busy {
+		if start >= busy {
 			(*rows)[i] = end
 			return i
 		}
@@ -239,7 +236,7 @@ func freeRow(rows *[]float64, s shape) int {
 func (p *picture) drawStalls(l *drawnLane, inc *incident.Incident) []float64 {
 	var rows []float64
 	add := func(s shape) {
-		row := freeRow(&rows, s)
+		row := p.freeRow(&rows, s)
 		s.Y, s.H = l.Top+row*rowHeight, barHeight
 		l.Shapes = append(l.Shapes, s)
 	}
@@ -284,7 +281,7 @@ func (p *picture) hatchGaps(l *drawnLane, rule *laneRule, coverage []timeline.Co
 	slices.SortFunc(spans, func(a, b timeline.Window) int { return a.Start.Compare(b.Start) })
 	at := p.Start
 	hatch := func(from, to time.Time) {
-		if s := p.shapeOf(from, to); s.W > 0.2 {
+		if s := p.shapeOf(from, to); p.width(s) > minLoss {
 			s.Title = "no line of " + rule.name + " from " + show.Clock(from) + " to " + show.Clock(to)
 			l.Gaps = append(l.Gaps, s)
 		}
@@ -313,7 +310,8 @@ func (p *picture) hatchLosses(l *drawnLane, rule *laneRule, coverage []timeline.
 			}
 			s := p.shapeOf(g.Start, g.End)
 			s.Title = show.Escape(g.Reason, show.MaxQuote) + ", from " + show.Clock(g.Start) + " to " + show.Clock(g.End)
-			if s.W = max(s.W, minLoss); !known[s] && len(known) < maxLosses {
+			s.To = max(s.To, s.From+time.Duration(minLoss/100*float64(p.span())))
+			if !known[s] && len(known) < maxLosses {
 				known[s] = true
 				l.Gaps = append(l.Gaps, s)
 			}
@@ -333,14 +331,19 @@ func (p *picture) shapeOf(from, to time.Time) shape {
 	if from.After(p.End) {
 		from = p.End
 	}
-	return shape{X: p.percentOf(from), W: max(0, p.percentOf(to)-p.percentOf(from)), From: p.offsetOf(from), To: p.offsetOf(to)}
+	return shape{From: from.Sub(p.Start), To: max(from.Sub(p.Start), to.Sub(p.Start))}
 }
 
-func (p *picture) percentOf(t time.Time) float64 {
-	return float64(int(1e5*float64(t.Sub(p.Start))/float64(p.End.Sub(p.Start)))) / 1e3
+// span is how long the picture lasts.
+func (p *picture) span() time.Duration { return p.End.Sub(p.Start) }
+
+// percentOf is a time as a share of the picture, with the digits that a drawing needs.
+func (p *picture) percentOf(since time.Duration) float64 {
+	return float64(int(1e5*float64(since)/float64(p.span()))) / 1e3
 }
 
-func (p *picture) offsetOf(t time.Time) int64 { return t.Sub(p.Start).Milliseconds() }
+// width of a shape, in percent; 0 for a moment.
+func (p *picture) width(s shape) float64 { return p.percentOf(s.To) - p.percentOf(s.From) }
 
 func eventTitle(e *event.Event) string {
 	title := show.Moment(e.Start.T, e.Basis) + "  " + show.Escape(e.Component, show.MaxCell) + ": " + cmp.Or(show.Escape(e.Text, show.MaxQuote), string(e.Kind))
@@ -366,7 +369,7 @@ const maxMarks = 8
 const atEdge = 8
 
 func (p *picture) drawAxis() {
-	span := p.End.Sub(p.Start)
+	span := p.span()
 	step := axisSteps[len(axisSteps)-1]
 	for _, s := range axisSteps {
 		if span/s <= maxMarks {
@@ -384,10 +387,10 @@ func (p *picture) drawAxis() {
 		layout = time.DateOnly
 	}
 	for t := p.Start.Truncate(step).Add(step); t.Before(p.End); t = t.Add(step) {
-		m := mark{X: p.percentOf(t), At: p.offsetOf(t), Text: t.UTC().Format(layout), Anchor: "middle", Minor: len(p.Axis)%2 == 1}
-		if m.X < atEdge {
+		m := mark{At: t.Sub(p.Start), Text: t.UTC().Format(layout), Anchor: "middle", Minor: len(p.Axis)%2 == 1}
+		if x := p.percentOf(m.At); x < atEdge {
 			m.Anchor = "start"
-		} else if m.X > 100-atEdge {
+		} else if x > 100-atEdge {
 			m.Anchor = "end"
 		}
 		p.Axis = append(p.Axis, m)
@@ -414,7 +417,6 @@ func (p *picture) drawChain(fs []story.Finding, places map[*event.Event]shape) {
 		if step.Start.IsZero() || step.Start.After(p.End) || step.Start.Before(p.Start) {
 			continue
 		}
-		place := p.shapeOf(step.Start, step.Start)
 		y := axisSpace + laneName
 		if len(p.Lanes) > 0 {
 			y = p.Lanes[0].Top // the node's condition, and relist
@@ -424,10 +426,13 @@ func (p *picture) drawChain(fs []story.Finding, places map[*event.Event]shape) {
 				y = s.Y
 			}
 		}
-		k := knot{X: place.X, At: place.From, Y: y + barHeight/2, Number: i + 1, Text: show.Escape(step.Text, show.MaxQuote), Target: stepAnchor(root, i)}
+		k := knot{
+			At: step.Start.Sub(p.Start), Y: y + barHeight/2,
+			Number: i + 1, Text: show.Escape(step.Text, show.MaxQuote), Target: stepAnchor(root, i),
+		}
 		if n := len(p.Knots); n > 0 {
 			before := p.Knots[n-1]
-			p.Ties = append(p.Ties, tie{X1: before.X, X2: k.X, From: before.At, To: k.At, Y1: before.Y, Y2: k.Y, Inferred: !step.Observed})
+			p.Ties = append(p.Ties, tie{From: before.At, To: k.At, Y1: before.Y, Y2: k.Y, Inferred: !step.Observed})
 		}
 		p.Knots = append(p.Knots, k)
 	}

@@ -32,7 +32,7 @@ type section struct {
 	// rows are the member key of the JSON document; programs find the content of a section
 	// without a key elsewhere, or need none.
 	key  string
-	rows func(inc *incident.Incident) any
+	rows func(v *view) any
 }
 
 // sections are every part of a report below its opening.
