@@ -81,15 +81,15 @@ func listedFiles(files []incident.File) map[int]bool {
 			listed[i] = true
 		}
 	}
-	slices.SortStableFunc(lossy, func(a, b int) int { return byLoss(&files[a], &files[b]) })
+	slices.SortStableFunc(lossy, func(a, b int) int { return compareLoss(&files[a], &files[b]) })
 	for _, i := range lossy[:min(len(lossy), maxLossy)] {
 		listed[i] = true
 	}
 	return listed
 }
 
-// byLoss orders files by what was lost of them: those that could not be read to their end first, then by lines.
-func byLoss(a, b *incident.File) int {
+// compareLoss orders files by what was lost of them: those that could not be read to their end first, then by lines.
+func compareLoss(a, b *incident.File) int {
 	switch {
 	case a.Err != "" && b.Err == "":
 		return -1

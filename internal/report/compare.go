@@ -123,8 +123,8 @@ func measuredText(d time.Duration, atLeast bool) string {
 	return cmp.Or(show.Duration(d, atLeast), "0s")
 }
 
-// verdictLine says in a sentence what the comparison shows, and how far it carries.
-func verdictLine(c *incident.Comparison) string {
+// comparisonText says in a sentence what the comparison shows, and how far it carries.
+func comparisonText(c *incident.Comparison) string {
 	a, b := len(c.A.Timeline.Stalls), len(c.B.Timeline.Stalls)
 	said := fmt.Sprintf("stalls of relist: A %d in %s, B %d in %s", a, cmp.Or(show.Duration(c.A.Seen, false), "no known time"), b, cmp.Or(show.Duration(c.B.Seen, false), "no known time"))
 	var gained, lost []string
@@ -152,7 +152,7 @@ func verdictLine(c *incident.Comparison) string {
 func CompareText(w io.Writer, c *incident.Comparison, o Options) error {
 	out := bufio.NewWriter(w)
 	t := newText(out, o)
-	t.WritePara("", t.Styles.Heading, verdictLine(c))
+	t.WritePara("", t.Styles.Heading, comparisonText(c))
 	for _, table := range compareTables(c) {
 		t.WriteHeading("%s", strings.ToUpper(table.title))
 		for _, line := range show.Columns(append([][]string{table.head}, table.rows...), "") {
@@ -165,7 +165,7 @@ func CompareText(w io.Writer, c *incident.Comparison, o Options) error {
 // CompareMarkdown writes a comparison for an issue or a chat.
 func CompareMarkdown(w io.Writer, c *incident.Comparison, _ Options) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "**%s.**\n\n", inline(verdictLine(c)))
+	fmt.Fprintf(out, "**%s.**\n\n", inline(comparisonText(c)))
 	for _, table := range compareTables(c) {
 		fmt.Fprintf(out, "## %s\n\n| %s |\n|%s\n", table.title, strings.Join(table.head, " | "), strings.Repeat("---|", len(table.head)))
 		for _, row := range table.rows {

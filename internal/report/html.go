@@ -183,7 +183,7 @@ type quoteBlock struct {
 
 // quoteBlocks are the lines that prove something, with what stands around them where there is room for it.
 func (p *page) quoteBlocks(all []event.Quote) (shown []quoteBlock, left int) {
-	kept, left := shorten(show.Distinct(all), min(maxStepQuotes, p.detail.most))
+	kept, left := shorten(show.DistinctQuotes(all), min(maxStepQuotes, p.detail.most))
 	for _, q := range kept {
 		b := quoteBlock{Quote: q}
 		if p.detail.context {
@@ -336,7 +336,7 @@ func newPage(inc *incident.Incident, o Options, d detail) *page {
 	v := newView(inc, o)
 	v.page = true
 	p := &page{
-		Version: o.Version, Policy: policy(pageStyle, pageScript), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
+		Version: o.Version, Policy: securityPolicy(pageStyle, pageScript), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
 		Opening: inc.Opening(), Headline: inc.Result.Headline, Node: v.nodeText(), Window: show.Window(inc.Window), Class: "none",
 		view: v, detail: d,
 	}
@@ -382,8 +382,8 @@ func (p *page) pageSection(of *section) pageSection {
 	return s
 }
 
-// policy lets the page's own style and script in, by their hashes, and nothing else.
-func policy(style, script string) string {
+// securityPolicy lets the page's own style and script in, by their hashes, and nothing else.
+func securityPolicy(style, script string) string {
 	hash := func(s string) string {
 		sum := sha256.Sum256([]byte(s))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

@@ -18,9 +18,9 @@ func Jira(w io.Writer, inc *incident.Incident, o Options) error {
 		label:    func(text string) string { return "*" + text + "*" },
 		prose:    jiraText,
 		headline: func(_, headline, _ string) string { return jiraText(headline) },
-		block:    func(text string) string { return "{noformat}\n" + noformat(text) + "\n{noformat}" },
+		block:    func(text string) string { return "{noformat}\n" + escapeNoformat(text) + "\n{noformat}" },
 		finding:  findingJira,
-		paste:    comment,
+		paste:    jiraPaste,
 	}).render(w, inc, o)
 }
 
@@ -30,12 +30,12 @@ func findingJira(m *markup, n int, f *story.Finding, told shown) {
 	m.writeFence(func(t text) { t.writeFinding(n, f, told) })
 }
 
-// comment is what Jira takes as a description or a comment where nobody moved its limit: 32 767 characters
+// jiraPaste is what Jira takes as a description or a comment where nobody moved its limit: 32 767 characters
 // (jira.text.field.character.limit).
-func comment(inputs []string) *paste {
+func jiraPaste(inputs []string) *paste {
 	return &paste{
 		limit: 32_767, section: "h2. ", open: openNoformat,
-		note: "*Cut here* to what Jira takes. The whole report, to be attached:\n\n{noformat}\n" + noformat(commandLine("analyze -o html", inputs)) + "\n{noformat}",
+		note: "*Cut here*: Jira takes no more. Attach the whole report, which this command writes:\n\n{noformat}\n" + escapeNoformat(commandLine("analyze -o html", inputs)) + "\n{noformat}",
 	}
 }
 
@@ -47,8 +47,8 @@ func openNoformat(s string) string {
 	return "{noformat}"
 }
 
-// noformat is text for the inside of a block: what would end it there is broken up.
-func noformat(text string) string { return strings.ReplaceAll(text, "{noformat", "{ noformat") }
+// escapeNoformat is text for the inside of a block: what would end it there is broken up.
+func escapeNoformat(text string) string { return strings.ReplaceAll(text, "{noformat", "{ noformat") }
 
 // jiraMarkup are the characters that the wiki renderer acts on; a backslash before each takes that away.
 const jiraMarkup = `\{}[]*_+^~?!|#@&<>`

@@ -293,9 +293,9 @@ func newFinding(f *story.Finding) finding {
 		Rivals: show.Rows(f.Rivals, func(r *story.Rival) rival {
 			return rival{r.Rule, r.Container, show.Rows(r.Decide, newMissing)}
 		}),
-		Remediation: remediation{show.List(f.Remediation.Now), show.List(f.Remediation.Durable)},
-		References:  show.List(f.References),
-		Notes:       show.List(f.Notes),
+		Remediation: remediation{show.NonNil(f.Remediation.Now), show.NonNil(f.Remediation.Durable)},
+		References:  show.NonNil(f.References),
+		Notes:       show.NonNil(f.Notes),
 	}
 }
 
@@ -304,7 +304,7 @@ func newMissing(m *rules.Missing) missing {
 }
 
 func newExposure(e *rules.Exposure) exposure {
-	return exposure{e.Rule, e.Text, show.List(e.Because), show.EvidenceRows(e.Evidence)}
+	return exposure{e.Rule, e.Text, show.NonNil(e.Because), show.EvidenceRows(e.Evidence)}
 }
 
 func newForecast(f *rules.Forecast) forecast {
@@ -376,5 +376,5 @@ type gapRow struct {
 }
 
 func newGap(g *timeline.SharedGap) gapRow {
-	return gapRow{span{show.Stamp(g.Start), show.Stamp(g.End)}, show.List(g.Sources), show.List(g.Files), g.Reason, show.EvidenceRows(g.Evidence)}
+	return gapRow{span{show.Stamp(g.Start), show.Stamp(g.End)}, show.NonNil(g.Sources), show.NonNil(g.Files), g.Reason, show.EvidenceRows(g.Evidence)}
 }

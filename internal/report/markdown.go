@@ -24,15 +24,15 @@ func Markdown(w io.Writer, inc *incident.Incident, o Options) error {
 		},
 		block:   codeFence,
 		finding: findingMarkdown,
-		paste:   issue,
+		paste:   issuePaste,
 	}).render(w, inc, o)
 }
 
-// issue is what GitHub takes as the body of an issue or a comment: 65 536 characters.
-func issue(inputs []string) *paste {
+// issuePaste is what GitHub takes as the body of an issue or a comment: 65 536 characters.
+func issuePaste(inputs []string) *paste {
 	return &paste{
 		limit: 65_536, section: "## ", open: openFence,
-		note: "**Cut here** to what an issue takes. The whole report, to be attached: " + code(commandLine("analyze -o html", inputs)),
+		note: "**Cut here**: an issue takes no more. Attach the whole report, which this command writes: " + codeSpan(commandLine("analyze -o html", inputs)),
 	}
 }
 
@@ -62,7 +62,7 @@ func findingMarkdown(m *markup, n int, f *story.Finding, told shown) {
 	if m.view.Verbose && f.Formula != "" {
 		m.writePara("Score: " + inline(f.Formula))
 	}
-	steps, repeated := told.fresh(f.Chain)
+	steps, repeated := told.takeNew(f.Chain)
 	m.writeFence(func(t text) { t.writeChain(steps, repeated) })
 	for _, p := range findingParts(f) {
 		m.writePara("**" + upperFirst(p.label) + ":**")
@@ -123,7 +123,7 @@ func inline(prose string) string {
 	for i, word := range words {
 		word = show.Escape(word, show.MaxProse)
 		if special.MatchString(word) && word != "|" { // a table takes two lines
-			word = code(word)
+			word = codeSpan(word)
 		}
 		words[i] = word
 	}
@@ -136,11 +136,11 @@ func headlineText(headline, command string) string {
 	if command == "" || !found {
 		return inline(headline)
 	}
-	return strings.TrimSpace(inline(before) + " " + code(command))
+	return strings.TrimSpace(inline(before) + " " + codeSpan(command))
 }
 
-// code is text as a code span, whatever backticks it holds.
-func code(s string) string {
+// codeSpan is text as a code span, whatever backticks it holds.
+func codeSpan(s string) string {
 	s = show.Escape(s, show.MaxProse)
 	mark := strings.Repeat("`", longestRun(s)+1)
 	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {

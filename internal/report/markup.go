@@ -48,7 +48,7 @@ func (d *dialect) render(w io.Writer, inc *incident.Incident, o Options) error {
 			}
 		}
 	}
-	_, err := io.WriteString(w, d.paste(o.Inputs).fit(m.w.String()))
+	_, err := io.WriteString(w, d.paste(o.Inputs).cutToLimit(m.w.String()))
 	return err
 }
 
@@ -92,9 +92,9 @@ type paste struct {
 	note string // says that it was cut, and how to get the whole
 }
 
-// fit is the report, cut to what the place takes: sections go from the end, for the verdict and the chain stand first; a
+// cutToLimit is the report, cut to what the place takes: sections go from the end, for the verdict and the chain stand first; a
 // section that has no room as a whole is cut after a line, and its block closed.
-func (p *paste) fit(all string) string {
+func (p *paste) cutToLimit(all string) string {
 	if len(all) <= p.limit {
 		return all
 	}

@@ -56,7 +56,7 @@ func Perfetto(w io.Writer, s *Selection, _ Options) error {
 		Unit   string       `json:"displayTimeUnit"`
 		Events []traceEvent `json:"traceEvents"`
 	}{"ms", append(p.trackNames(), p.events...)}
-	return eachLine(w, func(enc *json.Encoder) error { return enc.Encode(doc) })
+	return writeJSONLines(w, func(enc *json.Encoder) error { return enc.Encode(doc) })
 }
 
 type perfetto struct {
@@ -66,8 +66,8 @@ type perfetto struct {
 	ids    int
 }
 
-// trackOf is the process that stands for a component. Numbers begin at 1: 0 is the idle process to the UI.
-func (p *perfetto) trackOf(component string) int {
+// trackNumber is the process that stands for a component. Numbers begin at 1: 0 is the idle process to the UI.
+func (p *perfetto) trackNumber(component string) int {
 	n, ok := p.tracks[component]
 	if !ok {
 		p.order = append(p.order, component)
@@ -97,7 +97,7 @@ func (p *perfetto) drawChain(fs []story.Finding) {
 			length := max(step.Duration.Microseconds(), 1)
 			slice := traceEvent{
 				Name: show.Escape(step.Text, show.MaxQuote), Category: step.Role, Phase: phaseSlice, Time: step.Start.UnixMicro(), Length: &length,
-				Process: p.trackOf(chainTrack), Thread: line, Args: map[string]any{"rule": step.Rule, "step": step.ID, "edge": edgeText(step), "evidence": quoteLines(step.Evidence)},
+				Process: p.trackNumber(chainTrack), Thread: line, Args: map[string]any{"rule": step.Rule, "step": step.ID, "edge": edgeText(step), "evidence": quoteLines(step.Evidence)},
 			}
 			p.events = append(p.events, slice)
 			if before != nil {
@@ -124,7 +124,7 @@ func (p *perfetto) drawArrow(from, to traceEvent) {
 func (p *perfetto) addEvent(e *event.Event) {
 	t := traceEvent{
 		Name: show.Escape(e.Text, show.MaxQuote), Category: string(e.Kind), Phase: phaseInstant, Scope: "p", Time: e.Start.T.UnixMicro(),
-		Process: p.trackOf(e.Component), Thread: e.IDs.TID, Args: map[string]any{"kind": string(e.Kind), "evidence": quoteLines(e.Evidence)},
+		Process: p.trackNumber(e.Component), Thread: e.IDs.TID, Args: map[string]any{"kind": string(e.Kind), "evidence": quoteLines(e.Evidence)},
 	}
 	if t.Name == "" {
 		t.Name = string(e.Kind)

@@ -93,7 +93,7 @@ var laneRules = []laneRule{
 	{"other", nil, nil, nil},
 }
 
-func (l *laneRule) takes(e *event.Event) bool {
+func (l *laneRule) takesEvent(e *event.Event) bool {
 	group, _, _ := strings.Cut(string(e.Kind), ".")
 	switch {
 	case len(l.kinds) == 0 && len(l.actors) == 0:
@@ -104,8 +104,8 @@ func (l *laneRule) takes(e *event.Event) bool {
 	return slices.Contains(l.actors, e.Component)
 }
 
-// covers says whether a source would have shown what belongs into the lane.
-func (l *laneRule) covers(source string) bool {
+// coversSource says whether a source would have shown what belongs into the lane.
+func (l *laneRule) coversSource(source string) bool {
 	return slices.ContainsFunc(l.sources, func(s string) bool { return strings.HasPrefix(source, s) })
 }
 
@@ -177,7 +177,7 @@ func (p *picture) drawLane(rule *laneRule, y int, inc *incident.Incident, table 
 		rows = append(rows, p.drawStalls(&l, inc)...)
 	}
 	for i, e := range table {
-		if first := slices.IndexFunc(laneRules, func(r laneRule) bool { return r.takes(e) }); laneRules[first].name != rule.name {
+		if first := slices.IndexFunc(laneRules, func(r laneRule) bool { return r.takesEvent(e) }); laneRules[first].name != rule.name {
 			continue
 		}
 		s := p.shapeOf(e.Start.T, e.Last().T)
@@ -195,7 +195,7 @@ func (p *picture) drawLane(rule *laneRule, y int, inc *incident.Incident, table 
 		if e.Open {
 			s.Class += " open"
 		}
-		row := p.freeRow(&rows, s)
+		row := p.placeInRow(&rows, s)
 		s.Y, s.H = l.Top+row*rowHeight, barHeight
 		places[e] = s
 		l.Shapes = append(l.Shapes, s)
@@ -212,9 +212,9 @@ func (p *picture) drawLane(rule *laneRule, y int, inc *incident.Incident, table 
 	return l.Top + l.H + laneGap
 }
 
-// freeRow is the first row in which a shape overlaps nothing; the last one takes what has no place. Rows remember where
-// their last shape ends; a moment takes a little room so that two of them can be told apart.
-func (p *picture) freeRow(rows *[]float64, s shape) int {
+// placeInRow takes the first row in which a shape overlaps nothing; the last one takes what has no place.
+// Rows remember where their last shape ends; a moment takes a little room so that two of them can be told apart.
+func (p *picture) placeInRow(rows *[]float64, s shape) int {
 	start := p.percentOf(s.From)
 	end := start + max(p.width(s), 0.4)
 	for i, busy := range *rows {
@@ -236,7 +236,7 @@ func (p *picture) freeRow(rows *[]float64, s shape) int {
 func (p *picture) drawStalls(l *drawnLane, inc *incident.Incident) []float64 {
 	var rows []float64
 	add := func(s shape) {
-		row := p.freeRow(&rows, s)
+		row := p.placeInRow(&rows, s)
 		s.Y, s.H = l.Top+row*rowHeight, barHeight
 		l.Shapes = append(l.Shapes, s)
 	}
@@ -271,7 +271,7 @@ func laterOf(a, b time.Time) time.Time {
 func (p *picture) hatchGaps(l *drawnLane, rule *laneRule, coverage []timeline.Coverage) bool {
 	var spans []timeline.Window
 	for _, c := range coverage {
-		if !c.Start.IsZero() && rule.covers(c.Source) {
+		if !c.Start.IsZero() && rule.coversSource(c.Source) {
 			spans = append(spans, timeline.Window{Start: c.Start, End: c.End})
 		}
 	}
@@ -301,7 +301,7 @@ func (p *picture) hatchGaps(l *drawnLane, rule *laneRule, coverage []timeline.Co
 func (p *picture) hatchLosses(l *drawnLane, rule *laneRule, coverage []timeline.Coverage) {
 	known := map[shape]bool{}
 	for i := range coverage {
-		if !rule.covers(coverage[i].Source) {
+		if !rule.coversSource(coverage[i].Source) {
 			continue
 		}
 		for _, g := range coverage[i].Gaps {

@@ -39,7 +39,7 @@ type section struct {
 var sections = []section{
 	{title: "Stalls", remark: "relist did not complete, by the kubelet's own arithmetic", blocks: stallBlocks}, // JSON: incident.stalls
 	{title: "Findings", findings: true, key: "findings", rows: findingRows},
-	{title: "Locks", remark: "from those who wait to what it all waits for, as the goroutine dumps show it", drawn: (*pageSection).drawLocks},
+	{title: "Locks", remark: "who waits, who holds the lock, and what the holder waits for, as the goroutine dumps show it", drawn: (*pageSection).drawLocks},
 	{title: "Goroutines that wait", remark: "by what they wait for", closed: true, drawn: (*pageSection).drawGroups},
 	{title: "Exposed to", remark: "by versions and settings alone; not what happened here", blocks: exposureBlocks, key: "exposed", rows: exposureRows},
 	{title: "Forecast", remark: "if it goes on as it did", blocks: forecastBlocks, key: "forecasts", rows: forecastRows},
@@ -186,14 +186,14 @@ func notEvaluableBlocks(v *view) (all []block) {
 	var others []block
 	for _, u := range v.Result.NotEvaluable {
 		if len(u.Missing) == 0 || v.Verbose {
-			others = append(others, block{text: u.Rule + ": " + cmp.Or(u.Why, "lacks what is named above")})
+			others = append(others, block{text: u.Rule + ": " + cmp.Or(u.Why, "what is missing stands above")})
 		}
 		for _, m := range u.Missing {
 			i, ok := at[m.Source]
 			if !ok {
 				i = len(all)
 				at[m.Source] = i
-				all = append(all, block{lead: "lacking", text: m.Source + ": " + u.Rule, commands: []string{m.Command}})
+				all = append(all, block{lead: "missing", text: m.Source + ": " + u.Rule, commands: []string{m.Command}})
 				continue
 			}
 			all[i].text += ", " + u.Rule
@@ -249,7 +249,7 @@ func clockBlocks(v *view) (all []block) {
 			}
 			continue
 		}
-		named := show.Few(names, maxClockFiles, ", ")
+		named := show.JoinFirst(names, maxClockFiles, ", ")
 		all = append(all, block{text: fmt.Sprintf("%s: %s (%s, see --verbose)", show.Plural(len(names), "file"), assumed, named)})
 	}
 	return all
@@ -296,7 +296,7 @@ func gapText(g *timeline.SharedGap) string {
 		text += " (" + g.Files[0] + ")"
 	}
 	if len(g.Sources) > 0 {
-		text += "; " + strings.Join(g.Sources, ", ")
+		text += "; affects " + strings.Join(g.Sources, ", ")
 	}
 	return text
 }
@@ -371,7 +371,7 @@ func rivalText(r *story.Rival) string {
 	if r.Container != "" {
 		of = " of container " + r.Container
 	}
-	text := r.Rule + of + " lies in the same time, and nothing shows that either caused the other"
+	text := r.Rule + of + " happened at the same time, and nothing shows that either caused the other"
 	if len(r.Decide) == 0 {
 		return text + "; two goroutine dumps 20 s apart in the next stall would decide"
 	}

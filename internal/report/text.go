@@ -24,8 +24,8 @@ type text struct{ *show.Text }
 
 func newText(w *bufio.Writer, o Options) text { return text{show.NewText(w, o)} }
 
-// verdict is the style of how certain a finding is.
-func (t text) verdict(v rules.Verdict) lipgloss.Style {
+// verdictStyle is the style of how certain a finding is.
+func (t text) verdictStyle(v rules.Verdict) lipgloss.Style {
 	if v == rules.Confirmed {
 		return t.Critical
 	}
@@ -62,7 +62,7 @@ func (t text) writeOpening(v *view) {
 	o := v.Opening()
 	style := t.Warning
 	if o.Finding != nil {
-		style = t.verdict(o.Finding.Verdict)
+		style = t.verdictStyle(o.Finding.Verdict)
 	}
 	word := strings.ToUpper(o.State)
 	for i, line := range show.Wrap(word+": "+v.Result.Headline, t.Width) {
@@ -125,7 +125,7 @@ func (t text) writeFindings(fs []story.Finding) {
 }
 
 func (t text) writeFinding(n int, f *story.Finding, told shown) {
-	lead := fmt.Sprintf("\n%d. %s %s  ", n, t.verdict(f.Verdict).Render(strings.ToUpper(f.Verdict.String())), f.Role)
+	lead := fmt.Sprintf("\n%d. %s %s  ", n, t.verdictStyle(f.Verdict).Render(strings.ToUpper(f.Verdict.String())), f.Role)
 	fmt.Fprintf(t.W, "%s%s  score %.2f\n", lead, t.Styles.Heading.Render(show.Escape(f.Rule, show.MaxQuote)), f.Score)
 	t.WritePara(show.Margin, t.Styles.Heading, f.Title)
 	t.WritePara(show.Margin, t.Plain, f.Summary)
@@ -135,7 +135,7 @@ func (t text) writeFinding(n int, f *story.Finding, told shown) {
 	if t.Verbose && f.Formula != "" {
 		t.WriteLabeled("score", t.Plain, f.Formula)
 	}
-	steps, repeated := told.fresh(f.Chain)
+	steps, repeated := told.takeNew(f.Chain)
 	t.writeChain(steps, repeated)
 	for _, p := range findingParts(f) {
 		label := p.label

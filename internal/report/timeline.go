@@ -30,8 +30,8 @@ var TimelineFormats = []TimelineFormat{
 	{"perfetto", ".perfetto.json", Perfetto},
 }
 
-// whole renders all events of an incident.
-func (f TimelineFormat) whole(w io.Writer, inc *incident.Incident, o Options) error {
+// renderAll renders all events of an incident.
+func (f TimelineFormat) renderAll(w io.Writer, inc *incident.Incident, o Options) error {
 	s := &Selection{Incident: inc}
 	if inc.Timeline != nil {
 		s.Events = inc.Timeline.Select(timeline.Filter{})

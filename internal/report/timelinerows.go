@@ -54,7 +54,7 @@ func newEventRow(e *event.Event) eventRow {
 
 // TimelineJSONL writes one event a line. An unknown time is the empty string; a duration is a number of seconds.
 func TimelineJSONL(w io.Writer, s *Selection, _ Options) error {
-	return eachLine(w, func(enc *json.Encoder) error {
+	return writeJSONLines(w, func(enc *json.Encoder) error {
 		for _, e := range s.Events {
 			if err := enc.Encode(newEventRow(e)); err != nil {
 				return err
@@ -64,8 +64,8 @@ func TimelineJSONL(w io.Writer, s *Selection, _ Options) error {
 	})
 }
 
-// eachLine writes JSON objects one a line, in ASCII where a terminal would obey or hide a character.
-func eachLine(w io.Writer, write func(*json.Encoder) error) error {
+// writeJSONLines writes JSON objects one a line, in ASCII where a terminal would obey or hide a character.
+func writeJSONLines(w io.Writer, write func(*json.Encoder) error) error {
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(&asciiWriter{out})
 	enc.SetEscapeHTML(false)
@@ -107,7 +107,7 @@ func TimelineCSV(w io.Writer, s *Selection, _ Options) error {
 	}
 	for _, e := range s.Events {
 		row := []string{
-			rfc3339(e.Start), rfc3339(e.End), secondsText(e.Duration()), strconv.FormatBool(e.Open), strconv.FormatBool(e.Begun),
+			stampText(e.Start), stampText(e.End), secondsText(e.Duration()), strconv.FormatBool(e.Open), strconv.FormatBool(e.Begun),
 			e.Basis, e.Component, string(e.Kind), e.Level.String(), e.Text,
 		}
 		for _, id := range event.IDFields() {
@@ -150,8 +150,8 @@ func fieldList(e *event.Event) string {
 	return strings.Join(all, "; ")
 }
 
-// rfc3339 is a time as RFC 3339 in UTC, empty when unknown.
-func rfc3339(t event.Time) string {
+// stampText is a time as RFC 3339 in UTC, empty when unknown.
+func stampText(t event.Time) string {
 	text, _ := show.Stamp(t.T).MarshalText() // cannot fail
 	return string(text)
 }
@@ -189,7 +189,7 @@ const maxSketchText = 30_000
 // Timesketch writes the events for an import into Timesketch: an interval has a row for its start and one for its end.
 // Undated events have no place there and are left out.
 func Timesketch(w io.Writer, s *Selection, _ Options) error {
-	return eachLine(w, func(enc *json.Encoder) error {
+	return writeJSONLines(w, func(enc *json.Encoder) error {
 		for _, e := range s.Events {
 			if e.Start.IsZero() {
 				continue

@@ -108,7 +108,7 @@ func foldUnits(events []*event.Event, told map[event.Pos]bool) []*event.Event {
 			all = append(all, e)
 		case names[0] == e.FieldText(event.FieldUnit): // the first stands for all
 			sum := *e
-			sum.Text = fmt.Sprintf("%d units are %s: %s, see --verbose", len(names), k.state, show.Few(names, maxUnits, ", "))
+			sum.Text = fmt.Sprintf("%d units are %s: %s, see --verbose", len(names), k.state, show.JoinFirst(names, maxUnits, ", "))
 			all = append(all, &sum)
 		}
 	}

@@ -125,7 +125,7 @@ func (d *Dump) idList(goroutines []int, separator string) string {
 	for i, g := range goroutines {
 		words[i] = d.id(g)
 	}
-	return show.Few(words, maxIDs, separator)
+	return show.JoinFirst(words, maxIDs, separator)
 }
 
 func (d *Dump) id(g int) string {
@@ -159,7 +159,7 @@ func StacksText(w io.Writer, s *Stacks, o show.Options) error {
 }
 
 func (t text) writeDump(d *Dump) {
-	t.WritePara("", t.Styles.Heading, headline(d))
+	t.WritePara("", t.Styles.Heading, dumpHeadline(d))
 	if !d.Filtered {
 		t.WritePara("", t.Plain, summaryText(d))
 	}
@@ -217,7 +217,7 @@ func summaryText(d *Dump) string {
 		}
 		s := show.Plural(d.count(ws), "goroutine")
 		if longest := d.longest(ws); longest > 0 {
-			s += " (" + minutes(longest) + ")"
+			s += " (" + minutesText(longest) + ")"
 		}
 		return s + " waiting for the " + objectName(l.Type, "", l.Owner) + ", which " + holdersText(d, l) + "; it all ends in " + endText(d, c) + "."
 	}
@@ -263,8 +263,8 @@ func objectName(kind, address, owner string) string {
 	return name
 }
 
-// headline says whose dump it is, where it stands and how much of it was understood.
-func headline(d *Dump) string {
+// dumpHeadline says whose dump it is, where it stands and how much of it was understood.
+func dumpHeadline(d *Dump) string {
 	words := append(processWords(d), show.Plural(d.Count(), "goroutine"))
 	if d.Filtered {
 		words = append(words, fmt.Sprintf("%d shown", d.count(d.Shown)))
@@ -409,12 +409,12 @@ func (t text) writeHolders(d *Dump, held []stackdump.Holder) {
 	if state := d.Goroutines[h.Goroutine].State; state != "" {
 		who += " [" + state + "]"
 	}
-	t.WriteLabeled("holder", t.Plain, who+", "+h.Certainty+": "+because[h.Rule])
+	t.WriteLabeled("holder", t.Plain, who+", "+h.Certainty+": "+holderReasons[h.Rule])
 	t.writeFrame(d, h.Goroutine, h.Frame)
 }
 
-// because says in words why a rule names a holder.
-var because = map[string]string{
+// holderReasons say in words why a rule names a holder.
+var holderReasons = map[string]string{
 	"R1": "its frame shows the lock, or the object that it belongs to",
 	"R2": "in the same function, past the lock",
 	"R3": "it took the lock before and waits for itself",
@@ -425,13 +425,13 @@ var because = map[string]string{
 func waitText(d *Dump, waiters []int) string {
 	s := fmt.Sprintf("%d waiting", d.count(waiters))
 	if longest := d.longest(waiters); longest > 0 {
-		s += ", longest " + minutes(longest)
+		s += ", longest " + minutesText(longest)
 	}
 	return s
 }
 
-// minutes is a wait as the runtime prints it, which is never too long.
-func minutes(d time.Duration) string {
+// minutesText is a wait as the runtime prints it, which is never too long.
+func minutesText(d time.Duration) string {
 	if d >= time.Hour {
 		return "≥" + strings.TrimSuffix(d.String(), "0s")
 	}
@@ -572,7 +572,7 @@ func (t text) writeGroups(d *stackdump.Dump) {
 			head += " [" + g.State + "]"
 		}
 		if g.MaxWait > 0 {
-			head += " " + minutes(g.MaxWait)
+			head += " " + minutesText(g.MaxWait)
 		}
 		if len(g.IDs) > 0 {
 			head += ": " + groupIDs(g)
@@ -594,7 +594,7 @@ func groupIDs(g *stackdump.Group) string {
 	for i, id := range g.IDs {
 		words[i] = strconv.FormatUint(id, 10)
 	}
-	return show.Few(words, most, " ")
+	return show.JoinFirst(words, most, " ")
 }
 
 func (t text) writeFrames(frames []stackdump.Frame) {
@@ -627,7 +627,7 @@ func shortFunc(f *stackdump.Frame) string {
 func (t text) writeDiff(s *Stacks, d *Diff) {
 	t.WritePara("", t.Styles.Heading, fmt.Sprintf("%d DUMPS%s", len(d.Dumps), programOf(d)))
 	for i, n := range d.Dumps {
-		t.WritePara(fmt.Sprintf("%s%d  ", show.Margin, i+1), t.Plain, headline(&s.Dumps[n]))
+		t.WritePara(fmt.Sprintf("%s%d  ", show.Margin, i+1), t.Plain, dumpHeadline(&s.Dumps[n]))
 	}
 	fmt.Fprintln(t.W)
 	t.writeFateRow("FATE", "GOROUTINES", "STATE", "WHERE")
@@ -664,7 +664,7 @@ func (t text) writeFates(fate string, all []stackdump.Goroutine) (idle int) {
 		g := &groups[i]
 		state := g.State
 		if fate == fateStuck && g.MaxWait > 0 {
-			state += " " + minutes(g.MaxWait)
+			state += " " + minutesText(g.MaxWait)
 		}
 		t.writeFateRow(fate, groupIDs(g), state, innermostFunc(g.Frames))
 	}

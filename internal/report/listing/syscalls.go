@@ -32,7 +32,7 @@ func SyscallsText(w io.Writer, traces []*observe.Summary, o show.Options) error 
 }
 
 func (t text) writeTrace(s *observe.Summary) {
-	words := []string{show.Plural(returned(s), "call") + " returned"}
+	words := []string{show.Plural(countReturned(s), "call") + " returned"}
 	if s.Threads > 0 {
 		words = append(words, show.Plural(s.Threads, "thread"))
 	}
@@ -54,23 +54,23 @@ func (t text) writeTrace(s *observe.Summary) {
 	t.writeOpenCalls(s)
 	t.writeSlowCalls(s)
 	t.writeConversation(s)
-	t.writeNothing(s)
-	t.writeUntold(s)
+	t.writeNoSlowCall(s)
+	t.writeMissing(s)
 	t.writeIdleWaits(s)
 	t.writeCallTable(s)
 }
 
-// writeNothing says that no call was in anybody's way, where the trace would show one.
-func (t text) writeNothing(s *observe.Summary) {
+// writeNoSlowCall says that nobody waited for a slow call, where the trace would show one.
+func (t text) writeNoSlowCall(s *observe.Summary) {
 	culprit := slices.ContainsFunc(s.Open, func(c observe.TracedCall) bool { return c.Wait != observe.IdleWait })
-	if !culprit && !slowBus(s) && len(s.Slow) == 0 && len(s.Calls) > 0 && !s.Counted && (s.Form.Took || s.Form.Clock != "" || s.Form.Relative) {
+	if !culprit && !isBusSlow(s) && len(s.Slow) == 0 && len(s.Calls) > 0 && !s.Counted && (s.Form.Took || s.Form.Clock != "" || s.Form.Relative) {
 		fmt.Fprintln(t.W)
 		t.WritePara(show.Margin, t.Plain, "No call of 10 ms or more but waits of threads that have nothing to do, or wait for one that the trace does not show.")
 	}
 }
 
-// slowBus says that somebody on a bus was slow.
-func slowBus(s *observe.Summary) bool {
+// isBusSlow says whether somebody on a bus answered late or not at all.
+func isBusSlow(s *observe.Summary) bool {
 	return slices.ContainsFunc(s.Bus.Messages, func(m *observe.BusMessage) bool {
 		took, _ := m.Answered()
 		return m.Open() || m.Blocked || took >= slowCallShown
@@ -80,8 +80,8 @@ func slowBus(s *observe.Summary) bool {
 	})
 }
 
-// writeUntold says what the trace cannot tell.
-func (t text) writeUntold(s *observe.Summary) {
+// writeMissing says what the trace does not show.
+func (t text) writeMissing(s *observe.Summary) {
 	missing := s.Missing()
 	if len(missing) == 0 {
 		return
@@ -92,7 +92,8 @@ func (t text) writeUntold(s *observe.Summary) {
 	}
 }
 
-func returned(s *observe.Summary) (n int) {
+// countReturned counts the calls that ended.
+func countReturned(s *observe.Summary) (n int) {
 	for _, c := range s.Calls {
 		n += c.Count
 	}
@@ -105,11 +106,11 @@ func traceSpan(s *observe.Summary) string {
 		return ""
 	}
 	span := s.Last.T.Sub(s.First.T)
-	return moment(s.First) + " – " + moment(s.Last) + " (" + cmp.Or(show.Duration(span, false), "0s") + ")"
+	return momentText(s.First) + " – " + momentText(s.Last) + " (" + cmp.Or(show.Duration(span, false), "0s") + ")"
 }
 
-// moment is a time as far as it was written; the time of day of a trace has no zone.
-func moment(t event.Time) string {
+// momentText is a time as far as it was written; the time of day of a trace has no zone.
+func momentText(t event.Time) string {
 	const micro = "15:04:05.000000"
 	if !t.Known {
 		return "-"
@@ -158,7 +159,7 @@ func (t text) writeOpenCalls(s *observe.Summary) {
 			idle[c.Name] = append(idle[c.Name], c)
 			continue
 		}
-		head := c.Name + ", " + thread(c.PID) + ": " + age(&c.Syscall) + " (" + string(c.Wait) + ")"
+		head := c.Name + ", " + threadName(c.PID) + ": " + ageText(&c.Syscall) + " (" + string(c.Wait) + ")"
 		if c.Why != "" {
 			head += "; " + c.Why
 		}
@@ -167,14 +168,15 @@ func (t text) writeOpenCalls(s *observe.Summary) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(idle)) {
 		longest := slices.MaxFunc(idle[name], func(a, b *observe.TracedCall) int { return cmp.Compare(a.Duration, b.Duration) })
-		t.WritePara(show.Margin, t.Plain, "idle: "+show.Plural(len(idle[name]), "thread")+" in "+name+", longest "+age(&longest.Syscall))
+		t.WritePara(show.Margin, t.Plain, "idle: "+show.Plural(len(idle[name]), "thread")+" in "+name+", longest "+ageText(&longest.Syscall))
 	}
 	for i := range s.Convoys {
-		t.WritePara(show.Margin, t.Warning, convoyWords(&s.Convoys[i]))
+		t.WritePara(show.Margin, t.Warning, convoyText(&s.Convoys[i]))
 	}
 }
 
-func convoyWords(v *observe.Convoy) string {
+// convoyText says which calls wait for one lock, and who may hold it.
+func convoyText(v *observe.Convoy) string {
 	words := fmt.Sprintf("%d of these wait for one lock, at %s", len(v.Waiters), v.Address)
 	if v.Holder == 0 {
 		return words + "; the trace does not show who holds it"
@@ -182,15 +184,15 @@ func convoyWords(v *observe.Convoy) string {
 	return words + fmt.Sprintf("; thread %d, in %s, is the only one of the process that is blocked in something else: it may hold it (inferred)", v.Holder, v.HolderCall)
 }
 
-func thread(pid int) string {
+func threadName(pid int) string {
 	if pid == 0 {
 		return "the only thread"
 	}
 	return "thread " + strconv.Itoa(pid)
 }
 
-// age is how long an open call has lasted: at least, always.
-func age(c *traces.Syscall) string {
+// ageText is how long an open call has lasted: at least, always.
+func ageText(c *traces.Syscall) string {
 	switch {
 	case !c.HasDuration:
 		return "for an unknown time"
@@ -219,15 +221,15 @@ func (t text) writeSlowCalls(s *observe.Summary) {
 		if c.AtMost > 0 {
 			took = "≤" + show.Duration(c.Duration, false)
 		}
-		head := fmt.Sprintf("%s in %s, %s", took, c.Name, thread(c.PID))
+		head := fmt.Sprintf("%s in %s, %s", took, c.Name, threadName(c.PID))
 		switch {
 		case c.Start.Known:
-			head += ", " + moment(c.Start)
+			head += ", " + momentText(c.Start)
 		case c.HasSince:
 			head += ", " + cmp.Or(show.Duration(c.Since, false), "0s") + " after the first line"
 		}
 		head += " (" + string(c.Wait) + ")"
-		if made := testers(&c.Syscall); made != "" {
+		if made := injectionText(&c.Syscall); made != "" {
 			head += "; " + made
 		}
 		t.WritePara(show.Margin, t.Warning, head)
@@ -244,8 +246,8 @@ func (t text) writeSlowCalls(s *observe.Summary) {
 	}
 }
 
-// testers says that a call is not what it seems: strace injected its delay or its result.
-func testers(c *traces.Syscall) string {
+// injectionText says that a call is not what it seems: strace injected its delay or its result.
+func injectionText(c *traces.Syscall) string {
 	switch {
 	case c.Injected:
 		return "made by the tester: strace injected the result"
@@ -266,16 +268,16 @@ func (t text) writeConversation(s *observe.Summary) {
 			name += ", " + c.Path
 		}
 		if !c.Known {
-			name += " (told by its messages alone)"
+			name += " (known by its messages alone)"
 		}
 		t.WritePara(show.Margin, t.Label, name)
 		if d, ok := c.Handshake(); ok && d >= slowCallShown {
-			t.WritePara(show.Margin+"  ", t.Critical, "handshake at "+moment(c.AuthAt)+": answered only after "+show.Duration(d, false))
+			t.WritePara(show.Margin+"  ", t.Critical, "handshake at "+momentText(c.AuthAt)+": answered only after "+show.Duration(d, false))
 		} else if c.AuthAge >= slowCallShown {
-			t.WritePara(show.Margin+"  ", t.Critical, "handshake at "+moment(c.AuthAt)+": NO ANSWER, "+show.Duration(c.AuthAge, true))
+			t.WritePara(show.Margin+"  ", t.Critical, "handshake at "+momentText(c.AuthAt)+": NO ANSWER, "+show.Duration(c.AuthAge, true))
 		}
 		for _, n := range c.Serials {
-			t.WritePara(show.Margin+"  ", t.Plain, serialWords(n))
+			t.WritePara(show.Margin+"  ", t.Plain, serialText(n))
 		}
 		if c.Deaf {
 			t.WritePara(show.Margin+"  ", t.Plain, "the trace holds no calls that would bring the answers: whether they came is unknown")
@@ -297,17 +299,17 @@ func (t text) writeConversation(s *observe.Summary) {
 		if m.Open() || m.Blocked {
 			style = t.Critical
 		}
-		t.WritePara(show.Margin, style, messageWords(m))
+		t.WritePara(show.Margin, style, messageText(m))
 	}
 	if unsure > 0 {
-		t.WritePara(show.Margin, t.Plain, show.Plural(unsure, "call")+" whose answer cannot be told from others")
+		t.WritePara(show.Margin, t.Plain, show.Plural(unsure, "call")+" with an answer that may belong to another call")
 	}
 }
 
 // slowCallShown is how late an answer must come to be listed without --verbose.
 const slowCallShown = 100 * time.Millisecond
 
-func serialWords(n *observe.Serials) string {
+func serialText(n *observe.Serials) string {
 	sender := n.Sender
 	switch {
 	case n.Systemd && sender == "":
@@ -324,7 +326,7 @@ func serialWords(n *observe.Serials) string {
 	}
 	if left, ok := n.Left(); ok && n.Systemd {
 		rate, _ := n.Rate()
-		s += fmt.Sprintf("; %.0f a day, 2^32 is reached %s after this trace", rate, days(left))
+		s += fmt.Sprintf("; %.0f a day, 2^32 is reached %s after this trace", rate, daysText(left))
 		if at := n.LastAt; at.Lacks&event.LacksDate == 0 {
 			s += ", on " + at.T.UTC().Add(left).Format(time.DateOnly)
 		}
@@ -332,7 +334,7 @@ func serialWords(n *observe.Serials) string {
 	return s
 }
 
-func days(d time.Duration) string {
+func daysText(d time.Duration) string {
 	if d < 48*time.Hour {
 		return show.Duration(d, false)
 	}
@@ -341,23 +343,23 @@ func days(d time.Duration) string {
 
 var busTypes = [...]string{"", "call", "return", "error", "signal"}
 
-// line is where a message stands; the file is in the heading.
-func line(m *observe.BusMessage) string { return "line " + strconv.Itoa(m.Pos.Line) }
+// lineText is where a message stands; the file is in the heading.
+func lineText(m *observe.BusMessage) string { return "line " + strconv.Itoa(m.Pos.Line) }
 
-func messageWords(m *observe.BusMessage) string {
-	s := fmt.Sprintf("%s %s %d %s %s (%s)", moment(m.At), direction(m.Sent), m.Serial, busTypes[m.Type], cmp.Or(m.Name(), "-"), line(m))
+func messageText(m *observe.BusMessage) string {
+	s := fmt.Sprintf("%s %s %d %s %s (%s)", momentText(m.At), direction(m.Sent), m.Serial, busTypes[m.Type], cmp.Or(m.Name(), "-"), lineText(m))
 	took, answered := m.Answered()
 	switch {
 	case m.Blocked:
 		s += ": cannot be sent, the call is still blocked"
 	case answered:
-		s += fmt.Sprintf(": answered after %s by serial %d (%s)", cmp.Or(show.Duration(took, false), "0s"), m.Answer.Serial, line(m.Answer))
+		s += fmt.Sprintf(": answered after %s by serial %d (%s)", cmp.Or(show.Duration(took, false), "0s"), m.Answer.Serial, lineText(m.Answer))
 	case m.Answer != nil:
-		s += fmt.Sprintf(": answered by serial %d (%s)", m.Answer.Serial, line(m.Answer))
+		s += fmt.Sprintf(": answered by serial %d (%s)", m.Answer.Serial, lineText(m.Answer))
 	case m.Open():
 		s += ": NO ANSWER, " + cmp.Or(show.Duration(m.Age, true), "≥0s")
 	case m.Unsure:
-		s += ": the answer cannot be told from others"
+		s += ": the answer may belong to another call"
 	case m.Type == traces.BusReturn || m.Type == traces.BusError:
 		s += fmt.Sprintf(": answers %d", m.ReplySerial)
 	}
@@ -369,7 +371,7 @@ func (t text) writeIdleWaits(s *observe.Summary) {
 		return
 	}
 	var words []string
-	for _, name := range byTotal(s.Idle) {
+	for _, name := range namesByTotal(s.Idle) {
 		n := s.Idle[name]
 		words = append(words, fmt.Sprintf("%s %d× (longest %s)", name, n.Count, cmp.Or(show.Duration(n.Max, false), "-")))
 	}
@@ -377,8 +379,8 @@ func (t text) writeIdleWaits(s *observe.Summary) {
 	t.WritePara(show.Margin, t.Plain, strings.Join(words, ", "))
 }
 
-// byTotal are the names of a table, the one with the most time first.
-func byTotal(table map[string]*observe.CallCount) []string {
+// namesByTotal are the names of a table, the one with the most time first.
+func namesByTotal(table map[string]*observe.CallCount) []string {
 	return slices.SortedFunc(maps.Keys(table), func(a, b string) int {
 		return cmp.Or(cmp.Compare(table[b].Total, table[a].Total), cmp.Compare(table[b].Count, table[a].Count), cmp.Compare(a, b))
 	})
@@ -397,7 +399,7 @@ func (t text) writeCallTable(s *observe.Summary) {
 		t.WriteHeading("CALLS (as strace -c -w counts)")
 	}
 	fmt.Fprintf(t.W, "%s%s%12s%12s%10s%8s\n", show.Margin, show.Pad("CALL", 24), "SECONDS", "LONGEST", "CALLS", "ERRORS")
-	names := byTotal(s.Calls)
+	names := namesByTotal(s.Calls)
 	left := 0
 	if !t.Verbose && len(names) > maxRows {
 		names, left = names[:maxRows], len(names)-maxRows
@@ -420,7 +422,7 @@ func (t text) writeCallTable(s *observe.Summary) {
 			t.WritePara(show.Margin, t.Plain, "strace's own table at the end of the trace has the same numbers")
 			return
 		}
-		t.WritePara(show.Margin, t.Warning, "strace's own table has other numbers of "+show.Few(differ, 5, ", ")+": a filter (-z, -Z, -e status) hid calls, or lines are missing")
+		t.WritePara(show.Margin, t.Warning, "strace's own table has other numbers of "+show.JoinFirst(differ, 5, ", ")+": a filter (-z, -Z, -e status) hid calls, or lines are missing")
 	}
 }
 

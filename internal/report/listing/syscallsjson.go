@@ -260,7 +260,7 @@ func newMessageRow(m *observe.BusMessage) messageRow {
 		PID: m.TID, FD: m.Conn.FD, Direction: direction(m.Sent), Type: busTypes[m.Type], Serial: m.Serial, ReplySerial: m.ReplySerial,
 		Path: utf8Text(m.Path), Interface: utf8Text(m.Interface), Member: utf8Text(m.Member), ErrorName: utf8Text(m.ErrorName),
 		Destination: utf8Text(m.Destination), Sender: utf8Text(m.Sender),
-		Start: momentOf(m.At), State: state(m), Cut: m.Cut, Line: m.Pos.Line,
+		Start: momentOf(m.At), State: messageState(m), Cut: m.Cut, Line: m.Pos.Line,
 	}
 	if took, ok := m.Answered(); ok {
 		r.Answered = seconds(took)
@@ -271,9 +271,9 @@ func newMessageRow(m *observe.BusMessage) messageRow {
 	return r
 }
 
-// state says what became of a message: of a call "answered", "unanswered" or
+// messageState says what became of a message: of a call "answered", "unanswered" or
 // "unknown", of what could not be sent "blocked", of everything else "".
-func state(m *observe.BusMessage) string {
+func messageState(m *observe.BusMessage) string {
 	switch {
 	case m.Blocked:
 		return "blocked"

@@ -70,24 +70,25 @@ func Wrap(s string, width int) []string {
 		word = Escape(word, left)
 		w := lipgloss.Width(word)
 		left -= w + 1
-		if used > 0 && used+1+w <= width {
+		empty := lines[len(lines)-1] == "" // marks that take no room are not nothing
+		if !empty && used+1+w <= width {
 			lines[len(lines)-1] += " " + word
 			used += 1 + w
 			continue
 		}
-		if used > 0 {
+		if !empty {
 			lines = append(lines, "")
 		}
-		pieces := chop(word, width, width)
+		pieces := cutLine(word, width, width)
 		lines = append(lines[:len(lines)-1], pieces...)
 		used = lipgloss.Width(pieces[len(pieces)-1])
 	}
 	return lines
 }
 
-// chop cuts a line into pieces, the first of at most first columns, the others
-// of at most rest, losing nothing. It cuts after a space where one is near.
-func chop(s string, first, rest int) []string {
+// cutLine cuts a line into pieces, the first of at most first columns, the others of at most rest, losing
+// nothing. It cuts after a space where one is near.
+func cutLine(s string, first, rest int) []string {
 	var pieces []string
 	width := max(first, 1)
 	start, used := 0, 0
@@ -150,19 +151,23 @@ func Day(t time.Time) string {
 	return t.UTC().Format(time.DateOnly)
 }
 
-// Window is a stretch of time for people: the day is said once when both ends share it.
+// Window is a stretch of time for people: what both ends share, the day or all of it, is said once.
 func Window(w timeline.Window) string {
 	if w.Start.IsZero() && w.End.IsZero() {
 		return "nothing is dated"
 	}
-	end := w.End.UTC().Format(time.TimeOnly) + " UTC"
-	if Day(w.Start) != Day(w.End) {
-		end = Day(w.End) + " " + end
+	text, end := Day(w.Start)+" "+w.Start.UTC().Format(time.TimeOnly), w.End.UTC().Format(time.TimeOnly)
+	switch {
+	case Day(w.Start) != Day(w.End):
+		text += " – " + Day(w.End) + " " + end
+	case !strings.HasSuffix(text, end):
+		text += " – " + end
 	}
+	text += " UTC"
 	if w.Start.UTC().Year() == yearless {
-		end += " (the year is not known)"
+		text += " (the year is not known)"
 	}
-	return Day(w.Start) + " " + w.Start.UTC().Format(time.TimeOnly) + " – " + end
+	return text
 }
 
 // Duration is a length of time with the digits a reader can use: whole seconds
@@ -190,8 +195,9 @@ func Duration(d time.Duration, atLeast bool) string {
 	return s
 }
 
-// Few lists the first words, at most so many, and how many more there are.
-func Few(words []string, most int, separator string) string {
+// JoinFirst joins the first words, at most so many of them, and says how many more there are: "a, b and 7
+// more".
+func JoinFirst(words []string, most int, separator string) string {
 	if left := len(words) - most; left > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], separator), left)
 	}

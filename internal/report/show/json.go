@@ -93,5 +93,5 @@ func Rows[T, U any](in []T, row func(*T) U) []U {
 	return out
 }
 
-// List is the same list, [] in the place of null.
-func List(in []string) []string { return append([]string{}, in...) }
+// NonNil is the same list, [] in the place of null.
+func NonNil(in []string) []string { return append([]string{}, in...) }

@@ -70,7 +70,7 @@ func (t *Text) WriteLabeled(label string, style lipgloss.Style, prose string) {
 // written. Only the first most of them, unless the report is verbose.
 func (t *Text) WriteQuotes(qs []event.Quote, most int) {
 	const indent = Margin + "  "
-	qs = Distinct(qs)
+	qs = DistinctQuotes(qs)
 	left := 0
 	if !t.Verbose && len(qs) > most {
 		qs, left = qs[:most], len(qs)-most
@@ -85,7 +85,7 @@ func (t *Text) WriteQuotes(qs []event.Quote, most int) {
 		} else {
 			fmt.Fprintf(t.W, "%s%s  ", indent, t.Position.Render(pos))
 		}
-		for i, piece := range chop(Escape(q.Text, MaxQuote), first, rest) {
+		for i, piece := range cutLine(Escape(q.Text, MaxQuote), first, rest) {
 			if i > 0 {
 				fmt.Fprint(t.W, indent, "  ")
 			}
@@ -118,8 +118,8 @@ func (t *Text) WriteScript(command string) {
 	}
 }
 
-// Distinct leaves one of equal quotes: one line may prove two facts of an entry.
-func Distinct(quotes []event.Quote) []event.Quote {
+// DistinctQuotes leaves one of equal quotes: one line may prove two facts of an entry.
+func DistinctQuotes(quotes []event.Quote) []event.Quote {
 	var all []event.Quote
 	seen := map[event.Quote]bool{}
 	for _, q := range quotes {
