@@ -11,11 +11,12 @@ import (
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
-// account is what people read of the files: those that say something by themselves, then the others by directory. A
-// sosreport has 30 000 files, of which a hundred matter.
+// account is what people read of the files: those that say something by themselves, then the others
+// by directory. A sosreport has 30 000 files, of which a hundred matter.
 type account struct {
 	Files []incident.File
-	// Folded stand for the files of one directory each: sums, the time that they cover together, "sys/** (120 files)" for a path.
+	// Folded stand for the files of one directory each: sums, the time that they cover together,
+	// "sys/** (120 files)" for a path.
 	Folded []incident.File
 	Left   int // files that are folded
 }
@@ -63,8 +64,8 @@ func kindOf(f *incident.File) kind {
 	return kind{f.Format, f.Component, f.Node, !f.Start.IsZero()}
 }
 
-// listedFiles finds the files that say something by themselves, by index: the few of a kind that are dated or of a component, and
-// those of which something was lost.
+// listedFiles finds the files that say something by themselves, by index: the few of a kind that
+// are dated or of a component, and those of which something was lost.
 func listedFiles(files []incident.File) map[int]bool {
 	listed, kinds := map[int]bool{}, map[kind]int{}
 	for i := range files {
@@ -88,7 +89,8 @@ func listedFiles(files []incident.File) map[int]bool {
 	return listed
 }
 
-// compareLoss orders files by what was lost of them: those that could not be read to their end first, then by lines.
+// compareLoss orders files by what was lost of them: those that could not be read to their end
+// first, then by lines.
 func compareLoss(a, b *incident.File) int {
 	switch {
 	case a.Err != "" && b.Err == "":
@@ -99,7 +101,8 @@ func compareLoss(a, b *incident.File) int {
 	return cmp.Compare(b.Skipped, a.Skipped)
 }
 
-// foldByDirectory folds files of one kind: as deep in the tree as the rows stay few. Twice as many files are worth one row more.
+// foldByDirectory folds files of one kind: as deep in the tree as the rows stay few. Twice as many
+// files are worth one row more.
 func foldByDirectory(files []*incident.File) []incident.File {
 	most, deepest := bits.Len(uint(len(files)/2)), 0
 	for _, f := range files {
@@ -165,7 +168,8 @@ func foldFiles(dir string, files []*incident.File) incident.File {
 	return sum
 }
 
-// summarizeFailures says of how many files of one format something went wrong; to point elsewhere is no error of a link.
+// summarizeFailures says of how many files of one format something went wrong; to point elsewhere
+// is no error of a link.
 func summarizeFailures(files []*incident.File) (note, err string) {
 	failed := slices.DeleteFunc(slices.Clone(files), func(f *incident.File) bool { return f.Err == "" })
 	switch {

@@ -186,7 +186,8 @@ func checkPage(t *testing.T, ctx context.Context, own string, inc *incident.Inci
 	}
 }
 
-// dom is the page as text: what can be read, in its order, and of the picture what stands in which lane.
+// dom is the page as text: what can be read, in its order, and of the picture what stands in which
+// lane.
 const dom = `(() => {
   const out = [];
   const walk = (n, depth) => {
@@ -202,7 +203,8 @@ const dom = `(() => {
   return out.join("\n") + "\n";
 })()`
 
-// Every real incident's page, as text: what a reader finds in it is looked at once, and compared from then on.
+// Every real incident's page, as text: what a reader finds in it is looked at once, and compared
+// from then on.
 func TestBrowserDOM(t *testing.T) {
 	ctx := startBrowser(t)
 	for name, inc := range loadPages(t) {
@@ -215,7 +217,8 @@ func TestBrowserDOM(t *testing.T) {
 	}
 }
 
-// The picture of the README is what the page of its incident looks like. Pixels differ between machines, so that only -update writes it.
+// The picture of the README is what the page of its incident looks like. Pixels differ between
+// machines, so that only -update writes it.
 func TestBrowserScreenshot(t *testing.T) {
 	ctx := startBrowser(t)
 	var out bytes.Buffer
@@ -233,7 +236,8 @@ func TestBrowserScreenshot(t *testing.T) {
 	require.FileExists(t, picture)
 }
 
-// The zoom keeps what it shows inside the picture, and a link of the picture opens the event it leads to.
+// The zoom keeps what it shows inside the picture, and a link of the picture opens the event it
+// leads to.
 func TestBrowserScript(t *testing.T) {
 	ctx := startBrowser(t)
 	var out bytes.Buffer

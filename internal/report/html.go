@@ -23,7 +23,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// The parts of the page. They hold nothing of a bundle, so that their hashes can stand in its content security policy.
+// The parts of the page. They hold nothing of a bundle, so that their hashes can stand in its
+// content security policy.
 var (
 	//go:embed html/page.tmpl
 	pageText string
@@ -49,10 +50,11 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 // maxPage bounds the page in bytes: a browser shows it at once, and mail takes it.
 const maxPage = 5 << 20
 
-// HTML writes one page that needs nothing but itself: no network, no script to be read, a policy that lets nothing else in.
-// Text from the bundle is data to the template everywhere: it is escaped for HTML, and what a reader could not see is spelled out.
-// A page that would be larger than maxPage is written with less: without the lines around quotes, then with
-// shorter lists, each of which says how much it leaves out.
+// HTML writes one page that needs nothing but itself: no network, no script to be read, a policy
+// that lets nothing else in. Text from the bundle is data to the template everywhere: it is escaped
+// for HTML, and what a reader could not see is spelled out. A page that would be larger than
+// maxPage is written with less: without the lines around quotes, then with shorter lists, each of
+// which says how much it leaves out.
 func HTML(w io.Writer, inc *incident.Incident, o Options) error {
 	var buf bytes.Buffer
 	for _, d := range details {
@@ -181,7 +183,8 @@ type quoteBlock struct {
 	incident.Surroundings
 }
 
-// quoteBlocks are the lines that prove something, with what stands around them where there is room for it.
+// quoteBlocks are the lines that prove something, with what stands around them where there is room
+// for it.
 func (p *page) quoteBlocks(all []event.Quote) (shown []quoteBlock, left int) {
 	kept, left := shorten(show.DistinctQuotes(all), min(maxStepQuotes, p.detail.most))
 	for _, q := range kept {

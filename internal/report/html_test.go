@@ -77,8 +77,8 @@ func TestPageIsBounded(t *testing.T) {
 	}
 }
 
-// Goroutines are counted by what they wait for, in typed fields: two sentences about one lock are one group, and one
-// sentence about two locks is two.
+// Goroutines are counted by what they wait for, in typed fields: two sentences about one lock are
+// one group, and one sentence about two locks is two.
 func TestGoroutinesGroupByFields(t *testing.T) {
 	inc := proven()
 	wait := func(kind event.Kind, lock, text string, fields ...event.Field) {

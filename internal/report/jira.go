@@ -10,8 +10,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/story"
 )
 
-// Jira writes the report in Jira's wiki markup: the story as prose, what quotes the bundle in noformat blocks, where
-// nothing is markup. Fields of classic Jira projects show no Markdown.
+// Jira writes the report in Jira's wiki markup: the story as prose, what quotes the bundle in
+// noformat blocks, where nothing is markup. Fields of classic Jira projects show no Markdown.
 func Jira(w io.Writer, inc *incident.Incident, o Options) error {
 	return (&dialect{
 		heading:  func(level int, title string) string { return fmt.Sprintf("h%d. %s", level, title) },
@@ -30,8 +30,8 @@ func findingJira(m *markup, n int, f *story.Finding, told shown) {
 	m.writeFence(func(t text) { t.writeFinding(n, f, told) })
 }
 
-// jiraPaste is what Jira takes as a description or a comment where nobody moved its limit: 32 767 characters
-// (jira.text.field.character.limit).
+// jiraPaste is what Jira takes as a description or a comment where nobody moved its limit: 32 767
+// characters (jira.text.field.character.limit).
 func jiraPaste(inputs []string) *paste {
 	return &paste{
 		limit: 32_767, section: "h2. ", open: openNoformat,
@@ -50,11 +50,12 @@ func openNoformat(s string) string {
 // escapeNoformat is text for the inside of a block: what would end it there is broken up.
 func escapeNoformat(text string) string { return strings.ReplaceAll(text, "{noformat", "{ noformat") }
 
-// jiraMarkup are the characters that the wiki renderer acts on; a backslash before each takes that away.
+// jiraMarkup are the characters that the wiki renderer acts on; a backslash before each takes that
+// away.
 const jiraMarkup = `\{}[]*_+^~?!|#@&<>`
 
-// jiraText is prose as it is read, whatever a log put into it. A hyphen is markup at the start of a word only, a
-// colon in an address or a smiley.
+// jiraText is prose as it is read, whatever a log put into it. A hyphen is markup at the start of a
+// word only, a colon in an address or a smiley.
 func jiraText(prose string) string {
 	var b strings.Builder
 	words := strings.Join(strings.Fields(show.Escape(prose, show.MaxProse)), " ")

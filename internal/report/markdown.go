@@ -130,7 +130,8 @@ func inline(prose string) string {
 	return strings.Join(words, " ")
 }
 
-// headlineText is a headline in which a command stands, maybe: the command is one code span, to be copied as a whole.
+// headlineText is a headline in which a command stands, maybe: the command is one code span, to be
+// copied as a whole.
 func headlineText(headline, command string) string {
 	before, found := strings.CutSuffix(headline, command)
 	if command == "" || !found {

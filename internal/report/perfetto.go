@@ -41,9 +41,10 @@ const (
 	phaseFlowEnds = "f"
 )
 
-// Perfetto writes the events for ui.perfetto.dev: a track per component, intervals as asynchronous slices (waits for a lock
-// overlap, and slices of one thread must nest), instants, and the chain of the root cause as slices of their own with arrows from
-// each step to the next. Undated events have no place there and are left out.
+// Perfetto writes the events for ui.perfetto.dev: a track per component, intervals as asynchronous
+// slices (waits for a lock overlap, and slices of one thread must nest), instants, and the chain of
+// the root cause as slices of their own with arrows from each step to the next. Undated events have
+// no place there and are left out.
 func Perfetto(w io.Writer, s *Selection, _ Options) error {
 	p := &perfetto{tracks: map[string]int{}}
 	p.drawChain(s.Incident.Result.Findings)
@@ -66,7 +67,8 @@ type perfetto struct {
 	ids    int
 }
 
-// trackNumber is the process that stands for a component. Numbers begin at 1: 0 is the idle process to the UI.
+// trackNumber is the process that stands for a component. Numbers begin at 1: 0 is the idle process
+// to the UI.
 func (p *perfetto) trackNumber(component string) int {
 	n, ok := p.tracks[component]
 	if !ok {
@@ -80,7 +82,8 @@ func (p *perfetto) trackNumber(component string) int {
 // chainTrack is where the steps of the root cause stand.
 const chainTrack = "root cause"
 
-// drawChain draws the root findings step by step, each on a line of its own, so that slices never overlap.
+// drawChain draws the root findings step by step, each on a line of its own, so that slices never
+// overlap.
 func (p *perfetto) drawChain(fs []story.Finding) {
 	line := 0
 	for i := range fs {
@@ -108,8 +111,8 @@ func (p *perfetto) drawChain(fs []story.Finding) {
 	}
 }
 
-// drawArrow draws a flow from one slice to the next. Each end has to lie inside its slice, and time runs
-// forward on it: a step that was over before the one it is told after gets none.
+// drawArrow draws a flow from one slice to the next. Each end has to lie inside its slice, and time
+// runs forward on it: a step that was over before the one it is told after gets none.
 func (p *perfetto) drawArrow(from, to traceEvent) {
 	if from.Time > to.Time+*to.Length {
 		return

@@ -14,9 +14,10 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// picture is an incident drawn: lanes of components above one another, one time axis, the chain of the root cause through
-// them. Times count from the picture's start; the page draws them in percent of its width, so that the drawing fits
-// every window while letters keep their size. Places across it are pixels.
+// picture is an incident drawn: lanes of components above one another, one time axis, the chain of
+// the root cause through them. Times count from the picture's start; the page draws them in percent
+// of its width, so that the drawing fits every window while letters keep their size. Places across
+// it are pixels.
 type picture struct {
 	Start, End time.Time
 	Height     int
@@ -121,7 +122,8 @@ const (
 	maxShapes   = 1500 // in one picture: beyond that nothing can be told apart, and the file grows
 )
 
-// newPicture draws an incident, at most so many events of it; nil when nothing is dated. The table is the events in it, by their numbers from 1 on.
+// newPicture draws an incident, at most so many events of it; nil when nothing is dated. The table
+// is the events in it, by their numbers from 1 on.
 func newPicture(inc *incident.Incident, most int) (p *picture, table []*event.Event) {
 	if inc.Timeline == nil || inc.Window.IsZero() {
 		return nil, nil
@@ -212,8 +214,9 @@ func (p *picture) drawLane(rule *laneRule, y int, inc *incident.Incident, table 
 	return l.Top + l.H + laneGap
 }
 
-// placeInRow takes the first row in which a shape overlaps nothing; the last one takes what has no place.
-// Rows remember where their last shape ends; a moment takes a little room so that two of them can be told apart.
+// placeInRow takes the first row in which a shape overlaps nothing; the last one takes what has no
+// place. Rows remember where their last shape ends; a moment takes a little room so that two of
+// them can be told apart.
 func (p *picture) placeInRow(rows *[]float64, s shape) int {
 	start := p.percentOf(s.From)
 	end := start + max(p.width(s), 0.4)
@@ -232,7 +235,8 @@ func (p *picture) placeInRow(rows *[]float64, s shape) int {
 	return last
 }
 
-// drawStalls draws the kubelet's stalls and the times in which the node was NotReady, in rows of their own.
+// drawStalls draws the kubelet's stalls and the times in which the node was NotReady, in rows of
+// their own.
 func (p *picture) drawStalls(l *drawnLane, inc *incident.Incident) []float64 {
 	var rows []float64
 	add := func(s shape) {
@@ -297,7 +301,8 @@ func (p *picture) hatchGaps(l *drawnLane, rule *laneRule, coverage []timeline.Co
 	return true
 }
 
-// hatchLosses hatches where lines are missing from a source of the lane. A moment stays as wide as a pixel or two.
+// hatchLosses hatches where lines are missing from a source of the lane. A moment stays as wide as
+// a pixel or two.
 func (p *picture) hatchLosses(l *drawnLane, rule *laneRule, coverage []timeline.Coverage) {
 	known := map[shape]bool{}
 	for i := range coverage {
@@ -365,7 +370,8 @@ var axisSteps = []time.Duration{
 
 const maxMarks = 8
 
-// atEdge is how near to an end, in per cent, a mark has no room for half of its text there on a narrow screen.
+// atEdge is how near to an end, in per cent, a mark has no room for half of its text there on a
+// narrow screen.
 const atEdge = 8
 
 func (p *picture) drawAxis() {
@@ -397,7 +403,8 @@ func (p *picture) drawAxis() {
 	}
 }
 
-// drawChain puts a knot at each dated step of the first root, in the lane of its event, and ties them.
+// drawChain puts a knot at each dated step of the first root, in the lane of its event, and ties
+// them.
 func (p *picture) drawChain(fs []story.Finding, places map[*event.Event]shape) {
 	root := slices.IndexFunc(fs, func(f story.Finding) bool { return f.Role == rules.Root })
 	if root < 0 {

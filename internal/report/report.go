@@ -71,7 +71,8 @@ func ByName(name string) (f Format, ok bool) {
 	return Format{}, false
 }
 
-// ByEnding returns the format that a file of that name is written in: a report, or the whole timeline.
+// ByEnding returns the format that a file of that name is written in: a report, or the whole
+// timeline.
 func ByEnding(file string) (f Format, ok bool) {
 	for _, t := range TimelineFormats {
 		if t.Ending != "" && strings.HasSuffix(file, t.Ending) {
@@ -103,7 +104,8 @@ func newShownStep(s *rules.Step) shownStep {
 	return k
 }
 
-// takeNew returns the steps that no finding has shown yet, marks them as shown and counts the others.
+// takeNew returns the steps that no finding has shown yet, marks them as shown and counts the
+// others.
 func (m shown) takeNew(chain []rules.Step) (steps []rules.Step, repeated int) {
 	for i := range chain {
 		if k := newShownStep(&chain[i]); m[k] {

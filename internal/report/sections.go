@@ -15,8 +15,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// section is one part of a report. Every output walks [sections], in that order and under these titles:
-// people read its blocks, programs its rows.
+// section is one part of a report. Every output walks [sections], in that order and under these
+// titles: people read its blocks, programs its rows.
 type section struct {
 	title  string
 	remark string // what a reader has to know of it, in half a sentence
@@ -53,7 +53,8 @@ var sections = []section{
 	{title: "Files", remark: "every line is accounted for", closed: true, blocks: fileBlocks, key: "files", rows: fileRows},
 }
 
-// block is one thing that a section says: a sentence, the lines that prove it, the commands that go with it.
+// block is one thing that a section says: a sentence, the lines that prove it, the commands that go
+// with it.
 type block struct {
 	lead     string // before the sentence, "suspect"; empty for most
 	text     string // empty where the block goes on with the one before it
@@ -179,8 +180,9 @@ func ruledOutBlocks(v *view) (all []block) {
 	return all
 }
 
-// notEvaluableBlocks say what is missing rather than what was not answered: the former is what the reader can
-// do something about. One missing dump may silence many rules, and its command is shown once.
+// notEvaluableBlocks say what is missing rather than what was not answered: the former is what the
+// reader can do something about. One missing dump may silence many rules, and its command is shown
+// once.
 func notEvaluableBlocks(v *view) (all []block) {
 	at := map[string]int{}
 	var others []block
@@ -205,7 +207,8 @@ func notEvaluableBlocks(v *view) (all []block) {
 	return append(all, others...)
 }
 
-// factBlocks are the facts that a rule asks for; the others are told to those who ask for all, and on a page.
+// factBlocks are the facts that a rule asks for; the others are told to those who ask for all, and
+// on a page.
 func factBlocks(v *view) (all []block) {
 	facts := v.timeline.Facts
 	names := v.Result.Weighed
@@ -229,8 +232,8 @@ func factBlocks(v *view) (all []block) {
 // maxClockFiles bounds the files named for one assumption: a node has a log for each container.
 const maxClockFiles = 3
 
-// clockBlocks are what was assumed about times: one sentence for all files of which the same was, or, where
-// all are asked for, for each.
+// clockBlocks are what was assumed about times: one sentence for all files of which the same was,
+// or, where all are asked for, for each.
 func clockBlocks(v *view) (all []block) {
 	var order []string
 	files := map[string][]string{} // by what was assumed
@@ -301,7 +304,8 @@ func gapText(g *timeline.SharedGap) string {
 	return text
 }
 
-// fileBlocks are the account of all files; where there are many, those that say little are told by directory.
+// fileBlocks are the account of all files; where there are many, those that say little are told by
+// directory.
 func fileBlocks(v *view) (all []block) {
 	if len(v.Files) == 0 {
 		return []block{{text: "no file was read"}}

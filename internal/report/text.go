@@ -93,7 +93,8 @@ func (t text) writeBlocks(all []block) {
 	}
 }
 
-// writeBlock writes a sentence behind a lead, then what belongs to it. Commands have lines of their own, ready to be copied.
+// writeBlock writes a sentence behind a lead, then what belongs to it. Commands have lines of their
+// own, ready to be copied.
 func (t text) writeBlock(lead string, b *block) {
 	text, style := b.text, t.Plain
 	if len(b.places) > 0 {

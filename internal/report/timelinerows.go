@@ -52,7 +52,8 @@ func newEventRow(e *event.Event) eventRow {
 	return row
 }
 
-// TimelineJSONL writes one event a line. An unknown time is the empty string; a duration is a number of seconds.
+// TimelineJSONL writes one event a line. An unknown time is the empty string; a duration is a
+// number of seconds.
 func TimelineJSONL(w io.Writer, s *Selection, _ Options) error {
 	return writeJSONLines(w, func(enc *json.Encoder) error {
 		for _, e := range s.Events {
@@ -64,7 +65,8 @@ func TimelineJSONL(w io.Writer, s *Selection, _ Options) error {
 	})
 }
 
-// writeJSONLines writes JSON objects one a line, in ASCII where a terminal would obey or hide a character.
+// writeJSONLines writes JSON objects one a line, in ASCII where a terminal would obey or hide a
+// character.
 func writeJSONLines(w io.Writer, write func(*json.Encoder) error) error {
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(&asciiWriter{out})
@@ -86,7 +88,8 @@ func (a *asciiWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// csvColumns are the columns of the CSV, by the names of the JSON; ids have one each, fields share one.
+// csvColumns are the columns of the CSV, by the names of the JSON; ids have one each, fields share
+// one.
 var csvColumns = slices.Concat(
 	[]string{"start", "end", "duration", "open", "begun", "basis", "component", "kind", "level", "text"}, idNames(), []string{"fields", "path", "line"})
 
@@ -98,8 +101,9 @@ func idNames() []string {
 	return names
 }
 
-// TimelineCSV writes one event a row (RFC 4180), with a header. Control characters are written as in the text report;
-// a cell that a spreadsheet would take for a formula has an apostrophe before it.
+// TimelineCSV writes one event a row (RFC 4180), with a header. Control characters are written as
+// in the text report; a cell that a spreadsheet would take for a formula has an apostrophe before
+// it.
 func TimelineCSV(w io.Writer, s *Selection, _ Options) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(csvColumns); err != nil {
@@ -164,8 +168,9 @@ func secondsText(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
 }
 
-// sketchRow is a row that Timesketch imports: message, datetime and timestamp_desc are required; timestamp, in
-// microseconds, has to be there too, for a missing datetime is otherwise rebuilt in the server's zone (timesketch/lib/utils.py).
+// sketchRow is a row that Timesketch imports: message, datetime and timestamp_desc are required;
+// timestamp, in microseconds, has to be there too, for a missing datetime is otherwise rebuilt in
+// the server's zone (timesketch/lib/utils.py).
 type sketchRow struct {
 	Message       string         `json:"message"`
 	Datetime      string         `json:"datetime"`
@@ -186,8 +191,8 @@ type sketchRow struct {
 // maxSketchText keeps strings below the 32 766 bytes that Timesketch's index searches by keyword.
 const maxSketchText = 30_000
 
-// Timesketch writes the events for an import into Timesketch: an interval has a row for its start and one for its end.
-// Undated events have no place there and are left out.
+// Timesketch writes the events for an import into Timesketch: an interval has a row for its start
+// and one for its end. Undated events have no place there and are left out.
 func Timesketch(w io.Writer, s *Selection, _ Options) error {
 	return writeJSONLines(w, func(enc *json.Encoder) error {
 		for _, e := range s.Events {

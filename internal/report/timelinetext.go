@@ -17,8 +17,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// TimelineText writes one event a line: time, how long it lasted, component, what happened, and where that is written. On a
-// terminal, or with Chart, lanes per component stand before them.
+// TimelineText writes one event a line: time, how long it lasted, component, what happened, and
+// where that is written. On a terminal, or with Chart, lanes per component stand before them.
 func TimelineText(w io.Writer, s *Selection, o Options) error {
 	out := bufio.NewWriter(w)
 	t := newText(out, o)
@@ -76,11 +76,12 @@ func rootLines(s *Selection) map[event.Pos]bool {
 // runtimeUnits are told one by one: their state is what a reader looks for.
 var runtimeUnits = []string{"kubelet.service", "containerd.service", "docker.service", "crio.service", "dbus.service"}
 
-// maxUnits bounds the units that are told one by one, and those named, where one listing shows many in one state since one moment:
-// everything that was mounted when the node started.
+// maxUnits bounds the units that are told one by one, and those named, where one listing shows many
+// in one state since one moment: everything that was mounted when the node started.
 const maxUnits = 3
 
-// foldUnits puts one event for many units that are active, or inactive, since one moment. One that a root's chain quotes stays.
+// foldUnits puts one event for many units that are active, or inactive, since one moment. One that
+// a root's chain quotes stays.
 func foldUnits(events []*event.Event, told map[event.Pos]bool) []*event.Event {
 	type alike struct {
 		file, state string
@@ -115,7 +116,8 @@ func foldUnits(events []*event.Event, told map[event.Pos]bool) []*event.Event {
 	return all
 }
 
-// writeEvent writes one line, however long: a line that is cut cannot be searched for. A star marks what is part of the root's chain.
+// writeEvent writes one line, however long: a line that is cut cannot be searched for. A star marks
+// what is part of the root's chain.
 func (t text) writeEvent(e *event.Event, widest int, told map[event.Pos]bool) {
 	at := show.Pad(show.Moment(e.Start.T, e.Basis), 14)
 	mark, style := " ", t.Plain
@@ -213,7 +215,8 @@ func drawInterval(cells []rune, from, to int, lasted, open bool) {
 	}
 }
 
-// axisLine is a line with the first and the last moment of the chart, and the middle where there is room.
+// axisLine is a line with the first and the last moment of the chart, and the middle where there is
+// room.
 func axisLine(span timeline.Window, columns int) string {
 	start, end := show.Clock(span.Start.Truncate(time.Second)), show.Clock(span.End.Truncate(time.Second))
 	middle := show.Clock(span.Start.Add(span.End.Sub(span.Start) / 2).Truncate(time.Second))
@@ -234,7 +237,8 @@ func laneIndex(component string) int {
 	return len(lanes)
 }
 
-// styleOf is the colour of a component's lane and of its lines: neighbours differ, and the words say the same.
+// styleOf is the colour of a component's lane and of its lines: neighbours differ, and the words
+// say the same.
 func (t text) styleOf(name string) lipgloss.Style {
 	return t.Lanes[laneIndex(name)%len(t.Lanes)]
 }

@@ -1,5 +1,5 @@
-// Package listing shows goroutine dumps and traces of system calls as they are, without an incident: what the
-// commands stacks and syscalls print, for people and for programs.
+// Package listing shows goroutine dumps and traces of system calls as they are, without an
+// incident: what the commands stacks and syscalls print, for people and for programs.
 package listing
 
 import (
@@ -189,7 +189,8 @@ func placesOf(all []event.Pos) string {
 	return strings.Join(files, "; ")
 }
 
-// summaryText says in a sentence what a dump shows: a deadlock, else the lock that most wait for, else that nobody does.
+// summaryText says in a sentence what a dump shows: a deadlock, else the lock that most wait for,
+// else that nobody does.
 func summaryText(d *Dump) string {
 	if n := len(d.Graph.Cycles); n > 0 {
 		observed := 0
@@ -497,7 +498,8 @@ var endKinds = map[string]string{
 	stackdump.Ready:   "i/o",
 }
 
-// writeFrame quotes one frame. In a binary profile there is nothing to quote: its function is named.
+// writeFrame quotes one frame. In a binary profile there is nothing to quote: its function is
+// named.
 func (t text) writeFrame(d *Dump, g, i int) {
 	f := &d.Goroutines[g].Frames[i]
 	q := event.Quote{Pos: f.Pos, Text: f.Raw}
@@ -550,8 +552,8 @@ const maxCalls = 5
 // maxFrames is how many frames of a group are shown without --all.
 const maxFrames = 12
 
-// shownGroups are goroutines by their stacks. Those that wait for work are left out and counted, unless
-// all are to be shown.
+// shownGroups are goroutines by their stacks. Those that wait for work are left out and counted,
+// unless all are to be shown.
 func (t text) shownGroups(d *stackdump.Dump) (shown []stackdump.Group, idle int) {
 	for _, g := range d.Groups() {
 		if g.Idle && !t.Verbose {
@@ -657,7 +659,8 @@ func programOf(d *Diff) string {
 	return " OF " + d.Program
 }
 
-// writeFates writes rows for goroutines of one fate, and counts those that it leaves out because they wait for work.
+// writeFates writes rows for goroutines of one fate, and counts those that it leaves out because
+// they wait for work.
 func (t text) writeFates(fate string, all []stackdump.Goroutine) (idle int) {
 	groups, idle := t.shownGroups(&stackdump.Dump{Goroutines: all})
 	for i := range groups {
@@ -671,7 +674,8 @@ func (t text) writeFates(fate string, all []stackdump.Goroutine) (idle int) {
 	return idle
 }
 
-// fateStuck is the fate of goroutines that did not move between two dumps: how long they wait matters.
+// fateStuck is the fate of goroutines that did not move between two dumps: how long they wait
+// matters.
 const fateStuck = "stuck"
 
 // writeFateRow is a line of the table; its last column takes what is left.

@@ -185,7 +185,8 @@ func decode(t *testing.T, doc []byte) (d document) {
 	return d
 }
 
-// What the JSON quotes stands in the file, its counts add up, and the same dump gives the same bytes.
+// What the JSON quotes stands in the file, its counts add up, and the same dump gives the same
+// bytes.
 func TestStacksJSONLaws(t *testing.T) {
 	for _, name := range realDumps {
 		d, text := renderDump(t, name)

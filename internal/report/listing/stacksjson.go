@@ -10,11 +10,12 @@ import (
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
 
-// StacksSchema names the JSON of the command stacks. Fields are added to it, never renamed; docs/stacks.md describes them.
+// StacksSchema names the JSON of the command stacks. Fields are added to it, never renamed;
+// docs/stacks.md describes them.
 const StacksSchema = "plegdiag.stacks/v1"
 
-// StacksJSON writes dumps for programs. Lists are never null; waits are whole minutes, and 0 is below
-// one or unknown.
+// StacksJSON writes dumps for programs. Lists are never null; waits are whole minutes, and 0 is
+// below one or unknown.
 func StacksJSON(w io.Writer, s *Stacks, o show.Options) error {
 	doc := stacksDocument{Schema: StacksSchema, Tool: show.Tool{Version: o.Version}, Dumps: []dumpRow{}, Diffs: []diffRow{}}
 	for i := range s.Dumps {

@@ -11,7 +11,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
-// SyscallsSchema names the JSON of the command syscalls. Fields are added to it, never renamed; docs/syscalls.md describes them.
+// SyscallsSchema names the JSON of the command syscalls. Fields are added to it, never renamed;
+// docs/syscalls.md describes them.
 const SyscallsSchema = "plegdiag.syscalls/v1"
 
 // SyscallsJSON writes traces for programs. Lists are never null; what is unknown is null or absent.
@@ -294,7 +295,8 @@ func direction(sent bool) string {
 	return "received"
 }
 
-// momentOf is RFC 3339 in UTC; without a zone where none is known; the time of day alone where the trace has no date; nil where it has no time.
+// momentOf is RFC 3339 in UTC; without a zone where none is known; the time of day alone where the
+// trace has no date; nil where it has no time.
 func momentOf(t event.Time) *string {
 	if !t.Known {
 		return nil

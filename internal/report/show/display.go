@@ -1,5 +1,6 @@
-// Package show is what all reports are laid out with: text in columns, times and lengths as people read them,
-// quoted lines, and the parts that the JSON documents share. It does not know what they are about.
+// Package show is what all reports are laid out with: text in columns, times and lengths as people
+// read them, quoted lines, and the parts that the JSON documents share. It does not know what they
+// are about.
 package show
 
 import (
@@ -86,8 +87,8 @@ func Wrap(s string, width int) []string {
 	return lines
 }
 
-// cutLine cuts a line into pieces, the first of at most first columns, the others of at most rest, losing
-// nothing. It cuts after a space where one is near.
+// cutLine cuts a line into pieces, the first of at most first columns, the others of at most rest,
+// losing nothing. It cuts after a space where one is near.
 func cutLine(s string, first, rest int) []string {
 	var pieces []string
 	width := max(first, 1)
@@ -128,8 +129,8 @@ func Clock(t time.Time) string {
 	return t.UTC().Format("15:04:05.000")
 }
 
-// Moment is the [Clock] of something whose time may be partly inferred, which basis says: "~" stands
-// before it then.
+// Moment is the [Clock] of something whose time may be partly inferred, which basis says: "~"
+// stands before it then.
 func Moment(t time.Time, basis string) string {
 	if t.IsZero() || basis == "" {
 		return Clock(t)
@@ -137,7 +138,8 @@ func Moment(t time.Time, basis string) string {
 	return "~" + Clock(t)
 }
 
-// yearless is the year of times that no line tells the year of (package timeline); no Kubernetes node is that old.
+// yearless is the year of times that no line tells the year of (package timeline); no Kubernetes
+// node is that old.
 const yearless = 2000
 
 // Day is the date in UTC, without its year where nothing tells it; empty when unknown.
@@ -195,8 +197,8 @@ func Duration(d time.Duration, atLeast bool) string {
 	return s
 }
 
-// JoinFirst joins the first words, at most so many of them, and says how many more there are: "a, b and 7
-// more".
+// JoinFirst joins the first words, at most so many of them, and says how many more there are: "a, b
+// and 7 more".
 func JoinFirst(words []string, most int, separator string) string {
 	if left := len(words) - most; left > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], separator), left)

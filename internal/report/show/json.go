@@ -68,7 +68,8 @@ type Evidence struct {
 	Path string `json:"path"`
 	Line int    `json:"line"`
 	Text string `json:"text"`
-	// Raw is the line in base64 when it is not UTF-8: Text then has U+FFFD in the place of each bad byte.
+	// Raw is the line in base64 when it is not UTF-8: Text then has U+FFFD in the place of each bad
+	// byte.
 	Raw string `json:"raw,omitempty"`
 }
 

@@ -19,7 +19,8 @@ type Options struct {
 	Width int
 	// Verbose adds how scores came about, every reason for skipped lines, and all evidence.
 	Verbose bool
-	// Inputs are the arguments that the incident was read from, for the commands that a report names; nil when unknown.
+	// Inputs are the arguments that the incident was read from, for the commands that a report
+	// names; nil when unknown.
 	Inputs []string
 	// Renderer knows which colours the stream can show; nil means none.
 	Renderer *lipgloss.Renderer
@@ -61,7 +62,8 @@ func (t *Text) WritePara(lead string, style lipgloss.Style, prose string) {
 	}
 }
 
-// WriteLabeled writes prose beside a label of the left column; an empty label continues the one above.
+// WriteLabeled writes prose beside a label of the left column; an empty label continues the one
+// above.
 func (t *Text) WriteLabeled(label string, style lipgloss.Style, prose string) {
 	t.WritePara(Margin+t.Label.Render(Pad(label, LabelWidth)), style, prose)
 }
