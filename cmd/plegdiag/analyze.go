@@ -6,12 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 
-	"github.com/charmbracelet/lipgloss"
-	"github.com/charmbracelet/x/term"
-	"github.com/muesli/termenv"
 	"github.com/spf13/cobra"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
@@ -33,7 +29,7 @@ func newAnalyze(s streams) *cobra.Command {
 	o := analyzeOptions{
 		output: choice{text: report.Formats[0].Name},
 		failOn: choice{of: []string{rules.Possible.String(), rules.Likely.String(), rules.Confirmed.String()}},
-		color:  choice{text: "auto", of: []string{"auto", "always", "never"}},
+		color:  newColor(),
 	}
 	for _, f := range report.Formats {
 		o.output.of = append(o.output.of, f.Name)
@@ -45,7 +41,7 @@ func newAnalyze(s streams) *cobra.Command {
 step with the lines that prove it, then what was ruled out, what is missing, and the account of every file.
 
 An INPUT is a bundle (tar or zip, compressed by gzip, zstd, xz or bzip2, also one inside the other), a directory, a
-file, or - for stdin. What a file is, is told by its content, not by its name.`,
+file, or - for stdin. The content of a file decides how it is read, not its name.`,
 		Example: `  plegdiag analyze node-1.tgz
   plegdiag analyze containerd.log stacks.log --tz +08:00
   plegdiag analyze node-1.tgz -o json --report node-1.md
@@ -63,7 +59,7 @@ file, or - for stdin. What a file is, is told by its content, not by its name.`,
 	o.evidence.bind(cmd)
 	bindRules(cmd, &o.evidence.rules)
 	bindChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 when a finding is at least this certain")
-	bindChoice(cmd, &o.color, "color", "", "colour the text report; auto also obeys NO_COLOR")
+	bindColor(cmd, &o.color)
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show how scores came about, all evidence, every reason for skipped lines")
 	return cmd
 }
@@ -97,21 +93,21 @@ func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
 	if nothing != nil {
 		return nothingToRead(nothing)
 	}
-	return judge(inc, o.failOn.text)
+	return checkVerdicts(inc, o.failOn.text)
 }
 
-// judge is the failure that --fail-on asks for; an empty failOn asks for none.
-func judge(inc *incident.Incident, failOn string) error {
+// checkVerdicts is the failure that --fail-on asks for; an empty failOn asks for none.
+func checkVerdicts(inc *incident.Incident, failOn string) error {
 	for _, f := range inc.Result.Findings {
-		if reached(f.Verdict, failOn) {
+		if isAtLeast(f.Verdict, failOn) {
 			return &failure{status: statusVerdict, err: fmt.Errorf("%s is %s (--fail-on %s)", f.Rule, f.Verdict, failOn)}
 		}
 	}
 	return nil
 }
 
-// reached says whether a verdict is at least the one of that name.
-func reached(v rules.Verdict, name string) bool {
+// isAtLeast says whether a verdict is at least the one of that name.
+func isAtLeast(v rules.Verdict, name string) bool {
 	for ; v > rules.NotEvaluable; v-- {
 		if v.String() == name {
 			return true
@@ -141,30 +137,4 @@ func reportFiles(o *analyzeOptions, stdin io.Reader) ([]reportFile, error) {
 		files = append(files, file)
 	}
 	return files, nil
-}
-
-// renderer knows the colours of a stream; nil means none. In auto it asks the
-// stream and the environment (NO_COLOR, TERM).
-func renderer(out io.Writer, color string) *lipgloss.Renderer {
-	if color == "never" {
-		return nil
-	}
-	r := lipgloss.NewRenderer(out)
-	if color == "always" {
-		r.SetColorProfile(termenv.ANSI)
-	}
-	return r
-}
-
-// width of a terminal in columns; 0 when the stream is none.
-func width(out io.Writer) int {
-	f, ok := out.(*os.File)
-	if !ok {
-		return 0
-	}
-	columns, _, err := term.GetSize(f.Fd())
-	if err != nil {
-		return 0
-	}
-	return columns
 }

@@ -19,11 +19,20 @@ func bindRules(cmd *cobra.Command, dirs *[]string) {
 	}
 }
 
-// loadCatalog is the built-in rules and a user's own.
+// loadCatalog loads the built-in rules and a user's own.
 func loadCatalog(dirs []string) (*rules.Catalog, error) {
 	if len(dirs) == 0 {
 		return rules.Builtin()
 	}
+	catalog, err := checkCatalog(dirs)
+	if len(rules.Problems(err)) > 0 {
+		return nil, &failure{status: statusFailed, err: err, hint: "plegdiag rules lint shows what is wrong with rules before they are used"}
+	}
+	return catalog, err
+}
+
+// checkCatalog loads the built-in rules, too, as if they were new.
+func checkCatalog(dirs []string) (*rules.Catalog, error) {
 	trees := []rules.Files{rules.BuiltinFiles()}
 	for _, dir := range dirs {
 		tree, err := ruleFiles(dir)
@@ -32,11 +41,7 @@ func loadCatalog(dirs []string) (*rules.Catalog, error) {
 		}
 		trees = append(trees, tree)
 	}
-	catalog, err := rules.Load(event.Kinds(), trees...)
-	if err != nil {
-		return nil, &failure{status: statusFailed, err: err, hint: "plegdiag rules lint shows what is wrong with rules before they are used"}
-	}
-	return catalog, err
+	return rules.Load(event.Kinds(), trees...)
 }
 
 // ruleFiles is a directory of rules, or one rule file.

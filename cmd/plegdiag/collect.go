@@ -35,12 +35,15 @@ func newCollect(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "collect",
 		Short: "On a sick node: collect a bundle, without hanging and without harm",
-		Long: `Collect what analyze reads from the node that this runs on, as root: clocks, kernel stacks of all threads, the kernel's log, cgroups, goroutines of the
-daemons, how long each call to the runtime and to PID 1 takes, journals, configuration. It ends within --timeout and some seconds, whatever hangs, and what hung
-is in the bundle's manifest. Environments, kubeconfigs and Secrets are never read; secrets in arguments and logs are replaced by tokens.
+		Long: `Collect what analyze reads, from the node that this runs on, as root: clocks, kernel stacks of all threads, the kernel's
+log, cgroups, goroutines of the daemons, how long each call to the runtime and to PID 1 takes, journals,
+configuration. It ends within --timeout and some seconds, whatever hangs; the bundle's manifest says what hung.
+Environments, kubeconfigs and Secrets are never read; secrets in arguments and logs are replaced by tokens.
 
-Without -o the bundle is ./plegdiag-NODE-TIME.tgz. What ends in .zst is packed with zstd. Through ssh nothing is written on the node: ssh NODE plegdiag collect -o - > NODE.tgz
-SIGINT and SIGTERM seal what is there. Do not restart the daemons before the bundle is there.`,
+Without -o the bundle is ./plegdiag-NODE-TIME.tgz. A name that ends in .zst packs it with zstd. Through ssh nothing
+is written on the node: ssh NODE plegdiag collect -o - > NODE.tgz
+SIGINT and SIGTERM end the collection; the bundle then holds what was collected. Do not restart the daemons before
+the bundle is complete.`,
 		Example: `  plegdiag collect --dry-run
   plegdiag collect --only clock,node -o - | plegdiag verify -`,
 		Args: arguments(0, 0, "no argument"),
@@ -54,14 +57,14 @@ SIGINT and SIGTERM seal what is there. Do not restart the daemons before the bun
 	f.DurationVar(&o.Since, "since", 2*time.Hour, "how far back journals go")
 	f.DurationVar(&o.Timeout, "timeout", 3*time.Minute, "when to end, whatever hangs")
 	f.StringVar(&o.maxSize, "max-size", "200M", "how large the bundle may become (K, M, G)")
-	f.IntVar(&o.MinFree, "min-free", 256, "MiB that stay free on the file system of the bundle; 0 fills it")
-	f.BoolVar(&o.dryRun, "dry-run", false, "only say what would be touched, with its hazard and its bound")
+	f.IntVar(&o.MinFree, "min-free", 256, "MiB that must stay free on the file system of the bundle; 0 may fill it")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only list what would be touched, with hazards and bounds")
 	f.StringSliceVar(&o.Only, "only", nil, "steps to take, as --dry-run names them")
 	f.StringSliceVar(&o.Skip, "skip", nil, "steps to leave out")
 	f.BoolVar(&o.json, "json", false, "log each item to stderr as a line of JSON")
-	f.BoolVar(&o.NoRedact, "no-redact", false, "leave arguments and logs as they are: tokens and passwords in them end up in the bundle")
-	f.BoolVar(&o.NoSignal, "no-signal", false, "send no SIGUSR1 to daemons that no socket gives a dump of")
-	f.BoolVar(&o.ProbeRemote, "probe-remote", false, "also ask file systems of the network how full they are")
+	f.BoolVar(&o.NoRedact, "no-redact", false, "keep arguments and logs as they are, with the tokens and passwords in them")
+	f.BoolVar(&o.NoSignal, "no-signal", false, "send no SIGUSR1 to daemons that give no dump through a socket")
+	f.BoolVar(&o.ProbeRemote, "probe-remote", false, "also ask network file systems how full they are")
 	f.StringVar(&o.Journal, "journal", "", "directory with a journal's files, to be read without journalctl")
 	f.StringVar(&o.KubeletToken, "kubelet-token", "", "file with a token for the kubelet's port 10250")
 	f.StringSliceVar(&o.AllowKill, "allow-kill", nil, "KILLS the named daemons (SIGQUIT) for their goroutines, last of all: kubelet, containerd, …")
@@ -74,13 +77,13 @@ SIGINT and SIGTERM seal what is there. Do not restart the daemons before the bun
 func collectNode(ctx context.Context, o *collectOptions, s streams) error {
 	size, ok := parseSize(o.maxSize)
 	if !ok || size < 1<<20 {
-		return usage("as 200M or 1G; 1M is the least", "--max-size %s is no size of a bundle", o.maxSize)
+		return usage("as 200M or 1G; 1M is the least", "--max-size %s is not a size of a bundle", o.maxSize)
 	}
 	if o.Timeout <= 0 || o.Since <= 0 {
-		return usage("plegdiag collect --help", "--timeout and --since must be longer than nothing")
+		return usage("plegdiag collect --help", "--timeout and --since must be positive")
 	}
 	if pid, err := strconv.Atoi(o.Strace); o.Strace != "" && o.Strace != collect.Suspicious && (err != nil || pid <= 1) {
-		return usage("a PID, or "+collect.Suspicious, "--strace %s is nothing that can be traced", o.Strace)
+		return usage("a PID, or "+collect.Suspicious, "--strace %s is not a process that can be traced", o.Strace)
 	}
 	o.MaxSize, o.Version, o.Helper = size, version(), []string{"/proc/self/exe", helperName}
 	if o.dryRun {
@@ -92,7 +95,7 @@ func collectNode(ctx context.Context, o *collectOptions, s streams) error {
 	if o.Output == "-" {
 		f, ok := s.out.(*os.File)
 		if !ok {
-			return errors.New("stdout is no file")
+			return errors.New("stdout is not a file")
 		}
 		o.Stdout = f
 	}
@@ -119,7 +122,7 @@ func collectNode(ctx context.Context, o *collectOptions, s streams) error {
 	return nil
 }
 
-// noteItem tells of one item as it comes in.
+// noteItem prints one item as soon as it is collected.
 func noteItem(w io.Writer, item *bundle.Item, asJSON bool) {
 	if asJSON {
 		_ = json.NewEncoder(w).Encode(item) // progress; nobody depends on it
@@ -136,7 +139,7 @@ func noteItem(w io.Writer, item *bundle.Item, asJSON bool) {
 	fmt.Fprintln(w, show.Escape(text, enough))
 }
 
-// newHelper is the other side of collect.
+// newHelper is the command that collect starts for what may hang.
 func newHelper(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:                helperName,

@@ -80,8 +80,8 @@ func collectTo(t *testing.T, path string, bound time.Duration, args ...string) c
 	return c
 }
 
-// peak is the most memory that a process or one of its children has had so far, in KiB. What wait4 tells would count this test's own
-// memory: a process keeps the peak that it had before exec.
+// peak is the most memory that a process or one of its children has had so far, in KiB. What wait4
+// tells would count this test's own memory: a process keeps the peak that it had before exec.
 func peak(pid int) (most int64) {
 	pids := []string{fmt.Sprint(pid)}
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
@@ -155,7 +155,8 @@ func nothing(dir string) []string {
 		"cri=%[1]s,docker=%[1]s,containerd-debug=%[1]s,dbus=%[1]s,kubelet=http://127.0.0.1:1,kubelet-healthz=http://127.0.0.1:1", none)}
 }
 
-// silent is a socket behind which a process is stopped: the kernel takes connections, and nobody reads.
+// silent is a socket behind which a process is stopped: the kernel takes connections, and nobody
+// reads.
 func silent(t *testing.T, dir, name string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -333,8 +334,9 @@ func TestCollectInterrupted(t *testing.T) {
 	require.Equal(t, "interrupted", m.Sealed)
 }
 
-// frozen is a file system that takes no writes, on a loop device, and a process with one thread in a page fault on it
-// and another that waits for its address space and holds the lock on it. It returns the process's PID and the file system.
+// frozen is a file system that takes no writes, on a loop device, and a process with one thread in
+// a page fault on it and another that waits for its address space and holds the lock on it. It
+// returns the process's PID and the file system.
 func frozen(t *testing.T) (pid int, mount string) {
 	t.Helper()
 	asRoot(t)
@@ -376,7 +378,8 @@ func frozen(t *testing.T) (pid int, mount string) {
 	return victim.Process.Pid, mount
 }
 
-// stuckVictim maps a page of a file, waits for a byte, and then has one thread write to it, and another change how it may be used.
+// stuckVictim maps a page of a file, waits for a byte, and then has one thread write to it, and
+// another change how it may be used.
 func stuckVictim() {
 	f, err := os.OpenFile(os.Args[2], os.O_RDWR, 0)
 	if err != nil {
@@ -398,7 +401,8 @@ func stuckVictim() {
 	time.Sleep(time.Hour)
 }
 
-// On a node where ps hangs, collect comes back in its bound, and the bundle names the thread that is stuck and where.
+// On a node where ps hangs, collect comes back in its bound, and the bundle names the thread that
+// is stuck and where.
 func TestCollectFrozenFileSystem(t *testing.T) {
 	pid, mount := frozen(t)
 	ps := exec.Command("ps", "aux")

@@ -18,7 +18,8 @@ import (
 
 const collectDocs = "../../docs/collect"
 
-// Every file that docs/collecting.md offers can be read by what it is for, and every command line in it is one of this program.
+// Every file that docs/collecting.md offers can be read by what it is for, and every command line
+// in it is one of this program.
 func TestCollectDocs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/collecting.md")
 	require.NoError(t, err)

@@ -15,7 +15,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/bundle"
 )
 
-// stored puts a journal that systemd 252 wrote into a directory as journald would, and returns its file.
+// stored puts a journal that systemd 252 wrote into a directory as journald would, and returns its
+// file.
 func stored(t *testing.T, dir string) string {
 	t.Helper()
 	packed, err := os.Open("../../internal/parse/testdata/journal-file/umount2_compact.log.gz")
@@ -31,7 +32,8 @@ func stored(t *testing.T, dir string) string {
 	return path
 }
 
-// Without journalctl the files of the journal are read, redacted like all else, and analyze makes of them what it makes of the files.
+// Without journalctl the files of the journal are read, redacted like all else, and analyze makes
+// of them what it makes of the files.
 func TestCollectJournalFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -82,7 +84,8 @@ func TestCollectRealJournal(t *testing.T) {
 
 	got := collectOnce(t, 30*time.Second, append(nothing(dir), "--only", "clock,journal", "--journal", dir, "--since", "100000h", "--no-redact")...)
 	require.NoError(t, got.err, got.stderr)
-	// Unit names and PID 1 are what collect asks for; the entries of nobody else are in the journal, or they are left out.
+	// Unit names and PID 1 are what collect asks for; the entries of nobody else are in the
+	// journal, or they are left out.
 	want, err := exec.Command(journalctl, "-q", "-o", "cat", "--file", path, "_SYSTEMD_UNIT=containerd.service", "+", "_SYSTEMD_UNIT=kubelet.service").Output()
 	require.NoError(t, err)
 	require.NotEmpty(t, want)

@@ -25,7 +25,8 @@ func stepItems(m *bundle.Manifest, step string) (all []bundle.Item) {
 	return all
 }
 
-// One that looks stuck is traced, and lives on. What is traced already is left alone. Other tests, too, have processes that look stuck.
+// One that looks stuck is traced, and lives on. What is traced already is left alone. Other tests,
+// too, have processes that look stuck.
 func TestCollectStrace(t *testing.T) {
 	t.Parallel()
 	strace := tool(t, "strace")

@@ -65,7 +65,8 @@ func running(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// shimProcess starts a program as the shim of a task; runc is the path of a child that makes it look stuck, empty for none.
+// shimProcess starts a program as the shim of a task; runc is the path of a child that makes it
+// look stuck, empty for none.
 func shimProcess(t *testing.T, dir, id, program string, args []string, runc string) (cmd *exec.Cmd, task string) {
 	t.Helper()
 	task = filepath.Join(dir, "io.containerd.runtime.v2.task", "k8s.io", id)
@@ -83,7 +84,8 @@ func shimProcess(t *testing.T, dir, id, program string, args []string, runc stri
 	return cmd, task
 }
 
-// Shims that look stuck are asked for their goroutines, and only those that have a handler; all live on.
+// Shims that look stuck are asked for their goroutines, and only those that have a handler; all
+// live on.
 func TestCollectShims(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -27,8 +27,9 @@ var measure = flag.Bool("measure", false, "write what is measured into the table
 
 const collectingPage = "../../docs/collecting.md"
 
-// promised asserts what collect promises of every node: it is back in time, small, and its bundle is valid. The node's row in the table
-// of docs/collecting.md is written with -measure only: times differ from run to run.
+// promised asserts what collect promises of every node: it is back in time, small, and its bundle
+// is valid. The node's row in the table of docs/collecting.md is written with -measure only: times
+// differ from run to run.
 func (c *collected) promised(t *testing.T, node, says string, timeout time.Duration) *bundle.Manifest {
 	t.Helper()
 	require.NoError(t, c.err, c.stderr)
@@ -64,7 +65,8 @@ func (c *collected) row(t *testing.T, node, says string) {
 // daemonStandIn is the first argument of this test's own binary as a runtime.
 const daemonStandIn = "daemon-stand-in"
 
-// standInForDaemon serves the CRI at a socket until it is killed, and notes each SIGUSR1 in its working directory.
+// standInForDaemon serves the CRI at a socket until it is killed, and notes each SIGUSR1 in its
+// working directory.
 func standInForDaemon(path string) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGUSR1)
@@ -103,7 +105,8 @@ func daemon(t *testing.T, dir, name string) (cmd *exec.Cmd, socket string) {
 	return cmd, socket
 }
 
-// paused stops a process as SIGSTOP does, and lets go of it when the returned function is called, or the test ends.
+// paused stops a process as SIGSTOP does, and lets go of it when the returned function is called,
+// or the test ends.
 func paused(t *testing.T, cmd *exec.Cmd) (resume func()) {
 	t.Helper()
 	resume = func() { _ = cmd.Process.Signal(syscall.SIGCONT) }
@@ -168,7 +171,8 @@ func TestCollectStoppedJournald(t *testing.T) {
 	answers(t, socket)
 }
 
-// PID 1 cannot be stopped in a test. What its clients see of one that is, is a socket behind which nobody reads.
+// PID 1 cannot be stopped in a test. What its clients see of one that is, is a socket behind which
+// nobody reads.
 func TestCollectStoppedInit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

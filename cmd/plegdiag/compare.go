@@ -17,7 +17,7 @@ type compareOptions struct {
 }
 
 func newCompare(s streams) *cobra.Command {
-	o := compareOptions{color: choice{text: "auto", of: []string{"auto", "always", "never"}}}
+	o := compareOptions{color: newColor()}
 	for _, f := range report.CompareFormats {
 		o.output.of = append(o.output.of, f.Name)
 	}
@@ -39,7 +39,7 @@ of all evidence where it is missing.`,
 	bindChoice(cmd, &o.output, "output", "o", "what goes to stdout")
 	o.evidence.bind(cmd)
 	bindRules(cmd, &o.evidence.rules)
-	bindChoice(cmd, &o.color, "color", "", "colour the text; auto also obeys NO_COLOR")
+	bindColor(cmd, &o.color)
 	return cmd
 }
 
@@ -57,7 +57,7 @@ func compareBundles(ctx context.Context, o *compareOptions, s streams) error {
 		}
 		warnOfLoss(s.err, sides[i])
 	}
-	look := report.Options{Version: version(), Width: width(s.out), Renderer: renderer(s.out, o.color.text)}
+	look := s.look(o.color, false)
 	for _, f := range report.CompareFormats {
 		if f.Name == o.output.text {
 			return f.Render(s.out, incident.Compare(sides[0], sides[1]), look)

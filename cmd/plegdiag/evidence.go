@@ -16,7 +16,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/incident"
 )
 
-// evidence is what the commands that make an incident read, and what the user knows better about its clocks.
+// evidence is what the commands that make an incident read, and what the user knows better about
+// its clocks.
 type evidence struct {
 	inputs []string
 	tz     string
@@ -28,10 +29,10 @@ type evidence struct {
 
 func (e *evidence) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&e.tz, "tz", "", "`ZONE` of logs that do not say theirs, as Asia/Shanghai or +08:00; inferred from the logs when not given. Lines that carry both clocks are read as they say, with a warning")
+	flags.StringVar(&e.tz, "tz", "", "`ZONE` of logs that do not say theirs, as Asia/Shanghai or +08:00; inferred from the logs when not given. Lines that carry both clocks are read by their own clocks, with a warning")
 	flags.IntVar(&e.year, "year", 0, "year of logs that do not say theirs; inferred from the logs when not given")
 	flags.StringVar(&e.node, "node", "", "the `NAME` of the node to look at, where the inputs hold several; the only one with a stall when not given")
-	flags.StringToStringVar(&e.limits, "limit", nil, "another `LIMIT=N` for hostile or huge inputs: bytes of all files (16G), files (200000), name bytes (4096), depth of directories (64),"+
+	flags.StringToStringVar(&e.limits, "limit", nil, "change a limit, `LIMIT=N`, for hostile or huge inputs: bytes of all files (16G), files (200000), name bytes (4096), depth of directories (64),"+
 		" nesting of archives (4), ratio of inflation (500)")
 }
 
@@ -43,13 +44,13 @@ func limitsOf(given map[string]string) (l bundle.Limits, err error) {
 		n, ok := parseSize(text)
 		switch {
 		case !ok || n <= 0:
-			return l, usage("as bytes=32G,files=500000", "--limit %s=%s is no positive number", name, text)
+			return l, usage("as bytes=32G,files=500000", "--limit %s=%s is not a positive number", name, text)
 		case whole[name] != nil && n <= math.MaxInt32:
 			*whole[name] = int(n)
 		case long[name] != nil:
 			*long[name] = n
 		default:
-			return l, usage("bytes, files, name, depth, nesting or ratio", "--limit %s=%s is no limit", name, text)
+			return l, usage("bytes, files, name, depth, nesting or ratio", "--limit %s=%s is not a limit", name, text)
 		}
 	}
 	return l, nil
@@ -83,8 +84,8 @@ func (e *evidence) options(s streams) (incident.Options, error) {
 
 // load makes an incident, with a bar on a terminal while it reads.
 func load(ctx context.Context, o incident.Options, s streams) (*incident.Incident, error) {
-	told, done := progress(o.Inputs, s.err)
-	o.Progress = told
+	count, done := progress(o.Inputs, s.err)
+	o.Progress = count
 	inc, err := incident.Load(ctx, o)
 	done()
 	if several, ok := errors.AsType[*incident.NodesError](err); ok {
@@ -96,27 +97,22 @@ func load(ctx context.Context, o incident.Options, s streams) (*incident.Inciden
 	return inc, err
 }
 
-// warnOfNodes says which nodes were not looked at.
+// warnOfNodes says which nodes were left out.
 func warnOfNodes(w io.Writer, inc *incident.Incident) {
 	if len(inc.LeftOut) > 0 {
-		warn(w, fmt.Sprintf("evidence of %d nodes: only %s is looked at; left out: %s (--node NAME chooses)", len(inc.LeftOut)+1, inc.Node, strings.Join(inc.LeftOut, ", ")))
+		warn(w, fmt.Sprintf("evidence of %d nodes: only that of %s is analysed; left out: %s (--node NAME chooses)", len(inc.LeftOut)+1, inc.Node, strings.Join(inc.LeftOut, ", ")))
 	}
 }
 
-// warnOfFlags says which files prove a flag wrong by their own lines.
+// warnOfFlags names the files whose lines prove a flag wrong.
 func warnOfFlags(w io.Writer, inc *incident.Incident) {
-	n := 0
+	var all []string
 	for _, c := range inc.Timeline.Clocks {
-		if c.Ignored == "" {
-			continue
-		}
-		if n++; n <= maxWarnings {
-			warn(w, c.File+": "+c.Ignored)
+		if c.Ignored != "" {
+			all = append(all, c.File+": "+c.Ignored)
 		}
 	}
-	if n > maxWarnings {
-		warn(w, fmt.Sprintf("%d more remarks of this kind (the report's section on clocks has them)", n-maxWarnings))
-	}
+	warnFirst(w, all, maxWarnings, "%d more warnings of this kind (the report's section on clocks has them)")
 }
 
 // parseZone reads an IANA name or an offset. An empty text is nil: infer the zone.
@@ -128,7 +124,7 @@ func parseZone(s string) (*time.Location, error) {
 		_, offset := t.Zone()
 		return time.FixedZone(s, offset), nil
 	}
-	// Local is the zone of this machine, which has nothing to do with the node.
+	// Local is the zone of this machine, not of the node.
 	zone, err := time.LoadLocation(s)
 	if err != nil || s == "Local" {
 		return nil, usage("as Asia/Shanghai, UTC or +08:00", "--tz %q is not a time zone", s)

@@ -11,7 +11,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/incident"
 )
 
-// What is lost of the evidence is told file by file; what no parser was made for, and links, as one.
+// What is lost of the evidence is told file by file; what no parser was made for, and links, as
+// one.
 func TestWarnOfLoss(t *testing.T) {
 	inc := &incident.Incident{}
 	add := func(n int, path string, f incident.File) {

@@ -20,14 +20,14 @@ type lsOptions struct {
 
 func newLs(s streams) *cobra.Command {
 	o := lsOptions{
-		output: choice{text: "text", of: []string{"text", "json"}},
-		color:  choice{text: "auto", of: []string{"auto", "always", "never"}},
+		output: newChoice("text", "json"),
+		color:  newColor(),
 	}
 	cmd := &cobra.Command{
 		Use:   "ls INPUT...",
 		Short: "List what a bundle holds and how each file is read",
-		Long: `Read a bundle, a directory or loose files and list every file: its format, whose it is, what became of each line
-(lines = used + blank + skipped), what it covers in time, and why what was not read was not. Nothing is concluded.`,
+		Long: `Read a bundle, a directory or loose files and list every file: its format, the component that wrote it, how many
+lines were used, blank or skipped, which time it covers, and why anything was not read. Nothing is concluded.`,
 		Example: `  plegdiag ls node-1.tgz
   plegdiag ls node-1.tgz -o json`,
 		Args: arguments(1, math.MaxInt, "an input: a bundle, a directory, a file or -"),
@@ -38,7 +38,7 @@ func newLs(s streams) *cobra.Command {
 	}
 	bindChoice(cmd, &o.output, "output", "o", "what goes to stdout")
 	o.evidence.bind(cmd)
-	bindChoice(cmd, &o.color, "color", "", "colour the text; auto also obeys NO_COLOR")
+	bindColor(cmd, &o.color)
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show every reason for skipped lines")
 	return cmd
 }
@@ -54,7 +54,7 @@ func ls(ctx context.Context, o *lsOptions, s streams) error {
 		return err
 	}
 	nothing := err
-	look := report.Options{Version: version(), Verbose: o.verbose, Width: width(s.out), Renderer: renderer(s.out, o.color.text)}
+	look := s.look(o.color, o.verbose)
 	render := report.FilesText
 	if o.output.text == "json" {
 		render = report.FilesJSON

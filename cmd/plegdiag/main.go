@@ -62,11 +62,11 @@ func warn(w io.Writer, s string) {
 	fmt.Fprintf(w, "plegdiag: %s\n", show.Escape(s, enough))
 }
 
-// failure ends the program with a status of its own and a word of advice.
+// failure ends the program with a status of its own and a hint.
 type failure struct {
 	status int
 	err    error
-	hint   string // empty when there is nothing to advise
+	hint   string // what to do instead; empty when there is nothing to say
 }
 
 func (f *failure) Error() string { return f.err.Error() }

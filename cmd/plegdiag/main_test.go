@@ -36,10 +36,10 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"plegdiag": main})
 }
 
-// TestScript runs the program as its users do. Beside a script's own files there
-// are a small incident (testdata/node-1) as containerd.log, stacks.log and the
-// bundle node-1.tgz, a copy of it in later, a trace of a shim as shim.strace, a user's rule with its fixtures in my-rules,
-// and .examples.sh: every example that the help shows. $INCIDENTS is the testdata of the repository.
+// TestScript runs the program as its users do. Beside a script's own files there are a small
+// incident (testdata/node-1) as containerd.log, stacks.log and the bundle node-1.tgz, a copy of it
+// in later, a trace of a shim as shim.strace, a user's rule with its fixtures in my-rules, and
+// .examples.sh: every example that the help shows. $INCIDENTS is the testdata of the repository.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",

@@ -11,9 +11,9 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress draws a bar on a terminal while inputs are read: bytes, rate, time left. Elsewhere it is silent. Told is
-// for [incident.Options]; done takes the bar away.
-func progress(inputs []string, out io.Writer) (told func(n int), done func()) {
+// progress draws a bar on a terminal while inputs are read: bytes, rate, time left. Elsewhere it is
+// silent. Count is for [incident.Options]; done takes the bar away.
+func progress(inputs []string, out io.Writer) (count func(n int), done func()) {
 	f, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(f.Fd()) {
 		return nil, func() {}
@@ -32,7 +32,7 @@ func progress(inputs []string, out io.Writer) (told func(n int), done func()) {
 	return func(n int) { _ = bar.Add(n) }, func() { _ = bar.Finish() }
 }
 
-// inputSize is how many bytes the inputs hold on disk; -1 when nobody knows.
+// inputSize is how many bytes the inputs hold on disk; -1 when not known.
 func inputSize(inputs []string) int64 {
 	var all int64
 	for _, input := range inputs {

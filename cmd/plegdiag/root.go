@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +13,7 @@ func newRoot(s streams) *cobra.Command {
 		Long: `plegdiag reads what was collected from a Kubernetes node that reported "PLEG is not healthy":
 journals, containerd and dockerd logs, goroutine dumps, strace output. It says which lock, syscall or
 bus held the runtime, shows the lines that prove it, and what speaks against it. Where the evidence
-does not carry a cause it says so, and prints the command that would decide.
+does not show the cause, it says so and prints the command that would decide.
 
 Exit status: 0 analysed, whatever was found; 1 could not; 2 usage; 3 only with --fail-on.`,
 		Example: `  plegdiag analyze node-1.tgz
@@ -36,7 +34,7 @@ Exit status: 0 analysed, whatever was found; 1 could not; 2 usage; 3 only with -
 	return cmd
 }
 
-// needCommand is what a command does that only holds others: it says which.
+// needCommand is run by commands that only have subcommands: it says which there are.
 func needCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return usage(cmd.CommandPath()+" --help lists the commands; to analyse a bundle: plegdiag analyze BUNDLE", "no command given")
@@ -59,35 +57,5 @@ func arguments(least, most int, what string) cobra.PositionalArgs {
 			return usage(cmd.CommandPath()+" --help", "unexpected argument %q", args[most])
 		}
 		return nil
-	}
-}
-
-// choice is a flag that takes one of a few words. The zero value of its text means not given.
-type choice struct {
-	text string
-	of   []string
-}
-
-// String implements pflag.Value.
-func (c *choice) String() string { return c.text }
-
-// Set implements pflag.Value.
-func (c *choice) Set(s string) error {
-	if !slices.Contains(c.of, s) {
-		return fmt.Errorf("want %s", strings.Join(c.of, ", "))
-	}
-	c.text = s
-	return nil
-}
-
-// Type implements pflag.Value.
-func (c *choice) Type() string { return "string" }
-
-// bindChoice makes c a flag of cmd, with completion.
-func bindChoice(cmd *cobra.Command, c *choice, name, short, about string) {
-	cmd.Flags().VarP(c, name, short, about+": "+strings.Join(c.of, ", "))
-	err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.of, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err) //nolint:forbidigo // a broken table of flags, not an input: the flag was bound above
 	}
 }

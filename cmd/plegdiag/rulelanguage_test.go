@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// docs/rule-language.md shows the files of its worked example, and what the command prints, as they are.
+// docs/rule-language.md shows the files of its worked example, and what the command prints, as they
+// are.
 func TestRuleLanguage(t *testing.T) {
 	const example = "my-rules/acme-backend-lost.yaml"
 	page, err := filepath.Abs("../../docs/rule-language.md")

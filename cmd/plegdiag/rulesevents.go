@@ -31,7 +31,8 @@ they are, and which values they may have. A group such as kubelet lists the kind
 	return cmd
 }
 
-// rulesEvents prints the kinds that a name stands for: one, those of a group, or all for an empty name.
+// rulesEvents prints the kinds that a name stands for: one, those of a group, or all for an empty
+// name.
 func rulesEvents(s streams, name, format string) error {
 	kinds := kindsNamed(name)
 	if len(kinds) == 0 {

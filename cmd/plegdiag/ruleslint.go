@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
 )
@@ -29,15 +28,7 @@ analyze --rules would load them. Without DIR the built-in rules are checked.`,
 }
 
 func rulesLint(s streams, dirs []string) error {
-	trees := []rules.Files{rules.BuiltinFiles()}
-	for _, dir := range dirs {
-		tree, err := ruleFiles(dir)
-		if err != nil {
-			return err
-		}
-		trees = append(trees, tree)
-	}
-	catalog, err := rules.Load(event.Kinds(), trees...)
+	catalog, err := checkCatalog(dirs)
 	if problems := rules.Problems(err); len(problems) > 0 {
 		return lintFailed(s, problems)
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/observe/goroutines"
 	"github.com/plegdiag/plegdiag/internal/report/listing"
-	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
 
@@ -34,21 +34,21 @@ type stacksOptions struct {
 
 func newStacks(s streams) *cobra.Command {
 	o := stacksOptions{
-		output: choice{text: "text", of: []string{"text", "json"}},
-		color:  choice{text: "auto", of: []string{"auto", "always", "never"}},
+		output: newChoice("text", "json"),
+		color:  newColor(),
 	}
 	cmd := &cobra.Command{
 		Use:   "stacks FILE...",
-		Short: "Read goroutine dumps: who waits for which lock, who holds it, what it all ends in",
-		Long: `Read goroutine dumps and print deadlocks, locks with their holder and waiters and what each chain of them
+		Short: "Read goroutine dumps: who waits for which lock, who holds it, what the waits end in",
+		Long: `Read goroutine dumps and print deadlocks, locks with their holders and waiters, what each chain of waits
 ends in (a system call, the answer of another process, a child), and the goroutines grouped by stack.
 
 A FILE is a dump of any Go program (SIGUSR1, SIGQUIT, SIGABRT, pprof with debug=0, 1 or 2), a log or journal
-with dumps in it, a bundle, a directory, or - for stdin. What it is, is told by its content.
+with dumps in it, a bundle, a directory, or - for stdin. Its content decides how it is read, not its name.
 
-A holder is "observed" when the lock's address stands in its own frames, "inferred" when something less says
-so; where the dump does not tell, plegdiag says that and does not guess. A wait is what the runtime printed:
-whole minutes, and never too long.`,
+A holder is "observed" when its own frames show the lock's address, and "inferred" when weaker evidence
+names it. Where the dump does not show the holder, plegdiag says so and does not guess. Waits are as the
+runtime printed them, in whole minutes rounded down.`,
 		Example: `  plegdiag stacks stacks.log
   plegdiag stacks node-1.tgz -o json
   plegdiag stacks stacks.log --min-wait 2m --func statusStorage
@@ -71,7 +71,7 @@ whole minutes, and never too long.`,
 	flags.StringVar(&o.pprof, "pprof", "", "also write the goroutines to `FILE`, for go tool pprof; labels: state, wait, lock")
 	flags.BoolVar(&o.force, "force", false, "overwrite the file of --pprof")
 	flags.BoolVar(&o.all, "all", false, "show idle goroutines and whole stacks too")
-	bindChoice(cmd, &o.color, "color", "", "colour the text; auto also obeys NO_COLOR")
+	bindColor(cmd, &o.color)
 	return cmd
 }
 
@@ -82,10 +82,14 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 			return err
 		}
 	}
-	dumps, err := readDumps(ctx, o.inputs, s)
+	dumps, files, err := incident.ReadDumps(ctx, incident.Options{Inputs: o.inputs, Stdin: s.in})
 	if err != nil {
 		return err
 	}
+	warnOfErrors(s.err, files)
+	warnOfLogs(s.err, dumps, files)
+	warnOfLinks(s.err, files)
+	warnOfDumps(s.err, dumps)
 	if len(dumps) == 0 {
 		return &failure{
 			status: statusFailed, err: errors.New("no goroutine dump in the input"),
@@ -97,20 +101,19 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 	}
 	shown := listing.Stacks{}
 	for _, d := range dumps {
-		row := listing.Dump{Dump: d.Dump, Program: d.program, PID: d.pid, Unit: d.unit, At: d.at, Fragments: d.fragments, Go: d.GoVersion(), Graph: d.Graph(observe.Holds)}
+		row := listing.Dump{Dump: d.Dump, Program: d.Program, PID: d.PID, Unit: d.Unit, At: d.At, Fragments: d.Fragments, Go: d.GoVersion(), Graph: d.Graph(goroutines.Holds)}
 		row.Shown, row.Filtered = o.filter(d.Dump)
 		shown.Dumps = append(shown.Dumps, row)
 	}
 	if o.diff {
-		if shown.Diffs = compare(dumps); shown.Diffs == nil {
+		if shown.Diffs = compareDumps(dumps); shown.Diffs == nil {
 			return &failure{
 				status: statusFailed, err: fmt.Errorf("--diff: no two of %d dumps are of one process", len(dumps)),
 				hint: "take a second dump a minute after the first",
 			}
 		}
 	}
-	look := show.Options{Version: version(), Verbose: o.all || shown.Dumps[0].Filtered}
-	look.Width, look.Renderer = width(s.out), renderer(s.out, o.color.text)
+	look := s.look(o.color, o.all || shown.Dumps[0].Filtered)
 	render := listing.StacksText
 	if o.output.text == "json" {
 		render = listing.StacksJSON
@@ -120,6 +123,42 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 		unwritten = profile.write(func(w io.Writer) error { return writePprof(w, shown.Dumps) })
 	}
 	return errors.Join(unwritten, render(s.out, &shown, look))
+}
+
+// wholeFirst orders dumps of which a log lost lines behind the others.
+func wholeFirst(a, b *incident.Dump) int {
+	switch {
+	case b.Cut() && !a.Cut():
+		return -1
+	case a.Cut() && !b.Cut():
+		return 1
+	}
+	return 0
+}
+
+// warnOfLogs says what was lost of logs that show no dump: it may be why.
+func warnOfLogs(w io.Writer, dumps []*incident.Dump, files []incident.File) {
+	shown := map[string]bool{}
+	for _, d := range dumps {
+		shown[d.File] = true
+		for _, p := range slices.Concat(d.Copies, d.Fragments) {
+			shown[p.File] = true
+		}
+	}
+	for _, f := range files {
+		if f.FirstSkip != "" && f.Format != "goroutines" && !shown[f.Path] {
+			warn(w, f.FirstSkip)
+		}
+	}
+}
+
+// warnOfDumps says which dumps have lines that were not understood.
+func warnOfDumps(w io.Writer, dumps []*incident.Dump) {
+	for _, d := range dumps {
+		if len(d.Skips) > 0 {
+			warn(w, fmt.Sprintf("%d of %d lines not understood; first: %s", d.Skipped, d.Lines, d.Skips[0]))
+		}
+	}
 }
 
 // filter is the indexes of the goroutines that all given filters let through.
@@ -141,8 +180,8 @@ func (o *stacksOptions) wants(g *stackdump.Goroutine) bool {
 		(o.function == "" || slices.ContainsFunc(g.Frames, func(f stackdump.Frame) bool { return strings.Contains(f.Func, o.function) }))
 }
 
-// compare puts the dumps of each process side by side.
-func compare(dumps []foundDump) []listing.Diff {
+// compareDumps puts the dumps of each process side by side.
+func compareDumps(dumps []*incident.Dump) []listing.Diff {
 	var processes [][]int
 	for i := range dumps {
 		n := slices.IndexFunc(processes, func(p []int) bool {
@@ -163,7 +202,7 @@ func compare(dumps []foundDump) []listing.Diff {
 		for i, n := range p {
 			series[i] = dumps[n].Dump
 		}
-		diffs = append(diffs, listing.Diff{Program: dumps[p[0]].program, Dumps: p, Diff: stackdump.Compare(series)})
+		diffs = append(diffs, listing.Diff{Program: dumps[p[0]].Program, Dumps: p, Diff: stackdump.Compare(series)})
 	}
 	return diffs
 }

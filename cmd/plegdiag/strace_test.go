@@ -11,11 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// workload makes processes and threads of several kinds: it forks, waits, fails, is interrupted and killed.
+// workload makes processes and threads of several kinds: it forks, waits, fails, is interrupted and
+// killed.
 const workload = `ls -R /etc/ssl > /dev/null 2>&1; cat /nonexistent 2> /dev/null
 sleep 0.2 & kill -TERM $!; wait; (echo a; echo b) | sort > /dev/null; printf 'a") = 0 <9.0>\n+++ exited with 0 +++\n' | cat > /dev/null`
 
-// straceOptions are the forms in which strace may be asked for its output; each also prints its own table (-C -w).
+// straceOptions are the forms in which strace may be asked for its output; each also prints its own
+// table (-C -w).
 var straceOptions = []string{
 	"", "-t", "-tt", "-ttt", "-r", "-r -tt", "-T", "-tt -T", "-ttt -T -y", "-tt -T -yy -s 256", "-Y -tt -T", "-n -tt -T", "-i -tt -T",
 	"-x -T", "-xx -T -s 4096", "-s 0 -T", "-a 0 -tt -T", "-X raw -tt -T", "-X verbose -T", "-v -T", "-e raw=all -T", "-e trace=process,signal -T",
@@ -24,8 +26,9 @@ var straceOptions = []string{
 	"--seccomp-bpf -e trace=openat,close -T", "--always-show-pid -tt -T", "-N -T", "--color=always -T", "-e inject=close:delay_exit=100 -T",
 }
 
-// TestRealStrace reads what the machine's own strace writes, in every form that it knows, and compares with the table that it
-// prints of the same run: calls, errors, and the seconds where it shows them.
+// TestRealStrace reads what the machine's own strace writes, in every form that it knows, and
+// compares with the table that it prints of the same run: calls, errors, and the seconds where it
+// shows them.
 func TestRealStrace(t *testing.T) {
 	strace := tool(t, "strace")
 	if out, err := exec.Command(strace, "-o", "/dev/null", "true").CombinedOutput(); err != nil {

@@ -36,7 +36,7 @@ type timelineOptions struct {
 }
 
 func newTimeline(s streams) *cobra.Command {
-	o := timelineOptions{color: choice{text: "auto", of: []string{"auto", "always", "never"}}}
+	o := timelineOptions{color: newColor()}
 	for _, f := range report.TimelineFormats {
 		o.output.of = append(o.output.of, f.Name)
 	}
@@ -47,12 +47,12 @@ func newTimeline(s streams) *cobra.Command {
 		Long: `Read everything that was collected from a node and print what its components did, in one order and in UTC.
 Without --since, --until or --all the window is the stall and its root cause, with two minutes around it.
 
-An entry is an event, made of the lines that tell of it. --lines merges in all other lines of the logs, of every component and
-program; --container, --pod and --grep do so for the lines that they take.
+Each entry is an event, made of the lines that show it. --lines adds all other lines of the logs, of every component and
+program; --container, --pod and --grep add the lines that match them.
 
-What belongs to the root's chain of evidence has a star. "~" marks a time of which a part was inferred, "≥" a
-duration of which an end was not seen. timesketch is JSON lines for an import into Timesketch, perfetto a trace for
-https://ui.perfetto.dev; both leave out what has no time.`,
+A star marks the root's chain of evidence, "~" a time of which a part was inferred, "≥" a duration of which
+the begin or the end was not seen. timesketch is JSON lines for an import into Timesketch, perfetto a trace for
+https://ui.perfetto.dev; both leave out events without a time.`,
 		Example: `  plegdiag timeline node-1.tgz
   plegdiag timeline node-1.tgz --container 40585f73
   plegdiag timeline node-1.tgz --lines --component kubelet,containerd
@@ -69,17 +69,17 @@ https://ui.perfetto.dev; both leave out what has no time.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.since, "since", "", "from `TIME` on: RFC 3339, 15:04[:05] in UTC on the day of the incident, 2h before the end of the evidence, @epoch")
 	flags.StringVar(&o.until, "until", "", "up to `TIME`, written as for --since")
-	flags.BoolVar(&o.all, "all", false, "the whole evidence, undated events too")
+	flags.BoolVar(&o.all, "all", false, "all events, also those without a time")
 	flags.StringSliceVar(&o.components, "component", nil, "only these `COMPONENTS`, as kubelet,containerd")
 	flags.StringSliceVar(&o.kinds, "kind", nil, "only these `KINDS` of events, or groups of them, as cri.call,syscall")
 	flags.StringVar(&o.container, "container", "", "follow the container or sandbox `ID`, or what begins with it, through all files")
 	flags.StringVar(&o.pod, "pod", "", "follow the `POD` (namespace/name, name or uid) with its sandboxes and containers through all files")
 	flags.StringVar(&o.grep, "grep", "", "only events and lines that match the `REGEXP`")
-	flags.BoolVar(&o.lines, "lines", false, "all lines of the logs, also those that no event was made of (default with --container, --pod and --grep)")
+	flags.BoolVar(&o.lines, "lines", false, "all lines of the logs, also those that are no events (default with --container, --pod and --grep)")
 	o.evidence.bind(cmd)
 	bindRules(cmd, &o.evidence.rules)
-	bindChoice(cmd, &o.color, "color", "", "colour the text; auto also obeys NO_COLOR")
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "text: show each of many units that are in one state since one moment (default with --kind, --container, --pod and --grep)")
+	bindColor(cmd, &o.color)
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "text: show units one by one that have been in one state since the same moment (default with --kind, --container, --pod and --grep)")
 	return cmd
 }
 
@@ -92,7 +92,7 @@ func printTimeline(ctx context.Context, o *timelineOptions, s streams) error {
 		}
 	}
 	if o.all && (o.since != "" || o.until != "") {
-		return usage("--since and --until narrow what --all widens", "--all does not go together with --since or --until")
+		return usage("use either --all, or --since and --until", "--all does not go together with --since or --until")
 	}
 	options, err := o.evidence.options(s)
 	if err != nil {
@@ -106,24 +106,24 @@ func printTimeline(ctx context.Context, o *timelineOptions, s streams) error {
 		warnOfLoss(s.err, inc)
 		return nothingToRead(err)
 	}
-	if err := o.narrow(&filter, inc); err != nil {
+	if err := o.setWindow(&filter, inc); err != nil {
 		return err
 	}
 	selection := &report.Selection{Incident: inc, Events: inc.Timeline.Select(filter)}
 	warnOfLoss(s.err, inc)
-	if err := o.merge(ctx, options, filter, selection, s); err != nil {
+	if err := o.addLines(ctx, options, filter, selection, s); err != nil {
 		return err
 	}
 	if len(selection.Events) == 0 {
-		warn(s.err, "hint: no event fits; --all shows the whole evidence, --lines also what no event was made of")
+		warn(s.err, "hint: no event matches; --all shows all events, --lines also lines that are no events")
 	}
 	format, _ := report.TimelineByName(o.output.text)
-	look := report.Options{Version: version(), Verbose: o.verbose || o.chosen(), Width: width(s.out), Renderer: renderer(s.out, o.color.text)}
+	look := s.look(o.color, o.verbose || o.choosesEvents())
 	return format.Render(s.out, selection, look)
 }
 
-// chosen says that somebody asked for certain events, and not for all of a time.
-func (o *timelineOptions) chosen() bool {
+// choosesEvents says whether certain events are asked for, and not all of a time.
+func (o *timelineOptions) choosesEvents() bool {
 	return len(o.kinds) > 0 || o.container != "" || o.pod != "" || o.grep != ""
 }
 
@@ -138,13 +138,13 @@ func (o *timelineOptions) wantsLines() bool {
 	return o.container != "" || o.pod != "" || o.grep != ""
 }
 
-// merge adds the lines of the logs to a selection.
-func (o *timelineOptions) merge(ctx context.Context, options incident.Options, f timeline.Filter, sel *report.Selection, s streams) error {
+// addLines adds the lines of the logs to a selection.
+func (o *timelineOptions) addLines(ctx context.Context, options incident.Options, f timeline.Filter, sel *report.Selection, s streams) error {
 	if !o.wantsLines() {
 		return nil
 	}
 	if o.linesGiven && slices.Contains(options.Inputs, "-") {
-		warn(s.err, "standard input is read once: of its lines only those are shown that events were made of")
+		warn(s.err, "standard input can be read only once: of its lines only those of events are shown")
 	}
 	lines, err := incident.ReadLines(ctx, options, sel.Incident, f)
 	if err != nil {
@@ -158,17 +158,18 @@ func (o *timelineOptions) merge(ctx context.Context, options incident.Options, f
 	return nil
 }
 
-// around is what the default window shows before and after the stall: a call of the kubelet may take that long.
-const around = 2 * time.Minute
+// aroundStall is what the default window shows before and after the stall: a call of the kubelet
+// may take that long.
+const aroundStall = 2 * time.Minute
 
-// narrow sets the window of the filter.
-func (o *timelineOptions) narrow(f *timeline.Filter, inc *incident.Incident) error {
+// setWindow sets the window of the filter.
+func (o *timelineOptions) setWindow(f *timeline.Filter, inc *incident.Incident) error {
 	if o.all {
 		return nil
 	}
 	if o.since == "" && o.until == "" {
 		if w := inc.Window; !w.IsZero() {
-			f.Since, f.Until = w.Start.Add(-around), w.End.Add(around)
+			f.Since, f.Until = w.Start.Add(-aroundStall), w.End.Add(aroundStall)
 		}
 		return nil
 	}
@@ -229,5 +230,5 @@ func lastMoment(inc *incident.Incident) time.Time {
 
 // nothingToRead is the failure of a command that found no line that it could read.
 func nothingToRead(err error) error {
-	return &failure{status: statusFailed, err: err, hint: "logs, goroutine dumps and strace output are read as text, compressed or in an archive"}
+	return &failure{status: statusFailed, err: err, hint: "plegdiag reads logs, goroutine dumps and strace output: as text, compressed or in an archive"}
 }

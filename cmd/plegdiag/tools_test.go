@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// unable skips a test that cannot run here. PLEGDIAG_GATE says that every test can, as in .ci/run: there it fails.
+// unable skips a test that cannot run here. PLEGDIAG_GATE says that every test can, as in .ci/run:
+// there it fails.
 func unable(t *testing.T, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("PLEGDIAG_GATE") != "" {

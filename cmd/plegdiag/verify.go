@@ -15,8 +15,9 @@ func newVerify(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify BUNDLE",
 		Short: "Check the files of a collected bundle against its manifest",
-		Long: `Compare every file of a bundle that plegdiag collect wrote with the sum that its manifest holds. Of a bundle that was cut before its manifest, what is there is
-checked by the sums in the members' headers, and the exit status is 1. Problems go to stderr. What collect could not get, or not whole, is listed with the reason.`,
+		Long: `Compare every file of a bundle that plegdiag collect wrote with the checksum in its manifest. If the bundle was cut before
+the manifest, the files are checked by the checksums in their headers, and the exit status is 1. Problems go to
+stderr. What collect could not get, or not as a whole, is listed with the reason.`,
 		Example: `  plegdiag collect --only clock -o clock.tgz
   plegdiag verify clock.tgz`,
 		Args: arguments(1, 1, "a bundle or -"),

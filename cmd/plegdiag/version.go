@@ -31,7 +31,8 @@ func version() string {
 	return info.Main.Version
 }
 
-// buildSetting is what the Go command stamped into the binary under that key, as "vcs.time"; empty when it did not.
+// buildSetting is what the Go command stamped into the binary under that key, as "vcs.time"; empty
+// when it did not.
 func buildSetting(key string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

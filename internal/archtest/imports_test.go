@@ -86,12 +86,49 @@ var layers = map[string]layer{
 		[]string{"internal/event", "github.com/google/pprof"},
 		"a dump is goroutines and locks; which function is containerd's is for the observers",
 	},
-	"internal/observe": {
+	"internal/observe/scan":   {nil, "words and ids are taken out of text alike, whatever it is about"},
+	"internal/observe/daemon": {[]string{"internal/layout"}, "a daemon has the same names in logs, listings and samples"},
+	"internal/observe/facts":  {[]string{"internal/event"}, "a fact is the same whichever file tells it"},
+	"internal/observe/kernelwait": {
+		nil, "what a function of the kernel waits for is the same in logs, listings and samples",
+	},
+	"internal/observe/messages": {
 		[]string{
-			"internal/event", "internal/layout", "internal/stackdump", "internal/parse/lines", "internal/parse/stamp", "internal/parse/kernel",
-			"internal/parse/traces", "internal/parse/samples", "internal/parse/snapshots",
+			"internal/event", "internal/parse/lines", "internal/parse/stamp",
+			"internal/observe/scan", "internal/observe/daemon", "internal/observe/facts", "internal/observe/kernelwait",
 		},
-		"an observer names what happened; what it means is for the rules, how it looks for the reports",
+		"what a line of a log tells does not depend on other inputs",
+	},
+	"internal/observe/goroutines": {
+		[]string{"internal/event", "internal/stackdump", "internal/observe/scan"},
+		"what a dump tells does not depend on other inputs",
+	},
+	"internal/observe/syscalls": {
+		[]string{"internal/event", "internal/parse/lines", "internal/parse/traces", "internal/observe/scan", "internal/observe/kernelwait"},
+		"what a trace tells does not depend on other inputs",
+	},
+	"internal/observe/threads": {
+		[]string{
+			"internal/event", "internal/parse/kernel", "internal/parse/samples",
+			"internal/observe/scan", "internal/observe/daemon", "internal/observe/kernelwait",
+			"internal/observe/messages", // a stack in the kernel's log stands below a message
+		},
+		"what a thread was in is seen without dumps and traces",
+	},
+	"internal/observe/states": {
+		[]string{
+			"internal/event", "internal/parse/snapshots", "internal/parse/stamp",
+			"internal/observe/scan", "internal/observe/facts", "internal/observe/kernelwait",
+			"internal/observe/messages", // tickets hold lines of logs, lists of events hold messages of the kubelet
+		},
+		"a snapshot tells of one moment, without dumps, traces and samples",
+	},
+	"internal/observe/observetest": {
+		[]string{
+			"internal/event", "internal/parse", "internal/parse/lines",
+			"internal/observe/scan", "internal/observe/messages", "internal/observe/states", "github.com/stretchr/testify",
+		},
+		"it is for the tests of the observers",
 	},
 	"internal/timeline": {
 		[]string{"internal/event"},
@@ -109,7 +146,9 @@ var layers = map[string]layer{
 		[]string{
 			"internal/event", "internal/bundle", "internal/layout", "internal/stackdump",
 			"internal/parse", "internal/parse/lines", "internal/parse/traces", "internal/parse/samples",
-			"internal/observe", "internal/timeline", "internal/rules", "internal/story", "golang.org/x/sync",
+			"internal/observe/messages", "internal/observe/goroutines", "internal/observe/syscalls", "internal/observe/threads", "internal/observe/states",
+			"internal/observe/daemon", "internal/observe/facts", // who wrote a line, and which machine it was
+			"internal/timeline", "internal/rules", "internal/story", "golang.org/x/sync",
 		},
 		"an incident is what was found; it does not know how it is shown",
 	},
@@ -122,7 +161,7 @@ var layers = map[string]layer{
 		"it shows text, times and quotes; what they are about is for the pages",
 	},
 	"internal/report/listing": {
-		[]string{"internal/event", "internal/report/show", "internal/stackdump", "internal/observe", "internal/parse/traces", "github.com/charmbracelet/lipgloss"},
+		[]string{"internal/event", "internal/report/show", "internal/stackdump", "internal/observe/syscalls", "internal/parse/traces", "github.com/charmbracelet/lipgloss"},
 		"a listing shows dumps and traces as they are; it knows no incident",
 	},
 	"internal/report": {
@@ -145,11 +184,12 @@ var layers = map[string]layer{
 	"cmd/plegdiag": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules", "internal/incident", "internal/report", "internal/report/listing", "internal/report/show",
-			"internal/fixture", // the command rules test runs the tests of rules
-			// The command stacks reads dumps without making an incident of them: it finds the files, takes
-			// dumps out of logs, and names the program. The command syscalls does the same with traces.
-			"internal/bundle", "internal/parse", "internal/parse/lines", "internal/parse/traces", "internal/stackdump", "internal/observe",
-			"internal/collect", // the command collect; verify is bundle's
+			"internal/fixture",            // the command rules test runs the tests of rules
+			"internal/bundle",             // limits of reading; the command verify
+			"internal/observe/goroutines", // the table of locks for the command stacks
+			"internal/stackdump",          // the command stacks filters and compares dumps, and writes profiles
+			"internal/parse/traces",       // the date that the command syscalls gives to traces
+			"internal/collect",            // the command collect; verify is bundle's
 			"github.com/spf13/cobra", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv", "github.com/schollz/progressbar",
 		},
 		"a command binds flags and calls; the stages of the pipeline are the business of incident",

@@ -183,7 +183,7 @@ func (w *walker) input(input, prefix string) bool {
 		return false
 	}
 	if info.IsDir() {
-		return w.directory(os.DirFS(input), prefix)
+		return w.directory(os.DirFS(input), input, prefix)
 	}
 	name := filepath.ToSlash(filepath.Clean(input))
 	open := func() (io.ReadCloser, error) { return w.opened(os.Open(input)) }
@@ -199,7 +199,9 @@ func (w *walker) input(input, prefix string) bool {
 }
 
 // directory yields the regular files below fsys.
-func (w *walker) directory(fsys fs.FS, prefix string) bool {
+//
+// root is where fsys is on disk; empty for one that is not.
+func (w *walker) directory(fsys fs.FS, root, prefix string) bool {
 	more := true
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		full := path.Join(prefix, name)
@@ -217,8 +219,8 @@ func (w *walker) directory(fsys fs.FS, prefix string) bool {
 		}
 		switch {
 		case d.IsDir():
-			if strings.Count(full, "/") >= w.budget.limits.Depth {
-				if more = w.skip(full, "more than %d directories deep", w.budget.limits.Depth); more {
+			if why := w.refuseDirectory(root, name, full); why != "" {
+				if more = w.skip(full, "%s", why); more {
 					return fs.SkipDir
 				}
 			}
@@ -239,6 +241,20 @@ func (w *walker) directory(fsys fs.FS, prefix string) bool {
 		return w.yield(File{}, fmt.Errorf("%s: %w", prefix, err))
 	}
 	return more
+}
+
+// refuseDirectory says why a directory is not read; empty if it is.
+func (w *walker) refuseDirectory(root, name, full string) string {
+	if strings.Count(full, "/") >= w.budget.limits.Depth {
+		return fmt.Sprintf("more than %d directories deep", w.budget.limits.Depth)
+	}
+	if root == "" {
+		return ""
+	}
+	if live := liveFileSystem(filepath.Join(root, filepath.FromSlash(name))); live != "" {
+		return fmt.Sprintf("%s is the running kernel's and has files that never end; plegdiag collect reads it safely", live)
+	}
+	return ""
 }
 
 // entry yields one regular file of a directory.

@@ -66,7 +66,7 @@ func walk(t testing.TB, fsys fstest.MapFS, limits Limits) string {
 		show(&out, f, err)
 		return true
 	}}
-	w.directory(fsys, "")
+	w.directory(fsys, "", "")
 	return out.String()
 }
 

@@ -86,6 +86,21 @@ type Field struct {
 	Value Value
 }
 
+// Text is a field of this name that holds text. The other types of values have their own method.
+func (k Key) Text(s string) Field { return Field{k, String(s)} }
+
+// Int is a field that holds a whole number.
+func (k Key) Int(n int) Field { return Field{k, Int(int64(n))} }
+
+// Number is a field that holds any number.
+func (k Key) Number(n float64) Field { return Field{k, Number(n)} }
+
+// Duration is a field that holds a length of time.
+func (k Key) Duration(d time.Duration) Field { return Field{k, Duration(d)} }
+
+// Bool is a field that holds yes or no.
+func (k Key) Bool(b bool) Field { return Field{k, Bool(b)} }
+
 // Get returns the value of a field, of an id, or of what every event has; [Kinds] declares them. Ok
 // is false when the event does not carry it, as an instant carries no duration.
 func (e *Event) Get(key Key) (v Value, ok bool) {

@@ -87,6 +87,15 @@ type Piece struct {
 // Pair is a key and its value as logged.
 type Pair struct{ Key, Value string }
 
+// Message is what the writer said: the record's text, or the whole line of a record that has no
+// message of its own.
+func (r *Record) Message() string {
+	if r.Text != "" {
+		return r.Text
+	}
+	return r.Raw
+}
+
 // Field returns the value of the last pair with that key; loggers let the last win.
 func (r *Record) Field(key string) (string, bool) {
 	for _, pair := range slices.Backward(r.Fields) {

@@ -159,7 +159,8 @@ func TestOrderOfInputs(t *testing.T) {
 	require.Equal(t, a.Timeline, b.Timeline)
 }
 
-// A rule that asks for a text which every line holds does not fill the memory, and the account says so.
+// A rule that asks for a text which every line holds does not fill the memory, and the account says
+// so.
 func TestTextThatIsEverywhere(t *testing.T) {
 	const rule = `{id: chatter, title: t, role: contributing, needs: [{any: [acme.log], collect: c}], headline: h, verdict: {possible: said},
   steps: [{id: said, role: symptom, text: x, kind: log.line, match: {text|contains: probe succeeded}}]}`

@@ -149,7 +149,8 @@ func (w world) write(t *rapid.T, dir string, moments []time.Time) map[event.Pos]
 		if w.by != 0 && !at.Before(w.set) && !moments[max(0, i-1)].After(w.set) {
 			write("syslog", w.set, w.set.In(w.zone).Format("Jan _2 15:04:05")+fmt.Sprintf(" node-1 chronyd[1]: System clock was stepped by %.6f seconds", w.by.Seconds()))
 		}
-		// containerd is what tells the node's zone: at the begin, at the end, and on both sides of a boot.
+		// containerd is what tells the node's zone: at the begin, at the end, and on both sides of
+		// a boot.
 		file := rapid.SampledFrom(append(files, "containerd.log")).Draw(t, "file")
 		if i == 0 || i == len(moments)-1 {
 			file = "containerd.log"
@@ -173,8 +174,8 @@ func (w world) write(t *rapid.T, dir string, moments []time.Time) map[event.Pos]
 	return truth
 }
 
-// Whatever the zones, turns, steps and boots of a node are: no line is placed where it was not written. What the files
-// leave open is an interval that holds the truth, or has no time.
+// Whatever the zones, turns, steps and boots of a node are: no line is placed where it was not
+// written. What the files leave open is an interval that holds the truth, or has no time.
 func TestClocksAgainstAnOracle(t *testing.T) {
 	catalog := &rules.Catalog{}
 	n := 0
@@ -234,7 +235,8 @@ func TestClockOfTheNode(t *testing.T) {
 	}
 }
 
-// Lines that no event was made of have the time of the others in their file, also those that count from the boot.
+// Lines that no event was made of have the time of the others in their file, also those that count
+// from the boot.
 func TestLinesSinceBoot(t *testing.T) {
 	dir := t.TempDir()
 	const hung = "INFO: task containerd-shim:1422 blocked for more than 120 seconds.\n"

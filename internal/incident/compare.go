@@ -8,13 +8,15 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/story"
+	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// Comparison is two incidents side by side: a node before and after a fix, treatment and control of a canary.
+// Comparison is two incidents side by side: a node before and after a fix, treatment and control of
+// a canary.
 type Comparison struct {
 	A, B     Side
 	Calls    []CallPair    // of the CRI, by method
-	Errors   []ErrorPair   // CRI calls that failed in the kubelet's eyes, by method
+	Errors   []ErrorPair   // CRI calls of which the kubelet says that they failed, by method
 	Findings []FindingPair // by rule
 	Facts    []FactPair    // those that differ, and those that one side knows
 }
@@ -22,14 +24,15 @@ type Comparison struct {
 // Side is one of the two.
 type Side struct {
 	*Incident
-	// Seen is how long the kubelet's log is, or the whole evidence where there is none; 0 when nothing is dated.
+	// Seen is how long the kubelet's log is, or the whole evidence where there is none; 0 when
+	// nothing is dated.
 	Seen    time.Duration
 	Stalled time.Duration // sum of the stalls; a lower bound when one was still open
 	Longest time.Duration
 	Open    bool // a stall had not ended
 }
 
-// minRate is the shortest stretch that gives a rate: one stall in seven minutes is no 200 a day.
+// minRate is the shortest stretch that gives a rate: one stall in seven minutes is not 200 a day.
 const minRate = time.Hour
 
 // StallsPerDay is the rate of stalls; ok is false when the evidence spans less than an hour.
@@ -55,7 +58,8 @@ type CallPair struct {
 	A, B   Calls
 }
 
-// ErrorPair counts the failures of one method on both sides, and those of them that ran into a deadline.
+// ErrorPair counts the failures of one method on both sides, and those of them that ran into a
+// deadline.
 type ErrorPair struct {
 	Method               string
 	A, B                 int
@@ -76,19 +80,19 @@ type FactPair struct {
 // Compare puts two incidents side by side.
 func Compare(a, b *Incident) *Comparison {
 	c := &Comparison{A: newSide(a), B: newSide(b)}
-	callsA, callsB := calls(a), calls(b)
-	for _, method := range keysOf(callsA, callsB) {
-		c.Calls = append(c.Calls, CallPair{method, summarize(callsA[method]), summarize(callsB[method])})
+	callsA, callsB := callsByMethod(a), callsByMethod(b)
+	for _, method := range keysOfBoth(callsA, callsB) {
+		c.Calls = append(c.Calls, CallPair{method, summarizeCalls(callsA[method]), summarizeCalls(callsB[method])})
 	}
-	errorsA, errorsB := criErrors(a), criErrors(b)
-	for _, method := range keysOf(errorsA, errorsB) {
+	errorsA, errorsB := countErrors(a), countErrors(b)
+	for _, method := range keysOfBoth(errorsA, errorsB) {
 		c.Errors = append(c.Errors, ErrorPair{method, errorsA[method].all, errorsB[method].all, errorsA[method].deadline, errorsB[method].deadline})
 	}
-	findingsA, findingsB := findings(a), findings(b)
-	for _, rule := range keysOf(findingsA, findingsB) {
+	findingsA, findingsB := bestFindings(a), bestFindings(b)
+	for _, rule := range keysOfBoth(findingsA, findingsB) {
 		c.Findings = append(c.Findings, FindingPair{rule, findingsA[rule], findingsB[rule]})
 	}
-	for _, name := range keysOf(a.Timeline.Facts, b.Timeline.Facts) {
+	for _, name := range keysOfBoth(a.Timeline.Facts, b.Timeline.Facts) {
 		if va, vb := a.Timeline.Facts[name].Value, b.Timeline.Facts[name].Value; va != vb {
 			c.Facts = append(c.Facts, FactPair{name, va, vb})
 		}
@@ -98,19 +102,18 @@ func Compare(a, b *Incident) *Comparison {
 
 func newSide(inc *Incident) Side {
 	s := Side{Incident: inc}
-	var log, all struct{ from, to time.Time }
+	var log, all timeline.Window
 	for _, c := range inc.Timeline.Coverage {
-		if c.Start.IsZero() {
-			continue
-		}
-		all.from, all.to = earlier(all.from, c.Start), later(all.to, c.End)
+		w := timeline.Window{Start: c.Start, End: c.End}
+		all = all.Union(w)
 		if c.Source == "kubelet.log" {
-			log.from, log.to = earlier(log.from, c.Start), later(log.to, c.End)
+			log = log.Union(w)
 		}
 	}
-	if s.Seen = log.to.Sub(log.from); log.from.IsZero() {
-		s.Seen = all.to.Sub(all.from)
+	if log.IsZero() {
+		log = all
 	}
+	s.Seen = log.End.Sub(log.Start)
 	for i := range inc.Timeline.Stalls {
 		st := &inc.Timeline.Stalls[i]
 		lasted := st.End.Sub(st.Start)
@@ -121,21 +124,8 @@ func newSide(inc *Incident) Side {
 	return s
 }
 
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
-func calls(inc *Incident) map[string][]*event.Event {
+// callsByMethod are the CRI calls whose length is known, at least in part.
+func callsByMethod(inc *Incident) map[string][]*event.Event {
 	all := map[string][]*event.Event{}
 	for i := range inc.Timeline.Events {
 		if e := &inc.Timeline.Events[i]; e.Kind == event.KindCRICall && !e.End.IsZero() {
@@ -145,7 +135,7 @@ func calls(inc *Incident) map[string][]*event.Event {
 	return all
 }
 
-func summarize(all []*event.Event) Calls {
+func summarizeCalls(all []*event.Event) Calls {
 	if len(all) == 0 {
 		return Calls{}
 	}
@@ -161,18 +151,20 @@ func summarize(all []*event.Event) Calls {
 		}
 	}
 	slices.Sort(lasted)
-	c.Median, c.P95, c.Max = rank(lasted, 50), rank(lasted, 95), lasted[len(lasted)-1]
+	c.Median, c.P95, c.Max = percentile(lasted, 50), percentile(lasted, 95), lasted[len(lasted)-1]
 	return c
 }
 
-// rank is the nearest-rank percentile of sorted values.
-func rank(sorted []time.Duration, percent int) time.Duration {
+// percentile is the nearest-rank percentile of sorted values.
+func percentile(sorted []time.Duration, percent int) time.Duration {
 	return sorted[max(0, (len(sorted)*percent+99)/100-1)]
 }
 
+// failures counts calls that failed, and those of them that ran into a deadline.
 type failures struct{ all, deadline int }
 
-func criErrors(inc *Incident) map[string]failures {
+// countErrors counts the failed CRI calls of each method.
+func countErrors(inc *Incident) map[string]failures {
 	all := map[string]failures{}
 	for i := range inc.Timeline.Events {
 		e := &inc.Timeline.Events[i]
@@ -189,8 +181,8 @@ func criErrors(inc *Incident) map[string]failures {
 	return all
 }
 
-// findings are the best of each rule; those of an incident come best first.
-func findings(inc *Incident) map[string]*story.Finding {
+// bestFindings are the best of each rule; those of an incident come best first.
+func bestFindings(inc *Incident) map[string]*story.Finding {
 	all := map[string]*story.Finding{}
 	for i := range inc.Result.Findings {
 		f := &inc.Result.Findings[i]
@@ -201,7 +193,8 @@ func findings(inc *Incident) map[string]*story.Finding {
 	return all
 }
 
-func keysOf[V any](a, b map[string]V) []string {
+// keysOfBoth are the keys of two maps, sorted.
+func keysOfBoth[V any](a, b map[string]V) []string {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(keys)
 	return slices.Compact(keys)

@@ -2,9 +2,7 @@ package incident
 
 import (
 	"context"
-	"errors"
 
-	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
@@ -23,34 +21,19 @@ const (
 	maxReread     = 1 << 30 // bytes of one file
 )
 
-// readContext reads the inputs once more, for the lines around those that the findings and the stalls quote. What cannot be
-// read again, as stdin, gives none: context is a comfort, and its lack no error.
+// readContext reads the inputs once more, for the lines around those that the findings and the
+// stalls quote. What cannot be read again, as stdin, gives none, and that is no error.
 func readContext(ctx context.Context, o Options, inc *Incident) map[event.Pos]Surroundings {
 	wanted := quoted(inc)
 	found := map[event.Pos]Surroundings{}
 	if len(wanted) == 0 {
 		return found
 	}
-	for f, err := range bundle.Files(ctx, bundle.Options{Inputs: rereadable(o.Inputs), Limits: o.Limits}) {
-		if _, skip := errors.AsType[*event.Skip](err); err != nil && !skip || ctx.Err() != nil {
-			break
-		}
-		if lines := wanted[f.Path]; err == nil && len(lines) > 0 {
-			surround(f, lines, found)
-		}
-	}
+	// An error is one of the context: the report is complete without these lines.
+	_ = rereadInputs(ctx, o, func(path string) bool { return len(wanted[path]) > 0 }, func(path string, in parse.Opened) {
+		readAround(path, in, wanted[path], found)
+	})
 	return found
-}
-
-// rereadable leaves out what can be read once only.
-func rereadable(inputs []string) []string {
-	var all []string
-	for _, in := range inputs {
-		if in != "-" {
-			all = append(all, in)
-		}
-	}
-	return all
 }
 
 // quoted are the numbers of the lines that findings and stalls quote, by file.
@@ -86,15 +69,9 @@ func quoted(inc *Incident) map[string]map[int]bool {
 	return all
 }
 
-// surround reads one file up to the last line that is wanted.
-func surround(f bundle.File, wanted map[int]bool, found map[event.Pos]Surroundings) {
-	src, err := f.Open()
-	if err != nil {
-		return
-	}
-	defer src.Close()
-	in, err := parse.Open(src, f.Path)
-	if err != nil || in.Entries { // entries of a journal are no lines
+// readAround reads one file up to the last line that is wanted.
+func readAround(path string, in parse.Opened, wanted map[int]bool, found map[event.Pos]Surroundings) {
+	if in.Entries { // entries of a journal are no lines
 		return
 	}
 	var before []string // the last lines
@@ -109,9 +86,9 @@ func surround(f bundle.File, wanted map[int]bool, found map[event.Pos]Surroundin
 		text := string(line.Bytes[:min(len(line.Bytes), maxContext)])
 		still := open[:0]
 		for _, n := range open {
-			s := found[event.Pos{File: f.Path, Line: n}]
+			s := found[event.Pos{File: path, Line: n}]
 			s.After = append(s.After, text)
-			found[event.Pos{File: f.Path, Line: n}] = s
+			found[event.Pos{File: path, Line: n}] = s
 			if line.N < n+contextLines {
 				still = append(still, n)
 			}
@@ -120,7 +97,7 @@ func surround(f bundle.File, wanted map[int]bool, found map[event.Pos]Surroundin
 		if wanted[line.N] {
 			left--
 			open = append(open, line.N)
-			found[event.Pos{File: f.Path, Line: line.N}] = Surroundings{Before: append([]string{}, before...)}
+			found[event.Pos{File: path, Line: line.N}] = Surroundings{Before: append([]string{}, before...)}
 		}
 		if before = append(before, text); len(before) > contextLines {
 			before = before[1:]

@@ -16,7 +16,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/rules"
 )
 
-// The lines around a quoted one are those that stand there, in a directory and in an archive; stdin has none.
+// The lines around a quoted one are those that stand there, in a directory and in an archive; stdin
+// has none.
 func TestContext(t *testing.T) {
 	var log strings.Builder
 	for i := range 60 {

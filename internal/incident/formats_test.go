@@ -24,8 +24,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/incident"
 )
 
-// One incident, written in every format and in several zones, has one answer: the same findings at the same moments.
-// The entries of an incident that is known are taken apart, and each form writes them anew, stamps included.
+// One incident, written in every format and in several zones, has one answer: the same findings at
+// the same moments. The entries of an incident that is known are taken apart, and each form writes
+// them anew, stamps included.
 
 // entry is one message on the node.
 type entry struct {
@@ -122,7 +123,8 @@ func (n node) in(zone, from *time.Location) node {
 	return out
 }
 
-// form writes the logs of a node; the name of a file is known by what the form's tool would call it.
+// form writes the logs of a node; the name of a file is known by what the form's tool would call
+// it.
 type form struct {
 	name  string
 	write func(node) map[string]string
@@ -446,7 +448,8 @@ func TestOneIncidentInEveryFormat(t *testing.T) {
 	}
 }
 
-// TestWhatIsLost: a log of klog alone tells neither year nor zone. It is read as it stands, and says so.
+// TestWhatIsLost: a log of klog alone tells neither year nor zone. It is read as it stands, and
+// says so.
 func TestWhatIsLost(t *testing.T) {
 	var log strings.Builder
 	for _, e := range seedNode(t).entries {

@@ -29,7 +29,7 @@ type Incident struct {
 type File struct {
 	Path      string
 	Format    string // "klog", "journal-short", …; "unknown" when no format fits, "empty" for a file without bytes, "link" for one that points to another
-	Component string // who wrote most of it; empty when several did or nobody is named
+	Component string // who wrote most of it; empty when several did or none is known
 	Lines     int
 	Used      int
 	Blank     int

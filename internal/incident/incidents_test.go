@@ -157,7 +157,8 @@ func bundleLines(t *testing.T, in string) map[string][][]byte {
 	return lines
 }
 
-// checkDeterministic: the same bytes give the same report, byte by byte, and the input stays as it was.
+// checkDeterministic: the same bytes give the same report, byte by byte, and the input stays as it
+// was.
 func checkDeterministic(t *testing.T, in string, inc *incident.Incident) {
 	t.Helper()
 	before := fingerprint(t, in)

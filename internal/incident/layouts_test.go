@@ -133,7 +133,8 @@ var (
 	logrusStamp = regexp.MustCompile(`^time="([^"]+)"`)
 )
 
-// journaled is a daemon's log as journalctl prints it on a host of the zone +08:00 in 2023, where the seed happened.
+// journaled is a daemon's log as journalctl prints it on a host of the zone +08:00 in 2023, where
+// the seed happened.
 func journaled(t *testing.T, log, form, host, writer string) string {
 	t.Helper()
 	var out strings.Builder
@@ -179,7 +180,8 @@ type layoutCase struct {
 	input func(t *testing.T, files []packed) string
 }
 
-// seedLayouts packs the seed as each tool does. The trace of the shim, which no tool takes, is handed over beside the bundle.
+// seedLayouts packs the seed as each tool does. The trace of the shim, which no tool takes, is
+// handed over beside the bundle.
 func seedLayouts(t *testing.T) []layoutCase {
 	kubelet, containerd := seedFile(t, "kubelet.log"), seedFile(t, "containerd.log")
 	shortKubelet := journaled(t, kubelet, short, "node-1", "kubelet[2917]")
@@ -355,7 +357,8 @@ I1108 09:33:20.540091    3001 kubelet_getters.go:182] Pod status updated for web
 I1108 09:36:20.540091    3001 kubelet_getters.go:182] Pod status updated for web-1 status=Running
 `
 
-// mustGather is that of a cluster of two masters, of which one had the stall. containerd stands in for CRI-O, which the seed did not have.
+// mustGather is that of a cluster of two masters, of which one had the stall. containerd stands in
+// for CRI-O, which the seed did not have.
 func mustGather(t *testing.T) []packed {
 	root := "must-gather.local.5421342344627712289/quay-io-openshift-release-dev-ocp-v4-0-art-dev-sha256-0b1a/"
 	node := func(name, version string) string {
@@ -396,7 +399,8 @@ func answerOf(inc *incident.Incident) string {
 	return out.String()
 }
 
-// TestLayouts: an incident gives the same answer in the bundle of every tool, and every file is in the account.
+// TestLayouts: an incident gives the same answer in the bundle of every tool, and every file is in
+// the account.
 func TestLayouts(t *testing.T) {
 	want := answerOf(load(t, "../../testdata/seed-short-tasks/bundle"))
 	trace := seedFile(t, "shim.strace")
@@ -508,7 +512,8 @@ func TestNodes(t *testing.T) {
 	require.EqualError(t, err, `no evidence of a node "node-9"; there is some of node-1, node-2.ocp.example.com`)
 }
 
-// TestNodesOfArchives: bundles of two nodes, one beside the other; what names no host is of the bundle that it is in.
+// TestNodesOfArchives: bundles of two nodes, one beside the other; what names no host is of the
+// bundle that it is in.
 func TestNodesOfArchives(t *testing.T) {
 	bundleOf := func(host string) string {
 		return save(t, host+".tgz", gzipped(t, tarball(t, "./",
@@ -546,7 +551,8 @@ func TestNotInForce(t *testing.T) {
 	checkAccount(t, inc)
 }
 
-// TestManyFiles: a sosreport of 18 000 files, most of them of single processes, is read without a word about any.
+// TestManyFiles: a sosreport of 18 000 files, most of them of single processes, is read without a
+// word about any.
 func TestManyFiles(t *testing.T) {
 	files := []packed{
 		{name: "sos_commands/kubernetes/journalctl_--no-pager_--unit_kubelet", body: journaled(t, healthyKubelet, short, "node-1", "kubelet[3001]")},
@@ -579,8 +585,9 @@ func TestManyFiles(t *testing.T) {
 	checkAccount(t, inc)
 }
 
-// TestObjectsOfOthers: what a control plane's sosreport says of the only worker is not about the control plane. An object that
-// somebody took for the ticket is of the node, whose host may have another name.
+// TestObjectsOfOthers: what a control plane's sosreport says of the only worker is not about the
+// control plane. An object that somebody took for the ticket is of the node, whose host may have
+// another name.
 func TestObjectsOfOthers(t *testing.T) {
 	kubelet := packed{name: "messages", body: journaled(t, seedFile(t, "kubelet.log"), short, "master-0", "kubelet[2917]")}
 	worker := nodeList("worker-1")

@@ -7,16 +7,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/layout"
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// Lines are the lines of the logs that a filter takes and that no event of the timeline was made from.
+// Lines are the lines of the logs that a filter takes and that no event of the timeline was made
+// from.
 type Lines struct {
 	Events []*event.Event // of kind log.line, in the order of the timeline
 	// Left is how many more there are, behind the last one: memory is bounded.
@@ -26,35 +26,25 @@ type Lines struct {
 // maxLines bounds the lines that are kept at once.
 const maxLines = 50_000
 
-// ReadLines reads the logs among the inputs a second time, now that the window and the clocks are known, and keeps what the filter takes.
-// What cannot be read again, as stdin, gives none.
+// ReadLines reads the logs among the inputs a second time, now that the window and the clocks are
+// known, and keeps what the filter takes. What cannot be read again, as stdin, gives none.
 func ReadLines(ctx context.Context, o Options, inc *Incident, f timeline.Filter) (Lines, error) {
-	r := lineReader{most: maxLines, inc: inc, filter: inc.Timeline.LineFilter(f), told: toldLines(inc.Timeline), clocks: map[string]timeline.Clock{}, files: map[string]*File{}, copied: map[said]string{}}
+	r := lineReader{most: maxLines, inc: inc, filter: inc.Timeline.LineFilter(f), ofEvents: linesOfEvents(inc.Timeline), clocks: map[string]timeline.Clock{}, files: map[string]*File{}, copied: map[lineKey]string{}}
 	for _, c := range inc.Timeline.Clocks {
 		r.clocks[c.File] = c
 	}
 	for i := range inc.Files {
 		r.files[inc.Files[i].Path] = &inc.Files[i]
 	}
-	for file, err := range bundle.Files(ctx, bundle.Options{Inputs: rereadable(o.Inputs), Limits: o.Limits, Progress: o.Progress}) {
-		if _, skip := errors.AsType[*event.Skip](err); err != nil && !skip {
-			if _, link := errors.AsType[*bundle.Link](err); !link {
-				continue // the first pass has said so
-			}
-		}
-		if ctx.Err() != nil {
-			return r.lines, ctx.Err()
-		}
-		if account := r.files[file.Path]; err == nil && account != nil && r.mayHold(account, &f) {
-			r.file(ctx, file, account)
-		}
-	}
-	r.sort()
-	return r.lines, nil
+	err := rereadInputs(ctx, o, func(path string) bool { return r.mayHold(path, &f) }, func(path string, in parse.Opened) {
+		r.readFile(ctx, path, in)
+	})
+	r.sortLines()
+	return r.lines, err
 }
 
-// toldLines are the places that events were made from.
-func toldLines(tl *timeline.Timeline) map[event.Pos]bool {
+// linesOfEvents are the places that events were made from.
+func linesOfEvents(tl *timeline.Timeline) map[event.Pos]bool {
 	told := map[event.Pos]bool{}
 	for i := range tl.Events {
 		for _, q := range tl.Events[i].Evidence {
@@ -64,44 +54,43 @@ func toldLines(tl *timeline.Timeline) map[event.Pos]bool {
 	return told
 }
 
-// said is what tells copies of one line in several files.
-type said struct {
+// lineKey is what copies of one line in several files have in common.
+type lineKey struct {
 	at              int64
 	component, text string
 }
 
 type lineReader struct {
-	most   int // lines that are kept
-	inc    *Incident
-	filter timeline.LineFilter
-	told   map[event.Pos]bool
-	clocks map[string]timeline.Clock // by file
-	files  map[string]*File
-	copied map[said]string // lines of events in the window, to the file in which they are quoted: their copies are not shown
-	lines  Lines
+	most     int // lines that are kept
+	inc      *Incident
+	filter   timeline.LineFilter
+	ofEvents map[event.Pos]bool
+	clocks   map[string]timeline.Clock // by file
+	files    map[string]*File
+	copied   map[lineKey]string // lines of events in the window, to the file in which they are quoted: their copies are not shown
+	lines    Lines
 }
 
 // mayHold says that a file can have lines of the window.
-func (r *lineReader) mayHold(a *File, f *timeline.Filter) bool {
+func (r *lineReader) mayHold(path string, f *timeline.Filter) bool {
+	a := r.files[path]
+	if a == nil {
+		return false
+	}
 	undated := f.Since.IsZero() && f.Until.IsZero()
 	return undated || !a.Start.IsZero() && (f.Until.IsZero() || !a.Start.After(f.Until)) && !a.End.Before(f.Since)
 }
 
-// file reads one file; what is no log has no lines.
-func (r *lineReader) file(ctx context.Context, f bundle.File, account *File) {
-	src, err := f.Open()
-	if err != nil {
+// readFile reads one file; what is no log has no lines.
+func (r *lineReader) readFile(ctx context.Context, path string, in parse.Opened) {
+	read, ok := in.Reader.(parse.Records)
+	if !ok {
 		return
 	}
-	defer src.Close()
-	in, err := parse.Open(src, f.Path)
-	readRecords, ok := in.Reader.(parse.Records)
-	if err != nil || !ok {
-		return
-	}
-	clock := lineClock{Clock: r.clocks[f.Path], start: account.Start}
-	place := layout.Of(f.Path)
-	for rec, err := range readRecords(lines.Input{Path: f.Path, R: in.R}) {
+	account := r.files[path]
+	clock := lineClock{Clock: r.clocks[path], start: account.Start}
+	place := layout.Of(path)
+	for rec, err := range read(lines.Input{Path: path, R: in.R}) {
 		if err != nil {
 			if _, skip := errors.AsType[*event.Skip](err); skip {
 				continue
@@ -109,55 +98,56 @@ func (r *lineReader) file(ctx context.Context, f bundle.File, account *File) {
 			return
 		}
 		at := clock.resolve(&rec)
-		if !rec.Wanted || !r.filter.MatchesTime(at) || !r.filter.MatchesLine(rec.Raw) || r.foreign(rec.Host, account) {
+		if !rec.Wanted || !r.filter.MatchesTime(at) || !r.filter.MatchesLine(rec.Raw) || r.isOfOtherNode(rec.Host, account) {
 			continue
 		}
 		if rec.Unit == "" && place.Foreign {
 			rec.Unit = foreignUnit
 		}
-		e := observe.Line(&rec)
+		e := messages.Line(&rec)
 		e.Start, e.Basis = at, clock.basis
 		if !r.filter.MatchesComponent(e.Component) {
 			continue
 		}
-		if r.told[rec.Pos] {
-			r.copied[saidOf(&e)] = f.Path
+		if r.ofEvents[rec.Pos] {
+			r.copied[keyOfLine(&e)] = path
 			continue
 		}
-		r.keep(&e)
+		r.addLine(&e)
 		if ctx.Err() != nil {
 			return
 		}
 	}
 }
 
-// foreign says that a line is of another node: by the name that it has itself, or else by that of its file.
-func (r *lineReader) foreign(host string, a *File) bool {
+// isOfOtherNode says that a line is of another node: by the name that it has itself, or else by
+// that of its file.
+func (r *lineReader) isOfOtherNode(host string, a *File) bool {
 	host = cmp.Or(host, a.Node)
 	return host != "" && !layout.SameNode(r.inc.Node, host) && slices.ContainsFunc(r.inc.LeftOut, func(other string) bool { return layout.SameNode(other, host) })
 }
 
-// keep adds a line. Where there are too many, the later ones go.
-func (r *lineReader) keep(e *event.Event) {
+// addLine adds a line. Where there are too many, the later ones go.
+func (r *lineReader) addLine(e *event.Event) {
 	if r.lines.Left > 0 && e.Start.T.After(r.lines.Events[r.most-1].Start.T) {
 		r.lines.Left++
 		return
 	}
 	r.lines.Events = append(r.lines.Events, e)
 	if len(r.lines.Events) >= r.most+r.most/4+1 {
-		r.sort()
+		r.sortLines()
 	}
 }
 
-// sort orders the lines, leaves one of each set of copies, and no more than the bound.
-func (r *lineReader) sort() {
+// sortLines orders the lines, leaves one of each set of copies, and no more than the bound.
+func (r *lineReader) sortLines() {
 	all := r.lines.Events
 	slices.SortStableFunc(all, func(a, b *event.Event) int { return event.Compare(*a, *b) })
 	all = slices.CompactFunc(all, func(a, b *event.Event) bool {
 		return a.Pos().File != b.Pos().File && a.Start.T.Equal(b.Start.T) && a.Component == b.Component && a.Text == b.Text
 	})
 	all = slices.DeleteFunc(all, func(e *event.Event) bool {
-		file, told := r.copied[saidOf(e)]
+		file, told := r.copied[keyOfLine(e)]
 		return told && file != e.Pos().File
 	})
 	if len(all) > r.most {
@@ -168,7 +158,7 @@ func (r *lineReader) sort() {
 	r.lines.Events = all
 }
 
-func saidOf(e *event.Event) said { return said{e.Start.T.UnixNano(), e.Component, e.Text} }
+func keyOfLine(e *event.Event) lineKey { return lineKey{e.Start.T.UnixNano(), e.Component, e.Text} }
 
 // lineClock turns the stamps of one file into instants, by what the timeline found out about them.
 type lineClock struct {
@@ -178,7 +168,7 @@ type lineClock struct {
 	basis string     // of the latest
 }
 
-// resolve is when a line was written; zero when nothing tells.
+// resolve is when a line was written; zero when not known.
 func (c *lineClock) resolve(rec *event.Record) event.Time {
 	t := rec.Time
 	c.basis = ""
@@ -193,9 +183,9 @@ func (c *lineClock) resolve(rec *event.Record) event.Time {
 	case t.Lacks == event.LacksBoot:
 		t.T, t.Lacks, c.basis = c.Boot.Add(rec.Uptime), 0, "seconds since boot, as the file's other lines"
 	case !rec.Outer.IsZero() && rec.Outer.Lacks == 0:
-		t, c.basis = c.place(t, rec.Pos.Line, rec.Outer.T), "as the file's other lines, near the line's other clock"
+		t, c.basis = c.resolveNear(t, rec.Pos.Line, rec.Outer.T), "as the file's other lines, near the line's other clock"
 	default:
-		t, c.basis = c.place(t, rec.Pos.Line, cmp.Or(c.last.T, c.start)), "as the file's other lines"
+		t, c.basis = c.resolveNear(t, rec.Pos.Line, cmp.Or(c.last.T, c.start)), "as the file's other lines"
 	}
 	if t.T.IsZero() {
 		return event.Time{} // a stamp that counts as undated
@@ -204,8 +194,8 @@ func (c *lineClock) resolve(rec *event.Record) event.Time {
 	return t
 }
 
-// place reads a clock face in the year, or on the day, in which it lies nearest to a moment.
-func (c *lineClock) place(t event.Time, line int, near time.Time) event.Time {
+// resolveNear reads a clock face in the year, or on the day, in which it lies nearest to a moment.
+func (c *lineClock) resolveNear(t event.Time, line int, near time.Time) event.Time {
 	if near.IsZero() {
 		return event.Time{}
 	}

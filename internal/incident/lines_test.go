@@ -17,8 +17,9 @@ import (
 
 const lineID = "40585f73a1c2b90d3e4f5a6b7c8d9e0f1a2b3c4d5e6f708192a3b4c5d6e7f809"
 
-// lineFiles are logs of one node, +08:00, each with its own sort of stamp. The copy repeats what the journal says; the pod's log
-// and a program that nobody knows have lines too, and one line has no stamp.
+// lineFiles are logs of one node, +08:00, each with its own sort of stamp. The copy repeats what
+// the journal says; the pod's log and a program that nobody knows have lines too, and one line has
+// no stamp.
 var lineFiles = map[string]string{
 	"kubelet.log": `I1231 23:59:50.000001    1204 kubelet.go:1952] "SyncLoop UPDATE" source="api" pods=["default/web-0"]
 E0101 00:00:10.000001    1204 kubelet.go:2373] "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m0.004s ago; threshold is 3m0s"
@@ -90,15 +91,16 @@ func TestLinesAreBounded(t *testing.T) {
 	r := lineReader{most: 3}
 	for i := range 20 {
 		e := event.Event{Kind: event.KindLogLine, Start: event.At(time.Unix(int64(100-i), 0)), Evidence: []event.Quote{{Pos: event.Pos{File: "f", Line: i + 1}}}}
-		r.keep(&e)
+		r.addLine(&e)
 	}
-	r.sort()
+	r.sortLines()
 	require.Len(t, r.lines.Events, 3)
 	require.Equal(t, 17, r.lines.Left)
 	require.Equal(t, int64(81), r.lines.Events[0].Start.T.Unix())
 }
 
-// TestLinesOfOneNode: lines of other nodes are left out, whether they name theirs or their file does.
+// TestLinesOfOneNode: lines of other nodes are left out, whether they name theirs or their file
+// does.
 func TestLinesOfOneNode(t *testing.T) {
 	const stall = "Nov 20 10:03:00 node-a kubelet[1]: E1120 10:03:00.100000    1 kubelet.go:2373] \"Skipping pod synchronization\" err=\"PLEG is not healthy: pleg was last seen active 3m0.1s ago; threshold is 3m0s\"\n"
 	said, inc := readLines(t, map[string]string{
@@ -112,7 +114,8 @@ func TestLinesOfOneNode(t *testing.T) {
 
 const unhealthy = `kubelet.go:2412] "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m1.5s ago; threshold is 3m0s"`
 
-// TestLinesOfATurnedClock: lines stand where events of the same file do, also behind a turn of the clock, in the hour that it shows twice.
+// TestLinesOfATurnedClock: lines stand where events of the same file do, also behind a turn of the
+// clock, in the hour that it shows twice.
 func TestLinesOfATurnedClock(t *testing.T) {
 	zone, err := time.LoadLocation("Europe/Berlin")
 	require.NoError(t, err)

@@ -10,11 +10,11 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/layout"
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// NodesError says that the inputs hold the evidence of several nodes and that nobody said which one is meant.
-// Events of two nodes on one timeline would tell a story that never happened.
+// NodesError says that the inputs hold the evidence of several nodes and that none was chosen.
+// Events of two nodes on one timeline would show an incident that never happened.
 type NodesError struct {
 	Asked   string // the node that was asked for and is not there; empty when none was
 	Nodes   []string
@@ -35,16 +35,20 @@ func (e *NodesError) Error() string {
 // daemons are the sources that only a node has: a host that writes them is one.
 var daemons = []string{"kubelet.log", "containerd.log", "dockerd.log", "crio.log"}
 
-func isDaemon(source string) bool { return slices.Contains(daemons, source) }
+// hasDaemon says whether a daemon of the host wrote into the file.
+func (f *file) hasDaemon(host string) bool {
+	return slices.ContainsFunc(daemons, func(name string) bool { return f.sources.Find(host, name) != nil })
+}
 
-// keepNode leaves of all files what is of one node, where they hold several, and tells inc which.
+// keepNode drops all evidence but that of one node, where the files hold several, and notes in inc
+// which one.
 func keepNode(files []*file, o Options, inc *Incident) error {
 	n := countNodes(files)
 	inc.Node = n.mostNamed()
-	names := n.names()
+	names := n.nodeNames()
 	if len(names) > 1 {
 		for _, f := range files {
-			f.account.Node = n.ofFile(f)
+			f.account.Node = n.nodeOfFile(f)
 		}
 	}
 	if o.AllNodes {
@@ -62,11 +66,11 @@ func keepNode(files []*file, o Options, inc *Incident) error {
 			inc.LeftOut = append(inc.LeftOut, name)
 		}
 	}
-	n.prune(files, inc.Node)
+	n.dropOthers(files, inc.Node)
 	return nil
 }
 
-// nodes are the machines that the files speak of, under the names that hosts have in their lines and paths.
+// nodes are the machines that lines and paths of the files name.
 type nodes struct {
 	lines map[string]int    // by name, how many lines name it
 	named map[string]string // a name to the one that the node goes by
@@ -84,19 +88,19 @@ func countNodes(files []*file) *nodes {
 	renamed := map[string]string{}
 	for _, f := range files {
 		if f.place.Node != "" && f.account.Used > 0 {
-			n.note(f.place.Node, 1, true)
+			n.addName(f.place.Node, 1, true)
 		}
-		for name, h := range f.hosts.all() {
-			if name == "" || isNobody(name) {
+		for name, h := range f.sources.Hosts() {
+			if name == "" || isDefaultName(name) {
 				continue
 			}
-			n.note(name, h.lines, h.daemon > 0)
+			n.addName(name, h.Lines, f.hasDaemon(name))
 		}
-		maps.Copy(renamed, f.renames())
+		maps.Copy(renamed, f.findRenames())
 	}
-	n.fold(renamed)
+	n.foldNames(renamed)
 	for _, f := range files {
-		n.place(f)
+		n.addFile(f)
 	}
 	return n
 }
@@ -104,7 +108,7 @@ func countNodes(files []*file) *nodes {
 // maxNodes bounds the names of nodes; one cluster has 5000 at most.
 const maxNodes = 5000
 
-func (n *nodes) note(name string, lines int, wrote bool) {
+func (n *nodes) addName(name string, lines int, wrote bool) {
 	if n.lines[name] == 0 && len(n.lines) >= maxNodes {
 		return
 	}
@@ -112,33 +116,34 @@ func (n *nodes) note(name string, lines int, wrote bool) {
 	n.wrote[name] = n.wrote[name] || wrote
 }
 
-// isNobody says that a machine calls itself so before it knows its name.
-func isNobody(host string) bool {
+// isDefaultName says that machines have that name before they get their own.
+func isDefaultName(host string) bool {
 	name, _, _ := strings.Cut(strings.ToLower(host), ".")
 	return slices.Contains([]string{"localhost", "(none)", "ubuntu", "debian", "fedora"}, name)
 }
 
-// renames are hosts of the file that go on under another name: the lines of one end before those of the other
-// begin, and so do their times. A file of several machines runs them side by side, or starts its time anew.
-func (f *file) renames() map[string]string {
-	var order []*host
-	for name, h := range f.hosts.all() {
-		if name != "" && h.first.Known && h.last.Known {
+// findRenames maps hosts of the file to the name under which they go on: the lines of one end
+// before those of the other begin, and so do their times. In a file of several machines lines or
+// times overlap.
+func (f *file) findRenames() map[string]string {
+	var order []*timeline.Host
+	for name, h := range f.sources.Hosts() {
+		if name != "" && h.First.Known && h.Last.Known {
 			order = append(order, h)
 		}
 	}
-	slices.SortFunc(order, func(a, b *host) int { return cmp.Compare(a.from, b.from) })
+	slices.SortFunc(order, func(a, b *timeline.Host) int { return cmp.Compare(a.From, b.From) })
 	all := map[string]string{}
 	for i := 1; i < len(order); i++ {
-		if a, b := order[i-1], order[i]; a.to < b.from && !b.first.T.Before(a.last.T) && (a.daemon == 0 || b.daemon == 0) {
-			all[a.name] = b.name
+		if a, b := order[i-1], order[i]; a.To < b.From && !b.First.T.Before(a.Last.T) && !(f.hasDaemon(a.Name) && f.hasDaemon(b.Name)) {
+			all[a.Name] = b.Name
 		}
 	}
 	return all
 }
 
-// fold finds the names that are one node's: short and whole, before and after it was renamed.
-func (n *nodes) fold(renamed map[string]string) {
+// foldNames finds the names that are one node's: short and whole, before and after it was renamed.
+func (n *nodes) foldNames(renamed map[string]string) {
 	names := slices.Sorted(maps.Keys(n.lines))
 	whole := map[string][]string{} // names by their first label
 	for _, name := range names {
@@ -172,8 +177,8 @@ func (n *nodes) fold(renamed map[string]string) {
 // maxRenames bounds how often a machine is renamed.
 const maxRenames = 4
 
-// place notes for the directories above a file which nodes are below them.
-func (n *nodes) place(f *file) {
+// addFile notes for the directories above a file which nodes are below them.
+func (n *nodes) addFile(f *file) {
 	note := func(name string) {
 		for dir := path.Dir(f.account.Path); ; dir = path.Dir(dir) {
 			if was := n.dirs[dir]; was == "" {
@@ -189,15 +194,15 @@ func (n *nodes) place(f *file) {
 	if f.place.Node != "" {
 		note(n.named[f.place.Node])
 	}
-	for name := range f.hosts.all() {
+	for name := range f.sources.Hosts() {
 		if node := n.named[name]; node != "" && n.ours[node] {
 			note(node)
 		}
 	}
 }
 
-// names are the nodes of the cluster.
-func (n *nodes) names() []string { return slices.Sorted(maps.Keys(n.ours)) }
+// nodeNames are the nodes of the cluster.
+func (n *nodes) nodeNames() []string { return slices.Sorted(maps.Keys(n.ours)) }
 
 // mostNamed is the node that most lines are of; empty when none names one.
 func (n *nodes) mostNamed() string {
@@ -210,13 +215,14 @@ func (n *nodes) mostNamed() string {
 	return best
 }
 
-// ofFile is the node of which a whole file is: its path says so, or its lines, or all that lies beside it. Empty when nothing tells.
-func (n *nodes) ofFile(f *file) string {
+// nodeOfFile is the node that a whole file is of, by its path, its lines, or the files beside it;
+// empty when it is not known.
+func (n *nodes) nodeOfFile(f *file) string {
 	if f.place.Node != "" {
 		return n.named[f.place.Node]
 	}
 	node := ""
-	for name := range f.hosts.all() {
+	for name := range f.sources.Hosts() {
 		switch named := n.named[name]; {
 		case named == "" || named == node:
 		case node != "":
@@ -238,15 +244,16 @@ func (n *nodes) ofFile(f *file) string {
 	}
 }
 
-// of is the node of something in a file that names a host, or names none.
-func (n *nodes) of(host, whole string) string {
+// nodeOf is the node of something in a file that names a host, or names none.
+func (n *nodes) nodeOf(host, whole string) string {
 	if node := n.named[host]; node != "" {
 		return node
 	}
 	return whole
 }
 
-// choose finds the node to look at: the one that was asked for, or the only one with a stall. Empty when there is nothing to choose.
+// choose finds the node to look at: the one that was asked for, or the only one with a stall. Empty
+// when there is nothing to choose.
 func (n *nodes) choose(files []*file, names []string, asked string) (string, error) {
 	if asked != "" {
 		for _, name := range slices.Sorted(maps.Keys(n.named)) {
@@ -262,9 +269,9 @@ func (n *nodes) choose(files []*file, names []string, asked string) (string, err
 	for _, kinds := range stallKinds {
 		shows := map[string]bool{}
 		for _, f := range files {
-			whole := n.ofFile(f)
+			whole := n.nodeOfFile(f)
 			for e := range f.events.all() {
-				if node := n.of(e.Host, whole); slices.Contains(kinds, e.Kind) && slices.Contains(names, node) {
+				if node := n.nodeOf(e.Host, whole); slices.Contains(kinds, e.Kind) && slices.Contains(names, node) {
 					shows[node] = true
 				}
 			}
@@ -283,9 +290,10 @@ func (n *nodes) choose(files []*file, names []string, asked string) (string, err
 // stallKinds are what shows a stall, the surest first.
 var stallKinds = [][]event.Kind{{event.KindPLEGUnhealthy}, {event.KindRelistFailed}, {event.KindNodeNotReady}}
 
-// prune drops what is of other nodes than the one. What nobody says the node of stays. A host that
-// is no node of the cluster is dropped where its lines stand among ours; elsewhere it may be ours under another name.
-func (n *nodes) prune(files []*file, node string) {
+// dropOthers drops the evidence of all nodes but one. What may be of any node stays. A host that is
+// no node of the cluster is dropped where its lines stand among those of the node; elsewhere it may
+// be the node under another name.
+func (n *nodes) dropOthers(files []*file, node string) {
 	objects := map[string]bool{}
 	for _, f := range files {
 		if f.object != "" {
@@ -293,18 +301,18 @@ func (n *nodes) prune(files []*file, node string) {
 		}
 	}
 	for _, f := range files {
-		whole := n.ofFile(f)
-		among := f.hosts.get(node) != nil
-		for name := range f.hosts.all() {
-			among = among || n.named[name] == node
+		whole := n.nodeOfFile(f)
+		among := false
+		for name := range f.sources.Hosts() {
+			among = among || name == node || n.named[name] == node
 		}
 		keep := func(host string) bool {
-			owner := n.of(host, whole)
+			owner := n.nodeOf(host, whole)
 			return owner == "" || owner == node || !n.ours[owner] && !among
 		}
-		f.keepHosts(keep)
+		f.dropHosts(keep)
 		several := len(objects) > 1 || f.place.Cluster && node != ""
-		if several && f.object != "" && !n.same(f.object, node) {
+		if several && f.object != "" && !n.isSame(f.object, node) {
 			f.events.filter(func(e *event.Event) bool {
 				return e.Kind == event.KindNodeCondition || e.Kind == event.KindKubeEvent
 			})
@@ -312,64 +320,12 @@ func (n *nodes) prune(files []*file, node string) {
 	}
 }
 
-// same says whether the name of a Kubernetes object is that of a node, under one of its names.
-func (n *nodes) same(object, node string) bool {
+// isSame says whether the name of a Kubernetes object is that of a node, under one of its names.
+func (n *nodes) isSame(object, node string) bool {
 	for name, named := range n.named {
 		if named == node && layout.SameNode(name, object) {
 			return true
 		}
 	}
 	return false
-}
-
-// keepHosts drops what is of a host that is not to be kept; "" is asked for what names none.
-func (f *file) keepHosts(keep func(host string) bool) {
-	f.events.filter(func(e *event.Event) bool { return keep(e.Host) })
-	f.dumps = slices.DeleteFunc(f.dumps, func(d dump) bool { return !keep(d.host) })
-	f.parts.deleteKeys(func(p section) bool { return !keep(p.host) })
-	if !keep("") {
-		f.threads, f.legends = observe.Threads{}, observe.Legends{}
-	}
-}
-
-// kernelTraces are those of each node in a file, mostly of one.
-type kernelTraces []hostTraces
-
-type hostTraces struct {
-	host string
-	*observe.KernelTraces
-}
-
-func (k kernelTraces) want(line []byte) bool {
-	for _, t := range k {
-		if t.Want(line) {
-			return true
-		}
-	}
-	return false
-}
-
-func (k *kernelTraces) add(rec *event.Record) {
-	for _, t := range *k {
-		if t.host == rec.Host {
-			t.Add(rec)
-			return
-		}
-	}
-	if len(*k) < maxHosts {
-		t := hostTraces{rec.Host, &observe.KernelTraces{}}
-		*k = append(*k, t)
-		t.Add(rec)
-	}
-}
-
-// finish keeps what was found.
-func (k kernelTraces) finish(f *file) {
-	for _, t := range k {
-		made := t.Finish()
-		for i := range made {
-			made[i].Host = t.host
-		}
-		f.keepAll(made)
-	}
 }

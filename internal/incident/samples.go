@@ -5,7 +5,8 @@ import (
 	"io"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/threads"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/samples"
@@ -16,18 +17,18 @@ import (
 func (f *file) readSamples(ctx context.Context, read parse.Samples, r io.Reader) {
 	var stats lines.Stats
 	f.account.Component = "samples"
-	joined := observe.NewSamples()
+	joined := threads.NewSamples()
 	var events []event.Event
 	for s, err := range read(lines.Input{Path: f.account.Path, R: r, Stats: &stats}) {
 		if err != nil {
-			if f.failed(err) {
+			if f.addError(err) {
 				break
 			}
 			continue
 		}
 		f.account.Used += s.Lines
 		s.Time.T = s.Time.T.UTC()
-		f.sampled(&s)
+		f.coverSample(&s)
 		switch {
 		case s.Legend != samples.NoLegend:
 			f.legends.Add(&s)
@@ -35,74 +36,58 @@ func (f *file) readSamples(ctx context.Context, read parse.Samples, r io.Reader)
 			f.threads.Add(&s)
 		default:
 			events = joined.Sample(events[:0], &s)
-			f.keepAll(events)
+			f.addEvents(events)
 		}
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	f.keepAll(joined.Finish(nil))
-	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
+	f.addEvents(joined.Finish(nil))
+	f.addStats(stats)
 }
 
-// sampled notes what the file covers. Its silence means something only where it is
+// coverSample notes what the file covers. Its silence means something only where it is
 // of threads that were looked at; calls that have ended, and legends, are no such look.
-func (f *file) sampled(s *samples.Sample) {
+func (f *file) coverSample(s *samples.Sample) {
 	name := ""
 	switch {
 	case s.Ended, s.Disk != nil:
-		name = observe.SourceEnded
+		name = threads.SourceEnded
 	case s.Count > 0:
-		name = observe.SourceSummary
+		name = threads.SourceSummary
 	case s.Part:
-		name = observe.SourceThreads
+		name = threads.SourceThreads
 	case s.TID > 0 || s.Walk != samples.NoWalk:
-		name = observe.SourceSamples
+		name = threads.SourceSamples
 	default:
 		return
 	}
-	f.covers(name, s.Time)
+	source := f.source(name)
+	source.AddSpan(s.Time, s.Time)
 	if s.Uptime > 0 {
-		f.sourceOf(name).boot(&event.Record{Pos: s.Pos, Time: s.Time, Uptime: s.Uptime})
+		source.AddBoot(&event.Record{Pos: s.Pos, Time: s.Time, Uptime: s.Uptime})
 	}
-	if name == observe.SourceSamples && s.State == "S" {
-		f.covers(observe.SourceSleepers, s.Time)
-	}
-}
-
-// covers widens what the file covers of a source.
-func (f *file) covers(name string, t event.Time) {
-	source := f.sourceOf(name)
-	if t.IsZero() {
-		return
-	}
-	h := f.hostOf("")
-	for _, span := range [...]struct{ first, last *event.Time }{{&source.First, &source.Last}, {&h.first, &h.last}} {
-		if span.first.IsZero() || t.T.Before(span.first.T) {
-			*span.first = t
-		}
-		if span.last.IsZero() || t.T.After(span.last.T) {
-			*span.last = t
-		}
+	if name == threads.SourceSamples && s.State == "S" {
+		f.source(threads.SourceSleepers).AddSpan(s.Time, s.Time)
 	}
 }
 
-// joinSamples puts together what several files say of one thing: the files of a
-// thread in /proc, and samples with what their ids stand for, which a sampler writes into the same directory.
+// joinSamples joins what several files show of one thing: the files of a thread in /proc,
+// and samples with what their ids stand for, which a sampler writes into the same directory.
 func joinSamples(files []*file) {
-	var threads observe.Threads
-	var legends observe.Legends
+	var parts threads.Files
+	var legends threads.Legends
 	var first *file // with files of /proc: it keeps the events of all
 	for _, f := range files {
-		threads.Merge(&f.threads)
+		parts.Merge(&f.threads)
 		legends.Merge(&f.legends)
-		f.threads, f.legends = observe.Threads{}, observe.Legends{}
-		if f.parts.get(section{name: observe.SourceThreads}) != nil && first == nil {
+		f.threads, f.legends = threads.Files{}, threads.Legends{}
+		if first == nil && f.sources.Find("", threads.SourceThreads) != nil {
 			first = f
 		}
 	}
 	if first != nil {
-		first.keepAll(threads.Events(machineOf(files)))
+		first.addEvents(parts.Events(machineOf(files)))
 	}
 	if legends.Empty() {
 		return
@@ -114,20 +99,19 @@ func joinSamples(files []*file) {
 	}
 }
 
-// machineOf is the processor of the node, where the bundle tells of one and no other.
+// machineOf is the processor of the node, where the bundle names only one.
 func machineOf(files []*file) string {
 	machine := ""
 	for _, f := range files {
 		for e := range f.events.all() {
-			name, _ := e.Get(event.FieldName)
-			if e.Kind != event.KindFact || name.Text() != observe.FactMachine {
+			if e.Kind != event.KindFact || e.FieldText(event.FieldName) != facts.Machine {
 				continue
 			}
-			value, _ := e.Get(event.FieldValue)
-			if machine != "" && machine != value.Text() {
+			value := e.FieldText(event.FieldValue)
+			if machine != "" && machine != value {
 				return ""
 			}
-			machine = value.Text()
+			machine = value
 		}
 	}
 	return machine

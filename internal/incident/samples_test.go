@@ -13,11 +13,12 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/observe/threads"
 )
 
-// TestSamplesBesideTrace: strace and xcapture watched the same umount2 (parse/testdata/README.md). Both tell of the same
-// thread: one call, that began and ended when strace says, and of which the samples show where the kernel was. They give strace its date, too.
+// TestSamplesBesideTrace: strace and xcapture watched the same umount2 (parse/testdata/README.md).
+// Both tell of the same thread: one call, that began and ended when strace says, and of which the
+// samples show where the kernel was. They give strace its date, too.
 func TestSamplesBesideTrace(t *testing.T) {
 	dir := t.TempDir()
 	for name, sample := range map[string]string{
@@ -101,8 +102,8 @@ func written(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// TestSamplesAcrossFiles: xcapture 3 writes samples, stacks, cgroups and ended calls into files of their own. Ids join
-// them, whatever the files are called, in one directory and no other.
+// TestSamplesAcrossFiles: xcapture 3 writes samples, stacks, cgroups and ended calls into files of
+// their own. Ids join them, whatever the files are called, in one directory and no other.
 func TestSamplesAcrossFiles(t *testing.T) {
 	const stacks = "KSTACK_HASH,KSTACK_SYMS\n17eb7f841d3b24f3,'folio_wait_bit_common+0x13d;ovl_sync_fs+0x36;cleanup_mnt+0xb6;do_syscall_64+0x7e'\n" +
 		"df3a64c73032ae3,''\n61b5e72e1285099e,'__skb_wait_for_more_packets+0x120;netlink_recvmsg+0x4e'\n"
@@ -117,15 +118,15 @@ func TestSamplesAcrossFiles(t *testing.T) {
 	}
 	inc, err := loadAny(t, incident.Options{Inputs: []string{written(t, files)}})
 	require.NoError(t, err)
-	threads := seen(t, inc)
-	umount := threads[3866]
+	sampled := seen(t, inc)
+	umount := sampled[3866]
 	require.Equal(t, []string{"umount2", "D", "cleanup_mnt ovl_sync_fs folio_wait_bit_common"},
 		[]string{field(umount, "name"), field(umount, "state"), strings.TrimPrefix(field(umount, "stack"), "do_syscall_64 ")})
 	require.Empty(t, umount.IDs.Container, "a shim may run in the cgroup of its sandbox")
 	require.Equal(t, "x/d.csv:2", relative(umount.Evidence[len(umount.Evidence)-1].Pos))
-	require.Equal(t, "true", field(threads[3610], "netlink"))
+	require.Equal(t, "true", field(sampled[3610], "netlink"))
 
-	fsync := threads[3884]
+	fsync := sampled[3884]
 	require.Empty(t, field(fsync, "stack"), "an id holds in its own directory")
 	require.Equal(t, container, fsync.IDs.Container)
 	require.Equal(t, "samples, samples.ended", field(fsync, "seen_by"))
@@ -139,7 +140,7 @@ func TestSamplesAcrossFiles(t *testing.T) {
 	inc, err = loadAny(t, incident.Options{Inputs: []string{written(t, files)}})
 	require.NoError(t, err)
 	for _, c := range inc.Timeline.Coverage {
-		require.Equal(t, observe.SourceEnded, c.Source)
+		require.Equal(t, threads.SourceEnded, c.Source)
 	}
 }
 
@@ -151,22 +152,23 @@ func relative(pos event.Pos) string {
 	return s
 }
 
-// TestThreadsOfProc: the files of one thread in /proc are one moment of it, in a tree as in collections.
+// TestThreadsOfProc: the files of one thread in /proc are one moment of it, in a tree as in
+// collections.
 func TestThreadsOfProc(t *testing.T) {
 	check := func(t *testing.T, inc *incident.Incident, whole bool) {
 		t.Helper()
-		threads := seen(t, inc)
-		require.NotContains(t, threads, 6175, "a thread that sleeps is no news")
-		require.Equal(t, "recvfrom", field(threads[6179], "name"))
-		require.Equal(t, "true", field(threads[6179], "netlink"))
+		sampled := seen(t, inc)
+		require.NotContains(t, sampled, 6175, "a thread that sleeps is no news")
+		require.Equal(t, "recvfrom", field(sampled[6179], "name"))
+		require.Equal(t, "true", field(sampled[6179], "netlink"))
 		if !whole {
 			return // without a state, vfork tells nothing
 		}
-		clone := threads[6177]
+		clone := sampled[6177]
 		require.Equal(t, []string{"vfork", "D", "containerd-shim", "kernel_clone", "58", "x86_64"}, []string{
 			field(clone, "name"), field(clone, "state"), field(clone, "comm"), field(clone, "wchan"), field(clone, "number"), field(clone, "machine"),
 		})
-		require.Equal(t, []any{6177, 6175, "shim", observe.SourceThreads}, []any{clone.IDs.TID, clone.IDs.PID, clone.Component, clone.Source})
+		require.Equal(t, []any{6177, 6175, "shim", threads.SourceThreads}, []any{clone.IDs.TID, clone.IDs.PID, clone.Component, clone.Source})
 		require.Contains(t, clone.Evidence[0].Text, "State:\tD")
 	}
 	t.Run("tree", func(t *testing.T) {

@@ -253,7 +253,7 @@ type factPair struct {
 
 func newSideRow(s *incident.Side) sideRow {
 	row := sideRow{
-		Node: s.Node, Headline: s.Result.Headline, Seen: s.Seen.Seconds(), Stalls: len(s.Timeline.Stalls),
+		Node: s.Node, Headline: s.Result.HeadlineWithCommand(), Seen: s.Seen.Seconds(), Stalls: len(s.Timeline.Stalls),
 		Stalled: s.Stalled.Seconds(), Longest: s.Longest.Seconds(), Open: s.Open,
 	}
 	if rate, ok := s.StallsPerDay(); ok {

@@ -110,7 +110,7 @@ type page struct {
 	Style    template.CSS
 	Script   template.JS
 	Title    string
-	Opening  incident.Opening
+	Opening  story.Opening
 	Headline string
 	Node     string
 	Window   string
@@ -340,12 +340,12 @@ func newPage(inc *incident.Incident, o Options, d detail) *page {
 	v.page = true
 	p := &page{
 		Version: o.Version, Policy: securityPolicy(pageStyle, pageScript), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
-		Opening: inc.Opening(), Headline: inc.Result.Headline, Node: v.nodeText(), Window: show.Window(inc.Window), Class: "none",
+		Opening: inc.Result.Opening, Headline: inc.Result.Headline, Node: v.nodeText(), Window: show.Window(inc.Window), Class: "none",
 		view: v, detail: d,
 	}
-	p.Title = show.Escape(p.Opening.State+": "+p.Node, show.MaxQuote)
+	p.Title = show.Escape(p.Opening.State.String()+": "+p.Node, show.MaxQuote)
 	if len(inc.Result.Findings) > 0 {
-		p.Class = p.Opening.State
+		p.Class = p.Opening.State.String()
 	}
 	p.Picture, p.table = newPicture(inc, d.shapes)
 	for i := range sections {

@@ -81,6 +81,7 @@ func proven() *incident.Incident {
 		},
 		Result: story.Result{
 			Headline: "18:25:36 container b39895a8 exits; its shim sits in umount2 for 1m0s while UpdateContainerResources holds that container's Status lock for at least 1m59s and ListContainers queues behind it; node-1 is NotReady from 18:28:40.",
+			Opening:  story.Opening{State: story.Confirmed, Advice: "Let the umount finish; do not restart containerd."},
 			Findings: []story.Finding{
 				{
 					Role: rules.Root,
@@ -157,6 +158,8 @@ func proven() *incident.Incident {
 	}
 }
 
+const dumpContainerd = "kill -USR1 $(pidof containerd)"
+
 func stallWithoutCause() *incident.Incident {
 	line := quote("kubelet.log", 8, `PLEG is not healthy: pleg was last seen active 3m0.1s ago; threshold is 3m0s`)
 	return &incident.Incident{
@@ -167,10 +170,11 @@ func stallWithoutCause() *incident.Incident {
 			Phase: timeline.PhasePod, PhaseBasis: "after a restart of the kubelet relist listed the pods and stuck again", Tooth: 2, Restarted: at("09:29:50"), Evidence: []event.Quote{line},
 		}}},
 		Result: story.Result{
-			Headline:     "relist has not completed since 09:30:00; nothing here says why. A goroutine dump of containerd would: kill -USR1 $(pidof containerd)",
-			NotEvaluable: []rules.Unanswered{{Rule: "umount2-overlay-sync", Missing: []rules.Missing{{Source: "goroutines.containerd", Command: "kill -USR1 $(pidof containerd)"}}}},
+			Headline:     "relist has not completed since 09:30:00; the evidence does not show the cause",
+			Opening:      story.Opening{State: story.NoCauseFound, Command: dumpContainerd, Hazard: story.Hazard(dumpContainerd)},
+			NotEvaluable: []rules.Unanswered{{Rule: "umount2-overlay-sync", Missing: []rules.Missing{{Source: "goroutines.containerd", Command: dumpContainerd}}}},
 			Suspects:     []story.Suspect{{What: "container", ID: container, Why: "ContainerStatus ran into its deadline (3×)", Evidence: []event.Quote{line}}},
-			Next:         rules.Missing{Source: "goroutines.containerd", Command: "kill -USR1 $(pidof containerd)"},
+			Next:         rules.Missing{Source: "goroutines.containerd", Command: dumpContainerd},
 		},
 		Files: []incident.File{{Path: "kubelet.log", Format: "klog", Component: "kubelet", Lines: 9, Used: 9, Start: at("09:00:00"), End: at("09:40:00").AddDate(0, 0, 1)}},
 	}
@@ -194,6 +198,7 @@ func hostile() *incident.Incident {
 		},
 		Result: story.Result{
 			Headline: "- " + evil,
+			Opening:  story.Opening{State: story.NoCauseFound, Command: evil, Hazard: story.Hazard(evil)},
 			Findings: []story.Finding{{
 				Role:   rules.Contributing,
 				Rivals: []story.Rival{{Rule: evil, Container: evil, Decide: []rules.Missing{{Source: evil, Command: evil}}}, {Rule: evil}},

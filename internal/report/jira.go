@@ -17,7 +17,7 @@ func Jira(w io.Writer, inc *incident.Incident, o Options) error {
 		heading:  func(level int, title string) string { return fmt.Sprintf("h%d. %s", level, title) },
 		label:    func(text string) string { return "*" + text + "*" },
 		prose:    jiraText,
-		headline: func(_, headline, _ string) string { return jiraText(headline) },
+		headline: func(_, headline string) string { return jiraText(headline) },
 		block:    func(text string) string { return "{noformat}\n" + escapeNoformat(text) + "\n{noformat}" },
 		finding:  findingJira,
 		paste:    jiraPaste,

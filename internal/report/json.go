@@ -227,7 +227,7 @@ func newSummary(v *view) summary {
 		stalls[i].Suspects = append(stalls[i].Suspects, suspects[i]...)
 	}
 	return summary{
-		Headline: v.Result.Headline,
+		Headline: v.Result.HeadlineWithCommand(),
 		Node:     v.Node,
 		LeftOut:  v.LeftOut,
 		Window:   span{show.Stamp(v.Window.Start), show.Stamp(v.Window.End)},

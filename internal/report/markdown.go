@@ -19,8 +19,8 @@ func Markdown(w io.Writer, inc *incident.Incident, o Options) error {
 		heading: func(level int, title string) string { return strings.Repeat("#", level) + " " + title },
 		label:   func(text string) string { return text },
 		prose:   inline,
-		headline: func(state, headline, command string) string {
-			return strings.TrimSpace("**" + state + ".** " + headlineText(headline, command))
+		headline: func(state, headline string) string {
+			return strings.TrimSpace("**" + state + ".** " + inline(headline))
 		},
 		block:   codeFence,
 		finding: findingMarkdown,
@@ -128,16 +128,6 @@ func inline(prose string) string {
 		words[i] = word
 	}
 	return strings.Join(words, " ")
-}
-
-// headlineText is a headline in which a command stands, maybe: the command is one code span, to be
-// copied as a whole.
-func headlineText(headline, command string) string {
-	before, found := strings.CutSuffix(headline, command)
-	if command == "" || !found {
-		return inline(headline)
-	}
-	return strings.TrimSpace(inline(before) + " " + codeSpan(command))
 }
 
 // codeSpan is text as a code span, whatever backticks it holds.

@@ -17,7 +17,7 @@ type dialect struct {
 	heading  func(level int, title string) string // title is markup already
 	label    func(text string) string
 	prose    func(text string) string // text as it is read, whatever a log put into it
-	headline func(state, headline, command string) string
+	headline func(state, headline string) string
 	block    func(text string) string
 	finding  func(m *markup, n int, f *story.Finding, told shown)
 	paste    func(inputs []string) *paste
@@ -56,9 +56,10 @@ func (d *dialect) render(w io.Writer, inc *incident.Incident, o Options) error {
 func (m *markup) writePara(s string) { fmt.Fprintf(&m.w, "%s\n\n", s) }
 
 func (m *markup) writeOpening() {
-	o := m.view.Opening()
-	m.writePara(m.heading(1, upperFirst(o.State)))
-	m.writePara(m.headline(upperFirst(o.State), m.view.Result.Headline, o.Command))
+	o := &m.view.Result.Opening
+	state := upperFirst(o.State.String())
+	m.writePara(m.heading(1, state))
+	m.writePara(m.headline(state, m.view.Result.Headline))
 	m.writePara("Node " + m.prose(m.view.nodeText()) + ", " + show.Window(m.view.Window) + ".")
 	switch {
 	case o.Command != "":

@@ -59,12 +59,12 @@ func (t text) writeSection(s *section, v *view) {
 }
 
 func (t text) writeOpening(v *view) {
-	o := v.Opening()
+	o := &v.Result.Opening
 	style := t.Warning
-	if o.Finding != nil {
-		style = t.verdictStyle(o.Finding.Verdict)
+	if o.State == story.Confirmed {
+		style = t.Critical
 	}
-	word := strings.ToUpper(o.State)
+	word := strings.ToUpper(o.State.String())
 	for i, line := range show.Wrap(word+": "+v.Result.Headline, t.Width) {
 		if i == 0 {
 			fmt.Fprint(t.W, style.Render(word))

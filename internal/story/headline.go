@@ -11,10 +11,10 @@ import (
 )
 
 // writeHeadline is the incident in one sentence.
-func (s *story) writeHeadline(result *Result) string {
+func (s *story) writeHeadline(suspects []Suspect) string {
 	root := s.findRole(rules.Root)
 	if root == nil {
-		return s.writeHeadlineWithoutRoot(result)
+		return s.writeHeadlineWithoutRoot(suspects)
 	}
 	said := []string{trimSentence(root.Summary)}
 	for _, link := range s.listLinks(root) {
@@ -43,7 +43,7 @@ func (s *story) findRole(role rules.Role) *part {
 func trimSentence(s string) string { return strings.TrimRight(s, ".; ") }
 
 // writeHeadlineWithoutRoot is the headline when no cause may be named.
-func (s *story) writeHeadlineWithoutRoot(result *Result) string {
+func (s *story) writeHeadlineWithoutRoot(suspects []Suspect) string {
 	var said []string
 	if fallback := s.findRole(rules.Fallback); fallback != nil {
 		said = append(said, trimSentence(fallback.Summary))
@@ -60,13 +60,10 @@ func (s *story) writeHeadlineWithoutRoot(result *Result) string {
 	if len(said) == 0 {
 		return nothingFound
 	}
-	if len(result.Suspects) > 0 {
-		said = append(said, fmt.Sprintf(firstSuspect, result.Suspects[0]))
+	if len(suspects) > 0 {
+		said = append(said, fmt.Sprintf(firstSuspect, suspects[0]))
 	}
 	said = append(said, causeUnknown)
-	if result.Next.Command != "" {
-		said = append(said, fmt.Sprintf(nextCommand, result.Next.Command))
-	}
 	return strings.Join(said, "; ")
 }
 

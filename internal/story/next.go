@@ -18,8 +18,8 @@ func (s *story) chooseNext(unanswered []rules.Unanswered) rules.Missing {
 		if root.Verdict >= rules.Likely {
 			return rules.Missing{}
 		}
-		if i := slices.IndexFunc(root.Missing, func(m rules.Missing) bool { return m.Command != "" }); i >= 0 {
-			return root.Missing[i]
+		if m := firstCommand(root.Missing); m.Command != "" {
+			return m
 		}
 	}
 	if len(s.timeline.Stalls) == 0 && s.findRole(rules.Fallback) == nil && s.complaint == nil {

@@ -10,7 +10,8 @@ const (
 	contributingOnly   = "no PLEG stall in this bundle; %s"
 	nothingFound       = "no PLEG stall and no known signature in this bundle"
 	firstSuspect       = "suspect: %s"
-	nextCommand        = "next: %s"
+	nextCommand        = "; next: "
+	nothingRead        = "no line of the inputs could be read; the account of the files says of each why"
 
 	// Of the stall and the node's condition.
 	stallStep         = "relist did not complete for %s"

@@ -17,7 +17,8 @@ import (
 
 // Result is what happened, as far as the evidence shows it.
 type Result struct {
-	Headline     string
+	Headline     string // one sentence
+	Opening      Opening
 	Findings     []Finding // confirmed, likely and possible; roots before links, best first
 	RuledOut     []rules.Dismissed
 	NotEvaluable []rules.Unanswered
@@ -56,7 +57,7 @@ func Tell(catalog *rules.Catalog, tl *timeline.Timeline, answers rules.Result) R
 	s.assignRoles()
 	result.Suspects = s.listSuspects()
 	result.Next = s.chooseNext(answers.NotEvaluable)
-	result.Headline = s.writeHeadline(&result)
+	result.Headline = s.writeHeadline(result.Suspects)
 	for _, p := range s.parts {
 		if p.Role == rules.Root {
 			s.completeChain(p)
@@ -71,6 +72,7 @@ func Tell(catalog *rules.Catalog, tl *timeline.Timeline, answers rules.Result) R
 		}
 		result.Findings = append(result.Findings, p.Finding)
 	}
+	result.Opening = writeOpening(&result, len(tl.Stalls) > 0)
 	return result
 }
 

@@ -190,7 +190,7 @@ func TestFallback(t *testing.T) {
 	r := evaluate(synthetic(t), tl)
 	require.Len(t, r.Findings, 1)
 	require.Equal(t, rules.Fallback, r.Findings[0].Role)
-	require.Equal(t, "ListContainers is slow; relist stood still 3m12s, NotReady from 09:33:02; "+causeUnknown+"; next: "+r.Next.Command, r.Headline)
+	require.Equal(t, "ListContainers is slow; relist stood still 3m12s, NotReady from 09:33:02; "+causeUnknown+"; next: "+r.Next.Command, r.HeadlineWithCommand())
 	require.Equal(t, "processes", r.Next.Source)
 
 	tl.Events = append(tl.Events, updateOf(idA, 5, 125)) // merely possible, but more than a fallback
@@ -211,7 +211,9 @@ func TestHeadlineWithoutCause(t *testing.T) {
 	open.Open, open.NotReady = true, time.Time{}
 	tl.Stalls = []timeline.Stall{open}
 	r := evaluate(synthetic(t), tl)
-	require.Equal(t, "relist stood still at least 3m12s; "+causeUnknown+"; next: "+r.Next.Command, r.Headline)
+	require.Equal(t, "relist stood still at least 3m12s; "+causeUnknown+"; next: "+r.Next.Command, r.HeadlineWithCommand())
+	require.Equal(t, "relist stood still at least 3m12s; "+causeUnknown, r.Headline)
+	require.Equal(t, Opening{State: NoCauseFound, Command: r.Next.Command, Hazard: Hazard(r.Next.Command)}, r.Opening)
 	require.Contains(t, r.Next.Command, "kill -USR1 $(pidof containerd)")
 }
 

@@ -133,7 +133,7 @@ func (l *daemonHistory) restartEvent(name string, group []sign, last time.Time) 
 	for _, s := range l.orders {
 		if len(ends) > 0 && how == "asked" && !s.at.After(ends[0].at.Add(time.Second)) && ends[0].at.Sub(s.at) <= ordered {
 			who := s.Event.FieldText(event.FieldUser)
-			e.Fields = append(e.Fields, event.Field{Key: event.FieldBy, Value: event.String(who)})
+			e.Fields = append(e.Fields, event.FieldBy.Text(who))
 			e.Text += fmt.Sprintf(", by %s (%s)", who, s.Event.FieldText(event.FieldCommand))
 			e.Evidence = append(e.Evidence, s.Evidence...)
 		}

@@ -27,10 +27,10 @@ type Window struct{ Start, End time.Time }
 func (w Window) IsZero() bool { return w.Start.IsZero() && w.End.IsZero() }
 
 // extendTo is the smallest window that contains w and t.
-func (w Window) extendTo(t time.Time) Window { return w.union(Window{t, t}) }
+func (w Window) extendTo(t time.Time) Window { return w.Union(Window{t, t}) }
 
-// union is the smallest window that contains both.
-func (w Window) union(by Window) Window {
+// Union is the smallest window that contains both.
+func (w Window) Union(by Window) Window {
 	if w.IsZero() {
 		return by
 	}

@@ -146,7 +146,7 @@ func decideNodeZone(sources []Source, votes map[time.Duration]int) zone {
 func (z *zones) applyGivenZone(given *time.Location, dated Window) {
 	told := z.node
 	z.node = zone{rule: rule{location: given}, basis: "zone given by --tz"}
-	if told.note == "" && !told.agreesAt(z.node.rule, z.pairs.union(dated)) {
+	if told.note == "" && !told.agreesAt(z.node.rule, z.pairs.Union(dated)) {
 		z.node.note = fmt.Sprintf("without --tz it would be %s", strings.TrimPrefix(told.basis, "zone "))
 	}
 	for file, own := range z.files {

@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/observe/syscalls"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
 // SyscallsText writes traces for people: what was still blocked first, then what took
 // long, then the rest.
-func SyscallsText(w io.Writer, traces []*observe.Summary, o show.Options) error {
+func SyscallsText(w io.Writer, traces []*syscalls.Summary, o show.Options) error {
 	out := bufio.NewWriter(w)
 	t := newText(out, o)
 	for i, s := range traces {
@@ -31,7 +31,7 @@ func SyscallsText(w io.Writer, traces []*observe.Summary, o show.Options) error 
 	return out.Flush()
 }
 
-func (t text) writeTrace(s *observe.Summary) {
+func (t text) writeTrace(s *syscalls.Summary) {
 	words := []string{show.Plural(countReturned(s), "call") + " returned"}
 	if s.Threads > 0 {
 		words = append(words, show.Plural(s.Threads, "thread"))
@@ -61,8 +61,8 @@ func (t text) writeTrace(s *observe.Summary) {
 }
 
 // writeNoSlowCall says that nobody waited for a slow call, where the trace would show one.
-func (t text) writeNoSlowCall(s *observe.Summary) {
-	culprit := slices.ContainsFunc(s.Open, func(c observe.TracedCall) bool { return c.Wait != observe.IdleWait })
+func (t text) writeNoSlowCall(s *syscalls.Summary) {
+	culprit := slices.ContainsFunc(s.Open, func(c syscalls.TracedCall) bool { return c.Wait != syscalls.IdleWait })
 	if !culprit && !isBusSlow(s) && len(s.Slow) == 0 && len(s.Calls) > 0 && !s.Counted && (s.Form.Took || s.Form.Clock != "" || s.Form.Relative) {
 		fmt.Fprintln(t.W)
 		t.WritePara(show.Margin, t.Plain, "No call of 10 ms or more but waits of threads that have nothing to do, or wait for one that the trace does not show.")
@@ -70,18 +70,18 @@ func (t text) writeNoSlowCall(s *observe.Summary) {
 }
 
 // isBusSlow says whether somebody on a bus answered late or not at all.
-func isBusSlow(s *observe.Summary) bool {
-	return slices.ContainsFunc(s.Bus.Messages, func(m *observe.BusMessage) bool {
+func isBusSlow(s *syscalls.Summary) bool {
+	return slices.ContainsFunc(s.Bus.Messages, func(m *syscalls.BusMessage) bool {
 		took, _ := m.Answered()
 		return m.Open() || m.Blocked || took >= slowCallShown
-	}) || slices.ContainsFunc(s.Bus.Conns, func(c *observe.BusConn) bool {
+	}) || slices.ContainsFunc(s.Bus.Conns, func(c *syscalls.BusConn) bool {
 		d, _ := c.Handshake()
 		return max(d, c.AuthAge) >= slowCallShown
 	})
 }
 
 // writeMissing says what the trace does not show.
-func (t text) writeMissing(s *observe.Summary) {
+func (t text) writeMissing(s *syscalls.Summary) {
 	missing := s.Missing()
 	if len(missing) == 0 {
 		return
@@ -93,7 +93,7 @@ func (t text) writeMissing(s *observe.Summary) {
 }
 
 // countReturned counts the calls that ended.
-func countReturned(s *observe.Summary) (n int) {
+func countReturned(s *syscalls.Summary) (n int) {
 	for _, c := range s.Calls {
 		n += c.Count
 	}
@@ -101,7 +101,7 @@ func countReturned(s *observe.Summary) (n int) {
 }
 
 // traceSpan is when the trace was taken, as far as it was written.
-func traceSpan(s *observe.Summary) string {
+func traceSpan(s *syscalls.Summary) string {
 	if !s.First.Known || !s.Last.Known {
 		return ""
 	}
@@ -147,15 +147,15 @@ func formWords(f *traces.Form) (words []string) {
 	return words
 }
 
-func (t text) writeOpenCalls(s *observe.Summary) {
+func (t text) writeOpenCalls(s *syscalls.Summary) {
 	if len(s.Open) == 0 {
 		return
 	}
 	t.WriteHeading("STILL BLOCKED AT THE END (calls: %d)", len(s.Open))
-	idle := map[string][]*observe.TracedCall{}
+	idle := map[string][]*syscalls.TracedCall{}
 	for i := range s.Open {
 		c := &s.Open[i]
-		if c.Wait == observe.IdleWait {
+		if c.Wait == syscalls.IdleWait {
 			idle[c.Name] = append(idle[c.Name], c)
 			continue
 		}
@@ -167,7 +167,7 @@ func (t text) writeOpenCalls(s *observe.Summary) {
 		t.WriteQuotes([]event.Quote{{Pos: c.Pos, Text: c.Raw}}, 1)
 	}
 	for _, name := range slices.Sorted(maps.Keys(idle)) {
-		longest := slices.MaxFunc(idle[name], func(a, b *observe.TracedCall) int { return cmp.Compare(a.Duration, b.Duration) })
+		longest := slices.MaxFunc(idle[name], func(a, b *syscalls.TracedCall) int { return cmp.Compare(a.Duration, b.Duration) })
 		t.WritePara(show.Margin, t.Plain, "idle: "+show.Plural(len(idle[name]), "thread")+" in "+name+", longest "+ageText(&longest.Syscall))
 	}
 	for i := range s.Convoys {
@@ -176,7 +176,7 @@ func (t text) writeOpenCalls(s *observe.Summary) {
 }
 
 // convoyText says which calls wait for one lock, and who may hold it.
-func convoyText(v *observe.Convoy) string {
+func convoyText(v *syscalls.Convoy) string {
 	words := fmt.Sprintf("%d of these wait for one lock, at %s", len(v.Waiters), v.Address)
 	if v.Holder == 0 {
 		return words + "; the trace does not show who holds it"
@@ -202,7 +202,7 @@ func ageText(c *traces.Syscall) string {
 	return show.Duration(c.Duration, true)
 }
 
-func (t text) writeSlowCalls(s *observe.Summary) {
+func (t text) writeSlowCalls(s *syscalls.Summary) {
 	if len(s.Slow) == 0 {
 		return
 	}
@@ -211,7 +211,7 @@ func (t text) writeSlowCalls(s *observe.Summary) {
 		most = len(s.Slow)
 	}
 	t.WriteHeading("SLOWEST CALLS (idle waits left out)")
-	shown := map[observe.Wait]int{}
+	shown := map[syscalls.Wait]int{}
 	for i := range s.Slow {
 		c := &s.Slow[i]
 		if shown[c.Wait]++; shown[c.Wait] > most {
@@ -239,7 +239,7 @@ func (t text) writeSlowCalls(s *observe.Summary) {
 		}
 		t.WriteQuotes(quotes, 2)
 	}
-	for _, kind := range observe.Waits {
+	for _, kind := range syscalls.Waits {
 		if left := shown[kind] - most; left > 0 {
 			t.WritePara(show.Margin, t.Plain, fmt.Sprintf("%d more of kind %s (--verbose shows them)", left, kind))
 		}
@@ -257,7 +257,7 @@ func injectionText(c *traces.Syscall) string {
 	return ""
 }
 
-func (t text) writeConversation(s *observe.Summary) {
+func (t text) writeConversation(s *syscalls.Summary) {
 	if len(s.Bus.Conns) == 0 {
 		return
 	}
@@ -283,7 +283,7 @@ func (t text) writeConversation(s *observe.Summary) {
 			t.WritePara(show.Margin+"  ", t.Plain, "the trace holds no calls that would bring the answers: whether they came is unknown")
 		}
 	}
-	var shown []*observe.BusMessage
+	var shown []*syscalls.BusMessage
 	unsure := 0
 	for _, m := range s.Bus.Messages {
 		took, _ := m.Answered()
@@ -309,7 +309,7 @@ func (t text) writeConversation(s *observe.Summary) {
 // slowCallShown is how late an answer must come to be listed without --verbose.
 const slowCallShown = 100 * time.Millisecond
 
-func serialText(n *observe.Serials) string {
+func serialText(n *syscalls.Serials) string {
 	sender := n.Sender
 	switch {
 	case n.Systemd && sender == "":
@@ -344,9 +344,9 @@ func daysText(d time.Duration) string {
 var busTypes = [...]string{"", "call", "return", "error", "signal"}
 
 // lineText is where a message stands; the file is in the heading.
-func lineText(m *observe.BusMessage) string { return "line " + strconv.Itoa(m.Pos.Line) }
+func lineText(m *syscalls.BusMessage) string { return "line " + strconv.Itoa(m.Pos.Line) }
 
-func messageText(m *observe.BusMessage) string {
+func messageText(m *syscalls.BusMessage) string {
 	s := fmt.Sprintf("%s %s %d %s %s (%s)", momentText(m.At), direction(m.Sent), m.Serial, busTypes[m.Type], cmp.Or(m.Name(), "-"), lineText(m))
 	took, answered := m.Answered()
 	switch {
@@ -366,7 +366,7 @@ func messageText(m *observe.BusMessage) string {
 	return s
 }
 
-func (t text) writeIdleWaits(s *observe.Summary) {
+func (t text) writeIdleWaits(s *syscalls.Summary) {
 	if len(s.Idle) == 0 {
 		return
 	}
@@ -380,13 +380,13 @@ func (t text) writeIdleWaits(s *observe.Summary) {
 }
 
 // namesByTotal are the names of a table, the one with the most time first.
-func namesByTotal(table map[string]*observe.CallCount) []string {
+func namesByTotal(table map[string]*syscalls.CallCount) []string {
 	return slices.SortedFunc(maps.Keys(table), func(a, b string) int {
 		return cmp.Or(cmp.Compare(table[b].Total, table[a].Total), cmp.Compare(table[b].Count, table[a].Count), cmp.Compare(a, b))
 	})
 }
 
-func (t text) writeCallTable(s *observe.Summary) {
+func (t text) writeCallTable(s *syscalls.Summary) {
 	if len(s.Calls) == 0 {
 		return
 	}

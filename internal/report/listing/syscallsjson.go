@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe"
+	"github.com/plegdiag/plegdiag/internal/observe/syscalls"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
@@ -16,7 +16,7 @@ import (
 const SyscallsSchema = "plegdiag.syscalls/v1"
 
 // SyscallsJSON writes traces for programs. Lists are never null; what is unknown is null or absent.
-func SyscallsJSON(w io.Writer, traces []*observe.Summary, o show.Options) error {
+func SyscallsJSON(w io.Writer, traces []*syscalls.Summary, o show.Options) error {
 	doc := syscallsDocument{Schema: SyscallsSchema, Tool: show.Tool{Version: o.Version}, Traces: []traceRow{}}
 	for _, s := range traces {
 		doc.Traces = append(doc.Traces, newTraceRow(s))
@@ -124,7 +124,7 @@ type convoyRow struct {
 	Certainty  string `json:"certainty"`
 }
 
-func newConvoyRow(v *observe.Convoy) convoyRow {
+func newConvoyRow(v *syscalls.Convoy) convoyRow {
 	r := convoyRow{utf8Text(v.Address), v.Waiters, nil, v.HolderCall, "inferred"}
 	if v.Holder != 0 {
 		r.Holder = &v.Holder
@@ -178,7 +178,7 @@ type messageRow struct {
 	Line        int      `json:"line"`
 }
 
-func newTraceRow(s *observe.Summary) traceRow {
+func newTraceRow(s *syscalls.Summary) traceRow {
 	f := &s.Form
 	r := traceRow{
 		Path: s.Path, Files: append([]string{}, s.Files...), Missing: append([]string{}, s.Missing()...), Start: momentOf(s.First), End: momentOf(s.Last),
@@ -205,7 +205,7 @@ func newTraceRow(s *observe.Summary) traceRow {
 }
 
 // nameFiles says of every row in which file of the trace its line stands.
-func (r *traceRow) nameFiles(s *observe.Summary) {
+func (r *traceRow) nameFiles(s *syscalls.Summary) {
 	for i := range r.Open {
 		r.Open[i].File = s.Open[i].Pos.File
 	}
@@ -217,7 +217,7 @@ func (r *traceRow) nameFiles(s *observe.Summary) {
 	}
 }
 
-func countRows(table map[string]*observe.CallCount) map[string]countRow {
+func countRows(table map[string]*syscalls.CallCount) map[string]countRow {
 	rows := map[string]countRow{}
 	for name, n := range table {
 		rows[name] = countRow{n.Count, n.Errors, n.Total.Seconds(), n.Max.Seconds()}
@@ -225,7 +225,7 @@ func countRows(table map[string]*observe.CallCount) map[string]countRow {
 	return rows
 }
 
-func newCallRow(c *observe.TracedCall) callRow {
+func newCallRow(c *syscalls.TracedCall) callRow {
 	r := callRow{
 		Name: c.Name, PID: c.PID, Wait: string(c.Wait), Why: c.Why, Blocker: c.Blocker, In: c.BlockerCall, Start: momentOf(c.Start), AtLeast: c.AtLeast, AtMost: c.AtMost > 0,
 		Args: utf8Text(c.Args), Result: utf8Text(c.Result), Delayed: c.Delayed, Injected: c.Injected, Line: c.Pos.Line, EndLine: c.EndPos.Line,
@@ -238,7 +238,7 @@ func newCallRow(c *observe.TracedCall) callRow {
 	return r
 }
 
-func newConnRow(c *observe.BusConn) connRow {
+func newConnRow(c *syscalls.BusConn) connRow {
 	r := connRow{c.PID, c.FD, c.Inode, utf8Text(c.Path), c.Known, c.Unreadable, c.Deaf, nil, []serialRow{}}
 	if d, ok := c.Handshake(); ok {
 		r.Shake = seconds(d)
@@ -256,7 +256,7 @@ func newConnRow(c *observe.BusConn) connRow {
 	return r
 }
 
-func newMessageRow(m *observe.BusMessage) messageRow {
+func newMessageRow(m *syscalls.BusMessage) messageRow {
 	r := messageRow{
 		PID: m.TID, FD: m.Conn.FD, Direction: direction(m.Sent), Type: busTypes[m.Type], Serial: m.Serial, ReplySerial: m.ReplySerial,
 		Path: utf8Text(m.Path), Interface: utf8Text(m.Interface), Member: utf8Text(m.Member), ErrorName: utf8Text(m.ErrorName),
@@ -274,7 +274,7 @@ func newMessageRow(m *observe.BusMessage) messageRow {
 
 // messageState says what became of a message: of a call "answered", "unanswered" or
 // "unknown", of what could not be sent "blocked", of everything else "".
-func messageState(m *observe.BusMessage) string {
+func messageState(m *syscalls.BusMessage) string {
 	switch {
 	case m.Blocked:
 		return "blocked"

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/lipgloss"
+	"github.com/charmbracelet/x/term"
+	"github.com/muesli/termenv"
+	"github.com/spf13/cobra"
+
+	"github.com/plegdiag/plegdiag/internal/report/show"
+)
+
+// choice is a flag that takes one of a few words. An empty text means that it was not given.
+type choice struct {
+	text string
+	of   []string
+}
+
+// newChoice is a choice of words; the first one is the default.
+func newChoice(of ...string) choice { return choice{text: of[0], of: of} }
+
+// newColor is when text is coloured.
+func newColor() choice { return newChoice("auto", "always", "never") }
+
+// String implements pflag.Value.
+func (c *choice) String() string { return c.text }
+
+// Set implements pflag.Value.
+func (c *choice) Set(s string) error {
+	if !slices.Contains(c.of, s) {
+		return fmt.Errorf("want %s", strings.Join(c.of, ", "))
+	}
+	c.text = s
+	return nil
+}
+
+// Type implements pflag.Value.
+func (c *choice) Type() string { return "string" }
+
+// bindChoice makes c a flag of cmd, with completion.
+func bindChoice(cmd *cobra.Command, c *choice, name, short, about string) {
+	cmd.Flags().VarP(c, name, short, about+": "+strings.Join(c.of, ", "))
+	err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.of, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) //nolint:forbidigo // a broken table of flags, not an input: the flag was bound above
+	}
+}
+
+func bindColor(cmd *cobra.Command, c *choice) {
+	bindChoice(cmd, c, "color", "", "colour the text; auto also obeys NO_COLOR")
+}
+
+// look is how stdout shows a report.
+func (s streams) look(color choice, verbose bool) show.Options {
+	return show.Options{Version: version(), Verbose: verbose, Width: width(s.out), Renderer: renderer(s.out, color.text)}
+}
+
+// renderer knows the colours of a stream; nil means none. In auto it asks the
+// stream and the environment (NO_COLOR, TERM).
+func renderer(out io.Writer, color string) *lipgloss.Renderer {
+	if color == "never" {
+		return nil
+	}
+	r := lipgloss.NewRenderer(out)
+	if color == "always" {
+		r.SetColorProfile(termenv.ANSI)
+	}
+	return r
+}
+
+// width of a terminal in columns; 0 when the stream is none.
+func width(out io.Writer) int {
+	f, ok := out.(*os.File)
+	if !ok {
+		return 0
+	}
+	columns, _, err := term.GetSize(f.Fd())
+	if err != nil {
+		return 0
+	}
+	return columns
+}

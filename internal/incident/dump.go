@@ -1,0 +1,268 @@
+package incident
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/goroutines"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/stackdump"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// Dump is a goroutine dump and what its file or its log shows about it.
+type Dump struct {
+	*stackdump.Dump
+	Program string     // empty when it is not known
+	At      event.Time // when it was taken, as written; zero when not known
+	PID     int        // 0 when not known
+	Unit    string     // that wrote it to a log; empty for a dump in a file of its own
+	// Copies are where the same dump stands again, Fragments where pieces of it do: a log that
+	// drops lines keeps the rest of a dump.
+	Copies, Fragments []event.Pos
+
+	inLog bool
+	host  string // as the lines of a log name it; empty when they do not
+}
+
+// Cut says that a log lost lines of the dump.
+func (d *Dump) Cut() bool { return d.inLog && len(d.Skips) > 0 }
+
+// ReadDumps finds the goroutine dumps in files and logs among the inputs, in their order. A dump
+// that a log carries and a file holds too is named once, and so is what a log kept of one that
+// stands elsewhere whole; files that were given are never folded into one another. Of the options
+// only those count that say what to read. What cannot be read is in the account of its file. The
+// error says that an input does not exist, or that the context ended.
+func ReadDumps(ctx context.Context, o Options) ([]*Dump, []File, error) {
+	r := reader{lines: messages.NewLines(nil)}
+	r.readFormat = func(ctx context.Context, f bundle.File, in parse.Opened, slot *file) {
+		switch read := in.Reader.(type) {
+		case parse.Records:
+			slot.readLog(ctx, read, in.R, nil)
+		case parse.Dump:
+			slot.readDump(f, in.R)
+		}
+	}
+	files, failures, err := r.readInputs(ctx, o)
+	return joinDumps(files, true), accountsOf(files), joinMissing(failures, err)
+}
+
+// maxDump bounds a dump that is read as a whole: a million goroutines take about 1 GiB.
+const maxDump = 2 << 30
+
+// readDump reads a file of nothing but goroutine dumps.
+func (f *file) readDump(in bundle.File, r io.Reader) {
+	var text strings.Builder
+	if !in.Stream { // what an archive says of its members' sizes is not trusted
+		text.Grow(int(min(max(in.Size, 0), maxDump)))
+	}
+	n, err := io.Copy(&text, io.LimitReader(r, maxDump))
+	if n == maxDump && err == nil {
+		err = fmt.Errorf("only the first %d bytes are read", n)
+	}
+	d := stackdump.Parse(stackdump.Source{File: in.Path, Line: 1, Text: text.String()})
+	f.account.Lines, f.account.Used, f.account.Blank = d.Lines, d.Used, d.Blank
+	for _, s := range d.Skips {
+		f.addSkip(s)
+	}
+	f.account.Skipped = d.Skipped // of the skips themselves not all are kept
+	if err != nil {
+		f.addError(err)
+	}
+	f.account.Component = goroutines.Program(d)
+	f.addDump(d, Dump{At: stackdump.TimeInName(in.Path), PID: stackdump.PIDInName(in.Path)})
+}
+
+// addFound keeps the dumps that a log carried.
+func (f *file) addFound(found []stackdump.Found) {
+	for _, d := range found {
+		f.addDump(stackdump.Parse(d.Source), Dump{At: d.At, PID: d.PID, Unit: d.Unit, inLog: true, host: d.Host})
+	}
+}
+
+// addDump keeps the dumps of one text, of which one may follow the other; like is what they have in
+// common.
+func (f *file) addDump(d *stackdump.Dump, like Dump) {
+	for _, part := range d.Split() {
+		if part.Headers == 0 {
+			continue
+		}
+		one := like
+		one.Dump, one.Program = part, goroutines.Program(part)
+		f.dumps = append(f.dumps, &one)
+	}
+}
+
+// observeDumps makes events of all dumps, and a source of each program's.
+func observeDumps(files []*file) (events []event.Event, sources []timeline.Source) {
+	for _, d := range joinDumps(files, false) {
+		events = goroutines.Dump(events, d.Dump, d.At)
+		if d.Program != "" {
+			sources = append(sources, timeline.Source{File: d.File, Name: "goroutines." + d.Program, First: d.At, Last: d.At})
+		}
+	}
+	return events, sources
+}
+
+// joinDumps are the dumps of all files, each once, with the time that a log gives it. With
+// everyFile dumps in files of their own stay, even if they are the same: a user who names two wants
+// to see both.
+func joinDumps(files []*file, everyFile bool) []*Dump {
+	var all []*Dump
+	for _, f := range files {
+		all = append(all, f.dumps...)
+	}
+	all = foldFragments(foldCopies(all, everyFile))
+	dateDumps(all, files)
+	return all
+}
+
+// foldCopies leaves one of every set of copies, with the best time that one of them has. A daemon
+// writes a dump to a file and to its log: the file is quoted, for logs cut lines.
+func foldCopies(all []*Dump, everyFile bool) []*Dump {
+	byPrint := map[string][]*Dump{}
+	folded := map[*Dump]bool{}
+	for _, inLog := range []bool{false, true} {
+		for _, d := range all {
+			if d.inLog != inLog {
+				continue
+			}
+			print := d.Fingerprint()
+			twins := byPrint[print]
+			twin := slices.IndexFunc(twins, func(twin *Dump) bool { return !takenApart(twin.At, d.At) && (inLog || !everyFile) })
+			if twin < 0 {
+				byPrint[print] = append(twins, d)
+				continue
+			}
+			folded[d] = true
+			twins[twin].addCopy(d)
+		}
+	}
+	return slices.DeleteFunc(all, func(d *Dump) bool { return folded[d] })
+}
+
+// addCopy notes a copy, and takes over what it knows better.
+func (d *Dump) addCopy(twin *Dump) {
+	d.Copies = append(d.Copies, twin.pos())
+	if d.At.IsZero() || !twin.At.IsZero() && twin.At.Prec < d.At.Prec {
+		d.At = twin.At
+	}
+	d.PID = cmp.Or(d.PID, twin.PID)
+}
+
+// pos is where the dump begins.
+func (d *Dump) pos() event.Pos {
+	if len(d.Goroutines) == 0 {
+		return event.Pos{File: d.File}
+	}
+	return d.Goroutines[0].Pos
+}
+
+// takenApart says that two dumps are no copies, even if their goroutines are the same: they were
+// taken at different times, and nothing has moved since. A program takes some time to write its
+// dump, and gives it to its log and to a file, each with a time of its own. Times that lack
+// different parts do not compare.
+func takenApart(a, b event.Time) bool {
+	const writing = 5 * time.Second
+	return !a.IsZero() && !b.IsZero() && a.Lacks == b.Lacks && a.T.Sub(b.T).Abs() > writing+max(a.Prec, b.Prec)
+}
+
+// goroutineKey identifies a goroutine in one dump: in a dump of a minute later it has waited for a
+// minute more.
+type goroutineKey struct {
+	id    uint64
+	state string
+	wait  time.Duration
+}
+
+func keyOf(g *stackdump.Goroutine) goroutineKey { return goroutineKey{g.ID, g.State, g.Wait} }
+
+// foldFragments leaves out what a log kept of a dump that stands elsewhere whole, and notes there
+// where it is.
+func foldFragments(all []*Dump) []*Dump {
+	wholes := map[goroutineKey][]*Dump{} // by the first goroutine of a fragment
+	for _, d := range all {
+		if d.Cut() && len(d.Goroutines) > 0 {
+			wholes[keyOf(&d.Goroutines[0])] = nil
+		}
+	}
+	if len(wholes) == 0 {
+		return all
+	}
+	for _, d := range all {
+		for i := range d.Goroutines {
+			key := keyOf(&d.Goroutines[i])
+			if found, asked := wholes[key]; asked {
+				wholes[key] = append(found, d)
+			}
+		}
+	}
+	folded := map[*Dump]bool{}
+	for _, d := range all {
+		if !d.Cut() || len(d.Goroutines) == 0 {
+			continue
+		}
+		candidates := wholes[keyOf(&d.Goroutines[0])]
+		if at := slices.IndexFunc(candidates, func(whole *Dump) bool { return !folded[whole] && d.isFragmentOf(whole) }); at >= 0 {
+			whole := candidates[at]
+			whole.Fragments = append(whole.Fragments, append(d.Fragments, d.pos())...)
+			folded[d] = true
+		}
+	}
+	return slices.DeleteFunc(all, func(d *Dump) bool { return folded[d] })
+}
+
+// isFragmentOf says whether a dump that lost lines in a log shows nothing but goroutines of another
+// one, which wait as long in the same state.
+func (d *Dump) isFragmentOf(whole *Dump) bool {
+	if len(d.Goroutines) >= len(whole.Goroutines) || takenApart(d.At, whole.At) || d.PID != 0 && whole.PID != 0 && d.PID != whole.PID {
+		return false
+	}
+	known := make(map[goroutineKey]bool, len(whole.Goroutines))
+	for i := range whole.Goroutines {
+		known[keyOf(&whole.Goroutines[i])] = true
+	}
+	return !slices.ContainsFunc(d.Goroutines, func(g stackdump.Goroutine) bool { return !known[keyOf(&g)] })
+}
+
+// dateDumps gives dumps that carry no time the one at which a log says they were
+// written: by the file's name, or, where the file was renamed, when the
+// program wrote exactly one and exactly one is there.
+func dateDumps(dumps []*Dump, files []*file) {
+	byName, byProgram := map[string]event.Time{}, map[string][]event.Time{}
+	for _, f := range files {
+		for e := range f.events.all() {
+			if e.Kind != event.KindDumpWritten {
+				continue
+			}
+			name := path.Base(e.FieldText(event.FieldPath))
+			if _, twice := byName[name]; !twice {
+				byProgram[e.Component] = append(byProgram[e.Component], e.Start)
+			}
+			byName[name] = e.Start
+		}
+	}
+	undated := map[string][]*Dump{} // by program
+	for _, d := range dumps {
+		if d.At.IsZero() {
+			d.At = byName[path.Base(d.File)]
+		}
+		if d.At.IsZero() {
+			undated[d.Program] = append(undated[d.Program], d)
+		}
+	}
+	for program, all := range undated {
+		if len(all) == 1 && len(byProgram[program]) == 1 {
+			all[0].At = byProgram[program][0]
+		}
+	}
+}

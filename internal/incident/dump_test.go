@@ -1,0 +1,152 @@
+package incident
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules"
+)
+
+// dumpOf is a dump of goroutines that all wait so many minutes.
+func dumpOf(minutes int, ids ...int) string {
+	var b strings.Builder
+	for _, id := range ids {
+		fmt.Fprintf(&b, "goroutine %d [semacquire, %d minutes]:\ngithub.com/containerd/containerd.wait(0x%x)\n\t/go/src/github.com/containerd/containerd/main.go:7 +0x1d\n\n", id, minutes, id)
+	}
+	return b.String()
+}
+
+// logged is a log in which each line of a text is a message of containerd at 18:54:12.
+func logged(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString("2026-11-20T18:54:12Z node-1 containerd[7]: " + line)
+	}
+	return b.String()
+}
+
+// writeFiles writes the files of an input and returns its directory.
+func writeFiles(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	return dir
+}
+
+// dumpsIn describes the dumps of some files: place, number of goroutines, time and process where
+// they are known.
+func dumpsIn(t *testing.T, files map[string]string) (said []string) {
+	t.Helper()
+	dumps, accounts, err := ReadDumps(context.Background(), Options{Inputs: []string{writeFiles(t, files)}})
+	require.NoError(t, err)
+	require.Len(t, accounts, len(files))
+	for _, d := range dumps {
+		row := fmt.Sprintf("%s:%d %d", d.File, d.pos().Line, len(d.Goroutines))
+		if d.At.Known {
+			row += d.At.T.Format(" 15:04:05")
+		}
+		if d.PID != 0 {
+			row += fmt.Sprint(" pid ", d.PID)
+		}
+		for _, p := range d.Copies {
+			row += fmt.Sprintf(" copy %s:%d", p.File, p.Line)
+		}
+		for _, p := range d.Fragments {
+			row += fmt.Sprintf(" fragment %s:%d", p.File, p.Line)
+		}
+		said = append(said, row)
+	}
+	return said
+}
+
+func TestReadDumps(t *testing.T) {
+	whole := dumpOf(3, 1, 2, 3)
+	for _, tc := range []struct {
+		name  string
+		files map[string]string
+		want  []string
+	}{
+		{
+			"a file and two logs hold one dump",
+			map[string]string{"a.log": logged(whole), "b.log": logged(whole), "stacks.log": whole},
+			[]string{"stacks.log:1 3 18:54:12 pid 7 copy a.log:1 copy b.log:1"},
+		},
+		{
+			"two files are both shown",
+			map[string]string{"a/stacks.log": whole, "b/stacks.log": whole},
+			[]string{"a/stacks.log:1 3", "b/stacks.log:1 3"},
+		},
+		{
+			"nothing has moved between two logged dumps",
+			map[string]string{"a.log": logged(whole), "b.log": strings.ReplaceAll(logged(whole), "T18:54:12Z", "T18:56:12Z")},
+			[]string{"a.log:1 3 18:54:12 pid 7", "b.log:1 3 18:56:12 pid 7"},
+		},
+		{
+			"times that lack different parts do not compare",
+			map[string]string{"a.log": strings.ReplaceAll(logged(whole), "2026-11-20T18:54:12Z", "Nov 20 18:54:12"), "b.log": logged(whole)},
+			[]string{"a.log:1 3 18:54:12 pid 7 copy b.log:1"},
+		},
+		{
+			"dumps that stand one after the other",
+			map[string]string{"stacks.log": whole + dumpOf(4, 1, 2)},
+			[]string{"stacks.log:1 3", "stacks.log:13 2"},
+		},
+		{
+			"a log lost lines of a dump that a file holds",
+			map[string]string{"a.log": logged(dumpOf(3, 1) + "Suppressed 4 messages from containerd.service\nmain.f(0x1)\n\t/main.go:1 +0x1\n"), "stacks.log": whole},
+			[]string{"stacks.log:1 3 fragment a.log:1"},
+		},
+		{
+			"what is left of another dump stays",
+			map[string]string{"a.log": logged(dumpOf(4, 1) + "Suppressed 4 messages from containerd.service\nmain.f(0x1)\n\t/main.go:1 +0x1\n"), "stacks.log": whole},
+			[]string{"a.log:1 1 18:54:12 pid 7", "stacks.log:1 3"},
+		},
+		{
+			"a log says when a file was written",
+			map[string]string{
+				"containerd.log":    `time="2026-11-20T18:54:13Z" level=info msg="goroutine stack dump written to /tmp/containerd.7.stacks.log"` + "\n",
+				"renamed/dump.text": whole,
+			},
+			[]string{"renamed/dump.text:1 3 18:54:13"},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.want, dumpsIn(t, tc.files)) })
+	}
+}
+
+// TestDumpsOfAnIncident: analyze folds dumps as stacks does, and copies in two files besides.
+func TestDumpsOfAnIncident(t *testing.T) {
+	whole := dumpOf(3, 1, 2, 3)
+	dir := writeFiles(t, map[string]string{
+		"a/stacks.log": whole, "b/stacks.log": whole,
+		"journal.log": logged(dumpOf(3, 1) + "Suppressed 4 messages from containerd.service\nmain.f(0x1)\n\t/main.go:1 +0x1\n"),
+	})
+	catalog, err := rules.Load(event.Kinds())
+	require.NoError(t, err)
+	inc, err := Load(context.Background(), Options{Inputs: []string{dir}, Catalog: catalog})
+	require.NoError(t, err)
+	var dumps []string
+	for _, c := range inc.Timeline.Coverage {
+		if strings.HasPrefix(c.Source, "goroutines.") {
+			dumps = append(dumps, c.File)
+		}
+	}
+	require.Equal(t, []string{"a/stacks.log"}, dumps)
+}
+
+// An input that is not there is an error, whatever the others hold.
+func TestReadDumpsOfAMissingInput(t *testing.T) {
+	dir := writeFiles(t, map[string]string{"stacks.log": dumpOf(3, 1)})
+	_, _, err := ReadDumps(context.Background(), Options{Inputs: []string{dir, filepath.Join(dir, "missing.log")}})
+	require.ErrorContains(t, err, "missing.log")
+}

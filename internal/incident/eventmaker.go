@@ -1,0 +1,187 @@
+package incident
+
+import (
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// eventMaker makes events of the records that matter and keeps those that are worth their memory.
+// It shares nothing with the reading of the lines, so that both can run side by side.
+type eventMaker struct {
+	events store
+	made   []event.Event   // of the latest record
+	begun  map[spanKey]int // slots of events that wait for their end
+	// latePairs are moments that lines name besides their own stamps.
+	latePairs map[*timeline.SourceBuilder][]timeline.Pair
+	named     map[string]bool // sources that events name
+	// lines is what rules ask for by text; asked counts what was found of it.
+	lines    *messages.Lines
+	asked    int
+	noise    map[spanKey]noiseRun // by text
+	readings map[spanKey]lastReading
+}
+
+// line is a wanted record and the source that it belongs to, which is only named here: whoever
+// reads the lines writes to it.
+type line struct {
+	event.Record
+	source *timeline.SourceBuilder
+}
+
+// spanKey is a span of one host; for noise a text, for readings a source.
+type spanKey struct{ host, span string }
+
+// maxAsked bounds the lines of one file that are kept because a rule asks for
+// their text: nothing else bounds what a text fits.
+const maxAsked = 10_000
+
+// makeEvents makes events of a wanted line.
+func (m *eventMaker) makeEvents(l *line) {
+	rec := &l.Record
+	m.made = messages.Record(m.made[:0], rec)
+	if e, ok := m.lines.Record(rec, strings.TrimSuffix(l.source.Name, ".log")); ok {
+		if m.asked++; m.asked <= maxAsked {
+			m.made = append(m.made, e)
+		}
+	}
+	for i := range m.made {
+		e := &m.made[i]
+		e.Host = rec.Host
+		if rec.Time.Known && rec.Time.Lacks&event.LacksZone != 0 {
+			m.addLatePair(l, e)
+		}
+		m.addEvent(e)
+	}
+}
+
+// addLatePair keeps the moment that a line without a zone names besides its own stamp: of an exit,
+// of a heartbeat.
+func (m *eventMaker) addLatePair(l *line, e *event.Event) {
+	if len(m.latePairs[l.source]) == timeline.MaxPairs {
+		return
+	}
+	at := e.Start.T
+	switch {
+	case e.Kind == event.KindNodeNotReady || e.Kind == event.KindNodeReady:
+		told, ok := messages.Heartbeat(&l.Record)
+		if !ok {
+			return
+		}
+		at = told.UTC()
+	case !e.Start.Known || e.Start.Lacks != 0:
+		return
+	}
+	if m.latePairs == nil {
+		m.latePairs = map[*timeline.SourceBuilder][]timeline.Pair{}
+	}
+	m.latePairs[l.source] = append(m.latePairs[l.source], timeline.Pair{Local: l.Time, True: at, Late: true})
+}
+
+// addEvents keeps events as they are.
+func (m *eventMaker) addEvents(events []event.Event) {
+	for i := range events {
+		m.events.add(&events[i])
+	}
+}
+
+// addEvent keeps an event, unless it ends a call that was ordinary from begin
+// to end: of those a busy node logs thousands, and they would only cost memory.
+func (m *eventMaker) addEvent(e *event.Event) {
+	if !m.named[e.Source] {
+		if m.named == nil {
+			m.named = map[string]bool{}
+		}
+		m.named[e.Source] = true
+	}
+	switch e.Kind {
+	case event.KindNoise:
+		m.countNoise(e)
+		return
+	case event.KindCount:
+		m.addReading(e)
+		return
+	}
+	key := spanKey{e.Host, e.Span.Key}
+	if slot, ok := m.begun[key]; ok && e.Span.Edge == event.End {
+		delete(m.begun, key)
+		if messages.Ordinary(m.events.at(slot), e) {
+			m.events.drop(slot)
+			inner := spanKey{e.Host, messages.PartOf(e.Span.Key)}
+			if part, ok := m.begun[inner]; ok { // what went on inside of it is over, too
+				delete(m.begun, inner)
+				m.events.drop(part)
+			}
+			return
+		}
+	}
+	slot := m.events.add(e)
+	if e.Span.Edge != event.Begin {
+		return
+	}
+	if _, twice := m.begun[key]; twice {
+		delete(m.begun, key) // two at once are not ordinary; the timeline sorts them out
+		return
+	}
+	if m.begun == nil {
+		m.begun = map[spanKey]int{}
+	}
+	m.begun[key] = slot
+}
+
+// noiseRun is the event of one sort of noise, and the latest run of such lines.
+type noiseRun struct {
+	slot        int
+	begin, last time.Time
+}
+
+// noisePause is the pause that ends a run of lines: the kubelet's complaints come every 5 s.
+const noisePause = 20 * time.Second
+
+// countNoise keeps the first line of each sort of noise and counts the others in it.
+func (m *eventMaker) countNoise(e *event.Event) {
+	key := spanKey{e.Host, e.Text}
+	at := e.Start.T
+	if n, ok := m.noise[key]; ok {
+		if pause := at.Sub(n.last); pause < 0 || pause > noisePause {
+			n.begin = at
+		}
+		n.last = at
+		m.noise[key] = n
+		messages.CountNoise(m.events.at(n.slot), at.Sub(n.begin))
+		return
+	}
+	if m.noise == nil {
+		m.noise = map[spanKey]noiseRun{}
+	}
+	m.noise[key] = noiseRun{m.events.add(e), at, at}
+}
+
+// lastReading is the latest reading of a number that a log repeats, and when the stretch began of
+// which only one is kept.
+type lastReading struct {
+	slot  int
+	begin time.Time
+	first bool // the file's first, which stays
+}
+
+// betweenReadings is how far apart readings are kept. The kubelet reads every 10 s, and a slope
+// needs no more than this.
+const betweenReadings = 10 * time.Minute
+
+// addReading keeps the first reading of a number, the last of each stretch, and the last of all.
+func (m *eventMaker) addReading(e *event.Event) {
+	key := spanKey{e.Host, e.Source}
+	last, ok := m.readings[key]
+	if passed := e.Start.T.Sub(last.begin); ok && !last.first && passed >= 0 && passed < betweenReadings {
+		*m.events.at(last.slot) = *e
+		return
+	}
+	if m.readings == nil {
+		m.readings = map[spanKey]lastReading{}
+	}
+	m.readings[key] = lastReading{slot: m.events.add(e), begin: e.Start.T, first: !ok}
+}

@@ -1,0 +1,174 @@
+package incident
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/observe/threads"
+	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/stackdump"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// readLog reads a file of log lines. Of the lines those are looked at that hold one of the wanted
+// strings; nil wants goroutine dumps, and lines about them.
+func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wanted *lines.Literals) {
+	var stats lines.Stats
+	var dumps stackdump.Collector
+	var kernel kernelTraces
+	want := dumps.Want
+	if wanted != nil { // headers of dumps are among them
+		want = func(line []byte) bool { return dumps.Pending() || wanted.Match(line) || kernel.want(line) }
+	}
+	log := logReader{file: f}
+	maker := runningMaker{maker: &f.eventMaker}
+	for rec, err := range read(lines.Input{Path: f.account.Path, R: r, Want: want, Stats: &stats}) {
+		if err != nil {
+			if f.addError(err) {
+				break
+			}
+			continue
+		}
+		f.account.Used += rec.Lines
+		source := log.addRecord(&rec)
+		if rec.Wanted {
+			if rec.Unit == "" && f.place.Foreign {
+				rec.Unit = foreignUnit
+			}
+			log.addLoss(&rec)
+			found := dumps.Add(&rec)
+			f.addFound(found)
+			if n := len(found); n > 0 && found[n-1].Source.Line == rec.Pos.Line {
+				continue // the message is a dump, and nothing else
+			}
+			kernel.addRecord(&rec)
+			maker.addRecord(&rec, source)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	maker.wait()
+	f.addFound(dumps.Close())
+	f.addEvents(kernel.events())
+	f.addEvents(log.losses)
+	f.takeSources()
+	f.addStats(stats)
+	if f.asked > maxAsked && f.account.Err == "" {
+		f.account.Err = fmt.Sprintf("%d lines hold a text that rules ask for; only the first %d were shown to them", f.asked, maxAsked)
+	}
+	f.account.Component = f.mainComponent()
+}
+
+// foreignUnit is who writes the lines of a file that none of the node's daemons wrote.
+const foreignUnit = "container"
+
+// logReader follows the records of a log: whose they are, and what is missing between them.
+type logReader struct {
+	*file
+	dated  bool          // a line has a time: settings, and "-- No entries --", are no log
+	losses []event.Event // what the log says is missing from it
+	// The source of the record before, and by what it was found: mostly the next one is of the
+	// same.
+	source     *timeline.SourceBuilder
+	host, unit string
+}
+
+// addRecord adds a record to its source, which it returns.
+func (l *logReader) addRecord(rec *event.Record) *timeline.SourceBuilder {
+	if !l.dated && !rec.Time.IsZero() {
+		l.dated, l.source = true, nil
+	}
+	if l.source == nil || rec.Unit != l.unit || rec.Host != l.host {
+		l.host, l.unit = rec.Host, rec.Unit
+		l.source = l.sources.Builder(rec.Host, l.sourceName(rec.Unit))
+	}
+	l.source.AddRecord(rec)
+	return l.source
+}
+
+// sourceName is the source of what a unit writes; empty for an unknown program.
+func (l *logReader) sourceName(unit string) string {
+	component := daemon.Writer(unit)
+	if unit == "" && l.dated && !l.place.Foreign {
+		component = l.place.Component
+	}
+	if component == "" {
+		return ""
+	}
+	return component + ".log"
+}
+
+// maxLosses bounds the losses kept of one file: a log may report one with every other line.
+const maxLosses = 4096
+
+// addLoss keeps what lines of the file say is missing from it. What journald
+// suppressed lies behind the last line that it kept of the unit.
+func (l *logReader) addLoss(rec *event.Record) {
+	if len(l.losses) == maxLosses || !messages.TellsLoss(rec) {
+		return
+	}
+	kept := *rec // the record itself stays off the heap: there are millions of them
+	e, ok := messages.Loss(&kept)
+	if !ok {
+		return
+	}
+	if b := l.sources.Find(l.host, e.FieldText(event.FieldOf)+".log"); b != nil && !e.End.IsZero() {
+		if last := b.Carried; last.Known && last.Lacks == e.Start.Lacks && last.T.Before(e.Start.T) {
+			e.Start = last
+		}
+	}
+	e.Source = l.source.Name
+	l.losses = append(l.losses, e)
+}
+
+// kernelTraces are the stacks that the kernel printed, of each host in a file, mostly of one.
+type kernelTraces []hostTraces
+
+type hostTraces struct {
+	host string
+	*threads.KernelTraces
+}
+
+// maxTracedHosts bounds the hosts of one file whose stacks are read.
+const maxTracedHosts = 1000
+
+func (k kernelTraces) want(line []byte) bool {
+	for _, t := range k {
+		if t.Want(line) {
+			return true
+		}
+	}
+	return false
+}
+
+func (k *kernelTraces) addRecord(rec *event.Record) {
+	for _, t := range *k {
+		if t.host == rec.Host {
+			t.Add(rec)
+			return
+		}
+	}
+	if len(*k) < maxTracedHosts {
+		t := hostTraces{rec.Host, &threads.KernelTraces{}}
+		*k = append(*k, t)
+		t.Add(rec)
+	}
+}
+
+// events are what the stacks amount to.
+func (k kernelTraces) events() (all []event.Event) {
+	for _, t := range k {
+		made := t.Finish()
+		for i := range made {
+			made[i].Host = t.host
+		}
+		all = append(all, made...)
+	}
+	return all
+}

@@ -1,0 +1,223 @@
+package incident
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/layout"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/traces"
+)
+
+// reader reads the files of the inputs. Its tables are never written to while files are read side
+// by side.
+type reader struct {
+	// readFormat reads a file whose format is known into its slot. A format that is not asked for
+	// stays unread.
+	readFormat func(ctx context.Context, f bundle.File, in parse.Opened, slot *file)
+	wanted     *lines.Literals // every line of a log that is looked at holds one of them
+	lines      *messages.Lines  // what rules ask for by text
+	traces     traceReader
+}
+
+// readEvidence reads all that can be on the timeline.
+func readEvidence(ctx context.Context, o Options) ([]*file, error) {
+	asked := messages.NewLines(o.Catalog.Lines())
+	r := reader{
+		wanted: lines.NewLiterals(append(messages.Literals(), asked.Literals()...)), lines: asked,
+		traces: traceReader{room: traces.MaxHeldParts, newMaker: newTraceEvents},
+	}
+	r.readFormat = r.readEveryFormat
+	files, failures, err := r.readInputs(ctx, o)
+	if len(failures) == len(files) {
+		return nil, errors.Join(append(failures, err)...) // not a single file
+	}
+	return files, err
+}
+
+func (r *reader) readEveryFormat(ctx context.Context, f bundle.File, in parse.Opened, slot *file) {
+	switch read := in.Reader.(type) {
+	case parse.Records:
+		if traces.HasCalls(in.Head) {
+			r.readLogAndTrace(ctx, read, in, slot)
+		} else {
+			slot.readLog(ctx, read, in.R, r.wanted)
+		}
+	case parse.Syscalls:
+		r.traces.read(ctx, f, in, slot)
+	case parse.Samples:
+		slot.readSamples(ctx, read, in.R)
+	case parse.Data:
+		slot.readSnapshot(ctx, read, in)
+	case parse.Dump:
+		slot.readDump(f, in.R)
+	default:
+		slot.account.Format = "unknown"
+		slot.countUnknown(in.R)
+	}
+}
+
+// readInputs walks the inputs and reads every file, at most GOMAXPROCS at once, each into its own
+// slot, so that the result does not depend on which was first. Failures are of inputs that are not
+// there or cannot be opened; the error says that the context ended.
+func (r *reader) readInputs(ctx context.Context, o Options) (files []*file, failures []error, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	limiter := make(chan struct{}, runtime.GOMAXPROCS(0))
+	options := bundle.Options{Inputs: o.Inputs, Stdin: o.Stdin, Limits: o.Limits, Progress: o.Progress, ReadAhead: func(src io.Reader) io.Reader { return readAhead(ctx, &wg, src) }}
+	for f, err := range bundle.Files(ctx, options) {
+		if err != nil {
+			slot, failed := unreadFile(err)
+			files = append(files, slot)
+			if failed {
+				failures = append(failures, err)
+			}
+			continue
+		}
+		slot := newFile(f.Path)
+		slot.lines, slot.modified = r.lines, f.ModTime
+		files = append(files, slot)
+		if f.Stream {
+			r.readFile(ctx, f, slot)
+			continue
+		}
+		limiter <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-limiter }()
+			r.readFile(ctx, f, slot)
+		})
+	}
+	wg.Wait()
+	followLinks(files)
+	r.traces.readSets(ctx, files)
+	return files, failures, ctx.Err()
+}
+
+// joinMissing is the error of those who read dumps or traces alone: of inputs that do not exist. An archive that breaks
+// off has an account that says so.
+func joinMissing(failures []error, ended error) error {
+	missing := slices.DeleteFunc(failures, func(err error) bool {
+		_, broken := errors.AsType[*bundle.ArchiveError](err)
+		return broken
+	})
+	return errors.Join(append(missing, ended)...)
+}
+
+// unreadFile is the slot of what the walk could not give; failed says that it is a whole input.
+func unreadFile(err error) (slot *file, failed bool) {
+	if link, ok := errors.AsType[*bundle.Link](err); ok {
+		slot = newFile(link.Pos.File)
+		slot.link = link
+		return slot, false
+	}
+	if skip, ok := errors.AsType[*event.Skip](err); ok {
+		return refusedFile(skip.Pos.File, skip.Reason), false
+	}
+	input, reason, _ := strings.Cut(err.Error(), ": ") // bundle names the input first
+	return refusedFile(input, reason), true
+}
+
+// readFile opens a file and reads it by the format that its first bytes have.
+func (r *reader) readFile(ctx context.Context, f bundle.File, slot *file) {
+	err := openFile(f, func(in parse.Opened) {
+		slot.account.Format = in.Name
+		r.readFormat(ctx, f, in, slot)
+	})
+	switch {
+	case errors.Is(err, parse.ErrEmpty):
+		slot.account.Format = "empty"
+	case err != nil:
+		slot.account.Format, slot.account.Err = "unknown", err.Error()
+	}
+}
+
+// openFile opens a file, finds its format and hands it to read.
+func openFile(f bundle.File, read func(in parse.Opened)) error {
+	src, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	in, err := parse.Open(src, f.Path)
+	if err != nil {
+		return err
+	}
+	read(in)
+	return nil
+}
+
+// rereadInputs opens those files of the inputs once more that are wanted. Inputs that can be read
+// only once, as stdin, are left out; what cannot be read is too: the first pass has said so.
+func rereadInputs(ctx context.Context, o Options, wanted func(path string) bool, read func(path string, in parse.Opened)) error {
+	var inputs []string
+	for _, input := range o.Inputs {
+		if input != "-" {
+			inputs = append(inputs, input)
+		}
+	}
+	for f, err := range bundle.Files(ctx, bundle.Options{Inputs: inputs, Limits: o.Limits}) {
+		if ctx.Err() != nil {
+			break
+		}
+		if err == nil && wanted(f.Path) {
+			_ = openFile(f, func(in parse.Opened) { read(f.Path, in) })
+		}
+	}
+	return ctx.Err()
+}
+
+// followLinks says of every link whether what it points to was read under its own name.
+func followLinks(files []*file) {
+	read := map[string]bool{}
+	for _, f := range files {
+		if f.link != nil {
+			continue
+		}
+		for name := f.account.Path; name != "." && name != "/" && !read[name]; name = path.Dir(name) {
+			read[name] = true // links to directories are as good
+		}
+	}
+	for _, f := range files {
+		if f.link == nil {
+			continue
+		}
+		f.account.Format = "link"
+		f.account.Err = f.link.Reason
+		for _, target := range layout.Link(f.account.Path, f.link.Target, f.link.Hard) {
+			if read[target] {
+				f.account.Note, f.account.Err = "link to "+target+", which is read", ""
+				break
+			}
+		}
+	}
+}
+
+// countUnknown accounts for a file that no format fits: all its lines are skipped, for one reason.
+func (f *file) countUnknown(r io.Reader) {
+	for line, err := range lines.All(r) {
+		if err != nil {
+			f.account.Err = err.Error()
+			return
+		}
+		f.account.Lines++
+		if len(bytes.TrimSpace(line.Bytes)) == 0 {
+			f.account.Blank++
+		} else {
+			f.account.Skipped++
+		}
+	}
+	f.addSkip(&event.Skip{Pos: event.Pos{File: f.account.Path, Line: 1}, Reason: "no known format"})
+}

@@ -1,0 +1,53 @@
+package incident
+
+import (
+	"context"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/states"
+	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+)
+
+// readSnapshot reads a file that shows a state at one moment. It may hold lines of a log, too.
+func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.Opened) {
+	var stats lines.Stats
+	var events []event.Event
+	snapshot := states.NewSnapshot(opened.Name)
+	log := logReader{file: f}
+	for datum, err := range read(lines.Input{Path: f.account.Path, R: opened.R, Want: states.WantedDatum, Stats: &stats}) {
+		if err != nil {
+			if f.addError(err) {
+				break
+			}
+			continue
+		}
+		f.account.Used += datum.Lines
+		if rec := datum.Log; rec != nil {
+			source := log.addRecord(rec)
+			log.addLoss(rec)
+			f.makeEvents(&line{*rec, source})
+			continue
+		}
+		if f.place.Foreign {
+			continue // of something else, or not in force
+		}
+		events = snapshot.Datum(events[:0], &datum)
+		f.addEvents(events)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	f.addEvents(snapshot.Finish(nil))
+	f.addEvents(log.losses)
+	for name := range snapshot.Sources() {
+		f.source(name)
+	}
+	f.takeSources()
+	f.object = snapshot.Node()
+	if taken := snapshot.Taken(); taken.All.Known || len(taken.Files) > 0 || taken.Face.Known {
+		f.taken = &taken
+	}
+	f.addStats(stats)
+	f.account.Component = f.mainComponent()
+}

@@ -1,0 +1,241 @@
+package incident
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"iter"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/syscalls"
+	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/traces"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// ReadTraces sums up the traces among the inputs, each by itself, in the order of their first
+// files; what strace -ff wrote into several files is one trace. Date is for traces that know no
+// date; nil leaves them without one. Of the options only those count that say what to read. What
+// cannot be read is in the account of its file. The error says that an input does not exist, or
+// that the context ended.
+func ReadTraces(ctx context.Context, o Options, date *traces.Date) ([]*syscalls.Summary, []File, error) {
+	r := reader{traces: traceReader{room: traces.MaxHeldParts, newMaker: newTraceSummary, date: date}}
+	r.readFormat = r.readTraceFormat
+	files, failures, err := r.readInputs(ctx, o)
+	var all []*syscalls.Summary
+	for _, f := range files {
+		if f.summary != nil {
+			all = append(all, f.summary)
+		}
+	}
+	return all, accountsOf(files), joinMissing(failures, err)
+}
+
+func (r *reader) readTraceFormat(ctx context.Context, f bundle.File, in parse.Opened, slot *file) {
+	switch in.Reader.(type) {
+	case parse.Syscalls:
+		r.traces.read(ctx, f, in, slot)
+	case parse.Records:
+		if traces.HasCalls(in.Head) { // in the middle of a ticket, or of a journal
+			r.traces.read(ctx, f, in, slot)
+		}
+	}
+}
+
+// traceReader reads traces, of one file or of several.
+type traceReader struct {
+	newMaker func(name string, form traces.Form, files traceFiles) traceMaker
+	date     *traces.Date // of traces that know none; nil leaves them so
+	room     int64        // bytes left for parts of traces inside of archives; only the walk itself reads those
+}
+
+// traceMaker makes something of one trace, call by call.
+type traceMaker interface {
+	filter() *traces.CallFilter
+	addCall(call *traces.Syscall)
+	finish()
+}
+
+// traceFiles are the files of one trace.
+type traceFiles struct {
+	all    []*file
+	byPath map[string]*file // where strace -ff wrote them; else nil
+}
+
+// find is the file at a path; the first one for a path that is of none.
+func (t traceFiles) find(path string) *file { return cmp.Or(t.byPath[path], t.all[0]) }
+
+// read reads a trace, or keeps a file that strace -ff wrote until all parts of its set are known.
+func (r *traceReader) read(ctx context.Context, f bundle.File, in parse.Opened, slot *file) {
+	if !r.keepPart(f, &in, slot) {
+		r.readWhole(ctx, in, slot)
+	}
+}
+
+// readWhole reads a trace that is all in one file.
+func (r *traceReader) readWhole(ctx context.Context, in parse.Opened, slot *file) {
+	var stats lines.Stats
+	files := traceFiles{all: []*file{slot}}
+	maker := r.newMaker(slot.account.Path, traces.ReadForm(in.Head), files)
+	input := traces.Input{
+		Input: lines.Input{Path: slot.account.Path, R: in.R, Stats: &stats}, Calls: maker.filter(), Go: func(f func()) { go f() },
+	}
+	r.readCalls(ctx, traces.Read(input), files, maker)
+	slot.addStats(stats)
+	maker.finish()
+}
+
+func (r *traceReader) keepPart(f bundle.File, in *parse.Opened, slot *file) bool {
+	part, ok := traces.NewPart(f.Path, in.Head)
+	switch {
+	case ok && !f.Stream:
+		part.Open = parse.TextOpener(f.Path, f.Open)
+	case ok:
+		in.R, ok = part.Hold(in.R, &r.room)
+	}
+	if ok {
+		slot.tracePart = part
+	}
+	return ok
+}
+
+// readSets reads the traces that strace -ff wrote.
+func (r *traceReader) readSets(ctx context.Context, files []*file) {
+	var parts []*traces.Part
+	byPath := map[string]*file{}
+	for _, f := range files {
+		if f.tracePart != nil {
+			parts = append(parts, f.tracePart)
+			byPath[f.account.Path] = f
+		}
+	}
+	for _, set := range traces.Sets(parts) {
+		files := traceFiles{byPath: byPath}
+		for _, p := range set {
+			files.all = append(files.all, byPath[p.Path])
+		}
+		maker := r.newMaker(traces.SetName(set), traces.SetForm(set), files)
+		r.readCalls(ctx, traces.Merge(set, maker.filter()), files, maker)
+		for i, p := range set {
+			f := files.all[i]
+			f.addStats(p.Stats)
+			if p.Err != nil {
+				f.addError(p.Err)
+			}
+		}
+		maker.finish()
+	}
+}
+
+// maxPaste bounds a log with a trace in it: its bytes are kept, to be read twice. In a longer
+// one the trace is text.
+const maxPaste = 8 << 20
+
+// readLogAndTrace reads a log with a trace in it. The account is that of the log, which loses no
+// line.
+func (r *reader) readLogAndTrace(ctx context.Context, read parse.Records, in parse.Opened, slot *file) {
+	text, _ := io.ReadAll(io.LimitReader(in.R, maxPaste+1))
+	slot.readLog(ctx, read, io.MultiReader(bytes.NewReader(text), in.R), r.wanted) // in.R fails again, if it did
+	if len(text) > maxPaste {
+		return
+	}
+	log := slot.account
+	slot.account = File{Path: log.Path} // what is no line of a trace is one of the log
+	in.R = bytes.NewReader(text)
+	r.traces.readWhole(ctx, in, slot)
+	slot.account = log
+}
+
+// readCalls accounts for the calls of one trace and gives them to the maker.
+func (r *traceReader) readCalls(ctx context.Context, calls iter.Seq2[*traces.Syscall, error], files traceFiles, maker traceMaker) {
+	if r.date != nil {
+		calls = traces.WithDate(calls, *r.date)
+	}
+	f := files.all[0]
+	var source *timeline.SourceBuilder // of f
+	for call, err := range calls {
+		if err != nil {
+			at := f
+			if skip, ok := errors.AsType[*event.Skip](err); ok {
+				at = files.find(skip.Pos.File)
+			}
+			if at.addError(err) {
+				break
+			}
+			continue
+		}
+		if f.account.Path != call.Pos.File {
+			f, source = files.find(call.Pos.File), nil
+		}
+		f.account.Component = "strace"
+		f.account.Used += call.Lines
+		if from, to := call.Span(); from.Known {
+			if source == nil {
+				source = f.source("strace")
+			}
+			source.AddSpan(from, to)
+		}
+		maker.addCall(call)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+}
+
+// traceEvents makes events of a trace, and keeps each in the file in which its line stands.
+type traceEvents struct {
+	trace *syscalls.Trace
+	files traceFiles
+	made  []event.Event // of the latest call
+}
+
+func newTraceEvents(_ string, _ traces.Form, files traceFiles) traceMaker {
+	return &traceEvents{trace: syscalls.NewTrace(), files: files}
+}
+
+func (t *traceEvents) filter() *traces.CallFilter { return t.trace.Filter() }
+
+func (t *traceEvents) addCall(call *traces.Syscall) { t.addEvents(t.trace.Call(t.made[:0], call)) }
+
+func (t *traceEvents) finish() { t.addEvents(t.trace.Finish(t.made[:0])) }
+
+func (t *traceEvents) addEvents(made []event.Event) {
+	for i := range made {
+		t.files.find(made[i].Pos().File).events.add(&made[i])
+	}
+	t.made = made
+}
+
+// traceSummary sums a trace up, and keeps that in its first file.
+type traceSummary struct {
+	*syscalls.Summary
+	files traceFiles
+}
+
+func newTraceSummary(name string, form traces.Form, files traceFiles) traceMaker {
+	return &traceSummary{syscalls.NewSummary(name, form), files}
+}
+
+func (t *traceSummary) filter() *traces.CallFilter { return t.Filter() }
+
+func (t *traceSummary) addCall(call *traces.Syscall) { t.Add(call) }
+
+func (t *traceSummary) finish() {
+	var stats lines.Stats
+	for _, f := range t.files.all {
+		a := &f.account
+		stats.Lines += a.Lines
+		stats.Blank += a.Blank
+		t.Skipped += a.Skipped
+		t.FirstSkip = cmp.Or(t.FirstSkip, a.FirstSkip)
+		if t.files.byPath != nil {
+			t.Files = append(t.Files, a.Path)
+		}
+	}
+	t.Finish(stats)
+	t.files.all[0].summary = t.Summary
+}

@@ -1,0 +1,514 @@
+// Package goroutines turns a goroutine dump into events: locks with their holders and waiters, what
+// each holder waits for in the end, deadlocks, and goroutines that wait for something outside.
+package goroutines
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+	"github.com/plegdiag/plegdiag/internal/stackdump"
+)
+
+// Program names the component whose goroutines a dump holds; empty when no frame tells.
+func Program(d *stackdump.Dump) string {
+	first := len(programs)
+	seen := map[string]bool{} // the same functions come again and again
+	for i := range d.Goroutines {
+		for j := range d.Goroutines[i].Frames {
+			f := &d.Goroutines[i].Frames[j]
+			if seen[f.Func] {
+				continue
+			}
+			seen[f.Func] = true
+			name := f.Name()
+			for n := range programs[:first] {
+				if strings.Contains(name, programs[n].part) {
+					first = n
+					break
+				}
+			}
+		}
+	}
+	if first == len(programs) {
+		return ""
+	}
+	return programs[first].component
+}
+
+// Dump appends to dst what the goroutines of one dump tell: locks with their
+// holders and waiters, what each holder waits for in the end, deadlocks, and
+// goroutines that wait for something outside their process. At is when the
+// dump was taken; zero when nothing tells.
+func Dump(dst []event.Event, d *stackdump.Dump, at event.Time) []event.Event {
+	o := dumpObserver{d: d, at: at, component: Program(d), graph: d.Graph(Holds)}
+	locked := map[int]bool{}
+	for i := range o.graph.Locks {
+		lock := &o.graph.Locks[i]
+		if len(lock.Holders) == 0 { // an honest none: waiters alone name no cause
+			if len(lock.Waiters) > 1 {
+				dst = append(dst, o.queue(lock))
+			}
+			continue
+		}
+		for _, h := range lock.Holders {
+			dst = append(dst, o.held(lock, h))
+			locked[h.Goroutine] = true
+		}
+		for _, w := range lock.Waiters {
+			dst = append(dst, o.waiting(lock, w))
+			locked[w.Goroutine] = true
+		}
+	}
+	for _, c := range o.graph.Cycles {
+		dst = append(dst, o.deadlock(c))
+	}
+	telling := map[string]bool{}
+	for i := range d.Goroutines {
+		if !tells(&d.Goroutines[i], telling) {
+			continue
+		}
+		if e, ok := o.relist(i); ok {
+			dst = append(dst, e)
+		}
+		if e, ok := o.syncLoop(i); ok {
+			dst = append(dst, e)
+		}
+		if e, ok := o.outside(i); ok && !locked[i] {
+			dst = append(dst, e)
+		}
+	}
+	return dst
+}
+
+type dumpObserver struct {
+	d         *stackdump.Dump
+	at        event.Time
+	component string
+	graph     stackdump.Graph
+}
+
+// tells says whether a goroutine is inside of a function that the tables name. Known is what was found out about functions.
+func tells(g *stackdump.Goroutine, known map[string]bool) bool {
+	for i := range g.Frames {
+		f := &g.Frames[i]
+		telling, again := known[f.Func]
+		if !again {
+			name := f.Name()
+			telling = scan.ContainsAny(name, relists)
+			for _, w := range waits {
+				telling = telling || strings.Contains(name, w.frames[0])
+			}
+			known[f.Func] = telling
+		}
+		if telling {
+			return true
+		}
+	}
+	return false
+}
+
+// minutesSlack is how much too large the minutes of a goroutine can be: the
+// runtime takes the start of the collection before the one that found the goroutine
+// parked (mgcmark.go, mgc.go), and forces a collection every two minutes.
+const minutesSlack = 2 * time.Minute
+
+// base is what every event of a goroutine has. When it began to wait is known to
+// minutesSlack only, and may be earlier: a process that never collected shows no minutes at all.
+func (o *dumpObserver) base(kind event.Kind, i int) event.Event {
+	g := &o.d.Goroutines[i]
+	e := event.Event{Kind: kind, Component: o.component, Source: "goroutines." + o.component, Open: true, Begun: true}
+	e.IDs.Goroutine = g.ID
+	e.Start, e.End = o.at.Add(-g.Wait), o.at
+	e.Start.Prec = max(e.Start.Prec, min(g.Wait, minutesSlack))
+	e.Fields = []event.Field{event.FieldState.Text(g.State)}
+	if g.Wait > 0 { // no minutes are no evidence of a short wait
+		e.Fields = append(e.Fields, event.FieldWait.Duration(g.Wait))
+	}
+	if call := request(g); call != "" {
+		e.Fields = append(e.Fields, event.FieldCall.Text(call))
+	}
+	if ptr := idPointer(g); ptr != "" {
+		e.Fields = append(e.Fields, event.FieldIDPtr.Text(ptr))
+	}
+	if client := ttrpcClient(g); client != "" {
+		e.Fields = append(e.Fields, event.FieldClient.Text(client))
+	}
+	return e
+}
+
+// held is a goroutine that holds a lock others wait for, and what keeps it from
+// letting go: what it waits for itself, or what those it waits for do.
+func (o *dumpObserver) held(lock *stackdump.Lock, h stackdump.Holder) event.Event {
+	g := &o.d.Goroutines[h.Goroutine]
+	e := o.base(event.KindLockHeld, h.Goroutine)
+	e.IDs.Lock = lock.Addr
+	w := o.way(h.Goroutine)
+	certainty := h.Certainty
+	if w.inferred {
+		certainty = stackdump.Inferred
+	}
+	e.Fields = append(e.Fields,
+		event.FieldOwner.Text(ownerName(lock.Owner)), event.FieldLockType.Text(lock.Type), event.FieldCertainty.Text(certainty), event.FieldRule.Text(h.Rule),
+		event.FieldWaiters.Int(len(lock.Waiters)))
+	e.Fields = append(e.Fields, w.fields...)
+	e.Text = "holds " + lockName(lock) + ", " + w.text
+	e.Evidence = o.quotes(g, append([]event.Quote{quote(&g.Frames[h.Frame])}, w.evidence...))
+	return e
+}
+
+// way is what a goroutine waits for in the end.
+type way struct {
+	fields   []event.Field // doing, rpc, ends, ends_in, waiting, through
+	text     string
+	evidence []event.Quote // of each goroutine on the way: where it wants a lock and why the next one has it
+	inferred bool
+}
+
+// maxLinks bounds the goroutines of a chain that are quoted; the last one always is.
+const maxLinks = 5
+
+// way follows a goroutine from lock to lock. What its own frames say it does stands
+// before what the last one does: a call may wait for a lock of its client.
+func (o *dumpObserver) way(goroutine int) way {
+	c := o.graph.Follow(goroutine)
+	who := &o.d.Goroutines[goroutine]
+	doing, rpc, frame := waitOf(who)
+	w := way{inferred: c.Inferred && doing == ""}
+	if doing == "" && !c.Cyclic {
+		who = &o.d.Goroutines[c.Goroutines[len(c.Goroutines)-1]]
+		doing, rpc, frame = waitOf(who)
+	}
+	w.text = doingText(doing, rpc, who.State)
+	ends := c.End.Kind
+	switch {
+	case c.Cyclic:
+		ends, w.text = deadlocked, "in a deadlock"
+	case doing == "":
+		w.text = endText(c.End, who.State)
+		if at := c.End.Frame; at >= 0 && at < len(who.Frames) {
+			frame = who.Beyond(at)
+		}
+	}
+	w.fields = []event.Field{event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc), event.FieldEnds.Text(ends), event.FieldEndsIn.Text(c.End.What), event.FieldWaiting.Text(w.text)}
+	if through := o.through(&c); through != "" {
+		w.fields = append(w.fields, event.FieldThrough.Text(through))
+		w.text = "waiting for " + through + ", " + w.text
+		w.evidence = o.links(&c)
+	}
+	if frame >= 0 {
+		w.evidence = append(w.evidence, quote(&who.Frames[frame]))
+	}
+	return w
+}
+
+// deadlocked is what a chain ends in that leads back to itself.
+const deadlocked = "deadlock"
+
+// through names the goroutines of a chain behind its first: "goroutine 52 → 37".
+func (o *dumpObserver) through(c *stackdump.Chain) string {
+	var ids []string
+	for _, i := range c.Goroutines[1:] {
+		ids = append(ids, strconv.FormatUint(o.d.Goroutines[i].ID, 10))
+	}
+	if c.Cyclic {
+		ids = append(ids, strconv.FormatUint(o.d.Goroutines[c.Goroutines[c.Back]].ID, 10))
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return "goroutine " + strings.Join(ids, " → ")
+}
+
+// links quotes why each goroutine of a chain waits for the next.
+func (o *dumpObserver) links(c *stackdump.Chain) (all []event.Quote) {
+	for n, i := range c.Goroutines {
+		next := -1
+		switch {
+		case n+1 < len(c.Goroutines):
+			next = c.Goroutines[n+1]
+		case c.Cyclic:
+			next = c.Goroutines[c.Back]
+		}
+		if next < 0 || n >= maxLinks && n+2 < len(c.Goroutines) {
+			continue
+		}
+		all = append(all, o.link(i, next)...)
+	}
+	return all
+}
+
+// link quotes why one goroutine waits for another: the frame in which it wants
+// the lock, the one that shows who has it, and whose that is.
+func (o *dumpObserver) link(from, to int) (all []event.Quote) {
+	f, t := &o.d.Goroutines[from], &o.d.Goroutines[to]
+	if i := o.graph.Wants(from); i >= 0 {
+		lock := &o.graph.Locks[i]
+		w := slices.IndexFunc(lock.Waiters, func(w stackdump.Waiter) bool { return w.Goroutine == from })
+		if at := lock.Waiters[w].Caller; at >= 0 {
+			all = append(all, quote(&f.Frames[at]))
+		}
+		h := slices.IndexFunc(lock.Holders, func(h stackdump.Holder) bool { return h.Goroutine == to })
+		all = append(all, quote(&t.Frames[lock.Holders[h].Frame]))
+	}
+	return append(all, event.Quote{Pos: t.Pos, Text: t.Header})
+}
+
+// quotes is evidence without what comes twice, a goroutine's own header last.
+func (o *dumpObserver) quotes(g *stackdump.Goroutine, all []event.Quote) (once []event.Quote) {
+	for _, q := range append(all, event.Quote{Pos: g.Pos, Text: g.Header}) {
+		if q.Text != "" && !slices.Contains(once, q) {
+			once = append(once, q)
+		}
+	}
+	return once
+}
+
+// deadlock is goroutines of which each waits for a lock that the next one holds. It
+// lasts at least as long as the one of them has waited that came last.
+func (o *dumpObserver) deadlock(c stackdump.Cycle) event.Event {
+	last := slices.MinFunc(c.Goroutines, func(a, b int) int {
+		return cmp.Compare(o.d.Goroutines[a].Wait, o.d.Goroutines[b].Wait)
+	})
+	e := o.base(event.KindLockCycle, last)
+	var ids []string
+	var evidence []event.Quote
+	for n, i := range c.Goroutines {
+		ids = append(ids, strconv.FormatUint(o.d.Goroutines[i].ID, 10))
+		if n < maxLinks {
+			evidence = append(evidence, o.link(i, c.Goroutines[(n+1)%len(c.Goroutines)])...)
+		}
+	}
+	ring := strings.Join(append(ids, ids[0]), " → ")
+	e.Fields = append(e.Fields, event.FieldCertainty.Text(c.Certainty), event.FieldGoroutines.Text(ring), event.FieldMembers.Int(len(ids)))
+	e.Text = "deadlock: goroutines " + ring + " wait for each other's locks"
+	if len(ids) == 1 {
+		e.Text = "deadlock: waits for a lock that it holds itself"
+	}
+	e.Evidence = o.quotes(&o.d.Goroutines[last], evidence)
+	return e
+}
+
+// waiting is a goroutine that waits for a lock whose holder is known.
+func (o *dumpObserver) waiting(lock *stackdump.Lock, w stackdump.Waiter) event.Event {
+	g := &o.d.Goroutines[w.Goroutine]
+	e := o.base(event.KindLockWait, w.Goroutine)
+	e.IDs.Lock = lock.Addr
+	e.Fields = append(e.Fields, event.FieldOwner.Text(ownerName(lock.Owner)), event.FieldMode.Text(w.Mode), event.FieldAddressSure.Bool(lock.AddrSure))
+	if doing, rpc, _ := waitOf(g); doing != "" {
+		e.Fields = append(e.Fields, event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc))
+	}
+	e.Text = "waits for " + lockName(lock)
+	if w.Caller >= 0 && w.Caller < len(g.Frames) {
+		e.Evidence = append(e.Evidence, quote(&g.Frames[w.Caller]))
+	}
+	e.Evidence = append(e.Evidence, event.Quote{Pos: g.Pos, Text: g.Header})
+	return e
+}
+
+// queue is goroutines that wait for a lock whose holder the dump does not show: it was cut, or the holder's frames show no address.
+// It is told by the one that has waited longest.
+func (o *dumpObserver) queue(lock *stackdump.Lock) event.Event {
+	longest := slices.MaxFunc(lock.Waiters, func(a, b stackdump.Waiter) int {
+		return cmp.Or(cmp.Compare(o.d.Goroutines[a.Goroutine].Wait, o.d.Goroutines[b.Goroutine].Wait), cmp.Compare(b.Goroutine, a.Goroutine))
+	})
+	e := o.waiting(lock, longest)
+	e.Kind = event.KindLockQueue
+	e.Fields = append(e.Fields, event.FieldLockType.Text(lock.Type), event.FieldWaiters.Int(len(lock.Waiters)))
+	e.Text = strconv.Itoa(len(lock.Waiters)) + " goroutines wait for " + lockName(lock) + "; the dump does not show who holds it"
+	return e
+}
+
+// relist is the kubelet's relist goroutine and the step in which it sits (pkg/kubelet/pleg/generic.go).
+func (o *dumpObserver) relist(i int) (event.Event, bool) {
+	g := &o.d.Goroutines[i]
+	at := frameWith(g, 0, relists...)
+	if at < 0 {
+		return event.Event{}, false
+	}
+	phase := "unknown"
+	switch {
+	case strings.HasPrefix(g.State, "chan send") && !strings.Contains(strings.Join(names(g.Frames[:at]), " "), "/"):
+		phase = "send" // nothing but the runtime above relist itself
+	case frameWith(g, 0, "(*GenericPLEG).updateCache") >= 0:
+		phase = "pod"
+	case frameWith(g, 0, ".GetPods") >= 0:
+		phase = "list"
+	}
+	e := o.base(event.KindRelist, i)
+	w := o.way(i)
+	e.Fields = append(append(e.Fields, event.FieldPhase.Text(phase)), w.fields...)
+	if cache := frameWith(g, 0, "(*GenericPLEG).updateCache"); cache >= 0 {
+		if ptr := uidPointer(g.Frames[cache].Args); ptr != "" {
+			e.Fields = append(e.Fields, event.FieldPodPtr.Text(ptr))
+		}
+	}
+	e.Text = "relist sits in phase " + phase + ", " + w.text
+	e.Evidence = o.quotes(g, append([]event.Quote{quote(&g.Frames[at])}, w.evidence...))
+	return e, true
+}
+
+// syncLoop is the kubelet's sync loop inside of one of its handlers (pkg/kubelet/kubelet.go); between two of them it tells nothing.
+func (o *dumpObserver) syncLoop(i int) (event.Event, bool) {
+	g := &o.d.Goroutines[i]
+	at := frameWith(g, 0, "(*Kubelet).syncLoopIteration")
+	if at < 1 || strings.HasPrefix(g.Frames[at-1].Name(), "runtime.") {
+		return event.Event{}, false
+	}
+	e := o.base(event.KindSyncLoop, i)
+	doing, rpc, frame := waitOf(g)
+	handler := g.Frames[at-1].Name()
+	handler = handler[strings.LastIndexByte(handler, '.')+1:]
+	e.Fields = append(e.Fields, event.FieldHandler.Text(handler), event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc))
+	e.Text = "the sync loop sits in " + handler + ", " + doingText(doing, rpc, g.State)
+	e.Evidence = append(e.Evidence, quote(&g.Frames[at-1]))
+	if frame >= 0 && frame != at-1 {
+		e.Evidence = append(e.Evidence, quote(&g.Frames[frame]))
+	}
+	e.Evidence = append(e.Evidence, event.Quote{Pos: g.Pos, Text: g.Header})
+	return e, true
+}
+
+// outside is a goroutine that waits, without a lock that others want, for something outside its process.
+func (o *dumpObserver) outside(i int) (event.Event, bool) {
+	g := &o.d.Goroutines[i]
+	doing, rpc, frame, guess := waitRow(g)
+	if doing == "" || rpc == "Wait" { // one Wait per running container, of any age, is normal
+		return event.Event{}, false
+	}
+	e := o.base(event.KindGoroutine, i)
+	certainty := "observed"
+	if guess {
+		certainty = "inferred"
+	}
+	e.Fields = append(e.Fields, event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc), event.FieldCertainty.Text(certainty))
+	e.Text = doingText(doing, rpc, g.State)
+	e.Evidence = append(e.Evidence, quote(&g.Frames[frame]), event.Quote{Pos: g.Pos, Text: g.Header})
+	return e, true
+}
+
+// waitOf is what a goroutine waits for outside its process, the method it
+// called there, and the frame that says so; -1 when nothing does.
+func waitOf(g *stackdump.Goroutine) (doing, rpc string, frame int) {
+	doing, rpc, frame, _ = waitRow(g)
+	return doing, rpc, frame
+}
+
+func waitRow(g *stackdump.Goroutine) (doing, rpc string, frame int, guess bool) {
+	for _, w := range waits {
+		first := frameWith(g, 0, w.frames[0])
+		last := first
+		for _, part := range w.frames[1:] {
+			if last >= 0 {
+				last = frameWith(g, last+1, part)
+			}
+		}
+		if last < 0 || !strings.HasPrefix(g.State, w.state) || w.lock && !scan.ContainsAny(g.State, mutexStates) {
+			continue
+		}
+		if receiver := w.frames[0]; strings.HasSuffix(receiver, ").") {
+			// go-runc and generated clients call themselves: the outermost of their frames is the call.
+			for first+1 < len(g.Frames) && strings.Contains(g.Frames[first+1].Name(), receiver) {
+				first++
+			}
+			rpc = methodAfter(g.Frames[first].Name(), receiver)
+		}
+		return w.doing, rpc, first, w.guess
+	}
+	return "", "", -1, false
+}
+
+// request is the request that a goroutine serves: the outermost method of one of the servers.
+func request(g *stackdump.Goroutine) string {
+	for _, frame := range slices.Backward(g.Frames) {
+		name := frame.Name()
+		for _, s := range servers {
+			if !strings.Contains(name, s) {
+				continue
+			}
+			if m := methodAfter(name, s); m != "" {
+				return m
+			}
+			return s[strings.IndexByte(s, '.')+1:]
+		}
+	}
+	return ""
+}
+
+// idPointer is the address of the container id in a containerstore.Container
+// passed by value: its first field is Metadata, whose first field is the ID, a
+// string of 64 (0x40) bytes. Goroutines that show the same address work on the same container.
+func idPointer(g *stackdump.Goroutine) string {
+	for i := range g.Frames {
+		rest, ok := cutAfter(g.Frames[i].Args, "{{{0x")
+		if !ok {
+			continue
+		}
+		addr, rest, _ := strings.Cut(rest, ",")
+		if strings.HasPrefix(rest, " 0x40}") && !strings.HasSuffix(addr, "?") {
+			return "0x" + addr
+		}
+	}
+	return ""
+}
+
+// ttrpcClient is the address of the ttrpc client that a goroutine works in: one
+// per shim, so goroutines that show the same address speak to the same shim.
+func ttrpcClient(g *stackdump.Goroutine) string {
+	for _, f := range slices.Backward(g.Frames) {
+		if !strings.Contains(f.Name(), "ttrpc.(*Client).") {
+			continue
+		}
+		if a, ok := f.Receiver(); ok && a.Sure && a.Known {
+			return "0x" + strconv.FormatUint(a.Value, 16)
+		}
+	}
+	return ""
+}
+
+// uidPointer is the address of a pod's uid, a string of 36 (0x24) bytes, among
+// the arguments of updateCache. Within one relist another address is another pod.
+func uidPointer(args string) string {
+	before, _, ok := strings.Cut(args, ", 0x24")
+	ptr := strings.TrimLeft(before[strings.LastIndex(before, " ")+1:], "{")
+	if !ok || !strings.HasPrefix(ptr, "0x") || strings.HasSuffix(ptr, "?") {
+		return ""
+	}
+	return ptr
+}
+
+func cutAfter(s, mark string) (string, bool) {
+	_, rest, ok := strings.Cut(s, mark)
+	return rest, ok
+}
+
+// frameWith is the first frame from i on whose name holds one of the parts; -1 when none does.
+func frameWith(g *stackdump.Goroutine, i int, parts ...string) int {
+	for ; i < len(g.Frames); i++ {
+		if scan.ContainsAny(g.Frames[i].Name(), parts) {
+			return i
+		}
+	}
+	return -1
+}
+
+func names(frames []stackdump.Frame) []string {
+	all := make([]string, len(frames))
+	for i := range frames {
+		all[i] = frames[i].Name()
+	}
+	return all
+}
+
+// methodAfter is the method behind a receiver in a function's name: "UpdateContainerResources" of "….(*criService).UpdateContainerResources.func1".
+func methodAfter(name, receiver string) string {
+	_, m, _ := strings.Cut(name, receiver)
+	m, _, _ = strings.Cut(m, ".")
+	return strings.TrimSuffix(m, "-fm")
+}
+
+func quote(f *stackdump.Frame) event.Quote { return event.Quote{Pos: f.Pos, Text: f.Raw} }

@@ -1,0 +1,21 @@
+package messages
+
+import (
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// crioTable: CRI-O 1.14 to 1.35, whose lines are logrus text as containerd's.
+var crioTable = table{
+	component: "crio",
+	rows: []row{
+		{[]string{"Starting CRI-O"}, crioVersion},
+		{crashMarks, crash},
+	},
+}
+
+// crioVersion: info Starting CRI-O, version: 1.26.1, git: abc(dirty)   (≥ 1.24; before that, without the version).
+func crioVersion(r *event.Record) (event.Event, bool) {
+	return facts.New("crio.version", scan.Version(scan.After(r.Message(), "version: ")))
+}

@@ -1,0 +1,120 @@
+package messages
+
+import (
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// busTable: dbus-daemon 1.6 to 1.16 and dbus-broker, and what programs say when
+// the bus or systemd behind it did not serve them: systemd's tools, and runc 1.0-rc6
+// to 1.4 in the logs of those who ran it.
+var busTable = table{
+	component: "dbus",
+	relays:    []string{"kubelet", "containerd", "dockerd", "crio", "systemd"},
+	rows: []row{
+		{[]string{"maximum number of active connections", "exceeded its "}, busLimit},
+		{[]string{"Failed to activate service ", "PolicyKit1 timed out"}, activationTimeout},
+		{[]string{"Argument list too long"}, unitsFull},
+		{[]string{"destination has a full message queue"}, queueFull},
+		{[]string{
+			"Failed to start transient scope unit: ", "Failed to start session scope ", "Failed to list units: ", "Failed to reload daemon: ",
+			"Failed to get properties: ", "waiting for systemd to create ", "waiting for systemd to remove ", "waiting for StartTransientUnit",
+			"waiting for StopUnit",
+		}, systemdTimeout},
+	},
+}
+
+// busLimit is the bus refusing what one user asks of it:
+//
+//	dbus-daemon  [system] The maximum number of active connections for UID 0 has been reached (max_connections_per_user=256)
+//	its clients  Failed to open connection to "system" message bus: The maximum number of active connections for UID 0 has been reached
+//	dbus-broker  UID 0 exceeded its 'bytes' quota on UID 0.
+func busLimit(r *event.Record) (event.Event, bool) {
+	text := r.Raw
+	uid := scan.Digits(scan.After(text, "active connections for UID "))
+	limit := "connections"
+	if uid == "" {
+		quota, rest, ok := strings.Cut(text, " exceeded its '")
+		if !ok || !strings.Contains(rest, "' quota on UID ") {
+			return event.Event{}, false
+		}
+		uid = scan.Digits(quota[strings.LastIndex(quota, " ")+1:])
+		limit, _, _ = strings.Cut(rest, "'")
+	}
+	e := event.Event{Kind: event.KindBusLimit, Text: "the bus refuses UID " + uid + ": its limit of " + limit + " is reached"}
+	e.Fields = []event.Field{event.FieldUID.Text(uid), event.FieldLimit.Text(limit), event.FieldOnContainer.Bool(aboutContainer(r))}
+	return e, uid != ""
+}
+
+// aboutContainer says that an error befell somebody who creates or changes a
+// container or its cgroup: a daemon that is known to, or runc's own words.
+func aboutContainer(r *event.Record) bool {
+	switch daemon.Writer(r.Unit) {
+	case "kubelet", "containerd", "dockerd", "crio":
+		return true
+	case "":
+		return scan.ContainsAny(r.Raw, []string{"OCI runtime", "oci runtime", "cgroup", "andbox", "ontainer", "runc", "kubelet"})
+	}
+	return false
+}
+
+// activationTimeout is the bus that does not know who serves a name. For
+// systemd's own name it means that PID 1 has lost its connection to the bus.
+//
+//	[system] Failed to activate service 'org.freedesktop.systemd1': timed out (service_start_timeout=25000ms)
+//	Activation of org.freedesktop.PolicyKit1 timed out      (dbus ≤ 1.10)
+func activationTimeout(r *event.Record) (event.Event, bool) {
+	text := r.Raw
+	service, ok := scan.Between(text, "Failed to activate service '", "'")
+	if !ok {
+		service, ok = scan.Between(text, "Activation of ", " ")
+	}
+	if !ok || !strings.Contains(text, "timed out") {
+		return event.Event{}, false
+	}
+	e := event.Event{Kind: event.KindActivationTimeout, Text: "nobody answers for " + service + " on the bus"}
+	e.Fields = []event.Field{event.FieldService.Text(service), event.FieldOnContainer.Bool(aboutContainer(r))}
+	return e, true
+}
+
+// queueFull is a message for PID 1 that the bus drops because PID 1 does not read:
+//
+//	Rejected: destination has a full message queue, 0 matched rules; type="method_call", sender=":1.24" (uid=0 pid=1609 comm="…")
+//	interface="…" member="StartTransientUnit" … destination="org.freedesktop.systemd1" (uid=0 pid=1 comm="/usr/lib/systemd/systemd …")
+//
+// Most such lines are about signals for a client that sleeps (systemd/systemd#21227).
+func queueFull(r *event.Record) (event.Event, bool) {
+	receiver := scan.After(r.Raw, ` destination="`, ` destination=\"`)
+	if !strings.Contains(receiver, "(uid=0 pid=1 ") {
+		return event.Event{}, false
+	}
+	e := event.Event{Kind: event.KindQueueFull, Text: "PID 1 does not read its messages: its queue is full"}
+	member, ok := scan.Between(r.Raw, `member="`, `"`)
+	if !ok {
+		member, _ = scan.Between(r.Raw, `member=\"`, `\"`)
+	}
+	e.Fields = []event.Field{event.FieldMember.Text(member), event.FieldOnContainer.Bool(aboutContainer(r))}
+	return e, true
+}
+
+// systemdTimeout is a program that waited for systemd in vain:
+//
+//	Failed to start transient scope unit: Connection timed out         (systemd-run, in the kubelet's log: it mounts with it)
+//	Failed to list units: Connection timed out                         (systemctl)
+//	Failed to reload daemon: No buffer space available
+//	Timeout waiting for systemd to create cri-containerd-<id>.scope    (runc ≥ 1.0-rc93, after 30 s, an error)
+//	Timed out while waiting for StartTransientUnit(x.scope) completion signal from dbus. Continuing...     (rc6 to rc92, after 1 s)
+func systemdTimeout(r *event.Record) (event.Event, bool) {
+	text := r.Raw
+	runc := scan.ContainsAny(text, []string{"Timeout waiting for systemd to ", "imed out while waiting for "})
+	if !runc && !scan.ContainsAny(text, []string{": Connection timed out", ": No buffer space available", ": Transport endpoint is not connected"}) {
+		return event.Event{}, false
+	}
+	e := event.Event{Kind: event.KindSystemdTimeout, Text: "systemd did not answer in time"}
+	e.IDs.Container = scan.FindID(text)
+	e.Fields = []event.Field{event.FieldRunc.Bool(runc), event.FieldOnContainer.Bool(runc || aboutContainer(r))}
+	return e, true
+}

@@ -1,0 +1,53 @@
+package messages
+
+import (
+	"sync"
+
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+)
+
+// rowIndex finds the rows that a line may belong to by one look at the line, however many rows there are.
+type rowIndex struct {
+	literals *lines.Literals
+	rows     [][]int // of each literal, the places of its rows in the order of the tables
+}
+
+// rowSet is a set of rows, by their places in the order of the tables. It has room for 256.
+type rowSet [4]uint64
+
+// rowsOf is the index of all tables.
+var rowsOf = sync.OnceValue(func() *rowIndex {
+	x := &rowIndex{}
+	var all []string
+	at := 0
+	places := map[string][]int{}
+	for _, t := range tables {
+		for _, row := range t.rows {
+			for _, s := range row.literals {
+				if places[s] == nil {
+					all = append(all, s)
+				}
+				places[s] = append(places[s], at)
+			}
+			at++
+		}
+	}
+	for _, s := range all {
+		x.rows = append(x.rows, places[s])
+	}
+	x.literals = lines.NewLiterals(all)
+	return x
+})
+
+// in are the rows of which one literal at least stands in the line.
+func (x *rowIndex) in(line string) (found rowSet) {
+	x.literals.All([]byte(line), func(id int) {
+		for _, at := range x.rows[id] {
+			found[at/64] |= 1 << (at % 64)
+		}
+	})
+	return found
+}
+
+// has says whether the row at a place is in the set.
+func (s *rowSet) has(at int) bool { return s[at/64]>>(at%64)&1 != 0 }

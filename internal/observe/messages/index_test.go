@@ -1,0 +1,26 @@
+package messages
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestRowSetHoldsAllRows: a set of rows has a bit for every row of the tables. One row more would
+// panic at its first line.
+func TestRowSetHoldsAllRows(t *testing.T) {
+	rows := 0
+	for _, table := range tables {
+		for _, row := range table.rows {
+			require.NotEmpty(t, row.literals, "a row without a literal is never looked at")
+			var found rowSet
+			if rows < len(found)*64 {
+				found = rowsOf().in(row.literals[0])
+				require.True(t, found.has(rows), "%s: %q", table.component, row.literals[0])
+			}
+			rows++
+		}
+	}
+	require.LessOrEqual(t, rows, len(rowSet{})*64, "make rowSet larger")
+	t.Logf("%d of %d rows", rows, len(rowSet{})*64)
+}

@@ -1,0 +1,580 @@
+package messages
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
+)
+
+// kubeletTable: Kubernetes 1.5 to 1.34. Up to 1.20 lines are prose, from 1.21
+// on they are "message" key="value"; severity of the skip line changed from I to E between 1.16 and 1.18.
+var kubeletTable = table{
+	component: "kubelet",
+	rows: []row{
+		{[]string{"PLEG is not healthy"}, PLEGUnhealthy},
+		{[]string{"Unable to retrieve pods"}, relistFailed},
+		{[]string{"from runtime service failed", "from image service failed", "PodSandboxStatus of sandbox", "getPodContainerStatuses"}, criError},
+		{callerTexts(), callerError},
+		{[]string{"Node became not ready", "NodeNotReady"}, nodeNotReady},
+		{[]string{"NodeReady", "Node became ready"}, nodeReady},
+		{[]string{"Started kubelet"}, kubeletStart},
+		{[]string{"ontainer garbage collection failed", "ContainerGCFailed"}, gcFailed},
+		{[]string{"ontainer runtime is down"}, runtimeDown},
+		{[]string{"vent channel is full"}, channelFull},
+		{[]string{"EventedPLEG: pleg event channel capacity is full"}, eventedFull},
+		{[]string{"Failed to get container events", "Fall back to Generic PLEG"}, eventedBroken},
+		{[]string{"syncloop failed", "Housekeeping took longer than"}, syncLoopLate},
+		{[]string{"failed on the status hook for pod"}, statusHookFailed},
+		{[]string{"ContainerDied"}, containerDied},
+		{[]string{"Killing unwanted container"}, killUnwanted},
+		{[]string{"will be restarted"}, restartWanted},
+		{[]string{"cpumanager] starting with", "Starting CPU manager"}, cpuManager},
+		{[]string{"kubeletVersion", "Kubelet version"}, kubeletVersion},
+		{[]string{"attempting to reclaim", "HasInsufficientPID"}, pidPressure},
+		{[]string{"pid.available"}, pidsAvailable},
+		{[]string{"on following dirs took "}, slowDU},
+		{[]string{"FLAG: --"}, kubeletFlag},
+		{[]string{"Container Manager object based on Node Config"}, nodeConfig},
+	},
+}
+
+// PLEGUnhealthy:
+//
+//	≤ 1.20  skipping pod synchronization - [PLEG is not healthy: pleg was last seen active 3m0.1s ago; threshold is 3m0s]
+//	≥ 1.21  "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m0.1s ago; threshold is 3m0s"
+//	≥ 1.13  … pleg has yet to be successful
+//	≤ 1.12  … last seen active 2562047h47m16.854775807s ago (the zero time)
+func PLEGUnhealthy(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	if strings.Contains(r.Raw, "Node became not ready") || strings.Contains(text, "setters.go") {
+		return event.Event{}, false // the condition line repeats the message
+	}
+	if s := errorOf(r); strings.Contains(s, "PLEG is not healthy") {
+		text = s
+	}
+	e := event.Event{Kind: event.KindPLEGUnhealthy, Text: "PLEG is not healthy"}
+	if strings.Contains(text, "pleg has yet to be successful") {
+		e.Fields = []event.Field{event.FieldNever.Bool(true)}
+		e.Text = "no relist has succeeded since the kubelet started"
+		return e, true
+	}
+	age, ok := scan.Duration(text, "last seen active ", " ago")
+	if !ok {
+		return event.Event{}, false
+	}
+	if age > event.LongestSpan {
+		e.Fields = []event.Field{event.FieldNever.Bool(true)}
+		e.Text = "no relist has succeeded since the kubelet started"
+		return e, true
+	}
+	e.Fields = []event.Field{event.FieldAge.Duration(age)}
+	if threshold, ok := scan.Duration(text, "threshold is ", ""); ok {
+		e.Fields = append(e.Fields, event.FieldThreshold.Duration(threshold))
+	}
+	e.Text = "PLEG was last seen active " + age.String() + " ago"
+	return e, true
+}
+
+func relistFailed(r *event.Record) (event.Event, bool) {
+	text := errorOf(r)
+	if text == "" {
+		text = r.Message()
+	}
+	e := event.Event{
+		Kind:   event.KindRelistFailed,
+		Fields: append([]event.Field{event.FieldError.Text(text), event.FieldDeadline.Bool(isDeadline(text))}, tooLarge(text)...),
+		Text:   "relist could not list the pods",
+	}
+	e.Fields = append(e.Fields, lostRuntime(text)...)
+	return e, true
+}
+
+// lostRuntime says of an error that the runtime's process is not there: gone
+// names the runtime whose socket refuses, cut is a connection that broke.
+//
+//	connection error: desc = "transport: Error while dialing dial unix /run/containerd/containerd.sock: connect: connection refused"
+//	… connect: no such file or directory
+//	Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?   (dockershim, docker 17.05 on)
+//	error reading from server: EOF; … read: connection reset by peer; transport is closing (grpc ≤ 1.36)
+func lostRuntime(reason string) []event.Field {
+	switch {
+	case strings.Contains(reason, "Cannot connect to the Docker daemon"):
+		return []event.Field{event.FieldGone.Text("dockerd")}
+	case strings.Contains(reason, "dial unix") && (strings.Contains(reason, "connection refused") || strings.Contains(reason, "no such file or directory")):
+		socket, _, _ := strings.Cut(scan.After(reason, "dial unix "), ".sock")
+		return []event.Field{event.FieldGone.Text(daemon.RuntimeOf(socket[strings.LastIndexByte(socket, '/')+1:]))}
+	case scan.ContainsAny(reason, []string{"error reading from server: ", "transport is closing", "connection reset by peer"}):
+		return []event.Field{event.FieldCut.Bool(true)}
+	}
+	return nil
+}
+
+// tooLarge is what grpc says about an answer above the limit of the side that
+// refuses it: the runtime that sends it, or the kubelet that receives it.
+//
+//	grpc ≥ 1.4  rpc error: code = ResourceExhausted desc = grpc: trying to send message larger than max (16791221 vs. 16777216)
+//	            rpc error: code = ResourceExhausted desc = grpc: received message larger than max (4195017 vs. 4194304)
+//	grpc ≤ 1.3  rpc error: code = Internal desc = grpc: received message length 5547796 exceeding the max size 4194304
+func tooLarge(text string) []event.Field {
+	side, rest := "", ""
+	for _, s := range []struct{ side, before string }{
+		{"sender", "trying to send message larger than max ("},
+		{"receiver", "received message larger than max ("},
+		{"receiver", "received message length "},
+	} {
+		if _, after, ok := strings.Cut(text, s.before); ok {
+			side, rest = s.side, after
+			break
+		}
+	}
+	size, err := strconv.ParseInt(scan.Digits(rest), 10, 64)
+	if err != nil {
+		return nil
+	}
+	limit, err := strconv.ParseInt(scan.Digits(scan.After(rest, " vs. ", " exceeding the max size ")), 10, 64)
+	if err != nil {
+		return nil
+	}
+	return []event.Field{event.FieldSize.Number(float64(size)), event.FieldLimit.Number(float64(limit)), event.FieldRefusedBy.Text(side)}
+}
+
+// gcFailed is the kubelet's garbage collection without a list to work on:
+//
+//	"Container garbage collection failed" err="rpc error: …"                       (the kubelet's log, quoted from 1.21 on)
+//	Warning  ContainerGCFailed  119s (x2523 over 42h)  kubelet  rpc error: …       (events of the node)
+func gcFailed(r *event.Record) (event.Event, bool) {
+	reason := errorOf(r)
+	if reason == "" {
+		reason = scan.After(r.Message(), "rpc error: ")
+	}
+	e := event.Event{Kind: event.KindGCFailed, Text: "the kubelet could not collect dead containers"}
+	e.Fields = append([]event.Field{event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(reason))}, tooLarge(reason)...)
+	return e, reason != ""
+}
+
+// criError: remote_runtime.go's own lines, and kuberuntime's for the sandbox status:
+//
+//	≤ 1.20  ListContainers with filter &ContainerFilter{…} from runtime service failed: rpc error: …
+//	        ContainerStatus "<id>" from runtime service failed: …
+//	        PodSandboxStatus of sandbox "<id>" for pod "<p>" error: …
+//	≥ 1.21  "ListContainers with filter from runtime service failed" err="…" filter="…"
+//	        "ContainerStatus from runtime service failed" err="…" containerID="<id>"
+//	        "PodSandboxStatus of sandbox for pod" err="…" podSandboxID="<id>" pod="…"
+//	        "Version from runtime service failed" err="…"; "Get ImageStatus from image service failed" err="…" image="…"
+func criError(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	method := ""
+	for _, m := range criMethods {
+		if strings.HasPrefix(strings.TrimLeft(text, `"`), m) || strings.Contains(text, "] "+m) || strings.Contains(text, "Get "+m) {
+			method = m
+			break
+		}
+	}
+	if method == "" {
+		return event.Event{}, false
+	}
+	return failedCall(r, method)
+}
+
+// failedCall is a call of the CRI that the kubelet says has failed. One that the runtime has not is no failure.
+func failedCall(r *event.Record, method string) (event.Event, bool) {
+	text := r.Message()
+	reason := errorOf(r)
+	if reason == "" {
+		reason = scan.After(text, " failed: ", " error: ")
+	}
+	e := event.Event{Kind: event.KindCRIError, Text: method + " failed"}
+	e.Fields = []event.Field{event.FieldMethod.Text(method), event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(text) || isDeadline(reason))}
+	e.Fields = append(e.Fields, tooLarge(reason)...)
+	e.Fields = append(e.Fields, lostRuntime(reason)...)
+	for _, key := range []string{"containerID", "podSandboxID", "podSandboxId"} {
+		if id, ok := r.Field(key); ok {
+			e.IDs.Container = scan.ContainerID(id)
+		}
+	}
+	if e.IDs.Container == "" {
+		if quoted, ok := scan.Between(text, `"`, `"`); ok {
+			e.IDs.Container = scan.ContainerID(quoted)
+		}
+	}
+	if method == "PodSandboxStatus" {
+		e.IDs.Sandbox, e.IDs.Container = e.IDs.Container, ""
+	}
+	if pod, ok := r.Field("pod"); ok {
+		e.IDs.Pod = pod
+	}
+	if isDeadline(text) || isDeadline(reason) {
+		e.Text = method + " ran into its deadline"
+	}
+	return e, !strings.Contains(reason, "code = Unimplemented")
+}
+
+// criMethods are the calls of the kubelet's remote clients; longer names first where one begins another. PullImage is not
+// among them: what it waits for is a registry.
+var criMethods = []string{
+	"ListContainerStats", "ListContainers", "ListPodSandboxStats", "ListPodSandboxMetrics", "ListPodSandbox", "ContainerStatus", "ContainerStats",
+	"PodSandboxStatus", "UpdateContainerResources", "ExecSync", "StartContainer", "StopContainer", "CreateContainer", "RemoveContainer",
+	"RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "Status", "Version", "RuntimeConfig", "ListImages", "ImageFsInfo", "ImageStatus",
+}
+
+// callerErrors are what callers of a remote client say of its error, right after the client's own line where that was not lost:
+//
+//	≤ 1.20  ListPodSandbox failed: rpc error: …; ListContainers failed: rpc error: …; Container runtime sanity check failed: rpc error: …
+//	        [cpumanager] reconcileState: failed to update container (pod: p, container: c, container id: <id>, cpuset: "0-1", error: …)
+//	≥ 1.21  "Failed to list pod sandboxes" err="…"; "ListContainers failed" err="…"; "Container runtime sanity check failed" err="…"
+//	        "ReconcileState: failed to update container" err="…" pod="ns/p" containerName="c" containerID="<id>" cpuSet="0-1"
+var callerErrors = []struct{ text, method string }{
+	{"Failed to list pod sandboxes", "ListPodSandbox"},
+	{"ListPodSandbox failed", "ListPodSandbox"},
+	{"ListContainers failed", "ListContainers"},
+	{"Container runtime sanity check failed", "Status"},
+	{"econcileState: failed to update container", "UpdateContainerResources"},
+}
+
+func callerTexts() []string {
+	var all []string
+	for _, c := range callerErrors {
+		all = append(all, c.text)
+	}
+	return all
+}
+
+// callerError is an error of the CRI in the words of whoever made the call; the timeline joins it with the client's.
+func callerError(r *event.Record) (event.Event, bool) {
+	for _, c := range callerErrors {
+		if !strings.Contains(r.Message(), c.text) {
+			continue
+		}
+		e, ok := failedCall(r, c.method)
+		if e.IDs.Container == "" {
+			e.IDs.Container = scan.ContainerID(scan.After(r.Message(), "container id: "))
+		}
+		reason, _ := e.Get(event.FieldError)
+		e.Fields = append(e.Fields, event.FieldCaller.Bool(true))
+		return e, ok && reason.Text() != ""
+	}
+	return event.Event{}, false
+}
+
+// nodeNotReady:
+//
+//	≤ 1.20  Node became not ready: {Type:Ready Status:False … Reason:KubeletNotReady Message:PLEG is not healthy: …}
+//	        Recording NodeNotReady event message for node X
+//	≥ 1.21  "Node became not ready" node="X" condition={…}
+//	        "Recording event message for node" node="X" event="NodeNotReady"
+func nodeNotReady(r *event.Record) (event.Event, bool) {
+	text := r.Raw
+	e := event.Event{Kind: event.KindNodeNotReady, Text: "node became NotReady"}
+	switch {
+	case strings.Contains(text, "NodeStatusUnknown"):
+		return event.Event{}, false // set by the controller, never by PLEG
+	case strings.Contains(text, "Node became not ready"):
+		e.Fields = []event.Field{event.FieldPLEG.Bool(strings.Contains(text, "PLEG is not healthy"))}
+	case strings.Contains(text, "event message for node"):
+	default:
+		return event.Event{}, false
+	}
+	return e, true
+}
+
+// Heartbeat is the moment, with an offset, that the kubelet tells when it reports its node's condition, a little before it logs so:
+//
+//	≤ 1.20  Node became not ready: {Type:Ready … LastHeartbeatTime:2023-11-08 09:33:12.09 +0800 CST m=+1234.5 …}
+//	≥ 1.21  "Node became not ready" node="X" condition={"type":"Ready",…,"lastHeartbeatTime":"2023-11-08T01:33:12Z",…}
+func Heartbeat(r *event.Record) (at time.Time, ok bool) {
+	if _, rest, found := strings.Cut(r.Raw, "LastHeartbeatTime:"); found {
+		if words := strings.SplitN(rest, " ", 4); len(words) == 4 {
+			at, err := time.Parse("2006-01-02 15:04:05.999999999 -0700", strings.Join(words[:3], " "))
+			return at, err == nil
+		}
+	}
+	_, rest, _ := strings.Cut(r.Raw, `lastHeartbeatTime":"`)
+	stamp, _, _ := strings.Cut(rest, `"`)
+	at, err := time.Parse(time.RFC3339, stamp)
+	return at, err == nil
+}
+
+func nodeReady(r *event.Record) (event.Event, bool) {
+	text := r.Raw
+	if strings.Contains(text, "Node became ready") ||
+		strings.Contains(text, "event message for node") && strings.Contains(text, "NodeReady") {
+		return event.Event{Kind: event.KindNodeReady, Text: "node became Ready"}, true
+	}
+	return event.Event{}, false
+}
+
+func kubeletStart(r *event.Record) (event.Event, bool) {
+	return event.Event{Kind: event.KindKubeletStart, Text: "kubelet started"}, strings.HasPrefix(strings.TrimLeft(r.Message(), `"`), "Started kubelet")
+}
+
+func runtimeDown(*event.Record) (event.Event, bool) {
+	return event.Event{Kind: event.KindRuntimeDown, Text: "container runtime is down"}, true
+}
+
+func channelFull(*event.Record) (event.Event, bool) {
+	return event.Event{Kind: event.KindChannelFull, Text: "the PLEG event channel is full"}, true
+}
+
+// eventedFull: "Skipping pod synchronization" err="EventedPLEG is not healthy: EventedPLEG: pleg event channel capacity is full with 1000 events"
+// (≥ 1.26, with the gate EventedPLEG on).
+func eventedFull(r *event.Record) (event.Event, bool) {
+	n, err := strconv.Atoi(scan.Digits(scan.After(r.Raw, "capacity is full with ")))
+	if err != nil {
+		return event.Event{}, false
+	}
+	e := event.Event{Kind: event.KindEventedFull, Text: "the event channel that both PLEGs share is full"}
+	e.Fields = []event.Field{event.FieldEvents.Int(n)}
+	return e, true
+}
+
+// eventedBroken: the stream of container events broke off. At level 4 and, from 1.33 on, as an error:
+//
+//	"Evented PLEG: Failed to get container events, retrying: " err="…"
+//	"Fall back to Generic PLEG relisting since Evented PLEG is not working"
+func eventedBroken(r *event.Record) (event.Event, bool) {
+	return event.Event{Kind: event.KindEventedBroken, Text: "the runtime's stream of events broke off"}, strings.Contains(r.Raw, "Evented PLEG")
+}
+
+// syncLoopLate. Housekeeping asks for lists, as relist does (1.34, kubelet_pods.go): while they hang the loop stands there, and says neither this nor
+// that PLEG is not healthy before they end.
+//
+//	[-]syncloop failed: reason withheld        (/healthz; in the kubelet's log: sync Loop took longer than expected)
+//	"Housekeeping took longer than 15s" err="housekeeping took too long" seconds=83.2     (1.23 to 1.26)
+//	"Housekeeping took longer than expected" err="…" expected="1s" actual="1m23.2s"            (≥ 1.27)
+func syncLoopLate(r *event.Record) (event.Event, bool) {
+	e := event.Event{Kind: event.KindSyncLoopLate, Text: "the sync loop is late"}
+	if strings.Contains(r.Raw, "[-]syncloop failed") {
+		return e, true
+	}
+	took, _ := r.Field("actual")
+	if v, ok := r.Field("seconds"); ok {
+		took = v + "s"
+	}
+	d, err := time.ParseDuration(took)
+	e.Fields = []event.Field{event.FieldTook.Duration(d)}
+	e.Start, e.End = r.Time.Add(-d), r.Time
+	e.Text = "housekeeping took " + took
+	return e, err == nil
+}
+
+// statusHookFailed is dockershim that could not ask for a pod's address:
+//
+//	failed to read pod IP from plugin/docker: NetworkPlugin cni failed on the status hook for pod "p_ns": …     (networkPlugin from 1.20 on)
+func statusHookFailed(r *event.Record) (event.Event, bool) {
+	pod, _ := scan.Between(strings.ReplaceAll(scan.After(r.Raw, "status hook for pod "), `\"`, `"`), `"`, `"`)
+	return event.Event{Kind: event.KindStatusHookFailed, IDs: event.IDs{Pod: dockerPod(pod)}, Text: "dockershim could not ask for the address of a pod"}, true
+}
+
+// dockerPod turns dockershim's "name_namespace" into "namespace/name"; neither part can hold an underscore.
+func dockerPod(s string) string {
+	name, namespace, ok := strings.Cut(s, "_")
+	if !ok {
+		return ""
+	}
+	return namespace + "/" + name
+}
+
+// containerDied:
+//
+//	≤ 1.20  SyncLoop (PLEG): "pod_ns(uid)", event: &pleg.PodLifecycleEvent{ID:"…", Type:"ContainerDied", Data:"<id>"}
+//	≥ 1.21  "SyncLoop (PLEG): event for pod" pod="ns/name" event={"ID":"…","Type":"ContainerDied","Data":"<id>"}
+func containerDied(r *event.Record) (event.Event, bool) {
+	if !strings.Contains(r.Raw, "SyncLoop (PLEG)") {
+		return event.Event{}, false
+	}
+	e := event.Event{Kind: event.KindContainerDied, Text: "PLEG reports ContainerDied"}
+	e.IDs.Container = scan.FindID(r.Message())
+	if ev, ok := r.Field("event"); ok && e.IDs.Container == "" {
+		e.IDs.Container = scan.FindID(ev)
+	}
+	e.IDs.Pod, _ = r.Field("pod")
+	return e, e.IDs.Container != ""
+}
+
+// killUnwanted, at verbosity 3: the sync of a pod found a container that should not go on as it is.
+//
+//	≤ 1.20  Killing unwanted container "main"(id={"containerd" "<id>"}) for pod "web_default(uid)"   (or id="docker://<id>")
+//	≥ 1.21  "Killing unwanted container for pod" pod="default/web" containerName="main" containerID="containerd://<id>"
+func killUnwanted(r *event.Record) (event.Event, bool) {
+	e := event.Event{Kind: event.KindKillUnwanted}
+	e.IDs.Container = scan.FindID(r.Raw)
+	if e.IDs.Container == "" {
+		e.IDs.Container = scan.ContainerID(scan.After(r.Raw, "://"))
+	}
+	e.IDs.Pod = podOf(r)
+	name, ok := r.Field("containerName")
+	if !ok {
+		name, _ = scan.Between(r.Message(), `Killing unwanted container "`, `"`)
+	}
+	e.Fields = []event.Field{event.FieldName.Text(name)}
+	e.Text = "the kubelet kills container " + scan.Short(e.IDs.Container) + " as unwanted"
+	return e, e.IDs.Container != ""
+}
+
+// restartWanted is a reason of the kubelet's own to kill a container:
+//
+//	≤ 1.20  Message for Container "main" of pod "web_default(uid)": Container main failed liveness probe, will be restarted
+//	≥ 1.21  "Message for Container of pod" containerName="main" … pod="default/web" containerMessage="Container main definition changed, will be restarted"
+func restartWanted(r *event.Record) (event.Event, bool) {
+	reason, ok := r.Field("containerMessage")
+	if !ok {
+		reason = scan.After(r.Message(), `": `)
+	}
+	e := event.Event{Kind: event.KindRestartWanted, Text: reason}
+	e.IDs.Pod = podOf(r)
+	return e, e.IDs.Pod != "" && strings.HasSuffix(reason, "will be restarted")
+}
+
+// podOf is the pod of a line as namespace/name, in either spelling.
+func podOf(r *event.Record) string {
+	if pod, ok := r.Field("pod"); ok {
+		return pod
+	}
+	old, _ := scan.Between(r.Message(), `pod "`, `"`)
+	old, _, ok := strings.Cut(old, "(")
+	name, namespace, split := strings.Cut(old, "_")
+	if !ok || !split {
+		return ""
+	}
+	return namespace + "/" + name
+}
+
+// cpuManager: the static policy reconciles every 10 s and is what calls
+// UpdateContainerResources; "none" never does.
+//
+//	≤ 1.20  [cpumanager] starting with none policy
+//	≥ 1.21  "Starting CPU manager" policy="static"
+func cpuManager(r *event.Record) (event.Event, bool) {
+	policy, ok := r.Field("policy")
+	if !ok {
+		policy, _ = scan.Between(r.Message(), "starting with ", " policy")
+	}
+	return facts.New("kubelet.cpu-manager-policy", policy)
+}
+
+// kubeletFlag is what the kubelet prints at -v=2 when it starts: flag.go:64] FLAG: --cpu-manager-policy="static".
+func kubeletFlag(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	_, rest, ok := strings.Cut(text, "FLAG: --")
+	name, value, _ := strings.Cut(rest, "=")
+	if !ok || facts.KubeletFlags[name] == "" {
+		return event.Event{}, false
+	}
+	value = strings.Trim(strings.TrimSpace(value), "\"\\")
+	if slices.Contains(flagDefaults[name], value) {
+		return event.Event{}, false
+	}
+	if name == "feature-gates" {
+		return facts.New("kubelet.evented-pleg", facts.EventedPLEG(value))
+	}
+	return facts.New(facts.KubeletFlags[name], value)
+}
+
+// flagDefaults are values that the kubelet prints for flags that nobody set; a file may have set the same thing to
+// another value, which these lines do not show.
+var flagDefaults = map[string][]string{
+	"cpu-manager-policy": {"", "none"}, "cpu-manager-reconcile-period": {"0s", "10s"}, "memory-manager-policy": {"", "None"}, "runtime-request-timeout": {"2m0s"},
+	"max-pods": {"110"}, "pod-max-pids": {"-1"}, "cgroup-driver": {"", "cgroupfs"}, "container-runtime": {"docker", "remote"},
+	"container-runtime-endpoint": {"", "unix:///var/run/dockershim.sock"},
+}
+
+// nodeConfig names the cgroup driver in effect, whichever of flag, file and runtime decided it:
+//
+//	≤ 1.20  Creating Container Manager object based on Node Config: {… CgroupDriver:systemd …}
+//	≥ 1.21  "Creating Container Manager object based on Node Config" nodeConfig={… CgroupDriver:systemd …}
+//	≥ 1.26  … nodeConfig={…,"CgroupDriver":"systemd",…}
+func nodeConfig(r *event.Record) (event.Event, bool) {
+	text := strings.ReplaceAll(strings.ReplaceAll(r.Raw, `\"`, ""), `"`, "")
+	_, rest, ok := strings.Cut(text, "CgroupDriver:")
+	if !ok {
+		return event.Event{}, false
+	}
+	return facts.New("kubelet.cgroup-driver", rest[:len(rest)-len(strings.TrimLeft(rest, "abcdefghijklmnopqrstuvwxyz"))])
+}
+
+// kubeletVersion: "Kubelet version" kubeletVersion="v1.22.3" (≥ 1.21); Kubelet version: v1.18.2 (kubeadm and write-ups).
+func kubeletVersion(r *event.Record) (event.Event, bool) {
+	v, ok := r.Field("kubeletVersion")
+	if !ok {
+		_, rest, found := strings.Cut(r.Message(), "Kubelet version: ")
+		if !found {
+			return event.Event{}, false
+		}
+		v = rest
+	}
+	return facts.New("kubelet.version", scan.Version(v))
+}
+
+// pidPressure:
+//
+//	≤ 1.20  eviction manager: attempting to reclaim pids
+//	≥ 1.21  "Eviction manager: attempting to reclaim" resourceName="pids"
+//	all     Recording NodeHasInsufficientPID event message for node X; "Recording event message for node" node="X" event="NodeHasInsufficientPID"
+func pidPressure(r *event.Record) (event.Event, bool) {
+	resource, _ := r.Field("resourceName")
+	ok := resource == "pids" || strings.HasSuffix(r.Message(), "attempting to reclaim pids") ||
+		strings.Contains(r.Raw, "event message for node") && strings.Contains(r.Raw, "NodeHasInsufficientPID")
+	return event.Event{Kind: event.KindPIDPressure, Text: "the node is short of process ids"}, ok
+}
+
+// slowDU is cAdvisor's fsHandler.go, from one second on:
+//
+//	≤ 1.15  du and find on following dirs took 1.810922s: [/var/lib/docker/overlay2/… /var/lib/docker/containers/…]
+//	≥ 1.16  fs: disk usage and inodes count on following dirs took 1.5s: […]; will not log again for this container unless duration exceeds 2s
+func slowDU(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	took, ok := scan.Duration(text, "on following dirs took ", ": ")
+	dirs, _ := scan.Between(text, ": [", "]")
+	return event.Event{
+		Kind: event.KindSlowDU, Start: r.Time.Add(-took), End: r.Time, Fields: []event.Field{event.FieldDirs.Text(strings.TrimSpace(dirs))},
+		Text: "disk usage took " + took.String(),
+	}, ok
+}
+
+// pidsAvailable is what the kubelet's eviction manager found, every 10 s from -v=3 on. Quantities are written
+// as Kubernetes does (32k); what is not available is used, by threads.
+//
+//	≤ 1.20  eviction manager: observations: signal=pid.available, available: 31240, capacity: 32768, time: 2019-05-02 10:00:00.1 +0000 UTC m=+120.5
+//	≥ 1.21  "Eviction manager:" log="observations" signal="pid.available" resourceName="" available="31240" capacity="32768" time="…"
+func pidsAvailable(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	available, ok := r.Field("available")
+	capacity, _ := r.Field("capacity")
+	if ok {
+		signal, _ := r.Field("signal")
+		log, _ := r.Field("log")
+		ok = signal == "pid.available" && log == "observations"
+	} else if rest, found := strings.CutPrefix(text, "eviction manager: observations: signal=pid.available, "); found {
+		available, ok = scan.Between(rest, "available: ", ",")
+		capacity, _, _ = strings.Cut(scan.After(rest, "capacity: "), ",")
+	}
+	free, known := quantity(available)
+	limit, limited := quantity(capacity)
+	if !ok || !known || !limited || free > limit {
+		return event.Event{}, false
+	}
+	at, ok := r.Field("time")
+	if !ok {
+		_, at, _ = strings.Cut(text, ", time: ")
+	}
+	at, _, _ = strings.Cut(at, " m=")
+	when, _ := stamp.Date(strings.TrimSuffix(at, " UTC")) // it has the year, which the line lacks
+	e := facts.Reading("", facts.OfThreads, limit-free, when, event.Quote{}, event.FieldLimit.Number(limit))
+	e.Evidence = nil // the line, as of any event of a log
+	return e, true
+}
+
+// quantity reads a whole number as Kubernetes writes it: 31240, 32k, 4M.
+func quantity(s string) (float64, bool) {
+	n := strings.TrimRight(s, "kMG")
+	v, err := strconv.ParseUint(n, 10, 40)
+	scale := map[string]float64{"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[s[len(n):]]
+	return float64(v) * scale, err == nil && scale > 0
+}

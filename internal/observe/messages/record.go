@@ -1,0 +1,168 @@
+// Package messages turns the lines of logs into events. The text of a log message stands in exactly
+// one place, the table of the component that prints it, old and new spellings side by side.
+package messages
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+)
+
+// row is one message of one component. Its literals are what the prefilter
+// looks for: one of them stands in every spelling of the message, is at least
+// six bytes long and holds nothing that a log format would escape.
+type row struct {
+	literals []string
+	// observe makes the event; ok is false when the line only looks like the message.
+	observe func(r *event.Record) (e event.Event, ok bool)
+}
+
+// table is everything one component is known to say.
+type table struct {
+	component string // empty for what any known component may print
+	rows      []row
+	// relays are other components that repeat such messages as errors of their own calls.
+	relays []string
+}
+
+// tables in the order in which they are tried; every matching row makes an event.
+var tables = []table{kubeletTable, containerdTable, dockerdTable, crioTable, systemdTable, operatorTable, busTable, runcTable, kernelTable, listingTable, unitTable, versionTable, daemonTable, udevTable, clockTable, noiseTable}
+
+// Literals are the strings of which one stands in every line that [Record] can make something of.
+func Literals() []string {
+	var all []string
+	for _, t := range tables {
+		for _, row := range t.rows {
+			all = append(all, row.literals...)
+		}
+	}
+	all = slices.Concat(all, dumpLiterals, traceLiterals, lossLiterals())
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// dumpLiterals stand in a log message that carries a goroutine dump.
+var dumpLiterals = []string{"=== BEGIN goroutine stack dump ===", "goroutine "}
+
+// Record appends to dst the events that one log record tells of. Most records tell of none or one.
+func Record(dst []event.Event, r *event.Record) []event.Event {
+	owner := daemon.Writer(r.Unit)
+	written := r
+	if !isSpelled(r) {
+		spelled := *r
+		spelled.Raw = spell(r)
+		r = &spelled
+	}
+	found := rowsOf().in(r.Raw)
+	if found == (rowSet{}) {
+		return dst
+	}
+	first := 0
+	for i := range tables {
+		t := &tables[i]
+		at := first
+		first += len(t.rows)
+		if r.Unit != "" && owner != t.component && t.component != "" && !slices.Contains(t.relays, owner) {
+			continue // somebody else's line: an agent that ships logs repeats the daemons' words
+		}
+		for j := range t.rows {
+			if !found.has(at + j) {
+				continue
+			}
+			component := t.component
+			if speaker := daemon.Component(r.Unit, r.Pos.File); component == "" || slices.Contains(t.relays, speaker) {
+				component = speaker
+			}
+			if component == "" {
+				break
+			}
+			e, ok := t.rows[j].observe(r)
+			if !ok {
+				continue
+			}
+			finish(&e, written, component)
+			dst = append(dst, e)
+		}
+	}
+	return dst
+}
+
+// isSpelled says that the line as written shows the words of its message. Journald's JSON gives
+// a message with colours as numbers, colours stand inside of words, and a syslog daemon says "last message repeated".
+func isSpelled(r *event.Record) bool {
+	return r.Repeats == 0 && len(r.Pieces) == 0 && strings.IndexByte(r.Raw, '\x1b') < 0 && !strings.HasSuffix(r.Raw, "[") && !strings.HasPrefix(r.Raw, "[")
+}
+
+// spell is all that the record says, on one line.
+func spell(r *event.Record) string {
+	var said strings.Builder
+	said.WriteString(r.Text)
+	for _, f := range r.Fields {
+		said.WriteString(" " + f.Key + `="` + f.Value + `"`)
+	}
+	return said.String()
+}
+
+// finish fills in what every event of a line has in common.
+func finish(e *event.Event, r *event.Record, component string) {
+	if e.Component == "" {
+		e.Component = component
+	}
+	if e.Start.IsZero() {
+		e.Start = r.Time
+	}
+	if e.Level == event.NoLevel {
+		e.Level = r.Level
+	}
+	if e.IDs.PID == 0 {
+		e.IDs.PID = r.PID
+	}
+	if e.Source == "" {
+		e.Source = e.Component + ".log"
+	}
+	if r.Repeats > 0 {
+		e.Fields = append(e.Fields, event.FieldRepeats.Int(r.Repeats))
+	}
+	e.Evidence = append(e.Evidence, event.Quote{Pos: r.Pos, Text: r.Raw})
+}
+
+// crash is the last word of a Go program:
+//
+//	panic: runtime error: invalid memory address or nil pointer dereference
+//	fatal error: concurrent map read and map write
+//	runtime: program exceeds 10000-thread limit
+//
+// Only a journal tells whose it is: a file without writers may hold any program's.
+func crash(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	for _, mark := range crashMarks {
+		if reason, ok := strings.CutPrefix(text, mark); ok && r.Unit != "" {
+			e := event.Event{Kind: event.KindCrash, Text: daemon.Writer(r.Unit) + " crashes: " + reason}
+			e.Fields = []event.Field{event.FieldReason.Text(reason)}
+			return e, true
+		}
+	}
+	return event.Event{}, false
+}
+
+var crashMarks = []string{"panic: ", "fatal error: ", "runtime: program "}
+
+// errorOf is what a line gives as its error: klog's err, logrus' error.
+func errorOf(r *event.Record) string {
+	if s, ok := r.Field("error"); ok {
+		return s
+	}
+	s, _ := r.Field("err")
+	return s
+}
+
+// isDeadline tells a call that ran into its own time limit. Go prints the text
+// since context exists; grpc adds the code as number (≤ 1.8) or name.
+func isDeadline(s string) bool {
+	return strings.Contains(s, "context deadline exceeded") || strings.Contains(s, "DeadlineExceeded") || strings.Contains(s, "operation timeout")
+}
+
+// traceLiterals stand in the line before a stack, in every spelling, or in one of its registers.
+var traceLiterals = []string{"blocked for more than", "Show Blocked State", "Show State", " ppid:", " 0x0000", "ORIG_RAX", "Call Trace:", "Call trace:"}

@@ -1,0 +1,199 @@
+package states
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/kernelwait"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+)
+
+// collected reads what plegdiag collect writes about its own work. What did not answer it is evidence.
+type collected struct {
+	calls   []event.Event            // that had no answer; told when it is known what else did
+	quick   map[string]time.Duration // by endpoint: how long a call took that needs no lock
+	answers map[[2]string]int        // by endpoint and method: how many were answered without an error
+	spoke   map[string]bool          // by endpoint: whether anything was answered
+	taken   taken
+}
+
+// lockless are calls that a daemon answers while its locks are held.
+var lockless = []string{"Version", "GET /_ping", "AUTH"}
+
+// privateBus is PID 1's own socket: whoever connects there speaks to nobody else.
+const privateBus = "/private"
+
+// kept are the outcomes that are worth an event. Absent and skipped things are in the manifest.
+var keptOutcomes = []string{"timeout", "stuck", "denied", "failed", "capped"}
+
+func (c *collected) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+	if len(e.Path) != 1 {
+		return dst
+	}
+	switch e.Path[0] {
+	case "bundle":
+		c.taken.Node = column(e, "node")
+		for _, f := range [...][2]string{{"node", "node.name"}, {"tool", "collect.version"}, {"sealed", "collect.sealed"}} {
+			dst = addFact(dst, facts.Collected, f[1], column(e, f[0]), e)
+		}
+	case "rpc":
+		return c.call(dst, e)
+	case "item":
+		return c.item(dst, e)
+	}
+	return dst
+}
+
+// item is a thing that was not got, or not whole.
+func (c *collected) item(dst []event.Event, e *snapshots.Datum) []event.Event {
+	outcome := column(e, "outcome")
+	c.taken.item(column(e, "name"), stamped(column(e, "start")))
+	if !slices.Contains(keptOutcomes, outcome) {
+		return dst
+	}
+	ev := event.Event{Kind: event.KindCollectItem, Component: "node", Source: facts.Collected, Evidence: []event.Quote{quoteOf(e)}}
+	ev.Start, ev.End = stamped(column(e, "start")), stamped(column(e, "end"))
+	ev.Open = outcome == "timeout" || outcome == "stuck"
+	name := column(e, "name")
+	ev.Fields = []event.Field{event.FieldItem.Text(name), event.FieldOutcome.Text(outcome)}
+	for _, f := range [...]event.Key{event.FieldWhy, event.FieldWchan, event.FieldDropped} {
+		if v := column(e, string(f)); v != "" {
+			ev.Fields = append(ev.Fields, f.Text(v))
+		}
+	}
+	if waits, _ := kernelwait.Of(functionsOf(column(e, "stack")), column(e, "wchan")); waits != "" && ev.Open {
+		ev.Fields = append(ev.Fields, event.FieldWaits.Text(waits))
+	}
+	ev.Text = "collecting " + name + ": " + outcome
+	if why := column(e, "why"); why != "" {
+		ev.Text += ", " + why
+	}
+	if wchan := column(e, "wchan"); wchan != "" {
+		ev.Text += "; the reader waited in " + wchan
+	}
+	return append(dst, ev)
+}
+
+// call is one question and its answer, or its silence.
+func (c *collected) call(dst []event.Event, e *snapshots.Datum) []event.Event {
+	start, endpoint, method := stamped(column(e, "start")), column(e, "endpoint"), column(e, "method")
+	seconds, err := strconv.ParseFloat(column(e, "seconds"), 64)
+	if !start.Known || err != nil || seconds < 0 || seconds > 1e6 {
+		return dst
+	}
+	took := time.Duration(seconds * float64(time.Second))
+	answered, failure := column(e, "answered") == "true", column(e, "error")
+	ev := event.Event{
+		Kind: event.KindCollectRPC, Component: daemonOf(column(e, "api"), endpoint, method), Source: facts.Collected, Evidence: []event.Quote{quoteOf(e)},
+		Start: start, End: event.Time{T: start.T.Add(took), Prec: start.Prec, Known: true}, Open: !answered,
+		IDs:    event.IDs{Container: column(e, "container"), Sandbox: column(e, "sandbox")},
+		Fields: []event.Field{event.FieldAPI.Text(column(e, "api")), event.FieldMethod.Text(method), event.FieldAnswered.Bool(answered), event.FieldEndpoint.Text(endpoint)},
+	}
+	if column(e, "api") == "dbus" {
+		ev.Fields = append(ev.Fields, event.FieldMember.Text(method[strings.LastIndexByte(method, '.')+1:]), event.FieldPrivate.Bool(strings.HasSuffix(endpoint, privateBus)))
+	}
+	if deadline, err := strconv.ParseFloat(column(e, "deadline"), 64); err == nil && deadline < 1e6 {
+		ev.Fields = append(ev.Fields, event.FieldDeadline.Duration(time.Duration(deadline*float64(time.Second))))
+	}
+	if failure != "" {
+		ev.Fields = append(ev.Fields, event.FieldError.Text(failure))
+	}
+	if answered {
+		c.answered(endpoint, method, took, failure == "")
+		ev.Text = called(method, &ev.IDs) + fmt.Sprintf(" answered collect in %s", took.Round(time.Millisecond))
+		return append(dst, ev)
+	}
+	ev.Text = called(method, &ev.IDs) + fmt.Sprintf(" gave collect no answer in %s", took.Round(100*time.Millisecond))
+	if len(c.calls) < maxListed {
+		c.calls = append(c.calls, ev)
+	}
+	return dst
+}
+
+// answered counts an answer. An error that comes back is one, but of an id that nobody knows it says nothing.
+func (c *collected) answered(endpoint, method string, took time.Duration, well bool) {
+	if c.spoke == nil {
+		c.quick, c.answers, c.spoke = map[string]time.Duration{}, map[[2]string]int{}, map[string]bool{}
+	}
+	c.spoke[endpoint] = true
+	if !well {
+		return
+	}
+	c.answers[[2]string{endpoint, method}]++
+	if slices.Contains(lockless, method) {
+		c.quick[endpoint] = took
+	}
+}
+
+// called names a call as people write it: ContainerStatus(40585f73).
+func called(method string, ids *event.IDs) string {
+	if id := ids.Container + ids.Sandbox; id != "" {
+		return method + "(" + scan.Short(id) + ")"
+	}
+	return method
+}
+
+// daemonOf is who answers. What a connection to the bus begins with the bus itself answers, and the rest PID 1.
+func daemonOf(api, endpoint, method string) string {
+	switch {
+	case api == "dbus" && !strings.HasSuffix(endpoint, privateBus) && (method == "AUTH" || strings.HasPrefix(method, "org.freedesktop.DBus.Hello")):
+		return "dbus"
+	case api == "dbus":
+		return "systemd"
+	case api == "docker":
+		return "dockerd"
+	case strings.Contains(endpoint, "crio"):
+		return "crio"
+	}
+	return "containerd"
+}
+
+// functionsOf are the functions of a kernel stack as the manifest writes it, blanks between: without offsets.
+func functionsOf(stack string) string {
+	var all []string
+	for line := range strings.FieldsSeq(stack) {
+		name, _, _ := strings.Cut(line, "+0x")
+		all = append(all, name)
+	}
+	return strings.Join(all, " ")
+}
+
+// stamped is a time that collect wrote.
+func stamped(text string) event.Time {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return event.Time{}
+	}
+	return event.At(t.UTC())
+}
+
+// finish tells of the calls without an answer, beside what the same daemon did answer.
+func (c *collected) finish(dst []event.Event) []event.Event {
+	for i := range c.calls {
+		ev := &c.calls[i]
+		place, _ := ev.Get(event.FieldEndpoint)
+		asked, _ := ev.Get(event.FieldMethod)
+		endpoint, method := place.Text(), asked.Text()
+		if took, ok := c.quick[endpoint]; ok {
+			ev.Fields = append(ev.Fields, event.FieldVersionTook.Duration(took))
+			ev.Text += fmt.Sprintf(", while the daemon answered another call in %s", took.Round(time.Millisecond))
+		}
+		others := c.answers[[2]string{endpoint, method}]
+		if ev.IDs.Container+ev.IDs.Sandbox != "" && others > 0 {
+			ev.Fields = append(ev.Fields, event.FieldOthersAnswered.Int(others))
+			ev.Text += fmt.Sprintf(", and the same call of %d others", others)
+		}
+		if !c.spoke[endpoint] {
+			ev.Fields = append(ev.Fields, event.FieldMute.Bool(true))
+			ev.Text += "; nothing else was answered there"
+		}
+		dst = append(dst, *ev)
+	}
+	return dst
+}

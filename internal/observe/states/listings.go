@@ -1,0 +1,180 @@
+package states
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
+)
+
+// listings reads listings with a header. A file may hold several, and a date before one says when it was made.
+type listings struct {
+	snapshot  *Snapshot
+	kind      string
+	header    event.Quote
+	at        event.Time // when the listing was made, as a line before it says; zero when none does
+	processes processes
+	units     unitCounts
+	nodes     nodes
+}
+
+func (t *listings) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+	if e.Text != "" {
+		if at, ok := stamp.Date(e.Text); ok {
+			t.at = at
+		}
+		return dst
+	}
+	if len(e.Path) > 0 {
+		dst = t.end(dst)
+		t.kind, t.header = e.Value, quoteOf(e)
+		if source := tableSources[t.kind]; source != "" {
+			t.snapshot.sources[source] = true
+		}
+		return dst
+	}
+	if len(e.Fields) == 0 {
+		return dst
+	}
+	switch t.kind {
+	case "ps":
+		return t.processes.row(dst, e)
+	case "df":
+		return fileSystem(dst, e)
+	case "free":
+		return freeMemory(dst, e)
+	case "units":
+		t.units.row(e)
+	case "events":
+		return t.event(dst, e)
+	case "nodes":
+		return listedNode(dst, e)
+	}
+	return dst
+}
+
+// tableSources are the sources that a listing is by being there.
+var tableSources = map[string]string{"ps": facts.Processes, "units": facts.Units, "df": facts.Node, "free": facts.Node, "events": facts.Kubernetes, "nodes": facts.Kubernetes}
+
+// end finishes the listing at hand.
+func (t *listings) end(dst []event.Event) []event.Event {
+	dst = t.processes.finish(dst, t.header, t.at)
+	dst = t.units.finish(dst, t.header, t.at)
+	t.processes, t.units = processes{}, unitCounts{}
+	return dst
+}
+
+func (t *listings) finish(dst []event.Event) []event.Event { return t.nodes.finish(t.end(dst)) }
+
+// fileSystem is a row of df or df -i.
+func fileSystem(dst []event.Event, e *snapshots.Datum) []event.Event {
+	target, _ := e.Field("Mounted on")
+	source, _ := e.Field("Filesystem")
+	ev := event.Event{Kind: event.KindFileSystem, Component: "node", Source: facts.Node, Evidence: []event.Quote{quoteOf(e)}}
+	ev.Fields = []event.Field{event.FieldTarget.Text(target), event.FieldSource.Text(source)}
+	told := false
+	for _, c := range [...]struct {
+		column string
+		field  event.Key
+		what   string
+	}{{"Use%", event.FieldUsedPercent, "full"}, {"Capacity", event.FieldUsedPercent, "full"}, {"IUse%", event.FieldInodesPercent, "of the inodes used"}} {
+		value, _ := e.Field(c.column)
+		if n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64); err == nil {
+			ev.Fields = append(ev.Fields, c.field.Number(n))
+			ev.Text, told = target+" is "+value+" "+c.what, true
+		}
+	}
+	if !told || target == "" || scan.FindID(target) != "" {
+		return dst // what holds a container's files shows as its own row
+	}
+	return append(dst, ev)
+}
+
+// freeMemory is a row of free. Its unit is that of an option, which the output does not show, but the share needs none.
+func freeMemory(dst []event.Event, e *snapshots.Datum) []event.Event {
+	name, _ := e.Field("")
+	total, _ := e.Field("total")
+	available, _ := e.Field("available")
+	t, a := freeSize(total), freeSize(available)
+	if name != "Mem:" || t <= 0 || available == "" || a > t {
+		return dst
+	}
+	return addFact(dst, facts.Node, "memory.available-percent", strconv.FormatFloat(float64(int(a/t*100)), 'f', -1, 64), e)
+}
+
+// freeSize reads 24731708, 23Gi, 668Mi, 8.6M.
+func freeSize(s string) float64 {
+	number := strings.TrimRight(s, "BKMGTPi")
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return 0
+	}
+	for i, unit := range "KMGTP" {
+		if strings.HasPrefix(s[len(number):], string(unit)) {
+			for range i + 1 {
+				n *= 1024
+			}
+		}
+	}
+	return n
+}
+
+// unitCounts counts the units of a listing by type: scopes and mounts that nobody removes make PID 1 slow.
+type unitCounts struct {
+	total, failed int
+	byType        map[string]int
+	types         map[string]bool
+	inactive      bool // the listing has units that are not active, too: --all
+}
+
+// countedTypes are the types of units that leak.
+var countedTypes = []string{"scope", "mount", "service", "device"}
+
+func (u *unitCounts) row(e *snapshots.Datum) {
+	name, _ := e.Field("UNIT")
+	state, _ := e.Field("ACTIVE")
+	if state == "failed" {
+		u.failed++
+	}
+	u.inactive = u.inactive || state == "inactive"
+	u.total++
+	if u.byType == nil {
+		u.byType, u.types = map[string]int{}, map[string]bool{}
+	}
+	kind := name[strings.LastIndexByte(name, '.')+1:]
+	if len(u.types) < 2 {
+		u.types[kind] = true
+	}
+	for _, t := range countedTypes {
+		if t == kind {
+			u.byType[kind]++
+		}
+	}
+}
+
+// finish adds the counts. A listing of failed units, or of those of one type, tells nothing of the others.
+func (u *unitCounts) finish(dst []event.Event, header event.Quote, at event.Time) []event.Event {
+	whole := len(u.types) > 1 && u.failed < u.total && !messages.SomeUnits(header.Pos.File)
+	if u.failed > 0 && u.failed == u.total || whole {
+		dst = facts.Append(dst, facts.Units, "systemd.units.failed", strconv.Itoa(u.failed), header)
+	}
+	for _, t := range countedTypes {
+		if whole || u.types[t] && u.failed < u.total {
+			dst = facts.Append(dst, facts.Units, "systemd.units."+t, strconv.Itoa(u.byType[t]), header)
+		}
+	}
+	if !whole {
+		return dst
+	}
+	dst = facts.Append(dst, facts.Units, "systemd.units", strconv.Itoa(u.total), header)
+	of := facts.OfActiveUnits
+	if u.inactive {
+		of = facts.OfUnits
+	}
+	return append(dst, facts.Reading(facts.Units, of, float64(u.total), at, header))
+}

@@ -1,0 +1,131 @@
+package states
+
+import (
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+)
+
+// mounts reads mountinfo, /proc/mounts and the output of mount.
+type mounts struct {
+	all, overlay, volatile, network int
+	first                           event.Quote
+}
+
+// networkTypes are file systems that wait for another machine or another process.
+var networkTypes = []string{"nfs", "ceph", "cifs", "smb3", "fuse", "glusterfs", "lustre", "9p", "virtiofs", "gpfs", "afs"}
+
+func isNetworkType(fstype string) bool {
+	for _, t := range networkTypes {
+		if strings.HasPrefix(fstype, t) && fstype != "fusectl" {
+			return true
+		}
+	}
+	return false
+}
+
+// ofProcess says that a file is about a process with mounts of its own, perhaps a container's: those
+// of the node are PID 1's.
+func ofProcess(file string) bool {
+	dir, name := path.Split(file)
+	dir, pid := path.Split(strings.TrimSuffix(dir, "/"))
+	return (name == "mountinfo" || name == "mounts") && pid != "1" && pid != "" && strings.Trim(pid, "0123456789") == "" && strings.HasSuffix(dir, "proc/")
+}
+
+func (m *mounts) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+	if len(e.Path) == 0 || ofProcess(e.Pos.File) {
+		return dst
+	}
+	if m.all++; m.all == 1 {
+		m.first = quoteOf(e)
+	}
+	fstype, _ := e.Field("fstype")
+	options, _ := e.Field("options")
+	source, _ := e.Field("source")
+	overlay, network := fstype == "overlay", isNetworkType(fstype)
+	if !overlay && !network {
+		return dst
+	}
+	// Linux 5.10 writes volatile, 6.6 and later fsync=volatile (fs/overlayfs/params.c).
+	volatile := overlay && (strings.Contains(options, ",volatile") || strings.Contains(options, "fsync=volatile"))
+	if overlay {
+		m.overlay++
+	} else {
+		m.network++
+	}
+	if volatile {
+		m.volatile++
+	}
+	if m.overlay+m.network > maxListed {
+		return dst
+	}
+	target := e.Path[0]
+	ev := event.Event{Kind: event.KindMount, Component: "node", Source: facts.Mounts, Evidence: []event.Quote{quoteOf(e)}, Text: fstype + " at " + target}
+	ev.Fields = []event.Field{event.FieldFSType.Text(fstype), event.FieldTarget.Text(target), event.FieldSource.Text(source), event.FieldVolatile.Bool(volatile), event.FieldNetwork.Bool(network)}
+	if strings.Contains(target, "/io.containerd.runtime.") { // docker's and CRI-O's paths hold the id of a layer
+		ev.IDs.Container = scan.FindID(target)
+	}
+	return append(dst, ev)
+}
+
+func (m *mounts) finish(dst []event.Event) []event.Event {
+	for _, n := range [...]struct {
+		name  string
+		count int
+	}{{"mounts.count", m.all}, {"mounts.overlay", m.overlay}, {"mounts.overlay-volatile", m.volatile}, {"mounts.network", m.network}} {
+		if m.all > 0 {
+			dst = facts.Append(dst, facts.Mounts, n.name, strconv.Itoa(n.count), m.first)
+		}
+	}
+	return dst
+}
+
+// packages reads lists of installed packages.
+type packages struct{}
+
+// packageFacts are the packages that matter, by the component that they install.
+var packageFacts = map[string]string{
+	"containerd": "containerd", "containerd.io": "containerd", "runc": "runc", "systemd": "systemd", "dbus": "dbus", "dbus-daemon": "dbus",
+	"kubelet": "kubelet", "docker-ce": "docker", "docker.io": "docker", "docker-engine": "docker", "moby-engine": "docker", "docker": "docker",
+	"cri-o": "crio", "moby-containerd": "containerd", "moby-runc": "runc", "kubernetes-node": "kubelet", "libseccomp": "libseccomp", "libseccomp2": "libseccomp",
+}
+
+func (packages) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+	if len(e.Path) != 1 {
+		return dst
+	}
+	component := packageFacts[e.Path[0]]
+	if component == "" {
+		return dst
+	}
+	dst = addFact(dst, facts.Packages, component+".package", e.Path[0]+" "+e.Value, e)
+	if v := packageVersion(e.Value); v != "" || component == "systemd" {
+		if v == "" {
+			v = scan.Digits(e.Value)
+		}
+		before := len(dst)
+		dst = addFact(dst, facts.Packages, component+".version", v, e)
+		for i := before; i < len(dst); i++ {
+			dst[i].Fields = append(dst[i].Fields, event.FieldBasis.Text(facts.Installed))
+		}
+	}
+	return dst
+}
+
+// packageVersion is the version of the program. Red Hat writes runc 1.0.0-rc95 as 1.0.0-73.rc95.
+func packageVersion(s string) string {
+	v, release, _ := strings.Cut(s, "-")
+	for part := range strings.SplitSeq(release, ".") {
+		if rc, ok := strings.CutPrefix(part, "rc"); ok && rc != "" && scan.Digits(rc) == rc {
+			return scan.Version(v + "-" + part)
+		}
+	}
+	return scan.Version(s)
+}
+
+func (packages) finish(dst []event.Event) []event.Event { return dst }

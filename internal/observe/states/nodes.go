@@ -1,0 +1,269 @@
+package states
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+)
+
+// nodes collects what the API says about nodes. A file that tells of several
+// nodes tells no facts, for nobody says which of them is ours.
+type nodes struct {
+	names      map[string]bool
+	conditions []condition
+	versions   []event.Event
+	pending    []event.Event // changes of the Ready condition that the kubelet's events tell
+	listed     int           // events so far
+}
+
+// condition is one of a node's status.
+type condition struct {
+	node, kind, status, reason, message string
+	since, beat                         event.Time
+	quotes                              []event.Quote
+}
+
+// nodeVersions are the fields of status.nodeInfo that are facts, with the names that kubectl describe gives them.
+var nodeVersions = []struct{ key, described, fact string }{
+	{"kubeletVersion", "Kubelet Version", "kubelet.version"},
+	{"containerRuntimeVersion", "Container Runtime Version", "runtime"},
+	{"kernelVersion", "Kernel Version", "kernel.version"},
+	{"osImage", "OS Image", "os.name"},
+}
+
+func (n *nodes) see(name string) {
+	if n.names == nil {
+		n.names = map[string]bool{}
+	}
+	if len(n.names) < maxListed {
+		n.names[name] = true
+	}
+}
+
+// version notes a version of the node's software. That of the runtime says which runtime it is: containerd://1.6.20.
+func (n *nodes) version(fact, value string, q event.Quote) {
+	if fact == "runtime" {
+		name, v, ok := strings.Cut(value, "://")
+		if !ok {
+			return
+		}
+		if fact = runtimeFacts[name]; fact == "" {
+			return
+		}
+		value = scan.Version(v)
+	}
+	if fact == "kubelet.version" {
+		value = scan.Version(value)
+	}
+	n.versions = facts.Append(n.versions, facts.Kubernetes, fact, value, q)
+}
+
+// runtimeFacts are the runtimes by the names that they give themselves.
+var runtimeFacts = map[string]string{"containerd": "containerd.version", "docker": "docker.version", "cri-o": "crio.version"}
+
+// kubeEvent is an event of the API.
+type kubeEvent struct {
+	kind, name, namespace, reason, message, level, count, from, age string
+	first, last                                                     event.Time
+	quotes                                                          []event.Quote
+}
+
+// event appends an event that is about a node or warns. Ready and NotReady of the
+// kubelet's own are kept until it is clear that they are one node's; the node controller says NodeNotReady also when it hears nothing.
+func (n *nodes) event(dst []event.Event, k *kubeEvent) []event.Event {
+	node := strings.EqualFold(k.kind, "node")
+	if node {
+		n.see(k.name)
+	}
+	if !node && k.level != "Warning" && k.reason != "Killing" || n.listed == maxListed || len(k.quotes) == 0 {
+		return dst
+	}
+	n.listed++
+	e := event.Event{Kind: event.KindKubeEvent, Component: "kubernetes", Source: facts.Kubernetes, Start: k.first, Evidence: k.quotes, Text: k.reason + ": " + clipped(k.message)}
+	if e.Start.IsZero() {
+		e.Start = k.last
+	}
+	if k.last.Known && e.Start.Known && k.last.T.After(e.Start.T) {
+		e.End = k.last
+	}
+	e.Fields = []event.Field{event.FieldReason.Text(k.reason), event.FieldObject.Text(k.kind), event.FieldName.Text(k.name), event.FieldMessage.Text(clipped(k.message)), event.FieldType.Text(k.level), event.FieldFrom.Text(k.from)}
+	if c, err := strconv.Atoi(k.count); err == nil {
+		e.Fields = append(e.Fields, event.FieldCount.Int(c))
+	}
+	if k.age != "" {
+		e.Fields = append(e.Fields, event.FieldAge.Text(k.age))
+	}
+	if strings.EqualFold(k.kind, "pod") {
+		e.IDs.Pod = k.namespace + "/" + k.name
+	}
+	if node && strings.HasPrefix(k.from, "kubelet") {
+		n.change(k.reason, k.first, k.quotes)
+		if k.last.Known && !k.last.T.Equal(k.first.T) {
+			n.change(k.reason, k.last, k.quotes)
+		}
+	}
+	dst = append(dst, e)
+	if strings.HasPrefix(k.from, "kernel-monitor") {
+		dst = k.kernelLine(dst)
+	}
+	return dst
+}
+
+// kernelLine makes events of the line of the kernel that node-problem-detector repeats as the message of an event.
+func (k *kubeEvent) kernelLine(dst []event.Event) []event.Event {
+	at := k.last
+	if !at.Known {
+		at = k.first
+	}
+	before := len(dst)
+	dst = messages.Record(dst, &event.Record{Unit: "kernel", Text: k.message, Raw: k.message, Time: at, Wanted: true})
+	for i := before; i < len(dst); i++ {
+		dst[i].Source, dst[i].Evidence = facts.Kubernetes, k.quotes
+	}
+	return dst
+}
+
+// change keeps the node becoming Ready or NotReady.
+func (n *nodes) change(reason string, at event.Time, quotes []event.Quote) {
+	e := event.Event{Kind: event.KindNodeNotReady, Component: "kubelet", Source: facts.Kubernetes, Start: at, Evidence: quotes, Text: "node became NotReady"}
+	switch reason {
+	case "NodeReady":
+		e.Kind, e.Text = event.KindNodeReady, "node became Ready"
+	case "NodeNotReady":
+	default:
+		return
+	}
+	if at.Known {
+		n.pending = append(n.pending, e)
+	}
+}
+
+// finish tells conditions of all nodes, and what only one node can have.
+func (n *nodes) finish(dst []event.Event) []event.Event {
+	one := len(n.names) <= 1
+	for i := range n.conditions {
+		if i < maxListed {
+			dst = n.conditions[i].events(dst, one)
+		}
+	}
+	if one {
+		dst = append(append(dst, n.versions...), n.pending...)
+	}
+	return dst
+}
+
+// events tells a condition; of Ready, also what the kubelet said about it.
+func (c *condition) events(dst []event.Event, ours bool) []event.Event {
+	if len(c.quotes) == 0 {
+		return dst
+	}
+	e := event.Event{Kind: event.KindNodeCondition, Component: "kubernetes", Source: facts.Kubernetes, Evidence: c.quotes}
+	if c.since.Known && c.beat.Known && !c.beat.T.Before(c.since.T) {
+		e.Start, e.End, e.Open = c.since, c.beat, true
+	}
+	e.Fields = []event.Field{event.FieldNode.Text(c.node), event.FieldCondition.Text(c.kind), event.FieldStatus.Text(c.status), event.FieldReason.Text(c.reason), event.FieldMessage.Text(clipped(c.message))}
+	e.Text = "condition " + c.kind + " of " + c.node + " is " + c.status + ": " + c.reason
+	dst = append(dst, e)
+	if c.kind != "Ready" || !ours || c.status == "Unknown" {
+		return dst
+	}
+	if c.since.Known && (c.status == "False" || c.beat.Known && c.beat.T.Sub(c.since.T) < fresh) {
+		r := event.Event{Kind: event.KindNodeReady, Component: "kubelet", Source: facts.Kubernetes, Start: c.since, Evidence: c.quotes, Text: "node became Ready"}
+		if c.status == "False" {
+			r.Kind, r.Text = event.KindNodeNotReady, "node became NotReady"
+			r.Fields = []event.Field{event.FieldReason.Text(c.reason), event.FieldPLEG.Bool(strings.Contains(c.message, "PLEG is not healthy"))}
+		}
+		dst = append(dst, r)
+	}
+	return c.unhealthy(dst)
+}
+
+// fresh is how long ago a node may have become Ready for that to be news.
+const fresh = 24 * time.Hour
+
+// unhealthy is the complaint that the condition quotes. It was written with the heartbeat.
+func (c *condition) unhealthy(dst []event.Event) []event.Event {
+	_, text, ok := strings.Cut(c.message, "PLEG is not healthy: ")
+	if !ok || !c.beat.Known || c.status != "False" {
+		return dst
+	}
+	r := event.Record{Text: "PLEG is not healthy: " + text, Wanted: true}
+	e, ok := messages.PLEGUnhealthy(&r)
+	if !ok {
+		return dst
+	}
+	e.Component, e.Source, e.Start, e.Evidence = "kubelet", facts.Kubernetes, c.beat, c.quotes
+	return append(dst, e)
+}
+
+// event takes a row of kubectl get events. Its age counts from a moment that only a date above the listing tells.
+func (t *listings) event(dst []event.Event, e *snapshots.Datum) []event.Event {
+	get := func(name string) string {
+		v, _ := e.Field(name)
+		return v
+	}
+	object := get("OBJECT")
+	kind, name, ok := strings.Cut(object, "/")
+	if !ok {
+		kind, name = get("KIND"), get("NAME")
+	}
+	k := kubeEvent{
+		kind: kind, name: name, namespace: get("NAMESPACE"), reason: get("REASON"), message: get("MESSAGE"), level: get("TYPE"),
+		count: get("COUNT"), from: get("SOURCE"), age: get("LAST SEEN"), quotes: []event.Quote{quoteOf(e)},
+	}
+	k.last = ago(t.at, k.age)
+	k.first = ago(t.at, get("FIRST SEEN"))
+	return t.nodes.event(dst, &k)
+}
+
+// ago is the moment that a relative age of kubectl means: 5m12s, 38d, 2d3h; zero without a moment to count from.
+func ago(at event.Time, age string) event.Time {
+	age, _, _ = strings.Cut(age, " ")
+	d, ok := relativeAge(age)
+	if !ok || !at.Known {
+		return event.Time{}
+	}
+	t := at.Add(-d)
+	t.Prec = max(t.Prec, time.Second)
+	if i := len(age) - 1; i >= 0 && !strings.Contains(age, "s") {
+		t.Prec = map[byte]time.Duration{'m': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[age[i]]
+	}
+	return t
+}
+
+func relativeAge(s string) (d time.Duration, ok bool) {
+	for s != "" {
+		n := len(s) - len(strings.TrimLeft(s, "0123456789"))
+		if n == 0 || n > 6 || n == len(s) {
+			return 0, false
+		}
+		v, _ := strconv.Atoi(s[:n])
+		unit := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'y': 365 * 24 * time.Hour}[s[n]]
+		if unit == 0 {
+			return 0, false
+		}
+		d += time.Duration(v) * unit
+		s, ok = s[n+1:], true
+	}
+	return d, ok
+}
+
+// listedNode is a row of kubectl get nodes. Which of them is ours nobody says; a listing of one has no other.
+func listedNode(dst []event.Event, e *snapshots.Datum) []event.Event {
+	name, _ := e.Field("NAME")
+	status, _ := e.Field("STATUS")
+	ev := event.Event{Kind: event.KindNodeCondition, Component: "kubernetes", Source: facts.Kubernetes, Evidence: []event.Quote{quoteOf(e)}}
+	ready := "True"
+	if strings.HasPrefix(status, "NotReady") {
+		ready = "False"
+	}
+	ev.Fields = []event.Field{event.FieldNode.Text(name), event.FieldCondition.Text("Ready"), event.FieldStatus.Text(ready)}
+	ev.Text = "node " + name + " is " + status
+	return append(dst, ev)
+}

@@ -1,0 +1,230 @@
+package states
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
+)
+
+// objects reads JSON and YAML documents: objects of Kubernetes, alone or in lists, the kubelet's configuration, and what docker and crictl print.
+type objects struct {
+	prefix   string // of the object at hand: its document and its place in a list
+	leaves   map[string]leaf
+	nodes    nodes
+	runtimes []runtimeOption
+	fallback string
+	rlimit   rlimit
+}
+
+// configz stands for the kind of what the kubelet itself says of its configuration: GET /configz, which has none.
+const configz = "configz"
+
+// leaf is a value of an object and where it stands.
+type leaf struct {
+	value string
+	quote event.Quote
+}
+
+// maxLeaves bounds the values that are kept of one object.
+const maxLeaves = 2000
+
+func newObjects() *objects { return &objects{leaves: map[string]leaf{}} }
+
+// jsonSettings: crictl info (containerd), docker info -f json, docker version -f json, daemon.json.
+var jsonSettings = []setting{
+	{"config containerd snapshotter", "containerd.snapshotter", nil},
+	{"config containerd defaultRuntimeName", "containerd.default-runtime", nil},
+	{"config containerdRootDir", "containerd.root", nil},
+	{"config containerd runtimes runc runtimeType", "containerd.runtime-type", nil},
+	{"config drainExecSyncIOTimeout", "containerd.drain-exec-sync-io-timeout", nil},
+	{"ServerVersion", "docker.version", scan.Version},
+	{"Server Version", "docker.version", scan.Version},
+	{"Driver", "docker.storage-driver", nil},
+	{"CgroupDriver", "docker.cgroup-driver", nil},
+	{"LiveRestoreEnabled", "docker.live-restore", nil},
+	{"Containers", "docker.containers", nil},
+	{"ContainersRunning", "docker.containers-running", nil},
+	{"KernelVersion", "kernel.version", nil},
+	{"OperatingSystem", "os.name", nil},
+	{"storage-driver", "docker.storage-driver", nil},
+	{"live-restore", "docker.live-restore", nil},
+}
+
+// kubeletSettings are keys of KubeletConfiguration (kubelet.config.k8s.io/v1beta1) that are facts.
+var kubeletSettings = map[string]string{
+	"cpuManagerPolicy":          "kubelet.cpu-manager-policy",
+	"cpuManagerReconcilePeriod": "kubelet.cpu-manager-reconcile-period",
+	"memoryManagerPolicy":       "kubelet.memory-manager-policy",
+	"runtimeRequestTimeout":     "kubelet.runtime-request-timeout",
+	"maxPods":                   "kubelet.max-pods",
+	"podPidsLimit":              "kubelet.pod-max-pids",
+	"cgroupDriver":              "kubelet.cgroup-driver",
+	"containerRuntimeEndpoint":  "kubelet.container-runtime-endpoint",
+	"featureGates.EventedPLEG":  "kubelet.evented-pleg",
+}
+
+func (o *objects) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+	if len(e.Path) == 0 {
+		return dst
+	}
+	rest := e.Path
+	if len(rest) > 2 && rest[0] == "items" {
+		rest = rest[2:]
+	}
+	prefix := strconv.Itoa(e.Doc) + "/" + strings.Join(e.Path[:len(e.Path)-len(rest)], "/")
+	if prefix != o.prefix {
+		dst = o.end(dst)
+		o.prefix = prefix
+	}
+	if len(rest) > 1 && rest[0] == "kubeletconfig" {
+		rest = rest[1:]
+		o.keep("kind", leaf{configz, quoteOf(e)})
+	}
+	o.rlimit.datum(e)
+	if len(rest) == len(e.Path) {
+		if len(rest) == 6 && rest[0] == "config" && rest[1] == "containerd" && rest[2] == "runtimes" && rest[5] == "SystemdCgroup" {
+			o.runtimes = append(o.runtimes, runtimeOption{rest[3], e.Value, quoteOf(e)})
+		}
+		if len(rest) == 3 && rest[0] == "config" && rest[2] == "defaultRuntimeName" {
+			o.fallback = e.Value
+		}
+		dst = o.look(dst, e)
+	}
+	if wantedLeaf(rest) {
+		o.keep(strings.Join(rest, "."), leaf{e.Value, quoteOf(e)})
+	}
+	return dst
+}
+
+// look appends settings of programs that are no objects of Kubernetes.
+func (o *objects) look(dst []event.Event, e *snapshots.Datum) []event.Event {
+	if e.Path[0] == "exec-opts" {
+		if driver, ok := strings.CutPrefix(e.Value, "native.cgroupdriver="); ok {
+			return addFact(dst, facts.Config, "docker.cgroup-driver", driver, e)
+		}
+		return dst
+	}
+	return look(dst, jsonSettings, e)
+}
+
+func (o *objects) keep(name string, l leaf) {
+	if _, twice := o.leaves[name]; !twice && len(o.leaves) < maxLeaves {
+		o.leaves[name] = l
+	}
+}
+
+// leafRoots are the names under which objects have what matters; the rest of a pod or a ConfigMap is not kept.
+var leafRoots = []string{
+	"kind", "metadata", "involvedObject", "regarding", "reason", "message", "note", "type", "count", "deprecatedCount", "series", "firstTimestamp",
+	"lastTimestamp", "deprecatedFirstTimestamp", "deprecatedLastTimestamp", "eventTime", "source", "deprecatedSource", "reportingComponent", "reportingController", "status",
+}
+
+func wantedLeaf(path []string) bool {
+	switch path[0] {
+	case "metadata":
+		return len(path) == 2 && (path[1] == "name" || path[1] == "namespace")
+	case "status":
+		return len(path) > 1 && (path[1] == "conditions" || path[1] == "nodeInfo")
+	case "featureGates":
+		return len(path) == 2 && path[1] == "EventedPLEG"
+	}
+	return slices.Contains(leafRoots, path[0]) || kubeletSettings[path[0]] != ""
+}
+
+func (o *objects) get(names ...string) string {
+	for _, name := range names {
+		if l, ok := o.leaves[name]; ok && l.value != "null" && l.value != "" {
+			return l.value
+		}
+	}
+	return ""
+}
+
+// end makes events of the object at hand.
+func (o *objects) end(dst []event.Event) []event.Event {
+	if len(o.leaves) == 0 {
+		return dst
+	}
+	switch o.get("kind") {
+	case "KubeletConfiguration", configz:
+		before := len(dst)
+		for _, name := range sortedKeys(kubeletSettings) {
+			if l, ok := o.leaves[name]; ok {
+				dst = facts.Append(dst, facts.Config, kubeletSettings[name], l.value, l.quote)
+			}
+		}
+		if o.get("kind") != configz {
+			dst = configured(dst, before)
+		}
+	case "Node":
+		o.node()
+	case "Event":
+		dst = o.event(dst)
+	}
+	clear(o.leaves)
+	return dst
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// node takes a Node's conditions and versions.
+func (o *objects) node() {
+	name := o.get("metadata.name")
+	o.nodes.see(name)
+	for i := 0; ; i++ {
+		at := "status.conditions." + strconv.Itoa(i) + "."
+		if o.get(at+"type") == "" {
+			break
+		}
+		c := condition{node: name, kind: o.get(at + "type"), status: o.get(at + "status"), reason: o.get(at + "reason"), message: o.get(at + "message")}
+		c.since, _ = stamp.Date(o.get(at + "lastTransitionTime"))
+		c.beat, _ = stamp.Date(o.get(at + "lastHeartbeatTime"))
+		for _, part := range [...]string{"message", "reason", "status", "lastTransitionTime", "lastHeartbeatTime", "type"} {
+			if l, ok := o.leaves[at+part]; ok && l.value != "" {
+				c.quotes = append(c.quotes, l.quote)
+			}
+		}
+		o.nodes.conditions = append(o.nodes.conditions, c)
+	}
+	for _, v := range nodeVersions {
+		if l, ok := o.leaves["status.nodeInfo."+v.key]; ok {
+			o.nodes.version(v.fact, l.value, l.quote)
+		}
+	}
+}
+
+// event takes an Event of the core API or of events.k8s.io.
+func (o *objects) event(dst []event.Event) []event.Event {
+	object := o.get("involvedObject.kind", "regarding.kind")
+	k := kubeEvent{
+		kind: object, name: o.get("involvedObject.name", "regarding.name"), namespace: o.get("involvedObject.namespace", "regarding.namespace"),
+		reason: o.get("reason"), message: o.get("message", "note"), level: o.get("type"), count: o.get("count", "deprecatedCount", "series.count"),
+		from: o.get("source.component", "deprecatedSource.component", "reportingComponent", "reportingController"),
+	}
+	k.first, _ = stamp.Date(o.get("firstTimestamp", "deprecatedFirstTimestamp", "eventTime"))
+	k.last, _ = stamp.Date(o.get("series.lastObservedTime", "lastTimestamp", "deprecatedLastTimestamp", "eventTime"))
+	for _, part := range [...]string{"message", "note", "reason", "lastTimestamp", "eventTime", "firstTimestamp"} {
+		if l, ok := o.leaves[part]; ok && l.value != "null" && l.value != "" {
+			k.quotes = append(k.quotes, l.quote)
+		}
+	}
+	return o.nodes.event(dst, &k)
+}
+
+func (o *objects) finish(dst []event.Event) []event.Event {
+	dst = addRuntime(o.end(dst), o.runtimes, o.fallback)
+	return o.nodes.finish(o.rlimit.finish(dst))
+}

@@ -1,0 +1,147 @@
+package states
+
+import (
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
+)
+
+// outline reads what kubectl describe node, docker info, docker version, ctr version, crictl version, hostnamectl and timedatectl print.
+type outline struct {
+	server  *snapshots.Datum // "Version" of a server that has not said yet which one it is
+	runtime string           // RuntimeName of crictl version
+	node    string           // of kubectl describe
+	nodes   nodes
+	taken   taken
+}
+
+// outlineSettings are names that stand alone for what they say, wherever they are.
+var outlineSettings = []setting{
+	{"Live Restore Enabled", "docker.live-restore", nil},
+	{"containerd version", "containerd.version", scan.Version},
+	{"runc version", "runc.version", scan.Version},
+	{"Containers", "docker.containers", onlyDigits},
+	{"Static hostname", "node.name", nil},
+	{"Kernel", "kernel.version", linuxRelease},
+}
+
+func onlyDigits(s string) string {
+	if scan.Digits(s) != s {
+		return ""
+	}
+	return s
+}
+
+// linuxRelease: Kernel: Linux 5.10.0-21-amd64 (hostnamectl).
+func linuxRelease(s string) string {
+	release, ok := strings.CutPrefix(s, "Linux ")
+	if !ok {
+		return ""
+	}
+	return release
+}
+
+func (o *outline) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+	if len(e.Path) == 0 {
+		return dst
+	}
+	name := e.Path[len(e.Path)-1]
+	if len(e.Fields) > 0 {
+		return o.row(dst, e)
+	}
+	if fact, value := messages.DockerFact(name, e.Value); fact != "" {
+		dst = addFact(dst, facts.Config, fact, value, e)
+	}
+	for i := range outlineSettings {
+		s := &outlineSettings[i]
+		if s.path != name {
+			continue
+		}
+		value := e.Value
+		if s.value != nil {
+			value = s.value(value)
+		}
+		dst = addFact(dst, facts.Config, s.fact, value, e)
+	}
+	o.taken.clock(name, e.Value)
+	dst = o.versions(dst, name, e)
+	for _, v := range nodeVersions {
+		if v.described != name {
+			continue
+		}
+		if e.Path[0] == "System Info" || v.key == "kubeletVersion" || v.key == "containerRuntimeVersion" {
+			o.nodes.version(v.fact, e.Value, quoteOf(e)) // of one node, if there is one
+		} else {
+			dst = addFact(dst, facts.Config, v.fact, e.Value, e)
+		}
+	}
+	if name == "Operating System" && e.Path[0] != "System Info" {
+		dst = addFact(dst, facts.Config, "os.name", e.Value, e)
+	}
+	return dst
+}
+
+// versions reads the versions that need their section: Server, Engine, Version.
+func (o *outline) versions(dst []event.Event, name string, e *snapshots.Datum) []event.Event {
+	n := len(e.Path)
+	switch {
+	case name == "Name" && n == 1:
+		o.node = e.Value
+	case name == "Roles" && n == 1:
+		o.nodes.see(o.node)
+	case name == "RuntimeName":
+		o.runtime = e.Value
+	case name == "RuntimeVersion":
+		fact := runtimeFacts[o.runtime]
+		if fact == "" {
+			return dst
+		}
+		return addFact(dst, facts.Config, fact, scan.Version(e.Value), e)
+	case e.Path[0] != "Server":
+	case n == 3 && name == "Version":
+		fact := map[string]string{"Engine": "docker.version", "containerd": "containerd.version", "runc": "runc.version"}[e.Path[1]]
+		if fact == "" {
+			return dst
+		}
+		return addFact(dst, facts.Config, fact, scan.Version(e.Value), e)
+	case n == 2 && name == "Version":
+		server := *e
+		o.server = &server
+	case n == 2 && o.server != nil:
+		fact := map[string]string{"Revision": "containerd.version", "API version": "docker.version", "Git commit": "docker.version"}[name]
+		if fact != "" {
+			dst = addFact(dst, facts.Config, fact, scan.Version(o.server.Value), o.server)
+			o.server = nil
+		}
+	}
+	return dst
+}
+
+// row is a condition or an event of kubectl describe.
+func (o *outline) row(dst []event.Event, e *snapshots.Datum) []event.Event {
+	get := func(name string) string {
+		v, _ := e.Field(name)
+		return v
+	}
+	q := []event.Quote{quoteOf(e)}
+	if status := get("Status"); status != "" {
+		c := condition{node: o.node, kind: get("Type"), status: status, reason: get("Reason"), message: get("Message"), quotes: q}
+		c.since, _ = stamp.Date(get("LastTransitionTime"))
+		c.beat, _ = stamp.Date(get("LastHeartbeatTime"))
+		o.nodes.conditions = append(o.nodes.conditions, c)
+		return dst
+	}
+	from, _, _ := strings.Cut(get("From"), ",")
+	k := kubeEvent{reason: get("Reason"), message: get("Message"), level: get("Type"), from: from, age: get("Age"), quotes: q}
+	if strings.HasPrefix(k.reason, "Node") {
+		k.kind, k.name = "Node", o.node
+	}
+	return o.nodes.event(dst, &k)
+}
+
+func (o *outline) finish(dst []event.Event) []event.Event { return o.nodes.finish(dst) }

@@ -1,0 +1,220 @@
+package states
+
+import (
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+)
+
+// values reads the small files of /proc, /sys and cgroups.
+type values struct {
+	groups []cgroup // in the order in which they are met
+	byPath map[string]int
+	taken  taken
+}
+
+// cgroup is what the files of one cgroup say.
+type cgroup struct {
+	path            string
+	fields          []event.Field
+	quotes          []event.Quote
+	freezer, frozen bool // a file says whether it is frozen; it is
+	told            bool // worth an event
+}
+
+// sizes are the rows of /proc/meminfo that are facts, in bytes.
+var sizes = map[string]string{
+	"MemTotal": "memory.total-bytes", "MemAvailable": "memory.available-bytes", "Dirty": "memory.dirty-bytes", "Writeback": "memory.writeback-bytes",
+}
+
+// limits are files of /proc/sys that hold one number.
+var limits = map[string]string{"pid_max": "node.pid-max", "threads-max": "node.threads-max"}
+
+func (v *values) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+	if len(e.Path) == 0 {
+		return dst
+	}
+	file, name := e.Path[0], ""
+	if len(e.Path) > 1 {
+		name = e.Path[1]
+	}
+	base := strings.TrimSuffix(path.Base(file), ".txt")
+	if fact := sizes[name]; fact != "" && strings.HasSuffix(e.Value, " kB") {
+		if kb, err := strconv.ParseInt(strings.TrimSuffix(e.Value, " kB"), 10, 64); err == nil && kb < 1<<50 {
+			return addFact(dst, facts.Node, fact, strconv.FormatInt(kb<<10, 10), e)
+		}
+	}
+	switch {
+	case name == "some" || name == "full":
+		return v.pressure(dst, file, name, e)
+	case limits[base] != "":
+		return addNumber(dst, limits[base], e.Value, e)
+	case base == "loadavg":
+		return loadAverage(dst, e)
+	case base == "date":
+		v.taken.date(e.Raw)
+		return dst
+	case name == "Node":
+		return buddy(dst, e)
+	case base == "cgroups" || name == "memory" && strings.Count(e.Value, "\t") == 2:
+		return cgroupCount(dst, name, e)
+	}
+	v.group(file, base, name, e)
+	return dst
+}
+
+// addNumber appends a fact that must be a number.
+func addNumber(dst []event.Event, name, value string, e *snapshots.Datum) []event.Event {
+	value = strings.TrimSpace(value)
+	if _, err := strconv.ParseFloat(value, 64); err != nil {
+		return dst
+	}
+	return addFact(dst, facts.Node, name, value, e)
+}
+
+// pressure: some avg10=0.11 avg60=0.06 avg300=0.12 total=2071150 of the node; that of a cgroup is not the node's.
+func (v *values) pressure(dst []event.Event, file, name string, e *snapshots.Datum) []event.Event {
+	base := path.Base(file)
+	for _, what := range [...]string{"cpu", "io", "memory"} {
+		if !strings.Contains(base, what) || strings.Contains(file, "cgroup") || strings.HasSuffix(base, ".pressure") {
+			continue
+		}
+		for _, avg := range [...]string{"avg10", "avg300"} {
+			if value, ok := e.Field(avg); ok {
+				dst = addNumber(dst, "pressure."+what+"."+name+"."+avg, value, e)
+			}
+		}
+		break
+	}
+	return dst
+}
+
+// loadAverage: 5.38 3.87 2.38 6/129 11952; the fourth is the threads that run and those that are.
+func loadAverage(dst []event.Event, e *snapshots.Datum) []event.Event {
+	f := strings.Fields(e.Value)
+	if len(f) != 5 || !strings.Contains(f[3], "/") {
+		return dst
+	}
+	_, threads, _ := strings.Cut(f[3], "/")
+	dst = addFact(dst, facts.Node, "node.load", strings.Join(f[:3], " "), e)
+	if n, err := strconv.ParseUint(threads, 10, 32); err == nil {
+		dst = append(dst, facts.Reading(facts.Node, facts.OfThreads, float64(n), event.Time{}, quoteOf(e)))
+	}
+	return addNumber(dst, "node.threads", threads, e)
+}
+
+// minOrders is less than MAX_ORDER of any kernel (11), and more than /proc/pagetypeinfo has types of pages (6).
+const minOrders = 9
+
+// buddy: Node 0, zone   Normal   2045   8024 …: free blocks by order.
+func buddy(dst []event.Event, e *snapshots.Datum) []event.Event {
+	f := strings.Fields(e.Value)
+	if len(f) < minOrders+3 || f[1] != "zone" || f[2] != "Normal" {
+		return dst // what the kernel allocates from is Normal; /proc/pagetypeinfo has such lines, too, with other numbers
+	}
+	return addFact(dst, facts.Node, "memory.free-blocks."+strings.TrimSuffix(f[0], ","), strings.Join(f[3:], " "), e)
+}
+
+// cgroupCount: memory 4 14 1 of /proc/cgroups: name, hierarchy, how many, enabled.
+func cgroupCount(dst []event.Event, name string, e *snapshots.Datum) []event.Event {
+	f := strings.Fields(e.Value)
+	if name != "memory" || len(f) != 3 {
+		return dst
+	}
+	return addNumber(dst, "kernel.memory-cgroups", f[1], e)
+}
+
+// group notes what a file of a cgroup says.
+func (v *values) group(file, base, name string, e *snapshots.Datum) {
+	field, freezer, frozen := event.Field{}, false, false
+	n, err := strconv.ParseFloat(e.Value, 64)
+	switch {
+	case base == "freezer.state":
+		field, freezer, frozen = event.FieldState.Text(e.Value), true, e.Value == "FROZEN" || e.Value == "FREEZING"
+	case base == "cgroup.freeze", base == "cgroup.events" && name == "frozen":
+		freezer, frozen = true, e.Value == "1"
+	case base == "pids.current" && err == nil:
+		field = event.FieldPIDs.Number(n)
+	case base == "pids.max":
+		field = event.FieldPIDsMax.Number(n)
+		if err != nil {
+			field = event.FieldPIDsMax.Text(e.Value)
+		}
+	case base == "cgroup.stat" && name == "nr_dying_descendants" && err == nil:
+		field = event.FieldDying.Number(n)
+	case base == "cpu.stat" && name == "nr_throttled" && err == nil:
+		field = event.FieldThrottled.Number(n)
+	default:
+		return
+	}
+	dir := path.Dir(file)
+	i, known := v.byPath[dir]
+	if !known {
+		if len(v.groups) == maxListed {
+			return
+		}
+		if v.byPath == nil {
+			v.byPath = map[string]int{}
+		}
+		i = len(v.groups)
+		v.byPath[dir] = i
+		v.groups = append(v.groups, cgroup{path: dir})
+	}
+	g := &v.groups[i]
+	g.quotes = append(g.quotes, quoteOf(e))
+	if field.Key != "" {
+		g.fields = append(g.fields, field)
+	}
+	g.freezer, g.frozen = g.freezer || freezer, g.frozen || frozen
+	g.told = g.told || frozen || field.Key == event.FieldPIDs || field.Key == event.FieldPIDsMax && err == nil || (field.Key == event.FieldDying || field.Key == event.FieldThrottled) && n > 0
+}
+
+func (v *values) finish(dst []event.Event) []event.Event {
+	for _, g := range v.groups {
+		if !g.told {
+			continue
+		}
+		e := event.Event{Kind: event.KindCgroup, Component: "node", Source: facts.Node, Evidence: g.quotes}
+		e.Fields = append([]event.Field{event.FieldPath.Text(g.path)}, g.fields...)
+		if g.freezer {
+			e.Fields = append(e.Fields, event.FieldFrozen.Bool(g.frozen))
+		}
+		e.IDs.Container, e.IDs.PodUID = scan.FindID(g.path), podUID(g.path)
+		e.Text = "cgroup " + g.path
+		if g.frozen {
+			e.Text += " is frozen"
+		}
+		dst = g.count(append(dst, e), &e)
+	}
+	return dst
+}
+
+// count is a reading of how many processes and threads a cgroup of the node's own has. What a pod may have is the pod's affair.
+func (g *cgroup) count(dst []event.Event, e *event.Event) []event.Event {
+	pids, ok := e.Get(event.FieldPIDs)
+	limit, limited := e.Get(event.FieldPIDsMax)
+	n, _ := pids.Number()
+	most, isNumber := limit.Number()
+	if !ok || !limited || !isNumber || e.IDs.Container != "" || e.IDs.PodUID != "" {
+		return dst
+	}
+	_, below, _ := strings.Cut(g.path, "sys/fs/cgroup/")
+	return append(dst, facts.Reading(facts.Node, facts.OfPIDs, n, event.Time{}, g.quotes[0], event.FieldLimit.Number(most), event.FieldPath.Text("/"+below)))
+}
+
+// podUID is the pod that a cgroup belongs to: kubepods/besteffort/pod1234-…, kubepods-besteffort-pod1234_….slice.
+func podUID(dir string) string {
+	i := strings.LastIndex(dir, "pod")
+	for i >= 0 && (i+39 > len(dir) || strings.Count(strings.ReplaceAll(dir[i+3:i+39], "_", "-"), "-") != 4) {
+		i = strings.LastIndex(dir[:i], "pod")
+	}
+	if i < 0 {
+		return ""
+	}
+	return strings.ReplaceAll(dir[i+3:i+39], "_", "-")
+}

@@ -1,0 +1,296 @@
+package threads
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/parse/kernel"
+	"github.com/plegdiag/plegdiag/internal/parse/samples"
+)
+
+// KernelTraces finds among the records of one log the stacks that the kernel
+// printed of tasks: in reports of hung tasks, and as answer to sysrq-w and sysrq-t.
+// Every line of one is a record of its own, and lines of other processors may stand between:
+//
+//	INFO: task containerd-shim:1422 blocked for more than 120 seconds.
+//	task:containerd-shim state:D stack:    0 pid: 1422 ppid:     1 flags:0x00004006
+//	Call Trace:
+//	 __schedule+0x47d/0x600
+//	 ovl_sync_fs+0x2f/0x50 [overlay]
+//	RSP: 002b:000000c0020969d0 EFLAGS: 00000202 ORIG_RAX: 00000000000000a6
+//
+// It makes one event of each thread. The zero value is ready.
+type KernelTraces struct {
+	open  map[string]*kernelTrace // by who printed it, see callerOf
+	hung  map[string]hungReport   // the last, of each
+	dump  event.Time              // when sysrq asked for the dump that is being printed
+	dumps Samples
+	made  []event.Event
+	quiet int // records of the kernel since the last line of a trace
+}
+
+// kernelTrace is one task's stack while its lines come in.
+type kernelTrace struct {
+	sample  samples.Sample
+	funcs   []string // innermost first
+	lines   []event.Quote
+	compat  bool        // a program of 32 bits
+	number  event.Quote // the line with the number of the call
+	traced  bool        // its "Call Trace:" was seen
+	stray   int         // lines in a row that are no part of it
+	blocked time.Duration
+	last    event.Time
+}
+
+// hungReport is the line of kernel/hung_task.c that comes before a stack.
+type hungReport struct {
+	tid     int
+	seconds int
+	line    event.Quote
+}
+
+// Bounds of a trace that is being printed.
+const (
+	maxStray   = 24 // lines of the kernel that are no part of it: registers, code, other processors
+	maxTraces  = 64 // at once: one for each processor, where lines tell theirs
+	maxMade    = 20_000
+	maxQuiet   = 200
+	maxTracing = 10 * time.Second // between two of its lines
+)
+
+// Want says whether a raw line may be part of a trace that is being printed. What begins one is among [Literals].
+func (k *KernelTraces) Want(line []byte) bool {
+	return k.open != nil && (bytes.Contains(line, []byte("+0x")) || bytes.Contains(line, []byte(" 0x")) || bytes.Contains(line, []byte("RIP: ")))
+}
+
+// Add takes the next wanted record.
+func (k *KernelTraces) Add(r *event.Record) {
+	if r.Unit != "" && r.Unit != "kernel" || len(r.Fields) > 0 { // the kernel writes no pairs
+		return
+	}
+	text := strings.TrimRight(r.Message(), " \r")
+	caller := callerOf(r.Raw)
+	t := k.open[caller]
+	if t != nil && r.Time.Known && t.last.Known && r.Time.T.Sub(t.last.T).Abs() > maxTracing {
+		k.close(caller)
+		t = nil
+	}
+	quote := event.Quote{Pos: r.Pos, Text: r.Raw}
+	if task, ok := kernel.ReadTask(strings.TrimLeft(text, " \t")); ok {
+		k.close(caller)
+		k.begin(caller, &task, r, quote)
+		return
+	}
+	if k.edge(text, caller, r, quote) {
+		return
+	}
+	if t == nil {
+		if k.quiet++; k.quiet > maxQuiet {
+			k.open = nil
+		}
+		return
+	}
+	k.quiet, t.last = 0, r.Time
+	if t.take(text, quote) {
+		t.stray = 0
+		return
+	}
+	if t.stray++; t.stray > maxStray || foreign(text) {
+		k.close(caller)
+	}
+}
+
+// edge takes the lines before the stacks: what they are printed for.
+func (k *KernelTraces) edge(text, caller string, r *event.Record, quote event.Quote) bool {
+	switch {
+	case strings.Contains(text, "Show Blocked State"), strings.Contains(text, "Show State"):
+		k.closeAll()
+		k.dump, k.open = r.Time, map[string]*kernelTrace{}
+		return true
+	case strings.Contains(text, " blocked for more than "):
+		k.close(caller)
+		e, ok := messages.HungTask(r)
+		if !ok {
+			return true
+		}
+		if k.hung == nil || len(k.hung) > maxTraces {
+			k.hung = map[string]hungReport{}
+		}
+		seconds, _ := e.Get(event.FieldSeconds)
+		n, _ := seconds.Number()
+		k.hung[caller] = hungReport{e.IDs.PID, int(n), quote}
+		k.dump = event.Time{}
+		k.touch()
+		return true
+	}
+	return false
+}
+
+// touch begins to look at all lines that may be part of a trace.
+func (k *KernelTraces) touch() {
+	if k.quiet = 0; k.open == nil {
+		k.open = map[string]*kernelTrace{}
+	}
+}
+
+// begin starts the stack of a task.
+func (k *KernelTraces) begin(caller string, task *kernel.Task, r *event.Record, quote event.Quote) {
+	k.touch()
+	if len(k.open) >= maxTraces {
+		k.closeAll()
+	}
+	t := &kernelTrace{last: r.Time}
+	t.sample = samples.Sample{Time: r.Time, TID: task.TID, PID: task.TGID, Comm: task.Comm, State: task.State, Pos: quote.Pos, Raw: quote.Text}
+	if h, ok := k.hung[caller]; ok && h.tid == task.TID {
+		t.blocked = time.Duration(h.seconds) * time.Second
+		t.sample.More = []event.Quote{h.line}
+		delete(k.hung, caller)
+	} else if k.dump.Known && r.Time.Known && r.Time.T.Sub(k.dump.T).Abs() < longestPause {
+		t.sample.Time = k.dump
+	}
+	k.open[caller] = t
+}
+
+// take adds a line to the stack. It says no to one that is no part of it.
+func (t *kernelTrace) take(text string, quote event.Quote) bool {
+	if function, unsure, ok := kernel.ReadFrame(text); ok {
+		// The instruction where a program was interrupted looks like a frame.
+		if function != "" && !unsure && !strings.HasPrefix(strings.TrimLeft(text, " "), "RIP") && len(t.funcs) < maxStackFrames {
+			t.funcs, t.lines = append(t.funcs, function), append(t.lines, quote)
+		}
+		return true
+	}
+	switch text = strings.TrimSpace(text); {
+	case text == "Call Trace:", text == "Call trace:":
+		if t.traced {
+			return false // of somebody whose head is lost
+		}
+		t.traced = true
+		return true
+	case strings.HasPrefix(text, "RIP: "):
+		t.compat = strings.HasPrefix(text, "RIP: 0023:")
+		return true
+	case strings.HasPrefix(text, "Workqueue: "):
+		t.sample.Target = text
+		return true
+	}
+	if _, value, ok := strings.Cut(text, "ORIG_RAX: "); ok {
+		if n, err := strconv.ParseUint(value, 16, 64); err == nil && n < maxCall {
+			t.sample.Number, t.sample.HasNumber = int(n), true
+			t.number = quote
+		}
+		return true
+	}
+	return strings.HasPrefix(text, "R") && strings.Contains(text, ": 0") || text == "<TASK>" || text == "</TASK>"
+}
+
+const (
+	maxStackFrames = 256
+	maxCall        = 4096 // above are the numbers of exceptions, which are negative
+)
+
+// foreign says that a line begins something else whose stack may follow.
+func foreign(text string) bool {
+	return slices.ContainsFunc([]string{"CPU: ", "BUG: ", "WARNING: ", "watchdog: ", "NMI backtrace", "rcu: ", "Call Trace:", "Call trace:", "---[ ", "Kernel panic"}, func(start string) bool {
+		return strings.HasPrefix(text, start)
+	})
+}
+
+// callerOf is the thread or processor that printed a line, as CONFIG_PRINTK_CALLER shows it
+// behind the stamp: "[   12.345678][ T1234] "; empty on most kernels.
+func callerOf(raw string) string {
+	_, rest, ok := strings.Cut(raw[:min(len(raw), 200)], "][")
+	if !ok {
+		return ""
+	}
+	caller, _, ok := strings.Cut(rest, "] ")
+	caller = strings.TrimLeft(caller, " ")
+	if !ok || len(caller) < 2 || caller[0] != 'T' && caller[0] != 'C' {
+		return ""
+	}
+	return caller
+}
+
+// close ends the trace of a caller and makes an event of it.
+func (k *KernelTraces) close(caller string) {
+	t := k.open[caller]
+	if t == nil {
+		return
+	}
+	delete(k.open, caller)
+	s := &t.sample
+	slices.Reverse(t.funcs)
+	slices.Reverse(t.lines)
+	s.Stack, s.Frames = strings.Join(t.funcs, " "), t.lines
+	s.Kernel = strings.HasPrefix(s.Stack, "ret_from_fork") || strings.HasPrefix(s.Stack, "kthread ")
+	if s.HasNumber {
+		s.Machine = "x86_64" // no other has such a register
+		if t.compat {
+			s.Number, s.HasNumber, s.Machine = 0, false, ""
+		} else {
+			s.More = append(s.More, t.number)
+		}
+	}
+	s.NameCall()
+	if len(k.made) >= maxMade {
+		return
+	}
+	if t.blocked > 0 {
+		k.made = append(k.made, t.hungEvent())
+		return
+	}
+	k.dumps.Single = true
+	if k.dumps.runs == nil {
+		k.dumps.runs = map[int]*run{}
+	}
+	if s.Time.IsZero() {
+		if tellingOnce(s) {
+			k.made = append(k.made, momentEvent(s))
+		}
+		return
+	}
+	k.made = k.dumps.Sample(k.made, s)
+}
+
+// hungEvent is a task that the kernel's watchdog found: it has not moved since as long as the report says.
+func (t *kernelTrace) hungEvent() event.Event {
+	s := &t.sample
+	e := sampleEvent(s)
+	e.Begun, e.Open = true, true
+	if s.Time.Known {
+		e.Start, e.End = s.Time.Add(-t.blocked), s.Time
+	}
+	e.Fields = append(e.Fields, event.FieldSamples.Int(1), event.FieldSeconds.Number(float64(t.blocked/time.Second)), event.FieldReturned.Bool(false))
+	e.Text += ", for more than " + strconv.Itoa(int(t.blocked/time.Second)) + " s"
+	return e
+}
+
+func (k *KernelTraces) closeAll() {
+	var callers []string
+	for caller := range k.open {
+		callers = append(callers, caller)
+	}
+	slices.SortFunc(callers, func(a, b string) int {
+		return cmp.Or(cmp.Compare(k.open[a].sample.Pos.Line, k.open[b].sample.Pos.Line), strings.Compare(a, b))
+	})
+	for _, caller := range callers {
+		k.close(caller)
+	}
+}
+
+// Finish returns the events of all threads that were found.
+func (k *KernelTraces) Finish() []event.Event {
+	k.closeAll()
+	made := k.dumps.endAll(k.made, true)
+	for i := range made {
+		made[i].Source = "kernel.log"
+	}
+	k.open, k.made = nil, nil
+	return made
+}

@@ -1,0 +1,415 @@
+// Package threads turns samples of threads, files of threads in /proc, and stacks in the kernel's
+// log into events: which thread was in which call from when to when.
+package threads
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+	"github.com/plegdiag/plegdiag/internal/observe/kernelwait"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+	"github.com/plegdiag/plegdiag/internal/parse/samples"
+)
+
+// Samples joins samples of one thread in one call, scan after scan, to an
+// interval. A sample says that something was so at one moment; a run of them,
+// that it most likely was so in between: at least from the first to the last, at most one scan more at either end.
+type Samples struct {
+	// Single tells of what was seen once, too, as somebody makes such dumps because
+	// something hangs. A sampler sees a thread on the disk by chance.
+	Single bool
+
+	runs  map[int]*run // by thread
+	born  map[int]bool // processes of daemons whose start was told
+	now   event.Time   // of the current scan
+	scan  int          // its number
+	pause time.Duration
+	cut   bool // the scan's end was not seen, so that what is not in it may exist
+}
+
+// run is a thread that is in one call for some scans.
+type run struct {
+	first, last  samples.Sample
+	stack, wchan string        // the last that could be read
+	frames       []event.Quote // of stack
+	scan         int           // of last
+	count        int
+}
+
+// NewSamples starts with no thread seen.
+func NewSamples() *Samples { return &Samples{runs: map[int]*run{}} }
+
+// slowRun is the least interval that is told; the incidents are about minutes.
+const slowRun = time.Second
+
+// longestPause is the longest that two scans may lie apart for a thread to count as unmoved.
+const longestPause = 2 * time.Minute
+
+// maxRuns bounds the threads that are followed; a large node has some 10 000.
+const maxRuns = 1 << 16
+
+// Sample takes the next sample and appends the intervals that it ends.
+func (t *Samples) Sample(dst []event.Event, s *samples.Sample) []event.Event {
+	switch {
+	case s.Disk != nil:
+		return append(dst, slowDisk(s)...)
+	case s.Count > 0:
+		return append(dst, summedEvent(s)...)
+	case s.Walk == samples.WalkEnd:
+		t.cut = false
+		return dst
+	case s.Time.IsZero():
+		if t.Single && s.TID != 0 && tellingOnce(s) {
+			dst = append(dst, momentEvent(s))
+		}
+		return dst
+	case s.Ended:
+		if e, ok := endedEvent(s); ok {
+			dst = append(dst, e)
+		}
+		return dst
+	}
+	dst = t.tick(dst, s.Time)
+	if s.Walk == samples.WalkBegin {
+		t.cut = true
+	}
+	if s.TID == 0 {
+		return dst
+	}
+	dst = t.birth(dst, s)
+	r := t.runs[s.TID]
+	if r != nil && !r.goesOn(s, t.scan) {
+		dst = t.end(dst, r, false)
+		delete(t.runs, s.TID)
+		r = nil
+	}
+	if !telling(s) {
+		return dst
+	}
+	if r == nil {
+		if len(t.runs) >= maxRuns {
+			return dst
+		}
+		r = &run{first: *s}
+		t.runs[s.TID] = r
+	}
+	if s.Stack != "" {
+		r.stack, r.frames = s.Stack, s.Frames
+	}
+	r.last, r.scan, r.wchan = *s, t.scan, cmp.Or(s.WChan, r.wchan)
+	r.count++
+	return dst
+}
+
+// birth tells when the process of a daemon began.
+func (t *Samples) birth(dst []event.Event, s *samples.Sample) []event.Event {
+	name := daemon.Named(s.Exe)
+	if !s.Started.Known || s.TID != s.PID || name == "" || t.born[s.PID] {
+		return dst
+	}
+	if t.born == nil {
+		t.born = map[int]bool{}
+	}
+	t.born[s.PID] = true
+	e := event.Event{
+		Kind: event.KindDaemonStart, Component: name, Source: "samples", Start: s.Started, End: s.Started, IDs: event.IDs{PID: s.PID},
+		Fields: []event.Field{event.FieldDaemon.Text(name)}, Text: fmt.Sprintf("%s, PID %d, has run since then", name, s.PID),
+		Evidence: []event.Quote{{Pos: s.Pos, Text: s.Raw}},
+	}
+	return append(dst, e)
+}
+
+// tick moves on to the scan of a new time; all rows of a scan carry one. A
+// time that runs backwards (a change of zone) or stands still for long ends all runs.
+func (t *Samples) tick(dst []event.Event, now event.Time) []event.Event {
+	if t.now.Known && now.T.Equal(t.now.T) {
+		return dst
+	}
+	if t.now.Known {
+		step := now.T.Sub(t.now.T)
+		if step > 0 && (t.pause == 0 || step < t.pause) {
+			t.pause = step
+		}
+		if step < 0 || step > longestPause || step > max(2*t.pause+t.pause/2, time.Second) {
+			dst = t.endAll(dst, false)
+		}
+	}
+	t.now = now
+	t.scan++
+	return dst
+}
+
+// telling leaves out what a thread with nothing to do is in. In state D anything tells, and so does that a thread is stopped.
+func telling(s *samples.Sample) bool {
+	if held(s.State) != "" {
+		return true
+	}
+	return s.Syscall != "" && s.State != "R" && kernelwait.Calls[s.Syscall]
+}
+
+// held is the state of a thread that does nothing whatever comes: D in the kernel, T stopped by a signal. Empty for all other states.
+func held(state string) string {
+	if state == "D" || state == "T" {
+		return state
+	}
+	return ""
+}
+
+// tellingOnce leaves out of threads that were seen once what they are in all day: most sleep in a call that waits for others.
+func tellingOnce(s *samples.Sample) bool {
+	switch s.State {
+	case "D":
+		return true
+	case "", "S":
+		return isNetlink(s) || s.State == "" && slices.ContainsFunc(strings.Fields(s.Stack), func(f string) bool { return slices.Contains(tellingFrames, f) })
+	}
+	return false
+}
+
+func isNetlink(s *samples.Sample) bool {
+	return strings.HasPrefix(s.Target, "NETLINK") || strings.Contains(s.Stack, "netlink_recvmsg")
+}
+
+// tellingFrames are functions of the kernel whose line is worth a quote.
+var tellingFrames = []string{"ovl_sync_fs", "iterate_supers", "sync_inodes_sb", "cleanup_mnt", "deactivate_locked_super", "netlink_recvmsg"}
+
+// schedulerFrames are what every stack of a sleeping task ends in, which tells nothing.
+var schedulerFrames = []string{"__switch_to", "context_switch", "__schedule", "schedule", "schedule_timeout", "schedule_preempt_disabled", "io_schedule"}
+
+// goesOn says whether the thread is still in the same call.
+func (r *run) goesOn(s *samples.Sample, scan int) bool {
+	if s.Syscall != r.last.Syscall || s.HasNumber != r.last.HasNumber || s.Number != r.last.Number || held(s.State) != held(r.last.State) || s.Comm != r.last.Comm {
+		return false
+	}
+	if s.Seq != 0 && r.last.Seq != 0 && s.HasAge && r.last.HasAge { // calls are numbered
+		return s.Seq == r.last.Seq
+	}
+	return scan-r.scan <= 1
+}
+
+// end makes the event of a run; atEnd says that the last scan still holds it.
+func (t *Samples) end(dst []event.Event, r *run, atEnd bool) []event.Event {
+	s := &r.first
+	s.Stack, s.Frames, s.WChan = r.stack, r.frames, r.wchan
+	if r.count == 1 && !s.HasAge && (t.Single || t.scan == 1) {
+		if tellingOnce(s) {
+			dst = append(dst, momentEvent(s))
+		}
+		return dst
+	}
+	from := s.Time
+	if s.HasAge {
+		from = from.Add(-s.Age)
+	}
+	if r.last.Time.T.Sub(from.T) < slowRun {
+		return dst
+	}
+	e := sampleEvent(s)
+	e.Start, e.End, e.Open, e.Begun = from, r.last.Time, atEnd, !s.HasAge
+	most := r.last.Time.T.Sub(from.T) + t.pause
+	if !s.HasAge {
+		most += t.pause
+	}
+	e.Fields = append(e.Fields,
+		event.FieldSamples.Int(r.count),
+		event.FieldMost.Duration(most), event.FieldEvery.Duration(t.pause), event.FieldReturned.Bool(!atEnd))
+	e.Text += ", seen " + strconv.Itoa(r.count) + " times in a row"
+	if r.count > 1 {
+		e.Evidence = slices.Insert(e.Evidence, 1, event.Quote{Pos: r.last.Pos, Text: r.last.Raw})
+	}
+	return append(dst, e)
+}
+
+// sampleEvent is what the events of all samples have in common.
+func sampleEvent(s *samples.Sample) event.Event {
+	e := event.Event{Kind: event.KindThreadSample, Component: writerOf(s), Source: SourceSamples}
+	e.IDs.TID, e.IDs.PID, e.IDs.Container = s.TID, s.PID, scan.FindID(s.Target)
+	if e.IDs.Container == "" && e.Component != "shim" { // a shim may run in the cgroup of its sandbox
+		e.IDs.Container = scan.FindID(s.Cgroup)
+	}
+	e.Fields = []event.Field{
+		event.FieldName.Text(s.Syscall), event.FieldState.Text(s.State), event.FieldComm.Text(s.Comm), event.FieldExe.Text(s.Exe), event.FieldKernel.Bool(s.Kernel),
+		event.FieldNetlink.Bool(isNetlink(s)), event.FieldTarget.Text(s.Target), event.FieldWchan.Text(s.WChan), event.FieldStack.Text(s.Stack),
+	}
+	if waits, _ := kernelwait.Of(s.Stack, s.WChan); waits != "" {
+		e.Fields = append(e.Fields, event.FieldWaits.Text(waits))
+	}
+	for _, f := range [...]event.Field{event.FieldCgroup.Text(s.Cgroup), event.FieldArgs.Text(s.Args), event.FieldMachine.Text(s.Machine)} {
+		if f.Value.Text() != "" {
+			e.Fields = append(e.Fields, f)
+		}
+	}
+	in := cmp.Or(s.Syscall, s.WChan, "the kernel")
+	if s.HasNumber {
+		e.Fields = append(e.Fields, event.FieldNumber.Int(s.Number))
+		if s.Syscall == "" {
+			in = "system call " + strconv.Itoa(s.Number) + " of a machine that is not known"
+		}
+	}
+	for _, id := range [...]struct {
+		key  event.Key
+		base int
+		id   uint64
+	}{{event.FieldStackID, 16, s.StackID}, {event.FieldCgroupID, 10, s.CgroupID}, {event.FieldCallID, 10, s.Seq}} {
+		if id.id != 0 {
+			e.Fields = append(e.Fields, id.key.Text(strconv.FormatUint(id.id, id.base)))
+		}
+	}
+	e.Text = s.Comm + ", thread " + strconv.Itoa(s.TID) + ", in " + in
+	if s.State != "" {
+		e.Text += ", state " + s.State
+	}
+	e.Evidence = slices.Concat([]event.Quote{{Pos: s.Pos, Text: s.Raw}}, tellingLines(s), s.More)
+	return e
+}
+
+// tellingLines are the lines of a stack that are worth a quote: what the thread waits in, and what tells why.
+func tellingLines(s *samples.Sample) (lines []event.Quote) {
+	if len(s.Frames) == 0 {
+		return nil
+	}
+	functions := strings.Fields(s.Stack)
+	in := len(functions) - 1 // what it waits in
+	for in > 0 && slices.Contains(schedulerFrames, functions[in]) {
+		in--
+	}
+	_, by := kernelwait.Of(s.Stack, "")
+	for i, q := range slices.Backward(s.Frames) {
+		if i == in || functions[i] == by || slices.Contains(tellingFrames, functions[i]) {
+			if q != (event.Quote{Pos: s.Pos, Text: s.Raw}) {
+				lines = append(lines, q)
+			}
+		}
+	}
+	return lines
+}
+
+// momentEvent is a thread that was seen once.
+func momentEvent(s *samples.Sample) event.Event {
+	e := sampleEvent(s)
+	e.Start = s.Time
+	e.Fields = append(e.Fields, event.FieldSamples.Int(1))
+	return e
+}
+
+// endedEvent is a call that xcapture 3 saw return. It never sees umount2 return
+// late: that call syncs after the kernel's sys_exit, so that its absence tells nothing.
+func endedEvent(s *samples.Sample) (event.Event, bool) {
+	if !s.HasAge || s.Age < slowRun || !kernelwait.Calls[s.Syscall] {
+		return event.Event{}, false
+	}
+	e := sampleEvent(s)
+	e.Source = SourceEnded
+	e.Text = s.Syscall + " in thread " + strconv.Itoa(s.TID)
+	e.Start, e.End = s.Time, s.Time.Add(s.Age)
+	e.Fields = append(e.Fields, event.FieldReturned.Bool(true))
+	return e, true
+}
+
+// summedEvent is a row of a report that sums samples up, and tells neither thread nor time.
+func summedEvent(s *samples.Sample) []event.Event {
+	if !telling(s) {
+		return nil
+	}
+	e := sampleEvent(s)
+	e.Source = SourceSummary
+	e.Fields = append(e.Fields, event.FieldSamples.Int(s.Count), event.FieldScans.Int(s.Scans))
+	e.Text = s.Comm + " in " + cmp.Or(s.Syscall, s.WChan, "the kernel") + ", state " + s.State + ", in " + strconv.Itoa(s.Count) + " samples of " + strconv.Itoa(s.Scans) + " scans"
+	return []event.Event{e}
+}
+
+// slowDisk is a request that a disk took long for.
+func slowDisk(s *samples.Sample) []event.Event {
+	d := s.Disk
+	took := d.Queued + d.Service
+	if took < slowRun || s.Time.IsZero() {
+		return nil
+	}
+	e := event.Event{Kind: event.KindDiskRequest, Component: "kernel", Source: SourceEnded, Start: s.Time.Add(-d.Queued), End: s.Time.Add(d.Service)}
+	e.IDs.TID, e.IDs.PID = d.TID, d.PID
+	e.Fields = []event.Field{
+		event.FieldDevice.Text(d.Device), event.FieldFlags.Text(d.Flags),
+		event.FieldBytes.Number(float64(d.Bytes)),
+		event.FieldError.Int(d.Error),
+		event.FieldQueued.Duration(d.Queued),
+		event.FieldService.Duration(d.Service),
+	}
+	e.Text = "disk " + d.Device + " works on " + strconv.FormatInt(d.Bytes, 10) + " bytes (" + d.Flags + ")"
+	e.Evidence = []event.Quote{{Pos: s.Pos, Text: s.Raw}}
+	return []event.Event{e}
+}
+
+// The kinds of inputs with threads in them, as rules name sources. They differ in
+// what their silence means: nothing, but where a sampler looked at all threads.
+const (
+	// SourceSamples are scans over all threads on the processor or in state D, or more.
+	SourceSamples = "samples"
+	// SourceSleepers is the same input once more, where the scans hold sleeping threads too.
+	SourceSleepers = "samples.sleeping"
+	// SourceEnded are calls and requests that have ended, as xcapture 3 saw them; umount2 is never among them.
+	SourceEnded = "samples.ended"
+	// SourceSummary is a report that sums samples up.
+	SourceSummary = "samples.summary"
+	// SourceThreads are files of single threads out of /proc.
+	SourceThreads = "samples.proc"
+)
+
+// writerOf names the component that a thread belongs to; the kernel cuts names at 15 bytes.
+func writerOf(s *samples.Sample) string {
+	if s.Kernel {
+		return "kernel"
+	}
+	for _, c := range [...]struct{ comm, component string }{
+		{"containerd-shim", "shim"},
+		{"containerd", "containerd"},
+		{"dockerd", "dockerd"},
+		{"docker-containe", "containerd"}, // of docker up to 18.06, or its shim
+		{"docker-runc", "runc"},
+		{"docker-proxy", "process"},
+		{"docker", "dockerd"}, // up to 1.11
+		{"conmon", "shim"},
+		{"crio", "crio"},
+		{"kubelet", "kubelet"},
+		{"hyperkube", "kubelet"},
+		{"kubelite", "kubelet"},
+		{"k3s", "kubelet"},
+		{"rke2", "kubelet"},
+		{"runc", "runc"},
+		{"crun", "runc"},
+		{"systemd", "systemd"},
+		{"terway", "cni"},
+	} {
+		if !strings.HasPrefix(s.Comm, c.comm) {
+			continue
+		}
+		if strings.Contains(s.Cgroup, "kubepods") && (c.component == "dockerd" || c.component == "containerd") {
+			return "process" // a docker inside a pod
+		}
+		return c.component
+	}
+	return "process"
+}
+
+// Finish appends the intervals that reach to the end.
+func (t *Samples) Finish(dst []event.Event) []event.Event { return t.endAll(dst, true) }
+
+func (t *Samples) endAll(dst []event.Event, atEnd bool) []event.Event {
+	var left []*run
+	for _, r := range t.runs {
+		left = append(left, r)
+	}
+	slices.SortFunc(left, func(a, b *run) int {
+		return cmp.Or(cmp.Compare(a.first.Pos.Line, b.first.Pos.Line), cmp.Compare(a.first.Pos.File, b.first.Pos.File), cmp.Compare(a.first.TID, b.first.TID))
+	})
+	for _, r := range left {
+		dst = t.end(dst, r, atEnd && (r.scan == t.scan || t.cut && r.scan == t.scan-1))
+	}
+	clear(t.runs)
+	return dst
+}
