@@ -48,8 +48,8 @@ func newAccount(files []incident.File, verbose bool) account {
 		a.Folded = append(a.Folded, foldByDirectory(of)...)
 	}
 	slices.SortFunc(a.Folded, func(x, y incident.File) int {
-		return cmp.Or(strings.Compare(x.Path, y.Path), strings.Compare(x.Format, y.Format), strings.Compare(x.Component, y.Component),
-			strings.Compare(x.Node, y.Node), x.Start.Compare(y.Start))
+		return cmp.Or(strings.Compare(x.Path, y.Path), strings.Compare(x.Format, y.Format),
+			strings.Compare(x.Component, y.Component), strings.Compare(x.Node, y.Node), x.Start.Compare(y.Start))
 	})
 	return a
 }

@@ -79,7 +79,15 @@ type detail struct {
 }
 
 // details are tried in order until the page fits. The last one always does.
-var details = []detail{{1000, maxShapes, true}, {1000, maxShapes, false}, {300, 900, false}, {100, 300, false}, {30, 100, false}, {10, 30, false}, {2, 5, false}}
+var details = []detail{
+	{1000, maxShapes, true},
+	{1000, maxShapes, false},
+	{300, 900, false},
+	{100, 300, false},
+	{30, 100, false},
+	{10, 30, false},
+	{2, 5, false},
+}
 
 var errPageFull = errors.New("the page is larger than a page may be")
 
@@ -202,7 +210,8 @@ func (p *page) newBlockList(all []block) blockList {
 	kept, left := shorten(all, p.detail.most)
 	text := blockList{Left: left, List: len(kept) > 1}
 	for _, b := range kept {
-		s := pageBlock{Lead: b.lead, Text: b.text, Hazard: b.hazard, Link: b.link && link.MatchString(b.text), Commands: b.commands}
+		s := pageBlock{Lead: b.lead, Text: b.text, Hazard: b.hazard, Commands: b.commands}
+		s.Link = b.link && link.MatchString(b.text)
 		s.Places, _ = shorten(b.places, maxStepQuotes)
 		s.Quotes, s.QuotesLeft = p.quoteBlocks(b.quotes)
 		s.Files, s.FilesLeft = shorten(b.files, 4*p.detail.most)
@@ -235,7 +244,8 @@ type groupBlock struct {
 
 // drawLocks shows the locks of the dumps that goroutines wait for, those with most waiters first.
 func (s *pageSection) drawLocks(p *page) {
-	held := p.view.timeline.Select(timeline.Filter{Kinds: []string{string(event.KindLockHeld), string(event.KindLockCycle)}})
+	kinds := []string{string(event.KindLockHeld), string(event.KindLockCycle)}
+	held := p.view.timeline.Select(timeline.Filter{Kinds: kinds})
 	slices.SortStableFunc(held, func(a, b *event.Event) int {
 		return cmp.Compare(numberOf(b, event.FieldWaiters), numberOf(a, event.FieldWaiters))
 	})
@@ -250,7 +260,8 @@ func (s *pageSection) drawLocks(p *page) {
 			continue
 		}
 		l.Waiters = numberText(numberOf(e, event.FieldWaiters)) + " waiting"
-		l.Lock = strings.TrimSpace(e.FieldText(event.FieldLockType) + " of " + cmp.Or(e.FieldText(event.FieldOwner), "?") + " " + e.IDs.Lock)
+		owner := cmp.Or(e.FieldText(event.FieldOwner), "?")
+		l.Lock = strings.TrimSpace(e.FieldText(event.FieldLockType) + " of " + owner + " " + e.IDs.Lock)
 		l.Holder = fmt.Sprintf("goroutine %d", e.IDs.Goroutine)
 		l.Through = e.FieldText(event.FieldThrough)
 		l.Ends = cmp.Or(e.FieldText(event.FieldWaiting), "what it waits for is not shown")
@@ -339,8 +350,10 @@ func newPage(inc *incident.Incident, o Options, d detail) *page {
 	v := newView(inc, o)
 	v.page = true
 	p := &page{
-		Version: o.Version, Policy: securityPolicy(pageStyle, pageScript), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
-		Opening: inc.Result.Opening, Headline: inc.Result.Headline, Node: v.nodeText(), Window: show.Window(inc.Window), Class: "none",
+		Version: o.Version, Policy: securityPolicy(pageStyle, pageScript),
+		Style: template.CSS(pageStyle), Script: template.JS(pageScript),
+		Opening: inc.Result.Opening, Headline: inc.Result.Headline,
+		Node: v.nodeText(), Window: show.Window(inc.Window), Class: "none",
 		view: v, detail: d,
 	}
 	p.Title = show.Escape(p.Opening.State.String()+": "+p.Node, show.MaxQuote)
@@ -391,7 +404,8 @@ func securityPolicy(style, script string) string {
 		sum := sha256.Sum256([]byte(s))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return "default-src 'none'; style-src " + hash(style) + "; script-src " + hash(script) + "; base-uri 'none'; form-action 'none'"
+	return "default-src 'none'; style-src " + hash(style) + "; script-src " + hash(script) +
+		"; base-uri 'none'; form-action 'none'"
 }
 
 // stepAnchor is where a link to a step leads.

@@ -18,7 +18,7 @@ func Jira(w io.Writer, inc *incident.Incident, o Options) error {
 		label:    func(text string) string { return "*" + text + "*" },
 		prose:    jiraText,
 		headline: func(_, headline string) string { return jiraText(headline) },
-		block:    func(text string) string { return "{noformat}\n" + escapeNoformat(text) + "\n{noformat}" },
+		block:    noformatBlock,
 		finding:  findingJira,
 		paste:    jiraPaste,
 	}).render(w, inc, o)
@@ -35,7 +35,8 @@ func findingJira(m *markup, n int, f *story.Finding, told shown) {
 func jiraPaste(inputs []string) *paste {
 	return &paste{
 		limit: 32_767, section: "h2. ", open: openNoformat,
-		note: "*Cut here*: Jira takes no more. Attach the whole report, which this command writes:\n\n{noformat}\n" + escapeNoformat(commandLine("analyze -o html", inputs)) + "\n{noformat}",
+		note: "*Cut here*: Jira takes no more. Attach the whole report, which this command writes:\n\n" +
+			noformatBlock(commandLine("analyze -o html", inputs)),
 	}
 }
 
@@ -47,8 +48,11 @@ func openNoformat(s string) string {
 	return "{noformat}"
 }
 
-// escapeNoformat is text for the inside of a block: what would end it there is broken up.
-func escapeNoformat(text string) string { return strings.ReplaceAll(text, "{noformat", "{ noformat") }
+// noformatBlock is text as a block in which nothing is markup: what would end it inside is broken
+// up.
+func noformatBlock(text string) string {
+	return "{noformat}\n" + strings.ReplaceAll(text, "{noformat", "{ noformat") + "\n{noformat}"
+}
 
 // jiraMarkup are the characters that the wiki renderer acts on; a backslash before each takes that
 // away.

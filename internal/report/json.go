@@ -277,19 +277,21 @@ func newStall(s *timeline.Stall) stall {
 
 func newFinding(f *story.Finding) finding {
 	return finding{
-		Rule:           f.Rule,
-		Title:          f.Title,
-		Verdict:        f.Verdict.String(),
-		Role:           string(f.Role),
-		Score:          f.Score,
-		Formula:        f.Formula,
-		Summary:        f.Summary,
-		Container:      f.Container,
-		Start:          show.Stamp(f.Start),
-		End:            show.Stamp(f.End),
-		Chain:          show.Rows(f.Chain, newStep),
-		Contradictions: show.Rows(f.Contradictions, func(a *rules.Against) dismissal { return dismissal{a.Why, show.EvidenceRows(a.Evidence)} }),
-		Missing:        show.Rows(f.Missing, newMissing),
+		Rule:      f.Rule,
+		Title:     f.Title,
+		Verdict:   f.Verdict.String(),
+		Role:      string(f.Role),
+		Score:     f.Score,
+		Formula:   f.Formula,
+		Summary:   f.Summary,
+		Container: f.Container,
+		Start:     show.Stamp(f.Start),
+		End:       show.Stamp(f.End),
+		Chain:     show.Rows(f.Chain, newStep),
+		Contradictions: show.Rows(f.Contradictions, func(a *rules.Against) dismissal {
+			return dismissal{a.Why, show.EvidenceRows(a.Evidence)}
+		}),
+		Missing: show.Rows(f.Missing, newMissing),
 		Rivals: show.Rows(f.Rivals, func(r *story.Rival) rival {
 			return rival{r.Rule, r.Container, show.Rows(r.Decide, newMissing)}
 		}),
@@ -308,7 +310,10 @@ func newExposure(e *rules.Exposure) exposure {
 }
 
 func newForecast(f *rules.Forecast) forecast {
-	return forecast{f.Rule, f.Text, show.Stamp(f.At), show.Stamp(f.Earliest), show.Stamp(f.Latest), f.Readings, f.Value, f.Limit, f.Rate, f.Span.Seconds(), show.EvidenceRows(f.Evidence)}
+	return forecast{
+		f.Rule, f.Text, show.Stamp(f.At), show.Stamp(f.Earliest), show.Stamp(f.Latest), f.Readings,
+		f.Value, f.Limit, f.Rate, f.Span.Seconds(), show.EvidenceRows(f.Evidence),
+	}
 }
 
 func newStep(s *rules.Step) step {
@@ -376,5 +381,8 @@ type gapRow struct {
 }
 
 func newGap(g *timeline.SharedGap) gapRow {
-	return gapRow{span{show.Stamp(g.Start), show.Stamp(g.End)}, show.NonNil(g.Sources), show.NonNil(g.Files), g.Reason, show.EvidenceRows(g.Evidence)}
+	return gapRow{
+		span{show.Stamp(g.Start), show.Stamp(g.End)},
+		show.NonNil(g.Sources), show.NonNil(g.Files), g.Reason, show.EvidenceRows(g.Evidence),
+	}
 }

@@ -32,7 +32,8 @@ func Markdown(w io.Writer, inc *incident.Incident, o Options) error {
 func issuePaste(inputs []string) *paste {
 	return &paste{
 		limit: 65_536, section: "## ", open: openFence,
-		note: "**Cut here**: an issue takes no more. Attach the whole report, which this command writes: " + codeSpan(commandLine("analyze -o html", inputs)),
+		note: "**Cut here**: an issue takes no more. Attach the whole report, which this command writes: " +
+			codeSpan(commandLine("analyze -o html", inputs)),
 	}
 }
 
@@ -54,7 +55,7 @@ func openFence(s string) string {
 // findingMarkdown writes a finding: what is prose as lists, the rest in code fences.
 func findingMarkdown(m *markup, n int, f *story.Finding, told shown) {
 	m.writePara(fmt.Sprintf("## %d. %s %s: %s", n, upperFirst(f.Verdict.String()), f.Role, inline(f.Rule)))
-	m.writePara(strings.TrimSpace("**" + inline(f.Title) + "** (score " + fmt.Sprintf("%.2f)", f.Score)))
+	m.writePara(fmt.Sprintf("**%s** (score %.2f)", inline(f.Title), f.Score))
 	m.writePara(inline(f.Summary))
 	if f.Container != "" {
 		m.writePara("Container " + inline(f.Container))

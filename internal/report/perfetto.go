@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"maps"
@@ -99,8 +100,11 @@ func (p *perfetto) drawChain(fs []story.Finding) {
 			line++
 			length := max(step.Duration.Microseconds(), 1)
 			slice := traceEvent{
-				Name: show.Escape(step.Text, show.MaxQuote), Category: step.Role, Phase: phaseSlice, Time: step.Start.UnixMicro(), Length: &length,
-				Process: p.trackNumber(chainTrack), Thread: line, Args: map[string]any{"rule": step.Rule, "step": step.ID, "edge": edgeText(step), "evidence": quoteLines(step.Evidence)},
+				Name: show.Escape(step.Text, show.MaxQuote), Category: step.Role, Phase: phaseSlice,
+				Time: step.Start.UnixMicro(), Length: &length, Process: p.trackNumber(chainTrack), Thread: line,
+				Args: map[string]any{
+					"rule": step.Rule, "step": step.ID, "edge": edgeText(step), "evidence": quoteLines(step.Evidence),
+				},
 			}
 			p.events = append(p.events, slice)
 			if before != nil {
@@ -118,19 +122,20 @@ func (p *perfetto) drawArrow(from, to traceEvent) {
 		return
 	}
 	p.ids++
-	id := strconv.Itoa(p.ids)
-	p.events = append(p.events,
-		traceEvent{Name: "then", Category: "chain", Phase: phaseFlow, ID: id, Time: from.Time, Process: from.Process, Thread: from.Thread},
-		traceEvent{Name: "then", Category: "chain", Phase: phaseFlowEnds, Binding: "e", ID: id, Time: max(to.Time, from.Time), Process: to.Process, Thread: to.Thread})
+	start := traceEvent{
+		Name: "then", Category: "chain", Phase: phaseFlow, ID: strconv.Itoa(p.ids),
+		Time: from.Time, Process: from.Process, Thread: from.Thread,
+	}
+	end := start
+	end.Phase, end.Binding, end.Time, end.Thread = phaseFlowEnds, "e", max(to.Time, from.Time), to.Thread
+	p.events = append(p.events, start, end)
 }
 
 func (p *perfetto) addEvent(e *event.Event) {
 	t := traceEvent{
-		Name: show.Escape(e.Text, show.MaxQuote), Category: string(e.Kind), Phase: phaseInstant, Scope: "p", Time: e.Start.T.UnixMicro(),
-		Process: p.trackNumber(e.Component), Thread: e.IDs.TID, Args: map[string]any{"kind": string(e.Kind), "evidence": quoteLines(e.Evidence)},
-	}
-	if t.Name == "" {
-		t.Name = string(e.Kind)
+		Name: cmp.Or(show.Escape(e.Text, show.MaxQuote), string(e.Kind)), Category: string(e.Kind),
+		Phase: phaseInstant, Scope: "p", Time: e.Start.T.UnixMicro(), Process: p.trackNumber(e.Component), Thread: e.IDs.TID,
+		Args: map[string]any{"kind": string(e.Kind), "evidence": quoteLines(e.Evidence)},
 	}
 	maps.Copy(t.Args, newEventRow(e).IDs)
 	if e.Basis != "" {
@@ -171,13 +176,11 @@ func (p *perfetto) trackNames() []traceEvent {
 		case place == 0:
 			place = len(lanes) + pid
 		}
-		name := show.Escape(component, show.MaxCell)
-		if name == "" {
-			name = "unknown"
+		describe := func(what, key string, value any) {
+			all = append(all, traceEvent{Name: what, Phase: phaseName, Process: pid, Args: map[string]any{key: value}})
 		}
-		all = append(all,
-			traceEvent{Name: "process_name", Phase: phaseName, Process: pid, Args: map[string]any{"name": name}},
-			traceEvent{Name: "process_sort_index", Phase: phaseName, Process: pid, Args: map[string]any{"sort_index": place}})
+		describe("process_name", "name", cmp.Or(show.Escape(component, show.MaxCell), "unknown"))
+		describe("process_sort_index", "sort_index", place)
 	}
 	return all
 }

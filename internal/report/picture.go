@@ -137,8 +137,9 @@ func newPicture(inc *incident.Incident, most int) (p *picture, table []*event.Ev
 	table = p.chooseEvents(events, told)
 	y := axisSpace
 	places := map[*event.Event]shape{}
+	byLane := eventsByLane(table)
 	for i := range laneRules {
-		y = p.drawLane(&laneRules[i], y, inc, table, told, places)
+		y = p.drawLane(i, y, inc, byLane[i], told, places)
 	}
 	p.Height = y
 	p.drawAxis()
@@ -171,24 +172,34 @@ func provesRoot(told map[event.Pos]bool, e *event.Event) int {
 	return 0
 }
 
-// drawLane draws what the rule takes, and returns where the next lane begins.
-func (p *picture) drawLane(rule *laneRule, y int, inc *incident.Incident, table []*event.Event, told map[event.Pos]bool, places map[*event.Event]shape) int {
+// eventsByLane gives each event to the first rule that takes it.
+func eventsByLane(table []*event.Event) [][]eventLine {
+	lanes := make([][]eventLine, len(laneRules))
+	for i, e := range table {
+		lane := slices.IndexFunc(laneRules, func(r laneRule) bool { return r.takesEvent(e) })
+		lanes[lane] = append(lanes[lane], eventLine{e, i + 1})
+	}
+	return lanes
+}
+
+// drawLane draws the events of a lane, and returns where the next one begins.
+func (p *picture) drawLane(lane, y int, inc *incident.Incident, events []eventLine,
+	told map[event.Pos]bool, places map[*event.Event]shape,
+) int {
+	rule := &laneRules[lane]
 	l := drawnLane{Name: rule.name, Y: y + laneName - 5, Top: y + laneName}
 	rows := []float64{}
-	if rule.name == laneRules[0].name {
+	if lane == 0 {
 		rows = append(rows, p.drawStalls(&l, inc)...)
 	}
-	for i, e := range table {
-		if first := slices.IndexFunc(laneRules, func(r laneRule) bool { return r.takesEvent(e) }); laneRules[first].name != rule.name {
-			continue
-		}
+	for _, e := range events {
 		s := p.shapeOf(e.Start.T, e.Last().T)
-		s.Number, s.Title = i+1, eventTitle(e)
+		s.Number, s.Title = e.Number, eventTitle(e.Event)
 		s.Class = "bar"
 		if p.width(s) == 0 {
 			s.Class = "tick"
 		}
-		if provesRoot(told, e) == 1 {
+		if provesRoot(told, e.Event) == 1 {
 			s.Class += " root"
 		}
 		if e.Basis != "" {
@@ -199,7 +210,7 @@ func (p *picture) drawLane(rule *laneRule, y int, inc *incident.Incident, table 
 		}
 		row := p.placeInRow(&rows, s)
 		s.Y, s.H = l.Top+row*rowHeight, barHeight
-		places[e] = s
+		places[e.Event] = s
 		l.Shapes = append(l.Shapes, s)
 	}
 	covered := p.hatchGaps(&l, rule, inc.Timeline.Coverage)
@@ -351,7 +362,8 @@ func (p *picture) percentOf(since time.Duration) float64 {
 func (p *picture) width(s shape) float64 { return p.percentOf(s.To) - p.percentOf(s.From) }
 
 func eventTitle(e *event.Event) string {
-	title := show.Moment(e.Start.T, e.Basis) + "  " + show.Escape(e.Component, show.MaxCell) + ": " + cmp.Or(show.Escape(e.Text, show.MaxQuote), string(e.Kind))
+	title := show.Moment(e.Start.T, e.Basis) + "  " + show.Escape(e.Component, show.MaxCell) + ": " +
+		cmp.Or(show.Escape(e.Text, show.MaxQuote), string(e.Kind))
 	if d := show.Duration(e.Duration(), e.Open || e.Begun); d != "" {
 		title += ", " + d
 	}
@@ -363,9 +375,10 @@ func eventTitle(e *event.Event) string {
 
 // steps of the axis, of which the first is taken that gives at most maxMarks marks.
 var axisSteps = []time.Duration{
-	time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second,
-	30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour,
-	6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
+	time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond,
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
+	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
 }
 
 const maxMarks = 8

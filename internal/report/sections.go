@@ -37,15 +37,26 @@ type section struct {
 
 // sections are every part of a report below its opening.
 var sections = []section{
-	{title: "Stalls", remark: "relist did not complete, by the kubelet's own arithmetic", blocks: stallBlocks}, // JSON: incident.stalls
+	// In JSON, stalls are members of the incident.
+	{title: "Stalls", remark: "relist did not complete, by the kubelet's own arithmetic", blocks: stallBlocks},
 	{title: "Findings", findings: true, key: "findings", rows: findingRows},
-	{title: "Locks", remark: "who waits, who holds the lock, and what the holder waits for, as the goroutine dumps show it", drawn: (*pageSection).drawLocks},
+	{
+		title:  "Locks",
+		remark: "who waits, who holds the lock, and what the holder waits for, as the goroutine dumps show it",
+		drawn:  (*pageSection).drawLocks,
+	},
 	{title: "Goroutines that wait", remark: "by what they wait for", closed: true, drawn: (*pageSection).drawGroups},
-	{title: "Exposed to", remark: "by versions and settings alone; not what happened here", blocks: exposureBlocks, key: "exposed", rows: exposureRows},
+	{
+		title: "Exposed to", remark: "by versions and settings alone; not what happened here",
+		blocks: exposureBlocks, key: "exposed", rows: exposureRows,
+	},
 	{title: "Forecast", remark: "if it goes on as it did", blocks: forecastBlocks, key: "forecasts", rows: forecastRows},
 	{title: "Seen, harmless", closed: true, blocks: harmlessBlocks, key: "harmless", rows: harmlessRows},
 	{title: "Ruled out", closed: true, blocks: ruledOutBlocks, key: "ruled_out", rows: ruledOutRows},
-	{title: "Not evaluable", remark: "rules", counts: unansweredRules, closed: true, blocks: notEvaluableBlocks, key: "not_evaluable", rows: notEvaluableRows},
+	{
+		title: "Not evaluable", remark: "rules", counts: unansweredRules, closed: true,
+		blocks: notEvaluableBlocks, key: "not_evaluable", rows: notEvaluableRows,
+	},
 	{title: eventsTitle, closed: true, drawn: (*pageSection).drawEvents},
 	{title: "Facts", closed: true, blocks: factBlocks, key: "facts", rows: factRows},
 	{title: "Clocks", remark: "what was assumed about times", closed: true, blocks: clockBlocks, key: "clock", rows: clockRows},
@@ -253,7 +264,8 @@ func clockBlocks(v *view) (all []block) {
 			continue
 		}
 		named := show.JoinFirst(names, maxClockFiles, ", ")
-		all = append(all, block{text: fmt.Sprintf("%s: %s (%s, see --verbose)", show.Plural(len(names), "file"), assumed, named)})
+		text := fmt.Sprintf("%s: %s (%s, see --verbose)", show.Plural(len(names), "file"), assumed, named)
+		all = append(all, block{text: text})
 	}
 	return all
 }
@@ -307,16 +319,16 @@ func gapText(g *timeline.SharedGap) string {
 // fileBlocks are the account of all files; where there are many, those that say little are told by
 // directory.
 func fileBlocks(v *view) (all []block) {
+	a := newAccount(v.Files, v.Verbose)
 	if len(v.Files) == 0 {
 		return []block{{text: "no file was read"}}
 	}
-	a := newAccount(v.Files, v.Verbose)
 	if len(a.Files) > 0 {
 		all = append(all, block{files: a.Files})
 	}
 	if a.Left > 0 {
-		all = append(all, block{text: show.Plural(a.Left, "more file") + ", by format and directory; one by one:", commands: []string{commandLine("ls", v.Inputs)}},
-			block{files: a.Folded})
+		text := show.Plural(a.Left, "more file") + ", by format and directory; one by one:"
+		all = append(all, block{text: text, commands: []string{commandLine("ls", v.Inputs)}}, block{files: a.Folded})
 	}
 	return all
 }

@@ -52,4 +52,6 @@ func TimelineByName(name string) (f TimelineFormat, ok bool) {
 
 // lanes are the components in the order in which a cause travels through a node, from the kubelet
 // that complains down to the kernel. One that is not listed comes last, by its name.
-var lanes = []string{"kubelet", "containerd", "dockerd", "crio", "shim", "runc", "cni", "process", "thread", "systemd", "dbus", "node", "kernel"}
+var lanes = []string{
+	"kubelet", "containerd", "dockerd", "crio", "shim", "runc", "cni", "process", "thread", "systemd", "dbus", "node", "kernel",
+}

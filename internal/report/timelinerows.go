@@ -37,8 +37,9 @@ type eventRow struct {
 
 func newEventRow(e *event.Event) eventRow {
 	row := eventRow{
-		Start: show.Stamp(e.Start.T), End: show.Stamp(e.End.T), Duration: e.Duration().Seconds(), Open: e.Open, Begun: e.Begun, Basis: e.Basis,
-		Precision: e.Start.Prec.Seconds(), Component: e.Component, Kind: string(e.Kind), Level: e.Level.String(), Text: e.Text,
+		Start: show.Stamp(e.Start.T), End: show.Stamp(e.End.T), Duration: e.Duration().Seconds(),
+		Open: e.Open, Begun: e.Begun, Basis: e.Basis, Precision: e.Start.Prec.Seconds(),
+		Component: e.Component, Kind: string(e.Kind), Level: e.Level.String(), Text: e.Text,
 		IDs: map[string]any{}, Fields: map[string]any{}, Path: e.Pos().File, Line: e.Pos().Line,
 	}
 	for _, id := range event.IDFields() {
@@ -91,7 +92,8 @@ func (a *asciiWriter) Write(p []byte) (int, error) {
 // csvColumns are the columns of the CSV, by the names of the JSON; ids have one each, fields share
 // one.
 var csvColumns = slices.Concat(
-	[]string{"start", "end", "duration", "open", "begun", "basis", "component", "kind", "level", "text"}, idNames(), []string{"fields", "path", "line"})
+	[]string{"start", "end", "duration", "open", "begun", "basis", "component", "kind", "level", "text"},
+	idNames(), []string{"fields", "path", "line"})
 
 func idNames() []string {
 	var names []string
@@ -111,8 +113,8 @@ func TimelineCSV(w io.Writer, s *Selection, _ Options) error {
 	}
 	for _, e := range s.Events {
 		row := []string{
-			stampText(e.Start), stampText(e.End), secondsText(e.Duration()), strconv.FormatBool(e.Open), strconv.FormatBool(e.Begun),
-			e.Basis, e.Component, string(e.Kind), e.Level.String(), e.Text,
+			stampText(e.Start), stampText(e.End), secondsText(e.Duration()),
+			strconv.FormatBool(e.Open), strconv.FormatBool(e.Begun), e.Basis, e.Component, string(e.Kind), e.Level.String(), e.Text,
 		}
 		for _, id := range event.IDFields() {
 			v, ok := e.Get(id.Key)

@@ -89,10 +89,9 @@ func foldUnits(events []*event.Event, told map[event.Pos]bool) []*event.Event {
 	}
 	keyOf := func(e *event.Event) (k alike, ok bool) {
 		state := e.FieldText(event.FieldState)
-		if e.Kind != event.KindUnit || state != "active" && state != "inactive" || told[e.Pos()] || slices.Contains(runtimeUnits, e.FieldText(event.FieldUnit)) {
-			return alike{}, false
-		}
-		return alike{e.Pos().File, state, e.Start.T, e.End.T}, true
+		fold := e.Kind == event.KindUnit && (state == "active" || state == "inactive") &&
+			!told[e.Pos()] && !slices.Contains(runtimeUnits, e.FieldText(event.FieldUnit))
+		return alike{e.Pos().File, state, e.Start.T, e.End.T}, fold
 	}
 	units := map[alike][]string{}
 	for _, e := range events {
@@ -102,14 +101,19 @@ func foldUnits(events []*event.Event, told map[event.Pos]bool) []*event.Event {
 	}
 	var all []*event.Event
 	for _, e := range events {
-		k, _ := keyOf(e)
+		k, fold := keyOf(e)
+		if !fold {
+			all = append(all, e)
+			continue
+		}
 		names := units[k]
 		switch {
 		case len(names) <= maxUnits:
 			all = append(all, e)
 		case names[0] == e.FieldText(event.FieldUnit): // the first stands for all
 			sum := *e
-			sum.Text = fmt.Sprintf("%d units are %s: %s, see --verbose", len(names), k.state, show.JoinFirst(names, maxUnits, ", "))
+			sum.Text = fmt.Sprintf("%d units are %s: %s, see --verbose",
+				len(names), k.state, show.JoinFirst(names, maxUnits, ", "))
 			all = append(all, &sum)
 		}
 	}
@@ -157,7 +161,9 @@ func (t text) drawChart(s *Selection) {
 	if !span.End.After(span.Start) {
 		return
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(laneIndex(a), laneIndex(b)), strings.Compare(a, b)) })
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(laneIndex(a), laneIndex(b)), strings.Compare(a, b))
+	})
 	widest := len("stall")
 	for _, name := range names {
 		widest = max(widest, lipgloss.Width(show.Escape(name, show.MaxCell)))
@@ -189,7 +195,8 @@ func (t text) drawChart(s *Selection) {
 }
 
 func (t text) drawLaneRow(name string, widest int, style lipgloss.Style, cells string) {
-	fmt.Fprintf(t.W, "%s  %s\n", t.Label.Render(show.Pad(show.Escape(name, show.MaxCell), widest)), style.Render(strings.TrimRight(cells, " ")))
+	label := t.Label.Render(show.Pad(show.Escape(name, show.MaxCell), widest))
+	fmt.Fprintf(t.W, "%s  %s\n", label, style.Render(strings.TrimRight(cells, " ")))
 }
 
 // drawInterval puts an interval or a moment into the cells of a lane; a bar hides no moment.

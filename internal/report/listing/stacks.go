@@ -83,21 +83,17 @@ func (d *Dump) wants(goroutines []int) bool {
 }
 
 // lockGoroutines are the goroutines that have to do with a lock.
-func lockGoroutines(l *stackdump.Lock) (all []int) {
-	all = waiterIndexes(l.Waiters)
-	for _, h := range l.Holders {
-		all = append(all, h.Goroutine)
-	}
-	return all
+func lockGoroutines(l *stackdump.Lock) []int {
+	return append(waiterIndexes(l.Waiters), holderIndexes(l.Holders)...)
+}
+
+func holderIndexes(held []stackdump.Holder) []int {
+	return show.Rows(held, func(h *stackdump.Holder) int { return h.Goroutine })
 }
 
 // waiterIndexes are the goroutines that wait, by index.
 func waiterIndexes(ws []stackdump.Waiter) []int {
-	all := make([]int, len(ws))
-	for i, w := range ws {
-		all[i] = w.Goroutine
-	}
-	return all
+	return show.Rows(ws, func(w *stackdump.Waiter) int { return w.Goroutine })
 }
 
 // count is how many goroutines are meant by indexes: an entry of a profile stands for many.
@@ -121,11 +117,7 @@ const maxIDs = 20
 
 // idList names goroutines by their numbers.
 func (d *Dump) idList(goroutines []int, separator string) string {
-	words := make([]string, len(goroutines))
-	for i, g := range goroutines {
-		words[i] = d.id(g)
-	}
-	return show.JoinFirst(words, maxIDs, separator)
+	return show.JoinFirst(show.Rows(goroutines, func(g *int) string { return d.id(*g) }), maxIDs, separator)
 }
 
 func (d *Dump) id(g int) string {
@@ -164,7 +156,8 @@ func (t text) writeDump(d *Dump) {
 		t.WritePara("", t.Plain, summaryText(d))
 	}
 	if n := len(d.Fragments); n > 0 {
-		t.WritePara("", t.Plain, fmt.Sprintf("%s of it, cut by a log, left out: %s", show.Plural(n, "fragment"), placesOf(d.Fragments)))
+		left := show.Plural(n, "fragment") + " of it, cut by a log, left out: " + placesOf(d.Fragments)
+		t.WritePara("", t.Plain, left)
 	}
 	t.writeDeadlocks(d)
 	t.writeLocks(d)
@@ -220,23 +213,22 @@ func summaryText(d *Dump) string {
 		if longest := d.longest(ws); longest > 0 {
 			s += " (" + minutesText(longest) + ")"
 		}
-		return s + " waiting for the " + objectName(l.Type, "", l.Owner) + ", which " + holdersText(d, l) + "; it all ends in " + endText(d, c) + "."
+		return s + " waiting for the " + objectName(l.Type, "", l.Owner) + ", which " + holdersText(d, l) +
+			"; it all ends in " + endText(d, c) + "."
 	}
 	switch {
 	case waiters > 0:
 		return show.Plural(waiters, "goroutine") + " waiting for locks; the dump does not show who holds them."
 	case d.Profile:
-		return "No goroutine waits for a lock. A profile tells neither waits nor addresses: a dump (debug=2, SIGUSR1) tells more."
+		return "No goroutine waits for a lock. A profile shows neither waits nor addresses: " +
+			"a dump (debug=2, SIGUSR1) shows more."
 	}
 	return "No goroutine waits for a lock."
 }
 
 // holderList names the goroutines that hold a lock: "goroutine 12", "readers 13 14".
 func holderList(d *Dump, held []stackdump.Holder) string {
-	ids := make([]int, len(held))
-	for i, h := range held {
-		ids[i] = h.Goroutine
-	}
+	ids := holderIndexes(held)
 	if len(held) > 1 {
 		return "readers " + d.idList(ids, " ")
 	}
@@ -348,8 +340,12 @@ func (t text) writeLocks(d *Dump) {
 		}
 		t.writeLock(d, l, &d.Graph.Chains[i])
 	}
-	if i := d.Graph.Longest; i >= 0 && len(d.Graph.Chains[i].Goroutines) > 1 && d.wants(d.Graph.Chains[i].Goroutines) {
-		t.WritePara("longest chain: ", t.Plain, "goroutines "+d.idList(d.Graph.Chains[i].Goroutines, " → ")+"; "+endText(d, &d.Graph.Chains[i]))
+	if d.Graph.Longest < 0 {
+		return
+	}
+	c := &d.Graph.Chains[d.Graph.Longest]
+	if len(c.Goroutines) > 1 && d.wants(c.Goroutines) {
+		t.WritePara("longest chain: ", t.Plain, "goroutines "+d.idList(c.Goroutines, " → ")+"; "+endText(d, c))
 	}
 }
 
@@ -374,7 +370,8 @@ func (t text) writeLock(d *Dump, l *stackdump.Lock, c *stackdump.Chain) {
 		t.WriteLabeled("holder", t.Warning, "the dump does not show it")
 	}
 	if len(l.Pending) > 0 {
-		t.WriteLabeled("pending", t.Plain, "writer "+d.idList(l.Pending, " ")+" waits for readers to leave; later readers queue behind it")
+		writer := "writer " + d.idList(l.Pending, " ")
+		t.WriteLabeled("pending", t.Plain, writer+" waits for readers to leave; later readers queue behind it")
 	}
 	if !d.Profile {
 		t.WriteLabeled("waiting", t.Plain, waiterList(d, l))
@@ -592,11 +589,7 @@ func (t text) writeGroups(d *stackdump.Dump) {
 
 func groupIDs(g *stackdump.Group) string {
 	const most = 10
-	words := make([]string, len(g.IDs))
-	for i, id := range g.IDs {
-		words[i] = strconv.FormatUint(id, 10)
-	}
-	return show.JoinFirst(words, most, " ")
+	return show.JoinFirst(show.Rows(g.IDs, func(id *uint64) string { return strconv.FormatUint(*id, 10) }), most, " ")
 }
 
 func (t text) writeFrames(frames []stackdump.Frame) {
@@ -633,22 +626,20 @@ func (t text) writeDiff(s *Stacks, d *Diff) {
 	}
 	fmt.Fprintln(t.W)
 	t.writeFateRow("FATE", "GOROUTINES", "STATE", "WHERE")
-	var stuck []stackdump.Goroutine
-	for i := range d.Stuck {
-		stuck = append(stuck, d.Stuck[i].Goroutine)
-	}
+	stuck := show.Rows(d.Stuck, func(s *stackdump.Stay) stackdump.Goroutine { return s.Goroutine })
 	idle := t.writeFates(fateStuck, stuck)
 	for i := range d.Slow {
 		m := &d.Slow[i]
 		if m.Was.Idle() && m.Is.Idle() && !t.Verbose {
 			continue // served something in between
 		}
-		t.writeFateRow("slow", strconv.FormatUint(m.Is.ID, 10), m.Is.State, innermostFunc(m.Was.Frames)+" → "+innermostFunc(m.Is.Frames))
+		where := innermostFunc(m.Was.Frames) + " → " + innermostFunc(m.Is.Frames)
+		t.writeFateRow("slow", strconv.FormatUint(m.Is.ID, 10), m.Is.State, where)
 	}
 	t.writeFates("finished", d.Finished)
 	t.writeFates("new", d.New)
 	if idle > 0 {
-		t.WritePara("", t.Plain, show.Plural(idle, "goroutine")+" that waited for work all the time hidden (--all shows them)")
+		t.WritePara("", t.Plain, show.Plural(idle, "goroutine")+" hidden that waited for work all the time (--all shows them)")
 	}
 }
 
@@ -680,15 +671,19 @@ const fateStuck = "stuck"
 
 // writeFateRow is a line of the table; its last column takes what is left.
 func (t text) writeFateRow(fate, ids, state, where string) {
-	lead := fmt.Sprintf("%s%s%s%s", show.Margin, show.Pad(fate, 10), show.Pad(show.Escape(ids, 24), 26), show.Pad(show.Escape(state, 26), 28))
-	fmt.Fprintf(t.W, "%s%s\n", lead, show.Escape(where, show.MaxQuote))
+	fmt.Fprint(t.W, show.Margin, show.Pad(fate, 10))
+	fmt.Fprint(t.W, show.Pad(show.Escape(ids, 24), 26), show.Pad(show.Escape(state, 26), 28))
+	fmt.Fprintln(t.W, show.Escape(where, show.MaxQuote))
 }
+
+// runtimePrefixes begin the names of functions that only say how a goroutine waits.
+var runtimePrefixes = []string{"runtime.", "internal/", "sync.runtime_", "syscall.Syscall"}
 
 // innermostFunc is the innermost function of a stack that is not of the runtime.
 func innermostFunc(frames []stackdump.Frame) string {
 	for i := range frames {
 		f := &frames[i]
-		if strings.HasPrefix(f.Func, "runtime.") || strings.HasPrefix(f.Func, "internal/") || strings.HasPrefix(f.Func, "sync.runtime_") || strings.HasPrefix(f.Func, "syscall.Syscall") {
+		if slices.ContainsFunc(runtimePrefixes, func(p string) bool { return strings.HasPrefix(f.Func, p) }) {
 			continue
 		}
 		name := f.Func[strings.LastIndexByte(f.Func, '/')+1:]

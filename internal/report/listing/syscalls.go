@@ -62,22 +62,29 @@ func (t text) writeTrace(s *syscalls.Summary) {
 
 // writeNoSlowCall says that nobody waited for a slow call, where the trace would show one.
 func (t text) writeNoSlowCall(s *syscalls.Summary) {
-	culprit := slices.ContainsFunc(s.Open, func(c syscalls.TracedCall) bool { return c.Wait != syscalls.IdleWait })
-	if !culprit && !isBusSlow(s) && len(s.Slow) == 0 && len(s.Calls) > 0 && !s.Counted && (s.Form.Took || s.Form.Clock != "" || s.Form.Relative) {
-		fmt.Fprintln(t.W)
-		t.WritePara(show.Margin, t.Plain, "No call of 10 ms or more but waits of threads that have nothing to do, or wait for one that the trace does not show.")
+	slow := len(s.Slow) > 0 || isBusSlow(s) ||
+		slices.ContainsFunc(s.Open, func(c syscalls.TracedCall) bool { return c.Wait != syscalls.IdleWait })
+	timed := s.Form.Took || s.Form.Clock != "" || s.Form.Relative
+	if slow || !timed || len(s.Calls) == 0 || s.Counted {
+		return
 	}
+	fmt.Fprintln(t.W)
+	t.WritePara(show.Margin, t.Plain, "No call took 10 ms or more, except waits of threads that have nothing to do "+
+		"or wait for a thread that the trace does not show.")
 }
 
 // isBusSlow says whether somebody on a bus answered late or not at all.
 func isBusSlow(s *syscalls.Summary) bool {
-	return slices.ContainsFunc(s.Bus.Messages, func(m *syscalls.BusMessage) bool {
-		took, _ := m.Answered()
-		return m.Open() || m.Blocked || took >= slowCallShown
-	}) || slices.ContainsFunc(s.Bus.Conns, func(c *syscalls.BusConn) bool {
+	return slices.ContainsFunc(s.Bus.Messages, isMessageSlow) || slices.ContainsFunc(s.Bus.Conns, func(c *syscalls.BusConn) bool {
 		d, _ := c.Handshake()
 		return max(d, c.AuthAge) >= slowCallShown
 	})
+}
+
+// isMessageSlow says whether a message was answered late, not at all, or not even sent.
+func isMessageSlow(m *syscalls.BusMessage) bool {
+	took, _ := m.Answered()
+	return m.Open() || m.Blocked || took >= slowCallShown
 }
 
 // writeMissing says what the trace does not show.
@@ -167,8 +174,11 @@ func (t text) writeOpenCalls(s *syscalls.Summary) {
 		t.WriteQuotes([]event.Quote{{Pos: c.Pos, Text: c.Raw}}, 1)
 	}
 	for _, name := range slices.Sorted(maps.Keys(idle)) {
-		longest := slices.MaxFunc(idle[name], func(a, b *syscalls.TracedCall) int { return cmp.Compare(a.Duration, b.Duration) })
-		t.WritePara(show.Margin, t.Plain, "idle: "+show.Plural(len(idle[name]), "thread")+" in "+name+", longest "+ageText(&longest.Syscall))
+		longest := slices.MaxFunc(idle[name], func(a, b *syscalls.TracedCall) int {
+			return cmp.Compare(a.Duration, b.Duration)
+		})
+		threads := show.Plural(len(idle[name]), "thread")
+		t.WritePara(show.Margin, t.Plain, "idle: "+threads+" in "+name+", longest "+ageText(&longest.Syscall))
 	}
 	for i := range s.Convoys {
 		t.WritePara(show.Margin, t.Warning, convoyText(&s.Convoys[i]))
@@ -181,7 +191,8 @@ func convoyText(v *syscalls.Convoy) string {
 	if v.Holder == 0 {
 		return words + "; the trace does not show who holds it"
 	}
-	return words + fmt.Sprintf("; thread %d, in %s, is the only one of the process that is blocked in something else: it may hold it (inferred)", v.Holder, v.HolderCall)
+	return words + fmt.Sprintf("; thread %d, in %s, is the only one of the process that is blocked in something else: "+
+		"it may hold the lock (inferred)", v.Holder, v.HolderCall)
 }
 
 func threadName(pid int) string {
@@ -257,52 +268,55 @@ func injectionText(c *traces.Syscall) string {
 	return ""
 }
 
+// writeConversation writes what was said over D-Bus: by connection what is known of it, then the
+// messages that were answered late or not at all.
 func (t text) writeConversation(s *syscalls.Summary) {
 	if len(s.Bus.Conns) == 0 {
 		return
 	}
 	t.WriteHeading("D-BUS (messages: %d)", len(s.Bus.Messages)+s.Bus.Left)
 	for _, c := range s.Bus.Conns {
-		name := fmt.Sprintf("fd %d of process %d", c.FD, c.PID)
-		if c.Path != "" {
-			name += ", " + c.Path
-		}
-		if !c.Known {
-			name += " (known by its messages alone)"
-		}
-		t.WritePara(show.Margin, t.Label, name)
-		if d, ok := c.Handshake(); ok && d >= slowCallShown {
-			t.WritePara(show.Margin+"  ", t.Critical, "handshake at "+momentText(c.AuthAt)+": answered only after "+show.Duration(d, false))
-		} else if c.AuthAge >= slowCallShown {
-			t.WritePara(show.Margin+"  ", t.Critical, "handshake at "+momentText(c.AuthAt)+": NO ANSWER, "+show.Duration(c.AuthAge, true))
-		}
-		for _, n := range c.Serials {
-			t.WritePara(show.Margin+"  ", t.Plain, serialText(n))
-		}
-		if c.Deaf {
-			t.WritePara(show.Margin+"  ", t.Plain, "the trace holds no calls that would bring the answers: whether they came is unknown")
-		}
+		t.writeConn(c)
 	}
-	var shown []*syscalls.BusMessage
 	unsure := 0
 	for _, m := range s.Bus.Messages {
-		took, _ := m.Answered()
 		if m.Unsure {
 			unsure++
 		}
-		if m.Open() || m.Blocked || took >= slowCallShown || t.Verbose {
-			shown = append(shown, m)
+		switch {
+		case m.Open() || m.Blocked:
+			t.WritePara(show.Margin, t.Critical, messageText(m))
+		case isMessageSlow(m) || t.Verbose:
+			t.WritePara(show.Margin, t.Plain, messageText(m))
 		}
-	}
-	for _, m := range shown {
-		style := t.Plain
-		if m.Open() || m.Blocked {
-			style = t.Critical
-		}
-		t.WritePara(show.Margin, style, messageText(m))
 	}
 	if unsure > 0 {
 		t.WritePara(show.Margin, t.Plain, show.Plural(unsure, "call")+" with an answer that may belong to another call")
+	}
+}
+
+// writeConn writes what a trace shows of one connection.
+func (t text) writeConn(c *syscalls.BusConn) {
+	const indent = show.Margin + "  "
+	name := fmt.Sprintf("fd %d of process %d", c.FD, c.PID)
+	if c.Path != "" {
+		name += ", " + c.Path
+	}
+	if !c.Known {
+		name += " (known by its messages alone)"
+	}
+	t.WritePara(show.Margin, t.Label, name)
+	shake := "handshake at " + momentText(c.AuthAt)
+	if d, ok := c.Handshake(); ok && d >= slowCallShown {
+		t.WritePara(indent, t.Critical, shake+": answered only after "+show.Duration(d, false))
+	} else if c.AuthAge >= slowCallShown {
+		t.WritePara(indent, t.Critical, shake+": NO ANSWER, "+show.Duration(c.AuthAge, true))
+	}
+	for _, n := range c.Serials {
+		t.WritePara(indent, t.Plain, serialText(n))
+	}
+	if c.Deaf {
+		t.WritePara(indent, t.Plain, "the trace holds no calls that would bring the answers: whether they came is unknown")
 	}
 }
 
@@ -347,13 +361,15 @@ var busTypes = [...]string{"", "call", "return", "error", "signal"}
 func lineText(m *syscalls.BusMessage) string { return "line " + strconv.Itoa(m.Pos.Line) }
 
 func messageText(m *syscalls.BusMessage) string {
-	s := fmt.Sprintf("%s %s %d %s %s (%s)", momentText(m.At), direction(m.Sent), m.Serial, busTypes[m.Type], cmp.Or(m.Name(), "-"), lineText(m))
+	s := fmt.Sprintf("%s %s %d %s %s (%s)", momentText(m.At), direction(m.Sent), m.Serial, busTypes[m.Type],
+		cmp.Or(m.Name(), "-"), lineText(m))
 	took, answered := m.Answered()
 	switch {
 	case m.Blocked:
 		s += ": cannot be sent, the call is still blocked"
 	case answered:
-		s += fmt.Sprintf(": answered after %s by serial %d (%s)", cmp.Or(show.Duration(took, false), "0s"), m.Answer.Serial, lineText(m.Answer))
+		after := cmp.Or(show.Duration(took, false), "0s")
+		s += fmt.Sprintf(": answered after %s by serial %d (%s)", after, m.Answer.Serial, lineText(m.Answer))
 	case m.Answer != nil:
 		s += fmt.Sprintf(": answered by serial %d (%s)", m.Answer.Serial, lineText(m.Answer))
 	case m.Open():
@@ -382,7 +398,8 @@ func (t text) writeIdleWaits(s *syscalls.Summary) {
 // namesByTotal are the names of a table, the one with the most time first.
 func namesByTotal(table map[string]*syscalls.CallCount) []string {
 	return slices.SortedFunc(maps.Keys(table), func(a, b string) int {
-		return cmp.Or(cmp.Compare(table[b].Total, table[a].Total), cmp.Compare(table[b].Count, table[a].Count), cmp.Compare(a, b))
+		x, y := table[a], table[b]
+		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(y.Count, x.Count), cmp.Compare(a, b))
 	})
 }
 
@@ -410,7 +427,8 @@ func (t text) writeCallTable(s *syscalls.Summary) {
 		if n.Errors > 0 {
 			errs = strconv.Itoa(n.Errors)
 		}
-		row := fmt.Sprintf("%s%s%12.6f%12.6f%10d%8s", show.Margin, show.Pad(show.Escape(name, show.MaxCell), 24), n.Total.Seconds(), n.Max.Seconds(), n.Count, errs)
+		row := fmt.Sprintf("%s%s%12.6f%12.6f%10d%8s", show.Margin, show.Pad(show.Escape(name, show.MaxCell), 24),
+			n.Total.Seconds(), n.Max.Seconds(), n.Count, errs)
 		fmt.Fprintln(t.W, strings.TrimRight(row, " "))
 	}
 	if left > 0 {
@@ -422,7 +440,8 @@ func (t text) writeCallTable(s *syscalls.Summary) {
 			t.WritePara(show.Margin, t.Plain, "strace's own table at the end of the trace has the same numbers")
 			return
 		}
-		t.WritePara(show.Margin, t.Warning, "strace's own table has other numbers of "+show.JoinFirst(differ, 5, ", ")+": a filter (-z, -Z, -e status) hid calls, or lines are missing")
+		t.WritePara(show.Margin, t.Warning, "strace's own table has other numbers of "+show.JoinFirst(differ, 5, ", ")+
+			": a filter (-z, -Z, -e status) hid calls, or lines are missing")
 	}
 }
 

@@ -181,10 +181,14 @@ type messageRow struct {
 func newTraceRow(s *syscalls.Summary) traceRow {
 	f := &s.Form
 	r := traceRow{
-		Path: s.Path, Files: append([]string{}, s.Files...), Missing: append([]string{}, s.Missing()...), Start: momentOf(s.First), End: momentOf(s.Last),
-		Threads: s.Threads, Lines: s.Lines, Blank: s.Blank, Skipped: s.Skipped, Calls: countRows(s.Calls), Idle: countRows(s.Idle),
+		Path: s.Path, Files: show.NonNil(s.Files), Missing: show.NonNil(s.Missing()),
+		Start: momentOf(s.First), End: momentOf(s.Last),
+		Threads: s.Threads, Lines: s.Lines, Blank: s.Blank, Skipped: s.Skipped,
+		Calls: countRows(s.Calls), Idle: countRows(s.Idle),
 		Counted: s.Counted, Tables: show.Rows(s.Tables, newTableRow),
-		Form:     formRow{f.PID, f.Comms, f.Clock, f.Relative, f.Took, f.Labels, f.Hex, f.Arguments, f.Stacks, f.Colours, f.Strings},
+		Form: formRow{
+			f.PID, f.Comms, f.Clock, f.Relative, f.Took, f.Labels, f.Hex, f.Arguments, f.Stacks, f.Colours, f.Strings,
+		},
 		Open:     show.Rows(s.Open, newCallRow),
 		Slowest:  show.Rows(s.Slow, newCallRow),
 		Convoys:  show.Rows(s.Convoys, newConvoyRow),
@@ -227,8 +231,10 @@ func countRows(table map[string]*syscalls.CallCount) map[string]countRow {
 
 func newCallRow(c *syscalls.TracedCall) callRow {
 	r := callRow{
-		Name: c.Name, PID: c.PID, Wait: string(c.Wait), Why: c.Why, Blocker: c.Blocker, In: c.BlockerCall, Start: momentOf(c.Start), AtLeast: c.AtLeast, AtMost: c.AtMost > 0,
-		Args: utf8Text(c.Args), Result: utf8Text(c.Result), Delayed: c.Delayed, Injected: c.Injected, Line: c.Pos.Line, EndLine: c.EndPos.Line,
+		Name: c.Name, PID: c.PID, Wait: string(c.Wait), Why: c.Why, Blocker: c.Blocker, In: c.BlockerCall,
+		Start: momentOf(c.Start), AtLeast: c.AtLeast, AtMost: c.AtMost > 0,
+		Args: utf8Text(c.Args), Result: utf8Text(c.Result), Delayed: c.Delayed, Injected: c.Injected,
+		Line: c.Pos.Line, EndLine: c.EndPos.Line,
 	}
 	if c.HasDuration {
 		if r.Seconds = seconds(c.Duration); c.Unfinished {

@@ -108,7 +108,8 @@ func (t *Text) WriteHeading(format string, args ...any) {
 func (t *Text) WriteCommand(command string) {
 	for line := range strings.Lines(command) {
 		if line = strings.TrimSpace(line); line != "" {
-			fmt.Fprintf(t.W, "%s%s$ %s\n", Margin, strings.Repeat(" ", LabelWidth), t.Styles.Command.Render(Escape(line, MaxProse)))
+			indent := Margin + strings.Repeat(" ", LabelWidth)
+			fmt.Fprintf(t.W, "%s$ %s\n", indent, t.Styles.Command.Render(Escape(line, MaxProse)))
 		}
 	}
 }
