@@ -41,10 +41,23 @@ const maxLost = 4
 // a bound, too.
 const maxStarved = 20
 
+// looks is how often isRunning looks, with lookPause between: Go's garbage collector can put the
+// thread to sleep for a moment.
+const (
+	looks     = 5
+	lookPause = 20 * time.Millisecond
+)
+
 // isRunning says that the worker's thread runs or waits for a processor: it is not stuck.
 func (w *worker) isRunning() bool {
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/stat", w.tid))
-	return statState(string(stat)) == "R"
+	for range looks {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/stat", w.tid))
+		if statState(string(stat)) == "R" {
+			return true
+		}
+		time.Sleep(lookPause)
+	}
+	return false
 }
 
 // errLost says that an operation was not tried because others of its helper hang.
