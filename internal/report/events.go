@@ -14,17 +14,13 @@ const EventsSchema = "plegdiag.events/v1"
 
 // EventsJSON writes declarations of kinds of events for programs. Lists are never null.
 func EventsJSON(w io.Writer, kinds []event.KindInfo, o Options) error {
-	doc := eventsDocument{
-		Schema: EventsSchema, Tool: show.Tool{Version: o.Version}, Kinds: []kindRow{},
+	return show.EncodeJSON(w, eventsDocument{
+		Schema: EventsSchema, Tool: show.Tool{Version: o.Version},
+		Kinds: show.Rows(kinds, func(k *event.KindInfo) kindRow {
+			return kindRow{k.Kind, k.About, append([]event.Key{}, k.IDs...), newFieldRows(k.Fields), k.Open}
+		}),
 		IDs: newFieldRows(event.IDFields()), Common: newFieldRows(event.CommonFields()),
-	}
-	for i := range kinds {
-		k := &kinds[i]
-		row := kindRow{Kind: k.Kind, About: k.About, IDs: []event.Key{}, Fields: newFieldRows(k.Fields), Open: k.Open}
-		row.IDs = append(row.IDs, k.IDs...)
-		doc.Kinds = append(doc.Kinds, row)
-	}
-	return show.EncodeJSON(w, doc)
+	})
 }
 
 type eventsDocument struct {
@@ -52,12 +48,9 @@ type fieldRow struct {
 }
 
 func newFieldRows(fields []event.FieldInfo) []fieldRow {
-	rows := []fieldRow{}
-	for i := range fields {
-		f := &fields[i]
-		rows = append(rows, fieldRow{f.Key, f.Type.String(), f.Unit, append([]string{}, f.Values...), f.About})
-	}
-	return rows
+	return show.Rows(fields, func(f *event.FieldInfo) fieldRow {
+		return fieldRow{f.Key, f.Type.String(), f.Unit, show.NonNil(f.Values), f.About}
+	})
 }
 
 // EventTable writes a line for each kind of event: its name and what it is.

@@ -250,7 +250,7 @@ func (p *picture) placeInRow(rows *[]float64, s shape) int {
 // their own.
 func (p *picture) drawStalls(l *drawnLane, inc *incident.Incident) []float64 {
 	var rows []float64
-	add := func(s shape) {
+	addShape := func(s shape) {
 		row := p.placeInRow(&rows, s)
 		s.Y, s.H = l.Top+row*rowHeight, barHeight
 		l.Shapes = append(l.Shapes, s)
@@ -261,25 +261,14 @@ func (p *picture) drawStalls(l *drawnLane, inc *incident.Incident) []float64 {
 		st := &drawn[i]
 		s := p.shapeOf(st.Start, st.End)
 		s.Class, s.Title = "bar stall", "relist did not complete: "+stallText(st)
-		add(s)
+		addShape(s)
 		if !st.NotReady.IsZero() {
-			end := st.Ready
-			if end.IsZero() {
-				end = st.End
-			}
-			n := p.shapeOf(st.NotReady, laterOf(end, st.NotReady))
+			n := p.shapeOf(st.NotReady, cmp.Or(st.Ready, st.End))
 			n.Class, n.Title = "bar notready", "node NotReady from "+show.Clock(st.NotReady)
-			add(n)
+			addShape(n)
 		}
 	}
 	return rows
-}
-
-func laterOf(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // hatchGaps hatches where no source of the lane has a line; it says whether any has one.
@@ -305,7 +294,9 @@ func (p *picture) hatchGaps(l *drawnLane, rule *laneRule, coverage []timeline.Co
 		if s.Start.After(at) {
 			hatch(at, s.Start)
 		}
-		at = laterOf(at, s.End)
+		if s.End.After(at) {
+			at = s.End
+		}
 	}
 	hatch(at, p.End)
 	p.hatchLosses(l, rule, coverage)
@@ -340,14 +331,13 @@ const minLoss = 0.2
 
 // shapeOf is a place in time, cut to the picture.
 func (p *picture) shapeOf(from, to time.Time) shape {
-	from, to = laterOf(from, p.Start), laterOf(to, p.Start)
-	if to.After(p.End) {
-		to = p.End
-	}
-	if from.After(p.End) {
-		from = p.End
-	}
-	return shape{From: from.Sub(p.Start), To: max(from.Sub(p.Start), to.Sub(p.Start))}
+	start := p.clampTime(from)
+	return shape{From: start, To: max(start, p.clampTime(to))}
+}
+
+// clampTime is a time since the picture's start; what lies outside of the picture is at its edge.
+func (p *picture) clampTime(t time.Time) time.Duration {
+	return min(max(t.Sub(p.Start), 0), p.span())
 }
 
 // span is how long the picture lasts.

@@ -96,11 +96,7 @@ var csvColumns = slices.Concat(
 	idNames(), []string{"fields", "path", "line"})
 
 func idNames() []string {
-	var names []string
-	for _, id := range event.IDFields() {
-		names = append(names, string(id.Key))
-	}
-	return names
+	return show.Rows(event.IDFields(), func(id *event.FieldInfo) string { return string(id.Key) })
 }
 
 // TimelineCSV writes one event a row (RFC 4180), with a header. Control characters are written as
@@ -117,12 +113,11 @@ func TimelineCSV(w io.Writer, s *Selection, _ Options) error {
 			strconv.FormatBool(e.Open), strconv.FormatBool(e.Begun), e.Basis, e.Component, string(e.Kind), e.Level.String(), e.Text,
 		}
 		for _, id := range event.IDFields() {
-			v, ok := e.Get(id.Key)
-			if !ok {
-				row = append(row, "")
-				continue
+			text := ""
+			if v, ok := e.Get(id.Key); ok {
+				text = v.Text()
 			}
-			row = append(row, v.Text())
+			row = append(row, text)
 		}
 		row = append(row, fieldList(e), e.Pos().File, strconv.Itoa(e.Pos().Line))
 		for i := range row {
@@ -149,11 +144,8 @@ func csvCell(s string) string {
 
 // fieldList is "name=value; name=value".
 func fieldList(e *event.Event) string {
-	var all []string
-	for _, f := range e.Fields {
-		all = append(all, string(f.Key)+"="+f.Value.Text())
-	}
-	return strings.Join(all, "; ")
+	fields := show.Rows(e.Fields, func(f *event.Field) string { return string(f.Key) + "=" + f.Value.Text() })
+	return strings.Join(fields, "; ")
 }
 
 // stampText is a time as RFC 3339 in UTC, empty when unknown.

@@ -132,9 +132,9 @@ func (t text) writeEvent(e *event.Event, widest int, told map[event.Pos]bool) {
 	}
 	component := t.styleOf(e.Component).Render(show.Pad(show.Escape(e.Component, show.MaxCell), widest))
 	said := cmp.Or(show.Escape(e.Text, show.MaxQuote), show.Escape(string(e.Kind), show.MaxCell))
-	id := cmp.Or(e.IDs.Container, e.IDs.Sandbox)
-	if id = id[:min(len(id), shortID)]; id != "" && !strings.Contains(e.Text, id) {
-		said += " [" + show.Escape(id, shortID) + "]"
+	id := event.ShortID(cmp.Or(e.IDs.Container, e.IDs.Sandbox))
+	if id != "" && !strings.Contains(e.Text, id) {
+		said += " [" + show.Escape(id, show.MaxCell) + "]"
 	}
 	fmt.Fprintf(t.W, "%s %s%s %s  %s  %s\n", mark, at, show.Pad(show.Duration(e.Duration(), e.Open || e.Begun), 10), component,
 		style.Render(said), t.Position.Render(show.Escape(e.Pos().String(), show.MaxQuote)))
@@ -233,9 +233,6 @@ func axisLine(span timeline.Window, columns int) string {
 	}
 	return start + strings.Repeat(" ", gap/2) + middle + strings.Repeat(" ", gap-gap/2) + end
 }
-
-// shortID is how many digits of an id are printed, as ctr, crictl and docker do.
-const shortID = 12
 
 func laneIndex(component string) int {
 	if i := slices.Index(lanes, component); i >= 0 {
