@@ -309,25 +309,25 @@ func (c *compiler) compileBindless(match map[string]any, at place) []condition {
 	return all
 }
 
-// listNames returns a name of each element of a list.
-func listNames[T any](list []T, name func(*T) string) []string {
-	names := make([]string, len(list))
+// listTexts returns a text for each element of a list.
+func listTexts[T any](list []T, text func(*T) string) []string {
+	texts := make([]string, len(list))
 	for i := range list {
-		names[i] = name(&list[i])
+		texts[i] = text(&list[i])
 	}
-	return names
+	return texts
 }
 
 func (r *Rule) listStepIDs() []string {
-	return listNames(r.Steps, func(s *StepRule) string { return s.ID })
+	return listTexts(r.Steps, func(s *StepRule) string { return s.ID })
 }
 
 func (r *Rule) listAbsenceIDs() []string {
-	return listNames(r.Absent, func(a *Absence) string { return a.ID })
+	return listTexts(r.Absent, func(a *Absence) string { return a.ID })
 }
 
 func (r *Rule) listBinds() []string {
-	return listNames(r.variables, func(v *variable) string { return v.name })
+	return listTexts(r.variables, func(v *variable) string { return v.name })
 }
 
 // findStep returns the number of a step, or -1.

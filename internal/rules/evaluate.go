@@ -118,7 +118,7 @@ func (x *index) listMissing(r *Rule) []Missing {
 }
 
 func joinSources(missing []Missing) string {
-	return strings.Join(listNames(missing, func(m *Missing) string { return m.Source }), ", no ")
+	return strings.Join(listTexts(missing, func(m *Missing) string { return m.Source }), ", no ")
 }
 
 // explainNoMatch says why nothing was found.

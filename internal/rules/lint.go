@@ -66,7 +66,7 @@ func (l *linter) checkPattern(p *Pattern, at place) {
 	}
 	info := l.findKind(p.Kind)
 	if info == nil {
-		kinds := listNames(l.known, func(k *event.KindInfo) string { return string(k.Kind) })
+		kinds := listTexts(l.known, func(k *event.KindInfo) string { return string(k.Kind) })
 		l.errorf(at.in("kind"), "unknown kind %q%s", p.Kind, didYouMean(string(p.Kind), kinds))
 		return
 	}
@@ -130,7 +130,7 @@ func (l *linter) warnf(at place, format string, args ...any) {
 }
 
 func joinKinds(kinds []event.Kind) string {
-	return strings.Join(listNames(kinds, func(k *event.Kind) string { return string(*k) }), " or ")
+	return strings.Join(listTexts(kinds, func(k *event.Kind) string { return string(*k) }), " or ")
 }
 
 // listKinds is every kind that a step takes.
@@ -261,12 +261,8 @@ func (c *condition) listLiterals() []string {
 			return []string{longestAmong(text.literals, longestPlainRun)}
 		}
 	case "in":
-		var all []string
 		list, _ := c.arg.([]any)
-		for _, arg := range list {
-			all = append(all, longestPlainRun(fmt.Sprint(arg)))
-		}
-		return all
+		return listTexts(list, func(arg *any) string { return longestPlainRun(fmt.Sprint(*arg)) })
 	}
 	return nil
 }
@@ -298,11 +294,7 @@ func (p *Pattern) listComponents() []string {
 	for i := range p.conditions {
 		c := &p.conditions[i]
 		if list, ok := c.arg.([]any); ok && c.field == "component" && c.operator == "in" {
-			var all []string
-			for _, arg := range list {
-				all = append(all, fmt.Sprint(arg))
-			}
-			return all
+			return listTexts(list, printValue)
 		}
 		if c.field == "component" && c.operator == "" {
 			return []string{fmt.Sprint(c.arg)}

@@ -100,7 +100,7 @@ func (c *Catalog) Rule(id string) *Rule {
 
 // IDs are the ids of all rules, in order.
 func (c *Catalog) IDs() []string {
-	return listNames(c.Rules, func(r *Rule) string { return r.ID })
+	return listTexts(c.Rules, func(r *Rule) string { return r.ID })
 }
 
 // maxRuleFile bounds a rule file, in bytes; the longest of the catalogue are a tenth of it.

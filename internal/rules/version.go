@@ -63,6 +63,12 @@ func (r versionRange) contains(version string) (in, known bool) {
 	return false, true
 }
 
+// holds says whether a version can be read and lies in the range.
+func (r versionRange) holds(version string) bool {
+	in, known := r.contains(version)
+	return known && in
+}
+
 func (b versionBound) holds(c int) bool {
 	switch b.operator {
 	case "<":
