@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -36,7 +35,8 @@ func (r *Rule) Explain(w io.Writer) error {
 		p.printLine("      %s", strings.ReplaceAll(strings.TrimSpace(n.Collect), "\n", "\n      "))
 	}
 	p.writeList("Says besides", listTexts(r.Notes, (*NoteRule).explain))
-	p.writeList("Warns", slices.Concat(listTexts(r.Exposed, (*ExposureRule).explain), listTexts(r.Forecast, (*ForecastRule).explain)))
+	exposed, forecast := listTexts(r.Exposed, (*ExposureRule).explain), listTexts(r.Forecast, (*ForecastRule).explain)
+	p.writeList("Warns", append(exposed, forecast...))
 	p.writeList("Now", r.Remediation.Now)
 	p.writeList("For good", r.Remediation.Durable)
 	p.writeList("References", r.References)
@@ -173,7 +173,8 @@ func describeCondition(key string, arg any) string {
 func printValue(v *any) string { return fmt.Sprint(*v) }
 
 var operatorProse = map[string]string{
-	"": "is", "lacks": "does not contain", "startswith": "starts with", "endswith": "ends with", "re": "matches", "captures": "has",
+	"": "is", "lacks": "does not contain", "startswith": "starts with", "endswith": "ends with",
+	"re": "matches", "captures": "has",
 	"lt": "<", "lte": "≤", "gt": ">", "gte": "≥", "semver": "is of version",
 }
 

@@ -144,7 +144,8 @@ func (r *Rule) listKinds(step int) []event.Kind {
 }
 
 // sourceNames is how [event.Event.Source] spells inputs.
-var sourceNames = regexp.MustCompile(`^([a-z0-9][a-z0-9._-]*\.log|goroutines\.[a-z0-9-]+|strace|samples(\.[a-z]+)?|processes|udevcookies|versions|config|node|mounts|units|metrics|kubernetes|packages|collect)$`)
+var sourceNames = regexp.MustCompile(`^([a-z0-9][a-z0-9._-]*\.log|goroutines\.[a-z0-9-]+|strace|samples(\.[a-z]+)?|processes|` +
+	`udevcookies|versions|config|node|mounts|units|metrics|kubernetes|packages|collect)$`)
 
 // checkSource reports a source that is spelled like none, and warns of one that nothing is known of.
 func (l *linter) checkSource(name string, at ...any) {
@@ -156,7 +157,8 @@ func (l *linter) checkSource(name string, at ...any) {
 		}
 	case l.known == nil || name == "":
 	case !sourceNames.MatchString(name):
-		l.errorf(at, "%q is no source: logs are COMPONENT.log, dumps goroutines.PROGRAM, others as strace, samples, processes, config (docs/rule-language.md)", name)
+		l.errorf(at, "%q is no source: logs are COMPONENT.log, dumps goroutines.PROGRAM, "+
+			"others as strace, samples, processes, config (docs/rule-language.md)", name)
 	case !slices.Contains(event.Sources(), name) && !l.readsLog(name):
 		hint := didYouMean(name, event.Sources())
 		if program, isLog := strings.CutSuffix(name, ".log"); isLog && hint == "" {
@@ -169,7 +171,8 @@ func (l *linter) checkSource(name string, at ...any) {
 // readsLog says that a source is the log of a program whose lines the rule takes by their text.
 func (l *linter) readsLog(source string) bool {
 	asked := func(p *Pattern) bool {
-		return p.Kind == event.KindLogLine && slices.ContainsFunc(p.listComponents(), func(name string) bool { return name+".log" == source })
+		program, isLog := strings.CutSuffix(source, ".log")
+		return isLog && p.Kind == event.KindLogLine && slices.Contains(p.listComponents(), program)
 	}
 	return slices.ContainsFunc(l.rule.listPatterns(), asked)
 }
@@ -220,13 +223,15 @@ func (c *compiler) addLineWatches(p *Pattern, at place) {
 	}
 	var literals []string
 	for i := range p.conditions {
-		if found := p.conditions[i].listLiterals(); found != nil && (literals == nil || shortestLength(found) > shortestLength(literals)) {
+		found := p.conditions[i].listLiterals()
+		if found != nil && (literals == nil || shortestLength(found) > shortestLength(literals)) {
 			literals = found
 		}
 	}
 	if shortestLength(literals) < minLiteral {
-		c.errorf(at.in("match"), "a log.line needs text|contains (or text, text|startswith, text|endswith, text|captures, text|in, error|contains) "+
-			"with %d plain letters or more in a row: quotes, backslashes, <, >, & and letters beyond ASCII may be written differently in a file", minLiteral)
+		c.errorf(at.in("match"), "a log.line needs text|contains (or text, text|startswith, text|endswith, text|captures, "+
+			"text|in, error|contains) with %d plain letters or more in a row: quotes, backslashes, <, >, & "+
+			"and letters beyond ASCII may be written differently in a file", minLiteral)
 		return
 	}
 	for _, literal := range literals {
@@ -270,7 +275,8 @@ func (c *condition) listLiterals() []string {
 // longestPlainRun is the longest part of a text that every log format writes as it is.
 func longestPlainRun(s string) string {
 	longest := ""
-	for run := range strings.FieldsFuncSeq(s, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune("\"\\<>&", r) }) {
+	altered := func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune("\"\\<>&", r) }
+	for run := range strings.FieldsFuncSeq(s, altered) {
 		if run = strings.TrimSpace(run); len(run) > len(longest) {
 			longest = run
 		}
@@ -335,7 +341,8 @@ func areContradictory(all []*condition) bool {
 	}
 	least, most := math.Inf(-1), math.Inf(1)
 	for _, c := range all {
-		if named := c.listNamedValues(); named != nil && !slices.ContainsFunc(named, func(v event.Value) bool { return valueMeets(v, all) }) {
+		named := c.listNamedValues()
+		if named != nil && !slices.ContainsFunc(named, func(v event.Value) bool { return valueMeets(v, all) }) {
 			return true
 		}
 		limit, ok := parseLimit(c.arg)
@@ -397,7 +404,8 @@ func (l *linter) checkShadowed(i int) {
 	for j := range s.patterns {
 		for k := range s.patterns[:j] {
 			if s.patterns[k].Kind != "" && s.patterns[k].takesAllOf(&s.patterns[j]) {
-				l.errorf(s.placeOf(i, j), "this alternative is never reached: alternative %d takes every event that fits it", k+1)
+				l.errorf(s.placeOf(i, j),
+					"this alternative is never reached: alternative %d takes every event that fits it", k+1)
 				break
 			}
 		}
@@ -411,7 +419,8 @@ func (p *Pattern) takesAllOf(other *Pattern) bool {
 			return !slices.ContainsFunc(other.conditions, func(d condition) bool { return c.key == d.key })
 		}) &&
 		!slices.ContainsFunc(p.bindings, func(b binding) bool {
-			return !b.optional && !slices.ContainsFunc(other.bindings, func(d binding) bool { return b.reading == d.reading && !d.optional })
+			same := func(d binding) bool { return b.reading == d.reading && !d.optional }
+			return !b.optional && !slices.ContainsFunc(other.bindings, same)
 		})
 }
 

@@ -213,7 +213,9 @@ func (c *Catalog) explains(r *Rule, id string, visited map[string]bool) bool {
 		return false
 	}
 	visited[r.ID] = true
-	return r.ID == id || slices.ContainsFunc(r.ExplainedBy, func(d Deeper) bool { return c.explains(c.Rule(d.Rule), id, visited) })
+	return r.ID == id || slices.ContainsFunc(r.ExplainedBy, func(d Deeper) bool {
+		return c.explains(c.Rule(d.Rule), id, visited)
+	})
 }
 
 // parseRule reads and checks one rule. The rule is nil when it has a mistake.

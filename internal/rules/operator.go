@@ -51,7 +51,8 @@ func newCondition(key string, arg any) (condition, error) {
 	if field == "" {
 		return condition{}, fmt.Errorf("%q names no field", key)
 	}
-	c := condition{field: field, operator: name, arg: arg, key: fmt.Sprintf("%s\x00%#v", key, arg), reading: reading{field: field}}
+	c := condition{field: field, operator: name, arg: arg, reading: reading{field: field}}
+	c.key = fmt.Sprintf("%s\x00%#v", key, arg)
 	var test func(event.Value) bool
 	var err error
 	if field == "source" {
@@ -122,7 +123,9 @@ func matchAny(arg any) (func(event.Value) bool, error) {
 }
 
 // matchText tests a text by what the rule's argument is parsed into.
-func matchText[T any](parse func(string) (T, error), test func(parsed T, text string) bool) func(any) (func(event.Value) bool, error) {
+func matchText[T any](
+	parse func(string) (T, error), test func(parsed T, text string) bool,
+) func(any) (func(event.Value) bool, error) {
 	return func(arg any) (func(event.Value) bool, error) {
 		written, err := scalarText(arg)
 		if err != nil {

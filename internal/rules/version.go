@@ -85,7 +85,8 @@ func (b versionBound) holds(c int) bool {
 
 // written is a version as components print it: v1.18.8-aliyun.1, 1.6.20~ds1,
 // 1.0.0-rc93, 252 (252.39-1~deb12u1), go1.26.
-var written = regexp.MustCompile(`^(?:v|go)?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:[-.~]?((?:alpha|beta|rc|pre)[0-9A-Za-z.]*))?(?:[^0-9A-Za-z].*)?$`)
+var written = regexp.MustCompile(`^(?:v|go)?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?` +
+	`(?:[-.~]?((?:alpha|beta|rc|pre)[0-9A-Za-z.]*))?(?:[^0-9A-Za-z].*)?$`)
 
 var letterDigit = regexp.MustCompile(`([A-Za-z])(\d)`)
 

@@ -314,7 +314,9 @@ func (s *story) findMainStall(p *part) *timeline.Stall {
 		return nil
 	}
 	for _, i := range p.stalls {
-		if stall := &s.timeline.Stalls[i]; slices.ContainsFunc(p.Chain, func(step rules.Step) bool { return showsEvent(&step, event.KindStall, stall.Start) }) {
+		stall := &s.timeline.Stalls[i]
+		shows := func(step rules.Step) bool { return showsEvent(&step, event.KindStall, stall.Start) }
+		if slices.ContainsFunc(p.Chain, shows) {
 			return stall
 		}
 	}
