@@ -111,7 +111,8 @@ type compiler struct {
 	src   *source
 	wrong Problems
 	uses  map[int]int // how many places speak of a variable
-	// untied says that an edge names a step that does not exist: what else ties the steps is not known then.
+	// untied says that an edge names a step that does not exist: what else ties the steps is not
+	// known then.
 	untied bool
 }
 

@@ -74,8 +74,8 @@ func (p *prose) writeList(title string, items []string) {
 	}
 }
 
-// writeWrapped writes words within the width, the lead before the first line and as many blanks before the
-// others.
+// writeWrapped writes words within the width, the lead before the first line and as many blanks
+// before the others.
 func (p *prose) writeWrapped(lead, text string) {
 	indent := strings.Repeat(" ", len(lead))
 	line := lead
@@ -97,7 +97,8 @@ func (p *prose) writeWrapped(lead, text string) {
 // placeholder is {name|format} of a text.
 var placeholder = regexp.MustCompile(`\{([^{}|]*)(?:\|[^{}]*)?\}`)
 
-// namePlaceholders is a text for a reader to whom no match fills it in: {duration|dur} is <duration>.
+// namePlaceholders is a text for a reader to whom no match fills it in: {duration|dur} is
+// <duration>.
 func namePlaceholders(text string) string { return placeholder.ReplaceAllString(text, "<$1>") }
 
 // describe is the step's id with the first clause of its text: "umount (umount2 takes <duration>)".

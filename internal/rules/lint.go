@@ -147,7 +147,8 @@ func (r *Rule) listKinds(step int) []event.Kind {
 var sourceNames = regexp.MustCompile(`^([a-z0-9][a-z0-9._-]*\.log|goroutines\.[a-z0-9-]+|strace|samples(\.[a-z]+)?|processes|` +
 	`udevcookies|versions|config|node|mounts|units|metrics|kubernetes|packages|collect)$`)
 
-// checkSource reports a source that is spelled like none, and warns of one that nothing is known of.
+// checkSource reports a source that is spelled like none, and warns of one that nothing is known
+// of.
 func (l *linter) checkSource(name string, at ...any) {
 	pattern, isPath := pathSource(name)
 	switch {
@@ -334,7 +335,8 @@ func (c *condition) writtenKey() string {
 
 func (c *condition) wantsAbsent() bool { return c.operator == existsOperator && c.arg == false }
 
-// areContradictory finds out where it is certain: values that are named, bounds of numbers, and a field that must be missing.
+// areContradictory finds out where it is certain: values that are named, bounds of numbers, and a
+// field that must be missing.
 func areContradictory(all []*condition) bool {
 	if slices.ContainsFunc(all, (*condition).wantsAbsent) {
 		return true // every other condition wants the field
@@ -398,7 +400,8 @@ func parseLimit(arg any) (float64, bool) {
 	return d.Seconds(), err == nil
 }
 
-// checkShadowed reports alternatives of a step that never get an event, because one before them takes it.
+// checkShadowed reports alternatives of a step that never get an event, because one before them
+// takes it.
 func (l *linter) checkShadowed(i int) {
 	s := &l.rule.Steps[i]
 	for j := range s.patterns {
@@ -424,7 +427,8 @@ func (p *Pattern) takesAllOf(other *Pattern) bool {
 		})
 }
 
-// checkVerdicts reports a verdict that is never reached because a higher one holds wherever it does.
+// checkVerdicts reports a verdict that is never reached because a higher one holds wherever it
+// does.
 func (l *linter) checkVerdicts() {
 	levels := &l.rule.Verdict.levels
 	for low := Possible; low < Confirmed; low++ {
@@ -450,7 +454,8 @@ func (l *linter) checkTimes() {
 		most[i][i] = 0
 	}
 	clamp := func(d int64) int64 { return max(-ever/4, min(d, ever/4)) } // three of them still fit an int64
-	// bound says that point j lies at most so long after point i; it returns false when that cannot be.
+	// bound says that point j lies at most so long after point i; it returns false when that cannot
+	// be.
 	bound := func(i, j int, by int64) bool {
 		by = clamp(by)
 		if most[j][i] != ever && most[j][i]+by < 0 {

@@ -24,7 +24,8 @@ type Catalog struct {
 	Warnings Problems
 }
 
-// Builtin is the catalogue that ships with plegdiag, the same for every caller: nobody may change it. A test holds that it loads.
+// Builtin is the catalogue that ships with plegdiag, the same for every caller: nobody may change
+// it. A test holds that it loads.
 func Builtin() (*Catalog, error) { return builtinCatalog() }
 
 var builtinCatalog = sync.OnceValues(func() (*Catalog, error) { return Load(nil, BuiltinFiles()) })
@@ -79,7 +80,8 @@ func (f Files) readEach(rule func(name string, text []byte)) error {
 	})
 }
 
-// readFile reads a file, but no more of it than shows that it is too large to be a rule: it may be /dev/zero.
+// readFile reads a file, but no more of it than shows that it is too large to be a rule: it may be
+// /dev/zero.
 func (f Files) readFile(name string) ([]byte, error) {
 	file, err := f.FS.Open(name)
 	if err != nil {

@@ -105,7 +105,8 @@ func canonicalVersion(s string) (string, bool) {
 	return v, semver.IsValid(v)
 }
 
-// trimZeros is a part of a version without leading zeros, which semver forbids: docker prints 17.06.0.
+// trimZeros is a part of a version without leading zeros, which semver forbids: docker prints
+// 17.06.0.
 func trimZeros(s string) string {
 	if s = strings.TrimLeft(s, "0"); s == "" {
 		return "0"
