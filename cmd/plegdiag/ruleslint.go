@@ -31,7 +31,7 @@ analyze --rules would load them. Without DIR the built-in rules are checked.`,
 func rulesLint(s streams, dirs []string) error {
 	catalog, err := checkCatalog(dirs)
 	if wrong, ok := errors.AsType[rules.Problems](err); ok {
-		return lintFailed(s, wrong)
+		return failLint(s, wrong)
 	}
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func rulesLint(s streams, dirs []string) error {
 	return err
 }
 
-func lintFailed(s streams, wrong rules.Problems) error {
+func failLint(s streams, wrong rules.Problems) error {
 	if err := printProblems(s, wrong); err != nil {
 		return err
 	}
