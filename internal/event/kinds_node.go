@@ -11,7 +11,8 @@ const (
 	KindFileSystem    Kind = "filesystem"
 	KindCgroup        Kind = "cgroup"
 
-	// KindLogLine is a log line that a rule asks for by its text, where no observer makes more of it.
+	// KindLogLine is a log line that a rule asks for by its text, where no observer makes more of
+	// it.
 	KindLogLine   Kind = "log.line"
 	KindNoise     Kind = "noise"
 	KindLoss      Kind = "log.loss"

@@ -150,8 +150,8 @@ func At(t time.Time) Time { return Time{T: t.UTC(), Known: true} }
 // IsZero says that no time was written.
 func (t Time) IsZero() bool { return !t.Known }
 
-// Plausible tells a moment that a node's clock may have shown from the zero times, overflowed numbers
-// and clocks that nobody had set, which logs hold too: docker was first released in 2013.
+// Plausible tells a moment that a node's clock may have shown from the zero times, overflowed
+// numbers and clocks that nobody had set, which logs hold too: docker was first released in 2013.
 func Plausible(t time.Time) bool {
 	return t.Year() >= FirstPlausibleYear && t.Year() <= LastPlausibleYear
 }

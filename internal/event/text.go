@@ -20,8 +20,8 @@ const shortID = 12
 // ShortID cuts an id to the digits that the runtimes' own commands print.
 func ShortID(id string) string { return id[:min(len(id), shortID)] }
 
-// DurationText is a duration as a reader says it: "1m59s", "0.35s". What is longer than [LongestSpan] is
-// "an unknown time".
+// DurationText is a duration as a reader says it: "1m59s", "0.35s". What is longer than
+// [LongestSpan] is "an unknown time".
 func DurationText(d time.Duration) string {
 	if d.Abs() > LongestSpan {
 		return "an unknown time"

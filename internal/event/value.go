@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// LongestSpan is the longest length of time that means one. What is longer is the difference to a moment
-// that was never set: time.Since of the zero time is cut to 292 years.
+// LongestSpan is the longest length of time that means one. What is longer is the difference to a
+// moment that was never set: time.Since of the zero time is cut to 292 years.
 const LongestSpan = 100 * 365 * 24 * time.Hour
 
 // Value is one typed value: a string, a number, a duration or a truth. The zero

@@ -111,7 +111,8 @@ type compiler struct {
 	src   *source
 	wrong Problems
 	uses  map[int]int // how many places speak of a variable
-	// untied says that an edge names a step that does not exist: what else ties the steps is not known then.
+	// untied says that an edge names a step that does not exist: what else ties the steps is not
+	// known then.
 	untied bool
 }
 
@@ -235,7 +236,8 @@ func (c *compiler) compilePattern(p *Pattern, at place, introduce bool) {
 		if modified && modifier != optionalModifier {
 			c.errorf(at.in("bind", key), "unknown modifier %q%s", modifier, didYouMean(modifier, []string{optionalModifier}))
 		}
-		c.addBinding(p, p.Bind[key], binding{reading: reading{field: field}, optional: modified, key: place{"bind", key}}, at, introduce)
+		b := binding{reading: reading{field: field}, optional: modified, key: place{"bind", key}}
+		c.addBinding(p, p.Bind[key], b, at, introduce)
 	}
 	for i := range p.conditions {
 		text := &p.conditions[i]
@@ -309,25 +311,25 @@ func (c *compiler) compileBindless(match map[string]any, at place) []condition {
 	return all
 }
 
-// listNames returns a name of each element of a list.
-func listNames[T any](list []T, name func(*T) string) []string {
-	names := make([]string, len(list))
+// listTexts returns a text for each element of a list.
+func listTexts[T any](list []T, text func(*T) string) []string {
+	texts := make([]string, len(list))
 	for i := range list {
-		names[i] = name(&list[i])
+		texts[i] = text(&list[i])
 	}
-	return names
+	return texts
 }
 
 func (r *Rule) listStepIDs() []string {
-	return listNames(r.Steps, func(s *StepRule) string { return s.ID })
+	return listTexts(r.Steps, func(s *StepRule) string { return s.ID })
 }
 
 func (r *Rule) listAbsenceIDs() []string {
-	return listNames(r.Absent, func(a *Absence) string { return a.ID })
+	return listTexts(r.Absent, func(a *Absence) string { return a.ID })
 }
 
 func (r *Rule) listBinds() []string {
-	return listNames(r.variables, func(v *variable) string { return v.name })
+	return listTexts(r.variables, func(v *variable) string { return v.name })
 }
 
 // findStep returns the number of a step, or -1.
@@ -485,7 +487,9 @@ func (c *compiler) addImpliedTies() {
 	for to := range group {
 		for from := range to {
 			if group[from] != group[to] {
-				c.rule.ties = append(c.rule.ties, tie{edge: -1, from: from, to: to, shared: true, overlap: loose, best: c.rule.rateBestJoin(from, to)})
+				c.rule.ties = append(c.rule.ties, tie{
+					edge: -1, from: from, to: to, shared: true, overlap: loose, best: c.rule.rateBestJoin(from, to),
+				})
 			}
 		}
 	}
@@ -493,9 +497,14 @@ func (c *compiler) addImpliedTies() {
 
 // areTied says that two steps have an edge, or share a bind whichever alternatives they take.
 func (c *compiler) areTied(a, b int) bool {
+	edge := func(e tie) bool {
+		other, ok := e.findOther(a)
+		return ok && other == b
+	}
 	own := listAlwaysBound(c.rule.Steps[a].patterns)
-	return slices.ContainsFunc(listAlwaysBound(c.rule.Steps[b].patterns), func(v int) bool { return slices.Contains(own, v) }) ||
-		slices.ContainsFunc(c.rule.ties[:c.rule.fromEdge], func(e tie) bool { return e.from == a && e.to == b || e.from == b && e.to == a })
+	shared := func(v int) bool { return slices.Contains(own, v) }
+	return slices.ContainsFunc(listAlwaysBound(c.rule.Steps[b].patterns), shared) ||
+		slices.ContainsFunc(c.rule.ties[:c.rule.fromEdge], edge)
 }
 
 // listAlwaysBound is the variables that every pattern binds.
@@ -523,7 +532,8 @@ func (c *compiler) checkReachable() {
 			alone = alone && (i == j || !c.areTied(i, j))
 		}
 		if alone {
-			c.errorf(place{"steps", i, "id"}, "step %q is unreachable: no verdict, edge or shared bind speaks of it", c.rule.Steps[i].ID)
+			c.errorf(place{"steps", i, "id"}, "step %q is unreachable: no verdict, edge or shared bind speaks of it",
+				c.rule.Steps[i].ID)
 		}
 	}
 }
@@ -542,7 +552,11 @@ func (c *compiler) compileAbsences() {
 			c.errorf(at, "an absence wants either before or during")
 			continue
 		}
-		a.anchor = c.resolveStep(cmp.Or(a.Before, a.During), "absent", i, map[bool]string{true: "before", false: "during"}[a.Before != ""])
+		key := "before"
+		if a.During != "" {
+			key = "during"
+		}
+		a.anchor = c.resolveStep(cmp.Or(a.Before, a.During), "absent", i, key)
 		level, ok := levels[a.Level]
 		if !ok {
 			c.errorf(place{"absent", i, "level"}, "unknown level %q%s", a.Level, didYouMean(a.Level, sortedKeys(levels)))
@@ -625,7 +639,8 @@ func (c *compiler) compileTexts() {
 }
 
 func (c *compiler) compileTemplate(s string, own bool, at ...any) template {
-	t, err := parseTemplate(s, scope{steps: c.rule.findStep, variables: c.rule.findBind, captured: c.findCaptured, own: own}, func(v int) { c.uses[v]++ })
+	in := scope{steps: c.rule.findStep, variables: c.rule.findBind, captured: c.findCaptured, own: own}
+	t, err := parseTemplate(s, in, func(v int) { c.uses[v]++ })
 	if err != nil {
 		c.errorf(at, "%v", err)
 	}

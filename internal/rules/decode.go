@@ -85,7 +85,8 @@ func (d *decoder) decodeNode(node ast.Node, v reflect.Value) {
 	}
 }
 
-// decodeStruct reads a mapping into a struct. A key that is nearly that of a field is told and read as that.
+// decodeStruct reads a mapping into a struct. A key that is nearly that of a field is told and read
+// as that.
 func (d *decoder) decodeStruct(node ast.Node, v reflect.Value) {
 	all := listEntries(node)
 	if all == nil && !isMapping(node) {

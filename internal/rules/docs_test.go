@@ -97,8 +97,8 @@ func (p *page) rule(r *Rule) {
 	}
 	p.verdicts(r)
 	p.list("May be explained by", len(r.ExplainedBy), func(i int) string {
-		d := r.ExplainedBy[i]
-		return fmt.Sprintf("[%s](#%s)%s", d.Rule, d.Rule, appendWords(" with the same ", d.Join))
+		d := &r.ExplainedBy[i]
+		return fmt.Sprintf("[%s](#%s)%s", d.Rule, d.Rule, strings.TrimPrefix(d.explain(), d.Rule))
 	})
 	p.list("Versions affected", len(r.Versions), func(i int) string { return mdText(r.Versions[i].Fact + " " + r.Versions[i].Affected) })
 	p.line("\nNeeds, of each line one:\n")

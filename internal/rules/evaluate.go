@@ -97,7 +97,8 @@ func (x *index) checkVersions(r *Rule) (limit Verdict, notes []string, dismissed
 		switch {
 		case !known:
 			limit = Likely
-			notes = append(notes, fmt.Sprintf("%s is unknown (affected: %s): the verdict is capped at likely", v.Fact, v.Affected))
+			notes = append(notes,
+				fmt.Sprintf("%s is unknown (affected: %s): the verdict is capped at likely", v.Fact, v.Affected))
 		case !in:
 			why := fmt.Sprintf("%s %s is not affected (%s is)", v.Fact, event.OneLine(fact.Value), v.Affected)
 			return RuledOut, nil, &Dismissed{r.ID, why, fact.Evidence}
@@ -118,7 +119,7 @@ func (x *index) listMissing(r *Rule) []Missing {
 }
 
 func joinSources(missing []Missing) string {
-	return strings.Join(listNames(missing, func(m *Missing) string { return m.Source }), ", no ")
+	return strings.Join(listTexts(missing, func(m *Missing) string { return m.Source }), ", no ")
 }
 
 // explainNoMatch says why nothing was found.
@@ -278,7 +279,9 @@ func (s *search) findContainer(m *match) string {
 func (s *search) writeNotes(m *match, said seen) (notes, now []string) {
 	for i := range s.rule.Notes {
 		n := &s.rule.Notes[i]
-		applies := n.When == nil || slices.ContainsFunc(said.steps[n.When.step], func(e *event.Event) bool { return meetsConditions(e, n.When.conditions) })
+		applies := n.When == nil || slices.ContainsFunc(said.steps[n.When.step], func(e *event.Event) bool {
+			return meetsConditions(e, n.When.conditions)
+		})
 		if text := n.text.expand(said); applies && text != "" {
 			notes = append(notes, text)
 			if n.Now != "" {

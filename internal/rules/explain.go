@@ -26,26 +26,17 @@ func (r *Rule) Explain(w io.Writer) error {
 	p.writeHeading("At most", strings.TrimSpace(roleProse[r.Role]+" "+r.Phase.Sentence()))
 	p.writeSteps(r)
 	p.writeVerdicts(r)
-	p.writeAgainst(r)
-	if len(r.ExplainedBy) > 0 {
-		p.writeHeading("May be explained by", "")
-		for _, d := range r.ExplainedBy {
-			p.writeItem("%s%s", d.Rule, appendWords(" with the same ", d.Join))
-		}
-	}
-	if len(r.Versions) > 0 {
-		p.writeHeading("Versions", "")
-		for _, v := range r.Versions {
-			p.writeItem("%s %s", v.Fact, v.Affected)
-		}
-	}
+	p.writeList("Speaks against it", listTexts(r.RulesOut, (*Objection).explain))
+	p.writeList("May be explained by", listTexts(r.ExplainedBy, (*Deeper).explain))
+	p.writeList("Versions", listTexts(r.Versions, func(v *VersionRange) string { return v.Fact + " " + v.Affected }))
 	p.writeHeading("Needs", "of each line one.")
 	for _, n := range r.Needs {
 		p.writeItem("%s", strings.Join(n.Any, " or "))
 		p.printLine("      %s", strings.ReplaceAll(strings.TrimSpace(n.Collect), "\n", "\n      "))
 	}
-	p.writeNotes(r)
-	p.writeRisks(r)
+	p.writeList("Says besides", listTexts(r.Notes, (*NoteRule).explain))
+	exposed, forecast := listTexts(r.Exposed, (*ExposureRule).explain), listTexts(r.Forecast, (*ForecastRule).explain)
+	p.writeList("Warns", append(exposed, forecast...))
 	p.writeList("Now", r.Remediation.Now)
 	p.writeList("For good", r.Remediation.Durable)
 	p.writeList("References", r.References)
@@ -83,8 +74,8 @@ func (p *prose) writeList(title string, items []string) {
 	}
 }
 
-// writeWrapped writes words within the width, the lead before the first line and as many blanks before the
-// others.
+// writeWrapped writes words within the width, the lead before the first line and as many blanks
+// before the others.
 func (p *prose) writeWrapped(lead, text string) {
 	indent := strings.Repeat(" ", len(lead))
 	line := lead
@@ -106,7 +97,8 @@ func (p *prose) writeWrapped(lead, text string) {
 // placeholder is {name|format} of a text.
 var placeholder = regexp.MustCompile(`\{([^{}|]*)(?:\|[^{}]*)?\}`)
 
-// namePlaceholders is a text for a reader to whom no match fills it in: {duration|dur} is <duration>.
+// namePlaceholders is a text for a reader to whom no match fills it in: {duration|dur} is
+// <duration>.
 func namePlaceholders(text string) string { return placeholder.ReplaceAllString(text, "<$1>") }
 
 // describe is the step's id with the first clause of its text: "umount (umount2 takes <duration>)".
@@ -132,12 +124,7 @@ func (p *prose) writeSteps(r *Rule) {
 			p.writeWrapped("      ", s.describeNumber())
 		}
 	}
-	if len(r.Edges) > 0 {
-		p.writeHeading("In time", "")
-	}
-	for i := range r.Edges {
-		p.writeItem("%s", r.Edges[i].describe())
-	}
+	p.writeList("In time", listTexts(r.Edges, (*EdgeRule).describe))
 }
 
 func (s *StepRule) describeNumber() string {
@@ -179,17 +166,16 @@ func describeCondition(key string, arg any) string {
 	case operator == existsOperator:
 		return field + " is not given"
 	case isList:
-		var words []string
-		for _, word := range list {
-			words = append(words, fmt.Sprint(word))
-		}
-		return field + " is one of " + strings.Join(words, ", ")
+		return field + " is one of " + strings.Join(listTexts(list, printValue), ", ")
 	}
 	return fmt.Sprintf("%s %s %v", field, cmp.Or(operatorProse[operator], operator), arg)
 }
 
+func printValue(v *any) string { return fmt.Sprint(*v) }
+
 var operatorProse = map[string]string{
-	"": "is", "lacks": "does not contain", "startswith": "starts with", "endswith": "ends with", "re": "matches", "captures": "has",
+	"": "is", "lacks": "does not contain", "startswith": "starts with", "endswith": "ends with",
+	"re": "matches", "captures": "has",
 	"lt": "<", "lte": "≤", "gt": ">", "gte": "≥", "semver": "is of version",
 }
 
@@ -256,38 +242,6 @@ func (p *prose) writeVerdicts(r *Rule) {
 	}
 }
 
-func (p *prose) writeAgainst(r *Rule) {
-	if len(r.RulesOut) == 0 {
-		return
-	}
-	p.writeHeading("Speaks against it", "")
-	for i := range r.RulesOut {
-		p.writeItem("%s", r.RulesOut[i].explain())
-	}
-}
-
-func (p *prose) writeNotes(r *Rule) {
-	if len(r.Notes) > 0 {
-		p.writeHeading("Says besides", "")
-	}
-	for i := range r.Notes {
-		p.writeItem("%s", r.Notes[i].explain())
-	}
-}
-
-// writeRisks are what the rule says of a node to which nothing has happened yet.
-func (p *prose) writeRisks(r *Rule) {
-	if len(r.Exposed)+len(r.Forecast) > 0 {
-		p.writeHeading("Warns", "")
-	}
-	for i := range r.Exposed {
-		p.writeItem("%s", r.Exposed[i].explain())
-	}
-	for i := range r.Forecast {
-		p.writeItem("%s", r.Forecast[i].explain())
-	}
-}
-
 func (e *ExposureRule) explain() string {
 	var all []string
 	for _, v := range e.Versions {
@@ -339,9 +293,9 @@ func (o *Objection) explain() string {
 	return fmt.Sprintf("%s (%s, %s)", o.Why, o.Pattern.describe(false), effect)
 }
 
-func appendWords(lead string, words []string) string {
-	if len(words) == 0 {
-		return ""
+func (d *Deeper) explain() string {
+	if len(d.Join) == 0 {
+		return d.Rule
 	}
-	return lead + strings.Join(words, ", ")
+	return d.Rule + " with the same " + strings.Join(d.Join, ", ")
 }

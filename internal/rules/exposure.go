@@ -64,7 +64,7 @@ func (x *index) checkExposure(r *Rule, rule *ExposureRule) (Exposure, bool) {
 	e := Exposure{Rule: r.ID, Text: rule.Text}
 	for _, v := range rule.Versions {
 		fact := x.timeline.Facts[v.Fact]
-		if in, known := v.affected.contains(fact.Value); !in || !known {
+		if !v.affected.holds(fact.Value) {
 			return e, false
 		}
 		e.addReason(v.Fact, fact.Value, fact.Evidence)

@@ -64,7 +64,8 @@ func compareEvents(a, b *event.Event) int {
 		return c
 	}
 	return cmp.Or(a.Last().T.Compare(b.Last().T), cmp.Compare(a.Text, b.Text),
-		cmp.Compare(a.IDs.Container, b.IDs.Container), cmp.Compare(a.IDs.Sandbox, b.IDs.Sandbox), cmp.Compare(a.IDs.Lock, b.IDs.Lock),
+		cmp.Compare(a.IDs.Container, b.IDs.Container), cmp.Compare(a.IDs.Sandbox, b.IDs.Sandbox),
+		cmp.Compare(a.IDs.Lock, b.IDs.Lock),
 		cmp.Compare(a.IDs.Goroutine, b.IDs.Goroutine), cmp.Compare(a.IDs.PID, b.IDs.PID), cmp.Compare(a.IDs.TID, b.IDs.TID))
 }
 

@@ -286,7 +286,8 @@ func (s *search) isCovered(a *Absence, anchor *event.Event) bool {
 	hidden := func(g timeline.Gap) bool { return g.Overlaps(start, end) }
 	for _, c := range s.index.timeline.Coverage {
 		if isSource(a.Source, &c) && !c.Start.IsZero() && !c.Start.After(anchor.Start.T) && !c.End.Before(end) &&
-			(a.level == event.NoLevel || c.Level != event.NoLevel && c.Level <= a.level) && !slices.ContainsFunc(c.Gaps, hidden) {
+			(a.level == event.NoLevel || c.Level != event.NoLevel && c.Level <= a.level) &&
+			!slices.ContainsFunc(c.Gaps, hidden) {
 			return true
 		}
 	}

@@ -66,7 +66,7 @@ func (l *linter) checkPattern(p *Pattern, at place) {
 	}
 	info := l.findKind(p.Kind)
 	if info == nil {
-		kinds := listNames(l.known, func(k *event.KindInfo) string { return string(k.Kind) })
+		kinds := listTexts(l.known, func(k *event.KindInfo) string { return string(k.Kind) })
 		l.errorf(at.in("kind"), "unknown kind %q%s", p.Kind, didYouMean(string(p.Kind), kinds))
 		return
 	}
@@ -130,7 +130,7 @@ func (l *linter) warnf(at place, format string, args ...any) {
 }
 
 func joinKinds(kinds []event.Kind) string {
-	return strings.Join(listNames(kinds, func(k *event.Kind) string { return string(*k) }), " or ")
+	return strings.Join(listTexts(kinds, func(k *event.Kind) string { return string(*k) }), " or ")
 }
 
 // listKinds is every kind that a step takes.
@@ -144,9 +144,11 @@ func (r *Rule) listKinds(step int) []event.Kind {
 }
 
 // sourceNames is how [event.Event.Source] spells inputs.
-var sourceNames = regexp.MustCompile(`^([a-z0-9][a-z0-9._-]*\.log|goroutines\.[a-z0-9-]+|strace|samples(\.[a-z]+)?|processes|udevcookies|versions|config|node|mounts|units|metrics|kubernetes|packages|collect)$`)
+var sourceNames = regexp.MustCompile(`^([a-z0-9][a-z0-9._-]*\.log|goroutines\.[a-z0-9-]+|strace|samples(\.[a-z]+)?|processes|` +
+	`udevcookies|versions|config|node|mounts|units|metrics|kubernetes|packages|collect)$`)
 
-// checkSource reports a source that is spelled like none, and warns of one that nothing is known of.
+// checkSource reports a source that is spelled like none, and warns of one that nothing is known
+// of.
 func (l *linter) checkSource(name string, at ...any) {
 	pattern, isPath := pathSource(name)
 	switch {
@@ -156,7 +158,8 @@ func (l *linter) checkSource(name string, at ...any) {
 		}
 	case l.known == nil || name == "":
 	case !sourceNames.MatchString(name):
-		l.errorf(at, "%q is no source: logs are COMPONENT.log, dumps goroutines.PROGRAM, others as strace, samples, processes, config (docs/rule-language.md)", name)
+		l.errorf(at, "%q is no source: logs are COMPONENT.log, dumps goroutines.PROGRAM, "+
+			"others as strace, samples, processes, config (docs/rule-language.md)", name)
 	case !slices.Contains(event.Sources(), name) && !l.readsLog(name):
 		hint := didYouMean(name, event.Sources())
 		if program, isLog := strings.CutSuffix(name, ".log"); isLog && hint == "" {
@@ -169,7 +172,8 @@ func (l *linter) checkSource(name string, at ...any) {
 // readsLog says that a source is the log of a program whose lines the rule takes by their text.
 func (l *linter) readsLog(source string) bool {
 	asked := func(p *Pattern) bool {
-		return p.Kind == event.KindLogLine && slices.ContainsFunc(p.listComponents(), func(name string) bool { return name+".log" == source })
+		program, isLog := strings.CutSuffix(source, ".log")
+		return isLog && p.Kind == event.KindLogLine && slices.Contains(p.listComponents(), program)
 	}
 	return slices.ContainsFunc(l.rule.listPatterns(), asked)
 }
@@ -220,13 +224,15 @@ func (c *compiler) addLineWatches(p *Pattern, at place) {
 	}
 	var literals []string
 	for i := range p.conditions {
-		if found := p.conditions[i].listLiterals(); found != nil && (literals == nil || shortestLength(found) > shortestLength(literals)) {
+		found := p.conditions[i].listLiterals()
+		if found != nil && (literals == nil || shortestLength(found) > shortestLength(literals)) {
 			literals = found
 		}
 	}
 	if shortestLength(literals) < minLiteral {
-		c.errorf(at.in("match"), "a log.line needs text|contains (or text, text|startswith, text|endswith, text|captures, text|in, error|contains) "+
-			"with %d plain letters or more in a row: quotes, backslashes, <, >, & and letters beyond ASCII may be written differently in a file", minLiteral)
+		c.errorf(at.in("match"), "a log.line needs text|contains (or text, text|startswith, text|endswith, text|captures, "+
+			"text|in, error|contains) with %d plain letters or more in a row: quotes, backslashes, <, >, & "+
+			"and letters beyond ASCII may be written differently in a file", minLiteral)
 		return
 	}
 	for _, literal := range literals {
@@ -261,12 +267,8 @@ func (c *condition) listLiterals() []string {
 			return []string{longestAmong(text.literals, longestPlainRun)}
 		}
 	case "in":
-		var all []string
 		list, _ := c.arg.([]any)
-		for _, arg := range list {
-			all = append(all, longestPlainRun(fmt.Sprint(arg)))
-		}
-		return all
+		return listTexts(list, func(arg *any) string { return longestPlainRun(fmt.Sprint(*arg)) })
 	}
 	return nil
 }
@@ -274,7 +276,8 @@ func (c *condition) listLiterals() []string {
 // longestPlainRun is the longest part of a text that every log format writes as it is.
 func longestPlainRun(s string) string {
 	longest := ""
-	for run := range strings.FieldsFuncSeq(s, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune("\"\\<>&", r) }) {
+	altered := func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune("\"\\<>&", r) }
+	for run := range strings.FieldsFuncSeq(s, altered) {
 		if run = strings.TrimSpace(run); len(run) > len(longest) {
 			longest = run
 		}
@@ -298,11 +301,7 @@ func (p *Pattern) listComponents() []string {
 	for i := range p.conditions {
 		c := &p.conditions[i]
 		if list, ok := c.arg.([]any); ok && c.field == "component" && c.operator == "in" {
-			var all []string
-			for _, arg := range list {
-				all = append(all, fmt.Sprint(arg))
-			}
-			return all
+			return listTexts(list, printValue)
 		}
 		if c.field == "component" && c.operator == "" {
 			return []string{fmt.Sprint(c.arg)}
@@ -336,14 +335,16 @@ func (c *condition) writtenKey() string {
 
 func (c *condition) wantsAbsent() bool { return c.operator == existsOperator && c.arg == false }
 
-// areContradictory finds out where it is certain: values that are named, bounds of numbers, and a field that must be missing.
+// areContradictory finds out where it is certain: values that are named, bounds of numbers, and a
+// field that must be missing.
 func areContradictory(all []*condition) bool {
 	if slices.ContainsFunc(all, (*condition).wantsAbsent) {
 		return true // every other condition wants the field
 	}
 	least, most := math.Inf(-1), math.Inf(1)
 	for _, c := range all {
-		if named := c.listNamedValues(); named != nil && !slices.ContainsFunc(named, func(v event.Value) bool { return valueMeets(v, all) }) {
+		named := c.listNamedValues()
+		if named != nil && !slices.ContainsFunc(named, func(v event.Value) bool { return valueMeets(v, all) }) {
 			return true
 		}
 		limit, ok := parseLimit(c.arg)
@@ -399,13 +400,15 @@ func parseLimit(arg any) (float64, bool) {
 	return d.Seconds(), err == nil
 }
 
-// checkShadowed reports alternatives of a step that never get an event, because one before them takes it.
+// checkShadowed reports alternatives of a step that never get an event, because one before them
+// takes it.
 func (l *linter) checkShadowed(i int) {
 	s := &l.rule.Steps[i]
 	for j := range s.patterns {
 		for k := range s.patterns[:j] {
 			if s.patterns[k].Kind != "" && s.patterns[k].takesAllOf(&s.patterns[j]) {
-				l.errorf(s.placeOf(i, j), "this alternative is never reached: alternative %d takes every event that fits it", k+1)
+				l.errorf(s.placeOf(i, j),
+					"this alternative is never reached: alternative %d takes every event that fits it", k+1)
 				break
 			}
 		}
@@ -419,11 +422,13 @@ func (p *Pattern) takesAllOf(other *Pattern) bool {
 			return !slices.ContainsFunc(other.conditions, func(d condition) bool { return c.key == d.key })
 		}) &&
 		!slices.ContainsFunc(p.bindings, func(b binding) bool {
-			return !b.optional && !slices.ContainsFunc(other.bindings, func(d binding) bool { return b.reading == d.reading && !d.optional })
+			same := func(d binding) bool { return b.reading == d.reading && !d.optional }
+			return !b.optional && !slices.ContainsFunc(other.bindings, same)
 		})
 }
 
-// checkVerdicts reports a verdict that is never reached because a higher one holds wherever it does.
+// checkVerdicts reports a verdict that is never reached because a higher one holds wherever it
+// does.
 func (l *linter) checkVerdicts() {
 	levels := &l.rule.Verdict.levels
 	for low := Possible; low < Confirmed; low++ {
@@ -449,7 +454,8 @@ func (l *linter) checkTimes() {
 		most[i][i] = 0
 	}
 	clamp := func(d int64) int64 { return max(-ever/4, min(d, ever/4)) } // three of them still fit an int64
-	// bound says that point j lies at most so long after point i; it returns false when that cannot be.
+	// bound says that point j lies at most so long after point i; it returns false when that cannot
+	// be.
 	bound := func(i, j int, by int64) bool {
 		by = clamp(by)
 		if most[j][i] != ever && most[j][i]+by < 0 {

@@ -24,7 +24,8 @@ type Catalog struct {
 	Warnings Problems
 }
 
-// Builtin is the catalogue that ships with plegdiag, the same for every caller: nobody may change it. A test holds that it loads.
+// Builtin is the catalogue that ships with plegdiag, the same for every caller: nobody may change
+// it. A test holds that it loads.
 func Builtin() (*Catalog, error) { return builtinCatalog() }
 
 var builtinCatalog = sync.OnceValues(func() (*Catalog, error) { return Load(nil, BuiltinFiles()) })
@@ -79,7 +80,8 @@ func (f Files) readEach(rule func(name string, text []byte)) error {
 	})
 }
 
-// readFile reads a file, but no more of it than shows that it is too large to be a rule: it may be /dev/zero.
+// readFile reads a file, but no more of it than shows that it is too large to be a rule: it may be
+// /dev/zero.
 func (f Files) readFile(name string) ([]byte, error) {
 	file, err := f.FS.Open(name)
 	if err != nil {
@@ -100,7 +102,7 @@ func (c *Catalog) Rule(id string) *Rule {
 
 // IDs are the ids of all rules, in order.
 func (c *Catalog) IDs() []string {
-	return listNames(c.Rules, func(r *Rule) string { return r.ID })
+	return listTexts(c.Rules, func(r *Rule) string { return r.ID })
 }
 
 // maxRuleFile bounds a rule file, in bytes; the longest of the catalogue are a tenth of it.
@@ -213,7 +215,9 @@ func (c *Catalog) explains(r *Rule, id string, visited map[string]bool) bool {
 		return false
 	}
 	visited[r.ID] = true
-	return r.ID == id || slices.ContainsFunc(r.ExplainedBy, func(d Deeper) bool { return c.explains(c.Rule(d.Rule), id, visited) })
+	return r.ID == id || slices.ContainsFunc(r.ExplainedBy, func(d Deeper) bool {
+		return c.explains(c.Rule(d.Rule), id, visited)
+	})
 }
 
 // parseRule reads and checks one rule. The rule is nil when it has a mistake.

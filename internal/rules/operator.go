@@ -28,17 +28,17 @@ type condition struct {
 var operators = map[string]func(arg any) (func(event.Value) bool, error){
 	"":           matchEqual,
 	"in":         matchAny,
-	"contains":   matchText(strings.Contains),
-	"lacks":      matchText(func(s, part string) bool { return !strings.Contains(s, part) }),
-	"startswith": matchText(strings.HasPrefix),
-	"endswith":   matchText(strings.HasSuffix),
-	"re":         matchRegexp,
-	"captures":   matchCaptures,
+	"contains":   matchPart(func(part, text string) bool { return strings.Contains(text, part) }),
+	"lacks":      matchPart(func(part, text string) bool { return !strings.Contains(text, part) }),
+	"startswith": matchPart(func(part, text string) bool { return strings.HasPrefix(text, part) }),
+	"endswith":   matchPart(func(part, text string) bool { return strings.HasSuffix(text, part) }),
+	"re":         matchText(regexp.Compile, (*regexp.Regexp).MatchString),
+	"captures":   matchText(parseCaptures, (*captures).matchString),
 	"lt":         matchNumber(func(a, b float64) bool { return a < b }),
 	"lte":        matchNumber(func(a, b float64) bool { return a <= b }),
 	"gt":         matchNumber(func(a, b float64) bool { return a > b }),
 	"gte":        matchNumber(func(a, b float64) bool { return a >= b }),
-	"semver":     matchVersion,
+	"semver":     matchText(parseVersionRange, versionRange.holds),
 }
 
 // existsOperator is the one operator that looks at a missing field.
@@ -51,7 +51,8 @@ func newCondition(key string, arg any) (condition, error) {
 	if field == "" {
 		return condition{}, fmt.Errorf("%q names no field", key)
 	}
-	c := condition{field: field, operator: name, arg: arg, key: fmt.Sprintf("%s\x00%#v", key, arg), reading: reading{field: field}}
+	c := condition{field: field, operator: name, arg: arg, reading: reading{field: field}}
+	c.key = fmt.Sprintf("%s\x00%#v", key, arg)
 	var test func(event.Value) bool
 	var err error
 	if field == "source" {
@@ -121,26 +122,26 @@ func matchAny(arg any) (func(event.Value) bool, error) {
 	}, nil
 }
 
-func matchText(test func(s, part string) bool) func(any) (func(event.Value) bool, error) {
+// matchText tests a text by what the rule's argument is parsed into.
+func matchText[T any](
+	parse func(string) (T, error), test func(parsed T, text string) bool,
+) func(any) (func(event.Value) bool, error) {
 	return func(arg any) (func(event.Value) bool, error) {
-		part, err := scalarText(arg)
+		written, err := scalarText(arg)
 		if err != nil {
 			return nil, err
 		}
-		return func(v event.Value) bool { return test(v.Text(), part) }, nil
+		parsed, err := parse(written)
+		if err != nil {
+			return nil, err
+		}
+		return func(v event.Value) bool { return test(parsed, v.Text()) }, nil
 	}
 }
 
-func matchRegexp(arg any) (func(event.Value) bool, error) {
-	s, err := scalarText(arg)
-	if err != nil {
-		return nil, err
-	}
-	re, err := regexp.Compile(s)
-	if err != nil {
-		return nil, err
-	}
-	return func(v event.Value) bool { return re.MatchString(v.Text()) }, nil
+// matchPart tests a text by a part that stands in the rule as it is.
+func matchPart(test func(part, text string) bool) func(any) (func(event.Value) bool, error) {
+	return matchText(func(s string) (string, error) { return s, nil }, test)
 }
 
 // matchNumber compares numbers; a duration counts in seconds on both sides. Text that is no number
@@ -160,21 +161,6 @@ func matchNumber(test func(a, b float64) bool) func(any) (func(event.Value) bool
 			return ok && test(n, limit)
 		}, nil
 	}
-}
-
-func matchVersion(arg any) (func(event.Value) bool, error) {
-	s, err := scalarText(arg)
-	if err != nil {
-		return nil, err
-	}
-	r, err := parseVersionRange(s)
-	if err != nil {
-		return nil, err
-	}
-	return func(v event.Value) bool {
-		in, known := r.contains(v.Text())
-		return known && in
-	}, nil
 }
 
 // scalarText is one value of a rule file as it is written there.

@@ -118,18 +118,8 @@ func (c *condition) listPlaceholders() []string {
 	return text.names
 }
 
-// matchCaptures tests that a text has what the placeholders stand in.
-func matchCaptures(arg any) (func(event.Value) bool, error) {
-	s, err := scalarText(arg)
-	if err != nil {
-		return nil, err
-	}
-	text, err := parseCaptures(s)
-	if err != nil {
-		return nil, err
-	}
-	return func(v event.Value) bool { return text.expression.MatchString(v.Text()) }, nil
-}
+// matchString says whether a text has what the placeholders stand in.
+func (c *captures) matchString(text string) bool { return c.expression.MatchString(text) }
 
 // pathPrefix marks a source that is named by where its file stands in the bundle.
 const pathPrefix = "path:"

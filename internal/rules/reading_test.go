@@ -29,7 +29,7 @@ func TestCaptures(t *testing.T) {
 	} {
 		text, err := parseCaptures(c.pattern)
 		require.NoError(t, err, c.pattern)
-		fits, err := matchCaptures(c.pattern)
+		fits, err := operators[capturesOperator](c.pattern)
 		require.NoError(t, err)
 		require.Equal(t, c.want != nil, fits(event.String(c.text)), c.pattern)
 		for i, name := range text.names {

@@ -34,7 +34,8 @@ type Rule struct {
 	Notes       []NoteRule
 	Remediation Remediation
 	References  []string
-	// Exposed are the versions and settings that make a node run into this some day, without any incident.
+	// Exposed are the versions and settings that make a node run into this some day, without any
+	// incident.
 	Exposed []ExposureRule
 	// Forecast are the numbers that grow towards a limit at which this happens.
 	Forecast []ForecastRule
@@ -45,7 +46,8 @@ type Rule struct {
 	// ties: so many come from Edges.
 	ties     []tie
 	fromEdge int
-	// edged and related are, by step, the steps to which it has a tie, and those to which it has one or may share a bind.
+	// edged and related are, by step, the steps to which it has a tie, and those to which it has
+	// one or may share a bind.
 	edged, related []uint64
 	lines          []event.LineWatch // of its log.line patterns
 }
@@ -91,7 +93,8 @@ type StepRule struct {
 	// All gathers every event that would fit in this step's place, not only the best one.
 	All bool
 	Min int // with All: how many it takes; 0 is 1
-	// Certainty "inferred" marks what the step says as concluded, not seen. Empty: as the event's field of that name says.
+	// Certainty "inferred" marks what the step says as concluded, not seen. Empty: as the event's
+	// field of that name says.
 	Certainty string
 
 	text     template
@@ -105,9 +108,11 @@ type EdgeRule struct {
 	From, To StepIDs // ids of steps
 	// Gap is how long after a step of From one of To may come.
 	Gap *Gap
-	// Overlap asks the intervals to intersect, or to miss each other by no more than this; empty asks nothing.
+	// Overlap asks the intervals to intersect, or to miss each other by no more than this; empty
+	// asks nothing.
 	Overlap string
-	// FromAt and ToAt name the ends between which the gap is measured: "start" (also when empty) or "end".
+	// FromAt and ToAt name the ends between which the gap is measured: "start" (also when empty) or
+	// "end".
 	FromAt   string `yaml:"from_at"`
 	ToAt     string `yaml:"to_at"`
 	Relation string // "delays": prose for a reader
@@ -138,7 +143,8 @@ type Absence struct {
 	Before  string // id of a step: no such event before it begins
 	During  string // id of a step: no such event while it lasts
 	Source  string // the source that would have shown it, by name or by "path:…"
-	// Level is that of the line in question: a log without any line of that level proves nothing. Empty for any.
+	// Level is that of the line in question: a log without any line of that level proves nothing.
+	// Empty for any.
 	Level string
 
 	anchor int
@@ -175,7 +181,8 @@ type Deeper struct {
 type NoteRule struct {
 	When *When // nil for always
 	Text string
-	// Now is what to do now instead of what the rule says otherwise; empty where the note changes nothing about that.
+	// Now is what to do now instead of what the rule says otherwise; empty where the note changes
+	// nothing about that.
 	Now string
 
 	text template
@@ -219,7 +226,8 @@ const maxSteps = 32
 // pairs of maxSteps steps. The search looks at each of them for every event that it tries.
 const maxTies = maxSteps * maxSteps
 
-// The words of the language, by the key they stand behind. An empty one is for a key that may be missing.
+// The words of the language, by the key they stand behind. An empty one is for a key that may be
+// missing.
 var (
 	ruleRoles   = []string{string(Root), string(Link), string(Contributing), string(Fallback)}
 	phases      = []string{"", string(timeline.PhaseList), string(timeline.PhasePod), string(timeline.PhaseUnknown)}

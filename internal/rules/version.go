@@ -63,6 +63,12 @@ func (r versionRange) contains(version string) (in, known bool) {
 	return false, true
 }
 
+// holds says whether a version can be read and lies in the range.
+func (r versionRange) holds(version string) bool {
+	in, known := r.contains(version)
+	return known && in
+}
+
 func (b versionBound) holds(c int) bool {
 	switch b.operator {
 	case "<":
@@ -79,7 +85,8 @@ func (b versionBound) holds(c int) bool {
 
 // written is a version as components print it: v1.18.8-aliyun.1, 1.6.20~ds1,
 // 1.0.0-rc93, 252 (252.39-1~deb12u1), go1.26.
-var written = regexp.MustCompile(`^(?:v|go)?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:[-.~]?((?:alpha|beta|rc|pre)[0-9A-Za-z.]*))?(?:[^0-9A-Za-z].*)?$`)
+var written = regexp.MustCompile(`^(?:v|go)?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?` +
+	`(?:[-.~]?((?:alpha|beta|rc|pre)[0-9A-Za-z.]*))?(?:[^0-9A-Za-z].*)?$`)
 
 var letterDigit = regexp.MustCompile(`([A-Za-z])(\d)`)
 
@@ -98,7 +105,8 @@ func canonicalVersion(s string) (string, bool) {
 	return v, semver.IsValid(v)
 }
 
-// trimZeros is a part of a version without leading zeros, which semver forbids: docker prints 17.06.0.
+// trimZeros is a part of a version without leading zeros, which semver forbids: docker prints
+// 17.06.0.
 func trimZeros(s string) string {
 	if s = strings.TrimLeft(s, "0"); s == "" {
 		return "0"

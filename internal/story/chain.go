@@ -96,15 +96,16 @@ func sharesBind(root, link *part) bool {
 // shows one of them, that step takes its place, and it is not shown twice.
 func addNode(root *part, stall *timeline.Stall) {
 	endChain(root, event.KindStall, rules.Step{
-		ID: "stall", Rule: root.Rule, Role: "symptom", Start: stall.Start, End: stall.End, Duration: stall.End.Sub(stall.Start),
-		AtLeast: stall.Open, Text: fmt.Sprintf(stallStep, describeLength(stall)), Evidence: stall.Evidence,
+		ID: "stall", Rule: root.Rule, Role: "symptom",
+		Start: stall.Start, End: stall.End, Duration: stall.End.Sub(stall.Start), AtLeast: stall.Open, Text: fmt.Sprintf(stallStep, describeLength(stall)), Evidence: stall.Evidence,
 	})
 	if stall.NotReady.IsZero() {
 		root.Notes = append(root.Notes, notReadyNotLogged)
 		return
 	}
 	endChain(root, event.KindNodeNotReady, rules.Step{
-		ID: "not-ready", Rule: root.Rule, Role: "symptom", Observed: true, Start: stall.NotReady, Text: notReadyStep, Evidence: stall.NotReadyEvidence,
+		ID: "not-ready", Rule: root.Rule, Role: "symptom", Observed: true,
+		Start: stall.NotReady, Text: notReadyStep, Evidence: stall.NotReadyEvidence,
 	})
 }
 
@@ -137,7 +138,9 @@ func (s *story) whyNoStall() string {
 // hasKubeletLog says that the bundle holds a log of the kubelet; a dump does not tell the node's
 // condition.
 func (s *story) hasKubeletLog() bool {
-	return slices.ContainsFunc(s.timeline.Coverage, func(c timeline.Coverage) bool { return strings.HasPrefix(c.Source, "kubelet.") })
+	return slices.ContainsFunc(s.timeline.Coverage, func(c timeline.Coverage) bool {
+		return strings.HasPrefix(c.Source, "kubelet.")
+	})
 }
 
 // describeLength is "3m12s", "at least 3m12s".

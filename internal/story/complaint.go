@@ -48,7 +48,8 @@ func findComplaint(tl *timeline.Timeline) *event.Event {
 		}
 	}
 	for _, c := range tl.Coverage {
-		if c.Source == "kubelet.log" && (c.End.Sub(last.Start.T) > asksAgain || last == down && last.Start.T.Sub(c.Start) < syncedBy) {
+		over := c.End.Sub(last.Start.T) > asksAgain || last == down && last.Start.T.Sub(c.Start) < syncedBy
+		if c.Source == "kubelet.log" && over {
 			return nil
 		}
 	}

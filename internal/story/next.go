@@ -63,7 +63,8 @@ func (s *story) mustAsk(q *question, sources map[string]bool) bool {
 func (s *story) showsSign(q *question) bool {
 	for i := range s.timeline.Events {
 		e := &s.timeline.Events[i]
-		if slices.ContainsFunc(q.signs, func(sign eventSort) bool { return sign.fits(e) }) && (!q.inStall || s.mayBeInStall(e)) {
+		fits := slices.ContainsFunc(q.signs, func(sign eventSort) bool { return sign.fits(e) })
+		if fits && (!q.inStall || s.mayBeInStall(e)) {
 			return true
 		}
 	}

@@ -189,8 +189,8 @@ func agreeOnBinds(a, b *part, names []string) bool {
 	})
 }
 
-// mayOverlap says whether two findings overlap, give or take the limit of a call, after which a caller
-// tries again. Without times nothing speaks against it.
+// mayOverlap says whether two findings overlap, give or take the limit of a call, after which a
+// caller tries again. Without times nothing speaks against it.
 func mayOverlap(a, b *part) bool {
 	return a.Start.IsZero() || b.Start.IsZero() ||
 		!a.Start.After(b.End.Add(timeline.CallLimit)) && !b.Start.After(a.End.Add(timeline.CallLimit))
@@ -256,8 +256,8 @@ func (e *episode) chooseRoot() {
 	}
 }
 
-// measureSharedTime is how long the causing steps of a finding last in the stall: a lock that was held
-// before it is not the one. Zero when one of them has no time.
+// measureSharedTime is how long the causing steps of a finding last in the stall: a lock that was
+// held before it is not the one. Zero when one of them has no time.
 func (e *episode) measureSharedTime(p *part) time.Duration {
 	if e.stall == nil || p.Cause.Start.IsZero() {
 		return 0
@@ -307,14 +307,16 @@ func isExplainedByRoot(p *part, known map[*part]bool) bool {
 	return known[p]
 }
 
-// findMainStall is the stall with which the story of a root ends: the one that its chain shows, else
-// the first that it may have caused; nil when it caused none.
+// findMainStall is the stall with which the story of a root ends: the one that its chain shows,
+// else the first that it may have caused; nil when it caused none.
 func (s *story) findMainStall(p *part) *timeline.Stall {
 	if len(p.stalls) == 0 {
 		return nil
 	}
 	for _, i := range p.stalls {
-		if stall := &s.timeline.Stalls[i]; slices.ContainsFunc(p.Chain, func(step rules.Step) bool { return showsEvent(&step, event.KindStall, stall.Start) }) {
+		stall := &s.timeline.Stalls[i]
+		shows := func(step rules.Step) bool { return showsEvent(&step, event.KindStall, stall.Start) }
+		if slices.ContainsFunc(p.Chain, shows) {
 			return stall
 		}
 	}
