@@ -85,7 +85,8 @@ func (e *evidence) incidentOptions(s streams) (incident.Options, error) {
 	}, err
 }
 
-// loadIncident makes an incident, with a bar on a terminal while it reads.
+// loadIncident makes an incident, with a bar on a terminal while it reads. That no line could be
+// read is no error: [incident.Incident.Unread] says so.
 func loadIncident(ctx context.Context, o incident.Options, s streams) (*incident.Incident, error) {
 	count, done := startProgress(o.Paths, s.err)
 	o.Progress = count
@@ -94,10 +95,11 @@ func loadIncident(ctx context.Context, o incident.Options, s streams) (*incident
 	if several, ok := errors.AsType[*incident.NodesError](err); ok {
 		return nil, &failure{status: statusFailed, err: several, hint: "--node NAME chooses one; plegdiag ls says which file is of which"}
 	}
-	if inc != nil {
-		warnOfFlags(s.err, inc)
+	if inc == nil {
+		return nil, err
 	}
-	return inc, err
+	warnOfFlags(s.err, inc)
+	return inc, nil
 }
 
 // warnOfNodes says which nodes were left out.

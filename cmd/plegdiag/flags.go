@@ -24,6 +24,18 @@ type choice struct {
 // newChoice is a choice of words; the first one is the default.
 func newChoice(of ...string) choice { return choice{text: of[0], of: of} }
 
+// newFormatChoice is a choice of the formats of a table.
+func newFormatChoice[F any](formats []F, name func(F) string) choice {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = name(f)
+	}
+	return newChoice(names...)
+}
+
+// index is where the chosen word stands among the words; -1 when none was given.
+func (c *choice) index() int { return slices.Index(c.of, c.text) }
+
 // newColorChoice is the flag that says when text is coloured.
 func newColorChoice() choice { return newChoice("auto", "always", "never") }
 
@@ -49,6 +61,11 @@ func bindChoice(cmd *cobra.Command, c *choice, name, short, about string) {
 	if err != nil {
 		panic(err) //nolint:forbidigo // a broken table of flags, not an input: the flag was bound above
 	}
+}
+
+// bindOutput makes c the flag --output.
+func bindOutput(cmd *cobra.Command, c *choice) {
+	bindChoice(cmd, c, "output", "o", "what goes to stdout")
 }
 
 func bindColor(cmd *cobra.Command, c *choice) {

@@ -50,10 +50,10 @@ func rulesLint(s streams, dirs []string) error {
 		if err := printProblems(s, catalog.Warnings); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(s.out, "%s, %s: a later release counts them as mistakes\n", count(found, "rule"), count(n, "warning"))
+		_, err = fmt.Fprintf(s.out, "%s, %s: a later release counts them as mistakes\n", show.Plural(found, "rule"), show.Plural(n, "warning"))
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "%s, nothing wrong\n", count(found, "rule"))
+	_, err = fmt.Fprintf(s.out, "%s, nothing wrong\n", show.Plural(found, "rule"))
 	return err
 }
 
@@ -67,7 +67,7 @@ func failLint(s streams, problems []*rules.Problem) error {
 			mistakes++
 		}
 	}
-	return &failure{status: statusFailed, err: fmt.Errorf("%s in the rules", count(mistakes, "mistake"))}
+	return &failure{status: statusFailed, err: fmt.Errorf("%s in the rules", show.Plural(mistakes, "mistake"))}
 }
 
 func printProblems(s streams, problems []*rules.Problem) error {
@@ -77,12 +77,4 @@ func printProblems(s streams, problems []*rules.Problem) error {
 		fmt.Fprintln(out, show.Escape(p.Error(), enough))
 	}
 	return out.Flush()
-}
-
-// count is a number of things: "1 rule", "2 rules".
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

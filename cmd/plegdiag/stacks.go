@@ -61,7 +61,7 @@ runtime printed them, in whole minutes rounded down.`,
 			return stacks(cmd.Context(), &o, s)
 		},
 	}
-	bindChoice(cmd, &o.output, "output", "o", "what goes to stdout")
+	bindOutput(cmd, &o.output)
 	flags := cmd.Flags()
 	flags.StringVar(&o.state, "state", "", "only goroutines whose state contains `TEXT`, as \"chan send\"")
 	flags.DurationVar(&o.minWait, "min-wait", 0, "only goroutines that have waited at least that long, as 2m")

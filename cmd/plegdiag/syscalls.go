@@ -49,7 +49,7 @@ nanosleep …) are counted separately: in most traces they are the longest calls
 			return syscalls(cmd.Context(), &o, s)
 		},
 	}
-	bindChoice(cmd, &o.output, "output", "o", "what goes to stdout")
+	bindOutput(cmd, &o.output)
 	flags := cmd.Flags()
 	flags.StringVar(&o.date, "date", "", "`DATE` of the first line of traces that have no date, as 2026-11-20; with a time of day, 2026-11-20T18:25:00, also for those with nothing but -r")
 	flags.StringVar(&o.tz, "tz", "", "`ZONE` of those traces, as Asia/Shanghai or +08:00; with --date")

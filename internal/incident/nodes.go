@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -180,14 +179,11 @@ const maxRenames = 4
 // addDirectories notes for the directories above a file which nodes are below them.
 func (n *nodes) addDirectories(f *file) {
 	note := func(name string) {
-		for dir := path.Dir(f.account.Path); ; dir = path.Dir(dir) {
+		for dir := range layout.Parents(f.account.Path) {
 			if was := n.dirs[dir]; was == "" {
 				n.dirs[dir] = name
 			} else if was != name {
 				n.dirs[dir] = severalNodes
-			}
-			if dir == "." || dir == "/" {
-				return
 			}
 		}
 	}
@@ -234,14 +230,12 @@ func (n *nodes) nodeOfFile(f *file) string {
 	if node != "" {
 		return node
 	}
-	for dir := path.Dir(f.account.Path); ; dir = path.Dir(dir) {
+	for dir := range layout.Parents(f.account.Path) {
 		if node := n.dirs[dir]; node != "" {
 			return strings.Trim(node, severalNodes)
 		}
-		if dir == "." || dir == "/" {
-			return ""
-		}
 	}
+	return ""
 }
 
 // nodeOf is the node of something in a file that names a host, or names none.
