@@ -51,7 +51,8 @@ file, or - for stdin. The content of a file decides how it is read, not its name
 	}
 	bindOutput(cmd, &o.output)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&o.reports, "report", nil, "also write the report to `FILE`, by its ending .txt, .md, .jira, .html or .json, or the timeline, by .timesketch.jsonl or .perfetto.json; may be repeated")
+	flags.StringArrayVar(&o.reports, "report", nil, "also write the report to `FILE`, by its ending .txt, .md, .jira, .html or .json,"+
+		" or the timeline, by .timesketch.jsonl or .perfetto.json; may be repeated")
 	flags.BoolVar(&o.force, "force", false, "overwrite the files of --report")
 	o.evidence.bindFlags(cmd)
 	bindRules(cmd, &o.evidence.rules)
@@ -124,7 +125,8 @@ func reportFiles(o *analyzeOptions, stdin io.Reader) ([]reportFile, error) {
 	for _, path := range o.reports {
 		format, ok := report.ByEnding(path)
 		if !ok {
-			return nil, usageError("the ending says the format: .txt, .md, .jira, .html, .json, .timesketch.jsonl or .perfetto.json", "--report %q has no known ending", path)
+			const hint = "the ending says the format: .txt, .md, .jira, .html, .json, .timesketch.jsonl or .perfetto.json"
+			return nil, usageError(hint, "--report %q has no known ending", path)
 		}
 		file := reportFile{outputFile{"--report", path, o.force}, format}
 		if err := file.checkTarget(o.evidence.inputs, stdin); err != nil {

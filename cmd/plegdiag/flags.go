@@ -74,7 +74,9 @@ func bindColor(cmd *cobra.Command, c *choice) {
 
 // showOptions says how stdout shows a report.
 func (s streams) showOptions(color choice, verbose bool) show.Options {
-	return show.Options{Version: version(), Verbose: verbose, Width: terminalWidth(s.out), Renderer: newRenderer(s.out, color.text)}
+	return show.Options{
+		Version: version(), Verbose: verbose, Width: terminalWidth(s.out), Renderer: newRenderer(s.out, color.text),
+	}
 }
 
 // newRenderer makes a renderer with the colours of a stream; nil means none. In auto the stream and

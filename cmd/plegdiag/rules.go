@@ -59,9 +59,10 @@ func rulesList(s streams, dirs []string) error {
 func newRulesExplain(s streams) *cobra.Command {
 	var dirs []string
 	cmd := &cobra.Command{
-		Use:               "explain ID",
-		Short:             "Explain one rule: its mechanism, its steps, what it needs, what to do",
-		Example:           `  plegdiag rules explain cri-status-lock-exiting-update`,
+		Use:   "explain ID",
+		Short: "Explain one rule: its mechanism, its steps, what it needs, what to do",
+		Example: `  plegdiag rules explain cri-status-lock-exiting-update
+  plegdiag rules explain acme-backend-lost --rules my-rules`,
 		Args:              checkArguments(1, 1, "the id of a rule (plegdiag rules list)"),
 		ValidArgsFunction: completeRules,
 		RunE:              func(_ *cobra.Command, args []string) error { return rulesExplain(s, args[0], dirs) },
@@ -77,11 +78,7 @@ func rulesExplain(s streams, id string, dirs []string) error {
 	}
 	rule := catalog.Rule(id)
 	if rule == nil {
-		var ids []string
-		for i := range catalog.Rules {
-			ids = append(ids, catalog.Rules[i].ID)
-		}
-		return usageError(suggestNames(ids, id, "plegdiag rules list"), "unknown rule %q", id)
+		return usageError(suggestNames(catalog.IDs(), id, "plegdiag rules list"), "unknown rule %q", id)
 	}
 	var prose strings.Builder
 	if err := rule.Explain(&prose); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -29,8 +30,8 @@ analyze --rules would load them. Without DIR the built-in rules are checked.`,
 
 func rulesLint(s streams, dirs []string) error {
 	catalog, err := checkCatalog(dirs)
-	if problems := rules.Problems(err); len(problems) > 0 {
-		return failLint(s, problems)
+	if wrong, ok := errors.AsType[rules.Problems](err); ok {
+		return failLint(s, wrong)
 	}
 	if err != nil {
 		return err
@@ -44,33 +45,34 @@ func rulesLint(s streams, dirs []string) error {
 		found -= len(own.Rules)
 	}
 	if found == 0 {
-		return &failure{status: statusFailed, err: fmt.Errorf("no rule in %s", strings.Join(dirs, ", ")), hint: "a rule is a file that ends in .yaml"}
+		err := fmt.Errorf("no rule in %s", strings.Join(dirs, ", "))
+		return &failure{status: statusFailed, err: err, hint: "a rule is a file that ends in .yaml"}
 	}
 	if n := len(catalog.Warnings); n > 0 {
 		if err := printProblems(s, catalog.Warnings); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(s.out, "%s, %s: a later release counts them as mistakes\n", show.Plural(found, "rule"), show.Plural(n, "warning"))
+		const text = "%s, %s: a later release counts them as mistakes\n"
+		_, err = fmt.Fprintf(s.out, text, show.Plural(found, "rule"), show.Plural(n, "warning"))
 		return err
 	}
 	_, err = fmt.Fprintf(s.out, "%s, nothing wrong\n", show.Plural(found, "rule"))
 	return err
 }
 
-func failLint(s streams, problems []*rules.Problem) error {
-	if err := printProblems(s, problems); err != nil {
+func failLint(s streams, wrong rules.Problems) error {
+	if err := printProblems(s, wrong); err != nil {
 		return err
 	}
-	mistakes := 0
-	for _, p := range problems {
-		if !p.Warning {
-			mistakes++
-		}
+	mistakes := wrong.Mistakes()
+	counted := show.Plural(mistakes, "mistake")
+	if warnings := len(wrong) - mistakes; warnings > 0 {
+		counted += " and " + show.Plural(warnings, "warning")
 	}
-	return &failure{status: statusFailed, err: fmt.Errorf("%s in the rules", show.Plural(mistakes, "mistake"))}
+	return &failure{status: statusFailed, err: fmt.Errorf("%s in the rules", counted)}
 }
 
-func printProblems(s streams, problems []*rules.Problem) error {
+func printProblems(s streams, problems rules.Problems) error {
 	const enough = 2000 // columns
 	out := bufio.NewWriter(s.out)
 	for _, p := range problems {

@@ -176,7 +176,8 @@ func (t *tester) printTotals(dirs []string) error {
 		return err
 	}
 	if t.failed > 0 {
-		return &failure{status: statusFailed, err: errors.New(show.Plural(t.failed, "fixture") + " failed"), hint: "- is what want.yaml asks for, + what is found"}
+		err := errors.New(show.Plural(t.failed, "fixture") + " failed")
+		return &failure{status: statusFailed, err: err, hint: "- is what want.yaml asks for, + what is found"}
 	}
 	return nil
 }

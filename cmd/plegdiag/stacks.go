@@ -175,9 +175,10 @@ func (o *stacksOptions) filterGoroutines(d *stackdump.Dump) (shown []int, filter
 }
 
 func (o *stacksOptions) matchesGoroutine(g *stackdump.Goroutine) bool {
+	calls := func(f stackdump.Frame) bool { return strings.Contains(f.Func, o.function) }
 	return strings.Contains(g.State, o.state) && g.Wait >= o.minWait &&
 		(len(o.goroutines) == 0 || slices.Contains(o.goroutines, uint(g.ID))) &&
-		(o.function == "" || slices.ContainsFunc(g.Frames, func(f stackdump.Frame) bool { return strings.Contains(f.Func, o.function) }))
+		(o.function == "" || slices.ContainsFunc(g.Frames, calls))
 }
 
 // compareDumps puts the dumps of each process side by side.

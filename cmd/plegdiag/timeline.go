@@ -137,7 +137,9 @@ func (o *timelineOptions) wantsLines() bool {
 }
 
 // addLines adds the lines of the logs to a selection.
-func (o *timelineOptions) addLines(ctx context.Context, in incident.Inputs, f timeline.Filter, sel *report.Selection, s streams) error {
+func (o *timelineOptions) addLines(
+	ctx context.Context, in incident.Inputs, f timeline.Filter, sel *report.Selection, s streams,
+) error {
 	if !o.wantsLines() {
 		return nil
 	}

@@ -44,7 +44,7 @@ var layers = map[string]layer{
 		"a parser says what is written; it does not know what PLEG is, nor where the bytes come from",
 	},
 	"internal/parse/lines": {
-		[]string{"internal/event"}, "whatever is read line by line stands on it; it knows no format",
+		[]string{"internal/event", "golang.org/x/text"}, "whatever is read line by line stands on it; it knows no format",
 	},
 	"internal/parse/stamp": {
 		[]string{"internal/event", "internal/parse/lines"}, "a stamp is written alike in all formats",
@@ -59,8 +59,13 @@ var layers = map[string]layer{
 		},
 		"a log is read without what else is read",
 	},
+	"internal/parse/traces/dbus": {
+		[]string{"internal/event"}, "messages are found in bytes, whatever showed these",
+	},
 	"internal/parse/traces": {
-		[]string{"internal/event", "internal/parse/lines", "internal/parse/stamp", "internal/parse/kernel"},
+		[]string{
+			"internal/event", "internal/parse/lines", "internal/parse/stamp", "internal/parse/kernel", "internal/parse/traces/dbus",
+		},
 		"a trace is read without what else is read; which call means what is for the observers",
 	},
 	"internal/parse/samples": {
@@ -104,7 +109,10 @@ var layers = map[string]layer{
 		"what a dump tells does not depend on other inputs",
 	},
 	"internal/observe/syscalls": {
-		[]string{"internal/event", "internal/parse/lines", "internal/parse/traces", "internal/observe/scan", "internal/observe/kernelwait"},
+		[]string{
+			"internal/event", "internal/parse/lines", "internal/parse/traces", "internal/parse/traces/dbus",
+			"internal/observe/scan", "internal/observe/kernelwait",
+		},
 		"what a trace tells does not depend on other inputs",
 	},
 	"internal/observe/threads": {
@@ -162,7 +170,7 @@ var layers = map[string]layer{
 	},
 	"internal/report/listing": {
 		[]string{
-			"internal/event", "internal/report/show", "internal/stackdump", "internal/observe/syscalls", "internal/parse/traces",
+			"internal/event", "internal/report/show", "internal/stackdump", "internal/observe/syscalls", "internal/parse/traces", "internal/parse/traces/dbus",
 			"internal/incident", // its dumps: with program, process and copies
 			"github.com/charmbracelet/lipgloss",
 		},

@@ -69,7 +69,7 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	}
 	if !anyLineUsed(inc.Files) {
 		inc.Unread = true
-		inc.Result.ForgetAll()
+		inc.Result.MarkUnread()
 		return inc, ErrNothing
 	}
 	return inc, nil

@@ -83,7 +83,10 @@ const severalNodes = "\x00"
 
 // countNodes looks through all files.
 func countNodes(files []*file) *nodes {
-	n := &nodes{lines: map[string]int{}, named: map[string]string{}, wrote: map[string]bool{}, ours: map[string]bool{}, dirs: map[string]string{}}
+	n := &nodes{
+		lines: map[string]int{}, named: map[string]string{}, wrote: map[string]bool{}, ours: map[string]bool{},
+		dirs: map[string]string{},
+	}
 	renamed := map[string]string{}
 	for _, f := range files {
 		if f.place.Node != "" && f.account.Used > 0 {
@@ -134,7 +137,8 @@ func (f *file) findRenames() map[string]string {
 	slices.SortFunc(order, func(a, b *timeline.Host) int { return cmp.Compare(a.From, b.From) })
 	all := map[string]string{}
 	for i := 1; i < len(order); i++ {
-		if a, b := order[i-1], order[i]; a.To < b.From && !b.First.T.Before(a.Last.T) && !(f.hasDaemon(a.Name) && f.hasDaemon(b.Name)) {
+		a, b := order[i-1], order[i]
+		if a.To < b.From && !b.First.T.Before(a.Last.T) && !(f.hasDaemon(a.Name) && f.hasDaemon(b.Name)) {
 			all[a.Name] = b.Name
 		}
 	}
@@ -151,7 +155,8 @@ func (n *nodes) foldNames(renamed map[string]string) {
 	}
 	for _, name := range names {
 		n.named[name] = name
-		longer := slices.DeleteFunc(slices.Clone(whole[strings.ToLower(name)]), func(other string) bool { return len(other) <= len(name) })
+		notLonger := func(other string) bool { return len(other) <= len(name) }
+		longer := slices.DeleteFunc(slices.Clone(whole[strings.ToLower(name)]), notLonger)
 		if len(longer) == 1 {
 			n.named[name] = longer[0]
 		}

@@ -16,21 +16,15 @@ func sniffGoroutines(head []byte) float64 {
 	if bytes.HasPrefix(head, pprofGoroutines) || bytes.HasPrefix(head, []byte("goroutine profile: total ")) {
 		return 1
 	}
-	all, good, goroutines := 0, 0, 0
-	for line := range lines.OfHead(head) {
-		all++
+	return lines.Share(head, func(line []byte) lines.Sign {
 		switch {
 		case bytes.HasPrefix(line, []byte("goroutine ")) && bytes.IndexByte(line, '[') > 0 && !bytes.Contains(line, []byte(`]:\n`)):
-			goroutines++
-			good++
+			return lines.Proves
 		case line[0] == '\t' && bytes.Contains(line, []byte(".go:")),
-			bytes.HasPrefix(line, []byte("created by ")), bytes.HasPrefix(line, []byte("=== ")),
-			bytes.HasPrefix(line, []byte("...")), line[len(line)-1] == ')' && bytes.IndexByte(line, '.') > 0 && line[0] != ' ':
-			good++
+			lines.StartsWith(line, "created by ", "=== ", "..."),
+			line[len(line)-1] == ')' && bytes.IndexByte(line, '.') > 0 && line[0] != ' ':
+			return lines.Fits
 		}
-	}
-	if goroutines == 0 {
-		return 0
-	}
-	return float64(good) / float64(all)
+		return lines.Foreign
+	})
 }

@@ -62,10 +62,7 @@ func FindOrigin(head []byte) *Origin {
 // lengthIn is how much of a line stands before the line proper, if it has an origin.
 func (o *Origin) lengthIn(line []byte) int {
 	line = line[:min(len(line), maxOrigin)]
-	n := 0
-	for n < len(line) && line[n] == ' ' {
-		n++
-	}
+	n := lines.SkipBlanks(line, 0)
 	for range o.times {
 		i := bytes.IndexByte(line[n:], o.end)
 		if i < 0 {

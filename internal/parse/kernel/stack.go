@@ -29,44 +29,28 @@ type Task struct {
 
 // ReadTask reads such a line, without its log header. Ok is false for every other line.
 func ReadTask(line string) (t Task, ok bool) {
-	if rest, found := strings.CutPrefix(line, "task:"); found {
-		i := strings.LastIndex(rest, " state:")
-		if i < 0 || len(rest) < i+8 {
-			return t, false
-		}
-		t.Comm, t.State = strings.TrimRight(rest[:i], " "), rest[i+7:i+8]
-		t.TID, t.TGID = numberAfter(rest[i:], " pid:"), numberAfter(rest[i:], " tgid:")
-		return t, t.TID > 0 && t.TID <= MaxPID
+	var m []string
+	switch {
+	case strings.HasPrefix(line, "task:"):
+		m = newTask.FindStringSubmatch(line)
+	case strings.Contains(line, " 0x") && len(line) <= 120:
+		m = oldTask.FindStringSubmatch(line)
 	}
-	if !strings.Contains(line, " 0x") || len(line) > 120 {
-		return t, false
-	}
-	m := oldTask.FindStringSubmatch(line)
 	if m == nil {
 		return t, false
 	}
 	t.Comm, t.State = m[1], m[2]
 	t.TID, _ = strconv.Atoi(m[3])
+	t.TGID, _ = strconv.Atoi(m[4])
 	return t, t.TID > 0 && t.TID <= MaxPID
 }
 
-// oldTask is "%-15.15s %c" and then "  running task    ", the program counter or
-// nothing, free stack, pid, parent, flags: 1 the name, 2 the state, 3 the pid.
-var oldTask = regexp.MustCompile(`^(\S.{0,14}?) +([RSDTtXZPIWKN]) (?: *running task +| ?[0-9a-f]{8,16} )? *\d+ +(\d+) +\d+ 0x[0-9a-f]{8,16}$`)
+// newTask is a line since 5.11: 1 the name, 2 the state, 3 the pid, 4 the tgid, where it is there.
+var newTask = regexp.MustCompile(`^task:(.*?) *state:(.)[^:]*:[^:]* pid: *(\d{1,10})(?:.* tgid: *(\d{1,10}))?`)
 
-// numberAfter is the number behind a word, with or without blanks between; 0 when it is not there.
-func numberAfter(s, word string) int {
-	_, rest, ok := strings.Cut(s, word)
-	if !ok {
-		return 0
-	}
-	rest = strings.TrimLeft(rest, " ")
-	n, d := lines.Digits([]byte(rest[:min(len(rest), 10)]))
-	if d == 0 {
-		return 0
-	}
-	return int(n)
-}
+// oldTask is "%-15.15s %c" and then "  running task    ", the program counter or
+// nothing, free stack, pid, parent, flags: the groups are those of newTask, 4 is empty.
+var oldTask = regexp.MustCompile(`^(\S.{0,14}?) +([RSDTtXZPIWKN]) (?: *running task +| ?[0-9a-f]{8,16} )? *\d+ +(\d+) +\d+ 0x[0-9a-f]{8,16}()$`)
 
 // ReadFrame reads a line of a kernel stack, innermost first, without its log header:
 //

@@ -11,3 +11,11 @@ func Digits(b []byte) (v int64, n int) {
 	}
 	return v, n
 }
+
+// SkipBlanks is the offset of the first byte of b from i on that is no blank.
+func SkipBlanks(b []byte, i int) int {
+	for i < len(b) && b[i] == ' ' {
+		i++
+	}
+	return i
+}

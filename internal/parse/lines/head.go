@@ -29,23 +29,53 @@ func OfHead(head []byte) iter.Seq[[]byte] {
 	}
 }
 
-// Sniffer makes a sniffer of a test for one line. Blank lines and lines that
-// continue the one before do not count.
-func Sniffer(known func(line []byte) bool) func([]byte) float64 {
+// Sign is what a line says about the format of its file.
+type Sign uint8
+
+// The signs of a line.
+const (
+	Foreign Sign = iota // it is not of the format
+	Silent              // it may be of any format, and does not count
+	Fits                // it is of the format, or of others that look alike
+	Proves              // it is of the format beyond doubt
+)
+
+// SignIf is sign where is holds, and Foreign elsewhere.
+func SignIf(is bool, sign Sign) Sign {
+	if is {
+		return sign
+	}
+	return Foreign
+}
+
+// Share is the share of the lines of head that are of a format, 0 to 1: look says what each of them
+// shows. It is 0 where no line proves the format.
+func Share(head []byte, look func(line []byte) Sign) float64 {
+	var count [Proves + 1]int
+	for line := range OfHead(head) {
+		count[look(line)]++
+	}
+	if count[Proves] == 0 {
+		return 0
+	}
+	good := count[Fits] + count[Proves]
+	return float64(good) / float64(count[Foreign]+good)
+}
+
+// Unindented looks only at lines that do not continue the one before.
+func Unindented(look func(line []byte) Sign) func(line []byte) Sign {
+	return func(line []byte) Sign {
+		if line[0] == ' ' || line[0] == '\t' {
+			return Silent
+		}
+		return look(line)
+	}
+}
+
+// Sniffer makes a sniffer of a test for one line, which a line that continues the one before need
+// not pass.
+func Sniffer(isOfFormat func(line []byte) bool) func(head []byte) float64 {
 	return func(head []byte) float64 {
-		all, good := 0, 0
-		for line := range OfHead(head) {
-			if line[0] == ' ' || line[0] == '\t' {
-				continue
-			}
-			all++
-			if known(line) {
-				good++
-			}
-		}
-		if all == 0 {
-			return 0
-		}
-		return float64(good) / float64(all)
+		return Share(head, Unindented(func(line []byte) Sign { return SignIf(isOfFormat(line), Proves) }))
 	}
 }

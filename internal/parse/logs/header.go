@@ -281,17 +281,9 @@ func wordLength(b []byte) int {
 	return n
 }
 
-// isBanner knows the lines that journalctl writes between entries.
 func isBanner(b []byte) bool {
-	if len(b) < 4 || string(b[:3]) != "-- " {
-		return false
-	}
-	for _, s := range [...]string{"Boot ", "Reboot --", "Logs begin", "Journal begins", "No entries --", "No journal files were found. --"} {
-		if len(b) >= 3+len(s) && string(b[3:3+len(s)]) == s {
-			return true
-		}
-	}
-	return false
+	return lines.StartsWith(b, "-- Boot ", "-- Reboot --", "-- Logs begin", "-- Journal begins", "-- No entries --",
+		"-- No journal files were found. --")
 }
 
 // bannerEnd is when the journal ended, as its first line says; unknown where it does not:
@@ -357,10 +349,7 @@ func (h *header) scanKlog(b []byte) bool {
 	if !ok || c == 0 {
 		return false
 	}
-	i := 6 + c
-	for i < len(b) && b[i] == ' ' {
-		i++
-	}
+	i := lines.SkipBlanks(b, 6+c)
 	pid, d := lines.Digits(b[i:])
 	if i += d; d > 0 && i < len(b) && b[i] == ' ' {
 		i++
@@ -377,17 +366,7 @@ func (h *header) scanKlog(b []byte) bool {
 	if h.pid == 0 && d < 11 {
 		h.pid = int(pid)
 	}
-	switch b[0] {
-	case 'I':
-		h.level = event.Info
-	case 'W':
-		h.level = event.Warning
-	case 'E':
-		h.level = event.Error
-	case 'F':
-		h.level = event.Fatal
-	}
-	h.body, h.msg = klog, i
+	h.level, h.body, h.msg = readLevel(b), klog, i
 	return true
 }
 
@@ -425,24 +404,15 @@ func (h *header) scanLevel(b []byte) {
 	}
 }
 
-// readLevel reads the level word of logrus or slog that b starts with.
+// levels are by the first letter of their words, which klog, logrus and slog share.
+var levels = [256]event.Level{
+	't': event.Trace, 'd': event.Debug, 'i': event.Info, 'w': event.Warning, 'e': event.Error, 'f': event.Fatal, 'p': event.Fatal,
+}
+
+// readLevel reads the level that b starts with, as a word or a letter of either case.
 func readLevel(b []byte) event.Level {
 	if len(b) == 0 {
 		return event.NoLevel
 	}
-	switch b[0] | 0x20 {
-	case 't':
-		return event.Trace
-	case 'd':
-		return event.Debug
-	case 'i':
-		return event.Info
-	case 'w':
-		return event.Warning
-	case 'e':
-		return event.Error
-	case 'f', 'p': // fatal, panic
-		return event.Fatal
-	}
-	return event.NoLevel
+	return levels[b[0]|0x20]
 }

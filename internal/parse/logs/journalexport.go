@@ -2,7 +2,6 @@ package logs
 
 import (
 	"bytes"
-	"fmt"
 	"iter"
 	"time"
 
@@ -22,32 +21,22 @@ import (
 // entry that are not blank, also inside a value.
 func ReadExport(in lines.Input) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
-		x := exportReader{logReader: logReader{Input: in, lines: lines.NewReader(in.R, in.Stats), yield: yield}}
-		x.logReader.Stats = x.lines.Stats
-		for x.lines.Next() {
-			if !x.readField() {
-				return
-			}
-		}
-		if x.endEntry() && x.endFile() && x.lines.Err != nil {
-			yield(event.Record{}, x.lines.Err)
-		}
+		x := exportReader{logReader: newLogReader(in, yield)}
+		x.readFile(x.readField, x.endEntries)
 	}
 }
 
 // SniffExport wants one of the fields that every entry has; shell variables look the same
 // otherwise.
 func SniffExport(head []byte) float64 {
-	entry := false
-	score := lines.Sniffer(func(line []byte) bool {
-		entry = entry || bytes.HasPrefix(line, []byte("__REALTIME_TIMESTAMP=")) || bytes.HasPrefix(line, []byte("__CURSOR="))
-		key, _, _ := bytes.Cut(line, []byte{'='})
-		return isFieldName(key)
-	})(head)
-	if !entry {
-		return 0
-	}
-	return score
+	return lines.Share(head, lines.Unindented(func(line []byte) lines.Sign {
+		switch key, _, _ := bytes.Cut(line, []byte{'='}); {
+		case string(key) == "__REALTIME_TIMESTAMP", string(key) == "__CURSOR":
+			return lines.Proves
+		default:
+			return lines.SignIf(isFieldName(key), lines.Fits)
+		}
+	}))
 }
 
 // exportReader is the state within one export stream.
@@ -71,12 +60,12 @@ func (x *exportReader) readField() bool {
 	if lines.IsBlank(b) && line.Cut == 0 {
 		return x.endEntry()
 	}
-	if err := line.CutSkip(x.Path); err != nil && !x.yield(event.Record{}, err) {
+	if err := x.CutSkip(line); err != nil && !x.yield(event.Record{}, err) {
 		return false
 	}
 	key, value, text := bytes.Cut(b, []byte{'='})
 	if !isFieldName(key) {
-		return x.yieldSkip(line.N, fmt.Sprintf("no field of a journal export: %.40q", b))
+		return x.loseLine(line.N, "no field of a journal export: %.40q", b)
 	}
 	isMessage := string(key) == "MESSAGE"
 	switch {
@@ -87,7 +76,7 @@ func (x *exportReader) readField() bool {
 	default:
 		value, first, err := x.lines.ReadBinary()
 		if err != nil {
-			return x.yieldSkip(line.N, fmt.Sprintf("field without a value: %v", err))
+			return x.loseLine(line.N, "field without a value: %v", err)
 		}
 		if isMessage {
 			physical, _, _ := bytes.Cut(value, []byte{'\n'})
@@ -98,10 +87,10 @@ func (x *exportReader) readField() bool {
 	return true
 }
 
-// yieldSkip loses one line of the entry; it is taken off the entry's account.
-func (x *exportReader) yieldSkip(n int, reason string) bool {
+// loseLine names a line of the entry that cannot be read, and takes it off the entry's account.
+func (x *exportReader) loseLine(n int, format string, args ...any) bool {
 	x.start++
-	return x.yield(event.Record{}, &event.Skip{Pos: event.Pos{File: x.Path, Line: n}, Lines: 1, Reason: reason})
+	return x.yieldSkip(n, 1, format, args...)
 }
 
 // isFieldName knows journald's field names: capitals, digits and underscores.
@@ -126,12 +115,6 @@ func (x *exportReader) keepMessage(value, line []byte, n int) {
 
 func (x *exportReader) keepField(key, value []byte) {
 	switch string(key) {
-	case "__REALTIME_TIMESTAMP":
-		if us, n := lines.Digits(value); n > 0 {
-			x.h.carrier = event.Time{T: time.UnixMicro(us).UTC(), Prec: time.Microsecond, Known: true}
-		}
-	case "__MONOTONIC_TIMESTAMP":
-		x.h.uptime = sinceBoot(value)
 	case "SYSLOG_IDENTIFIER":
 		x.unit = append(x.unit[:0], value...)
 		x.h.unit = x.unit
@@ -140,13 +123,34 @@ func (x *exportReader) keepField(key, value []byte) {
 	case "_HOSTNAME":
 		x.host = append(x.host[:0], value...)
 		x.h.host = x.host
-	case "_PID":
-		pid, _ := lines.Digits(value)
-		x.h.pid = int(pid)
-	case "PRIORITY":
-		x.h.level = priorityLevel(value)
+	default:
+		x.h.setNumber(key, value)
 	}
 }
+
+// setNumber takes a field of an entry of the journal that is a number; false for any other field.
+func (h *header) setNumber(name, value []byte) bool {
+	switch string(name) {
+	case "__REALTIME_TIMESTAMP":
+		h.carried = true
+		if us, n := lines.Digits(value); n > 0 {
+			h.carrier = event.Time{T: time.UnixMicro(us).UTC(), Prec: time.Microsecond, Known: true}
+		}
+	case "__MONOTONIC_TIMESTAMP":
+		h.uptime = sinceBoot(value)
+	case "_PID":
+		pid, _ := lines.Digits(value)
+		h.pid = int(pid)
+	case "PRIORITY":
+		h.level = priorityLevel(value)
+	default:
+		return false
+	}
+	return true
+}
+
+// endEntries gives out what the end of the file leaves open.
+func (x *exportReader) endEntries() bool { return x.endEntry() && x.endFile() }
 
 // endEntry makes a record of the entry that has been read, if there is one.
 func (x *exportReader) endEntry() bool {

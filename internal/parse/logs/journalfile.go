@@ -32,9 +32,9 @@ func ReadJournalFile(in lines.Input) iter.Seq2[event.Record, error] {
 			file, err = file[:maxJournal], fmt.Errorf("only the first %d bytes of a journal are read", maxJournal)
 		}
 		j := journalReader{journalBytes: newJournalBytes(file)}
-		j.logReader = logReader{Input: in, lines: lines.NewReader(bytes.NewReader(nil), in.Stats), yield: yield}
-		j.logReader.Stats = j.lines.Stats
-		if j.learnHeader() && j.walkObjects() && j.closeWhere(func(*held) bool { return true }) && err != nil {
+		in.R = bytes.NewReader(nil)
+		j.logReader = newLogReader(in, yield)
+		if j.learnHeader() && j.walkObjects() && j.closeAll() && err != nil {
 			yield(event.Record{}, err)
 		}
 	}
@@ -131,7 +131,7 @@ func (b *journalBytes) readHeader() error {
 func (j *journalReader) yieldLost(entries int, format string, args ...any) bool {
 	j.lines.Stats.Lines += entries
 	j.start += entries
-	return j.yield(event.Record{}, &event.Skip{Pos: event.Pos{File: j.Path, Line: j.entries}, Lines: entries, Reason: fmt.Sprintf(format, args...)})
+	return j.yieldSkip(j.entries, entries, format, args...)
 }
 
 // walkObjects goes from object to object. Zeros are what journald has not yet written.
@@ -207,7 +207,7 @@ func (j *journalReader) readEntry(object []byte) bool {
 		return j.yieldLost(1, "an entry without fields")
 	case j.fields == 0:
 		return j.yieldLost(1, "%v", failed)
-	case failed != nil && !j.remark(j.entries, "%v", failed):
+	case failed != nil && !j.yieldSkip(j.entries, 0, "%v", failed):
 		return false
 	}
 	j.lines.Stats.Lines++

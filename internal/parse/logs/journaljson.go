@@ -2,7 +2,6 @@ package logs
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -23,12 +22,13 @@ import (
 // {"ts":1763203532053.9302,"caller":"kubelet/kubelet.go:2406","msg":"…","err":"…"}, and docker's
 // json-file {"log":"…\n","stream":"stderr","time":"…"}.
 type jsonEntry struct {
-	real, mono, ident, comm, pid, host, priority jsonValue
-	message                                      jsonValue
-	time, level                                  jsonValue
-	container                                    bool        // docker's json-file
-	others                                       []jsonField // of a logger's own line
-	scratch                                      []byte
+	journal           header // of the journal's numbers
+	ident, comm, host jsonValue
+	message           jsonValue
+	time, level       jsonValue
+	container         bool        // docker's json-file
+	others            []jsonField // of a logger's own line
+	scratch           []byte
 }
 
 type jsonField struct{ key, value jsonValue }
@@ -60,16 +60,13 @@ func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 		return l.readContinuation(n, b, b)
 	}
 	if !ok {
-		return l.yield(event.Record{}, &event.Skip{
-			Pos: event.Pos{File: l.Path, Line: n}, Lines: max(1, l.filled),
-			Reason: fmt.Sprintf("JSON breaks off at byte %d: %.40q", at, b[min(at, len(b)):]),
-		})
+		return l.yieldSkip(n, max(1, l.filled), "JSON breaks off at byte %d: %.40q", at, b[min(at, len(b)):])
 	}
 	var h header
 	e.fillHeader(&h)
 	switch {
 	case h.body == none && l.started > 0:
-		return l.yield(event.Record{}, &event.Skip{Pos: event.Pos{File: l.Path, Line: n}, Lines: l.filled, Reason: "an object without a time and a message"})
+		return l.yieldSkip(n, l.filled, "an object without a time and a message")
 	case h.body == none:
 		return l.readContinuation(n, b, b)
 	case h.body == plain && (h.carried || h.container) && len(e.scratch) > 0 && e.scratch[0] == '{' && e.message.quoted:
@@ -82,7 +79,7 @@ func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 		if rec.Wanted, rec.Lost, rec.Raw = true, true, lines.Clip(b); l.started > 0 {
 			rec.Raw = string(l.quote)
 		}
-		return l.remark(rec.Pos.Line, "MESSAGE is null: journalctl -o json drops fields above 4096 bytes; collect it again with journalctl -o export (or add -a)") &&
+		return l.yieldSkip(rec.Pos.Line, 0, "MESSAGE is null: journalctl -o json drops fields above 4096 bytes; collect it again with journalctl -o export (or add -a)") &&
 			l.yield(rec, nil)
 	}
 	piece := l.open != nil && (h.carried || h.container)
@@ -161,32 +158,22 @@ func (e *jsonEntry) scanObject(b []byte) (at int, ok bool) {
 // keepField files one field under its name.
 func (e *jsonEntry) keepField(key, value jsonValue) {
 	switch string(key.raw) {
-	case "__REALTIME_TIMESTAMP":
-		e.real = value
-	case "__MONOTONIC_TIMESTAMP":
-		e.mono = value
 	case "SYSLOG_IDENTIFIER":
 		e.ident = value
 	case "_COMM":
 		e.comm = value
-	case "_PID":
-		e.pid = value
 	case "_HOSTNAME":
 		e.host = value
-	case "PRIORITY":
-		e.priority = value
-	case "MESSAGE":
+	case "MESSAGE", "msg":
 		e.message = value
 	case "time", "ts":
 		e.time = value
 	case "level":
 		e.level = value
-	case "msg":
-		e.message = value
 	case "log":
 		e.message, e.container = value, true
 	default:
-		if len(e.others) < 64 {
+		if !e.journal.setNumber(key.raw, value.raw) && len(e.others) < 64 {
 			e.others = append(e.others, jsonField{key, value})
 		}
 	}
@@ -194,24 +181,17 @@ func (e *jsonEntry) keepField(key, value jsonValue) {
 
 // fillHeader fills h from the fields and from the header inside the message.
 func (e *jsonEntry) fillHeader(h *header) {
-	if !e.real.set {
+	if !e.journal.carried {
 		e.fillLoggerHeader(h)
 		return
 	}
-	h.carried = true
-	if us, n := lines.Digits(e.real.raw); n > 0 {
-		h.carrier = event.Time{T: time.UnixMicro(us).UTC(), Prec: time.Microsecond, Known: true}
-	}
-	h.uptime = sinceBoot(e.mono.raw)
+	*h = e.journal
 	h.unit, h.host = e.ident.raw, e.host.raw
 	if !e.ident.quoted {
 		if h.unit = lastString(e.ident.raw); h.unit == nil {
 			h.unit = e.comm.raw
 		}
 	}
-	pid, _ := lines.Digits(e.pid.raw)
-	h.pid = int(pid)
-	h.level = priorityLevel(e.priority.raw)
 	e.scratch = e.scratch[:0]
 	if !e.message.quoted { // an array of byte numbers: read when wanted
 		if len(e.message.raw) > 0 && e.message.raw[0] == '[' {
@@ -284,7 +264,7 @@ func (e *jsonEntry) fillLoggerHeader(h *header) {
 // without.
 func endsLine(raw []byte) bool {
 	raw, ok := bytes.CutSuffix(raw, []byte{'n'})
-	return ok && (len(raw)-len(bytes.TrimRight(raw, `\`)))%2 == 1
+	return ok && trailingSlashes(raw)%2 == 1
 }
 
 // messageText is the message as text; one that is written as bytes has its colours taken off.
@@ -301,7 +281,7 @@ func (e *jsonEntry) messageText() string {
 //	Nov 08 09:30:11 node-1 kubelet[2917]: {"ts":1762565411885.0,"caller":"kubelet/kubelet.go:2406","msg":"…"}
 func (e *jsonEntry) readNested(h *header, msg []byte) {
 	msg = bytes.TrimRight(msg, "\n")
-	if _, ok := e.scanObject(msg); !ok || e.container || e.real.set {
+	if _, ok := e.scanObject(msg); !ok || e.container || e.journal.carried {
 		return
 	}
 	var inner header
@@ -320,24 +300,12 @@ func (e *jsonEntry) otherFields() []event.Pair {
 	return out
 }
 
-// priorityLevel is syslog's severity as a level.
+// priorityLevel is syslog's severity, a digit, as a level.
 func priorityLevel(b []byte) event.Level {
-	if len(b) != 1 {
+	if len(b) != 1 || b[0]-'0' > 7 {
 		return event.NoLevel
 	}
-	switch b[0] {
-	case '0', '1', '2':
-		return event.Fatal
-	case '3':
-		return event.Error
-	case '4':
-		return event.Warning
-	case '5', '6':
-		return event.Info
-	case '7':
-		return event.Debug
-	}
-	return event.NoLevel
+	return severityLevel(int64(b[0] - '0'))
 }
 
 func skipBlank(b []byte, i int) int {
@@ -352,58 +320,24 @@ func jsonScan(b []byte, i int) (v jsonValue, next int, ok bool) {
 	if i >= len(b) {
 		return v, i, false
 	}
+	end := i
 	switch b[i] {
 	case '"':
-		end := jsonStringEnd(b, i+1)
-		if end < 0 {
+		if end = lines.QuoteEnd(b, i+1); end < 0 {
 			return v, i, false
 		}
 		return jsonValue{raw: b[i+1 : end], quoted: true, set: true}, end + 1, true
 	case '{', '[':
-		end := i
-		for depth := 0; end < len(b); end++ {
-			switch b[end] {
-			case '{', '[':
-				depth++
-			case '}', ']':
-				depth--
-			case '"':
-				if end = jsonStringEnd(b, end+1); end < 0 {
-					return v, i, false
-				}
-			}
-			if depth == 0 {
-				return jsonValue{raw: b[i : end+1], set: true}, end + 1, true
-			}
+		end += lines.BracketEnd(b[i:])
+	default:
+		for end < len(b) && b[end] != ',' && b[end] != '}' && b[end] != ']' && b[end] > ' ' {
+			end++
 		}
+	}
+	if end <= i {
 		return v, i, false
 	}
-	end := i
-	for end < len(b) && b[end] != ',' && b[end] != '}' && b[end] != ']' && b[end] > ' ' {
-		end++
-	}
-	return jsonValue{raw: b[i:end], set: true}, end, end > i
-}
-
-// jsonStringEnd finds the quote that closes a string whose inside starts at i; -1 when it stays
-// open.
-func jsonStringEnd(b []byte, i int) int {
-	q := i - 1 // the next quote at or behind i
-	for i <= len(b) {
-		if q < i {
-			n := bytes.IndexByte(b[i:], '"')
-			if n < 0 {
-				return -1
-			}
-			q = i + n
-		}
-		s := bytes.IndexByte(b[i:q], '\\')
-		if s < 0 {
-			return q
-		}
-		i += s + 2 // behind the escape, which may hide the quote
-	}
-	return -1
+	return jsonValue{raw: b[i:end], set: true}, end, true
 }
 
 // text is the value as a string: unescaped, from an array of byte numbers (a message with colours
@@ -443,6 +377,11 @@ func (v jsonValue) text() string {
 	return string(out)
 }
 
+// jsonEscapes are the escapes of one letter.
+var jsonEscapes = [256]byte{
+	'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', '\\': '\\', '/': '/',
+}
+
 // jsonUnescape appends the meaning of a JSON string's inside. A cut or unknown escape is kept.
 func jsonUnescape(dst, s []byte) []byte {
 	for {
@@ -452,31 +391,19 @@ func jsonUnescape(dst, s []byte) []byte {
 		}
 		dst = append(dst, s[:i]...)
 		s = s[i:]
-		switch s[1] {
-		case 'n':
-			dst = append(dst, '\n')
-		case 't':
-			dst = append(dst, '\t')
-		case 'r':
-			dst = append(dst, '\r')
-		case 'b':
-			dst = append(dst, '\b')
-		case 'f':
-			dst = append(dst, '\f')
-		case '"', '\\', '/':
-			dst = append(dst, s[1])
-		case 'u':
-			r, n := jsonRune(s)
-			if n == 0 {
+		n := 2
+		if c := jsonEscapes[s[1]]; c != 0 {
+			dst = append(dst, c)
+		} else if s[1] != 'u' {
+			dst = append(dst, s[:2]...)
+		} else {
+			var r rune
+			if r, n = jsonRune(s); n == 0 {
 				return append(dst, s...)
 			}
 			dst = utf8.AppendRune(dst, r)
-			s = s[n:]
-			continue
-		default:
-			dst = append(dst, s[:2]...)
 		}
-		s = s[2:]
+		s = s[n:]
 	}
 }
 

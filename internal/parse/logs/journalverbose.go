@@ -24,15 +24,8 @@ import (
 // MESSAGE stands.
 func ReadVerbose(in lines.Input) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
-		v := verboseReader{exportReader: exportReader{logReader: logReader{Input: in, lines: lines.NewReader(in.R, in.Stats), yield: yield}}}
-		for v.lines.Next() {
-			if !v.readVerboseLine() {
-				return
-			}
-		}
-		if v.endEntry() && v.endFile() && v.lines.Err != nil {
-			yield(event.Record{}, v.lines.Err)
-		}
+		v := verboseReader{exportReader: exportReader{logReader: newLogReader(in, yield)}}
+		v.readFile(v.readVerboseLine, v.endEntries)
 	}
 }
 
@@ -48,7 +41,7 @@ const verboseIndent = "    "
 func (v *verboseReader) readVerboseLine() bool {
 	line := v.lines.Line
 	b := lines.TrimReturn(line.Bytes)
-	if err := line.CutSkip(v.Path); err != nil && !v.yield(event.Record{}, err) {
+	if err := v.CutSkip(line); err != nil && !v.yield(event.Record{}, err) {
 		return false
 	}
 	if lines.IsBlank(b) && line.Cut == 0 {
@@ -78,7 +71,7 @@ func (v *verboseReader) readVerboseLine() bool {
 		if v.fields > 0 && len(b) > 0 && b[0] == ' ' { // a field of several lines
 			return true
 		}
-		return v.yieldSkip(line.N, "no field of a journal: "+strconv.QuoteToASCII(lines.Clip(b[:min(len(b), 40)])))
+		return v.loseLine(line.N, "no field of a journal: %+q", b[:min(len(b), 40)])
 	}
 	v.fields++
 	if v.indent = 0; string(key) == "MESSAGE" {
@@ -112,14 +105,10 @@ func verboseHeader(b []byte) (t event.Time, ok bool) {
 
 // SniffVerbose wants an entry's first line; fields are indented and do not count.
 func SniffVerbose(head []byte) float64 {
-	entry := false
-	score := lines.Sniffer(func(line []byte) bool {
-		_, ok := verboseHeader(line)
-		entry = entry || ok
-		return ok || isBanner(line)
-	})(head)
-	if !entry {
-		return 0
-	}
-	return score
+	return lines.Share(head, lines.Unindented(func(line []byte) lines.Sign {
+		if _, ok := verboseHeader(line); ok {
+			return lines.Proves
+		}
+		return lines.SignIf(isBanner(line), lines.Fits)
+	}))
 }

@@ -2,6 +2,8 @@ package logs
 
 import (
 	"bytes"
+	"cmp"
+	"regexp"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -65,80 +67,58 @@ func (h *header) scanMonotonic(b []byte, n int) int {
 	return at
 }
 
-// scanStep reads "[ +0.000001] " and "[< 0.000001>] ", which say how long after the line before
-// this one came.
+// stepStamp is how long after the line before this one came: 1 a plus, where that is a line of the
+// same minute.
+var stepStamp = regexp.MustCompile(`^\[ *(?:< *\d+\.\d+>|(\+)\d+\.\d+)\] `)
+
+// scanStep reads "[ +0.000001] " and "[< 0.000001>] ".
 func (h *header) scanStep(b []byte) int {
-	end := bytes.IndexByte(b[:min(len(b), 32)], ']')
-	if end < 0 || end+1 >= len(b) || b[end+1] != ' ' {
+	m := stepStamp.FindSubmatch(b)
+	if m == nil {
 		return 0
 	}
-	inner := bytes.TrimLeft(b[1:end], " ")
-	if len(inner) > 2 && inner[0] == '<' && inner[len(inner)-1] == '>' {
-		inner = bytes.TrimLeft(inner[1:len(inner)-1], " ")
-	} else if len(inner) > 1 && inner[0] == '+' {
-		inner = inner[1:]
-		h.sameAsBefore = true // a line of the same minute
-	} else {
-		return 0
-	}
-	_, d := lines.Digits(inner)
-	if _, _, f := stamp.Fraction(inner[d:]); d == 0 || f == 0 || d+f != len(inner) {
-		h.sameAsBefore = false
-		return 0
-	}
-	return end + 2
+	h.sameAsBefore = m[1] != nil
+	return len(m[0])
 }
+
+// ctimeEnd is what follows the time of day: 1 the year.
+var ctimeEnd = regexp.MustCompile(`^ (\d{4})(?: <[^>]{0,20}>)?\] `)
 
 // scanCtime reads "[Sat Nov  8 09:30:11 2025] ", perhaps with a delta behind the year.
 func (h *header) scanCtime(b []byte) int {
-	day := 1 + wordLength(b[1:min(len(b), 24)])
-	if day == 1 || day+22 > len(b) {
+	day := 2 + wordLength(b[1:min(len(b), 24)])
+	t, n := stamp.Short(b[day:])
+	m := ctimeEnd.FindSubmatch(b[day+n:])
+	if day == 2 || n == 0 || m == nil {
 		return 0
 	}
-	t, n := stamp.Short(b[day+1:])
-	if n += day + 1; n == day+1 || n+6 >= len(b) || b[n] != ' ' {
-		return 0
-	}
-	y, d := lines.Digits(b[n+1 : n+5])
-	n += 5
-	if d != 4 {
-		return 0
-	}
-	if b[n] == ' ' && b[n+1] == '<' {
-		if end := bytes.IndexByte(b[n:min(len(b), n+24)], '>'); end > 0 {
-			n += end + 1
-		}
-	}
-	if n+1 >= len(b) || b[n] != ']' || b[n+1] != ' ' {
-		return 0
-	}
-	t.T = t.T.AddDate(int(y), 0, 0)
+	year, _ := lines.Digits(m[1])
+	t.T = t.T.AddDate(int(year), 0, 0)
 	t.Lacks = event.LacksZone
 	h.carrier = t
-	return n + 2
+	return day + n + len(m[0])
 }
+
+// minuteStamp is a stamp without seconds: 1 the month, 2 the day, 3 the hour, 4 the minute.
+var minuteStamp = regexp.MustCompile(`^\[(\S{1,16}?) *([ \d]\d) (\d\d):(\d\d)\] `)
 
 // scanMinute reads "[Nov 8 09:30] " and "[Nov22 06:51] ".
 func (h *header) scanMinute(b []byte) int {
-	end := bytes.IndexByte(b[:min(len(b), 32)], ']')
-	if end < 11 || end+1 >= len(b) || b[end+1] != ' ' || b[end-3] != ':' || b[end-6] != ' ' {
+	m := minuteStamp.FindSubmatch(b)
+	if m == nil {
 		return 0
 	}
-	month := bytes.TrimRight(b[1:end-8], " ")
-	m := 0
-	if len(month) == 3 {
-		m = stamp.Month(month)
+	month := stamp.ForeignMonths[string(m[1])]
+	if len(m[1]) == 3 {
+		month = cmp.Or(stamp.Month(m[1]), month)
 	}
-	if m == 0 {
-		m = stamp.ForeignMonths[string(month)]
-	}
-	hh, mm := stamp.TwoDigits(b[end-5], b[end-4]), stamp.TwoDigits(b[end-2], b[end-1])
-	day, ok := stamp.Days(0, m, stamp.TwoDigits(b[end-8], b[end-7]))
-	if !ok || uint(hh) > 23 || uint(mm) > 59 {
+	day, ok := stamp.Days(0, month, stamp.TwoDigits(m[2][0], m[2][1]))
+	hour, minute := stamp.TwoDigits(m[3][0], m[3][1]), stamp.TwoDigits(m[4][0], m[4][1])
+	if !ok || hour > 23 || minute > 59 {
 		return 0
 	}
-	h.carrier = stamp.Moment(day, time.Duration(hh*60+mm)*time.Minute, time.Minute, stamp.NoYear)
-	return end + 2
+	h.carrier = stamp.Moment(day, time.Duration(hour*60+minute)*time.Minute, time.Minute, stamp.NoYear)
+	return len(m[0])
 }
 
 // scanBracketISO reads "[2025-11-08T09:30:11.885+08:00] " and Talos' "[…]: ".
@@ -164,19 +144,19 @@ func (h *header) isKernelISO(b []byte, n int) bool {
 	return true
 }
 
+// facilityAndLevel are syslog's, as dmesg names them: 1 the level.
+var facilityAndLevel = regexp.MustCompile(
+	`^(?:kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local[0-7]) *: *([a-z]+) *: `)
+
 // scanFacility reads what dmesg -x puts before the stamp, "kern :err : ", and Talos' "kern: err: ".
 func (h *header) scanFacility(b []byte) int {
-	f := bytes.IndexByte(b[:min(len(b), 10)], ':')
-	if f < 3 || !facilities[string(bytes.TrimRight(b[:f], " "))] {
+	m := facilityAndLevel.FindSubmatch(b[:min(len(b), 24)])
+	if m == nil {
 		return 0
 	}
-	l := bytes.IndexByte(b[f+1:min(len(b), f+11)], ':')
-	if l < 3 {
-		return 0
-	}
-	level, ok := severities[string(bytes.Trim(b[f+1:f+1+l], " "))]
-	at := f + 1 + l + 2
-	if !ok || at >= len(b) || b[at-1] != ' ' {
+	level, ok := severities[string(m[1])]
+	at := len(m[0])
+	if !ok || at >= len(b) {
 		return 0
 	}
 	h.level = level
@@ -193,17 +173,13 @@ func (h *header) scanFacility(b []byte) int {
 	return at + n
 }
 
-// facilities are syslog's, as dmesg names them.
-var facilities = map[string]bool{
-	"kern": true, "user": true, "mail": true, "daemon": true, "auth": true, "syslog": true, "lpr": true, "news": true,
-	"uucp": true, "cron": true, "authpriv": true, "ftp": true, "local0": true, "local1": true, "local2": true, "local3": true,
-	"local4": true, "local5": true, "local6": true, "local7": true,
-}
-
 var severities = map[string]event.Level{
 	"emerg": event.Fatal, "alert": event.Fatal, "crit": event.Fatal, "err": event.Error, "warn": event.Warning, "warning": event.Warning,
 	"notice": event.Info, "info": event.Info, "debug": event.Debug,
 }
+
+// kmsgHead is the head of a record of /dev/kmsg: 1 the priority, 2 the microseconds since boot.
+var kmsgHead = regexp.MustCompile(`^(\d+),\d+,(\d+)(?:,[^;]*)?;`)
 
 // scanKmsg reads a record of /dev/kmsg, with priority, number and microseconds since boot:
 //
@@ -211,28 +187,15 @@ var severities = map[string]event.Level{
 //
 // Lines of properties (" SUBSYSTEM=…") follow some of them.
 func (h *header) scanKmsg(b []byte) int {
-	semicolon := bytes.IndexByte(b[:min(len(b), 80)], ';')
-	if semicolon < 0 {
+	m := kmsgHead.FindSubmatch(b[:min(len(b), 80)])
+	if m == nil {
 		return 0
 	}
-	numbers := 0
-	for part := range bytes.SplitSeq(b[:semicolon], []byte{','}) {
-		if _, d := lines.Digits(part); d == len(part) && d > 0 && numbers < 3 {
-			numbers++
-		} else if numbers < 3 {
-			return 0
-		}
-	}
-	if numbers < 3 {
-		return 0
-	}
-	pri, d := lines.Digits(b)
-	h.level = severityLevel(pri)
-	_, n := lines.Digits(b[d+1:])
-	h.uptime = sinceBoot(b[d+n+2:])
+	priority, _ := lines.Digits(m[1])
+	h.level, h.uptime = severityLevel(priority), sinceBoot(m[2])
 	h.carrier = stamp.Moment(stamp.YearZero, h.uptime, time.Microsecond, event.LacksBoot)
 	h.markRing()
-	return semicolon + 1
+	return len(m[0])
 }
 
 // maxUptime bounds the time since boot: no machine runs for 31 years.
@@ -244,72 +207,34 @@ func ringStamp(b []byte) (uptime time.Duration, n int) {
 	if len(b) < 5 || b[0] != '[' {
 		return 0, 0
 	}
-	i := 1
-	for i < len(b) && b[i] == ' ' {
-		i++
-	}
+	i := lines.SkipBlanks(b, 1)
 	seconds, d := lines.Digits(b[i:])
 	if i += d; d == 0 || seconds >= int64(maxUptime/time.Second) || i >= len(b) || b[i] != '.' {
 		return 0, 0
 	}
 	part, _, f := stamp.Fraction(b[i:])
-	if i += f; f == 0 || f > 10 || i+1 >= len(b) {
+	if i += f; f == 0 || f > 10 {
 		return 0, 0
 	}
-	if b[i] == ' ' { // a delta, or the room for one
-		end := bytes.IndexByte(b[i:min(len(b), i+24)], ']')
-		if end < 0 || !isDelta(b[i:i+end]) {
-			return 0, 0
-		}
-		i += end
-	}
-	if b[i] != ']' || i+1 >= len(b) {
+	end := bytes.IndexByte(b[i:min(len(b), i+24)], ']')
+	if end < 0 || end > 0 && !stepInStamp.Match(b[i:i+end]) {
 		return 0, 0
 	}
-	n = callerStamp(b[i+1:])
+	i += end + 1
 	switch {
-	case n > 0:
-		n += i + 1
-	case b[i+1] == ' ':
-		n = i + 2
+	case i < len(b) && b[i] == ' ':
+		i++
+	case i < len(b) && b[i] == '[' && callerStamp.Match(b[i:]):
+		i += bytes.IndexByte(b[i:], ']') + 2
 	default:
 		return 0, 0
 	}
-	return time.Duration(seconds)*time.Second + part, n
+	return time.Duration(seconds)*time.Second + part, i
 }
 
-// isDelta knows " < 0.000001>" of dmesg -d, " < 0.000001 >" and " < 0.000001*>" of journalctl, and
-// blanks.
-func isDelta(b []byte) bool {
-	b = bytes.Trim(b, " ")
-	if len(b) == 0 {
-		return true
-	}
-	if len(b) < 3 || b[0] != '<' || b[len(b)-1] != '>' {
-		return false
-	}
-	b = bytes.Trim(b[1:len(b)-1], " *")
-	_, d := lines.Digits(b)
-	_, _, f := stamp.Fraction(b[d:])
-	return d > 0 && f > 0 && d+f == len(b)
-}
+// stepInStamp is the time since the line before, " < 0.000001>" of dmesg -d, " < 0.000001 >" and
+// " < 0.000001*>" of journalctl, or the room for it.
+var stepInStamp = regexp.MustCompile(`^ *(?:<[ *]*\d+\.\d+[ *]*>)? *$`)
 
-// callerStamp is the length of the "[ T1234] " behind the stamp of a kernel that names the thread
-// or processor that printed a line (CONFIG_PRINTK_CALLER, since 5.1).
-func callerStamp(b []byte) int {
-	if len(b) < 5 || b[0] != '[' {
-		return 0
-	}
-	i := 1
-	for i < len(b) && b[i] == ' ' {
-		i++
-	}
-	if i >= len(b) || b[i] != 'T' && b[i] != 'C' {
-		return 0
-	}
-	_, d := lines.Digits(b[i+1:])
-	if i += d + 1; d == 0 || i+1 >= len(b) || b[i] != ']' || b[i+1] != ' ' {
-		return 0
-	}
-	return i + 2
-}
+// callerStamp names the thread or processor that printed a line (CONFIG_PRINTK_CALLER, since 5.1).
+var callerStamp = regexp.MustCompile(`^\[ *[TC]\d+\] `)

@@ -5,7 +5,6 @@ package logs
 
 import (
 	"bytes"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -21,21 +20,31 @@ import (
 // A line without a header is a record of its own at the time of the last dated line.
 func ReadLines(in lines.Input) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
-		l := logReader{Input: in, lines: lines.NewReader(in.R, in.Stats), yield: yield}
-		for l.lines.Next() {
-			if !l.readLine(l.lines.Line) {
-				return
-			}
+		l := newLogReader(in, yield)
+		l.readFile(func() bool { return l.readLine(l.lines.Line) }, l.endFile)
+	}
+}
+
+func newLogReader(in lines.Input, yield func(event.Record, error) bool) logReader {
+	return logReader{Input: in, lines: lines.NewReader(in.R, in.Stats), yield: yield}
+}
+
+// readFile calls read behind each line until it is false, at the end end, and yields why the file
+// ended early.
+func (l *logReader) readFile(read, end func() bool) {
+	for l.lines.Next() {
+		if !read() {
+			return
 		}
-		if l.endFile() && l.lines.Err != nil {
-			yield(event.Record{}, l.lines.Err)
-		}
+	}
+	if end() && l.lines.Err != nil {
+		l.yield(event.Record{}, l.lines.Err)
 	}
 }
 
 // endFile gives out what the end of the file leaves open.
 func (l *logReader) endFile() bool {
-	return l.endPretty() && l.endPart(0) && l.endPart(1) && l.closeWhere(func(*held) bool { return true })
+	return l.endPretty() && l.endPart(0) && l.endPart(1) && l.closeAll()
 }
 
 // logReader is the state of one pass over one file.
@@ -77,7 +86,7 @@ func (l *logReader) readLine(line lines.Line) bool {
 	if lines.IsBlank(b) && line.Cut == 0 {
 		return l.readBlank()
 	}
-	if err := line.CutSkip(l.Path); err != nil && !l.yield(event.Record{}, err) {
+	if err := l.CutSkip(line); err != nil && !l.yield(event.Record{}, err) {
 		return false
 	}
 	if l.started > 0 {
@@ -252,7 +261,7 @@ var octal = strings.NewReplacer("#012", "\n", "#011", "\t", "#015", "\r")
 func (l *logReader) yieldRecord(rec event.Record) bool {
 	if strings.HasSuffix(rec.Text, "B blob data]") && strings.HasPrefix(rec.Text, "[") && len(rec.Text) < 32 {
 		rec.Lost = true
-		if !l.remark(rec.Pos.Line, "journalctl printed %q for a message that is not UTF-8, or long; collect it again with journalctl -o export", rec.Text) {
+		if !l.yieldSkip(rec.Pos.Line, 0, "journalctl printed %q for a message that is not UTF-8, or long; collect it again with journalctl -o export", rec.Text) {
 			return false
 		}
 	}
@@ -265,9 +274,9 @@ func (l *logReader) yieldRecord(rec event.Record) bool {
 	return l.yield(rec, nil)
 }
 
-// remark reports something about a line that is used all the same.
-func (l *logReader) remark(line int, format string, args ...any) bool {
-	return l.yield(event.Record{}, &event.Skip{Pos: event.Pos{File: l.Path, Line: line}, Reason: fmt.Sprintf(format, args...)})
+// yieldSkip names n lines that cannot be read; with n 0 it is a remark about a line that is used.
+func (l *logReader) yieldSkip(first, n int, format string, args ...any) bool {
+	return l.yield(event.Record{}, l.Skip(first, n, format, args...))
 }
 
 // readContinuation reads a line without a header: the next line of a message, or text of no known
@@ -286,7 +295,7 @@ func (l *logReader) readContinuation(n int, raw, b []byte) bool {
 		rec = event.Record{Pos: rec.Pos, Lines: 1} // of no line before
 	}
 	if lines.IsNoise(b) {
-		return l.yield(event.Record{}, &event.Skip{Pos: rec.Pos, Lines: 1, Reason: fmt.Sprintf("not text: %.40q", b)})
+		return l.yieldSkip(n, 1, "not text: %.40q", b)
 	}
 	if l.Want != nil && !l.Want(b) {
 		return l.yield(rec, nil)
@@ -356,8 +365,7 @@ func (l *logReader) holdMessage(o *held) bool {
 		size += len(o.raw)
 	}
 	if len(l.open) > maxOpen || size > maxHeld {
-		oldest := l.open[0]
-		return l.closeWhere(func(o *held) bool { return o == oldest })
+		return l.closeOne(l.open[0])
 	}
 	return true
 }
@@ -378,7 +386,7 @@ func (l *logReader) extendHeld(rec *event.Record, h *header, msg []byte) (done, 
 		return true, l.growHeld(o, rec, msg)
 	}
 	// The writer has gone on with something else: the rest of its message is lost.
-	return !l.closeWhere(func(p *held) bool { return p == o }), false
+	return !l.closeOne(o), false
 }
 
 // noteGap notes in the open messages of a unit that journald did not keep all their pieces, as a
@@ -389,12 +397,10 @@ func (l *logReader) noteGap(rec *event.Record, msg string) {
 		if !ok || o.bare || o.body != logrus || !gap.Of(o.rec.Unit) {
 			continue
 		}
-		if slashes := len(o.raw) - len(bytes.TrimRight(o.raw, `\`)); slashes%2 != 0 {
+		if trailingSlashes(o.raw)%2 == 1 {
 			o.raw = o.raw[:len(o.raw)-1] // the cut fell into an escape
 		}
-		o.bounds = append(o.bounds, len(o.raw))
-		o.pieces = append(o.pieces, rec.Pos)
-		o.raw = append(append(append(o.raw, `\n`...), msg...), `\n`...)
+		o.addPiece(rec.Pos, []byte(`\n`+msg+`\n`))
 	}
 }
 
@@ -406,7 +412,7 @@ func (l *logReader) extendBareHeld(rec *event.Record, b []byte) (done, ok bool) 
 	}
 	o := l.open[i]
 	if !o.mayGoOn(b) {
-		return !l.closeWhere(func(p *held) bool { return p == o }), false
+		return !l.closeOne(o), false
 	}
 	if o.body == klog {
 		return true, l.growHeld(o, rec, b)
@@ -418,6 +424,25 @@ func (l *logReader) extendBareHeld(rec *event.Record, b []byte) (done, ok bool) 
 	}
 	o.blanks = 0
 	return true, l.growHeld(o, rec, b)
+}
+
+// trailingSlashes is how many backslashes b ends in: what follows an odd number is escaped.
+func trailingSlashes(b []byte) int { return len(b) - len(bytes.TrimRight(b, `\`)) }
+
+// addPiece adds what a line gives to the message.
+func (o *held) addPiece(pos event.Pos, text []byte) {
+	o.bounds, o.pieces = append(o.bounds, len(o.raw)), append(o.pieces, pos)
+	o.raw = append(o.raw, text...)
+}
+
+// piecesAt are the pieces by their offsets in the text of the record; nil for a single one.
+func (o *held) piecesAt(offsets []int) (all []event.Piece) {
+	for i, pos := range o.pieces {
+		if len(o.pieces) > 1 {
+			all = append(all, event.Piece{Off: offsets[i], Pos: pos})
+		}
+	}
+	return all
 }
 
 // mayGoOn says that msg may be the next part of the message.
@@ -436,7 +461,7 @@ func (l *logReader) growHeld(o *held, rec *event.Record, msg []byte) bool {
 		if !bytes.HasPrefix(bytes.TrimLeft(msg, " "), []byte{'>'}) {
 			return true
 		}
-		return l.closeWhere(func(p *held) bool { return p == o })
+		return l.closeOne(o)
 	}
 	if len(o.bounds) == 1 && !o.bare {
 		o.lines = len(o.raw) < leastCut && !bytes.HasPrefix(msg, []byte(`\`)) && (bytes.HasSuffix(o.raw, []byte("stack dump ===")) || bytes.HasSuffix(o.raw, []byte("]:")))
@@ -445,26 +470,22 @@ func (l *logReader) growHeld(o *held, rec *event.Record, msg []byte) bool {
 		o.raw = append(o.raw, `\n`...)
 	}
 	from := len(o.raw)
-	o.bounds = append(o.bounds, from)
-	o.pieces = append(o.pieces, rec.Pos)
-	o.raw = append(o.raw, msg...)
+	o.addPiece(rec.Pos, msg)
 	o.rec.Lines += rec.Lines
-	for i := from; i < len(o.raw); i++ {
+	for i := from; ; i++ {
 		q := bytes.IndexByte(o.raw[i:], '"')
 		if q < 0 {
 			break
 		}
 		i += q
-		// The backslashes before it may stand in the piece before.
-		before := o.raw[:i]
-		if slashes := len(before) - len(bytes.TrimRight(before, `\`)); slashes%2 == 0 {
+		if endsEscaped := trailingSlashes(o.raw[:i])%2 == 1; !endsEscaped { // slashes may stand in the piece before
 			o.quoted = !o.quoted
 		}
 	}
 	if o.quoted {
 		return true
 	}
-	return l.closeWhere(func(p *held) bool { return p == o })
+	return l.closeOne(o)
 }
 
 // readBlank ends an open message of lines without a carrier, unless it is a goroutine
@@ -472,24 +493,23 @@ func (l *logReader) growHeld(o *held, rec *event.Record, msg []byte) bool {
 func (l *logReader) readBlank() bool {
 	for _, o := range l.open {
 		if o.bare && !bytes.Contains(o.raw, []byte("goroutine ")) {
-			return l.closeWhere(func(p *held) bool { return p == o })
+			return l.closeOne(o)
 		}
 		o.blanks++
 	}
 	return true
 }
 
-// closeWhere emits the chosen open messages.
-func (l *logReader) closeWhere(which func(*held) bool) bool {
-	open := l.open
-	l.open = nil
-	for i, o := range open {
-		if !which(o) {
-			l.open = append(l.open, o)
-			continue
-		}
-		if !l.closeHeld(o) {
-			l.open = append(l.open, open[i+1:]...)
+// closeOne emits one of the open messages.
+func (l *logReader) closeOne(o *held) bool {
+	l.open = slices.DeleteFunc(l.open, func(p *held) bool { return p == o })
+	return l.closeHeld(o)
+}
+
+// closeAll emits all open messages.
+func (l *logReader) closeAll() bool {
+	for len(l.open) > 0 {
+		if !l.closeOne(l.open[0]) {
 			return false
 		}
 	}
@@ -505,14 +525,9 @@ func (l *logReader) closeHeld(o *held) bool {
 	text, fields, offsets, open := parseLogrus(string(o.raw), o.bounds)
 	rec := o.rec
 	rec.Text, rec.Fields = text, fields
-	if len(o.pieces) > 1 {
-		rec.Pieces = make([]event.Piece, len(o.pieces))
-		for i, pos := range o.pieces {
-			rec.Pieces[i] = event.Piece{Off: offsets[i], Pos: pos}
-		}
-		if open && !l.remark(rec.Pos.Line, "message of %d lines is cut: its quote is never closed", rec.Lines) {
-			return false
-		}
+	rec.Pieces = o.piecesAt(offsets)
+	if rec.Pieces != nil && open && !l.yieldSkip(rec.Pos.Line, 0, "message of %d lines is cut: its quote is never closed", rec.Lines) {
+		return false
 	}
 	return l.yieldRecord(rec)
 }

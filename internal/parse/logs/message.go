@@ -1,8 +1,8 @@
 package logs
 
 import (
+	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
@@ -14,7 +14,7 @@ func parseKlog(s string) (text string, fields []event.Pair) {
 	if s == "" || s[0] != '"' {
 		return s, nil
 	}
-	end := quoteEnd(s, 1)
+	end := lines.QuoteEnd(s, 1)
 	if end < 0 || end+1 < len(s) && s[end+1] != ' ' {
 		return s, nil
 	}
@@ -79,12 +79,15 @@ func valueEnd(s string) int {
 	}
 	switch s[0] {
 	case '"':
-		if end := quoteEnd(s, 1); end >= 0 {
+		if end := lines.QuoteEnd(s, 1); end >= 0 {
 			return end + 1
 		}
 		return len(s)
 	case '[', '{':
-		return bracketEnd(s)
+		if end := lines.BracketEnd(s); end > 0 {
+			return end
+		}
+		return len(s)
 	case '<':
 		if !strings.HasPrefix(s, "<\n") {
 			break
@@ -98,49 +101,6 @@ func valueEnd(s string) int {
 		return i
 	}
 	return len(s)
-}
-
-// bracketEnd is the length of the bracketed value that s starts with: klog
-// writes slices and structures as JSON, with blanks inside.
-func bracketEnd(s string) int {
-	depth := 0
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '[', '{':
-			depth++
-		case ']', '}':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case '"':
-			end := quoteEnd(s, i+1)
-			if end < 0 {
-				return len(s)
-			}
-			i = end
-		}
-	}
-	return len(s)
-}
-
-// quoteEnd finds the quote that closes a string whose inside starts at from; -1 when it stays open.
-func quoteEnd(s string, from int) int {
-	for i := from; i < len(s); {
-		q := strings.IndexByte(s[i:], '"')
-		if q < 0 {
-			return -1
-		}
-		q += i
-		slashes := 0
-		for q-slashes > from && s[q-slashes-1] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return q
-		}
-		i = q + 1
-	}
-	return -1
 }
 
 // parseLogrus reads the pairs of a logrus line, from the level on. Open says
@@ -159,7 +119,7 @@ func parseLogrus(s string, bounds []int) (text string, fields []event.Pair, offs
 		if quoted {
 			at++
 			value = value[1:]
-			if closed := len(value) > 0 && quoteEnd(value, 0) == len(value)-1; closed {
+			if closed := len(value) > 0 && lines.QuoteEnd(value, 0) == len(value)-1; closed {
 				value = value[:len(value)-1]
 			} else {
 				open = true
@@ -220,79 +180,26 @@ func unquote(s string) string {
 	return out.String()
 }
 
-// simpleEscapes are the escapes of one letter.
-var simpleEscapes = [256]byte{
-	'a': '\a', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v',
-	'\\': '\\', '"': '"', '\'': '\'',
-}
-
-// unescape writes the escape that s starts with or, when it is none, all up to the next
+// unescape writes the escape of Go's %q that s starts with or, when it is none, all up to the next
 // one, but at most run bytes. It returns how much of s that was.
 func unescape(out *strings.Builder, s string, run int) int {
 	if s[0] != '\\' {
 		s = s[:min(len(s), run)]
-		n := strings.IndexByte(s, '\\')
-		if n < 0 {
-			n = len(s)
+		if n := strings.IndexByte(s, '\\'); n >= 0 {
+			s = s[:n]
 		}
-		out.WriteString(s[:n])
-		return n
+		out.WriteString(s)
+		return len(s)
 	}
-	if len(s) < 2 {
+	r, isRune, rest, err := strconv.UnquoteChar(s, '"')
+	switch {
+	case err != nil:
 		out.WriteByte('\\')
 		return 1
+	case isRune:
+		out.WriteRune(r)
+	default:
+		out.WriteByte(byte(r))
 	}
-	if c := simpleEscapes[s[1]]; c != 0 {
-		out.WriteByte(c)
-		return 2
-	}
-	size, base := 0, 16
-	switch c := s[1]; {
-	case c == 'x':
-		size = 2
-	case c == 'u':
-		size = 4
-	case c == 'U':
-		size = 8
-	case c >= '0' && c <= '3':
-		size, base = 3, 8
-	}
-	from := 2
-	if base == 8 {
-		from = 1
-	}
-	v, ok := readDigits(s[min(from, len(s)):min(from+size, len(s))], base)
-	if !ok || size == 0 || len(s) < from+size {
-		out.WriteByte('\\')
-		return 1
-	}
-	if size == 2 || base == 8 {
-		out.WriteByte(byte(v))
-	} else {
-		if v > utf8.MaxRune {
-			v = utf8.RuneError
-		}
-		out.WriteRune(rune(v))
-	}
-	return from + size
-}
-
-// readDigits reads digits of base 8 or 16.
-func readDigits(s string, base int) (v uint32, ok bool) {
-	for i := range len(s) {
-		c, d := s[i], 0
-		switch {
-		case lines.IsDigit(c):
-			d = int(c - '0')
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			d = int(c|0x20-'a') + 10
-		default:
-			return 0, false
-		}
-		if d >= base {
-			return 0, false
-		}
-		v = v*uint32(base) + uint32(d)
-	}
-	return v, s != ""
+	return len(s) - len(rest)
 }

@@ -12,11 +12,8 @@ import (
 //	2025-11-08T09:30:00.123456789+08:00 stderr P E1108 09:30:00.123450    2917 kubelet.go:2412] "Skipping pod
 //	2025-11-08T09:30:00.123456790+08:00 stderr F  synchronization"
 type part struct {
-	rec    event.Record
+	held
 	h      header // without its slices
-	raw    []byte // behind the headers
-	bounds []int
-	pieces []event.Pos
 	wanted bool
 }
 
@@ -31,15 +28,14 @@ func (l *logReader) readPart(i int, rec event.Record, h *header, b []byte) bool 
 	}
 	at := h.innerAt
 	if p == nil {
-		p = &part{rec: rec, h: *h}
+		p = &part{held: held{rec: rec, body: logrus}, h: *h}
 		p.h.host, p.h.unit, p.h.msg = nil, nil, 0
 		p.rec.Lines = 0
 		l.parts[i] = p
 		at = h.msg
 	}
 	p.rec.Lines += rec.Lines
-	p.bounds, p.pieces = append(p.bounds, len(p.raw)), append(p.pieces, rec.Pos)
-	p.raw = append(p.raw, b[min(at, len(b)):]...)
+	p.addPiece(rec.Pos, b[min(at, len(b)):])
 	p.wanted = p.wanted || l.Want == nil || l.Want(b)
 	if h.part {
 		return true
@@ -62,24 +58,14 @@ func (l *logReader) endPart(i int) bool {
 		p.rec.Raw = ""
 		return l.yield(p.rec, nil)
 	}
+	p.rec.Wanted = true
 	if p.h.body == logrus {
-		p.rec.Wanted = true
-		return l.closeHeld(&held{rec: p.rec, body: logrus, raw: p.raw, bounds: p.bounds, pieces: p.pieces})
+		return l.closeHeld(&p.held)
 	}
+	p.rec.Pieces = p.piecesAt(p.bounds)
 	if p.h.body == plain {
-		p.placePieces()
-		p.rec.Wanted, p.rec.Text = true, string(p.raw)
+		p.rec.Text = string(p.raw)
 		return l.yieldRecord(p.rec)
 	}
-	p.placePieces()
 	return l.yieldMessage(p.rec, &p.h, string(p.raw))
-}
-
-// placePieces says where the parts of the message stand, by their offsets as written.
-func (p *part) placePieces() {
-	for i, off := range p.bounds {
-		if len(p.bounds) > 1 {
-			p.rec.Pieces = append(p.rec.Pieces, event.Piece{Off: off, Pos: p.pieces[i]})
-		}
-	}
 }

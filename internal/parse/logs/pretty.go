@@ -73,7 +73,7 @@ func (l *logReader) endPretty() bool {
 	case lines == 1:
 		return l.readContinuation(start, []byte{'{'}, []byte{'{'})
 	}
-	return l.yield(event.Record{}, &event.Skip{Pos: event.Pos{File: l.Path, Line: start}, Lines: lines, Reason: "an entry of several lines breaks off"})
+	return l.yieldSkip(start, lines, "an entry of several lines breaks off")
 }
 
 // placeAtMessage puts a record where its message stands.

@@ -37,7 +37,11 @@ func (h *header) scanPriority(b []byte) int {
 }
 
 // severityLevel is the level in a syslog priority, facility*8+severity.
-func severityLevel(pri int64) event.Level { return priorityLevel([]byte{'0' + byte(pri&7)}) }
+func severityLevel(pri int64) event.Level {
+	return [...]event.Level{
+		event.Fatal, event.Fatal, event.Fatal, event.Error, event.Warning, event.Info, event.Info, event.Debug,
+	}[pri&7]
+}
 
 // scanProtocol reads the header of RFC 5424, as RSYSLOG_SyslogProtocol23Format writes it, from its
 // version on:

@@ -15,7 +15,7 @@ import (
 //	INFO[2025-11-08T09:30:11.885000000+08:00] starting containerd        revision=d62d revision=x
 //	WARN[0012] seconds since the start, which are no time
 func (h *header) scanTerminal(b []byte) bool {
-	if b[4] != '[' || terminalLevel(b) == event.NoLevel {
+	if b[4] != '[' || b[0] == ' ' || b[3] == ' ' || !strings.Contains(terminalLevels, string(b[:4])) {
 		return false
 	}
 	end := bytes.IndexByte(b[:min(len(b), 48)], ']')
@@ -27,28 +27,12 @@ func (h *header) scanTerminal(b []byte) bool {
 	} else if _, d := lines.Digits(b[5:end]); d != end-5 {
 		return false
 	}
-	h.level, h.body, h.msg = terminalLevel(b), terminal, end+2
+	h.level, h.body, h.msg = readLevel(b), terminal, end+2
 	return true
 }
 
-// terminalLevel is logrus' level in four letters.
-func terminalLevel(b []byte) event.Level {
-	switch string(b[:4]) {
-	case "TRAC":
-		return event.Trace
-	case "DEBU":
-		return event.Debug
-	case "INFO":
-		return event.Info
-	case "WARN":
-		return event.Warning
-	case "ERRO":
-		return event.Error
-	case "FATA", "PANI":
-		return event.Fatal
-	}
-	return event.NoLevel
-}
+// terminalLevels are logrus' levels in four letters.
+const terminalLevels = " TRAC DEBU INFO WARN ERRO FATA PANI "
 
 // parseTerminal splits the message from the pairs behind it. logrus does not quote it there, so the
 // pairs are what reads as pairs up to the end of the line.

@@ -118,65 +118,57 @@ func ReadInput(t testing.TB, f parse.Format, data []byte, in traces.Input) *Acco
 	t.Helper()
 	a := &Account{}
 	in.Path, in.R, in.Stats = "f", bytes.NewReader(data), &a.Stats
-	fail := func(err error) bool {
+	switch read := f.Reader.(type) {
+	case parse.Records:
+		collect(t, a, read(in.Input), a.keepRecord)
+	case parse.Syscalls:
+		collect(t, a, read(in), func(s *traces.Syscall) {
+			a.Calls = append(a.Calls, *s)
+			a.Used += s.Lines
+			printSyscall(&a.Text, s)
+		})
+	case parse.Samples:
+		collect(t, a, read(in.Input), func(s samples.Sample) {
+			a.Samples = append(a.Samples, s)
+			a.Used += s.Lines
+			printSample(&a.Text, &s)
+		})
+	case parse.Data:
+		collect(t, a, read(in.Input), func(e snapshots.Datum) {
+			a.Data = append(a.Data, e)
+			if e.Log != nil {
+				a.keepRecord(*e.Log)
+				return
+			}
+			a.Used += e.Lines
+			printDatum(&a.Text, &e)
+		})
+	}
+	a.check(t, f, data)
+	return a
+}
+
+// collect takes all of a sequence: what it holds, and its errors.
+func collect[T any](t testing.TB, a *Account, all iter.Seq2[T, error], keep func(T)) {
+	t.Helper()
+	for one, err := range all {
 		require.NoError(t, a.Err, "an error that is no Skip is the last pair")
 		if skip, ok := errors.AsType[*event.Skip](err); ok {
 			a.Skips = append(a.Skips, skip)
 			a.Skipped += skip.Lines
 			fmt.Fprintf(&a.Text, "skip %d %v\n", skip.Lines, skip)
-			return true
-		}
-		if err != nil {
-			a.Err = err
+		} else if a.Err = err; err != nil {
 			fmt.Fprintf(&a.Text, "error %v\n", err)
-		}
-		return err != nil
-	}
-	switch read := f.Reader.(type) {
-	case parse.Records:
-		for rec, err := range read(in.Input) {
-			if fail(err) {
-				continue
-			}
-			a.Records = append(a.Records, rec)
-			a.Used += rec.Lines
-			printRecord(&a.Text, &rec)
-		}
-	case parse.Syscalls:
-		for s, err := range read(in) {
-			if fail(err) {
-				continue
-			}
-			a.Calls = append(a.Calls, *s)
-			a.Used += s.Lines
-			printSyscall(&a.Text, s)
-		}
-	case parse.Samples:
-		for s, err := range read(in.Input) {
-			if fail(err) {
-				continue
-			}
-			a.Samples = append(a.Samples, s)
-			a.Used += s.Lines
-			printSample(&a.Text, &s)
-		}
-	case parse.Data:
-		for e, err := range read(in.Input) {
-			if fail(err) {
-				continue
-			}
-			a.Data = append(a.Data, e)
-			a.Used += e.Lines
-			if e.Log != nil {
-				a.Records = append(a.Records, *e.Log)
-				printRecord(&a.Text, e.Log)
-				continue
-			}
-			printDatum(&a.Text, &e)
+		} else {
+			keep(one)
 		}
 	}
-	a.check(t, f, data)
-	return a
+}
+
+func (a *Account) keepRecord(rec event.Record) {
+	a.Records = append(a.Records, rec)
+	a.Used += rec.Lines
+	printRecord(&a.Text, &rec)
 }
 
 // check holds the laws: the account adds up, places are real, lines rise, quotes stand where they

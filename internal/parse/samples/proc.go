@@ -157,28 +157,18 @@ func ReadProc(in lines.Input) iter.Seq2[Sample, error] {
 	return func(yield func(Sample, error) bool) {
 		r := procReader{Input: in, seen: map[string]int{}}
 		r.place, _ = readPlace(in.Path)
-		src := lines.NewReader(in.R, in.Stats)
-		for src.NextFilled() {
-			b, pos := src.Line.Bytes, event.Pos{File: in.Path, Line: src.Line.N}
-			if err := src.Line.CutSkip(in.Path); err != nil && !yield(Sample{}, err) {
-				return
-			}
+		lines.ReadFilled(in, yield, func(b []byte, pos event.Pos) bool {
 			out, reason := r.readLine(string(b), event.Quote{Pos: pos, Text: lines.Clip(b)})
 			for i := range out {
 				if !yield(out[i], nil) {
-					return
+					return false
 				}
 			}
-			if reason != "" && !yield(Sample{}, &event.Skip{Pos: pos, Lines: 1, Reason: reason}) {
-				return
-			}
-		}
-		if s, ok := r.endFile(); ok && !yield(s, nil) {
-			return
-		}
-		if src.Err != nil {
-			yield(Sample{}, src.Err)
-		}
+			return reason == "" || yield(Sample{}, in.Skip(pos.Line, 1, "%s", reason))
+		}, func() bool {
+			s, ok := r.endFile()
+			return !ok || yield(s, nil)
+		})
 	}
 }
 
@@ -206,7 +196,7 @@ func (r *procReader) readLine(line string, q event.Quote) (out []Sample, reason 
 		r.cur.Lines++
 		return out, ""
 	}
-	if strings.HasPrefix(line, "==") || strings.HasPrefix(line, "--") || strings.HasPrefix(line, "##") {
+	if lines.StartsWith(line, "==", "--", "##") {
 		next(procPlace{}) // a head that cannot be read: what follows belongs to no thread
 		r.cur = nil
 		return out, fmt.Sprintf("no thread is named in %.40q", line)
@@ -262,7 +252,7 @@ func (r *procReader) beginsAgain(line string) bool {
 
 // isBottom says that a function is one of those that every stack begins with.
 func isBottom(function string) bool {
-	return slices.ContainsFunc([]string{"entry_", "ret_from_fork", "el0", "system_call_fastpath"}, func(start string) bool { return strings.HasPrefix(function, start) })
+	return lines.StartsWith(function, "entry_", "ret_from_fork", "el0", "system_call_fastpath")
 }
 
 // endFile ends the current file.
@@ -275,7 +265,7 @@ func (r *procReader) endFile() (s Sample, ok bool) {
 	slices.Reverse(r.funcs)
 	slices.Reverse(r.lines)
 	s.Stack, s.Frames = strings.Join(r.funcs, " "), r.lines
-	s.Kernel = strings.HasPrefix(s.Stack, "ret_from_fork") || strings.HasPrefix(s.Stack, "kthread")
+	s.Kernel = lines.StartsWith(s.Stack, "ret_from_fork", "kthread")
 	_, s.Machine = kernel.StackCall(r.funcs)
 	return s, true
 }
@@ -315,7 +305,7 @@ func (r *procReader) takeLine(line string, q event.Quote) bool {
 	case "stat":
 		return takeStat(s, value)
 	case "wchan":
-		if len(value) > kernel.MaxSymbol || strings.ContainsAny(value, " \t:") || kernel.HexDigits(value) < len(value) && strings.IndexFunc(value, func(c rune) bool { return c > 127 || !kernel.IsSymbol(byte(c)) }) >= 0 {
+		if len(value) > kernel.MaxSymbol || !wchanValue.MatchString(value) {
 			return false
 		}
 		s.WChan, _, _ = strings.Cut(withoutPlaceholder(value), ".")
@@ -336,6 +326,9 @@ func (r *procReader) takeLine(line string, q event.Quote) bool {
 	}
 	return false
 }
+
+// wchanValue is the name of a function, or its address.
+var wchanValue = regexp.MustCompile(`^(?:[A-Za-z0-9_.$]*|[0-9a-f]*)$`)
 
 // cutLabel splits "wchan: x", "wchan=x" and "State:\tD (disk sleep)" of a collection.
 func cutLabel(line string) (label, value string, ok bool) {

@@ -31,7 +31,7 @@ func ReadPSN(in lines.Input) iter.Seq2[Sample, error] {
 func (r *psnReader) readRow(line string) (s Sample, reason string) {
 	f := psnFields(line)
 	switch {
-	case isPSNNote(line):
+	case lines.StartsWith(line, psnNotes...):
 		return s, ""
 	case len(f) >= 3 && f[0] == "samples":
 		r.columns = f
@@ -53,7 +53,7 @@ func (r *psnReader) readRow(line string) (s Sample, reason string) {
 		case "comm":
 			s.Comm = strings.TrimSuffix(strings.TrimPrefix(v, "("), ")")
 		case "state":
-			s.State = psnState(v)
+			s.State = stateLetter(v)
 		case "syscall":
 			s.Kernel = v == "[kernel_thread]"
 			s.Syscall = withoutPlaceholder(v)
@@ -81,30 +81,10 @@ func psnFields(line string) []string {
 	return f
 }
 
-// psnState is the letter of ps for a state as psn spells it out.
-func psnState(s string) string {
-	for _, word := range [...]struct{ name, letter string }{
-		{"Disk", "D"}, {"Running", "R"}, {"Sleep", "S"}, {"Tracing", "t"}, {"Traced", "t"}, {"Stopped", "T"}, {"(zombie)", "Z"}, {"Zombie", "Z"}, {"Idle", "I"}, {"Dead", "X"},
-	} {
-		if strings.HasPrefix(s, word.name) {
-			return word.letter
-		}
-	}
-	return ""
-}
-
 // psnNotes start the lines around the table.
 var psnNotes = []string{
-	"Linux Process Snapper", "Sampling /proc/", "finished.", "=== Active Threads ===", "-----", "samples: ", "(expected: ", "total processes: ", "runtime: ", "Warning:",
-}
-
-func isPSNNote(line string) bool {
-	for _, note := range psnNotes {
-		if strings.HasPrefix(line, note) {
-			return true
-		}
-	}
-	return false
+	"Linux Process Snapper", "Sampling /proc/", "finished.", "=== Active Threads ===", "-----", "samples: ", "(expected: ",
+	"total processes: ", "runtime: ", "Warning:",
 }
 
 // SniffPSN knows a report by its title and the head of its table.

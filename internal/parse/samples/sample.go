@@ -133,25 +133,14 @@ func ReadXCapture(in lines.Input) iter.Seq2[Sample, error] {
 // that it cannot read.
 func sampleLines(in lines.Input, row func(line string) (s Sample, reason string)) iter.Seq2[Sample, error] {
 	return func(yield func(Sample, error) bool) {
-		src := lines.NewReader(in.R, in.Stats)
-		for src.NextFilled() {
-			b, pos := src.Line.Bytes, event.Pos{File: in.Path, Line: src.Line.N}
-			if err := src.Line.CutSkip(in.Path); err != nil && !yield(Sample{}, err) {
-				return
-			}
+		lines.ReadFilled(in, yield, func(b []byte, pos event.Pos) bool {
 			s, reason := row(string(b))
-			s.Pos, s.Raw, s.Lines = pos, lines.Clip(b), 1
-			var err error
 			if reason != "" {
-				s, err = Sample{}, &event.Skip{Pos: pos, Lines: 1, Reason: reason}
+				return yield(Sample{}, in.Skip(pos.Line, 1, "%s", reason))
 			}
-			if !yield(s, err) {
-				return
-			}
-		}
-		if src.Err != nil {
-			yield(Sample{}, src.Err)
-		}
+			s.Pos, s.Raw, s.Lines = pos, lines.Clip(b), 1
+			return yield(s, nil)
+		}, func() bool { return true })
 	}
 }
 
@@ -209,28 +198,33 @@ const (
 
 // sampleHeaders start the headers of the files of all versions.
 var sampleHeaders = []string{
-	"TS,PID,TID,", "TYPE,TID,TGID,SYSCALL_NAME,", "TYPE,INSERT_TID,", "KSTACK_HASH,KSTACK_SYMS", "USTACK_HASH,USTACK_SYMS", "CGROUP_ID,CGROUP_PATH",
+	"TS,PID,TID,", "TYPE,TID,TGID,SYSCALL_NAME,", "TYPE,INSERT_TID,",
+	"KSTACK_HASH,KSTACK_SYMS", "USTACK_HASH,USTACK_SYMS", "CGROUP_ID,CGROUP_PATH",
 	"TIMESTAMP,ST,TID,PID,",
 }
 
 // sampleNotes start lines that xcapture writes between samples: the banner, and what version 3 says
 // of itself on a terminal.
-var sampleNotes = []string{"0xTools xcapture ", "Sampling /proc", "Wall clock time: ", "Sampling took: ", "SYSC_END ", "IORQ_END ", "K:", "U:", "Reached maximum iterations "}
+var sampleNotes = []string{
+	"0xTools xcapture ", "Sampling /proc", "Wall clock time: ", "Sampling took: ", "SYSC_END ", "IORQ_END ", "K:", "U:",
+	"Reached maximum iterations ",
+}
 
 // lineKind is the kind of a line, by its start.
 func lineKind(line string) sampleKind {
 	starts := func(with string) bool { return strings.HasPrefix(line, with) }
 	switch {
-	case slices.ContainsFunc(sampleHeaders, starts), starts("TIMESTAMP,") && strings.Contains(line, ",TGID,"),
-		(starts("DATE ") && strings.Contains(line, " TIME ") || starts("TIMESTAMP ") && strings.Contains(line, " TGID ")) && strings.Contains(line, " TID "):
+	case lines.StartsWith(line, sampleHeaders...), starts("TIMESTAMP,") && strings.Contains(line, ",TGID,"),
+		starts("DATE ") && strings.Contains(line, " TIME ") && strings.Contains(line, " TID "),
+		starts("TIMESTAMP ") && strings.Contains(line, " TGID ") && strings.Contains(line, " TID "):
 		return sampleHeader
-	case slices.ContainsFunc(sampleNotes, starts):
+	case lines.StartsWith(line, sampleNotes...):
 		return sampleNote
 	case starts("SYSC_END,"):
 		return sampleEnded
 	case starts("IORQ_END,"):
 		return sampleDisk
-	case (starts("kstack ") || starts("ustack ")) && strings.Contains(line, " ->"):
+	case lines.StartsWith(line, "kstack ", "ustack ") && strings.Contains(line, " ->"):
 		return sampleStack
 	case len(line) < 24 || line[4] != '-' || line[7] != '-' || line[13] != ':':
 		return sampleNone
@@ -333,8 +327,20 @@ func (r *sampleReader) readCSV(line string) (Sample, string) {
 	return r.readScan(f[0], f[1], f[2], f[4], comm, f[end], f[end+1], f[end+2:])
 }
 
-// stateLetter is the letter of ps that a state begins with; empty where it begins with none.
+// stateWords are states as psn and xcapture 3 spell them, whose letter in ps is another one than
+// their first.
+var stateWords = []struct{ start, letter string }{
+	{"Traced", "t"}, {"Tracing", "t"}, {"0x8", "t"}, {"Stopped", "T"}, {"STOPPED", "T"}, {"Dead", "X"}, {"DEAD", "X"}, {"(zombie)", "Z"},
+}
+
+// stateLetter is the letter of ps for a state, as a letter or as a word; empty for anything else.
+// What stands behind it is about queues.
 func stateLetter(state string) string {
+	for _, word := range stateWords {
+		if strings.HasPrefix(state, word.start) {
+			return word.letter
+		}
+	}
 	if state == "" || state[0]|0x20 < 'a' || state[0]|0x20 > 'z' {
 		return ""
 	}
@@ -390,14 +396,17 @@ func procStack(s string) string {
 
 // interruptible are places where the kernel never waits in state D. A comm such as
 // "evil) D 1 (x" makes xcapture 1 print its own text as the state.
-var interruptible = []string{"hrtimer_nanosleep", "futex", "do_epoll_wait", "ep_poll", "do_wait", "pipe_read", "poll_schedule_timeout", "do_sys_poll", "sigsuspend"}
+var interruptible = []string{
+	"hrtimer_nanosleep", "futex", "do_epoll_wait", "ep_poll", "do_wait", "pipe_read", "poll_schedule_timeout", "do_sys_poll",
+	"sigsuspend",
+}
 
 // correctCall undoes what the samplers get wrong.
 func (s *Sample) correctCall() {
 	if s.Kernel { // /proc/PID/syscall says 0, which is the number of read
 		s.Syscall, s.Number, s.HasNumber, s.Args = "", 0, false, ""
 	}
-	if s.State == "D" && slices.ContainsFunc(interruptible, func(w string) bool { return strings.HasPrefix(s.WChan, w) }) {
+	if s.State == "D" && lines.StartsWith(s.WChan, interruptible...) {
 		s.State = "S"
 	}
 }

@@ -86,13 +86,8 @@ func ReadWalks(in lines.Input) iter.Seq2[Sample, error] {
 func (r *threadsReader) readRow(line string) (s Sample, reason string) {
 	var l struct {
 		ThreadRow
-		Format    string    `json:"format"`
-		Walk      int       `json:"walk"`
-		Realtime  time.Time `json:"realtime"`
-		Machine   string    `json:"machine"`
-		Threads   *int      `json:"threads"`
-		Monotonic *float64  `json:"monotonic"`
-		Boottime  float64   `json:"boottime"`
+		ThreadWalk
+		Threads *int `json:"threads"`
 	}
 	if err := json.Unmarshal([]byte(line), &l); err != nil {
 		return s, fmt.Sprintf("no line of thread samples: %.80s", err)
@@ -104,10 +99,10 @@ func (r *threadsReader) readRow(line string) (s Sample, reason string) {
 		if l.Realtime.IsZero() {
 			return s, "a walk without a time"
 		}
-		r.walk = ThreadWalk{Walk: l.Walk, Realtime: l.Realtime, Boottime: l.Boottime, Machine: l.Machine}
+		r.walk = l.ThreadWalk
 		s = Sample{Walk: WalkBegin, Time: event.At(l.Realtime)}
-		if l.Monotonic != nil && *l.Monotonic > 0 && *l.Monotonic < math.MaxInt32 {
-			s.Uptime = time.Duration(*l.Monotonic * float64(time.Second))
+		if l.Monotonic > 0 && l.Monotonic < math.MaxInt32 {
+			s.Uptime = time.Duration(l.Monotonic * float64(time.Second))
 		}
 		return s, ""
 	case l.TID == 0 && l.Threads != nil:

@@ -16,13 +16,7 @@ func (r *sampleReader) readTraced(line string, f []string) (s Sample, reason str
 	if len(f) != len(r.columns) {
 		return s, fmt.Sprintf("%d columns, the header has %d", len(f), len(r.columns))
 	}
-	column := func(name string) string {
-		i := slices.Index(r.columns, name)
-		if i < 0 {
-			return ""
-		}
-		return f[i]
-	}
+	column := func(name string) string { return r.cell(f, name) }
 	if f[0] == "IORQ_END" {
 		return readDiskRow(line, column)
 	}
@@ -38,7 +32,7 @@ func (r *sampleReader) readTraced(line string, f []string) (s Sample, reason str
 	s.TID, _ = strconv.Atoi(column("TID"))
 	s.PID, _ = strconv.Atoi(column("TGID"))
 	s.Comm, s.Exe = column("COMM"), column("EXE")
-	s.State = longStateLetter(column("STATE"))
+	s.State = stateLetter(column("STATE"))
 	s.Syscall = withoutPlaceholder(column("SYSCALL") + column("SYSCALL_NAME"))
 	s.Kernel = s.Exe == "[kernel]" || s.Exe == "[NO_MM]"
 	if s.Kernel {
@@ -68,6 +62,19 @@ func (r *sampleReader) readTraced(line string, f []string) (s Sample, reason str
 	}
 	s.correctCall()
 	return s, ""
+}
+
+// cell is the value of a row under a heading; empty where there is no such column. Columns behind
+// the thread's name, which may hold commas, are counted from the end.
+func (r *sampleReader) cell(f []string, heading string) string {
+	i := slices.Index(r.columns, heading)
+	if i < 0 {
+		return ""
+	}
+	if i > slices.Index(r.columns, "COMM") {
+		i += len(f) - len(r.columns)
+	}
+	return f[i]
 }
 
 // maxAge bounds how long a call may have lasted; what is above is a number that was never set.
@@ -139,16 +146,7 @@ func (r *sampleReader) readBPF(line string) (s Sample, reason string) {
 	if len(f) < len(r.columns) {
 		return s, fmt.Sprintf("%d columns, the header has %d", len(f), len(r.columns))
 	}
-	column := func(name string) string {
-		i := slices.Index(r.columns, name)
-		if i < 0 {
-			return ""
-		}
-		if i > slices.Index(r.columns, "COMM") { // counted from the end
-			i += len(f) - len(r.columns)
-		}
-		return f[i]
-	}
+	column := func(name string) string { return r.cell(f, name) }
 	var n int
 	if s.Time, n = stamp.ISO([]byte(f[0])); n == 0 || !isPID(column("TID")) {
 		return s, fmt.Sprintf("no time and id: %.40q", line)
@@ -209,17 +207,4 @@ func quotedFields(line string) (f []string) {
 		}
 		line = after
 	}
-}
-
-// longStateLetter is the letter of ps for a state as xcapture 3 spells it. A Q or M behind it is
-// about queues.
-func longStateLetter(s string) string {
-	for _, word := range [...]struct{ name, letter string }{
-		{"RUN", "R"}, {"SLEEP", "S"}, {"DISK", "D"}, {"STOPPED", "T"}, {"DEAD", "X"}, {"WAKING", "W"}, {"IDLE", "I"}, {"NEW", "N"}, {"0x8", "t"},
-	} {
-		if strings.HasPrefix(s, word.name) {
-			return word.letter
-		}
-	}
-	return stateLetter(s)
 }

@@ -1,7 +1,6 @@
 package snapshots
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -117,7 +116,7 @@ const (
 
 // SniffCollected knows them by the first line.
 func SniffCollected(head []byte) float64 {
-	if bytes.HasPrefix(head, []byte(bundleHead)) || bytes.HasPrefix(head, []byte(rpcHead)) {
+	if lines.StartsWith(head, bundleHead, rpcHead) {
 		return 1
 	}
 	return 0

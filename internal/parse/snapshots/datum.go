@@ -4,8 +4,8 @@ package snapshots
 
 import (
 	"bytes"
-	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
@@ -57,48 +57,33 @@ const maxDocument = 64 << 20
 // records.
 func lineData(in lines.Input, row func(line []byte) (e Datum, ok bool)) iter.Seq2[Datum, error] {
 	return func(yield func(Datum, error) bool) {
-		src := lines.NewReader(in.R, in.Stats)
 		log := logs.NewInterspersed(in.Path, func(rec event.Record, err error) bool {
 			if err != nil {
 				return yield(Datum{}, err)
 			}
 			return yield(Datum{Pos: rec.Pos, Lines: rec.Lines, Raw: rec.Raw, Log: &rec}, nil)
 		})
-		for src.NextFilled() {
-			b, pos := src.Line.Bytes, event.Pos{File: in.Path, Line: src.Line.N}
-			if err := src.Line.CutSkip(in.Path); err != nil && !yield(Datum{}, err) {
-				return
-			}
+		lines.ReadFilled(in, yield, func(b []byte, pos event.Pos) bool {
 			if lines.IsNoise(b) {
-				if !yield(Datum{}, &event.Skip{Pos: pos, Lines: 1, Reason: fmt.Sprintf("not text: %.40q", b)}) {
-					return
-				}
-				continue
+				return yield(Datum{}, in.Skip(pos.Line, 1, "not text: %.40q", b))
 			}
 			if log.Wants(b) {
-				if !log.Read(lines.Line{N: src.Line.N, Bytes: b}) {
-					return
-				}
-				continue
+				return log.Read(lines.Line{N: pos.Line, Bytes: b})
 			}
+			raw := lines.Clip(b)
 			e, ok := row(b)
-			e.Pos, e.Lines, e.Raw = pos, 1, lines.Clip(b)
 			if !ok {
-				e = Datum{Pos: pos, Lines: 1, Raw: e.Raw, Text: e.Raw}
+				e = Datum{Text: raw}
 			}
-			if !yield(e, nil) {
-				return
-			}
-		}
-		if log.End() && src.Err != nil {
-			yield(Datum{}, src.Err)
-		}
+			e.Pos, e.Lines, e.Raw = pos, 1, raw
+			return yield(e, nil)
+		}, log.End)
 	}
 }
 
 // document is a file held as a whole, and where its lines begin.
 type document struct {
-	path   string
+	lines.Input
 	text   []byte
 	starts []int // offsets of the lines
 	lost   int   // lines behind maxDocument that are not blank
@@ -122,12 +107,12 @@ func documentData(in lines.Input, walk func(d *document, yield func(Datum, error
 
 // readDocument reads the file; it returns false when the consumer has had enough.
 func readDocument(in lines.Input, yield func(Datum, error) bool) (d document, ok bool) {
-	d.path = in.Path
+	d.Input = in
 	src := lines.NewReader(in.R, in.Stats)
 	for src.Next() {
 		line := src.Line
 		blank := lines.IsBlank(line.Bytes) && line.Cut == 0
-		if err := line.CutSkip(in.Path); err != nil && !yield(Datum{}, err) {
+		if err := in.CutSkip(line); err != nil && !yield(Datum{}, err) {
 			return d, false
 		}
 		if len(d.text)+len(line.Bytes) >= maxDocument || d.lost > 0 {
@@ -146,17 +131,13 @@ func readDocument(in lines.Input, yield func(Datum, error) bool) (d document, ok
 	return d, true
 }
 
+// posOf is the place of a line.
+func (d *document) posOf(line int) event.Pos { return event.Pos{File: d.Path, Line: line} }
+
 // lineAt is the number of the line that holds the byte at off.
 func (d *document) lineAt(off int) int {
-	low, high := 0, len(d.starts)
-	for low < high {
-		if mid := (low + high) / 2; d.starts[mid] <= off {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	return max(low, 1)
+	n, _ := slices.BinarySearch(d.starts, off+1)
+	return max(n, 1)
 }
 
 // lineBytes are those of line n, without its end.
@@ -188,14 +169,11 @@ func (d *document) quoteLine(n, from, to int) string {
 
 // yieldAccount accounts for the document: skipped lines of it were named before.
 func (d *document) yieldAccount(skipped int, yield func(Datum, error) bool) {
-	if n := d.used - skipped; n > 0 && !yield(Datum{Pos: event.Pos{File: d.path, Line: 1}, Lines: n}, nil) {
+	if n := d.used - skipped; n > 0 && !yield(Datum{Pos: d.posOf(1), Lines: n}, nil) {
 		return
 	}
-	if d.lost > 0 {
-		skip := &event.Skip{Pos: event.Pos{File: d.path, Line: len(d.starts) + 1}, Lines: d.lost, Reason: fmt.Sprintf("the document is longer than %d bytes", maxDocument)}
-		if !yield(Datum{}, skip) {
-			return
-		}
+	if d.lost > 0 && !yield(Datum{}, d.Skip(len(d.starts)+1, d.lost, "the document is longer than %d bytes", maxDocument)) {
+		return
 	}
 	if d.err != nil {
 		yield(Datum{}, d.err)

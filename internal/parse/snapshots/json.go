@@ -8,8 +8,8 @@ import (
 	"io"
 	"iter"
 	"strconv"
+	"strings"
 
-	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/logs"
 )
@@ -22,139 +22,107 @@ func ReadJSON(in lines.Input) iter.Seq2[Datum, error] {
 	return documentData(in, walkJSON)
 }
 
-// level is one table or list that is open while a document is walked.
-type level struct {
-	list bool
-	n    int // elements so far
-	key  bool
-}
-
 // maxNesting bounds the depth of a document. Kubernetes objects stay below 30.
 const maxNesting = 100
 
-// jsonWalk is the state of a walk over the tokens of a document.
+// jsonWalk is the state of a walk over the values of a document.
 type jsonWalk struct {
 	*document
 	*json.Decoder
-	open  []level
+	yield func(Datum, error) bool
 	path  []string
 	doc   int
-	keyAt int // where the last key begins
+	start int  // where the key of the current value begins, or the value where it has none
+	ended bool // yield was false
 }
 
 // walkJSON yields every scalar of the document.
 func walkJSON(d *document, yield func(Datum, error) bool) (skipped int, ok bool) {
-	w := jsonWalk{document: d, Decoder: json.NewDecoder(bytes.NewReader(d.text))}
+	w := jsonWalk{document: d, Decoder: json.NewDecoder(bytes.NewReader(d.text)), yield: yield}
 	w.UseNumber()
-	for {
-		before := int(w.InputOffset())
-		t, err := w.Token()
-		if errors.Is(err, io.EOF) && len(w.open) == 0 {
+	for ; ; w.doc++ {
+		t, err := w.readToken()
+		if errors.Is(err, io.EOF) {
 			return 0, true
 		}
-		if err == nil && len(w.open) > maxNesting {
-			err = fmt.Errorf("nested deeper than %d", maxNesting)
+		if err == nil {
+			err = w.walkValue(t)
 		}
-		if err != nil {
-			return w.loseRest(err, yield)
-		}
-		if !w.takeToken(t, before, yield) {
+		switch {
+		case w.ended:
 			return 0, false
+		case err != nil:
+			return w.loseRest(err)
 		}
 	}
 }
 
+// readToken reads a token that a value, or its key, begins with.
+func (w *jsonWalk) readToken() (json.Token, error) {
+	w.start = int(w.InputOffset())
+	for w.start < len(w.text) && bytes.IndexByte([]byte(" \t\r\n,:"), w.text[w.start]) >= 0 {
+		w.start++
+	}
+	return w.Token()
+}
+
+// walkValue yields the scalars of the value that t begins; an empty list or table is one.
+func (w *jsonWalk) walkValue(t json.Token) (err error) {
+	open, nested := t.(json.Delim)
+	if !nested {
+		return w.yieldValue(t)
+	}
+	if len(w.path) >= maxNesting {
+		return fmt.Errorf("nested deeper than %d", maxNesting)
+	}
+	n := 0
+	for ; w.More(); n++ {
+		if t, err = w.readToken(); err != nil {
+			return err
+		}
+		key := strconv.Itoa(n)
+		if open == '{' {
+			key = t.(string) // the decoder takes nothing else for a key
+			if t, err = w.Token(); err != nil {
+				return err
+			}
+		}
+		w.path = append(w.path, key)
+		if err = w.walkValue(t); err != nil || w.ended {
+			return err
+		}
+		w.path = w.path[:len(w.path)-1]
+	}
+	if t, err = w.Token(); err != nil || n > 0 {
+		return err
+	}
+	return w.yieldValue(string(open) + t.(json.Delim).String())
+}
+
+// yieldValue yields a scalar.
+func (w *jsonWalk) yieldValue(value json.Token) error {
+	if value == nil {
+		value = "null"
+	}
+	at := min(w.start, max(len(w.text)-1, 0))
+	n := w.lineAt(at)
+	raw := w.quoteLine(n, at, int(w.InputOffset()))
+	w.ended = !w.yield(Datum{Pos: w.posOf(n), Doc: w.doc, Path: w.path, Value: fmt.Sprint(value), Raw: raw}, nil)
+	return nil
+}
+
 // loseRest names the rest of the document from the line on that cannot be read.
-func (w *jsonWalk) loseRest(err error, yield func(Datum, error) bool) (skipped int, ok bool) {
+func (w *jsonWalk) loseRest(err error) (skipped int, ok bool) {
 	at := int(w.InputOffset())
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		at = int(syntax.Offset)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		skip := &event.Skip{Pos: event.Pos{File: w.document.path, Line: max(len(w.starts), 1)}, Reason: "the document is cut: JSON ends inside a value"}
-		return 0, yield(Datum{}, skip)
+		return 0, w.yield(Datum{}, w.Skip(max(len(w.starts), 1), 0, "the document is cut: JSON ends inside a value"))
 	}
 	n := w.lineAt(min(at, max(len(w.text)-1, 0)))
 	skipped = w.countFilled(n, len(w.starts))
-	return skipped, yield(Datum{}, &event.Skip{Pos: event.Pos{File: w.document.path, Line: n}, Lines: skipped, Reason: fmt.Sprintf("not JSON from here on: %.200s", err)})
-}
-
-// takeToken takes one token; before is where the one before it ended.
-func (w *jsonWalk) takeToken(t json.Token, before int, yield func(Datum, error) bool) bool {
-	if d, ok := t.(json.Delim); ok && (d == '}' || d == ']') {
-		return w.closeLevel(yield)
-	}
-	if n := len(w.open); n > 0 && !w.open[n-1].list && !w.open[n-1].key {
-		w.path = append(w.path, t.(string)) // the decoder takes nothing else for a key
-		w.open[n-1].key = true
-		w.keyAt = w.skipTo(before)
-		return true
-	}
-	if n := len(w.open); n > 0 && w.open[n-1].list {
-		w.path = append(w.path, strconv.Itoa(w.open[n-1].n))
-		w.keyAt = w.skipTo(before)
-	}
-	value := ""
-	switch t := t.(type) {
-	case json.Delim:
-		w.open = append(w.open, level{list: t == '['})
-		return true
-	case string:
-		value = t
-	case nil:
-		value = "null"
-	default:
-		value = fmt.Sprint(t)
-	}
-	if len(w.open) == 0 {
-		w.keyAt = w.skipTo(before)
-	}
-	return w.yieldValue(value, yield) && w.endValue()
-}
-
-// skipTo is the first byte from off on that is no white space, comma or colon.
-func (w *jsonWalk) skipTo(off int) int {
-	for off < len(w.text) && bytes.IndexByte([]byte(" \t\r\n,:"), w.text[off]) >= 0 {
-		off++
-	}
-	return off
-}
-
-func (w *jsonWalk) yieldValue(value string, yield func(Datum, error) bool) bool {
-	at := min(w.keyAt, max(len(w.text)-1, 0))
-	n := w.lineAt(at)
-	e := Datum{Pos: event.Pos{File: w.document.path, Line: n}, Doc: w.doc, Path: w.path, Value: value}
-	e.Raw = w.quoteLine(n, at, int(w.InputOffset()))
-	return yield(e, nil)
-}
-
-// endValue is called behind a value: its key is done, the list has one element more.
-func (w *jsonWalk) endValue() bool {
-	n := len(w.open)
-	if n == 0 {
-		w.doc++
-		return true
-	}
-	w.path = w.path[:len(w.path)-1]
-	w.open[n-1].n++
-	w.open[n-1].key = false
-	return true
-}
-
-// closeLevel ends a table or a list; an empty one is a value.
-func (w *jsonWalk) closeLevel(yield func(Datum, error) bool) bool {
-	last := w.open[len(w.open)-1]
-	w.open = w.open[:len(w.open)-1]
-	if last.n == 0 {
-		value := "{}"
-		if last.list {
-			value = "[]"
-		}
-		if !w.yieldValue(value, yield) {
-			return false
-		}
-	}
-	return w.endValue()
+	return skipped, w.yield(Datum{}, w.Skip(n, skipped, "not JSON from here on: %.200s", err))
 }
 
 // SniffJSON knows a JSON document. Lines of JSON are a log.
@@ -167,19 +135,17 @@ func SniffJSON(head []byte) float64 {
 	if len(bytes.TrimSpace(rest)) == 0 {
 		return oneLineJSON(first)
 	}
-	all, good := 0, 0
-	for line := range lines.OfHead(head) {
-		all++
+	n := 0
+	return lines.Share(head, func(line []byte) lines.Sign {
+		n++
+		starts := "}]"
 		inner := bytes.TrimLeft(line, " \t")
-		outer := len(inner) == len(line)
-		switch {
-		case outer && all == 1 && len(bytes.TrimSpace(line)) <= 2, bytes.IndexByte([]byte("}]"), inner[0]) >= 0:
-			good++
-		case !outer && bytes.IndexByte([]byte(`"{[-0123456789tfn`), inner[0]) >= 0:
-			good++
+		if len(inner) < len(line) {
+			starts = `}]"{[-0123456789tfn`
 		}
-	}
-	return float64(good) / float64(all)
+		begins := n == 1 && len(bytes.TrimSpace(line)) <= 2
+		return lines.SignIf(begins || strings.IndexByte(starts, inner[0]) >= 0, lines.Proves)
+	})
 }
 
 // oneLineJSON knows documents without line breaks by a name that logs do not have.

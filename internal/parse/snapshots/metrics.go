@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"regexp"
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
@@ -44,7 +45,7 @@ func ReadMetrics(in lines.Input) iter.Seq2[Datum, error] {
 	return func(yield func(Datum, error) bool) {
 		for e, err := range rows {
 			if err == nil && broken != "" && e.Text != "" {
-				e, err = Datum{}, &event.Skip{Pos: e.Pos, Lines: e.Lines, Reason: fmt.Sprintf("not a metric: %.200q", broken)}
+				e, err = Datum{}, in.Skip(e.Pos.Line, e.Lines, "not a metric: %.200q", broken)
 			}
 			broken = ""
 			if !yield(e, err) {
@@ -70,24 +71,20 @@ func metricDatum(name string, f *dto.MetricFamily) (Datum, bool) {
 // SniffMetrics wants a comment with a type, or samples of programs that are known, and nothing
 // else.
 func SniffMetrics(head []byte) float64 {
-	all, good, sure := 0, 0, false
-	for line := range lines.OfHead(head) {
-		all++
-		if bytes.HasPrefix(line, []byte("# HELP ")) || bytes.HasPrefix(line, []byte("# TYPE ")) {
-			sure = true
-			good++
-			continue
+	return lines.Share(head, func(line []byte) lines.Sign {
+		if lines.StartsWith(line, "# HELP ", "# TYPE ") {
+			return lines.Proves
 		}
-		name := line[:len(line)-len(bytes.TrimLeft(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:"))]
-		rest := line[len(name):]
-		if len(name) == 0 || len(rest) < 2 || rest[0] != '{' && rest[0] != ' ' || !isNumber(line[bytes.LastIndexByte(line, ' ')+1:]) {
-			continue
+		m := sampleStart.FindSubmatch(line[:min(len(line), 256)])
+		switch {
+		case m == nil || !isNumber(line[bytes.LastIndexByte(line, ' ')+1:]):
+			return lines.Foreign
+		case len(m[1]) > 0:
+			return lines.Proves
 		}
-		good++
-		sure = sure || bytes.HasPrefix(name, []byte("kubelet_")) || bytes.HasPrefix(name, []byte("containerd_")) || bytes.HasPrefix(name, []byte("node_"))
-	}
-	if !sure {
-		return 0
-	}
-	return float64(good) / float64(all)
+		return lines.Fits
+	})
 }
+
+// sampleStart is the name of a metric and what follows it: 1 the program, where it is known.
+var sampleStart = regexp.MustCompile(`^(kubelet_|containerd_|node_)?[a-zA-Z0-9_:]+[{ ].`)

@@ -3,7 +3,7 @@ package snapshots
 import (
 	"bytes"
 	"iter"
-	"strconv"
+	"regexp"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -24,16 +24,21 @@ func ReadMounts(in lines.Input) iter.Seq2[Datum, error] {
 		if !ok {
 			return Datum{}, false
 		}
-		return Datum{Path: []string{target}, Fields: []event.Pair{{Key: "source", Value: source}, {Key: "fstype", Value: fstype}, {Key: "options", Value: options}}}, true
+		fields := []event.Pair{{Key: "source", Value: source}, {Key: "fstype", Value: fstype}, {Key: "options", Value: options}}
+		return Datum{Path: []string{target}, Fields: fields}, true
 	})
 }
 
+// mountedOn is a line of mount(8): 1 the source, 2 the target, 3 the type, 4 the options.
+var mountedOn = regexp.MustCompile(`^(.*?) on (.*) type ([^ ]+)(?: \((.*?)\)?)? *$`)
+
 func readMountLine(line string) (source, target, fstype, options string, ok bool) {
-	if rest, found := strings.CutSuffix(strings.TrimRight(line, " "), ")"); found || strings.Contains(line, " type ") {
-		source, rest, found = strings.Cut(rest, " on ")
-		target, rest, ok = cutLast(rest, " type ")
-		fstype, options, _ = strings.Cut(rest, " (")
-		return source, target, fstype, options, found && ok && fstype != "" && !strings.Contains(fstype, " ")
+	if strings.HasSuffix(strings.TrimRight(line, " "), ")") || strings.Contains(line, " type ") {
+		m := mountedOn.FindStringSubmatch(line)
+		if m == nil {
+			return "", "", "", "", false
+		}
+		return m[1], m[2], m[3], m[4], true
 	}
 	f := strings.Fields(line)
 	for i := 6; i+3 <= len(f); i++ { // behind a number of optional fields
@@ -42,42 +47,18 @@ func readMountLine(line string) (source, target, fstype, options string, ok bool
 			if i+3 < len(f) {
 				super = "," + f[i+3]
 			}
-			return unescapeMount(f[i+2]), unescapeMount(f[4]), f[i+1], f[5] + super, true
+			return mountEscapes.Replace(f[i+2]), mountEscapes.Replace(f[4]), f[i+1], f[5] + super, true
 		}
 	}
 	if len(f) == 6 && f[1][0] == '/' && isNumber([]byte(f[4])) && isNumber([]byte(f[5])) && strings.HasPrefix(f[3], "r") {
-		return unescapeMount(f[0]), unescapeMount(f[1]), f[2], f[3], true
+		return mountEscapes.Replace(f[0]), mountEscapes.Replace(f[1]), f[2], f[3], true
 	}
 	return "", "", "", "", false
 }
 
-func cutLast(s, sep string) (before, after string, ok bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
-}
-
-// unescapeMount undoes \040 and its like, which seq_path writes for blanks, tabs, newlines and
-// backslashes.
-func unescapeMount(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+4 <= len(s) {
-			if v, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(v))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
+// mountEscapes undoes what the kernel writes for bytes that would split a field (mangle in
+// fs/proc_namespace.c).
+var mountEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`, `\043`, "#")
 
 // IsMount is strict for the sake of sniffing: prose has " on " and " type ", too.
 func IsMount(line []byte) bool {

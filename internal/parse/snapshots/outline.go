@@ -108,24 +108,20 @@ var outlineNames = []string{
 
 // SniffOutline wants one of outlineNames.
 func SniffOutline(head []byte) float64 {
-	all, good, known := 0, 0, false
 	var o outline
-	for line := range lines.OfHead(head) {
-		all++
-		text := bytes.TrimLeft(line, " \t")
-		for _, name := range outlineNames {
-			known = known || bytes.HasPrefix(text, []byte(name))
-		}
+	return lines.Share(head, func(line []byte) lines.Sign {
 		if logs.HasHeader(line) || bytes.HasPrefix(line, []byte("goroutine ")) {
-			continue
+			return lines.Foreign
 		}
+		text := bytes.TrimLeft(line, " \t")
 		_, ok := o.readLine(string(line))
-		if _, value, pair := bytes.Cut(text, []byte{':'}); ok && (o.columns != nil || pair && (len(value) == 0 || value[0] == ' ' || value[0] == '\t')) {
-			good++ // what stands in a section without a name may be anything
+		_, value, pair := bytes.Cut(text, []byte{':'})
+		switch {
+		case lines.StartsWith(text, outlineNames...):
+			return lines.Proves
+		case ok && (o.columns != nil || pair && (len(value) == 0 || value[0] == ' ' || value[0] == '\t')):
+			return lines.Fits // what stands in a section without a name may be anything
 		}
-	}
-	if !known {
-		return 0
-	}
-	return float64(good) / float64(all)
+		return lines.Foreign
+	})
 }

@@ -2,6 +2,7 @@ package snapshots
 
 import (
 	"iter"
+	"regexp"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
@@ -20,19 +21,22 @@ func ReadPackages(in lines.Input) iter.Seq2[Datum, error] {
 		name, version, ok := readPackageLine(text)
 		if !ok {
 			// The five lines that dpkg -l prints above its table.
-			return Datum{}, strings.HasPrefix(text, "Desired=") || strings.HasPrefix(text, "| ") || strings.HasPrefix(text, "|/ ") || strings.HasPrefix(text, "||/") || strings.HasPrefix(text, "+++-")
+			return Datum{}, lines.StartsWith(text, "Desired=", "| ", "|/ ", "||/", "+++-")
 		}
 		return Datum{Path: []string{name}, Value: version}, true
 	})
 }
 
+// dpkgLine is a row of dpkg -l: 1 the name, without the architecture of "libc6:amd64", 2 the
+// version.
+var dpkgLine = regexp.MustCompile(`^[uihrp][ncHUFWti] +([^\s\d][^\s:]*)\S* +(\d\S*) +\S`)
+
 func readPackageLine(line string) (name, version string, ok bool) {
+	if m := dpkgLine.FindStringSubmatch(line); m != nil {
+		return m[1], m[2], true
+	}
 	f := strings.Fields(line)
-	switch {
-	case len(f) >= 4 && len(f[0]) == 2 && strings.Contains("uihrp", f[0][:1]) && strings.Contains("ncHUFWti", f[0][1:]) && !lines.IsDigit(f[1][0]) && lines.IsDigit(f[2][0]):
-		name, _, _ = strings.Cut(f[1], ":") // libc6:amd64
-		return name, f[2], true
-	case len(f) == 0:
+	if len(f) == 0 {
 		return "", "", false
 	}
 	i := strings.LastIndexByte(f[0], '.')
@@ -57,18 +61,11 @@ func readPackageLine(line string) (name, version string, ok bool) {
 
 // SniffPackages is the share of lines that name a package and its version.
 func SniffPackages(head []byte) float64 {
-	all, good := 0, 0
-	for line := range lines.OfHead(head) {
-		if strings.HasPrefix(string(line), "Desired=") || strings.Contains("|+", string(line[:1])) {
-			continue // above the table of dpkg -l
+	return lines.Share(head, func(line []byte) lines.Sign {
+		if lines.StartsWith(line, "Desired=", "|", "+") {
+			return lines.Silent // above the table of dpkg -l
 		}
-		all++
-		if _, _, ok := readPackageLine(string(line)); ok {
-			good++
-		}
-	}
-	if all == 0 {
-		return 0
-	}
-	return float64(good) / float64(all)
+		_, _, ok := readPackageLine(string(line))
+		return lines.SignIf(ok, lines.Proves)
+	})
 }

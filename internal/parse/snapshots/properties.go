@@ -1,7 +1,6 @@
 package snapshots
 
 import (
-	"bytes"
 	"iter"
 	"strings"
 
@@ -47,7 +46,7 @@ func (p *properties) readLine(line []byte) (Datum, bool) {
 	}
 	name, value, ok := strings.Cut(body, "=")
 	name = strings.TrimSpace(strings.TrimPrefix(name, "export "))
-	if !ok || !isName(name) {
+	if !ok || !isName(name, "./") {
 		p.more, p.last = false, ""
 		return Datum{}, false
 	}
@@ -77,18 +76,16 @@ func withoutQuotes(s string) string {
 	return s
 }
 
-func isName(s string) bool {
-	for i := range len(s) {
-		if !isKeyByte(s[i]) && s[i] != '.' && s[i] != '/' {
-			return false
-		}
-	}
-	return s != ""
+// isName says that s is of letters, digits, _ and -, and of the bytes of others.
+func isName(s, others string) bool {
+	const usual = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+	return s != "" && strings.Trim(s, usual+others) == ""
 }
 
 // propertyNames are those by which a file is known.
 var propertyNames = []string{
-	"PRETTY_NAME=", "VERSION_ID=", "ActiveState=", "MainPID=", "NRestarts=", "TasksCurrent=", "ExecStart=", "KUBELET_", "DOCKER_OPTS=", "DOCKER_NETWORK_OPTIONS=",
+	"PRETTY_NAME=", "VERSION_ID=", "ActiveState=", "MainPID=", "NRestarts=", "TasksCurrent=", "ExecStart=",
+	"KUBELET_", "DOCKER_OPTS=", "DOCKER_NETWORK_OPTIONS=",
 	"kernel.pid_max ", "kernel.pid_max=", "kernel.threads-max ", "kernel.threads-max=",
 	"NNames=", "NInstalledJobs=",
 }
@@ -96,18 +93,11 @@ var propertyNames = []string{
 // SniffProperties wants one of propertyNames.
 func SniffProperties(head []byte) float64 {
 	var p properties
-	all, good, known := 0, 0, false
-	for line := range lines.OfHead(head) {
-		all++
-		for _, name := range propertyNames {
-			known = known || bytes.HasPrefix(line, []byte(name))
+	return lines.Share(head, func(line []byte) lines.Sign {
+		_, ok := p.readLine(line)
+		if ok && lines.StartsWith(line, propertyNames...) {
+			return lines.Proves
 		}
-		if _, ok := p.readLine(line); ok {
-			good++
-		}
-	}
-	if !known {
-		return 0
-	}
-	return float64(good) / float64(all)
+		return lines.SignIf(ok, lines.Fits)
+	})
 }

@@ -22,9 +22,8 @@ import (
 func ReadTable(in lines.Input) iter.Seq2[Datum, error] {
 	var t table
 	return lineData(in, func(line []byte) (Datum, bool) {
-		if kind, columns := readTableHead(line); kind != noListing {
-			t = table{kind: kind, columns: columns}
-			return Datum{Path: []string{tableHeader}, Value: kind.String()}, true
+		if t.readHead(line) {
+			return Datum{Path: []string{tableHeader}, Value: t.kind.String()}, true
 		}
 		fields, ok := t.splitRow(string(line))
 		return Datum{Fields: fields}, ok
@@ -91,6 +90,15 @@ var idColumns = []string{"PID", "TGID", "TID", "SPID", "LWP"}
 
 // foreignColumns are what ps has not: of xcapture, lsof, lslocks and lsns, iotop, in this order.
 var foreignColumns = []string{"SYSCALL", "FD", "TYPE", "DISK"}
+
+// readHead makes t the table that begins with a line; it is false where none does.
+func (t *table) readHead(line []byte) bool {
+	kind, columns := readTableHead(line)
+	if kind != noListing {
+		*t = table{kind: kind, columns: columns}
+	}
+	return kind != noListing
+}
 
 // readTableHead says which table begins with a line, if any does.
 func readTableHead(line []byte) (tableKind, []column) {
@@ -314,20 +322,13 @@ func timeLength(s string) int {
 // SniffTable wants a header, and rows below it.
 func SniffTable(head []byte) float64 {
 	var t table
-	all, good := 0, 0
-	for line := range lines.OfHead(head) {
-		all++
-		if kind, columns := readTableHead(line); kind != noListing {
-			t = table{kind: kind, columns: columns}
-			good++
-		} else if _, ok := t.splitRow(string(line)); ok {
-			good++
+	return lines.Share(head, func(line []byte) lines.Sign {
+		if t.readHead(line) {
+			return lines.Proves
 		}
-	}
-	if t.kind == noListing {
-		return 0
-	}
-	return float64(good) / float64(all)
+		_, ok := t.splitRow(string(line))
+		return lines.SignIf(ok, lines.Fits)
+	})
 }
 
 // isNumber reads 12, 1.5e+06, NaN, +Inf.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/pelletier/go-toml/v2/unstable"
 
-	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
@@ -78,7 +77,7 @@ func (w *tomlWalk) loseLine(at int, err error) bool {
 		return true
 	}
 	w.skipped++
-	return w.yield(Datum{}, &event.Skip{Pos: event.Pos{File: w.path, Line: n}, Lines: 1, Reason: fmt.Sprintf("not TOML: %.100s: %.60q", err, line)})
+	return w.yield(Datum{}, w.Skip(n, 1, "not TOML: %.100s: %.60q", err, line))
 }
 
 // keyOffset is where the key of an expression stands in the document.
@@ -143,36 +142,36 @@ func (w *tomlWalk) yieldValue(line int, path []string, v *unstable.Node) bool {
 }
 
 func (w *tomlWalk) yieldScalar(line int, path []string, value string) bool {
-	e := Datum{Pos: event.Pos{File: w.path, Line: line}, Path: path, Value: value, Raw: w.quoteLine(line, w.starts[line-1], len(w.text))}
+	e := Datum{Pos: w.posOf(line), Path: path, Value: value, Raw: w.quoteLine(line, w.starts[line-1], len(w.text))}
 	return w.yield(e, nil)
 }
 
 // SniffTOML wants values as TOML types them: a shell's assignments, an INI file's and a note's are
 // not. Comments do not count, for half of /etc is comments.
 func SniffTOML(head []byte) float64 {
-	all, good, typed, inside := 0, 0, 0, false
-	for line := range lines.OfHead(head) {
+	inside := false // a list of several lines
+	share := lines.Share(head, func(line []byte) lines.Sign {
 		line = bytes.TrimSpace(line)
-		if line[0] == '#' && !inside {
-			continue
-		}
-		all++
 		key, value, isPair := bytes.Cut(line, []byte{'='})
+		value = bytes.TrimSpace(value)
 		switch {
-		case inside, isTOMLTable(line):
-			good++
-			inside = inside && !bytes.HasSuffix(line, []byte{']'})
-		case isPair && isTOMLKey(key) && isTOMLValue(bytes.TrimSpace(value)):
-			good++
-			typed++
-			value = bytes.TrimSpace(value)
+		case inside:
+			inside = !bytes.HasSuffix(line, []byte{']'})
+			return lines.Fits
+		case line[0] == '#':
+			return lines.Silent
+		case isTOMLTable(line):
+			return lines.Fits
+		case isPair && isTOMLKey(key) && isTOMLValue(value):
 			inside = value[0] == '[' && !bytes.ContainsRune(value, ']')
+			return lines.Proves
 		}
-	}
-	if typed == 0 || float64(good) < minTOML*float64(all) {
+		return lines.Foreign
+	})
+	if share < minTOML {
 		return 0
 	}
-	return float64(good) / float64(all)
+	return share
 }
 
 // minTOML is the share of lines that a file of TOML must understand: a shell script with
@@ -183,27 +182,15 @@ func isTOMLTable(line []byte) bool {
 	line, _, _ = bytes.Cut(line, []byte(" #"))
 	line = bytes.TrimSpace(line)
 	n := len(line)
-	return n > 2 && line[0] == '[' && line[n-1] == ']' && !bytes.ContainsAny(line, " ,:") && (isKeyByte(line[1]) || bytes.IndexByte([]byte("\"'["), line[1]) >= 0)
-}
-
-func isKeyByte(c byte) bool {
-	return lines.IsDigit(c) || c|0x20-'a' < 26 || c == '_' || c == '-'
+	return n > 2 && line[0] == '[' && line[n-1] == ']' && !bytes.ContainsAny(line, " ,:") && isName(string(line[1:2]), "\"'[")
 }
 
 func isTOMLKey(key []byte) bool {
 	key = bytes.TrimSpace(key)
-	if len(key) == 0 {
-		return false
-	}
-	if key[0] == '"' || key[0] == '\'' {
+	if len(key) > 0 && (key[0] == '"' || key[0] == '\'') {
 		return key[len(key)-1] == key[0]
 	}
-	for _, c := range key {
-		if !isKeyByte(c) && c != '.' {
-			return false
-		}
-	}
-	return true
+	return isName(string(key), ".")
 }
 
 func isTOMLValue(value []byte) bool {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -67,7 +68,7 @@ func pathEnd(text string) int {
 func readValueLine(file, text string) Datum {
 	e := Datum{Path: []string{file}, Value: text}
 	name, rest, ok := strings.Cut(text, " ")
-	if colon, after, found := strings.Cut(text, ":"); found && isName(strings.TrimSpace(colon)) {
+	if colon, after, found := strings.Cut(text, ":"); found && isName(strings.TrimSpace(colon), "./") {
 		name, rest, ok = strings.TrimSpace(colon), after, true
 	} else if tab, after, found := strings.Cut(text, "\t"); found && !strings.Contains(tab, " ") {
 		name, rest, ok = tab, after, true
@@ -91,13 +92,14 @@ var valueFiles = []string{
 
 // IsValueFile says that a file is one of those by its name.
 func IsValueFile(file string) bool {
-	base := path.Base(file)
-	for _, name := range valueFiles {
-		if base == name && (name == "date" || len(name) > 6 || strings.Contains(file, "pressure/") || name == "cgroups") || base == name+".txt" && (name == "date" || len(name) > 6) {
-			return true
-		}
+	name, isText := strings.CutSuffix(path.Base(file), ".txt")
+	switch {
+	case !slices.Contains(valueFiles, name):
+		return false
+	case name == "date" || len(name) > 6: // no other program calls its file so
+		return true
 	}
-	return false
+	return !isText && strings.Contains(file, "pressure/")
 }
 
 // isNodeFile says that a line names a file of /proc that is about the node; what is about one
@@ -117,13 +119,10 @@ func SniffValues(head []byte) float64 {
 			short++
 		}
 		switch {
-		case bytes.HasPrefix(line, []byte("MemTotal:")), bytes.HasPrefix(line, []byte("#subsys_name")):
-			known = true
-			good++
-		case bytes.HasPrefix(line, []byte("some avg10=")), bytes.HasPrefix(line, []byte("full avg10=")),
-			bytes.HasPrefix(line, []byte("Node ")) && bytes.Contains(line, []byte(", zone ")),
-			isNodeFile(line, "==> /proc/"), bytes.HasPrefix(line, []byte("==> /sys/")),
-			(bytes.HasPrefix(line, []byte("/sys/fs/cgroup/")) || isNodeFile(line, "/proc/")) && bytes.IndexByte(line[:pathEnd(string(line))], ':') > 0:
+		case lines.StartsWith(line, "MemTotal:", "#subsys_name", "some avg10=", "full avg10=", "==> /sys/"),
+			lines.StartsWith(line, "Node ") && bytes.Contains(line, []byte(", zone ")), isNodeFile(line, "==> /proc/"),
+			(lines.StartsWith(line, "/sys/fs/cgroup/") || isNodeFile(line, "/proc/")) &&
+				bytes.IndexByte(line[:pathEnd(string(line))], ':') > 0:
 			known = true
 			good++
 		case known && (short == all || len(readValueLine("", string(line)).Path) == 2):

@@ -10,7 +10,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
@@ -94,8 +93,7 @@ func (w *yamlWalk) readPiece(from, to int) bool {
 		n := w.countFilled(from, to)
 		w.skipped += n
 		what, _, _ := strings.Cut(err.Error(), "\n")
-		reason := fmt.Sprintf("not YAML: %.100s: %.60q", what, w.lineBytes(from))
-		return w.yield(Datum{}, &event.Skip{Pos: event.Pos{File: w.document.path, Line: from}, Lines: n, Reason: reason})
+		return w.yield(Datum{}, w.Skip(from, n, "not YAML: %.100s: %.60q", what, w.lineBytes(from)))
 	}
 	for _, doc := range file.Docs {
 		if !w.readTop(doc.Body) {
@@ -222,26 +220,22 @@ func (w *yamlWalk) yieldScalar(n ast.Node, value string) bool {
 	if t := n.GetToken(); t != nil && t.Position != nil && t.Position.Line > 0 {
 		line = min(w.first+t.Position.Line-1, len(w.starts))
 	}
-	e := Datum{Pos: event.Pos{File: w.document.path, Line: line}, Doc: w.doc, Path: w.path, Value: value}
+	e := Datum{Pos: w.posOf(line), Doc: w.doc, Path: w.path, Value: value}
 	e.Raw = lines.Clip(w.lineBytes(line))
 	return w.yield(e, nil)
 }
 
 // SniffYAML knows Kubernetes' objects by the keys that all of them have.
 func SniffYAML(head []byte) float64 {
-	all, good, known := 0, 0, false
-	for line := range lines.OfHead(head) {
-		inner := bytes.TrimLeft(bytes.TrimPrefix(bytes.TrimLeft(line, " "), []byte("- ")), " ")
-		all++
-		name, _, isPair := bytes.Cut(inner, []byte{':'})
+	return lines.Share(head, func(line []byte) lines.Sign {
+		element, isElement := bytes.CutPrefix(bytes.TrimLeft(line, " "), []byte("- "))
+		name, _, isPair := bytes.Cut(bytes.TrimLeft(element, " "), []byte{':'})
 		switch {
-		case line[0] == ' ' || line[0] == '#' || bytes.HasPrefix(line, []byte("---")), isPair && isTOMLKey(name), bytes.HasPrefix(line, []byte("- ")):
-			good++
+		case line[0] != ' ' && (string(name) == "apiVersion" || string(name) == "kind"):
+			return lines.Proves
+		case line[0] == ' ', line[0] == '#', isElement, bytes.HasPrefix(line, []byte("---")), isPair && isTOMLKey(name):
+			return lines.Fits
 		}
-		known = known || line[0] != ' ' && (string(name) == "apiVersion" || string(name) == "kind")
-	}
-	if !known {
-		return 0
-	}
-	return float64(good) / float64(all)
+		return lines.Foreign
+	})
 }

@@ -1,8 +1,9 @@
 package stamp
 
 import (
-	"strconv"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 )
@@ -28,65 +29,23 @@ func Date(s string) (t event.Time, ok bool) {
 	if len(f) >= 2 && len(f) <= 3 && strings.Count(f[0], "-") == 2 {
 		return readZoned(f[0]+"T"+f[1], f[2:])
 	}
-	d, ok := dateParts(f)
-	if !ok {
+	if len(f) >= 2 && f[0][0] > '9' { // Nov 20 18:25:50 UTC 2026, as 20 Nov 2026 18:25:50 UTC
+		last := len(f) - 1
+		f = slices.Concat([]string{f[1], f[0], f[last]}, f[2:last])
+	}
+	layout := "2 Jan 2006 15:04:05"
+	if len(f) == 6 {
+		layout = "2 Jan 2006 03:04:05 PM"
+	}
+	words := strings.Count(layout, " ") + 1
+	if len(f) < words {
 		return event.Time{}, false
 	}
-	if len(d.month) != 3 {
+	face, err := time.Parse(layout, strings.Join(f[:words], " "))
+	if err != nil {
 		return event.Time{}, false
 	}
-	month := Month([]byte(d.month))
-	day, err := strconv.Atoi(d.day)
-	if month < 1 || err != nil || len(d.year) != 4 {
-		return event.Time{}, false
-	}
-	return readZoned(d.year+"-"+padded(month)+"-"+padded(day)+"T"+d.clock, d.zone)
-}
-
-// dateWords are the words of a date.
-type dateWords struct {
-	day, month, year, clock string
-	zone                    []string
-}
-
-// dateParts finds them in the orders in which they are written.
-func dateParts(f []string) (d dateWords, ok bool) {
-	if len(f) < 4 || len(f) > 6 {
-		return d, false
-	}
-	switch {
-	case f[0][0] > '9' && len(f) == 4: // Nov 20 18:22:16 2026
-		return dateWords{f[1], f[0], f[3], f[2], nil}, true
-	case f[0][0] > '9' && len(f) == 5: // Nov 20 18:25:50 UTC 2026
-		return dateWords{f[1], f[0], f[4], f[2], f[3:4]}, true
-	case f[0][0] > '9': // Nov 20 06:25:50 PM UTC 2026
-		return dateWords{f[1], f[0], f[5], to24Hours(f[2], f[3]), f[4:5]}, true
-	case f[1][0] <= '9':
-		return d, false
-	case len(f) == 6: // 20 Nov 2026 06:25:50 PM UTC
-		return dateWords{f[0], f[1], f[2], to24Hours(f[3], f[4]), f[5:6]}, true
-	}
-	return dateWords{f[0], f[1], f[2], f[3], f[4:]}, true // 03 Jun 2019 13:54:18 +0000
-}
-
-// to24Hours makes 18:25:50 of 06:25:50 PM.
-func to24Hours(clock, half string) string {
-	hour, rest, ok := strings.Cut(clock, ":")
-	h, err := strconv.Atoi(hour)
-	if !ok || err != nil || h < 1 || h > 12 || half != "AM" && half != "PM" {
-		return ""
-	}
-	if h %= 12; half == "PM" {
-		h += 12
-	}
-	return padded(h) + ":" + rest
-}
-
-func padded(n int) string {
-	if n < 10 {
-		return "0" + strconv.Itoa(n)
-	}
-	return strconv.Itoa(n)
+	return readZoned(face.Format("2006-01-02T15:04:05"), f[words:])
 }
 
 // readZoned reads a date and a clock face, and the zone behind it. Letters other than

@@ -127,35 +127,25 @@ func Short(b []byte) (t event.Time, n int) {
 	return Moment(day, face, prec, NoYear), n + 3 + c
 }
 
+// months are those of English, of three letters each.
+const months = "JanFebMarAprMayJunJulAugSepOctNovDec"
+
+// monthAt gives the offset of a month in months by the sum of its last two letters, which no two of
+// them share.
+var monthAt = func() (at [256]uint8) {
+	for i := 0; i < len(months); i += 3 {
+		at[months[i+1]+months[i+2]] = uint8(i)
+	}
+	return at
+}()
+
 // Month reads an English month of three letters; 0 for anything else.
 func Month(b []byte) int {
-	switch uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]) {
-	case 'J'<<16 | 'a'<<8 | 'n':
-		return 1
-	case 'F'<<16 | 'e'<<8 | 'b':
-		return 2
-	case 'M'<<16 | 'a'<<8 | 'r':
-		return 3
-	case 'A'<<16 | 'p'<<8 | 'r':
-		return 4
-	case 'M'<<16 | 'a'<<8 | 'y':
-		return 5
-	case 'J'<<16 | 'u'<<8 | 'n':
-		return 6
-	case 'J'<<16 | 'u'<<8 | 'l':
-		return 7
-	case 'A'<<16 | 'u'<<8 | 'g':
-		return 8
-	case 'S'<<16 | 'e'<<8 | 'p':
-		return 9
-	case 'O'<<16 | 'c'<<8 | 't':
-		return 10
-	case 'N'<<16 | 'o'<<8 | 'v':
-		return 11
-	case 'D'<<16 | 'e'<<8 | 'c':
-		return 12
+	at := int(monthAt[b[1]+b[2]])
+	if string(b[:3]) != months[at:at+3] {
+		return 0
 	}
-	return 0
+	return at/3 + 1
 }
 
 // ISO reads "2025-11-08T09:30:11.885000+08:00" and its variants: a blank for

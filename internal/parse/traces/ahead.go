@@ -151,7 +151,7 @@ func (b *rowBatch) scanRows() {
 		r := &b.rows[i]
 		if colours && bytes.IndexByte(r.raw, '\x1b') >= 0 {
 			from := len(b.plain)
-			b.plain = stripColours(b.plain, r.raw)
+			b.plain = lines.WithoutColours(b.plain, r.raw)
 			r.b = b.plain[from:]
 		}
 		r.scanRow()

@@ -38,7 +38,7 @@ func ReadForm(head []byte) Form {
 	for line := range allLines(head) {
 		if bytes.IndexByte(line, '\x1b') >= 0 {
 			f.Colours = true
-			line = stripColours(nil, line)
+			line = lines.WithoutColours(nil, line)
 		}
 		f.Stacks = f.Stacks || bytes.HasPrefix(line, []byte(" > "))
 		l := scanTrace(line)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"regexp"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -118,7 +119,7 @@ func (l *traceLine) scanPID(b []byte) []byte {
 	rest := b
 	bracket := len(b) > 0 && b[0] == '[' && bytes.HasPrefix(b, []byte("[pid "))
 	if bracket {
-		rest = trimBlanks(b[5:])
+		rest = bytes.TrimLeft(b[5:], " ")
 	}
 	pid, n := lines.Digits(rest)
 	if n == 0 || n >= len(rest) || pid > kernel.MaxPID {
@@ -149,15 +150,7 @@ func (l *traceLine) scanPID(b []byte) []byte {
 		return rest
 	}
 	// The pid is padded to five; with -r the blanks may also be padding of the delta.
-	return trimBlanks(rest)
-}
-
-// trimBlanks drops the blanks in front, of which there are few.
-func trimBlanks(b []byte) []byte {
-	for len(b) > 0 && b[0] == ' ' {
-		b = b[1:]
-	}
-	return b
+	return bytes.TrimLeft(rest, " ")
 }
 
 // scanTimes reads the absolute stamp (-t, -tt, -ttt, any precision) and the relative one (-r).
@@ -179,7 +172,7 @@ func (l *traceLine) scanTimes(b []byte) []byte {
 	} else if l.at.clock != noClock || len(b) == 0 || b[0] != ' ' && !lines.IsDigit(b[0]) {
 		return b
 	}
-	rest = trimBlanks(rest)
+	rest = bytes.TrimLeft(rest, " ")
 	delta, whole, n := readSeconds(rest)
 	if rest = rest[n:]; whole == 0 || n == whole || len(rest) < 2 {
 		return b
@@ -188,7 +181,7 @@ func (l *traceLine) scanTimes(b []byte) []byte {
 		rest = rest[1:]
 	}
 	l.delta, l.hasDelta = delta, true
-	return trimBlanks(rest)
+	return bytes.TrimLeft(rest, " ")
 }
 
 // scanMicro reads "18:25:36.238768 ", the stamp of -tt, which nearly every trace has.
@@ -335,7 +328,7 @@ func splitResult(b []byte) (end, result int) {
 		if q < 0 {
 			break
 		}
-		if i = stringEnd(b, stop+1); i < 0 {
+		if i = lines.QuoteEnd(b, stop+1) + 1; i == 0 {
 			break // an open string: the line is cut, or what follows is a program's own output
 		}
 	}
@@ -349,32 +342,11 @@ func splitResult(b []byte) (end, result int) {
 // aligns results; 0 without one. The blank behind it may be missing at the end of b.
 func resultAt(b []byte, i int) int {
 	from := i
-	for i < len(b) && b[i] == ' ' {
-		i++
-	}
+	i = lines.SkipBlanks(b, i)
 	if i == from || i >= len(b) || b[i] != '=' || i+1 < len(b) && b[i+1] != ' ' {
 		return 0
 	}
 	return min(i+2, len(b))
-}
-
-// stringEnd is the offset behind the quote that closes a string whose inside starts at from.
-func stringEnd(b []byte, from int) int {
-	for i := from; ; {
-		q := bytes.IndexByte(b[i:], '"')
-		if q < 0 {
-			return -1
-		}
-		q += i
-		slashes := 0
-		for q-slashes > from && b[q-slashes-1] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return q + 1
-		}
-		i = q + 1
-	}
 }
 
 // splitDecorated is splitResult for a line where " = " occurs in a decoration such as
@@ -384,7 +356,7 @@ func splitDecorated(b []byte) (end, result int) {
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
 		case '"':
-			if i = stringEnd(b, i+1) - 1; i < 0 {
+			if i = lines.QuoteEnd(b, i+1); i < 0 {
 				return -1, 0
 			}
 		case '<':
@@ -398,12 +370,8 @@ func splitDecorated(b []byte) (end, result int) {
 				depth--
 			}
 		case ')':
-			p := i + 1
-			for p < len(b) && b[p] == ' ' {
-				p++
-			}
-			if depth == 0 && p > i+1 && p+1 < len(b) && b[p] == '=' && b[p+1] == ' ' {
-				return i, p + 2
+			if r := resultAt(b, i+1); depth == 0 && r > 0 {
+				return i, r
 			}
 		}
 	}
@@ -450,8 +418,12 @@ func (l *traceLine) returned() bool {
 	return len(l.result) > 0 && (l.failed || l.result[0] != '?')
 }
 
-// ownMessage finds what strace says about itself: "strace: Process 18301 attached with 9 threads",
-// with its path in front, or without any name before 4.11. -1 when there is none.
+// ownMessages is how strace writes about itself: "strace: Process 18301 attached with 9 threads",
+// perhaps with its path in front, and before 4.11 "Process 2613 attached (waiting for parent)".
+var ownMessages = regexp.MustCompile(`(?:/[\w./-]*)?strace: (?:Process |\[ Process |attach: |Can't |Could not |exec: )` +
+	`|Process \d+ (?:attached|detached|suspended|resumed)`)
+
+// ownMessage finds what strace says about itself; -1 when there is none.
 func ownMessage(b []byte) int {
 	if len(b) == 0 {
 		return -1
@@ -460,48 +432,14 @@ func ownMessage(b []byte) int {
 	if c := b[len(b)-1]; c == '>' || c == ')' || lines.IsDigit(c) {
 		return -1
 	}
-	i := bytes.Index(b, []byte("strace: "))
-	if i < 0 {
-		return oldMessage(b)
-	}
-	rest := b[i+8:]
-	known := false
-	for _, s := range [...]string{"Process ", "[ Process ", "attach: ", "Can't ", "Could not ", "exec: "} {
-		known = known || bytes.HasPrefix(rest, []byte(s))
-	}
-	if !known || inString(b[:i]) {
+	if !bytes.Contains(b, []byte("strace: ")) && !bytes.Contains(b, []byte("Process ")) {
 		return -1
 	}
-	for i > 0 && isPathByte(b[i-1]) && bytes.IndexByte(b[:i], '/') >= 0 {
-		i--
-	}
-	return i
-}
-
-// inString says that what follows b is a program's text: part of a string argument.
-func inString(b []byte) bool { return bytes.Count(b, []byte{'"'})%2 == 1 }
-
-// oldMessage finds "Process 2613 attached (waiting for parent)", as strace before 4.11 printed it.
-func oldMessage(b []byte) int {
-	i := bytes.Index(b, []byte("Process "))
-	if i < 0 {
+	at := ownMessages.FindIndex(b)
+	if at == nil || bytes.Count(b[:at[0]], []byte{'"'})%2 == 1 { // in a string argument
 		return -1
 	}
-	rest := b[i+8:]
-	_, n := lines.Digits(rest)
-	if n == 0 {
-		return -1
-	}
-	for _, s := range [...]string{" attached", " detached", " suspended", " resumed"} {
-		if bytes.HasPrefix(rest[n:], []byte(s)) && !inString(b[:i]) {
-			return i
-		}
-	}
-	return -1
-}
-
-func isPathByte(c byte) bool {
-	return c == '/' || c == '-' || c == '.' || c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || lines.IsDigit(c)
+	return at[0]
 }
 
 // supersededBy reads "+++ superseded by execve in pid 10 +++"; 0 for any other line.
@@ -514,27 +452,10 @@ func supersededBy(b []byte) int {
 	return int(pid)
 }
 
-// stripColours appends b without the escape sequences of --color=always (strace 7.0).
-func stripColours(dst, b []byte) []byte {
-	for {
-		i := bytes.Index(b, []byte("\x1b["))
-		if i < 0 {
-			return append(dst, b...)
-		}
-		dst = append(dst, b[:i]...)
-		for i += 2; i < len(b) && (lines.IsDigit(b[i]) || b[i] == ';'); i++ {
-		}
-		if i < len(b) && b[i] == 'm' {
-			i++
-		}
-		b = b[i:]
-	}
-}
-
 // isStrace says that a line is one of a trace beyond doubt.
 func isStrace(line []byte) bool {
 	if bytes.IndexByte(line, '\x1b') >= 0 {
-		line = stripColours(nil, line)
+		line = lines.WithoutColours(nil, line)
 	}
 	switch l := scanTrace(line); l.kind {
 	case traceCall, traceUnfinished, traceResumed:

@@ -5,7 +5,6 @@ package traces
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -215,7 +214,7 @@ type openCall struct {
 	args          int    // where the arguments start in raw
 	end           int    // where they end in raw
 	at            traceMoment
-	pos           event.Pos
+	line          int // its first one
 	lines         int
 	mayPrecede    bool // the call may have begun before the trace
 	firstOfThread bool // the first line of its thread
@@ -307,16 +306,22 @@ func (t *tracer) lookUpThread(l *traceLine) (th *tracedThread, first bool) {
 		maps.DeleteFunc(t.threads, func(_ int, th *tracedThread) bool { return th.open == nil })
 		clear(t.recent[:])
 	}
-	th = &tracedThread{}
-	if len(t.threads) < maxThreads {
-		t.threads[l.pid] = th
-	}
+	th = t.addThread(l.pid)
 	t.execs = t.execs || len(t.threads) == 1 && string(l.name) == "execve"
 	return th, true
 }
 
+// addThread remembers a thread, while there are not too many of them.
+func (t *tracer) addThread(pid int) *tracedThread {
+	th := &tracedThread{}
+	if len(t.threads) < maxThreads {
+		t.threads[pid] = th
+	}
+	return th
+}
+
 func (t *tracer) yieldSkip(n, lines int, format string, args ...any) bool {
-	return t.yield(&Syscall{}, &event.Skip{Pos: event.Pos{File: t.Path, Line: n}, Lines: lines, Reason: fmt.Sprintf(format, args...)})
+	return t.yield(&Syscall{}, t.Skip(n, lines, format, args...))
 }
 
 // wantsCall says whether a call matters that has returned on the line l; args is what its first
@@ -429,11 +434,7 @@ func (t *tracer) yieldRest() bool {
 	return true
 }
 
-// isAside knows lines that belong to the trace without being a call: stack
-// frames (-k) and dumps of data (-e read=).
-func isAside(b []byte) bool {
-	return bytes.HasPrefix(b, []byte(" > ")) || bytes.HasPrefix(b, []byte(" | "))
-}
+func isAside(b []byte) bool { return lines.StartsWith(b, " > ", " | ") }
 
 // readWholeCall handles a call that stands on one line.
 func (t *tracer) readWholeCall(r *traceRow, th *tracedThread, first bool) bool {
@@ -450,27 +451,37 @@ func (t *tracer) readWholeCall(r *traceRow, th *tracedThread, first bool) bool {
 	if !wanted && !first && t.leaveOutCall(name, r.n, 1, t.clock.now, l.took, l.returned(), l.failed) {
 		return true
 	}
-	s := t.fillWholeCall(r.n, l, name, r.raw, t.clock.now, wanted)
-	s.First = first
-	return t.yield(s, nil)
+	return t.yield(t.newWholeCall(r.n, l, name, r.raw, t.clock.now, first, wanted), nil)
 }
 
-// fillWholeCall is a call that stands on one line.
-func (t *tracer) fillWholeCall(n int, l *traceLine, name *callName, raw []byte, at traceMoment, wanted bool) *Syscall {
-	s := &t.call
-	*s = Syscall{} // fields are set one by one: a literal would be built and then copied
-	s.PID, s.Name, s.Nth, s.Start = l.pid, name.name, name.nth, at.eventTime()
-	s.Duration, s.HasDuration, s.Injected, s.Delayed = l.took, l.hasTook, l.injected, l.delayed
-	s.Returned, s.Pos.File, s.Pos.Line, s.Lines = l.returned(), t.Path, n, 1
-	if l.failed {
-		s.Errno = t.errnos.Intern(l.errno())
-	}
-	s.setSince(at)
+// newWholeCall is a call that stands on one line.
+func (t *tracer) newWholeCall(n int, l *traceLine, name *callName, raw []byte, at traceMoment, first, wanted bool) *Syscall {
+	s := t.newCall(l.pid, name, at, n, first)
+	t.setResult(s, l)
 	if wanted {
 		s.Wanted, s.Raw = true, lines.Clip(raw)
 		s.Args, s.Result = string(l.args), string(l.result)
 	}
 	return s
+}
+
+// newCall makes t.call a call whose first line is n.
+func (t *tracer) newCall(pid int, name *callName, at traceMoment, n int, first bool) *Syscall {
+	s := &t.call
+	*s = Syscall{} // fields are set one by one: a literal would be built and then copied
+	s.PID, s.First, s.Name, s.Nth, s.Start = pid, first, name.name, name.nth, at.eventTime()
+	s.Pos.File, s.Pos.Line, s.Lines = t.Path, n, 1
+	s.setSince(at)
+	return s
+}
+
+// setResult adds what the line of its end says of a call.
+func (t *tracer) setResult(s *Syscall, l *traceLine) {
+	s.Duration, s.HasDuration, s.Returned = l.took, l.hasTook, l.returned()
+	s.Injected, s.Delayed = l.injected, l.delayed
+	if l.failed {
+		s.Errno = t.errnos.Intern(l.errno())
+	}
 }
 
 // heldCall is a call on one line without a length. The next line shows whether it may have taken
@@ -512,8 +523,8 @@ func (t *tracer) settleHeld(now traceMoment) bool {
 	if len(h.quote) > 0 {
 		raw = h.quote
 	}
-	s := t.fillWholeCall(n, &l, h.name, raw, h.at, wanted)
-	s.First, s.AtMost = h.first, most
+	s := t.newWholeCall(n, &l, h.name, raw, h.at, h.first, wanted)
+	s.AtMost = most
 	return t.yield(s, nil)
 }
 
@@ -527,7 +538,7 @@ func (t *tracer) beginCall(n int, l *traceLine, b, raw []byte, first bool) *open
 	}
 	o.pid, o.name, o.raw, o.quote, o.first = l.pid, t.lookUpName(l.name), append(o.raw[:0], b...), o.quote[:0], len(b)
 	o.args, o.end, o.at = l.from, l.from+len(l.args), t.clock.now
-	o.pos.File, o.pos.Line, o.lines, o.firstOfThread = t.Path, n, 1, first
+	o.line, o.lines, o.firstOfThread = n, 1, first
 	if len(raw) != len(b) { // colours, or a message of strace
 		o.quote = append(o.quote, raw...)
 	}
@@ -537,12 +548,10 @@ func (t *tracer) beginCall(n int, l *traceLine, b, raw []byte, first bool) *open
 	return o
 }
 
-// fillCall makes s the open call as far as it is known.
-func (o *openCall) fillCall(s *Syscall) *Syscall {
-	*s = Syscall{}
-	s.PID, s.First, s.Name, s.Nth, s.Start = o.pid, o.firstOfThread, o.name.name, o.name.nth, o.at.eventTime()
-	s.AtLeast, s.Pos, s.Lines = o.mayPrecede, o.pos, o.lines
-	s.setSince(o.at)
+// newOpenCall is an open call as far as it is known.
+func (t *tracer) newOpenCall(o *openCall) *Syscall {
+	s := t.newCall(o.pid, o.name, o.at, o.line, o.firstOfThread)
+	s.AtLeast, s.Lines = o.mayPrecede, o.lines
 	return s
 }
 
@@ -562,18 +571,18 @@ func (o *openCall) firstLine() string {
 
 // withoutEnd is an open call whose end is not in the trace.
 func (t *tracer) withoutEnd(o *openCall) *Syscall {
-	s := o.fillCall(&t.call)
+	s := t.newOpenCall(o)
 	s.Args, s.Raw, s.Wanted = o.argsText(), o.firstLine(), true
 	return s
 }
 
 // suspendCall files an open call under its thread.
 func (t *tracer) suspendCall(o *openCall, th *tracedThread) bool {
-	if th.open != nil && !t.abandonCall(th, o.pos.Line) {
+	if th.open != nil && !t.abandonCall(th, o.line) {
 		return false
 	}
 	if len(t.threads) >= maxThreads && t.threads[o.pid] != th {
-		return t.yieldSkip(o.pos.Line, o.lines, "more than %d threads are in a call", maxThreads)
+		return t.yieldSkip(o.line, o.lines, "more than %d threads are in a call", maxThreads)
 	}
 	if len(o.raw) > event.MaxRaw { // enough to know the call by
 		o.raw, o.end = o.raw[:event.MaxRaw:event.MaxRaw], min(o.end, event.MaxRaw)
@@ -589,7 +598,7 @@ func (t *tracer) abandonCall(th *tracedThread, n int) bool {
 	o := th.open
 	th.open = nil
 	return t.yield(t.withoutEnd(o), nil) &&
-		t.yieldSkip(o.pos.Line, 0, "end of %s is missing: the thread is in another call at line %d", o.name.name, n)
+		t.yieldSkip(o.line, 0, "end of %s is missing: the thread is in another call at line %d", o.name.name, n)
 }
 
 // argsText is what is known of the arguments.
@@ -607,17 +616,14 @@ func (t *tracer) resumeCall(n int, l *traceLine, th *tracedThread, first bool, b
 	}
 	wanted := o.want || t.wantsCall(o.name, l, o.raw[o.args:o.end], took, known, b)
 	t.free = append(t.free, o)
-	if !wanted && !o.firstOfThread && t.leaveOutCall(o.name, o.pos.Line, o.lines+1, o.at, took, l.returned(), l.failed) {
+	if !wanted && !o.firstOfThread && t.leaveOutCall(o.name, o.line, o.lines+1, o.at, took, l.returned(), l.failed) {
 		return true
 	}
-	s := o.fillCall(&t.call)
+	s := t.newOpenCall(o)
 	s.Lines++
 	s.EndPos = event.Pos{File: t.Path, Line: n}
+	t.setResult(s, l)
 	s.Duration, s.HasDuration = took, known
-	s.Injected, s.Delayed, s.Returned = l.injected, l.delayed, l.returned()
-	if l.failed {
-		s.Errno = t.errnos.Intern(l.errno())
-	}
 	if s.Wanted = wanted; wanted {
 		s.Raw, s.EndRaw = o.firstLine(), lines.Clip(raw)
 		s.Args, s.Result = joinArgs(o.argsText(), string(l.args)), string(l.result)
@@ -628,12 +634,9 @@ func (t *tracer) resumeCall(n int, l *traceLine, th *tracedThread, first bool, b
 // yieldEndAlone passes on the end of a call that the trace began inside.
 func (t *tracer) yieldEndAlone(n int, l *traceLine, first bool, b, raw []byte) bool {
 	name := t.lookUpName(l.name)
-	s := &t.call
-	*s = Syscall{
-		PID: l.pid, First: first, Name: name.name, Nth: name.nth, AtLeast: true, Start: t.clock.now.eventTime(), Pos: event.Pos{File: t.Path, Line: n}, Lines: 1,
-		Duration: l.took, HasDuration: l.hasTook, Injected: l.injected, Delayed: l.delayed, Returned: l.returned(), Errno: t.errnos.Intern(l.errno()),
-	}
-	s.setSince(t.clock.now)
+	s := t.newCall(l.pid, name, t.clock.now, n, first)
+	t.setResult(s, l)
+	s.AtLeast = true
 	if l.hasTook {
 		s.Start, s.Since = s.Start.Add(-l.took), s.Since-l.took
 	}
@@ -717,7 +720,7 @@ func (t *tracer) yieldOpenCalls() bool {
 		}
 	}
 	slices.SortFunc(left, func(a, b *openCall) int {
-		return cmp.Or(a.at.compare(b.at), cmp.Compare(a.pos.Line, b.pos.Line))
+		return cmp.Or(a.at.compare(b.at), cmp.Compare(a.line, b.line))
 	})
 	for _, o := range left {
 		s := t.withoutEnd(o)
@@ -735,7 +738,7 @@ func (t *tracer) yieldOpenCalls() bool {
 func (t *tracer) readOwnMessage(n int, raw []byte, own int) bool {
 	b := raw[:own]
 	if bytes.IndexByte(b, '\x1b') >= 0 {
-		b = stripColours(nil, b)
+		b = lines.WithoutColours(nil, b)
 	}
 	l := &traceLine{}
 	if l.scan(b); own == 0 || l.kind == traceNothing {
@@ -755,14 +758,8 @@ func (t *tracer) readOwnMessage(n int, raw []byte, own int) bool {
 	return true
 }
 
-// continuesLine says that b can only be the rest of a line that was cut in two.
 func continuesLine(b []byte) bool {
-	for _, s := range [...]string{" =>", " <unfinished ...>", " <detached ...>", ", ", ") ", ")"} {
-		if len(b) >= len(s) && string(b[:len(s)]) == s {
-			return true
-		}
-	}
-	return false
+	return lines.StartsWith(b, " =>", " <unfinished ...>", " <detached ...>", ", ", ") ", ")")
 }
 
 // completesPart says that b makes a whole of the line that was cut in two: output of the traced
@@ -789,9 +786,9 @@ func (t *tracer) joinPart(n int, b, raw []byte) bool {
 	l.pid = o.pid
 	switch l.kind {
 	case traceCall:
-		s := o.fillCall(&t.call)
-		s.Duration, s.HasDuration, s.Injected, s.Delayed = l.took, l.hasTook, l.injected, l.delayed
-		s.Errno, s.AtLeast, s.Returned = t.errnos.Intern(l.errno()), false, l.returned()
+		s := t.newOpenCall(o)
+		t.setResult(s, l)
+		s.AtLeast = false
 		s.EndPos = event.Pos{File: t.Path, Line: n}
 		if s.Wanted = o.want || t.wantsCall(o.name, l, l.args, l.took, l.hasTook, b); s.Wanted {
 			s.Raw, s.EndRaw = o.firstLine(), lines.Clip(raw)
@@ -821,10 +818,7 @@ func (t *tracer) giveUpPart() bool {
 func (t *tracer) suspendEarlier(o *openCall) bool {
 	th := t.threads[o.pid]
 	if th == nil {
-		th = &tracedThread{}
-		if len(t.threads) < maxThreads {
-			t.threads[o.pid] = th
-		}
+		th = t.addThread(o.pid)
 	}
 	return t.suspendCall(o, th)
 }

@@ -2,6 +2,8 @@ package traces
 
 import (
 	"bytes"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,8 +52,8 @@ const (
 )
 
 type countColumn struct {
-	name       string
-	start, end int
+	name string
+	end  int
 }
 
 // countColumns are the headings of strace 4.15 to 7.2 (src/count.c).
@@ -99,46 +101,24 @@ func isRule(b []byte) bool {
 
 // isCountHeader knows the headings: only known ones, the calls' names among them.
 func isCountHeader(b []byte) bool {
-	named, others := false, 0
-	s := strings.ReplaceAll(string(b[:min(len(b), 200)]), "% time", "%time")
+	s := string(b[:min(len(b), 200)])
 	if !strings.Contains(s, "syscall") {
 		return false
 	}
-	for word := range strings.FieldsSeq(s) {
-		known := false
-		for _, c := range countColumns {
-			known = known || strings.ReplaceAll(c, " ", "") == word
-		}
-		if !known {
-			return false
-		}
-		if word == "syscall" {
-			named = true
-		} else {
-			others++
-		}
-	}
-	return named && others > 0
+	words := strings.Fields(strings.ReplaceAll(s, "% time", "%time"))
+	known := func(word string) bool { return slices.Contains(countColumns, strings.Replace(word, "%", "% ", 1)) }
+	return len(words) > 1 && slices.Contains(words, "syscall") && !slices.ContainsFunc(words, func(w string) bool { return !known(w) })
 }
+
+// dashes are the rule under one heading.
+var dashes = regexp.MustCompile(`-+`)
 
 // measureColumns learns the columns from the dashes under the headings.
 func (c *countTable) measureColumns(rule []byte) {
 	c.columns = c.columns[:0]
-	for i := 0; i < len(rule); {
-		if rule[i] != '-' {
-			i++
-			continue
-		}
-		end := i
-		for end < len(rule) && rule[end] == '-' {
-			end++
-		}
-		col := countColumn{start: i, end: end}
-		if i < len(c.header) {
-			col.name = strings.TrimSpace(string(c.header[i:min(end, len(c.header))]))
-		}
-		c.columns = append(c.columns, col)
-		i = end
+	for _, at := range dashes.FindAllIndex(rule, -1) {
+		heading := c.header[min(at[0], len(c.header)):min(at[1], len(c.header))]
+		c.columns = append(c.columns, countColumn{name: string(bytes.TrimSpace(heading)), end: at[1]})
 	}
 }
 
@@ -211,27 +191,22 @@ func readSeconds(b []byte) (d time.Duration, whole, all int) {
 
 // Sniff is the share of lines that can only be those of a trace, or of a table of -c.
 func Sniff(head []byte) float64 {
+	if only := bytes.TrimSpace(head); bytes.IndexByte(only, '\n') < 0 && isCutCall(only) {
+		return 1
+	}
 	var table countTable
-	all, good := 0, 0
-	for line := range lines.OfHead(head) {
+	return lines.Share(head, func(line []byte) lines.Sign {
 		switch {
 		case table.takesLine(line):
 			table.readRow(line)
-			good++
+			return lines.Proves
 		case isStrace(line): // with -r alone it starts with blanks
-			good++
+			return lines.Proves
 		case line[0] == ' ' || line[0] == '\t':
-			continue
+			return lines.Silent
 		}
-		all++
-	}
-	if only := bytes.TrimSpace(head); all == 1 && good == 0 && isCutCall(only) {
-		return 1
-	}
-	if all == 0 {
-		return 0
-	}
-	return float64(good) / float64(all)
+		return lines.Foreign
+	})
 }
 
 // traceRun is how many lines of a trace in a row make a trace that stands in the middle of other
