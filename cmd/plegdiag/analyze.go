@@ -27,12 +27,9 @@ type analyzeOptions struct {
 
 func newAnalyze(s streams) *cobra.Command {
 	o := analyzeOptions{
-		output: choice{text: report.Formats[0].Name},
+		output: newFormatChoice(report.Formats, func(f report.Format) string { return f.Name }),
 		failOn: choice{of: []string{rules.Possible.String(), rules.Likely.String(), rules.Confirmed.String()}},
 		color:  newColorChoice(),
-	}
-	for _, f := range report.Formats {
-		o.output.of = append(o.output.of, f.Name)
 	}
 	cmd := &cobra.Command{
 		Use:   "analyze INPUT...",
@@ -52,9 +49,10 @@ file, or - for stdin. The content of a file decides how it is read, not its name
 			return analyze(cmd.Context(), &o, s)
 		},
 	}
-	bindChoice(cmd, &o.output, "output", "o", "what goes to stdout")
+	bindOutput(cmd, &o.output)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&o.reports, "report", nil, "also write the report to `FILE`, by its ending .txt, .md, .jira, .html or .json, or the timeline, by .timesketch.jsonl or .perfetto.json; may be repeated")
+	flags.StringArrayVar(&o.reports, "report", nil, "also write the report to `FILE`, by its ending .txt, .md, .jira, .html or .json,"+
+		" or the timeline, by .timesketch.jsonl or .perfetto.json; may be repeated")
 	flags.BoolVar(&o.force, "force", false, "overwrite the files of --report")
 	o.evidence.bindFlags(cmd)
 	bindRules(cmd, &o.evidence.rules)
@@ -73,13 +71,12 @@ func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
 	if err != nil {
 		return err
 	}
-	format, _ := report.ByName(o.output.text)
+	format := report.Formats[o.output.index()]
 	options.Context = format.Context || slices.ContainsFunc(files, func(f reportFile) bool { return f.format.Context })
 	inc, err := loadIncident(ctx, options, s)
-	if err != nil && !errors.Is(err, incident.ErrNothing) {
+	if err != nil {
 		return err
 	}
-	nothing := err // the report says of every file why it holds nothing
 	look := report.Options{Version: version(), Verbose: o.verbose, Inputs: o.evidence.inputs}
 	var unwritten []error // the answer on stdout is printed all the same
 	for _, f := range files {
@@ -90,8 +87,8 @@ func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
 		return err
 	}
 	warnOfLoss(s.err, inc)
-	if nothing != nil {
-		return nothingToReadError(nothing)
+	if inc.Unread { // the report says of every file why it holds nothing
+		return nothingToReadError()
 	}
 	return checkVerdicts(inc, o.failOn.text)
 }
@@ -128,7 +125,8 @@ func reportFiles(o *analyzeOptions, stdin io.Reader) ([]reportFile, error) {
 	for _, path := range o.reports {
 		format, ok := report.ByEnding(path)
 		if !ok {
-			return nil, usageError("the ending says the format: .txt, .md, .jira, .html, .json, .timesketch.jsonl or .perfetto.json", "--report %q has no known ending", path)
+			const hint = "the ending says the format: .txt, .md, .jira, .html, .json, .timesketch.jsonl or .perfetto.json"
+			return nil, usageError(hint, "--report %q has no known ending", path)
 		}
 		file := reportFile{outputFile{"--report", path, o.force}, format}
 		if err := file.checkTarget(o.evidence.inputs, stdin); err != nil {

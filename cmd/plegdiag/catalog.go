@@ -27,7 +27,8 @@ func loadCatalog(dirs []string) (*rules.Catalog, error) {
 	}
 	catalog, err := checkCatalog(dirs)
 	if _, ok := errors.AsType[rules.Problems](err); ok {
-		return nil, &failure{status: statusFailed, err: err, hint: "plegdiag rules lint shows what is wrong with rules before they are used"}
+		const hint = "plegdiag rules lint shows what is wrong with rules before they are used"
+		return nil, &failure{status: statusFailed, err: err, hint: hint}
 	}
 	return catalog, err
 }

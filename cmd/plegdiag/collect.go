@@ -107,7 +107,10 @@ func collectNode(ctx context.Context, o *collectOptions, s streams) error {
 		return err
 	}
 	parts := make([]string, 0, len(sum.Items))
-	for _, outcome := range []bundle.Outcome{bundle.OK, bundle.Capped, bundle.Empty, bundle.Absent, bundle.Denied, bundle.Failed, bundle.Skipped, bundle.Timeout, bundle.Stuck} {
+	for _, outcome := range []bundle.Outcome{
+		bundle.OK, bundle.Capped, bundle.Empty, bundle.Absent, bundle.Denied,
+		bundle.Failed, bundle.Skipped, bundle.Timeout, bundle.Stuck,
+	} {
 		if n := sum.Items[outcome]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, outcome))
 		}

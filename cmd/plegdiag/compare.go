@@ -17,11 +17,10 @@ type compareOptions struct {
 }
 
 func newCompare(s streams) *cobra.Command {
-	o := compareOptions{color: newColorChoice()}
-	for _, f := range report.CompareFormats {
-		o.output.of = append(o.output.of, f.Name)
+	o := compareOptions{
+		output: newFormatChoice(report.CompareFormats, func(f report.CompareFormat) string { return f.Name }),
+		color:  newColorChoice(),
 	}
-	o.output.text = o.output.of[0]
 	cmd := &cobra.Command{
 		Use:   "compare A B",
 		Short: "Put two bundles side by side: before and after a fix, canary and control",
@@ -36,7 +35,7 @@ of all evidence where it is missing.`,
 			return compareBundles(cmd.Context(), &o, s)
 		},
 	}
-	bindChoice(cmd, &o.output, "output", "o", "what goes to stdout")
+	bindOutput(cmd, &o.output)
 	o.evidence.bindFlags(cmd)
 	bindRules(cmd, &o.evidence.rules)
 	bindColor(cmd, &o.color)
@@ -52,16 +51,15 @@ func compareBundles(ctx context.Context, o *compareOptions, s streams) error {
 		if err != nil {
 			return err
 		}
-		if sides[i], err = loadIncident(ctx, options, s); err != nil {
+		sides[i], err = loadIncident(ctx, options, s)
+		if err == nil && sides[i].Unread {
+			err = incident.ErrNothing
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", input, err)
 		}
 		warnOfLoss(s.err, sides[i])
 	}
-	look := s.showOptions(o.color, false)
-	for _, f := range report.CompareFormats {
-		if f.Name == o.output.text {
-			return f.Render(s.out, incident.Compare(sides[0], sides[1]), look)
-		}
-	}
-	return nil
+	format := report.CompareFormats[o.output.index()]
+	return format.Render(s.out, incident.Compare(sides[0], sides[1]), s.showOptions(o.color, false))
 }

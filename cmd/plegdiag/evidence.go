@@ -29,11 +29,12 @@ type evidence struct {
 
 func (e *evidence) bindFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&e.tz, "tz", "", "`ZONE` of logs that do not say theirs, as Asia/Shanghai or +08:00; inferred from the logs when not given. Lines that carry both clocks are read by their own clocks, with a warning")
+	flags.StringVar(&e.tz, "tz", "", "`ZONE` of logs that do not say theirs, as Asia/Shanghai or +08:00; inferred from the logs when not given."+
+		" Lines that carry both clocks are read by their own clocks, with a warning")
 	flags.IntVar(&e.year, "year", 0, "year of logs that do not say theirs; inferred from the logs when not given")
 	flags.StringVar(&e.node, "node", "", "the `NAME` of the node to look at, where the inputs hold several; the only one with a stall when not given")
-	flags.StringToStringVar(&e.limits, "limit", nil, "change a limit, `LIMIT=N`, for hostile or huge inputs: bytes of all files (16G), files (200000), name bytes (4096), depth of directories (64),"+
-		" nesting of archives (4), ratio of inflation (500)")
+	flags.StringToStringVar(&e.limits, "limit", nil, "change a limit, `LIMIT=N`, for hostile or huge inputs: bytes of all files (16G),"+
+		" files (200000), name bytes (4096), depth of directories (64), nesting of archives (4), ratio of inflation (500)")
 }
 
 // parseLimits reads --limit. A number may end in K, M, G or T, powers of 1024.
@@ -85,25 +86,29 @@ func (e *evidence) incidentOptions(s streams) (incident.Options, error) {
 	}, err
 }
 
-// loadIncident makes an incident, with a bar on a terminal while it reads.
+// loadIncident makes an incident, with a bar on a terminal while it reads. That no line could be
+// read is no error: [incident.Incident.Unread] says so.
 func loadIncident(ctx context.Context, o incident.Options, s streams) (*incident.Incident, error) {
 	count, done := startProgress(o.Paths, s.err)
 	o.Progress = count
 	inc, err := incident.Load(ctx, o)
 	done()
 	if several, ok := errors.AsType[*incident.NodesError](err); ok {
-		return nil, &failure{status: statusFailed, err: several, hint: "--node NAME chooses one; plegdiag ls says which file is of which"}
+		const hint = "--node NAME chooses one; plegdiag ls says which file is of which"
+		return nil, &failure{status: statusFailed, err: several, hint: hint}
 	}
-	if inc != nil {
-		warnOfFlags(s.err, inc)
+	if inc == nil {
+		return nil, err
 	}
-	return inc, err
+	warnOfFlags(s.err, inc)
+	return inc, nil
 }
 
 // warnOfNodes says which nodes were left out.
 func warnOfNodes(w io.Writer, inc *incident.Incident) {
 	if len(inc.LeftOut) > 0 {
-		warn(w, fmt.Sprintf("evidence of %d nodes: only that of %s is analysed; left out: %s (--node NAME chooses)", len(inc.LeftOut)+1, inc.Node, strings.Join(inc.LeftOut, ", ")))
+		const text = "evidence of %d nodes: only that of %s is analysed; left out: %s (--node NAME chooses)"
+		warn(w, fmt.Sprintf(text, len(inc.LeftOut)+1, inc.Node, strings.Join(inc.LeftOut, ", ")))
 	}
 }
 

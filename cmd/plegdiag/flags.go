@@ -24,6 +24,18 @@ type choice struct {
 // newChoice is a choice of words; the first one is the default.
 func newChoice(of ...string) choice { return choice{text: of[0], of: of} }
 
+// newFormatChoice is a choice of the formats of a table.
+func newFormatChoice[F any](formats []F, name func(F) string) choice {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = name(f)
+	}
+	return newChoice(names...)
+}
+
+// index is where the chosen word stands among the words; -1 when none was given.
+func (c *choice) index() int { return slices.Index(c.of, c.text) }
+
 // newColorChoice is the flag that says when text is coloured.
 func newColorChoice() choice { return newChoice("auto", "always", "never") }
 
@@ -51,13 +63,20 @@ func bindChoice(cmd *cobra.Command, c *choice, name, short, about string) {
 	}
 }
 
+// bindOutput makes c the flag --output.
+func bindOutput(cmd *cobra.Command, c *choice) {
+	bindChoice(cmd, c, "output", "o", "what goes to stdout")
+}
+
 func bindColor(cmd *cobra.Command, c *choice) {
 	bindChoice(cmd, c, "color", "", "colour the text; auto also obeys NO_COLOR")
 }
 
 // showOptions says how stdout shows a report.
 func (s streams) showOptions(color choice, verbose bool) show.Options {
-	return show.Options{Version: version(), Verbose: verbose, Width: terminalWidth(s.out), Renderer: newRenderer(s.out, color.text)}
+	return show.Options{
+		Version: version(), Verbose: verbose, Width: terminalWidth(s.out), Renderer: newRenderer(s.out, color.text),
+	}
 }
 
 // newRenderer makes a renderer with the colours of a stream; nil means none. In auto the stream and

@@ -91,6 +91,7 @@ func warnOfSkips(w io.Writer, files []*incident.File) {
 		lines += f.Skipped
 	}
 	if len(left) > 0 {
-		warn(w, fmt.Sprintf("%d more files with lines that were not understood, %d in all (plegdiag ls lists them)", len(left), lines))
+		const text = "%d more files with lines that were not understood, %d in all (plegdiag ls lists them)"
+		warn(w, fmt.Sprintf(text, len(left), lines))
 	}
 }

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"math"
 
 	"github.com/spf13/cobra"
 
-	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report"
 )
 
@@ -36,7 +34,7 @@ lines were used, blank or skipped, which time it covers, and why anything was no
 			return ls(cmd.Context(), &o, s)
 		},
 	}
-	bindChoice(cmd, &o.output, "output", "o", "what goes to stdout")
+	bindOutput(cmd, &o.output)
 	o.evidence.bindFlags(cmd)
 	bindColor(cmd, &o.color)
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show every reason for skipped lines")
@@ -50,10 +48,9 @@ func ls(ctx context.Context, o *lsOptions, s streams) error {
 	}
 	options.AllNodes = true
 	inc, err := loadIncident(ctx, options, s)
-	if err != nil && !errors.Is(err, incident.ErrNothing) {
+	if err != nil {
 		return err
 	}
-	nothing := err
 	look := s.showOptions(o.color, o.verbose)
 	render := report.FilesText
 	if o.output.text == "json" {
@@ -62,8 +59,8 @@ func ls(ctx context.Context, o *lsOptions, s streams) error {
 	if err := render(s.out, inc, look); err != nil {
 		return err
 	}
-	if nothing != nil {
-		return nothingToReadError(nothing)
+	if inc.Unread {
+		return nothingToReadError()
 	}
 	return nil
 }

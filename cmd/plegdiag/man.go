@@ -45,12 +45,7 @@ func manPage(root *cobra.Command, args []string, s streams) error {
 	if err != nil || len(rest) > 0 {
 		return usageError("plegdiag --help lists the commands", "no command %q", strings.Join(args, " "))
 	}
-	var page bytes.Buffer
-	if err := doc.GenMan(cmd, manHeader(), &page); err != nil {
-		return err
-	}
-	_, err = s.out.Write(page.Bytes())
-	return err
+	return doc.GenMan(cmd, manHeader(), s.out)
 }
 
 func manTree(root *cobra.Command, dir string, args []string) error {

@@ -30,14 +30,18 @@ Exit status: 0 analysed, whatever was found; 1 could not; 2 usage; 3 only with -
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(cmd.CommandPath()+" --help lists the flags", "%w", err)
 	})
-	cmd.AddCommand(newAnalyze(s), newTimeline(s), newCompare(s), newStacks(s), newSyscalls(s), newCollect(s), newHelper(s), newVerify(s), newRules(s), newLs(s), newVersion(s), newCompletion(s), newMan(s))
+	cmd.AddCommand(
+		newAnalyze(s), newTimeline(s), newCompare(s), newStacks(s), newSyscalls(s), newCollect(s), newHelper(s),
+		newVerify(s), newRules(s), newLs(s), newVersion(s), newCompletion(s), newMan(s),
+	)
 	return cmd
 }
 
 // needCommand is run by commands that only have subcommands: it says which there are.
 func needCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usageError(cmd.CommandPath()+" --help lists the commands; to analyse a bundle: plegdiag analyze BUNDLE", "no command given")
+		const hint = " --help lists the commands; to analyse a bundle: plegdiag analyze BUNDLE"
+		return usageError(cmd.CommandPath()+hint, "no command given")
 	}
 	hint := cmd.CommandPath() + " --help lists the commands"
 	cmd.SuggestionsMinimumDistance = 2 // letters that a typo may have wrong

@@ -11,7 +11,7 @@ import (
 )
 
 func newRulesEvents(s streams) *cobra.Command {
-	output := choice{text: "text", of: []string{"text", "json"}}
+	output := newChoice("text", "json")
 	cmd := &cobra.Command{
 		Use:   "events [KIND]",
 		Short: "List the kinds of events, or the fields of one kind",
@@ -27,7 +27,7 @@ they are, and which values they may have. A group such as kubelet lists the kind
 			return rulesEvents(s, strings.Join(args, ""), output.text)
 		},
 	}
-	bindChoice(cmd, &output, "output", "o", "what goes to stdout")
+	bindOutput(cmd, &output)
 	return cmd
 }
 

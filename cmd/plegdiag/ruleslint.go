@@ -45,16 +45,18 @@ func rulesLint(s streams, dirs []string) error {
 		found -= len(own.Rules)
 	}
 	if found == 0 {
-		return &failure{status: statusFailed, err: fmt.Errorf("no rule in %s", strings.Join(dirs, ", ")), hint: "a rule is a file that ends in .yaml"}
+		err := fmt.Errorf("no rule in %s", strings.Join(dirs, ", "))
+		return &failure{status: statusFailed, err: err, hint: "a rule is a file that ends in .yaml"}
 	}
 	if n := len(catalog.Warnings); n > 0 {
 		if err := printProblems(s, catalog.Warnings); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(s.out, "%s, %s: a later release counts them as mistakes\n", count(found, "rule"), count(n, "warning"))
+		const text = "%s, %s: a later release counts them as mistakes\n"
+		_, err = fmt.Fprintf(s.out, text, show.Plural(found, "rule"), show.Plural(n, "warning"))
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "%s, nothing wrong\n", count(found, "rule"))
+	_, err = fmt.Fprintf(s.out, "%s, nothing wrong\n", show.Plural(found, "rule"))
 	return err
 }
 
@@ -63,9 +65,9 @@ func failLint(s streams, wrong rules.Problems) error {
 		return err
 	}
 	mistakes := wrong.Mistakes()
-	counted := count(mistakes, "mistake")
+	counted := show.Plural(mistakes, "mistake")
 	if warnings := len(wrong) - mistakes; warnings > 0 {
-		counted += " and " + count(warnings, "warning")
+		counted += " and " + show.Plural(warnings, "warning")
 	}
 	return &failure{status: statusFailed, err: fmt.Errorf("%s in the rules", counted)}
 }
@@ -77,12 +79,4 @@ func printProblems(s streams, problems rules.Problems) error {
 		fmt.Fprintln(out, show.Escape(p.Error(), enough))
 	}
 	return out.Flush()
-}
-
-// count is a number of things: "1 rule", "2 rules".
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

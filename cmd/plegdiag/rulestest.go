@@ -149,7 +149,7 @@ func (t *tester) printRow(result, answer, name string) {
 // describeAnswer is the verdict on the rule that a fixture is for; without one, how much was found.
 func describeAnswer(inc *incident.Incident, rule string) string {
 	if rule == "" {
-		return count(len(inc.Result.Findings), "finding")
+		return show.Plural(len(inc.Result.Findings), "finding")
 	}
 	return fixture.VerdictOf(inc, rule).String()
 }
@@ -168,15 +168,16 @@ func (t *tester) printTotals(dirs []string) error {
 			t.printRow("-", "no fixture", id)
 		}
 	}
-	fmt.Fprintf(t.out, "%s, %d failed\n", count(t.ran, "fixture"), t.failed)
+	fmt.Fprintf(t.out, "%s, %d failed\n", show.Plural(t.ran, "fixture"), t.failed)
 	if t.warned > 0 {
-		fmt.Fprintf(t.out, "%s: a later release counts them as failures\n", count(t.warned, "warning"))
+		fmt.Fprintf(t.out, "%s: a later release counts them as failures\n", show.Plural(t.warned, "warning"))
 	}
 	if err := t.out.Flush(); err != nil {
 		return err
 	}
 	if t.failed > 0 {
-		return &failure{status: statusFailed, err: errors.New(count(t.failed, "fixture") + " failed"), hint: "- is what want.yaml asks for, + what is found"}
+		err := errors.New(show.Plural(t.failed, "fixture") + " failed")
+		return &failure{status: statusFailed, err: err, hint: "- is what want.yaml asks for, + what is found"}
 	}
 	return nil
 }

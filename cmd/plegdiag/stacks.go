@@ -61,7 +61,7 @@ runtime printed them, in whole minutes rounded down.`,
 			return stacks(cmd.Context(), &o, s)
 		},
 	}
-	bindChoice(cmd, &o.output, "output", "o", "what goes to stdout")
+	bindOutput(cmd, &o.output)
 	flags := cmd.Flags()
 	flags.StringVar(&o.state, "state", "", "only goroutines whose state contains `TEXT`, as \"chan send\"")
 	flags.DurationVar(&o.minWait, "min-wait", 0, "only goroutines that have waited at least that long, as 2m")
@@ -175,9 +175,10 @@ func (o *stacksOptions) filterGoroutines(d *stackdump.Dump) (shown []int, filter
 }
 
 func (o *stacksOptions) matchesGoroutine(g *stackdump.Goroutine) bool {
+	calls := func(f stackdump.Frame) bool { return strings.Contains(f.Func, o.function) }
 	return strings.Contains(g.State, o.state) && g.Wait >= o.minWait &&
 		(len(o.goroutines) == 0 || slices.Contains(o.goroutines, uint(g.ID))) &&
-		(o.function == "" || slices.ContainsFunc(g.Frames, func(f stackdump.Frame) bool { return strings.Contains(f.Func, o.function) }))
+		(o.function == "" || slices.ContainsFunc(g.Frames, calls))
 }
 
 // compareDumps puts the dumps of each process side by side.

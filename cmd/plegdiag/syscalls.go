@@ -49,9 +49,10 @@ nanosleep …) are counted separately: in most traces they are the longest calls
 			return syscalls(cmd.Context(), &o, s)
 		},
 	}
-	bindChoice(cmd, &o.output, "output", "o", "what goes to stdout")
+	bindOutput(cmd, &o.output)
 	flags := cmd.Flags()
-	flags.StringVar(&o.date, "date", "", "`DATE` of the first line of traces that have no date, as 2026-11-20; with a time of day, 2026-11-20T18:25:00, also for those with nothing but -r")
+	flags.StringVar(&o.date, "date", "", "`DATE` of the first line of traces that have no date, as 2026-11-20;"+
+		" with a time of day, 2026-11-20T18:25:00, also for those with nothing but -r")
 	flags.StringVar(&o.tz, "tz", "", "`ZONE` of those traces, as Asia/Shanghai or +08:00; with --date")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show every slow call and every message of D-Bus")
 	bindColor(cmd, &o.color)
@@ -89,7 +90,8 @@ func (o *syscallsOptions) traceDate() (*traces.Date, error) {
 	case err != nil:
 		return nil, err
 	case o.date == "" && zone != nil:
-		return nil, usageError("a trace that has no date has no zone either: --date 2026-11-20 --tz +08:00", "--tz %s needs --date", o.tz)
+		const hint = "a trace that has no date has no zone either: --date 2026-11-20 --tz +08:00"
+		return nil, usageError(hint, "--tz %s needs --date", o.tz)
 	case o.date == "":
 		return nil, nil
 	}
@@ -98,5 +100,6 @@ func (o *syscallsOptions) traceDate() (*traces.Date, error) {
 			return &traces.Date{First: first, Zone: zone}, nil
 		}
 	}
-	return nil, usageError("as 2026-11-20, or 2026-11-20T18:25:00 for a trace with nothing but -r", "--date %q is not a date of a trace", o.date)
+	const hint = "as 2026-11-20, or 2026-11-20T18:25:00 for a trace with nothing but -r"
+	return nil, usageError(hint, "--date %q is not a date of a trace", o.date)
 }

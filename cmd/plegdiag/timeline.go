@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -36,11 +35,10 @@ type timelineOptions struct {
 }
 
 func newTimeline(s streams) *cobra.Command {
-	o := timelineOptions{color: newColorChoice()}
-	for _, f := range report.TimelineFormats {
-		o.output.of = append(o.output.of, f.Name)
+	o := timelineOptions{
+		output: newFormatChoice(report.TimelineFormats, func(f report.TimelineFormat) string { return f.Name }),
+		color:  newColorChoice(),
 	}
-	o.output.text = o.output.of[0]
 	cmd := &cobra.Command{
 		Use:   "timeline INPUT...",
 		Short: "Print what happened on the node, all components in one order",
@@ -65,7 +63,7 @@ https://ui.perfetto.dev; both leave out events without a time.`,
 			return printTimeline(cmd.Context(), &o, s)
 		},
 	}
-	bindChoice(cmd, &o.output, "output", "o", "what goes to stdout")
+	bindOutput(cmd, &o.output)
 	flags := cmd.Flags()
 	flags.StringVar(&o.since, "since", "", "from `TIME` on: RFC 3339, 15:04[:05] in UTC on the day of the incident, 2h before the end of the evidence, @epoch")
 	flags.StringVar(&o.until, "until", "", "up to `TIME`, written as for --since")
@@ -99,12 +97,12 @@ func printTimeline(ctx context.Context, o *timelineOptions, s streams) error {
 		return err
 	}
 	inc, err := loadIncident(ctx, options, s)
-	if err != nil && !errors.Is(err, incident.ErrNothing) {
+	if err != nil {
 		return err
 	}
-	if err != nil {
+	if inc.Unread {
 		warnOfLoss(s.err, inc)
-		return nothingToReadError(err)
+		return nothingToReadError()
 	}
 	if err := o.setWindow(&filter, inc); err != nil {
 		return err
@@ -117,7 +115,7 @@ func printTimeline(ctx context.Context, o *timelineOptions, s streams) error {
 	if len(selection.Events) == 0 {
 		warn(s.err, "hint: no event matches; --all shows all events, --lines also lines that are no events")
 	}
-	format, _ := report.TimelineByName(o.output.text)
+	format := report.TimelineFormats[o.output.index()]
 	look := s.showOptions(o.color, o.verbose || o.choosesEvents())
 	return format.Render(s.out, selection, look)
 }
@@ -139,7 +137,9 @@ func (o *timelineOptions) wantsLines() bool {
 }
 
 // addLines adds the lines of the logs to a selection.
-func (o *timelineOptions) addLines(ctx context.Context, in incident.Inputs, f timeline.Filter, sel *report.Selection, s streams) error {
+func (o *timelineOptions) addLines(
+	ctx context.Context, in incident.Inputs, f timeline.Filter, sel *report.Selection, s streams,
+) error {
 	if !o.wantsLines() {
 		return nil
 	}
@@ -229,6 +229,9 @@ func lastMoment(inc *incident.Incident) time.Time {
 }
 
 // nothingToReadError is the failure of a command that found no line that it could read.
-func nothingToReadError(err error) error {
-	return &failure{status: statusFailed, err: err, hint: "plegdiag reads logs, goroutine dumps and strace output: as text, compressed or in an archive"}
+func nothingToReadError() error {
+	return &failure{
+		status: statusFailed, err: incident.ErrNothing,
+		hint: "plegdiag reads logs, goroutine dumps and strace output: as text, compressed or in an archive",
+	}
 }

@@ -53,7 +53,9 @@ func verifyBundle(in io.Reader, s streams) error {
 		fmt.Fprintf(s.out, "sealed early: %s\n", show.Escape(v.Manifest.Sealed, enough))
 	}
 	for i := range v.Manifest.Items {
-		if item := &v.Manifest.Items[i]; item.Outcome != bundle.OK && item.Outcome != bundle.Empty && item.Outcome != bundle.Absent {
+		switch item := &v.Manifest.Items[i]; item.Outcome {
+		case bundle.OK, bundle.Empty, bundle.Absent:
+		default:
 			noteItem(s.out, item, false)
 		}
 	}

@@ -50,7 +50,9 @@ func NewWriter(w io.Writer, name, root string) (*Writer, error) {
 func newPacker(w io.Writer, name string) (flusher, error) {
 	if strings.HasSuffix(name, ".zst") {
 		// A small window, one worker: a node that runs out of memory is where this runs.
-		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithEncoderLevel(zstd.SpeedFastest))
+		return zstd.NewWriter(
+			w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithEncoderLevel(zstd.SpeedFastest),
+		)
 	}
 	return gzip.NewWriterLevel(w, gzip.BestSpeed)
 }
@@ -60,7 +62,8 @@ func (w *Writer) Add(item *Item, content []byte) error {
 	sum := sha256.Sum256(content)
 	item.Bytes, item.SHA256 = int64(len(content)), hex.EncodeToString(sum[:])
 	w.sums = append(w.sums, fmt.Sprintf("%s  %s\n", item.SHA256, item.Name))
-	return w.writeMember(item.Name, item.End, content, map[string]string{paxOutcome: string(item.Outcome), paxSHA256: item.SHA256})
+	records := map[string]string{paxOutcome: string(item.Outcome), paxSHA256: item.SHA256}
+	return w.writeMember(item.Name, item.End, content, records)
 }
 
 func (w *Writer) writeMember(name string, at time.Time, content []byte, records map[string]string) error {

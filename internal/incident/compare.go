@@ -86,7 +86,8 @@ func Compare(a, b *Incident) *Comparison {
 	}
 	errorsA, errorsB := countErrors(a), countErrors(b)
 	for _, method := range keysOfBoth(errorsA, errorsB) {
-		c.Errors = append(c.Errors, ErrorPair{method, errorsA[method].all, errorsB[method].all, errorsA[method].deadline, errorsB[method].deadline})
+		a, b := errorsA[method], errorsB[method]
+		c.Errors = append(c.Errors, ErrorPair{method, a.all, b.all, a.deadline, b.deadline})
 	}
 	findingsA, findingsB := bestFindings(a), bestFindings(b)
 	for _, rule := range keysOfBoth(findingsA, findingsB) {
@@ -186,7 +187,8 @@ func bestFindings(inc *Incident) map[string]*story.Finding {
 	all := map[string]*story.Finding{}
 	for i := range inc.Result.Findings {
 		f := &inc.Result.Findings[i]
-		if best := all[f.Rule]; best == nil || cmp.Or(cmp.Compare(f.Verdict, best.Verdict), cmp.Compare(f.Score, best.Score)) > 0 {
+		best := all[f.Rule]
+		if best == nil || cmp.Or(cmp.Compare(f.Verdict, best.Verdict), cmp.Compare(f.Score, best.Score)) > 0 {
 			all[f.Rule] = f
 		}
 	}

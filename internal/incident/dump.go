@@ -255,8 +255,9 @@ func foldFragments(all []*Dump) []*Dump {
 			continue
 		}
 		candidates := wholes[keyOfGoroutine(&d.Goroutines[0])]
-		if at := slices.IndexFunc(candidates, func(whole *Dump) bool { return !folded[whole] && d.isFragmentOf(whole) }); at >= 0 {
-			whole := candidates[at]
+		holdsIt := func(whole *Dump) bool { return !folded[whole] && d.isFragmentOf(whole) }
+		if i := slices.IndexFunc(candidates, holdsIt); i >= 0 {
+			whole := candidates[i]
 			whole.Fragments = append(whole.Fragments, append(d.Fragments, d.Pos())...)
 			folded[d] = true
 		}
@@ -267,7 +268,8 @@ func foldFragments(all []*Dump) []*Dump {
 // isFragmentOf says whether a dump that lost lines in a log shows nothing but goroutines of another
 // one, which wait as long in the same state.
 func (d *Dump) isFragmentOf(whole *Dump) bool {
-	if len(d.Goroutines) >= len(whole.Goroutines) || areTakenApart(d.At, whole.At) || d.PID != 0 && whole.PID != 0 && d.PID != whole.PID {
+	otherProcess := d.PID != 0 && whole.PID != 0 && d.PID != whole.PID
+	if otherProcess || len(d.Goroutines) >= len(whole.Goroutines) || areTakenApart(d.At, whole.At) {
 		return false
 	}
 	known := make(map[goroutineKey]bool, len(whole.Goroutines))

@@ -38,7 +38,10 @@ type file struct {
 
 func newFile(path string) *file {
 	place := layout.Of(path)
-	return &file{account: File{Path: path, Note: place.Note}, place: place, sources: timeline.NewFileSources(path, place.Foreign)}
+	return &file{
+		account: File{Path: path, Note: place.Note}, place: place,
+		sources: timeline.NewFileSources(path, place.Foreign),
+	}
 }
 
 // refusedFile is something that was not read, or not to its end: an entry of a bundle, or an input.

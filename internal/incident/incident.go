@@ -27,8 +27,10 @@ type Incident struct {
 
 // File is the account of one input file: Lines == Used + Blank + Skipped.
 type File struct {
-	Path      string
-	Format    string // "klog", "journal-short", …; "unknown" when no format fits, "empty" for a file without bytes, "link" for one that points to another
+	Path string
+	// Format is "klog", "journal-short", …; "unknown" when no format fits, "empty" for a file
+	// without bytes, "link" for one that points to another.
+	Format    string
 	Component string // who wrote most of it; empty when several did or none is known
 	Lines     int
 	Used      int

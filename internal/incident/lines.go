@@ -69,8 +69,10 @@ type lineReader struct {
 	ofEvents map[event.Pos]bool
 	clocks   map[string]timeline.Clock // by file
 	files    map[string]*File
-	copied   map[lineKey]string // lines of events in the window, to the file in which they are quoted: their copies are not shown
-	lines    Lines
+	// copied maps lines of events in the window to the file in which they are quoted: their copies
+	// are not shown.
+	copied map[lineKey]string
+	lines  Lines
 }
 
 // mayHold says that a file can have lines of the window.
@@ -124,7 +126,8 @@ func (r *lineReader) readFile(ctx context.Context, path string, in parse.Opened)
 // that of its file.
 func (r *lineReader) isOfOtherNode(host string, a *File) bool {
 	host = cmp.Or(host, a.Node)
-	return host != "" && !layout.SameNode(r.inc.Node, host) && slices.ContainsFunc(r.inc.LeftOut, func(other string) bool { return layout.SameNode(other, host) })
+	isHost := func(node string) bool { return layout.SameNode(node, host) }
+	return host != "" && !isHost(r.inc.Node) && slices.ContainsFunc(r.inc.LeftOut, isHost)
 }
 
 // addLine adds a line. Where there are too many, the later ones go.
@@ -205,11 +208,13 @@ func (c *lineClock) resolveNear(t event.Time, line int, near time.Time) event.Ti
 		face := t.T
 		switch {
 		case t.Lacks&event.LacksDate != 0:
-			face = time.Date(near.Year(), near.Month(), near.Day()+shift, face.Hour(), face.Minute(), face.Second(), face.Nanosecond(), time.UTC)
+			y, m, d := near.Date()
+			face = time.Date(y, m, d+shift, face.Hour(), face.Minute(), face.Second(), face.Nanosecond(), time.UTC)
 		case t.Lacks&event.LacksYear != 0:
 			face = face.AddDate(near.Year()+shift-face.Year(), 0, 0)
 		}
-		if at := c.ResolveStamp(face, t.Lacks&event.LacksZone == 0, line, near); best.IsZero() || at.Sub(near).Abs() < best.Sub(near).Abs() {
+		at := c.ResolveStamp(face, t.Lacks&event.LacksZone == 0, line, near)
+		if best.IsZero() || at.Sub(near).Abs() < best.Sub(near).Abs() {
 			best = at
 		}
 	}

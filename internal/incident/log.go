@@ -56,7 +56,8 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	f.takeSources()
 	f.addStats(stats)
 	if f.asked > maxAsked && f.account.Err == "" {
-		f.account.Err = fmt.Sprintf("%d lines hold a text that rules ask for; only the first %d were shown to them", f.asked, maxAsked)
+		const text = "%d lines hold a text that rules ask for; only the first %d were shown to them"
+		f.account.Err = fmt.Sprintf(text, f.asked, maxAsked)
 	}
 	f.account.Component = f.mainComponent()
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -84,7 +83,10 @@ const severalNodes = "\x00"
 
 // countNodes looks through all files.
 func countNodes(files []*file) *nodes {
-	n := &nodes{lines: map[string]int{}, named: map[string]string{}, wrote: map[string]bool{}, ours: map[string]bool{}, dirs: map[string]string{}}
+	n := &nodes{
+		lines: map[string]int{}, named: map[string]string{}, wrote: map[string]bool{}, ours: map[string]bool{},
+		dirs: map[string]string{},
+	}
 	renamed := map[string]string{}
 	for _, f := range files {
 		if f.place.Node != "" && f.account.Used > 0 {
@@ -135,7 +137,8 @@ func (f *file) findRenames() map[string]string {
 	slices.SortFunc(order, func(a, b *timeline.Host) int { return cmp.Compare(a.From, b.From) })
 	all := map[string]string{}
 	for i := 1; i < len(order); i++ {
-		if a, b := order[i-1], order[i]; a.To < b.From && !b.First.T.Before(a.Last.T) && !(f.hasDaemon(a.Name) && f.hasDaemon(b.Name)) {
+		a, b := order[i-1], order[i]
+		if a.To < b.From && !b.First.T.Before(a.Last.T) && !(f.hasDaemon(a.Name) && f.hasDaemon(b.Name)) {
 			all[a.Name] = b.Name
 		}
 	}
@@ -152,7 +155,8 @@ func (n *nodes) foldNames(renamed map[string]string) {
 	}
 	for _, name := range names {
 		n.named[name] = name
-		longer := slices.DeleteFunc(slices.Clone(whole[strings.ToLower(name)]), func(other string) bool { return len(other) <= len(name) })
+		notLonger := func(other string) bool { return len(other) <= len(name) }
+		longer := slices.DeleteFunc(slices.Clone(whole[strings.ToLower(name)]), notLonger)
 		if len(longer) == 1 {
 			n.named[name] = longer[0]
 		}
@@ -180,14 +184,11 @@ const maxRenames = 4
 // addDirectories notes for the directories above a file which nodes are below them.
 func (n *nodes) addDirectories(f *file) {
 	note := func(name string) {
-		for dir := path.Dir(f.account.Path); ; dir = path.Dir(dir) {
+		for dir := range layout.Parents(f.account.Path) {
 			if was := n.dirs[dir]; was == "" {
 				n.dirs[dir] = name
 			} else if was != name {
 				n.dirs[dir] = severalNodes
-			}
-			if dir == "." || dir == "/" {
-				return
 			}
 		}
 	}
@@ -234,14 +235,12 @@ func (n *nodes) nodeOfFile(f *file) string {
 	if node != "" {
 		return node
 	}
-	for dir := path.Dir(f.account.Path); ; dir = path.Dir(dir) {
+	for dir := range layout.Parents(f.account.Path) {
 		if node := n.dirs[dir]; node != "" {
 			return strings.Trim(node, severalNodes)
 		}
-		if dir == "." || dir == "/" {
-			return ""
-		}
 	}
+	return ""
 }
 
 // nodeOf is the node of something in a file that names a host, or names none.

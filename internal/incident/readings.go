@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/layout"
 )
 
 // snapshot is when a file, or all files below a directory, were made, and of which node they are.
@@ -80,9 +81,10 @@ func findSnapshot(snapshots map[string]snapshot, file string) (snapshot, bool) {
 	if s, ok := snapshots[file]; ok {
 		return s, true
 	}
-	for dir := path.Dir(file); ; dir = path.Dir(dir) {
-		if s, ok := snapshots[dir+"/"]; ok || dir == "." || dir == "/" {
-			return s, ok
+	for dir := range layout.Parents(file) {
+		if s, ok := snapshots[dir+"/"]; ok {
+			return s, true
 		}
 	}
+	return snapshot{}, false
 }

@@ -82,7 +82,8 @@ func (r *traceReader) readWholeTrace(ctx context.Context, in parse.Opened, slot 
 	files := traceFiles{all: []*file{slot}}
 	maker := r.newMaker(slot.account.Path, traces.ReadForm(in.Head), files)
 	input := traces.Input{
-		Input: lines.Input{Path: slot.account.Path, R: in.R, Stats: &stats}, Calls: maker.callFilter(), Go: func(f func()) { go f() },
+		Input: lines.Input{Path: slot.account.Path, R: in.R, Stats: &stats},
+		Calls: maker.callFilter(), Go: func(f func()) { go f() },
 	}
 	r.readCalls(ctx, traces.Read(input), files, maker)
 	slot.addStats(stats)
@@ -151,7 +152,9 @@ func (r *reader) readLogAndTrace(ctx context.Context, read parse.Records, in par
 }
 
 // readCalls accounts for the calls of one trace and gives them to the maker.
-func (r *traceReader) readCalls(ctx context.Context, calls iter.Seq2[*traces.Syscall, error], files traceFiles, maker traceMaker) {
+func (r *traceReader) readCalls(
+	ctx context.Context, calls iter.Seq2[*traces.Syscall, error], files traceFiles, maker traceMaker,
+) {
 	if r.date != nil {
 		calls = traces.WithDate(calls, *r.date)
 	}

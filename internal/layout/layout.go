@@ -7,6 +7,7 @@
 package layout
 
 import (
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -187,10 +188,16 @@ func Link(file, target string, hard bool) []string {
 		return []string{path.Join(path.Dir(file), target)}
 	}
 	var all []string
-	for dir := path.Dir(file); ; dir = path.Dir(dir) {
+	for dir := range Parents(file) {
 		all = append(all, path.Join(dir, target))
-		if dir == "." || dir == "/" {
-			return all
+	}
+	return all
+}
+
+// Parents yields the directories above a file, the nearest first; the last is "." or "/".
+func Parents(file string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for dir := path.Dir(file); yield(dir) && dir != "." && dir != "/"; dir = path.Dir(dir) {
 		}
 	}
 }

@@ -61,16 +61,6 @@ var Formats = []Format{
 	{"json", ".json", JSON, false},
 }
 
-// ByName returns the format of that name.
-func ByName(name string) (f Format, ok bool) {
-	for _, f := range Formats {
-		if f.Name == name {
-			return f, true
-		}
-	}
-	return Format{}, false
-}
-
 // ByEnding returns the format that a file of that name is written in: a report, or the whole
 // timeline.
 func ByEnding(file string) (f Format, ok bool) {

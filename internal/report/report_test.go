@@ -185,11 +185,6 @@ func TestByEnding(t *testing.T) {
 	require.Equal(t, "markdown", f.Name)
 	_, ok = report.ByEnding("node-1.pdf")
 	require.False(t, ok)
-	f, ok = report.ByName("json")
-	require.True(t, ok)
-	require.Equal(t, ".json", f.Ending)
-	_, ok = report.ByName("yaml")
-	require.False(t, ok)
 }
 
 // GitHub takes 65 536 characters, Jira 32 767: the verdict and the chain survive, no block stays

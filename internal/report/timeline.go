@@ -40,16 +40,6 @@ func (f TimelineFormat) renderAll(w io.Writer, inc *incident.Incident, o Options
 	return f.Render(w, s, o)
 }
 
-// TimelineByName returns the format of that name.
-func TimelineByName(name string) (f TimelineFormat, ok bool) {
-	for _, f := range TimelineFormats {
-		if f.Name == name {
-			return f, true
-		}
-	}
-	return TimelineFormat{}, false
-}
-
 // lanes are the components in the order in which a cause travels through a node, from the kubelet
 // that complains down to the kernel. One that is not listed comes last, by its name.
 var lanes = []string{
