@@ -30,7 +30,8 @@ var lockless = []string{"Version", "GET /_ping", "AUTH"}
 // privateBus is PID 1's own socket: whoever connects there speaks to nobody else.
 const privateBus = "/private"
 
-// keptOutcomes are the outcomes that are worth an event. Absent and skipped things are in the manifest.
+// keptOutcomes are the outcomes that are worth an event. Absent and skipped things are in the
+// manifest.
 var keptOutcomes = []string{"timeout", "stuck", "denied", "failed", "capped"}
 
 func (c *collected) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
