@@ -191,10 +191,7 @@ func criError(r *event.Record) (event.Event, bool) {
 // no failure.
 func failedCall(r *event.Record, method string) (event.Event, bool) {
 	text := r.Message()
-	reason := errorOf(r)
-	if reason == "" {
-		reason = scan.After(text, " failed: ", " error: ")
-	}
+	reason := cmp.Or(errorOf(r), scan.After(text, " failed: ", " error: "))
 	e := event.New(event.KindCRIError, method+" failed")
 	e.Fields = []event.Field{
 		event.FieldMethod.Text(method), event.FieldError.Text(reason),
@@ -202,22 +199,14 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 	}
 	e.AddFields(tooLarge(reason)...)
 	e.AddFields(lostRuntime(reason)...)
-	for _, key := range []string{"containerID", "podSandboxID", "podSandboxId"} {
-		if id, ok := r.Field(key); ok {
-			e.IDs.Container = scan.ContainerID(id)
-		}
-	}
-	if e.IDs.Container == "" {
-		if quoted, ok := scan.Between(text, `"`, `"`); ok {
-			e.IDs.Container = scan.ContainerID(quoted)
-		}
-	}
+	quoted, _ := scan.Between(text, `"`, `"`)
+	e.IDs.Container = cmp.Or(
+		scan.ContainerID(r.Value("podSandboxId", "podSandboxID", "containerID")), scan.ContainerID(quoted),
+	)
 	if method == "PodSandboxStatus" {
 		e.IDs.Sandbox, e.IDs.Container = e.IDs.Container, ""
 	}
-	if pod, ok := r.Field("pod"); ok {
-		e.IDs.Pod = pod
-	}
+	e.IDs.Pod = r.Value("pod")
 	if isDeadline(text) || isDeadline(reason) {
 		e.Text = method + " ran into its deadline"
 	}

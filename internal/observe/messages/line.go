@@ -79,9 +79,7 @@ func Line(r *event.Record) event.Event {
 func lineEvent(r *event.Record, component string) event.Event {
 	e := event.Event{Kind: event.KindLogLine, Component: component, Text: r.Message()}
 	e.IDs.Container = scan.FindID(r.Raw)
-	if pod, ok := r.Field("pod"); ok {
-		e.IDs.Pod = pod
-	}
+	e.IDs.Pod = r.Value("pod")
 	e.Fields = []event.Field{event.FieldText.Text(r.Message())}
 	if r.Unit != "" {
 		e.AddFields(event.FieldUnit.Text(r.Unit))

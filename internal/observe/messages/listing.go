@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strconv"
@@ -121,10 +122,7 @@ func shimProcess(r *event.Record) (event.Event, bool) {
 		Fields: []event.Field{event.FieldComm.Text("containerd-shim")},
 	}
 	dir, _, _ := strings.Cut(scan.After(command, " -workdir "), " ")
-	e.IDs.Container = scan.ContainerID(scan.After(command, " -id "))
-	if e.IDs.Container == "" {
-		e.IDs.Container = scan.ContainerID(path.Base(dir))
-	}
+	e.IDs.Container = cmp.Or(scan.ContainerID(scan.After(command, " -id ")), scan.ContainerID(path.Base(dir)))
 	e.IDs.PID = firstNumber(before, 1)
 	e.Text = "the shim of " + scan.Short(e.IDs.Container) + " is running"
 	return e, e.IDs.Container != "" && e.IDs.PID != 0

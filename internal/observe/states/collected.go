@@ -30,7 +30,8 @@ var lockless = []string{"Version", "GET /_ping", "AUTH"}
 // privateBus is PID 1's own socket: whoever connects there speaks to nobody else.
 const privateBus = "/private"
 
-// kept are the outcomes that are worth an event. Absent and skipped things are in the manifest.
+// keptOutcomes are the outcomes that are worth an event. Absent and skipped things are in the
+// manifest.
 var keptOutcomes = []string{"timeout", "stuck", "denied", "failed", "capped"}
 
 func (c *collected) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
@@ -184,7 +185,7 @@ func parseStamp(text string) event.Time {
 	return event.At(t.UTC())
 }
 
-// finish tells of the calls without an answer, beside what the same daemon did answer.
+// finishFile tells of the calls without an answer, beside what the same daemon did answer.
 func (c *collected) finishFile(dst []event.Event) []event.Event {
 	for i := range c.calls {
 		ev := &c.calls[i]

@@ -24,8 +24,8 @@ type metrics struct {
 // series is a histogram or summary, or a counter.
 type series struct {
 	name, operation string
-	// values are, in seconds, its total and errors, count, sum and p99, as far as there are any, with
-	// their lines.
+	// values are, in seconds, its total and errors, count, sum and p99, as far as there are any,
+	// with their lines.
 	values  map[string]float64
 	quotes  map[string]event.Quote
 	buckets []bucket
@@ -166,7 +166,7 @@ func (s *series) setQuantile() {
 	}
 }
 
-// finish tells of relist as facts, of each operation as an event.
+// finishFile tells of relist as facts, of each operation as an event.
 func (m *metrics) finishFile(dst []event.Event) []event.Event {
 	for _, key := range m.order {
 		s := m.series[key]

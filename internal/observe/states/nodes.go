@@ -203,7 +203,7 @@ func (c *condition) appendEvents(dst []event.Event, ours bool) []event.Event {
 	return c.appendComplaint(dst)
 }
 
-// fresh is how long ago a node may have become Ready for that to be news.
+// freshFor is how long ago a node may have become Ready for that to be news.
 const freshFor = 24 * time.Hour
 
 // appendComplaint is the complaint that the condition quotes. It was written with the heartbeat.

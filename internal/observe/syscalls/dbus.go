@@ -117,7 +117,7 @@ const (
 	slowAnswer    = time.Second
 )
 
-// moves says for every call that moves bytes over a connection whether it sends.
+// movingCalls says for every call that moves bytes over a connection whether it sends.
 var movingCalls = map[string]bool{
 	"write": true, "writev": true, "send": true, "sendto": true, "sendmsg": true, "sendmmsg": true,
 	"read": false, "readv": false, "recv": false, "recvfrom": false, "recvmsg": false, "recvmmsg": false,
