@@ -29,7 +29,7 @@ func newAnalyze(s streams) *cobra.Command {
 	o := analyzeOptions{
 		output: choice{text: report.Formats[0].Name},
 		failOn: choice{of: []string{rules.Possible.String(), rules.Likely.String(), rules.Confirmed.String()}},
-		color:  newColor(),
+		color:  newColorChoice(),
 	}
 	for _, f := range report.Formats {
 		o.output.of = append(o.output.of, f.Name)
@@ -46,7 +46,7 @@ file, or - for stdin. The content of a file decides how it is read, not its name
   plegdiag analyze containerd.log stacks.log --tz +08:00
   plegdiag analyze node-1.tgz -o json --report node-1.md
   cat containerd.log | plegdiag analyze -`,
-		Args: arguments(1, math.MaxInt, "an input: a bundle, a directory, a file or -"),
+		Args: checkArguments(1, math.MaxInt, "an input: a bundle, a directory, a file or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.evidence.inputs = args
 			return analyze(cmd.Context(), &o, s)
@@ -56,7 +56,7 @@ file, or - for stdin. The content of a file decides how it is read, not its name
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.reports, "report", nil, "also write the report to `FILE`, by its ending .txt, .md, .jira, .html or .json, or the timeline, by .timesketch.jsonl or .perfetto.json; may be repeated")
 	flags.BoolVar(&o.force, "force", false, "overwrite the files of --report")
-	o.evidence.bind(cmd)
+	o.evidence.bindFlags(cmd)
 	bindRules(cmd, &o.evidence.rules)
 	bindChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 when a finding is at least this certain")
 	bindColor(cmd, &o.color)
@@ -65,7 +65,7 @@ file, or - for stdin. The content of a file decides how it is read, not its name
 }
 
 func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
-	options, err := o.evidence.options(s)
+	options, err := o.evidence.incidentOptions(s)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
 	}
 	format, _ := report.ByName(o.output.text)
 	options.Context = format.Context || slices.ContainsFunc(files, func(f reportFile) bool { return f.format.Context })
-	inc, err := load(ctx, options, s)
+	inc, err := loadIncident(ctx, options, s)
 	if err != nil && !errors.Is(err, incident.ErrNothing) {
 		return err
 	}
@@ -83,15 +83,15 @@ func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
 	look := report.Options{Version: version(), Verbose: o.verbose, Inputs: o.evidence.inputs}
 	var unwritten []error // the answer on stdout is printed all the same
 	for _, f := range files {
-		unwritten = append(unwritten, f.write(func(w io.Writer) error { return f.format.Render(w, inc, look) }))
+		unwritten = append(unwritten, f.writeTarget(func(w io.Writer) error { return f.format.Render(w, inc, look) }))
 	}
-	look.Width, look.Renderer = width(s.out), renderer(s.out, o.color.text)
+	look.Width, look.Renderer = terminalWidth(s.out), newRenderer(s.out, o.color.text)
 	if err := errors.Join(append(unwritten, format.Render(s.out, inc, look))...); err != nil {
 		return err
 	}
 	warnOfLoss(s.err, inc)
 	if nothing != nil {
-		return nothingToRead(nothing)
+		return nothingToReadError(nothing)
 	}
 	return checkVerdicts(inc, o.failOn.text)
 }
@@ -128,10 +128,10 @@ func reportFiles(o *analyzeOptions, stdin io.Reader) ([]reportFile, error) {
 	for _, path := range o.reports {
 		format, ok := report.ByEnding(path)
 		if !ok {
-			return nil, usage("the ending says the format: .txt, .md, .jira, .html, .json, .timesketch.jsonl or .perfetto.json", "--report %q has no known ending", path)
+			return nil, usageError("the ending says the format: .txt, .md, .jira, .html, .json, .timesketch.jsonl or .perfetto.json", "--report %q has no known ending", path)
 		}
 		file := reportFile{outputFile{"--report", path, o.force}, format}
-		if err := file.check(o.evidence.inputs, stdin); err != nil {
+		if err := file.checkTarget(o.evidence.inputs, stdin); err != nil {
 			return nil, err
 		}
 		files = append(files, file)

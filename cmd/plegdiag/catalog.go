@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,7 +26,7 @@ func loadCatalog(dirs []string) (*rules.Catalog, error) {
 		return rules.Builtin()
 	}
 	catalog, err := checkCatalog(dirs)
-	if len(rules.Problems(err)) > 0 {
+	if _, ok := errors.AsType[rules.Problems](err); ok {
 		return nil, &failure{status: statusFailed, err: err, hint: "plegdiag rules lint shows what is wrong with rules before they are used"}
 	}
 	return catalog, err

@@ -46,7 +46,7 @@ SIGINT and SIGTERM end the collection; the bundle then holds what was collected.
 the bundle is complete.`,
 		Example: `  plegdiag collect --dry-run
   plegdiag collect --only clock,node -o - | plegdiag verify -`,
-		Args: arguments(0, 0, "no argument"),
+		Args: checkArguments(0, 0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return collectNode(cmd.Context(), &o, s)
 		},
@@ -77,18 +77,18 @@ the bundle is complete.`,
 func collectNode(ctx context.Context, o *collectOptions, s streams) error {
 	size, ok := parseSize(o.maxSize)
 	if !ok || size < 1<<20 {
-		return usage("as 200M or 1G; 1M is the least", "--max-size %s is not a size of a bundle", o.maxSize)
+		return usageError("as 200M or 1G; 1M is the least", "--max-size %s is not a size of a bundle", o.maxSize)
 	}
 	if o.Timeout <= 0 || o.Since <= 0 {
-		return usage("plegdiag collect --help", "--timeout and --since must be positive")
+		return usageError("plegdiag collect --help", "--timeout and --since must be positive")
 	}
 	if pid, err := strconv.Atoi(o.Strace); o.Strace != "" && o.Strace != collect.Suspicious && (err != nil || pid <= 1) {
-		return usage("a PID, or "+collect.Suspicious, "--strace %s is not a process that can be traced", o.Strace)
+		return usageError("a PID, or "+collect.Suspicious, "--strace %s is not a process that can be traced", o.Strace)
 	}
 	o.MaxSize, o.Version, o.Helper = size, version(), []string{"/proc/self/exe", helperName}
 	if o.dryRun {
 		if err := collect.WritePlan(s.out, &o.Options); err != nil {
-			return usage("plegdiag collect --dry-run", "%w", err)
+			return usageError("plegdiag collect --dry-run", "%w", err)
 		}
 		return nil
 	}
@@ -147,7 +147,7 @@ func newHelper(s streams) *cobra.Command {
 		Short:              "A part of collect that may hang; collect starts it itself",
 		Example:            "  # plegdiag collect starts it",
 		DisableFlagParsing: true,
-		Args:               arguments(1, 1, "a task"),
+		Args:               checkArguments(1, 1, "a task"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := collect.Helper(args[0], s.in, s.out); err != nil {
 				return &failure{status: collect.HelperStatus(err), err: err}

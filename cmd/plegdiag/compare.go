@@ -17,7 +17,7 @@ type compareOptions struct {
 }
 
 func newCompare(s streams) *cobra.Command {
-	o := compareOptions{color: newColor()}
+	o := compareOptions{color: newColorChoice()}
 	for _, f := range report.CompareFormats {
 		o.output.of = append(o.output.of, f.Name)
 	}
@@ -30,14 +30,14 @@ took and how often it failed, findings gained and lost, facts that differ. Rates
 of all evidence where it is missing.`,
 		Example: `  plegdiag compare node-1.tgz later
   plegdiag compare node-1.tgz later -o markdown`,
-		Args: arguments(2, 2, "two inputs, each a bundle, a directory or a file"),
+		Args: checkArguments(2, 2, "two inputs, each a bundle, a directory or a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.evidence.inputs = args
 			return compareBundles(cmd.Context(), &o, s)
 		},
 	}
 	bindChoice(cmd, &o.output, "output", "o", "what goes to stdout")
-	o.evidence.bind(cmd)
+	o.evidence.bindFlags(cmd)
 	bindRules(cmd, &o.evidence.rules)
 	bindColor(cmd, &o.color)
 	return cmd
@@ -48,16 +48,16 @@ func compareBundles(ctx context.Context, o *compareOptions, s streams) error {
 	for i, input := range o.evidence.inputs {
 		side := o.evidence
 		side.inputs = []string{input}
-		options, err := side.options(s)
+		options, err := side.incidentOptions(s)
 		if err != nil {
 			return err
 		}
-		if sides[i], err = load(ctx, options, s); err != nil {
+		if sides[i], err = loadIncident(ctx, options, s); err != nil {
 			return fmt.Errorf("%s: %w", input, err)
 		}
 		warnOfLoss(s.err, sides[i])
 	}
-	look := s.look(o.color, false)
+	look := s.showOptions(o.color, false)
 	for _, f := range report.CompareFormats {
 		if f.Name == o.output.text {
 			return f.Render(s.out, incident.Compare(sides[0], sides[1]), look)

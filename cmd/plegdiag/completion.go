@@ -13,7 +13,7 @@ func newCompletion(s streams) *cobra.Command {
 To try it in a running bash: source <(plegdiag completion bash)`,
 		Example: `  plegdiag completion bash > plegdiag.bash
   plegdiag completion zsh > _plegdiag`,
-		Args:      arguments(1, 1, "a shell: bash, zsh, fish or powershell"),
+		Args:      checkArguments(1, 1, "a shell: bash, zsh, fish or powershell"),
 		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
@@ -27,7 +27,7 @@ To try it in a running bash: source <(plegdiag completion bash)`,
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(s.out)
 			}
-			return usage("one of bash, zsh, fish, powershell", "unknown shell %q", args[0])
+			return usageError("one of bash, zsh, fish, powershell", "unknown shell %q", args[0])
 		},
 	}
 }

@@ -27,7 +27,7 @@ type evidence struct {
 	rules  []string // directories of a user's own rules
 }
 
-func (e *evidence) bind(cmd *cobra.Command) {
+func (e *evidence) bindFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&e.tz, "tz", "", "`ZONE` of logs that do not say theirs, as Asia/Shanghai or +08:00; inferred from the logs when not given. Lines that carry both clocks are read by their own clocks, with a warning")
 	flags.IntVar(&e.year, "year", 0, "year of logs that do not say theirs; inferred from the logs when not given")
@@ -36,21 +36,21 @@ func (e *evidence) bind(cmd *cobra.Command) {
 		" nesting of archives (4), ratio of inflation (500)")
 }
 
-// limitsOf reads --limit. A number may end in K, M, G or T, powers of 1024.
-func limitsOf(given map[string]string) (l bundle.Limits, err error) {
+// parseLimits reads --limit. A number may end in K, M, G or T, powers of 1024.
+func parseLimits(given map[string]string) (l bundle.Limits, err error) {
 	whole := map[string]*int{"files": &l.Files, "name": &l.Name, "depth": &l.Depth, "nesting": &l.Nesting}
 	long := map[string]*int64{"bytes": &l.Bytes, "ratio": &l.Ratio}
 	for name, text := range given {
 		n, ok := parseSize(text)
 		switch {
 		case !ok || n <= 0:
-			return l, usage("as bytes=32G,files=500000", "--limit %s=%s is not a positive number", name, text)
+			return l, usageError("as bytes=32G,files=500000", "--limit %s=%s is not a positive number", name, text)
 		case whole[name] != nil && n <= math.MaxInt32:
 			*whole[name] = int(n)
 		case long[name] != nil:
 			*long[name] = n
 		default:
-			return l, usage("bytes, files, name, depth, nesting or ratio", "--limit %s=%s is not a limit", name, text)
+			return l, usageError("bytes, files, name, depth, nesting or ratio", "--limit %s=%s is not a limit", name, text)
 		}
 	}
 	return l, nil
@@ -65,26 +65,29 @@ func parseSize(text string) (int64, bool) {
 	return n << shift, err == nil && n<<shift>>shift == n
 }
 
-// options checks the flags before the work begins.
-func (e *evidence) options(s streams) (incident.Options, error) {
+// incidentOptions checks the flags before the work begins.
+func (e *evidence) incidentOptions(s streams) (incident.Options, error) {
 	zone, err := parseZone(e.tz)
 	if err != nil {
 		return incident.Options{}, err
 	}
 	if e.year != 0 && (e.year < 1970 || e.year > 9999) {
-		return incident.Options{}, usage("a year has four digits", "--year %d is not a year of a log", e.year)
+		return incident.Options{}, usageError("a year has four digits", "--year %d is not a year of a log", e.year)
 	}
-	limits, err := limitsOf(e.limits)
+	limits, err := parseLimits(e.limits)
 	if err != nil {
 		return incident.Options{}, err
 	}
 	catalog, err := loadCatalog(e.rules)
-	return incident.Options{Inputs: e.inputs, Stdin: s.in, Zone: zone, Year: e.year, Node: e.node, Limits: limits, Catalog: catalog}, err
+	return incident.Options{
+		Inputs: incident.Inputs{Paths: e.inputs, Stdin: s.in, Limits: limits},
+		Zone:   zone, Year: e.year, Node: e.node, Catalog: catalog,
+	}, err
 }
 
-// load makes an incident, with a bar on a terminal while it reads.
-func load(ctx context.Context, o incident.Options, s streams) (*incident.Incident, error) {
-	count, done := progress(o.Inputs, s.err)
+// loadIncident makes an incident, with a bar on a terminal while it reads.
+func loadIncident(ctx context.Context, o incident.Options, s streams) (*incident.Incident, error) {
+	count, done := startProgress(o.Paths, s.err)
 	o.Progress = count
 	inc, err := incident.Load(ctx, o)
 	done()
@@ -127,7 +130,7 @@ func parseZone(s string) (*time.Location, error) {
 	// Local is the zone of this machine, not of the node.
 	zone, err := time.LoadLocation(s)
 	if err != nil || s == "Local" {
-		return nil, usage("as Asia/Shanghai, UTC or +08:00", "--tz %q is not a time zone", s)
+		return nil, usageError("as Asia/Shanghai, UTC or +08:00", "--tz %q is not a time zone", s)
 	}
 	return zone, nil
 }

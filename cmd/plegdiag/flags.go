@@ -24,8 +24,8 @@ type choice struct {
 // newChoice is a choice of words; the first one is the default.
 func newChoice(of ...string) choice { return choice{text: of[0], of: of} }
 
-// newColor is when text is coloured.
-func newColor() choice { return newChoice("auto", "always", "never") }
+// newColorChoice is the flag that says when text is coloured.
+func newColorChoice() choice { return newChoice("auto", "always", "never") }
 
 // String implements pflag.Value.
 func (c *choice) String() string { return c.text }
@@ -55,14 +55,14 @@ func bindColor(cmd *cobra.Command, c *choice) {
 	bindChoice(cmd, c, "color", "", "colour the text; auto also obeys NO_COLOR")
 }
 
-// look is how stdout shows a report.
-func (s streams) look(color choice, verbose bool) show.Options {
-	return show.Options{Version: version(), Verbose: verbose, Width: width(s.out), Renderer: renderer(s.out, color.text)}
+// showOptions says how stdout shows a report.
+func (s streams) showOptions(color choice, verbose bool) show.Options {
+	return show.Options{Version: version(), Verbose: verbose, Width: terminalWidth(s.out), Renderer: newRenderer(s.out, color.text)}
 }
 
-// renderer knows the colours of a stream; nil means none. In auto it asks the
-// stream and the environment (NO_COLOR, TERM).
-func renderer(out io.Writer, color string) *lipgloss.Renderer {
+// newRenderer makes a renderer with the colours of a stream; nil means none. In auto the stream and
+// the environment (NO_COLOR, TERM) decide.
+func newRenderer(out io.Writer, color string) *lipgloss.Renderer {
 	if color == "never" {
 		return nil
 	}
@@ -73,8 +73,8 @@ func renderer(out io.Writer, color string) *lipgloss.Renderer {
 	return r
 }
 
-// width of a terminal in columns; 0 when the stream is none.
-func width(out io.Writer) int {
+// terminalWidth is in columns; 0 when the stream is no terminal.
+func terminalWidth(out io.Writer) int {
 	f, ok := out.(*os.File)
 	if !ok {
 		return 0

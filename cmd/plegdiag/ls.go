@@ -21,7 +21,7 @@ type lsOptions struct {
 func newLs(s streams) *cobra.Command {
 	o := lsOptions{
 		output: newChoice("text", "json"),
-		color:  newColor(),
+		color:  newColorChoice(),
 	}
 	cmd := &cobra.Command{
 		Use:   "ls INPUT...",
@@ -30,31 +30,31 @@ func newLs(s streams) *cobra.Command {
 lines were used, blank or skipped, which time it covers, and why anything was not read. Nothing is concluded.`,
 		Example: `  plegdiag ls node-1.tgz
   plegdiag ls node-1.tgz -o json`,
-		Args: arguments(1, math.MaxInt, "an input: a bundle, a directory, a file or -"),
+		Args: checkArguments(1, math.MaxInt, "an input: a bundle, a directory, a file or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.evidence.inputs = args
 			return ls(cmd.Context(), &o, s)
 		},
 	}
 	bindChoice(cmd, &o.output, "output", "o", "what goes to stdout")
-	o.evidence.bind(cmd)
+	o.evidence.bindFlags(cmd)
 	bindColor(cmd, &o.color)
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show every reason for skipped lines")
 	return cmd
 }
 
 func ls(ctx context.Context, o *lsOptions, s streams) error {
-	options, err := o.evidence.options(s)
+	options, err := o.evidence.incidentOptions(s)
 	if err != nil {
 		return err
 	}
 	options.AllNodes = true
-	inc, err := load(ctx, options, s)
+	inc, err := loadIncident(ctx, options, s)
 	if err != nil && !errors.Is(err, incident.ErrNothing) {
 		return err
 	}
 	nothing := err
-	look := s.look(o.color, o.verbose)
+	look := s.showOptions(o.color, o.verbose)
 	render := report.FilesText
 	if o.output.text == "json" {
 		render = report.FilesJSON
@@ -63,7 +63,7 @@ func ls(ctx context.Context, o *lsOptions, s streams) error {
 		return err
 	}
 	if nothing != nil {
-		return nothingToRead(nothing)
+		return nothingToReadError(nothing)
 	}
 	return nil
 }

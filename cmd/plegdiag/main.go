@@ -73,7 +73,7 @@ func (f *failure) Error() string { return f.err.Error() }
 
 func (f *failure) Unwrap() error { return f.err }
 
-// usage is the failure of a command line that makes no sense.
-func usage(hint, format string, args ...any) error {
+// usageError is the failure of a command line that cannot be run as it is written.
+func usageError(hint, format string, args ...any) error {
 	return &failure{status: statusUsage, err: fmt.Errorf(format, args...), hint: hint}
 }

@@ -75,8 +75,8 @@ func tgz(path string, tree fs.FS) error {
 	return errors.Join(out.AddFS(tree), out.Close(), zip.Close(), f.Close())
 }
 
-// hostileBundles writes node-1.tgz with something behind it: two.tgz another bundle, junk.tgz what is no bundle, both
-// longer than is inflated ahead; cut.tgz ends in the middle of that.
+// hostileBundles writes node-1.tgz with something behind it: two.tgz another bundle, junk.tgz what
+// is no bundle, both longer than is inflated ahead; cut.tgz ends in the middle of that.
 func hostileBundles(dir string) error {
 	kubelet := `E1120 09:33:12.400000    1530 kubelet.go:2010] "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m0.4s ago; threshold is 3m0s"` + "\n"
 	long := fstest.MapFS{"long/kubelet.log": {Data: []byte(strings.Repeat(kubelet, 20_000))}}

@@ -21,7 +21,7 @@ func newMan(s streams) *cobra.Command {
 		Short: "Print the manual page of plegdiag or of one of its commands",
 		Example: `  plegdiag man analyze > plegdiag-analyze.1
   plegdiag man --dir man1`,
-		Args: arguments(0, math.MaxInt, "no argument"),
+		Args: checkArguments(0, math.MaxInt, "no argument"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dir != "" {
 				return manTree(cmd.Root(), dir, args)
@@ -43,7 +43,7 @@ func manHeader() *doc.GenManHeader {
 func manPage(root *cobra.Command, args []string, s streams) error {
 	cmd, rest, err := root.Find(args)
 	if err != nil || len(rest) > 0 {
-		return usage("plegdiag --help lists the commands", "no command %q", strings.Join(args, " "))
+		return usageError("plegdiag --help lists the commands", "no command %q", strings.Join(args, " "))
 	}
 	var page bytes.Buffer
 	if err := doc.GenMan(cmd, manHeader(), &page); err != nil {
@@ -55,12 +55,12 @@ func manPage(root *cobra.Command, args []string, s streams) error {
 
 func manTree(root *cobra.Command, dir string, args []string) error {
 	if len(args) > 0 {
-		return usage("plegdiag man "+strings.Join(args, " ")+" prints one page", "--dir writes the pages of all commands")
+		return usageError("plegdiag man "+strings.Join(args, " ")+" prints one page", "--dir writes the pages of all commands")
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return eachCommand(root, func(cmd *cobra.Command) error {
+	return visitCommands(root, func(cmd *cobra.Command) error {
 		var page bytes.Buffer
 		if err := doc.GenMan(cmd, manHeader(), &page); err != nil {
 			return err
@@ -73,11 +73,11 @@ func manTree(root *cobra.Command, dir string, args []string) error {
 	})
 }
 
-func eachCommand(cmd *cobra.Command, act func(*cobra.Command) error) error {
+func visitCommands(cmd *cobra.Command, act func(*cobra.Command) error) error {
 	errs := []error{act(cmd)}
 	for _, sub := range cmd.Commands() {
 		if !sub.Hidden && sub.Name() != "help" {
-			errs = append(errs, eachCommand(sub, act))
+			errs = append(errs, visitCommands(sub, act))
 		}
 	}
 	return errors.Join(errs...)

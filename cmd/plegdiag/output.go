@@ -17,9 +17,9 @@ type outputFile struct {
 	force bool // an existing file may be overwritten
 }
 
-// check refuses a file that must not be written, before the work begins: nobody should wait for an
-// analysis whose report cannot be written. Not even force overwrites an input.
-func (f *outputFile) check(inputs []string, stdin io.Reader) error {
+// checkTarget refuses a file that must not be written, before the work begins: nobody should wait
+// for an analysis whose report cannot be written. Not even force overwrites an input.
+func (f *outputFile) checkTarget(inputs []string, stdin io.Reader) error {
 	info, err := os.Stat(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -27,8 +27,8 @@ func (f *outputFile) check(inputs []string, stdin io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if readsFile(info, inputs, stdin) {
-		return usage("choose another name", "%s %q is an input; inputs are never written to", f.flag, f.path)
+	if isInput(info, inputs, stdin) {
+		return usageError("choose another name", "%s %q is an input; inputs are never written to", f.flag, f.path)
 	}
 	if !f.force {
 		return &failure{status: statusFailed, err: fmt.Errorf("%s exists", f.path), hint: "--force overwrites it"}
@@ -36,9 +36,9 @@ func (f *outputFile) check(inputs []string, stdin io.Reader) error {
 	return nil
 }
 
-// readsFile says whether a command with these inputs reads that file, under whatever name: as an input,
-// below a directory that is one, or as what standard input was redirected from.
-func readsFile(file fs.FileInfo, inputs []string, stdin io.Reader) bool {
+// isInput says whether a command with these inputs reads that file, under whatever name: as an
+// input, below a directory that is one, or as what standard input was redirected from.
+func isInput(file fs.FileInfo, inputs []string, stdin io.Reader) bool {
 	return slices.ContainsFunc(inputs, func(input string) bool {
 		if input == "-" {
 			redirected, ok := stdin.(*os.File)
@@ -72,12 +72,12 @@ func holdsFile(dir fs.FS, file fs.FileInfo) (found bool) {
 	return found
 }
 
-// write renders into a temporary file beside the target and then gives it the target's name, so that a
-// full disk leaves what was there before, or nothing. Without force an existing file is never
-// overwritten, even one made since the check. What is no regular file, as /dev/null, is
+// writeTarget renders into a temporary file beside the target and then gives it the target's name,
+// so that a full disk leaves what was there before, or nothing. Without force an existing file is
+// never overwritten, even one made since the check. What is no regular file, as /dev/null, is
 // written to directly.
-func (f *outputFile) write(render func(io.Writer) error) (err error) {
-	target, undo, err := f.reserve()
+func (f *outputFile) writeTarget(render func(io.Writer) error) (err error) {
+	target, undo, err := f.reserveTarget()
 	if err != nil {
 		return err
 	}
@@ -112,9 +112,9 @@ func (f *outputFile) write(render func(io.Writer) error) (err error) {
 	return nil
 }
 
-// reserve makes sure that the target exists, and returns its name with links followed. Undo removes
-// the target if it is new.
-func (f *outputFile) reserve() (target string, undo func(), err error) {
+// reserveTarget makes sure that the target exists, and returns its name with links followed. Undo
+// removes the target if it is new.
+func (f *outputFile) reserveTarget() (target string, undo func(), err error) {
 	undo = func() {}
 	out, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	switch {

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A disk that is full in the middle of a report leaves what was there before: nothing, or the old report.
+// A disk that is full in the middle of a report leaves what was there before: nothing, or the old
+// report.
 func TestOutputFileIsWholeOrNotThere(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "report.md")
@@ -36,15 +37,15 @@ func TestOutputFileIsWholeOrNotThere(t *testing.T) {
 	}
 
 	file := outputFile{flag: "--report", path: path}
-	require.ErrorIs(t, file.write(half), diskFull)
+	require.ErrorIs(t, file.writeTarget(half), diskFull)
 	require.Empty(t, files())
 
-	require.NoError(t, file.write(whole("first")))
-	require.ErrorIs(t, file.write(whole("second")), os.ErrExist, "made since the check")
+	require.NoError(t, file.writeTarget(whole("first")))
+	require.ErrorIs(t, file.writeTarget(whole("second")), os.ErrExist, "made since the check")
 
 	forced := outputFile{flag: "--report", path: path, force: true}
 	require.NoError(t, os.Chmod(path, 0o640))
-	require.ErrorIs(t, forced.write(half), diskFull)
+	require.ErrorIs(t, forced.writeTarget(half), diskFull)
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "first", string(content))
@@ -53,7 +54,7 @@ func TestOutputFileIsWholeOrNotThere(t *testing.T) {
 	// A link stays a link, and the permissions stay as they are.
 	link := filepath.Join(dir, "link.md")
 	require.NoError(t, os.Symlink("report.md", link))
-	require.NoError(t, (&outputFile{path: link, force: true}).write(whole("third")))
+	require.NoError(t, (&outputFile{path: link, force: true}).writeTarget(whole("third")))
 	content, err = os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "third", string(content))

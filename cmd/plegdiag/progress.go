@@ -11,9 +11,9 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress draws a bar on a terminal while inputs are read: bytes, rate, time left. Elsewhere it is
-// silent. Count is for [incident.Options]; done takes the bar away.
-func progress(inputs []string, out io.Writer) (count func(n int), done func()) {
+// startProgress draws a bar on a terminal while inputs are read: bytes, rate, time left. Elsewhere
+// it is silent. Count is for [incident.Inputs]; done takes the bar away.
+func startProgress(inputs []string, out io.Writer) (count func(n int), done func()) {
 	f, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(f.Fd()) {
 		return nil, func() {}

@@ -28,7 +28,7 @@ Exit status: 0 analysed, whatever was found; 1 could not; 2 usage; 3 only with -
 	cmd.SetOut(s.out)
 	cmd.SetErr(s.err)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(cmd.CommandPath()+" --help lists the flags", "%w", err)
+		return usageError(cmd.CommandPath()+" --help lists the flags", "%w", err)
 	})
 	cmd.AddCommand(newAnalyze(s), newTimeline(s), newCompare(s), newStacks(s), newSyscalls(s), newCollect(s), newHelper(s), newVerify(s), newRules(s), newLs(s), newVersion(s), newCompletion(s), newMan(s))
 	return cmd
@@ -37,24 +37,24 @@ Exit status: 0 analysed, whatever was found; 1 could not; 2 usage; 3 only with -
 // needCommand is run by commands that only have subcommands: it says which there are.
 func needCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usage(cmd.CommandPath()+" --help lists the commands; to analyse a bundle: plegdiag analyze BUNDLE", "no command given")
+		return usageError(cmd.CommandPath()+" --help lists the commands; to analyse a bundle: plegdiag analyze BUNDLE", "no command given")
 	}
 	hint := cmd.CommandPath() + " --help lists the commands"
 	cmd.SuggestionsMinimumDistance = 2 // letters that a typo may have wrong
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return usage(hint, "unknown command %q", args[0])
+	return usageError(hint, "unknown command %q", args[0])
 }
 
-// arguments checks the number of arguments; what names them in the message.
-func arguments(least, most int, what string) cobra.PositionalArgs {
+// checkArguments checks the number of arguments; what names them in the message.
+func checkArguments(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return usage(cmd.CommandPath()+" --help", "%s needs %s", cmd.CommandPath(), what)
+			return usageError(cmd.CommandPath()+" --help", "%s needs %s", cmd.CommandPath(), what)
 		case len(args) > most:
-			return usage(cmd.CommandPath()+" --help", "unexpected argument %q", args[most])
+			return usageError(cmd.CommandPath()+" --help", "unexpected argument %q", args[most])
 		}
 		return nil
 	}

@@ -47,7 +47,8 @@ func TestRuleLanguage(t *testing.T) {
 	require.Equal(t, string(old), shown, "go test ./cmd/plegdiag -update accepts it")
 }
 
-// docs/rule-language.md begins with a rule of nine lines and a log line, which do together what is shown.
+// docs/rule-language.md begins with a rule of nine lines and a log line, which do together what is
+// shown.
 func TestFirstRule(t *testing.T) {
 	const rule, log = "acme-volume-lost.yaml", "messages"
 	path, err := filepath.Abs("../../docs/rule-language.md")

@@ -33,7 +33,7 @@ func newRulesList(s streams) *cobra.Command {
 		Use:     "list",
 		Short:   "List the rules: id, role, title",
 		Example: `  plegdiag rules list`,
-		Args:    arguments(0, 0, "no argument"),
+		Args:    checkArguments(0, 0, "no argument"),
 		RunE:    func(*cobra.Command, []string) error { return rulesList(s, dirs) },
 	}
 	bindRules(cmd, &dirs)
@@ -59,10 +59,11 @@ func rulesList(s streams, dirs []string) error {
 func newRulesExplain(s streams) *cobra.Command {
 	var dirs []string
 	cmd := &cobra.Command{
-		Use:               "explain ID",
-		Short:             "Explain one rule: its mechanism, its steps, what it needs, what to do",
-		Example:           `  plegdiag rules explain cri-status-lock-exiting-update`,
-		Args:              arguments(1, 1, "the id of a rule (plegdiag rules list)"),
+		Use:   "explain ID",
+		Short: "Explain one rule: its mechanism, its steps, what it needs, what to do",
+		Example: `  plegdiag rules explain cri-status-lock-exiting-update
+  plegdiag rules explain acme-backend-lost --rules my-rules`,
+		Args:              checkArguments(1, 1, "the id of a rule (plegdiag rules list)"),
 		ValidArgsFunction: completeRules,
 		RunE:              func(_ *cobra.Command, args []string) error { return rulesExplain(s, args[0], dirs) },
 	}
@@ -77,11 +78,7 @@ func rulesExplain(s streams, id string, dirs []string) error {
 	}
 	rule := catalog.Rule(id)
 	if rule == nil {
-		var ids []string
-		for i := range catalog.Rules {
-			ids = append(ids, catalog.Rules[i].ID)
-		}
-		return usage(nearest(ids, id, "plegdiag rules list"), "unknown rule %q", id)
+		return usageError(suggestNames(catalog.IDs(), id, "plegdiag rules list"), "unknown rule %q", id)
 	}
 	var prose strings.Builder
 	if err := rule.Explain(&prose); err != nil {
@@ -97,15 +94,15 @@ func rulesExplain(s streams, id string, dirs []string) error {
 // maxRuleLine bounds a line of a rule that is shown, in columns; no rule file is that long.
 const maxRuleLine = 1 << 20
 
-// nearest is a hint for a name that does not exist: up to three that share most words, or beginnings
-// of words, with it. The command list shows all names.
-func nearest(names []string, wrong, list string) string {
-	words := wordsOf(wrong)
+// suggestNames is a hint for a name that does not exist: up to three that share most words, or
+// beginnings of words, with it. The command list shows all names.
+func suggestNames(names []string, wrong, list string) string {
+	words := splitWords(wrong)
 	var best []string
 	most := 1
 	for _, name := range names {
 		shared := 0
-		for _, word := range wordsOf(name) {
+		for _, word := range splitWords(name) {
 			if slices.ContainsFunc(words, func(w string) bool { return len(w) > 2 && strings.HasPrefix(word, w) }) {
 				shared++
 			}
@@ -123,7 +120,7 @@ func nearest(names []string, wrong, list string) string {
 	return "did you mean " + strings.Join(best[:min(len(best), 3)], " or ") + "?"
 }
 
-func wordsOf(name string) []string {
+func splitWords(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("-_. ", r) })
 }
 

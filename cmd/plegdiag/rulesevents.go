@@ -21,7 +21,7 @@ they are, and which values they may have. A group such as kubelet lists the kind
   plegdiag rules events cri.call
   plegdiag rules events kubelet
   plegdiag rules events lock.held -o json`,
-		Args:              arguments(0, 1, "at most one kind of event"),
+		Args:              checkArguments(0, 1, "at most one kind of event"),
 		ValidArgsFunction: completeKinds,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return rulesEvents(s, strings.Join(args, ""), output.text)
@@ -36,7 +36,7 @@ they are, and which values they may have. A group such as kubelet lists the kind
 func rulesEvents(s streams, name, format string) error {
 	kinds := kindsNamed(name)
 	if len(kinds) == 0 {
-		return usage(nearest(kindNames(), name, "plegdiag rules events"), "unknown kind %q", name)
+		return usageError(suggestNames(kindNames(), name, "plegdiag rules events"), "unknown kind %q", name)
 	}
 	out := bufio.NewWriter(s.out)
 	var err error

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -29,8 +30,8 @@ analyze --rules would load them. Without DIR the built-in rules are checked.`,
 
 func rulesLint(s streams, dirs []string) error {
 	catalog, err := checkCatalog(dirs)
-	if problems := rules.Problems(err); len(problems) > 0 {
-		return lintFailed(s, problems)
+	if wrong, ok := errors.AsType[rules.Problems](err); ok {
+		return failLint(s, wrong)
 	}
 	if err != nil {
 		return err
@@ -57,20 +58,19 @@ func rulesLint(s streams, dirs []string) error {
 	return err
 }
 
-func lintFailed(s streams, problems []*rules.Problem) error {
-	if err := printProblems(s, problems); err != nil {
+func failLint(s streams, wrong rules.Problems) error {
+	if err := printProblems(s, wrong); err != nil {
 		return err
 	}
-	mistakes := 0
-	for _, p := range problems {
-		if !p.Warning {
-			mistakes++
-		}
+	mistakes := wrong.Mistakes()
+	counted := count(mistakes, "mistake")
+	if warnings := len(wrong) - mistakes; warnings > 0 {
+		counted += " and " + count(warnings, "warning")
 	}
-	return &failure{status: statusFailed, err: fmt.Errorf("%s in the rules", count(mistakes, "mistake"))}
+	return &failure{status: statusFailed, err: fmt.Errorf("%s in the rules", counted)}
 }
 
-func printProblems(s streams, problems []*rules.Problem) error {
+func printProblems(s streams, problems rules.Problems) error {
 	const enough = 2000 // columns
 	out := bufio.NewWriter(s.out)
 	for _, p := range problems {

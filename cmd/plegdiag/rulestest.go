@@ -73,12 +73,12 @@ func rulesTest(ctx context.Context, o *rulesTestOptions, s streams) error {
 			return err
 		}
 		for i := range found {
-			if err := t.run(ctx, &found[i]); err != nil {
+			if err := t.runFixture(ctx, &found[i]); err != nil {
 				return err
 			}
 		}
 	}
-	return t.end(o.dirs)
+	return t.printTotals(o.dirs)
 }
 
 // tester runs fixtures and prints a row for each.
@@ -93,14 +93,14 @@ type tester struct {
 	warned  int
 }
 
-// run prints "ok", "FAIL" or "wrote", what the fixture's rule answers, and its name.
-func (t *tester) run(ctx context.Context, f *fixture.Fixture) error {
+// runFixture prints "ok", "FAIL" or "wrote", what the fixture's rule answers, and its name.
+func (t *tester) runFixture(ctx context.Context, f *fixture.Fixture) error {
 	t.ran++
 	rule := f.Rule(t.catalog)
 	t.tested[rule] = true
 	inc, err := f.Run(ctx, t.catalog)
 	if err != nil {
-		t.row("FAIL", "", f.Name)
+		t.printRow("FAIL", "", f.Name)
 		fmt.Fprintln(t.out, "      "+show.Escape(err.Error(), maxDifference))
 		t.failed++
 		return ctx.Err()
@@ -115,24 +115,24 @@ func (t *tester) run(ctx context.Context, f *fixture.Fixture) error {
 	}
 	switch {
 	case len(differences) == 0:
-		t.row("ok", answer(inc, rule), f.Name)
-		t.warn(weak)
+		t.printRow("ok", describeAnswer(inc, rule), f.Name)
+		t.printWarning(weak)
 		return nil
 	case t.update:
-		t.row("wrote", answer(inc, rule), f.Name)
+		t.printRow("wrote", describeAnswer(inc, rule), f.Name)
 		return f.Update(inc, t.catalog, rule)
 	}
 	t.failed++
-	t.row("FAIL", answer(inc, rule), f.Name)
+	t.printRow("FAIL", describeAnswer(inc, rule), f.Name)
 	for _, line := range differences {
 		fmt.Fprintln(t.out, "      "+show.Escape(line, maxDifference))
 	}
-	t.warn(weak)
+	t.printWarning(weak)
 	return nil
 }
 
-// warn prints what is no failure yet; an empty text is none.
-func (t *tester) warn(text string) {
+// printWarning prints what is no failure yet; an empty text is none.
+func (t *tester) printWarning(text string) {
 	if text != "" {
 		fmt.Fprintln(t.out, "      warning: "+show.Escape(text, maxDifference))
 		t.warned++
@@ -142,20 +142,21 @@ func (t *tester) warn(text string) {
 // maxDifference bounds one line of a difference, in columns.
 const maxDifference = 500
 
-func (t *tester) row(result, answer, name string) {
+func (t *tester) printRow(result, answer, name string) {
 	fmt.Fprintf(t.out, "%-5s %-13s %s\n", result, answer, show.Escape(name, maxDifference))
 }
 
-// answer is the verdict on the rule that a fixture is for; without one, how much was found.
-func answer(inc *incident.Incident, rule string) string {
+// describeAnswer is the verdict on the rule that a fixture is for; without one, how much was found.
+func describeAnswer(inc *incident.Incident, rule string) string {
 	if rule == "" {
 		return count(len(inc.Result.Findings), "finding")
 	}
 	return fixture.VerdictOf(inc, rule).String()
 }
 
-// end sums up.
-func (t *tester) end(dirs []string) error {
+// printTotals prints how many fixtures ran and failed, and which rules have none. It is an error when
+// there was none, or one failed.
+func (t *tester) printTotals(dirs []string) error {
 	if t.ran == 0 {
 		return &failure{
 			status: statusFailed, err: fmt.Errorf("no fixture below %s", strings.Join(dirs, ", ")),
@@ -164,7 +165,7 @@ func (t *tester) end(dirs []string) error {
 	}
 	for i := range t.catalog.Rules {
 		if id := t.catalog.Rules[i].ID; t.builtin.Rule(id) == nil && !t.tested[id] {
-			t.row("-", "no fixture", id)
+			t.printRow("-", "no fixture", id)
 		}
 	}
 	fmt.Fprintf(t.out, "%s, %d failed\n", count(t.ran, "fixture"), t.failed)

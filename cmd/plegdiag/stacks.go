@@ -35,7 +35,7 @@ type stacksOptions struct {
 func newStacks(s streams) *cobra.Command {
 	o := stacksOptions{
 		output: newChoice("text", "json"),
-		color:  newColor(),
+		color:  newColorChoice(),
 	}
 	cmd := &cobra.Command{
 		Use:   "stacks FILE...",
@@ -55,7 +55,7 @@ runtime printed them, in whole minutes rounded down.`,
   plegdiag stacks stacks.log --pprof goroutines.pb.gz
   plegdiag stacks --diff stacks.log later/stacks.log
   cat stacks.log | plegdiag stacks -`,
-		Args: arguments(1, math.MaxInt, "a file: a dump, a log, a bundle, a directory or -"),
+		Args: checkArguments(1, math.MaxInt, "a file: a dump, a log, a bundle, a directory or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.inputs = args
 			return stacks(cmd.Context(), &o, s)
@@ -78,11 +78,11 @@ runtime printed them, in whole minutes rounded down.`,
 func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 	profile := outputFile{"--pprof", o.pprof, o.force}
 	if o.pprof != "" {
-		if err := profile.check(o.inputs, s.in); err != nil {
+		if err := profile.checkTarget(o.inputs, s.in); err != nil {
 			return err
 		}
 	}
-	dumps, files, err := incident.ReadDumps(ctx, incident.Options{Inputs: o.inputs, Stdin: s.in})
+	dumps, files, err := incident.ReadDumps(ctx, incident.Inputs{Paths: o.inputs, Stdin: s.in})
 	if err != nil {
 		return err
 	}
@@ -101,8 +101,8 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 	}
 	shown := listing.Stacks{}
 	for _, d := range dumps {
-		row := listing.Dump{Dump: d.Dump, Program: d.Program, PID: d.PID, Unit: d.Unit, At: d.At, Fragments: d.Fragments, Go: d.GoVersion(), Graph: d.Graph(goroutines.Holds)}
-		row.Shown, row.Filtered = o.filter(d.Dump)
+		row := listing.Dump{Dump: d, Graph: d.Graph(goroutines.Holds)}
+		row.Shown, row.Filtered = o.filterGoroutines(d.Dump)
 		shown.Dumps = append(shown.Dumps, row)
 	}
 	if o.diff {
@@ -113,14 +113,14 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 			}
 		}
 	}
-	look := s.look(o.color, o.all || shown.Dumps[0].Filtered)
+	look := s.showOptions(o.color, o.all || shown.Dumps[0].Filtered)
 	render := listing.StacksText
 	if o.output.text == "json" {
 		render = listing.StacksJSON
 	}
 	var unwritten error // the answer on stdout is printed all the same
 	if o.pprof != "" {
-		unwritten = profile.write(func(w io.Writer) error { return writePprof(w, shown.Dumps) })
+		unwritten = profile.writeTarget(func(w io.Writer) error { return writePprof(w, shown.Dumps) })
 	}
 	return errors.Join(unwritten, render(s.out, &shown, look))
 }
@@ -161,20 +161,20 @@ func warnOfDumps(w io.Writer, dumps []*incident.Dump) {
 	}
 }
 
-// filter is the indexes of the goroutines that all given filters let through.
-func (o *stacksOptions) filter(d *stackdump.Dump) (shown []int, filtered bool) {
+// filterGoroutines is the indexes of the goroutines that all given filters let through.
+func (o *stacksOptions) filterGoroutines(d *stackdump.Dump) (shown []int, filtered bool) {
 	if o.state == "" && o.minWait == 0 && o.function == "" && len(o.goroutines) == 0 {
 		return nil, false
 	}
 	for i := range d.Goroutines {
-		if o.wants(&d.Goroutines[i]) {
+		if o.matchesGoroutine(&d.Goroutines[i]) {
 			shown = append(shown, i)
 		}
 	}
 	return shown, true
 }
 
-func (o *stacksOptions) wants(g *stackdump.Goroutine) bool {
+func (o *stacksOptions) matchesGoroutine(g *stackdump.Goroutine) bool {
 	return strings.Contains(g.State, o.state) && g.Wait >= o.minWait &&
 		(len(o.goroutines) == 0 || slices.Contains(o.goroutines, uint(g.ID))) &&
 		(o.function == "" || slices.ContainsFunc(g.Frames, func(f stackdump.Frame) bool { return strings.Contains(f.Func, o.function) }))
@@ -212,7 +212,7 @@ func writePprof(w io.Writer, dumps []listing.Dump) error {
 	all := make([]stackdump.Selection, len(dumps))
 	for i := range dumps {
 		d := &dumps[i]
-		all[i] = stackdump.Selection{Dump: d.Dump, Locks: d.Graph.Locks}
+		all[i] = stackdump.Selection{Dump: d.Dump.Dump, Locks: d.Graph.Locks}
 		if d.Filtered {
 			all[i].Wants = func(g int) bool {
 				_, shown := slices.BinarySearch(d.Shown, g)

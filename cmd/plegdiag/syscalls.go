@@ -25,7 +25,7 @@ type syscallsOptions struct {
 func newSyscalls(s streams) *cobra.Command {
 	o := syscallsOptions{
 		output: newChoice("text", "json"),
-		color:  newColor(),
+		color:  newColorChoice(),
 	}
 	cmd := &cobra.Command{
 		Use:   "syscalls FILE...",
@@ -43,7 +43,7 @@ nanosleep …) are counted separately: in most traces they are the longest calls
   plegdiag syscalls shim.strace -o json
   plegdiag syscalls shim.strace --date 2026-11-20 --tz Asia/Shanghai
   cat shim.strace | plegdiag syscalls --verbose -`,
-		Args: arguments(1, math.MaxInt, "a file: a trace, a bundle, a directory or -"),
+		Args: checkArguments(1, math.MaxInt, "a file: a trace, a bundle, a directory or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.inputs = args
 			return syscalls(cmd.Context(), &o, s)
@@ -63,7 +63,7 @@ func syscalls(ctx context.Context, o *syscallsOptions, s streams) error {
 	if err != nil {
 		return err
 	}
-	found, files, err := incident.ReadTraces(ctx, incident.Options{Inputs: o.inputs, Stdin: s.in}, date)
+	found, files, err := incident.ReadTraces(ctx, incident.Inputs{Paths: o.inputs, Stdin: s.in}, date)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func syscalls(ctx context.Context, o *syscallsOptions, s streams) error {
 			hint: "strace -f -tt -T -yy -s 256 -o shim.strace -p PID writes one",
 		}
 	}
-	look := s.look(o.color, o.verbose)
+	look := s.showOptions(o.color, o.verbose)
 	if o.output.text == "json" {
 		return listing.SyscallsJSON(s.out, found, look)
 	}
@@ -89,7 +89,7 @@ func (o *syscallsOptions) traceDate() (*traces.Date, error) {
 	case err != nil:
 		return nil, err
 	case o.date == "" && zone != nil:
-		return nil, usage("a trace that has no date has no zone either: --date 2026-11-20 --tz +08:00", "--tz %s needs --date", o.tz)
+		return nil, usageError("a trace that has no date has no zone either: --date 2026-11-20 --tz +08:00", "--tz %s needs --date", o.tz)
 	case o.date == "":
 		return nil, nil
 	}
@@ -98,5 +98,5 @@ func (o *syscallsOptions) traceDate() (*traces.Date, error) {
 			return &traces.Date{First: first, Zone: zone}, nil
 		}
 	}
-	return nil, usage("as 2026-11-20, or 2026-11-20T18:25:00 for a trace with nothing but -r", "--date %q is not a date of a trace", o.date)
+	return nil, usageError("as 2026-11-20, or 2026-11-20T18:25:00 for a trace with nothing but -r", "--date %q is not a date of a trace", o.date)
 }

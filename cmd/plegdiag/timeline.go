@@ -36,7 +36,7 @@ type timelineOptions struct {
 }
 
 func newTimeline(s streams) *cobra.Command {
-	o := timelineOptions{color: newColor()}
+	o := timelineOptions{color: newColorChoice()}
 	for _, f := range report.TimelineFormats {
 		o.output.of = append(o.output.of, f.Name)
 	}
@@ -58,7 +58,7 @@ https://ui.perfetto.dev; both leave out events without a time.`,
   plegdiag timeline node-1.tgz --lines --component kubelet,containerd
   plegdiag timeline node-1.tgz --since 09:30 --until 09:36 --component kubelet,containerd
   plegdiag timeline node-1.tgz --all -o perfetto > node-1.perfetto.json`,
-		Args: arguments(1, math.MaxInt, "an input: a bundle, a directory, a file or -"),
+		Args: checkArguments(1, math.MaxInt, "an input: a bundle, a directory, a file or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.evidence.inputs = args
 			o.linesGiven = cmd.Flags().Changed("lines")
@@ -76,7 +76,7 @@ https://ui.perfetto.dev; both leave out events without a time.`,
 	flags.StringVar(&o.pod, "pod", "", "follow the `POD` (namespace/name, name or uid) with its sandboxes and containers through all files")
 	flags.StringVar(&o.grep, "grep", "", "only events and lines that match the `REGEXP`")
 	flags.BoolVar(&o.lines, "lines", false, "all lines of the logs, also those that are no events (default with --container, --pod and --grep)")
-	o.evidence.bind(cmd)
+	o.evidence.bindFlags(cmd)
 	bindRules(cmd, &o.evidence.rules)
 	bindColor(cmd, &o.color)
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "text: show units one by one that have been in one state since the same moment (default with --kind, --container, --pod and --grep)")
@@ -88,37 +88,37 @@ func printTimeline(ctx context.Context, o *timelineOptions, s streams) error {
 	if o.grep != "" {
 		var err error
 		if filter.Grep, err = regexp.Compile(o.grep); err != nil {
-			return usage("a regular expression of Go (RE2); --grep '\\bumount2\\b'", "--grep %q: %w", o.grep, err)
+			return usageError("a regular expression of Go (RE2); --grep '\\bumount2\\b'", "--grep %q: %w", o.grep, err)
 		}
 	}
 	if o.all && (o.since != "" || o.until != "") {
-		return usage("use either --all, or --since and --until", "--all does not go together with --since or --until")
+		return usageError("use either --all, or --since and --until", "--all does not go together with --since or --until")
 	}
-	options, err := o.evidence.options(s)
+	options, err := o.evidence.incidentOptions(s)
 	if err != nil {
 		return err
 	}
-	inc, err := load(ctx, options, s)
+	inc, err := loadIncident(ctx, options, s)
 	if err != nil && !errors.Is(err, incident.ErrNothing) {
 		return err
 	}
 	if err != nil {
 		warnOfLoss(s.err, inc)
-		return nothingToRead(err)
+		return nothingToReadError(err)
 	}
 	if err := o.setWindow(&filter, inc); err != nil {
 		return err
 	}
 	selection := &report.Selection{Incident: inc, Events: inc.Timeline.Select(filter)}
 	warnOfLoss(s.err, inc)
-	if err := o.addLines(ctx, options, filter, selection, s); err != nil {
+	if err := o.addLines(ctx, options.Inputs, filter, selection, s); err != nil {
 		return err
 	}
 	if len(selection.Events) == 0 {
 		warn(s.err, "hint: no event matches; --all shows all events, --lines also lines that are no events")
 	}
 	format, _ := report.TimelineByName(o.output.text)
-	look := s.look(o.color, o.verbose || o.choosesEvents())
+	look := s.showOptions(o.color, o.verbose || o.choosesEvents())
 	return format.Render(s.out, selection, look)
 }
 
@@ -139,14 +139,14 @@ func (o *timelineOptions) wantsLines() bool {
 }
 
 // addLines adds the lines of the logs to a selection.
-func (o *timelineOptions) addLines(ctx context.Context, options incident.Options, f timeline.Filter, sel *report.Selection, s streams) error {
+func (o *timelineOptions) addLines(ctx context.Context, in incident.Inputs, f timeline.Filter, sel *report.Selection, s streams) error {
 	if !o.wantsLines() {
 		return nil
 	}
-	if o.linesGiven && slices.Contains(options.Inputs, "-") {
+	if o.linesGiven && slices.Contains(in.Paths, "-") {
 		warn(s.err, "standard input can be read only once: of its lines only those of events are shown")
 	}
-	lines, err := incident.ReadLines(ctx, options, sel.Incident, f)
+	lines, err := incident.ReadLines(ctx, in, sel.Incident, f)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (o *timelineOptions) setWindow(f *timeline.Filter, inc *incident.Incident) 
 		return err
 	}
 	if !f.Since.IsZero() && !f.Until.IsZero() && f.Until.Before(f.Since) {
-		return usage("", "--until %s lies before --since %s", o.until, o.since)
+		return usageError("", "--until %s lies before --since %s", o.until, o.since)
 	}
 	return nil
 }
@@ -203,16 +203,16 @@ func parseMoment(flag, text string, inc *incident.Incident) (time.Time, error) {
 	}
 	for _, layout := range []string{"15:04", time.TimeOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
-			return onDay(inc.Window.Start, t), nil
+			return timeOnDay(inc.Window.Start, t), nil
 		}
 	}
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return lastMoment(inc).Add(-ago), nil
 	}
-	return time.Time{}, usage("as 2025-11-08T09:30:00Z, 09:30, 2h or @1762594200", "%s %q is not a time", flag, text)
+	return time.Time{}, usageError("as 2025-11-08T09:30:00Z, 09:30, 2h or @1762594200", "%s %q is not a time", flag, text)
 }
 
-func onDay(day, face time.Time) time.Time {
+func timeOnDay(day, face time.Time) time.Time {
 	y, m, d := day.UTC().Date()
 	return time.Date(y, m, d, face.Hour(), face.Minute(), face.Second(), face.Nanosecond(), time.UTC)
 }
@@ -228,7 +228,7 @@ func lastMoment(inc *incident.Incident) time.Time {
 	return end
 }
 
-// nothingToRead is the failure of a command that found no line that it could read.
-func nothingToRead(err error) error {
+// nothingToReadError is the failure of a command that found no line that it could read.
+func nothingToReadError(err error) error {
 	return &failure{status: statusFailed, err: err, hint: "plegdiag reads logs, goroutine dumps and strace output: as text, compressed or in an archive"}
 }

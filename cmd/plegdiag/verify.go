@@ -20,7 +20,7 @@ the manifest, the files are checked by the checksums in their headers, and the e
 stderr. What collect could not get, or not as a whole, is listed with the reason.`,
 		Example: `  plegdiag collect --only clock -o clock.tgz
   plegdiag verify clock.tgz`,
-		Args: arguments(1, 1, "a bundle or -"),
+		Args: checkArguments(1, 1, "a bundle or -"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			in := s.in
 			if args[0] != "-" {
@@ -31,12 +31,12 @@ stderr. What collect could not get, or not as a whole, is listed with the reason
 				defer f.Close()
 				in = f
 			}
-			return verify(in, s)
+			return verifyBundle(in, s)
 		},
 	}
 }
 
-func verify(in io.Reader, s streams) error {
+func verifyBundle(in io.Reader, s streams) error {
 	v, err := bundle.Verify(in)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ func newVersion(s streams) *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version of plegdiag and of the Go that built it",
 		Example: `  plegdiag version`,
-		Args:    arguments(0, 0, "no argument"),
+		Args:    checkArguments(0, 0, "no argument"),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintf(s.out, "plegdiag %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err

@@ -170,10 +170,11 @@ var layers = map[string]layer{
 	},
 	"internal/report/listing": {
 		[]string{
-			"internal/event", "internal/report/show", "internal/stackdump", "internal/observe/syscalls",
-			"internal/parse/traces", "internal/parse/traces/dbus", "github.com/charmbracelet/lipgloss",
+			"internal/event", "internal/report/show", "internal/stackdump", "internal/observe/syscalls", "internal/parse/traces", "internal/parse/traces/dbus",
+			"internal/incident", // its dumps: with program, process and copies
+			"github.com/charmbracelet/lipgloss",
 		},
-		"a listing shows dumps and traces as they are; it knows no incident",
+		"a listing shows dumps and traces as they are; what they mean for a node is the report's",
 	},
 	"internal/report": {
 		[]string{

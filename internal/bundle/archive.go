@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// archive yields the members of an archive, prefix in front of their names.
-func (w *walker) archive(name string, head *head, prefix string) bool {
+// walkArchive yields the members of an archive, prefix in front of their names.
+func (w *walker) walkArchive(name string, head *head, prefix string) bool {
 	if w.nested++; w.nested > w.budget.limits.Nesting {
 		w.nested--
-		return w.skip(name, "archives inside archives, more than %d deep", w.budget.limits.Nesting)
+		return w.yieldSkip(name, "archives inside archives, more than %d deep", w.budget.limits.Nesting)
 	}
 	defer func() { w.nested-- }()
 	zip, in := head.isZip(), head.content(w.budget.limits) // ReadAhead's goroutine uses head from here on
@@ -29,38 +29,39 @@ func (w *walker) archive(name string, head *head, prefix string) bool {
 	from := &archiveStream{r: in, out: w.out, outermost: w.nested == 1}
 	kept, more, err := 0, false, error(nil)
 	if zip {
-		kept, more, err = w.zip(name, from, prefix)
+		kept, more, err = w.walkZip(name, from, prefix)
 	} else {
-		kept, more, err = w.tar(name, from, prefix)
+		kept, more, err = w.walkTar(name, from, prefix)
 	}
 	if err == nil {
 		return more
 	}
-	broken := &ArchiveError{Path: name, Kept: kept, Err: from.locate(err, head)}
+	broken := &ArchiveError{Path: name, Kept: kept, Err: from.locateError(err, head)}
 	if w.nested > 1 {
-		return w.skip(name, "%s", broken.reason())
+		return w.yieldSkip(name, "%s", broken.describe())
 	}
 	return w.yield(File{}, broken)
 }
 
-// ArchiveError is about an input that is an archive and was not read to its end. What was yielded of it stays valid.
+// ArchiveError is about an input that is an archive and was not read to its end. What was yielded
+// of it stays valid.
 type ArchiveError struct {
 	Path string
 	Kept int // files that were yielded
 	Err  error
 }
 
-func (e *ArchiveError) Error() string { return e.Path + ": " + e.reason() }
+func (e *ArchiveError) Error() string { return e.Path + ": " + e.describe() }
 
-func (e *ArchiveError) reason() string {
+func (e *ArchiveError) describe() string {
 	return fmt.Sprintf("%v; %d files before it are kept", e.Err, e.Kept)
 }
 
 // Unwrap gives the reason.
 func (e *ArchiveError) Unwrap() error { return e.Err }
 
-// archiveStream is what an archive is read from. It counts, and ends with an error, once for all, when archives become
-// more than the limits allow.
+// archiveStream is what an archive is read from. It counts, and ends with an error, once for all,
+// when archives become more than the limits allow.
 type archiveStream struct {
 	r         io.Reader
 	out       *unpacked
@@ -89,9 +90,10 @@ func (a *archiveStream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// locate adds to an error how far the archive was read, unless the error says where it is. When an archive is inflated
-// ahead of the walk, how much of the file was read is the same in every run only at its end.
-func (a *archiveStream) locate(err error, head *head) error {
+// locateError adds to an error how far the archive was read, unless the error says where it is.
+// When an archive is inflated ahead of the walk, how much of the file was read is the same in every
+// run only at its end.
+func (a *archiveStream) locateError(err error, head *head) error {
 	if _, ok := errors.AsType[*badHeader](err); ok {
 		return err
 	}
@@ -101,21 +103,22 @@ func (a *archiveStream) locate(err error, head *head) error {
 	return fmt.Errorf("%w at %d bytes", err, head.raw.n.Load())
 }
 
-// zip yields the members of a zip archive, and says how many there were. More is false when the sequence ends.
-func (w *walker) zip(name string, from *archiveStream, prefix string) (kept int, more bool, err error) {
-	raw := &counter{r: from}
+// walkZip yields the members of a zip archive, and says how many there were. More is false when the
+// sequence ends.
+func (w *walker) walkZip(name string, from *archiveStream, prefix string) (kept int, more bool, err error) {
+	raw := &countingReader{r: from}
 	for members := newZip(raw, w.out); ; {
-		e, err := members.next()
+		e, err := members.nextEntry()
 		if errors.Is(err, io.EOF) {
 			return kept, true, nil
 		}
 		if errors.Is(err, errNoEntry) && members.listed {
-			return kept, w.skip(name, "what follows the end of the archive is not read: %v", err), nil
+			return kept, w.yieldSkip(name, "what follows the end of the archive is not read: %v", err), nil
 		}
 		if err != nil {
 			return kept, true, err
 		}
-		if !w.count(name) {
+		if !w.countEntry(name) {
 			return kept, false, nil
 		}
 		full, why := cleanName(e.name, w.budget.limits)
@@ -124,34 +127,35 @@ func (w *walker) zip(name string, from *archiveStream, prefix string) (kept int,
 		}
 		switch {
 		case why != "":
-			if !w.skip(clip(path.Join(prefix, full)), "%s", why) {
+			if !w.yieldSkip(clipName(path.Join(prefix, full)), "%s", why) {
 				return kept, false, nil
 			}
 		case !strings.HasSuffix(e.name, "/"):
 			kept++
-			guarded := &inflated{r: members, in: raw, before: raw.n.Load(), limit: w.budget.limits.Ratio}
-			if !w.member(path.Join(prefix, full), e.size, e.modified, guarded) {
+			guarded := &inflatedReader{r: members, in: raw, before: raw.n.Load(), limit: w.budget.limits.Ratio}
+			if !w.yieldMember(path.Join(prefix, full), e.size, e.modified, guarded) {
 				return kept, false, nil
 			}
 		}
 	}
 }
 
-// member yields one regular file of an archive, or the members of the archive that it is.
-func (w *walker) member(full string, size int64, modified time.Time, r io.Reader) bool {
+// yieldMember yields one regular file of an archive, or the members of the archive that it is.
+func (w *walker) yieldMember(full string, size int64, modified time.Time, r io.Reader) bool {
 	head := newHead(r)
 	if head.isArchive() {
-		return w.archive(full, head, full)
+		return w.walkArchive(full, head, full)
 	}
 	if head.packed != "" {
 		size = -1
 	}
-	once := oneTime{r: w.budget.reader(head.content(w.budget.limits), nil, w.out)}
+	once := oneTime{r: w.budget.limitReader(head.content(w.budget.limits), nil, w.out)}
 	defer once.expire()
-	return w.offer(File{Path: full, Size: size, ModTime: modified, Stream: true, Open: once.open})
+	return w.yieldFile(File{Path: full, Size: size, ModTime: modified, Stream: true, Open: once.open})
 }
 
-// cleanName is a member's name in its shortest form, and why it is not read when it leads out of the archive or too deep.
+// cleanName is a member's name in its shortest form, and why it is not read when it leads out of
+// the archive or too deep.
 func cleanName(written string, limits Limits) (name, why string) {
 	name = path.Clean(written)
 	switch {

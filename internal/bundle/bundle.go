@@ -1,5 +1,5 @@
-// Package bundle turns what a user hands over (a directory, loose files, a tar or zip
-// archive, archives inside of them, stdin) into files with a path and a bounded reader. It knows no log
+// Package bundle turns the inputs of a user (a directory, loose files, a tar or zip archive,
+// archives inside of them, stdin) into files with a path and a bounded reader. It knows no log
 // format, unpacks nothing to disk, follows no link and starts no goroutine.
 //
 // What it will not read it names: nothing is left out silently.
@@ -23,7 +23,8 @@ import (
 
 // Options say what to read.
 type Options struct {
-	// Inputs are directories, files, archives (tar, zip; compressed by gzip, zstd, xz or bzip2; told by content) and "-" for Stdin.
+	// Inputs are directories, files, archives (tar, zip; compressed by gzip, zstd, xz or bzip2;
+	// known by content) and "-" for Stdin.
 	Inputs []string
 	Stdin  io.Reader
 	Limits Limits
@@ -31,24 +32,24 @@ type Options struct {
 	// wants to inflate in a goroutine of its own. If its result is an io.Closer, it
 	// is closed when the archive has been walked. Nil reads directly.
 	ReadAhead func(io.Reader) io.Reader
-	// Progress is told of every read from an input: how many bytes came, as they are stored. It may be called from
-	// several goroutines, those that read the files. Nil is told nothing.
+	// Progress is called after every read from an input with the number of bytes, as they are
+	// stored. Several goroutines may call it, those that read the files. Nil is not called.
 	Progress func(n int)
 }
 
 // File is one file of the input.
 type File struct {
-	// Path is slash-separated and unique: below its directory or inside its
-	// archive, as given for a loose file, "stdin" for stdin. With several directories or several archives, the
-	// name of the one it came from stands in front.
+	// Path is slash-separated and unique: below its directory or inside its archive, as given for a
+	// loose file, "stdin" for stdin. With several directories or several archives, the name of the
+	// one it came from stands in front.
 	Path string
 	// Size is in bytes; -1 when it is not known beforehand, as for compressed files and pipes.
 	Size int64
 	// ModTime is what a tar header says, in UTC. It is zero for files on disk: there it is the
 	// time of the copy, which is no evidence.
 	ModTime time.Time
-	// Open gives the content, inflated if it was compressed. The caller closes it. An error while reading (a
-	// cut file, a limit) comes after everything before it.
+	// Open gives the content, inflated if it was compressed. The caller closes it. An error while
+	// reading (a cut file, a limit) comes after everything before it.
 	Open func() (io.ReadCloser, error)
 	// Stream says that the file is part of a stream: it can be opened once, and only until the
 	// next step of the sequence. All other files can be opened at any time, also in parallel.
@@ -69,25 +70,25 @@ func (l *Link) Unwrap() error { return l.Skip }
 // Files yields the files of all inputs in a fixed order: inputs as given, a
 // directory sorted by name, an archive as it is written.
 //
-// An error that is an *event.Skip is about one entry that is not read. Any other is about
-// one input as a whole (it does not exist, the archive is cut); what was yielded of it before
-// stays valid. The sequence goes on after both. It ends early, with an error, only when ctx is done or there are
+// An error that is an *event.Skip is about one entry that is not read. Any other is about one input
+// as a whole (it does not exist, the archive is cut); what was yielded of it before stays valid.
+// The sequence goes on after both. It ends early, with an error, only when ctx is done or there are
 // too many entries.
 func Files(ctx context.Context, opt Options) iter.Seq2[File, error] {
 	return func(yield func(File, error) bool) {
 		w := walker{ctx: ctx, opt: opt, budget: newBudget(opt.Limits), seen: map[string]bool{}, yield: yield}
-		prefixes := prefixes(opt.Inputs)
+		prefixes := prefixesOf(opt.Inputs)
 		for i, input := range opt.Inputs {
-			if !w.input(input, prefixes[i]) {
+			if !w.walkInput(input, prefixes[i]) {
 				return
 			}
 		}
 	}
 }
 
-// prefixes gives each directory or archive a name to put in front of its
+// prefixesOf gives each directory or archive a name to put in front of its
 // files, where there are several of its kind; empty for all others.
-func prefixes(inputs []string) []string {
+func prefixesOf(inputs []string) []string {
 	kinds := make([]inputKind, len(inputs))
 	count := map[inputKind]int{}
 	for i, input := range inputs {
@@ -118,7 +119,8 @@ const (
 	archive
 )
 
-// kindOf looks at an input without consuming it. What cannot be opened counts as a loose file; reading it tells why.
+// kindOf looks at an input without consuming it. What cannot be opened counts as a loose file;
+// reading it says why.
 func kindOf(input string) inputKind {
 	info, err := os.Stat(input)
 	switch {
@@ -152,64 +154,64 @@ type walker struct {
 	yield   func(File, error) bool
 }
 
-// skip reports an entry that is not read.
-func (w *walker) skip(name, format string, args ...any) bool {
+// yieldSkip yields the Skip of an entry that is not read.
+func (w *walker) yieldSkip(name, format string, args ...any) bool {
 	return w.yield(File{}, &event.Skip{Pos: event.Pos{File: name}, Reason: fmt.Sprintf(format, args...)})
 }
 
-// link reports an entry that points to another one.
-func (w *walker) link(name, target string, hard bool) bool {
+// yieldLink yields an entry that points to another one.
+func (w *walker) yieldLink(name, target string, hard bool) bool {
 	kind := "symbolic"
 	if hard {
 		kind = "hard"
 	}
 	reason := fmt.Sprintf("%s link to %.256q is not followed", kind, target)
-	return w.yield(File{}, &Link{&event.Skip{Pos: event.Pos{File: clip(name)}, Reason: reason}, target, hard})
+	return w.yield(File{}, &Link{&event.Skip{Pos: event.Pos{File: clipName(name)}, Reason: reason}, target, hard})
 }
 
-// input yields the files of one input. False ends the sequence.
-func (w *walker) input(input, prefix string) bool {
+// walkInput yields the files of one input. False ends the sequence.
+func (w *walker) walkInput(input, prefix string) bool {
 	if input == "-" {
 		if w.opt.Stdin == nil {
 			return w.yield(File{}, errors.New("stdin: not available"))
 		}
-		return w.count("stdin") && w.stream("stdin", w.watched(io.NopCloser(w.opt.Stdin)), "")
+		return w.countEntry("stdin") && w.walkStream("stdin", w.watchReads(io.NopCloser(w.opt.Stdin)), "")
 	}
 	info, err := os.Stat(input)
 	if err != nil {
 		return w.yield(File{}, err)
 	}
-	if !w.count(input) {
+	if !w.countEntry(input) {
 		return false
 	}
 	if info.IsDir() {
-		return w.directory(os.DirFS(input), input, prefix)
+		return w.walkDirectory(os.DirFS(input), input, prefix)
 	}
 	name := filepath.ToSlash(filepath.Clean(input))
-	open := func() (io.ReadCloser, error) { return w.opened(os.Open(input)) }
+	open := func() (io.ReadCloser, error) { return w.watchFile(os.Open(input)) }
 	if info.Mode().IsRegular() {
-		return w.file(name, prefix, info.Size(), open)
+		return w.walkFile(name, prefix, info.Size(), open)
 	}
 	f, err := open() // a pipe, such as a shell's <(command)
 	if err != nil {
 		return w.yield(File{}, err)
 	}
 	defer f.Close()
-	return w.stream(name, f, prefix)
+	return w.walkStream(name, f, prefix)
 }
 
-// directory yields the regular files below fsys.
+// walkDirectory yields the regular files below fsys.
 //
 // root is where fsys is on disk; empty for one that is not.
-func (w *walker) directory(fsys fs.FS, root, prefix string) bool {
+func (w *walker) walkDirectory(fsys fs.FS, root, prefix string) bool {
 	more := true
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		full := path.Join(prefix, name)
-		if more = w.count(full); !more {
+		if more = w.countEntry(full); !more {
 			return fs.SkipAll
 		}
 		if err != nil {
-			if more = w.skip(full, "%s", reason(err)); !more {
+			if more = w.yieldSkip(full, "%s", reasonWithoutPath(err)); !more {
 				return fs.SkipAll
 			}
 			if d != nil && d.IsDir() {
@@ -220,17 +222,17 @@ func (w *walker) directory(fsys fs.FS, root, prefix string) bool {
 		switch {
 		case d.IsDir():
 			if why := w.refuseDirectory(root, name, full); why != "" {
-				if more = w.skip(full, "%s", why); more {
+				if more = w.yieldSkip(full, "%s", why); more {
 					return fs.SkipDir
 				}
 			}
 		case d.Type()&fs.ModeSymlink != 0:
 			target, _ := fs.ReadLink(fsys, name) // of one that cannot be read nothing is known
-			more = w.link(full, target, false)
+			more = w.yieldLink(full, target, false)
 		case !d.Type().IsRegular():
-			more = w.skip(full, "%s is not read", kindName(d.Type()))
+			more = w.yieldSkip(full, "%s is not read", nameOfMode(d.Type()))
 		default:
-			more = w.entry(fsys, name, full, d)
+			more = w.walkEntry(fsys, name, full, d)
 		}
 		if !more {
 			return fs.SkipAll
@@ -257,78 +259,79 @@ func (w *walker) refuseDirectory(root, name, full string) string {
 	return ""
 }
 
-// entry yields one regular file of a directory.
-func (w *walker) entry(fsys fs.FS, name, full string, d fs.DirEntry) bool {
+// walkEntry yields one regular file of a directory.
+func (w *walker) walkEntry(fsys fs.FS, name, full string, d fs.DirEntry) bool {
 	size := int64(-1)
 	if info, err := d.Info(); err == nil {
 		size = info.Size()
 	}
-	return w.file(full, full, size, func() (io.ReadCloser, error) { return w.opened(fsys.Open(name)) })
+	return w.walkFile(full, full, size, func() (io.ReadCloser, error) { return w.watchFile(fsys.Open(name)) })
 }
 
-// opened is a file on disk whose reads are told to Progress.
-func (w *walker) opened(f fs.File, err error) (io.ReadCloser, error) {
+// watchFile returns a file on disk whose reads are reported to Progress.
+func (w *walker) watchFile(f fs.File, err error) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.watched(f), nil
+	return w.watchReads(f), nil
 }
 
-func (w *walker) watched(r io.ReadCloser) io.ReadCloser {
+func (w *walker) watchReads(r io.ReadCloser) io.ReadCloser {
 	if w.opt.Progress == nil {
 		return r
 	}
-	return told{r, w.opt.Progress}
+	return watchedReader{r, w.opt.Progress}
 }
 
-// told tells how much was read.
-type told struct {
+// watchedReader reports how much was read.
+type watchedReader struct {
 	io.ReadCloser
 	progress func(n int)
 }
 
-func (t told) Read(p []byte) (int, error) {
+func (t watchedReader) Read(p []byte) (int, error) {
 	n, err := t.ReadCloser.Read(p)
 	t.progress(n)
 	return n, err
 }
 
-// file yields a file on disk, or the members of the archive that it is, each under prefix.
-func (w *walker) file(name, prefix string, size int64, open func() (io.ReadCloser, error)) bool {
+// walkFile yields a file on disk, or the members of the archive that it is, each under prefix.
+func (w *walker) walkFile(name, prefix string, size int64, open func() (io.ReadCloser, error)) bool {
 	f, err := open()
 	if err != nil {
-		return w.skip(name, "%s", reason(err))
+		return w.yieldSkip(name, "%s", reasonWithoutPath(err))
 	}
 	defer f.Close()
 	head := newHead(f)
 	switch {
 	case head.isArchive():
-		return w.archive(name, head, prefix)
+		return w.walkArchive(name, head, prefix)
 	case head.packed != "":
 		size = -1
 	}
-	return w.offer(File{Path: name, Size: size, Open: func() (io.ReadCloser, error) {
+	return w.yieldFile(File{Path: name, Size: size, Open: func() (io.ReadCloser, error) {
 		f, err := open()
 		if err != nil {
 			return nil, err
 		}
-		return w.budget.reader(newHead(f).content(w.budget.limits), f, nil), nil
+		return w.budget.limitReader(newHead(f).content(w.budget.limits), f, nil), nil
 	}})
 }
 
-// stream yields what a pipe carries: the members of an archive, or one file.
-func (w *walker) stream(name string, r io.Reader, prefix string) bool {
+// walkStream yields what a pipe carries: the members of an archive, or one file.
+func (w *walker) walkStream(name string, r io.Reader, prefix string) bool {
 	head := newHead(r)
 	if head.isArchive() {
-		return w.archive(name, head, prefix)
+		return w.walkArchive(name, head, prefix)
 	}
-	once := oneTime{r: w.budget.reader(head.content(w.budget.limits), nil, nil)}
+	once := oneTime{r: w.budget.limitReader(head.content(w.budget.limits), nil, nil)}
 	defer once.expire()
-	return w.offer(File{Path: name, Size: -1, Stream: true, Open: once.open})
+	return w.yieldFile(File{Path: name, Size: -1, Stream: true, Open: once.open})
 }
 
-// count ends the sequence when ctx is done, or when there are more entries than anyone has put into a bundle.
-func (w *walker) count(name string) bool {
+// countEntry counts an entry. It ends the sequence when ctx is done or when there are more entries
+// than the limit.
+func (w *walker) countEntry(name string) bool {
 	err := w.ctx.Err()
 	if w.entries++; err == nil && w.entries > w.budget.limits.Files {
 		err = fmt.Errorf("%s: more than %d entries; the rest is not read", name, w.budget.limits.Files)
@@ -339,20 +342,20 @@ func (w *walker) count(name string) bool {
 	return err == nil
 }
 
-// offer yields a file whose name and size are within the limits.
-func (w *walker) offer(f File) bool {
-	if why := w.budget.admit(f.Path, f.Size); why != "" {
-		return w.skip(clip(f.Path), "%s", why)
+// yieldFile yields a file, or a Skip when its name or its size is beyond the limits.
+func (w *walker) yieldFile(f File) bool {
+	if why := w.budget.refuseFile(f.Path, f.Size); why != "" {
+		return w.yieldSkip(clipName(f.Path), "%s", why)
 	}
 	if w.seen[f.Path] {
-		return w.skip(f.Path, "a second file of this name is not read")
+		return w.yieldSkip(f.Path, "a second file of this name is not read")
 	}
 	w.seen[f.Path] = true
 	return w.yield(f, nil)
 }
 
-// kindName says what an entry is that is no regular file.
-func kindName(m fs.FileMode) string {
+// nameOfMode says what an entry is that is no regular file.
+func nameOfMode(m fs.FileMode) string {
 	switch {
 	case m&fs.ModeSymlink != 0:
 		return "symbolic link"
@@ -366,8 +369,8 @@ func kindName(m fs.FileMode) string {
 	return "special file"
 }
 
-// reason is an error without the path, which the Skip has already.
-func reason(err error) string {
+// reasonWithoutPath is an error without the path, which the Skip has already.
+func reasonWithoutPath(err error) string {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Op + ": " + p.Err.Error()
 	}

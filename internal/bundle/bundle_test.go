@@ -66,7 +66,7 @@ func walk(t testing.TB, fsys fstest.MapFS, limits Limits) string {
 		show(&out, f, err)
 		return true
 	}}
-	w.directory(fsys, "", "")
+	w.walkDirectory(fsys, "", "")
 	return out.String()
 }
 
@@ -230,7 +230,8 @@ last.log 1 "z"
 `, got)
 }
 
-// sparse is what GNU tar 1.34 makes with -S of a file that has a hole of 1 MiB before its only line, in its own form and in that of POSIX.
+// sparse is what GNU tar 1.34 makes with -S of a file that has a hole of 1 MiB before its only
+// line, in its own form and in that of POSIX.
 var sparse = map[string]string{
 	"gnu":   "H4sIAAAAAAACA+3QQQrCMBCF4Vl7ihxhxqa9iCeoEEQMBtr0/g6iLmxRUCoI/7d5YRIy8HI/1lwOsiZ1XYzXdM+paq1Y23iabs3n1jVRJezkB6ax9kMIMpRSX717d/9VO3Ghkcf8dr639vkC/2jmNO1TTjXk4zltBAAAAAAAAAAAAAAAAADwLy7F7iuvACgAAA==",
 	"posix": "H4sIAAAAAAACA+3UwUrEMBAG4JzzFH2CdiZp0vbQq3oSQXyAqEGq2VaSLiw+vbEoLBXcy7qw7P9RCMzkkDD9U1Z3bnfj3bOPqQouzWF6EUdGma3rZc3WK6maBRtNxEyKc53Z5lKxEyewTbOL+SjiMilVXN8+lOndxeTLjXudYs9yVR3GXCWpmv3q6Da+//5jpOb9VvQupOHD90x1a9pOqq5w85D3c9MZ9fXpsrFd21rWUlPx9KtpqFPckpEC/lNZ5bndL2O7GoIv2ZLhIz8EB/LPxGaVf2N1Iwo6Zf7jNM1/7TvUX1/uXPIvl4w2VuYk/sSVkLpL8bZ99MHPRRhGj6kDAAAAAAAAAAAAAAAAAACcp09NZSMiACgAAA==",

@@ -33,8 +33,8 @@ var packings = []packing{
 // maxWindow is how much memory a compressed file may ask for; zstd -19 uses 8 MiB, xz -9 64 MiB.
 const maxWindow = 128 << 20
 
-// gzipReader reads gzip members one behind the other, and zeros behind them, which pad files on tapes and disks, as gzip
-// itself does.
+// gzipReader reads gzip members one behind the other, and zeros behind them, which pad files on
+// tapes and disks, as gzip itself does.
 type gzipReader struct {
 	in     *bufio.Reader
 	member *gzip.Reader
@@ -76,7 +76,7 @@ func newXZ(r *bufio.Reader) (io.Reader, error) { return xz.NewReader(r, maxWindo
 
 // head is a stream whose first bytes have been looked at: content decides what it is, not its name.
 type head struct {
-	raw    *counter
+	raw    *countingReader
 	in     *bufio.Reader // what was written
 	packed string        // how it is compressed; empty when it is not
 	out    *bufio.Reader // inflated; nil when packed is empty
@@ -88,7 +88,7 @@ const (
 )
 
 func newHead(r io.Reader) *head {
-	raw := &counter{r: r}
+	raw := &countingReader{r: r}
 	h := &head{raw: raw, in: bufio.NewReaderSize(raw, peekSize)}
 	for _, p := range packings {
 		magic, _ := h.in.Peek(len(p.magic))
@@ -96,10 +96,11 @@ func newHead(r io.Reader) *head {
 			continue
 		}
 		h.packed = p.name
-		// A header that is cut: whoever reads the file is told. What has been consumed is lost with it.
+		// A header that is cut: whoever reads the file is told. What has been consumed is lost with
+		// it.
 		inner, err := p.unpack(bufio.NewReaderSize(h.in, zipSize))
 		if err != nil {
-			inner = broken{err}
+			inner = brokenReader{err}
 		}
 		h.out = bufio.NewReaderSize(inner, peekSize)
 		break
@@ -125,8 +126,8 @@ func (h *head) isTar() bool {
 	if len(block) < tarBlock {
 		return false
 	}
-	// The reader checks the header's sum, so that old archives without "ustar" are known too. It may look
-	// for more blocks behind it; only the verdict on this one counts.
+	// The reader checks the header's sum, so that old archives without "ustar" are known too. It
+	// may look for more blocks behind it; only the verdict on this one counts.
 	hdr, err := tar.NewReader(bytes.NewReader(block)).Next()
 	ustar := bytes.HasPrefix(block[257:], []byte("ustar"))
 	return ustar || err == nil && hdr != nil && hdr.Name != ""
@@ -139,20 +140,21 @@ func (h *head) content(l Limits) io.Reader {
 	if h.packed == "" {
 		return h.in
 	}
-	return &inflated{r: h.out, in: h.raw, limit: l.Ratio}
+	return &inflatedReader{r: h.out, in: h.raw, limit: l.Ratio}
 }
 
-// inflated guards against a compressed file that becomes absurdly large: then it ends with an error, once for all.
-type inflated struct {
+// inflatedReader guards against a compressed file that becomes absurdly large: then it ends with an
+// error, once for all.
+type inflatedReader struct {
 	r      io.Reader
-	in     *counter // what it is made of
-	before int64    // of what in has read belongs to others
+	in     *countingReader // what it is made of
+	before int64           // of what in has read belongs to others
 	limit  int64
 	n      int64
 	err    error
 }
 
-func (i *inflated) Read(p []byte) (int, error) {
+func (i *inflatedReader) Read(p []byte) (int, error) {
 	if i.err != nil {
 		return 0, i.err
 	}
@@ -165,18 +167,19 @@ func (i *inflated) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// broken is the content of a file that cannot be inflated.
-type broken struct{ err error }
+// brokenReader is the content of a file that cannot be inflated.
+type brokenReader struct{ err error }
 
-func (b broken) Read([]byte) (int, error) { return 0, b.err }
+func (b brokenReader) Read([]byte) (int, error) { return 0, b.err }
 
-// counter counts what was read, so that errors can say where. ReadAhead may read in another goroutine.
-type counter struct {
+// countingReader counts what was read, so that errors can say where. ReadAhead may read in another
+// goroutine.
+type countingReader struct {
 	r io.Reader
 	n atomic.Int64
 }
 
-func (c *counter) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n.Add(int64(n))
 	return n, err

@@ -92,10 +92,10 @@ func (e endless) Read(p []byte) (int, error) {
 // TestErrorsStay: a reader that has reached a limit gives nothing more.
 func TestErrorsStay(t *testing.T) {
 	b := newBudget(Limits{Bytes: 10_000})
-	few := &counter{r: strings.NewReader("few")}
+	few := &countingReader{r: strings.NewReader("few")}
 	for name, r := range map[string]io.Reader{
-		"bytes":   b.reader(endless{}, nil, nil),
-		"ratio":   &inflated{r: endless{}, in: few, limit: 1, n: ratioFrom},
+		"bytes":   b.limitReader(endless{}, nil, nil),
+		"ratio":   &inflatedReader{r: endless{}, in: few, limit: 1, n: ratioFrom},
 		"archive": &archiveStream{r: endless{}, out: &unpacked{budget: newBudget(Limits{Ratio: 1})}, n: 1},
 	} {
 		buf := make([]byte, 64<<10)
@@ -164,7 +164,8 @@ func TestNestedBombs(t *testing.T) {
 	}
 }
 
-// TestSkippedMembers: a member that is not read is not inflated when its packed size is known, and counted when it is not.
+// TestSkippedMembers: a member that is not read is not inflated when its packed size is known, and
+// counted when it is not.
 func TestSkippedMembers(t *testing.T) {
 	zeros := make([]byte, 300<<20)
 	walk := func(in []byte) (out *unpacked, names []string, failed error) {
@@ -173,7 +174,7 @@ func TestSkippedMembers(t *testing.T) {
 			failed = errors.Join(failed, err)
 			return true
 		}}
-		w.stream("stdin", bytes.NewReader(in), "")
+		w.walkStream("stdin", bytes.NewReader(in), "")
 		return w.out, names, failed
 	}
 	out, _, failed := walk(append(deflatedZip(t, zeros, "a"), winZipped(t, "b", "b")...))

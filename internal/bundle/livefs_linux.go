@@ -2,9 +2,9 @@ package bundle
 
 import "syscall"
 
-// liveFileSystems are those whose files are not stored anywhere: the kernel answers each read. Some of
-// their files never end or wait for the next event (/proc/kmsg, trace_pipe), and reading others does
-// something. The numbers are f_type of statfs(2), from linux/magic.h.
+// liveFileSystems are those whose files are not stored anywhere: the kernel answers each read. Some
+// of their files never end or wait for the next event (/proc/kmsg, trace_pipe), and reading others
+// does something. The numbers are f_type of statfs(2), from linux/magic.h.
 var liveFileSystems = map[uint32]string{
 	0x9fa0:     "proc",
 	0x62656572: "sysfs",

@@ -9,7 +9,8 @@ import (
 // ManifestSchema is the value of Manifest.Schema. Fields are added, never renamed.
 const ManifestSchema = "plegdiag.bundle/v1"
 
-// ManifestName is the name of the manifest in the root folder of a bundle. It is written last: sizes and sums stand in it.
+// ManifestName is the name of the manifest in the root folder of a bundle. It is written last:
+// sizes and sums stand in it.
 const ManifestName = "manifest.json"
 
 // Outcome says what became of one thing that was to be collected.

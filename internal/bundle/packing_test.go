@@ -43,7 +43,8 @@ func packed(t testing.TB, how string, b []byte) []byte {
 	return out.Bytes()
 }
 
-// winZipped is a zip archive of names and bodies as archive/zip streams it: deflated, the sizes behind the data.
+// winZipped is a zip archive of names and bodies as archive/zip streams it: deflated, the sizes
+// behind the data.
 func winZipped(t testing.TB, files ...string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -144,7 +145,8 @@ skip odd.log: compression method 98 is not known
 last.log 2 "z\n"
 `, stdin(t, out.Bytes()))
 
-	// A download that broke off, at every byte: what came before is there, nothing panics, the end is named.
+	// A download that broke off, at every byte: what came before is there, nothing panics, the end
+	// is named.
 	whole := winZipped(t, "a.log", "first\n", "b.log", strings.Repeat("second\n", 50))
 	for n := 4; n < len(whole); n++ {
 		got := stdin(t, whole[:n])

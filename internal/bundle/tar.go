@@ -14,7 +14,8 @@ import (
 // tarBlock is the size of a tar header. Everything in a tar archive begins at a multiple of it.
 const tarBlock = 512
 
-// errNoEndMark is the end of a tar archive that was cut between two members: all that is there is whole.
+// errNoEndMark is the end of a tar archive that was cut between two members: all that is there is
+// whole.
 var errNoEndMark = errors.New("the archive is cut: its end mark is missing")
 
 // badHeader is a header of a tar archive that cannot be read.
@@ -31,13 +32,15 @@ func (b *badHeader) Error() string {
 // Unwrap gives the error of archive/tar.
 func (b *badHeader) Unwrap() error { return b.err }
 
-// tar yields the members of a tar archive, and says how many there were. More is false when the sequence ends.
+// walkTar yields the members of a tar archive, and says how many there were. More is false when the
+// sequence ends.
 //
-// Behind an end mark, and behind a header that is broken, it goes on at the next header, as GNU tar's --ignore-zeros
-// does: archives are concatenated, and a broken header must not cost the members behind it.
-func (w *walker) tar(name string, from *archiveStream, prefix string) (kept int, more bool, err error) {
+// Behind an end mark, and behind a header that is broken, it goes on at the next header, as GNU
+// tar's --ignore-zeros does: archives are concatenated, and a broken header must not cost the
+// members behind it.
+func (w *walker) walkTar(name string, from *archiveStream, prefix string) (kept int, more bool, err error) {
 	for in := newTarReader(from); ; {
-		n, more, err := w.tarMembers(name, in, prefix)
+		n, more, err := w.walkTarMembers(name, in, prefix)
 		kept += n
 		bad, isBad := errors.AsType[*badHeader](err)
 		if !more || err != nil && !isBad {
@@ -45,17 +48,17 @@ func (w *walker) tar(name string, from *archiveStream, prefix string) (kept int,
 		}
 		lost, err := in.seekHeader()
 		switch {
-		case err == nil && !w.count(name):
+		case err == nil && !w.countEntry(name):
 			return kept, false, nil
 		case isBad:
 			if bad.lost = lost; err != nil {
 				return kept, true, bad
 			}
-			if !w.skip(name, "%v", bad) {
+			if !w.yieldSkip(name, "%v", bad) {
 				return kept, false, nil
 			}
 		case lost > 0:
-			if !w.skip(name, "%d bytes behind the end of the archive are no tar archive and not read", lost) || err != nil {
+			if !w.yieldSkip(name, "%d bytes behind the end of the archive are no tar archive and not read", lost) || err != nil {
 				return kept, true, nil
 			}
 		case errors.Is(err, io.EOF):
@@ -66,9 +69,9 @@ func (w *walker) tar(name string, from *archiveStream, prefix string) (kept int,
 	}
 }
 
-// tarMembers yields the members up to the next end mark. The error of a header that cannot be read is a *badHeader;
-// any other ends the archive.
-func (w *walker) tarMembers(name string, in *tarReader, prefix string) (kept int, more bool, err error) {
+// walkTarMembers yields the members up to the next end mark. The error of a header that cannot be
+// read is a *badHeader; any other ends the archive.
+func (w *walker) walkTarMembers(name string, in *tarReader, prefix string) (kept int, more bool, err error) {
 	for members := tar.NewReader(in); ; {
 		h, err := members.Next()
 		switch {
@@ -81,29 +84,30 @@ func (w *walker) tarMembers(name string, in *tarReader, prefix string) (kept int
 		case err != nil:
 			return kept, true, err
 		}
-		if !w.count(name) {
+		if !w.countEntry(name) {
 			return kept, false, nil
 		}
 		full, why := memberName(h, w.budget.limits)
 		switch {
 		case why != "":
-			if !w.skip(clip(path.Join(prefix, full)), "%s", why) {
+			if !w.yieldSkip(clipName(path.Join(prefix, full)), "%s", why) {
 				return kept, false, nil
 			}
 		case isLink(h):
-			if !w.link(path.Join(prefix, full), h.Linkname, h.Typeflag == tar.TypeLink) {
+			if !w.yieldLink(path.Join(prefix, full), h.Linkname, h.Typeflag == tar.TypeLink) {
 				return kept, false, nil
 			}
 		case isFile(h):
 			kept++
-			if !w.member(path.Join(prefix, full), h.Size, h.ModTime.UTC(), members) {
+			if !w.yieldMember(path.Join(prefix, full), h.Size, h.ModTime.UTC(), members) {
 				return kept, false, nil
 			}
 		}
 	}
 }
 
-// memberName is the cleaned name of a tar entry, and why it is not read if it is neither a file nor a directory in its place.
+// memberName is the cleaned name of a tar entry, and why it is not read if it is neither a file nor
+// a directory in its place.
 func memberName(h *tar.Header, limits Limits) (name, why string) {
 	if name, why = cleanName(h.Name, limits); why != "" {
 		return name, why
@@ -111,7 +115,7 @@ func memberName(h *tar.Header, limits Limits) (name, why string) {
 	if isFile(h) || isLink(h) || h.Typeflag == tar.TypeDir || h.Typeflag == tar.TypeXGlobalHeader {
 		return name, ""
 	}
-	return name, kindName(h.FileInfo().Mode()) + " is not read"
+	return name, nameOfMode(h.FileInfo().Mode()) + " is not read"
 }
 
 // isFile says that an entry has the content of a regular file. GNU tar has types of its own for
@@ -127,8 +131,8 @@ type tarReader struct {
 	in  *bufio.Reader
 	n   int64 // bytes that were read
 	err error // that a read ended with
-	// solid is n behind the last read that was more than zeros. archive/tar reads headers block by block, so that n-solid
-	// is at least a block behind an end mark; what pads a member is less.
+	// solid is n behind the last read that was more than zeros. archive/tar reads headers block by
+	// block, so that n-solid is at least a block behind an end mark; what pads a member is less.
 	solid int64
 }
 
@@ -144,8 +148,8 @@ func (t *tarReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// seekHeader goes on to the next header, over blocks of zeros, which pad archives, and over others: lost is how many
-// bytes these hold. The error is io.EOF when there is no header.
+// seekHeader goes on to the next header, over blocks of zeros, which pad archives, and over others:
+// lost is how many bytes these hold. The error is io.EOF when there is no header.
 func (t *tarReader) seekHeader() (lost int64, err error) {
 	if part := t.n % tarBlock; part > 0 {
 		if err := t.discard(int(tarBlock - part)); err != nil {
@@ -173,7 +177,8 @@ func (t *tarReader) discard(n int) error {
 	return err
 }
 
-// isTarHeader says that a block has a name and the sum that a tar header has of itself (POSIX ustar, chksum).
+// isTarHeader says that a block has a name and the sum that a tar header has of itself (POSIX
+// ustar, chksum).
 func isTarHeader(block []byte) bool {
 	const from, to = 148, 156 // of the sum, which counts as spaces
 	if len(block) < tarBlock || block[0] == 0 {

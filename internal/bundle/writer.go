@@ -14,15 +14,17 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Records of a member's PAX header: a bundle that was cut before its manifest can be verified by them. They look like
-// extended attributes, because GNU tar warns of every record that it does not know.
+// Records of a member's PAX header: a bundle that was cut before its manifest can be verified by
+// them. They look like extended attributes, because GNU tar warns of every record that it does not
+// know.
 const (
 	paxOutcome = "SCHILY.xattr.user.plegdiag.outcome"
 	paxSHA256  = "SCHILY.xattr.user.plegdiag.sha256"
 )
 
-// Writer writes a bundle to a stream: one root folder, a member for each file, everything compressed. After every
-// member the compressed stream is flushed, so that what was written until then can be read.
+// Writer writes a bundle to a stream: one root folder, a member for each file, everything
+// compressed. After every member the compressed stream is flushed, so that what was written until
+// then can be read.
 type Writer struct {
 	root string
 	zip  flusher
@@ -35,16 +37,17 @@ type flusher interface {
 	Flush() error
 }
 
-// NewWriter begins a bundle whose members stand below root. Name decides the packing: .zst is zstd, all else gzip.
+// NewWriter begins a bundle whose members stand below root. Name decides the packing: .zst is zstd,
+// all else gzip.
 func NewWriter(w io.Writer, name, root string) (*Writer, error) {
-	zip, err := packer(w, name)
+	zip, err := newPacker(w, name)
 	if err != nil {
 		return nil, err
 	}
 	return &Writer{root: root, zip: zip, tar: tar.NewWriter(zip)}, nil
 }
 
-func packer(w io.Writer, name string) (flusher, error) {
+func newPacker(w io.Writer, name string) (flusher, error) {
 	if strings.HasSuffix(name, ".zst") {
 		// A small window, one worker: a node that runs out of memory is where this runs.
 		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithEncoderLevel(zstd.SpeedFastest))
@@ -57,10 +60,10 @@ func (w *Writer) Add(item *Item, content []byte) error {
 	sum := sha256.Sum256(content)
 	item.Bytes, item.SHA256 = int64(len(content)), hex.EncodeToString(sum[:])
 	w.sums = append(w.sums, fmt.Sprintf("%s  %s\n", item.SHA256, item.Name))
-	return w.member(item.Name, item.End, content, map[string]string{paxOutcome: string(item.Outcome), paxSHA256: item.SHA256})
+	return w.writeMember(item.Name, item.End, content, map[string]string{paxOutcome: string(item.Outcome), paxSHA256: item.SHA256})
 }
 
-func (w *Writer) member(name string, at time.Time, content []byte, records map[string]string) error {
+func (w *Writer) writeMember(name string, at time.Time, content []byte, records map[string]string) error {
 	h := &tar.Header{
 		Typeflag: tar.TypeReg, Name: w.root + "/" + name, Size: int64(len(content)), Mode: 0o600,
 		ModTime: at, Format: tar.FormatPAX, PAXRecords: records,
@@ -83,8 +86,8 @@ func (w *Writer) Close(m *Manifest) error {
 	sum := sha256.Sum256(text)
 	w.sums = append(w.sums, fmt.Sprintf("%s  %s\n", hex.EncodeToString(sum[:]), ManifestName))
 	return errors.Join(
-		w.member(ManifestName, m.End, text, nil),
-		w.member("SHA256SUMS", m.End, []byte(strings.Join(w.sums, "")), nil),
+		w.writeMember(ManifestName, m.End, text, nil),
+		w.writeMember("SHA256SUMS", m.End, []byte(strings.Join(w.sums, "")), nil),
 		w.tar.Close(), w.zip.Close(),
 	)
 }

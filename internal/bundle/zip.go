@@ -12,15 +12,16 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// zipReader reads a zip archive from its beginning, entry by entry, by the headers that stand before them (PKWARE
-// APPNOTE 6.3.10, section 4.3.7). So it needs no end: a download that broke off yields what came before the cut, and an archive inside
-// another one, or on a pipe, needs not be held in memory.
+// zipReader reads a zip archive from its beginning, entry by entry, by the headers that stand
+// before them (PKWARE APPNOTE 6.3.10, section 4.3.7). So it needs no end: a download that broke off
+// yields what came before the cut, and an archive inside another one, or on a pipe, need not be
+// held in memory.
 type zipReader struct {
-	in      *bufio.Reader
-	skipped io.Writer // takes what is inflated only to reach the next entry; it may refuse
-	body    io.Reader // of the current entry, as far as it was not read
-	leave   func() error
-	listed  bool // a table of contents has been read
+	in       *bufio.Reader
+	skipped  io.Writer // takes what is inflated only to reach the next entry; it may refuse
+	body     io.Reader // of the current entry, as far as it was not read
+	skipRest func() error
+	listed   bool // a table of contents has been read
 }
 
 var (
@@ -69,9 +70,10 @@ func newZip(r io.Reader, skipped io.Writer) *zipReader {
 	return &zipReader{in: bufio.NewReaderSize(r, peekSize), skipped: skipped}
 }
 
-// next goes to the next entry. It returns io.EOF behind the last table of contents, or where that is cut. Entries that
-// follow a table of contents are of another archive, which was concatenated.
-func (z *zipReader) next() (zipEntry, error) {
+// nextEntry goes to the next entry. It returns io.EOF behind the last table of contents, or where
+// that is cut. Entries that follow a table of contents are of another archive, which was
+// concatenated.
+func (z *zipReader) nextEntry() (zipEntry, error) {
 	if err := z.leaveEntry(); err != nil {
 		return zipEntry{}, err
 	}
@@ -86,19 +88,19 @@ func (z *zipReader) next() (zipEntry, error) {
 	case z.listed && errors.Is(err, io.EOF):
 		return zipEntry{}, io.EOF
 	case err != nil:
-		return zipEntry{}, unexpected(err)
+		return zipEntry{}, unexpectedEnd(err)
 	case string(magic) != string(localHeader):
 		return zipEntry{}, fmt.Errorf("%q %w", magic, errNoEntry)
 	}
 	var h [zipFixed]byte
 	if _, err := io.ReadFull(z.in, h[:]); err != nil {
-		return zipEntry{}, unexpected(err)
+		return zipEntry{}, unexpectedEnd(err)
 	}
 	name := make([]byte, binary.LittleEndian.Uint16(h[26:]))
 	extra := make([]byte, binary.LittleEndian.Uint16(h[28:]))
 	for _, b := range [][]byte{name, extra} {
 		if _, err := io.ReadFull(z.in, b); err != nil {
-			return zipEntry{}, unexpected(err)
+			return zipEntry{}, unexpectedEnd(err)
 		}
 	}
 	e := zipEntry{name: strings.ReplaceAll(string(name), `\`, "/"), modified: dosTime(h[10:14])}
@@ -122,18 +124,18 @@ func (z *zipReader) skipContents(r zipRecord) error {
 	return err
 }
 
-// enterEntry prepares the body of an entry, and how to leave it. An entry whose packed size is known is left without
-// inflating the rest of it.
+// enterEntry prepares the body of an entry, and how to leave it. An entry whose packed size is
+// known is left without inflating the rest of it.
 func (z *zipReader) enterEntry(e *zipEntry, h [zipFixed]byte, extra []byte) error {
 	flags, method := binary.LittleEndian.Uint16(h[6:]), binary.LittleEndian.Uint16(h[8:])
-	packed, size := sizes(h, extra)
+	packed, size := entrySizes(h, extra)
 	if flags&flagTrailed != 0 {
 		if method != deflated || flags&flagEncrypted != 0 {
 			return errors.New("an entry that is neither deflated nor has a size: the rest cannot be read")
 		}
 		e.size = -1
 		z.body = flate.NewReader(z.in) // reads no byte behind its end: z.in is an io.ByteReader
-		z.leave = func() error {
+		z.skipRest = func() error {
 			if _, err := io.Copy(z.skipped, z.body); err != nil {
 				return err
 			}
@@ -143,7 +145,7 @@ func (z *zipReader) enterEntry(e *zipEntry, h [zipFixed]byte, extra []byte) erro
 	}
 	raw := io.LimitReader(z.in, packed)
 	e.size, z.body = size, raw
-	z.leave = func() error { _, err := io.Copy(io.Discard, raw); return err }
+	z.skipRest = func() error { _, err := io.Copy(io.Discard, raw); return err }
 	switch {
 	case flags&flagEncrypted != 0:
 		e.why = "encrypted"
@@ -155,8 +157,8 @@ func (z *zipReader) enterEntry(e *zipEntry, h [zipFixed]byte, extra []byte) erro
 	return nil
 }
 
-// sizes of an entry, packed and inflated.
-func sizes(h [zipFixed]byte, extra []byte) (packed, size int64) {
+// entrySizes are the sizes of an entry, packed and inflated.
+func entrySizes(h [zipFixed]byte, extra []byte) (packed, size int64) {
 	packed, size = int64(binary.LittleEndian.Uint32(h[18:])), int64(binary.LittleEndian.Uint32(h[22:]))
 	for len(extra) >= 4 {
 		id, n := binary.LittleEndian.Uint16(extra), int(binary.LittleEndian.Uint16(extra[2:]))
@@ -181,13 +183,13 @@ func (z *zipReader) leaveEntry() error {
 	if z.body == nil {
 		return nil
 	}
-	err := z.leave()
+	err := z.skipRest()
 	z.body = nil
-	return unexpected(err)
+	return unexpectedEnd(err)
 }
 
-// skipDescriptor skips the sizes behind an entry: three numbers, of which the last two may be of 8 bytes, with or without
-// a signature before them. What follows tells which.
+// skipDescriptor skips the sizes behind an entry: three numbers, of which the last two may be of 8
+// bytes, with or without a signature before them. What follows them decides which of these it is.
 func (z *zipReader) skipDescriptor() error {
 	b, err := z.in.Peek(28)
 	for _, n := range []int{16, 12, 24, 20} {
@@ -213,11 +215,11 @@ func (z *zipReader) Read(p []byte) (int, error) {
 	if err == io.EOF {
 		return n, err
 	}
-	return n, unexpected(err)
+	return n, unexpectedEnd(err)
 }
 
-// unexpected calls an end by its name.
-func unexpected(err error) error {
+// unexpectedEnd makes an unexpected end of an end.
+func unexpectedEnd(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}

@@ -13,23 +13,15 @@ import (
 // askBus asks PID 1 over D-Bus whether it answers, and for its units. The socket is dbus-daemon's,
 // where a connection must call Hello first, or PID 1's own (/run/systemd/private), which works
 // without dbus-daemon.
-func askBus(t *task, out *frames) {
-	for _, w := range t.Items {
-		out.beginItem(w.Name, w.Source)
-		var g guard
-		if r := g.findSocket(t.Bound, w.Source); r.outcome != "" {
-			out.endItem(w.Name, r)
-			continue
-		}
-		b := bus{asker: asker{api: "dbus", endpoint: w.Source, bound: t.Bound, out: writerOf{out, w.Name}}}
-		if b.connect(!strings.HasSuffix(w.Source, "/private")) && b.ping() {
-			b.listUnits(out, strings.TrimSuffix(w.Name, ".jsonl"))
-		}
-		if b.conn != nil {
-			b.conn.Close()
-		}
-		out.endItem(w.Name, result{})
+func askBus(t *task, path string, out itemWriter) result {
+	b := bus{asker: asker{api: "dbus", endpoint: path, bound: t.Bound, out: out}}
+	if b.connect(!strings.HasSuffix(path, "/private")) && b.ping() {
+		b.listUnits(out.frames, strings.TrimSuffix(out.name, ".jsonl"))
 	}
+	if b.conn != nil {
+		b.conn.Close()
+	}
+	return result{}
 }
 
 // bus asks over one connection.
@@ -40,13 +32,14 @@ type bus struct {
 }
 
 func (b *bus) connect(hello bool) bool {
-	conn, ok := askFor(&b.asker, question{method: "AUTH"}, func(ctx context.Context) (*dbus.Conn, map[string]string, error) {
-		conn, err := dbus.Dial("unix:path="+b.endpoint, dbus.WithContext(context.Background()))
-		if err != nil {
-			return nil, nil, err
-		}
-		return conn, nil, cmp.Or(conn.Auth(nil), ctx.Err())
-	})
+	conn, ok := askFor(&b.asker, question{method: "AUTH"},
+		func(ctx context.Context) (*dbus.Conn, map[string]string, error) {
+			conn, err := dbus.Dial("unix:path="+b.endpoint, dbus.WithContext(context.Background()))
+			if err != nil {
+				return nil, nil, err
+			}
+			return conn, nil, cmp.Or(conn.Auth(nil), ctx.Err())
+		})
 	if !ok {
 		return false
 	}
@@ -97,12 +90,13 @@ type unit struct {
 // listUnits asks for the units, and writes them as systemctl list-units prints them.
 func (b *bus) listUnits(out *frames, name string) {
 	const method = "org.freedesktop.systemd1.Manager.ListUnits"
-	units, ok := askFor(&b.asker, question{method: method}, func(ctx context.Context) (all []unit, _ map[string]string, err error) {
-		if err = b.systemd.CallWithContext(ctx, method, 0).Store(&all); err != nil {
-			return nil, nil, err
-		}
-		return all, map[string]string{"count": fmt.Sprint(len(all))}, nil
-	})
+	units, ok := askFor(&b.asker, question{method: method},
+		func(ctx context.Context) (all []unit, _ map[string]string, err error) {
+			if err = b.systemd.CallWithContext(ctx, method, 0).Store(&all); err != nil {
+				return nil, nil, err
+			}
+			return all, map[string]string{"count": fmt.Sprint(len(all))}, nil
+		})
 	if !ok {
 		return
 	}

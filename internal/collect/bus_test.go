@@ -32,7 +32,7 @@ func TestPingTwice(t *testing.T) {
 	}()
 	var out bytes.Buffer
 	f := newFrames(&out)
-	b := bus{asker: asker{api: "dbus", endpoint: path, bound: 5 * time.Second, out: writerOf{f, "bus/private.jsonl"}}}
+	b := bus{asker: asker{api: "dbus", endpoint: path, bound: 5 * time.Second, out: itemWriter{f, "bus/private.jsonl"}}}
 	require.True(t, b.connect(false))
 	t.Cleanup(func() { b.conn.Close() })
 	require.True(t, b.ping(), out.String())

@@ -21,7 +21,7 @@ func TestReadCgroups(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		readCgroups(&task{Bound: time.Second, Items: []want{{Name: "cgroups/values.txt", Source: root}}}, newFrames(&out))
+		tasks["cgroups"](&task{Bound: time.Second, Items: []want{{Name: "cgroups/values.txt", Source: root}}}, newFrames(&out))
 	}()
 	select {
 	case <-done:

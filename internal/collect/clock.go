@@ -1,15 +1,12 @@
 package collect
 
 import (
-	"io"
 	"os"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
-
-var errEOF = io.EOF
 
 // now is the clock of the node. No other package reads it.
 func now() time.Time { return time.Now().UTC() } //nolint:forbidigo // a collection happens now
@@ -24,7 +21,8 @@ type clockReading struct {
 }
 
 func readClocks() clockReading {
-	t := clockReading{Realtime: now(), Monotonic: readClock(unix.CLOCK_MONOTONIC), Boottime: readClock(unix.CLOCK_BOOTTIME)}
+	t := clockReading{Realtime: now(), Monotonic: readClock(unix.CLOCK_MONOTONIC),
+		Boottime: readClock(unix.CLOCK_BOOTTIME)}
 	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	t.BootID = strings.TrimSpace(string(id))
 	return t

@@ -90,7 +90,9 @@ type collector struct {
 	walked   walked
 	silent   []string // containers and sandboxes whose status had no answer
 	waits    int      // calls to a runtime without an answer
-	names    map[string]int
+	// signalled is how many shims were sent SIGUSR1
+	signalled int
+	names     map[string]int
 	// gets what would be read, instead of the helper; nil in a real collection
 	planned func(from want)
 	sealed  atomic.Pointer[string]
@@ -111,7 +113,8 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 		return nil, err
 	}
 	lowerPriority()
-	c := &collector{opt: opt, deadline: now().Add(opt.Timeout), names: map[string]int{}, hurry: make(chan struct{}), key: make([]byte, 32)}
+	c := &collector{opt: opt, deadline: now().Add(opt.Timeout), names: map[string]int{}, hurry: make(chan struct{}),
+		key: make([]byte, 32)}
 	if _, err := rand.Read(c.key); err != nil {
 		return nil, err
 	}
@@ -226,7 +229,8 @@ type disk struct {
 // openSink starts the helper that writes the bundle, and begins the bundle.
 func (c *collector) openSink() (*disk, error) {
 	name := "plegdiag-" + hostName() + "-" + now().Format("20060102T150405Z")
-	c.manifest = bundle.Manifest{Schema: bundle.ManifestSchema, Tool: c.opt.Version, Node: hostName(), Start: now(), Redaction: !c.opt.NoRedact}
+	c.manifest = bundle.Manifest{Schema: bundle.ManifestSchema, Tool: c.opt.Version, Node: hostName(), Start: now(),
+		Redaction: !c.opt.NoRedact}
 	if c.opt.Output == "" {
 		c.opt.Output = name + ".tgz"
 	}
@@ -272,7 +276,8 @@ func startSink(opt *Options, t *task) (*disk, error) {
 		return nil, err
 	}
 	d := &disk{child: newChild(opt.Helper, argument, toldRead), in: inWrite, told: make(chan sinkReport, 8)}
-	d.cmd.Stdin, d.cmd.ExtraFiles, d.cmd.Env = inRead, []*os.File{toldWrite}, []string{"GOMAXPROCS=1", "GOMEMLIMIT=16MiB"}
+	d.cmd.Stdin, d.cmd.ExtraFiles = inRead, []*os.File{toldWrite}
+	d.cmd.Env = []string{"GOMAXPROCS=1", "GOMEMLIMIT=16MiB"}
 	if opt.Output == "-" {
 		d.cmd.Stdout = opt.Stdout
 	}

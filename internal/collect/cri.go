@@ -29,27 +29,18 @@ func isGRPCSilence(err error) bool {
 // askCRI measures the calls of a runtime: calls that need no lock, lists that need all of them, and
 // the status of each container and sandbox, one call at a time. The task's IDs are from cgroups,
 // for when the list does not answer.
-func askCRI(t *task, out *frames) {
-	w := t.Items[0]
-	out.beginItem(w.Name, w.Source)
-	var g guard
-	path := strings.TrimPrefix(w.Source, "unix://")
-	if r := g.findSocket(t.Bound, path); r.outcome != "" {
-		out.endItem(w.Name, r)
-		return
-	}
+func askCRI(t *task, path string, out itemWriter) result {
 	conn, err := grpc.NewClient("unix://"+path, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(16<<20)))
 	if err != nil {
-		out.endItem(w.Name, resultOf(err))
-		return
+		return resultOf(err)
 	}
-	m := matrix{asker: asker{api: "cri", endpoint: path, bound: t.Bound, out: writerOf{out, w.Name}}, client: cri.NewRuntimeServiceClient(conn)}
+	m := matrix{asker: asker{api: "cri", endpoint: path, bound: t.Bound, out: out},
+		client: cri.NewRuntimeServiceClient(conn)}
 	if m.askVersion() {
-		out.sendFile(strings.TrimSuffix(w.Name, ".jsonl")+"-version.txt", w.Source, []byte(m.told))
+		out.sendFile(strings.TrimSuffix(out.name, ".jsonl")+"-version.txt", t.Items[0].Source, []byte(m.told))
 	} else if m.refused {
-		out.endItem(w.Name, result{outcome: bundle.Absent, why: "it does not speak the CRI, v1"})
-		return
+		return result{outcome: bundle.Absent, why: "it does not speak the CRI, v1"}
 	}
 	m.askStatus()
 	containers := m.listContainers()
@@ -65,21 +56,15 @@ func askCRI(t *task, out *frames) {
 	for i, ids := range [][]string{containers, sandboxes} {
 		why := m.askEach(ids, func(id string) {
 			if before := m.silent; !m.askStatusOf(id, i == 1) && m.silent > before {
-				out.sendNote(runtimeNote{Silent: id})
+				out.sendNote(note{Silent: id})
 			}
 		})
 		r.why = cmp.Or(why, r.why)
 	}
 	if m.silent > 0 {
-		out.sendNote(runtimeNote{Unanswered: m.silent})
+		out.sendNote(note{Unanswered: m.silent})
 	}
-	out.endItem(w.Name, r)
-}
-
-// runtimeNote is what later steps need to know about a runtime.
-type runtimeNote struct {
-	Silent     string `json:",omitempty"` // container or sandbox whose status had no answer
-	Unanswered int    `json:",omitempty"` // calls without an answer
+	return r
 }
 
 // matrix asks a runtime.
@@ -97,7 +82,8 @@ func (m *matrix) askVersion() bool {
 		if err != nil {
 			return nil, err
 		}
-		m.told = fmt.Sprintf("Version:  %s\nRuntimeName:  %s\nRuntimeVersion:  %s\nRuntimeApiVersion:  %s\n", v.Version, v.RuntimeName, v.RuntimeVersion, v.RuntimeApiVersion)
+		m.told = fmt.Sprintf("Version:  %s\nRuntimeName:  %s\nRuntimeVersion:  %s\nRuntimeApiVersion:  %s\n", v.Version,
+			v.RuntimeName, v.RuntimeVersion, v.RuntimeApiVersion)
 		return map[string]string{"runtime": v.RuntimeName, "version": v.RuntimeVersion}, nil
 	}})
 }
@@ -140,10 +126,11 @@ func (m *matrix) listContainers() []string {
 
 // listIDs asks for a list. It returns nil when the list did not answer.
 func (m *matrix) listIDs(method string, list func(context.Context) ([]string, error)) []string {
-	ids, _ := askFor(&m.asker, question{method: method}, func(ctx context.Context) ([]string, map[string]string, error) {
-		ids, err := list(ctx)
-		return append([]string{}, ids...), map[string]string{"count": fmt.Sprint(len(ids))}, err
-	})
+	ids, _ := askFor(&m.asker, question{method: method},
+		func(ctx context.Context) ([]string, map[string]string, error) {
+			ids, err := list(ctx)
+			return append([]string{}, ids...), map[string]string{"count": fmt.Sprint(len(ids))}, err
+		})
 	return ids
 }
 
@@ -151,24 +138,28 @@ func (m *matrix) listIDs(method string, list func(context.Context) ([]string, er
 // answer. It does not ask for verbose answers: they contain environments.
 func (m *matrix) askStatusOf(id string, sandbox bool) bool {
 	if sandbox {
-		return m.ask(question{method: "PodSandboxStatus", sandbox: id, ask: func(ctx context.Context) (map[string]string, error) {
-			s, err := m.client.PodSandboxStatus(ctx, &cri.PodSandboxStatusRequest{PodSandboxId: id})
+		return m.ask(question{method: "PodSandboxStatus", sandbox: id,
+			ask: func(ctx context.Context) (map[string]string, error) {
+				s, err := m.client.PodSandboxStatus(ctx, &cri.PodSandboxStatusRequest{PodSandboxId: id})
+				if err != nil {
+					return nil, err
+				}
+				meta := s.GetStatus().GetMetadata()
+				return map[string]string{"state": s.GetStatus().GetState().String(),
+					"pod": meta.GetNamespace() + "/" + meta.GetName(), "uid": meta.GetUid()}, nil
+			}})
+	}
+	return m.ask(question{method: "ContainerStatus", container: id,
+		ask: func(ctx context.Context) (map[string]string, error) {
+			s, err := m.client.ContainerStatus(ctx, &cri.ContainerStatusRequest{ContainerId: id})
 			if err != nil {
 				return nil, err
 			}
-			meta := s.GetStatus().GetMetadata()
-			return map[string]string{"state": s.GetStatus().GetState().String(), "pod": meta.GetNamespace() + "/" + meta.GetName(), "uid": meta.GetUid()}, nil
+			c := s.GetStatus()
+			return map[string]string{
+				"state": c.GetState().String(), "name": c.GetMetadata().GetName(),
+				"pod":     c.GetLabels()["io.kubernetes.pod.namespace"] + "/" + c.GetLabels()["io.kubernetes.pod.name"],
+				"created": time.Unix(0, c.GetCreatedAt()).UTC().Format(time.RFC3339Nano),
+			}, nil
 		}})
-	}
-	return m.ask(question{method: "ContainerStatus", container: id, ask: func(ctx context.Context) (map[string]string, error) {
-		s, err := m.client.ContainerStatus(ctx, &cri.ContainerStatusRequest{ContainerId: id})
-		if err != nil {
-			return nil, err
-		}
-		c := s.GetStatus()
-		return map[string]string{
-			"state": c.GetState().String(), "name": c.GetMetadata().GetName(), "pod": c.GetLabels()["io.kubernetes.pod.namespace"] + "/" + c.GetLabels()["io.kubernetes.pod.name"],
-			"created": time.Unix(0, c.GetCreatedAt()).UTC().Format(time.RFC3339Nano),
-		}, nil
-	}})
 }

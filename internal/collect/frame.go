@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,20 +23,29 @@ import (
 //
 // Begin comes before anything that can block, so it is known where a helper hangs.
 type frame struct {
-	Begin   string          `json:"begin,omitempty"`
-	Data    string          `json:"data,omitempty"`
-	End     string          `json:"end,omitempty"`
-	Bytes   int             `json:"bytes,omitempty"`
-	Source  string          `json:"source,omitempty"`
-	Outcome bundle.Outcome  `json:"outcome,omitempty"`
-	Why     string          `json:"why,omitempty"`
-	WChan   string          `json:"wchan,omitempty"`
-	Stack   []string        `json:"stack,omitempty"`
-	At      time.Time       `json:"at,omitzero"` // of begin and end
-	Note    json.RawMessage `json:"note,omitempty"`
+	Begin   string         `json:"begin,omitempty"`
+	Data    string         `json:"data,omitempty"`
+	End     string         `json:"end,omitempty"`
+	Bytes   int            `json:"bytes,omitempty"`
+	Source  string         `json:"source,omitempty"`
+	Outcome bundle.Outcome `json:"outcome,omitempty"`
+	Why     string         `json:"why,omitempty"`
+	WChan   string         `json:"wchan,omitempty"`
+	Stack   []string       `json:"stack,omitempty"`
+	At      time.Time      `json:"at,omitzero"` // of begin and end
+	Note    *note          `json:"note,omitempty"`
 	// Done says that nothing follows. The pipe of a helper with a thread in uninterruptible sleep
 	// has no end of file.
 	Done bool `json:"done,omitempty"`
+}
+
+// note is something that later steps need to know: one of its fields is set.
+type note struct {
+	Process    *process `json:",omitempty"` // that the last walk found
+	Container  string   `json:",omitempty"` // id in the name of a cgroup
+	Silent     string   `json:",omitempty"` // container or sandbox whose status had no answer
+	Unanswered int      `json:",omitempty"` // calls to a runtime without an answer
+	Signalled  int      `json:",omitempty"` // PID of a shim that was sent SIGUSR1
 }
 
 // maxFrame bounds the content of one frame.
@@ -88,10 +98,28 @@ func (f *frames) sendFile(name, source string, content []byte) {
 	f.endItem(name, result{})
 }
 
-func (f *frames) sendNote(v any) {
-	if text, err := json.Marshal(v); err == nil {
-		f.sendFrame(frame{Note: text}, nil)
+func (f *frames) sendNote(n note) { f.sendFrame(frame{Note: &n}, nil) }
+
+// oneItem makes a task of something whose content is the first item of the task.
+func oneItem(do func(t *task, out itemWriter) result) func(t *task, out *frames) {
+	return func(t *task, out *frames) {
+		w := t.Items[0]
+		out.beginItem(w.Name, w.Source)
+		out.endItem(w.Name, do(t, itemWriter{out, w.Name}))
 	}
+}
+
+// oneSocket makes a task of something that asks a socket, the source of the first item. It is not
+// called where there is no socket.
+func oneSocket(do func(t *task, path string, out itemWriter) result) func(t *task, out *frames) {
+	return oneItem(func(t *task, out itemWriter) result {
+		var g guard
+		path := strings.TrimPrefix(t.Items[0].Source, "unix://")
+		if r := g.findSocket(t.Bound, path); r.outcome != "" {
+			return r
+		}
+		return do(t, path, out)
+	})
 }
 
 // result is what became of one operation. With the zero value the content decides: ok, or empty
@@ -126,18 +154,16 @@ func readFrame(r *bufio.Reader, payload *bytes.Buffer) (frame, error) {
 	return f, err
 }
 
-// newItemWriter returns a buffered writer for the content of an item. Its writes do not fail.
-func newItemWriter(out *frames, name string) *bufio.Writer {
-	return bufio.NewWriterSize(writerOf{out, name}, 64<<10)
-}
-
-// writerOf sends what is written as the content of an item.
-type writerOf struct {
+// itemWriter sends what is written as the content of an item. Its writes do not fail.
+type itemWriter struct {
 	*frames
 	name string
 }
 
-func (w writerOf) Write(p []byte) (int, error) {
+// buffered collects small writes to larger frames.
+func (w itemWriter) buffered() *bufio.Writer { return bufio.NewWriterSize(w, 64<<10) }
+
+func (w itemWriter) Write(p []byte) (int, error) {
 	w.sendData(w.name, p)
 	return len(p), nil
 }

@@ -1,8 +1,10 @@
 package collect
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"runtime"
@@ -147,7 +149,8 @@ func resultOf(err error) result {
 	switch {
 	case err == nil:
 		return result{}
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.ESRCH), errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENODEV),
+		errors.Is(err, syscall.ESRCH), errors.Is(err, syscall.ENOTDIR):
 		return result{outcome: bundle.Absent, why: errorText(err)}
 	case errors.Is(err, fs.ErrPermission):
 		return result{outcome: bundle.Denied, why: errorText(err)}
@@ -179,22 +182,11 @@ func readFile(path string, limit int) (content []byte, whole bool, err error) {
 	if !info.Mode().IsRegular() {
 		return nil, false, fmt.Errorf("%s is no regular file", path)
 	}
-	buf := make([]byte, 0, 4096)
-	for {
-		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
-		}
-		n, err := f.Read(buf[len(buf):min(cap(buf), limit+1)])
-		buf = buf[:len(buf)+n]
-		switch {
-		case len(buf) > limit:
-			return buf[:limit], false, nil
-		case err != nil && !errors.Is(err, errEOF):
-			return buf, false, err
-		case err != nil || n == 0:
-			return buf, true, nil
-		}
+	buf := bytes.NewBuffer(make([]byte, 0, 4096)) // /proc gives a small file in one read
+	if _, err = buf.ReadFrom(io.LimitReader(f, int64(limit)+1)); buf.Len() > limit {
+		return buf.Bytes()[:limit], false, nil
 	}
+	return buf.Bytes(), err == nil, err
 }
 
 // statState is the letter of the state in the text of /proc/PID/stat; empty when there is none.

@@ -152,9 +152,9 @@ func (c *child) findBlockedThread() result {
 	return result{outcome: bundle.Timeout}
 }
 
-// runTask lets a helper do a task, for at most the bound of its step, and stores its items. It
-// calls note, if not nil, with every note of the helper.
-func (c *collector) runTask(t *task, step *step, note func(json.RawMessage)) {
+// runTask lets a helper do a task, for at most the bound of its step, and stores its items and
+// notes.
+func (c *collector) runTask(t *task, step *step) {
 	if c.planned != nil {
 		for _, w := range t.Items {
 			c.planned(w)
@@ -179,13 +179,13 @@ func (c *collector) runTask(t *task, step *step, note func(json.RawMessage)) {
 		r.readOutput(ch, bound)
 		return
 	}
-	err = r.readFrames(ch.out, note)
+	err = r.readFrames(ch.out)
 	ended, _ := c.endHelper(ch, t)
 	r.endOpenItems(err, ended, bound)
 }
 
-// reads notes the pipe of the helper that works now, so that a reason to end early ends the wait
-// for it.
+// setReading notes the pipe of the helper that works now, so that a reason to end early ends the
+// wait for it.
 func (c *collector) setReading(pipe *os.File, until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -251,7 +251,7 @@ type reception struct {
 }
 
 // readFrames reads frames up to the last one.
-func (r *reception) readFrames(out io.Reader, note func(json.RawMessage)) error {
+func (r *reception) readFrames(out io.Reader) error {
 	in := bufio.NewReaderSize(out, 64<<10)
 	r.seen = map[string]bool{}
 	var payload bytes.Buffer
@@ -264,9 +264,7 @@ func (r *reception) readFrames(out io.Reader, note func(json.RawMessage)) error 
 		case f.Done:
 			return nil
 		case f.Note != nil:
-			if note != nil {
-				note(f.Note)
-			}
+			r.c.addNote(f.Note)
 		case f.Begin != "":
 			r.beginItem(f.Begin, f.Source, f.At)
 		case f.Data != "" && r.open[f.Data] != nil:
@@ -289,7 +287,8 @@ func (r *reception) beginItem(name, source string, at time.Time) {
 func (r *reception) endItem(name string, at time.Time, got result) {
 	in := r.open[name]
 	delete(r.open, name)
-	in.item.End, in.item.Outcome, in.item.Why, in.item.WChan, in.item.Stack = at, got.outcome, got.why, got.wchan, got.stack
+	in.item.End, in.item.Outcome, in.item.Why = at, got.outcome, got.why
+	in.item.WChan, in.item.Stack = got.wchan, got.stack
 	r.c.storeItem(&in.item, in.spool)
 }
 

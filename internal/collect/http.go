@@ -99,22 +99,30 @@ func getHTTP(t *task, out *frames) {
 		}
 	}
 	for _, w := range t.Items {
-		out.beginItem(w.Name, w.Source+w.Query)
-		capped, r := tryFor(&g, t.Bound+killGrace, func() (bool, error) {
-			s := newServer(w.Source, t.Bound)
-			s.token = token
-			return s.fetch(context.Background(), w.Query, writerOf{out, w.Name}, t.Limit)
-		})
-		if capped {
-			r = result{outcome: bundle.Capped, why: "the answer is larger than the limit"}
-		}
-		out.endItem(w.Name, asTimeout(r, t.Bound))
+		g.sendAnswer(out, w, token, t)
 	}
+}
+
+// sendAnswer sends the answer to one request as an item, and says whether there was one.
+func (g *guard) sendAnswer(out *frames, w want, token string, t *task) bool {
+	out.beginItem(w.Name, w.Source+w.Query)
+	capped, r := tryFor(g, t.Bound+killGrace, func() (bool, error) {
+		s := newServer(w.Source, t.Bound)
+		s.token = token
+		return s.fetch(context.Background(), w.Query, itemWriter{out, w.Name}, t.Limit)
+	})
+	answered := r.outcome == ""
+	if capped {
+		r = result{outcome: bundle.Capped, why: "the answer is larger than the limit"}
+	}
+	out.endItem(w.Name, asTimeout(r, t.Bound))
+	return answered
 }
 
 // asTimeout turns the different time-outs of HTTP into one outcome.
 func asTimeout(r result, bound time.Duration) result {
-	if r.outcome == bundle.Failed && (strings.Contains(r.why, "deadline exceeded") || strings.Contains(r.why, "Client.Timeout")) {
+	if r.outcome == bundle.Failed &&
+		(strings.Contains(r.why, "deadline exceeded") || strings.Contains(r.why, "Client.Timeout")) {
 		return result{outcome: bundle.Timeout, why: fmt.Sprintf("no answer in %s", bound)}
 	}
 	return r
@@ -122,15 +130,8 @@ func asTimeout(r result, bound time.Duration) result {
 
 // askDocker measures the calls of dockerd. It keeps the state of a container, never its
 // environment.
-func askDocker(t *task, out *frames) {
-	w := t.Items[0]
-	out.beginItem(w.Name, w.Source)
-	var g guard
-	if r := g.findSocket(t.Bound, w.Source); r.outcome != "" {
-		out.endItem(w.Name, r)
-		return
-	}
-	d := docker{asker: asker{api: "docker", endpoint: w.Source, bound: t.Bound, out: writerOf{out, w.Name}}, server: newServer(w.Source, t.Bound)}
+func askDocker(t *task, path string, out itemWriter) result {
+	d := docker{asker: asker{api: "docker", endpoint: path, bound: t.Bound, out: out}, server: newServer(path, t.Bound)}
 	d.askFirst(question{method: "GET /_ping", ask: func(ctx context.Context) (map[string]string, error) {
 		_, err := d.server.fetch(ctx, "/_ping", io.Discard, 100)
 		return nil, err
@@ -140,7 +141,7 @@ func askDocker(t *task, out *frames) {
 			break
 		}
 		if text := d.fetch("/"+what, "", nil); text != nil {
-			out.sendFile("runtime/docker-"+what+".json", w.Source+"/"+what, text)
+			out.sendFile("runtime/docker-"+what+".json", path+"/"+what, text)
 		}
 	}
 	ids := t.IDs
@@ -155,8 +156,7 @@ func askDocker(t *task, out *frames) {
 			}
 		}
 	}
-	why := d.askEach(ids, func(id string) { d.fetch("/containers/"+id+"/json", id, parseContainerState) })
-	out.endItem(w.Name, result{why: why})
+	return result{why: d.askEach(ids, func(id string) { d.fetch("/containers/"+id+"/json", id, parseContainerState) })}
 }
 
 // docker asks dockerd.
@@ -168,13 +168,14 @@ type docker struct {
 // fetch asks for one path and returns the answer; nil when there was none.
 func (d *docker) fetch(path, container string, detail func([]byte) map[string]string) []byte {
 	method := "GET " + strings.Replace(path, container, "{id}", min(1, len(container)))
-	text, _ := askFor(&d.asker, question{method: method, container: container}, func(ctx context.Context) ([]byte, map[string]string, error) {
-		var text bytes.Buffer
-		if _, err := d.server.fetch(ctx, path, &text, 16<<20); err != nil || detail == nil {
-			return text.Bytes(), nil, err
-		}
-		return text.Bytes(), detail(text.Bytes()), nil
-	})
+	text, _ := askFor(&d.asker, question{method: method, container: container},
+		func(ctx context.Context) ([]byte, map[string]string, error) {
+			var text bytes.Buffer
+			if _, err := d.server.fetch(ctx, path, &text, 16<<20); err != nil || detail == nil {
+				return text.Bytes(), nil, err
+			}
+			return text.Bytes(), detail(text.Bytes()), nil
+		})
 	return text
 }
 
@@ -192,5 +193,6 @@ func parseContainerState(text []byte) map[string]string {
 	if json.Unmarshal(text, &c) != nil {
 		return nil
 	}
-	return map[string]string{"state": c.State.Status, "name": c.Name, "pid": fmt.Sprint(c.State.Pid), "started": c.State.StartedAt, "finished": c.State.FinishedAt}
+	return map[string]string{"state": c.State.Status, "name": c.Name, "pid": fmt.Sprint(c.State.Pid),
+		"started": c.State.StartedAt, "finished": c.State.FinishedAt}
 }

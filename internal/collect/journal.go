@@ -35,7 +35,7 @@ func collectJournals(c *collector, s *step) {
 	before := len(c.manifest.Items)
 	since := now().Add(-c.opt.Since)
 	for _, j := range journals {
-		c.runTask(journalTask("journal/"+j.name+".export", since, j.args...), s, nil)
+		c.runTask(journalTask("journal/"+j.name+".export", since, j.args...), s)
 	}
 	if journalctlFailed(c.manifest.Items[before:]) {
 		c.collectJournalFiles(s, journalDirs)
@@ -61,7 +61,7 @@ func (c *collector) collectJournalFiles(s *step, dirs []string) {
 	for _, dir := range dirs {
 		t.Items = append(t.Items, want{Name: "journal/files", Source: filepath.Join(dir, "*")})
 	}
-	c.runTask(t, s, nil)
+	c.runTask(t, s)
 }
 
 // exportJournals writes the entries of journal files as journalctl -o export does, the oldest file
@@ -84,7 +84,7 @@ func exportJournals(t *task, out *frames) {
 	for _, f := range files[max(0, len(files)-maxJournals):] {
 		name := "journal/files/" + strings.TrimSuffix(filepath.Base(f.path), ".journal") + ".export"
 		out.beginItem(name, f.path)
-		out.endItem(name, resultOf(f.exportEntries(t.Since, newItemWriter(out, name))))
+		out.endItem(name, resultOf(f.exportEntries(t.Since, itemWriter{out, name}.buffered())))
 	}
 }
 
@@ -147,34 +147,26 @@ func (f *journalFile) exportEntries(since time.Time, w *bufio.Writer) error {
 
 // isWantedEntry says that an entry is one that journalctl would be asked for.
 func isWantedEntry(fields [][]byte) bool {
-	for _, f := range fields {
-		name, value, _ := bytes.Cut(f, []byte{'='})
-		switch string(name) {
+	return slices.ContainsFunc(fields, func(f []byte) bool {
+		switch name, value, _ := bytes.Cut(f, []byte{'='}); string(name) {
 		case "_PID":
-			if string(value) == "1" {
-				return true
-			}
+			return string(value) == "1"
 		case "_TRANSPORT":
-			if string(value) == "kernel" {
-				return true
-			}
+			return string(value) == "kernel"
 		case "SYSLOG_IDENTIFIER":
-			if string(value) == "sudo" {
-				return true
-			}
+			return string(value) == "sudo"
 		case "_SYSTEMD_UNIT", "UNIT":
-			if slices.Contains(journalUnits, strings.TrimSuffix(string(value), ".service")) {
-				return true
-			}
+			return slices.Contains(journalUnits, strings.TrimSuffix(string(value), ".service"))
 		}
-	}
-	return false
+		return false
+	})
 }
 
 // appendEntry writes an entry in journald's export format: a field of one line as it is, any other
 // with its length.
 func appendEntry(dst []byte, e *logs.JournalEntry) []byte {
-	dst = fmt.Appendf(dst, "__CURSOR=b=%s;m=%x\n__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=%d\n_BOOT_ID=%s\n", e.Boot, e.Monotonic, e.Time.UnixMicro(), e.Monotonic, e.Boot)
+	dst = fmt.Appendf(dst, "__CURSOR=b=%s;m=%x\n__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=%d\n_BOOT_ID=%s\n",
+		e.Boot, e.Monotonic, e.Time.UnixMicro(), e.Monotonic, e.Boot)
 	for _, f := range e.Fields {
 		name, value, _ := bytes.Cut(f, []byte{'='})
 		if !slices.Contains(journalFields, string(name)) || string(name) == "_BOOT_ID" {

@@ -18,18 +18,16 @@ import (
 )
 
 // readKmsg sends what is in the kernel's ring buffer now, as dmesg prints it.
-func readKmsg(t *task, out *frames) {
-	w := t.Items[0]
-	out.beginItem(w.Name, w.Source)
+func readKmsg(t *task, out itemWriter) result {
 	var g guard
-	out.endItem(w.Name, g.try(t.Bound, func() error {
-		fd, err := unix.Open(w.Source, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	return g.try(t.Bound, func() error {
+		fd, err := unix.Open(t.Items[0].Source, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return err
 		}
 		defer unix.Close(fd)
-		return sendKmsg(fd, w.Name, out)
-	}))
+		return sendKmsg(fd, out)
+	})
 }
 
 // appendKmsg writes a record of /dev/kmsg as dmesg does.
@@ -59,7 +57,8 @@ func appendKmsg(dst, record []byte) []byte {
 // groupFiles are the files that are read of a cgroup: whether it is frozen, how many processes it
 // has and can have, what it waits for.
 var groupFiles = []string{
-	"cgroup.events", "cgroup.freeze", "cgroup.stat", "pids.current", "pids.max", "pids.events", "memory.events", "cpu.stat",
+	"cgroup.events", "cgroup.freeze", "cgroup.stat", "pids.current", "pids.max", "pids.events", "memory.events",
+	"cpu.stat",
 	"io.pressure", "cpu.pressure", "memory.pressure", // unified hierarchy
 	"freezer.state", "memory.failcnt", "memory.oom_control", // controllers of their own
 }
@@ -71,11 +70,9 @@ var groupNames = regexp.MustCompile(`kubepods|kubelet|containerd|docker|crio|cri
 const maxGroups = 3000
 
 // readCgroups reads cgroups as grep . prints them, /sys/fs/cgroup/…/pids.max:100.
-func readCgroups(t *task, out *frames) {
-	w := t.Items[0]
-	out.beginItem(w.Name, w.Source)
+func readCgroups(t *task, out itemWriter) result {
 	var g, tree guard // a guard does one thing at a time, and the walk waits for each file
-	text := newItemWriter(out, w.Name)
+	text := out.buffered()
 	last := result{}
 	groups := 0
 	visit := func(dir string) {
@@ -96,7 +93,7 @@ func readCgroups(t *task, out *frames) {
 			}
 		}
 	}
-	r := tree.try(time.Hour, func() error { return walkGroups(w.Source, visit) })
+	r := tree.try(time.Hour, func() error { return walkGroups(t.Items[0].Source, visit) })
 	text.Flush()
 	if last.outcome == "" {
 		last = r
@@ -104,7 +101,7 @@ func readCgroups(t *task, out *frames) {
 	if groups > maxGroups {
 		last = result{outcome: bundle.Capped, why: fmt.Sprintf("%d cgroups; the first %d were read", groups, maxGroups)}
 	}
-	out.endItem(w.Name, last)
+	return last
 }
 
 // walkGroups visits the cgroups that match groupNames.
@@ -133,11 +130,9 @@ const lineBound = 200 * time.Millisecond
 // listProcesses writes a listing as ps -eo pid,ppid,stat,nlwp,wchan:32,args does. It does not open
 // cmdline where that can hang: of a process with a thread in state D, or one that waits for its
 // address space. There it writes the name instead, as [name].
-func listProcesses(t *task, out *frames) {
-	w := t.Items[0]
-	out.beginItem(w.Name, w.Source)
+func listProcesses(t *task, out itemWriter) result {
 	var g guard
-	text := newItemWriter(out, w.Name)
+	text := out.buffered()
 	fmt.Fprintf(text, "%7s %7s %-4s %4s %-32s %s\n", "PID", "PPID", "STAT", "NLWP", "WCHAN", "COMMAND")
 	hung := result{}
 	for i := range t.Processes {
@@ -163,7 +158,7 @@ func listProcesses(t *task, out *frames) {
 		fmt.Fprintf(text, "%7d %7d %-4s %4d %-32s %s\n", p.PID, p.PPID, state, p.Threads, cmp.Or(p.Waits, "-"), args)
 	}
 	text.Flush()
-	out.endItem(w.Name, hung)
+	return hung
 }
 
 // joinOnOneLine is a command line without line breaks and other control characters.
@@ -178,21 +173,20 @@ func joinOnOneLine(s string) string {
 
 // remote are the file systems for which statfs asks a server or a process, by the prefix of their
 // type.
-var remote = []string{"nfs", "cifs", "smb", "ceph", "fuse", "gluster", "lustre", "9p", "virtiofs", "afs", "autofs", "ocfs", "gfs", "beegfs"}
+var remote = []string{"nfs", "cifs", "smb", "ceph", "fuse", "gluster", "lustre", "9p", "virtiofs", "afs", "autofs",
+	"ocfs", "gfs", "beegfs"}
 
 // statMounts asks each mounted file system how full it is, and writes it as df does. Names contains
 // "remote" when network file systems are asked, too.
-func statMounts(t *task, out *frames) {
-	w := t.Items[0]
-	out.beginItem(w.Name, w.Source)
-	mounts, _, err := readFile(w.Source, 8<<20)
+func statMounts(t *task, out itemWriter) result {
+	mounts, _, err := readFile(t.Items[0].Source, 8<<20)
 	if err != nil {
-		out.endItem(w.Name, resultOf(withoutPath(err)))
-		return
+		return resultOf(withoutPath(err))
 	}
 	var g guard
-	text := newItemWriter(out, w.Name)
-	fmt.Fprintf(text, "%-40s %12s %12s %12s %4s %s\n", "Filesystem", "1K-blocks", "Used", "Available", "Use%", "Mounted on")
+	text := out.buffered()
+	fmt.Fprintf(text, "%-40s %12s %12s %12s %4s %s\n", "Filesystem", "1K-blocks", "Used", "Available", "Use%",
+		"Mounted on")
 	hung := result{}
 	var whys []string
 	seen := map[string]bool{}
@@ -210,7 +204,8 @@ func statMounts(t *task, out *frames) {
 		case "":
 			unit := uint64(max(fs.Frsize, 1024)) //nolint:gosec,nolintlint // positive
 			all, free, used := fs.Blocks*unit>>10, fs.Bavail*unit>>10, (fs.Blocks-fs.Bfree)*unit>>10
-			fmt.Fprintf(text, "%-40s %12d %12d %12d %3d%% %s\n", m.source, all, used, free, used*100/max(used+free, 1), m.target)
+			fmt.Fprintf(text, "%-40s %12d %12d %12d %3d%% %s\n", m.source, all, used, free, used*100/max(used+free, 1),
+				m.target)
 		case bundle.Timeout, bundle.Stuck, bundle.Skipped:
 			if len(whys) < maxWhys {
 				whys = append(whys, m.target+": "+r.why)
@@ -222,7 +217,7 @@ func statMounts(t *task, out *frames) {
 	}
 	hung.why = strings.Join(whys, "; ")
 	text.Flush()
-	out.endItem(w.Name, hung)
+	return hung
 }
 
 // maxWhys is how many file systems that did not answer are named.
@@ -248,7 +243,8 @@ func unescapeMount(s string) string {
 // isSkipped says that a file system is not asked: it is remote, or has no size.
 func (m *mountPoint) isSkipped(withRemote bool) bool {
 	switch m.fstype {
-	case "proc", "sysfs", "cgroup", "cgroup2", "overlay", "devpts", "mqueue", "debugfs", "tracefs", "securityfs", "pstore", "bpf", "configfs", "hugetlbfs", "nsfs", "binfmt_misc", "fusectl", "rpc_pipefs":
+	case "proc", "sysfs", "cgroup", "cgroup2", "overlay", "devpts", "mqueue", "debugfs", "tracefs", "securityfs",
+		"pstore", "bpf", "configfs", "hugetlbfs", "nsfs", "binfmt_misc", "fusectl", "rpc_pipefs":
 		return true
 	}
 	for _, prefix := range remote {

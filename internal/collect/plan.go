@@ -39,25 +39,58 @@ const (
 // steps are all steps, the most volatile and the most harmless first.
 var steps = []step{
 	{name: "clock", touches: "three clocks, boot id, uname", hazard: "none", do: collectClock},
-	{name: "threads", touches: "/proc/*/task/*/{stat,wchan,syscall,stack}, /proc/*/{status,cgroup,exe}; three times", hazard: "locks of the kernel; each read has a time limit; never maps or environ", bound: 25 * time.Second, do: collectThreads},
-	{name: "node", touches: "/proc/{loadavg,meminfo,vmstat,buddyinfo,diskstats,pressure/*,…}, /proc/1/mountinfo, names of /sys/fs/pstore", hazard: "none known", bound: 10 * time.Second, do: collectNode},
-	{name: "kmsg", touches: "/dev/kmsg, without waiting", hazard: "none", bound: 5 * time.Second, newest: true, do: collectKmsg},
-	{name: "cgroups", touches: "/sys/fs/cgroup: freezer, pids, memory, pressure of pods and daemons", hazard: "cgroup_mutex; each read has a time limit", bound: 15 * time.Second, do: collectCgroups},
-	{name: "dumps", touches: "GET /debug/pprof/goroutine?debug=2 at the sockets of containerd's debug server and dockerd, and at the kubelet, /debug/goroutines at CRI-O's; twice, 20 s apart", hazard: "the daemon stops while it writes the dump", bound: 15 * time.Second, do: collectDumps},
-	{name: "bus", touches: "D-Bus and /run/systemd/private: Hello, Peer.Ping, ListUnits", hazard: "none", bound: 20 * time.Second, do: collectBus},
-	{name: "runtime", touches: "CRI: Version, Status, ListPodSandbox, ListContainers, ContainerStatus and PodSandboxStatus of each; docker: the same", hazard: "a call without an answer leaves a waiter in the daemon, 6 at most", bound: 60 * time.Second, do: collectRuntime},
-	{name: "kubelet", touches: "GET /healthz, /metrics of the kubelet", hazard: "none", bound: 12 * time.Second, do: collectKubelet},
-	{name: "processes", touches: "/proc/PID/cmdline of daemons, shims and runc that have no thread in state D", hazard: "cmdline hangs while another thread holds mmap_lock; 0.2 s each", bound: 10 * time.Second, do: collectProcesses},
-	{name: "journal", touches: "journalctl -o export of kubelet, runtime, systemd, dbus, kernel; where it fails or hangs, the files in /run/log/journal and /var/log/journal", hazard: "reads the disk of the journal; limited in time and size, the newest part is kept", bound: 20 * time.Second, newest: true, export: true, do: collectJournals},
-	{name: "config", touches: "files of the kubelet's, containerd's, docker's, CRI-O's configuration; never kubeconfig", hazard: "reads the root disk; 2 s each", bound: 20 * time.Second, do: collectConfig},
-	{name: "versions", touches: "kubelet, containerd, dockerd, crio, runc, systemctl with --version", hazard: "starts each program", bound: 5 * time.Second, do: collectVersions},
-	{name: "mounts", touches: "statfs of mounted file systems; those of the network with --probe-remote", hazard: "a file server that does not answer; 1 s each", bound: 15 * time.Second, do: collectMounts},
-	{name: "signals", touches: "SIGUSR1 to containerd, dockerd, crio where no socket gave a dump; twice, 20 s apart", hazard: "ends a program without a handler, so SigCgt must show one; skipped while journald hangs", bound: 25 * time.Second, do: collectSignals},
-	{name: "shims", touches: "containerd-shim-runc-v2 that look stuck, 16 at most: their debug sockets (containerd 2.0 at level debug), else SIGUSR1, and containerd's journal, which they write to; twice, 20 s apart", hazard: "as signals; skipped while containerd, which reads what they log, is stopped", bound: 20 * time.Second, do: collectShims},
-	{name: "dumps-again", touches: "the second round of dumps, signals and shims", hazard: "as in these steps", bound: 25 * time.Second, do: collectSecondDumps},
-	{name: "sysrq", touches: "writes w to /proc/sysrq-trigger and reads what the kernel logs; only with --sysrq-w", hazard: "a slow serial console can lock up a CPU; refused where one would print it, and above 200 threads in state D", bound: 8 * time.Second, do: collectSysrq},
-	{name: "strace", touches: "strace -f of one process for 5 s; only with --strace PID, or --strace suspicious: a runc or shim that looks stuck, else the runtime that does not answer", hazard: "slows the process down; refused when a thread is in state D, or the process is stopped or traced", bound: 9 * time.Second, do: collectStrace},
-	{name: "kill", touches: "SIGQUIT to the daemons of --allow-kill, then their journal", hazard: "ends the daemon", bound: 15 * time.Second, newest: true, export: true, do: collectKilled},
+	{name: "threads", touches: "/proc/*/task/*/{stat,wchan,syscall,stack}, /proc/*/{status,cgroup,exe}; three times",
+		hazard: "locks of the kernel; each read has a time limit; never maps or environ", bound: 25 * time.Second,
+		do: collectThreads},
+	{name: "node", touches: "/proc/{loadavg,meminfo,vmstat,buddyinfo,diskstats,pressure/*,…}, /proc/1/mountinfo, names of /sys/fs/pstore",
+		hazard: "none known",
+		bound:  10 * time.Second, do: runFixed(readTask("", 4<<20, nodeFiles))},
+	{name: "kmsg", touches: "/dev/kmsg, without waiting", hazard: "none", bound: 5 * time.Second, newest: true,
+		do: runFixed(&task{Do: "kmsg", Bound: 5 * time.Second,
+			Items: []want{{Name: "kernel/dmesg", Source: "/dev/kmsg"}}})},
+	{name: "cgroups", touches: "/sys/fs/cgroup: freezer, pids, memory, pressure of pods and daemons",
+		hazard: "cgroup_mutex; each read has a time limit", bound: 15 * time.Second,
+		do: runFixed(&task{Do: "cgroups", Bound: time.Second,
+			Items: []want{{Name: "cgroups/values.txt", Source: "/sys/fs/cgroup"}}})},
+	{name: "dumps", touches: "GET /debug/pprof/goroutine?debug=2 at the sockets of containerd's debug server and dockerd, and at the kubelet, /debug/goroutines at CRI-O's; twice, 20 s apart",
+		hazard: "the daemon stops while it writes the dump",
+		bound:  15 * time.Second, do: collectDumps},
+	{name: "bus", touches: "D-Bus and /run/systemd/private: Hello, Peer.Ping, ListUnits", hazard: "none",
+		bound: 20 * time.Second, do: collectBus},
+	{name: "runtime", touches: "CRI: Version, Status, ListPodSandbox, ListContainers, ContainerStatus and PodSandboxStatus of each; docker: the same",
+		hazard: "a call without an answer leaves a waiter in the daemon, 6 at most",
+		bound:  60 * time.Second, do: collectRuntime},
+	{name: "kubelet", touches: "GET /healthz, /metrics of the kubelet", hazard: "none", bound: 12 * time.Second,
+		do: collectKubelet},
+	{name: "processes", touches: "/proc/PID/cmdline of daemons, shims and runc that have no thread in state D",
+		hazard: "cmdline hangs while another thread holds mmap_lock; 0.2 s each", bound: 10 * time.Second,
+		do: collectProcesses},
+	{name: "journal", touches: "journalctl -o export of kubelet, runtime, systemd, dbus, kernel; where it fails or hangs, the files in /run/log/journal and /var/log/journal",
+		hazard: "reads the disk of the journal; limited in time and size, the newest part is kept",
+		bound:  20 * time.Second, newest: true, export: true, do: collectJournals},
+	{name: "config", touches: "files of the kubelet's, containerd's, docker's, CRI-O's configuration; never kubeconfig",
+		hazard: "reads the root disk; 2 s each", bound: 20 * time.Second,
+		do: runFixed(readTask("config", fileLimit, configFiles))},
+	{name: "versions", touches: "kubelet, containerd, dockerd, crio, runc, systemctl with --version",
+		hazard: "starts each program", bound: 5 * time.Second, do: collectVersions},
+	{name: "mounts", touches: "statfs of mounted file systems; those of the network with --probe-remote",
+		hazard: "a file server that does not answer; 1 s each", bound: 15 * time.Second, do: collectMounts},
+	{name: "signals", touches: "SIGUSR1 to containerd, dockerd, crio where no socket gave a dump; twice, 20 s apart",
+		hazard: "ends a program without a handler, so SigCgt must show one; skipped while journald hangs",
+		bound:  25 * time.Second, do: collectSignals},
+	{name: "shims", touches: "containerd-shim-runc-v2 that look stuck, 16 at most: their debug sockets (containerd 2.0 at level debug), else SIGUSR1, and containerd's journal, which they write to; twice, 20 s apart",
+		hazard: "as signals; skipped while containerd, which reads what they log, is stopped",
+		bound:  20 * time.Second, do: collectShims},
+	{name: "dumps-again", touches: "the second round of dumps, signals and shims", hazard: "as in these steps",
+		bound: 25 * time.Second, do: collectSecondDumps},
+	{name: "sysrq", touches: "writes w to /proc/sysrq-trigger and reads what the kernel logs; only with --sysrq-w",
+		hazard: "a slow serial console can lock up a CPU; refused where one would print it, and above 200 threads in state D",
+		bound:  8 * time.Second, do: collectSysrq},
+	{name: "strace", touches: "strace -f of one process for 5 s; only with --strace PID, or --strace suspicious: a runc or shim that looks stuck, else the runtime that does not answer",
+		hazard: "slows the process down; refused when a thread is in state D, or the process is stopped or traced",
+		bound:  9 * time.Second, do: collectStrace},
+	{name: "kill", touches: "SIGQUIT to the daemons of --allow-kill, then their journal", hazard: "ends the daemon",
+		bound: 15 * time.Second, newest: true, export: true, do: collectKilled},
 }
 
 // byProcess are the steps whose items depend on the processes that run.
@@ -83,7 +116,8 @@ func planSteps(opt *Options) ([]step, error) {
 	for _, s := range steps {
 		switch {
 		case len(opt.Only) > 0 && !slices.Contains(opt.Only, s.name), slices.Contains(opt.Skip, s.name):
-		case s.name == "signals" && opt.NoSignal, s.name == "strace" && opt.Strace == "", s.name == "sysrq" && !opt.SysrqW, s.name == "kill" && len(opt.AllowKill) == 0:
+		case s.name == "signals" && opt.NoSignal, s.name == "strace" && opt.Strace == "",
+			s.name == "sysrq" && !opt.SysrqW, s.name == "kill" && len(opt.AllowKill) == 0:
 		default:
 			left = append(left, s)
 		}
@@ -115,7 +149,9 @@ func WritePlan(w io.Writer, opt *Options) error {
 			s.do(&dry, s)
 		}
 	}
-	_, err = fmt.Fprintf(w, "\nIn total at most %s and %d MiB. Helpers that hang are killed; at most %d that cannot be killed are left behind.\n", opt.Timeout, opt.MaxSize>>20, maxLeft)
+	_, err = fmt.Fprintf(w,
+		"\nIn total at most %s and %d MiB. Helpers that hang are killed; at most %d that cannot be killed are left behind.\n",
+		opt.Timeout, opt.MaxSize>>20, maxLeft)
 	return err
 }
 
@@ -175,9 +211,11 @@ func collectClock(c *collector, s *step) {
 		redaction = "Nothing was redacted: arguments and logs can contain secrets."
 	}
 	t := readClocks()
-	c.storeContent(s, "README.txt", "", fmt.Appendf(nil, readme, hostName(), t.Realtime.Format(time.RFC3339), redaction))
+	c.storeContent(s, "README.txt", "",
+		fmt.Appendf(nil, readme, hostName(), t.Realtime.Format(time.RFC3339), redaction))
 	text, err := json.Marshal(map[string]any{
-		"realtime": t.Realtime, "monotonic": t.Monotonic, "boottime": t.Boottime, "boot_id": t.BootID, "node": hostName(),
+		"realtime": t.Realtime, "monotonic": t.Monotonic, "boottime": t.Boottime, "boot_id": t.BootID,
+		"node": hostName(),
 	})
 	if err == nil {
 		c.storeContent(s, "clock.json", "clock_gettime(2)", append(text, '\n'))
@@ -185,40 +223,60 @@ func collectClock(c *collector, s *step) {
 }
 
 func collectThreads(c *collector, s *step) {
-	t := &task{Do: "walk", Count: 3, Items: []want{{Name: "threads.jsonl", Source: "/proc"}}}
-	c.runTask(t, s, func(note json.RawMessage) {
-		var n walkNote
-		switch {
-		case json.Unmarshal(note, &n) != nil:
-		case n.Process != nil:
-			c.walked.Processes = append(c.walked.Processes, *n.Process)
-		case n.Container != "":
-			c.walked.Containers = append(c.walked.Containers, n.Container)
-		}
-	})
+	c.runTask(&task{Do: "walk", Count: 3, Items: []want{{Name: "threads.jsonl", Source: "/proc"}}}, s)
 }
 
-// filesBelow names items after the path of their file, below dir.
-func filesBelow(dir string, paths ...string) []want {
-	all := make([]want, len(paths))
-	for i, p := range paths {
-		all[i] = want{Name: strings.TrimPrefix(path.Join(dir, p), "/"), Source: p}
+// addNote keeps what a helper found for later steps.
+func (c *collector) addNote(n *note) {
+	switch {
+	case n.Process != nil:
+		c.walked.Processes = append(c.walked.Processes, *n.Process)
+	case n.Container != "":
+		c.walked.Containers = append(c.walked.Containers, n.Container)
+	case n.Silent != "":
+		c.silent = append(c.silent, n.Silent)
+	case n.Signalled != 0:
+		c.signalled++
 	}
-	return all
+	c.waits += n.Unanswered
 }
 
-func collectNode(c *collector, s *step) {
-	c.runTask(&task{Do: "files", Bound: fileBound, Limit: 4 << 20, Items: filesBelow("", "/proc/loadavg", "/proc/meminfo", "/proc/vmstat", "/proc/buddyinfo", "/proc/diskstats",
-		"/proc/softirqs", "/proc/interrupts", "/proc/cgroups", "/proc/uptime", "/proc/version", "/proc/stat", "/proc/consoles", "/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max", "/proc/sys/kernel/tainted",
-		"/proc/pressure/cpu", "/proc/pressure/io", "/proc/pressure/memory", "/proc/pressure/irq", "/proc/1/mountinfo", "/sys/fs/pstore/*")}, s, nil)
+// runFixed makes a step of a task that is the same on every node.
+func runFixed(t *task) func(c *collector, s *step) {
+	return func(c *collector, s *step) { c.runTask(t, s) }
 }
 
-func collectKmsg(c *collector, s *step) {
-	c.runTask(&task{Do: "kmsg", Bound: s.bound, Items: []want{{Name: "kernel/dmesg", Source: "/dev/kmsg"}}}, s, nil)
+// readTask reads files, each up to a limit. The items have the paths of their files, below dir.
+func readTask(dir string, limit int, paths []string) *task {
+	t := &task{Do: "files", Bound: fileBound, Limit: limit}
+	for _, p := range paths {
+		t.Items = append(t.Items, want{Name: strings.TrimPrefix(path.Join(dir, p), "/"), Source: p})
+	}
+	return t
 }
 
-func collectCgroups(c *collector, s *step) {
-	c.runTask(&task{Do: "cgroups", Bound: time.Second, Items: []want{{Name: "cgroups/values.txt", Source: "/sys/fs/cgroup"}}}, s, nil)
+// nodeFiles are the files of the kernel that say how the node does.
+var nodeFiles = []string{
+	"/proc/loadavg", "/proc/meminfo", "/proc/vmstat", "/proc/buddyinfo", "/proc/diskstats", "/proc/softirqs",
+	"/proc/interrupts",
+	"/proc/cgroups", "/proc/uptime", "/proc/version", "/proc/stat", "/proc/consoles",
+	"/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max", "/proc/sys/kernel/tainted",
+	"/proc/pressure/cpu", "/proc/pressure/io", "/proc/pressure/memory", "/proc/pressure/irq", "/proc/1/mountinfo",
+	"/sys/fs/pstore/*",
+}
+
+// configFiles are the configurations of the kubelet and the runtimes.
+var configFiles = []string{
+	"/etc/os-release", "/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env",
+	"/var/lib/kubelet/cpu_manager_state",
+	"/var/lib/kubelet/memory_manager_state", "/etc/default/kubelet", "/etc/sysconfig/kubelet",
+	"/etc/kubernetes/kubelet/config.json",
+	"/etc/systemd/system/kubelet.service", "/usr/lib/systemd/system/kubelet.service",
+	"/etc/systemd/system/kubelet.service.d/*", "/usr/lib/systemd/system/kubelet.service.d/*",
+	"/etc/systemd/system/containerd.service", "/usr/lib/systemd/system/containerd.service",
+	"/etc/systemd/system/containerd.service.d/*", "/etc/containerd/config.toml", "/etc/containerd/conf.d/*",
+	"/etc/docker/daemon.json", "/usr/lib/systemd/system/docker.service", "/etc/systemd/system/docker.service.d/*",
+	"/etc/crio/crio.conf", "/etc/crio/crio.conf.d/*", "/etc/systemd/journald.conf",
 }
 
 // dumpRound is a dump that there will be a second one of.
@@ -237,25 +295,32 @@ func dumpName(daemon string) string {
 }
 
 func collectDumps(c *collector, s *step) {
-	for _, kind := range []string{"containerd-debug", "docker", "kubelet"} {
-		daemon := strings.TrimSuffix(kind, "-debug")
-		if kind == "docker" {
-			daemon = "dockerd"
-		}
-		for _, place := range c.socketsOf(kind) {
-			t := &task{Do: "http", Bound: 10 * time.Second, Limit: dumpLimit, Items: []want{{Source: place, Query: goroutines}}}
-			if kind == "kubelet" && c.opt.KubeletToken != "" {
-				t.Names = []string{c.opt.KubeletToken}
+	for _, d := range [...]struct{ kind, daemon, query string }{
+		{"containerd-debug", "containerd", goroutines},
+		{"docker", "dockerd", goroutines},
+		{"kubelet", "kubelet", goroutines},
+		{"cri", "crio", "/debug/goroutines"}, // its socket speaks HTTP, too (cri-o server/inspect.go)
+	} {
+		for _, place := range c.socketsOf(d.kind) {
+			if d.kind == "cri" && path.Base(place) != "crio.sock" {
+				continue
 			}
-			c.takeDump(daemon, t, s)
+			t := &task{Do: "http", Bound: 10 * time.Second, Limit: dumpLimit,
+				Items: []want{{Source: place, Query: d.query}}}
+			if d.kind == "kubelet" {
+				t.Names = c.tokenFiles()
+			}
+			c.takeDump(d.daemon, t, s)
 		}
 	}
-	for _, place := range c.socketsOf("cri") {
-		// the socket of the CRI speaks HTTP, too (cri-o server/inspect.go)
-		if path.Base(place) == "crio.sock" {
-			c.takeDump("crio", &task{Do: "http", Bound: 10 * time.Second, Limit: dumpLimit, Items: []want{{Source: place, Query: "/debug/goroutines"}}}, s)
-		}
+}
+
+// tokenFiles is the file with the token for the kubelet, if one was given.
+func (c *collector) tokenFiles() []string {
+	if c.opt.KubeletToken == "" {
+		return nil
 	}
+	return []string{c.opt.KubeletToken}
 }
 
 // takeDump takes a dump of a daemon, now and in the second round.
@@ -265,7 +330,7 @@ func (c *collector) takeDump(daemon string, t *task, s *step) {
 		t.Items[0].Name = dumpName(daemon)
 		as := *s
 		as.bound = bound
-		return c.hasContent(func() { c.runTask(t, &as, nil) }, "")
+		return c.hasContent(func() { c.runTask(t, &as) }, "")
 	})
 }
 
@@ -292,22 +357,12 @@ func collectRuntime(c *collector, s *step) {
 		if strings.Contains(place, "k3s") {
 			name = "runtime/cri-k3s.jsonl"
 		}
-		c.runTask(&task{Do: "cri", Bound: rpcBound, IDs: c.walked.Containers, Items: []want{{Name: name, Source: place}}}, s, c.addRuntimeNote)
+		c.runTask(&task{Do: "cri", Bound: rpcBound, IDs: c.walked.Containers,
+			Items: []want{{Name: name, Source: place}}}, s)
 	}
 	for _, place := range c.socketsOf("docker") {
-		c.runTask(&task{Do: "docker", Bound: rpcBound, IDs: c.walked.Containers, Items: []want{{Name: "runtime/docker.jsonl", Source: place}}}, s, nil)
-	}
-}
-
-// addRuntimeNote stores what the helper found about the runtime.
-func (c *collector) addRuntimeNote(note json.RawMessage) {
-	var n runtimeNote
-	if json.Unmarshal(note, &n) != nil {
-		return
-	}
-	c.waits += n.Unanswered
-	if n.Silent != "" {
-		c.silent = append(c.silent, n.Silent)
+		c.runTask(&task{Do: "docker", Bound: rpcBound, IDs: c.walked.Containers,
+			Items: []want{{Name: "runtime/docker.jsonl", Source: place}}}, s)
 	}
 }
 
@@ -317,35 +372,34 @@ func collectBus(c *collector, s *step) {
 		if strings.HasSuffix(place, "/private") {
 			name = "bus/systemd-private.jsonl"
 		}
-		c.runTask(&task{Do: "bus", Bound: 3 * time.Second, Items: []want{{Name: name, Source: place}}}, s, nil)
+		c.runTask(&task{Do: "bus", Bound: 3 * time.Second, Items: []want{{Name: name, Source: place}}}, s)
 	}
 }
 
 func collectKubelet(c *collector, s *step) {
-	var all []want
+	t := &task{Do: "http", Bound: 3 * time.Second, Limit: 16 << 20, Names: c.tokenFiles()}
 	for _, place := range c.socketsOf("kubelet-healthz") {
-		all = append(all, want{Name: "kubelet/healthz.txt", Source: place, Query: "/healthz"})
+		t.Items = append(t.Items, want{Name: "kubelet/healthz.txt", Source: place, Query: "/healthz"})
 	}
-	t := &task{Do: "http", Bound: 3 * time.Second, Limit: 16 << 20}
 	for i, place := range c.socketsOf("kubelet") {
-		all = append(all, want{Name: "kubelet/metrics" + strings.Repeat("-read-only", i) + ".txt", Source: place, Query: "/metrics"})
+		t.Items = append(t.Items,
+			want{Name: "kubelet/metrics" + strings.Repeat("-read-only", i) + ".txt", Source: place, Query: "/metrics"})
 	}
-	if c.opt.KubeletToken != "" {
-		t.Names = []string{c.opt.KubeletToken}
-		for _, place := range c.socketsOf("kubelet")[:1] {
-			all = append(all, want{Name: "kubelet/configz.json", Source: place, Query: "/configz"})
-		}
+	if len(t.Names) > 0 {
+		t.Items = append(t.Items,
+			want{Name: "kubelet/configz.json", Source: c.socketsOf("kubelet")[0], Query: "/configz"})
 	}
-	t.Items = all
-	c.runTask(t, s, nil)
+	c.runTask(t, s)
 }
 
 func collectProcesses(c *collector, s *step) {
-	if len(c.walked.Processes) == 0 {
-		c.skipItems(s, &task{Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}}}, "the walk over /proc found no process whose arguments are safe to read")
+	t := &task{Do: "processes", Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}},
+		Processes: c.walked.Processes}
+	if len(t.Processes) == 0 {
+		c.skipItems(s, t, "the walk over /proc found no process whose arguments are safe to read")
 		return
 	}
-	c.runTask(&task{Do: "processes", Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}}, Processes: c.walked.Processes}, s, nil)
+	c.runTask(t, s)
 }
 
 // journals are the parts of the journal that are collected, by the name of the item.
@@ -386,41 +440,23 @@ var journalUnits = func() (all []string) {
 // journalFields are the fields of an entry that are collected. _CMDLINE is left out because it
 // contains arguments, the others because nothing reads them.
 var journalFields = []string{
-	"MESSAGE", "PRIORITY", "SYSLOG_IDENTIFIER", "SYSLOG_FACILITY", "_PID", "_COMM", "_SYSTEMD_UNIT", "_HOSTNAME", "_BOOT_ID", "_SOURCE_REALTIME_TIMESTAMP",
+	"MESSAGE", "PRIORITY", "SYSLOG_IDENTIFIER", "SYSLOG_FACILITY", "_PID", "_COMM", "_SYSTEMD_UNIT", "_HOSTNAME",
+	"_BOOT_ID", "_SOURCE_REALTIME_TIMESTAMP",
 	"_SOURCE_MONOTONIC_TIMESTAMP", "UNIT", "_TRANSPORT", "CONTAINER_ID_FULL", "INVOCATION_ID", "_SYSTEMD_INVOCATION_ID",
 }
 
-func collectConfig(c *collector, s *step) {
-	c.runTask(&task{Do: "files", Bound: fileBound, Limit: fileLimit, Items: filesBelow("config",
-		"/etc/os-release", "/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env", "/var/lib/kubelet/cpu_manager_state", "/var/lib/kubelet/memory_manager_state", "/etc/default/kubelet", "/etc/sysconfig/kubelet", "/etc/kubernetes/kubelet/config.json",
-		"/etc/systemd/system/kubelet.service", "/usr/lib/systemd/system/kubelet.service", "/etc/systemd/system/kubelet.service.d/*", "/usr/lib/systemd/system/kubelet.service.d/*",
-		"/etc/systemd/system/containerd.service", "/usr/lib/systemd/system/containerd.service", "/etc/systemd/system/containerd.service.d/*", "/etc/containerd/config.toml", "/etc/containerd/conf.d/*",
-		"/etc/docker/daemon.json", "/usr/lib/systemd/system/docker.service", "/etc/systemd/system/docker.service.d/*", "/etc/crio/crio.conf", "/etc/crio/crio.conf.d/*", "/etc/systemd/journald.conf",
-	)}, s, nil)
-}
-
 func collectVersions(c *collector, s *step) {
-	seen := map[string]bool{}
-	for i := range c.walked.Processes {
-		p := &c.walked.Processes[i]
-		if !seen[p.Exe] && slices.Contains([]string{"kubelet", "containerd", "dockerd", "crio"}, p.Exe) {
-			seen[p.Exe] = true
-			// the program that runs, not the installed one
-			c.collectVersion(s, p.Exe, fmt.Sprintf("/proc/%d/exe", p.PID))
-		}
-	}
+	versionTask := func(name, program string) *task { return execTask("versions/"+name+".txt", program, "--version") }
 	for _, name := range []string{"kubelet", "containerd", "dockerd", "crio"} {
-		if !seen[name] {
-			c.collectVersion(s, name, name)
+		program := name
+		if i := slices.IndexFunc(c.walked.Processes, func(p process) bool { return p.Exe == name }); i >= 0 {
+			program = fmt.Sprintf("/proc/%d/exe", c.walked.Processes[i].PID) // the one that runs, not the installed one
 		}
+		c.runTask(versionTask(name, program), s)
 	}
-	c.collectVersion(s, "runc", "runc")
-	c.collectVersion(s, "systemctl", "systemctl")
-	c.runTask(execTask("versions/uname.txt", "uname", "-a"), s, nil)
-}
-
-func (c *collector) collectVersion(s *step, name, program string) {
-	c.runTask(execTask("versions/"+name+".txt", program, "--version"), s, nil)
+	c.runTask(versionTask("runc", "runc"), s)
+	c.runTask(versionTask("systemctl", "systemctl"), s)
+	c.runTask(execTask("versions/uname.txt", "uname", "-a"), s)
 }
 
 func collectMounts(c *collector, s *step) {
@@ -428,17 +464,19 @@ func collectMounts(c *collector, s *step) {
 	if c.opt.ProbeRemote {
 		t.Names = []string{"remote"}
 	}
-	c.runTask(t, s, nil)
+	c.runTask(t, s)
 }
 
 // collectSignals sends SIGUSR1 to the daemons of which no socket gave a dump.
 func collectSignals(c *collector, s *step) {
 	for i := range c.walked.Processes {
 		p := c.walked.Processes[i]
-		if dumperOf(p.Exe) == nil || slices.ContainsFunc(c.dumped, func(d dumpRound) bool { return d.ok && d.daemon == p.Exe }) {
+		if dumperOf(p.Exe) == nil ||
+			slices.ContainsFunc(c.dumped, func(d dumpRound) bool { return d.ok && d.daemon == p.Exe }) {
 			continue
 		}
-		t := &task{Do: "signal", Bound: 12 * time.Second, Limit: dumpLimit, Processes: []process{p}, Items: []want{{Name: dumpName(p.Exe), Source: fmt.Sprintf("SIGUSR1 to PID %d", p.PID)}}}
+		t := &task{Do: "signal", Bound: 12 * time.Second, Limit: dumpLimit, Processes: []process{p},
+			Items: []want{{Name: dumpName(p.Exe), Source: fmt.Sprintf("SIGUSR1 to PID %d", p.PID)}}}
 		if why := c.whyJournaldHangs(); why != "" {
 			c.skipItems(s, t, why)
 			continue
@@ -453,7 +491,8 @@ func collectSignals(c *collector, s *step) {
 func (c *collector) whyJournaldHangs() string {
 	for i := range c.walked.Processes {
 		if p := &c.walked.Processes[i]; p.Exe == "systemd-journald" && (p.Blocked > 0 || p.isStopped()) {
-			return fmt.Sprintf("journald does not work (state %s, PID %d): a daemon that dumps to its log would hang", p.State, p.PID)
+			return fmt.Sprintf("journald does not work (state %s, PID %d): a daemon that dumps to its log would hang",
+				p.State, p.PID)
 		}
 	}
 	return ""
@@ -489,6 +528,6 @@ func collectKilled(c *collector, s *step) {
 			continue
 		}
 		c.waitUntil(now().Add(3 * time.Second))
-		c.runTask(t, s, nil)
+		c.runTask(t, s)
 	}
 }

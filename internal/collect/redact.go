@@ -187,7 +187,8 @@ func isHarmless(value string) bool {
 	if len(value) < 6 && strings.Trim(value, "0123456789.") == "" {
 		return true // a status, a count
 	}
-	return strings.HasPrefix(value, "<redacted:") || strings.HasPrefix(value, "redacted:") || strings.HasPrefix(value, "0x")
+	return strings.HasPrefix(value, "<redacted:") || strings.HasPrefix(value, "redacted:") ||
+		strings.HasPrefix(value, "0x")
 }
 
 // exportFilter replaces secrets in the journal's export format (systemd.io/JOURNAL_EXPORT_FORMATS):

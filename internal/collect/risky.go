@@ -24,7 +24,8 @@ func collectStrace(c *collector, s *step) {
 	if p != nil {
 		name = strconv.Itoa(p.PID)
 	}
-	argv := []string{"timeout", "-s", "INT", "-k", "1", "5", "strace", "-f", "-tt", "-T", "-yy", "-s", "128", "-o", "/proc/self/fd/1", "-p", name}
+	argv := []string{"timeout", "-s", "INT", "-k", "1", "5", "strace", "-f", "-tt", "-T", "-yy", "-s", "128", "-o",
+		"/proc/self/fd/1", "-p", name}
 	t := execTask("strace/"+name+".strace", argv...)
 	switch {
 	case p == nil:
@@ -37,7 +38,7 @@ func collectStrace(c *collector, s *step) {
 		c.skipItems(s, t, "it is stopped, state "+p.State)
 	default:
 		t.Processes = []process{*p}
-		c.runTask(t, s, nil)
+		c.runTask(t, s)
 	}
 }
 
@@ -67,7 +68,8 @@ func (c *collector) stuckProcesses() []*process {
 	for i := range c.walked.Processes {
 		p := &c.walked.Processes[i]
 		switch {
-		case slices.ContainsFunc(suspects, func(s suspect) bool { return s.PID == p.PPID }) && strings.HasPrefix(p.Comm, "runc"):
+		case slices.ContainsFunc(suspects, func(s suspect) bool { return s.PID == p.PPID }) &&
+			strings.HasPrefix(p.Comm, "runc"):
 			runcs = append(runcs, p)
 		case slices.ContainsFunc(suspects, func(s suspect) bool { return s.PID == p.PID }):
 			shims = append(shims, p)
@@ -78,17 +80,15 @@ func (c *collector) stuckProcesses() []*process {
 	return slices.Concat(runcs, shims, runtimes)
 }
 
-// whyUntraceable says why a process cannot be traced now; empty when it can.
-func whyUntraceable(pid int, started string) string {
-	dir := fmt.Sprintf("/proc/%d", pid)
-	stat, _, err := readFile(dir+"/stat", 4096)
-	fields := statFields(string(stat))
-	if err != nil || len(fields) < 20 || fields[19] != started {
+// whyUntraceable says why a process that the walk saw cannot be traced now; empty when it can.
+func (p *process) whyUntraceable() string {
+	if !p.isSame() {
 		return errGone.Error()
 	}
+	dir := fmt.Sprintf("/proc/%d", p.PID)
 	status, _, _ := readFile(dir+"/status", 16<<10)
-	var p process
-	if p.parseStatus(string(status)); p.Tracer != 0 {
+	var is process
+	if is.parseStatus(string(status)); is.Tracer != 0 {
 		return "it is traced"
 	}
 	for _, tid := range numericEntries(dir + "/task") {
@@ -107,29 +107,29 @@ const maxBlocked = 200
 // collectSysrq makes the kernel write the stacks of all threads in state D to its log. The log as
 // it was before has been collected by then.
 func collectSysrq(c *collector, s *step) {
-	t := &task{Do: "sysrq", Bound: 6 * time.Second, Names: []string{"/dev/kmsg"}, Items: []want{{Name: "kernel/sysrq-w", Source: "/proc/sysrq-trigger"}}}
+	t := &task{Do: "sysrq", Bound: 6 * time.Second, Names: []string{"/dev/kmsg"},
+		Items: []want{{Name: "kernel/sysrq-w", Source: "/proc/sysrq-trigger"}}}
 	blocked := 0
 	for i := range c.walked.Processes {
 		blocked += c.walked.Processes[i].Blocked
 	}
 	if blocked > maxBlocked {
-		c.skipItems(s, t, fmt.Sprintf("%d threads are in state D: their stacks would overwrite the rest of the log", blocked))
+		c.skipItems(s, t, fmt.Sprintf("%d threads are in state D: their stacks would overwrite the rest of the log",
+			blocked))
 		return
 	}
-	c.runTask(t, s, nil)
+	c.runTask(t, s)
 }
 
 // pressSysrq writes w to the trigger and reads what the kernel writes from then on. Names[0] is the
 // kernel's log.
-func pressSysrq(t *task, out *frames) {
-	w := t.Items[0]
-	out.beginItem(w.Name, w.Source)
+func pressSysrq(t *task, out itemWriter) result {
 	var g guard
-	out.endItem(w.Name, g.try(t.Bound, func() error {
+	return g.try(t.Bound, func() error {
 		if why := findSlowConsole("/proc/consoles", "/proc/sys/kernel/printk"); why != "" {
 			return fmt.Errorf("%w: %s", errSlowConsole, why)
 		}
-		trigger, err := os.OpenFile(w.Source, os.O_WRONLY, 0)
+		trigger, err := os.OpenFile(t.Items[0].Source, os.O_WRONLY, 0)
 		if err != nil {
 			return withoutPath(err)
 		}
@@ -146,8 +146,8 @@ func pressSysrq(t *task, out *frames) {
 			return withoutPath(err)
 		}
 		time.Sleep(time.Second)
-		return sendKmsg(log, w.Name, out)
-	}))
+		return sendKmsg(log, out)
+	})
 }
 
 // errSlowConsole says that the kernel would print to a slow console.
@@ -175,9 +175,9 @@ func findSlowConsole(consoles, printk string) string {
 }
 
 // sendKmsg sends what is in the kernel's log now, as dmesg prints it. It does not wait for more.
-func sendKmsg(fd int, name string, out *frames) error {
+func sendKmsg(fd int, out itemWriter) error {
 	record := make([]byte, 16<<10) // CONSOLE_EXT_LOG_MAX of the kernel is 8 KiB
-	w := newItemWriter(out, name)
+	w := out.buffered()
 	defer w.Flush()
 	for {
 		n, err := unix.Read(fd, record)

@@ -31,7 +31,7 @@ func TestPressSysrq(t *testing.T) {
 	trigger := written(t, "sysrq-trigger", "")
 	log := written(t, "kmsg", "6,1,1000000,-;old\n")
 	var out bytes.Buffer
-	pressSysrq(&task{Bound: fileBound, Names: []string{log}, Items: []want{{Name: "kernel/sysrq-w", Source: trigger}}}, newFrames(&out))
+	tasks["sysrq"](&task{Bound: fileBound, Names: []string{log}, Items: []want{{Name: "kernel/sysrq-w", Source: trigger}}}, newFrames(&out))
 	if findSlowConsole("/proc/consoles", "/proc/sys/kernel/printk") != "" {
 		require.Contains(t, out.String(), `"outcome":"skipped"`)
 		return
@@ -48,6 +48,7 @@ func TestUntraceable(t *testing.T) {
 	stat, err := os.ReadFile("/proc/self/stat")
 	require.NoError(t, err)
 	started := statFields(string(stat))[19]
-	require.Contains(t, whyUntraceable(os.Getpid(), started+"1"), "ended")
-	require.NotContains(t, whyUntraceable(os.Getpid(), started), "ended")
+	is, was := process{PID: os.Getpid(), Started: started}, process{PID: os.Getpid(), Started: started + "1"}
+	require.Contains(t, was.whyUntraceable(), "ended")
+	require.NotContains(t, is.whyUntraceable(), "ended")
 }

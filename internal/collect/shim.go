@@ -1,9 +1,7 @@
 package collect
 
 import (
-	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path"
@@ -92,9 +90,6 @@ func (c *collector) whySuspect(p *process) string {
 	return ""
 }
 
-// shimNote says that a shim was signalled.
-type shimNote struct{ Signalled int }
-
 // collectShims asks the shims that look stuck for their goroutines.
 func collectShims(c *collector, s *step) {
 	index := want{Name: "dumps/shims.txt", Source: shimProgram}
@@ -113,19 +108,13 @@ func collectShims(c *collector, s *step) {
 	}
 	c.takeDumpTwice("shim", s, func(s *step) bool {
 		t.Items[0].Name = "dumps/shims-" + now().Format("2006-01-02T150405Z") + ".txt"
-		begun, signalled := now(), 0
-		dumped := c.hasContent(func() {
-			c.runTask(t, s, func(note json.RawMessage) {
-				var n shimNote
-				if json.Unmarshal(note, &n) == nil && n.Signalled > 0 {
-					signalled++
-				}
-			})
-		}, t.Items[0].Name)
-		if signalled > 0 {
-			c.collectShimLog(s, begun)
+		begun, before := now(), c.signalled
+		dumped := c.hasContent(func() { c.runTask(t, s) }, t.Items[0].Name)
+		if c.signalled == before {
+			return dumped
 		}
-		return dumped || signalled > 0
+		c.collectShimLog(s, begun)
+		return true
 	})
 }
 
@@ -147,25 +136,23 @@ func (c *collector) collectShimLog(s *step, since time.Time) {
 	t := journalTask(name, since, unitArgs("containerd", "docker", "k3s", "k3s-agent", "rke2-agent", "rke2-server")...)
 	as := *s
 	as.newest, as.export = true, true
-	c.runTask(t, &as, nil)
+	c.runTask(t, &as)
 }
 
 // dumpShims collects the goroutines of shims from their debug sockets, and sends SIGUSR1 to shims
 // without one. It writes a list of what it did.
-func dumpShims(t *task, out *frames) {
-	index := t.Items[0]
-	out.beginItem(index.Name, index.Source)
+func dumpShims(t *task, out itemWriter) result {
 	var text strings.Builder
 	for i := range t.Processes {
 		p := &t.Processes[i]
 		how := "debug socket"
-		if !dumpFromDebugSocket(t, p, out) {
-			how = t.signalShim(p, out)
+		if !dumpFromDebugSocket(t, p, out.frames) {
+			how = t.signalShim(p, out.frames)
 		}
 		fmt.Fprintf(&text, "PID %d, task %s: %s; %s\n", p.PID, p.Task, t.Names[i], how)
 	}
-	out.sendData(index.Name, []byte(text.String()))
-	out.endItem(index.Name, result{})
+	out.sendData(out.name, []byte(text.String()))
+	return result{}
 }
 
 // dumpFromDebugSocket asks a shim's debug socket; false when it has none. The task's IDs are the
@@ -179,13 +166,7 @@ func dumpFromDebugSocket(t *task, p *process, out *frames) bool {
 		}
 		id := path.Base(p.Task)
 		name := dumpName("shim-" + id[:min(len(id), 12)])
-		out.beginItem(name, place+goroutines)
-		r := g.try(t.Bound+killGrace, func() error {
-			_, err := newServer(place, t.Bound).fetch(context.Background(), goroutines, writerOf{out, name}, t.Limit)
-			return err
-		})
-		out.endItem(name, asTimeout(r, t.Bound))
-		return r.outcome == ""
+		return g.sendAnswer(out, want{Name: name, Source: place, Query: goroutines}, "", t)
 	}
 	return false
 }
@@ -208,6 +189,6 @@ func (t *task) signalShim(p *process, out *frames) string {
 	if err := p.sendSignal(unix.SIGUSR1); err != nil {
 		return "not signalled: " + errorText(err)
 	}
-	out.sendNote(shimNote{Signalled: p.PID})
+	out.sendNote(note{Signalled: p.PID})
 	return "SIGUSR1; its goroutines are in containerd's log"
 }

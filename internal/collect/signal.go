@@ -99,7 +99,8 @@ func (d *dumper) requestDump(p *process, bound time.Duration) (path string, err 
 		}
 		size = info.Size()
 	}
-	return "", fmt.Errorf("%w: SIGUSR1 gave no %s in %s", os.ErrDeadlineExceeded, strings.TrimPrefix(pattern, fmt.Sprintf("/proc/%d/root", p.PID)), bound)
+	return "", fmt.Errorf("%w: SIGUSR1 gave no %s in %s", os.ErrDeadlineExceeded,
+		strings.TrimPrefix(pattern, fmt.Sprintf("/proc/%d/root", p.PID)), bound)
 }
 
 // innerPID is the PID of a process in its own PID namespace.
@@ -118,11 +119,19 @@ func innerPID(pid int) int {
 func newestFile(pattern string) (path string, info os.FileInfo) {
 	all, _ := filepath.Glob(pattern)
 	for _, name := range all {
-		if i, err := os.Lstat(name); err == nil && i.Mode().IsRegular() && (info == nil || i.ModTime().After(info.ModTime())) {
+		if i, err := os.Lstat(name); err == nil && i.Mode().IsRegular() &&
+			(info == nil || i.ModTime().After(info.ModTime())) {
 			path, info = name, i
 		}
 	}
 	return path, info
+}
+
+// isSame says that the PID is still that of the process that the walk saw.
+func (p *process) isSame() bool {
+	stat, _, err := readFile(fmt.Sprintf("/proc/%d/stat", p.PID), 4096)
+	fields := statFields(string(stat))
+	return err == nil && len(fields) > startField && fields[startField] == p.Started
 }
 
 // sendSignal sends a signal to the process that the walk saw, and never to a later one with the
@@ -132,9 +141,7 @@ func (p *process) sendSignal(sig unix.Signal) error {
 	if err == nil {
 		defer unix.Close(fd)
 	}
-	stat, _, readErr := readFile(fmt.Sprintf("/proc/%d/stat", p.PID), 4096)
-	fields := statFields(string(stat))
-	if readErr != nil || len(fields) < 20 || fields[19] != p.Started {
+	if !p.isSame() {
 		return errGone
 	}
 	if err != nil { // before Linux 5.3

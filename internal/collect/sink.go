@@ -44,7 +44,8 @@ func runSink(t *task, in io.Reader, out io.Writer) error {
 	s := sinkFile{f: f, floor: uint64(t.Count) << 20}
 	if why := s.whyNoSpace(); why != "" {
 		os.Remove(t.Names[0])
-		return sendReport(told, sinkReport{Done: true}, fmt.Errorf("%s: %s; write elsewhere, or to stdout with -o - through ssh", filepath.Dir(t.Names[0]), why))
+		return sendReport(told, sinkReport{Done: true},
+			fmt.Errorf("%s: %s; write elsewhere, or to stdout with -o - through ssh", filepath.Dir(t.Names[0]), why))
 	}
 	err = s.copyFrom(in, func(why string) { _ = told.Encode(sinkReport{Full: why}) })
 	err = errors.Join(err, f.Truncate(s.at), f.Close()) // releases the reserve

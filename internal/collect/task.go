@@ -47,19 +47,19 @@ func execTask(name string, argv ...string) *task {
 // tasks are what helpers can do. Each can hang: nobody waits longer than its bound.
 var tasks = map[string]func(t *task, out *frames){
 	"walk":      walkThreads,
-	"processes": listProcesses,
+	"processes": oneItem(listProcesses),
 	"files":     readFiles,
-	"cgroups":   readCgroups,
-	"kmsg":      readKmsg,
+	"cgroups":   oneItem(readCgroups),
+	"kmsg":      oneItem(readKmsg),
 	"http":      getHTTP,
-	"cri":       askCRI,
-	"docker":    askDocker,
-	"bus":       askBus,
-	"mounts":    statMounts,
+	"cri":       oneSocket(askCRI),
+	"docker":    oneSocket(askDocker),
+	"bus":       oneSocket(askBus),
+	"mounts":    oneItem(statMounts),
 	"signal":    signalDumps,
-	"shims":     dumpShims,
+	"shims":     oneItem(dumpShims),
 	"journals":  exportJournals,
-	"sysrq":     pressSysrq,
+	"sysrq":     oneItem(pressSysrq),
 }
 
 // Helper is the hidden command collect-helper. It does one task, whose JSON is its argument (or in,
@@ -82,7 +82,7 @@ func Helper(argument string, in io.Reader, out io.Writer) error {
 	case "sink":
 		return runSink(&t, in, out)
 	case "exec":
-		if len(t.Processes) > 0 && whyUntraceable(t.Processes[0].PID, t.Processes[0].Started) != "" {
+		if len(t.Processes) > 0 && t.Processes[0].whyUntraceable() != "" {
 			return errRefused
 		}
 		return execProgram(t.Argv)
@@ -99,7 +99,8 @@ func Helper(argument string, in io.Reader, out io.Writer) error {
 
 // programDirs are where programs are searched. PATH can name a directory on a file server that does
 // not answer.
-var programDirs = []string{"/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/bin", "/usr/libexec"}
+var programDirs = []string{"/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/bin",
+	"/usr/libexec"}
 
 // errNoProgram becomes exit status 127, as in a shell.
 var errNoProgram = errors.New("no such program")
@@ -119,7 +120,8 @@ func execProgram(argv []string) error {
 	if !strings.Contains(path, "/") {
 		return errNoProgram
 	}
-	env := []string{"PATH=" + strings.Join(programDirs, ":"), "LC_ALL=C", "TZ=UTC", "SYSTEMD_PAGER=", "SYSTEMD_COLORS=0"}
+	env := []string{"PATH=" + strings.Join(programDirs, ":"), "LC_ALL=C", "TZ=UTC", "SYSTEMD_PAGER=",
+		"SYSTEMD_COLORS=0"}
 	err := syscall.Exec(path, argv, env)
 	if errors.Is(err, syscall.ENOENT) {
 		return errNoProgram
@@ -152,7 +154,8 @@ func readFiles(t *task, out *frames) {
 		paths := []string{w.Source}
 		if strings.Contains(w.Source, "*") {
 			var r result
-			if paths, r = tryFor(&g, t.Bound, func() ([]string, error) { return filepath.Glob(w.Source) }); r.outcome != "" {
+			if paths, r = tryFor(&g, t.Bound,
+				func() ([]string, error) { return filepath.Glob(w.Source) }); r.outcome != "" {
 				out.beginItem(w.Name, w.Source)
 				out.endItem(w.Name, r)
 				continue

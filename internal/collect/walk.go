@@ -48,12 +48,6 @@ type walked struct {
 	Containers []string // ids in the names of cgroups
 }
 
-// walkNote is one process or one id that a walk found.
-type walkNote struct {
-	Process   *process `json:",omitempty"`
-	Container string   `json:",omitempty"`
-}
-
 // containerIDs are the 64 hexadecimal digits by which runtimes name containers and sandboxes.
 var containerIDs = regexp.MustCompile(`[0-9a-f]{64}`)
 
@@ -85,7 +79,8 @@ const slowRead = 300 * time.Millisecond
 // walkThreads walks over /proc several times, a second apart.
 func walkThreads(t *task, out *frames) {
 	item := t.Items[0].Name
-	w := walker{root: "/proc", rows: newItemWriter(out, item), hung: map[string]string{}, ids: map[string]bool{}}
+	w := walker{root: "/proc", rows: itemWriter{out, item}.buffered(), hung: map[string]string{},
+		ids: map[string]bool{}}
 	out.beginItem(item, "/proc/*/task/*/{stat,wchan,syscall,stack}, /proc/*/{cgroup,exe,status}")
 	var last []process
 	for n := range t.Count {
@@ -96,10 +91,10 @@ func walkThreads(t *task, out *frames) {
 	}
 	out.endItem(item, result{})
 	for i := range last {
-		out.sendNote(walkNote{Process: &last[i]})
+		out.sendNote(note{Process: &last[i]})
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.ids)) {
-		out.sendNote(walkNote{Container: id})
+		out.sendNote(note{Container: id})
 	}
 }
 
@@ -117,8 +112,10 @@ func (w *walker) walkOnce(n int) []process {
 	var uts unix.Utsname
 	_ = unix.Uname(&uts) // cannot fail
 	w.appendRow(samples.ThreadWalk{
-		Format: samples.ThreadsFormat, Walk: n, Realtime: c.Realtime, Monotonic: c.Monotonic, Boottime: c.Boottime, BootID: c.BootID,
-		Host: unix.ByteSliceToString(uts.Nodename[:]), Machine: unix.ByteSliceToString(uts.Machine[:]), Release: unix.ByteSliceToString(uts.Release[:]),
+		Format: samples.ThreadsFormat, Walk: n, Realtime: c.Realtime, Monotonic: c.Monotonic, Boottime: c.Boottime,
+		BootID: c.BootID,
+		Host:   unix.ByteSliceToString(uts.Nodename[:]), Machine: unix.ByteSliceToString(uts.Machine[:]),
+		Release: unix.ByteSliceToString(uts.Release[:]),
 	})
 	end := samples.ThreadWalkEnd{Walk: n}
 	var all []process
@@ -202,9 +199,7 @@ func (l *processReader) readAll() {
 		}
 		if r.Exe, r.Cgroup = p.Exe, p.Cgroup; tid == p.PID {
 			p.setLeader(stat, &r)
-			for file, why := range unreadable {
-				r.setUnreadable(file, why)
-			}
+			maps.Copy(r.Unreadable, unreadable)
 		}
 		if r.State == "D" {
 			p.Blocked++
@@ -220,18 +215,11 @@ func (l *processReader) readAll() {
 // row is a row with what could not be read.
 type row struct{ samples.ThreadRow }
 
-func (r *row) setUnreadable(file, why string) {
-	if r.Unreadable == nil {
-		r.Unreadable = map[string]string{}
-	}
-	r.Unreadable[file] = why
-}
-
 // readThread reads one thread.
 func (l *processReader) readThread(tid int) (r row, stat []string, ok bool) {
 	dir := filepath.Join(l.dir, "task", strconv.Itoa(tid))
-	unreadable := map[string]string{}
-	text := l.readProcFile(dir, "stat", unreadable)
+	r.Unreadable = map[string]string{}
+	text := l.readProcFile(dir, "stat", r.Unreadable)
 	stat = statFields(text)
 	if len(stat) < 7 {
 		return r, nil, false
@@ -241,15 +229,12 @@ func (l *processReader) readThread(tid int) (r row, stat []string, ok bool) {
 	const kernelThread = 0x00200000 // PF_KTHREAD of include/linux/sched.h
 	flags, _ := strconv.ParseUint(stat[6], 10, 64)
 	r.Kernel = flags&kernelThread != 0
-	if r.WChan = strings.TrimSpace(l.readProcFile(dir, "wchan", unreadable)); r.WChan == "0" {
+	if r.WChan = strings.TrimSpace(l.readProcFile(dir, "wchan", r.Unreadable)); r.WChan == "0" {
 		r.WChan = ""
 	}
 	if r.State != "R" && r.State != "Z" && r.State != "X" {
-		r.setCall(l.readProcFile(dir, "syscall", unreadable))
-		r.Stack = parseStack(l.readProcFile(dir, "stack", unreadable))
-	}
-	for file, why := range unreadable {
-		r.setUnreadable(file, why)
+		r.setCall(l.readProcFile(dir, "syscall", r.Unreadable))
+		r.Stack = parseStack(l.readProcFile(dir, "stack", r.Unreadable))
 	}
 	return r, stat, true
 }
@@ -291,13 +276,16 @@ func (l *processReader) readProcFile(dir, file string, unreadable map[string]str
 // processor that Kubernetes runs on).
 const userHZ = 100
 
+// startField is the field of /proc/PID/stat that says when the process was started, of statFields.
+const startField = 19
+
 // setLeader reads what the first thread's stat says about the process.
 func (p *process) setLeader(stat []string, r *row) {
 	p.Comm, p.State, p.Kernel = r.Comm, r.State, r.Kernel
 	p.PPID = parseNumber(stat[1])
-	if len(stat) > 19 {
-		p.Started = stat[19]
-		r.Started = float64(parseNumber(stat[19])) / userHZ
+	if len(stat) > startField {
+		p.Started = stat[startField]
+		r.Started = float64(parseNumber(p.Started)) / userHZ
 	}
 }
 

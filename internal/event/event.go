@@ -2,6 +2,7 @@ package event
 
 import (
 	"cmp"
+	"strconv"
 	"time"
 )
 
@@ -78,6 +79,28 @@ type IDs struct {
 	TID       int
 	Goroutine uint64
 	Lock      string // address as printed, "0xc000130f80"
+}
+
+// New is an event of a kind with a text and fields; ids, times and evidence are for its maker to add.
+func New(kind Kind, text string, fields ...Field) Event {
+	return Event{Kind: kind, Text: text, Fields: fields}
+}
+
+// AddFields adds to what the event has.
+func (e *Event) AddFields(fields ...Field) { e.Fields = append(e.Fields, fields...) }
+
+// AddText adds a field of text, unless the text is empty.
+func (e *Event) AddText(key Key, s string) {
+	if s != "" {
+		e.AddFields(key.Text(s))
+	}
+}
+
+// AddNumber adds the whole number that a text is, if it is one.
+func (e *Event) AddNumber(key Key, s string) {
+	if n, err := strconv.Atoi(s); err == nil {
+		e.AddFields(key.Int(n))
+	}
 }
 
 // Field is one typed value of an event.

@@ -17,6 +17,9 @@ type KindInfo struct {
 	Fields []FieldInfo
 	// Open says that events may carry fields of other names, too: text.
 	Open bool
+	// Withdrawn are fields that were declared once and that no event ever carried. A rule that asks
+	// for one loads with a warning.
+	Withdrawn []Key
 }
 
 // Kinds is every kind of event, component by component. The slice is shared: do not change it.

@@ -41,7 +41,7 @@ var nodeKinds = []KindInfo{
 		text(FieldReason, "as the API gives it"),
 		text(FieldMessage, "as the API gives it"),
 	}},
-	{Kind: KindKubeEvent, About: "an event of the API that is about a node or is a warning", IDs: []Key{FieldPod}, Fields: []FieldInfo{
+	{Kind: KindKubeEvent, About: "an event of the API that is about a node or is a warning", IDs: []Key{FieldPod}, Withdrawn: []Key{"since"}, Fields: []FieldInfo{
 		text(FieldReason, "as NodeNotReady"),
 		text(FieldObject, "the kind of object, as Pod"),
 		text(FieldName, "of the object"),

@@ -106,6 +106,16 @@ func (r *Record) Field(key string) (string, bool) {
 	return "", false
 }
 
+// Value is the value of the first of some keys that the record has; empty without any.
+func (r *Record) Value(keys ...string) string {
+	for _, key := range keys {
+		if v, ok := r.Field(key); ok {
+			return v
+		}
+	}
+	return ""
+}
+
 // Lacks says which parts of a moment its writer left out.
 type Lacks uint8
 

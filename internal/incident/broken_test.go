@@ -46,7 +46,7 @@ func TestCutArchive(t *testing.T) {
 	for _, share := range []float64{0.2, 0.6, 0.95} {
 		cut := filepath.Join(t.TempDir(), "cut.tgz")
 		require.NoError(t, os.WriteFile(cut, whole[:int(share*float64(len(whole)))], 0o600))
-		inc, err := loadAny(t, incident.Options{Inputs: []string{cut}})
+		inc, err := loadAny(t, incident.Options{Inputs: incident.Inputs{Paths: []string{cut}}})
 		require.NoError(t, err)
 		require.True(t, slices.ContainsFunc(inc.Files, func(f incident.File) bool { return strings.Contains(f.Err, "unexpected EOF") }), "no file tells of the cut: %+v", inc.Files)
 		require.True(t, slices.ContainsFunc(inc.Files, func(f incident.File) bool { return f.Used > 0 }), "nothing was kept")
@@ -61,7 +61,7 @@ func TestNothingToAnalyse(t *testing.T) {
 	_, err := r.Read(noise)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "core.1234"), noise, 0o600))
-	inc, err := loadAny(t, incident.Options{Inputs: []string{dir}})
+	inc, err := loadAny(t, incident.Options{Inputs: incident.Inputs{Paths: []string{dir}}})
 	require.ErrorIs(t, err, incident.ErrNothing)
 	require.Equal(t, "empty", account(t, inc, "empty.log").Format)
 	core := account(t, inc, "core.1234")
@@ -72,7 +72,7 @@ func TestNothingToAnalyse(t *testing.T) {
 	require.True(t, inc.Unread)
 	require.Equal(t, "no line of the inputs could be read; the account of the files says of each why", inc.Result.Headline)
 
-	_, err = loadAny(t, incident.Options{Inputs: []string{filepath.Join(dir, "absent")}})
+	_, err = loadAny(t, incident.Options{Inputs: incident.Inputs{Paths: []string{filepath.Join(dir, "absent")}}})
 	require.Error(t, err)
 }
 
@@ -83,7 +83,7 @@ func TestHugeLine(t *testing.T) {
 	huge := io.MultiReader(strings.NewReader(first), io.LimitReader(letters{}, 100<<20), strings.NewReader(last))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	inc, err := loadAny(t, incident.Options{Inputs: []string{"-"}, Stdin: huge})
+	inc, err := loadAny(t, incident.Options{Inputs: incident.Inputs{Paths: []string{"-"}, Stdin: huge}})
 	runtime.ReadMemStats(&after)
 	require.NoError(t, err)
 	f := inc.Files[0]
@@ -107,7 +107,7 @@ func TestCutDump(t *testing.T) {
 	whole, err := os.ReadFile("../../testdata/rules/cri-status-lock-exiting-update/positive/bundle/containerd.4242.stacks.log")
 	require.NoError(t, err)
 	for n := 0; n < len(whole); n += 97 {
-		inc, err := loadAny(t, incident.Options{Inputs: []string{"-"}, Stdin: bytes.NewReader(whole[:n])})
+		inc, err := loadAny(t, incident.Options{Inputs: incident.Inputs{Paths: []string{"-"}, Stdin: bytes.NewReader(whole[:n])}})
 		if err != nil {
 			require.ErrorIs(t, err, incident.ErrNothing, "cut at byte %d", n)
 		}
@@ -122,7 +122,7 @@ func TestCutDump(t *testing.T) {
 func TestZoneByHand(t *testing.T) {
 	in := []string{"../../testdata/seed-short-tasks/bundle/kubelet.log"}
 	inferred := load(t, in...)
-	east, err := loadAny(t, incident.Options{Inputs: in, Zone: time.FixedZone("", 9*3600), Year: 2022})
+	east, err := loadAny(t, incident.Options{Inputs: incident.Inputs{Paths: in}, Zone: time.FixedZone("", 9*3600), Year: 2022})
 	require.NoError(t, err)
 	require.Len(t, inferred.Timeline.Stalls, 1)
 	require.Len(t, east.Timeline.Stalls, 1)
@@ -168,7 +168,7 @@ func TestTextThatIsEverywhere(t *testing.T) {
 	require.NoError(t, err)
 	const lines = 10_500
 	line := "Nov 20 09:30:00 node-1 acme[7]: probe succeeded\n"
-	inc, err := incident.Load(t.Context(), incident.Options{Inputs: []string{"-"}, Stdin: strings.NewReader(strings.Repeat(line, lines)), Catalog: catalog})
+	inc, err := incident.Load(t.Context(), incident.Options{Inputs: incident.Inputs{Paths: []string{"-"}, Stdin: strings.NewReader(strings.Repeat(line, lines))}, Catalog: catalog})
 	require.NoError(t, err)
 	checkAccount(t, inc)
 	require.LessOrEqual(t, len(inc.Timeline.Events), 10_000)

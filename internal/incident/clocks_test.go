@@ -185,7 +185,7 @@ func TestClocksAgainstAnOracle(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), fmt.Sprint(n))
 		require.NoError(r, os.Mkdir(dir, 0o700))
 		truth := w.write(r, dir, moments)
-		inc, err := incident.Load(t.Context(), incident.Options{Inputs: []string{dir}, Catalog: catalog})
+		inc, err := incident.Load(t.Context(), incident.Options{Inputs: incident.Inputs{Paths: []string{dir}}, Catalog: catalog})
 		require.NoError(r, err)
 		for i := range inc.Timeline.Events {
 			e := &inc.Timeline.Events[i]
@@ -248,10 +248,10 @@ func TestLinesSinceBoot(t *testing.T) {
 		{"2025-11-08T09:20:00.000000+08:00 node-1 kernel: nothing\n", ""},
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "kern.log"), []byte(tc.kern), 0o600))
-		o := incident.Options{Inputs: []string{dir}, Catalog: catalog}
+		o := incident.Options{Inputs: incident.Inputs{Paths: []string{dir}}, Catalog: catalog}
 		inc, err := incident.Load(t.Context(), o)
 		require.NoError(t, err)
-		lines, err := incident.ReadLines(t.Context(), o, inc, timeline.Filter{})
+		lines, err := incident.ReadLines(t.Context(), o.Inputs, inc, timeline.Filter{})
 		require.NoError(t, err)
 		got := ""
 		for _, e := range lines.Events {

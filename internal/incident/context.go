@@ -23,21 +23,22 @@ const (
 
 // readContext reads the inputs once more, for the lines around those that the findings and the
 // stalls quote. What cannot be read again, as stdin, gives none, and that is no error.
-func readContext(ctx context.Context, o Options, inc *Incident) map[event.Pos]Surroundings {
-	wanted := quoted(inc)
+func readContext(ctx context.Context, in Inputs, inc *Incident) map[event.Pos]Surroundings {
+	wanted := quotedLines(inc)
 	found := map[event.Pos]Surroundings{}
 	if len(wanted) == 0 {
 		return found
 	}
 	// An error is one of the context: the report is complete without these lines.
-	_ = rereadInputs(ctx, o, func(path string) bool { return len(wanted[path]) > 0 }, func(path string, in parse.Opened) {
-		readAround(path, in, wanted[path], found)
+	isWanted := func(path string) bool { return len(wanted[path]) > 0 }
+	_ = rereadInputs(ctx, in, isWanted, func(path string, opened parse.Opened) {
+		readAround(path, opened, wanted[path], found)
 	})
 	return found
 }
 
-// quoted are the numbers of the lines that findings and stalls quote, by file.
-func quoted(inc *Incident) map[string]map[int]bool {
+// quotedLines are the numbers of the lines that findings and stalls quote, by file.
+func quotedLines(inc *Incident) map[string]map[int]bool {
 	all := map[string]map[int]bool{}
 	n := 0
 	add := func(quotes []event.Quote) {

@@ -43,7 +43,7 @@ func TestContext(t *testing.T) {
 	require.NoError(t, err)
 
 	for _, input := range []string{dir, bundle} {
-		inc, err := Load(t.Context(), Options{Inputs: []string{input}, Catalog: catalog, Context: true})
+		inc, err := Load(t.Context(), Options{Inputs: Inputs{Paths: []string{input}}, Catalog: catalog, Context: true})
 		require.NoError(t, err)
 		require.Len(t, inc.Timeline.Stalls, 1)
 		first := event.Pos{File: "kubelet.log", Line: 61}
@@ -51,10 +51,10 @@ func TestContext(t *testing.T) {
 		last := event.Pos{File: "kubelet.log", Line: 63}
 		require.Equal(t, Surroundings{Before: lines[60:62]}, inc.Context[last], "the file ends there")
 	}
-	inc, err := Load(t.Context(), Options{Inputs: []string{"-"}, Stdin: strings.NewReader(log.String()), Catalog: catalog, Context: true})
+	inc, err := Load(t.Context(), Options{Inputs: Inputs{Paths: []string{"-"}, Stdin: strings.NewReader(log.String())}, Catalog: catalog, Context: true})
 	require.NoError(t, err)
 	require.Empty(t, inc.Context)
-	inc, err = Load(t.Context(), Options{Inputs: []string{dir}, Catalog: catalog})
+	inc, err = Load(t.Context(), Options{Inputs: Inputs{Paths: []string{dir}}, Catalog: catalog})
 	require.NoError(t, err)
 	require.Nil(t, inc.Context, "nobody asked")
 }

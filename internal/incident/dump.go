@@ -15,6 +15,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/goroutines"
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -39,20 +40,20 @@ func (d *Dump) Cut() bool { return d.inLog && len(d.Skips) > 0 }
 
 // ReadDumps finds the goroutine dumps in files and logs among the inputs, in their order. A dump
 // that a log carries and a file holds too is named once, and so is what a log kept of one that
-// stands elsewhere whole; files that were given are never folded into one another. Of the options
-// only those count that say what to read. What cannot be read is in the account of its file. The
-// error says that an input does not exist, or that the context ended.
-func ReadDumps(ctx context.Context, o Options) ([]*Dump, []File, error) {
-	r := reader{lines: messages.NewLines(nil)}
-	r.readFormat = func(ctx context.Context, f bundle.File, in parse.Opened, slot *file) {
-		switch read := in.Reader.(type) {
+// stands elsewhere whole; files that were given are never folded into one another. What cannot be
+// read is in the account of its file. The error says that an input does not exist, or that the
+// context ended.
+func ReadDumps(ctx context.Context, in Inputs) ([]*Dump, []File, error) {
+	r := reader{}
+	r.readFormat = func(ctx context.Context, f bundle.File, opened parse.Opened, slot *file) {
+		switch read := opened.Reader.(type) {
 		case parse.Records:
-			slot.readLog(ctx, read, in.R, nil)
+			slot.readDumpsOfLog(ctx, read, opened.R)
 		case parse.Dump:
-			slot.readDump(f, in.R)
+			slot.readDump(f, opened.R)
 		}
 	}
-	files, failures, err := r.readInputs(ctx, o)
+	files, failures, err := r.readInputs(ctx, in)
 	return joinDumps(files, true), accountsOf(files), joinMissing(failures, err)
 }
 
@@ -79,19 +80,55 @@ func (f *file) readDump(in bundle.File, r io.Reader) {
 		f.addError(err)
 	}
 	f.account.Component = goroutines.Program(d)
-	f.addDump(d, Dump{At: stackdump.TimeInName(in.Path), PID: stackdump.PIDInName(in.Path)})
+	f.addDumps(d, Dump{At: stackdump.TimeInName(in.Path), PID: stackdump.PIDInName(in.Path)})
 }
 
-// addFound keeps the dumps that a log carried.
-func (f *file) addFound(found []stackdump.Found) {
-	for _, d := range found {
-		f.addDump(stackdump.Parse(d.Source), Dump{At: d.At, PID: d.PID, Unit: d.Unit, inLog: true, host: d.Host})
+// readDumpsOfLog reads of a log nothing but goroutine dumps, and where it says that one was
+// written. It follows neither the sources nor the clocks of the log.
+func (f *file) readDumpsOfLog(ctx context.Context, read parse.Records, r io.Reader) {
+	var stats lines.Stats
+	var dumps stackdump.Collector
+	for rec, err := range read(lines.Input{Path: f.account.Path, R: r, Want: dumps.Want, Stats: &stats}) {
+		if err != nil {
+			if f.addError(err) {
+				break
+			}
+			continue
+		}
+		f.account.Used += rec.Lines
+		if rec.Wanted {
+			f.addFoundDumps(dumps.Add(&rec))
+			f.addDumpsWritten(rec)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	f.addFoundDumps(dumps.Close())
+	f.addStats(stats)
+}
+
+// addDumpsWritten keeps the event of a record that says that a dump was written. It takes a copy,
+// so that the reader's record stays off the heap: there are millions of them.
+func (f *file) addDumpsWritten(rec event.Record) {
+	nameForeignUnit(&rec, f.place)
+	for _, e := range messages.Record(nil, &rec) {
+		if e.Kind == event.KindDumpWritten {
+			f.events.addEvent(&e)
+		}
 	}
 }
 
-// addDump keeps the dumps of one text, of which one may follow the other; like is what they have in
-// common.
-func (f *file) addDump(d *stackdump.Dump, like Dump) {
+// addFoundDumps keeps the dumps that a log carried.
+func (f *file) addFoundDumps(found []stackdump.Found) {
+	for _, d := range found {
+		f.addDumps(stackdump.Parse(d.Source), Dump{At: d.At, PID: d.PID, Unit: d.Unit, inLog: true, host: d.Host})
+	}
+}
+
+// addDumps keeps the dumps of one text, of which one may follow the other; like is what they have
+// in common.
+func (f *file) addDumps(d *stackdump.Dump, like Dump) {
 	for _, part := range d.Split() {
 		if part.Headers == 0 {
 			continue
@@ -121,8 +158,14 @@ func joinDumps(files []*file, everyFile bool) []*Dump {
 	for _, f := range files {
 		all = append(all, f.dumps...)
 	}
+	byName, byProgram := dumpsWritten(files)
+	for _, d := range all { // before copies are folded: two files may hold the same goroutines at two times
+		if d.At.IsZero() {
+			d.At = byName[path.Base(d.File)]
+		}
+	}
 	all = foldFragments(foldCopies(all, everyFile))
-	dateDumps(all, files)
+	dateRenamedDumps(all, byProgram)
 	return all
 }
 
@@ -138,7 +181,7 @@ func foldCopies(all []*Dump, everyFile bool) []*Dump {
 			}
 			print := d.Fingerprint()
 			twins := byPrint[print]
-			twin := slices.IndexFunc(twins, func(twin *Dump) bool { return !takenApart(twin.At, d.At) && (inLog || !everyFile) })
+			twin := slices.IndexFunc(twins, func(twin *Dump) bool { return !areTakenApart(twin.At, d.At) && (inLog || !everyFile) })
 			if twin < 0 {
 				byPrint[print] = append(twins, d)
 				continue
@@ -150,28 +193,28 @@ func foldCopies(all []*Dump, everyFile bool) []*Dump {
 	return slices.DeleteFunc(all, func(d *Dump) bool { return folded[d] })
 }
 
-// addCopy notes a copy, and takes over what it knows better.
+// addCopy notes a copy, and takes over a better time and the process from it.
 func (d *Dump) addCopy(twin *Dump) {
-	d.Copies = append(d.Copies, twin.pos())
+	d.Copies = append(d.Copies, twin.Pos())
 	if d.At.IsZero() || !twin.At.IsZero() && twin.At.Prec < d.At.Prec {
 		d.At = twin.At
 	}
 	d.PID = cmp.Or(d.PID, twin.PID)
 }
 
-// pos is where the dump begins.
-func (d *Dump) pos() event.Pos {
+// Pos is where the dump begins.
+func (d *Dump) Pos() event.Pos {
 	if len(d.Goroutines) == 0 {
 		return event.Pos{File: d.File}
 	}
 	return d.Goroutines[0].Pos
 }
 
-// takenApart says that two dumps are no copies, even if their goroutines are the same: they were
+// areTakenApart says that two dumps are no copies, even if their goroutines are the same: they were
 // taken at different times, and nothing has moved since. A program takes some time to write its
 // dump, and gives it to its log and to a file, each with a time of its own. Times that lack
 // different parts do not compare.
-func takenApart(a, b event.Time) bool {
+func areTakenApart(a, b event.Time) bool {
 	const writing = 5 * time.Second
 	return !a.IsZero() && !b.IsZero() && a.Lacks == b.Lacks && a.T.Sub(b.T).Abs() > writing+max(a.Prec, b.Prec)
 }
@@ -184,7 +227,7 @@ type goroutineKey struct {
 	wait  time.Duration
 }
 
-func keyOf(g *stackdump.Goroutine) goroutineKey { return goroutineKey{g.ID, g.State, g.Wait} }
+func keyOfGoroutine(g *stackdump.Goroutine) goroutineKey { return goroutineKey{g.ID, g.State, g.Wait} }
 
 // foldFragments leaves out what a log kept of a dump that stands elsewhere whole, and notes there
 // where it is.
@@ -192,7 +235,7 @@ func foldFragments(all []*Dump) []*Dump {
 	wholes := map[goroutineKey][]*Dump{} // by the first goroutine of a fragment
 	for _, d := range all {
 		if d.Cut() && len(d.Goroutines) > 0 {
-			wholes[keyOf(&d.Goroutines[0])] = nil
+			wholes[keyOfGoroutine(&d.Goroutines[0])] = nil
 		}
 	}
 	if len(wholes) == 0 {
@@ -200,7 +243,7 @@ func foldFragments(all []*Dump) []*Dump {
 	}
 	for _, d := range all {
 		for i := range d.Goroutines {
-			key := keyOf(&d.Goroutines[i])
+			key := keyOfGoroutine(&d.Goroutines[i])
 			if found, asked := wholes[key]; asked {
 				wholes[key] = append(found, d)
 			}
@@ -211,10 +254,10 @@ func foldFragments(all []*Dump) []*Dump {
 		if !d.Cut() || len(d.Goroutines) == 0 {
 			continue
 		}
-		candidates := wholes[keyOf(&d.Goroutines[0])]
+		candidates := wholes[keyOfGoroutine(&d.Goroutines[0])]
 		if at := slices.IndexFunc(candidates, func(whole *Dump) bool { return !folded[whole] && d.isFragmentOf(whole) }); at >= 0 {
 			whole := candidates[at]
-			whole.Fragments = append(whole.Fragments, append(d.Fragments, d.pos())...)
+			whole.Fragments = append(whole.Fragments, append(d.Fragments, d.Pos())...)
 			folded[d] = true
 		}
 	}
@@ -224,23 +267,22 @@ func foldFragments(all []*Dump) []*Dump {
 // isFragmentOf says whether a dump that lost lines in a log shows nothing but goroutines of another
 // one, which wait as long in the same state.
 func (d *Dump) isFragmentOf(whole *Dump) bool {
-	if len(d.Goroutines) >= len(whole.Goroutines) || takenApart(d.At, whole.At) || d.PID != 0 && whole.PID != 0 && d.PID != whole.PID {
+	if len(d.Goroutines) >= len(whole.Goroutines) || areTakenApart(d.At, whole.At) || d.PID != 0 && whole.PID != 0 && d.PID != whole.PID {
 		return false
 	}
 	known := make(map[goroutineKey]bool, len(whole.Goroutines))
 	for i := range whole.Goroutines {
-		known[keyOf(&whole.Goroutines[i])] = true
+		known[keyOfGoroutine(&whole.Goroutines[i])] = true
 	}
-	return !slices.ContainsFunc(d.Goroutines, func(g stackdump.Goroutine) bool { return !known[keyOf(&g)] })
+	return !slices.ContainsFunc(d.Goroutines, func(g stackdump.Goroutine) bool { return !known[keyOfGoroutine(&g)] })
 }
 
-// dateDumps gives dumps that carry no time the one at which a log says they were
-// written: by the file's name, or, where the file was renamed, when the
-// program wrote exactly one and exactly one is there.
-func dateDumps(dumps []*Dump, files []*file) {
-	byName, byProgram := map[string]event.Time{}, map[string][]event.Time{}
+// dumpsWritten is when the logs say that dumps were written into files: by the name of the file,
+// and by the program that wrote it.
+func dumpsWritten(files []*file) (byName map[string]event.Time, byProgram map[string][]event.Time) {
+	byName, byProgram = map[string]event.Time{}, map[string][]event.Time{}
 	for _, f := range files {
-		for e := range f.events.all() {
+		for e := range f.events.allEvents() {
 			if e.Kind != event.KindDumpWritten {
 				continue
 			}
@@ -251,11 +293,14 @@ func dateDumps(dumps []*Dump, files []*file) {
 			byName[name] = e.Start
 		}
 	}
+	return byName, byProgram
+}
+
+// dateRenamedDumps gives a dump that has no time the one at which a log says that one was written,
+// where the program wrote exactly one and exactly one has no time.
+func dateRenamedDumps(dumps []*Dump, byProgram map[string][]event.Time) {
 	undated := map[string][]*Dump{} // by program
 	for _, d := range dumps {
-		if d.At.IsZero() {
-			d.At = byName[path.Base(d.File)]
-		}
 		if d.At.IsZero() {
 			undated[d.Program] = append(undated[d.Program], d)
 		}

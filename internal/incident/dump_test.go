@@ -47,11 +47,11 @@ func writeFiles(t *testing.T, files map[string]string) string {
 // they are known.
 func dumpsIn(t *testing.T, files map[string]string) (said []string) {
 	t.Helper()
-	dumps, accounts, err := ReadDumps(context.Background(), Options{Inputs: []string{writeFiles(t, files)}})
+	dumps, accounts, err := ReadDumps(context.Background(), Inputs{Paths: []string{writeFiles(t, files)}})
 	require.NoError(t, err)
 	require.Len(t, accounts, len(files))
 	for _, d := range dumps {
-		row := fmt.Sprintf("%s:%d %d", d.File, d.pos().Line, len(d.Goroutines))
+		row := fmt.Sprintf("%s:%d %d", d.File, d.Pos().Line, len(d.Goroutines))
 		if d.At.Known {
 			row += d.At.T.Format(" 15:04:05")
 		}
@@ -124,29 +124,40 @@ func TestReadDumps(t *testing.T) {
 	}
 }
 
-// TestDumpsOfAnIncident: analyze folds dumps as stacks does, and copies in two files besides.
+// TestDumpsOfAnIncident: analyze folds dumps as stacks does, and copies in two files besides,
+// unless a log says that they were written at two times.
 func TestDumpsOfAnIncident(t *testing.T) {
 	whole := dumpOf(3, 1, 2, 3)
-	dir := writeFiles(t, map[string]string{
+	require.Equal(t, []string{"a/stacks.log"}, dumpsOnTimeline(t, map[string]string{
 		"a/stacks.log": whole, "b/stacks.log": whole,
 		"journal.log": logged(dumpOf(3, 1) + "Suppressed 4 messages from containerd.service\nmain.f(0x1)\n\t/main.go:1 +0x1\n"),
-	})
+	}))
+	written := `time="2026-11-20T18:%s:13Z" level=info msg="goroutine stack dump written to /tmp/%s"` + "\n"
+	log := fmt.Sprintf(written, "54", "containerd.first.log") + fmt.Sprintf(written, "56", "containerd.second.log")
+	require.Equal(t, []string{"containerd.first.log", "containerd.second.log"}, dumpsOnTimeline(t, map[string]string{
+		"containerd.first.log": whole, "containerd.second.log": whole, "containerd.log": log,
+	}))
+}
+
+// dumpsOnTimeline are the files whose dumps are on the timeline of an incident.
+func dumpsOnTimeline(t *testing.T, files map[string]string) (dumps []string) {
+	t.Helper()
+	dir := writeFiles(t, files)
 	catalog, err := rules.Load(event.Kinds())
 	require.NoError(t, err)
-	inc, err := Load(context.Background(), Options{Inputs: []string{dir}, Catalog: catalog})
+	inc, err := Load(context.Background(), Options{Inputs: Inputs{Paths: []string{dir}}, Catalog: catalog})
 	require.NoError(t, err)
-	var dumps []string
 	for _, c := range inc.Timeline.Coverage {
 		if strings.HasPrefix(c.Source, "goroutines.") {
 			dumps = append(dumps, c.File)
 		}
 	}
-	require.Equal(t, []string{"a/stacks.log"}, dumps)
+	return dumps
 }
 
 // An input that is not there is an error, whatever the others hold.
 func TestReadDumpsOfAMissingInput(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"stacks.log": dumpOf(3, 1)})
-	_, _, err := ReadDumps(context.Background(), Options{Inputs: []string{dir, filepath.Join(dir, "missing.log")}})
+	_, _, err := ReadDumps(context.Background(), Inputs{Paths: []string{dir, filepath.Join(dir, "missing.log")}})
 	require.ErrorContains(t, err, "missing.log")
 }

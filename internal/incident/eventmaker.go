@@ -12,7 +12,7 @@ import (
 // eventMaker makes events of the records that matter and keeps those that are worth their memory.
 // It shares nothing with the reading of the lines, so that both can run side by side.
 type eventMaker struct {
-	events store
+	events eventStore
 	made   []event.Event   // of the latest record
 	begun  map[spanKey]int // slots of events that wait for their end
 	// latePairs are moments that lines name besides their own stamps.
@@ -84,7 +84,7 @@ func (m *eventMaker) addLatePair(l *line, e *event.Event) {
 // addEvents keeps events as they are.
 func (m *eventMaker) addEvents(events []event.Event) {
 	for i := range events {
-		m.events.add(&events[i])
+		m.events.addEvent(&events[i])
 	}
 }
 
@@ -108,17 +108,17 @@ func (m *eventMaker) addEvent(e *event.Event) {
 	key := spanKey{e.Host, e.Span.Key}
 	if slot, ok := m.begun[key]; ok && e.Span.Edge == event.End {
 		delete(m.begun, key)
-		if messages.Ordinary(m.events.at(slot), e) {
-			m.events.drop(slot)
+		if messages.Ordinary(m.events.eventAt(slot), e) {
+			m.events.dropEvent(slot)
 			inner := spanKey{e.Host, messages.PartOf(e.Span.Key)}
 			if part, ok := m.begun[inner]; ok { // what went on inside of it is over, too
 				delete(m.begun, inner)
-				m.events.drop(part)
+				m.events.dropEvent(part)
 			}
 			return
 		}
 	}
-	slot := m.events.add(e)
+	slot := m.events.addEvent(e)
 	if e.Span.Edge != event.Begin {
 		return
 	}
@@ -151,13 +151,13 @@ func (m *eventMaker) countNoise(e *event.Event) {
 		}
 		n.last = at
 		m.noise[key] = n
-		messages.CountNoise(m.events.at(n.slot), at.Sub(n.begin))
+		messages.CountNoise(m.events.eventAt(n.slot), at.Sub(n.begin))
 		return
 	}
 	if m.noise == nil {
 		m.noise = map[spanKey]noiseRun{}
 	}
-	m.noise[key] = noiseRun{m.events.add(e), at, at}
+	m.noise[key] = noiseRun{m.events.addEvent(e), at, at}
 }
 
 // lastReading is the latest reading of a number that a log repeats, and when the stretch began of
@@ -177,11 +177,11 @@ func (m *eventMaker) addReading(e *event.Event) {
 	key := spanKey{e.Host, e.Source}
 	last, ok := m.readings[key]
 	if passed := e.Start.T.Sub(last.begin); ok && !last.first && passed >= 0 && passed < betweenReadings {
-		*m.events.at(last.slot) = *e
+		*m.events.eventAt(last.slot) = *e
 		return
 	}
 	if m.readings == nil {
 		m.readings = map[spanKey]lastReading{}
 	}
-	m.readings[key] = lastReading{slot: m.events.add(e), begin: e.Start.T, first: !ok}
+	m.readings[key] = lastReading{slot: m.events.addEvent(e), begin: e.Start.T, first: !ok}
 }

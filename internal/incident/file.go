@@ -28,11 +28,11 @@ type file struct {
 	eventMaker
 	dumps []*Dump
 	// What makes sense only together with other files.
-	tracePart *traces.Part     // of a trace that strace -ff wrote; else nil
+	tracePart *traces.Part      // of a trace that strace -ff wrote; else nil
 	summary   *syscalls.Summary // of a trace, where summaries are asked for; of a set in its first file
 	threads   threads.Files
 	legends   threads.Legends
-	object    string         // the only node whose Kubernetes object the file holds; empty for none or several
+	object    string        // the only node whose Kubernetes object the file holds; empty for none or several
 	taken     *states.Taken // when the files beside it were made; nil for all but a few files
 }
 
@@ -71,12 +71,12 @@ func (f *file) addError(err error) (ended bool) {
 		f.addSkip(s)
 		return false
 	}
-	f.account.Err = reason(err, f.account.Used)
+	f.account.Err = describeError(err, f.account.Used)
 	return true
 }
 
-// reason is an error as the account shows it.
-func reason(err error, used int) string {
+// describeError is an error as the account shows it.
+func describeError(err error, used int) string {
 	return fmt.Sprintf("%v; %d lines kept", err, used)
 }
 
@@ -85,11 +85,11 @@ func (f *file) addStats(stats lines.Stats) {
 	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
 }
 
-// source is the builder of the source with that name, of lines that name no host.
-func (f *file) source(name string) *timeline.SourceBuilder { return f.sources.Builder("", name) }
+// sourceNamed is the builder of the source with that name, of lines that name no host.
+func (f *file) sourceNamed(name string) *timeline.SourceBuilder { return f.sources.Builder("", name) }
 
-// sourceList is what the file covers and shows about clocks, in a fixed order.
-func (f *file) sourceList() []timeline.Source {
+// listSources is what the file covers and shows about clocks, in a fixed order.
+func (f *file) listSources() []timeline.Source {
 	all := f.sources.List()
 	for i := range all {
 		s := &all[i]
@@ -138,7 +138,7 @@ func (f *file) takeSources() {
 // dropHosts removes what is of a host that is not to be kept; keep is asked with "" for what names
 // none.
 func (f *file) dropHosts(keep func(host string) bool) {
-	f.events.filter(func(e *event.Event) bool { return keep(e.Host) })
+	f.events.keepOnly(func(e *event.Event) bool { return keep(e.Host) })
 	f.dumps = slices.DeleteFunc(f.dumps, func(d *Dump) bool { return !keep(d.host) })
 	f.sources.DropHosts(keep)
 	if !keep("") {

@@ -60,7 +60,8 @@ func loadWithin(t *testing.T, limit time.Duration, o incident.Options) *incident
 	}
 }
 
-// A compressed archive whose walk ends well before its last byte: whoever inflates it ahead must not wait forever.
+// A compressed archive whose walk ends well before its last byte: whoever inflates it ahead must
+// not wait forever.
 func TestArchiveLeftEarly(t *testing.T) {
 	long := strings.Repeat(unhealthy, 20_000) // more than is inflated ahead
 	first := tarOf(t, unhealthy, "a/kubelet.log")
@@ -79,7 +80,7 @@ func TestArchiveLeftEarly(t *testing.T) {
 		"more than is wrong": {in: gzipOf(t, append(first, bytes.Repeat([]byte("no tar "), 1<<20)...)), path: "stdin", err: "are no tar archive and not read"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inc := loadWithin(t, 30*time.Second, incident.Options{Inputs: []string{"-"}, Stdin: bytes.NewReader(tt.in), Limits: tt.limits})
+			inc := loadWithin(t, 30*time.Second, incident.Options{Inputs: incident.Inputs{Paths: []string{"-"}, Stdin: bytes.NewReader(tt.in), Limits: tt.limits}})
 			require.Contains(t, account(t, inc, tt.path).Err, tt.err)
 			require.NotZero(t, inc.Files[0].Used)
 		})
@@ -96,7 +97,10 @@ func TestEndlessLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const limit = 100 << 20
 			inc := loadWithin(t, time.Minute, incident.Options{
-				Inputs: []string{"-"}, Stdin: io.MultiReader(strings.NewReader(head), letters{}), Limits: bundle.Limits{Bytes: limit},
+				Inputs: incident.Inputs{
+					Paths: []string{"-"}, Stdin: io.MultiReader(strings.NewReader(head), letters{}),
+					Limits: bundle.Limits{Bytes: limit},
+				},
 			})
 			f := inc.Files[0]
 			require.Contains(t, f.Err, fmt.Sprintf("limit of %d bytes for all files is reached", limit))
@@ -115,7 +119,7 @@ func TestManySmallFiles(t *testing.T) {
 	in := tarOf(t, unhealthy, names...)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	inc, err := loadAny(t, incident.Options{Inputs: []string{"-"}, Stdin: bytes.NewReader(in)})
+	inc, err := loadAny(t, incident.Options{Inputs: incident.Inputs{Paths: []string{"-"}, Stdin: bytes.NewReader(in)}})
 	runtime.ReadMemStats(&after)
 	require.NoError(t, err)
 	require.Len(t, inc.Files, files)

@@ -84,7 +84,7 @@ func load(t *testing.T, inputs ...string) *incident.Incident {
 	t.Helper()
 	catalog, err := rules.Builtin()
 	require.NoError(t, err)
-	inc, err := incident.Load(t.Context(), incident.Options{Inputs: inputs, Catalog: catalog})
+	inc, err := incident.Load(t.Context(), incident.Options{Inputs: incident.Inputs{Paths: inputs}, Catalog: catalog})
 	require.NoError(t, err)
 	return inc
 }

@@ -490,7 +490,7 @@ func loadNode(t *testing.T, node string, inputs ...string) (*incident.Incident, 
 	t.Helper()
 	catalog, err := rules.Builtin()
 	require.NoError(t, err)
-	return incident.Load(t.Context(), incident.Options{Inputs: inputs, Catalog: catalog, Node: node})
+	return incident.Load(t.Context(), incident.Options{Inputs: incident.Inputs{Paths: inputs}, Catalog: catalog, Node: node})
 }
 
 // TestNodes: events of several nodes never meet on one timeline.

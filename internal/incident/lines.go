@@ -28,17 +28,19 @@ const maxLines = 50_000
 
 // ReadLines reads the logs among the inputs a second time, now that the window and the clocks are
 // known, and keeps what the filter takes. What cannot be read again, as stdin, gives none.
-func ReadLines(ctx context.Context, o Options, inc *Incident, f timeline.Filter) (Lines, error) {
-	r := lineReader{most: maxLines, inc: inc, filter: inc.Timeline.LineFilter(f), ofEvents: linesOfEvents(inc.Timeline), clocks: map[string]timeline.Clock{}, files: map[string]*File{}, copied: map[lineKey]string{}}
+func ReadLines(ctx context.Context, in Inputs, inc *Incident, f timeline.Filter) (Lines, error) {
+	r := lineReader{
+		most: maxLines, inc: inc, filter: inc.Timeline.LineFilter(f), ofEvents: linesOfEvents(inc.Timeline),
+		clocks: map[string]timeline.Clock{}, files: map[string]*File{}, copied: map[lineKey]string{},
+	}
 	for _, c := range inc.Timeline.Clocks {
 		r.clocks[c.File] = c
 	}
 	for i := range inc.Files {
 		r.files[inc.Files[i].Path] = &inc.Files[i]
 	}
-	err := rereadInputs(ctx, o, func(path string) bool { return r.mayHold(path, &f) }, func(path string, in parse.Opened) {
-		r.readFile(ctx, path, in)
-	})
+	mayHold := func(path string) bool { return r.mayHold(path, &f) }
+	err := rereadInputs(ctx, in, mayHold, func(path string, opened parse.Opened) { r.readFile(ctx, path, opened) })
 	r.sortLines()
 	return r.lines, err
 }
@@ -97,13 +99,11 @@ func (r *lineReader) readFile(ctx context.Context, path string, in parse.Opened)
 			}
 			return
 		}
-		at := clock.resolve(&rec)
+		at := clock.resolveTime(&rec)
 		if !rec.Wanted || !r.filter.MatchesTime(at) || !r.filter.MatchesLine(rec.Raw) || r.isOfOtherNode(rec.Host, account) {
 			continue
 		}
-		if rec.Unit == "" && place.Foreign {
-			rec.Unit = foreignUnit
-		}
+		nameForeignUnit(&rec, place)
 		e := messages.Line(&rec)
 		e.Start, e.Basis = at, clock.basis
 		if !r.filter.MatchesComponent(e.Component) {
@@ -129,7 +129,7 @@ func (r *lineReader) isOfOtherNode(host string, a *File) bool {
 
 // addLine adds a line. Where there are too many, the later ones go.
 func (r *lineReader) addLine(e *event.Event) {
-	if r.lines.Left > 0 && e.Start.T.After(r.lines.Events[r.most-1].Start.T) {
+	if r.lines.Left > 0 && event.Compare(*e, *r.lines.Events[r.most-1]) > 0 {
 		r.lines.Left++
 		return
 	}
@@ -168,8 +168,8 @@ type lineClock struct {
 	basis string     // of the latest
 }
 
-// resolve is when a line was written; zero when not known.
-func (c *lineClock) resolve(rec *event.Record) event.Time {
+// resolveTime is when a line was written; zero when not known.
+func (c *lineClock) resolveTime(rec *event.Record) event.Time {
 	t := rec.Time
 	c.basis = ""
 	switch {

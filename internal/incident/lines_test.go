@@ -51,10 +51,10 @@ func readLinesWith(t *testing.T, options Options, files map[string]string, f tim
 	}
 	catalog, err := rules.Builtin()
 	require.NoError(t, err)
-	options.Inputs, options.Catalog = []string{dir}, catalog
+	options.Paths, options.Catalog = []string{dir}, catalog
 	inc, err = Load(context.Background(), options)
 	require.NoError(t, err)
-	lines, err := ReadLines(context.Background(), options, inc, f)
+	lines, err := ReadLines(context.Background(), options.Inputs, inc, f)
 	require.NoError(t, err)
 	require.Zero(t, lines.Left)
 	for _, e := range lines.Events {
@@ -97,6 +97,13 @@ func TestLinesAreBounded(t *testing.T) {
 	require.Len(t, r.lines.Events, 3)
 	require.Equal(t, 17, r.lines.Left)
 	require.Equal(t, int64(81), r.lines.Events[0].Start.T.Unix())
+
+	r = lineReader{most: 3}
+	for i := range 20 {
+		r.addLine(&event.Event{Kind: event.KindLogLine, Evidence: []event.Quote{{Pos: event.Pos{File: "f", Line: i + 1}}}})
+	}
+	require.Len(t, r.lines.Events, 3, "undated lines are not sorted again and again")
+	require.Equal(t, 17, r.lines.Left)
 }
 
 // TestLinesOfOneNode: lines of other nodes are left out, whether they name theirs or their file

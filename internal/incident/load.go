@@ -14,20 +14,25 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
+// Inputs say what to read.
+type Inputs struct {
+	Paths  []string      // a bundle, a directory, loose files; "-" is Stdin
+	Stdin  io.Reader     // read for the path "-"
+	Limits bundle.Limits // of what is read; zero fields are its defaults
+	// Progress is called with the number of bytes read, from several goroutines; nil is not called.
+	Progress func(n int)
+}
+
 // Options say what to read, and what the user knows about it.
 type Options struct {
-	Inputs []string  // a bundle, a directory, loose files; "-" is Stdin
-	Stdin  io.Reader // read for the input "-"
+	Inputs
 	// Zone and Year are those of stamps that carry none; nil and 0 infer them.
-	Zone   *time.Location
-	Year   int
-	Limits bundle.Limits // of what is read; zero fields are its defaults
+	Zone *time.Location
+	Year int
 	// Context asks for the lines around those that are quoted; the inputs are read a second time
 	// for them.
 	Context bool
-	// Progress is called with the number of bytes read, from several goroutines; nil is not called.
-	Progress func(n int)
-	Catalog  *rules.Catalog
+	Catalog *rules.Catalog
 	// Node is the one to analyse where the inputs hold several, by its name or its host's; empty
 	// takes the only one that shows a stall.
 	Node     string
@@ -51,7 +56,7 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	joinSamples(files)
 	dateReadings(files)
 	inc.Files = accountsOf(files)
-	in := takeInput(files)
+	in := moveToTimeline(files)
 	inc.Timeline = timeline.Build(in, timeline.Options{Zone: o.Zone, Year: o.Year})
 	if inc.Node == "" { // no line of a log names its host: a snapshot of the node may
 		inc.Node = inc.Timeline.Facts["node.name"].Value
@@ -60,18 +65,18 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	dateFiles(inc)
 	inc.Window = findWindow(inc)
 	if o.Context {
-		inc.Context = readContext(ctx, o, inc)
+		inc.Context = readContext(ctx, o.Inputs, inc)
 	}
 	if !anyLineUsed(inc.Files) {
 		inc.Unread = true
-		inc.Result.ForgetAll()
+		inc.Result.MarkUnread()
 		return inc, ErrNothing
 	}
 	return inc, nil
 }
 
-// takeInput moves what the files hold into one input of the timeline; the files are gone then.
-func takeInput(files []*file) timeline.Input {
+// moveToTimeline moves what the files hold into one input of the timeline; the files are gone then.
+func moveToTimeline(files []*file) timeline.Input {
 	events, sources := observeDumps(files)
 	n := 0
 	for _, f := range files {
@@ -79,10 +84,10 @@ func takeInput(files []*file) timeline.Input {
 	}
 	in := timeline.Input{Events: slices.Grow(events, n), Sources: slices.Grow(sources, len(files))}
 	for i, f := range files {
-		for e := range f.events.all() {
+		for e := range f.events.allEvents() {
 			in.Events = append(in.Events, *e)
 		}
-		in.Sources = append(in.Sources, f.sourceList()...)
+		in.Sources = append(in.Sources, f.listSources()...)
 		files[i] = nil // the copies are what stays
 	}
 	return in

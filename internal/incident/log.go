@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/layout"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/observe/threads"
@@ -16,15 +17,12 @@ import (
 )
 
 // readLog reads a file of log lines. Of the lines those are looked at that hold one of the wanted
-// strings; nil wants goroutine dumps, and lines about them.
+// strings, among them the headers of goroutine dumps.
 func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wanted *lines.Literals) {
 	var stats lines.Stats
 	var dumps stackdump.Collector
 	var kernel kernelTraces
-	want := dumps.Want
-	if wanted != nil { // headers of dumps are among them
-		want = func(line []byte) bool { return dumps.Pending() || wanted.Match(line) || kernel.want(line) }
-	}
+	want := func(line []byte) bool { return dumps.Pending() || wanted.Match(line) || kernel.wantsLine(line) }
 	log := logReader{file: f}
 	maker := runningMaker{maker: &f.eventMaker}
 	for rec, err := range read(lines.Input{Path: f.account.Path, R: r, Want: want, Stats: &stats}) {
@@ -35,14 +33,12 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 			continue
 		}
 		f.account.Used += rec.Lines
-		source := log.addRecord(&rec)
+		source := log.addToSource(&rec)
 		if rec.Wanted {
-			if rec.Unit == "" && f.place.Foreign {
-				rec.Unit = foreignUnit
-			}
+			nameForeignUnit(&rec, f.place)
 			log.addLoss(&rec)
 			found := dumps.Add(&rec)
-			f.addFound(found)
+			f.addFoundDumps(found)
 			if n := len(found); n > 0 && found[n-1].Source.Line == rec.Pos.Line {
 				continue // the message is a dump, and nothing else
 			}
@@ -53,8 +49,8 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 			break
 		}
 	}
-	maker.wait()
-	f.addFound(dumps.Close())
+	maker.makeRemaining()
+	f.addFoundDumps(dumps.Close())
 	f.addEvents(kernel.events())
 	f.addEvents(log.losses)
 	f.takeSources()
@@ -65,8 +61,13 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	f.account.Component = f.mainComponent()
 }
 
-// foreignUnit is who writes the lines of a file that none of the node's daemons wrote.
-const foreignUnit = "container"
+// nameForeignUnit names the writer of a line that names none itself and stands in a file that none
+// of the node's daemons wrote.
+func nameForeignUnit(rec *event.Record, place layout.Place) {
+	if rec.Unit == "" && place.Foreign {
+		rec.Unit = "container"
+	}
+}
 
 // logReader follows the records of a log: whose they are, and what is missing between them.
 type logReader struct {
@@ -79,8 +80,8 @@ type logReader struct {
 	host, unit string
 }
 
-// addRecord adds a record to its source, which it returns.
-func (l *logReader) addRecord(rec *event.Record) *timeline.SourceBuilder {
+// addToSource adds a record to its source, which it returns.
+func (l *logReader) addToSource(rec *event.Record) *timeline.SourceBuilder {
 	if !l.dated && !rec.Time.IsZero() {
 		l.dated, l.source = true, nil
 	}
@@ -138,7 +139,7 @@ type hostTraces struct {
 // maxTracedHosts bounds the hosts of one file whose stacks are read.
 const maxTracedHosts = 1000
 
-func (k kernelTraces) want(line []byte) bool {
+func (k kernelTraces) wantsLine(line []byte) bool {
 	for _, t := range k {
 		if t.Want(line) {
 			return true

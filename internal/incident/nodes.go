@@ -54,7 +54,7 @@ func keepNode(files []*file, o Options, inc *Incident) error {
 	if o.AllNodes {
 		return nil
 	}
-	node, err := n.choose(files, names, o.Node)
+	node, err := n.chooseNode(files, names, o.Node)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func keepNode(files []*file, o Options, inc *Incident) error {
 			inc.LeftOut = append(inc.LeftOut, name)
 		}
 	}
-	n.dropOthers(files, inc.Node)
+	n.dropOtherNodes(files, inc.Node)
 	return nil
 }
 
@@ -100,7 +100,7 @@ func countNodes(files []*file) *nodes {
 	}
 	n.foldNames(renamed)
 	for _, f := range files {
-		n.addFile(f)
+		n.addDirectories(f)
 	}
 	return n
 }
@@ -177,8 +177,8 @@ func (n *nodes) foldNames(renamed map[string]string) {
 // maxRenames bounds how often a machine is renamed.
 const maxRenames = 4
 
-// addFile notes for the directories above a file which nodes are below them.
-func (n *nodes) addFile(f *file) {
+// addDirectories notes for the directories above a file which nodes are below them.
+func (n *nodes) addDirectories(f *file) {
 	note := func(name string) {
 		for dir := path.Dir(f.account.Path); ; dir = path.Dir(dir) {
 			if was := n.dirs[dir]; was == "" {
@@ -252,9 +252,9 @@ func (n *nodes) nodeOf(host, whole string) string {
 	return whole
 }
 
-// choose finds the node to look at: the one that was asked for, or the only one with a stall. Empty
-// when there is nothing to choose.
-func (n *nodes) choose(files []*file, names []string, asked string) (string, error) {
+// chooseNode finds the node to look at: the one that was asked for, or the only one with a stall.
+// Empty when there is nothing to choose.
+func (n *nodes) chooseNode(files []*file, names []string, asked string) (string, error) {
 	if asked != "" {
 		for _, name := range slices.Sorted(maps.Keys(n.named)) {
 			if layout.SameNode(name, asked) && slices.Contains(names, n.named[name]) {
@@ -270,7 +270,7 @@ func (n *nodes) choose(files []*file, names []string, asked string) (string, err
 		shows := map[string]bool{}
 		for _, f := range files {
 			whole := n.nodeOfFile(f)
-			for e := range f.events.all() {
+			for e := range f.events.allEvents() {
 				if node := n.nodeOf(e.Host, whole); slices.Contains(kinds, e.Kind) && slices.Contains(names, node) {
 					shows[node] = true
 				}
@@ -290,10 +290,10 @@ func (n *nodes) choose(files []*file, names []string, asked string) (string, err
 // stallKinds are what shows a stall, the surest first.
 var stallKinds = [][]event.Kind{{event.KindPLEGUnhealthy}, {event.KindRelistFailed}, {event.KindNodeNotReady}}
 
-// dropOthers drops the evidence of all nodes but one. What may be of any node stays. A host that is
-// no node of the cluster is dropped where its lines stand among those of the node; elsewhere it may
-// be the node under another name.
-func (n *nodes) dropOthers(files []*file, node string) {
+// dropOtherNodes drops the evidence of all nodes but one. What may be of any node stays. A host
+// that is no node of the cluster is dropped where its lines stand among those of the node;
+// elsewhere it may be the node under another name.
+func (n *nodes) dropOtherNodes(files []*file, node string) {
 	objects := map[string]bool{}
 	for _, f := range files {
 		if f.object != "" {
@@ -312,16 +312,17 @@ func (n *nodes) dropOthers(files []*file, node string) {
 		}
 		f.dropHosts(keep)
 		several := len(objects) > 1 || f.place.Cluster && node != ""
-		if several && f.object != "" && !n.isSame(f.object, node) {
-			f.events.filter(func(e *event.Event) bool {
+		if several && f.object != "" && !n.isNameOfNode(f.object, node) {
+			f.events.keepOnly(func(e *event.Event) bool {
 				return e.Kind == event.KindNodeCondition || e.Kind == event.KindKubeEvent
 			})
 		}
 	}
 }
 
-// isSame says whether the name of a Kubernetes object is that of a node, under one of its names.
-func (n *nodes) isSame(object, node string) bool {
+// isNameOfNode says whether the name of a Kubernetes object is that of a node, under one of its
+// names.
+func (n *nodes) isNameOfNode(object, node string) bool {
 	for name, named := range n.named {
 		if named == node && layout.SameNode(name, object) {
 			return true

@@ -28,7 +28,7 @@ Nov 08 09:00:10 node-1 flanneld[7]: somebody else who says "shim disconnected" a
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "node.log"), []byte(log), 0o644))
 	catalog, err := rules.Builtin()
 	require.NoError(t, err)
-	inc, err := Load(t.Context(), Options{Inputs: []string{dir}, Catalog: catalog})
+	inc, err := Load(t.Context(), Options{Inputs: Inputs{Paths: []string{dir}}, Catalog: catalog})
 	require.NoError(t, err)
 	require.Empty(t, inc.Result.Findings)
 	seen := map[string]int{}

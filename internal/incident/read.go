@@ -27,7 +27,7 @@ type reader struct {
 	// stays unread.
 	readFormat func(ctx context.Context, f bundle.File, in parse.Opened, slot *file)
 	wanted     *lines.Literals // every line of a log that is looked at holds one of them
-	lines      *messages.Lines  // what rules ask for by text
+	lines      *messages.Lines // what rules ask for by text
 	traces     traceReader
 }
 
@@ -39,7 +39,7 @@ func readEvidence(ctx context.Context, o Options) ([]*file, error) {
 		traces: traceReader{room: traces.MaxHeldParts, newMaker: newTraceEvents},
 	}
 	r.readFormat = r.readEveryFormat
-	files, failures, err := r.readInputs(ctx, o)
+	files, failures, err := r.readInputs(ctx, o.Inputs)
 	if len(failures) == len(files) {
 		return nil, errors.Join(append(failures, err)...) // not a single file
 	}
@@ -55,7 +55,7 @@ func (r *reader) readEveryFormat(ctx context.Context, f bundle.File, in parse.Op
 			slot.readLog(ctx, read, in.R, r.wanted)
 		}
 	case parse.Syscalls:
-		r.traces.read(ctx, f, in, slot)
+		r.traces.readTrace(ctx, f, in, slot)
 	case parse.Samples:
 		slot.readSamples(ctx, read, in.R)
 	case parse.Data:
@@ -64,20 +64,23 @@ func (r *reader) readEveryFormat(ctx context.Context, f bundle.File, in parse.Op
 		slot.readDump(f, in.R)
 	default:
 		slot.account.Format = "unknown"
-		slot.countUnknown(in.R)
+		slot.countUnknownLines(in.R)
 	}
 }
 
 // readInputs walks the inputs and reads every file, at most GOMAXPROCS at once, each into its own
 // slot, so that the result does not depend on which was first. Failures are of inputs that are not
 // there or cannot be opened; the error says that the context ended.
-func (r *reader) readInputs(ctx context.Context, o Options) (files []*file, failures []error, err error) {
+func (r *reader) readInputs(ctx context.Context, in Inputs) (files []*file, failures []error, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
 	limiter := make(chan struct{}, runtime.GOMAXPROCS(0))
-	options := bundle.Options{Inputs: o.Inputs, Stdin: o.Stdin, Limits: o.Limits, Progress: o.Progress, ReadAhead: func(src io.Reader) io.Reader { return readAhead(ctx, &wg, src) }}
+	options := bundle.Options{
+		Inputs: in.Paths, Stdin: in.Stdin, Limits: in.Limits, Progress: in.Progress,
+		ReadAhead: func(src io.Reader) io.Reader { return readAhead(ctx, &wg, src) },
+	}
 	for f, err := range bundle.Files(ctx, options) {
 		if err != nil {
 			slot, failed := unreadFile(err)
@@ -106,8 +109,8 @@ func (r *reader) readInputs(ctx context.Context, o Options) (files []*file, fail
 	return files, failures, ctx.Err()
 }
 
-// joinMissing is the error of those who read dumps or traces alone: of inputs that do not exist. An archive that breaks
-// off has an account that says so.
+// joinMissing is the error of those who read dumps or traces alone: of inputs that do not exist. An
+// archive that breaks off has an account that says so.
 func joinMissing(failures []error, ended error) error {
 	missing := slices.DeleteFunc(failures, func(err error) bool {
 		_, broken := errors.AsType[*bundle.ArchiveError](err)
@@ -161,19 +164,16 @@ func openFile(f bundle.File, read func(in parse.Opened)) error {
 
 // rereadInputs opens those files of the inputs once more that are wanted. Inputs that can be read
 // only once, as stdin, are left out; what cannot be read is too: the first pass has said so.
-func rereadInputs(ctx context.Context, o Options, wanted func(path string) bool, read func(path string, in parse.Opened)) error {
-	var inputs []string
-	for _, input := range o.Inputs {
-		if input != "-" {
-			inputs = append(inputs, input)
-		}
-	}
-	for f, err := range bundle.Files(ctx, bundle.Options{Inputs: inputs, Limits: o.Limits}) {
+func rereadInputs(
+	ctx context.Context, in Inputs, wanted func(path string) bool, read func(path string, in parse.Opened),
+) error {
+	onDisk := slices.DeleteFunc(slices.Clone(in.Paths), func(path string) bool { return path == "-" })
+	for f, err := range bundle.Files(ctx, bundle.Options{Inputs: onDisk, Limits: in.Limits}) {
 		if ctx.Err() != nil {
 			break
 		}
 		if err == nil && wanted(f.Path) {
-			_ = openFile(f, func(in parse.Opened) { read(f.Path, in) })
+			_ = openFile(f, func(opened parse.Opened) { read(f.Path, opened) })
 		}
 	}
 	return ctx.Err()
@@ -205,8 +205,9 @@ func followLinks(files []*file) {
 	}
 }
 
-// countUnknown accounts for a file that no format fits: all its lines are skipped, for one reason.
-func (f *file) countUnknown(r io.Reader) {
+// countUnknownLines accounts for a file that no format fits: all its lines are skipped, for one
+// reason.
+func (f *file) countUnknownLines(r io.Reader) {
 	for line, err := range lines.All(r) {
 		if err != nil {
 			f.account.Err = err.Error()

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// readAhead reads src in a goroutine of its own, so that inflating an archive and
-// reading its lines go on side by side. The goroutine ends with src, with ctx, or when the reader is closed: an
+// readAhead reads src in a goroutine of its own, so that inflating an archive and reading its lines
+// go on side by side. The goroutine ends with src, with ctx, or when the reader is closed: an
 // archive need not be read to its end.
 func readAhead(ctx context.Context, wg *sync.WaitGroup, src io.Reader) io.ReadCloser {
 	const size, depth = 256 << 10, 4

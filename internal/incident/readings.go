@@ -30,12 +30,12 @@ func dateReadings(files []*file) {
 			snapshots[path.Join(dir, name)] = snapshot{at, cmp.Or(f.taken.Node, dir)}
 		}
 		if f.taken.All.Known {
-			root := collectedBelow(dir)
+			root := collectorRoot(dir)
 			snapshots[root+"/"] = snapshot{f.taken.All, cmp.Or(f.place.Node, reportName(root))}
 		}
 	}
 	for _, f := range files {
-		for e := range f.events.all() {
+		for e := range f.events.allEvents() {
 			if e.Kind != event.KindCount || e.Start.Known {
 				continue
 			}
@@ -44,13 +44,13 @@ func dateReadings(files []*file) {
 				e.Fields = append(slices.Clip(e.Fields), event.Field{Key: event.FieldNode, Value: event.String(s.node)})
 			}
 		}
-		f.events.filter(func(e *event.Event) bool { return e.Kind != event.KindCount || e.Start.Known })
+		f.events.keepOnly(func(e *event.Event) bool { return e.Kind != event.KindCount || e.Start.Known })
 	}
 }
 
-// collectedBelow is the directory that a collector wrote to. Dir is where it put the output of
+// collectorRoot is the directory that a collector wrote to. Dir is where it put the output of
 // date: sos has it in sos_commands/date.
-func collectedBelow(dir string) string {
+func collectorRoot(dir string) string {
 	root, _, ok := strings.Cut("/"+dir, "/sos_commands/")
 	if !ok {
 		return dir
@@ -74,7 +74,7 @@ func isDate(s string) bool {
 	return err == nil
 }
 
-// findSnapshot finds what says when a file was snapshots: its own row, or the nearest directory
+// findSnapshot finds what says when a file was made: its own row, or the nearest directory
 // above it.
 func findSnapshot(snapshots map[string]snapshot, file string) (snapshot, bool) {
 	if s, ok := snapshots[file]; ok {

@@ -28,13 +28,13 @@ func (r *runningMaker) addRecord(rec *event.Record, source *timeline.SourceBuild
 		return
 	}
 	if r.full == nil {
-		r.start()
+		r.startGoroutine()
 	}
 	r.full <- r.batch
 	r.batch = <-r.free
 }
 
-func (r *runningMaker) start() {
+func (r *runningMaker) startGoroutine() {
 	r.full, r.free = make(chan []line, 2), make(chan []line, 3)
 	r.done.Go(func() {
 		for batch := range r.full {
@@ -47,8 +47,8 @@ func (r *runningMaker) start() {
 	}
 }
 
-// wait passes the rest on and returns when all of it is done.
-func (r *runningMaker) wait() {
+// makeRemaining makes the events of the lines that are left and returns when all are made.
+func (r *runningMaker) makeRemaining() {
 	if r.full != nil {
 		close(r.full)
 		r.done.Wait()

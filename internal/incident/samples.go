@@ -62,13 +62,13 @@ func (f *file) coverSample(s *samples.Sample) {
 	default:
 		return
 	}
-	source := f.source(name)
+	source := f.sourceNamed(name)
 	source.AddSpan(s.Time, s.Time)
 	if s.Uptime > 0 {
 		source.AddBoot(&event.Record{Pos: s.Pos, Time: s.Time, Uptime: s.Uptime})
 	}
 	if name == threads.SourceSamples && s.State == "S" {
-		f.source(threads.SourceSleepers).AddSpan(s.Time, s.Time)
+		f.sourceNamed(threads.SourceSleepers).AddSpan(s.Time, s.Time)
 	}
 }
 
@@ -87,23 +87,23 @@ func joinSamples(files []*file) {
 		}
 	}
 	if first != nil {
-		first.addEvents(parts.Events(machineOf(files)))
+		first.addEvents(parts.Events(findMachine(files)))
 	}
 	if legends.Empty() {
 		return
 	}
 	for _, f := range files {
-		for e := range f.events.all() {
+		for e := range f.events.allEvents() {
 			legends.Resolve(e)
 		}
 	}
 }
 
-// machineOf is the processor of the node, where the bundle names only one.
-func machineOf(files []*file) string {
+// findMachine is the processor of the node, where the bundle names only one.
+func findMachine(files []*file) string {
 	machine := ""
 	for _, f := range files {
-		for e := range f.events.all() {
+		for e := range f.events.allEvents() {
 			if e.Kind != event.KindFact || e.FieldText(event.FieldName) != facts.Machine {
 				continue
 			}

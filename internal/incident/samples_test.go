@@ -34,7 +34,7 @@ func TestSamplesBesideTrace(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	}
-	inc, err := loadAny(t, incident.Options{Inputs: []string{dir}})
+	inc, err := loadAny(t, incident.Options{Inputs: incident.Inputs{Paths: []string{dir}}})
 	require.NoError(t, err)
 	require.Equal(t, "xcapture", account(t, inc, "threads.csv").Format)
 	var found []event.Event
@@ -116,7 +116,7 @@ func TestSamplesAcrossFiles(t *testing.T) {
 		"x/e.csv":         "CGROUP_ID,CGROUP_PATH\n1,/kubepods.slice/kubepods-pod1.slice/cri-containerd-" + container + ".scope\n",
 		"y/d.csv":         "KSTACK_HASH,KSTACK_SYMS\ndf3a64c73032ae3,'of_another_directory+0x1'\n",
 	}
-	inc, err := loadAny(t, incident.Options{Inputs: []string{written(t, files)}})
+	inc, err := loadAny(t, incident.Options{Inputs: incident.Inputs{Paths: []string{written(t, files)}}})
 	require.NoError(t, err)
 	sampled := seen(t, inc)
 	umount := sampled[3866]
@@ -137,7 +137,7 @@ func TestSamplesAcrossFiles(t *testing.T) {
 
 	// Ended calls are no look at threads: a rule that asks for samples has none.
 	delete(files, "x/a_samples.csv")
-	inc, err = loadAny(t, incident.Options{Inputs: []string{written(t, files)}})
+	inc, err = loadAny(t, incident.Options{Inputs: incident.Inputs{Paths: []string{written(t, files)}}})
 	require.NoError(t, err)
 	for _, c := range inc.Timeline.Coverage {
 		require.Equal(t, threads.SourceEnded, c.Source)
@@ -172,7 +172,7 @@ func TestThreadsOfProc(t *testing.T) {
 		require.Contains(t, clone.Evidence[0].Text, "State:\tD")
 	}
 	t.Run("tree", func(t *testing.T) {
-		inc, err := loadAny(t, incident.Options{Inputs: []string{"testdata/proc"}})
+		inc, err := loadAny(t, incident.Options{Inputs: incident.Inputs{Paths: []string{"testdata/proc"}}})
 		require.NoError(t, err)
 		check(t, inc, true)
 		checkLaws(t, "testdata/proc", inc)
@@ -180,7 +180,7 @@ func TestThreadsOfProc(t *testing.T) {
 	for _, name := range []string{"tail", "grep", "blocks"} {
 		t.Run(name, func(t *testing.T) {
 			in := written(t, map[string]string{name + ".txt": zipped(t, "proc/"+name)})
-			inc, err := loadAny(t, incident.Options{Inputs: []string{in}})
+			inc, err := loadAny(t, incident.Options{Inputs: incident.Inputs{Paths: []string{in}}})
 			require.NoError(t, err)
 			check(t, inc, false)
 			checkLaws(t, in, inc)
@@ -188,7 +188,7 @@ func TestThreadsOfProc(t *testing.T) {
 	}
 	t.Run("walks", func(t *testing.T) {
 		in := written(t, map[string]string{"threads.jsonl": zipped(t, "threads/vfork")})
-		inc, err := loadAny(t, incident.Options{Inputs: []string{in}})
+		inc, err := loadAny(t, incident.Options{Inputs: incident.Inputs{Paths: []string{in}}})
 		require.NoError(t, err)
 		check(t, inc, false)
 		clone := seen(t, inc)[6177]
@@ -206,7 +206,7 @@ func TestThreadsOfProc(t *testing.T) {
 		} {
 			files["uname.txt"] = ""
 			files[tt.file] = tt.uname
-			inc, err := loadAny(t, incident.Options{Inputs: []string{written(t, files)}})
+			inc, err := loadAny(t, incident.Options{Inputs: incident.Inputs{Paths: []string{written(t, files)}}})
 			require.NoError(t, err)
 			require.Equal(t, tt.want, field(seen(t, inc)[7], "name"))
 			require.Equal(t, "166", field(seen(t, inc)[7], "number"))
@@ -224,7 +224,7 @@ func TestKernelLogBesideSamples(t *testing.T) {
 			"Nov 20 18:22:20 n kernel:  ovl_sync_fs+0x36/0x60 [overlay]\n" +
 			"Nov 20 18:22:20 n kernel:  cleanup_mnt+0xb6/0x130\n",
 	}
-	inc, err := loadAny(t, incident.Options{Inputs: []string{written(t, files)}})
+	inc, err := loadAny(t, incident.Options{Inputs: incident.Inputs{Paths: []string{written(t, files)}}})
 	require.NoError(t, err)
 	umount := seen(t, inc)[41246]
 	require.Equal(t, "samples, kernel.log", field(umount, "seen_by"))

@@ -24,7 +24,7 @@ func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.O
 		}
 		f.account.Used += datum.Lines
 		if rec := datum.Log; rec != nil {
-			source := log.addRecord(rec)
+			source := log.addToSource(rec)
 			log.addLoss(rec)
 			f.makeEvents(&line{*rec, source})
 			continue
@@ -41,7 +41,7 @@ func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.O
 	f.addEvents(snapshot.Finish(nil))
 	f.addEvents(log.losses)
 	for name := range snapshot.Sources() {
-		f.source(name)
+		f.sourceNamed(name)
 	}
 	f.takeSources()
 	f.object = snapshot.Node()

@@ -6,23 +6,24 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// store keeps the events of one file while it is read. Events are large and
+// eventStore keeps the events of one file while it is read. Events are large and
 // many, so they stay where they are put, and a slot is used again once its event is dropped.
-type store struct {
+type eventStore struct {
 	chunks [][]event.Event
 	free   []int
 	n      int // events that are kept
 }
 
-// chunkSize is how many events are allocated at once, but for a file's first ones: most files of a bundle are small.
+// chunkSize is how many events are allocated at once, but for a file's first ones: most files of a
+// bundle are small.
 const chunkSize = 256
 
-// add keeps an event and returns its slot.
-func (s *store) add(e *event.Event) (slot int) {
+// addEvent keeps an event and returns its slot.
+func (s *eventStore) addEvent(e *event.Event) (slot int) {
 	s.n++
 	if n := len(s.free); n > 0 {
 		slot, s.free = s.free[n-1], s.free[:n-1]
-		*s.at(slot) = *e
+		*s.eventAt(slot) = *e
 		return slot
 	}
 	last := len(s.chunks) - 1
@@ -38,17 +39,17 @@ func (s *store) add(e *event.Event) (slot int) {
 	return last*chunkSize + len(s.chunks[last]) - 1
 }
 
-func (s *store) at(slot int) *event.Event { return &s.chunks[slot/chunkSize][slot%chunkSize] }
+func (s *eventStore) eventAt(slot int) *event.Event { return &s.chunks[slot/chunkSize][slot%chunkSize] }
 
-// drop gives a slot up.
-func (s *store) drop(slot int) {
+// dropEvent removes an event; its slot is free for another one.
+func (s *eventStore) dropEvent(slot int) {
 	s.n--
-	*s.at(slot) = event.Event{}
+	*s.eventAt(slot) = event.Event{}
 	s.free = append(s.free, slot)
 }
 
-// all are the events that are kept, in the order of their slots.
-func (s *store) all() iter.Seq[*event.Event] {
+// allEvents are the events that are kept, in the order of their slots.
+func (s *eventStore) allEvents() iter.Seq[*event.Event] {
 	return func(yield func(*event.Event) bool) {
 		for _, chunk := range s.chunks {
 			for i := range chunk {
@@ -60,12 +61,12 @@ func (s *store) all() iter.Seq[*event.Event] {
 	}
 }
 
-// filter drops every event that is not to be kept.
-func (s *store) filter(keep func(*event.Event) bool) {
+// keepOnly removes every event that keep refuses.
+func (s *eventStore) keepOnly(keep func(*event.Event) bool) {
 	for c, chunk := range s.chunks {
 		for i := range chunk {
 			if chunk[i].Kind != "" && !keep(&chunk[i]) {
-				s.drop(c*chunkSize + i)
+				s.dropEvent(c*chunkSize + i)
 			}
 		}
 	}

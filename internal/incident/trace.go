@@ -19,13 +19,12 @@ import (
 
 // ReadTraces sums up the traces among the inputs, each by itself, in the order of their first
 // files; what strace -ff wrote into several files is one trace. Date is for traces that know no
-// date; nil leaves them without one. Of the options only those count that say what to read. What
-// cannot be read is in the account of its file. The error says that an input does not exist, or
-// that the context ended.
-func ReadTraces(ctx context.Context, o Options, date *traces.Date) ([]*syscalls.Summary, []File, error) {
+// date; nil leaves them without one. What cannot be read is in the account of its file. The error
+// says that an input does not exist, or that the context ended.
+func ReadTraces(ctx context.Context, in Inputs, date *traces.Date) ([]*syscalls.Summary, []File, error) {
 	r := reader{traces: traceReader{room: traces.MaxHeldParts, newMaker: newTraceSummary, date: date}}
 	r.readFormat = r.readTraceFormat
-	files, failures, err := r.readInputs(ctx, o)
+	files, failures, err := r.readInputs(ctx, in)
 	var all []*syscalls.Summary
 	for _, f := range files {
 		if f.summary != nil {
@@ -38,10 +37,10 @@ func ReadTraces(ctx context.Context, o Options, date *traces.Date) ([]*syscalls.
 func (r *reader) readTraceFormat(ctx context.Context, f bundle.File, in parse.Opened, slot *file) {
 	switch in.Reader.(type) {
 	case parse.Syscalls:
-		r.traces.read(ctx, f, in, slot)
+		r.traces.readTrace(ctx, f, in, slot)
 	case parse.Records:
 		if traces.HasCalls(in.Head) { // in the middle of a ticket, or of a journal
-			r.traces.read(ctx, f, in, slot)
+			r.traces.readTrace(ctx, f, in, slot)
 		}
 	}
 }
@@ -55,9 +54,9 @@ type traceReader struct {
 
 // traceMaker makes something of one trace, call by call.
 type traceMaker interface {
-	filter() *traces.CallFilter
+	callFilter() *traces.CallFilter
 	addCall(call *traces.Syscall)
-	finish()
+	finishTrace()
 }
 
 // traceFiles are the files of one trace.
@@ -66,30 +65,31 @@ type traceFiles struct {
 	byPath map[string]*file // where strace -ff wrote them; else nil
 }
 
-// find is the file at a path; the first one for a path that is of none.
-func (t traceFiles) find(path string) *file { return cmp.Or(t.byPath[path], t.all[0]) }
+// fileAt is the file at a path; the first one for a path that is of none.
+func (t traceFiles) fileAt(path string) *file { return cmp.Or(t.byPath[path], t.all[0]) }
 
-// read reads a trace, or keeps a file that strace -ff wrote until all parts of its set are known.
-func (r *traceReader) read(ctx context.Context, f bundle.File, in parse.Opened, slot *file) {
-	if !r.keepPart(f, &in, slot) {
-		r.readWhole(ctx, in, slot)
+// readTrace reads a trace, or keeps a file that strace -ff wrote until all parts of its set are
+// known.
+func (r *traceReader) readTrace(ctx context.Context, f bundle.File, in parse.Opened, slot *file) {
+	if !r.keepTracePart(f, &in, slot) {
+		r.readWholeTrace(ctx, in, slot)
 	}
 }
 
-// readWhole reads a trace that is all in one file.
-func (r *traceReader) readWhole(ctx context.Context, in parse.Opened, slot *file) {
+// readWholeTrace reads a trace that is all in one file.
+func (r *traceReader) readWholeTrace(ctx context.Context, in parse.Opened, slot *file) {
 	var stats lines.Stats
 	files := traceFiles{all: []*file{slot}}
 	maker := r.newMaker(slot.account.Path, traces.ReadForm(in.Head), files)
 	input := traces.Input{
-		Input: lines.Input{Path: slot.account.Path, R: in.R, Stats: &stats}, Calls: maker.filter(), Go: func(f func()) { go f() },
+		Input: lines.Input{Path: slot.account.Path, R: in.R, Stats: &stats}, Calls: maker.callFilter(), Go: func(f func()) { go f() },
 	}
 	r.readCalls(ctx, traces.Read(input), files, maker)
 	slot.addStats(stats)
-	maker.finish()
+	maker.finishTrace()
 }
 
-func (r *traceReader) keepPart(f bundle.File, in *parse.Opened, slot *file) bool {
+func (r *traceReader) keepTracePart(f bundle.File, in *parse.Opened, slot *file) bool {
 	part, ok := traces.NewPart(f.Path, in.Head)
 	switch {
 	case ok && !f.Stream:
@@ -119,7 +119,7 @@ func (r *traceReader) readSets(ctx context.Context, files []*file) {
 			files.all = append(files.all, byPath[p.Path])
 		}
 		maker := r.newMaker(traces.SetName(set), traces.SetForm(set), files)
-		r.readCalls(ctx, traces.Merge(set, maker.filter()), files, maker)
+		r.readCalls(ctx, traces.Merge(set, maker.callFilter()), files, maker)
 		for i, p := range set {
 			f := files.all[i]
 			f.addStats(p.Stats)
@@ -127,7 +127,7 @@ func (r *traceReader) readSets(ctx context.Context, files []*file) {
 				f.addError(p.Err)
 			}
 		}
-		maker.finish()
+		maker.finishTrace()
 	}
 }
 
@@ -146,7 +146,7 @@ func (r *reader) readLogAndTrace(ctx context.Context, read parse.Records, in par
 	log := slot.account
 	slot.account = File{Path: log.Path} // what is no line of a trace is one of the log
 	in.R = bytes.NewReader(text)
-	r.traces.readWhole(ctx, in, slot)
+	r.traces.readWholeTrace(ctx, in, slot)
 	slot.account = log
 }
 
@@ -161,7 +161,7 @@ func (r *traceReader) readCalls(ctx context.Context, calls iter.Seq2[*traces.Sys
 		if err != nil {
 			at := f
 			if skip, ok := errors.AsType[*event.Skip](err); ok {
-				at = files.find(skip.Pos.File)
+				at = files.fileAt(skip.Pos.File)
 			}
 			if at.addError(err) {
 				break
@@ -169,13 +169,13 @@ func (r *traceReader) readCalls(ctx context.Context, calls iter.Seq2[*traces.Sys
 			continue
 		}
 		if f.account.Path != call.Pos.File {
-			f, source = files.find(call.Pos.File), nil
+			f, source = files.fileAt(call.Pos.File), nil
 		}
 		f.account.Component = "strace"
 		f.account.Used += call.Lines
 		if from, to := call.Span(); from.Known {
 			if source == nil {
-				source = f.source("strace")
+				source = f.sourceNamed("strace")
 			}
 			source.AddSpan(from, to)
 		}
@@ -197,15 +197,15 @@ func newTraceEvents(_ string, _ traces.Form, files traceFiles) traceMaker {
 	return &traceEvents{trace: syscalls.NewTrace(), files: files}
 }
 
-func (t *traceEvents) filter() *traces.CallFilter { return t.trace.Filter() }
+func (t *traceEvents) callFilter() *traces.CallFilter { return t.trace.Filter() }
 
 func (t *traceEvents) addCall(call *traces.Syscall) { t.addEvents(t.trace.Call(t.made[:0], call)) }
 
-func (t *traceEvents) finish() { t.addEvents(t.trace.Finish(t.made[:0])) }
+func (t *traceEvents) finishTrace() { t.addEvents(t.trace.Finish(t.made[:0])) }
 
 func (t *traceEvents) addEvents(made []event.Event) {
 	for i := range made {
-		t.files.find(made[i].Pos().File).events.add(&made[i])
+		t.files.fileAt(made[i].Pos().File).events.addEvent(&made[i])
 	}
 	t.made = made
 }
@@ -220,11 +220,11 @@ func newTraceSummary(name string, form traces.Form, files traceFiles) traceMaker
 	return &traceSummary{syscalls.NewSummary(name, form), files}
 }
 
-func (t *traceSummary) filter() *traces.CallFilter { return t.Filter() }
+func (t *traceSummary) callFilter() *traces.CallFilter { return t.Filter() }
 
 func (t *traceSummary) addCall(call *traces.Syscall) { t.Add(call) }
 
-func (t *traceSummary) finish() {
+func (t *traceSummary) finishTrace() {
 	var stats lines.Stats
 	for _, f := range t.files.all {
 		a := &f.account

@@ -20,7 +20,7 @@ func TestReadTraces(t *testing.T) {
 		"k.log":    "I1120 18:54:12.000000       9 kubelet.go:1] \"hello\"\n",
 		"t.md":     "The shim hangs:\n\n[pid 7] 18:54:12.000000 umount2(\"/run\", 0) = 0 <1.000000>\n[pid 8] 18:54:13.000000 fsync(3) = 0 <1.000000>\n[pid 8] 18:54:15.000000 fsync(3) = 0 <1.000000>\n",
 	})
-	found, accounts, err := ReadTraces(context.Background(), Options{Inputs: []string{dir}}, nil)
+	found, accounts, err := ReadTraces(context.Background(), Inputs{Paths: []string{dir}}, nil)
 	require.NoError(t, err)
 	require.Len(t, accounts, 5)
 	var said []string
@@ -38,7 +38,7 @@ func TestReadTraces(t *testing.T) {
 	}
 
 	first := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
-	dated, _, err := ReadTraces(context.Background(), Options{Inputs: []string{dir}}, &traces.Date{First: first, Zone: time.UTC})
+	dated, _, err := ReadTraces(context.Background(), Inputs{Paths: []string{dir}}, &traces.Date{First: first, Zone: time.UTC})
 	require.NoError(t, err)
 	require.Equal(t, time.Date(2026, 11, 20, 18, 54, 12, 0, time.UTC), dated[0].First.T)
 }

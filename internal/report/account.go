@@ -11,11 +11,12 @@ import (
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
-// account is what people read of the files: those that say something by themselves, then the others by directory. A
-// sosreport has 30 000 files, of which a hundred matter.
+// account is what people read of the files: those that say something by themselves, then the others
+// by directory. A sosreport has 30 000 files, of which a hundred matter.
 type account struct {
 	Files []incident.File
-	// Folded stand for the files of one directory each: sums, the time that they cover together, "sys/** (120 files)" for a path.
+	// Folded stand for the files of one directory each: sums, the time that they cover together,
+	// "sys/** (120 files)" for a path.
 	Folded []incident.File
 	Left   int // files that are folded
 }
@@ -47,8 +48,8 @@ func newAccount(files []incident.File, verbose bool) account {
 		a.Folded = append(a.Folded, foldByDirectory(of)...)
 	}
 	slices.SortFunc(a.Folded, func(x, y incident.File) int {
-		return cmp.Or(strings.Compare(x.Path, y.Path), strings.Compare(x.Format, y.Format), strings.Compare(x.Component, y.Component),
-			strings.Compare(x.Node, y.Node), x.Start.Compare(y.Start))
+		return cmp.Or(strings.Compare(x.Path, y.Path), strings.Compare(x.Format, y.Format),
+			strings.Compare(x.Component, y.Component), strings.Compare(x.Node, y.Node), x.Start.Compare(y.Start))
 	})
 	return a
 }
@@ -63,8 +64,8 @@ func kindOf(f *incident.File) kind {
 	return kind{f.Format, f.Component, f.Node, !f.Start.IsZero()}
 }
 
-// listedFiles finds the files that say something by themselves, by index: the few of a kind that are dated or of a component, and
-// those of which something was lost.
+// listedFiles finds the files that say something by themselves, by index: the few of a kind that
+// are dated or of a component, and those of which something was lost.
 func listedFiles(files []incident.File) map[int]bool {
 	listed, kinds := map[int]bool{}, map[kind]int{}
 	for i := range files {
@@ -81,15 +82,16 @@ func listedFiles(files []incident.File) map[int]bool {
 			listed[i] = true
 		}
 	}
-	slices.SortStableFunc(lossy, func(a, b int) int { return byLoss(&files[a], &files[b]) })
+	slices.SortStableFunc(lossy, func(a, b int) int { return compareLoss(&files[a], &files[b]) })
 	for _, i := range lossy[:min(len(lossy), maxLossy)] {
 		listed[i] = true
 	}
 	return listed
 }
 
-// byLoss orders files by what was lost of them: those that could not be read to their end first, then by lines.
-func byLoss(a, b *incident.File) int {
+// compareLoss orders files by what was lost of them: those that could not be read to their end
+// first, then by lines.
+func compareLoss(a, b *incident.File) int {
 	switch {
 	case a.Err != "" && b.Err == "":
 		return -1
@@ -99,7 +101,8 @@ func byLoss(a, b *incident.File) int {
 	return cmp.Compare(b.Skipped, a.Skipped)
 }
 
-// foldByDirectory folds files of one kind: as deep in the tree as the rows stay few. Twice as many files are worth one row more.
+// foldByDirectory folds files of one kind: as deep in the tree as the rows stay few. Twice as many
+// files are worth one row more.
 func foldByDirectory(files []*incident.File) []incident.File {
 	most, deepest := bits.Len(uint(len(files)/2)), 0
 	for _, f := range files {
@@ -165,7 +168,8 @@ func foldFiles(dir string, files []*incident.File) incident.File {
 	return sum
 }
 
-// summarizeFailures says of how many files of one format something went wrong; to point elsewhere is no error of a link.
+// summarizeFailures says of how many files of one format something went wrong; to point elsewhere
+// is no error of a link.
 func summarizeFailures(files []*incident.File) (note, err string) {
 	failed := slices.DeleteFunc(slices.Clone(files), func(f *incident.File) bool { return f.Err == "" })
 	switch {
@@ -175,9 +179,4 @@ func summarizeFailures(files []*incident.File) (note, err string) {
 		return fmt.Sprintf("%d of them are not followed", len(failed)), ""
 	}
 	return "", fmt.Sprintf("%d of them; first: %s: %s", len(failed), failed[0].Path, failed[0].Err)
-}
-
-// foldedText says above the folded rows what they are; the command ls has the files.
-func (a *account) foldedText() string {
-	return show.Plural(a.Left, "more file") + ", by format and directory; one by one:"
 }

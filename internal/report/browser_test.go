@@ -26,8 +26,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/rules"
 )
 
-// browser is one Chromium for all pages. It talks to nobody.
-func browser(t *testing.T) context.Context {
+// startBrowser starts one Chromium for all pages. It talks to nobody.
+func startBrowser(t *testing.T) context.Context {
 	t.Helper()
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
@@ -41,8 +41,8 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// pages are incidents made by hand and real ones.
-func pages(t *testing.T) map[string]*incident.Incident {
+// loadPages makes the incidents that pages are made of: some by hand, some from real bundles.
+func loadPages(t *testing.T) map[string]*incident.Incident {
 	t.Helper()
 	all := map[string]*incident.Incident{"told": told().Incident, "stall": stallWithoutCause(), "hostile": hostileTimeline(), "empty": {}}
 	catalog, err := rules.Builtin()
@@ -53,7 +53,7 @@ func pages(t *testing.T) map[string]*incident.Incident {
 	require.NoError(t, err)
 	require.NotEmpty(t, bundles)
 	for _, b := range slices.Concat(bundles, lab) {
-		inc, err := incident.Load(t.Context(), incident.Options{Inputs: []string{b}, Catalog: catalog})
+		inc, err := incident.Load(t.Context(), incident.Options{Inputs: incident.Inputs{Paths: []string{b}}, Catalog: catalog})
 		require.NoError(t, err)
 		all[filepath.Base(filepath.Dir(b))] = inc
 	}
@@ -103,8 +103,8 @@ const contrast = `(() => {
 })()`
 
 func TestBrowser(t *testing.T) {
-	ctx := browser(t)
-	for name, inc := range pages(t) {
+	ctx := startBrowser(t)
+	for name, inc := range loadPages(t) {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			require.NoError(t, report.HTML(&out, inc, report.Options{Version: "v0"}))
@@ -115,7 +115,7 @@ func TestBrowser(t *testing.T) {
 			for _, script := range []bool{true, false} {
 				for _, dark := range []string{"light", "dark"} {
 					for _, width := range []int64{1280, 400} {
-						look(t, ctx, own, inc, script, dark, width)
+						checkPage(t, ctx, own, inc, script, dark, width)
 					}
 				}
 			}
@@ -131,43 +131,43 @@ const drawn = `(() => {
   return {Width: b.width, Height: b.height, Shapes: [...s.querySelectorAll("rect,line,circle")].filter(seen).length};
 })()`
 
-func call[P, R any](t *testing.T, ctx context.Context, command cdp.Command[P, R], params P) {
+func execute[P, R any](t *testing.T, ctx context.Context, command cdp.Command[P, R], params P) {
 	t.Helper()
 	_, err := chromedp.Call(ctx, command, params)
 	require.NoError(t, err)
 }
 
-func ask[T any](t *testing.T, ctx context.Context, expression string) T {
+func evaluate[T any](t *testing.T, ctx context.Context, expression string) T {
 	t.Helper()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 	require.NoError(t, err)
 	return v
 }
 
-// look opens a page in a tab of its own and checks what a reader meets.
-func look(t *testing.T, ctx context.Context, own string, inc *incident.Incident, script bool, scheme string, width int64) {
+// checkPage opens a page in a tab of its own and checks what a reader meets.
+func checkPage(t *testing.T, ctx context.Context, own string, inc *incident.Incident, script bool, scheme string, width int64) {
 	t.Helper()
 	tab, cancel := chromedp.NewContext(ctx)
 	defer cancel()
 	var w watched
 	require.NoError(t, w.listen(tab, own))
-	call(t, tab, network.Enable, network.EnableParams{})
-	call(t, tab, log.Enable, cdp.Empty{})
-	call(t, tab, runtime.Enable, cdp.Empty{})
-	call(t, tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !script})
-	call(t, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	execute(t, tab, network.Enable, network.EnableParams{})
+	execute(t, tab, log.Enable, cdp.Empty{})
+	execute(t, tab, runtime.Enable, cdp.Empty{})
+	execute(t, tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !script})
+	execute(t, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 	require.NoError(t, chromedp.Do(tab, chromedp.EmulateViewport(width, 900), chromedp.Navigate(own)))
-	call(t, tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{}) // so that the test can ask
-	wide := ask[int](t, tab, `document.documentElement.scrollWidth`)
-	letters := ask[int](t, tab, `document.body.innerText.length`)
-	ran := ask[int](t, tab, `document.querySelectorAll("script").length + (window.evil ? 100 : 0)`)
-	low := ask[[]string](t, tab, contrast)
-	picture := ask[struct{ Width, Height, Shapes float64 }](t, tab, drawn)
+	execute(t, tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{}) // so that the test can ask
+	wide := evaluate[int](t, tab, `document.documentElement.scrollWidth`)
+	letters := evaluate[int](t, tab, `document.body.innerText.length`)
+	ran := evaluate[int](t, tab, `document.querySelectorAll("script").length + (window.evil ? 100 : 0)`)
+	low := evaluate[[]string](t, tab, contrast)
+	picture := evaluate[struct{ Width, Height, Shapes float64 }](t, tab, drawn)
 	require.NoError(t, chromedp.Do(tab, chromedp.KeyEvent("\t")))
-	focused := ask[bool](t, tab, `document.activeElement !== document.body`)
-	call(t, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
-	printed := ask[struct{ Width, Height, Shapes float64 }](t, tab, drawn)
-	tools := ask[float64](t, tab, `(n => n ? n.getBoundingClientRect().height : 0)(document.querySelector(".tools"))`)
+	focused := evaluate[bool](t, tab, `document.activeElement !== document.body`)
+	execute(t, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	printed := evaluate[struct{ Width, Height, Shapes float64 }](t, tab, drawn)
+	tools := evaluate[float64](t, tab, `(n => n ? n.getBoundingClientRect().height : 0)(document.querySelector(".tools"))`)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	require.Zero(t, tools, "buttons are not printed")
@@ -186,7 +186,8 @@ func look(t *testing.T, ctx context.Context, own string, inc *incident.Incident,
 	}
 }
 
-// dom is the page as text: what can be read, in its order, and of the picture what stands in which lane.
+// dom is the page as text: what can be read, in its order, and of the picture what stands in which
+// lane.
 const dom = `(() => {
   const out = [];
   const walk = (n, depth) => {
@@ -202,24 +203,26 @@ const dom = `(() => {
   return out.join("\n") + "\n";
 })()`
 
-// Every real incident's page, as text: what a reader finds in it is looked at once, and compared from then on.
+// Every real incident's page, as text: what a reader finds in it is looked at once, and compared
+// from then on.
 func TestBrowserDOM(t *testing.T) {
-	ctx := browser(t)
-	for name, inc := range pages(t) {
+	ctx := startBrowser(t)
+	for name, inc := range loadPages(t) {
 		var out bytes.Buffer
 		require.NoError(t, report.HTML(&out, inc, report.Options{Version: "v0"}))
 		file := filepath.Join(t.TempDir(), "report.html")
 		require.NoError(t, os.WriteFile(file, out.Bytes(), 0o644))
 		require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate("file://"+file)))
-		golden(t, "dom/"+name+".golden", []byte(ask[string](t, ctx, dom)))
+		golden(t, "dom/"+name+".golden", []byte(evaluate[string](t, ctx, dom)))
 	}
 }
 
-// The picture of the README is what the page of its incident looks like. Pixels differ between machines, so that only -update writes it.
+// The picture of the README is what the page of its incident looks like. Pixels differ between
+// machines, so that only -update writes it.
 func TestBrowserScreenshot(t *testing.T) {
-	ctx := browser(t)
+	ctx := startBrowser(t)
 	var out bytes.Buffer
-	require.NoError(t, report.HTML(&out, pages(t)["lab-umount2"], report.Options{Version: "v0"}))
+	require.NoError(t, report.HTML(&out, loadPages(t)["lab-umount2"], report.Options{Version: "v0"}))
 	file := filepath.Join(t.TempDir(), "report.html")
 	require.NoError(t, os.WriteFile(file, out.Bytes(), 0o644))
 	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(1000, 800), chromedp.Navigate("file://"+file)))
@@ -233,24 +236,25 @@ func TestBrowserScreenshot(t *testing.T) {
 	require.FileExists(t, picture)
 }
 
-// The zoom keeps what it shows inside the picture, and a link of the picture opens the event it leads to.
+// The zoom keeps what it shows inside the picture, and a link of the picture opens the event it
+// leads to.
 func TestBrowserScript(t *testing.T) {
-	ctx := browser(t)
+	ctx := startBrowser(t)
 	var out bytes.Buffer
 	require.NoError(t, report.HTML(&out, told().Incident, report.Options{}))
 	file := filepath.Join(t.TempDir(), "report.html")
 	require.NoError(t, os.WriteFile(file, out.Bytes(), 0o644))
 	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate("file://"+file)))
 	width := `document.querySelector("#picture rect.bar.root").getAttribute("width")`
-	before := ask[string](t, ctx, width)
-	press := func(id string) { ask[bool](t, ctx, `document.getElementById("`+id+`").click(), true`) }
+	before := evaluate[string](t, ctx, width)
+	press := func(id string) { evaluate[bool](t, ctx, `document.getElementById("`+id+`").click(), true`) }
 	press("in")
-	require.NotEqual(t, before, ask[string](t, ctx, width))
+	require.NotEqual(t, before, evaluate[string](t, ctx, width))
 	press("right")
 	press("left")
 	press("out")
 	press("whole")
-	require.Equal(t, before[:4], ask[string](t, ctx, width)[:4])
-	ask[bool](t, ctx, `document.querySelector("#picture a[href^='#e']").dispatchEvent(new MouseEvent("click", {bubbles: true}))`)
-	require.Eventually(t, func() bool { return ask[bool](t, ctx, `document.getElementById("events").open`) }, 5*time.Second, 50*time.Millisecond)
+	require.Equal(t, before[:4], evaluate[string](t, ctx, width)[:4])
+	evaluate[bool](t, ctx, `document.querySelector("#picture a[href^='#e']").dispatchEvent(new MouseEvent("click", {bubbles: true}))`)
+	require.Eventually(t, func() bool { return evaluate[bool](t, ctx, `document.getElementById("events").open`) }, 5*time.Second, 50*time.Millisecond)
 }

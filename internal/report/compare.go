@@ -5,11 +5,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/charmbracelet/lipgloss"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report/show"
@@ -58,31 +57,30 @@ func compareTables(c *incident.Comparison) []compared {
 	for _, f := range c.Findings {
 		found.rows = append(found.rows, []string{f.Rule, verdictOf(f.A), verdictOf(f.B), changeText(f)})
 	}
-	calls := compared{title: "CRI calls", head: []string{"method", "A count", "failed", "median", "p95", "max", "B count", "failed", "median", "p95", "max"}}
+	calls := compared{title: "CRI calls", head: []string{
+		"method", "A count", "failed", "median", "p95", "max", "B count", "failed", "median", "p95", "max",
+	}}
 	for _, p := range c.Calls {
 		calls.rows = append(calls.rows, append(append([]string{p.Method}, callCells(&p.A)...), callCells(&p.B)...))
 	}
 	errors := compared{title: "CRI errors of the kubelet (of them deadlines)", head: []string{"method", "A", "B"}}
 	for _, e := range c.Errors {
-		errors.rows = append(errors.rows, []string{e.Method, fmt.Sprintf("%d (%d)", e.A, e.DeadlineA), fmt.Sprintf("%d (%d)", e.B, e.DeadlineB)})
+		a, b := fmt.Sprintf("%d (%d)", e.A, e.DeadlineA), fmt.Sprintf("%d (%d)", e.B, e.DeadlineB)
+		errors.rows = append(errors.rows, []string{e.Method, a, b})
 	}
 	facts := compared{title: "Facts that differ", head: []string{"fact", "A", "B"}}
 	for _, f := range c.Facts {
 		facts.rows = append(facts.rows, []string{f.Name, f.A, f.B})
 	}
-	var all []compared
-	for _, t := range []compared{stalls, found, calls, errors, facts} {
-		if len(t.rows) == 0 {
-			continue
-		}
+	all := []compared{stalls, found, calls, errors, facts}
+	for _, t := range all {
 		for _, row := range t.rows {
 			for i := range row {
 				row[i] = cmp.Or(show.Escape(row[i], show.MaxQuote), "-")
 			}
 		}
-		all = append(all, t)
 	}
-	return all
+	return slices.DeleteFunc(all, func(t compared) bool { return len(t.rows) == 0 })
 }
 
 func perDayText(s *incident.Side) string {
@@ -120,7 +118,10 @@ func callCells(c *incident.Calls) []string {
 		return []string{"0", "", "", "", ""}
 	}
 	open := c.Open > 0
-	return []string{strconv.Itoa(c.Count), strconv.Itoa(c.Failed), measuredText(c.Median, false), measuredText(c.P95, open), measuredText(c.Max, open)}
+	return []string{
+		strconv.Itoa(c.Count), strconv.Itoa(c.Failed),
+		measuredText(c.Median, false), measuredText(c.P95, open), measuredText(c.Max, open),
+	}
 }
 
 // measuredText is a measured duration; unlike a step's, it may be nothing.
@@ -128,16 +129,18 @@ func measuredText(d time.Duration, atLeast bool) string {
 	return cmp.Or(show.Duration(d, atLeast), "0s")
 }
 
-// verdictLine says in a sentence what the comparison shows, and how far it carries.
-func verdictLine(c *incident.Comparison) string {
-	a, b := len(c.A.Timeline.Stalls), len(c.B.Timeline.Stalls)
-	said := fmt.Sprintf("stalls of relist: A %d in %s, B %d in %s", a, cmp.Or(show.Duration(c.A.Seen, false), "no known time"), b, cmp.Or(show.Duration(c.B.Seen, false), "no known time"))
+// comparisonText says in a sentence what the comparison shows, and how far it carries.
+func comparisonText(c *incident.Comparison) string {
+	stalls := func(s *incident.Side) string {
+		return fmt.Sprintf("%d in %s", len(s.Timeline.Stalls), cmp.Or(show.Duration(s.Seen, false), "no known time"))
+	}
+	said := "stalls of relist: A " + stalls(&c.A) + ", B " + stalls(&c.B)
 	var gained, lost []string
 	for _, f := range c.Findings {
-		switch changeText(f) {
-		case "gained":
+		switch {
+		case f.A == nil:
 			gained = append(gained, f.Rule)
-		case "lost":
+		case f.B == nil:
 			lost = append(lost, f.Rule)
 		}
 	}
@@ -157,23 +160,11 @@ func verdictLine(c *incident.Comparison) string {
 func CompareText(w io.Writer, c *incident.Comparison, o Options) error {
 	out := bufio.NewWriter(w)
 	t := newText(out, o)
-	t.WritePara("", t.Styles.Heading, verdictLine(c))
+	t.WritePara("", t.Styles.Heading, comparisonText(c))
 	for _, table := range compareTables(c) {
 		t.WriteHeading("%s", strings.ToUpper(table.title))
-		rows := append([][]string{table.head}, table.rows...)
-		widths := make([]int, len(table.head))
-		for _, row := range rows {
-			for i, cell := range row {
-				widths[i] = max(widths[i], lipgloss.Width(cell))
-			}
-		}
-		for _, row := range rows {
-			var line strings.Builder
-			line.WriteString(show.Margin)
-			for i, cell := range row {
-				line.WriteString(show.Pad(cell, widths[i]) + "  ")
-			}
-			fmt.Fprintln(out, strings.TrimRight(line.String(), " "))
+		for _, line := range show.Columns(append([][]string{table.head}, table.rows...), "") {
+			fmt.Fprintln(out, show.Margin+line)
 		}
 	}
 	return out.Flush()
@@ -182,9 +173,10 @@ func CompareText(w io.Writer, c *incident.Comparison, o Options) error {
 // CompareMarkdown writes a comparison for an issue or a chat.
 func CompareMarkdown(w io.Writer, c *incident.Comparison, _ Options) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "**%s.**\n\n", inline(verdictLine(c)))
+	fmt.Fprintf(out, "**%s.**\n\n", inline(comparisonText(c)))
 	for _, table := range compareTables(c) {
-		fmt.Fprintf(out, "## %s\n\n| %s |\n|%s\n", table.title, strings.Join(table.head, " | "), strings.Repeat("---|", len(table.head)))
+		fmt.Fprintf(out, "## %s\n\n| %s |\n", table.title, strings.Join(table.head, " | "))
+		fmt.Fprintf(out, "|%s\n", strings.Repeat("---|", len(table.head)))
 		for _, row := range table.rows {
 			for i := range row {
 				row[i] = strings.ReplaceAll(inline(row[i]), "|", `\|`)
@@ -198,16 +190,17 @@ func CompareMarkdown(w io.Writer, c *incident.Comparison, _ Options) error {
 
 // CompareJSON writes a comparison for programs; durations are seconds.
 func CompareJSON(w io.Writer, c *incident.Comparison, o Options) error {
-	doc := comparison{Schema: CompareSchema, Tool: show.Tool{Version: o.Version}, A: newSideRow(&c.A), B: newSideRow(&c.B)}
-	doc.Calls = show.Rows(c.Calls, func(p *incident.CallPair) callPair { return callPair{p.Method, newCallsRow(&p.A), newCallsRow(&p.B)} })
-	doc.Errors = show.Rows(c.Errors, func(e *incident.ErrorPair) errorPair {
-		return errorPair{e.Method, e.A, e.B, e.DeadlineA, e.DeadlineB}
+	return show.EncodeJSON(w, comparison{
+		Schema: CompareSchema, Tool: show.Tool{Version: o.Version}, A: newSideRow(&c.A), B: newSideRow(&c.B),
+		Findings: show.Rows(c.Findings, func(f *incident.FindingPair) findingPair {
+			return findingPair{f.Rule, verdictOf(f.A), verdictOf(f.B), changeText(*f)}
+		}),
+		Calls: show.Rows(c.Calls, func(p *incident.CallPair) callPair {
+			return callPair{p.Method, newCallsRow(&p.A), newCallsRow(&p.B)}
+		}),
+		Errors: show.Rows(c.Errors, func(e *incident.ErrorPair) errorPair { return errorPair(*e) }),
+		Facts:  show.Rows(c.Facts, func(f *incident.FactPair) factPair { return factPair(*f) }),
 	})
-	doc.Findings = show.Rows(c.Findings, func(f *incident.FindingPair) findingPair {
-		return findingPair{f.Rule, verdictOf(f.A), verdictOf(f.B), changeText(*f)}
-	})
-	doc.Facts = show.Rows(c.Facts, func(f *incident.FactPair) factPair { return factPair{f.Name, f.A, f.B} })
-	return show.EncodeJSON(w, doc)
 }
 
 type comparison struct {
@@ -270,7 +263,7 @@ type factPair struct {
 
 func newSideRow(s *incident.Side) sideRow {
 	row := sideRow{
-		Node: s.Node, Headline: s.Result.HeadlineWithCommand(), Seen: s.Seen.Seconds(), Stalls: len(s.Timeline.Stalls),
+		Node: s.Node, Headline: s.Result.FullHeadline(), Seen: s.Seen.Seconds(), Stalls: len(s.Timeline.Stalls),
 		Stalled: s.Stalled.Seconds(), Longest: s.Longest.Seconds(), Open: s.Open,
 	}
 	if rate, ok := s.StallsPerDay(); ok {

@@ -32,10 +32,11 @@ func FilesText(w io.Writer, inc *incident.Incident, o Options) error {
 
 // FilesJSON writes the account of every file for programs.
 func FilesJSON(w io.Writer, inc *incident.Incident, o Options) error {
+	v := newView(inc, o)
 	doc := document{{"schema", FilesSchema}, {"tool", show.Tool{Version: o.Version}}}
 	for i := range sections {
 		if s := &sections[i]; slices.Contains(fileKeys, s.key) {
-			doc = append(doc, member{s.key, s.rows(inc)})
+			doc = append(doc, member{s.key, s.rows(v)})
 		}
 	}
 	return show.EncodeJSON(w, doc)

@@ -16,20 +16,22 @@ func forecastText(f *rules.Forecast) string {
 		if f.Span > 0 {
 			measured = ", measured over " + f.Span.Round(time.Second).String()
 		}
-		return fmt.Sprintf("%s %s UTC: %s (%s of %s, growing by %s%s)", f.At.UTC().Format(time.DateOnly), f.At.UTC().Format(time.TimeOnly), f.Text,
+		return fmt.Sprintf("%s UTC: %s (%s of %s, growing by %s%s)", f.At.UTC().Format(time.DateTime), f.Text,
 			numberText(f.Value), numberText(f.Limit), rateText(f.Rate), measured)
 	}
 	latest := "much later"
 	if !f.Latest.IsZero() {
 		latest = minuteText(f.Latest)
 	}
-	grew := fmt.Sprintf("%s of %s, from %s at %s to %s at %s", numberText(f.Value), numberText(f.Limit), numberText(f.First), minuteText(f.From), numberText(f.Value), minuteText(f.To))
+	grew := fmt.Sprintf("%s of %s, from %s at %s to %[1]s at %[5]s",
+		numberText(f.Value), numberText(f.Limit), numberText(f.First), minuteText(f.From), minuteText(f.To))
 	if f.Readings == 2 {
 		grew += "; two readings do not show whether it grows steadily"
 	} else {
 		grew += fmt.Sprintf(", %d readings", f.Readings)
 	}
-	return fmt.Sprintf("about %s UTC, between %s and %s: %s (%s; growing by %s)", minuteText(f.At), minuteText(f.Earliest), latest, f.Text, grew, rateText(f.Rate))
+	return fmt.Sprintf("about %s UTC, between %s and %s: %s (%s; growing by %s)",
+		minuteText(f.At), minuteText(f.Earliest), latest, f.Text, grew, rateText(f.Rate))
 }
 
 // minuteText is a moment as exactly as a forecast is worth.

@@ -18,11 +18,13 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report/show"
+	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// The parts of the page. They hold nothing of a bundle, so that their hashes can stand in its content security policy.
+// The parts of the page. They hold nothing of a bundle, so that their hashes can stand in its
+// content security policy.
 var (
 	//go:embed html/page.tmpl
 	pageText string
@@ -34,23 +36,25 @@ var (
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"first":   upperFirst,
-	"percent": func(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) + "%" },
 	"plus":    func(a, b int) int { return a + b },
 	"prose":   func(s string) string { return show.Escape(s, show.MaxProse) },
 	"quoted":  func(s string) string { return show.Escape(s, show.MaxQuote) },
 	"pos":     func(p event.Pos) string { return show.Escape(p.String(), show.MaxQuote) },
-	"link":    func(s string) bool { return link.MatchString(s) },
 	"lasting": func(d time.Duration) string { return show.Duration(d, true) },
+	"lasted":  func(e *event.Event) string { return show.Duration(e.Duration(), e.Open || e.Begun) },
+	"moment":  func(e *event.Event) string { return cmp.Or(show.Moment(e.Start.T, e.Basis), "undated") },
+	"window":  func(start, end time.Time) string { return show.Window(timeline.Window{Start: start, End: end}) },
 	"lines":   func(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") },
 }).Parse(pageText))
 
 // maxPage bounds the page in bytes: a browser shows it at once, and mail takes it.
 const maxPage = 5 << 20
 
-// HTML writes one page that needs nothing but itself: no network, no script to be read, a policy that lets nothing else in.
-// Text from the bundle is data to the template everywhere: it is escaped for HTML, and what a reader could not see is spelled out.
-// A page that would be larger than maxPage is written with less: without the lines around quotes, then with
-// shorter lists, each of which says how much it leaves out.
+// HTML writes one page that needs nothing but itself: no network, no script to be read, a policy
+// that lets nothing else in. Text from the bundle is data to the template everywhere: it is escaped
+// for HTML, and what a reader could not see is spelled out. A page that would be larger than
+// maxPage is written with less: without the lines around quotes, then with shorter lists, each of
+// which says how much it leaves out.
 func HTML(w io.Writer, inc *incident.Incident, o Options) error {
 	var buf bytes.Buffer
 	for _, d := range details {
@@ -75,7 +79,15 @@ type detail struct {
 }
 
 // details are tried in order until the page fits. The last one always does.
-var details = []detail{{1000, maxShapes, true}, {1000, maxShapes, false}, {300, 900, false}, {100, 300, false}, {30, 100, false}, {10, 30, false}, {2, 5, false}}
+var details = []detail{
+	{1000, maxShapes, true},
+	{1000, maxShapes, false},
+	{300, 900, false},
+	{100, 300, false},
+	{30, 100, false},
+	{10, 30, false},
+	{2, 5, false},
+}
 
 var errPageFull = errors.New("the page is larger than a page may be")
 
@@ -127,11 +139,18 @@ type pageSection struct {
 	Closed   bool
 	Count    int // of its entries
 	Left     int // entries that are not shown
-	Blocks   []pageBlock
+	Text     blockList
 	Findings []findingBlock
 	Locks    []lockBlock
 	Groups   []groupBlock
 	Events   []eventLine
+}
+
+// blockList is what a section, or a part of a finding, says.
+type blockList struct {
+	Blocks []pageBlock
+	List   bool // they are sentences without anything below them
+	Left   int  // blocks that are not shown
 }
 
 // pageBlock is a block as the template shows it.
@@ -142,23 +161,19 @@ type pageBlock struct {
 	Quotes             []quoteBlock
 	QuotesLeft         int
 	Commands           []string
-	Files              []fileLine
+	Files              []incident.File
 	FilesLeft          int
 }
 
+// eventLine is an event of the picture, with the number by which the picture links to it.
 type eventLine struct {
+	*event.Event
 	Number int
-	At     string
-	Lasted string
-	Who    string
-	Text   string
-	Quote  event.Quote
 }
 
 type findingBlock struct {
 	*story.Finding
 	Number    int
-	Class     string
 	Steps     []stepLine
 	StepsLeft int
 	Parts     []pagePart
@@ -166,9 +181,8 @@ type findingBlock struct {
 
 // pagePart is a part of a finding.
 type pagePart struct {
-	Label  string
-	Blocks []pageBlock
-	Left   int
+	Label string
+	Text  blockList
 }
 
 // quoteBlock is a quoted line with what stands around it.
@@ -177,9 +191,10 @@ type quoteBlock struct {
 	incident.Surroundings
 }
 
-// quoteBlocks are the lines that prove something, with what stands around them where there is room for it.
+// quoteBlocks are the lines that prove something, with what stands around them where there is room
+// for it.
 func (p *page) quoteBlocks(all []event.Quote) (shown []quoteBlock, left int) {
-	kept, left := shorten(show.Distinct(all), min(maxStepQuotes, p.detail.most))
+	kept, left := shorten(show.DistinctQuotes(all), min(maxStepQuotes, p.detail.most))
 	for _, q := range kept {
 		b := quoteBlock{Quote: q}
 		if p.detail.context {
@@ -190,25 +205,20 @@ func (p *page) quoteBlocks(all []event.Quote) (shown []quoteBlock, left int) {
 	return shown, left
 }
 
-// pageBlocks are what a section, or a part of a finding, says.
-func (p *page) pageBlocks(all []block) (shown []pageBlock, left int) {
+// newBlockList shows blocks; several sentences become a list.
+func (p *page) newBlockList(all []block) blockList {
 	kept, left := shorten(all, p.detail.most)
+	text := blockList{Left: left, List: len(kept) > 1}
 	for _, b := range kept {
-		s := pageBlock{Lead: b.lead, Text: b.text, Hazard: b.hazard, Link: b.link && link.MatchString(b.text), Commands: b.commands}
+		s := pageBlock{Lead: b.lead, Text: b.text, Hazard: b.hazard, Commands: b.commands}
+		s.Link = b.link && link.MatchString(b.text)
 		s.Places, _ = shorten(b.places, maxStepQuotes)
 		s.Quotes, s.QuotesLeft = p.quoteBlocks(b.quotes)
-		var files []incident.File
-		files, s.FilesLeft = shorten(b.files, 4*p.detail.most)
-		for _, f := range files {
-			line := fileLine{File: f}
-			if !f.Start.IsZero() {
-				line.Window = show.Window(timeline.Window{Start: f.Start, End: f.End})
-			}
-			s.Files = append(s.Files, line)
-		}
-		shown = append(shown, s)
+		s.Files, s.FilesLeft = shorten(b.files, 4*p.detail.most)
+		text.List = text.List && len(b.quotes)+len(b.commands)+len(b.files) == 0
+		text.Blocks = append(text.Blocks, s)
 	}
-	return shown, left
+	return text
 }
 
 // lockBlock is a lock, from those who wait for it to what its holder waits for.
@@ -224,16 +234,18 @@ type lockBlock struct {
 	Deadlock bool
 }
 
-// groupBlock is how many goroutines of a program wait for the same.
+// groupBlock is goroutines of a program that wait for the same.
 type groupBlock struct {
-	Program, Doing string
-	Count          int
-	Longest        time.Duration
+	Program string
+	Doing   string // as the first of them says it
+	Count   int
+	Longest time.Duration
 }
 
 // drawLocks shows the locks of the dumps that goroutines wait for, those with most waiters first.
 func (s *pageSection) drawLocks(p *page) {
-	held := p.view.timeline.Select(timeline.Filter{Kinds: []string{string(event.KindLockHeld), string(event.KindLockCycle)}})
+	kinds := []string{string(event.KindLockHeld), string(event.KindLockCycle)}
+	held := p.view.timeline.Select(timeline.Filter{Kinds: kinds})
 	slices.SortStableFunc(held, func(a, b *event.Event) int {
 		return cmp.Compare(numberOf(b, event.FieldWaiters), numberOf(a, event.FieldWaiters))
 	})
@@ -248,7 +260,8 @@ func (s *pageSection) drawLocks(p *page) {
 			continue
 		}
 		l.Waiters = numberText(numberOf(e, event.FieldWaiters)) + " waiting"
-		l.Lock = strings.TrimSpace(e.FieldText(event.FieldLockType) + " of " + cmp.Or(e.FieldText(event.FieldOwner), "?") + " " + e.IDs.Lock)
+		owner := cmp.Or(e.FieldText(event.FieldOwner), "?")
+		l.Lock = strings.TrimSpace(e.FieldText(event.FieldLockType) + " of " + owner + " " + e.IDs.Lock)
 		l.Holder = fmt.Sprintf("goroutine %d", e.IDs.Goroutine)
 		l.Through = e.FieldText(event.FieldThrough)
 		l.Ends = cmp.Or(e.FieldText(event.FieldWaiting), "what it waits for is not shown")
@@ -256,15 +269,37 @@ func (s *pageSection) drawLocks(p *page) {
 	}
 }
 
+// awaited is what a goroutine waits for.
+type awaited struct {
+	program, lock, owner string
+	kind                 event.Kind
+	doing, rpc, through  string // of a goroutine that waits for something outside its process
+	state                string // where nothing else tells
+}
+
+func newAwaited(e *event.Event) awaited {
+	a := awaited{program: e.Component, kind: e.Kind, lock: e.IDs.Lock, owner: e.FieldText(event.FieldOwner)}
+	if e.Kind == event.KindLockWait {
+		return a
+	}
+	a.doing, a.rpc, a.through = e.FieldText(event.FieldDoing), e.FieldText(event.FieldRPC), e.FieldText(event.FieldThrough)
+	if a.doing == "" {
+		a.state = e.FieldText(event.FieldState)
+	}
+	return a
+}
+
 // drawGroups counts the goroutines of the dumps by what they wait for.
 func (s *pageSection) drawGroups(p *page) {
+	kinds := []string{string(event.KindGoroutine), string(event.KindLockWait), string(event.KindLockHeld)}
 	var all []groupBlock
-	for _, e := range p.view.timeline.Select(timeline.Filter{Kinds: []string{string(event.KindGoroutine), string(event.KindLockWait), string(event.KindLockHeld)}}) {
-		doing := cmp.Or(e.Text, string(e.Kind))
-		n := slices.IndexFunc(all, func(g groupBlock) bool { return g.Program == e.Component && g.Doing == doing })
-		if n < 0 {
+	known := map[awaited]int{}
+	for _, e := range p.view.timeline.Select(timeline.Filter{Kinds: kinds}) {
+		n, ok := known[newAwaited(e)]
+		if !ok {
 			n = len(all)
-			all = append(all, groupBlock{Program: e.Component, Doing: doing})
+			known[newAwaited(e)] = n
+			all = append(all, groupBlock{Program: e.Component, Doing: cmp.Or(e.Text, string(e.Kind))})
 		}
 		all[n].Count++
 		all[n].Longest = max(all[n].Longest, e.Duration())
@@ -280,7 +315,7 @@ func (s *pageSection) drawGroups(p *page) {
 func (s *pageSection) drawEvents(p *page) {
 	s.ID, s.Count = "events", len(p.table)
 	for i, e := range p.table {
-		s.Events = append(s.Events, newEventLine(i+1, e))
+		s.Events = append(s.Events, eventLine{e, i + 1})
 	}
 }
 
@@ -296,22 +331,16 @@ func numberOf(e *event.Event, field event.Key) float64 {
 	return n
 }
 
+// stepLine is a step of a chain.
 type stepLine struct {
-	ID     string
+	*rules.Step
+	Anchor string
 	Number int
-	Role   string
 	At     string
 	Lasted string
-	Edge   string
-	Text   string
-	Basis  string
+	Edge   string // how it is tied to the one before; empty for the first
 	Quotes []quoteBlock
 	Left   int // quotes that are not shown
-}
-
-type fileLine struct {
-	incident.File
-	Window string
 }
 
 // maxStepQuotes bounds the lines that prove a step; those beyond are in the JSON report.
@@ -321,8 +350,10 @@ func newPage(inc *incident.Incident, o Options, d detail) *page {
 	v := newView(inc, o)
 	v.page = true
 	p := &page{
-		Version: o.Version, Policy: policy(pageStyle, pageScript), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
-		Opening: inc.Result.Opening, Headline: inc.Result.Headline, Node: v.nodeText(), Window: show.Window(inc.Window), Class: "none",
+		Version: o.Version, Policy: securityPolicy(pageStyle, pageScript),
+		Style: template.CSS(pageStyle), Script: template.JS(pageScript),
+		Opening: inc.Result.Opening, Headline: inc.Result.Headline,
+		Node: v.nodeText(), Window: show.Window(inc.Window), Class: "none",
 		view: v, detail: d,
 	}
 	p.Title = show.Escape(p.Opening.State.String()+": "+p.Node, show.MaxQuote)
@@ -331,7 +362,7 @@ func newPage(inc *incident.Incident, o Options, d detail) *page {
 	}
 	p.Picture, p.table = newPicture(inc, d.shapes)
 	for i := range sections {
-		if s := p.pageSection(&sections[i]); s.Count > 0 || len(s.Blocks) > 0 {
+		if s := p.pageSection(&sections[i]); s.Count > 0 || len(s.Text.Blocks) > 0 {
 			p.Sections = append(p.Sections, s)
 		}
 	}
@@ -341,7 +372,7 @@ func newPage(inc *incident.Incident, o Options, d detail) *page {
 // pageSection is a section with what the page shows of it; without entries it is left out.
 func (p *page) pageSection(of *section) pageSection {
 	s := pageSection{Title: of.title, Closed: of.closed}
-	if of.remark != "" && of.counts == nil {
+	if of.counts == nil {
 		s.Remark = of.remark
 	}
 	switch {
@@ -362,71 +393,70 @@ func (p *page) pageSection(of *section) pageSection {
 		case of.key == "files":
 			s.Count = len(p.view.Files)
 		}
-		s.Blocks, s.Left = p.pageBlocks(all)
+		s.Text = p.newBlockList(all)
 	}
 	return s
 }
 
-// policy lets the page's own style and script in, by their hashes, and nothing else.
-func policy(style, script string) string {
+// securityPolicy lets the page's own style and script in, by their hashes, and nothing else.
+func securityPolicy(style, script string) string {
 	hash := func(s string) string {
 		sum := sha256.Sum256([]byte(s))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return "default-src 'none'; style-src " + hash(style) + "; script-src " + hash(script) + "; base-uri 'none'; form-action 'none'"
+	return "default-src 'none'; style-src " + hash(style) + "; script-src " + hash(script) +
+		"; base-uri 'none'; form-action 'none'"
 }
 
-func newEventLine(n int, e *event.Event) eventLine {
-	l := eventLine{
-		Number: n, At: cmp.Or(show.Clock(e.Start.T), "undated"), Lasted: show.Duration(e.Duration(), e.Open || e.Begun), Who: e.Component,
-		Text: cmp.Or(e.Text, string(e.Kind)),
-	}
-	if e.Basis != "" {
-		l.At = "~" + l.At
-	}
-	if len(e.Evidence) > 0 {
-		l.Quote = e.Evidence[0]
-	}
-	return l
-}
+// stepAnchor is where a link to a step leads.
+func stepAnchor(finding, step int) string { return fmt.Sprintf("f%d-%d", finding+1, step+1) }
 
-// stepID is the anchor of a step in the page.
-func stepID(finding, step int) string { return fmt.Sprintf("f%d-%d", finding+1, step+1) }
-
+// findingBlock shows the finding of that index.
 func (p *page) findingBlock(n int) findingBlock {
 	f := &p.view.Result.Findings[n]
-	b := findingBlock{Finding: f, Number: n + 1, Class: f.Verdict.String()}
+	b := findingBlock{Finding: f, Number: n + 1}
 	steps, left := shorten(f.Chain, p.detail.most)
 	b.StepsLeft = left
 	date := ""
 	for i := range steps {
 		s := &steps[i]
 		l := stepLine{
-			ID: stepID(n, i), Number: i + 1, Role: s.Role, At: cmp.Or(show.Clock(s.Start), "undated"), Lasted: show.Duration(s.Duration, s.AtLeast),
-			Edge: edgeText(s), Text: s.Text, Basis: s.Basis,
+			Step: s, Anchor: stepAnchor(n, i), Number: i + 1, At: cmp.Or(show.Clock(s.Start), "undated"),
+			Lasted: show.Duration(s.Duration, s.AtLeast), Edge: edgeText(s),
 		}
 		l.Quotes, l.Left = p.quoteBlocks(s.Evidence)
 		if d := show.Day(s.Start); d != "" && d != date {
 			date, l.At = d, d+" "+l.At
 		}
-		if i == 0 {
-			l.Edge = ""
-		}
 		if s.Basis != "" {
 			l.At = "~" + l.At
+		}
+		if i == 0 {
+			l.Edge = ""
 		}
 		b.Steps = append(b.Steps, l)
 	}
 	for _, part := range findingParts(f) {
-		shown := pagePart{Label: upperFirst(part.label)}
-		shown.Blocks, shown.Left = p.pageBlocks(part.blocks)
-		b.Parts = append(b.Parts, shown)
+		b.Parts = append(b.Parts, pagePart{upperFirst(part.label), p.newBlockList(part.blocks)})
 	}
 	return b
 }
 
 // Span is the picture's stretch of time in milliseconds, for the zoom.
-func (p *picture) Span() int64 { return p.End.Sub(p.Start).Milliseconds() }
+func (p *picture) Span() int64 { return p.span().Milliseconds() }
+
+// X is where a time stands in the picture.
+func (p *picture) X(since time.Duration) string { return percentText(p.percentOf(since)) }
+
+// Width is how wide a shape is; empty for a moment.
+func (p *picture) Width(s shape) string {
+	if p.width(s) == 0 {
+		return ""
+	}
+	return percentText(p.width(s))
+}
+
+func percentText(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) + "%" }
 
 // Caption says what the picture shows.
 func (p *picture) Caption() string {

@@ -76,3 +76,26 @@ func TestPageIsBounded(t *testing.T) {
 		})
 	}
 }
+
+// Goroutines are counted by what they wait for, in typed fields: two sentences about one lock are
+// one group, and one sentence about two locks is two.
+func TestGoroutinesGroupByFields(t *testing.T) {
+	inc := proven()
+	wait := func(kind event.Kind, lock, text string, fields ...event.Field) {
+		inc.Timeline.Events = append(inc.Timeline.Events, event.Event{
+			Kind: kind, Component: "containerd", Text: text, IDs: event.IDs{Lock: lock}, Fields: fields,
+			Evidence: []event.Quote{quote("containerd.43.stacks.log", 2109, "goroutine 492 [select, 1 minutes]:")},
+		})
+	}
+	wait(event.KindLockWait, "0xc000130f80", "waits for the lock, to read")
+	wait(event.KindLockWait, "0xc000130f80", "waits for the lock, to write")
+	wait(event.KindLockWait, "0xc000999000", "waits for the lock, to read")
+	wait(event.KindGoroutine, "", "waiting for the shim", event.Field{Key: event.FieldDoing, Value: event.String("shim")})
+	var out bytes.Buffer
+	require.NoError(t, report.HTML(&out, inc, report.Options{}))
+	page := out.String()
+	require.Contains(t, page, "Goroutines that wait (3)")
+	require.Contains(t, page, `<tr><td class="n">2</td><td>containerd</td><td>waits for the lock, to read</td>`)
+	require.Contains(t, page, `<tr><td class="n">1</td><td>containerd</td><td>waits for the lock, to read</td>`)
+	require.NotContains(t, page, "to write")
+}

@@ -10,17 +10,17 @@ import (
 	"github.com/plegdiag/plegdiag/internal/story"
 )
 
-// Jira writes the report in Jira's wiki markup: the story as prose, what quotes the bundle in noformat blocks, where
-// nothing is markup. Fields of classic Jira projects show no Markdown.
+// Jira writes the report in Jira's wiki markup: the story as prose, what quotes the bundle in
+// noformat blocks, where nothing is markup. Fields of classic Jira projects show no Markdown.
 func Jira(w io.Writer, inc *incident.Incident, o Options) error {
 	return (&dialect{
 		heading:  func(level int, title string) string { return fmt.Sprintf("h%d. %s", level, title) },
 		label:    func(text string) string { return "*" + text + "*" },
 		prose:    jiraText,
 		headline: func(_, headline string) string { return jiraText(headline) },
-		block:    func(text string) string { return "{noformat}\n" + noformat(text) + "\n{noformat}" },
+		block:    noformatBlock,
 		finding:  findingJira,
-		paste:    comment,
+		paste:    jiraPaste,
 	}).render(w, inc, o)
 }
 
@@ -30,12 +30,13 @@ func findingJira(m *markup, n int, f *story.Finding, told shown) {
 	m.writeFence(func(t text) { t.writeFinding(n, f, told) })
 }
 
-// comment is what Jira takes as a description or a comment where nobody moved its limit: 32 767 characters
-// (jira.text.field.character.limit).
-func comment(inputs []string) *paste {
+// jiraPaste is what Jira takes as a description or a comment where nobody moved its limit: 32 767
+// characters (jira.text.field.character.limit).
+func jiraPaste(inputs []string) *paste {
 	return &paste{
 		limit: 32_767, section: "h2. ", open: openNoformat,
-		note: "*Cut here* to what Jira takes. The whole report, to be attached:\n\n{noformat}\n" + noformat(commandLine("analyze -o html", inputs)) + "\n{noformat}",
+		note: "*Cut here*: Jira takes no more. Attach the whole report, which this command writes:\n\n" +
+			noformatBlock(commandLine("analyze -o html", inputs)),
 	}
 }
 
@@ -47,14 +48,18 @@ func openNoformat(s string) string {
 	return "{noformat}"
 }
 
-// noformat is text for the inside of a block: what would end it there is broken up.
-func noformat(text string) string { return strings.ReplaceAll(text, "{noformat", "{ noformat") }
+// noformatBlock is text as a block in which nothing is markup: what would end it inside is broken
+// up.
+func noformatBlock(text string) string {
+	return "{noformat}\n" + strings.ReplaceAll(text, "{noformat", "{ noformat") + "\n{noformat}"
+}
 
-// jiraMarkup are the characters that the wiki renderer acts on; a backslash before each takes that away.
+// jiraMarkup are the characters that the wiki renderer acts on; a backslash before each takes that
+// away.
 const jiraMarkup = `\{}[]*_+^~?!|#@&<>`
 
-// jiraText is prose as it is read, whatever a log put into it. A hyphen is markup at the start of a word only, a
-// colon in an address or a smiley.
+// jiraText is prose as it is read, whatever a log put into it. A hyphen is markup at the start of a
+// word only, a colon in an address or a smiley.
 func jiraText(prose string) string {
 	var b strings.Builder
 	words := strings.Join(strings.Fields(show.Escape(prose, show.MaxProse)), " ")

@@ -21,10 +21,11 @@ const Schema = "plegdiag.report/v1"
 // the empty string; a duration is a number of seconds; the text of an evidence
 // is the line as it stands in the bundle.
 func JSON(w io.Writer, inc *incident.Incident, o Options) error {
-	doc := document{{"schema", Schema}, {"tool", show.Tool{Version: o.Version}}, {"incident", newSummary(inc)}}
+	v := newView(inc, o)
+	doc := document{{"schema", Schema}, {"tool", show.Tool{Version: o.Version}}, {"incident", newSummary(v)}}
 	for i := range sections {
 		if s := &sections[i]; s.key != "" {
-			doc = append(doc, member{s.key, s.rows(inc)})
+			doc = append(doc, member{s.key, s.rows(v)})
 		}
 	}
 	return show.EncodeJSON(w, doc)
@@ -215,53 +216,46 @@ type fileRow struct {
 	Note      string         `json:"note,omitempty"`
 }
 
-func newSummary(inc *incident.Incident) summary {
-	v := newView(inc, Options{})
+func newSummary(v *view) summary {
 	suspects := map[int][]suspect{}
-	for i := range inc.Result.Suspects {
-		s := &inc.Result.Suspects[i]
-		suspects[s.Stall] = append(suspects[s.Stall], suspect{s.What, s.ID, s.Why, show.Rows(s.Evidence, show.NewEvidence)})
+	for i := range v.Result.Suspects {
+		s := &v.Result.Suspects[i]
+		suspects[s.Stall] = append(suspects[s.Stall], suspect{s.What, s.ID, s.Why, show.EvidenceRows(s.Evidence)})
 	}
 	stalls := show.Rows(v.timeline.Stalls, newStall)
 	for i := range stalls {
 		stalls[i].Suspects = append(stalls[i].Suspects, suspects[i]...)
 	}
 	return summary{
-		Headline: inc.Result.HeadlineWithCommand(),
-		Node:     inc.Node,
-		LeftOut:  inc.LeftOut,
-		Window:   span{show.Stamp(inc.Window.Start), show.Stamp(inc.Window.End)},
+		Headline: v.Result.FullHeadline(),
+		Node:     v.Node,
+		LeftOut:  v.LeftOut,
+		Window:   span{show.Stamp(v.Window.Start), show.Stamp(v.Window.End)},
 		Stalls:   stalls,
-		Next:     newMissing(&inc.Result.Next),
+		Next:     newMissing(&v.Result.Next),
 	}
 }
 
-func findingRows(inc *incident.Incident) any  { return show.Rows(inc.Result.Findings, newFinding) }
-func exposureRows(inc *incident.Incident) any { return show.Rows(inc.Result.Exposed, newExposure) }
-func forecastRows(inc *incident.Incident) any { return show.Rows(inc.Result.Forecasts, newForecast) }
-func ruledOutRows(inc *incident.Incident) any { return show.Rows(inc.Result.RuledOut, newDismissed) }
-func fileRows(inc *incident.Incident) any     { return show.Rows(inc.Files, newFile) }
-func clockRows(inc *incident.Incident) any {
-	return show.Rows(newView(inc, Options{}).timeline.Clocks, newClock)
-}
-func gapRows(inc *incident.Incident) any {
-	return show.Rows(newView(inc, Options{}).timeline.Gaps(), newGap)
-}
+func findingRows(v *view) any  { return show.Rows(v.Result.Findings, newFinding) }
+func exposureRows(v *view) any { return show.Rows(v.Result.Exposed, newExposure) }
+func forecastRows(v *view) any { return show.Rows(v.Result.Forecasts, newForecast) }
+func ruledOutRows(v *view) any { return show.Rows(v.Result.RuledOut, newDismissed) }
+func fileRows(v *view) any     { return show.Rows(v.Files, newFile) }
+func clockRows(v *view) any    { return show.Rows(v.timeline.Clocks, newClock) }
+func gapRows(v *view) any      { return show.Rows(v.timeline.Gaps(), newGap) }
 
-func harmlessRows(inc *incident.Incident) any {
-	return show.Rows(inc.Result.Harmless, func(h *story.Harmless) harmless {
-		return harmless{h.Name, h.Why, h.Count, show.Rows(h.Evidence, show.NewEvidence)}
+func harmlessRows(v *view) any {
+	return show.Rows(v.Result.Harmless, func(h *story.Harmless) harmless {
+		return harmless{h.Name, h.Why, h.Count, show.EvidenceRows(h.Evidence)}
 	})
 }
 
-func notEvaluableRows(inc *incident.Incident) any {
-	return show.Rows(inc.Result.NotEvaluable, newNotEvaluable)
-}
+func notEvaluableRows(v *view) any { return show.Rows(v.Result.NotEvaluable, newNotEvaluable) }
 
-func factRows(inc *incident.Incident) any {
+func factRows(v *view) any {
 	rows := map[string]fact{}
-	for name, f := range newView(inc, Options{}).timeline.Facts {
-		rows[name] = fact{f.Value, show.Rows(f.Evidence, show.NewEvidence)}
+	for name, f := range v.timeline.Facts {
+		rows[name] = fact{f.Value, show.EvidenceRows(f.Evidence)}
 	}
 	return rows
 }
@@ -276,32 +270,34 @@ func newStall(s *timeline.Stall) stall {
 		Restarted:        show.Stamp(s.Restarted),
 		Suspects:         []suspect{},
 		NotReady:         show.Stamp(s.NotReady),
-		Evidence:         show.Rows(s.Evidence, show.NewEvidence),
-		NotReadyEvidence: show.Rows(s.NotReadyEvidence, show.NewEvidence),
+		Evidence:         show.EvidenceRows(s.Evidence),
+		NotReadyEvidence: show.EvidenceRows(s.NotReadyEvidence),
 	}
 }
 
 func newFinding(f *story.Finding) finding {
 	return finding{
-		Rule:           f.Rule,
-		Title:          f.Title,
-		Verdict:        f.Verdict.String(),
-		Role:           string(f.Role),
-		Score:          f.Score,
-		Formula:        f.Formula,
-		Summary:        f.Summary,
-		Container:      f.Container,
-		Start:          show.Stamp(f.Start),
-		End:            show.Stamp(f.End),
-		Chain:          show.Rows(f.Chain, newStep),
-		Contradictions: show.Rows(f.Contradictions, func(a *rules.Against) dismissal { return dismissal{a.Why, show.Rows(a.Evidence, show.NewEvidence)} }),
-		Missing:        show.Rows(f.Missing, newMissing),
+		Rule:      f.Rule,
+		Title:     f.Title,
+		Verdict:   f.Verdict.String(),
+		Role:      string(f.Role),
+		Score:     f.Score,
+		Formula:   f.Formula,
+		Summary:   f.Summary,
+		Container: f.Container,
+		Start:     show.Stamp(f.Start),
+		End:       show.Stamp(f.End),
+		Chain:     show.Rows(f.Chain, newStep),
+		Contradictions: show.Rows(f.Contradictions, func(a *rules.Against) dismissal {
+			return dismissal{a.Why, show.EvidenceRows(a.Evidence)}
+		}),
+		Missing: show.Rows(f.Missing, newMissing),
 		Rivals: show.Rows(f.Rivals, func(r *story.Rival) rival {
 			return rival{r.Rule, r.Container, show.Rows(r.Decide, newMissing)}
 		}),
-		Remediation: remediation{show.List(f.Remediation.Now), show.List(f.Remediation.Durable)},
-		References:  show.List(f.References),
-		Notes:       show.List(f.Notes),
+		Remediation: remediation{show.NonNil(f.Remediation.Now), show.NonNil(f.Remediation.Durable)},
+		References:  show.NonNil(f.References),
+		Notes:       show.NonNil(f.Notes),
 	}
 }
 
@@ -310,11 +306,14 @@ func newMissing(m *rules.Missing) missing {
 }
 
 func newExposure(e *rules.Exposure) exposure {
-	return exposure{e.Rule, e.Text, show.List(e.Because), show.Rows(e.Evidence, show.NewEvidence)}
+	return exposure{e.Rule, e.Text, show.NonNil(e.Because), show.EvidenceRows(e.Evidence)}
 }
 
 func newForecast(f *rules.Forecast) forecast {
-	return forecast{f.Rule, f.Text, show.Stamp(f.At), show.Stamp(f.Earliest), show.Stamp(f.Latest), f.Readings, f.Value, f.Limit, f.Rate, f.Span.Seconds(), show.Rows(f.Evidence, show.NewEvidence)}
+	return forecast{
+		f.Rule, f.Text, show.Stamp(f.At), show.Stamp(f.Earliest), show.Stamp(f.Latest), f.Readings,
+		f.Value, f.Limit, f.Rate, f.Span.Seconds(), show.EvidenceRows(f.Evidence),
+	}
 }
 
 func newStep(s *rules.Step) step {
@@ -329,12 +328,12 @@ func newStep(s *rules.Step) step {
 		AtLeast:  s.AtLeast,
 		Basis:    s.Basis,
 		Text:     s.Text,
-		Evidence: show.Rows(s.Evidence, show.NewEvidence),
+		Evidence: show.EvidenceRows(s.Evidence),
 	}
 }
 
 func newDismissed(r *rules.Dismissed) dismissed {
-	return dismissed{r.Rule, dismissal{r.Why, show.Rows(r.Evidence, show.NewEvidence)}}
+	return dismissed{r.Rule, dismissal{r.Why, show.EvidenceRows(r.Evidence)}}
 }
 
 func newNotEvaluable(u *rules.Unanswered) notEvaluable {
@@ -382,5 +381,8 @@ type gapRow struct {
 }
 
 func newGap(g *timeline.SharedGap) gapRow {
-	return gapRow{span{show.Stamp(g.Start), show.Stamp(g.End)}, show.List(g.Sources), show.List(g.Files), g.Reason, show.Rows(g.Evidence, show.NewEvidence)}
+	return gapRow{
+		span{show.Stamp(g.Start), show.Stamp(g.End)},
+		show.NonNil(g.Sources), show.NonNil(g.Files), g.Reason, show.EvidenceRows(g.Evidence),
+	}
 }

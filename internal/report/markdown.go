@@ -24,15 +24,16 @@ func Markdown(w io.Writer, inc *incident.Incident, o Options) error {
 		},
 		block:   codeFence,
 		finding: findingMarkdown,
-		paste:   issue,
+		paste:   issuePaste,
 	}).render(w, inc, o)
 }
 
-// issue is what GitHub takes as the body of an issue or a comment: 65 536 characters.
-func issue(inputs []string) *paste {
+// issuePaste is what GitHub takes as the body of an issue or a comment: 65 536 characters.
+func issuePaste(inputs []string) *paste {
 	return &paste{
 		limit: 65_536, section: "## ", open: openFence,
-		note: "**Cut here** to what an issue takes. The whole report, to be attached: " + code(commandLine("analyze -o html", inputs)),
+		note: "**Cut here**: an issue takes no more. Attach the whole report, which this command writes: " +
+			codeSpan(commandLine("analyze -o html", inputs)),
 	}
 }
 
@@ -54,7 +55,7 @@ func openFence(s string) string {
 // findingMarkdown writes a finding: what is prose as lists, the rest in code fences.
 func findingMarkdown(m *markup, n int, f *story.Finding, told shown) {
 	m.writePara(fmt.Sprintf("## %d. %s %s: %s", n, upperFirst(f.Verdict.String()), f.Role, inline(f.Rule)))
-	m.writePara(strings.TrimSpace("**" + inline(f.Title) + "** (score " + fmt.Sprintf("%.2f)", f.Score)))
+	m.writePara(fmt.Sprintf("**%s** (score %.2f)", inline(f.Title), f.Score))
 	m.writePara(inline(f.Summary))
 	if f.Container != "" {
 		m.writePara("Container " + inline(f.Container))
@@ -62,7 +63,7 @@ func findingMarkdown(m *markup, n int, f *story.Finding, told shown) {
 	if m.view.Verbose && f.Formula != "" {
 		m.writePara("Score: " + inline(f.Formula))
 	}
-	steps, repeated := told.fresh(f.Chain)
+	steps, repeated := told.takeNew(f.Chain)
 	m.writeFence(func(t text) { t.writeChain(steps, repeated) })
 	for _, p := range findingParts(f) {
 		m.writePara("**" + upperFirst(p.label) + ":**")
@@ -123,15 +124,15 @@ func inline(prose string) string {
 	for i, word := range words {
 		word = show.Escape(word, show.MaxProse)
 		if special.MatchString(word) && word != "|" { // a table takes two lines
-			word = code(word)
+			word = codeSpan(word)
 		}
 		words[i] = word
 	}
 	return strings.Join(words, " ")
 }
 
-// code is text as a code span, whatever backticks it holds.
-func code(s string) string {
+// codeSpan is text as a code span, whatever backticks it holds.
+func codeSpan(s string) string {
 	s = show.Escape(s, show.MaxProse)
 	mark := strings.Repeat("`", longestRun(s)+1)
 	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {

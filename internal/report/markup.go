@@ -11,8 +11,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/story"
 )
 
-// dialect is a language that a report is pasted in. What quotes the bundle stands in blocks in which
-// nothing is markup, as plain text of 100 columns.
+// dialect is a language that a report is pasted in. What quotes the bundle stands in blocks in
+// which nothing is markup, as plain text of 100 columns.
 type dialect struct {
 	heading  func(level int, title string) string // title is markup already
 	label    func(text string) string
@@ -48,7 +48,7 @@ func (d *dialect) render(w io.Writer, inc *incident.Incident, o Options) error {
 			}
 		}
 	}
-	_, err := io.WriteString(w, d.paste(o.Inputs).fit(m.w.String()))
+	_, err := io.WriteString(w, d.paste(o.Inputs).cutToLimit(m.w.String()))
 	return err
 }
 
@@ -88,14 +88,16 @@ func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 type paste struct {
 	limit   int    // characters
 	section string // how a line begins that a section begins with
-	// open is the mark that ends the block which a text leaves open; empty when it leaves none open.
+	// open is the mark that ends the block which a text leaves open; empty when it leaves none
+	// open.
 	open func(text string) string
 	note string // says that it was cut, and how to get the whole
 }
 
-// fit is the report, cut to what the place takes: sections go from the end, for the verdict and the chain stand first; a
-// section that has no room as a whole is cut after a line, and its block closed.
-func (p *paste) fit(all string) string {
+// cutToLimit is the report, cut to what the place takes: sections go from the end, for the verdict
+// and the chain stand first; a section that has no room as a whole is cut after a line, and its
+// block closed.
+func (p *paste) cutToLimit(all string) string {
 	if len(all) <= p.limit {
 		return all
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"maps"
@@ -41,9 +42,10 @@ const (
 	phaseFlowEnds = "f"
 )
 
-// Perfetto writes the events for ui.perfetto.dev: a track per component, intervals as asynchronous slices (waits for a lock
-// overlap, and slices of one thread must nest), instants, and the chain of the root cause as slices of their own with arrows from
-// each step to the next. Undated events have no place there and are left out.
+// Perfetto writes the events for ui.perfetto.dev: a track per component, intervals as asynchronous
+// slices (waits for a lock overlap, and slices of one thread must nest), instants, and the chain of
+// the root cause as slices of their own with arrows from each step to the next. Undated events have
+// no place there and are left out.
 func Perfetto(w io.Writer, s *Selection, _ Options) error {
 	p := &perfetto{tracks: map[string]int{}}
 	p.drawChain(s.Incident.Result.Findings)
@@ -56,7 +58,7 @@ func Perfetto(w io.Writer, s *Selection, _ Options) error {
 		Unit   string       `json:"displayTimeUnit"`
 		Events []traceEvent `json:"traceEvents"`
 	}{"ms", append(p.trackNames(), p.events...)}
-	return eachLine(w, func(enc *json.Encoder) error { return enc.Encode(doc) })
+	return writeJSONLines(w, func(enc *json.Encoder) error { return enc.Encode(doc) })
 }
 
 type perfetto struct {
@@ -66,8 +68,9 @@ type perfetto struct {
 	ids    int
 }
 
-// trackOf is the process that stands for a component. Numbers begin at 1: 0 is the idle process to the UI.
-func (p *perfetto) trackOf(component string) int {
+// trackNumber is the process that stands for a component. Numbers begin at 1: 0 is the idle process
+// to the UI.
+func (p *perfetto) trackNumber(component string) int {
 	n, ok := p.tracks[component]
 	if !ok {
 		p.order = append(p.order, component)
@@ -80,7 +83,8 @@ func (p *perfetto) trackOf(component string) int {
 // chainTrack is where the steps of the root cause stand.
 const chainTrack = "root cause"
 
-// drawChain draws the root findings step by step, each on a line of its own, so that slices never overlap.
+// drawChain draws the root findings step by step, each on a line of its own, so that slices never
+// overlap.
 func (p *perfetto) drawChain(fs []story.Finding) {
 	line := 0
 	for i := range fs {
@@ -96,8 +100,11 @@ func (p *perfetto) drawChain(fs []story.Finding) {
 			line++
 			length := max(step.Duration.Microseconds(), 1)
 			slice := traceEvent{
-				Name: show.Escape(step.Text, show.MaxQuote), Category: step.Role, Phase: phaseSlice, Time: step.Start.UnixMicro(), Length: &length,
-				Process: p.trackOf(chainTrack), Thread: line, Args: map[string]any{"rule": step.Rule, "step": step.ID, "edge": edgeText(step), "evidence": quoteLines(step.Evidence)},
+				Name: show.Escape(step.Text, show.MaxQuote), Category: step.Role, Phase: phaseSlice,
+				Time: step.Start.UnixMicro(), Length: &length, Process: p.trackNumber(chainTrack), Thread: line,
+				Args: map[string]any{
+					"rule": step.Rule, "step": step.ID, "edge": edgeText(step), "evidence": quoteLines(step.Evidence),
+				},
 			}
 			p.events = append(p.events, slice)
 			if before != nil {
@@ -108,26 +115,27 @@ func (p *perfetto) drawChain(fs []story.Finding) {
 	}
 }
 
-// drawArrow draws a flow from one slice to the next. Each end has to lie inside its slice, and time runs
-// forward on it: a step that was over before the one it is told after gets none.
+// drawArrow draws a flow from one slice to the next. Each end has to lie inside its slice, and time
+// runs forward on it: a step that was over before the one it is told after gets none.
 func (p *perfetto) drawArrow(from, to traceEvent) {
 	if from.Time > to.Time+*to.Length {
 		return
 	}
 	p.ids++
-	id := strconv.Itoa(p.ids)
-	p.events = append(p.events,
-		traceEvent{Name: "then", Category: "chain", Phase: phaseFlow, ID: id, Time: from.Time, Process: from.Process, Thread: from.Thread},
-		traceEvent{Name: "then", Category: "chain", Phase: phaseFlowEnds, Binding: "e", ID: id, Time: max(to.Time, from.Time), Process: to.Process, Thread: to.Thread})
+	start := traceEvent{
+		Name: "then", Category: "chain", Phase: phaseFlow, ID: strconv.Itoa(p.ids),
+		Time: from.Time, Process: from.Process, Thread: from.Thread,
+	}
+	end := start
+	end.Phase, end.Binding, end.Time, end.Thread = phaseFlowEnds, "e", max(to.Time, from.Time), to.Thread
+	p.events = append(p.events, start, end)
 }
 
 func (p *perfetto) addEvent(e *event.Event) {
 	t := traceEvent{
-		Name: show.Escape(e.Text, show.MaxQuote), Category: string(e.Kind), Phase: phaseInstant, Scope: "p", Time: e.Start.T.UnixMicro(),
-		Process: p.trackOf(e.Component), Thread: e.IDs.TID, Args: map[string]any{"kind": string(e.Kind), "evidence": quoteLines(e.Evidence)},
-	}
-	if t.Name == "" {
-		t.Name = string(e.Kind)
+		Name: cmp.Or(show.Escape(e.Text, show.MaxQuote), string(e.Kind)), Category: string(e.Kind),
+		Phase: phaseInstant, Scope: "p", Time: e.Start.T.UnixMicro(), Process: p.trackNumber(e.Component), Thread: e.IDs.TID,
+		Args: map[string]any{"kind": string(e.Kind), "evidence": quoteLines(e.Evidence)},
 	}
 	maps.Copy(t.Args, newEventRow(e).IDs)
 	if e.Basis != "" {
@@ -168,13 +176,11 @@ func (p *perfetto) trackNames() []traceEvent {
 		case place == 0:
 			place = len(lanes) + pid
 		}
-		name := show.Escape(component, show.MaxCell)
-		if name == "" {
-			name = "unknown"
+		describe := func(what, key string, value any) {
+			all = append(all, traceEvent{Name: what, Phase: phaseName, Process: pid, Args: map[string]any{key: value}})
 		}
-		all = append(all,
-			traceEvent{Name: "process_name", Phase: phaseName, Process: pid, Args: map[string]any{"name": name}},
-			traceEvent{Name: "process_sort_index", Phase: phaseName, Process: pid, Args: map[string]any{"sort_index": place}})
+		describe("process_name", "name", cmp.Or(show.Escape(component, show.MaxCell), "unknown"))
+		describe("process_sort_index", "sort_index", place)
 	}
 	return all
 }

@@ -14,9 +14,10 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// picture is an incident drawn: lanes of components above one another, one time axis, the chain of the root cause through
-// them. Places in time are percent of the width, so that the drawing fits every window while letters keep their size;
-// places across it are pixels.
+// picture is an incident drawn: lanes of components above one another, one time axis, the chain of
+// the root cause through them. Times count from the picture's start; the page draws them in percent
+// of its width, so that the drawing fits every window while letters keep their size. Places across
+// it are pixels.
 type picture struct {
 	Start, End time.Time
 	Height     int
@@ -37,20 +38,18 @@ type drawnLane struct {
 	Gaps   []shape // nothing was recorded there
 }
 
-// shape is an interval, or a moment when its width is 0.
+// shape is an interval, or a moment.
 type shape struct {
-	X, W   float64 // percent
-	Y, H   int
-	Class  string
-	Title  string
-	Number int   // of the event in the table; 0 for none
-	From   int64 // milliseconds since the picture's start, for the zoom
-	To     int64
+	From, To time.Duration
+	Y, H     int
+	Class    string
+	Title    string
+	Number   int // of the event in the table; 0 for none
 }
 
+// mark is a moment on the axis.
 type mark struct {
-	X    float64
-	At   int64 // milliseconds since the picture's start
+	At   time.Duration
 	Text string
 	// Anchor is where its text stands: "middle", or "start" or "end" beside an end of the axis.
 	Anchor string
@@ -58,8 +57,7 @@ type mark struct {
 }
 
 type knot struct {
-	X      float64
-	At     int64
+	At     time.Duration
 	Y      int
 	Number int
 	Text   string
@@ -67,8 +65,7 @@ type knot struct {
 }
 
 type tie struct {
-	X1, X2   float64
-	From, To int64
+	From, To time.Duration
 	Y1, Y2   int
 	Inferred bool
 }
@@ -97,7 +94,7 @@ var laneRules = []laneRule{
 	{"other", nil, nil, nil},
 }
 
-func (l *laneRule) takes(e *event.Event) bool {
+func (l *laneRule) takesEvent(e *event.Event) bool {
 	group, _, _ := strings.Cut(string(e.Kind), ".")
 	switch {
 	case len(l.kinds) == 0 && len(l.actors) == 0:
@@ -108,8 +105,8 @@ func (l *laneRule) takes(e *event.Event) bool {
 	return slices.Contains(l.actors, e.Component)
 }
 
-// covers says whether a source would have shown what belongs into the lane.
-func (l *laneRule) covers(source string) bool {
+// coversSource says whether a source would have shown what belongs into the lane.
+func (l *laneRule) coversSource(source string) bool {
 	return slices.ContainsFunc(l.sources, func(s string) bool { return strings.HasPrefix(source, s) })
 }
 
@@ -125,7 +122,8 @@ const (
 	maxShapes   = 1500 // in one picture: beyond that nothing can be told apart, and the file grows
 )
 
-// newPicture draws an incident, at most so many events of it; nil when nothing is dated. The table is the events in it, by their numbers from 1 on.
+// newPicture draws an incident, at most so many events of it; nil when nothing is dated. The table
+// is the events in it, by their numbers from 1 on.
 func newPicture(inc *incident.Incident, most int) (p *picture, table []*event.Event) {
 	if inc.Timeline == nil || inc.Window.IsZero() {
 		return nil, nil
@@ -139,8 +137,9 @@ func newPicture(inc *incident.Incident, most int) (p *picture, table []*event.Ev
 	table = p.chooseEvents(events, told)
 	y := axisSpace
 	places := map[*event.Event]shape{}
+	byLane := eventsByLane(table)
 	for i := range laneRules {
-		y = p.drawLane(&laneRules[i], y, inc, table, told, places)
+		y = p.drawLane(i, y, inc, byLane[i], told, places)
 	}
 	p.Height = y
 	p.drawAxis()
@@ -173,24 +172,34 @@ func provesRoot(told map[event.Pos]bool, e *event.Event) int {
 	return 0
 }
 
-// drawLane draws what the rule takes, and returns where the next lane begins.
-func (p *picture) drawLane(rule *laneRule, y int, inc *incident.Incident, table []*event.Event, told map[event.Pos]bool, places map[*event.Event]shape) int {
+// eventsByLane gives each event to the first rule that takes it.
+func eventsByLane(table []*event.Event) [][]eventLine {
+	lanes := make([][]eventLine, len(laneRules))
+	for i, e := range table {
+		lane := slices.IndexFunc(laneRules, func(r laneRule) bool { return r.takesEvent(e) })
+		lanes[lane] = append(lanes[lane], eventLine{e, i + 1})
+	}
+	return lanes
+}
+
+// drawLane draws the events of a lane, and returns where the next one begins.
+func (p *picture) drawLane(lane, y int, inc *incident.Incident, events []eventLine,
+	told map[event.Pos]bool, places map[*event.Event]shape,
+) int {
+	rule := &laneRules[lane]
 	l := drawnLane{Name: rule.name, Y: y + laneName - 5, Top: y + laneName}
 	rows := []float64{}
-	if rule.name == laneRules[0].name {
+	if lane == 0 {
 		rows = append(rows, p.drawStalls(&l, inc)...)
 	}
-	for i, e := range table {
-		if first := slices.IndexFunc(laneRules, func(r laneRule) bool { return r.takes(e) }); laneRules[first].name != rule.name {
-			continue
-		}
+	for _, e := range events {
 		s := p.shapeOf(e.Start.T, e.Last().T)
-		s.Number, s.Title = i+1, eventTitle(e)
+		s.Number, s.Title = e.Number, eventTitle(e.Event)
 		s.Class = "bar"
-		if s.W == 0 {
+		if p.width(s) == 0 {
 			s.Class = "tick"
 		}
-		if provesRoot(told, e) == 1 {
+		if provesRoot(told, e.Event) == 1 {
 			s.Class += " root"
 		}
 		if e.Basis != "" {
@@ -199,9 +208,9 @@ func (p *picture) drawLane(rule *laneRule, y int, inc *incident.Incident, table 
 		if e.Open {
 			s.Class += " open"
 		}
-		row := freeRow(&rows, s)
+		row := p.placeInRow(&rows, s)
 		s.Y, s.H = l.Top+row*rowHeight, barHeight
-		places[e] = s
+		places[e.Event] = s
 		l.Shapes = append(l.Shapes, s)
 	}
 	covered := p.hatchGaps(&l, rule, inc.Timeline.Coverage)
@@ -216,12 +225,14 @@ func (p *picture) drawLane(rule *laneRule, y int, inc *incident.Incident, table 
 	return l.Top + l.H + laneGap
 }
 
-// freeRow is the first row in which a shape overlaps nothing; the last one takes what has no place. Rows remember where
-// their last shape ends; a moment takes a little room so that two of them can be told apart.
-func freeRow(rows *[]float64, s shape) int {
-	end := s.X + max(s.W, 0.4)
+// placeInRow takes the first row in which a shape overlaps nothing; the last one takes what has no
+// place. Rows remember where their last shape ends; a moment takes a little room so that two of
+// them can be told apart.
+func (p *picture) placeInRow(rows *[]float64, s shape) int {
+	start := p.percentOf(s.From)
+	end := start + max(p.width(s), 0.4)
 	for i, busy := range *rows {
-		if s.X >= busy {
+		if start >= busy {
 			(*rows)[i] = end
 			return i
 		}
@@ -235,11 +246,12 @@ func freeRow(rows *[]float64, s shape) int {
 	return last
 }
 
-// drawStalls draws the kubelet's stalls and the times in which the node was NotReady, in rows of their own.
+// drawStalls draws the kubelet's stalls and the times in which the node was NotReady, in rows of
+// their own.
 func (p *picture) drawStalls(l *drawnLane, inc *incident.Incident) []float64 {
 	var rows []float64
 	add := func(s shape) {
-		row := freeRow(&rows, s)
+		row := p.placeInRow(&rows, s)
 		s.Y, s.H = l.Top+row*rowHeight, barHeight
 		l.Shapes = append(l.Shapes, s)
 	}
@@ -274,7 +286,7 @@ func laterOf(a, b time.Time) time.Time {
 func (p *picture) hatchGaps(l *drawnLane, rule *laneRule, coverage []timeline.Coverage) bool {
 	var spans []timeline.Window
 	for _, c := range coverage {
-		if !c.Start.IsZero() && rule.covers(c.Source) {
+		if !c.Start.IsZero() && rule.coversSource(c.Source) {
 			spans = append(spans, timeline.Window{Start: c.Start, End: c.End})
 		}
 	}
@@ -284,7 +296,7 @@ func (p *picture) hatchGaps(l *drawnLane, rule *laneRule, coverage []timeline.Co
 	slices.SortFunc(spans, func(a, b timeline.Window) int { return a.Start.Compare(b.Start) })
 	at := p.Start
 	hatch := func(from, to time.Time) {
-		if s := p.shapeOf(from, to); s.W > 0.2 {
+		if s := p.shapeOf(from, to); p.width(s) > minLoss {
 			s.Title = "no line of " + rule.name + " from " + show.Clock(from) + " to " + show.Clock(to)
 			l.Gaps = append(l.Gaps, s)
 		}
@@ -300,11 +312,12 @@ func (p *picture) hatchGaps(l *drawnLane, rule *laneRule, coverage []timeline.Co
 	return true
 }
 
-// hatchLosses hatches where lines are missing from a source of the lane. A moment stays as wide as a pixel or two.
+// hatchLosses hatches where lines are missing from a source of the lane. A moment stays as wide as
+// a pixel or two.
 func (p *picture) hatchLosses(l *drawnLane, rule *laneRule, coverage []timeline.Coverage) {
 	known := map[shape]bool{}
 	for i := range coverage {
-		if !rule.covers(coverage[i].Source) {
+		if !rule.coversSource(coverage[i].Source) {
 			continue
 		}
 		for _, g := range coverage[i].Gaps {
@@ -313,7 +326,8 @@ func (p *picture) hatchLosses(l *drawnLane, rule *laneRule, coverage []timeline.
 			}
 			s := p.shapeOf(g.Start, g.End)
 			s.Title = show.Escape(g.Reason, show.MaxQuote) + ", from " + show.Clock(g.Start) + " to " + show.Clock(g.End)
-			if s.W = max(s.W, minLoss); !known[s] && len(known) < maxLosses {
+			s.To = max(s.To, s.From+time.Duration(minLoss/100*float64(p.span())))
+			if !known[s] && len(known) < maxLosses {
 				known[s] = true
 				l.Gaps = append(l.Gaps, s)
 			}
@@ -333,21 +347,23 @@ func (p *picture) shapeOf(from, to time.Time) shape {
 	if from.After(p.End) {
 		from = p.End
 	}
-	return shape{X: p.percentOf(from), W: max(0, p.percentOf(to)-p.percentOf(from)), From: p.offsetOf(from), To: p.offsetOf(to)}
+	return shape{From: from.Sub(p.Start), To: max(from.Sub(p.Start), to.Sub(p.Start))}
 }
 
-func (p *picture) percentOf(t time.Time) float64 {
-	return float64(int(1e5*float64(t.Sub(p.Start))/float64(p.End.Sub(p.Start)))) / 1e3
+// span is how long the picture lasts.
+func (p *picture) span() time.Duration { return p.End.Sub(p.Start) }
+
+// percentOf is a time as a share of the picture, with the digits that a drawing needs.
+func (p *picture) percentOf(since time.Duration) float64 {
+	return float64(int(1e5*float64(since)/float64(p.span()))) / 1e3
 }
 
-func (p *picture) offsetOf(t time.Time) int64 { return t.Sub(p.Start).Milliseconds() }
+// width of a shape, in percent; 0 for a moment.
+func (p *picture) width(s shape) float64 { return p.percentOf(s.To) - p.percentOf(s.From) }
 
 func eventTitle(e *event.Event) string {
-	at := show.Clock(e.Start.T)
-	if e.Basis != "" {
-		at = "~" + at
-	}
-	title := at + "  " + show.Escape(e.Component, show.MaxCell) + ": " + cmp.Or(show.Escape(e.Text, show.MaxQuote), string(e.Kind))
+	title := show.Moment(e.Start.T, e.Basis) + "  " + show.Escape(e.Component, show.MaxCell) + ": " +
+		cmp.Or(show.Escape(e.Text, show.MaxQuote), string(e.Kind))
 	if d := show.Duration(e.Duration(), e.Open || e.Begun); d != "" {
 		title += ", " + d
 	}
@@ -359,18 +375,20 @@ func eventTitle(e *event.Event) string {
 
 // steps of the axis, of which the first is taken that gives at most maxMarks marks.
 var axisSteps = []time.Duration{
-	time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second,
-	30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour,
-	6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
+	time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond,
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
+	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
 }
 
 const maxMarks = 8
 
-// atEdge is how near to an end, in per cent, a mark has no room for half of its text there on a narrow screen.
+// atEdge is how near to an end, in per cent, a mark has no room for half of its text there on a
+// narrow screen.
 const atEdge = 8
 
 func (p *picture) drawAxis() {
-	span := p.End.Sub(p.Start)
+	span := p.span()
 	step := axisSteps[len(axisSteps)-1]
 	for _, s := range axisSteps {
 		if span/s <= maxMarks {
@@ -388,17 +406,18 @@ func (p *picture) drawAxis() {
 		layout = time.DateOnly
 	}
 	for t := p.Start.Truncate(step).Add(step); t.Before(p.End); t = t.Add(step) {
-		m := mark{X: p.percentOf(t), At: p.offsetOf(t), Text: t.UTC().Format(layout), Anchor: "middle", Minor: len(p.Axis)%2 == 1}
-		if m.X < atEdge {
+		m := mark{At: t.Sub(p.Start), Text: t.UTC().Format(layout), Anchor: "middle", Minor: len(p.Axis)%2 == 1}
+		if x := p.percentOf(m.At); x < atEdge {
 			m.Anchor = "start"
-		} else if m.X > 100-atEdge {
+		} else if x > 100-atEdge {
 			m.Anchor = "end"
 		}
 		p.Axis = append(p.Axis, m)
 	}
 }
 
-// drawChain puts a knot at each dated step of the first root, in the lane of its event, and ties them.
+// drawChain puts a knot at each dated step of the first root, in the lane of its event, and ties
+// them.
 func (p *picture) drawChain(fs []story.Finding, places map[*event.Event]shape) {
 	root := slices.IndexFunc(fs, func(f story.Finding) bool { return f.Role == rules.Root })
 	if root < 0 {
@@ -418,7 +437,6 @@ func (p *picture) drawChain(fs []story.Finding, places map[*event.Event]shape) {
 		if step.Start.IsZero() || step.Start.After(p.End) || step.Start.Before(p.Start) {
 			continue
 		}
-		place := p.shapeOf(step.Start, step.Start)
 		y := axisSpace + laneName
 		if len(p.Lanes) > 0 {
 			y = p.Lanes[0].Top // the node's condition, and relist
@@ -428,10 +446,13 @@ func (p *picture) drawChain(fs []story.Finding, places map[*event.Event]shape) {
 				y = s.Y
 			}
 		}
-		k := knot{X: place.X, At: place.From, Y: y + barHeight/2, Number: i + 1, Text: show.Escape(step.Text, show.MaxQuote), Target: stepID(root, i)}
+		k := knot{
+			At: step.Start.Sub(p.Start), Y: y + barHeight/2,
+			Number: i + 1, Text: show.Escape(step.Text, show.MaxQuote), Target: stepAnchor(root, i),
+		}
 		if n := len(p.Knots); n > 0 {
 			before := p.Knots[n-1]
-			p.Ties = append(p.Ties, tie{X1: before.X, X2: k.X, From: before.At, To: k.At, Y1: before.Y, Y2: k.Y, Inferred: !step.Observed})
+			p.Ties = append(p.Ties, tie{From: before.At, To: k.At, Y1: before.Y, Y2: k.Y, Inferred: !step.Observed})
 		}
 		p.Knots = append(p.Knots, k)
 	}

@@ -71,11 +71,12 @@ func ByName(name string) (f Format, ok bool) {
 	return Format{}, false
 }
 
-// ByEnding returns the format that a file of that name is written in: a report, or the whole timeline.
+// ByEnding returns the format that a file of that name is written in: a report, or the whole
+// timeline.
 func ByEnding(file string) (f Format, ok bool) {
 	for _, t := range TimelineFormats {
 		if t.Ending != "" && strings.HasSuffix(file, t.Ending) {
-			return Format{t.Name, t.Ending, t.whole, false}, true
+			return Format{t.Name, t.Ending, t.renderAll, false}, true
 		}
 	}
 	for _, f := range Formats {
@@ -95,7 +96,7 @@ type shownStep struct {
 	line     string // of the step's first evidence
 }
 
-func keyOf(s *rules.Step) shownStep {
+func newShownStep(s *rules.Step) shownStep {
 	k := shownStep{rule: s.Rule, id: s.ID}
 	if len(s.Evidence) > 0 {
 		k.line = s.Evidence[0].Pos.String()
@@ -103,10 +104,11 @@ func keyOf(s *rules.Step) shownStep {
 	return k
 }
 
-// fresh returns the steps that were not told yet, marks them as told and counts the others.
-func (m shown) fresh(chain []rules.Step) (steps []rules.Step, repeated int) {
+// takeNew returns the steps that no finding has shown yet, marks them as shown and counts the
+// others.
+func (m shown) takeNew(chain []rules.Step) (steps []rules.Step, repeated int) {
 	for i := range chain {
-		if k := keyOf(&chain[i]); m[k] {
+		if k := newShownStep(&chain[i]); m[k] {
 			repeated++
 			continue
 		} else {

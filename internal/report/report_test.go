@@ -54,7 +54,8 @@ func TestGoldenVerbose(t *testing.T) {
 	golden(t, "proven_verbose_120.txt", out.Bytes())
 }
 
-// Of many files those are told one by one that say something; the others by directory, and no line is lost in the sums.
+// Of many files those are told one by one that say something; the others by directory, and no line
+// is lost in the sums.
 func TestManyFiles(t *testing.T) {
 	o := report.Options{Inputs: []string{"node-1.tgz"}}
 	var folded, whole, ls bytes.Buffer
@@ -191,7 +192,8 @@ func TestByEnding(t *testing.T) {
 	require.False(t, ok)
 }
 
-// GitHub takes 65 536 characters, Jira 32 767: the verdict and the chain survive, no block stays open, and the cut is said.
+// GitHub takes 65 536 characters, Jira 32 767: the verdict and the chain survive, no block stays
+// open, and the cut is said.
 func TestPastesFit(t *testing.T) {
 	for name, grow := range map[string]func(*incident.Incident){
 		"many files": func(inc *incident.Incident) {

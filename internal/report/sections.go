@@ -15,8 +15,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// section is one part of a report. Every output walks [sections], in that order and under these titles:
-// people read its blocks, programs its rows.
+// section is one part of a report. Every output walks [sections], in that order and under these
+// titles: people read its blocks, programs its rows.
 type section struct {
 	title  string
 	remark string // what a reader has to know of it, in half a sentence
@@ -32,20 +32,31 @@ type section struct {
 	// rows are the member key of the JSON document; programs find the content of a section
 	// without a key elsewhere, or need none.
 	key  string
-	rows func(inc *incident.Incident) any
+	rows func(v *view) any
 }
 
 // sections are every part of a report below its opening.
 var sections = []section{
-	{title: "Stalls", remark: "relist did not complete, by the kubelet's own arithmetic", blocks: stallBlocks}, // JSON: incident.stalls
+	// In JSON, stalls are members of the incident.
+	{title: "Stalls", remark: "relist did not complete, by the kubelet's own arithmetic", blocks: stallBlocks},
 	{title: "Findings", findings: true, key: "findings", rows: findingRows},
-	{title: "Locks", remark: "from those who wait to what it all waits for, as the goroutine dumps show it", drawn: (*pageSection).drawLocks},
+	{
+		title:  "Locks",
+		remark: "who waits, who holds the lock, and what the holder waits for, as the goroutine dumps show it",
+		drawn:  (*pageSection).drawLocks,
+	},
 	{title: "Goroutines that wait", remark: "by what they wait for", closed: true, drawn: (*pageSection).drawGroups},
-	{title: "Exposed to", remark: "by versions and settings alone; not what happened here", blocks: exposureBlocks, key: "exposed", rows: exposureRows},
+	{
+		title: "Exposed to", remark: "by versions and settings alone; not what happened here",
+		blocks: exposureBlocks, key: "exposed", rows: exposureRows,
+	},
 	{title: "Forecast", remark: "if it goes on as it did", blocks: forecastBlocks, key: "forecasts", rows: forecastRows},
 	{title: "Seen, harmless", closed: true, blocks: harmlessBlocks, key: "harmless", rows: harmlessRows},
 	{title: "Ruled out", closed: true, blocks: ruledOutBlocks, key: "ruled_out", rows: ruledOutRows},
-	{title: "Not evaluable", remark: "rules", counts: unansweredRules, closed: true, blocks: notEvaluableBlocks, key: "not_evaluable", rows: notEvaluableRows},
+	{
+		title: "Not evaluable", remark: "rules", counts: unansweredRules, closed: true,
+		blocks: notEvaluableBlocks, key: "not_evaluable", rows: notEvaluableRows,
+	},
 	{title: eventsTitle, closed: true, drawn: (*pageSection).drawEvents},
 	{title: "Facts", closed: true, blocks: factBlocks, key: "facts", rows: factRows},
 	{title: "Clocks", remark: "what was assumed about times", closed: true, blocks: clockBlocks, key: "clock", rows: clockRows},
@@ -53,7 +64,8 @@ var sections = []section{
 	{title: "Files", remark: "every line is accounted for", closed: true, blocks: fileBlocks, key: "files", rows: fileRows},
 }
 
-// block is one thing that a section says: a sentence, the lines that prove it, the commands that go with it.
+// block is one thing that a section says: a sentence, the lines that prove it, the commands that go
+// with it.
 type block struct {
 	lead     string // before the sentence, "suspect"; empty for most
 	text     string // empty where the block goes on with the one before it
@@ -179,21 +191,22 @@ func ruledOutBlocks(v *view) (all []block) {
 	return all
 }
 
-// notEvaluableBlocks say what is missing rather than what was not answered: the former is what the reader can
-// do something about. One missing dump may silence many rules, and its command is shown once.
+// notEvaluableBlocks say what is missing rather than what was not answered: the former is what the
+// reader can do something about. One missing dump may silence many rules, and its command is shown
+// once.
 func notEvaluableBlocks(v *view) (all []block) {
 	at := map[string]int{}
 	var others []block
 	for _, u := range v.Result.NotEvaluable {
 		if len(u.Missing) == 0 || v.Verbose {
-			others = append(others, block{text: u.Rule + ": " + cmp.Or(u.Why, "lacks what is named above")})
+			others = append(others, block{text: u.Rule + ": " + cmp.Or(u.Why, "what is missing stands above")})
 		}
 		for _, m := range u.Missing {
 			i, ok := at[m.Source]
 			if !ok {
 				i = len(all)
 				at[m.Source] = i
-				all = append(all, block{lead: "lacking", text: m.Source + ": " + u.Rule, commands: []string{m.Command}})
+				all = append(all, block{lead: "missing", text: m.Source + ": " + u.Rule, commands: []string{m.Command}})
 				continue
 			}
 			all[i].text += ", " + u.Rule
@@ -205,7 +218,8 @@ func notEvaluableBlocks(v *view) (all []block) {
 	return append(all, others...)
 }
 
-// factBlocks are the facts that a rule asks for; the others are told to those who ask for all, and on a page.
+// factBlocks are the facts that a rule asks for; the others are told to those who ask for all, and
+// on a page.
 func factBlocks(v *view) (all []block) {
 	facts := v.timeline.Facts
 	names := v.Result.Weighed
@@ -229,8 +243,8 @@ func factBlocks(v *view) (all []block) {
 // maxClockFiles bounds the files named for one assumption: a node has a log for each container.
 const maxClockFiles = 3
 
-// clockBlocks are what was assumed about times: one sentence for all files of which the same was, or, where
-// all are asked for, for each.
+// clockBlocks are what was assumed about times: one sentence for all files of which the same was,
+// or, where all are asked for, for each.
 func clockBlocks(v *view) (all []block) {
 	var order []string
 	files := map[string][]string{} // by what was assumed
@@ -249,8 +263,9 @@ func clockBlocks(v *view) (all []block) {
 			}
 			continue
 		}
-		named := strings.Join(names[:maxClockFiles], ", ")
-		all = append(all, block{text: fmt.Sprintf("%s: %s (%s and %d more, see --verbose)", show.Plural(len(names), "file"), assumed, named, len(names)-maxClockFiles)})
+		named := show.JoinFirst(names, maxClockFiles, ", ")
+		text := fmt.Sprintf("%s: %s (%s, see --verbose)", show.Plural(len(names), "file"), assumed, named)
+		all = append(all, block{text: text})
 	}
 	return all
 }
@@ -296,23 +311,24 @@ func gapText(g *timeline.SharedGap) string {
 		text += " (" + g.Files[0] + ")"
 	}
 	if len(g.Sources) > 0 {
-		text += "; " + strings.Join(g.Sources, ", ")
+		text += "; affects " + strings.Join(g.Sources, ", ")
 	}
 	return text
 }
 
-// fileBlocks are the account of all files; where there are many, those that say little are told by directory.
+// fileBlocks are the account of all files; where there are many, those that say little are told by
+// directory.
 func fileBlocks(v *view) (all []block) {
+	a := newAccount(v.Files, v.Verbose)
 	if len(v.Files) == 0 {
 		return []block{{text: "no file was read"}}
 	}
-	a := newAccount(v.Files, v.Verbose)
 	if len(a.Files) > 0 {
 		all = append(all, block{files: a.Files})
 	}
 	if a.Left > 0 {
-		all = append(all, block{text: show.Plural(a.Left, "more file") + ", by format and directory; one by one:", commands: []string{commandLine("ls", v.Inputs)}},
-			block{files: a.Folded})
+		text := show.Plural(a.Left, "more file") + ", by format and directory; one by one:"
+		all = append(all, block{text: text, commands: []string{commandLine("ls", v.Inputs)}}, block{files: a.Folded})
 	}
 	return all
 }
@@ -371,7 +387,7 @@ func rivalText(r *story.Rival) string {
 	if r.Container != "" {
 		of = " of container " + r.Container
 	}
-	text := r.Rule + of + " lies in the same time, and nothing shows that either caused the other"
+	text := r.Rule + of + " happened at the same time, and nothing shows that either caused the other"
 	if len(r.Decide) == 0 {
 		return text + "; two goroutine dumps 20 s apart in the next stall would decide"
 	}

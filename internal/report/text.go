@@ -24,8 +24,8 @@ type text struct{ *show.Text }
 
 func newText(w *bufio.Writer, o Options) text { return text{show.NewText(w, o)} }
 
-// verdict is the style of how certain a finding is.
-func (t text) verdict(v rules.Verdict) lipgloss.Style {
+// verdictStyle is the style of how certain a finding is.
+func (t text) verdictStyle(v rules.Verdict) lipgloss.Style {
 	if v == rules.Confirmed {
 		return t.Critical
 	}
@@ -93,7 +93,8 @@ func (t text) writeBlocks(all []block) {
 	}
 }
 
-// writeBlock writes a sentence behind a lead, then what belongs to it. Commands have lines of their own, ready to be copied.
+// writeBlock writes a sentence behind a lead, then what belongs to it. Commands have lines of their
+// own, ready to be copied.
 func (t text) writeBlock(lead string, b *block) {
 	text, style := b.text, t.Plain
 	if len(b.places) > 0 {
@@ -125,7 +126,7 @@ func (t text) writeFindings(fs []story.Finding) {
 }
 
 func (t text) writeFinding(n int, f *story.Finding, told shown) {
-	lead := fmt.Sprintf("\n%d. %s %s  ", n, t.verdict(f.Verdict).Render(strings.ToUpper(f.Verdict.String())), f.Role)
+	lead := fmt.Sprintf("\n%d. %s %s  ", n, t.verdictStyle(f.Verdict).Render(strings.ToUpper(f.Verdict.String())), f.Role)
 	fmt.Fprintf(t.W, "%s%s  score %.2f\n", lead, t.Styles.Heading.Render(show.Escape(f.Rule, show.MaxQuote)), f.Score)
 	t.WritePara(show.Margin, t.Styles.Heading, f.Title)
 	t.WritePara(show.Margin, t.Plain, f.Summary)
@@ -135,7 +136,7 @@ func (t text) writeFinding(n int, f *story.Finding, told shown) {
 	if t.Verbose && f.Formula != "" {
 		t.WriteLabeled("score", t.Plain, f.Formula)
 	}
-	steps, repeated := told.fresh(f.Chain)
+	steps, repeated := told.takeNew(f.Chain)
 	t.writeChain(steps, repeated)
 	for _, p := range findingParts(f) {
 		label := p.label
@@ -168,12 +169,9 @@ func (t text) writeChain(steps []rules.Step, repeated int) {
 }
 
 func (t text) writeStep(s *rules.Step, tie string) {
-	at := cmp.Or(show.Clock(s.Start), "undated")
-	if s.Basis != "" {
-		at = "~" + at
-	}
 	// The widest values are "~15:04:05.000" and "≥1h59m59s".
-	lead := t.Label.Render(show.Pad(s.Role, show.LabelWidth)) + show.Pad(at, 14) + show.Pad(show.Duration(s.Duration, s.AtLeast), 10)
+	at := show.Pad(cmp.Or(show.Moment(s.Start, s.Basis), "undated"), 14)
+	lead := t.Label.Render(show.Pad(s.Role, show.LabelWidth)) + at + show.Pad(show.Duration(s.Duration, s.AtLeast), 10)
 	t.WritePara(show.Margin+lead, t.Plain, s.Text+tie)
 	t.WriteQuotes(s.Evidence, 2)
 }
@@ -200,31 +198,20 @@ func (t text) writeInferredTimes(steps []rules.Step) {
 // writeFileTable is a table. The path comes last: it may be as long as it likes.
 func (t text) writeFileTable(files []incident.File) {
 	rows := [][]string{{"lines", "used", "blank", "skipped", "format", "component", "path"}}
-	widths := make([]int, len(rows[0]))
 	for i := range files {
 		f := &files[i]
 		rows = append(rows, []string{
 			strconv.Itoa(f.Lines), strconv.Itoa(f.Used), strconv.Itoa(f.Blank), strconv.Itoa(f.Skipped),
-			cmp.Or(show.Escape(f.Format, show.MaxCell), "-"), cmp.Or(show.Escape(f.Component, show.MaxCell), "-"), show.Escape(f.Path, show.MaxProse),
+			cmp.Or(show.Escape(f.Format, show.MaxCell), "-"), cmp.Or(show.Escape(f.Component, show.MaxCell), "-"),
+			show.Escape(f.Path, show.MaxProse),
 		})
 	}
 	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], lipgloss.Width(cell))
-		}
+		path := &row[len(row)-1]
+		*path = t.Position.Render(*path)
 	}
-	for i, row := range rows {
-		fmt.Fprint(t.W, show.Margin)
-		for col, cell := range row[:len(row)-1] {
-			gap := strings.Repeat(" ", widths[col]-lipgloss.Width(cell))
-			if col < 4 { // numbers stand to the right
-				cell = gap + cell
-			} else {
-				cell += gap
-			}
-			fmt.Fprint(t.W, cell, "  ")
-		}
-		fmt.Fprintln(t.W, t.Position.Render(row[len(row)-1]))
+	for i, line := range show.Columns(rows, "rrrr") {
+		fmt.Fprintln(t.W, show.Margin+line)
 		if i > 0 {
 			t.writeFileRemarks(&files[i-1])
 		}

@@ -8,7 +8,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// Selection is the part of an incident's timeline that somebody asked for. Its events are in the order of the timeline.
+// Selection is the part of an incident's timeline that somebody asked for. Its events are in the
+// order of the timeline.
 type Selection struct {
 	Incident *incident.Incident
 	Events   []*event.Event
@@ -30,8 +31,8 @@ var TimelineFormats = []TimelineFormat{
 	{"perfetto", ".perfetto.json", Perfetto},
 }
 
-// whole renders all events of an incident.
-func (f TimelineFormat) whole(w io.Writer, inc *incident.Incident, o Options) error {
+// renderAll renders all events of an incident.
+func (f TimelineFormat) renderAll(w io.Writer, inc *incident.Incident, o Options) error {
 	s := &Selection{Incident: inc}
 	if inc.Timeline != nil {
 		s.Events = inc.Timeline.Select(timeline.Filter{})
@@ -49,6 +50,8 @@ func TimelineByName(name string) (f TimelineFormat, ok bool) {
 	return TimelineFormat{}, false
 }
 
-// lanes are the components in the order in which a cause travels through a node, from the kubelet that complains
-// down to the kernel. One that is not listed comes last, by its name.
-var lanes = []string{"kubelet", "containerd", "dockerd", "crio", "shim", "runc", "cni", "process", "thread", "systemd", "dbus", "node", "kernel"}
+// lanes are the components in the order in which a cause travels through a node, from the kubelet
+// that complains down to the kernel. One that is not listed comes last, by its name.
+var lanes = []string{
+	"kubelet", "containerd", "dockerd", "crio", "shim", "runc", "cni", "process", "thread", "systemd", "dbus", "node", "kernel",
+}

@@ -18,7 +18,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// told is a timeline made by hand: an instant, an interval of the root's chain, one that is open, one without a time.
+// told is a timeline made by hand: an instant, an interval of the root's chain, one that is open,
+// one without a time.
 func told() *report.Selection {
 	inc := proven()
 	ms := func(s string) event.Time { return event.Time{T: at(s), Known: true, Prec: time.Microsecond} }
@@ -55,8 +56,8 @@ func TestTimelineGolden(t *testing.T) {
 	}
 }
 
-// Of units that are in one state since the node started one line tells, except of what runs the containers, what failed, and
-// what the chain quotes.
+// Of units that are in one state since the node started one line tells, except of what runs the
+// containers, what failed, and what the chain quotes.
 func TestTimelineFoldsUnits(t *testing.T) {
 	sel := told()
 	chain := sel.Incident.Result.Findings[0].Chain[0].Evidence[0]
@@ -101,8 +102,9 @@ func TestTimelineCSVIsSafe(t *testing.T) {
 	}
 }
 
-// The rules by which the Perfetto UI imports JSON: begins and ends pair by category and id, flows have two ends inside slices
-// of their thread, slices of one thread do not overlap, numbers of processes are not 0.
+// The rules by which the Perfetto UI imports JSON: begins and ends pair by category and id, flows
+// have two ends inside slices of their thread, slices of one thread do not overlap, numbers of
+// processes are not 0.
 func TestPerfettoRules(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, report.Perfetto(&out, told(), report.Options{}))
@@ -185,7 +187,8 @@ func hostileTimeline() *incident.Incident {
 	return inc
 }
 
-// No output of a hostile bundle holds anything that a terminal, a browser or a spreadsheet would obey.
+// No output of a hostile bundle holds anything that a terminal, a browser or a spreadsheet would
+// obey.
 func TestHostileTimeline(t *testing.T) {
 	inc := hostileTimeline()
 	for _, f := range report.TimelineFormats {

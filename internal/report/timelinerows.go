@@ -37,8 +37,9 @@ type eventRow struct {
 
 func newEventRow(e *event.Event) eventRow {
 	row := eventRow{
-		Start: show.Stamp(e.Start.T), End: show.Stamp(e.End.T), Duration: e.Duration().Seconds(), Open: e.Open, Begun: e.Begun, Basis: e.Basis,
-		Precision: e.Start.Prec.Seconds(), Component: e.Component, Kind: string(e.Kind), Level: e.Level.String(), Text: e.Text,
+		Start: show.Stamp(e.Start.T), End: show.Stamp(e.End.T), Duration: e.Duration().Seconds(),
+		Open: e.Open, Begun: e.Begun, Basis: e.Basis, Precision: e.Start.Prec.Seconds(),
+		Component: e.Component, Kind: string(e.Kind), Level: e.Level.String(), Text: e.Text,
 		IDs: map[string]any{}, Fields: map[string]any{}, Path: e.Pos().File, Line: e.Pos().Line,
 	}
 	for _, id := range event.IDFields() {
@@ -52,9 +53,10 @@ func newEventRow(e *event.Event) eventRow {
 	return row
 }
 
-// TimelineJSONL writes one event a line. An unknown time is the empty string; a duration is a number of seconds.
+// TimelineJSONL writes one event a line. An unknown time is the empty string; a duration is a
+// number of seconds.
 func TimelineJSONL(w io.Writer, s *Selection, _ Options) error {
-	return eachLine(w, func(enc *json.Encoder) error {
+	return writeJSONLines(w, func(enc *json.Encoder) error {
 		for _, e := range s.Events {
 			if err := enc.Encode(newEventRow(e)); err != nil {
 				return err
@@ -64,8 +66,9 @@ func TimelineJSONL(w io.Writer, s *Selection, _ Options) error {
 	})
 }
 
-// eachLine writes JSON objects one a line, in ASCII where a terminal would obey or hide a character.
-func eachLine(w io.Writer, write func(*json.Encoder) error) error {
+// writeJSONLines writes JSON objects one a line, in ASCII where a terminal would obey or hide a
+// character.
+func writeJSONLines(w io.Writer, write func(*json.Encoder) error) error {
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(&asciiWriter{out})
 	enc.SetEscapeHTML(false)
@@ -86,9 +89,11 @@ func (a *asciiWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// csvColumns are the columns of the CSV, by the names of the JSON; ids have one each, fields share one.
+// csvColumns are the columns of the CSV, by the names of the JSON; ids have one each, fields share
+// one.
 var csvColumns = slices.Concat(
-	[]string{"start", "end", "duration", "open", "begun", "basis", "component", "kind", "level", "text"}, idNames(), []string{"fields", "path", "line"})
+	[]string{"start", "end", "duration", "open", "begun", "basis", "component", "kind", "level", "text"},
+	idNames(), []string{"fields", "path", "line"})
 
 func idNames() []string {
 	var names []string
@@ -98,8 +103,9 @@ func idNames() []string {
 	return names
 }
 
-// TimelineCSV writes one event a row (RFC 4180), with a header. Control characters are written as in the text report;
-// a cell that a spreadsheet would take for a formula has an apostrophe before it.
+// TimelineCSV writes one event a row (RFC 4180), with a header. Control characters are written as
+// in the text report; a cell that a spreadsheet would take for a formula has an apostrophe before
+// it.
 func TimelineCSV(w io.Writer, s *Selection, _ Options) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(csvColumns); err != nil {
@@ -107,8 +113,8 @@ func TimelineCSV(w io.Writer, s *Selection, _ Options) error {
 	}
 	for _, e := range s.Events {
 		row := []string{
-			rfc3339(e.Start), rfc3339(e.End), secondsText(e.Duration()), strconv.FormatBool(e.Open), strconv.FormatBool(e.Begun),
-			e.Basis, e.Component, string(e.Kind), e.Level.String(), e.Text,
+			stampText(e.Start), stampText(e.End), secondsText(e.Duration()),
+			strconv.FormatBool(e.Open), strconv.FormatBool(e.Begun), e.Basis, e.Component, string(e.Kind), e.Level.String(), e.Text,
 		}
 		for _, id := range event.IDFields() {
 			v, ok := e.Get(id.Key)
@@ -150,8 +156,8 @@ func fieldList(e *event.Event) string {
 	return strings.Join(all, "; ")
 }
 
-// rfc3339 is a time as RFC 3339 in UTC, empty when unknown.
-func rfc3339(t event.Time) string {
+// stampText is a time as RFC 3339 in UTC, empty when unknown.
+func stampText(t event.Time) string {
 	text, _ := show.Stamp(t.T).MarshalText() // cannot fail
 	return string(text)
 }
@@ -164,8 +170,9 @@ func secondsText(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
 }
 
-// sketchRow is a row that Timesketch imports: message, datetime and timestamp_desc are required; timestamp, in
-// microseconds, has to be there too, for a missing datetime is otherwise rebuilt in the server's zone (timesketch/lib/utils.py).
+// sketchRow is a row that Timesketch imports: message, datetime and timestamp_desc are required;
+// timestamp, in microseconds, has to be there too, for a missing datetime is otherwise rebuilt in
+// the server's zone (timesketch/lib/utils.py).
 type sketchRow struct {
 	Message       string         `json:"message"`
 	Datetime      string         `json:"datetime"`
@@ -186,10 +193,10 @@ type sketchRow struct {
 // maxSketchText keeps strings below the 32 766 bytes that Timesketch's index searches by keyword.
 const maxSketchText = 30_000
 
-// Timesketch writes the events for an import into Timesketch: an interval has a row for its start and one for its end.
-// Undated events have no place there and are left out.
+// Timesketch writes the events for an import into Timesketch: an interval has a row for its start
+// and one for its end. Undated events have no place there and are left out.
 func Timesketch(w io.Writer, s *Selection, _ Options) error {
-	return eachLine(w, func(enc *json.Encoder) error {
+	return writeJSONLines(w, func(enc *json.Encoder) error {
 		for _, e := range s.Events {
 			if e.Start.IsZero() {
 				continue

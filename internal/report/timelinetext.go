@@ -13,11 +13,12 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/report/show"
+	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// TimelineText writes one event a line: time, how long it lasted, component, what happened, and where that is written. On a
-// terminal, or with Chart, lanes per component stand before them.
+// TimelineText writes one event a line: time, how long it lasted, component, what happened, and
+// where that is written. On a terminal, or with Chart, lanes per component stand before them.
 func TimelineText(w io.Writer, s *Selection, o Options) error {
 	out := bufio.NewWriter(w)
 	t := newText(out, o)
@@ -29,16 +30,19 @@ func TimelineText(w io.Writer, s *Selection, o Options) error {
 	for _, e := range s.Events {
 		widest = max(widest, lipgloss.Width(e.Component))
 	}
-	told, facts := rootLines(s), map[string]bool{}
+	type namedFact struct{ name, value string }
+	told, facts := rootLines(s), map[namedFact]bool{}
 	events := s.Events
 	if !o.Verbose {
 		events = foldUnits(events, told)
 	}
 	for _, e := range events {
-		if e.Kind == event.KindFact && facts[e.Text] {
-			continue // it was true before
-		} else if e.Kind == event.KindFact {
-			facts[e.Text] = true
+		if e.Kind == event.KindFact {
+			known := namedFact{name: e.FieldText(event.FieldName), value: e.FieldText(event.FieldValue)}
+			if facts[known] {
+				continue // it was true before
+			}
+			facts[known] = true
 		}
 		switch d := show.Day(e.Start.T); {
 		case d == "" && date != "undated":
@@ -62,7 +66,7 @@ func rootLines(s *Selection) map[event.Pos]bool {
 	for _, f := range s.Incident.Result.Findings {
 		for _, step := range f.Chain {
 			for _, q := range step.Evidence {
-				told[q.Pos] = told[q.Pos] || f.Role == "root"
+				told[q.Pos] = told[q.Pos] || f.Role == rules.Root
 			}
 		}
 	}
@@ -72,11 +76,12 @@ func rootLines(s *Selection) map[event.Pos]bool {
 // runtimeUnits are told one by one: their state is what a reader looks for.
 var runtimeUnits = []string{"kubelet.service", "containerd.service", "docker.service", "crio.service", "dbus.service"}
 
-// maxUnits bounds the units that are told one by one, and those named, where one listing shows many in one state since one moment:
-// everything that was mounted when the node started.
+// maxUnits bounds the units that are told one by one, and those named, where one listing shows many
+// in one state since one moment: everything that was mounted when the node started.
 const maxUnits = 3
 
-// foldUnits puts one event for many units that are active, or inactive, since one moment. One that a root's chain quotes stays.
+// foldUnits puts one event for many units that are active, or inactive, since one moment. One that
+// a root's chain quotes stays.
 func foldUnits(events []*event.Event, told map[event.Pos]bool) []*event.Event {
 	type alike struct {
 		file, state string
@@ -84,10 +89,9 @@ func foldUnits(events []*event.Event, told map[event.Pos]bool) []*event.Event {
 	}
 	keyOf := func(e *event.Event) (k alike, ok bool) {
 		state := e.FieldText(event.FieldState)
-		if e.Kind != event.KindUnit || state != "active" && state != "inactive" || told[e.Pos()] || slices.Contains(runtimeUnits, e.FieldText(event.FieldUnit)) {
-			return alike{}, false
-		}
-		return alike{e.Pos().File, state, e.Start.T, e.End.T}, true
+		fold := e.Kind == event.KindUnit && (state == "active" || state == "inactive") &&
+			!told[e.Pos()] && !slices.Contains(runtimeUnits, e.FieldText(event.FieldUnit))
+		return alike{e.Pos().File, state, e.Start.T, e.End.T}, fold
 	}
 	units := map[alike][]string{}
 	for _, e := range events {
@@ -97,26 +101,29 @@ func foldUnits(events []*event.Event, told map[event.Pos]bool) []*event.Event {
 	}
 	var all []*event.Event
 	for _, e := range events {
-		k, _ := keyOf(e)
+		k, fold := keyOf(e)
+		if !fold {
+			all = append(all, e)
+			continue
+		}
 		names := units[k]
 		switch {
 		case len(names) <= maxUnits:
 			all = append(all, e)
 		case names[0] == e.FieldText(event.FieldUnit): // the first stands for all
 			sum := *e
-			sum.Text = fmt.Sprintf("%d units are %s: %s and %d more, see --verbose", len(names), k.state, strings.Join(names[:maxUnits], ", "), len(names)-maxUnits)
+			sum.Text = fmt.Sprintf("%d units are %s: %s, see --verbose",
+				len(names), k.state, show.JoinFirst(names, maxUnits, ", "))
 			all = append(all, &sum)
 		}
 	}
 	return all
 }
 
-// writeEvent writes one line, however long: a line that is cut cannot be searched for. A star marks what is part of the root's chain.
+// writeEvent writes one line, however long: a line that is cut cannot be searched for. A star marks
+// what is part of the root's chain.
 func (t text) writeEvent(e *event.Event, widest int, told map[event.Pos]bool) {
-	at := show.Clock(e.Start.T)
-	if e.Basis != "" {
-		at = "~" + at
-	}
+	at := show.Pad(show.Moment(e.Start.T, e.Basis), 14)
 	mark, style := " ", t.Plain
 	if slices.ContainsFunc(e.Evidence, func(q event.Quote) bool { return told[q.Pos] }) {
 		mark, style = "*", t.Styles.Heading
@@ -129,7 +136,7 @@ func (t text) writeEvent(e *event.Event, widest int, told map[event.Pos]bool) {
 	if id = id[:min(len(id), shortID)]; id != "" && !strings.Contains(e.Text, id) {
 		said += " [" + show.Escape(id, shortID) + "]"
 	}
-	fmt.Fprintf(t.W, "%s %s%s %s  %s  %s\n", mark, show.Pad(at, 14), show.Pad(show.Duration(e.Duration(), e.Open || e.Begun), 10), component,
+	fmt.Fprintf(t.W, "%s %s%s %s  %s  %s\n", mark, at, show.Pad(show.Duration(e.Duration(), e.Open || e.Begun), 10), component,
 		style.Render(said), t.Position.Render(show.Escape(e.Pos().String(), show.MaxQuote)))
 }
 
@@ -154,7 +161,9 @@ func (t text) drawChart(s *Selection) {
 	if !span.End.After(span.Start) {
 		return
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(laneIndex(a), laneIndex(b)), strings.Compare(a, b)) })
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(laneIndex(a), laneIndex(b)), strings.Compare(a, b))
+	})
 	widest := len("stall")
 	for _, name := range names {
 		widest = max(widest, lipgloss.Width(show.Escape(name, show.MaxCell)))
@@ -186,7 +195,8 @@ func (t text) drawChart(s *Selection) {
 }
 
 func (t text) drawLaneRow(name string, widest int, style lipgloss.Style, cells string) {
-	fmt.Fprintf(t.W, "%s  %s\n", t.Label.Render(show.Pad(show.Escape(name, show.MaxCell), widest)), style.Render(strings.TrimRight(cells, " ")))
+	label := t.Label.Render(show.Pad(show.Escape(name, show.MaxCell), widest))
+	fmt.Fprintf(t.W, "%s  %s\n", label, style.Render(strings.TrimRight(cells, " ")))
 }
 
 // drawInterval puts an interval or a moment into the cells of a lane; a bar hides no moment.
@@ -212,7 +222,8 @@ func drawInterval(cells []rune, from, to int, lasted, open bool) {
 	}
 }
 
-// axisLine is a line with the first and the last moment of the chart, and the middle where there is room.
+// axisLine is a line with the first and the last moment of the chart, and the middle where there is
+// room.
 func axisLine(span timeline.Window, columns int) string {
 	start, end := show.Clock(span.Start.Truncate(time.Second)), show.Clock(span.End.Truncate(time.Second))
 	middle := show.Clock(span.Start.Add(span.End.Sub(span.Start) / 2).Truncate(time.Second))
@@ -233,7 +244,8 @@ func laneIndex(component string) int {
 	return len(lanes)
 }
 
-// styleOf is the colour of a component's lane and of its lines: neighbours differ, and the words say the same.
+// styleOf is the colour of a component's lane and of its lines: neighbours differ, and the words
+// say the same.
 func (t text) styleOf(name string) lipgloss.Style {
 	return t.Lanes[laneIndex(name)%len(t.Lanes)]
 }

@@ -14,37 +14,54 @@ import (
 
 // compile checks a decoded rule and prepares it for matching. It goes on after
 // a mistake: an id that is nearly one that exists is told and read as that one.
-func compile(r *Rule, src *source) []error {
+func compile(r *Rule, src *source) Problems {
 	c := &compiler{rule: r, src: src, uses: map[int]int{}}
-	c.head()
-	c.exposures()
-	c.forecasts()
-	c.stepPatterns()
-	c.edges()
-	c.imply()
-	c.absences()
-	c.objections()
-	c.verdicts()
-	c.unreachable()
-	c.prose()
-	c.explanations()
-	c.unused()
-	if len(c.errs) == 0 {
-		r.prepare()
+	c.checkHead()
+	c.compileExposures()
+	c.compileForecasts()
+	c.compileSteps()
+	c.compileEdges()
+	c.addImpliedTies()
+	c.compileAbsences()
+	c.compileObjections()
+	c.compileVerdicts()
+	c.checkReachable()
+	c.compileTexts()
+	c.countJoins()
+	c.checkUnusedBinds()
+	if len(c.wrong) == 0 {
+		r.prepareSearch()
 	}
-	return c.errs
+	return c.wrong
 }
 
-// prepare works out what the search looks up and does not depend on the events.
-func (r *Rule) prepare() {
+// listPatterns returns the patterns of all steps, absences and contradictions.
+func (r *Rule) listPatterns() []*Pattern {
+	var all []*Pattern
 	for i := range r.Steps {
-		r.Steps[i].events = r.eventSet(r.Steps[i].patterns)
+		for j := range r.Steps[i].patterns {
+			all = append(all, &r.Steps[i].patterns[j])
+		}
 	}
 	for i := range r.Absent {
-		r.Absent[i].events = r.eventSet([]Pattern{r.Absent[i].Pattern})
+		all = append(all, &r.Absent[i].Pattern)
 	}
 	for i := range r.RulesOut {
-		r.RulesOut[i].events = r.eventSet([]Pattern{r.RulesOut[i].Pattern})
+		all = append(all, &r.RulesOut[i].Pattern)
+	}
+	return all
+}
+
+// prepareSearch works out what the search looks up and does not depend on the events.
+func (r *Rule) prepareSearch() {
+	for i := range r.Steps {
+		r.Steps[i].events = r.newEventSet(r.Steps[i].patterns)
+	}
+	for i := range r.Absent {
+		r.Absent[i].events = r.newEventSet([]Pattern{r.Absent[i].Pattern})
+	}
+	for i := range r.RulesOut {
+		r.RulesOut[i].events = r.newEventSet([]Pattern{r.RulesOut[i].Pattern})
 	}
 	r.edged = make([]uint64, len(r.Steps))
 	for i := range r.ties {
@@ -55,14 +72,14 @@ func (r *Rule) prepare() {
 	r.related = slices.Clone(r.edged)
 	for a := range r.Steps {
 		for b := range r.Steps {
-			if a != b && r.bestJoin(a, b) > byTime {
+			if a != b && r.rateBestJoin(a, b) > byTime {
 				r.related[a] |= 1 << b
 			}
 		}
 	}
 }
 
-func (r *Rule) eventSet(patterns []Pattern) eventSet {
+func (r *Rule) newEventSet(patterns []Pattern) eventSet {
 	s := eventSet{patterns: patterns, binds: make([]bind, len(r.variables))}
 	for i := range s.binds {
 		s.binds[i] = bind{fields: make([]reading, len(patterns)), prefix: r.variables[i].prefix}
@@ -90,115 +107,113 @@ func (r *Rule) eventSet(patterns []Pattern) eventSet {
 }
 
 type compiler struct {
-	rule *Rule
-	src  *source
-	errs []error
-	uses map[int]int // places that speak of a variable
+	rule  *Rule
+	src   *source
+	wrong Problems
+	uses  map[int]int // how many places speak of a variable
 	// untied says that an edge names a step that does not exist: what else ties the steps is not known then.
 	untied bool
 }
 
-func (c *compiler) errorf(at []any, format string, args ...any) {
-	c.errs = append(c.errs, c.src.problem(at, format, args...))
+func (c *compiler) errorf(at place, format string, args ...any) {
+	c.wrong = append(c.wrong, c.src.problem(at, format, args...))
 }
 
 var slug = regexp.MustCompile(`^[a-z][a-z0-9]*([-_][a-z0-9]+)*$`)
 
-func (c *compiler) head() {
+func (c *compiler) checkHead() {
 	r := c.rule
 	if !slug.MatchString(r.ID) {
-		c.errorf([]any{"id"}, "id %q is no slug: lower-case words with hyphens between", r.ID)
+		c.errorf(place{"id"}, "id %q is no slug: lower-case words with hyphens between", r.ID)
 	}
-	c.required(r.Title, "title")
-	c.required(r.Headline, "headline")
-	c.oneOf(string(r.Role), ruleRoles, "role")
-	c.oneOf(string(r.Phase), phases, "phase")
-	c.versions(r.Versions, "versions")
+	c.requireText(r.Title, "title")
+	c.requireText(r.Headline, "headline")
+	c.requireWord(string(r.Role), ruleRoles, "role")
+	c.requireWord(string(r.Phase), phases, "phase")
+	c.compileVersions(r.Versions, place{"versions"})
 	if len(r.Needs) == 0 {
-		c.errorf([]any{"needs"}, "needs is empty: a rule says which sources it reads")
+		c.errorf(place{"needs"}, "needs is empty: a rule says which sources it reads")
 	}
 	for i := range r.Needs {
 		if len(r.Needs[i].Any) == 0 {
-			c.errorf([]any{"needs", i}, "a need names at least one source under any")
+			c.errorf(place{"needs", i}, "a need names at least one source under any")
 		}
-		c.required(r.Needs[i].Collect, "needs", i, "collect")
+		c.requireText(r.Needs[i].Collect, "needs", i, "collect")
 	}
 }
 
-func (c *compiler) versions(versions []VersionRange, at ...any) {
+func (c *compiler) compileVersions(versions []VersionRange, at place) {
 	for i := range versions {
 		v := &versions[i]
-		c.required(v.Fact, append(slices.Clone(at), i, "fact")...)
+		c.requireText(v.Fact, at.in(i, "fact")...)
 		var err error
 		if v.affected, err = parseVersionRange(v.Affected); err != nil {
-			c.errorf(append(slices.Clone(at), i, "affected"), "%v", err)
+			c.errorf(at.in(i, "affected"), "%v", err)
 		}
 	}
 }
 
-func (c *compiler) required(value string, at ...any) {
+func (c *compiler) requireText(value string, at ...any) {
 	if strings.TrimSpace(value) == "" {
 		c.errorf(at, "%v is missing", at[len(at)-1])
 	}
 }
 
-func (c *compiler) oneOf(value string, known []string, at ...any) {
-	if !contains(known, value) {
+func (c *compiler) requireWord(value string, known []string, at ...any) {
+	if !slices.Contains(known, value) {
 		c.errorf(at, "%v %q is none of %s%s", at[len(at)-1], value, strings.Join(known, ", "), didYouMean(value, known))
 	}
 }
 
-func contains(list []string, s string) bool { return slices.Contains(list, s) }
-
-func (c *compiler) stepPatterns() {
+func (c *compiler) compileSteps() {
 	r := c.rule
 	if len(r.Steps) == 0 || len(r.Steps) > maxSteps {
-		c.errorf([]any{"steps"}, "a rule has 1 to %d steps, not %d", maxSteps, len(r.Steps))
+		c.errorf(place{"steps"}, "a rule has 1 to %d steps, not %d", maxSteps, len(r.Steps))
 		r.Steps = r.Steps[:min(len(r.Steps), maxSteps)] // sets of steps have no more bits
 	}
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		if !slug.MatchString(s.ID) || s.ID == "and" || s.ID == "or" {
-			c.errorf([]any{"steps", i, "id"}, "step id %q is no slug", s.ID)
+			c.errorf(place{"steps", i, "id"}, "step id %q is no slug", s.ID)
 		}
-		if c.step(s.ID) != i {
-			c.errorf([]any{"steps", i, "id"}, "step id %q is taken", s.ID)
+		if c.rule.findStep(s.ID) != i {
+			c.errorf(place{"steps", i, "id"}, "step id %q is taken", s.ID)
 		}
-		c.oneOf(s.Role, stepRoles, "steps", i, "role")
-		c.oneOf(s.Certainty, certainties, "steps", i, "certainty")
-		c.required(s.Text, "steps", i, "text")
+		c.requireWord(s.Role, stepRoles, "steps", i, "role")
+		c.requireWord(s.Certainty, certainties, "steps", i, "certainty")
+		c.requireText(s.Text, "steps", i, "text")
 		s.Weight = cmp.Or(s.Weight, defaultWeight)
 		if s.Weight < 0 || s.Weight > 100 {
-			c.errorf([]any{"steps", i, "weight"}, "weight %d is not between 1 and 100", s.Weight)
+			c.errorf(place{"steps", i, "weight"}, "weight %d is not between 1 and 100", s.Weight)
 		}
 		if s.Min < 0 || s.Min > 0 && !s.All {
-			c.errorf([]any{"steps", i, "min"}, "min counts the events of a step with all: true")
+			c.errorf(place{"steps", i, "min"}, "min counts the events of a step with all: true")
 		}
 		s.Min = max(s.Min, 1)
-		c.alternatives(i)
+		c.compileAlternatives(i)
 	}
 }
 
-// alternatives compiles the patterns of a step and counts each variable once.
-func (c *compiler) alternatives(i int) {
+// compileAlternatives compiles the patterns of a step and counts each variable once.
+func (c *compiler) compileAlternatives(i int) {
 	s := &c.rule.Steps[i]
 	if (s.Kind != "") == (len(s.Any) > 0) {
-		c.errorf([]any{"steps", i}, "step %q wants either a kind or alternatives under any", s.ID)
+		c.errorf(place{"steps", i}, "step %q wants either a kind or alternatives under any", s.ID)
 	}
 	s.patterns = s.Any
 	if len(s.Any) == 0 {
 		s.patterns = []Pattern{s.Pattern}
 	}
 	for j := range s.patterns {
-		c.pattern(&s.patterns[j], s.at(i, j), true)
+		c.compilePattern(&s.patterns[j], s.placeOf(i, j), true)
 	}
-	for _, v := range bindsOf(s.patterns) {
+	for _, v := range listVariables(s.patterns) {
 		c.uses[v]++
 	}
 }
 
-// bindsOf is the variables that any of the patterns binds, each once.
-func bindsOf(patterns []Pattern) []int {
+// listVariables is the variables that any of the patterns binds, each once.
+func listVariables(patterns []Pattern) []int {
 	var all []int
 	for i := range patterns {
 		for _, b := range patterns[i].bindings {
@@ -209,38 +224,38 @@ func bindsOf(patterns []Pattern) []int {
 	return slices.Compact(all)
 }
 
-// pattern compiles conditions and binds. Only steps introduce variables.
-func (c *compiler) pattern(p *Pattern, at []any, introduce bool) {
+// compilePattern compiles conditions and binds. Only steps introduce variables.
+func (c *compiler) compilePattern(p *Pattern, at place, introduce bool) {
 	if p.Kind == "" {
 		c.errorf(at, "kind is missing")
 	}
-	p.conditions = c.conditions(p.Match, append(slices.Clone(at), "match"))
+	p.conditions = c.compileConditions(p.Match, at.in("match"))
 	for _, key := range sortedKeys(p.Bind) {
 		field, modifier, modified := strings.Cut(key, "|")
 		if modified && modifier != optionalModifier {
-			c.errorf(append(slices.Clone(at), "bind", key), "unknown modifier %q%s", modifier, didYouMean(modifier, []string{optionalModifier}))
+			c.errorf(at.in("bind", key), "unknown modifier %q%s", modifier, didYouMean(modifier, []string{optionalModifier}))
 		}
-		c.bind(p, p.Bind[key], binding{reading: reading{field: field}, optional: modified, key: []any{"bind", key}}, at, introduce)
+		c.addBinding(p, p.Bind[key], binding{reading: reading{field: field}, optional: modified, key: place{"bind", key}}, at, introduce)
 	}
 	for i := range p.conditions {
 		text := &p.conditions[i]
-		for _, name := range text.placeholders() {
+		for _, name := range text.listPlaceholders() {
 			read := reading{field: text.field, text: fmt.Sprint(text.arg), placeholder: name}
-			c.bind(p, name, binding{reading: read, key: []any{"match", text.written()}}, at, introduce)
+			c.addBinding(p, name, binding{reading: read, key: place{"match", text.writtenKey()}}, at, introduce)
 		}
 	}
-	c.watches(p, at)
+	c.addLineWatches(p, at)
 }
 
 // optionalModifier stands behind a bound field that an event may lack.
 const optionalModifier = "optional"
 
-// bind adds one bind to a pattern. Only where introduce is set may its name be a new one.
-func (c *compiler) bind(p *Pattern, name string, b binding, at []any, introduce bool) {
-	place := append(slices.Clone(at), b.key...)
-	b.variable = c.variable(name)
+// addBinding adds one bind to a pattern. Only where introduce is set may its name be a new one.
+func (c *compiler) addBinding(p *Pattern, name string, b binding, at place, introduce bool) {
+	written := at.in(b.key...)
+	b.variable = c.rule.findBind(name)
 	if b.variable < 0 && !introduce {
-		if b.variable = c.bound(name, place...); b.variable < 0 {
+		if b.variable = c.resolveBind(name, written...); b.variable < 0 {
 			return
 		}
 	}
@@ -249,17 +264,17 @@ func (c *compiler) bind(p *Pattern, name string, b binding, at []any, introduce 
 		c.rule.variables = append(c.rule.variables, variable{name: name, quality: byID})
 	}
 	if introduce {
-		c.rule.variables[b.variable].learn(cmp.Or(b.reading.placeholder, b.reading.field))
+		c.rule.variables[b.variable].learnField(cmp.Or(b.reading.placeholder, b.reading.field))
 	}
-	if b.reading.placeholder != "" && slices.ContainsFunc(p.bindings, binds(b.variable)) {
-		c.errorf(place, "this pattern binds %q already", name)
+	if b.reading.placeholder != "" && slices.ContainsFunc(p.bindings, bindsVariable(b.variable)) {
+		c.errorf(written, "this pattern binds %q already", name)
 		return
 	}
 	p.bindings = append(p.bindings, b)
 }
 
-// learn takes in what kind of value a field holds.
-func (v *variable) learn(field string) {
+// learnField takes in what kind of value a field holds.
+func (v *variable) learnField(field string) {
 	switch field {
 	case "container", "sandbox":
 		v.prefix = true
@@ -270,12 +285,12 @@ func (v *variable) learn(field string) {
 	}
 }
 
-func (c *compiler) conditions(match map[string]any, at []any) []condition {
+func (c *compiler) compileConditions(match map[string]any, at place) []condition {
 	var all []condition
 	for _, key := range sortedKeys(match) {
 		condition, err := newCondition(key, match[key])
 		if err != nil {
-			c.errorf(append(slices.Clone(at), key), "%v", err)
+			c.errorf(at.in(key), "%v", err)
 			continue
 		}
 		all = append(all, condition)
@@ -283,100 +298,124 @@ func (c *compiler) conditions(match map[string]any, at []any) []condition {
 	return all
 }
 
-// plainConditions are conditions where nothing can be bound.
-func (c *compiler) plainConditions(match map[string]any, at []any) []condition {
-	all := c.conditions(match, at)
+// compileBindless are conditions where nothing can be bound.
+func (c *compiler) compileBindless(match map[string]any, at place) []condition {
+	all := c.compileConditions(match, at)
 	for i := range all {
-		if names := all[i].placeholders(); len(names) > 0 {
-			c.errorf(append(slices.Clone(at), all[i].written()), "nothing can be bound here: write {} instead of {%s}", names[0])
+		if names := all[i].listPlaceholders(); len(names) > 0 {
+			c.errorf(at.in(all[i].writtenKey()), "nothing can be bound here: write {} instead of {%s}", names[0])
 		}
 	}
 	return all
 }
 
-// step returns the number of a step, or -1.
-func (c *compiler) step(id string) int {
-	return slices.IndexFunc(c.rule.Steps, func(s StepRule) bool { return s.ID == id })
-}
-
-// namedStep is step with an error for an unknown id. It returns the nearest one, if any is near.
-func (c *compiler) namedStep(id string, at ...any) int {
-	i := c.step(id)
-	if i < 0 {
-		near := nearestWord(id, c.stepIDs())
-		c.errorf(at, "unknown step %q%s", id, suggestion(near))
-		i = c.step(near)
-	}
-	return i
-}
-
-func (c *compiler) stepIDs() []string {
-	var ids []string
-	for i := range c.rule.Steps {
-		ids = append(ids, c.rule.Steps[i].ID)
-	}
-	return ids
-}
-
-func (c *compiler) variable(name string) int {
-	return slices.IndexFunc(c.rule.variables, func(v variable) bool { return v.name == name })
-}
-
-func (c *compiler) variableNames() []string {
-	var names []string
-	for _, v := range c.rule.variables {
-		names = append(names, v.name)
+// listNames returns a name of each element of a list.
+func listNames[T any](list []T, name func(*T) string) []string {
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = name(&list[i])
 	}
 	return names
 }
 
-// edges compiles each edge to the pairs of steps that it stands for.
-func (c *compiler) edges() {
+func (r *Rule) listStepIDs() []string {
+	return listNames(r.Steps, func(s *StepRule) string { return s.ID })
+}
+
+func (r *Rule) listAbsenceIDs() []string {
+	return listNames(r.Absent, func(a *Absence) string { return a.ID })
+}
+
+func (r *Rule) listBinds() []string {
+	return listNames(r.variables, func(v *variable) string { return v.name })
+}
+
+// findStep returns the number of a step, or -1.
+func (r *Rule) findStep(id string) int {
+	return slices.IndexFunc(r.Steps, func(s StepRule) bool { return s.ID == id })
+}
+
+// findBind returns the variable of a name, or -1.
+func (r *Rule) findBind(name string) int {
+	return slices.IndexFunc(r.variables, func(v variable) bool { return v.name == name })
+}
+
+// resolve returns the index of a name among the known ones. Where it is none of them it says so and
+// returns the nearest, or -1 when none is near.
+func (c *compiler) resolve(problem, name string, known []string, at place) int {
+	if i := slices.Index(known, name); i >= 0 {
+		return i
+	}
+	near := nearestWord(name, known)
+	c.errorf(at, "%s %q%s", problem, name, suggest(near))
+	return slices.Index(known, near)
+}
+
+func (c *compiler) resolveStep(id string, at ...any) int {
+	return c.resolve("unknown step", id, c.rule.listStepIDs(), at)
+}
+
+func (c *compiler) resolveBind(name string, at ...any) int {
+	return c.resolve("no step binds", name, c.rule.listBinds(), at)
+}
+
+// resolveBit returns the bit of a step or an absence. It always returns one, so that the expression
+// can be read on.
+func (c *compiler) resolveBit(id string, at ...any) uint64 {
+	i := c.resolve("unknown id", id, append(c.rule.listStepIDs(), c.rule.listAbsenceIDs()...), at)
+	if i >= len(c.rule.Steps) {
+		i += maxSteps - len(c.rule.Steps)
+	}
+	return 1 << max(0, i)
+}
+
+// compileEdges compiles each edge to the pairs of steps that it stands for.
+func (c *compiler) compileEdges() {
 	for i := range c.rule.Edges {
 		e := &c.rule.Edges[i]
-		c.oneOf(e.FromAt, ends, "edges", i, "from_at")
-		c.oneOf(e.ToAt, ends, "edges", i, "to_at")
+		c.requireWord(e.FromAt, ends, "edges", i, "from_at")
+		c.requireWord(e.ToAt, ends, "edges", i, "to_at")
 		pair := tie{edge: i, fromEnd: e.FromAt == "end", toEnd: e.ToAt == "end"}
 		if e.Gap == nil && e.Overlap == "" {
-			c.errorf([]any{"edges", i}, "an edge wants a gap or an overlap")
+			c.errorf(place{"edges", i}, "an edge wants a gap or an overlap")
 		}
 		if e.Gap != nil {
 			pair.measured = true
-			pair.min = c.duration(e.Gap.Min, 0, "edges", i, "gap", "min")
-			pair.max = c.duration(e.Gap.Max, math.MaxInt64, "edges", i, "gap", "max")
+			pair.min = c.parseDuration(e.Gap.Min, 0, "edges", i, "gap", "min")
+			pair.max = c.parseDuration(e.Gap.Max, math.MaxInt64, "edges", i, "gap", "max")
 			if pair.min > pair.max {
-				c.errorf([]any{"edges", i, "gap"}, "gap from %s to %s is empty", pair.min, pair.max)
+				c.errorf(place{"edges", i, "gap"}, "gap from %s to %s is empty", pair.min, pair.max)
 			}
 		}
 		if e.Overlap != "" {
 			pair.shared = true
-			pair.overlap = c.duration(e.Overlap, 0, "edges", i, "overlap")
+			pair.overlap = c.parseDuration(e.Overlap, 0, "edges", i, "overlap")
 		}
-		c.tieSteps(pair, c.edgeSteps(e.From, i, "from"), c.edgeSteps(e.To, i, "to"))
+		c.addTies(pair, c.resolveSteps(e.From, i, "from"), c.resolveSteps(e.To, i, "to"))
 	}
 	c.rule.fromEdge = len(c.rule.ties)
 }
 
-// edgeSteps are the steps at one end of an edge.
-func (c *compiler) edgeSteps(ids StepIDs, edge int, key string) []int {
+// resolveSteps are the steps at one end of an edge.
+func (c *compiler) resolveSteps(ids StepIDs, edge int, key string) []int {
 	if len(ids) == 0 {
-		c.errorf([]any{"edges", edge}, "%s is missing", key)
+		c.errorf(place{"edges", edge}, "%s is missing", key)
 	}
 	var steps []int
 	for i, id := range ids {
-		step := c.namedStep(id, "edges", edge, key, i)
+		step := c.resolveStep(id, "edges", edge, key, i)
 		if step >= 0 && slices.Contains(steps, step) {
-			c.errorf([]any{"edges", edge, key, i}, "step %q is named twice", id)
+			c.errorf(place{"edges", edge, key, i}, "step %q is named twice", id)
 		}
 		steps = append(steps, step)
 	}
 	return steps
 }
 
-// tieSteps adds what an edge asks of each pair of its steps. Steps that do not exist are negative.
-func (c *compiler) tieSteps(pair tie, from, to []int) {
+// addTies adds what an edge asks of each pair of its steps. Steps that do not exist are negative.
+func (c *compiler) addTies(pair tie, from, to []int) {
 	if len(c.rule.ties)+len(from)*len(to) > maxTies {
-		c.errorf([]any{"edges", pair.edge}, "the edges up to here tie more than %d pairs of steps", maxTies)
+		c.errorf(place{"edges", pair.edge}, "the edges up to here tie more than %d pairs of steps", maxTies)
 		return
 	}
 	for _, pair.from = range from {
@@ -386,15 +425,15 @@ func (c *compiler) tieSteps(pair tie, from, to []int) {
 				c.untied = true
 				continue
 			case pair.from == pair.to:
-				c.errorf([]any{"edges", pair.edge}, "step %q has an edge to itself", c.rule.Steps[pair.from].ID)
+				c.errorf(place{"edges", pair.edge}, "step %q has an edge to itself", c.rule.Steps[pair.from].ID)
 			}
-			pair.best = c.rule.bestJoin(pair.from, pair.to)
+			pair.best = c.rule.rateBestJoin(pair.from, pair.to)
 			c.rule.ties = append(c.rule.ties, pair)
 		}
 	}
 }
 
-func (c *compiler) duration(s string, unset time.Duration, at ...any) time.Duration {
+func (c *compiler) parseDuration(s string, unset time.Duration, at ...any) time.Duration {
 	if s == "" {
 		return unset
 	}
@@ -405,11 +444,11 @@ func (c *compiler) duration(s string, unset time.Duration, at ...any) time.Durat
 	return d
 }
 
-// bestJoin is the best quality by which two steps can be tied.
-func (r *Rule) bestJoin(a, b int) int {
+// rateBestJoin is the best quality by which two steps can be tied.
+func (r *Rule) rateBestJoin(a, b int) int {
 	best := byTime
-	other := bindsOf(r.Steps[b].patterns)
-	for _, v := range bindsOf(r.Steps[a].patterns) {
+	other := listVariables(r.Steps[b].patterns)
+	for _, v := range listVariables(r.Steps[a].patterns) {
 		if slices.Contains(other, v) {
 			best = max(best, r.variables[v].quality)
 		}
@@ -421,9 +460,9 @@ func (r *Rule) bestJoin(a, b int) int {
 // what follows from it are seen within some minutes of each other.
 const loose = 10 * time.Minute
 
-// imply adds an edge between every two steps that no edge and no bind ties,
+// addImpliedTies adds an edge between every two steps that no edge and no bind ties,
 // directly or through others: their events could else be of any container at any time.
-func (c *compiler) imply() {
+func (c *compiler) addImpliedTies() {
 	group := make([]int, len(c.rule.Steps))
 	for i := range group {
 		group[i] = i
@@ -433,7 +472,7 @@ func (c *compiler) imply() {
 	}
 	for i := range group {
 		for j := range i {
-			if c.tied(i, j) {
+			if c.areTied(i, j) {
 				old := group[i]
 				for k := range group {
 					if group[k] == old {
@@ -446,72 +485,72 @@ func (c *compiler) imply() {
 	for to := range group {
 		for from := range to {
 			if group[from] != group[to] {
-				c.rule.ties = append(c.rule.ties, tie{edge: -1, from: from, to: to, shared: true, overlap: loose, best: c.rule.bestJoin(from, to)})
+				c.rule.ties = append(c.rule.ties, tie{edge: -1, from: from, to: to, shared: true, overlap: loose, best: c.rule.rateBestJoin(from, to)})
 			}
 		}
 	}
 }
 
-// tied says that two steps have an edge, or share a bind whichever alternatives they take.
-func (c *compiler) tied(a, b int) bool {
-	own := always(c.rule.Steps[a].patterns)
-	return slices.ContainsFunc(always(c.rule.Steps[b].patterns), func(v int) bool { return slices.Contains(own, v) }) ||
+// areTied says that two steps have an edge, or share a bind whichever alternatives they take.
+func (c *compiler) areTied(a, b int) bool {
+	own := listAlwaysBound(c.rule.Steps[a].patterns)
+	return slices.ContainsFunc(listAlwaysBound(c.rule.Steps[b].patterns), func(v int) bool { return slices.Contains(own, v) }) ||
 		slices.ContainsFunc(c.rule.ties[:c.rule.fromEdge], func(e tie) bool { return e.from == a && e.to == b || e.from == b && e.to == a })
 }
 
-// always is the variables that every pattern binds.
-func always(patterns []Pattern) []int {
-	return slices.DeleteFunc(bindsOf(patterns), func(v int) bool {
+// listAlwaysBound is the variables that every pattern binds.
+func listAlwaysBound(patterns []Pattern) []int {
+	return slices.DeleteFunc(listVariables(patterns), func(v int) bool {
 		return slices.ContainsFunc(patterns, func(p Pattern) bool {
 			return !slices.ContainsFunc(p.bindings, func(b binding) bool { return b.variable == v && !b.optional })
 		})
 	})
 }
 
-// unreachable reports causes and mechanisms that no verdict, edge or bind speaks
+// checkReachable reports causes and mechanisms that no verdict, edge or bind speaks
 // of: they could only swell the score. A symptom may stand for itself.
-func (c *compiler) unreachable() {
+func (c *compiler) checkReachable() {
 	var judged uint64
 	for _, e := range c.rule.Verdict.levels {
 		if e != nil {
-			judged |= e.leaves()
+			judged |= e.collectLeaves()
 		}
 	}
 	for i := range c.rule.Steps {
 		role := c.rule.Steps[i].Role
 		alone := judged&(1<<i) == 0 && (role == "cause" || role == "mechanism")
 		for j := range c.rule.Steps {
-			alone = alone && (i == j || !c.tied(i, j))
+			alone = alone && (i == j || !c.areTied(i, j))
 		}
 		if alone {
-			c.errorf([]any{"steps", i, "id"}, "step %q is unreachable: no verdict, edge or shared bind speaks of it", c.rule.Steps[i].ID)
+			c.errorf(place{"steps", i, "id"}, "step %q is unreachable: no verdict, edge or shared bind speaks of it", c.rule.Steps[i].ID)
 		}
 	}
 }
 
-func (c *compiler) absences() {
+func (c *compiler) compileAbsences() {
 	for i := range c.rule.Absent {
 		a := &c.rule.Absent[i]
-		at := []any{"absent", i}
-		if !slug.MatchString(a.ID) || c.step(a.ID) >= 0 || c.absence(a.ID) != i {
-			c.errorf([]any{"absent", i, "id"}, "id %q is no slug, or taken", a.ID)
+		at := place{"absent", i}
+		if !slug.MatchString(a.ID) || c.rule.findStep(a.ID) >= 0 || slices.Index(c.rule.listAbsenceIDs(), a.ID) != i {
+			c.errorf(place{"absent", i, "id"}, "id %q is no slug, or taken", a.ID)
 		}
-		c.pattern(&a.Pattern, at, false)
-		c.count(a.Pattern)
-		c.required(a.Source, "absent", i, "source")
+		c.compilePattern(&a.Pattern, at, false)
+		c.countUses(a.Pattern)
+		c.requireText(a.Source, "absent", i, "source")
 		if (a.Before == "") == (a.During == "") {
 			c.errorf(at, "an absence wants either before or during")
 			continue
 		}
-		a.anchor = c.namedStep(cmp.Or(a.Before, a.During), "absent", i, map[bool]string{true: "before", false: "during"}[a.Before != ""])
+		a.anchor = c.resolveStep(cmp.Or(a.Before, a.During), "absent", i, map[bool]string{true: "before", false: "during"}[a.Before != ""])
 		level, ok := levels[a.Level]
 		if !ok {
-			c.errorf([]any{"absent", i, "level"}, "unknown level %q%s", a.Level, didYouMean(a.Level, sortedKeys(levels)))
+			c.errorf(place{"absent", i, "level"}, "unknown level %q%s", a.Level, didYouMean(a.Level, sortedKeys(levels)))
 		}
 		a.level = level
 	}
 	if len(c.rule.Absent) > maxSteps {
-		c.errorf([]any{"absent"}, "more than %d absences", maxSteps)
+		c.errorf(place{"absent"}, "more than %d absences", maxSteps)
 	}
 }
 
@@ -520,32 +559,28 @@ var levels = map[string]event.Level{
 	"warning": event.Warning, "error": event.Error,
 }
 
-func (c *compiler) absence(id string) int {
-	return slices.IndexFunc(c.rule.Absent, func(a Absence) bool { return a.ID == id })
-}
-
-// count notes that a pattern speaks of its variables.
-func (c *compiler) count(p Pattern) {
+// countUses notes that a pattern speaks of its variables.
+func (c *compiler) countUses(p Pattern) {
 	for _, b := range p.bindings {
 		c.uses[b.variable]++
 	}
 }
 
-func (c *compiler) objections() {
+func (c *compiler) compileObjections() {
 	for i := range c.rule.RulesOut {
 		o := &c.rule.RulesOut[i]
-		c.pattern(&o.Pattern, []any{"rules_out", i}, false)
-		c.count(o.Pattern)
-		c.required(o.Why, "rules_out", i, "why")
-		c.oneOf(o.Effect, effects, "rules_out", i, "effect")
+		c.compilePattern(&o.Pattern, place{"rules_out", i}, false)
+		c.countUses(o.Pattern)
+		c.requireText(o.Why, "rules_out", i, "why")
+		c.requireWord(o.Effect, effects, "rules_out", i, "effect")
 		o.anchor = -1
 		if o.During != "" {
-			o.anchor = c.namedStep(o.During, "rules_out", i, "during")
+			o.anchor = c.resolveStep(o.During, "rules_out", i, "during")
 		}
 	}
 }
 
-func (c *compiler) verdicts() {
+func (c *compiler) compileVerdicts() {
 	v := &c.rule.Verdict
 	found := false
 	for _, row := range []struct {
@@ -556,78 +591,49 @@ func (c *compiler) verdicts() {
 			continue
 		}
 		found = true
-		e, err := parseExpression(row.text, func(id string) uint64 { return c.knownBit(id, "verdict", row.level.String()) })
+		e, err := parseExpression(row.text, func(id string) uint64 { return c.resolveBit(id, "verdict", row.level.String()) })
 		if err != nil {
-			c.errorf([]any{"verdict", row.level.String()}, "%v", err)
+			c.errorf(place{"verdict", row.level.String()}, "%v", err)
 			continue
 		}
-		if e.leaves()&(1<<maxSteps-1) == 0 {
-			c.errorf([]any{"verdict", row.level.String()}, "a verdict needs a step: absence alone proves nothing")
+		if e.collectLeaves()&(1<<maxSteps-1) == 0 {
+			c.errorf(place{"verdict", row.level.String()}, "a verdict needs a step: absence alone proves nothing")
 		}
 		v.levels[row.level] = e
 	}
 	if !found {
-		c.errorf([]any{"verdict"}, "verdict has no condition")
+		c.errorf(place{"verdict"}, "verdict has no condition")
 	}
 }
 
-func (c *compiler) bit(id string) uint64 {
-	if i := c.step(id); i >= 0 {
-		return 1 << i
-	}
-	if i := c.absence(id); i >= 0 {
-		return 1 << (maxSteps + i)
-	}
-	return 0
-}
-
-// knownBit is bit with an error for an unknown id. It always returns a bit, so that the expression can be read on.
-func (c *compiler) knownBit(id string, at ...any) uint64 {
-	bit := c.bit(id)
-	if bit == 0 {
-		near := nearestWord(id, append(c.stepIDs(), c.absenceIDs()...))
-		c.errorf(at, "unknown id %q%s", id, suggestion(near))
-		bit = max(1, c.bit(near))
-	}
-	return bit
-}
-
-func (c *compiler) absenceIDs() []string {
-	var ids []string
-	for i := range c.rule.Absent {
-		ids = append(ids, c.rule.Absent[i].ID)
-	}
-	return ids
-}
-
-// prose compiles headline, step texts and notes.
-func (c *compiler) prose() {
+// compileTexts compiles headline, step texts and notes.
+func (c *compiler) compileTexts() {
 	r := c.rule
 	for i := range r.Steps {
-		r.Steps[i].text = c.template(r.Steps[i].Text, true, "steps", i, "text")
+		r.Steps[i].text = c.compileTemplate(r.Steps[i].Text, true, "steps", i, "text")
 	}
-	r.headline = c.template(r.Headline, false, "headline")
+	r.headline = c.compileTemplate(r.Headline, false, "headline")
 	for i := range r.Notes {
 		n := &r.Notes[i]
-		c.required(n.Text, "notes", i, "text")
-		n.text = c.template(n.Text, false, "notes", i, "text")
+		c.requireText(n.Text, "notes", i, "text")
+		n.text = c.compileTemplate(n.Text, false, "notes", i, "text")
 		if n.When != nil {
-			n.When.step = c.namedStep(n.When.Step, "notes", i, "when", "step")
-			n.When.conditions = c.plainConditions(n.When.Match, []any{"notes", i, "when", "match"})
+			n.When.step = c.resolveStep(n.When.Step, "notes", i, "when", "step")
+			n.When.conditions = c.compileBindless(n.When.Match, place{"notes", i, "when", "match"})
 		}
 	}
 }
 
-func (c *compiler) template(s string, own bool, at ...any) template {
-	t, err := parseTemplate(s, scope{steps: c.step, variables: c.variable, captured: c.captured, own: own}, func(v int) { c.uses[v]++ })
+func (c *compiler) compileTemplate(s string, own bool, at ...any) template {
+	t, err := parseTemplate(s, scope{steps: c.rule.findStep, variables: c.rule.findBind, captured: c.findCaptured, own: own}, func(v int) { c.uses[v]++ })
 	if err != nil {
 		c.errorf(at, "%v", err)
 	}
 	return t
 }
 
-// captured returns the variable that a step takes from a text under a name, or -1.
-func (c *compiler) captured(step int, name string) int {
+// findCaptured returns the variable that a step takes from a text under a name, or -1.
+func (c *compiler) findCaptured(step int, name string) int {
 	for _, p := range c.rule.Steps[step].patterns {
 		for _, b := range p.bindings {
 			if b.reading.placeholder == name {
@@ -638,90 +644,45 @@ func (c *compiler) captured(step int, name string) int {
 	return -1
 }
 
-func (c *compiler) explanations() {
+func (c *compiler) countJoins() {
 	r := c.rule
 	if r.Per != "" {
-		c.uses[c.bound(r.Per, "per")]++
+		c.uses[c.resolveBind(r.Per, "per")]++
 	}
 	for i := range r.ExplainedBy {
 		for j, name := range r.ExplainedBy[i].Join {
-			c.uses[c.bound(name, "explained_by", i, "join", j)]++
+			c.uses[c.resolveBind(name, "explained_by", i, "join", j)]++
 		}
 	}
 }
 
-// bound is variable with an error for an unknown name. It returns the nearest one, if any is near.
-func (c *compiler) bound(name string, at ...any) int {
-	v := c.variable(name)
-	if v < 0 {
-		near := nearestWord(name, c.variableNames())
-		c.errorf(at, "no step binds %q%s", name, suggestion(near))
-		v = c.variable(near)
-	}
-	return v
-}
-
-// unused reports binds that tie nothing to anything, where they are first made.
-func (c *compiler) unused() {
+// checkUnusedBinds reports binds that tie nothing to anything, where they are first made.
+func (c *compiler) checkUnusedBinds() {
 	for i := range c.rule.Steps {
 		s := &c.rule.Steps[i]
-		for _, v := range bindsOf(s.patterns) {
+		for _, v := range listVariables(s.patterns) {
 			if c.uses[v] != 1 {
 				continue
 			}
-			j := slices.IndexFunc(s.patterns, func(p Pattern) bool { return slices.ContainsFunc(p.bindings, binds(v)) })
-			b := s.patterns[j].bindings[slices.IndexFunc(s.patterns[j].bindings, binds(v))]
+			j := slices.IndexFunc(s.patterns, func(p Pattern) bool { return slices.ContainsFunc(p.bindings, bindsVariable(v)) })
+			b := s.patterns[j].bindings[slices.IndexFunc(s.patterns[j].bindings, bindsVariable(v))]
 			name, hint := c.rule.variables[v].name, ""
 			if b.reading.placeholder != "" {
 				hint = "; {} stands for any word"
 			}
-			c.errorf(append(s.at(i, j), b.key...), "bind %q is used nowhere else%s", name, hint)
+			c.errorf(append(s.placeOf(i, j), b.key...), "bind %q is used nowhere else%s", name, hint)
 		}
 	}
 }
 
-func binds(variable int) func(binding) bool {
+func bindsVariable(variable int) func(binding) bool {
 	return func(b binding) bool { return b.variable == variable }
 }
 
-// at is the place of pattern j of step i in the file.
-func (s *StepRule) at(i, j int) []any {
+// placeOf is the place of pattern j of step i in the file.
+func (s *StepRule) placeOf(i, j int) place {
 	if len(s.Any) == 0 {
-		return []any{"steps", i}
+		return place{"steps", i}
 	}
-	return []any{"steps", i, "any", j}
-}
-
-// checkDeeper checks what one rule says about others: that they exist, know
-// the joined binds, and do not lead back.
-func (cat *Catalog) checkDeeper(r *Rule, at *places) []error {
-	var errs []error
-	for i, d := range r.ExplainedBy {
-		other := cat.Rule(d.Rule)
-		if other == nil {
-			var ids []string
-			for j := range cat.Rules {
-				ids = append(ids, cat.Rules[j].ID)
-			}
-			errs = append(errs, at.deeper[i].because("unknown rule %q%s", d.Rule, didYouMean(d.Rule, ids)))
-			continue
-		}
-		for j, name := range d.Join {
-			if !slices.ContainsFunc(other.variables, func(v variable) bool { return v.name == name }) {
-				errs = append(errs, at.join[i][j].because("rule %q binds no %q", d.Rule, name))
-			}
-		}
-		if cat.leadsTo(other, r.ID, map[string]bool{}) {
-			errs = append(errs, at.deeper[i].because("rule %q is in turn explained by %q", d.Rule, r.ID))
-		}
-	}
-	return errs
-}
-
-func (cat *Catalog) leadsTo(r *Rule, id string, visited map[string]bool) bool {
-	if r == nil || visited[r.ID] {
-		return false
-	}
-	visited[r.ID] = true
-	return r.ID == id || slices.ContainsFunc(r.ExplainedBy, func(d Deeper) bool { return cat.leadsTo(cat.Rule(d.Rule), id, visited) })
+	return place{"steps", i, "any", j}
 }

@@ -2,8 +2,8 @@ package rules
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,24 +15,24 @@ import (
 // lists and scalars and no other feature of YAML: a rule is read by people. It
 // goes on after a mistake, so that all of a file's are told at once.
 type decoder struct {
-	src  *source
-	errs []error
-	keys map[reflect.Type]map[string][]int // of the structs met so far
+	src   *source
+	wrong Problems
+	keys  map[reflect.Type]map[string][]int // of the structs met so far
 }
 
 func newDecoder(src *source) *decoder {
 	return &decoder{src: src, keys: map[reflect.Type]map[string][]int{}}
 }
 
-// decode reads a rule, and says what of it cannot be read.
-func decode(src *source) (*Rule, []error) {
+// decodeRule reads a rule, and says what of it cannot be read.
+func decodeRule(src *source) (*Rule, Problems) {
 	rule, d := new(Rule), newDecoder(src)
-	d.value(src.root, reflect.ValueOf(rule).Elem())
-	return rule, d.errs
+	d.decodeNode(src.root, reflect.ValueOf(rule).Elem())
+	return rule, d.wrong
 }
 
 // DecodeYAML reads a file in the manner of rule files into a pointer to a struct: strictly, and in
-// plain YAML. It returns all that cannot be read, joined, each as a [*Problem]. A struct behind a
+// plain YAML. It returns all that cannot be read, as [Problems]. A struct behind a
 // pointer with the method SetText also takes a text alone.
 func DecodeYAML(file string, text []byte, into any) error {
 	src, problem := readYAML(file, text)
@@ -40,16 +40,19 @@ func DecodeYAML(file string, text []byte, into any) error {
 		return problem
 	}
 	d := newDecoder(src)
-	d.value(src.root, reflect.ValueOf(into).Elem())
-	return errors.Join(d.errs...)
+	d.decodeNode(src.root, reflect.ValueOf(into).Elem())
+	if len(d.wrong) > 0 {
+		return d.wrong
+	}
+	return nil
 }
 
 func (d *decoder) errorf(node ast.Node, format string, args ...any) {
-	d.errs = append(d.errs, d.src.at(node, format, args...))
+	d.wrong = append(d.wrong, d.src.problemAt(node, format, args...))
 }
 
-// value reads a node into v. A null leaves it zero, as if the key were not there.
-func (d *decoder) value(node ast.Node, v reflect.Value) {
+// decodeNode reads a node into v. A null leaves it zero, as if the key were not there.
+func (d *decoder) decodeNode(node ast.Node, v reflect.Value) {
 	switch node := node.(type) {
 	case *ast.NullNode, nil:
 		return
@@ -60,36 +63,36 @@ func (d *decoder) value(node ast.Node, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		d.value(node, v.Elem())
+		d.decodeNode(node, v.Elem())
 	case reflect.Struct:
 		if short, ok := v.Addr().Interface().(interface{ SetText(text string) }); ok && !isMapping(node) {
 			var text string
-			d.scalar(node, reflect.ValueOf(&text).Elem())
+			d.decodeScalar(node, reflect.ValueOf(&text).Elem())
 			short.SetText(text)
 			return
 		}
-		d.fields(node, v)
+		d.decodeStruct(node, v)
 	case reflect.Map:
-		d.mapping(node, v)
+		d.decodeMap(node, v)
 	case reflect.Slice:
-		d.list(node, v)
+		d.decodeList(node, v)
 	case reflect.Interface:
-		if plain := d.plain(node); plain != nil {
+		if plain := d.decodePlain(node); plain != nil {
 			v.Set(reflect.ValueOf(plain))
 		}
 	default:
-		d.scalar(node, v)
+		d.decodeScalar(node, v)
 	}
 }
 
-// fields reads a mapping into a struct. A key that is nearly that of a field is told and read as that.
-func (d *decoder) fields(node ast.Node, v reflect.Value) {
-	all := entries(node)
+// decodeStruct reads a mapping into a struct. A key that is nearly that of a field is told and read as that.
+func (d *decoder) decodeStruct(node ast.Node, v reflect.Value) {
+	all := listEntries(node)
 	if all == nil && !isMapping(node) {
-		d.errorf(node, "expected a mapping with keys such as %q, not %s", sortedKeys(d.keysOf(v.Type()))[0], nodeName(node))
+		d.errorf(node, "expected a mapping with keys such as %q, not %s", sortedKeys(d.findKeys(v.Type()))[0], nodeName(node))
 		return
 	}
-	keys, names := d.keysOf(v.Type()), map[string]bool{}
+	keys, names := d.findKeys(v.Type()), map[string]bool{}
 	for _, entry := range all {
 		names[keyName(entry)] = true
 	}
@@ -98,36 +101,36 @@ func (d *decoder) fields(node ast.Node, v reflect.Value) {
 		field, ok := keys[key]
 		if !ok {
 			near := nearestWord(key, sortedKeys(keys))
-			d.errorf(entry.Key, "unknown field %q%s", key, suggestion(near))
+			d.errorf(entry.Key, "unknown field %q%s", key, suggest(near))
 			if near == "" || names[near] {
 				continue
 			}
 			field = keys[near]
 			entry.Key.GetToken().Value = near // what is said of it later finds its place
 		}
-		d.value(entry.Value, v.FieldByIndex(field))
+		d.decodeNode(entry.Value, v.FieldByIndex(field))
 	}
 }
 
-func (d *decoder) mapping(node ast.Node, v reflect.Value) {
+func (d *decoder) decodeMap(node ast.Node, v reflect.Value) {
 	if !isMapping(node) {
 		d.errorf(node, "expected a mapping, not %s", nodeName(node))
 		return
 	}
 	m := reflect.MakeMap(v.Type())
-	for _, entry := range entries(node) {
+	for _, entry := range listEntries(node) {
 		value := reflect.New(v.Type().Elem()).Elem()
-		d.value(entry.Value, value)
+		d.decodeNode(entry.Value, value)
 		m.SetMapIndex(reflect.ValueOf(keyName(entry)), value)
 	}
 	v.Set(m)
 }
 
-func (d *decoder) list(node ast.Node, v reflect.Value) {
+func (d *decoder) decodeList(node ast.Node, v reflect.Value) {
 	list, ok := node.(*ast.SequenceNode)
 	if !ok && v.Type() == reflect.TypeFor[StepIDs]() { // one id needs no brackets
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		d.value(node, v.Index(0))
+		d.decodeNode(node, v.Index(0))
 		return
 	}
 	if !ok {
@@ -136,16 +139,16 @@ func (d *decoder) list(node ast.Node, v reflect.Value) {
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values)))
 	for i, item := range list.Values {
-		d.value(item, v.Index(i))
+		d.decodeNode(item, v.Index(i))
 	}
 }
 
-// plain is the value of a condition: a scalar, or a list of scalars.
-func (d *decoder) plain(node ast.Node) any {
+// decodePlain is the value of a condition: a scalar, or a list of scalars.
+func (d *decoder) decodePlain(node ast.Node) any {
 	if list, ok := node.(*ast.SequenceNode); ok {
 		all := make([]any, 0, len(list.Values))
 		for _, item := range list.Values {
-			all = append(all, d.plain(item))
+			all = append(all, d.decodePlain(item))
 		}
 		return all
 	}
@@ -159,7 +162,7 @@ func (d *decoder) plain(node ast.Node) any {
 	return nil
 }
 
-func (d *decoder) scalar(node ast.Node, v reflect.Value) {
+func (d *decoder) decodeScalar(node ast.Node, v reflect.Value) {
 	var value any
 	switch node := node.(type) {
 	case *ast.LiteralNode:
@@ -218,18 +221,18 @@ func nodeName(node ast.Node) string {
 	return fmt.Sprintf("%q", node.GetToken().Value)
 }
 
-// keysOf is [yamlKeys], found out once.
-func (d *decoder) keysOf(t reflect.Type) map[string][]int {
+// findKeys is [yamlKeys], found out once.
+func (d *decoder) findKeys(t reflect.Type) map[string][]int {
 	keys, known := d.keys[t]
 	if !known {
-		keys = yamlKeys(t)
+		keys = listYAMLKeys(t)
 		d.keys[t] = keys
 	}
 	return keys
 }
 
-// yamlKeys is the YAML keys of a struct and the fields behind them.
-func yamlKeys(t reflect.Type) map[string][]int {
+// listYAMLKeys is the YAML keys of a struct and the fields behind them.
+func listYAMLKeys(t reflect.Type) map[string][]int {
 	keys := map[string][]int{}
 	for _, field := range reflect.VisibleFields(t) {
 		if name, ok := yamlKey(field); ok {
@@ -250,10 +253,5 @@ func yamlKey(field reflect.StructField) (string, bool) {
 }
 
 func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
+	return slices.Sorted(maps.Keys(m))
 }

@@ -84,33 +84,33 @@ func (p *page) rule(r *Rule) {
 		s := &r.Steps[i]
 		var seen []string
 		for j := range s.patterns {
-			seen = append(seen, mdText(s.patterns[j].prose(j > 0)))
+			seen = append(seen, mdText(s.patterns[j].describe(j > 0)))
 		}
 		if s.All {
-			seen = append(seen, s.howMany())
+			seen = append(seen, s.describeNumber())
 		}
 		p.line("| %s | %s | %s | %s |", s.ID, s.Role, mdText(placeholder.ReplaceAllString(s.Text, "<$1>")), strings.Join(seen, "<br>"))
 	}
 	p.line("")
 	for i := range r.Edges {
-		p.line("- %s", mdText(r.Edges[i].prose()))
+		p.line("- %s", mdText(r.Edges[i].describe()))
 	}
 	p.verdicts(r)
 	p.list("May be explained by", len(r.ExplainedBy), func(i int) string {
 		d := r.ExplainedBy[i]
-		return fmt.Sprintf("[%s](#%s)%s", d.Rule, d.Rule, among(" with the same ", d.Join))
+		return fmt.Sprintf("[%s](#%s)%s", d.Rule, d.Rule, appendWords(" with the same ", d.Join))
 	})
 	p.list("Versions affected", len(r.Versions), func(i int) string { return mdText(r.Versions[i].Fact + " " + r.Versions[i].Affected) })
 	p.line("\nNeeds, of each line one:\n")
 	for _, n := range r.Needs {
 		p.line("- %s\n\n  ```sh\n  %s\n  ```", mdText(strings.Join(n.Any, " or ")), strings.ReplaceAll(strings.TrimSpace(n.Collect), "\n", "\n  "))
 	}
-	p.list("Says besides", len(r.Notes), func(i int) string { return mdText(r.Notes[i].sentence()) })
+	p.list("Says besides", len(r.Notes), func(i int) string { return mdText(r.Notes[i].explain()) })
 	p.list("Warns", len(r.Exposed)+len(r.Forecast), func(i int) string {
 		if i < len(r.Exposed) {
-			return mdText(r.Exposed[i].sentence())
+			return mdText(r.Exposed[i].explain())
 		}
-		return mdText(r.Forecast[i-len(r.Exposed)].sentence())
+		return mdText(r.Forecast[i-len(r.Exposed)].explain())
 	})
 	p.list("Now", len(r.Remediation.Now), func(i int) string { return mdText(r.Remediation.Now[i]) })
 	p.list("For good", len(r.Remediation.Durable), func(i int) string { return mdText(r.Remediation.Durable[i]) })
@@ -127,12 +127,12 @@ func (p *page) verdicts(r *Rule) {
 		}
 	}
 	for i := range r.Absent {
-		p.line("- %s", mdText(r.Absent[i].sentence()))
+		p.line("- %s", mdText(r.Absent[i].explain()))
 	}
 	if r.Per != "" {
 		p.line("- one finding per %s", r.Per)
 	}
-	p.list("Speaks against it", len(r.RulesOut), func(i int) string { return mdText(r.RulesOut[i].sentence()) })
+	p.list("Speaks against it", len(r.RulesOut), func(i int) string { return mdText(r.RulesOut[i].explain()) })
 }
 
 func (p *page) list(title string, n int, item func(int) string) {

@@ -118,11 +118,7 @@ func (x *index) listMissing(r *Rule) []Missing {
 }
 
 func joinSources(missing []Missing) string {
-	var names []string
-	for _, m := range missing {
-		names = append(names, m.Source)
-	}
-	return strings.Join(names, ", no ")
+	return strings.Join(listNames(missing, func(m *Missing) string { return m.Source }), ", no ")
 }
 
 // explainNoMatch says why nothing was found.
@@ -148,17 +144,27 @@ func (s *search) explainNoMatch(missing []Missing) answer {
 	return answer{dismissed: &Dismissed{Rule: r.ID, Why: s.describeNotSeen()}}
 }
 
-// describeNotSeen says what was looked for in vain, and where.
+// maxDescribed bounds the steps that are named in words where nothing was found: the first ones are
+// the causes. The others are named by their ids.
+const maxDescribed = 2
+
+// describeNotSeen says what was looked for in vain, and where: "not seen in containerd.log: umount
+// (umount2 takes <duration>), done (StopContainer ends); nor list, stalled".
 func (s *search) describeNotSeen() string {
-	var steps, read []string
+	var steps, others, read []string
 	for i := range s.steps {
-		if len(s.steps[i].events) == 0 {
-			steps = append(steps, s.rule.Steps[i].ID)
+		step := &s.rule.Steps[i]
+		switch {
+		case len(s.steps[i].events) > 0:
+		case len(steps) < maxDescribed:
+			steps = append(steps, step.describe())
+		default:
+			others = append(others, step.ID)
 		}
 	}
 	for _, need := range s.rule.Needs {
 		for _, source := range need.Any {
-			if s.index.covers(source) && !contains(read, source) {
+			if s.index.covers(source) && !slices.Contains(read, source) {
 				read = append(read, source)
 			}
 		}
@@ -167,7 +173,11 @@ func (s *search) describeNotSeen() string {
 	if len(steps) == 0 {
 		return "the steps seen" + where + " do not belong together"
 	}
-	return "not seen" + where + ": " + strings.Join(steps, ", ")
+	text := "not seen" + where + ": " + strings.Join(steps, ", ")
+	if len(others) > 0 {
+		text += "; nor " + strings.Join(others, ", ")
+	}
+	return text
 }
 
 // writeFinding writes a match down.
@@ -212,7 +222,7 @@ func (s *search) writeFormula(m *match) string {
 	sum := 0
 	for step, i := range m.chosen {
 		if i != none {
-			weight, quality := s.rule.Steps[step].Weight, s.quality(step)
+			weight, quality := s.rule.Steps[step].Weight, s.rateStep(step)
 			terms = append(terms, fmt.Sprintf("%s %d×%s", s.rule.Steps[step].ID, weight, writeFactors(quality)))
 			sum += weight * quality
 		}
@@ -268,7 +278,7 @@ func (s *search) findContainer(m *match) string {
 func (s *search) writeNotes(m *match, said seen) (notes, now []string) {
 	for i := range s.rule.Notes {
 		n := &s.rule.Notes[i]
-		applies := n.When == nil || slices.ContainsFunc(said.steps[n.When.step], func(e *event.Event) bool { return meets(e, n.When.conditions) })
+		applies := n.When == nil || slices.ContainsFunc(said.steps[n.When.step], func(e *event.Event) bool { return meetsConditions(e, n.When.conditions) })
 		if text := n.text.expand(said); applies && text != "" {
 			notes = append(notes, text)
 			if n.Now != "" {
@@ -318,7 +328,7 @@ func (s *search) earliestStart(events []int32) int64 {
 	first := ever
 	for _, ev := range events {
 		if e := s.index.events[ev]; s.index.spans[ev].dated {
-			first = min(first, nanoseconds(e.Start.T))
+			first = min(first, unixNanoseconds(e.Start.T))
 		}
 	}
 	return first
@@ -383,8 +393,8 @@ func (s *search) isInferred(step int, e *event.Event) bool {
 // and a certain order. The first of a chain needs no tie.
 func (s *search) isObserved(step int, before []int) bool {
 	return len(before) == 0 || slices.ContainsFunc(s.rule.ties[:s.rule.fromEdge], func(e tie) bool {
-		other, ok := e.other(step)
-		return ok && slices.Contains(before, other) && s.join(step, other) > byTime &&
-			s.orderWith(&e, e.from, s.chosen[e.from]) == certain
+		other, ok := e.findOther(step)
+		return ok && slices.Contains(before, other) && s.rateJoin(step, other) > byTime &&
+			s.orderEdge(&e, e.from, s.chosen[e.from]) == certain
 	})
 }

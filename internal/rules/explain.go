@@ -17,38 +17,38 @@ const explainWidth = 80
 // what speaks against it, what to collect and what to do.
 func (r *Rule) Explain(w io.Writer) error {
 	p := &prose{w: bufio.NewWriter(w)}
-	p.line("%s", r.ID)
-	p.wrap("", r.Title)
+	p.printLine("%s", r.ID)
+	p.writeWrapped("", r.Title)
 	if r.Mechanism != "" {
-		p.line("")
-		p.wrap("", r.Mechanism)
+		p.printLine("")
+		p.writeWrapped("", r.Mechanism)
 	}
-	p.heading("At most", strings.TrimSpace(roleProse[r.Role]+" "+r.Phase.Sentence()))
-	p.steps(r)
-	p.verdicts(r)
-	p.against(r)
+	p.writeHeading("At most", strings.TrimSpace(roleProse[r.Role]+" "+r.Phase.Sentence()))
+	p.writeSteps(r)
+	p.writeVerdicts(r)
+	p.writeAgainst(r)
 	if len(r.ExplainedBy) > 0 {
-		p.heading("May be explained by", "")
+		p.writeHeading("May be explained by", "")
 		for _, d := range r.ExplainedBy {
-			p.item("%s%s", d.Rule, among(" with the same ", d.Join))
+			p.writeItem("%s%s", d.Rule, appendWords(" with the same ", d.Join))
 		}
 	}
 	if len(r.Versions) > 0 {
-		p.heading("Versions", "")
+		p.writeHeading("Versions", "")
 		for _, v := range r.Versions {
-			p.item("%s %s", v.Fact, v.Affected)
+			p.writeItem("%s %s", v.Fact, v.Affected)
 		}
 	}
-	p.heading("Needs", "of each line one.")
+	p.writeHeading("Needs", "of each line one.")
 	for _, n := range r.Needs {
-		p.item("%s", strings.Join(n.Any, " or "))
-		p.line("      %s", strings.ReplaceAll(strings.TrimSpace(n.Collect), "\n", "\n      "))
+		p.writeItem("%s", strings.Join(n.Any, " or "))
+		p.printLine("      %s", strings.ReplaceAll(strings.TrimSpace(n.Collect), "\n", "\n      "))
 	}
-	p.notes(r)
-	p.risks(r)
-	p.list("Now", r.Remediation.Now)
-	p.list("For good", r.Remediation.Durable)
-	p.list("References", r.References)
+	p.writeNotes(r)
+	p.writeRisks(r)
+	p.writeList("Now", r.Remediation.Now)
+	p.writeList("For good", r.Remediation.Durable)
+	p.writeList("References", r.References)
 	return p.w.Flush()
 }
 
@@ -62,28 +62,30 @@ var roleProse = map[Role]string{
 // prose writes wrapped plain text. Write errors surface at Flush.
 type prose struct{ w *bufio.Writer }
 
-func (p *prose) line(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", args...) }
+func (p *prose) printLine(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", args...) }
 
-func (p *prose) heading(title, text string) {
-	p.line("")
-	p.wrap("", strings.TrimSpace(title+": "+text))
+func (p *prose) writeHeading(title, text string) {
+	p.printLine("")
+	p.writeWrapped("", strings.TrimSpace(title+": "+text))
 }
 
-func (p *prose) item(format string, args ...any) { p.wrap("  - ", fmt.Sprintf(format, args...)) }
+func (p *prose) writeItem(format string, args ...any) {
+	p.writeWrapped("  - ", fmt.Sprintf(format, args...))
+}
 
-func (p *prose) list(title string, items []string) {
+func (p *prose) writeList(title string, items []string) {
 	if len(items) == 0 {
 		return
 	}
-	p.heading(title, "")
+	p.writeHeading(title, "")
 	for _, s := range items {
-		p.item("%s", s)
+		p.writeItem("%s", s)
 	}
 }
 
-// wrap writes words within the width, the lead before the first line and as many blanks before the
+// writeWrapped writes words within the width, the lead before the first line and as many blanks before the
 // others.
-func (p *prose) wrap(lead, text string) {
+func (p *prose) writeWrapped(lead, text string) {
 	indent := strings.Repeat(" ", len(lead))
 	line := lead
 	for word := range strings.FieldsSeq(text) {
@@ -92,47 +94,61 @@ func (p *prose) wrap(lead, text string) {
 			continue
 		}
 		if utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > explainWidth {
-			p.line("%s", line)
+			p.printLine("%s", line)
 			line = indent + word
 			continue
 		}
 		line += " " + word
 	}
-	p.line("%s", line)
+	p.printLine("%s", line)
 }
 
 // placeholder is {name|format} of a text.
 var placeholder = regexp.MustCompile(`\{([^{}|]*)(?:\|[^{}]*)?\}`)
 
-func (p *prose) steps(r *Rule) {
-	p.heading("Steps", "a name after = is the same value in every step that gives it.")
+// namePlaceholders is a text for a reader to whom no match fills it in: {duration|dur} is <duration>.
+func namePlaceholders(text string) string { return placeholder.ReplaceAllString(text, "<$1>") }
+
+// describe is the step's id with the first clause of its text: "umount (umount2 takes <duration>)".
+// A text that only a match fills in says nothing here.
+func (s *StepRule) describe() string {
+	clause, _, _ := strings.Cut(s.Text, ";")
+	clause, _, _ = strings.Cut(clause, ", ")
+	if placeholder.ReplaceAllString(clause, "") == "" {
+		return s.ID
+	}
+	return s.ID + " (" + namePlaceholders(clause) + ")"
+}
+
+func (p *prose) writeSteps(r *Rule) {
+	p.writeHeading("Steps", "a name after = is the same value in every step that gives it.")
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		p.wrap("  - ", fmt.Sprintf("%s (%s): %s", s.ID, s.Role, placeholder.ReplaceAllString(s.Text, "<$1>")))
+		p.writeWrapped("  - ", fmt.Sprintf("%s (%s): %s", s.ID, s.Role, namePlaceholders(s.Text)))
 		for j := range s.patterns {
-			p.wrap("      ", s.patterns[j].prose(j > 0))
+			p.writeWrapped("      ", s.patterns[j].describe(j > 0))
 		}
 		if s.All {
-			p.wrap("      ", s.howMany())
+			p.writeWrapped("      ", s.describeNumber())
 		}
 	}
 	if len(r.Edges) > 0 {
-		p.heading("In time", "")
+		p.writeHeading("In time", "")
 	}
 	for i := range r.Edges {
-		p.item("%s", r.Edges[i].prose())
+		p.writeItem("%s", r.Edges[i].describe())
 	}
 }
 
-func (s *StepRule) howMany() string {
+func (s *StepRule) describeNumber() string {
 	if s.Min > 1 {
 		return fmt.Sprintf("all of them, at least %d", s.Min)
 	}
 	return "all of them"
 }
 
-// prose is the pattern in words: "lock.held where doing is fsync, lock = lock".
-func (p *Pattern) prose(alternative bool) string {
+// describe is the pattern in words: "lock.held where doing is fsync, lock = lock".
+func (p *Pattern) describe(alternative bool) string {
 	var b strings.Builder
 	if alternative {
 		b.WriteString("or ")
@@ -143,7 +159,7 @@ func (p *Pattern) prose(alternative bool) string {
 		if i == 0 {
 			conjunction = " where "
 		}
-		b.WriteString(conjunction + conditionProse(key, p.Match[key]))
+		b.WriteString(conjunction + describeCondition(key, p.Match[key]))
 	}
 	for _, field := range sortedKeys(p.Bind) {
 		name, modifier, _ := strings.Cut(field, "|")
@@ -155,7 +171,7 @@ func (p *Pattern) prose(alternative bool) string {
 	return b.String()
 }
 
-func conditionProse(key string, arg any) string {
+func describeCondition(key string, arg any) string {
 	field, operator, _ := strings.Cut(key, "|")
 	switch list, isList := arg.([]any); {
 	case operator == existsOperator && arg == true:
@@ -177,8 +193,8 @@ var operatorProse = map[string]string{
 	"lt": "<", "lte": "≤", "gt": ">", "gte": "≥", "semver": "is of version",
 }
 
-// prose is the edge in words: "exit starts umount: umount begins 5s before to 10m after it".
-func (e *EdgeRule) prose() string {
+// describe is the edge in words: "exit starts umount: umount begins 5s before to 10m after it".
+func (e *EdgeRule) describe() string {
 	var says []string
 	if e.Gap != nil {
 		verb, of := "begins", "it"
@@ -188,7 +204,7 @@ func (e *EdgeRule) prose() string {
 		if e.FromAt == "end" {
 			of = "its end"
 		}
-		says = append(says, fmt.Sprintf("%s %s %s", verb, e.Gap.prose(), of))
+		says = append(says, fmt.Sprintf("%s %s %s", verb, e.Gap.describe(), of))
 	}
 	if e.Overlap != "" {
 		says = append(says, fmt.Sprintf("is going on at the same time, give or take %s", e.Overlap))
@@ -201,8 +217,8 @@ func (e *EdgeRule) prose() string {
 	return fmt.Sprintf("%s %s %s: %s %s", from, cmp.Or(e.Relation, "and"), to, who, strings.Join(says, " and "))
 }
 
-// prose is the gap in words: "5s before to 10m after".
-func (g *Gap) prose() string {
+// describe is the gap in words: "5s before to 10m after".
+func (g *Gap) describe() string {
 	early, before := strings.CutPrefix(g.Min, "-")
 	late, bothBefore := strings.CutPrefix(g.Max, "-")
 	none := g.Min == "" || g.Min == "0s" || g.Min == "0"
@@ -223,74 +239,74 @@ func (g *Gap) prose() string {
 	return g.Min + " to " + g.Max + " after"
 }
 
-func (p *prose) verdicts(r *Rule) {
-	p.heading("Verdict", "")
+func (p *prose) writeVerdicts(r *Rule) {
+	p.writeHeading("Verdict", "")
 	for _, row := range []struct{ level, text string }{
 		{"confirmed", r.Verdict.Confirmed}, {"likely", r.Verdict.Likely}, {"possible", r.Verdict.Possible},
 	} {
 		if row.text != "" {
-			p.item("%s: %s", row.level, row.text)
+			p.writeItem("%s: %s", row.level, row.text)
 		}
 	}
 	for i := range r.Absent {
-		p.item("%s", r.Absent[i].sentence())
+		p.writeItem("%s", r.Absent[i].explain())
 	}
 	if r.Per != "" {
-		p.item("one finding per %s", r.Per)
+		p.writeItem("one finding per %s", r.Per)
 	}
 }
 
-func (p *prose) against(r *Rule) {
+func (p *prose) writeAgainst(r *Rule) {
 	if len(r.RulesOut) == 0 {
 		return
 	}
-	p.heading("Speaks against it", "")
+	p.writeHeading("Speaks against it", "")
 	for i := range r.RulesOut {
-		p.item("%s", r.RulesOut[i].sentence())
+		p.writeItem("%s", r.RulesOut[i].explain())
 	}
 }
 
-func (p *prose) notes(r *Rule) {
+func (p *prose) writeNotes(r *Rule) {
 	if len(r.Notes) > 0 {
-		p.heading("Says besides", "")
+		p.writeHeading("Says besides", "")
 	}
 	for i := range r.Notes {
-		p.item("%s", r.Notes[i].sentence())
+		p.writeItem("%s", r.Notes[i].explain())
 	}
 }
 
-// risks are what the rule says of a node to which nothing has happened yet.
-func (p *prose) risks(r *Rule) {
+// writeRisks are what the rule says of a node to which nothing has happened yet.
+func (p *prose) writeRisks(r *Rule) {
 	if len(r.Exposed)+len(r.Forecast) > 0 {
-		p.heading("Warns", "")
+		p.writeHeading("Warns", "")
 	}
 	for i := range r.Exposed {
-		p.item("%s", r.Exposed[i].sentence())
+		p.writeItem("%s", r.Exposed[i].explain())
 	}
 	for i := range r.Forecast {
-		p.item("%s", r.Forecast[i].sentence())
+		p.writeItem("%s", r.Forecast[i].explain())
 	}
 }
 
-func (e *ExposureRule) sentence() string {
+func (e *ExposureRule) explain() string {
 	var all []string
 	for _, v := range e.Versions {
 		all = append(all, v.Fact+" is "+v.Affected)
 	}
 	for _, key := range sortedKeys(e.Facts) {
-		all = append(all, conditionProse(key, e.Facts[key]))
+		all = append(all, describeCondition(key, e.Facts[key]))
 	}
 	return e.Text + " (where " + strings.Join(all, " and ") + ")"
 }
 
-func (f *ForecastRule) sentence() string {
+func (f *ForecastRule) explain() string {
 	what := f.Pattern
 	what.Bind = nil // what binds tell apart, they do not ask for
-	return fmt.Sprintf("%s (when %s of %s grows to %v)", f.Text, f.Value, what.prose(false), f.Limit)
+	return fmt.Sprintf("%s (when %s of %s grows to %v)", f.Text, f.Value, what.describe(false), f.Limit)
 }
 
-func (n *NoteRule) sentence() string {
-	text := placeholder.ReplaceAllString(n.Text, "<$1>")
+func (n *NoteRule) explain() string {
+	text := namePlaceholders(n.Text)
 	if n.Now != "" {
 		text += "; do now: " + n.Now
 	}
@@ -299,20 +315,20 @@ func (n *NoteRule) sentence() string {
 	}
 	var all []string
 	for _, key := range sortedKeys(n.When.Match) {
-		all = append(all, n.When.Step+"."+conditionProse(key, n.When.Match[key]))
+		all = append(all, n.When.Step+"."+describeCondition(key, n.When.Match[key]))
 	}
 	return text + " (when " + strings.Join(all, " and ") + ")"
 }
 
-func (a *Absence) sentence() string {
+func (a *Absence) explain() string {
 	when := "before " + a.Before
 	if a.During != "" {
 		when = "during " + a.During
 	}
-	return fmt.Sprintf("%s means: no %s %s, and %s covers that time", a.ID, a.prose(false), when, a.Source)
+	return fmt.Sprintf("%s means: no %s %s, and %s covers that time", a.ID, a.Pattern.describe(false), when, a.Source)
 }
 
-func (o *Objection) sentence() string {
+func (o *Objection) explain() string {
 	effect := "rules it out"
 	if o.Effect == "lowers" {
 		effect = "lowers the verdict"
@@ -320,10 +336,10 @@ func (o *Objection) sentence() string {
 	if o.During != "" {
 		effect = "during " + o.During + ", " + effect
 	}
-	return fmt.Sprintf("%s (%s, %s)", o.Why, o.prose(false), effect)
+	return fmt.Sprintf("%s (%s, %s)", o.Why, o.Pattern.describe(false), effect)
 }
 
-func among(lead string, words []string) string {
+func appendWords(lead string, words []string) string {
 	if len(words) == 0 {
 		return ""
 	}

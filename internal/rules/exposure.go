@@ -29,16 +29,16 @@ type Exposure struct {
 	Evidence []event.Quote
 }
 
-func (c *compiler) exposures() {
+func (c *compiler) compileExposures() {
 	for i := range c.rule.Exposed {
 		e := &c.rule.Exposed[i]
-		at := []any{"exposed", i}
-		c.required(e.Text, append(at, "text")...)
-		c.versions(e.Versions, append(at, "versions")...)
+		at := place{"exposed", i}
+		c.requireText(e.Text, at.in("text")...)
+		c.compileVersions(e.Versions, at.in("versions"))
 		if len(e.Versions)+len(e.Facts) == 0 {
 			c.errorf(at, "an exposure names versions or facts")
 		}
-		e.conditions = c.plainConditions(e.Facts, append(at, "facts"))
+		e.conditions = c.compileBindless(e.Facts, at.in("facts"))
 	}
 }
 
@@ -104,32 +104,22 @@ func (e Exposure) String() string {
 // listWeighed returns the names of the facts that some rule asks for, and that are known, in order.
 func (x *index) listWeighed(cat *Catalog) []string {
 	asked := map[string]bool{}
-	versions := func(all []VersionRange) {
-		for _, v := range all {
-			asked[v.Fact] = true
-		}
-	}
-	patterns := func(all []Pattern) {
-		for _, p := range all {
-			if name, ok := p.Match[string(event.FieldName)].(string); ok && p.Kind == event.KindFact {
-				asked[name] = true
-			}
-		}
-	}
 	for i := range cat.Rules {
 		r := &cat.Rules[i]
-		versions(r.Versions)
+		versions := slices.Clone(r.Versions)
 		for j := range r.Exposed {
-			versions(r.Exposed[j].Versions)
+			versions = append(versions, r.Exposed[j].Versions...)
 			for _, c := range r.Exposed[j].conditions {
 				asked[c.field] = true
 			}
 		}
-		for j := range r.Steps {
-			patterns(r.Steps[j].patterns)
+		for _, v := range versions {
+			asked[v.Fact] = true
 		}
-		for j := range r.RulesOut {
-			patterns([]Pattern{r.RulesOut[j].Pattern})
+		for _, p := range r.listPatterns() {
+			if name, ok := p.Match[string(event.FieldName)].(string); ok && p.Kind == event.KindFact {
+				asked[name] = true
+			}
 		}
 	}
 	var known []string

@@ -28,11 +28,11 @@ func (e *expression) holds(bits uint64) bool {
 	return !e.any
 }
 
-// leaves is every bit that the expression looks at.
-func (e *expression) leaves() uint64 {
+// collectLeaves is every bit that the expression looks at.
+func (e *expression) collectLeaves() uint64 {
 	bits := e.leaf
 	for _, part := range e.of {
-		bits |= part.leaves()
+		bits |= part.collectLeaves()
 	}
 	return bits
 }
@@ -40,7 +40,7 @@ func (e *expression) leaves() uint64 {
 // implies says that the other holds wherever this one does. Of an expression
 // with too many choices it says no.
 func (e *expression) implies(other *expression) bool {
-	choices := e.choices()
+	choices := e.listChoices()
 	for _, bits := range choices {
 		if !other.holds(bits) {
 			return false
@@ -52,15 +52,15 @@ func (e *expression) implies(other *expression) bool {
 // maxChoices bounds the sets of ids that are looked at one by one.
 const maxChoices = 1 << 10
 
-// choices are sets of bits of which each makes the expression true, and one of
+// listChoices are sets of bits of which each makes the expression true, and one of
 // which is in every set that does; nil when there are too many.
-func (e *expression) choices() []uint64 {
+func (e *expression) listChoices() []uint64 {
 	if e.leaf != 0 {
 		return []uint64{e.leaf}
 	}
 	var all []uint64
 	for i, part := range e.of {
-		choices := part.choices()
+		choices := part.listChoices()
 		switch {
 		case choices == nil || len(all)+len(choices) > maxChoices || len(all)*len(choices) > maxChoices:
 			return nil
@@ -87,7 +87,7 @@ const maxNesting = 32
 func parseExpression(s string, bit func(id string) uint64) (*expression, error) {
 	s = strings.NewReplacer("(", " ( ", ")", " ) ").Replace(s)
 	p := expressionParser{words: strings.Fields(s), bit: bit}
-	e, err := p.or(0)
+	e, err := p.parseOr(0)
 	if err == nil && len(p.words) > 0 {
 		err = fmt.Errorf("expected and, or or the end, not %q", p.words[0])
 	}
@@ -99,14 +99,14 @@ type expressionParser struct {
 	bit   func(id string) uint64
 }
 
-func (p *expressionParser) or(depth int) (*expression, error) {
-	return p.chain("or", func() (*expression, error) {
-		return p.chain("and", func() (*expression, error) { return p.operand(depth) })
+func (p *expressionParser) parseOr(depth int) (*expression, error) {
+	return p.parseChain("or", func() (*expression, error) {
+		return p.parseChain("and", func() (*expression, error) { return p.parseOperand(depth) })
 	})
 }
 
-// chain reads operands with one operator between them.
-func (p *expressionParser) chain(operator string, operand func() (*expression, error)) (*expression, error) {
+// parseChain reads operands with one operator between them.
+func (p *expressionParser) parseChain(operator string, operand func() (*expression, error)) (*expression, error) {
 	e := &expression{any: operator == "or"}
 	for {
 		part, err := operand()
@@ -125,7 +125,7 @@ func (p *expressionParser) chain(operator string, operand func() (*expression, e
 	return e, nil
 }
 
-func (p *expressionParser) operand(depth int) (*expression, error) {
+func (p *expressionParser) parseOperand(depth int) (*expression, error) {
 	if len(p.words) == 0 {
 		return nil, errors.New("ends where an id is expected")
 	}
@@ -138,7 +138,7 @@ func (p *expressionParser) operand(depth int) (*expression, error) {
 		if depth == maxNesting {
 			return nil, errors.New("too many parentheses")
 		}
-		e, err := p.or(depth + 1)
+		e, err := p.parseOr(depth + 1)
 		if err != nil {
 			return nil, err
 		}

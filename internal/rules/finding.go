@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"slices"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -69,16 +68,12 @@ type Finding struct {
 // CompareBind compares what two findings have bound to a name. Both says that both have bound it;
 // same that nothing contradicts.
 func (f *Finding) CompareBind(other *Finding, name string) (both, same bool) {
-	a, b := f.rule.variableNamed(name), other.rule.variableNamed(name)
+	a, b := f.rule.findBind(name), other.rule.findBind(name)
 	if a < 0 || b < 0 || f.bound[a] == "" || other.bound[b] == "" {
 		return false, true
 	}
-	_, same = f.rule.variables[a].agree(f.bound[a], other.bound[b])
+	_, same = f.rule.variables[a].joinValues(f.bound[a], other.bound[b])
 	return true, same
-}
-
-func (r *Rule) variableNamed(name string) int {
-	return slices.IndexFunc(r.variables, func(v variable) bool { return v.name == name })
 }
 
 // Step is one matched step of a rule.

@@ -66,19 +66,19 @@ const (
 	noiseShare = 0.02
 )
 
-func (c *compiler) forecasts() {
+func (c *compiler) compileForecasts() {
 	for i := range c.rule.Forecast {
 		f := &c.rule.Forecast[i]
-		at := []any{"forecast", i}
-		c.required(f.Text, append(at, "text")...)
-		c.required(f.Value, append(at, "value")...)
-		c.required(string(f.Kind), append(at, "kind")...)
-		f.conditions = c.plainConditions(f.Match, append(at, "match"))
+		at := place{"forecast", i}
+		c.requireText(f.Text, at.in("text")...)
+		c.requireText(f.Value, at.in("value")...)
+		c.requireText(string(f.Kind), at.in("kind")...)
+		f.conditions = c.compileBindless(f.Match, at.in("match"))
 		var isNumber bool
-		if f.limit, isNumber = numeric(f.Limit); !isNumber {
+		if f.limit, isNumber = numberOf(f.Limit); !isNumber {
 			switch name, _ := f.Limit.(string); {
 			case name == "":
-				c.errorf(append(at, "limit"), "limit is a number, the name of a fact or a field")
+				c.errorf(at.in("limit"), "limit is a number, the name of a fact or a field")
 			case strings.Contains(name, "."):
 				f.fact = name
 			default:
@@ -121,7 +121,7 @@ func (x *index) readForecast(r *Rule, rule *ForecastRule) []Forecast {
 		e := x.events[ev]
 		v, _ := e.Get(event.Key(rule.Value))
 		n, ok := factValue(v.Text()).Number() // facts are texts
-		if !ok || e.Last().IsZero() || !meets(e, rule.conditions) {
+		if !ok || e.Last().IsZero() || !meetsConditions(e, rule.conditions) {
 			continue
 		}
 		readings[rule.nameSeries(e)] = append(readings[rule.nameSeries(e)], measured{e.Last().T, n, e})

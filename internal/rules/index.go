@@ -47,8 +47,8 @@ func newIndex(tl *timeline.Timeline) *index {
 	for i := range tl.Events {
 		x.events[i] = &tl.Events[i]
 	}
-	if !slices.IsSortedFunc(x.events, compare) {
-		slices.SortStableFunc(x.events, compare)
+	if !slices.IsSortedFunc(x.events, compareEvents) {
+		slices.SortStableFunc(x.events, compareEvents)
 	}
 	for i, e := range x.events {
 		x.spans[i] = newSpan(e)
@@ -58,8 +58,8 @@ func newIndex(tl *timeline.Timeline) *index {
 	return x
 }
 
-// compare is event.Compare, with what else can tell two events of one line apart.
-func compare(a, b *event.Event) int {
+// compareEvents is event.Compare, with what else can tell two events of one line apart.
+func compareEvents(a, b *event.Event) int {
 	if c := event.Compare(*a, *b); c != 0 {
 		return c
 	}
@@ -85,7 +85,7 @@ type columnKey struct {
 
 const noValue = -1
 
-func (x *index) column(kind event.Kind, r reading) *column {
+func (x *index) readColumn(kind event.Kind, r reading) *column {
 	key := columnKey{kind, r}
 	if c := x.columns[key]; c != nil {
 		return c
@@ -113,8 +113,8 @@ func (x *index) column(kind event.Kind, r reading) *column {
 	return c
 }
 
-// textsOf are the numbers of the texts of a column's values, by code.
-func (x *index) textsOf(c *column) []int32 {
+// readTexts are the numbers of the texts of a column's values, by code.
+func (x *index) readTexts(c *column) []int32 {
 	if c.ids == nil {
 		c.ids = make([]int32, len(c.values))
 		for code, v := range c.values {
@@ -134,9 +134,9 @@ func (x *index) intern(s string) int32 {
 	return id
 }
 
-// keyOf is the number of what a value is looked up by: itself, or its beginning where ids are cut
+// findKey is the number of what a value is looked up by: itself, or its beginning where ids are cut
 // short.
-func (x *index) keyOf(id int32, prefix bool) int32 {
+func (x *index) findKey(id int32, prefix bool) int32 {
 	if !prefix || len(x.texts[id]) <= minPrefix {
 		return id
 	}
@@ -161,12 +161,12 @@ type testKey struct {
 	condition string
 }
 
-func (x *index) test(kind event.Kind, c *condition) *tested {
+func (x *index) testCondition(kind event.Kind, c *condition) *tested {
 	key := testKey{kind, c.key}
 	if a := x.tested[key]; a != nil {
 		return a
 	}
-	col := x.column(kind, c.reading)
+	col := x.readColumn(kind, c.reading)
 	a := &tested{column: col, holds: make([]bool, len(col.values))}
 	for code, v := range col.values {
 		if c.holds(v, true) {
@@ -196,7 +196,7 @@ func (x *index) listMatching(p *Pattern) []int32 {
 	}
 	var conditions []*tested
 	for i := range p.conditions {
-		a := x.test(p.Kind, &p.conditions[i])
+		a := x.testCondition(p.Kind, &p.conditions[i])
 		switch a.count {
 		case 0:
 			return nil
@@ -207,8 +207,8 @@ func (x *index) listMatching(p *Pattern) []int32 {
 	}
 	var bound []*column
 	for i := range p.bindings {
-		c := x.column(p.Kind, p.bindings[i].reading)
-		x.textsOf(c)
+		c := x.readColumn(p.Kind, p.bindings[i].reading)
+		x.readTexts(c)
 		if !p.bindings[i].optional {
 			bound = append(bound, c)
 		}
@@ -309,7 +309,7 @@ type values struct {
 	prefix bool // keys are cut
 }
 
-func (x *index) valuesOf(s *eventSet, h *hits, variable int) *values {
+func (x *index) findValues(s *eventSet, h *hits, variable int) *values {
 	b := &s.binds[variable]
 	if b.key == "" {
 		return nil
@@ -323,13 +323,13 @@ func (x *index) valuesOf(s *eventSet, h *hits, variable int) *values {
 		if field == (reading{}) {
 			continue
 		}
-		c := x.column(s.patterns[h.by[i]].Kind, field)
+		c := x.readColumn(s.patterns[h.by[i]].Kind, field)
 		if code := c.codes[x.place[ev]]; code != noValue {
 			v.of[i] = c.ids[code]
 		}
 	}
 	for _, id := range v.of {
-		key := x.keyOf(id, b.prefix)
+		key := x.findKey(id, b.prefix)
 		marks := x.growMarks()
 		switch {
 		case key == 0:
@@ -351,7 +351,7 @@ func (x *index) listByKey(v *values) map[int32][]int32 {
 	if v.byKey == nil {
 		v.byKey = make(map[int32][]int32, len(v.keys)+1)
 		for i, id := range v.of {
-			key := x.keyOf(id, v.prefix)
+			key := x.findKey(id, v.prefix)
 			v.byKey[key] = append(v.byKey[key], int32(i))
 		}
 	}

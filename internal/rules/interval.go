@@ -27,8 +27,8 @@ func newSpan(e *event.Event) span {
 	}
 	var s span
 	s.dated = true
-	s.startLo, s.startHi = bounds(e.Start)
-	s.endLo, s.endHi = bounds(e.Last())
+	s.startLo, s.startHi = boundTime(e.Start)
+	s.endLo, s.endHi = boundTime(e.Last())
 	if e.Begun {
 		s.startLo = never
 	}
@@ -38,13 +38,13 @@ func newSpan(e *event.Event) span {
 	return s
 }
 
-// bounds are the two moments between which a written time lies.
-func bounds(t event.Time) (lo, hi int64) {
-	return nanoseconds(t.T), nanoseconds(t.T.Add(max(0, t.Prec)))
+// boundTime are the two moments between which a written time lies.
+func boundTime(t event.Time) (lo, hi int64) {
+	return unixNanoseconds(t.T), unixNanoseconds(t.T.Add(max(0, t.Prec)))
 }
 
-// nanoseconds since 1970, held between never and ever: a hostile year must not wrap around.
-func nanoseconds(t time.Time) int64 {
+// unixNanoseconds since 1970, held between never and ever: a hostile year must not wrap around.
+func unixNanoseconds(t time.Time) int64 {
 	switch sec := t.Unix(); {
 	case sec <= never/int64(time.Second):
 		return never
@@ -64,8 +64,8 @@ const (
 	certain
 )
 
-// order compares the events of the two steps.
-func (e *tie) order(from, to span) order {
+// orderSpans compares the events of the two steps.
+func (e *tie) orderSpans(from, to span) order {
 	if !from.dated || !to.dated {
 		return unknown
 	}
@@ -73,10 +73,10 @@ func (e *tie) order(from, to span) order {
 	if e.measured {
 		fromLo, fromHi := from.pointAt(e.fromEnd)
 		toLo, toHi := to.pointAt(e.toEnd)
-		result = min(result, within(toLo-fromHi, toHi-fromLo, int64(e.min), int64(e.max)))
+		result = min(result, orderWithin(toLo-fromHi, toHi-fromLo, int64(e.min), int64(e.max)))
 	}
 	if e.shared {
-		result = min(result, overlap(from, to, int64(e.overlap)))
+		result = min(result, orderOverlap(from, to, int64(e.overlap)))
 	}
 	return result
 }
@@ -89,8 +89,8 @@ func (s span) pointAt(end bool) (lo, hi int64) {
 	return s.startLo, s.startHi
 }
 
-// within asks whether a value between lo and hi lies in [least, most].
-func within(lo, hi, least, most int64) order {
+// orderWithin asks whether a value between lo and hi lies in [least, most].
+func orderWithin(lo, hi, least, most int64) order {
 	switch {
 	case lo >= least && hi <= most:
 		return certain
@@ -100,8 +100,8 @@ func within(lo, hi, least, most int64) order {
 	return impossible
 }
 
-// overlap asks whether two intervals intersect, or miss each other by no more than slack.
-func overlap(a, b span, slack int64) order {
+// orderOverlap asks whether two intervals intersect, or miss each other by no more than slack.
+func orderOverlap(a, b span, slack int64) order {
 	switch {
 	case a.startHi <= b.endLo+slack && b.startHi <= a.endLo+slack:
 		return certain

@@ -24,7 +24,7 @@ func (s *search) namesGroup() bool {
 		return true
 	}
 	for step, i := range s.chosen {
-		if i != none && s.valueOf(&s.steps[step], i, s.per) != "" {
+		if i != none && s.readValue(&s.steps[step], i, s.per) != "" {
 			return true
 		}
 	}
@@ -51,8 +51,7 @@ func (s *search) gatherEvents(step, limit int) []int32 {
 	}
 	s.chosen[step] = none
 	defer func() { s.chosen[step] = own }()
-	keyed, free := s.listFitting(step)
-	for _, part := range [...][]int32{keyed, free} {
+	for _, part := range s.listAgreeing(&s.steps[step]) {
 		for _, i := range part {
 			if len(events) == limit {
 				return events
@@ -86,8 +85,7 @@ func (s *search) canAdd(step int) bool {
 	if !s.canReach(step) {
 		return false
 	}
-	keyed, free := s.listFitting(step)
-	for _, part := range [...][]int32{keyed, free} {
+	for _, part := range s.listAgreeing(&s.steps[step]) {
 		for _, i := range part {
 			if !s.fitsChosen(step, int(i)) {
 				continue
@@ -122,7 +120,7 @@ func (s *search) judgeAssignment() *match {
 	for step, i := range s.chosen {
 		if i != none {
 			steps |= 1 << step
-			m.points += s.rule.Steps[step].Weight * s.quality(step)
+			m.points += s.rule.Steps[step].Weight * s.rateStep(step)
 		}
 	}
 	m.points = min(m.points, fullScore)
@@ -131,8 +129,8 @@ func (s *search) judgeAssignment() *match {
 			m.absent |= 1 << (maxSteps + i)
 		}
 	}
-	m.unopposed = s.verdictOf(steps | m.absent)
-	if m.unopposed == Confirmed && s.restsOnTimeAlone(s.rule.Verdict.levels[Confirmed].leaves()&steps) {
+	m.unopposed = s.findVerdict(steps | m.absent)
+	if m.unopposed == Confirmed && s.restsOnTimeAlone(s.rule.Verdict.levels[Confirmed].collectLeaves()&steps) {
 		m.unopposed, m.timeOnly = Likely, true
 	}
 	m.verdict = m.unopposed
@@ -159,7 +157,7 @@ func (s *search) restsOnTimeAlone(steps uint64) bool {
 		}
 		count++
 		for b := range a {
-			if steps&(1<<b) != 0 && s.join(a, b) > byTime {
+			if steps&(1<<b) != 0 && s.rateJoin(a, b) > byTime {
 				return false
 			}
 		}
@@ -213,8 +211,7 @@ func (s *search) listOppositions() []opposed {
 
 // findOpposition returns the first event of a contradiction that applies.
 func (s *search) findOpposition(o *Objection, f *found) (ev int32, ok bool) {
-	keyed, free := s.listAgreeing(f)
-	for _, part := range [...][]int32{keyed, free} {
+	for _, part := range s.listAgreeing(f) {
 		for _, i := range part {
 			s.nodes++
 			if s.agreesWithBound(f, int(i)) && s.liesDuring(o, f.events[i]) {
@@ -239,7 +236,7 @@ func (s *search) liesDuring(o *Objection, ev int32) bool {
 	if !a.dated || !b.dated {
 		return slices.ContainsFunc(o.bindings, func(b binding) bool { return !b.optional })
 	}
-	return overlap(a, b, 0) != impossible
+	return orderOverlap(a, b, 0) != impossible
 }
 
 // isProvenAbsent says that an event is missing where its source would have shown it.
@@ -253,8 +250,7 @@ func (s *search) isProvenAbsent(i int) bool {
 		return false
 	}
 	f := &s.absent[i]
-	keyed, free := s.listAgreeing(f)
-	for _, part := range [...][]int32{keyed, free} {
+	for _, part := range s.listAgreeing(f) {
 		for _, j := range part {
 			s.nodes++
 			if s.agreesWithBound(f, int(j)) && s.mayFillAbsence(a, f.events[j], anchor) {
@@ -272,7 +268,7 @@ func (s *search) mayFillAbsence(a *Absence, ev, anchor int32) bool {
 		return true
 	}
 	if a.During != "" {
-		return overlap(e, at, 0) != impossible
+		return orderOverlap(e, at, 0) != impossible
 	}
 	return e.startLo <= at.startHi
 }

@@ -14,42 +14,42 @@ import (
 // lint checks a rule that is well-formed and yet cannot mean what it says: it
 // asks for events that nobody makes, or that cannot be. Without a vocabulary any
 // kind, field and source will do. It copes with a rule that has mistakes.
-func lint(r *Rule, src *source, known []event.KindInfo) []error {
+func lint(r *Rule, src *source, known []event.KindInfo) Problems {
 	l := &linter{compiler: compiler{rule: r, src: src}, known: known}
 	for i := range r.Steps {
 		for j := range r.Steps[i].patterns {
-			l.pattern(&r.Steps[i].patterns[j], r.Steps[i].at(i, j))
+			l.checkPattern(&r.Steps[i].patterns[j], r.Steps[i].placeOf(i, j))
 		}
-		l.shadowed(i)
+		l.checkShadowed(i)
 	}
 	for i := range r.Absent {
-		l.pattern(&r.Absent[i].Pattern, []any{"absent", i})
-		l.source(r.Absent[i].Source, "absent", i, "source")
+		l.checkPattern(&r.Absent[i].Pattern, place{"absent", i})
+		l.checkSource(r.Absent[i].Source, "absent", i, "source")
 	}
 	for i := range r.RulesOut {
-		l.pattern(&r.RulesOut[i].Pattern, []any{"rules_out", i})
+		l.checkPattern(&r.RulesOut[i].Pattern, place{"rules_out", i})
 	}
 	for i := range r.Needs {
 		for j, source := range r.Needs[i].Any {
-			l.source(source, "needs", i, "any", j)
+			l.checkSource(source, "needs", i, "any", j)
 		}
 	}
 	for i := range r.Exposed {
-		l.contradictions(r.Exposed[i].conditions, nil, []any{"exposed", i}, "facts")
+		l.checkContradictions(r.Exposed[i].conditions, nil, place{"exposed", i}, "facts")
 	}
 	for i := range r.Forecast {
-		f, at := &r.Forecast[i], []any{"forecast", i}
-		l.pattern(&f.Pattern, at)
+		f, at := &r.Forecast[i], place{"forecast", i}
+		l.checkPattern(&f.Pattern, at)
 		for key, field := range map[string]string{"value": f.Value, "rate": f.Rate, "limit": f.field} {
 			if field != "" {
-				l.field([]event.Kind{f.Kind}, field, append(at, key)...)
+				l.checkField([]event.Kind{f.Kind}, field, at.in(key)...)
 			}
 		}
 	}
-	l.levels()
-	l.inTime()
-	l.texts()
-	return l.errs
+	l.checkVerdicts()
+	l.checkTimes()
+	l.checkTexts()
+	return l.wrong
 }
 
 // linter is the compiler's second look.
@@ -58,63 +58,63 @@ type linter struct {
 	known []event.KindInfo
 }
 
-// pattern checks the conditions of a pattern, its kind, and the fields it matches and binds.
-func (l *linter) pattern(p *Pattern, at []any) {
-	l.contradictions(p.conditions, p.Bind, at, "match")
+// checkPattern checks the conditions of a pattern, its kind, and the fields it matches and binds.
+func (l *linter) checkPattern(p *Pattern, at place) {
+	l.checkContradictions(p.conditions, p.Bind, at, "match")
 	if p.Kind == "" || l.known == nil {
 		return
 	}
-	info := l.kind(p.Kind)
+	info := l.findKind(p.Kind)
 	if info == nil {
-		var kinds []string
-		for i := range l.known {
-			kinds = append(kinds, string(l.known[i].Kind))
-		}
-		l.errorf(append(slices.Clone(at), "kind"), "unknown kind %q%s", p.Kind, didYouMean(string(p.Kind), kinds))
+		kinds := listNames(l.known, func(k *event.KindInfo) string { return string(k.Kind) })
+		l.errorf(at.in("kind"), "unknown kind %q%s", p.Kind, didYouMean(string(p.Kind), kinds))
 		return
 	}
 	for i := range p.conditions {
 		c := &p.conditions[i]
-		place := append(slices.Clone(at), "match", c.written())
-		l.field([]event.Kind{p.Kind}, c.field, place...)
+		written := at.in("match", c.writtenKey())
+		l.checkField([]event.Kind{p.Kind}, c.field, written...)
 		if f := info.Field(event.Key(c.field)); f != nil {
 			if why := whyNever(f, c); why != "" {
-				l.warnf(place, "no %s has such a value of %q: %s", p.Kind, c.field, why)
+				l.warnf(written, "no %s has such a value of %q: %s", p.Kind, c.field, why)
 			}
 		}
 	}
 	for _, field := range sortedKeys(p.Bind) {
-		l.field([]event.Kind{p.Kind}, field, append(slices.Clone(at), "bind", field)...)
+		l.checkField([]event.Kind{p.Kind}, field, at.in("bind", field)...)
 	}
 }
 
-func (l *linter) kind(kind event.Kind) *event.KindInfo {
-	for i := range l.known {
-		if l.known[i].Kind == kind {
-			return &l.known[i]
-		}
+func (l *linter) findKind(kind event.Kind) *event.KindInfo {
+	i := slices.IndexFunc(l.known, func(k event.KindInfo) bool { return k.Kind == kind })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &l.known[i]
 }
 
-// field reports a field, or "field|operator", that events of none of the kinds carry.
-func (l *linter) field(kinds []event.Kind, key string, at ...any) {
+// checkField reports a field, or "field|operator", that events of none of the kinds carry.
+func (l *linter) checkField(kinds []event.Kind, key string, at ...any) {
 	if l.known == nil {
 		return
 	}
 	field, _, _ := strings.Cut(key, "|")
 	var names []string
+	withdrawn := false
 	for _, kind := range kinds {
-		info := l.kind(kind)
+		info := l.findKind(kind)
 		if info == nil || info.Open {
 			return // told elsewhere, or anything goes
 		}
 		for _, key := range info.Keys() {
 			names = append(names, string(key))
 		}
+		withdrawn = withdrawn || slices.Contains(info.Withdrawn, event.Key(field))
 	}
 	switch {
-	case contains(names, field):
+	case slices.Contains(names, field):
+	case withdrawn:
+		l.warnf(at, "%s never had a value of %q", joinKinds(kinds), field)
 	case event.IsReserved(event.Key(field)):
 		l.warnf(at, "%s carries no %s", joinKinds(kinds), field)
 	default:
@@ -123,25 +123,21 @@ func (l *linter) field(kinds []event.Kind, key string, at ...any) {
 }
 
 // warnf adds a finding that is no mistake yet, so that rules written before it was one still load.
-func (l *linter) warnf(at []any, format string, args ...any) {
+func (l *linter) warnf(at place, format string, args ...any) {
 	p := l.src.problem(at, format, args...)
 	p.Warning = true
-	l.errs = append(l.errs, p)
+	l.wrong = append(l.wrong, p)
 }
 
 func joinKinds(kinds []event.Kind) string {
-	var names []string
-	for _, k := range kinds {
-		names = append(names, string(k))
-	}
-	return strings.Join(names, " or ")
+	return strings.Join(listNames(kinds, func(k *event.Kind) string { return string(*k) }), " or ")
 }
 
-// kindsOf is every kind that a step takes.
-func (r *Rule) kindsOf(step int) []event.Kind {
+// listKinds is every kind that a step takes.
+func (r *Rule) listKinds(step int) []event.Kind {
 	var kinds []event.Kind
-	for i := range r.Steps[step].patterns {
-		kinds = append(kinds, r.Steps[step].patterns[i].Kind)
+	for _, p := range r.Steps[step].patterns {
+		kinds = append(kinds, p.Kind)
 	}
 	slices.Sort(kinds)
 	return slices.Compact(kinds)
@@ -150,8 +146,8 @@ func (r *Rule) kindsOf(step int) []event.Kind {
 // sourceNames is how [event.Event.Source] spells inputs.
 var sourceNames = regexp.MustCompile(`^([a-z0-9][a-z0-9._-]*\.log|goroutines\.[a-z0-9-]+|strace|samples(\.[a-z]+)?|processes|udevcookies|versions|config|node|mounts|units|metrics|kubernetes|packages|collect)$`)
 
-// source reports a source that is spelled like none, and warns of one that nothing is known of.
-func (l *linter) source(name string, at ...any) {
+// checkSource reports a source that is spelled like none, and warns of one that nothing is known of.
+func (l *linter) checkSource(name string, at ...any) {
 	pattern, isPath := pathSource(name)
 	switch {
 	case isPath:
@@ -161,7 +157,7 @@ func (l *linter) source(name string, at ...any) {
 	case l.known == nil || name == "":
 	case !sourceNames.MatchString(name):
 		l.errorf(at, "%q is no source: logs are COMPONENT.log, dumps goroutines.PROGRAM, others as strace, samples, processes, config (docs/rule-language.md)", name)
-	case !contains(event.Sources(), name) && !l.ownLog(name):
+	case !slices.Contains(event.Sources(), name) && !l.readsLog(name):
 		hint := didYouMean(name, event.Sources())
 		if program, isLog := strings.CutSuffix(name, ".log"); isLog && hint == "" {
 			hint = fmt.Sprintf(": no log.line of this rule has component: %s", program)
@@ -170,46 +166,42 @@ func (l *linter) source(name string, at ...any) {
 	}
 }
 
-// ownLog says that a source is the log of a program whose lines the rule takes by their text.
-func (l *linter) ownLog(source string) bool {
+// readsLog says that a source is the log of a program whose lines the rule takes by their text.
+func (l *linter) readsLog(source string) bool {
 	asked := func(p *Pattern) bool {
-		return p.Kind == event.KindLogLine && slices.ContainsFunc(p.components(), func(name string) bool { return name+".log" == source })
+		return p.Kind == event.KindLogLine && slices.ContainsFunc(p.listComponents(), func(name string) bool { return name+".log" == source })
 	}
-	r := l.rule
-	return slices.ContainsFunc(r.Steps, func(s StepRule) bool {
-		return slices.ContainsFunc(s.patterns, func(p Pattern) bool { return asked(&p) })
-	}) || slices.ContainsFunc(r.Absent, func(a Absence) bool { return asked(&a.Pattern) }) ||
-		slices.ContainsFunc(r.RulesOut, func(o Objection) bool { return asked(&o.Pattern) })
+	return slices.ContainsFunc(l.rule.listPatterns(), asked)
 }
 
-// texts checks the fields that texts and notes speak of.
-func (l *linter) texts() {
+// checkTexts checks the fields that texts and notes speak of.
+func (l *linter) checkTexts() {
 	r := l.rule
 	for i := range r.Steps {
-		l.spoken(r.Steps[i].text, i, "steps", i, "text")
+		l.checkTemplate(r.Steps[i].text, i, "steps", i, "text")
 	}
-	l.spoken(r.headline, ownStep, "headline")
+	l.checkTemplate(r.headline, ownStep, "headline")
 	for i := range r.Notes {
-		l.spoken(r.Notes[i].text, ownStep, "notes", i, "text")
+		l.checkTemplate(r.Notes[i].text, ownStep, "notes", i, "text")
 		if when := r.Notes[i].When; when != nil && when.step >= 0 {
 			for _, key := range sortedKeys(when.Match) {
-				l.field(r.kindsOf(when.step), key, "notes", i, "when", "match", key)
+				l.checkField(r.listKinds(when.step), key, "notes", i, "when", "match", key)
 			}
 		}
 	}
 }
 
-func (l *linter) spoken(t template, own int, at ...any) {
+func (l *linter) checkTemplate(t template, own int, at ...any) {
 	for _, clause := range t {
 		for _, p := range clause.parts {
 			step := p.step
 			if step == ownStep {
 				step = own
 			}
-			if p.field == "" || p.variable >= 0 || step == ownStep || contains(momentFields, p.field) {
+			if p.field == "" || p.variable >= 0 || step == ownStep || slices.Contains(momentFields, p.field) {
 				continue
 			}
-			l.field(l.rule.kindsOf(step), p.field, at...)
+			l.checkField(l.rule.listKinds(step), p.field, at...)
 		}
 	}
 }
@@ -221,30 +213,30 @@ var momentFields = []string{"start", "end", "text"}
 // with shorter texts the search over all lines would be slow, and find too much.
 const minLiteral = 6
 
-// watches adds the lines that a log.line pattern asks for to the catalogue's.
-func (c *compiler) watches(p *Pattern, at []any) {
+// addLineWatches adds the lines that a log.line pattern asks for to the catalogue's.
+func (c *compiler) addLineWatches(p *Pattern, at place) {
 	if p.Kind != event.KindLogLine {
 		return
 	}
 	var literals []string
 	for i := range p.conditions {
-		if found := p.conditions[i].literals(); found != nil && (literals == nil || shortest(found) > shortest(literals)) {
+		if found := p.conditions[i].listLiterals(); found != nil && (literals == nil || shortestLength(found) > shortestLength(literals)) {
 			literals = found
 		}
 	}
-	if shortest(literals) < minLiteral {
-		c.errorf(append(slices.Clone(at), "match"), "a log.line needs text|contains (or text, text|startswith, text|endswith, text|captures, text|in, error|contains) "+
+	if shortestLength(literals) < minLiteral {
+		c.errorf(at.in("match"), "a log.line needs text|contains (or text, text|startswith, text|endswith, text|captures, text|in, error|contains) "+
 			"with %d plain letters or more in a row: quotes, backslashes, <, >, & and letters beyond ASCII may be written differently in a file", minLiteral)
 		return
 	}
 	for _, literal := range literals {
-		for _, component := range p.components() {
+		for _, component := range p.listComponents() {
 			c.rule.lines = append(c.rule.lines, event.LineWatch{Component: component, Literal: literal})
 		}
 	}
 }
 
-func shortest(literals []string) int {
+func shortestLength(literals []string) int {
 	if len(literals) == 0 {
 		return 0
 	}
@@ -255,32 +247,32 @@ func shortest(literals []string) int {
 	return least
 }
 
-// literals are strings of which one stands, just as it is, in every line whose
+// listLiterals are strings of which one stands, just as it is, in every line whose
 // text or error meets the condition; nil when there are none.
-func (c *condition) literals() []string {
+func (c *condition) listLiterals() []string {
 	if c.field != "text" && c.field != "error" {
 		return nil
 	}
 	switch c.operator {
 	case "", "contains", "startswith", "endswith":
-		return []string{plainRun(fmt.Sprint(c.arg))}
+		return []string{longestPlainRun(fmt.Sprint(c.arg))}
 	case capturesOperator:
 		if text, err := parseCaptures(fmt.Sprint(c.arg)); err == nil {
-			return []string{longestOf(text.literals, plainRun)}
+			return []string{longestAmong(text.literals, longestPlainRun)}
 		}
 	case "in":
 		var all []string
 		list, _ := c.arg.([]any)
 		for _, arg := range list {
-			all = append(all, plainRun(fmt.Sprint(arg)))
+			all = append(all, longestPlainRun(fmt.Sprint(arg)))
 		}
 		return all
 	}
 	return nil
 }
 
-// plainRun is the longest part of a text that every log format writes as it is.
-func plainRun(s string) string {
+// longestPlainRun is the longest part of a text that every log format writes as it is.
+func longestPlainRun(s string) string {
 	longest := ""
 	for run := range strings.FieldsFuncSeq(s, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune("\"\\<>&", r) }) {
 		if run = strings.TrimSpace(run); len(run) > len(longest) {
@@ -290,8 +282,8 @@ func plainRun(s string) string {
 	return longest
 }
 
-// longestOf is the longest of what a function makes of each text.
-func longestOf(texts []string, of func(string) string) string {
+// longestAmong is the longest of what a function makes of each text.
+func longestAmong(texts []string, of func(string) string) string {
 	longest := ""
 	for _, s := range texts {
 		if made := of(s); len(made) > len(longest) {
@@ -301,8 +293,8 @@ func longestOf(texts []string, of func(string) string) string {
 	return longest
 }
 
-// components are those whose lines a pattern takes; one empty name for anybody's.
-func (p *Pattern) components() []string {
+// listComponents are those whose lines a pattern takes; one empty name for anybody's.
+func (p *Pattern) listComponents() []string {
 	for i := range p.conditions {
 		c := &p.conditions[i]
 		if list, ok := c.arg.([]any); ok && c.field == "component" && c.operator == "in" {
@@ -319,8 +311,8 @@ func (p *Pattern) components() []string {
 	return []string{""}
 }
 
-// contradictions reports conditions, under a key at a place, that no event can meet together.
-func (l *linter) contradictions(conditions []condition, bound map[string]string, at []any, key string) {
+// checkContradictions reports conditions, under a key at a place, that no event can meet together.
+func (l *linter) checkContradictions(conditions []condition, bound map[string]string, at place, key string) {
 	byField := map[string][]*condition{}
 	for i := range conditions {
 		byField[conditions[i].field] = append(byField[conditions[i].field], &conditions[i])
@@ -328,14 +320,14 @@ func (l *linter) contradictions(conditions []condition, bound map[string]string,
 	for _, field := range sortedKeys(byField) {
 		all := byField[field]
 		_, binds := bound[field]
-		if len(all) > 1 && contradict(all) || binds && slices.ContainsFunc(all, (*condition).wantsAbsent) {
-			l.errorf(append(slices.Clone(at), key, all[0].written()), "no event meets all that is asked of %q", field)
+		if len(all) > 1 && areContradictory(all) || binds && slices.ContainsFunc(all, (*condition).wantsAbsent) {
+			l.errorf(at.in(key, all[0].writtenKey()), "no event meets all that is asked of %q", field)
 		}
 	}
 }
 
-// written is the condition's key in the rule.
-func (c *condition) written() string {
+// writtenKey is the condition's key in the rule.
+func (c *condition) writtenKey() string {
 	if c.operator == "" {
 		return c.field
 	}
@@ -344,17 +336,17 @@ func (c *condition) written() string {
 
 func (c *condition) wantsAbsent() bool { return c.operator == existsOperator && c.arg == false }
 
-// contradict finds out where it is certain: values that are named, bounds of numbers, and a field that must be missing.
-func contradict(all []*condition) bool {
+// areContradictory finds out where it is certain: values that are named, bounds of numbers, and a field that must be missing.
+func areContradictory(all []*condition) bool {
 	if slices.ContainsFunc(all, (*condition).wantsAbsent) {
 		return true // every other condition wants the field
 	}
 	least, most := math.Inf(-1), math.Inf(1)
 	for _, c := range all {
-		if named := c.named(); named != nil && !slices.ContainsFunc(named, func(v event.Value) bool { return meetsAll(v, all) }) {
+		if named := c.listNamedValues(); named != nil && !slices.ContainsFunc(named, func(v event.Value) bool { return valueMeets(v, all) }) {
 			return true
 		}
-		limit, ok := limitOf(c.arg)
+		limit, ok := parseLimit(c.arg)
 		switch {
 		case !ok:
 		case c.operator == "gt" || c.operator == "gte":
@@ -367,8 +359,8 @@ func contradict(all []*condition) bool {
 	return least > most || least == most && open
 }
 
-// named are the values that a condition names, each as all that it may be in an event.
-func (c *condition) named() []event.Value {
+// listNamedValues are the values that a condition names, each as all that it may be in an event.
+func (c *condition) listNamedValues() []event.Value {
 	list := []any{c.arg}
 	switch c.operator {
 	case "":
@@ -384,7 +376,7 @@ func (c *condition) named() []event.Value {
 		if d, err := time.ParseDuration(text); err == nil {
 			all = append(all, event.Duration(d))
 		}
-		if n, ok := numeric(arg); ok {
+		if n, ok := numberOf(arg); ok {
 			all = append(all, event.Number(n))
 		}
 		if truth, ok := arg.(bool); ok {
@@ -394,26 +386,26 @@ func (c *condition) named() []event.Value {
 	return all
 }
 
-func meetsAll(v event.Value, all []*condition) bool {
+func valueMeets(v event.Value, all []*condition) bool {
 	return !slices.ContainsFunc(all, func(c *condition) bool { return !c.holds(v, true) })
 }
 
-// limitOf is the number or the seconds of a bound.
-func limitOf(arg any) (float64, bool) {
-	if n, ok := numeric(arg); ok {
+// parseLimit is the number or the seconds of a bound.
+func parseLimit(arg any) (float64, bool) {
+	if n, ok := numberOf(arg); ok {
 		return n, true
 	}
 	d, err := time.ParseDuration(fmt.Sprint(arg))
 	return d.Seconds(), err == nil
 }
 
-// shadowed reports alternatives of a step that never get an event, because one before them takes it.
-func (l *linter) shadowed(i int) {
+// checkShadowed reports alternatives of a step that never get an event, because one before them takes it.
+func (l *linter) checkShadowed(i int) {
 	s := &l.rule.Steps[i]
 	for j := range s.patterns {
 		for k := range s.patterns[:j] {
 			if s.patterns[k].Kind != "" && s.patterns[k].takesAllOf(&s.patterns[j]) {
-				l.errorf(s.at(i, j), "this alternative is never reached: alternative %d takes every event that fits it", k+1)
+				l.errorf(s.placeOf(i, j), "this alternative is never reached: alternative %d takes every event that fits it", k+1)
 				break
 			}
 		}
@@ -431,24 +423,24 @@ func (p *Pattern) takesAllOf(other *Pattern) bool {
 		})
 }
 
-// levels reports a verdict that is never reached because a higher one holds wherever it does.
-func (l *linter) levels() {
+// checkVerdicts reports a verdict that is never reached because a higher one holds wherever it does.
+func (l *linter) checkVerdicts() {
 	levels := &l.rule.Verdict.levels
 	for low := Possible; low < Confirmed; low++ {
 		for high := low + 1; high <= Confirmed; high++ {
 			if levels[low] != nil && levels[high] != nil && levels[low].implies(levels[high]) {
-				l.errorf([]any{"verdict", low.String()}, "%s is never reached: %s holds wherever it does", low, high)
+				l.errorf(place{"verdict", low.String()}, "%s is never reached: %s holds wherever it does", low, high)
 				break
 			}
 		}
 	}
 }
 
-// inTime reports an edge that cannot hold together with those before it, as
+// checkTimes reports an edge that cannot hold together with those before it, as
 // when one says that a step comes after another and the next that it comes before.
 // The ends of the steps are points whose distances have upper bounds; a cycle
 // of bounds with a negative sum has no solution.
-func (l *linter) inTime() {
+func (l *linter) checkTimes() {
 	n := 2 * len(l.rule.Steps) // starts, then ends
 	ends := len(l.rule.Steps)
 	most := make([][]int64, n)
@@ -495,7 +487,7 @@ func (l *linter) inTime() {
 		}
 		if !holds {
 			from, to := l.rule.Steps[e.from].ID, l.rule.Steps[e.to].ID
-			l.errorf([]any{"edges", e.edge}, "no events can lie so: the edges before it say otherwise of %q and %q", from, to)
+			l.errorf(place{"edges", e.edge}, "no events can lie so: the edges before it say otherwise of %q and %q", from, to)
 		}
 	}
 }

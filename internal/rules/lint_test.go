@@ -16,7 +16,7 @@ var invented = []event.KindInfo{
 		{Key: "method"}, {Key: "seconds", Type: event.TypeNumber}, {Key: "outcome", Values: []string{"ok", "failed"}},
 		{Key: "took", Type: event.TypeDuration}, {Key: "sure", Type: event.TypeBoolean}, {Key: "most", Type: event.TypeNumber, Values: []string{"infinity"}},
 	}},
-	{Kind: "b", About: "a b", IDs: inventedIDs},
+	{Kind: "b", About: "a b", IDs: inventedIDs, Withdrawn: []event.Key{"since"}},
 	{Kind: "c", About: "a c", IDs: inventedIDs},
 	{Kind: "dee", About: "a d", IDs: inventedIDs},
 	{Kind: "d", About: "a d", IDs: inventedIDs},
@@ -83,6 +83,7 @@ func TestWarnings(t *testing.T) {
 		{"[containerd.log]", "[containrd.log]", `whole.yaml:4:16: warning: unknown source "containrd.log"; did you mean "containerd.log"?`},
 		{"[containerd.log]", "[acme-vold.log]", `4:16: warning: unknown source "acme-vold.log": no log.line of this rule has component: acme-vold`},
 		{"source: containerd.log", "source: goroutines.acme", `11:51: warning: unknown source "goroutines.acme"`},
+		{"kind: b,", "kind: b, match: {since|exists: true},", `7:72: warning: b never had a value of "since"`},
 	} {
 		require.Contains(t, whole, c.old)
 		cat, err := Load(invented, Files{FS: fstest.MapFS{"whole.yaml": {Data: []byte(strings.Replace(whole, c.old, c.new, 1))}}})
@@ -99,6 +100,12 @@ func TestWarnings(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, cat.Warnings)
 	}
+	_, err := Load(invented, Files{FS: fstest.MapFS{
+		"a.yaml": {Data: []byte(strings.Replace(whole, "[containerd.log]", "[containrd.log]", 1))},
+		"b.yaml": {Data: []byte(strings.NewReplacer("id: whole", "id: other", "kind: a,", "kind: aa,").Replace(whole))},
+	}})
+	require.EqualError(t, err, `a.yaml:4:16: warning: unknown source "containrd.log"; did you mean "containerd.log"?
+b.yaml:6:45: unknown kind "aa"`, "with a mistake, warnings of other files are told, too")
 	cat, err := Load(event.Kinds(), BuiltinFiles())
 	require.NoError(t, err)
 	require.Empty(t, cat.Warnings, "in the catalogue a warning is a mistake")

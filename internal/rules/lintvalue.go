@@ -31,23 +31,23 @@ func whyNever(f *event.FieldInfo, c *condition) string {
 			return "it is text, and only numbers and durations have an order"
 		}
 	}
-	if all := allValues(f); all != nil && !slices.ContainsFunc(all, func(v event.Value) bool { return c.holds(v, true) }) {
-		return declaredValues(f)
+	if all := listAllValues(f); all != nil && !slices.ContainsFunc(all, func(v event.Value) bool { return c.holds(v, true) }) {
+		return describeValues(f)
 	}
 	return ""
 }
 
 // whyNeverEqual is the same for one value that a field shall equal.
 func whyNeverEqual(f *event.FieldInfo, arg any) string {
-	test, err := equals(arg)
-	if err != nil || slices.ContainsFunc(valuesLike(f, arg), test) {
+	test, err := matchEqual(arg)
+	if err != nil || slices.ContainsFunc(listValuesLike(f, arg), test) {
 		return "" // what cannot be compared is reported already
 	}
-	return declaredValues(f)
+	return describeValues(f)
 }
 
-// allValues are all that a field may be; nil when that is not a closed set.
-func allValues(f *event.FieldInfo) []event.Value {
+// listAllValues are all that a field may be; nil when that is not a closed set.
+func listAllValues(f *event.FieldInfo) []event.Value {
 	switch {
 	case f.Type == event.TypeBoolean:
 		return []event.Value{event.Bool(true), event.Bool(false)}
@@ -61,9 +61,9 @@ func allValues(f *event.FieldInfo) []event.Value {
 	return nil
 }
 
-// valuesLike are the values of a field that an argument may stand for.
-func valuesLike(f *event.FieldInfo, arg any) []event.Value {
-	if all := allValues(f); all != nil {
+// listValuesLike are the values of a field that an argument may stand for.
+func listValuesLike(f *event.FieldInfo, arg any) []event.Value {
+	if all := listAllValues(f); all != nil {
 		return all
 	}
 	written := fmt.Sprint(arg)
@@ -77,8 +77,8 @@ func valuesLike(f *event.FieldInfo, arg any) []event.Value {
 	return slices.DeleteFunc(like, func(v event.Value) bool { return !f.Allows(v) })
 }
 
-// declaredValues says what a field may be.
-func declaredValues(f *event.FieldInfo) string {
+// describeValues says what a field may be.
+func describeValues(f *event.FieldInfo) string {
 	switch {
 	case f.Type == event.TypeBoolean:
 		return "it is true or false"

@@ -2,8 +2,6 @@ package rules
 
 import (
 	"embed"
-	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -11,8 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -25,7 +21,7 @@ var builtin embed.FS
 type Catalog struct {
 	Rules []Rule // by id
 	// Warnings are what is wrong with rules that load all the same. A later release refuses them.
-	Warnings []*Problem
+	Warnings Problems
 }
 
 // Builtin is the catalogue that ships with plegdiag, the same for every caller: nobody may change it. A test holds that it loads.
@@ -54,8 +50,8 @@ type Files struct {
 // FixtureFile is the file by which the directory of a fixture is known.
 const FixtureFile = "want.yaml"
 
-// each calls rule with every rule file, in the order of their names.
-func (f Files) each(rule func(name string, text []byte)) error {
+// readEach calls rule with every rule file, in the order of their names.
+func (f Files) readEach(rule func(name string, text []byte)) error {
 	read := func(name string) error {
 		text, err := f.readFile(name)
 		if err == nil {
@@ -102,6 +98,11 @@ func (c *Catalog) Rule(id string) *Rule {
 	return &c.Rules[i]
 }
 
+// IDs are the ids of all rules, in order.
+func (c *Catalog) IDs() []string {
+	return listNames(c.Rules, func(r *Rule) string { return r.ID })
+}
+
 // maxRuleFile bounds a rule file, in bytes; the longest of the catalogue are a tenth of it.
 const maxRuleFile = 64 << 10
 
@@ -117,26 +118,28 @@ func (c *Catalog) Lines() []event.LineWatch {
 	return all
 }
 
-// Load reads the rules of all trees into one catalogue. They may only speak of
-// events that are known; nil knows any. When anything is wrong Load returns no
-// catalogue and all problems joined, each as a [*Problem].
+// Load reads the rules of all trees into one catalogue. They may only speak of events that are
+// known; nil knows any. When there is a mistake Load returns no catalogue, and all that is wrong,
+// warnings too, as [Problems].
 func Load(known []event.KindInfo, trees ...Files) (*Catalog, error) {
-	l := loader{known: known, places: map[string]*places{}}
+	l := loader{known: known, byID: map[string]*crossReferences{}}
 	for _, tree := range trees {
-		if err := tree.each(l.add); err != nil {
+		if err := tree.readEach(l.addRule); err != nil {
 			return nil, err
 		}
 	}
 	catalog := &l.catalog
 	slices.SortFunc(catalog.Rules, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
-	if len(l.errs) == 0 { // else a rule that could not be read would seem unknown
+	if l.wrong.Mistakes() == 0 { // else a rule that could not be read would seem unknown
 		for i := range catalog.Rules {
-			l.errs = append(l.errs, catalog.checkDeeper(&catalog.Rules[i], l.places[catalog.Rules[i].ID])...)
+			r := &catalog.Rules[i]
+			l.wrong = append(l.wrong, catalog.checkExplanations(r, l.byID[r.ID])...)
 		}
 	}
-	if len(l.errs) > 0 {
-		return nil, errors.Join(l.errs...)
+	if l.wrong.Mistakes() > 0 {
+		return nil, l.wrong
 	}
+	catalog.Warnings = l.wrong
 	return catalog, nil
 }
 
@@ -144,114 +147,87 @@ func Load(known []event.KindInfo, trees ...Files) (*Catalog, error) {
 type loader struct {
 	known   []event.KindInfo
 	catalog Catalog
-	places  map[string]*places // by id
-	errs    []error
+	byID    map[string]*crossReferences
+	wrong   Problems
 }
 
-// places are where a rule says what can only be checked when all are known. The
-// tree of its file, some hundred times its size, is not kept for that.
-type places struct {
-	file   string
-	deeper []Problem
-	join   [][]Problem
+// crossReferences are where a rule speaks of others, which can only be checked when all are known.
+// The tree of its file, some hundred times its size, is not kept for that.
+type crossReferences struct {
+	file string
+	rule []Problem   // by explained_by: with the place of the other rule's id
+	join [][]Problem // by explained_by and bind
 }
 
-func (s *source) places(r *Rule) *places {
-	p := &places{file: s.file}
+func (s *source) findCrossReferences(r *Rule) *crossReferences {
+	x := &crossReferences{file: s.file}
 	for i, d := range r.ExplainedBy {
-		p.deeper = append(p.deeper, *s.problem([]any{"explained_by", i, "rule"}, ""))
+		x.rule = append(x.rule, *s.problem(place{"explained_by", i, "rule"}, ""))
 		var join []Problem
 		for j := range d.Join {
-			join = append(join, *s.problem([]any{"explained_by", i, "join", j}, ""))
+			join = append(join, *s.problem(place{"explained_by", i, "join", j}, ""))
 		}
-		p.join = append(p.join, join)
+		x.join = append(x.join, join)
 	}
-	return p
+	return x
 }
 
-func (l *loader) add(name string, text []byte) {
-	rule, src, problems := parse(name, text, l.known)
+func (l *loader) addRule(name string, text []byte) {
+	rule, src, wrong := parseRule(name, text, l.known)
+	l.wrong = append(l.wrong, wrong...)
 	if rule == nil {
-		l.errs = append(l.errs, problems...)
 		return
 	}
-	for _, err := range problems {
-		p, _ := errors.AsType[*Problem](err)
-		l.catalog.Warnings = append(l.catalog.Warnings, p)
-	}
-	if other := l.places[rule.ID]; other != nil {
-		l.errs = append(l.errs, src.problem([]any{"id"}, "id %q is taken by %s", rule.ID, other.file))
+	if other := l.byID[rule.ID]; other != nil {
+		l.wrong = append(l.wrong, src.problem(place{"id"}, "id %q is taken by %s", rule.ID, other.file))
 		return
 	}
-	l.places[rule.ID] = src.places(rule)
+	l.byID[rule.ID] = src.findCrossReferences(rule)
 	l.catalog.Rules = append(l.catalog.Rules, *rule)
 }
 
-// Problem is what is wrong with a rule file, and where.
-type Problem struct {
-	File         string
-	Line, Column int // 1-based; 0 for the file as a whole
-	Reason       string
-	// Warning says that the rule loads all the same.
-	Warning bool
-}
-
-// Error is "file:line:col: reason", or "file:line:col: warning: reason".
-func (p *Problem) Error() string {
-	reason := p.Reason
-	if p.Warning {
-		reason = "warning: " + reason
-	}
-	if p.Line == 0 {
-		return fmt.Sprintf("%s: %s", p.File, reason)
-	}
-	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, reason)
-}
-
-// isMistake says that an error is no warning.
-func isMistake(err error) bool {
-	p, ok := errors.AsType[*Problem](err)
-	return !ok || !p.Warning
-}
-
-// because is the problem with a reason.
-func (p Problem) because(format string, args ...any) *Problem {
-	p.Reason = fmt.Sprintf(format, args...)
-	return &p
-}
-
-// Problems are the single problems of an error of [Load]; none for any other error.
-func Problems(err error) []*Problem {
-	var all []*Problem
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, err := range joined.Unwrap() {
-			if p, ok := errors.AsType[*Problem](err); ok {
-				all = append(all, p)
+// checkExplanations checks what one rule says about others: that they exist, know the joined binds,
+// and do not lead back.
+func (c *Catalog) checkExplanations(r *Rule, at *crossReferences) (wrong Problems) {
+	for i, d := range r.ExplainedBy {
+		other := c.Rule(d.Rule)
+		if other == nil {
+			wrong = append(wrong, at.rule[i].because("unknown rule %q%s", d.Rule, didYouMean(d.Rule, c.IDs())))
+			continue
+		}
+		for j, name := range d.Join {
+			if other.findBind(name) < 0 {
+				wrong = append(wrong, at.join[i][j].because("rule %q binds no %q", d.Rule, name))
 			}
 		}
+		if c.explains(other, r.ID, map[string]bool{}) {
+			wrong = append(wrong, at.rule[i].because("rule %q is in turn explained by %q", d.Rule, r.ID))
+		}
 	}
-	return all
+	return wrong
 }
 
-// source is a parsed rule file, kept while it is checked so that problems can say where they are.
-type source struct {
-	file string
-	root ast.Node
+// explains says whether the rule of that id may be a cause of r, directly or through others.
+func (c *Catalog) explains(r *Rule, id string, visited map[string]bool) bool {
+	if r == nil || visited[r.ID] {
+		return false
+	}
+	visited[r.ID] = true
+	return r.ID == id || slices.ContainsFunc(r.ExplainedBy, func(d Deeper) bool { return c.explains(c.Rule(d.Rule), id, visited) })
 }
 
-// parse reads and checks one rule. The rule is nil when it has a mistake; else all problems are warnings.
-func parse(file string, text []byte, known []event.KindInfo) (*Rule, *source, []error) {
+// parseRule reads and checks one rule. The rule is nil when it has a mistake.
+func parseRule(file string, text []byte, known []event.KindInfo) (*Rule, *source, Problems) {
 	src, problem := readYAML(file, text)
 	if problem != nil {
-		return nil, src, []error{problem}
+		return nil, src, Problems{problem}
 	}
-	rule, unread := decode(src)
-	wrong := append(compile(rule, src), lint(rule, src, known)...)
-	problems := inOrder(unread, wrong)
-	if slices.ContainsFunc(problems, isMistake) {
-		return nil, src, problems
+	rule, unread := decodeRule(src)
+	wrong := mergeProblems(unread, append(compile(rule, src), lint(rule, src, known)...))
+	if wrong.Mistakes() > 0 {
+		return nil, src, wrong
 	}
-	return rule, src, problems
+	return rule, src, wrong
 }
 
 func readYAML(file string, text []byte) (*source, *Problem) {
@@ -268,143 +244,4 @@ func readYAML(file string, text []byte) (*source, *Problem) {
 	}
 	src.root = parsed.Docs[0].Body
 	return src, nil
-}
-
-// inOrder joins what could not be read and what else is wrong, by place. What is
-// missing because it could not be read is no second mistake.
-func inOrder(unread, wrong []error) []error {
-	place := func(err error) [2]int {
-		p, _ := errors.AsType[*Problem](err)
-		return [2]int{p.Line, p.Column}
-	}
-	all := slices.Clone(unread)
-	for _, err := range wrong {
-		if !slices.ContainsFunc(unread, func(u error) bool { return place(u) == place(err) }) {
-			all = append(all, err)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b error) int {
-		x, y := place(a), place(b)
-		return slices.Compare(x[:], y[:])
-	})
-	return all
-}
-
-// yamlProblem gives an error of the YAML library the shape of all others.
-func (s *source) yamlProblem(err error) *Problem {
-	p := &Problem{File: s.file, Reason: strings.ReplaceAll(err.Error(), "\n", " ")}
-	if positioned, ok := errors.AsType[yaml.Error](err); ok {
-		p.Reason = positioned.GetMessage()
-		if token := positioned.GetToken(); token != nil && token.Position != nil {
-			p.Line, p.Column = token.Position.Line, token.Position.Column
-		}
-	}
-	return p
-}
-
-// problem is one at a place given as keys and indices: {"edges", 2, "to"}.
-func (s *source) problem(at []any, format string, args ...any) *Problem {
-	if s.root == nil {
-		return &Problem{File: s.file, Reason: fmt.Sprintf(format, args...)}
-	}
-	return s.at(locate(s.root, at), format, args...)
-}
-
-// at is a problem at a node.
-func (s *source) at(node ast.Node, format string, args ...any) *Problem {
-	p := &Problem{File: s.file, Reason: fmt.Sprintf(format, args...)}
-	if node = locate(node, nil); node != nil && node.GetToken() != nil {
-		p.Line, p.Column = node.GetToken().Position.Line, node.GetToken().Position.Column
-	}
-	return p
-}
-
-// locate returns the node at a path, or as far as the path leads. A mapping is
-// its first key: the token of a block mapping is the colon behind it.
-func locate(node ast.Node, at []any) ast.Node {
-	if len(at) > 0 {
-		switch key := at[0].(type) {
-		case string:
-			for _, entry := range entries(node) {
-				if keyName(entry) == key {
-					return locate(entry.Value, at[1:])
-				}
-			}
-		case int:
-			if list, ok := node.(*ast.SequenceNode); ok && key < len(list.Values) {
-				return locate(list.Values[key], at[1:])
-			}
-		}
-	}
-	if all := entries(node); len(all) > 0 {
-		return all[0].Key
-	}
-	return node
-}
-
-func entries(node ast.Node) []*ast.MappingValueNode {
-	switch node := node.(type) {
-	case *ast.MappingNode:
-		return node.Values
-	case *ast.MappingValueNode:
-		return []*ast.MappingValueNode{node}
-	}
-	return nil
-}
-
-func keyName(entry *ast.MappingValueNode) string {
-	if entry.Key == nil || entry.Key.GetToken() == nil {
-		return ""
-	}
-	return entry.Key.GetToken().Value
-}
-
-// didYouMean proposes the nearest of the known words, when one is near: "; did you mean %q?".
-func didYouMean(word string, known []string) string { return suggestion(nearestWord(word, known)) }
-
-func suggestion(word string) string {
-	if word == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", word)
-}
-
-// nearestWord is the known word with the fewest edits, up to two; empty when none is that near.
-func nearestWord(word string, known []string) string {
-	best, distance := "", 3
-	for _, k := range known {
-		if d := edits(word, k); d < distance && d < len(k) {
-			best, distance = k, d
-		}
-	}
-	return best
-}
-
-// edits counts the letters to add, drop, change or swap with their neighbour to turn a into b.
-func edits(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
-	}
-	var rows [3][]int // two before, before, this
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-	}
-	for j := range rows[2] {
-		rows[2][j] = j
-	}
-	for i := range len(a) {
-		rows[0], rows[1], rows[2] = rows[1], rows[2], rows[0]
-		rows[2][0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			rows[2][j+1] = min(rows[1][j+1]+1, rows[2][j]+1, rows[1][j]+cost)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				rows[2][j+1] = min(rows[2][j+1], rows[0][j-1]+1)
-			}
-		}
-	}
-	return rows[2][len(b)]
 }

@@ -26,19 +26,19 @@ type condition struct {
 // is equality. Each turns the argument of the rule into a test, or says what is
 // wrong with it.
 var operators = map[string]func(arg any) (func(event.Value) bool, error){
-	"":           equals,
-	"in":         oneOf,
-	"contains":   byText(strings.Contains),
-	"lacks":      byText(func(s, part string) bool { return !strings.Contains(s, part) }),
-	"startswith": byText(strings.HasPrefix),
-	"endswith":   byText(strings.HasSuffix),
-	"re":         byRegexp,
-	"captures":   byCaptures,
-	"lt":         byNumber(func(a, b float64) bool { return a < b }),
-	"lte":        byNumber(func(a, b float64) bool { return a <= b }),
-	"gt":         byNumber(func(a, b float64) bool { return a > b }),
-	"gte":        byNumber(func(a, b float64) bool { return a >= b }),
-	"semver":     byVersion,
+	"":           matchEqual,
+	"in":         matchAny,
+	"contains":   matchText(strings.Contains),
+	"lacks":      matchText(func(s, part string) bool { return !strings.Contains(s, part) }),
+	"startswith": matchText(strings.HasPrefix),
+	"endswith":   matchText(strings.HasSuffix),
+	"re":         matchRegexp,
+	"captures":   matchCaptures,
+	"lt":         matchNumber(func(a, b float64) bool { return a < b }),
+	"lte":        matchNumber(func(a, b float64) bool { return a <= b }),
+	"gt":         matchNumber(func(a, b float64) bool { return a > b }),
+	"gte":        matchNumber(func(a, b float64) bool { return a >= b }),
+	"semver":     matchVersion,
 }
 
 // existsOperator is the one operator that looks at a missing field.
@@ -68,7 +68,7 @@ func newCondition(key string, arg any) (condition, error) {
 	}
 	operator, ok := operators[name]
 	if !ok {
-		return condition{}, fmt.Errorf("unknown operator %q%s", name, didYouMean(name, operatorNames()))
+		return condition{}, fmt.Errorf("unknown operator %q%s", name, didYouMean(name, listOperators()))
 	}
 	if !c.reading.file {
 		test, err = operator(arg)
@@ -80,7 +80,7 @@ func newCondition(key string, arg any) (condition, error) {
 	return c, nil
 }
 
-func operatorNames() []string {
+func listOperators() []string {
 	names := []string{existsOperator}
 	for name := range operators {
 		names = append(names, name)
@@ -89,13 +89,13 @@ func operatorNames() []string {
 	return names
 }
 
-// equals compares numbers as numbers and everything else as it is written.
-func equals(arg any) (func(event.Value) bool, error) {
-	want, err := scalar(arg)
+// matchEqual compares numbers as numbers and everything else as it is written.
+func matchEqual(arg any) (func(event.Value) bool, error) {
+	want, err := scalarText(arg)
 	if err != nil {
 		return nil, err
 	}
-	number, isNumber := numeric(arg)
+	number, isNumber := numberOf(arg)
 	return func(v event.Value) bool {
 		if n, ok := v.Number(); ok && isNumber {
 			return n == number
@@ -104,7 +104,7 @@ func equals(arg any) (func(event.Value) bool, error) {
 	}, nil
 }
 
-func oneOf(arg any) (func(event.Value) bool, error) {
+func matchAny(arg any) (func(event.Value) bool, error) {
 	list, ok := arg.([]any)
 	if !ok || len(list) == 0 {
 		return nil, errors.New("takes a list of values")
@@ -112,7 +112,7 @@ func oneOf(arg any) (func(event.Value) bool, error) {
 	tests := make([]func(event.Value) bool, len(list))
 	for i := range list {
 		var err error
-		if tests[i], err = equals(list[i]); err != nil {
+		if tests[i], err = matchEqual(list[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -121,9 +121,9 @@ func oneOf(arg any) (func(event.Value) bool, error) {
 	}, nil
 }
 
-func byText(test func(s, part string) bool) func(any) (func(event.Value) bool, error) {
+func matchText(test func(s, part string) bool) func(any) (func(event.Value) bool, error) {
 	return func(arg any) (func(event.Value) bool, error) {
-		part, err := scalar(arg)
+		part, err := scalarText(arg)
 		if err != nil {
 			return nil, err
 		}
@@ -131,8 +131,8 @@ func byText(test func(s, part string) bool) func(any) (func(event.Value) bool, e
 	}
 }
 
-func byRegexp(arg any) (func(event.Value) bool, error) {
-	s, err := scalar(arg)
+func matchRegexp(arg any) (func(event.Value) bool, error) {
+	s, err := scalarText(arg)
 	if err != nil {
 		return nil, err
 	}
@@ -143,11 +143,11 @@ func byRegexp(arg any) (func(event.Value) bool, error) {
 	return func(v event.Value) bool { return re.MatchString(v.Text()) }, nil
 }
 
-// byNumber compares numbers; a duration counts in seconds on both sides. Text that is no number
+// matchNumber compares numbers; a duration counts in seconds on both sides. Text that is no number
 // fits nothing.
-func byNumber(test func(a, b float64) bool) func(any) (func(event.Value) bool, error) {
+func matchNumber(test func(a, b float64) bool) func(any) (func(event.Value) bool, error) {
 	return func(arg any) (func(event.Value) bool, error) {
-		limit, ok := numeric(arg)
+		limit, ok := numberOf(arg)
 		if !ok {
 			d, err := time.ParseDuration(fmt.Sprint(arg))
 			if err != nil {
@@ -162,8 +162,8 @@ func byNumber(test func(a, b float64) bool) func(any) (func(event.Value) bool, e
 	}
 }
 
-func byVersion(arg any) (func(event.Value) bool, error) {
-	s, err := scalar(arg)
+func matchVersion(arg any) (func(event.Value) bool, error) {
+	s, err := scalarText(arg)
 	if err != nil {
 		return nil, err
 	}
@@ -177,8 +177,8 @@ func byVersion(arg any) (func(event.Value) bool, error) {
 	}, nil
 }
 
-// scalar is one value of a rule file as it is written there.
-func scalar(arg any) (string, error) {
+// scalarText is one value of a rule file as it is written there.
+func scalarText(arg any) (string, error) {
 	switch arg := arg.(type) {
 	case string:
 		return arg, nil
@@ -188,7 +188,7 @@ func scalar(arg any) (string, error) {
 	return "", errors.New("takes one value")
 }
 
-func numeric(arg any) (float64, bool) {
+func numberOf(arg any) (float64, bool) {
 	switch arg := arg.(type) {
 	case int64:
 		return float64(arg), true
@@ -200,8 +200,8 @@ func numeric(arg any) (float64, bool) {
 	return 0, false
 }
 
-// meets says whether an event meets every condition.
-func meets(e *event.Event, conditions []condition) bool {
+// meetsConditions says whether an event meets every condition.
+func meetsConditions(e *event.Event, conditions []condition) bool {
 	for i := range conditions {
 		if !conditions[i].holds(conditions[i].read(e)) {
 			return false

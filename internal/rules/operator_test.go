@@ -57,7 +57,7 @@ func TestOperators(t *testing.T) {
 	} {
 		compiled, err := newCondition(c.key, c.arg)
 		require.NoError(t, err, "%s: %v", c.key, c.arg)
-		require.Equal(t, c.want, meets(&e, []condition{compiled}), "%s: %v", c.key, c.arg)
+		require.Equal(t, c.want, meetsConditions(&e, []condition{compiled}), "%s: %v", c.key, c.arg)
 	}
 }
 

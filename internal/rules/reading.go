@@ -106,8 +106,8 @@ func parseCaptures(s string) (*captures, error) {
 	return c, err
 }
 
-// placeholders are the names that a condition binds; none of most.
-func (c *condition) placeholders() []string {
+// listPlaceholders are the names that a condition binds; none of most.
+func (c *condition) listPlaceholders() []string {
 	if c.operator != capturesOperator {
 		return nil
 	}
@@ -118,9 +118,9 @@ func (c *condition) placeholders() []string {
 	return text.names
 }
 
-// byCaptures tests that a text has what the placeholders stand in.
-func byCaptures(arg any) (func(event.Value) bool, error) {
-	s, err := scalar(arg)
+// matchCaptures tests that a text has what the placeholders stand in.
+func matchCaptures(arg any) (func(event.Value) bool, error) {
+	s, err := scalarText(arg)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func TestCaptures(t *testing.T) {
 	} {
 		text, err := parseCaptures(c.pattern)
 		require.NoError(t, err, c.pattern)
-		fits, err := byCaptures(c.pattern)
+		fits, err := matchCaptures(c.pattern)
 		require.NoError(t, err)
 		require.Equal(t, c.want != nil, fits(event.String(c.text)), c.pattern)
 		for i, name := range text.names {
@@ -119,13 +119,13 @@ func TestPathSource(t *testing.T) {
 		require.NoError(t, err)
 		for i, want := range []bool{true, false} {
 			e := event.Event{Source: "other.log", Evidence: []event.Quote{{Pos: event.Pos{File: files[i], Line: 1}}}}
-			require.Equal(t, want, meets(&e, []condition{c}), "%s %s", pattern, files[i])
+			require.Equal(t, want, meetsConditions(&e, []condition{c}), "%s %s", pattern, files[i])
 		}
 	}
 	c, err := newCondition("source|in", []any{"path:a/*.log", "path:b.log"})
 	require.NoError(t, err)
-	require.True(t, meets(&event.Event{Evidence: []event.Quote{{Pos: event.Pos{File: "x/b.log"}}}}, []condition{c}))
-	require.False(t, meets(&event.Event{}, []condition{c}))
+	require.True(t, meetsConditions(&event.Event{Evidence: []event.Quote{{Pos: event.Pos{File: "x/b.log"}}}}, []condition{c}))
+	require.False(t, meetsConditions(&event.Event{}, []condition{c}))
 	for key, arg := range map[string]any{
 		"source": "path:[", "source|in": []any{"path:a", "kubelet.log"}, "source|contains": "path:a",
 	} {

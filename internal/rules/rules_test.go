@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -72,7 +73,7 @@ func line(events ...event.Event) *timeline.Timeline {
 func drop(tl *timeline.Timeline, sources ...string) *timeline.Timeline {
 	var kept []timeline.Coverage
 	for _, c := range tl.Coverage {
-		if !contains(sources, c.Source) {
+		if !slices.Contains(sources, c.Source) {
 			kept = append(kept, c)
 		}
 	}

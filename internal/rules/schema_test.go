@@ -86,7 +86,7 @@ func (g *generator) of(t reflect.Type, name string) *jsonschema.Schema {
 			s.PropertyNames = &jsonschema.Schema{Pattern: `^[^|]+(\|` + optionalModifier + `)?$`}
 		}
 		if t.Elem().Kind() == reflect.Interface { // conditions
-			s.PropertyNames = &jsonschema.Schema{Pattern: `^[^|]+(\|(` + strings.Join(operatorNames()[1:], "|") + `))?$`}
+			s.PropertyNames = &jsonschema.Schema{Pattern: `^[^|]+(\|(` + strings.Join(listOperators()[1:], "|") + `))?$`}
 		}
 		return s
 	case reflect.Interface:

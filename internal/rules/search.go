@@ -125,31 +125,31 @@ func (s *search) findSet(set *eventSet) found {
 func (s *search) readValues(f *found) {
 	f.values = make([]*values, len(s.rule.variables))
 	for v := range f.values {
-		f.values[v] = s.index.valuesOf(f.set, f.hits, v)
+		f.values[v] = s.index.findValues(f.set, f.hits, v)
 	}
 }
 
-// valueOf returns what a hit says about a variable; empty for nothing.
-func (s *search) valueOf(f *found, i, variable int) string {
+// readValue returns what a hit says about a variable; empty for nothing.
+func (s *search) readValue(f *found, i, variable int) string {
 	if v := f.values[variable]; v != nil {
 		return s.index.texts[v.of[i]]
 	}
 	return ""
 }
 
-// truths are the steps of a set, and every absence: it may yet be proven.
-func truths(steps uint64) uint64 { return steps | ^uint64(1<<maxSteps-1) }
+// addAbsences are the steps of a set, and every absence: it may yet be proven.
+func addAbsences(steps uint64) uint64 { return steps | ^uint64(1<<maxSteps-1) }
 
-// keyOf returns the same number for all values that may agree.
-func (s *search) keyOf(variable int, value string) int32 {
+// findKey returns the same number for all values that may agree.
+func (s *search) findKey(variable int, value string) int32 {
 	if s.rule.variables[variable].prefix && len(value) > minPrefix {
 		value = value[:minPrefix]
 	}
 	return s.index.ids[value]
 }
 
-// agree joins two values of a variable into the one that says more.
-func (v *variable) agree(a, b string) (string, bool) {
+// joinValues joins two values of a variable into the one that says more.
+func (v *variable) joinValues(a, b string) (string, bool) {
 	if len(a) < len(b) {
 		a, b = b, a
 	}
@@ -174,8 +174,8 @@ const (
 func (s *search) isPlain(step int) bool {
 	if s.plain[step] == unasked {
 		s.plain[step] = unlike
-		if !s.anchors(step) && !s.contested(step) && !slices.ContainsFunc(s.rule.ties, func(e tie) bool {
-			other, ok := e.other(step)
+		if !s.isAnchor(step) && !s.isContested(step) && !slices.ContainsFunc(s.rule.ties, func(e tie) bool {
+			other, ok := e.findOther(step)
 			return ok && (other > step || s.rule.Steps[other].Min > 1)
 		}) {
 			s.plain[step] = alike
@@ -184,8 +184,8 @@ func (s *search) isPlain(step int) bool {
 	return s.plain[step] == alike
 }
 
-// contested says whether an event that fits a step fits another one, too.
-func (s *search) contested(step int) bool {
+// isContested says whether an event that fits a step fits another one, too.
+func (s *search) isContested(step int) bool {
 	for other := range s.steps {
 		if other != step && shareEvent(s.steps[step].events, s.steps[other].events) {
 			return true
@@ -209,14 +209,14 @@ func shareEvent(a, b []int32) bool {
 	return false
 }
 
-// anchors says whether an absence or a contradiction asks for the time of a step.
-func (s *search) anchors(step int) bool {
+// isAnchor says whether an absence or a contradiction asks for the time of a step.
+func (s *search) isAnchor(step int) bool {
 	return slices.ContainsFunc(s.rule.Absent, func(a Absence) bool { return a.anchor == step }) ||
 		slices.ContainsFunc(s.rule.RulesOut, func(o Objection) bool { return o.anchor == step })
 }
 
-// other returns the step at the other end of an edge.
-func (e *tie) other(step int) (int, bool) {
+// findOther returns the step at the other end of an edge.
+func (e *tie) findOther(step int) (int, bool) {
 	switch step {
 	case e.from:
 		return e.to, true
@@ -266,7 +266,7 @@ func (s *search) listGroups() []group {
 			any |= 1 << step
 		}
 	}
-	if s.verdictOf(truths(any)) < Possible {
+	if s.findVerdict(addAbsences(any)) < Possible {
 		return nil
 	}
 	if s.per == none {
@@ -275,7 +275,7 @@ func (s *search) listGroups() []group {
 	keys := make([][]int32, len(s.steps))
 	for step := range s.steps {
 		f := &s.steps[step]
-		v := s.index.valuesOf(f.set, f.hits, s.per)
+		v := s.index.findValues(f.set, f.hits, s.per)
 		if any&(1<<step) != 0 && (v == nil || v.free) {
 			free |= 1 << step
 		}
@@ -297,7 +297,7 @@ func (s *search) listGroups() []group {
 	for _, key := range touched {
 		marks[key] = 0
 	}
-	if s.verdictOf(truths(free)) >= Possible {
+	if s.findVerdict(addAbsences(free)) >= Possible {
 		groups = append(groups, group{"", free})
 	}
 	return groups
@@ -312,7 +312,7 @@ func (s *search) listHopefulGroups(keys []int32, free uint64) []group {
 		own := s.index.marks[key]
 		steps, known := joinable[own]
 		if !known {
-			if steps = s.listJoinable(own, free); s.verdictOf(truths(steps)) < Possible {
+			if steps = s.listJoinable(own, free); s.findVerdict(addAbsences(steps)) < Possible {
 				steps = 0
 			}
 			joinable[own] = steps
@@ -335,7 +335,7 @@ func (s *search) listForms(key int32) []string {
 	distinct := map[string]bool{}
 	for step := range s.steps {
 		f := &s.steps[step]
-		if v := x.valuesOf(f.set, f.hits, s.per); v != nil {
+		if v := x.findValues(f.set, f.hits, s.per); v != nil {
 			for _, i := range x.listByKey(v)[key] {
 				distinct[x.texts[v.of[i]]] = true
 			}
@@ -348,7 +348,7 @@ func (s *search) listForms(key int32) []string {
 		if i+1 == len(values) {
 			return false
 		}
-		longer, same := variable.agree(v, values[i+1])
+		longer, same := variable.joinValues(v, values[i+1])
 		return same && longer == values[i+1]
 	})
 }
@@ -381,12 +381,12 @@ func (s *search) placeSteps(step int) {
 		s.placeSteps(step + 1)
 		return
 	}
-	keyed, free := s.listFitting(step)
+	candidates := s.listAgreeing(&s.steps[step])
 	var tried map[string]bool
-	if len(keyed)+len(free) > 1 && s.partnersChosen(step) && s.isPlain(step) {
+	if len(candidates[0])+len(candidates[1]) > 1 && s.arePartnersChosen(step) && s.isPlain(step) {
 		tried = map[string]bool{}
 	}
-	for _, part := range [...][]int32{keyed, free} {
+	for _, part := range candidates {
 		for _, i := range part {
 			if s.isForeign(step, int(i)) || !s.fitsChosen(step, int(i)) {
 				continue
@@ -411,7 +411,7 @@ func (s *search) chooseEvent(step, i int) []string {
 	before := s.bound
 	s.bound = slices.Clone(s.bound)
 	for v := range s.bound {
-		s.bound[v], _ = s.rule.variables[v].agree(s.bound[v], s.valueOf(&s.steps[step], i, v))
+		s.bound[v], _ = s.rule.variables[v].joinValues(s.bound[v], s.readValue(&s.steps[step], i, v))
 	}
 	s.chosen[step] = i
 	return before
@@ -422,28 +422,27 @@ func (s *search) restoreStep(step int, bound []string) {
 	s.bound = bound
 }
 
-// listFitting returns the candidates of a step that may agree with what is bound,
-// by the bind that leaves the fewest: those with the bound value, those without any.
-func (s *search) listFitting(step int) (keyed, free []int32) { return s.listAgreeing(&s.steps[step]) }
-
-func (s *search) listAgreeing(f *found) (keyed, free []int32) {
-	free = f.every
+// listAgreeing returns the hits of a set that may agree with what is bound, by the bind that leaves
+// the fewest: those with the bound value, then those without any.
+func (s *search) listAgreeing(f *found) [2][]int32 {
+	fewest := [2][]int32{nil, f.every}
 	for v, value := range s.bound {
 		if value == "" || f.values[v] == nil {
 			continue
 		}
 		lists := s.index.listByKey(f.values[v])
-		if k, fr := lists[s.keyOf(v, value)], lists[0]; len(k)+len(fr) < len(keyed)+len(free) {
-			keyed, free = k, fr
+		keyed, free := lists[s.findKey(v, value)], lists[0]
+		if len(keyed)+len(free) < len(fewest[0])+len(fewest[1]) {
+			fewest = [2][]int32{keyed, free}
 		}
 	}
-	return keyed, free
+	return fewest
 }
 
 // isForeign says whether a candidate belongs to a group while the search is for matches of no
 // group.
 func (s *search) isForeign(step, i int) bool {
-	return s.per != none && s.group == "" && s.valueOf(&s.steps[step], i, s.per) != ""
+	return s.per != none && s.group == "" && s.readValue(&s.steps[step], i, s.per) != ""
 }
 
 // fitsChosen says whether a candidate is consistent with all other steps chosen.
@@ -460,7 +459,7 @@ func (s *search) fitsChosen(step, i int) bool {
 	}
 	for e := range s.rule.ties {
 		edge := &s.rule.ties[e]
-		if other, ok := edge.other(step); ok && s.chosen[other] != none && s.orderWith(edge, step, i) == impossible {
+		if other, ok := edge.findOther(step); ok && s.chosen[other] != none && s.orderEdge(edge, step, i) == impossible {
 			return false
 		}
 	}
@@ -481,7 +480,7 @@ func (s *search) isConnected() bool {
 		step := bits.TrailingZeros64(frontier)
 		frontier = frontier&(frontier-1) | s.rule.edged[step]&chosen&^reached
 		for rest := chosen &^ (reached | frontier); rest != 0; rest &= rest - 1 {
-			if other := bits.TrailingZeros64(rest); s.join(step, other) > byTime {
+			if other := bits.TrailingZeros64(rest); s.rateJoin(step, other) > byTime {
 				frontier |= 1 << other
 			}
 		}
@@ -495,27 +494,27 @@ func (s *search) agreesWithBound(f *found, i int) bool {
 		if values == nil {
 			continue
 		}
-		if _, ok := s.rule.variables[v].agree(s.bound[v], s.index.texts[values.of[i]]); !ok {
+		if _, ok := s.rule.variables[v].joinValues(s.bound[v], s.index.texts[values.of[i]]); !ok {
 			return false
 		}
 	}
 	return true
 }
 
-// orderWith is the order of an edge when the step takes a candidate and its other end is chosen.
-func (s *search) orderWith(edge *tie, step, i int) order {
+// orderEdge is the order of an edge when the step takes a candidate and its other end is chosen.
+func (s *search) orderEdge(edge *tie, step, i int) order {
 	from, to := s.chosen[edge.from], s.chosen[edge.to]
 	if edge.from == step {
 		from = i
 	} else {
 		to = i
 	}
-	return edge.order(s.index.spans[s.steps[edge.from].events[from]], s.index.spans[s.steps[edge.to].events[to]])
+	return edge.orderSpans(s.index.spans[s.steps[edge.from].events[from]], s.index.spans[s.steps[edge.to].events[to]])
 }
 
-func (s *search) partnersChosen(step int) bool {
+func (s *search) arePartnersChosen(step int) bool {
 	return !slices.ContainsFunc(s.rule.ties, func(e tie) bool {
-		other, ok := e.other(step)
+		other, ok := e.findOther(step)
 		return ok && s.chosen[other] == none
 	})
 }
@@ -532,14 +531,14 @@ func (s *search) writeLikeness(step, i int) string {
 	}
 	for e := range s.rule.ties {
 		if edge := &s.rule.ties[e]; edge.from == step || edge.to == step {
-			key = append(key, byte(s.edgeQuality(edge)/10))
+			key = append(key, byte(s.rateEdge(edge)/10))
 		}
 	}
 	return string(key)
 }
 
-// join is how well the candidates of two chosen steps are tied by what both bind.
-func (s *search) join(a, b int) int {
+// rateJoin is how well the candidates of two chosen steps are tied by what both bind.
+func (s *search) rateJoin(a, b int) int {
 	best := byTime
 	av, bv := s.steps[a].values, s.steps[b].values
 	for v := range av {
@@ -550,30 +549,30 @@ func (s *search) join(a, b int) int {
 	return best
 }
 
-// edgeQuality rates an edge between two chosen steps.
-func (s *search) edgeQuality(e *tie) int {
-	switch s.orderWith(e, e.from, s.chosen[e.from]) {
+// rateEdge rates an edge between two chosen steps.
+func (s *search) rateEdge(e *tie) int {
+	switch s.orderEdge(e, e.from, s.chosen[e.from]) {
 	case certain:
-		return s.join(e.from, e.to)
+		return s.rateJoin(e.from, e.to)
 	case possible:
-		return s.join(e.from, e.to) * vague / 1000
+		return s.rateJoin(e.from, e.to) * vague / 1000
 	}
 	return byTime // an event without a time
 }
 
-// quality rates a chosen step by the weakest edge that leads to it from a
+// rateStep rates a chosen step by the weakest edge that leads to it from a
 // chosen step. One without any edge to chosen steps is rated by its binds; a
 // step alone, or one from which edges only lead away, is 1.
-func (s *search) quality(step int) int {
+func (s *search) rateStep(step int) int {
 	weakest, tied := byID, false
 	for i := range s.rule.ties {
 		e := &s.rule.ties[i]
-		if other, ok := e.other(step); !ok || s.chosen[other] == none {
+		if other, ok := e.findOther(step); !ok || s.chosen[other] == none {
 			continue
 		}
 		tied = true
 		if e.to == step {
-			weakest = min(weakest, s.edgeQuality(e))
+			weakest = min(weakest, s.rateEdge(e))
 		}
 	}
 	if tied {
@@ -583,7 +582,7 @@ func (s *search) quality(step int) int {
 	for other, j := range s.chosen {
 		if j != none && other != step {
 			alone = false
-			best = max(best, s.join(step, other))
+			best = max(best, s.rateJoin(step, other))
 		}
 	}
 	if alone {
@@ -599,15 +598,15 @@ func (s *search) canWin(from int) bool {
 	for step := range s.steps {
 		switch {
 		case s.chosen[step] != none:
-			points += s.rule.Steps[step].Weight * s.qualityBound(step, from)
+			points += s.rule.Steps[step].Weight * s.boundQuality(step, from)
 		case step >= from && s.within&(1<<step) != 0:
-			points += s.rule.Steps[step].Weight * s.qualityBound(step, from)
+			points += s.rule.Steps[step].Weight * s.boundQuality(step, from)
 		default:
 			continue
 		}
 		left |= 1 << step
 	}
-	verdict := s.verdictOf(truths(left))
+	verdict := s.findVerdict(addAbsences(left))
 	return verdict >= Possible && s.beatsBest(verdict, min(points, fullScore))
 }
 
@@ -618,16 +617,16 @@ func (s *search) beatsBest(verdict Verdict, points int) bool {
 	return s.best == nil || cmp.Or(cmp.Compare(verdict, s.best.verdict), cmp.Compare(points, s.best.points)) > 0
 }
 
-// qualityBound is the most that the quality of a step can become.
-func (s *search) qualityBound(step, from int) int {
+// boundQuality is the most that the quality of a step can become.
+func (s *search) boundQuality(step, from int) int {
 	if from == len(s.steps) {
-		return s.quality(step)
+		return s.rateStep(step)
 	}
 	bound := byID
 	for i := range s.rule.ties {
 		if e := &s.rule.ties[i]; e.to == step && s.chosen[e.from] != none {
 			if s.chosen[step] != none {
-				bound = min(bound, s.edgeQuality(e))
+				bound = min(bound, s.rateEdge(e))
 			} else {
 				bound = min(bound, e.best)
 			}
@@ -636,8 +635,8 @@ func (s *search) qualityBound(step, from int) int {
 	return bound
 }
 
-// verdictOf returns the highest level whose expression holds, within the rule's limit.
-func (s *search) verdictOf(truths uint64) Verdict {
+// findVerdict returns the highest level whose expression holds, within the rule's limit.
+func (s *search) findVerdict(truths uint64) Verdict {
 	for level := Confirmed; level >= Possible; level-- {
 		if e := s.rule.Verdict.levels[level]; e != nil && e.holds(truths) {
 			return min(level, s.limit)

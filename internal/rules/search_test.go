@@ -42,7 +42,7 @@ func TestSearchAgainstOracle(t *testing.T) {
 func catalogOfRapid(t *rapid.T, text string) *Catalog {
 	src, err := readYAML("rule.yaml", []byte(text))
 	require.Nil(t, err)
-	rule, problems := decode(src)
+	rule, problems := decodeRule(src)
 	require.Empty(t, append(problems, compile(rule, src)...), "%s", text) // odd rules on purpose: lint would refuse them
 	return &Catalog{Rules: []Rule{*rule}}
 }
@@ -191,7 +191,7 @@ func candidates(r *Rule, x *index, patterns []Pattern) []candidate {
 }
 
 func fits(p *Pattern, e *event.Event, values []string) bool {
-	if e.Kind != p.Kind || !meets(e, p.conditions) {
+	if e.Kind != p.Kind || !meetsConditions(e, p.conditions) {
 		return false
 	}
 	for _, b := range p.bindings {
@@ -220,7 +220,7 @@ func (o *enumeration) mine(step, i int) bool {
 	if o.group == "" || value == "" {
 		return value == ""
 	}
-	_, same := o.rule.variables[o.per].agree(o.group, value)
+	_, same := o.rule.variables[o.per].joinValues(o.group, value)
 	return same
 }
 
@@ -295,7 +295,7 @@ func (o *enumeration) together(a []int) bool {
 }
 
 func (o *enumeration) order(a []int, e *tie) order {
-	return e.order(o.index.spans[o.at(a, e.from).event], o.index.spans[o.at(a, e.to).event])
+	return e.orderSpans(o.index.spans[o.at(a, e.from).event], o.index.spans[o.at(a, e.to).event])
 }
 
 // bound are the longest values; ok is false when two of them do not agree.
@@ -308,7 +308,7 @@ func (o *enumeration) bound(a []int) ([]string, bool) {
 		for i := range a {
 			for j := range a {
 				if a[i] >= 0 && a[j] >= 0 {
-					if _, same := o.rule.variables[v].agree(o.at(a, i).values[v], o.at(a, j).values[v]); !same {
+					if _, same := o.rule.variables[v].joinValues(o.at(a, i).values[v], o.at(a, j).values[v]); !same {
 						return nil, false
 					}
 				}
@@ -334,7 +334,7 @@ func (o *enumeration) minimums(a []int) bool {
 			b[i] = c
 			agree := true
 			for v, value := range o.steps[i][c].values {
-				if _, same := o.rule.variables[v].agree(bound[v], value); !same {
+				if _, same := o.rule.variables[v].joinValues(bound[v], value); !same {
 					agree = false
 				}
 			}
@@ -363,7 +363,7 @@ func (o *enumeration) groups() []string {
 	for _, v := range values {
 		longest := v != "" && !slices.Contains(groups, v)
 		for _, w := range values {
-			if joined, same := o.rule.variables[o.per].agree(v, w); same && joined != v {
+			if joined, same := o.rule.variables[o.per].joinValues(v, w); same && joined != v {
 				longest = false
 			}
 		}
@@ -427,7 +427,7 @@ func (o *enumeration) rate(a []int) (Verdict, int) {
 			verdict = level
 		}
 	}
-	if verdict == Confirmed && o.loose(a, steps&r.Verdict.levels[Confirmed].leaves()) {
+	if verdict == Confirmed && o.loose(a, steps&r.Verdict.levels[Confirmed].collectLeaves()) {
 		verdict = Likely
 	}
 	for i := range r.RulesOut {
@@ -510,7 +510,7 @@ func (o *enumeration) agreeing(bound []string, p *Pattern) []int32 {
 	for _, c := range candidates(o.rule, o.index, []Pattern{*p}) {
 		ok := true
 		for _, b := range p.bindings {
-			_, same := o.rule.variables[b.variable].agree(bound[b.variable], c.values[b.variable])
+			_, same := o.rule.variables[b.variable].joinValues(bound[b.variable], c.values[b.variable])
 			ok = ok && same && (b.optional || bound[b.variable] != "")
 		}
 		if ok {
@@ -530,7 +530,7 @@ func (o *enumeration) contradicted(a []int, bound []string, against *Objection) 
 		if !s.dated || !anchor.dated {
 			return slices.ContainsFunc(against.bindings, func(b binding) bool { return !b.optional })
 		}
-		return overlap(anchor, s, 0) != impossible
+		return orderOverlap(anchor, s, 0) != impossible
 	})
 }
 

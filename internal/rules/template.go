@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -90,7 +91,7 @@ func parseTemplate(s string, in scope, use func(variable int)) (template, error)
 func parsePlaceholder(s string, in scope) (part, error) {
 	name, format, _ := strings.Cut(s, "|")
 	p := part{format: format, step: ownStep, variable: -1}
-	if !contains(formats, format) {
+	if !slices.Contains(formats, format) {
 		return part{}, fmt.Errorf("unknown format %q in {%s}%s", format, s, didYouMean(format, formats))
 	}
 	head, field, dotted := strings.Cut(name, ".")
@@ -127,9 +128,9 @@ type seen struct {
 // whole, or, when nothing else would be left of a step's own text, the
 // placeholder alone. Values are put in as they are, never read as placeholders.
 func (t template) expand(s seen) string {
-	text := t.join(func(c clause) (string, bool) { return c.expand(s) })
+	text := t.joinClauses(func(c clause) (string, bool) { return c.expand(s) })
 	if text == "" && s.own != ownStep {
-		text = t.join(func(c clause) (string, bool) {
+		text = t.joinClauses(func(c clause) (string, bool) {
 			text, _ := c.expand(s)
 			return text, text != ""
 		})
@@ -137,7 +138,7 @@ func (t template) expand(s seen) string {
 	return text
 }
 
-func (t template) join(expand func(clause) (string, bool)) string {
+func (t template) joinClauses(expand func(clause) (string, bool)) string {
 	var out, end string
 	for _, c := range t {
 		text, ok := expand(c)
@@ -159,15 +160,15 @@ func (c clause) expand(s seen) (string, bool) {
 			b.WriteString(p.literal)
 			continue
 		}
-		value, ok := p.value(s)
+		value, ok := p.fillPlaceholder(s)
 		complete = complete && ok
 		b.WriteString(event.OneLine(value))
 	}
 	return strings.Join(strings.Fields(b.String()), " "), complete
 }
 
-// value returns what a placeholder stands for.
-func (p part) value(s seen) (string, bool) {
+// fillPlaceholder returns what a placeholder stands for.
+func (p part) fillPlaceholder(s seen) (string, bool) {
 	step := p.step
 	if step == ownStep {
 		step = s.own
@@ -180,17 +181,17 @@ func (p part) value(s seen) (string, bool) {
 		if p.field == "" { // {step|count}
 			return strconv.Itoa(len(events)), true
 		}
-		if text, ok := fieldText(events[0], p.field, p.format); ok {
+		if text, ok := formatField(events[0], p.field, p.format); ok {
 			return text, true
 		}
 	}
 	if p.variable >= 0 && s.bound[p.variable] != "" && (p.step == ownStep || len(events) > 0) {
-		return format(event.String(s.bound[p.variable]), p.format), true
+		return formatValue(event.String(s.bound[p.variable]), p.format), true
 	}
 	return "", false
 }
 
-func fieldText(e *event.Event, field, as string) (string, bool) {
+func formatField(e *event.Event, field, as string) (string, bool) {
 	switch field {
 	case "start":
 		return event.TimeOfDay(e.Start.T), !e.Start.IsZero()
@@ -200,7 +201,7 @@ func fieldText(e *event.Event, field, as string) (string, bool) {
 		return e.Text, e.Text != ""
 	}
 	v, ok := e.Get(event.Key(field))
-	text := format(v, as)
+	text := formatValue(v, as)
 	if !ok || text == "" {
 		return "", false
 	}
@@ -210,8 +211,8 @@ func fieldText(e *event.Event, field, as string) (string, bool) {
 	return text, true
 }
 
-// format writes a value as |id, |dur or plainly.
-func format(v event.Value, as string) string {
+// formatValue writes a value as |id, |dur or plainly.
+func formatValue(v event.Value, as string) string {
 	switch as {
 	case "id":
 		return event.ShortID(v.Text())

@@ -91,15 +91,15 @@ func canonicalVersion(s string) (string, bool) {
 	if m == nil {
 		return "", false
 	}
-	v := "v" + number(m[1]) + "." + number(m[2]) + "." + number(m[3])
+	v := "v" + trimZeros(m[1]) + "." + trimZeros(m[2]) + "." + trimZeros(m[3])
 	if pre := strings.Trim(letterDigit.ReplaceAllString(m[4], "$1.$2"), "."); pre != "" {
 		v += "-" + pre
 	}
 	return v, semver.IsValid(v)
 }
 
-// number is a part of a version without leading zeros, which semver forbids: docker prints 17.06.0.
-func number(s string) string {
+// trimZeros is a part of a version without leading zeros, which semver forbids: docker prints 17.06.0.
+func trimZeros(s string) string {
 	if s = strings.TrimLeft(s, "0"); s == "" {
 		return "0"
 	}

@@ -9,7 +9,8 @@ import (
 type era uint8
 
 const (
-	// stackArgs: up to Go 1.16 arguments live on the stack, all words are printed flat and are usually right.
+	// stackArgs: up to Go 1.16 arguments live on the stack, all words are printed flat and are
+	// usually right.
 	stackArgs era = iota
 	// unmarked: Go 1.17 prints registers' spill slots, dead ones too, without saying so.
 	unmarked
@@ -79,7 +80,7 @@ func (a *analysis) findEra() {
 	}
 }
 
-func (a *analysis) locks() []*lockState {
+func (a *analysis) findLocks() []*lockState {
 	a.waitOf = make([]int32, a.hi-a.lo)
 	for i := a.lo; i < a.hi; i++ {
 		a.waitOf[i-a.lo] = -1
@@ -93,30 +94,30 @@ func (a *analysis) locks() []*lockState {
 	}
 	a.lockOf = make([]*lockState, a.hi-a.lo)
 	a.findReceivers()
-	locks := a.group()
+	locks := a.groupWaits()
 	for _, l := range locks {
-		a.describe(l)
+		a.describeLock(l)
 	}
 	dropFarGuesses(locks)
-	a.index(locks)
+	a.indexFrames(locks)
 	for _, l := range locks {
-		l.Holders = a.holders(l)
+		l.Holders = a.findHolders(l)
 	}
 	dropAmbiguous(locks)
 	a.confirmCycles(locks)
 	return locks
 }
 
-// waitBy is a goroutine's wait for a lock; nil when it does not wait for one.
-func (a *analysis) waitBy(g int) *wait {
+// waitOfGoroutine is a goroutine's wait for a lock; nil when it does not wait for one.
+func (a *analysis) waitOfGoroutine(g int) *wait {
 	if i := a.waitOf[g-a.lo]; i >= 0 {
 		return &a.waits[i]
 	}
 	return nil
 }
 
-// frame is a frame of a goroutine; nil when the goroutine was cut off before it.
-func (a *analysis) frame(g, frame int) *Frame {
+// frameAt is a frame of a goroutine; nil when the goroutine was cut off before it.
+func (a *analysis) frameAt(g, frame int) *Frame {
 	frames := a.dump.Goroutines[g].Frames
 	if frame >= len(frames) {
 		return nil
@@ -132,7 +133,7 @@ func (a *analysis) findReceivers() {
 				continue // the locks themselves
 			}
 			if r, ok := f.Receiver(); ok && r.Sure && isAddress(r.Value) {
-				typ, _ := f.method()
+				typ, _ := f.receiverType()
 				a.receivers = append(a.receivers, r.Value)
 				a.objects[typ] = append(a.objects[typ], r.Value)
 			}
@@ -146,9 +147,9 @@ func (a *analysis) findReceivers() {
 	a.receivers = slices.Compact(a.receivers)
 }
 
-// contains says whether the object at addr may contain the lock: it begins
+// mayContain says whether the object at addr may contain the lock: it begins
 // shortly before it, and no other known object begins between them.
-func (a *analysis) contains(addr, lock uint64) bool {
+func (a *analysis) mayContain(addr, lock uint64) bool {
 	if addr == 0 || addr > lock || lock-addr >= maxOffset {
 		return false
 	}
@@ -156,8 +157,8 @@ func (a *analysis) contains(addr, lock uint64) bool {
 	return addr == lock || i == len(a.receivers) || a.receivers[i] > lock
 }
 
-// index notes, in one pass, all frames that some lock will ask about.
-func (a *analysis) index(locks []*lockState) {
+// indexFrames notes, in one pass, all frames that some lock will ask about.
+func (a *analysis) indexFrames(locks []*lockState) {
 	a.pointers, a.stacks, a.hidden = map[uint64][]hit{}, map[string][]hit{}, map[string][]hit{}
 	for _, l := range locks {
 		a.pointers[l.addr] = nil
@@ -165,7 +166,7 @@ func (a *analysis) index(locks []*lockState) {
 			a.pointers[o.addr] = nil
 		}
 		for _, w := range l.kinds {
-			if f := a.frame(w.g, w.eff); f != nil {
+			if f := a.frameAt(w.g, w.eff); f != nil {
 				a.stacks[f.Func] = nil
 			}
 			if w.typ != "" {
@@ -176,7 +177,7 @@ func (a *analysis) index(locks []*lockState) {
 	delete(a.pointers, 0)
 	for g := a.lo; g < a.hi; g++ {
 		first := 0
-		if w := a.waitBy(g); w != nil {
+		if w := a.waitOfGoroutine(g); w != nil {
 			first = w.call // what is deeper is its own lock call
 		}
 		for j := first; j < len(a.dump.Goroutines[g].Frames); j++ {
@@ -187,9 +188,9 @@ func (a *analysis) index(locks []*lockState) {
 
 func (a *analysis) indexFrame(g, j int) {
 	f := &a.dump.Goroutines[g].Frames[j]
-	typ, method := f.method()
+	typ, method := f.receiverType()
 	recv, known := f.Receiver()
-	for w := range f.words() {
+	for w := range f.argWords() {
 		hits, wanted := a.pointers[w.Value]
 		if !w.Known || !wanted || w.depth > 0 {
 			continue
@@ -200,7 +201,7 @@ func (a *analysis) indexFrame(g, j int) {
 		}
 		a.pointers[w.Value] = append(hits, h)
 	}
-	wait := a.waitBy(g)
+	wait := a.waitOfGoroutine(g)
 	shown := method && known && recv.Sure && a.era != unmarked
 	if hits, wanted := a.hidden[typ]; wanted && !shown && !(wait != nil && wait.call == j) {
 		a.hidden[typ] = append(hits, hit{g: g, frame: j})
@@ -208,16 +209,17 @@ func (a *analysis) indexFrame(g, j int) {
 	if hits, wanted := a.stacks[f.Func]; wanted && !(wait != nil && wait.eff == j) {
 		a.stacks[f.Func] = append(hits, hit{g: g, frame: j})
 	}
-	for _, row := range a.rows[f.base()] {
-		if matchName(f.Name(), row.Func) && (row.While == "" || a.innermost(g, row.While) < j) {
+	for _, row := range a.rows[f.baseName()] {
+		if matchName(f.Name(), row.Func) && (row.While == "" || a.innermostFrame(g, row.While) < j) {
 			a.listed = append(a.listed, listing{g, j, row})
 		}
 	}
 }
 
-// innermost is the index of the innermost frame whose Name contains part; beyond all frames when there is none. A stack may
-// hold thousands of frames that ask for it, so that the answers for the latest goroutine are kept.
-func (a *analysis) innermost(g int, part string) int {
+// innermostFrame is the index of the innermost frame whose Name contains part; beyond all frames
+// when there is none. A stack may hold thousands of frames that ask for it, so that the answers for
+// the latest goroutine are kept.
+func (a *analysis) innermostFrame(g int, part string) int {
 	if a.found == nil || a.foundOf != g {
 		a.found, a.foundOf = map[string]int{}, g
 	}

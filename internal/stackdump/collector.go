@@ -38,7 +38,7 @@ const (
 // run is a raw dump while its lines come in.
 type run struct {
 	writer  writer
-	lead    lead
+	lead    linePrefix
 	profile bool // a profile in text, not a dump
 	found   Found
 	text    strings.Builder
@@ -68,51 +68,51 @@ func (c *Collector) Pending() bool { return len(c.runs) > 0 }
 // Add takes the next record and returns the dumps that are complete with it, mostly none.
 func (c *Collector) Add(rec *event.Record) []Found {
 	c.at++
-	found := c.expire()
+	found := c.endQuietRuns()
 	at, idEnd := findHeader(rec.Text)
-	profile := profileIn(rec.Text)
+	profile := findProfile(rec.Text)
 	if (at >= 0 || profile >= 0) && strings.Contains(rec.Text, "\n") {
-		return append(found, whole(rec, rec.Text, rec.Pieces))
+		return append(found, newFoundInMessage(rec, rec.Text, rec.Pieces))
 	}
 	for _, field := range rec.Fields { // of loggers that write a stack beside the message
-		if strings.Contains(field.Value, "\n") && (Contains(field.Value) || profileIn(field.Value) >= 0) {
-			found = append(found, whole(rec, field.Value, nil))
+		if strings.Contains(field.Value, "\n") && (Contains(field.Value) || findProfile(field.Value) >= 0) {
+			found = append(found, newFoundInMessage(rec, field.Value, nil))
 		}
 	}
 	if !rec.Wanted {
 		return found
 	}
-	r := c.runOf(writerOf(rec))
-	if at >= 0 && r.leads(rec.Text[:at], rec.Text[at:]) {
-		return append(found, c.begin(rec, at, parseID(rec.Text[at+len(headerWord):idEnd]))...)
+	r := c.findRun(writerOf(rec))
+	if at >= 0 && r.acceptsHeader(rec.Text[:at], rec.Text[at:]) {
+		return append(found, c.beginGoroutine(rec, at, parseID(rec.Text[at+len(headerWord):idEnd]))...)
 	}
 	if profile >= 0 && strings.TrimSpace(rec.Text[:profile]) == "" {
 		if r != nil {
-			found = append(found, c.end(r)...)
+			found = append(found, c.endRun(r)...)
 		}
-		found = append(found, c.begin(rec, profile, 0)...)
+		found = append(found, c.beginGoroutine(rec, profile, 0)...)
 		c.runs[len(c.runs)-1].profile = true
 		return found
 	}
 	if gap, ok := event.ParseSuppressed(rec.Text); ok {
-		c.interrupt(rec, gap)
+		c.noteSuppressed(rec, gap)
 		return found
 	}
 	if r == nil {
 		return found
 	}
-	if line := r.lead.cut(rec.Text); r.takes(strings.TrimSpace(line)) {
-		if r.add(rec, line, c.at); r.text.Len() > maxText {
-			found = append(found, c.end(r)...)
+	if line := r.lead.cutFrom(rec.Text); r.acceptsLine(strings.TrimSpace(line)) {
+		if r.addLine(rec, line, c.at); r.text.Len() > maxText {
+			found = append(found, c.endRun(r)...)
 		}
 	} else if r.stray++; r.stray > maxStray {
-		found = append(found, c.end(r)...)
+		found = append(found, c.endRun(r)...)
 	}
 	return found
 }
 
-// takes says whether a trimmed line may be the next one of the dump.
-func (r *run) takes(line string) bool {
+// acceptsLine says whether a trimmed line may be the next one of the dump.
+func (r *run) acceptsLine(line string) bool {
 	if r.profile {
 		_, pcs, entry := strings.Cut(line, " @ 0x")
 		return line == "" || line[0] == '#' || entry && strings.Trim(pcs, " 0123456789abcdefx") == ""
@@ -120,18 +120,25 @@ func (r *run) takes(line string) bool {
 	return isDumpLine(line)
 }
 
-// whole is a dump that one message holds, or a field of it.
-func whole(rec *event.Record, text string, pieces []event.Piece) Found {
+// newFoundInMessage is a dump that one message holds, or a field of it.
+func newFoundInMessage(rec *event.Record, text string, pieces []event.Piece) Found {
 	if pieces == nil { // a message on one line has all its text there
 		pieces = []event.Piece{{Pos: rec.Pos}}
 	}
-	source := Source{File: rec.Pos.File, Line: rec.Pos.Line, Text: text, Pieces: pieces}
-	return Found{Source: source, At: rec.Time, Unit: rec.Unit, Host: rec.Host, PID: pidOf(rec)}
+	f := newFound(rec, pidOf(rec))
+	f.Source.Text, f.Source.Pieces = text, pieces
+	return f
 }
 
-// leads says whether a header belongs to the dump r, nil for none, or begins one, by what stands before
-// it in its line: nothing, or what a tool has put before every line.
-func (r *run) leads(before, header string) bool {
+// newFound is a dump that begins with a record, still without its text.
+func newFound(rec *event.Record, pid int) Found {
+	return Found{At: rec.Time, Unit: rec.Unit, Host: rec.Host, PID: pid,
+		Source: Source{File: rec.Pos.File, Line: rec.Pos.Line}}
+}
+
+// acceptsHeader says whether a header belongs to the dump r, nil for none, or begins one, by what
+// stands before it in its line: nothing, or what a tool has put before every line.
+func (r *run) acceptsHeader(before, header string) bool {
 	switch {
 	case strings.TrimSpace(before) == "":
 		return true
@@ -140,40 +147,42 @@ func (r *run) leads(before, header string) bool {
 	case r == nil:
 		return true
 	}
-	return r.lead.text != "" && len(r.lead.cut(before)) == 0
+	return r.lead.text != "" && len(r.lead.cutFrom(before)) == 0
 }
 
-// interrupt notes in the raw dumps of a unit, in all when it is nobody's, that journald did not keep all their lines.
-func (c *Collector) interrupt(rec *event.Record, gap event.Suppressed) {
+// noteSuppressed notes in the raw dumps of a unit, in all when it is nobody's, that journald did
+// not keep all their lines.
+func (c *Collector) noteSuppressed(rec *event.Record, gap event.Suppressed) {
 	nobodys := !slices.ContainsFunc(c.runs, func(r *run) bool { return gap.Of(r.writer.unit) })
 	for _, r := range c.runs {
 		if nobodys || gap.Of(r.writer.unit) {
-			r.add(rec, rec.Text, c.at)
+			r.addLine(rec, rec.Text, c.at)
 		}
 	}
 }
 
-// begin takes the header of a goroutine; it ends the dump before, if it belongs to another one.
-func (c *Collector) begin(rec *event.Record, at int, id uint64) (found []Found) {
+// beginGoroutine takes the header of a goroutine; it ends the dump before, if it belongs to another
+// one.
+func (c *Collector) beginGoroutine(rec *event.Record, at int, id uint64) (found []Found) {
 	who := writerOf(rec)
-	r := c.runOf(who)
+	r := c.findRun(who)
 	if r != nil && (r.profile || r.ids[id] && id != 0) { // the next dump of the same program
-		found = append(found, c.end(r)...)
+		found = append(found, c.endRun(r)...)
 		r = nil
 	}
 	if r == nil {
 		if len(c.runs) == maxRuns {
-			found = append(found, c.end(c.runs[0])...)
+			found = append(found, c.endRun(c.runs[0])...)
 		}
 		r = &run{writer: who, ids: map[uint64]bool{}}
 		if before := rec.Text[:at]; strings.TrimSpace(before) != "" {
 			r.lead.text = before
 		}
-		r.found = Found{At: rec.Time, Unit: rec.Unit, Host: rec.Host, PID: rec.PID, Source: Source{File: rec.Pos.File, Line: rec.Pos.Line}}
+		r.found = newFound(rec, rec.PID)
 		c.runs = append(c.runs, r)
 	}
 	r.ids[id] = true
-	r.add(rec, rec.Text[at:], c.at)
+	r.addLine(rec, rec.Text[at:], c.at)
 	return found
 }
 
@@ -181,17 +190,17 @@ func (c *Collector) begin(rec *event.Record, at int, id uint64) (found []Found) 
 func (c *Collector) Close() []Found {
 	var found []Found
 	for len(c.runs) > 0 {
-		found = append(found, c.end(c.runs[0])...)
+		found = append(found, c.endRun(c.runs[0])...)
 	}
 	return found
 }
 
-// expire ends raw dumps whose writer has been silent for long.
-func (c *Collector) expire() []Found {
+// endQuietRuns ends raw dumps whose writer has been silent for long.
+func (c *Collector) endQuietRuns() []Found {
 	var found []Found
 	for i := 0; i < len(c.runs); {
 		if r := c.runs[i]; c.at-r.last > maxQuiet {
-			found = append(found, c.end(r)...)
+			found = append(found, c.endRun(r)...)
 			continue
 		}
 		i++
@@ -199,17 +208,16 @@ func (c *Collector) expire() []Found {
 	return found
 }
 
-func (c *Collector) runOf(who writer) *run {
-	for _, r := range c.runs {
-		if r.writer == who {
-			return r
-		}
+func (c *Collector) findRun(who writer) *run {
+	if i := slices.IndexFunc(c.runs, func(r *run) bool { return r.writer == who }); i >= 0 {
+		return c.runs[i]
 	}
 	return nil
 }
 
-// end takes a run off the list. Words before a header, and then no dump, were a sentence about a goroutine.
-func (c *Collector) end(r *run) []Found {
+// endRun takes a run off the list. Words before a header, and then no dump, were a sentence about a
+// goroutine.
+func (c *Collector) endRun(r *run) []Found {
 	c.runs = slices.DeleteFunc(c.runs, func(o *run) bool { return o == r })
 	if r.lead.text != "" && len(r.found.Source.Pieces) == 1 {
 		return nil
@@ -219,23 +227,23 @@ func (c *Collector) end(r *run) []Found {
 }
 
 // add takes a line of the dump, without what a tool has put before it.
-func (r *run) add(rec *event.Record, line string, at int) {
+func (r *run) addLine(rec *event.Record, line string, at int) {
 	r.stray, r.last = 0, at
 	r.found.Source.Pieces = append(r.found.Source.Pieces, event.Piece{Off: r.text.Len(), Pos: rec.Pos})
 	r.text.WriteString(line)
 	r.text.WriteByte('\n')
 }
 
-// lead is what a tool has put before every line of a dump: "app_1  | " of docker compose, "[pod/a/b] " of kubectl,
-// the numbers of less -N and grep -n. The zero value is nothing.
-type lead struct {
+// linePrefix is what a tool has put before every line of a dump: "app_1  | " of docker compose,
+// "[pod/a/b] " of kubectl, the numbers of less -N and grep -n. The zero value is nothing.
+type linePrefix struct {
 	text   string
 	varies bool // its numbers do
 	known  bool // varies is decided, by the line after the header
 }
 
-// cut is a line without the lead, or the line itself when it has none.
-func (l *lead) cut(line string) string {
+// cutFrom is a line without the prefix, or the line itself when it has none.
+func (l *linePrefix) cutFrom(line string) string {
 	if l.text == "" {
 		return line
 	}
@@ -300,7 +308,8 @@ func isDumpLine(s string) bool {
 		return ok && open > 0 && strings.IndexByte(s[:open], ' ') < 0
 	}
 	if path, _, ok := parseFile(s); ok {
-		return strings.HasSuffix(path, ".go") || strings.HasSuffix(path, ".s") || strings.HasSuffix(path, ".c") || strings.HasSuffix(path, ">") // <autogenerated>
+		return strings.HasSuffix(path, ".go") || strings.HasSuffix(path, ".s") || strings.HasSuffix(path, ".c") ||
+			strings.HasSuffix(path, ">") // <autogenerated>
 	}
 	if _, ok := parseElided(s); ok {
 		return true

@@ -31,9 +31,9 @@ func Compare(dumps []*Dump) Diff {
 	last := dumps[len(dumps)-1]
 	before := make([]map[uint64]*Goroutine, len(dumps)-1)
 	for i := range before {
-		before[i] = byID(dumps[i])
+		before[i] = goroutinesByID(dumps[i])
 	}
-	now := byID(last)
+	now := goroutinesByID(last)
 	for i := range last.Goroutines {
 		g := &last.Goroutines[i]
 		if now[g.ID] != g {
@@ -43,11 +43,11 @@ func Compare(dumps []*Dump) Diff {
 		switch {
 		case was == nil:
 			diff.New = append(diff.New, *g)
-		case !stayed(was, g):
+		case !hasStayed(was, g):
 			diff.Slow = append(diff.Slow, Move{*was, *g})
 		default:
 			since := len(before) - 1
-			for since > 0 && before[since-1][g.ID] != nil && stayed(before[since-1][g.ID], before[since][g.ID]) {
+			for since > 0 && before[since-1][g.ID] != nil && hasStayed(before[since-1][g.ID], before[since][g.ID]) {
 				since--
 			}
 			diff.Stuck = append(diff.Stuck, Stay{*g, since})
@@ -62,8 +62,8 @@ func Compare(dumps []*Dump) Diff {
 	return diff
 }
 
-// byID leaves out goroutine 0, which is every thread's, and later copies.
-func byID(d *Dump) map[uint64]*Goroutine {
+// goroutinesByID leaves out goroutine 0, which is every thread's, and later copies.
+func goroutinesByID(d *Dump) map[uint64]*Goroutine {
 	all := make(map[uint64]*Goroutine, len(d.Goroutines))
 	for i := range d.Goroutines {
 		g := &d.Goroutines[i]
@@ -74,30 +74,31 @@ func byID(d *Dump) map[uint64]*Goroutine {
 	return all
 }
 
-// stayed says whether a goroutine has not moved between two dumps. A wait that
+// hasStayed says whether a goroutine has not moved between two dumps. A wait that
 // has become shorter has begun anew.
-func stayed(was, is *Goroutine) bool {
-	return was.State == is.State && is.Wait >= was.Wait && !strings.HasPrefix(is.State, "run") && sameFrames(was.Frames, is.Frames)
+func hasStayed(was, is *Goroutine) bool {
+	return was.State == is.State && is.Wait >= was.Wait && !strings.HasPrefix(is.State, "run") &&
+		sameFrames(was.Frames, is.Frames)
 }
 
 // SameProcess says whether two dumps seem to be of one process. Processes of
 // one program number their first goroutines alike; but those that have not
 // moved show the same addresses only in the same process.
 func SameProcess(a, b *Dump) bool {
-	known := byID(a)
+	known := goroutinesByID(a)
 	same, other, started := 0, 0, 0
 	for i := range b.Goroutines {
 		g := &b.Goroutines[i]
 		was := known[g.ID]
 		switch {
 		case was == nil:
-		case was.root() != g.root():
+		case was.rootFunc() != g.rootFunc():
 			other++
 		case !sameFrames(was.Frames, g.Frames):
 			started++
 		default:
 			started++
-			if pointers, equal := sameArgs(was, g); equal && pointers {
+			if pointers, equal := compareArgs(was, g); equal && pointers {
 				same++
 			} else if pointers {
 				other++
@@ -110,8 +111,9 @@ func SameProcess(a, b *Dump) bool {
 	return same > other
 }
 
-// sameArgs compares the arguments of two equal stacks. Pointers says that there are addresses among them.
-func sameArgs(was, is *Goroutine) (pointers, equal bool) {
+// compareArgs compares the arguments of two equal stacks. Pointers says that there are addresses
+// among them.
+func compareArgs(was, is *Goroutine) (pointers, equal bool) {
 	equal = true
 	for i := range is.Frames {
 		equal = equal && was.Frames[i].Args == is.Frames[i].Args
@@ -123,8 +125,8 @@ func sameArgs(was, is *Goroutine) (pointers, equal bool) {
 	return pointers, equal
 }
 
-// root is the function that a goroutine was started with; empty when it was not printed.
-func (g *Goroutine) root() string {
+// rootFunc is the function that a goroutine was started with; empty when it was not printed.
+func (g *Goroutine) rootFunc() string {
 	for _, f := range slices.Backward(g.Frames) {
 		if !strings.HasPrefix(f.Func, "runtime.") {
 			return f.Func

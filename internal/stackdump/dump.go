@@ -119,7 +119,7 @@ func (d *Dump) Count() int {
 // share their goroutines with d.
 func (d *Dump) Split() []*Dump {
 	var parts []*Dump
-	for lo, hi := range d.parts() {
+	for lo, hi := range d.partBounds() {
 		part := &Dump{File: d.File, Profile: d.Profile, Headers: hi - lo}
 		if lo == 0 {
 			*part = *d
@@ -134,9 +134,10 @@ func (d *Dump) Split() []*Dump {
 	return parts
 }
 
-// parts yields the bounds of the dumps that stand one after the other, as a half-open range of goroutines. An id that comes
-// again begins the next dump; goroutine 0 stands for every thread and may come often.
-func (d *Dump) parts() iter.Seq2[int, int] {
+// partBounds yields the bounds of the dumps that stand one after the other, as a half-open range of
+// goroutines. An id that comes again begins the next dump; goroutine 0 stands for every thread and
+// may come often.
+func (d *Dump) partBounds() iter.Seq2[int, int] {
 	return func(yield func(lo, hi int) bool) {
 		lo := 0
 		last := make(map[uint64]int, len(d.Goroutines)) // where each id came last

@@ -5,7 +5,8 @@ import "strings"
 // End is what a goroutine waits for where the locks of its process end.
 type End struct {
 	Kind string // one of the kinds below; empty when nothing tells
-	// What names it further: "ttrpc", "unmount", "network read", the address of a channel. May be empty.
+	// What names it further: "ttrpc", "unmount", "network read", the address of a channel. May be
+	// empty.
 	What  string
 	Frame int // that says so; -1 when only the state does
 }
@@ -32,8 +33,9 @@ func (e End) Outside() bool {
 // ends in name waits for this. See matchName.
 type call struct{ name, kind, what string }
 
-// requests are calls of libraries that wait for another process. They hide in their own code what they wait on.
-var requests = byBase([]call{
+// requests are calls of libraries that wait for another process. They hide in their own code what
+// they wait on.
+var requests = indexByBase([]call{
 	{"containerd/ttrpc.(*Client).dispatch", RPC, "ttrpc"},
 	{"stevvooe/ttrpc.(*Client).dispatch", RPC, "ttrpc"}, // before containerd 1.3
 	{"stevvooe/ttrpc.(*Client).Call", RPC, "ttrpc"},
@@ -67,7 +69,7 @@ var requests = byBase([]call{
 })
 
 // parks are the functions of the standard library that wait; the innermost that fits counts.
-var parks = byBase([]call{
+var parks = indexByBase([]call{
 	{"sync.(*Cond).Wait", Condition, ""},
 	{"sync.(*WaitGroup).Wait", Condition, "WaitGroup"},
 	{"net.(*netFD).connect", Ready, "connect"},
@@ -81,11 +83,11 @@ var parks = byBase([]call{
 	{"time.Sleep", Timer, ""},
 })
 
-func byBase(rows []call) map[string][]call {
+func indexByBase(rows []call) map[string][]call {
 	all := map[string][]call{}
 	for _, row := range rows {
 		f := Frame{Func: row.name}
-		all[f.base()] = append(all[f.base()], row)
+		all[f.baseName()] = append(all[f.baseName()], row)
 	}
 	return all
 }
@@ -106,24 +108,24 @@ var states = []struct{ state, in, kind string }{
 
 // End says what a goroutine waits for, going by its frames first and by its state last.
 func (g *Goroutine) End() End {
-	if i := g.lockCall(); i >= 0 {
-		return End{Kind: Locked, What: lockMode(g.Frames[i].base()), Frame: i}
+	if i := g.lockCallFrame(); i >= 0 {
+		return End{Kind: Locked, What: lockMode(g.Frames[i].baseName()), Frame: i}
 	}
 	if strings.HasPrefix(g.State, "run") {
 		return End{Kind: Running, Frame: -1}
 	}
-	if e, ok := g.endBy(requests); ok {
+	if e, ok := g.endFromTable(requests); ok {
 		for i := e.Frame + 1; i < len(g.Frames); i++ { // interceptors stand between a client's call and its wait
-			if row := find(&g.Frames[i], requests); row != nil && row.what == e.What {
+			if row := findRow(&g.Frames[i], requests); row != nil && row.what == e.What {
 				e.Frame = i
 			}
 		}
 		return e
 	}
-	if e, ok := g.systemCall(); ok {
+	if e, ok := g.endInSystemCall(); ok {
 		return e
 	}
-	e, ok := g.endBy(parks)
+	e, ok := g.endFromTable(parks)
 	for _, s := range states {
 		if ok {
 			break
@@ -139,7 +141,7 @@ func (g *Goroutine) End() End {
 		}
 	}
 	if e.Kind == Channel && e.What == "" {
-		if i, addr := g.channel(); i >= 0 {
+		if i, addr := g.shownChannel(); i >= 0 {
 			e.What, e.Frame = hex(addr), i
 		}
 	}
@@ -153,15 +155,17 @@ func lockMode(base string) string {
 	return ""
 }
 
-// lockCall is the frame of package sync in which a goroutine waits for a lock; -1 when it does not.
-func (g *Goroutine) lockCall() int {
+// lockCallFrame is the frame of package sync in which a goroutine waits for a lock; -1 when it does
+// not.
+func (g *Goroutine) lockCallFrame() int {
 	at := -1
 	for i := range g.Frames {
 		name := strings.TrimPrefix(g.Frames[i].Func, "internal/")
 		switch {
 		case strings.HasPrefix(name, "runtime."), strings.HasPrefix(name, "sync.runtime_"):
 			continue
-		case strings.HasPrefix(name, "sync.(*Mutex)."), strings.HasPrefix(name, "sync.(*RWMutex)."), name == "sync.(*rlocker).Lock":
+		case strings.HasPrefix(name, "sync.(*Mutex)."), strings.HasPrefix(name, "sync.(*RWMutex)."),
+			name == "sync.(*rlocker).Lock":
 			at = i
 			continue
 		}
@@ -170,19 +174,19 @@ func (g *Goroutine) lockCall() int {
 	return at
 }
 
-// endBy looks for the innermost frame that a table names.
-func (g *Goroutine) endBy(table map[string][]call) (End, bool) {
+// endFromTable looks for the innermost frame that a table names.
+func (g *Goroutine) endFromTable(table map[string][]call) (End, bool) {
 	for i := range g.Frames {
-		if row := find(&g.Frames[i], table); row != nil {
+		if row := findRow(&g.Frames[i], table); row != nil {
 			return End{row.kind, row.what, i}, true
 		}
 	}
 	return End{}, false
 }
 
-// find is the row of a table that names a frame; nil when none does.
-func find(f *Frame, table map[string][]call) *call {
-	rows := table[f.base()]
+// findRow is the row of a table that names a frame; nil when none does.
+func findRow(f *Frame, table map[string][]call) *call {
+	rows := table[f.baseName()]
 	for i := range rows {
 		if matchName(f.Name(), rows[i].name) {
 			return &rows[i]
@@ -200,9 +204,9 @@ func (g *Goroutine) frameIn(part string) int {
 	return -1
 }
 
-// systemCall names the system call that a goroutine is in: the innermost function of
+// endInSystemCall names the system call that a goroutine is in: the innermost function of
 // package syscall or golang.org/x/sys/unix that is not the call instruction itself.
-func (g *Goroutine) systemCall() (End, bool) {
+func (g *Goroutine) endInSystemCall() (End, bool) {
 	if g.State != "" && !strings.HasPrefix(g.State, "syscall") {
 		return End{}, false
 	}
@@ -212,7 +216,8 @@ func (g *Goroutine) systemCall() (End, bool) {
 		switch {
 		case strings.HasPrefix(f.Func, "runtime"), strings.HasPrefix(f.Func, "internal/runtime/"):
 		case pkg == "syscall" || pkg == "unix":
-			if !strings.HasPrefix(name, "Syscall") && !strings.HasPrefix(name, "RawSyscall") && !strings.HasPrefix(name, "runtime_") && !strings.HasPrefix(name, "rawSyscall") {
+			if !strings.HasPrefix(name, "Syscall") && !strings.HasPrefix(name, "RawSyscall") &&
+				!strings.HasPrefix(name, "runtime_") && !strings.HasPrefix(name, "rawSyscall") {
 				return End{Syscall, strings.ToLower(name), i}, true
 			}
 		default:
@@ -225,8 +230,8 @@ func (g *Goroutine) systemCall() (End, bool) {
 	return End{Kind: Syscall, Frame: -1}, g.State != ""
 }
 
-// channel is the channel that abort dumps of Go ≥ 1.19 print; -1 when none does.
-func (g *Goroutine) channel() (frame int, addr uint64) {
+// shownChannel is the channel that abort dumps of Go ≥ 1.19 print; -1 when none does.
+func (g *Goroutine) shownChannel() (frame int, addr uint64) {
 	for i := range g.Frames {
 		f := &g.Frames[i]
 		if !strings.HasPrefix(f.Func, "runtime.") {
@@ -235,27 +240,28 @@ func (g *Goroutine) channel() (frame int, addr uint64) {
 		if f.Func != "runtime.chanrecv" && f.Func != "runtime.chansend" {
 			continue
 		}
-		if a, ok := f.first(); ok && a.Sure && isAddress(a.Value) {
+		if a, ok := f.firstArg(); ok && a.Sure && isAddress(a.Value) {
 			return i, a.Value
 		}
 	}
 	return -1, 0
 }
 
-// Beyond is the frame that called into the package of a frame: for a client's Call the method of the generated code, for a system
-// call the function that makes it. It is the frame itself when nothing is further out.
+// Beyond is the frame that called into the package of a frame: for a client's Call the method of
+// the generated code, for a system call the function that makes it. It is the frame itself when
+// nothing is further out.
 func (g *Goroutine) Beyond(frame int) int {
-	pkg := g.Frames[frame].pkg()
+	pkg := g.Frames[frame].packagePath()
 	for i := frame; i < len(g.Frames); i++ {
-		if g.Frames[i].pkg() != pkg {
+		if g.Frames[i].packagePath() != pkg {
 			return i
 		}
 	}
 	return frame
 }
 
-// pkg is the path of a function's package: "github.com/containerd/ttrpc".
-func (f *Frame) pkg() string {
+// packagePath is the path of a function's package: "github.com/containerd/ttrpc".
+func (f *Frame) packagePath() string {
 	slash := strings.LastIndexByte(f.Func, '/') + 1
 	if dot := strings.IndexByte(f.Func[slash:], '.'); dot >= 0 {
 		return f.Func[:slash+dot]

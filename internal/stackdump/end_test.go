@@ -24,7 +24,7 @@ func TestEndOfReal(t *testing.T) {
 		{"terwayd-1.0.10-go1.12.sigabrt", 38, Syscall, "netlink", "github.com/vishvananda/netlink.(*Handle).LinkList"},
 	} {
 		d := Parse(Source{File: c.file, Text: readGzip(t, filepath.Join("testdata", c.file+".log.gz"))})
-		g := byID(d)[c.id]
+		g := goroutinesByID(d)[c.id]
 		require.NotNil(t, g, c.file)
 		e := g.End()
 		require.Equal(t, c.kind, e.Kind, "%s %d", c.file, c.id)

@@ -44,16 +44,17 @@ type Arg struct {
 // for functions, for closures inside of methods, for methods of generic types,
 // which print their dictionary first, and when no arguments were printed.
 func (f Frame) Receiver() (a Arg, ok bool) {
-	if typ, method := f.method(); !method || strings.Contains(typ, "[") {
+	if typ, method := f.receiverType(); !method || strings.Contains(typ, "[") {
 		return Arg{}, false
 	}
-	return f.first()
+	return f.firstArg()
 }
 
-// Pointers yields the arguments, also those inside of composites, that look like addresses on the heap.
+// Pointers yields the arguments, also those inside of composites, that look like addresses on the
+// heap.
 func (f Frame) Pointers() iter.Seq[Arg] {
 	return func(yield func(Arg) bool) {
-		for w := range f.words() {
+		for w := range f.argWords() {
 			if w.Known && isHeap(w.Value) && !yield(w.Arg) {
 				return
 			}
@@ -68,9 +69,9 @@ func isHeap(v uint64) bool { return v >= 1<<32 && v < 1<<47 }
 // isAddress says whether a value may be any address; globals of a program stand low.
 func isAddress(v uint64) bool { return v >= 1<<16 && v < 1<<47 }
 
-// method is the pointer type whose code a frame runs, "pkg.(*T)", empty for
+// receiverType is the pointer type whose code a frame runs, "pkg.(*T)", empty for
 // none. Ok says that it is the method itself and not a closure within it.
-func (f Frame) method() (typ string, ok bool) {
+func (f Frame) receiverType() (typ string, ok bool) {
 	i := strings.Index(f.Func, ".(*")
 	if i < 0 {
 		return "", false
@@ -86,8 +87,8 @@ func (f Frame) method() (typ string, ok bool) {
 // shortType is a type without the path of its package: "container.(*statusStorage)".
 func shortType(typ string) string { return typ[strings.LastIndexByte(typ, '/')+1:] }
 
-// base is the last element of a function's name: "Lock" of "pkg.(*T).Lock".
-func (f Frame) base() string { return f.Func[strings.LastIndexByte(f.Func, '.')+1:] }
+// baseName is the last element of a function's name: "Lock" of "pkg.(*T).Lock".
+func (f Frame) baseName() string { return f.Func[strings.LastIndexByte(f.Func, '.')+1:] }
 
 // word is one printed word of the arguments.
 type word struct {
@@ -96,8 +97,8 @@ type word struct {
 	depth int // of the composite it stands in; 0 for a plain argument
 }
 
-// words yields the printed argument words: 0x1, 0x1?, _ and, as one unknown word, "...".
-func (f Frame) words() iter.Seq[word] {
+// argWords yields the printed argument words: 0x1, 0x1?, _ and, as one unknown word, "...".
+func (f Frame) argWords() iter.Seq[word] {
 	return func(yield func(word) bool) {
 		w := word{}
 		for s := f.Args; s != ""; {
@@ -153,9 +154,9 @@ func parseArg(s string) (a Arg) {
 	return a
 }
 
-// first is the first argument, if a plain word.
-func (f *Frame) first() (Arg, bool) {
-	for w := range f.words() {
+// firstArg is the first argument, if a plain word.
+func (f *Frame) firstArg() (Arg, bool) {
+	for w := range f.argWords() {
 		return w.Arg, w.Known && w.top == 0 && w.depth == 0
 	}
 	return Arg{}, false
@@ -164,9 +165,9 @@ func (f *Frame) first() (Arg, bool) {
 // text is a string argument {pointer, length}: the length often names the key a goroutine works on.
 type text struct{ ptr, len uint64 }
 
-// strings yields the live string arguments with their index. An interface
+// stringArgs yields the live string arguments with their index. An interface
 // prints alike, but its second word is an address.
-func (f *Frame) strings() iter.Seq2[int, text] {
+func (f *Frame) stringArgs() iter.Seq2[int, text] {
 	return func(yield func(int, text) bool) {
 		var pair []word
 		emit := func() bool {
@@ -175,7 +176,7 @@ func (f *Frame) strings() iter.Seq2[int, text] {
 			}
 			return yield(pair[0].top, text{pair[0].Value, pair[1].Value})
 		}
-		for w := range f.words() {
+		for w := range f.argWords() {
 			if len(pair) > 0 && pair[0].top != w.top {
 				if !emit() {
 					return

@@ -15,12 +15,13 @@ type Graph struct {
 	// Cycles are deadlocks: each goroutine, an index, wants a lock that the next
 	// one holds, and the last one wants what the first one holds.
 	Cycles []Cycle
-	// Longest is the chain with the most goroutines, an index of Chains; -1 when no lock has a holder.
+	// Longest is the chain with the most goroutines, an index of Chains; -1 when no lock has a
+	// holder.
 	Longest int
 
-	d     *Dump
-	lock  map[int]int       // goroutine to the lock it waits for, an index of Locks
-	queue map[int]waitGroup // by the goroutine that waits for one
+	d      *Dump
+	lock   map[int]int       // goroutine to the lock it waits for, an index of Locks
+	groups map[int]waitGroup // by the goroutine that waits for one
 }
 
 // Cycle is a deadlock: goroutines of which each waits for the next, the last for the first.
@@ -48,7 +49,8 @@ type Queue struct {
 	// Addr is that of the thing waited for; empty when it was not printed.
 	Addr     string
 	AddrSure bool // it is no slot that may be stale, as Go 1.17 prints without saying so
-	// Type is "sync.WaitGroup", "sync.Cond", "chan receive", "chan send", "ttrpc client", "grpc client", "net/rpc client".
+	// Type is "sync.WaitGroup", "sync.Cond", "chan receive", "chan send", "ttrpc client", "grpc
+	// client", "net/rpc client".
 	Type    string
 	Owner   string // the type whose method waits; empty when none does
 	Waiters []Waiter
@@ -57,8 +59,9 @@ type Queue struct {
 	Workers []int
 }
 
-// clients are calls whose receiver is a connection: the same client is the same server at the other end.
-var clients = byBase([]call{
+// clients are calls whose receiver is a connection: the same client is the same server at the other
+// end.
+var clients = indexByBase([]call{
 	{"containerd/ttrpc.(*Client).dispatch", "ttrpc client", ""},
 	{"containerd/ttrpc.(*Client).Call", "ttrpc client", ""},
 	{"stevvooe/ttrpc.(*Client).Call", "ttrpc client", ""},
@@ -68,60 +71,45 @@ var clients = byBase([]call{
 
 // Graph builds the graph of a dump. The catalogue is that of Locks.
 func (d *Dump) Graph(catalogue []Hold) Graph {
-	b := Graph{d: d, lock: map[int]int{}, queue: map[int]waitGroup{}}
+	b := Graph{d: d, lock: map[int]int{}, groups: map[int]waitGroup{}}
 	b.Locks = d.Locks(catalogue)
 	for i := range b.Locks {
 		for _, w := range b.Locks[i].Waiters {
 			b.lock[w.Goroutine] = i
 		}
 	}
-	for lo, hi := range d.parts() {
-		b.queues(lo, hi)
+	var queues []*Queue
+	for lo, hi := range d.partBounds() {
+		queues = append(queues, b.findQueues(lo, hi)...)
 	}
-	b.sortQueues()
+	slices.SortStableFunc(queues, func(x, y *Queue) int { return cmp.Compare(len(y.Waiters), len(x.Waiters)) })
+	for _, q := range queues {
+		b.Queues = append(b.Queues, *q)
+	}
 	b.Longest = -1
 	for i := range b.Locks {
-		c := b.chain(i)
+		c := b.chainFrom(i)
 		if len(c.Goroutines) > 0 && (b.Longest < 0 || len(c.Goroutines) > len(b.Chains[b.Longest].Goroutines)) {
 			b.Longest = i
 		}
 		b.Chains = append(b.Chains, c)
 	}
-	b.cycles()
+	b.findCycles()
 	return b
-}
-
-// sortQueues puts the most wanted first.
-func (b *Graph) sortQueues() {
-	order := make([]int, len(b.Queues))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(len(b.Queues[y].Waiters), len(b.Queues[x].Waiters)) })
-	sorted, place := make([]Queue, 0, len(order)), make([]int, len(order))
-	for _, old := range order {
-		place[old] = len(sorted)
-		sorted = append(sorted, b.Queues[old])
-	}
-	b.Queues = sorted
-	for g, q := range b.queue {
-		q.queue = place[q.queue]
-		b.queue[g] = q
-	}
 }
 
 // waitGroup is the queue of a WaitGroup and the function in which a goroutine waits for it.
 type waitGroup struct {
-	queue  int
+	*Queue
 	caller string // empty when it was cut off
 }
 
 // maxChain bounds the way to an end. Real ones have two or three goroutines.
 const maxChain = 100
 
-// chain follows the holders from a lock. Of several, readers, the one that has waited longest.
-func (b *Graph) chain(lock int) Chain {
-	first, certain := b.holder(lock)
+// chainFrom follows the holders from a lock. Of several, readers, the one that has waited longest.
+func (b *Graph) chainFrom(lock int) Chain {
+	first, certain := b.longestHolder(lock)
 	if first < 0 {
 		return Chain{}
 	}
@@ -134,7 +122,8 @@ func (b *Graph) chain(lock int) Chain {
 // chain, to what it waits for in the end.
 func (b *Graph) Follow(goroutine int) (c Chain) {
 	at := map[int]int{}
-	for next, certain := goroutine, true; next >= 0 && len(c.Goroutines) < maxChain; next, certain = b.next(next) {
+	next, certain := goroutine, true
+	for ; next >= 0 && len(c.Goroutines) < maxChain; next, certain = b.nextGoroutine(next) {
 		c.Inferred = c.Inferred || !certain
 		if c.Back, c.Cyclic = at[next]; c.Cyclic {
 			return c
@@ -154,19 +143,20 @@ func (b *Graph) Wants(goroutine int) int {
 	return -1
 }
 
-// next is whom a goroutine waits for: the holder of the lock it wants, or whom it has started and waits for. It is -1 for none.
-func (b *Graph) next(g int) (next int, certain bool) {
+// nextGoroutine is whom a goroutine waits for: the holder of the lock it wants, or whom it has
+// started and waits for. It is -1 for none.
+func (b *Graph) nextGoroutine(g int) (next int, certain bool) {
 	if lock, waits := b.lock[g]; waits {
-		return b.holder(lock)
+		return b.longestHolder(lock)
 	}
-	if q, waits := b.queue[g]; waits {
-		return b.slowest(b.Queues[q.queue].Workers), false
+	if group, waits := b.groups[g]; waits {
+		return b.longestWaiting(group.Workers), false
 	}
 	return -1, false
 }
 
-// holder is who holds a lock; -1 when the dump does not tell.
-func (b *Graph) holder(lock int) (g int, certain bool) {
+// longestHolder is the holder of a lock that has waited longest; -1 when the dump shows none.
+func (b *Graph) longestHolder(lock int) (g int, certain bool) {
 	g = -1
 	for _, h := range b.Locks[lock].Holders {
 		if g < 0 || b.d.Goroutines[h.Goroutine].Wait > b.d.Goroutines[g].Wait {
@@ -176,8 +166,8 @@ func (b *Graph) holder(lock int) (g int, certain bool) {
 	return g, certain
 }
 
-// slowest is the goroutine that has waited longest, the first of those; -1 of none.
-func (b *Graph) slowest(goroutines []int) int {
+// longestWaiting is the goroutine that has waited longest, the first of those; -1 of none.
+func (b *Graph) longestWaiting(goroutines []int) int {
 	slowest := -1
 	for _, g := range goroutines {
 		if slowest < 0 || b.d.Goroutines[g].Wait > b.d.Goroutines[slowest].Wait {
@@ -187,8 +177,8 @@ func (b *Graph) slowest(goroutines []int) int {
 	return slowest
 }
 
-// cycles looks for goroutines that, lock by lock, wait for themselves.
-func (b *Graph) cycles() {
+// findCycles looks for goroutines that, lock by lock, wait for themselves.
+func (b *Graph) findCycles() {
 	state := map[int]int{} // 1 on the way, 2 done
 	var way []int
 	var visit func(g int)
@@ -201,7 +191,7 @@ func (b *Graph) cycles() {
 				case 0:
 					visit(h.Goroutine)
 				case 1:
-					b.Cycles = append(b.Cycles, b.cycle(way[slices.Index(way, h.Goroutine):]))
+					b.Cycles = append(b.Cycles, b.newCycle(way[slices.Index(way, h.Goroutine):]))
 				}
 			}
 		}
@@ -217,8 +207,8 @@ func (b *Graph) cycles() {
 	}
 }
 
-// cycle puts the lowest goroutine of a circle first.
-func (b *Graph) cycle(way []int) Cycle {
+// newCycle puts the lowest goroutine of a circle first.
+func (b *Graph) newCycle(way []int) Cycle {
 	first := slices.Index(way, slices.Min(way))
 	c := Cycle{Goroutines: slices.Concat(way[first:], way[:first]), Certainty: Observed}
 	for i, g := range c.Goroutines {
@@ -233,46 +223,47 @@ func (b *Graph) cycle(way []int) Cycle {
 	return c
 }
 
-// queues finds what goroutines of one dump wait for together.
-func (b *Graph) queues(lo, hi int) {
+// findQueues finds what goroutines of one dump wait for together.
+func (b *Graph) findQueues(lo, hi int) (all []*Queue) {
 	a := analysis{dump: b.d, lo: lo, hi: hi}
 	a.findEra()
 	type key struct{ typ, addr string }
-	at := map[key]int{}
+	known := map[key]*Queue{}
 	for i := lo; i < hi; i++ {
-		q, frame, ok := a.findQueue(i)
+		found, frame, ok := a.findQueue(i)
 		if !ok || b.d.Goroutines[i].Idle() {
 			continue
 		}
-		k := key{q.Type, q.Addr}
-		if q.Type == "sync.WaitGroup" && q.Addr == "" {
+		k := key{found.Type, found.Addr}
+		if found.Type == "sync.WaitGroup" && found.Addr == "" {
 			k.addr = strconv.Itoa(i) // nothing says that two wait for the same one
 		}
-		n, known := at[k]
-		if !known {
-			n = len(b.Queues)
-			at[k] = n
-			b.Queues = append(b.Queues, q)
+		q := known[k]
+		if q == nil {
+			q = new(found)
+			known[k] = q
+			all = append(all, q)
 		}
-		b.Queues[n].AddrSure = b.Queues[n].AddrSure || q.AddrSure
-		b.Queues[n].Waiters = append(b.Queues[n].Waiters, Waiter{Goroutine: i, Mode: "wait", Caller: frame})
+		q.AddrSure = q.AddrSure || found.AddrSure
+		q.Waiters = append(q.Waiters, Waiter{Goroutine: i, Mode: "wait", Caller: frame})
 		if q.Type == "sync.WaitGroup" {
-			b.queue[i] = waitGroup{queue: n}
-			if f := a.frame(i, max(frame, 0)); frame >= 0 && f != nil {
-				b.queue[i] = waitGroup{n, f.Func}
+			b.groups[i] = waitGroup{Queue: q}
+			if f := a.frameAt(i, max(frame, 0)); frame >= 0 && f != nil {
+				b.groups[i] = waitGroup{q, f.Func}
 			}
 		}
 	}
-	b.workers(lo, hi)
+	b.findWorkers(lo, hi)
+	return all
 }
 
-// workers finds whom the waiters of WaitGroups have started.
-func (b *Graph) workers(lo, hi int) {
-	if len(b.queue) == 0 {
+// findWorkers finds whom the waiters of WaitGroups have started.
+func (b *Graph) findWorkers(lo, hi int) {
+	if len(b.groups) == 0 {
 		return
 	}
 	byID := map[uint64]int{}
-	for i := range b.queue {
+	for i := range b.groups {
 		if i >= lo && i < hi {
 			byID[b.d.Goroutines[i].ID] = i
 		}
@@ -283,10 +274,10 @@ func (b *Graph) workers(lo, hi int) {
 		if !ok || g.CreatorID == 0 {
 			continue
 		}
-		w := b.queue[waiter]
+		w := b.groups[waiter]
 		// WaitGroup.Go (Go 1.25) stands in the place of the go statement.
 		if w.caller != "" && (g.CreatedBy.Func == w.caller || g.CreatedBy.Func == "sync.(*WaitGroup).Go") {
-			b.Queues[w.queue].Workers = append(b.Queues[w.queue].Workers, i)
+			w.Workers = append(w.Workers, i)
 		}
 	}
 }
@@ -302,13 +293,13 @@ const (
 // one that calls for it, -1 when it was cut off.
 func (a *analysis) findQueue(i int) (q Queue, frame int, ok bool) {
 	g := &a.dump.Goroutines[i]
-	if g.lockCall() >= 0 {
+	if g.lockCallFrame() >= 0 {
 		return q, 0, false
 	}
 	var sem uint64
 	for j := range g.Frames {
 		f := &g.Frames[j]
-		arg, _ := f.first()
+		arg, _ := f.firstArg()
 		sure := arg.Known && arg.Sure && isAddress(arg.Value)
 		switch f.Func {
 		case "runtime.semacquire1":
@@ -327,13 +318,13 @@ func (a *analysis) findQueue(i int) (q Queue, frame int, ok bool) {
 			if sure && a.era != unmarked {
 				sem = arg.Value
 			}
-			return a.queued(q, g, j+1, sem)
+			return a.completeQueue(q, g, j+1, sem)
 		case "runtime.chanrecv", "runtime.chansend":
 			q.Type = "chan receive"
 			if f.Func == "runtime.chansend" {
 				q.Type = "chan send"
 			}
-			if at := a.client(g, &q); at >= 0 {
+			if at := a.findClient(g, &q); at >= 0 {
 				return q, at, true
 			}
 			for j++; j < len(g.Frames) && strings.HasPrefix(g.Frames[j].Func, "runtime."); j++ {
@@ -341,19 +332,24 @@ func (a *analysis) findQueue(i int) (q Queue, frame int, ok bool) {
 			if !sure {
 				return q, 0, false
 			}
-			return a.queued(q, g, j, arg.Value)
+			return a.completeQueue(q, g, j, arg.Value)
 		}
-		if !strings.HasPrefix(f.Func, "runtime.") && !strings.HasPrefix(f.Func, "sync.runtime_") {
+		if !isOfRuntime(f.Func) {
 			break
 		}
 	}
-	at := a.client(g, &q)
+	at := a.findClient(g, &q)
 	return q, at, at >= 0
 }
 
-// queued completes a queue at an address, for a caller in frame j. Without an
+// isOfRuntime says whether a function is the runtime's, or one that it gives to package sync.
+func isOfRuntime(name string) bool {
+	return strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "sync.runtime_")
+}
+
+// completeQueue completes a queue at an address, for a caller in frame j. Without an
 // address, only a WaitGroup is worth telling: it has mostly one waiter.
-func (a *analysis) queued(q Queue, g *Goroutine, j int, addr uint64) (Queue, int, bool) {
+func (a *analysis) completeQueue(q Queue, g *Goroutine, j int, addr uint64) (Queue, int, bool) {
 	if addr == 0 && q.Type != "sync.WaitGroup" {
 		return q, 0, false
 	}
@@ -363,18 +359,18 @@ func (a *analysis) queued(q Queue, g *Goroutine, j int, addr uint64) (Queue, int
 	if j >= len(g.Frames) {
 		return q, -1, true
 	}
-	typ, _ := g.Frames[j].method()
+	typ, _ := g.Frames[j].receiverType()
 	q.Owner = shortType(typ)
 	return q, j, true
 }
 
-// client looks for a call of a client further out; -1 when there is none. The
+// findClient looks for a call of a client further out; -1 when there is none. The
 // receiver of any of its frames tells which client.
-func (a *analysis) client(g *Goroutine, q *Queue) (frame int) {
+func (a *analysis) findClient(g *Goroutine, q *Queue) (frame int) {
 	frame = -1
 	for j := range g.Frames {
 		f := &g.Frames[j]
-		row := find(f, clients)
+		row := findRow(f, clients)
 		if row == nil {
 			continue
 		}

@@ -10,7 +10,7 @@ import (
 // by function, file and line only: argument values differ by chance. The
 // biggest comes first, then the longest wait, then the first printed.
 func (d *Dump) Groups() []Group {
-	groups := d.groups()
+	groups := d.groupByStack()
 	all := make([]Group, len(groups))
 	for i := range groups {
 		g := &groups[i]
@@ -32,7 +32,7 @@ type members struct {
 	members []int // indexes into Dump.Goroutines, rising
 }
 
-func (d *Dump) groups() []members {
+func (d *Dump) groupByStack() []members {
 	groups := make([]members, 0, 64)
 	seed := maphash.MakeSeed()
 	byKey := map[uint64][]int{} // more than one only when hashes collide

@@ -25,25 +25,22 @@ func findHeader(text string) (at, idEnd int) {
 			return -1, 0
 		}
 		at = from + i
-		if n := idLen(text[at:]); n > 0 && (at == 0 || !isWord(text[at-1])) {
+		if n := headerIDLen(text[at:]); n > 0 && (at == 0 || !isWord(text[at-1])) {
 			return at, at + n
 		}
 		from = at + len(headerWord)
 	}
 }
 
-// holdsHeader tells whether a header begins somewhere in a line of a frame. Few of them have a bracket.
+// holdsHeader tells whether a header begins somewhere in a line of a frame. Few of them have a
+// bracket.
 func holdsHeader(s string) bool {
-	if strings.IndexByte(s, '[') < 0 {
-		return false
-	}
-	at, _ := findHeader(s)
-	return at >= 0
+	return strings.IndexByte(s, '[') >= 0 && Contains(s)
 }
 
-// idLen is the length of "goroutine N" at the start of s when " [" or " gp="
+// headerIDLen is the length of "goroutine N" at the start of s when " [" or " gp="
 // follows, as in a header; 0 otherwise ("created by f in goroutine 7").
-func idLen(s string) int {
+func headerIDLen(s string) int {
 	if !strings.HasPrefix(s, headerWord) {
 		return 0
 	}

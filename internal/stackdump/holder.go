@@ -8,18 +8,18 @@ import (
 
 // candidate is a goroutine that may hold a lock.
 type candidate struct {
-	g, frame int
-	sure     bool // the value is live
-	receiver bool // the value is a method's receiver, not just an argument
-	own      bool // it stands in the frame that wants another lock
-	arg      int
-	weak     bool // the frame is where the goroutine began, or where it waits for work
-	idle     bool // it looks like a service loop
-	past     bool // it is behind the line where others wait
+	g, frame   int
+	sure       bool // the value is live
+	receiver   bool // the value is a method's receiver, not just an argument
+	wantsOther bool // it stands in the frame that wants another lock
+	arg        int
+	weak       bool // the frame is where the goroutine began, or where it waits for work
+	idle       bool // it looks like a service loop
+	past       bool // it is behind the line where others wait
 }
 
-// inQuestion is every goroutine that may hold a lock, sorted by what speaks for it.
-type inQuestion struct {
+// candidates is every goroutine that may hold a lock, sorted by what speaks for it.
+type candidates struct {
 	strong []candidate // show the object live
 	vague  []candidate // show it with a '?'
 	past   []candidate // are behind the line where others wait
@@ -29,30 +29,30 @@ type inQuestion struct {
 	rivals, strangers, doubts int
 }
 
-// holders applies the rules, strongest first. A guess is none.
-func (a *analysis) holders(l *lockState) []Holder {
-	q := a.question(l)
+// findHolders applies the rules, the strongest first. It returns none where it could only guess.
+func (a *analysis) findHolders(l *lockState) []Holder {
+	q := a.collectCandidates(l)
 	if l.shared && len(q.past) > 0 {
 		return a.readHolders(l, q)
 	}
-	if held := a.oneInside(l, q); held != nil || len(q.strong) > 0 {
+	if held := a.holderInside(l, q); held != nil || len(q.strong) > 0 {
 		return held
 	}
-	if selves := a.behindItself(l); len(selves) == 1 {
+	if selves := a.holdersBehindThemselves(l); len(selves) == 1 {
 		return selves
 	}
 	if len(q.past) == 1 && q.rivals+q.strangers+len(q.vague) == 0 {
 		return []Holder{{q.past[0].g, Inferred, "R2", q.past[0].frame}}
 	}
-	if listed := a.inCatalogue(l); len(listed) == 1 {
+	if listed := a.candidatesByCatalogue(l); len(listed) == 1 {
 		return []Holder{{listed[0].g, Inferred, "R4", listed[0].frame}}
 	}
 	return nil
 }
 
-func (a *analysis) question(l *lockState) inQuestion {
-	var q inQuestion
-	same := a.sameObject(l)
+func (a *analysis) collectCandidates(l *lockState) candidates {
+	var q candidates
+	same := a.candidatesByObject(l)
 	for _, c := range same {
 		switch {
 		case c.idle:
@@ -63,7 +63,7 @@ func (a *analysis) question(l *lockState) inQuestion {
 			q.vague = append(q.vague, c)
 		}
 	}
-	q.past = a.pastLock(l)
+	q.past = a.candidatesPastLock(l)
 	if l.Addr == "" && l.Owner != "" {
 		q.past = nil // waiters of several objects, perhaps
 	}
@@ -75,38 +75,40 @@ func (a *analysis) question(l *lockState) inQuestion {
 	return q
 }
 
-// oneInside is R1: the one goroutine that is inside of the object. Among
+// holderInside is R1: the one goroutine that is inside of the object. Among
 // several, a weaker rule may tell which.
-func (a *analysis) oneInside(l *lockState, q inQuestion) []Holder {
+func (a *analysis) holderInside(l *lockState, q candidates) []Holder {
 	switch {
 	case len(q.strong) == 1 && q.rivals+len(q.vague) == 0:
 		c, doubts := q.strong[0], q.doubts+q.strangers
 		if c.weak && doubts > 0 {
 			return nil
 		}
-		l.own = c.own && doubts == 0 && a.order(l, c) < 0
-		return []Holder{{c.g, a.certainty(l, c, doubts), "R1", c.frame}}
+		l.wantsOther = c.wantsOther && doubts == 0 && a.compareArgOrder(l, c) < 0
+		return []Holder{{c.g, a.certaintyOf(l, c, doubts), "R1", c.frame}}
 	case len(q.strong) > 0:
-		return a.oneOf(l, q.strong)
+		return a.chooseByCatalogue(l, q.strong)
 	case len(q.vague) == 1 && !q.vague[0].weak && q.rivals+q.strangers+q.doubts == 0:
 		return []Holder{{q.vague[0].g, Inferred, "R1", q.vague[0].frame}}
 	}
 	return nil
 }
 
-// certainty of the only goroutine that shows the object live.
-func (a *analysis) certainty(l *lockState, c candidate, doubts int) string {
+// certaintyOf says how certain it is that a goroutine holds the lock: the only one that shows the
+// object live.
+func (a *analysis) certaintyOf(l *lockState, c candidate, doubts int) string {
 	state := a.dump.Goroutines[c.g].State
-	if doubts > 0 || l.guessed || !c.receiver || c.own || c.weak || a.era == unmarked || strings.HasPrefix(state, "run") {
+	if doubts > 0 || l.guessed || !c.receiver || c.wantsOther || c.weak || a.era == unmarked ||
+		strings.HasPrefix(state, "run") {
 		return Inferred
 	}
 	return Observed
 }
 
-// oneOf tells several goroutines that show the object apart by the catalogue.
-// Being past the lock does not: the function may have let go since.
-func (a *analysis) oneOf(l *lockState, strong []candidate) []Holder {
-	listed := slices.DeleteFunc(a.inCatalogue(l), func(c candidate) bool {
+// chooseByCatalogue chooses by the catalogue among several goroutines that show the object. That one
+// is past the lock does not show that it holds it: the function may have let go since.
+func (a *analysis) chooseByCatalogue(l *lockState, strong []candidate) []Holder {
+	listed := slices.DeleteFunc(a.candidatesByCatalogue(l), func(c candidate) bool {
 		return !slices.ContainsFunc(strong, func(s candidate) bool { return s.g == c.g })
 	})
 	if len(listed) == 1 {
@@ -117,7 +119,7 @@ func (a *analysis) oneOf(l *lockState, strong []candidate) []Holder {
 
 // readHolders is everyone behind the line where readers wait, when a writer
 // shuts further readers out. They are observed when nobody else is inside of the object.
-func (a *analysis) readHolders(l *lockState, q inQuestion) []Holder {
+func (a *analysis) readHolders(l *lockState, q candidates) []Holder {
 	others := func(c candidate) bool {
 		return !slices.ContainsFunc(q.past, func(p candidate) bool { return p.g == c.g })
 	}
@@ -128,29 +130,29 @@ func (a *analysis) readHolders(l *lockState, q inQuestion) []Holder {
 	for i, c := range q.past {
 		held[i] = Holder{c.g, Inferred, "R2", c.frame}
 		if c.receiver = c.sure; c.sure {
-			held[i].Certainty = a.certainty(l, c, q.doubts)
+			held[i].Certainty = a.certaintyOf(l, c, q.doubts)
 		}
 	}
 	return held
 }
 
-// sameObject is R1: goroutines, the lock's waiters aside, that show the lock's
+// candidatesByObject is R1: goroutines, the lock's waiters aside, that show the lock's
 // address, or its owner as receiver of a method, each in the frame that says it best.
-func (a *analysis) sameObject(l *lockState) []candidate {
+func (a *analysis) candidatesByObject(l *lockState) []candidate {
 	byG := map[int]candidate{}
 	note := func(h hit, receiver bool) {
 		if a.waitsFor(l, h.g) {
 			return
 		}
 		c, again := byG[h.g]
-		if again && !better(h, receiver, c) {
+		if again && !isBetterHit(h, receiver, c) {
 			return
 		}
 		c = candidate{g: h.g, frame: h.frame, sure: h.sure, receiver: receiver, arg: h.arg}
-		if w := a.waitBy(h.g); w != nil {
-			c.own = w.call == h.frame
+		if w := a.waitOfGoroutine(h.g); w != nil {
+			c.wantsOther = w.call == h.frame
 		}
-		a.shape(&c)
+		a.judgeShape(&c)
 		byG[h.g] = c
 	}
 	for _, h := range a.pointers[l.addr] {
@@ -165,7 +167,7 @@ func (a *analysis) sameObject(l *lockState) []candidate {
 	}
 	var found []candidate
 	for _, c := range byG {
-		if !a.released(l, c) && !(c.own && a.order(l, c) > 0) && !a.hasRead(l, c.g) {
+		if !a.hasReleased(l, c) && !(c.wantsOther && a.compareArgOrder(l, c) > 0) && !a.hasRead(l, c.g) {
 			found = append(found, c)
 		}
 	}
@@ -173,9 +175,9 @@ func (a *analysis) sameObject(l *lockState) []candidate {
 	return found
 }
 
-// better says whether a hit tells more than what is known of a candidate: live
+// isBetterHit says whether a hit tells more than what is known of a candidate: live
 // before stale, a method's receiver before a mere argument, inner before outer frames.
-func better(h hit, receiver bool, c candidate) bool {
+func isBetterHit(h hit, receiver bool, c candidate) bool {
 	switch {
 	case h.sure != c.sure:
 		return h.sure
@@ -187,14 +189,15 @@ func better(h hit, receiver bool, c candidate) bool {
 
 // showsLock says whether a candidate's frame shows the lock's own address, not just its owner's.
 func (a *analysis) showsLock(l *lockState, c candidate) bool {
-	return slices.ContainsFunc(a.pointers[l.addr], func(h hit) bool { return h.g == c.g && h.frame == c.frame && h.sure })
+	return slices.ContainsFunc(a.pointers[l.addr],
+		func(h hit) bool { return h.g == c.g && h.frame == c.frame && h.sure })
 }
 
 func (a *analysis) waitsFor(l *lockState, g int) bool { return a.lockOf[g-a.lo] == l }
 
-// released says whether a goroutine sits in Cond.Wait, called by the very
+// hasReleased says whether a goroutine sits in Cond.Wait, called by the very
 // frame that shows the object or by its type: Wait has let go of the lock.
-func (a *analysis) released(l *lockState, c candidate) bool {
+func (a *analysis) hasReleased(l *lockState, c candidate) bool {
 	frames := a.dump.Goroutines[c.g].Frames
 	for j := range frames {
 		name := frames[j].Func
@@ -207,7 +210,7 @@ func (a *analysis) released(l *lockState, c candidate) bool {
 		if j+1 == len(frames) || j+1 == c.frame {
 			return true
 		}
-		typ, _ := frames[j+1].method()
+		typ, _ := frames[j+1].receiverType()
 		return typ != "" && slices.ContainsFunc(l.kinds, func(w wait) bool { return w.typ == typ })
 	}
 	return false
@@ -215,7 +218,7 @@ func (a *analysis) released(l *lockState, c candidate) bool {
 
 // countHidden counts goroutines inside of the owner's methods that do not show
 // on which object they work: any of them may be the holder.
-func (a *analysis) countHidden(l *lockState, q *inQuestion, same []candidate) {
+func (a *analysis) countHidden(l *lockState, q *candidates, same []candidate) {
 	known := map[int]bool{}
 	for _, c := range slices.Concat(same, q.past) {
 		known[c.g] = true
@@ -232,12 +235,12 @@ func (a *analysis) countHidden(l *lockState, q *inQuestion, same []candidate) {
 		}
 		for _, h := range a.hidden[w.typ] {
 			c := candidate{g: h.g, frame: h.frame}
-			if known[h.g] || a.waitsFor(l, h.g) || a.released(l, c) {
+			if known[h.g] || a.waitsFor(l, h.g) || a.hasReleased(l, c) {
 				continue
 			}
 			known[h.g] = true
-			object, shown := a.object(h)
-			switch a.shape(&c); {
+			object, shown := a.objectOf(h)
+			switch a.judgeShape(&c); {
 			case c.idle, shown && !slices.Contains(l.owners, object) && a.era != unmarked:
 				q.doubts++
 			case len(a.objects[w.typ]) > 1:
@@ -249,8 +252,8 @@ func (a *analysis) countHidden(l *lockState, q *inQuestion, same []candidate) {
 	}
 }
 
-// shape says how much a goroutine looks like one that always stands there.
-func (a *analysis) shape(c *candidate) {
+// judgeShape says how much a goroutine looks like one that always stands there.
+func (a *analysis) judgeShape(c *candidate) {
 	g := &a.dump.Goroutines[c.g]
 	entry := true
 	for _, f := range g.Frames[c.frame+1:] {
@@ -258,24 +261,26 @@ func (a *analysis) shape(c *candidate) {
 	}
 	direct := true
 	for _, f := range g.Frames[:c.frame] {
-		direct = direct && (strings.HasPrefix(f.Func, "runtime.") || strings.HasPrefix(f.Func, "sync.") || f.Func == "time.Sleep")
+		direct = direct && (strings.HasPrefix(f.Func, "runtime.") || strings.HasPrefix(f.Func, "sync.") ||
+			f.Func == "time.Sleep")
 	}
-	locking := a.waitBy(c.g) != nil
+	locking := a.waitOfGoroutine(c.g) != nil
 	forWork := !locking && !strings.HasPrefix(g.State, "chan send") && g.State != "running" && g.State != "runnable"
 	c.weak = entry || direct && forWork && !strings.HasPrefix(g.State, "syscall")
 	f := &g.Frames[c.frame]
-	c.idle = c.weak && forWork && (isLoopName(f.base()) || direct && isClosure(f) || find(f, idlers) != nil)
+	c.idle = c.weak && forWork && (isLoopName(f.baseName()) || direct && isClosure(f) || findRow(f, idlers) != nil)
 }
 
 // isClosure recognizes "f.func1", "f.func1.2" and the wrapper of a go statement, "f.gowrap1".
 func isClosure(f *Frame) bool {
-	name := f.base()
+	name := f.baseName()
 	return name != "" && name[0]-'0' <= 9 || strings.HasPrefix(name, "func") || strings.HasPrefix(name, "gowrap")
 }
 
 // loopNames are how functions are called that wait for work as long as the process lives.
 var loopNames = []string{
-	"run", "serve", "start", "watch", "monitor", "listen", "read", "recv", "receive", "accept", "poll", "flush", "subscribe", "stream", "work", "dispatch", "handle", "keep",
+	"run", "serve", "start", "watch", "monitor", "listen", "read", "recv", "receive", "accept", "poll", "flush",
+	"subscribe", "stream", "work", "dispatch", "handle", "keep",
 }
 
 func isLoopName(name string) bool {
@@ -284,31 +289,32 @@ func isLoopName(name string) bool {
 		slices.ContainsFunc(loopNames, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// pastLock is R2: goroutines in the function that wants the lock, behind the
+// candidatesPastLock is R2: goroutines in the function that wants the lock, behind the
 // line where it wants it. Of an RWMutex held by readers only those behind
 // RLock count, of one held by a writer only those behind Lock.
-func (a *analysis) pastLock(l *lockState) []candidate {
+func (a *analysis) candidatesPastLock(l *lockState) []candidate {
 	var found []candidate
 	shown := false
 	for _, w := range l.kinds {
 		if w.rw && (w.mode == "read") != l.shared {
 			continue
 		}
-		for _, h := range a.alike(&w) {
+		for _, h := range a.framesOfFunc(&w) {
 			c := candidate{g: h.g, frame: h.frame, past: true}
 			if a.waitsFor(l, h.g) || slices.ContainsFunc(found, func(f candidate) bool { return f.g == h.g }) ||
-				!a.isPast(l, &w, h) || a.released(l, c) {
+				!a.isPast(l, &w, h) || a.hasReleased(l, c) {
 				continue
 			}
 			c.sure = a.showsOwner(l, h)
-			shown = shown || a.onOwner(l, h)
-			if a.shape(&c); !c.idle {
+			shown = shown || a.worksOnOwner(l, h)
+			if a.judgeShape(&c); !c.idle {
 				found = append(found, c)
 			}
 		}
 	}
 	if shown { // then those that show nothing may be on another object
-		found = slices.DeleteFunc(found, func(c candidate) bool { return !a.onOwner(l, hit{g: c.g, frame: c.frame}) })
+		found = slices.DeleteFunc(found,
+			func(c candidate) bool { return !a.worksOnOwner(l, hit{g: c.g, frame: c.frame}) })
 	}
 	slices.SortFunc(found, func(x, y candidate) int { return cmp.Compare(x.g, y.g) })
 	return found
@@ -318,9 +324,9 @@ func (a *analysis) pastLock(l *lockState) []candidate {
 // type. Where more stand, their place in the code tells nothing.
 const maxAlike = 1000
 
-// alike is the frames, elsewhere, of the function that wants the lock.
-func (a *analysis) alike(w *wait) []hit {
-	f := a.frame(w.g, w.eff)
+// framesOfFunc is the frames, elsewhere, of the function that wants the lock.
+func (a *analysis) framesOfFunc(w *wait) []hit {
+	f := a.frameAt(w.g, w.eff)
 	if f == nil || len(a.stacks[f.Func]) > maxAlike {
 		return nil
 	}
@@ -334,12 +340,12 @@ func (a *analysis) hasRead(l *lockState, g int) bool {
 		return false
 	}
 	for _, w := range l.kinds {
-		f := a.frame(w.g, w.eff)
+		f := a.frameAt(w.g, w.eff)
 		if w.mode != "read" || f == nil {
 			continue
 		}
 		for j := range a.dump.Goroutines[g].Frames {
-			if a.frame(g, j).Func == f.Func && a.isPast(l, &w, hit{g: g, frame: j}) {
+			if a.frameAt(g, j).Func == f.Func && a.isPast(l, &w, hit{g: g, frame: j}) {
 				return true
 			}
 		}
@@ -348,22 +354,22 @@ func (a *analysis) hasRead(l *lockState, g int) bool {
 }
 
 func (a *analysis) showsOwner(l *lockState, h hit) bool {
-	typ, _ := a.dump.Goroutines[h.g].Frames[h.frame].method()
+	typ, _ := a.dump.Goroutines[h.g].Frames[h.frame].receiverType()
 	r, ok := a.dump.Goroutines[h.g].Frames[h.frame].Receiver()
 	return ok && r.Sure && slices.Contains(l.owners, owner{typ, r.Value})
 }
 
-// object is what the method of a frame works on, as that frame or the nearest
+// objectOf is what the method of a frame works on, as that frame or the nearest
 // one of the same type shows.
-func (a *analysis) object(h hit) (o owner, ok bool) {
+func (a *analysis) objectOf(h hit) (o owner, ok bool) {
 	frames := a.dump.Goroutines[h.g].Frames
-	typ, _ := frames[h.frame].method()
+	typ, _ := frames[h.frame].receiverType()
 	for away := 0; typ != "" && away < len(frames); away++ {
 		for _, j := range [...]int{h.frame - away, h.frame + away} {
 			if j < 0 || j >= len(frames) {
 				continue
 			}
-			if t, _ := frames[j].method(); t != typ {
+			if t, _ := frames[j].receiverType(); t != typ {
 				continue
 			}
 			if r, ok := frames[j].Receiver(); ok && r.Sure {
@@ -374,52 +380,54 @@ func (a *analysis) object(h hit) (o owner, ok bool) {
 	return owner{}, false
 }
 
-func (a *analysis) onOwner(l *lockState, h hit) bool {
-	o, ok := a.object(h)
+func (a *analysis) worksOnOwner(l *lockState, h hit) bool {
+	o, ok := a.objectOf(h)
 	return ok && slices.Contains(l.owners, o)
 }
 
-// isPast says whether a frame is behind the lock that w wants, and on the same object as far as can be seen.
+// isPast says whether a frame is behind the lock that w wants, and on the same object as far as can
+// be seen.
 func (a *analysis) isPast(l *lockState, w *wait, h hit) bool {
 	f, wf := &a.dump.Goroutines[h.g].Frames[h.frame], &a.dump.Goroutines[w.g].Frames[w.eff]
-	if f.File != wf.File || wf.Line == 0 || f.Line <= wf.Line || differs(f, wf) {
+	if f.File != wf.File || wf.Line == 0 || f.Line <= wf.Line || showDifferentStrings(f, wf) {
 		return false
 	}
-	r, known := f.first()
-	wr, wknown := wf.first()
-	if known = known && r.Sure && isAddress(r.Value); known && wknown && wr.Sure && isAddress(wr.Value) && wr.Value != r.Value {
+	r, known := f.firstArg()
+	wr, wknown := wf.firstArg()
+	if known = known && r.Sure && isAddress(r.Value); known && wknown && wr.Sure && isAddress(wr.Value) &&
+		wr.Value != r.Value {
 		return false
 	}
-	_, method := f.method()
-	if object, ok := a.object(h); ok && len(l.owners) > 0 && !slices.Contains(l.owners, object) {
+	_, method := f.receiverType()
+	if object, ok := a.objectOf(h); ok && len(l.owners) > 0 && !slices.Contains(l.owners, object) {
 		return false
 	}
 	if l.addr == 0 || !isHeap(l.addr) {
 		return true // a global, or unknown: nothing speaks against it
 	}
-	if known && method && !a.contains(r.Value, l.addr) {
+	if known && method && !a.mayContain(r.Value, l.addr) {
 		return sharesKey(f, wf) // the lock belongs to another object: only its key can tell which
 	}
 	return true
 }
 
-// differs says whether two frames of one function show strings of different length in the same place.
-func differs(f, g *Frame) bool {
-	for top, n := range f.strings() {
-		for gtop, m := range g.strings() {
-			if top == gtop && n.len != m.len {
-				return true
-			}
-		}
-	}
-	return false
+// showDifferentStrings says whether two frames of one function show strings of different length in
+// the same place.
+func showDifferentStrings(f, g *Frame) bool {
+	return anyStringPair(f, g, func(_ int, n, m text) bool { return n.len != m.len })
 }
 
 // sharesKey says whether two frames of one function show the same string in the same place.
 func sharesKey(f, g *Frame) bool {
-	for top, n := range f.strings() {
-		for gtop, m := range g.strings() {
-			if top == gtop && n == m {
+	return anyStringPair(f, g, func(_ int, n, m text) bool { return n == m })
+}
+
+// anyStringPair says whether test accepts two strings that two frames show in the same place. It
+// gets the place, an index of the arguments.
+func anyStringPair(f, g *Frame, test func(top int, n, m text) bool) bool {
+	for top, n := range f.stringArgs() {
+		for gtop, m := range g.stringArgs() {
+			if top == gtop && test(top, n, m) {
 				return true
 			}
 		}
@@ -427,9 +435,10 @@ func sharesKey(f, g *Frame) bool {
 	return false
 }
 
-// behindItself is R3: a waiter whose own outer frame is behind the line where the lock is wanted. That an outer
-// frame is another method of the same object tells nothing: most of them only call the one that locks.
-func (a *analysis) behindItself(l *lockState) []Holder {
+// holdersBehindThemselves is R3: a waiter whose own outer frame is behind the line where the lock
+// is wanted. That an outer frame is another method of the same object tells nothing: most of them
+// only call the one that locks.
+func (a *analysis) holdersBehindThemselves(l *lockState) []Holder {
 	var held []Holder
 	for _, self := range l.waits {
 		if l.strange {
@@ -437,8 +446,8 @@ func (a *analysis) behindItself(l *lockState) []Holder {
 		}
 		for j := self.eff + 1; j < len(a.dump.Goroutines[self.g].Frames); j++ {
 			if slices.ContainsFunc(l.kinds, func(w wait) bool {
-				f := a.frame(w.g, w.eff)
-				return f != nil && a.frame(self.g, j).Func == f.Func && a.isPast(l, &w, hit{g: self.g, frame: j})
+				f := a.frameAt(w.g, w.eff)
+				return f != nil && a.frameAt(self.g, j).Func == f.Func && a.isPast(l, &w, hit{g: self.g, frame: j})
 			}) {
 				held = append(held, Holder{self.g, Inferred, "R3", j})
 				break
@@ -448,8 +457,8 @@ func (a *analysis) behindItself(l *lockState) []Holder {
 	return held
 }
 
-// inCatalogue is R4: goroutines of which the catalogue knows that they hold such a lock.
-func (a *analysis) inCatalogue(l *lockState) []candidate {
+// candidatesByCatalogue is R4: goroutines of which the catalogue knows that they hold such a lock.
+func (a *analysis) candidatesByCatalogue(l *lockState) []candidate {
 	var found []candidate
 	for _, e := range a.listed {
 		if a.waitsFor(l, e.g) || slices.ContainsFunc(found, func(c candidate) bool { return c.g == e.g }) {
@@ -461,7 +470,7 @@ func (a *analysis) inCatalogue(l *lockState) []candidate {
 			for j := w.call; j <= w.eff && j < len(frames); j++ {
 				wanted = wanted || matchName(frames[j].Name(), e.row.Lock)
 			}
-			against = against || a.otherKey(e, &w)
+			against = against || a.hasOtherKey(e, &w)
 		}
 		if wanted && !against {
 			found = append(found, candidate{g: e.g, frame: e.frame})
@@ -470,26 +479,22 @@ func (a *analysis) inCatalogue(l *lockState) []candidate {
 	return found
 }
 
-// fullID is the length of a sha256 in hex: an id may name the object that a short string names elsewhere.
+// fullID is the length of a sha256 in hex: an id may name the object that a short string names
+// elsewhere.
 const fullID = 64
 
-// otherKey says whether a goroutine of the catalogue and a waiter work on
+// hasOtherKey says whether a goroutine of the catalogue and a waiter work on
 // objects of different names: their methods of one type show strings of different length.
-func (a *analysis) otherKey(e listing, w *wait) bool {
+func (a *analysis) hasOtherKey(e listing, w *wait) bool {
 	frames, wframes := a.dump.Goroutines[e.g].Frames, a.dump.Goroutines[w.g].Frames
 	for i := e.frame; i < min(e.frame+2, len(frames)); i++ {
 		for j := w.call; j < min(w.eff+2, len(wframes)); j++ {
-			typ, _ := frames[i].method()
-			wtyp, _ := wframes[j].method()
-			if typ == "" || typ != wtyp {
-				continue
-			}
-			for top, n := range frames[i].strings() {
-				for wtop, m := range wframes[j].strings() {
-					if top == 1 && wtop == 1 && n.len != m.len && n.len != fullID && m.len != fullID {
-						return true
-					}
-				}
+			typ, _ := frames[i].receiverType()
+			wtyp, _ := wframes[j].receiverType()
+			if typ != "" && typ == wtyp && anyStringPair(&frames[i], &wframes[j], func(top int, n, m text) bool {
+				return top == 1 && n.len != m.len && n.len != fullID && m.len != fullID
+			}) {
+				return true
 			}
 		}
 	}
@@ -508,16 +513,17 @@ func dropAmbiguous(locks []*lockState) {
 	}
 	for _, l := range locks {
 		l.Holders = slices.DeleteFunc(l.Holders, func(h Holder) bool {
-			return (h.Rule == "R2" || h.Rule == "R4") && h.Certainty == Inferred && given[place{h.Goroutine, h.Frame}] > 1
+			return (h.Rule == "R2" || h.Rule == "R4") && h.Certainty == Inferred &&
+				given[place{h.Goroutine, h.Frame}] > 1
 		})
 	}
 }
 
-// order compares, in the frame where a candidate wants another lock, the
+// compareArgOrder compares, in the frame where a candidate wants another lock, the
 // argument that shows this one with that lock's: negative when this one comes
 // first and so is taken, positive when it comes later, 0 when they are not both shown.
-func (a *analysis) order(l *lockState, c candidate) int {
-	other := a.waitBy(c.g).addr
+func (a *analysis) compareArgOrder(l *lockState, c candidate) int {
+	other := a.waitOfGoroutine(c.g).addr
 	for _, h := range a.pointers[other] {
 		if other != 0 && h.g == c.g && h.frame == c.frame && h.sure && a.showsLock(l, c) {
 			return cmp.Compare(c.arg, h.arg)
@@ -539,7 +545,7 @@ func (a *analysis) confirmCycles(locks []*lockState) {
 	for _, l := range locks {
 		next := l
 		for range locks {
-			if next == nil || !next.own || len(next.Holders) != 1 {
+			if next == nil || !next.wantsOther || len(next.Holders) != 1 {
 				break
 			}
 			if next = wanted[next.Holders[0].Goroutine]; next == l {

@@ -8,7 +8,7 @@ import (
 // idlers are functions in which goroutines wait for work, or for the end of a
 // container, as long as that lives, by the end of a frame's Name. What is deeper
 // in such a stack is of the standard library or of a client for remote calls.
-var idlers = byBase([]call{
+var idlers = indexByBase([]call{
 	{name: "http2.readFrameHeader"},
 	{name: "http2.(*serverConn).serve"},
 	{name: "http2.(*serverConn).readFrames"},
@@ -78,22 +78,24 @@ var idlers = byBase([]call{
 // process: in a receive loop, in a service loop, or in the runtime itself.
 // One that waits for a lock, sends, or is in the middle of a request is not.
 func (g *Goroutine) Idle() bool {
-	if strings.HasPrefix(g.State, "run") || strings.HasPrefix(g.State, "chan send") || g.lockCall() >= 0 || len(g.Frames) == 0 {
+	if strings.HasPrefix(g.State, "run") || strings.HasPrefix(g.State, "chan send") || g.lockCallFrame() >= 0 ||
+		len(g.Frames) == 0 {
 		return false
 	}
 	own := 0
 	for own < len(g.Frames) && isStandard(g.Frames[own].Func) {
-		if find(&g.Frames[own], idlers) != nil {
+		if findRow(&g.Frames[own], idlers) != nil {
 			return true
 		}
 		own++
 	}
 	if own == len(g.Frames) {
-		// Nothing but the runtime and the standard library: workers of the garbage collector, timers.
+		// Nothing but the runtime and the standard library: workers of the garbage collector,
+		// timers.
 		return g.frameIn("main.") < 0 && strings.HasPrefix(g.Frames[own-1].Func, "runtime.")
 	}
 	for i := own; i < len(g.Frames); i++ {
-		if find(&g.Frames[i], idlers) != nil {
+		if findRow(&g.Frames[i], idlers) != nil {
 			return true
 		}
 		name := g.Frames[i].Name()
@@ -105,7 +107,8 @@ func (g *Goroutine) Idle() bool {
 }
 
 // carriers are packages through which others wait: what further out calls them tells for what.
-var carriers = []string{"github.com/containerd/ttrpc.", "github.com/stevvooe/ttrpc.", "google.golang.org/grpc", "golang.org/x/sys/"}
+var carriers = []string{"github.com/containerd/ttrpc.", "github.com/stevvooe/ttrpc.", "google.golang.org/grpc",
+	"golang.org/x/sys/"}
 
 // isLoop says whether a goroutine waits directly in the service loop that it was started with.
 func (g *Goroutine) isLoop(own int) bool {
@@ -118,7 +121,8 @@ func (g *Goroutine) isLoop(own int) bool {
 		return false
 	}
 	for i := range own { // profiles have no states
-		if name := g.Frames[i].Func; strings.HasPrefix(name, "syscall.") || strings.HasPrefix(name, "sync.runtime_Semacquire") || name == "runtime.chansend" {
+		if name := g.Frames[i].Func; strings.HasPrefix(name, "syscall.") ||
+			strings.HasPrefix(name, "sync.runtime_Semacquire") || name == "runtime.chansend" {
 			return false
 		}
 	}
@@ -131,10 +135,11 @@ func (g *Goroutine) isLoop(own int) bool {
 		name = name[:dot]
 	}
 	f := Frame{Func: name}
-	return name != "main.main" && isLoopName(f.base())
+	return name != "main.main" && isLoopName(f.baseName())
 }
 
-// isStandard recognizes functions of the standard library: the first element of their path has no dot.
+// isStandard recognizes functions of the standard library: the first element of their path has no
+// dot.
 func isStandard(name string) bool {
 	first, _, path := strings.Cut(name, "/")
 	if path {
@@ -146,5 +151,7 @@ func isStandard(name string) bool {
 
 // standardPackages are those of one element in which goroutines wait, or through which they do.
 var standardPackages = map[string]bool{
-	"runtime": true, "sync": true, "syscall": true, "net": true, "os": true, "io": true, "bufio": true, "time": true, "context": true, "bytes": true, "sort": true, "slices": true, "reflect": true, "fmt": true, "log": true, "strings": true,
+	"runtime": true, "sync": true, "syscall": true, "net": true, "os": true, "io": true, "bufio": true, "time": true,
+	"context": true, "bytes": true, "sort": true, "slices": true, "reflect": true, "fmt": true, "log": true,
+	"strings": true,
 }

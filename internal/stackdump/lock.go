@@ -11,7 +11,7 @@ import (
 // Lock is a mutex that goroutines wait for.
 type Lock struct {
 	// Addr is the lock's own address, or that of the object which owns it,
-	// whichever could be told: "0xc000130f80". Empty when neither was printed:
+	// whichever is known: "0xc000130f80". Empty when neither was printed:
 	// then Waiters want it in the same code, but perhaps on different objects.
 	Addr string
 	// AddrSure is false when every value that Addr was read from carried a '?'.
@@ -21,7 +21,7 @@ type Lock struct {
 	// Empty when no method does, or when its receiver cannot hold the lock.
 	Owner   string
 	Waiters []Waiter // in printed order
-	// Holders is who holds it. Empty is an honest none; more than one are readers of an RWMutex.
+	// Holders is who holds it. Empty when the dump does not show it; more than one are readers of an RWMutex.
 	Holders []Holder
 	// Pending are the writers, as indexes of goroutines, behind which readers
 	// queue while other readers hold the lock. Each is also a Waiter, never a Holder.
@@ -73,7 +73,8 @@ type wait struct {
 	recv     Arg
 }
 
-// Offsets of the semaphores a goroutine parks on (sync/mutex.go, sync/rwmutex.go, unchanged since Go 1.5).
+// Offsets of the semaphores a goroutine parks on (sync/mutex.go, sync/rwmutex.go, unchanged since
+// Go 1.5).
 const (
 	mutexSem  = 4
 	writerSem = 8
@@ -89,7 +90,7 @@ scan:
 	for w.call = 0; w.call < len(frames); w.call++ {
 		f := &frames[w.call]
 		name := strings.TrimPrefix(f.Func, "internal/")
-		arg, _ := f.first()
+		arg, _ := f.firstArg()
 		switch {
 		case name == "runtime.semacquire1": // printed by abort dumps of Go ≥ 1.19
 			if arg.Known && arg.Sure {
@@ -106,7 +107,7 @@ scan:
 			continue
 		case name == "sync.(*Mutex).lockSlow": // right in every version
 			mutex = true
-			w.address(arg)
+			w.setAddress(arg)
 			continue
 		case name == "sync.(*Mutex).Lock":
 			mutex = true
@@ -120,7 +121,7 @@ scan:
 			break scan
 		}
 		if a.era != unmarked {
-			w.address(arg)
+			w.setAddress(arg)
 		}
 	}
 	if !mutex && !w.rw {
@@ -147,8 +148,9 @@ func semOffset(w *wait, mutex bool) uint64 {
 	return writerSem
 }
 
-// address takes the receiver of a frame of sync, if it can be one. A value with '?' is not worth it.
-func (w *wait) address(a Arg) {
+// setAddress takes the receiver of a frame of sync, if it can be one. A value with '?' is not worth
+// it.
+func (w *wait) setAddress(a Arg) {
 	if w.addr == 0 && a.Known && a.Sure && isAddress(a.Value) {
 		w.addr, w.sure = a.Value, true
 	}
@@ -161,7 +163,7 @@ func (a *analysis) describeCaller(w *wait) {
 		return
 	}
 	f := &frames[w.call]
-	w.typ, _ = f.method()
+	w.typ, _ = f.receiverType()
 	if r, ok := f.Receiver(); ok && isAddress(r.Value) && (r.Sure || isHeap(r.Value)) {
 		w.recv = r
 	}
@@ -173,7 +175,7 @@ func (a *analysis) describeCaller(w *wait) {
 // isLockHelper says whether a function returns with a lock held, going by its
 // name: promoted methods of embedded mutexes, LockKey, acquireLock.
 func isLockHelper(f *Frame) bool {
-	name := strings.ToLower(f.base())
+	name := strings.ToLower(f.baseName())
 	return strings.HasPrefix(name, "lock") || strings.HasPrefix(name, "rlock") || strings.HasPrefix(name, "acquire")
 }
 
@@ -188,7 +190,9 @@ type lockState struct {
 	strange bool // its waiters contradict each other
 	maxWait time.Duration
 	guessed bool // the owner was found by its place in memory alone
-	own     bool // the holder was found in the frame where it wants another lock, after this one by the order of arguments
+	// wantsOther says that the holder was found in the frame where it wants another lock, after this
+	// one by the order of arguments.
+	wantsOther bool
 }
 
 // owner is an object that, by what its methods show, contains the lock.
@@ -197,17 +201,17 @@ type owner struct {
 	addr uint64
 }
 
-// Locks is the locks that goroutines wait for, the most wanted first, with
-// their holders as far as the dump, or the caller's catalogue, tells them.
+// Locks is the locks that goroutines wait for, the most wanted first, with their holders as far as
+// the dump, or the caller's catalogue, shows them.
 func (d *Dump) Locks(catalogue []Hold) []Lock {
 	rows := map[string][]Hold{}
 	for _, row := range catalogue {
 		last := Frame{Func: row.Func}
-		rows[last.base()] = append(rows[last.base()], row)
+		rows[last.baseName()] = append(rows[last.baseName()], row)
 	}
 	var all []*lockState
-	for lo, hi := range d.parts() {
-		all = append(all, newAnalysis(d, lo, hi, rows).locks()...)
+	for lo, hi := range d.partBounds() {
+		all = append(all, newAnalysis(d, lo, hi, rows).findLocks()...)
 	}
 	slices.SortStableFunc(all, func(a, b *lockState) int {
 		return cmp.Or(cmp.Compare(len(b.Waiters), len(a.Waiters)), cmp.Compare(b.maxWait, a.maxWait))
@@ -243,8 +247,8 @@ func (a *analysis) forgetJunk() {
 	}
 }
 
-// group makes locks of waits.
-func (a *analysis) group() []*lockState {
+// groupWaits makes locks of waits.
+func (a *analysis) groupWaits() []*lockState {
 	byKey := map[lockKey]*lockState{}
 	var all []*lockState
 	a.forgetJunk()
@@ -253,7 +257,7 @@ func (a *analysis) group() []*lockState {
 		if w.addr == 0 {
 			key = lockKey{typ: w.typ, recv: w.recv.Value, rw: w.rw}
 			if w.typ == "" || w.recv.Value == 0 {
-				if f := a.frame(w.g, w.eff); f != nil {
+				if f := a.frameAt(w.g, w.eff); f != nil {
 					key.typ = f.Func
 				}
 			}
@@ -266,16 +270,16 @@ func (a *analysis) group() []*lockState {
 		}
 		l.waits = append(l.waits, w)
 	}
-	return a.merge(all)
+	return a.mergeReaders(all)
 }
 
-// merge puts readers of which only the owner is known to the RWMutex inside of that owner.
-func (a *analysis) merge(all []*lockState) []*lockState {
+// mergeReaders puts readers of which only the owner is known to the RWMutex inside of that owner.
+func (a *analysis) mergeReaders(all []*lockState) []*lockState {
 	byOwner := map[owner][]*lockState{}
 	for _, l := range all {
 		for _, w := range l.waits {
 			o := owner{w.typ, w.recv.Value}
-			if l.addr != 0 && w.rw && a.contains(o.addr, l.addr) && !slices.Contains(byOwner[o], l) {
+			if l.addr != 0 && w.rw && a.mayContain(o.addr, l.addr) && !slices.Contains(byOwner[o], l) {
 				byOwner[o] = append(byOwner[o], l)
 			}
 		}
@@ -291,12 +295,12 @@ func (a *analysis) merge(all []*lockState) []*lockState {
 	})
 }
 
-// describe fills the public half of a lock from its waits.
-func (a *analysis) describe(l *lockState) {
+// describeLock fills the public half of a lock from its waits.
+func (a *analysis) describeLock(l *lockState) {
 	slices.SortFunc(l.waits, func(x, y wait) int { return cmp.Compare(x.g, y.g) })
 	l.Type = "sync.Mutex"
 	recvs := map[string]uint64{}
-	l.kinds = a.kinds(l.waits)
+	l.kinds = a.firstOfEachKind(l.waits)
 	for _, w := range l.waits {
 		a.lockOf[w.g-a.lo] = l
 		frames := a.dump.Goroutines[w.g].Frames
@@ -317,11 +321,12 @@ func (a *analysis) describe(l *lockState) {
 			l.strange = l.strange || recvs[w.typ] != 0 && recvs[w.typ] != w.recv.Value
 			recvs[w.typ] = w.recv.Value
 		}
-		disproved := w.recv.Sure && l.addr != 0 && !a.contains(w.recv.Value, l.addr)
+		disproved := w.recv.Sure && l.addr != 0 && !a.mayContain(w.recv.Value, l.addr)
 		if l.Owner == "" && !disproved {
 			l.Owner = shortType(w.typ)
 		}
-		if o := (owner{w.typ, w.recv.Value}); o.addr != 0 && (l.addr == 0 || a.contains(o.addr, l.addr)) && !slices.Contains(l.owners, o) {
+		if o := (owner{w.typ, w.recv.Value}); o.addr != 0 && (l.addr == 0 || a.mayContain(o.addr, l.addr)) &&
+			!slices.Contains(l.owners, o) {
 			l.owners = append(l.owners, o)
 		}
 	}
@@ -340,8 +345,8 @@ func (a *analysis) describe(l *lockState) {
 	}
 }
 
-// kinds is the first of all waits that stand in the same line for the same object.
-func (a *analysis) kinds(waits []wait) []wait {
+// firstOfEachKind is the first of all waits that stand in the same line for the same object.
+func (a *analysis) firstOfEachKind(waits []wait) []wait {
 	type kind struct {
 		mode, eff string
 		line      int
@@ -351,7 +356,7 @@ func (a *analysis) kinds(waits []wait) []wait {
 	var first []wait
 	for _, w := range waits {
 		k := kind{mode: w.mode, recv: w.recv.Value}
-		if f := a.frame(w.g, w.eff); f != nil {
+		if f := a.frameAt(w.g, w.eff); f != nil {
 			k.eff, k.line = f.Func, f.Line
 		}
 		if !seen[k] {
@@ -374,7 +379,7 @@ func (a *analysis) guessOwner(l *lockState) {
 		if !exact {
 			i--
 		}
-		if w.recv.Sure || i < 0 || len(objects) == 0 || !a.contains(objects[i], l.addr) {
+		if w.recv.Sure || i < 0 || len(objects) == 0 || !a.mayContain(objects[i], l.addr) {
 			continue
 		}
 		l.guessed = true

@@ -2,6 +2,7 @@ package stackdump
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,13 +31,13 @@ func Parse(src Source) *Dump {
 	}
 	p := parser{src: src, dump: &Dump{File: src.File}, file: &Frame{}, g: &Goroutine{}}
 	p.src.Line = max(src.Line, 1)
-	p.dump.Goroutines = make([]Goroutine, 0, likely(src.Text))
+	p.dump.Goroutines = make([]Goroutine, 0, estimateGoroutines(src.Text))
 	for at := 0; at < len(src.Text); {
 		end := len(src.Text)
 		if n := strings.IndexByte(src.Text[at:], '\n'); n >= 0 {
 			end = at + n
 		}
-		p.line(at, end)
+		p.readLine(at, end)
 		p.dump.Lines++
 		at = end + 1
 	}
@@ -44,9 +45,10 @@ func Parse(src Source) *Dump {
 	return p.dump
 }
 
-// likely is about how many goroutines a text has, so that they are seldom copied while they are
-// collected. Headers hold a bracket, little else does; the first megabyte stands for the rest.
-func likely(text string) int {
+// estimateGoroutines is about how many goroutines a text has, so that they are seldom copied while
+// they are collected. Headers hold a bracket, little else does; the first megabyte stands for the
+// rest.
+func estimateGoroutines(text string) int {
 	sample := text[:min(len(text), 1<<20)]
 	n := min(strings.Count(sample, "]"), len(sample)/leastGoroutine)
 	if len(sample) < len(text) {
@@ -87,27 +89,28 @@ const placeBits = 9
 type place uint8
 
 const (
-	// outside is before the first header and behind an end marker or registers.
-	outside place = iota
-	// inside is below a header that was read.
-	inside
-	// beside is below "runtime stack:" and "[originating from goroutine 7]:",
+	// outsideDump is before the first header and behind an end marker or registers.
+	outsideDump place = iota
+	// inGoroutine is below a header that was read.
+	inGoroutine
+	// inOtherStack is below "runtime stack:" and "[originating from goroutine 7]:",
 	// whose frames belong to no goroutine of the dump.
-	beside
-	// counted is below an entry of a profile in text (debug=1).
-	counted
-	// adrift is where frames belong to a goroutine whose header is not there.
-	adrift
-	// lost is below a header that could not be read.
-	lost
+	inOtherStack
+	// inProfileEntry is below an entry of a profile in text (debug=1).
+	inProfileEntry
+	// afterMissingHeader is where frames belong to a goroutine whose header is not there.
+	afterMissingHeader
+	// afterDamagedHeader is below a header that could not be read.
+	afterDamagedHeader
 )
 
-// line reads Text[at:end], one line, and books it as used, blank or skipped.
-func (p *parser) line(at, end int) {
+// readLine reads Text[at:end], one line, and books it as used, blank or skipped.
+func (p *parser) readLine(at, end int) {
 	for at < end && isSpace(p.src.Text[at]) {
 		at++
 	}
-	if tab := `\t`; strings.HasPrefix(p.src.Text[at:end], tab) && !strings.HasPrefix(p.src.Text[at+len(tab):end], headerWord) {
+	if tab := `\t`; strings.HasPrefix(p.src.Text[at:end], tab) &&
+		!strings.HasPrefix(p.src.Text[at+len(tab):end], headerWord) {
 		at += len(tab) // a tab that somebody escaped, but not the line breaks; no header is indented
 	}
 	for at < end && isSpace(p.src.Text[end-1]) {
@@ -118,11 +121,11 @@ func (p *parser) line(at, end int) {
 		p.dump.Blank++
 		return
 	}
-	used := p.take(s, at)
+	used := p.takeLine(s, at)
 	for p.rest != "" { // the next goroutines of a dump that somebody wrote on one line
 		at, s = end-len(p.rest), p.rest
 		p.rest = ""
-		used = p.take(s, at) || used
+		used = p.takeLine(s, at) || used
 	}
 	if used {
 		p.dump.Used++
@@ -130,34 +133,34 @@ func (p *parser) line(at, end int) {
 		return
 	}
 	p.dump.Skipped++
-	p.skip(at, s)
+	p.skipLine(at, s)
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
-// take reads one trimmed line that begins at offset at. It returns false when
+// takeLine reads one trimmed line that begins at offset at. It returns false when
 // the line is no part of a dump. A call line ends in ), which no file line does.
-func (p *parser) take(s string, at int) bool {
+func (p *parser) takeLine(s string, at int) bool {
 	switch {
 	case s[0] == 'g' && strings.HasPrefix(s, headerWord):
-		if n := idLen(s); n > 0 {
-			return p.header(s, at, n)
+		if n := headerIDLen(s); n > 0 {
+			return p.takeHeader(s, at, n)
 		}
-	case p.where == lost:
+	case p.where == afterDamagedHeader:
 	case s[len(s)-1] == ')':
-		if p.call(s, at) {
+		if p.takeCall(s, at) {
 			return true
 		}
 	case p.file != nil:
-		if p.fileOf(s) {
+		if p.takeFile(s) {
 			return true
 		}
 	}
-	return p.rare(s, at)
+	return p.takeRareLine(s, at)
 }
 
-// fileOf reads the file line of the frame before.
-func (p *parser) fileOf(s string) bool {
+// takeFile reads the file line of the frame before.
+func (p *parser) takeFile(s string) bool {
 	slot := &p.places[0]
 	if n := len(s); n >= 4 { // the last digits and the length tell most lines apart
 		tail := uint32(s[n-4]) | uint32(s[n-3])<<8 | uint32(s[n-2])<<16 | uint32(s[n-1])<<24
@@ -175,42 +178,42 @@ func (p *parser) fileOf(s string) bool {
 	return true
 }
 
-// rare reads the lines that a dump has few of.
-func (p *parser) rare(s string, at int) bool {
+// takeRareLine reads the lines that a dump has few of.
+func (p *parser) takeRareLine(s string, at int) bool {
 	if i, idEnd := findHeader(s); i >= 0 { // "dump stacks: goroutine 9 [running]:"
 		if before := strings.TrimRight(s[:i], " "); before != "" {
-			p.take(before, at)
+			p.takeLine(before, at)
 		}
-		return p.header(s[i:], at+i, idEnd-i)
+		return p.takeHeader(s[i:], at+i, idEnd-i)
 	}
-	if p.where == inside || p.where == beside {
+	if p.where == inGoroutine || p.where == inOtherStack {
 		if by, ok := strings.CutPrefix(s, "created by "); ok {
-			p.createdBy(s, by, at)
+			p.takeCreatedBy(s, by, at)
 			return true
 		}
 		if n, ok := parseElided(s); ok {
-			p.elided(n)
+			p.takeElided(n)
 			return true
 		}
-		if p.joined(s, at) {
+		if p.takeJoinedFrames(s, at) {
 			return true
 		}
 	}
-	if p.dump.Profile && p.counts(s, at) {
+	if p.dump.Profile && p.takeProfileLine(s, at) {
 		return true
 	}
 	if gap, ok := event.ParseSuppressed(s); ok {
-		p.gap(gap)
+		p.takeGap(gap)
 		return true
 	}
 	switch {
-	case p.where == lost:
+	case p.where == afterDamagedHeader:
 		return false
 	case s == "runtime stack:":
 		p.endGoroutine()
-		p.where = beside
+		p.where = inOtherStack
 	case strings.HasPrefix(s, "[originating from goroutine "):
-		p.where = beside
+		p.where = inOtherStack
 	case strings.HasPrefix(s, "=== END"), isRegister(s):
 		p.endGoroutine()
 	case isProfileHeader(s):
@@ -222,33 +225,34 @@ func (p *parser) rare(s string, at int) bool {
 	return true
 }
 
-// header begins a goroutine.
-func (p *parser) header(s string, at, idEnd int) bool {
-	p.begin()
+// takeHeader begins a goroutine.
+func (p *parser) takeHeader(s string, at, idEnd int) bool {
+	p.beginGoroutine()
 	end, quote, ok := parseHeader(p.g, s, idEnd)
 	if !ok {
 		p.dump.Lost++
 		p.dump.Goroutines = p.dump.Goroutines[:len(p.dump.Goroutines)-1]
 		*p.g = Goroutine{}
-		p.where, p.open = lost, false
+		p.where, p.open = afterDamagedHeader, false
 		p.junked = false // a skip of its own
 		return false
 	}
-	p.where = inside
-	p.g.Header, p.g.Pos = p.quote(at, at+min(quote, len(s)))
+	p.where = inGoroutine
+	p.g.Header, p.g.Pos = p.quoteText(at, at+min(quote, len(s)))
 	if i, _ := findHeader(s[end:]); i >= 0 {
 		p.rest, s = s[end+i:], strings.TrimRight(s[:end+i], " ")
 	}
-	if rest := strings.TrimLeft(s[end:], " "); rest != "" && !p.call(rest, at+len(s)-len(rest)) && !p.joined(rest, at+len(s)-len(rest)) {
-		p.remark(at, "%q behind the header of goroutine %d", clip(rest), p.g.ID)
+	if rest := strings.TrimLeft(s[end:], " "); rest != "" && !p.takeCall(rest, at+len(s)-len(rest)) &&
+		!p.takeJoinedFrames(rest, at+len(s)-len(rest)) {
+		p.addRemark(at, "%q behind the header of goroutine %d", clipText(rest), p.g.ID)
 	}
 	return true
 }
 
-// joined reads frames that somebody has put on one line, each with its file behind it:
+// takeJoinedFrames reads frames that somebody has put on one line, each with its file behind it:
 //
 //	main.f(0x1) /src/x.go:7 +0x1d main.main() /src/x.go:9 created by main.init in goroutine 1 /src/x.go:3
-func (p *parser) joined(s string, at int) bool {
+func (p *parser) takeJoinedFrames(s string, at int) bool {
 	taken := false
 	for s != "" {
 		text, file, rest, ok := cutJoined(s)
@@ -256,11 +260,11 @@ func (p *parser) joined(s string, at int) bool {
 			return taken
 		}
 		if by, created := strings.CutPrefix(text, "created by "); created {
-			p.createdBy(text, by, at)
-		} else if !p.call(text, at) {
+			p.takeCreatedBy(text, by, at)
+		} else if !p.takeCall(text, at) {
 			return taken
 		}
-		p.fileOf(file)
+		p.takeFile(file)
 		taken = true
 		at += len(s) - len(rest)
 		s = rest
@@ -268,7 +272,8 @@ func (p *parser) joined(s string, at int) bool {
 	return taken
 }
 
-// cutJoined takes the first frame off a line: a call or go statement, and the file behind it with its offset.
+// cutJoined takes the first frame off a line: a call or go statement, and the file behind it with
+// its offset.
 func cutJoined(s string) (text, file, rest string, ok bool) {
 	gap := strings.Index(s, ") ") + 1
 	if strings.HasPrefix(s, "created by ") {
@@ -293,8 +298,8 @@ func cutJoined(s string) (text, file, rest string, ok bool) {
 	return strings.TrimRight(text, " \t"), file, rest, ok
 }
 
-// begin makes room for the goroutine of a header.
-func (p *parser) begin() {
+// beginGoroutine makes room for the goroutine of a header.
+func (p *parser) beginGoroutine() {
 	p.endGoroutine()
 	p.dump.Headers++
 	p.dump.Goroutines = append(p.dump.Goroutines, Goroutine{})
@@ -309,12 +314,12 @@ func (p *parser) endGoroutine() {
 	}
 	p.first = len(p.chunk)
 	p.file = nil
-	p.where, p.open = outside, false
+	p.where, p.open = outsideDump, false
 }
 
-// call adds a frame. Frames beside goroutines are dropped, frames outside are refused.
-func (p *parser) call(s string, at int) bool {
-	if p.where != inside && p.where != beside {
+// takeCall adds a frame. Frames beside goroutines are dropped, frames outside are refused.
+func (p *parser) takeCall(s string, at int) bool {
+	if p.where != inGoroutine && p.where != inOtherStack {
 		return false
 	}
 	open, ok := openParen(s)
@@ -327,25 +332,25 @@ func (p *parser) call(s string, at int) bool {
 			return false // prose
 		}
 	}
-	if p.where == beside {
+	if p.where == inOtherStack {
 		p.file = &Frame{}
 		return true
 	}
 	if p.g.CreatedBy.Func != "" { // the last frame of every goroutine but the first
 		p.endGoroutine()
-		p.where = adrift
+		p.where = afterMissingHeader
 		return false
 	}
-	f := p.push()
+	f := p.pushFrame()
 	f.Func, f.Args = s[start:open], s[open+1:len(s)-1]
 	f.Inlined = f.Args == "..."
-	f.Raw, f.Pos = p.quote(at+start, at+len(s))
+	f.Raw, f.Pos = p.quoteText(at+start, at+len(s))
 	p.file = f
 	return true
 }
 
-// push adds an empty frame to the goroutine being read, to be filled in place.
-func (p *parser) push() *Frame {
+// pushFrame adds an empty frame to the goroutine being read, to be filled in place.
+func (p *parser) pushFrame() *Frame {
 	if len(p.chunk) == cap(p.chunk) {
 		own := p.chunk[p.first:]
 		p.chunk = append(make([]Frame, 0, max(frameChunk, 2*len(own))), own...)
@@ -361,26 +366,26 @@ func isTag(s string) bool {
 	return ok && !strings.Contains(word, " ") && !isFurniture(s)
 }
 
-// gap ends the goroutine being read, as the header of the next one may be missing.
-func (p *parser) gap(s event.Suppressed) {
+// takeGap ends the goroutine being read, as the header of the next one may be missing.
+func (p *parser) takeGap(s event.Suppressed) {
 	p.dump.Gaps++
 	p.dump.Suppressed += s.Messages
-	if p.where == inside && p.g.CreatedBy.Func == "" {
+	if p.where == inGoroutine && p.g.CreatedBy.Func == "" {
 		p.g.Elided++
 	}
 	p.endGoroutine()
-	p.where = adrift
+	p.where = afterMissingHeader
 }
 
-func (p *parser) elided(n int) {
+func (p *parser) takeElided(n int) {
 	p.file = nil
-	if p.where == inside {
+	if p.where == inGoroutine {
 		p.g.Elided += n
 	}
 }
 
-// createdBy reads the go statement: "created by main.(*T).f in goroutine 7".
-func (p *parser) createdBy(s, by string, at int) {
+// takeCreatedBy reads the go statement: "created by main.(*T).f in goroutine 7".
+func (p *parser) takeCreatedBy(s, by string, at int) {
 	f := Frame{Func: by}
 	creator := uint64(0)
 	if i := strings.LastIndexByte(by, ' '); i >= 0 {
@@ -390,11 +395,11 @@ func (p *parser) createdBy(s, by string, at int) {
 			}
 		}
 	}
-	if p.where == beside {
+	if p.where == inOtherStack {
 		p.file = &Frame{}
 		return
 	}
-	f.Raw, f.Pos = p.quote(at, at+len(s))
+	f.Raw, f.Pos = p.quoteText(at, at+len(s))
 	p.g.CreatedBy, p.g.CreatorID = f, creator
 	p.file = &p.g.CreatedBy
 }
@@ -430,7 +435,8 @@ func parseFile(s string) (path string, line int, ok bool) {
 		return "", 0, false
 	}
 	rest := s[i:]
-	if rest != "" && !strings.HasPrefix(rest, " +0x") && !strings.HasPrefix(rest, " fp=") && !strings.HasPrefix(rest, " pc=") {
+	if rest != "" && !strings.HasPrefix(rest, " +0x") && !strings.HasPrefix(rest, " fp=") &&
+		!strings.HasPrefix(rest, " pc=") {
 		return "", 0, false
 	}
 	return s[:colon], line, true
@@ -457,21 +463,18 @@ func parseElided(s string) (n int, ok bool) {
 // goroutines: runtime/signal_unix.go, runtime/panic.go, runtime/traceback.go,
 // moby pkg/signal and containerd's dumpStacks.
 var furniture = [...]string{
-	"SIG", "PC=0x", "pc=0x", "panic: ", "panic during panic", "fatal error: ", "fatal: ", "runtime: ", "[signal ", "exit status ",
+	"SIG", "PC=0x", "pc=0x", "panic: ", "panic during panic", "fatal error: ", "fatal: ", "runtime: ", "[signal ",
+	"exit status ",
 	"goroutine running on other thread", "goroutine in C code", "non-Go function", "signal arrived during ",
 	"instruction bytes:", "-----", "=== BEGIN", "dump stacks:",
 }
 
 func isFurniture(s string) bool {
-	for _, f := range furniture {
-		if strings.HasPrefix(s, f) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(furniture[:], func(f string) bool { return strings.HasPrefix(s, f) })
 }
 
-// isRegister recognizes a line of the registers at the end of an abort dump: "rax    0xfffffffffffffffc".
+// isRegister recognizes a line of the registers at the end of an abort dump: "rax
+// 0xfffffffffffffffc".
 func isRegister(s string) bool {
 	name, value, ok := strings.Cut(s, " ")
 	if !ok || len(name) > 8 || name == "" {
@@ -487,8 +490,8 @@ func isRegister(s string) bool {
 	return ok && err == nil
 }
 
-// skip books a line that was not understood, together with those right before it.
-func (p *parser) skip(at int, s string) {
+// skipLine books a line that was not understood, together with those right before it.
+func (p *parser) skipLine(at int, s string) {
 	d := p.dump
 	if len(d.Skips) > 0 && (p.junked || len(d.Skips) == maxSkips) {
 		d.Skips[len(d.Skips)-1].Lines++
@@ -496,31 +499,31 @@ func (p *parser) skip(at int, s string) {
 	}
 	reason := "%q is no part of a goroutine dump"
 	switch p.where {
-	case lost:
+	case afterDamagedHeader:
 		reason = "damaged goroutine header %q"
-	case adrift:
+	case afterMissingHeader:
 		reason = "%q belongs to no goroutine: lines before it are missing"
 	}
-	d.Skips = append(d.Skips, &event.Skip{Pos: p.pos(at), Lines: 1, Reason: fmt.Sprintf(reason, clip(s))})
+	d.Skips = append(d.Skips, &event.Skip{Pos: p.posOf(at), Lines: 1, Reason: fmt.Sprintf(reason, clipText(s))})
 	p.junked = true
 }
 
-// remark notes something about a line that is used all the same.
-func (p *parser) remark(at int, format string, args ...any) {
+// addRemark notes something about a line that is used all the same.
+func (p *parser) addRemark(at int, format string, args ...any) {
 	if len(p.dump.Skips) < maxSkips {
-		p.dump.Skips = append(p.dump.Skips, &event.Skip{Pos: p.pos(at), Reason: fmt.Sprintf(format, args...)})
+		p.dump.Skips = append(p.dump.Skips, &event.Skip{Pos: p.posOf(at), Reason: fmt.Sprintf(format, args...)})
 	}
 }
 
-func clip(s string) string {
+func clipText(s string) string {
 	if len(s) <= maxQuoted {
 		return s
 	}
 	return strings.ToValidUTF8(s[:maxQuoted], "") + "…"
 }
 
-// pos is where the byte at an offset of the line being read stands.
-func (p *parser) pos(at int) event.Pos {
+// posOf is where the byte at an offset of the line being read stands.
+func (p *parser) posOf(at int) event.Pos {
 	pieces := p.src.Pieces
 	if len(pieces) == 0 {
 		return event.Pos{File: p.src.File, Line: p.src.Line + p.dump.Lines}
@@ -531,14 +534,14 @@ func (p *parser) pos(at int) event.Pos {
 	return pieces[p.piece].Pos
 }
 
-// quote is what of Text[from:to] stands as it is on one physical line, and on
+// quoteText is what of Text[from:to] stands as it is on one physical line, and on
 // which. In a dump inside log messages that is the longest part within one
 // piece, up to the first byte that a logger escapes.
-func (p *parser) quote(from, to int) (string, event.Pos) {
+func (p *parser) quoteText(from, to int) (string, event.Pos) {
 	if len(p.src.Pieces) == 0 {
-		return p.src.Text[from:to], p.pos(from)
+		return p.src.Text[from:to], p.posOf(from)
 	}
-	pos := p.pos(from)
+	pos := p.posOf(from)
 	pieces := p.src.Pieces[p.piece:]
 	best, cut := p.src.Text[from:to], from
 	if len(pieces) > 1 && pieces[1].Off < to {
@@ -562,7 +565,8 @@ func (p *parser) quote(from, to int) (string, event.Pos) {
 	return strings.TrimSpace(best), pos
 }
 
-// isEscaped says whether strconv.Quote or encoding/json may write a rune of a message in another form.
+// isEscaped says whether strconv.Quote or encoding/json may write a rune of a message in another
+// form.
 func isEscaped(r rune) bool {
 	return r < ' ' || r > '~' || strings.ContainsRune("\"\\<>&", r)
 }

@@ -25,28 +25,28 @@ const maxEntry = 1 << 31
 // isProfileHeader recognizes the first line of a profile in text: "goroutine
 // profile: total 111", "goroutineleak profile: total 3" (Go 1.26).
 func isProfileHeader(s string) bool {
-	return profileIn(s) == 0
+	return findProfile(s) == 0
 }
 
-// profileIn is where the first line of a profile in text begins in text; -1 when it does not.
-func profileIn(text string) int {
+// findProfile is where the first line of a profile in text begins in text; -1 when it does not.
+func findProfile(text string) int {
 	if i := strings.Index(text, "goroutine profile: total "); i >= 0 {
 		return i
 	}
 	return strings.Index(text, "goroutineleak profile: total ")
 }
 
-// counts reads a line of a profile in text, printCountProfile of runtime/pprof/pprof.go:
+// takeProfileLine reads a line of a profile in text, printCountProfile of runtime/pprof/pprof.go:
 //
 //	7 @ 0xc9e676 0xc96c37 0xccaf49
 //	# labels: {"pod":"a"}
 //	#	0xccaf48	internal/poll.runtime_pollWait+0x88		runtime/netpoll.go:305
-func (p *parser) counts(s string, at int) bool {
+func (p *parser) takeProfileLine(s string, at int) bool {
 	rest, comment := strings.CutPrefix(s, "#")
 	if !comment {
-		return p.entry(s, at)
+		return p.takeProfileEntry(s, at)
 	}
-	if p.where != counted {
+	if p.where != inProfileEntry {
 		return false
 	}
 	if labels, ok := strings.CutPrefix(rest, " labels: "); ok {
@@ -63,7 +63,7 @@ func (p *parser) counts(s string, at int) bool {
 	if len(words) == 0 || !strings.HasPrefix(words[0], "0x") {
 		return false
 	}
-	f := p.push()
+	f := p.pushFrame()
 	f.Func = "?" // the program has no symbols
 	if len(words) > 1 {
 		f.Func = words[1]
@@ -77,21 +77,21 @@ func (p *parser) counts(s string, at int) bool {
 		}
 	}
 	from := at + max(0, strings.Index(s, f.Func))
-	f.Raw, f.Pos = p.quote(from, min(from+len(f.Func), at+len(s)))
+	f.Raw, f.Pos = p.quoteText(from, min(from+len(f.Func), at+len(s)))
 	return true
 }
 
-// entry begins a count of goroutines with one stack.
-func (p *parser) entry(s string, at int) bool {
+// takeProfileEntry begins a count of goroutines with one stack.
+func (p *parser) takeProfileEntry(s string, at int) bool {
 	count, pcs, ok := strings.Cut(s, " @")
 	n, err := strconv.ParseUint(count, 10, 31)
 	if !ok || err != nil || n == 0 || strings.Trim(pcs, " 0123456789abcdefx") != "" {
 		return false
 	}
-	p.begin()
-	p.where = counted
+	p.beginGoroutine()
+	p.where = inProfileEntry
 	p.g.Alike = int(n) - 1
-	p.g.Header, p.g.Pos = p.quote(at, at+len(s))
+	p.g.Header, p.g.Pos = p.quoteText(at, at+len(s))
 	return true
 }
 
@@ -110,7 +110,7 @@ func parseProfile(src Source) *Dump {
 	}
 	switch {
 	case err != nil:
-		return refuse("damaged goroutine profile: %s", clip(err.Error()))
+		return refuse("damaged goroutine profile: %s", clipText(err.Error()))
 	case len(p.SampleType) != 1 || !strings.HasPrefix(p.SampleType[0].Type, "goroutine"):
 		return refuse("a profile, but not of goroutines")
 	}
@@ -126,7 +126,8 @@ func parseProfile(src Source) *Dump {
 		})
 	}
 	if d.Lost > 0 {
-		d.Skips = append(d.Skips, &event.Skip{Pos: pos, Reason: fmt.Sprintf("%d entries of the profile have an impossible count", d.Lost)})
+		d.Skips = append(d.Skips,
+			&event.Skip{Pos: pos, Reason: fmt.Sprintf("%d entries of the profile have an impossible count", d.Lost)})
 	}
 	return d
 }
@@ -176,7 +177,7 @@ func WriteProfile(w io.Writer, dumps []Selection) error {
 		if len(dumps) > 1 {
 			name = d.File
 		}
-		b.add(&d, name)
+		b.addSelection(&d, name)
 	}
 	return b.p.Write(w)
 }
@@ -188,7 +189,7 @@ type profileBuilder struct {
 	locations map[Frame]*profile.Location // by Func, File and Line
 }
 
-func (b *profileBuilder) add(d *Selection, name string) {
+func (b *profileBuilder) addSelection(d *Selection, name string) {
 	lockOf := map[int]string{}
 	for _, l := range d.Locks {
 		for _, w := range l.Waiters {
@@ -199,7 +200,7 @@ func (b *profileBuilder) add(d *Selection, name string) {
 		lock string
 		wait time.Duration
 	}
-	for _, group := range d.groups() {
+	for _, group := range d.groupByStack() {
 		samples := map[kind]*profile.Sample{}
 		for _, i := range group.members {
 			if d.Wants != nil && !d.Wants(i) {
@@ -209,12 +210,12 @@ func (b *profileBuilder) add(d *Selection, name string) {
 			k := kind{lockOf[i], g.Wait}
 			s := samples[k]
 			if s == nil {
-				s = &profile.Sample{Value: []int64{0}, Location: b.stack(g.Frames), Label: map[string][]string{}}
-				label(s, "state", g.State)
-				label(s, "lock", k.lock)
-				label(s, "dump", name)
+				s = &profile.Sample{Value: []int64{0}, Location: b.locationsOf(g.Frames), Label: map[string][]string{}}
+				setLabel(s, "state", g.State)
+				setLabel(s, "lock", k.lock)
+				setLabel(s, "dump", name)
 				if g.Wait > 0 {
-					label(s, "wait", fmt.Sprintf("%d minutes", int(g.Wait.Minutes())))
+					setLabel(s, "wait", fmt.Sprintf("%d minutes", int(g.Wait.Minutes())))
 				}
 				samples[k] = s
 				b.p.Sample = append(b.p.Sample, s)
@@ -224,21 +225,21 @@ func (b *profileBuilder) add(d *Selection, name string) {
 	}
 }
 
-func label(s *profile.Sample, key, value string) {
+func setLabel(s *profile.Sample, key, value string) {
 	if value != "" {
 		s.Label[key] = []string{value}
 	}
 }
 
-func (b *profileBuilder) stack(frames []Frame) []*profile.Location {
+func (b *profileBuilder) locationsOf(frames []Frame) []*profile.Location {
 	stack := make([]*profile.Location, len(frames))
 	for i := range frames {
-		stack[i] = b.location(&frames[i])
+		stack[i] = b.locationOf(&frames[i])
 	}
 	return stack
 }
 
-func (b *profileBuilder) location(f *Frame) *profile.Location {
+func (b *profileBuilder) locationOf(f *Frame) *profile.Location {
 	key := Frame{Func: f.Func, File: f.File, Line: f.Line}
 	if l := b.locations[key]; l != nil {
 		return l

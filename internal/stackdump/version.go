@@ -11,11 +11,13 @@ import (
 type GoVersion struct {
 	// Exact is what the path of a file of the standard library names: "1.21.5", "1.19".
 	Exact string
-	// Min and Max are the first and the last minor version that print a dump like this, 21 for Go 1.21; 0 is unknown.
+	// Min and Max are the first and the last minor version that print a dump like this, 21 for Go
+	// 1.21; 0 is unknown.
 	Min, Max int
 }
 
-// String is "Go 1.21.5", "Go 1.20", "Go 1.18 to 1.19", "Go 1.24 or later", "Go 1.12 or earlier"; empty when nothing is known.
+// String is "Go 1.21.5", "Go 1.20", "Go 1.18 to 1.19", "Go 1.24 or later", "Go 1.12 or earlier";
+// empty when nothing is known.
 func (v GoVersion) String() string {
 	minor := func(n int) string { return "1." + strconv.Itoa(n) }
 	switch {
@@ -42,8 +44,8 @@ func (d *Dump) GoVersion() GoVersion {
 	roots := map[string]bool{}
 	for i := range d.Goroutines {
 		g := &d.Goroutines[i]
-		v.byHeader(g)
-		v.byWait(g)
+		v.boundByHeader(g)
+		v.boundByWait(g)
 		if f := &g.CreatedBy; f.Func != "" && !strings.HasPrefix(f.Func, "runtime.") {
 			created++
 			if g.CreatorID != 0 {
@@ -53,124 +55,115 @@ func (d *Dump) GoVersion() GoVersion {
 		for j := range g.Frames {
 			f := &g.Frames[j]
 			if !d.Profile { // profiles of any version know what was inlined
-				v.byFrame(f)
+				v.boundByFrame(f)
 			}
-			if root, ok := goroot(f); ok {
+			if root, ok := gorootOf(f); ok {
 				roots[root] = true
 			}
 		}
 	}
 	switch {
 	case parents > 0:
-		v.since(21)
+		v.boundBelow(21)
 	case created > 0:
-		v.until(20)
+		v.boundAbove(20)
 	}
 	if v.Min > v.Max && v.Max != 0 {
 		return GoVersion{}
 	}
-	v.byPath(roots)
+	v.setFromPath(roots)
 	return v
 }
 
-func (v *GoVersion) since(minor int) { v.Min = max(v.Min, minor) }
+func (v *GoVersion) boundBelow(minor int) { v.Min = max(v.Min, minor) }
 
-func (v *GoVersion) until(minor int) {
+func (v *GoVersion) boundAbove(minor int) {
 	if v.Max == 0 || minor < v.Max {
 		v.Max = minor
 	}
 }
 
-// byHeader knows goroutineheader of runtime/traceback.go and the wait reasons of runtime/runtime2.go.
-func (v *GoVersion) byHeader(g *Goroutine) {
+// boundByHeader knows goroutineheader of runtime/traceback.go and the wait reasons of
+// runtime/runtime2.go.
+func (v *GoVersion) boundByHeader(g *Goroutine) {
 	switch {
 	case g.Leaked, len(g.Labels) > 0 && g.ID != 0: // profiles have labels too
-		v.since(26)
+		v.boundBelow(26)
 	case strings.Contains(g.Header, " (durable)"), strings.Contains(g.Header, ", synctest bubble "):
-		v.since(25)
+		v.boundBelow(25)
 	case strings.Contains(g.Header, ", synctest group "):
-		v.since(24)
-		v.until(24)
+		v.boundBelow(24)
+		v.boundAbove(24)
 	case strings.Contains(g.Header, " gp=0x"):
-		v.since(22)
+		v.boundBelow(22)
 	}
 	switch g.State {
 	case "sync.WaitGroup.Wait":
-		v.since(24)
+		v.boundBelow(24)
 	case "sync.Mutex.Lock", "sync.RWMutex.Lock", "sync.RWMutex.RLock":
-		v.since(20)
+		v.boundBelow(20)
 	case "sync.Cond.Wait":
-		v.since(11)
+		v.boundBelow(11)
 	}
 }
 
-// byWait knows what a wait of package sync looks like from the runtime up to its first method.
-func (v *GoVersion) byWait(g *Goroutine) {
+// boundByWait knows what a wait of package sync looks like from the runtime up to its first method.
+func (v *GoVersion) boundByWait(g *Goroutine) {
 	for i := range g.Frames {
 		f := &g.Frames[i]
-		if strings.HasPrefix(f.Func, "runtime.") || strings.HasPrefix(f.Func, "sync.runtime_") {
+		if isOfRuntime(f.Func) {
 			continue
 		}
-		old := g.State == "semacquire"
 		switch f.Func {
 		case "internal/sync.(*Mutex).lockSlow":
-			v.since(24)
+			v.boundBelow(24)
 		case "sync.(*Mutex).lockSlow":
-			v.since(13)
-			v.until(23)
-			if old {
-				v.until(19)
-			}
-		case "sync.(*Mutex).Lock":
-			if old {
-				v.until(12)
-			}
-		case "sync.(*RWMutex).Lock", "sync.(*RWMutex).RLock":
-			if old {
-				v.until(19)
-			}
-		case "sync.(*WaitGroup).Wait":
-			if old {
-				v.until(23)
-			}
-		case "sync.(*Cond).Wait":
-			if old {
-				v.until(10)
-			}
+			v.boundBelow(13)
+			v.boundAbove(23)
+		}
+		if last := lastSemacquire[f.Func]; last > 0 && g.State == "semacquire" {
+			v.boundAbove(last)
 		}
 		return
 	}
 }
 
-// byFrame knows how single calls are printed.
-func (v *GoVersion) byFrame(f *Frame) {
+// lastSemacquire is the last minor version in which the state of a wait in this function was only
+// "semacquire".
+var lastSemacquire = map[string]int{
+	"sync.(*Mutex).lockSlow": 19, "sync.(*Mutex).Lock": 12, "sync.(*RWMutex).Lock": 19, "sync.(*RWMutex).RLock": 19,
+	"sync.(*WaitGroup).Wait": 23, "sync.(*Cond).Wait": 10,
+}
+
+// boundByFrame knows how single calls are printed.
+func (v *GoVersion) boundByFrame(f *Frame) {
 	if f.Inlined {
-		v.since(12)
+		v.boundBelow(12)
 	} else if strings.IndexByte(f.Args, '?') >= 0 {
-		v.since(18)
+		v.boundBelow(18)
 	} else if strings.IndexByte(f.Args, '{') >= 0 {
-		v.since(17)
+		v.boundBelow(17)
 	}
 	switch {
 	case f.Func == "runtime.goexit" && f.Args == "{}":
-		v.since(22)
+		v.boundBelow(22)
 	case f.Func == "runtime.goexit" && f.Args == "" && f.Raw == "runtime.goexit()":
-		v.until(21)
+		v.boundAbove(21)
 	case strings.HasPrefix(f.Func, "sync.runtime_SemacquireRWMutex"):
-		v.since(20)
+		v.boundBelow(20)
 	case strings.HasPrefix(f.Func, "sync.runtime_SemacquireWaitGroup"):
-		v.since(24)
+		v.boundBelow(24)
 	case strings.Contains(f.Func, "[...]"):
-		v.since(18)
+		v.boundBelow(18)
 	case strings.Contains(f.Func, "\u00b7"): // func·001
-		v.until(4)
+		v.boundAbove(4)
 	}
 }
 
-// goroot is where the standard library lay when the program was built, as a
+// gorootOf is where the standard library lay when the program was built, as a
 // frame of it tells: "/usr/local/go1.21.5" of "/usr/local/go1.21.5/src/sync/mutex.go".
-func goroot(f *Frame) (string, bool) {
-	pkg := f.pkg()
+func gorootOf(f *Frame) (string, bool) {
+	pkg := f.packagePath()
 	switch pkg {
 	case "runtime", "sync", "net", "net/http", "os", "internal/poll", "syscall":
 	default:
@@ -183,11 +176,13 @@ func goroot(f *Frame) (string, bool) {
 	return root, ok
 }
 
-// releaseInPath is a release of Go in the name of a directory: go1.21.5, go-1.19, golang/1.18.2, Cellar/go@1.20/1.20.4.
+// releaseInPath is a release of Go in the name of a directory: go1.21.5, go-1.19, golang/1.18.2,
+// Cellar/go@1.20/1.20.4.
 var releaseInPath = regexp.MustCompile(`\bgo(?:lang)?(?:@[0-9.]+)?[/-]?(1\.([0-9]{1,2})(?:\.[0-9]{1,2})?(?:(?:beta|rc)[0-9]{1,2})?)(?:[./-]|$)`)
 
-// byPath takes the version that the only root of the standard library names, unless what the dump looks like speaks against it.
-func (v *GoVersion) byPath(roots map[string]bool) {
+// setFromPath takes the version that the only root of the standard library names, unless what the
+// dump looks like speaks against it.
+func (v *GoVersion) setFromPath(roots map[string]bool) {
 	if len(roots) != 1 {
 		return
 	}

@@ -58,7 +58,7 @@ func TestStallsAreLookedUp(t *testing.T) {
 	compared := 0
 	for i := range tl.Stalls {
 		w := timeline.Window{Start: tl.Stalls[i].Start, End: tl.Stalls[i].End}
-		found := x.find(w, func(s *timeline.Stall) bool {
+		found := x.findNear(w, func(s *timeline.Stall) bool {
 			compared++
 			return s.MayHaveCause(w, false)
 		})
@@ -93,7 +93,7 @@ func TestIndexAgreesWithEveryStall(t *testing.T) {
 			require.Equal(t, caused, x.findCausedBy(w, false))
 			require.Equal(t, open, x.findCausedBy(w, true))
 			require.Equal(t, symptom, x.findWithSymptom(w))
-			require.Equal(t, inside, x.contain(w.Start))
+			require.Equal(t, inside, x.coversMoment(w.Start))
 		}
 	}
 }

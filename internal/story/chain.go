@@ -15,7 +15,7 @@ import (
 // completeChain lets the chain of a root go on with its links, up to the node, and notes what a
 // reader must know about where it begins and ends.
 func (s *story) completeChain(root *part) {
-	stall := s.mainStall(root)
+	stall := s.findMainStall(root)
 	shown := map[*event.Event]bool{}
 	for _, step := range root.Chain {
 		for _, e := range step.Events {
@@ -30,14 +30,14 @@ func (s *story) completeChain(root *part) {
 	} else {
 		addNode(root, stall)
 	}
-	slices.SortStableFunc(root.Chain, func(a, b rules.Step) int { return cmp.Compare(recoveryRank(a), recoveryRank(b)) })
+	slices.SortStableFunc(root.Chain, func(a, b rules.Step) int { return cmp.Compare(rankRecovery(a), rankRecovery(b)) })
 	for _, cause := range root.deeper {
 		root.Notes = append(root.Notes, fmt.Sprintf(unprovenCause, cause.Rule, cause.Verdict))
 	}
 }
 
-// recoveryRank puts steps of recovery behind all others.
-func recoveryRank(s rules.Step) int {
+// rankRecovery puts steps of recovery behind all others.
+func rankRecovery(s rules.Step) int {
 	if s.Role == "recovery" {
 		return 1
 	}
@@ -66,7 +66,7 @@ func (s *story) listLinks(root *part) []*part {
 
 // addLink adds the steps of a link of which the chain does not yet show the events.
 func addLink(root, link *part, shown map[*event.Event]bool) {
-	tied := shareBind(root, link)
+	tied := sharesBind(root, link)
 	for _, step := range link.Chain {
 		fresh := slices.ContainsFunc(step.Events, func(e *event.Event) bool { return !shown[e] })
 		for _, e := range step.Events {
@@ -82,8 +82,8 @@ func addLink(root, link *part, shown map[*event.Event]bool) {
 	}
 }
 
-// shareBind says that a link has the same value as its root of a bind that joins them.
-func shareBind(root, link *part) bool {
+// sharesBind says that a link has the same value as its root of a bind that joins them.
+func sharesBind(root, link *part) bool {
 	return slices.ContainsFunc(link.rule.ExplainedBy, func(e rules.Deeper) bool {
 		return slices.ContainsFunc(e.Join, func(name string) bool {
 			both, same := root.CompareBind(&link.Finding.Finding, name)
@@ -97,7 +97,7 @@ func shareBind(root, link *part) bool {
 func addNode(root *part, stall *timeline.Stall) {
 	endChain(root, event.KindStall, rules.Step{
 		ID: "stall", Rule: root.Rule, Role: "symptom", Start: stall.Start, End: stall.End, Duration: stall.End.Sub(stall.Start),
-		AtLeast: stall.Open, Text: fmt.Sprintf(stallStep, stallLength(stall)), Evidence: stall.Evidence,
+		AtLeast: stall.Open, Text: fmt.Sprintf(stallStep, describeLength(stall)), Evidence: stall.Evidence,
 	})
 	if stall.NotReady.IsZero() {
 		root.Notes = append(root.Notes, notReadyNotLogged)
@@ -140,8 +140,8 @@ func (s *story) hasKubeletLog() bool {
 	return slices.ContainsFunc(s.timeline.Coverage, func(c timeline.Coverage) bool { return strings.HasPrefix(c.Source, "kubelet.") })
 }
 
-// stallLength is "3m12s", "at least 3m12s".
-func stallLength(stall *timeline.Stall) string {
+// describeLength is "3m12s", "at least 3m12s".
+func describeLength(stall *timeline.Stall) string {
 	length := event.DurationText(stall.End.Sub(stall.Start))
 	if stall.Open {
 		return "at least " + length

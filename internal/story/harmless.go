@@ -33,7 +33,7 @@ func (s *story) listHarmless() []Harmless {
 			times, _ := e.Get(event.FieldCount)
 			n, _ := times.Number()
 			count(e.FieldText(event.FieldName), e.FieldText(event.FieldWhy), e, int(n))
-		case s.complaint == nil && isFirstComplaint(e) && !s.stalls.contain(e.Start.T):
+		case s.complaint == nil && isFirstComplaint(e) && !s.stalls.coversMoment(e.Start.T):
 			count(startingUpName, startingUp, e, 1)
 		}
 	}

@@ -20,13 +20,10 @@ func (s *story) writeHeadline(suspects []Suspect) string {
 	for _, link := range s.listLinks(root) {
 		said = append(said, trimSentence(link.Summary))
 	}
-	if stall := s.mainStall(root); stall != nil {
+	if stall := s.findMainStall(root); stall != nil {
 		said = append(said, s.describeStall(stall))
 	} else if len(s.timeline.Stalls) > 0 { // the root has no time
 		said = append(said, s.describeStall(&s.timeline.Stalls[0]))
-	}
-	if root.Verdict == rules.Possible {
-		said[0] = fmt.Sprintf(possibleCause, said[0])
 	}
 	return strings.Join(said, "; ")
 }
@@ -80,7 +77,7 @@ func describeComplaint(e *event.Event) string {
 
 // describeStall is "relist stood still 3m12s, NotReady from 09:33:02 (one of 2 stalls)".
 func (s *story) describeStall(stall *timeline.Stall) string {
-	text := fmt.Sprintf(stallHeadline, stallLength(stall))
+	text := fmt.Sprintf(stallHeadline, describeLength(stall))
 	if !stall.NotReady.IsZero() {
 		text += fmt.Sprintf(notReadyHeadline, event.TimeOfDay(stall.NotReady))
 	}

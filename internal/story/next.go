@@ -27,7 +27,7 @@ func (s *story) chooseNext(unanswered []rules.Unanswered) rules.Missing {
 	}
 	sources := s.listSources()
 	for i := range questions {
-		if q := &questions[i]; s.isOpen(q, sources) {
+		if q := &questions[i]; s.mustAsk(q, sources) {
 			return rules.Missing{Source: strings.Join(q.lacks, " or "), Command: q.command}
 		}
 	}
@@ -46,8 +46,8 @@ func (s *story) listSources() map[string]bool {
 	return sources
 }
 
-// isOpen says whether a question is to be asked, and the bundle does not answer it.
-func (s *story) isOpen(q *question, sources map[string]bool) bool {
+// mustAsk says whether a question is to be asked, and the bundle does not answer it.
+func (s *story) mustAsk(q *question, sources map[string]bool) bool {
 	switch {
 	case q.has != "" && !sources[q.has]:
 		return false
@@ -63,7 +63,7 @@ func (s *story) isOpen(q *question, sources map[string]bool) bool {
 func (s *story) showsSign(q *question) bool {
 	for i := range s.timeline.Events {
 		e := &s.timeline.Events[i]
-		if slices.ContainsFunc(q.signs, func(sign eventSort) bool { return sign.takes(e) }) && (!q.inStall || s.mayBeInStall(e)) {
+		if slices.ContainsFunc(q.signs, func(sign eventSort) bool { return sign.fits(e) }) && (!q.inStall || s.mayBeInStall(e)) {
 			return true
 		}
 	}
@@ -73,7 +73,7 @@ func (s *story) showsSign(q *question) bool {
 // mayBeInStall says whether an event may tell of a stall: it lies in one, or has no time, or no
 // stall is known.
 func (s *story) mayBeInStall(e *event.Event) bool {
-	return len(s.timeline.Stalls) == 0 || e.Start.IsZero() || len(s.stalls.findWithSymptom(windowOf(e))) > 0
+	return len(s.timeline.Stalls) == 0 || e.Start.IsZero() || len(s.stalls.findWithSymptom(findWindow(e))) > 0
 }
 
 // firstPhase is the phase of the first stall.

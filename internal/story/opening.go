@@ -35,16 +35,19 @@ func (s State) String() string { return stateNames[s] }
 
 var stateOfVerdict = map[rules.Verdict]State{rules.Possible: Possible, rules.Likely: Likely, rules.Confirmed: Confirmed}
 
-// ForgetAll makes a result say that no line of the inputs could be read.
-func (r *Result) ForgetAll() {
+// MarkUnread makes a result say that no line of the inputs could be read.
+func (r *Result) MarkUnread() {
 	r.Headline, r.Opening.State = nothingRead, NothingRead
 }
 
-// HeadlineWithCommand is the headline for a reader who sees nothing but one text: where no root is
-// named, the command that comes next stands behind it.
-func (r *Result) HeadlineWithCommand() string {
-	named := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Role == rules.Root })
-	if named || r.Next.Command == "" {
+// FullHeadline is the headline for a reader who sees nothing else of the report: it says that a
+// cause is only possible, and, where none is named, which command comes next.
+func (r *Result) FullHeadline() string {
+	root := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Role == rules.Root })
+	switch {
+	case root >= 0 && r.Findings[root].Verdict == rules.Possible:
+		return possibleCause + r.Headline
+	case root >= 0 || r.Next.Command == "":
 		return r.Headline
 	}
 	return r.Headline + nextCommand + r.Next.Command

@@ -6,7 +6,7 @@ const (
 	causeOfLinkUnknown = "; this bundle does not show what caused that"
 	unprovenCause      = "%s may be its cause, but is only %s" // rule, verdict
 	sameAsRoot         = "the same as the root, at the same time, in another place"
-	possibleCause      = "possible, not proven: %s"
+	possibleCause      = "possible, not proven: "
 	contributingOnly   = "no PLEG stall in this bundle; %s"
 	nothingFound       = "no PLEG stall and no known signature in this bundle"
 	firstSuspect       = "suspect: %s"

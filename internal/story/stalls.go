@@ -28,17 +28,17 @@ func newStallIndex(stalls []timeline.Stall) *stallIndex {
 
 // findCausedBy returns the stalls, as indices, that something which lasted for w may have caused.
 func (x *stallIndex) findCausedBy(w timeline.Window, open bool) []int {
-	return x.find(w, func(s *timeline.Stall) bool { return s.MayHaveCause(w, open) })
+	return x.findNear(w, func(s *timeline.Stall) bool { return s.MayHaveCause(w, open) })
 }
 
 // findWithSymptom returns the stalls, as indices, of which something that lasted for w may be a
 // symptom.
 func (x *stallIndex) findWithSymptom(w timeline.Window) []int {
-	return x.find(w, func(s *timeline.Stall) bool { return s.MayHaveSymptom(w) })
+	return x.findNear(w, func(s *timeline.Stall) bool { return s.MayHaveSymptom(w) })
 }
 
-// find returns the stalls near w that pass a test of timeline.Stall.
-func (x *stallIndex) find(w timeline.Window, passes func(*timeline.Stall) bool) (found []int) {
+// findNear returns the stalls near w that pass a test of timeline.Stall.
+func (x *stallIndex) findNear(w timeline.Window, passes func(*timeline.Stall) bool) (found []int) {
 	from, to := w.Start.Add(-timeline.StallReach), w.End.Add(timeline.StallReach)
 	first := sort.Search(len(x.stalls), func(i int) bool { return !x.latest[i].Before(from) })
 	for i := first; i < len(x.stalls) && !x.stalls[i].Start.After(to); i++ {
@@ -49,8 +49,8 @@ func (x *stallIndex) find(w timeline.Window, passes func(*timeline.Stall) bool) 
 	return found
 }
 
-// contain says whether a moment lies inside some stall.
-func (x *stallIndex) contain(t time.Time) bool {
+// coversMoment says whether a moment lies inside some stall.
+func (x *stallIndex) coversMoment(t time.Time) bool {
 	first, _ := slices.BinarySearchFunc(x.latest, t, time.Time.Compare)
 	for i := first; i < len(x.stalls) && !x.stalls[i].Start.After(t); i++ {
 		if !t.After(x.stalls[i].End) {

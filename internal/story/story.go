@@ -17,7 +17,7 @@ import (
 
 // Result is what happened, as far as the evidence shows it.
 type Result struct {
-	Headline     string // one sentence
+	Headline     string // one sentence; see FullHeadline
 	Opening      Opening
 	Findings     []Finding // confirmed, likely and possible; roots before links, best first
 	RuledOut     []rules.Dismissed
@@ -172,7 +172,7 @@ func (s *story) linkParts() {
 		}
 		for _, e := range p.rule.ExplainedBy {
 			for _, cause := range byRule[e.Rule] {
-				if cause != p && agreeOn(cause, p, e.Join) && overlap(cause, p) && !slices.Contains(p.deeper, cause) {
+				if cause != p && agreeOnBinds(cause, p, e.Join) && mayOverlap(cause, p) && !slices.Contains(p.deeper, cause) {
 					p.deeper = append(p.deeper, cause)
 				}
 			}
@@ -181,17 +181,17 @@ func (s *story) linkParts() {
 	}
 }
 
-// agreeOn says whether two findings agree on all binds of these names that both have.
-func agreeOn(a, b *part, names []string) bool {
+// agreeOnBinds says whether two findings agree on all binds of these names that both have.
+func agreeOnBinds(a, b *part, names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool {
 		_, same := a.CompareBind(&b.Finding.Finding, name)
 		return !same
 	})
 }
 
-// overlap says whether two findings overlap, give or take the limit of a call, after which a caller
+// mayOverlap says whether two findings overlap, give or take the limit of a call, after which a caller
 // tries again. Without times nothing speaks against it.
-func overlap(a, b *part) bool {
+func mayOverlap(a, b *part) bool {
 	return a.Start.IsZero() || b.Start.IsZero() ||
 		!a.Start.After(b.End.Add(timeline.CallLimit)) && !b.Start.After(a.End.Add(timeline.CallLimit))
 }
@@ -225,7 +225,7 @@ func (s *story) assignRoles() {
 	}
 	explained := map[*part]bool{}
 	for _, p := range s.parts {
-		if p.Role == rules.Contributing && p.rule.Role != rules.Contributing && explainedByRoot(p, explained) {
+		if p.Role == rules.Contributing && p.rule.Role != rules.Contributing && isExplainedByRoot(p, explained) {
 			p.Role = rules.Link
 		}
 	}
@@ -244,21 +244,21 @@ func (e *episode) chooseRoot() {
 	}
 	root := e.candidates[0]
 	for _, p := range e.candidates {
-		if p.Verdict == root.Verdict && p.Score == root.Score && e.sharedTime(p) > e.sharedTime(root) {
+		if p.Verdict == root.Verdict && p.Score == root.Score && e.measureSharedTime(p) > e.measureSharedTime(root) {
 			root = p
 		}
 	}
 	root.Role = rules.Root
 	for _, p := range e.candidates {
-		if p.Role != rules.Root && overlap(p, root) {
+		if p.Role != rules.Root && mayOverlap(p, root) {
 			addRivals(root, p)
 		}
 	}
 }
 
-// sharedTime is how long the causing steps of a finding last in the stall: a lock that was held
+// measureSharedTime is how long the causing steps of a finding last in the stall: a lock that was held
 // before it is not the one. Zero when one of them has no time.
-func (e *episode) sharedTime(p *part) time.Duration {
+func (e *episode) measureSharedTime(p *part) time.Duration {
 	if e.stall == nil || p.Cause.Start.IsZero() {
 		return 0
 	}
@@ -294,22 +294,22 @@ func addRivals(root, p *part) {
 	p.Rivals = append(p.Rivals, Rival{root.Rule, root.Container, decide})
 }
 
-// explainedByRoot says that a root explains a part, directly or through others. Known holds the
+// isExplainedByRoot says that a root explains a part, directly or through others. Known holds the
 // answers so far.
-func explainedByRoot(p *part, known map[*part]bool) bool {
+func isExplainedByRoot(p *part, known map[*part]bool) bool {
 	if answer, ok := known[p]; ok {
 		return answer
 	}
 	known[p] = false // while it is asked
 	known[p] = slices.ContainsFunc(p.deeper, func(d *part) bool {
-		return d.Role == rules.Root || d.eligible && explainedByRoot(d, known)
+		return d.Role == rules.Root || d.eligible && isExplainedByRoot(d, known)
 	})
 	return known[p]
 }
 
-// mainStall is the stall with which the story of a root ends: the one that its chain shows, else
+// findMainStall is the stall with which the story of a root ends: the one that its chain shows, else
 // the first that it may have caused; nil when it caused none.
-func (s *story) mainStall(p *part) *timeline.Stall {
+func (s *story) findMainStall(p *part) *timeline.Stall {
 	if len(p.stalls) == 0 {
 		return nil
 	}

@@ -156,7 +156,8 @@ func TestPossibleNeverDisplacesProven(t *testing.T) {
 	require.Equal(t, "slow-disk holds", r.Headline)
 
 	r = evaluate(catalogOf(t, weaker("held-lock", "possible")), line(ev("a", when(1))))
-	require.Equal(t, "possible, not proven: held-lock holds", r.Headline)
+	require.Equal(t, "possible, not proven: held-lock holds", r.FullHeadline())
+	require.Equal(t, "held-lock holds", r.Headline)
 }
 
 // weaker is a rule that sees an event a, proven one that sees an event b.
@@ -190,7 +191,7 @@ func TestFallback(t *testing.T) {
 	r := evaluate(synthetic(t), tl)
 	require.Len(t, r.Findings, 1)
 	require.Equal(t, rules.Fallback, r.Findings[0].Role)
-	require.Equal(t, "ListContainers is slow; relist stood still 3m12s, NotReady from 09:33:02; "+causeUnknown+"; next: "+r.Next.Command, r.HeadlineWithCommand())
+	require.Equal(t, "ListContainers is slow; relist stood still 3m12s, NotReady from 09:33:02; "+causeUnknown+"; next: "+r.Next.Command, r.FullHeadline())
 	require.Equal(t, "processes", r.Next.Source)
 
 	tl.Events = append(tl.Events, updateOf(idA, 5, 125)) // merely possible, but more than a fallback
@@ -211,7 +212,7 @@ func TestHeadlineWithoutCause(t *testing.T) {
 	open.Open, open.NotReady = true, time.Time{}
 	tl.Stalls = []timeline.Stall{open}
 	r := evaluate(synthetic(t), tl)
-	require.Equal(t, "relist stood still at least 3m12s; "+causeUnknown+"; next: "+r.Next.Command, r.HeadlineWithCommand())
+	require.Equal(t, "relist stood still at least 3m12s; "+causeUnknown+"; next: "+r.Next.Command, r.FullHeadline())
 	require.Equal(t, "relist stood still at least 3m12s; "+causeUnknown, r.Headline)
 	require.Equal(t, Opening{State: NoCauseFound, Command: r.Next.Command, Hazard: Hazard(r.Next.Command)}, r.Opening)
 	require.Contains(t, r.Next.Command, "kill -USR1 $(pidof containerd)")
@@ -280,7 +281,7 @@ func TestHazard(t *testing.T) {
 		"kill -ABRT $(pidof terwayd)": "ends the process",
 		"kill -s SIGQUIT 12":          "ends the process",
 		"timeout 10 strace -f -p 12  # kill -ABRT prints its goroutines, and ends it": "slows the process down",
-		"kill -USR1 $(pidof containerd); sleep 1":                                     "none to containerd",
+		"kill -USR1 $(pidof containerd); sleep 1":                                     "none for containerd",
 		"timeout 5 busctl tree org.freedesktop.systemd1":                              "may itself hang",
 		"journalctl -u containerd -u docker -o export":                                "none",
 		"ps -eo pid,lstart,args > ps.txt":                                             "may itself hang",

@@ -76,19 +76,19 @@ func (s *story) listSuspects() []Suspect {
 		if why == nil || e.Start.IsZero() {
 			continue
 		}
-		what, id := narrowestID(e)
+		what, id := findNarrowestID(e)
 		if id == "" {
 			continue
 		}
 		for _, stall := range s.findSuspected(e, why) {
 			if !rooted[stall] {
-				stalls[stall].count(Suspect{Stall: stall, What: what, ID: id}, why, e)
+				stalls[stall].countEvent(Suspect{Stall: stall, What: what, ID: id}, why, e)
 			}
 		}
 	}
 	var all []Suspect
 	for i := range stalls {
-		all = append(all, stalls[i].choose()...)
+		all = append(all, stalls[i].chooseSuspects()...)
 	}
 	return all
 }
@@ -109,7 +109,7 @@ func (s *story) markRooted() []bool {
 // findSuspicion returns the first suspicion that takes an event; nil for none.
 func findSuspicion(e *event.Event) *suspicion {
 	for i := range suspicions {
-		if suspicions[i].takes(e) {
+		if suspicions[i].fits(e) {
 			return &suspicions[i]
 		}
 	}
@@ -119,18 +119,18 @@ func findSuspicion(e *event.Event) *suspicion {
 // findSuspected returns the stalls of which an event may tell what they wait for.
 func (s *story) findSuspected(e *event.Event, why *suspicion) []int {
 	if why.late {
-		return s.stalls.findWithSymptom(windowOf(e))
+		return s.stalls.findWithSymptom(findWindow(e))
 	}
-	return s.stalls.findCausedBy(windowOf(e), e.Open)
+	return s.stalls.findCausedBy(findWindow(e), e.Open)
 }
 
-// windowOf is the time of an event.
-func windowOf(e *event.Event) timeline.Window {
+// findWindow is the time of an event.
+func findWindow(e *event.Event) timeline.Window {
 	return timeline.Window{Start: e.Start.T, End: e.Last().T}
 }
 
-// narrowestID is the narrowest thing that an event speaks of.
-func narrowestID(e *event.Event) (what, id string) {
+// findNarrowestID is the narrowest thing that an event speaks of.
+func findNarrowestID(e *event.Event) (what, id string) {
 	switch {
 	case e.IDs.Container != "":
 		return "container", e.IDs.Container
@@ -142,14 +142,14 @@ func narrowestID(e *event.Event) (what, id string) {
 	return "", ""
 }
 
-// write says why an event speaks against its container.
-func (s *suspicion) write(e *event.Event) string {
+// describe says why an event speaks against its container.
+func (s *suspicion) describe(e *event.Event) string {
 	text := strings.ReplaceAll(s.why, "{duration}", event.DurationText(e.Duration()))
 	return strings.ReplaceAll(text, "{method}", e.FieldText(event.FieldMethod))
 }
 
-// count adds an event to the sign of its suspect and rank.
-func (s *signs) count(suspect Suspect, why *suspicion, e *event.Event) {
+// countEvent adds an event to the sign of its suspect and rank.
+func (s *signs) countEvent(suspect Suspect, why *suspicion, e *event.Event) {
 	key := signKey{suspect.ID, why.rank}
 	g := s.byKey[key]
 	if g == nil {
@@ -166,8 +166,8 @@ func (s *signs) count(suspect Suspect, why *suspicion, e *event.Event) {
 	}
 }
 
-// choose returns the suspects of which the signs are worth most, or else are most frequent.
-func (s *signs) choose() []Suspect {
+// chooseSuspects returns the suspects of which the signs are worth most, or else are most frequent.
+func (s *signs) chooseSuspects() []Suspect {
 	slices.SortStableFunc(s.all, func(a, b *sign) int {
 		return cmp.Or(cmp.Compare(a.why.rank, b.why.rank), cmp.Compare(b.count, a.count))
 	})
@@ -179,7 +179,7 @@ func (s *signs) choose() []Suspect {
 		if slices.ContainsFunc(chosen, func(o Suspect) bool { return o.ID == g.ID }) {
 			continue
 		}
-		g.Why = g.why.write(g.first)
+		g.Why = g.why.describe(g.first)
 		if g.count > 1 {
 			g.Why += fmt.Sprintf(" (%d×)", g.count)
 		}

@@ -18,7 +18,7 @@ type eventSort struct {
 // anyText stands for every text but the empty one.
 const anyText = "*"
 
-func (s *eventSort) takes(e *event.Event) bool {
+func (s *eventSort) fits(e *event.Event) bool {
 	if e.Kind != s.kind || e.Duration() < s.least {
 		return false
 	}
@@ -80,8 +80,8 @@ var shimCalls = []eventSort{
 	{kind: event.KindLockHeld, fields: map[event.Key]string{event.FieldDoing: "ttrpc"}},
 }
 
-// lockWithoutHolder are waits for a lock of which a program's dump shows no holder.
-func lockWithoutHolder(program string) []eventSort {
+// listWaitsWithoutHolder are waits for a lock of which a program's dump shows no holder.
+func listWaitsWithoutHolder(program string) []eventSort {
 	return []eventSort{{kind: event.KindLockQueue, fields: map[event.Key]string{event.FieldComponent: program, event.FieldWait: anyText}}}
 }
 
@@ -104,8 +104,8 @@ var runtimeDumps = []string{"goroutines.containerd", "goroutines.dockerd", "goro
 // the shim's what it does while containerd waits for it, the processes and the kernel what lies
 // below all of them.
 var questions = []question{
-	{lacks: []string{"goroutines.containerd"}, again: true, signs: lockWithoutHolder("containerd"), command: dumpContainerd + wholeDump},
-	{lacks: []string{"goroutines.dockerd"}, again: true, signs: lockWithoutHolder("dockerd"), command: dumpDockerd + wholeDump},
+	{lacks: []string{"goroutines.containerd"}, again: true, signs: listWaitsWithoutHolder("containerd"), command: dumpContainerd + wholeDump},
+	{lacks: []string{"goroutines.dockerd"}, again: true, signs: listWaitsWithoutHolder("dockerd"), command: dumpDockerd + wholeDump},
 	{lacks: []string{"goroutines.dockerd", "goroutines.containerd"}, has: "dockerd.log", command: dumpDockerd},
 	{lacks: []string{"goroutines.crio"}, has: "crio.log", command: dumpCRIO},
 	{lacks: runtimeDumps, has: "containerd.log", command: dumpContainerd},
@@ -125,7 +125,7 @@ var hazards = []struct {
 	{regexp.MustCompile(`\bkill\s+-(?:s\s*)?(?:SIG)?(?:ABRT|QUIT|KILL|TERM|3|6|9|15)\b`), "ends the process"},
 	{regexp.MustCompile(`\b(?:systemctl\s+(?:daemon-reexec|restart|stop)|reboot)\b`), "changes the node"},
 	{regexp.MustCompile(`\bstrace\b`), "slows the process down while it is traced, and hangs on a thread in D state"},
-	{regexp.MustCompile(`\bkill\s+-(?:s\s*)?(?:SIG)?(?:USR1|10)\b`), "none to containerd, its shims, dockerd and cri-o, which handle SIGUSR1; another program may end by it"},
+	{regexp.MustCompile(`\bkill\s+-(?:s\s*)?(?:SIG)?(?:USR1|10)\b`), "none for containerd, its shims, dockerd and cri-o, which handle SIGUSR1; it may end another program"},
 	{regexp.MustCompile(`sysrq-trigger`), "the kernel prints stacks; with thousands of tasks one CPU is busy for seconds"},
 	{regexp.MustCompile(`\b(?:gdb|delve|dlv)\b`), "stops the process while it is attached"},
 	{regexp.MustCompile(`(?:^|[;&|(]\s*)(?:sudo\s+)?(?:timeout\s+\S+\s+)?(?:crictl|docker|ctr|nerdctl|systemctl|busctl|loginctl)\b`), "it may itself hang: set a time limit"},

@@ -85,7 +85,8 @@ type Options struct {
 // Build takes over the events: the caller must not use them any more.
 func Build(in Input, o Options) *Timeline {
 	in.Sources = slices.Clone(in.Sources)
-	slices.SortFunc(in.Sources, func(a, b Source) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.File, b.File)) })
+	slices.SortFunc(in.Sources,
+		func(a, b Source) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.File, b.File)) })
 	events := make([]*event.Event, len(in.Events))
 	for i := range in.Events {
 		events[i] = &in.Events[i]
@@ -104,14 +105,11 @@ func Build(in Input, o Options) *Timeline {
 	markSlowRelists(events, tl.Stalls)
 	findGaps(tl, events, in.Sources)
 	events = append(append(events, restarted...), restartFacts(restarted)...)
+	for i := range tl.Stalls {
+		events = append(events, tl.Stalls[i].toEvent())
+	}
 	slices.SortFunc(events, compareEvents)
 	tl.Facts = collectFacts(events)
-	if len(tl.Stalls) > 0 {
-		for i := range tl.Stalls {
-			events = append(events, tl.Stalls[i].toEvent())
-		}
-		slices.SortFunc(events, compareEvents)
-	}
 	tl.Events = make([]event.Event, len(events))
 	for i, e := range events {
 		tl.Events[i] = *e
@@ -132,8 +130,10 @@ func compareEvents(a, b *event.Event) int {
 	}
 	return cmp.Or(a.End.T.Compare(b.End.T), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Source, b.Source),
 		cmp.Compare(a.Span.Key, b.Span.Key), cmp.Compare(a.Span.Edge, b.Span.Edge),
-		cmp.Compare(a.IDs.Container, b.IDs.Container), cmp.Compare(a.IDs.Sandbox, b.IDs.Sandbox), cmp.Compare(a.IDs.Lock, b.IDs.Lock),
-		cmp.Compare(a.IDs.Goroutine, b.IDs.Goroutine), cmp.Compare(a.IDs.PID, b.IDs.PID), cmp.Compare(a.IDs.TID, b.IDs.TID),
+		cmp.Compare(a.IDs.Container, b.IDs.Container), cmp.Compare(a.IDs.Sandbox, b.IDs.Sandbox),
+		cmp.Compare(a.IDs.Lock, b.IDs.Lock),
+		cmp.Compare(a.IDs.Goroutine, b.IDs.Goroutine), cmp.Compare(a.IDs.PID, b.IDs.PID),
+		cmp.Compare(a.IDs.TID, b.IDs.TID),
 		slices.CompareFunc(a.Fields, b.Fields, func(f, g event.Field) int {
 			return cmp.Or(cmp.Compare(f.Key, g.Key), cmp.Compare(f.Value.Text(), g.Value.Text()))
 		}),

@@ -3,6 +3,7 @@ package timeline
 import (
 	"fmt"
 	"maps"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -15,12 +16,11 @@ type clock struct {
 	dated bool        // the file has a stamp at all
 	lacks event.Lacks // what any of them lacked
 	zone  zone
-	// year and date say where year and date come from; note says what a reader should do about it.
-	// They are empty while no stamp lacks a year or a date.
-	year, date, note string
-	// boot says where the moment of the boot comes from; empty while no stamp lacks it.
-	boot string
-	// booted is that moment, where the file is of one boot only.
+	// sources says where year, date and the moment of the boot come from, by the largest part that
+	// stamps lack. note says what a reader should do about it.
+	sources map[event.Lacks]string
+	note    string
+	// booted is the moment of the boot, where the file is of one boot only.
 	booted time.Time
 	// stepped says what was done about steps of the clock.
 	stepped string
@@ -30,33 +30,30 @@ type clock struct {
 	// twice counts the stamps in hours that the clock showed twice, never those in hours that it
 	// skipped.
 	twice, never int
-	// undated is the first stamp, and its place, that was taken for no time at all; zero when none was.
+	// undated is the first stamp, and its place, that was taken for no time at all; zero when none
+	// was.
 	undated   time.Time
 	undatedAt event.Pos
 	// offset is what was subtracted from the first stamp without a zone; first is when that was.
 	offset time.Duration
 	first  time.Time
-	bases  [1 << 4]string // of events, by what they lacked
+	bases  [1 << 4]string // of events, by what they lacked: joined once
 }
+
+// largestPart is the part of a stamp that is missing and that repeats the least often: of a stamp
+// without zone and year the year.
+func largestPart(lacked event.Lacks) event.Lacks { return 1 << bits.Len8(uint8(lacked)) >> 1 }
 
 // basisFor says where the parts come from that a stamp lacked; empty when it lacked none.
 func (c *clock) basisFor(lacked event.Lacks) string {
 	if lacked == 0 || c.bases[lacked] != "" {
 		return c.bases[lacked]
 	}
-	zone, rest := "", ""
+	zone := ""
 	if lacked&event.LacksZone != 0 {
 		zone = c.zone.basis
 	}
-	switch {
-	case lacked&event.LacksBoot != 0:
-		rest = c.boot
-	case lacked&event.LacksDate != 0:
-		rest = c.date
-	case lacked&event.LacksYear != 0:
-		rest = c.year
-	}
-	c.bases[lacked] = joinParts(", ", zone, rest)
+	c.bases[lacked] = joinParts(", ", zone, c.sources[largestPart(lacked)])
 	return c.bases[lacked]
 }
 
@@ -69,8 +66,7 @@ type reconciler struct {
 	// of all complete stamps. Both grow while other stamps are resolved.
 	written, stamped Window
 	modified         map[string]time.Time
-	// The stamps that lack only the zone; the year; the date; the boot.
-	zoneless, yearless, dateless, bootless sequences
+	incomplete       map[event.Lacks]sequences // by the largest part that is missing
 }
 
 // reconcileClocks turns every stamp of the events and sources into a moment in UTC, and says how,
@@ -81,30 +77,29 @@ type reconciler struct {
 // carry both clocks.
 func reconcileClocks(events []*event.Event, sources []Source, o Options) []Clock {
 	r := &reconciler{
-		options: o, zones: countZones(sources, copiedLines(events), o.Zone), clocks: map[string]*clock{}, modified: map[string]time.Time{},
-		zoneless: sequences{}, yearless: sequences{}, dateless: sequences{}, bootless: sequences{},
+		options: o, zones: countZones(sources, copiedLines(events), o.Zone), clocks: map[string]*clock{},
+		modified: map[string]time.Time{}, incomplete: map[event.Lacks]sequences{},
 	}
 	r.written = r.zones.pairs
 	r.collectStamps(events, sources)
-	if len(r.zoneless)+len(r.yearless) > 0 {
-		known := containerTimesOf(events)
-		for _, file := range r.zoneless.groupByFile() {
-			r.settleZone(file, known)
+	var known containerTimes
+	for _, cy := range [...]*cycle{&always, &yearly, &daily} {
+		stamps := r.incomplete[cy.lacks]
+		if len(stamps) == 0 {
+			continue
 		}
-		r.addResolved(r.zoneless)
-		for _, file := range r.yearless.groupByFile() {
-			r.settleYears(file, known)
+		if known.moments == nil || cy == &daily { // by now the logs that name containers have their years
+			known = containerTimesOf(events)
 		}
-		r.addResolved(r.yearless)
-	}
-	if len(r.dateless) > 0 {
-		known := containerTimesOf(events)
-		for _, file := range r.dateless.groupByFile() {
-			r.settleDates(file, known)
+		for _, file := range stamps.groupByFile() {
+			r.settleFile(file, cy, known)
+		}
+		if cy != &daily {
+			r.addResolved(stamps)
 		}
 	}
 	r.undoClockSteps(events, sources)
-	if len(r.bootless) > 0 {
+	if len(r.incomplete[event.LacksBoot]) > 0 {
 		// by a wall clock that runs through: the time since boot knows no steps
 		r.settleBoots(events, sources)
 	}
@@ -115,7 +110,7 @@ func reconcileClocks(events []*event.Event, sources []Source, o Options) []Clock
 func (r *reconciler) clockOf(file string) *clock {
 	c := r.clocks[file]
 	if c == nil {
-		c = &clock{zone: r.zones.zoneOf(file)}
+		c = &clock{zone: r.zones.zoneOf(file), sources: map[event.Lacks]string{}}
 		r.clocks[file] = c
 	}
 	return c
@@ -126,13 +121,11 @@ func (r *reconciler) clockOf(file string) *clock {
 func (r *reconciler) collectStamps(events []*event.Event, sources []Source) {
 	for i := range sources {
 		s := &sources[i]
-		r.addStamp(place{s.File, s.Name}, stamp{main: &s.First, line: 0})
-		r.addStamp(place{s.File, s.Name}, stamp{main: &s.Last, line: lastLine})
-		for j := range s.Boots {
-			r.addStamp(place{s.File, s.Name}, stamp{main: &s.Boots[j].At, line: s.Boots[j].Line})
+		for _, stamp := range stampsOf(s) {
+			r.addStamp(place{s.File, s.Name}, stamp)
 		}
 		for j := range s.Seen {
-			r.addStamp(place{s.File, s.Name}, stamp{main: &s.Seen[j], line: 0})
+			r.addStamp(place{s.File, s.Name}, stamp{main: &s.Seen[j]})
 		}
 		if !s.Modified.IsZero() {
 			r.modified[s.File] = s.Modified
@@ -150,6 +143,15 @@ func (r *reconciler) collectStamps(events []*event.Event, sources []Source) {
 	}
 }
 
+// stampsOf are the stamps of a source's lines that no event has.
+func stampsOf(s *Source) []stamp {
+	all := []stamp{{main: &s.First}, {main: &s.Last, line: lastLine}}
+	for i := range s.Boots {
+		all = append(all, stamp{main: &s.Boots[i].At, line: s.Boots[i].Line})
+	}
+	return all
+}
+
 // addStamp adds one stamp. A complete one is resolved at once.
 func (r *reconciler) addStamp(p place, s stamp) {
 	if s.main.IsZero() {
@@ -158,20 +160,16 @@ func (r *reconciler) addStamp(p place, s stamp) {
 	c := r.clockOf(p.file)
 	c.dated = true
 	c.lacks |= s.main.Lacks
-	switch {
-	case s.main.Lacks&event.LacksBoot != 0:
-		r.bootless.addStamp(p, s)
-	case s.main.Lacks&event.LacksDate != 0:
-		r.dateless.addStamp(p, s)
-	case s.main.Lacks&event.LacksYear != 0:
-		r.yearless.addStamp(p, s)
-	case s.main.Lacks != 0:
-		r.zoneless.addStamp(p, s)
-	default:
-		s.resolve(s.main.T, c)
-		if event.Plausible(s.main.T) {
-			r.addEvidence(p, s.main.T)
+	if part := largestPart(s.main.Lacks); part != 0 {
+		if r.incomplete[part] == nil {
+			r.incomplete[part] = sequences{}
 		}
+		r.incomplete[part].addStamp(p, s)
+		return
+	}
+	s.resolve(s.main.T, c)
+	if event.Plausible(s.main.T) {
+		r.addEvidence(p, s.main.T)
 	}
 }
 
@@ -213,13 +211,15 @@ func (r *reconciler) describeClocks() []Clock {
 		if !c.dated {
 			continue
 		}
-		row := Clock{File: file, Basis: "written", Offset: c.offset, Boot: c.booted, zone: c.zone.rule, moves: c.moves, years: r.years()}
+		row := Clock{File: file, Basis: "written", Offset: c.offset, Boot: c.booted, zone: c.zone.rule, moves: c.moves,
+			years: r.years()}
 		if c.lacks != 0 {
 			zone, note := "", ""
 			if c.lacks&event.LacksZone != 0 {
 				zone, note, row.Ignored = c.zone.basis, c.zone.note, c.zone.ignored
 			}
-			row.Basis = joinParts(", ", zone, c.year, c.date, c.boot)
+			row.Basis = joinParts(", ", zone, c.sources[event.LacksYear], c.sources[event.LacksDate],
+				c.sources[event.LacksBoot])
 			row.Ignored = joinParts("; ", row.Ignored, c.ignored)
 			row.Note = joinParts("; ", note, c.note, c.describeAmbiguousStamps())
 		}
@@ -233,13 +233,18 @@ func (r *reconciler) describeClocks() []Clock {
 func (c *clock) describeAmbiguousStamps() string {
 	twice, never := "", ""
 	if c.twice > 0 {
-		twice = fmt.Sprintf("the clock showed the hour of %d stamps twice, and nothing shows which time is meant: each is an interval with both", c.twice)
+		twice = fmt.Sprintf("the clock showed the hour of %d stamps twice, and nothing shows which time is meant: "+
+			"each is an interval with both", c.twice)
 	}
 	if c.never > 0 {
-		never = fmt.Sprintf("the clock skipped the hour that %d stamps show: they are read with the offset from before it", c.never)
+		never = fmt.Sprintf("the clock skipped the hour that %d stamps show: "+
+			"they are read with the offset from before it", c.never)
 	}
 	return joinParts("; ", twice, never)
 }
+
+// addNote adds a remark to the clock's note.
+func (c *clock) addNote(note string) { c.note = joinParts("; ", c.note, note) }
 
 // joinParts joins the parts that are not empty.
 func joinParts(sep string, parts ...string) string {

@@ -96,7 +96,7 @@ const maxVotes = 10_000
 // measureCloseness finds by how many days a sequence must be moved so that its events are nearest
 // to the known moments of the same containers. Every event votes; the nearer it is, the more its
 // vote counts. Stamps with a date are not moved.
-func (l containerTimes) measureCloseness(q *sequence, z zone, c cycle) closeness {
+func (l containerTimes) measureCloseness(q *sequence, z zone, c *cycle) closeness {
 	const daySeconds = int64(day / time.Second)
 	votes := map[int]*tally{}
 	all := 0
@@ -110,15 +110,15 @@ func (l containerTimes) measureCloseness(q *sequence, z zone, c cycle) closeness
 			continue
 		}
 		all++
-		local := q.timeAt(daily, i, 0)
-		if c.length != day {
+		local := q.timeAt(&daily, i, 0)
+		if c != &daily {
 			local = s.main.T // its carry counts years
 		}
 		instant := local.Add(-z.offsetOfLocal(local))
 		// 2000 years do not fit a time.Duration
 		ahead := nearestInDay(moments, instant).Unix() - instant.Unix()
 		n := int(floorDiv(ahead+daySeconds/2, daySeconds))
-		if c.length == always.length && n != 0 {
+		if c == &always && n != 0 {
 			continue
 		}
 		if votes[n] == nil {
@@ -129,7 +129,8 @@ func (l containerTimes) measureCloseness(q *sequence, z zone, c cycle) closeness
 	most, at := int64(0), closeness{}
 	for _, n := range slices.Sorted(maps.Keys(votes)) {
 		if v := votes[n]; v.weight > most {
-			most, at = v.weight, closeness{days: n, apart: time.Duration(v.least) * time.Second, near: v.near, ok: true, firm: v.two && 2*v.near > all}
+			most, at = v.weight, closeness{days: n, apart: time.Duration(v.least) * time.Second, near: v.near, ok: true,
+				firm: v.two && 2*v.near > all}
 		}
 	}
 	return at
@@ -138,7 +139,8 @@ func (l containerTimes) measureCloseness(q *sequence, z zone, c cycle) closeness
 // nearestInDay is the moment whose time of day is nearest to that of t, also across midnight. There
 // is at least one moment; they are in the order of the time of day.
 func nearestInDay(moments []time.Time, t time.Time) time.Time {
-	i, _ := slices.BinarySearchFunc(moments, timeOfDay(t), func(m time.Time, d time.Duration) int { return cmp.Compare(timeOfDay(m), d) })
+	i, _ := slices.BinarySearchFunc(moments, timeOfDay(t),
+		func(m time.Time, d time.Duration) int { return cmp.Compare(timeOfDay(m), d) })
 	above, below := moments[i%len(moments)], moments[(i+len(moments)-1)%len(moments)]
 	if clockDistance(above, t) < clockDistance(below, t) {
 		return above
@@ -153,10 +155,7 @@ func clockDistance(a, b time.Time) time.Duration {
 }
 
 // timeOfDay is the time since midnight, UTC.
-func timeOfDay(t time.Time) time.Duration {
-	t = t.UTC()
-	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute + time.Duration(t.Second())*time.Second + time.Duration(t.Nanosecond())
-}
+func timeOfDay(t time.Time) time.Duration { return t.Sub(t.Truncate(day)) }
 
 func floorDiv(a, b int64) int64 {
 	q := a / b

@@ -42,7 +42,8 @@ func copiedLines(events []*event.Event) map[string][]Pair {
 			times[contentOf(e)]++
 		}
 		for _, e := range lines {
-			if o := wanted[contentOf(e)]; o.Event != nil && !o.twice && times[contentOf(e)] == 1 && event.Plausible(writtenAt(o.Event).T) {
+			if o := wanted[contentOf(e)]; o.Event != nil && !o.twice && times[contentOf(e)] == 1 &&
+				event.Plausible(writtenAt(o.Event).T) {
 				pairs[file] = append(pairs[file], Pair{Local: writtenAt(e), True: writtenAt(o.Event).T.UTC()})
 			}
 		}
@@ -55,7 +56,8 @@ func copiedLines(events []*event.Event) map[string][]Pair {
 func incompleteLinesByFile(events []*event.Event) map[string][]*event.Event {
 	incomplete := map[string][]*event.Event{}
 	for _, e := range events {
-		if t := writtenAt(e); t.Known && t.Lacks != 0 && t.Lacks&(event.LacksDate|event.LacksBoot) == 0 && e.Text != "" {
+		if t := writtenAt(e); t.Known && t.Lacks != 0 && t.Lacks&(event.LacksDate|event.LacksBoot) == 0 &&
+			e.Text != "" {
 			if f := e.Pos().File; len(incomplete[f]) < maxCopied {
 				incomplete[f] = append(incomplete[f], e)
 			}

@@ -71,7 +71,8 @@ func activityOf(e *event.Event) (d goroutineActivity, ok bool) {
 		return d, false
 	}
 	return goroutineActivity{
-		kind: e.Kind, component: e.Component, lock: e.IDs.Lock, call: e.FieldText(event.FieldCall), what: e.FieldText(event.FieldDoing), rpc: e.FieldText(event.FieldRPC),
+		kind: e.Kind, component: e.Component, lock: e.IDs.Lock, call: e.FieldText(event.FieldCall),
+		what: e.FieldText(event.FieldDoing), rpc: e.FieldText(event.FieldRPC),
 		object: e.FieldText(event.FieldIDPtr), goroutine: e.IDs.Goroutine,
 	}, true
 }

@@ -22,7 +22,8 @@ func findGaps(tl *Timeline, events []*event.Event, sources []Source) {
 			tl.addLoss(e)
 		case event.KindSuspend:
 			if e.Duration() > 0 {
-				tl.addGap(func(*Coverage) bool { return true }, Gap{Window{e.Start.T, e.End.T}, "the machine slept", e.Evidence})
+				tl.addGap(func(*Coverage) bool { return true },
+					Gap{Window{e.Start.T, e.End.T}, "the machine slept", e.Evidence})
 			}
 		}
 	}
@@ -88,7 +89,8 @@ func (tl *Timeline) addLateStarts() {
 		// by source: of the rows that reach into the stall, the one that begins first
 		first := map[string]int{}
 		for j, c := range tl.Coverage {
-			if !strings.HasSuffix(c.Source, ".log") || c.Start.IsZero() || !c.End.After(s.Start) || c.End.Equal(c.Start) {
+			if !strings.HasSuffix(c.Source, ".log") || c.Start.IsZero() || !c.End.After(s.Start) ||
+				c.End.Equal(c.Start) {
 				continue
 			}
 			if k, ok := first[c.Source]; !ok || c.Start.Before(tl.Coverage[k].Start) {
@@ -97,7 +99,8 @@ func (tl *Timeline) addLateStarts() {
 		}
 		for _, j := range first {
 			if c := &tl.Coverage[j]; c.Start.After(s.Start) && c.Start.Before(s.End) {
-				c.Gaps = append(c.Gaps, Gap{Window{s.Start, c.Start}, "the log begins inside the stall", s.Evidence[:min(1, len(s.Evidence))]})
+				c.Gaps = append(c.Gaps,
+					Gap{Window{s.Start, c.Start}, "the log begins inside the stall", firstQuote(s.Evidence)})
 			}
 		}
 	}
@@ -139,7 +142,8 @@ type SharedGap struct {
 	Files   []string
 }
 
-// Gaps lists what is missing from the logs, in the order of time: one row for all sources with the same gap.
+// Gaps lists what is missing from the logs, in the order of time: one row for all sources with the
+// same gap.
 func (tl *Timeline) Gaps() []SharedGap {
 	type key struct {
 		Window

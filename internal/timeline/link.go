@@ -1,6 +1,8 @@
 package timeline
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -12,7 +14,8 @@ import (
 // id gets the same container, and so do the waiters of a lock whose holder has one. Where two
 // containers are possible, nothing is linked.
 func linkGoroutines(events []*event.Event) {
-	l := linker{calls: callsByMethod(events), open: map[request][]*event.Event{}, objects: map[request]map[string]bool{}}
+	l := linker{calls: callsByMethod(events), open: map[request][]*event.Event{},
+		objects: map[request]map[string]bool{}}
 	var goroutines []*event.Event
 	for _, e := range events {
 		if e.IDs.Goroutine != 0 {
@@ -25,7 +28,9 @@ func linkGoroutines(events []*event.Event) {
 			adoptContainer(e, call, "the only call of its kind open at the dump")
 		}
 	}
-	spreadContainers(goroutines, func(e *event.Event) (address string, gives bool) { return e.FieldText(event.FieldIDPtr), true }, "same container id address as goroutine ")
+	spreadContainers(goroutines, func(e *event.Event) (address string, gives bool) {
+		return e.FieldText(event.FieldIDPtr), true
+	}, "same container id address as goroutine ")
 	spreadContainers(goroutines, func(e *event.Event) (address string, gives bool) {
 		return e.IDs.Lock, e.Kind == event.KindLockHeld
 	}, "same lock as goroutine ")
@@ -74,10 +79,7 @@ type linker struct {
 
 // countObject records what a goroutine works on, as far as the dump shows it.
 func (l *linker) countObject(e *event.Event) {
-	object := e.FieldText(event.FieldIDPtr)
-	if object == "" {
-		object = e.FieldText(event.FieldGoroutine)
-	}
+	object := cmp.Or(e.FieldText(event.FieldIDPtr), e.FieldText(event.FieldGoroutine))
 	for _, r := range requestsOf(e) {
 		if l.objects[r] == nil {
 			l.objects[r] = map[string]bool{}
@@ -119,12 +121,9 @@ func (l *linker) findOnlyCall(e *event.Event) *event.Event {
 		if len(open) == 0 {
 			continue
 		}
-		for _, other := range open[1:] {
-			if other.IDs.Container != open[0].IDs.Container {
-				return nil
-			}
-		}
-		if len(l.objects[r]) > len(open) {
+		several := slices.ContainsFunc(open,
+			func(other *event.Event) bool { return other.IDs.Container != open[0].IDs.Container })
+		if several || len(l.objects[r]) > len(open) {
 			return nil
 		}
 		return open[0]
@@ -188,7 +187,8 @@ func markBusySystemd(events []*event.Event) {
 			if !other.Start.T.Before(long.Last().T.Add(-scopeSlack)) {
 				break
 			}
-			if !other.Open && other.Last().T.Before(long.Last().T.Add(-scopeSlack)) && other.Last().T.After(long.Start.T.Add(scopeSlack)) {
+			if !other.Open && other.Last().T.Before(long.Last().T.Add(-scopeSlack)) &&
+				other.Last().T.After(long.Start.T.Add(scopeSlack)) {
 				setField(long, event.FieldOthersAnswered, event.Bool(true))
 				break
 			}

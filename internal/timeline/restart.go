@@ -80,10 +80,11 @@ func historiesOfDaemons(events []*event.Event) map[string]*daemonHistory {
 		case event.KindOperator:
 			of(name).orders = append(of(name).orders, s)
 		default:
-			if l := lives[e.Component]; l != nil && e.Source == e.Component+".log" && (l.first.IsZero() || s.at.Before(l.first)) {
+			if e.Source != e.Component+".log" {
+				continue
+			}
+			if l := of(e.Component); l.first.IsZero() || s.at.Before(l.first) {
 				l.first = s.at
-			} else if l == nil && e.Source == e.Component+".log" {
-				of(e.Component).first = s.at
 			}
 		}
 	}
@@ -120,7 +121,8 @@ func (l *daemonHistory) restartEvent(name string, group []sign, last time.Time) 
 	if len(ends) == 0 && last.IsZero() && (l.first.IsZero() || !l.first.Before(at.Add(-oneStart))) {
 		return nil, false
 	}
-	e := &event.Event{Kind: event.KindDaemonRestart, Component: name, Source: "node", Start: group[0].Start, End: group[0].Start}
+	e := &event.Event{Kind: event.KindDaemonRestart, Component: name, Source: "node", Start: group[0].Start,
+		End: group[0].Start}
 	for _, s := range group {
 		e.IDs.PID = cmp.Or(e.IDs.PID, daemonPID(s))
 	}
@@ -128,10 +130,12 @@ func (l *daemonHistory) restartEvent(name string, group []sign, last time.Time) 
 		e.Start = ends[0].Start
 	}
 	how, why := explainEnd(ends)
-	e.Fields = []event.Field{{Key: event.FieldDaemon, Value: event.String(name)}, {Key: event.FieldHow, Value: event.String(how)}}
+	e.Fields = []event.Field{{Key: event.FieldDaemon, Value: event.String(name)},
+		{Key: event.FieldHow, Value: event.String(how)}}
 	e.Text = name + " is restarted: " + why
 	for _, s := range l.orders {
-		if len(ends) > 0 && how == "asked" && !s.at.After(ends[0].at.Add(time.Second)) && ends[0].at.Sub(s.at) <= ordered {
+		if len(ends) > 0 && how == "asked" && !s.at.After(ends[0].at.Add(time.Second)) &&
+			ends[0].at.Sub(s.at) <= ordered {
 			who := s.Event.FieldText(event.FieldUser)
 			e.Fields = append(e.Fields, event.FieldBy.Text(who))
 			e.Text += fmt.Sprintf(", by %s (%s)", who, s.Event.FieldText(event.FieldCommand))
@@ -171,7 +175,8 @@ func explainEnd(ends []sign) (how, why string) {
 		case s.Kind == event.KindCrash:
 			how, why = "ended", "it crashed"
 		case strings.HasPrefix(what, "killed"), strings.HasPrefix(what, "signal"):
-			how, why = "killed", fmt.Sprintf("it was killed (%s) and systemd had not been told to stop it, as by kill, systemctl kill, or a node-problem-detector that repairs", what)
+			how, why = "killed", fmt.Sprintf("it was killed (%s) and systemd had not been told to stop it, "+
+				"as by kill, systemctl kill, or a node-problem-detector that repairs", what)
 		case how == "unknown" && what == "watchdog":
 			how, why = "killed", "systemd's watchdog killed it"
 		case how == "unknown":
@@ -184,11 +189,14 @@ func explainEnd(ends []sign) (how, why string) {
 // restartFacts makes a fact of the last restart of each daemon.
 func restartFacts(all []*event.Event) (facts []*event.Event) {
 	for _, e := range all {
-		value := e.End.T.UTC().Format("2006-01-02 15:04:05 UTC") + strings.TrimPrefix(e.Text, e.Component+" is restarted")
+		why := strings.TrimPrefix(e.Text, e.Component+" is restarted")
+		value := e.End.T.UTC().Format("2006-01-02 15:04:05 UTC") + why
 		facts = append(facts, &event.Event{
-			Kind: event.KindFact, Component: e.Component, Source: e.Source, Start: e.End, End: e.End, Evidence: e.Evidence,
-			Fields: []event.Field{{Key: event.FieldName, Value: event.String(e.Component + ".restart")}, {Key: event.FieldValue, Value: event.String(value)}},
-			Text:   e.Component + ".restart = " + value,
+			Kind: event.KindFact, Component: e.Component, Source: e.Source, Start: e.End, End: e.End,
+			Evidence: e.Evidence,
+			Fields: []event.Field{{Key: event.FieldName, Value: event.String(e.Component + ".restart")},
+				{Key: event.FieldValue, Value: event.String(value)}},
+			Text: e.Component + ".restart = " + value,
 		})
 	}
 	return facts

@@ -107,6 +107,7 @@ func (qs sequences) groupByFile() [][]*sequence {
 // cycle is the period after which stamps repeat: a year where they lack the year, a day where they
 // lack the date.
 type cycle struct {
+	lacks  event.Lacks // the largest part that the stamps lack
 	length time.Duration
 	// disorder is how far a stamp can be behind an earlier line's, as lines of several threads are.
 	disorder time.Duration
@@ -121,12 +122,15 @@ type cycle struct {
 const day = 24 * time.Hour
 
 // always is the cycle of stamps that lack neither year nor date: they never repeat.
-var always = cycle{length: math.MaxInt64, forward: func(t time.Time, _ int) time.Time { return t }}
+var always = cycle{lacks: event.LacksZone, length: math.MaxInt64,
+	forward: func(t time.Time, _ int) time.Time { return t }}
 
 // Two leap years are at most eight years apart, and a file can contain 29 February.
 var (
-	yearly = cycle{366 * day, day, func(t time.Time, n int) time.Time { return inYear(t, t.Year()+n) }, 30 * day, 8}
-	daily  = cycle{day, time.Minute, func(t time.Time, n int) time.Time { return t.AddDate(0, 0, n) }, 2 * time.Hour, 1}
+	yearly = cycle{event.LacksYear, 366 * day, day, func(t time.Time, n int) time.Time { return inYear(t, t.Year()+n) },
+		30 * day, 8}
+	daily = cycle{event.LacksDate, day, time.Minute, func(t time.Time, n int) time.Time { return t.AddDate(0, 0, n) },
+		2 * time.Hour, 1}
 )
 
 // inYear sets the year and keeps month and day. 29 February of a common year becomes 1 March, as in
@@ -138,8 +142,9 @@ func inYear(t time.Time, year int) time.Time {
 // countCycles counts the cycles that pass from stamp to stamp: a stamp that falls back by more than
 // half a cycle is in the next one. A small step back is disorder, and so is a step forward by
 // nearly a whole cycle.
-func (q *sequence) countCycles(c cycle) {
-	slices.SortStableFunc(q.stamps, func(a, b stamp) int { return cmp.Or(cmp.Compare(a.line, b.line), a.main.T.Compare(b.main.T)) })
+func (q *sequence) countCycles(c *cycle) {
+	slices.SortStableFunc(q.stamps,
+		func(a, b stamp) int { return cmp.Or(cmp.Compare(a.line, b.line), a.main.T.Compare(b.main.T)) })
 	carry := 0
 	var earliest, latest time.Time
 	for i := range q.stamps {
@@ -163,12 +168,12 @@ func (q *sequence) countCycles(c cycle) {
 }
 
 // timeAt is what stamp i shows when the sequence is moved base cycles forward.
-func (q *sequence) timeAt(c cycle, i, base int) time.Time {
+func (q *sequence) timeAt(c *cycle, i, base int) time.Time {
 	return c.forward(q.stamps[i].main.T, base+q.stamps[i].carry)
 }
 
 // windowAt is the window of the sequence in UTC, when it is moved base cycles forward.
-func (q *sequence) windowAt(c cycle, base int, z zone) Window {
+func (q *sequence) windowAt(c *cycle, base int, z zone) Window {
 	first, last := q.timeAt(c, q.first, base), q.timeAt(c, q.last, base)
 	return Window{first.Add(-z.offsetOfLocal(first)), last.Add(-z.offsetOfLocal(last))}
 }
@@ -176,7 +181,7 @@ func (q *sequence) windowAt(c cycle, base int, z zone) Window {
 // fitWindow is how many cycles the sequence must move forward to be nearest to a window. Where
 // several places overlap the window, or are adjacent to it, the one that ends nearest to the
 // window's end counts: logs end when somebody collects them.
-func (q *sequence) fitWindow(c cycle, w Window, z zone) int {
+func (q *sequence) fitWindow(c *cycle, w Window, z zone) int {
 	type choice struct {
 		base, impossible int
 		gap, end         time.Duration
@@ -194,20 +199,20 @@ func (q *sequence) fitWindow(c cycle, w Window, z zone) int {
 }
 
 // guessCycles is about how many cycles the sequence must move so that it ends with the window.
-func (q *sequence) guessCycles(c cycle, w Window) int {
+func (q *sequence) guessCycles(c *cycle, w Window) int {
 	last := q.timeAt(c, q.last, 0)
-	if c.length == day {
+	if c == &daily {
 		return int((w.End.Unix() - last.Unix()) / int64(day/time.Second))
 	}
 	return w.End.Year() - last.Year()
 }
 
 // countImpossibleDates counts stamps of 29 February that fall into common years.
-func (q *sequence) countImpossibleDates(c cycle, base int) int {
+func (q *sequence) countImpossibleDates(c *cycle, base int) int {
 	n := 0
 	for i := range q.stamps {
 		t := q.stamps[i].main.T
-		if t.Month() == time.February && t.Day() == 29 && c.length > day && q.timeAt(c, i, base).Day() != 29 {
+		if t.Month() == time.February && t.Day() == 29 && c != &daily && q.timeAt(c, i, base).Day() != 29 {
 			n++
 		}
 	}
@@ -219,7 +224,7 @@ const disorderInHour = 2 * time.Minute
 
 // splitRepeatedHours finds which stamps of an hour that the clock showed twice are from the first
 // time, and which from the second: the clock changed where a stamp falls back between two lines.
-func (q *sequence) splitRepeatedHours(c cycle, base int, z zone) {
+func (q *sequence) splitRepeatedHours(c *cycle, base int, z zone) {
 	if z.location == nil && len(z.turns) < 2 {
 		return
 	}
@@ -240,7 +245,7 @@ func (q *sequence) splitRepeatedHours(c cycle, base int, z zone) {
 	}
 }
 
-func (q *sequence) splitHour(c cycle, base, from, to int) {
+func (q *sequence) splitHour(c *cycle, base, from, to int) {
 	for i := from + 1; i < to; i++ {
 		if q.timeAt(c, i, base).Sub(q.timeAt(c, i-1, base)) < -disorderInHour {
 			for j := from; j < to; j++ {
@@ -252,7 +257,7 @@ func (q *sequence) splitHour(c cycle, base, from, to int) {
 }
 
 // resolve makes moments of all stamps of the sequence.
-func (q *sequence) resolve(c cycle, base int, k *clock) {
+func (q *sequence) resolve(c *cycle, base int, k *clock) {
 	q.splitRepeatedHours(c, base, k.zone)
 	for i := range q.stamps {
 		q.stamps[i].resolve(q.timeAt(c, i, base), k)
@@ -263,102 +268,107 @@ func (q *sequence) resolve(c cycle, base int, k *clock) {
 // every date exists in it, and near enough to real years for a time.Duration.
 const unknownYear = 2000
 
-// unknownDay is 1 January of unknownYear, in days from the value of a stamp without a date.
-var unknownDay = int((time.Date(unknownYear, 1, 1, 0, 0, 0, 0, time.UTC).Unix() - time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).Unix()) / 86400)
+// unknownDay is 1 January of unknownYear, in days from 1 January of year 0, the date of a stamp without one.
+var unknownDay = int((time.Date(unknownYear, 1, 1, 0, 0, 0, 0, time.UTC).Unix() - bootEpoch.Unix()) / 86400)
 
-// settleZone decides the zone of one file whose stamps lack nothing else.
-func (r *reconciler) settleZone(file []*sequence, known containerTimes) {
-	c := r.clockOf(file[0].file)
-	for _, q := range file {
-		q.countCycles(always)
-	}
-	c.correctZone(r, file[0], always, known)
-	for _, q := range file {
-		q.resolve(always, 0, c)
-	}
-}
-
-// correctZone gives the file another zone where events of the same containers contradict its zone.
-// A log names a container at many times, so it contradicts the node's zone only where most of its
-// events fit in another zone.
-func (c *clock) correctZone(r *reconciler, lead *sequence, cy cycle, known containerTimes) {
-	if at := known.measureCloseness(lead, c.zone, cy); !at.ok && cy.length != always.length || at.ok && at.apart <= strange {
-		return
-	}
-	z, at := r.findZoneByContainers(lead, cy, known)
-	unknown := r.zones.node.note != ""
-	if !at.ok || cy.length != day && !unknown && !at.firm {
-		return
-	}
-	if !unknown {
-		z.note = fmt.Sprintf("%s in the node's other files", strings.TrimSuffix(strings.TrimPrefix(r.zones.node.basis, "zone "), " as in the node's other files"))
-	}
-	c.zone = z
-}
-
-// settleYears decides the years of one file, by its longest sequence.
-func (r *reconciler) settleYears(file []*sequence, known containerTimes) {
+// settleFile decides the zone of one file and, by its longest sequence, its year or its day. All
+// these stamps lack the part that the cycle gives.
+func (r *reconciler) settleFile(file []*sequence, cy *cycle, known containerTimes) {
 	lead, c := file[0], r.clockOf(file[0].file)
-	lead.countCycles(yearly)
-	c.correctZone(r, lead, yearly, known)
-	lastYear := lead.timeAt(yearly, lead.last, 0).Year()
-	base, from := r.findYear(lead, c)
-	if given := r.options.Year; given != 0 && given != lastYear+base && from != "" {
-		if c.zone.proven {
-			c.ignored = fmt.Sprintf("--year %d contradicts lines that carry both clocks and is not used", given)
-		} else {
-			c.note = joinParts("; ", c.note, fmt.Sprintf("without --year it would be %d %s", lastYear+base, from))
-			base, from = given-lastYear, "given by --year"
-		}
-	} else if given != 0 && !c.zone.proven {
-		base, from = given-lastYear, "given by --year"
+	lead.countCycles(cy)
+	c.correctZone(r, lead, cy, known)
+	base := 0
+	if cy != &always {
+		base = r.settleBase(lead, cy, c, known)
 	}
-	c.year = "year not known"
-	if from == "" {
-		base, c.note = unknownYear-lastYear, joinParts("; ", c.note, fmt.Sprintf("no evidence shows the year, so it is written as %d: give it with --year", unknownYear))
-	} else {
-		c.year = fmt.Sprintf("year %d %s", lastYear+base, from)
-		if n := lead.countImpossibleDates(yearly, base); n > 0 {
-			c.note = joinParts("; ", c.note, fmt.Sprintf("29 February in a year that has none, %d times: read as 1 March", n))
-		}
+	near := lead.windowAt(cy, base, c.zone)
+	lead.resolve(cy, base, c)
+	for _, q := range file[1:] {
+		q.countCycles(cy)
+		q.resolve(cy, q.fitWindow(cy, near, c.zone), c)
 	}
-	r.resolveFile(file, yearly, base, c)
 }
 
-// findYear says how many years the evidence moves a file forward, and which evidence that is; from
-// is empty where there is none.
-func (r *reconciler) findYear(lead *sequence, c *clock) (base int, from string) {
-	modified := r.modified[lead.file]
+// settleBase decides how many cycles a sequence moves forward, and says in its clock by which
+// evidence. A flag outweighs everything except lines that carry both clocks.
+func (r *reconciler) settleBase(lead *sequence, cy *cycle, c *clock, known containerTimes) int {
+	base, from := r.findBase(lead, cy, c, known)
+	year := lead.timeAt(cy, lead.last, 0).Year()
+	switch given := r.options.Year; {
+	case given == 0 || cy != &yearly || c.zone.proven && given == year+base:
+	case c.zone.proven:
+		c.ignored = fmt.Sprintf("--year %d contradicts lines that carry both clocks and is not used", given)
+	default:
+		if from != "" && given != year+base {
+			c.addNote(fmt.Sprintf("without --year it would be %d %s", year+base, from))
+		}
+		base, from = given-year, "given by --year"
+	}
 	switch {
-	case !c.zone.pairs.IsZero():
-		return lead.fitWindow(yearly, c.zone.pairs, c.zone), "from lines that carry both clocks"
-	case !r.evidenceWindow().IsZero():
-		return lead.fitWindow(yearly, r.evidenceWindow(), c.zone), "from the node's dated evidence"
-	case event.Plausible(modified):
+	case from == "" && cy == &yearly:
+		c.sources[cy.lacks], base = "year not known", unknownYear-year
+		c.addNote(fmt.Sprintf("no evidence shows the year, so it is written as %d: give it with --year", unknownYear))
+	case from == "":
+		c.sources[cy.lacks], base = "date not known", unknownDay
+		c.addNote(fmt.Sprintf("no other file shows the date, so it is written as 1 January %d", unknownYear))
+	case cy == &yearly:
+		c.sources[cy.lacks] = fmt.Sprintf("year %d %s", year+base, from)
+		if n := lead.countImpossibleDates(cy, base); n > 0 {
+			c.addNote(fmt.Sprintf("29 February in a year that has none, %d times: read as 1 March", n))
+		}
+	default:
+		c.sources[cy.lacks] = "date " + from
+	}
+	return base
+}
+
+// findBase says how many cycles the evidence moves a sequence forward, and which evidence that is,
+// the most trusted one first; from is empty where there is none.
+func (r *reconciler) findBase(lead *sequence, cy *cycle, c *clock, known containerTimes) (base int, from string) {
+	if !c.zone.pairs.IsZero() {
+		return lead.fitWindow(cy, c.zone.pairs, c.zone), "from lines that carry both clocks"
+	}
+	if cy == &daily {
+		if at := known.measureCloseness(lead, c.zone, cy); at.ok {
+			return at.days, "from events of the same container"
+		}
+	}
+	if dated := r.evidenceWindow(); !dated.IsZero() {
+		return lead.fitWindow(cy, dated, c.zone), "from the node's dated evidence"
+	}
+	if modified := r.modified[lead.file]; cy == &yearly && event.Plausible(modified) {
 		return lead.yearsBefore(modified, c.zone), "from the file's own time in the archive, which copying changes"
 	}
 	return 0, ""
 }
 
+// correctZone gives the file another zone where events of the same containers contradict its zone.
+// A log names a container at many times, so it contradicts the node's zone only where most of its
+// events fit in another zone.
+func (c *clock) correctZone(r *reconciler, lead *sequence, cy *cycle, known containerTimes) {
+	if at := known.measureCloseness(lead, c.zone, cy); !at.ok && cy != &always || at.ok && at.apart <= strange {
+		return
+	}
+	z, at := r.findZoneByContainers(lead, cy, known)
+	unknown := r.zones.node.note != ""
+	if !at.ok || cy != &daily && !unknown && !at.firm {
+		return
+	}
+	if !unknown {
+		z.note = fmt.Sprintf("%s in the node's other files",
+			strings.TrimSuffix(strings.TrimPrefix(r.zones.node.basis, "zone "), " as in the node's other files"))
+	}
+	c.zone = z
+}
+
 // yearsBefore is the greatest number of years by which the sequence can move forward and still end
 // before a moment, with a day of slack.
 func (q *sequence) yearsBefore(t time.Time, z zone) int {
-	base := t.Year() - q.timeAt(yearly, q.last, 0).Year()
-	if q.windowAt(yearly, base, z).End.After(t.Add(day)) {
+	base := t.Year() - q.timeAt(&yearly, q.last, 0).Year()
+	if q.windowAt(&yearly, base, z).End.After(t.Add(day)) {
 		base--
 	}
 	return base
-}
-
-// resolveFile moves the other sequences of a file next to the first one, and makes moments of all
-// stamps.
-func (r *reconciler) resolveFile(file []*sequence, c cycle, base int, k *clock) {
-	near := file[0].windowAt(c, base, k.zone)
-	file[0].resolve(c, base, k)
-	for _, q := range file[1:] {
-		q.countCycles(c)
-		q.resolve(c, q.fitWindow(c, near, k.zone), k)
-	}
 }
 
 // A trace of a container is within minutes of the log lines about it. Where the zone puts it
@@ -371,39 +381,18 @@ const (
 // findZoneByContainers finds the zone that brings a file next to the known moments of the same
 // containers, for a file that shows no zone itself. journalctl prints in the zone of the user,
 // strace and the daemons print in that of the node.
-func (r *reconciler) findZoneByContainers(lead *sequence, cy cycle, known containerTimes) (best zone, least closeness) {
+func (r *reconciler) findZoneByContainers(lead *sequence, cy *cycle, known containerTimes) (best zone, least closeness) {
 	if _, own := r.zones.files[lead.file]; own || r.options.Zone != nil {
 		return zone{}, closeness{}
 	}
 	least.apart = familiar
 	for offset := minOffset; offset <= maxOffset; offset += time.Hour {
-		z := zone{rule: fixedRule(offset), basis: fmt.Sprintf("zone %s from events of the same container", zoneName(offset))}
-		if at := known.measureCloseness(lead, z, cy); at.ok && at.apart < familiar && (at.near > least.near || at.near == least.near && at.apart < least.apart) {
+		z := zone{rule: fixedRule(offset),
+			basis: fmt.Sprintf("zone %s from events of the same container", zoneName(offset))}
+		if at := known.measureCloseness(lead, z, cy); at.ok && at.apart < familiar &&
+			(at.near > least.near || at.near == least.near && at.apart < least.apart) {
 			best, least = z, at
 		}
 	}
 	return best, least
-}
-
-// settleDates decides the days of one file that has the time of day only: the one on which its
-// events are nearest to dated events of the same container, else the one nearest to all dated
-// evidence.
-func (r *reconciler) settleDates(file []*sequence, known containerTimes) {
-	lead, c := file[0], r.clockOf(file[0].file)
-	lead.countCycles(daily)
-	c.correctZone(r, lead, daily, known)
-	at := known.measureCloseness(lead, c.zone, daily)
-	base := 0
-	switch {
-	case !c.zone.pairs.IsZero():
-		base, c.date = lead.fitWindow(daily, c.zone.pairs, c.zone), "date from lines that carry both clocks"
-	case at.ok:
-		base, c.date = at.days, "date from events of the same container"
-	case !r.evidenceWindow().IsZero():
-		base, c.date = lead.fitWindow(daily, r.evidenceWindow(), c.zone), "date from the node's dated evidence"
-	default:
-		base = unknownDay
-		c.date, c.note = "date not known", joinParts("; ", c.note, fmt.Sprintf("no other file shows the date, so it is written as 1 January %d", unknownYear))
-	}
-	r.resolveFile(file, daily, base, c)
 }

@@ -13,7 +13,8 @@ import (
 // shim unmounts a root file system when its container has exited. Where several containers have
 // exited, or none, nothing is linked.
 func linkShims(events []*event.Event) {
-	l := shimLinker{starts: map[int][]*event.Event{}, members: map[string][]string{}, exits: map[string][]*event.Event{}}
+	l := shimLinker{starts: map[int][]*event.Event{}, members: map[string][]string{},
+		exits: map[string][]*event.Event{}}
 	for _, e := range events {
 		switch id := e.IDs.Container; e.Kind {
 		case event.KindShimStart:
@@ -69,7 +70,9 @@ func (l *shimLinker) linkContainer(e *event.Event) {
 	var found *event.Event
 	for _, member := range append(slices.Clone(l.members[id]), id) {
 		for _, exit := range l.exits[member] {
-			if !e.Start.IsZero() && !exit.Start.IsZero() && (exit.Start.T.Before(e.Start.T.Add(-beforeUmount-samplePause(e))) || exit.Start.T.After(e.Start.T.Add(afterUmount))) {
+			if !e.Start.IsZero() && !exit.Start.IsZero() &&
+				(exit.Start.T.Before(e.Start.T.Add(-beforeUmount-samplePause(e))) ||
+					exit.Start.T.After(e.Start.T.Add(afterUmount))) {
 				continue
 			}
 			if found != nil && found.IDs.Container != member {
@@ -82,5 +85,6 @@ func (l *shimLinker) linkContainer(e *event.Event) {
 		return
 	}
 	e.IDs.Container = found.IDs.Container
-	setField(e, event.FieldContainerFrom, event.String("the only container of shim "+e.FieldText(event.FieldPID)+" that had just exited"))
+	setField(e, event.FieldContainerFrom,
+		event.String("the only container of shim "+e.FieldText(event.FieldPID)+" that had just exited"))
 }

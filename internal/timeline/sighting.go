@@ -2,8 +2,8 @@ package timeline
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -49,43 +49,50 @@ func joinThread(seen []*event.Event, gone map[*event.Event]bool) {
 		case e.Kind == event.KindSyscall:
 			calls = append(calls, e)
 		default:
-			near = slices.DeleteFunc(near, func(o *event.Event) bool { return o.Last().T.Add(farOff).Before(e.Start.T) })
-			if to := findOnlySameCall(near, e); to != nil {
-				mergeSighting(to, e)
-				gone[e] = true
-			} else {
+			near = keepNear(near, e)
+			if !joinSameCall(near, e, gone) {
 				runs, near = append(runs, e), append(near, e)
 			}
-			near = near[max(0, len(near)-maxNear):]
 		}
 	}
-	alone := runs[:0:0]
-	next := 0
-	near = near[:0:0]
+	all, next := slices.Clone(calls), 0
+	near = nil
 	for _, e := range runs { // in the order of their starts, like the calls
 		for next < len(calls) && !calls[next].Start.T.After(e.Last().T.Add(farOff)) {
 			near = append(near, calls[next])
 			next++
 		}
-		near = slices.DeleteFunc(near, func(o *event.Event) bool { return o.Last().T.Add(farOff).Before(e.Start.T) })
-		near = near[max(0, len(near)-maxNear):]
-		if to := findOnlySameCall(near, e); to != nil {
-			mergeSighting(to, e)
-			gone[e] = true
-		} else {
-			alone = append(alone, e)
+		near = keepNear(near, e)
+		if !joinSameCall(near, e, gone) {
+			all = append(all, e)
 		}
 	}
-	all := append(calls, alone...)
 	if len(all) > maxNear {
 		return // a thread with many calls: nothing says which one was meant
 	}
 	for _, e := range undated {
-		if to := findOnlySameCall(all, e); to != nil && e.Kind != event.KindSyscall {
-			mergeSighting(to, e)
-			gone[e] = true
+		if e.Kind != event.KindSyscall {
+			joinSameCall(all, e, gone)
 		}
 	}
+}
+
+// keepNear keeps the last of the events that can show the same call as e.
+func keepNear(events []*event.Event, e *event.Event) []*event.Event {
+	near := slices.DeleteFunc(events, func(o *event.Event) bool { return o.Last().T.Add(farOff).Before(e.Start.T) })
+	return near[max(0, len(near)-maxNear):]
+}
+
+// joinSameCall joins e with the one event among others that shows the same call. It returns false
+// where there is none.
+func joinSameCall(others []*event.Event, e *event.Event, gone map[*event.Event]bool) bool {
+	to := findOnlySameCall(others, e)
+	if to == nil {
+		return false
+	}
+	mergeSighting(to, e)
+	gone[e] = true
+	return true
 }
 
 // maxNear bounds the calls of one thread that are compared with one sighting.
@@ -120,7 +127,8 @@ func isSameCall(a, b *event.Event) bool {
 			return false
 		}
 	}
-	if x, y := a.FieldText(event.FieldComm), b.FieldText(event.FieldComm); x != "" && y != "" && !strings.HasPrefix(x, y) && !strings.HasPrefix(y, x) {
+	if x, y := a.FieldText(event.FieldComm), b.FieldText(event.FieldComm); x != "" && y != "" &&
+		!strings.HasPrefix(x, y) && !strings.HasPrefix(y, x) {
 		return false // xcapture 1 cuts names
 	}
 	x, y := a.FieldText(event.FieldState), b.FieldText(event.FieldState)
@@ -152,7 +160,8 @@ func isAtSameTime(a, b *event.Event) bool {
 	for _, pair := range [...][2]*event.Event{{a, b}, {b, a}} {
 		exact, other := pair[0], pair[1]
 		most := max(slack, samplePause(other), time.Second)
-		if hasExactEnd(exact) && other.Last().T.After(exact.End.T.Add(most)) || hasExactStart(exact) && other.Start.T.Before(exact.Start.T.Add(-most)) {
+		if hasExactEnd(exact) && other.Last().T.After(exact.End.T.Add(most)) ||
+			hasExactStart(exact) && other.Start.T.Before(exact.Start.T.Add(-most)) {
 			return false
 		}
 	}
@@ -206,7 +215,8 @@ func mergeSighting(e, other *event.Event) {
 	}
 	if e.Kind == event.KindSyscall {
 		state := e.FieldText(event.FieldState)
-		e.Text = e.FieldText(event.FieldName) + " in thread " + strconv.Itoa(e.IDs.TID) + ", state " + cmp.Or(state, "unknown") + " in " + strconv.Itoa(samples) + " samples"
+		e.Text = fmt.Sprintf("%s in thread %d, state %s in %d samples",
+			e.FieldText(event.FieldName), e.IDs.TID, cmp.Or(state, "unknown"), samples)
 		if e.Open {
 			e.Text += ", has not returned"
 		}
@@ -245,7 +255,8 @@ func boundDuration(e *event.Event, every time.Duration, exact bool) {
 		return
 	}
 	if exact {
-		e.Fields = slices.DeleteFunc(slices.Clone(e.Fields), func(f event.Field) bool { return f.Key == event.FieldMost })
+		e.Fields = slices.DeleteFunc(slices.Clone(e.Fields),
+			func(f event.Field) bool { return f.Key == event.FieldMost })
 		return
 	}
 	most := e.Duration() + every

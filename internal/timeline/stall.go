@@ -53,7 +53,8 @@ func (s *signs) markSeries(all []Stall) {
 			stall.Restarted = e.Start.T
 			continue
 		}
-		if period := stall.Start.Sub(before.Start); period >= podTimeouts-sameStart && period <= podTimeouts+toothSlack {
+		if period := stall.Start.Sub(before.Start); period >= podTimeouts-sameStart &&
+			period <= podTimeouts+toothSlack {
 			before.Tooth = max(before.Tooth, 1)
 			stall.Tooth = before.Tooth + 1
 		}
@@ -63,9 +64,11 @@ func (s *signs) markSeries(all []Stall) {
 		switch {
 		case stall.Phase != PhaseUnknown:
 		case stall.Tooth > 0:
-			stall.Phase, stall.PhaseBasis = PhasePod, "it ends after 4 minutes, two time-outs of one pod, and begins again"
+			stall.Phase = PhasePod
+			stall.PhaseBasis = "it ends after 4 minutes, two time-outs of one pod, and begins again"
 		case !stall.Restarted.IsZero():
-			stall.Phase, stall.PhaseBasis = PhasePod, "after a restart of the kubelet relist listed the pods and stuck again"
+			stall.Phase = PhasePod
+			stall.PhaseBasis = "after a restart of the kubelet relist listed the pods and stuck again"
 		}
 	}
 }
@@ -87,7 +90,8 @@ func markSlowRelists(events []*event.Event, all []Stall) {
 	for _, e := range relists {
 		i := slices.IndexFunc(all, func(s Stall) bool { return within(e, &s) })
 		if i >= 0 && slices.ContainsFunc(relists, func(other *event.Event) bool {
-			return within(other, &all[i]) && other.FieldText(event.FieldPodPtr) != e.FieldText(event.FieldPodPtr) && !other.Last().T.Equal(e.Last().T)
+			return within(other, &all[i]) && other.FieldText(event.FieldPodPtr) != e.FieldText(event.FieldPodPtr) &&
+				!other.Last().T.Equal(e.Last().T)
 		}) {
 			setField(e, event.FieldMoved, event.Bool(true))
 		}
@@ -97,7 +101,8 @@ func markSlowRelists(events []*event.Event, all []Stall) {
 // toEvent makes an event of the stall, so that rules can tie their steps to it.
 func (s *Stall) toEvent() *event.Event {
 	e := &event.Event{
-		Kind: event.KindStall, Component: "kubelet", Source: "kubelet.log", Start: event.At(s.Start), End: event.At(s.End), Open: s.Open,
+		Kind: event.KindStall, Component: "kubelet", Source: "kubelet.log", Start: event.At(s.Start),
+		End: event.At(s.End), Open: s.Open,
 		Text: "relist did not complete", Evidence: s.Evidence,
 	}
 	e.Fields = []event.Field{
@@ -154,7 +159,7 @@ func readSigns(events []*event.Event, coverage []Coverage) *signs {
 		case event.KindNodeReady:
 			s.ready = append(s.ready, e)
 		case event.KindRelist:
-			if p := Phase(e.FieldText(event.FieldPhase)); p == PhaseList || p == PhasePod {
+			if knownPhase(e) != PhaseUnknown {
 				s.relists = append(s.relists, e)
 			}
 		case event.KindCRIError, event.KindRelistFailed:
@@ -227,12 +232,17 @@ func (s *signs) stallsFromComplaints() []Stall {
 
 // newStall makes a stall from its first and its last complaint.
 func newStall(start time.Time, threshold time.Duration, first, last *event.Event) Stall {
-	s := Stall{Window: Window{start, last.Start.T}, Threshold: threshold, Phase: PhaseUnknown}
-	s.Evidence = append(s.Evidence, first.Evidence[:min(1, len(first.Evidence))]...)
+	s := Stall{Window: Window{start, last.Start.T}, Threshold: threshold, Phase: PhaseUnknown,
+		Evidence: firstQuote(first.Evidence)}
 	if last != first {
-		s.Evidence = append(s.Evidence, last.Evidence[:min(1, len(last.Evidence))]...)
+		s.Evidence = append(s.Evidence, firstQuote(last.Evidence)...)
 	}
 	return s
+}
+
+// firstQuote is the first line of some evidence, as a list; empty when there is none.
+func firstQuote(all []event.Quote) []event.Quote {
+	return append([]event.Quote(nil), all[:min(1, len(all))]...)
 }
 
 // stallsBeforeFirstRelist finds kubelets whose first relist does not end. Such complaints are
@@ -242,7 +252,8 @@ func (s *signs) stallsBeforeFirstRelist() []Stall {
 	var all []Stall
 	for never := s.never; len(never) > 0; {
 		n := 1
-		for n < len(never) && never[n].Start.T.Sub(never[n-1].Start.T) <= conditionDelay && !s.hasStartBetween(never[n-1], never[n]) {
+		for n < len(never) && never[n].Start.T.Sub(never[n-1].Start.T) <= conditionDelay &&
+			!s.hasStartBetween(never[n-1], never[n]) {
 			n++
 		}
 		first, last := never[0], never[n-1]
@@ -317,14 +328,20 @@ func (s *signs) phaseFromStacks(stall *Stall) Phase {
 	const most = 100 // dumps; a bundle holds a handful
 	for _, e := range s.relists[:min(most, len(s.relists))] {
 		if !e.Start.T.After(stall.End.Add(conditionDelay)) && !e.Last().T.Before(stall.Start) {
-			return Phase(e.FieldText(event.FieldPhase))
+			return knownPhase(e)
 		}
 	}
 	// A single dump of a kubelet without a time was made because of the stall.
 	if len(s.relists) == 0 && len(s.undated) == 1 {
-		if p := Phase(s.undated[0].FieldText(event.FieldPhase)); p == PhaseList || p == PhasePod {
-			return p
-		}
+		return knownPhase(s.undated[0])
+	}
+	return PhaseUnknown
+}
+
+// knownPhase is the phase that a relist goroutine is in.
+func knownPhase(e *event.Event) Phase {
+	if p := Phase(e.FieldText(event.FieldPhase)); p == PhaseList || p == PhasePod {
+		return p
 	}
 	return PhaseUnknown
 }

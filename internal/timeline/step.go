@@ -37,31 +37,31 @@ type move struct {
 func (r *reconciler) undoClockSteps(events []*event.Event, sources []Source) {
 	var steps []setClock
 	for _, e := range events {
-		if by, ok := fieldDuration(e, event.FieldStep); ok && e.Kind == event.KindClockStep && e.Start.Known && event.Plausible(e.Start.T) && by.Abs() >= leastStep {
+		if by, ok := fieldDuration(e, event.FieldStep); ok && e.Kind == event.KindClockStep && e.Start.Known &&
+			event.Plausible(e.Start.T) && by.Abs() >= leastStep {
 			steps = append(steps, setClock{e, by, e.Last().T})
 		}
 	}
 	if len(steps) == 0 {
 		return
 	}
-	slices.SortFunc(steps, func(a, b setClock) int { return cmp.Or(b.after.Compare(a.after), compareEvents(a.Event, b.Event)) })
+	slices.SortFunc(steps,
+		func(a, b setClock) int { return cmp.Or(b.after.Compare(a.after), compareEvents(a.Event, b.Event)) })
 	steps = slices.CompactFunc(steps, func(a, b setClock) bool {
 		// a copy, or another program's line about it
 		return (a.by-b.by).Abs() <= leastStep && a.after.Sub(b.after).Abs() <= 2*leastStep
 	})
 	files := map[string][]stamp{}
 	for i := range sources {
-		s := &sources[i]
-		files[s.File] = append(files[s.File], stamp{main: &s.First}, stamp{main: &s.Last, line: lastLine})
-		for j := range s.Boots {
-			files[s.File] = append(files[s.File], stamp{main: &s.Boots[j].At, line: s.Boots[j].Line})
-		}
+		files[sources[i].File] = append(files[sources[i].File], stampsOf(&sources[i])...)
 	}
 	for _, e := range events {
-		files[e.Pos().File] = append(files[e.Pos().File], stamp{main: &e.Start, other: &e.End, event: e, line: e.Pos().Line})
+		files[e.Pos().File] = append(files[e.Pos().File],
+			stamp{main: &e.Start, other: &e.End, event: e, line: e.Pos().Line})
 	}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
-		stamps := slices.DeleteFunc(files[file], func(s stamp) bool { return !s.main.Known || !event.Plausible(s.main.T) })
+		stamps := slices.DeleteFunc(files[file],
+			func(s stamp) bool { return !s.main.Known || !event.Plausible(s.main.T) })
 		slices.SortStableFunc(stamps, func(a, b stamp) int { return cmp.Compare(a.line, b.line) })
 		for i := range steps {
 			r.clockOf(file).undoClockStep(stamps, &steps[i], file)
@@ -82,7 +82,8 @@ func (c *clock) undoClockStep(stamps []stamp, s *setClock, file string) {
 	}
 	c.stepped = joinParts("; ", c.stepped, told+": earlier times were moved by as much")
 	if open > 0 {
-		c.stepped = joinParts("; ", c.stepped, fmt.Sprintf("%d stamps can be from before or after: each is an interval with both", open))
+		c.stepped = joinParts("; ", c.stepped,
+			fmt.Sprintf("%d stamps can be from before or after: each is an interval with both", open))
 	}
 	m := move{stamps[n+open-1].line, lastLine, s.by, s.after}
 	if n+open < len(stamps) {
@@ -117,7 +118,8 @@ func (c *clock) undoClockStep(stamps []stamp, s *setClock, file string) {
 // the file does not show it, open of them can be from before or after.
 func (s *setClock) splitStamps(stamps []stamp, file string) (n, open int) {
 	if s.Pos().File == file {
-		n, _ = slices.BinarySearchFunc(stamps, s.Pos().Line, func(st stamp, line int) int { return cmp.Compare(st.line, line) })
+		n, _ = slices.BinarySearchFunc(stamps, s.Pos().Line,
+			func(st stamp, line int) int { return cmp.Compare(st.line, line) })
 		return n, 0
 	}
 	before := s.after.Add(-s.by) // what the clock showed just before it was set
@@ -129,7 +131,8 @@ func (s *setClock) splitStamps(stamps []stamp, file string) (n, open int) {
 	}
 	for i := range stamps {
 		t := stamps[i].main.T
-		if i > 0 && stamps[i-1].main.T.Sub(t) > -s.by/2 && !t.Before(s.after.Add(-leastStep)) && !stamps[i-1].main.T.After(before.Add(leastStep)) {
+		if i > 0 && stamps[i-1].main.T.Sub(t) > -s.by/2 && !t.Before(s.after.Add(-leastStep)) &&
+			!stamps[i-1].main.T.After(before.Add(leastStep)) {
 			return i, 0
 		}
 		switch {

@@ -10,14 +10,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// anchor is a moment by both clocks: seconds since boot, and the wall clock.
-type anchor struct {
-	uptime time.Duration
-	at     event.Time
-	read   bool // see Boot.Read
-}
-
-func (a anchor) bootTime() time.Time { return a.at.T.Add(-a.uptime) }
+// bootTime is the moment from which the time since boot counts, by this line.
+func (b *Boot) bootTime() time.Time { return b.At.T.Add(-b.Uptime) }
 
 // uptimeOf is the time since boot that a stamp shows.
 func uptimeOf(t event.Time) time.Duration { return t.T.Sub(bootEpoch) }
@@ -48,17 +42,21 @@ func (r *reconciler) settleBoots(events []*event.Event, sources []Source) {
 		}
 	}
 	last := anchorsOfLastBoot(sources)
-	for _, file := range r.bootless.groupByFile() {
-		c := r.clockOf(file[0].file)
-		runs := splitBoots(file)
+	for _, sequences := range r.incomplete[event.LacksBoot].groupByFile() {
+		file, runs := sequences[0].file, splitBoots(sequences)
+		c := r.clockOf(file)
 		for i, run := range runs {
-			anchors, basis := sortByUptime(findAnchors(sources, func(s *Source, b *Boot) bool { return s.File == file[0].file && run.containsLine(b.Line) })), "its lines that carry both clocks"
+			basis := "its lines that carry both clocks"
+			anchors := sortByUptime(findAnchors(sources,
+				func(s *Source, line int) bool { return s.File == file && run.containsLine(line) }))
 			if len(anchors) == 0 {
-				anchors, basis = anchorsFromSharedLines(run.stamps, dated), "lines that another file holds with the wall clock"
+				anchors = anchorsFromSharedLines(run.stamps, dated)
+				basis = "lines that another file holds with the wall clock"
 			}
-			if len(anchors) == 0 && len(last) > 0 && i == len(runs)-1 && !isOfEarlierBoot(sources, file[0].file) && !run.isOfOtherBoot(last, dated, sources) {
+			ofLast := i == len(runs)-1 && !isOfEarlierBoot(sources, file)
+			if len(anchors) == 0 && len(last) > 0 && ofLast && !run.isOfOtherBoot(last, dated, sources) {
 				anchors, basis = last, "lines of the last boot that carry both clocks"
-				c.note = joinParts("; ", c.note, "no line shows that it is of that boot")
+				c.addNote("no line shows that it is of that boot")
 			}
 			run.resolve(anchors, basis, c)
 			if len(runs) == 1 && len(anchors) > 0 {
@@ -69,13 +67,14 @@ func (r *reconciler) settleBoots(events []*event.Event, sources []Source) {
 }
 
 // resolve makes moments of the stamps of a run. Without anchors they are no longer known.
-func (r bootRun) resolve(anchors []anchor, basis string, c *clock) {
+func (r bootRun) resolve(anchors []Boot, basis string, c *clock) {
 	const noBoot = "nothing shows when the machine booted, so lines have no time: dmesg -T or journalctl -k would give it"
-	c.boot, c.bases[event.LacksBoot] = "seconds since boot", ""
+	c.sources[event.LacksBoot], c.bases[event.LacksBoot] = "seconds since boot", ""
 	if len(anchors) > 0 {
-		c.boot = fmt.Sprintf("seconds since boot, at %s by %s", anchors[len(anchors)-1].bootTime().UTC().Format(time.RFC3339), basis)
+		c.sources[event.LacksBoot] += fmt.Sprintf(", at %s by %s",
+			anchors[len(anchors)-1].bootTime().UTC().Format(time.RFC3339), basis)
 	} else if !strings.Contains(c.note, noBoot) {
-		c.note = joinParts("; ", c.note, noBoot)
+		c.addNote(noBoot)
 	}
 	for _, s := range r.stamps {
 		s.resolveUptime(anchors, c)
@@ -98,7 +97,7 @@ func isOfEarlierBoot(sources []Source, file string) bool {
 // isOfOtherBoot says that the run is of another boot than the anchors: they put it into a time from
 // which dated files have lines of the kernel, but none of the run's lines. That happens when the
 // machine was booted again after its logs were collected.
-func (r bootRun) isOfOtherBoot(anchors []anchor, dated map[content][]event.Time, sources []Source) bool {
+func (r bootRun) isOfOtherBoot(anchors []Boot, dated map[content][]event.Time, sources []Source) bool {
 	inside := false
 	for _, st := range r.stamps {
 		if st.event == nil || st.event.Component != "kernel" {
@@ -109,7 +108,8 @@ func (r bootRun) isOfOtherBoot(anchors []anchor, dated map[content][]event.Time,
 		}
 		at := findNearestAnchor(anchors, uptimeOf(*st.main)).bootTime().Add(uptimeOf(*st.main))
 		inside = inside || slices.ContainsFunc(sources, func(s Source) bool {
-			return s.Name == "kernel.log" && s.First.Lacks == 0 && s.First.Known && at.After(s.First.T.Add(sameBoot)) && at.Before(s.Last.T.Add(-sameBoot))
+			return s.Name == "kernel.log" && s.First.Lacks == 0 && s.First.Known && at.After(s.First.T.Add(sameBoot)) &&
+				at.Before(s.Last.T.Add(-sameBoot))
 		})
 	}
 	return inside
@@ -146,16 +146,16 @@ const maxSame = 32
 
 // findAnchors returns the lines of sources that carry both clocks and that want accepts. Lines
 // whose uptime is only that of the reading count only where there are no others.
-func findAnchors(sources []Source, want func(*Source, *Boot) bool) []anchor {
-	var at, read []anchor
+func findAnchors(sources []Source, want func(s *Source, line int) bool) []Boot {
+	var at, read []Boot
 	for i := range sources {
-		for j := range sources[i].Boots {
-			switch b := &sources[i].Boots[j]; {
-			case !b.At.Known || b.At.Lacks != 0 || !event.Plausible(b.At.T) || !want(&sources[i], b):
+		for _, b := range sources[i].Boots {
+			switch {
+			case !b.At.Known || b.At.Lacks != 0 || !event.Plausible(b.At.T) || !want(&sources[i], b.Line):
 			case b.Read:
-				read = append(read, anchor{b.Uptime, b.At, true})
+				read = append(read, b)
 			default:
-				at = append(at, anchor{b.Uptime, b.At, false})
+				at = append(at, b)
 			}
 		}
 	}
@@ -167,11 +167,12 @@ func findAnchors(sources []Source, want func(*Source, *Boot) bool) []anchor {
 
 // anchorsOfLastBoot returns the anchors of the last boot that was seen, in the order of the time
 // since boot.
-func anchorsOfLastBoot(sources []Source) []anchor {
-	all := findAnchors(sources, func(*Source, *Boot) bool { return true })
-	slices.SortFunc(all, func(a, b anchor) int { return cmp.Or(a.at.T.Compare(b.at.T), cmp.Compare(a.uptime, b.uptime)) })
+func anchorsOfLastBoot(sources []Source) []Boot {
+	all := findAnchors(sources, func(*Source, int) bool { return true })
+	slices.SortFunc(all, func(a, b Boot) int { return cmp.Or(a.At.T.Compare(b.At.T), cmp.Compare(a.Uptime, b.Uptime)) })
 	from := len(all)
-	for from > 0 && (from == len(all) || all[from-1].uptime <= all[from].uptime || all[from].bootTime().Sub(all[from-1].bootTime()) <= sameBoot) {
+	for from > 0 && (from == len(all) || all[from-1].Uptime <= all[from].Uptime ||
+		all[from].bootTime().Sub(all[from-1].bootTime()) <= sameBoot) {
 		from--
 	}
 	return sortByUptime(all[from:])
@@ -180,28 +181,28 @@ func anchorsOfLastBoot(sources []Source) []anchor {
 // sortByUptime orders anchors by the time since boot. Each gets the moment of boot of the anchor
 // near it that was read with the least delay: a logging daemon reads the kernel's first lines only
 // when it starts itself.
-func sortByUptime(all []anchor) []anchor {
-	slices.SortFunc(all, func(a, b anchor) int { return cmp.Or(cmp.Compare(a.uptime, b.uptime), a.at.T.Compare(b.at.T)) })
+func sortByUptime(all []Boot) []Boot {
+	slices.SortFunc(all, func(a, b Boot) int { return cmp.Or(cmp.Compare(a.Uptime, b.Uptime), a.At.T.Compare(b.At.T)) })
 	told := slices.Clone(all)
 	from := 0
 	for i := range all {
-		for all[i].uptime-told[from].uptime > oneDrift {
+		for all[i].Uptime-told[from].Uptime > oneDrift {
 			from++
 		}
 		best := told[i]
 		for _, near := range told[from:] {
-			if near.uptime-told[i].uptime > oneDrift {
+			if near.Uptime-told[i].Uptime > oneDrift {
 				break
 			}
 			sooner := best.bootTime().Sub(near.bootTime())
-			if near.read {
+			if near.Read {
 				sooner = -sooner
 			}
 			if sooner > 0 && told[i].bootTime().Sub(near.bootTime()).Abs() <= sameBoot {
 				best = near
 			}
 		}
-		all[i].at = event.Time{T: best.bootTime().Add(all[i].uptime), Prec: best.at.Prec, Known: true}
+		all[i].At = event.Time{T: best.bootTime().Add(all[i].Uptime), Prec: best.At.Prec, Known: true}
 	}
 	return all
 }
@@ -210,26 +211,26 @@ func sortByUptime(all []anchor) []anchor {
 // moment of the boot, if they are more than for any other moment. Lines of one second count once: a
 // daemon that starts late reads what the kernel wrote long before, and stamps all of it with its
 // own time.
-func anchorsFromSharedLines(stamps []*stamp, dated map[content][]event.Time) []anchor {
-	var all []anchor
+func anchorsFromSharedLines(stamps []*stamp, dated map[content][]event.Time) []Boot {
+	var all []Boot
 	for _, s := range stamps {
 		if s.event == nil || len(all) >= maxShared {
 			continue
 		}
 		for _, t := range dated[kernelContentOf(s.event)] {
-			all = append(all, anchor{uptime: uptimeOf(*s.main), at: t})
+			all = append(all, Boot{Uptime: uptimeOf(*s.main), At: t})
 		}
 	}
-	slices.SortFunc(all, func(a, b anchor) int {
-		return cmp.Or(a.bootTime().Compare(b.bootTime()), cmp.Compare(a.uptime, b.uptime))
+	slices.SortFunc(all, func(a, b Boot) int {
+		return cmp.Or(a.bootTime().Compare(b.bootTime()), cmp.Compare(a.Uptime, b.Uptime))
 	})
-	var best []anchor
+	var best []Boot
 	first, second := 0, 0
 	for i := 0; i < len(all); {
 		seconds := map[int64]bool{}
 		n := i
 		for ; n < len(all) && all[n].bootTime().Sub(all[i].bootTime()) <= agreed; n++ {
-			seconds[int64(all[n].uptime/time.Second)] = true
+			seconds[int64(all[n].Uptime/time.Second)] = true
 		}
 		switch {
 		case len(seconds) > first:
@@ -254,7 +255,7 @@ const (
 
 // resolveUptime makes a moment of a stamp since boot by the nearest anchor, because the kernel's
 // clock stops while the machine sleeps. Without an anchor the stamp is no longer known.
-func (s *stamp) resolveUptime(anchors []anchor, c *clock) {
+func (s *stamp) resolveUptime(anchors []Boot, c *clock) {
 	if len(anchors) == 0 {
 		*s.main = event.Time{}
 		if s.other != nil {
@@ -264,7 +265,7 @@ func (s *stamp) resolveUptime(anchors []anchor, c *clock) {
 	}
 	uptime, written := uptimeOf(*s.main), s.main.T
 	a := findNearestAnchor(anchors, uptime)
-	s.main.T, s.main.Lacks, s.main.Prec = a.bootTime().Add(uptime).UTC(), 0, max(s.main.Prec, a.at.Prec)
+	s.main.T, s.main.Lacks, s.main.Prec = a.bootTime().Add(uptime).UTC(), 0, max(s.main.Prec, a.At.Prec)
 	if s.other != nil && s.other.Known {
 		if s.other.Lacks != 0 {
 			s.other.T, s.other.Prec = s.main.T.Add(s.other.T.Sub(written)), max(s.other.Prec, s.main.Prec)
@@ -278,11 +279,12 @@ func (s *stamp) resolveUptime(anchors []anchor, c *clock) {
 
 // findNearestAnchor returns the anchor whose time since boot is nearest. There is at least one;
 // they are in the order of that time.
-func findNearestAnchor(anchors []anchor, uptime time.Duration) anchor {
-	i, _ := slices.BinarySearchFunc(anchors, uptime, func(a anchor, u time.Duration) int { return cmp.Compare(a.uptime, u) })
+func findNearestAnchor(anchors []Boot, uptime time.Duration) *Boot {
+	i, _ := slices.BinarySearchFunc(anchors, uptime,
+		func(a Boot, u time.Duration) int { return cmp.Compare(a.Uptime, u) })
 	i = min(i, len(anchors)-1)
-	if i > 0 && uptime-anchors[i-1].uptime < anchors[i].uptime-uptime {
+	if i > 0 && uptime-anchors[i-1].Uptime < anchors[i].Uptime-uptime {
 		i--
 	}
-	return anchors[i]
+	return &anchors[i]
 }

@@ -79,7 +79,8 @@ func countZones(sources []Source, copies map[string][]Pair, given *time.Location
 	z.addCopies(copies, node)
 	z.node = decideNodeZone(sources, node)
 	for file, own := range z.files {
-		if own.proven && len(z.node.turns) > 1 && ballots[file].countAgreeing(z.node.rule) > ballots[file].countAgreeing(own.rule) {
+		if own.proven && len(z.node.turns) > 1 &&
+			ballots[file].countAgreeing(z.node.rule) > ballots[file].countAgreeing(own.rule) {
 			// which knows of a turn that few lines of the file are from beyond
 			own.rule, own.note = z.node.rule, ""
 			own.basis = fmt.Sprintf("zone %s from lines that carry both clocks", zoneNames(own.turns))
@@ -112,7 +113,8 @@ func (z *zones) addCopies(copies map[string][]Pair, node map[time.Duration]int) 
 			own.rule, agree, enough = z.node.rule, inNode, true
 		}
 		if 2*agree > len(copies[file]) && enough {
-			own.basis = fmt.Sprintf("zone %s from lines that another file holds with a full stamp", zoneNames(own.turns))
+			own.basis = fmt.Sprintf("zone %s from lines that another file holds with a full stamp",
+				zoneNames(own.turns))
 			own.pairs = b.windowOf(own.rule)
 			z.files[file] = own
 			node[offset] += n
@@ -136,7 +138,7 @@ func decideNodeZone(sources []Source, votes map[time.Duration]int) zone {
 	if n == 0 {
 		return zone{rule: fixedRule(0), basis: "zone not known, taken as UTC", note: "give the node's zone with --tz"}
 	}
-	z := zone{rule: ruleFromTurns(sources, offset)}
+	z := zone{rule: ruleFromSources(sources, offset)}
 	z.basis = fmt.Sprintf("zone %s as in the node's other files", zoneNames(z.turns))
 	return z
 }
@@ -144,25 +146,24 @@ func decideNodeZone(sources []Source, votes map[time.Duration]int) zone {
 // applyGivenZone sets the zone of a flag for every file except those that prove another one. The
 // node's dated stamps are where the two zones are compared.
 func (z *zones) applyGivenZone(given *time.Location, dated Window) {
-	told := z.node
-	z.node = zone{rule: rule{location: given}, basis: "zone given by --tz"}
-	if told.note == "" && !told.agreesAt(z.node.rule, z.pairs.Union(dated)) {
-		z.node.note = fmt.Sprintf("without --tz it would be %s", strings.TrimPrefix(told.basis, "zone "))
+	override := func(told zone, agrees bool) zone {
+		by := zone{rule: rule{location: given}, basis: "zone given by --tz", pairs: told.pairs, proven: told.proven}
+		if !agrees {
+			by.note = fmt.Sprintf("without --tz it would be %s", strings.TrimPrefix(told.basis, "zone "))
+		}
+		return by
 	}
 	for file, own := range z.files {
-		agrees := own.agreesAt(z.node.rule, own.pairs)
-		switch {
-		case own.proven && !agrees:
+		agrees := own.agreesAt(rule{location: given}, own.pairs)
+		if own.proven && !agrees {
 			own.ignored = fmt.Sprintf("--tz %s contradicts these lines and is not used for them", given)
-			z.files[file] = own
-		default:
-			mine := zone{rule: z.node.rule, basis: z.node.basis, pairs: own.pairs, proven: own.proven}
-			if !agrees {
-				mine.note = fmt.Sprintf("without --tz it would be %s", strings.TrimPrefix(own.basis, "zone "))
-			}
-			z.files[file] = mine
+		} else {
+			own = override(own, agrees)
 		}
+		z.files[file] = own
 	}
+	unknown := z.node.note != ""
+	z.node = override(z.node, unknown || z.node.agreesAt(rule{location: given}, z.pairs.Union(dated)))
 }
 
 // agreesAt says whether two rules have one offset at the start of a window. An empty window decides
@@ -171,34 +172,35 @@ func (r rule) agreesAt(other rule, at Window) bool {
 	return at.IsZero() || r.offsetAt(at.Start) == other.offsetAt(at.Start)
 }
 
-// ruleFromTurns makes a rule of the offsets of a source whose own offset changed within the log, as
-// in spring and autumn. Without such a source the rule is the offset that most stamps show.
-func ruleFromTurns(sources []Source, offset time.Duration) rule {
+// ruleFromSources makes a rule of the offsets of a source whose own offset changed within the log,
+// as in spring and autumn. Without such a source the rule is the offset that most stamps show.
+func ruleFromSources(sources []Source, offset time.Duration) rule {
 	for i := range sources {
 		turns := sources[i].Turns
-		if len(turns) < 2 || len(turns) > maxTurns || !slices.ContainsFunc(turns, func(t Turn) bool { return t.Offset == offset }) {
+		if !isTurned(turns) || !slices.ContainsFunc(turns, func(t Turn) bool { return t.Offset == offset }) {
 			continue
 		}
-		r := rule{}
-		for j, t := range turns {
-			if j > 0 && (!t.From.After(turns[j-1].From) || (t.Offset-turns[j-1].Offset).Abs() > 2*time.Hour) {
+		for j, t := range turns[1:] {
+			if !t.From.After(turns[j].From) || (t.Offset-turns[j].Offset).Abs() > 2*time.Hour {
 				return fixedRule(offset) // two clocks, not one that was turned
 			}
-			r = r.withTurn(t.After, t.From, t.Offset)
 		}
-		return r
+		return ruleFromTurns(turns)
 	}
 	return fixedRule(offset)
 }
+
+// isTurned says that a clock had several offsets, but no more than a clock can have.
+func isTurned(turns []Turn) bool { return len(turns) > 1 && len(turns) <= maxTurns }
 
 // maxTurns is how often the offset of a clock can change within one log: twice a year, for some
 // years.
 const maxTurns = 8
 
-func zoneNames(turns []turnOfZone) string {
-	names := []string{zoneName(turns[0].offset)}
+func zoneNames(turns []Turn) string {
+	names := []string{zoneName(turns[0].Offset)}
 	for _, t := range turns[1:] {
-		names = append(names, "from "+t.from.UTC().Format(time.DateOnly)+" on "+zoneName(t.offset))
+		names = append(names, "from "+t.From.UTC().Format(time.DateOnly)+" on "+zoneName(t.Offset))
 	}
 	return strings.Join(names, ", ")
 }
@@ -318,17 +320,18 @@ func (b *ballot) findRuns() (all []run) {
 
 // findTurns makes a rule of the runs: where the offset of the file changed and stayed changed.
 func (b *ballot) findTurns(most time.Duration) rule {
-	r, last := rule{}, time.Time{}
+	var turns []Turn
+	var last time.Time
 	for _, run := range b.findRuns() {
-		if i := len(r.turns) - 1; i < 0 || r.turns[i].offset != run.offset {
-			r = r.withTurn(last, run.first, run.offset)
+		if n := len(turns); n == 0 || turns[n-1].Offset != run.offset {
+			turns = append(turns, Turn{last, run.first, run.offset})
 		}
 		last = run.last
 	}
-	if len(r.turns) < 2 || len(r.turns) > maxTurns {
+	if !isTurned(turns) {
 		return fixedRule(most)
 	}
-	return r
+	return ruleFromTurns(turns)
 }
 
 // offsetOfPair is how far the local time is ahead of the moment at, or after, which it was written.
@@ -351,9 +354,10 @@ func offsetOfPair(p Pair) time.Duration {
 // putInNearestYear gives a local time without a year the year that brings it nearest to a moment.
 func putInNearestYear(local, to time.Time) time.Time {
 	year := to.UTC().Year()
-	return slices.MinFunc([]time.Time{inYear(local, year), inYear(local, year-1), inYear(local, year+1)}, func(a, b time.Time) int {
-		return cmp.Compare(a.Sub(to).Abs(), b.Sub(to).Abs())
-	})
+	return slices.MinFunc([]time.Time{inYear(local, year), inYear(local, year-1), inYear(local, year+1)},
+		func(a, b time.Time) int {
+			return cmp.Compare(a.Sub(to).Abs(), b.Sub(to).Abs())
+		})
 }
 
 // oddOffsets are the offsets in use that are not whole hours, in minutes (tz database 2025b).
@@ -362,7 +366,8 @@ var oddOffsets = []time.Duration{-570, -210, -150, 210, 270, 330, 345, 390, 570,
 // isOffsetInUse says whether any zone has this offset. A journal that is a quarter of an hour late
 // shows no zone.
 func isOffsetInUse(offset time.Duration) bool {
-	return minOffset <= offset && offset <= maxOffset && (offset%time.Hour == 0 || slices.Contains(oddOffsets, offset/time.Minute))
+	return minOffset <= offset && offset <= maxOffset &&
+		(offset%time.Hour == 0 || slices.Contains(oddOffsets, offset/time.Minute))
 }
 
 // offsetBelow is the next offset in use at or below d. d is how far a local time is ahead of UTC:

@@ -11,42 +11,44 @@ type rule struct {
 	location *time.Location
 	// turns are the offsets that were seen, in the order of time. The first one counts before it
 	// was seen, too.
-	turns []turnOfZone
-}
-
-// turnOfZone is an offset and the first moment at which it was seen. The clock changed to it later
-// than after, the last moment with the offset before.
-type turnOfZone struct {
-	after, from time.Time
-	offset      time.Duration
+	turns []Turn
 }
 
 // night is the time of day until which clocks change their offset, from midnight on.
 const night = 4 * time.Hour
 
-// withTurn adds an offset that was seen from one moment on; the offset before it was seen until
-// after. Clocks change at night, so only the nights in between stay unknown.
-func (r rule) withTurn(after, from time.Time, offset time.Duration) rule {
-	turn := turnOfZone{after, from, offset}
-	if n := len(r.turns); n > 0 {
-		before := r.turns[n-1]
-		if after.Before(before.from) {
-			turn.after = before.from
+// ruleFromTurns makes a rule of the offsets that a clock had one after the other. Clocks change at
+// night, so only the nights between two offsets stay unknown.
+func ruleFromTurns(turns []Turn) (r rule) {
+	for i, turn := range turns {
+		if i > 0 {
+			turn = turn.narrowToNight(r.turns[i-1])
 		}
-		if tod := timeOfDay(turn.after.Add(before.offset)); tod > night {
-			turn.after = turn.after.Add(day - tod)
-		}
-		if tod := timeOfDay(from.Add(before.offset)); tod > night {
-			turn.from = from.Add(night - tod)
-		}
-		if !turn.after.Before(turn.from) {
-			turn.after, turn.from = after, from
-		}
+		r.turns = append(r.turns, turn)
 	}
-	return rule{turns: append(r.turns, turn)}
+	return r
 }
 
-func fixedRule(offset time.Duration) rule { return rule{turns: []turnOfZone{{offset: offset}}} }
+// narrowToNight narrows the time in which the clock changed from the turn before to the nights in
+// it, if there are any.
+func (t Turn) narrowToNight(before Turn) Turn {
+	narrow := t
+	if t.After.Before(before.From) {
+		narrow.After = before.From
+	}
+	if tod := timeOfDay(narrow.After.Add(before.Offset)); tod > night {
+		narrow.After = narrow.After.Add(day - tod)
+	}
+	if tod := timeOfDay(t.From.Add(before.Offset)); tod > night {
+		narrow.From = t.From.Add(night - tod)
+	}
+	if !narrow.After.Before(narrow.From) {
+		return t
+	}
+	return narrow
+}
+
+func fixedRule(offset time.Duration) rule { return rule{turns: []Turn{{Offset: offset}}} }
 
 // offsetAt is the offset at a moment. Between two turns that were seen, the earlier offset counts
 // as long as it can.
@@ -55,11 +57,11 @@ func (r rule) offsetAt(t time.Time) time.Duration {
 		_, seconds := t.In(r.location).Zone()
 		return time.Duration(seconds) * time.Second
 	}
-	i, found := slices.BinarySearchFunc(r.turns, t, func(turn turnOfZone, t time.Time) int { return turn.from.Compare(t) })
+	i, found := slices.BinarySearchFunc(r.turns, t, func(turn Turn, t time.Time) int { return turn.From.Compare(t) })
 	if !found {
 		i = max(0, i-1)
 	}
-	return r.turns[i].offset
+	return r.turns[i].Offset
 }
 
 // offsetsOfLocal are the offsets at which a clock of the rule shows a local time. There are two in
@@ -68,7 +70,7 @@ func (r rule) offsetAt(t time.Time) time.Duration {
 // true, and both are the offset before that hour.
 func (r rule) offsetsOfLocal(local time.Time) (first, second time.Duration, skips bool) {
 	if r.location == nil && len(r.turns) == 1 {
-		return r.turns[0].offset, r.turns[0].offset, false
+		return r.turns[0].Offset, r.turns[0].Offset, false
 	}
 	if local.Year() < 1970 { // the year is not known: take the rules of 2024
 		local = inYear(local, 2024)
@@ -96,16 +98,14 @@ func (r rule) offsetsOfLocal(local time.Time) (first, second time.Duration, skip
 func (r rule) offsetsBetweenTurns(local time.Time) (first, second time.Duration, skips bool) {
 	n := 0
 	for i, turn := range r.turns {
-		instant := local.Add(-turn.offset)
-		if i > 0 && !instant.After(turn.after) || i+1 < len(r.turns) && !instant.Before(r.turns[i+1].from) {
+		instant := local.Add(-turn.Offset)
+		if i > 0 && !instant.After(turn.After) || i+1 < len(r.turns) && !instant.Before(r.turns[i+1].From) {
 			continue
 		}
-		if n++; n == 1 || turn.offset > first {
-			first = turn.offset
+		if n++; n == 1 {
+			first, second = turn.Offset, turn.Offset
 		}
-		if n == 1 || turn.offset < second {
-			second = turn.offset
-		}
+		first, second = max(first, turn.Offset), min(second, turn.Offset)
 	}
 	if n == 0 {
 		first = r.offsetAt(local)

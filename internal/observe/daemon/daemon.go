@@ -1,5 +1,5 @@
-// Package daemon knows the daemons of a node by their names: as syslog identifiers, processes, units
-// and sockets.
+// Package daemon knows the daemons of a node by their names: as syslog identifiers, processes,
+// units and sockets.
 package daemon
 
 import (
@@ -74,14 +74,18 @@ func IsRuntime(name string) bool {
 
 // runtime is how one container runtime is called.
 type runtime struct {
-	Component   string
-	Names       []string // of the process, the unit and the socket
-	Description string   // what its unit file says, which systemd prints up to 248 instead of the unit's name
+	Component string
+	Names     []string // of the process, the unit and the socket
+	// what its unit file says, which systemd prints up to 248 instead of the unit's name
+	Description string
 }
 
 // Runtimes are those that a kubelet may talk to. The first of its names is the unit's.
 var Runtimes = []runtime{
-	{"containerd", []string{"containerd", "docker-containerd", "snap.microk8s.daemon-containerd"}, "containerd container runtime"},
+	{
+		"containerd", []string{"containerd", "docker-containerd", "snap.microk8s.daemon-containerd"},
+		"containerd container runtime",
+	},
 	{"dockerd", []string{"docker", "dockerd", "dockerd-current"}, "Docker Application Container Engine"},
 	{"crio", []string{"crio", "cri-o"}, "Container Runtime Interface for OCI (CRI-O)"},
 	{"cri-dockerd", []string{"cri-docker", "cri-dockerd"}, "CRI Interface for Docker Application Container Engine"},
@@ -90,7 +94,8 @@ var Runtimes = []runtime{
 // Kubelet is the kubelet as systemd names it.
 var Kubelet = runtime{"kubelet", []string{"kubelet"}, "kubelet: The Kubernetes Node Agent"}
 
-// Named is the daemon whose process or unit has this name; empty when it is none whose restart matters.
+// Named is the daemon whose process or unit has this name; empty when it is none whose restart
+// matters.
 func Named(name string) string {
 	if name == "kubelet" || IsRuntime(RuntimeOf(name)) {
 		return RuntimeOf(name)

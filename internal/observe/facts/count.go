@@ -6,17 +6,19 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// What is counted, as the field "of" of a event.KindCount says. Different ways of counting are never mixed.
+// What is counted, as the field "of" of a event.KindCount says. Different ways of counting are
+// never mixed.
 const (
-	OfThreads     = "threads"      // of the node; each of them takes a process id
-	OfProcesses   = "processes"    // of the node
-	OfPIDs        = "pids"         // processes and threads of one cgroup, as its pids controller counts them
+	OfThreads   = "threads"   // of the node; each of them takes a process id
+	OfProcesses = "processes" // of the node
+	// processes and threads of one cgroup, as its pids controller counts them
+	OfPIDs        = "pids"
 	OfUnits       = "units"        // that systemd has loaded
 	OfActiveUnits = "active units" // of a listing that leaves out the others
 )
 
-// Reading is one reading of a number that may run out. It says something only together with a later one,
-// so that a reading whose time stays unknown is dropped.
+// Reading is one reading of a number that may run out. It says something only together with a later
+// one, so that a reading whose time stays unknown is dropped.
 func Reading(source, of string, value float64, at event.Time, q event.Quote, more ...event.Field) event.Event {
 	e := event.Event{Kind: event.KindCount, Component: "node", Source: source, Start: at, Evidence: []event.Quote{q}}
 	e.Fields = append([]event.Field{event.FieldOf.Text(of), event.FieldValue.Number(value)}, more...)

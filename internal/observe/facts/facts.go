@@ -22,10 +22,10 @@ func New(name, value string) (event.Event, bool) {
 	if value == "" {
 		return event.Event{}, false
 	}
-	return event.Event{Kind: event.KindFact, Fields: []event.Field{event.FieldName.Text(name), event.FieldValue.Text(value)}, Text: name + " = " + value}, true
+	return event.New(event.KindFact, name+" = "+value, event.FieldName.Text(name), event.FieldValue.Text(value)), true
 }
 
-// Sources of snapshots, as rules name them. Processes is in listing.go.
+// Sources of snapshots, as rules name them.
 const (
 	Config     = "config"     // of containerd, docker, the kubelet; their versions
 	Node       = "node"       // /proc, cgroups, df, uname, os-release
@@ -34,7 +34,8 @@ const (
 	Metrics    = "metrics"    // the kubelet's /metrics
 	Kubernetes = "kubernetes" // kubectl get, kubectl describe
 	Packages   = "packages"   // rpm -qa, dpkg -l
-	Collected  = "collect"    // what plegdiag collect met on the node: its manifest, and the calls that it made
+	// what plegdiag collect met on the node: its manifest, and the calls that it made
+	Collected = "collect"
 )
 
 func Append(dst []event.Event, source, name, value string, q event.Quote) []event.Event {

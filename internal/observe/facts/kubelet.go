@@ -2,8 +2,8 @@ package facts
 
 import "strings"
 
-// KubeletFlags are command-line flags of the kubelet and the facts that they are.
-// They stand in a listing of processes, in unit files, in kubeadm-flags.env and, at -v=2, at the start of its log.
+// KubeletFlags are command-line flags of the kubelet and the facts that they are. They stand in a
+// listing of processes, in unit files, in kubeadm-flags.env and, at -v=2, at the start of its log.
 var KubeletFlags = map[string]string{
 	"cpu-manager-policy":           "kubelet.cpu-manager-policy",
 	"cpu-manager-reconcile-period": "kubelet.cpu-manager-reconcile-period",
@@ -17,7 +17,8 @@ var KubeletFlags = map[string]string{
 	"container-runtime-endpoint":   "kubelet.container-runtime-endpoint",
 }
 
-// EventedPLEG is the gate's value in a list such as "EventedPLEG=true,Other=false"; empty when it is not named.
+// EventedPLEG is the gate's value in a list such as "EventedPLEG=true,Other=false"; empty when it
+// is not named.
 func EventedPLEG(gates string) string {
 	for g := range strings.SplitSeq(gates, ",") {
 		if value, ok := strings.CutPrefix(strings.TrimSpace(g), "EventedPLEG="); ok {

@@ -51,34 +51,34 @@ func Dump(dst []event.Event, d *stackdump.Dump, at event.Time) []event.Event {
 		lock := &o.graph.Locks[i]
 		if len(lock.Holders) == 0 { // an honest none: waiters alone name no cause
 			if len(lock.Waiters) > 1 {
-				dst = append(dst, o.queue(lock))
+				dst = append(dst, o.queueEvent(lock))
 			}
 			continue
 		}
 		for _, h := range lock.Holders {
-			dst = append(dst, o.held(lock, h))
+			dst = append(dst, o.holderEvent(lock, h))
 			locked[h.Goroutine] = true
 		}
 		for _, w := range lock.Waiters {
-			dst = append(dst, o.waiting(lock, w))
+			dst = append(dst, o.waiterEvent(lock, w))
 			locked[w.Goroutine] = true
 		}
 	}
 	for _, c := range o.graph.Cycles {
-		dst = append(dst, o.deadlock(c))
+		dst = append(dst, o.deadlockEvent(c))
 	}
 	telling := map[string]bool{}
 	for i := range d.Goroutines {
-		if !tells(&d.Goroutines[i], telling) {
+		if !isTelling(&d.Goroutines[i], telling) {
 			continue
 		}
-		if e, ok := o.relist(i); ok {
+		if e, ok := o.relistEvent(i); ok {
 			dst = append(dst, e)
 		}
-		if e, ok := o.syncLoop(i); ok {
+		if e, ok := o.syncLoopEvent(i); ok {
 			dst = append(dst, e)
 		}
-		if e, ok := o.outside(i); ok && !locked[i] {
+		if e, ok := o.outsideEvent(i); ok && !locked[i] {
 			dst = append(dst, e)
 		}
 	}
@@ -92,8 +92,9 @@ type dumpObserver struct {
 	graph     stackdump.Graph
 }
 
-// tells says whether a goroutine is inside of a function that the tables name. Known is what was found out about functions.
-func tells(g *stackdump.Goroutine, known map[string]bool) bool {
+// isTelling says whether a goroutine is inside of a function that the tables name. Known is what
+// was found out about functions.
+func isTelling(g *stackdump.Goroutine, known map[string]bool) bool {
 	for i := range g.Frames {
 		f := &g.Frames[i]
 		telling, again := known[f.Func]
@@ -117,9 +118,9 @@ func tells(g *stackdump.Goroutine, known map[string]bool) bool {
 // parked (mgcmark.go, mgc.go), and forces a collection every two minutes.
 const minutesSlack = 2 * time.Minute
 
-// base is what every event of a goroutine has. When it began to wait is known to
+// newEvent is what every event of a goroutine has. When it began to wait is known to
 // minutesSlack only, and may be earlier: a process that never collected shows no minutes at all.
-func (o *dumpObserver) base(kind event.Kind, i int) event.Event {
+func (o *dumpObserver) newEvent(kind event.Kind, i int) event.Event {
 	g := &o.d.Goroutines[i]
 	e := event.Event{Kind: kind, Component: o.component, Source: "goroutines." + o.component, Open: true, Begun: true}
 	e.IDs.Goroutine = g.ID
@@ -127,61 +128,58 @@ func (o *dumpObserver) base(kind event.Kind, i int) event.Event {
 	e.Start.Prec = max(e.Start.Prec, min(g.Wait, minutesSlack))
 	e.Fields = []event.Field{event.FieldState.Text(g.State)}
 	if g.Wait > 0 { // no minutes are no evidence of a short wait
-		e.Fields = append(e.Fields, event.FieldWait.Duration(g.Wait))
+		e.AddFields(event.FieldWait.Duration(g.Wait))
 	}
-	if call := request(g); call != "" {
-		e.Fields = append(e.Fields, event.FieldCall.Text(call))
-	}
-	if ptr := idPointer(g); ptr != "" {
-		e.Fields = append(e.Fields, event.FieldIDPtr.Text(ptr))
-	}
-	if client := ttrpcClient(g); client != "" {
-		e.Fields = append(e.Fields, event.FieldClient.Text(client))
-	}
+	e.AddText(event.FieldCall, requestOf(g))
+	e.AddText(event.FieldIDPtr, idPointer(g))
+	e.AddText(event.FieldClient, ttrpcClient(g))
 	return e
 }
 
-// held is a goroutine that holds a lock others wait for, and what keeps it from
+// holderEvent is a goroutine that holds a lock others wait for, and what keeps it from
 // letting go: what it waits for itself, or what those it waits for do.
-func (o *dumpObserver) held(lock *stackdump.Lock, h stackdump.Holder) event.Event {
+func (o *dumpObserver) holderEvent(lock *stackdump.Lock, h stackdump.Holder) event.Event {
 	g := &o.d.Goroutines[h.Goroutine]
-	e := o.base(event.KindLockHeld, h.Goroutine)
+	e := o.newEvent(event.KindLockHeld, h.Goroutine)
 	e.IDs.Lock = lock.Addr
-	w := o.way(h.Goroutine)
+	w := o.followWait(h.Goroutine)
 	certainty := h.Certainty
 	if w.inferred {
 		certainty = stackdump.Inferred
 	}
-	e.Fields = append(e.Fields,
-		event.FieldOwner.Text(ownerName(lock.Owner)), event.FieldLockType.Text(lock.Type), event.FieldCertainty.Text(certainty), event.FieldRule.Text(h.Rule),
-		event.FieldWaiters.Int(len(lock.Waiters)))
-	e.Fields = append(e.Fields, w.fields...)
+	e.AddFields(
+		event.FieldOwner.Text(ownerName(lock.Owner)), event.FieldLockType.Text(lock.Type),
+		event.FieldCertainty.Text(certainty), event.FieldRule.Text(h.Rule),
+		event.FieldWaiters.Int(len(lock.Waiters)),
+	)
+	e.AddFields(w.fields...)
 	e.Text = "holds " + lockName(lock) + ", " + w.text
-	e.Evidence = o.quotes(g, append([]event.Quote{quote(&g.Frames[h.Frame])}, w.evidence...))
+	e.Evidence = o.uniqueQuotes(g, append([]event.Quote{quoteFrame(&g.Frames[h.Frame])}, w.evidence...))
 	return e
 }
 
 // way is what a goroutine waits for in the end.
 type way struct {
-	fields   []event.Field // doing, rpc, ends, ends_in, waiting, through
-	text     string
-	evidence []event.Quote // of each goroutine on the way: where it wants a lock and why the next one has it
+	fields []event.Field // doing, rpc, ends, ends_in, waiting, through
+	text   string
+	// of each goroutine on the way: where it wants a lock and why the next one has it
+	evidence []event.Quote
 	inferred bool
 }
 
 // maxLinks bounds the goroutines of a chain that are quoted; the last one always is.
 const maxLinks = 5
 
-// way follows a goroutine from lock to lock. What its own frames say it does stands
+// followWait follows a goroutine from lock to lock. What its own frames say it does stands
 // before what the last one does: a call may wait for a lock of its client.
-func (o *dumpObserver) way(goroutine int) way {
+func (o *dumpObserver) followWait(goroutine int) way {
 	c := o.graph.Follow(goroutine)
 	who := &o.d.Goroutines[goroutine]
-	doing, rpc, frame := waitOf(who)
+	doing, rpc, frame, _ := waitOf(who)
 	w := way{inferred: c.Inferred && doing == ""}
 	if doing == "" && !c.Cyclic {
 		who = &o.d.Goroutines[c.Goroutines[len(c.Goroutines)-1]]
-		doing, rpc, frame = waitOf(who)
+		doing, rpc, frame, _ = waitOf(who)
 	}
 	w.text = doingText(doing, rpc, who.State)
 	ends := c.End.Kind
@@ -194,14 +192,17 @@ func (o *dumpObserver) way(goroutine int) way {
 			frame = who.Beyond(at)
 		}
 	}
-	w.fields = []event.Field{event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc), event.FieldEnds.Text(ends), event.FieldEndsIn.Text(c.End.What), event.FieldWaiting.Text(w.text)}
-	if through := o.through(&c); through != "" {
+	w.fields = []event.Field{
+		event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc), event.FieldEnds.Text(ends),
+		event.FieldEndsIn.Text(c.End.What), event.FieldWaiting.Text(w.text),
+	}
+	if through := o.nameChain(&c); through != "" {
 		w.fields = append(w.fields, event.FieldThrough.Text(through))
 		w.text = "waiting for " + through + ", " + w.text
-		w.evidence = o.links(&c)
+		w.evidence = o.quoteChain(&c)
 	}
 	if frame >= 0 {
-		w.evidence = append(w.evidence, quote(&who.Frames[frame]))
+		w.evidence = append(w.evidence, quoteFrame(&who.Frames[frame]))
 	}
 	return w
 }
@@ -209,8 +210,8 @@ func (o *dumpObserver) way(goroutine int) way {
 // deadlocked is what a chain ends in that leads back to itself.
 const deadlocked = "deadlock"
 
-// through names the goroutines of a chain behind its first: "goroutine 52 → 37".
-func (o *dumpObserver) through(c *stackdump.Chain) string {
+// nameChain names the goroutines of a chain behind its first: "goroutine 52 → 37".
+func (o *dumpObserver) nameChain(c *stackdump.Chain) string {
 	var ids []string
 	for _, i := range c.Goroutines[1:] {
 		ids = append(ids, strconv.FormatUint(o.d.Goroutines[i].ID, 10))
@@ -224,8 +225,8 @@ func (o *dumpObserver) through(c *stackdump.Chain) string {
 	return "goroutine " + strings.Join(ids, " → ")
 }
 
-// links quotes why each goroutine of a chain waits for the next.
-func (o *dumpObserver) links(c *stackdump.Chain) (all []event.Quote) {
+// quoteChain quotes why each goroutine of a chain waits for the next.
+func (o *dumpObserver) quoteChain(c *stackdump.Chain) (all []event.Quote) {
 	for n, i := range c.Goroutines {
 		next := -1
 		switch {
@@ -237,30 +238,30 @@ func (o *dumpObserver) links(c *stackdump.Chain) (all []event.Quote) {
 		if next < 0 || n >= maxLinks && n+2 < len(c.Goroutines) {
 			continue
 		}
-		all = append(all, o.link(i, next)...)
+		all = append(all, o.quoteLink(i, next)...)
 	}
 	return all
 }
 
-// link quotes why one goroutine waits for another: the frame in which it wants
+// quoteLink quotes why one goroutine waits for another: the frame in which it wants
 // the lock, the one that shows who has it, and whose that is.
-func (o *dumpObserver) link(from, to int) (all []event.Quote) {
+func (o *dumpObserver) quoteLink(from, to int) (all []event.Quote) {
 	f, t := &o.d.Goroutines[from], &o.d.Goroutines[to]
 	if i := o.graph.Wants(from); i >= 0 {
 		lock := &o.graph.Locks[i]
 		w := slices.IndexFunc(lock.Waiters, func(w stackdump.Waiter) bool { return w.Goroutine == from })
 		if at := lock.Waiters[w].Caller; at >= 0 {
-			all = append(all, quote(&f.Frames[at]))
+			all = append(all, quoteFrame(&f.Frames[at]))
 		}
 		h := slices.IndexFunc(lock.Holders, func(h stackdump.Holder) bool { return h.Goroutine == to })
-		all = append(all, quote(&t.Frames[lock.Holders[h].Frame]))
+		all = append(all, quoteFrame(&t.Frames[lock.Holders[h].Frame]))
 	}
-	return append(all, event.Quote{Pos: t.Pos, Text: t.Header})
+	return append(all, quoteHeader(t))
 }
 
-// quotes is evidence without what comes twice, a goroutine's own header last.
-func (o *dumpObserver) quotes(g *stackdump.Goroutine, all []event.Quote) (once []event.Quote) {
-	for _, q := range append(all, event.Quote{Pos: g.Pos, Text: g.Header}) {
+// uniqueQuotes is evidence without what comes twice, a goroutine's own header last.
+func (o *dumpObserver) uniqueQuotes(g *stackdump.Goroutine, all []event.Quote) (once []event.Quote) {
+	for _, q := range append(all, quoteHeader(g)) {
 		if q.Text != "" && !slices.Contains(once, q) {
 			once = append(once, q)
 		}
@@ -268,63 +269,70 @@ func (o *dumpObserver) quotes(g *stackdump.Goroutine, all []event.Quote) (once [
 	return once
 }
 
-// deadlock is goroutines of which each waits for a lock that the next one holds. It
+// deadlockEvent is goroutines of which each waits for a lock that the next one holds. It
 // lasts at least as long as the one of them has waited that came last.
-func (o *dumpObserver) deadlock(c stackdump.Cycle) event.Event {
+func (o *dumpObserver) deadlockEvent(c stackdump.Cycle) event.Event {
 	last := slices.MinFunc(c.Goroutines, func(a, b int) int {
 		return cmp.Compare(o.d.Goroutines[a].Wait, o.d.Goroutines[b].Wait)
 	})
-	e := o.base(event.KindLockCycle, last)
+	e := o.newEvent(event.KindLockCycle, last)
 	var ids []string
 	var evidence []event.Quote
 	for n, i := range c.Goroutines {
 		ids = append(ids, strconv.FormatUint(o.d.Goroutines[i].ID, 10))
 		if n < maxLinks {
-			evidence = append(evidence, o.link(i, c.Goroutines[(n+1)%len(c.Goroutines)])...)
+			evidence = append(evidence, o.quoteLink(i, c.Goroutines[(n+1)%len(c.Goroutines)])...)
 		}
 	}
 	ring := strings.Join(append(ids, ids[0]), " → ")
-	e.Fields = append(e.Fields, event.FieldCertainty.Text(c.Certainty), event.FieldGoroutines.Text(ring), event.FieldMembers.Int(len(ids)))
+	e.AddFields(event.FieldCertainty.Text(c.Certainty), event.FieldGoroutines.Text(ring), event.FieldMembers.Int(len(ids)))
 	e.Text = "deadlock: goroutines " + ring + " wait for each other's locks"
 	if len(ids) == 1 {
 		e.Text = "deadlock: waits for a lock that it holds itself"
 	}
-	e.Evidence = o.quotes(&o.d.Goroutines[last], evidence)
+	e.Evidence = o.uniqueQuotes(&o.d.Goroutines[last], evidence)
 	return e
 }
 
-// waiting is a goroutine that waits for a lock whose holder is known.
-func (o *dumpObserver) waiting(lock *stackdump.Lock, w stackdump.Waiter) event.Event {
+// waiterEvent is a goroutine that waits for a lock whose holder is known.
+func (o *dumpObserver) waiterEvent(lock *stackdump.Lock, w stackdump.Waiter) event.Event {
 	g := &o.d.Goroutines[w.Goroutine]
-	e := o.base(event.KindLockWait, w.Goroutine)
+	e := o.newEvent(event.KindLockWait, w.Goroutine)
 	e.IDs.Lock = lock.Addr
-	e.Fields = append(e.Fields, event.FieldOwner.Text(ownerName(lock.Owner)), event.FieldMode.Text(w.Mode), event.FieldAddressSure.Bool(lock.AddrSure))
-	if doing, rpc, _ := waitOf(g); doing != "" {
-		e.Fields = append(e.Fields, event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc))
+	e.AddFields(
+		event.FieldOwner.Text(ownerName(lock.Owner)), event.FieldMode.Text(w.Mode),
+		event.FieldAddressSure.Bool(lock.AddrSure),
+	)
+	if doing, rpc, _, _ := waitOf(g); doing != "" {
+		e.AddFields(event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc))
 	}
 	e.Text = "waits for " + lockName(lock)
 	if w.Caller >= 0 && w.Caller < len(g.Frames) {
-		e.Evidence = append(e.Evidence, quote(&g.Frames[w.Caller]))
+		e.Evidence = append(e.Evidence, quoteFrame(&g.Frames[w.Caller]))
 	}
-	e.Evidence = append(e.Evidence, event.Quote{Pos: g.Pos, Text: g.Header})
+	e.Evidence = append(e.Evidence, quoteHeader(g))
 	return e
 }
 
-// queue is goroutines that wait for a lock whose holder the dump does not show: it was cut, or the holder's frames show no address.
-// It is told by the one that has waited longest.
-func (o *dumpObserver) queue(lock *stackdump.Lock) event.Event {
+// queueEvent is goroutines that wait for a lock whose holder the dump does not show: it was cut, or
+// the holder's frames show no address. It is told by the one that has waited longest.
+func (o *dumpObserver) queueEvent(lock *stackdump.Lock) event.Event {
 	longest := slices.MaxFunc(lock.Waiters, func(a, b stackdump.Waiter) int {
-		return cmp.Or(cmp.Compare(o.d.Goroutines[a.Goroutine].Wait, o.d.Goroutines[b.Goroutine].Wait), cmp.Compare(b.Goroutine, a.Goroutine))
+		return cmp.Or(
+			cmp.Compare(o.d.Goroutines[a.Goroutine].Wait, o.d.Goroutines[b.Goroutine].Wait),
+			cmp.Compare(b.Goroutine, a.Goroutine),
+		)
 	})
-	e := o.waiting(lock, longest)
+	e := o.waiterEvent(lock, longest)
 	e.Kind = event.KindLockQueue
-	e.Fields = append(e.Fields, event.FieldLockType.Text(lock.Type), event.FieldWaiters.Int(len(lock.Waiters)))
+	e.AddFields(event.FieldLockType.Text(lock.Type), event.FieldWaiters.Int(len(lock.Waiters)))
 	e.Text = strconv.Itoa(len(lock.Waiters)) + " goroutines wait for " + lockName(lock) + "; the dump does not show who holds it"
 	return e
 }
 
-// relist is the kubelet's relist goroutine and the step in which it sits (pkg/kubelet/pleg/generic.go).
-func (o *dumpObserver) relist(i int) (event.Event, bool) {
+// relistEvent is the kubelet's relist goroutine and the step in which it sits
+// (pkg/kubelet/pleg/generic.go).
+func (o *dumpObserver) relistEvent(i int) (event.Event, bool) {
 	g := &o.d.Goroutines[i]
 	at := frameWith(g, 0, relists...)
 	if at < 0 {
@@ -332,73 +340,68 @@ func (o *dumpObserver) relist(i int) (event.Event, bool) {
 	}
 	phase := "unknown"
 	switch {
-	case strings.HasPrefix(g.State, "chan send") && !strings.Contains(strings.Join(names(g.Frames[:at]), " "), "/"):
+	case strings.HasPrefix(g.State, "chan send") && !strings.Contains(strings.Join(frameNames(g.Frames[:at]), " "), "/"):
 		phase = "send" // nothing but the runtime above relist itself
 	case frameWith(g, 0, "(*GenericPLEG).updateCache") >= 0:
 		phase = "pod"
 	case frameWith(g, 0, ".GetPods") >= 0:
 		phase = "list"
 	}
-	e := o.base(event.KindRelist, i)
-	w := o.way(i)
+	e := o.newEvent(event.KindRelist, i)
+	w := o.followWait(i)
 	e.Fields = append(append(e.Fields, event.FieldPhase.Text(phase)), w.fields...)
 	if cache := frameWith(g, 0, "(*GenericPLEG).updateCache"); cache >= 0 {
-		if ptr := uidPointer(g.Frames[cache].Args); ptr != "" {
-			e.Fields = append(e.Fields, event.FieldPodPtr.Text(ptr))
-		}
+		e.AddText(event.FieldPodPtr, uidPointer(g.Frames[cache].Args))
 	}
 	e.Text = "relist sits in phase " + phase + ", " + w.text
-	e.Evidence = o.quotes(g, append([]event.Quote{quote(&g.Frames[at])}, w.evidence...))
+	e.Evidence = o.uniqueQuotes(g, append([]event.Quote{quoteFrame(&g.Frames[at])}, w.evidence...))
 	return e, true
 }
 
-// syncLoop is the kubelet's sync loop inside of one of its handlers (pkg/kubelet/kubelet.go); between two of them it tells nothing.
-func (o *dumpObserver) syncLoop(i int) (event.Event, bool) {
+// syncLoopEvent is the kubelet's sync loop inside of one of its handlers (pkg/kubelet/kubelet.go);
+// between two of them it tells nothing.
+func (o *dumpObserver) syncLoopEvent(i int) (event.Event, bool) {
 	g := &o.d.Goroutines[i]
 	at := frameWith(g, 0, "(*Kubelet).syncLoopIteration")
 	if at < 1 || strings.HasPrefix(g.Frames[at-1].Name(), "runtime.") {
 		return event.Event{}, false
 	}
-	e := o.base(event.KindSyncLoop, i)
-	doing, rpc, frame := waitOf(g)
+	e := o.newEvent(event.KindSyncLoop, i)
+	doing, rpc, frame, _ := waitOf(g)
 	handler := g.Frames[at-1].Name()
 	handler = handler[strings.LastIndexByte(handler, '.')+1:]
-	e.Fields = append(e.Fields, event.FieldHandler.Text(handler), event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc))
+	e.AddFields(event.FieldHandler.Text(handler), event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc))
 	e.Text = "the sync loop sits in " + handler + ", " + doingText(doing, rpc, g.State)
-	e.Evidence = append(e.Evidence, quote(&g.Frames[at-1]))
+	e.Evidence = append(e.Evidence, quoteFrame(&g.Frames[at-1]))
 	if frame >= 0 && frame != at-1 {
-		e.Evidence = append(e.Evidence, quote(&g.Frames[frame]))
+		e.Evidence = append(e.Evidence, quoteFrame(&g.Frames[frame]))
 	}
-	e.Evidence = append(e.Evidence, event.Quote{Pos: g.Pos, Text: g.Header})
+	e.Evidence = append(e.Evidence, quoteHeader(g))
 	return e, true
 }
 
-// outside is a goroutine that waits, without a lock that others want, for something outside its process.
-func (o *dumpObserver) outside(i int) (event.Event, bool) {
+// outsideEvent is a goroutine that waits, without a lock that others want, for something outside
+// its process.
+func (o *dumpObserver) outsideEvent(i int) (event.Event, bool) {
 	g := &o.d.Goroutines[i]
-	doing, rpc, frame, guess := waitRow(g)
+	doing, rpc, frame, guess := waitOf(g)
 	if doing == "" || rpc == "Wait" { // one Wait per running container, of any age, is normal
 		return event.Event{}, false
 	}
-	e := o.base(event.KindGoroutine, i)
+	e := o.newEvent(event.KindGoroutine, i)
 	certainty := "observed"
 	if guess {
 		certainty = "inferred"
 	}
-	e.Fields = append(e.Fields, event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc), event.FieldCertainty.Text(certainty))
+	e.AddFields(event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc), event.FieldCertainty.Text(certainty))
 	e.Text = doingText(doing, rpc, g.State)
-	e.Evidence = append(e.Evidence, quote(&g.Frames[frame]), event.Quote{Pos: g.Pos, Text: g.Header})
+	e.Evidence = append(e.Evidence, quoteFrame(&g.Frames[frame]), quoteHeader(g))
 	return e, true
 }
 
 // waitOf is what a goroutine waits for outside its process, the method it
-// called there, and the frame that says so; -1 when nothing does.
-func waitOf(g *stackdump.Goroutine) (doing, rpc string, frame int) {
-	doing, rpc, frame, _ = waitRow(g)
-	return doing, rpc, frame
-}
-
-func waitRow(g *stackdump.Goroutine) (doing, rpc string, frame int, guess bool) {
+// called there, the frame that says so, -1 when nothing does, and whether this is an inference.
+func waitOf(g *stackdump.Goroutine) (doing, rpc string, frame int, guess bool) {
 	for _, w := range waits {
 		first := frameWith(g, 0, w.frames[0])
 		last := first
@@ -411,7 +414,8 @@ func waitRow(g *stackdump.Goroutine) (doing, rpc string, frame int, guess bool) 
 			continue
 		}
 		if receiver := w.frames[0]; strings.HasSuffix(receiver, ").") {
-			// go-runc and generated clients call themselves: the outermost of their frames is the call.
+			// go-runc and generated clients call themselves: the outermost of their frames is the
+			// call.
 			for first+1 < len(g.Frames) && strings.Contains(g.Frames[first+1].Name(), receiver) {
 				first++
 			}
@@ -422,8 +426,8 @@ func waitRow(g *stackdump.Goroutine) (doing, rpc string, frame int, guess bool) 
 	return "", "", -1, false
 }
 
-// request is the request that a goroutine serves: the outermost method of one of the servers.
-func request(g *stackdump.Goroutine) string {
+// requestOf is the request that a goroutine serves: the outermost method of one of the servers.
+func requestOf(g *stackdump.Goroutine) string {
 	for _, frame := range slices.Backward(g.Frames) {
 		name := frame.Name()
 		for _, s := range servers {
@@ -444,7 +448,7 @@ func request(g *stackdump.Goroutine) string {
 // string of 64 (0x40) bytes. Goroutines that show the same address work on the same container.
 func idPointer(g *stackdump.Goroutine) string {
 	for i := range g.Frames {
-		rest, ok := cutAfter(g.Frames[i].Args, "{{{0x")
+		_, rest, ok := strings.Cut(g.Frames[i].Args, "{{{0x")
 		if !ok {
 			continue
 		}
@@ -481,11 +485,6 @@ func uidPointer(args string) string {
 	return ptr
 }
 
-func cutAfter(s, mark string) (string, bool) {
-	_, rest, ok := strings.Cut(s, mark)
-	return rest, ok
-}
-
 // frameWith is the first frame from i on whose name holds one of the parts; -1 when none does.
 func frameWith(g *stackdump.Goroutine, i int, parts ...string) int {
 	for ; i < len(g.Frames); i++ {
@@ -496,7 +495,7 @@ func frameWith(g *stackdump.Goroutine, i int, parts ...string) int {
 	return -1
 }
 
-func names(frames []stackdump.Frame) []string {
+func frameNames(frames []stackdump.Frame) []string {
 	all := make([]string, len(frames))
 	for i := range frames {
 		all[i] = frames[i].Name()
@@ -504,11 +503,14 @@ func names(frames []stackdump.Frame) []string {
 	return all
 }
 
-// methodAfter is the method behind a receiver in a function's name: "UpdateContainerResources" of "….(*criService).UpdateContainerResources.func1".
+// methodAfter is the method behind a receiver in a function's name: "UpdateContainerResources" of
+// "….(*criService).UpdateContainerResources.func1".
 func methodAfter(name, receiver string) string {
 	_, m, _ := strings.Cut(name, receiver)
 	m, _, _ = strings.Cut(m, ".")
 	return strings.TrimSuffix(m, "-fm")
 }
 
-func quote(f *stackdump.Frame) event.Quote { return event.Quote{Pos: f.Pos, Text: f.Raw} }
+func quoteHeader(g *stackdump.Goroutine) event.Quote { return event.Quote{Pos: g.Pos, Text: g.Header} }
+
+func quoteFrame(f *stackdump.Frame) event.Quote { return event.Quote{Pos: f.Pos, Text: f.Raw} }

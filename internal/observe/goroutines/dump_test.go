@@ -48,7 +48,8 @@ func field(t *testing.T, e *event.Event, key event.Key) string {
 	return v.Text()
 }
 
-// A request holds a container's status lock and wants a lock that another one holds while it calls the shim.
+// A request holds a container's status lock and wants a lock that another one holds while it calls
+// the shim.
 const nestedDump = `goroutine 52 [sync.Mutex.Lock, 3 minutes]:
 sync.(*Mutex).lockSlow(0xc000200010)
 	/usr/local/go/src/sync/mutex.go:171 +0x15d

@@ -48,14 +48,22 @@ var waits = []struct {
 	{doing: "nri-adaptation", frames: []string{"adaptation.(*Adaptation).", "nri.(*local)."}, lock: true},
 	{doing: "nri-lock", frames: []string{"nri.(*local)."}, lock: true},
 	{doing: "metrics-add", frames: []string{"go-metrics.(*Namespace).", "cgroups.(*Collector).Add"}, lock: true},
-	{doing: "metrics-collect", frames: []string{"sync.(*RWMutex).RLock", "cgroups.(*Collector).Collect", "go-metrics.(*Namespace).Collect"}},
+	{
+		doing:  "metrics-collect",
+		frames: []string{"sync.(*RWMutex).RLock", "cgroups.(*Collector).Collect", "go-metrics.(*Namespace).Collect"},
+	},
 	{doing: "metrics-lock", frames: []string{"cgroups.(*Collector)."}, lock: true},
 	{doing: "fsync", frames: []string{"os.(*File).Sync"}},
 	{doing: "fsync", frames: []string{"fdatasync"}},
 	{doing: "dbus", frames: []string{"dbus.(*Object).Call"}},
 	{doing: "dbus", frames: []string{"dbus.(*Object).createCall"}},
 	{doing: "dbus", frames: []string{"dbus.(*Conn).startJob"}},
-	{doing: "own-lock", frames: []string{"task.(*service).handleProcessExit", "task.(*service).preStart", "task.(*service).Create"}, lock: true}, // Create holds it
+	// Create holds it
+	{
+		doing:  "own-lock",
+		frames: []string{"task.(*service).handleProcessExit", "task.(*service).preStart", "task.(*service).Create"},
+		lock:   true,
+	},
 	{doing: "service-lock", frames: []string{"task.(*service).getContainer"}, lock: true},
 	{doing: "service-lock", frames: []string{"shim.(*Service).getInitProcess"}, lock: true},
 	{doing: "service-lock", frames: []string{"shim.(*Service).getExecProcess"}, lock: true},
@@ -63,21 +71,27 @@ var waits = []struct {
 	{doing: "reap", frames: []string{"shim.Reap"}},
 	{doing: "reap-lock", frames: []string{"shim.(*Monitor).Unsubscribe", "shim.(*Monitor).Wait"}, lock: true},
 	{doing: "runc", frames: []string{"go-runc.(*Runc)."}},
-	{doing: "ttrpc-receive", frames: []string{"ttrpc.(*Client).getStream", "ttrpc.(*Client).receiveLoop"}, lock: true}, // an answer is there, and cannot be given to its caller
+	// an answer is there, and cannot be given to its caller
+	{doing: "ttrpc-receive", frames: []string{"ttrpc.(*Client).getStream", "ttrpc.(*Client).receiveLoop"}, lock: true},
 	{doing: "ttrpc-send", frames: []string{"ttrpc.(*channel).send", "ttrpc.(*Client)."}},
-	{doing: "ttrpc", frames: []string{"ttrpc.(*Client).createStream"}}, // stuck before the request left (ttrpc#168): no shim is asked
+	// stuck before the request left (ttrpc#168): no shim is asked
+	{doing: "ttrpc", frames: []string{"ttrpc.(*Client).createStream"}},
 	{doing: "shim", frames: []string{"task.(*taskClient)."}},
 	{doing: "shim", frames: []string{"task.(*ttrpctaskClient)."}},
-	{doing: "shim", frames: []string{"shim.(*shimClient)."}},               // containerd 1.0 to 1.2
-	{doing: "sandbox", frames: []string{"sandbox.(*ttrpcsandboxClient)."}}, // a shim that speaks the sandbox API
+	{doing: "shim", frames: []string{"shim.(*shimClient)."}}, // containerd 1.0 to 1.2
+	// a shim that speaks the sandbox API
+	{doing: "sandbox", frames: []string{"sandbox.(*ttrpcsandboxClient)."}},
 	{doing: "sandbox", frames: []string{"sandbox.(*sandboxClient)."}},
-	{doing: "sandbox", frames: []string{"sandbox.(*controllerClient)."}}, // a sandbox controller in another process
+	// a sandbox controller in another process
+	{doing: "sandbox", frames: []string{"sandbox.(*controllerClient)."}},
 	{doing: "containerd", frames: []string{".(*tasksClient)."}},
 	{doing: "cri", frames: []string{".(*runtimeServiceClient)."}},
-	{doing: "exec", frames: []string{"(*criService).execInContainer", "(*criService).ExecSync"}}, // until the process has ended and its output is read
+	// until the process has ended and its output is read
+	{doing: "exec", frames: []string{"(*criService).execInContainer", "(*criService).ExecSync"}},
 	{doing: "cni-daemon", frames: []string{"net/rpc.(*Client).Call"}},
 	{doing: "udev", frames: []string{"devicemapper.UdevWait"}},
-	{doing: "file", frames: []string{"os.Stat"}, state: "syscall"}, // a file system that does not answer: a stat takes no time
+	// a file system that does not answer: a stat takes no time
+	{doing: "file", frames: []string{"os.Stat"}, state: "syscall"},
 	{doing: "file", frames: []string{"os.Lstat"}, state: "syscall"},
 	{doing: "file", frames: []string{"os.statNolog"}, state: "syscall"},
 	{doing: "file", frames: []string{"os.lstatNolog"}, state: "syscall"},
@@ -91,7 +105,8 @@ var waits = []struct {
 	{doing: "container-stop", frames: []string{"oci.waitContainerStop", "oci.(*runtimeOCI)."}},
 	{doing: "conmon", frames: []string{"os.(*File).Read", "oci.(*runtimeOCI)."}},
 	{doing: "cni-plugin", frames: []string{"os/exec.(*Cmd).", "cni/pkg/invoke."}},
-	{doing: "nsenter", frames: []string{"os/exec.(*Cmd).", "network.getOnePodIP"}}, // dockershim's status hook
+	// dockershim's status hook
+	{doing: "nsenter", frames: []string{"os/exec.(*Cmd).", "network.getOnePodIP"}},
 }
 
 // servers are the receivers whose outermost method names the request that a
@@ -109,17 +124,20 @@ var dockerHolds = []string{
 	"daemon.(*Daemon).containerPause", "daemon.(*Daemon).containerUnpause", "daemon.(*Daemon).cleanupContainer",
 }
 
-// podNetworkHolds: functions of dockershim's network manager (pkg/kubelet/dockershim/network/plugins.go, before
-// 1.9 pkg/kubelet/network; gone in 1.24) that keep a pod's lock while a program of the CNI runs.
+// podNetworkHolds: functions of dockershim's network manager
+// (pkg/kubelet/dockershim/network/plugins.go, before 1.9 pkg/kubelet/network; gone in 1.24) that
+// keep a pod's lock while a program of the CNI runs.
 var podNetworkHolds = []string{
 	"network.(*PluginManager).SetUpPod", "network.(*PluginManager).TearDownPod", "network.(*PluginManager).GetPodNetworkStatus",
 }
 
 // crioHolds: functions of cri-o that keep a container's opLock while runc runs
-// (internal/oci/runtime_oci.go; oci/ before 1.16). Each takes the container as an argument, so that no frame shows the lock's owner.
+// (internal/oci/runtime_oci.go; oci/ before 1.16). Each takes the container as an argument, so that
+// no frame shows the lock's owner.
 var crioHolds = []string{
 	"oci.(*runtimeOCI).StartContainer", "oci.(*runtimeOCI).UpdateContainer", "oci.(*runtimeOCI).UpdateContainerStatus",
-	"oci.(*runtimeOCI).StopContainer", "oci.(*runtimeOCI).DeleteContainer", "oci.(*runtimeOCI).PauseContainer", "oci.(*runtimeOCI).SignalContainer",
+	"oci.(*runtimeOCI).StopContainer", "oci.(*runtimeOCI).DeleteContainer", "oci.(*runtimeOCI).PauseContainer",
+	"oci.(*runtimeOCI).SignalContainer",
 }
 
 // Holds is the catalogue of locks whose holder shows no address of theirs.
@@ -148,5 +166,6 @@ func holdCatalogue() []stackdump.Hold {
 // relists are the methods that relist, up to Kubernetes 1.25 and since.
 var relists = []string{"(*GenericPLEG).relist", "(*GenericPLEG).Relist"}
 
-// mutexStates are parts of the states of a goroutine that waits for a lock; the second is Go's up to 1.19.
+// mutexStates are parts of the states of a goroutine that waits for a lock; the second is Go's up
+// to 1.19.
 var mutexStates = []string{"Mutex", "semacquire"}

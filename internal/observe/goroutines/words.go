@@ -1,12 +1,14 @@
 package goroutines
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
 
-// ownerName is the type that owns a lock without its package path: "statusStorage" of "github.com/…/container.(*statusStorage)".
+// ownerName is the type that owns a lock without its package path: "statusStorage" of
+// "github.com/…/container.(*statusStorage)".
 func ownerName(owner string) string {
 	if i := strings.LastIndex(owner, "(*"); i >= 0 {
 		return strings.TrimSuffix(owner[i+2:], ")")
@@ -36,68 +38,52 @@ func endText(e stackdump.End, state string) string {
 	return "in " + state
 }
 
+// doingTexts say in words what a goroutine does; * stands for the method that it called.
+var doingTexts = map[string]string{
+	"shim":            "waiting for the shim to answer *",
+	"containerd":      "waiting for containerd to answer *",
+	"cri":             "waiting for the runtime to answer *",
+	"runc":            "waiting for runc *",
+	"dbus":            "waiting for systemd on D-Bus",
+	"netlink-recv":    "waiting in recvfrom for a netlink answer",
+	"umount":          "waiting in umount2",
+	"fsync":           "waiting in fsync",
+	"cni-daemon":      "waiting for the CNI daemon",
+	"udev":            "waiting for udev",
+	"file":            "waiting for a file system",
+	"container-stop":  "waiting for a container to stop",
+	"conmon":          "waiting for conmon",
+	"cni-plugin":      "waiting for a CNI plugin to end",
+	"nsenter":         "waiting for nsenter to end",
+	"ttrpc":           "waiting inside the ttrpc client",
+	"ttrpc-receive":   "having an answer of the shim and waiting for the lock of the ttrpc client's streams",
+	"sandbox":         "waiting for the sandbox controller to answer *",
+	"exec":            "waiting for the end of a command in a container",
+	"bolt-sync":       "waiting in fdatasync of containerd's database",
+	"bolt-lock":       "waiting to write into containerd's database",
+	"nri-sync":        "waiting for containerd's NRI lock",
+	"nri-update":      "waiting for containerd's NRI lock",
+	"nri-lock":        "waiting for containerd's NRI lock",
+	"nri-adaptation":  "waiting for the lock of the NRI adaptation",
+	"nri-block":       "waiting for the registration of an NRI plugin",
+	"metrics-lock":    "waiting for a lock of the metrics of cgroups",
+	"metrics-add":     "waiting for a lock of the metrics of cgroups",
+	"metrics-collect": "waiting for a lock of the metrics of cgroups",
+	"own-lock":        "waiting for a lock that it holds itself",
+	"service-lock":    "waiting for the shim's service lock",
+	"reap":            "waiting to hand on the exit of a process",
+	"reap-lock":       "waiting to hand on the exit of a process",
+	"ttrpc-send":      "sending to the shim",
+}
+
+// doingText says what a goroutine does: a row of the table of waits, or the state that the dump
+// prints.
 func doingText(doing, rpc, state string) string {
 	switch doing {
 	case "":
 		return "in " + state
-	case "shim":
-		return "waiting for the shim to answer " + rpc
-	case "containerd":
-		return "waiting for containerd to answer " + rpc
-	case "cri":
-		return "waiting for the runtime to answer " + rpc
 	case "runc":
-		return "waiting for runc " + strings.ToLower(rpc)
-	case "dbus":
-		return "waiting for systemd on D-Bus"
-	case "netlink-recv":
-		return "waiting in recvfrom for a netlink answer"
-	case "umount":
-		return "waiting in umount2"
-	case "fsync":
-		return "waiting in fsync"
-	case "cni-daemon":
-		return "waiting for the CNI daemon"
-	case "udev":
-		return "waiting for udev"
-	case "file":
-		return "waiting for a file system"
-	case "container-stop":
-		return "waiting for a container to stop"
-	case "conmon":
-		return "waiting for conmon"
-	case "cni-plugin":
-		return "waiting for a CNI plugin to end"
-	case "nsenter":
-		return "waiting for nsenter to end"
-	case "ttrpc":
-		return "waiting inside the ttrpc client"
-	case "ttrpc-receive":
-		return "having an answer of the shim and waiting for the lock of the ttrpc client's streams"
-	case "sandbox":
-		return "waiting for the sandbox controller to answer " + rpc
-	case "exec":
-		return "waiting for the end of a command in a container"
-	case "bolt-sync":
-		return "waiting in fdatasync of containerd's database"
-	case "bolt-lock":
-		return "waiting to write into containerd's database"
-	case "nri-sync", "nri-update", "nri-lock":
-		return "waiting for containerd's NRI lock"
-	case "nri-adaptation":
-		return "waiting for the lock of the NRI adaptation"
-	case "nri-block":
-		return "waiting for the registration of an NRI plugin"
-	case "metrics-lock", "metrics-add", "metrics-collect":
-		return "waiting for a lock of the metrics of cgroups"
-	case "own-lock":
-		return "waiting for a lock that it holds itself"
-	case "service-lock":
-		return "waiting for the shim's service lock"
-	case "reap", "reap-lock":
-		return "waiting to hand on the exit of a process"
-	case "ttrpc-send":
-		return "sending to the shim"
+		rpc = strings.ToLower(rpc)
 	}
-	return doing
+	return strings.ReplaceAll(cmp.Or(doingTexts[doing], doing), "*", rpc)
 }

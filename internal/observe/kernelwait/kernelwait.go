@@ -4,9 +4,9 @@ package kernelwait
 
 import "strings"
 
-// kernelWaits say what a thread in the kernel waits for, by the functions on its
-// stack. The first row that fits counts: a page of an NFS file is waited for like one of a
-// disk, and whoever takes a mount down waits for the disk for another reason. A * stands for any rest. Linux 3.10 to 6.x.
+// kernelWaits say what a thread in the kernel waits for, by the functions on its stack. The first
+// row that fits counts: a page of an NFS file is waited for like one of a disk, and whoever takes a
+// mount down waits for the disk for another reason. A * stands for any rest. Linux 3.10 to 6.x.
 var kernelWaits = []struct {
 	waits     string
 	functions []string
@@ -17,13 +17,17 @@ var kernelWaits = []struct {
 		"request_wait_answer", "fuse_*", "autofs_wait", "autofs4_wait",
 	}},
 	{"memory", []string{
-		"try_to_free_pages", "do_try_to_free_pages", "congestion_wait", "reclaim_throttle", "kmem_zone_alloc", "kmem_alloc", "do_swap_page", "swap_readpage",
+		"try_to_free_pages", "do_try_to_free_pages", "congestion_wait", "reclaim_throttle", "kmem_zone_alloc",
+		"kmem_alloc", "do_swap_page", "swap_readpage",
 	}},
-	{"page-fault", []string{"filemap_fault", "handle_mm_fault"}}, // reads a program back: as of a hung disk, so of a node without memory
+	// reads a program back: as of a hung disk, so of a node without memory
+	{"page-fault", []string{"filemap_fault", "handle_mm_fault"}},
 	{"sync", []string{"ovl_sync_fs", "iterate_supers", "cleanup_mnt", "deactivate_locked_super"}},
 	{NetworkLock, []string{
-		"copy_net_ns", "setup_net", "cleanup_net", "netdev_run_todo", "netdev_wait_allrefs*", "rtnl_lock*", "rtnl_dump*", "rtnl_newlink", "rtnetlink_rcv*",
-		"register_netdev*", "unregister_netdev*", "default_device_exit*", "linkwatch_event", "addrconf_*", "register_pernet_*", "unregister_pernet_*",
+		"copy_net_ns", "setup_net", "cleanup_net", "netdev_run_todo", "netdev_wait_allrefs*", "rtnl_lock*",
+		"rtnl_dump*", "rtnl_newlink", "rtnetlink_rcv*",
+		"register_netdev*", "unregister_netdev*", "default_device_exit*", "linkwatch_event", "addrconf_*",
+		"register_pernet_*", "unregister_pernet_*",
 	}},
 	{"journal", []string{
 		"jbd2_*", "jbd2__journal_start", "wait_transaction_locked", "add_transaction_credits", "start_this_handle",
@@ -32,16 +36,18 @@ var kernelWaits = []struct {
 	{"disk", []string{
 		"xfs_log_*", "_xfs_log_*", "xlog_*", "xfs_trans_*", "xfs_buf_*", "xfs_ilock*", "btrfs_*", "ext4_read_bh", "__bread_gfp",
 		"io_schedule*", "bit_wait_io*", "blk_mq_get_tag", "blk_execute_rq", "submit_bio_wait",
-		"wbt_wait", "rq_qos_wait", "balance_dirty_pages*", "wait_on_page_bit*", "folio_wait_*", "wait_on_buffer", "__wait_on_buffer", "wb_wait_for_completion",
+		"wbt_wait", "rq_qos_wait", "balance_dirty_pages*", "wait_on_page_bit*", "folio_wait_*",
+		"wait_on_buffer", "__wait_on_buffer", "wb_wait_for_completion",
 		"dm_suspend", "__dm_suspend", "dm_wait_for_completion",
 	}},
 }
 
-// NetworkLock is one of the locks over all network devices and namespaces: rtnl, net_mutex, pernet_ops_rwsem.
+// NetworkLock is one of the locks over all network devices and namespaces: rtnl, net_mutex,
+// pernet_ops_rwsem.
 const NetworkLock = "network-lock"
 
-// Of is what a thread waits for in the kernel, and the function that
-// tells, out of its stack, blanks between, or, where that could not be read, the one it sleeps in. Empty when nothing tells.
+// Of is what a thread waits for in the kernel, and the function that tells, out of its stack,
+// blanks between, or, where that could not be read, the one it sleeps in. Empty when nothing tells.
 func Of(stack, wchan string) (waits, function string) {
 	if stack == "" {
 		stack = wchan

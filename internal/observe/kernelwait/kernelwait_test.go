@@ -10,7 +10,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// TestKernelWait: stacks as published reports show them, and where a function of a later row stands beside that of an earlier one.
+// TestKernelWait: stacks as published reports show them, and where a function of a later row stands
+// beside that of an earlier one.
 func TestKernelWait(t *testing.T) {
 	for _, tc := range []struct{ name, stack, wchan, want string }{
 		{"moby#22289", "SyS_clone do_fork copy_process.part.25 copy_namespaces create_new_namespaces copy_net_ns mutex_lock __mutex_lock_slowpath", "", "network-lock"},

@@ -24,13 +24,18 @@ var clockTable = table{
 //	ntpdate  step time server 10.0.0.1 offset -28818.771869 sec
 //	chronyd  System clock was stepped by -28818.771869 seconds
 func clockStep(r *event.Record) (event.Event, bool) {
-	seconds, err := strconv.ParseFloat(strings.TrimPrefix(scan.FirstWord(scan.After(r.Message(), "clock_step ", "clock was stepped by ", " offset ")), "+"), 64)
+	seconds, err := strconv.ParseFloat(
+		strings.TrimPrefix(scan.FirstWord(scan.After(r.Message(), "clock_step ", "clock was stepped by ", " offset ")), "+"),
+		64,
+	)
 	if err != nil || math.Abs(seconds) > maxStep.Seconds() {
 		return event.Event{}, false
 	}
 	step := time.Duration(seconds * float64(time.Second))
-	e := event.Event{Kind: event.KindClockStep, Text: "the clock is set by " + step.Round(time.Millisecond).String()}
-	e.Fields = []event.Field{event.FieldStep.Duration(step)}
+	e := event.New(
+		event.KindClockStep, "the clock is set by "+step.Round(time.Millisecond).String(),
+		event.FieldStep.Duration(step),
+	)
 	if step > 0 { // the times in between did not happen
 		e.Start, e.End = r.Time.Add(-step), r.Time
 	}

@@ -16,19 +16,32 @@ import (
 var containerdTable = table{
 	component: "containerd",
 	rows: []row{
-		{[]string{"UpdateContainerResources for ", "StartContainer for ", "StopContainer for ", "RemoveContainer for ", "StopPodSandbox for "}, criCall},
-		{[]string{"failed to exec in container"}, execFailed}, // "ExecSync for" stands in every probe, too
+		{
+			[]string{
+				"UpdateContainerResources for ", "StartContainer for ", "StopContainer for ",
+				"RemoveContainer for ", "StopPodSandbox for ",
+			},
+			criCall,
+		},
+		// "ExecSync for" stands in every probe, too
+		{[]string{"failed to exec in container"}, execFailed},
 		{[]string{"[UpdateContainerResources] "}, updateCost},
 		{[]string{"list containers cost "}, listCost},
 		{[]string{" status cost "}, statusCost},
-		{[]string{"taskUpdate] "}, taskUpdateCost},
-		{[]string{"status.updateSync "}, updateSyncCost},
+		{[]string{"taskUpdate] "}, costOf(event.KindTaskUpdate, "taskUpdate] ", "task.Update")},
+		{[]string{"status.updateSync "}, costOf(event.KindUpdateSync, "updateSync ", "UpdateSync")},
 		{[]string{"received exit event", "TaskExit event", "handle backOff event"}, taskExit},
 		{[]string{"failed to delete task"}, deleteFailed},
-		{[]string{"failed to handle container TaskExit", "failed to handle sandbox TaskExit", "Failed to handle backOff event"}, exitFailed},
+		{
+			[]string{
+				"failed to handle container TaskExit", "failed to handle sandbox TaskExit",
+				"Failed to handle backOff event",
+			},
+			exitFailed,
+		},
 		{[]string{"get state for "}, stateTimeout},
 		{[]string{"is in removing or stopping state", "is in removing state"}, updateRefused},
-		{[]string{"returns sandbox id", "returns container id"}, created},
+		{[]string{"returns sandbox id", "returns container id"}, createdEvent},
 		{[]string{"StartContainer for "}, scopeAsked},
 		{[]string{"starting signal loop"}, shimStart},
 		{[]string{"starting signal loop"}, shimBegan},
@@ -38,12 +51,13 @@ var containerdTable = table{
 		{[]string{"goroutine stack dump written to"}, dumpWritten},
 		{[]string{"SystemdCgroup"}, systemdCgroup},
 		{[]string{"mount_options"}, mountOptions},
-		{[]string{"starting containerd"}, containerdVersion},
-		{crashMarks, crash},
+		{[]string{"starting containerd"}, factFrom("containerd.version", versionField)},
+		{crashMarks, crashEvent},
 	},
 }
 
-// criCall is one end of a CRI call that names its container (pkg/cri/server/instrumented_service.go):
+// criCall is one end of a CRI call that names its container
+// (pkg/cri/server/instrumented_service.go):
 //
 //	info  UpdateContainerResources for "<id>" with Linux: &LinuxContainerResources{…} / Windows: nil
 //	info  UpdateContainerResources for "<id>" returns successfully
@@ -69,37 +83,48 @@ func criCall(r *event.Record) (event.Event, bool) {
 	switch {
 	case strings.HasSuffix(rest, "returns successfully"):
 		e.Span.Edge = event.End
-		e.Fields = append(e.Fields, event.FieldOutcome.Text("ok"))
+		e.AddFields(event.FieldOutcome.Text("ok"))
 	case strings.HasSuffix(rest, " failed") || strings.Contains(rest, "failed, error"):
 		e.Span.Edge = event.End
-		e.Fields = append(e.Fields, failure(errorOf(r))...)
+		e.AddFields(failureFields(errorOf(r))...)
 	}
 	return e, true
 }
 
-// failure is how a call of the CRI ended that did not end well. One that is canceled is one whose caller waits no longer.
-func failure(reason string) []event.Field {
+// failureFields is how a call of the CRI ended that did not end well. One that is canceled is one
+// whose caller waits no longer.
+func failureFields(reason string) []event.Field {
 	return []event.Field{
 		event.FieldOutcome.Text("failed"), event.FieldError.Text(reason), event.FieldExited.Bool(isExitedError(reason)),
 		event.FieldDeadline.Bool(isDeadline(reason) || strings.Contains(reason, "context canceled")),
 	}
 }
 
-// execFailed is a moment and no interval: a container has many probes at once, and only the debug log tells of their begins.
+// execFailed is a moment and no interval: a container has many probes at once, and only the debug
+// log tells of their begins.
 //
 //	error ExecSync for "<id>" failed      error="failed to exec in container: …: context canceled: unknown"
 func execFailed(r *event.Record) (event.Event, bool) {
 	id, failed := strings.CutSuffix(scan.After(r.Message(), "ExecSync for "), " failed")
-	e := event.Event{Kind: event.KindCRICall, IDs: event.IDs{Container: scan.ContainerID(id)}}
-	e.Fields = append([]event.Field{event.FieldMethod.Text("ExecSync")}, failure(errorOf(r))...)
-	e.Text = "ExecSync of " + scan.Short(e.IDs.Container) + " failed"
-	return e, failed && e.IDs.Container != ""
+	e, ok := containerEvent(event.KindCRICall, id, "ExecSync of * failed", event.FieldMethod.Text("ExecSync"))
+	e.AddFields(failureFields(errorOf(r))...)
+	return e, failed && ok
+}
+
+// containerEvent is an event of the container whose id stands at the start of text; * in what it
+// says stands for the id. Ok is false without an id.
+func containerEvent(kind event.Kind, text, says string, fields ...event.Field) (e event.Event, ok bool) {
+	id := scan.ContainerID(text)
+	e = event.New(kind, strings.Replace(says, "*", scan.Short(id), 1), fields...)
+	e.IDs.Container = id
+	return e, id != ""
 }
 
 // quickCall is how long a CRI call lasts at most in ordinary life; the incidents are about minutes.
 const quickCall = 2 * time.Second
 
-// Ordinary says that the two ends of a span tell of nothing but ordinary life: a CRI call that ended well at once.
+// Ordinary says that the two ends of a span tell of nothing but ordinary life: a CRI call that
+// ended well at once.
 func Ordinary(begin, end *event.Event) bool {
 	outcome, _ := end.Get(event.FieldOutcome)
 	took := end.Start.T.Sub(begin.Start.T)
@@ -121,12 +146,12 @@ func isExitedError(s string) bool {
 	return strings.Contains(s, "cannot update a deleted process") || strings.Contains(s, "cannot update a stopped container")
 }
 
-// updateCost: [UpdateContainerResources] <id> cost 2m0.271565471s (build of the short-task write-up).
+// updateCost: [UpdateContainerResources] <id> cost 2m0.271565471s (build of the short-task
+// write-up).
 func updateCost(r *event.Record) (event.Event, bool) {
-	e, ok := cost(r, event.KindCRICall, "[UpdateContainerResources] ")
-	e.Fields = append(e.Fields, event.FieldMethod.Text("UpdateContainerResources"))
+	e, ok := costOf(event.KindCRICall, "[UpdateContainerResources] ", "UpdateContainerResources")(r)
+	e.AddFields(event.FieldMethod.Text("UpdateContainerResources"))
 	e.Span.Key = "cri/UpdateContainerResources/" + e.IDs.Container
-	e.Text = "UpdateContainerResources of " + scan.Short(e.IDs.Container)
 	return e, ok
 }
 
@@ -143,44 +168,27 @@ func listCost(r *event.Record) (event.Event, bool) {
 
 // statusCost: [ListContainers] get container <id> status cost 1m28.99s (same build).
 func statusCost(r *event.Record) (event.Event, bool) {
-	e, ok := cost(r, event.KindStatusGet, "get container ")
-	e.Text = "Status.Get of " + scan.Short(e.IDs.Container)
+	e, ok := costOf(event.KindStatusGet, "get container ", "Status.Get")(r)
 	if caller, found := scan.Between(r.Message(), "[", "]"); found {
-		e.Fields = append(e.Fields, event.FieldCall.Text(caller))
+		e.AddFields(event.FieldCall.Text(caller))
 		e.Text += " in " + caller
 	}
 	return e, ok
 }
 
-// taskUpdateCost: [updateContainerSpec.taskUpdate] <id> cost 1m57.5s (same build).
-func taskUpdateCost(r *event.Record) (event.Event, bool) {
-	e, ok := cost(r, event.KindTaskUpdate, "taskUpdate] ")
-	e.Text = "task.Update of " + scan.Short(e.IDs.Container)
-	return e, ok
-}
-
-// updateSyncCost: handleContainerExit status.updateSync <id> cost 1m50.4s (same build).
-func updateSyncCost(r *event.Record) (event.Event, bool) {
-	e, ok := cost(r, event.KindUpdateSync, "updateSync ")
-	e.Text = "UpdateSync of " + scan.Short(e.IDs.Container)
-	return e, ok
-}
-
-// cost makes an interval of a line that tells, at its end, how long something took.
-func cost(r *event.Record, kind event.Kind, before string) (event.Event, bool) {
-	_, rest, ok := strings.Cut(r.Message(), before)
-	if !ok {
-		return event.Event{}, false
+// costOf makes an interval of a line that says how long something about a container took (same
+// build):
+//
+//	[updateContainerSpec.taskUpdate] <id> cost 1m57.5s
+//	handleContainerExit status.updateSync <id> cost 1m50.4s
+func costOf(kind event.Kind, before, what string) func(*event.Record) (event.Event, bool) {
+	return func(r *event.Record) (event.Event, bool) {
+		_, rest, _ := strings.Cut(r.Message(), before)
+		d, found := scan.Duration(rest, "cost ", "")
+		e, ok := containerEvent(kind, rest, what+" of *", event.FieldCost.Duration(d))
+		e.Start, e.End = r.Time.Add(-d), r.Time
+		return e, ok && found
 	}
-	id := scan.ContainerID(rest)
-	d, ok := scan.Duration(rest, "cost ", "")
-	if id == "" || !ok {
-		return event.Event{}, false
-	}
-	return event.Event{
-		Kind: kind, IDs: event.IDs{Container: id}, Start: r.Time.Add(-d), End: r.Time,
-		Fields: []event.Field{event.FieldCost.Duration(d)},
-	}, true
 }
 
 // taskExit is the exit of a container's first process, at the time the shim
@@ -189,7 +197,8 @@ func cost(r *event.Record, kind event.Kind, before string) (event.Event, bool) {
 //	≤ 1.6  &TaskExit{ContainerID:<id>,ID:<id>,Pid:2375,ExitStatus:137,ExitedAt:2026-11-20 18:25:36.161354478 +0000 UTC,…}
 //	≥ 1.7  container_id:"<id>" id:"<id>" pid:2375 exit_status:137 exited_at:{seconds:1763663136 nanos:161354478}
 //
-// The event carries UTC, whatever zone the line's own stamp is in, so a pair of both tells that zone.
+// The event carries UTC, whatever zone the line's own stamp is in, so a pair of both tells that
+// zone.
 func taskExit(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	e := event.Event{Kind: event.KindTaskExit}
@@ -201,20 +210,19 @@ func taskExit(r *event.Record) (event.Event, bool) {
 	if e.IDs.Container == "" || process != "" && process != e.IDs.Container {
 		return event.Event{}, false // without an id, or the exit of an exec
 	}
-	if n, err := strconv.Atoi(scan.Digits(scan.After(text, "ExitStatus:", "exit_status:"))); err == nil {
-		e.Fields = append(e.Fields, event.FieldExitStatus.Int(n))
-	}
+	e.AddNumber(event.FieldExitStatus, scan.Digits(scan.After(text, "ExitStatus:", "exit_status:")))
 	if at, ok := exitedAt(text); ok {
 		e.Start = at
 		if !r.Time.IsZero() && r.Time.Lacks == 0 && event.Plausible(r.Time.T) {
-			e.Fields = append(e.Fields, event.FieldLag.Duration(r.Time.T.Sub(at.T)))
+			e.AddFields(event.FieldLag.Duration(r.Time.T.Sub(at.T)))
 		}
 	}
 	e.Text = "container " + scan.Short(e.IDs.Container) + " exited"
 	return e, true
 }
 
-// exitedAt reads the time inside an exit event; write-ups cut its fraction and zone, which are always UTC.
+// exitedAt reads the time inside an exit event; write-ups cut its fraction and zone, which are
+// always UTC.
 func exitedAt(text string) (event.Time, bool) {
 	if s := scan.After(text, "ExitedAt:"); s != "" {
 		for _, layout := range []string{"2006-01-02 15:04:05.999999999 -0700 MST", "2006-01-02 15:04:05"} {
@@ -235,7 +243,8 @@ func exitedAt(text string) (event.Time, bool) {
 	if err != nil {
 		return event.Time{}, false
 	}
-	nanos, _ := strconv.ParseInt(scan.Digits(scan.After(s, "nanos:")), 10, 64) // protobuf text leaves a zero out
+	// protobuf text leaves a zero out
+	nanos, _ := strconv.ParseInt(scan.Digits(scan.After(s, "nanos:")), 10, 64)
 	at := time.Unix(seconds, nanos).UTC()
 	return event.At(at), event.Plausible(at)
 }
@@ -245,14 +254,8 @@ func exitedAt(text string) (event.Time, bool) {
 // 10 s (pkg/cri/server/events.go). "not found" is a task already gone.
 func deleteFailed(r *event.Record) (event.Event, bool) {
 	reason := errorOf(r)
-	if !strings.HasPrefix(r.Message(), "failed to delete task") || strings.Contains(reason, "not found") {
-		return event.Event{}, false
-	}
-	id, _ := r.Field("id")
-	e := event.Event{Kind: event.KindDeleteFailed, IDs: event.IDs{Container: scan.ContainerID(id)}}
-	e.Fields = []event.Field{event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(reason))}
-	e.Text = "the shim did not answer Delete of " + scan.Short(e.IDs.Container)
-	return e, e.IDs.Container != ""
+	e, ok := containerEvent(event.KindDeleteFailed, r.Value("id"), "the shim did not answer Delete of *", errorFields(reason)...)
+	return e, ok && strings.HasPrefix(r.Message(), "failed to delete task") && !strings.Contains(reason, "not found")
 }
 
 // exitFailed:
@@ -265,41 +268,40 @@ func exitFailed(r *event.Record) (event.Event, bool) {
 	if !ok {
 		return event.Event{}, false
 	}
-	reason := errorOf(r)
-	e := event.Event{Kind: event.KindExitFailed, IDs: exit.IDs}
-	e.Fields = []event.Field{event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(reason)), event.FieldAgain.Bool(strings.HasPrefix(r.Message(), "Failed to handle backOff"))}
+	e := event.Event{Kind: event.KindExitFailed, IDs: exit.IDs, Fields: errorFields(errorOf(r))}
+	e.AddFields(event.FieldAgain.Bool(strings.HasPrefix(r.Message(), "Failed to handle backOff")))
 	if lag, ok := exit.Get(event.FieldLag); ok {
-		e.Fields = append(e.Fields, event.Field{Key: event.FieldLag, Value: lag})
+		e.AddFields(event.Field{Key: event.FieldLag, Value: lag})
 	}
 	e.Text = "containerd could not handle the exit of " + scan.Short(exit.IDs.Container)
 	return e, true
 }
 
-// stateTimeout: error get state for <id>  error="context deadline exceeded: unknown":
-// the shim did not answer State within io.containerd.timeout.task.state, 2 s. With "context canceled" it
-// was the caller who waited no longer, which says nothing of the shim.
+// stateTimeout: error get state for <id> error="context deadline exceeded: unknown": the shim did
+// not answer State within io.containerd.timeout.task.state, 2 s. With "context canceled" it was the
+// caller who waited no longer, which says nothing of the shim.
 func stateTimeout(r *event.Record) (event.Event, bool) {
-	if !isDeadline(errorOf(r)) {
-		return event.Event{}, false
-	}
-	id := scan.ContainerID(scan.After(r.Message(), "get state for "))
-	return event.Event{Kind: event.KindStateTimeout, IDs: event.IDs{Container: id}, Text: "the shim did not answer State of " + scan.Short(id)}, id != ""
+	e, ok := containerEvent(
+		event.KindStateTimeout, scan.After(r.Message(), "get state for "), "the shim did not answer State of *",
+	)
+	return e, ok && isDeadline(errorOf(r))
 }
 
-// updateRefused: container "<id>" is in removing state (stock), … is in removing or stopping state (private patch).
+// updateRefused: container "<id>" is in removing state (stock), … is in removing or stopping state
+// (private patch).
 func updateRefused(r *event.Record) (event.Event, bool) {
 	text := r.Message() + errorOf(r)
-	e := event.Event{Kind: event.KindUpdateRefused, Text: "containerd refused to update a container that is going"}
+	e := event.New(event.KindUpdateRefused, "containerd refused to update a container that is going")
 	e.IDs.Container = scan.ContainerID(scan.After(text, `container "`, `container \"`))
 	e.Fields = []event.Field{event.FieldPatched.Bool(strings.Contains(text, "removing or stopping state"))}
 	return e, true
 }
 
-// created:
+// createdEvent:
 //
 //	info RunPodSandbox for &PodSandboxMetadata{Name:p,Uid:u,Namespace:n,Attempt:0,} returns sandbox id "<id>"
 //	info CreateContainer within sandbox "<sandbox>" for &ContainerMetadata{Name:main,Attempt:0,} returns container id "<id>"
-func created(r *event.Record) (event.Event, bool) {
+func createdEvent(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	e := event.Event{Kind: event.KindCreated}
 	if rest := scan.After(text, "returns sandbox id "); rest != "" {
@@ -327,18 +329,21 @@ func created(r *event.Record) (event.Event, bool) {
 func scopeAsked(r *event.Record) (event.Event, bool) {
 	rest, ok := strings.CutPrefix(r.Message(), "StartContainer for ")
 	id := scan.ContainerID(rest)
-	if !ok || id == "" || strings.Contains(rest, " returns ") || strings.Contains(rest, " failed") {
-		return event.Event{}, false
-	}
-	return event.Event{
-		Kind: event.KindScopeStart, IDs: event.IDs{Container: id}, Text: "systemd starts the scope of " + scan.Short(id),
-		Span: event.Span{Key: "scope/" + id, Edge: event.Begin, Foreign: true},
-	}, true
+	return scopeStart(id, event.Begin), ok && id != "" && !scan.ContainsAny(rest, []string{" returns ", " failed"})
 }
 
-// shimStart: info starting signal loop  namespace=k8s.io path=/run/containerd/io.containerd.runtime.v2.task/k8s.io/<id> pid=4626 runtime=…
-// The shim of a docker container or of a sandbox asks systemd for the scope of
-// that id right after, so the line also begins the scope's start.
+// scopeStart is one end of the time that systemd takes to start the scope of a container.
+func scopeStart(id string, edge event.Edge) event.Event {
+	return event.Event{
+		Kind: event.KindScopeStart, IDs: event.IDs{Container: id}, Text: "systemd starts the scope of " + scan.Short(id),
+		Span: event.Span{Key: "scope/" + id, Edge: edge, Foreign: true},
+	}
+}
+
+// shimStart: info starting signal loop namespace=k8s.io
+// path=/run/containerd/io.containerd.runtime.v2.task/k8s.io/<id> pid=4626 runtime=… The shim of a
+// docker container or of a sandbox asks systemd for the scope of that id right after, so the line
+// also begins the scope's start.
 func shimStart(r *event.Record) (event.Event, bool) {
 	dir, ok := r.Field("path")
 	id := scan.ContainerID(path.Base(dir))
@@ -346,52 +351,49 @@ func shimStart(r *event.Record) (event.Event, bool) {
 	if !ok || id == "" || named && !strings.Contains(runtime, ".runc.") {
 		return event.Event{}, false // kata and gVisor ask systemd for nothing
 	}
-	e := event.Event{Kind: event.KindScopeStart, IDs: event.IDs{Container: id}, Text: "systemd starts the scope of " + scan.Short(id)}
-	e.Span = event.Span{Key: "scope/" + id, Edge: event.Begin, Foreign: true}
+	e := scopeStart(id, event.Begin)
 	if pid, ok := r.Field("pid"); ok {
 		e.IDs.PID, _ = strconv.Atoi(pid)
 	}
 	return e, true
 }
 
-// shimBegan is the same line as the life of a process: its pid ties threads that were sampled to the sandbox, or to docker's container.
+// shimBegan is the same line as the life of a process: its pid ties threads that were sampled to
+// the sandbox, or to docker's container.
 func shimBegan(r *event.Record) (event.Event, bool) {
-	dir, _ := r.Field("path")
-	pid, _ := r.Field("pid")
-	e := event.Event{Kind: event.KindShimStart, IDs: event.IDs{Container: scan.ContainerID(path.Base(dir))}}
+	pid := r.Value("pid")
+	e, ok := containerEvent(event.KindShimStart, path.Base(r.Value("path")), "shim "+pid+" of * starts")
 	e.IDs.PID, _ = strconv.Atoi(pid)
-	e.Text = "shim " + pid + " of " + scan.Short(e.IDs.Container) + " starts"
-	return e, e.IDs.Container != "" && e.IDs.PID > 0
+	return e, ok && e.IDs.PID > 0
 }
 
 func shimGone(r *event.Record) (event.Event, bool) {
-	id, _ := r.Field("id")
-	e := event.Event{Kind: event.KindShimGone, IDs: event.IDs{Container: scan.ContainerID(id)}}
-	e.Text = "shim of " + scan.Short(e.IDs.Container) + " gone"
-	return e, e.IDs.Container != ""
+	return containerEvent(event.KindShimGone, r.Value("id"), "shim of * gone")
 }
 
-// sandboxRemoved: info RemovePodSandbox \"<id>\" returns successfully: the last that the CRI knows of a sandbox.
+// sandboxRemoved: info RemovePodSandbox \"<id>\" returns successfully: the last that the CRI knows
+// of a sandbox.
 func sandboxRemoved(r *event.Record) (event.Event, bool) {
 	rest, ok := strings.CutPrefix(r.Message(), "RemovePodSandbox ")
-	id := scan.ContainerID(rest)
-	return event.Event{Kind: event.KindRemoved, IDs: event.IDs{Container: id, Sandbox: id}, Text: "sandbox " + scan.Short(id) + " removed"},
-		ok && id != "" && strings.HasSuffix(rest, "returns successfully")
+	e, named := containerEvent(event.KindRemoved, rest, "sandbox * removed")
+	e.IDs.Sandbox = e.IDs.Container
+	return e, ok && named && strings.HasSuffix(rest, "returns successfully")
 }
 
-// cleanedUp: info Ensure that sandbox <id> in task-service has been cleanup successfully (also "container <id>"; ≥ 1.6.24, 1.7.4):
-// a deletion that had run into its time limit was made up for.
+// cleanedUp: info Ensure that sandbox <id> in task-service has been cleanup successfully (also
+// "container <id>"; ≥ 1.6.24, 1.7.4): a deletion that had run into its time limit was made up for.
 func cleanedUp(r *event.Record) (event.Event, bool) {
-	id := scan.ContainerID(scan.After(r.Message(), "Ensure that sandbox ", "Ensure that container "))
-	return event.Event{Kind: event.KindCleanedUp, IDs: event.IDs{Container: id}, Text: "task of " + scan.Short(id) + " cleaned up later"}, id != ""
+	id := scan.After(r.Message(), "Ensure that sandbox ", "Ensure that container ")
+	return containerEvent(event.KindCleanedUp, id, "task of * cleaned up later")
 }
 
 func dumpWritten(r *event.Record) (event.Event, bool) {
 	file := scan.After(r.Message(), " written to ")
-	return event.Event{Kind: event.KindDumpWritten, Fields: []event.Field{event.FieldPath.Text(file)}, Text: "goroutine dump written to " + file}, file != ""
+	return event.New(event.KindDumpWritten, "goroutine dump written to "+file, event.FieldPath.Text(file)), file != ""
 }
 
-// systemdCgroup: debug use OCI runtime {… Options:map[… SystemdCgroup:true] …} and SystemdCgroup = true of config.toml.
+// systemdCgroup: debug use OCI runtime {… Options:map[… SystemdCgroup:true] …} and SystemdCgroup =
+// true of config.toml.
 func systemdCgroup(r *event.Record) (event.Event, bool) {
 	text := strings.ReplaceAll(r.Message(), " ", "")
 	switch {
@@ -403,17 +405,12 @@ func systemdCgroup(r *event.Record) (event.Event, bool) {
 	return event.Event{}, false
 }
 
-// mountOptions: mount_options = ["volatile"] of config.toml; only the overlayfs snapshotter has that key.
+// mountOptions: mount_options = ["volatile"] of config.toml; only the overlayfs snapshotter has
+// that key.
 func mountOptions(r *event.Record) (event.Event, bool) {
 	key, value, ok := strings.Cut(r.Message(), "=")
 	if !ok || strings.TrimSpace(key) != "mount_options" {
 		return event.Event{}, false
 	}
 	return facts.New("containerd.overlay-mount-options", strings.TrimSpace(value))
-}
-
-// containerdVersion is the line of the start: info starting containerd  revision=… version=1.6.20.
-func containerdVersion(r *event.Record) (event.Event, bool) {
-	v, _ := r.Field("version")
-	return facts.New("containerd.version", scan.Version(v))
 }

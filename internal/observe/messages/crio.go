@@ -2,7 +2,6 @@ package messages
 
 import (
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
@@ -10,12 +9,11 @@ import (
 var crioTable = table{
 	component: "crio",
 	rows: []row{
-		{[]string{"Starting CRI-O"}, crioVersion},
-		{crashMarks, crash},
+		// info Starting CRI-O, version: 1.26.1, git: abc(dirty) (≥ 1.24; before that, without the
+		// version)
+		{[]string{"Starting CRI-O"}, factFrom("crio.version", func(r *event.Record) string {
+			return scan.Version(scan.After(r.Message(), "version: "))
+		})},
+		{crashMarks, crashEvent},
 	},
-}
-
-// crioVersion: info Starting CRI-O, version: 1.26.1, git: abc(dirty)   (≥ 1.24; before that, without the version).
-func crioVersion(r *event.Record) (event.Event, bool) {
-	return facts.New("crio.version", scan.Version(scan.After(r.Message(), "version: ")))
 }

@@ -20,8 +20,10 @@ var busTable = table{
 		{[]string{"Argument list too long"}, unitsFull},
 		{[]string{"destination has a full message queue"}, queueFull},
 		{[]string{
-			"Failed to start transient scope unit: ", "Failed to start session scope ", "Failed to list units: ", "Failed to reload daemon: ",
-			"Failed to get properties: ", "waiting for systemd to create ", "waiting for systemd to remove ", "waiting for StartTransientUnit",
+			"Failed to start transient scope unit: ", "Failed to start session scope ",
+			"Failed to list units: ", "Failed to reload daemon: ",
+			"Failed to get properties: ", "waiting for systemd to create ", "waiting for systemd to remove ",
+			"waiting for StartTransientUnit",
 			"waiting for StopUnit",
 		}, systemdTimeout},
 	},
@@ -44,8 +46,10 @@ func busLimit(r *event.Record) (event.Event, bool) {
 		uid = scan.Digits(quota[strings.LastIndex(quota, " ")+1:])
 		limit, _, _ = strings.Cut(rest, "'")
 	}
-	e := event.Event{Kind: event.KindBusLimit, Text: "the bus refuses UID " + uid + ": its limit of " + limit + " is reached"}
-	e.Fields = []event.Field{event.FieldUID.Text(uid), event.FieldLimit.Text(limit), event.FieldOnContainer.Bool(aboutContainer(r))}
+	e := event.New(
+		event.KindBusLimit, "the bus refuses UID "+uid+": its limit of "+limit+" is reached",
+		event.FieldUID.Text(uid), event.FieldLimit.Text(limit), event.FieldOnContainer.Bool(aboutContainer(r)),
+	)
 	return e, uid != ""
 }
 
@@ -75,7 +79,7 @@ func activationTimeout(r *event.Record) (event.Event, bool) {
 	if !ok || !strings.Contains(text, "timed out") {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindActivationTimeout, Text: "nobody answers for " + service + " on the bus"}
+	e := event.New(event.KindActivationTimeout, "nobody answers for "+service+" on the bus")
 	e.Fields = []event.Field{event.FieldService.Text(service), event.FieldOnContainer.Bool(aboutContainer(r))}
 	return e, true
 }
@@ -91,7 +95,7 @@ func queueFull(r *event.Record) (event.Event, bool) {
 	if !strings.Contains(receiver, "(uid=0 pid=1 ") {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindQueueFull, Text: "PID 1 does not read its messages: its queue is full"}
+	e := event.New(event.KindQueueFull, "PID 1 does not read its messages: its queue is full")
 	member, ok := scan.Between(r.Raw, `member="`, `"`)
 	if !ok {
 		member, _ = scan.Between(r.Raw, `member=\"`, `\"`)
@@ -110,10 +114,13 @@ func queueFull(r *event.Record) (event.Event, bool) {
 func systemdTimeout(r *event.Record) (event.Event, bool) {
 	text := r.Raw
 	runc := scan.ContainsAny(text, []string{"Timeout waiting for systemd to ", "imed out while waiting for "})
-	if !runc && !scan.ContainsAny(text, []string{": Connection timed out", ": No buffer space available", ": Transport endpoint is not connected"}) {
+	if !runc && !scan.ContainsAny(
+		text,
+		[]string{": Connection timed out", ": No buffer space available", ": Transport endpoint is not connected"},
+	) {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindSystemdTimeout, Text: "systemd did not answer in time"}
+	e := event.New(event.KindSystemdTimeout, "systemd did not answer in time")
 	e.IDs.Container = scan.FindID(text)
 	e.Fields = []event.Field{event.FieldRunc.Bool(runc), event.FieldOnContainer.Bool(runc || aboutContainer(r))}
 	return e, true

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
@@ -14,23 +13,18 @@ var dockerdTable = table{
 	rows: []row{
 		{[]string{"goroutine stacks written to"}, dumpWritten},
 		{[]string{"Handler for GET"}, clientGaveUp},
-		{[]string{"Docker daemon"}, dockerVersion},
-		{crashMarks, crash},
+		{[]string{"Docker daemon"}, factFrom("docker.version", versionField)},
+		{crashMarks, crashEvent},
 	},
 }
 
-// clientGaveUp: Handler for GET /v1.24/containers/json returned error: write unix /var/run/docker.sock->@: write: broken pipe.
+// clientGaveUp: Handler for GET /v1.24/containers/json returned error: write unix
+// /var/run/docker.sock->@: write: broken pipe.
 func clientGaveUp(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	if !strings.Contains(text, "broken pipe") {
 		return event.Event{}, false
 	}
 	call, _ := scan.Between(text, "Handler for ", " returned")
-	return event.Event{Kind: event.KindClientGaveUp, Fields: []event.Field{event.FieldPath.Text(call)}, Text: "a client gave up waiting for " + call}, true
-}
-
-// dockerVersion: info Docker daemon  commit=… graphdriver(s)=overlay2 version=20.10.24.
-func dockerVersion(r *event.Record) (event.Event, bool) {
-	v, _ := r.Field("version")
-	return facts.New("docker.version", scan.Version(v))
+	return event.New(event.KindClientGaveUp, "a client gave up waiting for "+call, event.FieldPath.Text(call)), true
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// rowIndex finds the rows that a line may belong to by one look at the line, however many rows there are.
+// rowIndex finds the rows that a line may belong to by one look at the line, however many rows
+// there are.
 type rowIndex struct {
 	literals *lines.Literals
 	rows     [][]int // of each literal, the places of its rows in the order of the tables
@@ -39,8 +40,8 @@ var rowsOf = sync.OnceValue(func() *rowIndex {
 	return x
 })
 
-// in are the rows of which one literal at least stands in the line.
-func (x *rowIndex) in(line string) (found rowSet) {
+// rowsIn are the rows of which one literal at least stands in the line.
+func (x *rowIndex) rowsIn(line string) (found rowSet) {
 	x.literals.All([]byte(line), func(id int) {
 		for _, at := range x.rows[id] {
 			found[at/64] |= 1 << (at % 64)
@@ -49,5 +50,5 @@ func (x *rowIndex) in(line string) (found rowSet) {
 	return found
 }
 
-// has says whether the row at a place is in the set.
-func (s *rowSet) has(at int) bool { return s[at/64]>>(at%64)&1 != 0 }
+// hasRow says whether the row at a place is in the set.
+func (s *rowSet) hasRow(at int) bool { return s[at/64]>>(at%64)&1 != 0 }

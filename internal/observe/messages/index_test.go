@@ -15,8 +15,8 @@ func TestRowSetHoldsAllRows(t *testing.T) {
 			require.NotEmpty(t, row.literals, "a row without a literal is never looked at")
 			var found rowSet
 			if rows < len(found)*64 {
-				found = rowsOf().in(row.literals[0])
-				require.True(t, found.has(rows), "%s: %q", table.component, row.literals[0])
+				found = rowsOf().rowsIn(row.literals[0])
+				require.True(t, found.hasRow(rows), "%s: %q", table.component, row.literals[0])
 			}
 			rows++
 		}

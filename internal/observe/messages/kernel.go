@@ -32,29 +32,32 @@ var kernelTable = table{
 		{[]string{"timeout, aborting", "timeout, reset"}, nvmeTimeout},
 		{[]string{"soft lockup"}, softLockup},
 		{[]string{"detected stall", "detected expedited stall"}, rcuStall},
-		{[]string{"RT throttling activated"}, rtThrottled},
+		// kernel/sched/rt.c, once per boot: sched: RT throttling activated.
+		{
+			[]string{"RT throttling activated"},
+			says(event.KindRTThrottled, "real-time tasks take all the CPU they may", "sched: RT throttling activated"),
+		},
 		{[]string{"memory allocation deadlock"}, allocDeadlock},
 		{[]string{"page allocation failure"}, pageAllocFailed},
 		{[]string{", object size: "}, slabFailed},
-		{[]string{"PM: suspend ", "PM: hibernation"}, suspend},
+		{[]string{"PM: suspend ", "PM: hibernation"}, suspendEdge},
 		{[]string{"Linux version ", "ainted"}, kernelVersion},
 		{[]string{"cgroup.memory=nokmem"}, kmemOff},
 	},
 }
 
-// HungTask is the line of kernel/hung_task.c: INFO: task containerd-shim:1422 blocked for more than 120 seconds.
+// HungTask is the line of kernel/hung_task.c: INFO: task containerd-shim:1422 blocked for more than
+// 120 seconds.
 func HungTask(r *event.Record) (event.Event, bool) {
 	name, ok := scan.Between(r.Raw, "INFO: task ", " blocked for more than ")
 	i := strings.LastIndexByte(name, ':') // comm may hold colons
 	if !ok || i < 0 {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindHungTask, Text: "task " + name[:i] + " is stuck in the kernel"}
+	e := event.New(event.KindHungTask, "task "+name[:i]+" is stuck in the kernel")
 	e.IDs.PID, _ = strconv.Atoi(name[i+1:])
 	e.Fields = []event.Field{event.FieldComm.Text(name[:i])}
-	if n, err := strconv.Atoi(scan.Digits(scan.After(r.Raw, "blocked for more than "))); err == nil {
-		e.Fields = append(e.Fields, event.FieldSeconds.Int(n))
-	}
+	e.AddNumber(event.FieldSeconds, scan.Digits(scan.After(r.Raw, "blocked for more than ")))
 	return e, true
 }
 
@@ -69,47 +72,52 @@ func oomKill(r *event.Record) (event.Event, bool) {
 	if pid == "" || !ok {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindOOMKill, Text: "the kernel kills " + comm + " for memory"}
+	e := event.New(event.KindOOMKill, "the kernel kills "+comm+" for memory")
 	e.IDs.PID, _ = strconv.Atoi(pid)
 	e.Fields = []event.Field{event.FieldComm.Text(comm)}
 	if name := daemon.RuntimeOf(comm); daemon.IsRuntime(name) {
-		e.Fields = append(e.Fields, event.FieldRuntime.Text(name))
+		e.AddFields(event.FieldRuntime.Text(name))
 	}
 	return e, true
 }
 
-// kernelFrame is a function on a stack that the kernel printed which tells a mechanism by itself. A table of
-// symbols (/proc/kallsyms, System.map), which a sosreport holds, has an address and a letter before the name.
+// kernelFrame is a function on a stack that the kernel printed which tells a mechanism by itself. A
+// table of symbols (/proc/kallsyms, System.map), which a sosreport holds, has an address and a
+// letter before the name.
 func kernelFrame(symbol string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
 		before, _, _ := strings.Cut(r.Raw, symbol)
-		return event.Event{
-			Kind: event.KindKernelFrame, Fields: []event.Field{event.FieldSymbol.Text(symbol)}, Text: "kernel stack in " + symbol,
-		}, (before == "" || !scan.IsWord(before[len(before)-1])) && !symbolRow.MatchString(r.Raw)
+		return event.New(
+				event.KindKernelFrame, "kernel stack in "+symbol, event.FieldSymbol.Text(symbol),
+			), (before == "" || !scan.IsWord(before[len(before)-1])) &&
+				!symbolRow.MatchString(r.Raw)
 	}
 }
 
 // symbolRow is a line of nm, or of the kernel's tables in its form.
 var symbolRow = regexp.MustCompile(`^[0-9a-f]{8,16} [A-Za-z] `)
 
-// forkRejected is the line of kernel/cgroup/pids.c, once per cgroup: cgroup: fork rejected by pids controller in /system.slice/docker.service.
+// forkRejected is the line of kernel/cgroup/pids.c, once per cgroup: cgroup: fork rejected by pids
+// controller in /system.slice/docker.service.
 func forkRejected(r *event.Record) (event.Event, bool) {
 	cgroup, _, _ := strings.Cut(scan.After(r.Raw, "fork rejected by pids controller in "), " ")
 	pod := scan.ContainsAny(cgroup, []string{"kubepods", "docker-", "/docker/", "cri-containerd", "libpod", "crio-"})
-	return event.Event{
-		Kind: event.KindForkRejected, Fields: []event.Field{event.FieldCgroup.Text(cgroup), event.FieldPodLimit.Bool(pod)},
-		Text: "the pids limit of " + cgroup + " is reached",
-	}, strings.HasPrefix(cgroup, "/")
+	return event.New(
+		event.KindForkRejected, "the pids limit of "+cgroup+" is reached", event.FieldCgroup.Text(cgroup),
+		event.FieldPodLimit.Bool(pod),
+	), strings.HasPrefix(cgroup, "/")
 }
 
-// netdevBusy is the line of net/core/dev.c, every 10 s while it waits: unregister_netdevice: waiting for lo to become free. Usage count = 1.
-// It holds net_mutex meanwhile, since 4.17 pernet_ops_rwsem: the lock that a new network namespace needs.
+// netdevBusy is the line of net/core/dev.c, every 10 s while it waits: unregister_netdevice:
+// waiting for lo to become free. Usage count = 1. It holds net_mutex meanwhile, since 4.17
+// pernet_ops_rwsem: the lock that a new network namespace needs.
 func netdevBusy(r *event.Record) (event.Event, bool) {
 	device, ok := scan.Between(r.Raw, "unregister_netdevice: waiting for ", " to become free")
-	e := event.Event{Kind: event.KindNetdevBusy, Fields: []event.Field{event.FieldDevice.Text(device), event.FieldHolds.Text(kernelwait.NetworkLock)}, Text: "the kernel waits for references to " + device}
-	if n, err := strconv.Atoi(strings.TrimSuffix(scan.FirstWord(scan.After(r.Raw, "Usage count = ")), ".")); err == nil {
-		e.Fields = append(e.Fields, event.FieldUsage.Int(n))
-	}
+	e := event.New(
+		event.KindNetdevBusy, "the kernel waits for references to "+device, event.FieldDevice.Text(device),
+		event.FieldHolds.Text(kernelwait.NetworkLock),
+	)
+	e.AddNumber(event.FieldUsage, strings.TrimSuffix(scan.FirstWord(scan.After(r.Raw, "Usage count = ")), "."))
 	return e, ok
 }
 
@@ -125,18 +133,13 @@ func fileServer(r *event.Record) (event.Event, bool) {
 		Kind: event.KindServerSilent, Fields: []event.Field{event.FieldProtocol.Text("nfs"), event.FieldServer.Text(server)},
 		Span: event.Span{Key: "nfs/" + server, State: true}, Text: "the NFS server " + server + " does not answer",
 	}
-	switch {
-	case !ok || server == "":
-		return event.Event{}, false
-	case strings.HasPrefix(state, "not responding, "):
-		e.Span.Edge = event.Begin
-		e.Fields = append(e.Fields, event.FieldGaveUp.Bool(strings.HasPrefix(state, "not responding, timed out")))
-	case strings.HasPrefix(state, "OK"):
-		e.Span.Edge, e.Text = event.End, "the NFS server "+server+" answers again"
-	default:
-		return event.Event{}, false
+	e.Span.Edge = edgeOf(state, "not responding, ", "OK")
+	if e.Span.Edge == event.Begin {
+		e.AddFields(event.FieldGaveUp.Bool(strings.HasPrefix(state, "not responding, timed out")))
+	} else {
+		e.Text = "the NFS server " + server + " answers again"
 	}
-	return e, true
+	return e, ok && server != "" && e.Span.Edge != event.Whole
 }
 
 // blockError is a disk that fails, as the block layer, a file system or its journal says it.
@@ -149,7 +152,9 @@ func fileServer(r *event.Record) (event.Event, bool) {
 func blockError(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	what := "error"
-	device := scan.FirstWord(scan.After(text, "I/O error, dev ", "I/O error on dev ", "I/O error on device ", "I/O error in filesystem (\""))
+	device := scan.FirstWord(scan.After(
+		text, "I/O error, dev ", "I/O error on dev ", "I/O error on device ", "I/O error in filesystem (\"",
+	))
 	if device == "" && strings.Contains(text, "I/O error") {
 		device, _ = scan.Between(text, "XFS (", ")")
 	}
@@ -157,10 +162,10 @@ func blockError(r *event.Record) (event.Event, bool) {
 		what, device = "journal", scan.FirstWord(scan.After(text, "Aborting journal on device ", "while flushing file data on "))
 	}
 	device = strings.Trim(device, ",.:\")")
-	return event.Event{
-		Kind: event.KindBlockError, Fields: []event.Field{event.FieldDevice.Text(device), event.FieldWhat.Text(what)},
-		Text: "I/O errors on " + device,
-	}, device != ""
+	return event.New(
+		event.KindBlockError, "I/O errors on "+device, event.FieldDevice.Text(device),
+		event.FieldWhat.Text(what),
+	), device != ""
 }
 
 // nvmeTimeout is a command of NVMe that got no answer:
@@ -169,10 +174,10 @@ func blockError(r *event.Record) (event.Event, bool) {
 //	nvme nvme1: I/O tag 12 (100c) opcode 0x1 (I/O Cmd) QID 3 timeout, aborting req_op:WRITE(1) size:4096      (≥ 6.5)
 func nvmeTimeout(r *event.Record) (event.Event, bool) {
 	device, rest, ok := strings.Cut(scan.After(r.Raw, "nvme nvme"), ": ")
-	return event.Event{
-		Kind: event.KindBlockError, Fields: []event.Field{event.FieldDevice.Text("nvme" + device), event.FieldWhat.Text("timeout")},
-		Text: "nvme" + device + " does not answer",
-	}, ok && strings.HasPrefix(rest, "I/O ")
+	return event.New(
+		event.KindBlockError, "nvme"+device+" does not answer", event.FieldDevice.Text("nvme"+device),
+		event.FieldWhat.Text("timeout"),
+	), ok && strings.HasPrefix(rest, "I/O ")
 }
 
 // softLockup is the line of kernel/watchdog.c, every 20 s or so while it lasts:
@@ -188,7 +193,10 @@ func softLockup(r *event.Record) (event.Event, bool) {
 	if strings.Contains(task, "[") { // runc:[1:CHILD]:185318
 		task = strings.TrimSuffix(scan.After(r.Raw, "s! ["), "]")
 	}
-	e := event.Event{Kind: event.KindSoftLockup, Start: r.Time.Add(-time.Duration(seconds) * time.Second), End: r.Time, Text: "CPU " + cpu + " is stuck for " + strconv.Itoa(seconds) + " s"}
+	e := event.Event{
+		Kind: event.KindSoftLockup, Start: r.Time.Add(-time.Duration(seconds) * time.Second), End: r.Time,
+		Text: "CPU " + cpu + " is stuck for " + strconv.Itoa(seconds) + " s",
+	}
 	if i := strings.LastIndexByte(task, ':'); i >= 0 {
 		e.IDs.TID, _ = strconv.Atoi(task[i+1:])
 		task = task[:i]
@@ -204,14 +212,10 @@ func softLockup(r *event.Record) (event.Event, bool) {
 //	rcu: INFO: rcu_sched detected expedited stalls on CPUs/tasks: { 3-... } 21 jiffies s: 9 root: 0x8/.
 func rcuStall(r *event.Record) (event.Event, bool) {
 	self := strings.Contains(r.Raw, "self-detected stall on CPU")
-	return event.Event{
-		Kind: event.KindRCUStall, Fields: []event.Field{event.FieldSelf.Bool(self)}, Text: "a CPU does not come round",
-	}, strings.Contains(r.Raw, "INFO: rcu") && (self || strings.Contains(r.Raw, "stalls on CPUs/tasks"))
-}
-
-// rtThrottled is kernel/sched/rt.c's line, once per boot: sched: RT throttling activated.
-func rtThrottled(r *event.Record) (event.Event, bool) {
-	return event.Event{Kind: event.KindRTThrottled, Text: "real-time tasks take all the CPU they may"}, strings.Contains(r.Raw, "sched: RT throttling activated")
+	return event.New(
+			event.KindRCUStall, "a CPU does not come round", event.FieldSelf.Bool(self),
+		), strings.Contains(r.Raw, "INFO: rcu") &&
+			(self || strings.Contains(r.Raw, "stalls on CPUs/tasks"))
 }
 
 // allocDeadlock is fs/xfs/kmem.c's line, every hundredth try, some 2 s apart (up to 6.8):
@@ -224,22 +228,24 @@ func allocDeadlock(r *event.Record) (event.Event, bool) {
 	if !ok || i < 0 {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindAllocDeadlock, Text: "XFS gets no memory for " + task[:i]}
+	e := event.New(event.KindAllocDeadlock, "XFS gets no memory for "+task[:i])
 	e.IDs.TID, _ = strconv.Atoi(scan.Digits(task[i+1:]))
-	e.Fields = []event.Field{event.FieldComm.Text(task[:i]), event.FieldFunction.Text(scan.FirstWord(scan.After(scan.After(r.Raw, "allocation deadlock"), "in ")))}
+	e.Fields = []event.Field{
+		event.FieldComm.Text(task[:i]),
+		event.FieldFunction.Text(scan.FirstWord(scan.After(scan.After(r.Raw, "allocation deadlock"), "in "))),
+	}
 	return e, true
 }
 
-// pageAllocFailed is mm/page_alloc.c's line: kswapd0: page allocation failure: order:4, mode:0x40c0(…).
+// pageAllocFailed is mm/page_alloc.c's line: kswapd0: page allocation failure: order:4,
+// mode:0x40c0(…).
 func pageAllocFailed(r *event.Record) (event.Event, bool) {
 	comm, rest, ok := strings.Cut(r.Message(), ": page allocation failure: order:")
 	if i := strings.LastIndexByte(comm, ']'); i >= 0 { // the stamp of dmesg
 		comm = strings.TrimSpace(comm[i+1:])
 	}
-	e := event.Event{Kind: event.KindPageAllocFailed, Fields: []event.Field{event.FieldComm.Text(comm)}, Text: "no pages for " + comm}
-	if n, err := strconv.Atoi(scan.Digits(rest)); err == nil {
-		e.Fields = append(e.Fields, event.FieldOrder.Int(n))
-	}
+	e := event.New(event.KindPageAllocFailed, "no pages for "+comm, event.FieldComm.Text(comm))
+	e.AddNumber(event.FieldOrder, scan.Digits(rest))
 	return e, ok
 }
 
@@ -251,27 +257,23 @@ func pageAllocFailed(r *event.Record) (event.Event, bool) {
 func slabFailed(r *event.Record) (event.Event, bool) {
 	cache, ok := scan.Between(r.Raw, "cache: ", ", object size: ")
 	name, cgroup, accounted := strings.Cut(strings.TrimSuffix(cache, ")"), "(")
-	return event.Event{
-		Kind: event.KindSlabFailed, Fields: []event.Field{event.FieldCache.Text(name), event.FieldCgroup.Text(cgroup)},
-		Text: "no memory for " + name + " in a memory cgroup",
-	}, ok && accounted
+	return event.New(
+		event.KindSlabFailed, "no memory for "+name+" in a memory cgroup", event.FieldCache.Text(name),
+		event.FieldCgroup.Text(cgroup),
+	), ok && accounted
 }
 
-// suspend: PM: suspend entry (deep); PM: suspend exit; PM: hibernation: hibernation entry (before 5.7: PM: hibernation entry).
-func suspend(r *event.Record) (event.Event, bool) {
+// suspendEdge: PM: suspend entry (deep); PM: suspend exit; PM: hibernation: hibernation entry
+// (before 5.7: PM: hibernation entry).
+func suspendEdge(r *event.Record) (event.Event, bool) {
 	e := event.Event{Kind: event.KindSuspend, Text: "the machine sleeps", Span: event.Span{Key: "suspend/", State: true}}
-	switch what := scan.After(r.Raw, "PM: suspend ", "PM: hibernation: hibernation ", "PM: hibernation "); {
-	case strings.HasPrefix(what, "entry"):
-		e.Span.Edge = event.Begin
-	case strings.HasPrefix(what, "exit"):
-		e.Span.Edge = event.End
-	default:
-		return event.Event{}, false
-	}
-	return e, true
+	what := scan.After(r.Raw, "PM: suspend ", "PM: hibernation: hibernation ", "PM: hibernation ")
+	e.Span.Edge = edgeOf(what, "entry", "exit")
+	return e, e.Span.Edge != event.Whole
 }
 
-// kernelVersion is the first line of the kernel's log and of /proc/version, and the line below every report of it:
+// kernelVersion is the first line of the kernel's log and of /proc/version, and the line below
+// every report of it:
 //
 //	Linux version 3.10.0-1160.el7.x86_64 (mockbuild@…) …
 //	      Not tainted 5.15.63-flatcar #1

@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,23 +14,35 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// kubeletTable: Kubernetes 1.5 to 1.34. Up to 1.20 lines are prose, from 1.21
-// on they are "message" key="value"; severity of the skip line changed from I to E between 1.16 and 1.18.
+// kubeletTable: Kubernetes 1.5 to 1.34. Up to 1.20 lines are prose, from 1.21 on they are "message"
+// key="value"; severity of the skip line changed from I to E between 1.16 and 1.18.
 var kubeletTable = table{
 	component: "kubelet",
 	rows: []row{
 		{[]string{"PLEG is not healthy"}, PLEGUnhealthy},
 		{[]string{"Unable to retrieve pods"}, relistFailed},
-		{[]string{"from runtime service failed", "from image service failed", "PodSandboxStatus of sandbox", "getPodContainerStatuses"}, criError},
+		{
+			[]string{
+				"from runtime service failed", "from image service failed", "PodSandboxStatus of sandbox",
+				"getPodContainerStatuses",
+			},
+			criError,
+		},
 		{callerTexts(), callerError},
 		{[]string{"Node became not ready", "NodeNotReady"}, nodeNotReady},
 		{[]string{"NodeReady", "Node became ready"}, nodeReady},
 		{[]string{"Started kubelet"}, kubeletStart},
 		{[]string{"ontainer garbage collection failed", "ContainerGCFailed"}, gcFailed},
-		{[]string{"ontainer runtime is down"}, runtimeDown},
-		{[]string{"vent channel is full"}, channelFull},
+		{[]string{"ontainer runtime is down"}, says(event.KindRuntimeDown, "container runtime is down")},
+		{[]string{"vent channel is full"}, says(event.KindChannelFull, "the PLEG event channel is full")},
 		{[]string{"EventedPLEG: pleg event channel capacity is full"}, eventedFull},
-		{[]string{"Failed to get container events", "Fall back to Generic PLEG"}, eventedBroken},
+		// The stream of container events broke off. At level 4 and, from 1.33 on, as an error:
+		//	"Evented PLEG: Failed to get container events, retrying: " err="…"
+		//	"Fall back to Generic PLEG relisting since Evented PLEG is not working"
+		{
+			[]string{"Failed to get container events", "Fall back to Generic PLEG"},
+			says(event.KindEventedBroken, "the runtime's stream of events broke off", "Evented PLEG"),
+		},
 		{[]string{"syncloop failed", "Housekeeping took longer than"}, syncLoopLate},
 		{[]string{"failed on the status hook for pod"}, statusHookFailed},
 		{[]string{"ContainerDied"}, containerDied},
@@ -59,40 +72,29 @@ func PLEGUnhealthy(r *event.Record) (event.Event, bool) {
 	if s := errorOf(r); strings.Contains(s, "PLEG is not healthy") {
 		text = s
 	}
-	e := event.Event{Kind: event.KindPLEGUnhealthy, Text: "PLEG is not healthy"}
-	if strings.Contains(text, "pleg has yet to be successful") {
+	e := event.New(event.KindPLEGUnhealthy, "PLEG is not healthy")
+	age, ok := scan.Duration(text, "last seen active ", " ago")
+	if age > event.LongestSpan || strings.Contains(text, "pleg has yet to be successful") {
 		e.Fields = []event.Field{event.FieldNever.Bool(true)}
 		e.Text = "no relist has succeeded since the kubelet started"
 		return e, true
 	}
-	age, ok := scan.Duration(text, "last seen active ", " ago")
 	if !ok {
 		return event.Event{}, false
 	}
-	if age > event.LongestSpan {
-		e.Fields = []event.Field{event.FieldNever.Bool(true)}
-		e.Text = "no relist has succeeded since the kubelet started"
-		return e, true
-	}
 	e.Fields = []event.Field{event.FieldAge.Duration(age)}
 	if threshold, ok := scan.Duration(text, "threshold is ", ""); ok {
-		e.Fields = append(e.Fields, event.FieldThreshold.Duration(threshold))
+		e.AddFields(event.FieldThreshold.Duration(threshold))
 	}
 	e.Text = "PLEG was last seen active " + age.String() + " ago"
 	return e, true
 }
 
 func relistFailed(r *event.Record) (event.Event, bool) {
-	text := errorOf(r)
-	if text == "" {
-		text = r.Message()
-	}
-	e := event.Event{
-		Kind:   event.KindRelistFailed,
-		Fields: append([]event.Field{event.FieldError.Text(text), event.FieldDeadline.Bool(isDeadline(text))}, tooLarge(text)...),
-		Text:   "relist could not list the pods",
-	}
-	e.Fields = append(e.Fields, lostRuntime(text)...)
+	reason := cmp.Or(errorOf(r), r.Message())
+	e := event.New(event.KindRelistFailed, "relist could not list the pods", errorFields(reason)...)
+	e.AddFields(tooLarge(reason)...)
+	e.AddFields(lostRuntime(reason)...)
 	return e, true
 }
 
@@ -107,7 +109,8 @@ func lostRuntime(reason string) []event.Field {
 	switch {
 	case strings.Contains(reason, "Cannot connect to the Docker daemon"):
 		return []event.Field{event.FieldGone.Text("dockerd")}
-	case strings.Contains(reason, "dial unix") && (strings.Contains(reason, "connection refused") || strings.Contains(reason, "no such file or directory")):
+	case strings.Contains(reason, "dial unix") &&
+		(strings.Contains(reason, "connection refused") || strings.Contains(reason, "no such file or directory")):
 		socket, _, _ := strings.Cut(scan.After(reason, "dial unix "), ".sock")
 		return []event.Field{event.FieldGone.Text(daemon.RuntimeOf(socket[strings.LastIndexByte(socket, '/')+1:]))}
 	case scan.ContainsAny(reason, []string{"error reading from server: ", "transport is closing", "connection reset by peer"}):
@@ -142,7 +145,10 @@ func tooLarge(text string) []event.Field {
 	if err != nil {
 		return nil
 	}
-	return []event.Field{event.FieldSize.Number(float64(size)), event.FieldLimit.Number(float64(limit)), event.FieldRefusedBy.Text(side)}
+	return []event.Field{
+		event.FieldSize.Number(float64(size)), event.FieldLimit.Number(float64(limit)),
+		event.FieldRefusedBy.Text(side),
+	}
 }
 
 // gcFailed is the kubelet's garbage collection without a list to work on:
@@ -150,12 +156,9 @@ func tooLarge(text string) []event.Field {
 //	"Container garbage collection failed" err="rpc error: …"                       (the kubelet's log, quoted from 1.21 on)
 //	Warning  ContainerGCFailed  119s (x2523 over 42h)  kubelet  rpc error: …       (events of the node)
 func gcFailed(r *event.Record) (event.Event, bool) {
-	reason := errorOf(r)
-	if reason == "" {
-		reason = scan.After(r.Message(), "rpc error: ")
-	}
-	e := event.Event{Kind: event.KindGCFailed, Text: "the kubelet could not collect dead containers"}
-	e.Fields = append([]event.Field{event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(reason))}, tooLarge(reason)...)
+	reason := cmp.Or(errorOf(r), scan.After(r.Message(), "rpc error: "))
+	e := event.New(event.KindGCFailed, "the kubelet could not collect dead containers", errorFields(reason)...)
+	e.AddFields(tooLarge(reason)...)
 	return e, reason != ""
 }
 
@@ -172,7 +175,8 @@ func criError(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	method := ""
 	for _, m := range criMethods {
-		if strings.HasPrefix(strings.TrimLeft(text, `"`), m) || strings.Contains(text, "] "+m) || strings.Contains(text, "Get "+m) {
+		if strings.HasPrefix(strings.TrimLeft(text, `"`), m) || strings.Contains(text, "] "+m) ||
+			strings.Contains(text, "Get "+m) {
 			method = m
 			break
 		}
@@ -183,17 +187,21 @@ func criError(r *event.Record) (event.Event, bool) {
 	return failedCall(r, method)
 }
 
-// failedCall is a call of the CRI that the kubelet says has failed. One that the runtime has not is no failure.
+// failedCall is a call of the CRI that the kubelet says has failed. One that the runtime has not is
+// no failure.
 func failedCall(r *event.Record, method string) (event.Event, bool) {
 	text := r.Message()
 	reason := errorOf(r)
 	if reason == "" {
 		reason = scan.After(text, " failed: ", " error: ")
 	}
-	e := event.Event{Kind: event.KindCRIError, Text: method + " failed"}
-	e.Fields = []event.Field{event.FieldMethod.Text(method), event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(text) || isDeadline(reason))}
-	e.Fields = append(e.Fields, tooLarge(reason)...)
-	e.Fields = append(e.Fields, lostRuntime(reason)...)
+	e := event.New(event.KindCRIError, method+" failed")
+	e.Fields = []event.Field{
+		event.FieldMethod.Text(method), event.FieldError.Text(reason),
+		event.FieldDeadline.Bool(isDeadline(text) || isDeadline(reason)),
+	}
+	e.AddFields(tooLarge(reason)...)
+	e.AddFields(lostRuntime(reason)...)
 	for _, key := range []string{"containerID", "podSandboxID", "podSandboxId"} {
 		if id, ok := r.Field(key); ok {
 			e.IDs.Container = scan.ContainerID(id)
@@ -216,15 +224,19 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 	return e, !strings.Contains(reason, "code = Unimplemented")
 }
 
-// criMethods are the calls of the kubelet's remote clients; longer names first where one begins another. PullImage is not
-// among them: what it waits for is a registry.
+// criMethods are the calls of the kubelet's remote clients; longer names first where one begins
+// another. PullImage is not among them: what it waits for is a registry.
 var criMethods = []string{
-	"ListContainerStats", "ListContainers", "ListPodSandboxStats", "ListPodSandboxMetrics", "ListPodSandbox", "ContainerStatus", "ContainerStats",
-	"PodSandboxStatus", "UpdateContainerResources", "ExecSync", "StartContainer", "StopContainer", "CreateContainer", "RemoveContainer",
-	"RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "Status", "Version", "RuntimeConfig", "ListImages", "ImageFsInfo", "ImageStatus",
+	"ListContainerStats", "ListContainers", "ListPodSandboxStats", "ListPodSandboxMetrics", "ListPodSandbox",
+	"ContainerStatus", "ContainerStats",
+	"PodSandboxStatus", "UpdateContainerResources", "ExecSync", "StartContainer", "StopContainer",
+	"CreateContainer", "RemoveContainer",
+	"RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "Status", "Version", "RuntimeConfig", "ListImages",
+	"ImageFsInfo", "ImageStatus",
 }
 
-// callerErrors are what callers of a remote client say of its error, right after the client's own line where that was not lost:
+// callerErrors are what callers of a remote client say of its error, right after the client's own
+// line where that was not lost:
 //
 //	≤ 1.20  ListPodSandbox failed: rpc error: …; ListContainers failed: rpc error: …; Container runtime sanity check failed: rpc error: …
 //	        [cpumanager] reconcileState: failed to update container (pod: p, container: c, container id: <id>, cpuset: "0-1", error: …)
@@ -246,7 +258,8 @@ func callerTexts() []string {
 	return all
 }
 
-// callerError is an error of the CRI in the words of whoever made the call; the timeline joins it with the client's.
+// callerError is an error of the CRI in the words of whoever made the call; the timeline joins it
+// with the client's.
 func callerError(r *event.Record) (event.Event, bool) {
 	for _, c := range callerErrors {
 		if !strings.Contains(r.Message(), c.text) {
@@ -257,7 +270,7 @@ func callerError(r *event.Record) (event.Event, bool) {
 			e.IDs.Container = scan.ContainerID(scan.After(r.Message(), "container id: "))
 		}
 		reason, _ := e.Get(event.FieldError)
-		e.Fields = append(e.Fields, event.FieldCaller.Bool(true))
+		e.AddFields(event.FieldCaller.Bool(true))
 		return e, ok && reason.Text() != ""
 	}
 	return event.Event{}, false
@@ -271,7 +284,7 @@ func callerError(r *event.Record) (event.Event, bool) {
 //	        "Recording event message for node" node="X" event="NodeNotReady"
 func nodeNotReady(r *event.Record) (event.Event, bool) {
 	text := r.Raw
-	e := event.Event{Kind: event.KindNodeNotReady, Text: "node became NotReady"}
+	e := event.New(event.KindNodeNotReady, "node became NotReady")
 	switch {
 	case strings.Contains(text, "NodeStatusUnknown"):
 		return event.Event{}, false // set by the controller, never by PLEG
@@ -284,7 +297,8 @@ func nodeNotReady(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// Heartbeat is the moment, with an offset, that the kubelet tells when it reports its node's condition, a little before it logs so:
+// Heartbeat is the moment, with an offset, that the kubelet tells when it reports its node's
+// condition, a little before it logs so:
 //
 //	≤ 1.20  Node became not ready: {Type:Ready … LastHeartbeatTime:2023-11-08 09:33:12.09 +0800 CST m=+1234.5 …}
 //	≥ 1.21  "Node became not ready" node="X" condition={"type":"Ready",…,"lastHeartbeatTime":"2023-11-08T01:33:12Z",…}
@@ -305,55 +319,40 @@ func nodeReady(r *event.Record) (event.Event, bool) {
 	text := r.Raw
 	if strings.Contains(text, "Node became ready") ||
 		strings.Contains(text, "event message for node") && strings.Contains(text, "NodeReady") {
-		return event.Event{Kind: event.KindNodeReady, Text: "node became Ready"}, true
+		return event.New(event.KindNodeReady, "node became Ready"), true
 	}
 	return event.Event{}, false
 }
 
 func kubeletStart(r *event.Record) (event.Event, bool) {
-	return event.Event{Kind: event.KindKubeletStart, Text: "kubelet started"}, strings.HasPrefix(strings.TrimLeft(r.Message(), `"`), "Started kubelet")
+	return event.New(event.KindKubeletStart, "kubelet started"), strings.HasPrefix(
+		strings.TrimLeft(r.Message(), `"`), "Started kubelet",
+	)
 }
 
-func runtimeDown(*event.Record) (event.Event, bool) {
-	return event.Event{Kind: event.KindRuntimeDown, Text: "container runtime is down"}, true
-}
-
-func channelFull(*event.Record) (event.Event, bool) {
-	return event.Event{Kind: event.KindChannelFull, Text: "the PLEG event channel is full"}, true
-}
-
-// eventedFull: "Skipping pod synchronization" err="EventedPLEG is not healthy: EventedPLEG: pleg event channel capacity is full with 1000 events"
-// (≥ 1.26, with the gate EventedPLEG on).
+// eventedFull: "Skipping pod synchronization" err="EventedPLEG is not healthy: EventedPLEG: pleg
+// event channel capacity is full with 1000 events" (≥ 1.26, with the gate EventedPLEG on).
 func eventedFull(r *event.Record) (event.Event, bool) {
 	n, err := strconv.Atoi(scan.Digits(scan.After(r.Raw, "capacity is full with ")))
 	if err != nil {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindEventedFull, Text: "the event channel that both PLEGs share is full"}
-	e.Fields = []event.Field{event.FieldEvents.Int(n)}
+	e := event.New(event.KindEventedFull, "the event channel that both PLEGs share is full", event.FieldEvents.Int(n))
 	return e, true
 }
 
-// eventedBroken: the stream of container events broke off. At level 4 and, from 1.33 on, as an error:
-//
-//	"Evented PLEG: Failed to get container events, retrying: " err="…"
-//	"Fall back to Generic PLEG relisting since Evented PLEG is not working"
-func eventedBroken(r *event.Record) (event.Event, bool) {
-	return event.Event{Kind: event.KindEventedBroken, Text: "the runtime's stream of events broke off"}, strings.Contains(r.Raw, "Evented PLEG")
-}
-
-// syncLoopLate. Housekeeping asks for lists, as relist does (1.34, kubelet_pods.go): while they hang the loop stands there, and says neither this nor
-// that PLEG is not healthy before they end.
+// syncLoopLate. Housekeeping asks for lists, as relist does (1.34, kubelet_pods.go): while they
+// hang the loop stands there, and says neither this nor that PLEG is not healthy before they end.
 //
 //	[-]syncloop failed: reason withheld        (/healthz; in the kubelet's log: sync Loop took longer than expected)
 //	"Housekeeping took longer than 15s" err="housekeeping took too long" seconds=83.2     (1.23 to 1.26)
 //	"Housekeeping took longer than expected" err="…" expected="1s" actual="1m23.2s"            (≥ 1.27)
 func syncLoopLate(r *event.Record) (event.Event, bool) {
-	e := event.Event{Kind: event.KindSyncLoopLate, Text: "the sync loop is late"}
+	e := event.New(event.KindSyncLoopLate, "the sync loop is late")
 	if strings.Contains(r.Raw, "[-]syncloop failed") {
 		return e, true
 	}
-	took, _ := r.Field("actual")
+	took := r.Value("actual")
 	if v, ok := r.Field("seconds"); ok {
 		took = v + "s"
 	}
@@ -369,11 +368,15 @@ func syncLoopLate(r *event.Record) (event.Event, bool) {
 //	failed to read pod IP from plugin/docker: NetworkPlugin cni failed on the status hook for pod "p_ns": …     (networkPlugin from 1.20 on)
 func statusHookFailed(r *event.Record) (event.Event, bool) {
 	pod, _ := scan.Between(strings.ReplaceAll(scan.After(r.Raw, "status hook for pod "), `\"`, `"`), `"`, `"`)
-	return event.Event{Kind: event.KindStatusHookFailed, IDs: event.IDs{Pod: dockerPod(pod)}, Text: "dockershim could not ask for the address of a pod"}, true
+	return event.Event{
+		Kind: event.KindStatusHookFailed, IDs: event.IDs{Pod: podNamed(pod)},
+		Text: "dockershim could not ask for the address of a pod",
+	}, true
 }
 
-// dockerPod turns dockershim's "name_namespace" into "namespace/name"; neither part can hold an underscore.
-func dockerPod(s string) string {
+// podNamed turns "name_namespace", as dockershim and the kubelet up to 1.20 write it, into
+// "namespace/name"; neither part can hold an underscore.
+func podNamed(s string) string {
 	name, namespace, ok := strings.Cut(s, "_")
 	if !ok {
 		return ""
@@ -389,7 +392,7 @@ func containerDied(r *event.Record) (event.Event, bool) {
 	if !strings.Contains(r.Raw, "SyncLoop (PLEG)") {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindContainerDied, Text: "PLEG reports ContainerDied"}
+	e := event.New(event.KindContainerDied, "PLEG reports ContainerDied")
 	e.IDs.Container = scan.FindID(r.Message())
 	if ev, ok := r.Field("event"); ok && e.IDs.Container == "" {
 		e.IDs.Container = scan.FindID(ev)
@@ -423,11 +426,8 @@ func killUnwanted(r *event.Record) (event.Event, bool) {
 //	≤ 1.20  Message for Container "main" of pod "web_default(uid)": Container main failed liveness probe, will be restarted
 //	≥ 1.21  "Message for Container of pod" containerName="main" … pod="default/web" containerMessage="Container main definition changed, will be restarted"
 func restartWanted(r *event.Record) (event.Event, bool) {
-	reason, ok := r.Field("containerMessage")
-	if !ok {
-		reason = scan.After(r.Message(), `": `)
-	}
-	e := event.Event{Kind: event.KindRestartWanted, Text: reason}
+	reason := cmp.Or(r.Value("containerMessage"), scan.After(r.Message(), `": `))
+	e := event.New(event.KindRestartWanted, reason)
 	e.IDs.Pod = podOf(r)
 	return e, e.IDs.Pod != "" && strings.HasSuffix(reason, "will be restarted")
 }
@@ -439,11 +439,10 @@ func podOf(r *event.Record) string {
 	}
 	old, _ := scan.Between(r.Message(), `pod "`, `"`)
 	old, _, ok := strings.Cut(old, "(")
-	name, namespace, split := strings.Cut(old, "_")
-	if !ok || !split {
+	if !ok {
 		return ""
 	}
-	return namespace + "/" + name
+	return podNamed(old)
 }
 
 // cpuManager: the static policy reconciles every 10 s and is what calls
@@ -459,7 +458,8 @@ func cpuManager(r *event.Record) (event.Event, bool) {
 	return facts.New("kubelet.cpu-manager-policy", policy)
 }
 
-// kubeletFlag is what the kubelet prints at -v=2 when it starts: flag.go:64] FLAG: --cpu-manager-policy="static".
+// kubeletFlag is what the kubelet prints at -v=2 when it starts: flag.go:64] FLAG:
+// --cpu-manager-policy="static".
 func kubeletFlag(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	_, rest, ok := strings.Cut(text, "FLAG: --")
@@ -477,10 +477,11 @@ func kubeletFlag(r *event.Record) (event.Event, bool) {
 	return facts.New(facts.KubeletFlags[name], value)
 }
 
-// flagDefaults are values that the kubelet prints for flags that nobody set; a file may have set the same thing to
-// another value, which these lines do not show.
+// flagDefaults are values that the kubelet prints for flags that nobody set; a file may have set
+// the same thing to another value, which these lines do not show.
 var flagDefaults = map[string][]string{
-	"cpu-manager-policy": {"", "none"}, "cpu-manager-reconcile-period": {"0s", "10s"}, "memory-manager-policy": {"", "None"}, "runtime-request-timeout": {"2m0s"},
+	"cpu-manager-policy": {"", "none"}, "cpu-manager-reconcile-period": {"0s", "10s"},
+	"memory-manager-policy": {"", "None"}, "runtime-request-timeout": {"2m0s"},
 	"max-pods": {"110"}, "pod-max-pids": {"-1"}, "cgroup-driver": {"", "cgroupfs"}, "container-runtime": {"docker", "remote"},
 	"container-runtime-endpoint": {"", "unix:///var/run/dockershim.sock"},
 }
@@ -499,7 +500,8 @@ func nodeConfig(r *event.Record) (event.Event, bool) {
 	return facts.New("kubelet.cgroup-driver", rest[:len(rest)-len(strings.TrimLeft(rest, "abcdefghijklmnopqrstuvwxyz"))])
 }
 
-// kubeletVersion: "Kubelet version" kubeletVersion="v1.22.3" (≥ 1.21); Kubelet version: v1.18.2 (kubeadm and write-ups).
+// kubeletVersion: "Kubelet version" kubeletVersion="v1.22.3" (≥ 1.21); Kubelet version: v1.18.2
+// (kubeadm and write-ups).
 func kubeletVersion(r *event.Record) (event.Event, bool) {
 	v, ok := r.Field("kubeletVersion")
 	if !ok {
@@ -518,10 +520,10 @@ func kubeletVersion(r *event.Record) (event.Event, bool) {
 //	≥ 1.21  "Eviction manager: attempting to reclaim" resourceName="pids"
 //	all     Recording NodeHasInsufficientPID event message for node X; "Recording event message for node" node="X" event="NodeHasInsufficientPID"
 func pidPressure(r *event.Record) (event.Event, bool) {
-	resource, _ := r.Field("resourceName")
+	resource := r.Value("resourceName")
 	ok := resource == "pids" || strings.HasSuffix(r.Message(), "attempting to reclaim pids") ||
 		strings.Contains(r.Raw, "event message for node") && strings.Contains(r.Raw, "NodeHasInsufficientPID")
-	return event.Event{Kind: event.KindPIDPressure, Text: "the node is short of process ids"}, ok
+	return event.New(event.KindPIDPressure, "the node is short of process ids"), ok
 }
 
 // slowDU is cAdvisor's fsHandler.go, from one second on:
@@ -533,30 +535,31 @@ func slowDU(r *event.Record) (event.Event, bool) {
 	took, ok := scan.Duration(text, "on following dirs took ", ": ")
 	dirs, _ := scan.Between(text, ": [", "]")
 	return event.Event{
-		Kind: event.KindSlowDU, Start: r.Time.Add(-took), End: r.Time, Fields: []event.Field{event.FieldDirs.Text(strings.TrimSpace(dirs))},
-		Text: "disk usage took " + took.String(),
+		Kind: event.KindSlowDU, Start: r.Time.Add(-took), End: r.Time,
+		Fields: []event.Field{event.FieldDirs.Text(strings.TrimSpace(dirs))},
+		Text:   "disk usage took " + took.String(),
 	}, ok
 }
 
-// pidsAvailable is what the kubelet's eviction manager found, every 10 s from -v=3 on. Quantities are written
-// as Kubernetes does (32k); what is not available is used, by threads.
+// pidsAvailable is what the kubelet's eviction manager found, every 10 s from -v=3 on. Quantities
+// are written as Kubernetes does (32k); what is not available is used, by threads.
 //
 //	≤ 1.20  eviction manager: observations: signal=pid.available, available: 31240, capacity: 32768, time: 2019-05-02 10:00:00.1 +0000 UTC m=+120.5
 //	≥ 1.21  "Eviction manager:" log="observations" signal="pid.available" resourceName="" available="31240" capacity="32768" time="…"
 func pidsAvailable(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	available, ok := r.Field("available")
-	capacity, _ := r.Field("capacity")
+	capacity := r.Value("capacity")
 	if ok {
-		signal, _ := r.Field("signal")
-		log, _ := r.Field("log")
+		signal := r.Value("signal")
+		log := r.Value("log")
 		ok = signal == "pid.available" && log == "observations"
 	} else if rest, found := strings.CutPrefix(text, "eviction manager: observations: signal=pid.available, "); found {
 		available, ok = scan.Between(rest, "available: ", ",")
 		capacity, _, _ = strings.Cut(scan.After(rest, "capacity: "), ",")
 	}
-	free, known := quantity(available)
-	limit, limited := quantity(capacity)
+	free, known := parseQuantity(available)
+	limit, limited := parseQuantity(capacity)
 	if !ok || !known || !limited || free > limit {
 		return event.Event{}, false
 	}
@@ -571,8 +574,8 @@ func pidsAvailable(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// quantity reads a whole number as Kubernetes writes it: 31240, 32k, 4M.
-func quantity(s string) (float64, bool) {
+// parseQuantity reads a whole number as Kubernetes writes it: 31240, 32k, 4M.
+func parseQuantity(s string) (float64, bool) {
 	n := strings.TrimRight(s, "kMG")
 	v, err := strconv.ParseUint(n, 10, 40)
 	scale := map[string]float64{"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[s[len(n):]]

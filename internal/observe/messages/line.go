@@ -61,14 +61,18 @@ func (l *Lines) Record(r *event.Record, component string) (event.Event, bool) {
 	return lineEvent(r, cmp.Or(component, r.Unit, unnamedWriter)), true
 }
 
-// Line is the event of any line of a log: what its writer said, and nothing made of it. One of nobody known is of the component "other".
+// Line is the event of any line of a log: what its writer said, and nothing made of it. One of
+// nobody known is of the component "other".
 func Line(r *event.Record) event.Event {
-	e := event.Event{Kind: event.KindLogLine, Component: cmp.Or(daemon.Component(r.Unit, r.Pos.File), r.Unit, unnamedWriter), Text: spell(r)}
+	e := event.Event{
+		Kind: event.KindLogLine, Component: cmp.Or(daemon.Component(r.Unit, r.Pos.File), r.Unit, unnamedWriter),
+		Text: spellOut(r),
+	}
 	e.IDs.Container = scan.FindID(r.Raw)
 	if r.Unit != "" {
 		e.Fields = []event.Field{event.FieldUnit.Text(r.Unit)}
 	}
-	finish(&e, r, e.Component)
+	completeEvent(&e, r, e.Component)
 	return e
 }
 
@@ -80,23 +84,22 @@ func lineEvent(r *event.Record, component string) event.Event {
 	}
 	e.Fields = []event.Field{event.FieldText.Text(r.Message())}
 	if r.Unit != "" {
-		e.Fields = append(e.Fields, event.FieldUnit.Text(r.Unit))
+		e.AddFields(event.FieldUnit.Text(r.Unit))
 	}
-	if reason := errorOf(r); reason != "" {
-		e.Fields = append(e.Fields, event.FieldError.Text(reason))
-	}
+	e.AddText(event.FieldError, errorOf(r))
 	for _, f := range r.Fields[:min(len(r.Fields), maxLineFields)] {
 		key := event.Key(f.Key)
 		has := func(other event.Field) bool { return other.Key == key }
 		if !event.IsReserved(key) && !slices.ContainsFunc(e.Fields, has) {
-			e.Fields = append(e.Fields, key.Text(f.Value))
+			e.AddFields(key.Text(f.Value))
 		}
 	}
-	finish(&e, r, component)
+	completeEvent(&e, r, component)
 	return e
 }
 
-// unnamedWriter is the component of a line that neither names its writer nor stands in a file of a known one.
+// unnamedWriter is the component of a line that neither names its writer nor stands in a file of a
+// known one.
 const unnamedWriter = "other"
 
 // maxLineFields bounds the fields that are taken over from one line.

@@ -9,7 +9,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// A line becomes an event when somebody asks for its text and its writer, with what it says of itself.
+// A line becomes an event when somebody asks for its text and its writer, with what it says of
+// itself.
 func TestLines(t *testing.T) {
 	l := NewLines([]event.LineWatch{{Component: "acme-vold", Literal: "backend lost"}, {Literal: "no route to host"}})
 	require.Equal(t, []string{"backend lost", "no route to host"}, l.Literals())

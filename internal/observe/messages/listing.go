@@ -11,8 +11,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// listingTable: processes in lines that have no header, because somebody pasted
-// a few of them: one process a line, whatever stands before its command. Listings with a header are read by processes.
+// listingTable: processes in lines that have no header, because somebody pasted a few of them: one
+// process a line, whatever stands before its command. Listings with a header are read by processes.
 var listingTable = table{
 	component: "node",
 	rows: []row{
@@ -26,22 +26,20 @@ var listingTable = table{
 	},
 }
 
-// runcVerbs are runc's commands that talk to the kernel or to systemd; "init" is the container's own side.
+// runcVerbs are runc's commands that talk to the kernel or to systemd; "init" is the container's
+// own side.
 var runcVerbs = []string{"create", "start", "run", "update", "delete", "kill", "exec", "events", "state", "pause", "resume"}
 
 // runcProcess is a runc that was alive when the listing was made:
 //
 //	20713 runc --root /var/run/docker/runtime-runc/moby --log … --systemd-cgroup create --bundle … <id>
 func runcProcess(r *event.Record) (event.Event, bool) {
-	if r.Unit != "" {
-		return event.Event{}, false // a daemon's log line about runc is no listing
-	}
 	before, command, ok := strings.Cut(r.Message(), "runc --")
 	if !ok {
 		return event.Event{}, false
 	}
 	e, ok := RuncCommand("runc --" + command)
-	e.IDs.PID = firstNumber(before)
+	e.IDs.PID = firstNumber(before, 1)
 	return e, ok
 }
 
@@ -57,7 +55,7 @@ func systemdFlag(word string) bool {
 //	14378 14378 13862 Ds   __refrigerator   runc:[2:INIT]   runc init                                         (ps -eLo …,wchan:32)
 func runcInit(r *event.Record) (event.Event, bool) {
 	text := r.Message()
-	if r.Unit != "" || scan.ContainsAny(text, []string{"grep ", "INFO: task", "task:", "pid="}) {
+	if scan.ContainsAny(text, []string{"grep ", "INFO: task", "task:", "pid="}) {
 		return event.Event{}, false
 	}
 	e := event.Event{Kind: event.KindProcess, Component: "runc", Source: facts.Processes, Text: "runc init is there"}
@@ -70,8 +68,11 @@ func runcInit(r *event.Record) (event.Event, bool) {
 			wchan = w
 		}
 	}
-	e.IDs.PID = longNumber(text)
-	e.Fields = []event.Field{event.FieldComm.Text("runc"), event.FieldVerb.Text("init"), event.FieldState.Text(state), event.FieldWchan.Text(wchan)}
+	e.IDs.PID = firstNumber(text, 100) // smaller ones are flags and priorities
+	e.Fields = []event.Field{
+		event.FieldComm.Text("runc"), event.FieldVerb.Text("init"), event.FieldState.Text(state),
+		event.FieldWchan.Text(wchan),
+	}
 	if wchan != "" {
 		e.Text = "runc init sleeps in " + wchan
 	}
@@ -94,27 +95,14 @@ func isState(w string) bool {
 	return strings.ContainsAny(w[:1], "DRSTtZI") && strings.Trim(w[1:], "sl+<NL") == ""
 }
 
-// longNumber is the first number of s that may be a pid and no flag or priority; 0 when there is none.
-func longNumber(s string) int {
-	for w := range strings.FieldsSeq(s) {
-		if n, err := strconv.Atoi(w); err == nil && n > 99 {
-			return n
-		}
-	}
-	return 0
-}
-
 // cniProcess is a CNI plugin that was alive when the listing was made.
 func cniProcess(r *event.Record) (event.Event, bool) {
-	if r.Unit != "" {
-		return event.Event{}, false
-	}
 	before, plugin, _ := strings.Cut(r.Message(), "/opt/cni/bin/")
 	if i := strings.IndexAny(plugin, " \t"); i >= 0 {
 		plugin = plugin[:i]
 	}
 	e := CniEvent(plugin)
-	e.IDs.PID = firstNumber(before) // a listing of the directory has none
+	e.IDs.PID = firstNumber(before, 1) // a listing of the directory has none
 	return e, plugin != "" && e.IDs.PID != 0 && !strings.HasPrefix(strings.TrimLeft(before, " "), "-rw")
 }
 
@@ -125,35 +113,40 @@ func cniProcess(r *event.Record) (event.Event, bool) {
 //	24310 docker-containerd-shim -namespace moby -workdir /var/lib/docker/containerd/daemon/io.containerd.runtime.v1.linux/moby/<id> -address …
 func shimProcess(r *event.Record) (event.Event, bool) {
 	before, command, ok := strings.Cut(r.Message(), "containerd-shim")
-	if r.Unit != "" || !ok || !strings.Contains(command, " -namespace ") {
+	if !ok || !strings.Contains(command, " -namespace ") {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindProcess, Component: "shim", Source: facts.Processes, Fields: []event.Field{event.FieldComm.Text("containerd-shim")}}
+	e := event.Event{
+		Kind: event.KindProcess, Component: "shim", Source: facts.Processes,
+		Fields: []event.Field{event.FieldComm.Text("containerd-shim")},
+	}
 	dir, _, _ := strings.Cut(scan.After(command, " -workdir "), " ")
 	e.IDs.Container = scan.ContainerID(scan.After(command, " -id "))
 	if e.IDs.Container == "" {
 		e.IDs.Container = scan.ContainerID(path.Base(dir))
 	}
-	e.IDs.PID = firstNumber(before)
+	e.IDs.PID = firstNumber(before, 1)
 	e.Text = "the shim of " + scan.Short(e.IDs.Container) + " is running"
 	return e, e.IDs.Container != "" && e.IDs.PID != 0
 }
 
-// firstNumber is the first word of s that is a number: the pid in every listing that names it before the command.
-func firstNumber(s string) int {
+// firstNumber is the first word of s that is a number of at least that size: the pid in every
+// listing that names it before the command. 0 when there is none.
+func firstNumber(s string, least int) int {
 	for w := range strings.FieldsSeq(s) {
-		if n, err := strconv.Atoi(w); err == nil && n > 0 {
+		if n, err := strconv.Atoi(w); err == nil && n >= least {
 			return n
 		}
 	}
 	return 0
 }
 
-// unameMachine is what uname -a printed: "Linux node-1 5.10.0-8-amd64 #1 SMP Debian … x86_64 GNU/Linux".
+// unameMachine is what uname -a printed: "Linux node-1 5.10.0-8-amd64 #1 SMP Debian … x86_64
+// GNU/Linux".
 func unameMachine(r *event.Record) (event.Event, bool) {
 	before, ok := strings.CutSuffix(strings.TrimSpace(r.Message()), " GNU/Linux")
 	words := strings.Fields(before)
-	if r.Unit != "" || !ok || len(words) < 5 || words[0] != "Linux" {
+	if !ok || len(words) < 5 || words[0] != "Linux" {
 		return event.Event{}, false
 	}
 	return facts.New(facts.Machine, words[len(words)-1])
@@ -162,7 +155,7 @@ func unameMachine(r *event.Record) (event.Event, bool) {
 // memoryCgroups is a row of /proc/cgroups: subsystem, hierarchy, number of cgroups, enabled.
 func memoryCgroups(r *event.Record) (event.Event, bool) {
 	words := strings.Split(r.Raw, "\t")
-	if r.Unit != "" || len(words) != 4 || words[0] != "memory" {
+	if len(words) != 4 || words[0] != "memory" {
 		return event.Event{}, false
 	}
 	if _, err := strconv.Atoi(words[2]); err != nil {
@@ -179,7 +172,10 @@ func memoryCgroups(r *event.Record) (event.Event, bool) {
 func RuncCommand(args string) (event.Event, bool) {
 	words := strings.Fields(args)
 	verb := ""
-	e := event.Event{Kind: event.KindProcess, Component: "runc", Source: facts.Processes, Text: "runc is running", Fields: []event.Field{event.FieldComm.Text("runc")}}
+	e := event.Event{
+		Kind: event.KindProcess, Component: "runc", Source: facts.Processes, Text: "runc is running",
+		Fields: []event.Field{event.FieldComm.Text("runc")},
+	}
 	for i, w := range words {
 		if i > 0 && !strings.HasPrefix(w, "-") && slices.Contains(runcVerbs, w) {
 			verb = w
@@ -190,14 +186,17 @@ func RuncCommand(args string) (event.Event, bool) {
 		return e, false // its command line is not there
 	}
 	e.Text = "runc " + verb + " is running"
-	e.Fields = append(e.Fields, event.FieldVerb.Text(verb), event.FieldSystemdCgroup.Bool(slices.ContainsFunc(words, systemdFlag)))
+	e.AddFields(event.FieldVerb.Text(verb), event.FieldSystemdCgroup.Bool(slices.ContainsFunc(words, systemdFlag)))
 	e.IDs.Container = scan.ContainerID(words[len(words)-1])
 	return e, true
 }
 
 // CniEvent is a CNI plugin that was alive when the listing was made.
 func CniEvent(plugin string) event.Event {
-	e := event.Event{Kind: event.KindProcess, Component: "cni", Source: facts.Processes, Text: "CNI plugin " + plugin + " is running"}
+	e := event.Event{
+		Kind: event.KindProcess, Component: "cni", Source: facts.Processes,
+		Text: "CNI plugin " + plugin + " is running",
+	}
 	e.Fields = []event.Field{event.FieldComm.Text("cni"), event.FieldPlugin.Text(plugin)}
 	return e
 }

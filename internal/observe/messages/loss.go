@@ -11,7 +11,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// The values of field reach: a loss on the way into one file, and one that no file of the node has the lines of.
+// The values of field reach: a loss on the way into one file, and one that no file of the node has
+// the lines of.
 const (
 	ReachFile = "file"
 	ReachNode = "node"
@@ -40,7 +41,8 @@ var lossTable = []lossRow{
 	{" messages suppressed", kernelUnits, notPrinted},
 }
 
-// Identifiers: journald is "systemd-journal" to the kernel and "journal" in syslog of EL 7; rsyslogd appends its error code ("rsyslogd-2177").
+// Identifiers: journald is "systemd-journal" to the kernel and "journal" in syslog of EL 7;
+// rsyslogd appends its error code ("rsyslogd-2177").
 var (
 	journaldUnits = []string{"journal"}
 	rsyslogUnits  = []string{"rsyslogd"}
@@ -55,8 +57,8 @@ func lossLiterals() []string {
 	return all
 }
 
-// takes says whether a line may be the row's.
-func (row *lossRow) takes(r *event.Record) bool {
+// matches says whether a line may be the row's.
+func (row *lossRow) matches(r *event.Record) bool {
 	if r.Unit == "" && r.Level != event.NoLevel {
 		return false // of a daemon's own file
 	}
@@ -69,32 +71,33 @@ func TellsLoss(r *event.Record) bool {
 		return true
 	}
 	for i := range lossTable {
-		if lossTable[i].takes(r) {
+		if lossTable[i].matches(r) {
 			return true
 		}
 	}
 	return false
 }
 
-// Loss makes an event of a line by which its writer says that lines are missing. Ok is false for every other line.
+// Loss makes an event of a line by which its writer says that lines are missing. Ok is false for
+// every other line.
 func Loss(r *event.Record) (e event.Event, ok bool) {
 	if r.Lost {
 		return lostMessage(r), true
 	}
 	for i := range lossTable {
 		row := &lossTable[i]
-		if !row.takes(r) {
+		if !row.matches(r) {
 			continue
 		}
 		if e, ok = row.loss(r, strings.TrimSpace(r.Message())); ok {
-			finishLoss(&e, r)
+			completeLoss(&e, r)
 			return e, true
 		}
 	}
 	return e, false
 }
 
-func finishLoss(e *event.Event, r *event.Record) {
+func completeLoss(e *event.Event, r *event.Record) {
 	e.Kind = event.KindLoss
 	if e.Start.IsZero() {
 		e.Start = r.Time
@@ -103,32 +106,32 @@ func finishLoss(e *event.Event, r *event.Record) {
 	e.Evidence = []event.Quote{{Pos: r.Pos, Text: r.Raw}}
 }
 
-// loss is the event of lines that a component wrote and that are missing; of everybody's where it is empty.
-func loss(by, of, reach, text string) event.Event {
+// newLoss is the event of lines that a component wrote and that are missing; of everybody's where
+// it is empty.
+func newLoss(by, of, reach, text string) event.Event {
 	e := event.Event{Component: by, Text: text, Fields: []event.Field{event.FieldReach.Text(reach)}}
-	if of != "" {
-		e.Fields = append(e.Fields, event.FieldOf.Text(of))
-	}
+	e.AddText(event.FieldOf, of)
 	return e
 }
 
-// counted adds how many messages are missing.
-func counted(e event.Event, n int) event.Event {
-	e.Fields = append(e.Fields, event.FieldMessages.Int(n))
+// withCount adds how many messages are missing.
+func withCount(e event.Event, n int) event.Event {
+	e.AddFields(event.FieldMessages.Int(n))
 	return e
 }
 
 // lostMessage is a record of which the carrier did not keep the text.
 func lostMessage(r *event.Record) event.Event {
-	e := loss("journald", daemon.Writer(r.Unit), ReachFile, "the text of a message is missing")
+	e := newLoss("journald", daemon.Writer(r.Unit), ReachFile, "the text of a message is missing")
 	if r.Time.Prec == 0 {
 		e.End = r.Time
 	}
-	finishLoss(&e, r)
+	completeLoss(&e, r)
 	return e
 }
 
-// rateLimit is RateLimitIntervalSec= of journald.conf: messages are counted, and not kept, for so long.
+// rateLimit is RateLimitIntervalSec= of journald.conf: messages are counted, and not kept, for so
+// long.
 const rateLimit = 30 * time.Second
 
 // suppressed is journald's line on a unit, when it takes its next message:
@@ -141,18 +144,23 @@ func suppressed(r *event.Record, text string) (event.Event, bool) {
 	if !ok {
 		return event.Event{}, false
 	}
-	of := cmp.Or(daemon.Writer(s.Writer()), s.Writer()) // of a unit that nothing else speaks of, too: the loss is then nobody's here
-	e := counted(loss("journald", of, ReachNode, "journald suppressed "+strconv.Itoa(s.Messages)+" messages of "+s.Unit), s.Messages)
+	// of a unit that nothing else speaks of, too: the loss is then nobody's here
+	of := cmp.Or(daemon.Writer(s.Writer()), s.Writer())
+	e := withCount(
+		newLoss("journald", of, ReachNode, "journald suppressed "+strconv.Itoa(s.Messages)+" messages of "+s.Unit),
+		s.Messages,
+	)
 	e.Start, e.End = r.Time.Add(-rateLimit), r.Time
 	return e, true
 }
 
-// missedKernel is journald's line (journald-kmsg.c) when the ring buffer was overwritten before it had read it:
+// missedKernel is journald's line (journald-kmsg.c) when the ring buffer was overwritten before it
+// had read it:
 //
 //	Missed 81 kernel messages
 //	/dev/kmsg buffer overrun, some messages lost.
 func missedKernel(_ *event.Record, text string) (event.Event, bool) {
-	e := loss("journald", "kernel", ReachNode, "journald missed messages of the kernel")
+	e := newLoss("journald", "kernel", ReachNode, "journald missed messages of the kernel")
 	if strings.Contains(text, "/dev/kmsg buffer overrun") {
 		return e, true
 	}
@@ -162,24 +170,26 @@ func missedKernel(_ *event.Record, text string) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e.Text = "journald missed " + n + " messages of the kernel"
-	return counted(e, int(missed)), true
+	return withCount(e, int(missed)), true
 }
 
-// journalReplaced is journald's line after a crash: what it had not yet written to disk, at most 5 minutes (SyncIntervalSec=), is gone.
+// journalReplaced is journald's line after a crash: what it had not yet written to disk, at most 5
+// minutes (SyncIntervalSec=), is gone.
 //
 //	File /var/log/journal/…/system.journal corrupted or uncleanly shut down, renaming and replacing.
 func journalReplaced(r *event.Record, text string) (event.Event, bool) {
 	if !strings.Contains(text, "system.journal ") {
 		return event.Event{}, false // of a user
 	}
-	e := loss("journald", "", ReachNode, "the journal was not closed: its last minutes may be missing")
+	e := newLoss("journald", "", ReachNode, "the journal was not closed: its last minutes may be missing")
 	e.Start, e.End = r.Time.Add(-syncInterval), r.Time
 	return e, true
 }
 
 const syncInterval = 5 * time.Minute
 
-// notForwarded is journald's line when a syslog daemon did not read fast enough; at most one in 30 s (journald-syslog.c):
+// notForwarded is journald's line when a syslog daemon did not read fast enough; at most one in 30
+// s (journald-syslog.c):
 //
 //	Forwarding to syslog missed 138 messages.
 func notForwarded(r *event.Record, text string) (event.Event, bool) {
@@ -188,25 +198,31 @@ func notForwarded(r *event.Record, text string) (event.Event, bool) {
 	if !ok || err != nil {
 		return event.Event{}, false
 	}
-	e := counted(loss("journald", "", ReachNode, "syslog did not get "+strconv.FormatUint(n, 10)+" messages of the journal"), int(n))
+	e := withCount(
+		newLoss("journald", "", ReachNode, "syslog did not get "+strconv.FormatUint(n, 10)+" messages of the journal"),
+		int(n),
+	)
 	e.Start, e.End = r.Time.Add(-rateLimit), r.Time
 	return e, true
 }
 
-// rotatedSince is a warning of journalctl and systemctl, without a time: what is not there was there before.
+// rotatedSince is a warning of journalctl and systemctl, without a time: what is not there was
+// there before.
 //
 //	Journal file /var/log/journal/… has been rotated since journalctl was started, output may be incomplete.
 //	Warning: Journal has been rotated since unit was started. Log output is incomplete or unavailable.
 func rotatedSince(r *event.Record, text string) (event.Event, bool) {
-	if r.Unit != "" || !strings.Contains(text, "ournal ") || !strings.Contains(text, "incomplete") || !strings.Contains(text, "has been rotated since journalctl") {
+	if r.Unit != "" || !strings.Contains(text, "ournal ") || !strings.Contains(text, "incomplete") ||
+		!strings.Contains(text, "has been rotated since journalctl") {
 		return event.Event{}, false
 	}
-	e := loss("journald", "", ReachFile, "the journal was rotated while it was read")
-	e.Fields = append(e.Fields, event.FieldAnywhere.Bool(true))
+	e := newLoss("journald", "", ReachFile, "the journal was rotated while it was read")
+	e.AddFields(event.FieldAnywhere.Bool(true))
 	return e, true
 }
 
-// rateLimited is rsyslog's ratelimit.c, when it begins to drop what an input reads and when it has ended:
+// rateLimited is rsyslog's ratelimit.c, when it begins to drop what an input reads and when it has
+// ended:
 //
 //	imjournal: begin to drop messages due to rate-limiting
 //	imjournal from <node-1:kubelet>: begin to drop messages due to rate-limiting      (≥ 8.31)
@@ -218,13 +234,13 @@ func rateLimited(r *event.Record, text string) (event.Event, bool) {
 	if input == "" {
 		return event.Event{}, false
 	}
-	e := loss("rsyslog", "", ReachFile, "rsyslog drops what "+input+" reads")
+	e := newLoss("rsyslog", "", ReachFile, "rsyslog drops what "+input+" reads")
 	e.Span = event.Span{Key: "loss/" + r.Pos.File + "/" + input, Edge: event.Begin}
 	if i := strings.Index(text, " messages lost due to rate-limiting"); i >= 0 {
 		e.Span.Edge = event.End
 		count := text[strings.LastIndexByte(text[:i], ' ')+1 : i]
 		if n, err := strconv.ParseUint(count, 10, 31); err == nil {
-			e = counted(e, int(n))
+			e = withCount(e, int(n))
 			e.Text = "rsyslog has dropped " + count + " messages that " + input + " read"
 		}
 	}
@@ -237,19 +253,9 @@ func rateLimited(r *event.Record, text string) (event.Event, bool) {
 //	action 'action-0-builtin:omfile' resumed (module 'builtin:omfile')
 func outputSuspended(r *event.Record, text string) (event.Event, bool) {
 	name, rest, ok := strings.Cut(strings.TrimPrefix(text, "action '"), "' ")
-	e := loss("rsyslog", "", ReachFile, "rsyslog cannot write a file")
-	e.Span = event.Span{Key: "loss/" + r.Pos.File + "/" + name, State: true}
-	switch {
-	case !ok:
-		return event.Event{}, false
-	case strings.HasPrefix(rest, "suspended "):
-		e.Span.Edge = event.Begin
-	case strings.HasPrefix(rest, "resumed "):
-		e.Span.Edge = event.End
-	default:
-		return event.Event{}, false
-	}
-	return e, true
+	e := newLoss("rsyslog", "", ReachFile, "rsyslog cannot write a file")
+	e.Span = event.Span{Key: "loss/" + r.Pos.File + "/" + name, State: true, Edge: edgeOf(rest, "suspended ", "resumed ")}
+	return e, ok && e.Span.Edge != event.Whole
 }
 
 // printkInterval is DEFAULT_RATELIMIT_INTERVAL of include/linux/ratelimit_types.h.
@@ -268,7 +274,10 @@ func notPrinted(r *event.Record, text string) (event.Event, bool) {
 	if !ok || err != nil {
 		return event.Event{}, false
 	}
-	e := counted(loss("kernel", "kernel", ReachNode, "the kernel did not print "+scan.FirstWord(rest)+" messages of "+who), int(n))
+	e := withCount(
+		newLoss("kernel", "kernel", ReachNode, "the kernel did not print "+scan.FirstWord(rest)+" messages of "+who),
+		int(n),
+	)
 	e.Start, e.End = r.Time.Add(-printkInterval), r.Time
 	return e, true
 }

@@ -9,11 +9,13 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// noiseTable is what frightens readers and means nothing for relist: each line is known, why it is harmless stands beside it.
-// It is read for every known writer; of each sort one event is kept per file, which counts the others.
+// noiseTable is what frightens readers and means nothing for relist: each line is known, why it is
+// harmless stands beside it. It is read for every known writer; of each sort one event is kept per
+// file, which counts the others.
 var noiseTable = table{rows: noiseRows()}
 
-// noises are sorts of harmless lines. A line is of a sort when it holds one of the literals, and all of also.
+// noises are sorts of harmless lines. A line is of a sort when it holds one of the literals, and
+// all of also.
 var noises = []struct {
 	name     string
 	literals []string
@@ -22,18 +24,53 @@ var noises = []struct {
 	why      string
 	until    time.Duration // a row of such lines that lasts longer is no noise; 0 for any length
 }{
-	{name: "status check pending", until: time.Minute, literals: []string{"container runtime status check may not have completed yet"}, but: []string{"pleg was last seen active"}, why: "normal while a kubelet starts"},
-	{name: "node status unknown", literals: []string{"NodeStatusUnknown", "Kubelet stopped posting node status"}, why: "the controller says so when it hears nothing of the node: network, API or certificates; PLEG cannot cause it"},
-	{name: "CNI not configured", literals: []string{"cni plugin not initialized", "cni config uninitialized", "NetworkPluginNotReady"}, why: "the network has no configuration yet: a condition of its own"},
-	{name: "pressure conditions", literals: []string{"NodeHasDiskPressure", "NodeHasMemoryPressure", "KubeletHasDiskPressure", "KubeletHasMemoryPressure"}, why: "conditions of their own: they evict pods and leave relist alone"},
-	{name: "PLEG: Write status", literals: []string{"PLEG: Write status"}, but: []string{"err="}, why: "a slip of kubelet 1.21 and 1.22: logged as an error, and none"},
-	{name: "systemd test slice", literals: []string{"_systemd_test_default.slice"}, why: "an old runc probes systemd at each start; a hint for used-up serials, and no failure"},
+	{
+		name: "status check pending", until: time.Minute,
+		literals: []string{"container runtime status check may not have completed yet"},
+		but:      []string{"pleg was last seen active"}, why: "normal while a kubelet starts",
+	},
+	{
+		name:     "node status unknown",
+		literals: []string{"NodeStatusUnknown", "Kubelet stopped posting node status"},
+		why:      "the controller says so when it hears nothing of the node: network, API or certificates; PLEG cannot cause it",
+	},
+	{
+		name:     "CNI not configured",
+		literals: []string{"cni plugin not initialized", "cni config uninitialized", "NetworkPluginNotReady"},
+		why:      "the network has no configuration yet: a condition of its own",
+	},
+	{
+		name:     "pressure conditions",
+		literals: []string{"NodeHasDiskPressure", "NodeHasMemoryPressure", "KubeletHasDiskPressure", "KubeletHasMemoryPressure"},
+		why:      "conditions of their own: they evict pods and leave relist alone",
+	},
+	{
+		name: "PLEG: Write status", literals: []string{"PLEG: Write status"}, but: []string{"err="},
+		why: "a slip of kubelet 1.21 and 1.22: logged as an error, and none",
+	},
+	{
+		name: "systemd test slice", literals: []string{"_systemd_test_default.slice"},
+		why: "an old runc probes systemd at each start; a hint for used-up serials, and no failure",
+	},
 	{name: "cgroup deleted", literals: []string{"cgroups: cgroup deleted"}, why: "metrics were read while the container ended"},
-	{name: "shim disconnected", literals: []string{"shim disconnected", "cleaning up dead shim", "shim reaped"}, why: "what a container's end looks like"},
-	{name: "event ignored", literals: []string{"ignoring event"}, also: []string{"topic="}, why: "dockerd on events that it needs not"},
+	{
+		name:     "shim disconnected",
+		literals: []string{"shim disconnected", "cleaning up dead shim", "shim reaped"},
+		why:      "what a container's end looks like",
+	},
+	{
+		name: "event ignored", literals: []string{"ignoring event"}, also: []string{"topic="},
+		why: "dockerd on events that it needs not",
+	},
 	{name: "closed fifo", literals: []string{"reading from a closed fifo"}, why: "a client of logs or exec went away"},
-	{name: "TLS handshake", literals: []string{"TLS handshake error from"}, why: "somebody connected and left: a scanner, a health check, an API server that reconnects"},
-	{name: "already deleted", literals: []string{"failed to delete task"}, also: []string{"not found"}, but: []string{"deadline"}, why: "it was gone already"},
+	{
+		name: "TLS handshake", literals: []string{"TLS handshake error from"},
+		why: "somebody connected and left: a scanner, a health check, an API server that reconnects",
+	},
+	{
+		name: "already deleted", literals: []string{"failed to delete task"}, also: []string{"not found"},
+		but: []string{"deadline"}, why: "it was gone already",
+	},
 }
 
 func noiseRows() []row {
@@ -45,16 +82,17 @@ func noiseRows() []row {
 					return event.Event{}, false
 				}
 			}
-			return event.Event{
-				Kind: event.KindNoise, Text: n.name + ": " + n.why,
-				Fields: []event.Field{event.FieldName.Text(n.name), event.FieldWhy.Text(n.why), event.FieldCount.Int(1)},
-			}, !scan.ContainsAny(r.Raw, n.but)
+			return event.New(
+				event.KindNoise, n.name+": "+n.why, event.FieldName.Text(n.name),
+				event.FieldWhy.Text(n.why), event.FieldCount.Int(1),
+			), !scan.ContainsAny(r.Raw, n.but)
 		}})
 	}
 	return rows
 }
 
-// CountNoise adds another line to an event of noise. Row is how long such lines have followed each other without a pause.
+// CountNoise adds another line to an event of noise. Row is how long such lines have followed each
+// other without a pause.
 func CountNoise(e *event.Event, row time.Duration) {
 	for i := range e.Fields {
 		if e.Fields[i].Key == event.FieldCount {
@@ -70,8 +108,10 @@ func CountNoise(e *event.Event, row time.Duration) {
 		if n := &noises[i]; n.name == name.Text() && n.until > 0 && row > n.until {
 			lasted, _ := e.Get(event.FieldLasted)
 			if was, _ := lasted.Number(); row.Seconds() > was {
-				e.Fields = slices.DeleteFunc(slices.Clone(e.Fields), func(f event.Field) bool { return f.Key == event.FieldLasted })
-				e.Fields = append(e.Fields, event.FieldLasted.Duration(row))
+				e.Fields = slices.DeleteFunc(
+					slices.Clone(e.Fields), func(f event.Field) bool { return f.Key == event.FieldLasted },
+				)
+				e.AddFields(event.FieldLasted.Duration(row))
 			}
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/observetest"
 )
 
-// TestNoise: files of a real sosreport that look like what tells something of the node, and tell nothing.
+// TestNoise: files of a real sosreport that look like what tells something of the node, and tell
+// nothing.
 func TestNoise(t *testing.T) {
 	for _, c := range []struct{ file, text string }{
 		{"proc/kallsyms", "ffffffff8184fa00 t __pfx_ovl_sync_fs\nffffffff8184fa10 t ovl_sync_fs\nffffffff816bd910 T deactivate_locked_super\n"},

@@ -8,6 +8,8 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
 // row is one message of one component. Its literals are what the prefilter
@@ -19,6 +21,43 @@ type row struct {
 	observe func(r *event.Record) (e event.Event, ok bool)
 }
 
+// says makes the same event of every line that holds all of the parts.
+func says(kind event.Kind, text string, parts ...string) func(*event.Record) (event.Event, bool) {
+	return func(r *event.Record) (event.Event, bool) {
+		for _, part := range parts {
+			if !strings.Contains(r.Raw, part) {
+				return event.Event{}, false
+			}
+		}
+		return event.New(kind, text), true
+	}
+}
+
+// edgeOf says which end of an interval a text begins to tell of; Whole when none.
+func edgeOf(text, begin, end string) event.Edge {
+	switch {
+	case strings.HasPrefix(text, begin):
+		return event.Begin
+	case strings.HasPrefix(text, end):
+		return event.End
+	}
+	return event.Whole
+}
+
+// factFrom makes a fact of a line; none where value finds nothing in it.
+func factFrom(name string, value func(*event.Record) string) func(*event.Record) (event.Event, bool) {
+	return func(r *event.Record) (event.Event, bool) { return facts.New(name, value(r)) }
+}
+
+// versionField is the version in the first line of a daemon that writes logrus:
+//
+//	info starting containerd  revision=… version=1.6.20
+//	info Docker daemon  commit=… graphdriver(s)=overlay2 version=20.10.24
+func versionField(r *event.Record) string {
+	v := r.Value("version")
+	return scan.Version(v)
+}
+
 // table is everything one component is known to say.
 type table struct {
 	component string // empty for what any known component may print
@@ -28,7 +67,10 @@ type table struct {
 }
 
 // tables in the order in which they are tried; every matching row makes an event.
-var tables = []table{kubeletTable, containerdTable, dockerdTable, crioTable, systemdTable, operatorTable, busTable, runcTable, kernelTable, listingTable, unitTable, versionTable, daemonTable, udevTable, clockTable, noiseTable}
+var tables = []table{
+	kubeletTable, containerdTable, dockerdTable, crioTable, systemdTable, operatorTable, busTable, runcTable,
+	kernelTable, listingTable, unitTable, versionTable, daemonTable, udevTable, clockTable, noiseTable,
+}
 
 // Literals are the strings of which one stands in every line that [Record] can make something of.
 func Literals() []string {
@@ -52,10 +94,10 @@ func Record(dst []event.Event, r *event.Record) []event.Event {
 	written := r
 	if !isSpelled(r) {
 		spelled := *r
-		spelled.Raw = spell(r)
+		spelled.Raw = spellOut(r)
 		r = &spelled
 	}
-	found := rowsOf().in(r.Raw)
+	found := rowsOf().rowsIn(r.Raw)
 	if found == (rowSet{}) {
 		return dst
 	}
@@ -68,7 +110,7 @@ func Record(dst []event.Event, r *event.Record) []event.Event {
 			continue // somebody else's line: an agent that ships logs repeats the daemons' words
 		}
 		for j := range t.rows {
-			if !found.has(at + j) {
+			if !found.hasRow(at + j) {
 				continue
 			}
 			component := t.component
@@ -82,21 +124,23 @@ func Record(dst []event.Event, r *event.Record) []event.Event {
 			if !ok {
 				continue
 			}
-			finish(&e, written, component)
+			completeEvent(&e, written, component)
 			dst = append(dst, e)
 		}
 	}
 	return dst
 }
 
-// isSpelled says that the line as written shows the words of its message. Journald's JSON gives
-// a message with colours as numbers, colours stand inside of words, and a syslog daemon says "last message repeated".
+// isSpelled says that the line as written shows the words of its message. Journald's JSON gives a
+// message with colours as numbers, colours stand inside of words, and a syslog daemon says "last
+// message repeated".
 func isSpelled(r *event.Record) bool {
-	return r.Repeats == 0 && len(r.Pieces) == 0 && strings.IndexByte(r.Raw, '\x1b') < 0 && !strings.HasSuffix(r.Raw, "[") && !strings.HasPrefix(r.Raw, "[")
+	return r.Repeats == 0 && len(r.Pieces) == 0 && strings.IndexByte(r.Raw, '\x1b') < 0 &&
+		!strings.HasSuffix(r.Raw, "[") && !strings.HasPrefix(r.Raw, "[")
 }
 
-// spell is all that the record says, on one line.
-func spell(r *event.Record) string {
+// spellOut is all that the record says, on one line.
+func spellOut(r *event.Record) string {
 	var said strings.Builder
 	said.WriteString(r.Text)
 	for _, f := range r.Fields {
@@ -105,8 +149,8 @@ func spell(r *event.Record) string {
 	return said.String()
 }
 
-// finish fills in what every event of a line has in common.
-func finish(e *event.Event, r *event.Record, component string) {
+// completeEvent fills in what every event of a line has in common.
+func completeEvent(e *event.Event, r *event.Record, component string) {
 	if e.Component == "" {
 		e.Component = component
 	}
@@ -123,24 +167,23 @@ func finish(e *event.Event, r *event.Record, component string) {
 		e.Source = e.Component + ".log"
 	}
 	if r.Repeats > 0 {
-		e.Fields = append(e.Fields, event.FieldRepeats.Int(r.Repeats))
+		e.AddFields(event.FieldRepeats.Int(r.Repeats))
 	}
 	e.Evidence = append(e.Evidence, event.Quote{Pos: r.Pos, Text: r.Raw})
 }
 
-// crash is the last word of a Go program:
+// crashEvent is the last word of a Go program:
 //
 //	panic: runtime error: invalid memory address or nil pointer dereference
 //	fatal error: concurrent map read and map write
 //	runtime: program exceeds 10000-thread limit
 //
 // Only a journal tells whose it is: a file without writers may hold any program's.
-func crash(r *event.Record) (event.Event, bool) {
+func crashEvent(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	for _, mark := range crashMarks {
 		if reason, ok := strings.CutPrefix(text, mark); ok && r.Unit != "" {
-			e := event.Event{Kind: event.KindCrash, Text: daemon.Writer(r.Unit) + " crashes: " + reason}
-			e.Fields = []event.Field{event.FieldReason.Text(reason)}
+			e := event.New(event.KindCrash, daemon.Writer(r.Unit)+" crashes: "+reason, event.FieldReason.Text(reason))
 			return e, true
 		}
 	}
@@ -150,19 +193,22 @@ func crash(r *event.Record) (event.Event, bool) {
 var crashMarks = []string{"panic: ", "fatal error: ", "runtime: program "}
 
 // errorOf is what a line gives as its error: klog's err, logrus' error.
-func errorOf(r *event.Record) string {
-	if s, ok := r.Field("error"); ok {
-		return s
-	}
-	s, _ := r.Field("err")
-	return s
+func errorOf(r *event.Record) string { return r.Value("error", "err") }
+
+// errorFields are an error, and whether it is that of a call that ran into its own time limit.
+func errorFields(reason string) []event.Field {
+	return []event.Field{event.FieldError.Text(reason), event.FieldDeadline.Bool(isDeadline(reason))}
 }
 
 // isDeadline tells a call that ran into its own time limit. Go prints the text
 // since context exists; grpc adds the code as number (≤ 1.8) or name.
 func isDeadline(s string) bool {
-	return strings.Contains(s, "context deadline exceeded") || strings.Contains(s, "DeadlineExceeded") || strings.Contains(s, "operation timeout")
+	return strings.Contains(s, "context deadline exceeded") || strings.Contains(s, "DeadlineExceeded") ||
+		strings.Contains(s, "operation timeout")
 }
 
 // traceLiterals stand in the line before a stack, in every spelling, or in one of its registers.
-var traceLiterals = []string{"blocked for more than", "Show Blocked State", "Show State", " ppid:", " 0x0000", "ORIG_RAX", "Call Trace:", "Call trace:"}
+var traceLiterals = []string{
+	"blocked for more than", "Show Blocked State", "Show State", " ppid:", " 0x0000", "ORIG_RAX", "Call Trace:",
+	"Call trace:",
+}

@@ -24,7 +24,7 @@ var daemonTable = table{
 //	runtime: program exceeds 10000-thread limit                                     (runtime/proc.go; it aborts)
 func forkFailed(r *event.Record) (event.Event, bool) {
 	e := event.Event{Kind: event.KindForkFailed}
-	if aborts(strings.TrimLeft(r.Message(), " ")) {
+	if isAbort(strings.TrimLeft(r.Message(), " ")) {
 		e.Fields = []event.Field{event.FieldFatal.Bool(true)}
 		e.Text = "no thread can be made, the process aborts"
 		return e, true
@@ -45,15 +45,17 @@ func forkFailed(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// aborts says that a Go program ends because it can make no thread; the line begins with the reason.
-func aborts(text string) bool {
+// isAbort says that a Go program ends because it can make no thread; the line begins with the
+// reason.
+func isAbort(text string) bool {
 	return strings.HasPrefix(text, "runtime/cgo: pthread_create failed: Resource temporarily unavailable") ||
 		strings.HasPrefix(text, "runtime: failed to create new OS thread") && strings.Contains(text, "errno=11") ||
 		strings.HasPrefix(text, "runtime: program exceeds ") && strings.Contains(text, "-thread limit")
 }
 
-// insideContainer are words of errors about a process that was started in a
-// container: there the pod's own limits hold, and nobody else meets them. The runtime that starts it still runs on the node.
+// insideContainer are words of errors about a process that was started in a container: there the
+// pod's own limits hold, and nobody else meets them. The runtime that starts it still runs on the
+// node.
 var insideContainer = []string{
 	"exec failed", "ExecSync", "failed to exec in container", "robe for ", "robe failed", "robe errored", "hook failed",
 	"container_linux.go", "process_linux.go", "starting container process", "container init",

@@ -16,7 +16,7 @@ var runcTable = table{
 
 // freezeFailed: … caused: unable to freeze (runc ≥ 1.0-rc93, after trying for some seconds).
 func freezeFailed(r *event.Record) (event.Event, bool) {
-	e := event.Event{Kind: event.KindFreezeFailed, Text: "runc cannot freeze or thaw a cgroup"}
+	e := event.New(event.KindFreezeFailed, "runc cannot freeze or thaw a cgroup")
 	e.IDs.Container = scan.FindID(r.Raw)
 	return e, true
 }

@@ -17,11 +17,16 @@ var systemdTable = table{
 	rows: []row{
 		{[]string{".scope - libcontainer", "Started libcontainer container"}, scopeStarted},
 		{[]string{"propagate agent release message", "Operation not supported"}, busUnsupported},
-		{[]string{"maximum number of pending replies"}, pendingReplies},
+		{[]string{"maximum number of pending replies"}, says(event.KindPendingReplies, "too many unanswered calls to PID 1")},
 		{[]string{"Failed to introspect object"}, introspectTimeout},
-		{[]string{"cookie = ", "cookie=42949", "cookie=0x1000"}, cookie},
-		{[]string{"Reexecuting"}, reexec},
-		{[]string{"running in system mode"}, systemdVersion},
+		{[]string{"cookie = ", "cookie=42949", "cookie=0x1000"}, cookieSeen},
+		{[]string{"Reexecuting"}, reexecuted},
+		// systemd 219 running in system mode. (+PAM …); systemd 252.30-1~deb12u2 running in system
+		// mode.
+		{[]string{"running in system mode"}, factFrom("systemd.version", func(r *event.Record) string {
+			v, _ := scan.Between(r.Message(), "systemd ", " running in system mode")
+			return strings.TrimPrefix(v, "v")
+		})},
 		{[]string{"ain process exited, code=", ".service: Failed with result "}, unitExit},
 		{[]string{" loaded units listed"}, unitCount},
 		{runtimeJobs("Stopping "), runtimeJob("Stopping ", event.KindUnitStop, "systemd stops ")},
@@ -35,18 +40,8 @@ var systemdTable = table{
 //	Started docker-<id>.scope - libcontainer container <id>.      (systemd ≥ 249, or with StatusUnitFormat=combined)
 //	Started libcontainer container <id>.                          (before)
 func scopeStarted(r *event.Record) (event.Event, bool) {
-	text := r.Message()
-	if !strings.HasPrefix(text, "Started ") {
-		return event.Event{}, false
-	}
-	id := scan.FindID(text)
-	if id == "" {
-		return event.Event{}, false
-	}
-	return event.Event{
-		Kind: event.KindScopeStart, IDs: event.IDs{Container: id}, Text: "systemd starts the scope of " + scan.Short(id),
-		Span: event.Span{Key: "scope/" + id, Edge: event.End, Foreign: true},
-	}, true
+	id := scan.FindID(r.Message())
+	return scopeStart(id, event.End), id != "" && strings.HasPrefix(r.Message(), "Started ")
 }
 
 // busUnsupported: PID 1 could not seal a message because its 32-bit cookie is
@@ -62,29 +57,25 @@ func busUnsupported(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false // other programs fail to send, too
 	}
 	errno := strings.TrimRight(strings.TrimSpace(text[i+2:]), ".")
-	return event.Event{
-		Kind: event.KindBusUnsupported, Fields: []event.Field{event.FieldErrno.Text(errno)},
-		Text: "PID 1 could not send on the bus: " + errno,
-	}, true
+	return event.New(event.KindBusUnsupported, "PID 1 could not send on the bus: "+errno, event.FieldErrno.Text(errno)), true
 }
 
-func pendingReplies(*event.Record) (event.Event, bool) {
-	return event.Event{Kind: event.KindPendingReplies, Text: "too many unanswered calls to PID 1"}, true
-}
-
-// introspectTimeout: Failed to introspect object / of service org.freedesktop.systemd1: Connection timed out (busctl tree).
+// introspectTimeout: Failed to introspect object / of service org.freedesktop.systemd1: Connection
+// timed out (busctl tree).
 func introspectTimeout(r *event.Record) (event.Event, bool) {
 	text := r.Message()
-	return event.Event{Kind: event.KindIntrospectTimeout, Text: "PID 1 does not answer on the bus"},
+	return event.New(event.KindIntrospectTimeout, "PID 1 does not answer on the bus"),
 		strings.Contains(text, "org.freedesktop.systemd1") && strings.Contains(text, "timed out")
 }
 
-// cookie is what a debugger session shows at sd_bus_send or sd_bus_message_seal: cookie=4294967731, cookie = 0x1000001b3.
-func cookie(r *event.Record) (event.Event, bool) {
+// cookieSeen is what a debugger session shows at sd_bus_send or sd_bus_message_seal:
+// cookie=4294967731, cookie = 0x1000001b3.
+func cookieSeen(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	_, rest, ok := strings.Cut(text, "cookie")
 	if !ok || r.Unit != "" || strings.Contains(text, "://") || strings.Contains(text, "HTTP/") {
-		return event.Event{}, false // no daemon logs it; a note or a debugger does, and a web server has cookies of its own
+		// no daemon logs it; a note or a debugger does, and a web server has cookies of its own
+		return event.Event{}, false
 	}
 	rest = strings.TrimLeft(rest, " =:@")
 	n := 0
@@ -93,19 +84,21 @@ func cookie(r *event.Record) (event.Event, bool) {
 	}
 	v, err := strconv.ParseUint(rest[:n], 0, 64)
 	if err != nil || v < 1<<16 || v >= 1<<40 {
-		return event.Event{}, false // too small to tell, or an address: a debugger prints the argument's pointer too
+		// too small to tell, or an address: a debugger prints the argument's pointer too
+		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindCookie, Text: "systemd's bus cookie is " + strconv.FormatUint(v, 10)}
+	e := event.New(event.KindCookie, "systemd's bus cookie is "+strconv.FormatUint(v, 10))
 	e.Fields = []event.Field{event.FieldCookie.Number(float64(v)), event.FieldOverflow.Bool(v > 0xffffffff)}
 	return e, true
 }
 
-// unitCount is the last but one line of systemctl list-units, which is often all that is pasted: 28511 loaded units listed.
-// None is the answer to a question for some of them: a node that runs has units.
+// unitCount is the last but one line of systemctl list-units, which is often all that is pasted:
+// 28511 loaded units listed. None is the answer to a question for some of them: a node that runs
+// has units.
 func unitCount(r *event.Record) (event.Event, bool) {
 	before, _, _ := strings.Cut(r.Message(), " loaded units listed")
 	n, err := strconv.Atoi(strings.TrimSpace(before))
-	if err != nil || n == 0 || r.Unit != "" || SomeUnits(r.Pos.File) {
+	if err != nil || n == 0 || r.Unit != "" || ListsSomeUnits(r.Pos.File) {
 		return event.Event{}, false
 	}
 	e, ok := facts.New("systemd.units", strconv.Itoa(n))
@@ -113,17 +106,19 @@ func unitCount(r *event.Record) (event.Event, bool) {
 	return e, ok
 }
 
-// SomeUnits says that a file named after its command, as those of sosreport are, lists not all units: systemctl_list-units_--failed.
-func SomeUnits(file string) bool {
+// ListsSomeUnits says that a file named after its command, as those of sosreport are, lists not all
+// units: systemctl_list-units_--failed.
+func ListsSomeUnits(file string) bool {
 	_, options, _ := strings.Cut(path.Base(file), "list-units")
 	return scan.ContainsAny(options, []string{"failed", "--state", "--type", "_-t_"})
 }
 
-// unitsFull is systemd at MANAGER_MAX_NAMES (src/core/manager.h, 131072 units), which it reports as E2BIG:
+// unitsFull is systemd at MANAGER_MAX_NAMES (src/core/manager.h, 131072 units), which it reports as
+// E2BIG:
 //
 //	Failed to start transient scope unit: Argument list too long
 func unitsFull(r *event.Record) (event.Event, bool) {
-	return event.Event{Kind: event.KindUnitsFull, Text: "systemd takes no more units"},
+	return event.New(event.KindUnitsFull, "systemd takes no more units"),
 		scan.ContainsAny(r.Raw, []string{"Failed to start transient ", "unit: Argument list too long"})
 }
 
@@ -145,10 +140,12 @@ func unitExit(r *event.Record) (event.Event, bool) {
 	if how == "" || strings.HasPrefix(how, "exited 0") || r.Unit != "" && r.Unit != "systemd" {
 		return event.Event{}, false
 	}
-	e := event.Event{Kind: event.KindUnitExit, Text: unit + ".service ended: " + how}
-	e.Fields = []event.Field{event.FieldUnit.Text(unit + ".service"), event.FieldDaemon.Text(name), event.FieldHow.Text(how)}
+	e := event.New(
+		event.KindUnitExit, unit+".service ended: "+how, event.FieldUnit.Text(unit+".service"),
+		event.FieldDaemon.Text(name), event.FieldHow.Text(how),
+	)
 	if daemon.IsRuntime(name) {
-		e.Fields = append(e.Fields, event.FieldRuntime.Text(name))
+		e.AddFields(event.FieldRuntime.Text(name))
 	}
 	return e, true
 }
@@ -175,8 +172,11 @@ func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (
 		for _, known := range daemon.Runtimes {
 			unit := known.Names[0] + ".service"
 			if strings.HasPrefix(what, unit) || strings.HasPrefix(what, known.Description) {
-				e := event.Event{Kind: kind, Text: text + unit}
-				e.Fields = []event.Field{event.FieldUnit.Text(unit), event.FieldDaemon.Text(known.Component), event.FieldRuntime.Text(known.Component)}
+				e := event.New(kind, text+unit)
+				e.Fields = []event.Field{
+					event.FieldUnit.Text(unit), event.FieldDaemon.Text(known.Component),
+					event.FieldRuntime.Text(known.Component),
+				}
 				return e, true
 			}
 		}
@@ -184,22 +184,16 @@ func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (
 	}
 }
 
-// kubeletStop: Stopping kubelet: The Kubernetes Node Agent... (≤ 248), Stopping kubelet.service - kubelet: The Kubernetes Node Agent...
+// kubeletStop: Stopping kubelet: The Kubernetes Node Agent... (≤ 248), Stopping kubelet.service -
+// kubelet: The Kubernetes Node Agent...
 func kubeletStop(r *event.Record) (event.Event, bool) {
-	e := event.Event{Kind: event.KindUnitStop, Text: "systemd stops kubelet.service"}
-	e.Fields = []event.Field{event.FieldUnit.Text("kubelet.service"), event.FieldDaemon.Text(daemon.Kubelet.Component)}
+	e := event.New(
+		event.KindUnitStop, "systemd stops kubelet.service", event.FieldUnit.Text("kubelet.service"),
+		event.FieldDaemon.Text(daemon.Kubelet.Component),
+	)
 	return e, r.Unit == "" || r.Unit == "systemd"
 }
 
-func reexec(r *event.Record) (event.Event, bool) {
-	return event.Event{Kind: event.KindReexec, Text: "systemd re-executes itself"}, strings.HasPrefix(r.Message(), "Reexecuting")
-}
-
-// systemdVersion: systemd 219 running in system mode. (+PAM …); systemd 252.30-1~deb12u2 running in system mode.
-func systemdVersion(r *event.Record) (event.Event, bool) {
-	v, ok := scan.Between(r.Message(), "systemd ", " running in system mode")
-	if !ok {
-		return event.Event{}, false
-	}
-	return facts.New("systemd.version", strings.TrimPrefix(v, "v"))
+func reexecuted(r *event.Record) (event.Event, bool) {
+	return event.New(event.KindReexec, "systemd re-executes itself"), strings.HasPrefix(r.Message(), "Reexecuting")
 }

@@ -16,7 +16,8 @@ var udevTable = table{
 	},
 }
 
-// udevTimeout is a rule that runs for longer than udev lets it. What the rule was to tell, nobody will.
+// udevTimeout is a rule that runs for longer than udev lets it. What the rule was to tell, nobody
+// will.
 //
 //	≤ 219  worker [20020] /devices/virtual/block/dm-61 timeout; kill it
 //	≥ 220  worker [20020] /devices/virtual/block/dm-61 is taking a long time; seq 3667 '/devices/virtual/block/dm-61' killed
@@ -35,9 +36,9 @@ func udevTimeout(r *event.Record) (event.Event, bool) {
 	if killed {
 		what = "udev kills the rules of "
 	}
-	return event.Event{
-		Kind: event.KindUdevTimeout, Fields: []event.Field{event.FieldDevice.Text(device), event.FieldKilled.Bool(killed)}, Text: what + device,
-	}, device != ""
+	return event.New(
+		event.KindUdevTimeout, what+device, event.FieldDevice.Text(device), event.FieldKilled.Bool(killed),
+	), device != ""
 }
 
 // udevCookies is how a cookie may begin: libdm's DM_COOKIE_MAGIC is 0x0D4D.
@@ -55,12 +56,14 @@ func udevCookies() []string {
 //	0xd4db2de    11730944   1          Tue May 19 17:55:18 2015  Tue May 19 17:55:18 2015
 func udevCookie(r *event.Record) (event.Event, bool) {
 	words := strings.Fields(r.Message())
-	if r.Unit != "" || len(words) < 3 || !strings.HasPrefix(words[0], "0xd4d") {
+	if len(words) < 3 || !strings.HasPrefix(words[0], "0xd4d") {
 		return event.Event{}, false
 	}
 	value, err := strconv.Atoi(words[2])
 	return event.Event{
 		Kind: event.KindUdevCookie, Component: "udev", Source: "udevcookies",
-		Fields: []event.Field{event.FieldCookie.Text(words[0]), event.FieldValue.Int(value)}, Text: "cookie " + words[0] + " is not complete",
+		Fields: []event.Field{
+			event.FieldCookie.Text(words[0]), event.FieldValue.Int(value),
+		}, Text: "cookie " + words[0] + " is not complete",
 	}, err == nil && value > 0
 }

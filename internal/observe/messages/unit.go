@@ -22,19 +22,22 @@ func UnitText(unit, state string) string {
 var unitTable = table{
 	component: "systemd",
 	rows: []row{
-		{[]string{"Active: active", "Active: failed", "Active: inactive", "Active: activating", "Active: deactivating"}, unitActive},
+		{
+			[]string{"Active: active", "Active: failed", "Active: inactive", "Active: activating", "Active: deactivating"},
+			unitActive,
+		},
 		{[]string{"Tasks: "}, unitTasks},
 		{[]string{"Main PID: "}, unitPID},
 	},
 }
 
-// unitEvent begins an event of a unit; ok is false for a line that is none of systemctl status.
-func unitEvent(r *event.Record) (e event.Event, text string, ok bool) {
+// unitEvent begins an event of a unit of a line of systemctl status; rest is what stands behind the
+// line's name. Ok is false for any other line.
+func unitEvent(r *event.Record, name string) (e event.Event, rest string, ok bool) {
 	unit, ok := r.Field("unit")
-	if !ok || r.Unit != "" {
-		return e, "", false
-	}
-	return event.Event{Kind: event.KindUnit, Source: facts.Units, Fields: []event.Field{event.FieldUnit.Text(unit)}}, strings.TrimSpace(r.Text), true
+	rest, named := strings.CutPrefix(strings.TrimSpace(r.Text), name+": ")
+	e = event.Event{Kind: event.KindUnit, Source: facts.Units, Fields: []event.Field{event.FieldUnit.Text(unit)}}
+	return e, rest, ok && named && r.Unit == ""
 }
 
 // unitActive is since when a unit is in its state:
@@ -42,24 +45,23 @@ func unitEvent(r *event.Record) (e event.Event, text string, ok bool) {
 //	Active: active (running) since Fri 2026-11-20 18:22:10 UTC; 3min 2s ago
 //	Active: failed (Result: signal) since Fri 2026-11-20 18:24:00 UTC; 1min 2s ago
 func unitActive(r *event.Record) (event.Event, bool) {
-	e, text, ok := unitEvent(r)
-	state, ok2 := strings.CutPrefix(text, "Active: ")
-	if !ok || !ok2 {
+	e, text, ok := unitEvent(r, "Active")
+	if !ok {
 		return event.Event{}, false
 	}
-	state, _, _ = strings.Cut(state, " ")
-	e.Fields = append(e.Fields, event.FieldState.Text(state))
+	state := scan.FirstWord(text)
+	e.AddFields(event.FieldState.Text(state))
 	if sub, ok := scan.Between(text, "(", ")"); ok {
 		if result, ok := strings.CutPrefix(sub, "Result: "); ok {
-			e.Fields = append(e.Fields, event.FieldResult.Text(result))
+			e.AddFields(event.FieldResult.Text(result))
 		} else {
-			e.Fields = append(e.Fields, event.FieldSub.Text(sub))
+			e.AddFields(event.FieldSub.Text(sub))
 		}
 	}
 	if since, ago, ok := strings.Cut(scan.After(text, " since "), "; "); ok {
-		e.Fields = append(e.Fields, event.FieldSince.Text(since))
+		e.AddFields(event.FieldSince.Text(since))
 		start, _ := stamp.Date(since)
-		if d, ok := span(strings.TrimSuffix(ago, " ago")); ok && start.Known {
+		if d, ok := parseSpan(strings.TrimSuffix(ago, " ago")); ok && start.Known {
 			e.Start, e.End, e.Open = start, start.Add(d), true // it was so when it was printed
 		}
 	}
@@ -67,8 +69,8 @@ func unitActive(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// span reads the lengths that systemd prints: 3min 2s, 2 weeks 3 days, 1h 4min.
-func span(s string) (d time.Duration, ok bool) {
+// parseSpan reads the lengths that systemd prints: 3min 2s, 2 weeks 3 days, 1h 4min.
+func parseSpan(s string) (d time.Duration, ok bool) {
 	s = strings.ReplaceAll(s, " ", "")
 	for s != "" {
 		n := scan.Digits(s)
@@ -90,39 +92,37 @@ func span(s string) (d time.Duration, ok bool) {
 
 // spanUnits are systemd's, format_timespan and format_timestamp_relative.
 var spanUnits = map[string]time.Duration{
-	"y": 365 * 24 * time.Hour, "year": 365 * 24 * time.Hour, "month": 30 * 24 * time.Hour, "week": 7 * 24 * time.Hour, "day": 24 * time.Hour,
+	"y": 365 * 24 * time.Hour, "year": 365 * 24 * time.Hour, "month": 30 * 24 * time.Hour,
+	"week": 7 * 24 * time.Hour, "day": 24 * time.Hour,
 	"h": time.Hour, "min": time.Minute, "m": time.Millisecond, "u": time.Microsecond,
 }
 
 // unitTasks is how many threads a unit has: Tasks: 27990 (limit: 28844).
 func unitTasks(r *event.Record) (event.Event, bool) {
-	e, text, ok := unitEvent(r)
-	rest, ok2 := strings.CutPrefix(text, "Tasks: ")
+	e, rest, ok := unitEvent(r, "Tasks")
 	n, err := strconv.Atoi(scan.Digits(rest))
-	if !ok || !ok2 || err != nil {
+	if !ok || err != nil {
 		return event.Event{}, false
 	}
-	e.Fields = append(e.Fields, event.FieldTasks.Int(n))
+	e.AddFields(event.FieldTasks.Int(n))
 	if limit, ok := scan.Between(rest, "limit: ", ")"); ok {
-		if n, err := strconv.Atoi(limit); err == nil {
-			e.Fields = append(e.Fields, event.FieldTasksMax.Int(n))
-		}
+		e.AddNumber(event.FieldTasksMax, limit)
 	}
 	e.Text = e.Fields[0].Value.Text() + " has " + scan.Digits(rest) + " tasks"
 	return e, true
 }
 
-// unitPID is the main process, or how it ended: Main PID: 43 (containerd); Main PID: 77 (code=killed, signal=KILL).
+// unitPID is the main process, or how it ended: Main PID: 43 (containerd); Main PID: 77
+// (code=killed, signal=KILL).
 func unitPID(r *event.Record) (event.Event, bool) {
-	e, text, ok := unitEvent(r)
-	rest, ok2 := strings.CutPrefix(text, "Main PID: ")
+	e, rest, ok := unitEvent(r, "Main PID")
 	pid, err := strconv.Atoi(scan.Digits(rest))
-	if !ok || !ok2 || err != nil {
+	if !ok || err != nil {
 		return event.Event{}, false
 	}
 	e.IDs.PID = pid
 	if signal, ok := scan.Between(rest, "signal=", ")"); ok {
-		e.Fields = append(e.Fields, event.FieldSignal.Text(signal))
+		e.AddFields(event.FieldSignal.Text(signal))
 	}
 	e.Text = "the main process of " + e.Fields[0].Value.Text() + " is " + scan.Digits(rest)
 	return e, true

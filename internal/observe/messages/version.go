@@ -9,11 +9,15 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// versionTable: what programs print when they are asked for their version, one line each, in files of their own and in tickets.
+// versionTable: what programs print when they are asked for their version, one line each, in files
+// of their own and in tickets.
 var versionTable = table{
 	component: "node",
 	rows: []row{
-		{[]string{"containerd github.com/containerd/containerd", "containerd containerd.io"}, programVersion("containerd ", 2, "containerd.version")},
+		{
+			[]string{"containerd github.com/containerd/containerd", "containerd containerd.io"},
+			programVersion("containerd ", 2, "containerd.version"),
+		},
 		{[]string{"runc version "}, programVersion("runc version ", 2, "runc.version")},
 		{[]string{"crio version "}, programVersion("crio version ", 2, "crio.version")},
 		{[]string{"Kubernetes v"}, programVersion("Kubernetes v", 1, "kubelet.version")},
@@ -35,7 +39,7 @@ func programVersion(prefix string, word int, name string) func(*event.Record) (e
 	return func(r *event.Record) (event.Event, bool) {
 		text := strings.TrimSpace(r.Message())
 		f := strings.Fields(text)
-		if r.Unit != "" || !strings.HasPrefix(text, prefix) || len(f) <= word || len(f) > 5 {
+		if !strings.HasPrefix(text, prefix) || len(f) <= word || len(f) > 5 {
 			return event.Event{}, false
 		}
 		return nodeFact(name, scan.Version(f[word]))
@@ -50,27 +54,29 @@ func nodeFact(name, value string) (event.Event, bool) {
 	return e, ok
 }
 
-// dockerClient: Docker version 20.10.24, build 297e128. It is the client's, which is installed beside the daemon.
+// dockerClient: Docker version 20.10.24, build 297e128. It is the client's, which is installed
+// beside the daemon.
 func dockerClient(r *event.Record) (event.Event, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(r.Message()), "Docker version ")
-	if !ok || r.Unit != "" || !strings.Contains(rest, ", build ") {
+	if !ok || !strings.Contains(rest, ", build ") {
 		return event.Event{}, false
 	}
 	e, ok := nodeFact("docker.version", scan.Version(rest))
-	e.Fields = append(e.Fields, event.FieldBasis.Text(facts.Installed))
+	e.AddFields(event.FieldBasis.Text(facts.Installed))
 	return e, ok
 }
 
 // dockerInfo is a line of docker info in a ticket that is mostly something else.
 func dockerInfo(r *event.Record) (event.Event, bool) {
 	name, value, ok := strings.Cut(strings.TrimSpace(r.Message()), ": ")
-	if !ok || r.Unit != "" {
+	if !ok {
 		return event.Event{}, false
 	}
 	return nodeFact(DockerFact(name, value))
 }
 
-// DockerFact is the fact that a row of docker info tells, if nothing else uses its name; both are empty for other rows.
+// DockerFact is the fact that a row of docker info tells, if nothing else uses its name; both are
+// empty for other rows.
 func DockerFact(name, value string) (fact, known string) {
 	switch name {
 	case "Server Version":
@@ -83,12 +89,13 @@ func DockerFact(name, value string) (fact, known string) {
 	return "", ""
 }
 
-// systemdPrinted is the first line of systemctl --version: systemd 239 (239-45.el8_4.2); systemd 219 in front of a line of options.
+// systemdPrinted is the first line of systemctl --version: systemd 239 (239-45.el8_4.2); systemd
+// 219 in front of a line of options.
 func systemdPrinted(r *event.Record) (event.Event, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(r.Message()), "systemd ")
 	number := scan.Digits(rest)
 	tail := strings.TrimSpace(rest[len(number):])
-	if !ok || r.Unit != "" || len(number) != 3 || tail != "" && (tail[0] != '(' || tail[len(tail)-1] != ')') {
+	if !ok || len(number) != 3 || tail != "" && (tail[0] != '(' || tail[len(tail)-1] != ')') {
 		return event.Event{}, false
 	}
 	return nodeFact("systemd.version", strings.Trim(cmp.Or(tail, number), "()"))
@@ -99,7 +106,7 @@ func systemdPrinted(r *event.Record) (event.Event, bool) {
 //	Linux node-1 5.10.0-21-amd64 #1 SMP Debian 5.10.162-1 (2023-01-21) x86_64 GNU/Linux
 func unameLine(r *event.Record) (event.Event, bool) {
 	f := strings.Fields(r.Message())
-	if r.Unit != "" || len(f) < 6 || f[0] != "Linux" || !strings.HasPrefix(f[3], "#") || !strings.HasSuffix(f[len(f)-1], "Linux") {
+	if len(f) < 6 || f[0] != "Linux" || !strings.HasPrefix(f[3], "#") || !strings.HasSuffix(f[len(f)-1], "Linux") {
 		return event.Event{}, false
 	}
 	e, ok := nodeFact("kernel.version", f[2])
@@ -107,7 +114,8 @@ func unameLine(r *event.Record) (event.Event, bool) {
 	return e, ok
 }
 
-// kmemOff is the boot option that turns the accounting off that leaks on 3.10: "Command line: … cgroup.memory=nokmem".
+// kmemOff is the boot option that turns the accounting off that leaks on 3.10: "Command line: …
+// cgroup.memory=nokmem".
 func kmemOff(r *event.Record) (event.Event, bool) {
 	if r.Unit != "" && r.Unit != "kernel" {
 		return event.Event{}, false

@@ -26,7 +26,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Testdata is the folder of the samples, in which all packages here share: seen from package observe, or from one below it.
+// Testdata is the folder of the samples, in which all packages here share: seen from package
+// observe, or from one below it.
 func Testdata(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -71,7 +72,8 @@ func Golden(t *testing.T, name, got string) {
 	require.Equal(t, string(want), got, "accept with -update")
 }
 
-// Describe checks an event and returns its golden form: kind component start..end level ids {fields} span.
+// Describe checks an event and returns its golden form: kind component start..end level ids
+// {fields} span.
 func Describe(t *testing.T, e *event.Event) string {
 	t.Helper()
 	require.Empty(t, event.Undeclared(e))
@@ -82,7 +84,9 @@ func Describe(t *testing.T, e *event.Event) string {
 	} else if !e.Start.IsZero() {
 		fmt.Fprintf(&b, " %s", e.Start.T.UTC().Format(time.RFC3339Nano))
 	}
-	for _, id := range []struct{ name, value string }{{"container", e.IDs.Container}, {"sandbox", e.IDs.Sandbox}, {"pod", e.IDs.Pod}, {"uid", e.IDs.PodUID}} {
+	for _, id := range []struct{ name, value string }{
+		{"container", e.IDs.Container}, {"sandbox", e.IDs.Sandbox}, {"pod", e.IDs.Pod}, {"uid", e.IDs.PodUID},
+	} {
 		if id.value != "" {
 			fmt.Fprintf(&b, " %s=%s", id.name, scan.Short(id.value))
 		}
@@ -107,7 +111,9 @@ func File(t testing.TB, file string, text []byte) (events []event.Event, sources
 	format, ok := parse.Detect(text, file)
 	require.True(t, ok, file)
 	if read, isLog := format.Reader.(parse.Records); isLog {
-		for rec, err := range read(lines.Input{Path: file, R: bytes.NewReader(text), Want: lines.NewLiterals(messages.Literals()).Match}) {
+		for rec, err := range read(lines.Input{
+			Path: file, R: bytes.NewReader(text), Want: lines.NewLiterals(messages.Literals()).Match,
+		}) {
 			require.NoError(t, err)
 			events = messages.Record(events, &rec)
 		}

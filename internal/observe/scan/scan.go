@@ -32,7 +32,8 @@ func FirstWord(s string) string {
 	return w
 }
 
-// Duration reads a Go duration that stands between two texts; an empty after ends it at the first byte that no duration has.
+// Duration reads a Go duration that stands between two texts; an empty after ends it at the first
+// byte that no duration has.
 func Duration(s, before, after string) (time.Duration, bool) {
 	_, rest, ok := strings.Cut(s, before)
 	if !ok {
@@ -50,7 +51,8 @@ func Duration(s, before, after string) (time.Duration, bool) {
 	return d, err == nil && d >= 0
 }
 
-// Version is the leading "1.22.3" or "1.0.0-rc93" of s, without its v; empty when there is none. What a vendor adds is dropped.
+// Version is the leading "1.22.3" or "1.0.0-rc93" of s, without its v; empty when there is none.
+// What a vendor adds is dropped.
 func Version(s string) string {
 	s = strings.TrimLeft(s, `" v`)
 	n := len(s) - len(strings.TrimLeft(s, "0123456789."))
@@ -75,7 +77,8 @@ func ContainsAny(s string, parts []string) bool {
 	return false
 }
 
-// Between is the text after the first open and before the next close; ok is false when either is missing.
+// Between is the text after the first open and before the next close; ok is false when either is
+// missing.
 func Between(s, open, close string) (string, bool) {
 	_, rest, ok := strings.Cut(s, open)
 	if !ok {

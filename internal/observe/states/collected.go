@@ -14,7 +14,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
-// collected reads what plegdiag collect writes about its own work. What did not answer it is evidence.
+// collected reads what plegdiag collect writes about its own work. What did not answer it is
+// evidence.
 type collected struct {
 	calls   []event.Event            // that had no answer; told when it is known what else did
 	quick   map[string]time.Duration // by endpoint: how long a call took that needs no lock
@@ -32,7 +33,7 @@ const privateBus = "/private"
 // kept are the outcomes that are worth an event. Absent and skipped things are in the manifest.
 var keptOutcomes = []string{"timeout", "stuck", "denied", "failed", "capped"}
 
-func (c *collected) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+func (c *collected) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) != 1 {
 		return dst
 	}
@@ -43,32 +44,33 @@ func (c *collected) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 			dst = addFact(dst, facts.Collected, f[1], column(e, f[0]), e)
 		}
 	case "rpc":
-		return c.call(dst, e)
+		return c.takeCall(dst, e)
 	case "item":
-		return c.item(dst, e)
+		return c.takeItem(dst, e)
 	}
 	return dst
 }
 
-// item is a thing that was not got, or not whole.
-func (c *collected) item(dst []event.Event, e *snapshots.Datum) []event.Event {
+// takeItem is a thing that was not got, or not whole.
+func (c *collected) takeItem(dst []event.Event, e *snapshots.Datum) []event.Event {
 	outcome := column(e, "outcome")
-	c.taken.item(column(e, "name"), stamped(column(e, "start")))
+	c.taken.addItem(column(e, "name"), parseStamp(column(e, "start")))
 	if !slices.Contains(keptOutcomes, outcome) {
 		return dst
 	}
-	ev := event.Event{Kind: event.KindCollectItem, Component: "node", Source: facts.Collected, Evidence: []event.Quote{quoteOf(e)}}
-	ev.Start, ev.End = stamped(column(e, "start")), stamped(column(e, "end"))
+	ev := event.Event{
+		Kind: event.KindCollectItem, Component: "node", Source: facts.Collected,
+		Evidence: []event.Quote{quoteOf(e)},
+	}
+	ev.Start, ev.End = parseStamp(column(e, "start")), parseStamp(column(e, "end"))
 	ev.Open = outcome == "timeout" || outcome == "stuck"
 	name := column(e, "name")
 	ev.Fields = []event.Field{event.FieldItem.Text(name), event.FieldOutcome.Text(outcome)}
 	for _, f := range [...]event.Key{event.FieldWhy, event.FieldWchan, event.FieldDropped} {
-		if v := column(e, string(f)); v != "" {
-			ev.Fields = append(ev.Fields, f.Text(v))
-		}
+		ev.AddText(f, column(e, string(f)))
 	}
 	if waits, _ := kernelwait.Of(functionsOf(column(e, "stack")), column(e, "wchan")); waits != "" && ev.Open {
-		ev.Fields = append(ev.Fields, event.FieldWaits.Text(waits))
+		ev.AddFields(event.FieldWaits.Text(waits))
 	}
 	ev.Text = "collecting " + name + ": " + outcome
 	if why := column(e, "why"); why != "" {
@@ -80,9 +82,9 @@ func (c *collected) item(dst []event.Event, e *snapshots.Datum) []event.Event {
 	return append(dst, ev)
 }
 
-// call is one question and its answer, or its silence.
-func (c *collected) call(dst []event.Event, e *snapshots.Datum) []event.Event {
-	start, endpoint, method := stamped(column(e, "start")), column(e, "endpoint"), column(e, "method")
+// takeCall is one question and its answer, or its silence.
+func (c *collected) takeCall(dst []event.Event, e *snapshots.Datum) []event.Event {
+	start, endpoint, method := parseStamp(column(e, "start")), column(e, "endpoint"), column(e, "method")
 	seconds, err := strconv.ParseFloat(column(e, "seconds"), 64)
 	if !start.Known || err != nil || seconds < 0 || seconds > 1e6 {
 		return dst
@@ -90,20 +92,25 @@ func (c *collected) call(dst []event.Event, e *snapshots.Datum) []event.Event {
 	took := time.Duration(seconds * float64(time.Second))
 	answered, failure := column(e, "answered") == "true", column(e, "error")
 	ev := event.Event{
-		Kind: event.KindCollectRPC, Component: daemonOf(column(e, "api"), endpoint, method), Source: facts.Collected, Evidence: []event.Quote{quoteOf(e)},
+		Kind: event.KindCollectRPC, Component: daemonOf(column(e, "api"), endpoint, method),
+		Source: facts.Collected, Evidence: []event.Quote{quoteOf(e)},
 		Start: start, End: event.Time{T: start.T.Add(took), Prec: start.Prec, Known: true}, Open: !answered,
-		IDs:    event.IDs{Container: column(e, "container"), Sandbox: column(e, "sandbox")},
-		Fields: []event.Field{event.FieldAPI.Text(column(e, "api")), event.FieldMethod.Text(method), event.FieldAnswered.Bool(answered), event.FieldEndpoint.Text(endpoint)},
+		IDs: event.IDs{Container: column(e, "container"), Sandbox: column(e, "sandbox")},
+		Fields: []event.Field{
+			event.FieldAPI.Text(column(e, "api")), event.FieldMethod.Text(method),
+			event.FieldAnswered.Bool(answered), event.FieldEndpoint.Text(endpoint),
+		},
 	}
 	if column(e, "api") == "dbus" {
-		ev.Fields = append(ev.Fields, event.FieldMember.Text(method[strings.LastIndexByte(method, '.')+1:]), event.FieldPrivate.Bool(strings.HasSuffix(endpoint, privateBus)))
+		ev.AddFields(
+			event.FieldMember.Text(method[strings.LastIndexByte(method, '.')+1:]),
+			event.FieldPrivate.Bool(strings.HasSuffix(endpoint, privateBus)),
+		)
 	}
 	if deadline, err := strconv.ParseFloat(column(e, "deadline"), 64); err == nil && deadline < 1e6 {
-		ev.Fields = append(ev.Fields, event.FieldDeadline.Duration(time.Duration(deadline*float64(time.Second))))
+		ev.AddFields(event.FieldDeadline.Duration(time.Duration(deadline * float64(time.Second))))
 	}
-	if failure != "" {
-		ev.Fields = append(ev.Fields, event.FieldError.Text(failure))
-	}
+	ev.AddText(event.FieldError, failure)
 	if answered {
 		c.answered(endpoint, method, took, failure == "")
 		ev.Text = called(method, &ev.IDs) + fmt.Sprintf(" answered collect in %s", took.Round(time.Millisecond))
@@ -116,7 +123,8 @@ func (c *collected) call(dst []event.Event, e *snapshots.Datum) []event.Event {
 	return dst
 }
 
-// answered counts an answer. An error that comes back is one, but of an id that nobody knows it says nothing.
+// answered counts an answer. An error that comes back is one, but of an id that nobody knows it
+// says nothing.
 func (c *collected) answered(endpoint, method string, took time.Duration, well bool) {
 	if c.spoke == nil {
 		c.quick, c.answers, c.spoke = map[string]time.Duration{}, map[[2]string]int{}, map[string]bool{}
@@ -139,10 +147,12 @@ func called(method string, ids *event.IDs) string {
 	return method
 }
 
-// daemonOf is who answers. What a connection to the bus begins with the bus itself answers, and the rest PID 1.
+// daemonOf is who answers. What a connection to the bus begins with the bus itself answers, and the
+// rest PID 1.
 func daemonOf(api, endpoint, method string) string {
 	switch {
-	case api == "dbus" && !strings.HasSuffix(endpoint, privateBus) && (method == "AUTH" || strings.HasPrefix(method, "org.freedesktop.DBus.Hello")):
+	case api == "dbus" && !strings.HasSuffix(endpoint, privateBus) &&
+		(method == "AUTH" || strings.HasPrefix(method, "org.freedesktop.DBus.Hello")):
 		return "dbus"
 	case api == "dbus":
 		return "systemd"
@@ -154,7 +164,8 @@ func daemonOf(api, endpoint, method string) string {
 	return "containerd"
 }
 
-// functionsOf are the functions of a kernel stack as the manifest writes it, blanks between: without offsets.
+// functionsOf are the functions of a kernel stack as the manifest writes it, blanks between:
+// without offsets.
 func functionsOf(stack string) string {
 	var all []string
 	for line := range strings.FieldsSeq(stack) {
@@ -164,8 +175,8 @@ func functionsOf(stack string) string {
 	return strings.Join(all, " ")
 }
 
-// stamped is a time that collect wrote.
-func stamped(text string) event.Time {
+// parseStamp is a time that collect wrote.
+func parseStamp(text string) event.Time {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		return event.Time{}
@@ -174,23 +185,23 @@ func stamped(text string) event.Time {
 }
 
 // finish tells of the calls without an answer, beside what the same daemon did answer.
-func (c *collected) finish(dst []event.Event) []event.Event {
+func (c *collected) finishFile(dst []event.Event) []event.Event {
 	for i := range c.calls {
 		ev := &c.calls[i]
 		place, _ := ev.Get(event.FieldEndpoint)
 		asked, _ := ev.Get(event.FieldMethod)
 		endpoint, method := place.Text(), asked.Text()
 		if took, ok := c.quick[endpoint]; ok {
-			ev.Fields = append(ev.Fields, event.FieldVersionTook.Duration(took))
+			ev.AddFields(event.FieldVersionTook.Duration(took))
 			ev.Text += fmt.Sprintf(", while the daemon answered another call in %s", took.Round(time.Millisecond))
 		}
 		others := c.answers[[2]string{endpoint, method}]
 		if ev.IDs.Container+ev.IDs.Sandbox != "" && others > 0 {
-			ev.Fields = append(ev.Fields, event.FieldOthersAnswered.Int(others))
+			ev.AddFields(event.FieldOthersAnswered.Int(others))
 			ev.Text += fmt.Sprintf(", and the same call of %d others", others)
 		}
 		if !c.spoke[endpoint] {
-			ev.Fields = append(ev.Fields, event.FieldMute.Bool(true))
+			ev.AddFields(event.FieldMute.Bool(true))
 			ev.Text += "; nothing else was answered there"
 		}
 		dst = append(dst, *ev)

@@ -28,8 +28,8 @@ type exporter struct {
 // exporterClock is the gauge that says when the others were read.
 const exporterClock = "node_time_seconds"
 
-// sample takes one value; units are counted by state and come in several.
-func (x *exporter) sample(name string, v float64, e *snapshots.Datum) {
+// addSample takes one value; units are counted by state and come in several.
+func (x *exporter) addSample(name string, v float64, e *snapshots.Datum) {
 	if name == exporterClock {
 		x.at = event.Time{T: time.Unix(int64(v), 0).UTC(), Prec: time.Second, Known: true}
 		return
@@ -43,7 +43,7 @@ func (x *exporter) sample(name string, v float64, e *snapshots.Datum) {
 	x.values[name] += v
 }
 
-func (x *exporter) finish(dst []event.Event) []event.Event {
+func (x *exporter) finishFile(dst []event.Event) []event.Event {
 	for _, name := range [...]string{"node_processes_threads", "node_processes_pids", "node_systemd_units"} {
 		v, ok := x.values[name]
 		if !ok {
@@ -51,21 +51,22 @@ func (x *exporter) finish(dst []event.Event) []event.Event {
 		}
 		e := facts.Reading(facts.Metrics, nodeCounts[name].of, v, x.at, x.quotes[name])
 		if limit, ok := x.values[nodeCounts[name].limit]; ok {
-			e.Fields = append(e.Fields, event.FieldLimit.Number(limit))
+			e.AddFields(event.FieldLimit.Number(limit))
 		}
 		dst = append(dst, e)
 	}
 	return dst
 }
 
-// rlimit is what the kubelet's /stats/summary says of process ids: node.rlimit.time, maxpid, curproc.
+// rlimit is what the kubelet's /stats/summary says of process ids: node.rlimit.time, maxpid,
+// curproc.
 type rlimit struct {
 	at             event.Time
 	limit, current float64
 	quote          event.Quote
 }
 
-func (l *rlimit) datum(e *snapshots.Datum) {
+func (l *rlimit) takeDatum(e *snapshots.Datum) {
 	if len(e.Path) != 3 || e.Path[0] != "node" || e.Path[1] != "rlimit" {
 		return
 	}
@@ -80,7 +81,7 @@ func (l *rlimit) datum(e *snapshots.Datum) {
 	}
 }
 
-func (l *rlimit) finish(dst []event.Event) []event.Event {
+func (l *rlimit) finishFile(dst []event.Event) []event.Event {
 	if l.current <= 0 || l.limit <= 0 {
 		return dst
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// listings reads listings with a header. A file may hold several, and a date before one says when it was made.
+// listings reads listings with a header. A file may hold several, and a date before one says when
+// it was made.
 type listings struct {
 	snapshot  *Snapshot
 	kind      string
@@ -23,7 +24,7 @@ type listings struct {
 	nodes     nodes
 }
 
-func (t *listings) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+func (t *listings) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if e.Text != "" {
 		if at, ok := stamp.Date(e.Text); ok {
 			t.at = at
@@ -31,7 +32,7 @@ func (t *listings) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 		return dst
 	}
 	if len(e.Path) > 0 {
-		dst = t.end(dst)
+		dst = t.endListing(dst)
 		t.kind, t.header = e.Value, quoteOf(e)
 		if source := tableSources[t.kind]; source != "" {
 			t.snapshot.sources[source] = true
@@ -43,38 +44,42 @@ func (t *listings) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	}
 	switch t.kind {
 	case "ps":
-		return t.processes.row(dst, e)
+		return t.processes.takeRow(dst, e)
 	case "df":
-		return fileSystem(dst, e)
+		return appendFileSystem(dst, e)
 	case "free":
-		return freeMemory(dst, e)
+		return appendFreeMemory(dst, e)
 	case "units":
-		t.units.row(e)
+		t.units.countUnit(e)
 	case "events":
-		return t.event(dst, e)
+		return t.appendEvent(dst, e)
 	case "nodes":
-		return listedNode(dst, e)
+		return appendListedNode(dst, e)
 	}
 	return dst
 }
 
 // tableSources are the sources that a listing is by being there.
-var tableSources = map[string]string{"ps": facts.Processes, "units": facts.Units, "df": facts.Node, "free": facts.Node, "events": facts.Kubernetes, "nodes": facts.Kubernetes}
+var tableSources = map[string]string{
+	"ps": facts.Processes, "units": facts.Units, "df": facts.Node, "free": facts.Node,
+	"events": facts.Kubernetes, "nodes": facts.Kubernetes,
+}
 
-// end finishes the listing at hand.
-func (t *listings) end(dst []event.Event) []event.Event {
-	dst = t.processes.finish(dst, t.header, t.at)
-	dst = t.units.finish(dst, t.header, t.at)
+// endListing finishes the listing at hand.
+func (t *listings) endListing(dst []event.Event) []event.Event {
+	dst = t.processes.finishListing(dst, t.header, t.at)
+	dst = t.units.finishListing(dst, t.header, t.at)
 	t.processes, t.units = processes{}, unitCounts{}
 	return dst
 }
 
-func (t *listings) finish(dst []event.Event) []event.Event { return t.nodes.finish(t.end(dst)) }
+func (t *listings) finishFile(dst []event.Event) []event.Event {
+	return t.nodes.finishFile(t.endListing(dst))
+}
 
-// fileSystem is a row of df or df -i.
-func fileSystem(dst []event.Event, e *snapshots.Datum) []event.Event {
-	target, _ := e.Field("Mounted on")
-	source, _ := e.Field("Filesystem")
+// appendFileSystem is a row of df or df -i.
+func appendFileSystem(dst []event.Event, e *snapshots.Datum) []event.Event {
+	target, source := column(e, "Mounted on"), column(e, "Filesystem")
 	ev := event.Event{Kind: event.KindFileSystem, Component: "node", Source: facts.Node, Evidence: []event.Quote{quoteOf(e)}}
 	ev.Fields = []event.Field{event.FieldTarget.Text(target), event.FieldSource.Text(source)}
 	told := false
@@ -82,10 +87,14 @@ func fileSystem(dst []event.Event, e *snapshots.Datum) []event.Event {
 		column string
 		field  event.Key
 		what   string
-	}{{"Use%", event.FieldUsedPercent, "full"}, {"Capacity", event.FieldUsedPercent, "full"}, {"IUse%", event.FieldInodesPercent, "of the inodes used"}} {
+	}{
+		{"Use%", event.FieldUsedPercent, "full"},
+		{"Capacity", event.FieldUsedPercent, "full"},
+		{"IUse%", event.FieldInodesPercent, "of the inodes used"},
+	} {
 		value, _ := e.Field(c.column)
 		if n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64); err == nil {
-			ev.Fields = append(ev.Fields, c.field.Number(n))
+			ev.AddFields(c.field.Number(n))
 			ev.Text, told = target+" is "+value+" "+c.what, true
 		}
 	}
@@ -95,13 +104,12 @@ func fileSystem(dst []event.Event, e *snapshots.Datum) []event.Event {
 	return append(dst, ev)
 }
 
-// freeMemory is a row of free. Its unit is that of an option, which the output does not show, but the share needs none.
-func freeMemory(dst []event.Event, e *snapshots.Datum) []event.Event {
-	name, _ := e.Field("")
-	total, _ := e.Field("total")
-	available, _ := e.Field("available")
-	t, a := freeSize(total), freeSize(available)
-	if name != "Mem:" || t <= 0 || available == "" || a > t {
+// appendFreeMemory is a row of free. Its unit is that of an option, which the output does not show,
+// but the share needs none.
+func appendFreeMemory(dst []event.Event, e *snapshots.Datum) []event.Event {
+	available := column(e, "available")
+	t, a := freeSize(column(e, "total")), freeSize(available)
+	if column(e, "") != "Mem:" || t <= 0 || available == "" || a > t {
 		return dst
 	}
 	return addFact(dst, facts.Node, "memory.available-percent", strconv.FormatFloat(float64(int(a/t*100)), 'f', -1, 64), e)
@@ -124,7 +132,8 @@ func freeSize(s string) float64 {
 	return n
 }
 
-// unitCounts counts the units of a listing by type: scopes and mounts that nobody removes make PID 1 slow.
+// unitCounts counts the units of a listing by type: scopes and mounts that nobody removes make PID
+// 1 slow.
 type unitCounts struct {
 	total, failed int
 	byType        map[string]int
@@ -135,9 +144,8 @@ type unitCounts struct {
 // countedTypes are the types of units that leak.
 var countedTypes = []string{"scope", "mount", "service", "device"}
 
-func (u *unitCounts) row(e *snapshots.Datum) {
-	name, _ := e.Field("UNIT")
-	state, _ := e.Field("ACTIVE")
+func (u *unitCounts) countUnit(e *snapshots.Datum) {
+	name, state := column(e, "UNIT"), column(e, "ACTIVE")
 	if state == "failed" {
 		u.failed++
 	}
@@ -157,9 +165,10 @@ func (u *unitCounts) row(e *snapshots.Datum) {
 	}
 }
 
-// finish adds the counts. A listing of failed units, or of those of one type, tells nothing of the others.
-func (u *unitCounts) finish(dst []event.Event, header event.Quote, at event.Time) []event.Event {
-	whole := len(u.types) > 1 && u.failed < u.total && !messages.SomeUnits(header.Pos.File)
+// finishListing adds the counts. A listing of failed units, or of those of one type, tells nothing
+// of the others.
+func (u *unitCounts) finishListing(dst []event.Event, header event.Quote, at event.Time) []event.Event {
+	whole := len(u.types) > 1 && u.failed < u.total && !messages.ListsSomeUnits(header.Pos.File)
 	if u.failed > 0 && u.failed == u.total || whole {
 		dst = facts.Append(dst, facts.Units, "systemd.units.failed", strconv.Itoa(u.failed), header)
 	}

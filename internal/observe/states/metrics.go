@@ -1,6 +1,7 @@
 package states
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -12,8 +13,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
-// metrics reads the /metrics of the kubelet and of the node exporter. What a relist lasts is observed when it
-// ends, so that the one that hangs is not in it.
+// metrics reads the /metrics of the kubelet and of the node exporter. What a relist lasts is
+// observed when it ends, so that the one that hangs is not in it.
 type metrics struct {
 	series map[string]*series // by name and operation
 	order  []string
@@ -23,12 +24,11 @@ type metrics struct {
 // series is a histogram or summary, or a counter.
 type series struct {
 	name, operation string
-	unit            float64 // seconds per unit of the values
-	count, sum, p99 float64
-	total, errors   float64
-	has             map[string]bool
-	buckets         []bucket
-	quotes          map[string]event.Quote
+	// values are, in seconds, its total and errors, count, sum and p99, as far as there are any, with
+	// their lines.
+	values  map[string]float64
+	quotes  map[string]event.Quote
+	buckets []bucket
 }
 
 type bucket struct {
@@ -36,13 +36,16 @@ type bucket struct {
 	quote event.Quote
 }
 
-// metricNames begin the lines that matter: Kubernetes up to 1.13 counts microseconds, from 1.14 on seconds.
+// metricNames begin the lines that matter: Kubernetes up to 1.13 counts microseconds, from 1.14 on
+// seconds.
 var metricNames = []string{
-	"kubelet_pleg_", "kubelet_runtime_operations", "kubelet_evented_pleg_", "kubernetes_build_info", "kubelet_running_pod", "kubelet_running_container",
+	"kubelet_pleg_", "kubelet_runtime_operations", "kubelet_evented_pleg_", "kubernetes_build_info",
+	"kubelet_running_pod", "kubelet_running_container",
 	"container_runtime_", "kubelet_docker_operations", "node_processes_", "node_systemd_units", exporterClock,
 }
 
-// durations are the names of what is measured, and the facts or events that they are, with the seconds of one unit.
+// durations are the names of what is measured, and the facts or events that they are, with the
+// seconds of one unit.
 var durations = map[string]struct {
 	name string
 	unit float64
@@ -55,26 +58,30 @@ var durations = map[string]struct {
 	"kubelet_runtime_operations_latency_microseconds": {"operation", 1e-6},
 }
 
+// operationCounts are the counters of calls, up to Kubernetes 1.13 and since.
+var operationCounts = map[string]string{
+	"kubelet_runtime_operations": "total", "kubelet_runtime_operations_total": "total",
+	"kubelet_runtime_operations_errors": "errors", "kubelet_runtime_operations_errors_total": "errors",
+}
+
 // gauges are single numbers that are facts.
 var gauges = map[string]string{
 	"kubelet_pleg_discard_events": "kubelet.pleg-discarded-events", "kubelet_pleg_last_seen_seconds": "kubelet.pleg-last-seen",
-	"kubelet_evented_pleg_connection_error_count": "kubelet.evented-pleg-connection-errors", "kubelet_running_pods": "kubelet.running-pods",
-	"kubelet_running_pod_count": "kubelet.running-pods",
+	"kubelet_evented_pleg_connection_error_count": "kubelet.evented-pleg-connection-errors",
+	"kubelet_running_pods":                        "kubelet.running-pods",
+	"kubelet_running_pod_count":                   "kubelet.running-pods",
 }
 
 func newMetrics() *metrics { return &metrics{series: map[string]*series{}} }
 
-func (m *metrics) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+func (m *metrics) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) != 1 {
 		return dst
 	}
 	name := e.Path[0]
 	if name == "kubernetes_build_info" {
-		v, ok := e.Field("git_version")
-		if !ok {
-			v, _ = e.Field("gitVersion") // up to 1.18
-		}
-		return addFact(dst, facts.Metrics, "kubelet.version", scan.Version(v), e)
+		// the latter up to 1.18
+		return addFact(dst, facts.Metrics, "kubelet.version", scan.Version(column(e, "git_version", "gitVersion")), e)
 	}
 	v, err := strconv.ParseFloat(e.Value, 64)
 	if err != nil || math.IsNaN(v) {
@@ -84,26 +91,18 @@ func (m *metrics) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 		return addFact(dst, facts.Metrics, fact, strconv.FormatFloat(v, 'f', -1, 64), e)
 	}
 	if strings.HasPrefix(name, "node_") {
-		m.node.sample(name, v, e)
+		m.node.addSample(name, v, e)
 		return dst
 	}
-	m.sample(name, v, e)
+	m.addSample(name, v, e)
 	return dst
 }
 
-// sample adds a value to its series.
-func (m *metrics) sample(name string, v float64, e *snapshots.Datum) {
-	operation, _ := e.Field("operation_type")
-	switch name {
-	case "kubelet_runtime_operations", "kubelet_runtime_operations_total":
-		s := m.of("operation", operation, 1)
-		s.total = v
-		s.see("total", e)
-		return
-	case "kubelet_runtime_operations_errors", "kubelet_runtime_operations_errors_total":
-		s := m.of("operation", operation, 1)
-		s.errors = v
-		s.see("errors", e)
+// addSample adds a value to its series.
+func (m *metrics) addSample(name string, v float64, e *snapshots.Datum) {
+	operation := column(e, "operation_type")
+	if part := operationCounts[name]; part != "" {
+		m.seriesOf("operation", operation).setValue(part, v, quoteOf(e))
 		return
 	}
 	base, part := name, "quantile"
@@ -116,120 +115,110 @@ func (m *metrics) sample(name string, v float64, e *snapshots.Datum) {
 	if !ok {
 		return
 	}
-	s := m.of(d.name, operation, d.unit)
+	s := m.seriesOf(d.name, operation)
 	switch part {
-	case "count":
-		s.count = v
-	case "sum":
-		s.sum = v * d.unit
 	case "bucket":
-		le, _ := e.Field("le")
-		if bound, err := strconv.ParseFloat(le, 64); err == nil && len(s.buckets) < 200 {
+		if bound, err := strconv.ParseFloat(column(e, "le"), 64); err == nil && len(s.buckets) < 200 {
 			s.buckets = append(s.buckets, bucket{bound, v, quoteOf(e)})
 		}
 		return
-	default:
-		if q, _ := e.Field("quantile"); q != "0.99" {
+	case "sum":
+		v *= d.unit
+	case "quantile":
+		if column(e, "quantile") != "0.99" {
 			return
 		}
-		s.p99, part = v*d.unit, "p99"
+		v, part = v*d.unit, "p99"
 	}
-	s.see(part, e)
+	s.setValue(part, v, quoteOf(e))
 }
 
-func (m *metrics) of(name, operation string, unit float64) *series {
+func (m *metrics) seriesOf(name, operation string) *series {
 	key := name + "/" + operation
 	s := m.series[key]
 	if s == nil {
-		s = &series{name: name, operation: operation, has: map[string]bool{}, quotes: map[string]event.Quote{}}
+		s = &series{name: name, operation: operation, values: map[string]float64{}, quotes: map[string]event.Quote{}}
 		if len(m.series) < maxListed {
 			m.series[key] = s
 			m.order = append(m.order, key)
 		}
 	}
-	s.unit = unit
 	return s
 }
 
-func (s *series) see(part string, e *snapshots.Datum) {
-	s.has[part] = true
-	s.quotes[part] = quoteOf(e)
+func (s *series) setValue(part string, v float64, q event.Quote) {
+	s.values[part], s.quotes[part] = v, q
 }
 
-// quantile sets p99 to the upper bound of the bucket that holds it; one in the last bucket has none, and p99 is +Inf.
-func (s *series) quantile() {
-	slices.SortFunc(s.buckets, func(a, b bucket) int {
-		switch {
-		case a.le < b.le:
-			return -1
-		case a.le > b.le:
-			return 1
-		}
-		return 0
-	})
+// setQuantile sets p99 to the upper bound of the bucket that holds it; one in the last bucket has
+// none, and p99 is +Inf.
+func (s *series) setQuantile() {
+	slices.SortFunc(s.buckets, func(a, b bucket) int { return cmp.Compare(a.le, b.le) })
 	n := len(s.buckets)
 	if n == 0 || s.buckets[n-1].n <= 0 {
 		return
 	}
 	for _, b := range s.buckets {
 		if b.n >= 0.99*s.buckets[n-1].n {
-			s.p99, s.has["p99"], s.quotes["p99"] = b.le, true, b.quote
+			s.setValue("p99", b.le, b.quote)
 			return
 		}
 	}
 }
 
 // finish tells of relist as facts, of each operation as an event.
-func (m *metrics) finish(dst []event.Event) []event.Event {
+func (m *metrics) finishFile(dst []event.Event) []event.Event {
 	for _, key := range m.order {
 		s := m.series[key]
-		s.quantile()
+		s.setQuantile()
 		if s.name == "operation" {
-			dst = s.event(dst)
+			dst = s.appendEvent(dst)
 			continue
 		}
 		name := "kubelet." + s.name
-		if s.has["count"] {
-			dst = facts.Append(dst, facts.Metrics, name+"-count", text(s.count), s.quotes["count"])
+		count, counted := s.values["count"]
+		sum, summed := s.values["sum"]
+		if counted {
+			dst = facts.Append(dst, facts.Metrics, name+"-count", factNumber(count), s.quotes["count"])
 		}
-		if s.has["count"] && s.has["sum"] && s.count > 0 {
-			dst = facts.Append(dst, facts.Metrics, name+"-mean-seconds", text(s.sum/s.count), s.quotes["sum"])
+		if summed && count > 0 {
+			dst = facts.Append(dst, facts.Metrics, name+"-mean-seconds", factNumber(sum/count), s.quotes["sum"])
 		}
-		if s.has["p99"] {
-			dst = facts.Append(dst, facts.Metrics, name+"-p99-seconds", text(s.p99), s.quotes["p99"])
+		if p99, ok := s.values["p99"]; ok {
+			dst = facts.Append(dst, facts.Metrics, name+"-p99-seconds", factNumber(p99), s.quotes["p99"])
 		}
 	}
-	return m.node.finish(dst)
+	return m.node.finishFile(dst)
 }
 
-// text writes a number for a fact, to the microsecond.
-func text(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) }
+// factNumber writes a number for a fact, to the microsecond.
+func factNumber(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) }
 
-// event is what the calls of one type came to.
-func (s *series) event(dst []event.Event) []event.Event {
-	e := event.Event{Kind: event.KindRuntimeOperation, Component: "kubelet", Source: facts.Metrics, Text: s.operation + " calls of the kubelet"}
+// appendEvent is what the calls of one type came to.
+func (s *series) appendEvent(dst []event.Event) []event.Event {
+	e := event.Event{
+		Kind: event.KindRuntimeOperation, Component: "kubelet", Source: facts.Metrics,
+		Text: s.operation + " calls of the kubelet",
+	}
 	e.Fields = []event.Field{event.FieldOperation.Text(s.operation)}
-	count := s.count
-	if s.has["total"] {
-		count = s.total
-	}
-	add := func(part string, field event.Key, v float64) {
-		if s.has[part] && !math.IsInf(v, 0) {
-			e.Fields = append(e.Fields, field.Number(v))
+	add := func(part string, field event.Key, v float64) (known bool) {
+		q, known := s.quotes[part]
+		if known && !math.IsInf(v, 0) {
+			e.AddFields(field.Number(v))
 		}
-		if s.has[part] {
-			e.Evidence = append(e.Evidence, s.quotes[part])
+		if known {
+			e.Evidence = append(e.Evidence, q)
 		}
+		return known
 	}
-	add("total", event.FieldCount, count)
-	if !s.has["total"] {
-		add("count", event.FieldCount, count)
+	if !add("total", event.FieldCount, s.values["total"]) {
+		add("count", event.FieldCount, s.values["count"])
 	}
-	add("errors", event.FieldErrors, s.errors)
-	if s.count > 0 {
-		add("sum", event.FieldMeanSeconds, math.Round(s.sum/s.count*1e6)/1e6)
+	add("errors", event.FieldErrors, s.values["errors"])
+	if count := s.values["count"]; count > 0 {
+		add("sum", event.FieldMeanSeconds, math.Round(s.values["sum"]/count*1e6)/1e6)
 	}
-	add("p99", event.FieldP99Seconds, s.p99)
+	add("p99", event.FieldP99Seconds, s.values["p99"])
 	if len(e.Evidence) == 0 {
 		return dst
 	}

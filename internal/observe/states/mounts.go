@@ -29,15 +29,16 @@ func isNetworkType(fstype string) bool {
 	return false
 }
 
-// ofProcess says that a file is about a process with mounts of its own, perhaps a container's: those
-// of the node are PID 1's.
+// ofProcess says that a file is about a process with mounts of its own, perhaps a container's:
+// those of the node are PID 1's.
 func ofProcess(file string) bool {
 	dir, name := path.Split(file)
 	dir, pid := path.Split(strings.TrimSuffix(dir, "/"))
-	return (name == "mountinfo" || name == "mounts") && pid != "1" && pid != "" && strings.Trim(pid, "0123456789") == "" && strings.HasSuffix(dir, "proc/")
+	return (name == "mountinfo" || name == "mounts") && pid != "1" && pid != "" &&
+		strings.Trim(pid, "0123456789") == "" && strings.HasSuffix(dir, "proc/")
 }
 
-func (m *mounts) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+func (m *mounts) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) == 0 || ofProcess(e.Pos.File) {
 		return dst
 	}
@@ -65,19 +66,29 @@ func (m *mounts) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 		return dst
 	}
 	target := e.Path[0]
-	ev := event.Event{Kind: event.KindMount, Component: "node", Source: facts.Mounts, Evidence: []event.Quote{quoteOf(e)}, Text: fstype + " at " + target}
-	ev.Fields = []event.Field{event.FieldFSType.Text(fstype), event.FieldTarget.Text(target), event.FieldSource.Text(source), event.FieldVolatile.Bool(volatile), event.FieldNetwork.Bool(network)}
-	if strings.Contains(target, "/io.containerd.runtime.") { // docker's and CRI-O's paths hold the id of a layer
+	ev := event.Event{
+		Kind: event.KindMount, Component: "node", Source: facts.Mounts, Evidence: []event.Quote{quoteOf(e)},
+		Text: fstype + " at " + target,
+	}
+	ev.Fields = []event.Field{
+		event.FieldFSType.Text(fstype), event.FieldTarget.Text(target), event.FieldSource.Text(source),
+		event.FieldVolatile.Bool(volatile), event.FieldNetwork.Bool(network),
+	}
+	// docker's and CRI-O's paths hold the id of a layer
+	if strings.Contains(target, "/io.containerd.runtime.") {
 		ev.IDs.Container = scan.FindID(target)
 	}
 	return append(dst, ev)
 }
 
-func (m *mounts) finish(dst []event.Event) []event.Event {
+func (m *mounts) finishFile(dst []event.Event) []event.Event {
 	for _, n := range [...]struct {
 		name  string
 		count int
-	}{{"mounts.count", m.all}, {"mounts.overlay", m.overlay}, {"mounts.overlay-volatile", m.volatile}, {"mounts.network", m.network}} {
+	}{
+		{"mounts.count", m.all}, {"mounts.overlay", m.overlay},
+		{"mounts.overlay-volatile", m.volatile}, {"mounts.network", m.network},
+	} {
 		if m.all > 0 {
 			dst = facts.Append(dst, facts.Mounts, n.name, strconv.Itoa(n.count), m.first)
 		}
@@ -90,12 +101,15 @@ type packages struct{}
 
 // packageFacts are the packages that matter, by the component that they install.
 var packageFacts = map[string]string{
-	"containerd": "containerd", "containerd.io": "containerd", "runc": "runc", "systemd": "systemd", "dbus": "dbus", "dbus-daemon": "dbus",
-	"kubelet": "kubelet", "docker-ce": "docker", "docker.io": "docker", "docker-engine": "docker", "moby-engine": "docker", "docker": "docker",
-	"cri-o": "crio", "moby-containerd": "containerd", "moby-runc": "runc", "kubernetes-node": "kubelet", "libseccomp": "libseccomp", "libseccomp2": "libseccomp",
+	"containerd": "containerd", "containerd.io": "containerd", "runc": "runc", "systemd": "systemd",
+	"dbus": "dbus", "dbus-daemon": "dbus",
+	"kubelet": "kubelet", "docker-ce": "docker", "docker.io": "docker", "docker-engine": "docker",
+	"moby-engine": "docker", "docker": "docker",
+	"cri-o": "crio", "moby-containerd": "containerd", "moby-runc": "runc", "kubernetes-node": "kubelet",
+	"libseccomp": "libseccomp", "libseccomp2": "libseccomp",
 }
 
-func (packages) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+func (packages) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) != 1 {
 		return dst
 	}
@@ -111,7 +125,7 @@ func (packages) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 		before := len(dst)
 		dst = addFact(dst, facts.Packages, component+".version", v, e)
 		for i := before; i < len(dst); i++ {
-			dst[i].Fields = append(dst[i].Fields, event.FieldBasis.Text(facts.Installed))
+			dst[i].AddFields(event.FieldBasis.Text(facts.Installed))
 		}
 	}
 	return dst
@@ -128,4 +142,4 @@ func packageVersion(s string) string {
 	return scan.Version(s)
 }
 
-func (packages) finish(dst []event.Event) []event.Event { return dst }
+func (packages) finishFile(dst []event.Event) []event.Event { return dst }

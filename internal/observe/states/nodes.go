@@ -29,7 +29,8 @@ type condition struct {
 	quotes                              []event.Quote
 }
 
-// nodeVersions are the fields of status.nodeInfo that are facts, with the names that kubectl describe gives them.
+// nodeVersions are the fields of status.nodeInfo that are facts, with the names that kubectl
+// describe gives them.
 var nodeVersions = []struct{ key, described, fact string }{
 	{"kubeletVersion", "Kubelet Version", "kubelet.version"},
 	{"containerRuntimeVersion", "Container Runtime Version", "runtime"},
@@ -37,7 +38,7 @@ var nodeVersions = []struct{ key, described, fact string }{
 	{"osImage", "OS Image", "os.name"},
 }
 
-func (n *nodes) see(name string) {
+func (n *nodes) addName(name string) {
 	if n.names == nil {
 		n.names = map[string]bool{}
 	}
@@ -46,8 +47,9 @@ func (n *nodes) see(name string) {
 	}
 }
 
-// version notes a version of the node's software. That of the runtime says which runtime it is: containerd://1.6.20.
-func (n *nodes) version(fact, value string, q event.Quote) {
+// addVersion notes a version of the node's software. That of the runtime says which runtime it is:
+// containerd://1.6.20.
+func (n *nodes) addVersion(fact, value string, q event.Quote) {
 	if fact == "runtime" {
 		name, v, ok := strings.Cut(value, "://")
 		if !ok {
@@ -74,38 +76,46 @@ type kubeEvent struct {
 	quotes                                                          []event.Quote
 }
 
-// event appends an event that is about a node or warns. Ready and NotReady of the
-// kubelet's own are kept until it is clear that they are one node's; the node controller says NodeNotReady also when it hears nothing.
-func (n *nodes) event(dst []event.Event, k *kubeEvent) []event.Event {
+// appendEvent appends an event that is about a node or warns. Ready and NotReady of the kubelet's
+// own are kept until it is clear that they are one node's; the node controller says NodeNotReady
+// also when it hears nothing.
+func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 	node := strings.EqualFold(k.kind, "node")
 	if node {
-		n.see(k.name)
+		n.addName(k.name)
 	}
 	if !node && k.level != "Warning" && k.reason != "Killing" || n.listed == maxListed || len(k.quotes) == 0 {
 		return dst
 	}
 	n.listed++
-	e := event.Event{Kind: event.KindKubeEvent, Component: "kubernetes", Source: facts.Kubernetes, Start: k.first, Evidence: k.quotes, Text: k.reason + ": " + clipped(k.message)}
+	e := event.Event{
+		Kind: event.KindKubeEvent, Component: "kubernetes", Source: facts.Kubernetes, Start: k.first,
+		Evidence: k.quotes, Text: k.reason + ": " + clipText(k.message),
+	}
 	if e.Start.IsZero() {
 		e.Start = k.last
 	}
 	if k.last.Known && e.Start.Known && k.last.T.After(e.Start.T) {
 		e.End = k.last
 	}
-	e.Fields = []event.Field{event.FieldReason.Text(k.reason), event.FieldObject.Text(k.kind), event.FieldName.Text(k.name), event.FieldMessage.Text(clipped(k.message)), event.FieldType.Text(k.level), event.FieldFrom.Text(k.from)}
+	e.Fields = []event.Field{
+		event.FieldReason.Text(k.reason), event.FieldObject.Text(k.kind), event.FieldName.Text(k.name),
+		event.FieldMessage.Text(clipText(k.message)), event.FieldType.Text(k.level),
+		event.FieldFrom.Text(k.from),
+	}
 	if c, err := strconv.Atoi(k.count); err == nil {
-		e.Fields = append(e.Fields, event.FieldCount.Int(c))
+		e.AddFields(event.FieldCount.Int(c))
 	}
 	if k.age != "" {
-		e.Fields = append(e.Fields, event.FieldAge.Text(k.age))
+		e.AddFields(event.FieldAge.Text(k.age))
 	}
 	if strings.EqualFold(k.kind, "pod") {
 		e.IDs.Pod = k.namespace + "/" + k.name
 	}
 	if node && strings.HasPrefix(k.from, "kubelet") {
-		n.change(k.reason, k.first, k.quotes)
+		n.keepReadiness(k.reason, k.first, k.quotes)
 		if k.last.Known && !k.last.T.Equal(k.first.T) {
-			n.change(k.reason, k.last, k.quotes)
+			n.keepReadiness(k.reason, k.last, k.quotes)
 		}
 	}
 	dst = append(dst, e)
@@ -115,7 +125,8 @@ func (n *nodes) event(dst []event.Event, k *kubeEvent) []event.Event {
 	return dst
 }
 
-// kernelLine makes events of the line of the kernel that node-problem-detector repeats as the message of an event.
+// kernelLine makes events of the line of the kernel that node-problem-detector repeats as the
+// message of an event.
 func (k *kubeEvent) kernelLine(dst []event.Event) []event.Event {
 	at := k.last
 	if !at.Known {
@@ -129,27 +140,31 @@ func (k *kubeEvent) kernelLine(dst []event.Event) []event.Event {
 	return dst
 }
 
-// change keeps the node becoming Ready or NotReady.
-func (n *nodes) change(reason string, at event.Time, quotes []event.Quote) {
-	e := event.Event{Kind: event.KindNodeNotReady, Component: "kubelet", Source: facts.Kubernetes, Start: at, Evidence: quotes, Text: "node became NotReady"}
-	switch reason {
-	case "NodeReady":
-		e.Kind, e.Text = event.KindNodeReady, "node became Ready"
-	case "NodeNotReady":
-	default:
-		return
+// readiness is the node becoming Ready or NotReady, as the kubelet says it.
+func readiness(ready bool, at event.Time, quotes []event.Quote) event.Event {
+	e := event.Event{
+		Kind: event.KindNodeNotReady, Component: "kubelet", Source: facts.Kubernetes, Start: at,
+		Evidence: quotes, Text: "node became NotReady",
 	}
-	if at.Known {
-		n.pending = append(n.pending, e)
+	if ready {
+		e.Kind, e.Text = event.KindNodeReady, "node became Ready"
+	}
+	return e
+}
+
+// keepReadiness keeps the node becoming Ready or NotReady.
+func (n *nodes) keepReadiness(reason string, at event.Time, quotes []event.Quote) {
+	if at.Known && (reason == "NodeReady" || reason == "NodeNotReady") {
+		n.pending = append(n.pending, readiness(reason == "NodeReady", at, quotes))
 	}
 }
 
-// finish tells conditions of all nodes, and what only one node can have.
-func (n *nodes) finish(dst []event.Event) []event.Event {
+// finishFile tells conditions of all nodes, and what only one node can have.
+func (n *nodes) finishFile(dst []event.Event) []event.Event {
 	one := len(n.names) <= 1
 	for i := range n.conditions {
 		if i < maxListed {
-			dst = n.conditions[i].events(dst, one)
+			dst = n.conditions[i].appendEvents(dst, one)
 		}
 	}
 	if one {
@@ -158,8 +173,8 @@ func (n *nodes) finish(dst []event.Event) []event.Event {
 	return dst
 }
 
-// events tells a condition; of Ready, also what the kubelet said about it.
-func (c *condition) events(dst []event.Event, ours bool) []event.Event {
+// appendEvents tells a condition; of Ready, also what the kubelet said about it.
+func (c *condition) appendEvents(dst []event.Event, ours bool) []event.Event {
 	if len(c.quotes) == 0 {
 		return dst
 	}
@@ -167,28 +182,32 @@ func (c *condition) events(dst []event.Event, ours bool) []event.Event {
 	if c.since.Known && c.beat.Known && !c.beat.T.Before(c.since.T) {
 		e.Start, e.End, e.Open = c.since, c.beat, true
 	}
-	e.Fields = []event.Field{event.FieldNode.Text(c.node), event.FieldCondition.Text(c.kind), event.FieldStatus.Text(c.status), event.FieldReason.Text(c.reason), event.FieldMessage.Text(clipped(c.message))}
+	e.Fields = []event.Field{
+		event.FieldNode.Text(c.node), event.FieldCondition.Text(c.kind), event.FieldStatus.Text(c.status),
+		event.FieldReason.Text(c.reason), event.FieldMessage.Text(clipText(c.message)),
+	}
 	e.Text = "condition " + c.kind + " of " + c.node + " is " + c.status + ": " + c.reason
 	dst = append(dst, e)
 	if c.kind != "Ready" || !ours || c.status == "Unknown" {
 		return dst
 	}
-	if c.since.Known && (c.status == "False" || c.beat.Known && c.beat.T.Sub(c.since.T) < fresh) {
-		r := event.Event{Kind: event.KindNodeReady, Component: "kubelet", Source: facts.Kubernetes, Start: c.since, Evidence: c.quotes, Text: "node became Ready"}
+	if c.since.Known && (c.status == "False" || c.beat.Known && c.beat.T.Sub(c.since.T) < freshFor) {
+		r := readiness(c.status != "False", c.since, c.quotes)
 		if c.status == "False" {
-			r.Kind, r.Text = event.KindNodeNotReady, "node became NotReady"
-			r.Fields = []event.Field{event.FieldReason.Text(c.reason), event.FieldPLEG.Bool(strings.Contains(c.message, "PLEG is not healthy"))}
+			r.Fields = []event.Field{
+				event.FieldReason.Text(c.reason), event.FieldPLEG.Bool(strings.Contains(c.message, "PLEG is not healthy")),
+			}
 		}
 		dst = append(dst, r)
 	}
-	return c.unhealthy(dst)
+	return c.appendComplaint(dst)
 }
 
 // fresh is how long ago a node may have become Ready for that to be news.
-const fresh = 24 * time.Hour
+const freshFor = 24 * time.Hour
 
-// unhealthy is the complaint that the condition quotes. It was written with the heartbeat.
-func (c *condition) unhealthy(dst []event.Event) []event.Event {
+// appendComplaint is the complaint that the condition quotes. It was written with the heartbeat.
+func (c *condition) appendComplaint(dst []event.Event) []event.Event {
 	_, text, ok := strings.Cut(c.message, "PLEG is not healthy: ")
 	if !ok || !c.beat.Known || c.status != "False" {
 		return dst
@@ -202,28 +221,26 @@ func (c *condition) unhealthy(dst []event.Event) []event.Event {
 	return append(dst, e)
 }
 
-// event takes a row of kubectl get events. Its age counts from a moment that only a date above the listing tells.
-func (t *listings) event(dst []event.Event, e *snapshots.Datum) []event.Event {
-	get := func(name string) string {
-		v, _ := e.Field(name)
-		return v
-	}
-	object := get("OBJECT")
-	kind, name, ok := strings.Cut(object, "/")
+// appendEvent takes a row of kubectl get events. Its age counts from a moment that only a date
+// above the listing tells.
+func (t *listings) appendEvent(dst []event.Event, e *snapshots.Datum) []event.Event {
+	kind, name, ok := strings.Cut(column(e, "OBJECT"), "/")
 	if !ok {
-		kind, name = get("KIND"), get("NAME")
+		kind, name = column(e, "KIND"), column(e, "NAME")
 	}
 	k := kubeEvent{
-		kind: kind, name: name, namespace: get("NAMESPACE"), reason: get("REASON"), message: get("MESSAGE"), level: get("TYPE"),
-		count: get("COUNT"), from: get("SOURCE"), age: get("LAST SEEN"), quotes: []event.Quote{quoteOf(e)},
+		kind: kind, name: name, namespace: column(e, "NAMESPACE"), reason: column(e, "REASON"),
+		message: column(e, "MESSAGE"), level: column(e, "TYPE"),
+		count: column(e, "COUNT"), from: column(e, "SOURCE"), age: column(e, "LAST SEEN"), quotes: []event.Quote{quoteOf(e)},
 	}
-	k.last = ago(t.at, k.age)
-	k.first = ago(t.at, get("FIRST SEEN"))
-	return t.nodes.event(dst, &k)
+	k.last = timeAgo(t.at, k.age)
+	k.first = timeAgo(t.at, column(e, "FIRST SEEN"))
+	return t.nodes.appendEvent(dst, &k)
 }
 
-// ago is the moment that a relative age of kubectl means: 5m12s, 38d, 2d3h; zero without a moment to count from.
-func ago(at event.Time, age string) event.Time {
+// timeAgo is the moment that a relative age of kubectl means: 5m12s, 38d, 2d3h; zero without a
+// moment to count from.
+func timeAgo(at event.Time, age string) event.Time {
 	age, _, _ = strings.Cut(age, " ")
 	d, ok := relativeAge(age)
 	if !ok || !at.Known {
@@ -244,7 +261,9 @@ func relativeAge(s string) (d time.Duration, ok bool) {
 			return 0, false
 		}
 		v, _ := strconv.Atoi(s[:n])
-		unit := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'y': 365 * 24 * time.Hour}[s[n]]
+		unit := map[byte]time.Duration{
+			's': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'y': 365 * 24 * time.Hour,
+		}[s[n]]
 		if unit == 0 {
 			return 0, false
 		}
@@ -254,11 +273,14 @@ func relativeAge(s string) (d time.Duration, ok bool) {
 	return d, ok
 }
 
-// listedNode is a row of kubectl get nodes. Which of them is ours nobody says; a listing of one has no other.
-func listedNode(dst []event.Event, e *snapshots.Datum) []event.Event {
-	name, _ := e.Field("NAME")
-	status, _ := e.Field("STATUS")
-	ev := event.Event{Kind: event.KindNodeCondition, Component: "kubernetes", Source: facts.Kubernetes, Evidence: []event.Quote{quoteOf(e)}}
+// appendListedNode is a row of kubectl get nodes. Which of them is ours nobody says; a listing of
+// one has no other.
+func appendListedNode(dst []event.Event, e *snapshots.Datum) []event.Event {
+	name, status := column(e, "NAME"), column(e, "STATUS")
+	ev := event.Event{
+		Kind: event.KindNodeCondition, Component: "kubernetes", Source: facts.Kubernetes,
+		Evidence: []event.Quote{quoteOf(e)},
+	}
 	ready := "True"
 	if strings.HasPrefix(status, "NotReady") {
 		ready = "False"

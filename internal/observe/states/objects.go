@@ -1,6 +1,7 @@
 package states
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +13,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// objects reads JSON and YAML documents: objects of Kubernetes, alone or in lists, the kubelet's configuration, and what docker and crictl print.
+// objects reads JSON and YAML documents: objects of Kubernetes, alone or in lists, the kubelet's
+// configuration, and what docker and crictl print.
 type objects struct {
 	prefix   string // of the object at hand: its document and its place in a list
 	leaves   map[string]leaf
@@ -22,7 +24,8 @@ type objects struct {
 	rlimit   rlimit
 }
 
-// configz stands for the kind of what the kubelet itself says of its configuration: GET /configz, which has none.
+// configz stands for the kind of what the kubelet itself says of its configuration: GET /configz,
+// which has none.
 const configz = "configz"
 
 // leaf is a value of an object and where it stands.
@@ -69,7 +72,7 @@ var kubeletSettings = map[string]string{
 	"featureGates.EventedPLEG":  "kubelet.evented-pleg",
 }
 
-func (o *objects) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+func (o *objects) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) == 0 {
 		return dst
 	}
@@ -79,50 +82,54 @@ func (o *objects) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	}
 	prefix := strconv.Itoa(e.Doc) + "/" + strings.Join(e.Path[:len(e.Path)-len(rest)], "/")
 	if prefix != o.prefix {
-		dst = o.end(dst)
+		dst = o.endObject(dst)
 		o.prefix = prefix
 	}
 	if len(rest) > 1 && rest[0] == "kubeletconfig" {
 		rest = rest[1:]
-		o.keep("kind", leaf{configz, quoteOf(e)})
+		o.keepLeaf("kind", leaf{configz, quoteOf(e)})
 	}
-	o.rlimit.datum(e)
+	o.rlimit.takeDatum(e)
 	if len(rest) == len(e.Path) {
-		if len(rest) == 6 && rest[0] == "config" && rest[1] == "containerd" && rest[2] == "runtimes" && rest[5] == "SystemdCgroup" {
+		if len(rest) == 6 && rest[0] == "config" && rest[1] == "containerd" && rest[2] == "runtimes" &&
+			rest[5] == "SystemdCgroup" {
 			o.runtimes = append(o.runtimes, runtimeOption{rest[3], e.Value, quoteOf(e)})
 		}
 		if len(rest) == 3 && rest[0] == "config" && rest[2] == "defaultRuntimeName" {
 			o.fallback = e.Value
 		}
-		dst = o.look(dst, e)
+		dst = o.appendSettings(dst, e)
 	}
 	if wantedLeaf(rest) {
-		o.keep(strings.Join(rest, "."), leaf{e.Value, quoteOf(e)})
+		o.keepLeaf(strings.Join(rest, "."), leaf{e.Value, quoteOf(e)})
 	}
 	return dst
 }
 
-// look appends settings of programs that are no objects of Kubernetes.
-func (o *objects) look(dst []event.Event, e *snapshots.Datum) []event.Event {
+// appendSettings appends settings of programs that are no objects of Kubernetes.
+func (o *objects) appendSettings(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if e.Path[0] == "exec-opts" {
 		if driver, ok := strings.CutPrefix(e.Value, "native.cgroupdriver="); ok {
 			return addFact(dst, facts.Config, "docker.cgroup-driver", driver, e)
 		}
 		return dst
 	}
-	return look(dst, jsonSettings, e)
+	return appendSettings(dst, jsonSettings, e)
 }
 
-func (o *objects) keep(name string, l leaf) {
+func (o *objects) keepLeaf(name string, l leaf) {
 	if _, twice := o.leaves[name]; !twice && len(o.leaves) < maxLeaves {
 		o.leaves[name] = l
 	}
 }
 
-// leafRoots are the names under which objects have what matters; the rest of a pod or a ConfigMap is not kept.
+// leafRoots are the names under which objects have what matters; the rest of a pod or a ConfigMap
+// is not kept.
 var leafRoots = []string{
-	"kind", "metadata", "involvedObject", "regarding", "reason", "message", "note", "type", "count", "deprecatedCount", "series", "firstTimestamp",
-	"lastTimestamp", "deprecatedFirstTimestamp", "deprecatedLastTimestamp", "eventTime", "source", "deprecatedSource", "reportingComponent", "reportingController", "status",
+	"kind", "metadata", "involvedObject", "regarding", "reason", "message", "note", "type", "count",
+	"deprecatedCount", "series", "firstTimestamp",
+	"lastTimestamp", "deprecatedFirstTimestamp", "deprecatedLastTimestamp", "eventTime", "source",
+	"deprecatedSource", "reportingComponent", "reportingController", "status",
 }
 
 func wantedLeaf(path []string) bool {
@@ -137,7 +144,7 @@ func wantedLeaf(path []string) bool {
 	return slices.Contains(leafRoots, path[0]) || kubeletSettings[path[0]] != ""
 }
 
-func (o *objects) get(names ...string) string {
+func (o *objects) leafValue(names ...string) string {
 	for _, name := range names {
 		if l, ok := o.leaves[name]; ok && l.value != "null" && l.value != "" {
 			return l.value
@@ -146,52 +153,46 @@ func (o *objects) get(names ...string) string {
 	return ""
 }
 
-// end makes events of the object at hand.
-func (o *objects) end(dst []event.Event) []event.Event {
+// endObject makes events of the object at hand.
+func (o *objects) endObject(dst []event.Event) []event.Event {
 	if len(o.leaves) == 0 {
 		return dst
 	}
-	switch o.get("kind") {
+	switch o.leafValue("kind") {
 	case "KubeletConfiguration", configz:
 		before := len(dst)
-		for _, name := range sortedKeys(kubeletSettings) {
+		for _, name := range slices.Sorted(maps.Keys(kubeletSettings)) {
 			if l, ok := o.leaves[name]; ok {
 				dst = facts.Append(dst, facts.Config, kubeletSettings[name], l.value, l.quote)
 			}
 		}
-		if o.get("kind") != configz {
-			dst = configured(dst, before)
+		if o.leafValue("kind") != configz {
+			dst = markConfigured(dst, before)
 		}
 	case "Node":
-		o.node()
+		o.takeNode()
 	case "Event":
-		dst = o.event(dst)
+		dst = o.takeEvent(dst)
 	}
 	clear(o.leaves)
 	return dst
 }
 
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// node takes a Node's conditions and versions.
-func (o *objects) node() {
-	name := o.get("metadata.name")
-	o.nodes.see(name)
+// takeNode takes a Node's conditions and versions.
+func (o *objects) takeNode() {
+	name := o.leafValue("metadata.name")
+	o.nodes.addName(name)
 	for i := 0; ; i++ {
 		at := "status.conditions." + strconv.Itoa(i) + "."
-		if o.get(at+"type") == "" {
+		if o.leafValue(at+"type") == "" {
 			break
 		}
-		c := condition{node: name, kind: o.get(at + "type"), status: o.get(at + "status"), reason: o.get(at + "reason"), message: o.get(at + "message")}
-		c.since, _ = stamp.Date(o.get(at + "lastTransitionTime"))
-		c.beat, _ = stamp.Date(o.get(at + "lastHeartbeatTime"))
+		c := condition{
+			node: name, kind: o.leafValue(at + "type"), status: o.leafValue(at + "status"),
+			reason: o.leafValue(at + "reason"), message: o.leafValue(at + "message"),
+		}
+		c.since, _ = stamp.Date(o.leafValue(at + "lastTransitionTime"))
+		c.beat, _ = stamp.Date(o.leafValue(at + "lastHeartbeatTime"))
 		for _, part := range [...]string{"message", "reason", "status", "lastTransitionTime", "lastHeartbeatTime", "type"} {
 			if l, ok := o.leaves[at+part]; ok && l.value != "" {
 				c.quotes = append(c.quotes, l.quote)
@@ -201,30 +202,34 @@ func (o *objects) node() {
 	}
 	for _, v := range nodeVersions {
 		if l, ok := o.leaves["status.nodeInfo."+v.key]; ok {
-			o.nodes.version(v.fact, l.value, l.quote)
+			o.nodes.addVersion(v.fact, l.value, l.quote)
 		}
 	}
 }
 
-// event takes an Event of the core API or of events.k8s.io.
-func (o *objects) event(dst []event.Event) []event.Event {
-	object := o.get("involvedObject.kind", "regarding.kind")
+// takeEvent takes an Event of the core API or of events.k8s.io.
+func (o *objects) takeEvent(dst []event.Event) []event.Event {
+	object := o.leafValue("involvedObject.kind", "regarding.kind")
 	k := kubeEvent{
-		kind: object, name: o.get("involvedObject.name", "regarding.name"), namespace: o.get("involvedObject.namespace", "regarding.namespace"),
-		reason: o.get("reason"), message: o.get("message", "note"), level: o.get("type"), count: o.get("count", "deprecatedCount", "series.count"),
-		from: o.get("source.component", "deprecatedSource.component", "reportingComponent", "reportingController"),
+		kind: object, name: o.leafValue("involvedObject.name", "regarding.name"), namespace: o.leafValue(
+			"involvedObject.namespace", "regarding.namespace",
+		),
+		reason: o.leafValue("reason"), message: o.leafValue("message", "note"), level: o.leafValue("type"), count: o.leafValue(
+			"count", "deprecatedCount", "series.count",
+		),
+		from: o.leafValue("source.component", "deprecatedSource.component", "reportingComponent", "reportingController"),
 	}
-	k.first, _ = stamp.Date(o.get("firstTimestamp", "deprecatedFirstTimestamp", "eventTime"))
-	k.last, _ = stamp.Date(o.get("series.lastObservedTime", "lastTimestamp", "deprecatedLastTimestamp", "eventTime"))
+	k.first, _ = stamp.Date(o.leafValue("firstTimestamp", "deprecatedFirstTimestamp", "eventTime"))
+	k.last, _ = stamp.Date(o.leafValue("series.lastObservedTime", "lastTimestamp", "deprecatedLastTimestamp", "eventTime"))
 	for _, part := range [...]string{"message", "note", "reason", "lastTimestamp", "eventTime", "firstTimestamp"} {
 		if l, ok := o.leaves[part]; ok && l.value != "null" && l.value != "" {
 			k.quotes = append(k.quotes, l.quote)
 		}
 	}
-	return o.nodes.event(dst, &k)
+	return o.nodes.appendEvent(dst, &k)
 }
 
-func (o *objects) finish(dst []event.Event) []event.Event {
-	dst = addRuntime(o.end(dst), o.runtimes, o.fallback)
-	return o.nodes.finish(o.rlimit.finish(dst))
+func (o *objects) finishFile(dst []event.Event) []event.Event {
+	dst = addRuntime(o.endObject(dst), o.runtimes, o.fallback)
+	return o.nodes.finishFile(o.rlimit.finishFile(dst))
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// outline reads what kubectl describe node, docker info, docker version, ctr version, crictl version, hostnamectl and timedatectl print.
+// outline reads what kubectl describe node, docker info, docker version, ctr version, crictl
+// version, hostnamectl and timedatectl print.
 type outline struct {
 	server  *snapshots.Datum // "Version" of a server that has not said yet which one it is
 	runtime string           // RuntimeName of crictl version
@@ -46,13 +47,13 @@ func linuxRelease(s string) string {
 	return release
 }
 
-func (o *outline) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+func (o *outline) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) == 0 {
 		return dst
 	}
 	name := e.Path[len(e.Path)-1]
 	if len(e.Fields) > 0 {
-		return o.row(dst, e)
+		return o.takeRow(dst, e)
 	}
 	if fact, value := messages.DockerFact(name, e.Value); fact != "" {
 		dst = addFact(dst, facts.Config, fact, value, e)
@@ -68,14 +69,14 @@ func (o *outline) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 		}
 		dst = addFact(dst, facts.Config, s.fact, value, e)
 	}
-	o.taken.clock(name, e.Value)
-	dst = o.versions(dst, name, e)
+	o.taken.takeClock(name, e.Value)
+	dst = o.appendVersions(dst, name, e)
 	for _, v := range nodeVersions {
 		if v.described != name {
 			continue
 		}
 		if e.Path[0] == "System Info" || v.key == "kubeletVersion" || v.key == "containerRuntimeVersion" {
-			o.nodes.version(v.fact, e.Value, quoteOf(e)) // of one node, if there is one
+			o.nodes.addVersion(v.fact, e.Value, quoteOf(e)) // of one node, if there is one
 		} else {
 			dst = addFact(dst, facts.Config, v.fact, e.Value, e)
 		}
@@ -86,14 +87,14 @@ func (o *outline) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	return dst
 }
 
-// versions reads the versions that need their section: Server, Engine, Version.
-func (o *outline) versions(dst []event.Event, name string, e *snapshots.Datum) []event.Event {
+// appendVersions reads the versions that need their section: Server, Engine, Version.
+func (o *outline) appendVersions(dst []event.Event, name string, e *snapshots.Datum) []event.Event {
 	n := len(e.Path)
 	switch {
 	case name == "Name" && n == 1:
 		o.node = e.Value
 	case name == "Roles" && n == 1:
-		o.nodes.see(o.node)
+		o.nodes.addName(o.node)
 	case name == "RuntimeName":
 		o.runtime = e.Value
 	case name == "RuntimeVersion":
@@ -104,7 +105,9 @@ func (o *outline) versions(dst []event.Event, name string, e *snapshots.Datum) [
 		return addFact(dst, facts.Config, fact, scan.Version(e.Value), e)
 	case e.Path[0] != "Server":
 	case n == 3 && name == "Version":
-		fact := map[string]string{"Engine": "docker.version", "containerd": "containerd.version", "runc": "runc.version"}[e.Path[1]]
+		fact := map[string]string{
+			"Engine": "docker.version", "containerd": "containerd.version", "runc": "runc.version",
+		}[e.Path[1]]
 		if fact == "" {
 			return dst
 		}
@@ -113,7 +116,9 @@ func (o *outline) versions(dst []event.Event, name string, e *snapshots.Datum) [
 		server := *e
 		o.server = &server
 	case n == 2 && o.server != nil:
-		fact := map[string]string{"Revision": "containerd.version", "API version": "docker.version", "Git commit": "docker.version"}[name]
+		fact := map[string]string{
+			"Revision": "containerd.version", "API version": "docker.version", "Git commit": "docker.version",
+		}[name]
 		if fact != "" {
 			dst = addFact(dst, facts.Config, fact, scan.Version(o.server.Value), o.server)
 			o.server = nil
@@ -122,26 +127,28 @@ func (o *outline) versions(dst []event.Event, name string, e *snapshots.Datum) [
 	return dst
 }
 
-// row is a condition or an event of kubectl describe.
-func (o *outline) row(dst []event.Event, e *snapshots.Datum) []event.Event {
-	get := func(name string) string {
-		v, _ := e.Field(name)
-		return v
-	}
+// takeRow is a condition or an event of kubectl describe.
+func (o *outline) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event {
 	q := []event.Quote{quoteOf(e)}
-	if status := get("Status"); status != "" {
-		c := condition{node: o.node, kind: get("Type"), status: status, reason: get("Reason"), message: get("Message"), quotes: q}
-		c.since, _ = stamp.Date(get("LastTransitionTime"))
-		c.beat, _ = stamp.Date(get("LastHeartbeatTime"))
+	if status := column(e, "Status"); status != "" {
+		c := condition{
+			node: o.node, kind: column(e, "Type"), status: status, reason: column(e, "Reason"),
+			message: column(e, "Message"), quotes: q,
+		}
+		c.since, _ = stamp.Date(column(e, "LastTransitionTime"))
+		c.beat, _ = stamp.Date(column(e, "LastHeartbeatTime"))
 		o.nodes.conditions = append(o.nodes.conditions, c)
 		return dst
 	}
-	from, _, _ := strings.Cut(get("From"), ",")
-	k := kubeEvent{reason: get("Reason"), message: get("Message"), level: get("Type"), from: from, age: get("Age"), quotes: q}
+	from, _, _ := strings.Cut(column(e, "From"), ",")
+	k := kubeEvent{
+		reason: column(e, "Reason"), message: column(e, "Message"), level: column(e, "Type"), from: from,
+		age: column(e, "Age"), quotes: q,
+	}
 	if strings.HasPrefix(k.reason, "Node") {
 		k.kind, k.name = "Node", o.node
 	}
-	return o.nodes.event(dst, &k)
+	return o.nodes.appendEvent(dst, &k)
 }
 
-func (o *outline) finish(dst []event.Event) []event.Event { return o.nodes.finish(dst) }
+func (o *outline) finishFile(dst []event.Event) []event.Event { return o.nodes.finishFile(dst) }

@@ -13,8 +13,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// processes reads a listing of ps. Of most processes it keeps nothing but their number; runtimes, shims, runc, CNI plugins,
-// mount and umount become events, and so does every thread in state D or Z.
+// processes reads a listing of ps. Of most processes it keeps nothing but their number; runtimes,
+// shims, runc, CNI plugins, mount and umount become events, and so does every thread in state D or
+// Z.
 type processes struct {
 	events           []event.Event
 	ages             []time.Duration // of events; -1 where the listing does not say
@@ -52,11 +53,13 @@ func column(e *snapshots.Datum, names ...string) string {
 	return ""
 }
 
-// read takes the columns of a row. Under ps -m the threads of a process stand below it and have no id.
-func (p *processes) read(e *snapshots.Datum) processRow {
+// readRow takes the columns of a row. Under ps -m the threads of a process stand below it and have
+// no id.
+func (p *processes) readRow(e *snapshots.Datum) processRow {
 	r := processRow{
 		state: strings.TrimLeft(column(e, "STAT", "S", "STATE"), "-"), ppid: column(e, "PPID"), count: column(e, "NLWP", "THCNT"),
-		wchan: known(column(e, "WCHAN")), started: startTime(column(e, "STARTED", "START", "STIME")), age: elapsed(column(e, "ELAPSED")),
+		wchan: knownValue(column(e, "WCHAN")), started: startTime(column(e, "STARTED", "START", "STIME")),
+		age: parseElapsed(column(e, "ELAPSED")),
 	}
 	var err error
 	if r.pid, err = strconv.Atoi(column(e, "PID", "TGID")); err != nil {
@@ -77,10 +80,10 @@ func (p *processes) read(e *snapshots.Datum) processRow {
 	return r
 }
 
-// row takes the row of a process or of a thread.
-func (p *processes) row(dst []event.Event, e *snapshots.Datum) []event.Event {
-	r := p.read(e)
-	first := p.count(&r)
+// takeRow takes the row of a process or of a thread.
+func (p *processes) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event {
+	r := p.readRow(e)
+	first := p.countRow(&r)
 	if first && (strings.HasPrefix(r.comm, "kubelet") || strings.Contains(r.args, "hyperkube kubelet")) {
 		dst = addFlags(dst, r.args, e)
 	}
@@ -94,13 +97,13 @@ func (p *processes) row(dst []event.Event, e *snapshots.Datum) []event.Event {
 		told = true
 	}
 	if told && len(p.events) < maxListed {
-		p.events, p.ages = append(p.events, r.event(ev, e)), append(p.ages, r.age)
+		p.events, p.ages = append(p.events, r.completeEvent(ev, e)), append(p.ages, r.age)
 	}
 	return dst
 }
 
-// count notes a row; it says whether it is the first of its process.
-func (p *processes) count(r *processRow) (first bool) {
+// countRow notes a row; it says whether it is the first of its process.
+func (p *processes) countRow(r *processRow) (first bool) {
 	p.threaded = p.threaded || r.tid != r.pid || p.rows > 0 && r.pid == p.last.pid
 	first = !p.pids[r.pid]
 	if p.pids == nil {
@@ -124,18 +127,20 @@ func (p *processes) count(r *processRow) (first bool) {
 	return first
 }
 
-// event finishes the event of a row.
-func (r *processRow) event(ev event.Event, e *snapshots.Datum) event.Event {
-	for _, f := range [...]event.Field{event.FieldState.Text(r.state), event.FieldWchan.Text(r.wchan), event.FieldArgs.Text(clipped(r.args))} {
+// completeEvent finishes the event of a row.
+func (r *processRow) completeEvent(ev event.Event, e *snapshots.Datum) event.Event {
+	for _, f := range [...]event.Field{
+		event.FieldState.Text(r.state), event.FieldWchan.Text(r.wchan), event.FieldArgs.Text(clipText(r.args)),
+	} {
 		if f.Value.Text() != "" {
-			ev.Fields = append(ev.Fields, f)
+			ev.AddFields(f)
 		}
 	}
 	if ppid, err := strconv.Atoi(r.ppid); err == nil {
-		ev.Fields = append(ev.Fields, event.FieldPPID.Int(ppid))
+		ev.AddFields(event.FieldPPID.Int(ppid))
 	}
 	if r.age >= 0 {
-		ev.Fields = append(ev.Fields, event.FieldAge.Duration(r.age))
+		ev.AddFields(event.FieldAge.Duration(r.age))
 	}
 	ev.IDs.PID, ev.Start, ev.Source, ev.Evidence = r.pid, r.started, facts.Processes, []event.Quote{quoteOf(e)}
 	if r.tid != r.pid {
@@ -147,7 +152,8 @@ func (r *processRow) event(ev event.Event, e *snapshots.Datum) event.Event {
 	return ev
 }
 
-// inState words what a process does by the letter of its state; one that is stopped or dead does not run.
+// inState words what a process does by the letter of its state; one that is stopped or dead does
+// not run.
 func inState(text, letter string) string {
 	name := strings.TrimSuffix(text, " is running")
 	switch letter {
@@ -164,8 +170,8 @@ func inState(text, letter string) string {
 // maxZombies bounds the zombies that are told one by one; all of them are counted.
 const maxZombies = 100
 
-// clipped bounds a command line in a field; the evidence has all of it.
-func clipped(args string) string { return args[:min(len(args), 500)] }
+// clipText bounds a command line in a field; the evidence has all of it.
+func clipText(args string) string { return args[:min(len(args), 500)] }
 
 // withoutTree takes off what ps f draws before the command of a child: |   \_ runc init.
 func withoutTree(args string) string {
@@ -175,15 +181,16 @@ func withoutTree(args string) string {
 	return args
 }
 
-// known is a value of ps; - and ? stand for none.
-func known(s string) string {
+// knownValue is a value of ps; - and ? stand for none.
+func knownValue(s string) string {
 	if s == "-" || s == "?" || s == "0" {
 		return ""
 	}
 	return s
 }
 
-// commandName is the name of a process: its own column, else the base name of what was started, without the brackets of a kernel's thread.
+// commandName is the name of a process: its own column, else the base name of what was started,
+// without the brackets of a kernel's thread.
 func commandName(e *snapshots.Datum, args string) string {
 	for i, f := range e.Fields[:len(e.Fields)-1] {
 		if f.Key == "COMMAND" || f.Key == "COMM" || f.Key == "CMD" && i > 0 {
@@ -216,7 +223,8 @@ var daemons = []struct{ comm, component string }{
 	{"systemd", "systemd"},
 }
 
-// processEvent says what a process is; told is false for one that matters only by its state. Only the first row of a process tells what it is.
+// processEvent says what a process is; told is false for one that matters only by its state. Only
+// the first row of a process tells what it is.
 func processEvent(comm, args string, first bool) (ev event.Event, told bool) {
 	ev = event.Event{Kind: event.KindProcess, Component: "process", Text: comm + " is running"}
 	if comm == "runc" || comm == "docker-runc" || strings.HasPrefix(args, "runc ") {
@@ -244,7 +252,8 @@ func processEvent(comm, args string, first bool) (ev event.Event, told bool) {
 	return ev, false
 }
 
-// shimContainer is the container or sandbox that a shim was started for: -id of v2, -workdir of v1, --id and -c of conmon.
+// shimContainer is the container or sandbox that a shim was started for: -id of v2, -workdir of v1,
+// --id and -c of conmon.
 func shimContainer(args string) string {
 	words := strings.Fields(args)
 	for i, w := range words {
@@ -263,8 +272,9 @@ func startTime(s string) event.Time {
 	return event.Time{}
 }
 
-// elapsed reads etime ([[days-]hours:]minutes:seconds) and etimes (seconds); -1 when there is none.
-func elapsed(s string) time.Duration {
+// parseElapsed reads etime ([[days-]hours:]minutes:seconds) and etimes (seconds); -1 when there is
+// none.
+func parseElapsed(s string) time.Duration {
 	days, clock, ok := strings.Cut(s, "-")
 	if !ok {
 		days, clock = "0", s
@@ -289,8 +299,9 @@ func elapsed(s string) time.Duration {
 	return time.Duration(total+seconds) * time.Second
 }
 
-// finish gives the events their times and adds what was counted. The listing was made when ps itself was started, or when the line before it says.
-func (p *processes) finish(dst []event.Event, header event.Quote, at event.Time) []event.Event {
+// finishListing gives the events their times and adds what was counted. The listing was made when
+// ps itself was started, or when the line before it says.
+func (p *processes) finishListing(dst []event.Event, header event.Quote, at event.Time) []event.Event {
 	if p.rows == 0 {
 		return dst
 	}

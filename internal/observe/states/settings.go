@@ -17,8 +17,8 @@ type setting struct {
 	value func(string) string
 }
 
-// match says whether a path is the setting's; last is what its last * stands for.
-func (s *setting) match(path []string) (last string, ok bool) {
+// matchPath says whether a path is the setting's; last is what its last * stands for.
+func (s *setting) matchPath(path []string) (last string, ok bool) {
 	i := 0
 	for name := range strings.SplitSeq(s.path, " ") {
 		if i == len(path) || name != "*" && name != path[i] {
@@ -32,8 +32,8 @@ func (s *setting) match(path []string) (last string, ok bool) {
 	return last, i == len(path)
 }
 
-// tomlSettings: containerd's config.toml, version 1 (plugins.cri), 2 (io.containerd.grpc.v1.cri) and 3 (io.containerd.cri.v1.*,
-// containerd 2.x); CRI-O's crio.conf.
+// tomlSettings: containerd's config.toml, version 1 (plugins.cri), 2 (io.containerd.grpc.v1.cri)
+// and 3 (io.containerd.cri.v1.*, containerd 2.x); CRI-O's crio.conf.
 var tomlSettings = []setting{
 	{"plugins * containerd snapshotter", "containerd.snapshotter", nil},
 	{"plugins io.containerd.cri.v1.images snapshotter", "containerd.snapshotter", nil},
@@ -41,20 +41,21 @@ var tomlSettings = []setting{
 	{"plugins * containerd runtimes runc runtime_type", "containerd.runtime-type", nil},
 	{"plugins cri systemd_cgroup", "containerd.systemd-cgroup", onlyTrue},
 	{"plugins * drain_exec_sync_io_timeout", "containerd.drain-exec-sync-io-timeout", nil},
-	{"plugins io.containerd.nri.v1.nri disable", "containerd.nri", disabled},
+	{"plugins io.containerd.nri.v1.nri disable", "containerd.nri", enabledOrNot},
 	{"grpc max_recv_message_size", "containerd.max-recv-message-size", nil},
 	{"grpc max_send_message_size", "containerd.max-send-message-size", nil},
 	{"debug level", "containerd.log-level", nil},
 	{"timeouts *", "containerd.timeout.*", nil},
-	{"root", "containerd.root", naming("containerd")},
-	{"state", "containerd.state", naming("containerd")},
+	{"root", "containerd.root", onlyNaming("containerd")},
+	{"state", "containerd.state", onlyNaming("containerd")},
 	{"crio runtime cgroup_manager", "crio.cgroup-manager", nil},
 	{"crio runtime log_level", "crio.log-level", nil},
 	{"crio runtime pids_limit", "crio.pids-limit", nil},
 	{"crio storage_driver", "crio.storage-driver", nil},
 }
 
-// onlyTrue leaves out a no: containerd writes systemd_cgroup = false also where the runtime's own option says yes.
+// onlyTrue leaves out a no: containerd writes systemd_cgroup = false also where the runtime's own
+// option says yes.
 func onlyTrue(s string) string {
 	if s == "true" {
 		return s
@@ -62,15 +63,15 @@ func onlyTrue(s string) string {
 	return ""
 }
 
-func disabled(s string) string {
+func enabledOrNot(s string) string {
 	if s == "true" {
 		return "disabled"
 	}
 	return "enabled"
 }
 
-// naming takes a value only where it names the program: root and state are common words.
-func naming(program string) func(string) string {
+// onlyNaming takes a value only where it names the program: root and state are common words.
+func onlyNaming(program string) func(string) string {
 	return func(s string) string {
 		if strings.Contains(s, program) {
 			return s
@@ -82,11 +83,11 @@ func naming(program string) func(string) string {
 // timeoutPrefix begins the names of containerd's timeouts.
 const timeoutPrefix = "io.containerd.timeout."
 
-// look appends the facts that the rows of a table make of a datum.
-func look(dst []event.Event, table []setting, e *snapshots.Datum) []event.Event {
+// appendSettings appends the facts that the rows of a table make of a datum.
+func appendSettings(dst []event.Event, table []setting, e *snapshots.Datum) []event.Event {
 	for i := range table {
 		s := &table[i]
-		last, ok := s.match(e.Path)
+		last, ok := s.matchPath(e.Path)
 		if !ok {
 			continue
 		}
@@ -116,7 +117,7 @@ type runtimeOption struct {
 	quote          event.Quote
 }
 
-func (s *settings) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+func (s *settings) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	p := e.Path
 	if len(p) == 0 {
 		return dst
@@ -136,24 +137,28 @@ func (s *settings) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	case n == 4 && p[2] == "containerd" && p[3] == "default_runtime_name":
 		s.fallback = e.Value
 	}
-	return configured(look(dst, s.table, e), len(dst))
+	return markConfigured(appendSettings(dst, s.table, e), len(dst))
 }
 
-func (s *settings) finish(dst []event.Event) []event.Event {
+func (s *settings) finishFile(dst []event.Event) []event.Event {
 	before := len(dst)
 	if s.version != nil && s.ours {
 		dst = addFact(dst, facts.Config, "containerd.config-version", s.version.Value, s.version)
 	}
 	if s.optionsQ.Text != "" {
-		dst = facts.Append(dst, facts.Config, "containerd.overlay-mount-options", "["+strings.Join(s.options, ", ")+"]", s.optionsQ)
+		dst = facts.Append(
+			dst, facts.Config, "containerd.overlay-mount-options", "["+strings.Join(s.options, ", ")+"]",
+			s.optionsQ,
+		)
 	}
-	return configured(addRuntime(dst, s.runtimes, s.fallback), before)
+	return markConfigured(addRuntime(dst, s.runtimes, s.fallback), before)
 }
 
-// configured marks facts of a file, which the running program need not have read, or may overrule by a flag.
-func configured(dst []event.Event, from int) []event.Event {
+// markConfigured marks facts of a file, which the running program need not have read, or may
+// overrule by a flag.
+func markConfigured(dst []event.Event, from int) []event.Event {
 	for i := from; i < len(dst); i++ {
-		dst[i].Fields = append(dst[i].Fields, event.FieldBasis.Text("configured"))
+		dst[i].AddFields(event.FieldBasis.Text("configured"))
 	}
 	return dst
 }
@@ -171,7 +176,8 @@ func addRuntime(dst []event.Event, all []runtimeOption, name string) []event.Eve
 	return dst
 }
 
-// addFlags appends the facts that a command line of the kubelet tells. A flag and its value are joined by = or a blank.
+// addFlags appends the facts that a command line of the kubelet tells. A flag and its value are
+// joined by = or a blank.
 func addFlags(dst []event.Event, args string, e *snapshots.Datum) []event.Event {
 	words := strings.Fields(args)
 	for i, w := range words {
@@ -189,7 +195,8 @@ func addFlags(dst []event.Event, args string, e *snapshots.Datum) []event.Event 
 	return dst
 }
 
-// addKubelet appends a setting of the kubelet; of the feature gates, EventedPLEG is a fact of its own.
+// addKubelet appends a setting of the kubelet; of the feature gates, EventedPLEG is a fact of its
+// own.
 func addKubelet(dst []event.Event, name, value string, e *snapshots.Datum) []event.Event {
 	dst = addFact(dst, facts.Config, name, value, e)
 	if name == "kubelet.feature-gates" {

@@ -13,8 +13,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// Snapshot makes events of a file that says how something was at one moment: configurations, listings, /proc, metrics,
-// objects of Kubernetes. Most of them are facts; docs/facts.md lists their names.
+// Snapshot makes events of a file that says how something was at one moment: configurations,
+// listings, /proc, metrics, objects of Kubernetes. Most of them are facts; docs/facts.md lists
+// their names.
 type Snapshot struct {
 	reader  snapshotReader
 	sources map[string]bool
@@ -22,8 +23,8 @@ type Snapshot struct {
 
 // snapshotReader makes events of the data of one format.
 type snapshotReader interface {
-	datum(dst []event.Event, e *snapshots.Datum) []event.Event
-	finish(dst []event.Event) []event.Event
+	takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event
+	finishFile(dst []event.Event) []event.Event
 }
 
 // NewSnapshot starts with a file of the named format.
@@ -56,23 +57,24 @@ func NewSnapshot(format string) *Snapshot {
 	return s
 }
 
-// Datum appends the events that a datum tells of. A line that is none of the format's is read as a line of text.
+// Datum appends the events that a datum tells of. A line that is none of the format's is read as a
+// line of text.
 func (s *Snapshot) Datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	before := len(dst)
 	if e.Text != "" {
 		r := event.Record{Pos: e.Pos, Lines: e.Lines, Text: e.Text, Raw: e.Raw, Wanted: true}
 		dst = messages.Record(dst, &r)
 	}
-	return s.note(s.reader.datum(dst, e), before)
+	return s.noteSources(s.reader.takeDatum(dst, e), before)
 }
 
 // Finish appends the events that need the whole file.
 func (s *Snapshot) Finish(dst []event.Event) []event.Event {
-	return s.note(s.reader.finish(dst), len(dst))
+	return s.noteSources(s.reader.finishFile(dst), len(dst))
 }
 
-// note remembers the sources of new events, and leaves their times in UTC.
-func (s *Snapshot) note(dst []event.Event, from int) []event.Event {
+// noteSources remembers the sources of new events, and leaves their times in UTC.
+func (s *Snapshot) noteSources(dst []event.Event, from int) []event.Event {
 	for i := from; i < len(dst); i++ {
 		dst[i].Start.T, dst[i].End.T = dst[i].Start.T.UTC(), dst[i].End.T.UTC()
 		s.sources[dst[i].Source] = true
@@ -84,7 +86,8 @@ func (s *Snapshot) note(dst []event.Event, from int) []event.Event {
 // listing without a process of interest is a listing.
 func (s *Snapshot) Sources() map[string]bool { return s.sources }
 
-// Node is the only node whose object a file of Kubernetes holds; empty when it holds none or several.
+// Node is the only node whose object a file of Kubernetes holds; empty when it holds none or
+// several.
 func (s *Snapshot) Node() string {
 	var n *nodes
 	switch r := s.reader.(type) {
@@ -105,7 +108,8 @@ func (s *Snapshot) Node() string {
 	return ""
 }
 
-// Taken is what the file says about when other files were made: a manifest of its bundle, the output of date of all that was collected with it.
+// Taken is what the file says about when other files were made: a manifest of its bundle, the
+// output of date of all that was collected with it.
 func (s *Snapshot) Taken() Taken {
 	switch r := s.reader.(type) {
 	case *collected:
@@ -130,22 +134,23 @@ type Taken struct {
 // taken is a Taken in the making.
 type taken struct{ Taken }
 
-// collecting is how long a collector may take: what it got was made between its date and that much later.
+// collecting is how long a collector may take: what it got was made between its date and that much
+// later.
 const collecting = 5 * time.Minute
 
-// date takes the output of date.
-func (t *taken) date(line string) {
+// takeDate takes the output of date.
+func (t *taken) takeDate(line string) {
 	if at, ok := stamp.Date(line); ok && t.All.IsZero() {
 		t.All = at
 		t.All.Prec = collecting
 	}
 }
 
-// clock takes a row of timedatectl:
+// takeClock takes a row of timedatectl:
 //
 //	    Local time: Wed 2023-11-08 10:01:02 CST
 //	Universal time: Wed 2023-11-08 02:01:02 UTC
-func (t *taken) clock(name, value string) {
+func (t *taken) takeClock(name, value string) {
 	_, date, _ := strings.Cut(value, " ") // the weekday
 	at, ok := stamp.Date(date)
 	switch {
@@ -157,8 +162,8 @@ func (t *taken) clock(name, value string) {
 	}
 }
 
-// item takes a row of a manifest.
-func (t *taken) item(name string, at event.Time) {
+// addItem takes a row of a manifest.
+func (t *taken) addItem(name string, at event.Time) {
 	if name == "" || !at.Known || len(t.Files) == maxListed {
 		return
 	}

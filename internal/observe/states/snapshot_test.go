@@ -39,7 +39,8 @@ func describeWhole(t *testing.T, e *event.Event) string {
 	return b.String()
 }
 
-// TestSnapshots reads every sample of a snapshot that package parse has. The golden has one event a line.
+// TestSnapshots reads every sample of a snapshot that package parse has. The golden has one event a
+// line.
 func TestSnapshots(t *testing.T) {
 	root := filepath.Join(observetest.Testdata(t), "../../parse/testdata")
 	var got strings.Builder

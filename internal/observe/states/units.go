@@ -10,7 +10,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
-// unitProperties reads systemctl show, unit files, files of environment variables, os-release and sysctl -a.
+// unitProperties reads systemctl show, unit files, files of environment variables, os-release and
+// sysctl -a.
 type unitProperties struct {
 	doc   int
 	unit  event.Event
@@ -27,26 +28,30 @@ var propertySettings = []setting{
 	{"kernel.osrelease", "kernel.version", nil},
 }
 
-// unitNames are the properties of systemctl show that an event of a unit has, and the fields that they become.
+// unitNames are the properties of systemctl show that an event of a unit has, and the fields that
+// they become.
 var unitNames = map[string]event.Key{
-	"Id": event.FieldUnit, "ActiveState": event.FieldState, "SubState": event.FieldSub, "Result": event.FieldResult, "NRestarts": event.FieldRestarts, "TasksCurrent": event.FieldTasks, "TasksMax": event.FieldTasksMax, "MainPID": event.FieldPID,
+	"Id": event.FieldUnit, "ActiveState": event.FieldState, "SubState": event.FieldSub,
+	"Result": event.FieldResult, "NRestarts": event.FieldRestarts, "TasksCurrent": event.FieldTasks,
+	"TasksMax": event.FieldTasksMax, "MainPID": event.FieldPID,
 	"ActiveEnterTimestamp": "", "InactiveEnterTimestamp": "", "ExecMainStartTimestamp": "",
 }
 
-func (u *unitProperties) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+func (u *unitProperties) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if e.Doc != u.doc {
-		dst = u.end(dst)
+		dst = u.endUnit(dst)
 		u.doc = e.Doc
 	}
 	if len(e.Path) == 0 {
 		return dst
 	}
 	name := e.Path[len(e.Path)-1]
-	if n, err := strconv.ParseUint(e.Value, 10, 32); err == nil && name == "NNames" && len(e.Path) == 1 { // of systemctl show without a unit
+	// of systemctl show without a unit
+	if n, err := strconv.ParseUint(e.Value, 10, 32); err == nil && name == "NNames" && len(e.Path) == 1 {
 		dst = append(dst, facts.Reading(facts.Units, facts.OfUnits, float64(n), event.Time{}, quoteOf(e)))
 	}
 	if _, ok := unitNames[name]; ok && len(e.Path) == 1 {
-		u.property(name, e)
+		u.keepProperty(name, e)
 	}
 	if strings.Contains(e.Value, "--") && (strings.HasPrefix(name, "KUBELET") || name == "ExecStart" || name == "Environment") {
 		dst = addFlags(dst, e.Value, e)
@@ -56,15 +61,15 @@ func (u *unitProperties) datum(dst []event.Event, e *snapshots.Datum) []event.Ev
 			before := len(dst)
 			dst = addFact(dst, facts.Node, s.fact, e.Value, e)
 			if strings.HasPrefix(name, "kernel.") { // sysctl.conf reads as sysctl -a does
-				dst = configured(dst, before)
+				dst = markConfigured(dst, before)
 			}
 		}
 	}
 	return dst
 }
 
-// property notes a property of the unit at hand.
-func (u *unitProperties) property(name string, e *snapshots.Datum) {
+// keepProperty notes a property of the unit at hand.
+func (u *unitProperties) keepProperty(name string, e *snapshots.Datum) {
 	if u.props == nil {
 		u.props = map[string]string{}
 	}
@@ -81,11 +86,11 @@ func (u *unitProperties) property(name string, e *snapshots.Datum) {
 	if n, err := strconv.ParseUint(e.Value, 10, 64); err == nil && field != event.FieldUnit {
 		v = field.Number(float64(n))
 	}
-	u.unit.Fields = append(u.unit.Fields, v)
+	u.unit.AddFields(v)
 }
 
-// end makes the event of a unit.
-func (u *unitProperties) end(dst []event.Event) []event.Event {
+// endUnit makes the event of a unit.
+func (u *unitProperties) endUnit(dst []event.Event) []event.Event {
 	e, props := u.unit, u.props
 	u.unit, u.props = event.Event{}, nil
 	if props["Id"] == "" && props["MainPID"] == "" && props["ActiveState"] == "" {
@@ -97,11 +102,12 @@ func (u *unitProperties) end(dst []event.Event) []event.Event {
 	if props["ActiveState"] == "failed" || props["ActiveState"] == "inactive" {
 		since = "InactiveEnterTimestamp"
 	}
-	if props[since] != "" { // when it was printed is not known: a time of last year would mislead the clocks of other files
-		e.Fields = append(e.Fields, event.FieldSince.Text(props[since]))
+	// when it was printed is not known: a time of last year would mislead the clocks of other files
+	if props[since] != "" {
+		e.AddFields(event.FieldSince.Text(props[since]))
 	}
 	e.Text = messages.UnitText(props["Id"], props["ActiveState"])
 	return append(dst, e)
 }
 
-func (u *unitProperties) finish(dst []event.Event) []event.Event { return u.end(dst) }
+func (u *unitProperties) finishFile(dst []event.Event) []event.Event { return u.endUnit(dst) }

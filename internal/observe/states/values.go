@@ -29,13 +29,14 @@ type cgroup struct {
 
 // sizes are the rows of /proc/meminfo that are facts, in bytes.
 var sizes = map[string]string{
-	"MemTotal": "memory.total-bytes", "MemAvailable": "memory.available-bytes", "Dirty": "memory.dirty-bytes", "Writeback": "memory.writeback-bytes",
+	"MemTotal": "memory.total-bytes", "MemAvailable": "memory.available-bytes", "Dirty": "memory.dirty-bytes",
+	"Writeback": "memory.writeback-bytes",
 }
 
 // limits are files of /proc/sys that hold one number.
 var limits = map[string]string{"pid_max": "node.pid-max", "threads-max": "node.threads-max"}
 
-func (v *values) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
+func (v *values) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) == 0 {
 		return dst
 	}
@@ -51,20 +52,20 @@ func (v *values) datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	}
 	switch {
 	case name == "some" || name == "full":
-		return v.pressure(dst, file, name, e)
+		return v.appendPressure(dst, file, name, e)
 	case limits[base] != "":
 		return addNumber(dst, limits[base], e.Value, e)
 	case base == "loadavg":
-		return loadAverage(dst, e)
+		return appendLoad(dst, e)
 	case base == "date":
-		v.taken.date(e.Raw)
+		v.taken.takeDate(e.Raw)
 		return dst
 	case name == "Node":
-		return buddy(dst, e)
+		return appendFreeBlocks(dst, e)
 	case base == "cgroups" || name == "memory" && strings.Count(e.Value, "\t") == 2:
-		return cgroupCount(dst, name, e)
+		return appendCgroupCount(dst, name, e)
 	}
-	v.group(file, base, name, e)
+	v.noteCgroup(file, base, name, e)
 	return dst
 }
 
@@ -77,8 +78,9 @@ func addNumber(dst []event.Event, name, value string, e *snapshots.Datum) []even
 	return addFact(dst, facts.Node, name, value, e)
 }
 
-// pressure: some avg10=0.11 avg60=0.06 avg300=0.12 total=2071150 of the node; that of a cgroup is not the node's.
-func (v *values) pressure(dst []event.Event, file, name string, e *snapshots.Datum) []event.Event {
+// appendPressure: some avg10=0.11 avg60=0.06 avg300=0.12 total=2071150 of the node; that of a
+// cgroup is not the node's.
+func (v *values) appendPressure(dst []event.Event, file, name string, e *snapshots.Datum) []event.Event {
 	base := path.Base(file)
 	for _, what := range [...]string{"cpu", "io", "memory"} {
 		if !strings.Contains(base, what) || strings.Contains(file, "cgroup") || strings.HasSuffix(base, ".pressure") {
@@ -94,8 +96,8 @@ func (v *values) pressure(dst []event.Event, file, name string, e *snapshots.Dat
 	return dst
 }
 
-// loadAverage: 5.38 3.87 2.38 6/129 11952; the fourth is the threads that run and those that are.
-func loadAverage(dst []event.Event, e *snapshots.Datum) []event.Event {
+// appendLoad: 5.38 3.87 2.38 6/129 11952; the fourth is the threads that run and those that are.
+func appendLoad(dst []event.Event, e *snapshots.Datum) []event.Event {
 	f := strings.Fields(e.Value)
 	if len(f) != 5 || !strings.Contains(f[3], "/") {
 		return dst
@@ -108,20 +110,23 @@ func loadAverage(dst []event.Event, e *snapshots.Datum) []event.Event {
 	return addNumber(dst, "node.threads", threads, e)
 }
 
-// minOrders is less than MAX_ORDER of any kernel (11), and more than /proc/pagetypeinfo has types of pages (6).
+// minOrders is less than MAX_ORDER of any kernel (11), and more than /proc/pagetypeinfo has types
+// of pages (6).
 const minOrders = 9
 
-// buddy: Node 0, zone   Normal   2045   8024 …: free blocks by order.
-func buddy(dst []event.Event, e *snapshots.Datum) []event.Event {
+// appendFreeBlocks: Node 0, zone   Normal   2045   8024 …: free blocks by order.
+func appendFreeBlocks(dst []event.Event, e *snapshots.Datum) []event.Event {
 	f := strings.Fields(e.Value)
 	if len(f) < minOrders+3 || f[1] != "zone" || f[2] != "Normal" {
-		return dst // what the kernel allocates from is Normal; /proc/pagetypeinfo has such lines, too, with other numbers
+		// what the kernel allocates from is Normal; /proc/pagetypeinfo has such lines, too, with
+		// other numbers
+		return dst
 	}
 	return addFact(dst, facts.Node, "memory.free-blocks."+strings.TrimSuffix(f[0], ","), strings.Join(f[3:], " "), e)
 }
 
-// cgroupCount: memory 4 14 1 of /proc/cgroups: name, hierarchy, how many, enabled.
-func cgroupCount(dst []event.Event, name string, e *snapshots.Datum) []event.Event {
+// appendCgroupCount: memory 4 14 1 of /proc/cgroups: name, hierarchy, how many, enabled.
+func appendCgroupCount(dst []event.Event, name string, e *snapshots.Datum) []event.Event {
 	f := strings.Fields(e.Value)
 	if name != "memory" || len(f) != 3 {
 		return dst
@@ -129,8 +134,8 @@ func cgroupCount(dst []event.Event, name string, e *snapshots.Datum) []event.Eve
 	return addNumber(dst, "kernel.memory-cgroups", f[1], e)
 }
 
-// group notes what a file of a cgroup says.
-func (v *values) group(file, base, name string, e *snapshots.Datum) {
+// noteCgroup notes what a file of a cgroup says.
+func (v *values) noteCgroup(file, base, name string, e *snapshots.Datum) {
 	field, freezer, frozen := event.Field{}, false, false
 	n, err := strconv.ParseFloat(e.Value, 64)
 	switch {
@@ -171,10 +176,12 @@ func (v *values) group(file, base, name string, e *snapshots.Datum) {
 		g.fields = append(g.fields, field)
 	}
 	g.freezer, g.frozen = g.freezer || freezer, g.frozen || frozen
-	g.told = g.told || frozen || field.Key == event.FieldPIDs || field.Key == event.FieldPIDsMax && err == nil || (field.Key == event.FieldDying || field.Key == event.FieldThrottled) && n > 0
+	g.told = g.told || frozen || field.Key == event.FieldPIDs ||
+		field.Key == event.FieldPIDsMax && err == nil ||
+		(field.Key == event.FieldDying || field.Key == event.FieldThrottled) && n > 0
 }
 
-func (v *values) finish(dst []event.Event) []event.Event {
+func (v *values) finishFile(dst []event.Event) []event.Event {
 	for _, g := range v.groups {
 		if !g.told {
 			continue
@@ -182,20 +189,21 @@ func (v *values) finish(dst []event.Event) []event.Event {
 		e := event.Event{Kind: event.KindCgroup, Component: "node", Source: facts.Node, Evidence: g.quotes}
 		e.Fields = append([]event.Field{event.FieldPath.Text(g.path)}, g.fields...)
 		if g.freezer {
-			e.Fields = append(e.Fields, event.FieldFrozen.Bool(g.frozen))
+			e.AddFields(event.FieldFrozen.Bool(g.frozen))
 		}
 		e.IDs.Container, e.IDs.PodUID = scan.FindID(g.path), podUID(g.path)
 		e.Text = "cgroup " + g.path
 		if g.frozen {
 			e.Text += " is frozen"
 		}
-		dst = g.count(append(dst, e), &e)
+		dst = g.appendReading(append(dst, e), &e)
 	}
 	return dst
 }
 
-// count is a reading of how many processes and threads a cgroup of the node's own has. What a pod may have is the pod's affair.
-func (g *cgroup) count(dst []event.Event, e *event.Event) []event.Event {
+// appendReading is a reading of how many processes and threads a cgroup of the node's own has. What
+// a pod may have is the pod's affair.
+func (g *cgroup) appendReading(dst []event.Event, e *event.Event) []event.Event {
 	pids, ok := e.Get(event.FieldPIDs)
 	limit, limited := e.Get(event.FieldPIDsMax)
 	n, _ := pids.Number()
@@ -204,10 +212,17 @@ func (g *cgroup) count(dst []event.Event, e *event.Event) []event.Event {
 		return dst
 	}
 	_, below, _ := strings.Cut(g.path, "sys/fs/cgroup/")
-	return append(dst, facts.Reading(facts.Node, facts.OfPIDs, n, event.Time{}, g.quotes[0], event.FieldLimit.Number(most), event.FieldPath.Text("/"+below)))
+	return append(
+		dst,
+		facts.Reading(
+			facts.Node, facts.OfPIDs, n, event.Time{}, g.quotes[0], event.FieldLimit.Number(most),
+			event.FieldPath.Text("/"+below),
+		),
+	)
 }
 
-// podUID is the pod that a cgroup belongs to: kubepods/besteffort/pod1234-…, kubepods-besteffort-pod1234_….slice.
+// podUID is the pod that a cgroup belongs to: kubepods/besteffort/pod1234-…,
+// kubepods-besteffort-pod1234_….slice.
 func podUID(dir string) string {
 	i := strings.LastIndex(dir, "pod")
 	for i >= 0 && (i+39 > len(dir) || strings.Count(strings.ReplaceAll(dir[i+3:i+39], "_", "-"), "-") != 4) {

@@ -28,16 +28,18 @@ type BusConn struct {
 	FD    int
 	Inode string // empty without -y
 	Path  string // of the socket; empty when the trace does not show it
-	// Known says that the path or the handshake tell that this is a bus. Otherwise only the form of the messages does.
+	// Known says that the path or the handshake tell that this is a bus. Otherwise only the form of
+	// the messages does.
 	Known   bool
 	Serials []*Serials
 	// Unreadable says that answers came whose number is cut off (-s) or was lost, so that
 	// an open call may have been answered.
 	Unreadable bool
-	// AuthAt is when one side began the handshake, AuthAnswered when the first answer to it was there: the
-	// other side was not reading in between.
+	// AuthAt is when one side began the handshake, AuthAnswered when the first answer to it was
+	// there: the other side was not reading in between.
 	AuthAt, AuthAnswered event.Time
-	// AuthAge is how long a handshake without an answer had waited when the trace ended; 0 where there was one, or nobody knows.
+	// AuthAge is how long a handshake without an answer had waited when the trace ended; 0 where
+	// there was one, or nobody knows.
 	AuthAge time.Duration
 	// Deaf says that the trace holds no call that could bring the answers.
 	Deaf bool
@@ -49,7 +51,8 @@ type BusConn struct {
 	waiting        [2]map[uint32]*BusMessage // calls without an answer: sent, received
 }
 
-// Serials are the numbers that one sender gave to its messages on one connection. sd-bus calls them cookies.
+// Serials are the numbers that one sender gave to its messages on one connection. sd-bus calls them
+// cookies.
 type Serials struct {
 	Sender          string // as the bus names it; empty for the traced process, or when it is cut off
 	Sent            bool
@@ -93,7 +96,8 @@ func (m *BusMessage) Answered() (d time.Duration, ok bool) {
 	return m.Answer.At.T.Sub(m.At.T), true
 }
 
-// Name is what the message says, as far as the trace shows it: "org.freedesktop.systemd1.Manager.StartTransientUnit".
+// Name is what the message says, as far as the trace shows it:
+// "org.freedesktop.systemd1.Manager.StartTransientUnit".
 func (m *BusMessage) Name() string {
 	switch {
 	case m.ErrorName != "":
@@ -114,9 +118,21 @@ const (
 )
 
 // moves says for every call that moves bytes over a connection whether it sends.
-var moves = map[string]bool{
+var movingCalls = map[string]bool{
 	"write": true, "writev": true, "send": true, "sendto": true, "sendmsg": true, "sendmmsg": true,
 	"read": false, "readv": false, "recv": false, "recvfrom": false, "recvmsg": false, "recvmmsg": false,
+}
+
+// directions are what a traced process does with a message, by the sides of a connection.
+var directions = [2]string{"sent", "received"}
+
+// sideOf is the place of a direction wherever both are kept: 0 for what is sent, 1 for what is
+// received.
+func sideOf(sent bool) int {
+	if sent {
+		return 0
+	}
+	return 1
 }
 
 // busPath knows the sockets of buses by their names: the system bus, the session
@@ -125,7 +141,8 @@ func busPath(p string) bool {
 	return strings.Contains(p, "dbus") || strings.HasSuffix(p, "/bus") || p == "/run/systemd/private"
 }
 
-// mayStartBus tells cheaply that a call of an unknown descriptor may move the start of a message or of a handshake.
+// mayStartBus tells cheaply that a call of an unknown descriptor may move the start of a message or
+// of a handshake.
 func mayStartBus[T string | []byte](args T) bool {
 	i := index(args, iovBase)
 	if i >= 0 {
@@ -154,15 +171,15 @@ func index[T string | []byte](s T, what string) int {
 	return strings.Index(string(s), what)
 }
 
-// bus reads what one call moved over h, if that is or may be a bus. It returns
+// readBus reads what one call moved over h, if that is or may be a bus. It returns
 // the messages whose story it ends: calls that are answered now.
-func (t *Trace) bus(s *traces.Syscall, p *process, fd traces.FD, h *handle) []*BusMessage {
-	sent, isMove := moves[s.Name]
+func (t *Trace) readBus(s *traces.Syscall, p *process, fd traces.FD, h *handle) []*BusMessage {
+	sent, isMove := movingCalls[s.Name]
 	if !isMove || h != nil && h.kind != unknownHandle && h.kind != unixSocket {
 		return nil
 	}
 	if h == nil || h.conn == nil {
-		if h = t.connect(s, p, fd, h); h == nil {
+		if h = t.openConn(s, p, fd, h); h == nil {
 			return nil
 		}
 	}
@@ -193,30 +210,30 @@ func (t *Trace) bus(s *traces.Syscall, p *process, fd traces.FD, h *handle) []*B
 		lost := stream.Lost
 		found = stream.Add(nil, bufs, s.Pos, at)
 		if stream.Lost > lost && !sent {
-			t.unreadable(c, 0)
+			t.markUnsure(c, 0)
 		}
 	default:
 		found = stream.Peek(bufs, s.Pos, at)
 	}
 	c.Known = c.Known || stream.Auth
-	if s.Returned && n != 0 && c.shake(s, stream.Auth, sent, at) {
-		t.shown(c)
+	if s.Returned && n != 0 && c.followHandshake(s, stream.Auth, sent, at) {
+		t.showConn(c)
 	}
 	var ended []*BusMessage
 	for i := range found {
 		if !c.Known && c.Serials == nil && !found[i].Proven() {
 			continue
 		}
-		if done := t.message(c, s, &found[i], sent); done != nil {
+		if done := t.addMessage(c, s, &found[i], sent); done != nil {
 			ended = append(ended, done)
 		}
 	}
 	return ended
 }
 
-// shake follows the handshake, as far as: when did it begin, and when did the other side first say anything. It says whether this is
-// the beginning.
-func (c *BusConn) shake(s *traces.Syscall, auth, sent bool, at event.Time) bool {
+// followHandshake follows the handshake, as far as: when did it begin, and when did the other side
+// first say anything. It says whether this is the beginning.
+func (c *BusConn) followHandshake(s *traces.Syscall, auth, sent bool, at event.Time) bool {
 	switch {
 	case !c.AuthAt.Known && auth && at.Known:
 		c.AuthAt, c.authSent, c.pos, c.raw = at, sent, s.Pos, s.Raw
@@ -227,7 +244,8 @@ func (c *BusConn) shake(s *traces.Syscall, auth, sent bool, at event.Time) bool 
 	return false
 }
 
-// Handshake is how long the other side took to answer the handshake; ok is false where the trace shows none, or no answer.
+// Handshake is how long the other side took to answer the handshake; ok is false where the trace
+// shows none, or no answer.
 func (c *BusConn) Handshake() (d time.Duration, ok bool) {
 	if !c.AuthAt.Known || !c.AuthAnswered.Known {
 		return 0, false
@@ -235,34 +253,31 @@ func (c *BusConn) Handshake() (d time.Duration, ok bool) {
 	return max(0, c.AuthAnswered.T.Sub(c.AuthAt.T)), true
 }
 
-// connect gives a descriptor a connection when the call looks like one of a bus.
-func (t *Trace) connect(s *traces.Syscall, p *process, fd traces.FD, h *handle) *handle {
+// openConn gives a descriptor a connection when the call looks like one of a bus.
+func (t *Trace) openConn(s *traces.Syscall, p *process, fd traces.FD, h *handle) *handle {
 	known := h != nil && busPath(h.path)
 	if !known && !mayStartBus(s.Args) || t.opened >= maxBusConns {
 		return nil
 	}
 	if h == nil {
 		h = &handle{}
-		p.set(fd.N, h)
+		p.setHandle(fd.N, h)
 	}
 	h.conn = &BusConn{PID: p.pid, FD: fd.N, Inode: h.inode, Path: h.path}
 	t.opened++
 	return h
 }
 
-// message files one message; it returns a call that this one answers.
-func (t *Trace) message(c *BusConn, s *traces.Syscall, head *dbus.Message, sent bool) *BusMessage {
+// addMessage files one message; it returns a call that this one answers.
+func (t *Trace) addMessage(c *BusConn, s *traces.Syscall, head *dbus.Message, sent bool) *BusMessage {
 	m := &BusMessage{Message: *head, Conn: c, TID: s.PID, Sent: sent, Blocked: !s.Returned}
-	t.shown(c)
+	t.showConn(c)
 	if len(t.Bus.Messages) < maxBusKept {
 		t.Bus.Messages = append(t.Bus.Messages, m)
 	} else {
 		t.Bus.Left++
 	}
-	side := 0
-	if !sent {
-		side = 1
-	}
+	side := sideOf(sent)
 	switch {
 	case m.Type == dbus.Call && m.Flags&dbus.NoReply == 0:
 		if t.Bus.waiting < maxBusWaiting {
@@ -273,7 +288,7 @@ func (t *Trace) message(c *BusConn, s *traces.Syscall, head *dbus.Message, sent 
 	case m.Type == dbus.Return || m.Type == dbus.Error:
 		call := c.waiting[1-side][m.ReplySerial]
 		if m.ReplySerial == 0 {
-			t.unreadable(c, 1-side)
+			t.markUnsure(c, 1-side)
 		} else if call != nil {
 			delete(c.waiting[1-side], m.ReplySerial)
 			t.Bus.waiting--
@@ -282,17 +297,17 @@ func (t *Trace) message(c *BusConn, s *traces.Syscall, head *dbus.Message, sent 
 			if s.EndRaw != "" {
 				m.Pos, m.raw = s.EndPos, s.EndRaw
 			}
-			c.count(m, m.raw, call.Sent && fromSystemd(&call.Message))
+			c.countSerial(m, m.raw, call.Sent && fromSystemd(&call.Message))
 			return call
 		}
 	}
-	c.count(m, s.Raw, m.Type == dbus.Signal && strings.HasPrefix(m.Interface, "org.freedesktop.systemd1.") ||
+	c.countSerial(m, s.Raw, m.Type == dbus.Signal && strings.HasPrefix(m.Interface, "org.freedesktop.systemd1.") ||
 		m.Sender == "org.freedesktop.systemd1")
 	return nil
 }
 
-// shown makes a connection part of the conversation.
-func (t *Trace) shown(c *BusConn) {
+// showConn makes a connection part of the conversation.
+func (t *Trace) showConn(c *BusConn) {
 	if c.waiting[0] == nil {
 		t.Bus.Conns = append(t.Bus.Conns, c)
 		c.waiting = [2]map[uint32]*BusMessage{{}, {}}
@@ -302,23 +317,26 @@ func (t *Trace) shown(c *BusConn) {
 // fromSystemd says that the answer to a call comes from systemd.
 func fromSystemd(call *dbus.Message) bool { return call.Destination == "org.freedesktop.systemd1" }
 
-// unreadable notes that an answer came and nobody knows to which call.
-func (t *Trace) unreadable(c *BusConn, side int) {
+// markUnsure notes that an answer came and nobody knows to which call.
+func (t *Trace) markUnsure(c *BusConn, side int) {
 	c.Unreadable = true
 	for _, m := range c.waiting[side] {
 		m.Unsure = true
 	}
 }
 
-// count takes note of the message's serial.
-func (c *BusConn) count(m *BusMessage, raw string, systemd bool) {
+// countSerial takes note of the message's serial.
+func (c *BusConn) countSerial(m *BusMessage, raw string, systemd bool) {
 	i := slices.IndexFunc(c.Serials, func(n *Serials) bool { return n.Sender == m.Sender && n.Sent == m.Sent })
 	if i < 0 {
 		if len(c.Serials) >= maxSenders {
 			return
 		}
 		i = len(c.Serials)
-		c.Serials = append(c.Serials, &Serials{Sender: m.Sender, Sent: m.Sent, First: m.Serial, FirstAt: m.At, firstPos: m.Pos, firstRaw: raw})
+		c.Serials = append(
+			c.Serials,
+			&Serials{Sender: m.Sender, Sent: m.Sent, First: m.Serial, FirstAt: m.At, firstPos: m.Pos, firstRaw: raw},
+		)
 	} else if last := c.Serials[i].Last; m.Serial <= last {
 		if last > 0xfffffff0 && m.Serial >= 1<<31 && m.Serial < 1<<31+0x10000 {
 			c.Serials[i].Wrapped = true
@@ -332,7 +350,8 @@ func (c *BusConn) count(m *BusMessage, raw string, systemd bool) {
 	n.Last, n.LastAt, n.LastPos, n.lastRaw = m.Serial, m.At, m.Pos, raw
 }
 
-// rateSpan is how long a sender must have been watched for a rate: a few seconds hold one start of a container.
+// rateSpan is how long a sender must have been watched for a rate: a few seconds hold one start of
+// a container.
 const rateSpan = time.Minute
 
 // Rate is how many serials a day the sender uses; ok is false where the trace does not tell.
@@ -367,13 +386,10 @@ const nearOverflow = 0xf0000000
 func busEvent(m *BusMessage) event.Event {
 	e := event.Event{Kind: event.KindBusCall, Component: "process", Source: "strace", Start: m.At, Open: m.Answer == nil}
 	e.IDs.TID = m.TID
-	direction := "received"
-	if m.Sent {
-		direction = "sent"
-	}
 	e.Fields = []event.Field{
-		event.FieldMember.Text(m.Member), event.FieldInterface.Text(m.Interface), event.FieldPath.Text(m.Path), event.FieldDestination.Text(m.Destination),
-		event.FieldDirection.Text(direction),
+		event.FieldMember.Text(m.Member), event.FieldInterface.Text(m.Interface), event.FieldPath.Text(m.Path),
+		event.FieldDestination.Text(m.Destination),
+		event.FieldDirection.Text(directions[sideOf(m.Sent)]),
 		event.FieldSerial.Number(float64(m.Serial)),
 		event.FieldAnswered.Bool(m.Answer != nil), event.FieldBlocked.Bool(m.Blocked),
 	}
@@ -382,7 +398,7 @@ func busEvent(m *BusMessage) event.Event {
 	switch {
 	case m.Answer != nil:
 		e.End = m.Answer.At
-		e.Fields = append(e.Fields, event.FieldError.Text(m.Answer.ErrorName))
+		e.AddFields(event.FieldError.Text(m.Answer.ErrorName))
 		e.Evidence = append(e.Evidence, event.Quote{Pos: m.Answer.Pos, Text: m.Answer.raw})
 	case m.Blocked:
 		e.Text += " cannot be sent"
@@ -397,22 +413,25 @@ func busEvent(m *BusMessage) event.Event {
 	return e
 }
 
-// private says that the connection is one of a client that calls systemd directly and goes away again, as
-// systemctl does: it has cookies of its own, which never grow large.
-func (c *BusConn) private() bool { return c.Path == "/run/systemd/private" }
+// isPrivate says that the connection is one of a client that calls systemd directly and goes away
+// again, as systemctl does: it has cookies of its own, which never grow large.
+func (c *BusConn) isPrivate() bool { return c.Path == "/run/systemd/private" }
 
 // handshakeEvent makes an event of a handshake that was answered late, or not at all.
 func handshakeEvent(c *BusConn) event.Event {
-	e := event.Event{Kind: event.KindBusCall, Component: "process", Source: "strace", Start: c.AuthAt, End: c.AuthAnswered, Open: c.AuthAge > 0}
+	e := event.Event{
+		Kind: event.KindBusCall, Component: "process", Source: "strace", Start: c.AuthAt, End: c.AuthAnswered,
+		Open: c.AuthAge > 0,
+	}
 	if e.Open {
 		e.End = c.AuthAt.Add(c.AuthAge)
 	}
 	e.IDs.PID = c.PID
-	direction := "received"
-	if c.authSent {
-		direction = "sent"
+	e.Fields = []event.Field{
+		event.FieldMember.Text("AUTH"), event.FieldPath.Text(c.Path),
+		event.FieldDirection.Text(directions[sideOf(c.authSent)]), event.FieldAnswered.Bool(!e.Open),
+		event.FieldBlocked.Bool(false),
 	}
-	e.Fields = []event.Field{event.FieldMember.Text("AUTH"), event.FieldPath.Text(c.Path), event.FieldDirection.Text(direction), event.FieldAnswered.Bool(!e.Open), event.FieldBlocked.Bool(false)}
 	e.Text = "D-Bus handshake on " + cmp.Or(c.Path, "fd "+strconv.Itoa(c.FD))
 	if e.Open {
 		e.Text += " has no answer"
@@ -421,14 +440,16 @@ func handshakeEvent(c *BusConn) event.Event {
 	return e
 }
 
-// cookieEvent says how far systemd has counted on a connection, and how long the rest lasts at the rate of the trace.
+// cookieEvent says how far systemd has counted on a connection, and how long the rest lasts at the
+// rate of the trace.
 func cookieEvent(c *BusConn, n *Serials) event.Event {
 	e := event.Event{Kind: event.KindCookie, Component: "systemd", Source: "strace", Start: n.LastAt}
 	e.Text = "systemd's bus cookie is " + strconv.FormatUint(uint64(n.Last), 10)
 	e.Fields = []event.Field{
 		event.FieldCookie.Number(float64(n.Last)),
 		event.FieldFirst.Number(float64(n.First)),
-		event.FieldOverflow.Bool(false), event.FieldWrapped.Bool(n.Wrapped), event.FieldConnection.Text(cmp.Or(c.Path, "fd "+strconv.Itoa(c.FD))),
+		event.FieldOverflow.Bool(false), event.FieldWrapped.Bool(n.Wrapped),
+		event.FieldConnection.Text(cmp.Or(c.Path, "fd "+strconv.Itoa(c.FD))),
 	}
 	e.Evidence = []event.Quote{{Pos: n.LastPos, Text: n.lastRaw}}
 	rate, ok := n.Rate()
@@ -437,7 +458,7 @@ func cookieEvent(c *BusConn, n *Serials) event.Event {
 		return e
 	}
 	e.Start, e.End = n.FirstAt, n.LastAt
-	e.Fields = append(e.Fields, event.FieldRate.Number(rate/(24*60*60)), event.FieldLeft.Duration(left))
+	e.AddFields(event.FieldRate.Number(rate/(24*60*60)), event.FieldLeft.Duration(left))
 	e.Text += fmt.Sprintf(", %.0f more a day in the %v of the trace", rate, e.Duration().Round(time.Second))
 	e.Evidence = append([]event.Quote{{Pos: n.firstPos, Text: n.firstRaw}}, e.Evidence...)
 	return e

@@ -41,7 +41,8 @@ const (
 	maxProcesses = 1 << 14
 )
 
-// files follows descriptors from the calls that make them, so that traces without -y tell the same as those with it.
+// files follows descriptors from the calls that make them, so that traces without -y tell the same
+// as those with it.
 type files struct {
 	processes map[int]*process // by thread
 	first     *process         // of the threads whose birth the trace does not show
@@ -52,7 +53,7 @@ func newFiles() *files {
 	return &files{processes: map[int]*process{}, inodes: map[string]*handle{}}
 }
 
-func (f *files) process(tid int) *process {
+func (f *files) processOf(tid int) *process {
 	if p := f.processes[tid]; p != nil {
 		return p
 	}
@@ -65,9 +66,9 @@ func (f *files) process(tid int) *process {
 	return f.first
 }
 
-// find is what a call's descriptor refers to. What strace wrote beside it outweighs what was followed; of
-// a socket both are joined by its inode. It is nil where nothing is known.
-func (f *files) find(p *process, d traces.FD) *handle {
+// findHandle is what a call's descriptor refers to. What strace wrote beside it outweighs what was
+// followed; of a socket both are joined by its inode. It is nil where nothing is known.
+func (f *files) findHandle(p *process, d traces.FD) *handle {
 	h := p.fds[d.N]
 	if d.Label == "" {
 		return h
@@ -92,11 +93,12 @@ func (f *files) find(p *process, d traces.FD) *handle {
 	if path != "" {
 		h.path = path
 	}
-	p.set(d.N, h)
+	p.setHandle(d.N, h)
 	return h
 }
 
-// readLabel reads what -y and -yy write behind a descriptor, as "UNIX-STREAM:[315702->314541]" or "/etc/passwd".
+// readLabel reads what -y and -yy write behind a descriptor, as "UNIX-STREAM:[315702->314541]" or
+// "/etc/passwd".
 func readLabel(label string) (kind handleKind, inode, path string) {
 	if strings.HasPrefix(label, "/") {
 		return fileHandle, "", strings.TrimSuffix(label, " (deleted)")
@@ -113,25 +115,21 @@ func readLabel(label string) (kind handleKind, inode, path string) {
 	default:
 		return otherHandle, "", ""
 	}
-	n := 0
-	for n < len(rest) && '0' <= rest[n] && rest[n] <= '9' {
-		n++
-	}
-	return kind, rest[:n], path
+	return kind, scan.Digits(rest), path
 }
 
-func (p *process) set(fd int, h *handle) {
+func (p *process) setHandle(fd int, h *handle) {
 	if _, known := p.fds[fd]; known || len(p.fds) < maxHandles {
 		p.fds[fd] = h
 	}
 }
 
-// follow takes note of a call that makes, copies or closes a descriptor, or makes a process.
-func (f *files) follow(s *traces.Syscall) {
+// followCall takes note of a call that makes, copies or closes a descriptor, or makes a process.
+func (f *files) followCall(s *traces.Syscall) {
 	if s.Errno != "" || !s.Returned || !s.Wanted {
 		return
 	}
-	p := f.process(s.PID)
+	p := f.processOf(s.PID)
 	result, ok := leadingInt(s.Result)
 	if !ok {
 		return
@@ -139,32 +137,32 @@ func (f *files) follow(s *traces.Syscall) {
 	switch s.Name {
 	case "openat", "open", "creat":
 		path, _ := traces.FirstString(s.Args)
-		p.set(result, &handle{kind: fileHandle, path: path})
+		p.setHandle(result, &handle{kind: fileHandle, path: path})
 	case "socket":
-		p.set(result, newSocket(s))
+		p.setHandle(result, newSocket(s))
 	case "accept", "accept4", "dup", "dup2", "dup3":
 		d, _, ok := traces.ReadDescriptor(s.Args)
-		h := f.find(p, d)
+		h := f.findHandle(p, d)
 		if !ok || h == nil {
 			delete(p.fds, result)
 		} else if s.Name[0] == 'a' {
-			p.set(result, &handle{kind: h.kind, path: h.path}) // a connection of its own
+			p.setHandle(result, &handle{kind: h.kind, path: h.path}) // a connection of its own
 		} else {
-			p.set(result, h)
+			p.setHandle(result, h)
 		}
 	case "fcntl":
 		if d, rest, ok := traces.ReadDescriptor(s.Args); ok && strings.Contains(rest, "F_DUPFD") {
-			if h := f.find(p, d); h != nil {
-				p.set(result, h)
+			if h := f.findHandle(p, d); h != nil {
+				p.setHandle(result, h)
 			}
 		}
 	case "connect":
 		d, rest, ok := traces.ReadDescriptor(s.Args)
 		if _, at, named := strings.Cut(rest, "sun_path="); ok && named {
-			h := f.find(p, d)
+			h := f.findHandle(p, d)
 			if h == nil {
 				h = &handle{}
-				p.set(d.N, h)
+				p.setHandle(d.N, h)
 			}
 			h.kind = unixSocket
 			h.path, _ = traces.FirstString(at)
@@ -174,13 +172,14 @@ func (f *files) follow(s *traces.Syscall) {
 			delete(p.fds, d.N)
 		}
 	case "clone", "clone3", "fork", "vfork":
-		f.born(p, result, strings.Contains(s.Args, "CLONE_FILES") || strings.Contains(s.Args, "CLONE_THREAD"))
+		f.addProcess(p, result, strings.Contains(s.Args, "CLONE_FILES") || strings.Contains(s.Args, "CLONE_THREAD"))
 	}
 }
 
-// family are the threads of a process's child, or of all its children when pid is 0. Of a child whose birth the trace
-// does not show it is the first thread, which has the id of the process.
-func (f *files) family(parent *process, pid int) (threads []int) {
+// threadsOfChild are the threads of a process's child, or of all its children when pid is 0. Of a
+// child whose birth the trace does not show it is the first thread, which has the id of the
+// process.
+func (f *files) threadsOfChild(parent *process, pid int) (threads []int) {
 	for tid, p := range f.processes {
 		if p != parent && (pid == 0 && p.parent == parent || pid != 0 && p.pid == pid) || pid != 0 && tid == pid {
 			threads = append(threads, tid)
@@ -190,8 +189,8 @@ func (f *files) family(parent *process, pid int) (threads []int) {
 	return threads
 }
 
-// born notes a new thread, or a process, which starts with its parent's descriptors.
-func (f *files) born(parent *process, child int, shared bool) {
+// addProcess notes a new thread, or a process, which starts with its parent's descriptors.
+func (f *files) addProcess(parent *process, child int, shared bool) {
 	if len(f.processes) >= maxProcesses {
 		return
 	}
@@ -214,10 +213,6 @@ func newSocket(s *traces.Syscall) *handle {
 
 // leadingInt is the number that a result starts with.
 func leadingInt(s string) (int, bool) {
-	n := 0
-	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
-		n++
-	}
-	v, err := strconv.Atoi(s[:n])
+	v, err := strconv.Atoi(scan.Digits(s))
 	return v, err == nil
 }

@@ -14,12 +14,15 @@ import (
 
 // Summary is what one trace amounts to.
 type Summary struct {
-	Path        string
-	Files       []string // that it was read from, where strace -ff wrote several
-	Form        traces.Form
-	Calls       map[string]*CallCount
-	Open        []TracedCall          // that had not returned at the end: culprits before idle waits, then the longest
-	Slow        []TracedCall          // finished culprits of at least 10 ms: the few longest of each kind, kinds in the order of Waits
+	Path  string
+	Files []string // that it was read from, where strace -ff wrote several
+	Form  traces.Form
+	Calls map[string]*CallCount
+	// that had not returned at the end: culprits before idle waits, then the longest
+	Open []TracedCall
+	// finished culprits of at least 10 ms: the few longest of each kind, kinds in the order of
+	// Waits
+	Slow        []TracedCall
 	Idle        map[string]*CallCount // waits of at least 10 ms
 	Tables      []traces.CallTotal    // rows of the tables that strace itself printed (-c, -C)
 	Counted     bool                  // Calls are those of Tables: the file holds no calls
@@ -27,7 +30,8 @@ type Summary struct {
 	First, Last event.Time // as written: a trace with -t and -tt has no date, one with -r alone no time
 	Bus         Bus
 	Convoys     []Convoy
-	// Lines, Blank and Skipped account for the file; FirstSkip is the reason of the first line lost.
+	// Lines, Blank and Skipped account for the file; FirstSkip is the reason of the first line
+	// lost.
 	Lines, Blank, Skipped int
 	FirstSkip             string
 
@@ -53,11 +57,12 @@ const (
 	DiskWait    Wait = "disk"
 	NetlinkWait Wait = "netlink"
 	BusWait     Wait = "d-bus"
-	SocketWait  Wait = "socket" // to send, or to receive where the trace does not tell the socket's kind
-	LockWait    Wait = "file lock"
-	ChildWait   Wait = "child"
-	OtherWait   Wait = "other"
-	IdleWait    Wait = "idle"
+	// to send, or to receive where the trace does not tell the socket's kind
+	SocketWait Wait = "socket"
+	LockWait   Wait = "file lock"
+	ChildWait  Wait = "child"
+	OtherWait  Wait = "other"
+	IdleWait   Wait = "idle"
 )
 
 // Waits are all kinds in the order in which they are shown.
@@ -68,7 +73,8 @@ type TracedCall struct {
 	traces.Syscall
 	Wait Wait
 	Why  string // of a wait for a child: what that child is in
-	// Blocker is the thread at the end of such a wait, over all generations, and BlockerCall what it is in. 0 and empty for every other call.
+	// Blocker is the thread at the end of such a wait, over all generations, and BlockerCall what
+	// it is in. 0 and empty for every other call.
 	Blocker     int
 	BlockerCall string
 }
@@ -77,15 +83,18 @@ type TracedCall struct {
 var callWaits = func() map[string]Wait {
 	m := map[string]Wait{}
 	for kind, names := range map[Wait]string{
-		DiskWait: "umount2 umount mount fsync fdatasync syncfs sync sync_file_range rename renameat renameat2 open openat openat2 creat " +
-			"unlink unlinkat rmdir mkdir mkdirat link linkat symlink symlinkat truncate ftruncate fallocate pwrite64 pwritev pread64 preadv " +
-			"stat lstat fstat newfstatat statx statfs fstatfs getdents getdents64 readlink readlinkat access faccessat faccessat2 chmod fchmod " +
-			"fchmodat chown fchown lchown fchownat utimensat copy_file_range sendfile",
-		LockWait:  "flock",
-		ChildWait: "wait4 waitid",
-		IdleWait: "futex futex_wait futex_waitv epoll_wait epoll_pwait epoll_pwait2 poll ppoll select pselect6 nanosleep clock_nanosleep " +
-			"accept accept4 rt_sigtimedwait rt_sigsuspend sigsuspend pause restart_syscall io_getevents io_pgetevents io_uring_enter " +
-			"sched_yield msgrcv mq_timedreceive semtimedop inotify_add_watch",
+		DiskWait: `umount2 umount mount fsync fdatasync syncfs sync sync_file_range rename renameat
+			renameat2 open openat openat2 creat unlink unlinkat rmdir mkdir mkdirat link linkat
+			symlink symlinkat truncate ftruncate fallocate pwrite64 pwritev pread64 preadv stat
+			lstat fstat newfstatat statx statfs fstatfs getdents getdents64 readlink readlinkat
+			access faccessat faccessat2 chmod fchmod fchmodat chown fchown lchown fchownat
+			utimensat copy_file_range sendfile`,
+		LockWait:  `flock`,
+		ChildWait: `wait4 waitid`,
+		IdleWait: `futex futex_wait futex_waitv epoll_wait epoll_pwait epoll_pwait2 poll ppoll select
+			pselect6 nanosleep clock_nanosleep accept accept4 rt_sigtimedwait rt_sigsuspend
+			sigsuspend pause restart_syscall io_getevents io_pgetevents io_uring_enter sched_yield
+			msgrcv mq_timedreceive semtimedop inotify_add_watch`,
 	} {
 		for name := range strings.FieldsSeq(names) {
 			m[name] = kind
@@ -110,12 +119,12 @@ func NewSummary(path string, form traces.Form) *Summary {
 
 // Filter says which calls of the trace must be wanted.
 func (s *Summary) Filter() *traces.CallFilter {
-	return &traces.CallFilter{Least: map[string]time.Duration{"": slowCall}, Ask: s.trace.asks()}
+	return &traces.CallFilter{Least: map[string]time.Duration{"": slowCall}, Ask: s.trace.callQuestions()}
 }
 
 // Add takes the next call. What [Summary.Filter] does not want need not be wanted.
 func (s *Summary) Add(c *traces.Syscall) {
-	s.trace.see(c)
+	s.trace.advanceClock(c)
 	if from, _ := c.Span(); !s.First.Known || from.Known && from.T.Before(s.First.T) {
 		s.First = from
 	}
@@ -124,19 +133,19 @@ func (s *Summary) Add(c *traces.Syscall) {
 	}
 	if c.Name == "" {
 		if c.Count != nil {
-			s.counted(c.Count)
+			s.keepTableRow(c.Count)
 		}
 		for i := range c.Rest {
-			countOf(s.Calls, c.Rest[i].Name).join(&c.Rest[i])
+			countOf(s.Calls, c.Rest[i].Name).addTotal(&c.Rest[i])
 		}
 		return
 	}
-	s.returned(c)
+	s.countReturned(c)
 	if !c.Wanted {
 		return
 	}
-	s.trace.files.follow(c)
-	h, _ := s.trace.look(c)
+	s.trace.files.followCall(c)
+	h, _ := s.trace.lookAtCall(c)
 	if max(c.Duration, c.AtMost) < slowCall && !c.Unfinished {
 		return
 	}
@@ -146,36 +155,37 @@ func (s *Summary) Add(c *traces.Syscall) {
 	case c.AtMost > 0:
 		bounded := TracedCall{Syscall: *c, Wait: kind}
 		bounded.Duration, bounded.HasDuration = c.AtMost, true
-		s.keep(bounded)
+		s.keepSlow(bounded)
 	case c.Unfinished:
 		s.open = append(s.open, TracedCall{Syscall: *c, Wait: kind})
 	case kind == IdleWait || kind == ChildWait:
 		if !c.Returned {
 			return
 		}
-		countOf(s.Idle, c.Name).add(c)
+		countOf(s.Idle, c.Name).addCall(c)
 	default:
-		s.keep(TracedCall{Syscall: *c, Wait: kind})
+		s.keepSlow(TracedCall{Syscall: *c, Wait: kind})
 	}
 }
 
-// maxTables bounds the rows of tables that are kept: Linux has some 450 calls, and up to three ABIs.
+// maxTables bounds the rows of tables that are kept: Linux has some 450 calls, and up to three
+// ABIs.
 const maxTables = 4096
 
-// counted takes a row of a table that strace printed.
-func (s *Summary) counted(row *traces.CallTotal) {
+// keepTableRow takes a row of a table that strace printed.
+func (s *Summary) keepTableRow(row *traces.CallTotal) {
 	if len(s.Tables) < maxTables {
 		s.Tables = append(s.Tables, *row)
 	}
 }
 
-// returned counts a call that came back.
-func (s *Summary) returned(c *traces.Syscall) {
+// countReturned counts a call that came back.
+func (s *Summary) countReturned(c *traces.Syscall) {
 	if !c.Returned {
 		return
 	}
 	if c.Nth < 0 {
-		countOf(s.Calls, c.Name).add(c)
+		countOf(s.Calls, c.Name).addCall(c)
 		return
 	}
 	for c.Nth >= len(s.nth) {
@@ -186,11 +196,11 @@ func (s *Summary) returned(c *traces.Syscall) {
 		n = countOf(s.Calls, c.Name)
 		s.nth[c.Nth] = n
 	}
-	n.add(c)
+	n.addCall(c)
 }
 
-// fromTables fills the counts of a file that holds nothing but tables.
-func (s *Summary) fromTables() {
+// countFromTables fills the counts of a file that holds nothing but tables.
+func (s *Summary) countFromTables() {
 	for i := range s.Tables {
 		row := &s.Tables[i]
 		if row.Name == totalRow {
@@ -208,8 +218,8 @@ func (s *Summary) fromTables() {
 // totalRow is the last of every table.
 const totalRow = "total"
 
-// Differ names the calls that strace counted otherwise in its own table, each with
-// both numbers. It is empty where they agree, and where the trace holds no table, or nothing but one.
+// Differ names the calls that strace counted otherwise in its own table, each with both numbers. It
+// is empty where they agree, and where the trace holds no table, or nothing but one.
 func (s *Summary) Differ() (names []string) {
 	if s.Counted || len(s.Tables) == 0 {
 		return nil
@@ -242,7 +252,7 @@ func countOf(table map[string]*CallCount, name string) *CallCount {
 	return n
 }
 
-func (n *CallCount) add(c *traces.Syscall) {
+func (n *CallCount) addCall(c *traces.Syscall) {
 	n.Count++
 	if c.Errno != "" {
 		n.Errors++
@@ -251,15 +261,15 @@ func (n *CallCount) add(c *traces.Syscall) {
 	n.Max = max(n.Max, c.Duration)
 }
 
-func (n *CallCount) join(c *traces.CallTotal) {
+func (n *CallCount) addTotal(c *traces.CallTotal) {
 	n.Count += c.Calls
 	n.Errors += c.Errors
 	n.Total += c.Total
 	n.Max = max(n.Max, c.Max)
 }
 
-// keep remembers a slow call as long as few of its kind were slower.
-func (s *Summary) keep(c TracedCall) {
+// keepSlow remembers a slow call as long as few of its kind were slower.
+func (s *Summary) keepSlow(c TracedCall) {
 	kept := s.slow[c.Wait]
 	i, _ := slices.BinarySearchFunc(kept, c, func(a, b TracedCall) int {
 		return cmp.Or(cmp.Compare(b.Duration, a.Duration), cmp.Compare(a.Pos.Line, b.Pos.Line))
@@ -275,7 +285,7 @@ func kindOfWait(c *traces.Syscall, h *handle) Wait {
 	if kind, ok := callWaits[c.Name]; ok {
 		return kind
 	}
-	sends, moves := moves[c.Name]
+	sends, moves := movingCalls[c.Name]
 	switch {
 	case strings.HasPrefix(c.Name, "fcntl") && strings.Contains(c.Args, "SETLKW"):
 		return LockWait
@@ -309,10 +319,10 @@ func (s *Summary) Finish(stats lines.Stats) {
 		s.Slow = append(s.Slow, s.slow[kind]...)
 	}
 	if len(s.Calls) == 0 {
-		s.fromTables()
+		s.countFromTables()
 	}
-	children(s.open, s.trace.files)
-	s.Convoys = convoys(s.open, s.trace.files)
+	followChildren(s.open, s.trace.files)
+	s.Convoys = findConvoys(s.open, s.trace.files)
 	slices.SortStableFunc(s.open, func(a, b TracedCall) int {
 		return cmp.Or(cmp.Compare(slices.Index(Waits, a.Wait), slices.Index(Waits, b.Wait)), cmp.Compare(b.Duration, a.Duration))
 	})
@@ -323,21 +333,34 @@ func (s *Summary) Finish(stats lines.Stats) {
 func (s *Summary) Missing() (missing []string) {
 	f := &s.Form
 	if s.Counted {
-		return []string{"the calls themselves (-c keeps only counts): a call that has not returned is in no table, so that a hang cannot be seen here"}
+		return []string{
+			"the calls themselves (-c keeps only counts): a call that has not returned is in no table, " +
+				"so that a hang cannot be seen here",
+		}
 	}
 	add := func(lacks bool, what string) {
 		if lacks {
 			missing = append(missing, what)
 		}
 	}
-	add(f.PID == "", "no pids (-f): either one thread was traced, or this is one file of -ff; a hang elsewhere shows only as a quiet futex")
+	add(
+		f.PID == "",
+		"no pids (-f): either one thread was traced, or this is one file of -ff; a hang elsewhere shows only as a quiet futex",
+	)
 	add(f.Clock == "" && !f.Relative, "no times (-tt): the age of open calls is unknown")
 	lacks := s.First.Lacks
-	add(f.Clock == "" && f.Relative && !s.First.Known, "no time of day (-tt beside -r): the trace cannot be laid beside a log; --date with a time of day gives it one")
+	add(
+		f.Clock == "" && f.Relative && !s.First.Known,
+		"no time of day (-tt beside -r): the trace cannot be laid beside a log; --date with a time of day gives it one",
+	)
 	add(lacks&event.LacksDate != 0, "no date and no zone (-ttt has both); --date and --tz give it them")
 	add(s.First.Known && lacks == event.LacksZone, "no zone (--tz); the date is the one of --date")
 	add(f.Clock == "-t", "no fractions of a second (-tt)")
-	add(!f.Took && (f.Clock != "" || f.Relative), "no -T: only calls that other threads' lines interrupt have a duration; of others the time to the next line is an upper bound (≤)")
+	add(
+		!f.Took && (f.Clock != "" || f.Relative),
+		"no -T: only calls that other threads' lines interrupt have a duration; "+
+			"of others the time to the next line is an upper bound (≤)",
+	)
 	add(f.Labels != "-yy" && len(s.Bus.Conns) == 0, "no -yy: sockets are known only where the trace shows them being made")
 	for _, c := range s.Bus.Conns {
 		if c.Unreadable {

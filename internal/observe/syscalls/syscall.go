@@ -13,13 +13,13 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
 )
 
-// asks says of the calls that may matter however short they are whether one does.
-func (t *Trace) asks() map[string]func(*traces.CallView) bool {
+// callQuestions says of the calls that may matter however short they are whether one does.
+func (t *Trace) callQuestions() map[string]func(*traces.CallView) bool {
 	all := map[string]func(*traces.CallView) bool{}
 	for _, name := range following {
 		all[name] = t.mayFollow
 	}
-	for name, sends := range moves {
+	for name, sends := range movingCalls {
 		all[name] = t.mayReceive
 		if sends {
 			all[name] = t.maySend
@@ -28,7 +28,7 @@ func (t *Trace) asks() map[string]func(*traces.CallView) bool {
 	return all
 }
 
-// following are the calls by which descriptors and processes are known (see files.follow).
+// following are the calls by which descriptors and processes are known (see files.followCall).
 var following = []string{
 	"openat", "open", "creat", "socket", "accept", "accept4", "dup", "dup2", "dup3", "fcntl", "connect", "close",
 	"clone", "clone3", "fork", "vfork",
@@ -58,7 +58,8 @@ func newSyscall(s *traces.Syscall, h *handle) (e event.Event, ok bool) {
 	if h == nil {
 		h = &handle{}
 	}
-	// A trace without -y that begins late shows neither path nor handshake, but the start of the message.
+	// A trace without -y that begins late shows neither path nor handshake, but the start of the
+	// message.
 	bus := h.conn != nil && h.conn.Serials != nil || strings.Contains(s.Args, "org.fre")
 	netlink := h.kind == netlinkSocket || strings.Contains(s.Args, "NETLINK")
 	if s.Name == "write" && !bus {
@@ -85,13 +86,11 @@ func newSyscall(s *traces.Syscall, h *handle) (e event.Event, ok bool) {
 		event.FieldRootfs.Bool(isRootfs(target)), event.FieldNetlink.Bool(netlink), event.FieldBus.Bool(bus),
 	}
 	if s.Delayed {
-		e.Fields = append(e.Fields, event.FieldTester.Text("a delay that strace injected"))
+		e.AddFields(event.FieldTester.Text("a delay that strace injected"))
 	}
-	if target != "" {
-		e.Fields = append(e.Fields, event.FieldPath.Text(target))
-	}
+	e.AddText(event.FieldPath, target)
 	if s.HasDuration {
-		e.Fields = append(e.Fields, event.FieldTook.Duration(s.Duration))
+		e.AddFields(event.FieldTook.Duration(s.Duration))
 	}
 	e.Text = s.Name + " in thread " + strconv.Itoa(s.PID)
 	if s.Unfinished {
@@ -111,7 +110,8 @@ func isRootfs(p string) bool {
 }
 
 // firstPath is the path that a call works on: its first quoted argument, below the directory that
-// strace -y wrote behind the descriptor before it, or what it wrote behind the call's own; empty when that is no absolute path.
+// strace -y wrote behind the descriptor before it, or what it wrote behind the call's own; empty
+// when that is no absolute path.
 func firstPath(args string) string {
 	p, ok := traces.FirstString(args)
 	before, _, _ := strings.Cut(args, `"`)

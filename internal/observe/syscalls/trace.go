@@ -11,8 +11,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
 )
 
-// Trace follows the calls of one strace output: which descriptor is which
-// socket, and what went over a bus. The calls must come in the order in which the parser gives them.
+// Trace follows the calls of one strace output: which descriptor is which socket, and what went
+// over a bus. The calls must come in the order in which the parser gives them.
 type Trace struct {
 	Bus     Bus
 	Convoys []Convoy // known at the end
@@ -31,7 +31,7 @@ func NewTrace() *Trace {
 
 // Filter says which calls of the trace must be wanted for the events that [Trace.Call] makes.
 func (t *Trace) Filter() *traces.CallFilter {
-	return &traces.CallFilter{Least: tracedLeast(), Ask: t.asks()}
+	return &traces.CallFilter{Least: tracedLeast(), Ask: t.callQuestions()}
 }
 
 func (t *Trace) maySend(c *traces.CallView) bool {
@@ -57,7 +57,7 @@ func (t *Trace) mayMove(c *traces.CallView) bool {
 	case len(label) > 0:
 		return label[0] == 'U' || label[0] == 'N' || label[0] == 's' // UNIX, NETLINK, socket
 	}
-	h := t.files.process(c.PID).fds[fd]
+	h := t.files.processOf(c.PID).fds[fd]
 	switch {
 	case h == nil:
 		return socketCall(c.Name) || starts()
@@ -67,14 +67,15 @@ func (t *Trace) mayMove(c *traces.CallView) bool {
 	return h.kind == netlinkSocket || h.conn != nil || busPath(h.path) || starts()
 }
 
-// mayFollow says whether a call tells something of descriptors or processes that the trace does not say again, as -y does.
+// mayFollow says whether a call tells something of descriptors or processes that the trace does not
+// say again, as -y does.
 func (t *Trace) mayFollow(c *traces.CallView) bool {
 	switch {
 	case c.Failed:
 		return c.Name == "connect" // in progress
 	case c.Name == "close":
 		fd, _, _ := descriptorOf(c.Args)
-		return t.files.process(c.PID).fds[fd] != nil
+		return t.files.processOf(c.PID).fds[fd] != nil
 	case c.Name == "fcntl":
 		return bytes.Contains(c.Args, []byte("F_DUPFD"))
 	case c.Name[0] == 'o' || c.Name == "creat":
@@ -83,7 +84,8 @@ func (t *Trace) mayFollow(c *traces.CallView) bool {
 	return true
 }
 
-// descriptorOf is parse.Descriptor for the start of arguments that may be thrown away: label is what follows the "<".
+// descriptorOf is parse.Descriptor for the start of arguments that may be thrown away: label is
+// what follows the "<".
 func descriptorOf(args []byte) (fd int, label []byte, ok bool) {
 	if i := bytes.IndexByte(args[:min(len(args), 12)], '='); i > 0 {
 		args = args[i+1:] // -N
@@ -102,12 +104,12 @@ func descriptorOf(args []byte) (fd int, label []byte, ok bool) {
 // Call takes the next call and appends what it tells of: a call that took long, an answer
 // that came late. Calls that were not wanted only move the clock.
 func (t *Trace) Call(dst []event.Event, s *traces.Syscall) []event.Event {
-	t.see(s)
+	t.advanceClock(s)
 	if s.Name == "" || !s.Wanted {
 		return dst
 	}
-	t.files.follow(s)
-	h, answered := t.look(s)
+	t.files.followCall(s)
+	h, answered := t.lookAtCall(s)
 	if s.Unfinished {
 		t.open = append(t.open, TracedCall{Syscall: *s, Wait: kindOfWait(s, h)})
 	}
@@ -122,51 +124,48 @@ func (t *Trace) Call(dst []event.Event, s *traces.Syscall) []event.Event {
 	return dst
 }
 
-// see moves the clock on.
-func (t *Trace) see(s *traces.Syscall) {
+// advanceClock moves the clock on.
+func (t *Trace) advanceClock(s *traces.Syscall) {
 	if _, to := s.Span(); to.Known && (!t.last.Known || to.T.After(t.last.T)) {
 		t.last = to
 	}
 }
 
-// look finds out what the call's descriptor is, and reads what went over it.
-func (t *Trace) look(s *traces.Syscall) (h *handle, answered []*BusMessage) {
+// lookAtCall finds out what the call's descriptor is, and reads what went over it.
+func (t *Trace) lookAtCall(s *traces.Syscall) (h *handle, answered []*BusMessage) {
 	fd, _, ok := traces.ReadDescriptor(s.Args)
 	if !ok {
 		return nil, nil
 	}
-	if sent, isMove := moves[s.Name]; isMove {
-		side := 0
-		if !sent {
-			side = 1
-		}
-		t.moved[side] = true
+	if sent, isMove := movingCalls[s.Name]; isMove {
+		t.moved[sideOf(sent)] = true
 	}
-	p := t.files.process(s.PID)
-	h = t.files.find(p, fd)
+	p := t.files.processOf(s.PID)
+	h = t.files.findHandle(p, fd)
 	if fd.Label == "" && (strings.Contains(s.Args, "nlmsg_len=") || strings.Contains(s.Args, "sa_family=AF_NETLINK")) {
 		if h == nil || h.kind != netlinkSocket {
 			h = &handle{kind: netlinkSocket}
-			p.set(fd.N, h)
+			p.setHandle(fd.N, h)
 		}
 	}
-	answered = t.bus(s, p, fd, h)
+	answered = t.readBus(s, p, fd, h)
 	if h == nil {
 		h = p.fds[fd.N]
 	}
 	return h, answered
 }
 
-// Finish ends the trace and appends what is still open: waits for children that are blocked, locks that threads queue
-// for, calls on the bus without an answer, and how far systemd has counted its messages.
+// Finish ends the trace and appends what is still open: waits for children that are blocked, locks
+// that threads queue for, calls on the bus without an answer, and how far systemd has counted its
+// messages.
 func (t *Trace) Finish(dst []event.Event) []event.Event {
-	children(t.open, t.files)
+	followChildren(t.open, t.files)
 	for i := range t.open {
 		if c := &t.open[i]; c.Blocker != 0 {
 			dst = append(dst, childEvent(c))
 		}
 	}
-	t.Convoys = convoys(t.open, t.files)
+	t.Convoys = findConvoys(t.open, t.files)
 	for i := range t.Convoys {
 		dst = append(dst, convoyEvent(&t.Convoys[i]))
 	}
@@ -196,12 +195,12 @@ func (t *Trace) Finish(dst []event.Event) []event.Event {
 			}
 		}
 	}
-	return t.cookies(dst)
+	return t.appendCookies(dst)
 }
 
-// cookies appends how far systemd has counted on a bus. The bus hands its messages with their numbers to many: of
-// these copies the one that spans the most counts.
-func (t *Trace) cookies(dst []event.Event) []event.Event {
+// appendCookies appends how far systemd has counted on a bus. The bus hands its messages with their
+// numbers to many: of these copies the one that spans the most counts.
+func (t *Trace) appendCookies(dst []event.Event) []event.Event {
 	type sender struct {
 		name string
 		conn *BusConn // of the traced process itself
@@ -211,7 +210,7 @@ func (t *Trace) cookies(dst []event.Event) []event.Event {
 	for _, c := range t.Bus.Conns {
 		for _, n := range c.Serials {
 			_, growing := n.Left()
-			if !n.Systemd || n.Wrapped || c.private() || !growing && n.Last < nearOverflow {
+			if !n.Systemd || n.Wrapped || c.isPrivate() || !growing && n.Last < nearOverflow {
 				continue
 			}
 			from := sender{name: n.Sender}

@@ -222,7 +222,8 @@ func TestBusGolden(t *testing.T) {
 	}
 }
 
-// TestWaits: a parent waits for what its descendant is blocked in, and for nothing that a bystander does.
+// TestWaits: a parent waits for what its descendant is blocked in, and for nothing that a bystander
+// does.
 func TestWaits(t *testing.T) {
 	const text = `9 10:00:00.000000 clone(child_stack=NULL, flags=SIGCHLD) = 10 <0.000010>
 10 10:00:00.000100 clone(child_stack=NULL, flags=SIGCHLD) = 11 <0.000010>
@@ -301,7 +302,8 @@ func TestConvoy(t *testing.T) {
 	require.Len(t, trace.Convoys, 1)
 }
 
-// cookies makes a trace of PID 1 that sends signals on the system bus with these serials, so many seconds apart.
+// cookies makes a trace of PID 1 that sends signals on the system bus with these serials, so many
+// seconds apart.
 func cookies(path string, step time.Duration, serials ...uint32) string {
 	var b strings.Builder
 	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
@@ -355,7 +357,8 @@ func TestCookieForecast(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestPathsOfContainers: the calls by which runtimes write their state name the container in many ways.
+// TestPathsOfContainers: the calls by which runtimes write their state name the container in many
+// ways.
 func TestPathsOfContainers(t *testing.T) {
 	const id = "2346f52c0b0a0f6c4b8e4d3c2b1a09f8e7d6c5b4a3928170f1e2d3c4b5a69788"
 	const dir = "/var/lib/containerd/io.containerd.grpc.v1.cri/containers/" + id

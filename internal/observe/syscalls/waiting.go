@@ -13,9 +13,9 @@ import (
 // maxChain bounds how many parents are followed down to the child that is blocked.
 const maxChain = 16
 
-// children tells waits for a child that is itself blocked from those for one that runs or has nothing to do,
-// and follows them: a parent may wait for a child that waits for one of its own.
-func children(open []TracedCall, files *files) {
+// followChildren tells waits for a child that is itself blocked from those for one that runs or has
+// nothing to do, and follows them: a parent may wait for a child that waits for one of its own.
+func followChildren(open []TracedCall, files *files) {
 	byThread := map[int]*TracedCall{}
 	for i := range open {
 		byThread[open[i].PID] = &open[i]
@@ -26,7 +26,7 @@ func children(open []TracedCall, files *files) {
 		if depth > maxChain {
 			return nil, 0
 		}
-		for _, tid := range files.family(files.process(c.PID), awaited(c.Args)) {
+		for _, tid := range files.threadsOfChild(files.processOf(c.PID), awaitedPID(c.Args)) {
 			child := byThread[tid]
 			switch {
 			case child == nil || child.PID == c.PID || child.Wait == IdleWait:
@@ -63,8 +63,8 @@ func children(open []TracedCall, files *files) {
 	}
 }
 
-// awaited is the process that a wait is for; 0 stands for any child.
-func awaited(args string) int {
+// awaitedPID is the process that a wait is for; 0 stands for any child.
+func awaitedPID(args string) int {
 	if _, label, ok := strings.Cut(args, "<pid:"); ok && strings.Contains(args[:min(len(args), 40)], "P_PIDFD") {
 		args = label
 	}
@@ -75,12 +75,13 @@ func awaited(args string) int {
 	return pid
 }
 
-// Convoy is a lock that several threads of a process wait for, as far as a trace shows locks: calls of futex on one address.
+// Convoy is a lock that several threads of a process wait for, as far as a trace shows locks: calls
+// of futex on one address.
 type Convoy struct {
 	Address string
 	Waiters []int // threads, in their order
-	// Holder is the one thread of the process that waits for something else than this lock or work to do: it may
-	// hold the lock. 0 where there is none, or more than one.
+	// Holder is the one thread of the process that waits for something else than this lock or work
+	// to do: it may hold the lock. 0 where there is none, or more than one.
 	Holder     int
 	HolderCall string
 	calls      []*TracedCall // of the waiters, the longest first
@@ -90,10 +91,11 @@ type Convoy struct {
 // minConvoy is how many threads make a convoy: two may meet at a lock at any time.
 const minConvoy = 3
 
-// convoys finds the locks that threads wait for at the end of a trace. A futex is a lock for certain where the waiters say so
-// (FUTEX_LOCK_PI), or give the value that the C library writes for "locked, with waiters" (2: glibc nptl/lowlevellock.h, musl
-// __lock); threads that wait for work give others.
-func convoys(open []TracedCall, files *files) []Convoy {
+// findConvoys finds the locks that threads wait for at the end of a trace. A futex is a lock for
+// certain where the waiters say so (FUTEX_LOCK_PI), or give the value that the C library writes for
+// "locked, with waiters" (2: glibc nptl/lowlevellock.h, musl __lock); threads that wait for work
+// give others.
+func findConvoys(open []TracedCall, files *files) []Convoy {
 	type lock struct {
 		process *process
 		address string
@@ -102,7 +104,7 @@ func convoys(open []TracedCall, files *files) []Convoy {
 	others := map[*process][]*TracedCall{}
 	for i := range open {
 		c := &open[i]
-		p := files.process(c.PID)
+		p := files.processOf(c.PID)
 		if address, ok := lockAddress(c); ok {
 			waiting[lock{p, address}] = append(waiting[lock{p, address}], c)
 		} else if mayHold(c) {
@@ -128,19 +130,23 @@ func convoys(open []TracedCall, files *files) []Convoy {
 		all = append(all, v)
 	}
 	slices.SortFunc(all, func(a, b Convoy) int {
-		return cmp.Or(cmp.Compare(len(b.Waiters), len(a.Waiters)), cmp.Compare(a.Address, b.Address), cmp.Compare(a.Waiters[0], b.Waiters[0]))
+		return cmp.Or(
+			cmp.Compare(len(b.Waiters), len(a.Waiters)), cmp.Compare(a.Address, b.Address),
+			cmp.Compare(a.Waiters[0], b.Waiters[0]),
+		)
 	})
 	return all
 }
 
-// mayHold says that a call is one in which a program gets stuck with a lock in its hands. To receive is not: that is how threads
-// with nothing to do look, but for netlink, where the answer comes from the kernel.
+// mayHold says that a call is one in which a program gets stuck with a lock in its hands. To
+// receive is not: that is how threads with nothing to do look, but for netlink, where the answer
+// comes from the kernel.
 func mayHold(c *TracedCall) bool {
 	switch c.Wait {
 	case DiskWait, NetlinkWait, LockWait:
 		return true
 	case BusWait, SocketWait:
-		return moves[c.Name]
+		return movingCalls[c.Name]
 	}
 	return false
 }
@@ -168,7 +174,10 @@ func lockAddress(c *TracedCall) (string, bool) {
 
 // childEvent makes an event of a wait for a child that is itself blocked.
 func childEvent(c *TracedCall) event.Event {
-	e := event.Event{Kind: event.KindSyscall, Component: "process", Source: "strace", Start: c.Start, Open: true, Begun: c.AtLeast}
+	e := event.Event{
+		Kind: event.KindSyscall, Component: "process", Source: "strace", Start: c.Start, Open: true,
+		Begun: c.AtLeast,
+	}
 	e.IDs.TID = c.PID
 	if c.HasDuration && c.Start.Known {
 		e.End = c.Start.Add(c.Duration)
@@ -186,7 +195,10 @@ func childEvent(c *TracedCall) event.Event {
 // convoyEvent makes an event of threads that wait for one lock.
 func convoyEvent(v *Convoy) event.Event {
 	first := v.calls[0]
-	e := event.Event{Kind: event.KindConvoy, Component: "process", Source: "strace", Start: first.Start, Open: true, Begun: first.AtLeast}
+	e := event.Event{
+		Kind: event.KindConvoy, Component: "process", Source: "strace", Start: first.Start, Open: true,
+		Begun: first.AtLeast,
+	}
 	e.IDs.Lock, e.IDs.TID = v.Address, v.Holder
 	if first.HasDuration && first.Start.Known {
 		e.End = first.Start.Add(first.Duration)
@@ -194,7 +206,7 @@ func convoyEvent(v *Convoy) event.Event {
 	e.Fields = []event.Field{event.FieldWaiters.Int(len(v.Waiters)), event.FieldCertainty.Text("inferred")}
 	e.Text = fmt.Sprintf("%d threads wait for the lock at %s", len(v.Waiters), v.Address)
 	if v.Holder != 0 {
-		e.Fields = append(e.Fields, event.FieldHolder.Int(v.Holder), event.FieldHolderCall.Text(v.HolderCall))
+		e.AddFields(event.FieldHolder.Int(v.Holder), event.FieldHolderCall.Text(v.HolderCall))
 		e.Text += fmt.Sprintf("; thread %d, which is in %s, may hold it", v.Holder, v.HolderCall)
 		e.Evidence = []event.Quote{{Pos: v.holder.Pos, Text: v.holder.Raw}}
 	}

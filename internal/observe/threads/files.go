@@ -71,7 +71,7 @@ func (t *Files) Events(machine string) []event.Event {
 			events = frameEvents(events, s)
 		}
 		events = scans.Sample(events, s)
-		if s.TID == 0 && tellingOnce(s) {
+		if s.TID == 0 && isTellingOnce(s) {
 			events = append(events, momentEvent(s))
 		}
 	}
@@ -84,11 +84,11 @@ func (t *Files) Events(machine string) []event.Event {
 
 // addPart puts what another file of a thread tells into its sample.
 func addPart(s, p *samples.Sample) {
-	if quotable(p) {
-		if q := (event.Quote{Pos: s.Pos, Text: s.Raw}); quotable(s) && p.State == "" {
+	if isQuotable(p) {
+		if q := (event.Quote{Pos: s.Pos, Text: s.Raw}); isQuotable(s) && p.State == "" {
 			s.More = append(s.More, event.Quote{Pos: p.Pos, Text: p.Raw})
 		} else { // the line that tells D from S comes first
-			if quotable(s) {
+			if isQuotable(s) {
 				s.More = append(s.More, q)
 			}
 			s.Pos, s.Raw = p.Pos, p.Raw
@@ -105,15 +105,18 @@ func addPart(s, p *samples.Sample) {
 	}
 }
 
-// quotable says that the first line of a file is worth a quote beside its stack.
-func quotable(p *samples.Sample) bool { return p.State != "" || p.WChan != "" || p.HasNumber }
+// isQuotable says that the first line of a file is worth a quote beside its stack.
+func isQuotable(p *samples.Sample) bool { return p.State != "" || p.WChan != "" || p.HasNumber }
 
 // frameEvents are the telling functions of a stack, as the kernel's log would have shown them.
 func frameEvents(dst []event.Event, s *samples.Sample) []event.Event {
 	for i, f := range strings.Fields(s.Stack) {
 		if slices.Contains(tellingFrames, f) && i < len(s.Frames) {
 			q := s.Frames[i]
-			dst = messages.Record(dst, &event.Record{Pos: q.Pos, Lines: 1, Time: s.Time, Unit: "kernel", Raw: q.Text, Text: q.Text})
+			dst = messages.Record(
+				dst,
+				&event.Record{Pos: q.Pos, Lines: 1, Time: s.Time, Unit: "kernel", Raw: q.Text, Text: q.Text},
+			)
 		}
 	}
 	return dst

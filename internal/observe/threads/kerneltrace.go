@@ -64,9 +64,11 @@ const (
 	maxTracing = 10 * time.Second // between two of its lines
 )
 
-// Want says whether a raw line may be part of a trace that is being printed. What begins one is among [Literals].
+// Want says whether a raw line may be part of a trace that is being printed. What begins one is
+// among [Literals].
 func (k *KernelTraces) Want(line []byte) bool {
-	return k.open != nil && (bytes.Contains(line, []byte("+0x")) || bytes.Contains(line, []byte(" 0x")) || bytes.Contains(line, []byte("RIP: ")))
+	return k.open != nil &&
+		(bytes.Contains(line, []byte("+0x")) || bytes.Contains(line, []byte(" 0x")) || bytes.Contains(line, []byte("RIP: ")))
 }
 
 // Add takes the next wanted record.
@@ -78,16 +80,16 @@ func (k *KernelTraces) Add(r *event.Record) {
 	caller := callerOf(r.Raw)
 	t := k.open[caller]
 	if t != nil && r.Time.Known && t.last.Known && r.Time.T.Sub(t.last.T).Abs() > maxTracing {
-		k.close(caller)
+		k.closeTrace(caller)
 		t = nil
 	}
 	quote := event.Quote{Pos: r.Pos, Text: r.Raw}
 	if task, ok := kernel.ReadTask(strings.TrimLeft(text, " \t")); ok {
-		k.close(caller)
-		k.begin(caller, &task, r, quote)
+		k.closeTrace(caller)
+		k.beginTrace(caller, &task, r, quote)
 		return
 	}
-	if k.edge(text, caller, r, quote) {
+	if k.noteEdge(text, caller, r, quote) {
 		return
 	}
 	if t == nil {
@@ -97,24 +99,24 @@ func (k *KernelTraces) Add(r *event.Record) {
 		return
 	}
 	k.quiet, t.last = 0, r.Time
-	if t.take(text, quote) {
+	if t.takeLine(text, quote) {
 		t.stray = 0
 		return
 	}
-	if t.stray++; t.stray > maxStray || foreign(text) {
-		k.close(caller)
+	if t.stray++; t.stray > maxStray || isForeign(text) {
+		k.closeTrace(caller)
 	}
 }
 
-// edge takes the lines before the stacks: what they are printed for.
-func (k *KernelTraces) edge(text, caller string, r *event.Record, quote event.Quote) bool {
+// noteEdge takes the lines before the stacks: what they are printed for.
+func (k *KernelTraces) noteEdge(text, caller string, r *event.Record, quote event.Quote) bool {
 	switch {
 	case strings.Contains(text, "Show Blocked State"), strings.Contains(text, "Show State"):
-		k.closeAll()
+		k.closeTraces()
 		k.dump, k.open = r.Time, map[string]*kernelTrace{}
 		return true
 	case strings.Contains(text, " blocked for more than "):
-		k.close(caller)
+		k.closeTrace(caller)
 		e, ok := messages.HungTask(r)
 		if !ok {
 			return true
@@ -126,27 +128,30 @@ func (k *KernelTraces) edge(text, caller string, r *event.Record, quote event.Qu
 		n, _ := seconds.Number()
 		k.hung[caller] = hungReport{e.IDs.PID, int(n), quote}
 		k.dump = event.Time{}
-		k.touch()
+		k.countStrayLine()
 		return true
 	}
 	return false
 }
 
-// touch begins to look at all lines that may be part of a trace.
-func (k *KernelTraces) touch() {
+// countStrayLine begins to look at all lines that may be part of a trace.
+func (k *KernelTraces) countStrayLine() {
 	if k.quiet = 0; k.open == nil {
 		k.open = map[string]*kernelTrace{}
 	}
 }
 
-// begin starts the stack of a task.
-func (k *KernelTraces) begin(caller string, task *kernel.Task, r *event.Record, quote event.Quote) {
-	k.touch()
+// beginTrace starts the stack of a task.
+func (k *KernelTraces) beginTrace(caller string, task *kernel.Task, r *event.Record, quote event.Quote) {
+	k.countStrayLine()
 	if len(k.open) >= maxTraces {
-		k.closeAll()
+		k.closeTraces()
 	}
 	t := &kernelTrace{last: r.Time}
-	t.sample = samples.Sample{Time: r.Time, TID: task.TID, PID: task.TGID, Comm: task.Comm, State: task.State, Pos: quote.Pos, Raw: quote.Text}
+	t.sample = samples.Sample{
+		Time: r.Time, TID: task.TID, PID: task.TGID, Comm: task.Comm, State: task.State, Pos: quote.Pos,
+		Raw: quote.Text,
+	}
 	if h, ok := k.hung[caller]; ok && h.tid == task.TID {
 		t.blocked = time.Duration(h.seconds) * time.Second
 		t.sample.More = []event.Quote{h.line}
@@ -157,8 +162,8 @@ func (k *KernelTraces) begin(caller string, task *kernel.Task, r *event.Record, 
 	k.open[caller] = t
 }
 
-// take adds a line to the stack. It says no to one that is no part of it.
-func (t *kernelTrace) take(text string, quote event.Quote) bool {
+// takeLine adds a line to the stack. It says no to one that is no part of it.
+func (t *kernelTrace) takeLine(text string, quote event.Quote) bool {
 	if function, unsure, ok := kernel.ReadFrame(text); ok {
 		// The instruction where a program was interrupted looks like a frame.
 		if function != "" && !unsure && !strings.HasPrefix(strings.TrimLeft(text, " "), "RIP") && len(t.funcs) < maxStackFrames {
@@ -195,11 +200,14 @@ const (
 	maxCall        = 4096 // above are the numbers of exceptions, which are negative
 )
 
-// foreign says that a line begins something else whose stack may follow.
-func foreign(text string) bool {
-	return slices.ContainsFunc([]string{"CPU: ", "BUG: ", "WARNING: ", "watchdog: ", "NMI backtrace", "rcu: ", "Call Trace:", "Call trace:", "---[ ", "Kernel panic"}, func(start string) bool {
-		return strings.HasPrefix(text, start)
-	})
+// otherReports are the starts of what the kernel prints with a stack that is no task's of a dump.
+var otherReports = []string{
+	"CPU: ", "BUG: ", "WARNING: ", "watchdog: ", "NMI backtrace", "rcu: ", "Call Trace:", "Call trace:", "---[ ", "Kernel panic",
+}
+
+// isForeign says that a line begins something else whose stack may follow.
+func isForeign(text string) bool {
+	return slices.ContainsFunc(otherReports, func(start string) bool { return strings.HasPrefix(text, start) })
 }
 
 // callerOf is the thread or processor that printed a line, as CONFIG_PRINTK_CALLER shows it
@@ -217,8 +225,8 @@ func callerOf(raw string) string {
 	return caller
 }
 
-// close ends the trace of a caller and makes an event of it.
-func (k *KernelTraces) close(caller string) {
+// closeTrace ends the trace of a caller and makes an event of it.
+func (k *KernelTraces) closeTrace(caller string) {
 	t := k.open[caller]
 	if t == nil {
 		return
@@ -250,7 +258,7 @@ func (k *KernelTraces) close(caller string) {
 		k.dumps.runs = map[int]*run{}
 	}
 	if s.Time.IsZero() {
-		if tellingOnce(s) {
+		if isTellingOnce(s) {
 			k.made = append(k.made, momentEvent(s))
 		}
 		return
@@ -258,7 +266,8 @@ func (k *KernelTraces) close(caller string) {
 	k.made = k.dumps.Sample(k.made, s)
 }
 
-// hungEvent is a task that the kernel's watchdog found: it has not moved since as long as the report says.
+// hungEvent is a task that the kernel's watchdog found: it has not moved since as long as the
+// report says.
 func (t *kernelTrace) hungEvent() event.Event {
 	s := &t.sample
 	e := sampleEvent(s)
@@ -266,12 +275,15 @@ func (t *kernelTrace) hungEvent() event.Event {
 	if s.Time.Known {
 		e.Start, e.End = s.Time.Add(-t.blocked), s.Time
 	}
-	e.Fields = append(e.Fields, event.FieldSamples.Int(1), event.FieldSeconds.Number(float64(t.blocked/time.Second)), event.FieldReturned.Bool(false))
+	e.AddFields(
+		event.FieldSamples.Int(1), event.FieldSeconds.Number(float64(t.blocked/time.Second)),
+		event.FieldReturned.Bool(false),
+	)
 	e.Text += ", for more than " + strconv.Itoa(int(t.blocked/time.Second)) + " s"
 	return e
 }
 
-func (k *KernelTraces) closeAll() {
+func (k *KernelTraces) closeTraces() {
 	var callers []string
 	for caller := range k.open {
 		callers = append(callers, caller)
@@ -280,14 +292,14 @@ func (k *KernelTraces) closeAll() {
 		return cmp.Or(cmp.Compare(k.open[a].sample.Pos.Line, k.open[b].sample.Pos.Line), strings.Compare(a, b))
 	})
 	for _, caller := range callers {
-		k.close(caller)
+		k.closeTrace(caller)
 	}
 }
 
 // Finish returns the events of all threads that were found.
 func (k *KernelTraces) Finish() []event.Event {
-	k.closeAll()
-	made := k.dumps.endAll(k.made, true)
+	k.closeTraces()
+	made := k.dumps.endRuns(k.made, true)
 	for i := range made {
 		made[i].Source = "kernel.log"
 	}

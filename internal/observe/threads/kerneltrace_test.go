@@ -17,7 +17,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// kernelTraces reads a log as the pipeline does: with the prefilter that decides which lines are looked at.
+// kernelTraces reads a log as the pipeline does: with the prefilter that decides which lines are
+// looked at.
 func kernelTraces(t testing.TB, file string, text []byte) []event.Event {
 	t.Helper()
 	wanted := lines.NewLiterals(messages.Literals())
@@ -51,7 +52,8 @@ func TestKernelTracesGolden(t *testing.T) {
 	observetest.Golden(t, "kernel.golden", got.String())
 }
 
-// FuzzKernelTraces: whatever a log holds, every event quotes lines that stand where they say, and a stack is of one thread.
+// FuzzKernelTraces: whatever a log holds, every event quotes lines that stand where they say, and a
+// stack is of one thread.
 func FuzzKernelTraces(f *testing.F) {
 	for _, file := range observetest.SampleFiles(f, "kernel/*.log") {
 		text, err := os.ReadFile(file)

@@ -30,10 +30,12 @@ type legend struct {
 	line  event.Quote
 }
 
-// maxLegends bounds the text that is kept, in bytes. A node shows some thousand different stacks of 1 KiB in a day.
+// maxLegends bounds the text that is kept, in bytes. A node shows some thousand different stacks of
+// 1 KiB in a day.
 const maxLegends = 32 << 20
 
-// Add takes a row of a legend. Rows without a value, and those beyond the bound, are left out; the first of an id holds.
+// Add takes a row of a legend. Rows without a value, and those beyond the bound, are left out; the
+// first of an id holds.
 func (l *Legends) Add(s *samples.Sample) {
 	k := legendKey{dir: path.Dir(s.Pos.File), kind: s.Legend, id: s.StackID}
 	v := legend{s.Stack, event.Quote{Pos: s.Pos, Text: s.Raw}}
@@ -74,7 +76,10 @@ func (l *Legends) Resolve(e *event.Event) {
 		kind       samples.Legend
 		base       int
 		key, field event.Key
-	}{{samples.StackLegend, 16, event.FieldStackID, event.FieldStack}, {samples.CgroupLegend, 10, event.FieldCgroupID, event.FieldCgroup}} {
+	}{
+		{samples.StackLegend, 16, event.FieldStackID, event.FieldStack},
+		{samples.CgroupLegend, 10, event.FieldCgroupID, event.FieldCgroup},
+	} {
 		id, ok := e.Get(of.key)
 		if !ok {
 			continue
@@ -106,5 +111,5 @@ func setField(e *event.Event, f event.Field) {
 			return
 		}
 	}
-	e.Fields = append(e.Fields, f)
+	e.AddFields(f)
 }

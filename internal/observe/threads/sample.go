@@ -17,9 +17,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/samples"
 )
 
-// Samples joins samples of one thread in one call, scan after scan, to an
-// interval. A sample says that something was so at one moment; a run of them,
-// that it most likely was so in between: at least from the first to the last, at most one scan more at either end.
+// Samples joins samples of one thread in one call, scan after scan, to an interval. A sample says
+// that something was so at one moment; a run of them, that it most likely was so in between: at
+// least from the first to the last, at most one scan more at either end.
 type Samples struct {
 	// Single tells of what was seen once, too, as somebody makes such dumps because
 	// something hangs. A sampler sees a thread on the disk by chance.
@@ -65,7 +65,7 @@ func (t *Samples) Sample(dst []event.Event, s *samples.Sample) []event.Event {
 		t.cut = false
 		return dst
 	case s.Time.IsZero():
-		if t.Single && s.TID != 0 && tellingOnce(s) {
+		if t.Single && s.TID != 0 && isTellingOnce(s) {
 			dst = append(dst, momentEvent(s))
 		}
 		return dst
@@ -75,21 +75,21 @@ func (t *Samples) Sample(dst []event.Event, s *samples.Sample) []event.Event {
 		}
 		return dst
 	}
-	dst = t.tick(dst, s.Time)
+	dst = t.startScan(dst, s.Time)
 	if s.Walk == samples.WalkBegin {
 		t.cut = true
 	}
 	if s.TID == 0 {
 		return dst
 	}
-	dst = t.birth(dst, s)
+	dst = t.appendBirth(dst, s)
 	r := t.runs[s.TID]
-	if r != nil && !r.goesOn(s, t.scan) {
-		dst = t.end(dst, r, false)
+	if r != nil && !r.isContinuedBy(s, t.scan) {
+		dst = t.endRun(dst, r, false)
 		delete(t.runs, s.TID)
 		r = nil
 	}
-	if !telling(s) {
+	if !isTelling(s) {
 		return dst
 	}
 	if r == nil {
@@ -107,8 +107,8 @@ func (t *Samples) Sample(dst []event.Event, s *samples.Sample) []event.Event {
 	return dst
 }
 
-// birth tells when the process of a daemon began.
-func (t *Samples) birth(dst []event.Event, s *samples.Sample) []event.Event {
+// appendBirth tells when the process of a daemon began.
+func (t *Samples) appendBirth(dst []event.Event, s *samples.Sample) []event.Event {
 	name := daemon.Named(s.Exe)
 	if !s.Started.Known || s.TID != s.PID || name == "" || t.born[s.PID] {
 		return dst
@@ -118,16 +118,17 @@ func (t *Samples) birth(dst []event.Event, s *samples.Sample) []event.Event {
 	}
 	t.born[s.PID] = true
 	e := event.Event{
-		Kind: event.KindDaemonStart, Component: name, Source: "samples", Start: s.Started, End: s.Started, IDs: event.IDs{PID: s.PID},
+		Kind: event.KindDaemonStart, Component: name, Source: "samples", Start: s.Started, End: s.Started,
+		IDs:    event.IDs{PID: s.PID},
 		Fields: []event.Field{event.FieldDaemon.Text(name)}, Text: fmt.Sprintf("%s, PID %d, has run since then", name, s.PID),
 		Evidence: []event.Quote{{Pos: s.Pos, Text: s.Raw}},
 	}
 	return append(dst, e)
 }
 
-// tick moves on to the scan of a new time; all rows of a scan carry one. A
+// startScan moves on to the scan of a new time; all rows of a scan carry one. A
 // time that runs backwards (a change of zone) or stands still for long ends all runs.
-func (t *Samples) tick(dst []event.Event, now event.Time) []event.Event {
+func (t *Samples) startScan(dst []event.Event, now event.Time) []event.Event {
 	if t.now.Known && now.T.Equal(t.now.T) {
 		return dst
 	}
@@ -137,7 +138,7 @@ func (t *Samples) tick(dst []event.Event, now event.Time) []event.Event {
 			t.pause = step
 		}
 		if step < 0 || step > longestPause || step > max(2*t.pause+t.pause/2, time.Second) {
-			dst = t.endAll(dst, false)
+			dst = t.endRuns(dst, false)
 		}
 	}
 	t.now = now
@@ -145,29 +146,35 @@ func (t *Samples) tick(dst []event.Event, now event.Time) []event.Event {
 	return dst
 }
 
-// telling leaves out what a thread with nothing to do is in. In state D anything tells, and so does that a thread is stopped.
-func telling(s *samples.Sample) bool {
-	if held(s.State) != "" {
+// isTelling leaves out what a thread with nothing to do is in. In state D anything tells, and so
+// does that a thread is stopped.
+func isTelling(s *samples.Sample) bool {
+	if heldState(s.State) != "" {
 		return true
 	}
 	return s.Syscall != "" && s.State != "R" && kernelwait.Calls[s.Syscall]
 }
 
-// held is the state of a thread that does nothing whatever comes: D in the kernel, T stopped by a signal. Empty for all other states.
-func held(state string) string {
+// heldState is the state of a thread that does nothing whatever comes: D in the kernel, T stopped
+// by a signal. Empty for all other states.
+func heldState(state string) string {
 	if state == "D" || state == "T" {
 		return state
 	}
 	return ""
 }
 
-// tellingOnce leaves out of threads that were seen once what they are in all day: most sleep in a call that waits for others.
-func tellingOnce(s *samples.Sample) bool {
+// isTellingOnce leaves out of threads that were seen once what they are in all day: most sleep in a
+// call that waits for others.
+func isTellingOnce(s *samples.Sample) bool {
 	switch s.State {
 	case "D":
 		return true
 	case "", "S":
-		return isNetlink(s) || s.State == "" && slices.ContainsFunc(strings.Fields(s.Stack), func(f string) bool { return slices.Contains(tellingFrames, f) })
+		return isNetlink(s) ||
+			s.State == "" && slices.ContainsFunc(
+				strings.Fields(s.Stack), func(f string) bool { return slices.Contains(tellingFrames, f) },
+			)
 	}
 	return false
 }
@@ -177,14 +184,21 @@ func isNetlink(s *samples.Sample) bool {
 }
 
 // tellingFrames are functions of the kernel whose line is worth a quote.
-var tellingFrames = []string{"ovl_sync_fs", "iterate_supers", "sync_inodes_sb", "cleanup_mnt", "deactivate_locked_super", "netlink_recvmsg"}
+var tellingFrames = []string{
+	"ovl_sync_fs", "iterate_supers", "sync_inodes_sb", "cleanup_mnt", "deactivate_locked_super",
+	"netlink_recvmsg",
+}
 
 // schedulerFrames are what every stack of a sleeping task ends in, which tells nothing.
-var schedulerFrames = []string{"__switch_to", "context_switch", "__schedule", "schedule", "schedule_timeout", "schedule_preempt_disabled", "io_schedule"}
+var schedulerFrames = []string{
+	"__switch_to", "context_switch", "__schedule", "schedule", "schedule_timeout", "schedule_preempt_disabled",
+	"io_schedule",
+}
 
-// goesOn says whether the thread is still in the same call.
-func (r *run) goesOn(s *samples.Sample, scan int) bool {
-	if s.Syscall != r.last.Syscall || s.HasNumber != r.last.HasNumber || s.Number != r.last.Number || held(s.State) != held(r.last.State) || s.Comm != r.last.Comm {
+// isContinuedBy says whether the thread is still in the same call.
+func (r *run) isContinuedBy(s *samples.Sample, scan int) bool {
+	if s.Syscall != r.last.Syscall || s.HasNumber != r.last.HasNumber || s.Number != r.last.Number ||
+		heldState(s.State) != heldState(r.last.State) || s.Comm != r.last.Comm {
 		return false
 	}
 	if s.Seq != 0 && r.last.Seq != 0 && s.HasAge && r.last.HasAge { // calls are numbered
@@ -193,12 +207,12 @@ func (r *run) goesOn(s *samples.Sample, scan int) bool {
 	return scan-r.scan <= 1
 }
 
-// end makes the event of a run; atEnd says that the last scan still holds it.
-func (t *Samples) end(dst []event.Event, r *run, atEnd bool) []event.Event {
+// endRun makes the event of a run; atEnd says that the last scan still holds it.
+func (t *Samples) endRun(dst []event.Event, r *run, atEnd bool) []event.Event {
 	s := &r.first
 	s.Stack, s.Frames, s.WChan = r.stack, r.frames, r.wchan
 	if r.count == 1 && !s.HasAge && (t.Single || t.scan == 1) {
-		if tellingOnce(s) {
+		if isTellingOnce(s) {
 			dst = append(dst, momentEvent(s))
 		}
 		return dst
@@ -216,9 +230,10 @@ func (t *Samples) end(dst []event.Event, r *run, atEnd bool) []event.Event {
 	if !s.HasAge {
 		most += t.pause
 	}
-	e.Fields = append(e.Fields,
-		event.FieldSamples.Int(r.count),
-		event.FieldMost.Duration(most), event.FieldEvery.Duration(t.pause), event.FieldReturned.Bool(!atEnd))
+	e.AddFields(
+		event.FieldSamples.Int(r.count), event.FieldMost.Duration(most), event.FieldEvery.Duration(t.pause),
+		event.FieldReturned.Bool(!atEnd),
+	)
 	e.Text += ", seen " + strconv.Itoa(r.count) + " times in a row"
 	if r.count > 1 {
 		e.Evidence = slices.Insert(e.Evidence, 1, event.Quote{Pos: r.last.Pos, Text: r.last.Raw})
@@ -234,20 +249,24 @@ func sampleEvent(s *samples.Sample) event.Event {
 		e.IDs.Container = scan.FindID(s.Cgroup)
 	}
 	e.Fields = []event.Field{
-		event.FieldName.Text(s.Syscall), event.FieldState.Text(s.State), event.FieldComm.Text(s.Comm), event.FieldExe.Text(s.Exe), event.FieldKernel.Bool(s.Kernel),
-		event.FieldNetlink.Bool(isNetlink(s)), event.FieldTarget.Text(s.Target), event.FieldWchan.Text(s.WChan), event.FieldStack.Text(s.Stack),
+		event.FieldName.Text(s.Syscall), event.FieldState.Text(s.State), event.FieldComm.Text(s.Comm),
+		event.FieldExe.Text(s.Exe), event.FieldKernel.Bool(s.Kernel),
+		event.FieldNetlink.Bool(isNetlink(s)), event.FieldTarget.Text(s.Target), event.FieldWchan.Text(s.WChan),
+		event.FieldStack.Text(s.Stack),
 	}
 	if waits, _ := kernelwait.Of(s.Stack, s.WChan); waits != "" {
-		e.Fields = append(e.Fields, event.FieldWaits.Text(waits))
+		e.AddFields(event.FieldWaits.Text(waits))
 	}
-	for _, f := range [...]event.Field{event.FieldCgroup.Text(s.Cgroup), event.FieldArgs.Text(s.Args), event.FieldMachine.Text(s.Machine)} {
+	for _, f := range [...]event.Field{
+		event.FieldCgroup.Text(s.Cgroup), event.FieldArgs.Text(s.Args), event.FieldMachine.Text(s.Machine),
+	} {
 		if f.Value.Text() != "" {
-			e.Fields = append(e.Fields, f)
+			e.AddFields(f)
 		}
 	}
 	in := cmp.Or(s.Syscall, s.WChan, "the kernel")
 	if s.HasNumber {
-		e.Fields = append(e.Fields, event.FieldNumber.Int(s.Number))
+		e.AddFields(event.FieldNumber.Int(s.Number))
 		if s.Syscall == "" {
 			in = "system call " + strconv.Itoa(s.Number) + " of a machine that is not known"
 		}
@@ -258,7 +277,7 @@ func sampleEvent(s *samples.Sample) event.Event {
 		id   uint64
 	}{{event.FieldStackID, 16, s.StackID}, {event.FieldCgroupID, 10, s.CgroupID}, {event.FieldCallID, 10, s.Seq}} {
 		if id.id != 0 {
-			e.Fields = append(e.Fields, id.key.Text(strconv.FormatUint(id.id, id.base)))
+			e.AddFields(id.key.Text(strconv.FormatUint(id.id, id.base)))
 		}
 	}
 	e.Text = s.Comm + ", thread " + strconv.Itoa(s.TID) + ", in " + in
@@ -269,7 +288,8 @@ func sampleEvent(s *samples.Sample) event.Event {
 	return e
 }
 
-// tellingLines are the lines of a stack that are worth a quote: what the thread waits in, and what tells why.
+// tellingLines are the lines of a stack that are worth a quote: what the thread waits in, and what
+// tells why.
 func tellingLines(s *samples.Sample) (lines []event.Quote) {
 	if len(s.Frames) == 0 {
 		return nil
@@ -294,7 +314,7 @@ func tellingLines(s *samples.Sample) (lines []event.Quote) {
 func momentEvent(s *samples.Sample) event.Event {
 	e := sampleEvent(s)
 	e.Start = s.Time
-	e.Fields = append(e.Fields, event.FieldSamples.Int(1))
+	e.AddFields(event.FieldSamples.Int(1))
 	return e
 }
 
@@ -308,19 +328,20 @@ func endedEvent(s *samples.Sample) (event.Event, bool) {
 	e.Source = SourceEnded
 	e.Text = s.Syscall + " in thread " + strconv.Itoa(s.TID)
 	e.Start, e.End = s.Time, s.Time.Add(s.Age)
-	e.Fields = append(e.Fields, event.FieldReturned.Bool(true))
+	e.AddFields(event.FieldReturned.Bool(true))
 	return e, true
 }
 
 // summedEvent is a row of a report that sums samples up, and tells neither thread nor time.
 func summedEvent(s *samples.Sample) []event.Event {
-	if !telling(s) {
+	if !isTelling(s) {
 		return nil
 	}
 	e := sampleEvent(s)
 	e.Source = SourceSummary
-	e.Fields = append(e.Fields, event.FieldSamples.Int(s.Count), event.FieldScans.Int(s.Scans))
-	e.Text = s.Comm + " in " + cmp.Or(s.Syscall, s.WChan, "the kernel") + ", state " + s.State + ", in " + strconv.Itoa(s.Count) + " samples of " + strconv.Itoa(s.Scans) + " scans"
+	e.AddFields(event.FieldSamples.Int(s.Count), event.FieldScans.Int(s.Scans))
+	e.Text = fmt.Sprintf("%s in %s, state %s, in %d samples of %d scans",
+		s.Comm, cmp.Or(s.Syscall, s.WChan, "the kernel"), s.State, s.Count, s.Scans)
 	return []event.Event{e}
 }
 
@@ -331,7 +352,10 @@ func slowDisk(s *samples.Sample) []event.Event {
 	if took < slowRun || s.Time.IsZero() {
 		return nil
 	}
-	e := event.Event{Kind: event.KindDiskRequest, Component: "kernel", Source: SourceEnded, Start: s.Time.Add(-d.Queued), End: s.Time.Add(d.Service)}
+	e := event.Event{
+		Kind: event.KindDiskRequest, Component: "kernel", Source: SourceEnded, Start: s.Time.Add(-d.Queued),
+		End: s.Time.Add(d.Service),
+	}
 	e.IDs.TID, e.IDs.PID = d.TID, d.PID
 	e.Fields = []event.Field{
 		event.FieldDevice.Text(d.Device), event.FieldFlags.Text(d.Flags),
@@ -352,7 +376,8 @@ const (
 	SourceSamples = "samples"
 	// SourceSleepers is the same input once more, where the scans hold sleeping threads too.
 	SourceSleepers = "samples.sleeping"
-	// SourceEnded are calls and requests that have ended, as xcapture 3 saw them; umount2 is never among them.
+	// SourceEnded are calls and requests that have ended, as xcapture 3 saw them; umount2 is never
+	// among them.
 	SourceEnded = "samples.ended"
 	// SourceSummary is a report that sums samples up.
 	SourceSummary = "samples.summary"
@@ -397,18 +422,21 @@ func writerOf(s *samples.Sample) string {
 }
 
 // Finish appends the intervals that reach to the end.
-func (t *Samples) Finish(dst []event.Event) []event.Event { return t.endAll(dst, true) }
+func (t *Samples) Finish(dst []event.Event) []event.Event { return t.endRuns(dst, true) }
 
-func (t *Samples) endAll(dst []event.Event, atEnd bool) []event.Event {
+func (t *Samples) endRuns(dst []event.Event, atEnd bool) []event.Event {
 	var left []*run
 	for _, r := range t.runs {
 		left = append(left, r)
 	}
 	slices.SortFunc(left, func(a, b *run) int {
-		return cmp.Or(cmp.Compare(a.first.Pos.Line, b.first.Pos.Line), cmp.Compare(a.first.Pos.File, b.first.Pos.File), cmp.Compare(a.first.TID, b.first.TID))
+		return cmp.Or(
+			cmp.Compare(a.first.Pos.Line, b.first.Pos.Line), cmp.Compare(a.first.Pos.File, b.first.Pos.File),
+			cmp.Compare(a.first.TID, b.first.TID),
+		)
 	})
 	for _, r := range left {
-		dst = t.end(dst, r, atEnd && (r.scan == t.scan || t.cut && r.scan == t.scan-1))
+		dst = t.endRun(dst, r, atEnd && (r.scan == t.scan || t.cut && r.scan == t.scan-1))
 	}
 	clear(t.runs)
 	return dst

@@ -43,7 +43,8 @@ func named(events []event.Event, name string) (all []event.Event) {
 	return all
 }
 
-// TestSamplesTruth: the umount2 that strace saw from 18:22:16.888623 for 6.053773 s is one run of six samples.
+// TestSamplesTruth: the umount2 that strace saw from 18:22:16.888623 for 6.053773 s is one run of
+// six samples.
 func TestSamplesTruth(t *testing.T) {
 	for _, name := range []string{"v126_umount2-under-strace.csv", "v126_default.text", "v126_umount2-under-strace.text"} {
 		t.Run(name, func(t *testing.T) {

@@ -1,9 +1,10 @@
-// Package listing shows goroutine dumps and traces of system calls as they are, without an incident: what the
-// commands stacks and syscalls print, for people and for programs.
+// Package listing shows goroutine dumps and traces of system calls as they are, without an
+// incident: what the commands stacks and syscalls print, for people and for programs.
 package listing
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"path"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
@@ -31,15 +33,8 @@ type Stacks struct {
 
 // Dump is one dump with its graph.
 type Dump struct {
-	*stackdump.Dump
-	Program string              // whose it is; empty when unknown
-	PID     int                 // of the process; 0 when unknown
-	Unit    string              // that wrote it to a log; empty of a file of its own
-	Go      stackdump.GoVersion // that built the program, as far as the dump tells
-	At      event.Time          // when it was written; zero when nothing tells
-	Graph   stackdump.Graph
-	// Fragments are where pieces of the dump stand that show no more.
-	Fragments []event.Pos
+	*incident.Dump
+	Graph stackdump.Graph
 	// Filtered says that only some goroutines are to be shown: those in Shown, by
 	// index, and the locks that they want or hold.
 	Filtered bool
@@ -53,18 +48,10 @@ type Diff struct {
 	stackdump.Diff
 }
 
-// Pos is where the dump begins.
-func (d *Dump) Pos() event.Pos {
-	if len(d.Goroutines) == 0 {
-		return event.Pos{File: d.File}
-	}
-	return d.Goroutines[0].Pos
-}
-
 // shown is the dump as far as the filters let it through.
 func (d *Dump) shown() *stackdump.Dump {
 	if !d.Filtered {
-		return d.Dump
+		return d.Dump.Dump
 	}
 	part := &stackdump.Dump{File: d.File, Profile: d.Profile}
 	for _, i := range d.Shown {
@@ -81,21 +68,18 @@ func (d *Dump) wants(goroutines []int) bool {
 	})
 }
 
-// members are the goroutines that have to do with a lock.
-func members(l *stackdump.Lock) (all []int) {
-	all = waiting(l.Waiters)
-	for _, h := range l.Holders {
-		all = append(all, h.Goroutine)
-	}
-	return all
+// lockGoroutines are the goroutines that have to do with a lock.
+func lockGoroutines(l *stackdump.Lock) []int {
+	return append(waiterIndexes(l.Waiters), holderIndexes(l.Holders)...)
 }
 
-func waiting(ws []stackdump.Waiter) []int {
-	all := make([]int, len(ws))
-	for i, w := range ws {
-		all[i] = w.Goroutine
-	}
-	return all
+func holderIndexes(held []stackdump.Holder) []int {
+	return show.Rows(held, func(h *stackdump.Holder) int { return h.Goroutine })
+}
+
+// waiterIndexes are the goroutines that wait, by index.
+func waiterIndexes(ws []stackdump.Waiter) []int {
+	return show.Rows(ws, func(w *stackdump.Waiter) int { return w.Goroutine })
 }
 
 // count is how many goroutines are meant by indexes: an entry of a profile stands for many.
@@ -114,18 +98,12 @@ func (d *Dump) longest(goroutines []int) (wait time.Duration) {
 	return wait
 }
 
-// ids are the numbers of goroutines, most of them left out when there are many.
-func (d *Dump) ids(goroutines []int, sep string) string {
-	const most = 20
-	var words []string
-	for i, g := range goroutines {
-		if i == most {
-			words = append(words, fmt.Sprintf("and %d more", len(goroutines)-most))
-			break
-		}
-		words = append(words, d.id(g))
-	}
-	return strings.Join(words, sep)
+// maxIDs bounds the goroutines of which the numbers are listed.
+const maxIDs = 20
+
+// idList names goroutines by their numbers.
+func (d *Dump) idList(goroutines []int, separator string) string {
+	return show.JoinFirst(show.Rows(goroutines, func(g *int) string { return d.id(*g) }), maxIDs, separator)
 }
 
 func (d *Dump) id(g int) string {
@@ -159,12 +137,13 @@ func StacksText(w io.Writer, s *Stacks, o show.Options) error {
 }
 
 func (t text) writeDump(d *Dump) {
-	t.WritePara("", t.Styles.Heading, headline(d))
+	t.WritePara("", t.Styles.Heading, dumpHeadline(d))
 	if !d.Filtered {
-		t.WritePara("", t.Plain, inShort(d))
+		t.WritePara("", t.Plain, summaryText(d))
 	}
 	if n := len(d.Fragments); n > 0 {
-		t.WritePara("", t.Plain, fmt.Sprintf("%s of it, cut by a log, left out: %s", show.Plural(n, "fragment"), placesOf(d.Fragments)))
+		left := show.Plural(n, "fragment") + " of it, cut by a log, left out: " + placesOf(d.Fragments)
+		t.WritePara("", t.Plain, left)
 	}
 	t.writeDeadlocks(d)
 	t.writeLocks(d)
@@ -189,8 +168,9 @@ func placesOf(all []event.Pos) string {
 	return strings.Join(files, "; ")
 }
 
-// inShort says in a sentence what a dump shows: a deadlock, else the lock that most wait for, else that nobody does.
-func inShort(d *Dump) string {
+// summaryText says in a sentence what a dump shows: a deadlock, else the lock that most wait for,
+// else that nobody does.
+func summaryText(d *Dump) string {
 	if n := len(d.Graph.Cycles); n > 0 {
 		observed := 0
 		for _, c := range d.Graph.Cycles {
@@ -206,59 +186,65 @@ func inShort(d *Dump) string {
 		default:
 			how = fmt.Sprintf("%d observed, %d inferred", observed, n-observed)
 		}
-		return show.Plural(n, "deadlock") + " (" + how + "): goroutines that wait for each other's locks, for ever."
+		return show.Plural(n, "deadlock") + " (" + how + "): goroutines that wait for each other's locks, forever."
 	}
 	waiters := 0
 	for i := range d.Graph.Locks {
 		l, c := &d.Graph.Locks[i], &d.Graph.Chains[i]
-		ws := waiting(l.Waiters)
+		ws := waiterIndexes(l.Waiters)
 		if waiters += d.count(ws); len(l.Holders) == 0 {
 			continue
 		}
 		s := show.Plural(d.count(ws), "goroutine")
 		if longest := d.longest(ws); longest > 0 {
-			s += " (" + minutes(longest) + ")"
+			s += " (" + minutesText(longest) + ")"
 		}
-		return s + " waiting for the " + lockName(l) + ", which " + holding(d, l) + "; it all ends in " + ending(d, c) + "."
+		return s + " waiting for the " + objectName(l.Type, "", l.Owner) + ", which " + holdersText(d, l) +
+			"; it all ends in " + endText(d, c) + "."
 	}
 	switch {
 	case waiters > 0:
 		return show.Plural(waiters, "goroutine") + " waiting for locks; the dump does not show who holds them."
 	case d.Profile:
-		return "No goroutine waits for a lock. A profile tells neither waits nor addresses: a dump (debug=2, SIGUSR1) tells more."
+		return "No goroutine waits for a lock. A profile shows neither waits nor addresses: " +
+			"a dump (debug=2, SIGUSR1) shows more."
 	}
 	return "No goroutine waits for a lock."
 }
 
-// holding says who holds a lock, and how surely.
-func holding(d *Dump, l *stackdump.Lock) string {
-	ids, verb := make([]int, len(l.Holders)), "holds"
-	sure := true
-	for i, h := range l.Holders {
-		ids[i] = h.Goroutine
-		sure = sure && h.Certainty == stackdump.Observed
+// holderList names the goroutines that hold a lock: "goroutine 12", "readers 13 14".
+func holderList(d *Dump, held []stackdump.Holder) string {
+	ids := holderIndexes(held)
+	if len(held) > 1 {
+		return "readers " + d.idList(ids, " ")
 	}
-	who := "goroutine " + d.ids(ids, " ")
-	if len(ids) > 1 {
-		who, verb = "readers "+d.ids(ids, " "), "hold"
+	return "goroutine " + d.idList(ids, " ")
+}
+
+// holdersText says who holds a lock, and how surely.
+func holdersText(d *Dump, l *stackdump.Lock) string {
+	verb := "holds"
+	if len(l.Holders) > 1 {
+		verb = "hold"
 	}
-	if !sure {
+	if slices.ContainsFunc(l.Holders, func(h stackdump.Holder) bool { return h.Certainty != stackdump.Observed }) {
 		verb = "probably " + verb
 	}
-	return who + " " + verb
+	return holderList(d, l.Holders) + " " + verb
 }
 
-// lockName is the type of a lock and whose it is: "sync.Mutex of container.(*State)".
-func lockName(l *stackdump.Lock) string {
-	if l.Owner == "" {
-		return l.Type
+// objectName is what goroutines wait for: "sync.Mutex 0xc000130f80 of container.(*State)".
+func objectName(kind, address, owner string) string {
+	name := strings.TrimSpace(kind + " " + address)
+	if owner != "" {
+		name += " of " + owner
 	}
-	return l.Type + " of " + l.Owner
+	return name
 }
 
-// headline says whose dump it is, where it stands and how much of it was understood.
-func headline(d *Dump) string {
-	words := append(whose(d), show.Plural(d.Count(), "goroutine"))
+// dumpHeadline says whose dump it is, where it stands and how much of it was understood.
+func dumpHeadline(d *Dump) string {
+	words := append(processWords(d), show.Plural(d.Count(), "goroutine"))
 	if d.Filtered {
 		words = append(words, fmt.Sprintf("%d shown", d.count(d.Shown)))
 	}
@@ -268,11 +254,11 @@ func headline(d *Dump) string {
 	if d.Skipped > 0 {
 		words = append(words, show.Plural(d.Skipped, "line")+" skipped")
 	}
-	if version := d.Go.String(); version != "" {
+	if version := d.GoVersion().String(); version != "" {
 		words = append(words, version)
 	}
 	if !d.At.IsZero() {
-		words = append(words, "written "+written(d.At))
+		words = append(words, "written "+asWritten(d.At, time.TimeOnly))
 	}
 	if d.Gaps > 0 {
 		words = append(words, "journald suppressed "+show.Plural(d.Suppressed, "line")+" of it: goroutines are missing")
@@ -280,8 +266,8 @@ func headline(d *Dump) string {
 	return d.Pos().String() + ": " + strings.Join(words, ", ")
 }
 
-// whose says which process it is, as far as that is known.
-func whose(d *Dump) (words []string) {
+// processWords say which process it is, as far as that is known.
+func processWords(d *Dump) (words []string) {
 	switch {
 	case d.Program != "":
 		words = append(words, d.Program)
@@ -294,17 +280,17 @@ func whose(d *Dump) (words []string) {
 	return words
 }
 
-// written is a time as far as it was written.
-func written(t event.Time) string {
+// asWritten is a time in the parts that its writer gave; clock is the layout of the time of day.
+func asWritten(t event.Time, clock string) string {
 	switch {
 	case t.Lacks&event.LacksDate != 0:
-		return t.T.Format(time.TimeOnly)
+		return t.T.Format(clock)
 	case t.Lacks&event.LacksYear != 0:
-		return t.T.Format("01-02 15:04:05")
+		return t.T.Format("01-02 " + clock)
 	case t.Lacks&event.LacksZone != 0:
-		return t.T.Format(time.DateTime)
+		return t.T.Format(time.DateOnly + " " + clock)
 	}
-	return t.T.UTC().Format(time.DateTime) + " UTC"
+	return t.T.UTC().Format(time.DateOnly+" "+clock) + " UTC"
 }
 
 func (t text) writeDeadlocks(d *Dump) {
@@ -312,26 +298,27 @@ func (t text) writeDeadlocks(d *Dump) {
 		if !d.wants(c.Goroutines) {
 			continue
 		}
-		way := d.ids(c.Goroutines, " → ") + " → " + d.id(c.Goroutines[0])
+		way := d.idList(c.Goroutines, " → ") + " → " + d.id(c.Goroutines[0])
 		if len(c.Goroutines) == 1 {
 			way = "goroutine " + d.id(c.Goroutines[0]) + " waits for itself"
 		}
 		t.WriteHeading("DEADLOCK (%s): %s", c.Certainty, way)
 		for _, g := range c.Goroutines {
-			t.WriteQuotes([]event.Quote{header(&d.Goroutines[g])}, 1)
+			t.WriteQuotes([]event.Quote{headerQuote(&d.Goroutines[g])}, 1)
 			l := &d.Graph.Locks[d.Graph.Wants(g)]
 			t.writeWanted(d, l, slices.IndexFunc(l.Waiters, func(w stackdump.Waiter) bool { return w.Goroutine == g }))
 		}
 	}
 }
 
-func header(g *stackdump.Goroutine) event.Quote { return event.Quote{Pos: g.Pos, Text: g.Header} }
+// headerQuote is the line with which a goroutine begins.
+func headerQuote(g *stackdump.Goroutine) event.Quote { return event.Quote{Pos: g.Pos, Text: g.Header} }
 
 func (t text) writeLocks(d *Dump) {
 	shown := 0
 	for i := range d.Graph.Locks {
 		l := &d.Graph.Locks[i]
-		if !d.wants(members(l)) {
+		if !d.wants(lockGoroutines(l)) {
 			continue
 		}
 		if shown++; shown == 1 {
@@ -339,30 +326,27 @@ func (t text) writeLocks(d *Dump) {
 		}
 		t.writeLock(d, l, &d.Graph.Chains[i])
 	}
-	if i := d.Graph.Longest; i >= 0 && len(d.Graph.Chains[i].Goroutines) > 1 && d.wants(d.Graph.Chains[i].Goroutines) {
-		t.WritePara("longest chain: ", t.Plain, "goroutines "+d.ids(d.Graph.Chains[i].Goroutines, " → ")+"; "+ending(d, &d.Graph.Chains[i]))
+	if d.Graph.Longest < 0 {
+		return
+	}
+	c := &d.Graph.Chains[d.Graph.Longest]
+	if len(c.Goroutines) > 1 && d.wants(c.Goroutines) {
+		t.WritePara("longest chain: ", t.Plain, "goroutines "+d.idList(c.Goroutines, " → ")+"; "+endText(d, c))
 	}
 }
 
 func (t text) writeLock(d *Dump, l *stackdump.Lock, c *stackdump.Chain) {
-	ws := waiting(l.Waiters)
-	name := l.Type
-	if l.Addr != "" {
-		name += " " + l.Addr
-		if !l.AddrSure {
-			name += "?"
-		}
+	address := l.Addr
+	if address != "" && !l.AddrSure {
+		address += "?"
 	}
-	if l.Owner != "" {
-		name += " of " + l.Owner
-	}
-	t.WritePara("", t.Critical, name+": "+t.wait(d, ws))
+	t.WritePara("", t.Critical, objectName(l.Type, address, l.Owner)+": "+waitText(d, waiterIndexes(l.Waiters)))
 	if l.Addr == "" {
 		t.WriteLabeled("", t.Plain, "no address is printed: these may be several locks of one kind")
 	}
 	for held := l.Holders; len(held) > 0; {
 		n := 1
-		for n < len(held) && alike(d, held[0], held[n]) {
+		for n < len(held) && holdAlike(d, held[0], held[n]) {
 			n++
 		}
 		t.writeHolders(d, held[:n])
@@ -372,16 +356,17 @@ func (t text) writeLock(d *Dump, l *stackdump.Lock, c *stackdump.Chain) {
 		t.WriteLabeled("holder", t.Warning, "the dump does not show it")
 	}
 	if len(l.Pending) > 0 {
-		t.WriteLabeled("pending", t.Plain, "writer "+d.ids(l.Pending, " ")+" waits for readers to leave; later readers queue behind it")
+		writer := "writer " + d.idList(l.Pending, " ")
+		t.WriteLabeled("pending", t.Plain, writer+" waits for readers to leave; later readers queue behind it")
 	}
 	if !d.Profile {
-		t.WriteLabeled("waiting", t.Plain, t.writeModes(d, l))
+		t.WriteLabeled("waiting", t.Plain, waiterList(d, l))
 	}
 	if len(l.Holders) == 0 || l.Owner == "" { // the code that wants it says more about the lock than its address
 		t.writeWanted(d, l, 0)
 	}
 	if len(c.Goroutines) > 0 {
-		t.WriteLabeled("ends in", t.Plain, ending(d, c))
+		t.WriteLabeled("ends in", t.Plain, endText(d, c))
 		if last := c.Goroutines[len(c.Goroutines)-1]; c.End.Frame >= 0 && !c.Cyclic {
 			t.writeFrame(d, last, d.Goroutines[last].Beyond(c.End.Frame))
 		}
@@ -395,8 +380,8 @@ func (t text) writeWanted(d *Dump, l *stackdump.Lock, waiter int) {
 	}
 }
 
-// alike says whether two holders hold the lock in the same place and for the same reason.
-func alike(d *Dump, a, b stackdump.Holder) bool {
+// holdAlike says whether two holders hold the lock in the same place and for the same reason.
+func holdAlike(d *Dump, a, b stackdump.Holder) bool {
 	return a.Certainty == b.Certainty && a.Rule == b.Rule &&
 		d.Goroutines[a.Goroutine].State == d.Goroutines[b.Goroutine].State &&
 		d.Goroutines[a.Goroutine].Frames[a.Frame].Func == d.Goroutines[b.Goroutine].Frames[b.Frame].Func
@@ -404,48 +389,41 @@ func alike(d *Dump, a, b stackdump.Holder) bool {
 
 // writeHolders tells of some that are alike, and shows the first.
 func (t text) writeHolders(d *Dump, held []stackdump.Holder) {
-	ids := make([]int, len(held))
-	for i, h := range held {
-		ids[i] = h.Goroutine
-	}
-	h := held[0]
-	who, what := "goroutine "+d.ids(ids, " "), because[h.Rule]
-	if len(held) > 1 {
-		who = "readers " + d.ids(ids, " ")
-	}
+	h, who := held[0], holderList(d, held)
 	if state := d.Goroutines[h.Goroutine].State; state != "" {
 		who += " [" + state + "]"
 	}
-	t.WriteLabeled("holder", t.Plain, who+", "+h.Certainty+": "+what)
+	t.WriteLabeled("holder", t.Plain, who+", "+h.Certainty+": "+holderReasons[h.Rule])
 	t.writeFrame(d, h.Goroutine, h.Frame)
 }
 
-// because says in words why a rule names a holder.
-var because = map[string]string{
+// holderReasons say in words why a rule names a holder.
+var holderReasons = map[string]string{
 	"R1": "its frame shows the lock, or the object that it belongs to",
 	"R2": "in the same function, past the lock",
 	"R3": "it took the lock before and waits for itself",
 	"R4": "this function is known to hold the lock while it calls out",
 }
 
-func (t text) wait(d *Dump, waiters []int) string {
+// waitText says how many wait, and how long the first of them has.
+func waitText(d *Dump, waiters []int) string {
 	s := fmt.Sprintf("%d waiting", d.count(waiters))
 	if longest := d.longest(waiters); longest > 0 {
-		s += ", longest " + minutes(longest)
+		s += ", longest " + minutesText(longest)
 	}
 	return s
 }
 
-// minutes is a wait as the runtime prints it, which is never too long.
-func minutes(d time.Duration) string {
+// minutesText is a wait as the runtime prints it, which is never too long.
+func minutesText(d time.Duration) string {
 	if d >= time.Hour {
 		return "≥" + strings.TrimSuffix(d.String(), "0s")
 	}
 	return fmt.Sprintf("≥%dm", int(d.Minutes()))
 }
 
-// writeModes lists waiters by what they want.
-func (t text) writeModes(d *Dump, l *stackdump.Lock) string {
+// waiterList lists waiters by what they want.
+func waiterList(d *Dump, l *stackdump.Lock) string {
 	var words []string
 	for _, mode := range []string{"lock", "write", "read"} {
 		var some []int
@@ -457,17 +435,17 @@ func (t text) writeModes(d *Dump, l *stackdump.Lock) string {
 		switch {
 		case len(some) == 0:
 		case mode == "lock":
-			words = append(words, d.ids(some, " "))
+			words = append(words, d.idList(some, " "))
 		default:
-			words = append(words, "to "+mode+": "+d.ids(some, " "))
+			words = append(words, "to "+mode+": "+d.idList(some, " "))
 		}
 	}
 	return strings.Join(words, "; ")
 }
 
-// ending says what the last goroutine of a chain waits for.
-func ending(d *Dump, c *stackdump.Chain) string {
-	way := d.ids(c.Goroutines, " → ")
+// endText says what the last goroutine of a chain waits for.
+func endText(d *Dump, c *stackdump.Chain) string {
+	way := d.idList(c.Goroutines, " → ")
 	if c.Cyclic {
 		return "a deadlock: " + way + " → " + d.id(c.Goroutines[c.Back])
 	}
@@ -481,29 +459,30 @@ func ending(d *Dump, c *stackdump.Chain) string {
 	return s
 }
 
+// endName says what a goroutine waits for that waits for no other one.
 func endName(e stackdump.End) string {
 	switch e.Kind {
 	case "":
-		return "nothing that the dump tells"
+		return "nothing that the dump shows"
 	case stackdump.RPC:
 		return "the answer of another process (" + e.What + ")"
-	case stackdump.Child:
-		return strings.TrimSpace("the exit of a child process " + e.What)
-	case stackdump.Syscall:
-		return strings.TrimSpace("system call " + e.What)
-	case stackdump.Ready:
-		return strings.TrimSpace("i/o " + e.What)
 	case stackdump.Locked:
-		return "a lock whose holder the dump does not tell"
+		return "a lock whose holder the dump does not show"
 	case stackdump.Running:
 		return "nothing: it runs"
-	case stackdump.Condition:
-		return strings.TrimSpace("a condition " + e.What)
 	}
-	return strings.TrimSpace("a " + e.Kind + " " + e.What)
+	return strings.TrimSpace(cmp.Or(endKinds[e.Kind], "a "+e.Kind) + " " + e.What)
 }
 
-// writeFrame quotes one frame. In a binary profile there is nothing to quote: its function is named.
+// endKinds are kinds of ends in words, where these are not those of package stackdump.
+var endKinds = map[string]string{
+	stackdump.Child:   "the exit of a child process",
+	stackdump.Syscall: "system call",
+	stackdump.Ready:   "i/o",
+}
+
+// writeFrame quotes one frame. In a binary profile there is nothing to quote: its function is
+// named.
 func (t text) writeFrame(d *Dump, g, i int) {
 	f := &d.Goroutines[g].Frames[i]
 	q := event.Quote{Pos: f.Pos, Text: f.Raw}
@@ -517,7 +496,7 @@ func (t text) writeQueues(d *Dump) {
 	shown := 0
 	for i := range d.Graph.Queues {
 		q := &d.Graph.Queues[i]
-		ws := waiting(q.Waiters)
+		ws := waiterIndexes(q.Waiters)
 		client := strings.HasSuffix(q.Type, " client")
 		if !d.wants(ws) || !client && len(ws) < 2 && len(q.Workers) == 0 && !t.Verbose {
 			continue
@@ -525,16 +504,12 @@ func (t text) writeQueues(d *Dump) {
 		if shown++; shown == 1 {
 			t.WriteHeading("OTHER WAITS")
 		}
-		name := strings.TrimSpace(q.Type + " " + q.Addr)
-		if q.Owner != "" {
-			name += " of " + q.Owner
-		}
-		t.WritePara("", t.Plain, name+": "+t.wait(d, ws))
+		t.WritePara("", t.Plain, objectName(q.Type, q.Addr, q.Owner)+": "+waitText(d, ws))
 		if !d.Profile {
-			t.WriteLabeled("waiting", t.Plain, d.ids(ws, " "))
+			t.WriteLabeled("waiting", t.Plain, d.idList(ws, " "))
 		}
 		if len(q.Workers) > 0 {
-			t.WriteLabeled("for", t.Plain, d.ids(q.Workers, " ")+" (inferred: started there)")
+			t.WriteLabeled("for", t.Plain, d.idList(q.Workers, " ")+" (inferred: started there)")
 		}
 		told := map[string]bool{}
 		for _, w := range q.Waiters {
@@ -560,23 +535,32 @@ const maxCalls = 5
 // maxFrames is how many frames of a group are shown without --all.
 const maxFrames = 12
 
-func (t text) writeGroups(d *stackdump.Dump) {
-	groups, idle := d.Groups(), 0
-	for i := range groups {
-		g := &groups[i]
+// shownGroups are goroutines by their stacks. Those that wait for work are left out and counted,
+// unless all are to be shown.
+func (t text) shownGroups(d *stackdump.Dump) (shown []stackdump.Group, idle int) {
+	for _, g := range d.Groups() {
 		if g.Idle && !t.Verbose {
 			idle += g.Count
 			continue
 		}
+		shown = append(shown, g)
+	}
+	return shown, idle
+}
+
+func (t text) writeGroups(d *stackdump.Dump) {
+	groups, idle := t.shownGroups(d)
+	for i := range groups {
+		g := &groups[i]
 		head := show.Plural(g.Count, "goroutine")
 		if g.State != "" {
 			head += " [" + g.State + "]"
 		}
 		if g.MaxWait > 0 {
-			head += " " + minutes(g.MaxWait)
+			head += " " + minutesText(g.MaxWait)
 		}
 		if len(g.IDs) > 0 {
-			head += ": " + idList(g.IDs)
+			head += ": " + groupIDs(g)
 		}
 		if pos := d.Goroutines[g.First].Pos; pos.Line > 0 { // of the first one
 			head += ", at " + pos.String()
@@ -589,17 +573,9 @@ func (t text) writeGroups(d *stackdump.Dump) {
 	}
 }
 
-func idList(ids []uint64) string {
+func groupIDs(g *stackdump.Group) string {
 	const most = 10
-	var words []string
-	for i, id := range ids {
-		if i == most {
-			words = append(words, fmt.Sprintf("and %d more", len(ids)-most))
-			break
-		}
-		words = append(words, strconv.FormatUint(id, 10))
-	}
-	return strings.Join(words, " ")
+	return show.JoinFirst(show.Rows(g.IDs, func(id *uint64) string { return strconv.FormatUint(*id, 10) }), most, " ")
 }
 
 func (t text) writeFrames(frames []stackdump.Frame) {
@@ -613,15 +589,15 @@ func (t text) writeFrames(frames []stackdump.Frame) {
 		if f.File != "" {
 			at = "  " + t.Position.Render(show.Escape(path.Base(f.File)+":"+strconv.Itoa(f.Line), show.MaxQuote))
 		}
-		fmt.Fprintf(t.W, "%s%s%s\n", show.Margin, t.Styles.Quote.Render(show.Escape(function(f), show.MaxQuote)), at)
+		fmt.Fprintf(t.W, "%s%s%s\n", show.Margin, t.Styles.Quote.Render(show.Escape(shortFunc(f), show.MaxQuote)), at)
 	}
 	if left > 0 {
 		fmt.Fprintf(t.W, "%s(%d more frames, see --all)\n", show.Margin, left)
 	}
 }
 
-// function is the name of a frame's function without the path up to a vendor directory.
-func function(f *stackdump.Frame) string {
+// shortFunc is the name of a frame's function without the path up to a vendor directory.
+func shortFunc(f *stackdump.Frame) string {
 	if i := strings.LastIndex(f.Func, "/vendor/"); i >= 0 {
 		return f.Func[i+len("/vendor/"):]
 	}
@@ -632,37 +608,24 @@ func function(f *stackdump.Frame) string {
 func (t text) writeDiff(s *Stacks, d *Diff) {
 	t.WritePara("", t.Styles.Heading, fmt.Sprintf("%d DUMPS%s", len(d.Dumps), programOf(d)))
 	for i, n := range d.Dumps {
-		t.WritePara(fmt.Sprintf("%s%d  ", show.Margin, i+1), t.Plain, headline(&s.Dumps[n]))
+		t.WritePara(fmt.Sprintf("%s%d  ", show.Margin, i+1), t.Plain, dumpHeadline(&s.Dumps[n]))
 	}
 	fmt.Fprintln(t.W)
-	t.writeRow("FATE", "GOROUTINES", "STATE", "WHERE")
-	stuck := stackdump.Dump{}
-	for i := range d.Stuck {
-		stuck.Goroutines = append(stuck.Goroutines, d.Stuck[i].Goroutine)
-	}
-	idle := 0
-	for _, g := range stuck.Groups() {
-		if g.Idle && !t.Verbose {
-			idle += g.Count
-			continue
-		}
-		state := g.State
-		if g.MaxWait > 0 {
-			state += " " + minutes(g.MaxWait)
-		}
-		t.writeRow("stuck", idList(g.IDs), state, place(g.Frames))
-	}
+	t.writeFateRow("FATE", "GOROUTINES", "STATE", "WHERE")
+	stuck := show.Rows(d.Stuck, func(s *stackdump.Stay) stackdump.Goroutine { return s.Goroutine })
+	idle := t.writeFates(fateStuck, stuck)
 	for i := range d.Slow {
 		m := &d.Slow[i]
 		if m.Was.Idle() && m.Is.Idle() && !t.Verbose {
 			continue // served something in between
 		}
-		t.writeRow("slow", strconv.FormatUint(m.Is.ID, 10), m.Is.State, place(m.Was.Frames)+" → "+place(m.Is.Frames))
+		where := innermostFunc(m.Was.Frames) + " → " + innermostFunc(m.Is.Frames)
+		t.writeFateRow("slow", strconv.FormatUint(m.Is.ID, 10), m.Is.State, where)
 	}
 	t.writeFates("finished", d.Finished)
 	t.writeFates("new", d.New)
 	if idle > 0 {
-		t.WritePara("", t.Plain, show.Plural(idle, "goroutine")+" that waited for work all the time hidden (--all shows them)")
+		t.WritePara("", t.Plain, show.Plural(idle, "goroutine")+" hidden that waited for work all the time (--all shows them)")
 	}
 }
 
@@ -673,27 +636,40 @@ func programOf(d *Diff) string {
 	return " OF " + d.Program
 }
 
-func (t text) writeFates(fate string, all []stackdump.Goroutine) {
-	part := stackdump.Dump{Goroutines: all}
-	for _, g := range part.Groups() {
-		if g.Idle && !t.Verbose {
-			continue
+// writeFates writes rows for goroutines of one fate, and counts those that it leaves out because
+// they wait for work.
+func (t text) writeFates(fate string, all []stackdump.Goroutine) (idle int) {
+	groups, idle := t.shownGroups(&stackdump.Dump{Goroutines: all})
+	for i := range groups {
+		g := &groups[i]
+		state := g.State
+		if fate == fateStuck && g.MaxWait > 0 {
+			state += " " + minutesText(g.MaxWait)
 		}
-		t.writeRow(fate, idList(g.IDs), g.State, place(g.Frames))
+		t.writeFateRow(fate, groupIDs(g), state, innermostFunc(g.Frames))
 	}
+	return idle
 }
 
-// writeRow is a line of the table; its last column takes what is left.
-func (t text) writeRow(fate, ids, state, where string) {
-	lead := fmt.Sprintf("%s%s%s%s", show.Margin, show.Pad(fate, 10), show.Pad(show.Escape(ids, 24), 26), show.Pad(show.Escape(state, 26), 28))
-	fmt.Fprintf(t.W, "%s%s\n", lead, show.Escape(where, show.MaxQuote))
+// fateStuck is the fate of goroutines that did not move between two dumps: how long they wait
+// matters.
+const fateStuck = "stuck"
+
+// writeFateRow is a line of the table; its last column takes what is left.
+func (t text) writeFateRow(fate, ids, state, where string) {
+	fmt.Fprint(t.W, show.Margin, show.Pad(fate, 10))
+	fmt.Fprint(t.W, show.Pad(show.Escape(ids, 24), 26), show.Pad(show.Escape(state, 26), 28))
+	fmt.Fprintln(t.W, show.Escape(where, show.MaxQuote))
 }
 
-// place is the innermost function of a stack that is not of the runtime.
-func place(frames []stackdump.Frame) string {
+// runtimePrefixes begin the names of functions that only say how a goroutine waits.
+var runtimePrefixes = []string{"runtime.", "internal/", "sync.runtime_", "syscall.Syscall"}
+
+// innermostFunc is the innermost function of a stack that is not of the runtime.
+func innermostFunc(frames []stackdump.Frame) string {
 	for i := range frames {
 		f := &frames[i]
-		if strings.HasPrefix(f.Func, "runtime.") || strings.HasPrefix(f.Func, "internal/") || strings.HasPrefix(f.Func, "sync.runtime_") || strings.HasPrefix(f.Func, "syscall.Syscall") {
+		if slices.ContainsFunc(runtimePrefixes, func(p string) bool { return strings.HasPrefix(f.Func, p) }) {
 			continue
 		}
 		name := f.Func[strings.LastIndexByte(f.Func, '/')+1:]

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report/listing"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
@@ -28,8 +29,8 @@ var realDumps = []string{
 	"terwayd-1.0.10-go1.12.sigabrt.log.gz", "containerd-1.6.20-frozen-shim.debug1.log.gz", "containerd-1.6.20-frozen-shim.debug0.pb.gz",
 }
 
-// shown reads a dump as the command does; text is its file.
-func shown(t *testing.T, name string) (d listing.Dump, text string) {
+// renderDump reads a dump as the command does; text is its file.
+func renderDump(t *testing.T, name string) (d listing.Dump, text string) {
 	t.Helper()
 	f, err := os.Open(filepath.Join("..", "..", "stackdump", "testdata", name))
 	require.NoError(t, err)
@@ -39,13 +40,13 @@ func shown(t *testing.T, name string) (d listing.Dump, text string) {
 	raw, err := io.ReadAll(zip)
 	require.NoError(t, err)
 	parsed := stackdump.Parse(stackdump.Source{File: name, Line: 1, Text: string(raw)})
-	return listing.Dump{Dump: parsed, Graph: parsed.Graph(nil)}, string(raw)
+	return listing.Dump{Dump: &incident.Dump{Dump: parsed}, Graph: parsed.Graph(nil)}, string(raw)
 }
 
-// hand makes a dump of text written by hand.
-func hand(text string) listing.Dump {
+// parseDump makes a dump of text written by hand.
+func parseDump(text string) listing.Dump {
 	d := stackdump.Parse(stackdump.Source{File: "synthetic.log", Line: 1, Text: text})
-	return listing.Dump{Dump: d, Graph: d.Graph(nil)}
+	return listing.Dump{Dump: &incident.Dump{Dump: d}, Graph: d.Graph(nil)}
 }
 
 // deadlock is two goroutines that want what the other has, one that waits behind
@@ -92,12 +93,12 @@ main.` + "\x1b[31m\u202e" + `(0x1)
 
 func TestStacksGolden(t *testing.T) {
 	for _, name := range realDumps {
-		d, _ := shown(t, name)
+		d, _ := renderDump(t, name)
 		var out bytes.Buffer
 		require.NoError(t, listing.StacksText(&out, &listing.Stacks{Dumps: []listing.Dump{d}}, show.Options{}))
 		golden(t, filepath.Join("stacks", name[:len(name)-len(".gz")]+".txt"), out.Bytes())
 	}
-	d := hand(deadlock)
+	d := parseDump(deadlock)
 	d.Program, d.At = "bank", event.Time{T: time.Date(0, 11, 20, 19, 5, 35, 0, time.UTC), Lacks: event.LacksYear, Known: true}
 	for name, o := range map[string]show.Options{"deadlock": {Version: "v0"}, "deadlock_all": {Version: "v0", Verbose: true, Width: 120}} {
 		var text, doc bytes.Buffer
@@ -115,7 +116,7 @@ func TestStacksGolden(t *testing.T) {
 
 // Filters leave the goroutines that pass, and the locks that have to do with them.
 func TestStacksFiltered(t *testing.T) {
-	d := hand(deadlock)
+	d := parseDump(deadlock)
 	d.Filtered, d.Shown = true, []int{2}
 	var text, doc bytes.Buffer
 	require.NoError(t, listing.StacksText(&text, &listing.Stacks{Dumps: []listing.Dump{d}}, show.Options{Verbose: true}))
@@ -133,9 +134,9 @@ func TestStacksDiff(t *testing.T) {
 	var s listing.Stacks
 	var series []*stackdump.Dump
 	for _, name := range []string{"containerd-1.6.20-umount2.log.gz", "containerd-1.6.20-dbus-stall.log.gz"} {
-		d, _ := shown(t, name)
+		d, _ := renderDump(t, name)
 		s.Dumps = append(s.Dumps, d)
-		series = append(series, d.Dump)
+		series = append(series, d.Dump.Dump)
 	}
 	s.Diffs = []listing.Diff{{Program: "containerd", Dumps: []int{0, 1}, Diff: stackdump.Compare(series)}}
 	var text, doc bytes.Buffer
@@ -185,10 +186,11 @@ func decode(t *testing.T, doc []byte) (d document) {
 	return d
 }
 
-// What the JSON quotes stands in the file, its counts add up, and the same dump gives the same bytes.
+// What the JSON quotes stands in the file, its counts add up, and the same dump gives the same
+// bytes.
 func TestStacksJSONLaws(t *testing.T) {
 	for _, name := range realDumps {
-		d, text := shown(t, name)
+		d, text := renderDump(t, name)
 		lines := strings.Split(text, "\n")
 		var first, second bytes.Buffer
 		require.NoError(t, listing.StacksJSON(&first, &listing.Stacks{Dumps: []listing.Dump{d}}, show.Options{}))
@@ -214,7 +216,7 @@ func TestStacksJSONLaws(t *testing.T) {
 }
 
 func TestStacksWriteError(t *testing.T) {
-	s := &listing.Stacks{Dumps: []listing.Dump{hand(deadlock)}}
+	s := &listing.Stacks{Dumps: []listing.Dump{parseDump(deadlock)}}
 	require.ErrorIs(t, listing.StacksText(full{}, s, show.Options{}), errFull)
 	require.ErrorIs(t, listing.StacksJSON(full{}, s, show.Options{}), errFull)
 }

@@ -10,20 +10,17 @@ import (
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
 
-// StacksSchema names the JSON of the command stacks. Fields are added to it, never renamed; docs/stacks.md describes them.
+// StacksSchema names the JSON of the command stacks. Fields are added to it, never renamed;
+// docs/stacks.md describes them.
 const StacksSchema = "plegdiag.stacks/v1"
 
-// StacksJSON writes dumps for programs. Lists are never null; waits are whole
-// minutes, and 0 is below one or unknown.
+// StacksJSON writes dumps for programs. Lists are never null; waits are whole minutes, and 0 is
+// below one or unknown.
 func StacksJSON(w io.Writer, s *Stacks, o show.Options) error {
-	doc := stacksDocument{Schema: StacksSchema, Tool: show.Tool{Version: o.Version}, Dumps: []dumpRow{}, Diffs: []diffRow{}}
-	for i := range s.Dumps {
-		doc.Dumps = append(doc.Dumps, newDumpRow(&s.Dumps[i]))
-	}
-	for i := range s.Diffs {
-		doc.Diffs = append(doc.Diffs, newDiffRow(&s.Diffs[i]))
-	}
-	return show.EncodeJSON(w, doc)
+	return show.EncodeJSON(w, stacksDocument{
+		Schema: StacksSchema, Tool: show.Tool{Version: o.Version},
+		Dumps: show.Rows(s.Dumps, newDumpRow), Diffs: show.Rows(s.Diffs, newDiffRow),
+	})
 }
 
 type stacksDocument struct {
@@ -159,32 +156,34 @@ type moveRow struct {
 func newDumpRow(d *Dump) dumpRow {
 	pos := d.Pos()
 	r := dumpRow{
-		Path: d.File, Line: pos.Line, Program: d.Program, PID: d.PID, Unit: d.Unit, Go: newGoRow(d.Go),
+		Path: d.File, Line: pos.Line, Program: d.Program, PID: d.PID, Unit: d.Unit, Go: newGoRow(d.GoVersion()),
 		Goroutines: d.Count(), Unreadable: d.Lost, Skipped: d.Skipped, Suppressed: d.Suppressed,
-		Fragments: []placeRow{}, Groups: []groupRow{}, Locks: []lockRow{}, Queues: []queueRow{}, Deadlocks: []cycleRow{},
+		Fragments: show.Rows(d.Fragments, func(p *event.Pos) placeRow { return placeRow{p.File, p.Line} }),
+		Groups:    []groupRow{}, Locks: []lockRow{}, Queues: []queueRow{}, Deadlocks: []cycleRow{},
 	}
 	if d.At.Lacks == 0 && d.At.Known {
 		r.Time = show.Stamp(d.At.T)
 	}
-	for _, p := range d.Fragments {
-		r.Fragments = append(r.Fragments, placeRow{p.File, p.Line})
-	}
 	for _, g := range d.shown().Groups() {
-		r.Groups = append(r.Groups, groupRow{g.Count, g.State, wholeMinutes(g.MaxWait), g.Idle, show.Rows(g.Frames, newFrameRow), append([]uint64{}, g.IDs...)})
+		r.Groups = append(r.Groups, groupRow{
+			g.Count, g.State, wholeMinutes(g.MaxWait), g.Idle, show.Rows(g.Frames, newFrameRow), append([]uint64{}, g.IDs...),
+		})
 	}
 	for i := range d.Graph.Locks {
-		if l := &d.Graph.Locks[i]; d.wants(members(l)) {
+		if l := &d.Graph.Locks[i]; d.wants(lockGoroutines(l)) {
 			r.Locks = append(r.Locks, newLockRow(d, l, &d.Graph.Chains[i]))
 		}
 	}
 	for _, q := range d.Graph.Queues {
-		if d.wants(waiting(q.Waiters)) {
-			r.Queues = append(r.Queues, queueRow{q.Addr, q.AddrSure, q.Type, q.Owner, waiterRows(d, q.Waiters), numbers(d, q.Workers)})
+		if d.wants(waiterIndexes(q.Waiters)) {
+			r.Queues = append(r.Queues, queueRow{
+				q.Addr, q.AddrSure, q.Type, q.Owner, waiterRows(d, q.Waiters), idNumbers(d, q.Workers),
+			})
 		}
 	}
 	for _, c := range d.Graph.Cycles {
 		if d.wants(c.Goroutines) {
-			r.Deadlocks = append(r.Deadlocks, cycleRow{numbers(d, c.Goroutines), c.Certainty})
+			r.Deadlocks = append(r.Deadlocks, cycleRow{idNumbers(d, c.Goroutines), c.Certainty})
 		}
 	}
 	return r
@@ -202,17 +201,20 @@ func newGoRow(v stackdump.GoVersion) goRow {
 
 func newLockRow(d *Dump, l *stackdump.Lock, c *stackdump.Chain) lockRow {
 	r := lockRow{
-		Address: l.Addr, Sure: l.AddrSure, Type: l.Type, Owner: l.Owner, Holders: []holderRow{},
-		Pending: numbers(d, l.Pending), Waiters: waiterRows(d, l.Waiters),
-	}
-	for _, h := range l.Holders {
-		g := &d.Goroutines[h.Goroutine]
-		r.Holders = append(r.Holders, holderRow{g.ID, h.Certainty, h.Rule, show.Rows(g.Frames, newFrameRow)})
+		Address: l.Addr, Sure: l.AddrSure, Type: l.Type, Owner: l.Owner,
+		Pending: idNumbers(d, l.Pending), Waiters: waiterRows(d, l.Waiters),
+		Holders: show.Rows(l.Holders, func(h *stackdump.Holder) holderRow {
+			g := &d.Goroutines[h.Goroutine]
+			return holderRow{g.ID, h.Certainty, h.Rule, show.Rows(g.Frames, newFrameRow)}
+		}),
 	}
 	if len(r.Holders) > 0 {
 		r.Holder = &r.Holders[0]
 	}
-	r.Ends = chainRow{Goroutines: numbers(d, c.Goroutines), Deadlock: c.Cyclic, Kind: c.End.Kind, What: c.End.What, Outside: c.End.Outside()}
+	r.Ends = chainRow{
+		Goroutines: idNumbers(d, c.Goroutines), Deadlock: c.Cyclic,
+		Kind: c.End.Kind, What: c.End.What, Outside: c.End.Outside(),
+	}
 	if n := len(c.Goroutines); n > 0 {
 		r.Ends.Certainty = stackdump.Observed
 		if c.Inferred {
@@ -227,41 +229,34 @@ func newLockRow(d *Dump, l *stackdump.Lock, c *stackdump.Chain) lockRow {
 }
 
 func newDiffRow(d *Diff) diffRow {
-	r := diffRow{Program: d.Program, Dumps: d.Dumps, Stuck: []stayRow{}, Slow: []moveRow{}, Finished: idsOf(d.Finished), New: idsOf(d.New)}
+	r := diffRow{
+		Program: d.Program, Dumps: d.Dumps, Stuck: []stayRow{},
+		Slow: show.Rows(d.Slow, func(m *stackdump.Move) moveRow {
+			return moveRow{m.Is.ID, m.Is.State, show.Rows(m.Was.Frames, newFrameRow), show.Rows(m.Is.Frames, newFrameRow)}
+		}),
+		Finished: show.Rows(d.Finished, idOf), New: show.Rows(d.New, idOf),
+	}
 	for i := range d.Stuck {
 		g := &d.Stuck[i]
-		r.Stuck = append(r.Stuck, stayRow{g.ID, g.State, wholeMinutes(g.Wait), d.Dumps[g.Since], g.Idle(), show.Rows(g.Frames, newFrameRow)})
-	}
-	for i := range d.Slow {
-		m := &d.Slow[i]
-		r.Slow = append(r.Slow, moveRow{m.Is.ID, m.Is.State, show.Rows(m.Was.Frames, newFrameRow), show.Rows(m.Is.Frames, newFrameRow)})
+		r.Stuck = append(r.Stuck, stayRow{
+			g.ID, g.State, wholeMinutes(g.Wait), d.Dumps[g.Since], g.Idle(), show.Rows(g.Frames, newFrameRow),
+		})
 	}
 	return r
 }
 
-func idsOf(all []stackdump.Goroutine) []uint64 {
-	ids := make([]uint64, len(all))
-	for i := range all {
-		ids[i] = all[i].ID
-	}
-	return ids
-}
+func idOf(g *stackdump.Goroutine) uint64 { return g.ID }
 
-func numbers(d *Dump, goroutines []int) []uint64 {
-	ids := make([]uint64, len(goroutines))
-	for i, g := range goroutines {
-		ids[i] = d.Goroutines[g].ID
-	}
-	return ids
+// idNumbers are the numbers of goroutines that are given by their indexes.
+func idNumbers(d *Dump, goroutines []int) []uint64 {
+	return show.Rows(goroutines, func(g *int) uint64 { return d.Goroutines[*g].ID })
 }
 
 func waiterRows(d *Dump, ws []stackdump.Waiter) []waiterRow {
-	rows := make([]waiterRow, len(ws))
-	for i, w := range ws {
+	return show.Rows(ws, func(w *stackdump.Waiter) waiterRow {
 		g := &d.Goroutines[w.Goroutine]
-		rows[i] = waiterRow{g.ID, 1 + g.Alike, wholeMinutes(g.Wait), w.Mode}
-	}
-	return rows
+		return waiterRow{g.ID, 1 + g.Alike, wholeMinutes(g.Wait), w.Mode}
+	})
 }
 
 func wholeMinutes(d time.Duration) int { return int(d / time.Minute) }

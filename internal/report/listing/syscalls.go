@@ -33,7 +33,7 @@ func SyscallsText(w io.Writer, traces []*syscalls.Summary, o show.Options) error
 }
 
 func (t text) writeTrace(s *syscalls.Summary) {
-	words := []string{show.Plural(returned(s), "call") + " returned"}
+	words := []string{show.Plural(countReturned(s), "call") + " returned"}
 	if s.Threads > 0 {
 		words = append(words, show.Plural(s.Threads, "thread"))
 	}
@@ -55,34 +55,41 @@ func (t text) writeTrace(s *syscalls.Summary) {
 	t.writeOpenCalls(s)
 	t.writeSlowCalls(s)
 	t.writeConversation(s)
-	t.writeNothing(s)
-	t.writeUntold(s)
+	t.writeNoSlowCall(s)
+	t.writeMissing(s)
 	t.writeIdleWaits(s)
 	t.writeCallTable(s)
 }
 
-// writeNothing says that no call was in anybody's way, where the trace would show one.
-func (t text) writeNothing(s *syscalls.Summary) {
-	culprit := slices.ContainsFunc(s.Open, func(c syscalls.TracedCall) bool { return c.Wait != syscalls.IdleWait })
-	if !culprit && !slowBus(s) && len(s.Slow) == 0 && len(s.Calls) > 0 && !s.Counted && (s.Form.Took || s.Form.Clock != "" || s.Form.Relative) {
-		fmt.Fprintln(t.W)
-		t.WritePara(show.Margin, t.Plain, "No call of 10 ms or more but waits of threads that have nothing to do, or wait for one that the trace does not show.")
+// writeNoSlowCall says that nobody waited for a slow call, where the trace would show one.
+func (t text) writeNoSlowCall(s *syscalls.Summary) {
+	slow := len(s.Slow) > 0 || isBusSlow(s) ||
+		slices.ContainsFunc(s.Open, func(c syscalls.TracedCall) bool { return c.Wait != syscalls.IdleWait })
+	timed := s.Form.Took || s.Form.Clock != "" || s.Form.Relative
+	if slow || !timed || len(s.Calls) == 0 || s.Counted {
+		return
 	}
+	fmt.Fprintln(t.W)
+	t.WritePara(show.Margin, t.Plain, "No call took 10 ms or more, except waits of threads that have nothing to do "+
+		"or wait for a thread that the trace does not show.")
 }
 
-// slowBus says that somebody on a bus was slow.
-func slowBus(s *syscalls.Summary) bool {
-	return slices.ContainsFunc(s.Bus.Messages, func(m *syscalls.BusMessage) bool {
-		took, _ := m.Answered()
-		return m.Open() || m.Blocked || took >= slowCallShown
-	}) || slices.ContainsFunc(s.Bus.Conns, func(c *syscalls.BusConn) bool {
+// isBusSlow says whether somebody on a bus answered late or not at all.
+func isBusSlow(s *syscalls.Summary) bool {
+	return slices.ContainsFunc(s.Bus.Messages, isMessageSlow) || slices.ContainsFunc(s.Bus.Conns, func(c *syscalls.BusConn) bool {
 		d, _ := c.Handshake()
 		return max(d, c.AuthAge) >= slowCallShown
 	})
 }
 
-// writeUntold says what the trace cannot tell.
-func (t text) writeUntold(s *syscalls.Summary) {
+// isMessageSlow says whether a message was answered late, not at all, or not even sent.
+func isMessageSlow(m *syscalls.BusMessage) bool {
+	took, _ := m.Answered()
+	return m.Open() || m.Blocked || took >= slowCallShown
+}
+
+// writeMissing says what the trace does not show.
+func (t text) writeMissing(s *syscalls.Summary) {
 	missing := s.Missing()
 	if len(missing) == 0 {
 		return
@@ -93,7 +100,8 @@ func (t text) writeUntold(s *syscalls.Summary) {
 	}
 }
 
-func returned(s *syscalls.Summary) (n int) {
+// countReturned counts the calls that ended.
+func countReturned(s *syscalls.Summary) (n int) {
 	for _, c := range s.Calls {
 		n += c.Count
 	}
@@ -106,21 +114,16 @@ func traceSpan(s *syscalls.Summary) string {
 		return ""
 	}
 	span := s.Last.T.Sub(s.First.T)
-	return moment(s.First) + " – " + moment(s.Last) + " (" + cmp.Or(show.Duration(span, false), "0s") + ")"
+	return momentText(s.First) + " – " + momentText(s.Last) + " (" + cmp.Or(show.Duration(span, false), "0s") + ")"
 }
 
-// moment is a time as far as it was written; the time of day of a trace has no zone.
-func moment(t event.Time) string {
+// momentText is a time as far as it was written; the time of day of a trace has no zone.
+func momentText(t event.Time) string {
 	const micro = "15:04:05.000000"
-	switch {
-	case !t.Known:
+	if !t.Known {
 		return "-"
-	case t.Lacks&event.LacksDate != 0:
-		return t.T.Format(micro)
-	case t.Lacks&event.LacksZone != 0:
-		return t.T.Format("2006-01-02 " + micro)
 	}
-	return t.T.UTC().Format("2006-01-02 "+micro) + " UTC"
+	return asWritten(t, micro)
 }
 
 // formWords are the options of strace that the trace was written with.
@@ -164,7 +167,7 @@ func (t text) writeOpenCalls(s *syscalls.Summary) {
 			idle[c.Name] = append(idle[c.Name], c)
 			continue
 		}
-		head := c.Name + ", " + thread(c.PID) + ": " + age(&c.Syscall) + " (" + string(c.Wait) + ")"
+		head := c.Name + ", " + threadName(c.PID) + ": " + ageText(&c.Syscall) + " (" + string(c.Wait) + ")"
 		if c.Why != "" {
 			head += "; " + c.Why
 		}
@@ -172,31 +175,36 @@ func (t text) writeOpenCalls(s *syscalls.Summary) {
 		t.WriteQuotes([]event.Quote{{Pos: c.Pos, Text: c.Raw}}, 1)
 	}
 	for _, name := range slices.Sorted(maps.Keys(idle)) {
-		longest := slices.MaxFunc(idle[name], func(a, b *syscalls.TracedCall) int { return cmp.Compare(a.Duration, b.Duration) })
-		t.WritePara(show.Margin, t.Plain, "idle: "+show.Plural(len(idle[name]), "thread")+" in "+name+", longest "+age(&longest.Syscall))
+		longest := slices.MaxFunc(idle[name], func(a, b *syscalls.TracedCall) int {
+			return cmp.Compare(a.Duration, b.Duration)
+		})
+		threads := show.Plural(len(idle[name]), "thread")
+		t.WritePara(show.Margin, t.Plain, "idle: "+threads+" in "+name+", longest "+ageText(&longest.Syscall))
 	}
 	for i := range s.Convoys {
-		t.WritePara(show.Margin, t.Warning, convoyWords(&s.Convoys[i]))
+		t.WritePara(show.Margin, t.Warning, convoyText(&s.Convoys[i]))
 	}
 }
 
-func convoyWords(v *syscalls.Convoy) string {
+// convoyText says which calls wait for one lock, and who may hold it.
+func convoyText(v *syscalls.Convoy) string {
 	words := fmt.Sprintf("%d of these wait for one lock, at %s", len(v.Waiters), v.Address)
 	if v.Holder == 0 {
 		return words + "; the trace does not show who holds it"
 	}
-	return words + fmt.Sprintf("; thread %d, in %s, is the only one of the process that is blocked in something else: it may hold it (inferred)", v.Holder, v.HolderCall)
+	return words + fmt.Sprintf("; thread %d, in %s, is the only one of the process that is blocked in something else: "+
+		"it may hold the lock (inferred)", v.Holder, v.HolderCall)
 }
 
-func thread(pid int) string {
+func threadName(pid int) string {
 	if pid == 0 {
 		return "the only thread"
 	}
 	return "thread " + strconv.Itoa(pid)
 }
 
-// age is how long an open call has lasted: at least, always.
-func age(c *traces.Syscall) string {
+// ageText is how long an open call has lasted: at least, always.
+func ageText(c *traces.Syscall) string {
 	switch {
 	case !c.HasDuration:
 		return "for an unknown time"
@@ -225,15 +233,15 @@ func (t text) writeSlowCalls(s *syscalls.Summary) {
 		if c.AtMost > 0 {
 			took = "≤" + show.Duration(c.Duration, false)
 		}
-		head := fmt.Sprintf("%s in %s, %s", took, c.Name, thread(c.PID))
+		head := fmt.Sprintf("%s in %s, %s", took, c.Name, threadName(c.PID))
 		switch {
 		case c.Start.Known:
-			head += ", " + moment(c.Start)
+			head += ", " + momentText(c.Start)
 		case c.HasSince:
 			head += ", " + cmp.Or(show.Duration(c.Since, false), "0s") + " after the first line"
 		}
 		head += " (" + string(c.Wait) + ")"
-		if made := testers(&c.Syscall); made != "" {
+		if made := injectionText(&c.Syscall); made != "" {
 			head += "; " + made
 		}
 		t.WritePara(show.Margin, t.Warning, head)
@@ -250,8 +258,8 @@ func (t text) writeSlowCalls(s *syscalls.Summary) {
 	}
 }
 
-// testers says that a call is not what it seems: strace injected its delay or its result.
-func testers(c *traces.Syscall) string {
+// injectionText says that a call is not what it seems: strace injected its delay or its result.
+func injectionText(c *traces.Syscall) string {
 	switch {
 	case c.Injected:
 		return "made by the tester: strace injected the result"
@@ -261,80 +269,79 @@ func testers(c *traces.Syscall) string {
 	return ""
 }
 
+// writeConversation writes what was said over D-Bus: by connection what is known of it, then the
+// messages that were answered late or not at all.
 func (t text) writeConversation(s *syscalls.Summary) {
 	if len(s.Bus.Conns) == 0 {
 		return
 	}
 	t.WriteHeading("D-BUS (messages: %d)", len(s.Bus.Messages)+s.Bus.Left)
 	for _, c := range s.Bus.Conns {
-		name := fmt.Sprintf("fd %d of process %d", c.FD, c.PID)
-		if c.Path != "" {
-			name += ", " + c.Path
-		}
-		if !c.Known {
-			name += " (told by its messages alone)"
-		}
-		t.WritePara(show.Margin, t.Label, name)
-		if d, ok := c.Handshake(); ok && d >= slowCallShown {
-			t.WritePara(show.Margin+"  ", t.Critical, "handshake at "+moment(c.AuthAt)+": answered only after "+show.Duration(d, false))
-		} else if c.AuthAge >= slowCallShown {
-			t.WritePara(show.Margin+"  ", t.Critical, "handshake at "+moment(c.AuthAt)+": NO ANSWER, "+show.Duration(c.AuthAge, true))
-		}
-		for _, n := range c.Serials {
-			t.WritePara(show.Margin+"  ", t.Plain, serialWords(n))
-		}
-		if c.Deaf {
-			t.WritePara(show.Margin+"  ", t.Plain, "the trace holds no calls that would bring the answers: whether they came is unknown")
-		}
+		t.writeConn(c)
 	}
-	var shown []*syscalls.BusMessage
 	unsure := 0
 	for _, m := range s.Bus.Messages {
-		took, _ := m.Answered()
 		if m.Unsure {
 			unsure++
 		}
-		if m.Open() || m.Blocked || took >= slowCallShown || t.Verbose {
-			shown = append(shown, m)
+		switch {
+		case m.Open() || m.Blocked:
+			t.WritePara(show.Margin, t.Critical, messageText(m))
+		case isMessageSlow(m) || t.Verbose:
+			t.WritePara(show.Margin, t.Plain, messageText(m))
 		}
-	}
-	for _, m := range shown {
-		style := t.Plain
-		if m.Open() || m.Blocked {
-			style = t.Critical
-		}
-		t.WritePara(show.Margin, style, messageWords(m))
 	}
 	if unsure > 0 {
-		t.WritePara(show.Margin, t.Plain, show.Plural(unsure, "call")+" whose answer cannot be told from others")
+		t.WritePara(show.Margin, t.Plain, show.Plural(unsure, "call")+" with an answer that may belong to another call")
+	}
+}
+
+// writeConn writes what a trace shows of one connection.
+func (t text) writeConn(c *syscalls.BusConn) {
+	const indent = show.Margin + "  "
+	name := fmt.Sprintf("fd %d of process %d", c.FD, c.PID)
+	if c.Path != "" {
+		name += ", " + c.Path
+	}
+	if !c.Known {
+		name += " (known by its messages alone)"
+	}
+	t.WritePara(show.Margin, t.Label, name)
+	shake := "handshake at " + momentText(c.AuthAt)
+	if d, ok := c.Handshake(); ok && d >= slowCallShown {
+		t.WritePara(indent, t.Critical, shake+": answered only after "+show.Duration(d, false))
+	} else if c.AuthAge >= slowCallShown {
+		t.WritePara(indent, t.Critical, shake+": NO ANSWER, "+show.Duration(c.AuthAge, true))
+	}
+	for _, n := range c.Serials {
+		t.WritePara(indent, t.Plain, serialText(n))
+	}
+	if c.Deaf {
+		t.WritePara(indent, t.Plain, "the trace holds no calls that would bring the answers: whether they came is unknown")
 	}
 }
 
 // slowCallShown is how late an answer must come to be listed without --verbose.
 const slowCallShown = 100 * time.Millisecond
 
-func serialWords(n *syscalls.Serials) string {
-	way := "received"
-	if n.Sent {
-		way = "sent"
-	}
-	who := n.Sender
+func serialText(n *syscalls.Serials) string {
+	sender := n.Sender
 	switch {
-	case n.Systemd && who == "":
-		who = "systemd"
+	case n.Systemd && sender == "":
+		sender = "systemd"
 	case n.Systemd:
-		who += " (systemd)"
+		sender += " (systemd)"
 	}
-	s := fmt.Sprintf("%s %s, serial %d … %d", way, show.Plural(n.Count, "message"), n.First, n.Last)
-	if who != "" {
-		s = fmt.Sprintf("%s %s of %s, serial %d … %d", way, show.Plural(n.Count, "message"), who, n.First, n.Last)
+	if sender != "" {
+		sender = " of " + sender
 	}
+	s := fmt.Sprintf("%s %s%s, serial %d … %d", direction(n.Sent), show.Plural(n.Count, "message"), sender, n.First, n.Last)
 	if n.Wrapped {
 		s += "; 4294967295 was followed by 2147483648: it has the fix for the cookie overflow"
 	}
 	if left, ok := n.Left(); ok && n.Systemd {
 		rate, _ := n.Rate()
-		s += fmt.Sprintf("; %.0f a day, 2^32 is reached %s after this trace", rate, days(left))
+		s += fmt.Sprintf("; %.0f a day, 2^32 is reached %s after this trace", rate, daysText(left))
 		if at := n.LastAt; at.Lacks&event.LacksDate == 0 {
 			s += ", on " + at.T.UTC().Add(left).Format(time.DateOnly)
 		}
@@ -342,7 +349,7 @@ func serialWords(n *syscalls.Serials) string {
 	return s
 }
 
-func days(d time.Duration) string {
+func daysText(d time.Duration) string {
 	if d < 48*time.Hour {
 		return show.Duration(d, false)
 	}
@@ -351,27 +358,25 @@ func days(d time.Duration) string {
 
 var busTypes = [...]string{"", "call", "return", "error", "signal"}
 
-// line is where a message stands; the file is in the heading.
-func line(m *syscalls.BusMessage) string { return "line " + strconv.Itoa(m.Pos.Line) }
+// lineText is where a message stands; the file is in the heading.
+func lineText(m *syscalls.BusMessage) string { return "line " + strconv.Itoa(m.Pos.Line) }
 
-func messageWords(m *syscalls.BusMessage) string {
-	way := "received"
-	if m.Sent {
-		way = "sent"
-	}
-	s := fmt.Sprintf("%s %s %d %s %s (%s)", moment(m.At), way, m.Serial, busTypes[m.Type], cmp.Or(m.Name(), "-"), line(m))
+func messageText(m *syscalls.BusMessage) string {
+	s := fmt.Sprintf("%s %s %d %s %s (%s)", momentText(m.At), direction(m.Sent), m.Serial, busTypes[m.Type],
+		cmp.Or(m.Name(), "-"), lineText(m))
 	took, answered := m.Answered()
 	switch {
 	case m.Blocked:
 		s += ": cannot be sent, the call is still blocked"
 	case answered:
-		s += fmt.Sprintf(": answered after %s by serial %d (%s)", cmp.Or(show.Duration(took, false), "0s"), m.Answer.Serial, line(m.Answer))
+		after := cmp.Or(show.Duration(took, false), "0s")
+		s += fmt.Sprintf(": answered after %s by serial %d (%s)", after, m.Answer.Serial, lineText(m.Answer))
 	case m.Answer != nil:
-		s += fmt.Sprintf(": answered by serial %d (%s)", m.Answer.Serial, line(m.Answer))
+		s += fmt.Sprintf(": answered by serial %d (%s)", m.Answer.Serial, lineText(m.Answer))
 	case m.Open():
 		s += ": NO ANSWER, " + cmp.Or(show.Duration(m.Age, true), "≥0s")
 	case m.Unsure:
-		s += ": the answer cannot be told from others"
+		s += ": the answer may belong to another call"
 	case m.Type == dbus.Return || m.Type == dbus.Error:
 		s += fmt.Sprintf(": answers %d", m.ReplySerial)
 	}
@@ -383,7 +388,7 @@ func (t text) writeIdleWaits(s *syscalls.Summary) {
 		return
 	}
 	var words []string
-	for _, name := range byTotal(s.Idle) {
+	for _, name := range namesByTotal(s.Idle) {
 		n := s.Idle[name]
 		words = append(words, fmt.Sprintf("%s %d× (longest %s)", name, n.Count, cmp.Or(show.Duration(n.Max, false), "-")))
 	}
@@ -391,10 +396,11 @@ func (t text) writeIdleWaits(s *syscalls.Summary) {
 	t.WritePara(show.Margin, t.Plain, strings.Join(words, ", "))
 }
 
-// byTotal are the names of a table, the one with the most time first.
-func byTotal(table map[string]*syscalls.CallCount) []string {
+// namesByTotal are the names of a table, the one with the most time first.
+func namesByTotal(table map[string]*syscalls.CallCount) []string {
 	return slices.SortedFunc(maps.Keys(table), func(a, b string) int {
-		return cmp.Or(cmp.Compare(table[b].Total, table[a].Total), cmp.Compare(table[b].Count, table[a].Count), cmp.Compare(a, b))
+		x, y := table[a], table[b]
+		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(y.Count, x.Count), cmp.Compare(a, b))
 	})
 }
 
@@ -411,7 +417,7 @@ func (t text) writeCallTable(s *syscalls.Summary) {
 		t.WriteHeading("CALLS (as strace -c -w counts)")
 	}
 	fmt.Fprintf(t.W, "%s%s%12s%12s%10s%8s\n", show.Margin, show.Pad("CALL", 24), "SECONDS", "LONGEST", "CALLS", "ERRORS")
-	names := byTotal(s.Calls)
+	names := namesByTotal(s.Calls)
 	left := 0
 	if !t.Verbose && len(names) > maxRows {
 		names, left = names[:maxRows], len(names)-maxRows
@@ -422,7 +428,8 @@ func (t text) writeCallTable(s *syscalls.Summary) {
 		if n.Errors > 0 {
 			errs = strconv.Itoa(n.Errors)
 		}
-		row := fmt.Sprintf("%s%s%12.6f%12.6f%10d%8s", show.Margin, show.Pad(show.Escape(name, show.MaxCell), 24), n.Total.Seconds(), n.Max.Seconds(), n.Count, errs)
+		row := fmt.Sprintf("%s%s%12.6f%12.6f%10d%8s", show.Margin, show.Pad(show.Escape(name, show.MaxCell), 24),
+			n.Total.Seconds(), n.Max.Seconds(), n.Count, errs)
 		fmt.Fprintln(t.W, strings.TrimRight(row, " "))
 	}
 	if left > 0 {
@@ -434,12 +441,8 @@ func (t text) writeCallTable(s *syscalls.Summary) {
 			t.WritePara(show.Margin, t.Plain, "strace's own table at the end of the trace has the same numbers")
 			return
 		}
-		const most = 5
-		words := strings.Join(differ[:min(len(differ), most)], ", ")
-		if left := len(differ) - most; left > 0 {
-			words += fmt.Sprintf(" and %d more", left)
-		}
-		t.WritePara(show.Margin, t.Warning, "strace's own table has other numbers of "+words+": a filter (-z, -Z, -e status) hid calls, or lines are missing")
+		t.WritePara(show.Margin, t.Warning, "strace's own table has other numbers of "+show.JoinFirst(differ, 5, ", ")+
+			": a filter (-z, -Z, -e status) hid calls, or lines are missing")
 	}
 }
 

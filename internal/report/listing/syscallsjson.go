@@ -11,7 +11,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
-// SyscallsSchema names the JSON of the command syscalls. Fields are added to it, never renamed; docs/syscalls.md describes them.
+// SyscallsSchema names the JSON of the command syscalls. Fields are added to it, never renamed;
+// docs/syscalls.md describes them.
 const SyscallsSchema = "plegdiag.syscalls/v1"
 
 // SyscallsJSON writes traces for programs. Lists are never null; what is unknown is null or absent.
@@ -180,10 +181,14 @@ type messageRow struct {
 func newTraceRow(s *syscalls.Summary) traceRow {
 	f := &s.Form
 	r := traceRow{
-		Path: s.Path, Files: append([]string{}, s.Files...), Missing: append([]string{}, s.Missing()...), Start: momentOf(s.First), End: momentOf(s.Last),
-		Threads: s.Threads, Lines: s.Lines, Blank: s.Blank, Skipped: s.Skipped, Calls: countRows(s.Calls), Idle: countRows(s.Idle),
+		Path: s.Path, Files: show.NonNil(s.Files), Missing: show.NonNil(s.Missing()),
+		Start: momentOf(s.First), End: momentOf(s.Last),
+		Threads: s.Threads, Lines: s.Lines, Blank: s.Blank, Skipped: s.Skipped,
+		Calls: countRows(s.Calls), Idle: countRows(s.Idle),
 		Counted: s.Counted, Tables: show.Rows(s.Tables, newTableRow),
-		Form:     formRow{f.PID, f.Comms, f.Clock, f.Relative, f.Took, f.Labels, f.Hex, f.Arguments, f.Stacks, f.Colours, f.Strings},
+		Form: formRow{
+			f.PID, f.Comms, f.Clock, f.Relative, f.Took, f.Labels, f.Hex, f.Arguments, f.Stacks, f.Colours, f.Strings,
+		},
 		Open:     show.Rows(s.Open, newCallRow),
 		Slowest:  show.Rows(s.Slow, newCallRow),
 		Convoys:  show.Rows(s.Convoys, newConvoyRow),
@@ -226,8 +231,10 @@ func countRows(table map[string]*syscalls.CallCount) map[string]countRow {
 
 func newCallRow(c *syscalls.TracedCall) callRow {
 	r := callRow{
-		Name: c.Name, PID: c.PID, Wait: string(c.Wait), Why: c.Why, Blocker: c.Blocker, In: c.BlockerCall, Start: momentOf(c.Start), AtLeast: c.AtLeast, AtMost: c.AtMost > 0,
-		Args: utf8Text(c.Args), Result: utf8Text(c.Result), Delayed: c.Delayed, Injected: c.Injected, Line: c.Pos.Line, EndLine: c.EndPos.Line,
+		Name: c.Name, PID: c.PID, Wait: string(c.Wait), Why: c.Why, Blocker: c.Blocker, In: c.BlockerCall,
+		Start: momentOf(c.Start), AtLeast: c.AtLeast, AtMost: c.AtMost > 0,
+		Args: utf8Text(c.Args), Result: utf8Text(c.Result), Delayed: c.Delayed, Injected: c.Injected,
+		Line: c.Pos.Line, EndLine: c.EndPos.Line,
 	}
 	if c.HasDuration {
 		if r.Seconds = seconds(c.Duration); c.Unfinished {
@@ -260,7 +267,7 @@ func newMessageRow(m *syscalls.BusMessage) messageRow {
 		PID: m.TID, FD: m.Conn.FD, Direction: direction(m.Sent), Type: busTypes[m.Type], Serial: m.Serial, ReplySerial: m.ReplySerial,
 		Path: utf8Text(m.Path), Interface: utf8Text(m.Interface), Member: utf8Text(m.Member), ErrorName: utf8Text(m.ErrorName),
 		Destination: utf8Text(m.Destination), Sender: utf8Text(m.Sender),
-		Start: momentOf(m.At), State: state(m), Cut: m.Cut, Line: m.Pos.Line,
+		Start: momentOf(m.At), State: messageState(m), Cut: m.Cut, Line: m.Pos.Line,
 	}
 	if took, ok := m.Answered(); ok {
 		r.Answered = seconds(took)
@@ -271,9 +278,9 @@ func newMessageRow(m *syscalls.BusMessage) messageRow {
 	return r
 }
 
-// state says what became of a message: of a call "answered", "unanswered" or
+// messageState says what became of a message: of a call "answered", "unanswered" or
 // "unknown", of what could not be sent "blocked", of everything else "".
-func state(m *syscalls.BusMessage) string {
+func messageState(m *syscalls.BusMessage) string {
 	switch {
 	case m.Blocked:
 		return "blocked"
@@ -294,7 +301,8 @@ func direction(sent bool) string {
 	return "received"
 }
 
-// momentOf is RFC 3339 in UTC; without a zone where none is known; the time of day alone where the trace has no date; nil where it has no time.
+// momentOf is RFC 3339 in UTC; without a zone where none is known; the time of day alone where the
+// trace has no date; nil where it has no time.
 func momentOf(t event.Time) *string {
 	if !t.Known {
 		return nil

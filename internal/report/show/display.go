@@ -1,5 +1,6 @@
-// Package show is what all reports are laid out with: text in columns, times and lengths as people read them,
-// quoted lines, and the parts that the JSON documents share. It does not know what they are about.
+// Package show is what all reports are laid out with: text in columns, times and lengths as people
+// read them, quoted lines, and the parts that the JSON documents share. It does not know what they
+// are about.
 package show
 
 import (
@@ -70,24 +71,25 @@ func Wrap(s string, width int) []string {
 		word = Escape(word, left)
 		w := lipgloss.Width(word)
 		left -= w + 1
-		if used > 0 && used+1+w <= width {
+		empty := lines[len(lines)-1] == "" // marks that take no room are not nothing
+		if !empty && used+1+w <= width {
 			lines[len(lines)-1] += " " + word
 			used += 1 + w
 			continue
 		}
-		if used > 0 {
+		if !empty {
 			lines = append(lines, "")
 		}
-		pieces := chop(word, width, width)
+		pieces := cutLine(word, width, width)
 		lines = append(lines[:len(lines)-1], pieces...)
 		used = lipgloss.Width(pieces[len(pieces)-1])
 	}
 	return lines
 }
 
-// chop cuts a line into pieces, the first of at most first columns, the others
-// of at most rest, losing nothing. It cuts after a space where one is near.
-func chop(s string, first, rest int) []string {
+// cutLine cuts a line into pieces, the first of at most first columns, the others of at most rest,
+// losing nothing. It cuts after a space where one is near.
+func cutLine(s string, first, rest int) []string {
 	var pieces []string
 	width := max(first, 1)
 	start, used := 0, 0
@@ -127,7 +129,17 @@ func Clock(t time.Time) string {
 	return t.UTC().Format("15:04:05.000")
 }
 
-// yearless is the year of times that no line tells the year of (package timeline); no Kubernetes node is that old.
+// Moment is the [Clock] of something whose time may be partly inferred, which basis says: "~"
+// stands before it then.
+func Moment(t time.Time, basis string) string {
+	if t.IsZero() || basis == "" {
+		return Clock(t)
+	}
+	return "~" + Clock(t)
+}
+
+// yearless is the year of times that no line tells the year of (package timeline); no Kubernetes
+// node is that old.
 const yearless = 2000
 
 // Day is the date in UTC, without its year where nothing tells it; empty when unknown.
@@ -141,19 +153,23 @@ func Day(t time.Time) string {
 	return t.UTC().Format(time.DateOnly)
 }
 
-// Window is a stretch of time for people: the day is said once when both ends share it.
+// Window is a stretch of time for people: what both ends share, the day or all of it, is said once.
 func Window(w timeline.Window) string {
 	if w.Start.IsZero() && w.End.IsZero() {
 		return "nothing is dated"
 	}
-	end := w.End.UTC().Format(time.TimeOnly) + " UTC"
-	if Day(w.Start) != Day(w.End) {
-		end = Day(w.End) + " " + end
+	text, end := Day(w.Start)+" "+w.Start.UTC().Format(time.TimeOnly), w.End.UTC().Format(time.TimeOnly)
+	switch {
+	case Day(w.Start) != Day(w.End):
+		text += " – " + Day(w.End) + " " + end
+	case !strings.HasSuffix(text, end):
+		text += " – " + end
 	}
+	text += " UTC"
 	if w.Start.UTC().Year() == yearless {
-		end += " (the year is not known)"
+		text += " (the year is not known)"
 	}
-	return Day(w.Start) + " " + w.Start.UTC().Format(time.TimeOnly) + " – " + end
+	return text
 }
 
 // Duration is a length of time with the digits a reader can use: whole seconds
@@ -179,6 +195,41 @@ func Duration(d time.Duration, atLeast bool) string {
 		return "≥" + s
 	}
 	return s
+}
+
+// JoinFirst joins the first words, at most so many of them, and says how many more there are: "a, b
+// and 7 more".
+func JoinFirst(words []string, most int, separator string) string {
+	if left := len(words) - most; left > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], separator), left)
+	}
+	return strings.Join(words, separator)
+}
+
+// Columns are rows as lines in which every column is as wide as its widest cell. The letter r in
+// align puts the column of that number to the right; all others stand to the left.
+func Columns(rows [][]string, align string) []string {
+	var widths []int
+	for _, row := range rows {
+		for col, cell := range row {
+			if col == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[col] = max(widths[col], lipgloss.Width(cell))
+		}
+	}
+	lines := make([]string, len(rows))
+	for i, row := range rows {
+		for col, cell := range row {
+			gap := strings.Repeat(" ", widths[col]-lipgloss.Width(cell))
+			if col < len(align) && align[col] == 'r' {
+				cell, gap = gap+cell, ""
+			}
+			lines[i] += cell + gap + "  "
+		}
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return lines
 }
 
 // Plural is a number of things: "1 rule", "2 rules".

@@ -68,9 +68,13 @@ type Evidence struct {
 	Path string `json:"path"`
 	Line int    `json:"line"`
 	Text string `json:"text"`
-	// Raw is the line in base64 when it is not UTF-8: Text then has U+FFFD in the place of each bad byte.
+	// Raw is the line in base64 when it is not UTF-8: Text then has U+FFFD in the place of each bad
+	// byte.
 	Raw string `json:"raw,omitempty"`
 }
+
+// EvidenceRows makes the rows of quotes.
+func EvidenceRows(quotes []event.Quote) []Evidence { return Rows(quotes, NewEvidence) }
 
 // NewEvidence makes the row of a quote.
 func NewEvidence(q *event.Quote) Evidence {
@@ -90,5 +94,5 @@ func Rows[T, U any](in []T, row func(*T) U) []U {
 	return out
 }
 
-// List is the same list, [] in the place of null.
-func List(in []string) []string { return append([]string{}, in...) }
+// NonNil is the same list, [] in the place of null.
+func NonNil(in []string) []string { return append([]string{}, in...) }

@@ -19,7 +19,8 @@ type Options struct {
 	Width int
 	// Verbose adds how scores came about, every reason for skipped lines, and all evidence.
 	Verbose bool
-	// Inputs are the arguments that the incident was read from, for the commands that a report names; nil when unknown.
+	// Inputs are the arguments that the incident was read from, for the commands that a report
+	// names; nil when unknown.
 	Inputs []string
 	// Renderer knows which colours the stream can show; nil means none.
 	Renderer *lipgloss.Renderer
@@ -61,7 +62,8 @@ func (t *Text) WritePara(lead string, style lipgloss.Style, prose string) {
 	}
 }
 
-// WriteLabeled writes prose beside a label of the left column; an empty label continues the one above.
+// WriteLabeled writes prose beside a label of the left column; an empty label continues the one
+// above.
 func (t *Text) WriteLabeled(label string, style lipgloss.Style, prose string) {
 	t.WritePara(Margin+t.Label.Render(Pad(label, LabelWidth)), style, prose)
 }
@@ -70,7 +72,7 @@ func (t *Text) WriteLabeled(label string, style lipgloss.Style, prose string) {
 // written. Only the first most of them, unless the report is verbose.
 func (t *Text) WriteQuotes(qs []event.Quote, most int) {
 	const indent = Margin + "  "
-	qs = Distinct(qs)
+	qs = DistinctQuotes(qs)
 	left := 0
 	if !t.Verbose && len(qs) > most {
 		qs, left = qs[:most], len(qs)-most
@@ -85,7 +87,7 @@ func (t *Text) WriteQuotes(qs []event.Quote, most int) {
 		} else {
 			fmt.Fprintf(t.W, "%s%s  ", indent, t.Position.Render(pos))
 		}
-		for i, piece := range chop(Escape(q.Text, MaxQuote), first, rest) {
+		for i, piece := range cutLine(Escape(q.Text, MaxQuote), first, rest) {
 			if i > 0 {
 				fmt.Fprint(t.W, indent, "  ")
 			}
@@ -106,7 +108,8 @@ func (t *Text) WriteHeading(format string, args ...any) {
 func (t *Text) WriteCommand(command string) {
 	for line := range strings.Lines(command) {
 		if line = strings.TrimSpace(line); line != "" {
-			fmt.Fprintf(t.W, "%s%s$ %s\n", Margin, strings.Repeat(" ", LabelWidth), t.Styles.Command.Render(Escape(line, MaxProse)))
+			indent := Margin + strings.Repeat(" ", LabelWidth)
+			fmt.Fprintf(t.W, "%s$ %s\n", indent, t.Styles.Command.Render(Escape(line, MaxProse)))
 		}
 	}
 }
@@ -118,8 +121,8 @@ func (t *Text) WriteScript(command string) {
 	}
 }
 
-// Distinct leaves one of equal quotes: one line may prove two facts of an entry.
-func Distinct(quotes []event.Quote) []event.Quote {
+// DistinctQuotes leaves one of equal quotes: one line may prove two facts of an entry.
+func DistinctQuotes(quotes []event.Quote) []event.Quote {
 	var all []event.Quote
 	seen := map[event.Quote]bool{}
 	for _, q := range quotes {
