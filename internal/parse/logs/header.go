@@ -261,7 +261,7 @@ func (h *header) setWriter(b, host, unit []byte, pid, at int) int {
 	switch {
 	case string(h.unit) == "kernel":
 		n := 0
-		h.uptime, n = ringStamp(b[at:])
+		h.uptime, n = readRingStamp(b[at:])
 		at += n
 	case b[len(b)-1] == 's' && pid == 0:
 		// busybox: "syslogd: last message repeated 3 times"

@@ -137,7 +137,7 @@ func (h *header) setNumber(name, value []byte) bool {
 			h.carrier = event.Time{T: time.UnixMicro(us).UTC(), Prec: time.Microsecond, Known: true}
 		}
 	case "__MONOTONIC_TIMESTAMP":
-		h.uptime = sinceBoot(value)
+		h.uptime = readSinceBoot(value)
 	case "_PID":
 		pid, _ := lines.Digits(value)
 		h.pid = int(pid)

@@ -70,7 +70,7 @@ func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 	case h.body == none:
 		return l.readContinuation(n, b, b)
 	case h.body == plain && (h.carried || h.container) && len(e.scratch) > 0 && e.scratch[0] == '{' && e.message.quoted:
-		e.scratch = jsonUnescape(e.scratch[:0], e.message.raw)
+		e.scratch = undoJSONEscapes(e.scratch[:0], e.message.raw)
 		l.nested.readNested(&h, e.scratch)
 	}
 	rec := l.newRecord(n, &h)
@@ -128,7 +128,7 @@ func (e *jsonEntry) scanObject(b []byte) (at int, ok bool) {
 		return i, true
 	}
 	for {
-		key, next, ok := jsonScan(b, i)
+		key, next, ok := scanJSONValue(b, i)
 		if !ok || !key.quoted {
 			return i, false
 		}
@@ -136,7 +136,7 @@ func (e *jsonEntry) scanObject(b []byte) (at int, ok bool) {
 		if i >= len(b) || b[i] != ':' {
 			return i, false
 		}
-		value, next, ok := jsonScan(b, skipBlank(b, i+1))
+		value, next, ok := scanJSONValue(b, skipBlank(b, i+1))
 		if !ok {
 			return i, false
 		}
@@ -188,7 +188,7 @@ func (e *jsonEntry) fillHeader(h *header) {
 	*h = e.journal
 	h.unit, h.host = e.ident.raw, e.host.raw
 	if !e.ident.quoted {
-		if h.unit = lastString(e.ident.raw); h.unit == nil {
+		if h.unit = lastStringOf(e.ident.raw); h.unit == nil {
 			h.unit = e.comm.raw
 		}
 	}
@@ -202,8 +202,8 @@ func (e *jsonEntry) fillHeader(h *header) {
 	e.scanMessage(h)
 }
 
-// lastString is the last of the strings that a repeated field holds; nil when it is no list.
-func lastString(raw []byte) []byte {
+// lastStringOf is the last of the strings that a repeated field holds; nil when it is no list.
+func lastStringOf(raw []byte) []byte {
 	end := bytes.LastIndexByte(raw, '"')
 	if end < 0 || raw[0] != '[' {
 		return nil
@@ -211,9 +211,9 @@ func lastString(raw []byte) []byte {
 	return raw[bytes.LastIndexByte(raw[:end], '"')+1 : end]
 }
 
-// sinceBoot reads __MONOTONIC_TIMESTAMP: microseconds since boot, when __REALTIME_TIMESTAMP was
+// readSinceBoot reads __MONOTONIC_TIMESTAMP: microseconds since boot, when __REALTIME_TIMESTAMP was
 // taken.
-func sinceBoot(b []byte) time.Duration {
+func readSinceBoot(b []byte) time.Duration {
 	us, n := lines.Digits(b)
 	if n == 0 || us > maxUptime.Microseconds() {
 		return 0
@@ -224,7 +224,7 @@ func sinceBoot(b []byte) time.Duration {
 // scanMessage reads the header inside of a message that a carrier brought.
 func (e *jsonEntry) scanMessage(h *header) {
 	// The headers of klog and logrus need no more than this.
-	e.scratch = jsonUnescape(e.scratch[:0], e.message.raw[:min(len(e.message.raw), 512)])
+	e.scratch = undoJSONEscapes(e.scratch[:0], e.message.raw[:min(len(e.message.raw), 512)])
 	h.scanInner(e.scratch)
 }
 
@@ -315,8 +315,8 @@ func skipBlank(b []byte, i int) int {
 	return i
 }
 
-// jsonScan reads the value at b[i:]; next is behind it.
-func jsonScan(b []byte, i int) (v jsonValue, next int, ok bool) {
+// scanJSONValue reads the value at b[i:]; next is behind it.
+func scanJSONValue(b []byte, i int) (v jsonValue, next int, ok bool) {
 	if i >= len(b) {
 		return v, i, false
 	}
@@ -347,7 +347,7 @@ func (v jsonValue) text() string {
 		if bytes.IndexByte(v.raw, '\\') < 0 {
 			return string(v.raw)
 		}
-		return string(jsonUnescape(make([]byte, 0, len(v.raw)), v.raw))
+		return string(undoJSONEscapes(make([]byte, 0, len(v.raw)), v.raw))
 	}
 	if len(v.raw) < 2 || v.raw[0] != '[' {
 		return string(v.raw)
@@ -355,7 +355,7 @@ func (v jsonValue) text() string {
 	var out []byte
 	var parts []string
 	for i := skipBlank(v.raw, 1); i < len(v.raw) && v.raw[i] != ']'; {
-		item, next, ok := jsonScan(v.raw, i)
+		item, next, ok := scanJSONValue(v.raw, i)
 		n, err := strconv.ParseUint(string(item.raw), 10, 8)
 		switch {
 		case !ok:
@@ -382,8 +382,8 @@ var jsonEscapes = [256]byte{
 	'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', '\\': '\\', '/': '/',
 }
 
-// jsonUnescape appends the meaning of a JSON string's inside. A cut or unknown escape is kept.
-func jsonUnescape(dst, s []byte) []byte {
+// undoJSONEscapes appends the meaning of a JSON string's inside. A cut or unknown escape is kept.
+func undoJSONEscapes(dst, s []byte) []byte {
 	for {
 		i := bytes.IndexByte(s, '\\')
 		if i < 0 || i+1 >= len(s) {
@@ -398,7 +398,7 @@ func jsonUnescape(dst, s []byte) []byte {
 			dst = append(dst, s[:2]...)
 		} else {
 			var r rune
-			if r, n = jsonRune(s); n == 0 {
+			if r, n = readJSONRune(s); n == 0 {
 				return append(dst, s...)
 			}
 			dst = utf8.AppendRune(dst, r)
@@ -407,8 +407,8 @@ func jsonUnescape(dst, s []byte) []byte {
 	}
 }
 
-// jsonRune reads \u20ac, or a surrogate pair of two; n is 0 when s is cut.
-func jsonRune(s []byte) (r rune, n int) {
+// readJSONRune reads \u20ac, or a surrogate pair of two; n is 0 when s is cut.
+func readJSONRune(s []byte) (r rune, n int) {
 	if len(s) < 6 {
 		return 0, 0
 	}

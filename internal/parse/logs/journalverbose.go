@@ -47,7 +47,7 @@ func (v *verboseReader) readVerboseLine() bool {
 	if lines.IsBlank(b) && line.Cut == 0 {
 		return true
 	}
-	t, isHeader := verboseHeader(b)
+	t, isHeader := readVerboseHeader(b)
 	switch {
 	case isHeader:
 		v.lines.Stats.Lines-- // the line belongs to the next entry
@@ -83,8 +83,8 @@ func (v *verboseReader) readVerboseLine() bool {
 	return true
 }
 
-// verboseHeader reads the first line of an entry.
-func verboseHeader(b []byte) (t event.Time, ok bool) {
+// readVerboseHeader reads the first line of an entry.
+func readVerboseHeader(b []byte) (t event.Time, ok bool) {
 	day := wordLength(b[:min(len(b), 16)])
 	if day == 0 || b[0] == ' ' || day+20 > len(b) {
 		return t, false
@@ -106,7 +106,7 @@ func verboseHeader(b []byte) (t event.Time, ok bool) {
 // SniffVerbose wants an entry's first line; fields are indented and do not count.
 func SniffVerbose(head []byte) float64 {
 	return lines.Share(head, lines.Unindented(func(line []byte) lines.Sign {
-		if _, ok := verboseHeader(line); ok {
+		if _, ok := readVerboseHeader(line); ok {
 			return lines.Proves
 		}
 		return lines.SignIf(isBanner(line), lines.Fits)

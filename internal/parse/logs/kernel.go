@@ -27,7 +27,7 @@ func (h *header) markRing() { h.unit, h.carried, h.dmesg = kernelUnit, true, tru
 //	[ 1147.851282] node-1 kubelet[2917]: …                  journalctl -o short-monotonic
 //	[2019-12-19T22:18:19.230681635Z]: …                     Talos
 func (h *header) scanBracket(b []byte) (n int) {
-	if h.uptime, n = ringStamp(b); n > 0 {
+	if h.uptime, n = readRingStamp(b); n > 0 {
 		h.carrier = stamp.Moment(stamp.YearZero, h.uptime, time.Microsecond, event.LacksBoot)
 		if at := h.scanMonotonic(b, n); at > 0 {
 			return at
@@ -192,7 +192,7 @@ func (h *header) scanKmsg(b []byte) int {
 		return 0
 	}
 	priority, _ := lines.Digits(m[1])
-	h.level, h.uptime = severityLevel(priority), sinceBoot(m[2])
+	h.level, h.uptime = severityLevel(priority), readSinceBoot(m[2])
 	h.carrier = stamp.Moment(stamp.YearZero, h.uptime, time.Microsecond, event.LacksBoot)
 	h.markRing()
 	return len(m[0])
@@ -201,9 +201,9 @@ func (h *header) scanKmsg(b []byte) int {
 // maxUptime bounds the time since boot: no machine runs for 31 years.
 const maxUptime = 1e9 * time.Second
 
-// ringStamp reads a "[42000.017348] " of the kernel's ring buffer: the time since boot, and the
+// readRingStamp reads a "[42000.017348] " of the kernel's ring buffer: the time since boot, and the
 // length, which is 0 without one.
-func ringStamp(b []byte) (uptime time.Duration, n int) {
+func readRingStamp(b []byte) (uptime time.Duration, n int) {
 	if len(b) < 5 || b[0] != '[' {
 		return 0, 0
 	}

@@ -100,7 +100,7 @@ func (l *logReader) readLine(line lines.Line) bool {
 			b = bytes.TrimPrefix(b, sse)
 		}
 	}
-	if i := nodePrefix(b); i < len(b) && b[i] == '{' {
+	if i := nodePrefixLength(b); i < len(b) && b[i] == '{' {
 		return l.readJSON(line.N, b[i:])
 	}
 	return l.readText(line.N, b)
@@ -165,11 +165,11 @@ func (l *logReader) readLastRepeated(rec event.Record, raw []byte) bool {
 	return l.yield(rec, nil)
 }
 
-// nodePrefix is where a JSON record begins behind the node that talosctl logs puts before every
+// nodePrefixLength is where a JSON record begins behind the node that talosctl logs puts before every
 // line; 0 when nothing stands there:
 //
 //	10.200.1.3: {"ts":1753121294157.29,"caller":"internal/log.go:32","msg":…
-func nodePrefix(b []byte) int {
+func nodePrefixLength(b []byte) int {
 	const longest = 64 // an address or a name, and the colon
 	i := bytes.Index(b[:min(len(b), longest)], []byte(": {\""))
 	if i <= 0 || bytes.IndexByte(b[:i], ' ') >= 0 {

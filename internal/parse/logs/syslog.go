@@ -62,7 +62,7 @@ func (h *header) scanProtocol(b []byte) int {
 		words[i] = b[n : n+w]
 		n += w + 1
 	}
-	sd := structuredData(b[n:])
+	sd := structuredDataLength(b[n:])
 	if sd == 0 {
 		return 0
 	}
@@ -77,8 +77,8 @@ func (h *header) scanProtocol(b []byte) int {
 	return n
 }
 
-// structuredData is the length of RFC 5424's "-" or "[id key="value"][…]".
-func structuredData(b []byte) int {
+// structuredDataLength is the length of RFC 5424's "-" or "[id key="value"][…]".
+func structuredDataLength(b []byte) int {
 	if len(b) > 0 && b[0] == '-' {
 		return 1
 	}
@@ -130,10 +130,10 @@ func lastRepeated(b []byte) int {
 	if len(b) == 0 || b[0] != 'l' { // inlined: every line of a journal comes here
 		return 0
 	}
-	return countRepeated(b)
+	return readRepeatCount(b)
 }
 
-func countRepeated(b []byte) int {
+func readRepeatCount(b []byte) int {
 	const start = "last message repeated "
 	if !bytes.HasPrefix(b, []byte(start)) {
 		return 0

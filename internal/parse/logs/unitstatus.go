@@ -22,9 +22,9 @@ import (
 // unitTypes are the endings of units' names, see systemd.unit(5).
 var unitTypes = []string{".service", ".scope", ".socket", ".mount", ".slice", ".timer", ".target", ".path", ".swap", ".device", ".automount"}
 
-// statusHead is the unit of which systemctl status prints the properties below; nil when the line
+// readStatusHead is the unit of which systemctl status prints the properties below; nil when the line
 // begins none.
-func statusHead(line []byte) []byte {
+func readStatusHead(line []byte) []byte {
 	if len(line) < 8 || line[0] != '*' && line[0] < 0x80 {
 		return nil
 	}
@@ -41,7 +41,7 @@ func statusHead(line []byte) []byte {
 
 // followStatus notes whose properties a line without a header is about.
 func (l *logReader) followStatus(b []byte) {
-	if unit := statusHead(b); unit != nil {
+	if unit := readStatusHead(b); unit != nil {
 		l.status = string(unit)
 	} else if l.status != "" && b[0] != ' ' && b[0] != '\t' {
 		l.status = ""
@@ -52,7 +52,7 @@ func (l *logReader) followStatus(b []byte) {
 func SniffStatus(head []byte) float64 {
 	n := 0
 	for line := range lines.OfHead(head) {
-		if n++; n == 1 && statusHead(line) == nil {
+		if n++; n == 1 && readStatusHead(line) == nil {
 			return 0
 		}
 		if n == 2 {

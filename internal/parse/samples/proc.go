@@ -99,7 +99,7 @@ func SniffProc(head []byte) float64 {
 	for line := range lines.OfHead(head) {
 		all++
 		s := string(line)
-		if _, _, ok := procFrame(s); ok {
+		if _, _, ok := readProcFrame(s); ok {
 			frames++
 			good++
 			continue
@@ -118,9 +118,9 @@ func SniffProc(head []byte) float64 {
 	return float64(good) / float64(all)
 }
 
-// procFrame is a line of /proc/PID/stack, which unlike a line of the kernel's log starts with an
+// readProcFrame is a line of /proc/PID/stack, which unlike a line of the kernel's log starts with an
 // address or a stand-in for it.
-func procFrame(line string) (function string, unsure, ok bool) {
+func readProcFrame(line string) (function string, unsure, ok bool) {
 	s := strings.TrimLeft(line, " \t")
 	if _, content, grep := cutGrepLine(s); grep {
 		s = content

@@ -29,7 +29,7 @@ func ReadPSN(in lines.Input) iter.Seq2[Sample, error] {
 
 // readRow reads one line.
 func (r *psnReader) readRow(line string) (s Sample, reason string) {
-	f := psnFields(line)
+	f := splitPSNRow(line)
 	switch {
 	case lines.StartsWith(line, psnNotes...):
 		return s, ""
@@ -60,7 +60,7 @@ func (r *psnReader) readRow(line string) (s Sample, reason string) {
 		case "wchan":
 			s.WChan = withoutPlaceholder(v)
 		case "kstack":
-			s.Stack = procStack(v)
+			s.Stack = readArrowStack(v)
 		case "exe":
 			s.Exe = withoutPlaceholder(v)
 		}
@@ -73,7 +73,7 @@ func (r *psnReader) readRow(line string) (s Sample, reason string) {
 	return s, ""
 }
 
-func psnFields(line string) []string {
+func splitPSNRow(line string) []string {
 	f := strings.Split(line, " | ")
 	for i := range f {
 		f[i] = strings.TrimSpace(f[i])

@@ -165,9 +165,9 @@ func (r *sampleReader) readRow(line string) (s Sample, reason string) {
 	case sampleStack:
 		return readBPFStack(line)
 	case sampleTraced, sampleEnded, sampleDisk:
-		return r.readTraced(line, quotedFields(line))
+		return r.readTraced(line, splitQuotedRow(line))
 	case sampleWide:
-		return r.readTraced(line, wideFields(line))
+		return r.readTraced(line, splitWideRow(line))
 	}
 	if r.headerBegins("KSTACK_HASH") || r.headerBegins("CGROUP_ID") || r.headerBegins("USTACK_HASH") {
 		return r.readLegend(line)
@@ -366,7 +366,7 @@ func (r *sampleReader) readScan(ts, pid, tid, state, comm, syscall, wchan string
 	s.Comm = strings.TrimSuffix(strings.TrimPrefix(comm, "("), ")")
 	s.Syscall, s.WChan = withoutPlaceholder(syscall), withoutPlaceholder(wchan)
 	if k := len(tail) - 1; k >= 0 && strings.HasPrefix(tail[k], "->") {
-		s.Stack = procStack(tail[k])
+		s.Stack = readArrowStack(tail[k])
 		tail = tail[:k]
 	}
 	hasExe := r.columns == nil || slices.Contains(r.columns, "EXE")
@@ -389,8 +389,8 @@ func withoutPlaceholder(s string) string {
 	return s
 }
 
-// procStack turns "->f()->g()" into "f g".
-func procStack(s string) string {
+// readArrowStack turns "->f()->g()" into "f g".
+func readArrowStack(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(strings.TrimPrefix(s, "->"), "->", " "), "()", "")
 }
 

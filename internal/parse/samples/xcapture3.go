@@ -123,13 +123,13 @@ func (r *sampleReader) readLegend(line string) (s Sample, reason string) {
 	case base == 10:
 		s.Legend, s.CgroupID, s.Cgroup = CgroupLegend, n, value
 	case r.headerBegins("KSTACK_HASH"):
-		s.Legend, s.StackID, s.Stack = StackLegend, n, innermostFirst(strings.Split(strings.Trim(value, "'"), ";"))
+		s.Legend, s.StackID, s.Stack = StackLegend, n, joinOutermostFirst(strings.Split(strings.Trim(value, "'"), ";"))
 	}
 	return s, ""
 }
 
-// innermostFirst turns frames such as "f+0x5b" around, and into the form of Sample.Stack.
-func innermostFirst(frames []string) string {
+// joinOutermostFirst turns frames such as "f+0x5b" around, and into the form of Sample.Stack.
+func joinOutermostFirst(frames []string) string {
 	var out []string
 	for _, f := range slices.Backward(frames) {
 		if f, _, _ = strings.Cut(f, "+"); f != "" {
@@ -172,14 +172,14 @@ func readBPFStack(line string) (s Sample, reason string) {
 		return s, fmt.Sprintf("no id of a stack: %.40q", line)
 	}
 	if f[0] == "kstack" {
-		s.Legend, s.StackID, s.Stack = StackLegend, id, procStack(f[2])
+		s.Legend, s.StackID, s.Stack = StackLegend, id, readArrowStack(f[2])
 	}
 	return s, ""
 }
 
-// wideFields splits a line of xcapture 3 on a terminal: at two blanks or more, because values hold
+// splitWideRow splits a line of xcapture 3 on a terminal: at two blanks or more, because values hold
 // single ones.
-func wideFields(line string) (f []string) {
+func splitWideRow(line string) (f []string) {
 	for v := range strings.SplitSeq(line, "  ") {
 		if v = strings.Trim(v, " "); v != "" {
 			f = append(f, v)
@@ -188,9 +188,9 @@ func wideFields(line string) (f []string) {
 	return f
 }
 
-// quotedFields splits a line of xcapture 3, which puts strings into single
+// splitQuotedRow splits a line of xcapture 3, which puts strings into single
 // quotes and escapes nothing: one ends at a quote before a comma.
-func quotedFields(line string) (f []string) {
+func splitQuotedRow(line string) (f []string) {
 	for {
 		if rest, ok := strings.CutPrefix(line, "'"); ok {
 			in, after, more := strings.Cut(rest, "',")

@@ -7,10 +7,10 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// foreignMonth reads the month that a stamp of journalctl or dmesg -T starts with when its user's
+// readForeignMonth reads the month that a stamp of journalctl or dmesg -T starts with when its user's
 // language is not English, "nov. " or "11月 ": strftime's %b is the locale's. N is the length with
 // the blank behind it.
-func foreignMonth(b []byte) (month, n int) {
+func readForeignMonth(b []byte) (month, n int) {
 	n = bytes.IndexByte(b[:min(len(b), 24)], ' ') + 1
 	// Only what goes on as " 8 09:30:11" costs a look-up.
 	if n < 3 || len(b) < n+11 || b[n+2] != ' ' || b[n+5] != ':' || b[n+8] != ':' {

@@ -112,7 +112,7 @@ func Short(b []byte) (t event.Time, n int) {
 	}
 	m, n := Month(b), 4
 	if m == 0 {
-		if m, n = foreignMonth(b); m == 0 {
+		if m, n = readForeignMonth(b); m == 0 {
 			return t, 0
 		}
 	}

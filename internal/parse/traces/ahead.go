@@ -23,7 +23,7 @@ func (r *traceRow) scanRow() {
 	if r.blank = lines.IsBlank(r.raw); r.blank {
 		return
 	}
-	if r.own = ownMessage(r.raw); r.own < 0 {
+	if r.own = findOwnMessage(r.raw); r.own < 0 {
 		r.scan(r.b)
 	}
 }
@@ -57,7 +57,7 @@ func (t *tracer) newBatch() *rowBatch {
 // rows are the lines of a trace; each is valid until the next step.
 func (t *tracer) rows() iter.Seq[*traceRow] {
 	if t.Go != nil {
-		return t.rowsAhead
+		return t.readRowsAhead
 	}
 	return func(yield func(*traceRow) bool) {
 		for b := t.newBatch(); b.takeLines(t.lines); {
@@ -68,8 +68,8 @@ func (t *tracer) rows() iter.Seq[*traceRow] {
 	}
 }
 
-// rowsAhead looks at the lines beside their use. What it starts has ended when it returns.
-func (t *tracer) rowsAhead(yield func(*traceRow) bool) {
+// readRowsAhead looks at the lines beside their use. What it starts has ended when it returns.
+func (t *tracer) readRowsAhead(yield func(*traceRow) bool) {
 	taken, free := make(chan *rowBatch, batches), make(chan *rowBatch, batches)
 	for range batches {
 		free <- t.newBatch()

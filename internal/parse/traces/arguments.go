@@ -12,7 +12,7 @@ import (
 func Buffers(name, args string, n int64) []dbus.Buffer {
 	var all []dbus.Buffer
 	add := func(s string, cut bool, size int64) {
-		b := stringBytes(s)
+		b := undoEscapes(s)
 		if !cut {
 			size = int64(len(b))
 		}
@@ -57,7 +57,7 @@ const maxBuffers = 1024
 // ReadDescriptor reads the descriptor that a call works on: its number, what -y
 // wrote behind it ("UNIX-STREAM:[315702->314541]", empty without), and the rest of the arguments.
 func ReadDescriptor(args string) (d FD, rest string, ok bool) {
-	if i := strings.IndexByte(args, '='); i > 0 && identifier([]byte(args[:i])) == i {
+	if i := strings.IndexByte(args, '='); i > 0 && callNameLength([]byte(args[:i])) == i {
 		args = args[i+1:] // -N
 	}
 	n, digits := 0, 0
@@ -70,7 +70,7 @@ func ReadDescriptor(args string) (d FD, rest string, ok bool) {
 	}
 	d.N, rest = n, args[digits:]
 	if strings.HasPrefix(rest, "<") {
-		if end := labelEnd(rest); end > 0 {
+		if end := labelLength(rest); end > 0 {
 			d.Label, rest = rest[1:end-1], rest[end:]
 		}
 	}
@@ -83,8 +83,8 @@ type FD struct {
 	Label string // of -y and -yy; empty without
 }
 
-// labelEnd is the offset behind the > that closes the < at the start of s. Paths may hold both.
-func labelEnd(s string) int {
+// labelLength is the offset behind the > that closes the < at the start of s. Paths may hold both.
+func labelLength(s string) int {
 	depth := 0
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
@@ -127,7 +127,7 @@ func FirstString(args string) (s string, ok bool) {
 	if strings.IndexByte(in, '\\') < 0 {
 		return in, ok
 	}
-	return string(stringBytes(in)), ok
+	return string(undoEscapes(in)), ok
 }
 
 // firstNumber is the first decimal number of s, which the kernel took for a length; 0 without one.
@@ -140,9 +140,9 @@ func firstNumber(s string) int64 {
 	return int64(n)
 }
 
-// stringBytes undoes what strace does to strings: \x and two hex digits (-x, -xx),
+// undoEscapes undoes what strace does to strings: \x and two hex digits (-x, -xx),
 // up to three octal digits, as few as possible, else one letter.
-func stringBytes(s string) []byte {
+func undoEscapes(s string) []byte {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' || i+1 == len(s) {

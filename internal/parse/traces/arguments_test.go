@@ -23,7 +23,7 @@ func TestStringBytes(t *testing.T) {
 		`\x6`:               "x6",
 		`end\`:              `end\`,
 	} {
-		require.Equal(t, want, string(stringBytes(in)), in)
+		require.Equal(t, want, string(undoEscapes(in)), in)
 	}
 }
 

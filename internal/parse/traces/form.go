@@ -35,7 +35,7 @@ const formLines = 400
 func ReadForm(head []byte) Form {
 	var f Form
 	votes := struct{ calls, bracket, number, comm, date, face, fine, relative, ended, took int }{}
-	for line := range allLines(head) {
+	for line := range linesOfHead(head) {
 		if bytes.IndexByte(line, '\x1b') >= 0 {
 			f.Colours = true
 			line = lines.WithoutColours(nil, line)
@@ -119,7 +119,7 @@ func (f *Form) lookAtArguments(b []byte) {
 	case f.Labels == "":
 		f.Labels = "-y"
 	}
-	if i := strings.IndexByte(s, '='); ok && i > 0 && identifier(b[:i]) == i {
+	if i := strings.IndexByte(s, '='); ok && i > 0 && callNameLength(b[:i]) == i {
 		f.Arguments = true
 	}
 	for range 8 { // the strings of one call
@@ -129,14 +129,14 @@ func (f *Form) lookAtArguments(b []byte) {
 		}
 		f.Hex = f.Hex || strings.HasPrefix(in, `\x`)
 		if strings.HasPrefix(rest, "...") {
-			f.Strings = max(f.Strings, len(stringBytes(in)))
+			f.Strings = max(f.Strings, len(undoEscapes(in)))
 		}
 		s = rest
 	}
 }
 
-// allLines are the whole lines of head.
-func allLines(head []byte) iter.Seq[[]byte] {
+// linesOfHead are the whole lines of head.
+func linesOfHead(head []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for {
 			line, rest, whole := bytes.Cut(head, []byte{'\n'})

@@ -83,7 +83,7 @@ func (l *traceLine) scan(b []byte) {
 	case b[0] == '<':
 		l.scanResumed(b)
 	default:
-		n := identifier(b)
+		n := callNameLength(b)
 		if n == 0 || n >= len(b) || b[n] != '(' {
 			break
 		}
@@ -93,8 +93,8 @@ func (l *traceLine) scan(b []byte) {
 	}
 }
 
-// identifier is the length of the name of a call at the start of b; a digit does not begin one.
-func identifier(b []byte) int {
+// callNameLength is the length of the name of a call at the start of b; a digit does not begin one.
+func callNameLength(b []byte) int {
 	if len(b) == 0 || lines.IsDigit(b[0]) {
 		return 0
 	}
@@ -195,7 +195,7 @@ func (l *traceLine) scanMicro(b []byte) bool {
 	if !isFace || !isFrac || h > 23 || m > 59 || s > 60 {
 		return false
 	}
-	l.at = traceMoment{int64(h*3600+m*60+s)*1e9 + sixDigits(frac<<8)*1e3, time.Microsecond, faceClock}
+	l.at = traceMoment{int64(h*3600+m*60+s)*1e9 + readSixDigits(frac<<8)*1e3, time.Microsecond, faceClock}
 	return true
 }
 
@@ -207,7 +207,7 @@ func (l *traceLine) scanTook(b []byte) bool {
 	}
 	v, ok := tookColumns.read(b[n-9:])
 	if ok {
-		l.took, l.hasTook = time.Duration(int64(v&255)*1e9+sixDigits(v)*1e3), true
+		l.took, l.hasTook = time.Duration(int64(v&255)*1e9+readSixDigits(v)*1e3), true
 	}
 	return ok
 }
@@ -241,9 +241,9 @@ func (c *columns) read(b []byte) (values uint64, ok bool) {
 	return v, (v|(v+c.room))&0x8080808080808080 == 0
 }
 
-// sixDigits is the number of the six values in the upper bytes of v, two of which make one at each
+// readSixDigits is the number of the six values in the upper bytes of v, two of which make one at each
 // step.
-func sixDigits(v uint64) int64 {
+func readSixDigits(v uint64) int64 {
 	v &^= 0xffff
 	v = (v*10 + v>>8) & 0x00ff00ff00ff00ff
 	v = (v*100 + v>>16) & 0x0000ffff0000ffff
@@ -255,7 +255,7 @@ func (l *traceLine) scanResumed(b []byte) {
 	if !bytes.HasPrefix(b, []byte("<... ")) {
 		return
 	}
-	n := identifier(b[5:])
+	n := callNameLength(b[5:])
 	rest, ok := bytes.CutPrefix(b[5+n:], []byte(" resumed>"))
 	if n == 0 || !ok {
 		return
@@ -317,7 +317,7 @@ func splitResult(b []byte) (end, result int) {
 				break
 			}
 			from += p + 1
-			if r := resultAt(b, from); r > 0 {
+			if r := resultAfter(b, from); r > 0 {
 				if end >= 0 {
 					several = true
 				} else {
@@ -338,9 +338,9 @@ func splitResult(b []byte) (end, result int) {
 	return end, result
 }
 
-// resultAt is the offset behind the " = " that stands at i, with blanks in front of it as strace
+// resultAfter is the offset behind the " = " that stands at i, with blanks in front of it as strace
 // aligns results; 0 without one. The blank behind it may be missing at the end of b.
-func resultAt(b []byte, i int) int {
+func resultAfter(b []byte, i int) int {
 	from := i
 	i = lines.SkipBlanks(b, i)
 	if i == from || i >= len(b) || b[i] != '=' || i+1 < len(b) && b[i+1] != ' ' {
@@ -370,7 +370,7 @@ func splitDecorated(b []byte) (end, result int) {
 				depth--
 			}
 		case ')':
-			if r := resultAt(b, i+1); depth == 0 && r > 0 {
+			if r := resultAfter(b, i+1); depth == 0 && r > 0 {
 				return i, r
 			}
 		}
@@ -409,7 +409,7 @@ func (l *traceLine) errno() []byte {
 		return nil
 	}
 	b := l.result[bytes.IndexByte(l.result, 'E'):]
-	return b[:identifier(b)]
+	return b[:callNameLength(b)]
 }
 
 // returned says that the call came back: a bare "?" is the result of one that never did, as
@@ -423,8 +423,8 @@ func (l *traceLine) returned() bool {
 var ownMessages = regexp.MustCompile(`(?:/[\w./-]*)?strace: (?:Process |\[ Process |attach: |Can't |Could not |exec: )` +
 	`|Process \d+ (?:attached|detached|suspended|resumed)`)
 
-// ownMessage finds what strace says about itself; -1 when there is none.
-func ownMessage(b []byte) int {
+// findOwnMessage finds what strace says about itself; -1 when there is none.
+func findOwnMessage(b []byte) int {
 	if len(b) == 0 {
 		return -1
 	}
@@ -442,8 +442,8 @@ func ownMessage(b []byte) int {
 	return at[0]
 }
 
-// supersededBy reads "+++ superseded by execve in pid 10 +++"; 0 for any other line.
-func supersededBy(b []byte) int {
+// readSuperseded reads "+++ superseded by execve in pid 10 +++"; 0 for any other line.
+func readSuperseded(b []byte) int {
 	rest, ok := bytes.CutPrefix(b, []byte("+++ superseded by execve in pid "))
 	if !ok {
 		return 0
@@ -463,7 +463,7 @@ func isStrace(line []byte) bool {
 	case traceSignal, traceExit:
 		return bytes.HasSuffix(line, []byte("---")) || bytes.HasSuffix(line, []byte("+++"))
 	}
-	return ownMessage(line) >= 0
+	return findOwnMessage(line) >= 0
 }
 
 // traceMoment is a moment on the axis of its trace.

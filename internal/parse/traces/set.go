@@ -68,7 +68,7 @@ func threadInName(file string) (set string, thread int) {
 }
 
 func firstStamp(head []byte) traceMoment {
-	for line := range allLines(head) {
+	for line := range linesOfHead(head) {
 		if l := scanTrace(line); l.at.clock != noClock {
 			return l.at
 		}

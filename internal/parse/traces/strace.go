@@ -150,8 +150,8 @@ func (t *tracer) lookUpName(b []byte) *callName {
 	return n
 }
 
-// always says that every call of the name matters.
-func (n *callName) always() bool { return n.hasLeast && n.least == 0 }
+// alwaysMatters says that every call of the name matters.
+func (n *callName) alwaysMatters() bool { return n.hasLeast && n.least == 0 }
 
 // Read reads the text of strace, from 4.15 to 7.2, as -o and stderr carry it:
 //
@@ -542,7 +542,7 @@ func (t *tracer) beginCall(n int, l *traceLine, b, raw []byte, first bool) *open
 	if len(raw) != len(b) { // colours, or a message of strace
 		o.quote = append(o.quote, raw...)
 	}
-	o.want = o.name.always() || t.Calls == nil && (t.Want == nil || t.Want(b))
+	o.want = o.name.alwaysMatters() || t.Calls == nil && (t.Want == nil || t.Want(b))
 	o.mayPrecede = o.name.name == "restart_syscall" ||
 		first && !t.execs && t.clock.known && t.clock.now.sub(t.clock.first) < attachTime
 	return o
@@ -695,7 +695,7 @@ func joinArgs(a, b string) string {
 
 // readExit handles the end of a thread, and an execve that gives its caller the leader's id.
 func (t *tracer) readExit(n int, l *traceLine, th *tracedThread, b, raw []byte) bool {
-	if to := supersededBy(b[l.from:]); to != 0 {
+	if to := readSuperseded(b[l.from:]); to != 0 {
 		if old := t.threads[to]; old != nil && old.open != nil && th.open == nil {
 			th.open = old.takeCall()
 			th.open.pid = l.pid
