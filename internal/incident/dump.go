@@ -196,10 +196,22 @@ func foldCopies(all []*Dump, everyFile bool) []*Dump {
 // addCopy notes a copy, and takes over a better time and the process from it.
 func (d *Dump) addCopy(twin *Dump) {
 	d.Copies = append(d.Copies, twin.Pos())
-	if d.At.IsZero() || !twin.At.IsZero() && twin.At.Prec < d.At.Prec {
+	if isBetterTime(twin.At, d.At) {
 		d.At = twin.At
 	}
 	d.PID = cmp.Or(d.PID, twin.PID)
+}
+
+// isBetterTime says that t is nearer to the moment at which a dump was taken than other: it is more
+// precise, or earlier, for a program takes a dump first and then writes it here and there.
+func isBetterTime(t, other event.Time) bool {
+	switch {
+	case t.IsZero() || other.IsZero():
+		return other.IsZero()
+	case t.Prec != other.Prec:
+		return t.Prec < other.Prec
+	}
+	return t.Lacks == other.Lacks && t.T.Before(other.T)
 }
 
 // Pos is where the dump begins.
