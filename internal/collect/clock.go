@@ -21,8 +21,10 @@ type clockReading struct {
 }
 
 func readClocks() clockReading {
-	t := clockReading{Realtime: now(), Monotonic: readClock(unix.CLOCK_MONOTONIC),
-		Boottime: readClock(unix.CLOCK_BOOTTIME)}
+	t := clockReading{
+		Realtime: now(), Monotonic: readClock(unix.CLOCK_MONOTONIC),
+		Boottime: readClock(unix.CLOCK_BOOTTIME),
+	}
 	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	t.BootID = strings.TrimSpace(string(id))
 	return t

@@ -113,8 +113,10 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 		return nil, err
 	}
 	lowerPriority()
-	c := &collector{opt: opt, deadline: now().Add(opt.Timeout), names: map[string]int{}, hurry: make(chan struct{}),
-		key: make([]byte, 32)}
+	c := &collector{
+		opt: opt, deadline: now().Add(opt.Timeout), names: map[string]int{}, hurry: make(chan struct{}),
+		key: make([]byte, 32),
+	}
 	if _, err := rand.Read(c.key); err != nil {
 		return nil, err
 	}
@@ -229,8 +231,10 @@ type disk struct {
 // openSink starts the helper that writes the bundle, and begins the bundle.
 func (c *collector) openSink() (*disk, error) {
 	name := "plegdiag-" + hostName() + "-" + now().Format("20060102T150405Z")
-	c.manifest = bundle.Manifest{Schema: bundle.ManifestSchema, Tool: c.opt.Version, Node: hostName(), Start: now(),
-		Redaction: !c.opt.NoRedact}
+	c.manifest = bundle.Manifest{
+		Schema: bundle.ManifestSchema, Tool: c.opt.Version, Node: hostName(), Start: now(),
+		Redaction: !c.opt.NoRedact,
+	}
 	if c.opt.Output == "" {
 		c.opt.Output = name + ".tgz"
 	}

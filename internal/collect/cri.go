@@ -35,8 +35,10 @@ func askCRI(t *task, path string, out itemWriter) result {
 	if err != nil {
 		return resultOf(err)
 	}
-	m := matrix{asker: asker{api: "cri", endpoint: path, bound: t.Bound, out: out},
-		client: cri.NewRuntimeServiceClient(conn)}
+	m := matrix{
+		asker:  asker{api: "cri", endpoint: path, bound: t.Bound, out: out},
+		client: cri.NewRuntimeServiceClient(conn),
+	}
 	if m.askVersion() {
 		out.sendFile(strings.TrimSuffix(out.name, ".jsonl")+"-version.txt", t.Items[0].Source, []byte(m.told))
 	} else if m.refused {
@@ -138,18 +140,23 @@ func (m *matrix) listIDs(method string, list func(context.Context) ([]string, er
 // answer. It does not ask for verbose answers: they contain environments.
 func (m *matrix) askStatusOf(id string, sandbox bool) bool {
 	if sandbox {
-		return m.ask(question{method: "PodSandboxStatus", sandbox: id,
+		return m.ask(question{
+			method: "PodSandboxStatus", sandbox: id,
 			ask: func(ctx context.Context) (map[string]string, error) {
 				s, err := m.client.PodSandboxStatus(ctx, &cri.PodSandboxStatusRequest{PodSandboxId: id})
 				if err != nil {
 					return nil, err
 				}
 				meta := s.GetStatus().GetMetadata()
-				return map[string]string{"state": s.GetStatus().GetState().String(),
-					"pod": meta.GetNamespace() + "/" + meta.GetName(), "uid": meta.GetUid()}, nil
-			}})
+				return map[string]string{
+					"state": s.GetStatus().GetState().String(),
+					"pod":   meta.GetNamespace() + "/" + meta.GetName(), "uid": meta.GetUid(),
+				}, nil
+			},
+		})
 	}
-	return m.ask(question{method: "ContainerStatus", container: id,
+	return m.ask(question{
+		method: "ContainerStatus", container: id,
 		ask: func(ctx context.Context) (map[string]string, error) {
 			s, err := m.client.ContainerStatus(ctx, &cri.ContainerStatusRequest{ContainerId: id})
 			if err != nil {
@@ -161,5 +168,6 @@ func (m *matrix) askStatusOf(id string, sandbox bool) bool {
 				"pod":     c.GetLabels()["io.kubernetes.pod.namespace"] + "/" + c.GetLabels()["io.kubernetes.pod.name"],
 				"created": time.Unix(0, c.GetCreatedAt()).UTC().Format(time.RFC3339Nano),
 			}, nil
-		}})
+		},
+	})
 }

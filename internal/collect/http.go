@@ -193,6 +193,8 @@ func parseContainerState(text []byte) map[string]string {
 	if json.Unmarshal(text, &c) != nil {
 		return nil
 	}
-	return map[string]string{"state": c.State.Status, "name": c.Name, "pid": fmt.Sprint(c.State.Pid),
-		"started": c.State.StartedAt, "finished": c.State.FinishedAt}
+	return map[string]string{
+		"state": c.State.Status, "name": c.Name, "pid": fmt.Sprint(c.State.Pid),
+		"started": c.State.StartedAt, "finished": c.State.FinishedAt,
+	}
 }

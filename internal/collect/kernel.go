@@ -173,8 +173,10 @@ func joinOnOneLine(s string) string {
 
 // remote are the file systems for which statfs asks a server or a process, by the prefix of their
 // type.
-var remote = []string{"nfs", "cifs", "smb", "ceph", "fuse", "gluster", "lustre", "9p", "virtiofs", "afs", "autofs",
-	"ocfs", "gfs", "beegfs"}
+var remote = []string{
+	"nfs", "cifs", "smb", "ceph", "fuse", "gluster", "lustre", "9p", "virtiofs", "afs", "autofs",
+	"ocfs", "gfs", "beegfs",
+}
 
 // statMounts asks each mounted file system how full it is, and writes it as df does. Names contains
 // "remote" when network file systems are asked, too.

@@ -39,58 +39,100 @@ const (
 // steps are all steps, the most volatile and the most harmless first.
 var steps = []step{
 	{name: "clock", touches: "three clocks, boot id, uname", hazard: "none", do: collectClock},
-	{name: "threads", touches: "/proc/*/task/*/{stat,wchan,syscall,stack}, /proc/*/{status,cgroup,exe}; three times",
+	{
+		name: "threads", touches: "/proc/*/task/*/{stat,wchan,syscall,stack}, /proc/*/{status,cgroup,exe}; three times",
 		hazard: "locks of the kernel; each read has a time limit; never maps or environ", bound: 25 * time.Second,
-		do: collectThreads},
-	{name: "node", touches: "/proc/{loadavg,meminfo,vmstat,buddyinfo,diskstats,pressure/*,…}, /proc/1/mountinfo, names of /sys/fs/pstore",
+		do: collectThreads,
+	},
+	{
+		name: "node", touches: "/proc/{loadavg,meminfo,vmstat,buddyinfo,diskstats,pressure/*,…}, /proc/1/mountinfo, names of /sys/fs/pstore",
 		hazard: "none known",
-		bound:  10 * time.Second, do: runFixed(readTask("", 4<<20, nodeFiles))},
-	{name: "kmsg", touches: "/dev/kmsg, without waiting", hazard: "none", bound: 5 * time.Second, newest: true,
-		do: runFixed(&task{Do: "kmsg", Bound: 5 * time.Second,
-			Items: []want{{Name: "kernel/dmesg", Source: "/dev/kmsg"}}})},
-	{name: "cgroups", touches: "/sys/fs/cgroup: freezer, pids, memory, pressure of pods and daemons",
+		bound:  10 * time.Second, do: runFixed(readTask("", 4<<20, nodeFiles)),
+	},
+	{
+		name: "kmsg", touches: "/dev/kmsg, without waiting", hazard: "none", bound: 5 * time.Second, newest: true,
+		do: runFixed(&task{
+			Do: "kmsg", Bound: 5 * time.Second,
+			Items: []want{{Name: "kernel/dmesg", Source: "/dev/kmsg"}},
+		}),
+	},
+	{
+		name: "cgroups", touches: "/sys/fs/cgroup: freezer, pids, memory, pressure of pods and daemons",
 		hazard: "cgroup_mutex; each read has a time limit", bound: 15 * time.Second,
-		do: runFixed(&task{Do: "cgroups", Bound: time.Second,
-			Items: []want{{Name: "cgroups/values.txt", Source: "/sys/fs/cgroup"}}})},
-	{name: "dumps", touches: "GET /debug/pprof/goroutine?debug=2 at the sockets of containerd's debug server and dockerd, and at the kubelet, /debug/goroutines at CRI-O's; twice, 20 s apart",
+		do: runFixed(&task{
+			Do: "cgroups", Bound: time.Second,
+			Items: []want{{Name: "cgroups/values.txt", Source: "/sys/fs/cgroup"}},
+		}),
+	},
+	{
+		name: "dumps", touches: "GET /debug/pprof/goroutine?debug=2 at the sockets of containerd's debug server and dockerd, and at the kubelet, /debug/goroutines at CRI-O's; twice, 20 s apart",
 		hazard: "the daemon stops while it writes the dump",
-		bound:  15 * time.Second, do: collectDumps},
-	{name: "bus", touches: "D-Bus and /run/systemd/private: Hello, Peer.Ping, ListUnits", hazard: "none",
-		bound: 20 * time.Second, do: collectBus},
-	{name: "runtime", touches: "CRI: Version, Status, ListPodSandbox, ListContainers, ContainerStatus and PodSandboxStatus of each; docker: the same",
+		bound:  15 * time.Second, do: collectDumps,
+	},
+	{
+		name: "bus", touches: "D-Bus and /run/systemd/private: Hello, Peer.Ping, ListUnits", hazard: "none",
+		bound: 20 * time.Second, do: collectBus,
+	},
+	{
+		name: "runtime", touches: "CRI: Version, Status, ListPodSandbox, ListContainers, ContainerStatus and PodSandboxStatus of each; docker: the same",
 		hazard: "a call without an answer leaves a waiter in the daemon, 6 at most",
-		bound:  60 * time.Second, do: collectRuntime},
-	{name: "kubelet", touches: "GET /healthz, /metrics of the kubelet", hazard: "none", bound: 12 * time.Second,
-		do: collectKubelet},
-	{name: "processes", touches: "/proc/PID/cmdline of daemons, shims and runc that have no thread in state D",
+		bound:  60 * time.Second, do: collectRuntime,
+	},
+	{
+		name: "kubelet", touches: "GET /healthz, /metrics of the kubelet", hazard: "none", bound: 12 * time.Second,
+		do: collectKubelet,
+	},
+	{
+		name: "processes", touches: "/proc/PID/cmdline of daemons, shims and runc that have no thread in state D",
 		hazard: "cmdline hangs while another thread holds mmap_lock; 0.2 s each", bound: 10 * time.Second,
-		do: collectProcesses},
-	{name: "journal", touches: "journalctl -o export of kubelet, runtime, systemd, dbus, kernel; where it fails or hangs, the files in /run/log/journal and /var/log/journal",
+		do: collectProcesses,
+	},
+	{
+		name: "journal", touches: "journalctl -o export of kubelet, runtime, systemd, dbus, kernel; where it fails or hangs, the files in /run/log/journal and /var/log/journal",
 		hazard: "reads the disk of the journal; limited in time and size, the newest part is kept",
-		bound:  20 * time.Second, newest: true, export: true, do: collectJournals},
-	{name: "config", touches: "files of the kubelet's, containerd's, docker's, CRI-O's configuration; never kubeconfig",
+		bound:  20 * time.Second, newest: true, export: true, do: collectJournals,
+	},
+	{
+		name: "config", touches: "files of the kubelet's, containerd's, docker's, CRI-O's configuration; never kubeconfig",
 		hazard: "reads the root disk; 2 s each", bound: 20 * time.Second,
-		do: runFixed(readTask("config", fileLimit, configFiles))},
-	{name: "versions", touches: "kubelet, containerd, dockerd, crio, runc, systemctl with --version",
-		hazard: "starts each program", bound: 5 * time.Second, do: collectVersions},
-	{name: "mounts", touches: "statfs of mounted file systems; those of the network with --probe-remote",
-		hazard: "a file server that does not answer; 1 s each", bound: 15 * time.Second, do: collectMounts},
-	{name: "signals", touches: "SIGUSR1 to containerd, dockerd, crio where no socket gave a dump; twice, 20 s apart",
+		do: runFixed(readTask("config", fileLimit, configFiles)),
+	},
+	{
+		name: "versions", touches: "kubelet, containerd, dockerd, crio, runc, systemctl with --version",
+		hazard: "starts each program", bound: 5 * time.Second, do: collectVersions,
+	},
+	{
+		name: "mounts", touches: "statfs of mounted file systems; those of the network with --probe-remote",
+		hazard: "a file server that does not answer; 1 s each", bound: 15 * time.Second, do: collectMounts,
+	},
+	{
+		name: "signals", touches: "SIGUSR1 to containerd, dockerd, crio where no socket gave a dump; twice, 20 s apart",
 		hazard: "ends a program without a handler, so SigCgt must show one; skipped while journald hangs",
-		bound:  25 * time.Second, do: collectSignals},
-	{name: "shims", touches: "containerd-shim-runc-v2 that look stuck, 16 at most: their debug sockets (containerd 2.0 at level debug), else SIGUSR1, and containerd's journal, which they write to; twice, 20 s apart",
+		bound:  25 * time.Second, do: collectSignals,
+	},
+	{
+		name: "shims", touches: "containerd-shim-runc-v2 that look stuck, 16 at most: their debug sockets (containerd 2.0 at level debug), else SIGUSR1, and containerd's journal, which they write to; twice, 20 s apart",
 		hazard: "as signals; skipped while containerd, which reads what they log, is stopped",
-		bound:  20 * time.Second, do: collectShims},
-	{name: "dumps-again", touches: "the second round of dumps, signals and shims", hazard: "as in these steps",
-		bound: 25 * time.Second, do: collectSecondDumps},
-	{name: "sysrq", touches: "writes w to /proc/sysrq-trigger and reads what the kernel logs; only with --sysrq-w",
+		bound:  20 * time.Second, do: collectShims,
+	},
+	{
+		name: "dumps-again", touches: "the second round of dumps, signals and shims", hazard: "as in these steps",
+		bound: 25 * time.Second, do: collectSecondDumps,
+	},
+	{
+		name: "sysrq", touches: "writes w to /proc/sysrq-trigger and reads what the kernel logs; only with --sysrq-w",
 		hazard: "a slow serial console can lock up a CPU; refused where one would print it, and above 200 threads in state D",
-		bound:  8 * time.Second, do: collectSysrq},
-	{name: "strace", touches: "strace -f of one process for 5 s; only with --strace PID, or --strace suspicious: a runc or shim that looks stuck, else the runtime that does not answer",
+		bound:  8 * time.Second, do: collectSysrq,
+	},
+	{
+		name: "strace", touches: "strace -f of one process for 5 s; only with --strace PID, or --strace suspicious: a runc or shim that looks stuck, else the runtime that does not answer",
 		hazard: "slows the process down; refused when a thread is in state D, or the process is stopped or traced",
-		bound:  9 * time.Second, do: collectStrace},
-	{name: "kill", touches: "SIGQUIT to the daemons of --allow-kill, then their journal", hazard: "ends the daemon",
-		bound: 15 * time.Second, newest: true, export: true, do: collectKilled},
+		bound:  9 * time.Second, do: collectStrace,
+	},
+	{
+		name: "kill", touches: "SIGQUIT to the daemons of --allow-kill, then their journal", hazard: "ends the daemon",
+		bound: 15 * time.Second, newest: true, export: true, do: collectKilled,
+	},
 }
 
 // byProcess are the steps whose items depend on the processes that run.
@@ -305,8 +347,10 @@ func collectDumps(c *collector, s *step) {
 			if d.kind == "cri" && path.Base(place) != "crio.sock" {
 				continue
 			}
-			t := &task{Do: "http", Bound: 10 * time.Second, Limit: dumpLimit,
-				Items: []want{{Source: place, Query: d.query}}}
+			t := &task{
+				Do: "http", Bound: 10 * time.Second, Limit: dumpLimit,
+				Items: []want{{Source: place, Query: d.query}},
+			}
 			if d.kind == "kubelet" {
 				t.Names = c.tokenFiles()
 			}
@@ -357,12 +401,16 @@ func collectRuntime(c *collector, s *step) {
 		if strings.Contains(place, "k3s") {
 			name = "runtime/cri-k3s.jsonl"
 		}
-		c.runTask(&task{Do: "cri", Bound: rpcBound, IDs: c.walked.Containers,
-			Items: []want{{Name: name, Source: place}}}, s)
+		c.runTask(&task{
+			Do: "cri", Bound: rpcBound, IDs: c.walked.Containers,
+			Items: []want{{Name: name, Source: place}},
+		}, s)
 	}
 	for _, place := range c.socketsOf("docker") {
-		c.runTask(&task{Do: "docker", Bound: rpcBound, IDs: c.walked.Containers,
-			Items: []want{{Name: "runtime/docker.jsonl", Source: place}}}, s)
+		c.runTask(&task{
+			Do: "docker", Bound: rpcBound, IDs: c.walked.Containers,
+			Items: []want{{Name: "runtime/docker.jsonl", Source: place}},
+		}, s)
 	}
 }
 
@@ -393,8 +441,10 @@ func collectKubelet(c *collector, s *step) {
 }
 
 func collectProcesses(c *collector, s *step) {
-	t := &task{Do: "processes", Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}},
-		Processes: c.walked.Processes}
+	t := &task{
+		Do: "processes", Items: []want{{Name: "processes.txt", Source: "/proc/*/cmdline"}},
+		Processes: c.walked.Processes,
+	}
 	if len(t.Processes) == 0 {
 		c.skipItems(s, t, "the walk over /proc found no process whose arguments are safe to read")
 		return
@@ -475,8 +525,10 @@ func collectSignals(c *collector, s *step) {
 			slices.ContainsFunc(c.dumped, func(d dumpRound) bool { return d.ok && d.daemon == p.Exe }) {
 			continue
 		}
-		t := &task{Do: "signal", Bound: 12 * time.Second, Limit: dumpLimit, Processes: []process{p},
-			Items: []want{{Name: dumpName(p.Exe), Source: fmt.Sprintf("SIGUSR1 to PID %d", p.PID)}}}
+		t := &task{
+			Do: "signal", Bound: 12 * time.Second, Limit: dumpLimit, Processes: []process{p},
+			Items: []want{{Name: dumpName(p.Exe), Source: fmt.Sprintf("SIGUSR1 to PID %d", p.PID)}},
+		}
 		if why := c.whyJournaldHangs(); why != "" {
 			c.skipItems(s, t, why)
 			continue

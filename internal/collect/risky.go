@@ -24,8 +24,10 @@ func collectStrace(c *collector, s *step) {
 	if p != nil {
 		name = strconv.Itoa(p.PID)
 	}
-	argv := []string{"timeout", "-s", "INT", "-k", "1", "5", "strace", "-f", "-tt", "-T", "-yy", "-s", "128", "-o",
-		"/proc/self/fd/1", "-p", name}
+	argv := []string{
+		"timeout", "-s", "INT", "-k", "1", "5", "strace", "-f", "-tt", "-T", "-yy", "-s", "128", "-o",
+		"/proc/self/fd/1", "-p", name,
+	}
 	t := execTask("strace/"+name+".strace", argv...)
 	switch {
 	case p == nil:
@@ -107,8 +109,10 @@ const maxBlocked = 200
 // collectSysrq makes the kernel write the stacks of all threads in state D to its log. The log as
 // it was before has been collected by then.
 func collectSysrq(c *collector, s *step) {
-	t := &task{Do: "sysrq", Bound: 6 * time.Second, Names: []string{"/dev/kmsg"},
-		Items: []want{{Name: "kernel/sysrq-w", Source: "/proc/sysrq-trigger"}}}
+	t := &task{
+		Do: "sysrq", Bound: 6 * time.Second, Names: []string{"/dev/kmsg"},
+		Items: []want{{Name: "kernel/sysrq-w", Source: "/proc/sysrq-trigger"}},
+	}
 	blocked := 0
 	for i := range c.walked.Processes {
 		blocked += c.walked.Processes[i].Blocked

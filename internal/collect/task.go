@@ -99,8 +99,10 @@ func Helper(argument string, in io.Reader, out io.Writer) error {
 
 // programDirs are where programs are searched. PATH can name a directory on a file server that does
 // not answer.
-var programDirs = []string{"/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/bin",
-	"/usr/libexec"}
+var programDirs = []string{
+	"/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/bin",
+	"/usr/libexec",
+}
 
 // errNoProgram becomes exit status 127, as in a shell.
 var errNoProgram = errors.New("no such program")
@@ -120,8 +122,10 @@ func execProgram(argv []string) error {
 	if !strings.Contains(path, "/") {
 		return errNoProgram
 	}
-	env := []string{"PATH=" + strings.Join(programDirs, ":"), "LC_ALL=C", "TZ=UTC", "SYSTEMD_PAGER=",
-		"SYSTEMD_COLORS=0"}
+	env := []string{
+		"PATH=" + strings.Join(programDirs, ":"), "LC_ALL=C", "TZ=UTC", "SYSTEMD_PAGER=",
+		"SYSTEMD_COLORS=0",
+	}
 	err := syscall.Exec(path, argv, env)
 	if errors.Is(err, syscall.ENOENT) {
 		return errNoProgram

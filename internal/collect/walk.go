@@ -79,8 +79,10 @@ const slowRead = 300 * time.Millisecond
 // walkThreads walks over /proc several times, a second apart.
 func walkThreads(t *task, out *frames) {
 	item := t.Items[0].Name
-	w := walker{root: "/proc", rows: itemWriter{out, item}.buffered(), hung: map[string]string{},
-		ids: map[string]bool{}}
+	w := walker{
+		root: "/proc", rows: itemWriter{out, item}.buffered(), hung: map[string]string{},
+		ids: map[string]bool{},
+	}
 	out.beginItem(item, "/proc/*/task/*/{stat,wchan,syscall,stack}, /proc/*/{cgroup,exe,status}")
 	var last []process
 	for n := range t.Count {

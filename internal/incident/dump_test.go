@@ -51,20 +51,21 @@ func dumpsIn(t *testing.T, files map[string]string) (said []string) {
 	require.NoError(t, err)
 	require.Len(t, accounts, len(files))
 	for _, d := range dumps {
-		row := fmt.Sprintf("%s:%d %d", d.File, d.Pos().Line, len(d.Goroutines))
+		var row strings.Builder
+		row.WriteString(fmt.Sprintf("%s:%d %d", d.File, d.Pos().Line, len(d.Goroutines)))
 		if d.At.Known {
-			row += d.At.T.Format(" 15:04:05")
+			row.WriteString(d.At.T.Format(" 15:04:05"))
 		}
 		if d.PID != 0 {
-			row += fmt.Sprint(" pid ", d.PID)
+			row.WriteString(fmt.Sprint(" pid ", d.PID))
 		}
 		for _, p := range d.Copies {
-			row += fmt.Sprintf(" copy %s:%d", p.File, p.Line)
+			row.WriteString(fmt.Sprintf(" copy %s:%d", p.File, p.Line))
 		}
 		for _, p := range d.Fragments {
-			row += fmt.Sprintf(" fragment %s:%d", p.File, p.Line)
+			row.WriteString(fmt.Sprintf(" fragment %s:%d", p.File, p.Line))
 		}
-		said = append(said, row)
+		said = append(said, row.String())
 	}
 	return said
 }

@@ -13,8 +13,12 @@ import (
 // invented is a vocabulary for the kinds of the rule whole.
 var invented = []event.KindInfo{
 	{Kind: "a", About: "an a", IDs: inventedIDs, Fields: []event.FieldInfo{
-		{Key: "method"}, {Key: "seconds", Type: event.TypeNumber}, {Key: "outcome", Values: []string{"ok", "failed"}},
-		{Key: "took", Type: event.TypeDuration}, {Key: "sure", Type: event.TypeBoolean}, {Key: "most", Type: event.TypeNumber, Values: []string{"infinity"}},
+		{Key: "method"},
+		{Key: "seconds", Type: event.TypeNumber},
+		{Key: "outcome", Values: []string{"ok", "failed"}},
+		{Key: "took", Type: event.TypeDuration},
+		{Key: "sure", Type: event.TypeBoolean},
+		{Key: "most", Type: event.TypeNumber, Values: []string{"infinity"}},
 	}},
 	{Kind: "b", About: "a b", IDs: inventedIDs, Withdrawn: []event.Key{"since"}},
 	{Kind: "c", About: "a c", IDs: inventedIDs},

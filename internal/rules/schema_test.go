@@ -76,7 +76,7 @@ func (g *generator) of(t reflect.Type, name string) *jsonschema.Schema {
 		return &jsonschema.Schema{Ref: "#/definitions/" + t.Name()}
 	case reflect.Slice:
 		if t == reflect.TypeFor[StepIDs]() {
-			list := &jsonschema.Schema{Type: "array", Items: g.of(t.Elem(), name), MinItems: jsonschema.Ptr(1)}
+			list := &jsonschema.Schema{Type: "array", Items: g.of(t.Elem(), name), MinItems: new(1)}
 			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{g.of(t.Elem(), name), list}}
 		}
 		return &jsonschema.Schema{Type: "array", Items: g.of(t.Elem(), name)}

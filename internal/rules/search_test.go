@@ -55,8 +55,10 @@ func drawRule(t *rapid.T) string {
 	n := rapid.IntRange(1, 4).Draw(t, "steps")
 	kind := rapid.SampledFrom([]string{"a", "b", "c"})
 	match := rapid.SampledFrom([]string{"", "", "", "bad: false", "n|gte: 1", "n|in: [0, 2]", "n|exists: false", "n: 1, bad|exists: true"})
-	bind := rapid.SampledFrom([]string{"", "container: cid", "lock: lock", "container: cid, lock: lock", "pid: pid",
-		"container|optional: cid", "container|optional: cid, lock: lock"})
+	bind := rapid.SampledFrom([]string{
+		"", "container: cid", "lock: lock", "container: cid, lock: lock", "pid: pid",
+		"container|optional: cid", "container|optional: cid, lock: lock",
+	})
 	bound := map[string]bool{}
 	pattern := func(label string) string {
 		text, asked := bind.Draw(t, label+" bind"), match.Draw(t, label+" match")

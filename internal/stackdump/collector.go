@@ -132,8 +132,10 @@ func newFoundInMessage(rec *event.Record, text string, pieces []event.Piece) Fou
 
 // newFound is a dump that begins with a record, still without its text.
 func newFound(rec *event.Record, pid int) Found {
-	return Found{At: rec.Time, Unit: rec.Unit, Host: rec.Host, PID: pid,
-		Source: Source{File: rec.Pos.File, Line: rec.Pos.Line}}
+	return Found{
+		At: rec.Time, Unit: rec.Unit, Host: rec.Host, PID: pid,
+		Source: Source{File: rec.Pos.File, Line: rec.Pos.Line},
+	}
 }
 
 // acceptsHeader says whether a header belongs to the dump r, nil for none, or begins one, by what

@@ -107,8 +107,10 @@ func (g *Goroutine) Idle() bool {
 }
 
 // carriers are packages through which others wait: what further out calls them tells for what.
-var carriers = []string{"github.com/containerd/ttrpc.", "github.com/stevvooe/ttrpc.", "google.golang.org/grpc",
-	"golang.org/x/sys/"}
+var carriers = []string{
+	"github.com/containerd/ttrpc.", "github.com/stevvooe/ttrpc.", "google.golang.org/grpc",
+	"golang.org/x/sys/",
+}
 
 // isLoop says whether a goroutine waits directly in the service loop that it was started with.
 func (g *Goroutine) isLoop(own int) bool {

@@ -46,9 +46,13 @@ func ev(kind event.Kind, changes ...setup) event.Event {
 func from(start, end float64) setup {
 	return func(e *event.Event) { e.Start, e.End = at(start), at(end) }
 }
-func when(start float64) setup                { return func(e *event.Event) { e.Start = at(start) } }
-func container(id string) setup               { return func(e *event.Event) { e.IDs.Container = id } }
-func lock(address string) setup               { return func(e *event.Event) { e.IDs.Lock = address } }
+
+func when(start float64) setup { return func(e *event.Event) { e.Start = at(start) } }
+
+func container(id string) setup { return func(e *event.Event) { e.IDs.Container = id } }
+
+func lock(address string) setup { return func(e *event.Event) { e.IDs.Lock = address } }
+
 func goroutine(id uint64) setup               { return func(e *event.Event) { e.IDs.Goroutine = id } }
 func open(e *event.Event)                     { e.Open = true }
 func field(key event.Key, value string) setup { return with(key, event.String(value)) }

@@ -211,8 +211,10 @@ func (r *reconciler) describeClocks() []Clock {
 		if !c.dated {
 			continue
 		}
-		row := Clock{File: file, Basis: "written", Offset: c.offset, Boot: c.booted, zone: c.zone.rule, moves: c.moves,
-			years: r.years()}
+		row := Clock{
+			File: file, Basis: "written", Offset: c.offset, Boot: c.booted, zone: c.zone.rule, moves: c.moves,
+			years: r.years(),
+		}
 		if c.lacks != 0 {
 			zone, note := "", ""
 			if c.lacks&event.LacksZone != 0 {

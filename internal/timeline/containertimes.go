@@ -129,8 +129,10 @@ func (l containerTimes) measureCloseness(q *sequence, z zone, c *cycle) closenes
 	most, at := int64(0), closeness{}
 	for _, n := range slices.Sorted(maps.Keys(votes)) {
 		if v := votes[n]; v.weight > most {
-			most, at = v.weight, closeness{days: n, apart: time.Duration(v.least) * time.Second, near: v.near, ok: true,
-				firm: v.two && 2*v.near > all}
+			most, at = v.weight, closeness{
+				days: n, apart: time.Duration(v.least) * time.Second, near: v.near, ok: true,
+				firm: v.two && 2*v.near > all,
+			}
 		}
 	}
 	return at

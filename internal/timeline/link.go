@@ -14,8 +14,10 @@ import (
 // id gets the same container, and so do the waiters of a lock whose holder has one. Where two
 // containers are possible, nothing is linked.
 func linkGoroutines(events []*event.Event) {
-	l := linker{calls: callsByMethod(events), open: map[request][]*event.Event{},
-		objects: map[request]map[string]bool{}}
+	l := linker{
+		calls: callsByMethod(events), open: map[request][]*event.Event{},
+		objects: map[request]map[string]bool{},
+	}
 	var goroutines []*event.Event
 	for _, e := range events {
 		if e.IDs.Goroutine != 0 {

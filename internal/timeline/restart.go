@@ -121,8 +121,10 @@ func (l *daemonHistory) restartEvent(name string, group []sign, last time.Time) 
 	if len(ends) == 0 && last.IsZero() && (l.first.IsZero() || !l.first.Before(at.Add(-oneStart))) {
 		return nil, false
 	}
-	e := &event.Event{Kind: event.KindDaemonRestart, Component: name, Source: "node", Start: group[0].Start,
-		End: group[0].Start}
+	e := &event.Event{
+		Kind: event.KindDaemonRestart, Component: name, Source: "node", Start: group[0].Start,
+		End: group[0].Start,
+	}
 	for _, s := range group {
 		e.IDs.PID = cmp.Or(e.IDs.PID, daemonPID(s))
 	}
@@ -130,8 +132,10 @@ func (l *daemonHistory) restartEvent(name string, group []sign, last time.Time) 
 		e.Start = ends[0].Start
 	}
 	how, why := explainEnd(ends)
-	e.Fields = []event.Field{{Key: event.FieldDaemon, Value: event.String(name)},
-		{Key: event.FieldHow, Value: event.String(how)}}
+	e.Fields = []event.Field{
+		{Key: event.FieldDaemon, Value: event.String(name)},
+		{Key: event.FieldHow, Value: event.String(how)},
+	}
 	e.Text = name + " is restarted: " + why
 	for _, s := range l.orders {
 		if len(ends) > 0 && how == "asked" && !s.at.After(ends[0].at.Add(time.Second)) &&
@@ -194,8 +198,10 @@ func restartFacts(all []*event.Event) (facts []*event.Event) {
 		facts = append(facts, &event.Event{
 			Kind: event.KindFact, Component: e.Component, Source: e.Source, Start: e.End, End: e.End,
 			Evidence: e.Evidence,
-			Fields: []event.Field{{Key: event.FieldName, Value: event.String(e.Component + ".restart")},
-				{Key: event.FieldValue, Value: event.String(value)}},
+			Fields: []event.Field{
+				{Key: event.FieldName, Value: event.String(e.Component + ".restart")},
+				{Key: event.FieldValue, Value: event.String(value)},
+			},
 			Text: e.Component + ".restart = " + value,
 		})
 	}

@@ -122,15 +122,21 @@ type cycle struct {
 const day = 24 * time.Hour
 
 // always is the cycle of stamps that lack neither year nor date: they never repeat.
-var always = cycle{lacks: event.LacksZone, length: math.MaxInt64,
-	forward: func(t time.Time, _ int) time.Time { return t }}
+var always = cycle{
+	lacks: event.LacksZone, length: math.MaxInt64,
+	forward: func(t time.Time, _ int) time.Time { return t },
+}
 
 // Two leap years are at most eight years apart, and a file can contain 29 February.
 var (
-	yearly = cycle{event.LacksYear, 366 * day, day, func(t time.Time, n int) time.Time { return inYear(t, t.Year()+n) },
-		30 * day, 8}
-	daily = cycle{event.LacksDate, day, time.Minute, func(t time.Time, n int) time.Time { return t.AddDate(0, 0, n) },
-		2 * time.Hour, 1}
+	yearly = cycle{
+		event.LacksYear, 366 * day, day, func(t time.Time, n int) time.Time { return inYear(t, t.Year()+n) },
+		30 * day, 8,
+	}
+	daily = cycle{
+		event.LacksDate, day, time.Minute, func(t time.Time, n int) time.Time { return t.AddDate(0, 0, n) },
+		2 * time.Hour, 1,
+	}
 )
 
 // inYear sets the year and keeps month and day. 29 February of a common year becomes 1 March, as in
@@ -387,8 +393,10 @@ func (r *reconciler) findZoneByContainers(lead *sequence, cy *cycle, known conta
 	}
 	least.apart = familiar
 	for offset := minOffset; offset <= maxOffset; offset += time.Hour {
-		z := zone{rule: fixedRule(offset),
-			basis: fmt.Sprintf("zone %s from events of the same container", zoneName(offset))}
+		z := zone{
+			rule:  fixedRule(offset),
+			basis: fmt.Sprintf("zone %s from events of the same container", zoneName(offset)),
+		}
 		if at := known.measureCloseness(lead, z, cy); at.ok && at.apart < familiar &&
 			(at.near > least.near || at.near == least.near && at.apart < least.apart) {
 			best, least = z, at

@@ -13,8 +13,10 @@ import (
 // shim unmounts a root file system when its container has exited. Where several containers have
 // exited, or none, nothing is linked.
 func linkShims(events []*event.Event) {
-	l := shimLinker{starts: map[int][]*event.Event{}, members: map[string][]string{},
-		exits: map[string][]*event.Event{}}
+	l := shimLinker{
+		starts: map[int][]*event.Event{}, members: map[string][]string{},
+		exits: map[string][]*event.Event{},
+	}
 	for _, e := range events {
 		switch id := e.IDs.Container; e.Kind {
 		case event.KindShimStart:

@@ -116,8 +116,11 @@ func TestSourceBuilderPairsAroundATurn(t *testing.T) {
 
 func TestSourceBuilderTurns(t *testing.T) {
 	records := []event.Record{
-		{Time: stampedIn(berlinSummer, 25, 10, 0)}, {Time: stampedIn(berlinSummer, 25, 11, 0)}, {Time: stampedIn(time.UTC, 25, 12, 0)},
-		{Time: stampedIn(berlinWinter, 26, 10, 0)}, {Time: stampedIn(berlinWinter, 26, 11, 0)},
+		{Time: stampedIn(berlinSummer, 25, 10, 0)},
+		{Time: stampedIn(berlinSummer, 25, 11, 0)},
+		{Time: stampedIn(time.UTC, 25, 12, 0)},
+		{Time: stampedIn(berlinWinter, 26, 10, 0)},
+		{Time: stampedIn(berlinWinter, 26, 11, 0)},
 	}
 	require.Equal(t, []Turn{
 		{From: time.Date(2025, 10, 25, 8, 0, 0, 0, time.UTC), Offset: 2 * time.Hour},

@@ -232,8 +232,10 @@ func (s *signs) stallsFromComplaints() []Stall {
 
 // newStall makes a stall from its first and its last complaint.
 func newStall(start time.Time, threshold time.Duration, first, last *event.Event) Stall {
-	s := Stall{Window: Window{start, last.Start.T}, Threshold: threshold, Phase: PhaseUnknown,
-		Evidence: firstQuote(first.Evidence)}
+	s := Stall{
+		Window: Window{start, last.Start.T}, Threshold: threshold, Phase: PhaseUnknown,
+		Evidence: firstQuote(first.Evidence),
+	}
 	if last != first {
 		s.Evidence = append(s.Evidence, firstQuote(last.Evidence)...)
 	}

@@ -83,7 +83,8 @@ type runtime struct {
 // Runtimes are those that a kubelet may talk to. The first of its names is the unit's.
 var Runtimes = []runtime{
 	{
-		"containerd", []string{"containerd", "docker-containerd", "snap.microk8s.daemon-containerd"},
+		"containerd",
+		[]string{"containerd", "docker-containerd", "snap.microk8s.daemon-containerd"},
 		"containerd container runtime",
 	},
 	{"dockerd", []string{"docker", "dockerd", "dockerd-current"}, "Docker Application Container Engine"},

@@ -86,8 +86,10 @@ func (m *mounts) finishFile(dst []event.Event) []event.Event {
 		name  string
 		count int
 	}{
-		{"mounts.count", m.all}, {"mounts.overlay", m.overlay},
-		{"mounts.overlay-volatile", m.volatile}, {"mounts.network", m.network},
+		{"mounts.count", m.all},
+		{"mounts.overlay", m.overlay},
+		{"mounts.overlay-volatile", m.volatile},
+		{"mounts.network", m.network},
 	} {
 		if m.all > 0 {
 			dst = facts.Append(dst, facts.Mounts, n.name, strconv.Itoa(n.count), m.first)
