@@ -21,9 +21,9 @@ type Path struct {
 // The tools, and names for files that were copied with their path on the node, or without any.
 const (
 	sos = "sosreport" // sosreport/sos 4.0–4.12
-	// awslabs/amazon-eks-ami eks-log-collector.sh, aws/eks-node-monitoring-agent
+	// awslabs/amazon-eks-ami eks-log-collector.sh, aws/eks-node-monitoring-agent.
 	eks = "EKS log collector"
-	// bottlerocket-os, sources/logdog; inside of EKS bundles an archive of its own
+	// bottlerocket-os, sources/logdog; inside of EKS bundles an archive of its own.
 	logdog      = "logdog"
 	mustGather  = "must-gather"       // openshift/must-gather, oc adm inspect
 	supportKit  = "troubleshoot"      // replicatedhq/troubleshoot

@@ -65,7 +65,7 @@ func (d *decoder) decodeNode(node ast.Node, v reflect.Value) {
 		v.Set(reflect.New(v.Type().Elem()))
 		d.decodeNode(node, v.Elem())
 	case reflect.Struct:
-		if short, ok := v.Addr().Interface().(interface{ SetText(text string) }); ok && !isMapping(node) {
+		if short, ok := reflect.TypeAssert[interface{ SetText(text string) }](v.Addr()); ok && !isMapping(node) {
 			var text string
 			d.decodeScalar(node, reflect.ValueOf(&text).Elem())
 			short.SetText(text)

@@ -34,7 +34,7 @@ func TestConfirmedFinding(t *testing.T) {
 
 // TestVerdictPaths takes the incident apart and asks for the verdict that is left.
 func TestVerdictPaths(t *testing.T) {
-	exit, umount, update := exitOf(idA, 1), umountOf(idA, 1.5, 213.5), updateOf(idA, 5, 125)
+	exit, umount, update := exitOf(idA, 1), umountOf(idA, 1.5, 213.5), updateOf(idA)
 	holder, first, second := holderOf(5, 100), waiterFor("0xc0001", 501, 6, 100), waiterFor("0xc0001", 502, 7, 100)
 	retry := ev("containerd.retry", when(60), container(idA))
 	undated := func(e event.Event) event.Event {
@@ -174,7 +174,7 @@ func TestAbsenceNeedsCoverage(t *testing.T) {
 		"another source":      func(c *timeline.Coverage) { c.Source = "kubelet.log" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			tl := line(exitOf(idA, 1), updateOf(idA, 5, 125))
+			tl := line(exitOf(idA, 1), updateOf(idA))
 			spoil(&tl.Coverage[0])
 			f := find(t, Evaluate(only(t, "held-lock"), tl), "held-lock")
 			require.Equal(t, Possible, f.Verdict)
@@ -212,7 +212,7 @@ func TestContradictionIsNotEvaded(t *testing.T) {
 per: cid`)
 	fsync := holderOf(5, 100)
 	fsync.Fields = append(fsync.Fields, event.Field{Key: "doing", Value: event.String("fsync")})
-	events := []event.Event{updateOf(idA, 5, 125), fsync, waiterFor("0xc0001", 1, 6, 100), waiterFor("0xc0001", 2, 6, 100)}
+	events := []event.Event{updateOf(idA), fsync, waiterFor("0xc0001", 1, 6, 100), waiterFor("0xc0001", 2, 6, 100)}
 	r := Evaluate(cat, line(events...))
 	require.Empty(t, r.Findings)
 	require.Len(t, r.RuledOut, 1)
@@ -240,7 +240,7 @@ func TestWithoutGroup(t *testing.T) {
 	f := find(t, Evaluate(only(t, "held-lock"), line(dump...)), "held-lock")
 	require.Empty(t, f.Container)
 	require.Equal(t, Likely, f.Verdict)
-	require.Len(t, Evaluate(only(t, "held-lock"), line(append(dump, updateOf(idA, 5, 125))...)).Findings, 1)
+	require.Len(t, Evaluate(only(t, "held-lock"), line(append(dump, updateOf(idA))...)).Findings, 1)
 }
 
 func TestAllGathers(t *testing.T) {
@@ -317,7 +317,7 @@ verdict: {possible: one and two and three}
 // TestOrderOfInputDoesNotMatter: the same events in any order give the same result.
 func TestOrderOfInputDoesNotMatter(t *testing.T) {
 	cat := synthetic(t)
-	events := append(incident(), exitOf(idB, 1), umountOf(idB, 2, 100), updateOf(idB, 5, 125),
+	events := append(incident(), exitOf(idB, 1), umountOf(idB, 2, 100), updateOf(idB),
 		ev("containerd.task-exit", container(idB)), ev("kubelet.cri-error", when(7), field("method", "ListContainers")))
 	tl := line(events...)
 	tl.Stalls = []timeline.Stall{stall()}
@@ -360,7 +360,7 @@ func TestHostileTimes(t *testing.T) {
 // Silence proves nothing where lines are missing: a gap inside the step may hide what the rule looks for.
 func TestAbsenceNeedsCoverageWithoutGaps(t *testing.T) {
 	exit := exitOf(idA, 1)
-	update := updateOf(idA, 5, 125)
+	update := updateOf(idA)
 	for name, c := range map[string]struct {
 		gap  timeline.Gap
 		want Verdict

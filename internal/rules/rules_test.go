@@ -128,8 +128,9 @@ func umountOf(id string, start, end float64) event.Event {
 	return ev("syscall", from(start, end), container(id), field("name", "umount2"))
 }
 
-func updateOf(id string, start, end float64) event.Event {
-	return ev("cri.call", from(start, end), container(id), field("method", "UpdateContainerResources"))
+// updateOf is an UpdateContainerResources of two minutes.
+func updateOf(id string) event.Event {
+	return ev("cri.call", from(5, 125), container(id), field("method", "UpdateContainerResources"))
 }
 
 func holderOf(start, end float64) event.Event {
@@ -142,7 +143,7 @@ func waiterFor(address string, n uint64, start, end float64) event.Event {
 
 func incident() []event.Event {
 	return []event.Event{
-		exitOf(idA, 1), umountOf(idA, 1.5, 213.5), updateOf(idA, 5, 125), holderOf(5, 100),
+		exitOf(idA, 1), umountOf(idA, 1.5, 213.5), updateOf(idA), holderOf(5, 100),
 		waiterFor("0xc0001", 501, 6, 100), waiterFor("0xc0001", 502, 7, 100), waiterFor("0xc0001", 503, 8, 100),
 	}
 }

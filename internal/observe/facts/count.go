@@ -11,7 +11,7 @@ import (
 const (
 	OfThreads   = "threads"   // of the node; each of them takes a process id
 	OfProcesses = "processes" // of the node
-	// processes and threads of one cgroup, as its pids controller counts them
+	// processes and threads of one cgroup, as its pids controller counts them.
 	OfPIDs        = "pids"
 	OfUnits       = "units"        // that systemd has loaded
 	OfActiveUnits = "active units" // of a listing that leaves out the others

@@ -34,10 +34,12 @@ const (
 	Metrics    = "metrics"    // the kubelet's /metrics
 	Kubernetes = "kubernetes" // kubectl get, kubectl describe
 	Packages   = "packages"   // rpm -qa, dpkg -l
-	// what plegdiag collect met on the node: its manifest, and the calls that it made
+	// what plegdiag collect met on the node: its manifest, and the calls that it made.
 	Collected = "collect"
 )
 
+// Append adds the event of a fact, read from a source, with the line that shows it. It adds nothing
+// if the value is empty or unknown (see New).
 func Append(dst []event.Event, source, name, value string, q event.Quote) []event.Event {
 	f, ok := New(name, value)
 	if !ok {

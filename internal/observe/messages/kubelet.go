@@ -58,7 +58,7 @@ var kubeletTable = table{
 	},
 }
 
-// PLEGUnhealthy:
+// PLEGUnhealthy makes the event of a complaint about PLEG. Its spellings:
 //
 //	≤ 1.20  skipping pod synchronization - [PLEG is not healthy: pleg was last seen active 3m0.1s ago; threshold is 3m0s]
 //	≥ 1.21  "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m0.1s ago; threshold is 3m0s"

@@ -11,6 +11,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
+// UnitText is the sentence about the state of a unit of systemd; an empty unit is "a unit".
 func UnitText(unit, state string) string {
 	if unit == "" {
 		unit = "a unit"

@@ -68,6 +68,7 @@ func Version(s string) string {
 	return v
 }
 
+// ContainsAny says that s contains at least one of parts.
 func ContainsAny(s string, parts []string) bool {
 	for _, p := range parts {
 		if strings.Contains(s, p) {
@@ -125,6 +126,7 @@ func FindID(s string) string {
 
 func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
 
+// IsWord says that c is a letter or digit of ASCII, or an underscore.
 func IsWord(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_'
 }

@@ -57,7 +57,7 @@ const (
 	DiskWait    Wait = "disk"
 	NetlinkWait Wait = "netlink"
 	BusWait     Wait = "d-bus"
-	// to send, or to receive where the trace does not tell the socket's kind
+	// to send, or to receive where the trace does not tell the socket's kind.
 	SocketWait Wait = "socket"
 	LockWait   Wait = "file lock"
 	ChildWait  Wait = "child"

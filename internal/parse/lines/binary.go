@@ -13,8 +13,8 @@ import (
 // mistaken for a length is far above it.
 const MaxField = 64 << 20
 
-// binary reads a value that is given with its length. First is the line its bytes
-// start in; the value is valid until the next step.
+// ReadBinary reads a value that is given with its length. First is the line in which its bytes
+// start. The value is valid until the next step.
 func (in *Reader) ReadBinary() (value []byte, first int, err error) {
 	head, err := in.r.Peek(8)
 	if err != nil {

@@ -15,13 +15,13 @@ func NewInterspersed(path string, yield func(event.Record, error) bool) *Intersp
 	return &Interspersed{logReader{Input: lines.Input{Path: path}, yield: yield}}
 }
 
-// wants says that a line has the header of a log, or may go on with a message that is not whole.
+// Wants says that a line has the header of a log, or may go on with a message that is not whole.
 func (i *Interspersed) Wants(line []byte) bool {
 	return HasHeader(line) || len(i.log.open) > 0 || i.log.started > 0
 }
 
-// read takes a line. It is false when yield wants no more.
+// Read takes a line. It is false when yield wants no more.
 func (i *Interspersed) Read(line lines.Line) bool { return i.log.readLine(line) }
 
-// end passes on what the end of the file leaves open.
+// End passes on what the end of the file leaves open.
 func (i *Interspersed) End() bool { return i.log.endFile() }

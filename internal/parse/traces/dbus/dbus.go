@@ -227,7 +227,7 @@ func (m *Message) readFields(b []byte, o binary.ByteOrder) bool {
 }
 
 // fieldTypes are the types of the header fields, by code.
-// none, PATH, INTERFACE, MEMBER, ERROR_NAME, REPLY_SERIAL, DESTINATION, SENDER, SIGNATURE, UNIX_FDS
+// none, PATH, INTERFACE, MEMBER, ERROR_NAME, REPLY_SERIAL, DESTINATION, SENDER, SIGNATURE, UNIX_FDS.
 const fieldTypes = "\x00osssussgu"
 
 // readString is a string of n bytes, or as much of it as there is.
