@@ -54,6 +54,6 @@ bench: ## analyze against gzip -dc on a generated bundle, 200 rules against 40, 
 	go run ./bench $(BENCH)
 
 golden: ## rewrite what the tests expect; then read the diff
-	@set -e; for dir in $$(grep -rlE --include='*_test.go' 'flag.Bool\("update"|/(parse|observe)test"' . | xargs -n1 dirname | sort -u); do \
+	@set -e; for dir in $$(grep -rlE --include='*_test.go' 'flag.Bool\("update"|plegdiag/internal/[a-z]+/(parse|observe)test"' . | xargs -n1 dirname | sort -u); do \
 		go test $$dir -update; \
 	done
