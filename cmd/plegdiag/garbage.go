@@ -7,9 +7,8 @@ import (
 	"runtime/metrics"
 )
 
-// Bounds of the garbage that may lie around between two collections, in bytes and in percent of
-// what is live. One short run keeps most of what it allocates: with 200 % instead of Go's 100 it
-// takes a tenth less time.
+// Bounds of the garbage between two collections, in bytes and in percent of what is live. One short
+// run keeps most of what it allocates: with 200 % instead of Go's 100 it takes a tenth less time.
 const (
 	maxGarbage   = 96 << 20
 	mostPercent  = 200
