@@ -54,6 +54,9 @@ type ArchiveError struct {
 func (e *ArchiveError) Error() string { return e.Path + ": " + e.describe() }
 
 func (e *ArchiveError) describe() string {
+	if e.Kept == 1 {
+		return fmt.Sprintf("%v; the file before it is kept", e.Err)
+	}
 	return fmt.Sprintf("%v; %d files before it are kept", e.Err, e.Kept)
 }
 

@@ -52,12 +52,12 @@ func TestBehindEnd(t *testing.T) {
 		"padding between":         {bytes.Join([][]byte{one, zeros, two, zeros}, nil), a + b + c},
 		"no tar behind":           {bytes.Join([][]byte{one, []byte("not a tar archive")}, nil), a + "skip stdin: 17 bytes behind the end of the archive are no tar archive and not read\n"},
 		"something between":       {bytes.Join([][]byte{one, bytes.Repeat([]byte("x"), 700), make([]byte, 324), two}, nil), a + "skip stdin: 1024 bytes behind the end of the archive are no tar archive and not read\n" + b + c},
-		"broken header":           {breakSum(two, 1024), b + "error stdin: archive/tar: invalid tar header at byte 1024 of the archive; the 512 bytes behind it are not read; 1 files before it are kept\n"},
+		"broken header":           {breakSum(two, 1024), b + "error stdin: archive/tar: invalid tar header at byte 1024 of the archive; the 512 bytes behind it are not read; the file before it is kept\n"},
 		"members behind a broken": {append(breakSum(two, 1024), one...), b + "skip stdin: archive/tar: invalid tar header at byte 1024 of the archive; the 512 bytes behind it are not read\n" + a},
 		"one block of zeros":      {one[:1024+512], a},
-		"cut between members":     {two[:1024], b + "error stdin: the archive is cut: its end mark is missing at 1024 bytes; 1 files before it are kept\n"},
-		"cut in the padding":      {two[:600], b + "error stdin: the archive is cut: its end mark is missing at 600 bytes; 1 files before it are kept\n"},
-		"cut behind a long name":  {append(bytes.Clone(two[:1024]), pax[:1024]...), b + "error stdin: the archive is cut: its end mark is missing at 2048 bytes; 1 files before it are kept\n"},
+		"cut between members":     {two[:1024], b + "error stdin: the archive is cut: its end mark is missing at 1024 bytes; the file before it is kept\n"},
+		"cut in the padding":      {two[:600], b + "error stdin: the archive is cut: its end mark is missing at 600 bytes; the file before it is kept\n"},
+		"cut behind a long name":  {append(bytes.Clone(two[:1024]), pax[:1024]...), b + "error stdin: the archive is cut: its end mark is missing at 2048 bytes; the file before it is kept\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, tt.want, stdin(t, tt.in))

@@ -145,22 +145,23 @@ func (s *search) explainNoMatch(missing []Missing) answer {
 	return answer{dismissed: &Dismissed{Rule: r.ID, Why: s.describeNotSeen()}}
 }
 
-// maxDescribed bounds the steps that are named in words where nothing was found: the first ones are
-// the causes. The others are named by their ids.
+// maxDescribed bounds the steps that are named where nothing was found: the first ones are the
+// causes. The others are counted.
 const maxDescribed = 2
 
-// describeNotSeen says what was looked for in vain, and where: "not seen in containerd.log: umount
-// (umount2 takes <duration>), done (StopContainer ends); nor list, stalled".
+// describeNotSeen says what was looked for in vain, and where, in the words of the steps: "not seen
+// in containerd.log: umount2 takes …; StopContainer ends; and 2 more steps".
 func (s *search) describeNotSeen() string {
-	var steps, others, read []string
+	var steps, read []string
+	others := 0
 	for i := range s.steps {
-		step := &s.rule.Steps[i]
+		words := s.rule.Steps[i].describe()
 		switch {
 		case len(s.steps[i].events) > 0:
-		case len(steps) < maxDescribed:
-			steps = append(steps, step.describe())
+		case len(steps) < maxDescribed && words != "":
+			steps = append(steps, words)
 		default:
-			others = append(others, step.ID)
+			others++
 		}
 	}
 	for _, need := range s.rule.Needs {
@@ -171,12 +172,18 @@ func (s *search) describeNotSeen() string {
 		}
 	}
 	where := " in " + strings.Join(read, ", ")
-	if len(steps) == 0 {
+	switch {
+	case len(steps) == 0 && others == 0:
 		return "the steps seen" + where + " do not belong together"
+	case len(steps) == 0:
+		return "none of its other steps is seen" + where
 	}
-	text := "not seen" + where + ": " + strings.Join(steps, ", ")
-	if len(others) > 0 {
-		text += "; nor " + strings.Join(others, ", ")
+	text := "not seen" + where + ": " + strings.Join(steps, "; ")
+	switch {
+	case others == 1:
+		text += "; and 1 more step"
+	case others > 1:
+		text += fmt.Sprintf("; and %d more steps", others)
 	}
 	return text
 }

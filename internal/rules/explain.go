@@ -101,15 +101,17 @@ var placeholder = regexp.MustCompile(`\{([^{}|]*)(?:\|[^{}]*)?\}`)
 // <duration>.
 func namePlaceholders(text string) string { return placeholder.ReplaceAllString(text, "<$1>") }
 
-// describe is the step's id with the first clause of its text: "umount (umount2 takes <duration>)".
-// A text that only a match fills in says nothing here.
+// describe is the step in words: the first clause of its text, with … where only a match has a
+// value: "umount2 takes …". It is empty for a text of values alone, which says nothing here.
 func (s *StepRule) describe() string {
-	clause, _, _ := strings.Cut(s.Text, ";")
-	clause, _, _ = strings.Cut(clause, ", ")
-	if placeholder.ReplaceAllString(clause, "") == "" {
-		return s.ID
+	clause := s.Text
+	for _, end := range []string{";", ", ", " ("} {
+		clause, _, _ = strings.Cut(clause, end)
 	}
-	return s.ID + " (" + namePlaceholders(clause) + ")"
+	if placeholder.ReplaceAllString(clause, "") == "" {
+		return ""
+	}
+	return placeholder.ReplaceAllString(clause, "…")
 }
 
 func (p *prose) writeSteps(r *Rule) {
