@@ -26,7 +26,7 @@ lint:
 	cd lab/cnid && go vet .
 
 race: ## needs a C compiler
-	CGO_ENABLED=1 go test -race ./...
+	CGO_ENABLED=1 go test -race -timeout 30m ./...
 
 browser: ## the HTML report in Chromium (Debian: apt-get install chromium)
 	go vet -tags browser ./internal/report
@@ -50,7 +50,7 @@ fuzz: ## every fuzz target for FUZZTIME
 		done; \
 	done
 
-bench: ## analyze against gzip -dc on a generated bundle, 200 rules against 40, the speed of strace output; flags in BENCH, as BENCH="-mb 30"
+bench: ## analyze against gzip -dc on bundles of all shapes, and how each grows (docs/performance.md); flags in BENCH, as BENCH="-mb 30"
 	go run ./bench $(BENCH)
 
 golden: ## rewrite what the tests expect; then read the diff

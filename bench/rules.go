@@ -9,12 +9,8 @@ import (
 	"strings"
 )
 
-// The cost of a large catalogue: the rules that ship, filled up with variations
-// of themselves to fewRules and to manyRules.
-const (
-	fewRules  = 40
-	manyRules = 200
-)
+// manyRules is a large catalogue: the rules that ship, filled up with variations of themselves.
+const manyRules = 200
 
 // catalogFiles are the rules that ship, from the root of the repository.
 const catalogFiles = "internal/rules/catalog/*.yaml"
@@ -35,13 +31,19 @@ func writeRules(program, dir string, n int) error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
-	for i := range max(0, n-own) {
-		text, err := os.ReadFile(files[i%len(files)])
+	var catalog []string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
+		if strings.HasPrefix(string(text), "id: ") { // the table of effects is no rule
+			catalog = append(catalog, string(text))
+		}
+	}
+	for i := range max(0, n-own) {
 		name := filepath.Join(dir, fmt.Sprintf("%d.yaml", i))
-		if err := os.WriteFile(name, []byte(varyRule(string(text), i)), 0o600); err != nil {
+		if err := os.WriteFile(name, []byte(varyRule(catalog[i%len(catalog)], i)), 0o600); err != nil {
 			return err
 		}
 	}

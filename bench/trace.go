@@ -18,16 +18,26 @@ import (
 // hungCall is the call that must be the first of the slowest.
 const hungCall = "umount2"
 
-const traceThreads = 24
+// traceFiles are one trace, which grows in threads and connections of D-Bus, too.
+func traceFiles(size int64, seed uint64) []textFile {
+	const (
+		full        = 500 * mega
+		threads     = 5000
+		connections = 300
+	)
+	return []textFile{{"node-1/runtime.strace", func(w io.Writer) error {
+		return generateTrace(w, size, seed, max(24, int(threads*size/full)), max(1, int(connections*size/full)))
+	}}}
+}
 
-// writeTrace writes a trace of size bytes. The same seed and size give the same bytes.
+// writeTrace writes the trace of a small runtime, of size bytes, to a file of its own.
 func writeTrace(path string, size int64, seed uint64) (err error) {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return generateTrace(f, size, seed)
+	return generateTrace(f, size, seed, 24, 1)
 }
 
 // tracee is the state of the generator.
@@ -36,8 +46,8 @@ type tracee struct {
 	out     *bufio.Writer
 	written int64
 	now     time.Time
-	threads [traceThreads]traceThread
-	serial  uint32
+	threads []traceThread
+	serials []uint32 // of each connection of D-Bus
 }
 
 type traceThread struct {
@@ -46,14 +56,19 @@ type traceThread struct {
 	since time.Time
 }
 
-func generateTrace(w io.Writer, size int64, seed uint64) error {
-	t := &tracee{Rand: rand.New(rand.NewPCG(seed, 7)), out: bufio.NewWriterSize(w, 1<<16), now: dayStart.Add(9 * time.Hour), serial: 1}
+// generateTrace writes a trace of so many threads and connections of D-Bus. The same arguments give
+// the same bytes.
+func generateTrace(w io.Writer, size int64, seed uint64, threads, connections int) error {
+	t := &tracee{
+		Rand: rand.New(rand.NewPCG(seed, 7)), out: bufio.NewWriterSize(w, 1<<16), now: dayStart.Add(9 * time.Hour),
+		threads: make([]traceThread, threads), serials: make([]uint32, connections),
+	}
 	const victimThread = 0
 	t.threads[victimThread].end = "-" // waits for its turn
 	hung, freed := false, false
 	for t.written < size {
 		t.now = t.now.Add(time.Duration(3+t.IntN(50)) * time.Microsecond)
-		switch i := 1 + t.IntN(traceThreads-1); {
+		switch i := 1 + t.IntN(len(t.threads)-1); {
 		case !hung && t.written > size/10*4:
 			hung = true
 			t.beginCall(victimThread, hungCall, `"/run/containerd/io.containerd.runtime.v2.task/k8s.io/`+victim+`/rootfs", 0`, "0", ") = ")
@@ -165,8 +180,11 @@ var traceCalls = func() (all []func(*tracee) (name, in, out, result string)) {
 // busCall is a message as godbus writes it: a header with the next serial, then its fields. It
 // wants no answer.
 func (t *tracee) busCall() (name, in, out, result string) {
-	t.serial++
-	return "write", fmt.Sprintf(`8<UNIX-STREAM:[425874->430369]>, "l\1\1\1\0\0\0\0\%03o\%03o\%03o\0i\0\0\0`+
+	c := t.IntN(len(t.serials))
+	t.serials[c]++
+	serial := t.serials[c] + 1
+	return "write", fmt.Sprintf(`8<UNIX-STREAM:[%d->%d]>, "l\1\1\1\0\0\0\0\%03o\%03o\%03o\0i\0\0\0`+
 		`\1\1o\0\31\0\0\0/org/freedesktop/systemd1\0\0\0\0\0\0\0\3\1s\0\22\0\0\0StartTransientUnit\0\0\0\0\0\0`+
-		`\6\1s\0\30\0\0\0org.freedesktop.systemd1\0\0\0\0\0\0\0\0", 128`, byte(t.serial), byte(t.serial>>8), byte(t.serial>>16)), ") = ", "128"
+		`\6\1s\0\30\0\0\0org.freedesktop.systemd1\0\0\0\0\0\0\0\0", 128`,
+		425874+2*c, 430369+2*c, byte(serial), byte(serial>>8), byte(serial>>16)), ") = ", "128"
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,11 +20,16 @@ import (
 type analyzeOptions struct {
 	evidence evidence
 	output   choice
+	window   window
 	reports  []string
 	force    bool
 	failOn   choice
 	color    choice
+	full     bool
+	noPager  bool
+	title    bool
 	verbose  bool
+	zone     string
 }
 
 func newAnalyze(s streams) *cobra.Command {
@@ -42,6 +49,8 @@ file, or - for stdin. The content of a file decides how it is read, not its name
 		Example: `  plegdiag analyze node-1.tgz
   plegdiag analyze containerd.log stacks.log --tz +08:00
   plegdiag analyze node-1.tgz -o json --report node-1.md
+  plegdiag analyze node-1.tgz --since 18:20 --until 18:40
+  plegdiag analyze node-1.tgz --incident 1
   cat containerd.log | plegdiag analyze -`,
 		Args: checkArguments(1, math.MaxInt, "an input: a bundle, a directory, a file or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,14 +60,19 @@ file, or - for stdin. The content of a file decides how it is read, not its name
 	}
 	bindOutput(cmd, &o.output)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&o.reports, "report", nil, "also write the report to `FILE`, by its ending .txt, .md, .jira, .html or .json,"+
+	flags.StringArrayVar(&o.reports, "report", nil, "also write the report to `FILE`, by its ending .txt, .md, .jira, .slack, .html or .json,"+
 		" or the timeline, by .timesketch.jsonl or .perfetto.json; may be repeated")
 	flags.BoolVar(&o.force, "force", false, "overwrite the files of --report")
+	o.window.bindFlags(cmd)
 	o.evidence.bindFlags(cmd)
 	bindRules(cmd, &o.evidence.rules)
 	bindChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 when a finding is at least this certain")
 	bindColor(cmd, &o.color)
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show how scores came about, all evidence, every reason for skipped lines")
+	flags.BoolVar(&o.full, "full", false, "print the whole report, not one screen; files of --report hold it always")
+	flags.BoolVar(&o.noPager, "no-pager", false, "with --full on a terminal: do not show the report in the pager (PAGER, or less)")
+	flags.BoolVar(&o.title, "title", false, "print one line of at most 72 columns instead, as the subject of a ticket")
+	flags.StringVar(&o.zone, "display-tz", "", "also show the time of the incident in this `ZONE`, as Europe/Berlin, +02:00 or local")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "with --full, and show how scores came about, all evidence, every reason for skipped lines")
 	return cmd
 }
 
@@ -67,7 +81,14 @@ func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
 	if err != nil {
 		return err
 	}
-	files, err := reportFiles(o, s.in)
+	zone, err := o.displayZone()
+	if err != nil {
+		return err
+	}
+	if options.Choose, err = o.window.chooser(); err != nil {
+		return err
+	}
+	files, refused, err := reportFiles(o, s)
 	if err != nil {
 		return err
 	}
@@ -77,20 +98,61 @@ func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
 	if err != nil {
 		return err
 	}
-	look := report.Options{Version: version(), Verbose: o.verbose, Inputs: o.evidence.inputs}
-	var unwritten []error // the answer on stdout is printed all the same
+	look := report.Options{Version: version(), Verbose: o.verbose, Full: true, Zone: zone, Inputs: o.evidence.inputs}
+	unwritten := refused // the answer on stdout is printed all the same
 	for _, f := range files {
 		unwritten = append(unwritten, f.writeTarget(func(w io.Writer) error { return f.format.Render(w, inc, look) }))
 	}
+	look.Full = o.full || o.verbose
 	look.Width, look.Renderer = terminalWidth(s.out), newRenderer(s.out, o.color.text)
-	if err := errors.Join(append(unwritten, format.Render(s.out, inc, look))...); err != nil {
-		return err
+	render := format.Render
+	if o.title {
+		render = writeSubject
+	}
+	print := func(w io.Writer) error { return render(w, inc, look) }
+	if o.isPaged(&look) {
+		err = pageOutput(s.out, print)
+	} else {
+		err = print(s.out)
+	}
+	if err := errors.Join(append(unwritten, err)...); err != nil {
+		hint := ""
+		if len(refused) > 0 {
+			hint = "--force overwrites existing files; the answer was printed"
+		}
+		return &failure{status: statusFailed, err: err, hint: hint}
 	}
 	warnOfLoss(s.err, inc)
 	if inc.Unread { // the report says of every file why it holds nothing
 		return nothingToReadError()
 	}
-	return checkVerdicts(inc, o.failOn.text)
+	if err := checkVerdicts(inc, o.failOn.text); err != nil {
+		return err
+	}
+	if inc.Unrecognised() {
+		return &failure{status: statusUnknown, err: errors.New("nothing in the input was recognised that tells how the node was"), hint: "plegdiag ls INPUT says how each file was read"}
+	}
+	return nil
+}
+
+// isPaged says that what goes to stdout is longer than a screen, and the user did not refuse a pager.
+func (o *analyzeOptions) isPaged(look *report.Options) bool {
+	return look.Full && !o.title && !o.noPager && o.output.text == "text"
+}
+
+// writeSubject writes the subject line alone.
+func writeSubject(w io.Writer, inc *incident.Incident, _ report.Options) error {
+	_, err := fmt.Fprintln(w, report.Subject(inc))
+	return err
+}
+
+// displayZone is the reader's zone; nil where UTC is enough. Unlike the zone of logs it may be that
+// of this machine.
+func (o *analyzeOptions) displayZone() (*time.Location, error) {
+	if o.zone == "local" {
+		return time.Local, nil //nolint:forbidigo // of the reader, who asks for it
+	}
+	return parseZone("display-tz", o.zone)
 }
 
 // checkVerdicts is the failure that --fail-on asks for; an empty failOn asks for none.
@@ -119,20 +181,26 @@ type reportFile struct {
 	format report.Format
 }
 
-// reportFiles checks the files of --report before the work begins.
-func reportFiles(o *analyzeOptions, stdin io.Reader) ([]reportFile, error) {
-	var files []reportFile
+// reportFiles checks the files of --report before the work begins. A file that exists is refused at
+// once, and the answer is printed all the same: who waits for it needs it. Refused are the errors of
+// those.
+func reportFiles(o *analyzeOptions, s streams) (files []reportFile, refused []error, err error) {
 	for _, path := range o.reports {
 		format, ok := report.ByEnding(path)
 		if !ok {
-			const hint = "the ending says the format: .txt, .md, .jira, .html, .json, .timesketch.jsonl or .perfetto.json"
-			return nil, usageError(hint, "--report %q has no known ending", path)
+			const hint = "the ending says the format: .txt, .md, .jira, .slack, .html, .json, .timesketch.jsonl or .perfetto.json"
+			return nil, nil, usageError(hint, "--report %q has no known ending", path)
 		}
 		file := reportFile{outputFile{"--report", path, o.force}, format}
-		if err := file.checkTarget(o.evidence.inputs, stdin); err != nil {
-			return nil, err
+		switch err := file.checkTarget(o.evidence.inputs, s.in); {
+		case errors.Is(err, fs.ErrExist):
+			warn(s.err, path+" exists and is not overwritten: the report is only printed (--force overwrites it)")
+			refused = append(refused, err)
+		case err != nil:
+			return nil, nil, err
+		default:
+			files = append(files, file)
 		}
-		files = append(files, file)
 	}
-	return files, nil
+	return files, refused, nil
 }

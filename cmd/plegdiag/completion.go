@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 )
 
@@ -27,7 +29,7 @@ To try it in a running bash: source <(plegdiag completion bash)`,
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(s.out)
 			}
-			return usageError("one of bash, zsh, fish, powershell", "unknown shell %q", args[0])
+			return usageError(suggestNames(shells, args[0], "plegdiag completion --help"), "unknown shell %q: want %s", args[0], strings.Join(shells, ", "))
 		},
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
 // evidence is what the commands that make an incident read, and what the user knows better about
@@ -51,7 +54,9 @@ func parseLimits(given map[string]string) (l bundle.Limits, err error) {
 		case long[name] != nil:
 			*long[name] = n
 		default:
-			return l, usageError("bytes, files, name, depth, nesting or ratio", "--limit %s=%s is not a limit", name, text)
+			limits := slices.Concat(slices.Sorted(maps.Keys(long)), slices.Sorted(maps.Keys(whole)))
+			hint := suggestNames(limits, name, "bytes, files, name, depth, nesting, ratio:")
+			return l, usageError(hint, "--limit %s=%s is not a limit", name, text)
 		}
 	}
 	return l, nil
@@ -68,7 +73,10 @@ func parseSize(text string) (int64, bool) {
 
 // incidentOptions checks the flags before the work begins.
 func (e *evidence) incidentOptions(s streams) (incident.Options, error) {
-	zone, err := parseZone(e.tz)
+	if err := checkInputs(e.inputs); err != nil {
+		return incident.Options{}, err
+	}
+	zone, err := parseZone("tz", e.tz)
 	if err != nil {
 		return incident.Options{}, err
 	}
@@ -94,7 +102,10 @@ func loadIncident(ctx context.Context, o incident.Options, s streams) (*incident
 	inc, err := incident.Load(ctx, o)
 	done()
 	if several, ok := errors.AsType[*incident.NodesError](err); ok {
-		const hint = "--node NAME chooses one; plegdiag ls says which file is of which"
+		hint := "--node NAME chooses one; plegdiag ls says which file is of which"
+		if several.Asked != "" {
+			hint = suggestNames(several.Nodes, several.Asked, "plegdiag ls")
+		}
 		return nil, &failure{status: statusFailed, err: several, hint: hint}
 	}
 	if inc == nil {
@@ -102,6 +113,14 @@ func loadIncident(ctx context.Context, o incident.Options, s streams) (*incident
 	}
 	warnOfFlags(s.err, inc)
 	return inc, nil
+}
+
+// warnOfWindow says that only a part of the evidence was analysed.
+func warnOfWindow(w io.Writer, inc *incident.Incident) {
+	if chosen := inc.Chosen; !chosen.IsZero() {
+		spanned := spanOfEvidence(inc)
+		warn(w, "only a part of the evidence is analysed: "+show.Window(spanned))
+	}
 }
 
 // warnOfNodes says which nodes were left out.
@@ -123,8 +142,9 @@ func warnOfFlags(w io.Writer, inc *incident.Incident) {
 	warnFirst(w, all, maxWarnings, "%d more warnings of this kind (the report's section on clocks has them)")
 }
 
-// parseZone reads an IANA name or an offset. An empty text is nil: infer the zone.
-func parseZone(s string) (*time.Location, error) {
+// parseZone reads an IANA name or an offset, the value of a flag. An empty text is nil: no zone is
+// given.
+func parseZone(flag, s string) (*time.Location, error) {
 	if s == "" {
 		return nil, nil
 	}
@@ -135,7 +155,7 @@ func parseZone(s string) (*time.Location, error) {
 	// Local is the zone of this machine, not of the node.
 	zone, err := time.LoadLocation(s)
 	if err != nil || s == "Local" {
-		return nil, usageError("as Asia/Shanghai, UTC or +08:00", "--tz %q is not a time zone", s)
+		return nil, usageError("as Asia/Shanghai, UTC or +08:00", "--%s %q is not a time zone", flag, s)
 	}
 	return zone, nil
 }

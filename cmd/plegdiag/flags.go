@@ -1,18 +1,22 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/term"
 	"github.com/muesli/termenv"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/plegdiag/plegdiag/internal/report/show"
+	"github.com/plegdiag/plegdiag/internal/rules"
 )
 
 // choice is a flag that takes one of a few words. An empty text means that it was not given.
@@ -45,7 +49,11 @@ func (c *choice) String() string { return c.text }
 // Set implements pflag.Value.
 func (c *choice) Set(s string) error {
 	if !slices.Contains(c.of, s) {
-		return fmt.Errorf("want %s", strings.Join(c.of, ", "))
+		wrong := fmt.Errorf("%q is none of %s", s, strings.Join(c.of, ", "))
+		if near := rules.NearestNames(s, c.of); len(near) > 0 {
+			wrong = fmt.Errorf("%w; did you mean %s?", wrong, strings.Join(near, " or "))
+		}
+		return wrong
 	}
 	c.text = s
 	return nil
@@ -53,6 +61,59 @@ func (c *choice) Set(s string) error {
 
 // Type implements pflag.Value.
 func (c *choice) Type() string { return "string" }
+
+// suggestNames is a hint for a name that does not exist: the nearest that do. The command list shows
+// all of them.
+func suggestNames(names []string, wrong, list string) string {
+	if near := rules.NearestNames(wrong, names); len(near) > 0 {
+		return "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return list + " shows all of them"
+}
+
+// explainFlags is the failure of flags that were not understood.
+func explainFlags(cmd *cobra.Command, err error) error {
+	hint := cmd.CommandPath() + " --help lists the flags"
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		flag := wrong.GetFlag()
+		if number := explainNumber(flag.Value.Type(), wrong.GetValue()); number != "" {
+			return usageError(hint, "--%s: %s", flag.Name, number)
+		}
+		return usageError(hint, "--%s: %w", flag.Name, errors.Unwrap(wrong))
+	}
+	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok && missing.GetSpecifiedShortnames() == "" {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := rules.NearestNames(missing.GetSpecifiedName(), names); len(near) > 0 {
+			hint = "did you mean --" + strings.Join(near, " or --") + "?"
+		}
+	}
+	return usageError(hint, "%w", err)
+}
+
+// explainNumber says in plain words that a text is not what a flag of that type takes; empty for
+// types that are no numbers.
+func explainNumber(typ, text string) string {
+	want := ""
+	switch strings.TrimSuffix(typ, "Slice") {
+	case "int", "int64":
+		want = "a whole number"
+	case "uint", "uint64":
+		want = "a whole number of at least 0"
+	case "float64":
+		want = "a number"
+	case "duration":
+		want = "a length of time, as 90s, 2m or 1h30m"
+	case "bool":
+		want = "true or false"
+	default:
+		return ""
+	}
+	if _, err := strconv.ParseFloat(text, 64); err == nil && want == "a whole number" && !strings.ContainsAny(text, ".eEpPxXnN") {
+		return fmt.Sprintf("%q is too large", text)
+	}
+	return fmt.Sprintf("%q is not %s", text, want)
+}
 
 // bindChoice makes c a flag of cmd, with completion.
 func bindChoice(cmd *cobra.Command, c *choice, name, short, about string) {

@@ -20,6 +20,7 @@ const (
 // and of the files with lines that were not understood those that matter.
 func warnOfLoss(w io.Writer, inc *incident.Incident) {
 	warnOfNodes(w, inc)
+	warnOfWindow(w, inc)
 	warnOfErrors(w, inc.Files)
 	var skipped []*incident.File
 	for i := range inc.Files {

@@ -26,6 +26,7 @@ const (
 	statusFailed  = 1 // nothing readable, a missing file, a full disk
 	statusUsage   = 2
 	statusVerdict = 3 // only with --fail-on
+	statusUnknown = 4 // the input was read, and nothing in it is of a program that plegdiag knows
 )
 
 // run is the whole program; it returns the exit status.

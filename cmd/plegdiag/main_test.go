@@ -122,15 +122,15 @@ func TestParseZone(t *testing.T) {
 	for in, want := range map[string]string{
 		"+08:00": "20:00", "-03:30": "08:30", "Asia/Shanghai": "20:00", "UTC": "12:00", "Asia/Kolkata": "17:30",
 	} {
-		zone, err := parseZone(in)
+		zone, err := parseZone("tz", in)
 		require.NoError(t, err, in)
 		require.Equal(t, want, noon.In(zone).Format("15:04"), in)
 	}
 	for _, in := range []string{"Local", "8", "+8", "Mars/Base", "../etc"} {
-		_, err := parseZone(in)
+		_, err := parseZone("tz", in)
 		require.Error(t, err, in)
 	}
-	zone, err := parseZone("")
+	zone, err := parseZone("tz", "")
 	require.NoError(t, err)
 	require.Nil(t, zone)
 }

@@ -43,7 +43,13 @@ func manHeader() *doc.GenManHeader {
 func manPage(root *cobra.Command, args []string, s streams) error {
 	cmd, rest, err := root.Find(args)
 	if err != nil || len(rest) > 0 {
-		return usageError("plegdiag --help lists the commands", "no command %q", strings.Join(args, " "))
+		var names []string
+		_ = visitCommands(root, func(cmd *cobra.Command) error { // which cannot fail
+			names = append(names, strings.TrimPrefix(cmd.CommandPath(), root.Name()+" "))
+			return nil
+		})
+		wrong := strings.Join(args, " ")
+		return usageError(suggestNames(names, wrong, "plegdiag --help"), "no command %q", wrong)
 	}
 	return doc.GenMan(cmd, manHeader(), s.out)
 }

@@ -17,6 +17,15 @@ type outputFile struct {
 	force bool // an existing file may be overwritten
 }
 
+// existsError says that a file is there that must not be overwritten.
+type existsError struct{ path string }
+
+// Error is "PATH exists".
+func (e *existsError) Error() string { return e.path + " exists" }
+
+// Is implements what [errors.Is] asks for: it is [fs.ErrExist].
+func (e *existsError) Is(target error) bool { return target == fs.ErrExist }
+
 // checkTarget refuses a file that must not be written, before the work begins: nobody should wait
 // for an analysis whose report cannot be written. Not even force overwrites an input.
 func (f *outputFile) checkTarget(inputs []string, stdin io.Reader) error {
@@ -31,7 +40,7 @@ func (f *outputFile) checkTarget(inputs []string, stdin io.Reader) error {
 		return usageError("choose another name", "%s %q is an input; inputs are never written to", f.flag, f.path)
 	}
 	if !f.force {
-		return &failure{status: statusFailed, err: fmt.Errorf("%s exists", f.path), hint: "--force overwrites it"}
+		return &failure{status: statusFailed, err: &existsError{f.path}, hint: "--force overwrites it"}
 	}
 	return nil
 }

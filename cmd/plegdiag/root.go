@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 )
 
@@ -18,21 +16,24 @@ does not show the cause, it says so and prints the command that would decide.
 Exit status: 0 analysed, whatever was found; 1 could not; 2 usage; 3 only with --fail-on.`,
 		Example: `  plegdiag analyze node-1.tgz
   plegdiag rules list`,
+		Version:           versionLine(),
+		PersistentPreRun:  func(cmd *cobra.Command, _ []string) { applyPreferences(cmd, s) },
 		Args:              cobra.ArbitraryArgs,
 		RunE:              needCommand,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
+	cmd.SetVersionTemplate("{{.Version}}\n")
 	cmd.SetIn(s.in)
 	cmd.SetOut(s.out)
 	cmd.SetErr(s.err)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError(cmd.CommandPath()+" --help lists the flags", "%w", err)
+		return explainFlags(cmd, err)
 	})
 	cmd.AddCommand(
-		newAnalyze(s), newTimeline(s), newCompare(s), newStacks(s), newSyscalls(s), newCollect(s), newHelper(s),
-		newVerify(s), newRules(s), newLs(s), newVersion(s), newCompletion(s), newMan(s),
+		newAnalyze(s), newExplain(s), newTimeline(s), newCompare(s), newStacks(s), newSyscalls(s), newCollect(s), newHelper(s),
+		newVerify(s), newRules(s), newLs(s), newVersion(s), newEnv(s), newCompletion(s), newMan(s),
 	)
 	return cmd
 }
@@ -43,12 +44,13 @@ func needCommand(cmd *cobra.Command, args []string) error {
 		const hint = " --help lists the commands; to analyse a bundle: plegdiag analyze BUNDLE"
 		return usageError(cmd.CommandPath()+hint, "no command given")
 	}
-	hint := cmd.CommandPath() + " --help lists the commands"
-	cmd.SuggestionsMinimumDistance = 2 // letters that a typo may have wrong
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if !sub.Hidden {
+			names = append(names, sub.Name())
+		}
 	}
-	return usageError(hint, "unknown command %q", args[0])
+	return usageError(suggestNames(names, args[0], cmd.CommandPath()+" --help"), "unknown command %q", args[0])
 }
 
 // checkArguments checks the number of arguments; what names them in the message.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plegdiag/plegdiag/internal/report"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
@@ -29,21 +30,27 @@ func newRules(s streams) *cobra.Command {
 
 func newRulesList(s streams) *cobra.Command {
 	var dirs []string
+	output := newChoice("text", "json")
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List the rules: id, role, title",
-		Example: `  plegdiag rules list`,
-		Args:    checkArguments(0, 0, "no argument"),
-		RunE:    func(*cobra.Command, []string) error { return rulesList(s, dirs) },
+		Use:   "list",
+		Short: "List the rules: id, role, title",
+		Example: `  plegdiag rules list
+  plegdiag rules list -o json`,
+		Args: checkArguments(0, 0, "no argument"),
+		RunE: func(*cobra.Command, []string) error { return rulesList(s, dirs, output.text) },
 	}
+	bindOutput(cmd, &output)
 	bindRules(cmd, &dirs)
 	return cmd
 }
 
-func rulesList(s streams, dirs []string) error {
+func rulesList(s streams, dirs []string, format string) error {
 	catalog, err := loadCatalog(dirs)
 	if err != nil {
 		return err
+	}
+	if format == "json" {
+		return report.RulesJSON(s.out, catalog, report.Options{Version: version()})
 	}
 	widest := 0
 	for _, r := range catalog.Rules {
@@ -93,36 +100,6 @@ func rulesExplain(s streams, id string, dirs []string) error {
 
 // maxRuleLine bounds a line of a rule that is shown, in columns; no rule file is that long.
 const maxRuleLine = 1 << 20
-
-// suggestNames is a hint for a name that does not exist: up to three that share most words, or
-// beginnings of words, with it. The command list shows all names.
-func suggestNames(names []string, wrong, list string) string {
-	words := splitWords(wrong)
-	var best []string
-	most := 1
-	for _, name := range names {
-		shared := 0
-		for _, word := range splitWords(name) {
-			if slices.ContainsFunc(words, func(w string) bool { return len(w) > 2 && strings.HasPrefix(word, w) }) {
-				shared++
-			}
-		}
-		if shared > most {
-			best, most = nil, shared
-		}
-		if shared == most {
-			best = append(best, name)
-		}
-	}
-	if len(best) == 0 {
-		return list + " shows all of them"
-	}
-	return "did you mean " + strings.Join(best[:min(len(best), 3)], " or ") + "?"
-}
-
-func splitWords(name string) []string {
-	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("-_. ", r) })
-}
 
 func completeRules(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	dirs, _ := cmd.Flags().GetStringArray("rules") // nil when there is no such flag

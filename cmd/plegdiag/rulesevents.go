@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,12 +68,16 @@ func kindsNamed(name string) []event.KindInfo {
 	return kinds
 }
 
+// kindNames are the kinds of events, then their groups.
 func kindNames() []string {
-	var names []string
+	var names, groups []string
 	for _, kind := range event.Kinds() {
 		names = append(names, string(kind.Kind))
+		if group, _, ok := strings.Cut(string(kind.Kind), "."); ok && !slices.Contains(groups, group) {
+			groups = append(groups, group)
+		}
 	}
-	return names
+	return append(names, groups...)
 }
 
 func completeKinds(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/goroutines"
 	"github.com/plegdiag/plegdiag/internal/report/listing"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
+	"github.com/plegdiag/plegdiag/internal/stackdump/series"
 )
 
 type stacksOptions struct {
@@ -76,11 +78,13 @@ runtime printed them, in whole minutes rounded down.`,
 }
 
 func stacks(ctx context.Context, o *stacksOptions, s streams) error {
+	if err := checkInputs(o.inputs); err != nil {
+		return err
+	}
 	profile := outputFile{"--pprof", o.pprof, o.force}
-	if o.pprof != "" {
-		if err := profile.checkTarget(o.inputs, s.in); err != nil {
-			return err
-		}
+	unwritten, err := o.checkProfile(&profile, s)
+	if err != nil {
+		return err
 	}
 	dumps, files, err := incident.ReadDumps(ctx, incident.Inputs{Paths: o.inputs, Stdin: s.in})
 	if err != nil {
@@ -118,11 +122,23 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 	if o.output.text == "json" {
 		render = listing.StacksJSON
 	}
-	var unwritten error // the answer on stdout is printed all the same
-	if o.pprof != "" {
+	if o.pprof != "" && unwritten == nil {
 		unwritten = profile.writeTarget(func(w io.Writer) error { return writePprof(w, shown.Dumps) })
 	}
 	return errors.Join(unwritten, render(s.out, &shown, look))
+}
+
+// checkProfile checks the file of --pprof before the work begins. One that exists is refused at once,
+// and the answer is printed all the same.
+func (o *stacksOptions) checkProfile(profile *outputFile, s streams) (refused, err error) {
+	if o.pprof == "" {
+		return nil, nil
+	}
+	if err = profile.checkTarget(o.inputs, s.in); errors.Is(err, fs.ErrExist) {
+		warn(s.err, o.pprof+" exists and is not overwritten: the goroutines are only listed (--force overwrites it)")
+		return err, nil
+	}
+	return nil, err
 }
 
 // wholeFirst orders dumps of which a log lost lines behind the others.
@@ -186,7 +202,7 @@ func compareDumps(dumps []*incident.Dump) []listing.Diff {
 	var processes [][]int
 	for i := range dumps {
 		n := slices.IndexFunc(processes, func(p []int) bool {
-			return stackdump.SameProcess(dumps[p[len(p)-1]].Dump, dumps[i].Dump)
+			return series.SameProcess(dumps[p[len(p)-1]].Dump, dumps[i].Dump)
 		})
 		if n < 0 {
 			processes = append(processes, []int{i})
@@ -199,11 +215,11 @@ func compareDumps(dumps []*incident.Dump) []listing.Diff {
 		if len(p) < 2 {
 			continue
 		}
-		series := make([]*stackdump.Dump, len(p))
+		dumpsOfOne := make([]*stackdump.Dump, len(p))
 		for i, n := range p {
-			series[i] = dumps[n].Dump
+			dumpsOfOne[i] = dumps[n].Dump
 		}
-		diffs = append(diffs, listing.Diff{Program: dumps[p[0]].Program, Dumps: p, Diff: stackdump.Compare(series)})
+		diffs = append(diffs, listing.Diff{Program: dumps[p[0]].Program, Dumps: p, Diff: series.Compare(dumpsOfOne)})
 	}
 	return diffs
 }

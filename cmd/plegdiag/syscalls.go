@@ -60,6 +60,9 @@ nanosleep …) are counted separately: in most traces they are the longest calls
 }
 
 func syscalls(ctx context.Context, o *syscallsOptions, s streams) error {
+	if err := checkInputs(o.inputs); err != nil {
+		return err
+	}
 	date, err := o.traceDate()
 	if err != nil {
 		return err
@@ -85,7 +88,7 @@ func syscalls(ctx context.Context, o *syscallsOptions, s streams) error {
 
 // traceDate reads --date and --tz; nil without them.
 func (o *syscallsOptions) traceDate() (*traces.Date, error) {
-	zone, err := parseZone(o.tz)
+	zone, err := parseZone("tz", o.tz)
 	switch {
 	case err != nil:
 		return nil, err

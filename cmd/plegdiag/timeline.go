@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -65,8 +65,7 @@ https://ui.perfetto.dev; both leave out events without a time.`,
 	}
 	bindOutput(cmd, &o.output)
 	flags := cmd.Flags()
-	flags.StringVar(&o.since, "since", "", "from `TIME` on: RFC 3339, 15:04[:05] in UTC on the day of the incident, 2h before the end of the evidence, @epoch")
-	flags.StringVar(&o.until, "until", "", "up to `TIME`, written as for --since")
+	bindMoments(cmd, &o.since, &o.until)
 	flags.BoolVar(&o.all, "all", false, "all events, also those without a time")
 	flags.StringSliceVar(&o.components, "component", nil, "only these `COMPONENTS`, as kubelet,containerd")
 	flags.StringSliceVar(&o.kinds, "kind", nil, "only these `KINDS` of events, or groups of them, as cri.call,syscall")
@@ -92,6 +91,11 @@ func printTimeline(ctx context.Context, o *timelineOptions, s streams) error {
 	if o.all && (o.since != "" || o.until != "") {
 		return usageError("use either --all, or --since and --until", "--all does not go together with --since or --until")
 	}
+	for _, kind := range o.kinds {
+		if len(kindsNamed(kind)) == 0 {
+			return usageError(suggestNames(kindNames(), kind, "plegdiag rules events"), "--kind: unknown kind %q", kind)
+		}
+	}
 	options, err := o.evidence.incidentOptions(s)
 	if err != nil {
 		return err
@@ -112,12 +116,33 @@ func printTimeline(ctx context.Context, o *timelineOptions, s streams) error {
 	if err := o.addLines(ctx, options.Inputs, filter, selection, s); err != nil {
 		return err
 	}
+	o.warnOfComponents(selection, s)
 	if len(selection.Events) == 0 {
 		warn(s.err, "hint: no event matches; --all shows all events, --lines also lines that are no events")
 	}
 	format := report.TimelineFormats[o.output.index()]
 	look := s.showOptions(o.color, o.verbose || o.choosesEvents())
 	return format.Render(s.out, selection, look)
+}
+
+// warnOfComponents says which of the components that are asked for nothing is of, and which names are
+// near.
+func (o *timelineOptions) warnOfComponents(sel *report.Selection, s streams) {
+	of := map[string]bool{}
+	for i := range sel.Incident.Timeline.Events {
+		of[sel.Incident.Timeline.Events[i].Component] = true
+	}
+	for _, e := range sel.Events { // lines may be of any program
+		of[e.Component] = true
+	}
+	delete(of, "")
+	names := slices.Sorted(maps.Keys(of))
+	for _, component := range o.components {
+		if !of[component] {
+			hint := suggestNames(names, component, "plegdiag timeline --all")
+			warn(s.err, fmt.Sprintf("the inputs hold nothing of a component %q; %s", component, hint))
+		}
+	}
 }
 
 // choosesEvents says whether certain events are asked for, and not all of a time.
@@ -173,59 +198,9 @@ func (o *timelineOptions) setWindow(f *timeline.Filter, inc *incident.Incident) 
 		}
 		return nil
 	}
-	var err error
-	if f.Since, err = parseMoment("--since", o.since, inc); err != nil {
-		return err
-	}
-	if f.Until, err = parseMoment("--until", o.until, inc); err != nil {
-		return err
-	}
-	if !f.Since.IsZero() && !f.Until.IsZero() && f.Until.Before(f.Since) {
-		return usageError("", "--until %s lies before --since %s", o.until, o.since)
-	}
-	return nil
-}
-
-// parseMoment reads a time of --since or --until; an empty text is the zero time.
-func parseMoment(flag, text string, inc *incident.Incident) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if epoch, ok := strings.CutPrefix(text, "@"); ok {
-		if seconds, err := strconv.ParseFloat(epoch, 64); err == nil && math.Abs(seconds) < 1e11 {
-			return time.UnixMicro(int64(seconds * 1e6)).UTC(), nil
-		}
-	}
-	for _, layout := range []string{time.RFC3339, time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t.UTC(), nil
-		}
-	}
-	for _, layout := range []string{"15:04", time.TimeOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return timeOnDay(inc.Window.Start, t), nil
-		}
-	}
-	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
-		return lastMoment(inc).Add(-ago), nil
-	}
-	return time.Time{}, usageError("as 2025-11-08T09:30:00Z, 09:30, 2h or @1762594200", "%s %q is not a time", flag, text)
-}
-
-func timeOnDay(day, face time.Time) time.Time {
-	y, m, d := day.UTC().Date()
-	return time.Date(y, m, d, face.Hour(), face.Minute(), face.Second(), face.Nanosecond(), time.UTC)
-}
-
-// lastMoment is the end of the evidence.
-func lastMoment(inc *incident.Incident) time.Time {
-	end := inc.Window.End
-	for _, c := range inc.Timeline.Coverage {
-		if c.End.After(end) {
-			end = c.End
-		}
-	}
-	return end
+	w, err := parseWindow(o.since, o.until, inc)
+	f.Since, f.Until = w.Start, w.End
+	return err
 }
 
 // nothingToReadError is the failure of a command that found no line that it could read.

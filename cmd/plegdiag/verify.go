@@ -22,6 +22,9 @@ stderr. What collect could not get, or not as a whole, is listed with the reason
   plegdiag verify clock.tgz`,
 		Args: checkArguments(1, 1, "a bundle or -"),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if err := checkInputs(args); err != nil {
+				return err
+			}
 			in := s.in
 			if args[0] != "-" {
 				f, err := os.Open(args[0])

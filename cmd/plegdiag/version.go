@@ -10,15 +10,21 @@ import (
 
 func newVersion(s streams) *cobra.Command {
 	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version of plegdiag and of the Go that built it",
-		Example: `  plegdiag version`,
-		Args:    checkArguments(0, 0, "no argument"),
+		Use:   "version",
+		Short: "Print the version of plegdiag and of the Go that built it",
+		Example: `  plegdiag version
+  plegdiag --version`,
+		Args: checkArguments(0, 0, "no argument"),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(s.out, "plegdiag %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(s.out, versionLine())
 			return err
 		},
 	}
+}
+
+// versionLine is what the command version and the flag --version print.
+func versionLine() string {
+	return fmt.Sprintf("plegdiag %s %s %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // version is what the Go command stamped into the binary: a tag, a

@@ -88,30 +88,40 @@ var layers = map[string]layer{
 		"it is for the tests of the parsers",
 	},
 	"internal/stackdump": {
-		[]string{"internal/event", "github.com/google/pprof"},
+		[]string{"internal/event", "internal/stackdump/paste", "github.com/google/pprof"},
 		"a dump is goroutines and locks; which function is containerd's is for the observers",
 	},
-	"internal/observe/scan":   {nil, "words and ids are taken out of text alike, whatever it is about"},
-	"internal/observe/daemon": {[]string{"internal/layout"}, "a daemon has the same names in logs, listings and samples"},
-	"internal/observe/facts":  {[]string{"internal/event"}, "a fact is the same whichever file tells it"},
+	"internal/stackdump/series": {[]string{"internal/stackdump"}, "it compares dumps"},
+	"internal/stackdump/paste":  {nil, "what editors put around a line is the same whatever the line says"},
+	"internal/observe/scan":     {nil, "words and ids are taken out of text alike, whatever it is about"},
+	"internal/observe/daemon":   {[]string{"internal/layout"}, "a daemon has the same names in logs, listings and samples"},
+	"internal/observe/facts":    {[]string{"internal/event"}, "a fact is the same whichever file tells it"},
 	"internal/observe/kernelwait": {
 		nil, "what a function of the kernel waits for is the same in logs, listings and samples",
 	},
+	"internal/observe/loss": {
+		[]string{"internal/event", "internal/observe/scan", "internal/observe/daemon"}, "a loss is told in one line",
+	},
+	"internal/observe/storage": {[]string{"internal/event", "internal/observe/scan"}, "what the kernel says of a disk stands in one line"},
 	"internal/observe/messages": {
 		[]string{
+			"internal/observe/loss", "internal/observe/storage",
 			"internal/event", "internal/parse/lines", "internal/parse/stamp",
+			"internal/parse/kernel", // a function counts where it stands in a frame, not in a list of names
 			"internal/observe/scan", "internal/observe/daemon", "internal/observe/facts", "internal/observe/kernelwait",
 		},
 		"what a line of a log tells does not depend on other inputs",
 	},
 	"internal/observe/goroutines": {
-		[]string{"internal/event", "internal/stackdump", "internal/observe/scan"},
+		[]string{"internal/event", "internal/stackdump", "internal/stackdump/series", "internal/observe/scan"},
 		"what a dump tells does not depend on other inputs",
 	},
 	"internal/observe/syscalls": {
 		[]string{
 			"internal/event", "internal/parse/lines", "internal/parse/traces", "internal/parse/traces/dbus",
+			"internal/parse/snapshots", // which files hold a state: a trace shows their content, too
 			"internal/observe/scan", "internal/observe/kernelwait",
+			"internal/observe/messages", // what runc init writes before it ends is a message
 		},
 		"what a trace tells does not depend on other inputs",
 	},
@@ -127,6 +137,7 @@ var layers = map[string]layer{
 		[]string{
 			"internal/event", "internal/parse/snapshots", "internal/parse/stamp",
 			"internal/observe/scan", "internal/observe/facts", "internal/observe/kernelwait",
+			"internal/observe/daemon",   // whose a process or a unit's cgroup is
 			"internal/observe/messages", // tickets hold lines of logs, lists of events hold messages of the kubelet
 		},
 		"a snapshot tells of one moment, without dumps, traces and samples",
@@ -138,12 +149,17 @@ var layers = map[string]layer{
 		},
 		"it is for the tests of the observers",
 	},
+	"internal/timeline/retold": {[]string{"internal/event"}, "it folds events"},
+	"internal/timeline/waits":  {[]string{"internal/event"}, "it narrows the times of events"},
 	"internal/timeline": {
-		[]string{"internal/event"},
+		[]string{"internal/event", "internal/timeline/retold", "internal/timeline/waits"},
 		"the timeline orders events; file formats end at the observers",
 	},
+	"internal/rules/shell": {
+		[]string{"mvdan.cc/sh/v3"}, "whether a command can be pasted does not depend on the rule that gives it",
+	},
 	"internal/rules": {
-		[]string{"internal/event", "internal/timeline", "github.com/goccy/go-yaml", "golang.org/x/mod/semver"},
+		[]string{"internal/event", "internal/timeline", "internal/rules/shell", "github.com/goccy/go-yaml", "golang.org/x/mod/semver"},
 		"a rule matches events; what the programs are that it speaks of is the catalogue's and story's knowledge",
 	},
 	"internal/story": {
@@ -152,7 +168,7 @@ var layers = map[string]layer{
 	},
 	"internal/incident": {
 		[]string{
-			"internal/event", "internal/bundle", "internal/layout", "internal/stackdump",
+			"internal/event", "internal/bundle", "internal/layout", "internal/stackdump", "internal/stackdump/series", "internal/observe/loss",
 			"internal/parse", "internal/parse/lines", "internal/parse/traces", "internal/parse/samples",
 			"internal/observe/messages", "internal/observe/goroutines", "internal/observe/syscalls", "internal/observe/threads", "internal/observe/states",
 			"internal/observe/daemon", "internal/observe/facts", // who wrote a line, and which machine it was
@@ -170,15 +186,23 @@ var layers = map[string]layer{
 	},
 	"internal/report/listing": {
 		[]string{
-			"internal/event", "internal/report/show", "internal/stackdump", "internal/observe/syscalls", "internal/parse/traces", "internal/parse/traces/dbus",
+			"internal/event", "internal/report/show", "internal/stackdump", "internal/stackdump/series", "internal/observe/syscalls", "internal/parse/traces", "internal/parse/traces/dbus",
 			"internal/incident", // its dumps: with program, process and copies
 			"github.com/charmbracelet/lipgloss",
 		},
 		"a listing shows dumps and traces as they are; what they mean for a node is the report's",
 	},
+	"internal/report/picture": {
+		[]string{
+			"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "internal/report/show",
+			"github.com/charmbracelet/lipgloss",
+		},
+		"it places marks and names; how they look is the page's",
+	},
 	"internal/report": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "internal/report/show",
+			"internal/report/picture",
 			"github.com/charmbracelet/lipgloss",
 		},
 		"a report shows findings; it cannot read files or decide anything",
@@ -200,9 +224,11 @@ var layers = map[string]layer{
 			"internal/bundle",             // limits of reading; the command verify
 			"internal/observe/goroutines", // the table of locks for the command stacks
 			"internal/stackdump",          // the command stacks filters and compares dumps, and writes profiles
-			"internal/parse/traces",       // the date that the command syscalls gives to traces
-			"internal/collect",            // the command collect; verify is bundle's
-			"github.com/spf13/cobra", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv", "github.com/schollz/progressbar",
+			"internal/stackdump/series",
+			"internal/parse/traces",    // the date that the command syscalls gives to traces
+			"internal/collect",         // the command collect; verify is bundle's
+			"github.com/goccy/go-yaml", // the user's configuration file
+			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv", "github.com/schollz/progressbar",
 		},
 		"a command binds flags and calls; the stages of the pipeline are the business of incident",
 	},

@@ -2,7 +2,9 @@ package event
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -86,6 +88,11 @@ func New(kind Kind, text string, fields ...Field) Event {
 	return Event{Kind: kind, Text: text, Fields: fields}
 }
 
+// AddQuotes adds the evidence of another event to that of e. Copies of e keep theirs.
+func (e *Event) AddQuotes(from *Event) {
+	e.Evidence = append(slices.Clip(e.Evidence), from.Evidence...)
+}
+
 // AddFields adds to what the event has.
 func (e *Event) AddFields(fields ...Field) { e.Fields = append(e.Fields, fields...) }
 
@@ -165,12 +172,31 @@ func (e *Event) Get(key Key) (v Value, ok bool) {
 
 func knownText(s string) (Value, bool) { return String(s), s != "" }
 
-// Duration is End-Start, zero for an instant. For an open or begun event it is a lower bound.
+// Duration is End-Start, zero for an instant. AtLeast says whether it is a lower bound.
 func (e *Event) Duration() time.Duration {
 	if e.Start.IsZero() || e.End.IsZero() {
 		return 0
 	}
 	return e.End.T.Sub(e.Start.T)
+}
+
+// AtLeast says that Duration is a lower bound: one of its ends was not seen. It is not when the start
+// is only known to the minute or worse, as of a goroutine's wait: Duration is then the longest that
+// it can have lasted up to End.
+func (e *Event) AtLeast() bool { return (e.Open || e.Begun) && !e.HasVagueStart() }
+
+// HasVagueStart says that Start is the earliest of the moments, a minute or more, between which the
+// event began.
+func (e *Event) HasVagueStart() bool {
+	return !e.Begun && !e.End.IsZero() && e.Start.Prec >= time.Minute
+}
+
+// RaiseStart says that the event did not begin before a moment. It changes an event only whose start
+// is vague and that can have begun before.
+func (e *Event) RaiseStart(from time.Time) {
+	if latest := e.Start.T.Add(e.Start.Prec); e.HasVagueStart() && e.Start.Lacks == 0 && from.After(e.Start.T) && !from.After(latest) {
+		e.Start.T, e.Start.Prec = from, latest.Sub(from)
+	}
 }
 
 // Last is the end of the interval, or its only moment.
@@ -179,6 +205,16 @@ func (e *Event) Last() Time {
 		return e.Start
 	}
 	return e.End
+}
+
+// Count is how many lines the event stands for: more than one where it says so by FieldRepeats.
+func (e *Event) Count() int {
+	if v, ok := e.Get(FieldRepeats); ok {
+		if n, ok := v.Number(); ok && n > 1 {
+			return int(n)
+		}
+	}
+	return 1
 }
 
 // Pos is where the event's best line stands.
@@ -203,4 +239,15 @@ func Compare(a, b Event) int {
 	}
 	pa, pb := a.Pos(), b.Pos()
 	return cmp.Or(cmp.Compare(pa.File, pb.File), cmp.Compare(pa.Line, pb.Line), cmp.Compare(a.Kind, b.Kind))
+}
+
+// EdgeOf says which end of an interval a text begins to tell of; Whole when none.
+func EdgeOf(text, begin, end string) Edge {
+	switch {
+	case strings.HasPrefix(text, begin):
+		return Begin
+	case strings.HasPrefix(text, end):
+		return End
+	}
+	return Whole
 }

@@ -138,7 +138,7 @@ var commonFields = []FieldInfo{
 	text(FieldComponent, "who did it, as containerd"),
 	oneOf(FieldLevel, "how serious the writer found the line", levelNames[Trace:]...),
 	text(FieldSource, "the input it was read from, as containerd.log"),
-	count(FieldRepeats, "how many copies were folded into one"),
+	count(FieldRepeats, "how many lines it stands for: copies of it, or the same again and again"),
 	text(FieldSeenBy, "the inputs that saw it, where there are several"),
 	text(FieldContainerFrom, "how the container of a goroutine or thread was found out"),
 }
@@ -148,6 +148,7 @@ var (
 	ofLine      = []Key{FieldPID} // of a log line that names nothing else
 	ofContainer = []Key{FieldContainer, FieldPID}
 	ofPod       = []Key{FieldPod, FieldPID}
+	ofPodUID    = []Key{FieldPodUID, FieldPID}
 	ofThread    = []Key{FieldContainer, FieldPID, FieldTID}
 	ofTask      = []Key{FieldPID, FieldTID} // in a line of the kernel
 	ofGoroutine = []Key{FieldContainer, FieldSandbox, FieldPod, FieldGoroutine}

@@ -26,7 +26,7 @@ type KindInfo struct {
 func Kinds() []KindInfo { return kinds }
 
 var kinds = slices.Concat(
-	kubeletKinds, runtimeKinds, systemdKinds, kernelKinds, nodeKinds, logKinds, collectKinds, threadKinds, goroutineKinds,
+	kubeletKinds, runtimeKinds, systemdKinds, kernelKinds, nodeKinds, logKinds, commandKinds, collectKinds, threadKinds, goroutineKinds,
 )
 
 // KindNamed returns the declaration of a kind, or nil when there is none.

@@ -18,6 +18,7 @@ var certainty = oneOf(FieldCertainty, "whether the input shows it, or it follows
 var inDump = []FieldInfo{
 	text(FieldState, "as the dump prints it"),
 	length(FieldWait, "how long the goroutine waits, in whole minutes; absent below one"),
+	count(FieldCount, "goroutines with this stack, where the dump counts them, as profiles do; absent for one"),
 	length(FieldAgain, "for how long an earlier dump shows it waiting for the same"),
 	text(FieldCall, "the request that the goroutine serves"),
 	text(FieldIDPtr, "address of the container id"),
@@ -29,8 +30,8 @@ var waitingFor = []FieldInfo{
 	oneOf(FieldDoing, "what the goroutine waits for, by its frames; empty where they do not show it",
 		"shim", "ttrpc", "ttrpc-send", "ttrpc-receive", "sandbox", "containerd", "cri", "runc", "conmon", "container-stop", "exec", "nsenter",
 		"umount", "fsync", "file", "udev", "netlink-recv", "cni-daemon", "cni-plugin", "dbus",
-		"bolt-sync", "bolt-lock", "nri-sync", "nri-update", "nri-block", "nri-adaptation", "nri-lock",
-		"metrics-add", "metrics-collect", "metrics-lock", "own-lock", "service-lock", "reap", "reap-lock"),
+		"bolt-sync", "bolt-lock", "nri-sync", "nri-update", "nri-block", "nri-adaptation", "nri-lock", "nri-plugin", "mount-manager",
+		"metrics-add", "metrics-collect", "metrics-lock", "own-lock", "service-lock", "reap", "reap-lock", "syscall"),
 	text(FieldRPC, "the method that it called there"),
 }
 
@@ -62,6 +63,7 @@ var goroutineKinds = []KindInfo{
 		ofOwner, lockType, certainty,
 		text(FieldRule, "by which its holder was found, R1 to R4"),
 		waiters,
+		truth(FieldExcerpt, "whether it is named only because no other goroutine of an excerpt can hold the lock; absent otherwise"),
 	}, waitingFor, endOfChain, inDump)},
 	{Kind: KindLockCycle, About: "a deadlock: each goroutine waits for a lock that the next one holds", IDs: ofGoroutine, Fields: slices.Concat([]FieldInfo{
 		count(FieldMembers, "goroutines in it"),
@@ -73,5 +75,10 @@ var goroutineKinds = []KindInfo{
 		Kind: KindLockQueue, About: "goroutines that wait for a lock whose holder the dump does not show; the fields are of the one that has waited longest",
 		IDs: ofLock, Fields: slices.Concat([]FieldInfo{lockType, waiters}, lockWait),
 	},
-	{Kind: KindGoroutine, About: "a goroutine that waits for something outside its process", IDs: ofGoroutine, Fields: slices.Concat(waitingFor, []FieldInfo{certainty}, inDump)},
+	{Kind: KindGoroutine, About: "a goroutine that waits for something outside its process", IDs: ofGoroutine, Fields: slices.Concat(waitingFor, []FieldInfo{
+		certainty,
+		text(FieldEnds, "of a request that an excerpt shows and that waits for nothing with a name here: what it waits for, as in lock.held"),
+		text(FieldEndsIn, "the same in detail; of a goroutine that is stuck in a system call its name"),
+		truth(FieldExcerpt, "whether somebody chose the goroutine from a dump or a profile; absent otherwise"),
+	}, inDump)},
 }

@@ -16,15 +16,26 @@ const (
 	KindPageAllocFailed Kind = "kernel.page-alloc-failed"
 	KindSlabFailed      Kind = "kernel.slab-failed"
 	KindSuspend         Kind = "kernel.suspend"
+	KindOops            Kind = "kernel.oops"
+	KindPanic           Kind = "kernel.panic"
+	KindHardLockup      Kind = "kernel.hard-lockup"
+	KindLockHolder      Kind = "kernel.lock-holder"
+	KindShutdown        Kind = "node.shutdown"
+	KindBoot            Kind = "kernel.boot"
+	KindReadOnly        Kind = "kernel.read-only"
 )
 
 // comm is the name of a process or thread.
 var comm = text(FieldComm, "name of the process, 15 bytes at most")
 
 var kernelKinds = []KindInfo{
-	{Kind: KindOOMKill, About: "the kernel killed a process to free memory", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindOOMKill, About: "the kernel killed a process to free memory", IDs: ofContainer, Fields: []FieldInfo{
 		comm,
 		text(FieldRuntime, "the container runtime, where the process was one"),
+		count(FieldUID, "whose process it was, from 5.2 on"),
+		oneOf(FieldScope, "what had no memory left, where the line says it", "node", "cgroup"),
+		text(FieldCgroup, "in which the process was, from 5.0 on"),
+		truth(FieldOfPod, "whether the process was one of a container, by its cgroup or its score; absent otherwise"),
 	}},
 	{Kind: KindHungTask, About: "the kernel's watchdog found a task that stays in D state", IDs: ofLine, Fields: []FieldInfo{
 		comm,
@@ -32,6 +43,7 @@ var kernelKinds = []KindInfo{
 	}},
 	{Kind: KindKernelFrame, About: "a kernel stack holds a function that points to a cause", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldSymbol, "the function, as ovl_sync_fs"),
+		truth(FieldUnsure, "whether the kernel marked the frame with a question mark"),
 	}},
 	{Kind: KindForkRejected, About: "the kernel refused a new process because a pids limit is reached", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldCgroup, "that has the limit"),
@@ -43,13 +55,15 @@ var kernelKinds = []KindInfo{
 		oneOf(FieldHolds, "what the waiting task holds", "network-lock"),
 	}},
 	{Kind: KindServerSilent, About: "a file server does not answer, up to the line that says it answers again", IDs: ofLine, Fields: []FieldInfo{
-		oneOf(FieldProtocol, "how it is reached", "nfs"),
+		oneOf(FieldProtocol, "how it is reached", "nfs", "cifs", "ceph"),
 		text(FieldServer, "its name or address"),
 		truth(FieldGaveUp, "whether the request failed: a soft mount"),
 	}},
 	{Kind: KindBlockError, About: "a disk, or the file system on it, reports an error", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDevice, "as nvme3n1"),
-		oneOf(FieldWhat, "an I/O error, a request without an answer, or a journal that was aborted", "error", "timeout", "journal"),
+		oneOf(FieldWhat, "an I/O error, a request without an answer, a driver that aborts a request or resets the disk, a journal that was aborted, a file system that is damaged, or what the disk says of itself", "error", "timeout", "reset", "journal", "file-system", "health"),
+		count(FieldCount, "the requests without an answer, where the driver counts them"),
+		measure(FieldSeconds, "seconds", "for which a request has been without an answer, where the line says it"),
 	}},
 	{Kind: KindSoftLockup, About: "a CPU has run nothing but one task in the kernel", IDs: ofTask, Fields: []FieldInfo{
 		text(FieldCPU, "its number"),
@@ -73,4 +87,30 @@ var kernelKinds = []KindInfo{
 		text(FieldCgroup, "as written"),
 	}},
 	{Kind: KindSuspend, About: "the machine slept, up to the line about waking up", IDs: ofLine},
+	{Kind: KindOops, About: "the kernel had a fault of its own; it ended the task that ran, and the locks that the task held stay held", IDs: ofTask, Fields: []FieldInfo{
+		oneOf(FieldWhat, "the fault", "null-dereference", "page-fault", "general-protection", "bug", "other"),
+		comm,
+		text(FieldOf, "the component that the task belongs to; process for all that plegdiag does not know"),
+		text(FieldFunction, "of the kernel that had it"),
+		text(FieldStack, "kernel functions, outermost first, with blanks between"),
+	}},
+	{Kind: KindPanic, About: "the kernel stopped the machine", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldReason, "as written"),
+	}},
+	{Kind: KindHardLockup, About: "a CPU has not even answered interrupts", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldCPU, "its number"),
+	}},
+	{Kind: KindLockHolder, About: "the kernel says who most likely holds the lock that a hung task waits for", IDs: ofLine, Fields: []FieldInfo{
+		comm,
+		oneOf(FieldWhat, "the lock that it waits for", "mutex", "semaphore", "rw-semaphore"),
+		count(FieldHolder, "pid of the task that most likely holds it"),
+		text(FieldHolderComm, "its name, 15 bytes at most"),
+	}},
+	{Kind: KindShutdown, About: "the machine was told to restart or to power down", IDs: ofLine, Fields: []FieldInfo{
+		oneOf(FieldWhat, "which of them, where it is said", "reboot", "poweroff", "halt", "shutdown"),
+	}},
+	{Kind: KindBoot, About: "the machine started", IDs: ofLine},
+	{Kind: KindReadOnly, About: "a file system was made read-only because of an error, or is mounted so where a node has to write", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldDevice, "as sda1"),
+	}},
 }

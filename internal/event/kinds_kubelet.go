@@ -26,6 +26,18 @@ const (
 	KindSlowDU           Kind = "kubelet.slow-du"
 	KindPIDPressure      Kind = "kubelet.pid-pressure"
 	KindRuntimeOperation Kind = "kubelet.runtime-operation"
+	KindPodRelist        Kind = "kubelet.pod-relist"
+	KindPodRelistFailed  Kind = "kubelet.pod-relist-failed"
+	KindRelistDropped    Kind = "kubelet.relist-request-dropped"
+	KindWatchFailed      Kind = "kubelet.watch-failed"
+	KindStartFailed      Kind = "kubelet.start-failed"
+	KindAPIFailed        Kind = "kubelet.api-failed"
+	KindCertificate      Kind = "kubelet.certificate"
+	KindClientRefused    Kind = "apiserver.client-refused"
+	KindNetworkNotReady  Kind = "kubelet.network-not-ready"
+	KindPressure         Kind = "kubelet.pressure"
+	KindEviction         Kind = "kubelet.eviction"
+	KindImageFSFailed    Kind = "kubelet.image-fs-failed"
 )
 
 // tooLarge is what an error says of an answer that was larger than one side of grpc allows.
@@ -59,6 +71,8 @@ var kubeletKinds = []KindInfo{
 			text(FieldError, "as written"),
 			truth(FieldDeadline, "whether the call ran into its time limit"),
 			truth(FieldCaller, "whether only the caller's line tells of it, because the line of the CRI client is lost"),
+			count(FieldCount, "the items of an answer that broke off in the middle"),
+			text(FieldStage, "at which CRI-O says that the request before stands, as container volume configuration"),
 		}, tooLarge, lostRuntime),
 	},
 	{Kind: KindStall, About: "a stall, as the timeline computes it from the complaints", Fields: []FieldInfo{
@@ -67,7 +81,12 @@ var kubeletKinds = []KindInfo{
 	}},
 	{Kind: KindNodeNotReady, About: "the node's Ready condition became false", IDs: ofLine, Fields: []FieldInfo{
 		truth(FieldPLEG, "whether PLEG is given as the reason"),
+		truth(FieldNever, "whether no relist has succeeded yet, as in a kubelet's first moments"),
 		text(FieldReason, "of the condition, as the API gives it"),
+		text(FieldMessage, "of the condition, as the kubelet gives it"),
+		length(FieldAge, "since the last relist that succeeded, where PLEG is given as the reason"),
+		length(FieldThreshold, "the age at which the kubelet complains"),
+		truth(FieldOverdue, "whether the kubelet says that its node has not become ready for two minutes since its start; absent otherwise"),
 	}},
 	{Kind: KindNodeReady, About: "the node's Ready condition became true", IDs: ofLine},
 	{Kind: KindKubeletStart, About: "a kubelet starts", IDs: ofLine},
@@ -94,7 +113,7 @@ var kubeletKinds = []KindInfo{
 	{Kind: KindGCFailed, About: "the garbage collection of containers failed", IDs: ofLine, Fields: slices.Concat([]FieldInfo{
 		text(FieldError, "as written"),
 		truth(FieldDeadline, "whether a call ran into its time limit"),
-	}, tooLarge)},
+	}, tooLarge, lostRuntime)},
 	{
 		Kind: KindKillUnwanted, About: "the sync of a pod kills a container that must not go on as it is",
 		IDs:    []Key{FieldContainer, FieldPod, FieldPID},
@@ -112,4 +131,72 @@ var kubeletKinds = []KindInfo{
 		measure(FieldMeanSeconds, "seconds", "of a call, on average"),
 		measure(FieldP99Seconds, "seconds", "within which 99 of 100 calls ended: the upper bound of that bucket"),
 	}},
+	{Kind: KindPodRelist, About: "PLEG begins to inspect one pod that was asked for (kubelet 1.36 and later, at -v=5)", IDs: ofPodUID},
+	{Kind: KindPodRelistFailed, About: "PLEG could not inspect one pod that was asked for (kubelet 1.36 and later)", IDs: ofPodUID, Fields: slices.Concat([]FieldInfo{
+		text(FieldError, "as written"),
+		truth(FieldDeadline, "whether a call ran into its time limit"),
+	}, tooLarge, lostRuntime)},
+	{Kind: KindRelistDropped, About: "PLEG drops a request to inspect a pod because 200 of them wait (kubelet 1.36 and later)", IDs: ofPodUID},
+	{Kind: KindWatchFailed, About: "cAdvisor, inside of the kubelet, could not ask the runtime about a new cgroup", IDs: ofContainer, Fields: slices.Concat([]FieldInfo{
+		text(FieldError, "as written"),
+		truth(FieldDeadline, "whether a call ran into its time limit"),
+		text(FieldCgroup, "the cgroup"),
+	}, lostRuntime)},
+	{Kind: KindStartFailed, About: "the kubelet ends because it refuses its configuration or its node", IDs: ofLine, Fields: []FieldInfo{
+		oneOf(FieldReason, "what it refuses, or cannot do without", startFailures...),
+		text(FieldError, "as written"),
+	}},
+	{Kind: KindAPIFailed, About: "a request of the kubelet to the API server that failed", IDs: ofPod, Fields: []FieldInfo{
+		oneOf(FieldWhat, "what the request was for", "lease", "node-status", "register", "node", "watch", "pod-status", "event", "csinode"),
+		oneOf(FieldReason, "why it failed", apiFailures...),
+		text(FieldServer, "host and port of the API server"),
+		text(FieldPath, "of the request"),
+		text(FieldNode, "that the request is about, as its path names it"),
+		text(FieldHow, "the same reason, where the error tells one; absent otherwise"),
+		text(FieldError, "as written"),
+	}},
+	{Kind: KindCertificate, About: "the kubelet's certificate is expired or missing, or cannot be renewed", IDs: ofLine, Fields: []FieldInfo{
+		oneOf(FieldWhat, "what is wrong with it", "expired", "missing", "rotation"),
+		oneOf(FieldOf, "which of its two: the one that it shows to the API server, or the one of its own server", "client", "server"),
+		text(FieldSince, "when it expired, as written"),
+		text(FieldPath, "the file that holds it"),
+		oneOf(FieldReason, "why it could not be renewed", apiFailures...),
+		text(FieldServer, "host and port of the API server"),
+		text(FieldError, "as written"),
+	}},
+	{Kind: KindClientRefused, About: "the API server refuses a client whose certificate is expired; which one is not said", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldError, "as written"),
+	}},
+	{Kind: KindNetworkNotReady, About: "the runtime says that its network is not ready, or finds no configuration of CNI", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldReason, "as the runtime gives it"),
+		text(FieldMessage, "as the runtime gives it"),
+	}},
+	{Kind: KindPressure, About: "the kubelet reports pressure as a condition of its node", IDs: ofLine, Fields: []FieldInfo{
+		oneOf(FieldOf, "what the node is short of; of process ids kubelet.pid-pressure tells", "disk", "memory"),
+	}},
+	{Kind: KindEviction, About: "the kubelet's eviction manager acts", IDs: ofPod, Fields: []FieldInfo{
+		oneOf(FieldWhat, "what it does: it wants a resource back, must evict pods for it, has evicted one, or finds none to evict", "reclaim", "must-evict", "evicted", "none-left"),
+		text(FieldOf, "the resource, as ephemeral-storage"),
+	}},
+	{Kind: KindImageFSFailed, About: "the kubelet cannot read or clean the file system of the images", IDs: ofLine, Fields: []FieldInfo{
+		oneOf(FieldWhat, "what failed", "read", "collect"),
+		truth(FieldAgain, "whether it had failed before: the first time is normal while a kubelet starts"),
+		text(FieldError, "as written"),
+		truth(FieldDeadline, "whether a call ran into its time limit"),
+	}},
+}
+
+// startFailures are the reasons for which a kubelet does not start, as far as its error shows them.
+var startFailures = []string{
+	"descriptors", "cgroup-v1", "swap", "cgroup-driver", "flag", "certificate", "config", "runtime", "port", "disk", "memory", "cgroup",
+	"other",
+}
+
+// apiFailures are the reasons for which a request to the API server fails: nobody listens, no
+// answer in time, no way to it, the name cannot be resolved, the connection broke, a certificate is
+// not accepted, the client is not known or may not do this, the object is not there, the server
+// fails itself.
+var apiFailures = []string{
+	"refused", "timeout", "no-route", "dns", "cut", "certificate", "unauthorized", "forbidden", "not-found", "server",
+	"other",
 }

@@ -9,7 +9,10 @@ const (
 	KindProcess       Kind = "process"
 	KindMount         Kind = "mount"
 	KindFileSystem    Kind = "filesystem"
-	KindCgroup        Kind = "cgroup"
+
+	KindContainerState Kind = "container.state"
+	KindDeviceLoad     Kind = "device.load"
+	KindCgroup         Kind = "cgroup"
 
 	// KindLogLine is a log line that a rule asks for by its text, where no observer makes more of
 	// it.
@@ -17,6 +20,11 @@ const (
 	KindNoise     Kind = "noise"
 	KindLoss      Kind = "log.loss"
 	KindClockStep Kind = "clock.step"
+	// KindClockWrong tells that a clock stood wrong; KindClockStep, that it was set.
+	KindClockWrong Kind = "clock.wrong"
+
+	KindCommandHung   Kind = "command.hung"
+	KindCommandFailed Kind = "command.failed"
 
 	KindCollectRPC  Kind = "collect.rpc"
 	KindCollectItem Kind = "collect.item"
@@ -55,13 +63,18 @@ var nodeKinds = []KindInfo{
 	{Kind: KindProcess, About: "a process in a listing, from its start to the listing where both are known", IDs: ofThread, Fields: []FieldInfo{
 		comm,
 		text(FieldState, "as ps prints it; D is uninterruptible"),
-		text(FieldWchan, "the kernel function that it sleeps in"),
+		text(FieldWchan, "the kernel function that it sleeps in; ps may cut it at six letters"),
+		kernelWaits,
 		text(FieldArgs, "the command line"),
 		count(FieldPPID, "id of the parent"),
 		length(FieldAge, "since its start"),
+		text(FieldSince, "its start as printed, where that is no whole date: 2019, Nov29, 18:22"),
 		text(FieldVerb, "the command of runc, as create"),
 		truth(FieldSystemdCgroup, "whether runc uses the cgroup driver of systemd"),
 		text(FieldPlugin, "of the CNI, as calico"),
+		measure(FieldCPUPercent, "%", "of one CPU that it takes now, as top shows it"),
+		length(FieldCPUTime, "of a CPU that it has taken since its start, as top shows it"),
+		text(FieldCgroup, "in which it is"),
 	}},
 	{Kind: KindMount, About: "a mount of an overlay, of a network file system, or of one that a process serves", IDs: []Key{FieldContainer}, Fields: []FieldInfo{
 		text(FieldFSType, "as overlay"),
@@ -76,14 +89,26 @@ var nodeKinds = []KindInfo{
 		measure(FieldUsedPercent, "%", "how much of the space is used"),
 		measure(FieldInodesPercent, "%", "how many of the inodes are used"),
 	}},
+	{Kind: KindContainerState, About: "a container or sandbox that a listing shows in a state that does not last, or should not", IDs: []Key{FieldContainer, FieldSandbox, FieldPod}, Fields: []FieldInfo{
+		text(FieldState, "as printed: Dead, Removal In Progress, Unknown"),
+		text(FieldName, "of the container"),
+	}},
+	{Kind: KindDeviceLoad, About: "a block device that was busy all the time, or slow, as iostat or sar measured it", Fields: []FieldInfo{
+		text(FieldDevice, "as nvme0n1"),
+		measure(FieldUsedPercent, "%", "of the time with a request in the device"),
+		measure(FieldAwait, "milliseconds", "for which a request waited, of reads or writes the longer"),
+	}},
 	{Kind: KindCgroup, About: "a cgroup that is frozen, or whose processes are counted", IDs: []Key{FieldContainer, FieldPodUID}, Fields: []FieldInfo{
 		text(FieldPath, "of its directory"),
 		truth(FieldFrozen, "whether it is frozen, or about to be"),
 		text(FieldState, "of the freezer of cgroup v1, as FROZEN"),
 		count(FieldPIDs, "its processes and threads"),
 		{Key: FieldPIDsMax, Type: TypeNumber, Values: []string{"max"}, About: "how many it may have"},
+		truth(FieldFull, "whether hardly any process or thread can be added; absent otherwise"),
 		count(FieldDying, "descendants that are removed and not yet freed"),
 		count(FieldThrottled, "how often its CPU time was used up"),
+		measure(FieldThrottledShare, "%", "the share of its periods in which it was"),
+		text(FieldDaemon, "the container runtime or kubelet whose unit it is"),
 	}},
 }
 
@@ -111,6 +136,27 @@ var logKinds = []KindInfo{
 	}},
 	{Kind: KindClockStep, About: "the wall clock was set", IDs: ofLine, Fields: []FieldInfo{
 		length(FieldStep, "by how much, where the line says so; negative when set back"),
+		truth(FieldBooting, "whether it was set within minutes of the machine's start, as is normal; absent otherwise"),
+	}},
+	{Kind: KindClockWrong, About: "the wall clock was found wrong by the program that keeps it", IDs: ofLine, Fields: []FieldInfo{
+		length(FieldStep, "by how much it has to be set"),
+	}},
+}
+
+// commandKinds are what somebody met who asked a daemon at a prompt. The component of the event is
+// the daemon.
+var commandKinds = []KindInfo{
+	{Kind: KindCommandHung, About: "a command that somebody gave up, or that was still running, because a daemon did not answer", IDs: ofContainer, Fields: []FieldInfo{
+		text(FieldCommand, "as typed"),
+		text(FieldProgram, "as docker"),
+		length(FieldTook, "where time measured it"),
+		truth(FieldTold, "whether somebody only says so, in words"),
+	}},
+	{Kind: KindCommandFailed, About: "a command whose daemon did not answer in time, or could not be reached", IDs: ofContainer, Fields: []FieldInfo{
+		text(FieldProgram, "as docker"),
+		text(FieldError, "as printed"),
+		truth(FieldDeadline, "whether it ran into its time limit"),
+		truth(FieldRefused, "whether nobody listens at the socket, or it is not there"),
 	}},
 }
 
@@ -121,7 +167,8 @@ var collectKinds = []KindInfo{
 		Fields: []FieldInfo{
 			oneOf(FieldAPI, "the protocol", "cri", "docker", "dbus"),
 			text(FieldMethod, "as ContainerStatus"),
-			truth(FieldAnswered, "whether there was an answer"),
+			truth(FieldAnswered, "whether there was an answer; a refusal is one"),
+			text(FieldGone, "the daemon on whose socket nobody listens: the call was refused"),
 			text(FieldEndpoint, "the socket"),
 			length(FieldDeadline, "how long collect waits for the answer"),
 			text(FieldError, "as returned"),

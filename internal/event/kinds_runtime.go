@@ -19,12 +19,22 @@ const (
 	KindFreezeFailed  Kind = "runc.freeze-failed"
 	KindDumpWritten   Kind = "dump.written"
 	KindClientGaveUp  Kind = "dockerd.client-gave-up"
+	KindRequestFailed Kind = "dockerd.request-failed"
+	KindKillLate      Kind = "runtime.kill-late"
+	KindRuncFailed    Kind = "runc.failed"
+	KindCgroupBusy    Kind = "runc.cgroup-busy"
+	KindShimClosed    Kind = "containerd.shim-closed"
+	KindShimLeaked    Kind = "containerd.shim-leaked"
+	KindOOMUnknown    Kind = "containerd.oom-unknown"
+	KindMountsLeft    Kind = "containerd.mounts-left"
+	KindPluginClosed  Kind = "nri.plugin-closed"
+	KindSocketRefused Kind = "runtime.socket-refused"
 )
 
 var runtimeKinds = []KindInfo{
 	{
-		Kind: KindCRICall, About: "a call of the CRI in containerd, from its begin to its end",
-		IDs: []Key{FieldContainer, FieldSandbox, FieldPID},
+		Kind: KindCRICall, About: "a call of the CRI in containerd, from its begin to its end, or one of which a runtime says that it does not end",
+		IDs: []Key{FieldContainer, FieldSandbox, FieldPod, FieldPodUID, FieldPID},
 		Fields: []FieldInfo{
 			text(FieldMethod, "as UpdateContainerResources"),
 			oneOf(FieldOutcome, "absent while the call is open", "ok", "failed"),
@@ -32,6 +42,9 @@ var runtimeKinds = []KindInfo{
 			truth(FieldExited, "whether it failed because the container was gone"),
 			truth(FieldDeadline, "whether it ran into its time limit, or its caller stopped waiting"),
 			length(FieldCost, "as a patched build prints it"),
+			text(FieldName, "of the container, where CRI-O tells it"),
+			truth(FieldReserved, "whether containerd says that an earlier call still has the name; absent otherwise"),
+			text(FieldStage, "at which CRI-O says that it stands, as container volume configuration"),
 		},
 	},
 	{Kind: KindStatusGet, About: "a wait for a container's Status lock, as a patched build prints it", IDs: ofContainer, Fields: []FieldInfo{
@@ -43,6 +56,11 @@ var runtimeKinds = []KindInfo{
 	}},
 	{Kind: KindUpdateSync, About: "the write of the status file under the Status lock, as the same build prints it", IDs: ofContainer, Fields: []FieldInfo{
 		length(FieldCost, "of the write"),
+	}},
+	{Kind: KindSocketRefused, About: "a daemon of the node that is a client of a runtime found nobody at its socket", IDs: ofContainer, Fields: []FieldInfo{
+		text(FieldGone, "the runtime on whose socket nobody listens"),
+		text(FieldProgram, "that says so, as dockerd"),
+		text(FieldError, "as written"),
 	}},
 	{Kind: KindTaskExit, About: "the exit of a container's first process, at the time that the shim gave", IDs: ofContainer, Fields: []FieldInfo{
 		count(FieldExitStatus, "of the process"),
@@ -77,5 +95,47 @@ var runtimeKinds = []KindInfo{
 	}},
 	{Kind: KindClientGaveUp, About: "a docker client closed its connection before the answer", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldPath, "of the API call, with its method"),
+	}},
+	{Kind: KindRequestFailed, About: "dockerd answered a request of its API with an error of its own", IDs: ofContainer, Fields: []FieldInfo{
+		text(FieldPath, "of the API call, with its method"),
+		text(FieldError, "as written"),
+		truth(FieldDeadline, "whether it ran into a time limit"),
+	}},
+	{Kind: KindKillLate, About: "a container did not end in time after a signal", IDs: ofContainer, Fields: []FieldInfo{
+		text(FieldSignal, "the signal, as written"),
+		length(FieldWait, "how long the runtime waited"),
+	}},
+	{Kind: KindRuncFailed, About: "a command of runc or crun failed at something else than the program that it should run", IDs: ofContainer, Fields: []FieldInfo{
+		oneOf(FieldVerb, "the command", "create", "start", "exec", "update", "delete", "kill", "state", "pause", "resume", "unknown"),
+		oneOf(
+			FieldReason, "why, as far as the error shows it: memory or disk space, systemd or the bus, a cgroup, seccomp, a time limit, "+
+				"a signal that was refused, or runc init ended early",
+			"memory", "disk", "systemd", "cgroup", "seccomp", "timeout", "signal", "init",
+		),
+		text(FieldError, "as written"),
+		truth(FieldFirstCall, "in a trace: whether it is the first call of its thread. Where strace attached to the process, it may have waited before"),
+	}},
+	{Kind: KindCgroupBusy, About: "a cgroup could not be removed because there are still processes in it", IDs: ofContainer, Fields: []FieldInfo{
+		text(FieldPath, "of its directory"),
+		text(FieldController, "of cgroup v1, as memory"),
+		text(FieldError, "as written"),
+	}},
+	{Kind: KindShimClosed, About: "the connection to a shim broke while containerd stopped its container", IDs: []Key{FieldContainer, FieldSandbox, FieldPID}, Fields: []FieldInfo{
+		text(FieldError, "as written"),
+	}},
+	{Kind: KindShimLeaked, About: "containerd finds at its start a shim without a task, and cleans up after it", IDs: ofContainer},
+	{Kind: KindOOMUnknown, About: "the shim of a container that was killed did not say whether it was for memory (containerd 2.3 and later)", IDs: ofContainer, Fields: []FieldInfo{
+		text(FieldError, "as written"),
+		truth(FieldDeadline, "whether it ran into its time limit"),
+	}},
+	{Kind: KindMountsLeft, About: "containerd could not undo the mounts of a task", IDs: ofContainer, Fields: []FieldInfo{
+		text(FieldError, "as written"),
+		truth(FieldDeadline, "whether it ran into its time limit"),
+	}},
+	{Kind: KindPluginClosed, About: "the runtime drops a plugin of NRI that failed or did not answer in time", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldPlugin, "its index and name, as 10-balloons"),
+		text(FieldCall, "that it did not handle, as CreateContainer"),
+		text(FieldError, "as written"),
+		truth(FieldDeadline, "whether it ran into its time limit"),
 	}},
 }

@@ -9,19 +9,30 @@ const (
 	KindCookie            Kind = "systemd.cookie"
 	KindSystemdTimeout    Kind = "systemd.timeout"
 	KindUnitsFull         Kind = "systemd.units-full"
+	KindSystemdJob        Kind = "systemd.job"
 	KindReexec            Kind = "systemd.reexec"
+	KindManagerCrash      Kind = "systemd.crash"
 	KindUnit              Kind = "systemd.unit"
 	KindUnitStart         Kind = "systemd.unit-start"
 	KindUnitStop          Kind = "systemd.unit-stop"
 	KindUnitExit          Kind = "systemd.unit-exit"
+	KindUnitTimeout       Kind = "systemd.unit-timeout"
+	KindUnitRestart       Kind = "systemd.unit-restart"
+	KindUnitGivenUp       Kind = "systemd.unit-given-up"
 	KindBusLimit          Kind = "dbus.limit"
 	KindActivationTimeout Kind = "dbus.activation-timeout"
 	KindQueueFull         Kind = "dbus.queue-full"
+	KindBusUnreachable    Kind = "dbus.unreachable"
 	KindDaemonStart       Kind = "daemon.start"
+	KindDaemonBoot        Kind = "daemon.boot"
 	KindDaemonRestart     Kind = "daemon.restart"
 	KindCrash             Kind = "daemon.crash"
 	KindForkFailed        Kind = "daemon.fork-failed"
 	KindCgroupFailed      Kind = "daemon.cgroup-failed"
+	KindNoSpace           Kind = "daemon.no-space"
+	KindDescriptorLimit   Kind = "daemon.descriptor-limit"
+	KindDenied            Kind = "daemon.denied"
+	KindScopeFailed       Kind = "systemd.scope-failed"
 	KindOperator          Kind = "operator.command"
 	KindUdevTimeout       Kind = "udev.timeout"
 	KindUdevCookie        Kind = "udev.cookie"
@@ -59,8 +70,17 @@ var systemdKinds = []KindInfo{
 		truth(FieldRunc, "whether it was runc"),
 		onContainer,
 	}},
+	{Kind: KindSystemdJob, About: "a job that waits or runs in systemd's queue", IDs: ofContainer, Fields: []FieldInfo{
+		unitName,
+		text(FieldType, "as start or stop"),
+		text(FieldState, "waiting or running"),
+	}},
 	{Kind: KindUnitsFull, About: "systemd refused a unit because it holds as many as it can", IDs: ofLine},
 	{Kind: KindReexec, About: "PID 1 executed itself again, which resets its bus connections", IDs: ofLine},
+	{Kind: KindManagerCrash, About: "PID 1 crashed, or says after that that it does nothing any more", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldReason, "the signal or the fault; absent where it says no more than that it has frozen"),
+		truth(FieldFrozen, "whether it says that it does nothing any more; absent otherwise"),
+	}},
 	{Kind: KindUnit, About: "the state of a unit", IDs: ofLine, Fields: []FieldInfo{
 		unitName,
 		text(FieldState, "as active or failed"),
@@ -69,14 +89,31 @@ var systemdKinds = []KindInfo{
 		count(FieldRestarts, "how often systemd has restarted it"),
 		count(FieldTasks, "its processes and threads"),
 		{Key: FieldTasksMax, Type: TypeNumber, Values: []string{"infinity"}, About: "how many it may have"},
+		truth(FieldFull, "whether hardly any process or thread can be added; absent otherwise"),
 		text(FieldSignal, "that ended its main process"),
 		text(FieldSince, "when it got into that state, as systemd prints it"),
 	}},
+	{Kind: KindScopeFailed, About: "systemd could not start the scope of a container, or put its process there", IDs: ofContainer, Fields: []FieldInfo{
+		unitName,
+		text(FieldError, "as written"),
+	}},
 	{Kind: KindUnitStart, About: "systemd says that a runtime is ready", IDs: ofLine, Fields: []FieldInfo{unitName, unitDaemon, unitRuntime}},
 	{Kind: KindUnitStop, About: "systemd stops a runtime or the kubelet because it was told to", IDs: ofLine, Fields: []FieldInfo{unitName, unitDaemon, unitRuntime}},
-	{Kind: KindUnitExit, About: "the main process of a runtime or the kubelet ended, and nobody had asked for it", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindUnitExit, About: "the main process of a runtime, the kubelet or a service that they need ended, and nobody had asked for it", IDs: ofLine, Fields: []FieldInfo{
 		unitName, unitDaemon, unitRuntime,
 		text(FieldHow, "as killed 9/KILL or oom-kill"),
+	}},
+	{Kind: KindUnitTimeout, About: "such a unit took longer than systemd allows", IDs: ofLine, Fields: []FieldInfo{
+		unitName, unitDaemon, unitRuntime,
+		oneOf(FieldWhat, "what took too long: to start, to stop, or to send the sign of life that WatchdogSec= asks for", "start", "stop", "watchdog"),
+		text(FieldLimit, "as written"),
+	}},
+	{Kind: KindUnitRestart, About: "systemd is about to start such a unit again by itself", IDs: ofLine, Fields: []FieldInfo{
+		unitName, unitDaemon, unitRuntime,
+		count(FieldRestarts, "how often it has, where the line counts them"),
+	}},
+	{Kind: KindUnitGivenUp, About: "systemd starts such a unit no more because it was started too often", IDs: ofLine, Fields: []FieldInfo{
+		unitName, unitDaemon, unitRuntime,
 	}},
 	{Kind: KindBusLimit, About: "the bus refused a user whose limit is reached", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldUID, "of the user"),
@@ -91,7 +128,16 @@ var systemdKinds = []KindInfo{
 		text(FieldMember, "the method, as StartTransientUnit"),
 		onContainer,
 	}},
+	{Kind: KindBusUnreachable, About: "a program could not connect to the bus or to PID 1's own socket", IDs: ofContainer, Fields: []FieldInfo{
+		text(FieldError, "as written"),
+		truth(FieldRunc, "whether it was runc"),
+		truth(FieldAgain, "whether it had tried more than once"),
+		onContainer,
+	}},
 	{Kind: KindDaemonStart, About: "the process of a daemon starts, as /proc shows it", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldDaemon, "as containerd"),
+	}},
+	{Kind: KindDaemonBoot, About: "a runtime begins to work, by its own log, up to the line that it is ready; open when that line is not there", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDaemon, "as containerd"),
 	}},
 	{Kind: KindDaemonRestart, About: "a daemon is replaced by a new process, from the end of the one to the start of the other", IDs: ofLine, Fields: []FieldInfo{
@@ -102,13 +148,28 @@ var systemdKinds = []KindInfo{
 	{Kind: KindCrash, About: "the Go runtime of a daemon gave up", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldReason, "as written"),
 	}},
-	{Kind: KindForkFailed, About: "a daemon could not start a process or a thread", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindForkFailed, About: "a program could not start a process or a thread", IDs: ofLine, Fields: []FieldInfo{
+		comm,
 		text(FieldProgram, "that it wanted to start; absent for a thread"),
 		truth(FieldFatal, "whether it was a thread of its own, so that the daemon dies"),
 	}},
 	{Kind: KindCgroupFailed, About: "a cgroup could not be created", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldController, "as memory"),
 		text(FieldError, "as written"),
+	}},
+	{Kind: KindNoSpace, About: "a daemon, or a program that it ran, could not write: no space or no inodes are left", IDs: ofContainer, Fields: []FieldInfo{
+		text(FieldPath, "that was to be written"),
+		text(FieldCall, "as open, mkdir or write"),
+		text(FieldError, "as written"),
+	}},
+	{Kind: KindDenied, About: "SELinux or AppArmor forbade a daemon of the node, or a program that it runs, something", IDs: ofLine, Fields: []FieldInfo{
+		comm,
+		oneOf(FieldBy, "who forbade it", "selinux", "apparmor"),
+		text(FieldWhat, "as setsched"),
+	}},
+	{Kind: KindDescriptorLimit, About: "a daemon met a limit of files that it may hold open or watch", IDs: ofLine, Fields: []FieldInfo{
+		oneOf(FieldOf, "what is used up", "inotify instances", "inotify watches", "open files"),
+		text(FieldPath, "that was to be opened or watched"),
 	}},
 	{Kind: KindOperator, About: "somebody restarts, stops or kills a daemon", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldUser, "who did it"),

@@ -12,8 +12,9 @@ const (
 )
 
 // kernelWaits is what a stack, or the one function that a thread sleeps in, says that it waits for.
-var kernelWaits = oneOf(FieldWaits, "what the thread waits for in the kernel, where its stack shows it; sync takes a mount down or syncs all, journal is ext4's",
-	"freezer", "file-server", "memory", "page-fault", "sync", "network-lock", "journal", "disk")
+var kernelWaits = oneOf(FieldWaits, "what the thread waits for in the kernel, where its stack shows it (docs/samples.md says what each value stands for)",
+	"freezer", "fanotify", "shrinker", "cgroup", "pid-namespace", "fuse", "automount", "file-server", "memory", "page-fault", "sync", "network-lock",
+	"rcu", "journal", "disk", "mount-table", "kernfs", "overlay", "path-lookup", "pipe")
 
 // callFields are what traces and samples say of a system call. A call that both
 // saw is one event with the fields of both.
@@ -51,6 +52,9 @@ var sampledFields = []FieldInfo{
 	text(FieldWchan, "the kernel function that it sleeps in"),
 	text(FieldStack, "kernel functions, outermost first, with blanks between"),
 	kernelWaits,
+	truth(FieldUnsure, "whether the stack holds frames that the kernel marked with a question mark, as old ones mark all"),
+	text(FieldFunction, "of the kernel in which a thread waits that does not move: the one that shows for what, else the innermost"),
+	truth(FieldUnmoved, "whether all samples of the file, three at least, found it in that function"),
 	text(FieldCgroup, "as written"),
 	text(FieldCgroupID, "as written"),
 	text(FieldStackID, "as written"),
@@ -59,6 +63,7 @@ var sampledFields = []FieldInfo{
 	length(FieldEvery, "from one sample to the next"),
 	length(FieldMost, "how long the call lasted at most"),
 	measure(FieldSeconds, "seconds", "for which the kernel's watchdog says that it has not run"),
+	truth(FieldWatchdog, "whether the kernel's watchdog for hung tasks printed the stack; absent otherwise"),
 	count(FieldScans, "of which the samples are a sum"),
 }
 

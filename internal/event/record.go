@@ -51,6 +51,9 @@ type Record struct {
 	Unit   string // who wrote it, as "kubelet" or "kernel"; empty when the line does not say
 	Host   string // as the carrier names it; empty when it does not
 	PID    int    // of the writer; 0 when the line does not say
+	// Caller is the source file that klog names in a line that somebody else carries, as
+	// "kubelet.go": the tag of that line may be of whoever started the program. Empty elsewhere.
+	Caller string
 	Level  Level
 	// Text is the message: headers removed, escapes of the format undone,
 	// otherwise untouched. Empty when the line was not wanted.
@@ -127,6 +130,17 @@ const (
 	// LacksBoot stands alone: T counts from the boot, which is 1 January of year 0.
 	LacksBoot
 )
+
+// Names are the parts that are missing, in words: "zone", "year", "date", and "boot" for a time that
+// counts from the boot.
+func (l Lacks) Names() (names []string) {
+	for i, name := range []string{"zone", "year", "date", "boot"} {
+		if l&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // Time is a moment as its writer wrote it. While it lacks something, T is what was
 // written, read as UTC: in year 0 when the year is missing, on 1 January of year 0

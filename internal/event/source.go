@@ -4,7 +4,7 @@ import "slices"
 
 // The inputs that rules may name besides logs and dumps, as [Event.Source] spells them.
 var inputs = []string{
-	"collect", "config", "kubernetes", "metrics", "mounts", "node", "packages", "processes", "samples",
+	"collect", "commands", "config", "kubernetes", "metrics", "mounts", "node", "packages", "processes", "samples",
 	"samples.ended", "samples.proc", "samples.sleeping", "samples.summary", "strace", "udevcookies", "units", "versions",
 }
 
@@ -16,7 +16,7 @@ var logs = []string{
 }
 
 // programs are those whose goroutine dumps are known by their packages.
-var programs = []string{"cni", "containerd", "crio", "dockerd", "kubelet", "runc", "shim"}
+var programs = []string{"cni", "containerd", "crio", "csi", "dockerd", "kube-proxy", "kubelet", "runc", "shim"}
 
 // Sources are the names of all inputs that are known: logs as COMPONENT.log, goroutine dumps as
 // goroutines.PROGRAM, others by one word. Sorted; the caller owns the slice.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -30,6 +31,9 @@ type Side struct {
 	Stalled time.Duration // sum of the stalls; a lower bound when one was still open
 	Longest time.Duration
 	Open    bool // a stall had not ended
+	// HasLog says that there is a log of the kubelet: without one, that nothing is seen of stalls and
+	// of failed calls says nothing.
+	HasLog bool
 }
 
 // minRate is the shortest stretch that gives a rate: one stall in seven minutes is not 200 a day.
@@ -70,9 +74,42 @@ type ErrorPair struct {
 type FindingPair struct {
 	Rule string
 	A, B *story.Finding
+	// Unknown says why the side without a finding does not show that there is none: what it would
+	// take is not in its evidence. Empty where the rule is ruled out there, and where both have one.
+	Unknown string
 }
 
-// FactPair is one fact on both sides; empty where it is not known.
+// Change is what became of a finding from A to B.
+type Change string
+
+// What may have become of a finding. It is lost, or gained, only where the other side rules it out.
+const (
+	Gained   Change = "gained"
+	Lost     Change = "lost"
+	Same     Change = "same"
+	Weaker   Change = "weaker"
+	Stronger Change = "stronger"
+	Unknown  Change = "unknown"
+)
+
+// Change says what became of the finding.
+func (f *FindingPair) Change() Change {
+	switch {
+	case f.Unknown != "":
+		return Unknown
+	case f.A == nil:
+		return Gained
+	case f.B == nil:
+		return Lost
+	case f.A.Verdict == f.B.Verdict:
+		return Same
+	case f.A.Verdict > f.B.Verdict:
+		return Weaker
+	}
+	return Stronger
+}
+
+// FactPair is one fact on both sides; empty where it is not known, which says nothing about the node.
 type FactPair struct {
 	Name, A, B string
 }
@@ -91,7 +128,13 @@ func Compare(a, b *Incident) *Comparison {
 	}
 	findingsA, findingsB := bestFindings(a), bestFindings(b)
 	for _, rule := range keysOfBoth(findingsA, findingsB) {
-		c.Findings = append(c.Findings, FindingPair{rule, findingsA[rule], findingsB[rule]})
+		pair := FindingPair{Rule: rule, A: findingsA[rule], B: findingsB[rule]}
+		if pair.A == nil {
+			pair.Unknown = whyUnknown(a, rule)
+		} else if pair.B == nil {
+			pair.Unknown = whyUnknown(b, rule)
+		}
+		c.Findings = append(c.Findings, pair)
 	}
 	for _, name := range keysOfBoth(a.Timeline.Facts, b.Timeline.Facts) {
 		if va, vb := a.Timeline.Facts[name].Value, b.Timeline.Facts[name].Value; va != vb {
@@ -99,6 +142,19 @@ func Compare(a, b *Incident) *Comparison {
 		}
 	}
 	return c
+}
+
+// whyUnknown says why an incident does not show whether a rule holds; empty where it rules it out.
+func whyUnknown(inc *Incident, rule string) string {
+	if slices.ContainsFunc(inc.Result.RuledOut, func(d rules.Dismissed) bool { return d.Rule == rule }) {
+		return ""
+	}
+	for _, u := range inc.Result.NotEvaluable {
+		if u.Rule == rule {
+			return u.Why
+		}
+	}
+	return "the evidence does not decide it"
 }
 
 func newSide(inc *Incident) Side {
@@ -111,7 +167,8 @@ func newSide(inc *Incident) Side {
 			log = log.Union(w)
 		}
 	}
-	if log.IsZero() {
+	s.HasLog = !log.IsZero()
+	if !s.HasLog {
 		log = all
 	}
 	s.Seen = log.End.Sub(log.Start)

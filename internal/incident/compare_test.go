@@ -48,6 +48,9 @@ func TestCompare(t *testing.T) {
 	require.Len(t, c.Findings, 1)
 	require.Equal(t, rules.Confirmed, c.Findings[0].A.Verdict)
 	require.Nil(t, c.Findings[0].B)
+	require.Equal(t, Unknown, c.Findings[0].Change(), "what B lacks is not lost")
+	require.True(t, c.A.HasLog)
+	require.False(t, c.B.HasLog)
 	require.Equal(t, 12*time.Hour, c.A.Seen, "the kubelet's log tells the stalls, not containerd's")
 	require.Equal(t, 10*time.Minute, c.A.Stalled)
 	require.Equal(t, 6*time.Minute, c.A.Longest)
@@ -57,6 +60,12 @@ func TestCompare(t *testing.T) {
 	require.InDelta(t, 4, rate, 1e-9)
 	_, ok = c.B.StallsPerDay()
 	require.False(t, ok)
+
+	well.Result.NotEvaluable = []rules.Unanswered{{Rule: "umount2-overlay-sync", Why: "no strace"}}
+	require.Equal(t, "no strace", Compare(sick, well).Findings[0].Unknown)
+	well.Result.RuledOut = []rules.Dismissed{{Rule: "umount2-overlay-sync"}}
+	require.Equal(t, Lost, func() Change { f := Compare(sick, well).Findings[0]; return f.Change() }())
+	require.Equal(t, Gained, func() Change { f := Compare(well, sick).Findings[0]; return f.Change() }())
 
 	back := Compare(well, sick)
 	require.Equal(t, c.Calls[0].A, back.Calls[0].B)

@@ -17,6 +17,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
+	"github.com/plegdiag/plegdiag/internal/stackdump/series"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -48,6 +49,9 @@ func ReadDumps(ctx context.Context, in Inputs) ([]*Dump, []File, error) {
 	r.readFormat = func(ctx context.Context, f bundle.File, opened parse.Opened, slot *file) {
 		switch read := opened.Reader.(type) {
 		case parse.Records:
+			if opened.Name == parse.Prose { // who asks for dumps means those that it quotes
+				read = parse.ReadQuotes
+			}
 			slot.readDumpsOfLog(ctx, read, opened.R)
 		case parse.Dump:
 			slot.readDump(f, opened.R)
@@ -70,14 +74,18 @@ func (f *file) readDump(in bundle.File, r io.Reader) {
 	if n == maxDump && err == nil {
 		err = fmt.Errorf("only the first %d bytes are read", n)
 	}
-	d := stackdump.Parse(stackdump.Source{File: in.Path, Line: 1, Text: text.String()})
-	f.account.Lines, f.account.Used, f.account.Blank = d.Lines, d.Used, d.Blank
+	first := f.input(nil, nil, nil).Before + 1
+	d := stackdump.Parse(stackdump.Source{File: in.Path, Line: first, Text: text.String()})
+	skipped := f.account.Skipped + d.Skipped
+	f.account.Used += d.Used
+	f.addStats(lines.Stats{Lines: d.Lines, Blank: d.Blank})
 	for _, s := range d.Skips {
 		f.addSkip(s)
 	}
-	f.account.Skipped = d.Skipped // of the skips themselves not all are kept
+	f.account.Skipped = skipped // of the skips themselves not all are kept
 	if err != nil {
 		f.addError(err)
+		d.Incomplete = true
 	}
 	f.account.Component = goroutines.Program(d)
 	f.addDumps(d, Dump{At: stackdump.TimeInName(in.Path), PID: stackdump.PIDInName(in.Path)})
@@ -129,6 +137,7 @@ func (f *file) addFoundDumps(found []stackdump.Found) {
 // addDumps keeps the dumps of one text, of which one may follow the other; like is what they have
 // in common.
 func (f *file) addDumps(d *stackdump.Dump, like Dump) {
+	f.watch.noteDump(d)
 	for _, part := range d.Split() {
 		if part.Headers == 0 {
 			continue
@@ -141,13 +150,32 @@ func (f *file) addDumps(d *stackdump.Dump, like Dump) {
 
 // observeDumps makes events of all dumps, and a source of each program's.
 func observeDumps(files []*file) (events []event.Event, sources []timeline.Source) {
-	for _, d := range joinDumps(files, false) {
+	all := joinDumps(files, false)
+	for _, d := range all {
+		first := len(events)
 		events = goroutines.Dump(events, d.Dump, d.At)
+		if earlier := d.findEarlier(all); earlier != nil {
+			goroutines.BoundStarts(events[first:], d.Dump, earlier.Dump, earlier.At)
+		}
 		if d.Program != "" {
 			sources = append(sources, timeline.Source{File: d.File, Name: "goroutines." + d.Program, First: d.At, Last: d.At})
 		}
 	}
 	return events, sources
+}
+
+// findEarlier is the last dump of the same process before this one; nil when there is none, or when
+// the times of the dumps do not compare.
+func (d *Dump) findEarlier(all []*Dump) (earlier *Dump) {
+	for _, o := range all {
+		known := !o.At.IsZero() && !d.At.IsZero() && o.At.Lacks|d.At.Lacks == 0
+		if o == d || !known || !o.At.T.Before(d.At.T) || o.Program != d.Program || o.PID != 0 && d.PID != 0 && o.PID != d.PID ||
+			earlier != nil && !earlier.At.T.Before(o.At.T) || !series.SameProcess(o.Dump, d.Dump) {
+			continue
+		}
+		earlier = o
+	}
+	return earlier
 }
 
 // joinDumps are the dumps of all files, each once, with the time that a log gives it. With

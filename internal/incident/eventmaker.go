@@ -23,6 +23,9 @@ type eventMaker struct {
 	asked    int
 	noise    map[spanKey]noiseRun // by text
 	readings map[spanKey]lastReading
+	watch    *lineWatch // of the file; nil for most
+	repeated map[string]*repeatedEvent
+	key      []byte // of the latest event in repeated
 }
 
 // line is a wanted record and the source that it belongs to, which is only named here: whoever
@@ -89,8 +92,10 @@ func (m *eventMaker) addEvents(events []event.Event) {
 }
 
 // addEvent keeps an event, unless it ends a call that was ordinary from begin
-// to end: of those a busy node logs thousands, and they would only cost memory.
+// to end, or repeats what others say: of those a busy node logs thousands, and they would only cost
+// memory.
 func (m *eventMaker) addEvent(e *event.Event) {
+	m.watch.noteEvent(e)
 	if !m.named[e.Source] {
 		if m.named == nil {
 			m.named = map[string]bool{}
@@ -103,6 +108,9 @@ func (m *eventMaker) addEvent(e *event.Event) {
 		return
 	case event.KindCount:
 		m.addReading(e)
+		return
+	}
+	if m.addRepeated(e) {
 		return
 	}
 	key := spanKey{e.Host, e.Span.Key}

@@ -3,6 +3,7 @@ package incident
 import (
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"slices"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/states"
 	"github.com/plegdiag/plegdiag/internal/observe/syscalls"
 	"github.com/plegdiag/plegdiag/internal/observe/threads"
+	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
 	"github.com/plegdiag/plegdiag/internal/timeline"
@@ -26,7 +28,8 @@ type file struct {
 	link     *bundle.Link // of an entry that only points to a file; else nil
 	sources  *timeline.FileSources
 	eventMaker
-	dumps []*Dump
+	section *parse.Section // of a transcript, while it is read; nil for all other files
+	dumps   []*Dump
 	// What makes sense only together with other files.
 	tracePart *traces.Part      // of a trace that strace -ff wrote; else nil
 	summary   *syscalls.Summary // of a trace, where summaries are asked for; of a set in its first file
@@ -57,6 +60,7 @@ const maxReasons = 50
 // addSkip accounts for input that was lost.
 func (f *file) addSkip(s *event.Skip) {
 	f.account.Skipped += s.Lines
+	f.watch.noteSkip(s)
 	if f.account.FirstSkip == "" {
 		f.account.FirstSkip = s.Error()
 	}
@@ -85,7 +89,17 @@ func describeError(err error, used int) string {
 
 // addStats takes over how many lines there were.
 func (f *file) addStats(stats lines.Stats) {
-	f.account.Lines, f.account.Blank = stats.Lines, stats.Blank
+	f.account.Lines += stats.Lines
+	f.account.Blank += stats.Blank
+}
+
+// input is the file, or the section of it that is read now, as a reader of a format wants it.
+func (f *file) input(r io.Reader, want func(line []byte) bool, stats *lines.Stats) lines.Input {
+	in := lines.Input{Path: f.account.Path, R: r, Want: want, Stats: stats}
+	if f.section != nil {
+		in.As, in.Before = f.section.As, f.section.Before
+	}
+	return in
 }
 
 // sourceNamed is the builder of the source with that name, of lines that name no host.
@@ -135,7 +149,7 @@ func (f *file) takeSources() {
 	for source, pairs := range f.latePairs {
 		source.AddLatePairs(pairs)
 	}
-	f.eventMaker = eventMaker{events: f.events, asked: f.asked} // the rest is not needed: bundles hold 50 000 files
+	f.eventMaker = eventMaker{events: f.events, asked: f.asked, lines: f.lines, watch: f.watch} // the rest is not needed: bundles hold 50 000 files
 }
 
 // dropHosts removes what is of a host that is not to be kept; keep is asked with "" for what names

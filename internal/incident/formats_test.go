@@ -178,7 +178,7 @@ func (e entry) tag() string {
 
 // boot is when the node booted.
 func (e entry) boot() time.Duration {
-	return e.at.Sub(time.Date(e.at.Year(), 11, 1, 0, 0, 0, 0, time.UTC))
+	return e.at.Sub(time.Date(e.at.UTC().Year(), 1, 1, 0, 0, 0, 0, time.UTC))
 }
 
 func (e entry) fields() map[string]any {
@@ -212,7 +212,7 @@ func forms() []form {
 	klogObject := func(e entry) string {
 		if m := klogTime.FindString(e.msg); m != "" {
 			caller, text, _ := strings.Cut(strings.TrimLeft(e.msg[len(m):], " 0123456789"), "] ")
-			out, _ := json.Marshal(map[string]any{"caller": caller, "msg": text})
+			out, _ := json.Marshal(klogFields(caller, text))
 			return fmt.Sprintf(`{"ts":%d.%03d,%s`, e.at.UnixMilli(), e.at.Nanosecond()/1000%1000, out[1:])
 		}
 		return slogObject(e)
@@ -222,7 +222,9 @@ func forms() []form {
 		line("short-precise", stamped("Jan 02 15:04:05.000000")),
 		line("short-full", stamped("Mon 2006-01-02 15:04:05 XST")),
 		line("with-unit", func(e entry, i int) string {
-			e.unit = strings.Replace(e.unit+".service", "systemd.service", "init.scope", 1)
+			if e.unit != "kernel" { // which is of no unit
+				e.unit = strings.Replace(e.unit+".service", "systemd.service", "init.scope", 1)
+			}
 			return stamped("Mon 2006-01-02 15:04:05 XST")(e, i)
 		}),
 		line("short-iso", stamped("2006-01-02T15:04:05-0700")),
@@ -333,6 +335,29 @@ func forms() []form {
 	return all
 }
 
+var klogPair = regexp.MustCompile(`^ (\w+)=("(?:[^"\\]|\\.)*"|\S+)`)
+
+// klogFields are the fields of a line of klog as its JSON has them.
+func klogFields(caller, text string) map[string]any {
+	f := map[string]any{"caller": caller, "msg": text}
+	msg, err := strconv.QuotedPrefix(text)
+	if err != nil {
+		return f
+	}
+	f["msg"], _ = strconv.Unquote(msg)
+	for text = text[len(msg):]; ; {
+		m := klogPair.FindStringSubmatch(text)
+		if m == nil {
+			return f
+		}
+		value, err := strconv.Unquote(m[2])
+		if err != nil {
+			value = m[2]
+		}
+		f[m[1]], text = value, text[len(m[0]):]
+	}
+}
+
 // slogObject is a line of logrus as its JSON formatter writes it.
 func slogObject(e entry) string {
 	m := regexp.MustCompile(`^time="([^"]+)" level=(\w+) msg=("(?:[^"\\]|\\.)*")(.*)$`).FindStringSubmatch(e.msg)
@@ -426,7 +451,7 @@ func TestOneIncidentInEveryFormat(t *testing.T) {
 		want := answer(load(t, tt.dir))
 		for zone, location := range zones {
 			n := tt.node.in(location, tt.from)
-			for _, f := range forms() {
+			for _, f := range slices.Concat(forms(), aggregators(), tags()) {
 				t.Run(tt.name+"/"+zone+"/"+f.name, func(t *testing.T) {
 					t.Parallel()
 					dir := filepath.Join(t.TempDir(), "node")

@@ -18,6 +18,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/shell"
 )
 
 // TestIncidents puts every incident of testdata, and every fixture of a rule,
@@ -94,6 +95,7 @@ func checkLaws(t *testing.T, in string, inc *incident.Incident) {
 	t.Helper()
 	checkAccount(t, inc)
 	checkEvidence(t, in, inc)
+	checkCommands(t, inc)
 	checkDeterministic(t, in, inc)
 }
 
@@ -103,6 +105,41 @@ func checkAccount(t *testing.T, inc *incident.Incident) {
 	for _, f := range inc.Files {
 		require.Equal(t, f.Lines, f.Used+f.Blank+f.Skipped, "account of %s (%s): %+v", f.Path, f.Format, f)
 		require.Equal(t, f.Skipped > 0, f.Skipped > 0 && f.FirstSkip != "", "%s skips %d lines without a reason", f.Path, f.Skipped)
+	}
+}
+
+// checkCommands: every command that a report gives can be pasted as it stands, or the text beside it
+// says what is to be filled in; the first thing to do of a finding is said, and its hazard.
+func checkCommands(t *testing.T, inc *incident.Incident) {
+	t.Helper()
+	check := func(command, beside string) {
+		parsed, err := shell.Parse(command)
+		require.NoError(t, err, command)
+		for _, word := range parsed.ListBlanks() {
+			require.Contains(t, beside, word, command)
+		}
+	}
+	for i := range inc.Result.Findings {
+		f := &inc.Result.Findings[i]
+		require.NotEmpty(t, f.Remediation.Now, f.Rule)
+		for _, a := range f.Remediation.Now {
+			require.NotEmpty(t, a.Do, f.Rule)
+			require.Equal(t, len(a.Commands) > 0, a.Hazard != "", a.Do)
+			for _, command := range a.Commands {
+				check(command, a.Do)
+			}
+		}
+		for _, m := range f.Missing {
+			check(m.Command, m.Note)
+		}
+	}
+	for _, n := range inc.Result.Next {
+		check(n.Command, n.Note)
+	}
+	for _, u := range inc.Result.NotEvaluable {
+		for _, m := range u.Missing {
+			check(m.Command, m.Note)
+		}
 	}
 }
 

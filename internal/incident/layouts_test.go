@@ -363,7 +363,7 @@ func mustGather(t *testing.T) []packed {
 	root := "must-gather.local.5421342344627712289/quay-io-openshift-release-dev-ocp-v4-0-art-dev-sha256-0b1a/"
 	node := func(name, version string) string {
 		return "---\napiVersion: v1\nkind: Node\nmetadata:\n  name: " + name + "\nstatus:\n  conditions:\n  - lastHeartbeatTime: \"2023-11-08T01:40:00Z\"\n    lastTransitionTime: \"2023-11-08T01:31:00Z\"\n" +
-			"    message: container runtime is down\n    reason: KubeletNotReady\n    status: \"False\"\n    type: Ready\n  nodeInfo:\n    kubeletVersion: " + version + "\n"
+			"    message: the container runtime network is not ready\n    reason: KubeletNotReady\n    status: \"False\"\n    type: Ready\n  nodeInfo:\n    kubeletVersion: " + version + "\n"
 	}
 	files := []packed{
 		{name: "version", body: "openshift/must-gather\n4.12.0-202301042354.p0\n"},

@@ -105,6 +105,7 @@ func (r *lineReader) readFile(ctx context.Context, path string, in parse.Opened)
 		if !rec.Wanted || !r.filter.MatchesTime(at) || !r.filter.MatchesLine(rec.Raw) || r.isOfOtherNode(rec.Host, account) {
 			continue
 		}
+		nameRelayedUnit(&rec)
 		nameForeignUnit(&rec, place)
 		e := messages.Line(&rec)
 		e.Start, e.Basis = at, clock.basis
@@ -171,6 +172,9 @@ type lineClock struct {
 	basis string     // of the latest
 }
 
+// basisOfFile is the basis of a stamp whose zone, year or date the file's clock tells.
+const basisOfFile = "as the file's other lines"
+
 // resolveTime is when a line was written; zero when not known.
 func (c *lineClock) resolveTime(rec *event.Record) event.Time {
 	t := rec.Time
@@ -188,7 +192,7 @@ func (c *lineClock) resolveTime(rec *event.Record) event.Time {
 	case !rec.Outer.IsZero() && rec.Outer.Lacks == 0:
 		t, c.basis = c.resolveNear(t, rec.Pos.Line, rec.Outer.T), "as the file's other lines, near the line's other clock"
 	default:
-		t, c.basis = c.resolveNear(t, rec.Pos.Line, cmp.Or(c.last.T, c.start)), "as the file's other lines"
+		t, c.basis = c.resolveNear(t, rec.Pos.Line, cmp.Or(c.last.T, c.start)), basisOfFile
 	}
 	if t.T.IsZero() {
 		return event.Time{} // a stamp that counts as undated

@@ -4,11 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
@@ -35,7 +39,13 @@ type Options struct {
 	Catalog *rules.Catalog
 	// Node is the one to analyse where the inputs hold several, by its name or its host's; empty
 	// takes the only one that shows a stall.
-	Node     string
+	Node string
+	// Watch is a line whose reading is to be explained, by a path or the end of one; see
+	// [Incident.Readings]. Zero for none.
+	Watch event.Pos
+	// Choose chooses the window that is analysed, of an incident that was made of all the evidence;
+	// an end that is zero is no limit. Nil analyses all. Its error is that of Load.
+	Choose   func(inc *Incident) (timeline.Window, error)
 	AllNodes bool // choose none, and keep the evidence of all: for a list of what there is
 }
 
@@ -54,16 +64,23 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 		return nil, err
 	}
 	joinSamples(files)
+	joinCgroups(files)
+	joinKills(files)
 	dateReadings(files)
+	markBootSteps(files)
 	inc.Files = accountsOf(files)
+	watches := watchesOf(files)
 	in := moveToTimeline(files)
 	inc.Timeline = timeline.Build(in, timeline.Options{Zone: o.Zone, Year: o.Year})
 	if inc.Node == "" { // no line of a log names its host: a snapshot of the node may
 		inc.Node = inc.Timeline.Facts["node.name"].Value
 	}
-	inc.Result = story.Tell(o.Catalog, inc.Timeline, rules.Evaluate(o.Catalog, inc.Timeline))
 	dateFiles(inc)
-	inc.Window = findWindow(inc)
+	inc.judge(o.Catalog)
+	if err := inc.chooseWindow(o); err != nil {
+		return nil, err
+	}
+	inc.Readings = explainReadings(watches, o, inc)
 	if o.Context {
 		inc.Context = readContext(ctx, o.Inputs, inc)
 	}
@@ -72,7 +89,53 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 		inc.Result.MarkUnread()
 		return inc, ErrNothing
 	}
+	inc.Result.MarkUnrecognised(describeInputs(inc.Files), slices.ContainsFunc(inc.Files, func(f File) bool { return f.Format == "goroutines" }))
 	return inc, nil
+}
+
+// judge asks the rules what the timeline shows.
+func (inc *Incident) judge(catalog *rules.Catalog) {
+	inc.Result = story.Tell(catalog, inc.Timeline, rules.Evaluate(catalog, inc.Timeline))
+	inc.Window = findWindow(inc)
+	inc.countUses()
+}
+
+// chooseWindow judges anew what lies in the window that is asked for.
+func (inc *Incident) chooseWindow(o Options) (err error) {
+	if o.Choose == nil {
+		return nil
+	}
+	if inc.Chosen, err = o.Choose(inc); err != nil || inc.Chosen.IsZero() {
+		return err
+	}
+	inc.Timeline = restrictTimeline(inc.Timeline, inc.Chosen)
+	inc.judge(o.Catalog)
+	return nil
+}
+
+// describeInputs says what the files seem to be, by their formats: "text of no known format (2
+// files), yaml (1 file)".
+func describeInputs(files []File) string {
+	count := map[string]int{}
+	for i := range files {
+		count[files[i].Format]++
+	}
+	var said []string
+	for _, format := range slices.Sorted(maps.Keys(count)) {
+		name := format
+		switch format {
+		case "unknown":
+			name = "text of no known format"
+		case "empty":
+			name = "nothing"
+		}
+		files := "1 file"
+		if n := count[format]; n > 1 {
+			files = fmt.Sprintf("%d files", n)
+		}
+		said = append(said, fmt.Sprintf("%s (%s)", name, files))
+	}
+	return strings.Join(said, ", ")
 }
 
 // moveToTimeline moves what the files hold into one input of the timeline; the files are gone then.
@@ -143,9 +206,15 @@ func findWindow(inc *Incident) timeline.Window {
 			}
 		}
 	}
+	if w.IsZero() {
+		for _, s := range inc.Result.Signs {
+			w = w.Union(s.Window)
+		}
+	}
 	return w
 }
 
+// anyLineUsed says whether anything of the files could be read.
 func anyLineUsed(files []File) bool {
-	return slices.ContainsFunc(files, func(f File) bool { return f.Used > 0 })
+	return slices.ContainsFunc(files, func(f File) bool { return f.Used > 0 || f.SetAside })
 }

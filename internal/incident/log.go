@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/layout"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
-	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/observe/loss"
+	"github.com/plegdiag/plegdiag/internal/observe/states"
 	"github.com/plegdiag/plegdiag/internal/observe/threads"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
@@ -22,10 +24,11 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	var stats lines.Stats
 	var dumps stackdump.Collector
 	var kernel kernelTraces
+	var rows states.KubectlRows
 	want := func(line []byte) bool { return dumps.Pending() || wanted.Match(line) || kernel.wantsLine(line) }
 	log := logReader{file: f}
 	maker := runningMaker{maker: &f.eventMaker}
-	for rec, err := range read(lines.Input{Path: f.account.Path, R: r, Want: want, Stats: &stats}) {
+	for rec, err := range read(f.input(r, want, &stats)) {
 		if err != nil {
 			if f.addError(err) {
 				break
@@ -33,7 +36,11 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 			continue
 		}
 		f.account.Used += rec.Lines
+		nameRelayedUnit(&rec)
 		source := log.addToSource(&rec)
+		if f.watch != nil {
+			f.watch.noteRecord(rec, strings.TrimSuffix(source.Name, ".log"))
+		}
 		if rec.Wanted {
 			nameForeignUnit(&rec, f.place)
 			log.addLoss(&rec)
@@ -41,6 +48,12 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 			f.addFoundDumps(found)
 			if n := len(found); n > 0 && found[n-1].Source.Line == rec.Pos.Line {
 				continue // the message is a dump, and nothing else
+			}
+			if rec.Text == rec.Raw { // a line without a header
+				made, taken := rows.TakeRow(nil, rec.Raw, event.Quote{Pos: rec.Pos, Text: rec.Raw})
+				if f.addEvents(made); taken {
+					continue
+				}
 			}
 			kernel.addRecord(&rec)
 			maker.addRecord(&rec, source)
@@ -52,6 +65,7 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	maker.makeRemaining()
 	f.addFoundDumps(dumps.Close())
 	f.addEvents(kernel.events())
+	f.addEvents(rows.Finish(nil))
 	f.addEvents(log.losses)
 	f.takeSources()
 	f.addStats(stats)
@@ -60,6 +74,17 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 		f.account.Err = fmt.Sprintf(text, f.asked, maxAsked)
 	}
 	f.account.Component = f.mainComponent()
+}
+
+// nameRelayedUnit names the kubelet as the writer of a line with one of its source files or texts,
+// which came under the tag of whoever started it or passed its lines on: docker, env, logger, a script.
+func nameRelayedUnit(rec *event.Record) {
+	if rec.Caller == "" || daemon.Writer(rec.Unit) == daemon.Kubelet.Component {
+		return
+	}
+	if daemon.IsKubeletFile(rec.Caller) || daemon.IsKubeletText(rec.Text) {
+		rec.Unit = daemon.Kubelet.Component
+	}
 }
 
 // nameForeignUnit names the writer of a line that names none itself and stands in a file that none
@@ -112,11 +137,11 @@ const maxLosses = 4096
 // addLoss keeps what lines of the file say is missing from it. What journald
 // suppressed lies behind the last line that it kept of the unit.
 func (l *logReader) addLoss(rec *event.Record) {
-	if len(l.losses) == maxLosses || !messages.TellsLoss(rec) {
+	if len(l.losses) == maxLosses || !loss.Tells(rec) {
 		return
 	}
 	kept := *rec // the record itself stays off the heap: there are millions of them
-	e, ok := messages.Loss(&kept)
+	e, ok := loss.NewEvent(&kept)
 	if !ok {
 		return
 	}

@@ -38,7 +38,7 @@ Nov 08 09:00:10 node-1 flanneld[7]: somebody else who says "shim disconnected" a
 		seen[h.Name] = h.Count
 	}
 	require.Equal(t, map[string]int{
-		"pleg has yet to be successful": 2, "status check pending": 2, "CNI not configured": 1, "pressure conditions": 1, "PLEG: Write status": 1,
+		"pleg has yet to be successful": 2, "status check pending": 2, "PLEG: Write status": 1,
 		"shim disconnected": 2, "cgroup deleted": 1, "event ignored": 1, "systemd test slice": 1,
 	}, seen)
 }

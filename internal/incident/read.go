@@ -15,6 +15,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/layout"
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/observe/states"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
@@ -28,6 +29,7 @@ type reader struct {
 	readFormat func(ctx context.Context, f bundle.File, in parse.Opened, slot *file)
 	wanted     *lines.Literals // every line of a log that is looked at holds one of them
 	lines      *messages.Lines // what rules ask for by text
+	watched    event.Pos       // the line whose reading is explained; zero for none
 	traces     traceReader
 }
 
@@ -35,8 +37,9 @@ type reader struct {
 func readEvidence(ctx context.Context, o Options) ([]*file, error) {
 	asked := messages.NewLines(o.Catalog.Lines())
 	r := reader{
-		wanted: lines.NewLiterals(append(messages.Literals(), asked.Literals()...)), lines: asked,
-		traces: traceReader{room: traces.MaxHeldParts, newMaker: newTraceEvents},
+		wanted: lines.NewLiterals(slices.Concat(messages.Literals(), states.KubectlLiterals, asked.Literals())), lines: asked,
+		watched: o.Watch,
+		traces:  traceReader{room: traces.MaxHeldParts, newMaker: newTraceEvents},
 	}
 	r.readFormat = r.readEveryFormat
 	files, failures, err := r.readInputs(ctx, o.Inputs)
@@ -62,9 +65,12 @@ func (r *reader) readEveryFormat(ctx context.Context, f bundle.File, in parse.Op
 		slot.readSnapshot(ctx, read, in)
 	case parse.Dump:
 		slot.readDump(f, in.R)
+	case parse.Reference:
+		slot.account.SetAside = true
+		slot.skipAllLines(in.R, read.What+": no evidence")
 	default:
 		slot.account.Format = "unknown"
-		slot.countUnknownLines(in.R)
+		slot.skipAllLines(in.R, "no known format")
 	}
 }
 
@@ -91,9 +97,12 @@ func (r *reader) readInputs(ctx context.Context, in Inputs) (files []*file, fail
 			continue
 		}
 		slot := newFile(f.Path)
-		slot.lines, slot.modified = r.lines, f.ModTime
+		slot.lines, slot.modified, slot.watch = r.lines, f.ModTime, newWatch(f.Path, r.watched)
 		files = append(files, slot)
-		if f.Stream {
+		switch {
+		case f.Stream && isSmallMember(f):
+			f.Open = copyMember(f)
+		case f.Stream:
 			r.readFile(ctx, f, slot)
 			continue
 		}
@@ -108,6 +117,34 @@ func (r *reader) readInputs(ctx context.Context, in Inputs) (files []*file, fail
 	r.traces.readSets(ctx, files)
 	return files, failures, ctx.Err()
 }
+
+// isSmallMember says whether a member of an archive is copied, so that it is read beside those that
+// follow it. Parts of a trace that strace -ff wrote are not: they share room, in their order.
+func isSmallMember(f bundle.File) bool {
+	const most = 1 << 20 // bytes; as many members at once as there are CPUs
+	return f.Size >= 0 && f.Size <= most && !traces.MayBePart(f.Path)
+}
+
+// copyMember reads a member of an archive. The result gives what was read, and then the error that
+// ended it.
+func copyMember(f bundle.File) func() (io.ReadCloser, error) {
+	src, err := f.Open()
+	if err != nil {
+		return func() (io.ReadCloser, error) { return nil, err }
+	}
+	defer src.Close()
+	var text bytes.Buffer
+	text.Grow(int(f.Size) + bytes.MinRead) // no second look for its end
+	if _, err := text.ReadFrom(src); err != nil {
+		return func() (io.ReadCloser, error) { return io.NopCloser(io.MultiReader(&text, failing{err})), nil }
+	}
+	return func() (io.ReadCloser, error) { return io.NopCloser(&text), nil }
+}
+
+// failing is a reader that only fails.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // joinMissing is the error of those who read dumps or traces alone: of inputs that do not exist. An
 // archive that breaks off has an account that says so.
@@ -137,6 +174,14 @@ func unreadFile(err error) (slot *file, failed bool) {
 func (r *reader) readFile(ctx context.Context, f bundle.File, slot *file) {
 	err := openFile(f, func(in parse.Opened) {
 		slot.account.Format = in.Name
+		if slot.watch != nil {
+			slot.watch.entries = in.Entries
+			in.R = slot.watch.tapText(in.R)
+		}
+		if _, ok := in.Reader.(parse.Transcript); ok {
+			r.readTranscript(ctx, f, in, slot)
+			return
+		}
 		r.readFormat(ctx, f, in, slot)
 	})
 	switch {
@@ -205,9 +250,8 @@ func followLinks(files []*file) {
 	}
 }
 
-// countUnknownLines accounts for a file that no format fits: all its lines are skipped, for one
-// reason.
-func (f *file) countUnknownLines(r io.Reader) {
+// skipAllLines accounts for a file that is not read: all its lines are skipped, for one reason.
+func (f *file) skipAllLines(r io.Reader, reason string) {
 	for line, err := range lines.All(r) {
 		if err != nil {
 			f.account.Err = err.Error()
@@ -220,5 +264,5 @@ func (f *file) countUnknownLines(r io.Reader) {
 			f.account.Skipped++
 		}
 	}
-	f.addSkip(&event.Skip{Pos: event.Pos{File: f.account.Path, Line: 1}, Reason: "no known format"})
+	f.addSkip(&event.Skip{Pos: event.Pos{File: f.account.Path, Line: 1}, Reason: reason})
 }

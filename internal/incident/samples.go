@@ -6,6 +6,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/states"
 	"github.com/plegdiag/plegdiag/internal/observe/threads"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
@@ -19,7 +20,7 @@ func (f *file) readSamples(ctx context.Context, read parse.Samples, r io.Reader)
 	f.account.Component = "samples"
 	joined := threads.NewSamples()
 	var events []event.Event
-	for s, err := range read(lines.Input{Path: f.account.Path, R: r, Stats: &stats}) {
+	for s, err := range read(f.input(r, nil, &stats)) {
 		if err != nil {
 			if f.addError(err) {
 				break
@@ -27,6 +28,7 @@ func (f *file) readSamples(ctx context.Context, read parse.Samples, r io.Reader)
 			continue
 		}
 		f.account.Used += s.Lines
+		f.watch.noteSample(&s)
 		s.Time.T = s.Time.T.UTC()
 		f.coverSample(&s)
 		switch {
@@ -87,7 +89,13 @@ func joinSamples(files []*file) {
 		}
 	}
 	if first != nil {
-		first.addEvents(parts.Events(findMachine(files)))
+		var names threads.Names
+		for _, f := range files {
+			for e := range f.events.allEvents() {
+				names.Add(e)
+			}
+		}
+		first.addEvents(parts.Events(findMachine(files), &names))
 	}
 	if legends.Empty() {
 		return
@@ -116,3 +124,57 @@ func findMachine(files []*file) string {
 	}
 	return machine
 }
+
+// joinCgroups makes one event of what several files tell of one cgroup: a limit and what is used of
+// it stand in two files, which are collected, or printed in a shell, one by one.
+func joinCgroups(files []*file) {
+	type place struct{ host, path string }
+	seen := map[place]*event.Event{}
+	for _, f := range files {
+		var readings []event.Event
+		f.events.keepOnly(func(e *event.Event) bool {
+			dir := states.CgroupPath(e)
+			if dir == "" {
+				return true
+			}
+			at := place{e.Host, dir}
+			first := seen[at]
+			if first == nil {
+				seen[at] = e
+				return true
+			}
+			more, joined := states.JoinCgroup(first, e)
+			readings = append(readings, more...)
+			return !joined
+		})
+		for i := range readings {
+			f.events.addEvent(&readings[i])
+		}
+	}
+}
+
+// joinKills makes one event of the two lines that the kernel writes of a process which it kills for
+// memory: the first tells its cgroup, the second that it is done.
+func joinKills(files []*file) {
+	for _, f := range files {
+		var above *event.Event
+		f.events.keepOnly(func(e *event.Event) bool {
+			if e.Kind != event.KindOOMKill {
+				return true
+			}
+			joined := above != nil && above.IDs.PID == e.IDs.PID && above.Pos().Line+maxBetweenKill > e.Pos().Line && above.Host == e.Host
+			if joined {
+				states.JoinKill(above, e)
+				above = nil
+				return false
+			}
+			if above = nil; e.FieldText(event.FieldCgroup) != "" {
+				above = e
+			}
+			return true
+		})
+	}
+}
+
+// maxBetweenKill is how many lines of other writers may stand between the two.
+const maxBetweenKill = 20

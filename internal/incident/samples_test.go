@@ -43,8 +43,13 @@ func TestSamplesBesideTrace(t *testing.T) {
 			found = append(found, e)
 		}
 	}
-	require.Len(t, found, 1)
-	call := found[0]
+	require.Len(t, found, 2, "the call, and what the kernel waits for in it")
+	call, wait := found[0], found[1]
+	if call.Kind != event.KindSyscall {
+		call, wait = wait, call
+	}
+	require.Equal(t, event.KindThreadSample, wait.Kind)
+	require.Equal(t, "sync", wait.FieldText(event.FieldWaits))
 	require.Equal(t, []any{event.Kind("syscall"), "shim", 41246, 41227}, []any{call.Kind, call.Component, call.IDs.TID, call.IDs.PID})
 	require.Equal(t, "6.053773s", call.Duration().String(), "the trace saw both edges")
 	for key, want := range map[event.Key]string{"state": "D", "wchan": "folio_wait_bit", "samples": "6", "seen_by": "strace, samples", "returned": "true"} {

@@ -1,7 +1,9 @@
 package incident
 
 import (
+	"cmp"
 	"context"
+	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/states"
@@ -15,7 +17,7 @@ func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.O
 	var events []event.Event
 	snapshot := states.NewSnapshot(opened.Name)
 	log := logReader{file: f}
-	for datum, err := range read(lines.Input{Path: f.account.Path, R: opened.R, Want: states.WantedDatum, Stats: &stats}) {
+	for datum, err := range read(f.input(opened.R, states.WantedDatum, &stats)) {
 		if err != nil {
 			if f.addError(err) {
 				break
@@ -23,8 +25,13 @@ func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.O
 			continue
 		}
 		f.account.Used += datum.Lines
+		f.watch.noteDatum(datum.Pos, datum.Lines, datum.Path)
 		if rec := datum.Log; rec != nil {
+			nameRelayedUnit(rec)
 			source := log.addToSource(rec)
+			if f.watch != nil {
+				f.watch.noteRecord(*rec, strings.TrimSuffix(source.Name, ".log"))
+			}
 			log.addLoss(rec)
 			f.makeEvents(&line{*rec, source})
 			continue
@@ -44,7 +51,7 @@ func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.O
 		f.sourceNamed(name)
 	}
 	f.takeSources()
-	f.object = snapshot.Node()
+	f.object = cmp.Or(snapshot.Node(), f.object)
 	if taken := snapshot.Taken(); taken.All.Known || len(taken.Files) > 0 || taken.Face.Known {
 		f.taken = &taken
 	}

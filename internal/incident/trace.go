@@ -10,6 +10,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/states"
 	"github.com/plegdiag/plegdiag/internal/observe/syscalls"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
@@ -71,7 +72,7 @@ func (t traceFiles) fileAt(path string) *file { return cmp.Or(t.byPath[path], t.
 // readTrace reads a trace, or keeps a file that strace -ff wrote until all parts of its set are
 // known.
 func (r *traceReader) readTrace(ctx context.Context, f bundle.File, in parse.Opened, slot *file) {
-	if !r.keepTracePart(f, &in, slot) {
+	if slot.section != nil || !r.keepTracePart(f, &in, slot) {
 		r.readWholeTrace(ctx, in, slot)
 	}
 }
@@ -82,7 +83,7 @@ func (r *traceReader) readWholeTrace(ctx context.Context, in parse.Opened, slot 
 	files := traceFiles{all: []*file{slot}}
 	maker := r.newMaker(slot.account.Path, traces.ReadForm(in.Head), files)
 	input := traces.Input{
-		Input: lines.Input{Path: slot.account.Path, R: in.R, Stats: &stats},
+		Input: slot.input(in.R, nil, &stats),
 		Calls: maker.callFilter(), Go: func(f func()) { go f() },
 	}
 	r.readCalls(ctx, traces.Read(input), files, maker)
@@ -94,7 +95,7 @@ func (r *traceReader) keepTracePart(f bundle.File, in *parse.Opened, slot *file)
 	part, ok := traces.NewPart(f.Path, in.Head)
 	switch {
 	case ok && !f.Stream:
-		part.Open = parse.TextOpener(f.Path, f.Open)
+		part.Open = slot.watch.tapOpener(parse.TextOpener(f.Path, f.Open))
 	case ok:
 		in.R, ok = part.Hold(in.R, &r.room)
 	}
@@ -174,12 +175,13 @@ func (r *traceReader) readCalls(
 		if f.account.Path != call.Pos.File {
 			f, source = files.fileAt(call.Pos.File), nil
 		}
+		f.watch.noteCall(call)
 		f.account.Component = "strace"
 		f.account.Used += call.Lines
+		if source == nil {
+			source = f.sourceNamed("strace")
+		}
 		if from, to := call.Span(); from.Known {
-			if source == nil {
-				source = f.sourceNamed("strace")
-			}
 			source.AddSpan(from, to)
 		}
 		maker.addCall(call)
@@ -204,11 +206,46 @@ func (t *traceEvents) callFilter() *traces.CallFilter { return t.trace.Filter() 
 
 func (t *traceEvents) addCall(call *traces.Syscall) { t.addEvents(t.trace.Call(t.made[:0], call)) }
 
-func (t *traceEvents) finishTrace() { t.addEvents(t.trace.Finish(t.made[:0])) }
+func (t *traceEvents) finishTrace() {
+	t.addEvents(t.trace.Finish(t.made[:0]))
+	t.addFileStates()
+}
+
+// addFileStates makes the events of snapshots of what the traced program read and wrote: the state of
+// a cgroup is the same fact, whoever reads it.
+func (t *traceEvents) addFileStates() {
+	snapshot := states.NewSnapshot("values")
+	var made []event.Event
+	byQuote := map[event.Quote]*syscalls.FileState{}
+	for i := range t.trace.FileStates {
+		state := &t.trace.FileStates[i]
+		byQuote[state.Quote] = state
+		made = snapshot.Content(made, state.Path, state.Text, state.Quote)
+	}
+	made = snapshot.Finish(made)
+	for i := range made {
+		e := &made[i]
+		for _, q := range e.Evidence {
+			state := byQuote[q]
+			if state == nil {
+				continue
+			}
+			if e.Start = state.At; state.Opened.Text != "" {
+				e.Evidence = append(e.Evidence, state.Opened)
+			}
+		}
+	}
+	t.addEvents(made)
+	for name := range snapshot.Sources() {
+		t.files.all[0].sourceNamed(name)
+	}
+}
 
 func (t *traceEvents) addEvents(made []event.Event) {
 	for i := range made {
-		t.files.fileAt(made[i].Pos().File).events.addEvent(&made[i])
+		f := t.files.fileAt(made[i].Pos().File)
+		f.watch.noteEvent(&made[i])
+		f.events.addEvent(&made[i])
 	}
 	t.made = made
 }

@@ -30,3 +30,20 @@ func TestNamedProc(t *testing.T) {
 		require.Equal(t, tt.want, f.Name, tt.file)
 	}
 }
+
+// TestBracketIsNoJSON: a bracket behind white space opens stamps and states, too.
+func TestBracketIsNoJSON(t *testing.T) {
+	for _, tt := range []struct{ head, want string }{
+		{"    [  467.112195] ata2.00: x\n    [  484.467834] INFO: task kubelet:970 blocked for more than 120 seconds.\n", Text},
+		{"\t[    3.100000] x: y\n\t[  484.467834] z: x\n", Text},
+		{"  [Thu May  4 10:00:00 2023] x: y\n  [Thu May  4 10:00:01 2023] x: y\n", Text},
+		{"  [1234]: x\n  [ OK ] Started x\n  \"a\"\n", Text},
+		{"  [0] kube.kubelet: [1.5, {}]\n  [1] kube.kubelet: [1.5, {}]\n", Text},
+		{"  [\n    {\"kind\": \"Node\"},\n    {\"kind\": \"Node\"}\n  ]\n", "json"},
+		{"  {\"kind\": \"Node\",\n    \"metadata\": {\n      ...\n    }\n  }\n", "json"},
+	} {
+		f, ok := Detect([]byte(tt.head), "a.txt")
+		require.True(t, ok, tt.head)
+		require.Equal(t, tt.want, f.Name, tt.head)
+	}
+}

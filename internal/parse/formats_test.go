@@ -24,5 +24,9 @@ func TestFormatsAreDocumented(t *testing.T) {
 	for _, f := range Formats {
 		names = append(names, f.Name)
 	}
+	for _, r := range References {
+		names = append(names, r.Name)
+	}
+	names = append(names, Prose)
 	require.Equal(t, names, documented)
 }

@@ -11,20 +11,58 @@ import (
 var pprofGoroutines = []byte{0x0a, 4, 8, 1, 16, 2, 0x12}
 
 // sniffGoroutines knows the text of runtime.Stack and of a goroutine profile
-// (debug=1 and 2), and the profile in protocol buffers. Reading them is package stackdump's work.
+// (debug=1 and 2), the profile in protocol buffers, and delve's lists and stacks. Reading them is
+// package stackdump's work.
 func sniffGoroutines(head []byte) float64 {
 	if bytes.HasPrefix(head, pprofGoroutines) || bytes.HasPrefix(head, []byte("goroutine profile: total ")) {
 		return 1
 	}
 	return lines.Share(head, func(line []byte) lines.Sign {
+		line = bytes.TrimPrefix(line, []byte("* ")) // delve marks the goroutine that it is in
 		switch {
-		case bytes.HasPrefix(line, []byte("goroutine ")) && bytes.IndexByte(line, '[') > 0 && !bytes.Contains(line, []byte(`]:\n`)):
+		case len(line) == 0:
+			return lines.Foreign
+		case bytes.HasPrefix(line, []byte("goroutine ")) && bytes.IndexByte(line, '[') > 0 && !bytes.Contains(line, []byte(`]:\n`)),
+			isDelve(bytes.TrimLeft(line, " \t")), isProfileLine(line):
 			return lines.Proves
 		case line[0] == '\t' && bytes.Contains(line, []byte(".go:")),
-			lines.StartsWith(line, "created by ", "=== ", "..."),
-			line[len(line)-1] == ')' && bytes.IndexByte(line, '.') > 0 && line[0] != ' ':
+			lines.StartsWith(line, "created by ", "=== ", "...", "(dlv)", "```"),
+			line[len(line)-1] == ')' && bytes.IndexByte(line, '.') > 0 && line[0] != ' ',
+			isFileLine(bytes.TrimLeft(line, " ")):
 			return lines.Fits
 		}
 		return lines.Foreign
 	})
+}
+
+// isFileLine knows the file of a frame whose tab somebody lost: "/src/x.go:12 +0x1", "at /src/x.s:7".
+func isFileLine(line []byte) bool {
+	line = bytes.TrimPrefix(line, []byte("at "))
+	for _, ending := range []string{".go:", ".s:"} {
+		if i := bytes.Index(line, []byte(ending)); i > 0 && bytes.IndexByte(line[:i], ' ') < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isDelve knows "Goroutine 17 - User: /src/x.go:3 main.f (0x4a1b2c)", "0  0x000000000043d2f6 in
+// runtime.gopark" and "(dlv) goroutine 17 bt".
+func isDelve(line []byte) bool {
+	line = bytes.TrimPrefix(line, []byte("* "))
+	if rest, ok := bytes.CutPrefix(line, []byte("Goroutine ")); ok {
+		return len(rest) > 0 && rest[0]-'0' <= 9 && bytes.Contains(rest, []byte(": ")) && bytes.Contains(rest, []byte(" - "))
+	}
+	return bytes.HasPrefix(line, []byte("(dlv) goroutine")) ||
+		len(line) > 0 && line[0]-'0' <= 9 && bytes.Contains(line, []byte("  0x")) && bytes.Contains(line, []byte(" in "))
+}
+
+// isProfileLine knows the lines of a profile in text whose first line is missing: "7 @ 0x43b945
+// 0x44c1c5", "#	0x46d3a6	main.f+0x46	/src/x.go:71".
+func isProfileLine(line []byte) bool {
+	if rest, ok := bytes.CutPrefix(line, []byte("#")); ok {
+		return bytes.HasPrefix(bytes.TrimLeft(rest, " \t"), []byte("0x")) && bytes.Contains(rest, []byte("+0x"))
+	}
+	_, pcs, ok := bytes.Cut(line, []byte(" @ 0x"))
+	return ok && line[0]-'0' <= 9 && bytes.Contains(pcs, []byte(" 0x"))
 }

@@ -23,9 +23,19 @@ var ErrEmpty = errors.New("empty")
 
 // Open finds the format of what r holds, by its first bytes, and the path where they leave a tie. A
 // file that was quoted into a ticket is taken out of its quotation when only that makes it more
-// than text. It fails with ErrEmpty, or with what r said when it gave nothing; an error that r has
+// than text. What only speaks about programs is set aside as a [Reference], and prose is read as
+// such. It fails with ErrEmpty, or with what r said when it gave nothing; an error that r has
 // later comes out of Opened.R.
 func Open(r io.Reader, path string) (Opened, error) {
+	o, err := openFormat(r, path)
+	if err == nil {
+		o.setReferenceAside(path)
+	}
+	return o, err
+}
+
+// openFormat is Open for files that are evidence.
+func openFormat(r io.Reader, path string) (Opened, error) {
 	head, whole, err := readHead(r)
 	n := len(head)
 	switch {
@@ -40,13 +50,14 @@ func Open(r io.Reader, path string) (Opened, error) {
 		o.R = bytes.NewReader(head)
 	}
 	if text, ok := lines.Decode(o.R, head); ok {
-		head = make([]byte, lines.HeadSize)
-		n, _ = io.ReadFull(text, head) // it fails again
-		if head = head[:n]; n == 0 {
+		if o = openText(text); len(o.Head) == 0 {
 			return Opened{}, ErrEmpty
 		}
-		o = Opened{R: io.MultiReader(bytes.NewReader(head), text), Head: head}
 	}
+	if o = o.restored(path); len(o.Head) == 0 {
+		return Opened{}, ErrEmpty
+	}
+	head = o.Head
 	format, ok := Detect(head, path)
 	if !ok {
 		return o, nil
@@ -64,6 +75,39 @@ func Open(r io.Reader, path string) (Opened, error) {
 		return Opened{Format: inner, R: lines.WithoutPrefix(o.R, prefix), Head: bare}, nil
 	}
 	return o.withoutOrigin(path), nil
+}
+
+// openText is a text without its format.
+func openText(text io.Reader) Opened {
+	head := make([]byte, lines.HeadSize)
+	n, _ := io.ReadFull(text, head) // it fails again
+	return Opened{R: io.MultiReader(bytes.NewReader(head[:n]), text), Head: head[:n]}
+}
+
+// maxRestored is how often a text is restored: a page of a mail that quotes what cat -n printed.
+const maxRestored = 4
+
+// restored is a text as it was before it came through pages, mails and terminals. Logs keep their
+// colours, which their reader takes off: their quotes are then the bytes of the file.
+func (o Opened) restored(path string) Opened {
+	if !lines.IsText(o.Head) {
+		return o
+	}
+	for range maxRestored {
+		restore := lines.Restore(o.Head)
+		if restore == nil {
+			break
+		}
+		o = openText(restore(o.R))
+	}
+	if bytes.IndexByte(o.Head, '\x1b') < 0 {
+		return o
+	}
+	format, known := Detect(o.Head, path)
+	if _, log := format.Reader.(Records); known && log && format.Name != Text {
+		return o
+	}
+	return openText(lines.StripColours(o.R))
 }
 
 // withoutOrigin is a text without what stands before each of its lines, when only that makes it

@@ -2,6 +2,7 @@ package parse
 
 import (
 	"errors"
+	"html"
 	"io"
 	"strings"
 	"testing"
@@ -19,7 +20,20 @@ func TestOpen(t *testing.T) {
 	}{
 		{"plain", tracedCall, "strace", tracedCall},
 		{"quoted", strings.Repeat("> "+tracedCall, 3), "strace", strings.Repeat(tracedCall, 3)},
-		{"quoted text stays as it is", "> a word\n> another\n", Text, "> a word\n> another\n"},
+		{"quoted text", "> a word\n> another\n", Text, "a word\nanother\n"},
+		{"a quoted page", "> &#34;a&#34; &lt;b&gt;\n>\n> c\u00a0d\n\nan answer\n", Text, "\"a\" <b>\n\nc d\n\nan answer\n"},
+		{"a log that quotes a page", "1 <p>a &amp; b</p> -> c\n", Text, "1 <p>a &amp; b</p> -> c\n"},
+		{"tags around", "<pre><code>" + html.EscapeString(tracedCall) + "</code></pre>\n", "strace", tracedCall + "\n"},
+		{"quotes of a word processor", "say “a”\n", Text, "say \"a\"\n"},
+		{"quotes beside quotes", "say “a” \"b\"\n", Text, "say “a” \"b\"\n"},
+		{"indented", "\ta\n\n\tb\n", Text, "a\n\nb\n"},
+		{"numbered", "     9\ta\n    10\tb\n", Text, "a\nb\n"},
+		{"numbers of a table", "9\ta\n11\tb\n", Text, "9\ta\n11\tb\n"},
+		{"grep -H", "./df.txt:a\n./df.txt:\n./df.txt:  b\n", Text, "a\n\n  b\n"},
+		{"a node", "10.2.1.3: a\n10.2.1.3: b\n", Text, "a\nb\n"},
+		{"a unit", "x.service: a\nx.service: b\n", Text, "x.service: a\nx.service: b\n"},
+		{"colours", "\x1b[1ma\x1b[0m b\n", Text, "a b\n"},
+		{"colours of a log", "Nov 08 09:30:11 node-1 x[1]: \x1b[1ma\x1b[0m\n", "journal-short", "Nov 08 09:30:11 node-1 x[1]: \x1b[1ma\x1b[0m\n"},
 		{"binary", "\x01\x02\x03\x04\x05\x06", "", "\x01\x02\x03\x04\x05\x06"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -35,14 +35,17 @@ type Format struct {
 	Named   func(file string, head []byte) bool
 	Reader  Reader // what its files hold, and the function that reads it
 	Entries bool   // it is no text: what counts as a line, and has its number, is an entry
+	// Sorted says that the records come in the order of time, whatever that of the lines is, and that
+	// several may stand on one line, of which one accounts for it.
+	Sorted bool
 	// Placed says by a file's path whether it may be of a format whose content shows nothing (a
 	// bare number): Sniff gives such content one half, and it wins only there. Nil for formats that
 	// content alone decides.
 	Placed func(file string) bool
 }
 
-// Reader says what the files of a format hold: it is one of Records, Syscalls, Samples, Data and
-// Dump. All but the last read them.
+// Reader says what the files of a format hold: it is one of Records, Syscalls, Samples, Data, Dump,
+// Reference and Transcript. All but the last three read them.
 type Reader interface{ reader() }
 
 type (
@@ -78,9 +81,11 @@ var Formats = []Format{
 	{Name: "strace", Sniff: traces.Sniff, Reader: Syscalls(traces.Read)},
 	{Name: "threads", Sniff: lines.Sniffer(samples.IsWalk), Reader: Samples(samples.ReadWalks)},
 	{Name: "proc", Sniff: samples.SniffProc, Named: samples.IsProcFile, Reader: Samples(samples.ReadProc)},
+	{Name: "transcript", Sniff: sniffTranscript, Reader: Transcript{}},
 	{Name: "psn", Sniff: samples.SniffPSN, Reader: Samples(samples.ReadPSN)},
 	{Name: "xcapture", Sniff: samples.SniffXCapture, Reader: Samples(samples.ReadXCapture)},
 	{Name: "collected", Sniff: snapshots.SniffCollected, Reader: Data(snapshots.ReadCollected)},
+	{Name: "aggregated", Sniff: logs.SniffAggregated, Reader: Records(logs.ReadAggregated), Sorted: true},
 	{Name: "unit-status", Sniff: logs.SniffStatus, Reader: Records(logs.ReadLines)},
 	{Name: "json", Sniff: snapshots.SniffJSON, Reader: Data(snapshots.ReadJSON)},
 	{Name: "yaml", Sniff: snapshots.SniffYAML, Reader: Data(snapshots.ReadYAML)},
@@ -99,6 +104,9 @@ var Formats = []Format{
 	{Name: "logrus", Sniff: lines.Sniffer(logs.IsLogrus), Reader: Records(logs.ReadLines)},
 	{Name: Text, Sniff: logs.SniffText, Reader: Records(logs.ReadLines)},
 }
+
+// TextFormat is the format of lines of no known shape.
+func TextFormat() Format { return Formats[len(Formats)-1] }
 
 // Detect names the format of a file by its first bytes, which must be at least a few lines. Ok is
 // false when no format understands half of them. The path only breaks ties (of two equal scores the

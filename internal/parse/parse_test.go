@@ -21,7 +21,8 @@ import (
 func TestGolden(t *testing.T) {
 	for _, name := range parsetest.Samples(t) {
 		f := parsetest.Format(t, path.Dir(name))
-		if _, dump := f.Reader.(parse.Dump); dump {
+		switch f.Reader.(type) {
+		case parse.Dump, parse.Transcript: // of them others have tests
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +129,9 @@ func TestUnwanted(t *testing.T) {
 func TestLongLine(t *testing.T) {
 	const size = 100 << 20
 	for _, f := range parse.Formats {
-		if _, dump := f.Reader.(parse.Dump); dump || f.Entries {
+		_, dump := f.Reader.(parse.Dump)
+		_, sections := f.Reader.(parse.Transcript)
+		if dump || sections || f.Entries {
 			continue
 		}
 		long := &parsetest.Repeated{Text: bytes.Repeat([]byte("x"), 1<<20), N: size >> 20, Err: io.EOF}
@@ -264,6 +267,8 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte("{\n\t\"E\" : \n}"), true)
 	f.Add([]byte("{}"), false)
+	f.Add([]byte("● kubelet.service - kubelet\n   Loaded: loaded (/lib/kubelet.service)\n\x1b[0m\n"), true)
+	f.Add([]byte("2025-11-08T01:30:11Z\thost.kubelet\taaaaaaaaa {"), true)
 	f.Add([]byte("A(0\n00:00:00 A() = \n0,0--- "), false)
 	f.Add([]byte("2025-11-08T09:30:00.123456789+08:00 stderr P cut\n{"), false)
 	f.Add([]byte("TS,PID,TID,USERNAME,ST,COMMAND,SYSCALL,WCHAN,EXE,NSPID,KSTACK\n2026-11-01 01:59:59.000,7092,7092,root,\xfbR,(true),[running],0,true,402,\n"), true)

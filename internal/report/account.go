@@ -28,8 +28,11 @@ const (
 	maxLossy  = 40 // files of which something was lost
 )
 
-// newAccount folds files where there are many; verbose lists all.
+// newAccount folds files where there are many; verbose lists all. Files that were not read to their
+// end come first, then those that lost lines.
 func newAccount(files []incident.File, verbose bool) account {
+	files = slices.Clone(files)
+	slices.SortStableFunc(files, func(a, b incident.File) int { return cmp.Compare(problemRank(&a), problemRank(&b)) })
 	listed := listedFiles(files)
 	left := len(files) - len(listed)
 	if verbose || left <= maxSilent {
@@ -101,6 +104,18 @@ func compareLoss(a, b *incident.File) int {
 	return cmp.Compare(b.Skipped, a.Skipped)
 }
 
+// problemRank orders files by how much of them is missing: 0 not read to the end, 1 lines lost, 2
+// nothing. That a link is not followed is no problem.
+func problemRank(f *incident.File) int {
+	switch {
+	case f.Err != "" && f.Format != "link":
+		return 0
+	case f.Skipped > 0:
+		return 1
+	}
+	return 2
+}
+
 // foldByDirectory folds files of one kind: as deep in the tree as the rows stay few. Twice as many
 // files are worth one row more.
 func foldByDirectory(files []*incident.File) []incident.File {
@@ -152,6 +167,8 @@ func foldFiles(dir string, files []*incident.File) incident.File {
 		sum.Used += f.Used
 		sum.Blank += f.Blank
 		sum.Skipped += f.Skipped
+		sum.Events += f.Events
+		sum.Findings = max(sum.Findings, f.Findings)
 		sum.FirstSkip = cmp.Or(sum.FirstSkip, f.FirstSkip)
 		if f.Start.Before(sum.Start) {
 			sum.Start = f.Start

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +40,7 @@ func compareTables(c *incident.Comparison) []compared {
 	stalls := compared{"Stalls", []string{"", "A", "B"}, [][]string{
 		{"node", c.A.Node, c.B.Node},
 		{"seen", show.Duration(c.A.Seen, false), show.Duration(c.B.Seen, false)},
-		{"stalls", strconv.Itoa(len(c.A.Timeline.Stalls)), strconv.Itoa(len(c.B.Timeline.Stalls))},
+		{"stalls", stallsText(&c.A), stallsText(&c.B)},
 		{"per day", perDayText(&c.A), perDayText(&c.B)},
 		{"stalled", show.Duration(c.A.Stalled, c.A.Open), show.Duration(c.B.Stalled, c.B.Open)},
 		{"longest", show.Duration(c.A.Longest, c.A.Open), show.Duration(c.B.Longest, c.B.Open)},
@@ -55,7 +56,7 @@ func compareTables(c *incident.Comparison) []compared {
 	}
 	found := compared{title: "Findings", head: []string{"rule", "A", "B", ""}}
 	for _, f := range c.Findings {
-		found.rows = append(found.rows, []string{f.Rule, verdictOf(f.A), verdictOf(f.B), changeText(f)})
+		found.rows = append(found.rows, []string{f.Rule, verdictOf(f.A), verdictOf(f.B), changeText(&f)})
 	}
 	calls := compared{title: "CRI calls", head: []string{
 		"method", "A count", "failed", "median", "p95", "max", "B count", "failed", "median", "p95", "max",
@@ -65,14 +66,18 @@ func compareTables(c *incident.Comparison) []compared {
 	}
 	errors := compared{title: "CRI errors of the kubelet (of them deadlines)", head: []string{"method", "A", "B"}}
 	for _, e := range c.Errors {
-		a, b := fmt.Sprintf("%d (%d)", e.A, e.DeadlineA), fmt.Sprintf("%d (%d)", e.B, e.DeadlineB)
-		errors.rows = append(errors.rows, []string{e.Method, a, b})
+		errors.rows = append(errors.rows, []string{e.Method, errorsText(&c.A, e.A, e.DeadlineA), errorsText(&c.B, e.B, e.DeadlineB)})
 	}
 	facts := compared{title: "Facts that differ", head: []string{"fact", "A", "B"}}
+	single := compared{title: "Facts that one side alone shows", head: facts.head}
 	for _, f := range c.Facts {
-		facts.rows = append(facts.rows, []string{f.Name, f.A, f.B})
+		table := &facts
+		if f.A == "" || f.B == "" {
+			table = &single
+		}
+		table.rows = append(table.rows, []string{f.Name, f.A, f.B})
 	}
-	all := []compared{stalls, found, calls, errors, facts}
+	all := []compared{stalls, found, calls, errors, facts, single}
 	for _, t := range all {
 		for _, row := range t.rows {
 			for i := range row {
@@ -85,7 +90,10 @@ func compareTables(c *incident.Comparison) []compared {
 
 func perDayText(s *incident.Side) string {
 	rate, ok := s.StallsPerDay()
-	if !ok {
+	switch {
+	case stallsText(s) == "":
+		return ""
+	case !ok:
 		return "seen too short"
 	}
 	return numberText(rate)
@@ -98,20 +106,35 @@ func verdictOf(f *story.Finding) string {
 	return f.Verdict.String() + " " + string(f.Role)
 }
 
-// changeText is what became of a finding from A to B.
-func changeText(f incident.FindingPair) string {
-	switch {
-	case f.A == nil:
-		return "gained"
-	case f.B == nil:
-		return "lost"
-	case f.A.Verdict == f.B.Verdict:
-		return "same"
-	case f.A.Verdict > f.B.Verdict:
-		return "weaker"
+// changeText is what became of a finding from A to B, in words.
+func changeText(f *incident.FindingPair) string {
+	side := "A"
+	if f.A != nil {
+		side = "B"
 	}
-	return "stronger"
+	if change := f.Change(); change != incident.Unknown {
+		return string(change)
+	}
+	return side + " does not show it: " + f.Unknown
 }
+
+// countText is how often something was seen; where nothing is and the kubelet's log is missing, that
+// is not known.
+func countText(s *incident.Side, n int) string {
+	if n == 0 && !s.HasLog {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+func errorsText(s *incident.Side, all, deadlines int) string {
+	if text := countText(s, all); text != "" {
+		return fmt.Sprintf("%s (%d)", text, deadlines)
+	}
+	return ""
+}
+
+func stallsText(s *incident.Side) string { return countText(s, len(s.Timeline.Stalls)) }
 
 func callCells(c *incident.Calls) []string {
 	if c.Count == 0 {
@@ -132,28 +155,38 @@ func measuredText(d time.Duration, atLeast bool) string {
 // comparisonText says in a sentence what the comparison shows, and how far it carries.
 func comparisonText(c *incident.Comparison) string {
 	stalls := func(s *incident.Side) string {
+		if stallsText(s) == "" {
+			return "not known without the kubelet's log"
+		}
 		return fmt.Sprintf("%d in %s", len(s.Timeline.Stalls), cmp.Or(show.Duration(s.Seen, false), "no known time"))
 	}
-	said := "stalls of relist: A " + stalls(&c.A) + ", B " + stalls(&c.B)
-	var gained, lost []string
-	for _, f := range c.Findings {
-		switch {
-		case f.A == nil:
-			gained = append(gained, f.Rule)
-		case f.B == nil:
-			lost = append(lost, f.Rule)
+	var said strings.Builder
+	said.WriteString("stalls of relist: A " + stalls(&c.A) + ", B " + stalls(&c.B))
+	rules := map[string][]string{}
+	for i := range c.Findings {
+		f := &c.Findings[i]
+		said := ""
+		switch change := f.Change(); {
+		case change == incident.Lost:
+			said = "only in A"
+		case change == incident.Gained:
+			said = "only in B"
+		case change == incident.Unknown && f.B == nil:
+			said = "in A, and B does not show whether there, too"
+		case change == incident.Unknown:
+			said = "in B, and A does not show whether there, too"
+		default:
+			continue
 		}
+		rules[said] = append(rules[said], f.Rule)
 	}
-	if len(lost) > 0 {
-		said += "; only in A: " + strings.Join(lost, ", ")
-	}
-	if len(gained) > 0 {
-		said += "; only in B: " + strings.Join(gained, ", ")
+	for _, words := range slices.Sorted(maps.Keys(rules)) {
+		said.WriteString("; " + words + ": " + strings.Join(rules[words], ", "))
 	}
 	if c.A.Seen > 0 && c.B.Seen > 0 && (c.A.Seen > 4*c.B.Seen || c.B.Seen > 4*c.A.Seen) {
-		said += "; one side is seen more than four times as long as the other, so that its counts weigh differently"
+		said.WriteString("; one side is seen more than four times as long as the other, so that its counts weigh differently")
 	}
-	return said
+	return said.String()
 }
 
 // CompareText writes a comparison for a terminal.
@@ -193,7 +226,7 @@ func CompareJSON(w io.Writer, c *incident.Comparison, o Options) error {
 	return show.EncodeJSON(w, comparison{
 		Schema: CompareSchema, Tool: show.Tool{Version: o.Version}, A: newSideRow(&c.A), B: newSideRow(&c.B),
 		Findings: show.Rows(c.Findings, func(f *incident.FindingPair) findingPair {
-			return findingPair{f.Rule, verdictOf(f.A), verdictOf(f.B), changeText(*f)}
+			return findingPair{f.Rule, verdictOf(f.A), verdictOf(f.B), f.Change(), f.Unknown}
 		}),
 		Calls: show.Rows(c.Calls, func(p *incident.CallPair) callPair {
 			return callPair{p.Method, newCallsRow(&p.A), newCallsRow(&p.B)}
@@ -226,10 +259,11 @@ type sideRow struct {
 }
 
 type findingPair struct {
-	Rule   string `json:"rule"`
-	A      string `json:"a"`
-	B      string `json:"b"`
-	Change string `json:"change"` // gained, lost, same, weaker, stronger
+	Rule   string          `json:"rule"`
+	A      string          `json:"a"`
+	B      string          `json:"b"`
+	Change incident.Change `json:"change"`
+	Why    string          `json:"unknown_why"` // of an unknown change
 }
 
 type callPair struct {

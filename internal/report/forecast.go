@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
 )
 
@@ -35,7 +37,9 @@ func forecastText(f *rules.Forecast) string {
 }
 
 // minuteText is a moment as exactly as a forecast is worth.
-func minuteText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
+func minuteText(t time.Time) string {
+	return strings.TrimSpace(t.UTC().Format(show.DayLayout(t) + " 15:04"))
+}
 
 // rateText is a growth per second in the unit in which it is a number that people can picture.
 func rateText(perSecond float64) string {

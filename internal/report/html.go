@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/picture"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/story"
@@ -36,12 +38,15 @@ var (
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"first":   upperFirst,
+	"repeats": repeatsTitle,
 	"plus":    func(a, b int) int { return a + b },
+	"minus":   func(a, b int) int { return a - b },
+	"odd":     func(n int) bool { return n%2 == 1 },
 	"prose":   func(s string) string { return show.Escape(s, show.MaxProse) },
 	"quoted":  func(s string) string { return show.Escape(s, show.MaxQuote) },
 	"pos":     func(p event.Pos) string { return show.Escape(p.String(), show.MaxQuote) },
 	"lasting": func(d time.Duration) string { return show.Duration(d, true) },
-	"lasted":  func(e *event.Event) string { return show.Duration(e.Duration(), e.Open || e.Begun) },
+	"lasted":  func(e *event.Event) string { return show.Length(e) },
 	"moment":  func(e *event.Event) string { return cmp.Or(show.Moment(e.Start.T, e.Basis), "undated") },
 	"window":  func(start, end time.Time) string { return show.Window(timeline.Window{Start: start, End: end}) },
 	"lines":   func(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") },
@@ -80,8 +85,8 @@ type detail struct {
 
 // details are tried in order until the page fits. The last one always does.
 var details = []detail{
-	{1000, maxShapes, true},
-	{1000, maxShapes, false},
+	{1000, picture.MaxShapes, true},
+	{1000, picture.MaxShapes, false},
 	{300, 900, false},
 	{100, 300, false},
 	{30, 100, false},
@@ -113,22 +118,24 @@ func shorten[T any](list []T, most int) (kept []T, left int) {
 
 // page is what the template shows, in its order.
 type page struct {
-	Version  string
-	Policy   string
-	Style    template.CSS
-	Script   template.JS
-	Title    string
-	Opening  story.Opening
-	Headline string
-	Node     string
-	Window   string
-	Class    string // of the colour of the verdict
-	Picture  *picture
-	Sections []pageSection
+	Version      string
+	Policy       string
+	Style        template.CSS
+	Script       template.JS
+	Title        string
+	Opening      story.Opening
+	Headline     string
+	Node         string
+	Window       string
+	Class        string        // of the colour of the verdict
+	Episodes     []episodeLine // where there are several
+	Picture      *picture.Picture
+	EpisodesLeft int
+	Steps        []stepLine // of the chain of the picture
+	Sections     []pageSection
 
 	view   *view
 	detail detail
-	table  []*event.Event // of the picture
 }
 
 // pageSection is one section of the page; only what it has is set.
@@ -141,6 +148,7 @@ type pageSection struct {
 	Left     int // entries that are not shown
 	Text     blockList
 	Findings []findingBlock
+	Graph    *picture.Waits
 	Locks    []lockBlock
 	Groups   []groupBlock
 	Events   []eventLine
@@ -156,7 +164,7 @@ type blockList struct {
 // pageBlock is a block as the template shows it.
 type pageBlock struct {
 	Lead, Text, Hazard string
-	Link               bool
+	Link               string // where the text leads; empty for most
 	Places             []event.Pos
 	Quotes             []quoteBlock
 	QuotesLeft         int
@@ -171,9 +179,31 @@ type eventLine struct {
 	Number int
 }
 
+// IDText is what the event is about.
+func (l eventLine) IDText() string { return idText(l.Event) }
+
+// idText names what an event is about: "container b39895a86a9e, pid 43".
+func idText(e *event.Event) string {
+	var all []string
+	addID := func(name, id string) {
+		if id != "" && id != "0" {
+			all = append(all, name+" "+show.Escape(id, show.MaxQuote))
+		}
+	}
+	addID("container", e.IDs.Container)
+	addID("sandbox", e.IDs.Sandbox)
+	addID("pod", e.IDs.Pod)
+	addID("pid", strconv.Itoa(e.IDs.PID))
+	addID("thread", strconv.Itoa(e.IDs.TID))
+	addID("goroutine", strconv.FormatUint(e.IDs.Goroutine, 10))
+	addID("lock", e.IDs.Lock)
+	return strings.Join(all, ", ")
+}
+
 type findingBlock struct {
 	*story.Finding
 	Number    int
+	Folded    bool // it says little that the findings above do not say
 	Steps     []stepLine
 	StepsLeft int
 	Parts     []pagePart
@@ -211,7 +241,9 @@ func (p *page) newBlockList(all []block) blockList {
 	text := blockList{Left: left, List: len(kept) > 1}
 	for _, b := range kept {
 		s := pageBlock{Lead: b.lead, Text: b.text, Hazard: b.hazard, Commands: b.commands}
-		s.Link = b.link && link.MatchString(b.text)
+		if b.link {
+			s.Link = referenceLink(b.text)
+		}
 		s.Places, _ = shorten(b.places, maxStepQuotes)
 		s.Quotes, s.QuotesLeft = p.quoteBlocks(b.quotes)
 		s.Files, s.FilesLeft = shorten(b.files, 4*p.detail.most)
@@ -219,6 +251,20 @@ func (p *page) newBlockList(all []block) blockList {
 		text.Blocks = append(text.Blocks, s)
 	}
 	return text
+}
+
+// issue is a reference to an issue or a pull request of GitHub, which leads from one to the other.
+var issue = regexp.MustCompile(`^([A-Za-z0-9._-]+/[A-Za-z0-9._-]+)#([0-9]+)$`)
+
+// referenceLink is the address of a reference; empty when it has none.
+func referenceLink(reference string) string {
+	if m := issue.FindStringSubmatch(reference); m != nil {
+		return "https://github.com/" + m[1] + "/issues/" + m[2]
+	}
+	if link.MatchString(reference) {
+		return reference
+	}
+	return ""
 }
 
 // lockBlock is a lock, from those who wait for it to what its holder waits for.
@@ -249,6 +295,7 @@ func (s *pageSection) drawLocks(p *page) {
 	slices.SortStableFunc(held, func(a, b *event.Event) int {
 		return cmp.Compare(numberOf(b, event.FieldWaiters), numberOf(a, event.FieldWaiters))
 	})
+	s.Graph = picture.NewWaits(p.view.timeline, p.Picture)
 	s.Count = len(held)
 	held, s.Left = shorten(held, min(maxLocks, p.detail.most))
 	for _, e := range held {
@@ -313,8 +360,12 @@ func (s *pageSection) drawGroups(p *page) {
 
 // drawEvents lists what the picture shows.
 func (s *pageSection) drawEvents(p *page) {
-	s.ID, s.Count = "events", len(p.table)
-	for i, e := range p.table {
+	s.ID = "events"
+	if p.Picture == nil {
+		return
+	}
+	s.Count = len(p.Picture.Table)
+	for i, e := range p.Picture.Table {
 		s.Events = append(s.Events, eventLine{e, i + 1})
 	}
 }
@@ -338,6 +389,8 @@ type stepLine struct {
 	Number int
 	At     string
 	Lasted string
+	IDs    string // of the first of its events
+	Drawn  bool   // it is a step of the picture
 	Edge   string // how it is tied to the one before; empty for the first
 	Quotes []quoteBlock
 	Left   int // quotes that are not shown
@@ -352,15 +405,19 @@ func newPage(inc *incident.Incident, o Options, d detail) *page {
 	p := &page{
 		Version: o.Version, Policy: securityPolicy(pageStyle, pageScript),
 		Style: template.CSS(pageStyle), Script: template.JS(pageScript),
-		Opening: inc.Result.Opening, Headline: inc.Result.Headline,
-		Node: v.nodeText(), Window: show.Window(inc.Window), Class: "none",
+		Opening: inc.Result.Opening, Headline: cmp.Or(inc.Result.Opening.Short, inc.Result.Headline),
+		Node: v.nodeText(), Window: show.Window(inc.Window) + v.chosenText(), Class: "none",
 		view: v, detail: d,
 	}
-	p.Title = show.Escape(p.Opening.State.String()+": "+p.Node, show.MaxQuote)
+	p.Title = show.Escape(p.Opening.State.Words()+": "+p.Node, show.MaxQuote)
 	if len(inc.Result.Findings) > 0 {
 		p.Class = p.Opening.State.String()
 	}
-	p.Picture, p.table = newPicture(inc, d.shapes)
+	p.Picture = picture.New(inc, d.shapes)
+	p.Episodes = p.episodeLines()
+	if p.Picture != nil && p.Picture.Finding >= 0 {
+		p.Steps = p.findingBlock(p.Picture.Finding).Steps
+	}
 	for i := range sections {
 		if s := p.pageSection(&sections[i]); s.Count > 0 || len(s.Text.Blocks) > 0 {
 			p.Sections = append(p.Sections, s)
@@ -408,20 +465,17 @@ func securityPolicy(style, script string) string {
 		"; base-uri 'none'; form-action 'none'"
 }
 
-// stepAnchor is where a link to a step leads.
-func stepAnchor(finding, step int) string { return fmt.Sprintf("f%d-%d", finding+1, step+1) }
-
 // findingBlock shows the finding of that index.
 func (p *page) findingBlock(n int) findingBlock {
 	f := &p.view.Result.Findings[n]
-	b := findingBlock{Finding: f, Number: n + 1}
+	b := findingBlock{Finding: f, Number: n + 1, Folded: n > 0 && (f.Role == rules.Link || f.Role == rules.Fallback)}
 	steps, left := shorten(f.Chain, p.detail.most)
 	b.StepsLeft = left
 	date := ""
 	for i := range steps {
 		s := &steps[i]
 		l := stepLine{
-			Step: s, Anchor: stepAnchor(n, i), Number: i + 1, At: cmp.Or(show.Clock(s.Start), "undated"),
+			Step: s, Anchor: picture.StepAnchor(n, i), Number: i + 1, Drawn: p.Picture != nil && p.Picture.Finding == n, At: cmp.Or(show.Clock(s.Start), "undated"),
 			Lasted: show.Duration(s.Duration, s.AtLeast), Edge: edgeText(s),
 		}
 		l.Quotes, l.Left = p.quoteBlocks(s.Evidence)
@@ -430,6 +484,9 @@ func (p *page) findingBlock(n int) findingBlock {
 		}
 		if s.Basis != "" {
 			l.At = "~" + l.At
+		}
+		if len(s.Events) > 0 {
+			l.IDs = idText(s.Events[0])
 		}
 		if i == 0 {
 			l.Edge = ""
@@ -442,23 +499,31 @@ func (p *page) findingBlock(n int) findingBlock {
 	return b
 }
 
-// Span is the picture's stretch of time in milliseconds, for the zoom.
-func (p *picture) Span() int64 { return p.span().Milliseconds() }
-
-// X is where a time stands in the picture.
-func (p *picture) X(since time.Duration) string { return percentText(p.percentOf(since)) }
-
-// Width is how wide a shape is; empty for a moment.
-func (p *picture) Width(s shape) string {
-	if p.width(s) == 0 {
-		return ""
-	}
-	return percentText(p.width(s))
+// episodeLine is an incident of the bundle in a line.
+type episodeLine struct {
+	Open    bool
+	Window  string
+	Cause   string // what happened, as its root says it
+	Finding int    // whose root it is; 0 for none
+	Verdict string
 }
 
-func percentText(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) + "%" }
-
-// Caption says what the picture shows.
-func (p *picture) Caption() string {
-	return show.Window(timeline.Window{Start: p.Start.Truncate(time.Second), End: p.End.Truncate(time.Second)})
+// episodeLines are the incidents of a bundle that holds more than one.
+func (p *page) episodeLines() (all []episodeLine) {
+	episodes := p.view.Result.Episodes
+	if len(episodes) < 2 {
+		return nil
+	}
+	kept, left := shorten(episodes, p.detail.most)
+	for i := range kept {
+		e := &kept[i]
+		l := episodeLine{Open: e.Open, Window: show.Window(e.Window), Cause: cmp.Or(e.Summary, "the cause is not shown")}
+		if e.Cause != "" {
+			l.Verdict = e.Verdict.String()
+			l.Finding = 1 + slices.IndexFunc(p.view.Result.Findings, func(f story.Finding) bool { return f.Rule == e.Cause })
+		}
+		all = append(all, l)
+	}
+	p.EpisodesLeft = left
+	return all
 }

@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -72,7 +73,8 @@ func TestPageIsBounded(t *testing.T) {
 			require.LessOrEqual(t, out.Len(), 5<<20)
 			require.Contains(t, out.String(), "left out")
 			require.Contains(t, out.String(), "</html>")
-			require.LessOrEqual(t, strings.Count(out.String(), `class="axis"`), 9)
+			drawings := strings.Count(out.String(), `class="area"`)
+			require.LessOrEqual(t, strings.Count(out.String(), `class="axis"`), 9*drawings)
 		})
 	}
 }
@@ -93,9 +95,95 @@ func TestGoroutinesGroupByFields(t *testing.T) {
 	wait(event.KindGoroutine, "", "waiting for the shim", event.Field{Key: event.FieldDoing, Value: event.String("shim")})
 	var out bytes.Buffer
 	require.NoError(t, report.HTML(&out, inc, report.Options{}))
-	page := out.String()
-	require.Contains(t, page, "Goroutines that wait (3)")
+	_, page, found := strings.Cut(out.String(), "Goroutines that wait (3)")
+	require.True(t, found)
+	page, _, _ = strings.Cut(page, "</table>")
 	require.Contains(t, page, `<tr><td class="n">2</td><td>containerd</td><td>waits for the lock, to read</td>`)
 	require.Contains(t, page, `<tr><td class="n">1</td><td>containerd</td><td>waits for the lock, to read</td>`)
 	require.NotContains(t, page, "to write")
+}
+
+// The graph of waits has what a chain ends in on top, and below it, level by level, who waits: a
+// holder that waits for another lock stands below the holder of that one, and a deadlock has an end.
+func TestWaitGraph(t *testing.T) {
+	inc := proven()
+	inc.Timeline.Events = nil
+	line := 0
+	add := func(kind event.Kind, goroutine uint64, lock, call string, fields ...event.Field) {
+		line++
+		inc.Timeline.Events = append(inc.Timeline.Events, event.Event{
+			Kind: kind, Component: "containerd", IDs: event.IDs{Lock: lock, Goroutine: goroutine},
+			Fields:   append(fields, event.Field{Key: event.FieldCall, Value: event.String(call)}),
+			Evidence: []event.Quote{quote("dump.log", line, "goroutine")},
+		})
+	}
+	add(event.KindLockHeld, 1, "0xa", "Update", event.Field{Key: event.FieldWaiting, Value: event.String("waiting for the shim")})
+	add(event.KindLockHeld, 2, "0xb", "Stop")
+	add(event.KindLockWait, 2, "0xa", "Stop")
+	for g := range uint64(3) {
+		add(event.KindLockWait, 10+g, "0xb", "ListContainers")
+	}
+	add(event.KindLockHeld, 20, "0xc", "Left")
+	add(event.KindLockWait, 20, "0xd", "Left")
+	add(event.KindLockHeld, 21, "0xd", "Right")
+	add(event.KindLockWait, 21, "0xc", "Right")
+	add(event.KindLockQueue, 30, "0xe", "Exec", event.Field{Key: event.FieldWaiters, Value: event.Int(7)})
+	var out bytes.Buffer
+	require.NoError(t, report.HTML(&out, inc, report.Options{}))
+	_, graph, found := strings.Cut(out.String(), `<svg class="waits"`)
+	require.True(t, found)
+	graph, _, _ = strings.Cut(graph, "<details")
+	var nodes []string
+	for _, m := range regexp.MustCompile(`class="label wide" x="(\d+)"[^>]*>([^<]*)`).FindAllStringSubmatch(graph, -1) {
+		nodes = append(nodes, m[1]+" "+m[2])
+	}
+	require.Equal(t, []string{
+		"9 containerd: waiting for the shim",
+		"31 goroutine 1, Update, holds the lock 0xa",
+		"53 goroutine 2, Stop, holds the lock 0xb",
+		"75 3 × ListContainers waiting",
+		"9 containerd: a deadlock: each waits for a lock that the next one holds",
+		"31 goroutine 20, Left, holds the lock 0xc",
+		"53 goroutine 21, Right, holds the lock 0xd",
+		"9 containerd: the dump does not show who holds the lock 0xe",
+		"31 7 × Exec waiting",
+	}, nodes)
+}
+
+// A bar carries its name and how long it lasted; calls in a row add up, calls at the same time do
+// not; a step with several kinds of events is called by its own text.
+func TestBarsHaveNames(t *testing.T) {
+	inc := proven()
+	chain := inc.Result.Findings[0].Chain
+	call := func(kind event.Kind, name event.Key, value, start, end string) *event.Event {
+		return &event.Event{
+			Kind: kind, Component: "containerd", IDs: event.IDs{Container: container, TID: 7}, Text: "made by " + container[:12],
+			Start: event.Time{T: at(start), Known: true}, End: event.Time{T: at(end), Known: true},
+			Fields:   []event.Field{{Key: name, Value: event.String(value)}},
+			Evidence: []event.Quote{quote("all.log", 7, value)},
+		}
+	}
+	first := call(event.KindSyscall, event.FieldName, "umount2", "18:25:36", "18:26:36")
+	again := call(event.KindSyscall, event.FieldName, "umount2", "18:26:36.5", "18:27:36.5")
+	chain[0].Start, chain[0].Duration, chain[0].Events = first.Start.T, time.Minute, []*event.Event{first}
+	chain[1].Events = []*event.Event{
+		call(event.KindCRICall, event.FieldMethod, "ListContainers", "18:25:40", "18:26:40"),
+		call(event.KindCRICall, event.FieldMethod, "ListContainers", "18:25:50", "18:27:00"),
+	}
+	chain[2].Text = "the shim does not answer for " + container[:12]
+	chain[2].Start, chain[2].Duration, chain[2].AtLeast = at("18:25:40"), 30*time.Second, false
+	chain[2].Events = []*event.Event{
+		call(event.KindStateTimeout, event.FieldError, "x", "18:25:40", "18:25:40"),
+		call(event.KindDeleteFailed, event.FieldError, "x", "18:26:10", "18:26:10"),
+	}
+	inc.Timeline.Events = []event.Event{*again}
+	var out bytes.Buffer
+	require.NoError(t, report.HTML(&out, inc, report.Options{}))
+	for _, label := range []string{
+		"<tspan>umount2 1m0s; 2 × umount2,</tspan> <tspan class=\"length\">together 2m0s</tspan>",
+		"<tspan>2 × ListContainers,</tspan> <tspan class=\"length\">longest 1m10s</tspan>",
+		"<tspan>the shim does not answer</tspan> <tspan class=\"length\">30s</tspan>",
+	} {
+		require.Contains(t, out.String(), label)
+	}
 }

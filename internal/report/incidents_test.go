@@ -81,7 +81,11 @@ func proven() *incident.Incident {
 		},
 		Result: story.Result{
 			Headline: "18:25:36 container b39895a8 exits; its shim sits in umount2 for 1m0s while UpdateContainerResources holds that container's Status lock for at least 1m59s and ListContainers queues behind it; node-1 is NotReady from 18:28:40.",
-			Opening:  story.Opening{State: story.Confirmed, Advice: "Let the umount finish; do not restart containerd."},
+			Opening:  story.Opening{State: story.Confirmed, Finding: 1, Episode: 1, Reason: "every deciding step was seen", Advice: "Let the umount finish; do not restart containerd."},
+			Episodes: []story.Episode{{
+				Window: timeline.Window{Start: at("18:25:37.7"), End: at("18:29:02")}, Stalls: []int{0},
+				Cause: "umount2-overlay-sync", Verdict: rules.Confirmed, Summary: "The shim of b39895a8 waits 1m0s for umount2",
+			}},
 			Findings: []story.Finding{
 				{
 					Role: rules.Root,
@@ -89,10 +93,12 @@ func proven() *incident.Incident {
 						Rule: "umount2-overlay-sync", Title: "Unmounting an exited container's overlay writes the whole disk back", Verdict: rules.Confirmed,
 						Score: 0.934, Formula: "exit 0.3 + umount 0.5 + version 0.134", Summary: "The shim of b39895a8 waits 1m0s for umount2.", Container: container,
 						Start: at("18:25:36.161354478"), End: at("18:27:36.635"),
-						Chain:       []rules.Step{exit, umount, lock, ready},
-						Notes:       []string{"the delay was injected: the trace says (DELAYED)"},
-						Remediation: rules.Remediation{Now: []string{"Let the umount finish; do not restart containerd."}, Durable: []string{"containerd 1.6.24 or 1.7.4, with kernel 5.10 or later: it mounts overlays with the volatile option."}},
-						References:  []string{"https://github.com/containerd/containerd/pull/8676", "moby#44300"},
+						Chain: []rules.Step{exit, umount, lock, ready},
+						Notes: []string{"the delay was injected: the trace says (DELAYED)"},
+						Remediation: rules.Remediation{Now: []rules.Action{{
+							Do: "Let the umount finish; do not restart containerd.", Commands: []string{"timeout 10 iostat -x 1 3", "grep Dirty /proc/meminfo"}, Hazard: story.ReadsOnly,
+						}}, Durable: []string{"containerd 1.6.24 or 1.7.4, with kernel 5.10 or later: it mounts overlays with the volatile option."}},
+						References: []string{"https://github.com/containerd/containerd/pull/8676", "moby#44300"},
 					},
 				},
 				{
@@ -127,8 +133,8 @@ func proven() *incident.Incident {
 					},
 				},
 			},
-			RuledOut: []rules.Dismissed{{Rule: "systemd-dbus-cookie-overflow", Why: "systemd 252 is not affected (fixed in 242)", Evidence: []event.Quote{quote("all.log", 1, "systemd 252 running in system mode")}}},
-			Weighed:  []string{"containerd.version"},
+			RuledOut:   []rules.Dismissed{{Rule: "systemd-dbus-cookie-overflow", Why: "systemd 252 is not affected (fixed in 242)", Evidence: []event.Quote{quote("all.log", 1, "systemd 252 running in system mode")}}},
+			AskedFacts: []string{"containerd.version"},
 			Harmless: []story.Harmless{{
 				Name: "shim disconnected", Why: "what a container's end looks like", Count: 12,
 				Evidence: []event.Quote{quote("containerd.log", 30, `time="2026-11-20T18:20:36Z" level=info msg="shim disconnected" id=`+container)},
@@ -171,10 +177,19 @@ func stallWithoutCause() *incident.Incident {
 		}}},
 		Result: story.Result{
 			Headline:     "relist has not completed since 09:30:00; the evidence does not show the cause",
-			Opening:      story.Opening{State: story.NoCauseFound, Command: dumpContainerd, Hazard: story.Hazard(dumpContainerd)},
+			Opening:      story.Opening{State: story.Stalled, Episode: 1, Reason: "nothing that was read shows why", Command: dumpContainerd, Hazard: story.Hazard(dumpContainerd)},
 			NotEvaluable: []rules.Unanswered{{Rule: "umount2-overlay-sync", Missing: []rules.Missing{{Source: "goroutines.containerd", Command: dumpContainerd}}}},
 			Suspects:     []story.Suspect{{What: "container", ID: container, Why: "ContainerStatus ran into its deadline (3×)", Evidence: []event.Quote{line}}},
-			Next:         rules.Missing{Source: "goroutines.containerd", Command: dumpContainerd},
+			Next: []story.NextStep{{
+				Missing: rules.Missing{Source: "goroutines.containerd", Command: dumpContainerd},
+				Decides: []string{"umount2-overlay-sync"}, Hazard: story.Hazard(dumpContainerd),
+			}},
+			Episodes: []story.Episode{{Window: timeline.Window{Start: at("09:30:00"), End: at("09:40:00")}, Open: true, Stalls: []int{0}}},
+			Hypotheses: []rules.Hypothesis{{
+				Rule: "umount2-overlay-sync", Title: "Unmounting a root file system waits for the disk", Verdict: rules.Weighed,
+				For: []rules.Reason{{Text: "the disk is busy", Evidence: []event.Quote{line}}}, NotSeen: []string{"umount2 takes …"},
+				Undecided: []rules.Missing{{Source: "goroutines.containerd", Command: dumpContainerd}},
+			}},
 		},
 		Files: []incident.File{{Path: "kubelet.log", Format: "klog", Component: "kubelet", Lines: 9, Used: 9, Start: at("09:00:00"), End: at("09:40:00").AddDate(0, 0, 1)}},
 	}
@@ -198,7 +213,7 @@ func hostile() *incident.Incident {
 		},
 		Result: story.Result{
 			Headline: "- " + evil,
-			Opening:  story.Opening{State: story.NoCauseFound, Command: evil, Hazard: story.Hazard(evil)},
+			Opening:  story.Opening{State: story.Stalled, Episode: 1, Reason: evil, Command: evil, Hazard: story.Hazard(evil)},
 			Findings: []story.Finding{{
 				Role:   rules.Contributing,
 				Rivals: []story.Rival{{Rule: evil, Container: evil, Decide: []rules.Missing{{Source: evil, Command: evil}}}, {Rule: evil}},
@@ -208,18 +223,24 @@ func hostile() *incident.Incident {
 					Contradictions: []rules.Against{{Why: evil, Evidence: []event.Quote{q}}},
 					Missing:        []rules.Missing{{Source: evil, Command: evil}},
 					Notes:          []string{evil, "---", "1. one", "+ plus"},
-					Remediation:    rules.Remediation{Now: []string{evil}, Durable: []string{evil}},
+					Remediation:    rules.Remediation{Now: []rules.Action{{Do: evil, Commands: []string{evil}, Hazard: evil}}, Durable: []string{evil}},
 					References:     []string{evil, "https://example.com/a)b"},
 				},
 			}},
 			RuledOut:     []rules.Dismissed{{Rule: "x", Why: evil, Evidence: []event.Quote{q}}},
 			NotEvaluable: []rules.Unanswered{{Rule: "y", Why: evil, Missing: []rules.Missing{{Source: evil, Command: evil}}}},
-			Weighed:      []string{evil},
+			AskedFacts:   []string{evil},
 			Harmless:     []story.Harmless{{Name: evil, Why: evil, Count: 2, Evidence: []event.Quote{q}}},
 			Suspects:     []story.Suspect{{What: "pod", ID: evil, Why: evil, Evidence: []event.Quote{q, long}}},
 			Exposed:      []rules.Exposure{{Rule: evil, Text: evil, Because: []string{evil}, Evidence: []event.Quote{q}}},
 			Forecasts:    []rules.Forecast{{Rule: evil, Text: evil, At: at("10:00:00"), Value: 1, Limit: 2, Rate: 0.5, Evidence: []event.Quote{q}}},
-			Next:         rules.Missing{Source: evil, Command: evil},
+			Next:         []story.NextStep{{Missing: rules.Missing{Source: evil, Command: evil}, Decides: []string{evil}, Hazard: story.Hazard(evil)}},
+			Signs:        []story.Sign{{Text: evil, Count: 2, Evidence: []event.Quote{q}}},
+			Episodes:     []story.Episode{{Cause: evil, Summary: evil}},
+			Hypotheses: []rules.Hypothesis{{
+				Rule: evil, Title: evil, Verdict: rules.Weighed, For: []rules.Reason{{Text: evil, Evidence: []event.Quote{q}}},
+				Against: []rules.Against{{Why: evil, Evidence: []event.Quote{q}}}, NotSeen: []string{evil}, Undecided: []rules.Missing{{Source: evil, Command: evil}},
+			}},
 		},
 		Files: []incident.File{{Path: evil, Format: "klog", Component: evil, Lines: 1, Skipped: 1, FirstSkip: evil, Err: evil, Skips: map[string]int{evil: 1}}},
 	}

@@ -18,24 +18,27 @@ func Jira(w io.Writer, inc *incident.Incident, o Options) error {
 		label:    func(text string) string { return "*" + text + "*" },
 		prose:    jiraText,
 		headline: func(_, headline string) string { return jiraText(headline) },
+		item:     func(text string) string { return "* " + text },
+		place:    func(pos string) string { return "(" + jiraText(pos) + ")" },
 		block:    noformatBlock,
+		fold:     func(title, body string) string { return "h2. " + jiraText(title) + "\n\n" + body },
 		finding:  findingJira,
+		steps:    maxTicketSteps,
 		paste:    jiraPaste,
 	}).render(w, inc, o)
 }
 
-// findingJira writes a finding as the text report does, below a heading.
-func findingJira(m *markup, n int, f *story.Finding, told shown) {
-	m.writePara(m.heading(2, fmt.Sprintf("%d. %s %s: %s", n, upperFirst(f.Verdict.String()), f.Role, jiraText(f.Rule))))
-	m.writeFence(func(t text) { t.writeFinding(n, f, told) })
+// findingJira writes a finding as the text report does.
+func findingJira(m *markup, f *story.Finding, told shown) {
+	m.writeFence(func(t text) { t.writeFindingBody(f, told) })
 }
 
 // jiraPaste is what Jira takes as a description or a comment where nobody moved its limit: 32 767
 // characters (jira.text.field.character.limit).
 func jiraPaste(inputs []string) *paste {
 	return &paste{
-		limit: 32_767, section: "h2. ", open: openNoformat,
-		note: "*Cut here*: Jira takes no more. Attach the whole report, which this command writes:\n\n" +
+		limit: 32_767, open: openNoformat,
+		note: "*Parts are missing here*: Jira takes no more. Attach the whole report, which this command writes:\n\n" +
 			noformatBlock(commandLine("analyze -o html", inputs)),
 	}
 }

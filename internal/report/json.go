@@ -60,9 +60,49 @@ type summary struct {
 	Node     string   `json:"node"`
 	LeftOut  []string `json:"left_out,omitempty"` // other nodes that the inputs hold evidence of
 	Window   span     `json:"window"`
+	Chosen   *span    `json:"chosen,omitempty"` // the window that was asked for
 	Stalls   []stall  `json:"stalls"`
-	// Next is what to collect when no root is named; empty strings otherwise.
+	// Next is the first of what to collect next, where no cause is proven; empty strings otherwise.
 	Next missing `json:"next"`
+	// State is the incident in one word: confirmed, likely, possible, stalled, signs, healthy,
+	// unrecognised.
+	State string `json:"state"`
+	// Episodes are the incidents of the bundle, first what is going on where the evidence ends.
+	Episodes []episode `json:"episodes"`
+	// Signs are what is not routine, where no cause is named.
+	Signs []reason `json:"signs"`
+}
+
+type episode struct {
+	span
+	Open    bool   `json:"open"`
+	Stalls  []int  `json:"stalls"` // by their place in the list of stalls
+	Cause   string `json:"cause"`  // rule of its root; empty when none is named
+	Verdict string `json:"verdict"`
+	Summary string `json:"summary"`
+}
+
+type reason struct {
+	Text     string          `json:"text"`
+	Evidence []show.Evidence `json:"evidence"`
+}
+
+type hypothesis struct {
+	Rule      string      `json:"rule"`
+	Title     string      `json:"title"`
+	Verdict   string      `json:"verdict"`
+	For       []reason    `json:"for"`
+	Against   []dismissal `json:"against"`
+	NotSeen   []string    `json:"not_seen"`
+	Undecided []missing   `json:"undecided"`
+}
+
+type nextStep struct {
+	Command string   `json:"command"`
+	Source  string   `json:"source"`
+	Decides []string `json:"decides_between"`
+	Hazard  string   `json:"hazard"`
+	Note    string   `json:"note"` // what to know before the command is run
 }
 
 type span struct {
@@ -161,6 +201,7 @@ type missing struct {
 	Source  string `json:"source"`
 	Command string `json:"command"`
 	Hazard  string `json:"hazard"`
+	Note    string `json:"note"` // what to know before the command is run
 }
 
 type rival struct {
@@ -170,8 +211,16 @@ type rival struct {
 }
 
 type remediation struct {
+	// Now is Actions as lines of text: of each what to do, then its commands.
 	Now     []string `json:"now"`
+	Actions []action `json:"actions"`
 	Durable []string `json:"durable"`
+}
+
+type action struct {
+	Do       string   `json:"do"`
+	Commands []string `json:"commands"`
+	Hazard   string   `json:"hazard"`
 }
 
 type dismissed struct {
@@ -212,6 +261,8 @@ type fileRow struct {
 	End       show.Stamp     `json:"end"`
 	Error     string         `json:"error"`
 	Reasons   map[string]int `json:"skip_reasons"`
+	Events    int            `json:"events"`
+	Findings  int            `json:"findings"`
 	Node      string         `json:"node,omitempty"` // where the inputs hold several
 	Note      string         `json:"note,omitempty"`
 }
@@ -226,13 +277,27 @@ func newSummary(v *view) summary {
 	for i := range stalls {
 		stalls[i].Suspects = append(stalls[i].Suspects, suspects[i]...)
 	}
+	var next missing
+	if n := v.Result.Next; len(n) > 0 && v.Result.Opening.State < story.Likely {
+		next = newMissing(&n[0].Missing)
+	}
+	var chosen *span
+	if w := v.Chosen; !w.IsZero() {
+		chosen = &span{show.Stamp(w.Start), show.Stamp(w.End)}
+	}
 	return summary{
+		Chosen:   chosen,
 		Headline: v.Result.FullHeadline(),
 		Node:     v.Node,
 		LeftOut:  v.LeftOut,
 		Window:   span{show.Stamp(v.Window.Start), show.Stamp(v.Window.End)},
 		Stalls:   stalls,
-		Next:     newMissing(&v.Result.Next),
+		Next:     next,
+		State:    v.Result.Opening.State.String(),
+		Episodes: show.Rows(v.Result.Episodes, newEpisode),
+		Signs: show.Rows(v.Result.Signs, func(s *story.Sign) reason {
+			return reason{s.Text, show.EvidenceRows(s.Evidence)}
+		}),
 	}
 }
 
@@ -243,6 +308,33 @@ func ruledOutRows(v *view) any { return show.Rows(v.Result.RuledOut, newDismisse
 func fileRows(v *view) any     { return show.Rows(v.Files, newFile) }
 func clockRows(v *view) any    { return show.Rows(v.timeline.Clocks, newClock) }
 func gapRows(v *view) any      { return show.Rows(v.timeline.Gaps(), newGap) }
+
+func newEpisode(e *story.Episode) episode {
+	row := episode{
+		span: span{show.Stamp(e.Start), show.Stamp(e.End)}, Open: e.Open, Stalls: append([]int{}, e.Stalls...), Cause: e.Cause, Summary: e.Summary,
+	}
+	if e.Cause != "" {
+		row.Verdict = e.Verdict.String()
+	}
+	return row
+}
+
+func hypothesisRows(v *view) any {
+	return show.Rows(v.Result.Hypotheses, func(h *rules.Hypothesis) hypothesis {
+		return hypothesis{
+			Rule: h.Rule, Title: h.Title, Verdict: h.Verdict.String(),
+			For:     show.Rows(h.For, func(r *rules.Reason) reason { return reason{r.Text, show.EvidenceRows(r.Evidence)} }),
+			Against: show.Rows(h.Against, newDismissal), NotSeen: append([]string{}, h.NotSeen...),
+			Undecided: show.Rows(h.Undecided, newMissing),
+		}
+	})
+}
+
+func nextRows(v *view) any {
+	return show.Rows(v.Result.Next, func(n *story.NextStep) nextStep {
+		return nextStep{n.Command, n.Source, append([]string{}, n.Decides...), n.Hazard, n.Note}
+	})
+}
 
 func harmlessRows(v *view) any {
 	return show.Rows(v.Result.Harmless, func(h *story.Harmless) harmless {
@@ -277,32 +369,36 @@ func newStall(s *timeline.Stall) stall {
 
 func newFinding(f *story.Finding) finding {
 	return finding{
-		Rule:      f.Rule,
-		Title:     f.Title,
-		Verdict:   f.Verdict.String(),
-		Role:      string(f.Role),
-		Score:     f.Score,
-		Formula:   f.Formula,
-		Summary:   f.Summary,
-		Container: f.Container,
-		Start:     show.Stamp(f.Start),
-		End:       show.Stamp(f.End),
-		Chain:     show.Rows(f.Chain, newStep),
-		Contradictions: show.Rows(f.Contradictions, func(a *rules.Against) dismissal {
-			return dismissal{a.Why, show.EvidenceRows(a.Evidence)}
-		}),
-		Missing: show.Rows(f.Missing, newMissing),
+		Rule:           f.Rule,
+		Title:          f.Title,
+		Verdict:        f.Verdict.String(),
+		Role:           string(f.Role),
+		Score:          f.Score,
+		Formula:        f.Formula,
+		Summary:        f.Summary,
+		Container:      f.Container,
+		Start:          show.Stamp(f.Start),
+		End:            show.Stamp(f.End),
+		Chain:          show.Rows(f.Chain, newStep),
+		Contradictions: show.Rows(f.Contradictions, newDismissal),
+		Missing:        show.Rows(f.Missing, newMissing),
 		Rivals: show.Rows(f.Rivals, func(r *story.Rival) rival {
 			return rival{r.Rule, r.Container, show.Rows(r.Decide, newMissing)}
 		}),
-		Remediation: remediation{show.NonNil(f.Remediation.Now), show.NonNil(f.Remediation.Durable)},
+		Remediation: newRemediation(&f.Remediation),
 		References:  show.NonNil(f.References),
 		Notes:       show.NonNil(f.Notes),
 	}
 }
 
+func newRemediation(r *rules.Remediation) remediation {
+	return remediation{show.NonNil(r.Lines()), show.Rows(r.Now, newAction), show.NonNil(r.Durable)}
+}
+
+func newAction(a *rules.Action) action { return action{a.Do, show.NonNil(a.Commands), a.Hazard} }
+
 func newMissing(m *rules.Missing) missing {
-	return missing{m.Source, m.Command, story.Hazard(m.Command)}
+	return missing{m.Source, m.Command, story.Hazard(m.Command), m.Note}
 }
 
 func newExposure(e *rules.Exposure) exposure {
@@ -331,6 +427,8 @@ func newStep(s *rules.Step) step {
 		Evidence: show.EvidenceRows(s.Evidence),
 	}
 }
+
+func newDismissal(a *rules.Against) dismissal { return dismissal{a.Why, show.EvidenceRows(a.Evidence)} }
 
 func newDismissed(r *rules.Dismissed) dismissed {
 	return dismissed{r.Rule, dismissal{r.Why, show.EvidenceRows(r.Evidence)}}
@@ -367,6 +465,8 @@ func newFile(f *incident.File) fileRow {
 		End:       show.Stamp(f.End),
 		Error:     f.Err,
 		Reasons:   reasons,
+		Events:    f.Events,
+		Findings:  f.Findings,
 		Node:      f.Node,
 		Note:      f.Note,
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"html"
 	"io"
 	"regexp"
 	"strings"
@@ -22,8 +23,12 @@ func Markdown(w io.Writer, inc *incident.Incident, o Options) error {
 		headline: func(state, headline string) string {
 			return strings.TrimSpace("**" + state + ".** " + inline(headline))
 		},
+		item:    func(text string) string { return "- " + text },
+		place:   codeSpan,
 		block:   codeFence,
+		fold:    foldMarkdown,
 		finding: findingMarkdown,
+		steps:   maxTicketSteps,
 		paste:   issuePaste,
 	}).render(w, inc, o)
 }
@@ -31,8 +36,8 @@ func Markdown(w io.Writer, inc *incident.Incident, o Options) error {
 // issuePaste is what GitHub takes as the body of an issue or a comment: 65 536 characters.
 func issuePaste(inputs []string) *paste {
 	return &paste{
-		limit: 65_536, section: "## ", open: openFence,
-		note: "**Cut here**: an issue takes no more. Attach the whole report, which this command writes: " +
+		limit: 65_536, open: openFence,
+		note: "**Parts are missing here**: an issue takes no more. Attach the whole report, which this command writes: " +
 			codeSpan(commandLine("analyze -o html", inputs)),
 	}
 }
@@ -52,19 +57,35 @@ func openFence(s string) string {
 	return mark
 }
 
+// foldMarkdown is a part that the reader opens: GitHub and GitLab show the title alone.
+func foldMarkdown(title, body string) string {
+	words := strings.Fields(title)
+	for i, word := range words {
+		word = show.Escape(word, show.MaxProse)
+		if words[i] = html.EscapeString(word); special.MatchString(word) && !numbered.MatchString(word) {
+			words[i] = "<code>" + words[i] + "</code>"
+		}
+	}
+	return "<details><summary>" + strings.Join(words, " ") + "</summary>\n\n" + body + "</details>\n\n"
+}
+
+// numbered begins a list in Markdown only.
+var numbered = regexp.MustCompile(`^[0-9]+[.]$`)
+
 // findingMarkdown writes a finding: what is prose as lists, the rest in code fences.
-func findingMarkdown(m *markup, n int, f *story.Finding, told shown) {
-	m.writePara(fmt.Sprintf("## %d. %s %s: %s", n, upperFirst(f.Verdict.String()), f.Role, inline(f.Rule)))
-	m.writePara(fmt.Sprintf("**%s** (score %.2f)", inline(f.Title), f.Score))
+func findingMarkdown(m *markup, f *story.Finding, told shown) {
+	if !repeatsTitle(f) {
+		m.writePara("**" + inline(f.Title) + "**")
+	}
 	m.writePara(inline(f.Summary))
 	if f.Container != "" {
 		m.writePara("Container " + inline(f.Container))
 	}
 	if m.view.Verbose && f.Formula != "" {
-		m.writePara("Score: " + inline(f.Formula))
+		m.writePara(fmt.Sprintf("Score %.2f: %s", f.Score, inline(f.Formula)))
 	}
-	steps, repeated := told.takeNew(f.Chain)
-	m.writeFence(func(t text) { t.writeChain(steps, repeated) })
+	fresh := told.takeNew(f.Chain)
+	m.writeFence(func(t text) { t.writeChain(f.Chain, fresh) })
 	for _, p := range findingParts(f) {
 		m.writePara("**" + upperFirst(p.label) + ":**")
 		var items []string

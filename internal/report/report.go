@@ -57,6 +57,7 @@ var Formats = []Format{
 	{"text", ".txt", Text, false},
 	{"markdown", ".md", Markdown, false},
 	{"jira", ".jira", Jira, false},
+	{"slack", ".slack", Slack, false},
 	{"html", ".html", HTML, true},
 	{"json", ".json", JSON, false},
 }
@@ -94,17 +95,13 @@ func newShownStep(s *rules.Step) shownStep {
 	return k
 }
 
-// takeNew returns the steps that no finding has shown yet, marks them as shown and counts the
-// others.
-func (m shown) takeNew(chain []rules.Step) (steps []rules.Step, repeated int) {
+// takeNew returns the steps that no finding has shown yet, by their index, and marks them as shown.
+func (m shown) takeNew(chain []rules.Step) (steps []int) {
 	for i := range chain {
-		if k := newShownStep(&chain[i]); m[k] {
-			repeated++
-			continue
-		} else {
+		if k := newShownStep(&chain[i]); !m[k] {
 			m[k] = true
+			steps = append(steps, i)
 		}
-		steps = append(steps, chain[i])
 	}
-	return steps, repeated
+	return steps
 }

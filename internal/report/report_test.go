@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -41,23 +43,35 @@ func TestGolden(t *testing.T) {
 		for _, f := range report.Formats {
 			t.Run(in.name+"/"+f.Name, func(t *testing.T) {
 				var out bytes.Buffer
-				require.NoError(t, f.Render(&out, in.make(), report.Options{Version: "v0"}))
+				require.NoError(t, f.Render(&out, in.make(), report.Options{Version: "v0", Full: true}))
 				golden(t, in.name+f.Ending, out.Bytes())
 			})
 		}
 	}
 }
 
+// The short form of the text is one screen, with the reader's zone where there is one.
+func TestGoldenScreen(t *testing.T) {
+	zone := time.FixedZone("+08:00", 8*60*60)
+	for _, in := range incidents {
+		t.Run(in.name, func(t *testing.T) {
+			var out bytes.Buffer
+			require.NoError(t, report.Text(&out, in.make(), report.Options{Zone: zone, Inputs: []string{"node 1.tgz"}}))
+			golden(t, in.name+".screen.txt", out.Bytes())
+		})
+	}
+}
+
 func TestGoldenVerbose(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, report.Text(&out, proven(), report.Options{Verbose: true, Width: 120}))
+	require.NoError(t, report.Text(&out, proven(), report.Options{Full: true, Verbose: true, Width: 120}))
 	golden(t, "proven_verbose_120.txt", out.Bytes())
 }
 
 // Of many files those are told one by one that say something; the others by directory, and no line
 // is lost in the sums.
 func TestManyFiles(t *testing.T) {
-	o := report.Options{Inputs: []string{"node-1.tgz"}}
+	o := report.Options{Full: true, Inputs: []string{"node-1.tgz"}}
 	var folded, whole, ls bytes.Buffer
 	require.NoError(t, report.Text(&folded, crowded(), o))
 	golden(t, "crowded.txt", folded.Bytes())
@@ -99,7 +113,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 // What a terminal would obey or hide never reaches it, whatever a log holds.
 func TestNothingInvisible(t *testing.T) {
-	for _, f := range report.Formats {
+	for _, f := range append(report.Formats, wholeText) {
 		var out bytes.Buffer
 		require.NoError(t, f.Render(&out, hostile(), report.Options{}))
 		require.True(t, utf8.Valid(out.Bytes()), f.Name)
@@ -109,29 +123,38 @@ func TestNothingInvisible(t *testing.T) {
 	}
 }
 
+// Prose and the chart stay within the terminal. What is quoted is one line, to be copied whole.
 func TestTextWidth(t *testing.T) {
+	quoted := regexp.MustCompile(`^     \S+:\d+  `)
 	for _, width := range []int{80, 120} {
 		var out bytes.Buffer
-		require.NoError(t, report.Text(&out, proven(), report.Options{Width: width}))
+		require.NoError(t, report.Text(&out, proven(), report.Options{Full: true, Width: width}))
 		prose, _, _ := strings.Cut(out.String(), "FILES") // paths of the table are never broken
 		for line := range strings.Lines(prose) {
-			if strings.Contains(line, "$ ") {
-				continue // nor are commands
+			if !quoted.MatchString(line) {
+				require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), width, line)
 			}
-			require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), width, line)
 		}
 	}
 }
+
+// wholeText is the text report in its long form.
+var wholeText = report.Format{Name: "text --full", Render: func(w io.Writer, inc *incident.Incident, o report.Options) error {
+	o.Full = true
+	return report.Text(w, inc, o)
+}}
 
 // Colour only repeats what the words say.
 func TestColourAddsNothing(t *testing.T) {
 	r := lipgloss.NewRenderer(nil)
 	r.SetColorProfile(termenv.ANSI)
-	var plain, coloured bytes.Buffer
-	require.NoError(t, report.Text(&plain, proven(), report.Options{}))
-	require.NoError(t, report.Text(&coloured, proven(), report.Options{Renderer: r}))
-	require.Contains(t, coloured.String(), "\x1b[")
-	require.Equal(t, plain.String(), regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(coloured.String(), ""))
+	for _, whole := range []bool{false, true} {
+		var plain, coloured bytes.Buffer
+		require.NoError(t, report.Text(&plain, proven(), report.Options{Full: whole}))
+		require.NoError(t, report.Text(&coloured, proven(), report.Options{Full: whole, Renderer: r}))
+		require.Contains(t, coloured.String(), "\x1b[")
+		require.Equal(t, plain.String(), regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(coloured.String(), ""))
+	}
 }
 
 // Whatever a line holds, its display is bounded, valid and on one line.
@@ -141,7 +164,7 @@ func FuzzText(f *testing.F) {
 		inc := stallWithoutCause()
 		inc.Node, inc.Files[0].Path = path, path
 		inc.Timeline.Stalls[0].Evidence[0] = quote(path, 7, line)
-		for _, format := range report.Formats {
+		for _, format := range append(report.Formats, wholeText) {
 			var out bytes.Buffer
 			require.NoError(t, format.Render(&out, inc, report.Options{}))
 			for _, r := range out.String() {
@@ -174,7 +197,7 @@ var errFull = errors.New("no space left on device")
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
 func TestWriteErrorIsReturned(t *testing.T) {
-	for _, f := range report.Formats {
+	for _, f := range append(report.Formats, wholeText) {
 		require.ErrorIs(t, f.Render(full{}, proven(), report.Options{}), errFull, f.Name)
 	}
 }
@@ -213,20 +236,45 @@ func TestPastesFit(t *testing.T) {
 				limit           int
 				block, cut, all string
 			}{
-				{report.Markdown, 65_536, "\n```", "**Cut here**", "`plegdiag analyze -o html 'node 1.tgz'`\n"},
-				{report.Jira, 32_767, "{noformat}", "*Cut here*", "{noformat}\nplegdiag analyze -o html 'node 1.tgz'\n{noformat}\n"},
+				{report.Markdown, 65_536, "\n```", "**Parts are missing here**", "`plegdiag analyze -o html 'node 1.tgz'`\n"},
+				{report.Jira, 32_767, "{noformat}", "*Parts are missing here*", "{noformat}\nplegdiag analyze -o html 'node 1.tgz'\n{noformat}\n"},
 			} {
 				var out bytes.Buffer
 				require.NoError(t, p.render(&out, inc, o))
 				require.LessOrEqual(t, out.Len(), p.limit)
-				require.Contains(t, out.String(), inc.Result.Findings[0].Title)
-				require.Contains(t, out.String(), "umount2 of the overlay")
+				require.Contains(t, out.String(), "its shim sits in umount2 for 1m0s")
+				require.Contains(t, out.String(), "its shim sits in umount2 of the overlay")
+				require.Contains(t, out.String(), "The runtime is slow", "what has room follows")
 				require.Contains(t, out.String(), p.cut)
 				require.True(t, strings.HasSuffix(out.String(), p.all), p.cut)
 				require.Zero(t, strings.Count(out.String(), p.block)%2, "every block is closed")
 			}
 		})
 	}
+}
+
+// A chat takes 3 000 characters: the answer stays, no block stays open, and the cut is said.
+func TestSlackFits(t *testing.T) {
+	inc := stallWithoutCause()
+	inc.Result.Opening.Command = "kill -USR1 $(pidof containerd)\n" + strings.Repeat(strings.Repeat("sleep 1; ", 200)+"\n", 4)
+	var out bytes.Buffer
+	require.NoError(t, report.Slack(&out, inc, report.Options{Inputs: []string{"node 1.tgz"}}))
+	require.LessOrEqual(t, out.Len(), 3_000)
+	require.Contains(t, out.String(), "*Stalled, cause not shown*\n")
+	require.Contains(t, out.String(), "```\nkill -USR1 $(pidof containerd)\nsleep 1; ")
+	require.Contains(t, out.String(), "sleep 1; \n```\n")
+	require.True(t, strings.HasSuffix(out.String(), "… the whole report: `plegdiag analyze --full 'node 1.tgz'`\n"), out.String())
+}
+
+// A subject line names the state, the node and what broke, in 72 columns.
+func TestSubject(t *testing.T) {
+	for _, in := range incidents {
+		line := report.Subject(in.make())
+		require.LessOrEqual(t, lipgloss.Width(line), 72, line)
+		require.NotContains(t, line, "\n")
+	}
+	require.Equal(t, "CONFIRMED: node-1: Unmounting an exited container's overlay writes the …", report.Subject(proven()))
+	require.Equal(t, "STALLED, CAUSE NOT SHOWN: node-2: relist has not completed since …", report.Subject(stallWithoutCause()))
 }
 
 // A command is there to be copied: no markup of Markdown or Jira cuts it into pieces.

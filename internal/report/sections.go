@@ -37,9 +37,13 @@ type section struct {
 
 // sections are every part of a report below its opening.
 var sections = []section{
-	// In JSON, stalls are members of the incident.
+	// In JSON, episodes and stalls are members of the incident.
+	{title: "Episodes", remark: "what is going on comes first", blocks: episodeBlocks},
 	{title: "Stalls", remark: "relist did not complete, by the kubelet's own arithmetic", blocks: stallBlocks},
 	{title: "Findings", findings: true, key: "findings", rows: findingRows},
+	{title: "Signs", remark: "what is not routine", blocks: signBlocks},
+	{title: "Next", remark: "what would decide", blocks: nextBlocks, key: "next", rows: nextRows},
+	{title: "Considered", remark: "something fits it, and other causes too", closed: true, blocks: consideredBlocks, key: "hypotheses", rows: hypothesisRows},
 	{
 		title:  "Locks",
 		remark: "who waits, who holds the lock, and what the holder waits for, as the goroutine dumps show it",
@@ -47,7 +51,7 @@ var sections = []section{
 	},
 	{title: "Goroutines that wait", remark: "by what they wait for", closed: true, drawn: (*pageSection).drawGroups},
 	{
-		title: "Exposed to", remark: "by versions and settings alone; not what happened here",
+		title: "Exposed to", remark: "by versions and settings alone; not what happened here", closed: true,
 		blocks: exposureBlocks, key: "exposed", rows: exposureRows,
 	},
 	{title: "Forecast", remark: "if it goes on as it did", blocks: forecastBlocks, key: "forecasts", rows: forecastRows},
@@ -60,7 +64,7 @@ var sections = []section{
 	{title: eventsTitle, closed: true, drawn: (*pageSection).drawEvents},
 	{title: "Facts", closed: true, blocks: factBlocks, key: "facts", rows: factRows},
 	{title: "Clocks", remark: "what was assumed about times", closed: true, blocks: clockBlocks, key: "clock", rows: clockRows},
-	{title: "Gaps", remark: "what happened in them may have left no line", blocks: gapBlocks, key: "gaps", rows: gapRows},
+	{title: "Gaps", remark: "what happened in them may have left no line", closed: true, blocks: gapBlocks, key: "gaps", rows: gapRows},
 	{title: "Files", remark: "every line is accounted for", closed: true, blocks: fileBlocks, key: "files", rows: fileRows},
 }
 
@@ -122,6 +126,17 @@ func (v *view) nodeText() string {
 	return node
 }
 
+// episodeBlocks tell the episodes apart, where there are several. The page lists them on its own.
+func episodeBlocks(v *view) (all []block) {
+	if len(v.Result.Episodes) < 2 || v.page {
+		return nil
+	}
+	for i := range v.Result.Episodes {
+		all = append(all, block{text: episodeText(&v.Result.Episodes[i])})
+	}
+	return all
+}
+
 func stallBlocks(v *view) (all []block) {
 	suspects := map[int][]story.Suspect{}
 	for _, s := range v.Result.Suspects {
@@ -130,8 +145,9 @@ func stallBlocks(v *view) (all []block) {
 	for i := range v.timeline.Stalls {
 		s := &v.timeline.Stalls[i]
 		all = append(all, block{text: stallText(s), quotes: s.Evidence, most: 2})
-		if len(s.NotReadyEvidence) > 0 {
-			all = append(all, block{quotes: s.NotReadyEvidence, most: 1})
+		said := func(q event.Quote) bool { return slices.Contains(s.Evidence, q) }
+		if more := slices.DeleteFunc(slices.Clone(s.NotReadyEvidence), said); len(more) > 0 {
+			all = append(all, block{quotes: more, most: 1})
 		}
 		for _, suspect := range suspects[i] {
 			all = append(all, block{lead: "suspect", text: suspect.String(), quotes: suspect.Evidence, most: 2})
@@ -160,6 +176,73 @@ func stallText(s *timeline.Stall) string {
 		return txt + "; no line says that the node became NotReady"
 	}
 	return txt + "; node NotReady at " + show.Clock(s.NotReady)
+}
+
+func signBlocks(v *view) (all []block) {
+	for i := range v.Result.Signs {
+		s := &v.Result.Signs[i]
+		all = append(all, block{text: signText(s), quotes: s.Evidence, most: 1})
+	}
+	return all
+}
+
+// signText is a sign, and how often it was seen.
+func signText(s *story.Sign) string {
+	if s.Count > 1 {
+		return fmt.Sprintf("%s (%d×)", s.Text, s.Count)
+	}
+	return s.Text
+}
+
+func nextBlocks(v *view) (all []block) {
+	for i := range v.Result.Next {
+		n := &v.Result.Next[i]
+		text := n.Source
+		if len(n.Decides) > 0 {
+			text += ": decides about " + strings.Join(n.Decides, ", ")
+		}
+		if n.Note != "" {
+			text += "; " + n.Note
+		}
+		all = append(all, block{text: text, commands: []string{n.Command}, hazard: n.Hazard})
+	}
+	return all
+}
+
+// maxConsidered bounds the weighed hypotheses that are shown to a reader who did not ask for all.
+const maxConsidered = 5
+
+// consideredBlocks are the hypotheses that are only weighed: what was seen of each, and what was
+// not.
+func consideredBlocks(v *view) (all []block) {
+	left := 0
+	for i := range v.Result.Hypotheses {
+		h := &v.Result.Hypotheses[i]
+		switch {
+		case h.Verdict != rules.Weighed:
+		case len(all) == maxConsidered && !v.Verbose && !v.page:
+			left++
+		default:
+			all = append(all, block{text: consideredText(h), quotes: h.For[0].Evidence, most: 1})
+		}
+	}
+	if left > 0 {
+		all = append(all, block{text: fmt.Sprintf("%d more, see --verbose", left)})
+	}
+	return all
+}
+
+// consideredText is a weighed hypothesis in a line: what was seen, and what was not.
+func consideredText(h *rules.Hypothesis) string {
+	var seen []string
+	for _, r := range h.For {
+		seen = append(seen, r.Text)
+	}
+	text := h.Rule + ": seen: " + strings.Join(seen, "; ")
+	if len(h.NotSeen) > 0 {
+		text += "; not seen: " + strings.Join(h.NotSeen, "; ")
+	}
+	return text
 }
 
 func exposureBlocks(v *view) (all []block) {
@@ -195,6 +278,9 @@ func ruledOutBlocks(v *view) (all []block) {
 // reader can do something about. One missing dump may silence many rules, and its command is shown
 // once.
 func notEvaluableBlocks(v *view) (all []block) {
+	if n := len(v.Result.NotEvaluable); n > 0 && !v.Verbose && !v.page {
+		return []block{{text: "what each of them lacks: see --verbose"}}
+	}
 	at := map[string]int{}
 	var others []block
 	for _, u := range v.Result.NotEvaluable {
@@ -222,7 +308,7 @@ func notEvaluableBlocks(v *view) (all []block) {
 // on a page.
 func factBlocks(v *view) (all []block) {
 	facts := v.timeline.Facts
-	names := v.Result.Weighed
+	names := v.Result.AskedFacts
 	if v.Verbose || v.page {
 		names = slices.Sorted(maps.Keys(facts))
 	}
@@ -359,7 +445,7 @@ func findingParts(f *story.Finding) []part {
 	}
 	parts = append(parts, []part{
 		{"missing", missingBlocks(f.Missing)},
-		{"do now", textBlocks(f.Remediation.Now)},
+		{"do now", actionBlocks(f.Remediation.Now)},
 		{"for good", textBlocks(f.Remediation.Durable)},
 		{"see", references},
 	}...)
@@ -373,10 +459,26 @@ func textBlocks(texts []string) (all []block) {
 	return all
 }
 
+// actionBlocks are what to do, each with its commands and what these may do to the node.
+func actionBlocks(actions []rules.Action) (all []block) {
+	for _, a := range actions {
+		all = append(all, block{text: a.Do, commands: a.Commands, hazard: a.Hazard})
+	}
+	return all
+}
+
+// missingText is an input that would decide, and what to know before its command is run.
+func missingText(m *rules.Missing) string {
+	if m.Note == "" {
+		return m.Source
+	}
+	return m.Source + "; " + m.Note
+}
+
 // missingBlocks are inputs that would decide, each with its command, ready to be copied.
 func missingBlocks(missing []rules.Missing) (all []block) {
 	for _, m := range missing {
-		all = append(all, block{text: m.Source, commands: []string{m.Command}, hazard: story.Hazard(m.Command)})
+		all = append(all, block{text: missingText(&m), commands: []string{m.Command}, hazard: story.Hazard(m.Command)})
 	}
 	return all
 }

@@ -32,17 +32,27 @@ func (t text) verdictStyle(v rules.Verdict) lipgloss.Style {
 	return t.Warning
 }
 
-// Text writes the report for a terminal, or for a pipe. Its first lines alone
-// tell the story: what, how certain, where, when, what to do.
+// Text writes the report for a terminal, or for a pipe: on one screen, or all of it where the options
+// say so.
 func Text(w io.Writer, inc *incident.Incident, o Options) error {
-	out := bufio.NewWriter(w)
-	t := newText(out, o)
 	v := newView(inc, o)
+	if o.Full {
+		return writeWhole(w, v)
+	}
+	return writeScreen(w, v)
+}
+
+// writeWhole writes everything that is known. Its first lines alone tell the story: what, how
+// certain, where, when, what to do.
+func writeWhole(w io.Writer, v *view) error {
+	out := bufio.NewWriter(w)
+	t := newText(out, v.Options)
 	t.writeOpening(v)
+	t.writeChart(v)
 	for i := range sections {
 		switch s := &sections[i]; {
 		case s.findings:
-			t.writeFindings(inc.Result.Findings)
+			t.writeFindings(v.Result.Findings)
 		case s.drawn == nil:
 			t.writeSection(s, v)
 		}
@@ -64,7 +74,7 @@ func (t text) writeOpening(v *view) {
 	if o.State == story.Confirmed {
 		style = t.Critical
 	}
-	word := strings.ToUpper(o.State.String())
+	word := strings.ToUpper(o.State.Words())
 	for i, line := range show.Wrap(word+": "+v.Result.Headline, t.Width) {
 		if i == 0 {
 			fmt.Fprint(t.W, style.Render(word))
@@ -72,9 +82,15 @@ func (t text) writeOpening(v *view) {
 		}
 		fmt.Fprintln(t.W, t.Styles.Heading.Render(line))
 	}
-	t.WritePara("", t.Plain, "node "+v.nodeText()+", "+show.Window(v.Window))
+	t.WritePara("", t.Plain, "node "+v.nodeText()+", "+v.windowText(v.Window)+v.chosenText())
 	if first := o.Advice + o.Command; first != "" {
 		t.WritePara(t.Label.Render("do first: "), t.Plain, first)
+	}
+	for _, c := range o.Commands {
+		t.WriteScript(c)
+	}
+	if o.Note != "" {
+		t.WritePara(t.Label.Render("note:     "), t.Plain, o.Note)
 	}
 	if o.Hazard != "" {
 		t.WritePara(t.Label.Render("hazard:   "), t.Warning, o.Hazard)
@@ -127,8 +143,19 @@ func (t text) writeFindings(fs []story.Finding) {
 
 func (t text) writeFinding(n int, f *story.Finding, told shown) {
 	lead := fmt.Sprintf("\n%d. %s %s  ", n, t.verdictStyle(f.Verdict).Render(strings.ToUpper(f.Verdict.String())), f.Role)
-	fmt.Fprintf(t.W, "%s%s  score %.2f\n", lead, t.Styles.Heading.Render(show.Escape(f.Rule, show.MaxQuote)), f.Score)
-	t.WritePara(show.Margin, t.Styles.Heading, f.Title)
+	fmt.Fprint(t.W, lead, t.Styles.Heading.Render(show.Escape(f.Rule, show.MaxQuote)))
+	if t.Verbose {
+		fmt.Fprintf(t.W, "  score %.2f", f.Score)
+	}
+	fmt.Fprintln(t.W)
+	t.writeFindingBody(f, told)
+}
+
+// writeFindingBody writes what a finding says below its heading.
+func (t text) writeFindingBody(f *story.Finding, told shown) {
+	if !repeatsTitle(f) {
+		t.WritePara(show.Margin, t.Styles.Heading, f.Title)
+	}
 	t.WritePara(show.Margin, t.Plain, f.Summary)
 	if f.Container != "" {
 		t.WriteLabeled("container", t.Plain, f.Container)
@@ -136,8 +163,7 @@ func (t text) writeFinding(n int, f *story.Finding, told shown) {
 	if t.Verbose && f.Formula != "" {
 		t.WriteLabeled("score", t.Plain, f.Formula)
 	}
-	steps, repeated := told.takeNew(f.Chain)
-	t.writeChain(steps, repeated)
+	t.writeChain(f.Chain, told.takeNew(f.Chain))
 	for _, p := range findingParts(f) {
 		label := p.label
 		for i := range p.blocks {
@@ -147,32 +173,42 @@ func (t text) writeFinding(n int, f *story.Finding, told shown) {
 	}
 }
 
-// writeChain writes steps in their order: role, time, duration, text, then the lines that prove it.
-func (t text) writeChain(steps []rules.Step, repeated int) {
+// repeatsTitle says that the summary of a finding says its title again, as where it rests on tells.
+func repeatsTitle(f *story.Finding) bool {
+	rest, ok := strings.CutPrefix(f.Summary, strings.TrimRight(f.Title, ". "))
+	return ok && (strings.Trim(rest, ". ") == "" || rest[0] == ':')
+}
+
+// writeChain writes those steps of a chain, by index, that are to be told, in their order: number,
+// role, time, duration, text, then the lines that prove it.
+func (t text) writeChain(chain []rules.Step, told []int) {
 	date := ""
-	for i := range steps {
-		s := &steps[i]
+	steps := make([]rules.Step, 0, len(told))
+	for _, i := range told {
+		s := &chain[i]
 		if d := show.Day(s.Start); d != "" && d != date {
 			date = d
 			t.WriteLabeled("", t.Plain, d+" UTC")
 		}
 		tie := " [" + edgeText(s) + "]"
-		if i == 0 && repeated == 0 {
+		if i == 0 {
 			tie = "" // nothing comes before it
 		}
-		t.writeStep(s, tie)
+		t.writeStep(i+1, s, tie)
+		steps = append(steps, *s)
 	}
-	if repeated > 0 {
+	if repeated := len(chain) - len(told); repeated > 0 {
 		t.WriteLabeled("steps", t.Plain, fmt.Sprintf("%d shown above, with their evidence", repeated))
 	}
 	t.writeInferredTimes(steps)
 }
 
-func (t text) writeStep(s *rules.Step, tie string) {
+func (t text) writeStep(n int, s *rules.Step, tie string) {
 	// The widest values are "~15:04:05.000" and "≥1h59m59s".
 	at := show.Pad(cmp.Or(show.Moment(s.Start, s.Basis), "undated"), 14)
-	lead := t.Label.Render(show.Pad(s.Role, show.LabelWidth)) + at + show.Pad(show.Duration(s.Duration, s.AtLeast), 10)
-	t.WritePara(show.Margin+lead, t.Plain, s.Text+tie)
+	label := fmt.Sprintf("%*d ", len(show.Margin)-1, n) + show.Pad(s.Role, show.LabelWidth)
+	lead := t.Label.Render(label) + at + show.Pad(show.Duration(s.Duration, s.AtLeast), 10)
+	t.WritePara(lead, t.Plain, s.Text+tie)
 	t.WriteQuotes(s.Evidence, 2)
 }
 
@@ -197,11 +233,12 @@ func (t text) writeInferredTimes(steps []rules.Step) {
 
 // writeFileTable is a table. The path comes last: it may be as long as it likes.
 func (t text) writeFileTable(files []incident.File) {
-	rows := [][]string{{"lines", "used", "blank", "skipped", "format", "component", "path"}}
+	rows := [][]string{{"lines", "used", "blank", "skipped", "events", "findings", "format", "component", "path"}}
 	for i := range files {
 		f := &files[i]
 		rows = append(rows, []string{
 			strconv.Itoa(f.Lines), strconv.Itoa(f.Used), strconv.Itoa(f.Blank), strconv.Itoa(f.Skipped),
+			strconv.Itoa(f.Events), strconv.Itoa(f.Findings),
 			cmp.Or(show.Escape(f.Format, show.MaxCell), "-"), cmp.Or(show.Escape(f.Component, show.MaxCell), "-"),
 			show.Escape(f.Path, show.MaxProse),
 		})
@@ -210,7 +247,7 @@ func (t text) writeFileTable(files []incident.File) {
 		path := &row[len(row)-1]
 		*path = t.Position.Render(*path)
 	}
-	for i, line := range show.Columns(rows, "rrrr") {
+	for i, line := range show.Columns(rows, "rrrrrr") {
 		fmt.Fprintln(t.W, show.Margin+line)
 		if i > 0 {
 			t.writeFileRemarks(&files[i-1])

@@ -31,6 +31,9 @@ func told() *report.Selection {
 		{Kind: "goroutine.wait", Component: "shim", Text: "goroutine 7 waits in umount", IDs: event.IDs{Goroutine: 7}, Evidence: []event.Quote{quote("dump.txt", 4, "goroutine 7")}},
 	}
 	inc.Timeline = &timeline.Timeline{Events: events, Stalls: inc.Timeline.Stalls}
+	for i := range 2 {
+		inc.Result.Findings[0].Chain[i].Events = []*event.Event{&events[i]}
+	}
 	return &report.Selection{Incident: inc, Events: inc.Timeline.Select(timeline.Filter{})}
 }
 

@@ -45,6 +45,10 @@ func TimelineText(w io.Writer, s *Selection, o Options) error {
 			facts[known] = true
 		}
 		switch d := show.Day(e.Start.T); {
+		case d == "" && !e.Start.IsZero() && date != "dayless":
+			date = "dayless"
+			fmt.Fprintf(out, "%s\n", t.Styles.Heading.Render("UTC (the date is not known)"))
+		case d == "" && !e.Start.IsZero():
 		case d == "" && date != "undated":
 			date = "undated"
 			fmt.Fprintf(out, "%s\n", t.Styles.Heading.Render("undated"))
@@ -136,7 +140,7 @@ func (t text) writeEvent(e *event.Event, widest int, told map[event.Pos]bool) {
 	if id != "" && !strings.Contains(e.Text, id) {
 		said += " [" + show.Escape(id, show.MaxCell) + "]"
 	}
-	fmt.Fprintf(t.W, "%s %s%s %s  %s  %s\n", mark, at, show.Pad(show.Duration(e.Duration(), e.Open || e.Begun), 10), component,
+	fmt.Fprintf(t.W, "%s %s%s %s  %s  %s\n", mark, at, show.Pad(show.Length(e), 10), component,
 		style.Render(said), t.Position.Render(show.Escape(e.Pos().String(), show.MaxQuote)))
 }
 

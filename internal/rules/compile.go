@@ -24,6 +24,7 @@ func compile(r *Rule, src *source) Problems {
 	c.addImpliedTies()
 	c.compileAbsences()
 	c.compileObjections()
+	c.compileTells()
 	c.compileVerdicts()
 	c.checkReachable()
 	c.compileTexts()
@@ -49,6 +50,11 @@ func (r *Rule) listPatterns() []*Pattern {
 	for i := range r.RulesOut {
 		all = append(all, &r.RulesOut[i].Pattern)
 	}
+	for _, t := range r.listTells() {
+		for i := range t.patterns {
+			all = append(all, &t.patterns[i])
+		}
+	}
 	return all
 }
 
@@ -62,6 +68,9 @@ func (r *Rule) prepareSearch() {
 	}
 	for i := range r.RulesOut {
 		r.RulesOut[i].events = r.newEventSet([]Pattern{r.RulesOut[i].Pattern})
+	}
+	for _, t := range r.listTells() {
+		t.events = r.newEventSet(t.patterns)
 	}
 	r.edged = make([]uint64, len(r.Steps))
 	for i := range r.ties {
@@ -591,6 +600,10 @@ func (c *compiler) compileObjections() {
 		if o.During != "" {
 			o.anchor = c.resolveStep(o.During, "rules_out", i, "during")
 		}
+		o.near = c.parseDuration(o.Near, 0, "rules_out", i, "near")
+		if o.Near != "" && o.During == "" {
+			c.errorf(place{"rules_out", i, "near"}, "near is measured from the step of during, and there is none")
+		}
 	}
 }
 
@@ -620,13 +633,16 @@ func (c *compiler) compileVerdicts() {
 	}
 }
 
-// compileTexts compiles headline, step texts and notes.
+// compileTexts compiles headline, step texts, notes and what to do.
 func (c *compiler) compileTexts() {
 	r := c.rule
 	for i := range r.Steps {
 		r.Steps[i].text = c.compileTemplate(r.Steps[i].Text, true, "steps", i, "text")
 	}
 	r.headline = c.compileTemplate(r.Headline, false, "headline")
+	for i := range r.Remediation.Now {
+		c.compileAction(&r.Remediation.Now[i], place{"remediation", "now", i})
+	}
 	for i := range r.Notes {
 		n := &r.Notes[i]
 		c.requireText(n.Text, "notes", i, "text")
@@ -634,6 +650,9 @@ func (c *compiler) compileTexts() {
 		if n.When != nil {
 			n.When.step = c.resolveStep(n.When.Step, "notes", i, "when", "step")
 			n.When.conditions = c.compileBindless(n.When.Match, place{"notes", i, "when", "match"})
+		}
+		if n.Now != nil {
+			c.compileAction(n.Now, place{"notes", i, "now"})
 		}
 	}
 }

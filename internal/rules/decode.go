@@ -27,8 +27,13 @@ func newDecoder(src *source) *decoder {
 // decodeRule reads a rule, and says what of it cannot be read.
 func decodeRule(src *source) (*Rule, Problems) {
 	rule, d := new(Rule), newDecoder(src)
-	d.decodeNode(src.root, reflect.ValueOf(rule).Elem())
+	d.decodeInto(rule)
 	return rule, d.wrong
+}
+
+// decodeInto reads the whole file into what a pointer leads to.
+func (d *decoder) decodeInto(into any) {
+	d.decodeNode(d.src.root, reflect.ValueOf(into).Elem())
 }
 
 // DecodeYAML reads a file in the manner of rule files into a pointer to a struct: strictly, and in
@@ -40,7 +45,7 @@ func DecodeYAML(file string, text []byte, into any) error {
 		return problem
 	}
 	d := newDecoder(src)
-	d.decodeNode(src.root, reflect.ValueOf(into).Elem())
+	d.decodeInto(into)
 	if len(d.wrong) > 0 {
 		return d.wrong
 	}

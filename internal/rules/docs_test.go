@@ -67,6 +67,22 @@ func (p *page) index(cat *Catalog) {
 	}
 }
 
+// actionText is an action as an item of a list.
+func actionText(a *Action) string {
+	var text strings.Builder
+	text.WriteString(mdText(a.describe()))
+	if len(a.Commands) > 0 {
+		text.WriteString("\n\n  ```sh\n  " + strings.Join(a.Commands, "\n  ") + "\n  ```\n")
+	}
+	for _, name := range sortedKeys(a.Find) {
+		text.WriteString("\n  " + code("{"+name+"}") + " is " + mdText(a.Find[name]) + ".\n")
+	}
+	if a.Hazard != "" {
+		text.WriteString("\n  Hazard: " + mdText(a.Hazard) + "\n")
+	}
+	return text.String()
+}
+
 // highest is the best that a rule can say: its role and its verdict.
 func highest(r *Rule) string {
 	for level := Confirmed; level >= Possible; level-- {
@@ -103,7 +119,11 @@ func (p *page) rule(r *Rule) {
 	p.list("Versions affected", len(r.Versions), func(i int) string { return mdText(r.Versions[i].Fact + " " + r.Versions[i].Affected) })
 	p.line("\nNeeds, of each line one:\n")
 	for _, n := range r.Needs {
-		p.line("- %s\n\n  ```sh\n  %s\n  ```", mdText(strings.Join(n.Any, " or ")), strings.ReplaceAll(strings.TrimSpace(n.Collect), "\n", "\n  "))
+		note := ""
+		if n.Note != "" {
+			note = ": " + mdText(n.Note)
+		}
+		p.line("- %s%s\n\n  ```sh\n  %s\n  ```", mdText(strings.Join(n.Any, " or ")), note, strings.ReplaceAll(strings.TrimSpace(n.Collect), "\n", "\n  "))
 	}
 	p.list("Says besides", len(r.Notes), func(i int) string { return mdText(r.Notes[i].explain()) })
 	p.list("Warns", len(r.Exposed)+len(r.Forecast), func(i int) string {
@@ -112,7 +132,7 @@ func (p *page) rule(r *Rule) {
 		}
 		return mdText(r.Forecast[i-len(r.Exposed)].explain())
 	})
-	p.list("Now", len(r.Remediation.Now), func(i int) string { return mdText(r.Remediation.Now[i]) })
+	p.list("Now", len(r.Remediation.Now), func(i int) string { return actionText(&r.Remediation.Now[i]) })
 	p.list("For good", len(r.Remediation.Durable), func(i int) string { return mdText(r.Remediation.Durable[i]) })
 	p.list("References", len(r.References), func(i int) string { return reference(r.References[i]) })
 }

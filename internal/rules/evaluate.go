@@ -17,9 +17,20 @@ import (
 // result shares its events and quotes.
 func Evaluate(cat *Catalog, tl *timeline.Timeline) Result {
 	x := newIndex(tl)
+	effects := x.findEffects(cat)
 	var result Result
+	answers := make([]answer, len(cat.Rules))
 	for i := range cat.Rules {
-		a := x.askRule(&cat.Rules[i])
+		answers[i] = x.askRule(&cat.Rules[i], effects)
+	}
+	for i := range answers {
+		answers[i].nameSoleExplanation(answers)
+	}
+	for i := range answers {
+		a := &answers[i]
+		if a.hypothesis != nil {
+			result.Hypotheses = append(result.Hypotheses, *a.hypothesis)
+		}
 		result.Findings = append(result.Findings, a.findings...)
 		if a.dismissed != nil {
 			result.RuledOut = append(result.RuledOut, *a.dismissed)
@@ -29,7 +40,8 @@ func Evaluate(cat *Catalog, tl *timeline.Timeline) Result {
 		}
 	}
 	slices.SortStableFunc(result.Findings, compareFindings)
-	result.Weighed = x.listWeighed(cat)
+	slices.SortStableFunc(result.Hypotheses, compareHypotheses)
+	result.AskedFacts = x.listWeighed(cat)
 	result.Exposed, result.Forecasts = x.listExposures(cat, result.Findings), x.listForecasts(cat)
 	return result
 }
@@ -40,11 +52,22 @@ func compareFindings(a, b Finding) int {
 		a.Start.Compare(b.Start), cmp.Compare(a.Rule, b.Rule), slices.Compare(a.bound, b.bound))
 }
 
-// answer is what one rule says: findings, or else one of the other two.
+// compareHypotheses orders hypotheses: the surer first, then those for which more speaks.
+func compareHypotheses(a, b Hypothesis) int {
+	return cmp.Or(cmp.Compare(b.Verdict, a.Verdict), cmp.Compare(len(b.For), len(a.For)), cmp.Compare(a.Rule, b.Rule))
+}
+
+// answer is what one rule says: findings, or else one of the other two. Hypothesis is nil where
+// nothing speaks for the rule.
 type answer struct {
 	findings   []Finding
+	hypothesis *Hypothesis
 	dismissed  *Dismissed
 	unanswered *Unanswered
+
+	search   *search
+	weighing *weighing
+	missing  []Missing
 }
 
 // maxFindings bounds the findings of one rule: what hits forty containers at once has one cause.
@@ -53,7 +76,7 @@ const maxFindings = 16
 // maxEvidence bounds the quotes of one step.
 const maxEvidence = 64
 
-func (x *index) askRule(r *Rule) answer {
+func (x *index) askRule(r *Rule, effects []effectSpans) answer {
 	limit, notes, dismissed := x.checkVersions(r)
 	if dismissed != nil {
 		return answer{dismissed: dismissed}
@@ -61,29 +84,51 @@ func (x *index) askRule(r *Rule) answer {
 	missing := x.listMissing(r)
 	s := newSearch(r, x, limit)
 	found := s.findMatches()
-	if len(found) == 0 {
-		return s.explainNoMatch(missing)
+	w := s.weighRule(effects)
+	w.fillEffects(x, effects)
+	var a answer
+	switch {
+	case len(found) > 0:
+		a.findings = s.writeFindings(found, missing, notes)
+		s.raiseFinding(&a.findings[0], w)
+	case s.rejected == nil && w.verdict >= Possible:
+		a.findings = []Finding{s.writeTellFinding(w, missing)}
+	default:
+		a = s.explainNoMatch(missing, w)
 	}
+	a.search, a.weighing, a.missing = s, w, missing
+	a.writeHypothesis()
+	return a
+}
+
+func (a *answer) writeHypothesis() {
+	if h, ok := a.search.writeHypothesis(a.weighing, a.findings, a.missing); ok {
+		a.hypothesis = &h
+	}
+}
+
+// writeFindings writes down the best matches of the chain.
+func (s *search) writeFindings(found []*match, missing []Missing, notes []string) []Finding {
 	slices.SortStableFunc(found, func(a, b *match) int {
 		return cmp.Or(cmp.Compare(b.verdict, a.verdict), cmp.Compare(b.points, a.points))
 	})
 	cut := max(0, len(found)-maxFindings)
-	var a answer
+	var all []Finding
 	for _, m := range found[:len(found)-cut] {
 		f := s.writeFinding(m, missing)
-		if f.Verdict == limit {
+		if f.Verdict == s.limit {
 			f.Notes = append(f.Notes, notes...)
 		}
 		if s.isSpent() {
 			f.Notes = append(f.Notes, fmt.Sprintf("the search stopped after %d tries: there may be a better match", maxNodes))
 		}
-		a.findings = append(a.findings, f)
+		all = append(all, f)
 	}
 	if cut > 0 {
-		worst := &a.findings[len(a.findings)-1]
+		worst := &all[len(all)-1]
 		worst.Notes = append(worst.Notes, fmt.Sprintf("%d more of this rule match no better and are not shown", cut))
 	}
-	return a
+	return all
 }
 
 // checkVersions returns the highest verdict that the known versions allow. A
@@ -112,7 +157,7 @@ func (x *index) listMissing(r *Rule) []Missing {
 	var all []Missing
 	for _, need := range r.Needs {
 		if !slices.ContainsFunc(need.Any, x.covers) {
-			all = append(all, Missing{strings.Join(need.Any, " or "), need.Collect})
+			all = append(all, Missing{strings.Join(need.Any, " or "), need.Collect, need.Note})
 		}
 	}
 	return all
@@ -122,10 +167,14 @@ func joinSources(missing []Missing) string {
 	return strings.Join(listTexts(missing, func(m *Missing) string { return m.Source }), ", no ")
 }
 
-// explainNoMatch says why nothing was found.
-func (s *search) explainNoMatch(missing []Missing) answer {
+// explainNoMatch says why nothing was found. Only what speaks against a rule rules it out: a
+// contradiction, or that nothing of it is to be seen in sources that would show it.
+func (s *search) explainNoMatch(missing []Missing, w *weighing) answer {
 	r := s.rule
 	switch {
+	case s.rejected == nil && w.verdict == RuledOut:
+		o := w.against[0]
+		return answer{dismissed: &Dismissed{r.ID, o.objection.Why, s.index.events[o.event].Evidence}}
 	case s.rejected != nil:
 		d := &Dismissed{Rule: r.ID}
 		var whys []string
@@ -141,8 +190,28 @@ func (s *search) explainNoMatch(missing []Missing) answer {
 		return answer{unanswered: &Unanswered{r.ID, "no " + joinSources(missing), missing}}
 	case len(missing) > 0:
 		return answer{unanswered: &Unanswered{r.ID, "no " + joinSources(missing) + "; " + s.describeNotSeen(), missing}}
+	case w.verdict == Weighed || s.seesStep():
+		return answer{unanswered: &Unanswered{r.ID, s.describeNotSeen(), nil}}
+	case !s.index.showAbsence(r.Needs):
+		return answer{unanswered: &Unanswered{r.ID, "too few lines to show that it was not so; " + s.describeNotSeen(), nil}}
 	}
 	return answer{dismissed: &Dismissed{Rule: r.ID, Why: s.describeNotSeen()}}
+}
+
+// seesStep says whether an event fits a step of the rule.
+func (s *search) seesStep() bool {
+	return slices.ContainsFunc(s.steps, func(f found) bool { return len(f.events) > 0 })
+}
+
+// showAbsence says whether each need has a source in which absence is evidence.
+func (x *index) showAbsence(needs []Need) bool {
+	return !slices.ContainsFunc(needs, func(need Need) bool {
+		return !slices.ContainsFunc(need.Any, func(source string) bool {
+			return slices.ContainsFunc(x.timeline.Coverage, func(c timeline.Coverage) bool {
+				return isSource(source, &c) && x.isDense(fileSource{c.File, c.Source})
+			})
+		})
+	})
 }
 
 // maxDescribed bounds the steps that are named where nothing was found: the first ones are the
@@ -195,11 +264,12 @@ func (s *search) writeFinding(m *match, missing []Missing) Finding {
 	f := Finding{
 		Rule: r.ID, Title: r.Title, Verdict: m.verdict,
 		Score: float64(m.points) / fullScore, Formula: s.writeFormula(m), Container: s.findContainer(m),
-		Remediation: r.Remediation, References: r.References, Lacks: missing, rule: r, bound: m.bound,
+		References: r.References, Lacks: missing, rule: r, bound: m.bound,
 	}
 	s.writeChain(&f, m)
 	said := s.listSeen(m)
 	said.own = ownStep
+	f.Remediation = r.Remediation.expand(said)
 	f.Summary = cmp.Or(r.headline.expand(said), r.Title)
 	if f.Verdict < Confirmed {
 		f.Missing = missing
@@ -207,7 +277,7 @@ func (s *search) writeFinding(m *match, missing []Missing) Finding {
 	for _, o := range m.against {
 		f.Contradictions = append(f.Contradictions, Against{o.objection.Why, s.index.events[o.event].Evidence})
 	}
-	var now []string
+	var now []Action
 	if f.Notes, now = s.writeNotes(m, said); len(now) > 0 {
 		f.Remediation.Now = now
 	}
@@ -283,7 +353,7 @@ func (s *search) findContainer(m *match) string {
 
 // writeNotes returns the notes that apply, and what they say to do now instead of what the rule
 // says.
-func (s *search) writeNotes(m *match, said seen) (notes, now []string) {
+func (s *search) writeNotes(m *match, said seen) (notes []string, now []Action) {
 	for i := range s.rule.Notes {
 		n := &s.rule.Notes[i]
 		applies := n.When == nil || slices.ContainsFunc(said.steps[n.When.step], func(e *event.Event) bool {
@@ -291,8 +361,8 @@ func (s *search) writeNotes(m *match, said seen) (notes, now []string) {
 		})
 		if text := n.text.expand(said); applies && text != "" {
 			notes = append(notes, text)
-			if n.Now != "" {
-				now = append(now, n.Now)
+			if n.Now != nil {
+				now = append(now, n.Now.expand(said))
 			}
 		}
 	}
@@ -370,11 +440,17 @@ func widen(start, end, from, to time.Time) (time.Time, time.Time) {
 func (s *search) writeStep(step int, said seen) Step {
 	r := &s.rule.Steps[step]
 	out := Step{ID: r.ID, Rule: s.rule.ID, Role: r.Role, Text: r.text.expand(said), Events: said.steps[step]}
+	out.addEvents(out.Events)
+	return out
+}
+
+// addEvents gives a step the times and the quotes of its events.
+func (out *Step) addEvents(events []*event.Event) {
 	quoted := map[event.Quote]bool{}
-	for _, e := range said.steps[step] {
+	for _, e := range events {
 		if newSpan(e).dated {
 			out.Start, out.End = widen(out.Start, out.End, e.Start.T, e.Last().T)
-			out.AtLeast = out.AtLeast || e.Open || e.Begun
+			out.AtLeast = out.AtLeast || e.AtLeast()
 			out.Basis = cmp.Or(out.Basis, e.Basis)
 		}
 		for _, q := range e.Evidence {
@@ -388,7 +464,6 @@ func (s *search) writeStep(step int, said seen) Step {
 	if out.Duration == 0 {
 		out.End = time.Time{}
 	}
-	return out
 }
 
 func (s *search) isInferred(step int, e *event.Event) bool {

@@ -65,7 +65,7 @@ func TestVerdictPaths(t *testing.T) {
 		"undated stack of the umount":   {"slow-disk", []event.Event{exit, ev("goroutine.wait", container(idA), field("doing", "umount"))}, Confirmed, 0.2 + 0.3},
 		"umount seen late, begun early": {"slow-disk", []event.Event{exit, ev("syscall", from(3600, 3700), container(idA), field("name", "umount2"), begun)}, Confirmed, 0.2 + 0.6*0.7},
 		"umount an hour later":          {"slow-disk", []event.Event{exit, umountOf(idA, 3600, 3700)}, Likely, 0.6},
-		"quick umount":                  {"slow-disk", []event.Event{exit, umountOf(idA, 1, 2)}, RuledOut, 0},
+		"quick umount":                  {"slow-disk", []event.Event{exit, umountOf(idA, 1, 2)}, NotEvaluable, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := Evaluate(only(t, c.rule), line(c.events...))
@@ -138,8 +138,8 @@ func TestVersions(t *testing.T) {
 
 func TestNeeds(t *testing.T) {
 	cat := only(t, "slow-disk")
-	strace := Missing{"strace or goroutines.shim", "strace -f -tt -T -p SHIM"}
-	log := Missing{"containerd.log", "journalctl -u containerd -o export"}
+	strace := Missing{Source: "strace or goroutines.shim", Command: "strace -f -tt -T -p SHIM"}
+	log := Missing{Source: "containerd.log", Command: "journalctl -u containerd -o export"}
 
 	r := Evaluate(cat, drop(line(), "strace", "containerd.log"))
 	require.Equal(t, []Unanswered{{"slow-disk", "no strace or goroutines.shim, no containerd.log", []Missing{strace, log}}}, r.NotEvaluable)
@@ -149,8 +149,16 @@ func TestNeeds(t *testing.T) {
 	require.Equal(t, []Unanswered{{"slow-disk", "no strace or goroutines.shim; not seen in containerd.log: container … exited; umount2 of … lasts …; and 1 more step", []Missing{strace}}}, r.NotEvaluable)
 
 	r = Evaluate(cat, line(exitOf(idA, 1)))
+	require.Empty(t, r.RuledOut, "a step was seen: what is not seen does not rule the rule out")
+	require.Equal(t, []Unanswered{{"slow-disk", "not seen in strace, containerd.log: umount2 of … lasts …; the shim is gone", nil}}, r.NotEvaluable)
+
+	r = Evaluate(cat, line())
+	require.Empty(t, r.RuledOut, "chosen lines show no absence")
+	require.Contains(t, r.NotEvaluable[0].Why, "too few lines")
+
+	r = Evaluate(cat, dense(line()))
 	require.Empty(t, r.NotEvaluable)
-	require.Equal(t, []Dismissed{{Rule: "slow-disk", Why: "not seen in strace, containerd.log: umount2 of … lasts …; the shim is gone"}}, r.RuledOut)
+	require.Equal(t, []Dismissed{{Rule: "slow-disk", Why: "not seen in strace, containerd.log: container … exited; umount2 of … lasts …; and 1 more step"}}, r.RuledOut)
 
 	f := find(t, Evaluate(cat, drop(line(umountOf(idA, 1, 100)), "containerd.log")), "slow-disk")
 	require.Equal(t, Likely, f.Verdict)
@@ -279,7 +287,7 @@ func TestNotes(t *testing.T) {
 	events[1].Fields = append(events[1].Fields, event.Field{Key: "delayed", Value: event.Bool(true)})
 	f := find(t, Evaluate(only(t, "slow-disk"), line(events...)), "slow-disk")
 	require.Contains(t, f.Notes, "strace injected the delay: this was a test")
-	require.Equal(t, []string{"end that strace"}, f.Remediation.Now)
+	require.Equal(t, []Action{{Do: "end that strace"}}, f.Remediation.Now)
 }
 
 // TestSearchIsBounded: nothing but time ties the steps, and no two events fit together as asked.

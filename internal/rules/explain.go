@@ -26,6 +26,8 @@ func (r *Rule) Explain(w io.Writer) error {
 	p.writeHeading("At most", strings.TrimSpace(roleProse[r.Role]+" "+r.Phase.Sentence()))
 	p.writeSteps(r)
 	p.writeVerdicts(r)
+	p.writeList("Tells: with an effect likely, alone possible", listTexts(r.Tells, (*TellRule).explain))
+	p.writeList("Fits it and other causes", listTexts(r.Supports, (*TellRule).explain))
 	p.writeList("Speaks against it", listTexts(r.RulesOut, (*Objection).explain))
 	p.writeList("May be explained by", listTexts(r.ExplainedBy, (*Deeper).explain))
 	p.writeList("Versions", listTexts(r.Versions, func(v *VersionRange) string { return v.Fact + " " + v.Affected }))
@@ -33,11 +35,14 @@ func (r *Rule) Explain(w io.Writer) error {
 	for _, n := range r.Needs {
 		p.writeItem("%s", strings.Join(n.Any, " or "))
 		p.printLine("      %s", strings.ReplaceAll(strings.TrimSpace(n.Collect), "\n", "\n      "))
+		if n.Note != "" {
+			p.writeWrapped("      ", n.Note)
+		}
 	}
 	p.writeList("Says besides", listTexts(r.Notes, (*NoteRule).explain))
 	exposed, forecast := listTexts(r.Exposed, (*ExposureRule).explain), listTexts(r.Forecast, (*ForecastRule).explain)
 	p.writeList("Warns", append(exposed, forecast...))
-	p.writeList("Now", r.Remediation.Now)
+	p.writeActions(r.Remediation.Now)
 	p.writeList("For good", r.Remediation.Durable)
 	p.writeList("References", r.References)
 	return p.w.Flush()
@@ -48,6 +53,7 @@ var roleProse = map[Role]string{
 	Link:         "a link above a deeper cause; the root when none is proven.",
 	Contributing: "a contributing circumstance.",
 	Fallback:     "a fallback, when no rule names a cause.",
+	NotReady:     "a reason of its own why the node is not ready.",
 }
 
 // prose writes wrapped plain text. Write errors surface at Flush.
@@ -72,6 +78,35 @@ func (p *prose) writeList(title string, items []string) {
 	for _, s := range items {
 		p.writeItem("%s", s)
 	}
+}
+
+// writeActions writes what to do now. Commands are not wrapped.
+func (p *prose) writeActions(all []Action) {
+	if len(all) == 0 {
+		return
+	}
+	p.writeHeading("Now", "")
+	for i := range all {
+		a := &all[i]
+		p.writeItem("%s", a.describe())
+		for _, command := range a.Commands {
+			p.printLine("      %s", command)
+		}
+		for _, name := range sortedKeys(a.Find) {
+			p.writeWrapped("      ", "{"+name+"}: "+a.Find[name])
+		}
+		if a.Hazard != "" {
+			p.writeWrapped("      ", "hazard: "+a.Hazard)
+		}
+	}
+}
+
+// describe is what the action does, for a reader to whom no match fills it in.
+func (a *Action) describe() string {
+	if a.alone {
+		return a.Do
+	}
+	return namePlaceholders(a.Do)
 }
 
 // writeWrapped writes words within the width, the lead before the first line and as many blanks
@@ -104,7 +139,11 @@ func namePlaceholders(text string) string { return placeholder.ReplaceAllString(
 // describe is the step in words: the first clause of its text, with … where only a match has a
 // value: "umount2 takes …". It is empty for a text of values alone, which says nothing here.
 func (s *StepRule) describe() string {
-	clause := s.Text
+	return describeText(s.Text)
+}
+
+// describeText is the first clause of the text of a step or a tell, see [StepRule.describe].
+func describeText(clause string) string {
 	for _, end := range []string{";", ", ", " ("} {
 		clause, _, _ = strings.Cut(clause, end)
 	}
@@ -261,10 +300,34 @@ func (f *ForecastRule) explain() string {
 	return fmt.Sprintf("%s (when %s of %s grows to %v)", f.Text, f.Value, what.describe(false), f.Limit)
 }
 
+// explain is a tell or a support: what it is seen in, and why it tells.
+func (t *TellRule) explain() string {
+	text := fmt.Sprintf("%s: %s", t.ID, namePlaceholders(t.Text))
+	if t.Step != "" {
+		text = fmt.Sprintf("%s: as the step %s", t.ID, t.Step)
+	}
+	var patterns []string
+	for i := range t.patterns {
+		patterns = append(patterns, t.patterns[i].describe(i > 0))
+	}
+	text += " (" + strings.Join(patterns, " ")
+	if t.Min > 1 {
+		text += fmt.Sprintf(", at least %d", t.Min)
+	}
+	text += ")"
+	if t.AtMost != "" {
+		text += ", at most " + t.AtMost
+	}
+	if t.Why != "" {
+		text += ": " + t.Why
+	}
+	return text
+}
+
 func (n *NoteRule) explain() string {
 	text := namePlaceholders(n.Text)
-	if n.Now != "" {
-		text += "; do now: " + n.Now
+	if n.Now != nil {
+		text += "; do now: " + strings.Join(n.Now.listLines(), "; ")
 	}
 	if n.When == nil {
 		return text
@@ -289,7 +352,10 @@ func (o *Objection) explain() string {
 	if o.Effect == "lowers" {
 		effect = "lowers the verdict"
 	}
-	if o.During != "" {
+	switch {
+	case o.Near != "":
+		effect = "at most " + o.Near + " from " + o.During + ", " + effect
+	case o.During != "":
 		effect = "during " + o.During + ", " + effect
 	}
 	return fmt.Sprintf("%s (%s, %s)", o.Why, o.Pattern.describe(false), effect)

@@ -15,12 +15,13 @@ type Verdict uint8
 const (
 	NotEvaluable Verdict = iota
 	RuledOut
+	Weighed // something fits it, and other causes too
 	Possible
 	Likely
 	Confirmed
 )
 
-var verdictNames = [...]string{"not-evaluable", "ruled-out", "possible", "likely", "confirmed"}
+var verdictNames = [...]string{"not-evaluable", "ruled-out", "weighed", "possible", "likely", "confirmed"}
 
 // String is the verdict as reports write it.
 func (v Verdict) String() string { return verdictNames[v] }
@@ -34,6 +35,8 @@ const (
 	Link         Role = "link"
 	Contributing Role = "contributing"
 	Fallback     Role = "fallback"
+	// NotReady is a reason of its own why the node is not ready, apart from every root.
+	NotReady Role = "notready"
 )
 
 // Finding is a rule that matched, as far as the rule alone tells: what part it plays in the
@@ -60,6 +63,8 @@ type Finding struct {
 	Remediation    Remediation
 	References     []string
 	Notes          []string // what a reader must know before trusting it: "the tracer injected the delay"
+	// ByTells says that no more than tells and their effects were seen of the rule's chain.
+	ByTells bool
 
 	rule  *Rule
 	bound []string // by variable of the rule
@@ -103,11 +108,9 @@ type Against struct {
 type Missing struct {
 	Source  string
 	Command string
-}
-
-// Remediation is what to do: now, on the sick node, and for good.
-type Remediation struct {
-	Now, Durable []string
+	// Note is what to know before the command is run: what to fill in, what it asks for. Empty where
+	// there is nothing.
+	Note string
 }
 
 // Dismissed is a rule that was evaluated and does not hold.
@@ -129,7 +132,9 @@ type Result struct {
 	Findings     []Finding // confirmed, likely and possible; best first
 	RuledOut     []Dismissed
 	NotEvaluable []Unanswered
-	Weighed      []string // names of the known facts that rules ask for
-	Exposed      []Exposure
-	Forecasts    []Forecast
+	// Hypotheses are the rules for which something speaks, the surer first.
+	Hypotheses []Hypothesis
+	AskedFacts []string // names of the known facts that rules ask for
+	Exposed    []Exposure
+	Forecasts  []Forecast
 }

@@ -19,6 +19,8 @@ type index struct {
 	kinds    map[event.Kind][]int32
 	place    []int32 // of an event among those of its kind
 
+	dense map[fileSource]bool // see isDense; nil until asked for
+
 	columns map[columnKey]*column
 	tested  map[testKey]*tested
 	hits    map[string]*hits // by eventSet.key

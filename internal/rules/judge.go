@@ -138,7 +138,7 @@ func (s *search) judgeAssignment() *match {
 	for _, o := range m.against {
 		if o.objection.Effect == "lowers" {
 			m.points = max(0, m.points-penalty*1000)
-			m.verdict = max(m.verdict-1, RuledOut)
+			m.verdict = max(m.verdict-1, Weighed)
 		}
 	}
 	if slices.ContainsFunc(m.against, func(o opposed) bool { return o.objection.Effect != "lowers" }) {
@@ -236,7 +236,7 @@ func (s *search) liesDuring(o *Objection, ev int32) bool {
 	if !a.dated || !b.dated {
 		return slices.ContainsFunc(o.bindings, func(b binding) bool { return !b.optional })
 	}
-	return orderOverlap(a, b, 0) != impossible
+	return orderOverlap(a, b, int64(o.near)) != impossible
 }
 
 // isProvenAbsent says that an event is missing where its source would have shown it.

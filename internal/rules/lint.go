@@ -29,6 +29,12 @@ func lint(r *Rule, src *source, known []event.KindInfo) Problems {
 	for i := range r.RulesOut {
 		l.checkPattern(&r.RulesOut[i].Pattern, place{"rules_out", i})
 	}
+	for i := range r.Tells {
+		l.checkTell(&r.Tells[i], place{"tells", i})
+	}
+	for i := range r.Supports {
+		l.checkTell(&r.Supports[i], place{"supports", i})
+	}
 	for i := range r.Needs {
 		for j, source := range r.Needs[i].Any {
 			l.checkSource(source, "needs", i, "any", j)
@@ -178,15 +184,21 @@ func (l *linter) readsLog(source string) bool {
 	return slices.ContainsFunc(l.rule.listPatterns(), asked)
 }
 
-// checkTexts checks the fields that texts and notes speak of.
+// checkTexts checks the fields that texts and notes speak of, and the commands.
 func (l *linter) checkTexts() {
 	r := l.rule
 	for i := range r.Steps {
 		l.checkTemplate(r.Steps[i].text, i, "steps", i, "text")
 	}
 	l.checkTemplate(r.headline, ownStep, "headline")
+	for i := range r.Remediation.Now {
+		l.checkAction(&r.Remediation.Now[i], place{"remediation", "now", i})
+	}
 	for i := range r.Notes {
 		l.checkTemplate(r.Notes[i].text, ownStep, "notes", i, "text")
+		if now := r.Notes[i].Now; now != nil {
+			l.checkAction(now, place{"notes", i, "now"})
+		}
 		if when := r.Notes[i].When; when != nil && when.step >= 0 {
 			for _, key := range sortedKeys(when.Match) {
 				l.checkField(r.listKinds(when.step), key, "notes", i, "when", "match", key)

@@ -19,7 +19,8 @@ var builtin embed.FS
 
 // Catalog is a checked set of rules.
 type Catalog struct {
-	Rules []Rule // by id
+	Rules   []Rule     // by id
+	effects []TellRule // of all trees, in their order
 	// Warnings are what is wrong with rules that load all the same. A later release refuses them.
 	Warnings Problems
 }
@@ -39,8 +40,8 @@ func BuiltinFiles() Files {
 	return Files{FS: catalog, Dir: "catalog"}
 }
 
-// Files is a tree of rule files: every .yaml file in it is one rule, except
-// below a directory that holds a fixture.
+// Files is a tree of rule files: every .yaml file in it is one rule, except effects.yaml, which has
+// the effects of all, and what is below a directory that holds a fixture.
 type Files struct {
 	FS  fs.FS
 	Dir string // how problems name the tree; empty for paths inside it
@@ -175,6 +176,14 @@ func (s *source) findCrossReferences(r *Rule) *crossReferences {
 }
 
 func (l *loader) addRule(name string, text []byte) {
+	if path.Base(name) == effectFileName {
+		effects, wrong := readEffects(name, text, l.known)
+		l.wrong = append(l.wrong, wrong...)
+		if effects != nil {
+			l.catalog.effects = append(l.catalog.effects, effects.Supports...)
+		}
+		return
+	}
 	rule, src, wrong := parseRule(name, text, l.known)
 	l.wrong = append(l.wrong, wrong...)
 	if rule == nil {

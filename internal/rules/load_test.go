@@ -85,7 +85,7 @@ func TestProblems(t *testing.T) {
 		{"title: Title", "title: &x Title", `anchors, aliases, merges and tags have no place in a rule`},
 		{"title: Title", `title: ""`, `2:8: title is missing`},
 		{"id: whole", "id: Whole Rule", `1:5: id "Whole Rule" is no slug`},
-		{"role: root", "role: rot", `3:7: role "rot" is none of root, link, contributing, fallback; did you mean "root"?`},
+		{"role: root", "role: rot", `3:7: role "rot" is none of root, link, contributing, fallback, notready; did you mean "root"?`},
 		{"role: cause", "role: reason", `6:21: role "reason" is none of cause, mechanism, symptom, recovery`},
 		{"needs: [{any: [containerd.log], collect: c}]\n", "", `needs is empty`},
 		{"any: [containerd.log]", "any: []", `4:10: a need names at least one source`},

@@ -26,6 +26,9 @@ type Rule struct {
 	Absent    []Absence
 	Verdict   Conditions
 	RulesOut  []Objection `yaml:"rules_out"`
+	// Tells are what an expert knows the mechanism by, Supports what fits it and others too.
+	Tells    []TellRule
+	Supports []TellRule
 	// ExplainedBy names deeper rules that may cause this one.
 	ExplainedBy []Deeper `yaml:"explained_by"`
 	// Per names the bind that gets one finding per value; empty for one finding in all.
@@ -63,7 +66,8 @@ type VersionRange struct {
 // Need is a group of sources of which one is enough, and how to collect it.
 type Need struct {
 	Any     []string // "goroutines.containerd", as event.Event.Source spells it, or "path:var/log/acme/*.log"
-	Collect string
+	Collect string   // a command
+	Note    string   // what to know before it is run; empty where there is nothing
 }
 
 // Pattern says which events fit: those of one kind that meet every condition
@@ -164,10 +168,13 @@ type Objection struct {
 	ID      string
 	Pattern `yaml:",inline"`
 	During  string // id of a step it has to overlap; empty for any time
-	Why     string
-	Effect  string // "ruled-out" (also when empty) or "lowers"
+	// Near is by how much it may miss the step of During; empty for not at all.
+	Near   string
+	Why    string
+	Effect string // "ruled-out" (also when empty) or "lowers"
 
 	anchor int // -1 without During
+	near   time.Duration
 	events eventSet
 }
 
@@ -181,9 +188,9 @@ type Deeper struct {
 type NoteRule struct {
 	When *When // nil for always
 	Text string
-	// Now is what to do now instead of what the rule says otherwise; empty where the note changes
+	// Now is what to do now instead of what the rule says otherwise; nil where the note changes
 	// nothing about that.
-	Now string
+	Now *Action
 
 	text template
 }
@@ -229,7 +236,7 @@ const maxTies = maxSteps * maxSteps
 // The words of the language, by the key they stand behind. An empty one is for a key that may be
 // missing.
 var (
-	ruleRoles   = []string{string(Root), string(Link), string(Contributing), string(Fallback)}
+	ruleRoles   = []string{string(Root), string(Link), string(Contributing), string(Fallback), string(NotReady)}
 	phases      = []string{"", string(timeline.PhaseList), string(timeline.PhasePod), string(timeline.PhaseUnknown)}
 	stepRoles   = []string{"cause", "mechanism", "symptom", "recovery"}
 	certainties = []string{"", "observed", "inferred"}

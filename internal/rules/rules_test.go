@@ -73,6 +73,14 @@ func line(events ...event.Event) *timeline.Timeline {
 	return tl
 }
 
+// dense makes logs of all sources that their writers wrote as they are.
+func dense(tl *timeline.Timeline) *timeline.Timeline {
+	for i := range tl.Coverage {
+		tl.Coverage[i].Lines = 1000
+	}
+	return tl
+}
+
 // drop takes sources out of the bundle.
 func drop(tl *timeline.Timeline, sources ...string) *timeline.Timeline {
 	var kept []timeline.Coverage

@@ -1,6 +1,10 @@
 package rules
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // didYouMean proposes the nearest of the known words, when one is near: "; did you mean %q?".
 func didYouMean(word string, known []string) string { return suggest(nearestWord(word, known)) }
@@ -12,12 +16,61 @@ func suggest(word string) string {
 	return fmt.Sprintf("; did you mean %q?", word)
 }
 
+// maxNearest bounds how many names are proposed.
+const maxNearest = 3
+
+// NearestNames returns the known names that a wrong one may stand for, at most three, in the order of
+// known: those with the fewest edits, up to two, or else those that share most words, or beginnings
+// of words, with it. It is nil where none is near.
+func NearestNames(wrong string, known []string) []string {
+	if near := namesByEdits(wrong, known); len(near) > 0 {
+		return near[:min(len(near), maxNearest)]
+	}
+	words := splitWords(wrong)
+	var best []string
+	most := 1
+	for _, name := range known {
+		shared := 0
+		for _, word := range splitWords(name) {
+			if slices.ContainsFunc(words, func(w string) bool { return len(w) > 2 && strings.HasPrefix(word, w) }) {
+				shared++
+			}
+		}
+		if shared > most {
+			best, most = nil, shared
+		}
+		if shared == most {
+			best = append(best, name)
+		}
+	}
+	return best[:min(len(best), maxNearest)]
+}
+
+func splitWords(name string) []string {
+	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("-_./ ", r) })
+}
+
 // nearestWord is the known word with the fewest edits, up to two; empty when none is that near.
 func nearestWord(word string, known []string) string {
-	best, distance := "", 3
+	if near := namesByEdits(word, known); len(near) > 0 {
+		return near[0]
+	}
+	return ""
+}
+
+// namesByEdits are the known names with the fewest edits, up to two.
+func namesByEdits(word string, known []string) (best []string) {
+	distance := 3
 	for _, k := range known {
-		if d := countEdits(word, k); d < distance && d < len(k) {
-			best, distance = k, d
+		d := countEdits(word, k)
+		if d >= len(k) || d >= 3 {
+			continue
+		}
+		if d < distance {
+			best, distance = nil, d
+		}
+		if d == distance {
+			best = append(best, k)
 		}
 	}
 	return best

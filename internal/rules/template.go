@@ -11,7 +11,7 @@ import (
 )
 
 // template is a text with placeholders, cut into clauses. A clause ends at ";"
-// or ","; one that speaks of something unknown is left out, so that a headline
+// or ",", but not inside of parentheses; one that speaks of something unknown is left out, so that a headline
 // never claims a step that was not seen.
 type template []clause
 
@@ -28,7 +28,12 @@ type part struct {
 	field    string
 	variable int // bind of that name; -1 for none
 	format   string
+	name     string // what stands in the braces before the format; empty for literal text
+	// others are tried in their order where this placeholder of a command has no value.
+	others []part
 }
+
+func (p *part) isPlaceholder() bool { return p.name != "" }
 
 const ownStep = -1
 
@@ -47,6 +52,7 @@ type scope struct {
 func parseTemplate(s string, in scope, use func(variable int)) (template, error) {
 	var t template
 	var c clause
+	depth := 0 // of parentheses
 	for s != "" {
 		i := strings.IndexAny(s, "{};,")
 		if i < 0 {
@@ -55,6 +61,7 @@ func parseTemplate(s string, in scope, use func(variable int)) (template, error)
 		}
 		if i > 0 {
 			c.parts = append(c.parts, part{literal: s[:i]})
+			depth = max(0, depth+strings.Count(s[:i], "(")-strings.Count(s[:i], ")"))
 		}
 		switch s[i] {
 		case '}':
@@ -75,7 +82,8 @@ func parseTemplate(s string, in scope, use func(variable int)) (template, error)
 			s = s[i+1+length+1:]
 		default:
 			rest := strings.TrimLeft(s[i+1:], " ")
-			if len(rest) == len(s)-i-1 && rest != "" { // "1,5": no separator
+			if depth > 0 || len(rest) == len(s)-i-1 && rest != "" { // "1,5": no separator
+				rest = s[i+1:]
 				c.parts = append(c.parts, part{literal: s[i : i+1]})
 			} else {
 				c.end = s[i : len(s)-len(rest)]
@@ -90,7 +98,7 @@ func parseTemplate(s string, in scope, use func(variable int)) (template, error)
 
 func parsePlaceholder(s string, in scope) (part, error) {
 	name, format, _ := strings.Cut(s, "|")
-	p := part{format: format, step: ownStep, variable: -1}
+	p := part{format: format, step: ownStep, variable: -1, name: name}
 	if !slices.Contains(formats, format) {
 		return part{}, fmt.Errorf("unknown format %q in {%s}%s", format, s, didYouMean(format, formats))
 	}
@@ -154,17 +162,38 @@ func (t template) joinClauses(expand func(clause) (string, bool)) string {
 // expand returns false when a placeholder has no value.
 func (c clause) expand(s seen) (string, bool) {
 	var b strings.Builder
-	complete := true
-	for _, p := range c.parts {
-		if p.field == "" && p.format == "" {
-			b.WriteString(p.literal)
+	complete, single := true, false // a count in brackets that is one
+	for i, p := range c.parts {
+		literal := p.literal
+		if single {
+			_, literal, _ = strings.Cut(literal, ")")
+			single = false
+		}
+		if !p.isPlaceholder() {
+			b.WriteString(literal)
 			continue
 		}
 		value, ok := p.fillPlaceholder(s)
 		complete = complete && ok
+		switch {
+		case p.format != "count" || value != "1":
+		case c.isBracketed(i):
+			text := strings.TrimSuffix(b.String(), "(")
+			b.Reset()
+			b.WriteString(strings.TrimRight(text, " "))
+			single = true
+			continue
+		case i == 1 && len(c.parts) == 2 && strings.HasPrefix(c.parts[0].literal, "such "): // such threads: 1
+			return "", false
+		}
 		b.WriteString(event.OneLine(value))
 	}
 	return strings.Join(strings.Fields(b.String()), " "), complete
+}
+
+// isBracketed says that a part stands in brackets of its own, as the count in "({deadline|count}×)".
+func (c clause) isBracketed(i int) bool {
+	return i > 0 && i+1 < len(c.parts) && strings.HasSuffix(c.parts[i-1].literal, "(") && strings.Contains(c.parts[i+1].literal, ")")
 }
 
 // fillPlaceholder returns what a placeholder stands for.
@@ -184,12 +213,33 @@ func (p part) fillPlaceholder(s seen) (string, bool) {
 		if text, ok := formatField(events[0], p.field, p.format); ok {
 			return text, true
 		}
+		if text, ok := formatOfAll(events[1:], p); ok {
+			return text, true
+		}
 	}
 	if p.variable >= 0 && s.bound[p.variable] != "" && (p.step == ownStep || len(events) > 0) {
 		return formatValue(event.String(s.bound[p.variable]), p.format), true
 	}
 	return "", false
 }
+
+// formatOfAll is what all of some events say of a field, that say anything: the first line of a row may be
+// one of those that lack it.
+func formatOfAll(events []*event.Event, p part) (said string, ok bool) {
+	for _, e := range events {
+		text, has := formatField(e, p.field, p.format)
+		if has && ok && text != said || has && slices.Contains(ofOneEvent, p.field) {
+			return "", false
+		}
+		if has {
+			said, ok = text, true
+		}
+	}
+	return said, ok
+}
+
+// ofOneEvent are fields that each event has of its own.
+var ofOneEvent = []string{"start", "end", "text", "duration"}
 
 func formatField(e *event.Event, field, as string) (string, bool) {
 	switch field {
@@ -205,7 +255,7 @@ func formatField(e *event.Event, field, as string) (string, bool) {
 	if !ok || text == "" {
 		return "", false
 	}
-	if field == "duration" && (e.Open || e.Begun) {
+	if field == "duration" && e.AtLeast() {
 		text = "at least " + text
 	}
 	return text, true

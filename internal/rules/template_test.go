@@ -50,8 +50,17 @@ func TestTemplates(t *testing.T) {
 		{"exit", "container {sandbox|id} exited", "container exited"},
 		{"exit", "the exit: {text}, {umount.duration|dur} later", "the exit: containerd.task-exit, at least 1m59s later"},
 		{"lock", "{lock|count} hold {cid|id}", "hold 40585f73aa00"},
+		{"", "held ({umount|count}, in all 3) by it", "held (2, in all 3) by it"},
+		{"", "held (by {lock.goroutine}, in all 3), to the end", "to the end"},
 		{"umount", "{wait}", "354ms"},
 		{"umount", "PLEG was last seen active {age|dur} ago", "PLEG was last seen active an unknown time ago"},
+		// A count of one is no news.
+		{"exit", "it exits ({exit|count}×)", "it exits"},
+		{"exit", "it exits ({exit|count} lines); {umount|count} umounts", "it exits; 2 umounts"},
+		{"umount", "it is unmounted ({umount|count}×)", "it is unmounted (2×)"},
+		{"exit", "it exits; such exits: {exit|count}; done", "it exits; done"},
+		{"exit", "it exits; such umounts: {umount|count}", "it exits; such umounts: 2"},
+		{"exit", "{exit|count} exits", "1 exits"},
 		// What a log says is put in as it is: no placeholder, no new line, no clause of its own.
 		{"umount", "umount of {path}, then more", "umount of /run {cid}; {exit.start}, then more"},
 	} {
@@ -77,4 +86,20 @@ func TestTemplateErrors(t *testing.T) {
 		_, err := parseTemplate(text, in, func(int) {})
 		require.ErrorContains(t, err, want, text)
 	}
+}
+
+// TestFieldOfARow: a field that the first event of a row lacks is what all others that have it say, and
+// not known where they differ.
+func TestFieldOfARow(t *testing.T) {
+	first, second, third := ev("a"), ev("a", field("server", "10.9.8.7:6443")), ev("a", field("server", "10.9.8.7:6443"))
+	expand := func(events ...*event.Event) string {
+		in := scope{steps: func(string) int { return 0 }, variables: func(string) int { return -1 }, own: true}
+		in.captured = func(int, string) int { return -1 }
+		parsed, err := parseTemplate("no way, to {server}", in, func(int) {})
+		require.NoError(t, err)
+		return parsed.expand(seen{steps: [][]*event.Event{events}, own: 0})
+	}
+	require.Equal(t, "no way, to 10.9.8.7:6443", expand(&first, &second, &third))
+	other := ev("a", field("server", "10.9.8.8:6443"))
+	require.Equal(t, "no way", expand(&first, &second, &other))
 }

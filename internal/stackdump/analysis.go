@@ -25,6 +25,7 @@ const maxOffset = 1024
 type analysis struct {
 	dump   *Dump
 	lo, hi int
+	cut    bool              // goroutines may be missing
 	rows   map[string][]Hold // the catalogue by the last element of Func
 	era    era
 	waits  []wait
@@ -40,6 +41,8 @@ type analysis struct {
 	stacks   map[string][]hit
 	hidden   map[string][]hit
 	listed   []listing
+	// shared says of the addresses that waiters show whether those of several locks do.
+	shared map[uint64]bool
 	// found are the innermost frames with a part in their Name, of goroutine foundOf.
 	found   map[string]int
 	foundOf int
@@ -53,21 +56,19 @@ type hit struct {
 	sure     bool
 }
 
-// listing is a goroutine inside of a frame that the catalogue names.
-type listing struct {
-	g, frame int
-	row      Hold
-}
-
 // newAnalysis takes the goroutines [lo:hi] of one dump.
 func newAnalysis(d *Dump, lo, hi int, rows map[string][]Hold) *analysis {
-	a := &analysis{dump: d, lo: lo, hi: hi, rows: rows}
+	a := &analysis{dump: d, lo: lo, hi: hi, rows: rows, cut: d.isPartIncomplete(hi)}
 	a.findEra()
 	return a
 }
 
 func (a *analysis) findEra() {
 	for i := a.lo; i < a.hi; i++ {
+		if g := &a.dump.Goroutines[i]; g.CreatorID != 0 || strings.HasPrefix(g.State, "sync.Mutex.") || strings.HasPrefix(g.State, "sync.RWMutex.") {
+			a.era = marked // printed since Go 1.21, 1.20
+			return
+		}
 		for _, f := range a.dump.Goroutines[i].Frames {
 			if strings.IndexByte(f.Args, '?') >= 0 {
 				a.era = marked
@@ -78,6 +79,28 @@ func (a *analysis) findEra() {
 			}
 		}
 	}
+	if a.era == stackArgs && a.cut && !a.provesStackArgs() {
+		a.era = unmarked // what would show it may have been cut off
+	}
+}
+
+// provesStackArgs says whether a wait shows one lock twice, as dumps up to Go 1.16 do: its address,
+// and that of the semaphore inside of it.
+func (a *analysis) provesStackArgs() bool {
+	for i := a.lo; i < a.hi; i++ {
+		frames := a.dump.Goroutines[i].Frames
+		for j := 0; j+1 < len(frames); j++ {
+			if !strings.HasPrefix(frames[j].Func, "sync.runtime_Semacquire") {
+				continue
+			}
+			sem, _ := frames[j].firstArg()
+			lock, _ := frames[j+1].firstArg()
+			if sem.Known && lock.Known && isAddress(lock.Value) && sem.Value > lock.Value && sem.Value-lock.Value <= readerSem {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (a *analysis) findLocks() []*lockState {
@@ -99,6 +122,7 @@ func (a *analysis) findLocks() []*lockState {
 		a.describeLock(l)
 	}
 	dropFarGuesses(locks)
+	a.proveEmbedding(locks)
 	a.indexFrames(locks)
 	for _, l := range locks {
 		l.Holders = a.findHolders(l)
@@ -210,7 +234,7 @@ func (a *analysis) indexFrame(g, j int) {
 		a.stacks[f.Func] = append(hits, hit{g: g, frame: j})
 	}
 	for _, row := range a.rows[f.baseName()] {
-		if matchName(f.Name(), row.Func) && (row.While == "" || a.innermostFrame(g, row.While) < j) {
+		if a.isInRow(g, j, &row) {
 			a.listed = append(a.listed, listing{g, j, row})
 		}
 	}
@@ -232,17 +256,4 @@ func (a *analysis) innermostFrame(g int, part string) int {
 		a.found[part] = i
 	}
 	return i
-}
-
-// matchName compares a frame's Name with a name of the catalogue, see Hold.
-func matchName(name, want string) bool {
-	if want == "" {
-		return false
-	}
-	if strings.HasSuffix(want, ".") {
-		i := strings.Index(name, want)
-		return i == 0 || i > 0 && name[i-1] == '/'
-	}
-	rest, ok := strings.CutSuffix(name, want)
-	return ok && (rest == "" || strings.HasSuffix(rest, "/"))
 }

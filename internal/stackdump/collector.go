@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/stackdump/paste"
 )
 
 // Found is a dump that a log carried.
@@ -69,7 +70,7 @@ func (c *Collector) Pending() bool { return len(c.runs) > 0 }
 func (c *Collector) Add(rec *event.Record) []Found {
 	c.at++
 	found := c.endQuietRuns()
-	at, idEnd := findHeader(rec.Text)
+	at, idEnd := findHeaderOfLine(rec.Text)
 	profile := findProfile(rec.Text)
 	if (at >= 0 || profile >= 0) && strings.Contains(rec.Text, "\n") {
 		return append(found, newFoundInMessage(rec, rec.Text, rec.Pieces))
@@ -117,7 +118,7 @@ func (r *run) acceptsLine(line string) bool {
 		_, pcs, entry := strings.Cut(line, " @ 0x")
 		return line == "" || line[0] == '#' || entry && strings.Trim(pcs, " 0123456789abcdefx") == ""
 	}
-	return isDumpLine(line)
+	return isDumpLine(line) || isDumpLine(paste.CleanLine(line))
 }
 
 // newFoundInMessage is a dump that one message holds, or a field of it.
@@ -293,7 +294,24 @@ func pidOf(rec *event.Record) int {
 	return rec.PID
 }
 
+// findHeaderOfLine is where a header begins in the text of a record, and where its id ends; -1 when
+// there is none. One whose number somebody left out must begin the text.
+func findHeaderOfLine(text string) (at, idEnd int) {
+	if at, idEnd = findHeader(text); at >= 0 || !strings.Contains(text, headerWord) {
+		return at, idEnd
+	}
+	trimmed := strings.TrimLeft(text, " \t")
+	if n := elidedIDLen(trimmed); n > 0 {
+		return len(text) - len(trimmed), len(text) - len(trimmed) + n
+	}
+	return -1, 0
+}
+
+// parseID is the number of a goroutine; 0 when it was left out.
 func parseID(s string) (id uint64) {
+	if strings.Trim(s, "0123456789") != "" {
+		return 0
+	}
 	for i := range len(s) {
 		id = id*10 + uint64(s[i]-'0')
 	}

@@ -12,7 +12,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"iter"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -46,9 +48,19 @@ type Dump struct {
 	// Lines == Used + Blank + Skipped. Known furniture (signal and panic lines,
 	// registers, markers) is Used.
 	Lines, Used, Blank, Skipped int
+	// Crash is the line that says why the program ended ("panic: …", "fatal error: …", "SIGQUIT: …");
+	// empty when none does, and in a dump that was part of a log.
+	Crash event.Quote
 	// Gaps counts the places where journald said that it did not keep what was
 	// written, Suppressed the messages that are missing there.
 	Gaps, Suppressed int
+	// Incomplete says that goroutines are missing, or may be: a BEGIN mark without its END, lines
+	// that journald did not keep, a header or frames that were lost, a text that ends inside of a
+	// goroutine or before the next one. Who reads the text sets it, too, when the reading failed.
+	// Then nothing follows from a goroutine that is not there.
+	Incomplete bool
+	// lossy says that goroutines are missing before the end, so that no part of the text is whole.
+	lossy bool
 	// Headers counts lines that begin a goroutine, Lost those among them whose
 	// goroutine could not be read: Headers == len(Goroutines) + Lost.
 	Headers, Lost int
@@ -63,9 +75,9 @@ type Goroutine struct {
 	// State is what it waits for, as printed: "sync.Mutex.Lock", "chan receive",
 	// without the marks (scan), (leaked) and (durable). Empty in a profile.
 	State string
-	// Wait is how long it has been in State: whole minutes, rounded down by the
-	// runtime, counted from the first garbage collection that found it parked.
-	// Zero is below a minute or unknown, never proof of a short wait.
+	// Wait is how long it has been in State, as printed: whole minutes, counted from the end of the
+	// collection before the one that found it parked. N minutes are between 0 and N+1 minutes and a
+	// mark phase. Zero is unknown, never proof of a short wait.
 	Wait   time.Duration
 	Locked bool // to its OS thread
 	Leaked bool // the runtime found that nothing can wake it (Go 1.26); then no Wait is printed
@@ -120,11 +132,12 @@ func (d *Dump) Count() int {
 func (d *Dump) Split() []*Dump {
 	var parts []*Dump
 	for lo, hi := range d.partBounds() {
-		part := &Dump{File: d.File, Profile: d.Profile, Headers: hi - lo}
+		part := &Dump{File: d.File, Profile: d.Profile, Headers: hi - lo, lossy: d.lossy}
 		if lo == 0 {
 			*part = *d
 			part.Headers = hi + d.Lost
 		}
+		part.Incomplete = d.isPartIncomplete(hi)
 		part.Goroutines = d.Goroutines[lo:hi:hi]
 		parts = append(parts, part)
 	}
@@ -132,6 +145,20 @@ func (d *Dump) Split() []*Dump {
 		return []*Dump{d}
 	}
 	return parts
+}
+
+// IsExcerpt says that somebody chose these goroutines: the one that writes a dump is in every dump,
+// and runs. A profile is no excerpt.
+func (d *Dump) IsExcerpt() bool {
+	return !d.Profile && !slices.ContainsFunc(d.Goroutines, func(g Goroutine) bool {
+		return strings.HasPrefix(g.Header, "goroutine 0 ") || g.State == "running"
+	})
+}
+
+// isPartIncomplete says whether goroutines may be missing of the part that ends before goroutine hi:
+// a text that is cut at its end lacks some of its last dump only.
+func (d *Dump) isPartIncomplete(hi int) bool {
+	return d.lossy || d.Incomplete && hi == len(d.Goroutines)
 }
 
 // partBounds yields the bounds of the dumps that stand one after the other, as a half-open range of

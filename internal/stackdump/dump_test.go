@@ -84,8 +84,8 @@ func describe(d *Dump) string {
 }
 
 var testCatalogue = []Hold{
-	{"daemon.(*Daemon).containerStart", ".(*tasksClient).", "daemon.(*Daemon)."},
-	{"daemon.(*Daemon).containerStart", ".(*tasksClient).", "container.(*State)."},
+	{Func: "daemon.(*Daemon).containerStart", While: ".(*tasksClient).", Lock: "daemon.(*Daemon)."},
+	{Func: "daemon.(*Daemon).containerStart", While: ".(*tasksClient).", Lock: "container.(*State)."},
 }
 
 func golden(t *testing.T, path, got string) {
@@ -209,7 +209,7 @@ func checkLaws(t *testing.T, d *Dump, lines []string) {
 	require.Equal(t, len(d.Goroutines), parts)
 	require.Equal(t, d.Headers, headers)
 	checkGraphLaws(t, d)
-	for _, l := range d.Locks([]Hold{{"main.(*T).hold", "", "main."}}) {
+	for _, l := range d.Locks([]Hold{{Func: "main.(*T).hold", Lock: "main."}}) {
 		for _, w := range l.Waiters {
 			require.Less(t, w.Caller, len(d.Goroutines[w.Goroutine].Frames))
 		}
@@ -408,7 +408,9 @@ func FuzzParse(f *testing.F) {
 		d := Parse(Source{File: "f", Line: 1, Text: text})
 		checkLaws(t, d, strings.Split(text, "\n"))
 		if !d.Profile {
-			require.Equal(t, Contains(text), d.Headers > 0)
+			// People paste headers without their numbers, and with marks of Markdown.
+			require.True(t, d.Headers > 0 || !Contains(text))
+			require.True(t, d.Headers == 0 || strings.Contains(text, "goroutine"))
 		}
 		src, lines := inPieces("f", text, int(n)+1)
 		checkLaws(t, Parse(src), append(lines, ""))

@@ -1,6 +1,9 @@
 package stackdump
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // End is what a goroutine waits for where the locks of its process end.
 type End struct {
@@ -57,6 +60,7 @@ var requests = indexByBase([]call{
 	{"opencontainers/cgroups/systemd.startUnit", RPC, "D-Bus"},
 	{"netlink/nl.(*NetlinkRequest).Execute", Syscall, "netlink"},
 	{"netlink/nl.(*NetlinkRequest).ExecuteIter", Syscall, "netlink"},
+	{"syscall.NetlinkRIB", Syscall, "netlink"},
 	{"os.(*Process).Wait", Child, ""},
 	{"os.(*Process).blockUntilWaitable", Child, ""},
 	{"os.(*Process).pidfdWait", Child, ""},
@@ -148,6 +152,26 @@ func (g *Goroutine) End() End {
 	return e
 }
 
+// ShownState is the state of a goroutine as a dump prints it. Profiles print none: there it is what the
+// frames show, in the words of dumps, and empty where they show nothing.
+func (g *Goroutine) ShownState() string {
+	if g.State != "" {
+		return g.State
+	}
+	if g.lockCallFrame() >= 0 {
+		return "semacquire"
+	}
+	if e, ok := g.endInSystemCall(); ok && e.Kind == Syscall {
+		return "syscall"
+	}
+	for _, s := range slices.Backward(states) { // "chan send" stands behind "chan "
+		if g.frameIn(s.in) >= 0 {
+			return strings.TrimSpace(s.state)
+		}
+	}
+	return ""
+}
+
 func lockMode(base string) string {
 	if base == "RLock" {
 		return "read"
@@ -210,6 +234,7 @@ func (g *Goroutine) endInSystemCall() (End, bool) {
 	if g.State != "" && !strings.HasPrefix(g.State, "syscall") {
 		return End{}, false
 	}
+	raw, at := "", -1
 	for i := range g.Frames {
 		f := &g.Frames[i]
 		pkg, name, _ := strings.Cut(f.Func[strings.LastIndexByte(f.Func, '/')+1:], ".")
@@ -220,14 +245,54 @@ func (g *Goroutine) endInSystemCall() (End, bool) {
 				!strings.HasPrefix(name, "runtime_") && !strings.HasPrefix(name, "rawSyscall") {
 				return End{Syscall, strings.ToLower(name), i}, true
 			}
+			if at < 0 || raw == "" {
+				raw, at = f.rawCall(), i
+			}
 		default:
+			if raw != "" {
+				return End{Syscall, raw, at}, true
+			}
 			if g.State == "" {
 				return End{}, false
 			}
 			return End{Syscall, "", max(0, i-1)}, true
 		}
 	}
+	if raw != "" {
+		return End{Syscall, raw, at}, true
+	}
 	return End{Kind: Syscall, Frame: -1}, g.State != ""
+}
+
+// rawCalls are system calls that may wait, by number, in the words of package unix: first those of a
+// machine as the file of a frame names it, asm_linux_amd64.s. Where no file does, those count whose
+// number is on the other machine one that cannot wait: umask, getpid, getrusage, signalfd4.
+var rawCalls = []struct {
+	file  string
+	calls map[uint64]string
+}{
+	{"_amd64.s", map[uint64]string{
+		0x0: "read", 0x1: "write", 0x10: "ioctl", 0x2d: "recvfrom", 0x2f: "recvmsg", 0x4a: "fsync", 0x4b: "fdatasync",
+		0xa2: "sync", 0xa5: "mount", 0xa6: "unmount", 0x132: "syncfs",
+	}},
+	{"_arm64.s", map[uint64]string{
+		0x1d: "ioctl", 0x27: "unmount", 0x28: "mount", 0x3f: "read", 0x40: "write", 0x51: "sync", 0x52: "fsync", 0x53: "fdatasync",
+		0xcf: "recvfrom", 0xd4: "recvmsg", 0x10b: "syncfs",
+	}},
+	{".s", nil}, // of a machine that is not known here
+	{"", map[uint64]string{0xa6: "unmount", 0x27: "unmount", 0xa5: "mount", 0x4a: "fsync"}},
+}
+
+// rawCall is the system call of syscall.Syscall and its like by the number that they are given first;
+// empty for one that may be several.
+func (f *Frame) rawCall() string {
+	number, ok := f.firstArg()
+	for _, row := range rawCalls {
+		if ok && strings.HasSuffix(f.File, row.file) {
+			return row.calls[number.Value]
+		}
+	}
+	return ""
 }
 
 // shownChannel is the channel that abort dumps of Go ≥ 1.19 print; -1 when none does.

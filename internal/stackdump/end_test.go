@@ -2,6 +2,8 @@ package stackdump
 
 import (
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,8 +26,9 @@ func TestEndOfReal(t *testing.T) {
 		{"terwayd-1.0.10-go1.12.sigabrt", 38, Syscall, "netlink", "github.com/vishvananda/netlink.(*Handle).LinkList"},
 	} {
 		d := Parse(Source{File: c.file, Text: readGzip(t, filepath.Join("testdata", c.file+".log.gz"))})
-		g := goroutinesByID(d)[c.id]
-		require.NotNil(t, g, c.file)
+		i := slices.IndexFunc(d.Goroutines, func(g Goroutine) bool { return g.ID == c.id })
+		require.GreaterOrEqual(t, i, 0, c.file)
+		g := &d.Goroutines[i]
 		e := g.End()
 		require.Equal(t, c.kind, e.Kind, "%s %d", c.file, c.id)
 		require.Equal(t, c.what, e.What, "%s %d", c.file, c.id)
@@ -38,6 +41,12 @@ func TestEnd(t *testing.T) {
 	for _, c := range []struct{ stack, kind, what string }{
 		{"goroutine 1 [syscall, 2 minutes]:\nsyscall.Syscall6(0x1)\n\t/s.go:1\nos.(*Process).blockUntilWaitable(0xc000100000)\n\t/o.go:1\nos/exec.(*Cmd).Wait(0xc000100000)\n\t/e.go:1\n", Child, ""},
 		{"goroutine 1 [syscall]:\ngolang.org/x/sys/unix.Syscall(0x1)\n\t/s.go:1\ngolang.org/x/sys/unix.Unmount(0x1)\n\t/u.go:1\nmain.main()\n\t/m.go:1\n", Syscall, "unmount"},
+		{"goroutine 1 [syscall, 9 minutes]:\nsyscall.Syscall(0xa6, 0xc000100000, 0x8, 0x0)\n", Syscall, "unmount"},
+		{"goroutine 1 [syscall, 9 minutes]:\nsyscall.RawSyscall6(0x27, 0xc000100000, 0x8, 0x0)\nmain.main()\n", Syscall, "unmount"},
+		{"goroutine 1 [syscall, 9 minutes]:\nsyscall.Syscall(0x2d, 0x8, 0x0, 0x0)\n", Syscall, ""},
+		{"goroutine 1 [syscall, 9 minutes]:\nsyscall.Syscall(0x2d, 0x8, 0x0, 0x0)\n\t/usr/local/go/src/syscall/asm_linux_amd64.s:18 +0x5\nmain.main()\n", Syscall, "recvfrom"},
+		{"goroutine 1 [syscall, 9 minutes]:\nsyscall.Syscall(0xa6, 0x8, 0x0, 0x0)\n\t/usr/local/go/src/syscall/asm_linux_arm64.s:18 +0x5\nmain.main()\n", Syscall, ""},
+		{"goroutine 1 [syscall, 9 minutes]:\nsyscall.Syscall(0xa6, 0x8, 0x0, 0x0)\nsyscall.Flock(0x8, 0x2)\n", Syscall, "flock"},
 		{"goroutine 1 [syscall]:\nmain._Cfunc_wait(0x1)\n\t/c.go:1\n", Syscall, ""},
 		{"goroutine 1 gp=0xc000002380 m=nil [chan send]:\nruntime.gopark(0x1)\n\t/p.go:1\nruntime.chansend(0xc000100060, 0xc000200000)\n\t/c.go:1\nmain.main()\n\t/m.go:1\n", Channel, "0xc000100060"},
 		{"goroutine 1 [chan receive]:\ngithub.com/godbus/dbus/v5.(*Object).Call(0xc000100000)\n\t/d.go:1\n", RPC, "D-Bus"},
@@ -76,5 +85,35 @@ func TestIdleOfReal(t *testing.T) {
 				require.False(t, idle[h.Goroutine])
 			}
 		}
+	}
+}
+
+// What every healthy process has is idle; the same functions in the middle of work are not.
+func TestIdleOfNormal(t *testing.T) {
+	stack := func(state string, frames ...string) string {
+		var text strings.Builder
+		text.WriteString("goroutine 7 [" + state + "]:\n")
+		for _, f := range frames {
+			text.WriteString(f + "()\n\tx.go:1 +0x1\n")
+		}
+		return text.String() + "\n"
+	}
+	read := []string{"internal/poll.runtime_pollWait", "net.(*conn).Read", "net/http.(*connReader).Read", "bufio.(*Reader).Peek"}
+	for text, idle := range map[string]bool{
+		stack("chan receive, 34 minutes", "github.com/docker/docker/pkg/signal.Trap.func1"):                                      true,
+		stack("syscall, 34 minutes", "os/signal.signal_recv", "os/signal.loop"):                                                  true,
+		stack("GC sweep wait", "runtime.gopark", "runtime.goparkunlock", "runtime.bgsweep"):                                      true,
+		stack("IO wait", "internal/poll.runtime_pollWait", "net.(*TCPListener).Accept", "net/http.(*Server).Serve"):              true,
+		stack("IO wait", slices.Concat(read, []string{"net/http.(*conn).serve"})...):                                             true,
+		stack("select", "net/http.(*timeoutHandler).ServeHTTP", "net/http.serverHandler.ServeHTTP", "net/http.(*conn).serve"):    false,
+		stack("chan receive, 9 minutes", "github.com/acme/x.handle", "net/http.HandlerFunc.ServeHTTP", "net/http.(*conn).serve"): false,
+		stack("chan receive, 9 minutes", "github.com/containerd/containerd/cmd/containerd/command.App.func1", "main.main"):       true,
+		stack("select, 9 minutes", "github.com/containerd/containerd/cmd/containerd/command.App.func1", "main.main"):             false, // it starts
+		stack("chan receive", "k8s.io/apiserver/pkg/server.SetupSignalContext.func1"):                                            true,
+		stack("semacquire", "sync.(*Mutex).Lock", "github.com/docker/docker/pkg/signal.Trap.func1"):                              false,
+	} {
+		d := Parse(Source{File: "normal", Line: 1, Text: text})
+		require.Len(t, d.Goroutines, 1, text)
+		require.Equal(t, idle, d.Goroutines[0].Idle(), text)
 	}
 }

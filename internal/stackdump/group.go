@@ -67,11 +67,11 @@ func stackHash(seed maphash.Seed, g *Goroutine) uint64 {
 }
 
 func sameStack(group *Group, g *Goroutine) bool {
-	return group.State == g.State && sameFrames(group.Frames, g.Frames)
+	return group.State == g.State && SameFrames(group.Frames, g.Frames)
 }
 
-// sameFrames compares stacks by function, file and line.
-func sameFrames(a, b []Frame) bool {
+// SameFrames compares stacks by function, file and line.
+func SameFrames(a, b []Frame) bool {
 	return slices.EqualFunc(a, b, func(a, b Frame) bool {
 		return a.Func == b.Func && a.Line == b.Line && a.File == b.File
 	})

@@ -66,7 +66,7 @@ func isWord(c byte) bool {
 // what has to be quoted of it ends at quote. Ok is false when it is damaged.
 func parseHeader(g *Goroutine, s string, idEnd int) (end, quote int, ok bool) {
 	id, err := strconv.ParseUint(s[len(headerWord):idEnd], 10, 64)
-	if err != nil {
+	if err != nil && elidedIDLen(s) == 0 {
 		return 0, 0, false
 	}
 	g.ID = id
@@ -90,11 +90,17 @@ func parseHeader(g *Goroutine, s string, idEnd int) (end, quote int, ok bool) {
 		inside, quote = inside[:i], open+i
 		end = open + i + len(" labels:{") + n
 	}
-	if !strings.HasPrefix(s[end:], "]:") {
+	if !strings.HasPrefix(s[end:], "]") {
 		return 0, 0, false
 	}
+	after := end + len("]")
+	if after < len(s) && s[after] == ':' {
+		after++
+	} else if !isKnownState(inside) || after < len(s) && s[after] != ' ' {
+		return 0, 0, false // somebody lost the colon, or this is no header
+	}
 	parseState(g, inside)
-	return end + 2, quote, true
+	return after, quote, true
 }
 
 // parseLabels reads `"k": "v", "k": "v"}` and returns its length.

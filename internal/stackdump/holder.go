@@ -31,21 +31,31 @@ type candidates struct {
 
 // findHolders applies the rules, the strongest first. It returns none where it could only guess.
 func (a *analysis) findHolders(l *lockState) []Holder {
+	if a.cut && slices.ContainsFunc(l.waits, func(w wait) bool { return a.frameAt(w.g, w.call) == nil }) {
+		return nil // whose lock it is was cut off
+	}
 	q := a.collectCandidates(l)
+	listed := a.candidatesByCatalogue(l)
+	if len(listed) == 1 && a.waitsFor(l, listed[0].g) {
+		return []Holder{{Goroutine: listed[0].g, Certainty: Inferred, Rule: "R3", Frame: listed[0].frame}}
+	}
 	if l.shared && len(q.past) > 0 {
 		return a.readHolders(l, q)
 	}
-	if held := a.holderInside(l, q); held != nil || len(q.strong) > 0 {
+	if held := a.holderInside(l, q, listed); held != nil || len(q.strong) > 0 {
 		return held
 	}
 	if selves := a.holdersBehindThemselves(l); len(selves) == 1 {
 		return selves
 	}
-	if len(q.past) == 1 && q.rivals+q.strangers+len(q.vague) == 0 {
-		return []Holder{{q.past[0].g, Inferred, "R2", q.past[0].frame}}
+	if a.cut && !(len(listed) == 1 && listed[0].sure) {
+		return nil // those who are left are named because nobody else is there
 	}
-	if listed := a.candidatesByCatalogue(l); len(listed) == 1 {
-		return []Holder{{listed[0].g, Inferred, "R4", listed[0].frame}}
+	if len(q.past) == 1 && q.rivals+q.strangers+len(q.vague) == 0 {
+		return []Holder{{q.past[0].g, Inferred, "R2", q.past[0].frame, true}}
+	}
+	if len(listed) == 1 {
+		return []Holder{{listed[0].g, Inferred, "R4", listed[0].frame, !listed[0].sure}}
 	}
 	return nil
 }
@@ -77,19 +87,19 @@ func (a *analysis) collectCandidates(l *lockState) candidates {
 
 // holderInside is R1: the one goroutine that is inside of the object. Among
 // several, a weaker rule may tell which.
-func (a *analysis) holderInside(l *lockState, q candidates) []Holder {
+func (a *analysis) holderInside(l *lockState, q candidates, listed []candidate) []Holder {
 	switch {
 	case len(q.strong) == 1 && q.rivals+len(q.vague) == 0:
 		c, doubts := q.strong[0], q.doubts+q.strangers
 		if c.weak && doubts > 0 {
-			return nil
+			return chooseByCatalogue(q.strong, listed)
 		}
 		l.wantsOther = c.wantsOther && doubts == 0 && a.compareArgOrder(l, c) < 0
-		return []Holder{{c.g, a.certaintyOf(l, c, doubts), "R1", c.frame}}
+		return []Holder{{Goroutine: c.g, Certainty: a.certaintyOf(l, c, doubts), Rule: "R1", Frame: c.frame}}
 	case len(q.strong) > 0:
-		return a.chooseByCatalogue(l, q.strong)
-	case len(q.vague) == 1 && !q.vague[0].weak && q.rivals+q.strangers+q.doubts == 0:
-		return []Holder{{q.vague[0].g, Inferred, "R1", q.vague[0].frame}}
+		return chooseByCatalogue(q.strong, listed)
+	case len(q.vague) == 1 && !a.cut && !q.vague[0].weak && q.rivals+q.strangers+q.doubts == 0:
+		return []Holder{{q.vague[0].g, Inferred, "R1", q.vague[0].frame, true}}
 	}
 	return nil
 }
@@ -98,8 +108,8 @@ func (a *analysis) holderInside(l *lockState, q candidates) []Holder {
 // object live.
 func (a *analysis) certaintyOf(l *lockState, c candidate, doubts int) string {
 	state := a.dump.Goroutines[c.g].State
-	if doubts > 0 || l.guessed || !c.receiver || c.wantsOther || c.weak || a.era == unmarked ||
-		strings.HasPrefix(state, "run") {
+	if doubts > 0 || l.guessed || !c.receiver || c.wantsOther || c.weak || a.era == unmarked || a.cut ||
+		strings.HasPrefix(state, "run") || a.isDoubtful(l, c.g) {
 		return Inferred
 	}
 	return Observed
@@ -107,12 +117,12 @@ func (a *analysis) certaintyOf(l *lockState, c candidate, doubts int) string {
 
 // chooseByCatalogue chooses by the catalogue among several goroutines that show the object. That one
 // is past the lock does not show that it holds it: the function may have let go since.
-func (a *analysis) chooseByCatalogue(l *lockState, strong []candidate) []Holder {
-	listed := slices.DeleteFunc(a.candidatesByCatalogue(l), func(c candidate) bool {
+func chooseByCatalogue(strong, listed []candidate) []Holder {
+	listed = slices.DeleteFunc(slices.Clone(listed), func(c candidate) bool {
 		return !slices.ContainsFunc(strong, func(s candidate) bool { return s.g == c.g })
 	})
 	if len(listed) == 1 {
-		return []Holder{{listed[0].g, Inferred, "R4", listed[0].frame}}
+		return []Holder{{Goroutine: listed[0].g, Certainty: Inferred, Rule: "R4", Frame: listed[0].frame}}
 	}
 	return nil
 }
@@ -128,7 +138,7 @@ func (a *analysis) readHolders(l *lockState, q candidates) []Holder {
 	}
 	held := make([]Holder, len(q.past))
 	for i, c := range q.past {
-		held[i] = Holder{c.g, Inferred, "R2", c.frame}
+		held[i] = Holder{Goroutine: c.g, Certainty: Inferred, Rule: "R2", Frame: c.frame}
 		if c.receiver = c.sure; c.sure {
 			held[i].Certainty = a.certaintyOf(l, c, q.doubts)
 		}
@@ -167,7 +177,8 @@ func (a *analysis) candidatesByObject(l *lockState) []candidate {
 	}
 	var found []candidate
 	for _, c := range byG {
-		if !a.hasReleased(l, c) && !(c.wantsOther && a.compareArgOrder(l, c) > 0) && !a.hasRead(l, c.g) {
+		if !a.hasReleased(l, c) && !(c.wantsOther && a.compareArgOrder(l, c) > 0) && !a.hasRead(l, c.g) &&
+			!a.isFreeOf(l, c.g) {
 			found = append(found, c)
 		}
 	}
@@ -235,7 +246,7 @@ func (a *analysis) countHidden(l *lockState, q *candidates, same []candidate) {
 		}
 		for _, h := range a.hidden[w.typ] {
 			c := candidate{g: h.g, frame: h.frame}
-			if known[h.g] || a.waitsFor(l, h.g) || a.hasReleased(l, c) {
+			if known[h.g] || a.waitsFor(l, h.g) || a.hasReleased(l, c) || a.isFreeOf(l, h.g) {
 				continue
 			}
 			known[h.g] = true
@@ -302,7 +313,7 @@ func (a *analysis) candidatesPastLock(l *lockState) []candidate {
 		for _, h := range a.framesOfFunc(&w) {
 			c := candidate{g: h.g, frame: h.frame, past: true}
 			if a.waitsFor(l, h.g) || slices.ContainsFunc(found, func(f candidate) bool { return f.g == h.g }) ||
-				!a.isPast(l, &w, h) || a.hasReleased(l, c) {
+				!a.isPast(l, &w, h) || a.hasReleased(l, c) || a.isFreeOf(l, h.g) {
 				continue
 			}
 			c.sure = a.showsOwner(l, h)
@@ -406,7 +417,8 @@ func (a *analysis) isPast(l *lockState, w *wait, h hit) bool {
 		return true // a global, or unknown: nothing speaks against it
 	}
 	if known && method && !a.mayContain(r.Value, l.addr) {
-		return sharesKey(f, wf) // the lock belongs to another object: only its key can tell which
+		// The lock belongs to another object: only what shows that object can tell which.
+		return sharesKey(f, wf) || a.showsObject(l, f, wf)
 	}
 	return true
 }
@@ -449,56 +461,12 @@ func (a *analysis) holdersBehindThemselves(l *lockState) []Holder {
 				f := a.frameAt(w.g, w.eff)
 				return f != nil && a.frameAt(self.g, j).Func == f.Func && a.isPast(l, &w, hit{g: self.g, frame: j})
 			}) {
-				held = append(held, Holder{self.g, Inferred, "R3", j})
+				held = append(held, Holder{Goroutine: self.g, Certainty: Inferred, Rule: "R3", Frame: j})
 				break
 			}
 		}
 	}
 	return held
-}
-
-// candidatesByCatalogue is R4: goroutines of which the catalogue knows that they hold such a lock.
-func (a *analysis) candidatesByCatalogue(l *lockState) []candidate {
-	var found []candidate
-	for _, e := range a.listed {
-		if a.waitsFor(l, e.g) || slices.ContainsFunc(found, func(c candidate) bool { return c.g == e.g }) {
-			continue
-		}
-		wanted, against := false, false
-		for _, w := range l.kinds {
-			frames := a.dump.Goroutines[w.g].Frames
-			for j := w.call; j <= w.eff && j < len(frames); j++ {
-				wanted = wanted || matchName(frames[j].Name(), e.row.Lock)
-			}
-			against = against || a.hasOtherKey(e, &w)
-		}
-		if wanted && !against {
-			found = append(found, candidate{g: e.g, frame: e.frame})
-		}
-	}
-	return found
-}
-
-// fullID is the length of a sha256 in hex: an id may name the object that a short string names
-// elsewhere.
-const fullID = 64
-
-// hasOtherKey says whether a goroutine of the catalogue and a waiter work on
-// objects of different names: their methods of one type show strings of different length.
-func (a *analysis) hasOtherKey(e listing, w *wait) bool {
-	frames, wframes := a.dump.Goroutines[e.g].Frames, a.dump.Goroutines[w.g].Frames
-	for i := e.frame; i < min(e.frame+2, len(frames)); i++ {
-		for j := w.call; j < min(w.eff+2, len(wframes)); j++ {
-			typ, _ := frames[i].receiverType()
-			wtyp, _ := wframes[j].receiverType()
-			if typ != "" && typ == wtyp && anyStringPair(&frames[i], &wframes[j], func(top int, n, m text) bool {
-				return top == 1 && n.len != m.len && n.len != fullID && m.len != fullID
-			}) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // dropAmbiguous takes back holders that only a frame's place in the code names

@@ -7,7 +7,8 @@ import (
 
 // idlers are functions in which goroutines wait for work, or for the end of a
 // container, as long as that lives, by the end of a frame's Name. What is deeper
-// in such a stack is of the standard library or of a client for remote calls.
+// in such a stack is of the standard library or of a client for remote calls. A kind is the state in
+// which alone it does.
 var idlers = indexByBase([]call{
 	{name: "http2.readFrameHeader"},
 	{name: "http2.(*serverConn).serve"},
@@ -56,7 +57,22 @@ var idlers = indexByBase([]call{
 	{name: "net/http.(*connReader).backgroundRead"},
 	{name: "net/http.(*conn).readRequest"},
 	{name: "net/http.(*Server).Serve"},
+	{name: "net/http.(*conn).serve"}, // between two requests: see Idle
 	{name: "os/signal.loop"},
+	{name: "os/exec.(*Cmd).Start.func2"}, // beside a child, until that ends
+	{name: "os/exec.(*Cmd).watchCtx.func1"},
+	{name: "command.App.func1", kind: "chan receive"}, // main of containerd
+	{name: "main.(*DaemonCli).start", kind: "chan receive"},
+	{name: "cmd/kubelet/app.run", kind: "select"},
+	{name: "server.(*criService).Run.func2", kind: "semacquire"},
+	{name: "events.(*service).Subscribe"}, // a client listens
+	{name: "remote.(*client).processEventStream"},
+	{name: "daemon.(*Daemon).ProcessClusterNotifications"},
+	{name: "api/server.(*Server).serveAPI"},
+	{name: "cond.(*StatefulCond).Wait"},
+	{name: "osl.removeUnusedPaths"},
+	{name: "container.(*State).Wait.func1"}, // until the container ends, as the next one
+	{name: "container.(*containerRouter).postContainersWait"},
 	{name: "workqueue.(*Type).Get"},
 	{name: "workqueue.(*Typed[...]).Get"},
 	{name: "cache.(*DeltaFIFO).Pop"},
@@ -72,6 +88,8 @@ var idlers = indexByBase([]call{
 	{name: "cri/io.readLine"},
 	{name: "server.(*criService).createContainerLoggers.func2"}, // until the container's output ends
 	{name: "cgroups.(*oomCollector).start"},
+	{name: "task.(*service).processExits"}, // of the runc shim
+	{name: "task.(*service).forward"},
 })
 
 // Idle says that a goroutine waits for work, as some do in every healthy
@@ -84,7 +102,10 @@ func (g *Goroutine) Idle() bool {
 	}
 	own := 0
 	for own < len(g.Frames) && isStandard(g.Frames[own].Func) {
-		if findRow(&g.Frames[own], idlers) != nil {
+		switch {
+		case strings.Contains(g.Frames[own].Func, "ServeHTTP"):
+			return false // in the middle of a request
+		case g.idlesIn(own):
 			return true
 		}
 		own++
@@ -95,7 +116,7 @@ func (g *Goroutine) Idle() bool {
 		return g.frameIn("main.") < 0 && strings.HasPrefix(g.Frames[own-1].Func, "runtime.")
 	}
 	for i := own; i < len(g.Frames); i++ {
-		if findRow(&g.Frames[i], idlers) != nil {
+		if g.idlesIn(i) {
 			return true
 		}
 		name := g.Frames[i].Name()
@@ -106,6 +127,12 @@ func (g *Goroutine) Idle() bool {
 	return g.isLoop(own)
 }
 
+// idlesIn says whether a frame is of a function that waits for work in the state of its goroutine.
+func (g *Goroutine) idlesIn(frame int) bool {
+	row := findRow(&g.Frames[frame], idlers)
+	return row != nil && strings.HasPrefix(g.State, row.kind)
+}
+
 // carriers are packages through which others wait: what further out calls them tells for what.
 var carriers = []string{
 	"github.com/containerd/ttrpc.", "github.com/stevvooe/ttrpc.", "google.golang.org/grpc",
@@ -114,6 +141,9 @@ var carriers = []string{
 
 // isLoop says whether a goroutine waits directly in the service loop that it was started with.
 func (g *Goroutine) isLoop(own int) bool {
+	if g.Elided > 0 && g.CreatedBy.Func == "" {
+		return false // what it was started with is not there
+	}
 	for i := own + 1; i < len(g.Frames); i++ {
 		if f := &g.Frames[i]; !isClosure(f) && !strings.HasPrefix(f.Func, "runtime.") {
 			return false
@@ -137,7 +167,14 @@ func (g *Goroutine) isLoop(own int) bool {
 		name = name[:dot]
 	}
 	f := Frame{Func: name}
-	return name != "main.main" && isLoopName(f.baseName())
+	return name != "main.main" && (isLoopName(f.baseName()) || isHandlerName(f.baseName()))
+}
+
+// isHandlerName recognizes functions that wait for signals, or for the next time to tidy up.
+func isHandlerName(name string) bool {
+	name = strings.ToLower(name)
+	return strings.Contains(name, "trap") || strings.HasPrefix(name, "setupsignal") ||
+		strings.HasSuffix(name, "routine") || strings.HasSuffix(name, "gc")
 }
 
 // isStandard recognizes functions of the standard library: the first element of their path has no

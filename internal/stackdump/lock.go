@@ -39,10 +39,14 @@ type Waiter struct {
 type Holder struct {
 	Goroutine int // index into Dump.Goroutines
 	// Certainty is "observed" when the address stands, live, in a method of the
-	// lock's owner that this goroutine alone is inside of; else "inferred".
+	// lock's owner that this goroutine alone is inside of; else "inferred". In a dump that is
+	// Incomplete nobody is alone, and only a circle of locks is observed.
 	Certainty string
 	Rule      string // "R1" same object, "R2" past the lock, "R3" itself, "R4" catalogue
 	Frame     int    // the frame that shows it
+	// Alone says that nothing but the absence of others shows it: the dump has no other goroutine
+	// that can hold the lock.
+	Alone bool
 }
 
 // Certainties of a Holder.
@@ -50,13 +54,6 @@ const (
 	Observed = "observed"
 	Inferred = "inferred"
 )
-
-// Hold is a row of a catalogue: a goroutine inside of a frame whose Name is
-// Func and, deeper, inside of one whose Name contains While, holds the lock
-// that waiters want in a frame whose Name is Lock. Func and Lock may lack
-// leading path elements ("daemon.(*Daemon).start"); a Lock that ends in a dot
-// stands for all methods ("daemon.(*Daemon)."). An empty While asks for nothing.
-type Hold struct{ Func, While, Lock string }
 
 // wait is a goroutine inside of a call of Lock or RLock.
 type wait struct {
@@ -125,7 +122,9 @@ scan:
 		}
 	}
 	if !mutex && !w.rw {
-		return wait{}, false
+		if mutex, ok = w.readListed(&a.dump.Goroutines[i]); !ok {
+			return wait{}, false
+		}
 	}
 	w.g = i
 	if !w.rw {
@@ -136,6 +135,26 @@ scan:
 	}
 	a.describeCaller(&w)
 	return w, true
+}
+
+// readListed recognizes a waiter of whose stack a list shows one frame, as that of dlv: the function
+// of sync in which it sleeps or, with a state that names the lock, the one that calls sync. Mutex says
+// that the lock is one.
+func (w *wait) readListed(g *Goroutine) (mutex, ok bool) {
+	if len(g.Frames) != 1 || g.Elided == 0 {
+		return false, false
+	}
+	switch name := strings.TrimPrefix(g.Frames[0].Func, "internal/"); {
+	case name == "sync.runtime_SemacquireMutex", g.State == "sync.Mutex.Lock":
+		mutex = true
+	case name == "sync.runtime_SemacquireRWMutexR", g.State == "sync.RWMutex.RLock":
+		w.rw, w.mode = true, "read"
+	case name == "sync.runtime_SemacquireRWMutex", g.State == "sync.RWMutex.Lock":
+		w.rw, w.mode = true, "write"
+	default:
+		return false, false
+	}
+	return mutex, true
 }
 
 func semOffset(w *wait, mutex bool) uint64 {
@@ -190,6 +209,12 @@ type lockState struct {
 	strange bool // its waiters contradict each other
 	maxWait time.Duration
 	guessed bool // the owner was found by its place in memory alone
+	// object is the address of the object that is proven to contain it, of which no method wants
+	// it; 0 when nothing is proven.
+	object uint64
+	// marks are the addresses that its waiters show, and those of no other lock do, besides the
+	// receivers of their methods.
+	marks map[uint64]bool
 	// wantsOther says that the holder was found in the frame where it wants another lock, after this
 	// one by the order of arguments.
 	wantsOther bool

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/stackdump/paste"
 )
 
 const (
@@ -41,8 +42,43 @@ func Parse(src Source) *Dump {
 		p.dump.Lines++
 		at = end + 1
 	}
+	p.noteCut()
 	p.endGoroutine()
 	return p.dump
+}
+
+// noteCut says whether the text has all goroutines of its dumps, as far as it shows.
+func (p *parser) noteCut() {
+	d := p.dump
+	d.lossy = d.Gaps > 0 || d.Lost > 0 || p.orphaned
+	// Runtimes write an empty line before a goroutine, never behind the last one; loggers do, and
+	// people who paste a few goroutines.
+	atBlank := p.blank && p.src.Pieces == nil && !d.IsExcerpt()
+	d.Incomplete = d.lossy || p.unended || p.where == inGoroutine && (atBlank || p.endsInside())
+}
+
+// endsInside says whether the text ends inside of its last goroutine: a call without its file, or a
+// stack that ends before the function that it began with. Who pastes stacks without their go
+// statements does so for all.
+func (p *parser) endsInside() bool {
+	if p.dump.Profile || !p.filed {
+		return false
+	}
+	if p.file != nil {
+		return true
+	}
+	if p.g.CreatedBy.Func != "" || p.creators == 0 || p.g.ID == 0 {
+		return false
+	}
+	frames := p.chunk[p.first:]
+	if len(frames) == 0 {
+		return true
+	}
+	switch frames[len(frames)-1].Func {
+	case "main.main", "runtime.main", "runtime.goexit", "runtime.mstart", "runtime.mcall", "runtime.systemstack":
+		return false
+	}
+	return true
 }
 
 // estimateGoroutines is about how many goroutines a text has, so that they are seldom copied while
@@ -73,7 +109,16 @@ type parser struct {
 	file   *Frame // whose file line may come next; nil when none
 	junked bool   // the line before was skipped, so the next one joins its Skip
 	rest   string // the end of the line being read, from the next header that it holds
-	places [1 << placeBits]fileLine
+	// What shows whether the text is whole: a BEGIN mark that has no END yet, frames without their
+	// header, a blank line at the end, that frames have files, and how many go statements were read.
+	unended, orphaned, blank, filed bool
+	creators                        int
+	// Of a line that was cleaned of a ticket's marks: what of Text is quoted for it.
+	cleaned        bool
+	rawFrom, rawTo int
+	// delved says that the goroutine being read is delve's, listed that its only frame is from a list.
+	delved, listed bool
+	places         [1 << placeBits]fileLine
 }
 
 // fileLine is a file line that was read. Most of a dump's file lines come again and again.
@@ -117,7 +162,7 @@ func (p *parser) readLine(at, end int) {
 		end--
 	}
 	s := p.src.Text[at:end]
-	if s == "" {
+	if p.blank = s == ""; p.blank {
 		p.dump.Blank++
 		return
 	}
@@ -126,6 +171,9 @@ func (p *parser) readLine(at, end int) {
 		at, s = end-len(p.rest), p.rest
 		p.rest = ""
 		used = p.takeLine(s, at) || used
+	}
+	if !used {
+		used = p.takeCleaned(s, end-len(s))
 	}
 	if used {
 		p.dump.Used++
@@ -146,7 +194,12 @@ func (p *parser) takeLine(s string, at int) bool {
 		if n := headerIDLen(s); n > 0 {
 			return p.takeHeader(s, at, n)
 		}
+		if p.takeElidedHeader(s, at) {
+			return true
+		}
 	case p.where == afterDamagedHeader:
+	case s[0] == '#' && p.takeProfileLine(s, at):
+		return true
 	case s[len(s)-1] == ')':
 		if p.takeCall(s, at) {
 			return true
@@ -174,7 +227,7 @@ func (p *parser) takeFile(s string) bool {
 		*slot = fileLine{s, path, line}
 	}
 	p.file.File, p.file.Line = slot.path, slot.line
-	p.file = nil
+	p.file, p.filed = nil, true
 	return true
 }
 
@@ -199,7 +252,7 @@ func (p *parser) takeRareLine(s string, at int) bool {
 			return true
 		}
 	}
-	if p.dump.Profile && p.takeProfileLine(s, at) {
+	if p.takeProfileLine(s, at) || p.takeDelve(s, at) {
 		return true
 	}
 	if gap, ok := event.ParseSuppressed(s); ok {
@@ -214,13 +267,19 @@ func (p *parser) takeRareLine(s string, at int) bool {
 		p.where = inOtherStack
 	case strings.HasPrefix(s, "[originating from goroutine "):
 		p.where = inOtherStack
+	case strings.HasPrefix(s, "=== BEGIN"):
+		p.endGoroutine()
+		p.unended = true
 	case strings.HasPrefix(s, "=== END"), isRegister(s):
 		p.endGoroutine()
+		p.unended = false
 	case isProfileHeader(s):
 		p.endGoroutine()
 		p.dump.Profile = true
 	case !isFurniture(s):
 		return false
+	default:
+		p.noteCrash(s, at)
 	}
 	return true
 }
@@ -242,7 +301,7 @@ func (p *parser) takeHeader(s string, at, idEnd int) bool {
 	if i, _ := findHeader(s[end:]); i >= 0 {
 		p.rest, s = s[end+i:], strings.TrimRight(s[:end+i], " ")
 	}
-	if rest := strings.TrimLeft(s[end:], " "); rest != "" && !p.takeCall(rest, at+len(s)-len(rest)) &&
+	if rest := strings.TrimLeft(s[end:], " "); rest != "" && paste.CleanLine(rest) != "" && !p.takeCall(rest, at+len(s)-len(rest)) &&
 		!p.takeJoinedFrames(rest, at+len(s)-len(rest)) {
 		p.addRemark(at, "%q behind the header of goroutine %d", clipText(rest), p.g.ID)
 	}
@@ -257,15 +316,19 @@ func (p *parser) takeJoinedFrames(s string, at int) bool {
 	for s != "" {
 		text, file, rest, ok := cutJoined(s)
 		if !ok {
-			return taken
+			if text, rest, ok = cutCall(s); !ok {
+				return taken
+			}
+			file = ""
 		}
 		if by, created := strings.CutPrefix(text, "created by "); created {
 			p.takeCreatedBy(text, by, at)
 		} else if !p.takeCall(text, at) {
 			return taken
 		}
-		p.takeFile(file)
-		taken = true
+		if taken = true; file != "" {
+			p.takeFile(file)
+		}
 		at += len(s) - len(rest)
 		s = rest
 	}
@@ -314,7 +377,7 @@ func (p *parser) endGoroutine() {
 	}
 	p.first = len(p.chunk)
 	p.file = nil
-	p.where, p.open = outsideDump, false
+	p.where, p.open, p.delved = outsideDump, false, false
 }
 
 // takeCall adds a frame. Frames beside goroutines are dropped, frames outside are refused.
@@ -325,6 +388,9 @@ func (p *parser) takeCall(s string, at int) bool {
 	open, ok := openParen(s)
 	if !ok || open == 0 || holdsHeader(s) {
 		return false
+	}
+	if !p.cleaned && (strings.IndexByte(s[:open], '\\') >= 0 || s[0] == '[') {
+		return p.takeCleaned(s, at)
 	}
 	start := 0
 	if strings.IndexByte(s[:open], ' ') >= 0 {
@@ -338,7 +404,7 @@ func (p *parser) takeCall(s string, at int) bool {
 	}
 	if p.g.CreatedBy.Func != "" { // the last frame of every goroutine but the first
 		p.endGoroutine()
-		p.where = afterMissingHeader
+		p.where, p.orphaned = afterMissingHeader, true
 		return false
 	}
 	f := p.pushFrame()
@@ -386,6 +452,9 @@ func (p *parser) takeElided(n int) {
 
 // takeCreatedBy reads the go statement: "created by main.(*T).f in goroutine 7".
 func (p *parser) takeCreatedBy(s, by string, at int) {
+	if !p.cleaned && strings.ContainsAny(by, "\\&<[`") && p.takeCleaned(s, at) {
+		return
+	}
 	f := Frame{Func: by}
 	creator := uint64(0)
 	if i := strings.LastIndexByte(by, ' '); i >= 0 {
@@ -401,6 +470,7 @@ func (p *parser) takeCreatedBy(s, by string, at int) {
 	}
 	f.Raw, f.Pos = p.quoteText(at, at+len(s))
 	p.g.CreatedBy, p.g.CreatorID = f, creator
+	p.creators++
 	p.file = &p.g.CreatedBy
 }
 
@@ -466,7 +536,7 @@ var furniture = [...]string{
 	"SIG", "PC=0x", "pc=0x", "panic: ", "panic during panic", "fatal error: ", "fatal: ", "runtime: ", "[signal ",
 	"exit status ",
 	"goroutine running on other thread", "goroutine in C code", "non-Go function", "signal arrived during ",
-	"instruction bytes:", "-----", "=== BEGIN", "dump stacks:",
+	"instruction bytes:", "-----", "dump stacks:",
 }
 
 func isFurniture(s string) bool {
@@ -538,6 +608,9 @@ func (p *parser) posOf(at int) event.Pos {
 // which. In a dump inside log messages that is the longest part within one
 // piece, up to the first byte that a logger escapes.
 func (p *parser) quoteText(from, to int) (string, event.Pos) {
+	if p.cleaned {
+		from, to = p.rawFrom, p.rawTo
+	}
 	if len(p.src.Pieces) == 0 {
 		return p.src.Text[from:to], p.posOf(from)
 	}

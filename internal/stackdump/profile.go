@@ -46,7 +46,7 @@ func (p *parser) takeProfileLine(s string, at int) bool {
 	if !comment {
 		return p.takeProfileEntry(s, at)
 	}
-	if p.where != inProfileEntry {
+	if p.where != inProfileEntry && !p.beginUncounted(rest, s, at) {
 		return false
 	}
 	if labels, ok := strings.CutPrefix(rest, " labels: "); ok {
@@ -81,6 +81,17 @@ func (p *parser) takeProfileLine(s string, at int) bool {
 	return true
 }
 
+// beginUncounted begins an entry for a stack whose count somebody left out.
+func (p *parser) beginUncounted(rest, s string, at int) bool {
+	if words := strings.Fields(rest); len(words) < 3 || !strings.HasPrefix(words[0], "0x") || !strings.Contains(words[1], "+0x") {
+		return false
+	}
+	p.beginGoroutine()
+	p.where, p.dump.Profile = inProfileEntry, true
+	p.g.Header, p.g.Pos = p.quoteText(at, at+len(s))
+	return true
+}
+
 // takeProfileEntry begins a count of goroutines with one stack.
 func (p *parser) takeProfileEntry(s string, at int) bool {
 	count, pcs, ok := strings.Cut(s, " @")
@@ -88,8 +99,11 @@ func (p *parser) takeProfileEntry(s string, at int) bool {
 	if !ok || err != nil || n == 0 || strings.Trim(pcs, " 0123456789abcdefx") != "" {
 		return false
 	}
+	if !p.dump.Profile && strings.Count(pcs, " 0x") < 2 {
+		return false // no header says that this is a profile
+	}
 	p.beginGoroutine()
-	p.where = inProfileEntry
+	p.where, p.dump.Profile = inProfileEntry, true
 	p.g.Alike = int(n) - 1
 	p.g.Header, p.g.Pos = p.quoteText(at, at+len(s))
 	return true

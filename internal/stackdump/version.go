@@ -114,6 +114,9 @@ func (v *GoVersion) boundByWait(g *Goroutine) {
 		if isOfRuntime(f.Func) {
 			continue
 		}
+		if f.Inlined && f.Func == "sync.(*Mutex).Lock" {
+			return // where it is inlined, lockSlow waits: somebody left out its arguments
+		}
 		switch f.Func {
 		case "internal/sync.(*Mutex).lockSlow":
 			v.boundBelow(24)

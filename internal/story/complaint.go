@@ -19,22 +19,27 @@ const (
 )
 
 // findComplaint returns a complaint of the kubelet that no stall covers and that was not over: one
-// without a time, or the last of a row that outlasts a kubelet's first moments and ends with the
+// without a time that is not of a start, or the last of a row that outlasts a kubelet's first moments and ends with the
 // log, or one about the runtime that ends with it. Nil when there is none, or a stall.
 func findComplaint(tl *timeline.Timeline) *event.Event {
 	if len(tl.Stalls) > 0 {
 		return nil
 	}
-	var first, last, down *event.Event
+	var first, last, down, undated *event.Event
+	starting := false
 	for i := range tl.Events {
 		e := &tl.Events[i]
 		switch {
 		case e.Kind == event.KindKubeletStart:
-			first = nil
-		case e.Kind == event.KindRuntimeDown && !e.Start.IsZero():
+			first, starting = nil, true
+		case e.Kind == event.KindRuntimeDown && e.Start.IsZero():
+			undated = e
+		case e.Kind == event.KindRuntimeDown:
 			down = e
 		case e.Kind == event.KindPLEGUnhealthy && e.FieldText(event.FieldNever) != "true" && e.Start.IsZero():
 			return e
+		case e.Kind == event.KindPLEGUnhealthy && e.FieldText(event.FieldNever) == "true" && e.Start.IsZero():
+			starting = true
 		case isFirstComplaint(e):
 			if first == nil || e.Start.T.Sub(last.Start.T) > asksAgain {
 				first = e
@@ -43,7 +48,10 @@ func findComplaint(tl *timeline.Timeline) *event.Event {
 		}
 	}
 	if first == nil || last.Start.T.Sub(first.Start.T) < firstMoments {
-		if last = down; down == nil {
+		if last = down; down == nil && !starting { // at its start a kubelet says so in any case
+			return undated
+		}
+		if down == nil {
 			return nil
 		}
 	}

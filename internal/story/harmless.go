@@ -33,6 +33,8 @@ func (s *story) listHarmless() []Harmless {
 			times, _ := e.Get(event.FieldCount)
 			n, _ := times.Number()
 			count(e.FieldText(event.FieldName), e.FieldText(event.FieldWhy), e, int(n))
+		case reachedOwnLimit(e):
+			count(ownLimitName, ownLimit, e, 1)
 		case s.complaint == nil && isFirstComplaint(e) && !s.stalls.coversMoment(e.Start.T):
 			count(startingUpName, startingUp, e, 1)
 		}
@@ -42,6 +44,11 @@ func (s *story) listHarmless() []Harmless {
 		all = append(all, *byName[name])
 	}
 	return all
+}
+
+// reachedOwnLimit says that a container had no memory left below its own limit.
+func reachedOwnLimit(e *event.Event) bool {
+	return e.Kind == event.KindOOMKill && e.FieldText(event.FieldOfPod) == "true" && e.FieldText(event.FieldScope) == "cgroup"
 }
 
 // isFirstComplaint says whether a kubelet complains at a known time that it has not relisted yet.

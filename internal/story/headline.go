@@ -10,22 +10,128 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// writeHeadline is the incident in one sentence.
-func (s *story) writeHeadline(suspects []Suspect) string {
-	root := s.findRole(rules.Root)
-	if root == nil {
-		return s.writeHeadlineWithoutRoot(suspects)
+// writeHeadlines returns the incident in one sentence: what the headline is about, and where it led.
+// The short one leaves out the links above it and the earlier episodes.
+func (s *story) writeHeadlines(about *part, state State, signs []Sign, suspects []Suspect) (full, short string) {
+	var cause string
+	var links, effect, earlier []string
+	switch {
+	case state == Unrecognised:
+		cause = s.describeUnrecognised()
+	case state == Healthy:
+		cause = s.describeHealthy()
+	case state == Signs:
+		cause = quoteSigns(signs)
+	case state == Stalled:
+		cause, earlier = s.describeStalled(suspects), s.describeEarlier(nil)
+	case about.Role == rules.NotReady:
+		cause = notPLEG + trimSentence(about.Summary)
+		effect = s.describeDeeper(about)
+	default:
+		cause = trimSentence(about.Summary)
+		links, effect, earlier = s.describeLinks(about), s.describeEffect(about), s.describeEarlier(about)
 	}
-	said := []string{trimSentence(root.Summary)}
-	for _, link := range s.listLinks(root) {
-		said = append(said, trimSentence(link.Summary))
+	full = strings.Join(slices.Concat([]string{cause}, links, effect, earlier), "; ")
+	return full, strings.Join(slices.Concat([]string{cause}, effect), "; ")
+}
+
+// describeDeeper says what a reason of NotReady may come from itself, where that is a finding that
+// began no later.
+func (s *story) describeDeeper(about *part) []string {
+	for _, p := range s.parts {
+		isCause := slices.ContainsFunc(about.rule.ExplainedBy, func(d rules.Deeper) bool { return d.Rule == p.Rule })
+		if isCause && p.Role == rules.NotReady && !p.Start.After(about.Start) {
+			return []string{fmt.Sprintf(mayComeFrom, trimSentence(p.Summary), p.Verdict)}
+		}
 	}
-	if stall := s.findMainStall(root); stall != nil {
+	return nil
+}
+
+// describeLinks are the summaries of the links above a cause. Those that rest on tells say nothing
+// that is not proven.
+func (s *story) describeLinks(about *part) []string {
+	var said []string
+	for _, link := range s.listLinks(about) {
+		if !link.ByTells {
+			said = append(said, trimSentence(link.Summary))
+		}
+	}
+	return said
+}
+
+// describeEffect says what a cause led to: its stall, or that none is shown.
+func (s *story) describeEffect(about *part) []string {
+	stall := s.findMainStall(about)
+	if stall == nil && len(s.timeline.Stalls) > 0 && !about.live { // it has no time
+		stall = &s.timeline.Stalls[0]
+	}
+	switch {
+	case stall == nil && about.live:
+		return nil
+	case stall == nil && s.complaint != nil:
+		return []string{describeComplaint(s.complaint)}
+	case stall == nil:
+		return []string{notReadyNotShown}
+	case about.Role != rules.Root:
+		return []string{s.describeStall(stall), stallUnexplained}
+	}
+	return []string{s.describeStall(stall)}
+}
+
+// describeStalled says, when no cause is named, where it hangs and since when.
+func (s *story) describeStalled(suspects []Suspect) string {
+	var said []string
+	fallback := s.findRole(rules.Fallback)
+	switch {
+	case s.complaint != nil && (fallback == nil || fallback.ByTells): // it is more exact
+		said = append(said, describeComplaint(s.complaint))
+	case fallback != nil:
+		said = append(said, trimSentence(fallback.Summary))
+	}
+	if bouts := s.listBouts(); len(bouts) > 0 {
+		stall := &s.timeline.Stalls[0]
+		if last := bouts[len(bouts)-1]; s.timeline.Stalls[last[len(last)-1]].Open {
+			stall = &s.timeline.Stalls[last[0]]
+		}
 		said = append(said, s.describeStall(stall))
-	} else if len(s.timeline.Stalls) > 0 { // the root has no time
-		said = append(said, s.describeStall(&s.timeline.Stalls[0]))
+	}
+	if len(suspects) > 0 {
+		said = append(said, fmt.Sprintf(firstSuspect, suspects[0]))
 	}
 	return strings.Join(said, "; ")
+}
+
+// describeEarlier names the causes of other episodes, in the past tense.
+func (s *story) describeEarlier(about *part) []string {
+	var said []string
+	for _, p := range s.parts {
+		if p != about && p.Role == rules.Root && len(p.stalls) > 0 && (about == nil || !slices.Contains(p.stalls, s.firstStallOf(about))) &&
+			len(said) < maxEarlier && !s.sharesBout(p, about) {
+			said = append(said, fmt.Sprintf(earlierEpisode, event.TimeOfDay(s.timeline.Stalls[p.stalls[0]].Start), trimSentence(p.Summary), p.Verdict))
+		}
+	}
+	return said
+}
+
+// maxEarlier bounds the earlier episodes that the headline names.
+const maxEarlier = 1
+
+func (s *story) firstStallOf(p *part) int {
+	if len(p.stalls) == 0 {
+		return -1
+	}
+	return p.stalls[0]
+}
+
+// sharesBout says whether two parts belong to stalls that follow each other closely.
+func (s *story) sharesBout(a, b *part) bool {
+	if b == nil || len(b.stalls) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(s.listBouts(), func(bout []int) bool {
+		in := func(i int) bool { return slices.Contains(bout, i) }
+		return slices.ContainsFunc(a.stalls, in) && slices.ContainsFunc(b.stalls, in)
+	})
 }
 
 // findRole returns the best part of a role; nil for none.
@@ -38,31 +144,6 @@ func (s *story) findRole(role rules.Role) *part {
 
 // trimSentence makes a clause of a sentence.
 func trimSentence(s string) string { return strings.TrimRight(s, ".; ") }
-
-// writeHeadlineWithoutRoot is the headline when no cause may be named.
-func (s *story) writeHeadlineWithoutRoot(suspects []Suspect) string {
-	var said []string
-	if fallback := s.findRole(rules.Fallback); fallback != nil {
-		said = append(said, trimSentence(fallback.Summary))
-	}
-	if len(s.timeline.Stalls) > 0 {
-		said = append(said, s.describeStall(&s.timeline.Stalls[0]))
-	}
-	if len(said) == 0 && s.complaint != nil {
-		said = append(said, describeComplaint(s.complaint))
-	}
-	if len(said) == 0 && len(s.parts) > 0 { // they contribute to stalls, and none was seen
-		return fmt.Sprintf(contributingOnly, trimSentence(s.parts[0].Summary))
-	}
-	if len(said) == 0 {
-		return nothingFound
-	}
-	if len(suspects) > 0 {
-		said = append(said, fmt.Sprintf(firstSuspect, suspects[0]))
-	}
-	said = append(said, causeUnknown)
-	return strings.Join(said, "; ")
-}
 
 // describeComplaint is what the kubelet says of PLEG or the runtime in lines that give no stall.
 func describeComplaint(e *event.Event) string {
@@ -77,7 +158,11 @@ func describeComplaint(e *event.Event) string {
 
 // describeStall is "relist stood still 3m12s, NotReady from 09:33:02 (one of 2 stalls)".
 func (s *story) describeStall(stall *timeline.Stall) string {
-	text := fmt.Sprintf(stallHeadline, describeLength(stall))
+	says := stallHeadline
+	if stall.RuntimeDown {
+		says = runtimeDownHeadline
+	}
+	text := fmt.Sprintf(says, describeLength(stall))
 	if !stall.NotReady.IsZero() {
 		text += fmt.Sprintf(notReadyHeadline, event.TimeOfDay(stall.NotReady))
 	}

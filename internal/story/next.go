@@ -9,29 +9,144 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// chooseNext returns the one thing to collect when no root is proven: what a possible one lacks,
-// else the first question that is open, else what most of the unanswered rules ask for. Without a
-// stall or a complaint nothing is asked for.
-func (s *story) chooseNext(unanswered []rules.Unanswered) rules.Missing {
-	root := s.findRole(rules.Root)
-	if root != nil {
-		if root.Verdict >= rules.Likely {
-			return rules.Missing{}
-		}
-		if m := firstCommand(root.Missing); m.Command != "" {
-			return m
+// NextStep is something to do next: a command, and what its answer decides.
+type NextStep struct {
+	rules.Missing
+	Decides []string // rules between which the answer decides, the surest first
+	Hazard  string   // what the command does to the node
+}
+
+// Bounds of what is asked for.
+const (
+	maxNext    = 3
+	maxDecides = 5
+)
+
+// chooseNext returns what to collect next, best first: what the part that the headline is about
+// lacks, else the open questions of a stall, else what most of the other hypotheses lack. Nothing
+// where a cause is confirmed, or where nothing is wrong.
+func (s *story) chooseNext(about *part, state State, answers *rules.Result) []NextStep {
+	n := &nextChooser{story: s, answers: answers, known: map[string]bool{}, dead: s.isRuntimeDead(answers), runs: s.findRuntimes()}
+	if state >= Signs && state <= Possible {
+		n.addKernelStacks()
+	}
+	switch {
+	case state == Confirmed:
+		n.addRivals(about)
+		return n.steps
+	case about != nil:
+		n.addMissing(about.Missing)
+		n.addRivals(about)
+	}
+	stalled := s.isStalled()
+	if stalled && state <= Possible {
+		n.addQuestions()
+	}
+	if state >= Signs && state <= Possible {
+		for i := range answers.Hypotheses {
+			if h := &answers.Hypotheses[i]; h.Verdict == rules.Possible || h.Verdict == rules.Weighed {
+				n.addMissing(h.Undecided)
+			}
 		}
 	}
-	if len(s.timeline.Stalls) == 0 && s.findRole(rules.Fallback) == nil && s.complaint == nil {
-		return rules.Missing{}
+	if stalled && len(n.steps) == 0 && state <= Possible {
+		n.addMissing([]rules.Missing{s.findMostAsked(answers.NotEvaluable)})
 	}
-	sources := s.listSources()
+	if state == Signs && len(n.steps) == 0 {
+		n.addForSigns()
+	}
+	if state == Unrecognised {
+		n.addMissing([]rules.Missing{{Source: "collect", Command: collectAll}})
+	}
+	return n.steps
+}
+
+// collectAll is what shows how a node is where the input does not.
+const collectAll = "plegdiag collect -o - > node.tgz"
+
+// nextChooser gathers the next steps.
+type nextChooser struct {
+	*story
+	answers *rules.Result
+	steps   []NextStep
+	known   map[string]bool // commands
+	runs    []string        // the runtimes of the node; nil where they are not known
+	dead    bool            // the runtime is gone or stopped: it writes no dump
+}
+
+// addMissing adds the commands for inputs that are missing.
+func (n *nextChooser) addMissing(missing []rules.Missing) {
+	for _, m := range missing {
+		m = askOnly(m, n.runs)
+		have := m.Source == "kubernetes" && n.listSources()[m.Source]
+		if m.Command == "" || n.known[m.Command] || have || len(n.steps) == maxNext || n.dead && asksForDump.MatchString(m.Command) || n.isAsked(m) {
+			continue
+		}
+		n.known[m.Command] = true
+		n.steps = append(n.steps, NextStep{m, n.listDecided(m), Hazard(m.Command)})
+	}
+}
+
+// isAsked says that a step collects the best source of what is missing already.
+func (n *nextChooser) isAsked(m rules.Missing) bool {
+	best, _, _ := strings.Cut(m.Source, " or ")
+	return slices.ContainsFunc(n.steps, func(s NextStep) bool { return sharesSource(s.Source, best) })
+}
+
+func (n *nextChooser) addRivals(about *part) {
+	for _, r := range about.Rivals {
+		n.addMissing(r.Decide)
+	}
+}
+
+// addQuestions adds what would answer the open questions of a stall.
+func (n *nextChooser) addQuestions() {
+	sources := n.listSources()
 	for i := range questions {
-		if q := &questions[i]; s.mustAsk(q, sources) {
-			return rules.Missing{Source: strings.Join(q.lacks, " or "), Command: q.command}
+		if q := &questions[i]; n.mustAsk(q, sources) {
+			n.addMissing([]rules.Missing{{Source: strings.Join(q.lacks, " or "), Command: q.command, Note: q.note}})
 		}
 	}
-	return s.findMostAsked(unanswered)
+}
+
+// listDecided returns the rules that lack an input: first those for which something speaks.
+func (n *nextChooser) listDecided(m rules.Missing) []string {
+	var all []string
+	add := func(rule string, lacks []rules.Missing) {
+		shares := func(other rules.Missing) bool { return sharesSource(other.Source, m.Source) }
+		if len(all) < maxDecides && !slices.Contains(all, rule) && slices.ContainsFunc(lacks, shares) {
+			all = append(all, rule)
+		}
+	}
+	for i := range n.answers.Hypotheses {
+		if h := &n.answers.Hypotheses[i]; h.Verdict != rules.RuledOut {
+			add(h.Rule, h.Undecided)
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
+	for i := range n.answers.NotEvaluable {
+		u := &n.answers.NotEvaluable[i]
+		add(u.Rule, u.Missing)
+	}
+	return all
+}
+
+// sharesSource says whether two lists of sources, joined by "or", have one in common.
+func sharesSource(a, b string) bool {
+	others := strings.Split(b, " or ")
+	return slices.ContainsFunc(strings.Split(a, " or "), func(source string) bool { return slices.Contains(others, source) })
+}
+
+// isRuntimeDead says whether a rule that names a dead or stopped runtime is likely at least, or a
+// line says that the runtime is not there or sits in the kernel.
+func (s *story) isRuntimeDead(answers *rules.Result) bool {
+	return slices.ContainsFunc(answers.Hypotheses, func(h rules.Hypothesis) bool {
+		return h.Verdict >= rules.Likely && slices.Contains(deadRuntime, h.Rule)
+	}) || slices.ContainsFunc(s.timeline.Events, func(e event.Event) bool {
+		return isInKernel(&e) || slices.ContainsFunc(deadRuntimeSigns, func(sign eventSort) bool { return sign.fits(&e) })
+	})
 }
 
 // listSources are the sources of which the bundle holds anything.

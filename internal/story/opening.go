@@ -1,17 +1,31 @@
 package story
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 // Opening is what a report says first, besides the headline.
 type Opening struct {
-	State   State
-	Advice  string // what to do first, in prose; empty where Command says it, or where there is nothing
-	Command string // the command that would decide, as written; empty where Advice says what to do
-	Hazard  string // what Command does to the node; empty without a command
+	State State
+	// Short is the headline without the links above the cause and without earlier episodes: a
+	// reader sees them in the chain and in the list of episodes.
+	Short string
+	// Reason says why the state is not a surer one, or what makes it sure.
+	Reason string
+	// Finding and Episode are the numbers, from 1, of the finding that the headline is about and of
+	// its episode; 0 where there is none.
+	Finding, Episode int
+
+	Advice   string   // what to do first, in prose; empty where Command says it, or where there is nothing
+	Commands []string // what Advice is done with, in their order
+	Command  string   // the command that would decide, as written; empty where Advice says what to do
+	Note     string   // what to know before Command is run; empty where there is nothing
+	Hazard   string   // what Commands or Command do to the node; empty without a command
 }
 
 // State is the whole incident in one or two words.
@@ -20,83 +34,229 @@ type State uint8
 // States, from nothing to certain. The last three are the verdict of the finding that the headline
 // is about.
 const (
-	NothingFound State = iota
-	NothingRead
-	NoCauseFound
+	Unrecognised State = iota // nothing that plegdiag knows, or too little that would show a stall
+	Healthy                   // nothing but routine, where a stall would be seen
+	Signs                     // something that is not routine, and no cause for which more speaks
+	Stalled                   // a stall or a hung runtime, and no cause for which more speaks
 	Possible
 	Likely
 	Confirmed
 )
 
-var stateNames = [...]string{"nothing found", "nothing read", "no cause found", "possible", "likely", "confirmed"}
+var states = [...]struct{ name, words string }{
+	{"unrecognised", "nothing recognised"},
+	{"healthy", "healthy so far"},
+	{"signs", "signs only"},
+	{"stalled", "stalled, cause not shown"},
+	{"possible", "possible"},
+	{"likely", "likely"},
+	{"confirmed", "confirmed"},
+}
 
-// String is the state as reports write it.
-func (s State) String() string { return stateNames[s] }
+// String is the state as programs read it.
+func (s State) String() string { return states[s].name }
+
+// Words is the state as people read it, in lower case: "stalled, cause not shown".
+func (s State) Words() string { return states[s].words }
 
 var stateOfVerdict = map[rules.Verdict]State{rules.Possible: Possible, rules.Likely: Likely, rules.Confirmed: Confirmed}
 
 // MarkUnread makes a result say that no line of the inputs could be read.
 func (r *Result) MarkUnread() {
-	r.Headline, r.Opening.State = nothingRead, NothingRead
+	r.Headline, r.Opening = nothingRead, Opening{State: Unrecognised, Short: nothingRead}
 }
 
-// FullHeadline is the headline for a reader who sees nothing else of the report: it says that a
-// cause is only possible, and, where none is named, which command comes next.
+// MarkUnrecognised makes a result of inputs in which nobody wrote that plegdiag knows say what they
+// seem to be. Goroutines says that there are some among them, of which nothing tells the program.
+func (r *Result) MarkUnrecognised(what string, goroutines bool) {
+	if r.Headline == fmt.Sprintf(nothingRecognised, anotherKind) {
+		text := nothingRecognised
+		if goroutines {
+			text = nothingStuck
+		}
+		r.Headline = fmt.Sprintf(text, what)
+		r.Opening.Short = r.Headline
+	}
+}
+
+// FullHeadline is the headline for a reader who sees nothing else of the report: it begins with the
+// state.
 func (r *Result) FullHeadline() string {
-	root := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Role == rules.Root })
-	switch {
-	case root >= 0 && r.Findings[root].Verdict == rules.Possible:
-		return possibleCause + r.Headline
-	case root >= 0 || r.Next.Command == "":
-		return r.Headline
-	}
-	return r.Headline + nextCommand + r.Next.Command
+	return strings.ToUpper(r.Opening.State.Words()) + ": " + r.Headline
 }
 
-// writeOpening says how certain the incident is, and what to do first.
-func writeOpening(r *Result, stalled bool) Opening {
-	var o Opening
-	if stalled || r.Next.Command != "" {
-		o.State = NoCauseFound
+// findState says how certain the incident is: by the part that the headline is about, or by what
+// was seen without one.
+func (s *story) findState(about *part, signs []Sign) State {
+	switch {
+	case about != nil:
+		return stateOfVerdict[about.Verdict]
+	case s.isStalled():
+		return Stalled
+	case len(signs) > 0:
+		return Signs
+	case s.showsNode():
+		return Healthy
 	}
-	if f := findHeadlineFinding(r.Findings, stalled); f != nil {
-		o.State = stateOfVerdict[f.Verdict]
-		o.Advice, o.Command = chooseFirstStep(f)
-	}
-	if r.Next.Command != "" {
-		o.Advice, o.Command = "", r.Next.Command
-	}
-	o.Hazard = Hazard(o.Command)
-	return o
+	return Unrecognised
 }
 
-// findHeadlineFinding returns the finding that the headline is about: the root, or the fallback,
-// or, where relist never stood still, the first of those that only contribute. Nil for none.
-func findHeadlineFinding(all []Finding, stalled bool) *Finding {
-	i := slices.IndexFunc(all, func(f Finding) bool { return f.Role == rules.Root || f.Role == rules.Fallback })
-	switch {
-	case i >= 0:
-		return &all[i]
-	case len(all) > 0 && !stalled:
-		return &all[0]
+// isStalled says that a stall or a hung runtime is seen, or a complaint of the kubelet about one.
+func (s *story) isStalled() bool {
+	return len(s.timeline.Stalls) > 0 || s.complaint != nil || s.findRole(rules.Fallback) != nil
+}
+
+// findSubject returns the part that the headline is about; nil where no cause is named. What is
+// going on comes before what is over: a cause of an earlier episode is not that of an open one.
+func (s *story) findSubject() *part {
+	for _, p := range s.parts {
+		if p.live && p.Role == rules.Root {
+			return p
+		}
+	}
+	if bouts := s.listBouts(); len(bouts) > 1 {
+		last := bouts[len(bouts)-1]
+		if s.timeline.Stalls[last[len(last)-1]].Open {
+			return s.findSubjectOf(last)
+		}
+	}
+	root, other := s.findRole(rules.Root), s.findRole(rules.NotReady)
+	switch surer := root == nil || len(s.timeline.Stalls) == 0 && other != nil && other.Verdict > root.Verdict; {
+	case other != nil && surer && s.comesAfterStalls(other):
+		return other
+	case root != nil:
+		return root
+	}
+	return s.findContributing(func(p *part) bool { return p.relevant })
+}
+
+// comesAfterStalls says that no stall is known, or that all were over when something began.
+func (s *story) comesAfterStalls(p *part) bool {
+	return !slices.ContainsFunc(s.timeline.Stalls, func(stall timeline.Stall) bool {
+		return stall.Open || p.Start.IsZero() || !stall.End.Before(p.Start)
+	})
+}
+
+// findSubjectOf returns the part that is the cause of some of these stalls, or contributes to one.
+func (s *story) findSubjectOf(stalls []int) *part {
+	for _, i := range stalls {
+		if root := s.findRootOf(i); root != nil {
+			return root
+		}
+	}
+	return s.findContributing(func(p *part) bool {
+		return slices.ContainsFunc(p.stalls, func(i int) bool { return slices.Contains(stalls, i) })
+	})
+}
+
+// findContributing returns the best link or contributing part of those that are asked for.
+func (s *story) findContributing(asked func(*part) bool) *part {
+	for _, role := range []rules.Role{rules.Link, rules.Contributing} {
+		i := slices.IndexFunc(s.parts, func(p *part) bool { return p.Role == role && asked(p) })
+		if i >= 0 {
+			return s.parts[i]
+		}
 	}
 	return nil
 }
 
-// chooseFirstStep returns what the reader of a finding can do first: the cure where the cause is
-// certain enough to act on, else the command that would make it certain.
-func chooseFirstStep(f *Finding) (advice, command string) {
-	certain := f.Verdict >= rules.Likely && f.Role != rules.Fallback
-	if now := f.Remediation.Now; certain && len(now) > 0 {
-		return now[0], ""
+// writeOpening says how certain the incident is and why, and what to do first: the cure where the
+// cause is certain enough to act on, else the command that would make it certain. Where nothing
+// would, a possible cause has the first step of its cure, which only looks.
+func (s *story) writeOpening(about *part, state State, next []NextStep, hypotheses []rules.Hypothesis) Opening {
+	o := Opening{State: state, Reason: s.explainState(about, state, hypotheses)}
+	cure := about != nil && len(about.Remediation.Now) > 0
+	switch {
+	case cure && (about.Verdict >= rules.Likely || len(next) == 0):
+		first := &about.Remediation.Now[0]
+		o.Advice, o.Hazard = first.Do, first.Hazard
+		runs := s.findRuntimes()
+		for _, command := range first.Commands {
+			o.Commands = append(o.Commands, commandFor(command, runs))
+		}
+	case len(next) > 0:
+		o.Command, o.Note, o.Hazard = next[0].Command, next[0].Note, next[0].Hazard
 	}
-	return "", firstCommand(f.Missing).Command
+	return o
 }
 
-// firstCommand returns the first missing input for which there is a command; zero for none.
-func firstCommand(missing []rules.Missing) rules.Missing {
-	if i := slices.IndexFunc(missing, func(m rules.Missing) bool { return m.Command != "" }); i >= 0 {
-		return missing[i]
+// Bounds of what a reason names.
+const (
+	maxNotSeen = 2
+	maxFitting = 2
+)
+
+// explainState says why the state is what it is.
+func (s *story) explainState(about *part, state State, hypotheses []rules.Hypothesis) string {
+	switch {
+	case about != nil:
+		return s.explainVerdict(about, hypotheses)
+	case state == Stalled:
+		return joinFitting(noCauseShown, hypotheses)
+	case state == Signs:
+		return joinFitting(signsNameNoCause, hypotheses)
 	}
-	return rules.Missing{}
+	return ""
+}
+
+// joinFitting adds to a sentence the causes for which something speaks.
+func joinFitting(text string, hypotheses []rules.Hypothesis) string {
+	var titles []string
+	for i := range hypotheses {
+		if h := &hypotheses[i]; h.Verdict == rules.Weighed && h.Role != rules.Fallback && len(titles) < maxFitting {
+			titles = append(titles, trimSentence(h.Title))
+		}
+	}
+	if len(titles) == 0 {
+		return text
+	}
+	return text + "; " + fmt.Sprintf(someSpeaksFor, strings.Join(titles, "; "))
+}
+
+// explainVerdict says what makes the finding that the headline is about as certain as it is, and
+// what speaks against it.
+func (s *story) explainVerdict(about *part, hypotheses []rules.Hypothesis) string {
+	said := []string{stepsSeen}
+	switch {
+	case about.Verdict == rules.Possible:
+		said[0] = onlySigns
+	case about.Verdict == rules.Likely && about.ByTells:
+		said[0] = signsAndEffect
+	case about.Verdict == rules.Likely:
+		said[0] = someStepsSeen
+	}
+	if about.Verdict < rules.Confirmed {
+		if unseen := listUnseen(about, hypotheses); len(unseen) > 0 {
+			said = append(said, fmt.Sprintf(notSeen, strings.Join(unseen, "; ")))
+		} else if len(about.Missing) > 0 {
+			said = append(said, fmt.Sprintf(whatLacks, DescribeSource(askOnly(about.Missing[0], s.findRuntimes()).Source)))
+		}
+	}
+	for _, a := range about.Contradictions {
+		said = append(said, fmt.Sprintf(speaksAgainst, trimSentence(a.Why)))
+	}
+	for _, r := range about.Rivals {
+		said = append(said, fmt.Sprintf(mayBeRival, trimSentence(s.catalog.Rule(r.Rule).Title)))
+	}
+	return strings.Join(said, "; ")
+}
+
+// listUnseen returns what an expert would look for and did not see of a cause: the first of what is
+// said without ids that nobody knows, and that the headline does not say in other words.
+func listUnseen(about *part, hypotheses []rules.Hypothesis) []string {
+	i := slices.IndexFunc(hypotheses, func(h rules.Hypothesis) bool { return h.Rule == about.Rule })
+	if i < 0 {
+		return nil
+	}
+	unseen := slices.DeleteFunc(slices.Clone(hypotheses[i].NotSeen), func(text string) bool {
+		return strings.Contains(text, "…") || strings.Contains(about.Summary, endOfSentence(text))
+	})
+	return unseen[:min(maxNotSeen, len(unseen))]
+}
+
+// endOfSentence is what a sentence says of its subject: its last words.
+func endOfSentence(text string) string {
+	const words = 4
+	all := strings.Fields(text)
+	return strings.Join(all[max(0, len(all)-words):], " ")
 }

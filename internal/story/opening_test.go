@@ -2,41 +2,173 @@ package story
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 // A report says first how certain the finding is that the headline is about, and what to do: the
 // cure where the cause is likely, else the command that would decide.
 func TestOpening(t *testing.T) {
-	command := rules.Missing{Source: "processes", Command: "ps -eLo pid"}
-	finding := func(role rules.Role, v rules.Verdict) Finding {
-		return Finding{Role: role, Finding: rules.Finding{
-			Verdict: v, Remediation: rules.Remediation{Now: []string{"wait"}}, Missing: []rules.Missing{{Source: "config"}, command},
-		}}
+	next := []NextStep{{Missing: rules.Missing{Command: "ps -eLo pid"}, Hazard: ReadsOnly}}
+	about := func(v rules.Verdict) *part {
+		return &part{Finding: Finding{Finding: rules.Finding{Verdict: v, Remediation: rules.Remediation{Now: []rules.Action{{Do: "wait", Commands: []string{"sleep 60"}, Hazard: ReadsOnly}}}}}}
 	}
-	ask := Opening{Command: command.Command, Hazard: ReadsOnly}
+	s := &story{}
+	unseen := []rules.Hypothesis{{NotSeen: []string{"a stall", "a dump", "a trace"}}, {Verdict: rules.Weighed, Title: "A disk is slow."}}
 	for name, c := range map[string]struct {
-		found   []Finding
-		stalled bool
-		next    string
-		want    Opening
+		about *part
+		state State
+		want  Opening
 	}{
-		"nothing":                   {want: Opening{State: NothingFound}},
-		"a stall alone":             {stalled: true, want: Opening{State: NoCauseFound}},
-		"a likely root":             {found: []Finding{finding(rules.Root, rules.Likely)}, stalled: true, want: Opening{State: Likely, Advice: "wait"}},
-		"a possible root":           {found: []Finding{finding(rules.Root, rules.Possible)}, want: Opening{Possible, "", ask.Command, ask.Hazard}},
-		"a fallback, however sure":  {found: []Finding{finding(rules.Fallback, rules.Confirmed)}, want: Opening{Confirmed, "", ask.Command, ask.Hazard}},
-		"a circumstance of a stall": {found: []Finding{finding(rules.Contributing, rules.Likely)}, stalled: true, want: Opening{State: NoCauseFound}},
-		"a circumstance":            {found: []Finding{finding(rules.Contributing, rules.Likely)}, want: Opening{State: Likely, Advice: "wait"}},
-		"what comes next is asked first": {
-			found: []Finding{finding(rules.Fallback, rules.Likely)}, stalled: true, next: "sync",
-			want: Opening{Likely, "", "sync", ReadsOnly},
-		},
+		"likely":   {about(rules.Likely), Likely, Opening{Advice: "wait", Commands: []string{"sleep 60"}, Hazard: ReadsOnly, Reason: "not every deciding step was seen; not seen: a stall; a dump"}},
+		"possible": {about(rules.Possible), Possible, Opening{Command: "ps -eLo pid", Hazard: ReadsOnly, Reason: "its signs alone were seen; not seen: a stall; a dump"}},
+		"stalled":  {nil, Stalled, Opening{Command: "ps -eLo pid", Hazard: ReadsOnly, Reason: "nothing that was read shows why; something speaks for: A disk is slow"}},
 	} {
-		r := Result{Findings: c.found, Next: rules.Missing{Command: c.next}}
-		require.Equal(t, c.want, writeOpening(&r, c.stalled), name)
+		c.want.State = c.state
+		require.Equal(t, c.want, s.writeOpening(c.about, c.state, next, unseen), name)
+	}
+	o := s.writeOpening(about(rules.Possible), Possible, nil, nil)
+	require.Equal(t, []string{"wait", "sleep 60", ReadsOnly}, []string{o.Advice, o.Commands[0], o.Hazard}, "nothing would decide")
+	require.Equal(t, Opening{State: Healthy}, s.writeOpening(nil, Healthy, nil, nil))
+}
+
+// TestStates holds that the first words follow the evidence: a cause, a stall, signs, routine, or
+// nothing that is known.
+func TestStates(t *testing.T) {
+	hung := ev("kernel.hung-task", when(1), field("comm", "java"))
+	held := ev("thread.sample", when(1), field("state", "D"), func(e *event.Event) { e.Component = "dockerd" })
+	ready := ev("kubelet.node-ready", when(2))
+	for name, c := range map[string]struct {
+		timeline *timeline.Timeline
+		state    State
+		headline string
+	}{
+		"a cause":                    {line(incident()...), Confirmed, "umount2 takes 3m32s; " + lockSummary + "; whether NotReady came from it is not shown"},
+		"a stall":                    {withStalls(line(hung), stall()), Stalled, "relist stood still 3m12s"},
+		"a sign":                     {line(hung, exitOf(idA, 1)), Signs, "kernel.hung-task"},
+		"routine of a trace":         {line(exitOf(idA, 1)), Healthy, "a stall of relist would not show in it"},
+		"routine in few lines":       {drop(line(exitOf(idA, 1)), "strace"), Unrecognised, "that is too little to say how the node was"},
+		"a daemon in the kernel":     {line(held), Signs, "thread.sample"},
+		"a node that is ready":       {line(exitOf(idA, 1), ready), Healthy, "nothing but routine"},
+		"routine in a whole journal": {dense(line(exitOf(idA, 1))), Healthy, "nothing but routine of containerd, kubelet"},
+		"nothing that is known":      {&timeline.Timeline{}, Unrecognised, "no line of a kubelet"},
+	} {
+		r := evaluate(synthetic(t), c.timeline)
+		require.Equal(t, c.state, r.Opening.State, name)
+		require.Contains(t, r.Headline, c.headline, name)
+	}
+}
+
+func withStalls(tl *timeline.Timeline, stalls ...timeline.Stall) *timeline.Timeline {
+	tl.Stalls = stalls
+	return tl
+}
+
+func dense(tl *timeline.Timeline) *timeline.Timeline {
+	for i := range tl.Coverage {
+		tl.Coverage[i].Lines = 1000
+	}
+	return tl
+}
+
+// TestOpenEpisodeComesFirst holds that an old incident does not hide the one that is going on.
+func TestOpenEpisodeComesFirst(t *testing.T) {
+	second := stall()
+	second.Start, second.End, second.NotReady, second.Open = second.Start.Add(5*time.Hour), second.End.Add(5*time.Hour), time.Time{}, true
+	r := evaluate(synthetic(t), withStalls(line(incident()...), stall(), second))
+	require.Equal(t, Stalled, r.Opening.State, "of the stall that is going on no cause is known")
+	require.Contains(t, r.Headline, "relist stood still at least 3m12s")
+	require.Contains(t, r.Headline, "earlier, from 09:30:06 on: container 40585f73aa00 exits at 09:30:01; umount2 takes 3m32s (confirmed)")
+	require.Len(t, r.Episodes, 2)
+	require.True(t, r.Episodes[0].Open)
+	require.Empty(t, r.Episodes[0].Cause)
+	require.Equal(t, "slow-disk", r.Episodes[1].Cause)
+
+	second.Open = false
+	r = evaluate(synthetic(t), withStalls(line(incident()...), stall(), second))
+	require.Equal(t, Confirmed, r.Opening.State)
+	require.Equal(t, "slow-disk", r.Episodes[0].Cause)
+}
+
+// TestUndatedRootIsNoEpisode holds that a root without a time belongs to the only stalls there are.
+func TestUndatedRootIsNoEpisode(t *testing.T) {
+	r := evaluate(catalogOf(t, proven("held-lock")), withStalls(line(ev("b")), stall()))
+	require.NotEmpty(t, r.Findings)
+	require.Equal(t, rules.Root, r.Findings[0].Role)
+	require.Zero(t, r.Findings[0].Cause.Start)
+	require.Len(t, r.Episodes, 1)
+	require.Equal(t, r.Findings[0].Rule, r.Episodes[0].Cause)
+	require.Equal(t, []int{0}, r.Episodes[0].Stalls)
+}
+
+// TestLiveFindingComesFirst holds that what is going on where the evidence ends comes before a stall
+// that is over.
+func TestLiveFindingComesFirst(t *testing.T) {
+	live := ev("syscall", from(18000, 18100), container(idB), field("name", "umount2"), open)
+	r := evaluate(synthetic(t), withStalls(line(append(incident(), exitOf(idB, 17999), live)...), stall()))
+	require.Equal(t, idB, r.Findings[0].Container)
+	require.Equal(t, rules.Root, r.Findings[0].Role)
+	require.True(t, r.Episodes[0].Open)
+	require.Contains(t, r.Headline, "earlier, from")
+
+	old := ev("syscall", from(7000, 7100), container(idB), field("name", "umount2"), open)
+	later := ev("shim.gone", when(18000))
+	r = evaluate(synthetic(t), withStalls(line(append(incident(), exitOf(idB, 6999), old, later)...), stall()))
+	require.Equal(t, idA, r.Findings[0].Container, "it was long over where the evidence ends")
+}
+
+// TestNextSteps holds that each command says what it decides between, that no dump is asked of a
+// runtime that is gone, and that nothing is asked where nothing is wrong.
+func TestNextSteps(t *testing.T) {
+	r := evaluate(synthetic(t), withStalls(drop(line(), "goroutines.containerd"), stall()))
+	require.NotEmpty(t, r.Next)
+	require.LessOrEqual(t, len(r.Next), maxNext)
+	require.Equal(t, dumpContainerd, r.Next[0].Command)
+	require.Equal(t, []string{"held-lock"}, r.Next[0].Decides)
+	require.NotEmpty(t, r.Next[0].Hazard)
+
+	require.Empty(t, evaluate(synthetic(t), dense(line(exitOf(idA, 1)))).Next)
+	r = evaluate(synthetic(t), drop(line(exitOf(idA, 1)), "strace"))
+	require.Len(t, r.Next, 1, "too little: ask for all")
+	require.Equal(t, collectAll, r.Next[0].Command)
+
+	n := &nextChooser{story: &story{}, answers: &rules.Result{}, known: map[string]bool{}, dead: true}
+	n.addMissing([]rules.Missing{{Source: "goroutines.containerd", Command: dumpContainerd}, {Source: "processes", Command: listThreads}})
+	require.Len(t, n.steps, 1)
+	require.Equal(t, listThreads, n.steps[0].Command)
+}
+
+func TestRoutine(t *testing.T) {
+	for _, e := range []event.Event{
+		ev("kernel.hung-task"), ev("thread.sample", field("state", "D"), field("waits", "disk")), ev("process", field("state", "T")),
+		ev("filesystem", with("used_percent", event.Int(100))), ev("node.condition", field("condition", "Ready"), field("status", "Unknown")),
+		ev("kubernetes.event", field("type", "Warning")), ev("kubelet.pleg-unhealthy"),
+	} {
+		require.False(t, isRoutine(&e), "%s %v", e.Kind, e.Fields)
+	}
+	for _, e := range []event.Event{
+		ev("containerd.task-exit"), ev("thread.sample", field("state", "S")), ev("process", field("state", "Ss")),
+		ev("filesystem", with("used_percent", event.Int(40))), ev("node.condition", field("condition", "MemoryPressure"), field("status", "False")),
+		ev("kubernetes.event", field("type", "Normal"), field("reason", "NodeReady")),
+		ev("kubelet.pleg-unhealthy", with("never", event.Bool(true))), ev("noise"),
+	} {
+		require.True(t, isRoutine(&e), "%s %v", e.Kind, e.Fields)
+	}
+}
+
+func TestDescribeSource(t *testing.T) {
+	for source, want := range map[string]string{
+		"goroutines.containerd or goroutines.dockerd": "the goroutines of containerd or dockerd",
+		"systemd.log or kernel.log":                   "the log of systemd or kernel",
+		"goroutines.shim or strace":                   "the goroutines of shim or a trace by strace",
+		"processes":                                   "a list of the processes",
+		"of-another-rule":                             "of-another-rule",
+	} {
+		require.Equal(t, want, DescribeSource(source))
 	}
 }

@@ -22,12 +22,15 @@ type Result struct {
 	Findings     []Finding // confirmed, likely and possible; roots before links, best first
 	RuledOut     []rules.Dismissed
 	NotEvaluable []rules.Unanswered
-	Suspects     []Suspect  // where stalls without a root hung, in the order of the stalls
-	Harmless     []Harmless // seen, and of no meaning here
-	Weighed      []string   // names of the known facts that rules ask for
+	Hypotheses   []rules.Hypothesis // the rules for which something speaks, the surer first
+	Suspects     []Suspect          // where stalls without a root hung, in the order of the stalls
+	Harmless     []Harmless         // seen, and of no meaning here
+	AskedFacts   []string           // names of the known facts that rules ask for
 	Exposed      []rules.Exposure
 	Forecasts    []rules.Forecast
-	Next         rules.Missing // what to collect when no root is named; zero when there is nothing to find
+	Next         []NextStep // what to collect next, best first; empty when there is nothing to find
+	Signs        []Sign     // what is not routine, where no cause is named
+	Episodes     []Episode  // first what is going on where the evidence ends
 }
 
 // Finding is a rule that matched, with its part in the incident. A root's chain goes on with the
@@ -45,38 +48,63 @@ type Rival struct {
 	Decide    []rules.Missing // what would decide between the two; empty when the bundle has all that either rule asks for
 }
 
+// maxStepEvents bounds the events that a step of the result names.
+const maxStepEvents = 64
+
 // Tell gives the findings of a catalogue's rules their parts in what happened on a timeline. It
-// changes neither; the result shares their quotes, and its steps name no events.
+// changes neither; the result shares their quotes and events, of each step at most maxStepEvents.
 func Tell(catalog *rules.Catalog, tl *timeline.Timeline, answers rules.Result) Result {
 	s := newStory(catalog, tl, answers.Findings)
 	result := Result{
 		RuledOut: answers.RuledOut, NotEvaluable: answers.NotEvaluable,
-		Weighed: answers.Weighed, Exposed: answers.Exposed, Forecasts: answers.Forecasts,
+		AskedFacts: answers.AskedFacts, Hypotheses: answers.Hypotheses, Exposed: answers.Exposed, Forecasts: answers.Forecasts,
 		Harmless: s.listHarmless(),
 	}
 	s.assignRoles()
+	result.Hypotheses = s.weighDropped(answers.Hypotheses)
 	result.Suspects = s.listSuspects()
-	result.Next = s.chooseNext(answers.NotEvaluable)
-	result.Headline = s.writeHeadline(result.Suspects)
+	about := s.findSubject()
+	signs := listSigns(tl, s.isStalled())
+	state := s.findState(about, signs)
+	if state <= Stalled {
+		result.Signs = signs
+	}
+	result.Next = s.chooseNext(about, state, &answers)
+	result.Opening = s.writeOpening(about, state, result.Next, result.Hypotheses)
+	result.Headline, result.Opening.Short = s.writeHeadlines(about, state, signs, result.Suspects)
+	result.Episodes = s.describeEpisodes()
+	result.Opening.Episode = s.numberEpisode(about, result.Episodes)
 	for _, p := range s.parts {
 		if p.Role == rules.Root {
 			s.completeChain(p)
 		}
 	}
 	slices.SortStableFunc(s.parts, func(a, b *part) int {
-		return cmp.Compare(slices.Index(roleOrder, a.Role), slices.Index(roleOrder, b.Role))
+		return cmp.Or(cmp.Compare(slices.Index(roleOrder, a.Role), slices.Index(roleOrder, b.Role)), comparePlace(a, b, about))
 	})
+	result.Opening.Finding = slices.Index(s.parts, about) + 1
 	for _, p := range s.parts {
 		for i := range p.Chain {
-			p.Chain[i].Events = nil // a step may have thousands, and its quotes say what is shown
+			events := p.Chain[i].Events // a step may have thousands; a picture of it needs the first
+			p.Chain[i].Events = slices.Clone(events[:min(len(events), maxStepEvents)])
 		}
 		result.Findings = append(result.Findings, p.Finding)
 	}
-	result.Opening = writeOpening(&result, len(tl.Stalls) > 0)
 	return result
 }
 
-var roleOrder = []rules.Role{rules.Root, rules.Link, rules.Contributing, rules.Fallback}
+// comparePlace puts the part that the headline is about before others of its role.
+func comparePlace(a, b, about *part) int {
+	switch about {
+	case a:
+		return -1
+	case b:
+		return 1
+	}
+	return 0
+}
+
+var roleOrder = []rules.Role{rules.Root, rules.NotReady, rules.Link, rules.Contributing, rules.Fallback}
 
 // story is the incident while it is put together.
 type story struct {
@@ -86,6 +114,8 @@ type story struct {
 	complaint *event.Event // the kubelet's, that no stall covers and that was not over; nil for none
 	parts     []*part      // best first
 	episodes  []episode
+	last      time.Time       // see findLastMoment; zero until asked for
+	dropped   map[string]bool // rules of possible findings that are only weighed here
 }
 
 // part is a finding with what its role follows from.
@@ -101,6 +131,7 @@ type part struct {
 	// eligible says that it may be a root or a link: it is relevant and proven or, where nothing is
 	// proven, possible.
 	eligible bool
+	live     bool    // see isLive
 	deeper   []*part // that may have caused it, best first
 }
 
@@ -113,17 +144,22 @@ type episode struct {
 
 func newStory(catalog *rules.Catalog, tl *timeline.Timeline, findings []rules.Finding) *story {
 	s := &story{catalog: catalog, timeline: tl, stalls: newStallIndex(tl.Stalls), complaint: findComplaint(tl)}
-	proven, stands := false, false
+	proven, stands, deep := false, false, false
 	for i := range findings {
 		p := s.newPart(&findings[i])
 		s.parts = append(s.parts, p)
 		named := p.relevant && p.namesCause()
-		stands = stands || named
+		stands = stands || named || p.relevant && p.rule.Role == rules.NotReady && p.Verdict >= rules.Possible
 		proven = proven || named && p.Verdict >= rules.Likely
+		deep = deep || p.relevant && (p.rule.Role == rules.Root || p.rule.Role == rules.NotReady)
 	}
 	if stands { // a fallback only says that nothing better is known
-		s.parts = slices.DeleteFunc(s.parts, func(p *part) bool { return p.rule.Role == rules.Fallback })
+		s.parts = slices.DeleteFunc(s.parts, func(p *part) bool {
+			return p.rule.Role == rules.Fallback && (deep || !p.isEnd())
+		})
 	}
+	s.dropPossible(proven)
+	s.foldFallbacks()
 	for _, p := range s.parts {
 		p.eligible = p.relevant && p.namesCause() && (p.Verdict >= rules.Likely || !proven)
 	}
@@ -138,11 +174,45 @@ func (s *story) newPart(f *rules.Finding) *part {
 	if undated := f.Cause.Start.IsZero(); !undated {
 		p.stalls = s.stalls.findCausedBy(f.Cause, f.Open)
 	}
-	p.relevant = len(p.stalls) > 0 || s.mayBelongAnywhere(p)
+	p.live = p.namesCause() && s.isLive(p)
+	p.relevant = len(p.stalls) > 0 || p.live || s.mayBelongAnywhere(p)
 	if p.rule.Role == rules.Fallback && (s.mayBelongAnywhere(p) || len(s.stalls.findWithSymptom(f.Cause)) > 0) {
 		p.Role = rules.Fallback // it is about symptoms: unlike causes they may come as late as a stall ends
 	}
 	return p
+}
+
+// maxPossible bounds the possible findings that rest on tells alone: more of them are a list of
+// symptoms, and no diagnosis.
+const maxPossible = 3
+
+// dropPossible drops the possible findings that rest on tells alone where a cause is proven, and
+// all but the best of them elsewhere. They stay among the hypotheses.
+func (s *story) dropPossible(proven bool) {
+	s.dropped = map[string]bool{}
+	kept := 0
+	s.parts = slices.DeleteFunc(s.parts, func(p *part) bool {
+		if !p.ByTells || p.Verdict != rules.Possible {
+			return false
+		}
+		if kept++; kept <= maxPossible && !proven {
+			return false
+		}
+		s.dropped[p.Rule] = true
+		return true
+	})
+}
+
+// weighDropped makes weighed hypotheses of those whose findings were dropped.
+func (s *story) weighDropped(all []rules.Hypothesis) []rules.Hypothesis {
+	all = slices.Clone(all)
+	for i := range all {
+		if s.dropped[all[i].Rule] && all[i].Verdict == rules.Possible {
+			all[i].Verdict = rules.Weighed
+		}
+	}
+	slices.SortStableFunc(all, func(a, b rules.Hypothesis) int { return cmp.Compare(b.Verdict, a.Verdict) })
+	return all
 }
 
 // mayBelongAnywhere says that time does not tell to which stall a finding belongs: no stall is
@@ -153,7 +223,43 @@ func (s *story) mayBelongAnywhere(p *part) bool {
 
 // namesCause says whether a finding of the rule may be a root or a link.
 func (p *part) namesCause() bool {
-	return p.rule.Role != rules.Contributing && p.rule.Role != rules.Fallback
+	return p.rule.Role == rules.Root || p.rule.Role == rules.Link
+}
+
+// isEnd says that a fallback is the end of the chains above it where nothing deeper is known: its
+// rule names causes that may lie below.
+func (p *part) isEnd() bool { return p.rule.Role == rules.Fallback && len(p.rule.ExplainedBy) > 0 }
+
+// foldFallbacks leaves one fallback of two at the same time: the one that shows where threads stand
+// carries the story, and what the other saw joins its symptoms.
+func (s *story) foldFallbacks() {
+	end := slices.IndexFunc(s.parts, func(p *part) bool { return p.isEnd() && p.relevant })
+	if end < 0 {
+		return
+	}
+	stays := s.parts[end]
+	s.parts = slices.DeleteFunc(s.parts, func(p *part) bool {
+		if p.rule.Role != rules.Fallback || p.isEnd() || p.Verdict > stays.Verdict || !mayOverlap(p, stays) {
+			return false
+		}
+		stays.addSymptoms(p)
+		return true
+	})
+}
+
+// addSymptoms adds the symptoms of another part that this one does not show.
+func (p *part) addSymptoms(other *part) {
+	shown := map[*event.Event]bool{}
+	for _, step := range p.Chain {
+		for _, e := range step.Events {
+			shown[e] = true
+		}
+	}
+	for _, step := range other.Chain {
+		if slices.ContainsFunc(step.Events, func(e *event.Event) bool { return !shown[e] }) {
+			p.Chain = append(p.Chain, step)
+		}
+	}
 }
 
 // linkParts finds for every part those that may have caused it.
@@ -203,9 +309,13 @@ func (s *story) listEpisodes() {
 	for i := range s.timeline.Stalls {
 		s.episodes[i].stall = &s.timeline.Stalls[i]
 	}
+	live := episode{}
 	for _, p := range s.parts {
 		if !p.eligible || slices.ContainsFunc(p.deeper, func(d *part) bool { return d.eligible }) {
 			continue
+		}
+		if p.live {
+			live.candidates = append(live.candidates, p)
 		}
 		if s.mayBelongAnywhere(p) {
 			for i := range s.episodes {
@@ -216,12 +326,20 @@ func (s *story) listEpisodes() {
 			s.episodes[i].candidates = append(s.episodes[i].candidates, p)
 		}
 	}
+	if len(live.candidates) > 0 {
+		s.episodes = append(s.episodes, live)
+	}
 }
 
 // assignRoles names the roots and the links above them.
 func (s *story) assignRoles() {
 	for i := range s.episodes {
 		s.episodes[i].chooseRoot()
+	}
+	for _, p := range s.parts {
+		if p.rule.Role == rules.NotReady && s.isApartFromRoots(p) {
+			p.Role = rules.NotReady
+		}
 	}
 	explained := map[*part]bool{}
 	for _, p := range s.parts {
@@ -231,9 +349,37 @@ func (s *story) assignRoles() {
 	}
 	for _, p := range s.parts {
 		if p.Role == rules.Root && p.rule.Role == rules.Link {
-			p.Summary = trimSentence(p.Summary) + causeOfLinkUnknown
+			s.endLink(p)
 		}
 	}
+}
+
+// endLink says where the chain of a link ends that has become a root: at a fallback that is such an
+// end and was seen with it, or with what the bundle does not show.
+func (s *story) endLink(p *part) {
+	end := slices.IndexFunc(s.parts, func(o *part) bool { return o.isEnd() && o.relevant && mayOverlap(o, p) })
+	if end < 0 {
+		p.Summary = trimSentence(p.Summary) + causeOfLinkUnknown
+		return
+	}
+	p.Summary = trimSentence(p.Summary) + "; " + trimSentence(s.parts[end].Summary)
+	var causes []rules.Step
+	for _, step := range s.parts[end].Chain {
+		if step.Role == "cause" {
+			step.Observed = false // nothing but time ties the two
+			causes = append(causes, step)
+		}
+	}
+	p.Chain = append(causes, p.Chain...)
+}
+
+// isApartFromRoots says that no root, and no stall, lies in the time of a part: the node is NotReady
+// for this reason and not by PLEG. Without a stall a root that is less sure does not count.
+func (s *story) isApartFromRoots(p *part) bool {
+	return len(p.stalls) == 0 && !slices.ContainsFunc(s.parts, func(o *part) bool {
+		surer := len(s.timeline.Stalls) > 0 || o.Verdict >= p.Verdict
+		return o.Role == rules.Root && mayOverlap(o, p) && surer
+	})
 }
 
 // chooseRoot makes a root of the best candidate and rivals of the others that lie in its time.

@@ -43,7 +43,7 @@ func TestRecoveryComesLast(t *testing.T) {
 func TestWithoutKubelet(t *testing.T) {
 	r := evaluate(synthetic(t), drop(line(incident()...), "kubelet.log"))
 	require.Contains(t, r.Findings[0].Notes, "NotReady itself was not seen: no kubelet journal in the bundle")
-	require.Equal(t, "container 40585f73aa00 exits at 09:30:01; umount2 takes 3m32s; "+lockSummary, r.Headline)
+	require.Equal(t, "container 40585f73aa00 exits at 09:30:01; umount2 takes 3m32s; "+lockSummary+"; "+notReadyNotShown, r.Headline)
 	r = evaluate(synthetic(t), line(incident()...))
 	require.Contains(t, r.Findings[0].Notes, "NotReady itself was not seen: the kubelet's journal shows no stall of relist")
 }
@@ -88,7 +88,7 @@ func TestIntervalOfTheStall(t *testing.T) {
 		"begins 3 min after":   {umountOf(idA, 186, 500), rules.Root},
 		"begins later":         {umountOf(idA, 187, 500), rules.Contributing},
 		"open, seen later":     {ev("syscall", from(190, 500), container(idA), field("name", "umount2"), open), rules.Root},
-		"open, after recovery": {ev("syscall", from(300, 500), container(idA), field("name", "umount2"), open), rules.Contributing},
+		"open, after recovery": {ev("syscall", from(300, 500), container(idA), field("name", "umount2"), open), rules.Root},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tl := line(c.umount)
@@ -96,7 +96,7 @@ func TestIntervalOfTheStall(t *testing.T) {
 			r := evaluate(synthetic(t), tl)
 			require.Equal(t, c.want, r.Findings[0].Role)
 			if c.want == rules.Contributing {
-				require.Contains(t, r.Headline, causeUnknown)
+				require.Equal(t, Stalled, r.Opening.State)
 				require.NotContains(t, r.Headline, "umount2")
 			}
 		})
@@ -153,11 +153,11 @@ func TestPossibleNeverDisplacesProven(t *testing.T) {
 	cat = catalogOf(t, weaker("held-lock", "possible", "slow-disk"), proven("slow-disk"))
 	r = evaluate(cat, line(ev("a", when(1)), ev("b", when(2))))
 	require.Equal(t, rules.Link, find(t, r, "held-lock").Role)
-	require.Equal(t, "slow-disk holds", r.Headline)
+	require.Equal(t, "slow-disk holds; "+notReadyNotShown, r.Headline)
 
 	r = evaluate(catalogOf(t, weaker("held-lock", "possible")), line(ev("a", when(1))))
-	require.Equal(t, "possible, not proven: held-lock holds", r.FullHeadline())
-	require.Equal(t, "held-lock holds", r.Headline)
+	require.Equal(t, "POSSIBLE: held-lock holds; "+notReadyNotShown, r.FullHeadline())
+	require.Equal(t, "held-lock holds; "+notReadyNotShown, r.Headline)
 }
 
 // weaker is a rule that sees an event a, proven one that sees an event b.
@@ -178,7 +178,7 @@ func oneStep(id, kind, verdict string, deeper []string) string {
 func TestExplainedTransitively(t *testing.T) {
 	cat := catalogOf(t, oneStep("top", "a", "likely", []string{"middle"}), oneStep("middle", "b", "likely", []string{"bottom"}), oneStep("bottom", "c", "likely", nil))
 	r := evaluate(cat, line(ev("a", when(3)), ev("b", when(2)), ev("c", when(1))))
-	require.Equal(t, "bottom holds; middle holds; top holds", r.Headline)
+	require.Equal(t, "bottom holds; middle holds; top holds; "+notReadyNotShown, r.Headline)
 	require.Equal(t, rules.Root, find(t, r, "bottom").Role)
 	require.Equal(t, rules.Link, find(t, r, "middle").Role)
 	require.Equal(t, rules.Link, find(t, r, "top").Role)
@@ -191,8 +191,8 @@ func TestFallback(t *testing.T) {
 	r := evaluate(synthetic(t), tl)
 	require.Len(t, r.Findings, 1)
 	require.Equal(t, rules.Fallback, r.Findings[0].Role)
-	require.Equal(t, "ListContainers is slow; relist stood still 3m12s, NotReady from 09:33:02; "+causeUnknown+"; next: "+r.Next.Command, r.FullHeadline())
-	require.Equal(t, "processes", r.Next.Source)
+	require.Equal(t, "STALLED, CAUSE NOT SHOWN: ListContainers is slow; relist stood still 3m12s, NotReady from 09:33:02", r.FullHeadline())
+	require.Equal(t, "processes", r.Next[0].Source)
 
 	tl.Events = append(tl.Events, updateOf(idA, 5, 125)) // merely possible, but more than a fallback
 	r = evaluate(synthetic(t), tl)
@@ -206,16 +206,17 @@ func TestFallback(t *testing.T) {
 
 func TestHeadlineWithoutCause(t *testing.T) {
 	tl := drop(line(), "strace", "goroutines.containerd")
-	require.Equal(t, "no PLEG stall and no known signature in this bundle", evaluate(synthetic(t), tl).Headline)
+	require.Contains(t, evaluate(synthetic(t), tl).Headline, "lines of containerd, kubelet, and nothing in them that plegdiag knows")
 
 	open := stall()
 	open.Open, open.NotReady = true, time.Time{}
 	tl.Stalls = []timeline.Stall{open}
 	r := evaluate(synthetic(t), tl)
-	require.Equal(t, "relist stood still at least 3m12s; "+causeUnknown+"; next: "+r.Next.Command, r.FullHeadline())
-	require.Equal(t, "relist stood still at least 3m12s; "+causeUnknown, r.Headline)
-	require.Equal(t, Opening{State: NoCauseFound, Command: r.Next.Command, Hazard: Hazard(r.Next.Command)}, r.Opening)
-	require.Contains(t, r.Next.Command, "kill -USR1 $(pidof containerd)")
+	require.Equal(t, "relist stood still at least 3m12s", r.Headline)
+	require.Equal(t, Opening{
+		State: Stalled, Short: r.Headline, Reason: "nothing that was read shows why", Episode: 1, Command: r.Next[0].Command, Hazard: r.Next[0].Hazard,
+	}, r.Opening)
+	require.Contains(t, r.Next[0].Command, "kill -USR1 $(pidof containerd)")
 }
 
 // The command that comes next follows the decision tree: what the bundle holds, and the phase of
@@ -228,7 +229,7 @@ func TestNext(t *testing.T) {
 		}
 		return tl
 	}
-	next := func(tl *timeline.Timeline) string { return evaluate(synthetic(t), tl).Next.Source }
+	next := func(tl *timeline.Timeline) string { return evaluate(synthetic(t), tl).Next[0].Source }
 	require.Equal(t, "goroutines.containerd or goroutines.dockerd or goroutines.crio", next(covers("kubelet.log")))
 	require.Equal(t, "goroutines.dockerd or goroutines.containerd", next(covers("kubelet.log", "dockerd.log")))
 	require.Equal(t, "goroutines.crio", next(covers("crio.log")))
@@ -243,10 +244,10 @@ func TestNext(t *testing.T) {
 
 	tl = covers("goroutines.containerd", "goroutines.kubelet", "processes", "kernel.log", "containerd.log")
 	require.Equal(t, "strace or goroutines.shim", next(tl), "the tree is at its end: what the rules ask for")
-	require.Zero(t, evaluate(synthetic(t), line()).Next, "nothing happened")
+	require.Empty(t, evaluate(synthetic(t), dense(line())).Next, "nothing happened")
 	tl = line(incident()...)
 	tl.Stalls = []timeline.Stall{stall()}
-	require.Zero(t, evaluate(synthetic(t), tl).Next, "the cause is named")
+	require.Empty(t, evaluate(synthetic(t), tl).Next, "the cause is named")
 }
 
 func TestSuspects(t *testing.T) {
@@ -270,7 +271,7 @@ func TestSuspects(t *testing.T) {
 		"container " + idA[:12] + ": StopContainer did not end",
 		"container " + idB[:12] + ": ContainerStatus ran into its deadline (2×)",
 	}, said)
-	require.Contains(t, r.Headline, "; suspect: container "+idA[:12]+": StopContainer did not end; "+causeUnknown)
+	require.Contains(t, r.Headline, "; suspect: container "+idA[:12]+": StopContainer did not end")
 
 	tl.Events = append(tl.Events, incident()...)
 	require.Empty(t, evaluate(synthetic(t), tl).Suspects, "the stall has a root")
@@ -283,9 +284,12 @@ func TestHazard(t *testing.T) {
 		"timeout 10 strace -f -p 12  # kill -ABRT prints its goroutines, and ends it": "slows the process down",
 		"kill -USR1 $(pidof containerd); sleep 1":                                     "none for containerd",
 		"timeout 5 busctl tree org.freedesktop.systemd1":                              "may itself hang",
+		"timeout 10 ps -eo pid,args > ps.txt":                                         "its time limit ends that",
+		"timeout 10 ps -eo pid,args; busctl list":                                     "set a time limit",
 		"journalctl -u containerd -u docker -o export":                                "none",
 		"ps -eo pid,lstart,args > ps.txt":                                             "may itself hang",
 		"timeout 10 ps -eLo pid,tid,wchan:32,comm":                                    ReadsOnly,
+		"plegdiag collect -o - > node.tgz":                                            "gets SIGUSR1",
 		"journalctl -u containerd -o export":                                          ReadsOnly,
 		"echo w > /proc/sysrq-trigger; dmesg":                                         "the kernel prints stacks",
 		"":                                                                            "",
@@ -305,7 +309,52 @@ func TestUndatedRoot(t *testing.T) {
 
 func TestEmptyCatalogue(t *testing.T) {
 	r := evaluate(&rules.Catalog{}, line(incident()...))
-	require.Equal(t, Result{Headline: "no PLEG stall and no known signature in this bundle"}, r)
+	require.Empty(t, r.Findings)
+	require.NotEmpty(t, r.Headline)
+}
+
+// TestLinkEndsInKernel holds that a fallback which says where threads stand is the end of a link
+// without a deeper cause, and not beside a root.
+func TestLinkEndsInKernel(t *testing.T) {
+	link := "id: lock\ntitle: t\nrole: link\nheadline: a lock is held\nneeds: [{any: [containerd.log], collect: c}]\n" +
+		"steps: [{id: held, role: cause, text: held, kind: held}]\nverdict: {likely: held}\nexplained_by: [{rule: slow-disk}]\n"
+	stuck := "id: stuck\ntitle: t\nrole: fallback\nheadline: 3 of 3 samples are in f\nneeds: [{any: [samples], collect: c}]\n" +
+		"steps: [{id: in_kernel, role: cause, text: in f, kind: stuck}]\nverdict: {likely: in_kernel}\nexplained_by: [{rule: slow-disk}]\n"
+	cat := catalogOf(t, link, stuck, proven("slow-disk"))
+	r := evaluate(cat, line(ev("held", when(1)), ev("stuck", when(2))))
+	require.Equal(t, []string{"in_kernel", "held"}, stepIDs(find(t, r, "lock").Chain))
+	require.Contains(t, r.Headline, "a lock is held; 3 of 3 samples are in f")
+	require.Equal(t, rules.Fallback, find(t, r, "stuck").Role)
+
+	r = evaluate(cat, line(ev("held", when(1)), ev("stuck", when(2)), ev("b", when(1))))
+	require.Equal(t, "slow-disk", r.Findings[0].Rule)
+	for _, f := range r.Findings {
+		require.NotEqual(t, "stuck", f.Rule, "a deeper cause is known")
+	}
+
+	r = evaluate(cat, line(ev("held", when(1)), ev("stuck", when(9000))))
+	require.Contains(t, r.Headline, "this bundle does not show what caused that")
+}
+
+// TestFallbacksFold holds that of two fallbacks at the same time the one that shows where threads
+// stand is left, with the symptoms of the other.
+func TestFallbacksFold(t *testing.T) {
+	late := "id: late\ntitle: t\nrole: fallback\nheadline: a list is late\nneeds: [{any: [kubelet.log], collect: c}]\n" +
+		"steps: [{id: list, role: symptom, text: late, kind: list}]\nverdict: {possible: list}\n"
+	stuck := "id: stuck\ntitle: t\nrole: fallback\nheadline: 3 of 3 samples are in f\nneeds: [{any: [samples], collect: c}]\n" +
+		"steps: [{id: in_kernel, role: cause, text: in f, kind: stuck}]\nverdict: {likely: in_kernel}\nexplained_by: [{rule: slow-disk}]\n"
+	cat := catalogOf(t, late, stuck, proven("slow-disk"))
+	r := evaluate(cat, line(ev("list", when(1)), ev("stuck", when(2))))
+	require.Len(t, r.Findings, 1)
+	require.Equal(t, "stuck", r.Findings[0].Rule)
+	require.Equal(t, []string{"in_kernel", "list"}, stepIDs(r.Findings[0].Chain))
+
+	r = evaluate(cat, line(ev("list", when(1)), ev("stuck", when(9000))))
+	require.Len(t, r.Findings, 2, "they are of different hours")
+
+	surer := strings.Replace(late, "possible: list", "confirmed: list", 1)
+	r = evaluate(catalogOf(t, surer, stuck, proven("slow-disk")), line(ev("list", when(1)), ev("stuck", when(2))))
+	require.Len(t, r.Findings, 2, "what is surer is said")
 }
 
 func TestContributingRule(t *testing.T) {
@@ -313,7 +362,7 @@ func TestContributingRule(t *testing.T) {
 		"steps: [{id: s, role: cause, text: x, kind: leak}]\nverdict: {confirmed: s}\nexplained_by: [{rule: slow-disk}]\n"
 	r := evaluate(catalogOf(t, leak, proven("slow-disk")), line(ev("leak", when(1)), ev("b", when(1))))
 	require.Equal(t, rules.Contributing, find(t, r, "leak").Role)
-	require.Equal(t, "slow-disk holds", r.Headline)
+	require.Equal(t, "slow-disk holds; "+notReadyNotShown, r.Headline)
 }
 
 // TestRuntimeCalledDown: a kubelet that calls its runtime down when the log ends has complained,
@@ -328,6 +377,16 @@ func TestRuntimeCalledDown(t *testing.T) {
 		return evaluate(catalogOf(t, proven("slow-disk")), tl).Headline
 	}
 	require.Contains(t, headline(105, down(100), down(105)), "the kubelet says that the container runtime is down")
-	require.Contains(t, headline(12, down(5), down(10)), "no PLEG stall", "a kubelet's first moments")
-	require.Contains(t, headline(300, down(100), down(105)), "no PLEG stall", "it was over")
+	require.Contains(t, headline(12, down(5), down(10)), routineOnly, "a kubelet's first moments")
+	require.Contains(t, headline(300, down(100), down(105)), routineOnly, "it was over")
+}
+
+// TestRuntimeCalledDownWithoutTime: a line that says so without a time is a complaint, unless a kubelet
+// begins to run.
+func TestRuntimeCalledDownWithoutTime(t *testing.T) {
+	down, never := ev("kubelet.runtime-down"), ev("kubelet.pleg-unhealthy", field("never", "true"))
+	catalog := catalogOf(t, proven("slow-disk"))
+	require.Equal(t, Stalled, evaluate(catalog, line(down)).Opening.State)
+	require.NotEqual(t, Stalled, evaluate(catalog, line(down, never)).Opening.State)
+	require.NotEqual(t, Stalled, evaluate(catalog, line(ev("kubelet.start"), down)).Opening.State)
 }

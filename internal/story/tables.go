@@ -59,6 +59,80 @@ var suspicions = []suspicion{
 	{eventSort{kind: event.KindCRIError, fields: pastDeadline}, 2, false, "{method} ran into its deadline"},
 }
 
+// longWait is how long a goroutine waits at least for that to be a sign.
+const longWait = 2 * time.Minute
+
+// slowAnswer is how long an answer of a daemon to plegdiag collect, or of the kernel in a trace, takes
+// at least to be a sign.
+const slowAnswer = time.Second
+
+// busyPercent is what a process of one thread takes of a CPU that does nothing else.
+const busyPercent = 90
+
+// standingWaits are what a thread waits for in the kernel only while somebody owes it an answer, in
+// whatever state it sleeps.
+var standingWaits = []string{"fanotify", "fuse", "pid-namespace"}
+
+// fullPercent is how full a file system is at which programs cannot write any more.
+const fullPercent = 99
+
+// strongKinds are the kinds of events that say most where no cause is named, the strongest first.
+var strongKinds = []event.Kind{
+	event.KindManagerCrash, event.KindHungTask, event.KindBlockError, event.KindServerSilent, event.KindSoftLockup, event.KindForkRejected,
+	event.KindForkFailed, event.KindCrash, event.KindOOMKill, event.KindLockCycle, event.KindThreadSample,
+	event.KindBusLimit, event.KindQueueFull, event.KindBusUnsupported, event.KindPendingReplies,
+	event.KindActivationTimeout, event.KindSystemdTimeout, event.KindStateTimeout, event.KindDeleteFailed,
+	event.KindExitFailed, event.KindLockHeld, event.KindRelistFailed, event.KindCRIError, event.KindUnitExit,
+	event.KindFileSystem, event.KindNodeCondition, event.KindNodeNotReady, event.KindNetdevBusy,
+	event.KindAllocDeadlock, event.KindPageAllocFailed, event.KindRCUStall, event.KindClockStep, event.KindKubeEvent,
+	event.KindScopeFailed, event.KindDenied,
+}
+
+// routineKinds are the kinds of events that healthy nodes show, too. Those that are routine only
+// with certain fields stand in isRoutine.
+var routineKinds = []event.Kind{
+	event.KindKubeletStart, event.KindNodeReady, event.KindContainerDied, event.KindKillUnwanted, event.KindRestartWanted,
+	event.KindRelist, event.KindSyncLoop, event.KindRuntimeOperation, event.KindTaskExit, event.KindCreated,
+	event.KindRemoved, event.KindCleanedUp, event.KindShimStart, event.KindShimGone, event.KindDumpWritten,
+	event.KindScopeStart, event.KindUnit, event.KindUnitStart, event.KindUnitStop, event.KindDaemonStart,
+	event.KindDaemonRestart, event.KindReexec, event.KindOperator, event.KindFact, event.KindCount, event.KindMount,
+	event.KindLogLine, event.KindNoise, event.KindLoss, event.KindCollectItem, event.KindStatusGet,
+	event.KindTaskUpdate, event.KindUpdateSync,
+	event.KindConvoy, event.KindKernelFrame, event.KindSuspend, event.KindStall,
+	event.KindRuntimeDown, // where it is more, it is a complaint
+}
+
+// stallKinds are the kinds of events that a stall consists of.
+var stallKinds = []event.Kind{event.KindPLEGUnhealthy, event.KindNodeNotReady}
+
+// troubledReasons are the reasons of events of the API that tell of trouble, although some writers
+// give them as normal.
+var troubledReasons = []string{"NodeNotReady", "Rebooted", "NodeNotSchedulable", "TaintManagerEviction"}
+
+// harmlessReasons are the reasons of warnings in the API that every node gives when it starts.
+var harmlessReasons = []string{"InvalidDiskCapacity", "CIDRNotAvailable", "Starting", "NodeAllocatableEnforced"}
+
+// chainOfCalls are the components between the kubelet and a container: a thread of one that the kernel
+// holds is no routine, whatever it waits for.
+var chainOfCalls = []string{"kubelet", "containerd", "dockerd", "crio", "shim", "runc", "cni", "systemd", "dbus"}
+
+// logsOfStalls and dumpsOfStalls are what shows a stall, or a runtime that hangs, where there is one.
+var (
+	logsOfStalls  = []string{"kubelet.log", "containerd.log", "dockerd.log", "crio.log"}
+	dumpsOfStalls = []string{"goroutines.kubelet", "goroutines.containerd", "goroutines.dockerd", "goroutines.crio"}
+)
+
+// answersOfHealth are events by which a node or its runtime answers for itself, or a kubelet says no
+// more than what every one says at its start.
+var answersOfHealth = []eventSort{
+	{kind: event.KindKubeletStart},
+	{kind: event.KindPLEGUnhealthy, fields: map[event.Key]string{event.FieldNever: "true"}},
+	{kind: event.KindNodeReady},
+	{kind: event.KindNodeCondition, fields: map[event.Key]string{event.FieldCondition: "Ready", event.FieldStatus: "True"}},
+	{kind: event.KindCollectRPC, fields: map[event.Key]string{event.FieldAnswered: "true", event.FieldAPI: "cri"}},
+	{kind: event.KindCollectRPC, fields: map[event.Key]string{event.FieldAnswered: "true", event.FieldAPI: "docker"}},
+}
+
 // question is one of the decision tree below a stall that has no root: what would answer it, and
 // the command that collects that.
 type question struct {
@@ -69,6 +143,7 @@ type question struct {
 	signs   []eventSort    // of which the bundle must hold one; none for no condition
 	inStall bool           // the sign has to lie in a stall, where both have a time
 	command string
+	note    string // what to know before it is run; empty where there is nothing
 }
 
 var shimCalls = []eventSort{
@@ -86,15 +161,22 @@ func listWaitsWithoutHolder(program string) []eventSort {
 }
 
 const (
-	wholeDump      = "  # the whole file: the dump in this bundle does not show who holds the lock"
 	dumpContainerd = "kill -USR1 $(pidof containerd); sleep 1; ls -t /tmp/containerd.*.stacks.log | head -1"
 	dumpDockerd    = "kill -USR1 $(pidof dockerd); sleep 1; ls -t /var/run/docker/goroutine-stacks-*.log | head -1"
 	dumpCRIO       = "kill -USR1 $(pidof crio); sleep 1; ls -t /tmp/crio-goroutine-stacks-*.log | head -1"
 	dumpAnyRuntime = "kill -USR1 $(pidof containerd dockerd crio); sleep 1; ls -t /tmp/containerd.*.stacks.log /var/run/docker/goroutine-stacks-*.log /tmp/crio-goroutine-stacks-*.log 2>/dev/null | head -3"
-	dumpShim       = "kill -USR1 SHIM_PID  # pgrep -af containerd-shim names it; its goroutines go to containerd's journal"
-	dumpKubelet    = "kubectl get --raw \"/api/v1/nodes/$(hostname)/proxy/debug/pprof/goroutine?debug=2\" > kubelet.goroutines  # twice, 20 s apart"
-	listThreads    = "timeout 10 ps -eLo pid,tid,ppid,lstart,stat,wchan:32,comm > threads.txt  # without args: reading those can hang on a process in D state"
-	readKernelLog  = "dmesg -T > dmesg.txt"
+	dumpShims      = "kill -USR1 $(pgrep -x containerd-shim); sleep 2; timeout 30 journalctl -u containerd -o export --since '2 min ago' > containerd.export"
+	dumpKubelet    = "kubectl get --raw \"/api/v1/nodes/$(hostname)/proxy/debug/pprof/goroutine?debug=2\" > kubelet.goroutines"
+	listThreads    = "timeout 10 ps -eLo pid,tid,ppid,lstart,stat,wchan:32,comm > threads.txt"
+	readKernelLog  = "timeout 20 dmesg -T > dmesg.txt"
+)
+
+// What to know before these commands are run.
+const (
+	wantWholeDump = "take the whole file: the dump in this bundle does not show who holds the lock"
+	wantShims     = "all shims write their goroutines to the journal of containerd"
+	wantTwice     = "twice, 20 s apart, shows what does not move; it needs the rights of an administrator"
+	wantNoArgs    = "without the arguments of the processes: reading those can hang on a process in state D"
 )
 
 var runtimeDumps = []string{"goroutines.containerd", "goroutines.dockerd", "goroutines.crio"}
@@ -104,17 +186,51 @@ var runtimeDumps = []string{"goroutines.containerd", "goroutines.dockerd", "goro
 // the shim's what it does while containerd waits for it, the processes and the kernel what lies
 // below all of them.
 var questions = []question{
-	{lacks: []string{"goroutines.containerd"}, again: true, signs: listWaitsWithoutHolder("containerd"), command: dumpContainerd + wholeDump},
-	{lacks: []string{"goroutines.dockerd"}, again: true, signs: listWaitsWithoutHolder("dockerd"), command: dumpDockerd + wholeDump},
+	{lacks: []string{"goroutines.containerd"}, again: true, signs: listWaitsWithoutHolder("containerd"), command: dumpContainerd, note: wantWholeDump},
+	{lacks: []string{"goroutines.dockerd"}, again: true, signs: listWaitsWithoutHolder("dockerd"), command: dumpDockerd, note: wantWholeDump},
 	{lacks: []string{"goroutines.dockerd", "goroutines.containerd"}, has: "dockerd.log", command: dumpDockerd},
 	{lacks: []string{"goroutines.crio"}, has: "crio.log", command: dumpCRIO},
 	{lacks: runtimeDumps, has: "containerd.log", command: dumpContainerd},
 	{lacks: runtimeDumps, command: dumpAnyRuntime}, // nothing says which runtime the node has
-	{lacks: []string{"goroutines.shim", "strace"}, signs: shimCalls, inStall: true, command: dumpShim},
-	{lacks: []string{"goroutines.kubelet"}, phase: timeline.PhaseUnknown, command: dumpKubelet},
-	{lacks: []string{"processes"}, command: listThreads},
+	{lacks: []string{"goroutines.shim", "strace"}, signs: shimCalls, inStall: true, command: dumpShims, note: wantShims},
+	{lacks: []string{"goroutines.kubelet"}, phase: timeline.PhaseUnknown, command: dumpKubelet, note: wantTwice},
+	{lacks: []string{"processes"}, command: listThreads, note: wantNoArgs},
 	{lacks: []string{"kernel.log"}, command: readKernelLog},
 }
+
+// deadRuntime are the rules that say that the runtime is gone, stopped, or cannot react to a signal.
+var deadRuntime = []string{"runtime-process-down", "runtime-process-stopped"}
+
+// deadRuntimeSigns are events by which the runtime cannot react to a signal: nobody listens at its
+// socket, or it sits in the kernel, where the kernel's own stacks say more.
+var deadRuntimeSigns = listDeadRuntimeSigns()
+
+func listDeadRuntimeSigns() []eventSort {
+	signs := []eventSort{
+		{kind: event.KindCommandFailed, fields: map[event.Key]string{event.FieldRefused: "true"}},
+		{kind: event.KindCRIError, fields: map[event.Key]string{event.FieldGone: anyText}},
+		{kind: event.KindRelistFailed, fields: map[event.Key]string{event.FieldGone: anyText}},
+		{kind: event.KindSocketRefused},
+	}
+	for _, name := range []string{"dockerd", "containerd", "crio"} {
+		signs = append(
+			signs, eventSort{kind: event.KindHungTask, fields: map[event.Key]string{event.FieldComm: name}},
+			eventSort{kind: event.KindThreadSample, fields: map[event.Key]string{event.FieldComponent: name, event.FieldWatchdog: "true"}},
+		)
+	}
+	return signs
+}
+
+// asksForDump tells commands that let a program write its goroutines.
+var asksForDump = regexp.MustCompile(`\bkill\s+-(?:s\s*)?(?:SIG)?(?:USR1|10)\b`)
+
+// What may hang: programs that ask the runtime or systemd, and programs that read the arguments of
+// processes or look at every mount.
+const (
+	beginsCommand  = `(?:^|[;&|(]\s*|\bdo\s+)(?:sudo\s+)?`
+	runtimeClients = `crictl|docker|ctr|nerdctl|systemctl|busctl|loginctl`
+	readers        = `ps\b[^;&|]*\bargs\b|ps\s+-?[a-z]*(?:aux|ef)\b|pgrep\s+-\w*[af]|df\b|lsof\b`
+)
 
 // hazards are what commands do to a node besides answering, the gravest first. What stands behind a
 // # is a remark: its commands count only when nothing else does.
@@ -122,12 +238,15 @@ var hazards = []struct {
 	command *regexp.Regexp
 	says    string
 }{
+	{regexp.MustCompile(`\bplegdiag collect\b`), "it ends by itself; a runtime without a socket for dumps gets SIGUSR1 and writes its goroutines, unless you add --no-signal"},
 	{regexp.MustCompile(`\bkill\s+-(?:s\s*)?(?:SIG)?(?:ABRT|QUIT|KILL|TERM|3|6|9|15)\b`), "ends the process"},
 	{regexp.MustCompile(`\b(?:systemctl\s+(?:daemon-reexec|restart|stop)|reboot)\b`), "changes the node"},
 	{regexp.MustCompile(`\bstrace\b`), "slows the process down while it is traced, and hangs on a thread in D state"},
 	{regexp.MustCompile(`\bkill\s+-(?:s\s*)?(?:SIG)?(?:USR1|10)\b`), "none for containerd, its shims, dockerd and cri-o, which handle SIGUSR1; it may end another program"},
 	{regexp.MustCompile(`sysrq-trigger`), "the kernel prints stacks; with thousands of tasks one CPU is busy for seconds"},
 	{regexp.MustCompile(`\b(?:gdb|delve|dlv)\b`), "stops the process while it is attached"},
-	{regexp.MustCompile(`(?:^|[;&|(]\s*)(?:sudo\s+)?(?:timeout\s+\S+\s+)?(?:crictl|docker|ctr|nerdctl|systemctl|busctl|loginctl)\b`), "it may itself hang: set a time limit"},
-	{regexp.MustCompile(`\bps\b.*\bargs\b|\bps\s+-?[a-z]*(?:aux|ef)\b|\bdf\b|\blsof\b`), "it may itself hang on a process or a mount in D state: set a time limit"},
+	{regexp.MustCompile(beginsCommand + `(?:` + runtimeClients + `)\b`), "it may itself hang: set a time limit"},
+	{regexp.MustCompile(beginsCommand + `(?:` + readers + `)`), "it may itself hang on a process or a mount in D state: set a time limit"},
+	{regexp.MustCompile(`\btimeout\s+\S+\s+(?:` + runtimeClients + `)\b`), "it may itself hang; its time limit ends that"},
+	{regexp.MustCompile(`\btimeout\s+\S+\s+(?:` + readers + `)`), "it may itself hang on a process or a mount in D state; its time limit ends that"},
 }

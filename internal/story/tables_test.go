@@ -1,6 +1,7 @@
 package story
 
 import (
+	"os/exec"
 	"regexp"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/shell"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -38,7 +40,8 @@ func TestSuspicions(t *testing.T) {
 	}
 }
 
-// TestQuestions: what a question asks for is what rules ask for, too, and its command does no harm.
+// TestQuestions: what a question asks for is what rules ask for, too; its command does no harm, and
+// can be pasted as it stands.
 func TestQuestions(t *testing.T) {
 	catalog, err := rules.Builtin()
 	require.NoError(t, err)
@@ -62,6 +65,13 @@ func TestQuestions(t *testing.T) {
 			requireKnown(t, &q.signs[j])
 		}
 		require.NotContains(t, []string{"", "ends the process", "changes the node"}, Hazard(q.command), q.command)
+		parsed, err := shell.Parse(q.command)
+		require.NoError(t, err, q.command)
+		require.Empty(t, parsed.ListBlanks(), q.command)
+		if bash, err := exec.LookPath("bash"); err == nil {
+			out, err := exec.Command(bash, "-n", "-c", q.command).CombinedOutput()
+			require.NoError(t, err, "%s: %s", q.command, out)
+		}
 	}
 }
 
@@ -73,7 +83,9 @@ func TestEveryQuestionIsAsked(t *testing.T) {
 		if len(tl.Coverage) == 0 || tl.Coverage[0].Source != "list" {
 			tl.Stalls[0].Phase = timeline.PhaseUnknown
 		}
-		asked[Tell(&rules.Catalog{}, tl, rules.Result{}).Next.Command] = true
+		for _, n := range Tell(&rules.Catalog{}, tl, rules.Result{}).Next {
+			asked[n.Command] = true
+		}
 	}
 	covers := func(sources ...string) *timeline.Timeline {
 		tl := &timeline.Timeline{}

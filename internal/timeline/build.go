@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline/retold"
+	"github.com/plegdiag/plegdiag/internal/timeline/waits"
 )
 
 // Input is what the observers saw in all files, in any order.
@@ -23,6 +25,7 @@ type Source struct {
 	// First and Last are the first and the last stamp of the component in the file; zero when it
 	// has none.
 	First, Last event.Time
+	Lines       int         // dated lines of the component in the file
 	Level       event.Level // the least serious level seen
 	// Cut is why the end of the file is missing; empty when it is not.
 	Cut   string
@@ -93,15 +96,16 @@ func Build(in Input, o Options) *Timeline {
 	}
 	tl := &Timeline{Clocks: reconcileClocks(events, in.Sources, o), Coverage: coverageOf(in.Sources)}
 	slices.SortFunc(events, compareEvents)
-	events = foldCallers(foldCopies(events))
+	events = retold.FoldConditions(retold.FoldCallers(foldCopies(events)))
 	events = joinSightings(pairSpans(events, tl.Coverage))
 	slices.SortFunc(events, compareEvents)
 	linkGoroutines(events)
 	linkShims(events)
 	restarted := findRestarts(events)
+	waits.BoundByLog(events, restarted)
 	events = joinDumps(events, restarted)
 	markBusySystemd(events)
-	tl.Stalls = findStalls(events, tl.Coverage)
+	tl.Stalls = findStalls(events, tl.Coverage, collectFacts(events)["kubelet.version"].Value)
 	markSlowRelists(events, tl.Stalls)
 	findGaps(tl, events, in.Sources)
 	events = append(append(events, restarted...), restartFacts(restarted)...)
@@ -146,7 +150,7 @@ func compareEvents(a, b *event.Event) int {
 func coverageOf(sources []Source) []Coverage {
 	all := make([]Coverage, 0, len(sources))
 	for _, s := range sources {
-		c := Coverage{Source: s.Name, File: s.File, Level: s.Level}
+		c := Coverage{Source: s.Name, File: s.File, Level: s.Level, Lines: s.Lines}
 		if !s.First.IsZero() {
 			c.Start, c.End = s.First.T, s.Last.T
 			if c.End.Before(c.Start) {

@@ -196,7 +196,7 @@ func (r *reconciler) evidenceWindow() Window {
 func (r *reconciler) addResolved(qs sequences) {
 	for _, q := range qs {
 		for i := range q.stamps {
-			if t := q.stamps[i].main.T; event.Plausible(t) || t.Year() == unknownYear {
+			if t := q.stamps[i].main.T; event.Plausible(t) || isInvented(t) {
 				r.addEvidence(q.place, t)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline/waits"
 )
 
 // joinDumps makes one event of a goroutine that several dumps of a process show in the same
@@ -32,10 +33,8 @@ func joinDumps(events, restarted []*event.Event) []*event.Event {
 		gone[e] = true
 		longest, _ := fieldDuration(to, event.FieldAgain)
 		setField(to, event.FieldAgain, event.Duration(max(longest, between)))
-		addQuotes(to, e)
-		if e.Start.T.Before(to.Start.T) {
-			to.Start = e.Start
-		}
+		to.AddQuotes(e)
+		waits.NarrowStart(to, e)
 	}
 	events = removeEvents(events, gone)
 	slices.SortFunc(events, compareEvents)

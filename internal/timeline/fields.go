@@ -43,11 +43,6 @@ func addMissingFields(e, from *event.Event) {
 	}
 }
 
-// addQuotes adds the evidence of another event to that of e.
-func addQuotes(e, from *event.Event) {
-	e.Evidence = append(slices.Clip(e.Evidence), from.Evidence...)
-}
-
 // removeEvents returns the events that are not in gone, in their order.
 func removeEvents(events []*event.Event, gone map[*event.Event]bool) []*event.Event {
 	if len(gone) == 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline/waits"
 )
 
 // linkGoroutines finds the container that a goroutine works on. A dump has addresses and no ids, so
@@ -26,8 +27,15 @@ func linkGoroutines(events []*event.Event) {
 		}
 	}
 	for _, e := range goroutines {
-		if call := l.findOnlyCall(e); e.IDs.Container == "" && call != nil {
-			adoptContainer(e, call, "the only call of its kind open at the dump")
+		call := l.findOnlyCall(e)
+		if call == nil {
+			continue
+		}
+		if e.IDs.Container == "" {
+			adoptContainer(e, call, waits.ByOnlyCall)
+		}
+		if call.Kind == event.KindCRICall && !call.Begun {
+			e.RaiseStart(call.Start.T)
 		}
 	}
 	spreadContainers(goroutines, func(e *event.Event) (address string, gives bool) {

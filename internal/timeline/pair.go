@@ -186,7 +186,7 @@ func joinEdges(begin, end *event.Event) *event.Event {
 		setField(begin, f.Key, f.Value)
 	}
 	begin.Level = max(begin.Level, end.Level)
-	addQuotes(begin, end)
+	begin.AddQuotes(end)
 	begin.Basis = cmp.Or(begin.Basis, end.Basis)
 	return begin
 }
@@ -277,6 +277,6 @@ func mergeWhole(e, told *event.Event) {
 		}
 	}
 	addMissingFields(e, told)
-	addQuotes(e, told)
+	e.AddQuotes(told)
 	e.Basis = cmp.Or(e.Basis, told.Basis)
 }

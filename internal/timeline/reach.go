@@ -12,11 +12,15 @@ const StallReach = relistThreshold
 
 // MayHaveCause says whether something that lasted for w lies where causes of the stall lie. What is
 // open, of which the start or the end was not seen, may also be seen for the first time later in
-// the stall.
+// the stall. A stall of which no recovery was seen goes on behind its last line: what collect saw
+// some minutes later may be its cause, too.
 func (s *Stall) MayHaveCause(w Window, open bool) bool {
 	last := s.Start.Add(StallReach)
 	if open && s.End.After(last) {
 		last = s.End
+	}
+	if open && s.Open {
+		last = s.End.Add(StallReach)
 	}
 	return !w.End.Before(s.Start.Add(-CallLimit)) && !w.Start.After(last)
 }

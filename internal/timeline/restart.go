@@ -67,7 +67,7 @@ func historiesOfDaemons(events []*event.Event) map[string]*daemonHistory {
 		}
 		s, name := sign{e, e.Start.T}, cmp.Or(e.FieldText(event.FieldDaemon), e.FieldText(event.FieldRuntime))
 		switch e.Kind {
-		case event.KindDaemonStart, event.KindUnitStart:
+		case event.KindDaemonStart, event.KindDaemonBoot, event.KindUnitStart:
 			of(name).starts = append(of(name).starts, s)
 		case event.KindKubeletStart:
 			of("kubelet").starts = append(of("kubelet").starts, s)

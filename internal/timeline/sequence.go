@@ -274,8 +274,15 @@ func (q *sequence) resolve(c *cycle, base int, k *clock) {
 // every date exists in it, and near enough to real years for a time.Duration.
 const unknownYear = 2000
 
-// unknownDay is 1 January of unknownYear, in days from 1 January of year 0, the date of a stamp without one.
-var unknownDay = int((time.Date(unknownYear, 1, 1, 0, 0, 0, 0, time.UTC).Unix() - bootEpoch.Unix()) / 86400)
+// UnknownDay stands for a day that is not known, where nothing but the time of day is. It lies in a
+// year of its own, which no time of an incident is in, so that reports can say the time of day alone.
+var UnknownDay = time.Date(1990, 6, 15, 0, 0, 0, 0, time.UTC)
+
+// unknownDay is UnknownDay in days from 1 January of year 0, the date of a stamp without one.
+var unknownDay = int((UnknownDay.Unix() - bootEpoch.Unix()) / 86400)
+
+// isInvented says that a date, or its year, stands for one that is not known.
+func isInvented(t time.Time) bool { return t.Year() == unknownYear || t.Year() == UnknownDay.Year() }
 
 // settleFile decides the zone of one file and, by its longest sequence, its year or its day. All
 // these stamps lack the part that the cycle gives.
@@ -316,7 +323,7 @@ func (r *reconciler) settleBase(lead *sequence, cy *cycle, c *clock, known conta
 		c.addNote(fmt.Sprintf("no evidence shows the year, so it is written as %d: give it with --year", unknownYear))
 	case from == "":
 		c.sources[cy.lacks], base = "date not known", unknownDay
-		c.addNote(fmt.Sprintf("no other file shows the date, so it is written as 1 January %d", unknownYear))
+		c.addNote("no other file shows the date, so only the time of day is shown; outputs for programs have " + UnknownDay.Format(time.DateOnly))
 	case cy == &yearly:
 		c.sources[cy.lacks] = fmt.Sprintf("year %d %s", year+base, from)
 		if n := lead.countImpossibleDates(cy, base); n > 0 {

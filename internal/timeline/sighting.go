@@ -91,7 +91,8 @@ func joinSameCall(others []*event.Event, e *event.Event, gone map[*event.Event]b
 		return false
 	}
 	mergeSighting(to, e)
-	gone[e] = true
+	// What the kernel waits for is a fact of its own, beside the call: rules ask samples for it.
+	gone[e] = to.Kind == e.Kind || e.FieldText(event.FieldWaits) == ""
 	return true
 }
 

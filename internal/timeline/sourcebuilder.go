@@ -156,6 +156,7 @@ func (b *SourceBuilder) AddRecord(rec *event.Record) {
 	b.host.To = rec.Pos.Line
 	b.addClocks(rec)
 	if !rec.Time.IsZero() {
+		b.Lines++
 		extendSpan(&b.First, &b.Last, rec.Time)
 		extendSpan(&b.host.First, &b.host.Last, rec.Time)
 		if b.Carried = rec.Time; !rec.Outer.IsZero() {

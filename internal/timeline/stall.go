@@ -2,6 +2,8 @@ package timeline
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -21,12 +23,23 @@ const (
 	// are cut to the second, and a kubelet can get no CPU between reading the clock and writing.
 	// The starts of two stalls are apart by the duration of a relist that was too slow.
 	sameStart = 30 * time.Second
-	// podTimeouts is how long relist takes when one pod does not answer: updateCache runs into
-	// runtimeRequestTimeout (2 min by default), and once more when the pod is inspected again.
+	// podTimeouts is how long relist takes for two time-outs of runtimeRequestTimeout (2 min by
+	// default): up to 1.31 of one pod, which is inspected again when that failed; later of two pods
+	// (podsOfTooth).
 	podTimeouts = 2 * 2 * time.Minute
+	// inspectedOnce is the first minor version of Kubernetes 1 whose relist does not inspect a pod
+	// again that it could not inspect (kubernetes#128518). One pod then costs 2 min, less than the
+	// threshold.
+	inspectedOnce = 32
 	// toothSlack is how much longer a tooth can take: for the other pods, and a second until the
 	// next relist.
 	toothSlack = 25 * time.Second
+	// runtimeThreshold is how long the kubelet waits for a good answer to Status before it says that
+	// the runtime is down: maxWaitForContainerRuntime.
+	runtimeThreshold = 30 * time.Second
+	// settling is how long after its start a kubelet may find no runtime on an ordinary boot: the
+	// runtime starts beside it.
+	settling = 5 * time.Minute
 	// firstRelist is how long a kubelet needs from its start until its first relist has listed the
 	// pods.
 	firstRelist = 30 * time.Second
@@ -34,18 +47,33 @@ const (
 
 // findStalls computes the periods in which relist did not complete: a line that was written at t
 // and says "last seen active a ago" gives the start t-a. Lines with the same start are one stall;
-// another start is another stall.
-func findStalls(events []*event.Event, coverage []Coverage) []Stall {
+// another start is another stall. Version is the kubelet's, empty when it is not known.
+func findStalls(events []*event.Event, coverage []Coverage, version string) []Stall {
 	s := readSigns(events, coverage)
 	all := append(s.stallsFromComplaints(), s.stallsBeforeFirstRelist()...)
+	all = append(all, s.stallsOfRuntime(all)...)
 	slices.SortStableFunc(all, func(a, b Stall) int { return a.Start.Compare(b.Start) })
-	s.markSeries(all)
+	s.markSeries(all, version)
 	return all
 }
 
+// podsOfTooth says whose time-outs make a tooth of four minutes.
+func podsOfTooth(version string) string {
+	major, rest, _ := strings.Cut(version, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	n, err := strconv.Atoi(minor)
+	switch {
+	case major != "1" || err != nil:
+		return "one pod, or with kubelet 1.32 or later of two pods"
+	case n >= inspectedOnce:
+		return "two pods"
+	}
+	return "one pod"
+}
+
 // markSeries finds what only several stalls in a row show: a saw-tooth, and a stall that comes back
-// after a restart of the kubelet. In both, one pod hangs: the pods were listed each time.
-func (s *signs) markSeries(all []Stall) {
+// after a restart of the kubelet. In both, pods hang: they were listed each time.
+func (s *signs) markSeries(all []Stall, version string) {
 	for i := 1; i < len(all); i++ {
 		before, stall := &all[i-1], &all[i]
 		if e := firstEventFrom(s.starts, before.End); e != nil && stall.Start.After(e.Start.T) &&
@@ -65,7 +93,7 @@ func (s *signs) markSeries(all []Stall) {
 		case stall.Phase != PhaseUnknown:
 		case stall.Tooth > 0:
 			stall.Phase = PhasePod
-			stall.PhaseBasis = "it ends after 4 minutes, two time-outs of one pod, and begins again"
+			stall.PhaseBasis = "it ends after 4 minutes, two time-outs of " + podsOfTooth(version) + ", and begins again"
 		case !stall.Restarted.IsZero():
 			stall.Phase = PhasePod
 			stall.PhaseBasis = "after a restart of the kubelet relist listed the pods and stuck again"
@@ -105,6 +133,9 @@ func (s *Stall) toEvent() *event.Event {
 		End: event.At(s.End), Open: s.Open,
 		Text: "relist did not complete", Evidence: s.Evidence,
 	}
+	if s.RuntimeDown {
+		e.Text = "the runtime did not answer the kubelet"
+	}
 	e.Fields = []event.Field{
 		{Key: event.FieldPhase, Value: event.String(string(s.Phase))},
 		{Key: event.FieldThreshold, Value: event.Duration(s.Threshold)},
@@ -123,6 +154,7 @@ type complaint struct {
 type signs struct {
 	complaints      []complaint
 	never           []*event.Event // complaints before any relist has succeeded
+	down            []*event.Event // complaints that the runtime is down
 	starts          []*event.Event // of kubelets
 	notReady, ready []*event.Event
 	// calls that reached their deadline, by the step of relist that makes them
@@ -154,8 +186,11 @@ func readSigns(events []*event.Event, coverage []Coverage) *signs {
 			s.addComplaint(e)
 		case event.KindKubeletStart:
 			s.starts = append(s.starts, e)
+		case event.KindRuntimeDown:
+			s.down = append(s.down, e)
 		case event.KindNodeNotReady:
 			s.notReady = append(s.notReady, e)
+			s.addNotReady(e)
 		case event.KindNodeReady:
 			s.ready = append(s.ready, e)
 		case event.KindRelist:
@@ -192,6 +227,20 @@ func (s *signs) addComplaint(e *event.Event) {
 	}
 }
 
+// addNotReady adds the complaint about PLEG that a condition gives as its reason. One of the API that
+// was seen only later has no age at its transition; the kubelet made it when the threshold had passed.
+func (s *signs) addNotReady(e *event.Event) {
+	threshold, ok := fieldDuration(e, event.FieldThreshold)
+	if !ok || e.FieldText(event.FieldPLEG) != "true" {
+		return
+	}
+	if age, aged := fieldDuration(e, event.FieldAge); !aged || age < threshold {
+		s.complaints = append(s.complaints, complaint{e, e.Start.T.Add(-threshold), threshold})
+		return
+	}
+	s.addComplaint(e)
+}
+
 // addFailedCall adds a call of relist that reached its deadline: GetPods lists, updateCache asks
 // for one pod. A relist that ended with an error of GetPods was there, whatever the error.
 func (s *signs) addFailedCall(e *event.Event) {
@@ -207,7 +256,13 @@ func (s *signs) addFailedCall(e *event.Event) {
 }
 
 // isListCall says that GetPods makes the call.
-func isListCall(method string) bool { return method == "ListContainers" || method == "ListPodSandbox" }
+func isListCall(method string) bool {
+	switch method {
+	case "ListContainers", "ListPodSandbox", "StreamContainers", "StreamPodSandboxes":
+		return true
+	}
+	return false
+}
 
 // stallsFromComplaints makes one stall of all complaints that give the same start.
 func (s *signs) stallsFromComplaints() []Stall {
@@ -269,6 +324,34 @@ func (s *signs) stallsBeforeFirstRelist() []Stall {
 		never = never[n:]
 	}
 	return all
+}
+
+// stallsOfRuntime finds the runs of complaints that the runtime is down which no other stall
+// explains. A pause ends a run.
+func (s *signs) stallsOfRuntime(others []Stall) []Stall {
+	down := slices.DeleteFunc(s.down, func(e *event.Event) bool { return s.hasStartBefore(e, settling) })
+	var all []Stall
+	for len(down) > 0 {
+		n := 1
+		for n < len(down) && down[n].Start.T.Sub(down[n-1].Last().T) <= conditionDelay {
+			n++
+		}
+		first, last := down[0], down[n-1]
+		stall := newStall(first.Start.T.Add(-runtimeThreshold), runtimeThreshold, first, last)
+		stall.RuntimeDown, stall.End = true, last.Last().T // a condition has gone on since it changed
+		if !slices.ContainsFunc(others, func(o Stall) bool { return !stall.Start.After(o.End) && !stall.End.Before(o.Start) }) {
+			s.addOutcome(&stall, first.Start.T)
+			all = append(all, stall)
+		}
+		down = down[n:]
+	}
+	return all
+}
+
+// hasStartBefore says that a kubelet started at most that long before an event.
+func (s *signs) hasStartBefore(e *event.Event, most time.Duration) bool {
+	start := firstEventFrom(s.starts, e.Start.T.Add(-most))
+	return start != nil && !start.Start.T.After(e.Start.T)
 }
 
 func (s *signs) hasStartBetween(a, b *event.Event) bool {

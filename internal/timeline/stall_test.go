@@ -277,3 +277,57 @@ func TestStallIsAnEvent(t *testing.T) {
 	require.Equal(t, "3m0s", threshold.Text())
 	require.True(t, slices.IsSortedFunc(tl.Events, event.Compare))
 }
+
+// TestToothByVersion: up to 1.31 one pod was inspected twice in a relist, later two pods make the
+// same four minutes.
+func TestToothByVersion(t *testing.T) {
+	for version, want := range map[string]string{
+		"":        "two time-outs of one pod, or with kubelet 1.32 or later of two pods,",
+		"1.31.14": "two time-outs of one pod,", "1.9.3": "two time-outs of one pod,",
+		"1.32.0": "two time-outs of two pods,", "1.37.1": "two time-outs of two pods,",
+	} {
+		events := append(complaints(1, noon, minutes(4), 0), complaints(101, minutes(4.02), minutes(8.02), 0)...)
+		if version != "" {
+			events = append(events, ev("kubelet.log", 1, event.At(noon), kind("fact"), text("name", "kubelet.version"), text("value", version)))
+		}
+		stalls := stallsOf(minutes(60), events...)
+		require.Len(t, stalls, 2)
+		require.Equal(t, 2, stalls[1].Tooth)
+		require.Contains(t, stalls[1].PhaseBasis, want, version)
+	}
+}
+
+// The node's condition repeats the complaint, and starts a stall where no other line does.
+func TestStallOfACondition(t *testing.T) {
+	condition := func(line int, at time.Time, fields ...func(*event.Event)) event.Event {
+		return ev("kubelet.log", line, event.At(at), append([]func(*event.Event){
+			kind("kubelet.node-not-ready"), with("pleg", event.Bool(true)), with("threshold", event.Duration(relistThreshold)),
+		}, fields...)...)
+	}
+	aged := stallsOf(minutes(60), condition(1, minutes(3.2), with("age", event.Duration(192*time.Second))))
+	require.Len(t, aged, 1)
+	require.Equal(t, []time.Time{noon, minutes(3.2)}, []time.Time{aged[0].Start, aged[0].NotReady})
+	// of the API, without the heartbeat that the age counts from
+	bare := stallsOf(minutes(60), condition(1, minutes(3)))
+	require.Len(t, bare, 1)
+	require.Equal(t, noon, bare[0].Start)
+	// one among complaints is no stall of its own
+	require.Len(t, stallsOf(minutes(60), append(complaints(10, noon, minutes(4), 0), condition(1, minutes(3.1), with("age", event.Duration(186*time.Second))))...), 1)
+	// another reason than PLEG starts none
+	require.Empty(t, stallsOf(minutes(60), node("kubelet.node-not-ready", minutes(3))))
+}
+
+// The kubelet that finds its runtime down stalls, but not while both start.
+func TestStallOfADeadRuntime(t *testing.T) {
+	down := func(at time.Time) event.Event { return node("kubelet.runtime-down", at) }
+	all := stallsOf(minutes(60), down(minutes(10)), down(minutes(10.5)), down(minutes(20)))
+	require.Len(t, all, 2)
+	require.Equal(t, []time.Time{minutes(9.5), minutes(10.5)}, []time.Time{all[0].Start, all[0].End})
+	require.True(t, all[0].RuntimeDown)
+	require.Empty(t, stallsOf(minutes(60), node("kubelet.start", minutes(6)), down(minutes(10))))
+	require.Len(t, stallsOf(minutes(60), node("kubelet.start", minutes(4)), down(minutes(10))), 1)
+	// PLEG complains of the same outage
+	merged := stallsOf(minutes(60), append(complaints(1, noon, minutes(4), 0), down(minutes(1)), down(minutes(2)))...)
+	require.Len(t, merged, 1)
+	require.False(t, merged[0].RuntimeDown)
+}

@@ -30,6 +30,7 @@ type move struct {
 	last, first int // the line of the last stamp that was moved, and of the first that was not
 	by          time.Duration
 	after       time.Time // what the clock showed when it had been set
+	latestFirst bool      // the lines are negative: their file begins with the latest
 }
 
 // undoClockSteps moves the stamps from before a step of the clock, so that order and durations
@@ -63,15 +64,56 @@ func (r *reconciler) undoClockSteps(events []*event.Event, sources []Source) {
 		stamps := slices.DeleteFunc(files[file],
 			func(s stamp) bool { return !s.main.Known || !event.Plausible(s.main.T) })
 		slices.SortStableFunc(stamps, func(a, b stamp) int { return cmp.Compare(a.line, b.line) })
+		latestFirst := isLatestFirst(stamps, len(steps))
+		if latestFirst {
+			mirrorLines(stamps)
+		}
 		for i := range steps {
-			r.clockOf(file).undoClockStep(stamps, &steps[i], file)
+			r.clockOf(file).undoClockStep(stamps, &steps[i], file, latestFirst)
 		}
 	}
 }
 
-// undoClockStep moves the stamps of one file from before a step. A large step is only reported.
-func (c *clock) undoClockStep(stamps []stamp, s *setClock, file string) {
-	n, open := s.splitStamps(stamps, file)
+// isLatestFirst says that the lines of a file begin with the latest, as exports of log aggregators do.
+// Each step of the clock can make one stamp that is earlier than the one above it.
+func isLatestFirst(stamps []stamp, steps int) bool {
+	down, up := 0, 0
+	for i := 1; i < len(stamps); i++ {
+		if stamps[i].line == lastLine || stamps[i-1].line == 0 {
+			continue // of a source, and no line
+		}
+		switch order := stamps[i-1].main.T.Compare(stamps[i].main.T); {
+		case order > 0:
+			down++
+		case order < 0:
+			up++
+		}
+	}
+	return down > up && down > steps
+}
+
+// mirrorLines turns the order of lines around, so that they rise with their times.
+func mirrorLines(stamps []stamp) {
+	for i := range stamps {
+		switch line := &stamps[i].line; *line {
+		case lastLine:
+		case 0:
+			*line = -lastLine
+		default:
+			*line = -*line
+		}
+	}
+	slices.SortStableFunc(stamps, func(a, b stamp) int { return cmp.Compare(a.line, b.line) })
+}
+
+// undoClockStep moves the stamps of one file from before a step. A large step is only reported. The
+// lines of a file that begins with the latest are negative.
+func (c *clock) undoClockStep(stamps []stamp, s *setClock, file string, latestFirst bool) {
+	line := s.Pos().Line
+	if latestFirst {
+		line = -line
+	}
+	n, open := s.splitStamps(stamps, file, line)
 	if n+open == 0 {
 		return
 	}
@@ -85,12 +127,12 @@ func (c *clock) undoClockStep(stamps []stamp, s *setClock, file string) {
 		c.stepped = joinParts("; ", c.stepped,
 			fmt.Sprintf("%d stamps can be from before or after: each is an interval with both", open))
 	}
-	m := move{stamps[n+open-1].line, lastLine, s.by, s.after}
+	m := move{stamps[n+open-1].line, lastLine, s.by, s.after, latestFirst}
 	if n+open < len(stamps) {
 		m.first = stamps[n+open].line
 	}
 	if s.Pos().File == file {
-		m.last, m.first = s.Pos().Line-1, s.Pos().Line
+		m.last, m.first = line-1, line
 	}
 	c.moves = append(c.moves, m)
 	for i := range stamps[:n+open] {
@@ -116,9 +158,9 @@ func (c *clock) undoClockStep(stamps []stamp, s *setClock, file string) {
 // splitStamps says how many of a file's stamps, in the order of lines, were written before the
 // step: up to the line about it, else up to the jump in the stamps. Where a clock was set back and
 // the file does not show it, open of them can be from before or after.
-func (s *setClock) splitStamps(stamps []stamp, file string) (n, open int) {
+func (s *setClock) splitStamps(stamps []stamp, file string, line int) (n, open int) {
 	if s.Pos().File == file {
-		n, _ = slices.BinarySearchFunc(stamps, s.Pos().Line,
+		n, _ = slices.BinarySearchFunc(stamps, line,
 			func(st stamp, line int) int { return cmp.Compare(st.line, line) })
 		return n, 0
 	}

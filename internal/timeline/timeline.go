@@ -57,7 +57,20 @@ type Coverage struct {
 	Level event.Level
 	// Gaps are the parts of it that lines are missing from, in the order of their starts.
 	Gaps []Gap
+	// Lines is how many dated lines of the source the file holds.
+	Lines int
 }
+
+// What makes a log dense. People choose a dozen lines for a ticket; what is longer is mostly stacks
+// of the kernel, all of one second.
+const (
+	denseLines = 200
+	denseSpan  = 10 * time.Minute
+)
+
+// IsDense says that the file holds what its writer wrote in its time, and not lines that somebody
+// chose: only there absence is evidence, and a line alone may be noise.
+func (c *Coverage) IsDense() bool { return c.Lines >= denseLines && c.End.Sub(c.Start) >= denseSpan }
 
 // Gap is a part of a source's time in which lines are missing from the file, or in which nothing
 // could be written.
@@ -101,13 +114,16 @@ type Stall struct {
 	// Threshold is how long a relist may take before the kubelet complains: 3 m, or what its lines
 	// say (10 m with Evented PLEG).
 	Threshold time.Duration
-	Phase     Phase
+	// RuntimeDown says that the kubelet complained of the runtime as a whole, whose Status failed for
+	// the threshold, and not of PLEG.
+	RuntimeDown bool
+	Phase       Phase
 	// PhaseBasis says what shows the phase: "a goroutine dump of the kubelet", "…"; empty while it
 	// is unknown.
 	PhaseBasis string
-	// Tooth is the place of this stall in a saw-tooth: relist gives up after two time-outs of one
-	// pod, starts again and stalls there again, each time for 4 minutes. 1 is the first; 0 is a
-	// stall that is part of none.
+	// Tooth is the place of this stall in a saw-tooth: relist gives up after two time-outs, of one
+	// pod or from kubelet 1.32 on of two, starts again and stalls there again, each time for 4
+	// minutes. 1 is the first; 0 is a stall that is part of none.
 	Tooth int
 	// Restarted is when the kubelet started, where relist then listed all pods and stalled again.
 	// It is zero for any other stall.
@@ -163,6 +179,10 @@ func (c *Clock) ResolveStamp(local time.Time, zoned bool, line int, near time.Ti
 		}
 	}
 	for _, m := range c.moves {
+		line := line
+		if m.latestFirst {
+			line = -line
+		}
 		if line <= m.last || line < m.first && (m.by < 0 || at.Before(m.after.Add(-m.by/2))) {
 			at = at.Add(m.by)
 		}

@@ -22,7 +22,7 @@ func (r *reconciler) years() yearRange {
 
 // hold says whether a moment counts as a time. One without a known year does.
 func (y yearRange) hold(t time.Time) bool {
-	return y.first <= t.Year() && t.Year() <= y.last || t.Year() == unknownYear
+	return y.first <= t.Year() && t.Year() <= y.last || isInvented(t)
 }
 
 // undate takes away the times that no clock of the node can have shown: zero times, numbers that

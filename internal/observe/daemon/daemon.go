@@ -38,7 +38,8 @@ func Writer(unit string) string {
 	switch unit {
 	case "":
 		return ""
-	case "systemd", "systemd-logind", "init.scope": // journalctl -o with-unit names the unit
+	// journalctl -o with-unit names the unit
+	case "systemd", "systemd-logind", "init.scope", "systemd-logind.service":
 		return "systemd"
 	case "kernel":
 		return "kernel"
@@ -54,6 +55,31 @@ func Writer(unit string) string {
 		}
 	}
 	return ""
+}
+
+// kubeletFiles are source files that klog names in lines of the kubelet and of no other program on a
+// node (Kubernetes 1.2 to 1.37, and cAdvisor inside of the kubelet).
+var kubeletFiles = map[string]bool{
+	"generic.go": true, "evented.go": true, // pkg/kubelet/pleg
+	"setters.go": true, "pod_workers.go": true, "remote_runtime.go": true, "remote_image.go": true,
+	"cpu_manager.go": true, "container_manager_linux.go": true, "pod_container_manager_linux.go": true,
+	"qos_container_manager_linux.go": true, "pod_container_deletor.go": true, "eviction_manager.go": true,
+	"docker_sandbox.go": true, "docker_service.go": true, "docker_container.go": true, "prober_manager.go": true,
+	"image_gc_manager.go": true, "fsHandler.go": true, "desired_state_of_world_populator.go": true,
+}
+
+// IsKubeletFile says that klog's lines with this source file are the kubelet's, whatever tag somebody
+// put before them.
+func IsKubeletFile(file string) bool {
+	return kubeletFiles[file] || strings.HasPrefix(file, "kubelet") || strings.HasPrefix(file, "kuberuntime_")
+}
+
+// IsKubeletText says that klog's lines with this text are the kubelet's, whatever tag somebody put
+// before them: other programs, too, have a source file of their name. The lease of a node is renewed
+// by its kubelet and nobody else.
+func IsKubeletText(text string) bool {
+	return strings.HasPrefix(text, "Kubelet version") || strings.Contains(text, "from runtime service failed") ||
+		strings.Contains(text, "/namespaces/kube-node-lease/")
 }
 
 // RuntimeOf is the runtime whose process, unit or socket has this name, without
@@ -92,16 +118,46 @@ var Runtimes = []runtime{
 	{"cri-dockerd", []string{"cri-docker", "cri-dockerd"}, "CRI Interface for Docker Application Container Engine"},
 }
 
-// Kubelet is the kubelet as systemd names it.
-var Kubelet = runtime{"kubelet", []string{"kubelet"}, "kubelet: The Kubernetes Node Agent"}
+// NetworkPlugins are how the processes of network plugins and of their daemons begin.
+var NetworkPlugins = []string{
+	"terway", "calico", "cilium", "flannel", "aws-cni", "aws-k8s-agent", "multus", "azure-vnet", "kube-ovn", "antrea", "weave",
+}
+
+// Kubelet is the kubelet as systemd names it, with the units of programs that hold one.
+var Kubelet = runtime{
+	"kubelet",
+	[]string{
+		"kubelet", "k3s", "k3s-agent", "rke2-server", "rke2-agent", "snap.microk8s.daemon-kubelite", "snap.k8s.kubelet",
+		"origin-node", "atomic-openshift-node",
+	},
+	"kubelet: The Kubernetes Node Agent",
+}
 
 // Named is the daemon whose process or unit has this name; empty when it is none whose restart
 // matters.
 func Named(name string) string {
-	if name == "kubelet" || IsRuntime(RuntimeOf(name)) {
+	if slices.Contains(Kubelet.Names, name) {
+		return Kubelet.Component
+	}
+	if IsRuntime(RuntimeOf(name)) {
 		return RuntimeOf(name)
 	}
 	return ""
+}
+
+// services are the units that the runtime and the kubelet need, by name.
+var services = map[string]string{
+	"dbus": "dbus", "dbus-broker": "dbus", "messagebus": "dbus", "systemd-journald": "journald", "systemd-logind": "logind",
+	"systemd-udevd": "udev",
+}
+
+// Service is the component of a unit whose end matters to containers: a daemon as [Named] knows it,
+// or one that daemons need, as the bus. Empty for any other.
+func Service(unit string) string {
+	if name := Named(unit); name != "" {
+		return name
+	}
+	return services[unit]
 }
 
 // Component names the component that writes under a syslog identifier, or the

@@ -17,6 +17,20 @@ const (
 	OfActiveUnits = "active units" // of a listing that leaves out the others
 )
 
+// fewLeft is how many processes and threads are too few to start a container with: a shim alone has
+// about ten threads.
+const fewLeft = 10
+
+// AddFull marks an event of a cgroup that can have hardly any more processes and threads.
+func AddFull(e *event.Event, count, limit event.Key) {
+	has, _ := e.Get(count)
+	n, counted := has.Number()
+	may, _ := e.Get(limit)
+	if most, limited := may.Number(); counted && limited && most > fewLeft && n > most-fewLeft {
+		e.AddFields(event.FieldFull.Bool(true))
+	}
+}
+
 // Reading is one reading of a number that may run out. It says something only together with a later
 // one, so that a reading whose time stays unknown is dropped.
 func Reading(source, of string, value float64, at event.Time, q event.Quote, more ...event.Field) event.Event {

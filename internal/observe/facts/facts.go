@@ -11,6 +11,9 @@ import (
 // Processes is the source of what a listing shows.
 const Processes = "processes"
 
+// Commands is the source of what somebody met at a prompt.
+const Commands = "commands"
+
 // Machine is the fact that says what processor the node has, as uname -m spells it.
 const Machine = "kernel.machine"
 

@@ -12,6 +12,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
+	"github.com/plegdiag/plegdiag/internal/stackdump/series"
 )
 
 // Program names the component whose goroutines a dump holds; empty when no frame tells.
@@ -27,7 +28,8 @@ func Program(d *stackdump.Dump) string {
 			seen[f.Func] = true
 			name := f.Name()
 			for n := range programs[:first] {
-				if strings.Contains(name, programs[n].part) {
+				part := programs[n].part
+				if strings.Contains(name, part) || strings.HasSuffix(part, vendored) && (strings.Contains(f.Func, part) || strings.Contains(f.File, part)) {
 					first = n
 					break
 				}
@@ -45,12 +47,14 @@ func Program(d *stackdump.Dump) string {
 // goroutines that wait for something outside their process. At is when the
 // dump was taken; zero when nothing tells.
 func Dump(dst []event.Event, d *stackdump.Dump, at event.Time) []event.Event {
-	o := dumpObserver{d: d, at: at, component: Program(d), graph: d.Graph(Holds)}
+	o := dumpObserver{d: d, at: at, component: Program(d), graph: d.Graph(Holds), tells: map[string]tells{}}
+	o.chosen = isChosenOfProfile(d)
+	o.excerpt = d.IsExcerpt() || o.chosen
 	locked := map[int]bool{}
 	for i := range o.graph.Locks {
 		lock := &o.graph.Locks[i]
-		if len(lock.Holders) == 0 { // an honest none: waiters alone name no cause
-			if len(lock.Waiters) > 1 {
+		if len(lock.Holders) == 0 { // waiters alone name no cause
+			if o.countWaiters(lock) > 1 || o.waitsLong(lock) || o.isChosenRequest(lock) {
 				dst = append(dst, o.queueEvent(lock))
 			}
 			continue
@@ -65,11 +69,15 @@ func Dump(dst []event.Event, d *stackdump.Dump, at event.Time) []event.Event {
 		}
 	}
 	for _, c := range o.graph.Cycles {
-		dst = append(dst, o.deadlockEvent(c))
+		if doing, _, _, _ := o.waitOf(&d.Goroutines[c.Goroutines[0]]); len(c.Goroutines) > 1 || doing != ownLock {
+			dst = append(dst, o.deadlockEvent(c))
+		}
 	}
-	telling := map[string]bool{}
+	if e, ok := o.crashEvent(); ok {
+		dst = append(dst, e)
+	}
 	for i := range d.Goroutines {
-		if !isTelling(&d.Goroutines[i], telling) {
+		if g := &d.Goroutines[i]; !o.excerpt && !mayBeStuck(g) && o.tellsOf(g) == (tells{}) {
 			continue
 		}
 		if e, ok := o.relistEvent(i); ok {
@@ -85,50 +93,107 @@ func Dump(dst []event.Event, d *stackdump.Dump, at event.Time) []event.Event {
 	return dst
 }
 
+// BoundStarts raises the starts of events that Dump made of one dump by an earlier one of the same
+// process: a goroutine that it does not have, or has somewhere else, began to wait after it. An
+// earlier dump that is not whole shows no absence.
+func BoundStarts(events []event.Event, d, earlier *stackdump.Dump, at event.Time) {
+	if at.IsZero() || at.Lacks != 0 || earlier.Incomplete || earlier.IsExcerpt() {
+		return
+	}
+	stayed := map[uint64]bool{}
+	for _, s := range series.Compare([]*stackdump.Dump{earlier, d}).Stuck {
+		stayed[s.ID] = true
+	}
+	for i := range events {
+		if e := &events[i]; e.IDs.Goroutine != 0 && !stayed[e.IDs.Goroutine] {
+			e.RaiseStart(at.T)
+		}
+	}
+}
+
 type dumpObserver struct {
 	d         *stackdump.Dump
 	at        event.Time
 	component string
 	graph     stackdump.Graph
+	excerpt   bool             // the dump is some goroutines that somebody chose
+	chosen    bool             // the same, of a profile
+	tells     map[string]tells // of functions, by their names as printed
 }
 
-// isTelling says whether a goroutine is inside of a function that the tables name. Known is what
-// was found out about functions.
-func isTelling(g *stackdump.Goroutine, known map[string]bool) bool {
+// tells is what the name of a function says.
+type tells struct {
+	relist bool
+	waits  waitSet // rows of waits whose innermost frame it may be
+}
+
+// waitSet is a set of rows of waits. It has room for 128.
+type waitSet [2]uint64
+
+func (s *waitSet) hasRow(i int) bool { return s[i/64]>>(i%64)&1 != 0 }
+
+// tellsOf is what the functions of a goroutine say together. A dump has thousands of goroutines and
+// some hundred functions, so what a function says is found out once.
+func (o *dumpObserver) tellsOf(g *stackdump.Goroutine) (all tells) {
 	for i := range g.Frames {
 		f := &g.Frames[i]
-		telling, again := known[f.Func]
-		if !again {
+		one, known := o.tells[f.Func]
+		if !known {
 			name := f.Name()
-			telling = scan.ContainsAny(name, relists)
-			for _, w := range waits {
-				telling = telling || strings.Contains(name, w.frames[0])
+			one.relist = scan.ContainsAny(name, relists)
+			for n := range waits {
+				if strings.Contains(name, waits[n].frames[0]) {
+					one.waits[n/64] |= 1 << (n % 64)
+				}
 			}
-			known[f.Func] = telling
+			o.tells[f.Func] = one
 		}
-		if telling {
-			return true
-		}
+		all.relist = all.relist || one.relist
+		all.waits[0] |= one.waits[0]
+		all.waits[1] |= one.waits[1]
 	}
-	return false
+	return all
 }
 
-// minutesSlack is how much too large the minutes of a goroutine can be: the
-// runtime takes the start of the collection before the one that found the goroutine
-// parked (mgcmark.go, mgc.go), and forces a collection every two minutes.
-const minutesSlack = 2 * time.Minute
+const (
+	// markPhase is more than a mark phase of the garbage collector lasts. A goroutine that parks
+	// within one is stamped with its end at the latest.
+	markPhase = 10 * time.Second
+	// collectionGap is the longest between two collections: the runtime forces one two minutes after
+	// the last, and an idle process looks for that once a minute (sysmon in runtime/proc.go).
+	collectionGap = 3 * time.Minute
+)
 
-// newEvent is what every event of a goroutine has. When it began to wait is known to
-// minutesSlack only, and may be earlier: a process that never collected shows no minutes at all.
+// startOfWait is when a goroutine of a dump taken at a moment began to wait, as "N minutes" tell it.
+// The runtime stamps a goroutine that a collection finds parked with the end of the collection
+// before (gcMarkTermination and markroot in runtime/mgc*.go), and prints whole minutes. So the wait
+// is shorter than N+1 minutes and a mark phase, and can be shorter than N by the time between two
+// collections: half a second can print "1 minutes". Without minutes nothing is known, and begun says
+// that only the dump itself shows the wait.
+func startOfWait(at event.Time, wait time.Duration) (start event.Time, begun bool) {
+	if wait == 0 {
+		return at, true
+	}
+	most := wait + time.Minute + markPhase
+	least := max(0, wait-collectionGap-markPhase)
+	start = at.Add(-most)
+	start.Prec = at.Prec + most - least
+	return start, false
+}
+
+// newEvent is what every event of a goroutine has.
 func (o *dumpObserver) newEvent(kind event.Kind, i int) event.Event {
 	g := &o.d.Goroutines[i]
-	e := event.Event{Kind: kind, Component: o.component, Source: "goroutines." + o.component, Open: true, Begun: true}
+	e := event.Event{Kind: kind, Component: o.component, Source: "goroutines." + o.component, Open: true}
 	e.IDs.Goroutine = g.ID
-	e.Start, e.End = o.at.Add(-g.Wait), o.at
-	e.Start.Prec = max(e.Start.Prec, min(g.Wait, minutesSlack))
+	e.Start, e.Begun = startOfWait(o.at, g.Wait)
+	e.End = o.at
 	e.Fields = []event.Field{event.FieldState.Text(g.State)}
 	if g.Wait > 0 { // no minutes are no evidence of a short wait
 		e.AddFields(event.FieldWait.Duration(g.Wait))
+	}
+	if g.Alike > 0 {
+		e.AddFields(event.FieldCount.Int(1 + g.Alike))
 	}
 	e.AddText(event.FieldCall, requestOf(g))
 	e.AddText(event.FieldIDPtr, idPointer(g))
@@ -150,8 +215,11 @@ func (o *dumpObserver) holderEvent(lock *stackdump.Lock, h stackdump.Holder) eve
 	e.AddFields(
 		event.FieldOwner.Text(ownerName(lock.Owner)), event.FieldLockType.Text(lock.Type),
 		event.FieldCertainty.Text(certainty), event.FieldRule.Text(h.Rule),
-		event.FieldWaiters.Int(len(lock.Waiters)),
+		event.FieldWaiters.Int(o.countWaiters(lock)),
 	)
+	if h.Alone && o.excerpt {
+		e.AddFields(event.FieldExcerpt.Bool(true))
+	}
 	e.AddFields(w.fields...)
 	e.Text = "holds " + lockName(lock) + ", " + w.text
 	e.Evidence = o.uniqueQuotes(g, append([]event.Quote{quoteFrame(&g.Frames[h.Frame])}, w.evidence...))
@@ -175,19 +243,19 @@ const maxLinks = 5
 func (o *dumpObserver) followWait(goroutine int) way {
 	c := o.graph.Follow(goroutine)
 	who := &o.d.Goroutines[goroutine]
-	doing, rpc, frame, _ := waitOf(who)
+	doing, rpc, frame, _ := o.waitOf(who)
 	w := way{inferred: c.Inferred && doing == ""}
 	if doing == "" && !c.Cyclic {
 		who = &o.d.Goroutines[c.Goroutines[len(c.Goroutines)-1]]
-		doing, rpc, frame, _ = waitOf(who)
+		doing, rpc, frame, _ = o.waitOf(who)
 	}
-	w.text = doingText(doing, rpc, who.State)
+	w.text = doingText(doing, rpc, who.ShownState())
 	ends := c.End.Kind
 	switch {
 	case c.Cyclic:
 		ends, w.text = deadlocked, "in a deadlock"
 	case doing == "":
-		w.text = endText(c.End, who.State)
+		w.text = endText(c.End, who.ShownState())
 		if at := c.End.Frame; at >= 0 && at < len(who.Frames) {
 			frame = who.Beyond(at)
 		}
@@ -270,7 +338,7 @@ func (o *dumpObserver) uniqueQuotes(g *stackdump.Goroutine, all []event.Quote) (
 }
 
 // deadlockEvent is goroutines of which each waits for a lock that the next one holds. It
-// lasts at least as long as the one of them has waited that came last.
+// began when the one of them began to wait that came last.
 func (o *dumpObserver) deadlockEvent(c stackdump.Cycle) event.Event {
 	last := slices.MinFunc(c.Goroutines, func(a, b int) int {
 		return cmp.Compare(o.d.Goroutines[a].Wait, o.d.Goroutines[b].Wait)
@@ -294,6 +362,20 @@ func (o *dumpObserver) deadlockEvent(c stackdump.Cycle) event.Event {
 	return e
 }
 
+// crashEvent is the line before a dump that says why the program gave up. A signal that asks for a
+// dump is no crash.
+func (o *dumpObserver) crashEvent() (event.Event, bool) {
+	for _, mark := range []string{"panic: ", "fatal error: ", "runtime: program "} {
+		if reason, ok := strings.CutPrefix(o.d.Crash.Text, mark); ok && o.component != "" {
+			e := event.New(event.KindCrash, o.component+" crashes: "+reason, event.FieldReason.Text(reason))
+			e.Component, e.Source, e.Start = o.component, "goroutines."+o.component, o.at
+			e.Evidence = []event.Quote{o.d.Crash}
+			return e, true
+		}
+	}
+	return event.Event{}, false
+}
+
 // waiterEvent is a goroutine that waits for a lock whose holder is known.
 func (o *dumpObserver) waiterEvent(lock *stackdump.Lock, w stackdump.Waiter) event.Event {
 	g := &o.d.Goroutines[w.Goroutine]
@@ -303,7 +385,7 @@ func (o *dumpObserver) waiterEvent(lock *stackdump.Lock, w stackdump.Waiter) eve
 		event.FieldOwner.Text(ownerName(lock.Owner)), event.FieldMode.Text(w.Mode),
 		event.FieldAddressSure.Bool(lock.AddrSure),
 	)
-	if doing, rpc, _, _ := waitOf(g); doing != "" {
+	if doing, rpc, _, _ := o.waitOf(g); doing != "" {
 		e.AddFields(event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc))
 	}
 	e.Text = "waits for " + lockName(lock)
@@ -325,9 +407,43 @@ func (o *dumpObserver) queueEvent(lock *stackdump.Lock) event.Event {
 	})
 	e := o.waiterEvent(lock, longest)
 	e.Kind = event.KindLockQueue
-	e.AddFields(event.FieldLockType.Text(lock.Type), event.FieldWaiters.Int(len(lock.Waiters)))
-	e.Text = strconv.Itoa(len(lock.Waiters)) + " goroutines wait for " + lockName(lock) + "; the dump does not show who holds it"
+	e.AddFields(event.FieldLockType.Text(lock.Type), event.FieldWaiters.Int(o.countWaiters(lock)))
+	waiting := strconv.Itoa(o.countWaiters(lock)) + " goroutines wait for "
+	if o.countWaiters(lock) == 1 {
+		waiting = "a goroutine waits for "
+	}
+	e.Text = waiting + lockName(lock) + "; the dump does not show who holds it"
 	return e
+}
+
+// countWaiters counts the goroutines that wait for a lock: an entry of a profile stands for many.
+func (o *dumpObserver) countWaiters(lock *stackdump.Lock) (n int) {
+	for _, w := range lock.Waiters {
+		n += 1 + o.d.Goroutines[w.Goroutine].Alike
+	}
+	return n
+}
+
+// isChosenRequest says whether a request waits for a lock among entries of a profile that somebody
+// chose. They have no ages; whoever chose this one did not see a wait of a moment.
+func (o *dumpObserver) isChosenRequest(lock *stackdump.Lock) bool {
+	return o.chosen && slices.ContainsFunc(lock.Waiters, func(w stackdump.Waiter) bool {
+		return requestOf(&o.d.Goroutines[w.Goroutine]) != ""
+	})
+}
+
+// isChosenOfProfile says that entries of a profile are not all of it: whoever writes a profile is in
+// it.
+func isChosenOfProfile(d *stackdump.Dump) bool {
+	return d.Profile && !slices.ContainsFunc(d.Goroutines, func(g stackdump.Goroutine) bool {
+		return frameWith(&g, 0, "runtime/pprof.") >= 0
+	})
+}
+
+// waitsLong says whether the first waiter of a lock has waited for long: a lock that works is free
+// again within moments.
+func (o *dumpObserver) waitsLong(lock *stackdump.Lock) bool {
+	return len(lock.Waiters) > 0 && o.d.Goroutines[lock.Waiters[0].Goroutine].Wait >= time.Minute
 }
 
 // relistEvent is the kubelet's relist goroutine and the step in which it sits
@@ -335,8 +451,8 @@ func (o *dumpObserver) queueEvent(lock *stackdump.Lock) event.Event {
 func (o *dumpObserver) relistEvent(i int) (event.Event, bool) {
 	g := &o.d.Goroutines[i]
 	at := frameWith(g, 0, relists...)
-	if at < 0 {
-		return event.Event{}, false
+	if at < 0 || strings.Contains(g.Frames[at].Name(), relistLoop) && !strings.HasPrefix(g.State, "chan send") {
+		return event.Event{}, false // it waits for the next relist
 	}
 	phase := "unknown"
 	switch {
@@ -344,7 +460,7 @@ func (o *dumpObserver) relistEvent(i int) (event.Event, bool) {
 		phase = "send" // nothing but the runtime above relist itself
 	case frameWith(g, 0, "(*GenericPLEG).updateCache") >= 0:
 		phase = "pod"
-	case frameWith(g, 0, ".GetPods") >= 0:
+	case frameNamed(g, "GetPods", "getPods", "GetPod", "getPod") >= 0: // of all pods; of one, since 1.36
 		phase = "list"
 	}
 	e := o.newEvent(event.KindRelist, i)
@@ -367,11 +483,11 @@ func (o *dumpObserver) syncLoopEvent(i int) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e := o.newEvent(event.KindSyncLoop, i)
-	doing, rpc, frame, _ := waitOf(g)
+	doing, rpc, frame, _ := o.waitOf(g)
 	handler := g.Frames[at-1].Name()
 	handler = handler[strings.LastIndexByte(handler, '.')+1:]
 	e.AddFields(event.FieldHandler.Text(handler), event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc))
-	e.Text = "the sync loop sits in " + handler + ", " + doingText(doing, rpc, g.State)
+	e.Text = "the sync loop sits in " + handler + ", " + doingText(doing, rpc, g.ShownState())
 	e.Evidence = append(e.Evidence, quoteFrame(&g.Frames[at-1]))
 	if frame >= 0 && frame != at-1 {
 		e.Evidence = append(e.Evidence, quoteFrame(&g.Frames[frame]))
@@ -384,25 +500,42 @@ func (o *dumpObserver) syncLoopEvent(i int) (event.Event, bool) {
 // its process.
 func (o *dumpObserver) outsideEvent(i int) (event.Event, bool) {
 	g := &o.d.Goroutines[i]
-	doing, rpc, frame, guess := waitOf(g)
-	if doing == "" || rpc == "Wait" { // one Wait per running container, of any age, is normal
+	doing, rpc, frame, guess := o.waitOf(g)
+	if call, at, ok := stuckCall(g); ok && doing == "" {
+		e := o.newEvent(event.KindGoroutine, i)
+		addStuckCall(&e, g, call, at)
+		return e, true
+	}
+	if doing == "" {
+		return o.chosenEvent(i)
+	}
+	if rpc == "Wait" { // one per running container, of any age, is normal
 		return event.Event{}, false
 	}
 	e := o.newEvent(event.KindGoroutine, i)
+	if o.excerpt {
+		e.AddFields(event.FieldExcerpt.Bool(true))
+	}
 	certainty := "observed"
 	if guess {
 		certainty = "inferred"
 	}
 	e.AddFields(event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc), event.FieldCertainty.Text(certainty))
-	e.Text = doingText(doing, rpc, g.State)
+	e.Text = doingText(doing, rpc, g.ShownState())
 	e.Evidence = append(e.Evidence, quoteFrame(&g.Frames[frame]), quoteHeader(g))
 	return e, true
 }
 
 // waitOf is what a goroutine waits for outside its process, the method it
 // called there, the frame that says so, -1 when nothing does, and whether this is an inference.
-func waitOf(g *stackdump.Goroutine) (doing, rpc string, frame int, guess bool) {
-	for _, w := range waits {
+func (o *dumpObserver) waitOf(g *stackdump.Goroutine) (doing, rpc string, frame int, guess bool) {
+	state := g.ShownState()
+	possible := o.tellsOf(g).waits
+	for i := range waits {
+		if !possible.hasRow(i) {
+			continue
+		}
+		w := &waits[i]
 		first := frameWith(g, 0, w.frames[0])
 		last := first
 		for _, part := range w.frames[1:] {
@@ -410,7 +543,7 @@ func waitOf(g *stackdump.Goroutine) (doing, rpc string, frame int, guess bool) {
 				last = frameWith(g, last+1, part)
 			}
 		}
-		if last < 0 || !strings.HasPrefix(g.State, w.state) || w.lock && !scan.ContainsAny(g.State, mutexStates) {
+		if last < 0 || !strings.HasPrefix(state, w.state) || w.lock && !scan.ContainsAny(state, mutexStates) {
 			continue
 		}
 		if receiver := w.frames[0]; strings.HasSuffix(receiver, ").") {
@@ -493,6 +626,14 @@ func frameWith(g *stackdump.Goroutine, i int, parts ...string) int {
 		}
 	}
 	return -1
+}
+
+// frameNamed is the first frame whose function or method has one of the names; -1 when none has.
+func frameNamed(g *stackdump.Goroutine, names ...string) int {
+	return slices.IndexFunc(g.Frames, func(f stackdump.Frame) bool {
+		name := f.Name()
+		return slices.Contains(names, name[strings.LastIndexByte(name, '.')+1:])
+	})
 }
 
 func frameNames(frames []stackdump.Frame) []string {

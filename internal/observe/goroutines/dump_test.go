@@ -145,7 +145,8 @@ func TestDeadlock(t *testing.T) {
 	require.Equal(t, "24 → 25 → 24", field(t, e, "goroutines"))
 	require.Equal(t, "2", field(t, e, "members"))
 	require.Equal(t, stackdump.Observed, field(t, e, "certainty"))
-	require.Equal(t, 7*time.Minute, e.End.T.Sub(e.Start.T))
+	require.Equal(t, 7*time.Minute, e.End.T.Sub(e.Start.T)-time.Minute-markPhase)
+	require.False(t, e.AtLeast())
 	require.Len(t, e.Evidence, 4, "the frames and headers of both")
 	for _, held := range kindsOf(all, event.KindLockHeld) {
 		require.Equal(t, "deadlock", field(t, &held, "ends"))
@@ -187,7 +188,7 @@ main.(*store).Get(0xc000100000)
 
 // The closed set that package event declares is the one of the table, whole.
 func TestDoingIsDeclared(t *testing.T) {
-	doing := map[string]bool{}
+	doing := map[string]bool{stuckInCall: true}
 	for _, row := range waits {
 		doing[row.doing] = true
 	}
@@ -199,4 +200,49 @@ func TestSourcesOfDumps(t *testing.T) {
 	for _, p := range programs {
 		require.Contains(t, event.Sources(), "goroutines."+p.component)
 	}
+}
+
+// "N minutes" are at most N+1 and a mark phase, and less by the time between two collections; no
+// minutes are no time at all.
+func TestStartOfWait(t *testing.T) {
+	at := event.At(time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC))
+	for wait, want := range map[time.Duration][2]time.Duration{ // the longest and the shortest wait
+		1 * time.Minute: {2*time.Minute + markPhase, 0},
+		3 * time.Minute: {4*time.Minute + markPhase, 0},
+		9 * time.Minute: {10*time.Minute + markPhase, 6*time.Minute - markPhase},
+	} {
+		start, begun := startOfWait(at, wait)
+		require.False(t, begun)
+		require.Equal(t, want, [2]time.Duration{at.T.Sub(start.T), at.T.Sub(start.T.Add(start.Prec))}, wait)
+	}
+	start, begun := startOfWait(at, 0)
+	require.True(t, begun)
+	require.Equal(t, at, start)
+}
+
+// What an earlier dump has elsewhere, or not at all, began after it.
+func TestBoundStarts(t *testing.T) {
+	const running = "goroutine 1 [running]:\nmain.main()\n\t/src/m.go:1 +0x1\n\n"
+	stack := func(id, state, f string) string {
+		return "goroutine " + id + " [" + state + "]:\ngithub.com/containerd/containerd/runtime/v2/task.(*taskClient)." + f +
+			"(0xc000600300)\n\t/src/task.go:40 +0x1\ncreated by main.f\n\t/src/m.go:2 +0x1\n"
+	}
+	parse := func(text string) *stackdump.Dump { return stackdump.Parse(stackdump.Source{File: "g", Text: text}) }
+	at := event.At(time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC))
+	before := event.At(at.T.Add(-time.Minute))
+	now := running + stack("5", "select, 8 minutes", "Delete") + "\n" + stack("6", "select, 2 minutes", "Kill") + "\n" + stack("7", "select, 2 minutes", "Update")
+	earlier := running + stack("5", "select, 7 minutes", "Delete") + "\n" + stack("6", "select", "Start")
+	starts := func(earlier *stackdump.Dump) (bounded []bool) {
+		d := parse(now)
+		all := Dump(nil, d, at)
+		require.Len(t, all, 3)
+		BoundStarts(all, d, earlier, before)
+		for _, e := range all {
+			bounded = append(bounded, e.Start.T.Equal(before.T) && e.Start.T.Add(e.Start.Prec).Equal(at.T))
+		}
+		return bounded
+	}
+	require.Equal(t, []bool{false, true, true}, starts(parse(earlier)))
+	require.Equal(t, []bool{false, false, false}, starts(parse(earlier+"\n")), "cut")
+	require.Equal(t, []bool{false, false, false}, starts(parse(strings.TrimPrefix(earlier, running))), "an excerpt")
 }

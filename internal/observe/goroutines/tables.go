@@ -1,27 +1,61 @@
 package goroutines
 
-import "github.com/plegdiag/plegdiag/internal/stackdump"
-
 // programs tell whose dump it is by a package that only that program holds.
-// Order matters: kubelet and dockerd carry containerd's client, shims its server.
+// Order matters: kubelet and dockerd carry containerd's client, shims its server, and everything
+// that speaks with the kernel's network carries netlink.
 var programs = []struct{ part, component string }{
 	{"k8s.io/kubernetes/pkg/kubelet", "kubelet"},
 	{"k8s.io/kubernetes/cmd/kubelet", "kubelet"},
+	{"GoogleCloudPlatform/kubernetes/pkg/kubelet", "kubelet"}, // up to 1.1
+	{"k8s.io/kubernetes/cmd/kube-proxy", "kube-proxy"},
+	{"k8s.io/kubernetes/pkg/proxy", "kube-proxy"},
 	{"github.com/docker/docker/daemon", "dockerd"},
 	{"github.com/moby/moby/daemon", "dockerd"},
+	{"github.com/moby/moby/v2/daemon", "dockerd"},
 	{"docker/libnetwork", "dockerd"},
 	{"github.com/docker/docker", "dockerd"},
 	{"AliyunContainerService/terway", "cni"},
 	{"containernetworking/cni/pkg/skel", "cni"},
-	{"/cri-o/", "crio"}, // kubernetes-incubator/, kubernetes-sigs/ and cri-o/
+	{"cilium/cilium", "cni"},
+	{"projectcalico/", "cni"}, // calico/, felix/ and node/ before 3.21
+	{"amazon-vpc-cni-k8s", "cni"},
+	{"Azure/azure-container-networking", "cni"},
+	{"flannel-io/flannel", "cni"},
+	{"coreos/flannel", "cni"},
+	{"weaveworks/weave", "cni"},
+	{"ovn-org/ovn-kubernetes", "cni"},
+	{"kubeovn/kube-ovn", "cni"},
+	{"antrea-io/antrea", "cni"},
+	{"antrea.io/antrea", "cni"},
+	{"multus-cni", "cni"},
+	{"cloudnativelabs/kube-router", "cni"},
+	{"/cri-o/", "crio"},                    // kubernetes-incubator/, kubernetes-sigs/ and cri-o/
+	{"/shim.(*shimClient).", "containerd"}, // 1.0 to 1.2; no shim is a client of another
 	{"containerd/cmd/containerd-shim", "shim"},
+	{"containerd/containerd-shim", "shim"}, // docker/containerd up to 0.2
+	{"containerd/linux/shim", "shim"},      // 1.0 betas
 	{"containerd/runtime/runc/task", "shim"},
 	{"/shim.(*Service).", "shim"}, // v1
 	{"containerd/runtime/runc", "shim"},
 	{"containerd/containerd", "containerd"},
+	{"docker/containerd", "containerd"}, // up to 0.2
+	{"containerd/cri/pkg/server", "containerd"},
+	// Kubelet and cri-o carry libcontainer, too: where its source lies tells whose it is.
+	{"k8s.io/kubernetes" + vendored, "kubelet"},
+	{"/cri-o" + vendored, "crio"},
 	{"github.com/opencontainers/runc", "runc"},
+	{"github.com/docker/libcontainer", "runc"}, // before 2015
+	{"container-storage-interface/spec/lib/go/csi._Node_", "csi"},
+	{"container-storage-interface/spec/lib/go/csi/v0._Node_", "csi"},
 	{"vishvananda/netlink/nl", "cni"}, // a network daemon without a name of its own here
 }
+
+// vendored ends the parts that are looked for in the path of a frame's file, not in its name.
+const vendored = "/vendor/"
+
+// ownLock is what the shim's Create does that waits for the lock it holds itself. The wait says so;
+// a deadlock of one goroutine would say it again.
+const ownLock = "own-lock"
 
 // waits say what a goroutine waits for outside its own process: the frames
 // stand in this order, innermost first, each a part of a frame's Name. The
@@ -34,6 +68,7 @@ var waits = []struct {
 	lock   bool   // only of a goroutine that waits for a mutex there
 }{
 	{doing: "netlink-recv", frames: []string{"(*NetlinkSocket).Receive", "(*NetlinkRequest).Execute"}},
+	{doing: "netlink-recv", frames: []string{"syscall.NetlinkRIB"}, state: "syscall"}, // net.Interfaces and all that ask for one
 	{doing: "netlink-recv", frames: []string{"syscall.Syscall6", "SetupVethPair"}, guess: true, state: "syscall"},
 	{doing: "umount", frames: []string{"unix.Unmount", "mount."}},
 	{doing: "umount", frames: []string{"syscall.Unmount", "mount."}},
@@ -47,6 +82,9 @@ var waits = []struct {
 	{doing: "nri-block", frames: []string{"adaptation.(*Adaptation).requestPluginSync"}, lock: true},
 	{doing: "nri-adaptation", frames: []string{"adaptation.(*Adaptation).", "nri.(*local)."}, lock: true},
 	{doing: "nri-lock", frames: []string{"nri.(*local)."}, lock: true},
+	// a plugin that does not answer; it has two seconds
+	{doing: "nri-plugin", frames: []string{"adaptation.(*plugin)."}, state: "select"},
+	{doing: "mount-manager", frames: []string{"mount/manager.(*mountManager)."}, lock: true}, // containerd 2.2
 	{doing: "metrics-add", frames: []string{"go-metrics.(*Namespace).", "cgroups.(*Collector).Add"}, lock: true},
 	{
 		doing:  "metrics-collect",
@@ -60,7 +98,7 @@ var waits = []struct {
 	{doing: "dbus", frames: []string{"dbus.(*Conn).startJob"}},
 	// Create holds it
 	{
-		doing:  "own-lock",
+		doing:  ownLock,
 		frames: []string{"task.(*service).handleProcessExit", "task.(*service).preStart", "task.(*service).Create"},
 		lock:   true,
 	},
@@ -86,6 +124,8 @@ var waits = []struct {
 	{doing: "sandbox", frames: []string{"sandbox.(*controllerClient)."}},
 	{doing: "containerd", frames: []string{".(*tasksClient)."}},
 	{doing: "cri", frames: []string{".(*runtimeServiceClient)."}},
+	// lists that come in a stream (Kubernetes 1.36): the client's call is over, its answer is not
+	{doing: "cri", frames: []string{".(*remoteRuntimeService)."}, state: "select"},
 	// until the process has ended and its output is read
 	{doing: "exec", frames: []string{"(*criService).execInContainer", "(*criService).ExecSync"}},
 	{doing: "cni-daemon", frames: []string{"net/rpc.(*Client).Call"}},
@@ -114,57 +154,18 @@ var waits = []struct {
 var servers = []string{
 	"(*criService).", "daemon.(*Daemon).", "(*networkService).", "(*GenericPLEG).", "task.(*service).", "process.(*Init).",
 	"server.handleContainerExit", "cri-o/server.(*Server).", "dockershim.(*dockerService).",
+	"server.(*StatsCollector).", // of containerd 2.3: one goroutine, which asks every shim
+	// runc 1.5 asks systemd to move the process of an exec: AddPid
+	"cgroups/systemd.(*LegacyManager).", "cgroups/systemd.(*UnifiedManager).",
 }
 
-// dockerHolds: functions of dockerd that keep a container's lock while they
-// call out (moby daemon/start.go, kill.go, monitor.go, pause.go; 17.05 to 28).
-// daemon.update is not among them: it unlocks before it calls containerd.
-var dockerHolds = []string{
-	"daemon.(*Daemon).containerStart", "daemon.(*Daemon).killWithSignal", "daemon.(*Daemon).handleContainerExit",
-	"daemon.(*Daemon).containerPause", "daemon.(*Daemon).containerUnpause", "daemon.(*Daemon).cleanupContainer",
-}
+// relists are the methods that relist: relist up to Kubernetes 1.25, Relist since, and since 1.36
+// relistPod for one pod, with reconcilePodRecord in both, and the loop that runs them. While one of
+// them hangs, none of the others runs.
+var relists = []string{"(*GenericPLEG).relist", "(*GenericPLEG).Relist", "(*GenericPLEG).reconcilePodRecord", relistLoop}
 
-// podNetworkHolds: functions of dockershim's network manager
-// (pkg/kubelet/dockershim/network/plugins.go, before 1.9 pkg/kubelet/network; gone in 1.24) that
-// keep a pod's lock while a program of the CNI runs.
-var podNetworkHolds = []string{
-	"network.(*PluginManager).SetUpPod", "network.(*PluginManager).TearDownPod", "network.(*PluginManager).GetPodNetworkStatus",
-}
-
-// crioHolds: functions of cri-o that keep a container's opLock while runc runs
-// (internal/oci/runtime_oci.go; oci/ before 1.16). Each takes the container as an argument, so that
-// no frame shows the lock's owner.
-var crioHolds = []string{
-	"oci.(*runtimeOCI).StartContainer", "oci.(*runtimeOCI).UpdateContainer", "oci.(*runtimeOCI).UpdateContainerStatus",
-	"oci.(*runtimeOCI).StopContainer", "oci.(*runtimeOCI).DeleteContainer", "oci.(*runtimeOCI).PauseContainer",
-	"oci.(*runtimeOCI).SignalContainer",
-}
-
-// Holds is the catalogue of locks whose holder shows no address of theirs.
-var Holds = holdCatalogue()
-
-func holdCatalogue() []stackdump.Hold {
-	var all []stackdump.Hold
-	for _, f := range dockerHolds {
-		for _, lock := range []string{"daemon.(*Daemon).", "container.(*State).", "container.(*Container)."} {
-			for _, while := range []string{".(*tasksClient).", "overlay2.(*Driver).", "UdevWait"} {
-				all = append(all, stackdump.Hold{Func: f, While: while, Lock: lock})
-			}
-		}
-	}
-	for _, f := range crioHolds {
-		for _, while := range []string{"os/exec.(*Cmd).", "dbus.", "oci.WaitContainerStop", "oci.waitContainerStop"} {
-			all = append(all, stackdump.Hold{Func: f, While: while, Lock: "oci.(*runtimeOCI)."})
-		}
-	}
-	for _, f := range podNetworkHolds {
-		all = append(all, stackdump.Hold{Func: f, While: "os/exec.(*Cmd).", Lock: "network.(*PluginManager)."})
-	}
-	return all
-}
-
-// relists are the methods that relist, up to Kubernetes 1.25 and since.
-var relists = []string{"(*GenericPLEG).relist", "(*GenericPLEG).Relist"}
+// relistLoop is where relist's goroutine waits between two relists.
+const relistLoop = "(*GenericPLEG).workerLoopIteration"
 
 // mutexStates are parts of the states of a goroutine that waits for a lock; the second is Go's up
 // to 1.19.

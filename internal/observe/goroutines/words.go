@@ -18,9 +18,9 @@ func ownerName(owner string) string {
 
 func lockName(l *stackdump.Lock) string {
 	if name := ownerName(l.Owner); name != "" {
-		return "the " + l.Type + " of " + name + " " + l.Addr
+		return strings.TrimSpace("the " + l.Type + " of " + name + " " + l.Addr)
 	}
-	return l.Type + " " + l.Addr
+	return strings.TrimSpace(l.Type + " " + l.Addr)
 }
 
 // endText tells the end of a chain for which the table of waits has no word.
@@ -66,6 +66,8 @@ var doingTexts = map[string]string{
 	"nri-lock":        "waiting for containerd's NRI lock",
 	"nri-adaptation":  "waiting for the lock of the NRI adaptation",
 	"nri-block":       "waiting for the registration of an NRI plugin",
+	"nri-plugin":      "waiting for an NRI plugin to answer *",
+	"mount-manager":   "waiting for the lock of containerd's mount manager",
 	"metrics-lock":    "waiting for a lock of the metrics of cgroups",
 	"metrics-add":     "waiting for a lock of the metrics of cgroups",
 	"metrics-collect": "waiting for a lock of the metrics of cgroups",
@@ -74,6 +76,7 @@ var doingTexts = map[string]string{
 	"reap":            "waiting to hand on the exit of a process",
 	"reap-lock":       "waiting to hand on the exit of a process",
 	"ttrpc-send":      "sending to the shim",
+	stuckInCall:       "stuck in a system call",
 }
 
 // doingText says what a goroutine does: a row of the table of waits, or the state that the dump

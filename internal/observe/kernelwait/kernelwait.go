@@ -2,49 +2,133 @@
 // when they are slow.
 package kernelwait
 
-import "strings"
+import (
+	"math/bits"
+	"slices"
+	"strings"
+	"sync"
+)
 
 // kernelWaits say what a thread in the kernel waits for, by the functions on its stack. The first
-// row that fits counts: a page of an NFS file is waited for like one of a disk, and whoever takes a
-// mount down waits for the disk for another reason. A * stands for any rest. Linux 3.10 to 6.x.
+// row that fits counts, so a row stands before those of what lies below it: whoever reads a page of
+// an NFS file waits for the server, not for a disk. A * stands for any rest. Linux 3.10 to 7.0. The
+// comment of a group of names is the file of the kernel's source that has them.
 var kernelWaits = []struct {
-	waits     string
+	waits     string // empty: a thread that serves others and waits for work
 	functions []string
 }{
-	{"freezer", []string{"__refrigerator", "do_freezer_trap"}},
+	{"freezer", []string{
+		"__refrigerator", "refrigerator", "refrig", // kernel/freezer.c; as ps writes it, and cuts it at 6 letters
+		"do_freezer_trap", "cgroup_freeze", // kernel/signal.c, kernel/cgroup/freezer.c
+	}},
+	// a program that scans files does not say whether one may be opened: fs/notify/fanotify/fanotify.c
+	{"fanotify", []string{"fanotify_handle_event", "fanotify_get_response*"}},
+	// mm/vmscan.c to 6.6, mm/shrinker.c after
+	{"shrinker", []string{
+		"register_shrinker*", "unregister_shrinker*", "prealloc_shrinker*", "prealloc_memcg_shrinker",
+		"free_prealloced_shrinker", "shrinker_register", "shrinker_free", "shrinker_alloc", "shrinker_memcg_alloc",
+	}},
+	{"cgroup", []string{
+		"cgroup_drain_dying", "cgroup_lock_and_drain_offline", "cgroup_kn_lock_live", // kernel/cgroup/cgroup.c
+		"cgroup_procs_write_start", "cgroup_attach_lock", "css_killed_work_fn", "css_release_work_fn",
+		"cgroup_destroy_root", "proc_cgroup_show",
+		"proc_cgroupstats_show", "cgroup1_get_tree", "cgroup1_mount", // kernel/cgroup/cgroup-v1.c
+	}},
+	{"pid-namespace", []string{"zap_pid_ns_processes"}}, // kernel/pid_namespace.c
+	{"", []string{"fuse_dev_*"}},                        // fs/fuse/dev.c: the program behind the mount
+	{"fuse", []string{
+		"request_wait_answer", "__fuse_request_send", "__fuse_simple_request", "__fuse_get_req", // fs/fuse/dev.c
+		"fuse_*", // fs/fuse/
+	}},
+	{"automount", []string{"autofs_wait", "autofs4_wait"}}, // fs/autofs/waitq.c, fs/autofs4/ to 4.17
 	{"file-server", []string{
-		"rpc_wait_bit_killable", "__rpc_execute", "rpc_*", "nfs_*", "nfs4_*", "ceph_*", "cifs_*", "smb2_*", "v9fs_*",
-		"request_wait_answer", "fuse_*", "autofs_wait", "autofs4_wait",
+		"rpc_wait_bit_killable", "__rpc_execute", "rpc_*", // net/sunrpc/
+		"nfs_*", "nfs3_*", "nfs4_*", "nfs41_*", "nfsiod_*", // fs/nfs/
+		"ceph_*",           // fs/ceph/, net/ceph/: ceph_mdsc_do_request
+		"cifs_*", "smb2_*", // fs/smb/client/
+		"v9fs_*", "p9_client_*", // fs/9p/, net/9p/
+		"gfs2_*", "ocfs2_*", // their locks are kept by other nodes
 	}},
+	// mm/vmscan.c, mm/page_alloc.c, mm/backing-dev.c, mm/memcontrol.c; fs/xfs/kmem.c to 6.8
 	{"memory", []string{
-		"try_to_free_pages", "do_try_to_free_pages", "congestion_wait", "reclaim_throttle", "kmem_zone_alloc",
-		"kmem_alloc", "do_swap_page", "swap_readpage",
+		"try_to_free_pages", "do_try_to_free_pages", "try_to_free_mem_cgroup_pages", "shrink_node*", "shrink_zone*",
+		"shrink_slab*", "shrink_lruvec", "shrink_inactive_list", "throttle_direct_reclaim",
+		"reclaim_throttle", "__alloc_pages_direct_*", "__alloc_pages_slowpath*",
+		"congestion_wait", "wait_iff_congested",
+		"mem_cgroup_oom_synchronize", "mem_cgroup_handle_over_high", "__mem_cgroup_handle_over_high",
+		"kmem_alloc*", "kmem_zone_alloc", "kmem_zalloc*", "kmem_realloc",
+		"do_swap_page", "swap_readpage", "swap_read_folio", // mm/memory.c, mm/page_io.c
 	}},
-	// reads a program back: as of a hung disk, so of a node without memory
+	// reads a program back: as of a hung disk, so of a node without memory; mm/filemap.c, mm/memory.c
 	{"page-fault", []string{"filemap_fault", "handle_mm_fault"}},
-	{"sync", []string{"ovl_sync_fs", "iterate_supers", "cleanup_mnt", "deactivate_locked_super"}},
+	{"sync", []string{"ovl_sync_fs", "iterate_supers"}}, // fs/overlayfs/super.c, fs/super.c
+	{umountSync, []string{
+		"sync_filesystem", "__sync_filesystem", "sync_inodes_sb", // fs/sync.c, fs/fs-writeback.c
+		"writeback_inodes_sb*", "__writeback_inodes_sb_nr", "wait_sb_inodes",
+	}},
 	{NetworkLock, []string{
-		"copy_net_ns", "setup_net", "cleanup_net", "netdev_run_todo", "netdev_wait_allrefs*", "rtnl_lock*",
-		"rtnl_dump*", "rtnl_newlink", "rtnetlink_rcv*",
-		"register_netdev*", "unregister_netdev*", "default_device_exit*", "linkwatch_event", "addrconf_*",
-		"register_pernet_*", "unregister_pernet_*",
+		"copy_net_ns", "setup_net", "cleanup_net", "ops_exit_list", "ops_undo_list", // net/core/net_namespace.c
+		"register_pernet_*", "unregister_pernet_*", "register_netdevice_notifier*",
+		"netdev_run_todo", "netdev_wait_allrefs*", "register_netdev*", "unregister_netdev*", // net/core/dev.c
+		"default_device_exit*", "dev_ioctl",
+		"rtnl_lock*", "rtnl_net_lock*", "rtnl_nets_lock", "rtnl_dump*", "rtnl_newlink", "rtnetlink_rcv*", // net/core/rtnetlink.c
+		"linkwatch_event", "addrconf_*", "devinet_ioctl", // net/core/link_watch.c, net/ipv6/addrconf.c, net/ipv4/devinet.c
+	}},
+	// A table is replaced, or a target suspended: drivers/md/dm.c, dm-ioctl.c, dm-thin.c.
+	{"disk", []string{
+		"dm_suspend", "__dm_suspend", "dm_wait_for_completion", "dm_swap_table", "dm_sync_table", "dm_resume",
+		"dm_ctl_ioctl", "dm_table_presuspend_targets", "dm_table_postsuspend_targets", "dm_pool_*", "dm_thin_*",
+	}},
+	{"rcu", []string{
+		"__synchronize_srcu", "synchronize_srcu*", "srcu_barrier", // kernel/rcu/srcutree.c
+		"synchronize_rcu*", "synchronize_sched*", "rcu_barrier*", "_rcu_barrier*", "synchronize_net", // kernel/rcu/tree.c
+		"__wait_rcu_gp", "wait_rcu_gp", "exp_funnel_lock", "rcu_exp_wait_wake", // kernel/rcu/update.c, tree_exp.h
 	}},
 	{"journal", []string{
-		"jbd2_*", "jbd2__journal_start", "wait_transaction_locked", "add_transaction_credits", "start_this_handle",
-		"__ext4_journal_start_sb", "ext4_journal_check_start",
+		"jbd2_*", "jbd2__journal_start", "wait_transaction_locked", "add_transaction_credits", "start_this_handle", // fs/jbd2/
+		"__ext4_journal_start_sb", "ext4_journal_check_start", // fs/ext4/ext4_jbd2.c
 	}},
 	{"disk", []string{
-		"xfs_log_*", "_xfs_log_*", "xlog_*", "xfs_trans_*", "xfs_buf_*", "xfs_ilock*", "btrfs_*", "ext4_read_bh", "__bread_gfp",
-		"io_schedule*", "bit_wait_io*", "blk_mq_get_tag", "blk_execute_rq", "submit_bio_wait",
-		"wbt_wait", "rq_qos_wait", "balance_dirty_pages*", "wait_on_page_bit*", "folio_wait_*",
-		"wait_on_buffer", "__wait_on_buffer", "wb_wait_for_completion",
-		"dm_suspend", "__dm_suspend", "dm_wait_for_completion",
+		"xfs_log_*", "_xfs_log_*", "xlog_*", "xfs_trans_*", "xfs_buf_*", "_xfs_buf_*", "xfs_ilock*", "xfs_ail_*", "xfs_inodegc_*", // fs/xfs/
+		"btrfs_*", "ext4_read_bh", "ext4_sync_file", "__bread_gfp", // fs/btrfs/, fs/ext4/super.c, fs/buffer.c
+		"txg_wait_*", "zil_commit*", "zio_wait", "cv_wait_io*", // OpenZFS
+		"io_schedule*", "bit_wait_io*", "wait_on_page_bit*", "folio_wait_*", "__lock_page", "__folio_lock*",
+		"wait_on_buffer", "__wait_on_buffer", "wb_wait_for_completion", "wait_on_page_writeback",
+		"balance_dirty_pages*",                                                                           // mm/page-writeback.c
+		"blk_mq_get_tag", "blk_execute_rq", "submit_bio_wait", "blk_mq_freeze_queue*", "blk_queue_enter", // block/
+		"__bio_queue_enter", "blkdev_issue_flush", "get_request",
+		"__sb_start_write", "freeze_super", // a file system that is frozen: fs/super.c
+		"wbt_wait", "rq_qos_wait", "blkcg_maybe_throttle_current", // block/blk-wbt.c, blk-rq-qos.c, blk-cgroup.c
+		"rbd_*",                                                                    // drivers/block/rbd.c
+		"scsi_execute*", "scsi_error_handler", "scsi_block_when_processing_errors", // drivers/scsi/
+		"iscsi_*", "sd_sync_cache", "nvme_wait_freeze*", "__nvme_submit_sync_cmd", "nvme_submit_sync_cmd",
+		"md_write_start", "md_super_wait", "md_flush_request", "raid5_make_request", // drivers/md/
+	}},
+	// Every mount and umount of the node takes it, readers of mountinfo too: fs/namespace.c
+	{"mount-table", []string{"namespace_lock", "lock_mount", "do_lock_mount", "m_start"}},
+	{"cgroup", []string{"cgroup_rmdir", "cgroup_mkdir", "cgroup_procs_write", "__cgroup_procs_write"}}, // kernel/cgroup/cgroup.c
+	{"kernfs", []string{"kernfs_*", "__kernfs_*"}},                                                     // fs/kernfs/: sysfs and cgroups
+	{"overlay", []string{"ovl_*"}},                                                                     // fs/overlayfs/
+	// a name that somebody else looks up in the same directory: fs/dcache.c, fs/namei.c
+	{"path-lookup", []string{"d_alloc_parallel", "d_wait_lookup", "lookup_slow", "__lookup_slow"}},
+	{"pipe", []string{
+		"pipe_wait*", "pipe_read", "pipe_write", "anon_pipe_read", "anon_pipe_write", "wait_for_partner", "fifo_open", // fs/pipe.c
 	}},
 }
+
+// umountSync stands for sync where the stack takes a mount down, too, and for nothing elsewhere:
+// every umount passes umountFrames, whatever it waits for, and syncfs waits for a disk like others.
+const umountSync = "sync of a mount"
+
+// umountFrames are in fs/namespace.c and fs/super.c.
+var umountFrames = []string{"cleanup_mnt", "deactivate_locked_super"}
 
 // NetworkLock is one of the locks over all network devices and namespaces: rtnl, net_mutex,
 // pernet_ops_rwsem.
 const NetworkLock = "network-lock"
+
+// Pipe is the other end of a pipe: most threads that wait there have nothing to do.
+const Pipe = "pipe"
 
 // Of is what a thread waits for in the kernel, and the function that tells, out of its stack,
 // blanks between, or, where that could not be read, the one it sleeps in. Empty when nothing tells.
@@ -52,23 +136,135 @@ func Of(stack, wchan string) (waits, function string) {
 	if stack == "" {
 		stack = wchan
 	}
-	for _, row := range kernelWaits {
-		for function := range strings.FieldsSeq(stack) {
-			if anyFunction(row.functions, function) {
-				return row.waits, function
+	rows := functionRows()
+	first := len(kernelWaits)
+	for f := range strings.FieldsSeq(stack) {
+		for set := rows.rowsWith(f); set != 0; set &= set - 1 {
+			row := bits.TrailingZeros64(set)
+			if row >= first {
+				break
+			}
+			if kernelWaits[row].waits != umountSync || takesMountDown(stack) {
+				first, function = row, f
+				break
 			}
 		}
 	}
-	return "", ""
+	switch {
+	case first == len(kernelWaits) || kernelWaits[first].waits == "":
+		return "", ""
+	case kernelWaits[first].waits == umountSync:
+		return "sync", function
+	}
+	return kernelWaits[first].waits, function
 }
 
-func anyFunction(patterns []string, function string) bool {
-	for _, p := range patterns {
-		if prefix, open := strings.CutSuffix(p, "*"); function == p || open && strings.HasPrefix(function, prefix) {
+// rowIndex finds the rows of kernelWaits that name a function. A sampler shows millions of stacks.
+type rowIndex struct {
+	whole    map[string]uint64 // sets of rows, by the name of a function
+	prefixes [256][]namePrefix // of names that are open at their end, by their first byte
+}
+
+type namePrefix struct {
+	text string
+	rows uint64
+}
+
+var functionRows = sync.OnceValue(func() *rowIndex {
+	x := &rowIndex{whole: map[string]uint64{}}
+	for i, row := range kernelWaits {
+		for _, f := range row.functions {
+			if prefix, open := strings.CutSuffix(f, "*"); open {
+				x.prefixes[f[0]] = append(x.prefixes[f[0]], namePrefix{prefix, 1 << i})
+			} else {
+				x.whole[f] |= 1 << i
+			}
+		}
+	}
+	return x
+})
+
+// rowsWith is the set of rows that name a function.
+func (x *rowIndex) rowsWith(function string) uint64 {
+	function = withoutSuffix(function)
+	if function == "" {
+		return 0
+	}
+	rows := x.whole[function]
+	for _, p := range x.prefixes[function[0]] {
+		if strings.HasPrefix(function, p.text) {
+			rows |= p.rows
+		}
+	}
+	return rows
+}
+
+// withoutSuffix is a function without what the compiler made of it: copy_process.part.25.
+func withoutSuffix(function string) string {
+	function, _, _ = strings.Cut(function, ".")
+	return function
+}
+
+// takesMountDown says that a stack holds one of umountFrames.
+func takesMountDown(stack string) bool {
+	for function := range strings.FieldsSeq(stack) {
+		if slices.Contains(umountFrames, withoutSuffix(function)) {
 			return true
 		}
 	}
 	return false
+}
+
+// standing are waits that a thread can only be in while it waits for one answer, also where it
+// sleeps interruptibly (state S): no thread with nothing to do stands there.
+var standing = []string{"fanotify", "fuse", "pid-namespace"}
+
+// IsStanding says that a sleeping thread in such a wait is worth a look.
+func IsStanding(waits string) bool { return slices.Contains(standing, waits) }
+
+// shownOfWchan is how many letters ps shows of a wait channel, unless somebody asks for more.
+const shownOfWchan = 6
+
+// OfCut is what a thread waits for by its wait channel as ps prints it: without underscores at its
+// front, and cut at six letters. A cut name counts where all functions that are known and begin so
+// wait for the same; empty when nothing tells.
+func OfCut(wchan string) string {
+	name := strings.TrimLeft(wchan, "_")
+	if len(name) == shownOfWchan {
+		if waits := ofBeginning(name); waits != "" {
+			return waits
+		}
+	}
+	for _, row := range kernelWaits {
+		for _, f := range row.functions {
+			prefix, open := strings.CutSuffix(strings.TrimLeft(f, "_"), "*")
+			if name != prefix && !(open && strings.HasPrefix(name, prefix)) {
+				continue
+			}
+			if row.waits == umountSync { // what takes the mount down is not shown
+				return ""
+			}
+			return row.waits
+		}
+	}
+	return ""
+}
+
+// ofBeginning is what all functions wait for whose names begin so.
+func ofBeginning(name string) string {
+	waits := ""
+	for _, row := range kernelWaits {
+		for _, f := range row.functions {
+			if !strings.HasPrefix(strings.Trim(f, "_*"), name) {
+				continue
+			}
+			if row.waits == umountSync || waits != "" && waits != row.waits {
+				return ""
+			}
+			waits = row.waits
+		}
+	}
+	return waits
 }
 
 // Calls are the calls whose slowness means something by itself. The slowest

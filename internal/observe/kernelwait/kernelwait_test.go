@@ -3,6 +3,7 @@ package kernelwait
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,9 +23,37 @@ func TestKernelWait(t *testing.T) {
 		{"runc#2039: memory under an unmount", "put_mnt_ns namespace_unlock xfs_inactive xfs_trans_alloc kmem_zone_alloc congestion_wait", "", "memory"},
 		{"a page of an NFS file", "do_fsync nfs_file_fsync folio_wait_bit_common io_schedule", "", "file-server"},
 		{"a program read back", "handle_mm_fault __do_fault filemap_fault folio_wait_bit_common io_schedule", "", "page-fault"},
+		{"a name that another thread looks up", "do_sys_open path_openat walk_component lookup_slow d_alloc_parallel schedule", "", "path-lookup"},
+		{"a name on a file server", "walk_component lookup_slow nfs_lookup rpc_wait_bit_killable", "", "file-server"},
 		{"xfs log", "do_fsync xfs_file_fsync xfs_log_force_seq xlog_wait_on_iclog", "", "disk"},
 		{"frozen", "do_signal get_signal __refrigerator", "", "freezer"},
-		{"fuse", "vfs_statx fuse_do_getattr __fuse_request_send request_wait_answer", "", "file-server"},
+		{"fuse", "vfs_statx fuse_do_getattr __fuse_request_send request_wait_answer", "", "fuse"},
+		{"the program behind a FUSE mount", "ksys_read new_sync_read fuse_dev_read fuse_dev_do_read", "", ""},
+		{"umount of an ext4", "cleanup_mnt deactivate_locked_super kill_block_super generic_shutdown_super sync_filesystem sync_inodes_sb wb_wait_for_completion", "", "sync"},
+		{"syncfs", "__x64_sys_syncfs sync_filesystem sync_inodes_sb wb_wait_for_completion", "", "disk"},
+		{"umount that syncs nothing", "cleanup_mnt deactivate_super deactivate_locked_super", "", ""},
+		{"its log is forced out", "cleanup_mnt deactivate_locked_super kill_block_super generic_shutdown_super xfs_fs_put_super xfs_log_unmount", "", "disk"},
+		{"masked paths, start", "__x64_sys_mount vfs_get_super sget_fc register_shrinker_prepared rwsem_down_write_slowpath", "", "shrinker"},
+		{"masked paths, exit", "cleanup_mnt deactivate_locked_super unregister_shrinker rwsem_down_write_slowpath", "", "shrinker"},
+		{"the same since 6.7", "cleanup_mnt deactivate_locked_super shrinker_free mutex_lock", "", "shrinker"},
+		{"umount waits for readers", "cleanup_mnt deactivate_super deactivate_locked_super synchronize_rcu wait_for_completion", "", "rcu"},
+		{"dm's table", "dm_ctl_ioctl dev_suspend dm_suspend __dm_suspend __synchronize_srcu wait_for_completion", "", "disk"},
+		{"moby#33012, cut", "__synchronize_srcu wait_for_completion schedule_timeout", "", "rcu"},
+		{"marks of inotify", "fsnotify_destroy_group fsnotify_wait_marks_destroyed __synchronize_srcu", "", "rcu"},
+		{"hotsos#594", "do_sys_open do_filp_open vfs_open do_dentry_open security_file_open fsnotify fanotify_handle_event schedule", "", "fanotify"},
+		{"PID 1, 6.19", "vfs_rmdir kernfs_iop_rmdir cgroup_rmdir cgroup_drain_dying", "", "cgroup"},
+		{"cgroup v1 root", "cgroup_mkdir cgroup_kn_lock_live cgroup_lock_and_drain_offline", "", "cgroup"},
+		{"exit of a pod's init", "do_exit exit_notify zap_pid_ns_processes", "", "pid-namespace"},
+		{"mount table", "__x64_sys_umount path_umount namespace_lock rwsem_down_write_slowpath", "", "mount-table"},
+		{"sysfs", "walk_component lookup_slow kernfs_iop_lookup down_read", "", "kernfs"},
+		{"upper directory", "do_mkdirat ovl_create_object ovl_want_write", "", "overlay"},
+		{"automount of systemd", "vfs_statx follow_managed autofs_mount_wait autofs_wait", "", "automount"},
+		{"frozen file system", "mnt_want_write __sb_start_write percpu_rwsem_wait", "", "disk"},
+		{"reclaim", "__alloc_pages_nodemask try_to_free_pages do_try_to_free_pages shrink_node shrink_slab xfs_reclaim_inodes_ag", "", "memory"},
+		{"ceph", "ceph_open ceph_mdsc_do_request wait_for_completion_killable", "", "file-server"},
+		{"rbd", "rbd_dev_refresh rbd_obj_method_sync wait_for_completion", "", "disk"},
+		{"exec.fifo", "do_sys_open fifo_open wait_for_partner", "", "pipe"},
+		{"ps cuts", "", "refrig", "freezer"},
 		{"nothing but a name that begins alike", "do_epoll_wait ep_poll nfsd rpciod setup_network", "", ""},
 		{"no stack", "", "jbd2_log_wait_commit", "journal"},
 		{"the stack outweighs", "do_futex futex_wait", "io_schedule", ""},
@@ -37,10 +66,38 @@ func TestKernelWait(t *testing.T) {
 }
 
 // The closed set that package event declares is the one of the table, whole.
+// The index has every row, and a set of rows has room for them.
+func TestRowIndex(t *testing.T) {
+	require.LessOrEqual(t, len(kernelWaits), 64)
+	for i, row := range kernelWaits {
+		for _, f := range row.functions {
+			name := strings.ReplaceAll(f, "*", "_of_a_kind.part.7")
+			require.NotZero(t, functionRows().rowsWith(name)&(1<<i), f)
+		}
+	}
+	require.Zero(t, functionRows().rowsWith(""))
+	require.Zero(t, functionRows().rowsWith(".part.7"))
+	require.Zero(t, functionRows().rowsWith("refrigerators"), "a name without a star is a whole name")
+}
+
 func TestWaitsAreDeclared(t *testing.T) {
 	waits := map[string]bool{}
 	for _, row := range kernelWaits {
-		waits[row.waits] = true
+		if row.waits != "" && row.waits != umountSync {
+			waits[row.waits] = true
+		}
 	}
 	require.ElementsMatch(t, event.KindNamed(event.KindThreadSample).Field(event.FieldWaits).Values, slices.Collect(maps.Keys(waits)))
+}
+
+// TestOfCut: ps takes underscores off a name and keeps six letters of it; what may be cut from
+// functions that wait for different things tells nothing.
+func TestOfCut(t *testing.T) {
+	for wchan, waits := range map[string]string{
+		"refrig": "freezer", "__refrigerator": "freezer", "refrigerator": "freezer",
+		"ovl_sync_fs": "sync", "ovl_sy": "sync", "copy_n": NetworkLock, "rpc_wait_bit_killable": "file-server",
+		"rpc_wa": "file-server", "io_sch": "disk", "do_epo": "", "-": "", "": "", "wait_o": "disk",
+	} {
+		require.Equal(t, waits, OfCut(wchan), wchan)
+	}
 }

@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"cmp"
 	"path"
 	"strconv"
 	"strings"
@@ -11,7 +12,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// containerdTable: containerd 1.2 to 2.x (logrus text), its shims, which write
+// containerdTable: containerd 1.2 to 2.4 (logrus text), its shims, which write
 // into the same log, and the build of the short-task write-up that adds "cost" lines.
 var containerdTable = table{
 	component: "containerd",
@@ -19,10 +20,18 @@ var containerdTable = table{
 		{
 			[]string{
 				"UpdateContainerResources for ", "StartContainer for ", "StopContainer for ",
-				"RemoveContainer for ", "StopPodSandbox for ",
+				"RemoveContainer for ", "StopPodSandbox for ", "UpdatePodSandboxResources for ",
 			},
 			criCall,
 		},
+		{
+			[]string{
+				"ListContainers with filter ", "ListPodSandbox with filter ", "StreamContainers with filter ",
+				"StreamPodSandboxes with filter ",
+			},
+			listFailed,
+		},
+		{[]string{"RunPodSandbox for ", "RunPodsandbox for ", "CreateContainer within sandbox "}, createCall},
 		// "ExecSync for" stands in every probe, too
 		{[]string{"failed to exec in container"}, execFailed},
 		{[]string{"[UpdateContainerResources] "}, updateCost},
@@ -40,6 +49,14 @@ var containerdTable = table{
 			exitFailed,
 		},
 		{[]string{"get state for "}, stateTimeout},
+		{[]string{"Shim ttrpc connection closed when stopping "}, shimClosed},
+		{[]string{"if oom event occurred"}, oomUnknown},
+		{[]string{"failed to deactivate mounts"}, mountsLeft},
+		// Start stats collector (≥ 2.3): from then on one goroutine asks every shim for its metrics.
+		{[]string{"Start stats collector"}, func(*event.Record) (event.Event, bool) {
+			return facts.New("containerd.stats-collector", "true")
+		}},
+		{[]string{"failed to load cni during init"}, networkNotReady},
 		{[]string{"is in removing or stopping state", "is in removing state"}, updateRefused},
 		{[]string{"returns sandbox id", "returns container id"}, createdEvent},
 		{[]string{"StartContainer for "}, scopeAsked},
@@ -52,6 +69,10 @@ var containerdTable = table{
 		{[]string{"SystemdCgroup"}, systemdCgroup},
 		{[]string{"mount_options"}, mountOptions},
 		{[]string{"starting containerd"}, factFrom("containerd.version", versionField)},
+		// info starting containerd …; info containerd successfully booted in 0.049127s
+		{[]string{"starting containerd"}, bootEdge("containerd", event.Begin)},
+		{[]string{"containerd successfully booted"}, bootEdge("containerd", event.End)},
+		{[]string{"cleaning leaked shim process"}, shimLeaked},
 		{crashMarks, crashEvent},
 	},
 }
@@ -62,6 +83,7 @@ var containerdTable = table{
 //	info  UpdateContainerResources for "<id>" with Linux: &LinuxContainerResources{…} / Windows: nil
 //	info  UpdateContainerResources for "<id>" returns successfully
 //	error UpdateContainerResources for "<id>" failed      error="…"
+//	info  UpdatePodSandboxResources for "<sandbox>" with Overhead: … / Resources: …      (≥ 2.3, and the same two ends)
 func criCall(r *event.Record) (event.Event, bool) {
 	method, rest, ok := strings.Cut(r.Message(), " for ")
 	if !ok || strings.ContainsAny(method, " =") || !strings.HasPrefix(strings.TrimLeft(rest, `\`), `"`) {
@@ -72,7 +94,7 @@ func criCall(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e := event.Event{Kind: event.KindCRICall}
-	if method == "StopPodSandbox" {
+	if method == "StopPodSandbox" || method == "UpdatePodSandboxResources" {
 		e.IDs.Sandbox = id
 	} else {
 		e.IDs.Container = id
@@ -86,6 +108,7 @@ func criCall(r *event.Record) (event.Event, bool) {
 		e.AddFields(event.FieldOutcome.Text("ok"))
 	case strings.HasSuffix(rest, " failed") || strings.Contains(rest, "failed, error"):
 		e.Span.Edge = event.End
+		e.Text += " failed"
 		e.AddFields(failureFields(errorOf(r))...)
 	}
 	return e, true
@@ -98,6 +121,75 @@ func failureFields(reason string) []event.Field {
 		event.FieldOutcome.Text("failed"), event.FieldError.Text(reason), event.FieldExited.Bool(isExitedError(reason)),
 		event.FieldDeadline.Bool(isDeadline(reason) || strings.Contains(reason, "context canceled")),
 	}
+}
+
+// createCall is one end of a call that makes a sandbox or a container, which has no id before its end.
+// What it was asked for is the same at both ends.
+//
+//	info  RunPodSandbox for &PodSandboxMetadata{Name:p,Uid:u,Namespace:n,Attempt:0,}      (≤ 1.6: RunPodsandbox)
+//	info  RunPodSandbox for &PodSandboxMetadata{…} returns sandbox id "<id>"
+//	error RunPodSandbox for &PodSandboxMetadata{…} failed, error      error="…"
+//	info  CreateContainer within sandbox "<sandbox>" for container &ContainerMetadata{Name:main,Attempt:0,}
+//	info  CreateContainer within sandbox "<sandbox>" for &ContainerMetadata{…} returns container id "<id>"
+//	error CreateContainer within sandbox "<sandbox>" for &ContainerMetadata{…} failed      error="…"
+func createCall(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	e := event.Event{Kind: event.KindCRICall}
+	method, what := "RunPodSandbox", ""
+	if rest, ok := strings.CutPrefix(text, "CreateContainer within sandbox "); ok {
+		method = "CreateContainer"
+		e.IDs.Sandbox = scan.ContainerID(rest)
+		what = strings.TrimPrefix(scan.After(rest, " for "), "container ")
+	} else if strings.HasPrefix(text, "RunPod") {
+		what = scan.After(text, " for ")
+	}
+	asked, _, returned := strings.Cut(what, " returns ")
+	failed := false
+	if !returned {
+		asked, _, failed = strings.Cut(what, " failed")
+	}
+	name, namespace := metadataField(asked, "Name"), metadataField(asked, "Namespace")
+	if namespace != "" {
+		e.IDs.Pod, e.IDs.PodUID = namespace+"/"+name, metadataField(asked, "Uid")
+	}
+	e.Fields = []event.Field{event.FieldMethod.Text(method)}
+	e.Text = method + " of " + cmp.Or(e.IDs.Pod, name)
+	e.Span = event.Span{Key: "cri/" + method + "/" + e.IDs.Sandbox + "/" + asked, Edge: event.Begin}
+	switch {
+	case returned:
+		e.Span.Edge = event.End
+		e.AddFields(event.FieldOutcome.Text("ok"))
+	case failed:
+		e.Span.Edge = event.End
+		e.Text += " failed"
+		e.AddFields(failureFields(errorOf(r))...)
+	}
+	return e, name != ""
+}
+
+// metadataField is a field of what a sandbox or a container is called, as Go prints it (Name:p,) or
+// protobuf's own text (name:"p").
+func metadataField(metadata, key string) string {
+	if v, ok := scan.Between(metadata, key+":", ","); ok {
+		return v
+	}
+	v, _ := scan.Between(metadata, strings.ToLower(key)+`:"`, `"`)
+	return v
+}
+
+// listFailed is a list that failed. Containerd does not say when it began.
+//
+//	error ListContainers with filter &ContainerFilter{…} failed       error="…"
+//	error StreamContainers with filter &ContainerFilter{…} failed     error="…"      (≥ 2.4)
+func listFailed(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	method, rest, _ := strings.Cut(text, " with filter ")
+	if strings.Contains(method, " ") || !strings.HasSuffix(rest, " failed") || strings.Contains(rest, "from runtime service") {
+		return event.Event{}, false // the kubelet's own words, or no failure
+	}
+	e := event.New(event.KindCRICall, method+" failed", event.FieldMethod.Text(method))
+	e.AddFields(failureFields(errorOf(r))...)
+	return e, true
 }
 
 // execFailed is a moment and no interval: a container has many probes at once, and only the debug
@@ -275,6 +367,58 @@ func exitFailed(r *event.Record) (event.Event, bool) {
 	}
 	e.Text = "containerd could not handle the exit of " + scan.Short(exit.IDs.Container)
 	return e, true
+}
+
+// shimClosed: warning Shim ttrpc connection closed when stopping container "<id>", retry after
+// 100ms error="ttrpc: closed" (≥ 2.2; also "sandbox container"): the shim ended, or was killed,
+// while containerd talked to it.
+func shimClosed(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	id := scan.After(text, ` container "`, ` container \"`)
+	e, ok := containerEvent(event.KindShimClosed, id, "the connection to the shim of * broke")
+	if strings.Contains(text, "sandbox container") {
+		e.IDs.Sandbox = e.IDs.Container
+	}
+	e.AddText(event.FieldError, errorOf(r))
+	return e, ok
+}
+
+// shimLeaked: info cleaning leaked shim process id=<id> namespace=k8s.io (≥ 1.6, while containerd loads
+// what it finds at its start). Up to 2.3.4 it waits without a limit for such a shim's answer
+// (containerd#13848).
+func shimLeaked(r *event.Record) (event.Event, bool) {
+	return containerEvent(event.KindShimLeaked, r.Value("id"), "containerd cleans up after the leaked shim of *")
+}
+
+// oomUnknown: warning failed to check and update container <id> if oom event occurred error="…" (≥
+// 2.3): before the deletion of a container that ended with 137 its shim is asked for metrics. A shim
+// that does not answer is met there first.
+func oomUnknown(r *event.Record) (event.Event, bool) {
+	id := scan.After(r.Message(), "failed to check and update container ")
+	return containerEvent(
+		event.KindOOMUnknown, id, "the shim of * did not say whether it was killed for memory", errorFields(errorOf(r))...,
+	)
+}
+
+// mountsLeft: error failed to deactivate mounts error="…" task=<id> (≥ 2.2).
+func mountsLeft(r *event.Record) (event.Event, bool) {
+	return containerEvent(event.KindMountsLeft, r.Value("task"), "mounts of * are left", errorFields(errorOf(r))...)
+}
+
+// nriTable: NRI 0.2 to 0.12, which is a library of containerd and of CRI-O.
+var nriTable = table{unnamed: "containerd", rows: []row{{[]string{"closing plugin "}, pluginClosed}}}
+
+// pluginClosed is a plugin of NRI that the runtime drops: it failed, or did not answer within its
+// two seconds. Pods go on without it.
+//
+//	error closing plugin 10-balloons, failed to handle CreateContainer request: context deadline exceeded
+func pluginClosed(r *event.Record) (event.Event, bool) {
+	plugin, rest, ok := strings.Cut(scan.After(r.Message(), "closing plugin "), ", failed to handle ")
+	call, reason, named := strings.Cut(rest, " request: ")
+	e := event.New(event.KindPluginClosed, "the runtime drops plugin "+plugin+", which did not handle "+call)
+	e.Fields = []event.Field{event.FieldPlugin.Text(plugin), event.FieldCall.Text(call)}
+	e.AddFields(errorFields(reason)...)
+	return e, ok && named && plugin != ""
 }
 
 // stateTimeout: error get state for <id> error="context deadline exceeded: unknown": the shim did

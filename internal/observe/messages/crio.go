@@ -1,6 +1,8 @@
 package messages
 
 import (
+	"strings"
+
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
@@ -14,6 +16,87 @@ var crioTable = table{
 		{[]string{"Starting CRI-O"}, factFrom("crio.version", func(r *event.Record) string {
 			return scan.Version(scan.After(r.Message(), "version: "))
 		})},
+		// warning Stopping container <id> with stop signal timed out: timeout reached after 30 seconds waiting for container process to exit
+		{[]string{"with stop signal timed out"}, killLate},
+		{[]string{"not yet finished. Currently at stage ", "error reserving ctr name ", "error reserving pod name ", "context was either canceled or the deadline was exceeded"}, createWaits},
 		{crashMarks, crashEvent},
 	},
+}
+
+// createWaits is a create that does not end. The kubelet has stopped waiting and asks again, and
+// CRI-O finds the name taken by the request before; since 1.23 it says where that one stands:
+//
+//	warning error reserving ctr name k8s_app_web-1_shop_<uid>_0 for id <id>: name is reserved      (of a sandbox: "pod name k8s_web-1_shop_<uid>_0")
+//	info Creation of container k8s_app_web-1_shop_<uid>_0 not yet finished. Currently at stage container volume configuration. Waiting up to 5m59.9s for it to finish      (of a sandbox: "Creation of sandbox …")
+//	info CreateCtr: context was either canceled or the deadline was exceeded: context deadline exceeded      (of a sandbox: "RunSandbox: …")
+//
+// Each ends with id=… name=/runtime.v1.RuntimeService/CreateContainer.
+func createWaits(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	method := "CreateContainer"
+	if strings.HasSuffix(r.Value("name"), "/RunPodSandbox") || scan.ContainsAny(text, []string{"Creation of sandbox", "Creation of pod", "reserving pod", "Sandbox: context"}) {
+		method = "RunPodSandbox"
+	}
+	e := event.New(
+		event.KindCRICall, method+" does not end in CRI-O", event.FieldMethod.Text(method),
+		event.FieldOutcome.Text("failed"), event.FieldDeadline.Bool(true),
+	)
+	name := scan.FirstWord(scan.After(text, "Creation of container ", "Creation of sandbox ", "Creation of pod ", "reserving ctr name ", "reserving pod name "))
+	if parts := strings.Split(name, "_"); len(parts) >= 5 && parts[0] == "k8s" { // neither of them can hold an underscore
+		last := len(parts) - 1
+		e.IDs.Pod, e.IDs.PodUID = parts[last-2]+"/"+parts[last-3], parts[last-1]
+		if method == "CreateContainer" && last == 5 {
+			e.AddText(event.FieldName, parts[1])
+		}
+	}
+	if stage := createStage(text); stage != "" {
+		e.AddFields(event.FieldStage.Text(stage))
+		e.Text += ": it is at the stage “" + stage + "”"
+	}
+	return e, name != "" || strings.Contains(text, ": context was either ")
+}
+
+// reservedTable is what containerd says of a name, and the kubelet after it.
+var reservedTable = table{
+	component: "containerd", relays: []string{"kubelet"}, unnamed: "containerd",
+	rows: []row{{[]string{"failed to reserve container name ", "failed to reserve sandbox name "}, nameReserved}},
+}
+
+// nameReserved is a create that containerd (≥ 1.0, cri/pkg/store) refuses because one before it has
+// the same name and attempt, and has neither ended nor failed, which would free the name:
+//
+//	failed to reserve container name "app_web-1_shop_<uid>_0": name "app_web-1_shop_<uid>_0" is reserved for "<id>"
+//	failed to reserve sandbox name "web-1_shop_<uid>_0": name "web-1_shop_<uid>_0" is reserved for "<id>"
+func nameReserved(r *event.Record) (event.Event, bool) {
+	text := strings.ReplaceAll(r.Raw, `\`, "")
+	method, name := "CreateContainer", scan.After(text, `failed to reserve container name "`)
+	if name == "" {
+		method, name = "RunPodSandbox", scan.After(text, `failed to reserve sandbox name "`)
+	}
+	holder := scan.ContainerID(scan.After(name, ` is reserved for "`))
+	name, _, ok := strings.Cut(name, `"`)
+	e := event.New(
+		event.KindCRICall, method+" does not end in containerd: one before it still has the name", event.FieldMethod.Text(method),
+		event.FieldOutcome.Text("failed"), event.FieldDeadline.Bool(true), event.FieldReserved.Bool(true),
+	)
+	parts := strings.Split(name, "_") // none of them can hold an underscore
+	if n := len(parts); n >= 4 {
+		e.IDs.Pod, e.IDs.PodUID = parts[n-3]+"/"+parts[n-4], parts[n-2]
+	}
+	if e.IDs.Container = holder; method == "RunPodSandbox" {
+		e.IDs.Sandbox, e.IDs.Container = holder, ""
+	}
+	return e, ok && strings.Contains(text, "is reserved for")
+}
+
+// createStage is the stage at which CRI-O says that a create stands; empty where it says none. The
+// kubelet repeats it:
+//
+//	Kubelet may be retrying requests that are timing out in CRI-O due to system load. Currently at stage container volume configuration: context deadline exceeded: error reserving ctr name …
+func createStage(text string) string {
+	stage := scan.After(text, "Currently at stage ")
+	if i := strings.IndexAny(stage, ".:"); i >= 0 {
+		stage = stage[:i]
+	}
+	return stage
 }

@@ -13,20 +13,27 @@ import (
 // to 1.4 in the logs of those who ran it.
 var busTable = table{
 	component: "dbus",
-	relays:    []string{"kubelet", "containerd", "dockerd", "crio", "systemd"},
+	relays:    []string{"kubelet", "containerd", "dockerd", "crio", "systemd", hostProgram},
 	rows: []row{
 		{[]string{"maximum number of active connections", "exceeded its "}, busLimit},
 		{[]string{"Failed to activate service ", "PolicyKit1 timed out"}, activationTimeout},
 		{[]string{"Argument list too long"}, unitsFull},
 		{[]string{"destination has a full message queue"}, queueFull},
-		{[]string{
-			"Failed to start transient scope unit: ", "Failed to start session scope ",
-			"Failed to list units: ", "Failed to reload daemon: ",
-			"Failed to get properties: ", "waiting for systemd to create ", "waiting for systemd to remove ",
-			"waiting for StartTransientUnit",
-			"waiting for StopUnit",
-		}, systemdTimeout},
+		{systemdWaits, systemdTimeout},
+		{[]string{": Connection timed out", "DBus.Error.NoReply", "DBus.Error.Timeout", "DBus.Error.TimedOut"}, callTimeout},
+		{[]string{"system_bus_socket", "run/systemd/private", "dbus connection failed after", "ailed to connect to bus: ", "ailed to get D-Bus connection: "}, busUnreachable},
 	},
+}
+
+// systemdWaits are what tools of systemd, runc and the kubelet say of a wait for systemd.
+var systemdWaits = []string{
+	"Failed to start transient scope unit: ", "Failed to start session scope ",
+	"Failed to list units: ", "Failed to reload daemon: ",
+	"Failed to get properties: ", "Could not get properties: ", "Failed to list jobs: ", "Failed to list unit files: ",
+	"Failed to list sessions: ", "Failed to list names: ", "Failed to execute operation: ", "Failed to retrieve unit ", "Failed to get unit ",
+	"waiting for systemd to create ", "waiting for systemd to remove ",
+	"waiting for StartTransientUnit",
+	"waiting for StopUnit", "ailed to create session: ",
 }
 
 // busLimit is the bus refusing what one user asks of it:
@@ -107,8 +114,9 @@ func queueFull(r *event.Record) (event.Event, bool) {
 // systemdTimeout is a program that waited for systemd in vain:
 //
 //	Failed to start transient scope unit: Connection timed out         (systemd-run, in the kubelet's log: it mounts with it)
-//	Failed to list units: Connection timed out                         (systemctl)
+//	Failed to list units: Connection timed out                         (systemctl; the others of loginctl, localectl, older systemctl)
 //	Failed to reload daemon: No buffer space available
+//	pam_systemd(sshd:session): Failed to create session: Connection timed out      (of anybody's login)
 //	Timeout waiting for systemd to create cri-containerd-<id>.scope    (runc ≥ 1.0-rc93, after 30 s, an error)
 //	Timed out while waiting for StartTransientUnit(x.scope) completion signal from dbus. Continuing...     (rc6 to rc92, after 1 s)
 func systemdTimeout(r *event.Record) (event.Event, bool) {
@@ -121,7 +129,67 @@ func systemdTimeout(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e := event.New(event.KindSystemdTimeout, "systemd did not answer in time")
+	if r.Unit == "" && strings.HasPrefix(text, "Failed to ") { // as a prompt shows it
+		e.Component, e.Source = "systemctl", "dbus.log"
+	}
 	e.IDs.Container = scan.FindID(text)
 	e.Fields = []event.Field{event.FieldRunc.Bool(runc), event.FieldOnContainer.Bool(runc || aboutContainer(r))}
 	return e, true
+}
+
+// callTimeout is a tool whose call over the bus got no answer, in words that say less:
+//
+//	Failed to get credentials: Connection timed out                       busctl, systemctl and others of systemd
+//	Call failed: Connection timed out                                     busctl call
+//	Error org.freedesktop.DBus.Error.NoReply: Did not receive a reply. …  dbus-send, gdbus and programs that print their error
+//
+// A peer that has left the bus is NoReply, too, and no wait.
+func callTimeout(r *event.Record) (event.Event, bool) {
+	text := strings.TrimSpace(r.Message())
+	before, tool := strings.CutSuffix(strings.TrimRight(text, "."), ": Connection timed out")
+	tool = tool && (r.Unit == "" || writerOf(r.Unit) == hostProgram) && (strings.HasPrefix(before, "Failed to ") || before == "Call failed") &&
+		!scan.ContainsAny(text, []string{"connect to", "resolve", "download", "fetch"})
+	mute := strings.Contains(text, "DBus.Error.") && !strings.Contains(text, "disconnected from message bus")
+	if scan.ContainsAny(text, systemdWaits) || strings.Contains(text, "Failed to introspect object") {
+		return event.Event{}, false // it is told by those words
+	}
+	e := event.New(event.KindSystemdTimeout, "a call over the bus got no answer in time", event.FieldRunc.Bool(false), event.FieldOnContainer.Bool(aboutContainer(r)))
+	e.IDs.Container = scan.FindID(text)
+	return e, tool || mute
+}
+
+// busUnreachable is a program that could not connect to the bus, or to PID 1's own socket:
+//
+//	dial unix /run/systemd/private: connect: resource temporarily unavailable      (its backlog is full: PID 1 accepts nothing)
+//	dial unix /run/dbus/system_bus_socket: connect: connection refused
+//	dbus connection failed after several retries: …      (runc ≥ 1.4, after seven tries and some 13 s)
+//	Failed to connect to bus: Connection refused      (systemctl, busctl)
+//	Failed to get D-Bus connection: Connection refused      (systemctl up to 229)
+func busUnreachable(r *event.Record) (event.Event, bool) {
+	text := r.Raw
+	again := strings.Contains(text, "dbus connection failed after several retries")
+	reason, _, _ := strings.Cut(scan.After(text, "dbus connection failed after several retries: "), `"`)
+	if !again {
+		if !scan.ContainsAny(text, []string{"dial unix ", "ailed to connect to bus: ", "ailed to get D-Bus connection: "}) || !scan.ContainsAny(text, connectErrors) {
+			return event.Event{}, false
+		}
+		reason, _, _ = strings.Cut(scan.After(text, "dial unix ", "ailed to connect to bus: ", "ailed to get D-Bus connection: "), `"`)
+	}
+	e := event.New(event.KindBusUnreachable, "nobody takes a connection to the bus")
+	if strings.Contains(reason, "systemd/private") {
+		e.Text = "PID 1 takes no connection"
+	}
+	e.Fields = []event.Field{
+		event.FieldError.Text(strings.TrimRight(reason, `\ `)), event.FieldRunc.Bool(again), event.FieldAgain.Bool(again),
+		event.FieldOnContainer.Bool(again || aboutContainer(r)),
+	}
+	e.IDs.Container = scan.FindID(text)
+	return e, true
+}
+
+// connectErrors are the errors of connect(2) that speak of a daemon that is gone or does not listen;
+// that there is no such file is what a container without a bus says, too.
+var connectErrors = []string{
+	"onnection refused", "esource temporarily unavailable", "onnection timed out", "ransport endpoint is not connected",
+	"i/o timeout",
 }

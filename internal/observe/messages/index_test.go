@@ -1,9 +1,12 @@
 package messages
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
 )
 
 // TestRowSetHoldsAllRows: a set of rows has a bit for every row of the tables. One row more would
@@ -23,4 +26,13 @@ func TestRowSetHoldsAllRows(t *testing.T) {
 	}
 	require.LessOrEqual(t, rows, len(rowSet{})*64, "make rowSet larger")
 	t.Logf("%d of %d rows", rows, len(rowSet{})*64)
+}
+
+// Bytes that are no text are longer in lower case: what is cut by such a copy is cut elsewhere.
+func TestInvalidText(t *testing.T) {
+	r := event.Record{Raw: strings.Repeat("\xff", 40) + " open /run/x: No space left on device"}
+	r.Text = r.Raw
+	events := Record(nil, &r)
+	require.Len(t, events, 1)
+	require.Equal(t, "/run/x", events[0].FieldText(event.FieldPath))
 }

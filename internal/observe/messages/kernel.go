@@ -1,37 +1,49 @@
 package messages
 
 import (
-	"regexp"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/kernelwait"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
+	"github.com/plegdiag/plegdiag/internal/observe/storage"
+	"github.com/plegdiag/plegdiag/internal/parse/kernel"
 )
 
 // kernelTable: Linux 3.10 to 6.x.
 var kernelTable = table{
 	component: "kernel",
 	rows: []row{
-		{[]string{"blocked for more than"}, HungTask},
+		{[]string{"blocked for more than", "blocked in I/O wait for more than"}, HungTask},
+		{[]string{"likely owned by task "}, lockHolder},
 		{[]string{"Killed process "}, oomKill},
+		{[]string{"oom-kill:constraint="}, oomChoice},
 		{[]string{"ovl_sync_fs"}, kernelFrame("ovl_sync_fs")},
 		{[]string{"cleanup_mnt"}, kernelFrame("cleanup_mnt")},
 		{[]string{"deactivate_locked_super"}, kernelFrame("deactivate_locked_super")},
 		{[]string{"iterate_supers"}, kernelFrame("iterate_supers")},
 		{[]string{"__refrigerator+"}, kernelFrame("__refrigerator")},
 		{[]string{"fork rejected by pids controller"}, forkRejected},
-		{[]string{"unregister_netdevice"}, netdevBusy},
+		{[]string{"unregister_netdevice", " to become free. Usage"}, netdevBusy},
 		{[]string{" not responding, ", "nfs: server "}, fileServer},
-		{[]string{"I/O error", "Aborting journal", "Detected IO errors"}, blockError},
-		{[]string{"timeout, aborting", "timeout, reset"}, nvmeTimeout},
+		{[]string{" has not responded in "}, cifsServer},
+		{[]string{"ceph: mds", "]: mds"}, cephServer},
+		{[]string{"I/O error", "Aborting journal", "Detected IO errors"}, storage.Failure},
+		{[]string{"critical medium error", "critical target error", "device offline error", "rejecting I/O to "}, storage.Refusal},
+		{[]string{"EXT4-fs error", "BTRFS error", "BTRFS critical", "Corruption ", "corruption ", "Shutting down filesystem", "has been shut down"}, storage.Damage},
+		{[]string{"ilesystem read-only", "forced readonly"}, storage.ReadOnly},
+		{[]string{"timeout, aborting", "timeout, reset", "timeout, disable", "timeout, completion", "controller is down", "aborting reset", "after probe failure"}, storage.NVMeTimeout},
+		{storage.DriverTexts(), storage.Driver},
 		{[]string{"soft lockup"}, softLockup},
+		{[]string{"hard LOCKUP on cpu "}, hardLockup},
 		{[]string{"detected stall", "detected expedited stall"}, rcuStall},
+		{[]string{"Kernel panic - not syncing"}, kernelPanic},
+		{[]string{"reboot: Restarting system", "reboot: Power down", "reboot: System halted"}, kernelShutdown},
 		// kernel/sched/rt.c, once per boot: sched: RT throttling activated.
 		{
 			[]string{"RT throttling activated"},
@@ -41,15 +53,19 @@ var kernelTable = table{
 		{[]string{"page allocation failure"}, pageAllocFailed},
 		{[]string{", object size: "}, slabFailed},
 		{[]string{"PM: suspend ", "PM: hibernation"}, suspendEdge},
+		{managerCrashes, managerCrash},
+		{[]string{"Linux version "}, kernelBoot},
 		{[]string{"Linux version ", "ainted"}, kernelVersion},
 		{[]string{"cgroup.memory=nokmem"}, kmemOff},
 	},
 }
 
-// HungTask is the line of kernel/hung_task.c: INFO: task containerd-shim:1422 blocked for more than
-// 120 seconds.
+// HungTask is the line of kernel/hung_task.c:
+//
+//	INFO: task containerd-shim:1422 blocked for more than 120 seconds.
+//	INFO: task containerd-shim:1422 blocked in I/O wait for more than 120 seconds.      later than 6.18
 func HungTask(r *event.Record) (event.Event, bool) {
-	name, ok := scan.Between(r.Raw, "INFO: task ", " blocked for more than ")
+	name, ok := scan.Between(r.Message(), "INFO: task ", " blocked ")
 	i := strings.LastIndexByte(name, ':') // comm may hold colons
 	if !ok || i < 0 {
 		return event.Event{}, false
@@ -57,45 +73,70 @@ func HungTask(r *event.Record) (event.Event, bool) {
 	e := event.New(event.KindHungTask, "task "+name[:i]+" is stuck in the kernel")
 	e.IDs.PID, _ = strconv.Atoi(name[i+1:])
 	e.Fields = []event.Field{event.FieldComm.Text(name[:i])}
-	e.AddNumber(event.FieldSeconds, scan.Digits(scan.After(r.Raw, "blocked for more than ")))
-	return e, true
+	seconds := scan.Digits(scan.After(r.Message(), " blocked for more than ", " blocked in I/O wait for more than "))
+	e.AddNumber(event.FieldSeconds, seconds)
+	e.Text += ", for more than " + seconds + " s"
+	return e, seconds != ""
 }
 
-// oomKill is the line of mm/oom_kill.c, whatever stands before it:
+// lockHolder is the line that kernel/hung_task.c prints below the stack of a hung task since 6.15,
+// where it knows who took the lock last; since 6.17 also of an rw-semaphore:
 //
-//	Killed process 1422 (containerd) total-vm:1234kB, anon-rss:…                    (3.10, 4.x)
-//	Memory cgroup out of memory: Killed process 1422 (containerd) total-vm:…        (≥ 5.0)
-func oomKill(r *event.Record) (event.Event, bool) {
-	rest := scan.After(r.Raw, "Killed process ")
-	pid := scan.Digits(rest)
-	comm, ok := scan.Between(strings.TrimLeft(rest[len(pid):], ","), "(", ")")
-	if pid == "" || !ok {
+//	INFO: task containerd-shim:1422 is blocked on a mutex likely owned by task kworker/u8:1:317.
+//	INFO: task a:7 <writer> blocked on an rw-semaphore likely owned by task b:9 <reader>
+func lockHolder(r *event.Record) (event.Event, bool) {
+	waiter, rest, ok := strings.Cut(scan.After(r.Raw, "INFO: task "), " blocked on a")
+	lock, holder, owned := strings.Cut(strings.TrimLeft(rest, "n "), " likely owned by task ")
+	waiter, _, _ = strings.Cut(strings.TrimSuffix(waiter, " is"), " <")
+	holder, _, _ = strings.Cut(strings.TrimRight(holder, ". "), " <")
+	comm, pid := cutTask(waiter)
+	holderComm, holderPID := cutTask(holder)
+	if !ok || !owned || pid == 0 || holderPID == 0 {
 		return event.Event{}, false
 	}
-	e := event.New(event.KindOOMKill, "the kernel kills "+comm+" for memory")
-	e.IDs.PID, _ = strconv.Atoi(pid)
-	e.Fields = []event.Field{event.FieldComm.Text(comm)}
-	if name := daemon.RuntimeOf(comm); daemon.IsRuntime(name) {
-		e.AddFields(event.FieldRuntime.Text(name))
-	}
-	return e, true
+	e := event.New(
+		event.KindLockHolder, "task "+comm+" waits for a lock that most likely "+holderComm+" holds",
+		event.FieldComm.Text(comm), event.FieldWhat.Text(lock), event.FieldHolder.Int(holderPID), event.FieldHolderComm.Text(holderComm),
+	)
+	e.IDs.PID = pid
+	return e, slices.Contains([]string{"mutex", "semaphore", "rw-semaphore"}, lock)
 }
 
-// kernelFrame is a function on a stack that the kernel printed which tells a mechanism by itself. A
-// table of symbols (/proc/kallsyms, System.map), which a sosreport holds, has an address and a
-// letter before the name.
+// cutTask reads "kworker/u8:1:317", a name that may hold colons, and a pid; the pid is 0 where it is
+// none.
+func cutTask(task string) (comm string, pid int) {
+	i := strings.LastIndexByte(task, ':')
+	if i < 0 {
+		return task, 0
+	}
+	pid, _ = strconv.Atoi(task[i+1:])
+	return task[:i], pid
+}
+
+// kernelFrame is a function on a stack that the kernel printed which tells a mechanism by itself. In
+// the tables of symbols that a sosreport holds (/proc/kallsyms, available_filter_functions) it
+// stands too, but in no frame.
 func kernelFrame(symbol string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
-		before, _, _ := strings.Cut(r.Raw, symbol)
-		return event.New(
-				event.KindKernelFrame, "kernel stack in "+symbol, event.FieldSymbol.Text(symbol),
-			), (before == "" || !scan.IsWord(before[len(before)-1])) &&
-				!symbolRow.MatchString(r.Raw)
+		text := strings.TrimPrefix(r.Message(), "kernel:")
+		function, unsure, ok := kernel.ReadFrame(text)
+		e, telling := FrameEvent(function)
+		if unsure {
+			e.AddFields(event.FieldUnsure.Bool(true))
+		}
+		return e, ok && telling && function == symbol
 	}
 }
 
-// symbolRow is a line of nm, or of the kernel's tables in its form.
-var symbolRow = regexp.MustCompile(`^[0-9a-f]{8,16} [A-Za-z] `)
+// FrameEvent is a function on a stack of the kernel that points to a mechanism. Ok is false for
+// every other function.
+func FrameEvent(symbol string) (e event.Event, ok bool) {
+	return event.New(event.KindKernelFrame, "kernel stack in "+symbol, event.FieldSymbol.Text(symbol)),
+		slices.Contains(tellingFrames, symbol)
+}
+
+// tellingFrames are the functions whose rows stand in kernelTable.
+var tellingFrames = []string{"ovl_sync_fs", "cleanup_mnt", "deactivate_locked_super", "iterate_supers", "__refrigerator"}
 
 // forkRejected is the line of kernel/cgroup/pids.c, once per cgroup: cgroup: fork rejected by pids
 // controller in /system.slice/docker.service.
@@ -112,13 +153,13 @@ func forkRejected(r *event.Record) (event.Event, bool) {
 // waiting for lo to become free. Usage count = 1. It holds net_mutex meanwhile, since 4.17
 // pernet_ops_rwsem: the lock that a new network namespace needs.
 func netdevBusy(r *event.Record) (event.Event, bool) {
-	device, ok := scan.Between(r.Raw, "unregister_netdevice: waiting for ", " to become free")
+	device, ok := scan.Between(r.Raw, "waiting for ", " to become free")
 	e := event.New(
 		event.KindNetdevBusy, "the kernel waits for references to "+device, event.FieldDevice.Text(device),
 		event.FieldHolds.Text(kernelwait.NetworkLock),
 	)
 	e.AddNumber(event.FieldUsage, strings.TrimSuffix(scan.FirstWord(scan.After(r.Raw, "Usage count = ")), "."))
-	return e, ok
+	return e, ok && device != "" && !strings.Contains(device, " ")
 }
 
 // fileServer is sunrpc's word (net/sunrpc/clnt.c) on a server of NFS, once per
@@ -133,7 +174,7 @@ func fileServer(r *event.Record) (event.Event, bool) {
 		Kind: event.KindServerSilent, Fields: []event.Field{event.FieldProtocol.Text("nfs"), event.FieldServer.Text(server)},
 		Span: event.Span{Key: "nfs/" + server, State: true}, Text: "the NFS server " + server + " does not answer",
 	}
-	e.Span.Edge = edgeOf(state, "not responding, ", "OK")
+	e.Span.Edge = event.EdgeOf(state, "not responding, ", "OK")
 	if e.Span.Edge == event.Begin {
 		e.AddFields(event.FieldGaveUp.Bool(strings.HasPrefix(state, "not responding, timed out")))
 	} else {
@@ -142,42 +183,44 @@ func fileServer(r *event.Record) (event.Event, bool) {
 	return e, ok && server != "" && e.Span.Edge != event.Whole
 }
 
-// blockError is a disk that fails, as the block layer, a file system or its journal says it.
+// cifsServer is fs/smb/client/connect.c's word on a server that has not answered for two minutes or
+// three:
 //
-//	blk_update_request: I/O error, dev sdb, sector 2048 op 0x1:(WRITE)      (3.10 to 5.16; without its first words after)
-//	Buffer I/O error on dev dm-3, logical block 9, lost async page write
-//	XFS (dm-0): log I/O error -5
-//	Aborting journal on device sda1-8.
-//	JBD2: Detected IO errors while flushing file data on sda1-8
-func blockError(r *event.Record) (event.Event, bool) {
-	text := r.Message()
-	what := "error"
-	device := scan.FirstWord(scan.After(
-		text, "I/O error, dev ", "I/O error on dev ", "I/O error on device ", "I/O error in filesystem (\"",
-	))
-	if device == "" && strings.Contains(text, "I/O error") {
-		device, _ = scan.Between(text, "XFS (", ")")
+//	CIFS: VFS: \\\\10.0.0.7 has not responded in 180 seconds. Reconnecting...
+//	CIFS VFS: Server 10.0.0.7 has not responded in 120 seconds. Reconnecting...      up to 5.4
+func cifsServer(r *event.Record) (event.Event, bool) {
+	before, _, ok := strings.Cut(r.Message(), " has not responded in ")
+	words := strings.Fields(before)
+	if !ok || len(words) < 2 || !strings.Contains(before, "CIFS") {
+		return event.Event{}, false
 	}
-	if device == "" {
-		what, device = "journal", scan.FirstWord(scan.After(text, "Aborting journal on device ", "while flushing file data on "))
-	}
-	device = strings.Trim(device, ",.:\")")
+	server := strings.TrimLeft(words[len(words)-1], `\`)
 	return event.New(
-		event.KindBlockError, "I/O errors on "+device, event.FieldDevice.Text(device),
-		event.FieldWhat.Text(what),
-	), device != ""
+		event.KindServerSilent, "the SMB server "+server+" does not answer", event.FieldProtocol.Text("cifs"),
+		event.FieldServer.Text(server), event.FieldGaveUp.Bool(false),
+	), server != ""
 }
 
-// nvmeTimeout is a command of NVMe that got no answer:
+// cephServer is fs/ceph/mds_client.c's word on a server of metadata:
 //
-//	nvme nvme1: I/O 12 QID 3 timeout, aborting
-//	nvme nvme1: I/O tag 12 (100c) opcode 0x1 (I/O Cmd) QID 3 timeout, aborting req_op:WRITE(1) size:4096      (≥ 6.5)
-func nvmeTimeout(r *event.Record) (event.Event, bool) {
-	device, rest, ok := strings.Cut(scan.After(r.Raw, "nvme nvme"), ": ")
-	return event.New(
-		event.KindBlockError, "nvme"+device+" does not answer", event.FieldDevice.Text("nvme"+device),
-		event.FieldWhat.Text("timeout"),
-	), ok && strings.HasPrefix(rest, "I/O ")
+//	ceph: mds0 hung
+//	ceph: [4e5d…-… 24117]: mds0 hung      since 6.6
+//	ceph: mds0 came back
+func cephServer(r *event.Record) (event.Event, bool) {
+	_, rest, ok := strings.Cut(r.Message(), "mds")
+	rank := scan.Digits(rest)
+	server := "mds" + rank
+	e := event.Event{
+		Kind: event.KindServerSilent, Fields: []event.Field{event.FieldProtocol.Text("ceph"), event.FieldServer.Text(server)},
+		Span: event.Span{Key: "ceph/" + server, State: true}, Text: "the Ceph server " + server + " does not answer",
+	}
+	e.Span.Edge = event.EdgeOf(rest[len(rank):], " hung", " came back")
+	if e.Span.Edge == event.Begin {
+		e.AddFields(event.FieldGaveUp.Bool(false))
+	} else {
+		e.Text = "the Ceph server " + server + " answers again"
+	}
+	return e, ok && rank != "" && e.Span.Edge != event.Whole
 }
 
 // softLockup is the line of kernel/watchdog.c, every 20 s or so while it lasts:
@@ -205,33 +248,77 @@ func softLockup(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
+// hardLockup is the line of kernel/watchdog_perf.c (kernel/watchdog_hld.c up to 6.4), or of a panic
+// for it:
+//
+//	[NMI ]watchdog: Watchdog detected hard LOCKUP on cpu 3
+//	Kernel panic - not syncing: Watchdog detected hard LOCKUP on cpu 3
+func hardLockup(r *event.Record) (event.Event, bool) {
+	cpu := scan.Digits(strings.TrimLeft(scan.After(r.Raw, "detected hard LOCKUP on cpu "), " "))
+	return event.New(event.KindHardLockup, "CPU "+cpu+" answers no interrupts", event.FieldCPU.Text(cpu)), cpu != ""
+}
+
+// kernelPanic is kernel/panic.c's line: Kernel panic - not syncing: Fatal exception in interrupt.
+func kernelPanic(r *event.Record) (event.Event, bool) {
+	reason := scan.After(r.Message(), "Kernel panic - not syncing: ")
+	return event.New(event.KindPanic, "the kernel stops: "+reason, event.FieldReason.Text(reason)), reason != ""
+}
+
+// kernelShutdown is kernel/reboot.c's last line:
+//
+//	reboot: Restarting system [with command '…']
+//	reboot: Power down
+//	reboot: System halted
+func kernelShutdown(r *event.Record) (event.Event, bool) {
+	for _, end := range []struct{ text, what string }{
+		{"reboot: Restarting system", "reboot"}, {"reboot: Power down", "poweroff"}, {"reboot: System halted", "halt"},
+	} {
+		if strings.Contains(r.Message(), end.text) {
+			return event.New(event.KindShutdown, "the machine goes down: "+end.what, event.FieldWhat.Text(end.what)), true
+		}
+	}
+	return event.Event{}, false
+}
+
+// kernelBoot is the first line of the kernel's log. /proc/version is the same line without a writer.
+func kernelBoot(r *event.Record) (event.Event, bool) {
+	return event.New(event.KindBoot, "the machine starts"),
+		r.Unit == "kernel" && strings.HasPrefix(strings.TrimLeft(r.Message(), " "), "Linux version ")
+}
+
 // rcuStall is kernel/rcu/tree_stall.h's line, after 21 s (RHEL: 60 s) without a quiet state:
 //
 //	INFO: rcu_sched self-detected stall on CPU
 //	rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:
 //	rcu: INFO: rcu_sched detected expedited stalls on CPUs/tasks: { 3-... } 21 jiffies s: 9 root: 0x8/.
+//	INFO: rcu_tasks detected stalls on tasks:      (kernel/rcu/tasks.h)
 func rcuStall(r *event.Record) (event.Event, bool) {
 	self := strings.Contains(r.Raw, "self-detected stall on CPU")
 	return event.New(
 			event.KindRCUStall, "a CPU does not come round", event.FieldSelf.Bool(self),
 		), strings.Contains(r.Raw, "INFO: rcu") &&
-			(self || strings.Contains(r.Raw, "stalls on CPUs/tasks"))
+			(self || strings.Contains(r.Raw, "stalls on CPUs/tasks") || strings.Contains(r.Raw, "stalls on tasks"))
 }
 
 // allocDeadlock is fs/xfs/kmem.c's line, every hundredth try, some 2 s apart (up to 6.8):
 //
 //	XFS: runc:[1:CHILD](3580) possible memory allocation deadlock in kmem_zone_alloc (mode:0x82d0)
 //	XFS: containerd-shim(912) possible memory allocation deadlock size 65552 in kmem_realloc (mode:0x250)      (≥ 4.9, RHEL 7.3)
+//	XFS: possible memory allocation deadlock in kmem_alloc (mode:0x250)      (up to 4.3)
 func allocDeadlock(r *event.Record) (event.Event, bool) {
-	task, ok := scan.Between(r.Raw, "XFS: ", " possible memory allocation deadlock")
-	i := strings.LastIndexByte(task, '(')
-	if !ok || i < 0 {
+	before, _, ok := strings.Cut(r.Raw, "possible memory allocation deadlock")
+	task := strings.TrimSpace(scan.After(before, "XFS: "))
+	comm, tid, named := strings.Cut(task, "(")
+	if i := strings.LastIndexByte(task, '('); named {
+		comm, tid = task[:i], scan.Digits(task[i+1:])
+	}
+	if !ok || !strings.Contains(before, "XFS: ") || task != "" && tid == "" {
 		return event.Event{}, false
 	}
-	e := event.New(event.KindAllocDeadlock, "XFS gets no memory for "+task[:i])
-	e.IDs.TID, _ = strconv.Atoi(scan.Digits(task[i+1:]))
+	e := event.New(event.KindAllocDeadlock, "XFS gets no memory for "+cmp.Or(comm, "a task"))
+	e.IDs.TID, _ = strconv.Atoi(tid)
 	e.Fields = []event.Field{
-		event.FieldComm.Text(task[:i]),
+		event.FieldComm.Text(comm),
 		event.FieldFunction.Text(scan.FirstWord(scan.After(scan.After(r.Raw, "allocation deadlock"), "in "))),
 	}
 	return e, true
@@ -268,7 +355,7 @@ func slabFailed(r *event.Record) (event.Event, bool) {
 func suspendEdge(r *event.Record) (event.Event, bool) {
 	e := event.Event{Kind: event.KindSuspend, Text: "the machine sleeps", Span: event.Span{Key: "suspend/", State: true}}
 	what := scan.After(r.Raw, "PM: suspend ", "PM: hibernation: hibernation ", "PM: hibernation ")
-	e.Span.Edge = edgeOf(what, "entry", "exit")
+	e.Span.Edge = event.EdgeOf(what, "entry", "exit")
 	return e, e.Span.Edge != event.Whole
 }
 

@@ -14,33 +14,40 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// kubeletTable: Kubernetes 1.5 to 1.34. Up to 1.20 lines are prose, from 1.21 on they are "message"
+// kubeletTable: Kubernetes 1.5 to 1.37. Up to 1.20 lines are prose, from 1.21 on they are "message"
 // key="value"; severity of the skip line changed from I to E between 1.16 and 1.18.
 var kubeletTable = table{
 	component: "kubelet",
 	rows: []row{
 		{[]string{"PLEG is not healthy"}, PLEGUnhealthy},
 		{[]string{"Unable to retrieve pods"}, relistFailed},
+		{[]string{"Unable to retrieve pod"}, podRelistFailed},
+		{[]string{"Relist request channel full"}, relistDropped},
+		{[]string{"GenericPLEG: Relisting Pod"}, podRelist},
 		{
 			[]string{
 				"from runtime service failed", "from image service failed", "PodSandboxStatus of sandbox",
-				"getPodContainerStatuses",
+				"getPodContainerStatuses", "s recv failed",
 			},
 			criError,
 		},
 		{callerTexts(), callerError},
-		{[]string{"Node became not ready", "NodeNotReady"}, nodeNotReady},
+		{[]string{"Node became not ready", "NodeNotReady", "Node not becoming ready in time"}, nodeNotReady},
 		{[]string{"NodeReady", "Node became ready"}, nodeReady},
-		{[]string{"Started kubelet"}, kubeletStart},
+		{[]string{"Started kubelet", "Starting kubelet main sync loop"}, kubeletStart},
 		{[]string{"ontainer garbage collection failed", "ContainerGCFailed"}, gcFailed},
 		{[]string{"ontainer runtime is down"}, says(event.KindRuntimeDown, "container runtime is down")},
+		{[]string{"Condition Ready of node "}, testedNode},
 		{[]string{"vent channel is full"}, says(event.KindChannelFull, "the PLEG event channel is full")},
 		{[]string{"EventedPLEG: pleg event channel capacity is full"}, eventedFull},
 		// The stream of container events broke off. At level 4 and, from 1.33 on, as an error:
 		//	"Evented PLEG: Failed to get container events, retrying: " err="…"
 		//	"Fall back to Generic PLEG relisting since Evented PLEG is not working"
+		// From 1.37 on Evented PLEG only asks for relists, and goes without the stream:
+		//	"Evented PLEG: failed to get container events, retrying" err="…"
+		//	"Evented PLEG: disabling container-termination fast path after exhausting event stream retries" err="…" retries=5
 		{
-			[]string{"Failed to get container events", "Fall back to Generic PLEG"},
+			[]string{"ailed to get container events", "Fall back to Generic PLEG", "disabling container-termination fast path"},
 			says(event.KindEventedBroken, "the runtime's stream of events broke off", "Evented PLEG"),
 		},
 		{[]string{"syncloop failed", "Housekeeping took longer than"}, syncLoopLate},
@@ -48,15 +55,35 @@ var kubeletTable = table{
 		{[]string{"ContainerDied"}, containerDied},
 		{[]string{"Killing unwanted container"}, killUnwanted},
 		{[]string{"will be restarted"}, restartWanted},
-		{[]string{"cpumanager] starting with", "Starting CPU manager"}, cpuManager},
+		// the prefilter does not look into klog's header, JSON has the caller in the line
+		{[]string{"cpumanager] starting with", "Starting CPU manager", "policy=", "cpu_manager.go"}, cpuManager},
+		{[]string{"cpumanager] reconciling every", "reconcilePeriod"}, reconcilePeriod},
+		{[]string{"memorymanager] starting with", "Starting memorymanager", "policy=", "memory_manager.go"}, memoryManager},
 		{[]string{"kubeletVersion", "Kubelet version"}, kubeletVersion},
 		{[]string{"attempting to reclaim", "HasInsufficientPID"}, pidPressure},
 		{[]string{"pid.available"}, pidsAvailable},
 		{[]string{"on following dirs took "}, slowDU},
 		{[]string{"FLAG: --"}, kubeletFlag},
 		{[]string{"Container Manager object based on Node Config"}, nodeConfig},
+		{[]string{"ailed to run Kubelet", "Failed to run kubelet", "command failed", "Failed to start ContainerManager", "Failed to start cAdvisor", "Failed to listen and serve", "initialize internal modules"}, startFailed},
+		{[]string{"Shutdown manager detected new shutdown event"}, nodeShutdown},
+		{[]string{"on a host using cgroup v1", "cgroup v1 detected", "roup v1 support is in maintenance mode"}, cgroupV1},
+		{runtimeTexts, runtimeFound},
+		{runtimeTexts, runtimeVersion},
+		{apiTexts(), apiFailed},
+		{certificateTexts(), certificateFailed},
+		{[]string{"Certificate expiration is ", "Certificate rotation deadline determined"}, certificateExpires},
+		{[]string{"ontainer runtime network not ready", "Unable to update cni config"}, networkNotReady},
+		{[]string{"NodeHasDiskPressure", "NodeHasInsufficientMemory"}, nodePressure},
+		{evictionTexts(), eviction},
+		{[]string{"mage garbage collection failed", "ailed to get imageFs"}, imageFSFailed},
+		{[]string{"Failed to process watch event", "Failed to create existing container"}, watchFailed},
+		{crashMarks, crashEvent},
 	},
 }
+
+// runtimeTexts stand in the line about the runtime that a kubelet found: old, and from 1.21 on.
+var runtimeTexts = []string{" initialized, version: ", "Container runtime initialized"}
 
 // PLEGUnhealthy makes the event of a complaint about PLEG. Its spellings:
 //
@@ -83,11 +110,19 @@ func PLEGUnhealthy(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e.Fields = []event.Field{event.FieldAge.Duration(age)}
-	if threshold, ok := scan.Duration(text, "threshold is ", ""); ok {
-		e.AddFields(event.FieldThreshold.Duration(threshold))
-	}
+	e.AddFields(PLEGThreshold(text)...)
 	e.Text = "PLEG was last seen active " + age.String() + " ago"
 	return e, true
+}
+
+// PLEGThreshold is the threshold that a complaint about PLEG names: "threshold is 3m0s", and what
+// ends the sentence.
+func PLEGThreshold(text string) []event.Field {
+	threshold, ok := scan.Duration(text, "threshold is ", "")
+	if !ok {
+		return nil
+	}
+	return []event.Field{event.FieldThreshold.Duration(threshold)}
 }
 
 func relistFailed(r *event.Record) (event.Event, bool) {
@@ -95,7 +130,15 @@ func relistFailed(r *event.Record) (event.Event, bool) {
 	e := event.New(event.KindRelistFailed, "relist could not list the pods", errorFields(reason)...)
 	e.AddFields(tooLarge(reason)...)
 	e.AddFields(lostRuntime(reason)...)
+	sayGone(&e)
 	return e, true
+}
+
+// sayGone adds to the text of a failed call that nobody was there to answer it.
+func sayGone(e *event.Event) {
+	if name := e.FieldText(event.FieldGone); name != "" {
+		e.Text += ": nobody listens on the socket of " + name
+	}
 }
 
 // lostRuntime says of an error that the runtime's process is not there: gone
@@ -104,14 +147,15 @@ func relistFailed(r *event.Record) (event.Event, bool) {
 //	connection error: desc = "transport: Error while dialing dial unix /run/containerd/containerd.sock: connect: connection refused"
 //	… connect: no such file or directory
 //	Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?   (dockershim, docker 17.05 on)
+//	cannot connect to Docker endpoint                                                                   (go-dockerclient, kubelet ≤ 1.5)
 //	error reading from server: EOF; … read: connection reset by peer; transport is closing (grpc ≤ 1.36)
 func lostRuntime(reason string) []event.Field {
 	switch {
-	case strings.Contains(reason, "Cannot connect to the Docker daemon"):
+	case scan.ContainsAny(reason, []string{"Cannot connect to the Docker daemon", "annot connect to Docker endpoint"}):
 		return []event.Field{event.FieldGone.Text("dockerd")}
 	case strings.Contains(reason, "dial unix") &&
 		(strings.Contains(reason, "connection refused") || strings.Contains(reason, "no such file or directory")):
-		socket, _, _ := strings.Cut(scan.After(reason, "dial unix "), ".sock")
+		socket, _, _ := strings.Cut(scan.After(reason, "dial unix ", "dial unix:"), ".sock")
 		return []event.Field{event.FieldGone.Text(daemon.RuntimeOf(socket[strings.LastIndexByte(socket, '/')+1:]))}
 	case scan.ContainsAny(reason, []string{"error reading from server: ", "transport is closing", "connection reset by peer"}):
 		return []event.Field{event.FieldCut.Bool(true)}
@@ -159,6 +203,7 @@ func gcFailed(r *event.Record) (event.Event, bool) {
 	reason := cmp.Or(errorOf(r), scan.After(r.Message(), "rpc error: "))
 	e := event.New(event.KindGCFailed, "the kubelet could not collect dead containers", errorFields(reason)...)
 	e.AddFields(tooLarge(reason)...)
+	e.AddFields(lostRuntime(reason)...)
 	return e, reason != ""
 }
 
@@ -171,11 +216,15 @@ func gcFailed(r *event.Record) (event.Event, bool) {
 //	        "ContainerStatus from runtime service failed" err="…" containerID="<id>"
 //	        "PodSandboxStatus of sandbox for pod" err="…" podSandboxID="<id>" pod="…"
 //	        "Version from runtime service failed" err="…"; "Get ImageStatus from image service failed" err="…" image="…"
+//	≥ 1.36  "StreamPodSandboxes from runtime service failed" err="…"; "StreamContainers recv failed" err="…" itemsReceived=512
+//	        (with the gate CRIListStreaming: the answer broke off in the middle)
+//
+// Its caller is remote_runtime.go, from 1.31 to 1.35 log.go.
 func criError(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	method := ""
 	for _, m := range criMethods {
-		if strings.HasPrefix(strings.TrimLeft(text, `"`), m) || strings.Contains(text, "] "+m) ||
+		if strings.HasPrefix(strings.TrimLeft(text, `" `), m) || strings.Contains(text, "] "+m) ||
 			strings.Contains(text, "Get "+m) {
 			method = m
 			break
@@ -187,30 +236,80 @@ func criError(r *event.Record) (event.Event, bool) {
 	return failedCall(r, method)
 }
 
+// testedNode is the node that a test of Kubernetes waits for:
+//
+//	Condition Ready of node minion-1 is false instead of true. Reason: KubeletNotReady, message: container runtime is down
+func testedNode(r *event.Record) (event.Event, bool) {
+	name, found := scan.Between(r.Message(), "Condition Ready of node ", " is ")
+	if !found || strings.ContainsAny(name, ` "`) {
+		return event.Event{}, false
+	}
+	return facts.New("node.name", name)
+}
+
 // failedCall is a call of the CRI that the kubelet says has failed. One that the runtime has not is
 // no failure.
 func failedCall(r *event.Record, method string) (event.Event, bool) {
 	text := r.Message()
-	reason := cmp.Or(errorOf(r), scan.After(text, " failed: ", " error: "))
+	reason := cmp.Or(errorOf(r), rpcError(text), scan.After(text, " failed: ", " before removing: ", `RunContainerError: "`, `": `, " error: "))
 	e := event.New(event.KindCRIError, method+" failed")
 	e.Fields = []event.Field{
 		event.FieldMethod.Text(method), event.FieldError.Text(reason),
 		event.FieldDeadline.Bool(isDeadline(text) || isDeadline(reason)),
 	}
+	e.AddText(event.FieldStage, createStage(reason))
+	e.AddNumber(event.FieldCount, r.Value("itemsReceived"))
 	e.AddFields(tooLarge(reason)...)
 	e.AddFields(lostRuntime(reason)...)
 	quoted, _ := scan.Between(text, `"`, `"`)
 	e.IDs.Container = cmp.Or(
-		scan.ContainerID(r.Value("podSandboxId", "podSandboxID", "containerID")), scan.ContainerID(quoted),
+		scan.ContainerID(r.Value("podSandboxId", "podSandboxID", "sandboxID", "containerID")), scan.ContainerID(quoted),
 	)
-	if method == "PodSandboxStatus" {
+	if method == "PodSandboxStatus" || method == "StopPodSandbox" {
 		e.IDs.Sandbox, e.IDs.Container = e.IDs.Container, ""
 	}
-	e.IDs.Pod = r.Value("pod")
+	e.IDs.Pod = podOf(r)
 	if isDeadline(text) || isDeadline(reason) {
 		e.Text = method + " ran into its deadline"
 	}
+	sayGone(&e)
 	return e, !strings.Contains(reason, "code = Unimplemented")
+}
+
+// rpcError is the error of a call in a text that ends with it; empty without one.
+func rpcError(text string) string {
+	if i := strings.Index(text, "rpc error: "); i >= 0 {
+		return text[i:]
+	}
+	return ""
+}
+
+// AppendFailedCall appends the event of a call of the CRI that an Event of the API says has failed;
+// reason is its message, which names another call where the kubelet got no further than that. It
+// appends nothing when the message shows no failure of the CRI.
+func AppendFailedCall(dst []event.Event, method, reason, pod string, at event.Time, quotes []event.Quote) []event.Event {
+	if strings.Contains(reason, "failed to reserve ") {
+		r := event.Record{Text: reason, Raw: reason, Time: at}
+		if e, ok := nameReserved(&r); ok {
+			e.Component, e.Source = "kubelet", facts.Kubernetes
+			e.Start, e.Evidence, e.Level = at, quotes, event.Warning
+			return append(dst, e)
+		}
+	}
+	if !strings.Contains(reason, "rpc error: ") && !isDeadline(reason) {
+		return dst
+	}
+	if strings.Contains(reason, "KillContainerError") && !strings.Contains(reason, "KillPodSandboxError") {
+		method = "StopContainer"
+	}
+	r := event.Record{Text: reason, Fields: []event.Pair{{Key: "err", Value: reason}, {Key: "pod", Value: pod}}}
+	e, ok := failedCall(&r, method)
+	if !ok {
+		return dst
+	}
+	e.IDs.Container, e.Component, e.Source = "", "kubelet", facts.Kubernetes
+	e.Start, e.Evidence, e.Level = at, quotes, event.Warning
+	return append(dst, e)
 }
 
 // criMethods are the calls of the kubelet's remote clients; longer names first where one begins
@@ -221,7 +320,8 @@ var criMethods = []string{
 	"PodSandboxStatus", "UpdateContainerResources", "ExecSync", "StartContainer", "StopContainer",
 	"CreateContainer", "RemoveContainer",
 	"RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "Status", "Version", "RuntimeConfig", "ListImages",
-	"ImageFsInfo", "ImageStatus",
+	"ImageFsInfo", "ImageStatus", "StreamContainers", "StreamPodSandboxes", "StreamContainerStats", "StreamPodSandboxStats",
+	"StreamPodSandboxMetrics", "StreamImages",
 }
 
 // callerErrors are what callers of a remote client say of its error, right after the client's own
@@ -231,12 +331,25 @@ var criMethods = []string{
 //	        [cpumanager] reconcileState: failed to update container (pod: p, container: c, container id: <id>, cpuset: "0-1", error: …)
 //	≥ 1.21  "Failed to list pod sandboxes" err="…"; "ListContainers failed" err="…"; "Container runtime sanity check failed" err="…"
 //	        "ReconcileState: failed to update container" err="…" pod="ns/p" containerName="c" containerID="<id>" cpuSet="0-1"
+//	≥ 1.35  "failed to update container" err="…" pod="ns/p" …
+//	≥ 1.36  no "Failed to list pod sandboxes" and no "ListContainers failed" any more: one pod is inspected without a list
+//
+// Of sandboxes: Failed to stop sandbox "<id>" before removing: rpc error: … (kuberuntime_gc.go);
+// Failed to stop sandbox "<id>": operation timeout: context deadline exceeded (dockershim, ≤ 1.23);
+// "Failed to create sandbox for pod" err="rpc error: …" pod="ns/p".
 var callerErrors = []struct{ text, method string }{
 	{"Failed to list pod sandboxes", "ListPodSandbox"},
 	{"ListPodSandbox failed", "ListPodSandbox"},
 	{"ListContainers failed", "ListContainers"},
+	{"getKubeletContainers failed", "ListContainers"},
+	{"ailed to list all containers", "ListContainers"}, // for the summary of resources
+	{"ailed to list containers: ", "ListContainers"},   // for the rotation of logs
 	{"Container runtime sanity check failed", "Status"},
-	{"econcileState: failed to update container", "UpdateContainerResources"},
+	{"ailed to update container", "UpdateContainerResources"},
+	{"Failed to stop sandbox", "StopPodSandbox"},
+	{"Failed to create sandbox for pod", "RunPodSandbox"},
+	{"CreatePodSandbox for pod", "RunPodSandbox"},
+	{"runContainer: ", "StartContainer"}, // docker_manager.go, up to 1.6
 }
 
 func callerTexts() []string {
@@ -271,6 +384,7 @@ func callerError(r *event.Record) (event.Event, bool) {
 //	        Recording NodeNotReady event message for node X
 //	≥ 1.21  "Node became not ready" node="X" condition={…}
 //	        "Recording event message for node" node="X" event="NodeNotReady"
+//	≥ 1.26  "Node not becoming ready in time after startup"                (nodeReadyGracePeriod, two minutes)
 func nodeNotReady(r *event.Record) (event.Event, bool) {
 	text := r.Raw
 	e := event.New(event.KindNodeNotReady, "node became NotReady")
@@ -279,9 +393,27 @@ func nodeNotReady(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false // set by the controller, never by PLEG
 	case strings.Contains(text, "Node became not ready"):
 		e.Fields = []event.Field{event.FieldPLEG.Bool(strings.Contains(text, "PLEG is not healthy"))}
+		message, ok := scan.Between(strings.ReplaceAll(text, `\"`, `"`), `"message":"`, `"}`)
+		if !ok {
+			message = strings.TrimSuffix(strings.TrimSpace(scan.After(text, " Message:")), "}")
+		}
+		e.AddText(event.FieldMessage, message)
+		if strings.Contains(message, "pleg has yet to be successful") {
+			e.AddFields(event.FieldNever.Bool(true))
+		}
+		if age, ok := scan.Duration(text, "last seen active ", " ago"); ok && age <= event.LongestSpan {
+			e.AddFields(event.FieldAge.Duration(age))
+			e.AddFields(PLEGThreshold(text)...)
+		}
+	case strings.Contains(text, "Node not becoming ready in time after startup"):
+		e.Text = "the node has not become ready for two minutes since the kubelet's start"
+		e.Fields = []event.Field{event.FieldOverdue.Bool(true)}
 	case strings.Contains(text, "event message for node"):
 	default:
 		return event.Event{}, false
+	}
+	if at, ok := Heartbeat(r); ok && r.Time.IsZero() { // a line that was copied without its header
+		e.Start = event.At(at)
 	}
 	return e, true
 }
@@ -313,10 +445,13 @@ func nodeReady(r *event.Record) (event.Event, bool) {
 	return event.Event{}, false
 }
 
+// kubeletStart: "Started kubelet"; "Starting kubelet main sync loop" (up to 1.20 without quotes).
 func kubeletStart(r *event.Record) (event.Event, bool) {
-	return event.New(event.KindKubeletStart, "kubelet started"), strings.HasPrefix(
-		strings.TrimLeft(r.Message(), `"`), "Started kubelet",
-	)
+	text := strings.TrimLeft(r.Message(), `"`)
+	if strings.HasPrefix(text, "Starting kubelet main sync loop") {
+		return event.New(event.KindKubeletStart, "the kubelet's sync loop starts"), true
+	}
+	return event.New(event.KindKubeletStart, "kubelet started"), strings.HasPrefix(text, "Started kubelet")
 }
 
 // eventedFull: "Skipping pod synchronization" err="EventedPLEG is not healthy: EventedPLEG: pleg
@@ -421,9 +556,18 @@ func restartWanted(r *event.Record) (event.Event, bool) {
 	return e, e.IDs.Pod != "" && strings.HasSuffix(reason, "will be restarted")
 }
 
-// podOf is the pod of a line as namespace/name, in either spelling.
+// podOf is the pod of a line as namespace/name, in any spelling: pod="web_default(uid)" is how calls
+// of the CRI are told of from 1.36 on, pod={"name":"web","namespace":"default"} is JSON's.
 func podOf(r *event.Record) string {
 	if pod, ok := r.Field("pod"); ok {
+		if strings.HasPrefix(pod, "{") {
+			name, _ := scan.Between(pod, `"name":"`, `"`)
+			namespace, _ := scan.Between(pod, `"namespace":"`, `"`)
+			return namespace + "/" + name
+		}
+		if name, _, ok := strings.Cut(pod, "("); ok && !strings.Contains(pod, "/") {
+			return podNamed(name)
+		}
 		return pod
 	}
 	old, _ := scan.Between(r.Message(), `pod "`, `"`)
@@ -434,17 +578,47 @@ func podOf(r *event.Record) string {
 	return podNamed(old)
 }
 
-// cpuManager: the static policy reconciles every 10 s and is what calls
-// UpdateContainerResources; "none" never does.
+// cpuManager is the CPU manager's policy. The static one calls UpdateContainerResources every 10 s
+// (from 1.22 on where something changed), "none" never does; from 1.33 on a pod that is resized in
+// place makes the kubelet call it under any policy.
 //
 //	≤ 1.20  [cpumanager] starting with none policy
 //	≥ 1.21  "Starting CPU manager" policy="static"
+//	≥ 1.35  cpu_manager.go:225] "Starting" policy="static"
 func cpuManager(r *event.Record) (event.Event, bool) {
+	return managerPolicy(r, "kubelet.cpu-manager-policy", "cpu_manager.go", "Starting CPU manager")
+}
+
+// memoryManager is the memory manager's policy:
+//
+//	≤ 1.20  [memorymanager] starting with None policy
+//	≥ 1.21  memory_manager.go:170] "Starting memorymanager" policy="None"
+//	≥ 1.35  memory_manager.go:186] "Starting" policy="None"
+func memoryManager(r *event.Record) (event.Event, bool) {
+	return managerPolicy(r, "kubelet.memory-manager-policy", "memory_manager.go", "Starting memorymanager")
+}
+
+// managerPolicy is the policy with which one of the kubelet's managers starts. Where the message
+// does not name the manager, the line's caller does.
+func managerPolicy(r *event.Record, fact, caller, starting string) (event.Event, bool) {
 	policy, ok := r.Field("policy")
-	if !ok {
-		policy, _ = scan.Between(r.Message(), "starting with ", " policy")
+	text := strings.Trim(r.Message(), `" `)
+	switch {
+	case !ok:
+		name, _, _ := strings.Cut(strings.ReplaceAll(caller, "_", ""), ".")
+		policy, _ = scan.Between(text, "["+name+"] starting with ", " policy")
+	case text != starting && (text != "Starting" || !strings.Contains(r.Raw, caller)):
+		return event.Event{}, false
 	}
-	return facts.New("kubelet.cpu-manager-policy", policy)
+	return facts.New(fact, policy)
+}
+
+// reconcilePeriod: [cpumanager] reconciling every 10s; "Reconciling" reconcilePeriod="10s" (≥ 1.21).
+func reconcilePeriod(r *event.Record) (event.Event, bool) {
+	return facts.New(
+		"kubelet.cpu-manager-reconcile-period",
+		cmp.Or(r.Value("reconcilePeriod"), scan.After(r.Message(), "reconciling every ")),
+	)
 }
 
 // kubeletFlag is what the kubelet prints at -v=2 when it starts: flag.go:64] FLAG:

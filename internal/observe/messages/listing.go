@@ -128,11 +128,14 @@ func shimProcess(r *event.Record) (event.Event, bool) {
 	return e, e.IDs.Container != "" && e.IDs.PID != 0
 }
 
+// treeMarks are what systemd-cgls and systemctl status draw before a process.
+const treeMarks = "├└─│|`"
+
 // firstNumber is the first word of s that is a number of at least that size: the pid in every
 // listing that names it before the command. 0 when there is none.
 func firstNumber(s string, least int) int {
 	for w := range strings.FieldsSeq(s) {
-		if n, err := strconv.Atoi(w); err == nil && n >= least {
+		if n, err := strconv.Atoi(strings.TrimLeft(w, treeMarks)); err == nil && n >= least {
 			return n
 		}
 	}
@@ -174,9 +177,10 @@ func RuncCommand(args string) (event.Event, bool) {
 		Kind: event.KindProcess, Component: "runc", Source: facts.Processes, Text: "runc is running",
 		Fields: []event.Field{event.FieldComm.Text("runc")},
 	}
+	var rest []string // what follows the verb
 	for i, w := range words {
-		if i > 0 && !strings.HasPrefix(w, "-") && slices.Contains(runcVerbs, w) {
-			verb = w
+		if i > 0 && (slices.Contains(runcVerbs, w) || w == "init" && i == 1) {
+			verb, rest = w, words[i+1:]
 			break
 		}
 	}
@@ -184,8 +188,15 @@ func RuncCommand(args string) (event.Event, bool) {
 		return e, false // its command line is not there
 	}
 	e.Text = "runc " + verb + " is running"
-	e.AddFields(event.FieldVerb.Text(verb), event.FieldSystemdCgroup.Bool(slices.ContainsFunc(words, systemdFlag)))
-	e.IDs.Container = scan.ContainerID(words[len(words)-1])
+	e.AddFields(event.FieldVerb.Text(verb))
+	if verb != "init" { // of which the command line shows no more
+		e.AddFields(event.FieldSystemdCgroup.Bool(slices.ContainsFunc(words, systemdFlag)))
+	}
+	for _, w := range slices.Backward(rest) { // kill has the signal behind the id
+		if e.IDs.Container = scan.ContainerID(w); e.IDs.Container != "" {
+			break
+		}
+	}
 	return e, true
 }
 

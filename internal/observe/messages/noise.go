@@ -30,21 +30,6 @@ var noises = []struct {
 		but:      []string{"pleg was last seen active"}, why: "normal while a kubelet starts",
 	},
 	{
-		name:     "node status unknown",
-		literals: []string{"NodeStatusUnknown", "Kubelet stopped posting node status"},
-		why:      "the controller says so when it hears nothing of the node: network, API or certificates; PLEG cannot cause it",
-	},
-	{
-		name:     "CNI not configured",
-		literals: []string{"cni plugin not initialized", "cni config uninitialized", "NetworkPluginNotReady"},
-		why:      "the network has no configuration yet: a condition of its own",
-	},
-	{
-		name:     "pressure conditions",
-		literals: []string{"NodeHasDiskPressure", "NodeHasMemoryPressure", "KubeletHasDiskPressure", "KubeletHasMemoryPressure"},
-		why:      "conditions of their own: they evict pods and leave relist alone",
-	},
-	{
 		name: "PLEG: Write status", literals: []string{"PLEG: Write status"}, but: []string{"err="},
 		why: "a slip of kubelet 1.21 and 1.22: logged as an error, and none",
 	},

@@ -4,11 +4,13 @@ package messages
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/loss"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
@@ -33,17 +35,6 @@ func says(kind event.Kind, text string, parts ...string) func(*event.Record) (ev
 	}
 }
 
-// edgeOf says which end of an interval a text begins to tell of; Whole when none.
-func edgeOf(text, begin, end string) event.Edge {
-	switch {
-	case strings.HasPrefix(text, begin):
-		return event.Begin
-	case strings.HasPrefix(text, end):
-		return event.End
-	}
-	return event.Whole
-}
-
 // factFrom makes a fact of a line; none where value finds nothing in it.
 func factFrom(name string, value func(*event.Record) string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) { return facts.New(name, value(r)) }
@@ -58,18 +49,53 @@ func versionField(r *event.Record) string {
 	return scan.Version(v)
 }
 
+// bootEdge is one end of a runtime's start, from its first line to the one that it is ready; a start that
+// hangs has the first alone. The pid tells one start from the next.
+func bootEdge(daemon string, edge event.Edge) func(*event.Record) (event.Event, bool) {
+	return func(r *event.Record) (event.Event, bool) {
+		e := event.New(event.KindDaemonBoot, daemon+" begins to work", event.FieldDaemon.Text(daemon))
+		e.Span = event.Span{Key: "boot/" + daemon + "/" + strconv.Itoa(r.PID), Edge: edge}
+		return e, true
+	}
+}
+
 // table is everything one component is known to say.
 type table struct {
 	component string // empty for what any known component may print
 	rows      []row
-	// relays are other components that repeat such messages as errors of their own calls.
+	// relays are other components that repeat such messages as errors of their own calls; the empty
+	// one stands for every program that is no daemon of the node, as those in containers.
 	relays []string
+	// unnamed is the component of a line that does not say who wrote it; empty when such a line
+	// counts for nothing.
+	unnamed string
+}
+
+// hostProgram stands among a table's relays for the programs of the node that start others, and for
+// the logins on it.
+const hostProgram = "host"
+
+// hostPrograms are their syslog identifiers.
+var hostPrograms = []string{
+	"smartd",
+	"sshd", "sshd-session", "cron", "crond", "CRON", "CROND", "anacron", "su", "sudo", "login", "bash", "sh", "rsyslogd",
+	"audit", "auditd", "systemd-udevd", "systemd-journald", "systemctl", "systemd-run", "dbus-send", "busctl", "NetworkManager", "polkitd",
+}
+
+// writerOf is the component that writes under a syslog identifier, or hostProgram.
+func writerOf(unit string) string {
+	owner := daemon.Writer(unit)
+	if owner == "" && slices.Contains(hostPrograms, unit) {
+		return hostProgram
+	}
+	return owner
 }
 
 // tables in the order in which they are tried; every matching row makes an event.
 var tables = []table{
 	kubeletTable, containerdTable, dockerdTable, crioTable, systemdTable, operatorTable, busTable, runcTable,
-	kernelTable, listingTable, unitTable, versionTable, daemonTable, udevTable, clockTable, noiseTable,
+	kernelTable, apiServerTable, listingTable, commandTable, refusedTable, unitTable, versionTable, nriTable, reservedTable, daemonTable, limitsTable, toolTable,
+	udevTable, clockTable, noiseTable,
 }
 
 // Literals are the strings of which one stands in every line that [Record] can make something of.
@@ -80,7 +106,7 @@ func Literals() []string {
 			all = append(all, row.literals...)
 		}
 	}
-	all = slices.Concat(all, dumpLiterals, traceLiterals, lossLiterals())
+	all = slices.Concat(all, dumpLiterals, traceLiterals, loss.Literals())
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -89,8 +115,39 @@ func Literals() []string {
 var dumpLiterals = []string{"=== BEGIN goroutine stack dump ===", "goroutine "}
 
 // Record appends to dst the events that one log record tells of. Most records tell of none or one.
+// An error of gRPC whose writer is not known tells what its description tells.
 func Record(dst []event.Event, r *event.Record) []event.Event {
-	owner := daemon.Writer(r.Unit)
+	before := len(dst)
+	if dst = appendRecord(dst, r); len(dst) > before || r.Unit != "" {
+		return dst
+	}
+	if described, ok := DescribedError(r.Text); ok {
+		said := *r
+		said.Text = described
+		dst = appendRecord(dst, &said)
+	}
+	return dst
+}
+
+// DescribedError is what an error of gRPC describes; ok is false when the text begins with none. Who
+// reports such an error is not who made it.
+//
+//	rpc error: code = Unknown desc = Cannot connect to the Docker daemon at unix:///var/run/docker.sock. …
+func DescribedError(text string) (described string, ok bool) {
+	text = strings.TrimSpace(text)
+	for strings.HasPrefix(text, "rpc error: code = ") {
+		_, rest, found := strings.Cut(text, " desc = ")
+		if !found {
+			break
+		}
+		text, ok = rest, true
+	}
+	return text, ok
+}
+
+// appendRecord is Record for what a record says itself.
+func appendRecord(dst []event.Event, r *event.Record) []event.Event {
+	owner := writerOf(r.Unit)
 	written := r
 	if !isSpelled(r) {
 		spelled := *r
@@ -114,8 +171,11 @@ func Record(dst []event.Event, r *event.Record) []event.Event {
 				continue
 			}
 			component := t.component
-			if speaker := daemon.Component(r.Unit, r.Pos.File); component == "" || slices.Contains(t.relays, speaker) {
+			if speaker := daemon.Component(r.Unit, r.Pos.File); component == "" || speaker != "" && slices.Contains(t.relays, speaker) {
 				component = speaker
+			}
+			if component == "" && (r.Unit == "" || owner == hostProgram) {
+				component = t.unnamed
 			}
 			if component == "" {
 				break
@@ -201,14 +261,21 @@ func errorFields(reason string) []event.Field {
 }
 
 // isDeadline tells a call that ran into its own time limit. Go prints the text
-// since context exists; grpc adds the code as number (≤ 1.8) or name.
+// since context exists; grpc adds the code as number (≤ 1.8) or name. CRI-O says it of the request
+// that was sent before.
 func isDeadline(s string) bool {
-	return strings.Contains(s, "context deadline exceeded") || strings.Contains(s, "DeadlineExceeded") ||
-		strings.Contains(s, "operation timeout")
+	return scan.ContainsAny(s, []string{
+		"context deadline exceeded", "DeadlineExceeded", "operation timeout", "requests that are timing out in CRI-O",
+	})
 }
 
 // traceLiterals stand in the line before a stack, in every spelling, or in one of its registers.
 var traceLiterals = []string{
-	"blocked for more than", "Show Blocked State", "Show State", " ppid:", " 0x0000", "ORIG_RAX", "Call Trace:",
+	"blocked for more than", "hung_task_timeout_secs", "I/O wait for more than", "Show Blocked State", "Show State", " ppid:", " 0x0000", "ORIG_RAX", "Call Trace:",
 	"Call trace:",
+	// what comes before the stack of a CPU
+	"BUG: unable to handle", "kernel NULL pointer dereference", "general protection fault", "kernel BUG at ",
+	"Unable to handle kernel", "Internal error: Oops", "Oops: ", "soft lockup", "hard LOCKUP", "detected stall", "NMI backtrace for cpu ",
+	// what comes before one that somebody pasted
+	"cat /proc/", " TASK: ", "sched:sched_switch:",
 }

@@ -4,16 +4,42 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// daemonTable: what any of the node's daemons prints when the kernel refuses it
+// daemonTable: what any of the node's daemons, or a shell, prints when the kernel refuses it
 // something. The words are Go's, glibc's or the kernel's, not the daemon's.
 var daemonTable = table{
+	relays:  []string{hostProgram},
+	unnamed: "node",
 	rows: []row{
 		{[]string{"fork/exec ", "pthread_create failed", "create new OS thread", "-thread limit"}, forkFailed},
+		{[]string{": fork: ", "Cannot fork", "CAN'T FORK", "ailed to fork"}, shellForkFailed},
 		{[]string{"mkdir /sys/fs/cgroup/"}, cgroupFailed},
+		{[]string{"avc:  denied", "avc: denied", "DENIED"}, accessDenied},
 	},
+}
+
+// AppendRefused appends what a message of the kubelet, that an Event repeats, says of calls that the
+// kernel refused.
+func AppendRefused(dst []event.Event, message string, at event.Time, quotes []event.Quote) []event.Event {
+	r := event.Record{Unit: "kubelet", Text: message, Raw: message, Time: at, Wanted: true}
+	for _, t := range []*table{&daemonTable, &limitsTable} {
+		for _, row := range t.rows {
+			if !scan.ContainsAny(message, row.literals) {
+				continue
+			}
+			if e, ok := row.observe(&r); ok {
+				e.Source = facts.Kubernetes
+				completeEvent(&e, &r, "kubelet")
+				e.Evidence, e.Level = quotes, event.Warning
+				dst = append(dst, e)
+			}
+		}
+	}
+	return dst
 }
 
 // forkFailed is EAGAIN of clone(2): a limit of processes or threads is reached.
@@ -43,6 +69,28 @@ func forkFailed(r *event.Record) (event.Event, bool) {
 	e.Fields = []event.Field{event.FieldProgram.Text(program), event.FieldFatal.Bool(false)}
 	e.Text = "cannot start " + program + ": no more processes may be made"
 	return e, true
+}
+
+// shellForkFailed is the same of a shell, and of what starts programs for others:
+//
+//	bash: fork: retry: Resource temporarily unavailable      (also: No child processes)
+//	sh: 1: Cannot fork                                       (dash)
+//	sshd[411]: error: fork: Resource temporarily unavailable
+//	CRON[33]: (CRON) CAN'T FORK (do_command): Resource temporarily unavailable
+//	systemd[1]: kubelet.service: Failed to fork: Resource temporarily unavailable
+func shellForkFailed(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	dash := strings.HasSuffix(strings.TrimSpace(text), ": Cannot fork")
+	if !dash && !scan.ContainsAny(text, []string{"esource temporarily unavailable", "No child processes"}) {
+		return event.Event{}, false
+	}
+	who := r.Unit
+	if shell, _, ok := strings.Cut(text, ": "); ok && who == "" && !strings.Contains(shell, " ") {
+		who = strings.TrimLeft(shell, "-")
+	}
+	e := event.New(event.KindForkFailed, who+" can start no process", event.FieldFatal.Bool(false))
+	e.AddText(event.FieldComm, who)
+	return e, who != "" && !scan.ContainsAny(r.Raw, insideContainer)
 }
 
 // isAbort says that a Go program ends because it can make no thread; the line begins with the
@@ -77,4 +125,25 @@ func cgroupFailed(r *event.Record) (event.Event, bool) {
 		}
 	}
 	return event.Event{}, false
+}
+
+// accessDenied is what a security module of the kernel forbade a daemon of the node; what it forbids
+// containers is their own affair. The line is the kernel's, or that of auditd or of journald's audit:
+//
+//	AVC avc:  denied  { setsched } for  pid=1 comm="systemd" scontext=system_u:system_r:init_t:s0 tcontext=…
+//	audit: type=1400 audit(1594.1:7): apparmor="DENIED" operation="signal" profile="docker-default" pid=7 comm="runc" …
+func accessDenied(r *event.Record) (event.Event, bool) {
+	comm, _ := scan.Between(r.Raw, ` comm="`, `"`)
+	by, what := "apparmor", ""
+	if rest := scan.After(r.Raw, "denied  { ", "denied { "); rest != "" {
+		by = "selinux"
+		what, _, _ = strings.Cut(rest, " }")
+	} else if strings.Contains(r.Raw, `apparmor="DENIED"`) {
+		what, _ = scan.Between(r.Raw, ` operation="`, `"`)
+	}
+	permissive := strings.Contains(r.Raw, "permissive=1")
+	e := event.New(
+		event.KindDenied, by+" forbids "+comm+" "+what, event.FieldComm.Text(comm), event.FieldBy.Text(by), event.FieldWhat.Text(what),
+	)
+	return e, comm != "" && what != "" && !permissive && (comm == "systemd" || daemon.Writer(comm) != "" || strings.HasPrefix(comm, "runc") || comm == "conmon")
 }

@@ -15,7 +15,9 @@ import (
 var systemdTable = table{
 	component: "systemd",
 	rows: []row{
+		{managerCrashes, managerCrash},
 		{[]string{".scope - libcontainer", "Started libcontainer container"}, scopeStarted},
+		{[]string{"Failed to add PIDs to scope", ".scope: Failed with result 'resources'"}, scopeFailed},
 		{[]string{"propagate agent release message", "Operation not supported"}, busUnsupported},
 		{[]string{"maximum number of pending replies"}, says(event.KindPendingReplies, "too many unanswered calls to PID 1")},
 		{[]string{"Failed to introspect object"}, introspectTimeout},
@@ -28,11 +30,56 @@ var systemdTable = table{
 			return strings.TrimPrefix(v, "v")
 		})},
 		{[]string{"ain process exited, code=", ".service: Failed with result "}, unitExit},
+		{[]string{" timed out. ", "atchdog timeout"}, unitTimeout},
+		{[]string{"Scheduled restart job", "scheduling restart."}, unitRestart},
+		{[]string{"request repeated too quickly"}, unitGivenUp},
+		{[]string{"System is rebooting", "System is powering down", "Power key pressed", "The system will "}, shutdown},
+		// the system's manager says so when somebody else has set the clock
+		{[]string{"Time has been changed"}, clockChanged},
 		{[]string{" loaded units listed"}, unitCount},
 		{runtimeJobs("Stopping "), runtimeJob("Stopping ", event.KindUnitStop, "systemd stops ")},
 		{runtimeJobs("Started "), runtimeJob("Started ", event.KindUnitStart, "systemd has started ")},
 		{[]string{"Stopping " + daemon.Kubelet.Description, "Stopping kubelet.service"}, kubeletStop},
 	},
+}
+
+// managerCrashes stand in what PID 1 and the kernel say of the end of PID 1.
+var managerCrashes = []string{"Caught <", "Freezing execution", "traps: systemd[1] ", "systemd[1]: segfault at "}
+
+// managerCrash is the end of PID 1 (src/core/crash-handler.c): it sleeps for ever after its last word,
+// and the kernel cannot do without it. A user's manager just ends.
+//
+//	systemd[1]: Caught <SEGV>, dumped core as pid 3237343.     (also: core dump failed, not dumping core, from PID 1)
+//	systemd[1]: Freezing execution.                            (both also in the kernel's ring)
+//	kernel: traps: systemd[1] general protection fault ip:… sp:… error:0 in libc-2.31.so[…]
+//	kernel: systemd[1]: segfault at 8 ip … sp … error 4 in systemd[…]
+func managerCrash(r *event.Record) (event.Event, bool) {
+	said := strings.TrimSpace(r.Message())
+	reason := ""
+	if fault := scan.After(said, "traps: systemd[1] "); fault != "" && r.Unit == "kernel" {
+		reason, _, _ = strings.Cut(fault, " ip:")
+	} else if strings.HasPrefix(said, "systemd[1]: segfault at ") && r.Unit == "kernel" {
+		reason = "segmentation fault"
+	}
+	if reason != "" {
+		return event.New(event.KindManagerCrash, "PID 1 (systemd) has a fault: "+reason, event.FieldReason.Text(reason)), true
+	}
+	for _, name := range []string{"systemd[1]: ", "systemd: "} {
+		if rest, named := strings.CutPrefix(said, name); named && (r.Unit == "" || r.Unit == "kernel") {
+			said, reason = rest, name
+		}
+	}
+	if reason == "" && (!fromManager(r) || r.PID > 1) {
+		return event.Event{}, false
+	}
+	e := event.New(event.KindManagerCrash, "PID 1 (systemd) has frozen itself and does nothing any more", event.FieldFrozen.Bool(true))
+	if signal, _ := scan.Between(said, "Caught <", ">"); strings.HasPrefix(said, "Caught <") {
+		e = event.New(event.KindManagerCrash, "PID 1 (systemd) crashes: SIG"+signal, event.FieldReason.Text("SIG"+signal))
+	} else if !strings.HasPrefix(said, "Freezing execution") {
+		return event.Event{}, false
+	}
+	e.Component = "systemd"
+	return e, true
 }
 
 // scopeStarted ends the wait of a runc that asked for a scope:
@@ -44,6 +91,18 @@ func scopeStarted(r *event.Record) (event.Event, bool) {
 	return scopeStart(id, event.End), id != "" && strings.HasPrefix(r.Message(), "Started ")
 }
 
+// scopeFailed: PID 1 could not start a scope, or not move the process there that it is for:
+//
+//	cri-containerd-<id>.scope: Failed to add PIDs to scope's control group: Permission denied
+//	cri-containerd-<id>.scope: Failed with result 'resources'.
+func scopeFailed(r *event.Record) (event.Event, bool) {
+	unit, reason, ok := strings.Cut(r.Message(), ".scope: ")
+	unit += ".scope"
+	e := event.New(event.KindScopeFailed, "systemd could not start "+unit+": "+strings.TrimSuffix(reason, "."), event.FieldUnit.Text(unit), event.FieldError.Text(reason))
+	e.IDs.Container = scan.FindID(unit)
+	return e, ok && !strings.Contains(unit, " ")
+}
+
 // busUnsupported: PID 1 could not seal a message because its 32-bit cookie is
 // used up. With "Transport endpoint is not connected" the same line is harmless (systemd#6777).
 //
@@ -53,7 +112,7 @@ func busUnsupported(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	i := strings.LastIndex(text, ": ")
 	agent := strings.HasPrefix(text, "Failed to propagate agent release message")
-	if i < 0 || !agent && !(r.Unit == "systemd" && strings.HasPrefix(text, "Failed to send ")) {
+	if i < 0 || !agent && !(fromManager(r) && strings.HasPrefix(text, "Failed to send ")) {
 		return event.Event{}, false // other programs fail to send, too
 	}
 	errno := strings.TrimRight(strings.TrimSpace(text[i+2:]), ".")
@@ -122,32 +181,143 @@ func unitsFull(r *event.Record) (event.Event, bool) {
 		scan.ContainsAny(r.Raw, []string{"Failed to start transient ", "unit: Argument list too long"})
 }
 
-// unitExit is a runtime, or a kubelet, that ended without being asked to:
+// fromManager says that the service manager itself wrote a line; journalctl -o with-unit names its
+// unit.
+func fromManager(r *event.Record) bool { return r.Unit == "systemd" || r.Unit == "init.scope" }
+
+// splitUnitLine splits what systemd says of a service: its unit, as containerd, and what happened to it.
+// Ok is false for a unit that neither is a runtime or a kubelet nor is needed by one.
+//
+//	≥ 220  containerd.service: State 'stop-sigterm' timed out. Killing.
+//	219    containerd.service stop-sigterm timed out. Killing.
+func splitUnitLine(r *event.Record) (e event.Event, what string, ok bool) {
+	unit, what, ok := strings.Cut(r.Message(), ".service")
+	name := daemon.Service(unit)
+	if !ok || strings.Contains(unit, " ") || name == "" || r.Unit != "" && !fromManager(r) {
+		return event.Event{}, "", false
+	}
+	return newUnitEvent(unit, name), strings.TrimLeft(what, ": "), true
+}
+
+// newUnitEvent begins an event of a unit and its daemon.
+func newUnitEvent(unit, name string) event.Event {
+	e := event.Event{Fields: []event.Field{event.FieldUnit.Text(unit + ".service"), event.FieldDaemon.Text(name)}}
+	if daemon.IsRuntime(name) {
+		e.AddFields(event.FieldRuntime.Text(name))
+	}
+	return e
+}
+
+// unitExit is a runtime, a kubelet or a service that they need, that ended without being asked to:
 //
 //	219     containerd.service: main process exited, code=killed, status=9/KILL
 //	≥ 230   containerd.service: Main process exited, code=exited, status=2/INVALIDARGUMENT
 //	≥ 236   containerd.service: Failed with result 'oom-kill'.
 func unitExit(r *event.Record) (event.Event, bool) {
-	unit, rest, ok := strings.Cut(r.Message(), ".service: ")
-	name := daemon.Named(unit)
-	if !ok || strings.Contains(unit, " ") || name == "" {
-		return event.Event{}, false
-	}
-	how, ok := scan.Between(rest, "Failed with result '", "'")
-	if !ok {
+	e, rest, ok := splitUnitLine(r)
+	how, found := scan.Between(rest, "Failed with result '", "'")
+	if !found {
 		how = strings.ReplaceAll(scan.After(rest, "exited, code="), ", status=", " ")
 	}
-	if how == "" || strings.HasPrefix(how, "exited 0") || r.Unit != "" && r.Unit != "systemd" {
+	if !ok || how == "" || strings.HasPrefix(how, "exited 0") {
 		return event.Event{}, false
 	}
-	e := event.New(
-		event.KindUnitExit, unit+".service ended: "+how, event.FieldUnit.Text(unit+".service"),
-		event.FieldDaemon.Text(name), event.FieldHow.Text(how),
-	)
-	if daemon.IsRuntime(name) {
-		e.AddFields(event.FieldRuntime.Text(name))
-	}
+	e.Kind = event.KindUnitExit
+	e.Text = e.Fields[0].Value.Text() + " ended: " + how
+	e.AddFields(event.FieldHow.Text(how))
 	return e, true
+}
+
+// unitTimeout is such a unit that took too long:
+//
+//	≥ 220  containerd.service: start operation timed out. Terminating.      (≥ 240 also: Start)
+//	       containerd.service: State 'stop-sigterm' timed out. Killing.
+//	       systemd-journald.service: Watchdog timeout (limit 3min)!
+//	219    docker.service stop-final-sigterm timed out. Killing.
+//	       systemd-logind.service watchdog timeout (limit 1min)!
+func unitTimeout(r *event.Record) (event.Event, bool) {
+	e, rest, ok := splitUnitLine(r)
+	low := strings.ToLower(rest)
+	what := ""
+	switch {
+	case strings.HasPrefix(low, "watchdog timeout"):
+		what = "watchdog"
+	case strings.HasPrefix(low, "state 'stop-"), strings.HasPrefix(low, "state 'final-"), strings.HasPrefix(low, "stop"):
+		what = "stop"
+	case strings.HasPrefix(low, "start"):
+		what = "start"
+	}
+	limit, _ := scan.Between(rest, "(limit ", ")")
+	e.Kind = event.KindUnitTimeout
+	e.AddText(event.FieldWhat, what)
+	e.AddText(event.FieldLimit, limit)
+	if ok && what != "" {
+		e.Text = e.Fields[0].Value.Text() + ": " + timeoutWords[what]
+	}
+	return e, ok && what != ""
+}
+
+// timeoutWords say what took too long.
+var timeoutWords = map[string]string{
+	"watchdog": "it gives no sign of life", "stop": "it does not stop in time", "start": "it does not start in time",
+}
+
+// unitRestart is systemd that starts such a unit again:
+//
+//	219     kubelet.service holdoff time over, scheduling restart.
+//	≥ 230   kubelet.service: Service hold-off time over, scheduling restart.
+//	≥ 236   kubelet.service: Scheduled restart job, restart counter is at 5.
+func unitRestart(r *event.Record) (event.Event, bool) {
+	e, rest, ok := splitUnitLine(r)
+	if !ok {
+		return event.Event{}, false
+	}
+	e.Kind, e.Text = event.KindUnitRestart, "systemd starts "+e.Fields[0].Value.Text()+" again by itself"
+	e.AddNumber(event.FieldRestarts, scan.Digits(scan.After(rest, "restart counter is at ")))
+	return e, true
+}
+
+// unitGivenUp is systemd that starts such a unit no more:
+//
+//	219    start request repeated too quickly for kubelet.service
+//	≥ 230  kubelet.service: Start request repeated too quickly.
+func unitGivenUp(r *event.Record) (event.Event, bool) {
+	e, _, ok := splitUnitLine(r)
+	if unit, old := strings.CutPrefix(r.Message(), "start request repeated too quickly for "); old {
+		unit = strings.TrimSuffix(scan.FirstWord(unit), ".service")
+		name := daemon.Service(unit)
+		e, ok = newUnitEvent(unit, name), name != "" && (r.Unit == "" || fromManager(r))
+	}
+	if !ok {
+		return event.Event{}, false
+	}
+	e.Kind, e.Text = event.KindUnitGivenUp, "systemd starts "+e.Fields[0].Value.Text()+" no more: it was started too often"
+	return e, true
+}
+
+// shutdown is systemd-logind's word on a machine that is told to end:
+//
+//	System is rebooting.           System is powering down.       Power key pressed short.
+//	The system will reboot now!    The system will power off now!      (≥ 254)
+func shutdown(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	what := ""
+	switch {
+	case strings.HasPrefix(text, "System is rebooting"), strings.HasPrefix(text, "The system will reboot "):
+		what = "reboot"
+	case strings.HasPrefix(text, "System is powering down"), strings.HasPrefix(text, "The system will power off "):
+		what = "poweroff"
+	case strings.HasPrefix(text, "Power key pressed"):
+		what = "shutdown"
+	}
+	e := event.New(event.KindShutdown, "the machine is told to end: "+what, event.FieldWhat.Text(what))
+	return e, what != "" && (r.Unit == "" || daemon.Writer(r.Unit) == "systemd")
+}
+
+// clockChanged: Time has been changed (systemd[1], when the wall clock was set by anybody).
+func clockChanged(r *event.Record) (event.Event, bool) {
+	e := event.New(event.KindClockStep, "the clock was set by somebody")
+	return e, strings.HasPrefix(r.Message(), "Time has been changed")
 }
 
 // runtimeJobs are the starts of what systemd writes about a job of a runtime's unit.
@@ -166,7 +336,7 @@ func runtimeJobs(verb string) []string {
 func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
 		what, ok := strings.CutPrefix(r.Message(), verb)
-		if !ok || r.Unit != "" && r.Unit != "systemd" {
+		if !ok || r.Unit != "" && !fromManager(r) {
 			return event.Event{}, false
 		}
 		for _, known := range daemon.Runtimes {

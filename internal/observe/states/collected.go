@@ -91,7 +91,9 @@ func (c *collected) takeCall(dst []event.Event, e *snapshots.Datum) []event.Even
 		return dst
 	}
 	took := time.Duration(seconds * float64(time.Second))
-	answered, failure := column(e, "answered") == "true", column(e, "error")
+	failure := column(e, "error")
+	refused := isRefusal(failure)
+	answered := refused || column(e, "answered") == "true"
 	ev := event.Event{
 		Kind: event.KindCollectRPC, Component: daemonOf(column(e, "api"), endpoint, method),
 		Source: facts.Collected, Evidence: []event.Quote{quoteOf(e)},
@@ -112,6 +114,13 @@ func (c *collected) takeCall(dst []event.Event, e *snapshots.Datum) []event.Even
 		ev.AddFields(event.FieldDeadline.Duration(time.Duration(deadline * float64(time.Second))))
 	}
 	ev.AddText(event.FieldError, failure)
+	if refused {
+		ev.AddFields(event.FieldGone.Text(ev.Component))
+		ev.Begun, ev.Open = true, true // nobody has listened there before, nor after
+		c.answered(endpoint, method, took, false)
+		ev.Text = called(method, &ev.IDs) + " of collect was refused: nothing listens on " + endpoint
+		return append(dst, ev)
+	}
 	if answered {
 		c.answered(endpoint, method, took, failure == "")
 		ev.Text = called(method, &ev.IDs) + fmt.Sprintf(" answered collect in %s", took.Round(time.Millisecond))
@@ -122,6 +131,12 @@ func (c *collected) takeCall(dst []event.Event, e *snapshots.Datum) []event.Even
 		c.calls = append(c.calls, ev)
 	}
 	return dst
+}
+
+// isRefusal says that the kernel answered a call itself: no process listens on the socket, or the
+// socket is not there. gRPC wraps what connect returned.
+func isRefusal(failure string) bool {
+	return strings.Contains(failure, "connection refused") || strings.Contains(failure, "connect: no such file or directory")
 }
 
 // answered counts an answer. An error that comes back is one, but of an id that nobody knows it

@@ -18,30 +18,87 @@ type listings struct {
 	snapshot  *Snapshot
 	kind      string
 	header    event.Quote
+	headed    bool       // the listing has a header; else header is its first row
 	at        event.Time // when the listing was made, as a line before it says; zero when none does
 	processes processes
+	tools     toolListing
 	units     unitCounts
 	nodes     nodes
+	activity  activity
+	files     openFiles
 }
 
 func (t *listings) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if e.Text != "" {
 		if at, ok := stamp.Date(e.Text); ok {
 			t.at = at
+		} else if t.kind == "ps" {
+			t.processes.extendRow(e)
 		}
+		return dst
+	}
+	if len(e.Path) > 0 && len(e.Fields) > 0 {
+		return t.takeBareRow(dst, e)
+	}
+	if len(e.Path) > 0 && e.Value == "" { // a control group of a tree
 		return dst
 	}
 	if len(e.Path) > 0 {
 		dst = t.endListing(dst)
+		t.headed = true
 		t.kind, t.header = e.Value, quoteOf(e)
 		if source := tableSources[t.kind]; source != "" {
 			t.snapshot.sources[source] = true
+		}
+		if t.kind == "sar" {
+			t.activity.takeHeader(e.Raw)
 		}
 		return dst
 	}
 	if len(e.Fields) == 0 {
 		return dst
 	}
+	return t.takeRow(dst, e)
+}
+
+// takeBareRow takes a row that says by itself what it is.
+func (t *listings) takeBareRow(dst []event.Event, e *snapshots.Datum) []event.Event {
+	switch e.Path[0] {
+	case "system":
+		t.activity.takeSystem(e)
+		t.snapshot.sources[facts.Node] = true
+		return addFact(dst, facts.Node, "kernel.version", column(e, "release"), e)
+	case "file":
+		t.files.takeRow(e)
+		t.snapshot.sources[facts.Processes] = true
+		return dst
+	}
+	if t.kind != "ps" || t.headed {
+		dst = t.endListing(dst)
+		t.kind, t.headed, t.header = "ps", false, quoteOf(e)
+		t.snapshot.sources[facts.Processes] = true
+	}
+	if e.Path[0] != "tree" {
+		return t.processes.takeRow(dst, e)
+	}
+	t.processes.part = true // a tree of pstree is without the kernel's threads, one of control groups without all threads
+	all := e.Fields
+	for len(all) > 0 {
+		n := 1
+		for n < len(all) && all[n].Key != "PID" {
+			n++
+		}
+		one := *e
+		one.Fields, all = all[:n], all[n:]
+		if _, thread := one.Field("TID"); !thread { // a tree shows no states
+			dst = t.processes.takeRow(dst, &one)
+		}
+	}
+	return dst
+}
+
+// takeRow takes a row below a header.
+func (t *listings) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event {
 	switch t.kind {
 	case "ps":
 		return t.processes.takeRow(dst, e)
@@ -52,9 +109,18 @@ func (t *listings) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Even
 	case "units":
 		t.units.countUnit(e)
 	case "events":
-		return t.appendEvent(dst, e)
+		k := rowEvent(e.Fields, quoteOf(e), t.at)
+		return t.nodes.appendEvent(dst, &k)
 	case "nodes":
 		return appendListedNode(dst, e)
+	case "sar":
+		return t.activity.takeRow(dst, e)
+	case "docker", "crictl", "tasks":
+		return appendContainerState(dst, e)
+	case "devices":
+		return appendDeviceLoad(dst, e)
+	case "jobs", "bus", "vmstat", "cpu", "sources":
+		return t.tools.takeRow(dst, t.kind, e)
 	}
 	return dst
 }
@@ -62,19 +128,22 @@ func (t *listings) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Even
 // tableSources are the sources that a listing is by being there.
 var tableSources = map[string]string{
 	"ps": facts.Processes, "units": facts.Units, "df": facts.Node, "free": facts.Node,
-	"events": facts.Kubernetes, "nodes": facts.Kubernetes,
+	"events": facts.Kubernetes, "nodes": facts.Kubernetes, "jobs": facts.Units,
+	"devices": facts.Node, "vmstat": facts.Node, "cpu": facts.Node, "sar": facts.Node, "files": facts.Processes,
 }
 
 // endListing finishes the listing at hand.
 func (t *listings) endListing(dst []event.Event) []event.Event {
 	dst = t.processes.finishListing(dst, t.header, t.at)
 	dst = t.units.finishListing(dst, t.header, t.at)
-	t.processes, t.units = processes{}, unitCounts{}
+	dst = t.tools.finishListing(dst, t.kind, t.header)
+	t.processes, t.units, t.tools = processes{}, unitCounts{}, toolListing{}
 	return dst
 }
 
 func (t *listings) finishFile(dst []event.Event) []event.Event {
-	return t.nodes.finishFile(t.endListing(dst))
+	dst = t.files.finishFile(t.activity.finishFile(t.endListing(dst)))
+	return t.nodes.finishFile(dst)
 }
 
 // appendFileSystem is a row of df or df -i.

@@ -52,6 +52,7 @@ var durations = map[string]struct {
 }{
 	"kubelet_pleg_relist_duration_seconds":            {"relist", 1},
 	"kubelet_pleg_relist_latency_microseconds":        {"relist", 1e-6},
+	"kubelet_pleg_pod_relist_duration_seconds":        {"pod-relist", 1}, // of one pod; Kubernetes ≥ 1.36
 	"kubelet_pleg_relist_interval_seconds":            {"relist-interval", 1},
 	"kubelet_pleg_relist_interval_microseconds":       {"relist-interval", 1e-6},
 	"kubelet_runtime_operations_duration_seconds":     {"operation", 1},

@@ -2,6 +2,7 @@ package states
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,31 @@ import (
 type mounts struct {
 	all, overlay, volatile, network int
 	first                           event.Quote
+	masks                           masks
+}
+
+// masks are the paths of CPUs that a container masks, one for each CPU: in its settings under
+// maskedPaths, or as mounts. Up to runc 1.3.5 each is a tmpfs of its own.
+type masks struct {
+	paths map[string]bool
+	first event.Quote
+}
+
+func (m *masks) notePath(target string, e *snapshots.Datum) {
+	if !strings.HasPrefix(target, "/sys/devices/system/cpu/cpu") || !strings.HasSuffix(target, "/thermal_throttle") || len(m.paths) == maxListed {
+		return
+	}
+	if m.paths == nil {
+		m.paths, m.first = map[string]bool{}, quoteOf(e)
+	}
+	m.paths[target] = true
+}
+
+func (m *masks) finishFile(dst []event.Event, source string) []event.Event {
+	if len(m.paths) == 0 {
+		return dst
+	}
+	return facts.Append(dst, source, "mounts.masked-cpus", strconv.Itoa(len(m.paths)), m.first)
 }
 
 // networkTypes are file systems that wait for another machine or another process.
@@ -39,7 +65,11 @@ func ofProcess(file string) bool {
 }
 
 func (m *mounts) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
-	if len(e.Path) == 0 || ofProcess(e.Pos.File) {
+	if len(e.Path) == 0 {
+		return dst
+	}
+	m.masks.notePath(e.Path[0], e)
+	if ofProcess(e.Pos.File) {
 		return dst
 	}
 	if m.all++; m.all == 1 {
@@ -48,11 +78,16 @@ func (m *mounts) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event 
 	fstype, _ := e.Field("fstype")
 	options, _ := e.Field("options")
 	source, _ := e.Field("source")
+	if name, ok := brokenMount(e.Path[0], source, fstype, options); ok && len(dst) < maxListed {
+		ev := event.New(event.KindReadOnly, "the file system on "+name+" is read-only", event.FieldDevice.Text(name))
+		ev.Component, ev.Source, ev.Evidence = "node", facts.Mounts, []event.Quote{quoteOf(e)}
+		dst = append(dst, ev)
+	}
 	overlay, network := fstype == "overlay", isNetworkType(fstype)
 	if !overlay && !network {
 		return dst
 	}
-	// Linux 5.10 writes volatile, 6.6 and later fsync=volatile (fs/overlayfs/params.c).
+	// Linux 5.10 writes volatile, 6.12.80 and later fsync=volatile (fs/overlayfs/params.c).
 	volatile := overlay && (strings.Contains(options, ",volatile") || strings.Contains(options, "fsync=volatile"))
 	if overlay {
 		m.overlay++
@@ -81,6 +116,32 @@ func (m *mounts) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event 
 	return append(dst, ev)
 }
 
+// brokenMount is the device of a file system that lets nobody write although a node has to: one below
+// which the runtime, the kubelet or the logs are, or one that the kernel has shut down itself
+// (emergency_ro and shutdown of ext4, since 6.15). A root that is read-only by design is none.
+func brokenMount(target, source, fstype, options string) (device string, ok bool) {
+	switch fstype {
+	case "ext3", "ext4", "xfs", "btrfs":
+	default:
+		return "", false
+	}
+	device = path.Base(source)
+	for option := range strings.SplitSeq(options, ",") {
+		switch option {
+		case "emergency_ro", "shutdown":
+			return device, true
+		case "ro":
+			ok = ok || slices.Contains(writtenTargets, target)
+		}
+	}
+	return device, ok
+}
+
+// writtenTargets are mount points without whose file system no pod can run.
+var writtenTargets = []string{
+	"/var", "/var/lib", "/var/log", "/var/lib/containerd", "/var/lib/docker", "/var/lib/containers", "/var/lib/kubelet", "/var/lib/rancher",
+}
+
 func (m *mounts) finishFile(dst []event.Event) []event.Event {
 	for _, n := range [...]struct {
 		name  string
@@ -95,7 +156,7 @@ func (m *mounts) finishFile(dst []event.Event) []event.Event {
 			dst = facts.Append(dst, facts.Mounts, n.name, strconv.Itoa(n.count), m.first)
 		}
 	}
-	return dst
+	return m.masks.finishFile(dst, facts.Mounts)
 }
 
 // packages reads lists of installed packages.

@@ -10,6 +10,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
 // nodes collects what the API says about nodes. A file that tells of several
@@ -18,6 +19,7 @@ type nodes struct {
 	names      map[string]bool
 	conditions []condition
 	versions   []event.Event
+	hosts      []event.Event // of the kubelets whose Events are listed
 	pending    []event.Event // changes of the Ready condition that the kubelet's events tell
 	listed     int           // events so far
 }
@@ -71,17 +73,23 @@ var runtimeFacts = map[string]string{"containerd": "containerd.version", "docker
 
 // kubeEvent is an event of the API.
 type kubeEvent struct {
-	kind, name, namespace, reason, message, level, count, from, age string
-	first, last                                                     event.Time
-	quotes                                                          []event.Quote
+	kind, name, namespace, reason, message, level, count, from string
+	host                                                       string // on which the kubelet runs; mostly not said
+	// as kubectl prints them: how long before its listing the event came last and first
+	age, oldest string
+	first, last event.Time
+	quotes      []event.Quote
 }
+
+// ofNode says that the event is about a node.
+func (k *kubeEvent) ofNode() bool { return strings.EqualFold(k.kind, "node") }
 
 // appendEvent appends an event that is about a node or warns. Ready and NotReady of the kubelet's
 // own are kept until it is clear that they are one node's; the node controller says NodeNotReady
 // also when it hears nothing.
 func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
-	node := strings.EqualFold(k.kind, "node")
-	if node {
+	node := k.ofNode()
+	if node && k.name != "" {
 		n.addName(k.name)
 	}
 	if !node && k.level != "Warning" && k.reason != "Killing" || n.listed == maxListed || len(k.quotes) == 0 {
@@ -90,7 +98,7 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 	n.listed++
 	e := event.Event{
 		Kind: event.KindKubeEvent, Component: "kubernetes", Source: facts.Kubernetes, Start: k.first,
-		Evidence: k.quotes, Text: k.reason + ": " + clipText(k.message),
+		Evidence: k.quotes, Text: k.reason + k.describe() + ": " + clipText(k.message),
 	}
 	if e.Start.IsZero() {
 		e.Start = k.last
@@ -109,35 +117,43 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 	if k.age != "" {
 		e.AddFields(event.FieldAge.Text(k.age))
 	}
+	if k.host != "" {
+		n.addName(k.host)
+		n.hosts = facts.Append(n.hosts, facts.Kubernetes, "node.name", k.host, k.quotes[0])
+	}
 	if strings.EqualFold(k.kind, "pod") {
 		e.IDs.Pod = k.namespace + "/" + k.name
 	}
 	if node && strings.HasPrefix(k.from, "kubelet") {
 		n.keepReadiness(k.reason, k.first, k.quotes)
-		if k.last.Known && !k.last.T.Equal(k.first.T) {
+		if k.last.Known && !(k.first.Known && k.last.T.Equal(k.first.T)) {
 			n.keepReadiness(k.reason, k.last, k.quotes)
 		}
 	}
 	dst = append(dst, e)
-	if strings.HasPrefix(k.from, "kernel-monitor") {
-		dst = k.kernelLine(dst)
-	}
-	return dst
-}
-
-// kernelLine makes events of the line of the kernel that node-problem-detector repeats as the
-// message of an event.
-func (k *kubeEvent) kernelLine(dst []event.Event) []event.Event {
 	at := k.last
 	if !at.Known {
 		at = k.first
 	}
 	before := len(dst)
-	dst = messages.Record(dst, &event.Record{Unit: "kernel", Text: k.message, Raw: k.message, Time: at, Wanted: true})
-	for i := before; i < len(dst); i++ {
-		dst[i].Source, dst[i].Evidence = facts.Kubernetes, k.quotes
+	if k.level == "Warning" && strings.HasPrefix(k.from, "kubelet") {
+		dst = messages.AppendRefused(dst, k.message, at, k.quotes)
 	}
-	return dst
+	refused, call := len(dst), k.failedCall()
+	if call != "" {
+		dst = messages.AppendFailedCall(dst, call, k.message, e.IDs.Pod, at, k.quotes)
+	}
+	for i := before; i < len(dst); i++ {
+		dst[i].AddNumber(event.FieldRepeats, k.count)
+		if i >= refused {
+			dst[i].Text = k.describeCall(dst[i].Text)
+		}
+	}
+	if call != "" {
+		return dst
+	}
+	line, writer := repeatedLine(k.from, k.reason, k.message)
+	return appendRepeated(dst, line, writer, at, k.quotes)
 }
 
 // readiness is the node becoming Ready or NotReady, as the kubelet says it.
@@ -154,7 +170,7 @@ func readiness(ready bool, at event.Time, quotes []event.Quote) event.Event {
 
 // keepReadiness keeps the node becoming Ready or NotReady.
 func (n *nodes) keepReadiness(reason string, at event.Time, quotes []event.Quote) {
-	if at.Known && (reason == "NodeReady" || reason == "NodeNotReady") {
+	if reason == "NodeReady" || reason == "NodeNotReady" {
 		n.pending = append(n.pending, readiness(reason == "NodeReady", at, quotes))
 	}
 }
@@ -168,7 +184,7 @@ func (n *nodes) finishFile(dst []event.Event) []event.Event {
 		}
 	}
 	if one {
-		dst = append(append(dst, n.versions...), n.pending...)
+		dst = append(append(append(dst, n.versions...), n.hosts...), n.pending...)
 	}
 	return dst
 }
@@ -179,15 +195,27 @@ func (c *condition) appendEvents(dst []event.Event, ours bool) []event.Event {
 		return dst
 	}
 	e := event.Event{Kind: event.KindNodeCondition, Component: "kubernetes", Source: facts.Kubernetes, Evidence: c.quotes}
-	if c.since.Known && c.beat.Known && !c.beat.T.Before(c.since.T) {
+	switch {
+	case !c.since.Known:
+	case c.status == "Unknown": // set by the controller, some time after the node's last heartbeat
+		e.Start, e.Open = c.since, true
+	case c.beat.Known && !c.beat.T.Before(c.since.T):
 		e.Start, e.End, e.Open = c.since, c.beat, true
 	}
 	e.Fields = []event.Field{
 		event.FieldNode.Text(c.node), event.FieldCondition.Text(c.kind), event.FieldStatus.Text(c.status),
 		event.FieldReason.Text(c.reason), event.FieldMessage.Text(clipText(c.message)),
 	}
-	e.Text = "condition " + c.kind + " of " + c.node + " is " + c.status + ": " + c.reason
+	of := ""
+	if c.node != "" {
+		of = " of " + c.node
+	}
+	e.Text = "condition " + c.kind + of + " is " + c.status + ": " + c.reason
 	dst = append(dst, e)
+	if c.kind != "Ready" && c.status == "True" {
+		line, writer := repeatedLine("", c.reason, c.message)
+		dst = appendRepeated(dst, line, writer, c.since, c.quotes)
+	}
 	if c.kind != "Ready" || !ours || c.status == "Unknown" {
 		return dst
 	}
@@ -196,6 +224,9 @@ func (c *condition) appendEvents(dst []event.Event, ours bool) []event.Event {
 		if c.status == "False" {
 			r.Fields = []event.Field{
 				event.FieldReason.Text(c.reason), event.FieldPLEG.Bool(strings.Contains(c.message, "PLEG is not healthy")),
+			}
+			if !c.beat.Known {
+				r.Fields = append(r.Fields, messages.PLEGThreshold(c.message)...)
 			}
 		}
 		dst = append(dst, r)
@@ -208,6 +239,14 @@ const freshFor = 24 * time.Hour
 
 // appendComplaint is the complaint that the condition quotes. It was written with the heartbeat.
 func (c *condition) appendComplaint(dst []event.Event) []event.Event {
+	if strings.Contains(c.message, "container runtime is down") && c.beat.Known && c.status == "False" {
+		down := event.New(event.KindRuntimeDown, "container runtime is down")
+		down.Component, down.Source, down.Start, down.Evidence = "kubelet", facts.Kubernetes, c.beat, c.quotes
+		if c.since.Known && !c.beat.T.Before(c.since.T) { // it has said so ever since
+			down.Start, down.End = c.since, c.beat
+		}
+		dst = append(dst, down)
+	}
 	_, text, ok := strings.Cut(c.message, "PLEG is not healthy: ")
 	if !ok || !c.beat.Known || c.status != "False" {
 		return dst
@@ -221,21 +260,38 @@ func (c *condition) appendComplaint(dst []event.Event) []event.Event {
 	return append(dst, e)
 }
 
-// appendEvent takes a row of kubectl get events. Its age counts from a moment that only a date
-// above the listing tells.
-func (t *listings) appendEvent(dst []event.Event, e *snapshots.Datum) []event.Event {
-	kind, name, ok := strings.Cut(column(e, "OBJECT"), "/")
-	if !ok {
-		kind, name = column(e, "KIND"), column(e, "NAME")
+// addCondition takes a row of conditions as kubectl describe prints it.
+func (n *nodes) addCondition(node string, row []event.Pair, q event.Quote) {
+	cells := event.Record{Fields: row}
+	c := condition{
+		node: node, kind: cells.Value("Type"), status: cells.Value("Status"), reason: cells.Value("Reason"),
+		message: cells.Value("Message"), quotes: []event.Quote{q},
 	}
+	c.since, _ = stamp.Date(cells.Value("LastTransitionTime"))
+	c.beat, _ = stamp.Date(cells.Value("LastHeartbeatTime"))
+	n.conditions = append(n.conditions, c)
+}
+
+// rowEvent is the Event in a row that kubectl printed. Its ages count from the moment of the print,
+// which only a date above the row tells; at is zero without one.
+func rowEvent(row []event.Pair, q event.Quote, at event.Time) kubeEvent {
+	cells := event.Record{Fields: row}
 	k := kubeEvent{
-		kind: kind, name: name, namespace: column(e, "NAMESPACE"), reason: column(e, "REASON"),
-		message: column(e, "MESSAGE"), level: column(e, "TYPE"),
-		count: column(e, "COUNT"), from: column(e, "SOURCE"), age: column(e, "LAST SEEN"), quotes: []event.Quote{quoteOf(e)},
+		kind: cells.Value("KIND"), name: cells.Value("NAME"), namespace: cells.Value("NAMESPACE"),
+		reason: cells.Value("REASON"), message: cells.Value("MESSAGE"), level: cells.Value("TYPE"),
+		count: cells.Value("COUNT"), from: cells.Value("SOURCE"), age: cells.Value("LAST SEEN"),
+		quotes: []event.Quote{q},
 	}
-	k.last = timeAgo(t.at, k.age)
-	k.first = timeAgo(t.at, column(e, "FIRST SEEN"))
-	return t.nodes.appendEvent(dst, &k)
+	k.oldest, _, _ = strings.Cut(cells.Value("FIRST SEEN"), " ")
+	k.last = timeAgo(at, k.age)
+	k.first = timeAgo(at, k.oldest)
+	if k.from == "kubelet" {
+		k.host = cells.Value("HOST")
+	}
+	if k.kind == "" && (strings.HasPrefix(k.reason, "Node") || isProblemDetector(k.from)) {
+		k.kind = "Node"
+	}
+	return k
 }
 
 // timeAgo is the moment that a relative age of kubectl means: 5m12s, 38d, 2d3h; zero without a

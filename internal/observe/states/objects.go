@@ -22,6 +22,9 @@ type objects struct {
 	runtimes []runtimeOption
 	fallback string
 	rlimit   rlimit
+	masks    masks
+	ranges   ranges
+	states   containerObjects
 }
 
 // configz stands for the kind of what the kubelet itself says of its configuration: GET /configz,
@@ -90,6 +93,10 @@ func (o *objects) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event
 		o.keepLeaf("kind", leaf{configz, quoteOf(e)})
 	}
 	o.rlimit.takeDatum(e)
+	if len(e.Path) > 1 && e.Path[len(e.Path)-2] == "maskedPaths" || e.Path[len(e.Path)-1] == "maskedPaths" {
+		o.masks.notePath(e.Value, e) // of an OCI spec, alone or in crictl inspect
+	}
+	dst = o.states.takeDatum(o.ranges.takeDatum(dst, e), e)
 	if len(rest) == len(e.Path) {
 		if len(rest) == 6 && rest[0] == "config" && rest[1] == "containerd" && rest[2] == "runtimes" &&
 			rest[5] == "SystemdCgroup" {
@@ -231,5 +238,5 @@ func (o *objects) takeEvent(dst []event.Event) []event.Event {
 
 func (o *objects) finishFile(dst []event.Event) []event.Event {
 	dst = addRuntime(o.endObject(dst), o.runtimes, o.fallback)
-	return o.nodes.finishFile(o.rlimit.finishFile(dst))
+	return o.masks.finishFile(o.nodes.finishFile(o.ranges.finishFile(o.rlimit.finishFile(dst))), facts.Config)
 }

@@ -1,6 +1,7 @@
 package states
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -8,7 +9,6 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
-	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
 // outline reads what kubectl describe node, docker info, docker version, ctr version, crictl
@@ -29,6 +29,10 @@ var outlineSettings = []setting{
 	{"Containers", "docker.containers", onlyDigits},
 	{"Static hostname", "node.name", nil},
 	{"Kernel", "kernel.version", linuxRelease},
+	{"System clock synchronized", "clock.synchronized", nil}, // timedatectl
+	{"NTP synchronized", "clock.synchronized", nil},          // of systemd up to 238
+	{"Leap status", "clock.synchronized", leapStatus},        // chronyc tracking
+	{"System time", "clock.offset-seconds", clockOffset},
 }
 
 func onlyDigits(s string) string {
@@ -36,6 +40,28 @@ func onlyDigits(s string) string {
 		return ""
 	}
 	return s
+}
+
+// leapStatus: Leap status : Not synchronised; every other one is that of a clock that follows its
+// source.
+func leapStatus(s string) string {
+	if strings.HasPrefix(s, "Not sync") {
+		return "no"
+	}
+	return "yes"
+}
+
+// clockOffset: System time : 28799.912345678 seconds slow of NTP time; what is slow is behind, and
+// less than zero.
+func clockOffset(s string) string {
+	number, rest, _ := strings.Cut(s, " ")
+	if _, err := strconv.ParseFloat(number, 64); err != nil || !strings.HasPrefix(rest, "seconds ") {
+		return ""
+	}
+	if strings.Contains(rest, "slow") {
+		return "-" + number
+	}
+	return number
 }
 
 // linuxRelease: Kernel: Linux 5.10.0-21-amd64 (hostnamectl).
@@ -129,24 +155,13 @@ func (o *outline) appendVersions(dst []event.Event, name string, e *snapshots.Da
 
 // takeRow is a condition or an event of kubectl describe.
 func (o *outline) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event {
-	q := []event.Quote{quoteOf(e)}
-	if status := column(e, "Status"); status != "" {
-		c := condition{
-			node: o.node, kind: column(e, "Type"), status: status, reason: column(e, "Reason"),
-			message: column(e, "Message"), quotes: q,
-		}
-		c.since, _ = stamp.Date(column(e, "LastTransitionTime"))
-		c.beat, _ = stamp.Date(column(e, "LastHeartbeatTime"))
-		o.nodes.conditions = append(o.nodes.conditions, c)
+	if column(e, "Status") != "" {
+		o.nodes.addCondition(o.node, e.Fields, quoteOf(e))
 		return dst
 	}
-	from, _, _ := strings.Cut(column(e, "From"), ",")
-	k := kubeEvent{
-		reason: column(e, "Reason"), message: column(e, "Message"), level: column(e, "Type"), from: from,
-		age: column(e, "Age"), quotes: q,
-	}
-	if strings.HasPrefix(k.reason, "Node") {
-		k.kind, k.name = "Node", o.node
+	k := rowEvent(e.Fields, quoteOf(e), event.Time{})
+	if k.ofNode() {
+		k.name = o.node
 	}
 	return o.nodes.appendEvent(dst, &k)
 }

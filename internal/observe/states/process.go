@@ -1,12 +1,15 @@
 package states
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/kernelwait"
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
@@ -14,8 +17,8 @@ import (
 )
 
 // processes reads a listing of ps. Of most processes it keeps nothing but their number; runtimes,
-// shims, runc, CNI plugins, mount and umount become events, and so does every thread in state D or
-// Z.
+// shims, runc, CNI plugins, mount and umount become events, and so does every thread in state D, T, t
+// or Z, and every one in a wait of the kernel where nobody stands who has nothing to do.
 type processes struct {
 	events           []event.Event
 	ages             []time.Duration // of events; -1 where the listing does not say
@@ -24,9 +27,14 @@ type processes struct {
 	last             processRow
 	threads          int // by NLWP
 	zombies, blocked int
-	threaded         bool       // a row is a thread
-	whole            bool       // the listing has PID 1
-	self, youngest   event.Time // when ps was started, and the last of all
+	stopped          int
+	threaded         bool        // a row is a thread
+	whole            bool        // the listing has PID 1
+	part             bool        // it leaves out others whatever it has: a screen of top, a tree
+	self, youngest   event.Time  // when ps was started, and the last of all
+	row              event.Quote // of the latest row
+	first            bool        // it is the first of its process
+	told             bool        // it made the latest of events
 }
 
 // maxPIDs bounds the processes that are told apart: the kernel's own limit.
@@ -39,7 +47,11 @@ type processRow struct {
 	comm, args  string
 	ppid, count string // of threads
 	wchan       string
+	cgroup      string
 	started     event.Time
+	since       string        // the start as printed, where it is no whole date
+	cpu         string        // percent of one CPU, now; of top alone, as ps has the mean since the start
+	cpuTime     time.Duration // taken since the start; of top, too
 	age         time.Duration // -1 where no column says
 }
 
@@ -59,14 +71,24 @@ func (p *processes) readRow(e *snapshots.Datum) processRow {
 	r := processRow{
 		state: strings.TrimLeft(column(e, "STAT", "S", "STATE"), "-"), ppid: column(e, "PPID"), count: column(e, "NLWP", "THCNT"),
 		wchan: knownValue(column(e, "WCHAN")), started: startTime(column(e, "STARTED", "START", "STIME")),
-		age: parseElapsed(column(e, "ELAPSED")),
+		age: parseElapsed(column(e, "ELAPSED")), cgroup: knownValue(column(e, "CGROUP")),
 	}
+	if !r.started.Known && r.age < 0 {
+		r.since = knownValue(column(e, "STARTED", "START", "STIME"))
+	}
+	pid, tid := column(e, "PID", "TGID"), column(e, "LWP", "TID", "SPID")
 	var err error
-	if r.pid, err = strconv.Atoi(column(e, "PID", "TGID")); err != nil {
+	if r.tid, err = strconv.Atoi(tid); err == nil && pid == "" && r.tid != 1 {
+		p.part = true // top -H, which does not say whose the threads are
+	} else if r.pid, err = strconv.Atoi(cmp.Or(pid, tid)); err != nil {
 		r.pid = p.last.pid
 	}
-	if r.tid, err = strconv.Atoi(column(e, "LWP", "TID", "SPID")); err != nil {
+	if r.tid == 0 {
 		r.tid = r.pid
+	}
+	if _, top := e.Field("TIME+"); top {
+		p.part = true // of as many rows as the terminal has
+		r.cpu, r.cpuTime = column(e, "%CPU", "CPU%"), parseCPUTime(column(e, "TIME+"))
 	}
 	last := e.Fields[len(e.Fields)-1]
 	if r.args = last.Value; last.Key != "CMD" && last.Key != "COMMAND" && last.Key != "ARGS" {
@@ -87,25 +109,62 @@ func (p *processes) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event
 	if first && (strings.HasPrefix(r.comm, "kubelet") || strings.Contains(r.args, "hyperkube kubelet")) {
 		dst = addFlags(dst, r.args, e)
 	}
-	ev, told := processEvent(r.comm, r.args, first)
-	switch {
-	case strings.HasPrefix(r.state, "Z"):
-		p.zombies++
-		told = told || p.zombies <= maxZombies
-	case strings.HasPrefix(r.state, "D"):
-		p.blocked++
-		told = true
-	}
-	if told && len(p.events) < maxListed {
-		p.events, p.ages = append(p.events, r.completeEvent(ev, e)), append(p.ages, r.age)
-	}
+	p.row, p.first = quoteOf(e), first
+	p.told = p.addEvent(&r, e)
 	return dst
+}
+
+// addEvent makes an event of a row that matters; it says whether it did.
+func (p *processes) addEvent(r *processRow, e *snapshots.Datum) bool {
+	ev, told := processEvent(r.comm, r.args, p.first)
+	told = told || kernelwait.IsStanding(kernelwait.OfCut(r.wchan)) || strings.HasPrefix(r.state, "D") || strings.HasPrefix(r.state, "Z") && p.zombies <= maxZombies
+	if !told && isStopped(r.state) && p.stopped <= maxStopped {
+		told = true
+		ev.Component = networkDaemon(r.comm)
+	}
+	if !told || len(p.events) >= maxListed {
+		return false
+	}
+	p.events, p.ages = append(p.events, r.completeEvent(ev, e)), append(p.ages, r.age)
+	return true
+}
+
+// isStopped tells the states of a process that a signal or a tracer has stopped.
+func isStopped(state string) bool {
+	return strings.HasPrefix(state, "T") || strings.HasPrefix(state, "t")
+}
+
+// leastWidth is that of the narrowest terminal that wraps a row of ps.
+const leastWidth = 72
+
+// extendRow takes a line that a terminal, or whoever pasted it, broke off the command of the row
+// before it.
+func (p *processes) extendRow(e *snapshots.Datum) {
+	row := p.row
+	if p.rows == 0 || e.Pos.Line != row.Pos.Line+1 || len(row.Text) < leastWidth || e.Text == "" || e.Text[0] == ' ' {
+		return
+	}
+	gap := ""
+	if strings.HasSuffix(row.Text, " ") || e.Text[0] == '-' || e.Text[0] == '/' {
+		gap = " "
+	}
+	r := p.last
+	r.args += gap + e.Text
+	p.last, p.row = r, quoteOf(e)
+	if p.told { // again, with all of its command
+		last := len(p.events) - 1
+		quotes := p.events[last].Evidence
+		p.events, p.ages = p.events[:last], p.ages[:last]
+		if p.told = p.addEvent(&r, e); p.told {
+			p.events[last].Evidence = append(quotes, quoteOf(e))
+		}
+	}
 }
 
 // countRow notes a row; it says whether it is the first of its process.
 func (p *processes) countRow(r *processRow) (first bool) {
 	p.threaded = p.threaded || r.tid != r.pid || p.rows > 0 && r.pid == p.last.pid
-	first = !p.pids[r.pid]
+	first = !p.pids[r.pid] && r.pid != 0
 	if p.pids == nil {
 		p.pids = map[int]bool{}
 	}
@@ -121,6 +180,14 @@ func (p *processes) countRow(r *processRow) (first bool) {
 	if r.comm == "ps" && r.started.Known {
 		p.self = r.started
 	}
+	switch {
+	case strings.HasPrefix(r.state, "Z"):
+		p.zombies++
+	case strings.HasPrefix(r.state, "D"):
+		p.blocked++
+	case isStopped(r.state):
+		p.stopped++
+	}
 	p.whole = p.whole || r.pid == 1
 	p.last = *r
 	p.rows++
@@ -130,7 +197,8 @@ func (p *processes) countRow(r *processRow) (first bool) {
 // completeEvent finishes the event of a row.
 func (r *processRow) completeEvent(ev event.Event, e *snapshots.Datum) event.Event {
 	for _, f := range [...]event.Field{
-		event.FieldState.Text(r.state), event.FieldWchan.Text(r.wchan), event.FieldArgs.Text(clipText(r.args)),
+		event.FieldState.Text(r.state), event.FieldWchan.Text(r.wchan), event.FieldWaits.Text(kernelwait.OfCut(r.wchan)),
+		event.FieldArgs.Text(clipText(r.args)), event.FieldSince.Text(r.since), event.FieldCgroup.Text(r.cgroup),
 	} {
 		if f.Value.Text() != "" {
 			ev.AddFields(f)
@@ -139,6 +207,15 @@ func (r *processRow) completeEvent(ev event.Event, e *snapshots.Datum) event.Eve
 	if ppid, err := strconv.Atoi(r.ppid); err == nil {
 		ev.AddFields(event.FieldPPID.Int(ppid))
 	}
+	if percent, err := strconv.ParseFloat(r.cpu, 64); err == nil && percent >= 0 && percent < 1e6 {
+		ev.AddFields(event.FieldCPUPercent.Number(percent))
+		if percent >= wholeCPU {
+			ev.Text += ", takes " + r.cpu + " % of a CPU"
+		}
+	}
+	if r.cpuTime > 0 {
+		ev.AddFields(event.FieldCPUTime.Duration(r.cpuTime))
+	}
 	if r.age >= 0 {
 		ev.AddFields(event.FieldAge.Duration(r.age))
 	}
@@ -146,8 +223,14 @@ func (r *processRow) completeEvent(ev event.Event, e *snapshots.Datum) event.Eve
 	if r.tid != r.pid {
 		ev.IDs.TID = r.tid
 	}
+	if ev.IDs.Container == "" && ev.Component != "shim" { // a shim may run in the cgroup of its sandbox
+		ev.IDs.Container = scan.FindID(r.cgroup)
+	}
 	if r.state != "" {
 		ev.Text = inState(ev.Text, r.state[:1])
+	}
+	if r.wchan != "" && (strings.HasPrefix(r.state, "D") || kernelwait.IsStanding(kernelwait.OfCut(r.wchan))) {
+		ev.Text += " in " + r.wchan
 	}
 	return ev
 }
@@ -169,6 +252,20 @@ func inState(text, letter string) string {
 
 // maxZombies bounds the zombies that are told one by one; all of them are counted.
 const maxZombies = 100
+
+// maxStopped bounds the stopped processes that are told although they are no daemon's.
+const maxStopped = 100
+
+// networkDaemon is the component of a process by its name, where it is no runtime, shim or runc:
+// cni for the daemons of network plugins, else process.
+func networkDaemon(comm string) string {
+	for _, name := range daemon.NetworkPlugins {
+		if strings.HasPrefix(comm, name) {
+			return "cni"
+		}
+	}
+	return "process"
+}
 
 // clipText bounds a command line in a field; the evidence has all of it.
 func clipText(args string) string { return args[:min(len(args), 500)] }
@@ -194,12 +291,15 @@ func knownValue(s string) string {
 func commandName(e *snapshots.Datum, args string) string {
 	for i, f := range e.Fields[:len(e.Fields)-1] {
 		if f.Key == "COMMAND" || f.Key == "COMM" || f.Key == "CMD" && i > 0 {
+			if name, whole := strings.CutPrefix(f.Value, "["); whole && strings.HasSuffix(name, "]") {
+				return strings.TrimSuffix(name, "]") // it has no command line, or has no more
+			}
 			return f.Value
 		}
 	}
 	name, _, _ := strings.Cut(args, " ")
 	name = strings.TrimRight(strings.TrimLeft(name, "["), "]:")
-	if strings.HasPrefix(args, "[") { // [kworker/0:1]
+	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, ".") { // [kworker/0:1], and so without its brackets
 		return name
 	}
 	return name[strings.LastIndexByte(name, '/')+1:]
@@ -227,7 +327,10 @@ var daemons = []struct{ comm, component string }{
 // the first row of a process tells what it is.
 func processEvent(comm, args string, first bool) (ev event.Event, told bool) {
 	ev = event.Event{Kind: event.KindProcess, Component: "process", Text: comm + " is running"}
-	if comm == "runc" || comm == "docker-runc" || strings.HasPrefix(args, "runc ") {
+	if comm == "runc" || comm == "docker-runc" || strings.HasPrefix(comm, "runc:[") || strings.HasPrefix(args, "runc ") {
+		if strings.HasPrefix(comm, "runc:[") && !strings.HasSuffix(args, "init") {
+			args = "runc init" // by the name that it gives itself
+		}
 		ev, _ = messages.RuncCommand(args)
 		return ev, first
 	}
@@ -299,6 +402,15 @@ func parseElapsed(s string) time.Duration {
 	return time.Duration(total+seconds) * time.Second
 }
 
+// wholeCPU is what a thread takes, in percent, that does nothing else.
+const wholeCPU = 90
+
+// parseCPUTime is top's TIME+: minutes, seconds and hundredths, as 11:11.58 or 8385:29. 0 for anything else.
+func parseCPUTime(s string) time.Duration {
+	whole, _, _ := strings.Cut(s, ".")
+	return max(0, parseElapsed(whole))
+}
+
 // finishListing gives the events their times and adds what was counted. The listing was made when
 // ps itself was started, or when the line before it says.
 func (p *processes) finishListing(dst []event.Event, header event.Quote, at event.Time) []event.Event {
@@ -320,7 +432,7 @@ func (p *processes) finishListing(dst []event.Event, header event.Quote, at even
 		}
 	}
 	dst = append(dst, p.events...)
-	if !p.whole {
+	if !p.whole || p.part {
 		return dst // a part of the processes, as grep leaves it
 	}
 	dst = facts.Append(dst, facts.Processes, "node.processes", strconv.Itoa(len(p.pids)), header)

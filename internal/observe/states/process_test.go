@@ -32,3 +32,34 @@ func TestProcessState(t *testing.T) {
 		"runc update is stopped by a signal (state T)",
 	}, texts)
 }
+
+// TestWaitChannels: in some waits of the kernel a thread is told although it sleeps in state S.
+func TestWaitChannels(t *testing.T) {
+	for _, tc := range []struct{ name, listing, text, waits string }{
+		{
+			"without its own number", "   PPID S CMD                         WCHAN\n  40213 S [tini]                      zap_pid_ns_processes\n",
+			"tini is running, state S in zap_pid_ns_processes", "pid-namespace",
+		},
+		{
+			"cut, the command last", "  PID STAT WCHAN  COMMAND\n 5120 Ss   zap_pi sh\n",
+			"sh is running, state S in zap_pi", "pid-namespace",
+		},
+		{
+			"a scanner", "  PID S WCHAN                    COMMAND\n  771 S fanotify_handle_event    bash\n",
+			"bash is running, state S in fanotify_handle_event", "fanotify",
+		},
+		{"nothing to do", "  PID S WCHAN                    COMMAND\n  771 S pipe_read                bash\n", "", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			text, waits := "", ""
+			events, _ := observetest.File(t, "ps.txt", []byte(tc.listing))
+			for _, e := range events {
+				if e.Kind == event.KindProcess {
+					text, waits = e.Text, e.FieldText(event.FieldWaits)
+				}
+			}
+			require.Equal(t, tc.text, text)
+			require.Equal(t, tc.waits, waits)
+		})
+	}
+}

@@ -18,6 +18,7 @@ import (
 // their names.
 type Snapshot struct {
 	reader  snapshotReader
+	rows    KubectlRows // between the data of another format
 	sources map[string]bool
 }
 
@@ -62,15 +63,27 @@ func NewSnapshot(format string) *Snapshot {
 func (s *Snapshot) Datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	before := len(dst)
 	if e.Text != "" {
+		var taken bool
+		if dst, taken = s.rows.TakeRow(dst, e.Text, quoteOf(e)); taken {
+			return s.noteSources(dst, before)
+		}
 		r := event.Record{Pos: e.Pos, Lines: e.Lines, Text: e.Text, Raw: e.Raw, Wanted: true}
 		dst = messages.Record(dst, &r)
 	}
 	return s.noteSources(s.reader.takeDatum(dst, e), before)
 }
 
+// Content takes what a traced program moved from or to a small file: the same as a snapshot of it.
+func (s *Snapshot) Content(dst []event.Event, file, text string, at event.Quote) []event.Event {
+	for e := range snapshots.ReadContent(file, text, at) {
+		dst = s.Datum(dst, &e)
+	}
+	return dst
+}
+
 // Finish appends the events that need the whole file.
 func (s *Snapshot) Finish(dst []event.Event) []event.Event {
-	return s.noteSources(s.reader.finishFile(dst), len(dst))
+	return s.noteSources(s.rows.Finish(s.reader.finishFile(dst)), len(dst))
 }
 
 // noteSources remembers the sources of new events, and leaves their times in UTC.

@@ -106,6 +106,7 @@ func (u *unitProperties) endUnit(dst []event.Event) []event.Event {
 	if props[since] != "" {
 		e.AddFields(event.FieldSince.Text(props[since]))
 	}
+	facts.AddFull(&e, event.FieldTasks, event.FieldTasksMax)
 	e.Text = messages.UnitText(props["Id"], props["ActiveState"])
 	return append(dst, e)
 }

@@ -1,11 +1,13 @@
 package states
 
 import (
+	"math"
 	"path"
 	"strconv"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
@@ -24,7 +26,9 @@ type cgroup struct {
 	fields          []event.Field
 	quotes          []event.Quote
 	freezer, frozen bool // a file says whether it is frozen; it is
-	told            bool // worth an event
+	// how many periods of CPU time there were, and in how many of them it was used up
+	periods, throttled float64
+	told               bool // worth an event
 }
 
 // sizes are the rows of /proc/meminfo that are facts, in bytes.
@@ -136,7 +140,7 @@ func appendCgroupCount(dst []event.Event, name string, e *snapshots.Datum) []eve
 
 // noteCgroup notes what a file of a cgroup says.
 func (v *values) noteCgroup(file, base, name string, e *snapshots.Datum) {
-	field, freezer, frozen := event.Field{}, false, false
+	field, freezer, frozen, periods := event.Field{}, false, false, 0.0
 	n, err := strconv.ParseFloat(e.Value, 64)
 	switch {
 	case base == "freezer.state":
@@ -154,10 +158,15 @@ func (v *values) noteCgroup(file, base, name string, e *snapshots.Datum) {
 		field = event.FieldDying.Number(n)
 	case base == "cpu.stat" && name == "nr_throttled" && err == nil:
 		field = event.FieldThrottled.Number(n)
+	case base == "cpu.stat" && name == "nr_periods" && err == nil:
+		periods = n
 	default:
 		return
 	}
 	dir := path.Dir(file)
+	if strings.HasPrefix(dir, "sys/fs/cgroup/") {
+		dir = "/" + dir // as a shell printed it
+	}
 	i, known := v.byPath[dir]
 	if !known {
 		if len(v.groups) == maxListed {
@@ -175,6 +184,10 @@ func (v *values) noteCgroup(file, base, name string, e *snapshots.Datum) {
 	if field.Key != "" {
 		g.fields = append(g.fields, field)
 	}
+	if field.Key == event.FieldThrottled {
+		g.throttled = n
+	}
+	g.periods = max(g.periods, periods)
 	g.freezer, g.frozen = g.freezer || freezer, g.frozen || frozen
 	g.told = g.told || frozen || field.Key == event.FieldPIDs ||
 		field.Key == event.FieldPIDsMax && err == nil ||
@@ -191,34 +204,24 @@ func (v *values) finishFile(dst []event.Event) []event.Event {
 		if g.freezer {
 			e.AddFields(event.FieldFrozen.Bool(g.frozen))
 		}
+		if g.periods > 0 && g.throttled > 0 {
+			e.AddFields(event.FieldThrottledShare.Number(math.Round(100 * g.throttled / g.periods)))
+		}
+		if unit, ok := strings.CutSuffix(path.Base(g.path), ".service"); ok {
+			e.AddText(event.FieldDaemon, daemon.Named(unit))
+		}
+		facts.AddFull(&e, event.FieldPIDs, event.FieldPIDsMax)
 		e.IDs.Container, e.IDs.PodUID = scan.FindID(g.path), podUID(g.path)
 		e.Text = "cgroup " + g.path
+		if g.path == "." {
+			e.Text = "a cgroup" // nothing shows where its file was printed
+		}
 		if g.frozen {
 			e.Text += " is frozen"
 		}
-		dst = g.appendReading(append(dst, e), &e)
+		dst = appendPIDReading(append(dst, e), &e)
 	}
 	return dst
-}
-
-// appendReading is a reading of how many processes and threads a cgroup of the node's own has. What
-// a pod may have is the pod's affair.
-func (g *cgroup) appendReading(dst []event.Event, e *event.Event) []event.Event {
-	pids, ok := e.Get(event.FieldPIDs)
-	limit, limited := e.Get(event.FieldPIDsMax)
-	n, _ := pids.Number()
-	most, isNumber := limit.Number()
-	if !ok || !limited || !isNumber || e.IDs.Container != "" || e.IDs.PodUID != "" {
-		return dst
-	}
-	_, below, _ := strings.Cut(g.path, "sys/fs/cgroup/")
-	return append(
-		dst,
-		facts.Reading(
-			facts.Node, facts.OfPIDs, n, event.Time{}, g.quotes[0], event.FieldLimit.Number(most),
-			event.FieldPath.Text("/"+below),
-		),
-	)
 }
 
 // podUID is the pod that a cgroup belongs to: kubepods/besteffort/pod1234-…,

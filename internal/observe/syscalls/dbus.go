@@ -117,10 +117,11 @@ const (
 	slowAnswer    = time.Second
 )
 
-// movingCalls says for every call that moves bytes over a connection whether it sends.
+// movingCalls says for every call that moves bytes over a connection, or from and to a file, whether
+// it sends.
 var movingCalls = map[string]bool{
-	"write": true, "writev": true, "send": true, "sendto": true, "sendmsg": true, "sendmmsg": true,
-	"read": false, "readv": false, "recv": false, "recvfrom": false, "recvmsg": false, "recvmmsg": false,
+	"write": true, "pwrite64": true, "writev": true, "send": true, "sendto": true, "sendmsg": true, "sendmmsg": true,
+	"read": false, "pread64": false, "readv": false, "recv": false, "recvfrom": false, "recvmsg": false, "recvmmsg": false,
 }
 
 // directions are what a traced process does with a message, by the sides of a connection.

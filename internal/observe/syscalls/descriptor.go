@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
 )
@@ -16,6 +17,8 @@ type handle struct {
 	path  string // of a file, or of the socket's listening side
 	inode string // of a socket; empty without -y
 	conn  *BusConn
+	// opened is the call that opened a file that holds a state; empty for all others.
+	opened event.Quote
 }
 
 type handleKind uint8
@@ -135,9 +138,12 @@ func (f *files) followCall(s *traces.Syscall) {
 		return
 	}
 	switch s.Name {
-	case "openat", "open", "creat":
-		path, _ := traces.FirstString(s.Args)
-		p.setHandle(result, &handle{kind: fileHandle, path: path})
+	case "openat", "openat2", "open", "creat":
+		h := &handle{kind: fileHandle, path: f.openedPath(s)}
+		if holdsState(h.path) {
+			h.opened = event.Quote{Pos: s.Pos, Text: s.Raw}
+		}
+		p.setHandle(result, h)
 	case "socket":
 		p.setHandle(result, newSocket(s))
 	case "accept", "accept4", "dup", "dup2", "dup3":

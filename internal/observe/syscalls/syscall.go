@@ -30,7 +30,7 @@ func (t *Trace) callQuestions() map[string]func(*traces.CallView) bool {
 
 // following are the calls by which descriptors and processes are known (see files.followCall).
 var following = []string{
-	"openat", "open", "creat", "socket", "accept", "accept4", "dup", "dup2", "dup3", "fcntl", "connect", "close",
+	"openat", "openat2", "open", "creat", "socket", "accept", "accept4", "dup", "dup2", "dup3", "fcntl", "connect", "close",
 	"clone", "clone3", "fork", "vfork",
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
 )
 
@@ -16,17 +17,22 @@ import (
 type Trace struct {
 	Bus     Bus
 	Convoys []Convoy // known at the end
+	// FileStates are the small files of /proc, /sys and cgroups that were read or written, in the
+	// order in which they were met, each with its last content.
+	FileStates []FileState
 
 	files  *files
 	opened int        // connections that may be buses
 	last   event.Time // the latest moment of the trace
 	moved  [2]bool    // some call that sends, that receives
 	open   []TracedCall
+	// stateAt is where FileStates has a path.
+	stateAt map[string]int
 }
 
 // NewTrace starts with nothing known.
 func NewTrace() *Trace {
-	return &Trace{files: newFiles()}
+	return &Trace{files: newFiles(), stateAt: map[string]int{}}
 }
 
 // Filter says which calls of the trace must be wanted for the events that [Trace.Call] makes.
@@ -36,7 +42,30 @@ func (t *Trace) Filter() *traces.CallFilter {
 
 func (t *Trace) maySend(c *traces.CallView) bool {
 	t.moved[0] = true
-	return t.mayMove(c)
+	return t.mayMove(c) || saysError(c)
+}
+
+// saysError tells a write to the standard error, which may be runc init's last word.
+func saysError(c *traces.CallView) bool {
+	return c.Name == "write" && len(c.Args) > 1 && c.Args[0] == '2' && (c.Args[1] == ',' || c.Args[1] == '<') &&
+		bytes.Contains(c.Args, []byte("_linux.go:"))
+}
+
+// initError is the event of runc init's last word. As the first call of a process that strace
+// attached to, it had waited for somebody to read the pipe, until the attaching interrupted it.
+func initError(s *traces.Syscall) (e event.Event, ok bool) {
+	fd, _, ok := traces.ReadDescriptor(s.Args)
+	if s.Name != "write" || !ok || fd.N != 2 {
+		return event.Event{}, false
+	}
+	text, _ := traces.FirstString(s.Args)
+	if e, ok = messages.InitError(text); !ok {
+		return event.Event{}, false
+	}
+	e.Start, e.Source, e.IDs.PID = s.Start, "strace", s.PID
+	e.AddFields(event.FieldFirstCall.Bool(s.First))
+	e.Evidence = []event.Quote{{Pos: s.Pos, Text: s.Raw}}
+	return e, true
 }
 
 func (t *Trace) mayReceive(c *traces.CallView) bool {
@@ -55,13 +84,15 @@ func (t *Trace) mayMove(c *traces.CallView) bool {
 	case !ok:
 		return len(c.Args) == 0 && starts()
 	case len(label) > 0:
-		return label[0] == 'U' || label[0] == 'N' || label[0] == 's' // UNIX, NETLINK, socket
+		return label[0] == 'U' || label[0] == 'N' || label[0] == 's' || label[0] == '/' && labelHoldsState(label) // UNIX, NETLINK, socket
 	}
 	h := t.files.processOf(c.PID).fds[fd]
 	switch {
 	case h == nil:
 		return socketCall(c.Name) || starts()
-	case h.kind == otherHandle || h.kind == fileHandle:
+	case h.kind == fileHandle:
+		return holdsState(h.path)
+	case h.kind == otherHandle:
 		return false
 	}
 	return h.kind == netlinkSocket || h.conn != nil || busPath(h.path) || starts()
@@ -116,6 +147,10 @@ func (t *Trace) Call(dst []event.Event, s *traces.Syscall) []event.Event {
 	if e, ok := newSyscall(s, h); ok {
 		dst = append(dst, e)
 	}
+	if e, ok := initError(s); ok {
+		dst = append(dst, e)
+	}
+	t.noteFileState(s, h)
 	for _, m := range answered {
 		if d, ok := m.Answered(); ok && d >= slowAnswer {
 			dst = append(dst, busEvent(m))

@@ -435,3 +435,23 @@ func TestHandshake(t *testing.T) {
 	_, events = follow(t, []byte(strings.ReplaceAll(strings.ReplaceAll(begun, `\0AUTH EXTERNAL 30\r\n", 19) = 19`, `\0", 1) = 1`), "dbus/system_bus_socket", "x")+other))
 	require.Empty(t, events, "a zero byte is no handshake")
 }
+
+// TestInitError: what runc init wrote before it ended is the same event as in the log of whoever ran
+// it; what another program writes is none.
+func TestInitError(t *testing.T) {
+	const last = `write(2, "standard_init_linux.go:207: init seccomp caused: error loading seccomp filter into kernel: loading seccomp filter: invalid argument\n", 132) = 132`
+	_, events := follow(t, []byte("strace: Process 20950 attached\n"+last+"\n+++ exited with 1 +++\n"))
+	require.Len(t, events, 1)
+	require.Equal(t, event.KindRuncFailed, events[0].Kind)
+	require.Equal(t, "seccomp", events[0].FieldText(event.FieldReason))
+	require.Equal(t, "true", events[0].FieldText(event.FieldFirstCall))
+	require.Equal(t, last, events[0].Evidence[0].Text)
+	require.Empty(t, event.Undeclared(&events[0]))
+	for _, other := range []string{
+		`write(2, "standard_init_linux.go:228: exec user process caused: exec format error\n", 74) = 74`,
+		`write(21, "x_linux.go:207: init seccomp caused: error\n", 132) = 132`,
+	} {
+		_, events := follow(t, []byte("strace: Process 20950 attached\n"+other+"\n"))
+		require.Empty(t, events, other)
+	}
+}

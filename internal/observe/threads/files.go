@@ -34,8 +34,9 @@ func (t *Files) Merge(from *Files) {
 }
 
 // Events are what the threads tell. Machine is the node's, as uname spells it, for
-// the numbers of system calls whose own files do not tell it; empty when it is not known.
-func (t *Files) Events(machine string) []event.Event {
+// the numbers of system calls whose own files do not tell it; empty when it is not known. Names are
+// what other inputs say of the threads.
+func (t *Files) Events(machine string, names *Names) []event.Event {
 	type key struct {
 		group string
 		tid   int
@@ -62,16 +63,22 @@ func (t *Files) Events(machine string) []event.Event {
 		return cmp.Or(a.Time.T.Compare(b.Time.T), cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line))
 	})
 	scans := NewSamples()
-	scans.Single = true
+	scans.Single, scans.picked = true, len(order) == 1
 	var events []event.Event
 	for _, s := range order {
 		s.Machine = cmp.Or(s.Machine, machine)
+		names.complete(s)
+		useUnsureFrames(s)
 		s.NameCall()
 		if s.State != "S" && s.State != "R" {
 			events = frameEvents(events, s)
 		}
+		if e, ok := listedEvent(s); ok {
+			events = append(events, e)
+			continue
+		}
 		events = scans.Sample(events, s)
-		if s.TID == 0 && isTellingOnce(s) {
+		if s.TID == 0 && (isTellingOnce(s) || scans.picked && s.Stack != "") {
 			events = append(events, momentEvent(s))
 		}
 	}
@@ -80,6 +87,32 @@ func (t *Files) Events(machine string) []event.Event {
 		events[i].Source = SourceThreads
 	}
 	return events
+}
+
+// listedEvent is a process of a daemon of which nothing is known but that it sleeps in the kernel or is
+// stopped, as a list of the processes would show it. Ok is false for every other sample.
+func listedEvent(s *samples.Sample) (e event.Event, ok bool) {
+	component := writerOf(s)
+	if heldState(s.State) == "" || s.Stack != "" || s.WChan != "" || s.HasNumber || component == "process" || component == "kernel" {
+		return e, false
+	}
+	e = event.Event{
+		Kind: event.KindProcess, Component: component, Start: s.Time, IDs: event.IDs{PID: cmp.Or(s.PID, s.TID)},
+		Fields:   []event.Field{event.FieldComm.Text(s.Comm), event.FieldState.Text(s.State)},
+		Evidence: append([]event.Quote{{Pos: s.Pos, Text: s.Raw}}, s.More...),
+	}
+	if s.TID != e.IDs.PID {
+		e.IDs.TID = s.TID
+	}
+	switch s.State {
+	case "T":
+		e.Text = s.Comm + " is stopped by a signal (state T)"
+	case "t":
+		e.Text = s.Comm + " is stopped by a debugger (state t)"
+	default:
+		e.Text = s.Comm + " is running, state D"
+	}
+	return e, true
 }
 
 // addPart puts what another file of a thread tells into its sample.
@@ -102,6 +135,7 @@ func addPart(s, p *samples.Sample) {
 	}
 	if s.Stack == "" {
 		s.Stack, s.Frames = p.Stack, p.Frames
+		s.UnsureStack, s.UnsureFrames = p.UnsureStack, p.UnsureFrames
 	}
 }
 
@@ -111,13 +145,15 @@ func isQuotable(p *samples.Sample) bool { return p.State != "" || p.WChan != "" 
 // frameEvents are the telling functions of a stack, as the kernel's log would have shown them.
 func frameEvents(dst []event.Event, s *samples.Sample) []event.Event {
 	for i, f := range strings.Fields(s.Stack) {
-		if slices.Contains(tellingFrames, f) && i < len(s.Frames) {
-			q := s.Frames[i]
-			dst = messages.Record(
-				dst,
-				&event.Record{Pos: q.Pos, Lines: 1, Time: s.Time, Unit: "kernel", Raw: q.Text, Text: q.Text},
-			)
+		e, ok := messages.FrameEvent(f)
+		if !ok || i >= len(s.Frames) {
+			continue
 		}
+		e.Component, e.Start, e.Evidence = "kernel", s.Time, []event.Quote{s.Frames[i]}
+		if s.Unsure {
+			e.AddFields(event.FieldUnsure.Bool(true))
+		}
+		dst = append(dst, e)
 	}
 	return dst
 }

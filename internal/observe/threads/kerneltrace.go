@@ -15,8 +15,9 @@ import (
 )
 
 // KernelTraces finds among the records of one log the stacks that the kernel
-// printed of tasks: in reports of hung tasks, and as answer to sysrq-w and sysrq-t.
-// Every line of one is a record of its own, and lines of other processors may stand between:
+// printed of tasks: in reports of hung tasks, of lockups and of its own faults, and as answer to
+// sysrq-w and sysrq-t. Every line of one is a record of its own, and lines of other processors may
+// stand between:
 //
 //	INFO: task containerd-shim:1422 blocked for more than 120 seconds.
 //	task:containerd-shim state:D stack:    0 pid: 1422 ppid:     1 flags:0x00004006
@@ -25,27 +26,34 @@ import (
 //	 ovl_sync_fs+0x2f/0x50 [overlay]
 //	RSP: 002b:000000c0020969d0 EFLAGS: 00000202 ORIG_RAX: 00000000000000a6
 //
-// It makes one event of each thread. The zero value is ready.
+// In a text that somebody put together it also finds the stacks of crash, of perf script and of
+// /proc/PID/stack below the command that printed it. It makes one event of each thread. The zero
+// value is ready.
 type KernelTraces struct {
-	open  map[string]*kernelTrace // by who printed it, see callerOf
-	hung  map[string]hungReport   // the last, of each
-	dump  event.Time              // when sysrq asked for the dump that is being printed
-	dumps Samples
-	made  []event.Event
-	quiet int // records of the kernel since the last line of a trace
+	open     map[string]*kernelTrace // by who printed it, see callerOf
+	hung     map[string]hungReport   // the last, of each
+	headless event.Quote             // of a hung task whose first line is lost, until the stack
+	dump     event.Time              // when sysrq asked for the dump that is being printed
+	dumps    Samples
+	made     []event.Event
+	quiet    int // records of the kernel since the last line of a trace
+	near     int // lines that are still wanted whatever they hold, as a frame may hold nothing but a name
 }
 
 // kernelTrace is one task's stack while its lines come in.
 type kernelTrace struct {
 	sample  samples.Sample
-	funcs   []string // innermost first
-	lines   []event.Quote
+	stack   samples.StackBuilder
 	compat  bool        // a program of 32 bits
 	number  event.Quote // the line with the number of the call
 	traced  bool        // its "Call Trace:" was seen
+	pasted  bool        // it is no log of the kernel's: frames may have no offset
 	stray   int         // lines in a row that are no part of it
 	blocked time.Duration
+	watched bool        // the watchdog for hung tasks printed it
+	work    event.Quote // the line with the work of a kworker
 	last    event.Time
+	report  *faultReport // what the stack was printed for, where that is about a CPU
 }
 
 // hungReport is the line of kernel/hung_task.c that comes before a stack.
@@ -57,6 +65,7 @@ type hungReport struct {
 
 // Bounds of a trace that is being printed.
 const (
+	maxNear    = 64 // lines behind a frame
 	maxStray   = 24 // lines of the kernel that are no part of it: registers, code, other processors
 	maxTraces  = 64 // at once: one for each processor, where lines tell theirs
 	maxMade    = 20_000
@@ -67,16 +76,31 @@ const (
 // Want says whether a raw line may be part of a trace that is being printed. What begins one is
 // among [Literals].
 func (k *KernelTraces) Want(line []byte) bool {
-	return k.open != nil &&
-		(bytes.Contains(line, []byte("+0x")) || bytes.Contains(line, []byte(" 0x")) || bytes.Contains(line, []byte("RIP: ")))
+	if k.open == nil {
+		return false
+	}
+	if k.near > 0 {
+		k.near--
+		return true
+	}
+	for _, part := range traceParts {
+		if bytes.Contains(line, part) {
+			return true
+		}
+	}
+	return false
 }
+
+// traceParts are what lines of a trace hold that do not begin one.
+var traceParts = [][]byte{[]byte("+0x"), []byte(" 0x"), []byte("RIP: "), []byte(" Comm: ")}
 
 // Add takes the next wanted record.
 func (k *KernelTraces) Add(r *event.Record) {
 	if r.Unit != "" && r.Unit != "kernel" || len(r.Fields) > 0 { // the kernel writes no pairs
 		return
 	}
-	text := strings.TrimRight(r.Message(), " \r")
+	// A line that lost the rest of its header may still name its writer.
+	text := strings.TrimPrefix(strings.TrimRight(r.Message(), " \r"), "kernel:")
 	caller := callerOf(r.Raw)
 	t := k.open[caller]
 	if t != nil && r.Time.Known && t.last.Known && r.Time.T.Sub(t.last.T).Abs() > maxTracing {
@@ -84,9 +108,13 @@ func (k *KernelTraces) Add(r *event.Record) {
 		t = nil
 	}
 	quote := event.Quote{Pos: r.Pos, Text: r.Raw}
-	if task, ok := kernel.ReadTask(strings.TrimLeft(text, " \t")); ok {
-		k.closeTrace(caller)
-		k.beginTrace(caller, &task, r, quote)
+	if task, pasted, ok := readTraceHead(strings.TrimLeft(text, " \t"), r.Unit == ""); ok {
+		if t == nil || !pasted || !t.isPanicOf(&task) {
+			k.closeTrace(caller)
+			k.beginTrace(caller, &task, r, quote)
+			t = k.open[caller]
+		}
+		t.pasted = pasted
 		return
 	}
 	if k.noteEdge(text, caller, r, quote) {
@@ -100,12 +128,28 @@ func (k *KernelTraces) Add(r *event.Record) {
 	}
 	k.quiet, t.last = 0, r.Time
 	if t.takeLine(text, quote) {
-		t.stray = 0
+		t.stray, k.near = 0, maxNear
 		return
 	}
-	if t.stray++; t.stray > maxStray || isForeign(text) {
+	if t.stray++; t.stray > maxStray || isForeign(text) && t.report == nil {
 		k.closeTrace(caller)
 	}
+}
+
+// readTraceHead reads the line above a stack that says whose it is. Pasted says that a person put
+// it there, with what other programs print, which only a text without writers can hold.
+func readTraceHead(text string, anyWriter bool) (task kernel.Task, pasted, ok bool) {
+	if task, ok = kernel.ReadTask(text); ok || !anyWriter {
+		return task, false, ok
+	}
+	if task, ok = kernel.ReadCrashTask(text); ok {
+		return task, true, true
+	}
+	if task, ok = kernel.ReadPerfTask(text); ok {
+		return task, true, true
+	}
+	task, ok = samples.StackOwner(text)
+	return task, true, ok
 }
 
 // noteEdge takes the lines before the stacks: what they are printed for.
@@ -130,8 +174,34 @@ func (k *KernelTraces) noteEdge(text, caller string, r *event.Record, quote even
 		k.dump = event.Time{}
 		k.countStrayLine()
 		return true
+	case strings.Contains(text, `hung_task_timeout_secs" disables this message`):
+		if _, named := k.hung[caller]; !named {
+			k.headless = quote
+			k.countStrayLine()
+		}
+		return true
+	}
+	report := readFault(text)
+	if report == nil && r.Unit == "" {
+		report = readCrashPanic(text)
+	}
+	if report != nil {
+		k.beginReport(caller, report, r, quote)
+		return true
 	}
 	return false
+}
+
+// beginReport starts the stack of what runs on a CPU.
+func (k *KernelTraces) beginReport(caller string, report *faultReport, r *event.Record, quote event.Quote) {
+	if t := k.open[caller]; t != nil && t.report != nil && t.report.isContinuedBy(report) {
+		t.last = r.Time
+		return
+	}
+	k.closeTrace(caller)
+	k.beginTrace(caller, &kernel.Task{Comm: report.comm, TID: report.pid}, r, quote)
+	t := k.open[caller]
+	t.report, t.blocked = report, report.stuck
 }
 
 // countStrayLine begins to look at all lines that may be part of a trace.
@@ -144,6 +214,7 @@ func (k *KernelTraces) countStrayLine() {
 // beginTrace starts the stack of a task.
 func (k *KernelTraces) beginTrace(caller string, task *kernel.Task, r *event.Record, quote event.Quote) {
 	k.countStrayLine()
+	k.near = maxNear
 	if len(k.open) >= maxTraces {
 		k.closeTraces()
 	}
@@ -153,23 +224,32 @@ func (k *KernelTraces) beginTrace(caller string, task *kernel.Task, r *event.Rec
 		Raw: quote.Text,
 	}
 	if h, ok := k.hung[caller]; ok && h.tid == task.TID {
-		t.blocked = time.Duration(h.seconds) * time.Second
+		t.blocked, t.watched = time.Duration(h.seconds)*time.Second, true
 		t.sample.More = []event.Quote{h.line}
 		delete(k.hung, caller)
+	} else if k.headless.Text != "" && task.State == "D" {
+		t.watched, t.sample.More = true, []event.Quote{k.headless}
 	} else if k.dump.Known && r.Time.Known && r.Time.T.Sub(k.dump.T).Abs() < longestPause {
 		t.sample.Time = k.dump
 	}
+	k.headless = event.Quote{}
 	k.open[caller] = t
 }
 
 // takeLine adds a line to the stack. It says no to one that is no part of it.
 func (t *kernelTrace) takeLine(text string, quote event.Quote) bool {
-	if function, unsure, ok := kernel.ReadFrame(text); ok {
-		// The instruction where a program was interrupted looks like a frame.
-		if function != "" && !unsure && !strings.HasPrefix(strings.TrimLeft(text, " "), "RIP") && len(t.funcs) < maxStackFrames {
-			t.funcs, t.lines = append(t.funcs, function), append(t.lines, quote)
-		}
+	if t.report != nil && (t.takeReportLine(text, quote) || t.report.crash && t.takeCrashLine(text, quote)) {
 		return true
+	}
+	if function, unsure, ok := kernel.ReadFrame(text); ok {
+		t.stack.AddFrame(function, unsure, quote)
+		return true
+	}
+	if t.pasted || t.traced {
+		if function, ok := kernel.ReadBareFrame(text); ok && (t.pasted || strings.HasPrefix(text, " ")) {
+			t.stack.AddFrame(function, false, quote)
+			return true
+		}
 	}
 	switch text = strings.TrimSpace(text); {
 	case text == "Call Trace:", text == "Call trace:":
@@ -182,7 +262,7 @@ func (t *kernelTrace) takeLine(text string, quote event.Quote) bool {
 		t.compat = strings.HasPrefix(text, "RIP: 0023:")
 		return true
 	case strings.HasPrefix(text, "Workqueue: "):
-		t.sample.Target = text
+		t.sample.Target, t.work = text, quote
 		return true
 	}
 	if _, value, ok := strings.Cut(text, "ORIG_RAX: "); ok {
@@ -195,10 +275,38 @@ func (t *kernelTrace) takeLine(text string, quote event.Quote) bool {
 	return strings.HasPrefix(text, "R") && strings.Contains(text, ": 0") || text == "<TASK>" || text == "</TASK>"
 }
 
-const (
-	maxStackFrames = 256
-	maxCall        = 4096 // above are the numbers of exceptions, which are negative
-)
+// takeReportLine takes a line of the report that the stack is printed for.
+func (t *kernelTrace) takeReportLine(text string, quote event.Quote) bool {
+	at := t.report.function
+	if !t.report.takeLine(text, quote) {
+		return false
+	}
+	if task, ok := kernel.ReadCPUTask(text); ok && t.sample.TID == 0 {
+		t.sample.TID, t.sample.Comm, t.sample.State = task.TID, task.Comm, task.State
+	}
+	if function := t.report.function; function != at {
+		t.stack.AddFrame(function, false, quote) // the trace begins at its caller
+	}
+	return true
+}
+
+// addWork makes the function that a kworker was asked to run the outermost frame of a stack that does not
+// reach so far: whatever else is on it was called by that.
+//
+//	Workqueue: netns cleanup_net
+//	Workqueue: writeback wb_workfn (flush-254:1)
+func (t *kernelTrace) addWork() {
+	s := &t.sample
+	words := strings.Fields(strings.TrimPrefix(t.sample.Target, "Workqueue: "))
+	outermost, _, _ := strings.Cut(s.Stack, " ")
+	if t.work.Text == "" || len(words) < 2 || kernel.IsStackBottom(outermost) || slices.Contains(strings.Fields(s.Stack), words[1]) {
+		return
+	}
+	s.Kernel, s.Stack = true, strings.TrimSpace(words[1]+" "+s.Stack)
+	s.More = append(s.More, t.work)
+}
+
+const maxCall = 4096 // above are the numbers of exceptions, which are negative
 
 // otherReports are the starts of what the kernel prints with a stack that is no task's of a dump.
 var otherReports = []string{
@@ -233,10 +341,10 @@ func (k *KernelTraces) closeTrace(caller string) {
 	}
 	delete(k.open, caller)
 	s := &t.sample
-	slices.Reverse(t.funcs)
-	slices.Reverse(t.lines)
-	s.Stack, s.Frames = strings.Join(t.funcs, " "), t.lines
+	t.stack.WriteTo(s)
+	useUnsureFrames(s)
 	s.Kernel = strings.HasPrefix(s.Stack, "ret_from_fork") || strings.HasPrefix(s.Stack, "kthread ")
+	t.addWork()
 	if s.HasNumber {
 		s.Machine = "x86_64" // no other has such a register
 		if t.compat {
@@ -249,7 +357,18 @@ func (k *KernelTraces) closeTrace(caller string) {
 	if len(k.made) >= maxMade {
 		return
 	}
-	if t.blocked > 0 {
+	if t.report != nil {
+		k.made = t.appendReport(k.made)
+		return
+	}
+	if t.pasted && len(s.Frames) == 0 {
+		return
+	}
+	if e, died := deathEvent(s); t.pasted && died {
+		k.made = append(k.made, e)
+		return
+	}
+	if t.watched {
 		k.made = append(k.made, t.hungEvent())
 		return
 	}
@@ -258,7 +377,7 @@ func (k *KernelTraces) closeTrace(caller string) {
 		k.dumps.runs = map[int]*run{}
 	}
 	if s.Time.IsZero() {
-		if isTellingOnce(s) {
+		if t.pasted || isTellingOnce(s) { // somebody chose what to paste
 			k.made = append(k.made, momentEvent(s))
 		}
 		return
@@ -275,11 +394,14 @@ func (t *kernelTrace) hungEvent() event.Event {
 	if s.Time.Known {
 		e.Start, e.End = s.Time.Add(-t.blocked), s.Time
 	}
-	e.AddFields(
-		event.FieldSamples.Int(1), event.FieldSeconds.Number(float64(t.blocked/time.Second)),
-		event.FieldReturned.Bool(false),
-	)
-	e.Text += ", for more than " + strconv.Itoa(int(t.blocked/time.Second)) + " s"
+	e.AddFields(event.FieldSamples.Int(1), event.FieldReturned.Bool(false))
+	if t.watched {
+		e.AddFields(event.FieldWatchdog.Bool(true))
+	}
+	if t.blocked > 0 {
+		e.AddFields(event.FieldSeconds.Number(float64(t.blocked / time.Second)))
+		e.Text += ", for more than " + strconv.Itoa(int(t.blocked/time.Second)) + " s"
+	}
 	return e
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/kernelwait"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
+	"github.com/plegdiag/plegdiag/internal/parse/kernel"
 	"github.com/plegdiag/plegdiag/internal/parse/samples"
 )
 
@@ -24,6 +25,8 @@ type Samples struct {
 	// Single tells of what was seen once, too, as somebody makes such dumps because
 	// something hangs. A sampler sees a thread on the disk by chance.
 	Single bool
+
+	picked bool // there is one thread only: somebody picked it, whatever it is in
 
 	runs  map[int]*run // by thread
 	born  map[int]bool // processes of daemons whose start was told
@@ -40,6 +43,8 @@ type run struct {
 	frames       []event.Quote // of stack
 	scan         int           // of last
 	count        int
+	function     string // in which it waits, of first
+	moved        bool   // a later sample shows it in another one
 }
 
 // NewSamples starts with no thread seen.
@@ -65,7 +70,10 @@ func (t *Samples) Sample(dst []event.Event, s *samples.Sample) []event.Event {
 		t.cut = false
 		return dst
 	case s.Time.IsZero():
-		if t.Single && s.TID != 0 && isTellingOnce(s) {
+		if e, died := deathEvent(s); died {
+			return append(dst, e)
+		}
+		if t.Single && s.TID != 0 && (isTellingOnce(s) || t.picked && s.Stack != "") {
 			dst = append(dst, momentEvent(s))
 		}
 		return dst
@@ -96,9 +104,10 @@ func (t *Samples) Sample(dst []event.Event, s *samples.Sample) []event.Event {
 		if len(t.runs) >= maxRuns {
 			return dst
 		}
-		r = &run{first: *s}
+		r = &run{first: *s, function: functionOf(s)}
 		t.runs[s.TID] = r
 	}
+	r.moved = r.moved || functionOf(s) != r.function
 	if s.Stack != "" {
 		r.stack, r.frames = s.Stack, s.Frames
 	}
@@ -149,19 +158,56 @@ func (t *Samples) startScan(dst []event.Event, now event.Time) []event.Event {
 // isTelling leaves out what a thread with nothing to do is in. In state D anything tells, and so
 // does that a thread is stopped.
 func isTelling(s *samples.Sample) bool {
-	if heldState(s.State) != "" {
+	if heldState(s.State) != "" || standsIn(s) {
 		return true
 	}
 	return s.Syscall != "" && s.State != "R" && kernelwait.Calls[s.Syscall]
 }
 
 // heldState is the state of a thread that does nothing whatever comes: D in the kernel, T stopped
-// by a signal. Empty for all other states.
+// by a signal, t by a debugger. Empty for all other states.
 func heldState(state string) string {
-	if state == "D" || state == "T" {
+	if state == "D" || state == "T" || state == "t" {
 		return state
 	}
 	return ""
+}
+
+// standsIn says that a thread sleeps where nobody waits who has nothing to do.
+func standsIn(s *samples.Sample) bool {
+	if s.State != "S" {
+		return false
+	}
+	waits, _ := kernelwait.Of(s.Stack, s.WChan)
+	return kernelwait.IsStanding(waits)
+}
+
+// functionOf is the function of the kernel in which a thread waits: the one that shows for what,
+// else the innermost that is not the scheduler's. Empty where neither stack nor wchan is known.
+func functionOf(s *samples.Sample) string {
+	if waits, function := kernelwait.Of(s.Stack, s.WChan); waits != "" {
+		return function
+	}
+	functions := strings.Fields(s.Stack)
+	for _, function := range slices.Backward(functions) {
+		if !slices.Contains(schedulerFrames, function) && !isLockFrame(function) {
+			return function
+		}
+	}
+	return s.WChan
+}
+
+// isLockFrame says that a function waits for a lock or an event, whichever it is: its caller tells
+// more.
+func isLockFrame(function string) bool {
+	return slices.ContainsFunc(lockFrames, func(start string) bool { return strings.HasPrefix(function, start) })
+}
+
+// lockFrames are the starts of such functions: kernel/locking, kernel/sched/completion.c and
+// wait_bit.c.
+var lockFrames = []string{
+	"down_read", "down_write", "__down", "down_killable", "down_interruptible", "rwsem_down_", "percpu_down_", "percpu_rwsem_wait", "__percpu_down_",
+	"mutex_lock", "__mutex_lock", "ww_mutex_", "rt_mutex_", "wait_for_completion", "__wait_for_common", "do_wait_for_common", "out_of_line_wait_", "__wait_on_bit", "prepare_to_wait",
 }
 
 // isTellingOnce leaves out of threads that were seen once what they are in all day: most sleep in a
@@ -171,12 +217,35 @@ func isTellingOnce(s *samples.Sample) bool {
 	case "D":
 		return true
 	case "", "S":
-		return isNetlink(s) ||
-			s.State == "" && slices.ContainsFunc(
-				strings.Fields(s.Stack), func(f string) bool { return slices.Contains(tellingFrames, f) },
-			)
+		return isNetlink(s) || standsIn(s) || s.State == "" && hasTellingStack(s)
 	}
 	return false
+}
+
+// hasTellingStack says that a stack of unknown state shows a wait that no idle thread is in.
+func hasTellingStack(s *samples.Sample) bool {
+	waits, _ := kernelwait.Of(s.Stack, "")
+	return waits != "" && waits != kernelwait.Pipe || slices.ContainsFunc(
+		strings.Fields(s.Stack), func(f string) bool { return slices.Contains(tellingFrames, f) },
+	)
+}
+
+// useUnsureFrames takes the frames that the kernel marked with a question mark for true ones where
+// the others neither tell what the thread waits for nor reach to where it came into the kernel:
+// a kernel without frame pointers, up to 4.13, marks all. With the way to the bottom known, such
+// frames are left over from other calls.
+func useUnsureFrames(s *samples.Sample) {
+	if s.UnsureStack == "" {
+		return
+	}
+	outermost, _, _ := strings.Cut(s.Stack, " ")
+	waits, _ := kernelwait.Of(s.Stack, "")
+	if waits != "" || kernel.IsStackBottom(outermost) {
+		return
+	}
+	if waits, _ = kernelwait.Of(s.UnsureStack, ""); waits != "" || s.Stack == "" {
+		s.Stack, s.Frames, s.Unsure = s.UnsureStack, s.UnsureFrames, true
+	}
 }
 
 func isNetlink(s *samples.Sample) bool {
@@ -234,6 +303,12 @@ func (t *Samples) endRun(dst []event.Event, r *run, atEnd bool) []event.Event {
 		event.FieldSamples.Int(r.count), event.FieldMost.Duration(most), event.FieldEvery.Duration(t.pause),
 		event.FieldReturned.Bool(!atEnd),
 	)
+	if waiting := s.State == "D" || s.State == "S"; waiting && r.count == t.scan && r.count >= leastScans && !r.moved && r.function != "" {
+		e.AddFields(event.FieldUnmoved.Bool(true))
+		if _, named := e.Get(event.FieldFunction); !named {
+			e.AddFields(event.FieldFunction.Text(r.function))
+		}
+	}
 	e.Text += ", seen " + strconv.Itoa(r.count) + " times in a row"
 	if r.count > 1 {
 		e.Evidence = slices.Insert(e.Evidence, 1, event.Quote{Pos: r.last.Pos, Text: r.last.Raw})
@@ -241,10 +316,16 @@ func (t *Samples) endRun(dst []event.Event, r *run, atEnd bool) []event.Event {
 	return append(dst, e)
 }
 
+// leastScans is how many samples show that a thread does not move.
+const leastScans = 3
+
 // sampleEvent is what the events of all samples have in common.
 func sampleEvent(s *samples.Sample) event.Event {
 	e := event.Event{Kind: event.KindThreadSample, Component: writerOf(s), Source: SourceSamples}
 	e.IDs.TID, e.IDs.PID, e.IDs.Container = s.TID, s.PID, scan.FindID(s.Target)
+	if s.TID == 1 { // the kernel names threads alone, but this one is systemd's process
+		e.IDs.PID = 1
+	}
 	if e.IDs.Container == "" && e.Component != "shim" { // a shim may run in the cgroup of its sandbox
 		e.IDs.Container = scan.FindID(s.Cgroup)
 	}
@@ -254,8 +335,14 @@ func sampleEvent(s *samples.Sample) event.Event {
 		event.FieldNetlink.Bool(isNetlink(s)), event.FieldTarget.Text(s.Target), event.FieldWchan.Text(s.WChan),
 		event.FieldStack.Text(s.Stack),
 	}
-	if waits, _ := kernelwait.Of(s.Stack, s.WChan); waits != "" {
+	if waits, function := kernelwait.Of(s.Stack, s.WChan); waits != "" && s.State != "R" {
 		e.AddFields(event.FieldWaits.Text(waits))
+		if kernelwait.IsStanding(waits) {
+			e.AddFields(event.FieldFunction.Text(function))
+		}
+	}
+	if s.Unsure {
+		e.AddFields(event.FieldUnsure.Bool(true))
 	}
 	for _, f := range [...]event.Field{
 		event.FieldCgroup.Text(s.Cgroup), event.FieldArgs.Text(s.Args), event.FieldMachine.Text(s.Machine),
@@ -264,7 +351,7 @@ func sampleEvent(s *samples.Sample) event.Event {
 			e.AddFields(f)
 		}
 	}
-	in := cmp.Or(s.Syscall, s.WChan, "the kernel")
+	in := cmp.Or(s.Syscall, s.WChan, functionOf(s), "the kernel")
 	if s.HasNumber {
 		e.AddFields(event.FieldNumber.Int(s.Number))
 		if s.Syscall == "" {
@@ -280,12 +367,23 @@ func sampleEvent(s *samples.Sample) event.Event {
 			e.AddFields(id.key.Text(strconv.FormatUint(id.id, id.base)))
 		}
 	}
-	e.Text = s.Comm + ", thread " + strconv.Itoa(s.TID) + ", in " + in
+	e.Text = threadName(s) + ", in " + in
 	if s.State != "" {
 		e.Text += ", state " + s.State
 	}
 	e.Evidence = slices.Concat([]event.Quote{{Pos: s.Pos, Text: s.Raw}}, tellingLines(s), s.More)
 	return e
+}
+
+// threadName is a thread in a sentence: its name, and its id, where they are known.
+func threadName(s *samples.Sample) string {
+	switch {
+	case s.TID == 0:
+		return cmp.Or(s.Comm, "a thread")
+	case s.Comm == "":
+		return "thread " + strconv.Itoa(s.TID)
+	}
+	return s.Comm + ", thread " + strconv.Itoa(s.TID)
 }
 
 // tellingLines are the lines of a stack that are worth a quote: what the thread waits in, and what
@@ -390,6 +488,9 @@ func writerOf(s *samples.Sample) string {
 	if s.Kernel {
 		return "kernel"
 	}
+	if s.Comm == "exe" { // runc, or a runtime, that started itself again as /proc/self/exe
+		return "runc"
+	}
 	for _, c := range [...]struct{ comm, component string }{
 		{"containerd-shim", "shim"},
 		{"containerd", "containerd"},
@@ -408,7 +509,8 @@ func writerOf(s *samples.Sample) string {
 		{"runc", "runc"},
 		{"crun", "runc"},
 		{"systemd", "systemd"},
-		{"terway", "cni"},
+		{"dbus-daemon", "dbus"},
+		{"dbus-broker", "dbus"},
 	} {
 		if !strings.HasPrefix(s.Comm, c.comm) {
 			continue
@@ -417,6 +519,9 @@ func writerOf(s *samples.Sample) string {
 			return "process" // a docker inside a pod
 		}
 		return c.component
+	}
+	if slices.ContainsFunc(daemon.NetworkPlugins, func(name string) bool { return strings.HasPrefix(s.Comm, name) }) {
+		return "cni"
 	}
 	return "process"
 }

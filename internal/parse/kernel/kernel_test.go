@@ -15,12 +15,25 @@ func TestReadFrame(t *testing.T) {
 		function   string
 		unsure, ok bool
 	}{
-		"[<0>] ovl_sync_fs+0x2f/0x50 [overlay]":                   {"ovl_sync_fs", false, true},
-		" [<ffffffff8132cb66>] ? __blk_run_queue+0x29/0x31":       {"__blk_run_queue", true, true},
-		"  lo_rw_aio.isra.0+0x1/0x2 [loop 0a1b]":                  {"lo_rw_aio.isra.0", false, true},
-		" jbd2_log_wait_commit+0x2ef/0x460 fs/jbd2/journal.c:697": {"jbd2_log_wait_commit", false, true},
-		"[<0>] 0xffffffffffffffff":                                {"", false, true},
-		"\t/usr/local/go/src/runtime/proc.go:398 +0x1d":           {},
+		"[<0>] ovl_sync_fs+0x2f/0x50 [overlay]":                                    {"ovl_sync_fs", false, true},
+		" [<ffffffff8132cb66>] ? __blk_run_queue+0x29/0x31":                        {"__blk_run_queue", true, true},
+		"  lo_rw_aio.isra.0+0x1/0x2 [loop 0a1b]":                                   {"lo_rw_aio.isra.0", false, true},
+		" jbd2_log_wait_commit+0x2ef/0x460 fs/jbd2/journal.c:697":                  {"jbd2_log_wait_commit", false, true},
+		"[<0>] ovl_sync_fs":                                                        {"ovl_sync_fs", false, true},
+		"[<ffffffffc059b21c>] kmem_zone_alloc [xfs]":                               {"kmem_zone_alloc", false, true},
+		"[<0>] ? ovl_sync_fs+0x2f [overlay]":                                       {"ovl_sync_fs", true, true},
+		" #3 [ffffb8a0c0a5bce0] ovl_sync_fs at ffffffffc0a3d1bf [overlay]":         {"ovl_sync_fs", false, true},
+		"#10 [ffff80001234bc40] __switch_to at ffff800010b4e3d0":                   {"__switch_to", false, true},
+		"\tffffffffc0a3d1bf ovl_sync_fs+0x2f ([overlay])":                          {"ovl_sync_fs", false, true},
+		"        ffffffff8153d9d1 schedule ([kernel.kallsyms])":                    {"schedule", false, true},
+		"[c000000f5a3b7a20] [c00000000012abcd] schedule+0x4c/0xd0":                 {"schedule", false, true},
+		"[c000000f5a3b7a20] [c00000000012abcd] 0xc00000000012abcd (unreliable)":    {},
+		"            7f0c2d1a0b3b umount2+0xb (/usr/lib/x86_64-linux-gnu/libc.so)": {},
+		"#0 main.main() at main.go:12":                                             {},
+		"[1234] word":                                                              {},
+		"[<0>] two words":                                                          {},
+		"[<0>] 0xffffffffffffffff":                                                 {"", false, true},
+		"\t/usr/local/go/src/runtime/proc.go:398 +0x1d":                            {},
 		"main.main+0x1d": {},
 		" context_switch kernel/sched/core.c:5409 [inline]": {},
 		"RIP: 0010:native_safe_halt+0xe/0x10":               {},
@@ -39,6 +52,68 @@ func TestReadFrame(t *testing.T) {
 			function   string
 			unsure, ok bool
 		}{function, unsure, ok}, line)
+	}
+}
+
+func TestReadBareFrame(t *testing.T) {
+	for line, want := range map[string]string{
+		"ovl_sync_fs":                "ovl_sync_fs",
+		"    ovl_sync_fs+47":         "ovl_sync_fs",
+		"ovl_sync_fs+0x2f [overlay]": "ovl_sync_fs",
+		"    b'finish_task_switch'":  "finish_task_switch",
+		"ovl_sync_fs()":              "ovl_sync_fs",
+		"two words":                  "",
+		"]: 12":                      "",
+		"0xffffffff":                 "",
+		"f+":                         "",
+		"":                           "",
+	} {
+		function, ok := ReadBareFrame(line)
+		require.Equal(t, want, function, line)
+		require.Equal(t, want != "", ok, line)
+	}
+}
+
+func TestReadCPUTask(t *testing.T) {
+	for line, want := range map[string]Task{
+		"CPU: 3 PID: 1422 Comm: dockerd Tainted: G           O 5.4.89+ #1":                     {"dockerd", "R", 1422, 0},
+		"CPU: 3 UID: 0 PID: 1422 Comm: runc:[1:CHILD] Not tainted 6.12.0 #1":                   {"runc:[1:CHILD]", "R", 1422, 0},
+		"CPU: 9 PID: 7 Comm: rs:main Q:Reg Kdump: loaded Not tainted 4.18.0-305.el8.x86_64 #1": {"rs:main Q:Reg", "R", 7, 0},
+		"Pid: 1422, comm: dockerd Not tainted 2.6.32-754.el6.x86_64 #1":                        {"dockerd", "R", 1422, 0},
+		"CPU: 3 PID: 1422": {},
+		"Comm: x":          {},
+	} {
+		task, ok := ReadCPUTask(line)
+		require.Equal(t, want, task, line)
+		require.Equal(t, want != Task{}, ok, line)
+	}
+}
+
+func TestReadCrashTask(t *testing.T) {
+	for line, want := range map[string]Task{
+		`PID: 1422   TASK: ffff8f4a5e2d0000  CPU: 3   COMMAND: "containerd-shim"`:                       {"containerd-shim", "", 1422, 0},
+		`[0 00:03:32.104] [UN]  PID: 1422   TASK: ffff8f4a5e2d0000  CPU: 3   COMMAND: "runc:[1:CHILD]"`: {"runc:[1:CHILD]", "D", 1422, 0},
+		`PID: 1422 TASK: none`: {},
+	} {
+		task, ok := ReadCrashTask(line)
+		require.Equal(t, want, task, line)
+		require.Equal(t, want != Task{}, ok, line)
+	}
+}
+
+func TestReadStackPath(t *testing.T) {
+	for line, want := range map[string]string{
+		"# cat /proc/1422/stack":                                    "/proc/1422/stack",
+		"[root@node-1 ~]# sudo cat /proc/1422/task/1440/stack":      "/proc/1422/task/1440/stack",
+		"+ cat /proc/1422/wchan":                                    "/proc/1422/wchan",
+		"cat /proc/1422/stack":                                      "/proc/1422/stack",
+		"$ cat /proc/meminfo":                                       "",
+		"run cat /proc/1422/stack and paste what it prints, please": "",
+		"look at /proc/1422/stack":                                  "",
+	} {
+		file, ok := ReadStackPath(line)
+		require.Equal(t, want, file, line)
+		require.Equal(t, want != "", ok, line)
 	}
 }
 

@@ -56,43 +56,173 @@ var oldTask = regexp.MustCompile(`^(\S.{0,14}?) +([RSDTtXZPIWKN]) (?: *running t
 //
 //	[<0>] ovl_sync_fs+0x2f/0x50 [overlay]    /proc/PID/stack since 4.14
 //	[<ffffffffc0a3d1bf>] ovl_sync_fs+0x2f/0x50 [overlay]    before
+//	[<0>] ovl_sync_fs    somebody left the offsets out
 //	 ovl_sync_fs+0x2f/0x50 [overlay]    a trace since 4.10
 //	 ? wait_woken+0xa0/0xa0    a word on the stack that may be left over from another call
 //	 [<ffffffff8132cb66>] ? __blk_run_queue+0x29/0x31    the same before 4.10
+//	[c000000f5a3b7a20] [c00000000012abcd] schedule+0x4c/0xd0    ppc64
 //	[<0>] 0xffffffffffffffff    the end, before 5.6
+//	 #3 [ffffb8a0c0a5bce0] ovl_sync_fs at ffffffffc0a3d1bf [overlay]    crash
+//	ffffffffc0a3d1bf ovl_sync_fs+0x2f ([overlay])    perf script
 //
 // Function is the symbol without its offset, as "lo_rw_aio.isra.0", and empty for a frame without
-// one. Unsure says that the kernel put a question mark before it. Ok is false for every other line.
+// one. Unsure says that the kernel put a question mark before it: up to 4.x, without frame pointers,
+// it marks all of them. Ok is false for every other line.
 func ReadFrame(line string) (function string, unsure, ok bool) {
 	s := strings.TrimSpace(line)
-	bracket := false
-	if strings.HasPrefix(s, "[<") {
-		_, rest, closed := strings.Cut(s, ">] ")
-		if !closed {
-			return "", false, false
+	if s == "" {
+		return "", false, false
+	}
+	if rest, interrupted := strings.CutPrefix(s, "[exception RIP: "); interrupted { // crash: where a fault came
+		n := symbolLength(rest)
+		return rest[:n], false, n > 0 && n < len(rest) && (rest[n] == '+' || rest[n] == ']')
+	}
+	if s[0] == '#' {
+		function, ok = readCrashFrame(s)
+		return function, false, ok
+	}
+	if lines.IsDigit(s[0]) || s[0] == 'f' {
+		if function, ok = readPerfFrame(s); ok {
+			return function, false, true
 		}
-		s, bracket = rest, true
+	}
+	s, angle, closed := cutAddresses(s)
+	if !closed {
+		return "", false, false
 	}
 	if rest, found := strings.CutPrefix(s, "? "); found {
 		s, unsure = rest, true
 	}
-	if bracket && strings.HasPrefix(s, "0x") && !strings.Contains(s, " ") {
+	if angle && strings.HasPrefix(s, "0x") && !strings.Contains(s, " ") {
 		return "", unsure, true
 	}
-	n := 0
-	for n < len(s) && IsSymbol(s[n]) {
-		n++
-	}
-	// Symbol, offset and size in full: "+0x1d" alone is what Go prints in its own stacks.
-	if n == 0 || n > MaxSymbol || lines.IsDigit(s[0]) || !strings.HasPrefix(s[n:], "+0x") {
+	n := symbolLength(s)
+	if n == 0 {
 		return "", false, false
 	}
+	if angle && (n == len(s) || isModule(s[n:])) {
+		return s[:n], unsure, true
+	}
+	if !strings.HasPrefix(s[n:], "+0x") {
+		return "", false, false
+	}
+	// Symbol, offset and size in full: "+0x1d" alone is what Go prints in its own stacks.
 	rest := s[n+3:]
 	a := HexDigits(rest)
 	if a == 0 || !strings.HasPrefix(rest[a:], "/0x") || HexDigits(rest[a+3:]) == 0 {
-		return "", false, false
+		if a == 0 || !angle || a < len(rest) && !isModule(rest[a:]) {
+			return "", false, false
+		}
 	}
 	return s[:n], unsure, true
+}
+
+// ReadBareFrame reads a line that is a function of the kernel and nothing else but an offset and a
+// module. Only where a stack is known to be does such a line belong to one:
+//
+//	ovl_sync_fs            somebody left all else out
+//	ovl_sync_fs+47         bpftrace
+//	ovl_sync_fs+0x2f [overlay]
+//	b'ovl_sync_fs'         tools of bcc with Python 2's habits
+func ReadBareFrame(line string) (function string, ok bool) {
+	s := strings.TrimSuffix(strings.TrimSpace(line), "()")
+	s = strings.TrimSuffix(strings.TrimPrefix(s, "b'"), "'")
+	n := symbolLength(s)
+	if n < 3 {
+		return "", false
+	}
+	rest := s[n:]
+	if offset, found := strings.CutPrefix(rest, "+"); found {
+		rest = offset[HexDigits(strings.TrimPrefix(offset, "0x")):]
+		if strings.HasPrefix(offset, "0x") {
+			rest = offset[2+HexDigits(offset[2:]):]
+		}
+	}
+	if rest != "" && !isModule(rest) {
+		return "", false
+	}
+	return s[:n], true
+}
+
+// cutAddresses takes the addresses in brackets before a frame off; closed is false where such a
+// bracket stays open. Angle says that one was in angle brackets, which nothing else is.
+func cutAddresses(s string) (rest string, angle, closed bool) {
+	for strings.HasPrefix(s, "[") {
+		if inner, found := strings.CutPrefix(s, "[<"); found {
+			n := HexDigits(inner)
+			if n == 0 || !strings.HasPrefix(inner[n:], ">] ") {
+				return s, angle, false
+			}
+			s, angle = strings.TrimLeft(inner[n+3:], " "), true
+			continue
+		}
+		n := HexDigits(s[1:])
+		if n != 16 || !strings.HasPrefix(s[1+n:], "] ") {
+			return s, angle, false
+		}
+		s = s[1+n+2:]
+	}
+	return s, angle, true
+}
+
+// readCrashFrame reads "#3 [ffffb8a0c0a5bce0] ovl_sync_fs at ffffffffc0a3d1bf [overlay]".
+func readCrashFrame(s string) (function string, ok bool) {
+	number, rest, found := strings.Cut(s[1:], " [")
+	if !found || len(number) > 3 || strings.Trim(strings.TrimLeft(number, " "), "0123456789") != "" {
+		return "", false
+	}
+	n := HexDigits(rest)
+	if n < 8 || !strings.HasPrefix(rest[n:], "] ") {
+		return "", false
+	}
+	rest = rest[n+2:]
+	n = symbolLength(rest)
+	if n == 0 || !strings.HasPrefix(rest[n:], " at ") || HexDigits(rest[n+4:]) < 8 {
+		return "", false
+	}
+	return rest[:n], true
+}
+
+// readPerfFrame reads "ffffffffc0a3d1bf ovl_sync_fs+0x2f ([overlay])" of a function in the kernel or
+// in one of its modules, whose name stands in brackets.
+func readPerfFrame(s string) (function string, ok bool) {
+	n := HexDigits(s)
+	if n < 8 || n > 16 || !strings.HasPrefix(s[n:], " ") || !strings.HasSuffix(s, "])") {
+		return "", false
+	}
+	s = s[n+1:]
+	n = symbolLength(s)
+	rest := s[n:]
+	if strings.HasPrefix(rest, "+0x") {
+		rest = rest[3+HexDigits(rest[3:]):]
+	}
+	if n == 0 || !strings.HasPrefix(rest, " ([") {
+		return "", false
+	}
+	return s[:n], true
+}
+
+// symbolLength is how much of s is a function's name; 0 when it starts with none.
+func symbolLength(s string) (n int) {
+	for n < len(s) && IsSymbol(s[n]) {
+		n++
+	}
+	if n == 0 || n > MaxSymbol || lines.IsDigit(s[0]) {
+		return 0
+	}
+	return n
+}
+
+// isModule says that s is what may follow a function: " [overlay]", and the mark of a frame of
+// ppc64 that is not sure.
+func isModule(s string) bool {
+	return strings.HasPrefix(s, " [") && strings.HasSuffix(s, "]") || s == " (unreliable)"
+}
+
+// IsStackBottom says that a function is one of those that every stack begins with: how a thread
+// came into the kernel, or was made.
+func IsStackBottom(function string) bool {
+	return lines.StartsWith(function, "entry_", "ret_from_fork", "el0", "system_call_fastpath", "ret_from_kernel_thread", "system_call_exception")
 }
 
 // MaxSymbol is KSYM_NAME_LEN since 6.1; C's names stay far below.

@@ -25,7 +25,7 @@ func (in *Input) CutSkip(l Line) error {
 // early, if it did. Lines that were cut are remarked on.
 func ReadFilled[T any](in Input, yield func(T, error) bool, read func(b []byte, pos event.Pos) bool, end func() bool) {
 	var none T
-	src := NewReader(in.R, in.Stats)
+	src := in.NewReader()
 	for src.Next() {
 		b := TrimReturn(src.Line.Bytes)
 		if src.Line.Cut == 0 && IsBlank(b) {

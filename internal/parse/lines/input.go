@@ -1,11 +1,19 @@
 package lines
 
-import "io"
+import (
+	"cmp"
+	"io"
+)
 
 // Input is one file to be read.
 type Input struct {
 	Path string // as it appears in every event.Pos
 	R    io.Reader
+	// As is the path by which the content is known, where that is not Path: of a file that a command
+	// printed in a transcript.
+	As string
+	// Before is how many lines of the file stand before R, where R is only a part of it.
+	Before int
 	// Want says whether a raw line, or what stands behind its header, may matter; nil wants every
 	// line. What it rejects becomes a record with Pos, Lines, Time and, where that is free, Unit
 	// and Level. It must want the first line of a message that is cut into pieces ("goroutine ")
@@ -13,3 +21,13 @@ type Input struct {
 	Want  func(line []byte) bool
 	Stats *Stats // filled while reading; nil allowed
 }
+
+// NewReader reads the lines of the input, with their numbers in the file.
+func (in *Input) NewReader() *Reader {
+	r := NewReader(in.R, in.Stats)
+	r.Line.N = in.Before
+	return r
+}
+
+// Place is the path that shows what the input is.
+func (in *Input) Place() string { return cmp.Or(in.As, in.Path) }

@@ -104,6 +104,13 @@ func (in *Reader) CountLine(b []byte, cut int64) {
 	}
 }
 
+// Head is what the file begins with, at most n bytes, and fewer where the buffer is smaller. Nothing
+// is read by it.
+func (in *Reader) Head(n int) []byte {
+	b, _ := in.r.Peek(min(n, in.r.Size())) // it fails again
+	return b
+}
+
 // Ahead is what has been read of the next lines, at most n bytes; it is valid until the next step.
 // A reader that takes lines from it calls CountLine for each, and Drop for all of them.
 func (in *Reader) Ahead(n int) []byte {

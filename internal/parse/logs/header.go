@@ -32,6 +32,7 @@ type header struct {
 	uptime time.Duration
 	host   []byte
 	unit   []byte
+	caller []byte // the source file that klog names
 	pid    int
 	level  event.Level
 	body   body
@@ -69,6 +70,7 @@ func scanHeader(b []byte) (h header) {
 	}
 	if n == 0 {
 		h.carrier = event.Time{} // of a number that only looked like a stamp
+		n = h.scanUnknownMonth(b)
 	}
 	if !h.scanInner(b[n:]) && n == 0 {
 		h.body = none
@@ -132,6 +134,12 @@ func (h *header) scanDigits(b []byte) (n int) {
 		}
 	} else if len(b) > n && n > 19 && b[19] == ',' && h.isKernelISO(b, n) {
 		return n + 1
+	} else if n > 0 && n < len(b) && b[n] == ' ' {
+		end := h.scanWriter(b, n)
+		if !h.carried && !h.container {
+			end = max(end, h.scanProtocolRest(b))
+		}
+		return end
 	}
 	return h.scanWriter(b, n)
 }
@@ -143,7 +151,10 @@ func (h *header) scanForeign(b []byte) (n int) {
 		return 0
 	}
 	at := 0
-	switch {
+	switch unit, pid, end := readTag(b); {
+	case end > 0 && (pid > 0 || string(unit) == "kernel"): // its stamp was cut off
+		h.sameAsBefore = true
+		return h.setWriter(b, nil, unit, pid, end)
 	case b[0] != ' ':
 		// Names are padded to six letters; of eight is authpriv.
 		if b[4] == ':' || b[6] == ':' || b[8] == ':' {
@@ -191,8 +202,16 @@ func (h *header) scanLetters(b []byte) int {
 			n += 1 + end
 		}
 	}
+	if n > 0 && bytes.HasPrefix(b[n:], ginkgo) {
+		return n + len(ginkgo)
+	}
 	return h.scanWriter(b, n)
 }
+
+// ginkgo is what the tests of Kubernetes write behind their stamp, which has no year and no zone:
+//
+//	Feb 25 11:53:11.774: INFO: Condition Ready of node minion-1 is false instead of true. …
+var ginkgo = []byte(": INFO: ")
 
 // afterStamp skips the blank behind a stamp of length n; without it there is no stamp.
 func afterStamp(b []byte, n int) int {
@@ -227,7 +246,7 @@ func (h *header) scanWriter(b []byte, n int) int {
 	}
 	unit, pid, end := readTag(tag)
 	// "2025-11-08 09:30:11 some words: …" of a program's own log is not a host and its unit.
-	if end == 0 || pid == 0 && h.carrier.Lacks == event.LacksZone && b[0] != 'S' {
+	if end == 0 || pid == 0 && h.carrier.Lacks == event.LacksZone && lines.IsDigit(b[0]) {
 		return n
 	}
 	return h.setWriter(b, b[n:n+host], unit, pid, n+host+1+end)
@@ -322,6 +341,8 @@ func (h *header) scanInner(b []byte) bool {
 		return h.scanLogrus(b)
 	case 'D', 'T', 'P':
 		return h.scanTerminal(b)
+	case '<':
+		return h.carried && h.scanRelayed(b)
 	case 'l', 'm':
 		if string(b[:6]) == "messag" && h.carried {
 			return h.scanRepeated(b)
@@ -358,6 +379,7 @@ func (h *header) scanKlog(b []byte) bool {
 	if end < 0 {
 		return false
 	}
+	h.caller = callerFile(b[i : i+end])
 	i += end + 1
 	if i < len(b) && b[i] == ' ' {
 		i++
@@ -368,6 +390,12 @@ func (h *header) scanKlog(b []byte) bool {
 	}
 	h.level, h.body, h.msg = readLevel(b), klog, i
 	return true
+}
+
+// callerFile is the file of "kubelet.go:2412", or of "kubelet/kubelet.go:2412" in JSON.
+func callerFile(b []byte) []byte {
+	file, _, _ := bytes.Cut(b, []byte{':'})
+	return file[bytes.LastIndexByte(file, '/')+1:]
 }
 
 // scanLogrus reads the stamp and the level in front of a line of

@@ -72,6 +72,10 @@ func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 	case h.body == plain && (h.carried || h.container) && len(e.scratch) > 0 && e.scratch[0] == '{' && e.message.quoted:
 		e.scratch = undoJSONEscapes(e.scratch[:0], e.message.raw)
 		l.nested.readNested(&h, e.scratch)
+	case h.body == plain && h.carried && !e.message.quoted:
+		if text := e.messageText(); strings.HasPrefix(text, "{") {
+			l.nested.readNested(&h, []byte(text))
+		}
 	}
 	rec := l.newRecord(n, &h)
 	l.placeAtMessage(&rec)
@@ -289,6 +293,11 @@ func (e *jsonEntry) readNested(h *header, msg []byte) {
 		return
 	}
 	h.inner, h.body, h.level = inner.carrier, inJSON, inner.level
+	for _, f := range e.others {
+		if string(f.key.raw) == "caller" {
+			h.caller = callerFile(f.value.raw)
+		}
+	}
 }
 
 // otherFields are the remaining fields of a logger's own line.

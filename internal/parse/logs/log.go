@@ -21,12 +21,18 @@ import (
 func ReadLines(in lines.Input) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		l := newLogReader(in, yield)
-		l.readFile(func() bool { return l.readLine(l.lines.Line) }, l.endFile)
+		head, read := l.lines.Head(wrapHead), l.readLine
+		if l.width = findWidth(head); l.width > 0 {
+			read = l.readWrapped
+		} else if isBroken(head) {
+			read = l.readBroken
+		}
+		l.readFile(func() bool { return read(l.lines.Line) }, func() bool { return l.endWrapped() && l.endFile() })
 	}
 }
 
 func newLogReader(in lines.Input, yield func(event.Record, error) bool) logReader {
-	return logReader{Input: in, lines: lines.NewReader(in.R, in.Stats), yield: yield}
+	return logReader{Input: in, lines: in.NewReader(), yield: yield}
 }
 
 // readFile calls read behind each line until it is false, at the end end, and yields why the file
@@ -54,7 +60,8 @@ type logReader struct {
 	yield func(event.Record, error) bool
 	units lines.Names
 	hosts lines.Names
-	last  writer // of the last line with a time, for those without
+	files lines.Names // of klog's callers
+	last  writer      // of the last line with a time, for those without
 	open  []*held
 	json  jsonEntry
 	// nested is the object that a logger wrote into the current message.
@@ -69,6 +76,7 @@ type logReader struct {
 	quoted  int
 	filled  int      // its lines that are not blank
 	parts   [2]*part // messages of a container that are not whole yet, of stdout and of stderr
+	wrapped
 	// status is the unit whose systemctl status the current lines are from; empty outside of one.
 	status string
 }
@@ -114,10 +122,17 @@ func (l *logReader) readText(n int, b []byte) bool {
 	if (h.body == plain || h.body == none) && bytes.IndexByte(b, '\x1b') >= 0 {
 		l.plain = lines.WithoutColours(l.plain[:0], b)
 		b = l.plain
+		if len(b) > 0 && b[0] == '{' {
+			return l.readJSON(n, b)
+		}
 		h = scanHeader(b)
 	}
 	if h.body == none {
-		return l.readContinuation(n, raw, b)
+		quoted := cutQuotedKlog(b)
+		if quoted == nil {
+			return l.readContinuation(n, raw, b)
+		}
+		b, h = quoted, scanHeader(quoted)
 	}
 	if h.body == plain && h.msg < len(b) && b[h.msg] == '{' {
 		l.nested.readNested(&h, b[h.msg:])
@@ -148,9 +163,12 @@ func (l *logReader) readText(n int, b []byte) bool {
 		return l.yield(rec, nil)
 	}
 	s := string(b)
-	rec.Raw = lines.Clip(s)
+	rec.Raw = lines.Clip(strings.TrimRight(s, " \t"))
 	if len(raw) != len(b) {
 		rec.Raw = lines.Clip(raw)
+	}
+	if l.more > 0 {
+		rec.Raw = lines.Clip(l.wrapped.text[:l.head])
 	}
 	return l.yieldMessage(rec, &h, s[h.msg:])
 }
@@ -181,7 +199,7 @@ func nodePrefixLength(b []byte) int {
 // newRecord is a record with what the header says. It allocates nothing.
 func (l *logReader) newRecord(n int, h *header) event.Record {
 	rec := event.Record{
-		Pos: event.Pos{File: l.Path, Line: n}, Lines: 1,
+		Pos: event.Pos{File: l.Path, Line: n}, Lines: 1 + l.more,
 		Time: h.carrier, Uptime: h.uptime, PID: h.pid, Level: h.level,
 	}
 	if h.inner.Known {
@@ -196,6 +214,9 @@ func (l *logReader) newRecord(n int, h *header) event.Record {
 	if len(h.unit) > 0 {
 		rec.Unit = l.units.Intern(h.unit)
 	}
+	if len(h.caller) > 0 && h.carried {
+		rec.Caller = l.files.Intern(h.caller)
+	}
 	if len(h.host) > 0 {
 		rec.Host = l.hosts.Intern(h.host)
 	}
@@ -208,6 +229,9 @@ func (l *logReader) newRecord(n int, h *header) event.Record {
 // yieldMessage finishes a wanted record; msg is what follows its headers.
 func (l *logReader) yieldMessage(rec event.Record, h *header, msg string) bool {
 	rec.Wanted = true
+	if h.body == klog || h.body == plain {
+		msg = strings.TrimRight(msg, " \t") // with which a terminal fills its rows
+	}
 	switch h.body {
 	case inJSON:
 		rec.Text, rec.Fields = l.nested.message.text(), l.nested.otherFields()
@@ -265,6 +289,7 @@ func (l *logReader) yieldRecord(rec event.Record) bool {
 			return false
 		}
 	}
+	l.placeWrapped(&rec)
 	for i := range rec.Pieces { // those of a message whose quotes and keys were taken off
 		rec.Pieces[i].Off = min(rec.Pieces[i].Off, len(rec.Text))
 	}
@@ -283,7 +308,7 @@ func (l *logReader) yieldSkip(first, n int, format string, args ...any) bool {
 // shape. B is raw without its colours.
 func (l *logReader) readContinuation(n int, raw, b []byte) bool {
 	rec := event.Record{
-		Pos: event.Pos{File: l.Path, Line: n}, Lines: 1,
+		Pos: event.Pos{File: l.Path, Line: n}, Lines: 1 + l.more,
 		Time: l.last.time, Unit: l.last.unit, Host: l.last.host, PID: l.last.pid,
 	}
 	if l.open != nil {
@@ -291,8 +316,12 @@ func (l *logReader) readContinuation(n int, raw, b []byte) bool {
 			return ok
 		}
 	}
+	if t, ok := readOwnStamp(b); ok && l.open == nil {
+		l.last = writer{time: t} // of the lines below, whoever wrote them
+		return l.yield(event.Record{Pos: rec.Pos, Lines: rec.Lines, Time: t}, nil)
+	}
 	if l.followStatus(b); l.status != "" {
-		rec = event.Record{Pos: rec.Pos, Lines: 1} // of no line before
+		rec = event.Record{Pos: rec.Pos, Lines: rec.Lines} // of no line before
 	}
 	if lines.IsNoise(b) {
 		return l.yieldSkip(n, 1, "not text: %.40q", b)

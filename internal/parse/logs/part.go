@@ -29,7 +29,7 @@ func (l *logReader) readPart(i int, rec event.Record, h *header, b []byte) bool 
 	at := h.innerAt
 	if p == nil {
 		p = &part{held: held{rec: rec, body: logrus}, h: *h}
-		p.h.host, p.h.unit, p.h.msg = nil, nil, 0
+		p.h.host, p.h.unit, p.h.caller, p.h.msg = nil, nil, nil, 0
 		p.rec.Lines = 0
 		l.parts[i] = p
 		at = h.msg

@@ -2,11 +2,39 @@ package logs
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
+
+// scanUnknownMonth reads a line of syslog whose month is a word that nobody knows: of one more
+// language, or of characters that were lost on the way.
+//
+//	??? 23 09:30:11 node-1 kubelet[2917]: E1123 09:30:11.885000    2917 kubelet.go:2412] …
+//
+// The writer tells it from prose. The date is not known, but for the one that klog writes.
+func (h *header) scanUnknownMonth(b []byte) int {
+	n := bytes.IndexByte(b[:min(len(b), 24)], ' ') + 1
+	if n < 2 || len(b) < n+13 || b[n+2] != ' ' || b[n+5] != ':' || b[n+8] != ':' {
+		return 0
+	}
+	day := stamp.TwoDigits(b[n], b[n+1])
+	face, prec, c := stamp.ClockFace(b[n+3:])
+	if c == 0 || day < 1 || day > 31 || stamp.Month(b) > 0 || bytes.ContainsAny(b[:n-1], `:/<>[](){}"'=_-@`) {
+		return 0
+	}
+	end := h.scanWriter(b, n+3+c)
+	if !h.carried || len(h.unit) == 0 || h.pid == 0 && string(h.unit) != "kernel" {
+		h.host, h.unit, h.pid, h.carried = nil, nil, 0, false
+		return 0
+	}
+	if inner := (header{}); !inner.scanInner(b[end:]) || !inner.inner.Known {
+		h.carrier = stamp.Moment(stamp.YearZero, face, prec, stamp.NoDate)
+	}
+	return end
+}
 
 // scanPriority reads what starts with the priority of syslog: a file of rsyslog's that keeps what
 // came over the wire, RFC 3164 and RFC 5424, and dmesg -r.
@@ -48,33 +76,109 @@ func severityLevel(pri int64) event.Level {
 //
 //	1 2025-11-08T09:30:11.885000+08:00 node-1 kubelet 2917 - [timeQuality isSynced="1"] …
 func (h *header) scanProtocol(b []byte) int {
-	t, n := stamp.ISO(b[2:])
-	if n += 2; n == 2 || t.Lacks != 0 || afterStamp(b, n) == 0 {
+	p, n := readProtocol(b, len("1 "), 0)
+	if n == 0 {
 		return 0
+	}
+	h.carrier = p.time
+	return h.setWriter(b, p.host, p.app, p.pid, n)
+}
+
+// scanProtocolRest reads the same without its priority and version, as templates of rsyslog and
+// forwarders write it. Programs put words behind a stamp, too: the process has to have its number.
+//
+//	2025-11-08T09:30:11.885000+08:00 node-1 kubelet 2917 - - …
+func (h *header) scanProtocolRest(b []byte) int {
+	p, n := readProtocol(b, 0, 0)
+	if n == 0 || p.pid == 0 || len(p.host) < 2 || len(p.app) < 2 {
+		return 0
+	}
+	h.carrier = p.time
+	return h.setWriter(b, p.host, p.app, p.pid, n)
+}
+
+// protocol is what a header of RFC 5424 says.
+type protocol struct {
+	time      event.Time
+	host, app []byte
+	pid       int
+}
+
+// readProtocol reads a header of RFC 5424 from its stamp on, which begins at the given place, and in
+// which lost of the first words behind it are not there. End is where the message starts, 0 for
+// anything else.
+func readProtocol(b []byte, at, lost int) (p protocol, end int) {
+	if len(b) < at {
+		return p, 0
+	}
+	t, n := stamp.ISO(b[at:])
+	if n += at; n == at || t.Lacks != 0 || afterStamp(b, n) == 0 {
+		return p, 0
 	}
 	n++
 	var words [4][]byte // host, app, process, message id
-	for i := range words {
+	for i := lost; i < len(words); i++ {
 		w := wordLength(b[n:])
 		if w == 0 || w > 255 {
-			return 0
+			return p, 0
 		}
 		words[i] = b[n : n+w]
 		n += w + 1
 	}
 	sd := structuredDataLength(b[n:])
-	if sd == 0 {
-		return 0
+	if sd == 0 || n+sd < len(b) && b[n+sd] != ' ' {
+		return p, 0
 	}
-	if n += sd; n < len(b) && b[n] == ' ' {
-		n++
+	n = min(n+sd+1, len(b))
+	if n < len(b) && b[n] == ' ' {
+		n++ // the blank with which rsyslog begins the messages that came with RFC 3164
 	}
 	if bytes.HasPrefix(b[n:], lines.BOM) {
 		n += len(lines.BOM)
 	}
 	pid, _ := lines.Digits(words[2])
-	h.carrier, h.host, h.unit, h.pid, h.carried = t, words[0], words[1], int(min(pid, 1<<31)), true
-	return n
+	return protocol{time: t, host: words[0], app: words[1], pid: int(min(pid, 1<<31))}, n
+}
+
+// scanRelayed reads a header of RFC 5424 that is the message of another syslog line, as of a relay
+// that passes lines on through logger(1). It has the year and the zone, which the outer one lacks,
+// and may have no name of a host:
+//
+//	Feb 19 11:44:36 198.51.100.7 logger: <11>1 2019-02-19T11:44:36Z [] 15539 - - E0219 11:44:36.270203 15539 …
+func (h *header) scanRelayed(b []byte) bool {
+	pri, d := lines.Digits(b[1:])
+	at := d + 2
+	if d == 0 || d > 3 || pri > 191 || at >= len(b) || b[at-1] != '>' {
+		return false
+	}
+	p, n := readProtocol(b[at:], len("1 "), 0)
+	if n == 0 {
+		p, n = readProtocol(b[at:], len("1 "), 1)
+	}
+	if n == 0 {
+		return false
+	}
+	h.carrier = p.time
+	if p.pid > 0 {
+		h.pid = p.pid
+	}
+	if len(p.app) > 1 && p.app[0] != '[' { // "-" and "[]" are none
+		h.unit = p.app
+	}
+	if len(p.host) > 1 {
+		h.host = p.host
+	}
+	at += n
+	if string(h.unit) == "kernel" {
+		h.uptime, n = readRingStamp(b[at:])
+		at += n
+	}
+	if !h.scanInner(b[at:]) {
+		h.body, h.msg = plain, 0
+	}
+	h.msg += at
+	h.level = cmp.Or(h.level, severityLevel(pri))
+	return true
 }
 
 // structuredDataLength is the length of RFC 5424's "-" or "[id key="value"][…]".

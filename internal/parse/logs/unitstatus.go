@@ -3,6 +3,7 @@ package logs
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
@@ -33,17 +34,23 @@ func readStatusHead(line []byte) []byte {
 		return nil
 	}
 	unit, _, _ := bytes.Cut(rest, []byte{' '})
-	if i := bytes.LastIndexByte(unit, '.'); i < 0 || !slices.Contains(unitTypes, string(unit[i:])) {
+	if !IsUnitName(string(unit)) {
 		return nil
 	}
 	return unit
+}
+
+// IsUnitName says that a word is the name of a unit of systemd, as containerd.service.
+func IsUnitName(word string) bool {
+	i := strings.LastIndexByte(word, '.')
+	return i >= 0 && slices.Contains(unitTypes, word[i:])
 }
 
 // followStatus notes whose properties a line without a header is about.
 func (l *logReader) followStatus(b []byte) {
 	if unit := readStatusHead(b); unit != nil {
 		l.status = string(unit)
-	} else if l.status != "" && b[0] != ' ' && b[0] != '\t' {
+	} else if l.status != "" && len(b) > 0 && b[0] != ' ' && b[0] != '\t' {
 		l.status = ""
 	}
 }

@@ -2,6 +2,7 @@ package samples
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"iter"
 	"path"
@@ -81,7 +82,7 @@ func IsProcFile(file string, head []byte) bool {
 	r := procReader{place: p}
 	n := 0
 	for line := range lines.OfHead(head) {
-		if n == 0 && p.file == "status" && !bytes.HasPrefix(line, []byte("Name:\t")) {
+		if n == 0 && p.file == "status" && !lines.StartsWith(line, "Name:\t", "Name: ") {
 			return false
 		}
 		if n++; n > 1000 || !r.knowsLine(string(line)) {
@@ -91,15 +92,36 @@ func IsProcFile(file string, head []byte) bool {
 	return n > 0
 }
 
-// SniffProc knows stacks of threads, and collections of them with a head each.
+// SniffProc knows stacks of threads, collections of them with a head each, and what the file status
+// holds.
 func SniffProc(head []byte) float64 {
+	if share := sniffStatus(head); share > 0 {
+		return share
+	}
 	var r procReader
 	all, good, frames := 0, 0, 0
 	named := false // a stack without a thread's name counts less than the lines around it
+	tool := false  // crash, perf and bpftrace write no address in angle brackets
 	for line := range lines.OfHead(head) {
 		all++
 		s := string(line)
-		if _, _, ok := readProcFrame(s); ok {
+		if _, _, ok := readMapKeys(s); ok {
+			tool = true
+			good++
+			continue
+		}
+		if _, _, ok := readMapEnd(s); ok && tool {
+			good++
+			continue
+		}
+		if _, ok := kernel.ReadBareFrame(s); ok && tool && strings.HasPrefix(s, "    ") {
+			frames++
+			good++
+			named = true
+			continue
+		}
+		tool = tool || strings.Contains(s, " TASK: ") || strings.Contains(s, "sched:sched_switch:")
+		if isProcFrame(s) {
 			frames++
 			good++
 			continue
@@ -112,35 +134,36 @@ func SniffProc(head []byte) float64 {
 			named = true
 		}
 	}
-	if frames == 0 || good < all && good == frames && !named || !bytes.Contains(head, []byte("[<")) {
+	if frames == 0 || good < all && good == frames && !named || !bytes.Contains(head, []byte("[<")) && !tool {
 		return 0
 	}
 	return float64(good) / float64(all)
 }
 
-// readProcFrame is a line of /proc/PID/stack, which unlike a line of the kernel's log starts with an
+// isProcFrame tells a line of /proc/PID/stack, which unlike a line of the kernel's log starts with an
 // address or a stand-in for it.
-func readProcFrame(line string) (function string, unsure, ok bool) {
+func isProcFrame(line string) bool {
 	s := strings.TrimLeft(line, " \t")
 	if _, content, grep := cutGrepLine(s); grep {
 		s = content
 	}
-	if !strings.HasPrefix(s, "[<") {
-		return "", false, false
+	if !lines.StartsWith(s, "[<", "#", "ffff") {
+		return false
 	}
-	return kernel.ReadFrame(s)
+	_, _, ok := kernel.ReadFrame(s)
+	return ok
 }
 
 // procReader is the state of one pass over files of /proc.
 type procReader struct {
 	lines.Input
-	place procPlace // of the file itself
-	now   event.Time
-	cur   *Sample
-	at    procPlace // of cur
-	funcs []string  // of cur, innermost first
-	lines []event.Quote
-	seen  map[string]int // how often a thread's file came, by both
+	place  procPlace // of the file itself
+	now    event.Time
+	cur    *Sample
+	at     procPlace      // of cur
+	stack  StackBuilder   // of cur
+	headed bool           // a line stood where the head of a part would stand
+	seen   map[string]int // how often a thread's file came, by both
 }
 
 // ReadProc reads files of threads in /proc: one by one, each named by its path, or many in one
@@ -150,13 +173,21 @@ type procReader struct {
 //	[<0>] ovl_sync_fs+0x2f/0x50 [overlay]
 //	=== 1234 containerd-shim ===
 //	/proc/1234/stack:[<0>] ovl_sync_fs+0x2f/0x50 [overlay]
+//	[root@node-1 ~]# cat /proc/1234/stack
+//	pid 1234 (runc):
+//	PID: 1234   TASK: ffff8f4a5e2d0000  CPU: 3   COMMAND: "containerd-shim"
+//	@[runc, 1234,
+//	runc 1234 [003] 4211.567890: sched:sched_switch: prev_comm=runc prev_pid=1234 prev_prio=120 prev_state=D ==> …
+//
+// The last three are heads of the programs crash, which has registers below its stacks, bpftrace,
+// whose maps may name the thread below the stack, and perf.
 //
 // A line that is a date and nothing else dates what follows. Every file, and every thread of a
 // collection, gives one Sample that is a Part.
 func ReadProc(in lines.Input) iter.Seq2[Sample, error] {
 	return func(yield func(Sample, error) bool) {
 		r := procReader{Input: in, seen: map[string]int{}}
-		r.place, _ = readPlace(in.Path)
+		r.place, _ = readPlace(in.Place())
 		lines.ReadFilled(in, yield, func(b []byte, pos event.Pos) bool {
 			out, reason := r.readLine(string(b), event.Quote{Pos: pos, Text: lines.Clip(b)})
 			for i := range out {
@@ -196,9 +227,17 @@ func (r *procReader) readLine(line string, q event.Quote) (out []Sample, reason 
 		r.cur.Lines++
 		return out, ""
 	}
-	if lines.StartsWith(line, "==", "--", "##") {
+	if r.cur != nil && r.at.file == "" {
+		if comm, tid, ok := readMapEnd(line); ok {
+			r.cur.Comm, r.cur.TID = cmp.Or(comm, r.cur.Comm), cmp.Or(tid, r.cur.TID)
+			r.cur.Lines++
+			s, _ := r.endFile()
+			return append(out, s), ""
+		}
+	}
+	if lines.StartsWith(line, "==", "--", "##", "crash> ") {
 		next(procPlace{}) // a head that cannot be read: what follows belongs to no thread
-		r.cur = nil
+		r.cur, r.headed = nil, true
 		return out, fmt.Sprintf("no thread is named in %.40q", line)
 	}
 	content := line
@@ -211,11 +250,22 @@ func (r *procReader) readLine(line string, q event.Quote) (out []Sample, reason 
 	if r.beginsAgain(content) { // the same file, once more
 		next(r.at)
 	}
+	if lines.StartsWith([]byte(content), "Name:") && (r.cur == nil && r.place.file == "" || r.cur != nil && r.at.file == "status" && r.cur.State != "") {
+		place := r.at // of another thread, which it names
+		if place.file, place.tid = "status", 0; r.cur == nil {
+			place = procPlace{file: "status"}
+		}
+		next(place)
+	}
 	if r.cur == nil {
-		if r.place.file == "" {
+		place := r.place
+		if isProcFrame(content) && !r.headed && place.file == "" {
+			place.file = "stack" // the file may be named after the thread alone
+		}
+		if place.file == "" {
 			return out, fmt.Sprintf("no thread is named before %.40q", line)
 		}
-		r.beginFile(r.place, q)
+		r.beginFile(place, q)
 	}
 	if !r.takeLine(content, q) {
 		return out, fmt.Sprintf("no line of a file in /proc: %.40q", line)
@@ -237,22 +287,17 @@ func (r *procReader) beginFile(p procPlace, q event.Quote) {
 		group += ":" + strconv.Itoa(n)
 	}
 	r.cur = &Sample{Time: r.now, PID: p.pid, TID: p.tid, Part: true, Group: group, Pos: q.Pos, Raw: q.Text}
-	r.at, r.funcs, r.lines = p, nil, nil
+	r.at, r.stack = p, StackBuilder{}
 }
 
 // beginsAgain says that a line begins another stack: the one before has come to where every stack
 // begins.
 func (r *procReader) beginsAgain(line string) bool {
 	function, _, ok := kernel.ReadFrame(line)
-	if r.cur == nil || !ok || len(r.funcs) == 0 {
+	if r.cur == nil || !ok {
 		return false
 	}
-	return isBottom(r.funcs[len(r.funcs)-1]) && function != "" && !isBottom(function)
-}
-
-// isBottom says that a function is one of those that every stack begins with.
-func isBottom(function string) bool {
-	return lines.StartsWith(function, "entry_", "ret_from_fork", "el0", "system_call_fastpath")
+	return kernel.IsStackBottom(r.stack.Outermost()) && function != "" && !kernel.IsStackBottom(function)
 }
 
 // endFile ends the current file.
@@ -262,16 +307,13 @@ func (r *procReader) endFile() (s Sample, ok bool) {
 		return Sample{}, false
 	}
 	s, r.cur = *r.cur, nil
-	slices.Reverse(r.funcs)
-	slices.Reverse(r.lines)
-	s.Stack, s.Frames = strings.Join(r.funcs, " "), r.lines
+	r.stack.WriteTo(&s)
 	s.Kernel = lines.StartsWith(s.Stack, "ret_from_fork", "kthread")
-	_, s.Machine = kernel.StackCall(r.funcs)
+	if _, machine := kernel.StackCall(strings.Fields(s.Stack)); machine != "" {
+		s.Machine = machine
+	}
 	return s, true
 }
-
-// maxFrames bounds a stack; the kernel prints 64 functions at most.
-const maxFrames = 256
 
 // knowsLine says whether a line belongs to the file that r is placed at.
 func (r *procReader) knowsLine(line string) bool {
@@ -285,10 +327,11 @@ func (r *procReader) knowsLine(line string) bool {
 // such a file.
 func (r *procReader) takeLine(line string, q event.Quote) bool {
 	s := r.cur
+	if userFrame.MatchString(line) {
+		return r.at.file == ""
+	}
 	if function, unsure, ok := kernel.ReadFrame(line); ok && (r.at.file == "stack" || r.at.file == "") {
-		if function != "" && !unsure && len(r.funcs) < maxFrames {
-			r.funcs, r.lines = append(r.funcs, function), append(r.lines, q)
-		}
+		r.stack.AddFrame(function, unsure, q)
 		return true
 	}
 	file, value := r.at.file, strings.TrimSpace(line)
@@ -297,9 +340,15 @@ func (r *procReader) takeLine(line string, q event.Quote) bool {
 			file, value = label, rest
 		} else if callLine.MatchString(value) {
 			file = "syscall"
+		} else if takeRegisters(s, value, q) {
+			return true
 		}
 	}
 	switch file {
+	case "stack", "":
+		function, ok := kernel.ReadBareFrame(value)
+		r.stack.AddFrame(function, false, q)
+		return ok
 	case "status":
 		return takeStatus(s, line, q)
 	case "stat":
@@ -326,6 +375,31 @@ func (r *procReader) takeLine(line string, q event.Quote) bool {
 	}
 	return false
 }
+
+// userFrame is a function of a program below the kernel's in a stack of perf.
+var userFrame = regexp.MustCompile(`^\s+[0-9a-f]{4,12} \S.* \(\S+\)$`)
+
+// registersLine is one of the lines with registers below a stack of crash, and above one that is cut:
+// 1 the number of the system call.
+var registersLine = regexp.MustCompile(`^(?:RIP|RAX|RDX|RSI|RBP|R10|R13|ORIG_RAX|PC|LR|X\d+): +[0-9a-f]{16}\b`)
+
+// takeRegisters reads a line of registers, of which the number of the system call tells something.
+func takeRegisters(s *Sample, line string, q event.Quote) bool {
+	if !registersLine.MatchString(line) {
+		return false
+	}
+	if rest, ok := strings.CutPrefix(line, "ORIG_RAX: "); ok {
+		number, _, _ := strings.Cut(rest, " ")
+		if n, err := strconv.ParseUint(number, 16, 64); err == nil && n < maxCall {
+			s.Number, s.HasNumber, s.Machine = int(n), true, "x86_64" // no other has such a register
+			s.More = append(s.More, q)
+		}
+	}
+	return true
+}
+
+// maxCall is above the numbers of all system calls; above it are those of exceptions.
+const maxCall = 4096
 
 // wchanValue is the name of a function, or its address.
 var wchanValue = regexp.MustCompile(`^(?:[A-Za-z0-9_.$]*|[0-9a-f]*)$`)
@@ -406,48 +480,6 @@ func takeCgroup(s *Sample, line string) bool {
 		s.Cgroup = file
 	}
 	return true
-}
-
-// namedBlock is what the head of a part of a collection says.
-type namedBlock struct {
-	procPlace
-	comm, state string
-}
-
-// blockTitle is a thread between two rows of signs, or behind the first:
-// 1 the pid, 2 the tid, 3 the name, 4 the state, of
-// "=== 1234 containerd-shim ===", "--- PID 1234 (runc) state D ---", "== pid=1234 tid=1240 ==".
-var blockTitle = regexp.MustCompile(`^(?i:pid)?[ :=]*([1-9]\d{0,6})(?:(?:[/:, ]+(?i:tid)[ :=]*|/)([1-9]\d{0,6}))?(?:[ :,]+(\S.{0,16}?))?(?:[ ,]+(?i:state)[ :=]+([A-Za-z])\b.*)?$`)
-
-// readBlockHead reads the line that names the thread of the lines that follow.
-func readBlockHead(line string) (b namedBlock, ok bool) {
-	s := strings.TrimSpace(line)
-	if rest, found := strings.CutPrefix(s, "==> "); found { // head and tail
-		p, ok := readPlace(strings.TrimSuffix(rest, " <=="))
-		return namedBlock{procPlace: p}, ok && strings.HasSuffix(rest, " <==")
-	}
-	if strings.HasPrefix(s, "/proc/") { // echo, and more
-		p, ok := readPlace(strings.TrimSuffix(s, ":"))
-		return namedBlock{procPlace: p}, ok && slices.Contains(procFiles, path.Base(strings.TrimSuffix(s, ":")))
-	}
-	title := strings.TrimLeft(s, "=-#")
-	if n := len(s) - len(title); n == 0 || n == 1 && s[0] != '#' {
-		return b, false
-	}
-	m := blockTitle.FindStringSubmatch(strings.Trim(title, "=-# "))
-	if m == nil {
-		return b, false
-	}
-	b.tid, _ = strconv.Atoi(m[1])
-	b.comm, b.state = m[3], m[4]
-	if strings.HasPrefix(b.comm, "(") && strings.HasSuffix(b.comm, ")") {
-		b.comm = b.comm[1 : len(b.comm)-1]
-	}
-	if m[2] != "" {
-		b.pid = b.tid
-		b.tid, _ = strconv.Atoi(m[2])
-	}
-	return b, true
 }
 
 // cutGrepLine reads "/proc/1234/stack:[<0>] f+0x1/0x2", as grep -H prints it.

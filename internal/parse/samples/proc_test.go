@@ -92,6 +92,24 @@ func FuzzThreadFiles(f *testing.F) {
 	})
 }
 
+// TestLoneStack: a file of frames and nothing else is the stack of the thread that it is named after,
+// or of one that is not known.
+func TestLoneStack(t *testing.T) {
+	const stack = "[<0>] __refrigerator+0x4c/0x130\n[<0>] entry_SYSCALL_64_after_hwframe+0x44/0xae\n"
+	for file, tid := range map[string]int{
+		"proc-27916-stack.txt": 27916, "27916.txt": 27916, "runc-init-27916.log": 27916, "a/proc/27916/stack": 27916,
+		"frozen.txt": 0, "2026-11-20.txt": 0,
+	} {
+		var all []Sample
+		for s, err := range ReadProc(lines.Input{Path: file, R: strings.NewReader(stack)}) {
+			require.NoError(t, err, file)
+			all = append(all, s)
+		}
+		require.Len(t, all, 1, file)
+		require.Equal(t, []any{tid, "entry_SYSCALL_64_after_hwframe __refrigerator"}, []any{all[0].TID, all[0].Stack}, file)
+	}
+}
+
 // A stack that is pasted below a line of the kernel's log takes that line from nobody.
 func TestProcWithoutThread(t *testing.T) {
 	stack := "[<ffffffff939d90c2>] congestion_wait+0x82/0x110\n[<ffffffff93896bc3>] SyS_unshare+0x173/0x2e0\n"

@@ -74,7 +74,13 @@ type Sample struct {
 	// Frames are the lines of the functions of Stack, in its order, where each stands in a line of
 	// its own.
 	Frames []event.Quote
-	More   []event.Quote // other lines that it was made of and that are worth a quote
+	// UnsureStack and UnsureFrames are the same with the frames in between that the kernel marked
+	// with a question mark: left over from another call, or true ones of a kernel up to 4.x without
+	// frame pointers. Empty when it marked none.
+	UnsureStack  string
+	UnsureFrames []event.Quote
+	Unsure       bool          // Stack and Frames are UnsureStack and UnsureFrames
+	More         []event.Quote // other lines that it was made of and that are worth a quote
 }
 
 // Legend says that a row is no sample but says what an id in samples stands for.

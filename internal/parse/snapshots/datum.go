@@ -57,12 +57,7 @@ const maxDocument = 64 << 20
 // records.
 func lineData(in lines.Input, row func(line []byte) (e Datum, ok bool)) iter.Seq2[Datum, error] {
 	return func(yield func(Datum, error) bool) {
-		log := logs.NewInterspersed(in.Path, func(rec event.Record, err error) bool {
-			if err != nil {
-				return yield(Datum{}, err)
-			}
-			return yield(Datum{Pos: rec.Pos, Lines: rec.Lines, Raw: rec.Raw, Log: &rec}, nil)
-		})
+		log := newLogBetween(in.Path, yield)
 		lines.ReadFilled(in, yield, func(b []byte, pos event.Pos) bool {
 			if lines.IsNoise(b) {
 				return yield(Datum{}, in.Skip(pos.Line, 1, "not text: %.40q", b))
@@ -79,6 +74,16 @@ func lineData(in lines.Input, row func(line []byte) (e Datum, ok bool)) iter.Seq
 			return yield(e, nil)
 		}, log.End)
 	}
+}
+
+// newLogBetween reads lines of a log between data, and passes their records on as such.
+func newLogBetween(path string, yield func(Datum, error) bool) *logs.Interspersed {
+	return logs.NewInterspersed(path, func(rec event.Record, err error) bool {
+		if err != nil {
+			return yield(Datum{}, err)
+		}
+		return yield(Datum{Pos: rec.Pos, Lines: rec.Lines, Raw: rec.Raw, Log: &rec}, nil)
+	})
 }
 
 // document is a file held as a whole, and where its lines begin.
@@ -108,7 +113,7 @@ func documentData(in lines.Input, walk func(d *document, yield func(Datum, error
 // readDocument reads the file; it returns false when the consumer has had enough.
 func readDocument(in lines.Input, yield func(Datum, error) bool) (d document, ok bool) {
 	d.Input = in
-	src := lines.NewReader(in.R, in.Stats)
+	src := in.NewReader()
 	for src.Next() {
 		line := src.Line
 		blank := lines.IsBlank(line.Bytes) && line.Cut == 0
@@ -132,7 +137,12 @@ func readDocument(in lines.Input, yield func(Datum, error) bool) (d document, ok
 }
 
 // posOf is the place of a line.
-func (d *document) posOf(line int) event.Pos { return event.Pos{File: d.Path, Line: line} }
+func (d *document) posOf(line int) event.Pos { return event.Pos{File: d.Path, Line: d.Before + line} }
+
+// Skip names n lines of the document, from the one numbered first in it.
+func (d *document) Skip(first, n int, format string, args ...any) *event.Skip {
+	return d.Input.Skip(d.Before+first, n, format, args...)
+}
 
 // lineAt is the number of the line that holds the byte at off.
 func (d *document) lineAt(off int) int {
@@ -178,6 +188,23 @@ func (d *document) yieldAccount(skipped int, yield func(Datum, error) bool) {
 	if d.err != nil {
 		yield(Datum{}, d.err)
 	}
+}
+
+// yieldLogLines yields those lines from one number on that are of a log, and counts them; ok is false
+// when the consumer has had enough.
+func (d *document) yieldLogLines(from int, yield func(Datum, error) bool) (used int, ok bool) {
+	log := newLogBetween(d.Path, yield)
+	for ; from <= len(d.starts); from++ {
+		line := d.lineBytes(from)
+		if lines.IsBlank(line) || !log.Wants(line) {
+			continue
+		}
+		used++
+		if !log.Read(lines.Line{N: d.posOf(from).Line, Bytes: line}) {
+			return used, false
+		}
+	}
+	return used, log.End()
 }
 
 // countFilled counts the lines from one number to another that are not blank.

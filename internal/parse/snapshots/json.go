@@ -111,7 +111,8 @@ func (w *jsonWalk) yieldValue(value json.Token) error {
 	return nil
 }
 
-// loseRest names the rest of the document from the line on that cannot be read.
+// loseRest names the rest of the document from the line on that cannot be read. Its lines of logs
+// are read as such: a ticket holds both.
 func (w *jsonWalk) loseRest(err error) (skipped int, ok bool) {
 	at := int(w.InputOffset())
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -121,14 +122,22 @@ func (w *jsonWalk) loseRest(err error) (skipped int, ok bool) {
 		return 0, w.yield(Datum{}, w.Skip(max(len(w.starts), 1), 0, "the document is cut: JSON ends inside a value"))
 	}
 	n := w.lineAt(min(at, max(len(w.text)-1, 0)))
+	own, ok := w.yieldLogLines(n, w.yield)
+	if !ok {
+		return 0, false
+	}
 	skipped = w.countFilled(n, len(w.starts))
-	return skipped, w.yield(Datum{}, w.Skip(n, skipped, "not JSON from here on: %.200s", err))
+	if skipped > own && !w.yield(Datum{}, w.Skip(n, skipped-own, "not JSON from here on: %.200s", err)) {
+		return 0, false
+	}
+	return skipped, true
 }
 
-// SniffJSON knows a JSON document. Lines of JSON are a log.
+// SniffJSON knows a JSON document. Lines of JSON, and what an aggregator exported, are a log.
 func SniffJSON(head []byte) float64 {
 	head = bytes.TrimLeft(head, " \t\r\n\ufeff")
-	if len(head) == 0 || head[0] != '{' && head[0] != '[' || bytes.Contains(head, []byte(`"__CURSOR"`)) {
+	if len(head) == 0 || head[0] != '{' && head[0] != '[' || bytes.Contains(head, []byte(`"__CURSOR"`)) || logs.SniffAggregated(head) > 0 ||
+		!beginsAsJSON(head) {
 		return 0
 	}
 	first, rest, _ := bytes.Cut(head, []byte{'\n'})
@@ -146,6 +155,33 @@ func SniffJSON(head []byte) float64 {
 		begins := n == 1 && len(bytes.TrimSpace(line)) <= 2
 		return lines.SignIf(begins || strings.IndexByte(starts, inner[0]) >= 0, lines.Proves)
 	})
+}
+
+// beginsAsJSON says that a first value can be read, or a part of it, and that nothing but JSON follows
+// it on its line. A bracket opens other things too: "[  467.112195] ata2.00: …", "[Thu May  4 …",
+// "[ OK ] Started …".
+func beginsAsJSON(head []byte) bool {
+	const most = 3 // tokens, as of {"kind":"List": what is wrong behind them costs the rest, not all
+	d := json.NewDecoder(bytes.NewReader(head))
+	d.UseNumber()
+	for depth, n := 0, 0; n < most; n++ {
+		t, err := d.Token()
+		if err != nil { // a head may be cut inside a value
+			return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		}
+		switch t {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			rest, _, _ := bytes.Cut(head[d.InputOffset():], []byte{'\n'})
+			rest = bytes.TrimSpace(rest)
+			return len(rest) == 0 || rest[0] == '{' || rest[0] == '['
+		}
+	}
+	return true
 }
 
 // oneLineJSON knows documents without line breaks by a name that logs do not have.
@@ -166,4 +202,5 @@ func oneLineJSON(line []byte) float64 {
 var jsonNames = []string{
 	`"apiVersion":`, `"kubeletconfig":`, `"ServerVersion":`, `"Server":{`, `"storage-driver":`, `"exec-opts":`, `"log-driver":`, `"live-restore":`,
 	`"runtimeApiVersion":`, `"lastCNILoadStatus"`, `"config":{"containerd":`,
+	`"resultType":`, // of Prometheus
 }

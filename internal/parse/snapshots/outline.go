@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/logs"
 )
@@ -28,32 +29,24 @@ func ReadOutline(in lines.Input) iter.Seq2[Datum, error] {
 type outline struct {
 	keys    []string
 	indents []int
-	columns []column // of the table that the section holds
 	path    []string
 }
 
 func (o *outline) readLine(line string) (Datum, bool) {
-	text := strings.TrimLeft(line, " \t")
-	indent := len(line) - len(text)
-	if n := len(o.indents); o.columns != nil && n > 0 && indent <= o.indents[n-1] {
-		o.columns = nil
+	if fields, ok := cutObjectRow(line); ok {
+		return Datum{Path: o.pathTo(""), Fields: fields}, true
 	}
-	if columns := cutCells(line); isOutlineTable(columns) {
-		o.leaveDeeper(indent)
-		o.columns = columns
+	text := strings.TrimLeft(line, " \t")
+	if isObjectHead(text) {
 		return Datum{}, true
 	}
-	if o.columns != nil {
-		if e, ok := o.readRow(line); ok {
-			return e, true
-		}
-		o.columns = nil
-	}
+	indent := len(line) - len(text)
 	o.leaveDeeper(indent)
 	key, value, ok := strings.Cut(text, ":")
 	if !ok || value != "" && value[0] != ' ' && value[0] != '\t' || len(key) > 60 || key == "" {
 		return Datum{Path: o.pathTo(""), Value: strings.TrimSpace(text)}, len(o.keys) > 0
 	}
+	key = strings.TrimRight(key, " ") // chronyc has a blank before its colons
 	e := Datum{Path: o.pathTo(key), Value: strings.TrimSpace(value)}
 	o.keys, o.indents = append(o.keys, key), append(o.indents, indent)
 	return e, true
@@ -75,24 +68,19 @@ func (o *outline) pathTo(key string) []string {
 	return o.path
 }
 
-// isOutlineTable knows the headers of describe's tables of conditions and of events.
-func isOutlineTable(columns []column) bool {
-	has := func(name string) bool {
-		return slices.ContainsFunc(columns, func(c column) bool { return c.name == name })
+// cutObjectRow cuts a row of describe's tables: of conditions, or of events.
+func cutObjectRow(line string) (fields []event.Pair, ok bool) {
+	if fields, ok = CutCondition(line); ok {
+		return fields, true
 	}
-	return len(columns) >= 4 && has("Type") && has("Reason") && has("Message")
+	return CutEvent(line)
 }
 
-func (o *outline) readRow(line string) (Datum, bool) {
-	if strings.Trim(line, "- \t") == "" {
-		return Datum{}, true
-	}
-	row := cutCells(line)
-	if len(row) < len(o.columns) {
-		return Datum{}, false
-	}
-	t := table{columns: o.columns}
-	return Datum{Path: o.pathTo(""), Fields: t.pairCells(line, row, len(o.columns))}, true
+// isObjectHead knows the headers of these tables, and the dashes below them.
+func isObjectHead(text string) bool {
+	words := strings.Fields(text)
+	has := func(name string) bool { return slices.Contains(words, name) }
+	return len(words) >= 4 && (has("Type") && has("Reason") && has("Message") || strings.Trim(text, "- \t") == "")
 }
 
 // outlineNames are the beginnings of lines by which an outline is recognized.
@@ -103,7 +91,8 @@ var outlineNames = []string{
 	"Server Version:", "Storage Driver:", "Containers:", "Git commit:", "API version:",
 	"Revision:", "RuntimeName:", "RuntimeVersion:", // ctr version, crictl version
 	"Static hostname:", "Operating System:", // hostnamectl
-	"Universal time:", // timedatectl
+	"Universal time:",              // timedatectl
+	"Reference ID", "Leap status ", // chronyc tracking
 }
 
 // SniffOutline wants one of outlineNames.
@@ -114,12 +103,12 @@ func SniffOutline(head []byte) float64 {
 			return lines.Foreign
 		}
 		text := bytes.TrimLeft(line, " \t")
-		_, ok := o.readLine(string(line))
+		e, ok := o.readLine(string(line))
 		_, value, pair := bytes.Cut(text, []byte{':'})
 		switch {
 		case lines.StartsWith(text, outlineNames...):
 			return lines.Proves
-		case ok && (o.columns != nil || pair && (len(value) == 0 || value[0] == ' ' || value[0] == '\t')):
+		case ok && (len(e.Fields) > 0 || isObjectHead(string(text)) || pair && (len(value) == 0 || value[0] == ' ' || value[0] == '\t')):
 			return lines.Fits // what stands in a section without a name may be anything
 		}
 		return lines.Foreign

@@ -9,29 +9,79 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/logs"
 )
 
 // ReadTable reads listings by their header, of which a file may have several: ps with any columns,
-// df, free, systemctl list-units, kubectl get, crictl ps.
+// df, free, systemctl list-units, kubectl get, crictl ps, sar, lsof; and the trees of pstree and
+// systemd-cgls.
 //
 //	  PID                  STARTED     ELAPSED COMMAND         COMMAND
 //	20713 Fri Nov 20 18:22:16 2026       03:32 runc            runc --root /run/containerd/runc/k8s.io …
 //
 // A row has the header's names as the keys of its fields, in written order, the last one taking the
-// rest of the line.
+// rest of the line. Rows of ps and lsof are known without a header, too, by what stands in them; their
+// path says what they are.
 func ReadTable(in lines.Input) iter.Seq2[Datum, error] {
 	var t table
 	return lineData(in, func(line []byte) (Datum, bool) {
 		if t.readHead(line) {
 			return Datum{Path: []string{tableHeader}, Value: t.kind.String()}, true
 		}
-		fields, ok := t.splitRow(string(line))
-		return Datum{Fields: fields}, ok
+		path, fields, ok := t.readRow(string(line))
+		return Datum{Path: path, Fields: fields}, ok
 	})
 }
 
 // tableHeader is the path of the datum that a header makes; its value says what is listed.
 const tableHeader = "header"
+
+// bareRow is the path of a row of ps that stands below no header of its own.
+var bareRow = []string{"row"}
+
+// fileRow is the path of a row of lsof.
+var fileRow = []string{"file"}
+
+// readRow reads a row of the table, or one that no header need explain, whose path says what it is. A
+// row without path and fields tells nothing that anybody asks for.
+func (t *table) readRow(line string) (path []string, fields []event.Pair, ok bool) {
+	if path, fields, ok = t.tree.readRow(line); ok {
+		return path, fields, true
+	}
+	if fields, ok = t.splitRow(line); ok {
+		return nil, fields, true
+	}
+	if fields, ok = readOpenFile(line); ok {
+		return fileRow, fields, true
+	}
+	if fields, ok = readSystemLine(line); ok {
+		return systemRow, fields, true
+	}
+	if isBlamed(line) {
+		return nil, nil, true
+	}
+	fields, ok = readBareRow(line)
+	return bareRow, fields, ok
+}
+
+// isBlamed tells a row of systemd-analyze blame: 2min 31.123s containerd.service.
+func isBlamed(line string) bool {
+	line = strings.TrimSpace(line)
+	if line == "" || !lines.IsDigit(line[0]) {
+		return false
+	}
+	words := strings.Fields(line[:min(len(line), 300)])
+	if len(words) < 2 || len(words) > 5 || !logs.IsUnitName(words[len(words)-1]) {
+		return false
+	}
+	for _, w := range words[:len(words)-1] {
+		unit := strings.TrimLeft(w, "0123456789.")
+		if unit == w || !slices.Contains([]string{"y", "month", "w", "d", "h", "min", "s", "ms", "us"}, unit) {
+			return false
+		}
+	}
+	return true
+}
 
 type tableKind uint8
 
@@ -45,11 +95,21 @@ const (
 	nodeTable             // kubectl get nodes
 	criTable              // crictl ps, crictl pods
 	dockerTable           // docker ps
+	jobTable              // systemctl list-jobs
+	deviceTable           // iostat -x, sar -d
+	cpuTable              // iostat, above the devices
+	vmTable               // vmstat
+	busTable              // busctl list
+	fileTable             // lsof
+	sarTable              // sar, below its clock
+	sourceTable           // chronyc sources, ntpq -p
+	taskTable             // ctr task ls, runc list
+	imageTable            // crictl images, docker images
 )
 
 // String is what the table lists, as the program that prints it is called.
 func (k tableKind) String() string {
-	return [...]string{"", "ps", "df", "free", "units", "events", "nodes", "crictl", "docker"}[k]
+	return [...]string{"", "ps", "df", "free", "units", "events", "nodes", "crictl", "docker", "jobs", "devices", "cpu", "vmstat", "bus", "files", "sar", "sources", "tasks", "images"}[k]
 }
 
 // column is one of a table.
@@ -63,6 +123,9 @@ type table struct {
 	kind    tableKind
 	columns []column
 	first   string // a row that stands on two lines: its first cell
+	tree    tree
+	guessed bool // the columns are told by the values below them, for there is no header
+	threads bool // the listing that follows is one of threads, as top -H says above it
 }
 
 // headers are the words by which a table is recognized; all of them must stand in its header.
@@ -75,45 +138,80 @@ var headers = []struct {
 	{dfTable, "Filesystem", []string{"Mounted", "on"}, false},
 	{freeTable, "total", []string{"used", "free"}, false},
 	{unitTable, "UNIT", []string{"LOAD", "ACTIVE", "SUB"}, false},
-	{eventTable, "", []string{"TYPE", "REASON", "MESSAGE"}, true},
+	{eventTable, "", []string{"TYPE", "REASON", "MESSAGE"}, false},
 	{nodeTable, "NAME", []string{"STATUS", "VERSION"}, true},
 	{criTable, "CONTAINER", []string{"IMAGE", "STATE"}, true},
 	{criTable, "POD", []string{"CREATED", "STATE"}, true},
 	{dockerTable, "CONTAINER", []string{"IMAGE", "STATUS"}, true},
+	{jobTable, "JOB", []string{"UNIT", "TYPE", "STATE"}, false},
+	{deviceTable, "", []string{"%util"}, false},
+	{cpuTable, "avg-cpu:", []string{"%iowait", "%idle"}, false},
+	{vmTable, "r", []string{"b", "swpd", "wa"}, false},
+	{busTable, "NAME", []string{"PID", "PROCESS", "CONNECTION"}, false},
+	{fileTable, "COMMAND", []string{"PID", "FD", "TYPE", "NAME"}, false},
+	{sourceTable, "MS", []string{"Stratum", "Reach", "LastRx"}, false},
+	{sourceTable, "remote", []string{"refid", "reach", "jitter"}, false},
+	{taskTable, "TASK", []string{"PID", "STATUS"}, false},
+	{taskTable, "ID", []string{"PID", "STATUS", "BUNDLE"}, false},
+	{criTable, "CONTAINER", []string{"MEM", "DISK"}, true},
+	{criTable, "POD", []string{"MEM", "CPU"}, true},
+	{dockerTable, "CONTAINER", []string{"MEM", "PIDS"}, true},
+	{imageTable, "IMAGE", []string{"TAG", "ID", "SIZE"}, true},
+	{imageTable, "REPOSITORY", []string{"TAG", "ID", "SIZE"}, true},
 }
-
-// lastColumns are names under which ps prints a command, which is the rest of a row.
-var lastColumns = []string{"CMD", "COMMAND", "ARGS", "COMM"}
-
-// idColumns are names under which ps prints the ids of processes and threads.
-var idColumns = []string{"PID", "TGID", "TID", "SPID", "LWP"}
-
-// foreignColumns are what ps has not: of xcapture, lsof, lslocks and lsns, iotop, in this order.
-var foreignColumns = []string{"SYSCALL", "FD", "TYPE", "DISK"}
 
 // readHead makes t the table that begins with a line; it is false where none does.
 func (t *table) readHead(line []byte) bool {
 	kind, columns := readTableHead(line)
 	if kind != noListing {
-		*t = table{kind: kind, columns: columns}
+		t.kind, t.columns, t.first, t.guessed = kind, columns, "", false
+		if kind == psTable && t.threads {
+			nameThreads(t.columns)
+		}
 	}
+	t.threads = t.threads && kind == noListing || isThreadCount(line)
 	return kind != noListing
+}
+
+// topSummary are the starts of the lines that top prints above its listing.
+var topSummary = []string{"top - ", "Tasks: ", "Threads: ", "%Cpu", "Cpu(s): ", "KiB Mem ", "KiB Swap", "MiB Mem ", "MiB Swap", "GiB Mem ", "GiB Swap"}
+
+// isTopSummary tells such a line.
+func isTopSummary(line []byte) bool { return lines.StartsWith(line, topSummary...) }
+
+// isThreadCount tells the line of top -H above its listing, whose column PID holds threads:
+//
+//	Threads: 3812 total,   2 running, 3790 sleeping,   0 stopped,  20 zombie
+func isThreadCount(line []byte) bool { return bytes.HasPrefix(line, []byte("Threads: ")) }
+
+// nameThreads calls the column of threads by its name.
+func nameThreads(columns []column) {
+	for i := range columns {
+		if columns[i].name == "PID" {
+			columns[i].name = "TID"
+		}
+	}
 }
 
 // readTableHead says which table begins with a line, if any does.
 func readTableHead(line []byte) (tableKind, []column) {
+	if len(line) > 2 && line[2] == ':' && len(line) <= 1000 {
+		if columns, ok := readClockHead(string(line)); ok {
+			return sarTable, columns
+		}
+	}
 	c := line[len(line)-len(bytes.TrimLeft(line, " \t"))]
-	if len(line) > 1000 || c-'A' >= 26 && c != '%' && c != 't' {
+	if len(line) > 1000 || c-'A' >= 26 && c != '%' && c != 't' && c != 'r' && c != 'a' && !bytes.HasSuffix(line, []byte(" %util")) {
 		return noListing, nil
 	}
-	columns := cutWords(string(line))
+	columns := undoHtop(cutWords(string(line)))
 	if len(columns) < 3 || len(columns) > 60 {
 		return noListing, nil
 	}
 	has := func(name string) bool {
 		return slices.ContainsFunc(columns, func(c column) bool { return c.name == name })
 	}
-	if slices.ContainsFunc(lastColumns, has) && slices.ContainsFunc(idColumns, has) && isUpper(columns) && !slices.ContainsFunc(foreignColumns, has) {
+	if slices.ContainsFunc(lastColumns, has) && (slices.ContainsFunc(idColumns, has) || has("WCHAN")) && isUpper(columns) && !slices.ContainsFunc(foreignColumns, has) {
 		return psTable, columns
 	}
 	for _, h := range headers {
@@ -176,8 +274,60 @@ func (t *table) splitRow(line string) (fields []event.Pair, ok bool) {
 		return t.splitProcess(line)
 	case dfTable, freeTable, unitTable:
 		return t.splitWords(line)
+	case eventTable:
+		return CutEvent(line)
+	case jobTable, deviceTable, cpuTable, vmTable, busTable, taskTable:
+		return t.splitPlain(line)
+	case sarTable:
+		return t.splitClocked(line)
+	case sourceTable:
+		return splitTimeSource(line)
+	case fileTable:
+		return nil, false // its rows are known by themselves
 	}
 	return t.splitCells(line)
+}
+
+// splitPlain takes a row apart whose cells are single words and none of which is empty. What is
+// behind the last column belongs to it.
+func (t *table) splitPlain(line string) (fields []event.Pair, ok bool) {
+	row := cutWords(line)
+	columns := t.columns
+	if t.kind == cpuTable { // its first word is no column
+		columns = columns[1:]
+	}
+	n := len(columns)
+	switch {
+	case len(row) < n || len(row) > n && t.kind != busTable:
+		return nil, false
+	case t.kind == taskTable && !isWhole(row[1].name):
+		return nil, false
+	case t.kind == jobTable && !isWhole(row[0].name),
+		(t.kind == vmTable || t.kind == cpuTable || t.kind == deviceTable) && !isNumber([]byte(row[n-1].name)):
+		return nil, false
+	case t.kind == busTable && !strings.Contains(row[0].name, "."):
+		return nil, false
+	}
+	for i, c := range columns {
+		fields = append(fields, event.Pair{Key: c.name, Value: row[i].name})
+	}
+	return fields, true
+}
+
+// splitTimeSource takes the mark of a server of time off a row of chronyc sources or ntpq -p: "*" is
+// the one that the clock follows, and "?" one that does not answer.
+//
+//	^* ntp1.example.com              2   6   377    23    +12us[  +15us] +/-   12ms
+//	*10.0.0.9        .GPS.            1 u   12   64  377    0.212   -0.012   0.023
+func splitTimeSource(line string) (fields []event.Pair, ok bool) {
+	if len(line) < 30 || len(strings.Fields(line)) < 8 {
+		return nil, false
+	}
+	mark := line[:1]
+	if strings.Contains("^=#", mark) {
+		mark = line[1:2]
+	}
+	return []event.Pair{{Key: "mark", Value: mark}}, strings.Contains("*+-? x~#o.", mark)
 }
 
 // splitWords takes a row apart at blanks. A name that is too long for its column stands on a line
@@ -249,76 +399,6 @@ func (t *table) splitCells(line string) (fields []event.Pair, ok bool) {
 	return fields, len(fields) >= 2
 }
 
-// splitProcess takes a row of ps apart. Values are single words, but for times of several and a
-// name before the last column.
-func (t *table) splitProcess(line string) (fields []event.Pair, ok bool) {
-	rest, at := line, 0
-	last := len(t.columns) - 1
-	for i, c := range t.columns {
-		trimmed := strings.TrimLeft(rest, " \t")
-		at += len(rest) - len(trimmed)
-		rest = trimmed
-		n := len(rest)
-		switch {
-		case i == last: // the rest of the line, which may be empty
-		case rest == "":
-			return nil, false
-		case slices.Contains(lastColumns, c.name):
-			n = nameLength(line, at, t.columns[i+1].at)
-		case c.name == "STARTED" || c.name == "START":
-			n = timeLength(rest)
-		default:
-			n = wordLength(rest)
-		}
-		value := strings.TrimRight(rest[:n], " \t")
-		if !t.mayHold(c.name, value) {
-			return nil, false
-		}
-		fields = append(fields, event.Pair{Key: c.name, Value: value})
-		rest, at = rest[n:], at+n
-	}
-	return fields, true
-}
-
-// mayHold says that a value may stand under a header; a line of something else is no row.
-func (t *table) mayHold(name, value string) bool {
-	switch name {
-	case "PID", "PPID", "TID", "SPID", "LWP", "NLWP":
-		_, err := strconv.Atoi(value)
-		return err == nil || value == "-"
-	}
-	return true
-}
-
-func wordLength(s string) int {
-	if n := strings.IndexAny(s, " \t"); n >= 0 {
-		return n
-	}
-	return len(s)
-}
-
-// nameLength is how long a name is that may hold blanks and stands before the column that begins at
-// next.
-func nameLength(line string, at, next int) int {
-	if next > at && next < len(line) && line[next-1] == ' ' && line[next] != ' ' {
-		return next - at
-	}
-	return wordLength(line[at:])
-}
-
-// timeLength is that of a start: "19:11:07", "Nov 20", "Nov20", "Fri Nov 20 18:22:16 2026".
-func timeLength(s string) int {
-	f := cutWords(s[:min(len(s), 40)])
-	end := func(i int) int { return f[i].at + len(f[i].name) }
-	switch {
-	case len(f) >= 5 && len(f[0].name) == 3 && strings.Count(f[3].name, ":") == 2 && len(f[4].name) == 4:
-		return end(4)
-	case len(f) >= 2 && len(f[0].name) == 3 && f[0].name[0] > '9' && len(f[1].name) <= 2:
-		return end(1)
-	}
-	return end(0)
-}
-
 // SniffTable wants a header, and rows below it.
 func SniffTable(head []byte) float64 {
 	var t table
@@ -326,8 +406,14 @@ func SniffTable(head []byte) float64 {
 		if t.readHead(line) {
 			return lines.Proves
 		}
-		_, ok := t.splitRow(string(line))
-		return lines.SignIf(ok, lines.Fits)
+		if isTopSummary(line) {
+			return lines.Silent
+		}
+		path, fields, ok := t.readRow(string(line))
+		if ok && path == nil && fields != nil {
+			return lines.Fits
+		}
+		return lines.SignIf(ok, lines.Proves)
 	})
 }
 
@@ -335,4 +421,36 @@ func SniffTable(head []byte) float64 {
 func isNumber(s []byte) bool {
 	_, err := strconv.ParseFloat(string(s), 64)
 	return err == nil && len(s) > 0
+}
+
+// Rows follows the lines of a text to see where a listing begins and where it ends.
+type Rows struct {
+	HasRows bool // the current listing has more than a header
+	table   table
+	in      bool // a listing
+	top     bool // what top prints above one
+}
+
+// EndsBefore says that what came before a line ends there: a listing begins, or the current one is
+// over. Filled says that something came before. The next text begins with the zero Rows.
+func (r *Rows) EndsBefore(line []byte, filled bool) bool {
+	above := r.top
+	if r.top = isTopSummary(line); r.top {
+		r.table.readHead(line)
+		r.in = true
+		return filled && !above
+	}
+	if r.table.readHead(line) {
+		r.in = true
+		return filled && !above
+	}
+	_, _, isRow := r.table.readRow(string(line))
+	switch {
+	case isRow && !r.in:
+		r.in, r.HasRows = true, true
+		return filled
+	case isRow:
+		r.HasRows = true
+	}
+	return !isRow && r.in
 }

@@ -23,7 +23,7 @@ import (
 // The path of a datum is the file and the name in it; a line without a name has the file alone. The
 // value is what follows, and NAME=value pairs of it are fields.
 func ReadValues(in lines.Input) iter.Seq2[Datum, error] {
-	file := in.Path
+	file := in.Place()
 	return lineData(in, func(line []byte) (Datum, bool) {
 		text := strings.TrimSpace(string(line))
 		if name, ok := cutFileBanner(text); ok {
@@ -64,6 +64,22 @@ func pathEnd(text string) int {
 	return len(text)
 }
 
+// ReadContent reads what such a file holds, as a trace shows it. All its data have that place.
+func ReadContent(file, text string, at event.Quote) iter.Seq[Datum] {
+	return func(yield func(Datum) bool) {
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); line == "" {
+				continue
+			}
+			e := readValueLine(file, line)
+			e.Pos, e.Raw = at.Pos, at.Text
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
 // readValueLine takes a line of such a file apart.
 func readValueLine(file, text string) Datum {
 	e := Datum{Path: []string{file}, Value: text}
@@ -88,6 +104,15 @@ func readValueLine(file, text string) Datum {
 var valueFiles = []string{
 	"pid_max", "threads-max", "loadavg", "freezer.state", "cgroup.freeze", "cgroup.events", "cgroup.stat", "pids.current", "pids.max", "pids.events",
 	"memory.events", "cpu.stat", "buddyinfo", "cgroups", "meminfo", "io.pressure", "cpu.pressure", "memory.pressure", "io", "cpu", "memory", "date",
+}
+
+// HoldsOneValue says that a file holds a single value and nothing else, by its name.
+func HoldsOneValue(file string) bool {
+	switch path.Base(file) {
+	case "pid_max", "threads-max", "freezer.state", "cgroup.freeze", "pids.current", "pids.max":
+		return true
+	}
+	return false
 }
 
 // IsValueFile says that a file is one of those by its name.

@@ -29,7 +29,7 @@ func Date(s string) (t event.Time, ok bool) {
 	if len(f) >= 2 && len(f) <= 3 && strings.Count(f[0], "-") == 2 {
 		return readZoned(f[0]+"T"+f[1], f[2:])
 	}
-	if len(f) >= 2 && f[0][0] > '9' { // Nov 20 18:25:50 UTC 2026, as 20 Nov 2026 18:25:50 UTC
+	if len(f) >= 3 && f[0][0] > '9' { // Nov 20 18:25:50 UTC 2026, as 20 Nov 2026 18:25:50 UTC
 		last := len(f) - 1
 		f = slices.Concat([]string{f[1], f[0], f[last]}, f[2:last])
 	}

@@ -51,6 +51,7 @@ func TestDate(t *testing.T) {
 		"Fri Nov 31 18:22:16 2026":        "-",
 		"19:32:47":                        "-",
 		"Nov 20":                          "-",
+		"Fri Nov 20":                      "-",
 		"what Nov 20 18:22:16 2026 else":  "-",
 		"":                                "-",
 	} {

@@ -140,7 +140,7 @@ func (b *rowBatch) addLine(line *lines.Line) {
 	b.rows = b.rows[:len(b.rows)+1]
 	r := &b.rows[len(b.rows)-1]
 	*r = traceRow{} // fields are set one by one: a literal would be built and then copied
-	r.n, r.cut, r.own, r.raw = line.N, line.Cut, -1, lines.TrimReturn(line.Bytes)
+	r.n, r.cut, r.own, r.raw = line.N, line.Cut, -1, trimEnd(line.Bytes)
 	r.b = r.raw
 }
 
@@ -165,4 +165,13 @@ func (b *rowBatch) yieldRows(yield func(*traceRow) bool) bool {
 		}
 	}
 	return true
+}
+
+// trimEnd takes off a line what a terminal filled its row with.
+func trimEnd(b []byte) []byte {
+	b = lines.TrimReturn(b)
+	for len(b) > 0 && b[len(b)-1] == ' ' {
+		b = b[:len(b)-1]
+	}
+	return b
 }

@@ -140,7 +140,7 @@ func linesOfHead(head []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for {
 			line, rest, whole := bytes.Cut(head, []byte{'\n'})
-			if !whole && len(line) == 0 || !yield(lines.TrimReturn(line)) || !whole {
+			if !whole && len(line) == 0 || !yield(trimEnd(line)) || !whole {
 				return
 			}
 			head = rest

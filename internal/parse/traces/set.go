@@ -52,6 +52,12 @@ func NewPart(file string, head []byte) (*Part, bool) {
 	return &Part{Path: file, Set: set, Thread: thread, Form: form, first: firstStamp(head)}, true
 }
 
+// MayBePart says whether the name of a file is one that strace -ff gives.
+func MayBePart(file string) bool {
+	_, thread := threadInName(file)
+	return thread != 0
+}
+
 // threadInName takes "dir/w.strace.114" apart, compressed or not; thread is 0 where no thread's id
 // ends the name.
 func threadInName(file string) (set string, thread int) {

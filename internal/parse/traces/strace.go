@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"iter"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -162,7 +163,7 @@ func (n *callName) alwaysMatters() bool { return n.hasLeast && n.least == 0 }
 // the end come last, in the order of their start.
 func Read(in Input) iter.Seq2[*Syscall, error] {
 	return func(yield func(*Syscall, error) bool) {
-		t := tracer{Input: in, lines: lines.NewReader(in.R, in.Stats), yield: yield, known: map[string]*callName{}, threads: map[int]*tracedThread{}}
+		t := tracer{Input: in, lines: in.NewReader(), yield: yield, known: map[string]*callName{}, threads: map[int]*tracedThread{}}
 		for row := range t.rows() {
 			if !t.readRow(row) {
 				return
@@ -184,6 +185,7 @@ type tracer struct {
 	names   [128]*callName // of the known ones, by length and letters: most are found here
 	errnos  lines.Names
 	threads map[int]*tracedThread
+	unknown int          // lines of threads that were not known, since room was made for them
 	recent  [64]struct { // of threads, by the last digits of their ids
 		pid int
 		th  *tracedThread
@@ -197,6 +199,8 @@ type tracer struct {
 	execs bool
 	part  *openCall // a line that strace's messages cut in two
 	table *countTable
+	// attached says that strace attached to a process before the first call.
+	attached bool
 }
 
 // tracedThread is a thread with a line.
@@ -302,7 +306,11 @@ func (t *tracer) lookUpThread(l *traceLine) (th *tracedThread, first bool) {
 		slot.pid, slot.th = l.pid, th
 		return th, false
 	}
-	if len(t.threads) >= maxThreads {
+	// Where all threads are in a call, forgetting the others frees no room: it must not be tried with
+	// each line.
+	const betweenTries = 1024
+	if t.unknown++; len(t.threads) >= maxThreads && t.unknown >= betweenTries {
+		t.unknown = 0
 		maps.DeleteFunc(t.threads, func(_ int, th *tracedThread) bool { return th.open == nil })
 		clear(t.recent[:])
 	}
@@ -736,6 +744,7 @@ func (t *tracer) yieldOpenCalls() bool {
 // readOwnMessage cuts a message of strace itself out of a line. What stands before it is the first
 // part of a line that goes on below; the trace and the messages share stderr.
 func (t *tracer) readOwnMessage(n int, raw []byte, own int) bool {
+	t.noteAttached(raw[own:])
 	b := raw[:own]
 	if bytes.IndexByte(b, '\x1b') >= 0 {
 		b = lines.WithoutColours(nil, b)
@@ -756,6 +765,25 @@ func (t *tracer) readOwnMessage(n int, raw []byte, own int) bool {
 	_, first := t.lookUpThread(l)
 	t.part = t.beginCall(n, l, b, raw, first)
 	return true
+}
+
+// attachedProcess is what strace says of the process that it attached to: 1 its pid.
+var attachedProcess = regexp.MustCompile(`^strace: Process (\d{1,9}) attached`)
+
+// noteAttached takes the lines without a pid for those of the process that strace attached to before
+// the first call, where that was one: lines name theirs while there are several. With -f the same
+// message tells of each new thread, too.
+func (t *tracer) noteAttached(message []byte) {
+	m := attachedProcess.FindSubmatch(message)
+	if m == nil || len(t.threads) > 0 || t.Thread != 0 && !t.attached {
+		return
+	}
+	pid, _ := lines.Digits(m[1])
+	t.Thread = int(pid)
+	if t.attached || bytes.Contains(message, []byte(" with ")) {
+		t.Thread = 0
+	}
+	t.attached = true
 }
 
 func continuesLine(b []byte) bool {

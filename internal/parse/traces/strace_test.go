@@ -2,6 +2,7 @@ package traces_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"runtime"
 	"strings"
@@ -240,4 +241,27 @@ func FuzzFilter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		require.Equal(t, sumTrace(t, data, nil), sumTrace(t, data, &traces.CallFilter{Least: map[string]time.Duration{"read": 0}}))
 	})
+}
+
+// More threads in a call than are followed cost a reason for each line, and not a look at all the
+// others: 100 000 lines took a minute.
+func TestThreadsBeyondBound(t *testing.T) {
+	const threads, followed = 100_000, 1 << 16
+	var text bytes.Buffer
+	for i := range threads {
+		fmt.Fprintf(&text, "%d 09:00:00.%06d read(3,  <unfinished ...>\n", 1000+i, i)
+	}
+	var stats lines.Stats
+	open, skipped := 0, 0
+	for c, err := range traces.Read(traces.Input{Input: lines.Input{Path: "f", R: &text, Stats: &stats}}) {
+		switch {
+		case err != nil:
+			require.ErrorContains(t, err, "more than 65536 threads are in a call")
+			skipped++
+		case c.Unfinished:
+			open++
+		}
+	}
+	require.Equal(t, followed, open)
+	require.Equal(t, threads-followed, skipped)
 }

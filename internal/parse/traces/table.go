@@ -200,7 +200,7 @@ func Sniff(head []byte) float64 {
 		case table.takesLine(line):
 			table.readRow(line)
 			return lines.Proves
-		case isStrace(line): // with -r alone it starts with blanks
+		case isStrace(trimEnd(line)): // with -r alone it starts with blanks
 			return lines.Proves
 		case line[0] == ' ' || line[0] == '\t':
 			return lines.Silent

@@ -17,6 +17,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
+	"github.com/plegdiag/plegdiag/internal/stackdump/series"
 )
 
 // text lays out what is listed.
@@ -45,7 +46,7 @@ type Dump struct {
 type Diff struct {
 	Program string
 	Dumps   []int // indexes of Stacks.Dumps, in the order in which they were taken
-	stackdump.Diff
+	series.Diff
 }
 
 // shown is the dump as far as the filters let it through.
@@ -107,7 +108,7 @@ func (d *Dump) idList(goroutines []int, separator string) string {
 }
 
 func (d *Dump) id(g int) string {
-	if d.Profile && d.Goroutines[g].ID == 0 {
+	if d.Goroutines[g].ID == 0 && !strings.HasPrefix(d.Goroutines[g].Header, "goroutine 0 ") {
 		return "(without id)"
 	}
 	return strconv.FormatUint(d.Goroutines[g].ID, 10)
@@ -140,6 +141,9 @@ func (t text) writeDump(d *Dump) {
 	t.WritePara("", t.Styles.Heading, dumpHeadline(d))
 	if !d.Filtered {
 		t.WritePara("", t.Plain, summaryText(d))
+	}
+	if d.Crash.Text != "" {
+		t.WriteQuotes([]event.Quote{d.Crash}, 1)
 	}
 	if n := len(d.Fragments); n > 0 {
 		left := show.Plural(n, "fragment") + " of it, cut by a log, left out: " + placesOf(d.Fragments)
@@ -262,6 +266,8 @@ func dumpHeadline(d *Dump) string {
 	}
 	if d.Gaps > 0 {
 		words = append(words, "journald suppressed "+show.Plural(d.Suppressed, "line")+" of it: goroutines are missing")
+	} else if d.Incomplete {
+		words = append(words, "incomplete: goroutines are missing")
 	}
 	return d.Pos().String() + ": " + strings.Join(words, ", ")
 }
@@ -353,7 +359,11 @@ func (t text) writeLock(d *Dump, l *stackdump.Lock, c *stackdump.Chain) {
 		held = held[n:]
 	}
 	if len(l.Holders) == 0 {
-		t.WriteLabeled("holder", t.Warning, "the dump does not show it")
+		why := "the dump does not show it"
+		if d.Incomplete {
+			why += "; it is incomplete"
+		}
+		t.WriteLabeled("holder", t.Warning, why)
 	}
 	if len(l.Pending) > 0 {
 		writer := "writer " + d.idList(l.Pending, " ")
@@ -414,12 +424,12 @@ func waitText(d *Dump, waiters []int) string {
 	return s
 }
 
-// minutesText is a wait as the runtime prints it, which is never too long.
+// minutesText is a wait as the runtime prints it, which can be too long and too short by minutes.
 func minutesText(d time.Duration) string {
 	if d >= time.Hour {
-		return "≥" + strings.TrimSuffix(d.String(), "0s")
+		return strings.TrimSuffix(d.String(), "0s")
 	}
-	return fmt.Sprintf("≥%dm", int(d.Minutes()))
+	return fmt.Sprintf("%dm", int(d.Minutes()))
 }
 
 // waiterList lists waiters by what they want.
@@ -612,7 +622,7 @@ func (t text) writeDiff(s *Stacks, d *Diff) {
 	}
 	fmt.Fprintln(t.W)
 	t.writeFateRow("FATE", "GOROUTINES", "STATE", "WHERE")
-	stuck := show.Rows(d.Stuck, func(s *stackdump.Stay) stackdump.Goroutine { return s.Goroutine })
+	stuck := show.Rows(d.Stuck, func(s *series.Stay) stackdump.Goroutine { return s.Goroutine })
 	idle := t.writeFates(fateStuck, stuck)
 	for i := range d.Slow {
 		m := &d.Slow[i]

@@ -21,6 +21,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/report/listing"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
+	"github.com/plegdiag/plegdiag/internal/stackdump/series"
 )
 
 // realDumps are those of package stackdump, where their provenance stands.
@@ -132,13 +133,13 @@ func TestStacksFiltered(t *testing.T) {
 // Three dumps of one containerd, in two incidents of the lab, side by side.
 func TestStacksDiff(t *testing.T) {
 	var s listing.Stacks
-	var series []*stackdump.Dump
+	var dumpsOfOne []*stackdump.Dump
 	for _, name := range []string{"containerd-1.6.20-umount2.log.gz", "containerd-1.6.20-dbus-stall.log.gz"} {
 		d, _ := renderDump(t, name)
 		s.Dumps = append(s.Dumps, d)
-		series = append(series, d.Dump.Dump)
+		dumpsOfOne = append(dumpsOfOne, d.Dump.Dump)
 	}
-	s.Diffs = []listing.Diff{{Program: "containerd", Dumps: []int{0, 1}, Diff: stackdump.Compare(series)}}
+	s.Diffs = []listing.Diff{{Program: "containerd", Dumps: []int{0, 1}, Diff: series.Compare(dumpsOfOne)}}
 	var text, doc bytes.Buffer
 	require.NoError(t, listing.StacksText(&text, &s, show.Options{Width: 120}))
 	golden(t, filepath.Join("stacks", "diff.txt"), text.Bytes())

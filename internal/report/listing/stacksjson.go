@@ -8,6 +8,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
+	"github.com/plegdiag/plegdiag/internal/stackdump/series"
 )
 
 // StacksSchema names the JSON of the command stacks. Fields are added to it, never renamed;
@@ -42,6 +43,9 @@ type dumpRow struct {
 	Unreadable int        `json:"unreadable"`
 	Skipped    int        `json:"skipped"`
 	Suppressed int        `json:"suppressed"`
+	Incomplete bool       `json:"incomplete"`
+	Excerpt    bool       `json:"excerpt"`
+	Crash      string     `json:"crash"`
 	Fragments  []placeRow `json:"fragments"`
 	Groups     []groupRow `json:"groups"`
 	Locks      []lockRow  `json:"locks"`
@@ -158,6 +162,7 @@ func newDumpRow(d *Dump) dumpRow {
 	r := dumpRow{
 		Path: d.File, Line: pos.Line, Program: d.Program, PID: d.PID, Unit: d.Unit, Go: newGoRow(d.GoVersion()),
 		Goroutines: d.Count(), Unreadable: d.Lost, Skipped: d.Skipped, Suppressed: d.Suppressed,
+		Incomplete: d.Incomplete, Excerpt: d.IsExcerpt(), Crash: d.Crash.Text,
 		Fragments: show.Rows(d.Fragments, func(p *event.Pos) placeRow { return placeRow{p.File, p.Line} }),
 		Groups:    []groupRow{}, Locks: []lockRow{}, Queues: []queueRow{}, Deadlocks: []cycleRow{},
 	}
@@ -231,7 +236,7 @@ func newLockRow(d *Dump, l *stackdump.Lock, c *stackdump.Chain) lockRow {
 func newDiffRow(d *Diff) diffRow {
 	r := diffRow{
 		Program: d.Program, Dumps: d.Dumps, Stuck: []stayRow{},
-		Slow: show.Rows(d.Slow, func(m *stackdump.Move) moveRow {
+		Slow: show.Rows(d.Slow, func(m *series.Move) moveRow {
 			return moveRow{m.Is.ID, m.Is.State, show.Rows(m.Was.Frames, newFrameRow), show.Rows(m.Is.Frames, newFrameRow)}
 		}),
 		Finished: show.Rows(d.Finished, idOf), New: show.Rows(d.New, idOf),

@@ -80,35 +80,24 @@ func Wrap(s string, width int) []string {
 		if !empty {
 			lines = append(lines, "")
 		}
-		pieces := cutLine(word, width, width)
+		pieces := cutWord(word, width)
 		lines = append(lines[:len(lines)-1], pieces...)
 		used = lipgloss.Width(pieces[len(pieces)-1])
 	}
 	return lines
 }
 
-// cutLine cuts a line into pieces, the first of at most first columns, the others of at most rest,
-// losing nothing. It cuts after a space where one is near.
-func cutLine(s string, first, rest int) []string {
+// cutWord cuts a word into pieces of at most width columns, losing nothing.
+func cutWord(s string, width int) []string {
 	var pieces []string
-	width := max(first, 1)
 	start, used := 0, 0
-	space, usedBySpace := 0, 0 // where the last space of the piece ends
 	for i, r := range s {
 		w := lipgloss.Width(string(r))
-		if used+w > width && i > start {
-			cut := i
-			if usedBySpace > width/2 {
-				cut = space
-			}
-			pieces = append(pieces, s[start:cut])
-			used -= lipgloss.Width(s[start:cut])
-			start, width, usedBySpace = cut, max(rest, 1), 0
+		if used+w > max(width, 1) && i > start {
+			pieces = append(pieces, s[start:i])
+			start, used = i, 0
 		}
 		used += w
-		if r == ' ' {
-			space, usedBySpace = i+1, used
-		}
 	}
 	return append(pieces, s[start:])
 }
@@ -142,15 +131,42 @@ func Moment(t time.Time, basis string) string {
 // node is that old.
 const yearless = 2000
 
+// isYearless says that nothing tells the year of a time. What goes over New Year lies in the year before
+// or after, too.
+func isYearless(t time.Time) bool { return t.UTC().Year() <= yearless+1 }
+
+// isDayless says that nothing tells the date of a time, and days is how many lie between it and the
+// first that is told.
+func isDayless(t time.Time) (days int, ok bool) {
+	t = t.UTC()
+	return t.YearDay() - timeline.UnknownDay.YearDay(), t.Year() == timeline.UnknownDay.Year()
+}
+
+// DayLayout is how the date of a time is written, for [time.Time.Format]: without its year where
+// nothing tells it. Where nothing tells the date, it is empty, or says how its day lies to the first
+// one.
+func DayLayout(t time.Time) string {
+	switch days, dayless := isDayless(t); {
+	case dayless && days == 0:
+		return ""
+	case dayless && days < 0:
+		return "the day before"
+	case dayless && days == 1:
+		return "the next day"
+	case dayless:
+		return "a later day"
+	case isYearless(t):
+		return "01-02"
+	}
+	return time.DateOnly
+}
+
 // Day is the date in UTC, without its year where nothing tells it; empty when unknown.
 func Day(t time.Time) string {
-	switch {
-	case t.IsZero():
+	if t.IsZero() {
 		return ""
-	case t.UTC().Year() == yearless:
-		return t.UTC().Format("01-02")
 	}
-	return t.UTC().Format(time.DateOnly)
+	return t.UTC().Format(DayLayout(t))
 }
 
 // Window is a stretch of time for people: what both ends share, the day or all of it, is said once.
@@ -158,15 +174,17 @@ func Window(w timeline.Window) string {
 	if w.Start.IsZero() && w.End.IsZero() {
 		return "nothing is dated"
 	}
-	text, end := Day(w.Start)+" "+w.Start.UTC().Format(time.TimeOnly), w.End.UTC().Format(time.TimeOnly)
+	text, end := strings.TrimSpace(Day(w.Start)+" "+w.Start.UTC().Format(time.TimeOnly)), w.End.UTC().Format(time.TimeOnly)
 	switch {
 	case Day(w.Start) != Day(w.End):
-		text += " – " + Day(w.End) + " " + end
+		text += " – " + strings.TrimSpace(Day(w.End)+" "+end)
 	case !strings.HasSuffix(text, end):
 		text += " – " + end
 	}
 	text += " UTC"
-	if w.Start.UTC().Year() == yearless {
+	if _, dayless := isDayless(w.Start); dayless {
+		text += " (the date is not known)"
+	} else if isYearless(w.Start) && isYearless(w.End) {
 		text += " (the year is not known)"
 	}
 	return text
@@ -193,6 +211,16 @@ func Duration(d time.Duration, atLeast bool) string {
 	s := d.Round(step).String()
 	if atLeast {
 		return "≥" + s
+	}
+	return s
+}
+
+// Length is how long an event lasted: "3m12s", "≥3m12s" when one of its ends was not seen, "≤3m12s"
+// when its start is the earliest possible.
+func Length(e *event.Event) string {
+	s := Duration(e.Duration(), e.AtLeast())
+	if s != "" && e.HasVagueStart() {
+		return "≤" + s
 	}
 	return s
 }

@@ -79,6 +79,16 @@ func TestTimes(t *testing.T) {
 	require.Equal(t, "2026-11-20 11:00:00 UTC", show.Window(timeline.Window{Start: noon, End: noon.Add(time.Millisecond)}))
 	require.Equal(t, "02-29 23:59:00 – 03-01 00:01:00 UTC (the year is not known)",
 		show.Window(timeline.Window{Start: yearless, End: yearless.Add(2 * time.Minute)}))
+	newYear := time.Date(1999, 12, 31, 23, 59, 0, 0, time.UTC) // as the lines before those of the year 2000
+	require.Equal(t, "12-31 23:59:00 – 01-01 00:01:00 UTC (the year is not known)",
+		show.Window(timeline.Window{Start: newYear, End: newYear.Add(2 * time.Minute)}))
+	require.Equal(t, "12-31", show.Day(newYear))
+
+	dayless := timeline.UnknownDay.Add(23 * time.Hour)
+	require.Empty(t, show.Day(dayless))
+	require.Equal(t, "23:00:00 – 23:01:00 UTC (the date is not known)", show.Window(timeline.Window{Start: dayless, End: dayless.Add(time.Minute)}))
+	require.Equal(t, "23:00:00 – the next day 01:00:00 UTC (the date is not known)", show.Window(timeline.Window{Start: dayless, End: dayless.Add(2 * time.Hour)}))
+	require.Equal(t, "the day before 23:00:00 – 23:00:00 UTC (the date is not known)", show.Window(timeline.Window{Start: dayless.AddDate(0, 0, -1), End: dayless}))
 }
 
 func TestDuration(t *testing.T) {
@@ -133,8 +143,7 @@ func TestText(t *testing.T) {
 	}
 	require.Equal(t, "     kubelet.log:1  a\n     (1 more, see --verbose)\n",
 		laidOut(show.Options{}, func(t *show.Text) { t.WriteQuotes(quotes, 1) }))
-	require.Equal(t, "     kubelet.log:1  a\n     a/rather/long/path/of/a/bundle/kubelet.log:20\n"+
-		"       PLEG is not healthy: pleg was last seen\n       active\n",
+	require.Equal(t, "     kubelet.log:1  a\n     a/rather/long/path/of/a/bundle/kubelet.log:20  PLEG is not healthy: pleg was last seen active\n",
 		laidOut(show.Options{Verbose: true}, func(t *show.Text) { t.WriteQuotes(quotes, 1) }))
 	require.Equal(t, "do: the shim waits for the umount2 of the overlay of\n    a container\n",
 		laidOut(show.Options{}, func(t *show.Text) {
@@ -142,7 +151,7 @@ func TestText(t *testing.T) {
 		}))
 	require.Equal(t, "   against    nothing in this bundle\n",
 		laidOut(show.Options{}, func(t *show.Text) { t.WriteLabeled("against", t.Plain, "nothing in this bundle") }))
-	require.Equal(t, "              $ sync\n              $ rm \\x1b\n",
+	require.Equal(t, "              sync\n              rm \\x1b\n",
 		laidOut(show.Options{}, func(t *show.Text) { t.WriteCommand("sync\n\nrm \x1b") }))
 	require.Equal(t, "sync\n  rm \\x1b\n", laidOut(show.Options{}, func(t *show.Text) { t.WriteScript("sync\n  rm \x1b") }))
 	require.Equal(t, "\nLOCKS (2)\n", laidOut(show.Options{}, func(t *show.Text) { t.WriteHeading("LOCKS (%d)", 2) }))

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/lipgloss"
 
@@ -17,6 +18,10 @@ type Options struct {
 	Version string
 	// Width in columns; 0 means 80. Only the text output has a width of its own.
 	Width int
+	// Full asks the text output for everything, not for one screen.
+	Full bool
+	// Zone is the reader's; nil means that times in UTC are enough.
+	Zone *time.Location
 	// Verbose adds how scores came about, every reason for skipped lines, and all evidence.
 	Verbose bool
 	// Inputs are the arguments that the incident was read from, for the commands that a report
@@ -68,8 +73,9 @@ func (t *Text) WriteLabeled(label string, style lipgloss.Style, prose string) {
 	t.WritePara(Margin+t.Label.Render(Pad(label, LabelWidth)), style, prose)
 }
 
-// WriteQuotes writes the lines that prove something: path:line, then the line as
-// written. Only the first most of them, unless the report is verbose.
+// WriteQuotes writes the lines that prove something: path:line, then the line as written, all in one
+// line, however wide: what is copied from a terminal must be what stands in the log. Only the first
+// most of them, unless the report is verbose.
 func (t *Text) WriteQuotes(qs []event.Quote, most int) {
 	const indent = Margin + "  "
 	qs = DistinctQuotes(qs)
@@ -78,21 +84,8 @@ func (t *Text) WriteQuotes(qs []event.Quote, most int) {
 		qs, left = qs[:most], len(qs)-most
 	}
 	for _, q := range qs {
-		pos := Escape(q.Pos.String(), MaxQuote)
-		first := t.Width - lipgloss.Width(indent+pos+"  ")
-		rest := max(MinText, t.Width-len(indent)-2)
-		if first < MinText { // a long path has a line of its own
-			first = rest
-			fmt.Fprintf(t.W, "%s%s\n%s  ", indent, t.Position.Render(pos), indent)
-		} else {
-			fmt.Fprintf(t.W, "%s%s  ", indent, t.Position.Render(pos))
-		}
-		for i, piece := range cutLine(Escape(q.Text, MaxQuote), first, rest) {
-			if i > 0 {
-				fmt.Fprint(t.W, indent, "  ")
-			}
-			fmt.Fprintln(t.W, t.Quote.Render(strings.TrimRight(piece, " ")))
-		}
+		pos, said := Escape(q.Pos.String(), MaxQuote), strings.TrimRight(Escape(q.Text, MaxQuote), " ")
+		fmt.Fprintln(t.W, strings.TrimRight(indent+t.Position.Render(pos)+"  "+t.Quote.Render(said), " "))
 	}
 	if left > 0 {
 		fmt.Fprintf(t.W, "%s(%d more, see --verbose)\n", indent, left)
@@ -109,7 +102,7 @@ func (t *Text) WriteCommand(command string) {
 	for line := range strings.Lines(command) {
 		if line = strings.TrimSpace(line); line != "" {
 			indent := Margin + strings.Repeat(" ", LabelWidth)
-			fmt.Fprintf(t.W, "%s$ %s\n", indent, t.Styles.Command.Render(Escape(line, MaxProse)))
+			fmt.Fprintf(t.W, "%s%s\n", indent, t.Styles.Command.Render(Escape(line, MaxProse)))
 		}
 	}
 }

@@ -1,0 +1,75 @@
+package incident
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/states"
+	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+)
+
+// readTranscript reads a file section by section, each as what it is.
+func (r *reader) readTranscript(ctx context.Context, f bundle.File, in parse.Opened, slot *file) {
+	name := slot.account.Format
+	all := parse.NewSections(lines.Input{Path: slot.account.Path, R: in.R})
+	for s := all.Next(); s != nil && ctx.Err() == nil; s = all.Next() {
+		if s.Quote.Pos.Line > 0 {
+			slot.account.Lines++
+			slot.account.Used++
+		}
+		slot.section = s
+		r.readSection(ctx, f, slot)
+		slot.section = nil
+		if e, ok := hungCommand(s); ok {
+			slot.addEvents([]event.Event{e})
+			slot.sourceNamed(e.Source)
+		}
+	}
+	slot.account.Format = name
+	slot.account.Component = slot.mainComponent()
+	if err := all.Err(); err != nil {
+		slot.addError(err)
+	}
+}
+
+// slowAnswer is how long a command takes whose daemon does not answer as it should. Clients of a
+// busy one wait for seconds.
+const slowAnswer = time.Minute
+
+// hungCommand is the event of a command that was given up, or that took very long.
+func hungCommand(s *parse.Section) (event.Event, bool) {
+	quotes := []event.Quote{s.Quote}
+	switch {
+	case s.Took >= slowAnswer:
+		quotes = append(quotes, s.Timed)
+	case s.Filled > 0 || s.Broken.Pos.Line == 0:
+		return event.Event{}, false
+	default:
+		quotes = append(quotes, s.Broken)
+	}
+	return states.HungCommand(parse.WithoutWrapper(s.Command), s.Took, quotes...)
+}
+
+// readSection reads the section that the slot is at. What holds sections again is read as text: it
+// has been taken apart once.
+func (r *reader) readSection(ctx context.Context, f bundle.File, slot *file) {
+	path := slot.section.As
+	if path == "" {
+		path = f.Path
+	}
+	opened, err := parse.Open(slot.section.R, path)
+	if errors.Is(err, parse.ErrEmpty) {
+		return
+	}
+	if err != nil {
+		return // it comes again at the end of the file
+	}
+	if _, again := opened.Reader.(parse.Transcript); again {
+		opened.Format = parse.TextFormat()
+	}
+	r.readFormat(ctx, f, opened, slot)
+}

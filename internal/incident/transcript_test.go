@@ -1,0 +1,151 @@
+package incident_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// TestTranscripts: what stands in a transcript of a shell makes the events that it makes in files
+// of its own, at the lines of the transcript.
+func TestTranscripts(t *testing.T) {
+	dir := t.TempDir()
+	for _, s := range []struct {
+		command, output string
+		events          []string // line of the output, kind, text
+	}{
+		{
+			"ps aux | grep runc",
+			"root     27916  0.0  0.0 1079876 11208 ?       Dsl  Nov29   0:00 /usr/local/bin/runc init\n" +
+				"root     30112  0.0  0.0 112812   976 pts/0    S+   10:02   0:00 grep --color=auto runc\n",
+			[]string{"1 process runc init is running, state D"},
+		},
+		{
+			"df -h /run", "Filesystem      Size  Used Avail Use% Mounted on\ntmpfs           395M  395M     0 100% /run\n",
+			[]string{"2 filesystem /run is 100% full"},
+		},
+		{"docker inspect e1ee54c90e35", "^C\n", []string{"0 command.hung docker inspect e1ee54c90e35 does not come back"}},
+		{"docker logs -f e1ee54c90e35", "^C\n", nil},
+		{"crictl pods", "(hangs)\n", []string{"0 command.hung crictl pods does not come back"}},
+		{"systemctl list-jobs", "No jobs running.\n", []string{"1 fact systemd.jobs = 0"}},
+		{"cat /proc/sys/kernel/pid_max", "32768\n", []string{"1 fact node.pid-max = 32768"}},
+		{
+			"journalctl -u kubelet",
+			"Nov 30 10:02:11 node-1 kubelet[1530]: E1130 10:02:11.000123    1530 kubelet.go:1823] skipping pod synchronization - container runtime is down\n",
+			[]string{"1 kubelet.stall the runtime did not answer the kubelet", "1 kubelet.runtime-down container runtime is down"},
+		},
+	} {
+		t.Run(s.command, func(t *testing.T) {
+			for _, prompt := range []string{"[root@node-1 ~]# ", "root@node-1:/var/log# ", "sh-4.4# ", "$ "} {
+				text := "What we saw:\n\n" + prompt + "hostname -s\nnode-1\n" + prompt + s.command + "\n" + s.output + prompt + "\n"
+				file := filepath.Join(dir, "console")
+				require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+				inc := load(t, file)
+				require.Equal(t, "transcript", inc.Files[0].Format)
+				var got []string
+				for _, e := range inc.Timeline.Events {
+					got = append(got, fmt.Sprintf("%d %s %s", e.Pos().Line-5, e.Kind, e.Text))
+				}
+				require.Equal(t, strings.Join(s.events, "\n"), strings.Join(got, "\n"), prompt)
+				checkLaws(t, file, inc)
+				checkDeclared(t, inc)
+			}
+		})
+	}
+}
+
+// TestSplitFacts: a fact whose path and value stand on two lines, in two files or behind two commands
+// is the fact that one line would tell.
+func TestSplitFacts(t *testing.T) {
+	const (
+		pod     = "/sys/fs/cgroup/freezer/kubepods/burstable/pod0c1/3fa1c2d4e5b6"
+		service = "/sys/fs/cgroup/pids/system.slice/containerd.service"
+		full    = service + " pids=4915 pids_max=4915 full=true"
+	)
+	for name, s := range map[string]struct {
+		text string
+		want []string
+	}{
+		"cd, then cat": {
+			"[root@node-1 ~]# cd " + pod + "\n[root@node-1 3fa1c2d4e5b6]# cat freezer.state\nFROZEN\n",
+			[]string{pod + " state=FROZEN frozen=true"},
+		},
+		"cd && cat": {"# cd " + pod + " && cat freezer.state\nFROZEN\n", []string{pod + " state=FROZEN frozen=true"}},
+		"cd in steps": {
+			"root@node-1:~# cd /sys/fs/cgroup/freezer\nroot@node-1:/sys/fs/cgroup/freezer# cd kubepods\n" +
+				"root@node-1:/sys/fs/cgroup/freezer/kubepods# cat ../kubepods/freezer.state\nTHAWED\n" +
+				"root@node-1:/sys/fs/cgroup/freezer/kubepods# cat burstable/freezer.state\nFROZEN\n",
+			[]string{"/sys/fs/cgroup/freezer/kubepods/burstable state=FROZEN frozen=true"},
+		},
+		"a prompt that shows where it stands": {
+			"root@node-1:" + service + "# cat pids.current pids.max\n4915\n4915\n", []string{full},
+		},
+		"a directory that nothing shows": {"# cd $X\n# cat freezer.state\nFROZEN\n", []string{". state=FROZEN frozen=true"}},
+		"path and value":                 {pod + "/freezer.state\nFROZEN\n", []string{pod + " state=FROZEN frozen=true"}},
+		"path and value below prose": {
+			"One pod never thaws.\n\n" + pod + "/freezer.state:\nFROZEN\n", []string{pod + " state=FROZEN frozen=true"},
+		},
+		"two commands without a prompt": {
+			"cat " + service + "/pids.current\n4915\ncat " + service + "/pids.max\n4915\n", []string{full},
+		},
+		"two commands": {
+			"# cat " + service + "/pids.current\n4915\n# cat " + service + "/pids.max\n4915\n", []string{full},
+		},
+		"read again later": {
+			"# cat " + service + "/pids.current\n4000\n# cat " + service + "/pids.current\n4100\n",
+			[]string{service + " pids=4000", service + " pids=4100"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "paste.txt")
+			require.NoError(t, os.WriteFile(file, []byte(s.text), 0o600))
+			inc := load(t, file)
+			var got []string
+			for i := range inc.Timeline.Events {
+				if e := &inc.Timeline.Events[i]; e.Kind == event.KindCgroup {
+					var said strings.Builder
+					said.WriteString(e.FieldText(event.FieldPath))
+					for _, key := range []event.Key{event.FieldState, event.FieldPIDs, event.FieldPIDsMax, event.FieldFrozen, event.FieldFull} {
+						if v := e.FieldText(key); v != "" {
+							said.WriteString(" " + string(key) + "=" + v)
+						}
+					}
+					got = append(got, said.String())
+				}
+			}
+			require.Equal(t, s.want, got)
+			checkLaws(t, file, inc)
+			checkDeclared(t, inc)
+		})
+	}
+}
+
+// TestPastedStatus: what /proc/PID/status holds tells the state of its process, alone and below other
+// lines.
+func TestPastedStatus(t *testing.T) {
+	const status = "Name:\tcontainerd-shim\nUmask:\t0022\nState:\tD (disk sleep)\nTgid:\t4711\nPid:\t4711\nPPid:\t1\n"
+	for name, text := range map[string]string{
+		"alone": status, "below a log": "Nov 30 10:02:11 node-1 systemd[1]: Started Session 3.\nand the shim:\n" + status + "\nthat is all\n",
+		"a command": "$ cat /proc/4711/status\n" + status, "blanks": strings.ReplaceAll(status, "\t", " "),
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "paste.txt")
+			require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+			inc := load(t, file)
+			var got []string
+			for i := range inc.Timeline.Events {
+				e := &inc.Timeline.Events[i]
+				got = append(got, fmt.Sprintf("%s %s %d %s", e.Kind, e.Component, e.IDs.PID, e.Text))
+			}
+			require.Equal(t, []string{"process shim 4711 containerd-shim is running, state D"}, got)
+			checkLaws(t, file, inc)
+			checkDeclared(t, inc)
+		})
+	}
+}

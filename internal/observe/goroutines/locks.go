@@ -1,0 +1,106 @@
+package goroutines
+
+import "github.com/plegdiag/plegdiag/internal/stackdump"
+
+// Holds is the catalogue of locks whose holder often shows no address of theirs: by program and
+// version, who holds which of its locks while it does what.
+var Holds = holdCatalogue()
+
+// dockerHolds: functions of dockerd that keep a container's lock while they
+// call out (moby daemon/start.go, kill.go, monitor.go, pause.go, stop.go, rename.go; 17.05 to 28).
+// daemon.update is not among them: it unlocks before it calls containerd.
+var dockerHolds = []string{
+	"daemon.(*Daemon).containerStart", "daemon.(*Daemon).killWithSignal", "daemon.(*Daemon).handleContainerExit",
+	"daemon.(*Daemon).containerPause", "daemon.(*Daemon).containerUnpause", "daemon.(*Daemon).cleanupContainer",
+}
+
+// dockerCalls are what dockerd waits for while it keeps a container's lock: containerd, the storage
+// driver, udev, the network.
+var dockerCalls = []string{
+	".(*tasksClient).", "overlay2.(*Driver).", "UdevWait", "libnetwork.(*sandbox).", "libnetwork.(*Sandbox).",
+}
+
+// podNetworkHolds: functions of dockershim's network manager
+// (pkg/kubelet/dockershim/network/plugins.go, before 1.9 pkg/kubelet/network; gone in 1.24) that
+// keep a pod's lock while a network plugin works. They name the pod by namespace and name.
+var podNetworkHolds = []string{
+	"network.(*PluginManager).SetUpPod", "network.(*PluginManager).TearDownPod", "network.(*PluginManager).GetPodNetworkStatus",
+}
+
+// podNetworkPlugins are the plugins that the manager calls under a pod's lock.
+var podNetworkPlugins = []string{"/network/cni.", "/network/kubenet.", "/network/hostport.", "os/exec.(*Cmd)."}
+
+// crioHolds: functions of cri-o that keep a container's opLock while runc runs
+// (internal/oci/runtime_oci.go; oci/ before 1.16). Each takes the container as an argument, so that
+// no frame shows the lock's owner.
+var crioHolds = []string{
+	"oci.(*runtimeOCI).StartContainer", "oci.(*runtimeOCI).UpdateContainer", "oci.(*runtimeOCI).UpdateContainerStatus",
+	"oci.(*runtimeOCI).StopContainer", "oci.(*runtimeOCI).DeleteContainer", "oci.(*runtimeOCI).PauseContainer",
+	"oci.(*runtimeOCI).SignalContainer",
+}
+
+// boltPackages are go.etcd.io/bbolt and coreos/bbolt, and boltdb/bolt before 2018.
+var boltPackages = []string{"bbolt", "bolt"}
+
+func holdCatalogue() []stackdump.Hold {
+	var all []stackdump.Hold
+	for _, f := range dockerHolds {
+		for _, lock := range []string{"daemon.(*Daemon).", "container.(*State).", "container.(*Container)."} {
+			for _, while := range dockerCalls {
+				all = append(all, stackdump.Hold{Func: f, While: while, Lock: lock})
+			}
+		}
+	}
+	for _, f := range crioHolds {
+		for _, while := range []string{"os/exec.(*Cmd).", "dbus.", "oci.WaitContainerStop", "oci.waitContainerStop"} {
+			all = append(all,
+				stackdump.Hold{Func: f, While: while, Lock: "oci.(*runtimeOCI)."},
+				stackdump.Hold{Func: f, While: while, Lock: "oci.(*Container).State"}) // a reader of the same lock
+		}
+	}
+	for _, f := range podNetworkHolds {
+		for _, while := range podNetworkPlugins {
+			all = append(all, stackdump.Hold{Func: f, While: while, Lock: "network.(*PluginManager).", Names: 2})
+		}
+	}
+	for _, pkg := range boltPackages {
+		all = append(all, boltHolds(pkg)...)
+	}
+	return append(all, shimHolds()...)
+}
+
+// boltHolds: bolt's rwlock (db.go, tx.go; all releases). (*DB).Update keeps it from Begin on, through
+// its callback, to the end of Commit or Rollback, whose close lets go of it before the commit
+// handlers run. Readers never have it: (*DB).View, and Begin of a read transaction.
+func boltHolds(pkg string) []stackdump.Hold {
+	db, tx := pkg+".(*DB).", pkg+".(*Tx)."
+	lock := db + "beginRWTx"
+	return []stackdump.Hold{
+		{Func: db + "Update", Lock: lock, NotNext: []string{db + "Begin", lock, tx + "Commit", tx + "Rollback", tx + "rollback"}},
+		{Func: tx + "Commit", Next: pkg + ".", NotNext: []string{tx + "close"}, Lock: lock},
+		{Func: db + "View", Lock: lock, Never: true},
+		{Func: db + "beginTx", Lock: lock, Never: true},
+	}
+}
+
+// shimTasks are the packages of the runc shim's task service, without major versions: containerd 1.3
+// to 1.5, 1.6 and 1.7, 2.x.
+var shimTasks = []string{"runtime/runc.(*service).", "runc/task.(*service).", "containerd-shim-runc-v2/task.(*service)."}
+
+// shimHolds: the shim's service lock. Create keeps it while runc creates the container: up to
+// containerd 2.3.1, so that in 2.x it is not certain; in the shim v1 of 1.0 to 1.4 up to the end of
+// its Create. In 1.6.22 to 1.6.24 and 1.7.3 to 1.7.7 Create handles the exit of a process that ended
+// at once, and wants the lock that it has.
+func shimHolds() []stackdump.Hold {
+	var all []stackdump.Hold
+	for i, task := range shimTasks {
+		create := task + "Create"
+		doubtful := i == len(shimTasks)-1
+		for _, while := range []string{"go-runc.(*Runc).", "os/exec.(*Cmd).", "process.(*Init).Create"} {
+			all = append(all, stackdump.Hold{Func: create, While: while, Lock: task, Doubtful: doubtful})
+		}
+		all = append(all, stackdump.Hold{Func: create, While: "task.(*service).preStart", Lock: task + "handleProcessExit", Self: true})
+	}
+	const v1 = "shim.(*Service)."
+	return append(all, stackdump.Hold{Func: v1 + "Create", While: "go-runc.(*Runc).", Lock: v1})
+}

@@ -1,0 +1,163 @@
+package states
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+)
+
+// KubectlLiterals are the strings of which one stands in every row of kubectl that KubectlRows can
+// make something of.
+var KubectlLiterals = []string{
+	"Normal ", "Warning ", "Normal\t", "Warning\t", "-monitor", "KubeletNotReady", "KubeletReady", "NodeStatusUnknown", "KernelDeadlock",
+	"ReadonlyFilesystem", "FrequentKubeletRestart", "FrequentDockerRestart", "FrequentContainerdRestart",
+	"ContainerRuntimeUnhealthy", "KubeletUnhealthy",
+}
+
+// KubectlRows makes events of the rows of kubectl that stand alone between other lines, as a ticket
+// quotes them: of get events, and of the conditions and the events of describe.
+type KubectlRows struct{ nodes nodes }
+
+// TakeRow appends the events of a line. Taken is false for a line that is no row.
+func (k *KubectlRows) TakeRow(dst []event.Event, line string, q event.Quote) (events []event.Event, taken bool) {
+	if row, ok := snapshots.CutCondition(line); ok {
+		k.nodes.addCondition("", row, q)
+		return dst, true
+	}
+	row, ok := snapshots.CutEvent(line)
+	if !ok {
+		return dst, false
+	}
+	e := rowEvent(row, q, event.Time{})
+	return k.nodes.appendEvent(dst, &e), true
+}
+
+// Finish appends what needs all rows of a file.
+func (k *KubectlRows) Finish(dst []event.Event) []event.Event { return k.nodes.finishFile(dst) }
+
+// isProblemDetector knows the sources of node-problem-detector's events.
+func isProblemDetector(from string) bool {
+	return strings.HasSuffix(from, "-monitor") || from == "health-checker"
+}
+
+// monitored are whose lines a monitor of node-problem-detector repeats in its events.
+var monitored = map[string]string{
+	"kernel-monitor": "kernel", "systemd-monitor": "systemd", "docker-monitor": "dockerd",
+	"containerd-monitor": "containerd", "readonly-monitor": "kernel",
+}
+
+// kernelReasons are the reasons that node-problem-detector gives to lines of the kernel
+// (config/kernel-monitor.json and its forks), also in prints that do not show the source.
+var kernelReasons = map[string]bool{
+	"OOMKilling": true, "TaskHung": true, "UnregisterNetDevice": true, "KernelOops": true, "KernelDeadlock": true,
+	"DockerHung": true, "AUFSUmountHung": true, "FilesystemIsReadOnly": true, "Ext4Error": true, "Ext4Warning": true,
+	"IOError": true, "MemoryReadError": true, "XfsHasShutDown": true, "BufferIOError": true,
+}
+
+// kubeletCalls are calls of the CRI whose failure the kubelet tells in an Event of this reason.
+var kubeletCalls = map[string]string{
+	"FailedCreatePodSandBox": "RunPodSandbox", "FailedKillPod": "StopPodSandbox",
+	"FailedPodSandBoxStatus": "PodSandboxStatus",
+}
+
+// failedCall is the call of the CRI that an Event of a pod says has failed; empty for none. Of a
+// container the reason is Failed, also for its image, whose messages begin otherwise:
+//
+//	Warning  Failed  5m22s (x53 over 3h33m)  kubelet  Error: context deadline exceeded
+//	Warning  Failed  53s (x36 over 149m)     kubelet  (combined from similar events): Error: Kubelet may be retrying requests that are timing out in CRI-O …
+func (k *kubeEvent) failedCall() string {
+	message, failed := strings.CutPrefix(strings.TrimPrefix(k.message, "(combined from similar events): "), "Error: ")
+	switch {
+	case k.ofNode():
+		return ""
+	case k.reason != "Failed" || !failed:
+		return kubeletCalls[k.reason]
+	case strings.Contains(message, "failed to start container"):
+		return "StartContainer"
+	}
+	return "CreateContainer"
+}
+
+// describe is which object an Event is about, and from when to when it came. Of a node it is empty:
+// the message names it.
+func (k *kubeEvent) describe() string {
+	if k.ofNode() {
+		return ""
+	}
+	text := ""
+	if k.name != "" {
+		text = " of " + strings.TrimLeft(k.namespace+"/"+k.name, "/")
+	}
+	return text + k.span()
+}
+
+// describeCall puts the same into the text of a call that failed, behind the name of the call.
+func (k *kubeEvent) describeCall(text string) string {
+	method, rest, ok := strings.Cut(text, " ")
+	if !ok || k.name == "" || k.ofNode() {
+		return text + k.span()
+	}
+	return method + " of " + strings.TrimLeft(k.namespace+"/"+k.name, "/") + " " + rest + k.span()
+}
+
+// span says from when to when an Event came, as far as its listing shows it.
+func (k *kubeEvent) span() string {
+	last, _, _ := strings.Cut(k.age, " ")
+	switch {
+	case k.oldest != "" && last != "" && k.oldest != last:
+		return " (first " + k.oldest + ", last " + last + " before the list)"
+	case last != "":
+		return " (" + last + " before the list)"
+	case k.first.Known && k.last.Known && k.last.T.After(k.first.T):
+		return " (first " + k.first.T.UTC().Format(time.TimeOnly) + ", last " + k.last.T.UTC().Format(time.TimeOnly) + ")"
+	}
+	return ""
+}
+
+// repeatedLine is the line of a log that the message of an event repeats, and who wrote it; empty
+// when the message is its own. Of node-problem-detector it is what the monitored program wrote. A lasting problem has the line in quotes:
+//
+//	Node condition KernelDeadlock is now: True, reason: DockerHung, message: "kernel: INFO: task docker:20744 blocked for …"
+func repeatedLine(from, reason, message string) (line, writer string) {
+	if reason == "ContainerGCFailed" { // the kubelet's own, whose message is no line of its log
+		return reason + " " + message, "kubelet"
+	}
+	writer = monitored[from]
+	if kernelReasons[reason] && !strings.HasPrefix(from, "kubelet") {
+		writer = "kernel"
+	}
+	if writer == "" {
+		return "", ""
+	}
+	if _, quoted, ok := strings.Cut(message, ", message: "); ok && strings.HasPrefix(message, "Node condition ") {
+		if message = strings.Trim(quoted, `"`); strings.HasPrefix(quoted, `"`) {
+			if plain, err := strconv.Unquote(quoted); err == nil {
+				message = plain
+			}
+		}
+	}
+	return strings.TrimPrefix(message, "kernel: "), writer
+}
+
+// appendRepeated appends the events that a line of a log makes, which something of the API repeats.
+func appendRepeated(dst []event.Event, line, writer string, at event.Time, quotes []event.Quote) []event.Event {
+	if line == "" {
+		return dst
+	}
+	before := len(dst)
+	dst = messages.Record(dst, &event.Record{Unit: writer, Text: line, Raw: line, Time: at, Wanted: true})
+	if i := strings.Index(line, "rpc error: code = "); i >= 0 && writer == "kubelet" {
+		if described, ok := messages.DescribedError(line[i:]); ok {
+			dst = messages.Record(dst, &event.Record{Text: described, Raw: described, Time: at, Wanted: true})
+		}
+	}
+	for i := before; i < len(dst); i++ {
+		dst[i].Source, dst[i].Evidence = facts.Kubernetes, quotes
+	}
+	return dst
+}

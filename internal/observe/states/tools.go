@@ -1,0 +1,135 @@
+package states
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+)
+
+// toolListing is what the rows of one listing of systemctl list-jobs, busctl, chronyc sources, vmstat
+// or iostat come to.
+type toolListing struct {
+	jobs, connections int
+	sources           int               // servers of time
+	followed          bool              // the clock follows one of them
+	last              map[string]string // values of the last row, by their facts
+	quote             event.Quote       // of that row
+}
+
+// lastFacts are columns of which the last row counts: vmstat's and iostat's first is an average
+// since boot.
+var lastFacts = map[string]string{"b": "node.uninterruptible", "wa": "cpu.iowait-percent", "%iowait": "cpu.iowait-percent"}
+
+func (l *toolListing) takeRow(dst []event.Event, kind string, e *snapshots.Datum) []event.Event {
+	switch kind {
+	case "bus":
+		if strings.HasPrefix(column(e, "NAME"), ":1.") { // well-known names have a connection of that kind, too
+			l.connections++
+		}
+		return dst
+	case "jobs":
+		l.jobs++
+		return appendJob(dst, e)
+	case "sources":
+		l.sources++
+		l.followed = l.followed || strings.Contains("*o", column(e, "mark")) // o: one that ticks, of ntpd
+		return dst
+	}
+	l.last, l.quote = map[string]string{}, quoteOf(e)
+	for name, fact := range lastFacts {
+		if v, ok := e.Field(name); ok {
+			l.last[fact] = v
+		}
+	}
+	return dst
+}
+
+// appendJob is a row of systemctl list-jobs.
+func appendJob(dst []event.Event, e *snapshots.Datum) []event.Event {
+	unit, kind, state := column(e, "UNIT"), column(e, "TYPE"), column(e, "STATE")
+	if len(dst) >= maxListed {
+		return dst
+	}
+	job := event.Event{
+		Kind: event.KindSystemdJob, Component: "systemd", Source: facts.Units, Text: "the job to " + kind + " " + unit + " is " + state,
+		Fields:   []event.Field{event.FieldUnit.Text(unit), event.FieldType.Text(kind), event.FieldState.Text(state)},
+		Evidence: []event.Quote{quoteOf(e)},
+	}
+	job.IDs.Container = scan.FindID(unit)
+	return append(dst, job)
+}
+
+// finishListing adds what was counted.
+func (l *toolListing) finishListing(dst []event.Event, kind string, header event.Quote) []event.Event {
+	switch {
+	case kind == "jobs":
+		return facts.Append(dst, facts.Units, "systemd.jobs", strconv.Itoa(l.jobs), header)
+	case kind == "sources" && l.followed:
+		return facts.Append(dst, facts.Node, "clock.synchronized", "yes", header)
+	case kind == "sources" && l.sources > 0:
+		return facts.Append(dst, facts.Node, "clock.synchronized", "no", header)
+	case kind == "bus" && l.connections > 0:
+		return facts.Append(dst, facts.Node, "dbus.connections", strconv.Itoa(l.connections), header)
+	}
+	for _, fact := range [...]string{"node.uninterruptible", "cpu.iowait-percent"} {
+		if v := l.last[fact]; v != "" {
+			dst = facts.Append(dst, facts.Node, fact, v, l.quote)
+		}
+	}
+	return dst
+}
+
+// passingStates are those in which a container is for a moment only, or not at all when all is well:
+// of docker ps, of crictl ps, of ctr task ls, of runc list.
+var passingStates = []string{"Removal In Progress", "Dead", "Unknown", "UNKNOWN", "PAUSED", "PAUSING", "paused"}
+
+// appendContainerState is a row of docker ps or of crictl that shows a container in such a state.
+func appendContainerState(dst []event.Event, e *snapshots.Datum) []event.Event {
+	state := column(e, "STATUS", "STATE")
+	for _, s := range passingStates {
+		if !strings.HasPrefix(state, s) {
+			continue
+		}
+		id := column(e, "CONTAINER ID", "CONTAINER", "TASK", "ID")
+		ev := event.Event{
+			Kind: event.KindContainerState, Component: "node", Source: facts.Node, Text: "a listing shows container " + scan.Short(id) + " as " + s,
+			Fields:   []event.Field{event.FieldState.Text(s), event.FieldName.Text(column(e, "NAMES", "NAME"))},
+			Evidence: []event.Quote{quoteOf(e)},
+		}
+		ev.IDs.Container, ev.IDs.Sandbox = id, column(e, "POD ID")
+		return append(dst, ev)
+	}
+	return dst
+}
+
+// From here on a device is busy, or slow: a disk that does what it is asked for answers within some
+// tens of milliseconds.
+const (
+	busyPercent = 95
+	slowAwait   = 200 // milliseconds
+)
+
+// appendDeviceLoad is a row of iostat -x or sar -d about a device that is busy or slow.
+func appendDeviceLoad(dst []event.Event, e *snapshots.Datum) []event.Event {
+	device := strings.TrimSuffix(column(e, "Device", "Device:", "DEV"), ":")
+	util, err := strconv.ParseFloat(column(e, "%util"), 64)
+	await := 0.0
+	for _, name := range [...]string{"await", "r_await", "w_await", "f_await"} {
+		if v, err := strconv.ParseFloat(column(e, name), 64); err == nil {
+			await = max(await, v)
+		}
+	}
+	if err != nil || device == "" || util < busyPercent && await < slowAwait || len(dst) >= maxListed {
+		return dst
+	}
+	return append(dst, event.Event{
+		Kind: event.KindDeviceLoad, Component: "node", Source: facts.Node,
+		Text:     device + " is busy for " + column(e, "%util") + " % of the time; a request waits for up to " + strconv.FormatFloat(await, 'f', -1, 64) + " ms",
+		Fields:   []event.Field{event.FieldDevice.Text(device), event.FieldUsedPercent.Number(util), event.FieldAwait.Number(await)},
+		Evidence: []event.Quote{quoteOf(e)},
+	})
+}

@@ -1,0 +1,117 @@
+// Package storage makes events of what the kernel says of disks: of their drivers, of the block
+// layer, and of the file systems on them.
+package storage
+
+import (
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// Failure is a disk that fails, as the block layer, a file system or its journal says it.
+//
+//	blk_update_request: I/O error, dev sdb, sector 2048 op 0x1:(WRITE)      (3.10 to 5.16; without its first words after)
+//	Buffer I/O error on dev dm-3, logical block 9, lost async page write
+//	XFS (dm-0): log I/O error -5
+//	lost page write due to I/O error on sdb1      (up to 4.x)
+//	Aborting journal on device sda1-8.
+//	JBD2: Detected IO errors while flushing file data on sda1-8
+func Failure(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	what := "error"
+	device := scan.FirstWord(scan.After(
+		text, "I/O error, dev ", "I/O error on dev ", "I/O error on device ", "I/O error in filesystem (\"",
+		"I/O error on ",
+	))
+	if device == "" && strings.Contains(text, "I/O error") {
+		device, _ = scan.Between(text, "XFS (", ")")
+	}
+	if device == "" {
+		what, device = "journal", scan.FirstWord(scan.After(text, "Aborting journal on device ", "while flushing file data on "))
+	}
+	device = strings.Trim(device, ",.:\")")
+	return event.New(
+		event.KindBlockError, "I/O errors on "+device, event.FieldDevice.Text(device),
+		event.FieldWhat.Text(what),
+	), device != ""
+}
+
+// Refusal is a request that a disk refused, or that was not sent to it any more:
+//
+//	blk_update_request: critical medium error, dev sda, sector 2048      (without its first words after 5.16)
+//	device offline error, dev sda, sector 2048 op 0x1:(WRITE)
+//	sd 2:0:0:0: [sda] rejecting I/O to offline device      (up to 4.x without the name)
+func Refusal(r *event.Record) (event.Event, bool) {
+	device := scan.FirstWord(scan.After(
+		r.Message(), "critical medium error, dev ", "critical target error, dev ", "device offline error, dev ",
+	))
+	if device == "" && strings.Contains(r.Message(), "rejecting I/O to ") {
+		device = deviceIn(r.Message())
+	}
+	device = strings.Trim(device, ",")
+	return event.New(
+		event.KindBlockError, "I/O errors on "+device, event.FieldDevice.Text(device), event.FieldWhat.Text("error"),
+	), device != ""
+}
+
+// Damage is a file system that finds itself damaged, or stops for it:
+//
+//	EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2: comm kubelet: reading directory lblock 0
+//	XFS (dm-0): Metadata corruption detected at xfs_agf_read_verify+0x1/0x2 [xfs], xfs_agf block 0x1
+//	XFS (dm-0): Filesystem has been shut down due to log error (0x2).      (>= 5.13; before: "Log I/O Error Detected. Shutting down filesystem")
+//	BTRFS error (device sda2): …
+func Damage(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	device, ok := scan.Between(text, "EXT4-fs error (device ", ")")
+	if !ok {
+		device, ok = scan.Between(text, "XFS (", ")")
+	}
+	if !ok && strings.Contains(text, "BTRFS ") {
+		device, ok = scan.Between(text, "(device ", ")")
+	}
+	device, _, _ = strings.Cut(strings.ReplaceAll(device, ":", " "), " ") // "sda2: state EA"
+	return event.New(
+		event.KindBlockError, "the file system on "+device+" is damaged", event.FieldDevice.Text(device),
+		event.FieldWhat.Text("file-system"),
+	), ok && device != ""
+}
+
+// ReadOnly is a file system that takes no more writes after an error:
+//
+//	EXT4-fs (sda1): Remounting filesystem read-only
+//	BTRFS info (device sda2 state E): forced readonly
+func ReadOnly(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	device, ok := scan.Between(text, "EXT4-fs (", "): Remounting filesystem read-only")
+	if !ok && strings.HasSuffix(text, ": forced readonly") {
+		device, ok = scan.Between(text, "(device ", ")")
+	}
+	device, _, _ = strings.Cut(device, " ")
+	return event.New(
+		event.KindReadOnly, "the file system on "+device+" is read-only now", event.FieldDevice.Text(device),
+	), ok && device != ""
+}
+
+// NVMeTimeout is a command of NVMe that got no answer:
+//
+//	nvme nvme1: I/O 12 QID 3 timeout, aborting      (up to 4.3 "nvme 0000:00:1f.0: I/O 12 …")
+//	nvme nvme1: I/O tag 12 (100c) opcode 0x1 (I/O Cmd) QID 3 timeout, aborting req_op:WRITE(1) size:4096      (≥ 6.5)
+//	nvme nvme1: I/O 12 QID 3 timeout, completion polled      (the interrupt was lost, or came late)
+//	nvme nvme1: controller is down; will reset: CSTS=0x3, PCI_STATUS=0x10
+//	nvme nvme1: Device not ready; aborting reset, CSTS=0x1      (the reset did not help)
+//	nvme nvme1: Removing after probe failure status: -19      (up to 6.3; "Disabling device after reset failure: -19" since)
+func NVMeTimeout(r *event.Record) (event.Event, bool) {
+	device, rest, ok := strings.Cut(scan.After(r.Raw, "nvme "), ": ")
+	for _, start := range [...]string{"I/O ", "controller is down", "Device not ready; aborting reset", "Removing after probe failure"} {
+		if ok && strings.HasPrefix(rest, start) {
+			if !strings.HasPrefix(device, "nvme") { // the address on the bus
+				device = "nvme " + device
+			}
+			return event.New(
+				event.KindBlockError, device+" does not answer", event.FieldDevice.Text(device), event.FieldWhat.Text(timeout),
+			), true
+		}
+	}
+	return event.Event{}, false
+}

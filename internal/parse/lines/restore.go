@@ -1,0 +1,225 @@
+package lines
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"html"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Restore is what undoes to a text (see [IsText]) what a page, a mail or a terminal did to all of its
+// lines, by head, its first bytes; nil where nothing was done to it, or what was done cannot be told. Lines
+// keep their numbers. A text may have to be restored several times: a mail that quotes a page.
+//
+//	&#34;pleg was last seen active&#34;    HTML, with the tags around
+//	web-0   1/1                            blanks that do not break, quotes of a word processor
+//	> kubelet.service - kubelet            a quotation, an indentation
+//	     3	cpu: 0                          cat -n
+//	./df.txt:tmpfs   395M  395M            grep -H
+func Restore(head []byte) func(io.Reader) io.Reader {
+	if isHTML(head) {
+		return eachLine(withoutHTML)
+	}
+	if hasTypography(head) {
+		return eachLine(withoutTypography)
+	}
+	if isNumbered(head) {
+		return func(r io.Reader) io.Reader { return WithoutStarts(r, maxNumber, numberLength) }
+	}
+	if prefix := sharedPrefix(head); prefix != nil {
+		return func(r io.Reader) io.Reader { return WithoutPrefix(r, prefix) }
+	}
+	return nil
+}
+
+// IsText says that head holds nothing but characters of a text and the sequences of a terminal.
+func IsText(head []byte) bool {
+	return !bytes.ContainsFunc(head, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\v\f\r\b\a\x1b", r) })
+}
+
+// StripColours reads r without the sequences of a terminal.
+func StripColours(r io.Reader) io.Reader { return eachLine(WithoutColours)(r) }
+
+var (
+	htmlTag    = regexp.MustCompile(`</?(?:pre|code|samp|tt|br|p|div|span|details|summary|table|tbody|tr|td|ul|li)(?: [^<>]*)?/?>`)
+	htmlEntity = regexp.MustCompile(`&(?:lt|gt|amp|quot|nbsp|#34|#39|#x27|#160);`)
+)
+
+// isHTML says that head was taken from the source of a page: it has characters that HTML writes with
+// a name, and none of those that it cannot write otherwise, outside of tags. A log that quotes a page
+// has both.
+func isHTML(head []byte) bool {
+	if bytes.IndexByte(head, '&') < 0 && !bytes.Contains(head, []byte("</")) {
+		return false
+	}
+	text, tags := head, 0
+	if bytes.IndexByte(head, '<') >= 0 {
+		text = htmlTag.ReplaceAllFunc(head, func([]byte) []byte { tags++; return nil })
+	}
+	return bytes.IndexByte(text, '<') < 0 && bytes.IndexByte(text, '>') < 0 && (tags > 0 || htmlEntity.Match(text))
+}
+
+func withoutHTML(dst, line []byte) []byte {
+	return append(dst, html.UnescapeString(string(htmlTag.ReplaceAll(line, nil)))...)
+}
+
+// typography are characters that programs do not write where they stand, and what they stood for.
+var typography = []struct{ shown, written []byte }{
+	{[]byte("\u00a0"), []byte(" ")},
+	{[]byte("“"), []byte(`"`)},
+	{[]byte("”"), []byte(`"`)},
+	{[]byte("„"), []byte(`"`)},
+}
+
+// hasTypography says that a page or a word processor replaced blanks or quotes.
+func hasTypography(head []byte) bool {
+	if bytes.Contains(head, typography[0].shown) {
+		return true
+	}
+	return bytes.Contains(head, typography[1].shown) && bytes.IndexByte(head, '"') < 0
+}
+
+func withoutTypography(dst, line []byte) []byte {
+	for _, t := range typography {
+		line = bytes.ReplaceAll(line, t.shown, t.written)
+	}
+	return append(dst, line...)
+}
+
+// maxShared is the longest name of a file or a node before every line.
+const maxShared = 255
+
+// sharedPrefix is what stands before every line of head and is no part of it: a quotation, an
+// indentation, the name of a file, the address of a node. Of a quotation, half of the lines are
+// enough: an answer stands below it. Nil when there is none.
+func sharedPrefix(head []byte) []byte {
+	var name []byte
+	all, quoted, tabs, blanks, named := 0, 0, 0, 0, 0
+	for line := range OfHead(head) {
+		if IsBlank(line) {
+			continue
+		}
+		if all++; all == 1 {
+			name = namePrefix(line)
+		}
+		switch {
+		case line[0] == '>' && (len(line) == 1 || line[1] == ' ' || line[1] == '>'):
+			quoted++
+		case line[0] == '\t':
+			tabs++
+		case bytes.HasPrefix(line, []byte("    ")):
+			blanks++
+		case name != nil && (bytes.HasPrefix(line, name) || bytes.Equal(line, bytes.TrimRight(name, " "))):
+			named++
+		case all > 16 && quoted*4 < all:
+			return nil
+		}
+	}
+	switch {
+	case quoted > 0 && quoted*2 >= all:
+		return []byte("> ")
+	case all == 0:
+		return nil
+	case tabs == all:
+		return []byte("\t")
+	case blanks == all:
+		return []byte("    ")
+	case named == all && (all > 1 || bytes.HasSuffix(name, []byte(".log:")) || bytes.HasSuffix(name, []byte(".txt:"))):
+		return name
+	}
+	return nil
+}
+
+// namePrefix is the name of a file as grep -H puts it before a line, or the address of a node as
+// talosctl does: "./var/log/messages:", "10.200.1.3: ". Nil where a line starts otherwise.
+func namePrefix(line []byte) []byte {
+	line = line[:min(len(line), maxShared)]
+	colon := bytes.IndexByte(line, ':')
+	if colon <= 0 || bytes.ContainsAny(line[:colon], " \t\"'{[(=<") || !bytes.ContainsAny(line[:colon], "./") {
+		return nil
+	}
+	name := line[:colon]
+	if len(bytes.Trim(name, "0123456789.")) == 0 {
+		if bytes.Count(name, []byte{'.'}) == 3 && bytes.HasPrefix(line[colon:], []byte(": ")) {
+			return line[:colon+2]
+		}
+		return nil
+	}
+	ending := name[bytes.LastIndexByte(name, '.')+1:]
+	if slices.Contains(unitEndings, string(ending)) && bytes.HasPrefix(line[colon:], []byte(": ")) {
+		return nil
+	}
+	return line[:colon+1]
+}
+
+// unitEndings end the names of units, with which lines of systemd start.
+var unitEndings = []string{"service", "scope", "slice", "socket", "mount", "automount", "timer", "device", "target", "swap", "path"}
+
+// maxNumber is the longest number of a line, with the tab behind it.
+const maxNumber = 24
+
+// isNumbered says that each line of head has its number before it, as cat -n writes it.
+func isNumbered(head []byte) bool {
+	last, all := int64(-1), 0
+	for line := range OfHead(head) {
+		n, _ := Digits(bytes.TrimLeft(line, " "))
+		if numberLength(line) == 0 || last >= 0 && n != last+1 {
+			return false
+		}
+		last = n
+		all++
+	}
+	return all > 1 || all == 1 && bytes.HasPrefix(head, []byte("     1\t"))
+}
+
+// numberLength is the length of the number and the tab that a line starts with; 0 without them.
+func numberLength(line []byte) int {
+	i := SkipBlanks(line, 0)
+	_, d := Digits(line[i:])
+	if i += d; d == 0 || i >= len(line) || i >= maxNumber || line[i] != '\t' {
+		return 0
+	}
+	return i + 1
+}
+
+// eachLine reads a text with each line changed. Change appends to dst what it makes of a line, which
+// has no line end; of a line above 64 KiB it is given pieces.
+func eachLine(change func(dst, line []byte) []byte) func(io.Reader) io.Reader {
+	return func(r io.Reader) io.Reader {
+		return &changed{r: bufio.NewReaderSize(r, 64<<10), change: change}
+	}
+}
+
+type changed struct {
+	r      *bufio.Reader
+	change func(dst, line []byte) []byte
+	out    []byte // what was changed
+	next   int    // the first byte of it that was not read
+	err    error
+}
+
+// Read implements io.Reader.
+func (c *changed) Read(p []byte) (int, error) {
+	for c.next == len(c.out) {
+		if c.err != nil {
+			return 0, c.err
+		}
+		c.out, c.next = c.out[:0], 0
+		line, err := c.r.ReadSlice('\n')
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			c.err = err
+		}
+		text, ended := bytes.CutSuffix(line, []byte{'\n'})
+		c.out = c.change(c.out, text)
+		if ended || len(line) > 0 && len(c.out) == 0 && c.err != nil { // what is left of the last line stays a line
+			c.out = append(c.out, '\n')
+		}
+	}
+	n := copy(p, c.out[c.next:])
+	c.next += n
+	return n, nil
+}

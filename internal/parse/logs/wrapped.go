@@ -1,0 +1,152 @@
+package logs
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+)
+
+// A terminal, and a screenshot of one, breaks long lines where its columns end:
+//
+//	Nov 08 09:33:14 node-1 kubelet[2917]: E1108 09:33:14.540000    2917 kubelet.go:2
+//	412] "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen
+//	 active 3m0.5s ago; threshold is 3m0s"
+//
+// Every line but the last of a message is then as wide as the terminal, and no line is wider.
+
+// wrapped is a message whose lines are joined again.
+type wrapped struct {
+	width int // of the terminal, in characters; 0 where no line was broken
+	first int // the number of its first line; 0 outside of a message
+	text  []byte
+	ends  []int // offsets in text at which its lines end
+	head  int   // length of its first line as it is written
+	going bool  // the last line is as wide as the terminal
+	more  int   // lines beyond the first of the message that is read now
+}
+
+// wrapHead is how much of a file shows its width, in bytes.
+const wrapHead = 32 << 10
+
+// oftenSet are widths of terminals at which a single broken line is taken for one.
+var oftenSet = map[int]bool{80: true, 100: true, 120: true, 132: true}
+
+// findWidth is the width of the terminal that broke the lines of head; 0 when none did.
+func findWidth(head []byte) int {
+	const least, most = 60, 300
+	if i := bytes.LastIndexByte(head, '\n'); len(head) == wrapHead && i >= 0 {
+		head = head[:i+1] // without a line that is cut
+	}
+	width, full := 0, 0
+	for line := range bytes.Lines(head) {
+		n := utf8.RuneCount(bytes.TrimRight(line, "\r\n"))
+		if n > most {
+			return 0
+		}
+		if n > width {
+			width, full = n, 0
+		}
+		if n == width {
+			full++
+		}
+	}
+	if width < least || full == 1 && !oftenSet[width] {
+		return 0
+	}
+	broken, whole := 0, 0 // lines of that width that go on, and those that do not
+	headed, wide := false, false
+	for line := range bytes.Lines(head) {
+		line = bytes.TrimRight(line, "\r\n")
+		switch goesOn := mayGoOn(line); {
+		case wide && headed && goesOn:
+			broken++
+		case wide && headed:
+			whole++
+		}
+		if hasStart(line) {
+			headed = true
+		} else if !wide {
+			headed = false
+		}
+		wide = utf8.RuneCount(line) == width
+	}
+	if broken <= whole {
+		return 0
+	}
+	return width
+}
+
+// hasStart says that a message begins with the line.
+func hasStart(line []byte) bool {
+	return len(line) > 0 && line[0] != '{' && scanHeader(line).body != none
+}
+
+// mayGoOn says that a line can be the next piece of a message that was broken. A message of logrus
+// can begin with its text, but where it was broken before that, its stamp stands in the line above.
+func mayGoOn(line []byte) bool {
+	return len(line) > 0 && line[0] != '\t' && (!hasStart(line) || bytes.HasPrefix(line, []byte("msg="))) && !lines.IsNoise(line) && !bytes.HasPrefix(line, []byte("goroutine "))
+}
+
+// readWrapped reads a line of a file whose lines were broken.
+func (l *logReader) readWrapped(line lines.Line) bool {
+	w := &l.wrapped
+	b := lines.TrimReturn(line.Bytes)
+	if w.first > 0 && line.Cut == 0 && mayGoOn(b) {
+		switch cut := cutsWords(w.text, b); {
+		case cut: // and the blank between them was lost
+			w.addSeam(b)
+			fallthrough
+		case w.going:
+			w.addLine(b)
+			return true
+		}
+	}
+	if !l.endWrapped() {
+		return false
+	}
+	if line.Cut > 0 || utf8.RuneCount(b) != w.width && !endsOpen(b) || !hasStart(b) || lines.IsNoise(b) || l.started > 0 {
+		return l.readLine(line)
+	}
+	w.first, w.text, w.ends = line.N, w.text[:0], w.ends[:0]
+	w.addLine(b)
+	return true
+}
+
+func (w *wrapped) addLine(b []byte) {
+	w.text = append(w.text, b...)
+	w.ends = append(w.ends, len(w.text))
+	if len(w.ends) == 1 {
+		w.head = len(b)
+	}
+	w.going = utf8.RuneCount(b) == w.width
+}
+
+// endWrapped reads the message that was joined.
+func (l *logReader) endWrapped() bool {
+	w := &l.wrapped
+	if w.first == 0 {
+		return true
+	}
+	n := w.first
+	w.first, w.more = 0, len(w.ends)-1
+	more := l.readLine(lines.Line{N: n, Bytes: w.text})
+	w.more = 0
+	return more
+}
+
+// placeWrapped says of a record that was joined where its pieces stand, and quotes its first line.
+func (w *wrapped) placeWrapped(rec *event.Record) {
+	if w.more == 0 || rec.Pieces != nil {
+		return
+	}
+	rec.Raw = lines.Clip(w.text[:w.head])
+	header := max(0, len(w.text)-len(rec.Text))
+	rec.Pieces = []event.Piece{{Pos: rec.Pos}}
+	for i, end := range w.ends[:w.more] {
+		pos := rec.Pos
+		pos.Line += i + 1
+		rec.Pieces = append(rec.Pieces, event.Piece{Off: min(max(0, end-header), len(rec.Text)), Pos: pos})
+	}
+}

@@ -1,0 +1,117 @@
+package parse
+
+import (
+	"bytes"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+)
+
+// printers are the commands that print a file as it is.
+var printers = []string{"cat", "head", "tail", "less", "more"}
+
+// printedFiles are the files that a command prints, as paths without their root; none where it
+// prints something else. The command date prints what a file of that name holds.
+func printedFiles(command string) []string {
+	command, _, _ = strings.Cut(WithoutWrapper(command), "|")
+	words := strings.Fields(command)
+	if len(words) > 0 && words[0] == "date" {
+		return []string{"date"}
+	}
+	if len(words) < 2 || !slices.Contains(printers, words[0]) {
+		return nil
+	}
+	var files []string
+	for i, w := range words[1:] {
+		switch {
+		case w[0] == '-' || w[0] == '>' || w[0] == '2':
+		case lines.IsDigit(w[0]) && words[i] == "-n":
+		case strings.ContainsAny(w, "*?{["):
+			return nil
+		default:
+			files = append(files, w)
+		}
+	}
+	return files
+}
+
+// printedFile is the only file that a command prints, as a path without its root; else empty.
+func printedFile(command string) string {
+	files := printedFiles(command)
+	if len(files) != 1 {
+		return ""
+	}
+	return strings.TrimLeft(files[0], "/")
+}
+
+// directory is where the shell of a transcript stands, as far as its lines show it.
+type directory struct {
+	path string // absolute, or the last part of it; empty where nothing shows it
+}
+
+// follow takes the directory from the prompt of a line, and goes where its command goes. It returns
+// the command behind that.
+func (d *directory) follow(raw, command string) string {
+	if shown := promptDirectory(strings.TrimSuffix(raw, command)); shown != "" && shown != path.Base(d.path) {
+		d.path = shown
+	}
+	for {
+		rest, ok := strings.CutPrefix(command, "cd ")
+		if !ok {
+			return command
+		}
+		end := strings.IndexAny(rest, "&;")
+		if end < 0 {
+			end = len(rest)
+		}
+		d.enter(strings.TrimSpace(rest[:end]))
+		command = strings.TrimLeft(rest[end:], "&; ")
+	}
+}
+
+// enter goes to a directory; one that a variable or the shell's memory names is not known.
+func (d *directory) enter(to string) {
+	to = strings.Trim(to, `"'`)
+	switch {
+	case strings.HasPrefix(to, "/"):
+		d.path = path.Clean(to)
+	case d.path == "" || to == "" || strings.ContainsAny(to[:1], "~-$") || strings.ContainsAny(to, "$*?"):
+		d.path = ""
+	default:
+		d.path = path.Join(d.path, to)
+	}
+}
+
+// promptDirectory is the directory that a prompt shows: all of it or, of [root@node-1 kubelet]#, its
+// last part; empty where it shows none.
+func promptDirectory(prompt string) string {
+	prompt = strings.TrimRight(prompt, "#$%>] ")
+	i := strings.LastIndexAny(prompt, " :")
+	if !strings.Contains(prompt, "@") || i < 0 || strings.HasSuffix(prompt, "~") || strings.Contains(prompt[i+1:], "@") {
+		return ""
+	}
+	return prompt[i+1:]
+}
+
+// place is a file as its path shows what it is.
+func (d *directory) place(file string) string {
+	if !strings.HasPrefix(file, "/") && d.path != "" && file != "date" {
+		file = path.Join(d.path, file)
+	}
+	return strings.TrimLeft(file, "/")
+}
+
+// readPathHeading reads a line that is the path of a small file of a cgroup or of the node, or the
+// command that prints it without its prompt, and nothing else: whoever prints several files writes it
+// above each.
+func readPathHeading(line []byte) (file string, ok bool) {
+	line = bytes.TrimPrefix(line, []byte("cat "))
+	if !lines.StartsWith(line, "/sys/fs/cgroup/", "/proc/sys/", "/proc/pressure/") {
+		return "", false
+	}
+	file = strings.TrimSuffix(strings.TrimRight(string(line), " \t"), ":")
+	return file, !strings.ContainsAny(file, " \t:") && snapshots.IsValueFile(file)
+}

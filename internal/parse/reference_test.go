@@ -1,0 +1,100 @@
+package parse
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// formatOf is the format that Open finds.
+func formatOf(t *testing.T, file, text string) string {
+	t.Helper()
+	o, err := Open(strings.NewReader(text), file)
+	require.NoError(t, err)
+	return o.Name
+}
+
+// TestReferences: what speaks about programs is set aside, by its name or its content; what looks
+// like it and is a log, a stack, a session or a listing is not; a session, and a page with a block of a log, is read section by
+// section.
+func TestReferences(t *testing.T) {
+	functions := "ovl_sync_fs [overlay]\novl_fill_super [overlay]\novl_mount [overlay]\numount_tree\npath_umount\nksys_umount\nsync_filesystem\nfanotify_handle_event\n"
+	stack := "ovl_sync_fs\nsync_filesystem\ngeneric_shutdown_super\nkill_anon_super\ndeactivate_locked_super\ncleanup_mnt\ntask_work_run\nexit_to_user_mode_loop\ndo_syscall_64\nentry_SYSCALL_64_after_hwframe\n"
+	klog := `E1108 09:30:11.885000    1234 kubelet.go:2400] "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m0.1s ago; threshold is 3m0s"` + "\n"
+	page := "# When the node is NotReady\n\nThe kubelet asks the runtime for all of its pods, and it waits for the answer.\nIf there is none for three minutes, then PLEG is not healthy and the node is NotReady.\n"
+	for name, c := range map[string]struct{ file, text, want string }{
+		"functions of the kernel":    {"x.txt", functions, "symbols"},
+		"by their file":              {"sys/kernel/tracing/available_filter_functions", "ovl_sync_fs\n", "symbols"},
+		"more than a stack":          {"x.txt", strings.Repeat(stack, 7), "symbols"},
+		"a stack without offsets":    {"x.txt", stack, Text},
+		"a stack with offsets":       {"7.stack", "[<0>] ovl_sync_fs+0x2f/0x50 [overlay]\n", "proc"},
+		"System.map":                 {"boot.txt", strings.Repeat("ffffffff81000000 T ovl_sync_fs\n", 9), "symbols"},
+		"kallsyms without addresses": {"k.txt", strings.Repeat("0000000000000000 t ovl_sync_fs\t[overlay]\n", 9), "symbols"},
+		"bpftrace -l":                {"x", strings.Repeat("kprobe:umount_tree\ntracepoint:syscalls:sys_enter_umount\n", 6), "symbols"},
+		"perf list":                  {"x", "List of pre-defined events (to be used in -e or -M):\n\n" + strings.Repeat("  syscalls:sys_enter_umount                          [Tracepoint event]\n", 12), "symbols"},
+		"commands":                   {"root/.bash_history", "make\n", "history"},
+		"commands, by content":       {"a.txt", "cd /tmp\nsystemctl status containerd\nkubectl get nodes\nps -ef\numount2 /x\nls -l\n", "history"},
+		"history":                    {"a.txt", "  501  2026-11-20 09:30:05 cd /\n  502  2026-11-20 09:30:06 ls\n  503  kubectl get pods\n  504  crictl ps\n  505  kill -CONT 1\n", "history"},
+		"a session":                  {"a.txt", "$ crictl ps\nFATA[0002] failed to connect: context deadline exceeded\n$ docker ps\nCannot connect to the Docker daemon\n$ ls\nx\ny\n", "transcript"},
+		"alerts":                     {"a.txt", "groups:\n- name: x\n  rules:\n  - alert: PLEG\n    expr: kubelet_pleg_relist_duration_seconds > 10\n    annotations:\n      summary: PLEG is not healthy\n", "rules"},
+		"alerts of the operator":     {"a.yaml", "apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nspec:\n  groups:\n  - rules:\n    - alert: PLEG\n      expr: x > 10\n", "rules"},
+		"problem detector":           {"a.json", `{"plugin": "kmsg", "logPath": "/dev/kmsg", "rules": [{"type": "temporary", "reason": "TaskHung", "pattern": "task \\S+:\\w+ blocked for more than \\w+ seconds\\."}]}`, "rules"},
+		"regular expressions":        {"a.txt", "task \\S+:\\w+ blocked for more than \\d+ seconds\nPLEG is not healthy: .*\nBUG: soft lockup .+\n", "rules"},
+		"queries":                    {"a.txt", "{unit=\"kubelet\"} |= \"PLEG is not healthy: pleg was last seen active 3m0s ago; threshold is 3m0s\"\n{job=\"kern\"} |= \"unregister_netdevice: waiting for lo to become free. Usage count = 1\"\n", "rules"},
+		"filters of rsyslog":         {"rsyslog.conf", "# rsyslog\nmodule(load=\"imuxsock\")\n:msg, contains, \"unregister_netdevice: waiting for lo to become free. Usage count = 1\" stop\n:msg, contains, \"blocked for more than\" stop\n", "rules"},
+		"a playbook":                 {"a.yml", "- hosts: all\n  tasks:\n  - name: look\n    shell: dmesg | grep \"INFO: task containerd-shim:1234 blocked for more than 120 seconds.\"\n", "rules"},
+		"strings of a program":       {"a.txt", "unregister_netdevice: waiting for %s to become free. Usage count = %d\nINFO: task %s:%d blocked for more than %ld seconds.\ncgroup: fork rejected by pids controller in %s\n", "rules"},
+		"a session with grep":        {"a.txt", "$ grep \"PLEG\" messages\nPLEG is not healthy: pleg was last seen active 3m0s ago; threshold is 3m0s\n$ grep \"netdev\" messages\nunregister_netdevice: waiting for lo to become free. Usage count = 1\n", Text},
+		"conditions of a node":       {"node.yaml", "- lastHeartbeatTime: \"2025-11-08T01:35:02Z\"\n  message: 'PLEG is not healthy: pleg was last seen active 5m1.4s ago; threshold is 3m0s'\n  reason: KubeletNotReady\n  status: \"False\"\n  type: Ready\n", Text},
+		"a cluster role":             {"a.yaml", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nrules:\n- apiGroups: [\"\"]\n  resources: [pods]\n", "yaml"},
+		"Go":                         {"a.txt", "// Package x does y.\npackage x\n\nvar s = `" + klog + "`\n", "source"},
+		"Go, by name":                {"a/b.go", "var s = `" + klog + "`\n// more\n// of it\n", "source"},
+		"a script":                   {"usr/local/bin/check", "#!/bin/sh\njournalctl -u kubelet | grep 'PLEG is not healthy: pleg was last seen active 3m0s ago'\n", "source"},
+		"C":                          {"a.txt", "#include <linux/fs.h>\nint ovl_sync_fs(struct super_block *sb) { return 0; }\n", "source"},
+		"a manual page":              {"a.txt", "NAME\n  umount2\nSYNOPSIS\n  int umount2(x);\nDESCRIPTION\n  text\n", "documentation"},
+		"a page":                     {"guide.md", page + "\nIt is said in [another page](other.md#there), where they are.\n", "documentation"},
+		"a web page":                 {"a.txt", "<!DOCTYPE html>\n<html><body>PLEG is not healthy</body></html>\n", "documentation"},
+		"by its place":               {"usr/share/doc/runc/NEWS.gz", "text\n", "documentation"},
+		"an incident's description":  {"ticket.md", page + "\n```\n" + klog + "```\n", "transcript"},
+		"a chat":                     {"chat.txt", "alice: have you looked at the kubelet of this node?\nbob: yes, it says that PLEG is not healthy and it is not the first time\nalice: then we should restart the runtime on all of them\nbob: that is what I did before you came and it did not help\n", Prose},
+		"another script":             {"t.txt", strings.Repeat("节点变为 NotReady，因为 PLEG 不健康，容器运行时没有响应。\n", 1) + "我们重启了容器运行时，但是没有任何帮助。\n内核日志里没有任何错误信息，请看下面的内容。\n最后我们重启了整个节点才恢复正常。\n", Prose},
+		"bare messages":              {"ticket.txt", "PLEG is not healthy: pleg was last seen active 3m0.1s ago; threshold is 3m0s\nThe maximum number of active connections for UID 0 has been reached\ncontainer runtime is down\n", Text},
+		"a message again and again":  {"ticket.txt", strings.Repeat("The maximum number of active connections for UID 0 has been reached\n", 9), Text},
+		"a log with a page's name":   {"docs/README.md", klog + klog, "klog"},
+		"a log with a script's name": {"kubelet.sh", klog + klog, "klog"},
+		"a quoted log":               {"ticket.txt", "> " + klog + "> " + klog, "klog"},
+		"a dump and a remark":        {"ticket.md", "This is the dump of it:\n\n" + strings.Repeat("goroutine 7 [semacquire, 3 minutes]:\nsync.runtime_SemacquireMutex(0xc000)\n\t/go/sema.go:71 +0x25\nmain.main()\n\t/x.go:1 +0x1d\n\n", 3), "goroutines"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, formatOf(t, c.file, c.text))
+		})
+	}
+}
+
+// TestLargeSymbolLists: also with thousands of symbols, and of any table.
+func TestLargeSymbolLists(t *testing.T) {
+	var system, filter strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&system, "ffffffff%08x %c umount_tree_%d\n", 0x81000000+i*16, "tTdDrRbB"[i%8], i)
+		fmt.Fprintf(&filter, "ovl_sync_fs_%d [overlay]\n__schedule_%d\n", i, i)
+	}
+	require.Equal(t, "symbols", formatOf(t, "a", system.String()))
+	require.Equal(t, "symbols", formatOf(t, "a", filter.String()))
+}
+
+// FuzzReferences: what is no evidence is found without a panic in any bytes, and twice alike.
+func FuzzReferences(f *testing.F) {
+	f.Add("x.txt", "ovl_sync_fs\n")
+	f.Add("a.md", "# the\n\nit is what it is and was\n")
+	f.Fuzz(func(t *testing.T, file, text string) {
+		for range 2 {
+			o := Opened{Format: Format{Name: Text}, Head: []byte(text)}
+			o.setReferenceAside(file)
+			again := Opened{Format: Format{Name: Text}, Head: []byte(text)}
+			again.setReferenceAside(file)
+			require.Equal(t, o.Name, again.Name)
+		}
+	})
+}

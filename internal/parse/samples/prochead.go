@@ -1,0 +1,138 @@
+package samples
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/parse/kernel"
+)
+
+// namedBlock is what the head of a part of a collection says.
+type namedBlock struct {
+	procPlace
+	comm, state string
+}
+
+// blockTitle is a thread between two rows of signs, or behind the first:
+// 1 the pid, 2 the tid, 3 the name, 4 the state, of
+// "=== 1234 containerd-shim ===", "--- PID 1234 (runc) state D ---", "== pid=1234 tid=1240 ==".
+var blockTitle = regexp.MustCompile(`^(?i:pid)?[ :=]*([1-9]\d{0,6})(?:(?:[/:, ]+(?i:tid)[ :=]*|/)([1-9]\d{0,6}))?(?:[ :,]+(\S.{0,16}?))?(?:[ ,]+(?i:state)[ :=]+([A-Za-z])\b.*)?$`)
+
+// readBlockHead reads the line that names the thread of the lines that follow.
+func readBlockHead(line string) (b namedBlock, ok bool) {
+	s := strings.TrimSpace(line)
+	for _, read := range []func(string) (kernel.Task, bool){kernel.ReadCrashTask, kernel.ReadPerfTask} {
+		if task, ok := read(s); ok {
+			return namedBlock{procPlace{tid: task.TID}, task.Comm, task.State}, true
+		}
+	}
+	if file, ok := kernel.ReadStackPath(s); ok {
+		p, ok := readPlace(file)
+		return namedBlock{procPlace: p}, ok
+	}
+	if comm, tid, ok := readMapKeys(s); ok {
+		return namedBlock{procPlace: procPlace{tid: tid}, comm: comm}, true
+	}
+	if rest, found := strings.CutPrefix(s, "==> "); found { // head and tail
+		p, ok := readPlace(strings.TrimSuffix(rest, " <=="))
+		return namedBlock{procPlace: p}, ok && strings.HasSuffix(rest, " <==")
+	}
+	if strings.HasPrefix(s, "/proc/") { // echo, and more
+		p, ok := readPlace(strings.TrimSuffix(s, ":"))
+		return namedBlock{procPlace: p}, ok && slices.Contains(procFiles, path.Base(strings.TrimSuffix(s, ":")))
+	}
+	title := strings.TrimLeft(s, "=-#")
+	if n := len(s) - len(title); n == 0 || n == 1 && s[0] != '#' {
+		return readBlockLine(s)
+	}
+	m := blockTitle.FindStringSubmatch(strings.Trim(title, "=-# "))
+	if m == nil {
+		return b, false
+	}
+	b.tid, _ = strconv.Atoi(m[1])
+	b.comm, b.state = m[3], m[4]
+	if strings.HasPrefix(b.comm, "(") && strings.HasSuffix(b.comm, ")") {
+		b.comm = b.comm[1 : len(b.comm)-1]
+	}
+	if m[2] != "" {
+		b.pid = b.tid
+		b.tid, _ = strconv.Atoi(m[2])
+	}
+	return b, true
+}
+
+// mapHead is the start of a stack in a map of bpftrace, with the keys before it: 1 those keys.
+var mapHead = regexp.MustCompile(`^@\w*\[((?:[^\[\]]{1,40}, ?){0,3})$`)
+
+// mapEnd is its end, with the keys behind it: 1 those keys.
+var mapEnd = regexp.MustCompile(`^(?:, (.{1,80}))?\]: \d+$`)
+
+// readMapKeys reads the head of such a stack, whose keys may be the name and the id of a thread:
+//
+//	@[runc, 1234,
+//	    schedule+1
+//	]: 5
+func readMapKeys(line string) (comm string, tid int, ok bool) {
+	if !strings.HasPrefix(line, "@") {
+		return "", 0, false
+	}
+	m := mapHead.FindStringSubmatch(line)
+	if m == nil {
+		return "", 0, false
+	}
+	comm, tid = threadOfKeys(m[1])
+	return comm, tid, true
+}
+
+// readMapEnd reads its end, ", runc, 1234]: 5".
+func readMapEnd(line string) (comm string, tid int, ok bool) {
+	m := mapEnd.FindStringSubmatch(line)
+	if m == nil {
+		return "", 0, false
+	}
+	comm, tid = threadOfKeys(m[1])
+	return comm, tid, true
+}
+
+// threadOfKeys takes a number for an id and a word for a name.
+func threadOfKeys(keys string) (comm string, tid int) {
+	for key := range strings.SplitSeq(keys, ",") {
+		switch key = strings.TrimSpace(key); {
+		case isThreadID(key):
+			tid, _ = strconv.Atoi(key)
+		case key != "" && len(key) <= maxComm:
+			comm = key
+		}
+	}
+	return comm, tid
+}
+
+// StackOwner is the thread whose stack the next lines are, where a line is a prompt with the command
+// that prints it, or names a thread and nothing else. Ok is false for every other line.
+func StackOwner(line string) (t kernel.Task, ok bool) {
+	if file, isPrompt := kernel.ReadStackPath(line); isPrompt {
+		p, ok := readPlace(file)
+		return kernel.Task{TID: p.tid}, ok && p.file == "stack"
+	}
+	b, ok := readBlockLine(line)
+	return kernel.Task{Comm: b.comm, State: b.state, TID: b.tid}, ok
+}
+
+// blockLine is a thread at the start of a line of its own, with a name, a colon or both behind:
+// 1 the pid, 2 the name, 3 the state, of
+// "pid 1234 (runc):", "PID: 1234 comm: runc, state D", "Thread 1234:".
+var blockLine = regexp.MustCompile(`^(?i:pid|tid|process|thread|task)(?: *[:=#] *| +)([1-9]\d{0,6})(?:[ ,]+(?:(?i:comm|command|name)[:=] *)?[("]?([A-Za-z][^\s()",]{0,14})[)"]?)?(?:[ ,]+(?i:state)[ :=]+([A-Za-z])\b[^:]*)?(:?)$`)
+
+// readBlockLine reads such a line.
+func readBlockLine(s string) (b namedBlock, ok bool) {
+	m := blockLine.FindStringSubmatch(s)
+	if m == nil || m[2] == "" && m[4] == "" {
+		return b, false
+	}
+	b.tid, _ = strconv.Atoi(m[1])
+	b.comm, b.state = m[2], m[3]
+	return b, true
+}

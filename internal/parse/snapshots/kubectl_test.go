@@ -1,0 +1,77 @@
+package snapshots
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// One Event, as kubectl prints it: every layout says the same of it.
+func TestCutEventOfEveryLayout(t *testing.T) {
+	const message = "INFO: task dockerd:6500 blocked for more than 121 seconds."
+	for name, row := range map[string]string{
+		"get":                "5m23s       Warning   TaskHung   node/node-1   " + message,
+		"get, no age":        "            Warning   TaskHung   node/node-1   " + message,
+		"get, collapsed":     "5m23s Warning TaskHung node/node-1 " + message,
+		"kubectl events":     "5m23s (x3 over 1h)   Warning   TaskHung   Node/node-1   " + message,
+		"all namespaces":     "default   5m23s   Warning   TaskHung   node/node-1   " + message,
+		"wide":               "5m23s   Warning   TaskHung   node/node-1            kernel-monitor, node-1   " + message + "   1h   3   node-1.16d3c2aaf0e1b2c3",
+		"wide, collapsed":    "5m23s Warning TaskHung node/node-1 kernel-monitor, node-1 " + message + " 1h 3 node-1.16d3c2aaf0e1b2c3",
+		"get until 1.13":     "5m23s   1h   3   node-1.16d3c2aaf0e1b2c3   Node               Warning   TaskHung   kernel-monitor, node-1   " + message,
+		"describe":           "  Warning  TaskHung  5m23s (x3 over 1h)  kernel-monitor  " + message,
+		"describe, tabs":     "  Warning\tTaskHung\t5m23s\tkernel-monitor\t" + message,
+		"describe, start":    "TaskHung 5m23s kernel-monitor " + message,
+		"describe until 1.7": "  1h\t5m23s\t3\tkernel-monitor, node-1\t\tWarning\tTaskHung\t" + message,
+		"describe until 1.5": "  1h\t5m23s\t3\t{kernel-monitor node-1}\t\tWarning\tTaskHung\t" + message,
+	} {
+		fields, ok := CutEvent(row)
+		require.True(t, ok, name)
+		cells := event.Record{Fields: fields}
+		require.Equal(t, "TaskHung", cells.Value("REASON"), name)
+		require.Equal(t, message, cells.Value("MESSAGE"), name)
+		if !strings.HasSuffix(name, "start") {
+			require.Equal(t, "Warning", cells.Value("TYPE"), name)
+		}
+		if strings.Contains(row, "5m23s") {
+			require.Equal(t, "5m23s", cells.Value("LAST SEEN"), name)
+		}
+		if strings.Contains(row, "-monitor") {
+			require.Equal(t, "kernel-monitor", cells.Value("SOURCE"), name)
+		}
+		if strings.Contains(row, " 1h") {
+			require.Equal(t, []string{"1h", "3"}, []string{cells.Value("FIRST SEEN"), cells.Value("COUNT")}, name)
+		}
+		if strings.Contains(row, "ode/node-1") {
+			require.Equal(t, "node-1", cells.Value("NAME"), name)
+		}
+	}
+}
+
+// Words of a text that are no row of kubectl.
+func TestCutEventRefusesText(t *testing.T) {
+	for _, line := range []string{
+		"Warning: this may take a while", "Normal Operation resumed after 5m", "5m Normal", "Warning FailedMount",
+		"Nov 08 09:30:11 node-1 app[7]: Warning Unhealthy pod/web-0 is slow", "Updated 3d ago by somebody",
+		"LAST SEEN TYPE REASON OBJECT MESSAGE", "web-0 1/1 Running 0 5m", "-monitor",
+	} {
+		_, ok := CutEvent(line)
+		require.False(t, ok, line)
+	}
+}
+
+func TestCutCondition(t *testing.T) {
+	const row = "Ready            False     Tue, 10 Sep 2019 02:16:48 -0700   Tue, 10 Sep 2019 02:02:54 -0700   KubeletNotReady              PLEG is not healthy: pleg was last seen active 16m53s ago"
+	for _, line := range []string{row, "  " + row, strings.Join(strings.Fields(row), " "), strings.TrimPrefix(row, "Ready")} {
+		fields, ok := CutCondition(line)
+		require.True(t, ok, line)
+		cells := event.Record{Fields: fields}
+		require.Equal(t, []string{"Ready", "False", "KubeletNotReady"}, []string{cells.Value("Type"), cells.Value("Status"), cells.Value("Reason")})
+		require.Equal(t, "Tue, 10 Sep 2019 02:02:54 -0700", cells.Value("LastTransitionTime"))
+		require.Equal(t, "PLEG is not healthy: pleg was last seen active 16m53s ago", cells.Value("Message"))
+	}
+	_, ok := CutCondition("MemoryPressure False and more words that are no dates at all")
+	require.False(t, ok)
+}

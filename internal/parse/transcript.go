@@ -1,0 +1,517 @@
+package parse
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/samples"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
+)
+
+// Transcript is a file that holds several things one after the other, each of a format of its own:
+// what somebody saw in a shell, or a ticket with code blocks and listings between its words.
+//
+//	[root@node-1 ~]# docker inspect e1ee54c90e35
+//	^C
+//	[root@node-1 ~]# cat /proc/27916/stack
+//	[<0>] __refrigerator+0x4c/0x130
+//
+// Its sections are what a command printed, what stands between two fences of Markdown, and each
+// listing with a header of its own.
+type Transcript struct{}
+
+func (Transcript) reader() {}
+
+// Section is one part of a transcript.
+type Section struct {
+	// Command is what was typed before it, without the prompt; empty where nothing was.
+	Command string
+	// As is the path of the file that the command printed; empty for every other command.
+	As     string
+	Quote  event.Quote // of the line that begins the section and is no part of what it holds; zero without one
+	Before int         // lines of the file that stand before R
+	Fence  string      // stands before R on the line that R begins with; mostly empty
+	// R gives the lines of the section, and is valid until the next one.
+	R io.Reader
+	// What is known when R has been read.
+	Filled int           // lines that are not blank and neither of the following
+	Broken event.Quote   // where somebody gave up waiting: ^C, "(hangs)"; zero where nobody did
+	Took   time.Duration // how long the command ran, where it was run by time; else zero
+	Timed  event.Quote   // of the line that says so
+}
+
+// Sections takes a transcript apart as it is read. It is for one pass.
+type Sections struct {
+	in   lines.Input
+	r    *bufio.Reader
+	next Section // the one that R reads
+	// A section ends behind a listing, and before what begins one.
+	listing  snapshots.Rows
+	status   bool // the section is what /proc/PID/status holds
+	where    directory
+	printed  []string // files whose values follow, one in each line
+	line     int      // lines that were read
+	start    bool     // at the start of a line
+	ended    bool     // the section has ended
+	finished bool
+	err      error
+}
+
+// maxSectionHead is how much of a line is looked at for what begins a section.
+const maxSectionHead = 2048
+
+// NewSections starts with a file. Of in, Path and R count.
+func NewSections(in lines.Input) *Sections {
+	return &Sections{in: in, r: bufio.NewReaderSize(in.R, 64<<10), start: true, ended: true}
+}
+
+// Next is the next section; nil behind the last one. It skips what has not been read of the one
+// before.
+func (s *Sections) Next() *Section {
+	_, _ = io.Copy(io.Discard, s) // its error comes again
+	if s.finished {
+		return nil
+	}
+	s.next = Section{Before: s.line, R: s}
+	s.listing, s.status = snapshots.Rows{}, false
+	s.ended = false
+	head := s.peekLine()
+	if n := fenceBefore(head); n > 0 { // what follows it on its line is the first of the section
+		s.next.Fence = string(head[:n])
+		_, _ = s.r.Discard(n)
+		head = s.peekLine()
+	}
+	command, raw, ok := beginsSection(head)
+	if !ok && len(s.printed) > 0 {
+		s.next.As, s.printed = s.printed[0], s.printed[1:]
+		return &s.next
+	}
+	s.printed = nil
+	if ok {
+		s.beginCommand(command, raw)
+		s.next.Quote = event.Quote{Pos: event.Pos{File: s.in.Path, Line: s.line + 1}, Text: lines.Clip([]byte(raw))}
+		s.dropLine()
+		s.next.Before = s.line
+	}
+	return &s.next
+}
+
+// beginCommand notes what was typed, and the files that it prints: of several that hold one value
+// each, every line is one.
+func (s *Sections) beginCommand(command, raw string) {
+	s.next.Command = command
+	files := printedFiles(s.where.follow(raw, command))
+	if len(files) > 1 && slices.ContainsFunc(files, func(file string) bool { return !snapshots.HoldsOneValue(file) }) {
+		return
+	}
+	for i, file := range files {
+		if files[i] = s.where.place(file); i == 0 {
+			s.next.As = files[0]
+		}
+	}
+	if len(files) > 1 {
+		s.printed = files[1:]
+	}
+}
+
+// Err is why the file ended early; nil where it did not. It is known behind the last section.
+func (s *Sections) Err() error {
+	if errors.Is(s.err, io.EOF) {
+		return nil
+	}
+	return s.err
+}
+
+// peekLine is the start of the next line, without its end.
+func (s *Sections) peekLine() []byte {
+	head, _ := s.r.Peek(maxSectionHead)
+	line, _, _ := bytes.Cut(head, []byte{'\n'})
+	return lines.TrimReturn(line)
+}
+
+func (s *Sections) dropLine() {
+	for {
+		b, err := s.r.ReadSlice('\n')
+		switch {
+		case len(b) > 0 && b[len(b)-1] == '\n':
+			s.line++
+			return
+		case err != nil && len(b) > 0 && !errors.Is(err, bufio.ErrBufferFull):
+			s.line++
+			return
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return
+		}
+	}
+}
+
+// Read implements io.Reader for the current section, up to its end.
+func (s *Sections) Read(p []byte) (int, error) {
+	if s.ended || len(p) == 0 {
+		return 0, io.EOF
+	}
+	if s.start {
+		if _, err := s.r.Peek(1); err != nil {
+			s.ended, s.finished, s.err = true, true, err
+			return 0, err
+		}
+		if s.line > s.next.Before && s.endsBefore(s.peekLine()) {
+			s.ended = true
+			return 0, io.EOF
+		}
+		if s.line == s.next.Before {
+			s.endsBefore(s.peekLine()) // the first line is never the end, but what follows depends on it
+			if _, _, ok := beginsSection(s.peekLine()); ok && s.next.Quote != (event.Quote{}) {
+				s.ended = true // a command that printed nothing
+				return 0, io.EOF
+			}
+		}
+		s.start = false
+	}
+	if _, err := s.r.Peek(1); err != nil {
+		s.ended, s.finished, s.err = true, true, err
+		return 0, err
+	}
+	ready, _ := s.r.Peek(min(s.r.Buffered(), len(p)))
+	if i := bytes.IndexByte(ready, '\n'); i >= 0 {
+		ready, s.start = ready[:i+1], true
+		s.line++
+	}
+	n := copy(p, ready)
+	_, _ = s.r.Discard(n)
+	return n, nil
+}
+
+// endsBefore says that the section ends before a line, and notes the line if it does not.
+func (s *Sections) endsBefore(line []byte) bool {
+	if _, _, ok := beginsSection(line); ok {
+		return true
+	}
+	if lines.IsBlank(line) {
+		return false
+	}
+	if len(s.printed) > 0 && s.next.Filled > 0 {
+		return true
+	}
+	if s.next.As == "" && s.endsStatus(line) {
+		return true
+	}
+	if bare := strings.TrimSpace(string(line[:min(len(line), 4)])); (bare == "$" || bare == "#") && len(line) < 4 && s.next.Command != "" {
+		return true // a prompt at which nothing was typed
+	}
+	if s.listing.EndsBefore(line, s.next.Filled > 0) {
+		return true
+	}
+	quote := event.Quote{Pos: event.Pos{File: s.in.Path, Line: s.line + 1}, Text: lines.Clip(line)}
+	if tellsBreak(line) {
+		s.next.Broken = quote
+		return false
+	}
+	if took, ok := measuredTime(line); ok {
+		if took > s.next.Took {
+			s.next.Took, s.next.Timed = took, quote
+		}
+		return false
+	}
+	s.next.Filled++
+	return false
+}
+
+// endsStatus says that what /proc/PID/status holds begins or ends before a line.
+func (s *Sections) endsStatus(line []byte) bool {
+	if s.status {
+		return !samples.IsStatusLine(line)
+	}
+	if !lines.StartsWith(line, "Name:") {
+		return false
+	}
+	text, _ := s.r.Peek(maxSectionHead)
+	s.status = samples.BeginsStatus(text)
+	return s.status && s.next.Filled > 0
+}
+
+// measuredTime is what the shell's time prints behind a command: real, user and sys.
+func measuredTime(line []byte) (took time.Duration, ok bool) {
+	name, value, ok := strings.Cut(string(line[:min(len(line), 40)]), "\t")
+	if !ok || name != "real" && name != "user" && name != "sys" {
+		return 0, false
+	}
+	took, err := time.ParseDuration(strings.TrimSpace(value))
+	return took, err == nil
+}
+
+// tellsBreak says that somebody gave up waiting for a command, or says that it did not come back.
+func tellsBreak(line []byte) bool {
+	text := strings.ToLower(strings.TrimSpace(string(line[:min(len(line), 80)])))
+	switch text {
+	case "^c", "^z", "^\\", "^c^c", "^c^c^c":
+		return true
+	}
+	bare := strings.Trim(text, "()<>[]{}*.!… #-")
+	return len(bare) < 40 && len(bare) < len(text) && hangWords.MatchString(bare)
+}
+
+// hangWords are what people write for an answer that did not come, in brackets or behind dots.
+var hangWords = regexp.MustCompile(`^(it |this |command |just |still )*(hangs?|hanging|hung|stuck|no (output|response|reply|answer)|never (returns?|comes back|ends|finish(es)?)|does not return)( (here|there|forever|indefinitely|for ever))*$`)
+
+// beginsSection says that a line is a prompt with a command, the fence of a code block or the
+// heading that a script prints before a command.
+func beginsSection(line []byte) (command, raw string, ok bool) {
+	if len(line) == 0 || len(line) >= maxSectionHead {
+		return "", "", false
+	}
+	if isFence(line) {
+		return "", string(line), true
+	}
+	if file, ok := readPathHeading(line); ok {
+		return "cat " + file, string(line), true
+	}
+	command, strength := cutPrompt(line)
+	if isPrintk(command) {
+		return "", "", false // the kernel wrote on the console, behind a prompt that waited
+	}
+	return command, string(line), strength != noPrompt
+}
+
+// isPrintk says that a text, as "[12345.678901] Call Trace:", is a line of the kernel.
+func isPrintk(text string) bool {
+	seconds, rest, ok := strings.Cut(strings.TrimPrefix(text, "["), "] ")
+	whole, micros, dot := strings.Cut(strings.TrimLeft(seconds, " "), ".")
+	return ok && dot && text[0] == '[' && rest != "" && len(micros) == 6 && strings.Trim(micros, "0123456789") == "" &&
+		whole != "" && strings.Trim(whole, "0123456789") == ""
+}
+
+// fences are the fences whose line may go on with what they stand before.
+var fences = []string{"```", "~~~", "{noformat}", "{code}"}
+
+// languages may stand behind a fence, and tell a page how to colour what follows.
+var languages = []string{"bash", "sh", "shell", "console", "text", "txt", "plaintext", "plain", "log", "logs", "json", "yaml", "go", "golang", "c"}
+
+// fenceBefore is the length of a fence that is not alone on its line; 0 for any other line. One
+// word behind it is the name of a language.
+func fenceBefore(line []byte) int {
+	if len(line) >= maxSectionHead {
+		return 0
+	}
+	for _, fence := range fences {
+		if !lines.StartsWith(line, fence) {
+			continue
+		}
+		n := len(fence)
+		for n < len(line) && line[n] == fence[0] {
+			n++ // a fence may be longer
+		}
+		words := strings.Fields(string(line[n:]))
+		if len(words) < 2 || strings.HasSuffix(words[len(words)-1], fence) {
+			return 0
+		}
+		if slices.Contains(languages, words[0]) && n < len(line) && line[n] != ' ' {
+			n += len(words[0])
+		}
+		return n
+	}
+	return 0
+}
+
+// isFence says that a line stands before or behind what was pasted into a page: of Markdown, or of
+// Jira and Confluence.
+func isFence(line []byte) bool {
+	return lines.StartsWith(line, "```", "~~~", "{noformat", "{code", "<details", "</details>", "<summary>")
+}
+
+// promptStrength is how sure a line is one with a prompt.
+type promptStrength uint8
+
+const (
+	noPrompt   promptStrength = iota
+	comment                   // # docker ps: in other files, a comment
+	heading                   // === docker ps ===, + docker ps
+	surePrompt                // [root@node-1 ~]# docker ps, $ docker ps
+)
+
+// prompts are what shells and their users put before a command: 1 is the command.
+var prompts = []*regexp.Regexp{
+	// [root@node-1 ~]# and [core@node-1 ~]$
+	regexp.MustCompile(`^(?:\([^)]{1,40}\) ?)?\[[^\]\s@]{1,60}@[^\]]{1,120}\] ?[#$%](?: +(.*))?$`),
+	// root@node-1:~# and core@node-1 ~ $ and admin@node-1:/var/log>
+	regexp.MustCompile(`^(?:\[?\d\d:\d\d(?::\d\d)?\]? )?(?:\([^)]{1,40}\) ?)?[\w.-]{1,40}@[\w.-]{1,80}(?::| |: )[~/][^\s#$>%]{0,120} ?[#$%>](?: +(.*))?$`),
+	// root@node-1# and sh-4.4#
+	regexp.MustCompile(`^(?:[\w.-]{1,40}@[\w.-]{1,80}|(?:ba|z|k|a|da)?sh-[\d.]+)[#$](?: +(.*))?$`),
+	// node-1:~ # and / #
+	regexp.MustCompile(`^(?:[\w.-]{1,60}:)?[~/][\w./-]{0,80} ?[#$] +([a-z/.].*)$`),
+}
+
+// cutPrompt takes the prompt off a line.
+func cutPrompt(line []byte) (command string, strength promptStrength) {
+	i := bytes.IndexAny(line[:min(len(line), 200)], "#$%>+=-")
+	if i < 0 {
+		return "", noPrompt
+	}
+	text := string(line)
+	if c := line[0]; c == '[' || c == '(' || c == '~' || c == '/' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || lines.IsDigit(c) {
+		if !bytes.ContainsAny(line[:min(len(line), 200)], "#$%>") {
+			return "", noPrompt
+		}
+		for _, p := range prompts {
+			if m := p.FindStringSubmatch(text); m != nil {
+				return strings.TrimSpace(m[1]), surePrompt
+			}
+		}
+		return "", noPrompt
+	}
+	for _, mark := range [...]struct {
+		text     string
+		strength promptStrength
+	}{{"$ ", surePrompt}, {"# ", comment}, {"#", comment}, {"+ ", heading}, {"❯ ", surePrompt}, {"➜ ", surePrompt}} {
+		if command, ok := strings.CutPrefix(text, mark.text); ok {
+			if mark.text == "➜ " { // oh-my-zsh names the directory first
+				_, command, _ = strings.Cut(strings.TrimSpace(command), " ")
+			}
+			if command = strings.TrimSpace(command); isKnownCommand(command) {
+				if printed := printedFile(command); strings.HasPrefix(printed, "proc/") || strings.HasPrefix(printed, "sys/") {
+					return command, surePrompt // no comment of a file is that
+				}
+				return command, mark.strength
+			}
+		}
+	}
+	if bare := strings.Trim(text, "=-#*+ :"); len(text) > len(bare)+3 && strings.ContainsRune("=-#*", rune(text[0])) && isKnownCommand(bare) {
+		return bare, heading
+	}
+	return "", noPrompt
+}
+
+// shellCommands are commands whose output matters. Those that are words of any text are known only
+// with an option or alone.
+var shellCommands = []string{
+	"ps", "top", "pstree", "docker", "crictl", "ctr", "nerdctl", "podman", "runc", "kubectl", "oc", "systemctl", "journalctl", "dmesg",
+	"cat", "head", "tail", "ls", "cd", "df", "du", "lsof", "mount", "umount", "findmnt", "strace", "busctl", "loginctl", "systemd-cgls",
+	"systemd-analyze", "systemd-run", "dbus-send", "free", "vmstat", "iostat", "mpstat", "sar", "pidstat", "iotop", "uname", "uptime",
+	"date", "timedatectl", "chronyc", "nvme", "smartctl", "sysctl", "ulimit", "grep", "zgrep", "egrep", "kill", "pgrep", "nsenter", "ip",
+	"curl", "virsh", "crash", "bpftrace", "perf", "lsblk", "dmsetup", "time", "timeout", "talosctl", "hostnamectl", "gdb", "dlv", "nfsstat",
+	"stat", "sudo", "watch", "hostname", "containerd", "kubelet", "dockerd", "crio", "pidof", "rpm", "dpkg",
+}
+
+// plainWords are commands that are words of any text, too.
+var plainWords = []string{
+	"top", "cat", "cd", "head", "tail", "mount", "free", "date", "kill", "time", "timeout", "perf", "crash", "stat", "watch", "ip", "docker",
+	"containerd", "kubelet", "dockerd", "crio", "runc", "podman", "grep", "hostname", "oc",
+}
+
+// isKnownCommand says that a text is a command of shellCommands.
+func isKnownCommand(command string) bool {
+	words := strings.Fields(WithoutWrapper(command))
+	if len(words) == 0 || len(command) > 1000 {
+		return false
+	}
+	name := words[0][strings.LastIndexByte(words[0], '/')+1:]
+	if !slices.Contains(shellCommands, name) {
+		return false
+	}
+	if len(words) == 1 || !slices.Contains(plainWords, name) {
+		return true
+	}
+	second := words[1]
+	if dot := strings.IndexByte(second, '.'); dot > 0 && dot < len(second)-1 && slices.Contains(printers, name) {
+		return true // cat kubelet.log
+	}
+	return strings.ContainsAny(second[:1], "-/") || slices.Contains(subCommands, second) || strings.ContainsAny(command, "|/")
+}
+
+// subCommands stand behind the name of a client.
+var subCommands = []string{
+	"ps", "inspect", "info", "version", "stats", "logs", "images", "exec", "kill", "stop", "rm", "run", "top", "events", "start", "restart",
+	"container", "system", "get", "describe", "list", "state", "delete", "config", "adm", "debug",
+}
+
+// WithoutWrapper is a command without what runs it: sudo, time, timeout 10, nsenter … --.
+func WithoutWrapper(command string) string {
+	command = strings.TrimSpace(command)
+	for {
+		word, rest, ok := strings.Cut(command, " ")
+		rest = strings.TrimSpace(rest)
+		switch {
+		case !ok:
+			return command
+		case word == "sudo" || word == "time" || word == "timeout" || word == "watch":
+			for strings.HasPrefix(rest, "-") || rest != "" && lines.IsDigit(rest[0]) {
+				_, rest, _ = strings.Cut(rest, " ")
+				rest = strings.TrimSpace(rest)
+			}
+		case word == "nsenter" || word == "chroot" || word == "kubectl" && strings.HasPrefix(rest, "exec "):
+			_, inner, found := strings.Cut(rest, " -- ")
+			if !found {
+				return command
+			}
+			rest = strings.TrimSpace(inner)
+		default:
+			return command
+		}
+		if rest == "" {
+			return command
+		}
+		command = rest
+	}
+}
+
+// sniffTranscript wants a prompt, or in what nobody else knows a fence or a listing.
+func sniffTranscript(head []byte) float64 {
+	var listing snapshots.Rows
+	strongest := noPrompt
+	commands, edges, fences := 0, 0, 0
+	filled, between := false, false // lines of the section; a listing begins or ends behind others
+	if i := bytes.Index(head, []byte("\nName:")); i >= 0 && samples.BeginsStatus(head[i+1:]) {
+		edges++
+	}
+	for line := range lines.OfHead(head) {
+		command, _, begins := beginsSection(line)
+		if begins {
+			if command == "" && isFence(line) {
+				if fences++; line[0] != '{' || fences > 1 { // Jira's come in pairs
+					edges++
+				}
+			} else {
+				_, strength := cutPrompt(line)
+				if file := printedFile(command); len(file) > 5 && strings.HasPrefix(file, "proc/") && lines.IsDigit(file[5]) {
+					strength = min(strength, comment) // whoever reads files of threads knows these prompts
+				} else {
+					commands++
+				}
+				strongest = max(strongest, strength)
+				if _, ok := readPathHeading(line); ok {
+					commands++ // as sure as two comments
+				}
+			}
+			listing, filled, between = snapshots.Rows{}, false, false
+			continue
+		}
+		if listing.EndsBefore(line, filled) {
+			listing = snapshots.Rows{HasRows: listing.HasRows}
+			listing.EndsBefore(line, false)
+			between = true
+		}
+		if between && listing.HasRows {
+			edges++
+		}
+		filled = true
+	}
+	switch {
+	case strongest == surePrompt:
+		return 1
+	case commands > 1:
+		return 0.8
+	case commands == 1, strongest != noPrompt:
+		return 0.6
+	case edges > 0:
+		return 0.55 // more than text, less than whatever is known
+	}
+	return 0
+}

@@ -1,0 +1,310 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/lipgloss"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/show"
+	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/story"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// The answer is what a person needs first: the screen, a ticket and a chat show the same.
+
+// sentence is what broke, without the state.
+func (v *view) sentence() string { return cmp.Or(v.Result.Opening.Short, v.Result.Headline) }
+
+// describeTime says since when it lasts, whether it goes on, and which part of the evidence was asked
+// for.
+func (v *view) describeTime() string { return v.episodeTime() + v.chosenText() }
+
+// chosenText says which part of the evidence was analysed; empty where all was.
+func (v *view) chosenText() string {
+	moment := func(t time.Time) string { return show.Window(timeline.Window{Start: t, End: t}) }
+	switch w := v.Chosen; {
+	case w.IsZero():
+		return ""
+	case w.End.IsZero():
+		return "; analysed was only what came from " + moment(w.Start) + " on"
+	case w.Start.IsZero():
+		return "; analysed was only what came until " + moment(w.End)
+	default:
+		return "; analysed was only " + show.Window(w)
+	}
+}
+
+// episodeTime says since when it lasts, and whether it goes on.
+func (v *view) episodeTime() string {
+	r := &v.Result
+	if r.Opening.Episode == 0 || r.Episodes[r.Opening.Episode-1].Start.IsZero() {
+		return v.windowText(v.Window)
+	}
+	e := &r.Episodes[r.Opening.Episode-1]
+	text := v.windowText(e.Window)
+	if e.End.Sub(e.Start) < time.Second { // a moment, of which nobody knows how it went on
+		return text
+	}
+	text += " (" + show.Duration(e.End.Sub(e.Start), e.Open) + ")"
+	if e.Open {
+		return text + "; its end is not seen"
+	}
+	return text + "; over"
+}
+
+// windowText is a stretch of time in UTC and, where the reader has a zone, also in that.
+func (v *view) windowText(w timeline.Window) string {
+	text := show.Window(w)
+	if v.Zone == nil || w.Start.IsZero() {
+		return text
+	}
+	form := strings.TrimSpace(show.DayLayout(w.Start) + " " + time.TimeOnly)
+	from, to := w.Start.In(v.Zone), w.End.In(v.Zone)
+	local := from.Format(form)
+	switch {
+	case to.Format(form) == local:
+	case to.Format(time.DateOnly) == from.Format(time.DateOnly):
+		local += " – " + to.Format(time.TimeOnly)
+	default:
+		local += " – " + to.Format(form)
+	}
+	return local + from.Format(" MST") + " = " + text
+}
+
+// describeFirst says what to do first in prose: the advice, or what the command collects.
+func (v *view) describeFirst() string {
+	o := &v.Result.Opening
+	i := slices.IndexFunc(v.Result.Next, func(n story.NextStep) bool { return n.Command == o.Command })
+	if o.Advice != "" || o.Command == "" || i < 0 {
+		return o.Advice
+	}
+	text := "collect " + story.DescribeSource(v.Result.Next[i].Source)
+	if o.Note != "" {
+		text += "; " + o.Note
+	}
+	return text
+}
+
+// listOthers are the other episodes, and findings that belong to none; on a healthy node what is
+// going to happen.
+func (v *view) listOthers() (told []string) {
+	r := &v.Result
+	for i := range r.Episodes {
+		if e := &r.Episodes[i]; i+1 != r.Opening.Episode {
+			told = append(told, episodeText(e))
+		}
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if i+1 != r.Opening.Finding && f.Role == rules.Contributing {
+			told = append(told, f.Verdict.String()+": "+f.Summary)
+		}
+	}
+	if len(told) == 0 && r.Opening.State <= story.Healthy {
+		for i := range r.Forecasts {
+			told = append(told, forecastText(&r.Forecasts[i]))
+		}
+	}
+	return told
+}
+
+// episodeText is an episode in a sentence.
+func episodeText(e *story.Episode) string {
+	text := "undated"
+	if !e.Start.IsZero() {
+		text = show.Window(e.Window)
+	}
+	if length := e.End.Sub(e.Start); length > 0 {
+		text += " (" + show.Duration(length, e.Open) + ")"
+	}
+	if e.Cause == "" {
+		return text + ": the cause is not shown"
+	}
+	return fmt.Sprintf("%s: %s (%s)", text, e.Summary, e.Verdict)
+}
+
+// answerStep is one step of the chain, in a line.
+type answerStep struct {
+	at, length string
+	day        string
+	text       string
+	pos        event.Pos
+}
+
+// listSteps are the steps of the cause that the headline is about; without one, the stall and what
+// is suspected, or the signs.
+func (v *view) listSteps() (all []answerStep) {
+	r := &v.Result
+	switch {
+	case r.Opening.Finding > 0:
+		chain := r.Findings[r.Opening.Finding-1].Chain
+		for i := range chain {
+			c := &chain[i]
+			all = append(all, newAnswerStep(c.Start, c.Basis, show.Duration(c.Duration, c.AtLeast), c.Text, c.Evidence))
+		}
+	case r.Opening.State == story.Stalled:
+		all = v.listStalledSteps()
+	default:
+		for i := range r.Signs {
+			all = append(all, newAnswerStep(time.Time{}, "", "", signText(&r.Signs[i]), r.Signs[i].Evidence))
+		}
+	}
+	return all
+}
+
+// listStalledSteps are the stalls of the episode that is told, each with its suspects, or what the
+// fallback saw.
+func (v *view) listStalledSteps() (all []answerStep) {
+	r := &v.Result
+	told := []int{}
+	if r.Opening.Episode > 0 {
+		told = r.Episodes[r.Opening.Episode-1].Stalls
+	}
+	for _, i := range told {
+		stall := &v.timeline.Stalls[i]
+		text := "relist does not complete, phase " + string(stall.Phase)
+		all = append(all, newAnswerStep(stall.Start, "", show.Duration(stall.End.Sub(stall.Start), stall.Open), text, stall.Evidence))
+		if !stall.NotReady.IsZero() {
+			all = append(all, newAnswerStep(stall.NotReady, "", "", "the node becomes NotReady", stall.NotReadyEvidence))
+		}
+		for k := range r.Suspects {
+			if suspect := &r.Suspects[k]; suspect.Stall == i {
+				all = append(all, newAnswerStep(time.Time{}, "", "", "suspect: "+suspect.String(), suspect.Evidence))
+			}
+		}
+	}
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Role == rules.Fallback {
+			for k := range f.Chain {
+				c := &f.Chain[k]
+				if slices.ContainsFunc(all, func(s answerStep) bool { return len(c.Evidence) > 0 && s.pos == c.Evidence[0].Pos }) {
+					continue // the stall says it
+				}
+				all = append(all, newAnswerStep(c.Start, c.Basis, show.Duration(c.Duration, c.AtLeast), c.Text, c.Evidence))
+			}
+		}
+	}
+	return all
+}
+
+func newAnswerStep(start time.Time, basis, length, text string, evidence []event.Quote) answerStep {
+	step := answerStep{length: length, text: text}
+	if !start.IsZero() {
+		step.at, step.day = show.Moment(start.Truncate(time.Second), basis), show.Day(start)
+	}
+	if len(evidence) > 0 {
+		step.pos = evidence[0].Pos
+	}
+	return step
+}
+
+// findSharedFolder is the folder, with its slash, that all steps are said in; empty where they share
+// none, or where naming it saves nothing.
+func findSharedFolder(steps []answerStep) string {
+	shared, said := "", 0
+	for i := range steps {
+		file := steps[i].pos.File
+		if file == "" {
+			continue
+		}
+		folder := path.Dir(file) + "/"
+		if said++; said == 1 {
+			shared = folder
+		}
+		for !strings.HasPrefix(file, shared) {
+			shared = path.Dir(strings.TrimSuffix(shared, "/")) + "/"
+			if shared == "./" || shared == "//" {
+				return ""
+			}
+		}
+	}
+	if said < 2 || shared == "./" || shared == "//" {
+		return ""
+	}
+	return shared
+}
+
+// nextText says what a next step collects and decides, and what it does to the node.
+func nextText(n *story.NextStep) string {
+	text := "collect " + story.DescribeSource(n.Source)
+	if len(n.Decides) > 1 {
+		text += fmt.Sprintf(": it decides between %d causes", len(n.Decides))
+	}
+	if n.Note != "" {
+		text += "; " + n.Note
+	}
+	if n.Hazard != "" && n.Hazard != story.ReadsOnly {
+		text += "; hazard: " + n.Hazard
+	}
+	return text
+}
+
+// findNext is the next step besides what is to be done first; nil for none.
+func (v *view) findNext() *story.NextStep {
+	for i := range v.Result.Next {
+		if n := &v.Result.Next[i]; n.Command != v.Result.Opening.Command {
+			return n
+		}
+	}
+	return nil
+}
+
+// describeLosses says which files could not be read to their end; of inputs of which nothing was
+// read, what each is. Empty when nothing is lost.
+func (v *view) describeLosses() string {
+	first, lost := "", 0
+	for i := range v.Files {
+		f := &v.Files[i]
+		if f.Format == "link" || f.Err == "" && !v.Unread {
+			continue
+		}
+		if lost++; lost == 1 {
+			said := cmp.Or(f.Err, f.Note, f.Format)
+			if rest, cut := strings.CutPrefix(said, "unexpected EOF"); cut && !f.End.IsZero() {
+				said = "incomplete: cut at " + f.End.UTC().Format(time.TimeOnly) + rest
+			}
+			first = f.Path + ": " + said
+		}
+	}
+	if lost > 1 {
+		first += "; and " + show.Plural(lost-1, "more file")
+	}
+	return first
+}
+
+// maxSubject is how long the subject of a ticket is at most, in columns: what mail programs and
+// trackers show of it.
+const maxSubject = 72
+
+// Subject is an incident as the subject of a ticket: the state, the node and what broke, in one line
+// of at most 72 columns.
+func Subject(inc *incident.Incident) string {
+	v := newView(inc, Options{})
+	o := &v.Result.Opening
+	text := strings.ToUpper(o.State.Words()) + ": "
+	if v.Node != "" {
+		text += v.Node + ": "
+	}
+	if o.Finding > 0 {
+		f := &v.Result.Findings[o.Finding-1]
+		if f.Role == rules.NotReady {
+			text += "not PLEG: "
+		}
+		text += strings.TrimRight(f.Title, ". ")
+	} else {
+		text += v.sentence()
+	}
+	lines := show.Wrap(text, maxSubject)
+	if len(lines) == 1 {
+		return lines[0]
+	}
+	return show.Wrap(text, maxSubject-lipgloss.Width(" …"))[0] + " …"
+}

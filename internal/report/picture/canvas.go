@@ -1,0 +1,111 @@
+package picture
+
+import (
+	"cmp"
+	"strconv"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/report/show"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// Dated says whether the picture has a time axis.
+func (p *Picture) Dated() bool { return !p.Start.IsZero() }
+
+// Span is the picture's stretch of time in milliseconds, for the zoom.
+func (p *Picture) Span() int64 { return p.span().Milliseconds() }
+
+// X is where a time stands in the picture.
+func (p *Picture) X(since time.Duration) string { return percentText(p.percentOf(since)) }
+
+// DrawnShape is a shape with its place; its width is empty for a moment.
+type DrawnShape struct {
+	shape
+	X, Width string
+}
+
+// Draw gives a shape its place.
+func (p *Picture) Draw(s shape) DrawnShape {
+	d := DrawnShape{shape: s, X: p.X(s.From)}
+	if w := p.width(s); w > 0 {
+		d.Width = percentText(w)
+	}
+	return d
+}
+
+func percentText(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) + "%" }
+
+// Place is where a text stands.
+func (t placed) Place() string { return percentText(t.X) }
+
+// Caption says when it happened.
+func (p *Picture) Caption() string {
+	if !p.Dated() {
+		return "in its order; nothing of it is dated"
+	}
+	return show.Window(timeline.Window{Start: p.Start.Truncate(time.Second), End: p.End.Truncate(time.Second)})
+}
+
+// Canvas is a part of the picture with what the template needs to draw it.
+type Canvas struct {
+	*drawing
+	Picture *Picture
+	ID      string // in the page
+	Label   string // for whoever cannot see it
+}
+
+// ChainCanvas is the chain, with the stalls.
+func (p *Picture) ChainCanvas() Canvas {
+	return Canvas{&p.Chain, p, "picture", "The chain of the root cause from cause to effect, a row for each step; the list beside it has the same numbers"}
+}
+
+// BesideCanvas is what happened beside the chain.
+func (p *Picture) BesideCanvas() Canvas {
+	return Canvas{&p.Beside, p, "beside", "What else happened, a lane for each component; every event stands in the table of events below"}
+}
+
+// steps of the axis, of which the first is taken that gives at most maxMarks marks.
+var axisSteps = []time.Duration{
+	time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond,
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
+	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
+}
+
+const maxMarks = 8
+
+// atEdge is how near to an end, in per cent, a mark has no room for half of its text there on a
+// narrow screen.
+const atEdge = 8
+
+func (p *Picture) drawAxis() {
+	if p.Start.IsZero() {
+		return
+	}
+	span := p.span()
+	step := axisSteps[len(axisSteps)-1]
+	for _, s := range axisSteps {
+		if span/s <= maxMarks {
+			step = s
+			break
+		}
+	}
+	for span/step > maxMarks { // decades
+		step *= 2
+	}
+	layout := time.TimeOnly
+	if step < time.Second {
+		layout = "15:04:05.000"
+	} else if step >= 24*time.Hour {
+		layout = cmp.Or(show.DayLayout(p.Start), time.TimeOnly)
+	}
+	for t := p.Start.Truncate(step).Add(step); t.Before(p.End); t = t.Add(step) {
+		m := mark{At: t.Sub(p.Start), Text: t.UTC().Format(layout), Anchor: "middle", Minor: len(p.Axis)%2 == 1}
+		if x := p.percentOf(m.At); x < atEdge {
+			m.Anchor = "start"
+		} else if x > 100-atEdge {
+			m.Anchor = "end"
+		}
+		p.Axis = append(p.Axis, m)
+	}
+}

@@ -1,0 +1,82 @@
+package rules
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// cure is a rule with a cure, in two lines of its remediation.
+const cure = `
+id: cure
+title: One
+role: root
+headline: "one"
+needs: [{any: [containerd.log], collect: c}]
+steps:
+  - {id: one, role: cause, text: one, kind: a, bind: {container: cid}}
+  - {id: two, role: cause, text: two, kind: b, bind: {container: cid}}
+edges: [{from: one, to: two, gap: {min: 0s}}]
+verdict: {possible: one and two}
+remediation:
+  now:
+    - "wait: {it} ends"
+    - {do: "End it, its process is {one.method}.", commands: ["P={one.took/one.method}; cat /proc/$P/comm", "kill {one.method} {cid|id} ${P:?none} {a,b} {}"],
+       hazard: ends it, find: {one.method: "shown by pgrep -x runc.", one.took/one.method: "shown by pgrep, too.", cid: "shown by crictl ps."}}
+`
+
+func TestActions(t *testing.T) {
+	cat := catalogOf(t, cure)
+	do := func(fields ...setup) Action {
+		events := []event.Event{ev("a", append(fields, when(1), container(idA))...), ev("b", when(2), container(idA))}
+		f := find(t, Evaluate(cat, line(events...)), "cure")
+		require.Len(t, f.Remediation.Now, 2)
+		require.Equal(t, Action{Do: "wait: {it} ends"}, f.Remediation.Now[0], "a text alone is taken as it is")
+		return f.Remediation.Now[1]
+	}
+	require.Equal(t, Action{
+		Do: "End it, its process is 77.", Hazard: "ends it",
+		Commands: []string{"P=77; cat /proc/$P/comm", "kill 77 " + idA[:12] + " ${P:?none} {a,b} {}"},
+	}, do(field("method", "77")))
+	unknown := Action{
+		Do: "End it. TOOK is shown by pgrep, too. METHOD is shown by pgrep -x runc.", Hazard: "ends it",
+		Commands: []string{"P=TOOK; cat /proc/$P/comm", "kill METHOD " + idA[:12] + " ${P:?none} {a,b} {}"},
+	}
+	require.Equal(t, unknown, do())
+	for _, evil := range []string{"7; reboot", "$(reboot)", "`reboot`", "7\nreboot", "-9", "7 8", "'", "{cid}", "*", "~", "ü"} {
+		got := do(field("method", evil))
+		require.Equal(t, unknown.Commands, got.Commands, "what a log says does not reach a shell: %q", evil)
+	}
+	var remediation Remediation
+	remediation.Now = []Action{{Do: "wait"}, unknown}
+	require.Equal(t, append([]string{"wait", unknown.Do}, unknown.Commands...), remediation.Lines())
+}
+
+func TestActionProblems(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{`do: "End it, its process is {one.method}.", `, "", "do is missing"},
+		{`do: "End it, its process is {one.method}."`, `do: "{one.method}, {cid}"`, "each clause of do has a placeholder"},
+		{`cat /proc`, `cat /proc/{one.metod}`, `a has no field "metod"; did you mean "method"?`},
+		{`cat /proc`, `cat /proc/{pod}`, "{pod} is neither a bind nor step.field"},
+		{`, cid: "shown by crictl ps."`, "", "find does not say how to find {cid}"},
+		{`cid: "shown`, `pod: "a", cid: "shown`, "no command has the placeholder {pod}"},
+		{"hazard: ends it,", "", "hazard is missing: say what kill may do"},
+		{"/comm", "/comm  # its name", "a command holds no comment"},
+		{"/comm", "/$(comm", "bash refuses it"},
+		{"/comm", "/task/TID", "a reader has to replace TID"},
+		{"{one.took/one.method}; cat", "{one.took/one.metod}; cat", `a has no field "metod"; did you mean "method"?`},
+		{"/comm", "/$Q", "no command of this action sets $Q"},
+	} {
+		text := strings.Replace(cure, c.old, c.new, 1)
+		require.NotEqual(t, cure, text, c.old)
+		_, err := Load(invented, Files{FS: fstest.MapFS{"rule.yaml": {Data: []byte(text)}}})
+		require.ErrorContains(t, err, c.want, c.new)
+	}
+	text := strings.Replace(strings.Replace(cure, "/comm", "/task/TID", 1), "End it,", "End the thread TID,", 1)
+	_, err := Load(invented, Files{FS: fstest.MapFS{"rule.yaml": {Data: []byte(text)}}})
+	require.NoError(t, err, "do says what TID is")
+}

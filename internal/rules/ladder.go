@@ -1,0 +1,667 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// The ladder of evidence. A short input rarely holds the whole chain of a rule. What it holds may
+// still show the mechanism: a tell and an effect make it likely, a tell alone possible, and what
+// fits other mechanisms too is weighed.
+
+// weighing is what speaks for and against a rule, besides its chain.
+type weighing struct {
+	tells, supports []sign // those that were seen
+	// effects are what goes with the tells in time, in the order of effects.yaml.
+	effects []sign
+	against []opposed
+	verdict Verdict // NotEvaluable where nothing was seen
+}
+
+// sign is a tell, a support or an effect that was seen.
+type sign struct {
+	rule   *TellRule
+	events []int32 // in order
+	// stray says that a dense source shows the tell far from every effect.
+	stray  bool
+	effect bool
+}
+
+// effectSlack is how far apart a tell and its effect may lie: a call waits for two minutes, and is
+// tried again.
+const effectSlack = 5 * time.Minute
+
+// weighRule asks for the tells and supports of the rule of a search.
+func (s *search) weighRule(effects []effectSpans) *weighing {
+	w := &weighing{}
+	var tells []sign
+	for i := range s.rule.Tells {
+		t := &s.rule.Tells[i]
+		stands := func(e effectSpans) bool { return e.rule.ID == t.Unless }
+		if found, ok := s.findSign(t); ok && !slices.ContainsFunc(effects, stands) {
+			tells = append(tells, found)
+		}
+	}
+	tells, w.against = s.dropOpposed(tells)
+	for _, t := range tells {
+		w.addTell(s, t, effects)
+	}
+	for i := range s.rule.Supports {
+		if found, ok := s.findSign(&s.rule.Supports[i]); ok {
+			w.supports = append(w.supports, found)
+		}
+	}
+	w.against = append(w.against, s.listAgainstTells(w.tells)...)
+	w.climb(s.index, s.limit)
+	return w
+}
+
+// findSign returns the events that fit a tell, if they are enough.
+func (s *search) findSign(t *TellRule) (sign, bool) {
+	return s.index.takeSign(t, s.index.findHits(&t.events).events)
+}
+
+// takeSign returns those of some events of a tell that make a sign, if they are enough.
+func (x *index) takeSign(t *TellRule, events []int32) (sign, bool) {
+	if len(events) >= t.Min && t.Min > 1 {
+		events = x.listRows(t, events)
+	}
+	return sign{rule: t, events: events}, len(events) >= t.Min && x.lastFor(events, t.lasts)
+}
+
+// lastFor says whether some events, in their order, go on for a time. Those without a time do not
+// show it.
+func (x *index) lastFor(events []int32, least time.Duration) bool {
+	if least == 0 || len(events) == 0 {
+		return true
+	}
+	from, to := &x.spans[events[0]], &x.spans[events[len(events)-1]]
+	return from.dated && to.dated && to.endHi-from.startLo >= int64(least)
+}
+
+// listRows returns those of some events that are enough for a tell: with one value of a field, and
+// in its time.
+func (x *index) listRows(t *TellRule, events []int32) []int32 {
+	byValue := map[string][]int32{}
+	for _, ev := range events {
+		value := ""
+		if t.Same != "" {
+			value = x.events[ev].FieldText(event.Key(t.Same))
+		}
+		byValue[value] = append(byValue[value], ev)
+	}
+	var all []int32
+	for _, row := range byValue {
+		from := 0 // of the events that are in a row and not yet listed
+		for i := range row {
+			first := i + 1 - t.Min
+			if first < 0 || !x.liesWithin(row[first], row[i], t.within) {
+				continue
+			}
+			all = append(all, row[max(first, from):i+1]...)
+			from = i + 1
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// liesWithin says whether two events, in their order, begin within a time of each other. Without
+// times nothing speaks against it.
+func (x *index) liesWithin(a, b int32, within time.Duration) bool {
+	from, to := &x.spans[a], &x.spans[b]
+	return !from.dated || !to.dated || from.startLo == never || to.startHi-int64(within) <= from.startLo
+}
+
+// addTell adds a tell, without those of its events that are stray, and its effects.
+func (w *weighing) addTell(s *search, tell sign, effects []effectSpans) {
+	x := s.index
+	var near []int32
+	for _, ev := range tell.events {
+		alone := true
+		for i := range effects {
+			if effects[i].rule.countsFor(s.rule) && effects[i].goesWith(x, ev) {
+				alone = false
+				w.noteEffect(&effects[i])
+			}
+		}
+		if !alone || !x.isInDenseSource(ev) {
+			near = append(near, ev)
+		}
+	}
+	if len(near) < tell.rule.Min {
+		tell.stray = true
+	} else {
+		tell.events = near
+	}
+	w.tells = append(w.tells, tell)
+}
+
+// noteEffect notes that something of an effect goes with a tell.
+func (w *weighing) noteEffect(e *effectSpans) {
+	if !slices.ContainsFunc(w.effects, func(known sign) bool { return known.rule == e.rule }) {
+		w.effects = append(w.effects, sign{rule: e.rule, effect: true})
+	}
+}
+
+// climb finds the verdict that the signs allow, within the limit of the rule.
+func (w *weighing) climb(x *index, limit Verdict) {
+	switch near := w.listNear(); {
+	case len(near) > 0:
+		w.verdict = Possible
+		free := slices.DeleteFunc(slices.Clone(near), func(t sign) bool { return t.rule.AtMost == Possible.String() })
+		if len(free) > 0 && (len(w.effects) > 0 || countWriters(x, free) > 1) {
+			w.verdict = Likely
+		}
+		for _, o := range w.against {
+			if o.objection.Effect != "lowers" {
+				w.verdict = RuledOut
+				return
+			}
+			w.verdict--
+		}
+		w.verdict = min(max(w.verdict, Weighed), limit)
+	case len(w.tells)+len(w.supports) > 0:
+		w.verdict = Weighed
+	}
+}
+
+// listNear are the tells that are not stray.
+func (w *weighing) listNear() []sign {
+	return slices.DeleteFunc(slices.Clone(w.tells), func(t sign) bool { return t.stray })
+}
+
+// countWriters counts the sources of some tells: two that say the same know it from each other only
+// where one program wrote both.
+func countWriters(x *index, tells []sign) int {
+	writers := map[string]bool{}
+	for _, t := range tells {
+		writers[x.events[t.events[0]].Source] = true
+	}
+	return len(writers)
+}
+
+// dropOpposed leaves out the events of tells against which a contradiction speaks that has bound the
+// same values, and the tells of which too few events are left. Where none is left, all stay, with
+// what speaks against them.
+func (s *search) dropOpposed(tells []sign) (free []sign, against []opposed) {
+	if !slices.ContainsFunc(s.rule.RulesOut, func(o Objection) bool { return o.bindsAlways() }) {
+		return tells, nil
+	}
+	for _, t := range tells {
+		var left []int32
+		hits := s.findSet(&t.rule.events)
+		for _, ev := range t.events {
+			o, found := s.findOpposed(&hits, ev)
+			if !found {
+				left = append(left, ev)
+			} else if !slices.ContainsFunc(against, func(known opposed) bool { return known.objection == o.objection }) {
+				against = append(against, o)
+			}
+		}
+		if rest, ok := s.index.takeSign(t.rule, left); ok {
+			free = append(free, rest)
+		}
+	}
+	if len(free) > 0 {
+		return free, nil
+	}
+	return tells, against
+}
+
+// bindsAlways says that a contradiction binds values that its event must have: it speaks only
+// against events that have bound the same.
+func (o *Objection) bindsAlways() bool {
+	return slices.ContainsFunc(o.bindings, func(b binding) bool { return !b.optional })
+}
+
+// findOpposed returns the first contradiction that has bound what an event of a tell binds.
+func (s *search) findOpposed(tell *found, ev int32) (opposed, bool) {
+	defer func(bound []string) { s.bound = bound }(s.bound)
+	s.bound = make([]string, len(s.rule.variables))
+	at, _ := slices.BinarySearch(tell.events, ev)
+	for v := range s.bound {
+		s.bound[v] = s.readValue(tell, at, v)
+	}
+	for i := range s.rule.RulesOut {
+		o := &s.rule.RulesOut[i]
+		if !o.bindsAlways() || !s.areAllBound(o.bindings) {
+			continue
+		}
+		f := s.findSet(&o.events)
+		for _, part := range s.listAgreeing(&f) {
+			for _, j := range part {
+				if s.agreesWithBound(&f, int(j)) && (o.anchor < 0 || s.index.mayLieNear(o, f.events[j], ev)) {
+					return opposed{o, f.events[j]}, true
+				}
+			}
+		}
+	}
+	return opposed{}, false
+}
+
+// mayLieNear says whether the event of a contradiction may lie in the time of an event of a tell.
+// Without a time nothing speaks against it.
+func (x *index) mayLieNear(o *Objection, ev, tell int32) bool {
+	a, b := x.spans[ev], x.spans[tell]
+	return !a.dated || !b.dated || orderOverlap(a, b, int64(o.near)) != impossible
+}
+
+// listAgainstTells returns the contradictions of the rule that apply to some tells. Those that bind
+// have spoken before, and one with a time has to lie in that of a tell.
+func (s *search) listAgainstTells(tells []sign) []opposed {
+	var all []opposed
+	for i := range s.rule.RulesOut {
+		o := &s.rule.RulesOut[i]
+		if o.bindsAlways() {
+			continue
+		}
+		for _, ev := range s.index.findHits(&o.events).events {
+			if o.anchor < 0 || s.index.liesInTells(o, tells, ev) {
+				all = append(all, opposed{o, ev})
+				break
+			}
+		}
+	}
+	return all
+}
+
+func (x *index) liesInTells(o *Objection, tells []sign, ev int32) bool {
+	return slices.ContainsFunc(tells, func(t sign) bool {
+		return slices.ContainsFunc(t.events, func(tell int32) bool {
+			return x.spans[ev].dated && x.spans[tell].dated && x.mayLieNear(o, ev, tell)
+		})
+	})
+}
+
+// isInDenseSource says whether an event was read from what its writer wrote, see [index.isDense].
+func (x *index) isInDenseSource(ev int32) bool {
+	e := x.events[ev]
+	return x.isDense(fileSource{e.Pos().File, e.Source})
+}
+
+// isDense says whether a source holds what its writer wrote, and not lines that somebody chose.
+// Nothing shows that of what is no log (a dump, a table of kubectl): it is chosen where all logs
+// are.
+func (x *index) isDense(source fileSource) bool {
+	if x.dense == nil {
+		x.dense = map[fileSource]bool{}
+		for i := range x.timeline.Coverage {
+			if c := &x.timeline.Coverage[i]; c.IsDense() {
+				x.dense[fileSource{c.File, c.Source}] = true
+			}
+		}
+	}
+	if strings.HasSuffix(source.source, ".log") {
+		return x.dense[source]
+	}
+	return len(x.dense) > 0
+}
+
+// fileSource is a source in one file.
+type fileSource struct{ file, source string }
+
+// effectSpans are the events of one effect, made ready to be looked up by their time.
+type effectSpans struct {
+	rule    *TellRule
+	all     []int32 // its events, in order
+	events  []int32 // by start, those without a time left out; none of an effect that counts by itself
+	latest  []int64 // by event: the last moment at which a tell of it, or of one before it, may begin
+	undated bool    // one of its events has no time
+}
+
+// findEffects looks up the effects of a catalogue that the timeline shows.
+func (x *index) findEffects(cat *Catalog) []effectSpans {
+	var all []effectSpans
+	for i := range cat.effects {
+		e := effectSpans{rule: &cat.effects[i]}
+		stands := func(other effectSpans) bool { return other.rule.ID == e.rule.Unless }
+		if e.all = x.findHits(&e.rule.events).events; e.rule.Min > 1 {
+			e.all = x.listRows(e.rule, e.all)
+		}
+		if len(e.all) < e.rule.Min || slices.ContainsFunc(all, stands) {
+			continue
+		}
+		if e.rule.Own {
+			all = append(all, e)
+			continue
+		}
+		for _, ev := range e.all {
+			if x.spans[ev].dated {
+				e.events = append(e.events, ev)
+			} else {
+				e.undated = true
+			}
+		}
+		sort.SliceStable(e.events, func(a, b int) bool { return x.spans[e.events[a]].startLo < x.spans[e.events[b]].startLo })
+		latest := never
+		for _, ev := range e.events {
+			latest = max(latest, e.lastBegin(x, ev))
+			e.latest = append(e.latest, latest)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// lastBegin is the last moment at which a tell of an effect may begin.
+func (e *effectSpans) lastBegin(x *index, ev int32) int64 {
+	return min(x.spans[ev].endHi+int64(effectSlack), saturate(x.spans[ev].startHi, int64(e.rule.begins)))
+}
+
+// saturate adds two numbers of nanoseconds, at most to ever.
+func saturate(a, b int64) int64 {
+	if b > ever-max(a, 0) {
+		return ever
+	}
+	return a + b
+}
+
+// goesWith says whether the effect lies in the time of an event. Without a time nothing speaks
+// against it: the lines of an excerpt belong together.
+func (e *effectSpans) goesWith(x *index, ev int32) bool {
+	if _, itself := slices.BinarySearch(e.all, ev); itself || e.rule.Own {
+		return itself && e.rule.Own // what a tell shows is no second sign of it
+	}
+	if e.rule.Same != "" && !e.sharesValue(x, ev) {
+		return false
+	}
+	at := x.spans[ev]
+	if !at.dated || e.undated {
+		return true
+	}
+	after := sort.Search(len(e.events), func(i int) bool {
+		return x.spans[e.events[i]].startLo > at.endHi+int64(effectSlack)
+	})
+	return after > 0 && e.latest[after-1] >= at.startLo
+}
+
+// sharesValue says whether the effect is about the same as an event: one of its events has the same
+// value in the field that it asks for. Of a tell that does not say which it is about, an effect
+// speaks that knows only one.
+func (e *effectSpans) sharesValue(x *index, ev int32) bool {
+	read := func(ev int32) string { return x.events[ev].FieldText(event.Key(e.rule.Same)) }
+	asked := read(ev)
+	if asked == "" {
+		asked = read(e.all[0])
+		return !slices.ContainsFunc(e.all, func(other int32) bool { return read(other) != asked })
+	}
+	return slices.ContainsFunc(e.all, func(other int32) bool { return read(other) == asked })
+}
+
+// fillEffects gives the effects of a weighing the events that go with its tells.
+func (w *weighing) fillEffects(x *index, effects []effectSpans) {
+	var own []int32
+	whole := span{startLo: ever, endHi: never, dated: true}
+	for _, t := range w.listNear() {
+		own = append(own, t.events...)
+		for _, ev := range t.events {
+			at := x.spans[ev]
+			whole.dated = whole.dated && at.dated
+			whole.startLo, whole.endHi = min(whole.startLo, at.startLo), max(whole.endHi, at.endHi)
+		}
+	}
+	slices.Sort(own)
+	for i := range w.effects {
+		e := &effects[slices.IndexFunc(effects, func(e effectSpans) bool { return e.rule == w.effects[i].rule })]
+		for _, ev := range e.all {
+			if len(w.effects[i].events) == maxEvidence {
+				break
+			}
+			at := x.spans[ev]
+			near := !at.dated || !whole.dated ||
+				at.startLo <= whole.endHi+int64(effectSlack) && e.lastBegin(x, ev) >= whole.startLo
+			if e.rule.Own {
+				_, near = slices.BinarySearch(own, ev)
+			}
+			if near {
+				w.effects[i].events = append(w.effects[i].events, ev)
+			}
+		}
+	}
+}
+
+// writeTellFinding writes down what tells show without a match of the chain.
+func (s *search) writeTellFinding(w *weighing, missing []Missing) Finding {
+	r := s.rule
+	near := w.listNear()
+	f := Finding{
+		Rule: r.ID, Title: r.Title, Verdict: w.verdict, ByTells: true,
+		References: r.References, Lacks: missing, Missing: missing,
+		rule: r, bound: make([]string, len(r.variables)),
+	}
+	f.Score, f.Formula = w.score(near)
+	said := seen{steps: make([][]*event.Event, len(r.Steps)+1), bound: f.bound, own: ownStep}
+	for _, t := range near {
+		s.bindFirst(&t, f.bound)
+		if t.rule.Step != "" {
+			said.steps[t.rule.step] = s.listEvents(t.events)
+		}
+	}
+	f.Remediation = r.Remediation.expand(said)
+	f.Container = s.nameContainer(f.bound)
+	s.addSigns(&f, w, near)
+	f.Summary = cmp.Or(r.headline.expand(said), s.summarize(&f))
+	f.Notes, _ = s.writeNotes(&match{}, said)
+	for _, o := range w.against {
+		f.Contradictions = append(f.Contradictions, Against{o.objection.Why, s.index.events[o.event].Evidence})
+	}
+	return f
+}
+
+// summarize says in a sentence what the first tell shows.
+func (s *search) summarize(f *Finding) string {
+	return strings.TrimRight(f.Title, ". ") + ": " + f.Chain[0].Text
+}
+
+// bindFirst binds what the first event of a tell says of the binds that it names.
+func (s *search) bindFirst(t *sign, bound []string) {
+	first := s.index.events[t.events[0]]
+	for i := range t.rule.patterns {
+		for _, b := range t.rule.patterns[i].bindings {
+			if v, ok := b.reading.reader()(first); ok && bound[b.variable] == "" {
+				bound[b.variable] = v.Text()
+			}
+		}
+	}
+}
+
+// nameContainer returns the first container among bound values.
+func (s *search) nameContainer(bound []string) string {
+	for i, v := range s.rule.variables {
+		if v.container && bound[i] != "" {
+			return bound[i]
+		}
+	}
+	return ""
+}
+
+func (s *search) listEvents(events []int32) []*event.Event {
+	all := make([]*event.Event, len(events))
+	for i, ev := range events {
+		all[i] = s.index.events[ev]
+	}
+	return all
+}
+
+// addSigns adds tells and effects to the chain of a finding, except those that it shows already.
+func (s *search) addSigns(f *Finding, w *weighing, near []sign) {
+	shown := map[*event.Event]bool{}
+	for _, step := range f.Chain {
+		for _, e := range step.Events {
+			shown[e] = true
+		}
+	}
+	for _, list := range [][]sign{near, w.effects} {
+		for i := range list {
+			t := &list[i]
+			fresh := slices.DeleteFunc(s.listEvents(t.events), func(e *event.Event) bool { return shown[e] })
+			if len(fresh) == 0 {
+				continue
+			}
+			for _, e := range fresh {
+				shown[e] = true
+			}
+			step := s.writeSign(t, fresh)
+			f.Chain = append(f.Chain, step)
+			f.Open = f.Open || step.AtLeast
+			f.Start, f.End = widen(f.Start, f.End, step.Start, lastMoment(step))
+			if isCausing(step.Role) {
+				f.Cause.Start, f.Cause.End = widen(f.Cause.Start, f.Cause.End, step.Start, lastMoment(step))
+			}
+		}
+	}
+}
+
+// writeSign writes a tell or an effect as a step of the chain.
+func (s *search) writeSign(t *sign, events []*event.Event) Step {
+	said := seen{steps: make([][]*event.Event, len(s.rule.Steps)+1), bound: make([]string, len(s.rule.variables)), own: t.rule.step}
+	said.steps[t.rule.step] = events
+	out := Step{ID: t.rule.ID, Rule: s.rule.ID, Role: "mechanism", Text: t.rule.text.expand(said), Events: events}
+	if t.effect {
+		out.Role = "symptom"
+	}
+	out.addEvents(events)
+	return out
+}
+
+// score is what tells and effects are worth, and how that came about.
+func (w *weighing) score(near []sign) (float64, string) {
+	points := 30
+	if w.verdict == Likely {
+		points = 50
+	}
+	more := len(near) + len(w.effects) - 1
+	points += 5 * min(more, 4)
+	var ids []string
+	for _, t := range slices.Concat(near, w.effects) {
+		ids = append(ids, t.rule.ID)
+	}
+	return float64(points) / 100, fmt.Sprintf("%s by its tells: %s = %s", w.verdict, strings.Join(ids, ", "), formatDecimal(points, 100))
+}
+
+// raiseFinding gives the best match of the chain the verdict that tells allow.
+func (s *search) raiseFinding(f *Finding, w *weighing) {
+	if w.verdict <= f.Verdict || len(f.Contradictions) > 0 {
+		return
+	}
+	near := w.listNear()
+	f.Verdict = w.verdict
+	_, by := w.score(near)
+	f.Formula += "; " + by
+	s.addSigns(f, w, near)
+}
+
+// nameSoleExplanation makes a rule possible for which several supports speak that no other rule
+// explains. What dense logs show of them is noise more often than not.
+func (a *answer) nameSoleExplanation(all []answer) {
+	w := a.weighing
+	if w == nil || len(a.findings) > 0 || a.search.rejected != nil || w.verdict != Weighed || a.search.limit < Possible || len(w.supports) < 2 || len(w.tells)+len(w.against) > 0 {
+		return
+	}
+	for i := range w.supports {
+		first := w.supports[i].events[0]
+		if a.search.index.isInDenseSource(first) || isExplainedElsewhere(first, a, all) {
+			return
+		}
+	}
+	w.tells, w.supports, w.verdict = w.supports, nil, Possible
+	a.findings, a.unanswered, a.dismissed = []Finding{a.search.writeTellFinding(w, a.missing)}, nil, nil
+	a.writeHypothesis()
+}
+
+// isExplainedElsewhere says whether an event also speaks for another rule.
+func isExplainedElsewhere(ev int32, own *answer, all []answer) bool {
+	for i := range all {
+		a := &all[i]
+		if a.weighing == nil || a == own {
+			continue
+		}
+		for _, list := range [][]sign{a.weighing.tells, a.weighing.supports} {
+			if slices.ContainsFunc(list, func(s sign) bool { _, found := slices.BinarySearch(s.events, ev); return found }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Reason is something that speaks for a hypothesis.
+type Reason struct {
+	Text     string
+	Evidence []event.Quote
+}
+
+// Hypothesis is a rule for which something speaks, whatever its verdict.
+type Hypothesis struct {
+	Rule, Title string
+	Role        Role // of the rule
+	Verdict     Verdict
+	For         []Reason
+	Against     []Against
+	NotSeen     []string  // what an expert would look for and the input does not show, in words
+	Undecided   []Missing // what would decide
+	Container   string    // empty when it is about none
+	Window      timeline.Window
+}
+
+// writeHypothesis says what speaks for and against the rule of a search. Ok is false where nothing
+// speaks for it.
+func (s *search) writeHypothesis(w *weighing, findings []Finding, missing []Missing) (h Hypothesis, ok bool) {
+	h = Hypothesis{Rule: s.rule.ID, Title: s.rule.Title, Role: s.rule.Role, Verdict: w.verdict, Undecided: missing, NotSeen: s.listNotSeen(w)}
+	for _, o := range w.against {
+		h.Against = append(h.Against, Against{o.objection.Why, s.index.events[o.event].Evidence})
+	}
+	if len(findings) > 0 {
+		f := &findings[0]
+		h.Verdict, h.Container, h.Against = f.Verdict, f.Container, f.Contradictions
+		h.Window = timeline.Window{Start: f.Start, End: f.End}
+		for _, step := range f.Chain {
+			h.For = append(h.For, Reason{step.Text, step.Evidence})
+		}
+		if f.Verdict == Confirmed {
+			h.Undecided = nil
+		}
+		return h, true
+	}
+	for _, list := range [][]sign{w.tells, w.supports} {
+		for i := range list {
+			t := &list[i]
+			step := s.writeSign(t, s.listEvents(t.events[:min(len(t.events), maxEvidence)]))
+			h.For = append(h.For, Reason{step.Text, step.Evidence})
+			h.Window = h.Window.Union(timeline.Window{Start: step.Start, End: lastMoment(step)})
+		}
+	}
+	return h, len(h.For) > 0
+}
+
+// maxNotSeen bounds what is named of what was not seen.
+const maxNotSeen = 3
+
+// listNotSeen names the tells that were not seen, in words.
+func (s *search) listNotSeen(w *weighing) []string {
+	var all []string
+	for i := range s.rule.Tells {
+		t := &s.rule.Tells[i]
+		seen := slices.ContainsFunc(w.tells, func(other sign) bool { return other.rule == t })
+		if words := t.describe(s.rule); !seen && words != "" && len(all) < maxNotSeen {
+			all = append(all, words)
+		}
+	}
+	return all
+}
+
+// describe is the tell in words, as [StepRule.describe].
+func (t *TellRule) describe(r *Rule) string {
+	if t.Step != "" {
+		return r.Steps[t.step].describe()
+	}
+	return describeText(t.Text)
+}

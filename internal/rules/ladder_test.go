@@ -1,0 +1,279 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// frozen is a rule whose chain no test here matches: what it says, it says by its tells.
+const frozen = `id: frozen
+title: A cgroup is frozen
+role: root
+mechanism: m
+needs: [{any: [kernel.log], collect: dmesg}]
+steps: [{id: chain, role: cause, text: "never", kind: never}]
+verdict: {confirmed: chain}
+tells:
+  - {id: sleeps, text: "{comm} sleeps in the freezer", why: w, kind: thread.sample, match: {waits: freezer}}
+  - {id: says, text: "{path} is frozen", why: w, kind: cgroup}
+  - {id: hint, text: "a hint", why: w, kind: hint, at_most: possible}
+  - {id: many, text: "{many|count} lines", why: w, kind: many, min: 3, same: device, within: 2m}
+supports:
+  - {id: slow, text: "a slow call", kind: slow}
+  - {id: full, text: "a full queue", kind: full}
+rules_out:
+  - {id: thawed, kind: thawed, why: "it was thawed"}
+  - {id: doubt, kind: doubt, why: "doubtful", effect: lowers}
+headline: "{chain.comm} is frozen"
+`
+
+const frozenEffects = `effects:
+  - {id: stall, text: "relist does not complete", kind: kubelet.stall, begins_within: 3m}
+  - {id: unhealthy, unless: stall, text: "not healthy", kind: kubelet.pleg-unhealthy}
+  - {id: sleeper, text: "a sleeper", kind: thread.sample, match: {comm: sleepy}}
+  - {id: stuck, own: true, text: "{comm} is of the chain", kind: thread.sample, match: {component: runc}}
+  - {id: mute, role: notready, text: "nothing is heard of the node", kind: node.condition}
+  - {id: again, role: notready, text: "it starts again", kind: restart, min: 2, within: 1m}
+`
+
+// readFrozen loads the rule and the effects.
+func readFrozen(t *testing.T) *Catalog {
+	t.Helper()
+	cat, err := Load(nil, Files{FS: fstest.MapFS{
+		"frozen.yaml": {Data: []byte(frozen)}, "effects.yaml": {Data: []byte(frozenEffects)},
+	}})
+	require.NoError(t, err)
+	return cat
+}
+
+func sleeperOf(component string, changes ...setup) event.Event {
+	return ev("thread.sample", append([]setup{
+		field("waits", "freezer"), field("comm", component), func(e *event.Event) { e.Component = component },
+	}, changes...)...)
+}
+
+func writtenBy(source string) setup { return func(e *event.Event) { e.Source = source } }
+
+func TestLadder(t *testing.T) {
+	stalled := ev("kubelet.stall", from(0, 200))
+	for name, c := range map[string]struct {
+		events []event.Event
+		want   Verdict
+	}{
+		"nothing":                       {nil, NotEvaluable},
+		"a support alone":               {[]event.Event{ev("slow", when(1))}, Weighed},
+		"a tell alone":                  {[]event.Event{sleeperOf("java")}, Possible},
+		"a tell and a stall":            {[]event.Event{sleeperOf("java", when(10)), stalled}, Likely},
+		"a tell long after a stall":     {[]event.Event{sleeperOf("java", when(3600)), stalled}, Possible},
+		"a tell late in the stall":      {[]event.Event{sleeperOf("java", when(190)), stalled}, Possible},
+		"a complaint":                   {[]event.Event{sleeperOf("java", when(10)), ev("kubelet.pleg-unhealthy", when(20))}, Likely},
+		"a complaint late in a stall":   {[]event.Event{sleeperOf("java", when(190)), stalled, ev("kubelet.pleg-unhealthy", when(190))}, Possible},
+		"a tell is no effect of itself": {[]event.Event{sleeperOf("sleepy", when(10))}, Possible},
+		"a tell without a time":         {[]event.Event{sleeperOf("java"), stalled}, Likely},
+		"a thread of the chain":         {[]event.Event{sleeperOf("runc")}, Likely},
+		"another thread of the chain":   {[]event.Event{sleeperOf("java"), ev("thread.sample", func(e *event.Event) { e.Component = "runc" })}, Possible},
+		"two tells of one writer":       {[]event.Event{sleeperOf("java"), ev("cgroup")}, Possible},
+		"two tells of two writers":      {[]event.Event{sleeperOf("java"), ev("cgroup", writtenBy("node"))}, Likely},
+		"too few lines of a tell":       {[]event.Event{ev("many", when(1)), ev("many", when(2))}, NotEvaluable},
+		"lines enough of a tell":        {[]event.Event{ev("many", when(1)), ev("many", when(2)), ev("many", when(3))}, Possible},
+		"lines that lie too far apart":  {[]event.Event{ev("many", when(1)), ev("many", when(200)), ev("many", when(300))}, NotEvaluable},
+		"lines of different devices":    {[]event.Event{ev("many", when(1), field("device", "lo")), ev("many", when(2)), ev("many", when(3))}, NotEvaluable},
+		"a capped tell and a stall":     {[]event.Event{ev("hint", when(1)), stalled}, Possible},
+		"a tell, and something against": {[]event.Event{sleeperOf("runc"), ev("thawed")}, RuledOut},
+		"a tell, and a doubt":           {[]event.Event{sleeperOf("runc"), ev("doubt")}, Possible},
+		"a tell alone, and a doubt":     {[]event.Event{sleeperOf("java"), ev("doubt")}, Weighed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Evaluate(readFrozen(t), line(c.events...))
+			if c.want >= Possible {
+				require.Len(t, r.Findings, 1)
+				f := &r.Findings[0]
+				require.Equal(t, c.want, f.Verdict, f.Formula)
+				require.True(t, f.ByTells)
+				require.NotEmpty(t, f.Chain)
+				require.NotEmpty(t, f.Summary)
+				return
+			}
+			require.Empty(t, r.Findings)
+			verdicts := []Verdict{}
+			for _, h := range r.Hypotheses {
+				verdicts = append(verdicts, h.Verdict)
+			}
+			if c.want == NotEvaluable {
+				require.Empty(t, verdicts, "nothing speaks for the rule")
+			} else {
+				require.Equal(t, []Verdict{c.want}, verdicts)
+			}
+			require.Equal(t, c.want == RuledOut, len(r.RuledOut) == 1)
+		})
+	}
+}
+
+// TestEffectsOfNotReady holds that a rule of the role notready counts only the effects of that role,
+// and any other rule none of them.
+func TestEffectsOfNotReady(t *testing.T) {
+	mute, stalled := ev("node.condition", when(20)), ev("kubelet.stall", from(0, 200))
+	again := func(seconds ...float64) (all []event.Event) {
+		for _, s := range seconds {
+			all = append(all, ev("restart", when(s)))
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		role   string
+		events []event.Event
+		want   Verdict
+	}{
+		"a root and a stall":                     {"root", []event.Event{stalled}, Likely},
+		"a root and a mute node":                 {"root", []event.Event{mute}, Possible},
+		"notready and a stall":                   {"notready", []event.Event{stalled}, Possible},
+		"notready and a mute node":               {"notready", []event.Event{mute}, Likely},
+		"notready and one restart":               {"notready", again(20), Possible},
+		"notready and restarts in a row":         {"notready", again(20, 40), Likely},
+		"notready and restarts that lie apart":   {"notready", again(20, 100), Possible},
+		"notready, and the row lies long before": {"notready", again(-3600, -3590), Possible},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cat, err := Load(nil, Files{FS: fstest.MapFS{
+				"frozen.yaml":  {Data: []byte(strings.Replace(frozen, "role: root", "role: "+c.role, 1))},
+				"effects.yaml": {Data: []byte(frozenEffects)},
+			}})
+			require.NoError(t, err)
+			r := Evaluate(cat, line(append(c.events, sleeperOf("java", when(10)))...))
+			require.Equal(t, c.want, find(t, r, "frozen").Verdict)
+		})
+	}
+}
+
+// onlyOwn is the rule with contradictions that bind the path of a cgroup, which one tell binds and
+// the other does not.
+const onlyOwn = `id: frozen
+title: A cgroup is frozen
+role: root
+mechanism: m
+needs: [{any: [kernel.log], collect: dmesg}]
+steps: [{id: chain, role: cause, text: "never", kind: never, bind: {path: path}}]
+verdict: {confirmed: chain}
+tells:
+  - {id: says, text: "{path} is frozen", why: w, kind: cgroup, bind: {path|optional: path}}
+  - {id: sleeps, text: "{comm} sleeps in the freezer", why: w, kind: thread.sample}
+rules_out:
+  - {id: thawed, kind: thawed, bind: {path: path}, why: "it was thawed"}
+  - {id: doubt, kind: doubt, bind: {path: path}, during: chain, near: 10s, why: "doubtful", effect: lowers}
+headline: "{chain.comm} is frozen"
+`
+
+// TestBoundContradiction holds that a contradiction that binds reaches the events of tells that have
+// bound the same, and no others.
+func TestBoundContradiction(t *testing.T) {
+	cgroup := func(kind event.Kind, path string, changes ...setup) event.Event {
+		return ev(kind, append(changes, field("path", path))...)
+	}
+	stalled := ev("kubelet.stall", from(0, 200))
+	for name, c := range map[string]struct {
+		events []event.Event
+		want   Verdict
+	}{
+		"of the same":                    {[]event.Event{cgroup("cgroup", "/a"), cgroup("thawed", "/a")}, RuledOut},
+		"of another":                     {[]event.Event{cgroup("cgroup", "/a"), cgroup("thawed", "/b")}, Possible},
+		"of one of two":                  {[]event.Event{cgroup("cgroup", "/a"), cgroup("cgroup", "/b"), cgroup("thawed", "/a")}, Possible},
+		"of both":                        {[]event.Event{cgroup("cgroup", "/a"), cgroup("cgroup", "/b"), cgroup("thawed", "/a"), cgroup("thawed", "/b")}, RuledOut},
+		"the tell does not say which":    {[]event.Event{ev("cgroup"), cgroup("thawed", "/a")}, Possible},
+		"another tell stands":            {[]event.Event{cgroup("cgroup", "/a"), cgroup("thawed", "/a"), ev("thread.sample")}, Possible},
+		"a tell that stands is no surer": {[]event.Event{cgroup("cgroup", "/a"), cgroup("thawed", "/a"), ev("thread.sample", writtenBy("node"))}, Possible},
+		"lowers":                         {[]event.Event{cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a", when(20)), stalled}, Possible},
+		"lowers, near":                   {[]event.Event{cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a", when(29)), stalled}, Possible},
+		"lowers, not near":               {[]event.Event{cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a", when(40)), stalled}, Likely},
+		"lowers, without a time":         {[]event.Event{cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a"), stalled}, Possible},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cat, err := Load(nil, Files{FS: fstest.MapFS{
+				"frozen.yaml": {Data: []byte(onlyOwn)}, "effects.yaml": {Data: []byte(frozenEffects)},
+			}})
+			require.NoError(t, err)
+			r := Evaluate(cat, line(c.events...))
+			require.Len(t, r.Hypotheses, 1)
+			require.Equal(t, c.want, r.Hypotheses[0].Verdict)
+		})
+	}
+}
+
+// TestNearContradiction holds that a contradiction without binds may miss a tell by as much as it
+// says.
+func TestNearContradiction(t *testing.T) {
+	near := strings.Replace(onlyOwn, "kind: doubt, bind: {path: path}", "kind: doubt", 1)
+	cat, err := Load(nil, Files{FS: fstest.MapFS{"frozen.yaml": {Data: []byte(near)}, "effects.yaml": {Data: []byte(frozenEffects)}}})
+	require.NoError(t, err)
+	for seconds, want := range map[float64]Verdict{9: Likely, 20: Possible, 29: Possible, 40: Likely} {
+		r := Evaluate(cat, line(ev("cgroup", when(20)), ev("doubt", when(seconds)), ev("kubelet.stall", from(0, 200))))
+		require.Equal(t, want, find(t, r, "frozen").Verdict, "%v s", seconds)
+	}
+	_, err = Load(nil, Files{FS: fstest.MapFS{"frozen.yaml": {Data: []byte(strings.Replace(onlyOwn, "during: chain, ", "", 1))}}})
+	require.ErrorContains(t, err, "near is measured from the step of during")
+}
+
+func TestLadderInDenseLogs(t *testing.T) {
+	tell := sleeperOf("java", when(3600), writtenBy("kubelet.log"))
+	tell.Evidence[0].Pos.File = "kubelet.log"
+	r := Evaluate(readFrozen(t), dense(line(tell)))
+	require.Empty(t, r.Findings, "in a whole journal a tell far from every effect is noise more often than not")
+	require.Equal(t, Weighed, r.Hypotheses[0].Verdict)
+	require.Len(t, r.Hypotheses[0].For, 1)
+
+	r = Evaluate(readFrozen(t), dense(line(tell, ev("kubelet.stall", from(3500, 3800)))))
+	require.Equal(t, Likely, r.Findings[0].Verdict)
+	require.Equal(t, []string{"sleeps", "stall"}, stepIDs(r.Findings[0].Chain))
+	require.Equal(t, timeline.Window{Start: at(3600).T, End: at(3600).T}, r.Findings[0].Cause, "the stall is no cause")
+}
+
+// TestSoleExplanation holds that several supports are possible where no other rule explains them.
+func TestSoleExplanation(t *testing.T) {
+	events := []event.Event{ev("slow", when(1)), ev("full", when(2))}
+	f := find(t, Evaluate(readFrozen(t), line(events...)), "frozen")
+	require.Equal(t, Possible, f.Verdict)
+	require.Equal(t, []string{"slow", "full"}, stepIDs(f.Chain))
+
+	other := strings.Replace(strings.Replace(frozen, "id: frozen", "id: other", 1), "kind: full", "kind: elsewhere", 1)
+	cat, err := Load(nil, Files{FS: fstest.MapFS{"frozen.yaml": {Data: []byte(frozen)}, "other.yaml": {Data: []byte(other)}}})
+	require.NoError(t, err)
+	require.Empty(t, Evaluate(cat, line(events...)).Findings, "another rule explains one of the two")
+}
+
+// TestTellsRaiseMatch holds that a match of the chain takes the verdict that its tells allow, with
+// what they show.
+func TestTellsRaiseMatch(t *testing.T) {
+	cat, err := Load(nil, Files{FS: fstest.MapFS{
+		"slow.yaml": {Data: []byte(`id: slow-disk
+title: Slow disk
+role: root
+mechanism: m
+needs: [{any: [strace], collect: strace}]
+steps:
+  - {id: umount, role: cause, text: "umount2 lasts {duration|dur}", kind: syscall}
+  - {id: gone, role: symptom, text: "the shim is gone", kind: shim.gone}
+verdict: {confirmed: "umount and gone", possible: umount}
+tells: [{step: umount, why: w}]
+headline: "umount2 lasts {umount.duration|dur}"
+`)}, "effects.yaml": {Data: []byte(frozenEffects)},
+	}})
+	require.NoError(t, err)
+	umount := umountOf(idA, 1, 100)
+	r := Evaluate(cat, line(umount))
+	require.Equal(t, Possible, r.Findings[0].Verdict)
+	require.False(t, r.Findings[0].ByTells)
+
+	r = Evaluate(cat, line(umount, ev("kubelet.stall", from(2, 200))))
+	f := find(t, r, "slow-disk")
+	require.Equal(t, Likely, f.Verdict)
+	require.Equal(t, []string{"umount", "stall"}, stepIDs(f.Chain))
+	require.Equal(t, "umount2 lasts 1m39s", f.Summary)
+	require.Equal(t, Likely, r.Hypotheses[0].Verdict)
+	require.True(t, slices.ContainsFunc(r.Hypotheses[0].For, func(why Reason) bool { return why.Text == "relist does not complete" }))
+}

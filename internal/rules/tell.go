@@ -1,0 +1,223 @@
+package rules
+
+import (
+	"slices"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// TellRule is an event that speaks for a rule without the rest of its chain. Under tells it is one
+// by which an expert knows the mechanism on sight; under supports one that fits it and others too.
+// In effects.yaml it is one that shows that something waits or fails, whatever the cause.
+type TellRule struct {
+	ID   string
+	Text string // what was seen, with placeholders
+	// Why is the mechanism by which it is a tell: what else could make this event. Only of tells.
+	Why string
+	// Step takes pattern and text of a step of the rule; then nothing else says them.
+	Step    string
+	Pattern `yaml:",inline"`
+	Any     []Pattern
+	Min     int // how many events it takes; 0 is 1
+	// Same is a field that has one value in all of them, and Within the time in which they lie; empty
+	// for any. Of an effect Same is the field that has one value in it and in its tell.
+	Same, Within string
+	// Own says of an effect that it counts only for a tell that is the same event: a thread of the
+	// runtime that is stuck in what the tell shows.
+	Own bool
+	// BeginsWithin says of an effect how long after its start a tell may begin: what begins later is
+	// a consequence. Empty for no limit.
+	BeginsWithin string `yaml:"begins_within"`
+	// Lasts is how long the events of a tell go on at least; empty for any time.
+	Lasts string
+	// Unless is an effect that says the same and says it better: where it is seen, this tell or effect
+	// does not count. Of an effect it is one that stands before it.
+	Unless string
+	// Role says of an effect that only rules of the role notready count it, and no other effect counts
+	// for them: what makes a node not ready is no sign that something waits. Empty for the others.
+	Role string
+	// AtMost caps what the tell may prove, with whatever effect: "possible". Empty for no cap.
+	AtMost string `yaml:"at_most"`
+
+	text     template
+	patterns []Pattern
+	events   eventSet
+	within   time.Duration // ever for any
+	lasts    time.Duration
+	begins   time.Duration // of BeginsWithin; ever for no limit
+	step     int           // whose events its text speaks of: that of Step, or one behind the last
+}
+
+var (
+	tellCaps    = []string{"", Possible.String()}
+	effectRoles = []string{"", string(NotReady)}
+)
+
+// compileTells compiles tells and supports, after the steps.
+func (c *compiler) compileTells() {
+	r := c.rule
+	for i := range r.Tells {
+		c.compileTell(&r.Tells[i], place{"tells", i})
+		c.requireText(r.Tells[i].Why, "tells", i, "why")
+	}
+	for i := range r.Supports {
+		c.compileTell(&r.Supports[i], place{"supports", i})
+	}
+	taken := map[string]bool{}
+	for _, t := range r.listTells() {
+		if taken[t.ID] {
+			c.errorf(place{"tells"}, "id %q is taken", t.ID)
+		}
+		taken[t.ID] = true
+	}
+}
+
+func (c *compiler) compileTell(t *TellRule, at place) {
+	c.requireWord(t.AtMost, tellCaps, at.in("at_most")...)
+	c.requireWord(t.Role, effectRoles, at.in("role")...)
+	if t.Min < 0 {
+		c.errorf(at.in("min"), "min counts events: %d is none", t.Min)
+	}
+	t.Min = max(t.Min, 1)
+	t.within = c.parseDuration(t.Within, time.Duration(ever), at.in("within")...)
+	t.lasts = c.parseDuration(t.Lasts, 0, at.in("lasts")...)
+	t.begins = c.parseDuration(t.BeginsWithin, time.Duration(ever), at.in("begins_within")...)
+	if t.Step != "" {
+		c.copyStep(t, at)
+		return
+	}
+	if !slug.MatchString(t.ID) {
+		c.errorf(at.in("id"), "id %q is no slug", t.ID)
+	}
+	c.requireText(t.Text, at.in("text")...)
+	if (t.Kind != "") == (len(t.Any) > 0) {
+		c.errorf(at, "%q wants either a kind, or alternatives under any, or a step", t.ID)
+	}
+	t.patterns = t.Any
+	if len(t.Any) == 0 {
+		t.patterns = []Pattern{t.Pattern}
+	}
+	for i := range t.patterns {
+		c.compilePattern(&t.patterns[i], t.placeOf(at, i), false)
+		c.countUses(t.patterns[i])
+	}
+	t.step = len(c.rule.Steps)
+	in := scope{
+		steps: func(id string) int {
+			if id == t.ID {
+				return t.step
+			}
+			return -1
+		},
+		variables: c.rule.findBind,
+		captured:  func(int, string) int { return -1 },
+		own:       true,
+	}
+	var err error
+	if t.text, err = parseTemplate(t.Text, in, func(v int) { c.uses[v]++ }); err != nil {
+		c.errorf(at.in("text"), "%v", err)
+	}
+}
+
+// placeOf is the place of a pattern of a tell in the file.
+func (t *TellRule) placeOf(at place, i int) place {
+	if len(t.Any) == 0 {
+		return at
+	}
+	return at.in("any", i)
+}
+
+// copyStep gives a tell the pattern and the text of the step that it names.
+func (c *compiler) copyStep(t *TellRule, at place) {
+	if t.Kind != "" || len(t.Any) > 0 || t.Text != "" {
+		c.errorf(at, "a tell that names a step has no kind, any or text of its own")
+	}
+	i := c.resolveStep(t.Step, at.in("step")...)
+	if i < 0 {
+		return
+	}
+	s := &c.rule.Steps[i]
+	if t.ID == "" {
+		t.ID = s.ID
+	}
+	t.step, t.patterns = i, s.patterns
+	t.text = c.compileTemplate(s.Text, true, "steps", i, "text")
+}
+
+// countsFor says whether an effect counts for the tells of a rule.
+func (t *TellRule) countsFor(r *Rule) bool {
+	return (t.Role == string(NotReady)) == (r.Role == NotReady)
+}
+
+// listTells are the tells and supports of a rule.
+func (r *Rule) listTells() []*TellRule {
+	var all []*TellRule
+	for _, list := range [][]TellRule{r.Tells, r.Supports} {
+		for i := range list {
+			all = append(all, &list[i])
+		}
+	}
+	return all
+}
+
+// effectFile is what the file of that name holds: the effects that all rules share.
+type effectFile struct{ Effects []TellRule }
+
+// effectFileName is the one file in a tree of rules that is no rule.
+const effectFileName = "effects.yaml"
+
+// readEffects reads the effects of a tree of rules. They stand in the place of the tells of a rule
+// without steps, so that they are checked and looked up like any others.
+func readEffects(file string, text []byte, known []event.KindInfo) (*Rule, Problems) {
+	src, problem := readYAML(file, text)
+	if problem != nil {
+		return nil, Problems{problem}
+	}
+	var read effectFile
+	d := newDecoder(src)
+	d.decodeInto(&read)
+	r := &Rule{ID: "effects", Supports: read.Effects}
+	c := &compiler{rule: r, src: src, uses: map[int]int{}}
+	for i := range r.Supports {
+		c.compileTell(&r.Supports[i], place{"effects", i})
+	}
+	l := &linter{compiler: compiler{rule: r, src: src}, known: known}
+	for i := range r.Supports {
+		l.checkTell(&r.Supports[i], place{"effects", i})
+	}
+	wrong := slices.Concat(d.wrong, c.wrong, l.wrong)
+	if wrong.Mistakes() == 0 {
+		r.prepareSearch()
+	}
+	return r, wrong
+}
+
+// checkTell checks the patterns of a tell and the fields that its text speaks of.
+func (l *linter) checkTell(t *TellRule, at place) {
+	if t.Step != "" {
+		return
+	}
+	var kinds []event.Kind
+	for i := range t.patterns {
+		l.checkPattern(&t.patterns[i], t.placeOf(at, i))
+		kinds = append(kinds, t.patterns[i].Kind)
+	}
+	slices.Sort(kinds)
+	kinds = slices.Compact(kinds)
+	l.checkFields(t.text, kinds, at.in("text")...)
+	if t.Same != "" {
+		l.checkField(kinds, t.Same, at.in("same")...)
+	}
+}
+
+// checkFields checks the fields that the text of a tell speaks of.
+func (l *linter) checkFields(t template, kinds []event.Kind, at ...any) {
+	for _, clause := range t {
+		for _, p := range clause.parts {
+			if p.field != "" && p.variable < 0 && !slices.Contains(momentFields, p.field) {
+				l.checkField(kinds, p.field, at...)
+			}
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package story
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// Episode is one incident of a bundle: stalls that follow each other closely, or a hang without any
+// stall. A bundle may hold several, with different causes.
+type Episode struct {
+	timeline.Window      // zero when nothing is dated
+	Open            bool // it was still going on where the evidence ends
+	Stalls          []int
+	Cause           string // rule of its root; empty when none is named
+	Verdict         rules.Verdict
+	Summary         string // of its root; empty without one
+}
+
+// calmTime is how long relist must work again until a further stall is another episode: a node that
+// flaps is sick in between.
+const calmTime = 15 * time.Minute
+
+// liveTime is how close to the end of the evidence something must have been seen to be going on
+// there.
+const liveTime = 10 * time.Minute
+
+// listBouts groups the stalls that follow each other closely, as indices.
+func (s *story) listBouts() [][]int {
+	var all [][]int
+	var end time.Time
+	for i := range s.timeline.Stalls {
+		stall := &s.timeline.Stalls[i]
+		if n := len(all) - 1; n >= 0 && stall.Start.Sub(end) < calmTime {
+			all[n] = append(all[n], i)
+		} else {
+			all = append(all, []int{i})
+		}
+		if stall.End.After(end) {
+			end = stall.End
+		}
+	}
+	return all
+}
+
+// describeEpisodes returns the episodes, first what is going on, then the others by time.
+func (s *story) describeEpisodes() []Episode {
+	var all []Episode
+	told := map[*part]bool{}
+	undated := s.findUndatedRoot()
+	for _, bout := range s.listBouts() {
+		e := Episode{Stalls: bout}
+		for _, i := range bout {
+			stall := &s.timeline.Stalls[i]
+			e.Window = e.Union(stall.Window)
+			e.Open = e.Open || stall.Open
+			root := cmp.Or(s.findRootOf(i), undated)
+			if root != nil {
+				told[root] = true
+				e.addCause(root)
+			}
+		}
+		all = append(all, e)
+	}
+	bouts := len(all)
+	for _, p := range s.parts {
+		if told[p] || p.Role != rules.Root && p.Role != rules.NotReady || len(p.stalls) > 0 {
+			continue
+		}
+		if p.Cause.Start.IsZero() && bouts == 1 { // without a time, it may only belong to these stalls
+			all[0].addCause(p)
+			continue
+		}
+		e := Episode{Window: p.Cause, Open: p.live || p.Open && len(s.timeline.Stalls) == 0}
+		e.addCause(p)
+		all = append(all, e)
+	}
+	slices.SortStableFunc(all, func(a, b Episode) int {
+		return cmp.Or(cmp.Compare(rankOpen(a), rankOpen(b)), a.Start.Compare(b.Start))
+	})
+	return all
+}
+
+// numberEpisode returns the number, from 1, of the episode that a part belongs to, or of the first
+// one where no cause is named; 0 where the part has none.
+func (s *story) numberEpisode(about *part, all []Episode) int {
+	if about == nil {
+		return min(1, len(all))
+	}
+	main := slices.IndexFunc(all, func(e Episode) bool {
+		return slices.ContainsFunc(about.stalls, func(i int) bool { return slices.Contains(e.Stalls, i) })
+	})
+	if main < 0 {
+		main = slices.IndexFunc(all, func(e Episode) bool { return e.Cause == about.Rule })
+	}
+	return main + 1
+}
+
+// addCause takes over the root, unless the episode has a surer one.
+func (e *Episode) addCause(root *part) {
+	if root.Verdict > e.Verdict {
+		e.Cause, e.Verdict, e.Summary = root.Rule, root.Verdict, trimSentence(root.Summary)
+	}
+}
+
+// rankOpen puts what is going on before what is over.
+func rankOpen(e Episode) int {
+	if e.Open {
+		return 0
+	}
+	return 1
+}
+
+// findUndatedRoot returns the root that has no time, and may belong to any stall that has no other;
+// nil for none.
+func (s *story) findUndatedRoot() *part {
+	i := slices.IndexFunc(s.parts, func(p *part) bool { return p.Role == rules.Root && p.Cause.Start.IsZero() })
+	if i < 0 {
+		return nil
+	}
+	return s.parts[i]
+}
+
+// findRootOf returns the root of a stall; nil for none.
+func (s *story) findRootOf(stall int) *part {
+	i := slices.IndexFunc(s.parts, func(p *part) bool { return p.Role == rules.Root && slices.Contains(p.stalls, stall) })
+	if i < 0 {
+		return nil
+	}
+	return s.parts[i]
+}
+
+// isLive says whether a finding shows something that was going on where the evidence ends, after
+// all stalls were over: collect saw it, and it is what the reader has to do with now.
+func (s *story) isLive(p *part) bool {
+	if !p.Open || p.Verdict < rules.Likely || p.Cause.Start.IsZero() || len(s.timeline.Stalls) == 0 || len(p.stalls) > 0 {
+		return false
+	}
+	last := s.findLastMoment()
+	for i := range s.timeline.Stalls {
+		if s.timeline.Stalls[i].Open || !s.timeline.Stalls[i].End.Before(p.Cause.Start) {
+			return false
+		}
+	}
+	return last.Sub(p.Cause.End) <= liveTime
+}
+
+// findLastMoment is the end of the evidence.
+func (s *story) findLastMoment() time.Time {
+	if s.last.IsZero() {
+		for i := range s.timeline.Events {
+			if e := &s.timeline.Events[i]; e.Last().T.After(s.last) && e.Kind != event.KindFact {
+				s.last = e.Last().T
+			}
+		}
+	}
+	return s.last
+}

@@ -1,0 +1,141 @@
+package story
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// showsNode says that what was looked at shows how the node was: it covers a time in which a stall
+// would be seen, a line in it says that the node or its runtime answers, or it is more than somebody
+// chooses and pastes. Without that, routine shows nothing.
+func (s *story) showsNode() bool { return s.coversStall() || s.answers() || s.isMuch() }
+
+// answers says that a node or its runtime answers for itself.
+func (s *story) answers() bool {
+	return slices.ContainsFunc(s.timeline.Events, func(e event.Event) bool {
+		return slices.ContainsFunc(answersOfHealth, func(sort eventSort) bool { return sort.fits(&e) }) ||
+			e.Kind == event.KindCRICall && !e.Open && !e.End.IsZero()
+	})
+}
+
+// isMuch says that the logs have many lines, or that somebody traced or sampled the node's threads.
+func (s *story) isMuch() bool {
+	lines := 0
+	for i := range s.timeline.Coverage {
+		c := &s.timeline.Coverage[i]
+		if slices.Contains(watchesOfThreads, c.Source) {
+			return true
+		}
+		if c.Source != "" {
+			lines += c.Lines
+		}
+	}
+	return lines >= manyLines
+}
+
+// watchesOfThreads are the sources that hold whatever threads did for a time.
+var watchesOfThreads = []string{"strace", "samples", "samples.proc"}
+
+// manyLines are more than somebody chooses and pastes.
+const manyLines = 200
+
+// coversStall says that a dense log of the kubelet or a runtime was looked at, or a whole dump of one.
+func (s *story) coversStall() bool {
+	return slices.ContainsFunc(s.timeline.Coverage, func(c timeline.Coverage) bool {
+		return c.IsDense() && slices.Contains(logsOfStalls, c.Source)
+	}) || slices.ContainsFunc(s.timeline.Events, func(e event.Event) bool {
+		return e.Kind == event.KindGoroutine && e.FieldText(event.FieldExcerpt) == "" && slices.Contains(dumpsOfStalls, e.Source)
+	})
+}
+
+// knowsRoutine says that plegdiag knows what some line says.
+func (s *story) knowsRoutine() bool {
+	return slices.ContainsFunc(s.timeline.Coverage, func(c timeline.Coverage) bool {
+		return c.Source != "" && !strings.HasSuffix(c.Source, ".log")
+	}) || slices.ContainsFunc(s.timeline.Events, func(e event.Event) bool { return e.Kind != event.KindLogLine })
+}
+
+// describeUnrecognised says whose lines were read where they show neither trouble nor that the node is
+// well.
+func (s *story) describeUnrecognised() string {
+	switch writers := s.nameWriters(); {
+	case !isRecognised(s.timeline):
+		return fmt.Sprintf(nothingRecognised, anotherKind)
+	case s.knowsRoutine():
+		return fmt.Sprintf(tooLittle, s.describeRoutine())
+	case writers != "":
+		return fmt.Sprintf(nothingKnown, writers)
+	}
+	return fmt.Sprintf(nothingKnown, "the node's programs")
+}
+
+// nameWriters names whose lines, dumps and traces were read, logs first: "containerd, kubelet".
+func (s *story) nameWriters() string {
+	var logs, others []string
+	for i := range s.timeline.Coverage {
+		source := s.timeline.Coverage[i].Source
+		if writer, isLog := strings.CutSuffix(source, ".log"); isLog {
+			logs = append(logs, writer)
+		} else if source != "" {
+			others = append(others, DescribeSource(source))
+		}
+	}
+	slices.Sort(logs)
+	slices.Sort(others)
+	names := slices.Concat(slices.Compact(logs), slices.Compact(others))
+	if left := len(names) - maxNamed; left > 0 {
+		return strings.Join(names[:maxNamed], ", ") + fmt.Sprintf(moreSources, left)
+	}
+	return strings.Join(names, ", ")
+}
+
+// describeRoutine says what was looked at where all of it is routine.
+func (s *story) describeRoutine() string {
+	var window timeline.Window
+	for i := range s.timeline.Coverage {
+		if c := &s.timeline.Coverage[i]; !c.Start.IsZero() {
+			window = window.Union(timeline.Window{Start: c.Start, End: c.End})
+		}
+	}
+	text := routineOnly
+	if writers := s.nameWriters(); writers != "" {
+		text += " of " + writers
+	}
+	from, to := event.TimeOfDay(window.Start), event.TimeOfDay(window.End)
+	switch {
+	case window.IsZero():
+	case window.End.Sub(window.Start) < time.Second:
+		text += fmt.Sprintf(momentOf, from)
+	default:
+		text += fmt.Sprintf(fromTo, from, to)
+	}
+	return text
+}
+
+// describeHealthy says what was looked at, and how little that is where it is.
+func (s *story) describeHealthy() string {
+	switch {
+	case s.coversStall():
+		return s.describeRoutine()
+	case s.isMuch():
+		return s.describeRoutine() + showsNoStall
+	}
+	return s.describeRoutine() + tooFewLines
+}
+
+// maxNamed bounds the sources that a sentence names.
+const maxNamed = 4
+
+// isRecognised says whether anything in the input is of the node's programs, of its kernel, or of a
+// tool that looks at them.
+func isRecognised(tl *timeline.Timeline) bool {
+	if slices.ContainsFunc(tl.Coverage, func(c timeline.Coverage) bool { return c.Source != "" }) {
+		return true
+	}
+	return slices.ContainsFunc(tl.Events, func(e event.Event) bool { return e.Source != "" })
+}

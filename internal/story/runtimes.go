@@ -1,0 +1,169 @@
+package story
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules"
+)
+
+// runtimeName is a runtime: its program, and what the path of its socket holds.
+type runtimeName struct{ program, socket string }
+
+// runtimeNames are the runtimes, in the order in which commands name them.
+var runtimeNames = []runtimeName{
+	{"containerd", "containerd.sock"},
+	{"dockerd", "docker"}, // docker.sock and dockershim.sock
+	{"crio", "crio.sock"},
+}
+
+// findRuntimes returns the runtimes that the evidence shows on the node; nil where it shows none, or
+// two that do not run together. Below dockerd there is a containerd, which nobody may have asked.
+func (s *story) findRuntimes() []string {
+	if s.timeline == nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	note := func(name string) {
+		program := name[strings.LastIndexByte(name, '.')+1:] // goroutines.containerd
+		if program == "log" || program == "version" {
+			program, _, _ = strings.Cut(name, ".") // containerd.log
+		}
+		if program == "docker" {
+			program = "dockerd"
+		}
+		seen[program] = true
+	}
+	for i := range s.timeline.Coverage {
+		note(s.timeline.Coverage[i].Source)
+	}
+	for fact := range s.timeline.Facts {
+		note(fact)
+	}
+	for i := range s.timeline.Events {
+		e := &s.timeline.Events[i]
+		note(e.Component)
+		note(e.FieldText(event.FieldDaemon))
+		note(e.FieldText(event.FieldRuntime))
+		if e.FieldText(event.FieldReserved) == "true" {
+			note("containerd") // no other says so
+		}
+		if e.Kind == event.KindCRIError || e.Kind == event.KindRelistFailed {
+			for _, r := range runtimeNames {
+				seen[r.program] = seen[r.program] || strings.Contains(e.FieldText(event.FieldError), r.socket)
+			}
+		}
+	}
+	switch {
+	case seen["crio"] && !seen["containerd"] && !seen["dockerd"]:
+		return []string{"crio"}
+	case seen["dockerd"] && !seen["crio"]:
+		return []string{"containerd", "dockerd"}
+	case seen["containerd"] && !seen["crio"]:
+		return []string{"containerd"}
+	}
+	return nil
+}
+
+// askOnly takes out of a wish what asks runtimes that the node does not have.
+func askOnly(m rules.Missing, runs []string) rules.Missing {
+	if len(runs) == 0 {
+		return m
+	}
+	var sources []string
+	for source := range strings.SplitSeq(m.Source, " or ") {
+		if !slices.ContainsFunc(runtimeNames, func(r runtimeName) bool {
+			return !slices.Contains(runs, r.program) && (source == r.program+".log" || source == "goroutines."+r.program)
+		}) {
+			sources = append(sources, source)
+		}
+	}
+	if len(sources) > 0 {
+		m.Source = strings.Join(sources, " or ")
+	}
+	m.Command = commandFor(m.Command, runs)
+	return m
+}
+
+// listOfRuntimes is where a command names all runtimes, one after the other.
+var listOfRuntimes = regexp.MustCompile(`(?:-u )?\bcontainerd (?:-u )?dockerd?\b(?: (?:-u )?crio\b)?|\bcontainerd,docker,crio\b|/tmp/containerd\S+ /var/run/docker/\S+ /tmp/crio-goroutine-stacks-\*\.log`)
+
+// commandFor is a command that asks these runtimes only, where it asks all of them.
+func commandFor(command string, runs []string) string {
+	if len(runs) == 0 {
+		return command
+	}
+	return listOfRuntimes.ReplaceAllStringFunc(command, func(all string) string {
+		separator, option := " ", ""
+		if strings.Contains(all, ",") {
+			separator = ","
+		}
+		if strings.HasPrefix(all, "-u ") {
+			option = "-u "
+		}
+		words := strings.Split(strings.ReplaceAll(all, "-u ", ""), separator)
+		var kept []string
+		for i, r := range runtimeNames { // words are in the same order
+			if i < len(words) && slices.Contains(runs, r.program) {
+				kept = append(kept, option+words[i])
+			}
+		}
+		if kept == nil {
+			return all
+		}
+		return strings.Join(kept, separator)
+	})
+}
+
+// stacksOf prints what the kernel shows of the threads of a process, as plegdiag reads it.
+const stacksOf = "timeout 20 tail -n +1 /proc/%d/task/*/{comm,wchan,stack} > stacks.txt"
+
+// wantStacks is what to know before it is run.
+const wantStacks = "%s sits in the kernel: its kernel stacks show what it waits for; as root"
+
+// addKernelStacks asks for the kernel's stacks of a runtime that a listing shows in the kernel (state
+// D), where nothing shows them: it writes no dump, and whoever waits for it shows only that.
+func (n *nextChooser) addKernelStacks() {
+	for i := range n.timeline.Events {
+		e := &n.timeline.Events[i]
+		runtime := runtimeInKernel(e)
+		if runtime == "" || e.IDs.PID == 0 || n.knowsStack(runtime) {
+			continue
+		}
+		n.addMissing([]rules.Missing{{
+			Source: "samples.proc", Command: fmt.Sprintf(stacksOf, e.IDs.PID), Note: fmt.Sprintf(wantStacks, runtime),
+		}})
+		return
+	}
+}
+
+// runtimeInKernel names the runtime of which a process is listed in state D, or of which the kernel
+// says that it has not run for long; empty for any other event.
+func runtimeInKernel(e *event.Event) string {
+	if isInKernel(e) {
+		return e.Component
+	}
+	if comm := e.FieldText(event.FieldComm); e.Kind == event.KindHungTask && isRuntime(comm) {
+		return comm
+	}
+	return ""
+}
+
+// isInKernel says that a process of a runtime is listed in state D.
+func isInKernel(e *event.Event) bool {
+	return e.Kind == event.KindProcess && strings.HasPrefix(e.FieldText(event.FieldState), "D") && isRuntime(e.Component)
+}
+
+func isRuntime(program string) bool {
+	return slices.ContainsFunc(runtimeNames, func(r runtimeName) bool { return r.program == program })
+}
+
+// knowsStack says that the evidence has a kernel stack of a component.
+func (s *story) knowsStack(component string) bool {
+	return slices.ContainsFunc(s.timeline.Events, func(e event.Event) bool {
+		return e.Kind == event.KindThreadSample && e.Component == component && e.FieldText(event.FieldStack) != ""
+	})
+}

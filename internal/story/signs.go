@@ -1,0 +1,230 @@
+package story
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// Sign is an event that is not routine, where no cause is named: the reader should look at it.
+type Sign struct {
+	Text     string
+	Count    int             // events of its kind that say the same
+	Evidence []event.Quote   // of one of them
+	Window   timeline.Window // of that one; zero where it has no time
+
+	kind event.Kind
+}
+
+// maxSigns bounds the signs that are named.
+const maxSigns = 3
+
+// listSigns returns the strongest signs of a timeline: of each kind of event the one that is said most
+// often, of those the first. What a stall consists of is no sign besides it.
+func listSigns(tl *timeline.Timeline, stalled bool) []Sign {
+	type said struct {
+		first *event.Event
+		count int
+	}
+	byText := map[event.Kind]map[string]*said{}
+	var all []*said
+	for i := range tl.Events {
+		e := &tl.Events[i]
+		if isRoutine(e) || stalled && isOfStall(e) {
+			continue
+		}
+		if byText[e.Kind] == nil {
+			byText[e.Kind] = map[string]*said{}
+		}
+		sort := sortOf(e)
+		s := byText[e.Kind][sort]
+		if s == nil {
+			s = &said{first: e}
+			byText[e.Kind][sort] = s
+			all = append(all, s)
+		}
+		s.count += e.Count()
+	}
+	slices.SortStableFunc(all, func(a, b *said) int {
+		return cmp.Or(
+			cmp.Compare(rankSign(a.first.Kind), rankSign(b.first.Kind)), cmp.Compare(a.first.Kind, b.first.Kind),
+			cmp.Compare(rankCondition(a.first), rankCondition(b.first)), cmp.Compare(b.count, a.count),
+		)
+	})
+	all = slices.CompactFunc(all, func(a, b *said) bool { return a.first.Kind == b.first.Kind })
+	var signs []Sign
+	for _, s := range all[:min(len(all), maxSigns)] {
+		signs = append(signs, Sign{describeSign(s.first), s.count, s.first.Evidence[:min(1, len(s.first.Evidence))], findWindow(s.first), s.first.Kind})
+	}
+	return signs
+}
+
+// rankCondition is how much a condition of a node says: Ready is what the others are about.
+func rankCondition(e *event.Event) int {
+	if e.FieldText(event.FieldCondition) == "Ready" {
+		return 0
+	}
+	return 1
+}
+
+// describeCondition adds to a condition what its writer says of it, and since when.
+func describeCondition(e *event.Event) string {
+	text := e.Text
+	if message := strings.TrimRight(e.FieldText(event.FieldMessage), ". "); message != "" {
+		text += ", " + message
+	}
+	if !e.Start.IsZero() {
+		text += ", since " + event.TimeOfDay(e.Start.T)
+	}
+	return text
+}
+
+// sortOf is what events that say the same of several objects have in common: their text, or what the
+// Events of several pods tell.
+func sortOf(e *event.Event) string {
+	switch e.Kind {
+	case event.KindCRIError:
+		return e.FieldText(event.FieldMethod) + " " + e.FieldText(event.FieldDeadline)
+	case event.KindKubeEvent:
+		return e.FieldText(event.FieldReason) + " " + e.FieldText(event.FieldMessage)
+	}
+	return e.Text
+}
+
+// describeSign is the text of an event with how long it lasted, where that is more than a moment.
+func describeSign(e *event.Event) string {
+	d := e.Duration()
+	if wait, waited := e.Get(event.FieldWait); waited && d == 0 { // a dump without a time has ages
+		if seconds, ok := wait.Number(); ok {
+			d = time.Duration(seconds * float64(time.Second))
+		}
+	}
+	text := e.Text
+	if e.Kind == event.KindGoroutine && e.Component != "" {
+		text = e.Component + ": " + text
+	}
+	switch {
+	case e.Kind == event.KindNodeCondition:
+		return describeCondition(e)
+	case d < time.Second || strings.Contains(strings.ReplaceAll(text, " ", ""), event.DurationText(d)):
+		return text
+	case e.Kind == event.KindCRICall && e.Open && !strings.Contains(text, " does not end"):
+		return text + " has not ended after " + event.DurationText(d)
+	case e.AtLeast():
+		return text + ", for at least " + event.DurationText(d)
+	}
+	return text + ", for " + event.DurationText(d)
+}
+
+// Bounds of a sign in a sentence, in bytes.
+const (
+	maxSignText = 200
+	maxSignEnd  = 80
+)
+
+// clipSign cuts a long sign in its middle: errors end with what went wrong.
+func clipSign(text string) string {
+	end := text[strings.LastIndex(text, ": ")+1:]
+	if len(text) <= maxSignText || len(end) > maxSignEnd || len(end) == len(text) {
+		return event.OneLine(text)
+	}
+	return strings.ToValidUTF8(event.OneLine(text[:maxSignText-maxSignEnd]), "") + " …:" + event.OneLine(end)
+}
+
+// isOfStall tells what a stall consists of.
+func isOfStall(e *event.Event) bool {
+	return slices.Contains(stallKinds, e.Kind) || e.Kind == event.KindNodeCondition && e.FieldText(event.FieldCondition) == "Ready"
+}
+
+// rankSign is how much a kind of event says; 0 is most.
+func rankSign(kind event.Kind) int {
+	if i := slices.Index(strongKinds, kind); i >= 0 {
+		return i
+	}
+	return len(strongKinds)
+}
+
+// isRoutine says whether an event is what a healthy node shows, too.
+func isRoutine(e *event.Event) bool {
+	switch e.Kind {
+	case event.KindThreadSample:
+		known := e.FieldText(event.FieldWaits) != "" || e.FieldText(event.FieldWatchdog) == "true"
+		return e.FieldText(event.FieldState) != "D" || !known && !slices.Contains(chainOfCalls, e.Component)
+	case event.KindProcess:
+		state := e.FieldText(event.FieldState)
+		waits := slices.Contains(standingWaits, e.FieldText(event.FieldWaits))
+		return !waits && !strings.HasPrefix(state, "D") && !strings.HasPrefix(state, "T") && !(e.IDs.PID == 1 && takesCPU(e))
+	case event.KindSyscall:
+		return !e.Open && e.Duration() < slowAnswer
+	case event.KindGoroutine, event.KindLockWait:
+		waits := e.FieldText(event.FieldDoing) != "" || e.Kind == event.KindGoroutine && e.FieldText(event.FieldEnds) != ""
+		chosen := e.FieldText(event.FieldExcerpt) == "true" && e.FieldText(event.FieldWait) == ""
+		return !waits || !chosen && e.Duration() < longWait && !waitsFor(e, longWait)
+	case event.KindNodeNotReady: // with the kubelet's first words, and no other
+		message := e.FieldText(event.FieldMessage)
+		starts := strings.Contains(message, "status check may not have completed yet") || e.FieldText(event.FieldNever) == "true"
+		return starts && !strings.Contains(message, "was last seen active")
+	case event.KindCRIError:
+		return e.FieldText(event.FieldMethod) == "ExecSync" // a probe of a workload that is slow
+	case event.KindCRICall:
+		return e.FieldText(event.FieldDeadline) != "true" && e.Duration() < longCall
+	case event.KindKubeEvent:
+		return slices.Contains(harmlessReasons, e.FieldText(event.FieldReason)) || e.FieldText(event.FieldType) != "Warning" && !slices.Contains(troubledReasons, e.FieldText(event.FieldReason))
+	case event.KindNodeCondition:
+		want := "False"
+		if e.FieldText(event.FieldCondition) == "Ready" {
+			want = "True"
+		}
+		return e.FieldText(event.FieldStatus) == want
+	case event.KindCollectRPC:
+		return e.FieldText(event.FieldAnswered) == "true" && e.Duration() < slowAnswer
+	case event.KindCgroup:
+		return e.FieldText(event.FieldFrozen) != "true"
+	case event.KindOOMKill:
+		return reachedOwnLimit(e)
+	case event.KindFileSystem:
+		return !isFull(e, event.FieldUsedPercent) && !isFull(e, event.FieldInodesPercent)
+	case event.KindPLEGUnhealthy:
+		return e.FieldText(event.FieldNever) == "true"
+	}
+	return slices.Contains(routineKinds, e.Kind)
+}
+
+// waitsFor says whether a goroutine has waited for so long.
+func waitsFor(e *event.Event, least time.Duration) bool {
+	v, ok := e.Get(event.FieldWait)
+	seconds, number := v.Number()
+	return ok && number && seconds >= least.Seconds()
+}
+
+// takesCPU says that a process takes a whole CPU.
+func takesCPU(e *event.Event) bool {
+	v, ok := e.Get(event.FieldCPUPercent)
+	percent, number := v.Number()
+	return ok && number && percent >= busyPercent
+}
+
+// isFull says whether a percentage has reached what leaves no room to work.
+func isFull(e *event.Event, key event.Key) bool {
+	v, _ := e.Get(key)
+	percent, _ := v.Number()
+	return percent >= fullPercent
+}
+
+// quoteSigns says the signs in one sentence.
+func quoteSigns(signs []Sign) string {
+	var said []string
+	for _, s := range signs {
+		text := clipSign(s.Text)
+		if s.Count > 1 {
+			text += fmt.Sprintf(" (%d×)", s.Count)
+		}
+		said = append(said, text)
+	}
+	return strings.Join(said, "; ")
+}

@@ -1,0 +1,60 @@
+package story
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules"
+)
+
+// afterSign is what to look at where a sign of these kinds is all that is known.
+type afterSign struct {
+	kinds   []string // how their names begin
+	source  string
+	command string
+}
+
+const (
+	readKubeletLog = "timeout 60 journalctl -u kubelet -o export --since '1 hour ago' > kubelet.export"
+	readRuntimeLog = "timeout 60 journalctl -u containerd -u docker -u crio -o export --since '1 hour ago' > runtime.export"
+	readAllLogs    = "timeout 60 journalctl -o export --since '1 hour ago' > all.export"
+)
+
+// afterSigns are asked in this order: the whole log that the sign is a line of, where the input holds
+// no more than a piece of it.
+var afterSigns = []afterSign{
+	{[]string{"kernel.", "thread.", "process", "device.", string(event.KindShutdown)}, "kernel.log", readKernelLog},
+	{[]string{"kernel.", "thread.", "process"}, "processes", listThreads},
+	{[]string{"kubelet.", "kubernetes.", string(event.KindNodeCondition), "goroutine.", "lock."}, "kubelet.log", readKubeletLog},
+	{[]string{"cri.", "containerd.", "dockerd.", "shim.", "runc.", "runtime.", "nri."}, "containerd.log", readRuntimeLog},
+	{[]string{""}, "systemd.log", readAllLogs},
+}
+
+// addForSigns adds what shows more of the strongest sign.
+func (n *nextChooser) addForSigns() {
+	signs := listSigns(n.timeline, false)
+	if len(signs) == 0 {
+		return
+	}
+	for _, a := range afterSigns {
+		known := slices.ContainsFunc(a.kinds, func(start string) bool { return strings.HasPrefix(string(signs[0].kind), start) })
+		if known && len(n.steps) < maxForSigns && !n.hasWhole(a.source) {
+			n.addMissing([]rules.Missing{{Source: a.source, Command: a.command}})
+		}
+	}
+}
+
+// maxForSigns bounds what is asked for where nothing but a sign is known.
+const maxForSigns = 2
+
+// hasWhole says that the input holds a source as its writer wrote it.
+func (n *nextChooser) hasWhole(source string) bool {
+	for i := range n.timeline.Coverage {
+		c := &n.timeline.Coverage[i]
+		if c.Source == source && (c.IsDense() || !strings.HasSuffix(source, ".log")) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(n.timeline.Events, func(e event.Event) bool { return e.Source == source && !strings.HasSuffix(source, ".log") })
+}

@@ -1,0 +1,72 @@
+package retold_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline/retold"
+)
+
+// line is an event of a line of the kubelet's log.
+func line(t *testing.T, number int, at string, kind event.Kind, fields ...event.Field) *event.Event {
+	t.Helper()
+	start, err := time.Parse(time.RFC3339Nano, at)
+	require.NoError(t, err)
+	return &event.Event{
+		Kind: kind, Source: "kubelet.log", Start: event.Time{T: start, Prec: time.Microsecond, Known: true}, Fields: fields,
+		Evidence: []event.Quote{{Pos: event.Pos{File: "kubelet.log", Line: number}}},
+	}
+}
+
+func numbers(events []*event.Event) (lines []int) {
+	for _, e := range events {
+		lines = append(lines, e.Pos().Line)
+	}
+	return lines
+}
+
+func TestFoldCallers(t *testing.T) {
+	failed := func(number int, at, method, container string, caller bool) *event.Event {
+		e := line(t, number, at, event.KindCRIError, event.FieldMethod.Text(method))
+		e.IDs.Container = container
+		if caller {
+			e.AddFields(event.FieldCaller.Bool(true))
+			e.IDs.Pod = "shop/web"
+		}
+		return e
+	}
+	events := []*event.Event{
+		failed(1, "2026-11-22T02:02:12.665692Z", "ListPodSandbox", "", false),
+		failed(2, "2026-11-22T02:02:12.665792Z", "ListPodSandbox", "", true),
+		// the client's line was lost
+		failed(3, "2026-11-22T02:02:12.665800Z", "ListContainers", "", true),
+		failed(4, "2026-11-22T02:04:17.117100Z", "UpdateContainerResources", "40585f73a1c2", false),
+		failed(5, "2026-11-22T02:04:17.117160Z", "UpdateContainerResources", "40585f73a1c2", true),
+		// another container
+		failed(6, "2026-11-22T02:04:17.117170Z", "UpdateContainerResources", "de067b8a6549", true),
+		// another call
+		failed(7, "2026-11-22T02:06:12.665792Z", "ListPodSandbox", "", true),
+	}
+	require.Equal(t, []int{1, 3, 4, 6, 7}, numbers(retold.FoldCallers(events)))
+	require.Equal(t, "shop/web", events[3].IDs.Pod, "a caller knows the pod")
+	require.Len(t, events[3].Evidence, 2, "and its line says so")
+}
+
+func TestFoldConditions(t *testing.T) {
+	reason := event.FieldMessage.Text("PLEG is not healthy: pleg has yet to be successful")
+	events := []*event.Event{
+		line(t, 1, "2026-11-22T22:52:56.408984Z", event.KindNodeNotReady),
+		line(t, 2, "2026-11-22T22:52:56.409026Z", event.KindNodeNotReady, reason),
+		// the line with the reason was lost
+		line(t, 3, "2026-11-22T22:54:00.000000Z", event.KindNodeNotReady),
+		// the event's line was lost
+		line(t, 4, "2026-11-22T22:56:00.000000Z", event.KindNodeNotReady, reason),
+	}
+	folded := retold.FoldConditions(events)
+	require.Equal(t, []int{1, 3, 4}, numbers(folded))
+	require.Equal(t, reason.Value.Text(), folded[0].FieldText(event.FieldMessage))
+	require.Len(t, folded[0].Evidence, 2)
+}

@@ -1,0 +1,60 @@
+// Package waits tells when goroutines began to wait, as nearly as several dumps and the logs show it.
+package waits
+
+import "github.com/plegdiag/plegdiag/internal/event"
+
+// ByOnlyCall says how a goroutine got its container; the start of that call is then known, too.
+const ByOnlyCall = "the only call of its kind open at the dump"
+
+// NarrowStart narrows the start of a wait by an earlier sight of it: it began when both dumps say
+// that it can have begun, and before the earlier one.
+func NarrowStart(to, earlier *event.Event) {
+	if earlier.Begun && to.Begun {
+		to.Start = earlier.Start
+		return
+	}
+	from, until := to.Start.T, earlier.End.T
+	if to.Begun {
+		from = earlier.Start.T
+	} else if latest := to.Start.T.Add(to.Start.Prec); latest.Before(until) {
+		until = latest
+	}
+	if !earlier.Begun {
+		if earlier.Start.T.After(from) {
+			from = earlier.Start.T
+		}
+		if latest := earlier.Start.T.Add(earlier.Start.Prec); latest.Before(until) {
+			until = latest
+		}
+	}
+	if until.Before(from) { // they contradict each other: a mark phase was longer than any
+		from, until = until, from
+	}
+	to.Start.T, to.Start.Prec, to.Begun = from, until.Sub(from), false
+}
+
+// BoundByLog raises the starts of goroutines' waits by what the logs show: none began before its
+// process, or, where a shim is asked about a container that exits and the call is not known, before
+// that exit. Restarted are the restarts of daemons.
+func BoundByLog(events, restarted []*event.Event) {
+	exits := map[string]*event.Event{} // the last of each container
+	for _, e := range events {
+		if e.Kind == event.KindTaskExit && e.IDs.Container != "" && e.Start.Known && e.Start.Lacks == 0 {
+			exits[e.IDs.Container] = e
+		}
+	}
+	for _, e := range events {
+		if e.IDs.Goroutine == 0 || !e.HasVagueStart() {
+			continue
+		}
+		for _, r := range restarted {
+			if r.Component == e.Component && !r.Last().T.After(e.End.T) {
+				e.RaiseStart(r.Last().T)
+			}
+		}
+		if exit := exits[e.IDs.Container]; exit != nil && e.FieldText(event.FieldDoing) == "shim" &&
+			e.FieldText(event.FieldContainerFrom) != ByOnlyCall {
+			e.RaiseStart(exit.Start.T)
+		}
+	}
+}
