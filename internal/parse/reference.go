@@ -63,7 +63,7 @@ func (o *Opened) setReferenceAside(file string) {
 		return
 	}
 	t := countText(o.Head)
-	if t.isProse() && !matchesName(dataFiles, file) {
+	if t.isProse() && !dataFiles.has(file) {
 		switch {
 		case explains(o.Head, &t):
 			o.Format = documentation.format()
@@ -84,7 +84,7 @@ func (o *Opened) setReferenceAside(file string) {
 }
 
 // dataFiles are files whose sentences are values.
-var dataFiles = []string{"*.yaml", "*.yml", "*.json", "*.toml"}
+var dataFiles = newFileNames("*.yaml", "*.yml", "*.json", "*.toml")
 
 // mayQuote says that lines of a format can be those of a page or of code that looks like it. The
 // other formats prove themselves line by line.
@@ -116,12 +116,12 @@ func IsJSONLog(line []byte) bool {
 // --- symbols
 
 // symbolFiles are the names of the kernel's and of tracers' own lists, and of boot's.
-var symbolFiles = []string{
+var symbolFiles = newFileNames(
 	"available_filter_functions*", "available_events", "available_filter_functions_addrs", "set_ftrace_filter", "enabled_functions", "touched_functions",
 	"kallsyms*", "System.map*", "Module.symvers*", "modules.symbols*", "modules.alias*", "modules.builtin*", "symvers*",
-}
+)
 
-func isSymbolFile(file string) bool { return matchesName(symbolFiles, file) }
+func isSymbolFile(file string) bool { return symbolFiles.has(file) }
 
 var (
 	symbolName    = `[A-Za-z_][\w.$]*`
@@ -171,9 +171,9 @@ func isSymbolList(head []byte) bool {
 
 // --- histories
 
-var historyFiles = []string{".*_history*", "*bash_history*", "*zsh_history*", "*shell_history*", "history", "history.txt", ".history", "fish_history", ".lesshst", ".viminfo", ".python_history"}
+var historyFiles = newFileNames(".*_history*", "*bash_history*", "*zsh_history*", "*shell_history*", "history", "history.txt", ".history", "fish_history", ".lesshst", ".viminfo", ".python_history")
 
-func isHistoryFile(file string) bool { return matchesName(historyFiles, file) }
+func isHistoryFile(file string) bool { return historyFiles.has(file) }
 
 // commands are what an administrator of a node types: a line of a history begins with one.
 var commands = func() map[string]bool {
@@ -219,9 +219,9 @@ func isHistory(head []byte) bool {
 
 // --- rules
 
-var ruleFiles = []string{"*.rules", "*.grok", "*.sigma.yml", "*.sigma.yaml", "*.rego"}
+var ruleFiles = newFileNames("*.rules", "*.grok", "*.sigma.yml", "*.sigma.yaml", "*.rego")
 
-func isRuleFile(file string) bool { return matchesName(ruleFiles, file) }
+func isRuleFile(file string) bool { return ruleFiles.has(file) }
 
 // ruleMarks are signs of which a file of rules has all: keys of plegdiag's rules, of Prometheus and
 // Loki, sigma, falco, the node problem detector, hotsos, Ansible. The literal is what is looked for
@@ -271,6 +271,9 @@ var mayQuery = lines.NewLiterals([]string{"|= ", "|~ ", "grep ", ":msg,", "earch
 var promptLine = regexp.MustCompile(`^\s*(?:\[?[\w.-]+@[\w.-]+[^#$]{0,60})?[#$] (\S+)`)
 
 func isTyped(line []byte) bool {
+	if bytes.IndexByte(line, '#') < 0 && bytes.IndexByte(line, '$') < 0 {
+		return false
+	}
 	typed := promptLine.FindSubmatch(line)
 	return typed != nil && commands[string(typed[1])] // a comment begins with # too
 }
@@ -309,13 +312,13 @@ func isRules(head []byte) bool {
 
 // --- source
 
-var sourceFiles = []string{
+var sourceFiles = newFileNames(
 	"*.go", "*.c", "*.h", "*.cc", "*.cpp", "*.hpp", "*.rs", "*.py", "*.pl", "*.pm", "*.rb", "*.java", "*.js", "*.ts", "*.lua", "*.php", "*.sh", "*.bash", "*.zsh",
 	"*.bt", "*.stp", "*.awk", "*.sql", "*.tf", "*.proto", "*.mk", "*.patch", "*.diff", "*.txtar", "*.css", "*.ps1", "*.vim", "*.el", "*.spec",
 	"Makefile", "Dockerfile*", "Jenkinsfile", "Vagrantfile", "CMakeLists.txt",
-}
+)
 
-func isSourceFile(file string) bool { return matchesName(sourceFiles, file) }
+func isSourceFile(file string) bool { return sourceFiles.has(file) }
 
 // sourceMarks are signs that a file of a language has. The literal is what is looked for first.
 var sourceMarks = []struct {
@@ -343,11 +346,11 @@ func isSource(head []byte) bool {
 // manualPlaces are where distributions put documents.
 var manualPlaces = []string{"usr/share/doc/", "usr/share/man/", "usr/local/share/man/", "usr/share/info/", "usr/share/licenses/"}
 
-var manualFiles = []string{"LICENSE*", "LICENCE*", "COPYING*", "CHANGELOG*", "CHANGES*", "CONTRIBUTING*", "CODEOWNERS", "AUTHORS*", "*.rst", "*.adoc", "*.texi", "*.roff", "*.troff"}
+var manualFiles = newFileNames("LICENSE*", "LICENCE*", "COPYING*", "CHANGELOG*", "CHANGES*", "CONTRIBUTING*", "CODEOWNERS", "AUTHORS*", "*.rst", "*.adoc", "*.texi", "*.roff", "*.troff")
 
 func isManualFile(file string) bool {
 	inPlace := func(place string) bool { return strings.Contains("/"+file, "/"+place) }
-	return slices.ContainsFunc(manualPlaces, inPlace) || matchesName(manualFiles, file)
+	return slices.ContainsFunc(manualPlaces, inPlace) || manualFiles.has(file)
 }
 
 var (
@@ -497,12 +500,39 @@ func isSentence(line []byte) bool {
 	return words >= 5 && joining*10 >= words*3
 }
 
-// matchesName says that the name of a file, compressed or not, is one of a list. Case counts only
-// where a pattern has capitals.
-func matchesName(patterns []string, file string) bool {
+// fileNames is a set of names of files, by patterns of [path.Match].
+type fileNames struct {
+	names, endings map[string]bool // "Makefile"; ".go" of "*.go"
+	starts         []string        // "LICENSE" of "LICENSE*"
+	others         []string
+}
+
+func newFileNames(patterns ...string) *fileNames {
+	f := &fileNames{names: map[string]bool{}, endings: map[string]bool{}}
+	for _, p := range patterns {
+		start, ends := strings.CutSuffix(p, "*")
+		ending := path.Ext(p)
+		switch {
+		case !strings.ContainsAny(p, `*?[\`):
+			f.names[p] = true
+		case p == "*"+ending:
+			f.endings[ending] = true
+		case ends && !strings.ContainsAny(start, `*?[\`):
+			f.starts = append(f.starts, start)
+		default:
+			f.others = append(f.others, p)
+		}
+	}
+	return f
+}
+
+// has says that the name of a file, compressed or not, is in the set. Case counts.
+func (f *fileNames) has(file string) bool {
 	name := path.Base(file)
 	for _, packed := range []string{".gz", ".xz", ".bz2", ".zst"} {
 		name = strings.TrimSuffix(name, packed)
 	}
-	return slices.ContainsFunc(patterns, func(p string) bool { ok, _ := path.Match(p, name); return ok })
+	return f.names[name] || f.endings[path.Ext(name)] ||
+		slices.ContainsFunc(f.starts, func(start string) bool { return strings.HasPrefix(name, start) }) ||
+		slices.ContainsFunc(f.others, func(p string) bool { ok, _ := path.Match(p, name); return ok })
 }

@@ -285,8 +285,7 @@ func beginsSection(line []byte) (command, raw string, ok bool) {
 func isPrintk(text string) bool {
 	seconds, rest, ok := strings.Cut(strings.TrimPrefix(text, "["), "] ")
 	whole, micros, dot := strings.Cut(strings.TrimLeft(seconds, " "), ".")
-	return ok && dot && text[0] == '[' && rest != "" && len(micros) == 6 && strings.Trim(micros, "0123456789") == "" &&
-		whole != "" && strings.Trim(whole, "0123456789") == ""
+	return ok && dot && text[0] == '[' && rest != "" && len(micros) == 6 && lines.IsNumber(micros) && lines.IsNumber(whole)
 }
 
 // fences are the fences whose line may go on with what they stand before.
@@ -337,16 +336,20 @@ const (
 	surePrompt                // [root@node-1 ~]# docker ps, $ docker ps
 )
 
-// prompts are what shells and their users put before a command: 1 is the command.
-var prompts = []*regexp.Regexp{
+// prompts are what shells and their users put before a command: 1 is the command. Every line that
+// matches has one of marks.
+var prompts = []struct {
+	marks string
+	line  *regexp.Regexp
+}{
 	// [root@node-1 ~]# and [core@node-1 ~]$
-	regexp.MustCompile(`^(?:\([^)]{1,40}\) ?)?\[[^\]\s@]{1,60}@[^\]]{1,120}\] ?[#$%](?: +(.*))?$`),
+	{"[", regexp.MustCompile(`^(?:\([^)]{1,40}\) ?)?\[[^\]\s@]{1,60}@[^\]]{1,120}\] ?[#$%](?: +(.*))?$`)},
 	// root@node-1:~# and core@node-1 ~ $ and admin@node-1:/var/log>
-	regexp.MustCompile(`^(?:\[?\d\d:\d\d(?::\d\d)?\]? )?(?:\([^)]{1,40}\) ?)?[\w.-]{1,40}@[\w.-]{1,80}(?::| |: )[~/][^\s#$>%]{0,120} ?[#$%>](?: +(.*))?$`),
+	{"@", regexp.MustCompile(`^(?:\[?\d\d:\d\d(?::\d\d)?\]? )?(?:\([^)]{1,40}\) ?)?[\w.-]{1,40}@[\w.-]{1,80}(?::| |: )[~/][^\s#$>%]{0,120} ?[#$%>](?: +(.*))?$`)},
 	// root@node-1# and sh-4.4#
-	regexp.MustCompile(`^(?:[\w.-]{1,40}@[\w.-]{1,80}|(?:ba|z|k|a|da)?sh-[\d.]+)[#$](?: +(.*))?$`),
+	{"@-", regexp.MustCompile(`^(?:[\w.-]{1,40}@[\w.-]{1,80}|(?:ba|z|k|a|da)?sh-[\d.]+)[#$](?: +(.*))?$`)},
 	// node-1:~ # and / #
-	regexp.MustCompile(`^(?:[\w.-]{1,60}:)?[~/][\w./-]{0,80} ?[#$] +([a-z/.].*)$`),
+	{"~/", regexp.MustCompile(`^(?:[\w.-]{1,60}:)?[~/][\w./-]{0,80} ?[#$] +([a-z/.].*)$`)},
 }
 
 // cutPrompt takes the prompt off a line.
@@ -361,7 +364,10 @@ func cutPrompt(line []byte) (command string, strength promptStrength) {
 			return "", noPrompt
 		}
 		for _, p := range prompts {
-			if m := p.FindStringSubmatch(text); m != nil {
+			if !bytes.ContainsAny(line[:min(len(line), 200)], p.marks) {
+				continue
+			}
+			if m := p.line.FindStringSubmatch(text); m != nil {
 				return strings.TrimSpace(m[1]), surePrompt
 			}
 		}

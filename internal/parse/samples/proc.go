@@ -92,11 +92,17 @@ func IsProcFile(file string, head []byte) bool {
 	return n > 0
 }
 
+// procSigns: every text of kernel stacks has one of them, an address or the mark of a tool.
+var procSigns = lines.NewLiterals([]string{"[<", " TASK: ", "sched:sched_switch:", "@"})
+
 // SniffProc knows stacks of threads, collections of them with a head each, and what the file status
 // holds.
 func SniffProc(head []byte) float64 {
 	if share := sniffStatus(head); share > 0 {
 		return share
+	}
+	if !procSigns.Match(head) {
+		return 0
 	}
 	var r procReader
 	all, good, frames := 0, 0, 0

@@ -241,7 +241,7 @@ func isAge(w string) bool {
 	return w != "" && digits == 0
 }
 
-func isCount(w string) bool { return w != "" && strings.Trim(w, "0123456789") == "" }
+func isCount(w string) bool { return isWhole(w) }
 
 // objectKinds are the objects whose events tell of a node, as get events and kubectl events write
 // them.

@@ -16,17 +16,13 @@ var openFileTypes = []string{
 // namedDescriptors are what lsof prints under FD where a file has no number.
 var namedDescriptors = []string{"cwd", "rtd", "txt", "mem", "mmap", "DEL", "ltx", "err", "jld", "NOFD", "fp."}
 
-// readOpenFile reads a row of lsof, which is known without its header, too: its columns are of any
+// readOpenFile reads a row of lsof, of which words are the first, which is known without its header, too: its columns are of any
 // width, and those of a thread and of sizes may be empty.
 //
 //	COMMAND     PID   TID TASKCMD  USER   FD      TYPE  DEVICE SIZE/OFF    NODE NAME
 //	container 24218                root  txt       REG   253,0  7184384 3162026 /usr/local/bin/containerd-shim
 //	container 24218 24219 containe root   14r     FIFO    0,25      0t0 1435690 /run/containerd/…/1-stdout
-func readOpenFile(line string) (fields []event.Pair, ok bool) {
-	if !hasEarlyNumber(line) {
-		return nil, false
-	}
-	words := cutWords(line[:min(len(line), 4096)])
+func readOpenFile(line string, words []column) (fields []event.Pair, ok bool) {
 	if len(words) < 6 || !isWhole(words[1].name) {
 		return nil, false
 	}

@@ -95,8 +95,13 @@ var outlineNames = []string{
 	"Reference ID", "Leap status ", // chronyc tracking
 }
 
+var outlineWords = lines.NewLiterals(outlineNames)
+
 // SniffOutline wants one of outlineNames.
 func SniffOutline(head []byte) float64 {
+	if !outlineWords.Match(head) {
+		return 0
+	}
 	var o outline
 	return lines.Share(head, func(line []byte) lines.Sign {
 		if logs.HasHeader(line) || bytes.HasPrefix(line, []byte("goroutine ")) {

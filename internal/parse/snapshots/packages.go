@@ -3,6 +3,7 @@ package snapshots
 import (
 	"iter"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
@@ -31,19 +32,22 @@ func ReadPackages(in lines.Input) iter.Seq2[Datum, error] {
 // version.
 var dpkgLine = regexp.MustCompile(`^[uihrp][ncHUFWti] +([^\s\d][^\s:]*)\S* +(\d\S*) +\S`)
 
+// architectures end the name of a package's file.
+var architectures = []string{"x86_64", "noarch", "aarch64", "i686", "ppc64le", "s390x", "(none)"}
+
 func readPackageLine(line string) (name, version string, ok bool) {
-	if m := dpkgLine.FindStringSubmatch(line); m != nil {
-		return m[1], m[2], true
+	if len(line) > 2 && line[2] == ' ' {
+		if m := dpkgLine.FindStringSubmatch(line); m != nil {
+			return m[1], m[2], true
+		}
 	}
-	f := strings.Fields(line)
-	if len(f) == 0 {
+	file := strings.TrimSpace(line)
+	file = file[:wordLength(file)]
+	i := strings.LastIndexByte(file, '.')
+	if i < 0 || !slices.Contains(architectures, file[i+1:]) {
 		return "", "", false
 	}
-	i := strings.LastIndexByte(f[0], '.')
-	if i < 0 || !strings.Contains(" x86_64 noarch aarch64 i686 ppc64le s390x (none) ", " "+f[0][i+1:]+" ") {
-		return "", "", false
-	}
-	full := f[0][:i]
+	full := file[:i]
 	release := strings.LastIndexByte(full, '-')
 	if release <= 0 {
 		return "", "", false

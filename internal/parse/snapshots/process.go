@@ -112,8 +112,10 @@ func (t *table) mayHold(name, value string) bool {
 }
 
 func wordLength(s string) int {
-	if n := strings.IndexAny(s, " \t"); n >= 0 {
-		return n
+	for i := range len(s) {
+		if s[i] == ' ' || s[i] == '\t' {
+			return i
+		}
 	}
 	return len(s)
 }
@@ -168,23 +170,31 @@ func fitsColumn(name, value string) bool {
 	case "ADDR":
 		return value == "-" || isHexNumber(value)
 	case "WCHAN":
-		return value == "-" || value == "*" || isHexNumber(value) || strings.Trim(value, "abcdefghijklmnopqrstuvwxyz0123456789_.") == ""
+		return value == "-" || value == "*" || isHexNumber(value) || symbolBytes.HasAll(value)
 	case "UID", "USER":
 		return isName(value, ".+$")
 	}
 	return value != ""
 }
 
+// The bytes that these values are made of.
+var (
+	symbolBytes = lines.NewByteSet("abcdefghijklmnopqrstuvwxyz0123456789_.") // a function of the kernel
+	hexBytes    = lines.NewByteSet("0123456789abcdef")
+	clockBytes  = lines.NewByteSet("0123456789:-.")
+	stateBytes  = lines.NewByteSet("sl+<NLW") // behind the state of a process
+)
+
 // isWhole says that s is a whole number of at most nine digits, or eighteen for sizes.
 func isWhole(s string) bool {
-	return s != "" && len(s) <= 18 && strings.Trim(s, "0123456789") == ""
+	return len(s) <= 18 && lines.IsNumber(s)
 }
 
-func isHexNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789abcdef") == "" }
+func isHexNumber(s string) bool { return s != "" && hexBytes.HasAll(s) }
 
 // isProcessState tells the states of ps: "D", "Ssl", "R+".
 func isProcessState(s string) bool {
-	return s != "" && len(s) <= 6 && strings.IndexByte("DRSTtZIWXxKP", s[0]) >= 0 && strings.Trim(s[1:], "sl+<NLW") == ""
+	return s != "" && len(s) <= 6 && strings.IndexByte("DRSTtZIWXxKP", s[0]) >= 0 && stateBytes.HasAll(s[1:])
 }
 
 // isStartTime tells the start of a process: 18:22, 18:22:16, Nov20, 2019.
@@ -202,7 +212,7 @@ func isStartTime(s string) bool {
 
 // isClock tells a time of day or a length of time: 0:00, 00:00:00, 2-03:04:05, 1:02.34.
 func isClock(s string) bool {
-	return strings.Contains(s, ":") && lines.IsDigit(s[0]) && strings.Trim(s, "0123456789:-.") == ""
+	return strings.IndexByte(s, ':') >= 0 && lines.IsDigit(s[0]) && clockBytes.HasAll(s)
 }
 
 // isWaitChannel tells a function of the kernel; ps cuts its name at six letters unless told
@@ -211,21 +221,24 @@ func isWaitChannel(s string) bool {
 	if len(s) < 3 || lines.IsDigit(s[0]) {
 		return false
 	}
-	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_.") == "" && (len(s) == 6 || strings.Contains(s, "_"))
+	return symbolBytes.HasAll(s) && (len(s) == 6 || strings.Contains(s, "_"))
 }
 
-// readBareRow takes a row of ps apart that no header explains.
-func readBareRow(line string) (fields []event.Pair, ok bool) {
-	if len(line) > 1<<16 || !hasEarlyNumber(line) {
+// readBareRow takes a row of ps apart that no header explains; words are its first.
+func readBareRow(line string, words []column) (fields []event.Pair, ok bool) {
+	if len(line) > 1<<16 {
 		return nil, false
 	}
 	for _, columns := range processLayouts {
+		if len(words) < len(columns) || !fitsColumn(columns[0].name, words[0].name) {
+			continue
+		}
 		t := table{kind: psTable, columns: columns, guessed: true}
 		if fields, ok := t.splitProcess(line); ok && fields[len(fields)-1].Value != "" {
 			return fields, true
 		}
 	}
-	return readListedRow(line)
+	return readListedRow(line, words)
 }
 
 // hasEarlyNumber says that one of the first words of a line is a number: all rows have a pid there.
@@ -247,8 +260,7 @@ func hasEarlyNumber(line string) bool {
 //	27916 27400 Ds __refrigerator /usr/local/bin/runc init
 //	D 4411 containerd-shim
 //	14378 14378 13862 Ds   __refrigerator   runc:[2:INIT]   runc init
-func readListedRow(line string) (fields []event.Pair, ok bool) {
-	words := cutWords(line[:min(len(line), 4096)])
+func readListedRow(line string, words []column) (fields []event.Pair, ok bool) {
 	var ids []string
 	state, wchan := "", ""
 	add := func(name, value string) { fields = append(fields, event.Pair{Key: name, Value: value}) }

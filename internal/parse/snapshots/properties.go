@@ -76,10 +76,17 @@ func withoutQuotes(s string) string {
 	return s
 }
 
+// nameBytes are those of a name in every language of settings.
+var nameBytes = lines.NewByteSet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+
 // isName says that s is of letters, digits, _ and -, and of the bytes of others.
 func isName(s, others string) bool {
-	const usual = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
-	return s != "" && strings.Trim(s, usual+others) == ""
+	for i := range len(s) {
+		if !nameBytes[s[i]] && strings.IndexByte(others, s[i]) < 0 {
+			return false
+		}
+	}
+	return s != ""
 }
 
 // propertyNames are those by which a file is known.

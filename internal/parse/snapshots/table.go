@@ -51,18 +51,26 @@ func (t *table) readRow(line string) (path []string, fields []event.Pair, ok boo
 	if fields, ok = t.splitRow(line); ok {
 		return nil, fields, true
 	}
-	if fields, ok = readOpenFile(line); ok {
-		return fileRow, fields, true
-	}
 	if fields, ok = readSystemLine(line); ok {
 		return systemRow, fields, true
 	}
 	if isBlamed(line) {
 		return nil, nil, true
 	}
-	fields, ok = readBareRow(line)
+	if !hasEarlyNumber(line) {
+		return bareRow, nil, false
+	}
+	var few [32]column // most lines need no more, which then stay off the heap
+	words := appendWords(few[:0], line[:min(len(line), longestRow)])
+	if fields, ok = readOpenFile(line, words); ok {
+		return fileRow, fields, true
+	}
+	fields, ok = readBareRow(line, words)
 	return bareRow, fields, ok
 }
+
+// longestRow is how much of a line is looked at for the columns of a row without a header.
+const longestRow = 4 << 10
 
 // isBlamed tells a row of systemd-analyze blame: 2min 31.123s containerd.service.
 func isBlamed(line string) bool {
@@ -237,7 +245,10 @@ func isUpper(columns []column) bool {
 }
 
 // cutWords are the words of a line and where they begin.
-func cutWords(line string) (all []column) {
+func cutWords(line string) []column { return appendWords(nil, line) }
+
+// appendWords appends them to all.
+func appendWords(all []column, line string) []column {
 	for at := 0; at < len(line); {
 		if line[at] == ' ' || line[at] == '\t' {
 			at++
