@@ -146,6 +146,9 @@ func (p pattern) matchFrom(segments []string, from int) (node string, ok bool) {
 // matchesSegment matches a segment as path.Match does for *; all other characters are literal. Case
 // does not count.
 func matchesSegment(want, got string) bool {
+	if want != "" && want[0] != '*' && (got == "" || lowerByte(want[0]) != lowerByte(got[0])) {
+		return false // most are told apart by their first byte
+	}
 	want = strings.ToLower(want)
 	first, rest, wild := strings.Cut(want, "*")
 	if !hasPrefixIgnoringCase(got, first) || !wild {
@@ -163,6 +166,13 @@ func matchesSegment(want, got string) bool {
 		}
 		got, rest = got[i+len(text):], more
 	}
+}
+
+func lowerByte(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
 }
 
 func hasPrefixIgnoringCase(s, prefix string) bool {

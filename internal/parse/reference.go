@@ -503,22 +503,25 @@ func isSentence(line []byte) bool {
 // fileNames is a set of names of files, by patterns of [path.Match].
 type fileNames struct {
 	names, endings map[string]bool // "Makefile"; ".go" of "*.go"
-	starts         []string        // "LICENSE" of "LICENSE*"
+	starts, parts  []string        // "LICENSE" of "LICENSE*"; "bash_history" of "*bash_history*"
 	others         []string
 }
 
 func newFileNames(patterns ...string) *fileNames {
 	f := &fileNames{names: map[string]bool{}, endings: map[string]bool{}}
 	for _, p := range patterns {
-		start, ends := strings.CutSuffix(p, "*")
+		start, open := strings.CutSuffix(p, "*")
+		part, anywhere := strings.CutPrefix(start, "*")
 		ending := path.Ext(p)
 		switch {
 		case !strings.ContainsAny(p, `*?[\`):
 			f.names[p] = true
 		case p == "*"+ending:
 			f.endings[ending] = true
-		case ends && !strings.ContainsAny(start, `*?[\`):
+		case open && !strings.ContainsAny(start, `*?[\`):
 			f.starts = append(f.starts, start)
+		case open && anywhere && !strings.ContainsAny(part, `*?[\`):
+			f.parts = append(f.parts, part)
 		default:
 			f.others = append(f.others, p)
 		}
@@ -534,5 +537,6 @@ func (f *fileNames) has(file string) bool {
 	}
 	return f.names[name] || f.endings[path.Ext(name)] ||
 		slices.ContainsFunc(f.starts, func(start string) bool { return strings.HasPrefix(name, start) }) ||
+		slices.ContainsFunc(f.parts, func(part string) bool { return strings.Contains(name, part) }) ||
 		slices.ContainsFunc(f.others, func(p string) bool { ok, _ := path.Match(p, name); return ok })
 }

@@ -12,14 +12,20 @@ const HeadSize = 64 << 10
 // there is.
 func OfHead(head []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
+		coloured := bytes.IndexByte(head, '\x1b') >= 0
 		for first := true; len(head) > 0; first = false {
-			line, rest, whole := bytes.Cut(head, []byte{'\n'})
-			if !whole && !first {
+			end := bytes.IndexByte(head, '\n')
+			if end < 0 && !first {
 				return
 			}
-			head = rest
-			line = bytes.TrimRight(line, "\r")
-			if bytes.IndexByte(line, '\x1b') >= 0 {
+			line := head
+			if head = nil; end >= 0 {
+				line, head = line[:end], line[end+1:]
+			}
+			for len(line) > 0 && line[len(line)-1] == '\r' {
+				line = line[:len(line)-1]
+			}
+			if coloured && bytes.IndexByte(line, '\x1b') >= 0 {
 				line = WithoutColours(nil, line)
 			}
 			if !IsBlank(line) && !yield(line) {
