@@ -32,13 +32,14 @@ func dumpFiles(size int64, seed uint64) (files []textFile) {
 // writeDump writes what a Go program prints on SIGQUIT or at /debug/pprof/goroutine?debug=2.
 func writeDump(w io.Writer, goroutines int, r *rand.Rand) error {
 	out := bufio.NewWriterSize(w, 1<<16)
+	fmt.Fprint(out, dumpingGoroutine) // Flush has the error
 	for i := range goroutines {
 		kind := dumpedGoroutines[r.IntN(len(dumpedGoroutines))]
 		wait := ""
 		if minutes := r.IntN(90); minutes > 0 {
 			wait = fmt.Sprintf(", %d minutes", minutes)
 		}
-		fmt.Fprintf(out, "goroutine %d [%s%s]:\n", i+1, kind.state, wait) // Flush has the error
+		fmt.Fprintf(out, "goroutine %d [%s%s]:\n", i+1, kind.state, wait)
 		object := 0xc000000000 + uint64(r.IntN(1<<24))*16
 		if kind.lock {
 			object = 0xc000130f80 + uint64(r.IntN(20))*0x40
@@ -51,6 +52,11 @@ func writeDump(w io.Writer, goroutines int, r *rand.Rand) error {
 	}
 	return out.Flush()
 }
+
+// dumpingGoroutine is the one that writes the dump, which comes first and runs.
+const dumpingGoroutine = "goroutine 9999 [running]:\n" +
+	"github.com/containerd/containerd/cmd/containerd/command.dumpStacks(0x1)\n" +
+	"\t/go/src/github.com/containerd/containerd/cmd/containerd/command/main_unix.go:89 +0x8b\n\n"
 
 // dumpedGoroutines are the stacks of a dump; what is common is there several times.
 var dumpedGoroutines = func() (all []dumpedGoroutine) {

@@ -67,9 +67,11 @@ const maxDump = 2 << 30
 // readDump reads a file of nothing but goroutine dumps.
 func (f *file) readDump(in bundle.File, r io.Reader) {
 	var text strings.Builder
-	if !in.Stream { // what an archive says of its members' sizes is not trusted
-		text.Grow(int(min(max(in.Size, 0), maxDump)))
+	size := min(max(in.Size, 0), maxDump)
+	if in.Stream { // what an archive says of its members' sizes is not trusted
+		size = min(size, 16<<20)
 	}
+	text.Grow(int(size))
 	n, err := io.Copy(&text, io.LimitReader(r, maxDump))
 	if n == maxDump && err == nil {
 		err = fmt.Errorf("only the first %d bytes are read", n)

@@ -481,6 +481,9 @@ func appendLower(b, word []byte) []byte {
 // isSentence says that a line reads as prose: a third of its words join others. In scripts other
 // than Latin it is a line with enough letters of them.
 func isSentence(line []byte) bool {
+	if lines.StartsWith(line, "created by ") { // the end of a goroutine's stack
+		return false
+	}
 	words, joining, foreign := 0, 0, 0
 	for _, r := range string(line) {
 		if r >= 0x250 && r != 0xfffd && (r < 0x2000 || r >= 0x3000) { // not what terminals draw with

@@ -11,6 +11,9 @@ import (
 // "k8s.io/x/vendor/github.com/godbus/dbus/v5.(*Conn).Close".
 func (f Frame) Name() string {
 	name := f.Func
+	if !strings.Contains(name, "/v") {
+		return strings.TrimPrefix(name, "vendor/")
+	}
 	if strings.Contains(name, "/vendor/") {
 		name = name[strings.LastIndex(name, "/vendor/")+len("/vendor/"):]
 	}
