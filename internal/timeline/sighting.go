@@ -123,6 +123,9 @@ func isSameCall(a, b *event.Event) bool {
 	if a.IDs.PID != 0 && b.IDs.PID != 0 && a.IDs.PID != b.IDs.PID {
 		return false
 	}
+	if !b.Start.IsZero() && !isAtSameTime(a, b) { // of the calls of a thread most lie at other times
+		return false
+	}
 	for _, key := range [...]event.Key{event.FieldName, event.FieldNumber, event.FieldCallID} {
 		if x, y := a.FieldText(key), b.FieldText(key); x != "" && y != "" && x != y {
 			return false
@@ -142,7 +145,7 @@ func isSameCall(a, b *event.Event) bool {
 	}
 	// A stack alone does not show the call. A thread in state D is in only one.
 	inDisk := cmp.Or(x, "D") == "D" && cmp.Or(y, "D") == "D"
-	return (named || inDisk) && isAtSameTime(a, b)
+	return named || inDisk
 }
 
 // isAtSameTime says whether the times of two events fit one call.

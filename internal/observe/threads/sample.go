@@ -107,7 +107,9 @@ func (t *Samples) Sample(dst []event.Event, s *samples.Sample) []event.Event {
 		r = &run{first: *s, function: functionOf(s)}
 		t.runs[s.TID] = r
 	}
-	r.moved = r.moved || functionOf(s) != r.function
+	if !r.moved && (s.Stack != r.last.Stack || s.WChan != r.last.WChan) {
+		r.moved = functionOf(s) != r.function
+	}
 	if s.Stack != "" {
 		r.stack, r.frames = s.Stack, s.Frames
 	}
@@ -158,10 +160,7 @@ func (t *Samples) startScan(dst []event.Event, now event.Time) []event.Event {
 // isTelling leaves out what a thread with nothing to do is in. In state D anything tells, and so
 // does that a thread is stopped.
 func isTelling(s *samples.Sample) bool {
-	if heldState(s.State) != "" || standsIn(s) {
-		return true
-	}
-	return s.Syscall != "" && s.State != "R" && kernelwait.Calls[s.Syscall]
+	return heldState(s.State) != "" || s.Syscall != "" && s.State != "R" && kernelwait.Calls[s.Syscall] || standsIn(s)
 }
 
 // heldState is the state of a thread that does nothing whatever comes: D in the kernel, T stopped

@@ -118,7 +118,8 @@ type DiskRequest struct {
 // sampleReader is the state of one pass over a file of xcapture.
 type sampleReader struct {
 	lines.Input
-	columns []string // of the last header
+	columns []string          // of the last header
+	stacks  map[string]string // by what the file writes for them
 }
 
 // ReadXCapture reads what xcapture writes: the /proc sampler 1.0 to 1.2.6 as text and as hourly
@@ -372,7 +373,7 @@ func (r *sampleReader) readScan(ts, pid, tid, state, comm, syscall, wchan string
 	s.Comm = strings.TrimSuffix(strings.TrimPrefix(comm, "("), ")")
 	s.Syscall, s.WChan = withoutPlaceholder(syscall), withoutPlaceholder(wchan)
 	if k := len(tail) - 1; k >= 0 && strings.HasPrefix(tail[k], "->") {
-		s.Stack = readArrowStack(tail[k])
+		s.Stack = r.readStack(tail[k])
 		tail = tail[:k]
 	}
 	hasExe := r.columns == nil || slices.Contains(r.columns, "EXE")
@@ -393,6 +394,24 @@ func withoutPlaceholder(s string) string {
 		return ""
 	}
 	return s
+}
+
+// maxStacks bounds the stacks that are remembered; a node shows some hundreds.
+const maxStacks = 4096
+
+// readStack is readArrowStack for a file whose rows show the same stacks again and again.
+func (r *sampleReader) readStack(arrows string) string {
+	stack, known := r.stacks[arrows]
+	if !known {
+		stack = readArrowStack(arrows)
+		if r.stacks == nil {
+			r.stacks = map[string]string{}
+		}
+		if len(r.stacks) < maxStacks {
+			r.stacks[strings.Clone(arrows)] = stack
+		}
+	}
+	return stack
 }
 
 // readArrowStack turns "->f()->g()" into "f g".
