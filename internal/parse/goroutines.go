@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/logs"
 )
 
 // pprofGoroutines starts a goroutine profile of runtime/pprof (debug=0): one sample type, strings 1
@@ -12,12 +13,14 @@ var pprofGoroutines = []byte{0x0a, 4, 8, 1, 16, 2, 0x12}
 
 // sniffGoroutines knows the text of runtime.Stack and of a goroutine profile
 // (debug=1 and 2), the profile in protocol buffers, and delve's lists and stacks. Reading them is
-// package stackdump's work.
+// package stackdump's work. A text that has lines of a log, too, is a log that carries a dump: of a
+// fatal error the line that says which stands above its stacks.
 func sniffGoroutines(head []byte) float64 {
 	if bytes.HasPrefix(head, pprofGoroutines) || bytes.HasPrefix(head, []byte("goroutine profile: total ")) {
 		return 1
 	}
-	return lines.Share(head, func(line []byte) lines.Sign {
+	logged := false
+	share := lines.Share(head, func(line []byte) lines.Sign {
 		line = bytes.TrimPrefix(line, []byte("* ")) // delve marks the goroutine that it is in
 		switch {
 		case len(line) == 0:
@@ -31,8 +34,13 @@ func sniffGoroutines(head []byte) float64 {
 			isFileLine(bytes.TrimLeft(line, " ")):
 			return lines.Fits
 		}
+		logged = logged || logs.HasHeader(line)
 		return lines.Foreign
 	})
+	if logged {
+		return 0
+	}
+	return share
 }
 
 // isFileLine knows the file of a frame whose tab somebody lost: "/src/x.go:12 +0x1", "at /src/x.s:7".
