@@ -16,6 +16,7 @@ const (
 	KindChannelFull      Kind = "kubelet.channel-full"
 	KindEventedFull      Kind = "kubelet.evented-channel-full"
 	KindEventedBroken    Kind = "kubelet.evented-stream-broken"
+	KindEventedError     Kind = "kubelet.evented-error"
 	KindStatusHookFailed Kind = "kubelet.status-hook-failed"
 	KindContainerDied    Kind = "kubelet.container-died"
 	KindKillUnwanted     Kind = "kubelet.kill-unwanted"
@@ -72,6 +73,7 @@ var kubeletKinds = []KindInfo{
 			truth(FieldDeadline, "whether the call ran into its time limit"),
 			truth(FieldCaller, "whether only the caller's line tells of it, because the line of the CRI client is lost"),
 			count(FieldCount, "the items of an answer that broke off in the middle"),
+			truth(FieldNetwork, "whether it failed in the plugin of the pod's network (CNI); absent where it did not"),
 			text(FieldStage, "at which CRI-O says that the request before stands, as container volume configuration"),
 		}, tooLarge, lostRuntime),
 	},
@@ -96,6 +98,7 @@ var kubeletKinds = []KindInfo{
 		count(FieldEvents, "in the channel"),
 	}},
 	{Kind: KindEventedBroken, About: "the event stream that Evented PLEG needs broke off", IDs: ofLine},
+	{Kind: KindEventedError, About: "Evented PLEG could not read the status of a pod after an event of the runtime", IDs: ofLine},
 	{Kind: KindStatusHookFailed, About: "dockershim could not ask for a pod's address", IDs: ofPod},
 	{Kind: KindSyncLoop, About: "the sync loop inside one of its handlers, in a dump", IDs: ofGoroutine, Fields: slices.Concat([]FieldInfo{
 		text(FieldHandler, "as HandlePodCleanups"),

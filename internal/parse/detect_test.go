@@ -47,3 +47,17 @@ func TestBracketIsNoJSON(t *testing.T) {
 		require.Equal(t, tt.want, f.Name, tt.head)
 	}
 }
+
+// TestLogAboveDump: of a fatal error the log line that says which stands above the stacks; a text with
+// both is a log that carries a dump.
+func TestLogAboveDump(t *testing.T) {
+	const dump = "goroutine 356 [running]:\nk8s.io/kubernetes/pkg/kubelet.(*Kubelet).f(0x1)\n\t/go/src/k8s.io/kubernetes/pkg/kubelet/kubelet.go:1230 +0x14f\n"
+	for head, want := range map[string]string{
+		dump: "goroutines",
+		"F0110 21:30:25.764493   42304 kubelet.go:1230] Failed to start cAdvisor inotify_init: too many open files\n" + dump: Text,
+	} {
+		f, ok := Detect([]byte(head), "a.txt")
+		require.True(t, ok, head)
+		require.Equal(t, want, f.Name, head)
+	}
+}

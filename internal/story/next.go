@@ -29,6 +29,7 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 	n := &nextChooser{story: s, answers: answers, known: map[string]bool{}, dead: s.isRuntimeDead(answers), runs: s.findRuntimes()}
 	if state >= Signs && state <= Possible {
 		n.addKernelStacks()
+		n.addPlugins()
 	}
 	switch {
 	case state == Confirmed:

@@ -48,6 +48,16 @@ func (n *nextChooser) addForSigns() {
 // maxForSigns bounds what is asked for where nothing but a sign is known.
 const maxForSigns = 2
 
+// addPlugins asks for the processes of the network plugins where a call failed in one: the runtime has
+// only passed on what the plugin said.
+func (n *nextChooser) addPlugins() {
+	failed := eventSort{kind: event.KindCRIError, fields: map[event.Key]string{event.FieldNetwork: "true"}}
+	has := slices.ContainsFunc(n.timeline.Events, func(e event.Event) bool { return failed.fits(&e) })
+	if has && !n.listSources()["processes"] {
+		n.addMissing([]rules.Missing{{Source: "processes", Command: listPlugins, Note: wantPlugins}})
+	}
+}
+
 // hasWhole says that the input holds a source as its writer wrote it.
 func (n *nextChooser) hasWhole(source string) bool {
 	for i := range n.timeline.Coverage {

@@ -41,3 +41,14 @@ func TestClipSign(t *testing.T) {
 	require.True(t, strings.HasSuffix(got, " …: no space left on device"), got)
 	require.Equal(t, "short: error", clipSign("short: error"))
 }
+
+// TestNetworkPluginIsLookedAtFirst holds that of a call that failed in a pod's network the plugin's
+// processes are asked for before the runtime's goroutines.
+func TestNetworkPluginIsLookedAtFirst(t *testing.T) {
+	failed := ev("kubelet.cri-error", when(1), field("method", "StopPodSandbox"), field("deadline", "true"))
+	r := evaluate(catalogOf(t, proven("slow-disk")), line(failed))
+	require.NotEqual(t, listPlugins, r.Opening.Command)
+	failed.AddFields(event.FieldNetwork.Bool(true))
+	r = evaluate(catalogOf(t, proven("slow-disk")), line(failed))
+	require.Equal(t, listPlugins, r.Opening.Command)
+}

@@ -167,6 +167,7 @@ const (
 	dumpAnyRuntime = "kill -USR1 $(pidof containerd dockerd crio); sleep 1; ls -t /tmp/containerd.*.stacks.log /var/run/docker/goroutine-stacks-*.log /tmp/crio-goroutine-stacks-*.log 2>/dev/null | head -3"
 	dumpShims      = "kill -USR1 $(pgrep -x containerd-shim); sleep 2; timeout 30 journalctl -u containerd -o export --since '2 min ago' > containerd.export"
 	dumpKubelet    = "kubectl get --raw \"/api/v1/nodes/$(hostname)/proxy/debug/pprof/goroutine?debug=2\" > kubelet.goroutines"
+	listPlugins    = `for n in $(ls /opt/cni/bin); do timeout 10 ps -C "$n" -o pid,ppid,lstart,stat,wchan:32,comm --no-headers; done > plugins.txt`
 	listThreads    = "timeout 10 ps -eLo pid,tid,ppid,lstart,stat,wchan:32,comm > threads.txt"
 	readKernelLog  = "timeout 20 dmesg -T > dmesg.txt"
 )
@@ -175,6 +176,7 @@ const (
 const (
 	wantWholeDump = "take the whole file: the dump in this bundle does not show who holds the lock"
 	wantShims     = "all shims write their goroutines to the journal of containerd"
+	wantPlugins   = "a plugin that has run for minutes waits for its daemon or its datastore: look into their log then"
 	wantTwice     = "twice, 20 s apart, shows what does not move; it needs the rights of an administrator"
 	wantNoArgs    = "without the arguments of the processes: reading those can hang on a process in state D"
 )

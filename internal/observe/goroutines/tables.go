@@ -43,6 +43,8 @@ var programs = []struct{ part, component string }{
 	// Kubelet and cri-o carry libcontainer, too: where its source lies tells whose it is.
 	{"k8s.io/kubernetes" + vendored, "kubelet"},
 	{"/cri-o" + vendored, "crio"},
+	{"github.com/containerd/containerd" + vendored, "containerd"}, // the shim has rows above
+	{"github.com/docker/docker" + vendored, "dockerd"},
 	{"github.com/opencontainers/runc", "runc"},
 	{"github.com/docker/libcontainer", "runc"}, // before 2015
 	{"container-storage-interface/spec/lib/go/csi._Node_", "csi"},

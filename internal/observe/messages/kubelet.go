@@ -50,6 +50,14 @@ var kubeletTable = table{
 			[]string{"ailed to get container events", "Fall back to Generic PLEG", "disabling container-termination fast path"},
 			says(event.KindEventedBroken, "the runtime's stream of events broke off", "Evented PLEG"),
 		},
+		// kubelet's evented.go, with the gate on:
+		//	"Evented PLEG: Get cache" err="…" podID="…"
+		//	"Evented PLEG: error generating pod status from the received event" err="…" podUID="…"
+		{
+			[]string{"Evented PLEG: Get cache", "Evented PLEG: error generating pod status"},
+			says(event.KindEventedError, "Evented PLEG could not read the status of a pod"),
+		},
+		{[]string{"Observed a panic"}, observedPanic},
 		{[]string{"syncloop failed", "Housekeeping took longer than"}, syncLoopLate},
 		{[]string{"failed on the status hook for pod"}, statusHookFailed},
 		{[]string{"ContainerDied"}, containerDied},
@@ -258,6 +266,9 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 		event.FieldDeadline.Bool(isDeadline(text) || isDeadline(reason)),
 	}
 	e.AddText(event.FieldStage, createStage(reason))
+	if scan.ContainsAny(reason, networkFailures) {
+		e.AddFields(event.FieldNetwork.Bool(true))
+	}
 	e.AddNumber(event.FieldCount, r.Value("itemsReceived"))
 	e.AddFields(tooLarge(reason)...)
 	e.AddFields(lostRuntime(reason)...)
@@ -274,6 +285,13 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 	}
 	sayGone(&e)
 	return e, !strings.Contains(reason, "code = Unimplemented")
+}
+
+// networkFailures are what dockershim and kubenet, containerd and CRI-O write before the error of a
+// pod's network plugin.
+var networkFailures = []string{
+	"NetworkPlugin cni failed", "NetworkPlugin kubenet failed", "failed to setup network for sandbox", "failed to destroy network for sandbox",
+	"failed to create pod network sandbox", "failed to destroy network for pod sandbox", "plugin type=\"",
 }
 
 // rpcError is the error of a call in a text that ends with it; empty without one.
@@ -452,6 +470,20 @@ func kubeletStart(r *event.Record) (event.Event, bool) {
 		return event.New(event.KindKubeletStart, "the kubelet's sync loop starts"), true
 	}
 	return event.New(event.KindKubeletStart, "kubelet started"), strings.HasPrefix(text, "Started kubelet")
+}
+
+// observedPanic is a panic of the kubelet, which prints it and then ends by it (HandleCrash of
+// apimachinery's util/runtime):
+//
+//	Observed a panic: "invalid memory address or nil pointer dereference" (runtime error: …)
+//	"Observed a panic" panic="runtime error: …" panicGoValue="…" stacktrace="…"      (>= 1.31)
+func observedPanic(r *event.Record) (event.Event, bool) {
+	reason := cmp.Or(r.Value("panic"), scan.After(r.Message(), "Observed a panic: "))
+	reason, _, _ = strings.Cut(reason, "\n")
+	if daemon.Writer(r.Unit) != "kubelet" || reason == "" {
+		return event.Event{}, false
+	}
+	return event.New(event.KindCrash, "kubelet crashes: "+reason, event.FieldReason.Text(reason)), true
 }
 
 // eventedFull: "Skipping pod synchronization" err="EventedPLEG is not healthy: EventedPLEG: pleg

@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,15 +122,32 @@ func (t *kernelTrace) takeCrashLine(text string, quote event.Quote) bool {
 // arch/x86/kernel/dumpstack.c, arch/arm64/kernel/traps.c.
 var dying = []string{"oops_end", "__die", "__die_body", "die", "die_addr"}
 
-// deathEvent is the fault of the kernel of which a thread died that has this stack, as crash shows it; ok
-// is false for every other.
-func deathEvent(s *samples.Sample) (e event.Event, ok bool) {
+// stopping are functions that end the machine: kernel/panic.c, kernel/crash_core.c.
+var stopping = []string{"panic", "crash_kexec", "__crash_kexec", "machine_kexec"}
+
+// appendDeath appends the fault of the kernel of which a thread died that has this stack, as crash shows
+// it, and that the machine ended by it; died is false for every other.
+func appendDeath(dst []event.Event, s *samples.Sample) (all []event.Event, died bool) {
 	functions := strings.Fields(s.Stack)
 	if !slices.ContainsFunc(functions, func(f string) bool { return slices.Contains(dying, f) }) {
-		return event.Event{}, false
+		return dst, false
 	}
 	t := kernelTrace{sample: *s, report: &faultReport{what: "other", function: findFaulty(functions), lines: s.Frames}}
-	return t.faultEvent(), true
+	dst = append(dst, t.faultEvent())
+	if slices.ContainsFunc(functions, func(f string) bool { return slices.Contains(stopping, f) }) {
+		dst = append(dst, t.stopEvent())
+	}
+	return dst, true
+}
+
+// stopEvent is the end of the machine by a fault.
+func (t *kernelTrace) stopEvent() event.Event {
+	s := &t.sample
+	reason := "a fault in " + cmp.Or(s.Comm, "a thread")
+	e := event.New(event.KindPanic, "the kernel stops: "+reason, event.FieldReason.Text(reason))
+	e.Component, e.Start, e.Level = "kernel", s.Time, event.Error
+	e.Evidence = []event.Quote{{Pos: s.Pos, Text: s.Raw}}
+	return e
 }
 
 // findFaulty is the function that a fault interrupted: the caller of the processor's entry into the kernel.
@@ -215,7 +233,11 @@ func (t *kernelTrace) appendReport(dst []event.Event) []event.Event {
 		if f.crash && f.function == "" {
 			f.function = findFaulty(strings.Fields(s.Stack))
 		}
-		return append(dst, t.faultEvent())
+		dst = append(dst, t.faultEvent())
+		if f.crash {
+			dst = append(dst, t.stopEvent())
+		}
+		return dst
 	}
 	if s.TID == 0 || s.Stack == "" { // the idle task, or nothing but the line that has its own event
 		return dst

@@ -52,7 +52,8 @@ func TestFaultInCrash(t *testing.T) {
 		"The vmcore shows this, and nothing else:\n" + stack: {"other", "d_path"},
 	} {
 		made := kernelTraces(t, "dmesg.log", []byte(text))
-		require.Len(t, made, 1, text)
+		require.Len(t, made, 2, text)
+		require.Equal(t, event.KindPanic, made[1].Kind, "the machine ended by it")
 		require.Equal(t, event.KindOops, made[0].Kind)
 		require.Equal(t, 7301, made[0].IDs.TID)
 		require.Equal(t, "shim", made[0].FieldText(event.FieldOf))

@@ -364,9 +364,11 @@ func (k *KernelTraces) closeTrace(caller string) {
 	if t.pasted && len(s.Frames) == 0 {
 		return
 	}
-	if e, died := deathEvent(s); t.pasted && died {
-		k.made = append(k.made, e)
-		return
+	if t.pasted {
+		all, died := appendDeath(k.made, s)
+		if k.made = all; died {
+			return
+		}
 	}
 	if t.watched {
 		k.made = append(k.made, t.hungEvent())

@@ -70,8 +70,8 @@ func (t *Samples) Sample(dst []event.Event, s *samples.Sample) []event.Event {
 		t.cut = false
 		return dst
 	case s.Time.IsZero():
-		if e, died := deathEvent(s); died {
-			return append(dst, e)
+		if all, died := appendDeath(dst, s); died {
+			return all
 		}
 		if t.Single && s.TID != 0 && (isTellingOnce(s) || t.picked && s.Stack != "") {
 			dst = append(dst, momentEvent(s))

@@ -231,6 +231,9 @@ func (h *header) scanWriter(b []byte, n int) int {
 		h.container, h.stderr, h.part = true, rest[3] == 'e', rest[7] == 'P'
 		return n + 9
 	}
+	if b[n] == ' ' && n+1 < len(b) { // where somebody took the host's name out
+		n++
+	}
 	// journalctl --no-hostname
 	if unit, pid, end := readTag(b[n:]); end > 0 && (pid > 0 || string(unit) == "kernel") {
 		return h.setWriter(b, nil, unit, pid, n+end)
