@@ -335,7 +335,7 @@ func forms() []form {
 	return all
 }
 
-var klogPair = regexp.MustCompile(`^ (\w+)=("(?:[^"\\]|\\.)*"|\S+)`)
+var klogPair = regexp.MustCompile(`^ (\w+)=("(?:[^"\\]|\\.)*"|[^"\s]\S*)`)
 
 // klogFields are the fields of a line of klog as its JSON has them.
 func klogFields(caller, text string) map[string]any {
@@ -348,6 +348,9 @@ func klogFields(caller, text string) map[string]any {
 	for text = text[len(msg):]; ; {
 		m := klogPair.FindStringSubmatch(text)
 		if m == nil {
+			if key, cut, ok := strings.Cut(text, `="`); ok { // the end of the line is lost
+				f[strings.TrimSpace(key)] = cut
+			}
 			return f
 		}
 		value, err := strconv.Unquote(m[2])

@@ -66,3 +66,15 @@ func TestNumbersAreNoTimes(t *testing.T) {
 		require.False(t, rec.Time.Known, rec.Text)
 	}
 }
+
+// TestBlanksBehindEveryLine: a terminal broke the lines, and somebody's tool put blanks behind each.
+func TestBlanksBehindEveryLine(t *testing.T) {
+	const broken = "Nov 08 09:33:14 node-1 kubelet[2917]: E1108 09:33:14.540000    2917 kubelet.go:2\n" +
+		"412] \"Skipping pod synchronization\" err=\"PLEG is not healthy: pleg was last seen\n" +
+		" active 3m0.5s ago; threshold is 3m0s\"\n"
+	for _, text := range []string{broken, strings.ReplaceAll(broken, "\n", "   \n")} {
+		a := parsetest.Read(t, parsetest.Format(t, "journal-short"), []byte(text), nil)
+		require.Len(t, a.Records, 1, text)
+		require.Contains(t, a.Records[0].Value("err"), "pleg was last seen active 3m0.5s ago")
+	}
+}

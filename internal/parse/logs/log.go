@@ -22,7 +22,8 @@ func ReadLines(in lines.Input) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		l := newLogReader(in, yield)
 		head, read := l.lines.Head(wrapHead), l.readLine
-		if l.width = findWidth(head); l.width > 0 {
+		l.pad = findPad(head)
+		if l.width = findWidth(head, l.pad); l.width > 0 {
 			read = l.readWrapped
 		} else if isBroken(head) {
 			read = l.readBroken

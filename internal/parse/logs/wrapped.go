@@ -19,6 +19,7 @@ import (
 // wrapped is a message whose lines are joined again.
 type wrapped struct {
 	width int // of the terminal, in characters; 0 where no line was broken
+	pad   int // blanks that somebody's tool put behind every line
 	first int // the number of its first line; 0 outside of a message
 	text  []byte
 	ends  []int // offsets in text at which its lines end
@@ -33,15 +34,39 @@ const wrapHead = 32 << 10
 // oftenSet are widths of terminals at which a single broken line is taken for one.
 var oftenSet = map[int]bool{80: true, 100: true, 120: true, 132: true}
 
-// findWidth is the width of the terminal that broke the lines of head; 0 when none did.
-func findWidth(head []byte) int {
+// findPad is how many blanks stand behind every line of head.
+func findPad(head []byte) int {
+	pad := -1
+	for line := range bytes.Lines(head) {
+		line = bytes.TrimRight(line, "\r\n")
+		if n := len(line) - len(bytes.TrimRight(line, " ")); len(line) > 0 && (pad < 0 || n < pad) {
+			pad = n
+		}
+		if pad == 0 {
+			return 0
+		}
+	}
+	return max(pad, 0)
+}
+
+// cutPad takes so many blanks off the end of a line.
+func cutPad(line []byte, pad int) []byte {
+	for ; pad > 0 && len(line) > 0 && line[len(line)-1] == ' '; pad-- {
+		line = line[:len(line)-1]
+	}
+	return line
+}
+
+// findWidth is the width of the terminal that broke the lines of head, without the blanks behind every
+// line; 0 when none did.
+func findWidth(head []byte, pad int) int {
 	const least, most = 60, 300
 	if i := bytes.LastIndexByte(head, '\n'); len(head) == wrapHead && i >= 0 {
 		head = head[:i+1] // without a line that is cut
 	}
 	width, full := 0, 0
 	for line := range bytes.Lines(head) {
-		n := utf8.RuneCount(bytes.TrimRight(line, "\r\n"))
+		n := utf8.RuneCount(cutPad(bytes.TrimRight(line, "\r\n"), pad))
 		if n > most {
 			return 0
 		}
@@ -58,7 +83,7 @@ func findWidth(head []byte) int {
 	broken, whole := 0, 0 // lines of that width that go on, and those that do not
 	headed, wide := false, false
 	for line := range bytes.Lines(head) {
-		line = bytes.TrimRight(line, "\r\n")
+		line = cutPad(bytes.TrimRight(line, "\r\n"), pad)
 		switch goesOn := mayGoOn(line); {
 		case wide && headed && goesOn:
 			broken++
@@ -92,7 +117,7 @@ func mayGoOn(line []byte) bool {
 // readWrapped reads a line of a file whose lines were broken.
 func (l *logReader) readWrapped(line lines.Line) bool {
 	w := &l.wrapped
-	b := lines.TrimReturn(line.Bytes)
+	b := cutPad(lines.TrimReturn(line.Bytes), w.pad)
 	if w.first > 0 && line.Cut == 0 && mayGoOn(b) {
 		switch cut := cutsWords(w.text, b); {
 		case cut: // and the blank between them was lost
