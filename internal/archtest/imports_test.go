@@ -102,10 +102,11 @@ var layers = map[string]layer{
 	"internal/observe/loss": {
 		[]string{"internal/event", "internal/observe/scan", "internal/observe/daemon"}, "a loss is told in one line",
 	},
+	"internal/observe/noise":   {[]string{"internal/event"}, "a harmless line is so whoever reads it"},
 	"internal/observe/storage": {[]string{"internal/event", "internal/observe/scan"}, "what the kernel says of a disk stands in one line"},
 	"internal/observe/messages": {
 		[]string{
-			"internal/observe/loss", "internal/observe/storage",
+			"internal/observe/loss", "internal/observe/storage", "internal/observe/noise",
 			"internal/event", "internal/parse/lines", "internal/parse/stamp",
 			"internal/parse/kernel", // a function counts where it stands in a frame, not in a list of names
 			"internal/observe/scan", "internal/observe/daemon", "internal/observe/facts", "internal/observe/kernelwait",
@@ -168,7 +169,7 @@ var layers = map[string]layer{
 	},
 	"internal/incident": {
 		[]string{
-			"internal/event", "internal/bundle", "internal/layout", "internal/stackdump", "internal/stackdump/series", "internal/observe/loss",
+			"internal/event", "internal/bundle", "internal/layout", "internal/stackdump", "internal/stackdump/series", "internal/observe/loss", "internal/observe/noise",
 			"internal/parse", "internal/parse/lines", "internal/parse/traces", "internal/parse/samples",
 			"internal/observe/messages", "internal/observe/goroutines", "internal/observe/syscalls", "internal/observe/threads", "internal/observe/states",
 			"internal/observe/daemon", "internal/observe/facts", // who wrote a line, and which machine it was

@@ -6,6 +6,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/observe/noise"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -159,7 +160,7 @@ func (m *eventMaker) countNoise(e *event.Event) {
 		}
 		n.last = at
 		m.noise[key] = n
-		messages.CountNoise(m.events.eventAt(n.slot), at.Sub(n.begin))
+		noise.Count(m.events.eventAt(n.slot), at.Sub(n.begin))
 		return
 	}
 	if m.noise == nil {

@@ -5,11 +5,9 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/goccy/go-yaml/parser"
 
@@ -127,17 +125,11 @@ func (c *Catalog) Lines() []event.LineWatch {
 // known; nil knows any. When there is a mistake Load returns no catalogue, and all that is wrong,
 // warnings too, as [Problems].
 func Load(known []event.KindInfo, trees ...Files) (*Catalog, error) {
-	l := loader{byID: map[string]*crossReferences{}}
-	var files []*ruleFile
+	l := loader{known: known, byID: map[string]*crossReferences{}}
 	for _, tree := range trees {
-		err := tree.readEach(func(name string, text []byte) { files = append(files, &ruleFile{name: name, text: text}) })
-		if err != nil {
+		if err := tree.readEach(l.addRule); err != nil {
 			return nil, err
 		}
-	}
-	parseFiles(files, known)
-	for _, f := range files {
-		l.addFile(f)
 	}
 	catalog := &l.catalog
 	slices.SortFunc(catalog.Rules, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
@@ -156,6 +148,7 @@ func Load(known []event.KindInfo, trees ...Files) (*Catalog, error) {
 
 // loader gathers rules and what is wrong with them.
 type loader struct {
+	known   []event.KindInfo
 	catalog Catalog
 	byID    map[string]*crossReferences
 	wrong   Problems
@@ -182,54 +175,26 @@ func (s *source) findCrossReferences(r *Rule) *crossReferences {
 	return x
 }
 
-// ruleFile is a rule file and what it says. The rule is nil when it has a mistake.
-type ruleFile struct {
-	name  string
-	text  []byte
-	rule  *Rule
-	src   *source
-	wrong Problems
-}
-
-// holdsEffects says that a file has the effects of all rules, not a rule.
-func (f *ruleFile) holdsEffects() bool { return path.Base(f.name) == effectFileName }
-
-// parseFiles parses each file by itself, on all CPUs: it takes more time than all else that a short
-// analysis does.
-func parseFiles(files []*ruleFile, known []event.KindInfo) {
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(files)) {
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
-				files[i].parse(known)
-			}
-		})
-	}
-	all.Wait()
-}
-
-func (f *ruleFile) parse(known []event.KindInfo) {
-	if f.holdsEffects() {
-		f.rule, f.wrong = readEffects(f.name, f.text, known)
+func (l *loader) addRule(name string, text []byte) {
+	if path.Base(name) == effectFileName {
+		effects, wrong := readEffects(name, text, l.known)
+		l.wrong = append(l.wrong, wrong...)
+		if effects != nil {
+			l.catalog.effects = append(l.catalog.effects, effects.Supports...)
+		}
 		return
 	}
-	f.rule, f.src, f.wrong = parseRule(f.name, f.text, known)
-}
-
-// addFile takes a parsed file into the catalogue.
-func (l *loader) addFile(f *ruleFile) {
-	l.wrong = append(l.wrong, f.wrong...)
-	switch {
-	case f.rule == nil:
-	case f.holdsEffects():
-		l.catalog.effects = append(l.catalog.effects, f.rule.Supports...)
-	case l.byID[f.rule.ID] != nil:
-		l.wrong = append(l.wrong, f.src.problem(place{"id"}, "id %q is taken by %s", f.rule.ID, l.byID[f.rule.ID].file))
-	default:
-		l.byID[f.rule.ID] = f.src.findCrossReferences(f.rule)
-		l.catalog.Rules = append(l.catalog.Rules, *f.rule)
+	rule, src, wrong := parseRule(name, text, l.known)
+	l.wrong = append(l.wrong, wrong...)
+	if rule == nil {
+		return
 	}
+	if other := l.byID[rule.ID]; other != nil {
+		l.wrong = append(l.wrong, src.problem(place{"id"}, "id %q is taken by %s", rule.ID, other.file))
+		return
+	}
+	l.byID[rule.ID] = src.findCrossReferences(rule)
+	l.catalog.Rules = append(l.catalog.Rules, *rule)
 }
 
 // checkExplanations checks what one rule says about others: that they exist, know the joined binds,

@@ -187,6 +187,19 @@ func busUnreachable(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
+// busClosed is a daemon whose connection to the bus was closed, as by a restart of the bus, and that
+// opens no other (godbus' ErrClosed; libcontainer's one connection per process):
+//
+//	failed to create container for [kubepods burstable pod…] : dbus: connection closed by user
+func busClosed(r *event.Record) (event.Event, bool) {
+	e := event.New(event.KindBusUnreachable, "its connection to the bus was closed, and it opens no other")
+	e.Fields = []event.Field{
+		event.FieldError.Text("connection closed by user"), event.FieldRunc.Bool(false), event.FieldAgain.Bool(false),
+		event.FieldOnContainer.Bool(aboutContainer(r)),
+	}
+	return e, true
+}
+
 // connectErrors are the errors of connect(2) that speak of a daemon that is gone or does not listen;
 // that there is no such file is what a container without a bus says, too.
 var connectErrors = []string{

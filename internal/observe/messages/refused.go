@@ -17,7 +17,8 @@ var daemonTable = table{
 	rows: []row{
 		{[]string{"fork/exec ", "pthread_create failed", "create new OS thread", "-thread limit"}, forkFailed},
 		{[]string{": fork: ", "Cannot fork", "CAN'T FORK", "ailed to fork"}, shellForkFailed},
-		{[]string{"mkdir /sys/fs/cgroup/"}, cgroupFailed},
+		{cgroupMakers, cgroupFailed},
+		{[]string{"dbus: connection closed by user"}, busClosed},
 		{[]string{"avc:  denied", "avc: denied", "DENIED"}, accessDenied},
 	},
 }
@@ -109,12 +110,19 @@ var insideContainer = []string{
 	"container_linux.go", "process_linux.go", "starting container process", "container init",
 }
 
+// cgroupMakers stand before the path of a cgroup that could not be made.
+var cgroupMakers = []string{
+	"mkdir /sys/fs/cgroup/", "mkdir: /sys/fs/cgroup/", "mkdir: cannot create directory ‘/sys/fs/cgroup/", "mkdir: cannot create directory '/sys/fs/cgroup/",
+}
+
 // cgroupFailed is the kernel refusing a cgroup:
 //
 //	mkdir /sys/fs/cgroup/memory/kubepods/besteffort/pod98211fca-…: cannot allocate memory
 //	mkdir /sys/fs/cgroup/memory/kubepods.slice/…: no space left on device
+//	mkdir: cannot create directory ‘/sys/fs/cgroup/memory/x’: Cannot allocate memory      (in a shell)
 func cgroupFailed(r *event.Record) (event.Event, bool) {
-	path, rest, ok := strings.Cut(scan.After(r.Raw, "mkdir /sys/fs/cgroup/"), ": ")
+	path, rest, ok := strings.Cut(scan.After(r.Raw, cgroupMakers...), ": ")
+	path, rest = strings.TrimRight(path, "'’"), strings.ToLower(rest[:min(len(rest), 40)])
 	controller, _, named := strings.Cut(path, "/")
 	e := event.Event{Kind: event.KindCgroupFailed}
 	for _, reason := range []string{"cannot allocate memory", "no space left on device"} {

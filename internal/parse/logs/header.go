@@ -231,7 +231,7 @@ func (h *header) scanWriter(b []byte, n int) int {
 		h.container, h.stderr, h.part = true, rest[3] == 'e', rest[7] == 'P'
 		return n + 9
 	}
-	if b[n] == ' ' && n+1 < len(b) { // where somebody took the host's name out
+	if n+1 < len(b) && b[n] == ' ' { // where somebody took the host's name out
 		n++
 	}
 	// journalctl --no-hostname

@@ -1,0 +1,81 @@
+// Package noise knows log lines that frighten readers and mean nothing for relist, and why each is
+// harmless.
+package noise
+
+import (
+	"slices"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// Sort is a sort of harmless lines. A line is of it when it holds one of Literals, all of Also and
+// none of But.
+type Sort struct {
+	Name                string
+	Literals, Also, But []string
+	Why                 string        // it is harmless
+	Until               time.Duration // a row of such lines that lasts longer is no noise; 0 for any length
+}
+
+// Sorts are all of them; nobody may change the slice.
+var Sorts = []Sort{
+	{
+		Name: "status check pending", Until: time.Minute,
+		Literals: []string{"container runtime status check may not have completed yet"},
+		But:      []string{"pleg was last seen active"}, Why: "normal while a kubelet starts",
+	},
+	{
+		Name: "PLEG: Write status", Literals: []string{"PLEG: Write status"}, But: []string{"err="},
+		Why: "a slip of kubelet 1.21 and 1.22: logged as an error, and none",
+	},
+	{
+		Name: "systemd test slice", Literals: []string{"_systemd_test_default.slice"},
+		Why: "an old runc probes systemd at each start; a hint for used-up serials, and no failure",
+	},
+	{Name: "cgroup deleted", Literals: []string{"cgroups: cgroup deleted"}, Why: "metrics were read while the container ended"},
+	{
+		Name:     "shim disconnected",
+		Literals: []string{"shim disconnected", "cleaning up dead shim", "shim reaped"},
+		Why:      "what a container's end looks like",
+	},
+	{
+		Name: "event ignored", Literals: []string{"ignoring event"}, Also: []string{"topic="},
+		Why: "dockerd on events that it needs not",
+	},
+	{Name: "closed fifo", Literals: []string{"reading from a closed fifo"}, Why: "a client of logs or exec went away"},
+	{
+		Name: "TLS handshake", Literals: []string{"TLS handshake error from"},
+		Why: "somebody connected and left: a scanner, a health check, an API server that reconnects",
+	},
+	{
+		Name: "already deleted", Literals: []string{"failed to delete task"}, Also: []string{"not found"},
+		But: []string{"deadline"}, Why: "it was gone already",
+	},
+}
+
+// Count adds another line to an event of noise. Row is how long such lines have followed each
+// other without a pause.
+func Count(e *event.Event, row time.Duration) {
+	for i := range e.Fields {
+		if e.Fields[i].Key == event.FieldCount {
+			n, _ := e.Fields[i].Value.Number()
+			e.Fields[i].Value = event.Int(int64(n) + 1)
+		}
+	}
+	if row < time.Minute { // no sort may go on for less
+		return
+	}
+	name, _ := e.Get(event.FieldName)
+	for i := range Sorts {
+		if n := &Sorts[i]; n.Name == name.Text() && n.Until > 0 && row > n.Until {
+			lasted, _ := e.Get(event.FieldLasted)
+			if was, _ := lasted.Number(); row.Seconds() > was {
+				e.Fields = slices.DeleteFunc(
+					slices.Clone(e.Fields), func(f event.Field) bool { return f.Key == event.FieldLasted },
+				)
+				e.AddFields(event.FieldLasted.Duration(row))
+			}
+		}
+	}
+}
