@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
@@ -153,12 +155,22 @@ func (f *file) addDumps(d *stackdump.Dump, like Dump) {
 // observeDumps makes events of all dumps, and a source of each program's.
 func observeDumps(files []*file) (events []event.Event, sources []timeline.Source) {
 	all := joinDumps(files, false)
-	for _, d := range all {
-		first := len(events)
-		events = goroutines.Dump(events, d.Dump, d.At)
-		if earlier := d.findEarlier(all); earlier != nil {
-			goroutines.BoundStarts(events[first:], d.Dump, earlier.Dump, earlier.At)
-		}
+	made := make([][]event.Event, len(all)) // of each dump, so that their order does not depend on which is first
+	var wg sync.WaitGroup
+	limiter := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, d := range all {
+		limiter <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-limiter }()
+			made[i] = goroutines.Dump(nil, d.Dump, d.At)
+			if earlier := d.findEarlier(all); earlier != nil {
+				goroutines.BoundStarts(made[i], d.Dump, earlier.Dump, earlier.At)
+			}
+		})
+	}
+	wg.Wait()
+	for i, d := range all {
+		events = append(events, made[i]...)
 		if d.Program != "" {
 			sources = append(sources, timeline.Source{File: d.File, Name: "goroutines." + d.Program, First: d.At, Last: d.At})
 		}
