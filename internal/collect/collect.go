@@ -88,8 +88,9 @@ type collector struct {
 	key      []byte // of the tokens that replace secrets
 	left     []bundle.Helper
 	walked   walked
-	silent   []string // containers and sandboxes whose status had no answer
-	waits    int      // calls to a runtime without an answer
+	silent   []string        // containers and sandboxes whose status had no answer
+	waits    int             // calls to a runtime without an answer
+	mute     map[string]bool // sockets of daemons that left a call without an answer
 	// signalled is how many shims were sent SIGUSR1
 	signalled int
 	names     map[string]int
@@ -115,7 +116,7 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 	lowerPriority()
 	c := &collector{
 		opt: opt, deadline: now().Add(opt.Timeout), names: map[string]int{}, hurry: make(chan struct{}),
-		key: make([]byte, 32),
+		key: make([]byte, 32), mute: map[string]bool{},
 	}
 	if _, err := rand.Read(c.key); err != nil {
 		return nil, err

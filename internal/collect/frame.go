@@ -45,6 +45,7 @@ type note struct {
 	Container  string   `json:",omitempty"` // id in the name of a cgroup
 	Silent     string   `json:",omitempty"` // container or sandbox whose status had no answer
 	Unanswered int      `json:",omitempty"` // calls to a runtime without an answer
+	Mute       string   `json:",omitempty"` // socket of a daemon that left a call without an answer
 	Signalled  int      `json:",omitempty"` // PID of a shim that was sent SIGUSR1
 }
 

@@ -184,6 +184,15 @@ func (c *collector) runTask(t *task, step *step) {
 	r.endOpenItems(err, ended, bound)
 }
 
+// runUnless does a task, unless there is a reason not to.
+func (c *collector) runUnless(why string, t *task, step *step) {
+	if why != "" && c.planned == nil {
+		c.skipItems(step, t, why)
+		return
+	}
+	c.runTask(t, step)
+}
+
 // setReading notes the pipe of the helper that works now, so that a reason to end early ends the
 // wait for it.
 func (c *collector) setReading(pipe *os.File, until time.Time) {

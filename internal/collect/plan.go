@@ -74,8 +74,8 @@ var steps = []step{
 		bound: 20 * time.Second, do: collectBus,
 	},
 	{
-		name: "runtime", touches: "CRI: Version, Status, ListPodSandbox, ListContainers, ContainerStatus and PodSandboxStatus of each; docker: the same",
-		hazard: "a call without an answer leaves a waiter in the daemon, 6 at most",
+		name: "runtime", touches: "CRI: Version, ListPodSandbox, ListContainers, ContainerStatus and PodSandboxStatus of each; docker: /_ping, the list of containers, each of them",
+		hazard: "a call without an answer leaves a waiter in the daemon, 6 at most; for none of them a daemon starts a program",
 		bound:  60 * time.Second, do: collectRuntime,
 	},
 	{
@@ -118,6 +118,11 @@ var steps = []step{
 	{
 		name: "dumps-again", touches: "the second round of dumps, signals and shims", hazard: "as in these steps",
 		bound: 25 * time.Second, do: collectSecondDumps,
+	},
+	{
+		name: "daemon-info", touches: "CRI: Status; docker: /version, /info",
+		hazard: "dockerd runs runc and docker-init for it, a runtime can run CNI plugins: skipped when the daemon did not answer another call, docker's also when runc --version did not answer",
+		bound:  20 * time.Second, do: collectDaemonInfo,
 	},
 	{
 		name: "sysrq", touches: "writes w to /proc/sysrq-trigger and reads what the kernel logs; only with --sysrq-w",
@@ -279,6 +284,8 @@ func (c *collector) addNote(n *note) {
 		c.silent = append(c.silent, n.Silent)
 	case n.Signalled != 0:
 		c.signalled++
+	case n.Mute != "":
+		c.mute[n.Mute] = true
 	}
 	c.waits += n.Unanswered
 }
@@ -397,13 +404,9 @@ func (c *collector) takeDumpTwice(daemon string, s *step, take func(s *step) boo
 
 func collectRuntime(c *collector, s *step) {
 	for _, place := range c.socketsOf("cri") {
-		name := "runtime/cri-" + strings.TrimSuffix(path.Base(place), ".sock") + ".jsonl"
-		if strings.Contains(place, "k3s") {
-			name = "runtime/cri-k3s.jsonl"
-		}
 		c.runTask(&task{
 			Do: "cri", Bound: rpcBound, IDs: c.walked.Containers,
-			Items: []want{{Name: name, Source: place}},
+			Items: []want{{Name: criItem(place) + ".jsonl", Source: place}},
 		}, s)
 	}
 	for _, place := range c.socketsOf("docker") {
@@ -412,6 +415,14 @@ func collectRuntime(c *collector, s *step) {
 			Items: []want{{Name: "runtime/docker.jsonl", Source: place}},
 		}, s)
 	}
+}
+
+// criItem is the beginning of the names of what a socket of the CRI gives.
+func criItem(place string) string {
+	if strings.Contains(place, "k3s") {
+		return "runtime/cri-k3s"
+	}
+	return "runtime/cri-" + strings.TrimSuffix(path.Base(place), ".sock")
 }
 
 func collectBus(c *collector, s *step) {
@@ -495,6 +506,9 @@ var journalFields = []string{
 	"_SOURCE_MONOTONIC_TIMESTAMP", "UNIT", "_TRANSPORT", "CONTAINER_ID_FULL", "INVOCATION_ID", "_SYSTEMD_INVOCATION_ID",
 }
 
+// runcVersion is the item that says that runc can be run.
+const runcVersion = "versions/runc.txt"
+
 func collectVersions(c *collector, s *step) {
 	versionTask := func(name, program string) *task { return execTask("versions/"+name+".txt", program, "--version") }
 	for _, name := range []string{"kubelet", "containerd", "dockerd", "crio"} {
@@ -504,7 +518,7 @@ func collectVersions(c *collector, s *step) {
 		}
 		c.runTask(versionTask(name, program), s)
 	}
-	c.runTask(versionTask("runc", "runc"), s)
+	c.runTask(execTask(runcVersion, "runc", "--version"), s)
 	c.runTask(versionTask("systemctl", "systemctl"), s)
 	c.runTask(execTask("versions/uname.txt", "uname", "-a"), s)
 }
