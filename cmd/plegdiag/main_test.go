@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 	case daemonStandIn:
 		standInForDaemon(os.Args[1])
 	}
+	if len(os.Args) > 1 && os.Args[1] == dumperStandIn {
+		standInForDumper()
+	}
 	testscript.Main(m, map[string]func(){"plegdiag": main})
 }
 

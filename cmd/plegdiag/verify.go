@@ -55,6 +55,9 @@ func verifyBundle(in io.Reader, s streams) error {
 	if v.Manifest.Sealed != "" {
 		fmt.Fprintf(s.out, "sealed early: %s\n", show.Escape(v.Manifest.Sealed, enough))
 	}
+	for i := range v.Manifest.DumpFiles {
+		noteDumpFile(s.out, &v.Manifest.DumpFiles[i])
+	}
 	for i := range v.Manifest.Items {
 		switch item := &v.Manifest.Items[i]; item.Outcome {
 		case bundle.OK, bundle.Empty, bundle.Absent:

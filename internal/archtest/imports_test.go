@@ -207,9 +207,13 @@ var layers = map[string]layer{
 		},
 		"a report shows findings; it cannot read files or decide anything",
 	},
+	"internal/collect/held": {
+		[]string{"golang.org/x/sys"}, "it holds a directory, whoever writes there",
+	},
 	"internal/collect": {
 		[]string{
 			"internal/bundle", // writes what bundle verifies
+			"internal/collect/held",
 			// Its own formats are declared where they are read, and journals are read as files.
 			"internal/parse/logs", "internal/parse/samples", "internal/parse/snapshots",
 			"github.com/klauspost/compress", "golang.org/x/sys", "google.golang.org/grpc", "k8s.io/cri-api", "github.com/godbus/dbus/v5",

@@ -54,17 +54,29 @@ type Helper struct {
 	WChan string `json:"wchan,omitempty"`
 }
 
+// DumpFile is a file that a daemon of the node wrote because the collection sent it a signal.
+type DumpFile struct {
+	Path    string `json:"path"`   // as the daemon sees it
+	Writer  string `json:"writer"` // its program
+	PID     int    `json:"pid"`
+	Bytes   int64  `json:"bytes"`
+	Item    string `json:"item,omitempty"` // that is its copy; empty when there is none
+	Removed bool   `json:"removed"`
+	Why     string `json:"why,omitempty"` // why it is not copied, or not removed
+}
+
 // Manifest says what a bundle holds and what it could not hold.
 type Manifest struct {
-	Schema    string    `json:"schema"`
-	Tool      string    `json:"tool"` // version of plegdiag
-	Node      string    `json:"node"`
-	Start     time.Time `json:"start"`
-	End       time.Time `json:"end"`
-	Redaction bool      `json:"redaction"`
-	Sealed    string    `json:"sealed,omitempty"` // why it ended before its plan did; empty when it did not
-	Left      []Helper  `json:"left_behind,omitempty"`
-	Items     []Item    `json:"items"`
+	Schema    string     `json:"schema"`
+	Tool      string     `json:"tool"` // version of plegdiag
+	Node      string     `json:"node"`
+	Start     time.Time  `json:"start"`
+	End       time.Time  `json:"end"`
+	Redaction bool       `json:"redaction"`
+	Sealed    string     `json:"sealed,omitempty"` // why it ended before its plan did; empty when it did not
+	Left      []Helper   `json:"left_behind,omitempty"`
+	DumpFiles []DumpFile `json:"dump_files,omitempty"`
+	Items     []Item     `json:"items"`
 }
 
 // Encode writes the manifest with one line for each item, so that a line can be quoted as evidence.

@@ -49,6 +49,8 @@ type Options struct {
 	NoRedact bool
 	// NoSignal sends no signal to any process except helpers.
 	NoSignal bool
+	// RemoveDumps removes the files that daemons write when they are sent SIGUSR1.
+	RemoveDumps bool
 	// ProbeRemote also asks network file systems how full they are.
 	ProbeRemote bool
 	// KubeletToken is a file with a token for the kubelet's port 10250; empty asks without one.
@@ -72,10 +74,11 @@ type Options struct {
 
 // Summary is the result of a collection.
 type Summary struct {
-	Bytes  int64 // of the bundle
-	Items  map[bundle.Outcome]int
-	Left   []bundle.Helper
-	Sealed string // why it ended early; empty when it did not
+	Bytes     int64 // of the bundle
+	Items     map[bundle.Outcome]int
+	Left      []bundle.Helper
+	DumpFiles []bundle.DumpFile
+	Sealed    string // why it ended early; empty when it did not
 }
 
 // collector is one collection.
@@ -93,6 +96,7 @@ type collector struct {
 	mute     map[string]bool // sockets of daemons that left a call without an answer
 	// signalled is how many shims were sent SIGUSR1
 	signalled int
+	dumpFiles []dumpFile // that daemons wrote
 	names     map[string]int
 	// gets what would be read, instead of the helper; nil in a real collection
 	planned func(from want)
@@ -322,6 +326,9 @@ func (d *disk) readReports(c *collector) {
 // sealBundle finishes the bundle and waits until it is written.
 func (c *collector) sealBundle(d *disk) (*Summary, error) {
 	c.manifest.End, c.manifest.Left = now(), c.left
+	for i := range c.dumpFiles {
+		c.manifest.DumpFiles = append(c.manifest.DumpFiles, c.dumpFiles[i].DumpFile)
+	}
 	if why := c.sealed.Load(); why != nil {
 		c.manifest.Sealed = *why
 	}
@@ -332,7 +339,7 @@ func (c *collector) sealBundle(d *disk) (*Summary, error) {
 	_ = d.in.SetWriteDeadline(late)
 	err := c.writer.Close(&c.manifest)
 	err = errors.Join(err, d.in.Close())
-	s := &Summary{Items: map[bundle.Outcome]int{}, Left: c.left, Sealed: c.manifest.Sealed}
+	s := &Summary{Items: map[bundle.Outcome]int{}, Left: c.left, DumpFiles: c.manifest.DumpFiles, Sealed: c.manifest.Sealed}
 	for i := range c.manifest.Items {
 		s.Items[c.manifest.Items[i].Outcome]++
 	}

@@ -107,7 +107,7 @@ var steps = []step{
 	},
 	{
 		name: "signals", touches: "SIGUSR1 to containerd, dockerd, crio where no socket gave a dump; twice, 20 s apart",
-		hazard: "ends a program without a handler, so SigCgt must show one; skipped while journald hangs",
+		hazard: "leaves a file in /tmp or /run/docker (--remove-dumps); ends a program without a handler, so SigCgt must show one; skipped while a thread is in state D, in vfork or clone, or the process is stopped, frozen or traced, and while journald hangs",
 		bound:  25 * time.Second, do: collectSignals,
 	},
 	{
@@ -123,6 +123,11 @@ var steps = []step{
 		name: "daemon-info", touches: "CRI: Status; docker: /version, /info",
 		hazard: "dockerd runs runc and docker-init for it, a runtime can run CNI plugins: skipped when the daemon did not answer another call, docker's also when runc --version did not answer",
 		bound:  20 * time.Second, do: collectDaemonInfo,
+	},
+	{
+		name: "remove-dumps", touches: "removes the files that signals left, once they are in the bundle; only with --remove-dumps",
+		hazard: "only files that were not there before the signal, have not changed since they were copied, and belong to the daemon's user",
+		bound:  10 * time.Second, do: collectRemovals,
 	},
 	{
 		name: "sysrq", touches: "writes w to /proc/sysrq-trigger and reads what the kernel logs; only with --sysrq-w",
@@ -141,7 +146,7 @@ var steps = []step{
 }
 
 // byProcess are the steps whose items depend on the processes that run.
-var byProcess = []string{"clock", "threads", "processes", "signals", "shims", "dumps-again", "strace", "kill"}
+var byProcess = []string{"clock", "threads", "processes", "signals", "shims", "dumps-again", "remove-dumps", "strace", "kill"}
 
 // planSteps returns the steps that the options select.
 func planSteps(opt *Options) ([]step, error) {
@@ -163,7 +168,7 @@ func planSteps(opt *Options) ([]step, error) {
 	for _, s := range steps {
 		switch {
 		case len(opt.Only) > 0 && !slices.Contains(opt.Only, s.name), slices.Contains(opt.Skip, s.name):
-		case s.name == "signals" && opt.NoSignal, s.name == "strace" && opt.Strace == "",
+		case s.name == "signals" && opt.NoSignal, s.name == "remove-dumps" && !opt.RemoveDumps, s.name == "strace" && opt.Strace == "",
 			s.name == "sysrq" && !opt.SysrqW, s.name == "kill" && len(opt.AllowKill) == 0:
 		default:
 			left = append(left, s)
@@ -243,12 +248,20 @@ threads.jsonl   all threads, three times: state, kernel stack, system call
 proc/           load, memory, pressure and mounts of the node
 kernel/         the kernel's log
 cgroups/        freezer, pids, memory of pods and daemons
-dumps/          goroutines of the daemons, twice
+dumps/          goroutines of the daemons, twice; dumps/earlier-… are dumps that somebody had asked for before
 runtime/ bus/   calls to containerd, dockerd, CRI-O and D-Bus: how long each took, and whether there was an answer
 journal/        journals in export format: systemd-journal-remote -o FILE.journal INPUT makes journal files of them; journal/files/ where journalctl failed
 config/ versions/ mounts/ processes.txt
 
 A file that ends in .gz is compressed. %s
+
+What this collection leaves on the node: a daemon that gave no dump through a socket is sent SIGUSR1, and writes one.
+containerd      /tmp/containerd.PID.stacks.log, overwritten each time; and its log
+dockerd         /run/docker/goroutine-stacks-TIME.log; old versions also daemon-data-TIME.log, with environments of containers
+CRI-O           /tmp/crio-goroutine-stacks-TIME.log
+shims           nothing but lines in containerd's log
+dump_files in manifest.json names those that were written, and whether --remove-dumps removed them.
+
 Read it with: plegdiag analyze BUNDLE; check it with: plegdiag verify BUNDLE
 `
 
@@ -284,6 +297,8 @@ func (c *collector) addNote(n *note) {
 		c.silent = append(c.silent, n.Silent)
 	case n.Signalled != 0:
 		c.signalled++
+	case n.Dump != nil:
+		c.noteDump(n.Dump)
 	case n.Mute != "":
 		c.mute[n.Mute] = true
 	}
@@ -340,7 +355,14 @@ const goroutines = "/debug/pprof/goroutine?debug=2"
 
 // dumpName says in a form that a dump is dated by when it was taken (stackdump.TimeInName).
 func dumpName(daemon string) string {
-	return "dumps/" + daemon + "-goroutine-stacks-" + now().Format("2006-01-02T150405Z") + ".log"
+	return "dumps/" + daemon + dumpStamp(now())
+}
+
+// earlierDump is how the names of dumps begin that daemons were asked for before this collection.
+const earlierDump = "dumps/earlier-"
+
+func dumpStamp(at time.Time) string {
+	return "-goroutine-stacks-" + at.Format("2006-01-02T150405Z") + ".log"
 }
 
 func collectDumps(c *collector, s *step) {
@@ -378,7 +400,7 @@ func (c *collector) tokenFiles() []string {
 func (c *collector) takeDump(daemon string, t *task, s *step) {
 	bound := s.bound
 	c.takeDumpTwice(daemon, s, func(s *step) bool {
-		t.Items[0].Name = dumpName(daemon)
+		t.Items[0].Name, t.Dumps = dumpName(daemon), c.dumpFiles
 		as := *s
 		as.bound = bound
 		return c.hasContent(func() { c.runTask(t, &as) }, "")
@@ -386,12 +408,13 @@ func (c *collector) takeDump(daemon string, t *task, s *step) {
 }
 
 // hasContent runs do, and says whether an item that it collected has content. The item but does not
-// count.
+// count, nor do earlier dumps.
 func (c *collector) hasContent(do func(), but string) bool {
 	before := len(c.manifest.Items)
 	do()
 	return slices.ContainsFunc(c.manifest.Items[before:], func(i bundle.Item) bool {
-		return (i.Outcome == bundle.OK || i.Outcome == bundle.Capped) && i.Name != but
+		return (i.Outcome == bundle.OK || i.Outcome == bundle.Capped) && i.Name != but &&
+			!strings.HasPrefix(i.Name, earlierDump)
 	})
 }
 

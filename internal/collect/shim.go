@@ -181,7 +181,11 @@ func shimDebugSocket(address, task string) string {
 func (t *task) signalShim(p *process, out *frames) string {
 	why := t.Why
 	if why == "" {
-		why = p.whyNoSignal()
+		var g guard
+		var r result
+		if why, r = tryFor(&g, t.Bound, func() (string, error) { return p.whyNoSignalNow("/proc"), nil }); r.isOpen() {
+			why = "it cannot be looked at: " + r.why
+		}
 	}
 	if why != "" {
 		return "not signalled: " + why

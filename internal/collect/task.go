@@ -25,11 +25,12 @@ type task struct {
 	Count int           `json:",omitempty"`
 	Argv  []string      `json:",omitempty"` // of exec
 	// Processes are the processes that the task is about, as the walk saw them.
-	Processes []process `json:",omitempty"`
-	IDs       []string  `json:",omitempty"`
-	Since     time.Time `json:",omitzero"`
-	Names     []string  `json:",omitempty"`
-	Why       string    `json:",omitempty"` // why no signal is sent; empty when some are
+	Processes []process  `json:",omitempty"`
+	Dumps     []dumpFile `json:",omitempty"` // that this collection has caused
+	IDs       []string   `json:",omitempty"`
+	Since     time.Time  `json:",omitzero"`
+	Names     []string   `json:",omitempty"`
+	Why       string     `json:",omitempty"` // why no signal is sent; empty when some are
 }
 
 // want is one item of a task and where it comes from: a file (a pattern if it contains *), a
@@ -59,6 +60,7 @@ var tasks = map[string]func(t *task, out *frames){
 	"bus":         oneSocket(askBus),
 	"mounts":      oneItem(statMounts),
 	"signal":      signalDumps,
+	"remove":      oneItem(removeDumps),
 	"shims":       oneItem(dumpShims),
 	"journals":    exportJournals,
 	"sysrq":       oneItem(pressSysrq),
