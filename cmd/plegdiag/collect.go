@@ -124,7 +124,10 @@ func collectNode(ctx context.Context, o *collectOptions, s streams) error {
 		noteDumpFile(s.err, &sum.DumpFiles[i])
 	}
 	if sum.Sealed != "" {
-		warn(s.err, "sealed early: "+sum.Sealed)
+		warn(s.err, "the bundle is incomplete: "+sum.Sealed)
+	}
+	if sum.Unsynced != "" {
+		warn(s.err, "all is written, but the disk has not confirmed it: fsync waits in "+sum.Unsynced)
 	}
 	return nil
 }

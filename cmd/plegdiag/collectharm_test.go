@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"encoding/base64"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -11,8 +14,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 )
@@ -134,4 +139,177 @@ func inNamespace(t *testing.T, mounts string, args ...string) *exec.Cmd {
 	require.NoError(t, err)
 	cmd := exec.Command(unshare, append([]string{"-m", "sh", "-c", mounts + `; exec "$0" "$@"`, placed(t, self, filepath.Join(t.TempDir(), "plegdiag"))}, args...)...)
 	return cmd
+}
+
+// firstScreen is what analyze says of a bundle, on one line.
+func firstScreen(t *testing.T, path string) string {
+	t.Helper()
+	var out, stderr bytes.Buffer
+	run([]string{"analyze", path}, nil, &out, &stderr)
+	return strings.Join(strings.Fields(out.String()), " ")
+}
+
+// A collection that ends early says so, and analyze says it on its first screen. What was asked at that
+// moment, and could not answer any more, does not count as silent.
+func TestCollectEndsEarly(t *testing.T) {
+	t.Parallel()
+	start := func(t *testing.T, args ...string) (*exec.Cmd, string) {
+		t.Helper()
+		dir := t.TempDir()
+		path := filepath.Join(dir, "b.tgz")
+		sockets := "cri=" + silent(t, dir, "cri") + ",docker=/none,containerd-debug=/none,dbus=/none,kubelet=http://127.0.0.1:1,kubelet-healthz=http://127.0.0.1:1"
+		cmd := program(append([]string{"collect", "-o", path, "--min-free", "0", "--no-signal", "--socket", sockets}, args...)...)
+		require.NoError(t, cmd.Start())
+		return cmd, path
+	}
+	t.Run("time", func(t *testing.T) {
+		t.Parallel()
+		cmd, path := start(t, "--only", "clock,runtime,config,mounts,versions", "--timeout", "2s")
+		require.NoError(t, cmd.Wait())
+		m := verified(t, path)
+		require.Equal(t, "time limit of 2s", m.Sealed)
+		require.InDelta(t, 2, m.SealedAfter, 1)
+		require.Equal(t, []string{"runtime", "config", "versions", "mounts"}, m.Missing)
+		require.Equal(t, bundle.Skipped, item(t, m, "runtime/cri-cri.jsonl").Outcome)
+		require.Regexp(t, `not read the bundle is incomplete: collect stopped after \d(\.\d)?s \(time limit of 2s\); runtime and 3 more are missing, or parts of them`, firstScreen(t, path))
+	})
+	t.Run("signal", func(t *testing.T) {
+		t.Parallel()
+		cmd, path := start(t, "--only", "clock,runtime")
+		time.Sleep(2 * time.Second)
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		require.NoError(t, cmd.Wait())
+		require.Equal(t, bundle.Skipped, item(t, verified(t, path), "runtime/cri-cri.jsonl").Outcome)
+		require.Regexp(t, `the bundle is incomplete: collect stopped after \d(\.\d)?s \(interrupted\); runtime is missing, or a part of it`, firstScreen(t, path))
+	})
+	t.Run("size", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		got := collectOnce(t, 30*time.Second, append(nothing(dir), "--only", "clock,journal,node", "--journal", bigJournal(t, dir), "--since", "100000h", "--no-redact", "--max-size", "1M")...)
+		require.NoError(t, got.err, got.stderr)
+		m := verified(t, got.path)
+		require.Equal(t, "size limit of 1 MiB", m.Sealed)
+		require.Equal(t, []string{"journal"}, m.Missing)
+		require.Contains(t, firstScreen(t, got.path), "the bundle is incomplete: collect left something out (size limit of 1 MiB); journal is missing, or a part of it")
+	})
+	t.Run("whole", func(t *testing.T) {
+		t.Parallel()
+		got := collectOnce(t, 30*time.Second, append(nothing(t.TempDir()), "--only", "clock,node")...)
+		m := verified(t, got.path)
+		require.Empty(t, m.Sealed)
+		require.Empty(t, m.Missing)
+		require.NotContains(t, firstScreen(t, got.path), "incomplete")
+	})
+}
+
+// A write that fails is a failure with its reason, and not a time-out.
+func TestCollectFailedWrites(t *testing.T) {
+	t.Parallel()
+	status := func(t *testing.T, cmd *exec.Cmd) string {
+		t.Helper()
+		begun := time.Now()
+		text, err := cmd.CombinedOutput()
+		require.Error(t, err, string(text))
+		require.Equal(t, 1, cmd.ProcessState.ExitCode(), string(text))
+		require.Less(t, time.Since(begun), 20*time.Second, "the time limit is 60 s")
+		require.NotContains(t, string(text), "in time")
+		require.NotContains(t, string(text), "timeout ")
+		return string(text)
+	}
+	args := append([]string{"collect", "--only", "clock,node,threads,config", "--timeout", "60s", "--force"}, nothing(t.TempDir())...)
+	t.Run("no space", func(t *testing.T) {
+		t.Parallel()
+		text := status(t, program(append(args, "-o", "/dev/full")...))
+		require.Contains(t, text, "the bundle cannot be written: write /dev/full: no space left on device")
+	})
+	t.Run("no space on stdout", func(t *testing.T) {
+		t.Parallel()
+		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		require.NoError(t, err)
+		defer full.Close()
+		cmd := program(append(args, "-o", "-")...)
+		var stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = full, &stderr
+		require.Error(t, cmd.Run())
+		require.Contains(t, stderr.String(), "no space left on device")
+	})
+	t.Run("nobody reads", func(t *testing.T) {
+		t.Parallel()
+		r, w, err := os.Pipe()
+		require.NoError(t, err)
+		cmd := program(append(args, "-o", "-")...)
+		var stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = w, &stderr
+		require.NoError(t, cmd.Start())
+		require.NoError(t, r.Close())
+		require.NoError(t, w.Close())
+		require.Error(t, cmd.Wait())
+		require.Equal(t, 1, cmd.ProcessState.ExitCode())
+		require.Contains(t, stderr.String(), "the bundle cannot be written: write /dev/stdout: broken pipe")
+	})
+	t.Run("file size limit", func(t *testing.T) {
+		t.Parallel()
+		self, err := os.Executable()
+		require.NoError(t, err)
+		path := filepath.Join(t.TempDir(), "b.tgz")
+		sh := append([]string{"-c", `ulimit -f 8; exec "$0" "$@"`, placed(t, self, filepath.Join(t.TempDir(), "plegdiag"))}, args...)
+		text := status(t, exec.Command("sh", append(sh, "-o", path)...))
+		require.Contains(t, text, "file too large")
+	})
+	// The file system has promised the room, and its disk does not have it: the write succeeds.
+	t.Run("disk", func(t *testing.T) {
+		t.Parallel()
+		text := status(t, program(append(args, "-o", filepath.Join(lyingDisk(t), "b.tgz"))...))
+		require.Regexp(t, "the bundle cannot be written: sync .*(input/output error|no space left on device)", text)
+	})
+}
+
+// lyingDisk is a file system on a disk that has less room than it says, as thin provisioning has. Its
+// blocks are pages: the loop device takes it for a success when the disk has room for the beginning.
+func lyingDisk(t *testing.T) (mount string) {
+	t.Helper()
+	asRoot(t)
+	dir := t.TempDir()
+	store, mount := filepath.Join(dir, "store"), filepath.Join(dir, "mnt")
+	require.NoError(t, os.Mkdir(store, 0o700))
+	require.NoError(t, os.Mkdir(mount, 0o700))
+	require.NoError(t, unix.Mount("tmpfs", store, "tmpfs", 0, "size=4m"))
+	t.Cleanup(func() { _ = unix.Unmount(store, unix.MNT_DETACH) })
+	image := filepath.Join(store, "image")
+	require.NoError(t, os.WriteFile(image, nil, 0o600))
+	require.NoError(t, os.Truncate(image, 64<<20))
+	for _, argv := range [][]string{{tool(t, "mkfs.ext4"), "-q", "-F", "-b", "4096", "-O", "^has_journal", image}, {tool(t, "mount"), "-o", "loop", image, mount}} {
+		if text, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+			unable(t, "%v: %v: %s", argv, err, text)
+		}
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", mount).Run() })
+	var fs unix.Statfs_t
+	require.NoError(t, unix.Statfs(store, &fs))
+	require.NoError(t, os.WriteFile(filepath.Join(store, "ballast"), make([]byte, int64(fs.Bavail)*fs.Bsize), 0o600))
+	// What mkfs has written already has room. A first file takes it.
+	first, err := os.Create(filepath.Join(mount, "first"))
+	require.NoError(t, err)
+	_, err = first.Write(bytes.Repeat([]byte("full"), 1<<18))
+	require.NoError(t, err)
+	require.Error(t, first.Sync(), "this disk does not lie")
+	first.Close()
+	return mount
+}
+
+// bigJournal makes a journal of containerd below a directory: 2 MiB that cannot be compressed.
+func bigJournal(t *testing.T, dir string) string {
+	t.Helper()
+	var export bytes.Buffer
+	random := rand.NewChaCha8([32]byte{})
+	noise := make([]byte, 1<<10)
+	for n := range 2 << 10 {
+		_, _ = random.Read(noise)
+		fmt.Fprintf(&export, "__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=%d\n_BOOT_ID=%032d\n_SYSTEMD_UNIT=containerd.service\nMESSAGE=%s\n\n", 1_760_000_000_000_000+n, n, 1, base64.StdEncoding.EncodeToString(noise))
+	}
+	cmd := exec.Command(tool(t, "systemd-journal-remote"), "-o", filepath.Join(dir, "system.journal"), "-")
+	cmd.Stdin = &export
+	text, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(text))
+	return dir
 }

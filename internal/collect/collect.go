@@ -10,6 +10,7 @@ package collect
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -19,14 +20,17 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/collect/sink"
 )
 
 // Options say what to collect, and how much.
@@ -78,12 +82,16 @@ type Summary struct {
 	Items     map[bundle.Outcome]int
 	Left      []bundle.Helper
 	DumpFiles []bundle.DumpFile
-	Sealed    string // why it ended early; empty when it did not
+	Sealed    string // why it ended early, or is not whole; empty when it is
+	// Unsynced says where the writer waits for the disk: all is written, and the disk has not taken it
+	// yet. Empty when it has.
+	Unsynced string
 }
 
 // collector is one collection.
 type collector struct {
 	opt      Options
+	begun    time.Time
 	deadline time.Time
 	writer   *bundle.Writer
 	out      *byteCounter
@@ -98,14 +106,23 @@ type collector struct {
 	signalled int
 	dumpFiles []dumpFile // that daemons wrote
 	names     map[string]int
+	missing   []string // steps that the early end has cut
+	refused   string   // why something had no room
 	// gets what would be read, instead of the helper; nil in a real collection
 	planned func(from want)
-	sealed  atomic.Pointer[string]
+	sealed  atomic.Pointer[ending]
 	hurry   chan struct{} // closed when it is sealed
 	once    sync.Once
 	mu      sync.Mutex
 	reading *os.File // pipe of the helper that works now
 	dumped  []dumpRound
+}
+
+// ending is why a collection ends early.
+type ending struct {
+	why    string
+	after  time.Duration
+	failed bool // nothing can be written any more
 }
 
 // sealRoom is the part of MaxSize that is kept for the manifest.
@@ -119,7 +136,7 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 	}
 	lowerPriority()
 	c := &collector{
-		opt: opt, deadline: now().Add(opt.Timeout), names: map[string]int{}, hurry: make(chan struct{}),
+		opt: opt, begun: now(), deadline: now().Add(opt.Timeout), names: map[string]int{}, hurry: make(chan struct{}),
 		key: make([]byte, 32), mute: map[string]bool{},
 	}
 	if _, err := rand.Read(c.key); err != nil {
@@ -129,7 +146,7 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { c.seal("interrupted") })
+	stop := context.AfterFunc(ctx, func() { c.seal("interrupted", false) })
 	defer stop()
 	for i := range steps {
 		steps[i].do(c, &steps[i])
@@ -151,10 +168,10 @@ func lowerPriority() {
 	}
 }
 
-// seal ends the collection early. The first reason counts.
-func (c *collector) seal(why string) {
+// seal ends the collection early. The first reason counts. failed says that nothing can be written.
+func (c *collector) seal(why string, failed bool) {
 	c.once.Do(func() {
-		c.sealed.Store(&why)
+		c.sealed.Store(&ending{why, now().Sub(c.begun), failed})
 		close(c.hurry)
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -202,11 +219,36 @@ func (c *collector) writeItem(item *bundle.Item, content []byte) {
 	if c.out.n.Load()+int64(len(content)) > c.opt.MaxSize-sealRoom {
 		item.Outcome, item.Why = bundle.Capped, "no room for it under --max-size"
 		item.Dropped += int64(len(content))
+		c.refused = fmt.Sprintf("size limit of %d MiB", c.opt.MaxSize>>20)
+		c.addMissing(item.Step)
 		return
 	}
 	if err := c.writer.Add(item, content); err != nil {
-		item.SHA256 = ""
-		c.seal("the bundle cannot be written: " + errorText(err))
+		item.SHA256, item.Outcome, item.Why = "", bundle.Failed, c.whyUnwritten(err)
+	}
+}
+
+// whyUnwritten says why something could not be written, and ends the collection. A broken pipe means
+// that the helper that writes has ended, and its report says why.
+func (c *collector) whyUnwritten(err error) string {
+	if errors.Is(err, syscall.EPIPE) {
+		select {
+		case <-c.hurry:
+		case <-time.After(killGrace):
+		}
+	}
+	why := errorText(err)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		why = "its disk took nothing for too long"
+	}
+	c.seal("the bundle cannot be written: "+why, true)
+	return c.sealed.Load().why
+}
+
+// addMissing notes that a step is not whole because the collection ends early.
+func (c *collector) addMissing(step string) {
+	if !slices.Contains(c.missing, step) {
+		c.missing = append(c.missing, step)
 	}
 }
 
@@ -230,8 +272,10 @@ func (c *collector) storeContent(s *step, name, source string, content []byte) {
 type disk struct {
 	*child
 	in   *os.File
-	told chan sinkReport
+	told chan sink.Report
 }
+
+const writerGone = "the helper that writes the bundle has ended"
 
 // openSink starts the helper that writes the bundle, and begins the bundle.
 func (c *collector) openSink() (*disk, error) {
@@ -284,7 +328,7 @@ func startSink(opt *Options, t *task) (*disk, error) {
 		closeFiles(inRead, inWrite)
 		return nil, err
 	}
-	d := &disk{child: newChild(opt.Helper, argument, toldRead), in: inWrite, told: make(chan sinkReport, 8)}
+	d := &disk{child: newChild(opt.Helper, argument, toldRead), in: inWrite, told: make(chan sink.Report, 8)}
 	d.cmd.Stdin, d.cmd.ExtraFiles = inRead, []*os.File{toldWrite}
 	d.cmd.Env = []string{"GOMAXPROCS=1", "GOMEMLIMIT=16MiB"}
 	if opt.Output == "-" {
@@ -305,20 +349,20 @@ func (d *disk) readReports(c *collector) {
 	defer d.out.Close()
 	dec := json.NewDecoder(d.out)
 	for {
-		var s sinkReport
+		var s sink.Report
 		if err := dec.Decode(&s); err != nil {
-			c.seal("the helper that writes the bundle has ended")
+			c.seal(writerGone, true)
 			close(d.told)
 			return
 		}
 		switch {
-		case s.Done:
+		case s.Done, s.Written:
 			d.told <- s
 			if s.Error != "" {
-				c.seal(s.Error)
+				c.seal("the bundle cannot be written: "+s.Error, true)
 			}
 		case s.Full != "":
-			c.seal("no room for more: " + s.Full)
+			c.seal("no room for more: "+s.Full, false)
 		}
 	}
 }
@@ -329,8 +373,9 @@ func (c *collector) sealBundle(d *disk) (*Summary, error) {
 	for i := range c.dumpFiles {
 		c.manifest.DumpFiles = append(c.manifest.DumpFiles, c.dumpFiles[i].DumpFile)
 	}
-	if why := c.sealed.Load(); why != nil {
-		c.manifest.Sealed = *why
+	c.manifest.Sealed, c.manifest.Missing = c.refused, c.missing
+	if e := c.sealed.Load(); e != nil {
+		c.manifest.Sealed, c.manifest.SealedAfter = e.why, e.after.Round(time.Millisecond).Seconds()
 	}
 	late := c.deadline.Add(4 * time.Second)
 	if soon := now().Add(3 * time.Second); c.manifest.Sealed != "" && soon.Before(late) {
@@ -343,23 +388,41 @@ func (c *collector) sealBundle(d *disk) (*Summary, error) {
 	for i := range c.manifest.Items {
 		s.Items[c.manifest.Items[i].Outcome]++
 	}
-	select {
-	case told, ok := <-d.told:
-		s.Bytes = told.Bytes
-		if ok && told.Error != "" {
-			return s, errors.New(told.Error)
+	return s, c.awaitDisk(d, s, err, late)
+}
+
+// awaitDisk waits until the disk has the bundle, and says why it does not. failed is an error of the
+// pipe to the writer.
+func (c *collector) awaitDisk(d *disk, s *Summary, failed error, late time.Time) error {
+	written := false
+	for {
+		select {
+		case told, ok := <-d.told:
+			switch s.Bytes = max(s.Bytes, told.Bytes); {
+			case !ok && failed == nil:
+				return errors.New(writerGone)
+			case !ok:
+				return fmt.Errorf("%s: %w", writerGone, failed)
+			case told.Error != "":
+				return fmt.Errorf("the bundle cannot be written: %s; it ends after %d bytes", told.Error, told.Bytes)
+			case told.Done:
+				return failed
+			}
+			written = told.Written
+			continue
+		case <-time.After(late.Sub(now())):
 		}
-		if ok {
-			return s, err
-		}
-		return s, errors.Join(err, errors.New("the helper that writes the bundle has ended"))
-	case <-time.After(late.Sub(now())):
+		break
 	}
 	r, left := d.stop()
-	if left {
-		return s, fmt.Errorf("%s: the bundle cannot be written: its writer is stuck in %s", c.opt.Output, r.wchan)
+	switch {
+	case written:
+		s.Unsynced = cmp.Or(r.wchan, "no known function")
+		return nil
+	case left:
+		return fmt.Errorf("%s: the bundle cannot be written: its writer is stuck in %s", c.opt.Output, r.wchan)
 	}
-	return s, fmt.Errorf("%s: the bundle cannot be written in time", c.opt.Output)
+	return fmt.Errorf("%s: the bundle cannot be written in time", c.opt.Output)
 }
 
 // byteCounter counts the bytes of the bundle.

@@ -608,7 +608,7 @@ func collectKilled(c *collector, s *step) {
 		}
 		t := journalTask("dumps/"+p.Exe+"-killed.export", now(), fmt.Sprintf("_PID=%d", p.PID))
 		t.Items[0].Source = fmt.Sprintf("SIGQUIT to PID %d; %s", p.PID, t.Items[0].Source)
-		if why := c.whyNoHelper(s.bound); why != "" {
+		if why := c.whyNoHelper(); why != "" {
 			c.skipItems(s, t, why)
 			continue
 		}

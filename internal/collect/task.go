@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/collect/sink"
 )
 
 // task is what one helper does.
@@ -84,7 +85,8 @@ func Helper(argument string, in io.Reader, out io.Writer) error {
 	}
 	switch t.Do {
 	case "sink":
-		return runSink(&t, in, out)
+		r := sink.Request{Path: t.Names[0], Force: t.Limit == 1, MinFree: t.Count}
+		return sink.Run(r, in, out, os.NewFile(3, "told"))
 	case "exec":
 		if len(t.Processes) > 0 && t.Processes[0].whyUntraceable() != "" {
 			return errRefused
