@@ -87,7 +87,8 @@ func TestCollectStartsNoProgramThroughDocker(t *testing.T) {
 		require.NoError(t, os.Mkdir(bin, 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(bin, "runc"), []byte("#!/bin/sh\n"+runc+"\n"), 0o755))
 		args := append([]string{"collect", "-o", path, "--only", only}, onlyDocker(socket)...)
-		cmd := inNamespace(t, fmt.Sprintf("mount --bind %s /usr/local/sbin", bin), args...)
+		cmd := inNamespace(t, fmt.Sprintf(`mount --bind %[1]s /usr/local/sbin
+for own in /usr/bin/runc /usr/sbin/runc /usr/local/bin/runc; do [ ! -e $own ] || mount --bind %[1]s/runc $own; done`, bin), args...)
 		text, err := cmd.CombinedOutput()
 		require.NoError(t, err, string(text))
 		d.mu.Lock()
@@ -312,4 +313,22 @@ func bigJournal(t *testing.T, dir string) string {
 	text, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(text))
 	return dir
+}
+
+// A journalctl that gives nothing is waited for once, and the journal's files are read instead.
+func TestCollectSilentJournalctl(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "journalctl")
+	require.NoError(t, os.WriteFile(bin, []byte("#!/bin/sh\nexec sleep 300\n"), 0o755))
+	path := filepath.Join(dir, "b.tgz")
+	cmd := inNamespace(t, "mount --bind "+bin+" "+tool(t, "journalctl"), append([]string{"collect", "-o", path, "--only", "clock,journal"}, nothing(dir)...)...)
+	begun := time.Now()
+	text, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(text))
+	require.Less(t, time.Since(begun), 40*time.Second)
+	m := verified(t, path)
+	require.Equal(t, bundle.Timeout, item(t, m, "journal/kubelet.export").Outcome)
+	require.Equal(t, "journalctl gave nothing for journal/kubelet.export", item(t, m, "journal/kernel.export").Why)
+	require.Contains(t, string(text), "journal/files")
 }

@@ -151,6 +151,9 @@ func (c *collected) takeCall(dst []event.Event, e *snapshots.Datum) []event.Even
 		return append(dst, ev)
 	}
 	ev.Text = called(method, &ev.IDs) + fmt.Sprintf(" gave collect no answer in %s", took.Round(100*time.Millisecond))
+	if strings.Contains(failure, "connect: resource temporarily unavailable") {
+		ev.Text = called(method, &ev.IDs) + " of collect found the queue of " + endpoint + " full: nobody takes connections"
+	}
 	if len(c.calls) < maxListed {
 		c.calls = append(c.calls, ev)
 	}
