@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -72,7 +73,7 @@ func signalled(t *testing.T, script string, args ...string) (dir string, m *bund
 	dir = t.TempDir()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	for _, name := range []string{"plegdiag", "containerd", "dockerd"} {
+	for _, name := range []string{"plegdiag", "containerd", "dockerd", "containerd-shim-runc-v2"} {
 		placed(t, self, filepath.Join(dir, name))
 	}
 	script = `set -e
@@ -173,5 +174,38 @@ sleep 1`, "--only", "clock,threads,signals")
 	require.Regexp(t, `it is a child of PID \d+, which runs the same program`, whys)
 	for _, i := range items {
 		require.Equal(t, bundle.Skipped, i.Outcome)
+	}
+}
+
+// A debug socket that nobody serves, as shims of releases have it, costs seconds once, says nothing
+// about its shim, and does not keep the others from being asked by a signal.
+func TestCollectUnservedDebugSockets(t *testing.T) {
+	t.Parallel()
+	sleep, err := exec.LookPath("sleep")
+	require.NoError(t, err)
+	script := "mkdir -p /run/containerd/s\ncp " + sleep + " /mnt/runc\n"
+	const shims = 4
+	task := func(n int) string {
+		return fmt.Sprintf("io.containerd.runtime.v2.task/k8s.io/%064d", n)
+	}
+	for n := range shims {
+		address := sha256.Sum256(fmt.Appendf(nil, "/none/k8s.io/%064d/debug", n))
+		script += fmt.Sprintf("mkdir -p /mnt/%[1]s; cd /mnt/%[1]s; RUNC=/mnt/runc DEBUG_SOCKET=/run/containerd/s/%[2]x /mnt/containerd-shim-runc-v2 %[3]s &\n", task(n), address, shimStandIn)
+	}
+	begun := time.Now()
+	dir, m := signalled(t, script+"sleep 1", "--only", "clock,threads,shims")
+	require.Less(t, time.Since(begun), 20*time.Second)
+	asked := 0
+	for _, i := range stepItems(m, "shims") {
+		require.NotEqual(t, bundle.Timeout, i.Outcome, i.Name)
+		if strings.HasPrefix(i.Name, "dumps/shim-") {
+			asked++
+			require.Equal(t, bundle.Skipped, i.Outcome)
+			require.Contains(t, i.Why, "its debug socket takes no request")
+		}
+	}
+	require.Equal(t, 1, asked)
+	for n := range shims {
+		require.FileExists(t, filepath.Join(dir, task(n), "signalled"))
 	}
 }

@@ -33,8 +33,13 @@ func TestMain(m *testing.M) {
 	case daemonStandIn:
 		standInForDaemon(os.Args[1])
 	}
-	if len(os.Args) > 1 && os.Args[1] == dumperStandIn {
-		standInForDumper()
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case dumperStandIn:
+			standInForDumper()
+		case shimStandIn:
+			standInForShim()
+		}
 	}
 	testscript.Main(m, map[string]func(){"plegdiag": main})
 }

@@ -101,20 +101,23 @@ func getHTTP(t *task, out *frames) {
 	}
 }
 
-// sendAnswer sends the answer to one request as an item, and says whether there was one.
-func (g *guard) sendAnswer(out *frames, w want, token string, t *task) bool {
+// sendAnswer sends the answer to one request as an item.
+func (g *guard) sendAnswer(out *frames, w want, token string, t *task) {
 	out.beginItem(w.Name, w.Source+w.Query)
+	out.endItem(w.Name, g.sendBody(out, w, token, t))
+}
+
+// sendBody sends the answer to one request as the content of an item that has begun.
+func (g *guard) sendBody(out *frames, w want, token string, t *task) result {
 	capped, r := tryFor(g, t.Bound+killGrace, func() (bool, error) {
 		s := newServer(w.Source, t.Bound)
 		s.token = token
 		return s.fetch(context.Background(), w.Query, itemWriter{out, w.Name}, t.Limit)
 	})
-	answered := r.outcome == ""
 	if capped {
 		r = result{outcome: bundle.Capped, why: "the answer is larger than the limit"}
 	}
-	out.endItem(w.Name, asTimeout(r, t.Bound))
-	return answered
+	return asTimeout(r, t.Bound)
 }
 
 // asTimeout turns the different time-outs of HTTP into one outcome.

@@ -111,7 +111,7 @@ var steps = []step{
 		bound:  25 * time.Second, do: collectSignals,
 	},
 	{
-		name: "shims", touches: "containerd-shim-runc-v2 that look stuck, 16 at most: their debug sockets (containerd 2.0 at level debug), else SIGUSR1, and containerd's journal, which they write to; twice, 20 s apart",
+		name: "shims", touches: "containerd-shim-runc-v2 that look stuck, 16 at most: their debug sockets (containerd 2.0 at level debug, where served), else SIGUSR1, and containerd's journal, which they write to; twice, 20 s apart",
 		hazard: "as signals; skipped while containerd, which reads what they log, is stopped",
 		bound:  20 * time.Second, do: collectShims,
 	},
