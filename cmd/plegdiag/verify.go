@@ -59,6 +59,9 @@ func verifyBundle(in io.Reader, s streams) error {
 			fmt.Fprintf(s.out, "missing or cut: %s\n", show.Escape(strings.Join(v.Manifest.Missing, ", "), enough))
 		}
 	}
+	if step := v.Manifest.ClockStep; step != 0 {
+		fmt.Fprintf(s.out, "the node's clock was set meanwhile, by %+.1f s\n", step)
+	}
 	for i := range v.Manifest.DumpFiles {
 		noteDumpFile(s.out, &v.Manifest.DumpFiles[i])
 	}

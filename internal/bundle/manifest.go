@@ -73,6 +73,8 @@ type Manifest struct {
 	Start     time.Time `json:"start"`
 	End       time.Time `json:"end"`
 	Redaction bool      `json:"redaction"`
+	// ClockStep is by how many seconds the node's clock was set forward meanwhile; 0 when it was not.
+	ClockStep float64 `json:"clock_step,omitempty"`
 	// Sealed is why it ended before its plan did, or left something out; empty when it did not.
 	Sealed string `json:"sealed,omitempty"`
 	// SealedAfter is how many seconds after the start it ended early; 0 when it went on to the end.

@@ -91,7 +91,7 @@ type Summary struct {
 // collector is one collection.
 type collector struct {
 	opt      Options
-	begun    time.Time
+	begun    time.Time // a moment, as deadline
 	deadline time.Time
 	writer   *bundle.Writer
 	out      *byteCounter
@@ -136,7 +136,7 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 	}
 	lowerPriority()
 	c := &collector{
-		opt: opt, begun: now(), deadline: now().Add(opt.Timeout), names: map[string]int{}, hurry: make(chan struct{}),
+		opt: opt, begun: moment(), deadline: moment().Add(opt.Timeout), names: map[string]int{}, hurry: make(chan struct{}),
 		key: make([]byte, 32), mute: map[string]bool{},
 	}
 	if _, err := rand.Read(c.key); err != nil {
@@ -171,12 +171,12 @@ func lowerPriority() {
 // seal ends the collection early. The first reason counts. failed says that nothing can be written.
 func (c *collector) seal(why string, failed bool) {
 	c.once.Do(func() {
-		c.sealed.Store(&ending{why, now().Sub(c.begun), failed})
+		c.sealed.Store(&ending{why, moment().Sub(c.begun), failed})
 		close(c.hurry)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.reading != nil {
-			_ = c.reading.SetReadDeadline(now())
+			_ = c.reading.SetReadDeadline(moment())
 		}
 	})
 }
@@ -186,7 +186,7 @@ func (c *collector) waitUntil(until time.Time) {
 	if until.After(c.deadline) {
 		until = c.deadline
 	}
-	timer := time.NewTimer(until.Sub(now()))
+	timer := time.NewTimer(until.Sub(moment()))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -374,11 +374,12 @@ func (c *collector) sealBundle(d *disk) (*Summary, error) {
 		c.manifest.DumpFiles = append(c.manifest.DumpFiles, c.dumpFiles[i].DumpFile)
 	}
 	c.manifest.Sealed, c.manifest.Missing = c.refused, c.missing
+	c.manifest.ClockStep = clockStep(c.begun).Seconds()
 	if e := c.sealed.Load(); e != nil {
 		c.manifest.Sealed, c.manifest.SealedAfter = e.why, e.after.Round(time.Millisecond).Seconds()
 	}
 	late := c.deadline.Add(4 * time.Second)
-	if soon := now().Add(3 * time.Second); c.manifest.Sealed != "" && soon.Before(late) {
+	if soon := moment().Add(3 * time.Second); c.manifest.Sealed != "" && soon.Before(late) {
 		late = soon
 	}
 	_ = d.in.SetWriteDeadline(late)
@@ -410,7 +411,7 @@ func (c *collector) awaitDisk(d *disk, s *Summary, failed error, late time.Time)
 			}
 			written = told.Written
 			continue
-		case <-time.After(late.Sub(now())):
+		case <-time.After(late.Sub(moment())):
 		}
 		break
 	}

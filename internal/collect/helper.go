@@ -161,7 +161,7 @@ func (c *collector) runTask(t *task, step *step) {
 		}
 		return
 	}
-	bound := min(step.bound, c.deadline.Sub(now()))
+	bound := min(step.bound, c.deadline.Sub(moment()))
 	if bound <= 100*time.Millisecond {
 		c.sealLate()
 	}
@@ -175,7 +175,7 @@ func (c *collector) runTask(t *task, step *step) {
 		return
 	}
 	defer ch.out.Close()
-	c.setReading(ch.out, now().Add(bound))
+	c.setReading(ch.out, moment().Add(bound))
 	defer c.setReading(nil, time.Time{})
 	r := reception{c: c, step: step, open: map[string]*receiving{}, task: t, cut: bound < step.bound}
 	if t.Do == "exec" {
@@ -206,7 +206,7 @@ func (c *collector) setReading(pipe *os.File, until time.Time) {
 		return
 	}
 	if c.sealed.Load() != nil {
-		until = now()
+		until = moment()
 	}
 	_ = pipe.SetReadDeadline(until) // a pipe of os.Pipe always can
 }

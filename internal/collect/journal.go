@@ -33,7 +33,7 @@ func collectJournals(c *collector, s *step) {
 		return
 	}
 	before := len(c.manifest.Items)
-	since := now().Add(-c.opt.Since)
+	since := c.journalStart()
 	silent := ""
 	for _, j := range journals {
 		c.runUnless(silent, journalTask("journal/"+j.name+".export", since, j.args...), s)
@@ -67,7 +67,7 @@ func journalctlFailed(items []bundle.Item) bool {
 }
 
 func (c *collector) collectJournalFiles(s *step, dirs []string) {
-	t := &task{Do: "journals", Bound: fileBound, Since: now().Add(-c.opt.Since)}
+	t := &task{Do: "journals", Bound: fileBound, Since: c.journalStart()}
 	for _, dir := range dirs {
 		t.Items = append(t.Items, want{Name: "journal/files", Source: filepath.Join(dir, "*")})
 	}

@@ -193,7 +193,7 @@ func WritePlan(w io.Writer, opt *Options) error {
 		return err
 	}
 	fmt.Fprintln(w, "\nEvery file, call and command, except those that depend on which processes run:")
-	dry := collector{opt: *opt, names: map[string]int{}, hurry: make(chan struct{}), deadline: now()}
+	dry := collector{opt: *opt, names: map[string]int{}, hurry: make(chan struct{}), begun: moment(), deadline: moment()}
 	for i := range left {
 		s := &left[i]
 		dry.planned = func(from want) { fmt.Fprintf(w, "%-12s %s\n", s.name, from.Source+from.Query) }
@@ -420,7 +420,7 @@ func (c *collector) hasContent(do func(), but string) bool {
 
 // takeDumpTwice takes a dump, and remembers to take a second one if that worked.
 func (c *collector) takeDumpTwice(daemon string, s *step, take func(s *step) bool) {
-	d := dumpRound{daemon: daemon, at: now(), again: take}
+	d := dumpRound{daemon: daemon, at: moment(), again: take}
 	d.ok = take(s)
 	c.dumped = append(c.dumped, d)
 }
@@ -616,7 +616,7 @@ func collectKilled(c *collector, s *step) {
 			c.skipItems(s, t, errorText(err))
 			continue
 		}
-		c.waitUntil(now().Add(3 * time.Second))
+		c.waitUntil(moment().Add(3 * time.Second))
 		c.runTask(t, s)
 	}
 }

@@ -133,7 +133,7 @@ func (c *collector) whyNoShimSignal() string {
 
 // collectShimLog collects what containerd has logged since a moment: the dumps of its shims.
 func (c *collector) collectShimLog(s *step, since time.Time) {
-	c.waitUntil(now().Add(2 * time.Second)) // for journald
+	c.waitUntil(moment().Add(2 * time.Second)) // for journald
 	name := "dumps/shims-" + since.Format("2006-01-02T150405Z") + ".export"
 	t := journalTask(name, since, unitArgs("containerd", "docker", "k3s", "k3s-agent", "rke2-agent", "rke2-server")...)
 	as := *s

@@ -135,12 +135,12 @@ func (q *dumpRequest) isOurs(f *held.File) bool {
 
 // requestDump sends the signal and waits until the file no longer grows.
 func (q *dumpRequest) requestDump() (*dumpFile, error) {
-	sent := now()
+	sent := moment()
 	if err := q.process.sendSignal(unix.SIGUSR1); err != nil {
 		return nil, err
 	}
 	var last held.File
-	for now().Sub(sent) < q.task.Bound-2*killGrace {
+	for moment().Sub(sent) < q.task.Bound-2*killGrace {
 		time.Sleep(200 * time.Millisecond)
 		all := q.dumped(q.pattern)
 		if len(all) == 0 {
