@@ -183,17 +183,18 @@ func TestCollectUnservedDebugSockets(t *testing.T) {
 	t.Parallel()
 	sleep, err := exec.LookPath("sleep")
 	require.NoError(t, err)
-	script := "mkdir -p /run/containerd/s\ncp " + sleep + " /mnt/runc\n"
+	var script strings.Builder
+	fmt.Fprintf(&script, "mkdir -p /run/containerd/s\ncp %s /mnt/runc\n", sleep)
 	const shims = 4
 	task := func(n int) string {
 		return fmt.Sprintf("io.containerd.runtime.v2.task/k8s.io/%064d", n)
 	}
 	for n := range shims {
 		address := sha256.Sum256(fmt.Appendf(nil, "/none/k8s.io/%064d/debug", n))
-		script += fmt.Sprintf("mkdir -p /mnt/%[1]s; cd /mnt/%[1]s; RUNC=/mnt/runc DEBUG_SOCKET=/run/containerd/s/%[2]x /mnt/containerd-shim-runc-v2 %[3]s &\n", task(n), address, shimStandIn)
+		fmt.Fprintf(&script, "mkdir -p /mnt/%[1]s; cd /mnt/%[1]s; RUNC=/mnt/runc DEBUG_SOCKET=/run/containerd/s/%[2]x /mnt/containerd-shim-runc-v2 %[3]s &\n", task(n), address, shimStandIn)
 	}
 	begun := time.Now()
-	dir, m := signalled(t, script+"sleep 1", "--only", "clock,threads,shims")
+	dir, m := signalled(t, script.String()+"sleep 1", "--only", "clock,threads,shims")
 	require.Less(t, time.Since(begun), 20*time.Second)
 	asked := 0
 	for _, i := range stepItems(m, "shims") {
