@@ -274,7 +274,7 @@ func findUnsafeThread(dir string, tracer int) string {
 		wchan, _, _ := readFile(of+"wchan", 256)
 		waits := strings.TrimSpace(string(wchan))
 		switch state := statState(string(stat)); {
-		case strings.Contains(waits, "freezer") || strings.Contains(waits, "refrigerator"):
+		case slices.ContainsFunc(frozenWaits, func(f string) bool { return strings.Contains(waits, f) }):
 			return "its cgroup is frozen"
 		case slices.ContainsFunc(forkWaits, func(f string) bool { return strings.Contains(waits, f) }):
 			return fmt.Sprintf("thread %d is about to start a program, in %s", tid, waits)
@@ -293,6 +293,11 @@ func findUnsafeThread(dir string, tracer int) string {
 	}
 	return ""
 }
+
+// frozenWaits are functions in which the kernel keeps a frozen thread. That of cgroup v2 has state S, in
+// do_freezer_trap, which compilers put into get_signal; that of v1 on Linux 6 has state D, wherever it
+// was.
+var frozenWaits = []string{"do_freezer_trap", "get_signal", "refrigerator"}
 
 // forkWaits are functions in which the kernel keeps who starts a process: vfork until the program of
 // the child has started, and exec until all other threads have ended.

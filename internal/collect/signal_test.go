@@ -61,6 +61,7 @@ func TestWhyNoSignalNow(t *testing.T) {
 		"stopped":         {status, init, []thread{{"T", "do_signal_stop", ""}}, "it is stopped, state T"},
 		"traced thread":   {status, init, []thread{well, {"t", "ptrace_stop", ""}}, "it is stopped, state t"},
 		"frozen, v2":      {status, init, []thread{{"S", "do_freezer_trap", ""}}, "its cgroup is frozen"},
+		"frozen, inlined": {status, init, []thread{well, {"S", "get_signal", ""}}, "its cgroup is frozen"},
 		"frozen, v1":      {status, init, []thread{well, {"D", "__refrigerator", ""}}, "its cgroup is frozen"},
 		"traced":          {strings.Replace(status, "TracerPid:\t0", "TracerPid:\t7", 1), init, []thread{well}, "PID 7 traces it"},
 		"without handler": {strings.Replace(status, "fc1fefd", "fc1f0fd", 1), init, []thread{well}, "it has no handler"},
