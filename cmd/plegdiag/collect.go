@@ -64,6 +64,7 @@ the bundle is complete.`,
 	f.BoolVar(&o.json, "json", false, "log each item to stderr as a line of JSON")
 	f.BoolVar(&o.NoRedact, "no-redact", false, "keep arguments and logs as they are, with the tokens and passwords in them")
 	f.BoolVar(&o.NoSignal, "no-signal", false, "send no SIGUSR1 to daemons that give no dump through a socket")
+	f.BoolVar(&o.RemoveDumps, "remove-dumps", false, "remove the files that such daemons write, once they are in the bundle")
 	f.BoolVar(&o.ProbeRemote, "probe-remote", false, "also ask network file systems how full they are")
 	f.StringVar(&o.Journal, "journal", "", "directory with a journal's files, to be read without journalctl")
 	f.StringVar(&o.KubeletToken, "kubelet-token", "", "file with a token for the kubelet's port 10250")
@@ -119,8 +120,14 @@ func collectNode(ctx context.Context, o *collectOptions, s streams) error {
 	for _, h := range sum.Left {
 		warn(s.err, fmt.Sprintf("left behind: PID %d (%s), in %s; it ends when the kernel lets it go", h.PID, h.Task, h.WChan))
 	}
+	for i := range sum.DumpFiles {
+		noteDumpFile(s.err, &sum.DumpFiles[i])
+	}
 	if sum.Sealed != "" {
-		warn(s.err, "sealed early: "+sum.Sealed)
+		warn(s.err, "the bundle is incomplete: "+sum.Sealed)
+	}
+	if sum.Unsynced != "" {
+		warn(s.err, "all is written, but the disk has not confirmed it: fsync waits in "+sum.Unsynced)
 	}
 	return nil
 }
@@ -137,6 +144,19 @@ func noteItem(w io.Writer, item *bundle.Item, asJSON bool) {
 	}
 	if item.WChan != "" {
 		text += ", in " + item.WChan
+	}
+	const enough = 300
+	fmt.Fprintln(w, show.Escape(text, enough))
+}
+
+// noteDumpFile says what became of a file that a daemon wrote on the node.
+func noteDumpFile(w io.Writer, f *bundle.DumpFile) {
+	text := fmt.Sprintf("left on the node: %s, %d bytes, of %s (PID %d)", f.Path, f.Bytes, f.Writer, f.PID)
+	if f.Removed {
+		text = fmt.Sprintf("removed from the node: %s of %s (PID %d)", f.Path, f.Writer, f.PID)
+	}
+	if f.Why != "" {
+		text += ": " + f.Why
 	}
 	const enough = 300
 	fmt.Fprintln(w, show.Escape(text, enough))

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -16,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shimStandIn is the first argument of this test's own binary as a shim.
+// shimStandIn is an argument of this test's own binary as a shim.
 const shimStandIn = "shim-stand-in"
 
 // standInForShim notes each SIGUSR1 in a file of its working directory, as long as it lives.
@@ -25,6 +26,11 @@ func standInForShim() {
 	signal.Notify(signals, syscall.SIGUSR1)
 	if runc := os.Getenv("RUNC"); runc != "" {
 		_ = exec.Command(runc, "120").Start() // the test looks for it
+	}
+	if path := os.Getenv("DEBUG_SOCKET"); path != "" { // as of a shim that was built without shim_tracing
+		if l, err := net.Listen("unix", path); err == nil {
+			defer l.Close()
+		}
 	}
 	os.Stdout.WriteString("ready\n")
 	for n := 1; ; n++ {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -234,4 +235,133 @@ func TestCollectManyProcesses(t *testing.T) {
 	got.promised(t, "5 000 processes", "all of them, three times", 60*time.Second)
 	text := string(content(t, got.path, "threads.jsonl"))
 	require.GreaterOrEqual(t, strings.Count(text, `"comm":"sleep"`), 3*many)
+}
+
+// freezing is a file system on a loop device, and what freezes and thaws it. It thaws when the test
+// ends, and when the test dies.
+func freezing(t *testing.T) (mount string, freeze, thaw func()) {
+	t.Helper()
+	asRoot(t)
+	dir := t.TempDir()
+	image, mount := filepath.Join(dir, "image"), filepath.Join(dir, "mnt")
+	require.NoError(t, os.Mkdir(mount, 0o700))
+	require.NoError(t, os.WriteFile(image, nil, 0o600))
+	require.NoError(t, os.Truncate(image, 32<<20))
+	fsfreeze := tool(t, "fsfreeze")
+	for _, argv := range [][]string{{tool(t, "mkfs.ext4"), "-q", "-F", image}, {tool(t, "mount"), "-o", "loop", image, mount}} {
+		if text, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+			unable(t, "%v: %v: %s", argv, err, text)
+		}
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", mount).Run() })
+	watchdog := exec.Command("sh", "-c", "sleep 60; fsfreeze -u "+mount+"; umount -l "+mount)
+	watchdog.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	require.NoError(t, watchdog.Start())
+	t.Cleanup(func() { _ = syscall.Kill(-watchdog.Process.Pid, syscall.SIGKILL); _ = watchdog.Wait() })
+	freeze = func() { require.NoError(t, exec.Command(fsfreeze, "-f", mount).Run()) }
+	thaw = func() { _ = exec.Command(fsfreeze, "-u", mount).Run() }
+	t.Cleanup(thaw)
+	return mount, freeze, thaw
+}
+
+// The disk of the bundle freezes while it is written. If it thaws, the bundle is whole; if not, collect
+// comes back in its time, says where its writer is stuck, and what was written before can be read.
+func TestCollectDiskFreezes(t *testing.T) {
+	mount, freeze, thaw := freezing(t)
+	started := func(name string) (*exec.Cmd, *bytes.Buffer, string) {
+		path := filepath.Join(mount, name)
+		cmd := program(append(append([]string{"collect"}, nothing(t.TempDir())...), "--only", "clock,threads,node,config", "--timeout", "6s", "-o", path)...)
+		stderr := &bytes.Buffer{}
+		cmd.Stderr = stderr
+		require.NoError(t, cmd.Start())
+		require.Eventually(t, func() bool {
+			info, err := os.Stat(path)
+			return err == nil && info.Size() > 0
+		}, 5*time.Second, 5*time.Millisecond)
+		freeze()
+		return cmd, stderr, path
+	}
+	cmd, stderr, path := started("thaws.tgz")
+	time.Sleep(4 * time.Second)
+	thaw()
+	require.NoError(t, cmd.Wait(), stderr.String())
+	require.Empty(t, verified(t, path).Missing)
+
+	begun := time.Now()
+	cmd, stderr, path = started("stays.tgz")
+	require.Error(t, cmd.Wait())
+	require.Less(t, time.Since(begun), 14*time.Second)
+	require.Contains(t, stderr.String(), "the bundle cannot be written: its writer is stuck in")
+	thaw()
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	v, err := bundle.Verify(f)
+	require.NoError(t, err)
+	require.Positive(t, v.Files)
+}
+
+// A bus at whose socket nobody answers, or nobody who can, costs seconds.
+func TestCollectDeadBus(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	serve := func(name string, answer func(net.Conn)) string {
+		path := filepath.Join(dir, name)
+		l, err := net.Listen("unix", path)
+		require.NoError(t, err)
+		t.Cleanup(func() { l.Close() })
+		go func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				t.Cleanup(func() { conn.Close() })
+				answer(conn)
+			}
+		}()
+		return path
+	}
+	left := filepath.Join(dir, "left") // of a daemon that has ended
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	require.NoError(t, err)
+	require.NoError(t, unix.Bind(fd, &unix.SockaddrUnix{Name: left}))
+	require.NoError(t, unix.Close(fd))
+	full := filepath.Join(dir, "full") // of one that takes no more connections
+	fd, err = unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = unix.Close(fd) })
+	require.NoError(t, unix.Bind(fd, &unix.SockaddrUnix{Name: full}))
+	require.NoError(t, unix.Listen(fd, 0))
+	for range 2 {
+		client, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = unix.Close(client) })
+		_ = unix.Connect(client, &unix.SockaddrUnix{Name: full})
+	}
+	for name, tc := range map[string]struct {
+		socket   string
+		answered bool // as far as anybody is there
+		says     string
+	}{
+		"nobody listens": {left, true, "connection refused"},
+		"full backlog":   {full, false, ""},
+		"hangs up":       {serve("hangs-up", func(c net.Conn) { c.Close() }), true, ""},
+		"noise":          {serve("noise", func(c net.Conn) { _, _ = c.Write(bytes.Repeat([]byte{0xff}, 4096)) }), false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			none := filepath.Join(dir, "none")
+			got := collectOnce(t, 30*time.Second, "--only", "clock,bus", "--timeout", "25s", "--min-free", "0", "--socket",
+				fmt.Sprintf("dbus=%s,cri=%[2]s,docker=%[2]s,containerd-debug=%[2]s", tc.socket, none))
+			require.NoError(t, got.err, got.stderr)
+			require.Less(t, got.took, 12*time.Second)
+			verified(t, got.path)
+			all := rpcs(t, got.path, "bus/dbus.jsonl")
+			require.NotEmpty(t, all)
+			t.Logf("%+v", all)
+			require.Equal(t, tc.answered, all[0].Answered, "%+v", all[0])
+			require.Contains(t, all[0].Error, tc.says)
+		})
+	}
 }

@@ -33,6 +33,14 @@ func TestMain(m *testing.M) {
 	case daemonStandIn:
 		standInForDaemon(os.Args[1])
 	}
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case dumperStandIn:
+			standInForDumper()
+		case shimStandIn:
+			standInForShim()
+		}
+	}
 	testscript.Main(m, map[string]func(){"plegdiag": main})
 }
 

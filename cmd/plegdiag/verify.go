@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -53,7 +54,16 @@ func verifyBundle(in io.Reader, s streams) error {
 	const enough = 300
 	fmt.Fprintf(s.out, "%s: %d files, %d bytes, as they were collected\n", show.Escape(v.Root, enough), v.Files, v.Bytes)
 	if v.Manifest.Sealed != "" {
-		fmt.Fprintf(s.out, "sealed early: %s\n", show.Escape(v.Manifest.Sealed, enough))
+		fmt.Fprintf(s.out, "incomplete: %s\n", show.Escape(v.Manifest.Sealed, enough))
+		if len(v.Manifest.Missing) > 0 {
+			fmt.Fprintf(s.out, "missing or cut: %s\n", show.Escape(strings.Join(v.Manifest.Missing, ", "), enough))
+		}
+	}
+	if step := v.Manifest.ClockStep; step != 0 {
+		fmt.Fprintf(s.out, "the node's clock was set meanwhile, by %+.1f s\n", step)
+	}
+	for i := range v.Manifest.DumpFiles {
+		noteDumpFile(s.out, &v.Manifest.DumpFiles[i])
 	}
 	for i := range v.Manifest.Items {
 		switch item := &v.Manifest.Items[i]; item.Outcome {

@@ -208,9 +208,16 @@ var layers = map[string]layer{
 		},
 		"a report shows findings; it cannot read files or decide anything",
 	},
+	"internal/collect/held": {
+		[]string{"golang.org/x/sys"}, "it holds a directory, whoever writes there",
+	},
+	"internal/collect/sink": {
+		[]string{"golang.org/x/sys"}, "it writes bytes; what they are is the collection's",
+	},
 	"internal/collect": {
 		[]string{
 			"internal/bundle", // writes what bundle verifies
+			"internal/collect/held", "internal/collect/sink",
 			// Its own formats are declared where they are read, and journals are read as files.
 			"internal/parse/logs", "internal/parse/samples", "internal/parse/snapshots",
 			"github.com/klauspost/compress", "golang.org/x/sys", "google.golang.org/grpc", "k8s.io/cri-api", "github.com/godbus/dbus/v5",

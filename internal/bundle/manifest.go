@@ -25,8 +25,8 @@ const (
 	Failed  Outcome = "failed"  // it answered with an error
 	Timeout Outcome = "timeout" // no answer within the bound; whoever asked could be ended
 	Stuck   Outcome = "stuck"   // no answer, and whoever asked is in uninterruptible sleep; Item.WChan names where
-	Skipped Outcome = "skipped" // it was not tried
-	Capped  Outcome = "capped"  // a limit of size cut it
+	Skipped Outcome = "skipped" // it was not tried, or given up because the collection ended early
+	Capped  Outcome = "capped"  // a limit of size cut it, or the early end of the collection
 )
 
 // Item is one thing that was to be collected, and what became of it.
@@ -54,6 +54,17 @@ type Helper struct {
 	WChan string `json:"wchan,omitempty"`
 }
 
+// DumpFile is a file that a daemon of the node wrote because the collection sent it a signal.
+type DumpFile struct {
+	Path    string `json:"path"`   // as the daemon sees it
+	Writer  string `json:"writer"` // its program
+	PID     int    `json:"pid"`
+	Bytes   int64  `json:"bytes"`
+	Item    string `json:"item,omitempty"` // that is its copy; empty when there is none
+	Removed bool   `json:"removed"`
+	Why     string `json:"why,omitempty"` // why it is not copied, or not removed
+}
+
 // Manifest says what a bundle holds and what it could not hold.
 type Manifest struct {
 	Schema    string    `json:"schema"`
@@ -62,9 +73,17 @@ type Manifest struct {
 	Start     time.Time `json:"start"`
 	End       time.Time `json:"end"`
 	Redaction bool      `json:"redaction"`
-	Sealed    string    `json:"sealed,omitempty"` // why it ended before its plan did; empty when it did not
-	Left      []Helper  `json:"left_behind,omitempty"`
-	Items     []Item    `json:"items"`
+	// ClockStep is by how many seconds the node's clock was set forward meanwhile; 0 when it was not.
+	ClockStep float64 `json:"clock_step,omitempty"`
+	// Sealed is why it ended before its plan did, or left something out; empty when it did not.
+	Sealed string `json:"sealed,omitempty"`
+	// SealedAfter is how many seconds after the start it ended early; 0 when it went on to the end.
+	SealedAfter float64 `json:"sealed_after,omitempty"`
+	// Missing are the steps of which something is missing because of that.
+	Missing   []string   `json:"missing,omitempty"`
+	Left      []Helper   `json:"left_behind,omitempty"`
+	DumpFiles []DumpFile `json:"dump_files,omitempty"`
+	Items     []Item     `json:"items"`
 }
 
 // Encode writes the manifest with one line for each item, so that a line can be quoted as evidence.

@@ -12,7 +12,7 @@ import (
 
 // askBus asks PID 1 over D-Bus whether it answers, and for its units. The socket is dbus-daemon's,
 // where a connection must call Hello first, or PID 1's own (/run/systemd/private), which works
-// without dbus-daemon.
+// without dbus-daemon. No call makes the bus start a service that does not run.
 func askBus(t *task, path string, out itemWriter) result {
 	b := bus{asker: asker{api: "dbus", endpoint: path, bound: t.Bound, out: out}}
 	if b.connect(!strings.HasSuffix(path, "/private")) && b.ping() {
@@ -51,7 +51,7 @@ func (b *bus) connect(hello bool) bool {
 // callMethod calls a method without arguments and stores its result in answer, if not nil.
 func (b *bus) callMethod(object dbus.BusObject, method string, answer any) bool {
 	return b.ask(question{method: method, ask: func(ctx context.Context) (map[string]string, error) {
-		c := object.CallWithContext(ctx, method, 0)
+		c := object.CallWithContext(ctx, method, dbus.FlagNoAutoStart)
 		if answer == nil {
 			return nil, c.Err
 		}
@@ -67,13 +67,13 @@ func (b *bus) ping() bool {
 	const method = "org.freedesktop.DBus.Peer.Ping"
 	return b.ask(question{method: method, ask: func(ctx context.Context) (map[string]string, error) {
 		done := make(chan *dbus.Call, 2)
-		b.systemd.GoWithContext(ctx, method, 0, done)
+		b.systemd.GoWithContext(ctx, method, dbus.FlagNoAutoStart, done)
 		select {
 		case c := <-done:
 			return nil, c.Err
 		case <-time.After(again):
 		}
-		b.systemd.GoWithContext(ctx, method, 0, done)
+		b.systemd.GoWithContext(ctx, method, dbus.FlagNoAutoStart, done)
 		return nil, (<-done).Err
 	}})
 }
@@ -92,7 +92,7 @@ func (b *bus) listUnits(out *frames, name string) {
 	const method = "org.freedesktop.systemd1.Manager.ListUnits"
 	units, ok := askFor(&b.asker, question{method: method},
 		func(ctx context.Context) (all []unit, _ map[string]string, err error) {
-			if err = b.systemd.CallWithContext(ctx, method, 0).Store(&all); err != nil {
+			if err = b.systemd.CallWithContext(ctx, method, dbus.FlagNoAutoStart).Store(&all); err != nil {
 				return nil, nil, err
 			}
 			return all, map[string]string{"count": fmt.Sprint(len(all))}, nil

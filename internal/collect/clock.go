@@ -8,8 +8,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// now is the clock of the node. No other package reads it.
-func now() time.Time { return time.Now().UTC() } //nolint:forbidigo // a collection happens now
+// nodeClock is the clock of the node; tests set it. No other package reads it.
+var nodeClock = time.Now //nolint:forbidigo // a collection happens now
+
+// now is the time that is written down. Differences of it are wrong when somebody sets the clock.
+func now() time.Time { return nodeClock().UTC() }
+
+// moment is the time that bounds are counted from: it holds a reading that goes on when somebody sets
+// the clock. A time in UTC has lost it (time.Time.UTC), and so no bound would be one.
+func moment() time.Time { return nodeClock() }
+
+// clockStep is how far the clock was set forward since a moment; zero when only differences of the
+// clocks' rates show.
+func clockStep(since time.Time) time.Duration {
+	at := moment()
+	step := at.Round(0).Sub(since.Round(0)) - at.Sub(since) // without its reading a time is the clock's
+	if step.Abs() < time.Second {
+		return 0
+	}
+	return step
+}
+
+// journalStart is from when on journals are collected: by the clock before and after it was set.
+func (c *collector) journalStart() time.Time {
+	return c.begun.Add(min(0, clockStep(c.begun))).Add(-c.opt.Since)
+}
 
 // clockReading is one moment by three clocks: dmesg uses one of them, the journal two, klog the
 // third.

@@ -10,6 +10,7 @@ package collect
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -19,14 +20,17 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/collect/sink"
 )
 
 // Options say what to collect, and how much.
@@ -49,6 +53,8 @@ type Options struct {
 	NoRedact bool
 	// NoSignal sends no signal to any process except helpers.
 	NoSignal bool
+	// RemoveDumps removes the files that daemons write when they are sent SIGUSR1.
+	RemoveDumps bool
 	// ProbeRemote also asks network file systems how full they are.
 	ProbeRemote bool
 	// KubeletToken is a file with a token for the kubelet's port 10250; empty asks without one.
@@ -72,15 +78,20 @@ type Options struct {
 
 // Summary is the result of a collection.
 type Summary struct {
-	Bytes  int64 // of the bundle
-	Items  map[bundle.Outcome]int
-	Left   []bundle.Helper
-	Sealed string // why it ended early; empty when it did not
+	Bytes     int64 // of the bundle
+	Items     map[bundle.Outcome]int
+	Left      []bundle.Helper
+	DumpFiles []bundle.DumpFile
+	Sealed    string // why it ended early, or is not whole; empty when it is
+	// Unsynced says where the writer waits for the disk: all is written, and the disk has not taken it
+	// yet. Empty when it has.
+	Unsynced string
 }
 
 // collector is one collection.
 type collector struct {
 	opt      Options
+	begun    time.Time // a moment, as deadline
 	deadline time.Time
 	writer   *bundle.Writer
 	out      *byteCounter
@@ -88,19 +99,30 @@ type collector struct {
 	key      []byte // of the tokens that replace secrets
 	left     []bundle.Helper
 	walked   walked
-	silent   []string // containers and sandboxes whose status had no answer
-	waits    int      // calls to a runtime without an answer
+	silent   []string        // containers and sandboxes whose status had no answer
+	waits    int             // calls to a runtime without an answer
+	mute     map[string]bool // sockets of daemons that left a call without an answer
 	// signalled is how many shims were sent SIGUSR1
 	signalled int
+	dumpFiles []dumpFile // that daemons wrote
 	names     map[string]int
+	missing   []string // steps that the early end has cut
+	refused   string   // why something had no room
 	// gets what would be read, instead of the helper; nil in a real collection
 	planned func(from want)
-	sealed  atomic.Pointer[string]
+	sealed  atomic.Pointer[ending]
 	hurry   chan struct{} // closed when it is sealed
 	once    sync.Once
 	mu      sync.Mutex
 	reading *os.File // pipe of the helper that works now
 	dumped  []dumpRound
+}
+
+// ending is why a collection ends early.
+type ending struct {
+	why    string
+	after  time.Duration
+	failed bool // nothing can be written any more
 }
 
 // sealRoom is the part of MaxSize that is kept for the manifest.
@@ -114,8 +136,8 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 	}
 	lowerPriority()
 	c := &collector{
-		opt: opt, deadline: now().Add(opt.Timeout), names: map[string]int{}, hurry: make(chan struct{}),
-		key: make([]byte, 32),
+		opt: opt, begun: moment(), deadline: moment().Add(opt.Timeout), names: map[string]int{}, hurry: make(chan struct{}),
+		key: make([]byte, 32), mute: map[string]bool{},
 	}
 	if _, err := rand.Read(c.key); err != nil {
 		return nil, err
@@ -124,7 +146,7 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { c.seal("interrupted") })
+	stop := context.AfterFunc(ctx, func() { c.seal("interrupted", false) })
 	defer stop()
 	for i := range steps {
 		steps[i].do(c, &steps[i])
@@ -146,15 +168,15 @@ func lowerPriority() {
 	}
 }
 
-// seal ends the collection early. The first reason counts.
-func (c *collector) seal(why string) {
+// seal ends the collection early. The first reason counts. failed says that nothing can be written.
+func (c *collector) seal(why string, failed bool) {
 	c.once.Do(func() {
-		c.sealed.Store(&why)
+		c.sealed.Store(&ending{why, moment().Sub(c.begun), failed})
 		close(c.hurry)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.reading != nil {
-			_ = c.reading.SetReadDeadline(now())
+			_ = c.reading.SetReadDeadline(moment())
 		}
 	})
 }
@@ -164,7 +186,7 @@ func (c *collector) waitUntil(until time.Time) {
 	if until.After(c.deadline) {
 		until = c.deadline
 	}
-	timer := time.NewTimer(until.Sub(now()))
+	timer := time.NewTimer(until.Sub(moment()))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -197,11 +219,36 @@ func (c *collector) writeItem(item *bundle.Item, content []byte) {
 	if c.out.n.Load()+int64(len(content)) > c.opt.MaxSize-sealRoom {
 		item.Outcome, item.Why = bundle.Capped, "no room for it under --max-size"
 		item.Dropped += int64(len(content))
+		c.refused = fmt.Sprintf("size limit of %d MiB", c.opt.MaxSize>>20)
+		c.addMissing(item.Step)
 		return
 	}
 	if err := c.writer.Add(item, content); err != nil {
-		item.SHA256 = ""
-		c.seal("the bundle cannot be written: " + errorText(err))
+		item.SHA256, item.Outcome, item.Why = "", bundle.Failed, c.whyUnwritten(err)
+	}
+}
+
+// whyUnwritten says why something could not be written, and ends the collection. A broken pipe means
+// that the helper that writes has ended, and its report says why.
+func (c *collector) whyUnwritten(err error) string {
+	if errors.Is(err, syscall.EPIPE) {
+		select {
+		case <-c.hurry:
+		case <-time.After(killGrace):
+		}
+	}
+	why := errorText(err)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		why = "its disk took nothing for too long"
+	}
+	c.seal("the bundle cannot be written: "+why, true)
+	return c.sealed.Load().why
+}
+
+// addMissing notes that a step is not whole because the collection ends early.
+func (c *collector) addMissing(step string) {
+	if !slices.Contains(c.missing, step) {
+		c.missing = append(c.missing, step)
 	}
 }
 
@@ -225,8 +272,10 @@ func (c *collector) storeContent(s *step, name, source string, content []byte) {
 type disk struct {
 	*child
 	in   *os.File
-	told chan sinkReport
+	told chan sink.Report
 }
+
+const writerGone = "the helper that writes the bundle has ended"
 
 // openSink starts the helper that writes the bundle, and begins the bundle.
 func (c *collector) openSink() (*disk, error) {
@@ -279,7 +328,7 @@ func startSink(opt *Options, t *task) (*disk, error) {
 		closeFiles(inRead, inWrite)
 		return nil, err
 	}
-	d := &disk{child: newChild(opt.Helper, argument, toldRead), in: inWrite, told: make(chan sinkReport, 8)}
+	d := &disk{child: newChild(opt.Helper, argument, toldRead), in: inWrite, told: make(chan sink.Report, 8)}
 	d.cmd.Stdin, d.cmd.ExtraFiles = inRead, []*os.File{toldWrite}
 	d.cmd.Env = []string{"GOMAXPROCS=1", "GOMEMLIMIT=16MiB"}
 	if opt.Output == "-" {
@@ -300,20 +349,20 @@ func (d *disk) readReports(c *collector) {
 	defer d.out.Close()
 	dec := json.NewDecoder(d.out)
 	for {
-		var s sinkReport
+		var s sink.Report
 		if err := dec.Decode(&s); err != nil {
-			c.seal("the helper that writes the bundle has ended")
+			c.seal(writerGone, true)
 			close(d.told)
 			return
 		}
 		switch {
-		case s.Done:
+		case s.Done, s.Written:
 			d.told <- s
 			if s.Error != "" {
-				c.seal(s.Error)
+				c.seal("the bundle cannot be written: "+s.Error, true)
 			}
 		case s.Full != "":
-			c.seal("no room for more: " + s.Full)
+			c.seal("no room for more: "+s.Full, false)
 		}
 	}
 }
@@ -321,37 +370,60 @@ func (d *disk) readReports(c *collector) {
 // sealBundle finishes the bundle and waits until it is written.
 func (c *collector) sealBundle(d *disk) (*Summary, error) {
 	c.manifest.End, c.manifest.Left = now(), c.left
-	if why := c.sealed.Load(); why != nil {
-		c.manifest.Sealed = *why
+	for i := range c.dumpFiles {
+		c.manifest.DumpFiles = append(c.manifest.DumpFiles, c.dumpFiles[i].DumpFile)
+	}
+	c.manifest.Sealed, c.manifest.Missing = c.refused, c.missing
+	c.manifest.ClockStep = clockStep(c.begun).Seconds()
+	if e := c.sealed.Load(); e != nil {
+		c.manifest.Sealed, c.manifest.SealedAfter = e.why, e.after.Round(time.Millisecond).Seconds()
 	}
 	late := c.deadline.Add(4 * time.Second)
-	if soon := now().Add(3 * time.Second); c.manifest.Sealed != "" && soon.Before(late) {
+	if soon := moment().Add(3 * time.Second); c.manifest.Sealed != "" && soon.Before(late) {
 		late = soon
 	}
 	_ = d.in.SetWriteDeadline(late)
 	err := c.writer.Close(&c.manifest)
 	err = errors.Join(err, d.in.Close())
-	s := &Summary{Items: map[bundle.Outcome]int{}, Left: c.left, Sealed: c.manifest.Sealed}
+	s := &Summary{Items: map[bundle.Outcome]int{}, Left: c.left, DumpFiles: c.manifest.DumpFiles, Sealed: c.manifest.Sealed}
 	for i := range c.manifest.Items {
 		s.Items[c.manifest.Items[i].Outcome]++
 	}
-	select {
-	case told, ok := <-d.told:
-		s.Bytes = told.Bytes
-		if ok && told.Error != "" {
-			return s, errors.New(told.Error)
+	return s, c.awaitDisk(d, s, err, late)
+}
+
+// awaitDisk waits until the disk has the bundle, and says why it does not. failed is an error of the
+// pipe to the writer.
+func (c *collector) awaitDisk(d *disk, s *Summary, failed error, late time.Time) error {
+	written := false
+	for {
+		select {
+		case told, ok := <-d.told:
+			switch s.Bytes = max(s.Bytes, told.Bytes); {
+			case !ok && failed == nil:
+				return errors.New(writerGone)
+			case !ok:
+				return fmt.Errorf("%s: %w", writerGone, failed)
+			case told.Error != "":
+				return fmt.Errorf("the bundle cannot be written: %s; it ends after %d bytes", told.Error, told.Bytes)
+			case told.Done:
+				return failed
+			}
+			written = told.Written
+			continue
+		case <-time.After(late.Sub(moment())):
 		}
-		if ok {
-			return s, err
-		}
-		return s, errors.Join(err, errors.New("the helper that writes the bundle has ended"))
-	case <-time.After(late.Sub(now())):
+		break
 	}
 	r, left := d.stop()
-	if left {
-		return s, fmt.Errorf("%s: the bundle cannot be written: its writer is stuck in %s", c.opt.Output, r.wchan)
+	switch {
+	case written:
+		s.Unsynced = cmp.Or(r.wchan, "no known function")
+		return nil
+	case left:
+		return fmt.Errorf("%s: the bundle cannot be written: its writer is stuck in %s", c.opt.Output, r.wchan)
 	}
-	return s, fmt.Errorf("%s: the bundle cannot be written in time", c.opt.Output)
+	return fmt.Errorf("%s: the bundle cannot be written in time", c.opt.Output)
 }
 
 // byteCounter counts the bytes of the bundle.

@@ -26,25 +26,45 @@ func isGRPCSilence(err error) bool {
 	return code == codes.DeadlineExceeded || code == codes.Unavailable
 }
 
-// askCRI measures the calls of a runtime: calls that need no lock, lists that need all of them, and
-// the status of each container and sandbox, one call at a time. The task's IDs are from cgroups,
-// for when the list does not answer.
-func askCRI(t *task, path string, out itemWriter) result {
+// newMatrix prepares to ask the runtime at a socket.
+func newMatrix(t *task, path string, out itemWriter) (*matrix, error) {
 	conn, err := grpc.NewClient("unix://"+path, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(16<<20)))
 	if err != nil {
-		return resultOf(err)
+		return nil, err
 	}
-	m := matrix{
+	return &matrix{
 		asker:  asker{api: "cri", endpoint: path, bound: t.Bound, out: out},
 		client: cri.NewRuntimeServiceClient(conn),
+	}, nil
+}
+
+// askCRIStatus asks for the status of a runtime. It runs the network plugins for it where they are
+// of CNI 1.1 (STATUS, libcni GetStatusNetworkList).
+func askCRIStatus(t *task, path string, out itemWriter) result {
+	m, err := newMatrix(t, path, out)
+	if err != nil {
+		return resultOf(err)
+	}
+	if m.askVersion() {
+		m.askStatus()
+	}
+	return result{}
+}
+
+// askCRI measures the calls of a runtime: one that needs no lock, lists that need all of them, and
+// the status of each container and sandbox, one call at a time. The task's IDs are from cgroups,
+// for when the list does not answer.
+func askCRI(t *task, path string, out itemWriter) result {
+	m, err := newMatrix(t, path, out)
+	if err != nil {
+		return resultOf(err)
 	}
 	if m.askVersion() {
 		out.sendFile(strings.TrimSuffix(out.name, ".jsonl")+"-version.txt", t.Items[0].Source, []byte(m.told))
 	} else if m.refused {
 		return result{outcome: bundle.Absent, why: "it does not speak the CRI, v1"}
 	}
-	m.askStatus()
 	containers := m.listContainers()
 	var sandboxes []string
 	if !m.isDone() {
@@ -65,6 +85,7 @@ func askCRI(t *task, path string, out itemWriter) result {
 	}
 	if m.silent > 0 {
 		out.sendNote(note{Unanswered: m.silent})
+		out.sendNote(note{Mute: t.Items[0].Source})
 	}
 	return r
 }

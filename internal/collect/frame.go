@@ -41,11 +41,13 @@ type frame struct {
 
 // note is something that later steps need to know: one of its fields is set.
 type note struct {
-	Process    *process `json:",omitempty"` // that the last walk found
-	Container  string   `json:",omitempty"` // id in the name of a cgroup
-	Silent     string   `json:",omitempty"` // container or sandbox whose status had no answer
-	Unanswered int      `json:",omitempty"` // calls to a runtime without an answer
-	Signalled  int      `json:",omitempty"` // PID of a shim that was sent SIGUSR1
+	Process    *process  `json:",omitempty"` // that the last walk found
+	Container  string    `json:",omitempty"` // id in the name of a cgroup
+	Silent     string    `json:",omitempty"` // container or sandbox whose status had no answer
+	Unanswered int       `json:",omitempty"` // calls to a runtime without an answer
+	Mute       string    `json:",omitempty"` // socket of a daemon that left a call without an answer
+	Dump       *dumpFile `json:",omitempty"` // that a daemon wrote
+	Signalled  int       `json:",omitempty"` // PID of a shim that was sent SIGUSR1
 }
 
 // maxFrame bounds the content of one frame.

@@ -188,12 +188,17 @@ func readFile(path string, limit int) (content []byte, whole bool, err error) {
 		return nil, false, err
 	}
 	defer f.Close()
+	return readOpened(f, limit)
+}
+
+// readOpened reads an opened file as readFile does.
+func readOpened(f *os.File, limit int) (content []byte, whole bool, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, false, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, false, fmt.Errorf("%s is no regular file", path)
+		return nil, false, fmt.Errorf("%s is no regular file", f.Name())
 	}
 	buf := bytes.NewBuffer(make([]byte, 0, 4096)) // /proc gives a small file in one read
 	if _, err = buf.ReadFrom(io.LimitReader(f, int64(limit)+1)); buf.Len() > limit {

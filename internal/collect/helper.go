@@ -161,8 +161,11 @@ func (c *collector) runTask(t *task, step *step) {
 		}
 		return
 	}
-	bound := min(step.bound, c.deadline.Sub(now()))
-	if why := c.whyNoHelper(bound); why != "" {
+	bound := min(step.bound, c.deadline.Sub(moment()))
+	if bound <= 100*time.Millisecond {
+		c.sealLate()
+	}
+	if why := c.whyNoHelper(); why != "" {
 		c.skipItems(step, t, why)
 		return
 	}
@@ -172,16 +175,25 @@ func (c *collector) runTask(t *task, step *step) {
 		return
 	}
 	defer ch.out.Close()
-	c.setReading(ch.out, now().Add(bound))
+	c.setReading(ch.out, moment().Add(bound))
 	defer c.setReading(nil, time.Time{})
-	r := reception{c: c, step: step, open: map[string]*receiving{}, task: t}
+	r := reception{c: c, step: step, open: map[string]*receiving{}, task: t, cut: bound < step.bound}
 	if t.Do == "exec" {
 		r.readOutput(ch, bound)
 		return
 	}
 	err = r.readFrames(ch.out)
-	ended, _ := c.endHelper(ch, t)
+	ended, _ := r.endHelper(ch)
 	r.endOpenItems(err, ended, bound)
+}
+
+// runUnless does a task, unless there is a reason not to.
+func (c *collector) runUnless(why string, t *task, step *step) {
+	if why != "" && c.planned == nil {
+		c.skipItems(step, t, why)
+		return
+	}
+	c.runTask(t, step)
 }
 
 // setReading notes the pipe of the helper that works now, so that a reason to end early ends the
@@ -194,7 +206,7 @@ func (c *collector) setReading(pipe *os.File, until time.Time) {
 		return
 	}
 	if c.sealed.Load() != nil {
-		until = now()
+		until = moment()
 	}
 	_ = pipe.SetReadDeadline(until) // a pipe of os.Pipe always can
 }
@@ -202,34 +214,38 @@ func (c *collector) setReading(pipe *os.File, until time.Time) {
 // endHelper waits shortly for a helper that has nothing more to send, then kills it. It says
 // whether the helper ended by itself, else what it waited in; one that cannot be killed is left
 // behind.
-func (c *collector) endHelper(ch *child, t *task) (blocked result, ended bool) {
+func (r *reception) endHelper(ch *child) (blocked result, ended bool) {
 	select {
 	case <-ch.waited:
 		return result{}, true
 	case <-time.After(killGrace): // done, but a thread of it has not returned
 	}
-	blocked, left := ch.stop()
-	if left {
-		c.left = append(c.left, bundle.Helper{PID: ch.cmd.Process.Pid, Task: t.Do, WChan: blocked.wchan})
+	blocked, r.left = ch.stop()
+	if r.left {
+		r.c.left = append(r.c.left, bundle.Helper{PID: ch.cmd.Process.Pid, Task: r.task.Do, WChan: blocked.wchan})
 	}
 	return blocked, false
 }
 
 // whyNoHelper says why no helper is started any more; empty when one can be.
-func (c *collector) whyNoHelper(bound time.Duration) string {
+func (c *collector) whyNoHelper() string {
 	switch {
 	case c.sealed.Load() != nil:
-		return *c.sealed.Load()
-	case bound <= 100*time.Millisecond:
-		return "no time is left"
+		return c.sealed.Load().why
 	case len(c.left) >= maxLeft:
 		return fmt.Sprintf("%d helpers already hang", len(c.left))
 	}
 	return ""
 }
 
+// sealLate ends the collection because its time is over.
+func (c *collector) sealLate() { c.seal(fmt.Sprintf("time limit of %s", c.opt.Timeout), false) }
+
 // skipItems records that the items of a task were not tried.
 func (c *collector) skipItems(step *step, t *task, why string) {
+	if c.sealed.Load() != nil {
+		c.addMissing(step.name)
+	}
 	for _, w := range t.Items {
 		c.recordItem(&bundle.Item{Name: w.Name, Step: step.name, Source: w.Source, Outcome: bundle.Skipped, Why: why})
 	}
@@ -247,6 +263,8 @@ type reception struct {
 	step *step
 	task *task
 	open map[string]*receiving
+	cut  bool // the end of the collection came before that of the step
+	left bool // the helper was killed and has not ended
 	seen map[string]bool
 }
 
@@ -288,6 +306,12 @@ func (r *reception) endItem(name string, at time.Time, got result) {
 	in := r.open[name]
 	delete(r.open, name)
 	in.item.End, in.item.Outcome, in.item.Why = at, got.outcome, got.why
+	if r.c.sealed.Load() != nil && (got.outcome == bundle.Skipped || got.outcome == bundle.Failed) {
+		r.c.addMissing(r.step.name)
+		if in.spool.size > 0 && got.outcome == bundle.Skipped {
+			in.item.Outcome = bundle.Capped
+		}
+	}
 	in.item.WChan, in.item.Stack = got.wchan, got.stack
 	r.c.storeItem(&in.item, in.spool)
 }
@@ -300,10 +324,9 @@ func (r *reception) endOpenItems(err error, ended result, bound time.Duration) {
 		why = "the helper did not send it"
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		why = fmt.Sprintf("no answer in %s", bound.Round(time.Millisecond))
-		if sealed := r.c.sealed.Load(); sealed != nil {
-			why = *sealed
-		}
-		if ended.outcome == "" {
+		if early := r.givenUp(); early.outcome != "" {
+			ended.outcome, why = early.outcome, early.why
+		} else if ended.outcome == "" {
 			ended.outcome = bundle.Timeout
 		}
 	}
@@ -321,16 +344,35 @@ func (r *reception) endOpenItems(err error, ended result, bound time.Duration) {
 	}
 }
 
+// givenUp says that an item is not there because the collection ends early. It does not mean that
+// there was no answer.
+func (r *reception) givenUp() result {
+	if r.cut {
+		r.c.sealLate()
+	}
+	e := r.c.sealed.Load()
+	switch {
+	case e == nil, r.left: // what cannot be ended is stuck, whatever else ends
+		return result{}
+	case e.failed:
+		return result{outcome: bundle.Failed, why: e.why}
+	}
+	return result{outcome: bundle.Skipped, why: "given up: " + e.why}
+}
+
 // readOutput stores what a program prints as one item.
 func (r *reception) readOutput(ch *child, bound time.Duration) {
 	w := r.task.Items[0]
 	r.seen = map[string]bool{}
 	r.beginItem(w.Name, w.Source, now())
 	_, err := io.Copy(r.open[w.Name].spool, ch.out)
-	got, ended := r.c.endHelper(ch, r.task)
+	got, ended := r.endHelper(ch)
 	switch size := r.open[w.Name].spool.size; {
 	case !ended:
 		got.why = fmt.Sprintf("not finished in %s", bound.Round(time.Millisecond))
+		if early := r.givenUp(); early.outcome != "" {
+			got = early
+		}
 	case ch.status == 127:
 		got = result{outcome: bundle.Absent, why: errNoProgram.Error()}
 	case ch.status == 126 && size == 0:

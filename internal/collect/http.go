@@ -1,10 +1,8 @@
 package collect
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -103,20 +101,23 @@ func getHTTP(t *task, out *frames) {
 	}
 }
 
-// sendAnswer sends the answer to one request as an item, and says whether there was one.
-func (g *guard) sendAnswer(out *frames, w want, token string, t *task) bool {
+// sendAnswer sends the answer to one request as an item.
+func (g *guard) sendAnswer(out *frames, w want, token string, t *task) {
 	out.beginItem(w.Name, w.Source+w.Query)
+	out.endItem(w.Name, g.sendBody(out, w, token, t))
+}
+
+// sendBody sends the answer to one request as the content of an item that has begun.
+func (g *guard) sendBody(out *frames, w want, token string, t *task) result {
 	capped, r := tryFor(g, t.Bound+killGrace, func() (bool, error) {
 		s := newServer(w.Source, t.Bound)
 		s.token = token
 		return s.fetch(context.Background(), w.Query, itemWriter{out, w.Name}, t.Limit)
 	})
-	answered := r.outcome == ""
 	if capped {
 		r = result{outcome: bundle.Capped, why: "the answer is larger than the limit"}
 	}
-	out.endItem(w.Name, asTimeout(r, t.Bound))
-	return answered
+	return asTimeout(r, t.Bound)
 }
 
 // asTimeout turns the different time-outs of HTTP into one outcome.
@@ -126,75 +127,4 @@ func asTimeout(r result, bound time.Duration) result {
 		return result{outcome: bundle.Timeout, why: fmt.Sprintf("no answer in %s", bound)}
 	}
 	return r
-}
-
-// askDocker measures the calls of dockerd. It keeps the state of a container, never its
-// environment.
-func askDocker(t *task, path string, out itemWriter) result {
-	d := docker{asker: asker{api: "docker", endpoint: path, bound: t.Bound, out: out}, server: newServer(path, t.Bound)}
-	d.askFirst(question{method: "GET /_ping", ask: func(ctx context.Context) (map[string]string, error) {
-		_, err := d.server.fetch(ctx, "/_ping", io.Discard, 100)
-		return nil, err
-	}})
-	for _, what := range []string{"version", "info"} {
-		if d.isDone() {
-			break
-		}
-		if text := d.fetch("/"+what, "", nil); text != nil {
-			out.sendFile("runtime/docker-"+what+".json", path+"/"+what, text)
-		}
-	}
-	ids := t.IDs
-	if d.isDone() {
-		ids = nil
-	} else if text := d.fetch("/containers/json?all=1", "", nil); text != nil {
-		var all []struct{ ID string }
-		if json.Unmarshal(text, &all) == nil {
-			ids = ids[:0]
-			for _, c := range all {
-				ids = append(ids, c.ID)
-			}
-		}
-	}
-	return result{why: d.askEach(ids, func(id string) { d.fetch("/containers/"+id+"/json", id, parseContainerState) })}
-}
-
-// docker asks dockerd.
-type docker struct {
-	asker
-	server *server
-}
-
-// fetch asks for one path and returns the answer; nil when there was none.
-func (d *docker) fetch(path, container string, detail func([]byte) map[string]string) []byte {
-	method := "GET " + strings.Replace(path, container, "{id}", min(1, len(container)))
-	text, _ := askFor(&d.asker, question{method: method, container: container},
-		func(ctx context.Context) ([]byte, map[string]string, error) {
-			var text bytes.Buffer
-			if _, err := d.server.fetch(ctx, path, &text, 16<<20); err != nil || detail == nil {
-				return text.Bytes(), nil, err
-			}
-			return text.Bytes(), detail(text.Bytes()), nil
-		})
-	return text
-}
-
-// parseContainerState returns the state of a container from docker inspect.
-func parseContainerState(text []byte) map[string]string {
-	var c struct {
-		Name  string
-		State struct {
-			Status     string
-			Pid        int
-			StartedAt  string
-			FinishedAt string
-		}
-	}
-	if json.Unmarshal(text, &c) != nil {
-		return nil
-	}
-	return map[string]string{
-		"state": c.State.Status, "name": c.Name, "pid": fmt.Sprint(c.State.Pid),
-		"started": c.State.StartedAt, "finished": c.State.FinishedAt,
-	}
 }

@@ -33,9 +33,13 @@ func collectJournals(c *collector, s *step) {
 		return
 	}
 	before := len(c.manifest.Items)
-	since := now().Add(-c.opt.Since)
+	since := c.journalStart()
+	silent := ""
 	for _, j := range journals {
-		c.runTask(journalTask("journal/"+j.name+".export", since, j.args...), s)
+		c.runUnless(silent, journalTask("journal/"+j.name+".export", since, j.args...), s)
+		if i := len(c.manifest.Items) - 1; i >= 0 && isSilent(&c.manifest.Items[i]) {
+			silent = "journalctl gave nothing for " + c.manifest.Items[i].Name
+		}
 	}
 	if journalctlFailed(c.manifest.Items[before:]) {
 		c.collectJournalFiles(s, journalDirs)
@@ -49,6 +53,12 @@ func journalTask(name string, since time.Time, args ...string) *task {
 	return execTask(name, append(argv, args...)...)
 }
 
+// isSilent says that a program was waited for in vain. Waiting for it again would cost the time of
+// later steps.
+func isSilent(i *bundle.Item) bool {
+	return i.Bytes == 0 && (i.Outcome == bundle.Timeout || i.Outcome == bundle.Stuck)
+}
+
 // journalctlFailed says that an export of journalctl is missing.
 func journalctlFailed(items []bundle.Item) bool {
 	return slices.ContainsFunc(items, func(i bundle.Item) bool {
@@ -57,15 +67,16 @@ func journalctlFailed(items []bundle.Item) bool {
 }
 
 func (c *collector) collectJournalFiles(s *step, dirs []string) {
-	t := &task{Do: "journals", Bound: fileBound, Since: now().Add(-c.opt.Since)}
+	t := &task{Do: "journals", Bound: fileBound, Since: c.journalStart()}
 	for _, dir := range dirs {
 		t.Items = append(t.Items, want{Name: "journal/files", Source: filepath.Join(dir, "*")})
 	}
 	c.runTask(t, s)
 }
 
-// exportJournals writes the entries of journal files as journalctl -o export does, the oldest file
-// first. journald's own files cannot be redacted, nor cut to their newest part.
+// exportJournals writes the entries of journal files as journalctl -o export does, the newest file
+// first: there can be more than there is time for. journald's own files cannot be redacted, nor cut to
+// their newest part.
 func exportJournals(t *task, out *frames) {
 	var g guard
 	var files []journalFile
@@ -81,7 +92,7 @@ func exportJournals(t *task, out *frames) {
 		files = append(files, found...)
 	}
 	slices.SortStableFunc(files, func(a, b journalFile) int { return a.changed.Compare(b.changed) })
-	for _, f := range files[max(0, len(files)-maxJournals):] {
+	for _, f := range slices.Backward(files[max(0, len(files)-maxJournals):]) {
 		name := "journal/files/" + strings.TrimSuffix(filepath.Base(f.path), ".journal") + ".export"
 		out.beginItem(name, f.path)
 		out.endItem(name, resultOf(f.exportEntries(t.Since, itemWriter{out, name}.buffered())))

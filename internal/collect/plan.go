@@ -74,8 +74,8 @@ var steps = []step{
 		bound: 20 * time.Second, do: collectBus,
 	},
 	{
-		name: "runtime", touches: "CRI: Version, Status, ListPodSandbox, ListContainers, ContainerStatus and PodSandboxStatus of each; docker: the same",
-		hazard: "a call without an answer leaves a waiter in the daemon, 6 at most",
+		name: "runtime", touches: "CRI: Version, ListPodSandbox, ListContainers, ContainerStatus and PodSandboxStatus of each; docker: /_ping, the list of containers, each of them",
+		hazard: "a call without an answer leaves a waiter in the daemon, 6 at most; for none of them a daemon starts a program",
 		bound:  60 * time.Second, do: collectRuntime,
 	},
 	{
@@ -107,17 +107,27 @@ var steps = []step{
 	},
 	{
 		name: "signals", touches: "SIGUSR1 to containerd, dockerd, crio where no socket gave a dump; twice, 20 s apart",
-		hazard: "ends a program without a handler, so SigCgt must show one; skipped while journald hangs",
+		hazard: "leaves a file in /tmp or /run/docker (--remove-dumps); ends a program without a handler, so SigCgt must show one; skipped while a thread is in state D, in vfork or clone, or the process is stopped, frozen or traced, and while journald hangs",
 		bound:  25 * time.Second, do: collectSignals,
 	},
 	{
-		name: "shims", touches: "containerd-shim-runc-v2 that look stuck, 16 at most: their debug sockets (containerd 2.0 at level debug), else SIGUSR1, and containerd's journal, which they write to; twice, 20 s apart",
+		name: "shims", touches: "containerd-shim-runc-v2 that look stuck, 16 at most: their debug sockets (containerd 2.0 at level debug, where served), else SIGUSR1, and containerd's journal, which they write to; twice, 20 s apart",
 		hazard: "as signals; skipped while containerd, which reads what they log, is stopped",
 		bound:  20 * time.Second, do: collectShims,
 	},
 	{
 		name: "dumps-again", touches: "the second round of dumps, signals and shims", hazard: "as in these steps",
 		bound: 25 * time.Second, do: collectSecondDumps,
+	},
+	{
+		name: "daemon-info", touches: "CRI: Status; docker: /version, /info",
+		hazard: "dockerd runs runc and docker-init for it, a runtime can run CNI plugins: skipped when the daemon did not answer another call, docker's also when runc --version did not answer",
+		bound:  20 * time.Second, do: collectDaemonInfo,
+	},
+	{
+		name: "remove-dumps", touches: "removes the files that signals left, once they are in the bundle; only with --remove-dumps",
+		hazard: "only files that were not there before the signal, have not changed since they were copied, and belong to the daemon's user",
+		bound:  10 * time.Second, do: collectRemovals,
 	},
 	{
 		name: "sysrq", touches: "writes w to /proc/sysrq-trigger and reads what the kernel logs; only with --sysrq-w",
@@ -136,7 +146,7 @@ var steps = []step{
 }
 
 // byProcess are the steps whose items depend on the processes that run.
-var byProcess = []string{"clock", "threads", "processes", "signals", "shims", "dumps-again", "strace", "kill"}
+var byProcess = []string{"clock", "threads", "processes", "signals", "shims", "dumps-again", "remove-dumps", "strace", "kill"}
 
 // planSteps returns the steps that the options select.
 func planSteps(opt *Options) ([]step, error) {
@@ -158,7 +168,7 @@ func planSteps(opt *Options) ([]step, error) {
 	for _, s := range steps {
 		switch {
 		case len(opt.Only) > 0 && !slices.Contains(opt.Only, s.name), slices.Contains(opt.Skip, s.name):
-		case s.name == "signals" && opt.NoSignal, s.name == "strace" && opt.Strace == "",
+		case s.name == "signals" && opt.NoSignal, s.name == "remove-dumps" && !opt.RemoveDumps, s.name == "strace" && opt.Strace == "",
 			s.name == "sysrq" && !opt.SysrqW, s.name == "kill" && len(opt.AllowKill) == 0:
 		default:
 			left = append(left, s)
@@ -183,7 +193,7 @@ func WritePlan(w io.Writer, opt *Options) error {
 		return err
 	}
 	fmt.Fprintln(w, "\nEvery file, call and command, except those that depend on which processes run:")
-	dry := collector{opt: *opt, names: map[string]int{}, hurry: make(chan struct{}), deadline: now()}
+	dry := collector{opt: *opt, names: map[string]int{}, hurry: make(chan struct{}), begun: moment(), deadline: moment()}
 	for i := range left {
 		s := &left[i]
 		dry.planned = func(from want) { fmt.Fprintf(w, "%-12s %s\n", s.name, from.Source+from.Query) }
@@ -238,12 +248,20 @@ threads.jsonl   all threads, three times: state, kernel stack, system call
 proc/           load, memory, pressure and mounts of the node
 kernel/         the kernel's log
 cgroups/        freezer, pids, memory of pods and daemons
-dumps/          goroutines of the daemons, twice
+dumps/          goroutines of the daemons, twice; dumps/earlier-… are dumps that somebody had asked for before
 runtime/ bus/   calls to containerd, dockerd, CRI-O and D-Bus: how long each took, and whether there was an answer
 journal/        journals in export format: systemd-journal-remote -o FILE.journal INPUT makes journal files of them; journal/files/ where journalctl failed
 config/ versions/ mounts/ processes.txt
 
 A file that ends in .gz is compressed. %s
+
+What this collection leaves on the node: a daemon that gave no dump through a socket is sent SIGUSR1, and writes one.
+containerd      /tmp/containerd.PID.stacks.log, overwritten each time; and its log
+dockerd         /run/docker/goroutine-stacks-TIME.log; old versions also daemon-data-TIME.log, with environments of containers
+CRI-O           /tmp/crio-goroutine-stacks-TIME.log
+shims           nothing but lines in containerd's log
+dump_files in manifest.json names those that were written, and whether --remove-dumps removed them.
+
 Read it with: plegdiag analyze BUNDLE; check it with: plegdiag verify BUNDLE
 `
 
@@ -279,6 +297,10 @@ func (c *collector) addNote(n *note) {
 		c.silent = append(c.silent, n.Silent)
 	case n.Signalled != 0:
 		c.signalled++
+	case n.Dump != nil:
+		c.noteDump(n.Dump)
+	case n.Mute != "":
+		c.mute[n.Mute] = true
 	}
 	c.waits += n.Unanswered
 }
@@ -333,7 +355,14 @@ const goroutines = "/debug/pprof/goroutine?debug=2"
 
 // dumpName says in a form that a dump is dated by when it was taken (stackdump.TimeInName).
 func dumpName(daemon string) string {
-	return "dumps/" + daemon + "-goroutine-stacks-" + now().Format("2006-01-02T150405Z") + ".log"
+	return "dumps/" + daemon + dumpStamp(now())
+}
+
+// earlierDump is how the names of dumps begin that daemons were asked for before this collection.
+const earlierDump = "dumps/earlier-"
+
+func dumpStamp(at time.Time) string {
+	return "-goroutine-stacks-" + at.Format("2006-01-02T150405Z") + ".log"
 }
 
 func collectDumps(c *collector, s *step) {
@@ -371,7 +400,7 @@ func (c *collector) tokenFiles() []string {
 func (c *collector) takeDump(daemon string, t *task, s *step) {
 	bound := s.bound
 	c.takeDumpTwice(daemon, s, func(s *step) bool {
-		t.Items[0].Name = dumpName(daemon)
+		t.Items[0].Name, t.Dumps = dumpName(daemon), c.dumpFiles
 		as := *s
 		as.bound = bound
 		return c.hasContent(func() { c.runTask(t, &as) }, "")
@@ -379,31 +408,28 @@ func (c *collector) takeDump(daemon string, t *task, s *step) {
 }
 
 // hasContent runs do, and says whether an item that it collected has content. The item but does not
-// count.
+// count, nor do earlier dumps.
 func (c *collector) hasContent(do func(), but string) bool {
 	before := len(c.manifest.Items)
 	do()
 	return slices.ContainsFunc(c.manifest.Items[before:], func(i bundle.Item) bool {
-		return (i.Outcome == bundle.OK || i.Outcome == bundle.Capped) && i.Name != but
+		return (i.Outcome == bundle.OK || i.Outcome == bundle.Capped) && i.Name != but &&
+			!strings.HasPrefix(i.Name, earlierDump)
 	})
 }
 
 // takeDumpTwice takes a dump, and remembers to take a second one if that worked.
 func (c *collector) takeDumpTwice(daemon string, s *step, take func(s *step) bool) {
-	d := dumpRound{daemon: daemon, at: now(), again: take}
+	d := dumpRound{daemon: daemon, at: moment(), again: take}
 	d.ok = take(s)
 	c.dumped = append(c.dumped, d)
 }
 
 func collectRuntime(c *collector, s *step) {
 	for _, place := range c.socketsOf("cri") {
-		name := "runtime/cri-" + strings.TrimSuffix(path.Base(place), ".sock") + ".jsonl"
-		if strings.Contains(place, "k3s") {
-			name = "runtime/cri-k3s.jsonl"
-		}
 		c.runTask(&task{
 			Do: "cri", Bound: rpcBound, IDs: c.walked.Containers,
-			Items: []want{{Name: name, Source: place}},
+			Items: []want{{Name: criItem(place) + ".jsonl", Source: place}},
 		}, s)
 	}
 	for _, place := range c.socketsOf("docker") {
@@ -412,6 +438,14 @@ func collectRuntime(c *collector, s *step) {
 			Items: []want{{Name: "runtime/docker.jsonl", Source: place}},
 		}, s)
 	}
+}
+
+// criItem is the beginning of the names of what a socket of the CRI gives.
+func criItem(place string) string {
+	if strings.Contains(place, "k3s") {
+		return "runtime/cri-k3s"
+	}
+	return "runtime/cri-" + strings.TrimSuffix(path.Base(place), ".sock")
 }
 
 func collectBus(c *collector, s *step) {
@@ -495,6 +529,9 @@ var journalFields = []string{
 	"_SOURCE_MONOTONIC_TIMESTAMP", "UNIT", "_TRANSPORT", "CONTAINER_ID_FULL", "INVOCATION_ID", "_SYSTEMD_INVOCATION_ID",
 }
 
+// runcVersion is the item that says that runc can be run.
+const runcVersion = "versions/runc.txt"
+
 func collectVersions(c *collector, s *step) {
 	versionTask := func(name, program string) *task { return execTask("versions/"+name+".txt", program, "--version") }
 	for _, name := range []string{"kubelet", "containerd", "dockerd", "crio"} {
@@ -504,7 +541,7 @@ func collectVersions(c *collector, s *step) {
 		}
 		c.runTask(versionTask(name, program), s)
 	}
-	c.runTask(versionTask("runc", "runc"), s)
+	c.runTask(execTask(runcVersion, "runc", "--version"), s)
 	c.runTask(versionTask("systemctl", "systemctl"), s)
 	c.runTask(execTask("versions/uname.txt", "uname", "-a"), s)
 }
@@ -571,7 +608,7 @@ func collectKilled(c *collector, s *step) {
 		}
 		t := journalTask("dumps/"+p.Exe+"-killed.export", now(), fmt.Sprintf("_PID=%d", p.PID))
 		t.Items[0].Source = fmt.Sprintf("SIGQUIT to PID %d; %s", p.PID, t.Items[0].Source)
-		if why := c.whyNoHelper(s.bound); why != "" {
+		if why := c.whyNoHelper(); why != "" {
 			c.skipItems(s, t, why)
 			continue
 		}
@@ -579,7 +616,7 @@ func collectKilled(c *collector, s *step) {
 			c.skipItems(s, t, errorText(err))
 			continue
 		}
-		c.waitUntil(now().Add(3 * time.Second))
+		c.waitUntil(moment().Add(3 * time.Second))
 		c.runTask(t, s)
 	}
 }

@@ -90,16 +90,8 @@ func (p *process) whyUntraceable() string {
 	dir := fmt.Sprintf("/proc/%d", p.PID)
 	status, _, _ := readFile(dir+"/status", 16<<10)
 	var is process
-	if is.parseStatus(string(status)); is.Tracer != 0 {
-		return "it is traced"
-	}
-	for _, tid := range numericEntries(dir + "/task") {
-		stat, _, _ := readFile(fmt.Sprintf("%s/task/%d/stat", dir, tid), 4096)
-		if state := statState(string(stat)); state == "D" || state == "T" || state == "t" {
-			return "one of its threads is in state " + state
-		}
-	}
-	return ""
+	is.parseStatus(string(status))
+	return findUnsafeThread(dir, is.Tracer)
 }
 
 // maxBlocked is for how many threads in state D the kernel is asked for stacks: each stack takes

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
 )
 
 // shimProgram is the only shim that is ever sent SIGUSR1. The shim of containerd's first runtime
@@ -131,7 +133,7 @@ func (c *collector) whyNoShimSignal() string {
 
 // collectShimLog collects what containerd has logged since a moment: the dumps of its shims.
 func (c *collector) collectShimLog(s *step, since time.Time) {
-	c.waitUntil(now().Add(2 * time.Second)) // for journald
+	c.waitUntil(moment().Add(2 * time.Second)) // for journald
 	name := "dumps/shims-" + since.Format("2006-01-02T150405Z") + ".export"
 	t := journalTask(name, since, unitArgs("containerd", "docker", "k3s", "k3s-agent", "rke2-agent", "rke2-server")...)
 	as := *s
@@ -143,10 +145,11 @@ func (c *collector) collectShimLog(s *step, since time.Time) {
 // without one. It writes a list of what it did.
 func dumpShims(t *task, out itemWriter) result {
 	var text strings.Builder
+	var sockets debugSockets
 	for i := range t.Processes {
 		p := &t.Processes[i]
 		how := "debug socket"
-		if !dumpFromDebugSocket(t, p, out.frames) {
+		if !sockets.fetchDump(t, p, out.frames) {
 			how = t.signalShim(p, out.frames)
 		}
 		fmt.Fprintf(&text, "PID %d, task %s: %s; %s\n", p.PID, p.Task, t.Names[i], how)
@@ -155,23 +158,39 @@ func dumpShims(t *task, out itemWriter) result {
 	return result{}
 }
 
-// dumpFromDebugSocket asks a shim's debug socket; false when it has none. The task's IDs are the
-// sockets of runtimes.
-func dumpFromDebugSocket(t *task, p *process, out *frames) bool {
-	var g guard
+// debugSockets asks shims at their debug sockets. A shim of level debug has one, and serves it only
+// if it was built with shim_tracing (cmd/containerd-shim-runc-v2/main_tracing.go): at any other one
+// nobody takes a connection. So one that does not answer says nothing about its shim, and the others
+// are not asked.
+type debugSockets struct {
+	guard  guard
+	silent bool
+}
+
+// fetchDump asks a shim's debug socket, and says whether it answered. The task's IDs are the sockets
+// of runtimes.
+func (d *debugSockets) fetchDump(t *task, p *process, out *frames) bool {
 	for _, address := range t.IDs {
 		place := shimDebugSocket(address, p.Task)
-		if p.Task == "" || g.findSocket(t.Bound, place).outcome != "" {
+		if d.silent || p.Task == "" || d.guard.findSocket(t.Bound, place).outcome != "" {
 			continue
 		}
 		id := path.Base(p.Task)
-		name := dumpName("shim-" + id[:min(len(id), 12)])
-		return g.sendAnswer(out, want{Name: name, Source: place, Query: goroutines}, "", t)
+		w := want{Name: dumpName("shim-" + id[:min(len(id), 12)]), Source: place, Query: goroutines}
+		out.beginItem(w.Name, w.Source+w.Query)
+		r := d.guard.sendBody(out, w, "", t)
+		answered := r.outcome == "" || r.outcome == bundle.Capped
+		if r.outcome == bundle.Timeout {
+			d.silent = true
+			r = result{outcome: bundle.Skipped, why: "its debug socket takes no request: " + r.why + "; a shim serves it only if it was built so"}
+		}
+		out.endItem(w.Name, r)
+		return answered
 	}
 	return false
 }
 
-// shimDebugSocket is where the shim of a task serves its profiles: since containerd 2.0, and only
+// shimDebugSocket is where the shim of a task listens for debuggers: since containerd 2.0, and only
 // at level debug.
 func shimDebugSocket(address, task string) string {
 	return fmt.Sprintf("%s/%x", shimRoot, sha256.Sum256([]byte(filepath.Join(address, task, "debug"))))
@@ -181,7 +200,11 @@ func shimDebugSocket(address, task string) string {
 func (t *task) signalShim(p *process, out *frames) string {
 	why := t.Why
 	if why == "" {
-		why = p.whyNoSignal()
+		var g guard
+		var r result
+		if why, r = tryFor(&g, t.Bound, func() (string, error) { return p.whyNoSignalNow("/proc"), nil }); r.isOpen() {
+			why = "it cannot be looked at: " + r.why
+		}
 	}
 	if why != "" {
 		return "not signalled: " + why

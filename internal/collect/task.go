@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/collect/sink"
 )
 
 // task is what one helper does.
@@ -25,11 +26,12 @@ type task struct {
 	Count int           `json:",omitempty"`
 	Argv  []string      `json:",omitempty"` // of exec
 	// Processes are the processes that the task is about, as the walk saw them.
-	Processes []process `json:",omitempty"`
-	IDs       []string  `json:",omitempty"`
-	Since     time.Time `json:",omitzero"`
-	Names     []string  `json:",omitempty"`
-	Why       string    `json:",omitempty"` // why no signal is sent; empty when some are
+	Processes []process  `json:",omitempty"`
+	Dumps     []dumpFile `json:",omitempty"` // that this collection has caused
+	IDs       []string   `json:",omitempty"`
+	Since     time.Time  `json:",omitzero"`
+	Names     []string   `json:",omitempty"`
+	Why       string     `json:",omitempty"` // why no signal is sent; empty when some are
 }
 
 // want is one item of a task and where it comes from: a file (a pattern if it contains *), a
@@ -46,20 +48,23 @@ func execTask(name string, argv ...string) *task {
 
 // tasks are what helpers can do. Each can hang: nobody waits longer than its bound.
 var tasks = map[string]func(t *task, out *frames){
-	"walk":      walkThreads,
-	"processes": oneItem(listProcesses),
-	"files":     readFiles,
-	"cgroups":   oneItem(readCgroups),
-	"kmsg":      oneItem(readKmsg),
-	"http":      getHTTP,
-	"cri":       oneSocket(askCRI),
-	"docker":    oneSocket(askDocker),
-	"bus":       oneSocket(askBus),
-	"mounts":    oneItem(statMounts),
-	"signal":    signalDumps,
-	"shims":     oneItem(dumpShims),
-	"journals":  exportJournals,
-	"sysrq":     oneItem(pressSysrq),
+	"walk":        walkThreads,
+	"processes":   oneItem(listProcesses),
+	"files":       readFiles,
+	"cgroups":     oneItem(readCgroups),
+	"kmsg":        oneItem(readKmsg),
+	"http":        getHTTP,
+	"cri":         oneSocket(askCRI),
+	"docker":      oneSocket(askDocker),
+	"cri-status":  oneSocket(askCRIStatus),
+	"docker-info": oneSocket(askDockerInfo),
+	"bus":         oneSocket(askBus),
+	"mounts":      oneItem(statMounts),
+	"signal":      signalDumps,
+	"remove":      oneItem(removeDumps),
+	"shims":       oneItem(dumpShims),
+	"journals":    exportJournals,
+	"sysrq":       oneItem(pressSysrq),
 }
 
 // Helper is the hidden command collect-helper. It does one task, whose JSON is its argument (or in,
@@ -80,7 +85,8 @@ func Helper(argument string, in io.Reader, out io.Writer) error {
 	}
 	switch t.Do {
 	case "sink":
-		return runSink(&t, in, out)
+		r := sink.Request{Path: t.Names[0], Force: t.Limit == 1, MinFree: t.Count}
+		return sink.Run(r, in, out, os.NewFile(3, "told"))
 	case "exec":
 		if len(t.Processes) > 0 && t.Processes[0].whyUntraceable() != "" {
 			return errRefused

@@ -257,8 +257,8 @@ func (v *view) findNext() *story.NextStep {
 	return nil
 }
 
-// describeLosses says which files could not be read to their end; of inputs of which nothing was
-// read, what each is. Empty when nothing is lost.
+// describeLosses says what the bundle lacks, and which files could not be read to their end; of
+// inputs of which nothing was read, what each is. Empty when nothing is lost.
 func (v *view) describeLosses() string {
 	first, lost := "", 0
 	for i := range v.Files {
@@ -276,6 +276,9 @@ func (v *view) describeLosses() string {
 	}
 	if lost > 1 {
 		first += "; and " + show.Plural(lost-1, "more file")
+	}
+	if why := v.timeline.Facts["collect.sealed"].Value; why != "" {
+		first = strings.TrimSuffix("the bundle is incomplete: "+why+"; "+first, "; ")
 	}
 	return first
 }

@@ -1,11 +1,10 @@
-// Package report writes an incident for people and for programs: one file per
-// output. A renderer decides nothing and computes nothing; it puts into words
-// what [incident.Incident] says, in one order for all outputs: the verdict in a
-// sentence, the findings with their evidence, what was ruled out, what could
-// not be asked, what was assumed about the clocks, the account of every file.
+// Package report writes an incident for people and for programs: one file per output. A renderer
+// decides nothing and computes nothing; it puts into words what [incident.Incident] says, in one order
+// for all outputs: the verdict in a sentence, the findings with their evidence, what was ruled out,
+// what could not be asked, what was assumed about the clocks, the account of every file.
 //
-// Text that comes from a bundle is not trusted: no output hands control bytes,
-// escape sequences or invisible characters on to a terminal.
+// Text that comes from a bundle is not trusted: no output hands control bytes, escape sequences or
+// invisible characters on to a terminal.
 package report
 
 import (
@@ -78,8 +77,7 @@ func ByEnding(file string) (f Format, ok bool) {
 	return Format{}, false
 }
 
-// shown remembers which steps a report has already told, so that a link does
-// not repeat the chain of its root.
+// shown remembers which steps a report has told, so that a link does not repeat those of its root.
 type shown map[shownStep]bool
 
 type shownStep struct {

@@ -41,15 +41,39 @@ func (c *collected) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Eve
 	switch e.Path[0] {
 	case "bundle":
 		c.taken.Node = column(e, "node")
-		for _, f := range [...][2]string{{"node", "node.name"}, {"tool", "collect.version"}, {"sealed", "collect.sealed"}} {
+		for _, f := range [...][2]string{{"node", "node.name"}, {"tool", "collect.version"}} {
 			dst = addFact(dst, facts.Collected, f[1], column(e, f[0]), e)
 		}
+		dst = addFact(dst, facts.Collected, "collect.sealed", describeEnd(e), e)
 	case "rpc":
 		return c.takeCall(dst, e)
 	case "item":
 		return c.takeItem(dst, e)
 	}
 	return dst
+}
+
+// describeEnd says why a bundle is incomplete and what it lacks; empty when it is whole.
+func describeEnd(e *snapshots.Datum) string {
+	why, missing := column(e, "sealed"), strings.Fields(column(e, "missing"))
+	if why == "" {
+		return ""
+	}
+	text := "collect stopped"
+	if after, err := strconv.ParseFloat(column(e, "sealed_after"), 64); err == nil && after > 0 && after < 1e6 {
+		text += fmt.Sprintf(" after %s", time.Duration(after*float64(time.Second)).Round(100*time.Millisecond))
+	} else if len(missing) > 0 {
+		text = "collect left something out"
+	}
+	text += " (" + why + ")"
+	switch more := len(missing) - 1; more {
+	case -1:
+		return text
+	case 0:
+		return text + "; " + missing[0] + " is missing, or a part of it"
+	default:
+		return text + fmt.Sprintf("; %s and %d more are missing, or parts of them", missing[0], more)
+	}
 }
 
 // takeItem is a thing that was not got, or not whole.
@@ -127,6 +151,9 @@ func (c *collected) takeCall(dst []event.Event, e *snapshots.Datum) []event.Even
 		return append(dst, ev)
 	}
 	ev.Text = called(method, &ev.IDs) + fmt.Sprintf(" gave collect no answer in %s", took.Round(100*time.Millisecond))
+	if strings.Contains(failure, "connect: resource temporarily unavailable") {
+		ev.Text = called(method, &ev.IDs) + " of collect found the queue of " + endpoint + " full: nobody takes connections"
+	}
 	if len(c.calls) < maxListed {
 		c.calls = append(c.calls, ev)
 	}

@@ -1,0 +1,202 @@
+// Package sink writes a bundle to a file or a stream, as long as there is room, and says what became
+// of it. It is for a process of its own, because a disk can hang.
+package sink
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// reserve is the space that is kept after what is written, so that a bundle can be sealed on a full
+// disk.
+const reserve = 512 << 10
+
+// Request says where a bundle is written.
+type Request struct {
+	Path    string // "-" is the stream
+	Force   bool   // overwrite it
+	MinFree int    // MiB that stay free
+}
+
+// Report is one of several about what is written.
+type Report struct {
+	Full  string `json:",omitempty"` // why there is only room for the end of the bundle
+	Error string `json:",omitempty"` // why it is not whole; Done is set
+	Bytes int64  `json:",omitempty"` // written until now
+	// Written says that all is written, and on its way to the disk. Done says that it is there, or
+	// that there was an error. Nothing follows.
+	Written, Done bool
+}
+
+// Run copies a bundle from in to a file, or to out, which is one, too, and sends its reports to told.
+func Run(r Request, in io.Reader, out io.Writer, told io.Writer) error {
+	// A reader that has gone, and a limit of the shell, are errors of write and not the end.
+	signal.Ignore(unix.SIGPIPE, unix.SIGXFSZ)
+	to := json.NewEncoder(told)
+	s := file{floor: uint64(r.MinFree) << 20, stream: r.Path == "-"} //nolint:gosec,nolintlint // positive
+	if s.f, _ = out.(*os.File); !s.stream {
+		if err := s.open(r); err != nil {
+			return to.Encode(Report{Done: true, Error: err.Error()})
+		}
+	}
+	err := s.copyFrom(in, func(why string) { _ = to.Encode(Report{Full: why}) })
+	if err == nil && s.allocated {
+		err = s.f.Truncate(s.at) // releases the reserve
+	}
+	if err == nil {
+		_ = to.Encode(Report{Bytes: s.at, Written: true})
+		// A write that a disk refuses later shows here, and nowhere else.
+		if err = s.f.Sync(); isNoDisk(err) {
+			err = nil
+		}
+	}
+	done := Report{Bytes: s.at, Done: true}
+	if err = errors.Join(err, s.f.Close()); err != nil {
+		done.Error = err.Error()
+	}
+	return to.Encode(done)
+}
+
+// isNoDisk says that an error of fsync means that there is nothing to wait for: a pipe, a device.
+func isNoDisk(err error) bool {
+	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ENOSYS)
+}
+
+// open makes the file. One without room is removed again.
+func (s *file) open(r Request) (err error) {
+	s.f, err = os.OpenFile(r.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOCTTY, 0o600)
+	if r.Force && errors.Is(err, os.ErrExist) {
+		s.f, err = os.OpenFile(r.Path, os.O_WRONLY|os.O_TRUNC|unix.O_NOCTTY, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	if why := s.whyNoSpace(); why != "" {
+		os.Remove(r.Path)
+		return fmt.Errorf("%s: %s; write elsewhere, or to stdout with -o - through ssh", filepath.Dir(r.Path), why)
+	}
+	return nil
+}
+
+// file is a file that is written as long as there is space.
+type file struct {
+	f        *os.File
+	at       int64
+	reserved int64 // offset up to which room is allocated, or was looked for
+	// the file system has allocated ahead; it cannot
+	allocated, refuses bool
+	stream             bool // it is somebody else's
+	floor              uint64
+	full               bool
+}
+
+func (s *file) copyFrom(in io.Reader, full func(string)) error {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := in.Read(buf)
+		if n > 0 {
+			if why := s.reserveRoom(n); why != "" && !s.full {
+				s.full = true
+				full(why)
+			}
+			if _, err := s.f.Write(buf[:n]); err != nil {
+				return err
+			}
+			s.at += int64(n)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// reserveRoom reserves space for n bytes and the end of the bundle. It says why there is none;
+// empty when there is.
+func (s *file) reserveRoom(n int) string {
+	want := s.at + int64(n) + reserve
+	if s.full || s.stream || want <= s.reserved {
+		return ""
+	}
+	if why := s.whyNoSpace(); why != "" {
+		return why
+	}
+	const step = 1 << 20
+	if s.refuses { // NFS before 4.2 and others: only the least free space counts
+		s.reserved = want + step
+		return ""
+	}
+	err := s.allocate(want + step)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		err = s.allocate(want)
+	}
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return err.Error()
+	}
+	s.refuses = true
+	return ""
+}
+
+func (s *file) allocate(to int64) error {
+	err := unix.Fallocate(int(s.f.Fd()), unix.FALLOC_FL_KEEP_SIZE, s.at, to-s.at)
+	if err == nil {
+		s.reserved, s.allocated = to, true
+	}
+	return err
+}
+
+// whyNoSpace says why the file system has too little space or too few inodes; empty when it has
+// enough.
+func (s *file) whyNoSpace() string {
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(int(s.f.Fd()), &fs); err != nil {
+		return ""
+	}
+	free := fs.Bavail * uint64(fs.Bsize) //nolint:gosec,unconvert,nolintlint // positive; its type differs by processor
+	switch {
+	case free < s.floor:
+		return fmt.Sprintf("%d MiB are free, and --min-free keeps %d", free>>20, s.floor>>20)
+	case s.floor > 0 && fs.Files > 0 && fs.Ffree == 0:
+		return "no inode is free"
+	case s.floor > 0 && fs.Type == unix.TMPFS_MAGIC && isMemoryScarce():
+		return "it is in memory, and little memory is available"
+	}
+	return ""
+}
+
+// isMemoryScarce says that less than a twentieth of the memory is available.
+func isMemoryScarce() bool {
+	text, _ := os.ReadFile("/proc/meminfo")
+	available := meminfoKiB(string(text), "MemAvailable:")
+	total := meminfoKiB(string(text), "MemTotal:")
+	return available > 0 && available < total/20
+}
+
+// meminfoKiB is a row of /proc/meminfo in KiB; 0 when there is none.
+func meminfoKiB(text, row string) int {
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, row); ok {
+			words := strings.Fields(rest)
+			if len(words) > 0 {
+				n, _ := strconv.Atoi(words[0])
+				return n
+			}
+		}
+	}
+	return 0
+}
