@@ -62,9 +62,11 @@ type Manifest struct {
 	Start     time.Time `json:"start"`
 	End       time.Time `json:"end"`
 	Redaction bool      `json:"redaction"`
-	Sealed    string    `json:"sealed,omitempty"` // why it ended before its plan did; empty when it did not
-	Left      []Helper  `json:"left_behind,omitempty"`
-	Items     []Item    `json:"items"`
+	// Replaced has every rule of redaction that ran, and how many values it replaced.
+	Replaced map[string]int `json:"replaced,omitempty"`
+	Sealed   string         `json:"sealed,omitempty"` // why it ended before its plan did; empty when it did not
+	Left     []Helper       `json:"left_behind,omitempty"`
+	Items    []Item         `json:"items"`
 }
 
 // Encode writes the manifest with one line for each item, so that a line can be quoted as evidence.
