@@ -3,6 +3,8 @@ package redact
 import (
 	"bytes"
 	"encoding/base64"
+	"path"
+	"strings"
 )
 
 // above is what the lines before say about a line: a value can stand below its name.
@@ -12,6 +14,10 @@ type above struct {
 	pending bool // the name of a secret ended the line before, its value follows
 	element bool // <password> ended the line before
 	isKube  bool // kind: Secret was read in this document
+	// taker is the way in which the program of a list of arguments, one on each line, takes what the
+	// line before announced: -p, --password. Empty for none.
+	taker   string
+	program []*program
 }
 
 // list is what a line is part of.
@@ -44,7 +50,7 @@ func indentOf(line []byte) int {
 
 // findLines appends the secrets of a line that the lines before tell of.
 func (c *above) findLines(line []byte, found []span) []span {
-	if c.list == noList && !c.pending && !c.element {
+	if c.list == noList && !c.pending && !c.element && c.taker == "" && c.program == nil {
 		return found
 	}
 	l := search{line: line, found: found}
@@ -62,6 +68,9 @@ func (c *above) findLines(line []byte, found []span) []span {
 			l.add(Key, from, end)
 		}
 		return l.found
+	}
+	if item, ok := itemOf(text, from); ok {
+		l.findItem(c, item)
 	}
 	name, p := lineName(text, from)
 	if c.pending && isName(name, "value") {
@@ -195,9 +204,78 @@ func looksEncoded(v []byte) bool {
 	return seen == isDigit|isUpper|isLowerCase || len(v) >= 8 && seen == isUpper|isLowerCase
 }
 
+// itemOf is the only word of a line in a list: "-p", of JSON, - -p of YAML, or a flag that stands
+// alone.
+func itemOf(text []byte, from int) (item argument, ok bool) {
+	p := from
+	if p+1 < len(text) && text[p] == '-' && text[p+1] == ' ' {
+		p = skipSpaces(text, p+1)
+	}
+	n, _, _ := quoteAt(text, p)
+	v := valueAt(text, p)
+	if n == 0 {
+		v.to = len(bytes.TrimRight(text, ", "))
+		v.next = v.to
+	}
+	if len(bytes.Trim(text[min(v.next, len(text)):], ", \"'")) > 0 || v.from >= v.to {
+		return item, false
+	}
+	return argument{v.from, v.to}, true
+}
+
+// findItem finds the secret in an argument that has a line of its own.
+func (l *search) findItem(c *above, item argument) {
+	text := l.text(item)
+	if c.taker != "" && text[0] != '-' {
+		switch c.taker {
+		case "l":
+			l.addLogin(item.from, item.to)
+		case "v":
+			l.addVariable(item.from, item.to)
+		default:
+			l.addArgument(item.from, item.to)
+		}
+		return
+	}
+	for _, p := range c.program {
+		for take := range strings.FieldsSeq(p.takes) {
+			if kind, flag, _ := strings.Cut(take, ":"); len(kind) == 1 && flag != "" && p.sub == "" {
+				l.takeFlag(kind, flag, []argument{item})
+			}
+		}
+	}
+}
+
+// noteItem notes a program or a flag that has a line of its own.
+func (c *above) noteItem(text []byte, from int) {
+	item, ok := itemOf(text, from)
+	if !ok {
+		c.program = nil
+		return
+	}
+	word := string(text[item.from:item.to])
+	switch {
+	case strings.ContainsAny(word, " \t="):
+	case word[0] != '-':
+		if rows := programsByName[path.Base(word)]; rows != nil {
+			c.program = rows
+		}
+	case len(word) > 2 && classOf([]byte(word)) != open:
+		c.taker = "s"
+	default:
+		for _, p := range c.program {
+			for take := range strings.FieldsSeq(p.takes) {
+				if kind, flag, _ := strings.Cut(take, ":"); flag == word && len(kind) == 1 && kind != "a" && p.sub == "" {
+					c.taker = kind
+				}
+			}
+		}
+	}
+}
+
 // noteLine notes what the next lines belong to.
 func (c *above) noteLine(line []byte) {
-	c.pending, c.element = false, false
+	c.pending, c.element, c.taker = false, false, ""
 	text := bytes.TrimRight(line, " \t\r\n")
 	if len(text) == 0 {
 		return
@@ -220,6 +298,11 @@ func (c *above) noteLine(line []byte) {
 		c.noteElement(text)
 	default:
 		c.noteName(text, from)
+	}
+	if text[from] == '-' || text[from] == '"' || text[from] == '\'' {
+		c.noteItem(text, from)
+	} else {
+		c.program = nil
 	}
 }
 

@@ -2,6 +2,8 @@ package redact
 
 import (
 	"bytes"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -74,20 +76,22 @@ var programs = []program{
 	{"passwd", "", "echo"},
 }
 
-// programHints makes a hint of every name; of one that is too short with the space behind it.
-func programHints() []hint {
+// programsByName has the rows of each program.
+var programsByName = func() map[string][]*program {
 	rows := map[string][]*program{}
-	var names []string
 	for i := range programs {
 		for name := range strings.FieldsSeq(programs[i].names) {
-			if rows[name] == nil {
-				names = append(names, name)
-			}
 			rows[name] = append(rows[name], &programs[i])
 		}
 	}
+	return rows
+}()
+
+// programHints makes a hint of every name; of one that is too short with the space behind it.
+func programHints() []hint {
+	rows := programsByName
 	var made []hint
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		find := func(l *search, at int) {
 			for _, p := range rows[name] {
 				l.findArguments(p, at, at+len(name))

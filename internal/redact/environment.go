@@ -27,6 +27,10 @@ func findEnvironment(l *search, at int) {
 		return
 	}
 	p = skipBlanks(b, p+1)
+	if p < len(b) && (b[p] == '{' || b[p] == '<') { // envs:{key:"A" value:"b"} of protobuf
+		l.findObject(p + 1)
+		return
+	}
 	if p >= len(b) || b[p] != '[' {
 		return
 	}
@@ -75,6 +79,12 @@ func (l *search) findVariables(p int) {
 				p = l.findObject(end + 1)
 				break
 			}
+			if end < len(b) && b[end] == ':' { // key:"A" value:"b"
+				if p = l.skipField(p, end); p < 0 {
+					return
+				}
+				break
+			}
 			end = variableEnd(b, p)
 			l.addVariable(p, end)
 			p = max(end, p+1)
@@ -82,6 +92,19 @@ func (l *search) findVariables(p int) {
 			return
 		}
 	}
+}
+
+// skipField goes on behind a field of a message, and adds it when it is a value; -1 where what stands
+// there is none.
+func (l *search) skipField(p, colon int) int {
+	n, _, _ := quoteAt(l.line, colon+1)
+	switch {
+	case n == 0:
+		return -1
+	case isName(l.line[p:colon], "value"):
+		return l.addPairValue(colon)
+	}
+	return valueAt(l.line, colon+1).next
 }
 
 // addVariable adds the value of NAME=value.
@@ -165,11 +188,15 @@ func (l *search) addPairValue(p int) int {
 	if p >= len(l.line) || l.line[p] != ':' && l.line[p] != '=' {
 		return p
 	}
-	from, to := pairValue(l.line, skipBlanks(l.line, p+1))
+	p = skipBlanks(l.line, p+1)
+	from, to := pairValue(l.line, p)
 	if !keeps(l.line[from:to]) {
 		l.add(Environment, from, to)
 	}
-	return max(to, p+1)
+	if from > p { // quoted
+		return valueAt(l.line, p).next
+	}
+	return max(to, p)
 }
 
 // pairValue is the value of a field: quoted, or as Go prints it, up to the end of its struct.

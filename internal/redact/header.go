@@ -155,7 +155,7 @@ func findCookie(l *search, at int) {
 		from--
 	}
 	switch strings.ToLower(string(b[from:end])) {
-	case "cookie", "set-cookie", "cookie2", "set-cookie2", "http_cookie", "http.cookie":
+	case "cookie", "cookies", "set-cookie", "cookie2", "set-cookie2", "http_cookie", "http.cookie":
 	default:
 		return
 	}

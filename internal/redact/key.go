@@ -42,6 +42,7 @@ func findKey(l *search, at int) {
 		c = classOfWords(l.line, from, end)
 	}
 	if c == open {
+		l.findBareKey(from, end)
 		return
 	}
 	l.findValue(from, end, c)
@@ -61,6 +62,29 @@ func classOfWords(b []byte, from, end int) class {
 		return keyLike
 	}
 	return open
+}
+
+// findBareKey finds a value that is named key, where it can be nothing but one, as in a keyring of ceph.
+func (l *search) findBareKey(from, end int) {
+	b := l.line
+	if !isName(b[from:end], "key") {
+		return
+	}
+	n, _, _ := quoteAt(b, end)
+	p := skipBlanks(b, end+n)
+	if p >= len(b) || b[p] != '=' && b[p] != ':' {
+		return
+	}
+	v := valueAt(b, skipBlanks(b, p+1))
+	text := b[v.from:v.to]
+	var seen uint8
+	for _, c := range text {
+		seen |= kinds[c]
+	}
+	const mixed = isDigit | isUpper | isLowerCase
+	if len(text) >= 30 && seen&mixed == mixed && skipKind(text, 0, isBase64) == len(text) {
+		l.add(Key, v.from, v.to)
+	}
 }
 
 // findValue finds the value of a name.
@@ -167,14 +191,19 @@ func (l *search) addKeyed(p int, c class, certain bool) {
 	v := valueAt(l.line, p)
 	text := l.line[v.from:v.to]
 	switch {
-	case len(text) < 3 || keeps(text):
-	case c == secret && !certain && isObjectName(text): // secret=kube-system/x
-	case c == secret && bytes.IndexByte(text, '/') > 0 && isObjectName(text): // secret="kube-system/x"
+	case len(text) < 3 || keeps(text) && !isPIN(text, c):
+	case c == object && !certain && isObjectName(text): // secret=kube-system/x
+	case c == object && bytes.IndexByte(text, '/') > 0 && isObjectName(text): // secret="kube-system/x"
 	case c == keyLike && len(text) < 6 && !v.quoted:
 	case bytes.HasPrefix(text, []byte("-")) && !v.quoted:
 	default:
 		l.add(Key, v.from, v.to)
 	}
+}
+
+// isPIN says that a password is a few digits.
+func isPIN(v []byte, c class) bool {
+	return c == password && len(v) >= 4 && skipKind(v, 0, isDigit) == len(v)
 }
 
 // findAfterColon finds the value behind "name:". Quote is what closes the name.
@@ -243,14 +272,14 @@ func (l *search) beginsLine(from int) bool {
 func (l *search) addLine(p int, c class) {
 	v := valueAt(l.line, p)
 	text := l.line[v.from:v.to]
-	if len(text) < 3 || keeps(text) || text[0] == '{' || text[0] == '[' && !v.quoted {
+	if len(text) < 3 || keeps(text) && !isPIN(text, c) || text[0] == '{' || text[0] == '[' && !v.quoted {
 		return
 	}
 	rest := bytes.TrimSpace(l.line[v.next:])
 	words := len(rest) > 0 && rest[0] != '#' && rest[0] != ',' && rest[0] != '}' && rest[0] != '"' && rest[0] != '\'' && rest[0] != '\\'
 	switch {
 	case v.quoted || !words:
-		if c == secret && isObjectName(text) && !v.quoted && !looksSecret(text) {
+		if c == object && isObjectName(text) && !v.quoted && !looksSecret(text) {
 			return // secret: my-secret
 		}
 		l.add(Key, v.from, v.to)
@@ -279,7 +308,7 @@ func (l *search) findSentence(from, p int, c class) {
 	case len(text) < 3 || keeps(text):
 	case c == password && v.quoted && !bytes.ContainsAny(text, " "):
 		l.add(Sentence, v.from, to)
-	case c == secret && isObjectName(text):
+	case c == object && isObjectName(text):
 	case looksSecret(text) && !bytes.ContainsAny(text, " "):
 		l.add(Sentence, v.from, to)
 	case c == password && !v.quoted && l.endsEntry(v.next) && !answers[string(bytes.ToLower(text))] && len(text) >= 4 && l.beginsEntry(from):
@@ -311,6 +340,11 @@ var answers = map[string]bool{
 	"unauthorized": true, "forbidden": true, "unknown": true, "failed": true, "denied": true, "changed": true,
 	"wrong": true, "timeout": true, "error": true, "rejected": true, "mismatch": true, "authentication": true,
 	"accepted": true, "unchanged": true, "needed": true, "disabled": true, "locked": true, "prompt": true,
+	"encrypted": true, "hashed": true, "unset": true, "stored": true, "ignored": true, "supported": true,
+	"unsupported": true, "allowed": true, "accessible": true, "revoked": true, "malformed": true, "present": true,
+	"absent": true, "available": true, "unavailable": true, "compromised": true, "configured": true, "blank": true,
+	"insecure": true, "secure": true, "random": true, "generated": true, "deleted": true, "removed": true, "reused": true,
+	"enforced": true, "enabled": true, "provided": true, "supplied": true, "specified": true, "asked": true,
 	"updated": true, "correct": true, "valid": true, "already": true, "never": true, "protected": true,
 }
 
@@ -352,7 +386,11 @@ func (l *search) findInWords(from, end, space int, c class) {
 	b := l.line
 	name := bytes.ToLower(b[from:end])
 	rest := b[min(space, len(b)):]
-	for _, verb := range []string{"is ", "was ", "are ", "is: ", "to "} {
+	if hasFold(rest, "for ") || hasFold(rest, "of ") { // password for root is X
+		space = skipWords(b, space)
+		rest = b[min(space, len(b)):]
+	}
+	for _, verb := range []string{"is ", "was ", "are ", "is: ", "set to ", "changed to ", ": "} {
 		if hasFold(rest, verb) {
 			l.addWord(skipBlanks(b, space+len(verb)), c)
 			return
@@ -361,19 +399,40 @@ func (l *search) findInWords(from, end, space int, c class) {
 	if c != password && c != token || len(rest) == 0 {
 		return
 	}
-	n, _, _ := quoteAt(b, space)
+	n, _, mark := quoteAt(b, space)
 	switch {
-	case n > 0 && space > end && c == password:
+	case len(name) <= len("pass"): // a verb
+	case n > 0 && mark != '`' && space > end && c == password:
 		v := valueAt(b, space)
 		if text := b[v.from:v.to]; len(text) >= 3 && !keeps(text) && !bytes.ContainsAny(text, " ") {
 			l.add(Sentence, v.from, v.to)
 		}
-	case string(name) == "requirepass", string(name) == "masterauth", bytes.Contains(bytes.ToLower(b[:from]), []byte("login ")) && c == password:
+	case string(name) == "requirepass", string(name) == "masterauth",
+		c == password && bytes.Contains(bytes.ToLower(b[:from]), []byte("login ")),
+		string(name) == "password" && indentOf(b) == from: // of netrc
 		v := valueAt(b, space)
 		if text := b[v.from:v.to]; len(text) >= 3 && !keeps(text) && !answers[string(bytes.ToLower(text))] && (!isWordOnly(text) || l.endsEntry(v.next)) {
 			l.add(Key, v.from, v.to)
 		}
 	}
+}
+
+// skipWords skips "for NAME", or "for user NAME", up to its verb or its colon.
+func skipWords(b []byte, p int) int {
+	const most = 4
+	for range most {
+		for p < len(b) && !is(b[p], isSpace) && b[p] != ':' {
+			p++
+		}
+		if p < len(b) && b[p] == ':' {
+			return p
+		}
+		p = skipBlanks(b, p)
+		if p < len(b) && (hasFold(b[p:], "is ") || hasFold(b[p:], "is: ") || hasFold(b[p:], "was ") || hasFold(b[p:], "set to ")) {
+			return p
+		}
+	}
+	return p
 }
 
 // addWord adds the X of "password is X".
@@ -383,7 +442,13 @@ func (l *search) addWord(p int, c class) {
 	if !v.quoted {
 		text = bytes.TrimRight(text, ".,;:!)")
 	}
-	if len(text) < 3 || keeps(text) || bytes.ContainsAny(text, " ") || isWordOnly(text) && !v.quoted {
+	if len(text) < 3 || keeps(text) || bytes.ContainsAny(text, " ") {
+		return
+	}
+	if isWordOnly(text) && !v.quoted {
+		if c == password && len(text) >= 6 && l.endsEntry(v.next) && !answers[string(bytes.ToLower(text))] {
+			l.add(Sentence, v.from, v.from+len(text))
+		}
 		return
 	}
 	if looksSecret(text) || c == password && (v.quoted || hasMark(text)) {

@@ -10,16 +10,19 @@ type class uint8
 const (
 	open     class = iota // no secret
 	keyLike               // a key, a signature
-	secret                // a secret; in Kubernetes also the name of an object
+	object                // a secret, or the name of an object of Kubernetes
+	secret                // a secret
 	token                 // a token
 	password              // a password
 )
 
 // bare are whole names of secrets that hold none of the words of cores.
 var bare = map[string]class{
-	"pass": password, "pwd": password, "pw": open, "auth": open, "sig": keyLike, "identified by": password,
+	"secret": object, "secrets": object, "credential": object, "credentials": object, "imagepullsecret": object,
+	"imagepullsecrets": object,
+	"pass":             password, "pwd": password, "pw": open, "auth": open, "sig": keyLike, "identified by": password,
 	"dockerconfigjson": secret, ".dockerconfigjson": secret, "dockercfg": secret, ".dockercfg": secret,
-	"requirepass": password, "masterauth": password, "community": open, "_auth": token, "tls.key": secret,
+	"requirepass": password, "masterauth": password, "_auth": token, "tls.key": secret,
 	"ssh-privatekey": secret, "psk": password, "wpa_psk": password, "sentinel_auth": password,
 }
 
@@ -31,7 +34,7 @@ var cores = []struct {
 	{"passphrase", password},
 	{"password", password},
 	{"passwd", password},
-	{"passwrd", password},
+	{"passw", password},
 	{"secret", secret},
 	{"credential", secret},
 	{"creds", secret},
@@ -89,6 +92,9 @@ var about = func() map[string]bool {
 	return words
 }()
 
+// squeezer takes out what stands between the words of a name.
+var squeezer = strings.NewReplacer("_", "", "-", "", ".", "")
+
 // classOf says what a name says about the value behind it.
 func classOf(name []byte) class {
 	if len(name) > 120 {
@@ -102,7 +108,7 @@ func classOf(name []byte) class {
 	if c, ok := bare[text]; ok {
 		return c
 	}
-	squeezed := strings.NewReplacer("_", "", "-", "", ".", "").Replace(trimmed)
+	squeezed := squeezer.Replace(trimmed)
 	found := open
 	for _, core := range cores {
 		if strings.Contains(squeezed, core.text) {

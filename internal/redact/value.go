@@ -97,7 +97,7 @@ func wordEnd(b []byte, p int) int {
 	for q := p; q < len(b); q++ {
 		c := b[q]
 		switch {
-		case is(c, isSpace), c == '"', c == '\'', c == '\\', c == '`':
+		case is(c, isSpace), c == '"', c == '`', c == '\'' && endsString(b, q+1), c == '\\' && endsEscaped(b, q+1):
 			return q
 		case c == '(' || c == '[' || c == '{' || c == '<':
 			if opened == nil {
@@ -116,6 +116,11 @@ func wordEnd(b []byte, p int) int {
 		}
 	}
 	return len(b)
+}
+
+// endsEscaped says that a backslash before p begins the end of a text: an escaped quote, a line's end.
+func endsEscaped(b []byte, p int) bool {
+	return p >= len(b) || strings.IndexByte("\"'\\nrt0", b[p]) >= 0
 }
 
 // endsField says that a new field begins at p, behind a comma or its like: a name with its mark, a
@@ -190,8 +195,7 @@ func isPlaceholder(v []byte) bool {
 	case len(bytes.Trim(v, string(first))) == 0 && !is(first, isDigit):
 		return true // ****, xxxx
 	case first == '$':
-		rest := bytes.Trim(v[1:], "{}()")
-		return len(v) > 1 && v[1] != '$' && len(rest) == skipKind(rest, 0, isWord) && !is(rest[0], isDigit)
+		return len(v) > 1 && (v[1] == '{' || v[1] == '(' || isShellName(v[1:]))
 	case first == '<':
 		return v[len(v)-1] == '>' || bytes.HasPrefix(v, []byte("<set")) || bytes.HasPrefix(v, []byte("<nil"))
 	case first == '%':
@@ -200,6 +204,16 @@ func isPlaceholder(v []byte) bool {
 		return bytes.HasPrefix(v, []byte("{{"))
 	}
 	return false
+}
+
+// isShellName says that a text is a name that shells give to variables of the environment.
+func isShellName(v []byte) bool {
+	for _, c := range v {
+		if !is(c, isUpper|isDigit) && c != '_' {
+			return false
+		}
+	}
+	return !is(v[0], isDigit)
 }
 
 // roots are the directories in which programs keep what they are configured with.

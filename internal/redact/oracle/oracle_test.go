@@ -41,7 +41,7 @@ func TestRecall(t *testing.T) {
 		var clean bytes.Buffer
 		redact.New([]byte("k")).Filter(&clean, []byte(e.Text), true)
 		all++
-		if strings.Contains(clean.String(), e.Secret) {
+		if leaks(clean.String(), e.Secret) {
 			missed[e.Rule]++
 			continue
 		}
@@ -50,6 +50,17 @@ func TestRecall(t *testing.T) {
 	t.Logf("%d of %d values are gone; missed, by rule: %v", gone, all, missed)
 	require.Greater(t, all, 3000, "the scanner tells its examples")
 	require.GreaterOrEqual(t, 100*gone, least*all, "missed, by rule: %v", missed)
+}
+
+// leaks says that two thirds of a secret are still there.
+func leaks(text, secret string) bool {
+	n := 2*len(secret)/3 + 1
+	for i := 0; i+n <= len(secret); i++ {
+		if strings.Contains(text, secret[i:i+n]) {
+			return true
+		}
+	}
+	return false
 }
 
 // examples runs a copy of the scanner's generator that tells its examples.
