@@ -146,8 +146,11 @@ func (o *redactOptions) tellAccount(a *redact.Account, w io.Writer) error {
 	rules := slices.DeleteFunc(slices.Collect(maps.Keys(a.ByRule)), func(rule string) bool { return a.ByRule[rule] == 0 })
 	slices.SortFunc(rules, func(x, y string) int { return cmp.Or(cmp.Compare(a.ByRule[y], a.ByRule[x]), cmp.Compare(x, y)) })
 	text := fmt.Sprintf("replaced %d values in %d of %d files", a.Values, a.Changed, a.Files)
-	for i, rule := range rules {
-		text += fmt.Sprintf("%s %s %d", []string{":", ","}[min(i, 1)], rule, a.ByRule[rule])
+	if len(rules) > 0 {
+		for i, rule := range rules {
+			rules[i] = fmt.Sprintf("%s %d", rule, a.ByRule[rule])
+		}
+		text += ": " + strings.Join(rules, ", ")
 	}
 	warn(w, text)
 	const enough = 300

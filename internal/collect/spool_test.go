@@ -9,6 +9,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
 )
 
 func entry(message string) string {
@@ -71,4 +73,24 @@ func TestPlan(t *testing.T) {
 		require.NotEmpty(t, s.hazard)
 		require.NotNil(t, s.do)
 	}
+}
+
+// Environments of containers that a daemon has logged are not in the bundle, and what was replaced is
+// counted by rule.
+func TestNoEnvironments(t *testing.T) {
+	var packed bytes.Buffer
+	c := &collector{opt: Options{MaxSize: 1 << 30}, key: []byte("k"), out: &byteCounter{w: &packed}, names: map[string]int{}}
+	var err error
+	c.writer, err = bundle.NewWriter(c.out, "x.tgz", "node-1")
+	require.NoError(t, err)
+	c.storeContent(&step{name: "journal"}, "containerd.log", "", []byte(`level=debug msg="CreateContainer with Envs:[]*KeyValue{&KeyValue{Key:ANY,Value:plain words,},}"`+"\n"))
+	require.NoError(t, c.writer.Close(&c.manifest))
+	zip, err := gzip.NewReader(&packed)
+	require.NoError(t, err)
+	text, err := io.ReadAll(zip)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "Key:ANY,Value:<redacted:")
+	require.NotContains(t, string(text), "plain words")
+	require.Equal(t, 1, c.replaced.ByName()["environment"])
+	require.Equal(t, 1, c.manifest.Items[0].Redacted)
 }

@@ -7,11 +7,21 @@ import (
 	"strings"
 )
 
-// program is how a program takes secrets in its arguments. A word begins with the kind: attached
-// (a:-p is -pSECRET), separate (s:-p is -p SECRET), either of them (e:), login (l:-u is -u user:SECRET,
-// or user%SECRET and user,SECRET), cookies (c:), a variable (v:-e is -e NAME=VALUE), the n-th word that is no flag (2), a word behind another (w:password), pass:SECRET (pass), what
-// follows the name of a secret (named), what is piped in (echo; stdin behind -S), and the manners of
-// some programs.
+// program is how a program takes secrets in its arguments. Each word of takes is one way:
+//
+//	a:-p    attached to a flag: -pSECRET
+//	s:-p    behind a flag: -p SECRET, -p=SECRET
+//	e:-p    either of them
+//	l:-u    the second half of a login: user:SECRET, user%SECRET, user,SECRET
+//	c:-b    cookies
+//	v:-e    the value of a variable, NAME=VALUE
+//	w:word  behind a word
+//	2       the second word that is no flag
+//	pass    pass:SECRET
+//	named   what follows the name of a secret
+//	echo    what is piped into it; stdin: if it has the flag -S
+//
+// and the manners of single programs: htpasswd, oracle, literal, iscsi.
 type program struct {
 	names string
 	sub   string // a word that has to follow; empty for none
@@ -340,7 +350,7 @@ func (l *search) takeOracle(args []argument) {
 // takeLiteral finds the values of kubectl create secret generic --from-literal=key=value.
 func (l *search) takeLiteral(args []argument) {
 	for i, a := range args {
-		text, from := l.text(a), a.from
+		text := l.text(a)
 		if !bytes.HasPrefix(text, []byte("--from-literal")) {
 			continue
 		}

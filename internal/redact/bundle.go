@@ -50,8 +50,8 @@ type Account struct {
 }
 
 // Bundle copies an input without its secrets to out: an archive or a directory becomes an archive, a
-// single file a file. Names, order, modes, the times in archives and the number of lines of every file stay. An
-// archive inside of it becomes a directory of its name.
+// single file a file. Names, order, modes, the times that an archive has, and the number of lines of
+// every file stay. An archive inside of it becomes a directory of its name.
 func Bundle(ctx context.Context, opt Options, out io.Writer) (*Account, error) {
 	w := &writer{opt: opt, out: out, account: &Account{LeftOut: []LeftOut{}, Notes: []LeftOut{}}, sums: map[string]sum{}}
 	defer w.spool.close()

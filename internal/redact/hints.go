@@ -74,7 +74,7 @@ func windowOf[T string | []byte](text T) uint32 {
 func findHints(line []byte, found []span, k *block) []span {
 	l := search{line: line, found: found, block: k}
 	x, last := allHints, len(line)-3
-	for i := 0; i < last; i++ {
+	for i := range last {
 		v := (binary.LittleEndian.Uint32(line[i:]) | lowerCase) & 0xffffff
 		if chain := x.chainAt[windowHash(v)]; chain != 0 {
 			l.tryHints(x.chains[chain-1], i)

@@ -64,7 +64,8 @@ func classOfWords(b []byte, from, end int) class {
 	return open
 }
 
-// findBareKey finds a value that is named key, where it can be nothing but one, as in a keyring of ceph.
+// findBareKey finds a value that is named key, where it can be nothing but one, as in a keyring of
+// ceph.
 func (l *search) findBareKey(from, end int) {
 	b := l.line
 	if !isName(b[from:end], "key") {
@@ -140,7 +141,8 @@ func (l *search) findQuotedVariable(from, p int) bool {
 	return true
 }
 
-// skipType skips a type between a name and its value, as in: var token string = "…", token: String = "…".
+// skipType skips a type between a name and its value, as in: var token string = "…", token: String =
+// "…".
 func skipType(b []byte, p int) int {
 	q := p
 	if q < len(b) && b[q] == ':' {

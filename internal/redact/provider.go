@@ -15,63 +15,205 @@ type provider struct {
 
 // providers by service. A prefix that ends another word is none.
 var providers = []provider{
-	{"AKIA", "upper", 16}, {"ASIA", "upper", 16}, {"ABIA", "upper", 16}, {"ACCA", "upper", 16}, {"A3T", "upper", 17}, // AWS
-	{"ABSK", "base64", 60}, {"bedrock-api-key-", "base64", 20},
-	{"LTAI", "alnum", 12},                                                  // Alibaba Cloud
-	{"AIza", "word", 35}, {"ya29.", "dotted", 10}, {"GOCSPX-", "word", 20}, // Google
-	{"ghp_", "word", 20}, {"gho_", "word", 20}, {"ghu_", "word", 20}, // GitHub
-	{"ghs_", "word", 20}, {"ghr_", "word", 20}, {"github_pat_", "word", 20}, //
-	{"glpat-", "dotted", 16}, {"gldt-", "word", 16}, {"glrt-", "dotted", 16}, // GitLab
-	{"glptt-", "word", 16}, {"glcbt-", "word", 16}, {"glft-", "word", 16}, //
-	{"glimt-", "word", 16}, {"glagent-", "word", 16}, {"gloas-", "word", 16}, //
-	{"glsoat-", "word", 16}, {"glffct-", "word", 16}, {"GR1348941", "word", 8}, //
+	{"AKIA", "upper", 16},
+	{"ASIA", "upper", 16},
+	{"ABIA", "upper", 16},
+	{"ACCA", "upper", 16},
+	{"A3T", "upper", 17}, // AWS
+	{"ABSK", "base64", 60},
+	{"bedrock-api-key-", "base64", 20},
+	{"LTAI", "alnum", 12}, // Alibaba Cloud
+	{"AIza", "word", 35},
+	{"ya29.", "dotted", 10},
+	{"GOCSPX-", "word", 20}, // Google
+	{"ghp_", "word", 20},
+	{"gho_", "word", 20},
+	{"ghu_", "word", 20}, // GitHub
+	{"ghs_", "word", 20},
+	{"ghr_", "word", 20},
+	{"github_pat_", "word", 20}, //
+	{"glpat-", "dotted", 16},
+	{"gldt-", "word", 16},
+	{"glrt-", "dotted", 16}, // GitLab
+	{"glptt-", "word", 16},
+	{"glcbt-", "word", 16},
+	{"glft-", "word", 16}, //
+	{"glimt-", "word", 16},
+	{"glagent-", "word", 16},
+	{"gloas-", "word", 16}, //
+	{"glsoat-", "word", 16},
+	{"glffct-", "word", 16},
+	{"GR1348941", "word", 8},        //
 	{"_gitlab_session=", "hex", 16}, //
-	{"xoxb-", "word", 10}, {"xoxa-", "word", 8}, {"xoxp-", "word", 10}, {"xoxo-", "word", 8}, {"xoxr-", "word", 8},
-	{"xoxs-", "word", 8}, {"xoxe-", "word", 10}, {"xoxe.", "dotted", 10}, {"xapp-", "word", 10}, {"xwfp-", "word", 10}, // Slack
-	{"sk_live_", "alnum", 10}, {"sk_test_", "alnum", 10}, {"rk_live_", "alnum", 10}, {"rk_test_", "alnum", 10}, // Stripe
-	{"sk_prod_", "alnum", 10}, {"rk_prod_", "alnum", 10}, {"whsec_", "base64", 20},
-	{"sk-proj-", "word", 20}, {"sk-svcacct-", "word", 20}, {"sk-admin-", "word", 20}, {"sk-ant-", "word", 20}, {"sk-or-", "word", 20},
-	{"hf_", "alnum", 30}, {"api_org_", "alnum", 30}, {"pplx-", "alnum", 30}, {"gsk_", "alnum", 30}, {"r8_", "alnum", 30}, {"xai-", "alnum", 40},
-	{"npm_", "alnum", 30}, {"pypi-", "word", 50}, {"rubygems_", "hex", 32}, {"oy2", "alnum", 40}, {"CLOJARS_", "alnum", 40},
-	{"dckr_pat_", "word", 16}, {"dckr_oat_", "word", 16},
-	{"dop_v1_", "hex", 32}, {"doo_v1_", "hex", 32}, {"dor_v1_", "hex", 32}, // DigitalOcean
-	{"HRKU-AA", "word", 20},                                       // Heroku
-	{"dapi", "hex", 32}, {"dkea", "hex", 32}, {"dose", "hex", 32}, // Databricks
-	{"dt0c01.", "dotted", 60}, {"dt0s01.", "dotted", 60}, // Dynatrace
-	{"dp.pt.", "alnum", 30}, {"dp.st.", "dotted", 30}, {"dp.ct.", "alnum", 30}, // Doppler
-	{"dp.sa.", "alnum", 30}, {"dp.scim.", "alnum", 30}, {"dp.audit.", "alnum", 30}, //
-	{"duffel_live_", "base64", 30}, {"duffel_test_", "base64", 30}, //
-	{"EZAK", "alnum", 50}, {"EZTK", "alnum", 50}, // EasyPost
-	{"EAAC", "alnum", 80}, {"EAAM", "alnum", 80}, {"EAAA", "word", 22}, // Facebook, Square
-	{"sq0atp-", "word", 20}, {"sq0csp-", "word", 20}, //
-	{"FLWSECK_TEST-", "word", 10}, {"FLWPUBK_TEST-", "word", 10}, {"FLWSECK-", "word", 10},
-	{"fo1_", "word", 40}, {"fm1a_", "base64", 40}, {"fm1r_", "base64", 40}, {"fm2_", "base64", 40}, // Fly.io
-	{"fio-u-", "base64", 40}, {"glc_", "base64", 20}, {"glsa_", "word", 20}, {"eyJrIjoi", "base64", 40},
-	{"pat.", "dotted", 50}, {"sat.", "dotted", 50}, // Harness
-	{"hvs.", "word", 24}, {"hvb.", "word", 24}, {"hvr.", "word", 24}, {"s.", "alnum", 24}, {"atlasv1.", "base64", 40},
-	{"ico-", "alnum", 30}, {"AKCp", "alnum", 50}, {"cmVmd", "alnum", 50},
-	{"lin_api_", "alnum", 30}, {"lin_oauth_", "alnum", 30}, {"key-", "hex", 32}, {"pubkey-", "hex", 32},
-	{"pk.eyJ", "dotted", 30}, {"sk.eyJ", "dotted", 30}, // Mapbox
-	{"nfp_", "alnum", 30}, {"NRAK-", "alnum", 20}, {"NRII-", "word", 20}, {"NRJS-", "hex", 16}, {"NRRA-", "word", 20},
-	{"ntn_", "alnum", 30}, {"ops_eyJ", "base64", 60}, {"A3-", "word", 30}, {"pscale_tkn_", "dotted", 20},
-	{"pscale_oauth_", "dotted", 20}, {"pscale_pw_", "dotted", 20}, {"PMAK-", "word", 40}, {"PMAT-", "word", 20},
-	{"pnu_", "alnum", 30}, {"pul-", "hex", 32}, {"rdme_", "alnum", 40}, {"tk-us-", "word", 32}, {"SG.", "dotted", 50},
-	{"xkeysib-", "word", 60}, {"xsmtpsib-", "word", 60}, {"sntrys_", "base64", 40}, {"sntryu_", "hex", 40},
-	{"sm_aat_", "alnum", 12}, {"sm_pat_", "alnum", 12}, {"sm_sat_", "alnum", 12},
-	{"shippo_live_", "hex", 30}, {"shippo_test_", "hex", 30},
-	{"shpat_", "hex", 24}, {"shpca_", "hex", 24}, {"shppa_", "hex", 24}, {"shpss_", "hex", 24},
-	{"sgp_", "word", 32}, {"slk_", "hex", 40}, {"squ_", "alnum", 30}, {"sqp_", "alnum", 30}, {"sqa_", "alnum", 30},
-	{"tfp_", "base64", 40}, {"AQVN", "word", 30}, {"AGE-SECRET-KEY-1", "upper", 40}, {"p8e-", "alnum", 30},
-	{"4b1d", "alnum", 38}, {"v1.0-", "word", 100}, {"dnkey-", "word", 60}, {"s-s4t2ud-", "hex", 40}, {"s-s4t2af-", "hex", 40},
-	{"sha256~", "word", 40}, {"API-", "upper", 26}, {"live_", "hex", 32}, {"test_", "hex", 32}, {"figd_", "word", 30},
-	{"vercel_", "alnum", 20}, {"tskey-", "word", 12}, {"dG9rOg", "base64", 30}, {"ATATT3", "base64", 60}, {"ATCTT3", "base64", 60},
-	{"ATBB", "alnum", 28}, {"secret_", "alnum", 40}, {"PKPYPI", "alnum", 40}, {"lsv2_pt_", "word", 30}, {"lsv2_sk_", "word", 30},
-	{"hooks.slack.com/services/", "base64", 20}, {"hooks.slack.com/workflows/", "base64", 20}, {"hooks.slack.com/triggers/", "base64", 20},
-	{"discord.com/api/webhooks/", "base64", 40}, {"webhook.office.com/", "webhook", 60}, {"api.telegram.org/bot", "token", 30},
-	{"$1$", "crypt", 20}, {"$5$", "crypt", 20}, {"$6$", "crypt", 20}, {"$y$", "crypt", 20}, {"$2a$", "crypt", 50}, {"$2b$", "crypt", 50},
-	{"$2y$", "crypt", 50}, {"$apr1$", "crypt", 20}, {"$argon2id$", "crypt", 30}, {"K10", "k3s", 60}, {"SWMTKN-1-", "word", 40},
-	{"ocid1.credential.", "dotted", 20}, {"hcp.", "dotted", 60}, {"CFPAT-", "word", 30}, {"ZXlK", "base64", 40},
-	{"SK", "sid", 32}, {"AC", "sid", 32},
+	{"xoxb-", "word", 10},
+	{"xoxa-", "word", 8},
+	{"xoxp-", "word", 10},
+	{"xoxo-", "word", 8},
+	{"xoxr-", "word", 8},
+	{"xoxs-", "word", 8},
+	{"xoxe-", "word", 10},
+	{"xoxe.", "dotted", 10},
+	{"xapp-", "word", 10},
+	{"xwfp-", "word", 10}, // Slack
+	{"sk_live_", "alnum", 10},
+	{"sk_test_", "alnum", 10},
+	{"rk_live_", "alnum", 10},
+	{"rk_test_", "alnum", 10}, // Stripe
+	{"sk_prod_", "alnum", 10},
+	{"rk_prod_", "alnum", 10},
+	{"whsec_", "base64", 20},
+	{"sk-proj-", "word", 20},
+	{"sk-svcacct-", "word", 20},
+	{"sk-admin-", "word", 20},
+	{"sk-ant-", "word", 20},
+	{"sk-or-", "word", 20},
+	{"hf_", "alnum", 30},
+	{"api_org_", "alnum", 30},
+	{"pplx-", "alnum", 30},
+	{"gsk_", "alnum", 30},
+	{"r8_", "alnum", 30},
+	{"xai-", "alnum", 40},
+	{"npm_", "alnum", 30},
+	{"pypi-", "word", 50},
+	{"rubygems_", "hex", 32},
+	{"oy2", "alnum", 40},
+	{"CLOJARS_", "alnum", 40},
+	{"dckr_pat_", "word", 16},
+	{"dckr_oat_", "word", 16},
+	{"dop_v1_", "hex", 32},
+	{"doo_v1_", "hex", 32},
+	{"dor_v1_", "hex", 32},  // DigitalOcean
+	{"HRKU-AA", "word", 20}, // Heroku
+	{"dapi", "hex", 32},
+	{"dkea", "hex", 32},
+	{"dose", "hex", 32}, // Databricks
+	{"dt0c01.", "dotted", 60},
+	{"dt0s01.", "dotted", 60}, // Dynatrace
+	{"dp.pt.", "alnum", 30},
+	{"dp.st.", "dotted", 30},
+	{"dp.ct.", "alnum", 30}, // Doppler
+	{"dp.sa.", "alnum", 30},
+	{"dp.scim.", "alnum", 30},
+	{"dp.audit.", "alnum", 30}, //
+	{"duffel_live_", "base64", 30},
+	{"duffel_test_", "base64", 30}, //
+	{"EZAK", "alnum", 50},
+	{"EZTK", "alnum", 50}, // EasyPost
+	{"EAAC", "alnum", 80},
+	{"EAAM", "alnum", 80},
+	{"EAAA", "word", 22}, // Facebook, Square
+	{"sq0atp-", "word", 20},
+	{"sq0csp-", "word", 20}, //
+	{"FLWSECK_TEST-", "word", 10},
+	{"FLWPUBK_TEST-", "word", 10},
+	{"FLWSECK-", "word", 10},
+	{"fo1_", "word", 40},
+	{"fm1a_", "base64", 40},
+	{"fm1r_", "base64", 40},
+	{"fm2_", "base64", 40}, // Fly.io
+	{"fio-u-", "base64", 40},
+	{"glc_", "base64", 20},
+	{"glsa_", "word", 20},
+	{"eyJrIjoi", "base64", 40},
+	{"pat.", "dotted", 50},
+	{"sat.", "dotted", 50}, // Harness
+	{"hvs.", "word", 24},
+	{"hvb.", "word", 24},
+	{"hvr.", "word", 24},
+	{"s.", "alnum", 24},
+	{"atlasv1.", "base64", 40},
+	{"ico-", "alnum", 30},
+	{"AKCp", "alnum", 50},
+	{"cmVmd", "alnum", 50},
+	{"lin_api_", "alnum", 30},
+	{"lin_oauth_", "alnum", 30},
+	{"key-", "hex", 32},
+	{"pubkey-", "hex", 32},
+	{"pk.eyJ", "dotted", 30},
+	{"sk.eyJ", "dotted", 30}, // Mapbox
+	{"nfp_", "alnum", 30},
+	{"NRAK-", "alnum", 20},
+	{"NRII-", "word", 20},
+	{"NRJS-", "hex", 16},
+	{"NRRA-", "word", 20},
+	{"ntn_", "alnum", 30},
+	{"ops_eyJ", "base64", 60},
+	{"A3-", "word", 30},
+	{"pscale_tkn_", "dotted", 20},
+	{"pscale_oauth_", "dotted", 20},
+	{"pscale_pw_", "dotted", 20},
+	{"PMAK-", "word", 40},
+	{"PMAT-", "word", 20},
+	{"pnu_", "alnum", 30},
+	{"pul-", "hex", 32},
+	{"rdme_", "alnum", 40},
+	{"tk-us-", "word", 32},
+	{"SG.", "dotted", 50},
+	{"xkeysib-", "word", 60},
+	{"xsmtpsib-", "word", 60},
+	{"sntrys_", "base64", 40},
+	{"sntryu_", "hex", 40},
+	{"sm_aat_", "alnum", 12},
+	{"sm_pat_", "alnum", 12},
+	{"sm_sat_", "alnum", 12},
+	{"shippo_live_", "hex", 30},
+	{"shippo_test_", "hex", 30},
+	{"shpat_", "hex", 24},
+	{"shpca_", "hex", 24},
+	{"shppa_", "hex", 24},
+	{"shpss_", "hex", 24},
+	{"sgp_", "word", 32},
+	{"slk_", "hex", 40},
+	{"squ_", "alnum", 30},
+	{"sqp_", "alnum", 30},
+	{"sqa_", "alnum", 30},
+	{"tfp_", "base64", 40},
+	{"AQVN", "word", 30},
+	{"AGE-SECRET-KEY-1", "upper", 40},
+	{"p8e-", "alnum", 30},
+	{"4b1d", "alnum", 38},
+	{"v1.0-", "word", 100},
+	{"dnkey-", "word", 60},
+	{"s-s4t2ud-", "hex", 40},
+	{"s-s4t2af-", "hex", 40},
+	{"sha256~", "word", 40},
+	{"API-", "upper", 26},
+	{"live_", "hex", 32},
+	{"test_", "hex", 32},
+	{"figd_", "word", 30},
+	{"vercel_", "alnum", 20},
+	{"tskey-", "word", 12},
+	{"dG9rOg", "base64", 30},
+	{"ATATT3", "base64", 60},
+	{"ATCTT3", "base64", 60},
+	{"ATBB", "alnum", 28},
+	{"secret_", "alnum", 40},
+	{"PKPYPI", "alnum", 40},
+	{"lsv2_pt_", "word", 30},
+	{"lsv2_sk_", "word", 30},
+	{"hooks.slack.com/services/", "base64", 20},
+	{"hooks.slack.com/workflows/", "base64", 20},
+	{"hooks.slack.com/triggers/", "base64", 20},
+	{"discord.com/api/webhooks/", "base64", 40},
+	{"webhook.office.com/", "webhook", 60},
+	{"api.telegram.org/bot", "token", 30},
+	{"$1$", "crypt", 20},
+	{"$5$", "crypt", 20},
+	{"$6$", "crypt", 20},
+	{"$y$", "crypt", 20},
+	{"$2a$", "crypt", 50},
+	{"$2b$", "crypt", 50},
+	{"$2y$", "crypt", 50},
+	{"$apr1$", "crypt", 20},
+	{"$argon2id$", "crypt", 30},
+	{"K10", "k3s", 60},
+	{"SWMTKN-1-", "word", 40},
+	{"ocid1.credential.", "dotted", 20},
+	{"hcp.", "dotted", 60},
+	{"CFPAT-", "word", 30},
+	{"ZXlK", "base64", 40},
+	{"SK", "sid", 32},
+	{"AC", "sid", 32},
 }
 
 // charsOf are the sets of characters of providers, by name.
@@ -99,8 +241,13 @@ func charSet(chars string) *[256]bool {
 // that can follow.
 func providerHints() []hint {
 	made := []hint{
-		{"eyj", 0, findJWT}, {"-us", 0, findMailchimp}, {":aa", 0, findTelegram}, {".acc", 0, findAuthress},
-		{"t3blbkfj", 2, findAround(20, "word")}, {".atlasv1.", 3, findAround(10, "dotted")}, {"t1.", 0, findYandex},
+		{"eyj", 0, findJWT},
+		{"-us", 0, findMailchimp},
+		{":aa", 0, findTelegram},
+		{".acc", 0, findAuthress},
+		{"t3blbkfj", 2, findAround(20, "word")},
+		{".atlasv1.", 3, findAround(10, "dotted")},
+		{"t1.", 0, findYandex},
 	}
 	for c := '0'; c <= '9'; c++ {
 		made = append(made, hint{string(c) + "q~", 0, findEntra})

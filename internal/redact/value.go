@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -233,12 +234,7 @@ func isPath(v []byte) bool {
 		return false
 	}
 	first, _, _ := bytes.Cut(v[1:], []byte("/"))
-	for _, root := range roots {
-		if string(first) == root {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(roots, string(first))
 }
 
 // looksSecret says that a word in a sentence is a secret rather than a word: a digit among letters,
