@@ -73,6 +73,9 @@ func (c *above) findLines(line []byte, found []span) []span {
 		l.findItem(c, item)
 	}
 	name, p := lineName(text, from)
+	if element := "<value>"; c.pending && hasFold(text[from:], element) {
+		l.addElement(from + len(element))
+	}
 	if c.pending && isName(name, "value") {
 		l.addRest(Environment, text, p)
 	}
@@ -232,6 +235,10 @@ func (l *search) findItem(c *above, item argument) {
 			l.addLogin(item.from, item.to)
 		case "v":
 			l.addVariable(item.from, item.to)
+		case "g":
+			if looksSecret(text) {
+				l.addArgument(item.from, item.to)
+			}
 		default:
 			l.addArgument(item.from, item.to)
 		}
@@ -324,6 +331,11 @@ func (c *above) noteOpener(text []byte, from int) {
 
 // noteElement notes a name of XML whose value is on the next line.
 func (c *above) noteElement(text []byte) {
+	if named, ok := bytes.CutPrefix(bytes.TrimLeft(text, " \t"), []byte("<name>")); ok {
+		named, _, _ = bytes.Cut(named, []byte("<"))
+		c.pending = classOf(named) != open
+		return
+	}
 	at := bytes.LastIndexByte(text, '<')
 	if at < 0 || at+2 > len(text)-1 {
 		return

@@ -12,6 +12,7 @@ import (
 //	a:-p    attached to a flag: -pSECRET
 //	s:-p    behind a flag: -p SECRET, -p=SECRET
 //	e:-p    either of them
+//	g:-p    behind a flag, where it looks like a secret: many write mysql -p SECRET, which is a database
 //	l:-u    the second half of a login: user:SECRET, user%SECRET, user,SECRET
 //	c:-b    cookies
 //	v:-e    the value of a variable, NAME=VALUE
@@ -30,7 +31,7 @@ type program struct {
 
 // programs, as their manuals have it.
 var programs = []program{
-	{"mysql mysqldump mysqladmin mysqlshow mysqlimport mysqlcheck mysqlslap mysqlsh mariadb mariadb-dump mariadb-admin mariabackup xtrabackup innobackupex", "", "a:-p"},
+	{"mysql mysqldump mysqladmin mysqlshow mysqlimport mysqlcheck mysqlslap mysqlsh mariadb mariadb-dump mariadb-admin mariabackup xtrabackup innobackupex", "", "a:-p g:-p"},
 	{"sshpass", "", "e:-p"},
 	{"redis-cli keydb-cli valkey-cli", "", "s:-a s:--pass"},
 	{"curl", "", "l:-u l:--user l:-U l:--proxy-user c:-b c:--cookie s:--oauth2-bearer s:--pass s:--proxy-pass"},
@@ -209,7 +210,7 @@ func (l *search) findArguments(p *program, at, end int) {
 func (l *search) takeArguments(take string, args []argument, at int) {
 	kind, flag, _ := strings.Cut(take, ":")
 	switch kind {
-	case "a", "s", "e", "l", "c", "v", "w":
+	case "a", "s", "e", "g", "l", "c", "v", "w":
 		l.takeFlag(kind, flag, args)
 	case "1", "2", "5", "6":
 		l.takePositional(int(kind[0]-'0'), args)
@@ -266,6 +267,9 @@ func (l *search) addArgument(from, to int) {
 func (l *search) takeFlag(kind, flag string, args []argument) {
 	for i, a := range args {
 		text := l.text(a)
+		if endsInFlag(text, flag) && kind != "a" {
+			text, a.from = []byte(flag), a.to-len(flag) // -su is -s -u
+		}
 		if !bytes.HasPrefix(text, []byte(flag)) {
 			continue
 		}
@@ -277,7 +281,7 @@ func (l *search) takeFlag(kind, flag string, args []argument) {
 			if l.line[from] == '-' && kind != "s" && kind != "e" {
 				continue
 			}
-		case !attached, kind == "s" && l.line[from] != '=', strings.HasPrefix(flag, "--") && l.line[from] != '=':
+		case !attached, kind == "g", kind == "s" && l.line[from] != '=', strings.HasPrefix(flag, "--") && l.line[from] != '=':
 			continue
 		case attached && l.line[from] == '=':
 			from++
@@ -289,6 +293,10 @@ func (l *search) takeFlag(kind, flag string, args []argument) {
 			l.findCookies(from)
 		case "v":
 			l.addVariable(from, to)
+		case "g":
+			if looksSecret(l.line[from:to]) {
+				l.addArgument(from, to)
+			}
 		default:
 			if attached && kind != "s" && strings.HasPrefix(flag, "-p") && isLongFlag(text) {
 				continue
@@ -296,6 +304,15 @@ func (l *search) takeFlag(kind, flag string, args []argument) {
 			l.addArgument(from, to)
 		}
 	}
+}
+
+// endsInFlag says that a word is several flags of one letter, the last of which is meant.
+func endsInFlag(text []byte, flag string) bool {
+	const most = 6
+	if len(flag) != 2 || len(text) < 3 || len(text) > most || text[0] != '-' || text[len(text)-1] != flag[1] {
+		return false
+	}
+	return skipKind(text, 1, isUpper|isLowerCase) == len(text)
 }
 
 // isLongFlag says that a word is the name of another flag with a single dash, as -port of 7z's

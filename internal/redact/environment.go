@@ -27,8 +27,11 @@ func findEnvironment(l *search, at int) {
 		return
 	}
 	p = skipBlanks(b, p+1)
-	if p < len(b) && (b[p] == '{' || b[p] == '<') { // envs:{key:"A" value:"b"} of protobuf
-		l.findObject(p + 1)
+	if p < len(b) && (b[p] == '{' || b[p] == '<') { // envs:{key:"A" value:"b"} of protobuf, {"A":"b"}
+		before := len(l.found)
+		if l.findObject(p + 1); len(l.found) == before && b[p] == '{' {
+			l.addMembers(Environment, p+1)
+		}
 		return
 	}
 	if p >= len(b) || b[p] != '[' {
@@ -180,6 +183,67 @@ func (l *search) findObject(p int) int {
 		}
 	}
 	return p
+}
+
+// addMembers adds the values of all members of an object, {"A":"b"}, that begins at p.
+func (l *search) addMembers(rule Rule, p int) {
+	b := l.line
+	for p < len(b) {
+		p = skipBlanks(b, p)
+		n, _, _ := quoteAt(b, p)
+		end := skipKind(b, p, isWord)
+		switch {
+		case n > 0:
+			end = valueAt(b, p).next
+		case end == p:
+			return
+		}
+		end = skipBlanks(b, end)
+		if end >= len(b) || b[end] != ':' {
+			return
+		}
+		p = skipBlanks(b, end+1)
+		if p >= len(b) || b[p] == '{' || b[p] == '[' {
+			return
+		}
+		v := valueAt(b, p)
+		if !keeps(b[v.from:v.to]) {
+			l.add(rule, v.from, v.to)
+		}
+		if p = skipBlanks(b, v.next); p >= len(b) || b[p] != ',' {
+			return
+		}
+		p++
+	}
+}
+
+// findKubeSecret finds the values of a Secret of Kubernetes that stands in one line.
+func findKubeSecret(l *search, at int) {
+	b := l.line
+	if p := behindColon(b, at+len("kind")); p == 0 || string(rest(b, p)) != "Secret" {
+		return
+	}
+	for _, name := range []string{"data", "stringData"} {
+		for from := 0; ; {
+			i := bytes.Index(b[from:], []byte(name))
+			if i < 0 {
+				break
+			}
+			from += i + len(name)
+			if p := behindColon(b, from); p > 0 && p < len(b) && b[p] == '{' {
+				l.addMembers(Key, p+1)
+			}
+		}
+	}
+}
+
+// behindColon is where the value of a quoted name begins that ends at p; 0 when none ends there.
+func behindColon(b []byte, p int) int {
+	n, _, _ := quoteAt(b, p)
+	if p = skipBlanks(b, p+n); n == 0 || p >= len(b) || b[p] != ':' {
+		return 0
+	}
+	return skipBlanks(b, p+1)
 }
 
 // addPairValue adds what follows "value" when that is a name, and returns where to go on.

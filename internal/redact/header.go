@@ -165,6 +165,10 @@ func findCookie(l *search, at int) {
 		return
 	}
 	p = skipBlanks(b, p+1)
+	if p < len(b) && b[p] == '{' {
+		l.addMembers(Cookie, p+1)
+		return
+	}
 	for p < len(b) && (b[p] == '[' || b[p] == '"' || b[p] == '\'' || b[p] == '\\') {
 		p++
 	}

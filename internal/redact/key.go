@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"strings"
 )
 
 // keyHints: every name of a secret holds one of them.
@@ -22,6 +23,8 @@ var keyHints = []hint{
 	{"_psk", 0, findKey},
 	{"psk=", 0, findKey},
 	{"_pw", 0, findKey},
+	{"community", 3, findKey},
+	{"kind", 1, findKubeSecret},
 	{"identified by", 9, findIdentified},
 }
 
@@ -112,7 +115,9 @@ func (l *search) findValue(from, end int, c class) {
 			l.addKeyed(next, c, true)
 		}
 	case space < len(b) && b[space] == '>' && n == 0:
-		l.findElement(from, space, c)
+		l.findElement(from, space)
+	case space < len(b) && b[space] == '>':
+		l.addElement(space + 1) // <property name="password">
 	case from < len(b) && b[from] == '-' && space > p:
 		l.findFlag(space, c)
 	case n == 0 && space > p, n > 0:
@@ -367,17 +372,21 @@ func (l *search) findFlag(p int, c class) {
 }
 
 // findElement finds the value of <name>value</name>.
-func (l *search) findElement(from, angle int, c class) {
-	b := l.line
-	if from == 0 || b[from-1] != '<' {
-		return
+func (l *search) findElement(from, angle int) {
+	if from > 0 && l.line[from-1] == '<' {
+		l.addElement(angle + 1)
 	}
-	p := skipSpaces(b, angle+1)
+}
+
+// addElement adds the text of an element of XML.
+func (l *search) addElement(p int) {
+	b := l.line
+	p = skipSpaces(b, p)
 	end := p
 	for end < len(b) && b[end] != '<' && b[end] != '\r' && b[end] != '\n' {
 		end++
 	}
-	if end > p+2 && !keeps(b[p:end]) && c != open {
+	if end > p+2 && !keeps(b[p:end]) {
 		l.add(Key, p, end)
 	}
 }
@@ -388,7 +397,7 @@ func (l *search) findInWords(from, end, space int, c class) {
 	b := l.line
 	name := bytes.ToLower(b[from:end])
 	rest := b[min(space, len(b)):]
-	if hasFold(rest, "for ") || hasFold(rest, "of ") { // password for root is X
+	if hasFold(rest, "for ") || hasFold(rest, "of ") || hasFold(rest, "has ") { // password for root is X
 		space = skipWords(b, space)
 		rest = b[min(space, len(b)):]
 	}
@@ -411,12 +420,31 @@ func (l *search) findInWords(from, end, space int, c class) {
 		}
 	case string(name) == "requirepass", string(name) == "masterauth",
 		c == password && bytes.Contains(bytes.ToLower(b[:from]), []byte("login ")),
+		strings.HasSuffix(string(name), "community"),
 		string(name) == "password" && indentOf(b) == from: // of netrc
 		v := valueAt(b, space)
 		if text := b[v.from:v.to]; len(text) >= 3 && !keeps(text) && !answers[string(bytes.ToLower(text))] && (!isWordOnly(text) || l.endsEntry(v.next)) {
 			l.add(Key, v.from, v.to)
 		}
+	case c == password && isGiven(bytes.ToLower(b[:from])):
+		v := valueAt(b, space)
+		if text := bytes.TrimRight(b[v.from:v.to], ".,;:!)"); looksSecret(text) {
+			l.add(Sentence, v.from, v.from+len(text))
+		}
 	}
+}
+
+// isGiven says that the words before "password" announce one: generated password X.
+func isGiven(before []byte) bool {
+	words := bytes.Fields(before[max(0, len(before)-20):])
+	if len(words) == 0 {
+		return false
+	}
+	switch string(words[len(words)-1]) {
+	case "generated", "new", "initial", "with", "temporary", "default", "using", "old", "current", "root", "admin":
+		return true
+	}
+	return false
 }
 
 // skipWords skips "for NAME", or "for user NAME", up to its verb or its colon.
@@ -444,7 +472,7 @@ func (l *search) addWord(p int, c class) {
 	if !v.quoted {
 		text = bytes.TrimRight(text, ".,;:!)")
 	}
-	if len(text) < 3 || keeps(text) || bytes.ContainsAny(text, " ") {
+	if len(text) < 3 || keeps(text) || bytes.ContainsAny(text, " ") && (!v.quoted || c != password) {
 		return
 	}
 	if isWordOnly(text) && !v.quoted {
@@ -453,7 +481,7 @@ func (l *search) addWord(p int, c class) {
 		}
 		return
 	}
-	if looksSecret(text) || c == password && (v.quoted || hasMark(text)) {
+	if c == password && (v.quoted || hasMark(text)) || looksSecret(text) {
 		l.add(Sentence, v.from, v.from+len(text))
 	}
 }
@@ -465,6 +493,13 @@ func hasMark(v []byte) bool { return bytes.ContainsAny(v, "!@#$%^&*+=~0123456789
 // Name:DB_PASSWORD,Value:x.
 func (l *search) findPair(next int) {
 	b := l.line
+	const end, value = "</name>", "<value>"
+	if hasFold(b[min(next, len(b)):], end) {
+		if p := skipBlanks(b, next+len(end)); hasFold(b[p:], value) {
+			l.addElement(p + len(value))
+		}
+		return
+	}
 	p := skipPairMarks(b, next)
 	if p >= len(b) || !hasFold(b[p:], "value") {
 		return

@@ -20,7 +20,8 @@ const (
 var bare = map[string]class{
 	"secret": object, "secrets": object, "credential": object, "credentials": object, "imagepullsecret": object,
 	"imagepullsecrets": object,
-	"pass":             password, "pwd": password, "pw": open, "auth": open, "sig": keyLike, "identified by": password,
+	"rocommunity":      password, "rwcommunity": password, "rocommunity6": password, "rwcommunity6": password,
+	"pass": password, "pwd": password, "pw": open, "auth": open, "sig": keyLike, "identified by": password,
 	"dockerconfigjson": secret, ".dockerconfigjson": secret, "dockercfg": secret, ".dockercfg": secret,
 	"requirepass": password, "masterauth": password, "_auth": token, "tls.key": secret,
 	"ssh-privatekey": secret, "psk": password, "wpa_psk": password, "sentinel_auth": password,
