@@ -182,7 +182,7 @@ func argumentEnd(b []byte, p int) int {
 // findArguments finds what a program takes as secrets.
 func (l *search) findArguments(p *program, at, end int) {
 	b := l.line
-	if at > 0 && (is(b[at-1], isWord) && b[at-1] != '-' || at > 1 && b[at-1] == '-' && is(b[at-2], isWord)) || end >= len(b) {
+	if l.isTired() || at > 0 && (is(b[at-1], isWord) && b[at-1] != '-' || at > 1 && b[at-1] == '-' && is(b[at-2], isWord)) || end >= len(b) {
 		return
 	}
 	if n, _, _ := quoteAt(b, end); n > 0 {
@@ -191,6 +191,9 @@ func (l *search) findArguments(p *program, at, end int) {
 		return
 	}
 	args := arguments(b, end)
+	if len(args) > 0 {
+		l.spent += args[len(args)-1].to - end
+	}
 	if p.sub != "" {
 		i := 0
 		for i < len(args) && string(b[args[i].from:args[i].to]) != p.sub {
@@ -402,10 +405,12 @@ func (l *search) takeEcho(at int) {
 		return
 	}
 	pipe := len(before) - 1
-	start := max(bytes.LastIndex(b[:pipe], []byte("echo ")), bytes.LastIndex(b[:pipe], []byte("printf ")))
+	text := near(b, pipe)
+	start := max(bytes.LastIndex(text, []byte("echo ")), bytes.LastIndex(text, []byte("printf ")))
 	if start < 0 {
 		return
 	}
+	start += pipe - len(text)
 	args := arguments(b[:pipe], start+bytes.IndexByte(b[start:], ' '))
 	if len(args) == 0 {
 		return

@@ -18,7 +18,7 @@ func findEnvironment(l *search, at int) {
 		from--
 	}
 	end := skipKind(b, at, isWord)
-	if !isEnvironmentName(b[from:end]) {
+	if !isEnvironmentName(b[from:end]) || l.isTired() {
 		return
 	}
 	n, _, _ := quoteAt(b, end)
@@ -62,7 +62,8 @@ func isEnvironmentName(name []byte) bool {
 
 // findVariables finds the values of a list that begins at p.
 func (l *search) findVariables(p int) {
-	b := l.line
+	b, from := l.line, p
+	defer func() { l.spent += p - from }()
 	for p < len(b) {
 		n, _, _ := quoteAt(b, p)
 		switch c := b[p]; {
@@ -147,7 +148,8 @@ func variableEnd(b []byte, p int) int {
 // findObject finds the value in one variable, {Name:A Value:b} or {"name":"A","value":"b"}, that
 // begins at p. It returns where the object ends.
 func (l *search) findObject(p int) int {
-	b := l.line
+	b, from := l.line, p
+	defer func() { l.spent += p - from }()
 	for depth := 1; p < len(b); {
 		if n, _, _ := quoteAt(b, p); n > 0 {
 			v := valueAt(b, p)
@@ -223,6 +225,10 @@ func findKubeSecret(l *search, at int) {
 	if p := behindColon(b, at+len("kind")); p == 0 || string(rest(b, p)) != "Secret" {
 		return
 	}
+	if l.isTired() {
+		return
+	}
+	l.spent += len(b)
 	for _, name := range []string{"data", "stringData"} {
 		for from := 0; ; {
 			i := bytes.Index(b[from:], []byte(name))

@@ -214,7 +214,7 @@ func findURL(l *search, at int) {
 	b := l.line
 	from := at + len("://")
 	slash := from
-	for slash < len(b) && !is(b[slash], isSpace) && strings.IndexByte("/?#\"'\\<>`", b[slash]) < 0 {
+	for slash < min(len(b), from+4096) && !is(b[slash], isSpace) && strings.IndexByte("/?#\"'\\<>`", b[slash]) < 0 {
 		slash++
 	}
 	sign := bytes.LastIndexByte(b[from:slash], '@')
@@ -249,8 +249,9 @@ func (l *search) signBehindSlash(from, pass, slash int) int {
 	if pass == slash || skipKind(b[:slash], pass, isDigit) == slash {
 		return -1
 	}
+	const longest = 512
 	end := slash
-	for end < len(b) && !is(b[end], isSpace) && strings.IndexByte("\"'\\<>`,", b[end]) < 0 {
+	for end < min(len(b), slash+longest) && !is(b[end], isSpace) && strings.IndexByte("\"'\\<>`,", b[end]) < 0 {
 		end++
 	}
 	return bytes.LastIndexByte(b[from:end], '@')
@@ -259,8 +260,9 @@ func (l *search) signBehindSlash(from, pass, slash int) int {
 // findDSN finds the password in user:password@tcp(host:port)/db.
 func findDSN(l *search, at int) {
 	b := l.line
+	const longest = 512
 	from := at
-	for from > 0 && !is(b[from-1], isSpace) && strings.IndexByte("\"'\\=", b[from-1]) < 0 {
+	for from > max(0, at-longest) && !is(b[from-1], isSpace) && strings.IndexByte("\"'\\=", b[from-1]) < 0 {
 		from--
 	}
 	if colon := bytes.IndexByte(b[from:at], ':'); colon >= 0 && !bytes.HasPrefix(b[from+colon+1:], []byte(mark)) {

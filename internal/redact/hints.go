@@ -18,11 +18,14 @@ type search struct {
 	found []span
 	done  int // up to where names were looked at
 	block *block
+	end   int // of the values that were found: what is inside of them goes with them
+	spent int // bytes that were read beyond hints, again and again where a line is hostile
 }
 
 func (l *search) add(rule Rule, from, to int) {
 	if from < to {
 		l.found = append(l.found, span{from: from, to: to, rule: rule})
+		l.end = max(l.end, to)
 	}
 }
 
@@ -31,6 +34,20 @@ func (l *search) addQuoted(rule Rule, from, to int, quote string) {
 	if from < to {
 		l.found = append(l.found, span{from: from, to: to, rule: rule, quote: quote})
 	}
+}
+
+// isTired says that so much was read beyond hints that no honest line is like this. Only what is near
+// a hint is still looked at.
+func (l *search) isTired() bool {
+	const often = 64
+	return l.spent > often*len(l.line)+(64<<10)
+}
+
+// valueAt reads the value at p.
+func (l *search) valueAt(p int) value {
+	v := valueAt(l.line, p)
+	l.spent += v.next - p
+	return v
 }
 
 const (
@@ -91,7 +108,7 @@ func findHints(line []byte, found []span, k *block) []span {
 // tryHints looks for the secrets near hints that can have their rarest bytes at at.
 func (l *search) tryHints(chain []*hint, at int) {
 	for _, h := range chain {
-		if from := at - h.at; from >= 0 && hasFold(l.line[from:], h.text) {
+		if from := at - h.at; from >= l.end && hasFold(l.line[from:], h.text) {
 			h.find(l, from)
 		}
 	}

@@ -30,7 +30,7 @@ var keyHints = []hint{
 
 // findKey finds the value of the name that the hint is a part of.
 func findKey(l *search, at int) {
-	if at < l.done {
+	if at < l.done || l.isTired() {
 		return // another part of the same name
 	}
 	from := at
@@ -79,7 +79,7 @@ func (l *search) findBareKey(from, end int) {
 	if p >= len(b) || b[p] != '=' && b[p] != ':' {
 		return
 	}
-	v := valueAt(b, skipBlanks(b, p+1))
+	v := l.valueAt(skipBlanks(b, p+1))
 	text := b[v.from:v.to]
 	var seen uint8
 	for _, c := range text {
@@ -195,7 +195,7 @@ func operatorAt(b []byte, p int) int {
 
 // addKeyed adds the value at p, which directly follows its name.
 func (l *search) addKeyed(p int, c class, certain bool) {
-	v := valueAt(l.line, p)
+	v := l.valueAt(p)
 	text := l.line[v.from:v.to]
 	switch {
 	case len(text) < 3 || keeps(text) && !isPIN(text, c):
@@ -234,7 +234,7 @@ func (l *search) findAfterColon(from, colon int, c class, quote string) {
 
 // addMember adds the value of a member of JSON; a number gets quotes.
 func (l *search) addMember(p int, c class, quote string) {
-	v := valueAt(l.line, p)
+	v := l.valueAt(p)
 	if v.quoted {
 		l.addKeyed(p, c, true)
 		return
@@ -249,7 +249,7 @@ func (l *search) addMember(p int, c class, quote string) {
 // findTight finds the value of name:value, as Go prints maps and structs. In other text a colon
 // stands behind a file, an object.
 func (l *search) findTight(p int, c class) {
-	v := valueAt(l.line, p)
+	v := l.valueAt(p)
 	text := l.line[v.from:v.to]
 	if len(text) < 3 || keeps(text) || text[0] == '{' || text[0] == '[' || text[0] == '/' || text[0] == '&' {
 		return
@@ -277,7 +277,7 @@ func (l *search) beginsLine(from int) bool {
 
 // addLine adds the value of a line of YAML or of a header.
 func (l *search) addLine(p int, c class) {
-	v := valueAt(l.line, p)
+	v := l.valueAt(p)
 	text := l.line[v.from:v.to]
 	if len(text) < 3 || keeps(text) && !isPIN(text, c) || text[0] == '{' || text[0] == '[' && !v.quoted {
 		return
@@ -308,7 +308,7 @@ func isWordOnly(v []byte) bool {
 
 // findSentence finds the value of "name: value" within other words.
 func (l *search) findSentence(from, p int, c class) {
-	v := valueAt(l.line, p)
+	v := l.valueAt(p)
 	text := bytes.TrimRight(l.line[v.from:v.to], ".,;:!)")
 	to := v.from + len(text)
 	switch {
@@ -360,7 +360,7 @@ func (l *search) findFlag(p int, c class) {
 	if p >= len(l.line) || l.line[p] == '-' {
 		return
 	}
-	v := valueAt(l.line, p)
+	v := l.valueAt(p)
 	text := l.line[v.from:v.to]
 	if len(text) < 3 || keeps(text) || isWordOnly(text) && c != password && c != token && !v.quoted {
 		return
@@ -414,24 +414,30 @@ func (l *search) findInWords(from, end, space int, c class) {
 	switch {
 	case len(name) <= len("pass"): // a verb
 	case n > 0 && mark != '`' && space > end && c == password:
-		v := valueAt(b, space)
+		v := l.valueAt(space)
 		if text := b[v.from:v.to]; len(text) >= 3 && !keeps(text) && !bytes.ContainsAny(text, " ") {
 			l.add(Sentence, v.from, v.to)
 		}
 	case string(name) == "requirepass", string(name) == "masterauth",
-		c == password && bytes.Contains(bytes.ToLower(b[:from]), []byte("login ")),
+		c == password && bytes.Contains(bytes.ToLower(near(b, from)), []byte("login ")),
 		strings.HasSuffix(string(name), "community"),
 		string(name) == "password" && indentOf(b) == from: // of netrc
-		v := valueAt(b, space)
+		v := l.valueAt(space)
 		if text := b[v.from:v.to]; len(text) >= 3 && !keeps(text) && !answers[string(bytes.ToLower(text))] && (!isWordOnly(text) || l.endsEntry(v.next)) {
 			l.add(Key, v.from, v.to)
 		}
-	case c == password && isGiven(bytes.ToLower(b[:from])):
-		v := valueAt(b, space)
+	case c == password && isGiven(bytes.ToLower(near(b, from))):
+		v := l.valueAt(space)
 		if text := bytes.TrimRight(b[v.from:v.to], ".,;:!)"); looksSecret(text) {
 			l.add(Sentence, v.from, v.from+len(text))
 		}
 	}
+}
+
+// near is what stands before p, not further away than a sentence.
+func near(b []byte, p int) []byte {
+	const far = 300
+	return b[max(0, p-far):p]
 }
 
 // isGiven says that the words before "password" announce one: generated password X.
@@ -467,7 +473,7 @@ func skipWords(b []byte, p int) int {
 
 // addWord adds the X of "password is X".
 func (l *search) addWord(p int, c class) {
-	v := valueAt(l.line, p)
+	v := l.valueAt(p)
 	text := l.line[v.from:v.to]
 	if !v.quoted {
 		text = bytes.TrimRight(text, ".,;:!)")
@@ -531,7 +537,7 @@ func findIdentified(l *search, at int) {
 		p += len("password ")
 	}
 	if n, _, _ := quoteAt(l.line, p); n > 0 {
-		v := valueAt(l.line, p)
+		v := l.valueAt(p)
 		l.add(Key, v.from, v.to)
 	}
 }

@@ -22,7 +22,7 @@ type block struct {
 // findPEM finds the begin of a block, and its end where that is in the same line.
 func findPEM(l *search, at int) {
 	b := l.line
-	if !bytes.HasPrefix(b[at:], pemBegin) {
+	if !bytes.HasPrefix(b[at:], pemBegin) || l.isTired() {
 		return
 	}
 	name := at + len(pemBegin)
@@ -39,6 +39,7 @@ func findPEM(l *search, at int) {
 		return
 	}
 	to := len(bytes.TrimRight(b, "\r\n"))
+	l.spent += to - p
 	lead := leadOf(b[:at])
 	if q := bytes.IndexAny(b[p:to], "\"'`"); q >= 0 {
 		inner := bytes.TrimRight(b[p:p+q], `\`)

@@ -342,11 +342,12 @@ func findAround(least int, of string) func(*search, int) {
 	set := charsOf[of]
 	return func(l *search, at int) {
 		b := l.line
+		const longest = 1024
 		from, end := at, at
-		for from > 0 && set[b[from-1]] {
+		for from > max(0, at-longest) && set[b[from-1]] {
 			from--
 		}
-		for end < len(b) && set[b[end]] {
+		for end < min(len(b), at+longest) && set[b[end]] {
 			end++
 		}
 		if end-from >= least+20 && at > from && isMixed(b[from:end]) {
@@ -386,8 +387,9 @@ func findTelegram(l *search, at int) {
 // findEntra finds a client secret of Microsoft Entra: three characters, a digit, Q~ and 31 to 34 more.
 func findEntra(l *search, at int) {
 	b := l.line
+	const longest = 60
 	set, end := charsOf["dotted"], at+1
-	for end < len(b) && (set[b[end]] || b[end] == '~') {
+	for end < min(len(b), at+longest) && (set[b[end]] || b[end] == '~') {
 		end++
 	}
 	if n := end - at - 3; at >= 3 && b[at+1] == 'Q' && n >= 30 && n <= 36 {
