@@ -2,7 +2,9 @@ package redact
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"strings"
 	"testing"
 
@@ -296,6 +298,7 @@ var kept = []string{
 	"    command:\n    - strace\n    - -p\n    - \"4711\"\n",
 	"password authentication failed for user ops\npassword check ok\n",
 	"mysql -u root -p orders\n",
+	"id=4b1d5a86a9ebfdad08d2b42015f962ab2e0ec6b937f0662bef3d948009fcb6e0 namespace=k8s.io\n",
 	"strace -f -tt -T -p 4711 -o /tmp/trace\n",
 	"nsenter -t 4711 -n ip addr\ndocker run -d -p 8080:80 -u 1000:1000 nginx\nss -p sport = :10250\n",
 	"ps -p 4711 -o pid,stat,wchan\nperf record -p 4711\nlsof -p 4711\n",
@@ -321,6 +324,11 @@ var kept = []string{
 }
 
 func TestKept(t *testing.T) {
+	for i := range 100_000 { // ids of containers
+		sum := sha256.Sum256([]byte{byte(i), byte(i >> 8), byte(i >> 16)})
+		text := "shim disconnected id=" + hex.EncodeToString(sum[:]) + "\n"
+		require.Equal(t, text, string(New(nil).Line([]byte(text))))
+	}
 	for _, text := range kept {
 		got, counts := clean(text)
 		assert.Equal(t, text, got)

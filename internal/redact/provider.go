@@ -213,7 +213,6 @@ var providers = []provider{
 	{"CFPAT-", "word", 30},
 	{"ZXlK", "base64", 40},
 	{"SK", "sid", 32},
-	{"AC", "sid", 32},
 }
 
 // charsOf are the sets of characters of providers, by name.
@@ -287,8 +286,8 @@ func (l *search) findProvider(p *provider, at int) {
 	if p.of == "upper" && end < len(b) && is(b[end], isLowerCase) {
 		return
 	}
-	if body := b[at+len(p.prefix) : end]; len(p.prefix) <= 5 && !isMixed(body) {
-		return
+	if body := b[at+len(p.prefix) : end]; len(p.prefix) <= 5 && !isMixed(body) || skipKind(b[:end], at, isHex) == end {
+		return // a word, the id of a container
 	}
 	for end > at && (b[end-1] == '.' || b[end-1] == ',' || b[end-1] == ':') {
 		end--
