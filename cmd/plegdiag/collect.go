@@ -38,7 +38,8 @@ func newCollect(s streams) *cobra.Command {
 		Long: `Collect what analyze reads, from the node that this runs on, as root: clocks, kernel stacks of all threads, the kernel's
 log, cgroups, goroutines of the daemons, how long each call to the runtime and to PID 1 takes, journals,
 configuration. It ends within --timeout and some seconds, whatever hangs; the bundle's manifest says what hung.
-Environments, kubeconfigs and Secrets are never read; secrets in arguments and logs are replaced by tokens.
+Environments of processes and containers, kubeconfigs and Secrets are never read; secrets in arguments, logs and
+configuration are replaced by tokens, as plegdiag redact does it, environments that daemons logged as a whole.
 
 Without -o the bundle is ./plegdiag-NODE-TIME.tgz. A name that ends in .zst packs it with zstd. Through ssh nothing
 is written on the node: ssh NODE plegdiag collect -o - > NODE.tgz

@@ -41,12 +41,14 @@ func TestCollectJournalFiles(t *testing.T) {
 	got := collectOnce(t, 30*time.Second, append(nothing(dir), "--only", "clock,journal", "--journal", dir, "--since", "100000h")...)
 	require.NoError(t, got.err, got.stderr)
 	var names []string
-	for _, item := range verified(t, got.path).Items {
+	manifest := verified(t, got.path)
+	for _, item := range manifest.Items {
 		if item.Step == "journal" {
 			require.Equal(t, bundle.OK, item.Outcome, item.Why)
 			names = append(names, item.Name)
 		}
 	}
+	require.Contains(t, manifest.Replaced, "environment", "the rules that ran")
 	require.Equal(t, []string{"journal/files/system.export"}, names)
 
 	kinds := func(input string) string {
@@ -84,6 +86,7 @@ func TestCollectRealJournal(t *testing.T) {
 
 	got := collectOnce(t, 30*time.Second, append(nothing(dir), "--only", "clock,journal", "--journal", dir, "--since", "100000h", "--no-redact")...)
 	require.NoError(t, got.err, got.stderr)
+	require.Empty(t, verified(t, got.path).Replaced, "no rule ran")
 	// Unit names and PID 1 are what collect asks for; the entries of nobody else are in the
 	// journal, or they are left out.
 	want, err := exec.Command(journalctl, "-q", "-o", "cat", "--file", path, "_SYSTEMD_UNIT=containerd.service", "+", "_SYSTEMD_UNIT=kubelet.service").Output()

@@ -214,10 +214,18 @@ var layers = map[string]layer{
 	"internal/collect/sink": {
 		[]string{"golang.org/x/sys"}, "it writes bytes; what they are is the collection's",
 	},
+	"internal/redact": {
+		[]string{
+			"internal/event", "internal/bundle", "internal/parse/lines", // what is read, and how its lines are
+			"github.com/klauspost/compress",
+		},
+		"how a secret is written does not depend on what is wrong with a node",
+	},
 	"internal/collect": {
 		[]string{
 			"internal/bundle", // writes what bundle verifies
 			"internal/collect/held", "internal/collect/sink",
+			"internal/redact",
 			// Its own formats are declared where they are read, and journals are read as files.
 			"internal/parse/logs", "internal/parse/samples", "internal/parse/snapshots",
 			"github.com/klauspost/compress", "golang.org/x/sys", "google.golang.org/grpc", "k8s.io/cri-api", "github.com/godbus/dbus/v5",
@@ -235,6 +243,7 @@ var layers = map[string]layer{
 			"internal/stackdump/series",
 			"internal/parse/traces",    // the date that the command syscalls gives to traces
 			"internal/collect",         // the command collect; verify is bundle's
+			"internal/redact",          // the command redact
 			"github.com/goccy/go-yaml", // the user's configuration file
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv", "github.com/schollz/progressbar",
 		},

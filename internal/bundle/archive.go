@@ -6,7 +6,6 @@ import (
 	"io"
 	"path"
 	"strings"
-	"time"
 )
 
 // walkArchive yields the members of an archive, prefix in front of their names.
@@ -136,7 +135,7 @@ func (w *walker) walkZip(name string, from *archiveStream, prefix string) (kept 
 		case !strings.HasSuffix(e.name, "/"):
 			kept++
 			guarded := &inflatedReader{r: members, in: raw, before: raw.n.Load(), limit: w.budget.limits.Ratio}
-			if !w.yieldMember(path.Join(prefix, full), e.size, e.modified, guarded) {
+			if !w.yieldMember(File{Path: path.Join(prefix, full), Size: e.size, ModTime: e.modified}, guarded) {
 				return kept, false, nil
 			}
 		}
@@ -144,17 +143,18 @@ func (w *walker) walkZip(name string, from *archiveStream, prefix string) (kept 
 }
 
 // yieldMember yields one regular file of an archive, or the members of the archive that it is.
-func (w *walker) yieldMember(full string, size int64, modified time.Time, r io.Reader) bool {
+func (w *walker) yieldMember(f File, r io.Reader) bool {
 	head := newHead(r)
 	if head.isArchive() {
-		return w.walkArchive(full, head, full)
+		return w.walkArchive(f.Path, head, f.Path)
 	}
-	if head.packed != "" {
-		size = -1
+	if f.Packed = head.packed; f.Packed != "" {
+		f.Size = -1
 	}
 	once := oneTime{r: w.budget.limitReader(head.content(w.budget.limits), nil, w.out)}
 	defer once.expire()
-	return w.yieldFile(File{Path: full, Size: size, ModTime: modified, Stream: true, Open: once.open})
+	f.Stream, f.Open = true, once.open
+	return w.yieldFile(f)
 }
 
 // cleanName is a member's name in its shortest form, and why it is not read when it leads out of

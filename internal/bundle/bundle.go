@@ -32,6 +32,8 @@ type Options struct {
 	// wants to inflate in a goroutine of its own. If its result is an io.Closer, it
 	// is closed when the archive has been walked. Nil reads directly.
 	ReadAhead func(io.Reader) io.Reader
+	// Directories yields directories, too. They have no Open.
+	Directories bool
 	// Progress is called after every read from an input with the number of bytes, as they are
 	// stored. Several goroutines may call it, those that read the files. Nil is not called.
 	Progress func(n int)
@@ -54,6 +56,14 @@ type File struct {
 	// Stream says that the file is part of a stream: it can be opened once, and only until the
 	// next step of the sequence. All other files can be opened at any time, also in parallel.
 	Stream bool
+	// Info is what the directory or the tar archive says of the file; for a member of a tar archive
+	// its Sys is a *tar.Header. Nil where nothing is said, as for standard input.
+	Info fs.FileInfo
+	// Packed is how the file was compressed, which Open undoes: gzip, zstd, xz, bzip2; empty when it
+	// was not.
+	Packed string
+	// Loose says that the file is an input by itself, neither in an archive nor below a directory.
+	Loose bool
 }
 
 // Link is an entry of a bundle that only points to another one: a symbolic link, or a second name
@@ -142,6 +152,9 @@ func kindOf(input string) inputKind {
 	return loose
 }
 
+// IsArchive says whether a file on disk is an archive that Files walks.
+func IsArchive(path string) bool { return kindOf(path) == archive }
+
 // walker is the state of one sequence.
 type walker struct {
 	ctx     context.Context
@@ -149,6 +162,7 @@ type walker struct {
 	budget  *budget
 	entries int             // files, directories and others that were seen
 	nested  int             // archives that are open, one inside the other
+	inside  bool            // the input is a directory
 	out     *unpacked       // of the outermost of them
 	seen    map[string]bool // paths that were yielded
 	yield   func(File, error) bool
@@ -185,12 +199,14 @@ func (w *walker) walkInput(input, prefix string) bool {
 		return false
 	}
 	if info.IsDir() {
+		w.inside = true
+		defer func() { w.inside = false }()
 		return w.walkDirectory(os.DirFS(input), input, prefix)
 	}
 	name := filepath.ToSlash(filepath.Clean(input))
 	open := func() (io.ReadCloser, error) { return w.watchFile(os.Open(input)) }
 	if info.Mode().IsRegular() {
-		return w.walkFile(name, prefix, info.Size(), open)
+		return w.walkFile(name, prefix, info, open)
 	}
 	f, err := open() // a pipe, such as a shell's <(command)
 	if err != nil {
@@ -225,6 +241,9 @@ func (w *walker) walkDirectory(fsys fs.FS, root, prefix string) bool {
 				if more = w.yieldSkip(full, "%s", why); more {
 					return fs.SkipDir
 				}
+			} else if name != "." {
+				info, _ := d.Info() // of one that has gone nothing is known
+				more = w.yieldDirectory(full, info)
 			}
 		case d.Type()&fs.ModeSymlink != 0:
 			target, _ := fs.ReadLink(fsys, name) // of one that cannot be read nothing is known
@@ -261,11 +280,11 @@ func (w *walker) refuseDirectory(root, name, full string) string {
 
 // walkEntry yields one regular file of a directory.
 func (w *walker) walkEntry(fsys fs.FS, name, full string, d fs.DirEntry) bool {
-	size := int64(-1)
-	if info, err := d.Info(); err == nil {
-		size = info.Size()
+	info, err := d.Info()
+	if err != nil {
+		info = nil
 	}
-	return w.walkFile(full, full, size, func() (io.ReadCloser, error) { return w.watchFile(fsys.Open(name)) })
+	return w.walkFile(full, full, info, func() (io.ReadCloser, error) { return w.watchFile(fsys.Open(name)) })
 }
 
 // watchFile returns a file on disk whose reads are reported to Progress.
@@ -295,21 +314,31 @@ func (t watchedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// walkFile yields a file on disk, or the members of the archive that it is, each under prefix.
-func (w *walker) walkFile(name, prefix string, size int64, open func() (io.ReadCloser, error)) bool {
+// yieldDirectory yields a directory, if the caller wants these.
+func (w *walker) yieldDirectory(full string, info fs.FileInfo) bool {
+	if !w.opt.Directories || info == nil || w.budget.refuseFile(full, 0) != "" {
+		return true
+	}
+	return w.yield(File{Path: full, Info: info}, nil)
+}
+
+// walkFile yields a file on disk, or the members of the archive that it is, each under prefix. Info
+// is nil where nothing is known of it.
+func (w *walker) walkFile(name, prefix string, info fs.FileInfo, open func() (io.ReadCloser, error)) bool {
 	f, err := open()
 	if err != nil {
 		return w.yieldSkip(name, "%s", reasonWithoutPath(err))
 	}
 	defer f.Close()
 	head := newHead(f)
+	size := int64(-1)
 	switch {
 	case head.isArchive():
 		return w.walkArchive(name, head, prefix)
-	case head.packed != "":
-		size = -1
+	case head.packed == "" && info != nil:
+		size = info.Size()
 	}
-	return w.yieldFile(File{Path: name, Size: size, Open: func() (io.ReadCloser, error) {
+	return w.yieldFile(File{Path: name, Size: size, Info: info, Packed: head.packed, Open: func() (io.ReadCloser, error) {
 		f, err := open()
 		if err != nil {
 			return nil, err
@@ -326,7 +355,7 @@ func (w *walker) walkStream(name string, r io.Reader, prefix string) bool {
 	}
 	once := oneTime{r: w.budget.limitReader(head.content(w.budget.limits), nil, nil)}
 	defer once.expire()
-	return w.yieldFile(File{Path: name, Size: -1, Stream: true, Open: once.open})
+	return w.yieldFile(File{Path: name, Size: -1, Stream: true, Packed: head.packed, Open: once.open})
 }
 
 // countEntry counts an entry. It ends the sequence when ctx is done or when there are more entries
@@ -351,6 +380,7 @@ func (w *walker) yieldFile(f File) bool {
 		return w.yieldSkip(f.Path, "a second file of this name is not read")
 	}
 	w.seen[f.Path] = true
+	f.Loose = w.nested == 0 && !w.inside
 	return w.yield(f, nil)
 }
 

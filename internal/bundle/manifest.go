@@ -75,6 +75,8 @@ type Manifest struct {
 	Redaction bool      `json:"redaction"`
 	// ClockStep is by how many seconds the node's clock was set forward meanwhile; 0 when it was not.
 	ClockStep float64 `json:"clock_step,omitempty"`
+	// Replaced has every rule of redaction that ran, and how many values it replaced.
+	Replaced map[string]int `json:"replaced,omitempty"`
 	// Sealed is why it ended before its plan did, or left something out; empty when it did not.
 	Sealed string `json:"sealed,omitempty"`
 	// SealedAfter is how many seconds after the start it ended early; 0 when it went on to the end.

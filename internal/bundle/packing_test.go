@@ -7,9 +7,12 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -198,4 +201,30 @@ func TestProgress(t *testing.T) {
 	read = 0
 	list(t, Options{Inputs: []string{"-"}, Stdin: bytes.NewReader(b), Progress: func(n int) { read += n }})
 	require.Equal(t, len(b), read)
+}
+
+// A caller that copies a bundle learns of its directories, and how each file was stored.
+func TestHowStored(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "in", "logs"), 0o750))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "in", "logs", "a.gz"), gzipOf(t, "x\n"), 0o640))
+	loose := filepath.Join(dir, "b.log")
+	require.NoError(t, os.WriteFile(loose, []byte("y\n"), 0o600))
+	var got []string
+	for f, err := range Files(t.Context(), Options{Inputs: []string{filepath.Join(dir, "in"), loose}, Directories: true}) {
+		require.NoError(t, err)
+		got = append(got, fmt.Sprint(filepath.Base(f.Path), " ", f.Info.Mode(), " ", f.Packed, " ", f.Loose, " ", f.Open == nil))
+	}
+	require.Equal(t, []string{"logs drwxr-x---  false true", "a.gz -rw-r----- gzip false false", "b.log -rw-------  true false"}, got)
+	require.False(t, IsArchive(loose))
+}
+
+func gzipOf(t *testing.T, text string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, err := w.Write([]byte(text))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return out.Bytes()
 }

@@ -97,9 +97,13 @@ func (w *walker) walkTarMembers(name string, in *tarReader, prefix string) (kept
 			if !w.yieldLink(path.Join(prefix, full), h.Linkname, h.Typeflag == tar.TypeLink) {
 				return kept, false, nil
 			}
+		case h.Typeflag == tar.TypeDir:
+			if full != "." && !w.yieldDirectory(path.Join(prefix, full), h.FileInfo()) {
+				return kept, false, nil
+			}
 		case isFile(h):
 			kept++
-			if !w.yieldMember(path.Join(prefix, full), h.Size, h.ModTime.UTC(), members) {
+			if !w.yieldMember(File{Path: path.Join(prefix, full), Size: h.Size, ModTime: h.ModTime.UTC(), Info: h.FileInfo()}, members) {
 				return kept, false, nil
 			}
 		}

@@ -4,8 +4,8 @@
 // same program, started once more. A helper that does not answer is killed, and left behind if it
 // does not end. A goroutine, or a command with a context, would keep this process from ending while
 // one of its threads is in uninterruptible sleep. The process itself reads only pipes and its own
-// files in /proc; even the bundle is written by a helper. It never reads environments, kubeconfigs
-// or Secrets, and starts no ps, no crictl, and no systemctl that asks a daemon.
+// files in /proc; even the bundle is written by a helper. It never reads environments of processes and
+// containers, kubeconfigs or Secrets, and starts no ps, no crictl, and no systemctl that asks a daemon.
 package collect
 
 import (
@@ -31,6 +31,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/collect/sink"
+	"github.com/plegdiag/plegdiag/internal/redact"
 )
 
 // Options say what to collect, and how much.
@@ -97,6 +98,7 @@ type collector struct {
 	out      *byteCounter
 	manifest bundle.Manifest
 	key      []byte // of the tokens that replace secrets
+	replaced redact.Counts
 	left     []bundle.Helper
 	walked   walked
 	silent   []string        // containers and sandboxes whose status had no answer
@@ -203,9 +205,9 @@ func (c *collector) newSpool(s *step) *spool {
 	switch {
 	case c.opt.NoRedact:
 	case s.export:
-		sp.filter = &exportFilter{lines: redactor{key: c.key}}
+		sp.filter = redact.NewExport(c.key)
 	default:
-		sp.filter = &redactor{key: c.key}
+		sp.filter = redact.New(c.key)
 	}
 	return sp
 }
@@ -370,6 +372,9 @@ func (d *disk) readReports(c *collector) {
 // sealBundle finishes the bundle and waits until it is written.
 func (c *collector) sealBundle(d *disk) (*Summary, error) {
 	c.manifest.End, c.manifest.Left = now(), c.left
+	if !c.opt.NoRedact {
+		c.manifest.Replaced = c.replaced.ByName()
+	}
 	for i := range c.dumpFiles {
 		c.manifest.DumpFiles = append(c.manifest.DumpFiles, c.dumpFiles[i].DumpFile)
 	}

@@ -7,16 +7,12 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/redact"
 )
 
-const (
-	// pieceSize is how much of an item is kept uncompressed. A larger item is compressed piece by
-	// piece. The pieces together are one gzip file (RFC 1952 2.2), and the oldest ones can be left
-	// out.
-	pieceSize = 1 << 20
-	// maxLine bounds the line in which values are replaced.
-	maxLine = 1 << 20
-)
+// pieceSize is how much of an item is kept uncompressed. A larger item is compressed piece by piece.
+// The pieces together are one gzip file (RFC 1952 2.2), and the oldest ones can be left out.
+const pieceSize = 1 << 20
 
 // spool keeps an item until its size is known, because a tar archive needs the size first.
 type spool struct {
@@ -37,18 +33,21 @@ type spool struct {
 
 // filter takes content and passes on what can be in the bundle.
 type filter interface {
-	// filterContent appends the filtered content to dst, as far as it is complete. last says that
-	// nothing follows.
-	filterContent(dst *bytes.Buffer, content []byte, last bool)
-	// replaced is how many values were replaced.
-	replaced() int
+	// Filter appends the filtered content to dst, as far as it is complete. last says that nothing
+	// follows.
+	Filter(dst *bytes.Buffer, content []byte, last bool)
+	// Counts is how many values each rule replaced.
+	Counts() *redact.Counts
 }
 
 // plain passes on everything.
 type plain struct{}
 
-func (plain) filterContent(dst *bytes.Buffer, content []byte, _ bool) { dst.Write(content) }
-func (plain) replaced() int                                           { return 0 }
+// Filter implements filter.
+func (plain) Filter(dst *bytes.Buffer, content []byte, _ bool) { dst.Write(content) }
+
+// Counts implements filter.
+func (plain) Counts() *redact.Counts { return &redact.Counts{} }
 
 // Write adds content. It does not fail.
 func (s *spool) Write(p []byte) (int, error) {
@@ -62,7 +61,7 @@ func (s *spool) addContent(p []byte) {
 		s.dropped += int64(len(p))
 		return
 	}
-	s.filter.filterContent(&s.raw, p, false)
+	s.filter.Filter(&s.raw, p, false)
 	for s.raw.Len() >= pieceSize {
 		s.packPiece(s.cutPoint())
 	}
@@ -102,7 +101,7 @@ func (s *spool) packPiece(n int) {
 
 // finishContent returns the content as it is stored, and whether it is compressed.
 func (s *spool) finishContent() (content []byte, packed bool) {
-	s.filter.filterContent(&s.raw, nil, true)
+	s.filter.Filter(&s.raw, nil, true)
 	if len(s.pieces) == 0 {
 		return s.raw.Bytes(), false
 	}
@@ -115,7 +114,9 @@ func (s *spool) finishContent() (content []byte, packed bool) {
 // storeItem ends an item and writes its file, if it has content.
 func (c *collector) storeItem(item *bundle.Item, s *spool) {
 	content, packed := s.finishContent()
-	item.Redacted, item.Dropped = s.filter.replaced(), s.dropped
+	counts := s.filter.Counts()
+	item.Redacted, item.Dropped = counts.Total(), s.dropped
+	c.replaced.Add(counts)
 	if packed {
 		item.Name += ".gz"
 	}
