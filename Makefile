@@ -6,7 +6,7 @@ GOFUMPT       = go run mvdan.cc/gofumpt@v0.12.0
 FUZZTIME ?= 30s
 BENCH    ?=
 
-.PHONY: build test check lint race fuzz browser lab lab-full bench golden
+.PHONY: build test check lint race oracle fuzz browser lab lab-full bench golden
 
 build: ## the program, as ./plegdiag
 	go build -o plegdiag ./cmd/plegdiag
@@ -27,6 +27,9 @@ lint:
 
 race: ## needs a C compiler
 	CGO_ENABLED=1 go test -race -timeout 30m ./...
+
+oracle: ## redact against the examples of gitleaks, in a module of its own
+	cd internal/redact/oracle && go vet . && go test -count 1 .
 
 browser: ## the HTML report in Chromium (Debian: apt-get install chromium)
 	go vet -tags browser ./internal/report
