@@ -138,8 +138,11 @@ func (l *logReader) readBroken(line lines.Line) bool {
 	b := lines.TrimReturn(line.Bytes)
 	if w.first > 0 && line.Cut == 0 && len(w.ends) < maxBroken && !lines.IsBlank(b) && mayGoOn(b) && cannotBegin(w.text, b) {
 		w.addSeam(b)
-		w.addLine(b)
+		w.addLine(b, line.N)
 		return true
+	}
+	if w.first > 0 && w.doubled && lines.IsBlank(b) {
+		return l.readBlank()
 	}
 	if !l.endWrapped() {
 		return false
@@ -147,7 +150,6 @@ func (l *logReader) readBroken(line lines.Line) bool {
 	if line.Cut > 0 || l.started > 0 || l.open != nil || !endsOpen(b) {
 		return l.readLine(line)
 	}
-	w.first, w.text, w.ends = line.N, w.text[:0], w.ends[:0]
-	w.addLine(b)
+	w.begin(b, line.N)
 	return true
 }

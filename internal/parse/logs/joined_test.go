@@ -67,14 +67,18 @@ func TestNumbersAreNoTimes(t *testing.T) {
 	}
 }
 
-// TestBlanksBehindEveryLine: a terminal broke the lines, and somebody's tool put blanks behind each.
+// TestBlanksBehindEveryLine: a terminal broke the lines, and somebody's tool put blanks, or a blank line,
+// behind each.
 func TestBlanksBehindEveryLine(t *testing.T) {
 	const broken = "Nov 08 09:33:14 node-1 kubelet[2917]: E1108 09:33:14.540000    2917 kubelet.go:2\n" +
 		"412] \"Skipping pod synchronization\" err=\"PLEG is not healthy: pleg was last seen\n" +
 		" active 3m0.5s ago; threshold is 3m0s\"\n"
-	for _, text := range []string{broken, strings.ReplaceAll(broken, "\n", "   \n")} {
+	for _, text := range []string{broken, strings.ReplaceAll(broken, "\n", "   \n"), strings.ReplaceAll(broken, "\n", "\n\n")} {
 		a := parsetest.Read(t, parsetest.Format(t, "journal-short"), []byte(text), nil)
 		require.Len(t, a.Records, 1, text)
 		require.Contains(t, a.Records[0].Value("err"), "pleg was last seen active 3m0.5s ago")
+		for _, piece := range a.Records[0].Pieces {
+			require.NotEmpty(t, strings.TrimSpace(strings.Split(text, "\n")[piece.Pos.Line-1]), "a piece stands where a line is")
+		}
 	}
 }

@@ -22,6 +22,9 @@ func ReadLines(in lines.Input) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		l := newLogReader(in, yield)
 		head, read := l.lines.Head(wrapHead), l.readLine
+		if text, ok := withoutBlankLines(head); ok {
+			head, l.doubled = text, true
+		}
 		l.pad = findPad(head)
 		if l.width = findWidth(head, l.pad); l.width > 0 {
 			read = l.readWrapped

@@ -20,12 +20,15 @@ import (
 type wrapped struct {
 	width int // of the terminal, in characters; 0 where no line was broken
 	pad   int // blanks that somebody's tool put behind every line
-	first int // the number of its first line; 0 outside of a message
-	text  []byte
-	ends  []int // offsets in text at which its lines end
-	head  int   // length of its first line as it is written
-	going bool  // the last line is as wide as the terminal
-	more  int   // lines beyond the first of the message that is read now
+	// doubled says that somebody's tool put a blank line behind every line.
+	doubled bool
+	first   int // the number of its first line; 0 outside of a message
+	text    []byte
+	ends    []int // offsets in text at which its lines end
+	numbers []int // of its lines
+	head    int   // length of its first line as it is written
+	going   bool  // the last line is as wide as the terminal
+	more    int   // lines beyond the first of the message that is read now
 }
 
 // wrapHead is how much of a file shows its width, in bytes.
@@ -33,6 +36,27 @@ const wrapHead = 32 << 10
 
 // oftenSet are widths of terminals at which a single broken line is taken for one.
 var oftenSet = map[int]bool{80: true, 100: true, 120: true, 132: true}
+
+// withoutBlankLines is a text without the blank line that stands behind every line; ok is false where
+// that is not so.
+func withoutBlankLines(head []byte) (text []byte, ok bool) {
+	blank, count := true, 0 // the line before was; lines that are not blank
+	for line := range bytes.Lines(head) {
+		switch was := blank; {
+		case lines.IsBlank(line):
+			if blank = true; was {
+				return nil, false
+			}
+		default:
+			if blank = false; !was {
+				return nil, false
+			}
+			text = append(text, line...)
+			count++
+		}
+	}
+	return text, count > 2
+}
 
 // findPad is how many blanks stand behind every line of head.
 func findPad(head []byte) int {
@@ -49,8 +73,11 @@ func findPad(head []byte) int {
 	return max(pad, 0)
 }
 
-// cutPad takes so many blanks off the end of a line.
+// cutPad takes colours off a line, and so many blanks off its end: a terminal counts neither.
 func cutPad(line []byte, pad int) []byte {
+	if bytes.IndexByte(line, '\x1b') >= 0 {
+		line = lines.WithoutColours(nil, line)
+	}
 	for ; pad > 0 && len(line) > 0 && line[len(line)-1] == ' '; pad-- {
 		line = line[:len(line)-1]
 	}
@@ -124,9 +151,12 @@ func (l *logReader) readWrapped(line lines.Line) bool {
 			w.addSeam(b)
 			fallthrough
 		case w.going:
-			w.addLine(b)
+			w.addLine(b, line.N)
 			return true
 		}
+	}
+	if w.first > 0 && w.doubled && lines.IsBlank(b) {
+		return l.readBlank()
 	}
 	if !l.endWrapped() {
 		return false
@@ -134,14 +164,19 @@ func (l *logReader) readWrapped(line lines.Line) bool {
 	if line.Cut > 0 || utf8.RuneCount(b) != w.width && !endsOpen(b) || !hasStart(b) || lines.IsNoise(b) || l.started > 0 {
 		return l.readLine(line)
 	}
-	w.first, w.text, w.ends = line.N, w.text[:0], w.ends[:0]
-	w.addLine(b)
+	w.begin(b, line.N)
 	return true
 }
 
-func (w *wrapped) addLine(b []byte) {
+// begin starts a message with a line.
+func (w *wrapped) begin(b []byte, n int) {
+	w.first, w.text, w.ends, w.numbers = n, w.text[:0], w.ends[:0], w.numbers[:0]
+	w.addLine(b, n)
+}
+
+func (w *wrapped) addLine(b []byte, n int) {
 	w.text = append(w.text, b...)
-	w.ends = append(w.ends, len(w.text))
+	w.ends, w.numbers = append(w.ends, len(w.text)), append(w.numbers, n)
 	if len(w.ends) == 1 {
 		w.head = len(b)
 	}
@@ -171,7 +206,7 @@ func (w *wrapped) placeWrapped(rec *event.Record) {
 	rec.Pieces = []event.Piece{{Pos: rec.Pos}}
 	for i, end := range w.ends[:w.more] {
 		pos := rec.Pos
-		pos.Line += i + 1
+		pos.Line = w.numbers[i+1]
 		rec.Pieces = append(rec.Pieces, event.Piece{Off: min(max(0, end-header), len(rec.Text)), Pos: pos})
 	}
 }
