@@ -262,7 +262,8 @@ func (p *process) whyUnsafe(proc string) string {
 // findUnsafeThread says why a process must not be signalled or stopped because of one of its threads;
 // empty when it can be. A handler that dumps stops all goroutines. That never ends while a thread is
 // in a page fault of a disk that hangs, or between vfork and the start of the program: the whole
-// daemon would hang with it.
+// daemon would hang with it. A thread in a call on a file or a socket keeps nobody: Go has given away
+// its place before the call.
 func findUnsafeThread(dir string, tracer int) string {
 	if tracer != 0 {
 		return fmt.Sprintf("PID %d traces it: it would be stopped until its tracer lets it go on", tracer)
@@ -273,25 +274,45 @@ func findUnsafeThread(dir string, tracer int) string {
 		stat, _, _ := readFile(of+"stat", 4096)
 		wchan, _, _ := readFile(of+"wchan", 256)
 		waits := strings.TrimSpace(string(wchan))
+		call := readCallNumber(of + "syscall")
 		switch state := statState(string(stat)); {
 		case slices.ContainsFunc(frozenWaits, func(f string) bool { return strings.Contains(waits, f) }):
 			return "its cgroup is frozen"
 		case slices.ContainsFunc(forkWaits, func(f string) bool { return strings.Contains(waits, f) }):
 			return fmt.Sprintf("thread %d is about to start a program, in %s", tid, waits)
-		case state == "D":
+		case state == "D" && !slices.Contains(handedOver, call):
 			return fmt.Sprintf("thread %d is in uninterruptible sleep, in %s", tid, waits)
 		case state == "T", state == "t":
 			return "it is stopped, state " + state
 		case state == "Z" && len(threads) == 1:
 			return "it has ended"
 		}
-		call, _, _ := readFile(of+"syscall", 256)
-		number, _, _ := strings.Cut(string(call), " ")
-		if n, err := strconv.Atoi(number); err == nil && slices.Contains(forkCalls, n) {
-			return fmt.Sprintf("thread %d is about to start a program, in system call %d", tid, n)
+		if slices.Contains(forkCalls, call) {
+			return fmt.Sprintf("thread %d is about to start a program, in system call %d", tid, call)
 		}
 	}
 	return ""
+}
+
+// readCallNumber is the number of the system call that a thread is in; -1 outside of one, as in a page
+// fault, and where the file does not say.
+func readCallNumber(file string) int {
+	text, _, _ := readFile(file, 256)
+	number, _, _ := strings.Cut(string(text), " ")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// handedOver are system calls around which Go's syscall package enters and leaves the scheduler, and
+// that the runtime never makes for itself, as it does madvise and munmap.
+var handedOver = []int{
+	unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_SYNC, unix.SYS_SYNCFS, unix.SYS_UMOUNT2, unix.SYS_MOUNT,
+	unix.SYS_PREAD64, unix.SYS_PWRITE64, unix.SYS_OPENAT, unix.SYS_UNLINKAT, unix.SYS_MKDIRAT, unix.SYS_RENAMEAT,
+	unix.SYS_FTRUNCATE, unix.SYS_FALLOCATE, unix.SYS_GETDENTS64, unix.SYS_FLOCK, unix.SYS_SENDTO, unix.SYS_RECVFROM,
+	unix.SYS_SENDMSG, unix.SYS_RECVMSG,
 }
 
 // frozenWaits are functions in which the kernel keeps a frozen thread. That of cgroup v2 has state S, in

@@ -54,7 +54,11 @@ func TestWhyNoSignalNow(t *testing.T) {
 		why            string // a part of it; empty when the signal is sent
 	}{
 		"well":            {status, init, []thread{well, {"R", "0", "running\n"}, well}, ""},
-		"D in a thread":   {status, init, []thread{well, {"D", "nfs_wait_bit_killable", "17 0x1\n"}}, "thread 101 is in uninterruptible sleep, in nfs_wait_bit_killable"},
+		"D in a fault":    {status, init, []thread{well, {"D", "folio_wait_bit", "-1 0x7ffc 0x45\n"}}, "thread 101 is in uninterruptible sleep, in folio_wait_bit"},
+		"D in madvise":    {status, init, []thread{well, {"D", "rwsem_down_write_slowpath", fmt.Sprintf("%d 0x1\n", unix.SYS_MADVISE)}}, "is in uninterruptible sleep"},
+		"D, call unknown": {status, init, []thread{well, {"D", "nfs_wait_bit_killable", ""}}, "thread 101 is in uninterruptible sleep, in nfs_wait_bit_killable"},
+		"D in fsync":      {status, init, []thread{well, {"D", "folio_wait_bit", fmt.Sprintf("%d 0x7\n", unix.SYS_FSYNC)}}, ""},
+		"D in umount2":    {status, init, []thread{well, {"D", "folio_wait_bit", fmt.Sprintf("%d 0x7\n", unix.SYS_UMOUNT2)}}, ""},
 		"vfork":           {status, init, []thread{well, {"D", "kernel_clone", clone}}, "thread 101 is about to start a program, in kernel_clone"},
 		"old vfork":       {status, init, []thread{well, {"S", "wait_for_vfork_done", "running"}}, "about to start a program"},
 		"clone":           {status, init, []thread{well, {"S", "0", clone}}, "thread 101 is about to start a program, in system call"},
