@@ -81,7 +81,7 @@ func (s *story) nameWriters() string {
 		source := s.timeline.Coverage[i].Source
 		if writer, isLog := strings.CutSuffix(source, ".log"); isLog {
 			logs = append(logs, writer)
-		} else if source != "" {
+		} else if source != "" && source != "collect" { // the account of collect is of what was asked for
 			others = append(others, DescribeSource(source))
 		}
 	}
