@@ -480,6 +480,9 @@ func kubeletStart(r *event.Record) (event.Event, bool) {
 func observedPanic(r *event.Record) (event.Event, bool) {
 	reason := cmp.Or(r.Value("panic"), scan.After(r.Message(), "Observed a panic: "))
 	reason, _, _ = strings.Cut(reason, "\n")
+	if quoted, ok := strings.CutPrefix(reason, `"`); ok { // the quote's end may be cut off
+		reason, _, _ = strings.Cut(quoted, `"`)
+	}
 	if daemon.Writer(r.Unit) != "kubelet" || reason == "" {
 		return event.Event{}, false
 	}
