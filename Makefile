@@ -5,8 +5,9 @@ GOFUMPT       = go run mvdan.cc/gofumpt@v0.12.0
 
 FUZZTIME ?= 30s
 BENCH    ?=
+CLUSTER  ?=
 
-.PHONY: build test check lint race oracle fuzz browser lab lab-full bench golden
+.PHONY: build test check lint race oracle fuzz browser lab lab-full bench golden cluster cluster-down
 
 build: ## the program, as ./plegdiag
 	go build -o plegdiag ./cmd/plegdiag
@@ -42,6 +43,12 @@ lab: ## real incidents on real nodes, as root (Debian: apt-get install debootstr
 
 lab-full: ## the same in real lengths, and a stall beyond the threshold of PLEG
 	$(LAB) -timeout 40m ./lab -full
+
+cluster: ## a control plane and nodes with today's kubelet and containerd, built from source; real stalls until the API says NotReady
+	$(LAB) -timeout 60m ./lab -run TestScenarios -cluster $(CLUSTER)
+
+cluster-down: ## remove what runs of the lab left, and all that is kept for the next one
+	$(LAB) ./lab -down
 
 # Go before 1.27 now and then reports the end of FUZZTIME as a failure, "context deadline exceeded", and
 # names no input (golang/go#75804). Without a bound on minimizing, inputs of some kilobytes take all of

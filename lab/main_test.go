@@ -16,6 +16,8 @@ import (
 
 var full = flag.Bool("full", false, "real lengths, and the scenario that passes the threshold of PLEG")
 
+var down = flag.Bool("down", false, "run nothing, and remove what runs left and what is kept for the next one")
+
 // root is the repository.
 const root = ".."
 
@@ -45,12 +47,25 @@ func runTests(m *testing.M) (status int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, theRun.endRun()) }()
+	if *down {
+		return 0, removeKept(labDir())
+	}
 	if err := errors.Join(theRun.buildPrograms(), writeImages(theRun.binDir()), theRun.ensureBase()); err != nil {
 		return 1, err
 	}
+	if *onCluster {
+		theRun.cluster, err = theRun.startCluster()
+		if err != nil {
+			return 1, err
+		}
+	}
 	if !isFlagGiven("test.parallel") {
-		// Nodes wait most of the time.
-		if err := flag.Set("test.parallel", "8"); err != nil {
+		// Nodes wait most of the time. One of a cluster takes 14 inotify instances; a user has 128.
+		parallel := "8"
+		if *onCluster {
+			parallel = "6"
+		}
+		if err := flag.Set("test.parallel", parallel); err != nil {
 			return 1, err
 		}
 	}
@@ -83,6 +98,9 @@ func checkHost() error {
 	if os.Geteuid() != 0 {
 		return errors.New("it boots nodes with systemd-nspawn, which takes root")
 	}
+	if *onCluster {
+		tools["ip"] = "iproute2"
+	}
 	var missing []string
 	for tool, pkg := range tools {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -112,6 +130,7 @@ func (r *run) buildPrograms() error {
 	for _, p := range []struct{ dir, pkg, name string }{
 		{root, "./cmd/plegdiag", "plegdiag"},
 		{root, "./lab/kubelet", "kubelet"},
+		{root, "./lab/fault", "lab-fault"},
 		{"cnid", ".", "lab-cnid"}, // a module of its own, for the sake of an old library
 	} {
 		cmd := exec.Command("go", "build", "-o", filepath.Join(r.binDir(), p.name), p.pkg)

@@ -25,7 +25,9 @@ type node struct {
 	name   string
 	nspawn *exec.Cmd
 	leader int // its PID 1, as the host sees it
+	booted time.Time
 	disk   *disk
+	member *member // of a cluster; nil where a simulated kubelet runs
 }
 
 // logPath is the file that the boot writes to.
@@ -35,7 +37,7 @@ func (n *node) logPath() string { return filepath.Join(n.run.dir, n.name+".log")
 // directory slow of the node is on a disk of its own, which can be throttled; there is none when
 // slow is empty.
 func (r *run) boot(t *testing.T, name, slow string) *node {
-	n := &node{t: t, run: r, name: name}
+	n := &node{t: t, run: r, name: name, booted: time.Now()}
 	// An overlay can be no upper layer of overlays, and the node's root is one.
 	binds := []string{"--bind-ro=" + r.binDir() + ":/opt/lab"}
 	for _, dir := range []string{"containerd", "docker"} {
@@ -48,6 +50,14 @@ func (r *run) boot(t *testing.T, name, slow string) *node {
 		n.disk, err = r.makeDisk(name + "-disk")
 		require.NoError(t, err)
 		binds = append(binds, "--bind="+n.disk.point+":"+slow)
+	}
+	if r.cluster != nil {
+		var err error
+		n.member, err = r.cluster.newMember(name)
+		require.NoError(t, err)
+		more, err := n.member.binds()
+		require.NoError(t, err)
+		binds = append(binds, more...)
 	}
 	argv := []string{
 		"systemd-nspawn", "--directory=" + r.basePath(), "--read-only", "--volatile=overlay", "--machine=" + name, "--register=no", "--keep-unit", "--private-network",
@@ -72,9 +82,19 @@ func (r *run) boot(t *testing.T, name, slow string) *node {
 	}
 	n.waitFor(60*time.Second, "containerd", func() bool { _, err := n.runCommand("ctr", "version"); return err == nil })
 	n.mustRun("ctr", "-n", "k8s.io", "images", "import", "/opt/lab/image.tar")
+	if n.member != nil {
+		n.member.join(n)
+	}
 	n.mustRun("systemctl", "start", "kubelet")
+	n.waitFor(10*time.Second, "kubelet", func() bool { _, err := n.runCommand("pgrep", "-f", kubeletCommand); return err == nil })
+	if n.member != nil {
+		n.waitFor(2*time.Minute, "node that the API calls ready", func() bool { return n.member.readyCondition(n.name).Status == "True" })
+	}
 	return n
 }
+
+// kubeletCommand matches the command line of the node's kubelet, and of none of its commands.
+const kubeletCommand = "^(/opt/lab/kubelet run$|/usr/bin/kubelet --config=)"
 
 // hostPath is a path of the node as the host sees it.
 func (n *node) hostPath(inside string) string {
@@ -163,13 +183,27 @@ func (n *node) writeFile(path, text string) {
 }
 
 // pod is what the kubelet started.
-type pod struct{ Sandbox, Container string }
+type pod struct{ Name, Sandbox, Container string } // on the cluster without its sandbox
 
-// startPod starts a pod.
-func (n *node) startPod(name string) (p pod) {
+// startPod starts a pod. The arguments are those of kubelet pod; the last is its name.
+func (n *node) startPod(args ...string) (p pod) {
 	n.t.Helper()
-	require.NoError(n.t, json.Unmarshal([]byte(n.mustRun("/opt/lab/kubelet", "pod", name)), &p))
+	p.Name = args[len(args)-1]
+	if n.member != nil {
+		return n.member.startPod(n, p.Name)
+	}
+	require.NoError(n.t, json.Unmarshal([]byte(n.mustRun(append([]string{"/opt/lab/kubelet", "pod"}, args...)...)), &p))
 	return p
+}
+
+// stopPod makes the kubelet stop the container of a pod, and does not wait for it.
+func (n *node) stopPod(p pod) {
+	n.t.Helper()
+	if n.member != nil {
+		n.member.deletePod(n, p.Name)
+		return
+	}
+	n.startCommand("/opt/lab/kubelet", "stop", p.Container)
 }
 
 // findPID returns the PID, inside the node, of the one process whose command line matches.

@@ -20,6 +20,8 @@ type run struct {
 	dir   string
 	guard *exec.Cmd
 	pipe  io.Closer // ends the guard's wait
+
+	cluster *cluster // nil where nodes have no API server
 }
 
 // guardVariable makes the test binary a guard, of the run whose directory it names.

@@ -4,8 +4,10 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +27,7 @@ type scenario struct {
 	long   time.Duration               // hold at full length
 	full   bool                        // only at full length
 	flags  []string                    // of collect
+	ends   bool                        // breaks ends daemons that collect would ask
 	prep   func(n *node)               // what is there before
 	breaks func(n *node) (heal func()) // what breaks it
 	wants  wants
@@ -32,8 +35,11 @@ type scenario struct {
 
 // wants is what analyze must make of the bundle.
 type wants struct {
+	state    string   // first words of the report, as in the JSON; empty where any will do
 	root     string   // rule of the root; empty where there must be no finding
+	role     string   // of the root, where its rule is none of a root
 	verdicts []string // of which the root must have one
+	earlier  string   // root of another episode, which is over
 	links    []string // rules above it
 	steps    []string // ids that the root's chain holds
 	evidence []string // each a part of a quoted line of the root's chain
@@ -45,8 +51,13 @@ type wants struct {
 type report struct {
 	Incident struct {
 		Headline string
+		State    string
 		Node     string
-		Stalls   []struct {
+		Episodes []struct {
+			Cause string
+			Open  bool
+		}
+		Stalls []struct {
 			Phase string
 			Open  bool
 		}
@@ -76,15 +87,24 @@ func (s *scenario) runScenario(t *testing.T, r *run) {
 	daemons := n.listDaemons()
 	heal := s.breaks(n)
 	hold := s.hold
-	if *full && s.long > 0 {
+	if (*full || n.member != nil) && s.long > 0 {
 		hold = s.long
 	}
-	time.Sleep(hold)
+	if n.member != nil && !clusterScenarios[s.name].ready {
+		n.member.waitUntilNotReady(n)
+	} else {
+		time.Sleep(hold)
+	}
 	bundle := n.collect(s.flags)
+	if n.member != nil {
+		n.member.saveObjects(n)
+	}
 	heal()
 	n.waitUntilHealthy()
-	require.Equal(t, daemons, n.listDaemons(), "a daemon that collect asked did not live on")
-	s.compareReport(t, analyzeBundle(t, r, bundle))
+	if !s.ends {
+		require.Equal(t, daemons, n.listDaemons(), "a daemon that collect asked did not live on")
+	}
+	s.compareReport(t, n.analyze(bundle))
 }
 
 // collect runs collect inside the node, as through ssh.
@@ -97,7 +117,8 @@ func (n *node) collect(flags []string) (path string) {
 	const bound = 2 * time.Minute
 	ctx, cancel := context.WithTimeout(n.t.Context(), bound+10*time.Second)
 	defer cancel()
-	cmd := n.command(ctx, append([]string{"nice", "/opt/lab/plegdiag", "collect", "-o", "-", "--timeout", bound.String(), "--kubelet-token", "/etc/kubernetes/lab-token"}, flags...)...)
+	cmd := n.command(ctx, append([]string{"/opt/lab/plegdiag", "collect", "-o", "-", "--timeout", bound.String(), "--kubelet-token", "/etc/kubernetes/lab-token"}, flags...)...)
+	cmd.Path, cmd.Args = "/usr/bin/nice", append([]string{"nice"}, cmd.Args...) // the host's: the node may not start one
 	var progress bytes.Buffer
 	cmd.Stdout, cmd.Stderr = out, &progress
 	began := time.Now()
@@ -110,12 +131,17 @@ func (n *node) collect(flags []string) (path string) {
 // listDaemons returns the daemons of the node with their PIDs.
 func (n *node) listDaemons() []string {
 	n.t.Helper()
-	return strings.Split(strings.TrimSpace(n.mustRun("pgrep", "-l", "-x", "containerd|dockerd|kubelet|systemd-journal|dbus-daemon")), "\n")
+	daemons := n.mustRun("pgrep", "-l", "-x", "containerd|dockerd|systemd-journal|dbus-daemon") + n.mustRun("pgrep", "-a", "-f", kubeletCommand)
+	return strings.Split(strings.TrimSpace(daemons), "\n")
 }
 
 // waitUntilHealthy waits until the runtime answers as before.
 func (n *node) waitUntilHealthy() {
 	n.t.Helper()
+	if n.member != nil {
+		n.waitFor(5*time.Minute, "healed node that the API calls ready", func() bool { return n.member.readyCondition(n.name).Status == "True" })
+		return
+	}
 	n.waitFor(90*time.Second, "answer of the healed node", func() bool {
 		_, err := n.runCommand("systemctl", "is-active", "containerd", "kubelet")
 		_, listErr := n.runCommand("/opt/lab/kubelet", "list")
@@ -123,9 +149,18 @@ func (n *node) waitUntilHealthy() {
 	})
 }
 
-func analyzeBundle(t *testing.T, r *run, bundle string) *report {
+// analyze runs analyze on a bundle of the node. The kernel's log is that of the host: what it says
+// from before the boot, and of cgroups of other nodes, is not of this node.
+func (n *node) analyze(bundle string) *report {
+	t := n.t
 	t.Helper()
-	cmd := exec.Command("nice", filepath.Join(r.binDir(), "plegdiag"), "analyze", "-o", "json", bundle)
+	dir := t.TempDir()
+	others := fmt.Sprintf(`\|/%s|{\|/%s%s|!d}`, groupPrefix, groupOf(n.run.dir), n.name)
+	for _, argv := range [][]string{{"tar", "-xzf", bundle, "-C", dir}, {"sh", "-c", `for f in "$1"/*/kernel/dmesg; do [ ! -e "$f" ] || sed -i "$2" "$f"; done`, "sh", dir, others}} {
+		out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+		require.NoError(t, err, "%s: %s", strings.Join(argv, " "), out)
+	}
+	cmd := exec.Command("nice", filepath.Join(n.run.binDir(), "plegdiag"), "analyze", "-o", "json", "--since", n.booted.UTC().Format(time.RFC3339), dir)
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	out, err := cmd.Output()
@@ -145,13 +180,19 @@ func (s *scenario) compareReport(t *testing.T, r *report) {
 	for _, f := range r.Findings {
 		t.Logf("%s %s, %s: %s", f.Role, f.Rule, f.Verdict, f.Summary)
 	}
+	if s.wants.state != "" {
+		require.Equal(t, s.wants.state, r.Incident.State)
+	}
+	for _, want := range s.wants.headline {
+		require.Contains(t, r.Incident.Headline, want)
+	}
 	if s.wants.root == "" {
 		require.Empty(t, r.Findings)
 		return
 	}
 	require.NotEmpty(t, r.Findings)
 	f := r.Findings[0]
-	require.Equal(t, "root", f.Role)
+	require.Equal(t, cmp.Or(s.wants.role, "root"), f.Role)
 	require.Equal(t, s.wants.root, f.Rule)
 	require.Contains(t, s.wants.verdicts, f.Verdict)
 	var steps, links, lines []string
@@ -162,6 +203,9 @@ func (s *scenario) compareReport(t *testing.T, r *report) {
 		}
 	}
 	for _, other := range r.Findings[1:] {
+		if s.wants.earlier == other.Rule {
+			continue
+		}
 		require.NotEqual(t, "root", other.Role, "another root: %s", other.Rule)
 		if !slices.Contains(links, other.Rule) { // of several containers
 			links = append(links, other.Rule)
@@ -172,11 +216,15 @@ func (s *scenario) compareReport(t *testing.T, r *report) {
 	for _, want := range s.wants.evidence {
 		require.True(t, slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, want) }), "no evidence with %q in\n%s", want, strings.Join(lines, "\n"))
 	}
+	if s.wants.earlier != "" {
+		require.Len(t, r.Incident.Episodes, 2)
+		now, before := r.Incident.Episodes[0], r.Incident.Episodes[1]
+		require.Equal(t, []string{s.wants.root, s.wants.earlier}, []string{now.Cause, before.Cause})
+		require.True(t, now.Open)
+		require.False(t, before.Open)
+	}
 	if s.wants.stalled {
 		require.Len(t, r.Incident.Stalls, 1)
 		require.Equal(t, "list", r.Incident.Stalls[0].Phase)
-	}
-	for _, want := range s.wants.headline {
-		require.Contains(t, r.Incident.Headline, want)
 	}
 }

@@ -5,6 +5,7 @@ package lab
 import (
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,7 +19,21 @@ var proven = []string{"confirmed", "likely"}
 
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	for _, s := range scenarios {
+	all := slices.Concat(scenarios, stoppedScenarios, fileScenarios, runtimeScenarios, podScenarios)
+	if *onCluster {
+		all = append(all, clusterOnly...)
+	}
+	for _, s := range all {
+		if *onCluster {
+			other, ok := clusterScenarios[s.name]
+			if !ok {
+				continue
+			}
+			if *debianContainerd {
+				other.wants.links = s.wants.links
+			}
+			s.full, s.wants = false, other.wants
+		}
 		if !s.full || *full {
 			t.Run(s.name, func(t *testing.T) { s.runScenario(t, theRun) })
 		}
@@ -31,7 +46,7 @@ var scenarios = []scenario{
 		breaks: func(n *node) func() {
 			web, other := n.startPod("web"), n.startPod("other")
 			n.pinContainers(web.Container)
-			n.mustRun("/opt/lab/kubelet", "stop", other.Container)
+			n.stopPod(other)
 			return func() {}
 		},
 		hold: 15 * time.Second,
@@ -62,7 +77,7 @@ var scenarios = []scenario{
 		breaks: func(n *node) func() {
 			web := n.startPod("web")
 			require.NoError(n.t, n.disk.throttle(20)) // a status file of one block takes minutes
-			n.startCommand("/opt/lab/kubelet", "stop", web.Container)
+			n.stopPod(web)
 			return func() { require.NoError(n.t, n.disk.throttle(0)) }
 		},
 		wants: wants{
@@ -164,6 +179,10 @@ var scenarios = []scenario{
 // pinned pod.
 func (n *node) pinContainers(containers ...string) {
 	n.t.Helper()
+	if n.member != nil {
+		n.member.pin(n)
+		return
+	}
 	n.writeFile("/var/lib/kubelet/lab-pins", strings.Join(containers, "\n")+"\n")
 }
 

@@ -45,7 +45,8 @@ func listMounts() (all []mount) {
 // removeAll removes what the run in dir made: processes, cgroups, mounts, loop devices, files, in
 // this order. Any process can do it, also again.
 func removeAll(dir string) error {
-	const patience = 20 * time.Second
+	// On a busy machine the kernel has a loop device for half a minute after its last mount has gone.
+	const patience = time.Minute
 	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
 		err := errors.Join(endProcesses(dir), removeGroups(dir), unmountAll(dir), detachLoops(dir))
 		if err == nil {
@@ -144,6 +145,30 @@ func detachLoops(dir string) error {
 	}
 	if left := listLoops(dir); len(left) > 0 {
 		return fmt.Errorf("loop devices are left: %v", left)
+	}
+	return nil
+}
+
+// removeKept removes what runs keep for the next one: the file system of nodes and the programs of
+// clusters. It fails while another run is at work, which uses them.
+func removeKept(place string) error {
+	runs, err := filepath.Glob(filepath.Join(place, "run-*"))
+	if err != nil {
+		return err
+	}
+	if len(runs) > 1 { // the first is this one
+		return fmt.Errorf("another run is at work: %v", runs)
+	}
+	for _, pattern := range []string{"base-*", ".#base-*.lck", "cluster-*"} { // the second is of systemd-nspawn
+		kept, err := filepath.Glob(filepath.Join(place, pattern))
+		if err != nil {
+			return err
+		}
+		for _, dir := range kept {
+			if err := os.RemoveAll(dir); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

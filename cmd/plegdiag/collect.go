@@ -17,6 +17,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/collect"
+	"github.com/plegdiag/plegdiag/internal/collect/put"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
@@ -28,6 +29,10 @@ type collectOptions struct {
 	maxSize string
 	dryRun  bool
 	json    bool
+	put     putOptions
+	node    nodeOptions
+	chroot  string
+	lines   bool
 }
 
 func newCollect(s streams) *cobra.Command {
@@ -44,15 +49,35 @@ configuration are replaced by tokens, as plegdiag redact does it, environments t
 Without -o the bundle is ./plegdiag-NODE-TIME.tgz. A name that ends in .zst packs it with zstd. Through ssh nothing
 is written on the node: ssh NODE plegdiag collect -o - > NODE.tgz
 SIGINT and SIGTERM end the collection; the bundle then holds what was collected. Do not restart the daemons before
-the bundle is complete.`,
+the bundle is complete.
+
+--put URL sends the bundle once it is written. It stays where it is when that fails, and without -o it is removed when
+it does not. The URL is a secret: it is in no log and not in the bundle. Give it by --put-url-file or ` + putVariable + ` where
+other users can read the list of processes before plegdiag has started.
+
+--node NAME asks through the API server instead, with your kubeconfig and from anywhere: the Node and its Events, and
+of the kubelet goroutines, metrics, configuration, stats and logs. It works while the node is NotReady, but sees no
+kernel stacks and no runtime; --debug-pod adds these where the node still starts pods. kubectl plegdiag collect NODE is
+the same, if the program is in the path as ` + pluginName + `.`,
 		Example: `  plegdiag collect --dry-run
+  plegdiag collect --dry-run --node node-1
   plegdiag collect --only clock,node -o - | plegdiag verify -`,
-		Args: checkArguments(0, 0, "no argument"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return collectNode(cmd.Context(), &o, s)
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.node.takeNode(cmd, args); err != nil {
+				return err
+			}
+			if err := o.node.checkFlags(cmd.Flags()); err != nil {
+				return err
+			}
+			return collectBundle(cmd.Context(), &o, s)
 		},
 	}
 	f := cmd.Flags()
+	o.node.bindFlags(f)
+	f.StringVar(&o.chroot, "chroot", "", "collect below this directory: in a privileged pod with hostPID, where the node's / is mounted")
+	f.BoolVar(&o.lines, "lines", false, "with -o -: print the bundle as lines that a log can carry")
+	_ = f.MarkHidden("lines") // for --debug-pod; it is there
 	f.StringVarP(&o.Output, "output", "o", "", "bundle to write; - is stdout")
 	f.BoolVar(&o.Force, "force", false, "overwrite the bundle")
 	f.DurationVar(&o.Since, "since", 2*time.Hour, "how far back journals go")
@@ -72,11 +97,13 @@ the bundle is complete.`,
 	f.StringSliceVar(&o.AllowKill, "allow-kill", nil, "KILLS the named daemons (SIGQUIT) for their goroutines, last of all: kubelet, containerd, …")
 	f.StringVar(&o.Strace, "strace", "", "PID to trace for 5 s, which SLOWS it; "+collect.Suspicious+" chooses one that looks stuck")
 	f.BoolVar(&o.SysrqW, "sysrq-w", false, "have the kernel WRITE the stacks of all threads in state D to its log and its consoles")
+	o.put.bindFlags(f)
 	f.StringToStringVar(&o.Sockets, "socket", nil, "where a daemon listens, KIND=PLACE: cri, docker, containerd-debug, dbus, kubelet, kubelet-healthz")
 	return cmd
 }
 
-func collectNode(ctx context.Context, o *collectOptions, s streams) error {
+// collectBundle checks the options, and collects on this node or through the API server.
+func collectBundle(ctx context.Context, o *collectOptions, s streams) error {
 	size, ok := parseSize(o.maxSize)
 	if !ok || size < 1<<20 {
 		return usageError("as 200M or 1G; 1M is the least", "--max-size %s is not a size of a bundle", o.maxSize)
@@ -87,20 +114,47 @@ func collectNode(ctx context.Context, o *collectOptions, s streams) error {
 	if pid, err := strconv.Atoi(o.Strace); o.Strace != "" && o.Strace != collect.Suspicious && (err != nil || pid <= 1) {
 		return usageError("a PID, or "+collect.Suspicious, "--strace %s is not a process that can be traced", o.Strace)
 	}
-	o.MaxSize, o.Version, o.Helper = size, version(), []string{"/proc/self/exe", helperName}
-	if o.dryRun {
-		if err := collect.WritePlan(s.out, &o.Options); err != nil {
-			return usageError("plegdiag collect --dry-run", "%w", err)
-		}
-		return nil
+	var err error
+	if o.Put, err = o.put.request(o.Output); err != nil {
+		return err
 	}
-	if o.Output == "-" {
+	o.MaxSize, o.Version, o.Helper = size, version(), []string{"/proc/self/exe", helperName}
+	if o.Output == "-" && !o.dryRun {
 		f, ok := s.out.(*os.File)
 		if !ok {
 			return errors.New("stdout is not a file")
 		}
 		o.Stdout = f
 	}
+	if o.node.name != "" {
+		return collectThrough(ctx, o, s)
+	}
+	if o.chroot != "" {
+		if err := changeRoot(o.chroot); err != nil {
+			return err
+		}
+	}
+	if o.dryRun {
+		if err := collect.WritePlan(s.out, &o.Options); err != nil {
+			return usageError("plegdiag collect --dry-run", "%w", err)
+		}
+		return nil
+	}
+	if !o.lines {
+		return collectNode(ctx, o, s)
+	}
+	if o.Output != "-" {
+		return usageError("-o -", "--lines is for a bundle that goes to stdout")
+	}
+	var end func() error
+	if o.Stdout, end, err = printLines(s); err != nil {
+		return err
+	}
+	return errors.Join(collectNode(ctx, o, s), end())
+}
+
+// collectNode collects on the node that this runs on.
+func collectNode(ctx context.Context, o *collectOptions, s streams) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	o.Noted = func(item bundle.Item) { noteItem(s.err, &item, o.json) }
@@ -108,16 +162,7 @@ func collectNode(ctx context.Context, o *collectOptions, s streams) error {
 	if err != nil {
 		return err
 	}
-	parts := make([]string, 0, len(sum.Items))
-	for _, outcome := range []bundle.Outcome{
-		bundle.OK, bundle.Capped, bundle.Empty, bundle.Absent, bundle.Denied,
-		bundle.Failed, bundle.Skipped, bundle.Timeout, bundle.Stuck,
-	} {
-		if n := sum.Items[outcome]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, outcome))
-		}
-	}
-	warn(s.err, fmt.Sprintf("%d bytes: %s", sum.Bytes, strings.Join(parts, ", ")))
+	warn(s.err, fmt.Sprintf("%d bytes: %s", sum.Bytes, countOutcomes(sum.Items)))
 	for _, h := range sum.Left {
 		warn(s.err, fmt.Sprintf("left behind: PID %d (%s), in %s; it ends when the kernel lets it go", h.PID, h.Task, h.WChan))
 	}
@@ -130,7 +175,27 @@ func collectNode(ctx context.Context, o *collectOptions, s streams) error {
 	if sum.Unsynced != "" {
 		warn(s.err, "all is written, but the disk has not confirmed it: fsync waits in "+sum.Unsynced)
 	}
-	return nil
+	if o.Put == nil {
+		return nil
+	}
+	stop()
+	return sendBundle(s, sum.Path, func(ctx context.Context) (put.Report, error) {
+		return collect.Send(ctx, &o.Options, sum.Path)
+	})
+}
+
+// countOutcomes says how many items had which outcome.
+func countOutcomes(items map[bundle.Outcome]int) string {
+	parts := make([]string, 0, len(items))
+	for _, outcome := range []bundle.Outcome{
+		bundle.OK, bundle.Capped, bundle.Empty, bundle.Absent, bundle.Denied,
+		bundle.Failed, bundle.Skipped, bundle.Timeout, bundle.Stuck,
+	} {
+		if n := items[outcome]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, outcome))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // noteItem prints one item as soon as it is collected.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 )
 
 const collectDocs = "../../docs/collect"
@@ -39,12 +39,16 @@ func checkSyntax(t *testing.T, name string, text []byte) {
 	t.Helper()
 	switch filepath.Ext(name) {
 	case ".yaml":
-		for dec := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()); ; {
+		for dec := yaml.NewDecoder(bytes.NewReader(text)); ; {
 			var doc struct {
 				APIVersion string         `yaml:"apiVersion"`
 				Kind       string         `yaml:"kind"`
 				Metadata   map[string]any `yaml:"metadata"`
 				Spec       map[string]any `yaml:"spec"`
+				// of RBAC
+				Rules    []any          `yaml:"rules"`
+				RoleRef  map[string]any `yaml:"roleRef"`
+				Subjects []any          `yaml:"subjects"`
 			}
 			err := dec.Decode(&doc)
 			if errors.Is(err, io.EOF) {

@@ -17,7 +17,7 @@ import (
 
 func main() {
 	boundGarbage()
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(run(hideArguments(os.Args)[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // Exit statuses. Whatever an analysis finds, it has succeeded.
@@ -32,6 +32,9 @@ const (
 // run is the whole program; it returns the exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot(streams{stdin, stdout, stderr})
+	if isPlugin(os.Args[0]) {
+		asPlugin(root)
+	}
 	root.SetArgs(args)
 	err := root.ExecuteContext(context.Background())
 	if err == nil {

@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "plegdiag" && len(os.Args) == 3 && os.Args[1] == "stuck-victim" {
 		stuckVictim()
 	}
+	if isPlugin(os.Args[0]) {
+		main()
+	}
 	switch os.Args[0] {
 	case shimStandIn:
 		standInForShim()

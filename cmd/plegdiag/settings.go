@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
 )
 
 // settings are the flags whose defaults a user may choose, once for all commands that have them. They
@@ -206,7 +206,7 @@ func findFlag(cmd *cobra.Command, name string) *pflag.Flag {
 func unknownVariables() (names []string) {
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")
-		if strings.HasPrefix(name, variablePrefix) && !slices.Contains(variables(), name) {
+		if strings.HasPrefix(name, variablePrefix) && name != putVariable && !slices.Contains(variables(), name) {
 			names = append(names, name)
 		}
 	}

@@ -129,8 +129,8 @@ func printTimeline(ctx context.Context, o *timelineOptions, s streams) error {
 // near.
 func (o *timelineOptions) warnOfComponents(sel *report.Selection, s streams) {
 	of := map[string]bool{}
-	for i := range sel.Incident.Timeline.Events {
-		of[sel.Incident.Timeline.Events[i].Component] = true
+	for _, e := range sel.Incident.Timeline.Events {
+		of[e.Component] = true
 	}
 	for _, e := range sel.Events { // lines may be of any program
 		of[e.Component] = true
@@ -179,7 +179,7 @@ func (o *timelineOptions) addLines(
 		warn(s.err, fmt.Sprintf("%d later lines of the window are left out; --since and --until narrow it", lines.Left))
 	}
 	sel.Events = append(sel.Events, lines.Events...)
-	slices.SortStableFunc(sel.Events, func(a, b *event.Event) int { return event.Compare(*a, *b) })
+	slices.SortStableFunc(sel.Events, event.Compare)
 	return nil
 }
 

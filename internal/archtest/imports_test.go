@@ -75,8 +75,8 @@ var layers = map[string]layer{
 	"internal/parse/snapshots": {
 		[]string{
 			"internal/event", "internal/parse/lines",
-			"internal/parse/logs",                                                                                                               // lines of logs stand between the pieces of a ticket
-			"github.com/pelletier/go-toml/v2", "github.com/goccy/go-yaml", "github.com/prometheus/common", "github.com/prometheus/client_model", // grammars of others
+			"internal/parse/logs",                                                                                                         // lines of logs stand between the pieces of a ticket
+			"github.com/pelletier/go-toml/v2", "go.yaml.in/yaml/v3", "github.com/prometheus/common", "github.com/prometheus/client_model", // grammars of others
 		},
 		"a snapshot is read without traces and samples",
 	},
@@ -160,7 +160,7 @@ var layers = map[string]layer{
 		[]string{"mvdan.cc/sh/v3"}, "whether a command can be pasted does not depend on the rule that gives it",
 	},
 	"internal/rules": {
-		[]string{"internal/event", "internal/timeline", "internal/rules/shell", "github.com/goccy/go-yaml", "golang.org/x/mod/semver"},
+		[]string{"internal/event", "internal/timeline", "internal/rules/shell", "go.yaml.in/yaml/v3", "golang.org/x/mod/semver"},
 		"a rule matches events; what the programs are that it speaks of is the catalogue's and story's knowledge",
 	},
 	"internal/story": {
@@ -178,7 +178,7 @@ var layers = map[string]layer{
 		"an incident is what was found; it does not know how it is shown",
 	},
 	"internal/fixture": {
-		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "github.com/goccy/go-yaml"},
+		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "go.yaml.in/yaml/v3"},
 		"a fixture compares an incident with what is wanted of it; it does not know how either is shown",
 	},
 	"internal/report/show": {
@@ -211,6 +211,21 @@ var layers = map[string]layer{
 	"internal/collect/held": {
 		[]string{"golang.org/x/sys"}, "it holds a directory, whoever writes there",
 	},
+	"internal/collect/fleet": {
+		[]string{"internal/observe/facts"}, "where a machine stands is said by the same labels here and in a bundle",
+	},
+	"internal/collect/carry": {nil, "lines of a log carry bytes, whatever these are"},
+	"internal/collect/apiserver": {
+		[]string{
+			"internal/bundle", "internal/redact", "internal/collect/carry", "internal/collect/fleet", "internal/collect/sink", "internal/collect/spool",
+			"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", // a user's kubeconfig, with all its ways to log in; nothing else of it
+		},
+		"it asks the API server; what the answers mean is for whoever reads the bundle",
+	},
+	"internal/collect/put": {nil, "it sends a file; what is in it is the collection's"},
+	"internal/collect/spool": {
+		[]string{"internal/bundle", "internal/redact", "github.com/klauspost/compress"}, "an item is kept alike wherever it comes from",
+	},
 	"internal/collect/sink": {
 		[]string{"golang.org/x/sys"}, "it writes bytes; what they are is the collection's",
 	},
@@ -224,7 +239,7 @@ var layers = map[string]layer{
 	"internal/collect": {
 		[]string{
 			"internal/bundle", // writes what bundle verifies
-			"internal/collect/held", "internal/collect/sink",
+			"internal/collect/fleet", "internal/collect/held", "internal/collect/put", "internal/collect/sink", "internal/collect/spool",
 			"internal/redact",
 			// Its own formats are declared where they are read, and journals are read as files.
 			"internal/parse/logs", "internal/parse/samples", "internal/parse/snapshots",
@@ -241,16 +256,23 @@ var layers = map[string]layer{
 			"internal/observe/goroutines", // the table of locks for the command stacks
 			"internal/stackdump",          // the command stacks filters and compares dumps, and writes profiles
 			"internal/stackdump/series",
-			"internal/parse/traces",    // the date that the command syscalls gives to traces
-			"internal/collect",         // the command collect; verify is bundle's
-			"internal/redact",          // the command redact
-			"github.com/goccy/go-yaml", // the user's configuration file
+			"internal/parse/traces",                                // the date that the command syscalls gives to traces
+			"internal/collect",                                     // the command collect; verify is bundle's
+			"internal/collect/put",                                 // where it sends the bundle
+			"internal/collect/apiserver", "internal/collect/carry", // collect --node, and its pod's side
+			"internal/redact",    // the command redact
+			"go.yaml.in/yaml/v3", // the user's configuration file
+			"golang.org/x/sys",   // the root of a pod
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv", "github.com/schollz/progressbar",
 		},
 		"a command binds flags and calls; the stages of the pipeline are the business of incident",
 	},
 	"bench": {nil, "the benchmark measures the program from outside"},
-	"lab":   {nil, "the lab breaks nodes from outside; what it holds is tests"},
+	"lab/fault": {
+		[]string{"golang.org/x/sys/unix"},
+		"it breaks what it is told to, and must not know what plegdiag looks for",
+	},
+	"lab": {nil, "the lab breaks nodes from outside; what it holds is tests"},
 	"lab/kubelet": {
 		[]string{"google.golang.org/grpc", "k8s.io/cri-api"},
 		"it plays a kubelet's part towards the runtime, and must not know what plegdiag looks for",

@@ -73,6 +73,14 @@ type Manifest struct {
 	Start     time.Time `json:"start"`
 	End       time.Time `json:"end"`
 	Redaction bool      `json:"redaction"`
+	// Fleet is which machine of a fleet the node is: zone, region, instance-type, instance-id,
+	// provider-id, image, platform, as far as they are known.
+	Fleet map[string]string `json:"fleet,omitempty"`
+	// Via is who was asked: "kubernetes" is the API server; empty is the node itself.
+	Via string `json:"via,omitempty"`
+	// ClockOffset is how many seconds the node's clock is ahead of that of the machine that collected;
+	// it has been added to all times. 0 when it is the same, or not known.
+	ClockOffset float64 `json:"clock_offset,omitempty"`
 	// ClockStep is by how many seconds the node's clock was set forward meanwhile; 0 when it was not.
 	ClockStep float64 `json:"clock_step,omitempty"`
 	// Replaced has every rule of redaction that ran, and how many values it replaced.

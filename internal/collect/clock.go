@@ -29,9 +29,11 @@ func clockStep(since time.Time) time.Duration {
 	return step
 }
 
-// journalStart is from when on journals are collected: by the clock before and after it was set.
+// journalStart is from when on journals are collected: by the clock before and after it was set. It
+// is in UTC, as all that is written down: to write a local time, Go reads /etc/localtime, from a
+// disk that may not answer.
 func (c *collector) journalStart() time.Time {
-	return c.begun.Add(min(0, clockStep(c.begun))).Add(-c.opt.Since)
+	return c.begun.Add(min(0, clockStep(c.begun))).Add(-c.opt.Since).UTC()
 }
 
 // clockReading is one moment by three clocks: dmesg uses one of them, the journal two, klog the

@@ -87,4 +87,5 @@ func TestJournalStart(t *testing.T) {
 	require.WithinDuration(t, was.Add(-time.Hour), c.journalStart().Round(0), time.Second)
 	setClock(time.Time{}, -7200)
 	require.WithinDuration(t, was.Add(-3*time.Hour), c.journalStart().Round(0), time.Second)
+	require.Equal(t, time.UTC, c.journalStart().Location())
 }

@@ -30,7 +30,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/collect/put"
 	"github.com/plegdiag/plegdiag/internal/collect/sink"
+	"github.com/plegdiag/plegdiag/internal/collect/spool"
 	"github.com/plegdiag/plegdiag/internal/redact"
 )
 
@@ -73,13 +75,16 @@ type Options struct {
 	// Journal is a directory with journal files to read instead of asking journalctl; empty asks
 	// journalctl.
 	Journal string
+	// Put is where Send sends the bundle; nil keeps it here. Run only checks it.
+	Put *put.Request
 	// Noted is called with every item.
 	Noted func(bundle.Item)
 }
 
 // Summary is the result of a collection.
 type Summary struct {
-	Bytes     int64 // of the bundle
+	Path      string // of the bundle; "-" is the stream
+	Bytes     int64  // of the bundle
 	Items     map[bundle.Outcome]int
 	Left      []bundle.Helper
 	DumpFiles []bundle.DumpFile
@@ -127,6 +132,9 @@ type ending struct {
 	failed bool // nothing can be written any more
 }
 
+// itemLimit bounds what is stored of one item, in bytes after compression.
+const itemLimit = 6 << 20
+
 // sealRoom is the part of MaxSize that is kept for the manifest.
 const sealRoom = 256 << 10
 
@@ -134,6 +142,9 @@ const sealRoom = 256 << 10
 func Run(ctx context.Context, opt Options) (*Summary, error) {
 	steps, err := planSteps(&opt)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkPut(ctx, &opt); err != nil {
 		return nil, err
 	}
 	lowerPriority()
@@ -197,19 +208,22 @@ func (c *collector) waitUntil(until time.Time) {
 }
 
 // newSpool makes the spool for an item of a step.
-func (c *collector) newSpool(s *step) *spool {
-	sp := &spool{limit: 6 << 20, newest: s.newest, filter: plain{}}
-	if s.export {
-		sp.entry = []byte("\n\n__CURSOR=")
+func (c *collector) newSpool(s *step) *spool.Spool {
+	o := spool.Options{Limit: itemLimit, Newest: s.newest, Export: s.export}
+	if !c.opt.NoRedact {
+		o.Key = c.key
 	}
-	switch {
-	case c.opt.NoRedact:
-	case s.export:
-		sp.filter = redact.NewExport(c.key)
-	default:
-		sp.filter = redact.New(c.key)
+	return spool.New(o)
+}
+
+// storeItem ends an item and writes its file, if it has content.
+func (c *collector) storeItem(item *bundle.Item, s *spool.Spool) {
+	content := s.Finish(item)
+	c.replaced.Add(s.Counts())
+	if len(content) > 0 {
+		c.writeItem(item, content)
 	}
-	return sp
+	c.recordItem(item)
 }
 
 // writeItem writes the file of an item to the bundle.
@@ -266,7 +280,7 @@ func (c *collector) recordItem(item *bundle.Item) {
 func (c *collector) storeContent(s *step, name, source string, content []byte) {
 	item := bundle.Item{Name: name, Step: s.name, Source: source, Start: now(), End: now()}
 	sp := c.newSpool(s)
-	sp.addContent(content)
+	_, _ = sp.Write(content) // does not fail
 	c.storeItem(&item, sp)
 }
 
@@ -284,7 +298,7 @@ func (c *collector) openSink() (*disk, error) {
 	name := "plegdiag-" + hostName() + "-" + now().Format("20060102T150405Z")
 	c.manifest = bundle.Manifest{
 		Schema: bundle.ManifestSchema, Tool: c.opt.Version, Node: hostName(), Start: now(),
-		Redaction: !c.opt.NoRedact,
+		Redaction: !c.opt.NoRedact, Fleet: map[string]string{},
 	}
 	if c.opt.Output == "" {
 		c.opt.Output = name + ".tgz"
@@ -390,7 +404,7 @@ func (c *collector) sealBundle(d *disk) (*Summary, error) {
 	_ = d.in.SetWriteDeadline(late)
 	err := c.writer.Close(&c.manifest)
 	err = errors.Join(err, d.in.Close())
-	s := &Summary{Items: map[bundle.Outcome]int{}, Left: c.left, DumpFiles: c.manifest.DumpFiles, Sealed: c.manifest.Sealed}
+	s := &Summary{Path: c.opt.Output, Items: map[bundle.Outcome]int{}, Left: c.left, DumpFiles: c.manifest.DumpFiles, Sealed: c.manifest.Sealed}
 	for i := range c.manifest.Items {
 		s.Items[c.manifest.Items[i].Outcome]++
 	}

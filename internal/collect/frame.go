@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/collect/fleet"
 )
 
 // frame is what a helper sends to the program that started it: a line of JSON, then Bytes bytes.
@@ -48,6 +49,8 @@ type note struct {
 	Mute       string    `json:",omitempty"` // socket of a daemon that left a call without an answer
 	Dump       *dumpFile `json:",omitempty"` // that a daemon wrote
 	Signalled  int       `json:",omitempty"` // PID of a shim that was sent SIGUSR1
+	// Fleet is which machine it is; Sure that the kubelet says so,.
+	Fleet fleet.Facts `json:",omitempty"`
 }
 
 // maxFrame bounds the content of one frame.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/collect/spool"
 )
 
 const (
@@ -44,7 +45,7 @@ func startHelper(helper []string, t *task, bound time.Duration) (*child, error) 
 		return nil, err
 	}
 	var in *os.File
-	if len(argument) > longArgument {
+	if len(argument) > longArgument || t.Put != nil { // every user can read arguments
 		if in, err = pipeWith(argument); err != nil {
 			return nil, err
 		}
@@ -57,6 +58,9 @@ func startHelper(helper []string, t *task, bound time.Duration) (*child, error) 
 	}
 	c := newChild(helper, argument, r)
 	c.cmd.Stdout, c.cmd.Env = w, []string{"GOMAXPROCS=2", "GOMEMLIMIT=40MiB", "GOTRACEBACK=none"}
+	if t.Put != nil {
+		c.cmd.Env = append(c.cmd.Env, t.Put.Proxies...)
+	}
 	if in != nil {
 		c.cmd.Stdin = in
 	}
@@ -254,7 +258,7 @@ func (c *collector) skipItems(step *step, t *task, why string) {
 // receiving is an item whose content is being received.
 type receiving struct {
 	item  bundle.Item
-	spool *spool
+	spool *spool.Spool
 }
 
 // reception receives what one helper sends.
@@ -286,7 +290,7 @@ func (r *reception) readFrames(out io.Reader) error {
 		case f.Begin != "":
 			r.beginItem(f.Begin, f.Source, f.At)
 		case f.Data != "" && r.open[f.Data] != nil:
-			r.open[f.Data].spool.addContent(payload.Bytes())
+			_, _ = r.open[f.Data].spool.Write(payload.Bytes()) // does not fail
 		case f.End != "" && r.open[f.End] != nil:
 			r.endItem(f.End, f.At, result{f.Outcome, f.Why, f.WChan, f.Stack})
 		}
@@ -308,7 +312,7 @@ func (r *reception) endItem(name string, at time.Time, got result) {
 	in.item.End, in.item.Outcome, in.item.Why = at, got.outcome, got.why
 	if r.c.sealed.Load() != nil && (got.outcome == bundle.Skipped || got.outcome == bundle.Failed) {
 		r.c.addMissing(r.step.name)
-		if in.spool.size > 0 && got.outcome == bundle.Skipped {
+		if in.spool.Size() > 0 && got.outcome == bundle.Skipped {
 			in.item.Outcome = bundle.Capped
 		}
 	}
@@ -367,7 +371,7 @@ func (r *reception) readOutput(ch *child, bound time.Duration) {
 	r.beginItem(w.Name, w.Source, now())
 	_, err := io.Copy(r.open[w.Name].spool, ch.out)
 	got, ended := r.endHelper(ch)
-	switch size := r.open[w.Name].spool.size; {
+	switch size := r.open[w.Name].spool.Size(); {
 	case !ended:
 		got.why = fmt.Sprintf("not finished in %s", bound.Round(time.Millisecond))
 		if early := r.givenUp(); early.outcome != "" {

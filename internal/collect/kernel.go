@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/collect/fleet"
 )
 
 // readKmsg sends what is in the kernel's ring buffer now, as dmesg prints it.
@@ -147,6 +148,9 @@ func listProcesses(t *task, out itemWriter) result {
 			content, r := g.tryFile(lineBound, path, 16<<10)
 			switch r.outcome {
 			case "":
+				if p.Comm == "kubelet" {
+					out.sendNote(note{Fleet: fleet.OfArguments(strings.Split(string(content), "\x00"))})
+				}
 				if line := strings.TrimSpace(strings.ReplaceAll(string(content), "\x00", " ")); line != "" {
 					args = joinOnOneLine(line)
 				}
@@ -178,8 +182,8 @@ var remote = []string{
 	"ocfs", "gfs", "beegfs",
 }
 
-// statMounts asks each mounted file system how full it is, and writes it as df does. Names contains
-// "remote" when network file systems are asked, too.
+// statMounts asks each mounted file system how full it is, of bytes and of inodes, and writes it as
+// df and df -i do. Names contains "remote" when network file systems are asked, too.
 func statMounts(t *task, out itemWriter) result {
 	mounts, _, err := readFile(t.Items[0].Source, 8<<20)
 	if err != nil {
@@ -189,6 +193,7 @@ func statMounts(t *task, out itemWriter) result {
 	text := out.buffered()
 	fmt.Fprintf(text, "%-40s %12s %12s %12s %4s %s\n", "Filesystem", "1K-blocks", "Used", "Available", "Use%",
 		"Mounted on")
+	inodes := []byte("\n" + fmt.Sprintf("%-40s %12s %12s %12s %5s %s\n", "Filesystem", "Inodes", "IUsed", "IFree", "IUse%", "Mounted on"))
 	hung := result{}
 	var whys []string
 	seen := map[string]bool{}
@@ -206,8 +211,12 @@ func statMounts(t *task, out itemWriter) result {
 		case "":
 			unit := uint64(max(fs.Frsize, 1024)) //nolint:gosec,nolintlint // positive
 			all, free, used := fs.Blocks*unit>>10, fs.Bavail*unit>>10, (fs.Blocks-fs.Bfree)*unit>>10
-			fmt.Fprintf(text, "%-40s %12d %12d %12d %3d%% %s\n", m.source, all, used, free, used*100/max(used+free, 1),
+			fmt.Fprintf(text, "%-40s %12d %12d %12d %3d%% %s\n", m.source, all, used, free, shareOf(used, used+free),
 				m.target)
+			if fs.Files > 0 { // some file systems do not count them
+				inodes = fmt.Appendf(inodes, "%-40s %12d %12d %12d %4d%% %s\n", m.source, fs.Files, fs.Files-fs.Ffree, fs.Ffree,
+					shareOf(fs.Files-fs.Ffree, fs.Files), m.target)
+			}
 		case bundle.Timeout, bundle.Stuck, bundle.Skipped:
 			if len(whys) < maxWhys {
 				whys = append(whys, m.target+": "+r.why)
@@ -218,8 +227,15 @@ func statMounts(t *task, out itemWriter) result {
 		}
 	}
 	hung.why = strings.Join(whys, "; ")
+	_, _ = text.Write(inodes)
 	text.Flush()
 	return hung
+}
+
+// shareOf is a part in hundredths of the whole, rounded up as df does.
+func shareOf(part, whole uint64) uint64 {
+	whole = max(whole, 1)
+	return (part*100 + whole - 1) / whole
 }
 
 // maxWhys is how many file systems that did not answer are named.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/collect/fleet"
 )
 
 // step is one row of the plan.
@@ -96,6 +97,15 @@ var steps = []step{
 		name: "config", touches: "files of the kubelet's, containerd's, docker's, CRI-O's configuration; never kubeconfig",
 		hazard: "reads the root disk; 2 s each", bound: 20 * time.Second,
 		do: runFixed(readTask("config", fileLimit, configFiles)),
+	},
+	{
+		name: "fleet", touches: "zone, region, instance type and image in " + fleet.CloudInit + ", and nothing else of it; names of maker and machine in /sys/class/dmi/id",
+		hazard: "none known; 2 s each", bound: 8 * time.Second,
+		do: runFixed(&task{Do: "fleet", Bound: fileBound, Items: []want{
+			{Name: "fleet", Source: fleet.CloudInit},
+			{Name: "fleet", Source: fleet.DMIVendor},
+			{Name: "fleet", Source: fleet.DMIProduct},
+		}}),
 	},
 	{
 		name: "versions", touches: "kubelet, containerd, dockerd, crio, runc, systemctl with --version",
@@ -299,6 +309,8 @@ func (c *collector) addNote(n *note) {
 		c.signalled++
 	case n.Dump != nil:
 		c.noteDump(n.Dump)
+	case n.Fleet != nil:
+		fleet.Facts(c.manifest.Fleet).Add(n.Fleet)
 	case n.Mute != "":
 		c.mute[n.Mute] = true
 	}
@@ -533,17 +545,37 @@ var journalFields = []string{
 const runcVersion = "versions/runc.txt"
 
 func collectVersions(c *collector, s *step) {
-	versionTask := func(name, program string) *task { return execTask("versions/"+name+".txt", program, "--version") }
+	before := len(c.manifest.Items)
+	ask := func(item, program, argument string) {
+		c.runUnless(c.whyNoProgram(before), execTask(item, program, argument), s)
+	}
 	for _, name := range []string{"kubelet", "containerd", "dockerd", "crio"} {
 		program := name
 		if i := slices.IndexFunc(c.walked.Processes, func(p process) bool { return p.Exe == name }); i >= 0 {
 			program = fmt.Sprintf("/proc/%d/exe", c.walked.Processes[i].PID) // the one that runs, not the installed one
 		}
-		c.runTask(versionTask(name, program), s)
+		ask("versions/"+name+".txt", program, "--version")
 	}
-	c.runTask(execTask(runcVersion, "runc", "--version"), s)
-	c.runTask(versionTask("systemctl", "systemctl"), s)
-	c.runTask(execTask("versions/uname.txt", "uname", "-a"), s)
+	ask(runcVersion, "runc", "--version")
+	ask("versions/systemctl.txt", "systemctl", "--version")
+	ask("versions/uname.txt", "uname", "-a")
+}
+
+// whyNoProgram says why no other program is started: two of those whose items came after the first
+// ones hang in the kernel, as all do where a scanner or a disk holds the start of programs. The
+// time is that of later steps.
+func (c *collector) whyNoProgram(first int) string {
+	const enough = 2
+	hung := 0
+	for i := range c.manifest.Items[first:] {
+		if c.manifest.Items[first+i].Outcome == bundle.Stuck {
+			hung++
+		}
+	}
+	if hung < enough {
+		return ""
+	}
+	return fmt.Sprintf("%d programs that were started before it hang in the kernel", hung)
 }
 
 func collectMounts(c *collector, s *step) {

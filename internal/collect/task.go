@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/collect/fleet"
+	"github.com/plegdiag/plegdiag/internal/collect/put"
 	"github.com/plegdiag/plegdiag/internal/collect/sink"
 )
 
@@ -32,6 +34,8 @@ type task struct {
 	Since     time.Time  `json:",omitzero"`
 	Names     []string   `json:",omitempty"`
 	Why       string     `json:",omitempty"` // why no signal is sent; empty when some are
+	// Put is where the bundle is sent. It holds secrets: such a task goes through a pipe.
+	Put *put.Request `json:",omitempty"`
 }
 
 // want is one item of a task and where it comes from: a file (a pattern if it contains *), a
@@ -60,6 +64,7 @@ var tasks = map[string]func(t *task, out *frames){
 	"docker-info": oneSocket(askDockerInfo),
 	"bus":         oneSocket(askBus),
 	"mounts":      oneItem(statMounts),
+	"fleet":       readFleet,
 	"signal":      signalDumps,
 	"remove":      oneItem(removeDumps),
 	"shims":       oneItem(dumpShims),
@@ -87,6 +92,8 @@ func Helper(argument string, in io.Reader, out io.Writer) error {
 	case "sink":
 		r := sink.Request{Path: t.Names[0], Force: t.Limit == 1, MinFree: t.Count}
 		return sink.Run(r, in, out, os.NewFile(3, "told"))
+	case "put":
+		return sendBundle(&t, out)
 	case "exec":
 		if len(t.Processes) > 0 && t.Processes[0].whyUntraceable() != "" {
 			return errRefused
@@ -179,6 +186,23 @@ func readFiles(t *task, out *frames) {
 			g.sendFile(out, name, path, t.Bound, t.Limit)
 		}
 	}
+}
+
+// readFleet sends which machine of a fleet the node is. The files themselves are not in the bundle:
+// the first can hold secrets.
+func readFleet(t *task, out *frames) {
+	var g guard
+	read := func(path string) []byte {
+		const limit = 1 << 20
+		text, _ := g.tryFile(t.Bound, path, limit) // where there is none, nothing is known
+		return text
+	}
+	known := fleet.OfCloudInit(read(t.Items[0].Source))
+	if known == nil {
+		known = fleet.Facts{}
+	}
+	known.Add(fleet.OfFirmware(string(read(t.Items[1].Source)), string(read(t.Items[2].Source))))
+	out.sendNote(note{Fleet: known})
 }
 
 // sendFile sends one file.

@@ -227,7 +227,7 @@ func (e *Event) Pos() Pos {
 
 // Compare is the total order of the timeline: time, then file, line and kind. Events
 // without a time come last.
-func Compare(a, b Event) int {
+func Compare(a, b *Event) int {
 	if az, bz := a.Start.IsZero(), b.Start.IsZero(); az != bz {
 		if az {
 			return 1

@@ -24,6 +24,7 @@ const (
 const (
 	FieldAddressSure    Key = "address_sure"
 	FieldAgain          Key = "again"
+	FieldAsked          Key = "asked"
 	FieldAge            Key = "age"
 	FieldAnswered       Key = "answered"
 	FieldAnywhere       Key = "anywhere"
@@ -66,6 +67,8 @@ const (
 	FieldDoing          Key = "doing"
 	FieldDropped        Key = "dropped"
 	FieldDying          Key = "dying"
+	FieldForksRefused   Key = "forks_refused"
+	FieldOOMKills       Key = "oom_kills"
 	FieldEndpoint       Key = "endpoint"
 	FieldEnds           Key = "ends"
 	FieldEndsIn         Key = "ends_in"

@@ -123,6 +123,7 @@ var systemdKinds = []KindInfo{
 	{Kind: KindActivationTimeout, About: "nobody answered for a name on the bus", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldService, "the name, as org.freedesktop.systemd1"),
 		onContainer,
+		truth(FieldAsked, "whether a command that somebody typed says so, as systemctl"),
 	}},
 	{Kind: KindQueueFull, About: "a message was dropped because PID 1 does not read", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldMember, "the method, as StartTransientUnit"),

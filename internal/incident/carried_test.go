@@ -504,8 +504,7 @@ func TestEveryBundleInEveryCarrier(t *testing.T) {
 func findLastMoment(inc *incident.Incident) time.Time {
 	last := time.Date(2025, 11, 8, 9, 30, 11, 0, time.UTC)
 	known := false
-	for i := range inc.Timeline.Events {
-		e := &inc.Timeline.Events[i]
+	for _, e := range inc.Timeline.Events {
 		if e.Start.Known && e.Start.Lacks == 0 && (!known || e.Start.T.After(last)) {
 			last, known = e.Start.T, true
 		}

@@ -258,8 +258,7 @@ func analyzed(t *testing.T, n node, f form) *incident.Incident {
 // kindsOf are the kinds of events of the lines, with their number.
 func kindsOf(inc *incident.Incident) map[string]int {
 	kinds := map[string]int{}
-	for i := range inc.Timeline.Events {
-		e := &inc.Timeline.Events[i]
+	for _, e := range inc.Timeline.Events {
 		kinds[string(e.Kind)+" of "+e.Component]++
 	}
 	return kinds

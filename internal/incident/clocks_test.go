@@ -187,8 +187,7 @@ func TestClocksAgainstAnOracle(t *testing.T) {
 		truth := w.write(r, dir, moments)
 		inc, err := incident.Load(t.Context(), incident.Options{Inputs: incident.Inputs{Paths: []string{dir}}, Catalog: catalog})
 		require.NoError(r, err)
-		for i := range inc.Timeline.Events {
-			e := &inc.Timeline.Events[i]
+		for _, e := range inc.Timeline.Events {
 			if e.Kind == "noise" || e.Kind == "kubelet.stall" || e.Start.IsZero() {
 				continue
 			}

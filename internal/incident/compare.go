@@ -185,8 +185,8 @@ func newSide(inc *Incident) Side {
 // callsByMethod are the CRI calls whose length is known, at least in part.
 func callsByMethod(inc *Incident) map[string][]*event.Event {
 	all := map[string][]*event.Event{}
-	for i := range inc.Timeline.Events {
-		if e := &inc.Timeline.Events[i]; e.Kind == event.KindCRICall && !e.End.IsZero() {
+	for _, e := range inc.Timeline.Events {
+		if e.Kind == event.KindCRICall && !e.End.IsZero() {
 			all[e.FieldText(event.FieldMethod)] = append(all[e.FieldText(event.FieldMethod)], e)
 		}
 	}
@@ -224,8 +224,7 @@ type failures struct{ all, deadline int }
 // countErrors counts the failed CRI calls of each method.
 func countErrors(inc *Incident) map[string]failures {
 	all := map[string]failures{}
-	for i := range inc.Timeline.Events {
-		e := &inc.Timeline.Events[i]
+	for _, e := range inc.Timeline.Events {
 		if e.Kind != event.KindCRIError {
 			continue
 		}

@@ -30,11 +30,11 @@ func TestCompare(t *testing.T) {
 				{Window: timeline.Window{Start: noon, End: noon.Add(4 * time.Minute)}},
 				{Window: timeline.Window{Start: noon.Add(time.Hour), End: noon.Add(time.Hour + 6*time.Minute)}, Open: true},
 			},
-			Events: []event.Event{
+			Events: pointersTo(
 				call(1, "ok", false), call(2, "ok", false), call(3, "failed", false), call(120, "", true),
-				{Kind: "kubelet.cri-error", Fields: []event.Field{{Key: "method", Value: event.String("ExecSync")}, {Key: "deadline", Value: event.Bool(true)}}},
-				{Kind: "kubelet.cri-error", Fields: []event.Field{{Key: "method", Value: event.String("ExecSync")}, {Key: "deadline", Value: event.Bool(false)}}},
-			},
+				event.Event{Kind: "kubelet.cri-error", Fields: []event.Field{{Key: "method", Value: event.String("ExecSync")}, {Key: "deadline", Value: event.Bool(true)}}},
+				event.Event{Kind: "kubelet.cri-error", Fields: []event.Field{{Key: "method", Value: event.String("ExecSync")}, {Key: "deadline", Value: event.Bool(false)}}},
+			),
 			Facts: map[string]timeline.Fact{"containerd.version": {Value: "1.6.20"}, "kernel.version": {Value: "5.10.1"}},
 		},
 		Result: story.Result{Findings: []story.Finding{{Finding: rules.Finding{Rule: "umount2-overlay-sync", Verdict: rules.Likely}}, {Finding: rules.Finding{Rule: "umount2-overlay-sync", Verdict: rules.Confirmed}}}},
@@ -70,4 +70,13 @@ func TestCompare(t *testing.T) {
 	back := Compare(well, sick)
 	require.Equal(t, c.Calls[0].A, back.Calls[0].B)
 	require.Empty(t, Compare(sick, sick).Facts)
+}
+
+// pointersTo are events as a timeline holds them: not copied.
+func pointersTo(events ...event.Event) []*event.Event {
+	all := make([]*event.Event, len(events))
+	for i := range events {
+		all[i] = &events[i]
+	}
+	return all
 }

@@ -153,7 +153,7 @@ func (f *file) addDumps(d *stackdump.Dump, like Dump) {
 }
 
 // observeDumps makes events of all dumps, and a source of each program's.
-func observeDumps(files []*file) (events []event.Event, sources []timeline.Source) {
+func observeDumps(files []*file) (events []*event.Event, sources []timeline.Source) {
 	all := joinDumps(files, false)
 	made := make([][]event.Event, len(all)) // of each dump, so that their order does not depend on which is first
 	var wg sync.WaitGroup
@@ -170,7 +170,9 @@ func observeDumps(files []*file) (events []event.Event, sources []timeline.Sourc
 	}
 	wg.Wait()
 	for i, d := range all {
-		events = append(events, made[i]...)
+		for j := range made[i] {
+			events = append(events, &made[i][j])
+		}
 		if d.Program != "" {
 			sources = append(sources, timeline.Source{File: d.File, Name: "goroutines." + d.Program, First: d.At, Last: d.At})
 		}

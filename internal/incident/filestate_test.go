@@ -36,7 +36,7 @@ func TestStateOfCgroupInTrace(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte(tt.text), 0o600))
 			inc, err := incident.Load(t.Context(), incident.Options{Inputs: incident.Inputs{Paths: []string{dir}}, Catalog: &rules.Catalog{}})
 			require.NoError(t, err)
-			var found []event.Event
+			var found []*event.Event
 			for _, e := range inc.Timeline.Events {
 				if e.Kind == event.KindCgroup {
 					found = append(found, e)

@@ -431,7 +431,11 @@ func answer(inc *incident.Incident) string {
 	for _, f := range inc.Result.Findings {
 		fmt.Fprintf(&out, "%s %s %s %s\n", f.Rule, f.Verdict, f.Role, f.Container)
 		for _, s := range f.Chain {
-			fmt.Fprintf(&out, "  %s %s – %s\n", s.ID, s.Start.Format(layout), s.End.Format(layout))
+			end := s.End.Format(layout)
+			if s.End.Sub(s.Start) < time.Millisecond { // some formats have no more digits
+				end = "at once"
+			}
+			fmt.Fprintf(&out, "  %s %s – %s\n", s.ID, s.Start.Format(layout), end)
 		}
 	}
 	for _, s := range inc.Timeline.Stalls {

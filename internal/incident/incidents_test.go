@@ -77,7 +77,7 @@ func fixtures(t *testing.T) []fixture.Fixture {
 func checkDeclared(t *testing.T, inc *incident.Incident) {
 	t.Helper()
 	for i := range inc.Timeline.Events {
-		require.Empty(t, event.Undeclared(&inc.Timeline.Events[i]))
+		require.Empty(t, event.Undeclared(inc.Timeline.Events[i]))
 	}
 }
 

@@ -48,8 +48,8 @@ func ReadLines(ctx context.Context, in Inputs, inc *Incident, f timeline.Filter)
 // linesOfEvents are the places that events were made from.
 func linesOfEvents(tl *timeline.Timeline) map[event.Pos]bool {
 	told := map[event.Pos]bool{}
-	for i := range tl.Events {
-		for _, q := range tl.Events[i].Evidence {
+	for _, e := range tl.Events {
+		for _, q := range e.Evidence {
 			told[q.Pos] = true
 		}
 	}
@@ -133,7 +133,7 @@ func (r *lineReader) isOfOtherNode(host string, a *File) bool {
 
 // addLine adds a line. Where there are too many, the later ones go.
 func (r *lineReader) addLine(e *event.Event) {
-	if r.lines.Left > 0 && event.Compare(*e, *r.lines.Events[r.most-1]) > 0 {
+	if r.lines.Left > 0 && event.Compare(e, r.lines.Events[r.most-1]) > 0 {
 		r.lines.Left++
 		return
 	}
@@ -146,7 +146,7 @@ func (r *lineReader) addLine(e *event.Event) {
 // sortLines orders the lines, leaves one of each set of copies, and no more than the bound.
 func (r *lineReader) sortLines() {
 	all := r.lines.Events
-	slices.SortStableFunc(all, func(a, b *event.Event) int { return event.Compare(*a, *b) })
+	slices.SortStableFunc(all, event.Compare)
 	all = slices.CompactFunc(all, func(a, b *event.Event) bool {
 		return a.Pos().File != b.Pos().File && a.Start.T.Equal(b.Start.T) && a.Component == b.Component && a.Text == b.Text
 	})

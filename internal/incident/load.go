@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -72,9 +73,7 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	watches := watchesOf(files)
 	in := moveToTimeline(files)
 	inc.Timeline = timeline.Build(in, timeline.Options{Zone: o.Zone, Year: o.Year})
-	if inc.Node == "" { // no line of a log names its host: a snapshot of the node may
-		inc.Node = inc.Timeline.Facts["node.name"].Value
-	}
+	inc.nameNode()
 	dateFiles(inc)
 	inc.judge(o.Catalog)
 	if err := inc.chooseWindow(o); err != nil {
@@ -91,6 +90,18 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	}
 	inc.Result.MarkUnrecognised(describeInputs(inc.Files), slices.ContainsFunc(inc.Files, func(f File) bool { return f.Format == "goroutines" }))
 	return inc, nil
+}
+
+// nameNode gives the node the name that a snapshot has, where no line of a log names its host, or where
+// the bundle's own account has a name that is no part of the host's: a kubelet can call its node
+// otherwise than the host (--hostname-override).
+func (inc *Incident) nameNode() {
+	fact := inc.Timeline.Facts["node.name"]
+	other := fact.Value != "" && !strings.HasPrefix(fact.Value, inc.Node) && !strings.HasPrefix(inc.Node, fact.Value)
+	collected := len(fact.Evidence) > 0 && path.Base(fact.Evidence[0].Pos.File) == "manifest.json"
+	if inc.Node == "" || other && collected && len(inc.LeftOut) == 0 {
+		inc.Node = fact.Value
+	}
 }
 
 // judge asks the rules what the timeline shows.
@@ -139,6 +150,7 @@ func describeInputs(files []File) string {
 }
 
 // moveToTimeline moves what the files hold into one input of the timeline; the files are gone then.
+// The events are not copied: they stay where the stores of the files have put them.
 func moveToTimeline(files []*file) timeline.Input {
 	events, sources := observeDumps(files)
 	n := 0
@@ -147,11 +159,9 @@ func moveToTimeline(files []*file) timeline.Input {
 	}
 	in := timeline.Input{Events: slices.Grow(events, n), Sources: slices.Grow(sources, len(files))}
 	for i, f := range files {
-		for e := range f.events.allEvents() {
-			in.Events = append(in.Events, *e)
-		}
+		in.Events = slices.AppendSeq(in.Events, f.events.allEvents())
 		in.Sources = append(in.Sources, f.listSources()...)
-		files[i] = nil // the copies are what stays
+		files[i] = nil // of it only the events stay
 	}
 	return in
 }

@@ -117,8 +117,8 @@ func (w *lineWatch) explainReading(f *File, catalog *rules.Catalog, inc *Inciden
 			r.Clock = c
 		}
 	}
-	for i := range inc.Timeline.Events {
-		if e := &inc.Timeline.Events[i]; w.isMadeOfLine(e) {
+	for _, e := range inc.Timeline.Events {
+		if w.isMadeOfLine(e) {
 			r.Events = append(r.Events, ReadEvent{e, catalog.ListFits(e)})
 		}
 	}
@@ -145,8 +145,8 @@ func (r *Reading) addDropped(made []event.Event, inc *Incident) {
 
 // explainDropped says why an event that was made of a line is not on the timeline under this line.
 func explainDropped(e *event.Event, inc *Incident) string {
-	for i := range inc.Timeline.Events {
-		if k := &inc.Timeline.Events[i]; k.Kind == e.Kind && k.Text == e.Text && k.IDs == e.IDs {
+	for _, k := range inc.Timeline.Events {
+		if k.Kind == e.Kind && k.Text == e.Text && k.IDs == e.IDs {
 			switch {
 			case k.Kind == event.KindNoise:
 				return fmt.Sprintf("one of many alike, which are counted in %s", k.Pos())

@@ -37,7 +37,7 @@ func TestSamplesBesideTrace(t *testing.T) {
 	inc, err := loadAny(t, incident.Options{Inputs: incident.Inputs{Paths: []string{dir}}})
 	require.NoError(t, err)
 	require.Equal(t, "xcapture", account(t, inc, "threads.csv").Format)
-	var found []event.Event
+	var found []*event.Event
 	for _, e := range inc.Timeline.Events {
 		if name, _ := e.Get("name"); name.Text() == "umount2" {
 			found = append(found, e)
@@ -79,9 +79,9 @@ func zipped(t *testing.T, name string) string {
 }
 
 // seen are the threads that an input shows, by id.
-func seen(t *testing.T, inc *incident.Incident) map[int]event.Event {
+func seen(t *testing.T, inc *incident.Incident) map[int]*event.Event {
 	t.Helper()
-	all := map[int]event.Event{}
+	all := map[int]*event.Event{}
 	for _, e := range inc.Timeline.Events {
 		if e.Kind == event.KindThreadSample {
 			require.NotContains(t, all, e.IDs.TID, "a thread is told of once: %s", e.Text)
@@ -91,7 +91,7 @@ func seen(t *testing.T, inc *incident.Incident) map[int]event.Event {
 	return all
 }
 
-func field(e event.Event, key event.Key) string {
+func field(e *event.Event, key event.Key) string {
 	v, _ := e.Get(key)
 	return v.Text()
 }
@@ -136,7 +136,7 @@ func TestSamplesAcrossFiles(t *testing.T) {
 	require.Equal(t, container, fsync.IDs.Container)
 	require.Equal(t, "samples, samples.ended", field(fsync, "seen_by"))
 	require.Equal(t, "8.093556952s", fsync.Duration().Round(1).String(), "syscend saw both edges")
-	disk := slices.IndexFunc(inc.Timeline.Events, func(e event.Event) bool { return e.Kind == event.KindDiskRequest })
+	disk := slices.IndexFunc(inc.Timeline.Events, func(e *event.Event) bool { return e.Kind == event.KindDiskRequest })
 	require.GreaterOrEqual(t, disk, 0)
 	require.Equal(t, 3884, inc.Timeline.Events[disk].IDs.TID)
 

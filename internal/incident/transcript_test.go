@@ -107,8 +107,8 @@ func TestSplitFacts(t *testing.T) {
 			require.NoError(t, os.WriteFile(file, []byte(s.text), 0o600))
 			inc := load(t, file)
 			var got []string
-			for i := range inc.Timeline.Events {
-				if e := &inc.Timeline.Events[i]; e.Kind == event.KindCgroup {
+			for _, e := range inc.Timeline.Events {
+				if e.Kind == event.KindCgroup {
 					var said strings.Builder
 					said.WriteString(e.FieldText(event.FieldPath))
 					for _, key := range []event.Key{event.FieldState, event.FieldPIDs, event.FieldPIDsMax, event.FieldFrozen, event.FieldFull} {
@@ -139,8 +139,7 @@ func TestPastedStatus(t *testing.T) {
 			require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 			inc := load(t, file)
 			var got []string
-			for i := range inc.Timeline.Events {
-				e := &inc.Timeline.Events[i]
+			for _, e := range inc.Timeline.Events {
 				got = append(got, fmt.Sprintf("%s %s %d %s", e.Kind, e.Component, e.IDs.PID, e.Text))
 			}
 			require.Equal(t, []string{"process shim 4711 containerd-shim is running, state D"}, got)

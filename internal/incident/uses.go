@@ -16,8 +16,7 @@ func (inc *Incident) countUses() {
 		f.Events, f.Findings = 0, 0
 		byPath[f.Path] = f
 	}
-	for i := range inc.Timeline.Events {
-		e := &inc.Timeline.Events[i]
+	for _, e := range inc.Timeline.Events {
 		for path := range distinctFiles(e.Evidence) {
 			if f := byPath[path]; f != nil {
 				f.Events += e.Count()

@@ -51,9 +51,9 @@ const notLookedAt = "outside of the window that was chosen, and so not looked at
 // window every source has a gap, so that nothing is taken for absent there.
 func restrictTimeline(tl *timeline.Timeline, w timeline.Window) *timeline.Timeline {
 	in := &timeline.Timeline{Facts: tl.Facts, Clocks: tl.Clocks}
-	for i := range tl.Events {
-		if e := &tl.Events[i]; e.Start.IsZero() || e.Kind == event.KindFact || overlaps(w, e.Start.T, e.Last().T) {
-			in.Events = append(in.Events, *e)
+	for _, e := range tl.Events {
+		if e.Start.IsZero() || e.Kind == event.KindFact || overlaps(w, e.Start.T, e.Last().T) {
+			in.Events = append(in.Events, e)
 		}
 	}
 	for _, s := range tl.Stalls {

@@ -34,7 +34,7 @@ func sniffGoroutines(head []byte) float64 {
 			isFileLine(bytes.TrimLeft(line, " ")):
 			return lines.Fits
 		}
-		logged = logged || logs.HasHeader(line)
+		logged = logged || logs.HasHeader(line) || lines.StartsWith(line, "[+]", "[-]") // of /healthz
 		return lines.Foreign
 	})
 	if logged {

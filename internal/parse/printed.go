@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/samples"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
@@ -29,7 +30,7 @@ func printedFiles(command string) []string {
 		switch {
 		case w[0] == '-' || w[0] == '>' || w[0] == '2':
 		case lines.IsDigit(w[0]) && words[i] == "-n":
-		case strings.ContainsAny(w, "*?{["):
+		case strings.ContainsAny(w, "*?{[") && !samples.IsOfAllThreads(w):
 			return nil
 		default:
 			files = append(files, w)

@@ -60,23 +60,17 @@ func (v *view) episodeTime() string {
 	return text + "; over"
 }
 
-// windowText is a stretch of time in UTC and, where the reader has a zone, also in that.
+// windowText is a stretch of time in UTC and, where the reader has a zone, also in that; else as the
+// logs are stamped, because they lie beside the report.
 func (v *view) windowText(w timeline.Window) string {
-	text := show.Window(w)
-	if v.Zone == nil || w.Start.IsZero() {
-		return text
+	zone, stamped := v.Zone, ""
+	if zone == nil {
+		zone, stamped = show.StampZone(v.timeline.Clocks), ", as the logs are stamped,"
 	}
-	form := strings.TrimSpace(show.DayLayout(w.Start) + " " + time.TimeOnly)
-	from, to := w.Start.In(v.Zone), w.End.In(v.Zone)
-	local := from.Format(form)
-	switch {
-	case to.Format(form) == local:
-	case to.Format(time.DateOnly) == from.Format(time.DateOnly):
-		local += " – " + to.Format(time.TimeOnly)
-	default:
-		local += " – " + to.Format(form)
+	if zone == nil || w.Start.IsZero() {
+		return show.Window(w)
 	}
-	return local + from.Format(" MST") + " = " + text
+	return show.LocalWindow(w, zone) + stamped + " = " + show.Window(w)
 }
 
 // describeFirst says what to do first in prose: the advice, or what the command collects.

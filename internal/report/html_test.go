@@ -47,7 +47,7 @@ func TestPageIsBounded(t *testing.T) {
 		},
 		"events with wide texts": func(inc *incident.Incident) {
 			for i := range 3000 {
-				inc.Timeline.Events = append(inc.Timeline.Events, event.Event{
+				inc.Timeline.Events = append(inc.Timeline.Events, &event.Event{
 					Kind: "cri.call", Component: wide, Text: marks, Basis: wide, Start: event.At(inc.Window.Start.Add(time.Duration(i) * time.Second)),
 					Evidence: []event.Quote{quote(wide, i, marks)},
 				})
@@ -84,7 +84,7 @@ func TestPageIsBounded(t *testing.T) {
 func TestGoroutinesGroupByFields(t *testing.T) {
 	inc := proven()
 	wait := func(kind event.Kind, lock, text string, fields ...event.Field) {
-		inc.Timeline.Events = append(inc.Timeline.Events, event.Event{
+		inc.Timeline.Events = append(inc.Timeline.Events, &event.Event{
 			Kind: kind, Component: "containerd", Text: text, IDs: event.IDs{Lock: lock}, Fields: fields,
 			Evidence: []event.Quote{quote("containerd.43.stacks.log", 2109, "goroutine 492 [select, 1 minutes]:")},
 		})
@@ -111,7 +111,7 @@ func TestWaitGraph(t *testing.T) {
 	line := 0
 	add := func(kind event.Kind, goroutine uint64, lock, call string, fields ...event.Field) {
 		line++
-		inc.Timeline.Events = append(inc.Timeline.Events, event.Event{
+		inc.Timeline.Events = append(inc.Timeline.Events, &event.Event{
 			Kind: kind, Component: "containerd", IDs: event.IDs{Lock: lock, Goroutine: goroutine},
 			Fields:   append(fields, event.Field{Key: event.FieldCall, Value: event.String(call)}),
 			Evidence: []event.Quote{quote("dump.log", line, "goroutine")},
@@ -176,7 +176,7 @@ func TestBarsHaveNames(t *testing.T) {
 		call(event.KindStateTimeout, event.FieldError, "x", "18:25:40", "18:25:40"),
 		call(event.KindDeleteFailed, event.FieldError, "x", "18:26:10", "18:26:10"),
 	}
-	inc.Timeline.Events = []event.Event{*again}
+	inc.Timeline.Events = pointersTo(*again)
 	var out bytes.Buffer
 	require.NoError(t, report.HTML(&out, inc, report.Options{}))
 	for _, label := range []string{

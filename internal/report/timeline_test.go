@@ -30,7 +30,7 @@ func told() *report.Selection {
 		{Kind: "kubelet.node-not-ready", Component: "kubelet", Start: ms("18:28:36"), Text: "=HYPERLINK(\"http://evil\")\x1b[31m", Level: event.Error, Evidence: []event.Quote{quote("kubelet.log", 5, "node \xff\u202e")}},
 		{Kind: "goroutine.wait", Component: "shim", Text: "goroutine 7 waits in umount", IDs: event.IDs{Goroutine: 7}, Evidence: []event.Quote{quote("dump.txt", 4, "goroutine 7")}},
 	}
-	inc.Timeline = &timeline.Timeline{Events: events, Stalls: inc.Timeline.Stalls}
+	inc.Timeline = &timeline.Timeline{Events: pointersTo(events...), Stalls: inc.Timeline.Stalls}
 	for i := range 2 {
 		inc.Result.Findings[0].Chain[i].Events = []*event.Event{&events[i]}
 	}
@@ -181,7 +181,7 @@ func hostileTimeline() *incident.Incident {
 	evil := inc.Result.Findings[0].Title + `"><script>window.evil=1</script><img src=x onerror="window.evil=1">`
 	for i := range 3 {
 		start := event.Time{T: inc.Window.Start.Add(time.Duration(i) * 10 * time.Second), Known: true}
-		inc.Timeline.Events = append(inc.Timeline.Events, event.Event{
+		inc.Timeline.Events = append(inc.Timeline.Events, &event.Event{
 			Kind: event.Kind(evil), Component: evil, Start: start, End: event.Time{T: start.T.Add(5 * time.Second), Known: true}, Basis: evil, Text: evil,
 			IDs: event.IDs{Container: evil, Pod: evil, Lock: evil}, Fields: []event.Field{{Key: event.Key(evil), Value: event.String(evil)}},
 			Evidence: []event.Quote{quote(evil, 3, evil+strings.Repeat("x", 1<<20))},
@@ -206,4 +206,13 @@ func TestHostileTimeline(t *testing.T) {
 	require.NotContains(t, out.String(), "<img")
 	require.Equal(t, 1, strings.Count(out.String(), "<script>"))
 	require.Less(t, out.Len(), 200<<10, "a line of a megabyte is cut")
+}
+
+// pointersTo are events as a timeline holds them: not copied.
+func pointersTo(events ...event.Event) []*event.Event {
+	all := make([]*event.Event, len(events))
+	for i := range events {
+		all[i] = &events[i]
+	}
+	return all
 }

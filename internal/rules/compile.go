@@ -604,6 +604,9 @@ func (c *compiler) compileObjections() {
 		if o.Near != "" && o.During == "" {
 			c.errorf(place{"rules_out", i, "near"}, "near is measured from the step of during, and there is none")
 		}
+		if o.After && o.During == "" {
+			c.errorf(place{"rules_out", i, "after"}, "after speaks of the step of during, and there is none")
+		}
 	}
 }
 

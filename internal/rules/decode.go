@@ -2,13 +2,13 @@ package rules
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
+	"go.yaml.in/yaml/v3"
 )
 
 // decoder fills a [Rule] from the nodes of its file. It reads plain mappings,
@@ -17,16 +17,15 @@ import (
 type decoder struct {
 	src   *source
 	wrong Problems
-	keys  map[reflect.Type]map[string][]int // of the structs met so far
+	keys  yamlKeys
 }
 
-func newDecoder(src *source) *decoder {
-	return &decoder{src: src, keys: map[reflect.Type]map[string][]int{}}
-}
+// yamlKeys are the keys of the structs met so far, with the fields behind them.
+type yamlKeys map[reflect.Type]map[string][]int
 
 // decodeRule reads a rule, and says what of it cannot be read.
-func decodeRule(src *source) (*Rule, Problems) {
-	rule, d := new(Rule), newDecoder(src)
+func decodeRule(src *source, keys yamlKeys) (*Rule, Problems) {
+	rule, d := new(Rule), &decoder{src: src, keys: keys}
 	d.decodeInto(rule)
 	return rule, d.wrong
 }
@@ -44,7 +43,7 @@ func DecodeYAML(file string, text []byte, into any) error {
 	if problem != nil {
 		return problem
 	}
-	d := newDecoder(src)
+	d := &decoder{src: src, keys: yamlKeys{}}
 	d.decodeInto(into)
 	if len(d.wrong) > 0 {
 		return d.wrong
@@ -52,16 +51,16 @@ func DecodeYAML(file string, text []byte, into any) error {
 	return nil
 }
 
-func (d *decoder) errorf(node ast.Node, format string, args ...any) {
+func (d *decoder) errorf(node *yaml.Node, format string, args ...any) {
 	d.wrong = append(d.wrong, d.src.problemAt(node, format, args...))
 }
 
 // decodeNode reads a node into v. A null leaves it zero, as if the key were not there.
-func (d *decoder) decodeNode(node ast.Node, v reflect.Value) {
-	switch node := node.(type) {
-	case *ast.NullNode, nil:
+func (d *decoder) decodeNode(node *yaml.Node, v reflect.Value) {
+	switch {
+	case isNull(node):
 		return
-	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
+	case node.Kind == yaml.AliasNode, node.Anchor != "", node.Style&yaml.TaggedStyle != 0:
 		d.errorf(node, "anchors, aliases, merges and tags have no place in a rule")
 		return
 	}
@@ -92,147 +91,147 @@ func (d *decoder) decodeNode(node ast.Node, v reflect.Value) {
 
 // decodeStruct reads a mapping into a struct. A key that is nearly that of a field is told and read
 // as that.
-func (d *decoder) decodeStruct(node ast.Node, v reflect.Value) {
-	all := listEntries(node)
-	if all == nil && !isMapping(node) {
-		d.errorf(node, "expected a mapping with keys such as %q, not %s", sortedKeys(d.findKeys(v.Type()))[0], nodeName(node))
+func (d *decoder) decodeStruct(node *yaml.Node, v reflect.Value) {
+	if !isMapping(node) {
+		d.errorf(node, "expected a mapping with keys such as %q, not %s", sortedKeys(d.keys.findKeys(v.Type()))[0], nodeName(node))
 		return
 	}
-	keys, names := d.findKeys(v.Type()), map[string]bool{}
-	for _, entry := range all {
-		names[keyName(entry)] = true
+	keys, names := d.keys.findKeys(v.Type()), map[string]bool{}
+	for key := range listEntries(node) {
+		names[key.Value] = true
 	}
-	for _, entry := range all {
-		key := keyName(entry)
+	for at, value := range listEntries(node) {
+		key := at.Value
 		field, ok := keys[key]
 		if !ok {
 			near := nearestWord(key, sortedKeys(keys))
-			d.errorf(entry.Key, "unknown field %q%s", key, suggest(near))
+			d.errorf(at, "unknown field %q%s", key, suggest(near))
 			if near == "" || names[near] {
 				continue
 			}
 			field = keys[near]
-			entry.Key.GetToken().Value = near // what is said of it later finds its place
+			at.Value = near // what is said of it later finds its place
 		}
-		d.decodeNode(entry.Value, v.FieldByIndex(field))
+		d.decodeNode(value, v.FieldByIndex(field))
 	}
 }
 
-func (d *decoder) decodeMap(node ast.Node, v reflect.Value) {
+func (d *decoder) decodeMap(node *yaml.Node, v reflect.Value) {
 	if !isMapping(node) {
 		d.errorf(node, "expected a mapping, not %s", nodeName(node))
 		return
 	}
 	m := reflect.MakeMap(v.Type())
-	for _, entry := range listEntries(node) {
+	for key, node := range listEntries(node) {
 		value := reflect.New(v.Type().Elem()).Elem()
-		d.decodeNode(entry.Value, value)
-		m.SetMapIndex(reflect.ValueOf(keyName(entry)), value)
+		d.decodeNode(node, value)
+		m.SetMapIndex(reflect.ValueOf(key.Value), value)
 	}
 	v.Set(m)
 }
 
-func (d *decoder) decodeList(node ast.Node, v reflect.Value) {
-	list, ok := node.(*ast.SequenceNode)
-	if !ok && v.Type() == reflect.TypeFor[StepIDs]() { // one id needs no brackets
+func (d *decoder) decodeList(node *yaml.Node, v reflect.Value) {
+	isList := node.Kind == yaml.SequenceNode
+	if !isList && v.Type() == reflect.TypeFor[StepIDs]() { // one id needs no brackets
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		d.decodeNode(node, v.Index(0))
 		return
 	}
-	if !ok {
+	if !isList {
 		d.errorf(node, "expected a list, not %s", nodeName(node))
 		return
 	}
-	v.Set(reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values)))
-	for i, item := range list.Values {
+	v.Set(reflect.MakeSlice(v.Type(), len(node.Content), len(node.Content)))
+	for i, item := range node.Content {
 		d.decodeNode(item, v.Index(i))
 	}
 }
 
 // decodePlain is the value of a condition: a scalar, or a list of scalars.
-func (d *decoder) decodePlain(node ast.Node) any {
-	if list, ok := node.(*ast.SequenceNode); ok {
-		all := make([]any, 0, len(list.Values))
-		for _, item := range list.Values {
+func (d *decoder) decodePlain(node *yaml.Node) any {
+	if node.Kind == yaml.SequenceNode {
+		all := make([]any, 0, len(node.Content))
+		for _, item := range node.Content {
 			all = append(all, d.decodePlain(item))
 		}
 		return all
 	}
-	switch node := node.(type) {
-	case *ast.LiteralNode:
-		return node.Value.Value
-	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
-		return node.(ast.ScalarNode).GetValue()
+	if node.Kind != yaml.ScalarNode || isNull(node) {
+		d.errorf(node, "expected one value or a list of values, not %s", nodeName(node))
+		return nil
 	}
-	d.errorf(node, "expected one value or a list of values, not %s", nodeName(node))
-	return nil
+	switch node.ShortTag() {
+	case "!!bool":
+		return readScalar[bool](node)
+	case "!!int":
+		return readScalar[int64](node)
+	case "!!float":
+		return readScalar[float64](node)
+	}
+	return node.Value
 }
 
-func (d *decoder) decodeScalar(node ast.Node, v reflect.Value) {
-	var value any
-	switch node := node.(type) {
-	case *ast.LiteralNode:
-		value = node.Value.Value
-	case ast.ScalarNode:
-		value = node.GetValue()
+// readScalar reads a scalar whose tag says that it is a T. What is too large for one stays text.
+func readScalar[T any](node *yaml.Node) any {
+	var value T
+	if err := node.Decode(&value); err != nil {
+		return node.Value
 	}
-	number := fmt.Sprint(value)
+	return value
+}
+
+func (d *decoder) decodeScalar(node *yaml.Node, v reflect.Value) {
+	expect := func(what string) { d.errorf(node, "expected %s, not %s", what, nodeName(node)) }
 	switch v.Kind() {
 	case reflect.String:
-		switch value := value.(type) {
-		case string:
-			v.SetString(value)
-			return
-		case bool, int64, uint64, float64:
-			v.SetString(node.GetToken().Value) // as it is written: 1.10 is no 1.1
-			return
+		switch {
+		case node.Kind == yaml.ScalarNode:
+			v.SetString(node.Value) // as it is written: 1.10 is no 1.1
+		case isMapping(node):
+			d.errorf(node, "expected text, not a mapping; a text with a colon needs quotes")
+		default:
+			expect("text")
 		}
-		hint := ""
-		if isMapping(node) {
-			hint = "; a text with a colon needs quotes"
-		}
-		d.errorf(node, "expected text, not %s%s", nodeName(node), hint)
 	case reflect.Bool:
-		if truth, ok := value.(bool); ok {
-			v.SetBool(truth)
+		if node.ShortTag() != "!!bool" {
+			expect("true or false")
 			return
 		}
-		d.errorf(node, "expected true or false, not %s", nodeName(node))
+		v.SetBool(readScalar[bool](node) == true)
 	case reflect.Int:
-		var n int64
-		if _, err := fmt.Sscanf(number, "%d", &n); err == nil && fmt.Sprint(n) == number {
-			v.SetInt(n)
+		n, err := strconv.ParseInt(node.Value, 10, 64)
+		if err != nil || node.ShortTag() != "!!int" {
+			expect("a whole number")
 			return
 		}
-		d.errorf(node, "expected a whole number, not %s", nodeName(node))
+		v.SetInt(n)
 	}
 }
 
-func isMapping(node ast.Node) bool {
-	switch node.(type) {
-	case *ast.MappingNode, *ast.MappingValueNode:
-		return true
-	}
-	return false
+func isMapping(node *yaml.Node) bool { return node.Kind == yaml.MappingNode }
+
+// isNull says that nothing stands behind a key.
+func isNull(node *yaml.Node) bool {
+	return node == nil || node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null"
 }
 
 // nodeName says what a reader sees where something else was expected.
-func nodeName(node ast.Node) string {
-	switch node.(type) {
-	case *ast.MappingNode, *ast.MappingValueNode:
+func nodeName(node *yaml.Node) string {
+	switch node.Kind {
+	case yaml.MappingNode:
 		return "a mapping"
-	case *ast.SequenceNode:
+	case yaml.SequenceNode:
 		return "a list"
 	}
-	return fmt.Sprintf("%q", node.GetToken().Value)
+	return strconv.Quote(node.Value)
 }
 
-// findKeys is [yamlKeys], found out once.
-func (d *decoder) findKeys(t reflect.Type) map[string][]int {
-	keys, known := d.keys[t]
+// findKeys is [listYAMLKeys], found out once for each struct.
+func (all yamlKeys) findKeys(t reflect.Type) map[string][]int {
+	keys, known := all[t]
 	if !known {
 		keys = listYAMLKeys(t)
-		d.keys[t] = keys
+		all[t] = keys
 	}
 	return keys
 }

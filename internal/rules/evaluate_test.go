@@ -2,7 +2,6 @@ package rules
 
 import (
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -27,7 +26,7 @@ func TestConfirmedFinding(t *testing.T) {
 	umount := f.Chain[1]
 	require.Equal(t, Step{
 		ID: "umount", Rule: "slow-disk", Role: "mechanism", Observed: true, Start: at(1.5).T, End: at(213.5).T,
-		Duration: 212 * time.Second, Text: "umount2 of 40585f73aa00 lasts 3m32s", Evidence: tl.Events[1].Evidence, Events: []*event.Event{&tl.Events[1]},
+		Duration: 212 * time.Second, Text: "umount2 of 40585f73aa00 lasts 3m32s", Evidence: tl.Events[1].Evidence, Events: []*event.Event{tl.Events[1]},
 	}, umount)
 	require.Zero(t, f.Chain[0].End, "an instant has no end")
 }
@@ -333,7 +332,6 @@ func TestOrderOfInputDoesNotMatter(t *testing.T) {
 	require.NotEmpty(t, want.Findings)
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
-		tl.Events = slices.Clone(tl.Events) // the result shares them
 		random.Shuffle(len(tl.Events), func(i, j int) { tl.Events[i], tl.Events[j] = tl.Events[j], tl.Events[i] })
 		require.Equal(t, want, Evaluate(cat, tl))
 	}

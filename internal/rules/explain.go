@@ -353,6 +353,10 @@ func (o *Objection) explain() string {
 		effect = "lowers the verdict"
 	}
 	switch {
+	case o.Near != "" && o.After:
+		effect = "at most " + o.Near + " after " + o.During + ", " + effect
+	case o.After:
+		effect = "in the course of " + o.During + ", " + effect
 	case o.Near != "":
 		effect = "at most " + o.Near + " from " + o.During + ", " + effect
 	case o.During != "":

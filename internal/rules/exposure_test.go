@@ -49,7 +49,7 @@ func TestExposed(t *testing.T) {
 	delete(tl.Facts, "overlay.options")
 	require.Empty(t, exposed(tl), "a fact that is not known does not hold")
 	tl = facts("1.6.20", "index=off", "16")
-	tl.Events = []event.Event{ev("a", when(1))}
+	tl.Events = pointersTo(ev("a", when(1)))
 	require.Empty(t, exposed(tl), "the finding says more")
 }
 

@@ -18,7 +18,7 @@ type Fit struct {
 // ListFits lists the places of all rules whose patterns take an event: rule by rule in the order of
 // the catalogue, and in each steps, tells, supports, then what speaks against it.
 func (c *Catalog) ListFits(e *event.Event) []Fit {
-	x := newIndex(&timeline.Timeline{Events: []event.Event{*e}})
+	x := newIndex(&timeline.Timeline{Events: []*event.Event{e}})
 	var fits []Fit
 	for i := range c.Rules {
 		fits = append(fits, x.listFitsOf(&c.Rules[i])...)

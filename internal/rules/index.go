@@ -35,7 +35,7 @@ func newIndex(tl *timeline.Timeline) *index {
 	x := &index{
 		timeline: tl,
 		covered:  map[string]bool{},
-		events:   make([]*event.Event, len(tl.Events)),
+		events:   tl.Events,
 		spans:    make([]span, len(tl.Events)),
 		kinds:    map[event.Kind][]int32{},
 		place:    make([]int32, len(tl.Events)),
@@ -46,10 +46,8 @@ func newIndex(tl *timeline.Timeline) *index {
 		ids:      map[string]int32{"": 0},
 		cut:      map[int32]int32{},
 	}
-	for i := range tl.Events {
-		x.events[i] = &tl.Events[i]
-	}
 	if !slices.IsSortedFunc(x.events, compareEvents) {
+		x.events = slices.Clone(x.events) // the timeline keeps its order
 		slices.SortStableFunc(x.events, compareEvents)
 	}
 	for i, e := range x.events {
@@ -62,7 +60,7 @@ func newIndex(tl *timeline.Timeline) *index {
 
 // compareEvents is event.Compare, with what else can tell two events of one line apart.
 func compareEvents(a, b *event.Event) int {
-	if c := event.Compare(*a, *b); c != 0 {
+	if c := event.Compare(a, b); c != 0 {
 		return c
 	}
 	return cmp.Or(a.Last().T.Compare(b.Last().T), cmp.Compare(a.Text, b.Text),

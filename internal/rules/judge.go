@@ -236,7 +236,12 @@ func (s *search) liesDuring(o *Objection, ev int32) bool {
 	if !a.dated || !b.dated {
 		return slices.ContainsFunc(o.bindings, func(b binding) bool { return !b.optional })
 	}
-	return orderOverlap(a, b, int64(o.near)) != impossible
+	return o.mayLieIn(a, b)
+}
+
+// mayLieIn says whether an event at b may lie in the time of a step or a tell at a.
+func (o *Objection) mayLieIn(a, b span) bool {
+	return orderOverlap(a, b, int64(o.near)) != impossible && (!o.After || b.startHi >= a.startLo)
 }
 
 // isProvenAbsent says that an event is missing where its source would have shown it.

@@ -251,7 +251,7 @@ func (s *search) findOpposed(tell *found, ev int32) (opposed, bool) {
 // Without a time nothing speaks against it.
 func (x *index) mayLieNear(o *Objection, ev, tell int32) bool {
 	a, b := x.spans[ev], x.spans[tell]
-	return !a.dated || !b.dated || orderOverlap(a, b, int64(o.near)) != impossible
+	return !a.dated || !b.dated || o.mayLieIn(b, a)
 }
 
 // listAgainstTells returns the contradictions of the rule that apply to some tells. Those that bind
@@ -275,7 +275,11 @@ func (s *search) listAgainstTells(tells []sign) []opposed {
 
 func (x *index) liesInTells(o *Objection, tells []sign, ev int32) bool {
 	return slices.ContainsFunc(tells, func(t sign) bool {
-		return slices.ContainsFunc(t.events, func(tell int32) bool {
+		events := t.events
+		if o.After { // what comes late after the first is no answer to it, however near to the last it is
+			events = events[:min(1, len(events))]
+		}
+		return slices.ContainsFunc(events, func(tell int32) bool {
 			return x.spans[ev].dated && x.spans[tell].dated && x.mayLieNear(o, ev, tell)
 		})
 	})

@@ -219,6 +219,20 @@ func TestNearContradiction(t *testing.T) {
 	require.ErrorContains(t, err, "near is measured from the step of during")
 }
 
+// TestContradictionAfter holds that one with after: true must not begin before the first event of a
+// tell, and is measured from it.
+func TestContradictionAfter(t *testing.T) {
+	after := strings.NewReplacer("kind: doubt, bind: {path: path}", "kind: doubt", "near: 10s", "near: 10s, after: true").Replace(onlyOwn)
+	cat, err := Load(nil, Files{FS: fstest.MapFS{"frozen.yaml": {Data: []byte(after)}, "effects.yaml": {Data: []byte(frozenEffects)}}})
+	require.NoError(t, err)
+	for seconds, want := range map[float64]Verdict{11: Likely, 20: Possible, 29: Possible, 49: Likely} {
+		r := Evaluate(cat, line(ev("cgroup", when(20)), ev("cgroup", when(45)), ev("doubt", when(seconds)), ev("kubelet.stall", from(0, 200))))
+		require.Equal(t, want, find(t, r, "frozen").Verdict, "%v s", seconds)
+	}
+	_, err = Load(nil, Files{FS: fstest.MapFS{"frozen.yaml": {Data: []byte(strings.Replace(after, "during: chain, near: 10s, ", "", 1))}}})
+	require.ErrorContains(t, err, "after speaks of the step of during")
+}
+
 func TestLadderInDenseLogs(t *testing.T) {
 	tell := sleeperOf("java", when(3600), writtenBy("kubelet.log"))
 	tell.Evidence[0].Pos.File = "kubelet.log"

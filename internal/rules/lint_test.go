@@ -117,10 +117,10 @@ b.yaml:6:45: unknown kind "aa"`, "with a mistake, warnings of other files are to
 
 // TestLines: what the rules of a catalogue ask for by text, as it stands in any file.
 func TestLines(t *testing.T) {
-	cat := catalogOf(t, strings.Replace(whole, "kind: a, bind: {container: cid}", `any:
-      - {kind: log.line, match: {component: chronyd, text|contains: 'stepped "clock" by', text|re: "x"}, bind: {container: cid}}
-      - {kind: log.line, match: {component|in: [kubelet, containerd], text|in: [no such host, "disk <sda> is lost"]}, bind: {container: cid}}
-      - {kind: log.line, match: {error|startswith: "größer als erlaubt"}, bind: {container: cid}}`, 1))
+	cat := catalogOf(t, strings.Replace(whole, "kind: a, bind: {container: cid}", `any: [
+      {kind: log.line, match: {component: chronyd, text|contains: 'stepped "clock" by', text|re: "x"}, bind: {container: cid}},
+      {kind: log.line, match: {component|in: [kubelet, containerd], text|in: [no such host, "disk <sda> is lost"]}, bind: {container: cid}},
+      {kind: log.line, match: {error|startswith: "größer als erlaubt"}, bind: {container: cid}}]`, 1))
 	require.Equal(t, []event.LineWatch{
 		{Component: "chronyd", Literal: "stepped"},
 		{Component: "kubelet", Literal: "no such host"},

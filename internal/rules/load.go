@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"bytes"
 	"embed"
+	"errors"
 	"io"
 	"io/fs"
 	"path"
@@ -9,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/goccy/go-yaml/parser"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 )
@@ -26,10 +28,14 @@ type Catalog struct {
 }
 
 // Builtin is the catalogue that ships with plegdiag, the same for every caller: nobody may change
-// it. A test holds that it loads.
+// it. It is not linted: a test holds that there is nothing to say, and every start would pay for it.
 func Builtin() (*Catalog, error) { return builtinCatalog() }
 
-var builtinCatalog = sync.OnceValues(func() (*Catalog, error) { return Load(nil, BuiltinFiles()) })
+var builtinCatalog = sync.OnceValues(func() (*Catalog, error) {
+	l := newLoader(nil)
+	l.linted = true
+	return l.load(BuiltinFiles())
+})
 
 // BuiltinFiles are the rule files that ship with plegdiag.
 func BuiltinFiles() Files {
@@ -125,7 +131,24 @@ func (c *Catalog) Lines() []event.LineWatch {
 // known; nil knows any. When there is a mistake Load returns no catalogue, and all that is wrong,
 // warnings too, as [Problems].
 func Load(known []event.KindInfo, trees ...Files) (*Catalog, error) {
-	l := loader{known: known, byID: map[string]*crossReferences{}}
+	return newLoader(known).load(trees...)
+}
+
+// loader gathers rules and what is wrong with them.
+type loader struct {
+	known   []event.KindInfo
+	linted  bool // by somebody else: only what keeps a rule from working is looked for
+	catalog Catalog
+	byID    map[string]*crossReferences
+	keys    yamlKeys
+	wrong   Problems
+}
+
+func newLoader(known []event.KindInfo) *loader {
+	return &loader{known: known, byID: map[string]*crossReferences{}, keys: yamlKeys{}}
+}
+
+func (l *loader) load(trees ...Files) (*Catalog, error) {
 	for _, tree := range trees {
 		if err := tree.readEach(l.addRule); err != nil {
 			return nil, err
@@ -144,14 +167,6 @@ func Load(known []event.KindInfo, trees ...Files) (*Catalog, error) {
 	}
 	catalog.Warnings = l.wrong
 	return catalog, nil
-}
-
-// loader gathers rules and what is wrong with them.
-type loader struct {
-	known   []event.KindInfo
-	catalog Catalog
-	byID    map[string]*crossReferences
-	wrong   Problems
 }
 
 // crossReferences are where a rule speaks of others, which can only be checked when all are known.
@@ -184,7 +199,7 @@ func (l *loader) addRule(name string, text []byte) {
 		}
 		return
 	}
-	rule, src, wrong := parseRule(name, text, l.known)
+	rule, src, wrong := l.parseRule(name, text)
 	l.wrong = append(l.wrong, wrong...)
 	if rule == nil {
 		return
@@ -230,13 +245,17 @@ func (c *Catalog) explains(r *Rule, id string, visited map[string]bool) bool {
 }
 
 // parseRule reads and checks one rule. The rule is nil when it has a mistake.
-func parseRule(file string, text []byte, known []event.KindInfo) (*Rule, *source, Problems) {
+func (l *loader) parseRule(file string, text []byte) (*Rule, *source, Problems) {
 	src, problem := readYAML(file, text)
 	if problem != nil {
 		return nil, src, Problems{problem}
 	}
-	rule, unread := decodeRule(src)
-	wrong := mergeProblems(unread, append(compile(rule, src), lint(rule, src, known)...))
+	rule, unread := decodeRule(src, l.keys)
+	wrong := compile(rule, src)
+	if !l.linted {
+		wrong = append(wrong, lint(rule, src, l.known)...)
+	}
+	wrong = mergeProblems(unread, wrong)
 	if wrong.Mistakes() > 0 {
 		return nil, src, wrong
 	}
@@ -248,13 +267,43 @@ func readYAML(file string, text []byte) (*source, *Problem) {
 	if len(text) > maxRuleFile {
 		return src, src.problem(nil, "larger than %d bytes", maxRuleFile)
 	}
-	parsed, err := parser.ParseBytes(text, 0)
-	if err != nil {
-		return src, src.yamlProblem(err)
+	documents := 0
+	for in := yaml.NewDecoder(bytes.NewReader(text)); ; documents++ {
+		var document yaml.Node
+		err := in.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return src, src.yamlProblem(err)
+		}
+		if len(document.Content) > 0 && src.root == nil {
+			src.root = document.Content[0]
+		}
 	}
-	if len(parsed.Docs) != 1 || parsed.Docs[0].Body == nil {
-		return src, src.problem(nil, "expected one YAML document, not %d", len(parsed.Docs))
+	if documents != 1 || src.root == nil {
+		src.root = nil
+		return src, src.problem(nil, "expected one YAML document, not %d", documents)
 	}
-	src.root = parsed.Docs[0].Body
+	if problem := src.findRepeatedKey(src.root); problem != nil {
+		return src, problem
+	}
 	return src, nil
+}
+
+// findRepeatedKey returns a problem where a mapping has a key twice: one of the two would be lost.
+func (s *source) findRepeatedKey(node *yaml.Node) *Problem {
+	first := map[string]int{}
+	for key := range listEntries(node) {
+		if line, repeated := first[key.Value]; repeated {
+			return s.problemAt(key, "mapping key %q already defined in line %d", key.Value, line)
+		}
+		first[key.Value] = key.Line
+	}
+	for _, child := range node.Content {
+		if problem := s.findRepeatedKey(child); problem != nil {
+			return problem
+		}
+	}
+	return nil
 }

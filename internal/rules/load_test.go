@@ -80,7 +80,7 @@ func TestProblems(t *testing.T) {
 		{"title:", "titel:", `whole.yaml:2:1: unknown field "titel"; did you mean "title"?`},
 		{"kind: b,", "kind: b, mtach: {},", `7:50: unknown field "mtach"; did you mean "match"?`},
 		{"title: Title", "title: [a", `whole.yaml:`},
-		{"title: Title", "title: Title\ntitle: Title", `3:1: mapping key "title" already defined`},
+		{"title: Title", "title: Title\ntitle: Title", `3:1: mapping key "title" already defined in line 2`},
 		{"title: Title", "title: {a: b}", `2:9: expected text, not a mapping`},
 		{"title: Title", "title: &x Title", `anchors, aliases, merges and tags have no place in a rule`},
 		{"title: Title", `title: ""`, `2:8: title is missing`},
@@ -161,7 +161,7 @@ a.yaml:9:12: unknown step "on"; did you mean "one"?
 a.yaml:13:14: unknown id "too"; did you mean "two"?
 a.yaml:16:44: why is missing
 a.yaml:17:6: no step binds "id"; did you mean "cid"?
-b.yaml:1:5: sequence end token ']' not found`, "all problems at once")
+b.yaml:1: not YAML: did not find expected node content`, "all problems at once")
 	cat, err := loadMap(fstest.MapFS{"README.md": {Data: []byte("# no rule")}})
 	require.NoError(t, err)
 	require.Empty(t, cat.Rules)
@@ -205,7 +205,7 @@ func FuzzLoad(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		rule, _, problems := parseRule("fuzz.yaml", text, invented)
+		rule, _, problems := newLoader(invented).parseRule("fuzz.yaml", text)
 		require.Equal(t, rule == nil, problems.Mistakes() > 0)
 		for _, p := range problems {
 			require.NotEmpty(t, p.Reason)
@@ -213,7 +213,7 @@ func FuzzLoad(f *testing.F) {
 			require.LessOrEqual(t, p.Line, strings.Count(string(text), "\n")+strings.Count(string(text), "\r")+2)
 		}
 		if rule == nil {
-			rule, _, _ = parseRule("fuzz.yaml", text, nil) // of any kind
+			rule, _, _ = newLoader(nil).parseRule("fuzz.yaml", text) // of any kind
 		}
 		if rule == nil || !utf8.Valid(text) {
 			return
@@ -224,7 +224,7 @@ func FuzzLoad(f *testing.F) {
 		for i := range rule.Steps {
 			require.Contains(t, explained.String(), rule.Steps[i].ID)
 		}
-		same, _, problems := parseRule("fuzz.yaml", rewritten(t, rule), nil)
+		same, _, problems := newLoader(nil).parseRule("fuzz.yaml", rewritten(t, rule))
 		require.Empty(t, problems)
 		require.NoError(t, same.Explain(&again))
 		require.Equal(t, explained.String(), again.String(), "explained again")

@@ -2,32 +2,37 @@ package rules
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
+	"iter"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
+	"go.yaml.in/yaml/v3"
 )
 
 // Problem is what is wrong with a rule file, and where.
 type Problem struct {
 	File         string
-	Line, Column int // 1-based; 0 for the file as a whole
+	Line, Column int // 1-based; 0 for the file, or for the line, as a whole
 	Reason       string
 	// Warning says that the rule loads all the same.
 	Warning bool
 }
 
-// Error is "file:line:col: reason", or "file:line:col: warning: reason".
+// Error is "file:line:col: reason", or "file:line:col: warning: reason", without what is not known of
+// the place.
 func (p *Problem) Error() string {
 	reason := p.Reason
 	if p.Warning {
 		reason = "warning: " + reason
 	}
-	if p.Line == 0 {
+	switch {
+	case p.Line == 0:
 		return fmt.Sprintf("%s: %s", p.File, reason)
+	case p.Column == 0:
+		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, reason)
 	}
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, reason)
 }
@@ -81,7 +86,7 @@ func mergeProblems(unread, wrong Problems) Problems {
 // source is a parsed rule file, kept while it is checked so that problems can say where they are.
 type source struct {
 	file string
-	root ast.Node
+	root *yaml.Node
 }
 
 // place is where something stands in a rule file, as keys and indices: {"edges", 2, "to"}.
@@ -90,14 +95,16 @@ type place []any
 // in is a place further inside.
 func (at place) in(keys ...any) place { return append(slices.Clone(at), keys...) }
 
+// yamlError is how the YAML library spells an error: "yaml: line 5: did not find …", with a line that
+// it does not always know.
+var yamlError = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
+
 // yamlProblem gives an error of the YAML library the shape of all others.
 func (s *source) yamlProblem(err error) *Problem {
 	p := &Problem{File: s.file, Reason: strings.ReplaceAll(err.Error(), "\n", " ")}
-	if positioned, ok := errors.AsType[yaml.Error](err); ok {
-		p.Reason = positioned.GetMessage()
-		if token := positioned.GetToken(); token != nil && token.Position != nil {
-			p.Line, p.Column = token.Position.Line, token.Position.Column
-		}
+	if m := yamlError.FindStringSubmatch(p.Reason); m != nil {
+		p.Line, _ = strconv.Atoi(m[1]) // 0 where there is none
+		p.Reason = "not YAML: " + m[2]
 	}
 	return p
 }
@@ -111,50 +118,46 @@ func (s *source) problem(at place, format string, args ...any) *Problem {
 }
 
 // problemAt is a problem at a node.
-func (s *source) problemAt(node ast.Node, format string, args ...any) *Problem {
+func (s *source) problemAt(node *yaml.Node, format string, args ...any) *Problem {
 	p := &Problem{File: s.file, Reason: fmt.Sprintf(format, args...)}
-	if node = locate(node, nil); node != nil && node.GetToken() != nil {
-		p.Line, p.Column = node.GetToken().Position.Line, node.GetToken().Position.Column
+	if node = locate(node, nil); node != nil {
+		p.Line, p.Column = node.Line, node.Column
 	}
 	return p
 }
 
-// locate returns the node at a path, or as far as the path leads. A mapping is
-// its first key: the token of a block mapping is the colon behind it.
-func locate(node ast.Node, at place) ast.Node {
+// locate returns the node at a path, or as far as the path leads. A mapping is its first key.
+func locate(node *yaml.Node, at place) *yaml.Node {
 	if len(at) > 0 {
 		switch key := at[0].(type) {
 		case string:
-			for _, entry := range listEntries(node) {
-				if keyName(entry) == key {
-					return locate(entry.Value, at[1:])
+			for name, value := range listEntries(node) {
+				if name.Value == key {
+					return locate(value, at[1:])
 				}
 			}
 		case int:
-			if list, ok := node.(*ast.SequenceNode); ok && key < len(list.Values) {
-				return locate(list.Values[key], at[1:])
+			if node.Kind == yaml.SequenceNode && key < len(node.Content) {
+				return locate(node.Content[key], at[1:])
 			}
 		}
 	}
-	if all := listEntries(node); len(all) > 0 {
-		return all[0].Key
+	for key := range listEntries(node) {
+		return key
 	}
 	return node
 }
 
-func listEntries(node ast.Node) []*ast.MappingValueNode {
-	switch node := node.(type) {
-	case *ast.MappingNode:
-		return node.Values
-	case *ast.MappingValueNode:
-		return []*ast.MappingValueNode{node}
+// listEntries yields the keys of a mapping with their values; of anything else nothing.
+func listEntries(node *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
+	return func(yield func(key, value *yaml.Node) bool) {
+		if node == nil || !isMapping(node) {
+			return
+		}
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			if !yield(node.Content[i], node.Content[i+1]) {
+				return
+			}
+		}
 	}
-	return nil
-}
-
-func keyName(entry *ast.MappingValueNode) string {
-	if entry.Key == nil || entry.Key.GetToken() == nil {
-		return ""
-	}
-	return entry.Key.GetToken().Value
 }

@@ -169,7 +169,9 @@ type Objection struct {
 	Pattern `yaml:",inline"`
 	During  string // id of a step it has to overlap; empty for any time
 	// Near is by how much it may miss the step of During; empty for not at all.
-	Near   string
+	Near string
+	// After is true when it must not begin before that step does, as a restart before an end does.
+	After  bool
 	Why    string
 	Effect string // "ruled-out" (also when empty) or "lowers"
 

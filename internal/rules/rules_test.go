@@ -62,9 +62,18 @@ func with(key event.Key, v event.Value) setup {
 	return func(e *event.Event) { e.Fields = append(e.Fields, event.Field{Key: key, Value: v}) }
 }
 
+// pointersTo are events as a timeline holds them: not copied.
+func pointersTo(events ...event.Event) []*event.Event {
+	all := make([]*event.Event, len(events))
+	for i := range events {
+		all[i] = &events[i]
+	}
+	return all
+}
+
 // line invents a timeline whose sources cover ten minutes on either side of the incident.
 func line(events ...event.Event) *timeline.Timeline {
-	tl := &timeline.Timeline{Events: events, Facts: map[string]timeline.Fact{"containerd.version": {Value: "1.6.20"}}}
+	tl := &timeline.Timeline{Events: pointersTo(events...), Facts: map[string]timeline.Fact{"containerd.version": {Value: "1.6.20"}}}
 	for _, source := range []string{"containerd.log", "goroutines.containerd", "strace", "kubelet.log"} {
 		tl.Coverage = append(tl.Coverage, timeline.Coverage{
 			Source: source, File: source, Start: begin.Add(-10 * time.Minute), End: begin.Add(20 * time.Minute), Level: event.Debug,

@@ -42,7 +42,7 @@ func TestSearchAgainstOracle(t *testing.T) {
 func catalogOfRapid(t *rapid.T, text string) *Catalog {
 	src, err := readYAML("rule.yaml", []byte(text))
 	require.Nil(t, err)
-	rule, problems := decodeRule(src)
+	rule, problems := decodeRule(src, yamlKeys{})
 	require.Empty(t, append(problems, compile(rule, src)...), "%s", text) // odd rules on purpose: lint would refuse them
 	return &Catalog{Rules: []Rule{*rule}}
 }

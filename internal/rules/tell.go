@@ -175,7 +175,7 @@ func readEffects(file string, text []byte, known []event.KindInfo) (*Rule, Probl
 		return nil, Problems{problem}
 	}
 	var read effectFile
-	d := newDecoder(src)
+	d := decoder{src: src, keys: yamlKeys{}}
 	d.decodeInto(&read)
 	r := &Rule{ID: "effects", Supports: read.Effects}
 	c := &compiler{rule: r, src: src, uses: map[int]int{}}

@@ -173,7 +173,7 @@ func (p *parser) readLine(at, end int) {
 		used = p.takeLine(s, at) || used
 	}
 	if !used {
-		used = p.takeCleaned(s, end-len(s))
+		used = p.takeCleaned(s, end-len(s)) || p.takeCutCall(s, end)
 	}
 	if used {
 		p.dump.Used++
@@ -411,6 +411,21 @@ func (p *parser) takeCall(s string, at int) bool {
 	f.Func, f.Args = s[start:open], s[open+1:len(s)-1]
 	f.Inlined = f.Args == "..."
 	f.Raw, f.Pos = p.quoteText(at+start, at+len(s))
+	p.file = f
+	return true
+}
+
+// takeCutCall reads a call whose arguments end with the text, at end: the last line of a paste that was
+// cut.
+func (p *parser) takeCutCall(s string, end int) bool {
+	open := strings.LastIndex(s, "(0x")
+	if p.where != inGoroutine || p.file != nil || !p.filed || p.g.CreatedBy.Func != "" || open <= 0 ||
+		strings.IndexByte(s[:open], '.') < 0 || strings.ContainsAny(s[:open], " \t") || strings.TrimSpace(p.src.Text[end:]) != "" {
+		return false
+	}
+	f := p.pushFrame()
+	f.Func, f.Args, f.Inlined = s[:open], "...", true // the last argument is part of one
+	f.Raw, f.Pos = p.quoteText(end-len(s), end)
 	p.file = f
 	return true
 }

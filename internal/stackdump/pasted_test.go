@@ -209,3 +209,26 @@ func TestCrash(t *testing.T) {
 		require.Empty(t, d.Skips)
 	}
 }
+
+// TestCutCall: the arguments of the last call of a text that was cut are lost, its name is not.
+func TestCutCall(t *testing.T) {
+	head := "goroutine 7 [syscall, 9 minutes]:\nos.Stat(0xc0, 0x5e)\n\t/go/src/os/stat.go:13 +0x4d\n"
+	d := Parse(Source{Text: head + "k8s.io/mount-utils.(*Mounter).IsLikelyNotMountPoint(0xc000be, 0xc0013\n"})
+	require.Len(t, d.Goroutines, 1)
+	frames := d.Goroutines[0].Frames
+	require.Len(t, frames, 2)
+	require.Equal(t, "k8s.io/mount-utils.(*Mounter).IsLikelyNotMountPoint", frames[1].Func)
+	require.True(t, frames[1].Inlined, "a part of an address would be another one")
+	require.True(t, d.Incomplete)
+	require.Zero(t, d.Skipped)
+	for _, text := range []string{
+		head + "see work(0xc0 below\n",                             // prose
+		head + "main.work(0xc0\nanother line\n",                    // not the end
+		head + "main.work(0xc0\n" + head,                           // of the first of two
+		"main.work(0xc0\n",                                         // of no goroutine
+		head + "created by main.main\n\t/x.go:1\nmain.work(0xc0\n", // behind the last frame
+	} {
+		d := Parse(Source{Text: text})
+		require.NotZero(t, d.Skipped, text)
+	}
+}

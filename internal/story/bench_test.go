@@ -30,7 +30,7 @@ func flapping(stalls, eventsOfEach int) *timeline.Timeline {
 				}}
 			}
 			e.IDs.Container = fmt.Sprintf("%012x%s", uint64(j+1)*0x9e3779b97f4a7c15>>16, idA[12:])
-			tl.Events = append(tl.Events, e)
+			tl.Events = append(tl.Events, &e)
 		}
 	}
 	return tl

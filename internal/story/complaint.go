@@ -27,8 +27,7 @@ func findComplaint(tl *timeline.Timeline) *event.Event {
 	}
 	var first, last, down, undated *event.Event
 	starting := false
-	for i := range tl.Events {
-		e := &tl.Events[i]
+	for _, e := range tl.Events {
 		switch {
 		case e.Kind == event.KindKubeletStart:
 			first, starting = nil, true

@@ -76,6 +76,9 @@ func (s *story) describeEpisodes() []Episode {
 			continue
 		}
 		e := Episode{Window: p.Cause, Open: p.live || p.Open && len(s.timeline.Stalls) == 0}
+		if end := p.findRecovery(); end.After(e.End) && !e.Open {
+			e.End = end
+		}
 		e.addCause(p)
 		all = append(all, e)
 	}
@@ -152,8 +155,8 @@ func (s *story) isLive(p *part) bool {
 // findLastMoment is the end of the evidence.
 func (s *story) findLastMoment() time.Time {
 	if s.last.IsZero() {
-		for i := range s.timeline.Events {
-			if e := &s.timeline.Events[i]; e.Last().T.After(s.last) && e.Kind != event.KindFact {
+		for _, e := range s.timeline.Events {
+			if e.Last().T.After(s.last) && e.Kind != event.KindFact {
 				s.last = e.Last().T
 			}
 		}

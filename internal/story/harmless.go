@@ -27,8 +27,8 @@ func (s *story) listHarmless() []Harmless {
 		}
 		h.Count += times
 	}
-	for i := range s.timeline.Events {
-		switch e := &s.timeline.Events[i]; {
+	for _, e := range s.timeline.Events {
+		switch {
 		case e.Kind == event.KindNoise && e.FieldText(event.FieldLasted) == "":
 			times, _ := e.Get(event.FieldCount)
 			n, _ := times.Number()

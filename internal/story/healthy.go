@@ -17,38 +17,43 @@ func (s *story) showsNode() bool { return s.coversStall() || s.answers() || s.is
 
 // answers says that a node or its runtime answers for itself.
 func (s *story) answers() bool {
-	return slices.ContainsFunc(s.timeline.Events, func(e event.Event) bool {
-		return slices.ContainsFunc(answersOfHealth, func(sort eventSort) bool { return sort.fits(&e) }) ||
+	return slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
+		return slices.ContainsFunc(answersOfHealth, func(sort eventSort) bool { return sort.fits(e) }) ||
 			e.Kind == event.KindCRICall && !e.Open && !e.End.IsZero()
 	})
 }
 
 // isMuch says that the logs have many lines, or that somebody traced or sampled the node's threads.
 func (s *story) isMuch() bool {
-	lines := 0
+	lines, threads := 0, 0
 	for i := range s.timeline.Coverage {
 		c := &s.timeline.Coverage[i]
-		if slices.Contains(watchesOfThreads, c.Source) {
+		if c.Source == "samples.proc" { // of one thread somebody has only looked
+			threads++
+		} else if slices.Contains(watchesOfThreads, c.Source) {
 			return true
 		}
 		if c.Source != "" {
 			lines += c.Lines
 		}
 	}
-	return lines >= manyLines
+	return lines >= manyLines || threads >= manyThreads
 }
 
 // watchesOfThreads are the sources that hold whatever threads did for a time.
-var watchesOfThreads = []string{"strace", "samples", "samples.proc"}
+var watchesOfThreads = []string{"strace", "samples"}
 
-// manyLines are more than somebody chooses and pastes.
-const manyLines = 200
+// manyLines and manyThreads are more than somebody chooses and pastes.
+const (
+	manyLines   = 200
+	manyThreads = 20
+)
 
 // coversStall says that a dense log of the kubelet or a runtime was looked at, or a whole dump of one.
 func (s *story) coversStall() bool {
 	return slices.ContainsFunc(s.timeline.Coverage, func(c timeline.Coverage) bool {
 		return c.IsDense() && slices.Contains(logsOfStalls, c.Source)
-	}) || slices.ContainsFunc(s.timeline.Events, func(e event.Event) bool {
+	}) || slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
 		return e.Kind == event.KindGoroutine && e.FieldText(event.FieldExcerpt) == "" && slices.Contains(dumpsOfStalls, e.Source)
 	})
 }
@@ -57,7 +62,7 @@ func (s *story) coversStall() bool {
 func (s *story) knowsRoutine() bool {
 	return slices.ContainsFunc(s.timeline.Coverage, func(c timeline.Coverage) bool {
 		return c.Source != "" && !strings.HasSuffix(c.Source, ".log")
-	}) || slices.ContainsFunc(s.timeline.Events, func(e event.Event) bool { return e.Kind != event.KindLogLine })
+	}) || slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool { return e.Kind != event.KindLogLine })
 }
 
 // describeUnrecognised says whose lines were read where they show neither trouble nor that the node is
@@ -137,5 +142,5 @@ func isRecognised(tl *timeline.Timeline) bool {
 	if slices.ContainsFunc(tl.Coverage, func(c timeline.Coverage) bool { return c.Source != "" }) {
 		return true
 	}
-	return slices.ContainsFunc(tl.Events, func(e event.Event) bool { return e.Source != "" })
+	return slices.ContainsFunc(tl.Events, func(e *event.Event) bool { return e.Source != "" })
 }

@@ -145,8 +145,8 @@ func sharesSource(a, b string) bool {
 func (s *story) isRuntimeDead(answers *rules.Result) bool {
 	return slices.ContainsFunc(answers.Hypotheses, func(h rules.Hypothesis) bool {
 		return h.Verdict >= rules.Likely && slices.Contains(deadRuntime, h.Rule)
-	}) || slices.ContainsFunc(s.timeline.Events, func(e event.Event) bool {
-		return isInKernel(&e) || slices.ContainsFunc(deadRuntimeSigns, func(sign eventSort) bool { return sign.fits(&e) })
+	}) || slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
+		return isInKernel(e) || slices.ContainsFunc(deadRuntimeSigns, func(sign eventSort) bool { return sign.fits(e) })
 	})
 }
 
@@ -156,8 +156,8 @@ func (s *story) listSources() map[string]bool {
 	for i := range s.timeline.Coverage {
 		sources[s.timeline.Coverage[i].Source] = true
 	}
-	for i := range s.timeline.Events {
-		sources[s.timeline.Events[i].Source] = true
+	for _, e := range s.timeline.Events {
+		sources[e.Source] = true
 	}
 	return sources
 }
@@ -177,8 +177,7 @@ func (s *story) mustAsk(q *question, sources map[string]bool) bool {
 
 // showsSign says whether an event is a sign of what a question asks about.
 func (s *story) showsSign(q *question) bool {
-	for i := range s.timeline.Events {
-		e := &s.timeline.Events[i]
+	for _, e := range s.timeline.Events {
 		fits := slices.ContainsFunc(q.signs, func(sign eventSort) bool { return sign.fits(e) })
 		if fits && (!q.inStall || s.mayBeInStall(e)) {
 			return true

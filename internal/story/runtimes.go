@@ -43,8 +43,7 @@ func (s *story) findRuntimes() []string {
 	for fact := range s.timeline.Facts {
 		note(fact)
 	}
-	for i := range s.timeline.Events {
-		e := &s.timeline.Events[i]
+	for _, e := range s.timeline.Events {
 		note(e.Component)
 		note(e.FieldText(event.FieldDaemon))
 		note(e.FieldText(event.FieldRuntime))
@@ -127,8 +126,7 @@ const wantStacks = "%s sits in the kernel: its kernel stacks show what it waits 
 // addKernelStacks asks for the kernel's stacks of a runtime that a listing shows in the kernel (state
 // D), where nothing shows them: it writes no dump, and whoever waits for it shows only that.
 func (n *nextChooser) addKernelStacks() {
-	for i := range n.timeline.Events {
-		e := &n.timeline.Events[i]
+	for _, e := range n.timeline.Events {
 		runtime := runtimeInKernel(e)
 		if runtime == "" || e.IDs.PID == 0 || n.knowsStack(runtime) {
 			continue
@@ -163,7 +161,7 @@ func isRuntime(program string) bool {
 
 // knowsStack says that the evidence has a kernel stack of a component.
 func (s *story) knowsStack(component string) bool {
-	return slices.ContainsFunc(s.timeline.Events, func(e event.Event) bool {
+	return slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
 		return e.Kind == event.KindThreadSample && e.Component == component && e.FieldText(event.FieldStack) != ""
 	})
 }

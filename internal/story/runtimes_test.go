@@ -16,13 +16,13 @@ func TestFindRuntimes(t *testing.T) {
 	wrote := func(components ...string) *timeline.Timeline {
 		tl := &timeline.Timeline{}
 		for _, c := range components {
-			tl.Events = append(tl.Events, event.Event{Kind: event.KindProcess, Component: c})
+			tl.Events = append(tl.Events, &event.Event{Kind: event.KindProcess, Component: c})
 		}
 		return tl
 	}
 	refused := func(path string) *timeline.Timeline {
 		e := event.New(event.KindCRIError, "Version fails", event.FieldError.Text("dial unix "+path+": connect: connection refused"))
-		return &timeline.Timeline{Events: []event.Event{e}}
+		return &timeline.Timeline{Events: pointersTo(e)}
 	}
 	for name, c := range map[string]struct {
 		timeline *timeline.Timeline
@@ -75,7 +75,7 @@ func TestKernelStacks(t *testing.T) {
 		return e
 	}
 	ask := func(events ...event.Event) []NextStep {
-		s := &story{timeline: &timeline.Timeline{Events: events}}
+		s := &story{timeline: &timeline.Timeline{Events: pointersTo(events...)}}
 		return s.chooseNext(nil, Signs, &rules.Result{})
 	}
 	steps := ask(listed("kubelet", "D", 7), listed("containerd", "Dsl", 811), listed("containerd", "Dsl", 812))
@@ -91,6 +91,6 @@ func TestKernelStacks(t *testing.T) {
 	hung := event.New(event.KindHungTask, "task dockerd is stuck in the kernel", event.FieldComm.Text("dockerd"))
 	hung.Component, hung.IDs.PID = "kernel", 812
 	require.Contains(t, ask(hung)[0].Command, "/proc/812/task", "the kernel's watchdog told of it")
-	asleep := &story{timeline: &timeline.Timeline{Events: []event.Event{listed("dockerd", "D", 1)}}}
+	asleep := &story{timeline: &timeline.Timeline{Events: pointersTo(listed("dockerd", "D", 1))}}
 	require.True(t, asleep.isRuntimeDead(&rules.Result{}), "it writes no dump")
 }

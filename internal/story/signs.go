@@ -3,6 +3,7 @@ package story
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -32,10 +33,10 @@ func listSigns(tl *timeline.Timeline, stalled bool) []Sign {
 		count int
 	}
 	byText := map[event.Kind]map[string]*said{}
+	begun := findBegun(tl)
 	var all []*said
-	for i := range tl.Events {
-		e := &tl.Events[i]
-		if isRoutine(e) || stalled && isOfStall(e) {
+	for _, e := range tl.Events {
+		if isRoutine(e) || stalled && isOfStall(e) || begun.isOver(e) {
 			continue
 		}
 		if byText[e.Kind] == nil {
@@ -62,6 +63,34 @@ func listSigns(tl *timeline.Timeline, stalled bool) []Sign {
 		signs = append(signs, Sign{describeSign(s.first), s.count, s.first.Evidence[:min(1, len(s.first.Evidence))], findWindow(s.first), s.first.Kind})
 	}
 	return signs
+}
+
+// begun is when the beginning of a node was over, by what it said of itself; zero when it did not.
+type begun struct{ network, node time.Time }
+
+// findBegun finds when the runtime said that its network is ready, and the kubelet that its node is.
+func findBegun(tl *timeline.Timeline) (b begun) {
+	for _, e := range tl.Events {
+		switch {
+		case e.Kind == event.KindCollectRPC && e.FieldText(event.FieldNetwork) == "true":
+			b.network = e.Start.T
+		case e.Kind == event.KindNodeReady && e.Start.Known:
+			b.node = e.Start.T
+		}
+	}
+	return b
+}
+
+// isOver says that an event was of the beginning: a network that nobody has set up, a node that the API
+// server does not know because it has not registered.
+func (b begun) isOver(e *event.Event) bool {
+	switch e.Kind {
+	case event.KindNetworkNotReady:
+		return e.Start.T.Before(b.network)
+	case event.KindAPIFailed:
+		return e.FieldText(event.FieldReason) == "not-found" && e.Start.T.Before(b.node)
+	}
+	return false
 }
 
 // rankCondition is how much a condition of a node says: Ready is what the others are about.
@@ -92,9 +121,16 @@ func sortOf(e *event.Event) string {
 		return e.FieldText(event.FieldMethod) + " " + e.FieldText(event.FieldDeadline)
 	case event.KindKubeEvent:
 		return e.FieldText(event.FieldReason) + " " + e.FieldText(event.FieldMessage)
+	case event.KindCRICall:
+		if hasFailed(e) {
+			return e.FieldText(event.FieldMethod) + " failed"
+		}
 	}
 	return e.Text
 }
+
+// waits are the kinds of events that dumps show.
+var waits = []event.Kind{event.KindGoroutine, event.KindLockWait, event.KindLockHeld}
 
 // describeSign is the text of an event with how long it lasted, where that is more than a moment.
 func describeSign(e *event.Event) string {
@@ -104,6 +140,15 @@ func describeSign(e *event.Event) string {
 			d = time.Duration(seconds * float64(time.Second))
 		}
 	}
+	atLeast := e.AtLeast()
+	if slices.Contains(waits, e.Kind) && e.Start.Prec > 0 { // a dump rounds to minutes what it shows
+		waited := d
+		if wait, ok := e.Get(event.FieldWait); ok {
+			seconds, _ := wait.Number()
+			waited = time.Duration(seconds * float64(time.Second))
+		}
+		d, atLeast = min(d, max(waited, d-e.Start.Prec)), true
+	}
 	text := e.Text
 	if e.Kind == event.KindGoroutine && e.Component != "" {
 		text = e.Component + ": " + text
@@ -111,14 +156,33 @@ func describeSign(e *event.Event) string {
 	switch {
 	case e.Kind == event.KindNodeCondition:
 		return describeCondition(e)
+	case e.Kind == event.KindCRICall && hasFailed(e):
+		return describeFailure(e)
 	case d < time.Second || strings.Contains(strings.ReplaceAll(text, " ", ""), event.DurationText(d)):
 		return text
 	case e.Kind == event.KindCRICall && e.Open && !strings.Contains(text, " does not end"):
 		return text + " has not ended after " + event.DurationText(d)
-	case e.AtLeast():
+	case atLeast:
 		return text + ", for at least " + event.DurationText(d)
 	}
 	return text + ", for " + event.DurationText(d)
+}
+
+// hasFailed says that a call which makes a pod or a container has failed. Calls about containers
+// that have just gone fail on healthy nodes, too.
+func hasFailed(e *event.Event) bool {
+	return e.FieldText(event.FieldOutcome) == "failed" && slices.Contains([]string{"RunPodSandbox", "CreateContainer"}, e.FieldText(event.FieldMethod))
+}
+
+// fullID is the id of a container or a sandbox; its first part is what people look for.
+var fullID = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
+
+// describeFailure says why a call failed, without what a program printed below its first line.
+func describeFailure(e *event.Event) string {
+	why, _, _ := strings.Cut(e.FieldText(event.FieldError), "\n")
+	why, _, _ = strings.Cut(why, `\n`)
+	why = fullID.ReplaceAllString(why, "$1")
+	return strings.TrimSuffix(e.Text, " failed") + " failed: " + strings.TrimRight(why, `:"\ `)
 }
 
 // Bounds of a sign in a sentence, in bytes.
@@ -164,15 +228,19 @@ func isRoutine(e *event.Event) bool {
 	case event.KindGoroutine, event.KindLockWait:
 		waits := e.FieldText(event.FieldDoing) != "" || e.Kind == event.KindGoroutine && e.FieldText(event.FieldEnds) != ""
 		chosen := e.FieldText(event.FieldExcerpt) == "true" && e.FieldText(event.FieldWait) == ""
-		return !waits || !chosen && e.Duration() < longWait && !waitsFor(e, longWait)
+		least := cmp.Or(longWaits[e.FieldText(event.FieldDoing)], longWait)
+		return !waits || !chosen && e.Duration() < least && !waitsFor(e, least)
 	case event.KindNodeNotReady: // with the kubelet's first words, and no other
 		message := e.FieldText(event.FieldMessage)
 		starts := strings.Contains(message, "status check may not have completed yet") || e.FieldText(event.FieldNever) == "true"
 		return starts && !strings.Contains(message, "was last seen active")
-	case event.KindCRIError:
-		return e.FieldText(event.FieldMethod) == "ExecSync" // a probe of a workload that is slow
+	case event.KindCRIError: // a probe of a workload that is slow, or a container that is deleted meanwhile
+		return e.FieldText(event.FieldMethod) == "ExecSync" ||
+			e.FieldText(event.FieldMethod) == "ContainerStatus" && strings.Contains(e.FieldText(event.FieldError), "code = NotFound")
 	case event.KindCRICall:
-		return e.FieldText(event.FieldDeadline) != "true" && e.Duration() < longCall
+		return e.FieldText(event.FieldDeadline) != "true" && e.Duration() < longCall && !hasFailed(e)
+	case event.KindDaemonBoot:
+		return !e.Open && e.Duration() < longBoot
 	case event.KindKubeEvent:
 		return slices.Contains(harmlessReasons, e.FieldText(event.FieldReason)) || e.FieldText(event.FieldType) != "Warning" && !slices.Contains(troubledReasons, e.FieldText(event.FieldReason))
 	case event.KindNodeCondition:

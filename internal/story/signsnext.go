@@ -52,19 +52,21 @@ const maxForSigns = 2
 // only passed on what the plugin said.
 func (n *nextChooser) addPlugins() {
 	failed := eventSort{kind: event.KindCRIError, fields: map[event.Key]string{event.FieldNetwork: "true"}}
-	has := slices.ContainsFunc(n.timeline.Events, func(e event.Event) bool { return failed.fits(&e) })
+	has := slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool { return failed.fits(e) })
 	if has && !n.listSources()["processes"] {
 		n.addMissing([]rules.Missing{{Source: "processes", Command: listPlugins, Note: wantPlugins}})
 	}
 }
 
-// hasWhole says that the input holds a source as its writer wrote it.
+// hasWhole says that the input holds a source as its writer wrote it, or that plegdiag collect has
+// taken what there was of it.
 func (n *nextChooser) hasWhole(source string) bool {
+	collected := n.listSources()["collect"]
 	for i := range n.timeline.Coverage {
 		c := &n.timeline.Coverage[i]
-		if c.Source == source && (c.IsDense() || !strings.HasSuffix(source, ".log")) {
+		if c.Source == source && (c.IsDense() || collected || !strings.HasSuffix(source, ".log")) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(n.timeline.Events, func(e event.Event) bool { return e.Source == source && !strings.HasSuffix(source, ".log") })
+	return slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool { return e.Source == source && !strings.HasSuffix(source, ".log") })
 }

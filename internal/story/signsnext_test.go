@@ -3,6 +3,7 @@ package story
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -31,6 +32,44 @@ func TestConditionReadyIsSaidFirst(t *testing.T) {
 	r := evaluate(catalogOf(t, proven("slow-disk")), line(condition("DiskPressure"), condition("Ready"), condition("PIDPressure")))
 	require.Equal(t, "Ready is Unknown, Nobody writes it, since 09:30:05", r.Headline)
 	require.Equal(t, at(5).T, r.Signs[0].Window.Start)
+}
+
+// TestFailedCreateIsSaid holds that a pod that does not start is a sign, with the reason and
+// without what the plugin printed below it.
+func TestFailedCreateIsSaid(t *testing.T) {
+	failed := ev("cri.call", when(1), field("method", "RunPodSandbox"), field("outcome", "failed"), func(e *event.Event) {
+		e.Text = "RunPodSandbox of default/web"
+		e.AddFields(event.FieldError.Text(`failed to setup network for sandbox "` + strings.Repeat("ab", 32) + `": plugin type="lab-cni" failed (add): netplugin failed: "panic: nil map\n\ngoroutine 1 [running]:"`))
+	})
+	r := evaluate(catalogOf(t, proven("slow-disk")), line(failed))
+	require.Equal(t, `RunPodSandbox of default/web failed: failed to setup network for sandbox "abababababab": plugin type="lab-cni" failed (add): netplugin failed: "panic: nil map`, r.Headline)
+	r = evaluate(catalogOf(t, proven("slow-disk")), line(ev("cri.call", when(1), field("method", "RunPodSandbox"), field("outcome", "ok"))))
+	require.Empty(t, r.Signs)
+}
+
+// TestReadyNetworkIsNoSign holds that what a runtime says at its start is over when it says that
+// its network is ready.
+func TestReadyNetworkIsNoSign(t *testing.T) {
+	early := ev("kubelet.network-not-ready", when(1), field("message", "no config"))
+	r := evaluate(catalogOf(t, proven("slow-disk")), line(early))
+	require.NotEmpty(t, r.Signs)
+	for ready, signs := range map[bool]int{true: 0, false: 1} {
+		status := ev("collect.rpc", when(60), field("method", "Status"), field("answered", "true"))
+		status.AddFields(event.FieldNetwork.Bool(ready))
+		r = evaluate(catalogOf(t, proven("slow-disk")), line(early, status))
+		require.Len(t, r.Signs, signs)
+	}
+}
+
+// TestSignOfRoundedWait holds that of a wait which a dump gives in minutes the least is said.
+func TestSignOfRoundedWait(t *testing.T) {
+	wait := ev("goroutine.wait", when(0), field("doing", "cni-plugin"), func(e *event.Event) {
+		e.Text, e.Component, e.Open = "waiting for a CNI plugin to end", "containerd", true
+		e.Start.Prec, e.End = 131*time.Second, at(130)
+		e.AddFields(event.FieldWait.Duration(time.Minute))
+	})
+	r := evaluate(catalogOf(t, proven("slow-disk")), line(wait))
+	require.Equal(t, "containerd: waiting for a CNI plugin to end, for at least 1m0s", r.Headline)
 }
 
 func TestClipSign(t *testing.T) {

@@ -309,9 +309,13 @@ func (s *story) listEpisodes() {
 	for i := range s.timeline.Stalls {
 		s.episodes[i].stall = &s.timeline.Stalls[i]
 	}
-	live := episode{}
+	live, over := episode{}, episode{}
 	for _, p := range s.parts {
 		if !p.eligible || slices.ContainsFunc(p.deeper, func(d *part) bool { return d.eligible }) {
+			continue
+		}
+		if s.isOverBefore(p) {
+			over.candidates = append(over.candidates, p)
 			continue
 		}
 		if p.live {
@@ -326,9 +330,30 @@ func (s *story) listEpisodes() {
 			s.episodes[i].candidates = append(s.episodes[i].candidates, p)
 		}
 	}
-	if len(live.candidates) > 0 {
-		s.episodes = append(s.episodes, live)
+	for _, e := range []episode{live, over} {
+		if len(e.candidates) > 0 {
+			s.episodes = append(s.episodes, e)
+		}
 	}
+}
+
+// isOverBefore says that a part belongs to no stall, that its recovery was seen, and that another
+// cause begins after it: two incidents in a row.
+func (s *story) isOverBefore(p *part) bool {
+	over := p.findRecovery()
+	return len(p.stalls) == 0 && !over.IsZero() && slices.ContainsFunc(s.parts, func(other *part) bool {
+		return other.eligible && other.Verdict >= rules.Likely && other.Cause.Start.After(over)
+	})
+}
+
+// findRecovery is when the chain of a part shows that it was over; zero where it does not.
+func (p *part) findRecovery() (at time.Time) {
+	for _, step := range p.Chain {
+		if step.Role == "recovery" && step.Start.After(at) {
+			at = step.Start
+		}
+	}
+	return at
 }
 
 // assignRoles names the roots and the links above them.

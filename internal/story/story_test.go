@@ -194,12 +194,12 @@ func TestFallback(t *testing.T) {
 	require.Equal(t, "STALLED, CAUSE NOT SHOWN: ListContainers is slow; relist stood still 3m12s, NotReady from 09:33:02", r.FullHeadline())
 	require.Equal(t, "processes", r.Next[0].Source)
 
-	tl.Events = append(tl.Events, updateOf(idA, 5, 125)) // merely possible, but more than a fallback
+	tl.Events = append(tl.Events, pointersTo(updateOf(idA, 5, 125))...) // merely possible, but more than a fallback
 	r = evaluate(synthetic(t), tl)
 	require.Len(t, r.Findings, 1)
 	require.Equal(t, "held-lock", r.Findings[0].Rule)
 
-	tl.Events = []event.Event{late, updateOf(idA, 3600, 3700)} // of another hour: the fallback stands
+	tl.Events = pointersTo(late, updateOf(idA, 3600, 3700)) // of another hour: the fallback stands
 	r = evaluate(synthetic(t), tl)
 	require.Equal(t, []rules.Role{rules.Contributing, rules.Fallback}, []rules.Role{r.Findings[0].Role, r.Findings[1].Role})
 }
@@ -239,7 +239,7 @@ func TestNext(t *testing.T) {
 	require.Equal(t, "goroutines.kubelet", next(tl))
 	tl.Stalls[0].Phase = timeline.PhaseList
 	require.Equal(t, "processes", next(tl))
-	tl.Events = []event.Event{ev("goroutine.wait", field("doing", "shim"))}
+	tl.Events = pointersTo(ev("goroutine.wait", field("doing", "shim")))
 	require.Equal(t, "goroutines.shim or strace", next(tl), "containerd waits for the shim: ask that")
 
 	tl = covers("goroutines.containerd", "goroutines.kubelet", "processes", "kernel.log", "containerd.log")
@@ -273,7 +273,7 @@ func TestSuspects(t *testing.T) {
 	}, said)
 	require.Contains(t, r.Headline, "; suspect: container "+idA[:12]+": StopContainer did not end")
 
-	tl.Events = append(tl.Events, incident()...)
+	tl.Events = append(tl.Events, pointersTo(incident()...)...)
 	require.Empty(t, evaluate(synthetic(t), tl).Suspects, "the stall has a root")
 }
 

@@ -70,8 +70,7 @@ type signs struct {
 func (s *story) listSuspects() []Suspect {
 	rooted := s.markRooted()
 	stalls := make([]signs, len(s.timeline.Stalls))
-	for i := range s.timeline.Events {
-		e := &s.timeline.Events[i]
+	for _, e := range s.timeline.Events {
 		why := findSuspicion(e)
 		if why == nil || e.Start.IsZero() {
 			continue

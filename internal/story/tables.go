@@ -62,6 +62,13 @@ var suspicions = []suspicion{
 // longWait is how long a goroutine waits at least for that to be a sign.
 const longWait = 2 * time.Minute
 
+// longWaits are of what a goroutine waits for, where that takes seconds on a healthy node. Two
+// dumps of collect lie twenty seconds apart.
+var longWaits = map[string]time.Duration{"cni-plugin": 15 * time.Second}
+
+// longBoot is how long a daemon takes at least to begin its work for that to be a sign.
+const longBoot = 10 * time.Second
+
 // slowAnswer is how long an answer of a daemon to plegdiag collect, or of the kernel in a trace, takes
 // at least to be a sign.
 const slowAnswer = time.Second
@@ -110,7 +117,7 @@ var stallKinds = []event.Kind{event.KindPLEGUnhealthy, event.KindNodeNotReady}
 var troubledReasons = []string{"NodeNotReady", "Rebooted", "NodeNotSchedulable", "TaintManagerEviction"}
 
 // harmlessReasons are the reasons of warnings in the API that every node gives when it starts.
-var harmlessReasons = []string{"InvalidDiskCapacity", "CIDRNotAvailable", "Starting", "NodeAllocatableEnforced"}
+var harmlessReasons = []string{"InvalidDiskCapacity", "CIDRNotAvailable", "Starting", "NodeAllocatableEnforced", "CgroupV1"}
 
 // chainOfCalls are the components between the kubelet and a container: a thread of one that the kernel
 // holds is no routine, whatever it waits for.

@@ -96,14 +96,14 @@ func TestEveryQuestionIsAsked(t *testing.T) {
 	}
 	for _, program := range []string{"containerd", "dockerd"} {
 		tl := covers("goroutines." + program)
-		tl.Events = []event.Event{ev("lock.queue", field("wait", "120"), func(e *event.Event) { e.Component = program })}
+		tl.Events = pointersTo(ev("lock.queue", field("wait", "120"), func(e *event.Event) { e.Component = program }))
 		ask(tl)
 	}
 	for _, log := range []string{"dockerd.log", "crio.log", "containerd.log", "kubelet.log"} {
 		ask(covers(log))
 	}
 	tl := covers("goroutines.containerd")
-	tl.Events = []event.Event{ev("containerd.state-timeout", when(100))}
+	tl.Events = pointersTo(ev("containerd.state-timeout", when(100)))
 	ask(tl)
 	ask(covers("goroutines.containerd"))
 	ask(covers("list", "goroutines.containerd"))

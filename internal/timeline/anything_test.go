@@ -78,7 +78,7 @@ func TestBuildOfAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := Input{}
 		for i := range rapid.IntRange(0, 12).Draw(t, "events") {
-			in.Events = append(in.Events, drawEvent(t, i+1))
+			in.Events = append(in.Events, pointersTo(drawEvent(t, i+1))...)
 		}
 		for i := range rapid.IntRange(0, 5).Draw(t, "sources") {
 			in.Sources = append(in.Sources, drawSource(t, i))
@@ -90,7 +90,7 @@ func TestBuildOfAnything(t *testing.T) {
 		if rapid.Bool().Draw(t, "year") {
 			o.Year = 2025
 		}
-		other := Input{Events: rapid.Permutation(in.Events).Draw(t, "other order"), Sources: rapid.Permutation(in.Sources).Draw(t, "of sources")}
+		other := clone(Input{Events: rapid.Permutation(in.Events).Draw(t, "other order"), Sources: rapid.Permutation(in.Sources).Draw(t, "of sources")})
 		for i := range other.Sources { // Build owns what it is given
 			s := &other.Sources[i]
 			s.Boots, s.Seen = append([]Boot(nil), s.Boots...), append([]event.Time(nil), s.Seen...)

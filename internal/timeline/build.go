@@ -13,7 +13,7 @@ import (
 
 // Input is what the observers saw in all files, in any order.
 type Input struct {
-	Events  []event.Event
+	Events  []*event.Event // each of them once
 	Sources []Source
 }
 
@@ -85,20 +85,18 @@ type Options struct {
 }
 
 // Build makes one timeline of the events of all files. The order of the input does not matter.
-// Build takes over the events: the caller must not use them any more.
+// Build takes over the events and the slice of them: it changes them, and those that stay are the
+// events of the timeline.
 func Build(in Input, o Options) *Timeline {
 	in.Sources = slices.Clone(in.Sources)
 	slices.SortFunc(in.Sources,
 		func(a, b Source) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.File, b.File)) })
-	events := make([]*event.Event, len(in.Events))
-	for i := range in.Events {
-		events[i] = &in.Events[i]
-	}
+	events := in.Events
 	tl := &Timeline{Clocks: reconcileClocks(events, in.Sources, o), Coverage: coverageOf(in.Sources)}
-	slices.SortFunc(events, compareEvents)
+	slices.SortStableFunc(events, compareEvents) // it is quick where runs are in order, as files are
 	events = retold.FoldConditions(retold.FoldCallers(foldCopies(events)))
 	events = joinSightings(pairSpans(events, tl.Coverage))
-	slices.SortFunc(events, compareEvents)
+	slices.SortStableFunc(events, compareEvents)
 	linkGoroutines(events)
 	linkShims(events)
 	restarted := findRestarts(events)
@@ -112,24 +110,16 @@ func Build(in Input, o Options) *Timeline {
 	for i := range tl.Stalls {
 		events = append(events, tl.Stalls[i].toEvent())
 	}
-	slices.SortFunc(events, compareEvents)
+	slices.SortStableFunc(events, compareEvents)
 	tl.Facts = collectFacts(events)
-	tl.Events = make([]event.Event, len(events))
-	for i, e := range events {
-		tl.Events[i] = *e
-	}
+	tl.Events = events
 	return tl
 }
 
 // compareEvents is event.Compare. For events of one line it compares everything else, too, so that
 // no two different events are equal.
 func compareEvents(a, b *event.Event) int {
-	if a.Start.Known && b.Start.Known { // most events differ here, and event.Compare copies both
-		if c := a.Start.T.Compare(b.Start.T); c != 0 {
-			return c
-		}
-	}
-	if c := event.Compare(*a, *b); c != 0 {
+	if c := event.Compare(a, b); c != 0 {
 		return c
 	}
 	return cmp.Or(a.End.T.Compare(b.End.T), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Source, b.Source),

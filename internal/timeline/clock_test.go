@@ -14,7 +14,7 @@ import (
 // resolved is what Build makes of one more stamp in x.log.
 func resolved(t testing.TB, in Input, o Options, local string) (instant, basis string, clock Clock) {
 	t.Helper()
-	in.Events = append(in.Events, ev("x.log", 1000, at(local), says("the stamp in question")))
+	in.Events = append(in.Events, pointersTo(ev("x.log", 1000, at(local), says("the stamp in question")))...)
 	tl := Build(in, o)
 	for _, e := range tl.Events {
 		if e.Text == "the stamp in question" {
@@ -215,7 +215,7 @@ func TestYear(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for i, local := range tc.before {
-				tc.in.Events = append(tc.in.Events, ev("x.log", i+1, at(local)))
+				tc.in.Events = append(tc.in.Events, pointersTo(ev("x.log", i+1, at(local)))...)
 			}
 			got, _, clock := resolved(t, tc.in, tc.options, tc.local)
 			require.Equal(t, tc.want, got)
@@ -311,7 +311,7 @@ func TestDate(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			tl := Build(Input{Events: append(tc.known, tc.traced...)}, Options{})
+			tl := Build(Input{Events: pointersTo(append(tc.known, tc.traced...)...)}, Options{})
 			var got []string
 			for _, e := range tl.Events {
 				if e.Pos().File == "x.strace" {
@@ -332,7 +332,7 @@ func TestIntervalOverMidnight(t *testing.T) {
 	call := ev("x.strace", 1, at("23:59:30.000000"))
 	call.End = call.Start.Add(time.Minute)
 	told := ev("short.log", 1, at("Mar 01 00:01:00"), took(2*time.Minute))
-	tl := Build(Input{Events: []event.Event{call, told, ev("dated.log", 1, at("2025-02-28T23:59:00Z"))}}, Options{})
+	tl := Build(Input{Events: pointersTo(call, told, ev("dated.log", 1, at("2025-02-28T23:59:00Z")))}, Options{})
 	for _, e := range tl.Events[1:] {
 		require.Equal(t, "2025-02-28", e.Start.T.Format(time.DateOnly), "2025 has no 29 February between")
 		require.Equal(t, "2025-03-01", e.End.T.Format(time.DateOnly))
@@ -393,7 +393,7 @@ func TestBuildRecoversInstants(t *testing.T) {
 		prec := rapid.SampledFrom([]time.Duration{0, time.Microsecond, time.Second}).Draw(t, "precision")
 		var in Input
 		for i, at := range truth {
-			in.Events = append(in.Events, ev("x.log", i+1, localOf(at, zone, lacks, prec), says(fmt.Sprint(i))))
+			in.Events = append(in.Events, pointersTo(ev("x.log", i+1, localOf(at, zone, lacks, prec), says(fmt.Sprint(i))))...)
 		}
 		known := rapid.IntRange(0, len(truth)-1).Draw(t, "stamped twice")
 		p := Pair{Local: localOf(truth[known], zone, lacks, prec), True: truth[known]}
@@ -418,7 +418,7 @@ func TestBuildRecoversDates(t *testing.T) {
 		exit := time.Unix(rapid.Int64Range(1400000000, 4000000000).Draw(t, "exit"), 0).UTC()
 		lacks := event.LacksZone | event.LacksYear | event.LacksDate
 		in := Input{
-			Events:  []event.Event{ev("dated.log", 1, event.At(exit), of("abcdef0123456789"))},
+			Events:  pointersTo(ev("dated.log", 1, event.At(exit), of("abcdef0123456789"))),
 			Sources: []Source{{File: "dated.log", Name: "test.log", Zones: map[int]int{int(zone / time.Second): 1}}},
 		}
 		var truth []time.Time
@@ -430,7 +430,7 @@ func TestBuildRecoversDates(t *testing.T) {
 			if i == 0 {
 				e.IDs.Container = "abcdef01"
 			}
-			in.Events = append(in.Events, e)
+			in.Events = append(in.Events, &e)
 			now = now.Add(time.Duration(rapid.IntRange(0, 11*3600).Draw(t, "step")) * time.Second)
 		}
 		for _, e := range Build(in, Options{}).Events {

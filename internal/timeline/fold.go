@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"hash/maphash"
 	"slices"
 	"time"
 
@@ -15,7 +16,10 @@ import (
 //
 // Input and output are in the order of time.
 func foldCopies(events []*event.Event) []*event.Event {
-	f := folder{folds: map[content]*copyGroups{}, turns: map[fileContent]filePlace{}, repeats: map[*event.Event]int{}}
+	f := folder{
+		seed: maphash.MakeSeed(), folds: map[uint64]*copyGroups{},
+		turns: map[fileContent]*filePlace{}, repeats: map[*event.Event]int{},
+	}
 	kept := events[:0:0]
 	for _, e := range events {
 		if e.Start.IsZero() || !f.foldEvent(e) {
@@ -29,8 +33,7 @@ func foldCopies(events []*event.Event) []*event.Event {
 	return kept
 }
 
-// content is what copies have in common. The pid is part of it only where the message has it, as
-// the kernel's do: not every format has the pid of the writer.
+// content is what copies have in common; the pid only where the message itself has it, as the kernel's.
 type content struct {
 	kind                                event.Kind
 	text, container, sandbox, lock, key string
@@ -55,6 +58,12 @@ func contentOf(e *event.Event) content {
 type copyGroups struct {
 	all  []copyGroup
 	past int // so many are before all events that follow
+	// Most contents are one event of one file: room for it, and how far that file has been matched.
+	room [1]copyGroup
+	file string
+	turn filePlace
+	pid  int         // of the content; mergeCopy may have given an event another one
+	next *copyGroups // of another content with the same hash
 }
 
 // copyGroup is one event with its copies.
@@ -78,27 +87,48 @@ type filePlace struct {
 }
 
 type folder struct {
-	folds   map[content]*copyGroups
-	turns   map[fileContent]filePlace
+	seed    maphash.Seed
+	folds   map[uint64]*copyGroups     // by the hash of the content, which is large
+	turns   map[fileContent]*filePlace // of all but the first file of each
 	repeats map[*event.Event]int
+}
+
+// groupsOf finds the events with the content of e, of which there may be none yet.
+func (f *folder) groupsOf(e *event.Event) *copyGroups {
+	key := contentOf(e)
+	hash := maphash.Comparable(f.seed, key)
+	for s := f.folds[hash]; s != nil; s = s.next {
+		known := contentOf(s.all[0].kept)
+		if known.pid = s.pid; known == key {
+			return s
+		}
+	}
+	s := &copyGroups{file: e.Pos().File, pid: key.pid, next: f.folds[hash]}
+	s.all, f.folds[hash] = s.room[:0], s
+	return s
+}
+
+// turnOf is how far a file has been matched with the events of one content.
+func (f *folder) turnOf(s *copyGroups, file string) *filePlace {
+	if file == s.file {
+		return &s.turn
+	}
+	who := fileContent{s, file}
+	if f.turns[who] == nil {
+		f.turns[who] = &filePlace{}
+	}
+	return f.turns[who]
 }
 
 // foldEvent adds e to the event that it is a copy of. It returns false when e is a new event.
 func (f *folder) foldEvent(e *event.Event) bool {
-	key := contentOf(e)
-	s := f.folds[key]
-	if s == nil {
-		s = &copyGroups{}
-		f.folds[key] = s
-	}
+	s := f.groupsOf(e)
 	exact, until := e.Start.Prec == 0, e.Start.T.Add(max(1, e.Start.Prec))
-	who := fileContent{s, e.Pos().File}
-	t := f.turns[who]
+	t := f.turnOf(s, e.Pos().File)
 	if exact && t.exact && s.all[t.next-1].until.Equal(until) {
 		t.repeats++
 		kept := s.all[t.next-1].kept
 		f.repeats[kept] = max(f.repeats[kept], t.repeats)
-		f.turns[who] = t
 		mergeCopy(kept, e)
 		return true
 	}
@@ -109,7 +139,7 @@ func (f *folder) foldEvent(e *event.Event) bool {
 	for i < len(s.all) && !e.Start.T.Before(s.all[i].until) {
 		i++
 	}
-	f.turns[who] = filePlace{next: i + 1, exact: exact, repeats: 1}
+	*t = filePlace{next: i + 1, exact: exact, repeats: 1}
 	if i == len(s.all) {
 		s.all = append(s.all, copyGroup{e, until})
 		return false

@@ -85,7 +85,7 @@ func TestFoldCopies(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []string
-			for _, e := range Build(Input{Events: tc.events}, Options{}).Events {
+			for _, e := range Build(Input{Events: pointersTo(tc.events...)}, Options{}).Events {
 				got = append(got, e.Evidence[0].Text)
 				_, repeated := e.Get("repeats")
 				require.False(t, repeated, "copies are no repetitions")
@@ -106,7 +106,7 @@ func TestFoldRepetitions(t *testing.T) {
 	for i := range 8 {
 		events = append(events, ev("b.json", i+1, exit, of("40585f73"), func(e *event.Event) { e.IDs.PID, e.Level = 43, event.Error }))
 	}
-	got := Build(Input{Events: events}, Options{}).Events
+	got := Build(Input{Events: pointersTo(events...)}, Options{}).Events
 	require.Len(t, got, 1)
 	repeats, _ := got[0].Get("repeats")
 	require.Equal(t, "10", repeats.Text(), "as often as one file tells it")
@@ -138,7 +138,7 @@ func TestFoldFindsEachLineOnce(t *testing.T) {
 				events = append(events, ev(fmt.Sprint("file", f), i+1, event.Time{T: at.Truncate(prec), Prec: prec, Known: true}))
 			}
 		}
-		got := Build(Input{Events: events}, Options{}).Events
+		got := Build(Input{Events: pointersTo(events...)}, Options{}).Events
 		require.Len(t, got, n)
 		for i := range got {
 			require.Equal(t, i+1, got[i].Pos().Line)

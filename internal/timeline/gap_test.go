@@ -99,7 +99,7 @@ func TestGaps(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			in := Input{Sources: tc.sources, Events: tc.events}
+			in := Input{Sources: tc.sources, Events: pointersTo(tc.events...)}
 			if in.Sources == nil {
 				in.Sources = sources
 			}
@@ -121,7 +121,7 @@ func TestGapsAreBounded(t *testing.T) {
 	for i := range 5000 {
 		e := missing("messages", "2025-11-08T00:00:00Z", "2025-11-08T00:00:01Z", "kernel", "node")
 		e.Start, e.End, e.Text = e.Start.Add(time.Duration(i)*10*time.Second), e.End.Add(time.Duration(i)*10*time.Second), fmt.Sprint(i, " lines are missing")
-		in.Events = append(in.Events, e)
+		in.Events = append(in.Events, &e)
 	}
 	gaps := Build(in, Options{}).Coverage[0].Gaps
 	require.Len(t, gaps, maxGaps)

@@ -99,7 +99,7 @@ func TestLink(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := map[uint64]string{}
-			for _, e := range Build(Input{Events: tc.events}, Options{}).Events {
+			for _, e := range Build(Input{Events: pointersTo(tc.events...)}, Options{}).Events {
 				if e.IDs.Goroutine != 0 {
 					got[e.IDs.Goroutine] = e.IDs.Container
 					_, said := e.Get("container_from")

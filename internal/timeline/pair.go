@@ -38,20 +38,22 @@ type process struct {
 func pairSpans(events []*event.Event, coverage []Coverage) []*event.Event {
 	p := newPairer(events, coverage)
 	var done, foreign []*event.Event
-	groups, order := map[group][]*event.Event{}, []group(nil)
+	places, groups := map[group]int{}, [][]*event.Event(nil) // in the order of their first edges
 	for _, e := range events {
 		if e.Span.Key == "" {
 			done = append(done, e)
 			continue
 		}
 		g := group{e.Span.Key, e.Start.Known}
-		if groups[g] == nil {
-			order = append(order, g)
+		i, known := places[g]
+		if !known {
+			i, groups = len(groups), append(groups, nil)
+			places[g] = i
 		}
-		groups[g] = append(groups[g], e)
+		groups[i] = append(groups[i], e)
 	}
-	for _, g := range order {
-		intervals, open := p.pairKey(groups[g])
+	for _, edges := range groups {
+		intervals, open := p.pairKey(edges)
 		done, foreign = append(done, intervals...), append(foreign, open...)
 	}
 	for _, e := range foreign {

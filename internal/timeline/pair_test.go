@@ -120,13 +120,13 @@ func TestPair(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			tl := Build(Input{Events: tc.events, Sources: []Source{
+			tl := Build(Input{Events: pointersTo(tc.events...), Sources: []Source{
 				covers("c.log", "containerd.log", "2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z"),
 				covers("a-systemd.log", "systemd.log", "2025-11-08T01:00:00Z", "2025-11-08T01:45:00Z"),
 			}}, Options{})
 			var got []string
 			for i := range tl.Events {
-				got = append(got, describe(&tl.Events[i]))
+				got = append(got, describe(tl.Events[i]))
 			}
 			require.Equal(t, tc.want, got)
 		})
@@ -137,10 +137,10 @@ func undated(e *event.Event) { e.Start = event.Time{} }
 
 // What the end says wins, and both lines prove the interval.
 func TestPairedFields(t *testing.T) {
-	tl := Build(Input{Events: []event.Event{
+	tl := Build(Input{Events: pointersTo(
 		ev("c.log", 1, at("2025-11-08T01:30:00Z"), edge("cri/x", event.Begin), text("method", "Update"), text("outcome", "")),
 		ev("c.log", 2, at("2025-11-08T01:32:00Z"), edge("cri/x", event.End), text("outcome", "failed"), func(e *event.Event) { e.Level = event.Error }),
-	}}, Options{})
+	)}, Options{})
 	require.Len(t, tl.Events, 1)
 	require.Equal(t, "Update failed error", fmt.Sprint(tl.Events[0].FieldText("method"), " ", tl.Events[0].FieldText("outcome"), " ", tl.Events[0].Level))
 	require.Len(t, tl.Events[0].Evidence, 2)

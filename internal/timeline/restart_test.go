@@ -54,7 +54,7 @@ func TestRestarts(t *testing.T) {
 		{"another daemon's end", []event.Event{daemonEvent("systemd.unit-stop", "systemd", 590, "daemon", "dockerd"), started}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			tl := Build(Input{Events: c.events}, Options{})
+			tl := Build(Input{Events: pointersTo(c.events...)}, Options{})
 			text := ""
 			for _, e := range tl.Events {
 				if e.Kind == "daemon.restart" {
@@ -92,7 +92,7 @@ func TestDumpsAcrossRestart(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := 0
-			for _, e := range Build(Input{Events: c.events}, Options{}).Events {
+			for _, e := range Build(Input{Events: pointersTo(c.events...)}, Options{}).Events {
 				if e.Kind == "goroutine.wait" {
 					got++
 				}

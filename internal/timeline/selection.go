@@ -23,13 +23,12 @@ type Filter struct {
 	Grep           *regexp.Regexp // searches the text of the event and its lines
 }
 
-// Select returns the events that match the filter, in their order. The pointers are into the
-// timeline.
+// Select returns the events that match the filter, in their order. They are those of the timeline,
+// not copies.
 func (t *Timeline) Select(f Filter) []*event.Event {
 	follows := t.findFollowed(f)
 	var all []*event.Event
-	for i := range t.Events {
-		e := &t.Events[i]
+	for _, e := range t.Events {
 		if f.matchesTime(e) && f.matchesKindAndComponent(e) && follows.containsEvent(e) && f.matchesText(e) {
 			all = append(all, e)
 		}
@@ -66,8 +65,8 @@ func (t *Timeline) findFollowed(f Filter) followedNames {
 		return nil
 	}
 	names := followedNames{}
-	for i := range t.Events {
-		for _, id := range namesOf(&t.Events[i]) {
+	for _, e := range t.Events {
+		for _, id := range namesOf(e) {
 			if f.Container != "" && isID(id) && strings.HasPrefix(id, f.Container) || f.Pod != "" && f.matchesPod(id) {
 				names[id] = true
 			}
@@ -78,8 +77,7 @@ func (t *Timeline) findFollowed(f Filter) followedNames {
 	}
 	for grown := -1; grown != len(names); {
 		grown = len(names)
-		for i := range t.Events {
-			e := &t.Events[i]
+		for _, e := range t.Events {
 			if names.containsEvent(e) {
 				for _, id := range namesOf(e) {
 					names[id] = true

@@ -17,7 +17,7 @@ func TestSelect(t *testing.T) {
 		change(&e)
 		return e
 	}
-	tl := &Timeline{Events: []event.Event{
+	tl := &Timeline{Events: pointersTo(
 		in(node("kubelet.node-not-ready", minutes(0)), func(e *event.Event) { e.Component, e.Text = "kubelet", "NotReady" }),
 		in(node("containerd.created", minutes(1)), func(e *event.Event) { e.IDs.Container, e.IDs.Sandbox, e.Text = own, sandbox, "created" }),
 		in(node("containerd.sandbox", minutes(2)), func(e *event.Event) { e.IDs.Sandbox, e.IDs.Pod, e.Text = sandbox, "default/web-0", "sandbox" }),
@@ -26,7 +26,7 @@ func TestSelect(t *testing.T) {
 		}),
 		in(node("cri.call", minutes(4)), func(e *event.Event) { e.IDs.Container, e.Component, e.Text = other, "containerd", "call" }),
 		in(node("goroutine.wait", minutes(0)), func(e *event.Event) { e.Start, e.Text = event.Time{}, "undated" }),
-	}}
+	)}
 	for _, tc := range []struct {
 		name   string
 		filter Filter
@@ -54,6 +54,6 @@ func TestSelect(t *testing.T) {
 		}
 		require.Equal(t, tc.want, strings.Join(got, " "), tc.name)
 	}
-	require.Same(t, &tl.Events[1], tl.Select(Filter{Container: own})[0], "no copies")
+	require.Same(t, tl.Events[1], tl.Select(Filter{Container: own})[0], "no copies")
 	require.Empty(t, (&Timeline{}).Select(Filter{Since: noon, Until: noon.Add(time.Hour)}))
 }

@@ -41,7 +41,7 @@ func TestLinkShims(t *testing.T) {
 		"another call":               {[]event.Event{shim(9, second(0), "aaa"), exit("aaa", second(100)), umount(9, shows("name", "fsync"))}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, e := range Build(Input{Events: tc.events}, Options{}).Events {
+			for _, e := range Build(Input{Events: pointersTo(tc.events...)}, Options{}).Events {
 				if e.Kind == "thread.sample" {
 					require.Equal(t, tc.want, e.IDs.Container)
 					require.Equal(t, tc.want != "", e.FieldText("container_from") != "")

@@ -72,10 +72,10 @@ func TestJoinSightings(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for range 2 { // in either order
-				tl := Build(Input{Events: slices.Clone(tc.events)}, Options{})
+				tl := Build(Input{Events: pointersTo(slices.Clone(tc.events)...)}, Options{})
 				var got []string
 				for _, e := range tl.Events {
-					got = append(got, describeSight(&e))
+					got = append(got, describeSight(e))
 				}
 				require.Equal(t, tc.want, got)
 				slices.Reverse(tc.events)

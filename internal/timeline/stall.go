@@ -383,6 +383,8 @@ func (s *signs) addOutcome(stall *Stall, unhealthy time.Time) {
 	limit := stall.End.Add(conditionDelay)
 	if e := firstEventFrom(s.notReady, unhealthy); e != nil && e.Start.T.Before(limit) {
 		stall.NotReady, stall.NotReadyEvidence = e.Start.T, e.Evidence
+	} else if e := s.notReadyAt(stall, unhealthy); e != nil {
+		stall.NotReady, stall.NotReadyEvidence = e.Start.T, e.Evidence
 	}
 	if e := firstEventFrom(s.ready, stall.End); e != nil && e.Start.T.Before(limit) {
 		stall.Ready, stall.ReadyEvidence = e.Start.T, e.Evidence
@@ -398,6 +400,18 @@ func (s *signs) addOutcome(stall *Stall, unhealthy time.Time) {
 			stall.Phase, stall.PhaseBasis = PhaseList, "lists that wait for a lock in a dump of the runtime"
 		}
 	}
+}
+
+// notReadyAt is how the node had become NotReady during the stall, before PLEG was unhealthy, and
+// stayed so. A runtime that answers nobody makes it so after two minutes, PLEG after three.
+func (s *signs) notReadyAt(stall *Stall, unhealthy time.Time) *event.Event {
+	e := firstEventFrom(s.notReady, stall.Start)
+	if e != nil && !e.Start.T.After(unhealthy) {
+		if ready := firstEventFrom(s.ready, e.Start.T); ready == nil || ready.Start.T.After(unhealthy) {
+			return e
+		}
+	}
+	return nil
 }
 
 // hasListWait says that a dump from within the stall shows a list that waits for a lock. No call

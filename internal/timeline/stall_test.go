@@ -38,7 +38,7 @@ func complaints(line int, start, end time.Time, prec time.Duration) []event.Even
 // stallsOf builds a timeline of a kubelet's log that ends at end.
 func stallsOf(end time.Time, events ...event.Event) []Stall {
 	return Build(Input{
-		Events:  events,
+		Events:  pointersTo(events...),
 		Sources: []Source{{File: "kubelet.log", Name: "kubelet.log", First: event.At(end.Add(-24 * time.Hour)), Last: event.At(end)}},
 	}, Options{}).Stalls
 }
@@ -248,7 +248,7 @@ func TestMovingRelist(t *testing.T) {
 	moved := func(events ...event.Event) (all []string) {
 		events = append(events, complaints(1, noon, noon.Add(5*time.Minute), 0)...)
 		events = append(events, complaints(100, noon.Add(20*time.Minute), noon.Add(25*time.Minute), 0)...)
-		tl := Build(Input{Events: events}, Options{})
+		tl := Build(Input{Events: pointersTo(events...)}, Options{})
 		for i := range tl.Events {
 			if v, _ := tl.Events[i].Get("moved"); v.Text() == "true" {
 				all = append(all, tl.Events[i].Pos().File)
@@ -265,11 +265,11 @@ func TestMovingRelist(t *testing.T) {
 // Rules tie their steps to a stall by an event of its own.
 func TestStallIsAnEvent(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	tl := Build(Input{Events: complaints(1, noon, noon.Add(5*time.Minute), 0)}, Options{})
+	tl := Build(Input{Events: pointersTo(complaints(1, noon, noon.Add(5*time.Minute), 0)...)}, Options{})
 	require.Len(t, tl.Stalls, 1)
-	i := slices.IndexFunc(tl.Events, func(e event.Event) bool { return e.Kind == "kubelet.stall" })
+	i := slices.IndexFunc(tl.Events, func(e *event.Event) bool { return e.Kind == "kubelet.stall" })
 	require.GreaterOrEqual(t, i, 0)
-	e := &tl.Events[i]
+	e := tl.Events[i]
 	require.Equal(t, tl.Stalls[0].Start, e.Start.T)
 	require.Equal(t, tl.Stalls[0].End, e.End.T)
 	require.Equal(t, tl.Stalls[0].Evidence, e.Evidence)

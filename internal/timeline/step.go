@@ -38,8 +38,10 @@ type move struct {
 func (r *reconciler) undoClockSteps(events []*event.Event, sources []Source) {
 	var steps []setClock
 	for _, e := range events {
-		if by, ok := fieldDuration(e, event.FieldStep); ok && e.Kind == event.KindClockStep && e.Start.Known &&
-			event.Plausible(e.Start.T) && by.Abs() >= leastStep {
+		if e.Kind != event.KindClockStep || !e.Start.Known || !event.Plausible(e.Start.T) {
+			continue
+		}
+		if by, ok := fieldDuration(e, event.FieldStep); ok && by.Abs() >= leastStep {
 			steps = append(steps, setClock{e, by, e.Last().T})
 		}
 	}

@@ -12,8 +12,9 @@ import (
 
 // Timeline is everything that is known about the node, in one order.
 type Timeline struct {
-	// Events are in the order of event.Compare. Their times lack nothing, or are zero.
-	Events   []event.Event
+	// Events are in the order of event.Compare. Their times lack nothing, or are zero. Findings and
+	// selections point to them, and so nobody changes them any more.
+	Events   []*event.Event
 	Coverage []Coverage
 	Stalls   []Stall // in the order of their starts
 	Facts    map[string]Fact

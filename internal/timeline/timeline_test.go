@@ -96,7 +96,7 @@ func ExampleBuild() {
 	logs := covers("containerd.log", "containerd.log", "Nov 08 09:29:55", "Nov 08 09:31:00")
 	logs.Pairs = []Pair{{Local: at("Nov 08 09:30:11"), True: utc("2025-11-08T01:30:01.123Z"), Late: true}}
 
-	tl := Build(Input{Events: []event.Event{lost, umount, exit}, Sources: []Source{logs}}, Options{})
+	tl := Build(Input{Events: pointersTo(lost, umount, exit), Sources: []Source{logs}}, Options{})
 	for _, e := range tl.Events {
 		fmt.Println(e.Start.T.Format(time.RFC3339Nano), e.Text)
 		if e.Basis != "" {
@@ -117,11 +117,11 @@ func ExampleBuild_stalls() {
 		return complaintAt(line, utc(at), age)
 	}
 	tl := Build(Input{
-		Events: []event.Event{
+		Events: pointersTo(
 			complain(1, "2025-11-08T01:33:00.5Z", 3*time.Minute),
 			complain(2, "2025-11-08T01:34:00.5Z", 4*time.Minute),
 			complain(3, "2025-11-08T01:37:03Z", 3*time.Minute),
-		},
+		),
 		Sources: []Source{covers("kubelet.log", "kubelet.log", "2025-11-08T01:00:00Z", "2025-11-08T01:37:05Z")},
 	}, Options{})
 	for _, s := range tl.Stalls {
@@ -136,12 +136,12 @@ func TestFacts(t *testing.T) {
 	known := func(line int, start event.Time, name, value string) event.Event {
 		return ev("f.log", line, start, kind("fact"), text("name", name), text("value", value))
 	}
-	tl := Build(Input{Events: []event.Event{
+	tl := Build(Input{Events: pointersTo(
 		known(9, event.Time{}, "cgroup", "from the file"),
 		known(2, at("2025-11-08T02:00:00Z"), "cgroup", "later"),
 		known(1, at("2025-11-08T01:00:00Z"), "cgroup", "earlier"),
 		known(8, event.Time{}, "mount", "volatile"),
-	}}, Options{})
+	)}, Options{})
 	require.Len(t, tl.Events, 4, "facts stay on the timeline")
 	require.Equal(t, "later", tl.Facts["cgroup"].Value)
 	require.Equal(t, "f.log:2", tl.Facts["cgroup"].Evidence[0].Text)
@@ -199,7 +199,7 @@ func drawInput(t *rapid.T) Input {
 		case 7:
 			e.Kind, e.Fields = "fact", []event.Field{{Key: "name", Value: event.String("n")}, {Key: "value", Value: event.String(fmt.Sprint(i))}}
 		}
-		in.Events = append(in.Events, e)
+		in.Events = append(in.Events, &e)
 	}
 	for _, f := range files {
 		in.Sources = append(in.Sources, Source{
@@ -231,13 +231,23 @@ func localOf(truth time.Time, offset time.Duration, lacks event.Lacks, prec time
 	return t
 }
 
+// pointersTo are events as a timeline holds them: not copied.
+func pointersTo(events ...event.Event) []*event.Event {
+	all := make([]*event.Event, len(events))
+	for i := range events {
+		all[i] = &events[i]
+	}
+	return all
+}
+
 // clone is an input that Build may own.
 func clone(in Input) Input {
 	out := Input{Sources: append([]Source(nil), in.Sources...)}
 	for _, e := range in.Events {
-		e.Fields = append([]event.Field(nil), e.Fields...)
-		e.Evidence = append([]event.Quote(nil), e.Evidence...)
-		out.Events = append(out.Events, e)
+		own := *e
+		own.Fields = append([]event.Field(nil), e.Fields...)
+		own.Evidence = append([]event.Quote(nil), e.Evidence...)
+		out.Events = append(out.Events, &own)
 	}
 	return out
 }
@@ -248,13 +258,12 @@ func TestBuildLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInput(t)
 		want := Build(clone(in), Options{})
-		for i := range want.Events {
-			e := &want.Events[i]
+		for i, e := range want.Events {
 			require.Zero(t, e.Start.Lacks|e.End.Lacks)
 			require.GreaterOrEqual(t, e.Duration(), time.Duration(0), "%+v", e)
 			require.NotEmpty(t, e.Evidence)
 			if i > 0 {
-				require.LessOrEqual(t, event.Compare(want.Events[i-1], *e), 0)
+				require.LessOrEqual(t, event.Compare(want.Events[i-1], e), 0)
 			}
 		}
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))

@@ -51,7 +51,7 @@ func clockOf(tl *Timeline, file string) (c Clock) {
 // lines are events of x.log at these locals.
 func lines(locals ...string) (in Input) {
 	for i, local := range locals {
-		in.Events = append(in.Events, ev("x.log", i+1, at(local), says(fmt.Sprint("line ", i+1))))
+		in.Events = append(in.Events, pointersTo(ev("x.log", i+1, at(local), says(fmt.Sprint("line ", i+1))))...)
 	}
 	return in
 }
@@ -199,7 +199,7 @@ func TestCopiedLines(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, _, clock := resolved(t, Input{Events: tc.events, Sources: tc.sources}, Options{}, "Nov 08 10:00:00")
+			got, _, clock := resolved(t, Input{Events: pointersTo(tc.events...), Sources: tc.sources}, Options{}, "Nov 08 10:00:00")
 			require.Equal(t, tc.want, got)
 			if tc.basis != "" {
 				require.Equal(t, tc.basis, clock.Basis)
@@ -214,9 +214,9 @@ func TestZoneOfTheNodeIsContradicted(t *testing.T) {
 	const a, b = "b39895a86a9ebfda", "40585f7349a6b41b"
 	in := func(locals ...string) Input {
 		in := Input{Sources: []Source{{File: "containerd.log", Name: "containerd.log", Zones: map[int]int{0: 50}}}}
-		in.Events = append(in.Events, ev("containerd.log", 1, at("2025-11-08T01:30:01Z"), of(a), says("exit a")), ev("containerd.log", 2, at("2025-11-08T01:47:11Z"), of(b), says("exit b")))
+		in.Events = append(in.Events, pointersTo(ev("containerd.log", 1, at("2025-11-08T01:30:01Z"), of(a), says("exit a")), ev("containerd.log", 2, at("2025-11-08T01:47:11Z"), of(b), says("exit b")))...)
 		for i, local := range locals {
-			in.Events = append(in.Events, ev("x.log", i+1, at(local), of([]string{a, b}[i%2]), says(fmt.Sprint("died ", i))))
+			in.Events = append(in.Events, pointersTo(ev("x.log", i+1, at(local), of([]string{a, b}[i%2]), says(fmt.Sprint("died ", i))))...)
 		}
 		return in
 	}

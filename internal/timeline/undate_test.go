@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/plegdiag/plegdiag/internal/event"
 )
 
 func TestStampsThatNoClockShowsAreUndated(t *testing.T) {
@@ -15,9 +13,9 @@ func TestStampsThatNoClockShowsAreUndated(t *testing.T) {
 	endless := ev("a.log", 4, at("2026-01-01T10:00:01Z"))
 	endless.End = at("9999-12-31T23:59:59Z")
 	tl := Build(Input{
-		Events: []event.Event{
+		Events: pointersTo(
 			ev("a.log", 2, at("9999-12-31T23:59:59Z")), ev("a.log", 1, at("1970-01-01T01:11:34Z")), ended, endless,
-		},
+		),
 		Sources: []Source{
 			covers("a.log", "kubelet.log", "1970-01-01T01:11:34Z", "2026-01-01T10:00:01Z"),
 			covers("b.log", "systemd.log", "0000-01-01T00:00:00Z", "9999-01-01T00:00:00Z"),
@@ -41,9 +39,9 @@ func TestStampsThatNoClockShowsAreUndated(t *testing.T) {
 
 // A node whose clock nobody has set counts from 1970. Where all say so, an order and a length are as good as any.
 func TestNodeWithoutAClockKeepsItsTimes(t *testing.T) {
-	tl := Build(Input{Events: []event.Event{
+	tl := Build(Input{Events: pointersTo(
 		ev("a.log", 1, at("1970-01-01T00:10:00Z")), ev("a.log", 2, at("1970-01-01T00:20:00Z")), ev("a.log", 3, at("1677-09-21T00:12:43Z")),
-	}}, Options{})
+	)}, Options{})
 	require.Equal(t, 10*time.Minute, tl.Events[1].Start.T.Sub(tl.Events[0].Start.T))
 	require.False(t, tl.Events[2].Start.Known)
 	require.Contains(t, tl.Clocks[0].Note, "years 1970 to 2099, such as 1677-09-21 (a.log:3)")

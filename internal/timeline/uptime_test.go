@@ -135,7 +135,7 @@ func TestUptime(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			tl := Build(Input{Sources: tc.sources, Events: tc.events}, Options{})
+			tl := Build(Input{Sources: tc.sources, Events: pointersTo(tc.events...)}, Options{})
 			// copies are one event
 			if tc.name == "more lines decide" || tc.name == "a line that another file stamps by the wall" {
 				require.Equal(t, tc.want, starts(tl))
@@ -160,14 +160,14 @@ func starts(tl *Timeline) (all []string) {
 func TestUptimeOfIntervals(t *testing.T) {
 	hung := ring(1, 42120, "task a is stuck")
 	hung.End, hung.Start = hung.Start, hung.Start.Add(-2*time.Minute)
-	in := Input{Sources: []Source{boots("journal", Boot{Uptime: 42000 * time.Second, At: at("2025-11-08T01:30:00Z")})}, Events: []event.Event{hung}}
+	in := Input{Sources: []Source{boots("journal", Boot{Uptime: 42000 * time.Second, At: at("2025-11-08T01:30:00Z")})}, Events: pointersTo(hung)}
 	e := Build(in, Options{}).Events[0]
 	require.Equal(t, "2025-11-08T01:30:00Z", e.Start.T.Format(time.RFC3339))
 	require.Equal(t, 2*time.Minute, e.Duration())
 	require.NotEmpty(t, e.Basis)
 
 	hung.Start, hung.End = since(42000), since(42120)
-	e = Build(Input{Events: []event.Event{hung}}, Options{}).Events[0]
+	e = Build(Input{Events: pointersTo(hung)}, Options{}).Events[0]
 	require.True(t, e.Start.IsZero())
 	require.Zero(t, e.Duration())
 }
@@ -182,7 +182,7 @@ func TestBuildRecoversUptimes(t *testing.T) {
 		for i := range rapid.IntRange(1, 20).Draw(t, "lines") {
 			uptime += time.Duration(rapid.Int64Range(0, int64(30*day)).Draw(t, "step")).Truncate(time.Microsecond)
 			truth = append(truth, boot.Add(uptime))
-			in.Events = append(in.Events, ring(i+1, 0, fmt.Sprint("line ", i)))
+			in.Events = append(in.Events, pointersTo(ring(i+1, 0, fmt.Sprint("line ", i)))...)
 			in.Events[i].Start.T = bootEpoch.Add(uptime)
 		}
 		known := rapid.Int64Range(0, int64(uptime)).Draw(t, "stamped twice")
@@ -256,7 +256,7 @@ func TestClockSteps(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			tl := Build(Input{Events: tc.events}, Options{})
+			tl := Build(Input{Events: pointersTo(tc.events...)}, Options{})
 			require.Equal(t, tc.want, times(tl, tc.file))
 			require.Contains(t, clockOf(tl, tc.file).Note, tc.note)
 		})

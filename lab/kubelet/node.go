@@ -35,6 +35,7 @@ func serve(r *remoteRuntime) error {
 		}
 	}()
 	go nodeStatus(g)
+	go probeManager(r)
 	syncLoop(g)
 	return nil
 }

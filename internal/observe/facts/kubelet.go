@@ -15,6 +15,7 @@ var KubeletFlags = map[string]string{
 	"cgroup-driver":                "kubelet.cgroup-driver",
 	"container-runtime":            "kubelet.container-runtime",
 	"container-runtime-endpoint":   "kubelet.container-runtime-endpoint",
+	"provider-id":                  "node.provider-id",
 }
 
 // EventedPLEG is the gate's value in a list such as "EventedPLEG=true,Other=false"; empty when it

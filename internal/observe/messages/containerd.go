@@ -39,7 +39,7 @@ var containerdTable = table{
 		{[]string{" status cost "}, statusCost},
 		{[]string{"taskUpdate] "}, costOf(event.KindTaskUpdate, "taskUpdate] ", "task.Update")},
 		{[]string{"status.updateSync "}, costOf(event.KindUpdateSync, "updateSync ", "UpdateSync")},
-		{[]string{"received exit event", "TaskExit event", "handle backOff event"}, taskExit},
+		{[]string{"received exit event", "container exit event", "TaskExit event", "handle backOff event"}, taskExit},
 		{[]string{"failed to delete task"}, deleteFailed},
 		{
 			[]string{
@@ -48,7 +48,7 @@ var containerdTable = table{
 			},
 			exitFailed,
 		},
-		{[]string{"get state for "}, stateTimeout},
+		{[]string{"get state for ", "failed to get task for container "}, stateTimeout},
 		{[]string{"Shim ttrpc connection closed when stopping "}, shimClosed},
 		{[]string{"if oom event occurred"}, oomUnknown},
 		{[]string{"failed to deactivate mounts"}, mountsLeft},
@@ -284,7 +284,7 @@ func costOf(kind event.Kind, before, what string) func(*event.Record) (event.Eve
 }
 
 // taskExit is the exit of a container's first process, at the time the shim
-// noted, in both spellings of the event:
+// noted, in both spellings of the event; 2.0 and later "received container exit event":
 //
 //	≤ 1.6  &TaskExit{ContainerID:<id>,ID:<id>,Pid:2375,ExitStatus:137,ExitedAt:2026-11-20 18:25:36.161354478 +0000 UTC,…}
 //	≥ 1.7  container_id:"<id>" id:"<id>" pid:2375 exit_status:137 exited_at:{seconds:1763663136 nanos:161354478}
@@ -424,9 +424,13 @@ func pluginClosed(r *event.Record) (event.Event, bool) {
 // stateTimeout: error get state for <id> error="context deadline exceeded: unknown": the shim did
 // not answer State within io.containerd.timeout.task.state, 2 s. With "context canceled" it was the
 // caller who waited no longer, which says nothing of the shim.
+//
+//	≥ 2.3.4  error failed to get task for container <id> error="context deadline exceeded"; 2.2.9 does not
+//	         print it: it goes on without the state
 func stateTimeout(r *event.Record) (event.Event, bool) {
 	e, ok := containerEvent(
-		event.KindStateTimeout, scan.After(r.Message(), "get state for "), "the shim did not answer State of *",
+		event.KindStateTimeout, scan.After(r.Message(), "get state for ", "failed to get task for container "),
+		"the shim did not answer State of *",
 	)
 	return e, ok && isDeadline(errorOf(r))
 }

@@ -77,9 +77,12 @@ func aboutContainer(r *event.Record) bool {
 //
 //	[system] Failed to activate service 'org.freedesktop.systemd1': timed out (service_start_timeout=25000ms)
 //	Activation of org.freedesktop.PolicyKit1 timed out      (dbus ≤ 1.10)
+//	Failed to get properties: Failed to activate service 'org.freedesktop.systemd1': timed out (…)      (systemctl)
 func activationTimeout(r *event.Record) (event.Event, bool) {
 	text := r.Raw
-	service, ok := scan.Between(text, "Failed to activate service '", "'")
+	const failed = "Failed to activate service '"
+	service, ok := scan.Between(text, failed, "'")
+	asked := strings.Contains(text, ": "+failed) && daemon.Writer(r.Unit) == ""
 	if !ok {
 		service, ok = scan.Between(text, "Activation of ", " ")
 	}
@@ -88,6 +91,9 @@ func activationTimeout(r *event.Record) (event.Event, bool) {
 	}
 	e := event.New(event.KindActivationTimeout, "nobody answers for "+service+" on the bus")
 	e.Fields = []event.Field{event.FieldService.Text(service), event.FieldOnContainer.Bool(aboutContainer(r))}
+	if asked {
+		e.AddFields(event.FieldAsked.Bool(true))
+	}
 	return e, true
 }
 

@@ -33,7 +33,7 @@ var kernelTable = table{
 		{[]string{" not responding, ", "nfs: server "}, fileServer},
 		{[]string{" has not responded in "}, cifsServer},
 		{[]string{"ceph: mds", "]: mds"}, cephServer},
-		{[]string{"I/O error", "Aborting journal", "Detected IO errors"}, storage.Failure},
+		{[]string{"I/O error", "Aborting journal", "Detected IO errors", ": error -5 "}, storage.Failure},
 		{[]string{"critical medium error", "critical target error", "device offline error", "rejecting I/O to "}, storage.Refusal},
 		{[]string{"EXT4-fs error", "BTRFS error", "BTRFS critical", "Corruption ", "corruption ", "Shutting down filesystem", "has been shut down"}, storage.Damage},
 		{[]string{"ilesystem read-only", "forced readonly"}, storage.ReadOnly},

@@ -347,6 +347,7 @@ var criMethods = []string{
 //
 //	≤ 1.20  ListPodSandbox failed: rpc error: …; ListContainers failed: rpc error: …; Container runtime sanity check failed: rpc error: …
 //	        [cpumanager] reconcileState: failed to update container (pod: p, container: c, container id: <id>, cpuset: "0-1", error: …)
+//	        [cpumanager] reconcileState: failed to add container (pod: p, container: c, container id: <id>, error: …), whose CPUs it sets
 //	≥ 1.21  "Failed to list pod sandboxes" err="…"; "ListContainers failed" err="…"; "Container runtime sanity check failed" err="…"
 //	        "ReconcileState: failed to update container" err="…" pod="ns/p" containerName="c" containerID="<id>" cpuSet="0-1"
 //	≥ 1.35  "failed to update container" err="…" pod="ns/p" …
@@ -364,6 +365,7 @@ var callerErrors = []struct{ text, method string }{
 	{"ailed to list containers: ", "ListContainers"},   // for the rotation of logs
 	{"Container runtime sanity check failed", "Status"},
 	{"ailed to update container", "UpdateContainerResources"},
+	{"econcileState: failed to add container", "UpdateContainerResources"},
 	{"Failed to stop sandbox", "StopPodSandbox"},
 	{"Failed to create sandbox for pod", "RunPodSandbox"},
 	{"CreatePodSandbox for pod", "RunPodSandbox"},

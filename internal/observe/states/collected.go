@@ -45,6 +45,9 @@ func (c *collected) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Eve
 			dst = addFact(dst, facts.Collected, f[1], column(e, f[0]), e)
 		}
 		dst = addFact(dst, facts.Collected, "collect.sealed", describeEnd(e), e)
+		for _, name := range facts.FleetFacts {
+			dst = addFact(dst, facts.Collected, "node."+name, column(e, "fleet."+name), e)
+		}
 	case "rpc":
 		return c.takeCall(dst, e)
 	case "item":
@@ -133,6 +136,9 @@ func (c *collected) takeCall(dst []event.Event, e *snapshots.Datum) []event.Even
 			event.FieldMember.Text(method[strings.LastIndexByte(method, '.')+1:]),
 			event.FieldPrivate.Bool(strings.HasSuffix(endpoint, privateBus)),
 		)
+	}
+	if ready, _, _ := strings.Cut(column(e, "detail.NetworkReady"), " "); ready != "" {
+		ev.AddFields(event.FieldNetwork.Bool(ready == "true"))
 	}
 	if deadline, err := strconv.ParseFloat(column(e, "deadline"), 64); err == nil && deadline < 1e6 {
 		ev.AddFields(event.FieldDeadline.Duration(time.Duration(deadline * float64(time.Second))))

@@ -73,6 +73,7 @@ var kubeletSettings = map[string]string{
 	"cgroupDriver":              "kubelet.cgroup-driver",
 	"containerRuntimeEndpoint":  "kubelet.container-runtime-endpoint",
 	"featureGates.EventedPLEG":  "kubelet.evented-pleg",
+	"providerID":                "node.provider-id",
 }
 
 func (o *objects) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
@@ -142,7 +143,10 @@ var leafRoots = []string{
 func wantedLeaf(path []string) bool {
 	switch path[0] {
 	case "metadata":
-		return len(path) == 2 && (path[1] == "name" || path[1] == "namespace")
+		return len(path) == 2 && (path[1] == "name" || path[1] == "namespace") ||
+			len(path) == 3 && path[1] == "labels" && facts.NodeLabels[path[2]] != ""
+	case "spec":
+		return len(path) == 2 && path[1] == "providerID"
 	case "status":
 		return len(path) > 1 && (path[1] == "conditions" || path[1] == "nodeInfo")
 	case "featureGates":
@@ -210,6 +214,14 @@ func (o *objects) takeNode() {
 	for _, v := range nodeVersions {
 		if l, ok := o.leaves["status.nodeInfo."+v.key]; ok {
 			o.nodes.addVersion(v.fact, l.value, l.quote)
+		}
+	}
+	if l, ok := o.leaves["spec.providerID"]; ok {
+		o.nodes.addVersion("node.provider-id", l.value, l.quote)
+	}
+	for _, label := range slices.Sorted(maps.Keys(facts.NodeLabels)) {
+		if l, ok := o.leaves["metadata.labels."+label]; ok {
+			o.nodes.addVersion(facts.NodeLabels[label], l.value, l.quote)
 		}
 	}
 }

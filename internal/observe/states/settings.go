@@ -184,13 +184,21 @@ func addFlags(dst []event.Event, args string, e *snapshots.Datum) []event.Event 
 		name, value, ok := strings.Cut(strings.TrimLeft(w, `"'`), "=")
 		flag, isFlag := strings.CutPrefix(name, "--")
 		fact := facts.KubeletFlags[flag]
-		if !isFlag || fact == "" {
+		labels := flag == "node-labels"
+		if !isFlag || fact == "" && !labels {
 			continue
 		}
 		if !ok && i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") {
 			value = words[i+1]
 		}
-		dst = addKubelet(dst, fact, strings.Trim(value, `"'\`), e)
+		value = strings.Trim(value, `"'\`)
+		if labels {
+			for fact, value := range facts.Labels(value) {
+				dst = addFact(dst, facts.Config, fact, value, e)
+			}
+			continue
+		}
+		dst = addKubelet(dst, fact, value, e)
 	}
 	return dst
 }

@@ -154,6 +154,10 @@ func (v *values) noteCgroup(file, base, name string, e *snapshots.Datum) {
 		if err != nil {
 			field = event.FieldPIDsMax.Text(e.Value)
 		}
+	case base == "pids.events" && name == "max" && err == nil:
+		field = event.FieldForksRefused.Number(n)
+	case (base == "memory.events" || base == "memory.oom_control") && name == "oom_kill" && err == nil: // of version 2, and 1
+		field = event.FieldOOMKills.Number(n)
 	case base == "cgroup.stat" && name == "nr_dying_descendants" && err == nil:
 		field = event.FieldDying.Number(n)
 	case base == "cpu.stat" && name == "nr_throttled" && err == nil:
@@ -191,7 +195,7 @@ func (v *values) noteCgroup(file, base, name string, e *snapshots.Datum) {
 	g.freezer, g.frozen = g.freezer || freezer, g.frozen || frozen
 	g.told = g.told || frozen || field.Key == event.FieldPIDs ||
 		field.Key == event.FieldPIDsMax && err == nil ||
-		(field.Key == event.FieldDying || field.Key == event.FieldThrottled) && n > 0
+		(field.Key == event.FieldDying || field.Key == event.FieldThrottled || field.Key == event.FieldForksRefused || field.Key == event.FieldOOMKills) && n > 0
 }
 
 func (v *values) finishFile(dst []event.Event) []event.Event {

@@ -14,6 +14,7 @@ import (
 //	blk_update_request: I/O error, dev sdb, sector 2048 op 0x1:(WRITE)      (3.10 to 5.16; without its first words after)
 //	Buffer I/O error on dev dm-3, logical block 9, lost async page write
 //	XFS (dm-0): log I/O error -5
+//	EXT4-fs warning (device sdg): htree_dirblock_to_tree:993: inode #12: lblock 0: comm kubelet: error -5 reading directory block
 //	lost page write due to I/O error on sdb1      (up to 4.x)
 //	Aborting journal on device sda1-8.
 //	JBD2: Detected IO errors while flushing file data on sda1-8
@@ -26,6 +27,9 @@ func Failure(r *event.Record) (event.Event, bool) {
 	))
 	if device == "" && strings.Contains(text, "I/O error") {
 		device, _ = scan.Between(text, "XFS (", ")")
+	}
+	if device == "" && strings.Contains(text, ": error -5 ") { // EIO
+		device, _ = scan.Between(text, "(device ", ")")
 	}
 	if device == "" {
 		what, device = "journal", scan.FirstWord(scan.After(text, "Aborting journal on device ", "while flushing file data on "))

@@ -154,7 +154,9 @@ func (l *logReader) readText(n int, b []byte) bool {
 	}
 	if h.container {
 		if i := h.streamIndex(); h.part || l.parts[i] != nil {
-			rec.Raw = lines.Clip(raw)
+			if rec.Raw = lines.Clip(raw); l.more > 0 {
+				rec.Raw = lines.Clip(l.wrapped.text[:l.head])
+			}
 			return l.readPart(i, rec, &h, b)
 		}
 	}
@@ -183,6 +185,9 @@ func (l *logReader) readLastRepeated(rec event.Record, raw []byte) bool {
 	rec.Unit, rec.PID, rec.Level = l.last.unit, l.last.pid, l.prev.Level
 	if l.prev.Wanted {
 		rec.Wanted, rec.Text, rec.Fields, rec.Raw = true, l.prev.Text, l.prev.Fields, lines.Clip(raw)
+		if l.more > 0 {
+			rec.Raw = lines.Clip(l.wrapped.text[:l.head])
+		}
 	}
 	return l.yield(rec, nil)
 }

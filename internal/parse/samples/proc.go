@@ -46,6 +46,11 @@ func readPlace(file string) (p procPlace, ok bool) {
 		}
 		return p, true
 	}
+	if IsOfAllThreads(file) {
+		p = procPlace{file: parts[n-1], root: strings.Join(parts[:n-4], "/")}
+		p.pid, _ = strconv.Atoi(parts[n-4])
+		return p, true
+	}
 	numbers := 0
 	for w := range strings.FieldsFuncSeq(strings.ToLower(parts[n-1]), func(c rune) bool { return c < '0' || c > 'z' || c > '9' && c < 'a' }) {
 		bare := strings.TrimPrefix(strings.TrimPrefix(w, "pid"), "tid")
@@ -64,6 +69,14 @@ func readPlace(file string) (p procPlace, ok bool) {
 	}
 	p.root = strings.Join(parts[:n-1], "/")
 	return p, p.file != ""
+}
+
+// IsOfAllThreads knows the path by which a shell prints one file of all threads of a process:
+// "/proc/1234/task/*/stack".
+func IsOfAllThreads(file string) bool {
+	parts := strings.Split(file, "/")
+	n := len(parts)
+	return n >= 4 && parts[n-2] == "*" && parts[n-3] == "task" && isThreadID(parts[n-4]) && slices.Contains(procFiles, parts[n-1])
 }
 
 // isThreadID says that s is a pid in decimal.

@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"regexp"
 	"strconv"
-	"strings"
 
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
@@ -41,8 +40,12 @@ type yamlWalk struct {
 	path    []string
 }
 
+// yamlErrorHead is how the YAML library begins an error: "yaml: line 10: found unexpected end of
+// stream".
+var yamlErrorHead = regexp.MustCompile(`^yaml: (line \d+: )?`)
+
 // maxPiece bounds a piece that is given to the YAML parser, and maxYAMLLine a line of it, in bytes.
-// An object holds at most 1.5 MiB, and the parser takes the square of a line's length for some.
+// An object holds at most 1.5 MiB.
 const (
 	maxPiece    = 2 << 20
 	maxYAMLLine = 64 << 10
@@ -88,23 +91,19 @@ func (w *yamlWalk) readPiece(from, to int) bool {
 		text = w.text[w.starts[from-1]:w.starts[to]]
 	}
 	w.first = from
-	file, err := readYAML(text)
+	root, err := readYAML(text)
 	if err != nil {
 		n := w.countFilled(from, to)
 		w.skipped += n
-		what, _, _ := strings.Cut(err.Error(), "\n")
+		what := yamlErrorHead.ReplaceAllString(err.Error(), "") // its line is one of the piece
 		return w.yield(Datum{}, w.Skip(from, n, "not YAML: %.100s: %.60q", what, w.lineBytes(from)))
 	}
-	for _, doc := range file.Docs {
-		if !w.readTop(doc.Body) {
-			return false
-		}
-	}
-	return true
+	return w.readTop(root)
 }
 
-// readYAML guards the parser: it recurses as deep as its input says.
-func readYAML(text []byte) (file *ast.File, err error) {
+// readYAML reads a piece; it returns nil when nothing is in it. It guards the parser, which recurses
+// as deep as its input says.
+func readYAML(text []byte) (root *yaml.Node, err error) {
 	if len(text) > maxPiece {
 		return nil, fmt.Errorf("longer than %d bytes", maxPiece)
 	}
@@ -113,10 +112,17 @@ func readYAML(text []byte) (file *ast.File, err error) {
 	}
 	defer func() {
 		if r := recover(); r != nil { // of a library, on hostile input
-			file, err = nil, fmt.Errorf("the parser gave up: %v", r)
+			root, err = nil, fmt.Errorf("the parser gave up: %v", r)
 		}
 	}()
-	return parser.ParseBytes(text, 0)
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return nil, err
+	}
+	if len(document.Content) > 0 {
+		root = document.Content[0]
+	}
+	return root, nil
 }
 
 // tooDeep looks for a line that opens more levels than any object has, is indented by them, or too
@@ -139,37 +145,32 @@ func tooDeep(text []byte) bool {
 }
 
 // readTop puts a piece under the key that it belongs to.
-func (w *yamlWalk) readTop(n ast.Node) bool {
+func (w *yamlWalk) readTop(n *yaml.Node) bool {
 	w.path = w.path[:0]
-	switch n := n.(type) {
-	case *ast.SequenceNode:
+	switch {
+	case n == nil:
+		return true
+	case n.Kind == yaml.SequenceNode:
 		if w.key != "" {
 			w.path = append(w.path, w.key)
 		}
-		for _, v := range n.Values {
+		for _, v := range n.Content {
 			if !w.yieldChild(strconv.Itoa(w.element), v) {
 				return false
 			}
 			w.element++
 		}
 		return true
-	case *ast.MappingNode:
-		if len(n.Values) > 0 && n.Values[0].Key != nil {
-			w.key, w.element = n.Values[0].Key.GetToken().Value, 0
-			if _, empty := n.Values[0].Value.(*ast.NullNode); empty && len(n.Values) == 1 {
-				return true // its elements stand at the left edge
-			}
-		}
-	case *ast.MappingValueNode:
-		w.key, w.element = n.Key.GetToken().Value, 0
-		if _, empty := n.Value.(*ast.NullNode); empty {
+	case n.Kind == yaml.MappingNode && len(n.Content) > 0:
+		w.key, w.element = n.Content[0].Value, 0
+		if len(n.Content) == 2 && n.Content[1].ShortTag() == "!!null" {
 			return true // its elements stand at the left edge
 		}
 	}
 	return w.yieldNode(n)
 }
 
-func (w *yamlWalk) yieldChild(key string, n ast.Node) bool {
+func (w *yamlWalk) yieldChild(key string, n *yaml.Node) bool {
 	w.path = append(w.path, key)
 	ok := w.yieldNode(n)
 	w.path = w.path[:len(w.path)-1]
@@ -177,48 +178,37 @@ func (w *yamlWalk) yieldChild(key string, n ast.Node) bool {
 }
 
 // yieldNode yields the scalars below n.
-func (w *yamlWalk) yieldNode(n ast.Node) bool {
+func (w *yamlWalk) yieldNode(n *yaml.Node) bool {
 	if len(w.path) > maxNesting {
 		return true
 	}
-	switch n := n.(type) {
-	case nil:
-		return true
-	case *ast.MappingNode:
-		for _, v := range n.Values {
-			if !w.yieldNode(v) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if !w.yieldChild(n.Content[i].Value, n.Content[i+1]) {
 				return false
 			}
 		}
-		return len(n.Values) > 0 || w.yieldScalar(n, "{}")
-	case *ast.MappingValueNode:
-		return n.Key == nil || n.Key.GetToken() == nil || w.yieldChild(n.Key.GetToken().Value, n.Value)
-	case *ast.SequenceNode:
-		for i, v := range n.Values {
+		return len(n.Content) > 0 || w.yieldScalar(n, "{}")
+	case yaml.SequenceNode:
+		for i, v := range n.Content {
 			if !w.yieldChild(strconv.Itoa(i), v) {
 				return false
 			}
 		}
-		return len(n.Values) > 0 || w.yieldScalar(n, "[]")
-	case *ast.TagNode:
-		return w.yieldNode(n.Value)
-	case *ast.AnchorNode:
-		return w.yieldNode(n.Value)
-	case *ast.LiteralNode:
-		return w.yieldScalar(n, n.Value.Value)
-	case *ast.NullNode:
-		return w.yieldScalar(n, "null")
+		return len(n.Content) > 0 || w.yieldScalar(n, "[]")
+	case yaml.ScalarNode:
+		if n.ShortTag() == "!!null" {
+			return w.yieldScalar(n, "null")
+		}
 	}
-	if t := n.GetToken(); t != nil {
-		return w.yieldScalar(n, t.Value)
-	}
-	return true
+	return w.yieldScalar(n, n.Value) // of an alias its name
 }
 
-func (w *yamlWalk) yieldScalar(n ast.Node, value string) bool {
+func (w *yamlWalk) yieldScalar(n *yaml.Node, value string) bool {
 	line := w.first
-	if t := n.GetToken(); t != nil && t.Position != nil && t.Position.Line > 0 {
-		line = min(w.first+t.Position.Line-1, len(w.starts))
+	if n.Line > 0 {
+		line = min(w.first+n.Line-1, len(w.starts))
 	}
 	e := Datum{Pos: w.posOf(line), Doc: w.doc, Path: w.path, Value: value}
 	e.Raw = lines.Clip(w.lineBytes(line))

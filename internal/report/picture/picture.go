@@ -253,8 +253,8 @@ func (p *Picture) collectRepeats(tl *timeline.Timeline) {
 	if len(calls) == 0 {
 		return
 	}
-	for i := range tl.Events {
-		if e := &tl.Events[i]; isCall(e) && !taken[e] {
+	for _, e := range tl.Events {
+		if isCall(e) && !taken[e] {
 			if s := calls[callerOf(e)]; s != nil && s.isFollowedBy(e) {
 				s.again = append(s.again, e)
 			}
@@ -313,8 +313,7 @@ func (p *Picture) chooseEvents(tl *timeline.Timeline) {
 		}
 	}
 	var all []*event.Event
-	for i := range tl.Events {
-		e := &tl.Events[i]
+	for _, e := range tl.Events {
 		outside := !e.Start.IsZero() && (e.Start.T.After(p.End) || e.Last().T.Before(p.Start))
 		if told[e] || e.Kind != event.KindFact && e.Kind != event.KindStall && !outside {
 			all = append(all, e)

@@ -190,6 +190,42 @@ func Window(w timeline.Window) string {
 	return text
 }
 
+// StampZone is the zone, named by its offset, of all stamps that are not in UTC. It is nil when there
+// are none, or when they are of several zones.
+func StampZone(clocks []timeline.Clock) *time.Location {
+	var offset time.Duration
+	for i := range clocks {
+		switch of := clocks[i].Offset; {
+		case of == 0 || of == offset:
+		case offset != 0:
+			return nil
+		default:
+			offset = of
+		}
+	}
+	if offset == 0 {
+		return nil
+	}
+	seconds := int(offset / time.Second)
+	return time.FixedZone(time.Time{}.In(time.FixedZone("", seconds)).Format("-07:00"), seconds)
+}
+
+// LocalWindow is a stretch of time in a zone, with the zone's name: "2026-11-20 19:25:36 – 19:26:36
+// CET".
+func LocalWindow(w timeline.Window, zone *time.Location) string {
+	form := strings.TrimSpace(DayLayout(w.Start) + " " + time.TimeOnly)
+	from, to := w.Start.In(zone), w.End.In(zone)
+	text := from.Format(form)
+	switch {
+	case to.Format(form) == text:
+	case to.Format(time.DateOnly) == from.Format(time.DateOnly):
+		text += " – " + to.Format(time.TimeOnly)
+	default:
+		text += " – " + to.Format(form)
+	}
+	return text + from.Format(" MST")
+}
+
 // Duration is a length of time with the digits a reader can use: whole seconds
 // from a minute on, hundredths below, milliseconds below one second.
 func Duration(d time.Duration, atLeast bool) string {

@@ -1,4 +1,7 @@
-package collect
+// Package spool keeps an item of a bundle until its size is known, because a tar archive needs the size
+// first. It replaces secrets, and keeps the oldest or the newest part of what is too large. It writes no
+// file and knows no format, except where an entry of the journal begins.
+package spool
 
 import (
 	"bytes"
@@ -14,13 +17,38 @@ import (
 // The pieces together are one gzip file (RFC 1952 2.2), and the oldest ones can be left out.
 const pieceSize = 1 << 20
 
-// spool keeps an item until its size is known, because a tar archive needs the size first.
-type spool struct {
-	newest bool // keep the newest pieces, not the oldest
-	limit  int  // bytes of all pieces
+// Options say what is kept of an item.
+type Options struct {
+	Limit  int  // bytes of what is stored, after compression
+	Newest bool // of what is too large keep the newest pieces, not the oldest
+	// Export says that the item is the journal's export format: it is cut between entries, not lines.
+	Export bool
+	// Key makes the tokens that replace secrets; nil replaces nothing.
+	Key []byte
+}
+
+// New makes a spool.
+func New(o Options) *Spool {
+	s := &Spool{limit: o.Limit, newest: o.Newest, filter: plain{}}
+	if o.Export {
+		s.entry = []byte("\n\n__CURSOR=")
+	}
+	switch {
+	case o.Key == nil:
+	case o.Export:
+		s.filter = redact.NewExport(o.Key)
+	default:
+		s.filter = redact.New(o.Key)
+	}
+	return s
+}
+
+// Spool holds one item. The zero Spool cannot be used.
+type Spool struct {
+	newest bool
+	limit  int
 	filter filter
-	// the beginning of an entry: pieces are cut between entries; nil cuts between lines
-	entry []byte
+	entry  []byte // the beginning of an entry; nil cuts between lines
 
 	size    int64 // bytes taken
 	pieces  [][]byte
@@ -50,12 +78,18 @@ func (plain) Filter(dst *bytes.Buffer, content []byte, _ bool) { dst.Write(conte
 func (plain) Counts() *redact.Counts { return &redact.Counts{} }
 
 // Write adds content. It does not fail.
-func (s *spool) Write(p []byte) (int, error) {
-	s.addContent(p)
+func (s *Spool) Write(p []byte) (int, error) {
+	s.add(p)
 	return len(p), nil
 }
 
-func (s *spool) addContent(p []byte) {
+// Size is how many bytes were written to it.
+func (s *Spool) Size() int64 { return s.size }
+
+// Counts is how many values each rule replaced.
+func (s *Spool) Counts() *redact.Counts { return s.filter.Counts() }
+
+func (s *Spool) add(p []byte) {
 	s.size += int64(len(p))
 	if !s.newest && s.stored >= s.limit {
 		s.dropped += int64(len(p))
@@ -68,7 +102,7 @@ func (s *spool) addContent(p []byte) {
 }
 
 // cutPoint is where the next piece ends.
-func (s *spool) cutPoint() int {
+func (s *Spool) cutPoint() int {
 	b := s.raw.Bytes()[:pieceSize]
 	if s.entry != nil {
 		if i := bytes.LastIndex(b, s.entry); i > 0 {
@@ -82,7 +116,7 @@ func (s *spool) cutPoint() int {
 }
 
 // packPiece compresses the first n bytes.
-func (s *spool) packPiece(n int) {
+func (s *Spool) packPiece(n int) {
 	var out bytes.Buffer
 	if s.zip == nil {
 		s.zip, _ = gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a known one
@@ -100,7 +134,7 @@ func (s *spool) packPiece(n int) {
 }
 
 // finishContent returns the content as it is stored, and whether it is compressed.
-func (s *spool) finishContent() (content []byte, packed bool) {
+func (s *Spool) finishContent() (content []byte, packed bool) {
 	s.filter.Filter(&s.raw, nil, true)
 	if len(s.pieces) == 0 {
 		return s.raw.Bytes(), false
@@ -111,12 +145,11 @@ func (s *spool) finishContent() (content []byte, packed bool) {
 	return bytes.Join(s.pieces, nil), true
 }
 
-// storeItem ends an item and writes its file, if it has content.
-func (c *collector) storeItem(item *bundle.Item, s *spool) {
+// Finish returns the content of an item as it is stored, and completes what the item says about it: the
+// ending of its name, what was replaced and left out, and the outcome where none was set.
+func (s *Spool) Finish(item *bundle.Item) []byte {
 	content, packed := s.finishContent()
-	counts := s.filter.Counts()
-	item.Redacted, item.Dropped = counts.Total(), s.dropped
-	c.replaced.Add(counts)
+	item.Redacted, item.Dropped = s.filter.Counts().Total(), s.dropped
 	if packed {
 		item.Name += ".gz"
 	}
@@ -137,8 +170,5 @@ func (c *collector) storeItem(item *bundle.Item, s *spool) {
 		}
 		item.Why = fmt.Sprintf("%s left out: %d bytes", which, s.dropped)
 	}
-	if len(content) > 0 {
-		c.writeItem(item, content)
-	}
-	c.recordItem(item)
+	return content
 }

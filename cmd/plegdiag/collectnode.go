@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/collect/apiserver"
+	"github.com/plegdiag/plegdiag/internal/collect/carry"
+	"github.com/plegdiag/plegdiag/internal/collect/put"
+)
+
+// nodeOptions say how a node is asked through the API server.
+type nodeOptions struct {
+	name, kubeconfig, context string
+	debugPod                  bool
+	image, namespace          string
+}
+
+// nodeFlags are flags of collect --node, onNodeFlags those that mean nothing there.
+var (
+	nodeFlags   = []string{"kubeconfig", "context", "debug-pod", "image", "namespace"}
+	onNodeFlags = []string{
+		"no-signal", "remove-dumps", "probe-remote", "journal", "kubelet-token", "allow-kill", "strace", "sysrq-w", "socket", "chroot", "lines",
+	}
+)
+
+func (o *nodeOptions) bindFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.name, "node", "", "ask this node through the API server, from anywhere, instead of the one this runs on")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "with --node: the kubeconfig; kubectl's own choice by default")
+	f.StringVar(&o.context, "context", "", "with --node: the context of the kubeconfig")
+	f.BoolVar(&o.debugPod, "debug-pod", false, "with --node: also collect on the node itself, in a PRIVILEGED pod that is deleted afterwards")
+	f.StringVar(&o.image, "image", "", "with --debug-pod: an image whose entrypoint is plegdiag")
+	f.StringVar(&o.namespace, "namespace", "", "with --debug-pod: namespace of the pod, which must allow privileged ones")
+}
+
+// pluginName is how kubectl finds a plugin, and how it is called then.
+const (
+	pluginName    = "kubectl-plegdiag"
+	pluginDisplay = "kubectl plegdiag"
+)
+
+// isPlugin says that kubectl started the program, or somebody under the name that kubectl uses.
+func isPlugin(program string) bool { return filepath.Base(program) == pluginName }
+
+// asPlugin makes a command one of kubectl's: collect takes the node as its argument.
+func asPlugin(root *cobra.Command) {
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: pluginDisplay}
+}
+
+// takeNode takes the node that is an argument of the plugin. Without the plugin collect has none.
+func (o *nodeOptions) takeNode(cmd *cobra.Command, args []string) error {
+	plugin := cmd.Root().Annotations[cobra.CommandDisplayNameAnnotation] != ""
+	if !plugin {
+		return checkArguments(0, 0, "no argument")(cmd, args)
+	}
+	if err := checkArguments(0, 1, "a node")(cmd, args); err != nil {
+		return err
+	}
+	switch {
+	case len(args) == 1 && o.name != "":
+		return usageError("leave out one of them", "both --node and an argument name a node")
+	case len(args) == 1:
+		o.name = args[0]
+	case o.name == "":
+		return usageError(pluginDisplay+" collect NODE; on the node itself: plegdiag collect", "no node is named")
+	}
+	return nil
+}
+
+// checkFlags says which flags do not go together.
+func (o *nodeOptions) checkFlags(f *pflag.FlagSet) error {
+	wrong, hint := nodeFlags, "it needs --node NAME"
+	if o.name != "" {
+		wrong, hint = onNodeFlags, "it is for plegdiag collect on the node itself"
+	}
+	for _, name := range wrong {
+		if flag := f.Lookup(name); flag != nil && flag.Changed {
+			return usageError(hint, "--%s does not go with this", name)
+		}
+	}
+	return nil
+}
+
+// collectThrough collects through the API server.
+func collectThrough(ctx context.Context, o *collectOptions, s streams) error {
+	a := apiserver.Options{
+		Node: o.node.name, Kubeconfig: o.node.kubeconfig, Context: o.node.context, DebugPod: o.node.debugPod,
+		Image: o.node.image, Namespace: o.node.namespace, Output: o.Output, Force: o.Force, Since: o.Since,
+		Timeout: o.Timeout, MaxSize: o.MaxSize, MinFree: o.MinFree, Only: o.Only, Skip: o.Skip, Version: o.Version,
+		NoRedact: o.NoRedact, Stdout: o.Stdout,
+		Noted: func(item bundle.Item) { noteItem(s.err, &item, o.json) },
+		Said:  func(line string) { warn(s.err, "pod: "+line) },
+	}
+	if o.dryRun {
+		if err := apiserver.WritePlan(s.out, &a); err != nil {
+			return usageError("plegdiag collect --help", "%w", err)
+		}
+		return nil
+	}
+	if o.Put != nil {
+		if err := put.Check(o.Put); err != nil {
+			return err
+		}
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	sum, err := apiserver.Run(ctx, a)
+	if err != nil {
+		return err
+	}
+	warn(s.err, fmt.Sprintf("%d bytes: %s", sum.Bytes, countOutcomes(sum.Items)))
+	if len(sum.Rights) > 0 {
+		warn(s.err, "refused to this user: "+strings.Join(sum.Rights, ", ")+"; docs/collect/rbac.yaml has the rights that are needed")
+	}
+	if sum.Sealed != "" {
+		warn(s.err, "the bundle is incomplete: "+sum.Sealed)
+	}
+	if sum.PodLeft != "" {
+		warn(s.err, sum.PodLeft)
+	}
+	if sum.Items[bundle.OK]+sum.Items[bundle.Capped] <= 1 { // the README
+		return errors.New("nothing could be collected; the bundle says why: " + sum.Path)
+	}
+	if o.Put == nil {
+		return nil
+	}
+	stop()
+	return sendBundle(s, sum.Path, func(ctx context.Context) (put.Report, error) {
+		r := *o.Put
+		r.Path, r.Agent = sum.Path, "plegdiag/"+o.Version
+		return put.Send(ctx, &r), nil
+	})
+}
+
+// changeRoot makes a directory the root of this process and its helpers: in a pod, where the node's root
+// is mounted. The program itself is found all the same, through /proc/self/exe.
+func changeRoot(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, "proc/self/exe")); err != nil {
+		return fmt.Errorf("--chroot %s: /proc is not mounted below it, or is that of another PID namespace", dir)
+	}
+	if err := errors.Join(unix.Chroot(dir), os.Chdir("/")); err != nil {
+		return fmt.Errorf("--chroot %s: %w", dir, err)
+	}
+	return nil
+}
+
+// printLines makes a pipe whose content is printed as lines that a log can carry. end waits until all of
+// it is.
+func printLines(s streams) (pipe *os.File, end func() error, err error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- carry.Encode(r, s.out)
+		r.Close()
+	}()
+	return w, func() error { return errors.Join(w.Close(), <-done) }, nil
+}

@@ -1,0 +1,274 @@
+//go:build lab
+
+package lab
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var debianContainerd = flag.Bool("debian-containerd", false, "with -cluster: nodes keep Debian's containerd 1.6")
+
+// member is what makes a booted node a node of a cluster.
+type member struct {
+	*cluster
+	files   string // a directory with what is bound into the node
+	inside  string // the node's address
+	outside string // the host's address on the same link
+	link    string // the host's end
+}
+
+// members counts the nodes of this run.
+var members atomic.Int32
+
+// newMember writes the files of a node. Each node has a link of its own with the host, a network of
+// four addresses out of 198.18.0.0/15, which RFC 2544 sets aside for tests between devices.
+func (c *cluster) newMember(name string) (*member, error) {
+	at := (os.Getpid()*16 + int(members.Add(1))) % (1 << 15) * 4
+	address := func(last int) string {
+		return fmt.Sprintf("198.%d.%d.%d", 18+at>>16, at>>8&0xff, at&0xff+last)
+	}
+	m := &member{cluster: c, files: filepath.Join(c.run.dir, name, "files"), inside: address(2), outside: address(1), link: fmt.Sprintf("lab%d", at)}
+	files := map[string]string{
+		"/etc/hostname":                       name + "\n",
+		"/etc/kubernetes/kubelet.conf":        c.kubeconfig(m.outside),
+		"/etc/kubernetes/lab-token":           c.token + "\n",
+		"/etc/systemd/system/kubelet.service": "[Unit]\nAfter=containerd.service\n[Service]\nRestart=always\nRestartSec=1\nExecStart=/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml --kubeconfig=/etc/kubernetes/kubelet.conf --hostname-override=" + name + " --node-ip=" + m.inside + " --v=2\n",
+		"/var/lib/kubelet/config.yaml":        kubeletConfig + clusterScenarios[name].kubelet,
+		// Nobody's network: pods use that of the node. But a node without this file is not ready.
+		"/etc/cni/net.d/10-lab.conflist": `{"cniVersion": "1.0.0", "name": "lab", "plugins": [{"type": "loopback"}]}` + "\n",
+	}
+	if !*debianContainerd {
+		files["/etc/containerd/config.toml"] = containerdConfig
+	}
+	for path, text := range files {
+		file := filepath.Join(m.files, path)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// kubeletConfig lets the kubelet run on cgroup version 1 and on a host with swap, and gives nobody's
+// pods away for the host's lack of disk. The static CPU manager updates containers that run.
+const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+failCgroupV1: false
+failSwapOn: false
+cgroupDriver: systemd
+containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
+authentication: {anonymous: {enabled: false}, webhook: {enabled: true}}
+authorization: {mode: Webhook}
+makeIPTablesUtilChains: false
+cpuManagerPolicy: static
+cpuManagerReconcilePeriod: 5s
+reservedSystemCPUs: "0"
+imageGCHighThresholdPercent: 100
+evictionHard: {memory.available: 1Mi, nodefs.available: 0%, nodefs.inodesFree: 0%, imagefs.available: 0%, imagefs.inodesFree: 0%}
+`
+
+// containerdConfig is nodeFiles' configuration in the words of containerd 2.
+const containerdConfig = `version = 3
+[debug]
+  level = "debug"
+[plugins."io.containerd.cri.v1.images".pinned_images]
+  sandbox = "registry.k8s.io/pause:3.6"
+[plugins."io.containerd.cri.v1.runtime"]
+  restrict_oom_score_adj = true
+  [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
+      SystemdCgroup = true
+`
+
+// binds are the mounts that put the programs and files of a cluster into a node.
+func (m *member) binds() (flags []string, err error) {
+	programs := map[string]string{"kubelet": "/usr/bin/kubelet"}
+	if !*debianContainerd {
+		for _, name := range []string{"containerd", "containerd-shim-runc-v2", "ctr"} {
+			programs[name] = "/usr/bin/" + name
+		}
+	}
+	for name, inside := range programs {
+		flags = append(flags, "--bind-ro="+filepath.Join(m.bin, name)+":"+inside)
+	}
+	return flags, filepath.WalkDir(m.files, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			flags = append(flags, "--bind-ro="+path+":"+strings.TrimPrefix(path, m.files))
+		}
+		return err
+	})
+}
+
+// tunables are what a kubelet wants of the kernel. It would write them, for the host, too.
+var tunables = map[string]string{
+	"vm/overcommit_memory": "1", "vm/panic_on_oom": "0", "kernel/panic": "10", "kernel/panic_on_oops": "1",
+	"kernel/keys/root_maxkeys": "1000000", "kernel/keys/root_maxbytes": "25000000",
+}
+
+// join links the booted node with the host, and gives it what a kubelet looks for. The link goes
+// with the node.
+func (m *member) join(n *node) {
+	n.t.Helper()
+	for _, argv := range [][]string{
+		{"ip", "link", "add", m.link, "type", "veth", "peer", "name", "host0", "netns", strconv.Itoa(n.leader)},
+		{"ip", "addr", "add", m.outside + "/30", "dev", m.link},
+		{"ip", "link", "set", m.link, "up"},
+	} {
+		out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+		require.NoError(n.t, err, "%s: %s", strings.Join(argv, " "), out)
+	}
+	n.mustRun("ip", "addr", "add", m.inside+"/30", "dev", "host0")
+	n.mustRun("ip", "link", "set", "host0", "up")
+	n.mustRun("mknod", "/dev/kmsg", "c", "1", "11")
+	n.mustRun("mkdir", "-p", "/run/lab")
+	for name, value := range tunables {
+		file := "/run/lab/" + strings.ReplaceAll(name, "/", "-")
+		n.writeFile(file, value+"\n")
+		n.mustRun("mount", "--bind", file, "/proc/sys/"+name)
+	}
+}
+
+// startPod starts a pod by the API, and waits until the API says that it runs.
+func (m *member) startPod(n *node, name string) pod {
+	n.t.Helper()
+	m.createPod(n, name, "{}")
+	var id string
+	n.waitFor(2*time.Minute, "running pod "+name, func() bool {
+		out, err := m.kubectl("get", "pod", podName(n, name), "-o", "json")
+		if err != nil {
+			return false
+		}
+		var is struct {
+			Status struct {
+				Phase             string
+				ContainerStatuses []struct {
+					ContainerID string
+					State       struct{ Running *struct{} }
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &is); err != nil || len(is.Status.ContainerStatuses) == 0 || is.Status.ContainerStatuses[0].State.Running == nil {
+			return false
+		}
+		_, id, _ = strings.Cut(is.Status.ContainerStatuses[0].ContainerID, "://")
+		return id != ""
+	})
+	return pod{Name: name, Container: id}
+}
+
+// podName is the name of a pod in the API, which has the pods of all nodes.
+func podName(n *node, name string) string { return n.name + "-" + name }
+
+// createPod asks the API for a pod on the node.
+func (m *member) createPod(n *node, name, resources string) {
+	n.t.Helper()
+	_, err := m.kubectlWith(manifestOf(n, name, "resources: "+resources), "apply", "-f", "-")
+	require.NoError(n.t, err)
+}
+
+// manifestOf is a pod of one container on the node. Its deletion takes a second or two, and no taint
+// evicts it.
+func manifestOf(n *node, name, container string) string {
+	return fmt.Sprintf(`apiVersion: v1
+kind: Pod
+metadata: {name: %s, namespace: default, labels: {node: %s}}
+spec:
+  hostNetwork: true
+  automountServiceAccountToken: false
+  enableServiceLinks: false
+  terminationGracePeriodSeconds: 10
+  nodeSelector: {kubernetes.io/hostname: %s}
+  tolerations: [{operator: Exists}]
+  containers:
+  - name: main
+    image: lab.example/busybox:1
+    imagePullPolicy: Never
+    command: [/bin/busybox, sh, -c, "trap 'exit 0' TERM; while :; do busybox sleep 1; done"]
+    %s
+`, podName(n, name), n.name, n.name, container)
+}
+
+// startProbedPods starts pods whose containers are probed by exec every five seconds, and waits
+// until all are ready.
+func (m *member) startProbedPods(n *node, count int) {
+	n.t.Helper()
+	const probe = "{exec: {command: [/bin/busybox, sh, -c, exit 0]}, periodSeconds: 5, timeoutSeconds: 5}"
+	var all []string
+	for i := range count {
+		all = append(all, manifestOf(n, fmt.Sprintf("probed-%d", i), "livenessProbe: "+probe+"\n    readinessProbe: "+probe))
+	}
+	_, err := m.kubectlWith(strings.Join(all, "---\n"), "apply", "-f", "-")
+	require.NoError(n.t, err)
+	n.waitFor(3*time.Minute, "ready pods", func() bool {
+		out, err := m.kubectl("get", "pods", "-l", "node="+n.name, "-o", `jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}`)
+		return err == nil && strings.Count(out, "True") == count
+	})
+}
+
+// deletePod asks the API to delete a pod, and does not wait for its end.
+func (m *member) deletePod(n *node, name string) {
+	n.t.Helper()
+	_, err := m.kubectl("delete", "pod", podName(n, name), "--wait=false")
+	require.NoError(n.t, err)
+}
+
+// pin makes a pod that has a CPU of its own. The kubelet then takes this CPU from the containers of
+// all others.
+func (m *member) pin(n *node) {
+	n.t.Helper()
+	m.createPod(n, "pinned", "{requests: {cpu: 1, memory: 32Mi}, limits: {cpu: 1, memory: 32Mi}}")
+}
+
+// saveObjects writes what the API says of the node into the directory of its artifacts.
+func (m *member) saveObjects(n *node) {
+	n.t.Helper()
+	dir := filepath.Join(n.t.ArtifactDir(), n.name+"-api")
+	require.NoError(n.t, os.MkdirAll(dir, 0o755))
+	for name, args := range map[string][]string{
+		"node.yaml":         {"get", "node", n.name, "-o", "yaml"},
+		"node-describe.txt": {"describe", "node", n.name},
+		"pods.txt":          {"get", "pods", "-A", "-o", "wide", "--field-selector=spec.nodeName=" + n.name},
+		"events.yaml":       {"get", "events", "-A", "-o", "yaml"},
+		"events.txt":        {"get", "events", "-A", "-o", "wide", "--sort-by=.lastTimestamp"},
+	} {
+		out, err := m.kubectl(args...)
+		require.NoError(n.t, err)
+		require.NoError(n.t, os.WriteFile(filepath.Join(dir, name), []byte(out), 0o644))
+	}
+}
+
+// waitUntilNotReady waits until the API says that the node is not ready, for PLEG's sake.
+func (m *member) waitUntilNotReady(n *node) {
+	n.t.Helper()
+	const patience = 6 * time.Minute
+	var last condition
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Second) {
+		is := m.readyCondition(n.name)
+		if is != last {
+			n.t.Logf("%s Ready is %s, %s: %s", time.Now().UTC().Format(time.TimeOnly), is.Status, is.Reason, is.Message)
+		}
+		last = is
+		if is.Status != "True" && strings.Contains(is.Message, "PLEG is not healthy: pleg was last seen active") {
+			return
+		}
+		if time.Now().After(deadline) {
+			n.t.Error("the API does not call the node not ready, for PLEG's sake, within ", patience) // its bundle shows why
+			return
+		}
+	}
+}

@@ -1,0 +1,85 @@
+//go:build lab
+
+package lab
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// podScenarios are what pods do, and what is done for them.
+var podScenarios = []scenario{
+	{
+		name: "busy",
+		hold: 40 * time.Second,
+		prep: func(n *node) { n.useNetworkPlugin("work") },
+		breaks: func(n *node) func() {
+			n.startProbedPods(30, "/bin/busybox true")
+			n.startCommand("sh", "-c", "timeout 90 sh -c 'while :; do :; done' & timeout 90 dd if=/dev/zero of=/var/log/load bs=64k count=4000 oflag=dsync")
+			return func() {}
+		},
+		wants: wants{state: "healthy"},
+	},
+	{
+		name: "cni-hangs",
+		hold: 40 * time.Second, long: 90 * time.Second, // after two minutes containerd ends the plugin
+		prep: func(n *node) { n.useNetworkPlugin("work") },
+		breaks: func(n *node) func() {
+			n.startPod("-network", "before")
+			n.useNetworkPlugin("hang")
+			n.startCommand("/opt/lab/kubelet", "pod", "-network", "after")
+			return func() { n.useNetworkPlugin("work"); n.mustRun("pkill", "-KILL", "-x", "lab-cni") }
+		},
+		wants: wants{state: "signs", headline: []string{"containerd: waiting for a CNI plugin to end"}},
+	},
+	{
+		name: "cni-crashes",
+		hold: 20 * time.Second,
+		prep: func(n *node) { n.useNetworkPlugin("work") },
+		breaks: func(n *node) func() {
+			n.startPod("-network", "before")
+			n.useNetworkPlugin("crash")
+			for i := range 3 {
+				_, _ = n.runCommand("/opt/lab/kubelet", "pod", "-network", fmt.Sprint("after-", i))
+			}
+			return func() { n.useNetworkPlugin("work") }
+		},
+		wants: wants{state: "signs", headline: []string{`plugin type="lab-cni" failed (add)`, "panic: assignment to entry in nil map"}},
+	},
+	{
+		name: "probes-pile-up",
+		hold: 75 * time.Second, long: 4 * time.Minute,
+		breaks: func(n *node) func() {
+			// What the probe leaves behind has its output open, so that the runtime reads on.
+			n.startProbedPods(12, "/bin/busybox sh -c busybox${IFS}sleep${IFS}1000&busybox${IFS}sleep${IFS}1000")
+			return func() { _, _ = n.runCommand("pkill", "-f", "^busybox sleep 1000") }
+		},
+		wants: wants{
+			root: "exec-probe-leak", role: "contributing", verdicts: proven, steps: []string{"commands"},
+			evidence: []string{"(*criService).execInContainer("}, headline: []string{"commands of exec probes do not end"},
+		},
+	},
+}
+
+// startProbedPods starts pods, some at a time, and gives each an exec probe.
+func (n *node) startProbedPods(count int, command string) {
+	n.t.Helper()
+	var mu sync.Mutex
+	var lines []string
+	var group sync.WaitGroup
+	slots := make(chan struct{}, 3)
+	for i := range count {
+		group.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			p := n.startPod(fmt.Sprint("probed-", i))
+			mu.Lock()
+			defer mu.Unlock()
+			lines = append(lines, p.Container+" "+command+"\n")
+		})
+	}
+	group.Wait()
+	n.writeFile("/var/lib/kubelet/lab-probes", strings.Join(lines, ""))
+}
