@@ -151,7 +151,8 @@ type Clock struct {
 	// "written", "zone +08:00 from lines that carry both clocks, year 2025 from the node's dated
 	// evidence", …
 	Basis string
-	// what was subtracted from the first local time to get UTC; positive east of UTC
+	// what was subtracted from the first local time to get UTC, or what all stamps name; positive
+	// east of UTC
 	Offset time.Duration
 	// from which seconds since boot count; zero when nothing shows it, or the file is of several
 	// boots
