@@ -19,6 +19,7 @@ const (
 	KindUnitTimeout       Kind = "systemd.unit-timeout"
 	KindUnitRestart       Kind = "systemd.unit-restart"
 	KindUnitGivenUp       Kind = "systemd.unit-given-up"
+	KindUnitStartFailed   Kind = "systemd.start-failed"
 	KindBusLimit          Kind = "dbus.limit"
 	KindActivationTimeout Kind = "dbus.activation-timeout"
 	KindQueueFull         Kind = "dbus.queue-full"
@@ -115,6 +116,7 @@ var systemdKinds = []KindInfo{
 	{Kind: KindUnitGivenUp, About: "systemd starts such a unit no more because it was started too often", IDs: ofLine, Fields: []FieldInfo{
 		unitName, unitDaemon, unitRuntime,
 	}},
+	{Kind: KindUnitStartFailed, About: "systemd could not start a runtime", IDs: ofLine, Fields: []FieldInfo{unitName, unitDaemon, unitRuntime}},
 	{Kind: KindBusLimit, About: "the bus refused a user whose limit is reached", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldUID, "of the user"),
 		text(FieldLimit, "connections, or what dbus-broker counts, as bytes"),
