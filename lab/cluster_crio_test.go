@@ -1,0 +1,135 @@
+//go:build lab
+
+package lab
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var onCRIO = flag.Bool("crio", false, "with -cluster: nodes have CRI-O instead of containerd")
+
+// buildCRIO builds CRI-O, its program that copies images, and pinns, which is C and makes the
+// namespaces of a pod. No C library is linked: the openpgp of Go checks signatures, and what is left
+// out is not used here (btrfs, device-mapper, seccomp).
+func (r *run) buildCRIO() (string, error) {
+	const crio = "github.com/cri-o/cri-o"
+	all := []module{{
+		dir:      "crio",
+		packages: []string{"-tags=containers_image_openpgp,containers_image_ostree_stub,exclude_graphdriver_btrfs,exclude_graphdriver_devicemapper", crio + "/cmd/crio", crio + "/test/copyimg"},
+		flags:    "-s -w",
+	}}
+	return r.buildModules("crio", all, func(dir string) error {
+		list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", crio)
+		list.Dir = filepath.Join("cluster", "crio")
+		source, err := list.Output()
+		if err != nil {
+			return fmt.Errorf("go list -m %s: %w", crio, err)
+		}
+		files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(source)), "pinns/src/*.c"))
+		if err != nil {
+			return err
+		}
+		cc := exec.Command("cc", append([]string{"-std=c99", "-Os", "-static", "-s", "-o", filepath.Join(dir, "pinns")}, files...)...)
+		if out, err := cc.CombinedOutput(); err != nil {
+			return fmt.Errorf("cc pinns: %w: %s", err, lastOutput(out))
+		}
+		return nil
+	})
+}
+
+// runtimeName is the name of the runtime's program and unit.
+func runtimeName() string {
+	if *onCRIO {
+		return "crio"
+	}
+	return "containerd"
+}
+
+// runtimeSocket is where the runtime speaks CRI.
+func runtimeSocket() string { return "/run/" + runtimeName() + "/" + runtimeName() + ".sock" }
+
+// crioFiles are a node's files for CRI-O. An empty unit is one that cannot be started: a node has
+// one runtime.
+var crioFiles = map[string]string{
+	"/etc/systemd/system/containerd.service": "",
+	"/etc/systemd/system/crio.service": `[Unit]
+Description=Container Runtime Interface for OCI (CRI-O)
+Before=kubelet.service
+[Service]
+Type=notify
+Environment=GOTRACEBACK=crash
+ExecStart=/usr/bin/crio
+ExecReload=/bin/kill -s HUP $MAINPID
+TasksMax=infinity
+OOMScoreAdjust=-999
+TimeoutStartSec=0
+Restart=on-failure
+RestartSec=10
+`,
+	"/etc/crio/crio.conf.d/10-lab.conf": `[crio]
+storage_driver = "overlay"
+[crio.runtime]
+default_runtime = "runc"
+cgroup_manager = "systemd"
+[crio.runtime.runtimes.runc]
+runtime_path = "/usr/local/bin/lab-runc"
+monitor_path = "/usr/bin/conmon"
+monitor_cgroup = "system.slice"
+[crio.image]
+pause_image = "registry.k8s.io/pause:3.6"
+[crio.network]
+plugin_dirs = ["/opt/cni/bin"]
+`,
+	"/etc/containers/policy.json": `{"default": [{"type": "insecureAcceptAnything"}]}
+`,
+	// What restrict_oom_score_adj is to containerd: a machine without CAP_SYS_RESOURCE cannot lower
+	// the score, and runc fails. The program of the process is then runc's own.
+	"/usr/local/bin/lab-runc": `#!/bin/sh
+for last in "$@"; do
+	if [ "$before" = --bundle ] && [ -w "$last/config.json" ]; then
+		sed -i 's/"oomScoreAdj":-[0-9]*/"oomScoreAdj":0/' "$last/config.json"
+	fi
+	before=$last
+done
+exec /usr/sbin/runc "$@"
+`,
+}
+
+// startCRIO gives the booted node the images and the network that CRI-O looks for, and starts it.
+func (m *member) startCRIO(n *node) {
+	n.t.Helper()
+	n.mustRun("mkdir", "-p", "/opt/cni/bin")
+	n.mustRun("ln", "-sf", "/opt/lab/lab-fault", "/opt/cni/bin/loopback")
+	n.mustRun("copyimg", "--root=/var/lib/containers/storage", "--runroot=/run/containers/storage", "--storage-driver=overlay",
+		"--signature-policy=/etc/containers/policy.json", "--image-name="+images[0], "--add-name="+images[1], "--import-from=oci-archive:/opt/lab/image.tar:"+images[0])
+	n.waitFor(60*time.Second, "CRI-O", func() bool {
+		_, err := n.runCommand("systemctl", "start", "crio")
+		if err != nil {
+			n.t.Log(err)
+		}
+		return err == nil
+	})
+	_, err := os.Stat(n.hostPath(runtimeSocket()))
+	require.NoError(n.t, err)
+}
+
+// scenariosOfMembers are the scenarios that run on nodes of the cluster.
+func scenariosOfMembers() map[string]onMember {
+	if *onCRIO {
+		return crioScenarios
+	}
+	return clusterScenarios
+}
+
+// crioScenarios are those that run on nodes with CRI-O.
+var crioScenarios = map[string]onMember{
+	"healthy": {ready: true},
+}
