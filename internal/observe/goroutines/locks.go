@@ -36,8 +36,14 @@ var podNetworkPlugins = []string{"/network/cni.", "/network/kubenet.", "/network
 var crioHolds = []string{
 	"oci.(*runtimeOCI).StartContainer", "oci.(*runtimeOCI).UpdateContainer", "oci.(*runtimeOCI).UpdateContainerStatus",
 	"oci.(*runtimeOCI).StopContainer", "oci.(*runtimeOCI).DeleteContainer", "oci.(*runtimeOCI).PauseContainer",
-	"oci.(*runtimeOCI).SignalContainer",
+	"oci.(*runtimeOCI).SignalContainer", "oci.(*runtimeOCI).UnpauseContainer", "oci.(*runtimeOCI).CheckpointContainer",
+	crioStopLoop,
 }
+
+// crioStopLoop stops a container in a goroutine of its own, to which StopContainer leaves it (seen in
+// 1.34). It keeps the opLock until the container has ended, runs runc kill, and waits between two
+// signals in a select of its own.
+const crioStopLoop = "oci.(*runtimeOCI).StopLoopForContainer"
 
 // boltPackages are go.etcd.io/bbolt and coreos/bbolt, and boltdb/bolt before 2018.
 var boltPackages = []string{"bbolt", "bolt"}
@@ -57,6 +63,9 @@ func holdCatalogue() []stackdump.Hold {
 				stackdump.Hold{Func: f, While: while, Lock: "oci.(*runtimeOCI)."},
 				stackdump.Hold{Func: f, While: while, Lock: "oci.(*Container).State"}) // a reader of the same lock
 		}
+	}
+	for _, lock := range []string{"oci.(*runtimeOCI).", "oci.(*Container).State"} {
+		all = append(all, stackdump.Hold{Func: crioStopLoop, Lock: lock, NotNext: []string{"sync.(*RWMutex).Lock"}})
 	}
 	for _, f := range podNetworkHolds {
 		for _, while := range podNetworkPlugins {
