@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -81,12 +82,16 @@ default_runtime = "runc"
 cgroup_manager = "systemd"
 [crio.runtime.runtimes.runc]
 runtime_path = "/usr/local/bin/lab-runc"
+runtime_root = "/run/runc"
 monitor_path = "/usr/bin/conmon"
 monitor_cgroup = "system.slice"
 [crio.image]
 pause_image = "registry.k8s.io/pause:3.6"
 [crio.network]
 plugin_dirs = ["/opt/cni/bin"]
+`,
+	// CRI-O asks the plugin, which is lab-fault, whether it supports the version.
+	"/etc/cni/net.d/10-lab.conflist": `{"cniVersion": "0.4.0", "name": "lab", "plugins": [{"type": "loopback"}]}
 `,
 	"/etc/containers/policy.json": `{"default": [{"type": "insecureAcceptAnything"}]}
 `,
@@ -95,7 +100,7 @@ plugin_dirs = ["/opt/cni/bin"]
 	"/usr/local/bin/lab-runc": `#!/bin/sh
 for last in "$@"; do
 	if [ "$before" = --bundle ] && [ -w "$last/config.json" ]; then
-		sed -i 's/"oomScoreAdj":-[0-9]*/"oomScoreAdj":0/' "$last/config.json"
+		sed -i 's/"oomScoreAdj": *-[0-9]*/"oomScoreAdj": 0/' "$last/config.json"
 	fi
 	before=$last
 done
@@ -129,7 +134,44 @@ func scenariosOfMembers() map[string]onMember {
 	return clusterScenarios
 }
 
+// crioOnly are the scenarios of what CRI-O alone does.
+var crioOnly = []scenario{
+	{
+		// A container ends while PID 1 is stopped, and its pod gets a new one: CRI-O asks systemd for
+		// the scope of conmon. The kubelet asks for the container again and again.
+		name: "restart-stall",
+		hold: 80 * time.Second,
+		breaks: func(n *node) func() {
+			n.startPod("web")
+			pid := n.findPID("^/bin/busybox sh -c trap")
+			n.signalInit(syscall.SIGSTOP)
+			n.mustRun("kill", "-KILL", pid)
+			return func() { n.signalInit(syscall.SIGCONT) }
+		},
+	},
+}
+
 // crioScenarios are those that run on nodes with CRI-O.
 var crioScenarios = map[string]onMember{
-	"healthy": {ready: true},
+	"healthy":   {ready: true},
+	"many-pods": {ready: true},
+	// What relist asks needs no lock of CRI-O, so the node stays ready. cAdvisor's question waits.
+	"dbus-stall": {ready: true, wants: wants{
+		root: "systemd-busy-or-unresponsive", verdicts: proven, links: []string{"crio-locks", "runc-stuck-dbus"},
+		steps:    []string{"stopped", "mute", "runc", "holder", "waiters"},
+		evidence: []string{`"state":"T"`, `"answered":false`, "update --resources -", "(*runtimeOCI).UpdateContainer(", "(*Container).Pid("},
+	}},
+	"restart-stall": {ready: true, kubelet: "runtimeRequestTimeout: 15s\n", wants: wants{
+		root: "systemd-busy-or-unresponsive", verdicts: proven,
+		steps: []string{"stopped", "mute"}, evidence: []string{`"state":"T"`, `"answered":false`},
+	}},
+	"stopped-runtime": {wants: wants{
+		root: "runtime-process-stopped", verdicts: []string{"confirmed"},
+		steps: []string{"sampled", "mute"}, evidence: []string{`"comm":"crio","state":"T"`, `"answered":false`, "PLEG is not healthy"},
+		headline: []string{"crio is stopped"},
+	}},
+	"runtime-killed": {wants: wants{
+		root: "runtime-process-down", verdicts: []string{"confirmed"}, steps: []string{"died", "refused", "refused_collect"},
+		evidence: []string{"status=9/KILL", "PLEG is not healthy"}, headline: []string{"crio is not running", "killed 9/KILL"},
+	}},
 }

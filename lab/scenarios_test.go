@@ -22,6 +22,7 @@ func TestScenarios(t *testing.T) {
 	all := slices.Concat(scenarios, stoppedScenarios, fileScenarios, runtimeScenarios, podScenarios)
 	if *onCluster {
 		all = append(all, clusterOnly...)
+		all = append(all, crioOnly...)
 	}
 	for _, s := range all {
 		if *onCluster {

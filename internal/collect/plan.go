@@ -352,6 +352,7 @@ var configFiles = []string{
 	"/etc/systemd/system/containerd.service", "/usr/lib/systemd/system/containerd.service",
 	"/etc/systemd/system/containerd.service.d/*", "/etc/containerd/config.toml", "/etc/containerd/conf.d/*",
 	"/etc/docker/daemon.json", "/usr/lib/systemd/system/docker.service", "/etc/systemd/system/docker.service.d/*",
+	"/etc/systemd/system/crio.service", "/usr/lib/systemd/system/crio.service", "/etc/systemd/system/crio.service.d/*",
 	"/etc/crio/crio.conf", "/etc/crio/crio.conf.d/*", "/etc/systemd/journald.conf",
 }
 
