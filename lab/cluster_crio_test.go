@@ -163,7 +163,8 @@ var crioScenarios = map[string]onMember{
 	}},
 	"restart-stall": {ready: true, kubelet: "runtimeRequestTimeout: 15s\n", wants: wants{
 		root: "systemd-busy-or-unresponsive", verdicts: proven,
-		steps: []string{"stopped", "mute"}, evidence: []string{`"state":"T"`, `"answered":false`},
+		steps:    []string{"stopped", "mute", "daemon_waits", "creates"},
+		evidence: []string{`"state":"T"`, `"answered":false`, "(*Conn).startJob(", "not yet finished. Currently at stage container runtime creation"},
 	}},
 	"stopped-runtime": {wants: wants{
 		root: "runtime-process-stopped", verdicts: []string{"confirmed"},
