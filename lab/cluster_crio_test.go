@@ -149,6 +149,20 @@ var crioOnly = []scenario{
 			return func() { n.signalInit(syscall.SIGCONT) }
 		},
 	},
+	{
+		// CRI-O's own unit has a watchdog of a minute: systemd aborts a CRI-O that is stopped.
+		name: "runtime-watchdog",
+		hold: 50 * time.Second,
+		ends: true,
+		breaks: func(n *node) func() {
+			n.startPod("web")
+			n.configureRuntime("WatchdogSec=15s\nRestart=no")
+			n.mustRun("systemctl", "restart", "crio")
+			time.Sleep(5 * time.Second)
+			n.mustRun("pkill", "-STOP", "-x", "crio")
+			return func() { n.mustRun("systemctl", "start", "crio") }
+		},
+	},
 }
 
 // crioScenarios are those that run on nodes with CRI-O.
@@ -163,13 +177,16 @@ var crioScenarios = map[string]onMember{
 	}},
 	"restart-stall": {ready: true, kubelet: "runtimeRequestTimeout: 15s\n", wants: wants{
 		root: "systemd-busy-or-unresponsive", verdicts: proven,
-		steps:    []string{"stopped", "mute", "daemon_waits", "creates"},
-		evidence: []string{`"state":"T"`, `"answered":false`, "(*Conn).startJob(", "not yet finished. Currently at stage container runtime creation"},
+		steps:    []string{"stopped", "mute", "crio_waits", "creates"},
+		evidence: []string{`"state":"T"`, `"answered":false`, "dbus/v5.(*Object).CallWithContext(", "not yet finished. Currently at stage container runtime creation"},
 	}},
 	"stopped-runtime": {wants: wants{
 		root: "runtime-process-stopped", verdicts: []string{"confirmed"},
 		steps: []string{"sampled", "mute"}, evidence: []string{`"comm":"crio","state":"T"`, `"answered":false`, "PLEG is not healthy"},
 		headline: []string{"crio is stopped"},
+	}},
+	"runtime-watchdog": {ready: true, wants: wants{
+		root: "runtime-process-down", verdicts: proven, steps: []string{"died", "refused", "refused_collect"},
 	}},
 	"runtime-killed": {wants: wants{
 		root: "runtime-process-down", verdicts: []string{"confirmed"}, steps: []string{"died", "refused", "refused_collect"},
