@@ -158,7 +158,7 @@ var crioOnly = []scenario{
 			n.startPod("web")
 			n.configureRuntime("WatchdogSec=15s\nRestart=no")
 			n.mustRun("systemctl", "restart", "crio")
-			time.Sleep(5 * time.Second)
+			time.Sleep(65 * time.Second) // else this restart looks like the cause
 			n.mustRun("pkill", "-STOP", "-x", "crio")
 			return func() { n.mustRun("systemctl", "start", "crio") }
 		},
@@ -186,7 +186,8 @@ var crioScenarios = map[string]onMember{
 		headline: []string{"crio is stopped"},
 	}},
 	"runtime-watchdog": {ready: true, wants: wants{
-		root: "runtime-process-down", verdicts: proven, steps: []string{"died", "refused", "refused_collect"},
+		root: "runtime-process-down", verdicts: proven, steps: []string{"watchdog", "died", "refused", "refused_collect"},
+		evidence: []string{"Watchdog timeout (limit 15s)!", "status=6/ABRT"}, headline: []string{"systemd's watchdog ended crio.service"},
 	}},
 	"runtime-killed": {wants: wants{
 		root: "runtime-process-down", verdicts: []string{"confirmed"}, steps: []string{"died", "refused", "refused_collect"},
