@@ -14,10 +14,10 @@ import (
 )
 
 // packages are what a node consists of: containerd 1.6, runc 1.1, docker 20.10, systemd 252, of the
-// time of many incidents.
+// time of many incidents; and the monitor of containers that CRI-O needs.
 const (
 	suite    = "bookworm"
-	packages = "systemd,systemd-sysv,dbus,containerd,runc,docker.io,strace,busybox-static,procps,iproute2,kmod"
+	packages = "systemd,systemd-sysv,dbus,containerd,runc,docker.io,conmon,strace,busybox-static,procps,iproute2,kmod"
 )
 
 // nodeFiles are written into the base.

@@ -16,7 +16,7 @@ import (
 // module is a module below lab/cluster, out of which programs of a cluster are built.
 type module struct {
 	dir      string
-	packages []string
+	packages []string // after flags of go build, where there are any
 	flags    string   // of the linker
 	links    []string // names of the one program, where there is one for all
 }
@@ -65,16 +65,22 @@ func requiredVersion(dir, dependency string) (string, error) {
 // buildCluster builds the programs of a cluster, unless they are there from an earlier run, and
 // returns the directory that has them.
 func (r *run) buildCluster() (string, error) {
-	lock, err := os.OpenFile(filepath.Join(r.place, "cluster.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	all, err := modules()
+	if err != nil {
+		return "", err
+	}
+	return r.buildModules("cluster", all, func(string) error { return nil })
+}
+
+// buildModules builds the programs of modules, unless they are there from an earlier run, and
+// returns the directory that has them. more adds to it what is not built by Go.
+func (r *run) buildModules(what string, all []module, more func(dir string) error) (string, error) {
+	lock, err := os.OpenFile(filepath.Join(r.place, what+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return "", err
 	}
 	defer lock.Close()
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return "", err
-	}
-	all, err := modules()
-	if err != nil {
 		return "", err
 	}
 	sum := sha256.New()
@@ -86,12 +92,12 @@ func (r *run) buildCluster() (string, error) {
 			sum.Write(text)
 		}
 	}
-	made := filepath.Join(r.place, fmt.Sprintf("cluster-%x", sum.Sum(nil)[:4]))
+	made := filepath.Join(r.place, fmt.Sprintf("%s-%x", what, sum.Sum(nil)[:4]))
 	if _, err := os.Stat(made); err == nil {
 		return made, nil
 	}
-	fmt.Fprintln(os.Stderr, "lab: a cluster is built, for the first time; it takes ten minutes or more")
-	dir := filepath.Join(r.dir, "cluster")
+	fmt.Fprintln(os.Stderr, "lab: "+what+" is built, for the first time; it takes minutes")
+	dir := filepath.Join(r.dir, what)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
@@ -108,6 +114,9 @@ func (r *run) buildCluster() (string, error) {
 				return "", err
 			}
 		}
+	}
+	if err := more(dir); err != nil {
+		return "", err
 	}
 	return made, os.Rename(dir, made)
 }

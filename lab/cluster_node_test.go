@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,12 +44,15 @@ func (c *cluster) newMember(name string) (*member, error) {
 		"/etc/hostname":                       name + "\n",
 		"/etc/kubernetes/kubelet.conf":        c.kubeconfig(m.outside),
 		"/etc/kubernetes/lab-token":           c.token + "\n",
-		"/etc/systemd/system/kubelet.service": "[Unit]\nAfter=containerd.service\n[Service]\nRestart=always\nRestartSec=1\nExecStart=/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml --kubeconfig=/etc/kubernetes/kubelet.conf --hostname-override=" + name + " --node-ip=" + m.inside + " --v=2\n",
-		"/var/lib/kubelet/config.yaml":        kubeletConfig + clusterScenarios[name].kubelet,
+		"/etc/systemd/system/kubelet.service": "[Unit]\nAfter=" + runtimeName() + ".service\n[Service]\nRestart=always\nRestartSec=1\nExecStart=/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml --kubeconfig=/etc/kubernetes/kubelet.conf --hostname-override=" + name + " --node-ip=" + m.inside + " --v=2\n",
+		"/var/lib/kubelet/config.yaml":        kubeletConfig + "containerRuntimeEndpoint: unix://" + runtimeSocket() + "\n" + scenariosOfMembers()[name].kubelet,
 		// Nobody's network: pods use that of the node. But a node without this file is not ready.
 		"/etc/cni/net.d/10-lab.conflist": `{"cniVersion": "1.0.0", "name": "lab", "plugins": [{"type": "loopback"}]}` + "\n",
 	}
-	if !*debianContainerd {
+	switch {
+	case *onCRIO:
+		maps.Copy(files, crioFiles)
+	case !*debianContainerd:
 		files["/etc/containerd/config.toml"] = containerdConfig
 	}
 	for path, text := range files {
@@ -56,7 +60,7 @@ func (c *cluster) newMember(name string) (*member, error) {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			return nil, err
 		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
 			return nil, err
 		}
 	}
@@ -70,7 +74,6 @@ kind: KubeletConfiguration
 failCgroupV1: false
 failSwapOn: false
 cgroupDriver: systemd
-containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
 authentication: {anonymous: {enabled: false}, webhook: {enabled: true}}
 authorization: {mode: Webhook}
 makeIPTablesUtilChains: false
@@ -97,14 +100,19 @@ const containerdConfig = `version = 3
 
 // binds are the mounts that put the programs and files of a cluster into a node.
 func (m *member) binds() (flags []string, err error) {
-	programs := map[string]string{"kubelet": "/usr/bin/kubelet"}
-	if !*debianContainerd {
+	programs := []string{filepath.Join(m.bin, "kubelet")}
+	switch {
+	case *onCRIO:
+		for _, name := range []string{"crio", "pinns", "copyimg"} {
+			programs = append(programs, filepath.Join(m.crio, name))
+		}
+	case !*debianContainerd:
 		for _, name := range []string{"containerd", "containerd-shim-runc-v2", "ctr"} {
-			programs[name] = "/usr/bin/" + name
+			programs = append(programs, filepath.Join(m.bin, name))
 		}
 	}
-	for name, inside := range programs {
-		flags = append(flags, "--bind-ro="+filepath.Join(m.bin, name)+":"+inside)
+	for _, program := range programs {
+		flags = append(flags, "--bind-ro="+program+":/usr/bin/"+filepath.Base(program))
 	}
 	return flags, filepath.WalkDir(m.files, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {

@@ -28,6 +28,7 @@ var onCluster = flag.Bool("cluster", false, "nodes of a real cluster: a kubelet 
 type cluster struct {
 	run   *run
 	bin   string // its programs
+	crio  string // those of CRI-O; empty where nodes have containerd
 	dir   string // its data
 	token string // opens the API server and kubelets, as a member of system:masters
 	port  int    // of the API server
@@ -40,7 +41,13 @@ func (r *run) startCluster() (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{run: r, bin: bin, dir: filepath.Join(r.dir, "plane"), token: fmt.Sprintf("lab-%d-%d", os.Getpid(), time.Now().UnixNano())}
+	var crio string
+	if *onCRIO {
+		if crio, err = r.buildCRIO(); err != nil {
+			return nil, err
+		}
+	}
+	c := &cluster{run: r, bin: bin, crio: crio, dir: filepath.Join(r.dir, "plane"), token: fmt.Sprintf("lab-%d-%d", os.Getpid(), time.Now().UnixNano())}
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
 		return nil, err
 	}

@@ -38,11 +38,12 @@ func (n *node) startFault(args ...string) (end func()) {
 	return end
 }
 
-// configureContainerd adds a setting to the service of containerd, until the node ends.
-func (n *node) configureContainerd(setting string) {
+// configureRuntime adds a setting to the service of the runtime, until the node ends.
+func (n *node) configureRuntime(setting string) {
 	n.t.Helper()
-	n.mustRun("mkdir", "-p", "/run/systemd/system/containerd.service.d")
-	n.writeFile("/run/systemd/system/containerd.service.d/lab.conf", "[Service]\n"+setting+"\n")
+	dir := "/run/systemd/system/" + runtimeName() + ".service.d"
+	n.mustRun("mkdir", "-p", dir)
+	n.writeFile(dir+"/lab.conf", "[Service]\n"+setting+"\n")
 	n.mustRun("systemctl", "daemon-reload")
 }
 

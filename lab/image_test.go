@@ -43,7 +43,7 @@ func packTar(files []file) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// writeImages writes busybox as an OCI layout, for containerd, and as a plain root file system, for
+// writeImages writes busybox as an OCI layout, for containerd and CRI-O, and as a plain root file system, for
 // docker import.
 func writeImages(dir string) error {
 	path, err := exec.LookPath("busybox")
@@ -110,7 +110,7 @@ func ociLayout(layer []byte) ([]byte, error) {
 	for _, name := range images {
 		named = append(named, map[string]any{
 			"mediaType": manifest["mediaType"], "digest": manifest["digest"], "size": manifest["size"],
-			"platform": map[string]string{"architecture": runtime.GOARCH, "os": "linux"}, "annotations": map[string]string{"io.containerd.image.name": name},
+			"platform": map[string]string{"architecture": runtime.GOARCH, "os": "linux"}, "annotations": map[string]string{"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name},
 		})
 	}
 	index, err := json.Marshal(map[string]any{"schemaVersion": 2, "manifests": named})

@@ -101,6 +101,12 @@ func checkHost() error {
 	if *onCluster {
 		tools["ip"] = "iproute2"
 	}
+	if *onCRIO {
+		if !*onCluster {
+			return errors.New("-crio needs -cluster")
+		}
+		tools["cc"] = "gcc libc6-dev"
+	}
 	var missing []string
 	for tool, pkg := range tools {
 		if _, err := exec.LookPath(tool); err != nil {

@@ -40,7 +40,7 @@ func (r *run) boot(t *testing.T, name, slow string) *node {
 	n := &node{t: t, run: r, name: name, booted: time.Now()}
 	// An overlay can be no upper layer of overlays, and the node's root is one.
 	binds := []string{"--bind-ro=" + r.binDir() + ":/opt/lab"}
-	for _, dir := range []string{"containerd", "docker"} {
+	for _, dir := range []string{"containerd", "containers", "docker"} {
 		outside := filepath.Join(r.dir, name, dir)
 		require.NoError(t, os.MkdirAll(outside, 0o755))
 		binds = append(binds, "--bind="+outside+":/var/lib/"+dir)
@@ -75,13 +75,15 @@ func (r *run) boot(t *testing.T, name, slow string) *node {
 	require.NoError(t, n.nspawn.Start())
 	t.Cleanup(n.stop)
 	n.waitFor(60*time.Second, "a leader", func() bool { n.leader = childOf(n.nspawn.Process.Pid); return n.leader > 0 })
-	n.waitFor(60*time.Second, "containerd's socket", func() bool { _, err := os.Stat(n.hostPath("/run/containerd/containerd.sock")); return err == nil })
 	for _, h := range cgroupHierarchies() { // those of version 1 come up read-only
 		// the unified one is writable
 		_, _ = n.runCommand("mount", "-o", "remount,bind,rw", "/sys/fs/cgroup/"+filepath.Base(h))
 	}
-	n.waitFor(60*time.Second, "containerd", func() bool { _, err := n.runCommand("ctr", "version"); return err == nil })
-	n.mustRun("ctr", "-n", "k8s.io", "images", "import", "/opt/lab/image.tar")
+	if *onCRIO {
+		n.member.startCRIO(n)
+	} else {
+		n.waitForContainerd()
+	}
 	if n.member != nil {
 		n.member.join(n)
 	}
@@ -91,6 +93,14 @@ func (r *run) boot(t *testing.T, name, slow string) *node {
 		n.waitFor(2*time.Minute, "node that the API calls ready", func() bool { return n.member.readyCondition(n.name).Status == "True" })
 	}
 	return n
+}
+
+// waitForContainerd waits until containerd answers, and imports the image.
+func (n *node) waitForContainerd() {
+	n.t.Helper()
+	n.waitFor(60*time.Second, "containerd's socket", func() bool { _, err := os.Stat(n.hostPath(runtimeSocket())); return err == nil })
+	n.waitFor(60*time.Second, "containerd", func() bool { _, err := n.runCommand("ctr", "version"); return err == nil })
+	n.mustRun("ctr", "-n", "k8s.io", "images", "import", "/opt/lab/image.tar")
 }
 
 // kubeletCommand matches the command line of the node's kubelet, and of none of its commands.

@@ -90,7 +90,7 @@ func (s *scenario) runScenario(t *testing.T, r *run) {
 	if (*full || n.member != nil) && s.long > 0 {
 		hold = s.long
 	}
-	if n.member != nil && !clusterScenarios[s.name].ready {
+	if n.member != nil && !scenariosOfMembers()[s.name].ready {
 		n.member.waitUntilNotReady(n)
 	} else {
 		time.Sleep(hold)
@@ -131,7 +131,7 @@ func (n *node) collect(flags []string) (path string) {
 // listDaemons returns the daemons of the node with their PIDs.
 func (n *node) listDaemons() []string {
 	n.t.Helper()
-	daemons := n.mustRun("pgrep", "-l", "-x", "containerd|dockerd|systemd-journal|dbus-daemon") + n.mustRun("pgrep", "-a", "-f", kubeletCommand)
+	daemons := n.mustRun("pgrep", "-l", "-x", "containerd|crio|dockerd|systemd-journal|dbus-daemon") + n.mustRun("pgrep", "-a", "-f", kubeletCommand)
 	return strings.Split(strings.TrimSpace(daemons), "\n")
 }
 

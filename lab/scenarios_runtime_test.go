@@ -18,9 +18,9 @@ var runtimeScenarios = []scenario{
 		ends: true,
 		breaks: func(n *node) func() {
 			n.startPod("web")
-			n.configureContainerd("Restart=no")
-			n.mustRun("pkill", "-KILL", "-x", "containerd")
-			return func() { n.mustRun("systemctl", "start", "containerd") }
+			n.configureRuntime("Restart=no")
+			n.mustRun("pkill", "-KILL", "-x", runtimeName())
+			return func() { n.mustRun("systemctl", "start", runtimeName()) }
 		},
 		wants: wants{
 			root: "runtime-process-down", verdicts: []string{"confirmed"}, steps: []string{"died", "refused", "refused_collect"},
@@ -33,7 +33,7 @@ var runtimeScenarios = []scenario{
 		ends: true,
 		breaks: func(n *node) func() {
 			n.startPod("web")
-			n.configureContainerd("Restart=no")
+			n.configureRuntime("Restart=no")
 			lift := n.limitDaemon("containerd", "memory", "memory.limit_in_bytes", "8M")
 			n.startCommand("sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do /opt/lab/kubelet pod late-$i & done; wait")
 			n.waitFor(60*time.Second, "end of containerd", func() bool { _, err := n.runCommand("pgrep", "-x", "containerd"); return err != nil })

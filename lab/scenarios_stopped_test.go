@@ -49,7 +49,7 @@ var stoppedScenarios = []scenario{
 		breaks: func(n *node) func() {
 			web := n.startPod("web")
 			// The first: containerd is killed, and systemd starts it again after forty seconds.
-			n.configureContainerd("RestartSec=40")
+			n.configureRuntime("RestartSec=40")
 			n.mustRun("pkill", "-KILL", "-x", "containerd")
 			n.waitFor(90*time.Second, "restarted containerd", func() bool { _, err := n.runCommand("ctr", "version"); return err == nil })
 			time.Sleep(15 * time.Second)

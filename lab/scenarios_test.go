@@ -22,10 +22,11 @@ func TestScenarios(t *testing.T) {
 	all := slices.Concat(scenarios, stoppedScenarios, fileScenarios, runtimeScenarios, podScenarios)
 	if *onCluster {
 		all = append(all, clusterOnly...)
+		all = append(all, crioOnly...)
 	}
 	for _, s := range all {
 		if *onCluster {
-			other, ok := clusterScenarios[s.name]
+			other, ok := scenariosOfMembers()[s.name]
 			if !ok {
 				continue
 			}
@@ -105,8 +106,8 @@ var scenarios = []scenario{
 		hold: 20 * time.Second, long: 210 * time.Second,
 		breaks: func(n *node) func() {
 			n.startPod("web")
-			n.mustRun("pkill", "-STOP", "-x", "containerd")
-			return func() { n.mustRun("pkill", "-CONT", "-x", "containerd") }
+			n.mustRun("pkill", "-STOP", "-x", runtimeName())
+			return func() { n.mustRun("pkill", "-CONT", "-x", runtimeName()) }
 		},
 		wants: wants{
 			root: "runtime-process-stopped", verdicts: []string{"confirmed"},

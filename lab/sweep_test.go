@@ -159,7 +159,7 @@ func removeKept(place string) error {
 	if len(runs) > 1 { // the first is this one
 		return fmt.Errorf("another run is at work: %v", runs)
 	}
-	for _, pattern := range []string{"base-*", ".#base-*.lck", "cluster-*"} { // the second is of systemd-nspawn
+	for _, pattern := range []string{"base-*", ".#base-*.lck", "cluster-*", "crio-*"} { // the second is of systemd-nspawn
 		kept, err := filepath.Glob(filepath.Join(place, pattern))
 		if err != nil {
 			return err

@@ -352,6 +352,7 @@ var configFiles = []string{
 	"/etc/systemd/system/containerd.service", "/usr/lib/systemd/system/containerd.service",
 	"/etc/systemd/system/containerd.service.d/*", "/etc/containerd/config.toml", "/etc/containerd/conf.d/*",
 	"/etc/docker/daemon.json", "/usr/lib/systemd/system/docker.service", "/etc/systemd/system/docker.service.d/*",
+	"/etc/systemd/system/crio.service", "/usr/lib/systemd/system/crio.service", "/etc/systemd/system/crio.service.d/*",
 	"/etc/crio/crio.conf", "/etc/crio/crio.conf.d/*", "/etc/systemd/journald.conf",
 }
 
@@ -549,16 +550,39 @@ func collectVersions(c *collector, s *step) {
 	ask := func(item, program, argument string) {
 		c.runUnless(c.whyNoProgram(before), execTask(item, program, argument), s)
 	}
-	for _, name := range []string{"kubelet", "containerd", "dockerd", "crio"} {
+	for _, name := range append([]string{"kubelet"}, runtimes...) {
 		program := name
-		if i := slices.IndexFunc(c.walked.Processes, func(p process) bool { return p.Exe == name }); i >= 0 {
+		if i := c.findProcess(name); i >= 0 {
 			program = fmt.Sprintf("/proc/%d/exe", c.walked.Processes[i].PID) // the one that runs, not the installed one
+		} else if other := c.findOtherRuntime(name); other != "" {
+			c.runUnless("it does not run, and "+other+" does", execTask("versions/"+name+".txt", name, "--version"), s)
+			continue
 		}
 		ask("versions/"+name+".txt", program, "--version")
 	}
 	ask(runcVersion, "runc", "--version")
 	ask("versions/systemctl.txt", "systemctl", "--version")
 	ask("versions/uname.txt", "uname", "-a")
+}
+
+// runtimes are the programs that can be a node's runtime.
+var runtimes = []string{"containerd", "dockerd", "crio"}
+
+// findProcess returns the index of a process of a program; negative when there is none.
+func (c *collector) findProcess(program string) int {
+	return slices.IndexFunc(c.walked.Processes, func(p process) bool { return p.Exe == program })
+}
+
+// findOtherRuntime returns the runtime that runs in place of another, which is installed at most:
+// its release would speak of faults that the node does not have. Empty when none runs. containerd and
+// dockerd run together.
+func (c *collector) findOtherRuntime(name string) string {
+	for _, other := range runtimes {
+		if slices.Contains(runtimes, name) && (name == "crio") != (other == "crio") && c.findProcess(other) >= 0 {
+			return other
+		}
+	}
+	return ""
 }
 
 // whyNoProgram says why no other program is started: two of those whose items came after the first

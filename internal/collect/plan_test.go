@@ -65,3 +65,21 @@ func TestNoEnvironments(t *testing.T) {
 	require.Equal(t, 1, c.replaced.ByName()["environment"])
 	require.Equal(t, 1, c.manifest.Items[0].Redacted)
 }
+
+// TestOtherRuntime: a runtime that is installed, while another runs, is not asked for its version.
+func TestOtherRuntime(t *testing.T) {
+	for _, tt := range []struct{ runs, name, other string }{
+		{"crio", "containerd", "crio"},
+		{"crio", "dockerd", "crio"},
+		{"crio", "crio", ""},
+		{"crio", "kubelet", ""},
+		{"containerd", "crio", "containerd"},
+		{"dockerd", "containerd", ""}, // they run together, and one may be down
+		{"containerd", "dockerd", ""},
+		{"kubelet", "crio", ""},
+	} {
+		c := collector{}
+		c.walked.Processes = []process{{Exe: tt.runs}}
+		require.Equal(t, tt.other, c.findOtherRuntime(tt.name), "%s beside %s", tt.name, tt.runs)
+	}
+}

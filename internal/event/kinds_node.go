@@ -70,7 +70,7 @@ var nodeKinds = []KindInfo{
 		length(FieldAge, "since its start"),
 		text(FieldSince, "its start as printed, where that is no whole date: 2019, Nov29, 18:22"),
 		text(FieldVerb, "the command of runc, as create"),
-		truth(FieldSystemdCgroup, "whether runc uses the cgroup driver of systemd"),
+		truth(FieldSystemdCgroup, "whether runc uses the cgroup driver of systemd; absent where its command line does not say"),
 		text(FieldPlugin, "of the CNI, as calico"),
 		measure(FieldCPUPercent, "%", "of one CPU that it takes now, as top shows it"),
 		measure(FieldCPUAverage, "%", "of one CPU that PID 1 has taken since its start, as ps shows it, where that is much"),

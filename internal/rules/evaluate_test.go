@@ -321,6 +321,35 @@ verdict: {possible: one and two and three}
 	require.Contains(t, r.NotEvaluable[0].Why, "the search stopped after 500000 tries")
 }
 
+// TestUntiedStep: what only a missing step would tie costs no tries, however much fits the others. A
+// kubelet whose runtime is gone logs hundreds of refused calls, and its own start long before.
+func TestUntiedStep(t *testing.T) {
+	const rule = `
+id: refused
+title: Refused
+role: root
+headline: "refused"
+needs: [{any: [containerd.log], collect: c}]
+steps:
+  - {id: missing, role: cause, text: x, kind: a}
+  - {id: elsewhere, role: recovery, text: x, kind: b}
+  - {id: one, role: cause, text: x, weight: 100, kind: c}
+  - {id: two, role: cause, text: x, weight: 100, kind: c}
+  - {id: three, role: symptom, text: x, weight: 100, kind: d}
+edges:
+  - {from: missing, to: elsewhere, gap: {min: 0s}}
+  - {from: one, to: two, gap: {min: 0s}}
+  - {from: two, to: three, gap: {min: 0s}}
+verdict: {possible: one and two and three}
+`
+	events := []event.Event{ev("b", when(1)), ev("d", when(5000))}
+	for i := range 800 {
+		events = append(events, ev("c", when(float64(1000+i))))
+	}
+	f := find(t, Evaluate(catalogOf(t, rule), line(events...)), "refused")
+	require.Empty(t, f.Notes)
+}
+
 // TestOrderOfInputDoesNotMatter: the same events in any order give the same result.
 func TestOrderOfInputDoesNotMatter(t *testing.T) {
 	cat := synthetic(t)

@@ -370,7 +370,7 @@ func (s *search) isSpent() bool { return s.nodes >= maxNodes }
 
 // placeSteps decides the steps from this one on.
 func (s *search) placeSteps(step int) {
-	if s.isSpent() || !s.canWin(step) {
+	if s.isSpent() || !s.canConnect(step) || !s.canWin(step) {
 		return
 	}
 	if step == len(s.steps) {
@@ -464,6 +464,25 @@ func (s *search) fitsChosen(step, i int) bool {
 		}
 	}
 	return true
+}
+
+// canConnect says whether the steps from this one on could still tie all that are chosen to each
+// other. Without it, a step that only a missing one would tie is tried with all choices of the others.
+func (s *search) canConnect(from int) bool {
+	var chosen uint64
+	for step, i := range s.chosen {
+		if i != none {
+			chosen |= 1 << step
+		}
+	}
+	usable := chosen | s.within&^(1<<from-1)
+	var reached uint64
+	for frontier := chosen & -chosen; frontier != 0; {
+		reached |= frontier
+		step := bits.TrailingZeros64(frontier)
+		frontier = frontier&(frontier-1) | s.rule.related[step]&usable&^reached
+	}
+	return chosen&^reached == 0
 }
 
 // isConnected says whether the chosen steps hang together: two by an edge or a

@@ -36,8 +36,18 @@ var podNetworkPlugins = []string{"/network/cni.", "/network/kubenet.", "/network
 var crioHolds = []string{
 	"oci.(*runtimeOCI).StartContainer", "oci.(*runtimeOCI).UpdateContainer", "oci.(*runtimeOCI).UpdateContainerStatus",
 	"oci.(*runtimeOCI).StopContainer", "oci.(*runtimeOCI).DeleteContainer", "oci.(*runtimeOCI).PauseContainer",
-	"oci.(*runtimeOCI).SignalContainer",
+	"oci.(*runtimeOCI).SignalContainer", "oci.(*runtimeOCI).UnpauseContainer", "oci.(*runtimeOCI).CheckpointContainer",
+	crioStopLoop,
 }
+
+// crioWaits are where cri-o wants a container's opLock: the functions above, its state, and its PID,
+// which cAdvisor asks for by GET /containers/ID (1.34).
+var crioWaits = []string{"oci.(*runtimeOCI).", "oci.(*Container).State", "oci.(*Container).Pid"}
+
+// crioStopLoop stops a container in a goroutine of its own, to which StopContainer leaves it (seen in
+// 1.34). It keeps the opLock until the container has ended, runs runc kill, and waits between two
+// signals in a select of its own.
+const crioStopLoop = "oci.(*runtimeOCI).StopLoopForContainer"
 
 // boltPackages are go.etcd.io/bbolt and coreos/bbolt, and boltdb/bolt before 2018.
 var boltPackages = []string{"bbolt", "bolt"}
@@ -53,10 +63,13 @@ func holdCatalogue() []stackdump.Hold {
 	}
 	for _, f := range crioHolds {
 		for _, while := range []string{"os/exec.(*Cmd).", "dbus.", "oci.WaitContainerStop", "oci.waitContainerStop"} {
-			all = append(all,
-				stackdump.Hold{Func: f, While: while, Lock: "oci.(*runtimeOCI)."},
-				stackdump.Hold{Func: f, While: while, Lock: "oci.(*Container).State"}) // a reader of the same lock
+			for _, lock := range crioWaits {
+				all = append(all, stackdump.Hold{Func: f, While: while, Lock: lock})
+			}
 		}
+	}
+	for _, lock := range crioWaits {
+		all = append(all, stackdump.Hold{Func: crioStopLoop, Lock: lock, NotNext: []string{"sync.(*RWMutex).Lock"}})
 	}
 	for _, f := range podNetworkHolds {
 		for _, while := range podNetworkPlugins {

@@ -145,6 +145,7 @@ var waits = []struct {
 	{doing: "runc", frames: []string{"os/exec.(*Cmd).", "oci.(*runtimeOCI)."}}, // cri-o runs it itself
 	{doing: "container-stop", frames: []string{"oci.WaitContainerStop", "oci.(*runtimeOCI)."}},
 	{doing: "container-stop", frames: []string{"oci.waitContainerStop", "oci.(*runtimeOCI)."}},
+	{doing: "container-stop", frames: []string{crioStopLoop}, state: "select"},
 	{doing: "conmon", frames: []string{"os.(*File).Read", "oci.(*runtimeOCI)."}},
 	{doing: "cni-plugin", frames: []string{"os/exec.(*Cmd).", "cni/pkg/invoke."}},
 	// dockershim's status hook

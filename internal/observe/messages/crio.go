@@ -2,6 +2,7 @@ package messages
 
 import (
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
@@ -17,10 +18,26 @@ var crioTable = table{
 			return scan.Version(scan.After(r.Message(), "version: "))
 		})},
 		// warning Stopping container <id> with stop signal timed out: timeout reached after 30 seconds waiting for container process to exit
-		{[]string{"with stop signal timed out"}, killLate},
+		// warning Stopping container <id> with stop signal(TERM) timed out. Killing...      (1.34)
+		{[]string{"with stop signal timed out", "with stop signal("}, killLate},
+		{[]string{"Detected process ("}, killFails},
 		{[]string{"not yet finished. Currently at stage ", "error reserving ctr name ", "error reserving pod name ", "context was either canceled or the deadline was exceeded"}, createWaits},
 		{crashMarks, crashEvent},
 	},
+}
+
+// killFails is a container that outlives SIGKILL, which CRI-O (1.34) says a few times a minute:
+//
+//	error Detected process (4711) blocked in uninterruptible sleep for more than 90 seconds for container <id>
+//	warning Detected process (4711) in state S blocked for more than 90 seconds for container <id>. One of the child processes might be in uninterruptible sleep.
+func killFails(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	e, ok := containerEvent(event.KindKillLate, scan.FindID(text), "container * did not end in time")
+	if wait, err := time.ParseDuration(scan.Digits(scan.After(text, " for more than ")) + "s"); err == nil {
+		e.AddFields(event.FieldWait.Duration(wait))
+	}
+	e.AddText(event.FieldSignal, "9")
+	return e, ok && strings.Contains(text, " blocked ")
 }
 
 // createWaits is a create that does not end. The kubelet has stopped waiting and asks again, and

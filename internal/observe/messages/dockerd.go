@@ -60,6 +60,7 @@ var nodeErrors = []string{
 //	≥ 20.10  Container failed to exit within 10s of signal 15 - using the force      container=<id>
 //	         Container failed to exit within 10 seconds of kill - trying direct SIGKILL      container=<id>
 //	CRI-O    Stopping container <id> with stop signal timed out: timeout reached after 30 seconds waiting for container process to exit
+//	         Stopping container <id> with stop signal(TERM) timed out. Killing...      (1.34)
 //
 // A program that does not care for signal 15 is ordinary; one that outlives SIGKILL is not.
 func killLate(r *event.Record) (event.Event, bool) {
@@ -74,6 +75,9 @@ func killLate(r *event.Record) (event.Event, bool) {
 		e.AddFields(event.FieldWait.Duration(wait))
 	}
 	signal := scan.FirstWord(scan.After(text, " of signal "))
+	if signal == "" {
+		signal, _ = scan.Between(text, " with stop signal(", ")")
+	}
 	if strings.Contains(text, " of kill ") {
 		signal = "9"
 	}

@@ -189,8 +189,11 @@ func RuncCommand(args string) (event.Event, bool) {
 	}
 	e.Text = "runc " + verb + " is running"
 	e.AddFields(event.FieldVerb.Text(verb))
-	if verb != "init" { // of which the command line shows no more
-		e.AddFields(event.FieldSystemdCgroup.Bool(slices.ContainsFunc(words, systemdFlag)))
+	// Of init the command line shows no more. CRI-O gives the flag to create alone, and runc knows it of
+	// the container: runc --root /run/runc update --resources - <id>
+	asked := slices.ContainsFunc(words, systemdFlag)
+	if verb != "init" && (asked || verb == "create" || !runsForCRIO(words)) {
+		e.AddFields(event.FieldSystemdCgroup.Bool(asked))
 	}
 	for _, w := range slices.Backward(rest) { // kill has the signal behind the id
 		if e.IDs.Container = scan.ContainerID(w); e.IDs.Container != "" {
@@ -198,6 +201,12 @@ func RuncCommand(args string) (event.Event, bool) {
 		}
 	}
 	return e, true
+}
+
+// runsForCRIO says that a command line of runc can be CRI-O's (1.34): before the verb stands --root
+// alone, while containerd and docker name a log there, too.
+func runsForCRIO(words []string) bool {
+	return len(words) > 3 && words[1] == "--root" && slices.Contains(runcVerbs, words[3])
 }
 
 // CniEvent is a CNI plugin that was alive when the listing was made.
