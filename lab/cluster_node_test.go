@@ -98,7 +98,6 @@ authorization: {mode: Webhook}
 tlsCertFile: /var/lib/kubelet/pki/kubelet.crt
 tlsPrivateKeyFile: /var/lib/kubelet/pki/kubelet.key
 rotateCertificates: false
-featureGates: {NodeLogQuery: true}
 enableSystemLogHandler: true
 enableSystemLogQuery: true
 makeIPTablesUtilChains: false
