@@ -198,7 +198,7 @@ func throughHealthy(n *node) func() {
 				steps = append(steps, item.Step)
 			}
 		}
-		require.Subset(n.t, steps, []string{"threads", "runtime", "dumps", "journal", "cgroups"})
+		require.Subset(n.t, steps, []string{"threads", "runtime", "signals", "journal", "cgroups"})
 		(&scenario{wants: wants{state: "healthy"}}).compareReport(n.t, n.analyze(got.bundle))
 		n.member.checkRights(n)
 	}
@@ -309,7 +309,7 @@ func (m *member) checkRights(n *node) {
 		// It has the pod's bundle, and the user is told which pod must be deleted by somebody else.
 		require.Zero(n.t, denied)
 		require.Contains(n.t, got.said, "is still in namespace "+podNamespace+": 403 Forbidden: it needs the right to delete pods")
-		_, err := m.kubectl("delete", "pods", "--all", "-n", podNamespace, "--field-selector=spec.nodeName="+n.name, "--now")
+		_, err := m.kubectl("delete", "pods", "-n", podNamespace, "--field-selector=spec.nodeName="+n.name, "--now")
 		require.NoError(n.t, err)
 	}
 }

@@ -195,7 +195,18 @@ func (m *member) startPod(n *node, name string) pod {
 		_, id, _ = strings.Cut(is.Status.ContainerStatuses[0].ContainerID, "://")
 		return id != ""
 	})
-	return pod{Name: name, Container: id}
+	return pod{Name: name, Container: id, Sandbox: n.sandboxOf(id)}
+}
+
+// sandboxOf is the sandbox of a container, as its specification says.
+func (n *node) sandboxOf(container string) string {
+	n.t.Helper()
+	var is struct {
+		Spec struct{ Annotations map[string]string }
+	}
+	_, info, _ := strings.Cut("\n"+n.mustRun("ctr", "-n", "k8s.io", "containers", "info", container), "\n{") // behind a warning
+	require.NoError(n.t, json.Unmarshal([]byte("{"+info), &is))
+	return is.Spec.Annotations["io.kubernetes.cri.sandbox-id"]
 }
 
 // podName is the name of a pod in the API, which has the pods of all nodes.

@@ -45,6 +45,32 @@ var clusterScenarios = map[string]onMember{
 		root: "umount2-overlay-sync", verdicts: proven, steps: []string{"exit", "syncing", "delete"},
 		evidence: []string{"failed to delete task", `"ovl_sync_fs`},
 	}},
+	"shim-stopped": {ready: true, wants: wants{
+		root: "process-stopped", verdicts: proven, links: []string{"cri-status-lock-held"},
+		steps: []string{"sampled", "unanswered"}, evidence: []string{`"comm":"containerd-shim","state":"T"`, `"answered":false`},
+		headline: []string{"containerd-shim (", "is stopped by a signal"},
+	}},
+	"dbus-stopped": {kubelet: "runtimeRequestTimeout: 5m\n", wants: wants{
+		root: "process-stopped", verdicts: proven, links: []string{"cri-status-lock-running-update-dbus"},
+		steps: []string{"sampled", "bus_mute", "runc", "holder", "waiters"}, evidence: []string{`"comm":"dbus-daemon","state":"T"`},
+		headline: []string{"dbus-daemon (", "is stopped by a signal"},
+	}},
+	"two-in-a-row": {kubelet: "runtimeRequestTimeout: 5m\n", wants: wants{
+		root: "systemd-busy-or-unresponsive", verdicts: proven, links: []string{"cri-status-lock-running-update-dbus", "runc-stuck-dbus"}, earlier: "runtime-process-down",
+		steps: []string{"stopped", "mute", "runc", "holder", "waiters"}, headline: []string{"systemd (PID 1) is stopped by a signal"},
+	}},
+	"disk-full": {ready: true, wants: wants{
+		root: "node-disk-full", role: "contributing", verdicts: proven, steps: []string{"full"},
+		evidence: []string{"100% /var/lib/containerd", "no space left on device"}, headline: []string{"/var/lib/containerd is 100% full"},
+	}},
+	"runtime-killed": {wants: wants{
+		root: "runtime-process-down", verdicts: []string{"confirmed"}, steps: []string{"died", "refused", "refused_collect"},
+		evidence: []string{"status=9/KILL", "connection refused"}, headline: []string{"containerd is not running", "killed 9/KILL"},
+	}},
+	"runtime-throttled": {ready: true, wants: wants{
+		root: "runtime-cgroup-throttled", verdicts: proven, steps: []string{"throttled", "late"},
+		evidence: []string{"cpu.stat:nr_throttled"}, headline: []string{"the cgroup of containerd has too little CPU time"},
+	}},
 	"api-unreachable": {because: unheard, wants: wants{
 		root: "notready-api-unreachable", role: "notready", verdicts: proven,
 	}},
