@@ -176,6 +176,30 @@ func throughUnhealthy(want wants) func(n *node) func() {
 	}
 }
 
+// throughDeaf collects through the API server while the kubelet cannot ask the API server whether it
+// may answer: the Node and its Events are there, and of what the kubelet should have said the reason
+// why it is not.
+func throughDeaf(outcome bundle.Outcome, why string, want wants) func(n *node) func() {
+	return func(n *node) func() {
+		return func() {
+			got := n.member.collectThrough(n, responders)
+			n.t.Logf("collect --node took %s\n%s", got.took.Round(time.Second), got.said)
+			require.NoError(n.t, got.err)
+			manifest, _ := readBundle(n.t, got.bundle)
+			for _, item := range manifest.Items {
+				switch {
+				case strings.HasPrefix(item.Name, "kubernetes/"):
+					require.Equal(n.t, bundle.OK, item.Outcome, "%s: %s", item.Name, item.Why)
+				case item.Step == "dumps":
+					require.Equal(n.t, outcome, item.Outcome, item.Why)
+					require.Contains(n.t, item.Why, why)
+				}
+			}
+			(&scenario{wants: want}).compareReport(n.t, n.analyze(got.bundle))
+		}
+	}
+}
+
 // throughHealthy collects through the API server from a node that works: the bundle has that of the
 // pod, and a user who lacks a right is told which.
 func throughHealthy(n *node) func() {

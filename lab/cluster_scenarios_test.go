@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
 )
 
 // onMember is what is different about a scenario on a node of a cluster.
@@ -35,7 +37,9 @@ var clusterScenarios = map[string]onMember{
 	}},
 	// With the default of two minutes, the lock is free every two minutes, and which relist then gets
 	// through is a matter of luck. Five and more minutes are not rare.
-	"dbus-stall": {kubelet: "runtimeRequestTimeout: 5m\n", through: throughUnhealthy(wants{}), wants: wants{
+	"dbus-stall": {kubelet: "runtimeRequestTimeout: 5m\n", through: throughUnhealthy(wants{
+		root: "cri-status-lock-held", role: "link", verdicts: []string{"possible"}, evidence: []string{"UpdateContainerResources for "}, // the runtime itself is not asked
+	}), wants: wants{
 		root: "systemd-busy-or-unresponsive", verdicts: proven, links: []string{"cri-status-lock-running-update-dbus", "runc-stuck-dbus"},
 		steps:    []string{"stopped", "mute", "bus", "runc", "holder", "waiters"},
 		evidence: []string{`"state":"T"`, `"answered":false`, "--systemd-cgroup update", "(*statusStorage).UpdateSync(", "(*statusStorage).Get("},
@@ -71,10 +75,10 @@ var clusterScenarios = map[string]onMember{
 		root: "runtime-cgroup-throttled", verdicts: proven, steps: []string{"throttled", "late"},
 		evidence: []string{"cpu.stat:nr_throttled"}, headline: []string{"the cgroup of containerd has too little CPU time"},
 	}},
-	"api-unreachable": {because: unheard, wants: wants{
+	"api-unreachable": {because: unheard, through: throughDeaf(bundle.Timeout, "no answer in 20s", wants{}), wants: wants{
 		root: "notready-api-unreachable", role: "notready", verdicts: proven,
 	}},
-	"certificate-expired": {because: unheard, life: 150 * time.Second, wants: wants{
+	"certificate-expired": {because: unheard, life: 150 * time.Second, through: throughDeaf(bundle.Failed, "", wants{}), wants: wants{
 		root: "notready-certificate", role: "notready", verdicts: proven,
 	}},
 	"metadata-io": {wants: wants{

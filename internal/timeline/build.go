@@ -28,7 +28,10 @@ type Source struct {
 	Lines       int         // dated lines of the component in the file
 	Level       event.Level // the least serious level seen
 	// Cut is why the end of the file is missing; empty when it is not.
-	Cut   string
+	Cut string
+	// Until is when the file was asked for: a log that was silent before holds no line more. Zero when
+	// unknown.
+	Until time.Time
 	Pairs []Pair
 	// Zones counts the offsets from UTC, in seconds east, that the component's own stamps carry.
 	Zones map[int]int
@@ -145,6 +148,9 @@ func coverageOf(sources []Source) []Coverage {
 			c.Start, c.End = s.First.T, s.Last.T
 			if c.End.Before(c.Start) {
 				c.Start, c.End = c.End, c.Start
+			}
+			if s.Cut == "" && strings.HasSuffix(s.Name, ".log") && s.Until.After(c.End) {
+				c.Silent = s.Until
 			}
 		}
 		all = append(all, c)

@@ -53,6 +53,9 @@ type Coverage struct {
 	File   string
 	// Start and End are the first and the last dated line. Both zero when nothing is dated.
 	Start, End time.Time
+	// Silent is up to when nothing more was written, as the one who asked for the log knows; zero where
+	// nobody does.
+	Silent time.Time
 	// Level is the least serious level that was seen: absence of a debug line proves nothing in a
 	// log at info.
 	Level event.Level
