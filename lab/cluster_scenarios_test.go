@@ -38,7 +38,8 @@ var clusterScenarios = map[string]onMember{
 	// With the default of two minutes, the lock is free every two minutes, and which relist then gets
 	// through is a matter of luck. Five and more minutes are not rare.
 	"dbus-stall": {kubelet: "runtimeRequestTimeout: 5m\n", through: throughUnhealthy(wants{
-		root: "cri-status-lock-held", role: "link", verdicts: []string{"possible"}, evidence: []string{"UpdateContainerResources for "}, // the runtime itself is not asked
+		root: "systemd-busy-or-unresponsive", verdicts: []string{"possible"}, links: []string{"cri-status-lock-held"}, // neither PID 1 nor containerd was asked
+		steps: []string{"kubelet_waits", "waiting_relist"}, evidence: []string{"godbus/dbus", "UpdateContainerResources for ", "PLEG is not healthy"},
 	}), wants: wants{
 		root: "systemd-busy-or-unresponsive", verdicts: proven, links: []string{"cri-status-lock-running-update-dbus", "runc-stuck-dbus"},
 		steps:    []string{"stopped", "mute", "bus", "runc", "holder", "waiters"},
