@@ -51,9 +51,9 @@ var clusterScenarios = map[string]onMember{
 		evidence: []string{"failed to delete task", `"ovl_sync_fs`},
 	}},
 	"shim-stopped": {ready: true, wants: wants{
-		root: "process-stopped", verdicts: proven, links: []string{"cri-status-lock-held"},
-		steps: []string{"sampled", "unanswered"}, evidence: []string{`"comm":"containerd-shim","state":"T"`, `"answered":false`},
-		headline: []string{"containerd-shim (", "is stopped by a signal"},
+		// containerd 2.3 gives each update up after two seconds, and holds no lock longer
+		root: "process-stopped", verdicts: proven, steps: []string{"sampled", "shim_awaited", "shim_silent"},
+		evidence: []string{`"comm":"containerd-shim","state":"T"`, "(*ttrpctaskClient).Stats(", "failed to get task for container"}, headline: []string{"containerd-shim (", "is stopped by a signal"},
 	}},
 	"dbus-stopped": {kubelet: "runtimeRequestTimeout: 5m\n", wants: wants{
 		root: "process-stopped", verdicts: proven, links: []string{"cri-status-lock-running-update-dbus"},
@@ -76,11 +76,16 @@ var clusterScenarios = map[string]onMember{
 		root: "runtime-cgroup-throttled", verdicts: proven, steps: []string{"throttled", "late"},
 		evidence: []string{"cpu.stat:nr_throttled"}, headline: []string{"the cgroup of containerd has too little CPU time"},
 	}},
-	"api-unreachable": {because: unheard, through: throughDeaf(bundle.Timeout, "no answer in 20s", wants{}), wants: wants{
-		root: "notready-api-unreachable", role: "notready", verdicts: proven,
+	"api-unreachable": {because: unheard, through: throughDeaf(bundle.Timeout, "no answer in 20s", wants{state: "signs"}), wants: wants{
+		root: "notready-api-unreachable", role: "notready", verdicts: proven, steps: []string{"fails", "fails_still", "fails_later"},
+		evidence: []string{"Failed to ensure lease exists"}, headline: []string{"not PLEG: the kubelet cannot post the node's status to ", "(timeout)"},
 	}},
-	"certificate-expired": {because: unheard, life: 150 * time.Second, through: throughDeaf(bundle.Failed, "", wants{}), wants: wants{
-		root: "notready-certificate", role: "notready", verdicts: proven,
+	// What the kubelet answers through the API server says no more than that it is not heard there.
+	"certificate-expired": {because: unheard, life: 150 * time.Second, through: throughDeaf(bundle.Failed, "cannot ask the API server whether it may answer", wants{
+		root: "notready-api-unreachable", role: "notready", verdicts: []string{"possible"}, links: []string{"notready-certificate"}, steps: []string{"cannot_ask"},
+	}), wants: wants{
+		root: "notready-certificate", role: "notready", verdicts: proven, steps: []string{"expired", "refused", "refused_still"},
+		evidence: []string{"notAfter=", "Unauthorized"}, headline: []string{"not PLEG: the kubelet's client certificate is expired, since "},
 	}},
 	"metadata-io": {wants: wants{
 		root: "cri-updatesync-slow-metadata", verdicts: proven,

@@ -60,7 +60,7 @@ func (c *certificate) appendExpired(dst []event.Event, read string) []event.Even
 	e := event.New(event.KindCertificate, "the kubelet's client certificate is expired", event.FieldWhat.Text("expired"),
 		event.FieldOf.Text("client"), event.FieldSince.Text(c.printUntil()), event.FieldPath.Text(c.file))
 	e.Component, e.Source, e.Evidence = "kubelet", facts.Node, []event.Quote{c.quote}
-	e.Start = event.Time{T: at, Prec: time.Second, Known: true}
-	e.End = e.Start
+	e.Start = event.Time{T: c.until, Prec: time.Second, Known: true}
+	e.End, e.Open = event.Time{T: at, Prec: time.Second, Known: true}, true
 	return append(dst, e)
 }
