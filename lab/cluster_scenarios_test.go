@@ -114,7 +114,7 @@ var clusterOnly = []scenario{
 				"add rule ip lab out ip daddr %s tcp dport %d drop", n.member.outside, n.member.port))
 			return func() { n.filterPackets("delete table ip lab") }
 		},
-		hold: 90 * time.Second,
+		hold: 2 * time.Minute,
 	},
 	{
 		name: "certificate-expired",
