@@ -39,7 +39,7 @@ var clusterScenarios = map[string]onMember{
 	// through is a matter of luck. Five and more minutes are not rare.
 	"dbus-stall": {kubelet: "runtimeRequestTimeout: 5m\n", through: throughUnhealthy(wants{
 		root: "systemd-busy-or-unresponsive", verdicts: []string{"possible"}, links: []string{"cri-status-lock-held"}, // neither PID 1 nor containerd was asked
-		steps: []string{"kubelet_waits", "waiting_relist"}, evidence: []string{"godbus/dbus", "UpdateContainerResources for ", "PLEG is not healthy"},
+		steps: []string{"client_waits", "waiting_relist"}, evidence: []string{"godbus/dbus", "UpdateContainerResources for ", "PLEG is not healthy"},
 	}), wants: wants{
 		root: "systemd-busy-or-unresponsive", verdicts: proven, links: []string{"cri-status-lock-running-update-dbus", "runc-stuck-dbus"},
 		steps:    []string{"stopped", "mute", "bus", "runc", "holder", "waiters"},

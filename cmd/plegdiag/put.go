@@ -54,6 +54,11 @@ func (o *putOptions) request(output string) (*put.Request, error) {
 	case o.timeout <= 0:
 		return nil, usageError("as 5m", "--put-timeout must be positive")
 	}
+	if r.File == "" { // a file is read later: on a sick node that can hang
+		if err := put.Check(r); err != nil {
+			return nil, usageError("plegdiag collect --help", "%w", err)
+		}
+	}
 	return r, nil
 }
 

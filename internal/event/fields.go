@@ -55,6 +55,7 @@ const (
 	FieldCount          Key = "count"
 	FieldCPU            Key = "cpu"
 	FieldCPUPercent     Key = "cpu_percent"
+	FieldCPUAverage     Key = "cpu_average"
 	FieldCPUTime        Key = "cpu_time"
 	FieldCut            Key = "cut"
 	FieldDaemon         Key = "daemon"

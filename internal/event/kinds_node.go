@@ -73,7 +73,8 @@ var nodeKinds = []KindInfo{
 		truth(FieldSystemdCgroup, "whether runc uses the cgroup driver of systemd"),
 		text(FieldPlugin, "of the CNI, as calico"),
 		measure(FieldCPUPercent, "%", "of one CPU that it takes now, as top shows it"),
-		length(FieldCPUTime, "of a CPU that it has taken since its start, as top shows it"),
+		measure(FieldCPUAverage, "%", "of one CPU that PID 1 has taken since its start, as ps shows it, where that is much"),
+		length(FieldCPUTime, "of a CPU that it has taken since its start"),
 		text(FieldCgroup, "in which it is"),
 	}},
 	{Kind: KindMount, About: "a mount of an overlay, of a network file system, or of one that a process serves", IDs: []Key{FieldContainer}, Fields: []FieldInfo{

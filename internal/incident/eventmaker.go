@@ -144,21 +144,28 @@ func (m *eventMaker) addEvent(e *event.Event) {
 // noiseRun is the event of one sort of noise, and the latest run of such lines.
 type noiseRun struct {
 	slot        int
+	pid         int // whose lines these are; 0 when not known
 	begin, last time.Time
 }
 
-// noisePause is the pause that ends a run of lines: the kubelet's complaints come every 5 s.
-const noisePause = 20 * time.Second
+// noisePause is the pause that ends a run of lines: the kubelet's complaints come every 5 s. A ticket
+// has longer pauses, where lines were left out: what is pending while a process starts is never
+// pending again in that process, whose id another boot gives away again.
+const noisePause, pauseOfProcess = 20 * time.Second, 30 * time.Minute
 
 // countNoise keeps the first line of each sort of noise and counts the others in it.
 func (m *eventMaker) countNoise(e *event.Event) {
 	key := spanKey{e.Host, e.Text}
 	at := e.Start.T
 	if n, ok := m.noise[key]; ok {
-		if pause := at.Sub(n.last); pause < 0 || pause > noisePause {
+		longest := noisePause
+		if e.IDs.PID != 0 {
+			longest = pauseOfProcess
+		}
+		if pause := at.Sub(n.last); pause < 0 || pause > longest || n.pid != e.IDs.PID {
 			n.begin = at
 		}
-		n.last = at
+		n.last, n.pid = at, e.IDs.PID
 		m.noise[key] = n
 		noise.Count(m.events.eventAt(n.slot), at.Sub(n.begin))
 		return
@@ -166,7 +173,7 @@ func (m *eventMaker) countNoise(e *event.Event) {
 	if m.noise == nil {
 		m.noise = map[spanKey]noiseRun{}
 	}
-	m.noise[key] = noiseRun{m.events.addEvent(e), at, at}
+	m.noise[key] = noiseRun{m.events.addEvent(e), e.IDs.PID, at, at}
 }
 
 // lastReading is the latest reading of a number that a log repeats, and when the stretch began of

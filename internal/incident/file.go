@@ -6,6 +6,7 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
@@ -111,7 +112,10 @@ func (f *file) listSources() []timeline.Source {
 	all := f.sources.List()
 	for i := range all {
 		s := &all[i]
-		s.Cut, s.Modified, s.Earlier, s.Until = f.account.Err, f.modified, f.place.Earlier, f.queried
+		s.Cut, s.Modified, s.Earlier = f.account.Err, f.modified, f.place.Earlier
+		if s.Cut == "" && strings.HasSuffix(s.Name, ".log") {
+			s.Until = f.queried
+		}
 	}
 	if t := f.taken; t != nil && (t.All.Known || t.Face.Known && t.UTC.Known) {
 		s := timeline.Source{File: f.account.Path}

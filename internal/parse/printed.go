@@ -3,6 +3,7 @@ package parse
 import (
 	"bytes"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,7 +18,11 @@ var printers = []string{"cat", "head", "tail", "less", "more"}
 // printedFiles are the files that a command prints, as paths without their root; none where it
 // prints something else. The command date prints what a file of that name holds.
 func printedFiles(command string) []string {
-	command, _, _ = strings.Cut(WithoutWrapper(command), "|")
+	command = WithoutWrapper(command)
+	if rest, ok := strings.CutPrefix(command, "date;"); ok { // its line dates what follows
+		command = WithoutWrapper(rest)
+	}
+	command, _, _ = strings.Cut(namePIDs(command), "|")
 	words := strings.Fields(command)
 	if len(words) > 0 && words[0] == "date" {
 		return []string{"date"}
@@ -38,6 +43,14 @@ func printedFiles(command string) []string {
 	}
 	return files
 }
+
+// namePIDs writes the name of a process where a command asks for its number: /proc/`pidof
+// containerd`/task/*/stack, /proc/$(pgrep -x containerd)/task/*/stack.
+func namePIDs(command string) string {
+	return askedPID.ReplaceAllString(command, "$1$2")
+}
+
+var askedPID = regexp.MustCompile("`(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)`|\\$\\((?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)\\)")
 
 // printedFile is the only file that a command prints, as a path without its root; else empty.
 func printedFile(command string) string {

@@ -352,8 +352,14 @@ var prompts = []struct {
 	{"~/", regexp.MustCompile(`^(?:[\w.-]{1,60}:)?[~/][\w./-]{0,80} ?[#$] +([a-z/.].*)$`)},
 }
 
-// cutPrompt takes the prompt off a line.
+// cutPrompt takes the prompt off a line, also of one that a page quotes.
 func cutPrompt(line []byte) (command string, strength promptStrength) {
+	if quoted, ok := bytes.CutPrefix(line, []byte("> ")); ok && len(quoted) > 0 && quoted[0] != '>' {
+		if command, strength = cutPrompt(quoted); strength != surePrompt {
+			return "", noPrompt
+		}
+		return command, strength
+	}
 	i := bytes.IndexAny(line[:min(len(line), 200)], "#$%>+=-")
 	if i < 0 {
 		return "", noPrompt

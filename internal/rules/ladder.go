@@ -73,7 +73,23 @@ func (x *index) takeSign(t *TellRule, events []int32) (sign, bool) {
 	if len(events) >= t.Min && t.Min > 1 {
 		events = x.listRows(t, events)
 	}
-	return sign{rule: t, events: events}, len(events) >= t.Min && x.lastFor(events, t.lasts)
+	enough := len(events) >= t.Min && x.lastFor(events, t.lasts) && x.differIn(t, events)
+	return sign{rule: t, events: events}, enough
+}
+
+// differIn says whether the events of a tell have as many values of its field Differ as it takes
+// events.
+func (x *index) differIn(t *TellRule, events []int32) bool {
+	if t.Differ == "" {
+		return true
+	}
+	seen := map[string]bool{}
+	for _, ev := range events {
+		if value := x.events[ev].FieldText(event.Key(t.Differ)); value != "" {
+			seen[value] = true
+		}
+	}
+	return len(seen) >= t.Min
 }
 
 // lastFor says whether some events, in their order, go on for a time. Those without a time do not

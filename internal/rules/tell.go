@@ -23,6 +23,8 @@ type TellRule struct {
 	// Same is a field that has one value in all of them, and Within the time in which they lie; empty
 	// for any. Of an effect Same is the field that has one value in it and in its tell.
 	Same, Within string
+	// Differ is a field that has at least Min values in them; empty for none.
+	Differ string
 	// Own says of an effect that it counts only for a tell that is the same event: a thread of the
 	// runtime that is stuck in what the tell shows.
 	Own bool
@@ -208,6 +210,9 @@ func (l *linter) checkTell(t *TellRule, at place) {
 	l.checkFields(t.text, kinds, at.in("text")...)
 	if t.Same != "" {
 		l.checkField(kinds, t.Same, at.in("same")...)
+	}
+	if t.Differ != "" {
+		l.checkField(kinds, t.Differ, at.in("differ")...)
 	}
 }
 

@@ -34,7 +34,8 @@ type clock struct {
 	// was.
 	undated   time.Time
 	undatedAt event.Pos
-	// offset is what was subtracted from the first stamp without a zone; first is when that was.
+	// offset is what was subtracted from the first stamp without a zone, else what all stamps name;
+	// first is when the former was.
 	offset time.Duration
 	first  time.Time
 	bases  [1 << 4]string // of events, by what they lacked: joined once
@@ -126,6 +127,11 @@ func (r *reconciler) collectStamps(events []*event.Event, sources []Source) {
 		}
 		for j := range s.Seen {
 			r.addStamp(place{s.File, s.Name}, stamp{main: &s.Seen[j]})
+		}
+		for seconds := range s.Zones { // several name none
+			if c := r.clockOf(s.File); len(s.Zones) == 1 {
+				c.offset = time.Duration(seconds) * time.Second
+			}
 		}
 		if !s.Modified.IsZero() {
 			r.modified[s.File] = s.Modified

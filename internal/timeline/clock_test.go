@@ -350,6 +350,7 @@ func TestClocks(t *testing.T) {
 			{File: "config.toml", Name: "containerd.log"},
 		},
 	}
+	in.Sources[2].Zones = map[int]int{8 * 3600: 2}
 	in.Sources[0].Pairs = []Pair{
 		same("Dec 31 23:00:00", "2025-12-31T15:00:00Z"), same("Dec 31 23:00:01", "2025-12-31T15:00:01Z"), same("Dec 31 23:00:02", "2025-12-31T14:00:02Z"),
 	}
@@ -358,7 +359,7 @@ func TestClocks(t *testing.T) {
 		tl.Clocks[i].zone, tl.Clocks[i].moves, tl.Clocks[i].years = rule{}, nil, yearRange{} // Instant has tests of its own
 	}
 	require.Equal(t, []Clock{
-		{File: "iso.log", Basis: "written"},
+		{File: "iso.log", Basis: "written", Offset: 8 * time.Hour},
 		{
 			File: "short.log", Basis: "zone +08:00 from lines that carry both clocks, year 2026 from lines that carry both clocks",
 			Offset: 8 * time.Hour, Note: "1 of 3 lines with two stamps show another zone",

@@ -3,6 +3,7 @@ package timeline
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -117,7 +118,7 @@ func (l containerTimes) measureCloseness(q *sequence, z zone, c *cycle) closenes
 		instant := local.Add(-z.offsetOfLocal(local))
 		// 2000 years do not fit a time.Duration
 		ahead := nearestInDay(moments, instant).Unix() - instant.Unix()
-		n := int(floorDiv(ahead+daySeconds/2, daySeconds))
+		n := int(math.Round(float64(ahead) / float64(daySeconds)))
 		if c == &always && n != 0 {
 			continue
 		}
@@ -158,11 +159,3 @@ func clockDistance(a, b time.Time) time.Duration {
 
 // timeOfDay is the time since midnight, UTC.
 func timeOfDay(t time.Time) time.Duration { return t.Sub(t.Truncate(day)) }
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
-}

@@ -11,9 +11,7 @@ import (
 
 // pairer makes intervals of begins and ends that were written separately.
 type pairer struct {
-	// logEnd is the last line of each file, of any component; or, where it is known, the moment at which
-	// somebody asked for the file and found no more.
-	logEnd map[string]time.Time
+	logEnd map[string]time.Time // the last line of each file, of any component, or when it had no more
 	// ends is, by class, the last line of the files that contain ends of such spans: until then an
 	// end would have been seen. No entry means that there are no ends.
 	ends map[string]time.Time
@@ -78,7 +76,7 @@ func newPairer(events []*event.Event, coverage []Coverage) *pairer {
 		alive: map[process]time.Time{}, latest: map[process]*event.Event{}, closed: map[event.Pos]*event.Event{},
 	}
 	for _, c := range coverage {
-		p.logEnd[c.File] = laterTime(p.logEnd[c.File], laterTime(c.End, c.Silent))
+		p.logEnd[c.File] = laterTime(p.logEnd[c.File], laterTime(c.End, c.Asked))
 	}
 	for _, e := range events { // in the order of time
 		if e.Span.Edge == event.Whole || e.Start.IsZero() {

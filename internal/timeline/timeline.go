@@ -53,9 +53,7 @@ type Coverage struct {
 	File   string
 	// Start and End are the first and the last dated line. Both zero when nothing is dated.
 	Start, End time.Time
-	// Silent is up to when nothing more was written, as the one who asked for the log knows; zero where
-	// nobody does.
-	Silent time.Time
+	Asked      time.Time // when there was no line more; zero where that is not known
 	// Level is the least serious level that was seen: absence of a debug line proves nothing in a
 	// log at info.
 	Level event.Level
@@ -154,7 +152,8 @@ type Clock struct {
 	// "written", "zone +08:00 from lines that carry both clocks, year 2025 from the node's dated
 	// evidence", …
 	Basis string
-	// what was subtracted from the first local time to get UTC; positive east of UTC
+	// what was subtracted from the first local time to get UTC, or what all stamps name; positive
+	// east of UTC
 	Offset time.Duration
 	// from which seconds since boot count; zero when nothing shows it, or the file is of several
 	// boots

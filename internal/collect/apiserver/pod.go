@@ -262,14 +262,10 @@ func (p *debugPod) ended(ctx context.Context) result {
 
 // pause waits for the next look, and says whether there is still time.
 func pause(ctx context.Context) bool {
-	timer := time.NewTimer(pollPause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	paused, stop := context.WithTimeout(ctx, pollPause)
+	defer stop()
+	<-paused.Done()
+	return ctx.Err() == nil
 }
 
 // readBundle reads the bundle out of the pod's log. A log is text and needs no protocol of its own, as

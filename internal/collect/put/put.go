@@ -224,14 +224,10 @@ func describeEnd(ctx context.Context, timeout time.Duration, sent int64) string 
 
 // wait waits, and says whether there is still time.
 func wait(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	paused, stop := context.WithTimeout(ctx, pause)
+	defer stop()
+	<-paused.Done()
+	return ctx.Err() == nil
 }
 
 func newTransport() *http.Transport {

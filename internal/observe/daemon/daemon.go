@@ -127,7 +127,7 @@ var NetworkPlugins = []string{
 var Kubelet = runtime{
 	"kubelet",
 	[]string{
-		"kubelet", "k3s", "k3s-agent", "rke2-server", "rke2-agent", "snap.microk8s.daemon-kubelite", "snap.k8s.kubelet",
+		"kubelet", "k3s", "k3s-agent", "rke2", "rke2-server", "rke2-agent", "snap.microk8s.daemon-kubelite", "snap.k8s.kubelet",
 		"origin-node", "atomic-openshift-node",
 	},
 	"kubelet: The Kubernetes Node Agent",

@@ -38,6 +38,7 @@ var apiRequests = []struct{ text, what string }{
 	{"Failed to get status for pod", "pod-status"},
 	{"Unable to write event", "event"},
 	{"Failed to contact API server when waiting for CSINode publishing", "csinode"},
+	{"Failed to connect to proxy", "tunnel"}, // k3s and rke2: the way back from the server to the node
 }
 
 func apiTexts() []string {

@@ -124,8 +124,11 @@ func (k *kubeEvent) span() string {
 //
 //	Node condition KernelDeadlock is now: True, reason: DockerHung, message: "kernel: INFO: task docker:20744 blocked for …"
 func repeatedLine(from, reason, message string) (line, writer string) {
-	if reason == "ContainerGCFailed" { // the kubelet's own, whose message is no line of its log
+	switch {
+	case reason == "ContainerGCFailed": // the kubelet's own, whose message is no line of its log
 		return reason + " " + message, "kubelet"
+	case reason == "FailedCreatePodContainer" && strings.Contains(message, "waiting for systemd to "): // what made the kubelet's own call of libcontainer fail
+		return message, "kubelet"
 	}
 	writer = monitored[from]
 	if kernelReasons[reason] && !strings.HasPrefix(from, "kubelet") {

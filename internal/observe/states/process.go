@@ -32,6 +32,7 @@ type processes struct {
 	whole            bool        // the listing has PID 1
 	part             bool        // it leaves out others whatever it has: a screen of top, a tree
 	self, youngest   event.Time  // when ps was started, and the last of all
+	selfClock        string      // when ps, or what its output went through, was started, where that is no whole date: 18:22
 	row              event.Quote // of the latest row
 	first            bool        // it is the first of its process
 	told             bool        // it made the latest of events
@@ -51,7 +52,8 @@ type processRow struct {
 	started     event.Time
 	since       string        // the start as printed, where it is no whole date
 	cpu         string        // percent of one CPU, now; of top alone, as ps has the mean since the start
-	cpuTime     time.Duration // taken since the start; of top, too
+	average     string        // percent of one CPU since the start; of ps and PID 1 alone
+	cpuTime     time.Duration // taken since the start; of top and of PID 1
 	age         time.Duration // -1 where no column says
 }
 
@@ -89,6 +91,8 @@ func (p *processes) readRow(e *snapshots.Datum) processRow {
 	if _, top := e.Field("TIME+"); top {
 		p.part = true // of as many rows as the terminal has
 		r.cpu, r.cpuTime = column(e, "%CPU", "CPU%"), parseCPUTime(column(e, "TIME+"))
+	} else if r.pid == 1 {
+		r.average, r.cpuTime = column(e, "%CPU", "C"), parseCPUTime(column(e, "TIME"))
 	}
 	last := e.Fields[len(e.Fields)-1]
 	if r.args = last.Value; last.Key != "CMD" && last.Key != "COMMAND" && last.Key != "ARGS" {
@@ -118,6 +122,11 @@ func (p *processes) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event
 func (p *processes) addEvent(r *processRow, e *snapshots.Datum) bool {
 	ev, told := processEvent(r.comm, r.args, p.first)
 	told = told || kernelwait.IsStanding(kernelwait.OfCut(r.wchan)) || strings.HasPrefix(r.state, "D") || strings.HasPrefix(r.state, "Z") && p.zombies <= maxZombies
+	if busy, err := strconv.ParseFloat(r.average, 64); err == nil && busy >= busyInit && (r.comm == "systemd" || r.comm == "init") {
+		told = true
+		ev.Component, ev.Text = "systemd", "systemd (PID 1) is running"
+		ev.AddFields(event.FieldCPUAverage.Number(busy), event.FieldCPUTime.Duration(r.cpuTime))
+	}
 	if !told && isStopped(r.state) && p.stopped <= maxStopped {
 		told = true
 		ev.Component = networkDaemon(r.comm)
@@ -128,6 +137,10 @@ func (p *processes) addEvent(r *processRow, e *snapshots.Datum) bool {
 	p.events, p.ages = append(p.events, r.completeEvent(ev, e)), append(p.ages, r.age)
 	return true
 }
+
+// busyInit is what PID 1 takes of a CPU, in percent over its life, that is told: of a node that works it
+// is below 1.
+const busyInit = 30
 
 // isStopped tells the states of a process that a signal or a tracer has stopped.
 func isStopped(state string) bool {
@@ -177,8 +190,11 @@ func (p *processes) countRow(r *processRow) (first bool) {
 	if r.started.Known && r.started.T.After(p.youngest.T) {
 		p.youngest = r.started
 	}
-	if r.comm == "ps" && r.started.Known {
+	switch {
+	case r.comm == "ps" && r.started.Known:
 		p.self = r.started
+	case r.comm == "ps" || strings.HasSuffix(r.comm, "grep"):
+		p.selfClock = cmp.Or(r.since, p.selfClock)
 	}
 	switch {
 	case strings.HasPrefix(r.state, "Z"):
@@ -213,7 +229,7 @@ func (r *processRow) completeEvent(ev event.Event, e *snapshots.Datum) event.Eve
 			ev.Text += ", takes " + r.cpu + " % of a CPU"
 		}
 	}
-	if r.cpuTime > 0 {
+	if r.cpuTime > 0 && r.average == "" {
 		ev.AddFields(event.FieldCPUTime.Duration(r.cpuTime))
 	}
 	if r.age >= 0 {
@@ -411,6 +427,18 @@ func parseCPUTime(s string) time.Duration {
 	return max(0, parseElapsed(whole))
 }
 
+// ageByClock is how old a process is at least that began at a time of day, as ps prints it of what is
+// younger than a day, when ps itself was started at the time clock.
+func ageByClock(e *event.Event, clock string) (age time.Duration, ok bool) {
+	since, err := time.Parse("15:04", e.FieldText(event.FieldSince))
+	now, errNow := time.Parse("15:04", clock)
+	if err != nil || errNow != nil {
+		return 0, false
+	}
+	age = (now.Sub(since)+24*time.Hour)%(24*time.Hour) - time.Minute
+	return age, age >= time.Minute
+}
+
 // finishListing gives the events their times and adds what was counted. The listing was made when
 // ps itself was started, or when the line before it says.
 func (p *processes) finishListing(dst []event.Event, header event.Quote, at event.Time) []event.Event {
@@ -424,6 +452,9 @@ func (p *processes) finishListing(dst []event.Event, header event.Quote, at even
 	}
 	for i := range p.events {
 		e := &p.events[i]
+		if age, ok := ageByClock(e, p.selfClock); ok {
+			e.AddFields(event.FieldAge.Duration(age))
+		}
 		if e.Start.IsZero() && p.ages[i] >= 0 && at.Known {
 			e.Start = at.Add(-p.ages[i])
 		}

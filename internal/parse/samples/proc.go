@@ -23,6 +23,7 @@ var procFiles = []string{"stack", "wchan", "syscall", "status", "stat", "comm", 
 // procPlace is what a path says about a file of /proc.
 type procPlace struct {
 	pid, tid int    // 0 where the path does not say, or says several
+	comm     string // empty where only the pid names the process
 	file     string // one of procFiles; empty for a collection of them
 	root     string // what comes before the pid
 }
@@ -48,7 +49,9 @@ func readPlace(file string) (p procPlace, ok bool) {
 	}
 	if IsOfAllThreads(file) {
 		p = procPlace{file: parts[n-1], root: strings.Join(parts[:n-4], "/")}
-		p.pid, _ = strconv.Atoi(parts[n-4])
+		if p.pid, _ = strconv.Atoi(parts[n-4]); p.pid == 0 {
+			p.comm = parts[n-4]
+		}
 		return p, true
 	}
 	numbers := 0
@@ -72,12 +75,17 @@ func readPlace(file string) (p procPlace, ok bool) {
 }
 
 // IsOfAllThreads knows the path by which a shell prints one file of all threads of a process:
-// "/proc/1234/task/*/stack".
+// "/proc/1234/task/*/stack", or one of NamedProcesses in the place of its number.
 func IsOfAllThreads(file string) bool {
 	parts := strings.Split(file, "/")
 	n := len(parts)
-	return n >= 4 && parts[n-2] == "*" && parts[n-3] == "task" && isThreadID(parts[n-4]) && slices.Contains(procFiles, parts[n-1])
+	return n >= 4 && parts[n-2] == "*" && parts[n-3] == "task" && slices.Contains(procFiles, parts[n-1]) &&
+		(isThreadID(parts[n-4]) || slices.Contains(NamedProcesses, parts[n-4]))
 }
+
+// NamedProcesses are the daemons that run once on a node, so that people name them and a shell finds
+// the number: $(pidof containerd).
+var NamedProcesses = []string{"containerd", "dockerd", "crio", "kubelet"}
 
 // isThreadID says that s is a pid in decimal.
 func isThreadID(s string) bool {
@@ -97,6 +105,9 @@ func IsProcFile(file string, head []byte) bool {
 	for line := range lines.OfHead(head) {
 		if n == 0 && p.file == "status" && !lines.StartsWith(line, "Name:\t", "Name: ") {
 			return false
+		}
+		if _, dates := readStampLine(string(line)); dates {
+			continue
 		}
 		if n++; n > 1000 || !r.knowsLine(string(line)) {
 			return false
@@ -242,7 +253,7 @@ func (r *procReader) readLine(line string, q event.Quote) (out []Sample, reason 
 	}
 	if p, ok := readBlockHead(line); ok {
 		next(p.procPlace)
-		r.cur.Comm, r.cur.State = p.comm, p.state
+		r.cur.State = p.state
 		r.cur.Lines++
 		return out, ""
 	}
@@ -305,7 +316,7 @@ func (r *procReader) beginFile(p procPlace, q event.Quote) {
 	if n := r.seen[key]; n > 1 {
 		group += ":" + strconv.Itoa(n)
 	}
-	r.cur = &Sample{Time: r.now, PID: p.pid, TID: p.tid, Part: true, Group: group, Pos: q.Pos, Raw: q.Text}
+	r.cur = &Sample{Time: r.now, PID: p.pid, TID: p.tid, Comm: p.comm, Part: true, Group: group, Pos: q.Pos, Raw: q.Text}
 	r.at, r.stack = p, StackBuilder{}
 }
 
@@ -520,6 +531,9 @@ func readStampLine(line string) (t event.Time, ok bool) {
 	t, n := stamp.ISO([]byte(s))
 	if n == 0 {
 		t, n = stamp.Epoch([]byte(s))
+	}
+	if n == 0 && len(s) < 60 && strings.Count(s, ":") == 2 && s[0] > '9' { // of date(1)
+		return stamp.Date(s)
 	}
 	return t, n > 0 && n == len(s)
 }

@@ -15,16 +15,16 @@ import (
 
 func TestPlaceOf(t *testing.T) {
 	for file, want := range map[string]procPlace{
-		"node-1/proc/1234/stack":          {1234, 1234, "stack", "node-1/proc"},
-		"proc/1234/task/1240/wchan":       {1234, 1240, "wchan", "proc"},
-		"a/1234/syscall":                  {1234, 1234, "syscall", "a"},
-		"d/1234.stack":                    {0, 1234, "stack", "d"},
-		"stack.1234":                      {0, 1234, "stack", ""},
-		"shim-1234-stack.txt":             {0, 1234, "stack", ""},
-		"tid1240_kstack.log":              {0, 1240, "stack", ""},
-		"shim-1234-1240-stack.txt":        {0, 0, "stack", ""}, // may be anything
-		"stack-20261120.txt":              {0, 0, "stack", ""},
-		"stack-0815.txt":                  {0, 0, "stack", ""},
+		"node-1/proc/1234/stack":          {pid: 1234, tid: 1234, file: "stack", root: "node-1/proc"},
+		"proc/1234/task/1240/wchan":       {pid: 1234, tid: 1240, file: "wchan", root: "proc"},
+		"a/1234/syscall":                  {pid: 1234, tid: 1234, file: "syscall", root: "a"},
+		"d/1234.stack":                    {pid: 0, tid: 1234, file: "stack", root: "d"},
+		"stack.1234":                      {pid: 0, tid: 1234, file: "stack", root: ""},
+		"shim-1234-stack.txt":             {pid: 0, tid: 1234, file: "stack", root: ""},
+		"tid1240_kstack.log":              {pid: 0, tid: 1240, file: "stack", root: ""},
+		"shim-1234-1240-stack.txt":        {pid: 0, tid: 0, file: "stack", root: ""}, // may be anything
+		"stack-20261120.txt":              {pid: 0, tid: 0, file: "stack", root: ""},
+		"stack-0815.txt":                  {pid: 0, tid: 0, file: "stack", root: ""},
 		"containerd.4242.stacks.log":      {},
 		"goroutine-stacks-2024-01-01.log": {},
 		"kubelet.log":                     {},

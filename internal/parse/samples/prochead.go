@@ -13,7 +13,7 @@ import (
 // namedBlock is what the head of a part of a collection says.
 type namedBlock struct {
 	procPlace
-	comm, state string
+	state string
 }
 
 // blockTitle is a thread between two rows of signs, or behind the first:
@@ -26,7 +26,7 @@ func readBlockHead(line string) (b namedBlock, ok bool) {
 	s := strings.TrimSpace(line)
 	for _, read := range []func(string) (kernel.Task, bool){kernel.ReadCrashTask, kernel.ReadPerfTask} {
 		if task, ok := read(s); ok {
-			return namedBlock{procPlace{tid: task.TID}, task.Comm, task.State}, true
+			return namedBlock{procPlace{tid: task.TID, comm: task.Comm}, task.State}, true
 		}
 	}
 	if file, ok := kernel.ReadStackPath(s); ok {
@@ -34,7 +34,7 @@ func readBlockHead(line string) (b namedBlock, ok bool) {
 		return namedBlock{procPlace: p}, ok
 	}
 	if comm, tid, ok := readMapKeys(s); ok {
-		return namedBlock{procPlace: procPlace{tid: tid}, comm: comm}, true
+		return namedBlock{procPlace: procPlace{tid: tid, comm: comm}}, true
 	}
 	if rest, found := strings.CutPrefix(s, "==> "); found { // head and tail
 		p, ok := readPlace(strings.TrimSuffix(rest, " <=="))
