@@ -86,9 +86,12 @@ func spanOfEvidence(inc *incident.Incident) (w timeline.Window) {
 	for _, c := range inc.Timeline.Coverage {
 		w = w.Union(timeline.Window{Start: c.Start, End: c.End})
 	}
+	if !w.IsZero() {
+		return w
+	}
 	for _, e := range inc.Timeline.Events {
-		if w.IsZero() && e.Kind != event.KindFact && e.Start.Known {
-			w = timeline.Window{Start: e.Start.T, End: e.Last().T}
+		if e.Kind != event.KindFact && e.Start.Known {
+			w = w.Union(timeline.Window{Start: e.Start.T, End: e.Last().T})
 		}
 	}
 	return w
