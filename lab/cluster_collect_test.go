@@ -132,10 +132,16 @@ func (m *member) checkCollected(n *node, got collected) bundle.Manifest {
 	} {
 		require.Equal(t, bundle.OK, has[name], name)
 	}
-	for _, secret := range []string{m.token, "PRIVATE KEY"} {
-		require.NotContains(t, content, secret)
-	}
+	m.checkNoSecret(n, content)
 	return manifest
+}
+
+// checkNoSecret checks that a bundle holds none of the cluster's keys.
+func (m *member) checkNoSecret(n *node, content string) {
+	n.t.Helper()
+	for _, secret := range []string{m.token, "PRIVATE KEY"} {
+		require.NotContains(n.t, content, secret)
+	}
 }
 
 // checkNoPod checks that collect has left no pod of its own on the node.
@@ -185,7 +191,8 @@ func throughDeaf(outcome bundle.Outcome, why string, want wants) func(n *node) f
 			got := n.member.collectThrough(n, responders)
 			n.t.Logf("collect --node took %s\n%s", got.took.Round(time.Second), got.said)
 			require.NoError(n.t, got.err)
-			manifest, _ := readBundle(n.t, got.bundle)
+			manifest, content := readBundle(n.t, got.bundle)
+			n.member.checkNoSecret(n, content)
 			for _, item := range manifest.Items {
 				switch {
 				case strings.HasPrefix(item.Name, "kubernetes/"):
@@ -214,7 +221,8 @@ func throughHealthy(n *node) func() {
 		out, err := exec.Command("tar", "-xzOf", got.bundle, "--wildcards", "*/"+pod.Name).Output()
 		require.NoError(n.t, err)
 		require.NoError(n.t, os.WriteFile(inner, out, 0o644))
-		ofNode, _ := readBundle(n.t, inner)
+		ofNode, content := readBundle(n.t, inner)
+		n.member.checkNoSecret(n, content)
 		require.Equal(n.t, []string{"", ""}, []string{ofNode.Via, ofNode.Sealed})
 		var steps []string // what only the node itself shows
 		for _, item := range ofNode.Items {
