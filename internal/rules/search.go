@@ -377,9 +377,13 @@ func (s *search) placeSteps(step int) {
 		s.rateAssignment()
 		return
 	}
-	if s.within&(1<<step) == 0 {
+	if s.within&(1<<step) == 0 || s.isLonely(step) && s.hasChosen() {
 		s.placeSteps(step + 1)
 		return
+	}
+	next := step + 1
+	if s.isLonely(step) {
+		next = len(s.steps)
 	}
 	candidates := s.listAgreeing(&s.steps[step])
 	var tried map[string]bool
@@ -399,11 +403,18 @@ func (s *search) placeSteps(step int) {
 				tried[like] = true
 			}
 			undo := s.chooseEvent(step, int(i))
-			s.placeSteps(step + 1)
+			s.placeSteps(next)
 			s.restoreStep(step, undo)
 		}
 	}
 	s.placeSteps(step + 1)
+}
+
+// isLonely says that no event fits what would tie a step to others: it is a match by itself, or none.
+func (s *search) isLonely(step int) bool { return s.rule.related[step]&s.within&^(1<<step) == 0 }
+
+func (s *search) hasChosen() bool {
+	return slices.ContainsFunc(s.chosen, func(i int) bool { return i != none })
 }
 
 // chooseEvent puts a candidate in a step's place and returns what was bound before.
