@@ -60,8 +60,12 @@ func writeCertificates(out io.Writer, path string, text []byte) (count int) {
 		count++
 		const style = "Jan _2 15:04:05 2006 GMT"
 		for _, line := range [...][2]string{
-			{"file", path}, {"subject", cert.Subject.String()}, {"issuer", cert.Issuer.String()},
-			{"notBefore", cert.NotBefore.UTC().Format(style)}, {"notAfter", cert.NotAfter.UTC().Format(style)}, {"read", now().Format(style)},
+			{"file", path},
+			{"subject", cert.Subject.String()},
+			{"issuer", cert.Issuer.String()},
+			{"notBefore", cert.NotBefore.UTC().Format(style)},
+			{"notAfter", cert.NotAfter.UTC().Format(style)},
+			{"read", now().Format(style)},
 		} {
 			fmt.Fprintf(out, "%s=%s\n", line[0], strings.ReplaceAll(line[1], "\n", " ")) // a name can hold a line break
 		}
