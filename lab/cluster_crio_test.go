@@ -114,7 +114,7 @@ func (m *member) startCRIO(n *node) {
 	n.mustRun("mkdir", "-p", "/opt/cni/bin")
 	n.mustRun("ln", "-sf", "/opt/lab/lab-fault", "/opt/cni/bin/loopback")
 	n.mustRun("copyimg", "--root=/var/lib/containers/storage", "--runroot=/run/containers/storage", "--storage-driver=overlay",
-		"--signature-policy=/etc/containers/policy.json", "--image-name="+images[0], "--add-name="+images[1], "--import-from=oci-archive:/opt/lab/image.tar:"+images[0])
+		"--signature-policy=/etc/containers/policy.json", "--image-name="+busyboxNames[0], "--add-name="+busyboxNames[1], "--import-from=oci-archive:/opt/lab/image.tar:"+busyboxNames[0])
 	n.waitFor(60*time.Second, "CRI-O", func() bool {
 		_, err := n.runCommand("systemctl", "start", "crio")
 		if err != nil {

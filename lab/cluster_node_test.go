@@ -3,6 +3,7 @@
 package lab
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -40,9 +41,16 @@ func (c *cluster) newMember(name string) (*member, error) {
 		return fmt.Sprintf("198.%d.%d.%d", 18+at>>16, at>>8&0xff, at&0xff+last)
 	}
 	m := &member{cluster: c, files: filepath.Join(c.run.dir, name, "files"), inside: address(2), outside: address(1), link: fmt.Sprintf("lab%d", at)}
+	server, err := c.authority.issueServer(name, m.inside)
+	if err != nil {
+		return nil, err
+	}
 	files := map[string]string{
 		"/etc/hostname":                       name + "\n",
-		"/etc/kubernetes/kubelet.conf":        c.kubeconfig(m.outside),
+		"/etc/kubernetes/kubelet.conf":        c.kubeconfig(m.outside, "{client-certificate: "+clientCertificate+", client-key: "+clientCertificate+"}"),
+		"/etc/kubernetes/pki/ca.crt":          string(c.authority.text),
+		"/var/lib/kubelet/pki/kubelet.crt":    string(server.cert),
+		"/var/lib/kubelet/pki/kubelet.key":    string(server.key),
 		"/etc/kubernetes/lab-token":           c.token + "\n",
 		"/etc/systemd/system/kubelet.service": "[Unit]\nAfter=" + runtimeName() + ".service\n[Service]\nRestart=always\nRestartSec=1\nExecStart=/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml --kubeconfig=/etc/kubernetes/kubelet.conf --hostname-override=" + name + " --node-ip=" + m.inside + " --v=2\n",
 		"/var/lib/kubelet/config.yaml":        kubeletConfig + "containerRuntimeEndpoint: unix://" + runtimeSocket() + "\n" + scenariosOfMembers()[name].kubelet,
@@ -64,18 +72,37 @@ func (c *cluster) newMember(name string) (*member, error) {
 			return nil, err
 		}
 	}
-	return m, nil
+	return m, m.writeClientCertificate(name, cmp.Or(scenariosOfMembers()[name].life, aDay))
+}
+
+// clientCertificate is where a kubelet has its certificate and key for the API server, in one file.
+const clientCertificate = "/var/lib/kubelet/pki/kubelet-client-current.pem"
+
+// writeClientCertificate gives the node's kubelet a certificate for the API server, in the place of an
+// older one.
+func (m *member) writeClientCertificate(name string, life time.Duration) error {
+	id, err := m.authority.issueClient("system:node:"+name, "system:nodes", life)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(m.files, clientCertificate), append(id.cert, id.key...), 0o600)
 }
 
 // kubeletConfig lets the kubelet run on cgroup version 1 and on a host with swap, and gives nobody's
-// pods away for the host's lack of disk. The static CPU manager updates containers that run.
+// pods away for the host's lack of disk. The static CPU manager updates containers that run. The
+// logs are what collect --node asks for; nothing renews certificates.
 const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 failCgroupV1: false
 failSwapOn: false
 cgroupDriver: systemd
-authentication: {anonymous: {enabled: false}, webhook: {enabled: true}}
+authentication: {anonymous: {enabled: false}, webhook: {enabled: true}, x509: {clientCAFile: /etc/kubernetes/pki/ca.crt}}
 authorization: {mode: Webhook}
+tlsCertFile: /var/lib/kubelet/pki/kubelet.crt
+tlsPrivateKeyFile: /var/lib/kubelet/pki/kubelet.key
+rotateCertificates: false
+enableSystemLogHandler: true
+enableSystemLogQuery: true
 makeIPTablesUtilChains: false
 cpuManagerPolicy: static
 cpuManagerReconcilePeriod: 5s
@@ -176,7 +203,18 @@ func (m *member) startPod(n *node, name string) pod {
 		_, id, _ = strings.Cut(is.Status.ContainerStatuses[0].ContainerID, "://")
 		return id != ""
 	})
-	return pod{Name: name, Container: id}
+	return pod{Name: name, Container: id, Sandbox: n.sandboxOf(id)}
+}
+
+// sandboxOf is the sandbox of a container, as its specification says.
+func (n *node) sandboxOf(container string) string {
+	n.t.Helper()
+	var is struct {
+		Spec struct{ Annotations map[string]string }
+	}
+	_, info, _ := strings.Cut("\n"+n.mustRun("ctr", "-n", "k8s.io", "containers", "info", container), "\n{") // behind a warning
+	require.NoError(n.t, json.Unmarshal([]byte("{"+info), &is))
+	return is.Spec.Annotations["io.kubernetes.cri.sandbox-id"]
 }
 
 // podName is the name of a pod in the API, which has the pods of all nodes.
@@ -260,9 +298,10 @@ func (m *member) saveObjects(n *node) {
 	}
 }
 
-// waitUntilNotReady waits until the API says that the node is not ready, for PLEG's sake.
+// waitUntilNotReady waits until the API says that the node is not ready, for the scenario's reason.
 func (m *member) waitUntilNotReady(n *node) {
 	n.t.Helper()
+	because := cmp.Or(scenariosOfMembers()[n.name].because, "PLEG is not healthy: pleg was last seen active")
 	const patience = 6 * time.Minute
 	var last condition
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Second) {
@@ -271,11 +310,11 @@ func (m *member) waitUntilNotReady(n *node) {
 			n.t.Logf("%s Ready is %s, %s: %s", time.Now().UTC().Format(time.TimeOnly), is.Status, is.Reason, is.Message)
 		}
 		last = is
-		if is.Status != "True" && strings.Contains(is.Message, "PLEG is not healthy: pleg was last seen active") {
+		if is.Status != "True" && strings.Contains(is.Message, because) {
 			return
 		}
 		if time.Now().After(deadline) {
-			n.t.Error("the API does not call the node not ready, for PLEG's sake, within ", patience) // its bundle shows why
+			n.t.Errorf("the API does not say %q of the node within %s", because, patience) // its bundle shows why
 			return
 		}
 	}

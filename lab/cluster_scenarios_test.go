@@ -2,19 +2,33 @@
 
 package lab
 
-import "time"
+import (
+	"fmt"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/bundle"
+)
 
 // onMember is what is different about a scenario on a node of a cluster.
 type onMember struct {
-	kubelet string // more of the kubelet's configuration
-	ready   bool   // the node stays ready
-	wants   wants  // what analyze must make of the bundle: a real kubelet's words; links are those with containerd 2
+	kubelet string        // more of the kubelet's configuration
+	ready   bool          // the node stays ready
+	because string        // why the API says it is not ready; PLEG where it is empty
+	life    time.Duration // of the kubelet's certificate for the API server; a day where it is 0
+	// through begins to collect through the API server while the node is broken; what it returns waits
+	// for the end, and checks the bundle.
+	through func(n *node) (check func())
+	wants   wants // what analyze must make of the bundle: a real kubelet's words; links are those with containerd 2
 }
 
 // clusterScenarios are the scenarios that run on nodes of a cluster. A node that breaks stays broken
-// until the API calls it not ready for PLEG's sake.
+// until the API calls it not ready, for PLEG's sake where nothing else is said.
 var clusterScenarios = map[string]onMember{
-	"healthy":   {ready: true},
+	"healthy":   {ready: true, through: throughHealthy},
 	"many-pods": {ready: true},
 	"stopped-runtime": {wants: wants{
 		root: "runtime-process-stopped", verdicts: []string{"confirmed"},
@@ -23,7 +37,10 @@ var clusterScenarios = map[string]onMember{
 	}},
 	// With the default of two minutes, the lock is free every two minutes, and which relist then gets
 	// through is a matter of luck. Five and more minutes are not rare.
-	"dbus-stall": {kubelet: "runtimeRequestTimeout: 5m\n", wants: wants{
+	"dbus-stall": {kubelet: "runtimeRequestTimeout: 5m\n", through: throughUnhealthy(wants{
+		root: "systemd-busy-or-unresponsive", verdicts: []string{"possible"}, links: []string{"cri-status-lock-held"}, // neither PID 1 nor containerd was asked
+		steps: []string{"client_waits", "waiting_relist"}, evidence: []string{"godbus/dbus", "UpdateContainerResources for ", "PLEG is not healthy"},
+	}), wants: wants{
 		root: "systemd-busy-or-unresponsive", verdicts: proven, links: []string{"cri-status-lock-running-update-dbus", "runc-stuck-dbus"},
 		steps:    []string{"stopped", "mute", "bus", "runc", "holder", "waiters"},
 		evidence: []string{`"state":"T"`, `"answered":false`, "--systemd-cgroup update", "(*statusStorage).UpdateSync(", "(*statusStorage).Get("},
@@ -33,13 +50,53 @@ var clusterScenarios = map[string]onMember{
 		root: "umount2-overlay-sync", verdicts: proven, steps: []string{"exit", "syncing", "delete"},
 		evidence: []string{"failed to delete task", `"ovl_sync_fs`},
 	}},
+	"shim-stopped": {ready: true, wants: wants{
+		// containerd 2.3 gives each update up after two seconds, and holds no lock longer
+		root: "process-stopped", verdicts: proven, steps: []string{"sampled", "shim_awaited", "shim_silent"},
+		evidence: []string{`"comm":"containerd-shim","state":"T"`, "(*ttrpctaskClient).Stats(", "failed to get task for container"}, headline: []string{"containerd-shim (", "is stopped by a signal"},
+	}},
+	"dbus-stopped": {kubelet: "runtimeRequestTimeout: 5m\n", wants: wants{
+		root: "process-stopped", verdicts: proven, links: []string{"cri-status-lock-running-update-dbus"},
+		steps: []string{"sampled", "bus_mute", "runc", "holder", "waiters"}, evidence: []string{`"comm":"dbus-daemon","state":"T"`},
+		headline: []string{"dbus-daemon (", "is stopped by a signal"},
+	}},
+	"two-in-a-row": {kubelet: "runtimeRequestTimeout: 5m\n", wants: wants{
+		root: "systemd-busy-or-unresponsive", verdicts: proven, links: []string{"cri-status-lock-running-update-dbus", "runc-stuck-dbus"}, earlier: "runtime-process-down",
+		steps: []string{"stopped", "mute", "runc", "holder", "waiters"}, headline: []string{"systemd (PID 1) is stopped by a signal"},
+	}},
+	"disk-full": {ready: true, wants: wants{
+		root: "node-disk-full", role: "contributing", verdicts: proven, steps: []string{"full"},
+		evidence: []string{"100% /var/lib/containerd", "no space left on device"}, headline: []string{"/var/lib/containerd is 100% full"},
+	}},
+	"runtime-killed": {wants: wants{
+		root: "runtime-process-down", verdicts: []string{"confirmed"}, steps: []string{"died", "refused", "refused_collect"},
+		evidence: []string{"status=9/KILL", "connection refused"}, headline: []string{"containerd is not running", "killed 9/KILL"},
+	}},
+	"runtime-throttled": {ready: true, wants: wants{
+		root: "runtime-cgroup-throttled", verdicts: proven, steps: []string{"throttled", "late"},
+		evidence: []string{"cpu.stat:nr_throttled"}, headline: []string{"the cgroup of containerd has too little CPU time"},
+	}},
+	"api-unreachable": {because: unheard, through: throughDeaf(bundle.Timeout, "no answer in 20s", wants{state: "signs"}), wants: wants{
+		root: "notready-api-unreachable", role: "notready", verdicts: proven, steps: []string{"fails", "fails_still", "fails_later"},
+		evidence: []string{"Failed to ensure lease exists"}, headline: []string{"not PLEG: the kubelet cannot post the node's status to ", "(timeout)"},
+	}},
+	// What the kubelet answers through the API server says no more than that it is not heard there.
+	"certificate-expired": {because: unheard, life: 150 * time.Second, through: throughDeaf(bundle.Failed, "cannot ask the API server whether it may answer", wants{
+		root: "notready-api-unreachable", role: "notready", verdicts: []string{"possible"}, links: []string{"notready-certificate"}, steps: []string{"cannot_ask"},
+	}), wants: wants{
+		root: "notready-certificate", role: "notready", verdicts: proven, steps: []string{"expired", "refused", "refused_still"},
+		evidence: []string{"notAfter=", "Unauthorized"}, headline: []string{"not PLEG: the kubelet's client certificate is expired, since "},
+	}},
 	"metadata-io": {wants: wants{
 		root: "cri-updatesync-slow-metadata", verdicts: proven,
 		steps: []string{"holder", "waiters"}, evidence: []string{"os.(*File).Sync(", "(*statusStorage).UpdateSync(", "(*statusStorage).Get("},
 	}},
 }
 
-// clusterOnly are the scenarios that need a kubelet that probes.
+// unheard is what the API says of a node whose kubelet it does not hear.
+const unheard = "Kubelet stopped posting node status"
+
+// clusterOnly are the scenarios that need a kubelet that probes, or an API server.
 var clusterOnly = []scenario{
 	{
 		name: "many-pods",
@@ -49,4 +106,33 @@ var clusterOnly = []scenario{
 		},
 		hold: 60 * time.Second,
 	},
+	{
+		name: "api-unreachable",
+		breaks: func(n *node) func() {
+			n.startPod("web")
+			n.filterPackets(fmt.Sprintf("add table ip lab; add chain ip lab out { type filter hook output priority 0; }; "+
+				"add rule ip lab out ip daddr %s tcp dport %d drop", n.member.outside, n.member.port))
+			return func() { n.filterPackets("delete table ip lab") }
+		},
+		hold: 2 * time.Minute,
+	},
+	{
+		name: "certificate-expired",
+		ends: true, // it is healed by another start of the kubelet
+		breaks: func(n *node) func() {
+			n.startPod("web")
+			return func() {
+				require.NoError(n.t, n.member.writeClientCertificate(n.name, aDay))
+				n.mustRun("systemctl", "restart", "kubelet")
+			}
+		},
+		hold: 60 * time.Second,
+	},
+}
+
+// filterPackets runs commands of nft in the node's network namespace.
+func (n *node) filterPackets(commands string) {
+	n.t.Helper()
+	out, err := exec.Command("nsenter", "-t", strconv.Itoa(n.leader), "-n", "nft", commands).CombinedOutput()
+	require.NoError(n.t, err, "nft %s: %s", commands, out)
 }

@@ -4,12 +4,7 @@ package lab
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
-	"errors"
 	"flag"
 	"fmt"
 	"net"
@@ -32,6 +27,8 @@ type cluster struct {
 	dir   string // its data
 	token string // opens the API server and kubelets, as a member of system:masters
 	port  int    // of the API server
+
+	authority *authority
 }
 
 // startCluster starts etcd, the API server, the controller manager and the scheduler, and waits
@@ -69,7 +66,10 @@ func (r *run) startCluster() (*cluster, error) {
 		},
 		{
 			"kube-apiserver", "--etcd-servers=" + etcd, "--secure-port=" + strconv.Itoa(c.port), "--bind-address=0.0.0.0", "--advertise-address=198.18.0.1",
-			"--cert-dir=" + c.path("apiserver"), "--token-auth-file=" + c.path("tokens.csv"), "--authorization-mode=Node,RBAC",
+			"--tls-cert-file=" + c.path("apiserver.crt"), "--tls-private-key-file=" + c.path("apiserver.key"),
+			"--client-ca-file=" + c.path("ca.crt"), "--token-auth-file=" + c.path("tokens.csv"), "--authorization-mode=Node,RBAC",
+			"--kubelet-client-certificate=" + c.path("kubelet-client.crt"), "--kubelet-client-key=" + c.path("kubelet-client.key"),
+			"--kubelet-certificate-authority=" + c.path("ca.crt"), "--kubelet-preferred-address-types=InternalIP", "--allow-privileged=true",
 			"--service-cluster-ip-range=10.96.0.0/16", "--service-account-issuer=https://lab.example",
 			"--service-account-key-file=" + c.path("accounts.key"), "--service-account-signing-key-file=" + c.path("accounts.key"),
 		},
@@ -87,7 +87,7 @@ func (r *run) startCluster() (*cluster, error) {
 		// the account is made by the controller manager, and no pod is accepted without it
 		_, err := c.kubectl("get", "serviceaccount", "default")
 		if err == nil {
-			return c, nil
+			return c, c.grantRights()
 		}
 		if time.Now().After(deadline) {
 			log, _ := os.ReadFile(c.path("kube-apiserver.log"))
@@ -97,38 +97,6 @@ func (r *run) startCluster() (*cluster, error) {
 }
 
 func (c *cluster) path(name string) string { return filepath.Join(c.dir, name) }
-
-// writeKeys writes what opens the API server, a token for the lab, and what signs the tokens of
-// service accounts.
-func (c *cluster) writeKeys() error {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		return err
-	}
-	accounts := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
-	return errors.Join(
-		os.WriteFile(c.path("accounts.key"), accounts, 0o600),
-		os.WriteFile(c.path("tokens.csv"), []byte(c.token+",lab,lab,system:masters\n"), 0o600),
-		os.WriteFile(c.path("kubeconfig"), []byte(c.kubeconfig("127.0.0.1")), 0o600),
-	)
-}
-
-// kubeconfig is how a program reaches the API server by one of the host's addresses.
-func (c *cluster) kubeconfig(address string) string {
-	return fmt.Sprintf(`apiVersion: v1
-kind: Config
-clusters:
-- name: lab
-  cluster: {server: "https://%s:%d", insecure-skip-tls-verify: true}
-users:
-- name: lab
-  user: {token: %s}
-contexts:
-- name: lab
-  context: {cluster: lab, user: lab}
-current-context: lab
-`, address, c.port, c.token)
-}
 
 // startProgram starts a program of the control plane in a cgroup of the run.
 func (c *cluster) startProgram(argv []string) error {
@@ -165,6 +133,17 @@ func (c *cluster) kubectlWith(input string, args ...string) (string, error) {
 		err = fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, complaints.String())
 	}
 	return string(out), err
+}
+
+// grantRights gives the API server its rights at kubelets, and those who collect the ones that the
+// documents give them.
+func (c *cluster) grantRights() error {
+	_, err := c.kubectl("create", "clusterrolebinding", kubeletClient, "--clusterrole=system:kubelet-api-admin", "--user="+kubeletClient)
+	if err != nil {
+		return err
+	}
+	_, err = c.kubectl("apply", "-f", filepath.Join(root, "docs", "collect", "rbac.yaml"))
+	return err
 }
 
 // condition is a condition of a node as the API has it.

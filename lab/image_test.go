@@ -14,9 +14,19 @@ import (
 	"runtime"
 )
 
-// images are the names under which the one image is imported: containerd's default for sandboxes,
+// image is an image of one layer, under all its names.
+type image struct {
+	names      []string
+	layer      []byte
+	entrypoint []string
+}
+
+// busyboxNames are the names under which busybox is imported: containerd's default for sandboxes,
 // and the containers'.
-var images = []string{"registry.k8s.io/pause:3.6", "lab.example/busybox:1"}
+var busyboxNames = []string{"registry.k8s.io/pause:3.6", "lab.example/busybox:1"}
+
+// plegdiagImage is what --debug-pod runs, as docs/collecting.md says it is built.
+const plegdiagImage = "lab.example/plegdiag:1"
 
 // file is one file of a tar archive; a link where it has a target.
 type file struct {
@@ -43,8 +53,8 @@ func packTar(files []file) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// writeImages writes busybox as an OCI layout, for containerd and CRI-O, and as a plain root file system, for
-// docker import.
+// writeImages writes busybox as an OCI layout, for containerd and CRI-O, and as a plain root file system,
+// for docker import; and the built plegdiag as an image of its own.
 func writeImages(dir string) error {
 	path, err := exec.LookPath("busybox")
 	if err != nil {
@@ -64,19 +74,34 @@ func writeImages(dir string) error {
 	if err != nil {
 		return err
 	}
-	layout, err := ociLayout(layer)
+	plegdiag, err := os.ReadFile(filepath.Join(dir, "plegdiag"))
+	if err != nil {
+		return err
+	}
+	collector, err := packTar([]file{{name: "plegdiag", text: plegdiag}})
 	if err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "rootfs.tar"), layer, 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "image.tar"), layout, 0o644)
+	for name, is := range map[string]image{
+		"image.tar":    {busyboxNames, layer, []string{"/bin/busybox", "sleep", "1000000"}},
+		"plegdiag.tar": {[]string{plegdiagImage}, collector, []string{"/plegdiag"}},
+	} {
+		layout, err := is.ociLayout()
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), layout, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// ociLayout is an archive in the layout of the OCI image specification, of one layer, with all the
-// names.
-func ociLayout(layer []byte) ([]byte, error) {
+// ociLayout is an archive in the layout of the OCI image specification.
+func (is *image) ociLayout() ([]byte, error) {
 	files := []file{{name: "oci-layout", text: []byte(`{"imageLayoutVersion":"1.0.0"}`)}}
 	add := func(kind string, v any) (map[string]any, error) {
 		blob, ok := v.([]byte)
@@ -90,13 +115,13 @@ func ociLayout(layer []byte) ([]byte, error) {
 		files = append(files, file{name: "blobs/sha256/" + sum, text: blob})
 		return map[string]any{"mediaType": "application/vnd.oci.image." + kind, "digest": "sha256:" + sum, "size": len(blob)}, nil
 	}
-	l, err := add("layer.v1.tar", layer)
+	l, err := add("layer.v1.tar", is.layer)
 	if err != nil {
 		return nil, err
 	}
 	config, err := add("config.v1+json", map[string]any{
 		"architecture": runtime.GOARCH, "os": "linux",
-		"config": map[string]any{"Entrypoint": []string{"/bin/busybox", "sleep", "1000000"}},
+		"config": map[string]any{"Entrypoint": is.entrypoint},
 		"rootfs": map[string]any{"type": "layers", "diff_ids": []any{l["digest"]}},
 	})
 	if err != nil {
@@ -107,7 +132,7 @@ func ociLayout(layer []byte) ([]byte, error) {
 		return nil, err
 	}
 	var named []any
-	for _, name := range images {
+	for _, name := range is.names {
 		named = append(named, map[string]any{
 			"mediaType": manifest["mediaType"], "digest": manifest["digest"], "size": manifest["size"],
 			"platform": map[string]string{"architecture": runtime.GOARCH, "os": "linux"}, "annotations": map[string]string{"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name},

@@ -99,7 +99,7 @@ func checkHost() error {
 		return errors.New("it boots nodes with systemd-nspawn, which takes root")
 	}
 	if *onCluster {
-		tools["ip"] = "iproute2"
+		tools["ip"], tools["nft"] = "iproute2", "nftables"
 	}
 	if *onCRIO {
 		if !*onCluster {

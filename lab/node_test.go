@@ -193,7 +193,7 @@ func (n *node) writeFile(path, text string) {
 }
 
 // pod is what the kubelet started.
-type pod struct{ Name, Sandbox, Container string } // on the cluster without its sandbox
+type pod struct{ Name, Sandbox, Container string }
 
 // startPod starts a pod. The arguments are those of kubelet pod; the last is its name.
 func (n *node) startPod(args ...string) (p pod) {
@@ -204,6 +204,16 @@ func (n *node) startPod(args ...string) (p pod) {
 	}
 	require.NoError(n.t, json.Unmarshal([]byte(n.mustRun(append([]string{"/opt/lab/kubelet", "pod"}, args...)...)), &p))
 	return p
+}
+
+// requestPod makes the kubelet start a pod, and does not wait for it.
+func (n *node) requestPod(name string) {
+	n.t.Helper()
+	if n.member != nil {
+		n.member.createPod(n, name, "{}")
+		return
+	}
+	n.startCommand("/opt/lab/kubelet", "pod", name)
 }
 
 // stopPod makes the kubelet stop the container of a pod, and does not wait for it.

@@ -90,15 +90,25 @@ func (s *scenario) runScenario(t *testing.T, r *run) {
 	if (*full || n.member != nil) && s.long > 0 {
 		hold = s.long
 	}
-	if n.member != nil && !scenariosOfMembers()[s.name].ready {
+	var on onMember
+	if n.member != nil {
+		on = scenariosOfMembers()[s.name]
+	}
+	if n.member != nil && !on.ready {
 		n.member.waitUntilNotReady(n)
-	} else {
+	}
+	if n.member == nil || on.ready || on.because != "" {
 		time.Sleep(hold)
+	}
+	checkThrough := func() {}
+	if on.through != nil {
+		checkThrough = on.through(n)
 	}
 	bundle := n.collect(s.flags)
 	if n.member != nil {
 		n.member.saveObjects(n)
 	}
+	checkThrough()
 	heal()
 	n.waitUntilHealthy()
 	if !s.ends {
@@ -156,7 +166,12 @@ func (n *node) analyze(bundle string) *report {
 	t.Helper()
 	dir := t.TempDir()
 	others := fmt.Sprintf(`\|/%s|{\|/%s%s|!d}`, groupPrefix, groupOf(n.run.dir), n.name)
-	for _, argv := range [][]string{{"tar", "-xzf", bundle, "-C", dir}, {"sh", "-c", `for f in "$1"/*/kernel/dmesg; do [ ! -e "$f" ] || sed -i "$2" "$f"; done`, "sh", dir, others}} {
+	for _, argv := range [][]string{
+		{"tar", "-xzf", bundle, "-C", dir},
+		// that of a pod is inside of it
+		{"sh", "-c", `for f in "$1"/*/node/*.tgz; do [ ! -e "$f" ] || { tar -xzf "$f" -C "${f%/*}" && rm "$f"; }; done`, "sh", dir},
+		{"sh", "-c", `find "$1" -path '*/kernel/dmesg' -exec sed -i "$2" {} +`, "sh", dir, others},
+	} {
 		out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
 		require.NoError(t, err, "%s: %s", strings.Join(argv, " "), out)
 	}

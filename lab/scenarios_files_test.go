@@ -50,9 +50,9 @@ var fileScenarios = []scenario{
 		breaks: func(n *node) func() {
 			web := n.startPod("web")
 			require.NoError(n.t, n.disk.throttle(20))
-			n.startCommand("/opt/lab/kubelet", "pod", "late")
-			n.startCommand("/opt/lab/kubelet", "pod", "later")
-			n.startCommand("/opt/lab/kubelet", "stop", web.Container)
+			n.requestPod("late")
+			n.requestPod("later")
+			n.stopPod(web)
 			return func() { require.NoError(n.t, n.disk.throttle(0)) }
 		},
 		wants: wants{
@@ -68,8 +68,8 @@ var fileScenarios = []scenario{
 			web := n.startPod("web")
 			empty, err := n.disk.fill()
 			require.NoError(n.t, err)
-			n.startCommand("/opt/lab/kubelet", "stop", web.Container)
-			n.startCommand("/opt/lab/kubelet", "pod", "late")
+			n.stopPod(web)
+			n.requestPod("late")
 			return func() { require.NoError(n.t, empty()) }
 		},
 		wants: wants{
@@ -85,8 +85,8 @@ var fileScenarios = []scenario{
 			web := n.startPod("web")
 			empty, err := n.disk.fillInodes()
 			require.NoError(n.t, err)
-			n.startCommand("/opt/lab/kubelet", "stop", web.Container)
-			n.startCommand("/opt/lab/kubelet", "pod", "late")
+			n.stopPod(web)
+			n.requestPod("late")
 			return func() { require.NoError(n.t, empty()) }
 		},
 		wants: wants{

@@ -98,7 +98,7 @@ var runtimeScenarios = []scenario{
 			n.startPod("web")
 			lift := n.limitDaemon("containerd", "pids", "pids.max", "20")
 			for i := range 6 {
-				n.startCommand("/opt/lab/kubelet", "pod", fmt.Sprint("late-", i))
+				n.requestPod(fmt.Sprint("late-", i))
 			}
 			return lift
 		},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/timeline"
@@ -80,10 +81,18 @@ func (w *window) chooseTime(inc *incident.Incident) (timeline.Window, error) {
 	return chosen, nil
 }
 
-// spanOfEvidence is the time from which there are lines.
+// spanOfEvidence is the time from which there are lines; without any, that of what objects tell.
 func spanOfEvidence(inc *incident.Incident) (w timeline.Window) {
 	for _, c := range inc.Timeline.Coverage {
 		w = w.Union(timeline.Window{Start: c.Start, End: c.End})
+	}
+	if !w.IsZero() {
+		return w
+	}
+	for _, e := range inc.Timeline.Events {
+		if e.Kind != event.KindFact && e.Start.Known {
+			w = w.Union(timeline.Window{Start: e.Start.T, End: e.Last().T})
+		}
 	}
 	return w
 }

@@ -94,9 +94,12 @@ var steps = []step{
 		bound:  20 * time.Second, newest: true, export: true, do: collectJournals,
 	},
 	{
-		name: "config", touches: "files of the kubelet's, containerd's, docker's, CRI-O's configuration; never kubeconfig",
+		name: "config", touches: "files of the kubelet's, containerd's, docker's, CRI-O's configuration, and the dates of certificates; never kubeconfig, never a key",
 		hazard: "reads the root disk; 2 s each", bound: 20 * time.Second,
-		do: runFixed(readTask("config", fileLimit, configFiles)),
+		do: func(c *collector, s *step) {
+			c.runTask(readTask("config", fileLimit, configFiles), s)
+			c.runTask(certificateTask(), s)
+		},
 	},
 	{
 		name: "fleet", touches: "zone, region, instance type and image in " + fleet.CloudInit + ", and nothing else of it; names of maker and machine in /sys/class/dmi/id",

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
@@ -37,6 +38,7 @@ type file struct {
 	legends   threads.Legends
 	object    string        // the only node whose Kubernetes object the file holds; empty for none or several
 	taken     *states.Taken // when the files beside it were made; nil for all but a few files
+	queried   time.Time     // when collect asked for it, by its manifest; zero when that is not known
 }
 
 func newFile(path string) *file {
@@ -111,6 +113,9 @@ func (f *file) listSources() []timeline.Source {
 	for i := range all {
 		s := &all[i]
 		s.Cut, s.Modified, s.Earlier = f.account.Err, f.modified, f.place.Earlier
+		if s.Cut == "" && strings.HasSuffix(s.Name, ".log") {
+			s.Until = f.queried
+		}
 	}
 	if t := f.taken; t != nil && (t.All.Known || t.Face.Known && t.UTC.Known) {
 		s := timeline.Source{File: f.account.Path}

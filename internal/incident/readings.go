@@ -17,9 +17,9 @@ type snapshot struct {
 	node string
 }
 
-// dateReadings gives readings the time of their file, by the manifest of its bundle or the date
-// that was collected with it, and drops those that have none: without a time a number grows at no
-// rate.
+// dateReadings gives files the time at which collect asked for them, and readings that of their file,
+// by the manifest of its bundle or the date that was collected with it. It drops readings that have
+// none: without a time a number grows at no rate.
 func dateReadings(files []*file) {
 	snapshots := map[string]snapshot{} // by path; that of a directory ends with a slash
 	for _, f := range files {
@@ -36,6 +36,9 @@ func dateReadings(files []*file) {
 		}
 	}
 	for _, f := range files {
+		if s, ok := snapshots[f.account.Path]; ok && s.at.Lacks == 0 {
+			f.queried = s.at.T
+		}
 		for e := range f.events.allEvents() {
 			if e.Kind != event.KindCount || e.Start.Known {
 				continue

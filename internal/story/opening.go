@@ -114,7 +114,8 @@ func (s *story) findSubject() *part {
 			return p
 		}
 	}
-	if bouts := s.listBouts(); len(bouts) > 1 {
+	past := slices.ContainsFunc(s.parts, func(p *part) bool { return p.past && p.Role == rules.Root })
+	if bouts := s.listBouts(); len(bouts) > 1 || past {
 		last := bouts[len(bouts)-1]
 		if s.timeline.Stalls[last[len(last)-1]].Open {
 			return s.findSubjectOf(last)

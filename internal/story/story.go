@@ -132,6 +132,7 @@ type part struct {
 	// proven, possible.
 	eligible bool
 	live     bool    // see isLive
+	past     bool    // it was over before the stalls that are close to it
 	deeper   []*part // that may have caused it, best first
 }
 
@@ -173,9 +174,16 @@ func (s *story) newPart(f *rules.Finding) *part {
 	p.Chain, p.Notes = slices.Clone(f.Chain), slices.Clip(f.Notes) // what is added here is not the rule's
 	if undated := f.Cause.Start.IsZero(); !undated {
 		p.stalls = s.stalls.findCausedBy(f.Cause, f.Open)
+		// A relist that completed after the recovery was not held up any more.
+		over, near := p.findRecovery(), len(p.stalls)
+		p.stalls = slices.DeleteFunc(p.stalls, func(i int) bool {
+			start := s.timeline.Stalls[i].Start
+			return !over.IsZero() && over.Before(start) && f.Cause.End.Before(start)
+		})
+		p.past = near > 0 && len(p.stalls) == 0
 	}
 	p.live = p.namesCause() && s.isLive(p)
-	p.relevant = len(p.stalls) > 0 || p.live || s.mayBelongAnywhere(p)
+	p.relevant = len(p.stalls) > 0 || p.live || p.past || s.mayBelongAnywhere(p)
 	if p.rule.Role == rules.Fallback && (s.mayBelongAnywhere(p) || len(s.stalls.findWithSymptom(f.Cause)) > 0) {
 		p.Role = rules.Fallback // it is about symptoms: unlike causes they may come as late as a stall ends
 	}
@@ -337,11 +345,11 @@ func (s *story) listEpisodes() {
 	}
 }
 
-// isOverBefore says that a part belongs to no stall, that its recovery was seen, and that another
-// cause begins after it: two incidents in a row.
+// isOverBefore says that a part belongs to no stall, that its recovery was seen, and that a stall or
+// another cause begins after it: two incidents in a row.
 func (s *story) isOverBefore(p *part) bool {
 	over := p.findRecovery()
-	return len(p.stalls) == 0 && !over.IsZero() && slices.ContainsFunc(s.parts, func(other *part) bool {
+	return p.past || len(p.stalls) == 0 && !over.IsZero() && slices.ContainsFunc(s.parts, func(other *part) bool {
 		return other.eligible && other.Verdict >= rules.Likely && other.Cause.Start.After(over)
 	})
 }

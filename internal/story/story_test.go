@@ -40,6 +40,19 @@ func TestRecoveryComesLast(t *testing.T) {
 	require.Equal(t, []string{"exit", "umount", "update", "holder", "waiters", "done"}, stepIDs(r.Findings[0].Chain))
 }
 
+// A relist that completed after the recovery was not held up by what was over before it.
+func TestOverBeforeTheStall(t *testing.T) {
+	tl := line(append(incident(), ev("shim.gone", when(214), container(idA)))...)
+	later := stall()
+	later.Window, later.Open = timeline.Window{Start: at(230).T, End: at(430).T}, true
+	tl.Stalls = []timeline.Stall{later}
+	r := evaluate(synthetic(t), tl)
+	require.Len(t, r.Episodes, 2)
+	now, before := r.Episodes[0], r.Episodes[1]
+	require.Equal(t, []any{true, "", false, "slow-disk"}, []any{now.Open, now.Cause, before.Open, before.Cause})
+	require.NotContains(t, r.Headline, "umount2 takes", "it is not the cause of this stall")
+}
+
 func TestWithoutKubelet(t *testing.T) {
 	r := evaluate(synthetic(t), drop(line(incident()...), "kubelet.log"))
 	require.Contains(t, r.Findings[0].Notes, "NotReady itself was not seen: no kubelet journal in the bundle")

@@ -27,9 +27,9 @@ type Source struct {
 	First, Last event.Time
 	Lines       int         // dated lines of the component in the file
 	Level       event.Level // the least serious level seen
-	// Cut is why the end of the file is missing; empty when it is not.
-	Cut   string
-	Pairs []Pair
+	Cut         string      // why the end of the file is missing; empty when it is not
+	Until       time.Time   // when the log was asked for and had no line more; zero when unknown
+	Pairs       []Pair
 	// Zones counts the offsets from UTC, in seconds east, that the component's own stamps carry.
 	Zones map[int]int
 	// Turns are the offsets of the component's own stamps, in the order in which they changed, each
@@ -41,8 +41,7 @@ type Source struct {
 	// Foreign says that the program runs in a container. Its clock can show another zone than the
 	// node's.
 	Foreign bool
-	// Earlier says that it is of a boot before the last one.
-	Earlier bool
+	Earlier bool // it is of a boot before the last one
 	// Boots are moments with two stamps: wall clock and time since boot.
 	Boots []Boot
 	// Modified is when the file was last written, by the archive that it came in; zero when
@@ -140,7 +139,7 @@ func compareEvents(a, b *event.Event) int {
 func coverageOf(sources []Source) []Coverage {
 	all := make([]Coverage, 0, len(sources))
 	for _, s := range sources {
-		c := Coverage{Source: s.Name, File: s.File, Level: s.Level, Lines: s.Lines}
+		c := Coverage{Source: s.Name, File: s.File, Level: s.Level, Lines: s.Lines, Asked: s.Until}
 		if !s.First.IsZero() {
 			c.Start, c.End = s.First.T, s.Last.T
 			if c.End.Before(c.Start) {

@@ -11,7 +11,7 @@ import (
 
 // pairer makes intervals of begins and ends that were written separately.
 type pairer struct {
-	logEnd map[string]time.Time // the last line of each file, of any component
+	logEnd map[string]time.Time // the last line of each file, of any component, or when it had no more
 	// ends is, by class, the last line of the files that contain ends of such spans: until then an
 	// end would have been seen. No entry means that there are no ends.
 	ends map[string]time.Time
@@ -76,7 +76,7 @@ func newPairer(events []*event.Event, coverage []Coverage) *pairer {
 		alive: map[process]time.Time{}, latest: map[process]*event.Event{}, closed: map[event.Pos]*event.Event{},
 	}
 	for _, c := range coverage {
-		p.logEnd[c.File] = laterTime(p.logEnd[c.File], c.End)
+		p.logEnd[c.File] = laterTime(p.logEnd[c.File], laterTime(c.End, c.Asked))
 	}
 	for _, e := range events { // in the order of time
 		if e.Span.Edge == event.Whole || e.Start.IsZero() {
@@ -193,7 +193,7 @@ func joinEdges(begin, end *event.Event) *event.Event {
 	return begin
 }
 
-// leaveOpen makes an interval of a begin without an end: up to the last line of the file or, if
+// leaveOpen makes an interval of a begin without an end: up to the end of the log or, if
 // another process followed, of its process.
 func (p *pairer) leaveOpen(e *event.Event) *event.Event {
 	w := process{e.Pos().File, spanClass(e.Span.Key), e.IDs.PID}

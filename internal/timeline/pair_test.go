@@ -133,6 +133,16 @@ func TestPair(t *testing.T) {
 	}
 }
 
+// A log that was asked for and had no line more was silent until then: a call was open for as long.
+func TestPairInSilentLog(t *testing.T) {
+	source := covers("c.log", "containerd.log", "2025-11-08T01:00:00Z", "2025-11-08T01:30:00Z")
+	source.Until = at("2025-11-08T01:33:20Z").T
+	begun := ev("c.log", 1, at("2025-11-08T01:30:00Z"), edge("cri/UpdateContainerResources/40585f73", event.Begin))
+	tl := Build(Input{Events: pointersTo(begun), Sources: []Source{source}}, Options{})
+	require.Len(t, tl.Events, 1)
+	require.Equal(t, "01:30:00-01:33:20… c.log:1", describe(tl.Events[0]))
+}
+
 func undated(e *event.Event) { e.Start = event.Time{} }
 
 // What the end says wins, and both lines prove the interval.

@@ -53,6 +53,7 @@ type Coverage struct {
 	File   string
 	// Start and End are the first and the last dated line. Both zero when nothing is dated.
 	Start, End time.Time
+	Asked      time.Time // when there was no line more; zero where that is not known
 	// Level is the least serious level that was seen: absence of a debug line proves nothing in a
 	// log at info.
 	Level event.Level

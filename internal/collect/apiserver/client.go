@@ -189,6 +189,9 @@ func (c *client) resultOf(ctx context.Context, err error, bound time.Duration) r
 	return result{bundle.Failed, "the API server: " + c.describe(err)}
 }
 
+// deafKubelet is why a kubelet refuses everybody: with the mode Webhook it asks the API server.
+const deafKubelet = ": the kubelet cannot ask the API server whether it may answer: it does not reach it, or is refused itself"
+
 const needsRight = ": it needs the right to "
 
 // refusal says what an answer that is an error means for a request, and which right or setting it lacks.
@@ -200,6 +203,8 @@ func (c *client) refusal(a *answer, r *request) result {
 		return result{bundle.Denied, code + ": the API server does not know this user; log in again"}
 	case a.status == http.StatusUnauthorized && strings.Contains(r.path, "/proxy"):
 		return result{bundle.Denied, code + ": the kubelet does not know the API server (its --kubelet-client-certificate)"}
+	case a.status == http.StatusInternalServerError && kubelet && strings.HasPrefix(s.Message, "Authorization error"):
+		return result{bundle.Failed, code + deafKubelet}
 	case a.status == http.StatusForbidden && kubelet && strings.Contains(s.Message, "user="):
 		return result{bundle.Denied, code + ": the kubelet refuses the API server, which needs " + r.kubeletRight() + " (ClusterRole system:kubelet-api-admin)"}
 	case a.status == http.StatusForbidden && !kubelet && !strings.Contains(s.Message, "cannot "+r.right.Verb):

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -122,4 +123,17 @@ func TestWhyNoLog(t *testing.T) {
 	require.Empty(t, why(plain, "Nov 23 15:08:47 node-1 kubelet[99]: a line\n"))
 	require.Empty(t, why(plain, strings.Repeat("Nov 23 15:08:47 node-1 kubelet[99]: query resolved to log files for\n", 100)))
 	require.Empty(t, why(plain, ""))
+}
+
+// A kubelet that cannot ask the API server who may read its data says so to everybody.
+func TestDeafKubelet(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "Authorization error (user=kube-apiserver-kubelet-client, verb=get, resource=nodes, subresource=proxy)", http.StatusInternalServerError)
+	}))
+	defer server.Close()
+	client, err := newClient(&Options{Kubeconfig: kubeconfig(t, server.URL, `{}`)}, []byte("k"))
+	require.NoError(t, err)
+	c := &collector{client: client}
+	got := c.ask(context.Background(), &request{path: proxy + "/healthz", right: askKubelet, bound: 5 * time.Second, limit: 1000}, io.Discard)
+	require.Equal(t, result{bundle.Failed, "500 Internal Server Error" + deafKubelet}, got)
 }

@@ -70,7 +70,9 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 		if pod := podOf(r); pod != "" {
 			e.IDs.Pod = pod
 		}
+		// The Node authorizer does not know yet, or no more, that a pod is on this node.
 		quiet := reason == "" || strings.Contains(reason, "Operation cannot be fulfilled") ||
+			a.what == "pod-status" && strings.Contains(reason, "no relationship found between node") ||
 			why == "not-found" && a.what != "node" && a.what != "node-status" && a.what != "register"
 		return e, !quiet
 	}

@@ -10,12 +10,14 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
-// unitProperties reads systemctl show, unit files, files of environment variables, os-release and
-// sysctl -a.
+// unitProperties reads systemctl show, unit files, files of environment variables, os-release,
+// sysctl -a, and the dates of certificates.
 type unitProperties struct {
 	doc   int
 	unit  event.Event
 	props map[string]string
+
+	certificate certificate
 }
 
 // propertySettings: os-release(5), sysctl.
@@ -45,6 +47,7 @@ func (u *unitProperties) takeDatum(dst []event.Event, e *snapshots.Datum) []even
 	if len(e.Path) == 0 {
 		return dst
 	}
+	dst = u.certificate.takeDatum(dst, e)
 	name := e.Path[len(e.Path)-1]
 	// of systemctl show without a unit
 	if n, err := strconv.ParseUint(e.Value, 10, 32); err == nil && name == "NNames" && len(e.Path) == 1 {

@@ -8,7 +8,7 @@ import (
 )
 
 // ReadProperties reads NAME=value: os-release, systemctl show, systemctl cat and unit files, files
-// of environment variables, sysctl -a.
+// of environment variables, sysctl -a, openssl x509 -dates.
 //
 //	[Service]
 //	ExecStart=/usr/bin/kubelet \
@@ -94,7 +94,7 @@ var propertyNames = []string{
 	"PRETTY_NAME=", "VERSION_ID=", "ActiveState=", "MainPID=", "NRestarts=", "TasksCurrent=", "ExecStart=",
 	"KUBELET_", "DOCKER_OPTS=", "DOCKER_NETWORK_OPTIONS=",
 	"kernel.pid_max ", "kernel.pid_max=", "kernel.threads-max ", "kernel.threads-max=",
-	"NNames=", "NInstalledJobs=",
+	"NNames=", "NInstalledJobs=", "notBefore=", "notAfter=",
 }
 
 // SniffProperties wants one of propertyNames.
