@@ -49,10 +49,9 @@ func clockStep(r *event.Record) (event.Event, bool) {
 // started"). It steps the clock then, or lets it run faster or slower.
 func clockWrong(r *event.Record) (event.Event, bool) {
 	step, ok := secondsOf(scan.After(r.Message(), "System clock wrong by "))
-	e := event.New(
+	return event.New(
 		event.KindClockWrong, "the clock is found wrong by "+step.Round(time.Millisecond).String(), event.FieldStep.Duration(step),
-	)
-	return e, ok
+	), ok
 }
 
 // secondsOf reads the number of seconds at the start of a text, with its sign.

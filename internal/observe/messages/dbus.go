@@ -53,11 +53,10 @@ func busLimit(r *event.Record) (event.Event, bool) {
 		uid = scan.Digits(quota[strings.LastIndex(quota, " ")+1:])
 		limit, _, _ = strings.Cut(rest, "'")
 	}
-	e := event.New(
+	return event.New(
 		event.KindBusLimit, "the bus refuses UID "+uid+": its limit of "+limit+" is reached",
 		event.FieldUID.Text(uid), event.FieldLimit.Text(limit), event.FieldOnContainer.Bool(aboutContainer(r)),
-	)
-	return e, uid != ""
+	), uid != ""
 }
 
 // aboutContainer says that an error befell somebody who creates or changes a

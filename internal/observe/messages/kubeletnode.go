@@ -32,11 +32,10 @@ func startFailed(r *event.Record) (event.Event, bool) {
 	}
 	reason = strings.TrimPrefix(reason, "failed to run Kubelet: ")
 	why := startReason(reason)
-	e := event.New(
+	return event.New(
 		event.KindStartFailed, "the kubelet does not start: "+cmp.Or(startWords[why], reason), event.FieldReason.Text(why),
 		event.FieldError.Text(reason),
-	)
-	return e, reason != ""
+	), reason != ""
 }
 
 // startReasons tell from the error why a kubelet does not start. The first that fits counts.

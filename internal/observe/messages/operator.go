@@ -27,11 +27,10 @@ func operatorCommand(r *event.Record) (event.Event, bool) {
 	for _, word := range words[1:] {
 		if name := daemon.Named(strings.TrimSuffix(word, ".service")); name != "" {
 			who = strings.TrimSpace(who)
-			e := event.New(
+			return event.New(
 				event.KindOperator, who+" runs "+strings.Join(words, " "), event.FieldUser.Text(who),
 				event.FieldCommand.Text(strings.Join(words, " ")), event.FieldDaemon.Text(name),
-			)
-			return e, true
+			), true
 		}
 	}
 	return event.Event{}, false

@@ -150,8 +150,7 @@ func accessDenied(r *event.Record) (event.Event, bool) {
 		what, _ = scan.Between(r.Raw, ` operation="`, `"`)
 	}
 	permissive := strings.Contains(r.Raw, "permissive=1")
-	e := event.New(
+	return event.New(
 		event.KindDenied, by+" forbids "+comm+" "+what, event.FieldComm.Text(comm), event.FieldBy.Text(by), event.FieldWhat.Text(what),
-	)
-	return e, comm != "" && what != "" && !permissive && (comm == "systemd" || daemon.Writer(comm) != "" || strings.HasPrefix(comm, "runc") || comm == "conmon")
+	), comm != "" && what != "" && !permissive && (comm == "systemd" || daemon.Writer(comm) != "" || strings.HasPrefix(comm, "runc") || comm == "conmon")
 }

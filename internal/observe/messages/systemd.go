@@ -358,11 +358,10 @@ func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (
 // kubeletStop: Stopping kubelet: The Kubernetes Node Agent... (≤ 248), Stopping kubelet.service -
 // kubelet: The Kubernetes Node Agent...
 func kubeletStop(r *event.Record) (event.Event, bool) {
-	e := event.New(
+	return event.New(
 		event.KindUnitStop, "systemd stops kubelet.service", event.FieldUnit.Text("kubelet.service"),
 		event.FieldDaemon.Text(daemon.Kubelet.Component),
-	)
-	return e, r.Unit == "" || r.Unit == "systemd"
+	), r.Unit == "" || r.Unit == "systemd"
 }
 
 func reexecuted(r *event.Record) (event.Event, bool) {
