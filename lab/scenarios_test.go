@@ -23,6 +23,9 @@ func TestScenarios(t *testing.T) {
 	if *onCluster {
 		all = append(all, clusterOnly...)
 	}
+	if *onGuest {
+		all = guestScenarios
+	}
 	for _, s := range all {
 		if *onCluster {
 			other, ok := clusterScenarios[s.name]
