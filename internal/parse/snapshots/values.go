@@ -103,13 +103,13 @@ func readValueLine(file, text string) Datum {
 // valueFiles are names of files whose content does not show what they are.
 var valueFiles = []string{
 	"pid_max", "threads-max", "loadavg", "freezer.state", "cgroup.freeze", "cgroup.events", "cgroup.stat", "pids.current", "pids.max", "pids.events",
-	"memory.events", "cpu.stat", "buddyinfo", "cgroups", "meminfo", "io.pressure", "cpu.pressure", "memory.pressure", "io", "cpu", "memory", "date",
+	"memory.events", "cpu.stat", "cpu.max", "io.max", "cpu.cfs_quota_us", "cpu.cfs_period_us", "buddyinfo", "cgroups", "meminfo", "io.pressure", "cpu.pressure", "memory.pressure", "io", "cpu", "memory", "date",
 }
 
 // HoldsOneValue says that a file holds a single value and nothing else, by its name.
 func HoldsOneValue(file string) bool {
 	switch path.Base(file) {
-	case "pid_max", "threads-max", "freezer.state", "cgroup.freeze", "pids.current", "pids.max":
+	case "pid_max", "threads-max", "freezer.state", "cgroup.freeze", "pids.current", "pids.max", "cpu.cfs_quota_us", "cpu.cfs_period_us":
 		return true
 	}
 	return false
