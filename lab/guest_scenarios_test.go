@@ -33,7 +33,7 @@ var guestScenarios = []scenario{
 		},
 		wants: wants{
 			root: "umount2-overlay-sync", verdicts: proven, links: []string{"cri-status-lock-exiting-update"},
-			steps: []string{"exit", "syncing", "delete"}, evidence: []string{"&TaskExit{ContainerID:", `"ovl_sync_fs`, "failed to delete task"},
+			steps: []string{"exit", "syncing", "delete", "limited"}, evidence: []string{"&TaskExit{ContainerID:", `"ovl_sync_fs`, "failed to delete task", "/kubepods.slice/io.max:"},
 			headline: []string{"while the kernel syncs the disk below the overlay"},
 		},
 	},
@@ -67,8 +67,8 @@ var guestScenarios = []scenario{
 			return func() { n.mustRun("dmsetup", "resume", "slow") }
 		},
 		wants: wants{
-			root: "block-io-hung-task", verdicts: proven,
-			evidence: []string{"blocked for more than"}, headline: []string{"waits in the kernel for the"},
+			root: "block-io-hung-task", verdicts: proven, links: []string{"umount2-overlay-sync", "containerd-bbolt-fsync"},
+			steps: []string{"journal", "daemon"}, evidence: []string{"task:containerd", "task:jbd2/dm-"}, headline: []string{"containerd waits in the kernel for the disk"},
 		},
 	},
 	{
@@ -87,7 +87,7 @@ var guestScenarios = []scenario{
 		},
 		wants: wants{
 			root: "runtime-cgroup-throttled", verdicts: proven, steps: []string{"throttled"},
-			evidence: []string{"/containerd.service/cpu.stat:nr_throttled"}, headline: []string{"the cgroup of containerd has too little CPU time"},
+			evidence: []string{"/containerd.service/cpu.stat:nr_throttled", "/containerd.service/cpu.max:1000 100000"}, headline: []string{"the cgroup of containerd has too little CPU time", "it may have 1 % of one CPU"},
 		},
 	},
 	{
@@ -102,8 +102,8 @@ var guestScenarios = []scenario{
 			return func() { n.mustRun("ip", "-n", "server", "link", "set", "lab1", "up") }
 		},
 		wants: wants{
-			root: "nfs-hung-mount", verdicts: proven, steps: []string{"silent", "runtime"},
-			evidence: []string{"not responding"}, headline: []string{"10.9.0.2"},
+			root: "nfs-hung-mount", verdicts: proven, steps: []string{"silent", "runtime_now"},
+			evidence: []string{"nfs: server 10.9.0.2 not responding", `"comm":"containerd"`}, headline: []string{"the file server 10.9.0.2 does not answer"},
 		},
 	},
 	{
@@ -113,7 +113,7 @@ var guestScenarios = []scenario{
 		breaks: func(n *node) func() {
 			n.startPod("web")
 			n.configureContainerd("Restart=no")
-			n.limitUnit("containerd.service", "MemoryMax=40M")
+			n.limitUnit("containerd.service", "MemoryMax=8M")
 			n.startCommand("sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do /opt/lab/kubelet pod late-$i & done; wait")
 			n.waitFor(60*time.Second, "end of containerd", func() bool { _, err := n.runCommand("pgrep", "-x", "containerd"); return err != nil })
 			return func() {
@@ -154,8 +154,9 @@ var guestScenarios = []scenario{
 		},
 		wants: wants{
 			root: "systemd-busy-or-unresponsive", verdicts: proven, links: []string{"cri-status-lock-running-update-dbus", "runc-stuck-dbus"},
-			steps:    []string{"mute", "runc", "update", "holder", "waiters"},
-			evidence: []string{`"answered":false`, "--systemd-cgroup update", "(*statusStorage).UpdateSync("},
+			steps:    []string{"in_freezer", "mute", "runc", "update", "holder", "waiters"},
+			evidence: []string{`"pid":1,`, `"answered":false`, "--systemd-cgroup update", "(*statusStorage).UpdateSync("},
+			headline: []string{"systemd (PID 1) is frozen by its cgroup"},
 		},
 	},
 }
