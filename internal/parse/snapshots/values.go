@@ -48,7 +48,13 @@ func cutFileBanner(text string) (string, bool) {
 // cutFilePrefix takes off the name that grep puts before a line.
 func cutFilePrefix(text, file string) (string, string) {
 	if strings.HasPrefix(text, "/proc/") || strings.HasPrefix(text, "/sys/") {
-		if i := strings.LastIndexByte(text[:min(len(text), pathEnd(text))], ':'); i > 0 {
+		head := text[:pathEnd(text)]
+		i := strings.LastIndexByte(head, ':')
+		base := strings.LastIndexByte(head, '/') + 1
+		if first := strings.IndexByte(head[base:], ':'); first > 0 { // the value begins with 8:0, as of io.max
+			i = base + first
+		}
+		if i > 0 {
 			return text[:i], strings.TrimSpace(text[i+1:])
 		}
 	}
