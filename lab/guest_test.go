@@ -4,7 +4,6 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -86,9 +85,10 @@ mkfs.ext4 -q -F -L root -d "$1" "$2/disk"
 // guest is the machine that a node is.
 type guest struct {
 	qemu    *exec.Cmd
-	port    int    // of its ssh, at the host's loopback
-	key     string // opens it
-	control string // a connection that commands share
+	ended   chan struct{} // closed when qemu has ended, as after a panic of the kernel
+	port    int           // of its ssh, at the host's loopback
+	key     string        // opens it
+	control string        // a connection that commands share
 }
 
 // guestMemory and guestCPUs are what a machine gets.
@@ -150,10 +150,10 @@ func (n *node) startMachine(disks []string) {
 	n.t.Helper()
 	g := n.guest
 	argv := []string{
-		"nice", "qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max,svm=off", "-smp", guestCPUs, "-m", guestMemory,
+		"nice", "qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", guestCPUs, "-m", guestMemory,
 		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-serial", "stdio", "-device", "virtio-rng-pci",
 		"-kernel", filepath.Join(n.run.basePath(), guestKernel), "-initrd", filepath.Join(n.run.basePath(), guestInitrd),
-		"-append", "root=/dev/vda rw console=ttyS0 net.ifnames=0 mitigations=off systemd.mask=" + strings.Join(guestMasked, " systemd.mask="),
+		"-append", "root=/dev/vda rw console=ttyS0 net.ifnames=0 mitigations=off panic=-1 modprobe.blacklist=kvm_amd systemd.mask=" + strings.Join(guestMasked, " systemd.mask="),
 		// the machine reaches nothing; the host reaches its ssh
 		"-netdev", fmt.Sprintf("user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:%d-:22", g.port), "-device", "virtio-net-pci,netdev=net,romfile=",
 	}
@@ -168,6 +168,11 @@ func (n *node) startMachine(disks []string) {
 	g.qemu.Stdout, g.qemu.Stderr = log, log
 	g.qemu.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	require.NoError(n.t, g.qemu.Start())
+	g.ended = make(chan struct{})
+	go func() {
+		_ = g.qemu.Wait() // it may have been killed
+		close(g.ended)
+	}()
 }
 
 // mountSlowDisk mounts the machine's third disk at a directory, below device-mapper.
@@ -222,6 +227,17 @@ func (g *guest) command(ctx context.Context, argv []string) *exec.Cmd {
 }
 
 // end ends the machine at once, as a power cut.
-func (g *guest) end() error {
-	return errors.Join(g.qemu.Process.Kill(), g.qemu.Wait())
+func (g *guest) end() {
+	_ = g.qemu.Process.Kill() // it may have ended
+	<-g.ended
+}
+
+// hasEnded says that the machine is not there any more.
+func (g *guest) hasEnded() bool {
+	select {
+	case <-g.ended:
+		return true
+	default:
+		return false
+	}
 }

@@ -142,7 +142,7 @@ func (n *node) waitFor(patience time.Duration, what string, so func() bool) {
 		patience *= guestSlowness
 	}
 	for deadline := time.Now().Add(patience); !so(); time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(deadline) {
+		if time.Now().After(deadline) || n.guest != nil && n.guest.hasEnded() {
 			boot, _ := os.ReadFile(n.logPath())
 			require.FailNow(n.t, "no "+what+" in "+patience.String(), "%s", lastOutput(boot))
 		}
@@ -244,7 +244,7 @@ func (n *node) signalInit(sig syscall.Signal) {
 // left.
 func (n *node) stop() {
 	if n.guest != nil {
-		_ = n.guest.end() // the guard does it again
+		n.guest.end() // the guard does it again
 		return
 	}
 	if n.disk != nil {
