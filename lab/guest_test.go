@@ -34,7 +34,7 @@ var guestFiles = map[string]string{
 	"/etc/ssh/sshd_config.d/lab.conf":            "UsePAM no\nUseDNS no\nMaxSessions 1000\nPermitRootLogin prohibit-password\n",
 	"/etc/systemd/system/lab-network.service":    "[Unit]\nRequires=sys-subsystem-net-devices-eth0.device\nAfter=sys-subsystem-net-devices-eth0.device\nBefore=ssh.service\n[Service]\nType=oneshot\nExecStart=ip link set eth0 up\nExecStart=ip address add 10.0.2.15/24 dev eth0\n",
 	"/etc/systemd/system/ssh.service.d/lab.conf": "[Unit]\nWants=lab-network.service\n",
-	// what is set by SIGUSR1 is written to the journal alone
+	// the journal of a machine is on its disk, as on most nodes
 	"/etc/systemd/journald.conf.d/lab.conf": "[Journal]\nStorage=persistent\n",
 }
 
@@ -63,7 +63,6 @@ func (r *run) makeGuestBase(tree string) (dir string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	// of the links to the newest kernel, one is in the root
 	script := `
 set -e
 ssh-keygen -q -t ed25519 -N '' -C lab -f "$2/key"
