@@ -7,7 +7,7 @@ FUZZTIME ?= 30s
 BENCH    ?=
 CLUSTER  ?=
 
-.PHONY: build test check lint race oracle fuzz browser lab lab-full bench golden cluster cluster-down
+.PHONY: build test check lint race oracle fuzz browser lab lab-full bench golden cluster guest cluster-down
 
 build: ## the program, as ./plegdiag
 	go build -o plegdiag ./cmd/plegdiag
@@ -46,6 +46,9 @@ lab-full: ## the same in real lengths, and a stall beyond the threshold of PLEG
 
 cluster: ## a control plane and nodes with today's kubelet and containerd, built from source; real stalls until the API says NotReady
 	$(LAB) -timeout 60m ./lab -run TestScenarios -cluster $(CLUSTER)
+
+guest: ## nodes as machines of qemu with Debian's kernel: cgroup version 2, device-mapper, NFS (also needs qemu-system-x86 and openssh-client)
+	$(LAB) -timeout 60m ./lab -run 'TestScenarios|TestNothingIsLeft' -guest
 
 cluster-down: ## remove what runs of the lab left, and all that is kept for the next one
 	$(LAB) ./lab -down

@@ -6,9 +6,11 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -70,11 +72,23 @@ func (r *run) ensureBase() error {
 
 // basePath has another name whenever the base is made of something else.
 func (r *run) basePath() string {
-	sum := sha256.Sum256(fmt.Append(nil, suite, packages, nodeFiles, notAtBoot))
+	packages, files, notAtBoot := baseContent()
+	sum := sha256.Sum256(fmt.Append(nil, suite, packages, files, notAtBoot))
 	return filepath.Join(r.place, fmt.Sprintf("base-%x", sum[:4]))
 }
 
+// baseContent is what the base is made of: packages, files, and units that are not started.
+func baseContent() (list string, files map[string]string, notStarted []string) {
+	if !*onGuest {
+		return packages, nodeFiles, notAtBoot
+	}
+	files = maps.Clone(nodeFiles)
+	maps.Copy(files, guestFiles)
+	return packages + guestPackages, files, slices.Concat(notAtBoot, notAtGuestBoot)
+}
+
 func (r *run) makeBase() error {
+	packages, files, notAtBoot := baseContent()
 	mirror, err := findMirror()
 	if err != nil {
 		return err
@@ -85,7 +99,7 @@ func (r *run) makeBase() error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("debootstrap: %w: %s", err, lastOutput(out))
 	}
-	for name, text := range nodeFiles {
+	for name, text := range files {
 		path := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
 			return err
@@ -98,6 +112,11 @@ func (r *run) makeBase() error {
 	}
 	for _, point := range []string{"opt/lab", "var/lib/kubelet"} {
 		if err := os.MkdirAll(filepath.Join(dir, point), 0o755); err != nil {
+			return err
+		}
+	}
+	if *onGuest {
+		if dir, err = r.makeGuestBase(dir); err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,9 @@ func TestNothingIsLeft(t *testing.T) {
 			t.Parallel()
 			dir, victim := startVictim(t)
 			require.NotEmpty(t, listGroups(dir))
-			require.NotEmpty(t, listLoops(dir))
+			if !*onGuest {
+				require.NotEmpty(t, listLoops(dir))
+			}
 			require.NoError(t, syscall.Kill(-victim.Process.Pid, sig)) // as ctrl-C: to the group
 			require.Error(t, victim.Wait())
 			require.Eventually(t, func() bool { _, err := os.Stat(dir); return os.IsNotExist(err) }, 60*time.Second, 200*time.Millisecond, "%s is still there", dir)
@@ -50,7 +52,7 @@ func TestNothingIsLeft(t *testing.T) {
 func startVictim(t *testing.T) (dir string, cmd *exec.Cmd) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	cmd = exec.CommandContext(t.Context(), self, "-test.run=^TestVictim$", "-test.v")
+	cmd = exec.CommandContext(t.Context(), self, "-test.run=^TestVictim$", "-test.v", fmt.Sprintf("-guest=%t", *onGuest))
 	cmd.Env = append(os.Environ(), victimVariable+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Stderr = os.Stderr
@@ -75,6 +77,10 @@ func TestVictim(t *testing.T) {
 	}
 	n := theRun.boot(t, "victim", "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs")
 	web := n.startPod("web")
+	if n.guest != nil { // what hangs inside of a machine is not on the host
+		fmt.Println(victimReady + theRun.dir)
+		select {}
+	}
 	pid := n.taskPID(web.Container)
 	require.NoError(t, n.disk.throttle(1<<20))
 	fillDisk(t, n.hostPath("/proc/"+pid+"/root/junk"))

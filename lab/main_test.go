@@ -65,6 +65,9 @@ func runTests(m *testing.M) (status int, err error) {
 		if *onCluster {
 			parallel = "6"
 		}
+		if *onGuest { // each emulates two CPUs and has 1.25 GiB of memory
+			parallel = "2"
+		}
 		if err := flag.Set("test.parallel", parallel); err != nil {
 			return 1, err
 		}
@@ -106,6 +109,11 @@ func checkHost() error {
 			return errors.New("-crio needs -cluster")
 		}
 		tools["cc"] = "gcc libc6-dev"
+	}
+	if *onGuest {
+		tools["qemu-system-x86_64"], tools["ssh"] = "qemu-system-x86", "openssh-client"
+		delete(tools, "systemd-nspawn")
+		delete(tools, "strace")
 	}
 	var missing []string
 	for tool, pkg := range tools {

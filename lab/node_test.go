@@ -28,6 +28,7 @@ type node struct {
 	booted time.Time
 	disk   *disk
 	member *member // of a cluster; nil where a simulated kubelet runs
+	guest  *guest  // the machine that it is; nil where it is a container
 }
 
 // logPath is the file that the boot writes to.
@@ -37,6 +38,9 @@ func (n *node) logPath() string { return filepath.Join(n.run.dir, n.name+".log")
 // directory slow of the node is on a disk of its own, which can be throttled; there is none when
 // slow is empty.
 func (r *run) boot(t *testing.T, name, slow string) *node {
+	if *onGuest {
+		return r.bootGuest(t, name, slow)
+	}
 	n := &node{t: t, run: r, name: name, booted: time.Now()}
 	// An overlay can be no upper layer of overlays, and the node's root is one.
 	binds := []string{"--bind-ro=" + r.binDir() + ":/opt/lab"}
@@ -144,8 +148,11 @@ func statusOf(pid int, name string) []string {
 // waitFor waits until so returns true.
 func (n *node) waitFor(patience time.Duration, what string, so func() bool) {
 	n.t.Helper()
+	if n.guest != nil {
+		patience *= guestSlowness
+	}
 	for deadline := time.Now().Add(patience); !so(); time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(deadline) {
+		if time.Now().After(deadline) || n.guest != nil && n.guest.hasEnded() {
 			boot, _ := os.ReadFile(n.logPath())
 			require.FailNow(n.t, "no "+what+" in "+patience.String(), "%s", lastOutput(boot))
 		}
@@ -154,6 +161,9 @@ func (n *node) waitFor(patience time.Duration, what string, so func() bool) {
 
 // command makes a command inside the node. It ends with the node, whose PID namespace it is in.
 func (n *node) command(ctx context.Context, argv ...string) *exec.Cmd {
+	if n.guest != nil {
+		return n.guest.command(ctx, argv)
+	}
 	cmd := exec.CommandContext(ctx, "nsenter", append([]string{"-t", strconv.Itoa(n.leader), "-a", "--"}, argv...)...)
 	cmd.WaitDelay = time.Second
 	return cmd
@@ -161,7 +171,11 @@ func (n *node) command(ctx context.Context, argv ...string) *exec.Cmd {
 
 // runCommand runs a command inside the node and returns what it printed.
 func (n *node) runCommand(argv ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(n.t.Context(), 30*time.Second)
+	bound := 30 * time.Second
+	if n.guest != nil {
+		bound *= guestSlowness
+	}
+	ctx, cancel := context.WithTimeout(n.t.Context(), bound)
 	defer cancel()
 	out, err := n.command(ctx, argv...).CombinedOutput()
 	if err != nil {
@@ -189,6 +203,13 @@ func (n *node) startCommand(argv ...string) {
 // writeFile writes a file of the node.
 func (n *node) writeFile(path, text string) {
 	n.t.Helper()
+	if n.guest != nil {
+		cmd := n.command(n.t.Context(), "sh", "-c", `cat > "$1"`, "sh", path)
+		cmd.Stdin = strings.NewReader(text)
+		out, err := cmd.CombinedOutput()
+		require.NoError(n.t, err, "%s: %s", path, out)
+		return
+	}
 	require.NoError(n.t, os.WriteFile(n.hostPath(path), []byte(text), 0o644))
 }
 
@@ -242,6 +263,10 @@ func (n *node) signalInit(sig syscall.Signal) {
 // stop ends the node: every process of its PID namespace ends with PID 1. The guard removes what is
 // left.
 func (n *node) stop() {
+	if n.guest != nil {
+		n.guest.end() // the guard does it again
+		return
+	}
 	if n.disk != nil {
 		_ = n.disk.throttle(0) // the guard does it again
 	}

@@ -124,11 +124,16 @@ func (n *node) collect(flags []string) (path string) {
 	out, err := os.Create(path)
 	require.NoError(n.t, err)
 	defer out.Close()
-	const bound = 2 * time.Minute
+	bound := 2 * time.Minute
+	if n.guest != nil {
+		bound = 5 * time.Minute
+	}
 	ctx, cancel := context.WithTimeout(n.t.Context(), bound+10*time.Second)
 	defer cancel()
 	cmd := n.command(ctx, append([]string{"/opt/lab/plegdiag", "collect", "-o", "-", "--timeout", bound.String(), "--kubelet-token", "/etc/kubernetes/lab-token"}, flags...)...)
-	cmd.Path, cmd.Args = "/usr/bin/nice", append([]string{"nice"}, cmd.Args...) // the host's: the node may not start one
+	if n.guest == nil {
+		cmd.Path, cmd.Args = "/usr/bin/nice", append([]string{"nice"}, cmd.Args...) // the host's: the node may not start one
+	}
 	var progress bytes.Buffer
 	cmd.Stdout, cmd.Stderr = out, &progress
 	began := time.Now()

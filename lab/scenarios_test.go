@@ -24,6 +24,9 @@ func TestScenarios(t *testing.T) {
 		all = append(all, clusterOnly...)
 		all = append(all, crioOnly...)
 	}
+	if *onGuest {
+		all = guestScenarios
+	}
 	for _, s := range all {
 		if *onCluster {
 			other, ok := scenariosOfMembers()[s.name]

@@ -60,12 +60,13 @@ func appendKmsg(dst, record []byte) []byte {
 var groupFiles = []string{
 	"cgroup.events", "cgroup.freeze", "cgroup.stat", "pids.current", "pids.max", "pids.events", "memory.events",
 	"cpu.stat",
-	"io.pressure", "cpu.pressure", "memory.pressure", // unified hierarchy
-	"freezer.state", "memory.failcnt", "memory.oom_control", // controllers of their own
+	"cpu.max", "io.max", "memory.current", "memory.max", "memory.high", "io.pressure", "cpu.pressure", "memory.pressure", // unified hierarchy
+	"freezer.state", "memory.failcnt", "memory.oom_control", "cpu.cfs_quota_us", "cpu.cfs_period_us", // controllers of their own
 }
 
-// groupNames matches the cgroups that are read: of pods, and of the daemons.
-var groupNames = regexp.MustCompile(`kubepods|kubelet|containerd|docker|crio|cri-`)
+// groupNames matches the cgroups that are read: of pods, of the daemons, of the slice whose limits
+// hold for all daemons, and of PID 1, which can be frozen.
+var groupNames = regexp.MustCompile(`kubepods|kubelet|containerd|docker|crio|cri-|k3s|rke2|/(system|runtime|podruntime)\.slice$|/init\.scope$`)
 
 // maxGroups bounds the cgroups that are read.
 const maxGroups = 3000

@@ -58,7 +58,7 @@ var steps = []step{
 		}),
 	},
 	{
-		name: "cgroups", touches: "/sys/fs/cgroup: freezer, pids, memory, pressure of pods and daemons",
+		name: "cgroups", touches: "/sys/fs/cgroup: freezer, pids, memory, CPU, limits, pressure of pods, daemons, their slice and PID 1",
 		hazard: "cgroup_mutex; each read has a time limit", bound: 15 * time.Second,
 		do: runFixed(&task{
 			Do: "cgroups", Bound: time.Second,
@@ -260,7 +260,7 @@ clock.json      three clocks at one moment
 threads.jsonl   all threads, three times: state, kernel stack, system call
 proc/           load, memory, pressure and mounts of the node
 kernel/         the kernel's log
-cgroups/        freezer, pids, memory of pods and daemons
+cgroups/        freezer, pids, memory, CPU, limits of pods and daemons
 dumps/          goroutines of the daemons, twice; dumps/earlier-… are dumps that somebody had asked for before
 runtime/ bus/   calls to containerd, dockerd, CRI-O and D-Bus: how long each took, and whether there was an answer
 journal/        journals in export format: systemd-journal-remote -o FILE.journal INPUT makes journal files of them; journal/files/ where journalctl failed

@@ -111,6 +111,8 @@ var nodeKinds = []KindInfo{
 		count(FieldDying, "descendants that are removed and not yet freed"),
 		count(FieldThrottled, "how often its CPU time was used up"),
 		measure(FieldThrottledShare, "%", "the share of its periods in which it was"),
+		measure(FieldCPUMax, "%", "of one CPU, which it may have at most"),
+		text(FieldIOMax, "what it may read and write on one device, as 253:0 rbps=max wbps=307200 riops=max wiops=max"),
 		text(FieldDaemon, "the container runtime or kubelet whose unit it is"),
 	}},
 }

@@ -3,6 +3,7 @@ package states
 import (
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,7 +29,8 @@ type cgroup struct {
 	freezer, frozen bool // a file says whether it is frozen; it is
 	// how many periods of CPU time there were, and in how many of them it was used up
 	periods, throttled float64
-	told               bool // worth an event
+	quota, period      float64 // microseconds of CPU time that it may have in each period
+	told               bool    // worth an event
 }
 
 // sizes are the rows of /proc/meminfo that are facts, in bytes.
@@ -140,7 +142,7 @@ func appendCgroupCount(dst []event.Event, name string, e *snapshots.Datum) []eve
 
 // noteCgroup notes what a file of a cgroup says.
 func (v *values) noteCgroup(file, base, name string, e *snapshots.Datum) {
-	field, freezer, frozen, periods := event.Field{}, false, false, 0.0
+	field, freezer, frozen, periods, quota, period := event.Field{}, false, false, 0.0, 0.0, 0.0
 	n, err := strconv.ParseFloat(e.Value, 64)
 	switch {
 	case base == "freezer.state":
@@ -164,6 +166,16 @@ func (v *values) noteCgroup(file, base, name string, e *snapshots.Datum) {
 		field = event.FieldThrottled.Number(n)
 	case base == "cpu.stat" && name == "nr_periods" && err == nil:
 		periods = n
+	case base == "cpu.max": // of version 2: 1000 100000; without a limit, max 100000
+		if quota, period = parseQuota(e.Value); quota == 0 {
+			return
+		}
+	case base == "cpu.cfs_quota_us" && err == nil && n > 0: // of version 1; without a limit, -1
+		quota = n
+	case base == "cpu.cfs_period_us" && err == nil:
+		period = n
+	case base == "io.max":
+		field = event.FieldIOMax.Text(e.Value)
 	default:
 		return
 	}
@@ -185,16 +197,19 @@ func (v *values) noteCgroup(file, base, name string, e *snapshots.Datum) {
 	}
 	g := &v.groups[i]
 	g.quotes = append(g.quotes, quoteOf(e))
+	if field.Key == event.FieldIOMax && slices.ContainsFunc(g.fields, func(f event.Field) bool { return f.Key == field.Key }) {
+		field = event.Field{} // of another device
+	}
 	if field.Key != "" {
 		g.fields = append(g.fields, field)
 	}
 	if field.Key == event.FieldThrottled {
 		g.throttled = n
 	}
-	g.periods = max(g.periods, periods)
+	g.periods, g.quota, g.period = max(g.periods, periods), max(g.quota, quota), max(g.period, period)
 	g.freezer, g.frozen = g.freezer || freezer, g.frozen || frozen
 	g.told = g.told || frozen || field.Key == event.FieldPIDs ||
-		field.Key == event.FieldPIDsMax && err == nil ||
+		field.Key == event.FieldPIDsMax && err == nil || quota > 0 || field.Key == event.FieldIOMax ||
 		(field.Key == event.FieldDying || field.Key == event.FieldThrottled || field.Key == event.FieldForksRefused || field.Key == event.FieldOOMKills) && n > 0
 }
 
@@ -211,6 +226,9 @@ func (v *values) finishFile(dst []event.Event) []event.Event {
 		if g.periods > 0 && g.throttled > 0 {
 			e.AddFields(event.FieldThrottledShare.Number(math.Round(100 * g.throttled / g.periods)))
 		}
+		if g.quota > 0 && g.period > 0 {
+			e.AddFields(event.FieldCPUMax.Number(math.Round(1000*g.quota/g.period) / 10))
+		}
 		if unit, ok := strings.CutSuffix(path.Base(g.path), ".service"); ok {
 			e.AddText(event.FieldDaemon, daemon.Named(unit))
 		}
@@ -226,6 +244,20 @@ func (v *values) finishFile(dst []event.Event) []event.Event {
 		dst = appendPIDReading(append(dst, e), &e)
 	}
 	return dst
+}
+
+// parseQuota returns the microseconds of cpu.max; zeros where there is no limit.
+func parseQuota(value string) (quota, period float64) {
+	first, second, _ := strings.Cut(value, " ")
+	quota, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return 0, 0
+	}
+	period, err = strconv.ParseFloat(second, 64)
+	if err != nil || period <= 0 {
+		return 0, 0
+	}
+	return quota, period
 }
 
 // podUID is the pod that a cgroup belongs to: kubepods/besteffort/pod1234-…,

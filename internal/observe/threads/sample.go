@@ -177,14 +177,35 @@ func standsIn(s *samples.Sample) bool {
 	if s.State != "S" {
 		return false
 	}
+	if isFrozen(s) { // what runs in a container may be paused on purpose
+		return scan.FindID(s.Cgroup) == ""
+	}
 	waits, _ := kernelwait.Of(s.Stack, s.WChan)
 	return kernelwait.IsStanding(waits)
+}
+
+// isFrozen says that a thread is in the freezer of cgroup v2, do_freezer_trap. Compilers put it into
+// get_signal, where nothing else sleeps in state S.
+func isFrozen(s *samples.Sample) bool {
+	at := s.WChan
+	if functions := strings.Fields(s.Stack); len(functions) > 0 {
+		at = functions[len(functions)-1]
+	}
+	return s.State == "S" && (at == "get_signal" || at == "do_freezer_trap")
+}
+
+// waitOf is what a thread waits for in the kernel, and the function that tells.
+func waitOf(s *samples.Sample) (waits, function string) {
+	if isFrozen(s) {
+		return "freezer", "do_freezer_trap"
+	}
+	return kernelwait.Of(s.Stack, s.WChan)
 }
 
 // functionOf is the function of the kernel in which a thread waits: the one that shows for what,
 // else the innermost that is not the scheduler's. Empty where neither stack nor wchan is known.
 func functionOf(s *samples.Sample) string {
-	if waits, function := kernelwait.Of(s.Stack, s.WChan); waits != "" {
+	if waits, function := waitOf(s); waits != "" {
 		return function
 	}
 	functions := strings.Fields(s.Stack)
@@ -334,7 +355,7 @@ func sampleEvent(s *samples.Sample) event.Event {
 		event.FieldNetlink.Bool(isNetlink(s)), event.FieldTarget.Text(s.Target), event.FieldWchan.Text(s.WChan),
 		event.FieldStack.Text(s.Stack),
 	}
-	if waits, function := kernelwait.Of(s.Stack, s.WChan); waits != "" && s.State != "R" {
+	if waits, function := waitOf(s); waits != "" && s.State != "R" {
 		e.AddFields(event.FieldWaits.Text(waits))
 		if kernelwait.IsStanding(waits) {
 			e.AddFields(event.FieldFunction.Text(function))

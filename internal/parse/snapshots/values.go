@@ -48,7 +48,13 @@ func cutFileBanner(text string) (string, bool) {
 // cutFilePrefix takes off the name that grep puts before a line.
 func cutFilePrefix(text, file string) (string, string) {
 	if strings.HasPrefix(text, "/proc/") || strings.HasPrefix(text, "/sys/") {
-		if i := strings.LastIndexByte(text[:min(len(text), pathEnd(text))], ':'); i > 0 {
+		head := text[:pathEnd(text)]
+		i := strings.LastIndexByte(head, ':')
+		base := strings.LastIndexByte(head, '/') + 1
+		if first := strings.IndexByte(head[base:], ':'); first > 0 { // the value begins with 8:0, as of io.max
+			i = base + first
+		}
+		if i > 0 {
 			return text[:i], strings.TrimSpace(text[i+1:])
 		}
 	}
@@ -103,13 +109,13 @@ func readValueLine(file, text string) Datum {
 // valueFiles are names of files whose content does not show what they are.
 var valueFiles = []string{
 	"pid_max", "threads-max", "loadavg", "freezer.state", "cgroup.freeze", "cgroup.events", "cgroup.stat", "pids.current", "pids.max", "pids.events",
-	"memory.events", "cpu.stat", "buddyinfo", "cgroups", "meminfo", "io.pressure", "cpu.pressure", "memory.pressure", "io", "cpu", "memory", "date",
+	"memory.events", "cpu.stat", "cpu.max", "io.max", "cpu.cfs_quota_us", "cpu.cfs_period_us", "buddyinfo", "cgroups", "meminfo", "io.pressure", "cpu.pressure", "memory.pressure", "io", "cpu", "memory", "date",
 }
 
 // HoldsOneValue says that a file holds a single value and nothing else, by its name.
 func HoldsOneValue(file string) bool {
 	switch path.Base(file) {
-	case "pid_max", "threads-max", "freezer.state", "cgroup.freeze", "pids.current", "pids.max":
+	case "pid_max", "threads-max", "freezer.state", "cgroup.freeze", "pids.current", "pids.max", "cpu.cfs_quota_us", "cpu.cfs_period_us":
 		return true
 	}
 	return false
