@@ -112,7 +112,7 @@ var guestScenarios = []scenario{
 		ends: true,
 		breaks: func(n *node) func() {
 			n.startPod("web")
-			n.configureContainerd("Restart=no")
+			n.configureRuntime("Restart=no")
 			n.limitUnit("containerd.service", "MemoryMax=8M")
 			n.startCommand("sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do /opt/lab/kubelet pod late-$i & done; wait")
 			n.waitFor(60*time.Second, "end of containerd", func() bool { _, err := n.runCommand("pgrep", "-x", "containerd"); return err != nil })
