@@ -182,7 +182,7 @@ func (n *node) reportHungTasks() {
 
 // startFileServer starts the kernel's NFS server in a network namespace of the machine, and mounts
 // its directory hard, as most volumes are.
-func (n *node) startFileServer() { //nolint:misspell // exportfs is the name of a program
+func (n *node) startFileServer() {
 	n.t.Helper()
 	n.mustRun("sh", "-ec", `
 ip netns add server

@@ -215,7 +215,8 @@ func joinFitting(text string, hypotheses []rules.Hypothesis) string {
 }
 
 // explainVerdict says what makes the finding that the headline is about as certain as it is, and
-// what speaks against it.
+// what speaks against it. Other tells than those that were seen are other signs of the same: where a
+// chain of steps was seen, they say nothing.
 func (s *story) explainVerdict(about *part, hypotheses []rules.Hypothesis) string {
 	said := []string{stepsSeen}
 	switch {
@@ -227,7 +228,8 @@ func (s *story) explainVerdict(about *part, hypotheses []rules.Hypothesis) strin
 		said[0] = someStepsSeen
 	}
 	if about.Verdict < rules.Confirmed {
-		if unseen := listUnseen(about, hypotheses); len(unseen) > 0 {
+		bySigns := about.ByTells || about.Verdict == rules.Possible
+		if unseen := listUnseen(about, hypotheses); bySigns && len(unseen) > 0 {
 			said = append(said, fmt.Sprintf(notSeen, strings.Join(unseen, "; ")))
 		} else if len(about.Missing) > 0 {
 			said = append(said, fmt.Sprintf(whatLacks, DescribeSource(askOnly(about.Missing[0], s.findRuntimes()).Source)))

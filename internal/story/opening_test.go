@@ -25,7 +25,7 @@ func TestOpening(t *testing.T) {
 		state State
 		want  Opening
 	}{
-		"likely":   {about(rules.Likely), Likely, Opening{Advice: "wait", Commands: []string{"sleep 60"}, Hazard: ReadsOnly, Reason: "not every deciding step was seen; not seen: a stall; a dump"}},
+		"likely":   {about(rules.Likely), Likely, Opening{Advice: "wait", Commands: []string{"sleep 60"}, Hazard: ReadsOnly, Reason: "not every deciding step was seen"}},
 		"possible": {about(rules.Possible), Possible, Opening{Command: "ps -eLo pid", Hazard: ReadsOnly, Reason: "its signs alone were seen; not seen: a stall; a dump"}},
 		"stalled":  {nil, Stalled, Opening{Command: "ps -eLo pid", Hazard: ReadsOnly, Reason: "nothing that was read shows why; something speaks for: A disk is slow"}},
 	} {
