@@ -1,6 +1,8 @@
 package incident
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,4 +30,17 @@ func TestNodeName(t *testing.T) {
 		inc.nameNode()
 		require.Equal(t, c.want, inc.Node, c)
 	}
+}
+
+// TestHiddenNames: names that somebody made unreadable, each in a way of its own, are of no other node.
+func TestHiddenNames(t *testing.T) {
+	dir := t.TempDir()
+	log := `Mar 04 11:20:17 ip-10-xxxl kubelet[2757]: I0304 11:20:17.636989    2757 kubelet.go:2365] "Starting kubelet main sync loop"
+Mar 04 11:20:18 ip-10-XXXXX containerd[2734]: time="2025-03-04T11:20:18.824390820Z" level=info msg="loading plugin \"io.containerd.event.v1.exchange\"..." type=io.containerd.event.v1
+`
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "ticket.log"), []byte(log), 0o644))
+	inc, err := Load(t.Context(), Options{Inputs: Inputs{Paths: []string{dir}}})
+	require.NoError(t, err)
+	require.Empty(t, inc.Node)
+	require.Empty(t, inc.LeftOut)
 }

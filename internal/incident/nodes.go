@@ -118,10 +118,11 @@ func (n *nodes) addName(name string, lines int, wrote bool) {
 	n.wrote[name] = n.wrote[name] || wrote
 }
 
-// isDefaultName says that machines have that name before they get their own.
+// isDefaultName says that a name tells no machine from another: machines have it before they get
+// their own, or whoever pasted the lines has made it unreadable, as in ip-10-xxx-xxx.
 func isDefaultName(host string) bool {
 	name, _, _ := strings.Cut(strings.ToLower(host), ".")
-	return slices.Contains([]string{"localhost", "(none)", "ubuntu", "debian", "fedora"}, name)
+	return slices.Contains([]string{"localhost", "(none)", "ubuntu", "debian", "fedora"}, name) || strings.Contains(name, "xxx")
 }
 
 // findRenames maps hosts of the file to the name under which they go on: the lines of one end

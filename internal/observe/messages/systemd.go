@@ -177,9 +177,10 @@ func ListsSomeUnits(file string) bool {
 // E2BIG:
 //
 //	Failed to start transient scope unit: Argument list too long
+//	[system] Activation via systemd failed for unit 'polkit.service': Argument list too long
 func unitsFull(r *event.Record) (event.Event, bool) {
 	return event.New(event.KindUnitsFull, "systemd takes no more units"),
-		scan.ContainsAny(r.Raw, []string{"Failed to start transient ", "unit: Argument list too long"})
+		scan.ContainsAny(r.Raw, []string{"Failed to start transient ", "unit: Argument list too long", "Activation via systemd failed for unit "})
 }
 
 // fromManager says that the service manager itself wrote a line; journalctl -o with-unit names its
