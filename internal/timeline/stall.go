@@ -395,7 +395,7 @@ func (s *signs) addOutcome(stall *Stall, unhealthy time.Time) {
 		stall.Phase, stall.PhaseBasis = phase, "the relist goroutine in a dump of the kubelet"
 	} else if stall.Phase == PhaseUnknown {
 		if stall.Phase = s.phaseFromErrors(stall); stall.Phase != PhaseUnknown {
-			stall.PhaseBasis = "the calls that ran into their deadline"
+			stall.PhaseBasis = "the calls that failed"
 		} else if s.hasListWait(stall) {
 			stall.Phase, stall.PhaseBasis = PhaseList, "lists that wait for a lock in a dump of the runtime"
 		}
