@@ -37,9 +37,9 @@ func newStore(t *testing.T) *store {
 	s := &store{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		time.Sleep(s.delay)
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		time.Sleep(s.delay)
 		if err == nil && r.URL.Query().Get("sig") == planted {
 			s.kept, s.header = body, r.Header
 		}
@@ -49,6 +49,19 @@ func newStore(t *testing.T) *store {
 	}))
 	t.Cleanup(s.Close)
 	return s
+}
+
+// change lets a function read or change what the store keeps and answers.
+func (s *store) change(f func(s *store)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(s)
+}
+
+// taken is what the store was sent last, and its headers.
+func (s *store) taken() (body []byte, header http.Header) {
+	s.change(func(s *store) { body, header = s.kept, s.header })
+	return body, header
 }
 
 func (s *store) url() string { return s.URL + "/bucket/" + planted + "/b.tgz?sig=" + planted }
@@ -96,7 +109,7 @@ func runAndWatch(t *testing.T, environment []string, args ...string) sent {
 
 func TestCollectPut(t *testing.T) {
 	s := newStore(t)
-	s.delay = 300 * time.Millisecond
+	s.change(func(s *store) { s.delay = 300 * time.Millisecond })
 	urlFile := filepath.Join(t.TempDir(), "url")
 	require.NoError(t, os.WriteFile(urlFile, []byte(s.url()+"\n"), 0o600))
 	for name, run := range map[string]func() sent{
@@ -110,7 +123,7 @@ func TestCollectPut(t *testing.T) {
 		"environment": func() sent { return runAndWatch(t, []string{putVariable + "=" + s.url()}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s.kept = nil
+			s.change(func(s *store) { s.kept = nil })
 			got := run()
 			require.NoError(t, got.err, got.stderr)
 			require.Contains(t, got.stderr, "sent ")
@@ -118,11 +131,12 @@ func TestCollectPut(t *testing.T) {
 			require.NoError(t, err)
 			require.Empty(t, left, "the spool is gone")
 			bundle := filepath.Join(t.TempDir(), "b.tgz")
-			require.NoError(t, os.WriteFile(bundle, s.kept, 0o600))
+			kept, header := s.taken()
+			require.NoError(t, os.WriteFile(bundle, kept, 0o600))
 			require.NotEmpty(t, verified(t, bundle).Items)
 			require.NotContains(t, unpacked(t, bundle), planted)
 			if strings.HasPrefix(name, "flag") {
-				require.Equal(t, planted, s.header.Get("X-Secret"))
+				require.Equal(t, planted, header.Get("X-Secret"))
 			}
 		})
 	}
@@ -133,7 +147,7 @@ func TestCollectPut(t *testing.T) {
 		require.Contains(t, got.stderr, "also stays here: kept.tgz")
 	})
 	t.Run("refused", func(t *testing.T) {
-		s.status = http.StatusForbidden
+		s.change(func(s *store) { s.status = http.StatusForbidden })
 		got := runAndWatch(t, nil, "--put", s.url())
 		exit, ok := errors.AsType[*exec.ExitError](got.err)
 		require.True(t, ok)
