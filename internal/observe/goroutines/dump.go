@@ -381,8 +381,12 @@ func (o *dumpObserver) waiterEvent(lock *stackdump.Lock, w stackdump.Waiter) eve
 	g := &o.d.Goroutines[w.Goroutine]
 	e := o.newEvent(event.KindLockWait, w.Goroutine)
 	e.IDs.Lock = lock.Addr
+	owner := ownerName(lock.Owner)
+	if owner == "" && w.Caller >= 0 && w.Caller < len(g.Frames) && locksContainer(g.Frames[w.Caller].Func) {
+		owner = "Container"
+	}
 	e.AddFields(
-		event.FieldOwner.Text(ownerName(lock.Owner)), event.FieldMode.Text(w.Mode),
+		event.FieldOwner.Text(owner), event.FieldMode.Text(w.Mode),
 		event.FieldAddressSure.Bool(lock.AddrSure),
 	)
 	if doing, rpc, _, _ := o.waitOf(g); doing != "" {

@@ -1,6 +1,11 @@
 package goroutines
 
-import "github.com/plegdiag/plegdiag/internal/stackdump"
+import (
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/stackdump"
+)
 
 // Holds is the catalogue of locks whose holder often shows no address of theirs: by program and
 // version, who holds which of its locks while it does what.
@@ -18,6 +23,15 @@ var dockerHolds = []string{
 // driver, udev, the network.
 var dockerCalls = []string{
 	".(*tasksClient).", "overlay2.(*Driver).", "UdevWait", "libnetwork.(*sandbox).", "libnetwork.(*Sandbox).",
+}
+
+// dockerLocks: functions of dockerd that lock a container themselves: the method of its embedded State
+// leaves no frame (docker daemon/list.go, 1.10 to 17.06; moby daemon/inspect.go).
+var dockerLocks = []string{"daemon.(*Daemon).reducePsContainer", "daemon.(*Daemon).ContainerInspectCurrent"}
+
+// locksContainer says that a function, as a frame names it, is one of dockerLocks.
+func locksContainer(function string) bool {
+	return slices.ContainsFunc(dockerLocks, func(name string) bool { return strings.HasSuffix(function, "/"+name) })
 }
 
 // podNetworkHolds: functions of dockershim's network manager
