@@ -31,7 +31,7 @@ var kubeletTable = table{
 			},
 			criError,
 		},
-		{callerTexts(), callerError},
+		{spellings(callerErrors), callerError},
 		{[]string{"Node became not ready", "NodeNotReady", "Node not becoming ready in time"}, nodeNotReady},
 		{[]string{"NodeReady", "Node became ready"}, nodeReady},
 		{[]string{"Started kubelet", "Starting kubelet main sync loop"}, kubeletStart},
@@ -78,12 +78,12 @@ var kubeletTable = table{
 		{[]string{"on a host using cgroup v1", "cgroup v1 detected", "roup v1 support is in maintenance mode"}, cgroupV1},
 		{runtimeTexts, runtimeFound},
 		{runtimeTexts, runtimeVersion},
-		{apiTexts(), apiFailed},
-		{certificateTexts(), certificateFailed},
+		{spellings(apiRequests), apiFailed},
+		{spellings(certificateLines), certificateFailed},
 		{[]string{"Certificate expiration is ", "Certificate rotation deadline determined"}, certificateExpires},
 		{[]string{"ontainer runtime network not ready", "Unable to update cni config"}, networkNotReady},
 		{[]string{"NodeHasDiskPressure", "NodeHasInsufficientMemory"}, nodePressure},
-		{evictionTexts(), eviction},
+		{spellings(evictions), eviction},
 		{[]string{"mage garbage collection failed", "ailed to get imageFs"}, imageFSFailed},
 		{[]string{"Failed to process watch event", "Failed to create existing container"}, watchFailed},
 		{crashMarks, crashEvent},
@@ -342,6 +342,23 @@ var criMethods = []string{
 	"StreamPodSandboxMetrics", "StreamImages",
 }
 
+// spelling is a text of some releases and what it is about; a saying also has its words in a report.
+type (
+	spelling struct{ text, what string }
+	saying   struct{ text, what, says string }
+)
+
+func (s spelling) literal() string { return s.text }
+func (s saying) literal() string   { return s.text }
+
+// spellings are the texts of some rows.
+func spellings[T interface{ literal() string }](rows []T) (all []string) {
+	for _, r := range rows {
+		all = append(all, r.literal())
+	}
+	return all
+}
+
 // callerErrors are what callers of a remote client say of its error, right after the client's own
 // line where that was not lost:
 //
@@ -356,7 +373,7 @@ var criMethods = []string{
 // Of sandboxes: Failed to stop sandbox "<id>" before removing: rpc error: … (kuberuntime_gc.go);
 // Failed to stop sandbox "<id>": operation timeout: context deadline exceeded (dockershim, ≤ 1.23);
 // "Failed to create sandbox for pod" err="rpc error: …" pod="ns/p".
-var callerErrors = []struct{ text, method string }{
+var callerErrors = []spelling{
 	{"Failed to list pod sandboxes", "ListPodSandbox"},
 	{"ListPodSandbox failed", "ListPodSandbox"},
 	{"ListContainers failed", "ListContainers"},
@@ -372,14 +389,6 @@ var callerErrors = []struct{ text, method string }{
 	{"runContainer: ", "StartContainer"}, // docker_manager.go, up to 1.6
 }
 
-func callerTexts() []string {
-	var all []string
-	for _, c := range callerErrors {
-		all = append(all, c.text)
-	}
-	return all
-}
-
 // callerError is an error of the CRI in the words of whoever made the call; the timeline joins it
 // with the client's.
 func callerError(r *event.Record) (event.Event, bool) {
@@ -387,7 +396,7 @@ func callerError(r *event.Record) (event.Event, bool) {
 		if !strings.Contains(r.Message(), c.text) {
 			continue
 		}
-		e, ok := failedCall(r, c.method)
+		e, ok := failedCall(r, c.what)
 		if e.IDs.Container == "" {
 			e.IDs.Container = scan.ContainerID(scan.After(r.Message(), "container id: "))
 		}

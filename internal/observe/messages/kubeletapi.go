@@ -20,7 +20,7 @@ import (
 //	        "Failed to ensure lease exists, will retry" err="Get \"https://…\": dial tcp …: connect: connection refused" interval="7s"
 //	        "Unable to register node with API server" err="Post \"https://…\": …" node="n"
 //	        reflector.go:147] vendor/k8s.io/client-go/informers/factory.go:150: Failed to watch *v1.Node: failed to list *v1.Node: Get "https://…"
-var apiRequests = []struct{ text, what string }{
+var apiRequests = []spelling{
 	{"ailed to update lease", "lease"},
 	{"ailed to update node lease", "lease"},
 	{"ailed to ensure lease exists", "lease"},
@@ -39,14 +39,6 @@ var apiRequests = []struct{ text, what string }{
 	{"Unable to write event", "event"},
 	{"Failed to contact API server when waiting for CSINode publishing", "csinode"},
 	{"Failed to connect to proxy", "tunnel"}, // k3s and rke2: the way back from the server to the node
-}
-
-func apiTexts() []string {
-	var all []string
-	for _, a := range apiRequests {
-		all = append(all, a.text)
-	}
-	return all
 }
 
 // apiFailed is a request to the API server that failed. A conflict, and an object that is not there
@@ -199,7 +191,7 @@ func clientRefused(r *event.Record) (event.Event, bool) {
 //	        …: certificate request was not signed: timed out waiting for the condition
 //	        …: Reached backoff limit, still unable to rotate certs: …
 //	≥ 1.32  "Reached backoff limit, still unable to rotate certs" err="…" logger="kubernetes.io/kube-apiserver-client-kubelet"
-var certificateLines = []struct{ text, what, says string }{
+var certificateLines = []saying{
 	{"bootstrap client certificate", "expired", "the kubelet's client certificate is expired"},
 	{"currently active client certificate has expired", "expired", "the kubelet's client certificate is expired"},
 	{"since a valid client cert was found", "missing", "the kubelet has no valid client certificate"},
@@ -207,14 +199,6 @@ var certificateLines = []struct{ text, what, says string }{
 	{"ailed while requesting a signed certificate from the ", "rotation", "the kubelet cannot ask for a new certificate"},
 	{"certificate request was not signed", "rotation", "nobody signs the kubelet's new certificate"},
 	{"still unable to rotate certs", "rotation", "the kubelet cannot renew its certificate"},
-}
-
-func certificateTexts() []string {
-	var all []string
-	for _, c := range certificateLines {
-		all = append(all, c.text)
-	}
-	return all
 }
 
 func certificateFailed(r *event.Record) (event.Event, bool) {

@@ -178,19 +178,11 @@ func nodePressure(r *event.Record) (event.Event, bool) {
 //	        "Eviction manager: must evict pod(s) to reclaim" resourceName="memory"
 //	        "Eviction manager: pod is evicted successfully" pod="default/web"
 //	all     eviction thresholds have been met, but no pods are active to evict
-var evictions = []struct{ text, what, says string }{
+var evictions = []saying{
 	{"viction manager: attempting to reclaim", "reclaim", "the kubelet wants to get back "},
 	{"viction manager: must evict pod(s) to reclaim", "must-evict", "the kubelet must evict pods to get back "},
 	{"is evicted successfully", "evicted", "the kubelet has evicted a pod"},
 	{"no pods are active to evict", "none-left", "the kubelet finds no pod to evict"},
-}
-
-func evictionTexts() []string {
-	var all []string
-	for _, e := range evictions {
-		all = append(all, e.text)
-	}
-	return all
 }
 
 func eviction(r *event.Record) (event.Event, bool) {
