@@ -68,6 +68,29 @@ var clusterScenarios = map[string]onMember{
 		root: "node-disk-full", role: "contributing", verdicts: proven, steps: []string{"full"},
 		evidence: []string{"100% /var/lib/containerd", "no space left on device"}, headline: []string{"/var/lib/containerd is 100% full"},
 	}},
+	"inodes-full": {ready: true, wants: wants{
+		root: "node-disk-full", role: "contributing", verdicts: proven, steps: []string{"full"},
+		evidence: []string{"no space left on device"}, headline: []string{"/var/lib/containerd is 100% of the inodes used"},
+	}},
+	"bbolt-slow": {ready: true, wants: wants{
+		root: "containerd-bbolt-fsync", role: "contributing", verdicts: proven, steps: []string{"in_sync", "writer"},
+		evidence: []string{"bbolt.fdatasync("}, headline: []string{"containerd's database waits for a slow disk"},
+	}},
+	"netlink-hang": {ready: true, wants: wants{
+		root: "netlink-recv-hang-cni", verdicts: proven, steps: []string{"held_now", "queue"}, evidence: []string{"(*NetlinkSocket).Receive("},
+	}},
+	"runtime-oom": {wants: wants{
+		root: "runtime-process-down", verdicts: []string{"confirmed"}, steps: []string{"died", "oom_counted", "refused", "refused_collect"},
+		evidence: []string{"memory.oom_control:oom_kill "}, headline: []string{"containerd is not running", "the OOM killer has killed"},
+	}},
+	"runtime-pids": {ready: true, wants: wants{
+		root: "pid-thread-exhaustion", verdicts: proven, steps: []string{"limited"}, evidence: []string{"containerd.service/pids.events:max"},
+		headline: []string{"containerd.service is 20"},
+	}},
+	"runtime-crash-loop": {wants: wants{
+		root: "runtime-process-down", verdicts: []string{"confirmed"}, steps: []string{"died", "crash", "again", "refused"},
+		evidence: []string{"panic: "}, headline: []string{"after it was started again", "but self identifies as"}, // a newer bbolt
+	}},
 	"runtime-killed": {wants: wants{
 		root: "runtime-process-down", verdicts: []string{"confirmed"}, steps: []string{"died", "refused", "refused_collect"},
 		evidence: []string{"status=9/KILL", "connection refused"}, headline: []string{"containerd is not running", "killed 9/KILL"},

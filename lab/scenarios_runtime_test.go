@@ -35,7 +35,9 @@ var runtimeScenarios = []scenario{
 			n.startPod("web")
 			n.configureRuntime("Restart=no")
 			lift := n.limitDaemon("containerd", "memory", "memory.limit_in_bytes", "8M")
-			n.startCommand("sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do /opt/lab/kubelet pod late-$i & done; wait")
+			for i := range 9 {
+				n.requestPod(fmt.Sprint("late-", i))
+			}
 			n.waitFor(60*time.Second, "end of containerd", func() bool { _, err := n.runCommand("pgrep", "-x", "containerd"); return err != nil })
 			return func() {
 				lift()
