@@ -34,7 +34,8 @@ import (
 type collected struct {
 	path   string
 	took   time.Duration
-	rss    int64 // KiB
+	rss    int64 // the peak, in KiB
+	own    int64 // the most of it that is no page of the program's file: this test's is twice the program's
 	stderr string
 	err    error
 }
@@ -68,7 +69,8 @@ func collectTo(t *testing.T, path string, bound time.Duration, args ...string) c
 		case c.err = <-done:
 			waiting = false
 		case <-time.After(20 * time.Millisecond):
-			c.rss = max(c.rss, peak(cmd.Process.Pid))
+			rss, own := memoryOf(cmd.Process.Pid)
+			c.rss, c.own = max(c.rss, rss), max(c.own, own)
 		}
 		if time.Since(begun) > bound {
 			_ = cmd.Process.Kill()
@@ -76,13 +78,14 @@ func collectTo(t *testing.T, path string, bound time.Duration, args ...string) c
 		}
 	}
 	c.took, c.stderr = time.Since(begun), stderr.String()
-	t.Logf("collect %s: %.1f s, %d MiB RSS", strings.Join(args, " "), c.took.Seconds(), c.rss>>10)
+	t.Logf("collect %s: %.1f s, %d MiB RSS, %d of its own", strings.Join(args, " "), c.took.Seconds(), c.rss>>10, c.own>>10)
 	return c
 }
 
-// peak is the most memory that a process or one of its children has had so far, in KiB. What wait4
-// tells would count this test's own memory: a process keeps the peak that it had before exec.
-func peak(pid int) (most int64) {
+// memoryOf is the most memory that a process or one of its children has had so far, and what one of
+// them has now without the pages of files, in KiB. What wait4 tells would count this test's own
+// memory: a process keeps the peak that it had before exec.
+func memoryOf(pid int) (peak, own int64) {
 	pids := []string{fmt.Sprint(pid)}
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, file := range tasks {
@@ -91,14 +94,19 @@ func peak(pid int) (most int64) {
 	}
 	for _, p := range pids {
 		status, _ := os.ReadFile("/proc/" + p + "/status")
-		for line := range strings.Lines(string(status)) {
-			var kib int64
-			if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kib); n == 1 {
-				most = max(most, kib)
-			}
+		peak, own = max(peak, kibOf(status, "VmHWM")), max(own, kibOf(status, "RssAnon")+kibOf(status, "RssShmem"))
+	}
+	return peak, own
+}
+
+// kibOf is a number of /proc/PID/status; 0 where it is not there.
+func kibOf(status []byte, name string) (kib int64) {
+	for line := range strings.Lines(string(status)) {
+		if n, _ := fmt.Sscanf(line, name+": %d kB", &kib); n == 1 {
+			return kib
 		}
 	}
-	return most
+	return 0
 }
 
 // verified reads the manifest of a bundle in which every sum is right.

@@ -36,7 +36,7 @@ func (c *collected) promised(t *testing.T, node, says string, timeout time.Durat
 	require.NoError(t, c.err, c.stderr)
 	require.LessOrEqual(t, c.took, timeout+5*time.Second)
 	if !raced {
-		require.LessOrEqual(t, c.rss, int64(64<<10), "RSS in KiB")
+		require.LessOrEqual(t, c.own, int64(64<<10), "memory in KiB")
 	}
 	m := verified(t, c.path)
 	c.row(t, node, says)
