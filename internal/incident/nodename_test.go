@@ -37,7 +37,7 @@ func TestNodeName(t *testing.T) {
 func TestHiddenNames(t *testing.T) {
 	dir := t.TempDir()
 	log := `Mar 04 11:20:17 ip-10-xxxl kubelet[2757]: I0304 11:20:17.636989    2757 kubelet.go:2365] "Starting kubelet main sync loop"
-Mar 04 11:20:18 ip-10-XXXXX containerd[2734]: time="2025-03-04T11:20:18.824390820Z" level=info msg="loading plugin \"io.containerd.event.v1.exchange\"..." type=io.containerd.event.v1
+Mar 04 11:20:18 ip-10-xxxxx containerd[2734]: time="2025-03-04T11:20:18.824390820Z" level=info msg="loading plugin \"io.containerd.event.v1.exchange\"..." type=io.containerd.event.v1
 `
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "ticket.log"), []byte(log), 0o644))
 	catalog, err := rules.Builtin()
