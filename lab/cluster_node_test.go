@@ -46,16 +46,17 @@ func (c *cluster) newMember(name string) (*member, error) {
 		return nil, err
 	}
 	files := map[string]string{
-		"/etc/hostname":                       name + "\n",
-		"/etc/kubernetes/kubelet.conf":        c.kubeconfig(m.outside, "{client-certificate: "+clientCertificate+", client-key: "+clientCertificate+"}"),
-		"/etc/kubernetes/pki/ca.crt":          string(c.authority.text),
-		"/var/lib/kubelet/pki/kubelet.crt":    string(server.cert),
-		"/var/lib/kubelet/pki/kubelet.key":    string(server.key),
-		"/etc/kubernetes/lab-token":           c.token + "\n",
-		"/etc/systemd/system/kubelet.service": "[Unit]\nAfter=" + runtimeName() + ".service\n[Service]\nRestart=always\nRestartSec=1\nExecStart=/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml --kubeconfig=/etc/kubernetes/kubelet.conf --hostname-override=" + name + " --node-ip=" + m.inside + " --v=2\n",
-		"/var/lib/kubelet/config.yaml":        kubeletConfig + "containerRuntimeEndpoint: unix://" + runtimeSocket() + "\n" + scenariosOfMembers()[name].kubelet,
-		// Nobody's network: pods use that of the node. But a node without this file is not ready.
-		"/etc/cni/net.d/10-lab.conflist": `{"cniVersion": "1.0.0", "name": "lab", "plugins": [{"type": "loopback"}]}` + "\n",
+		"/etc/hostname":                    name + "\n",
+		"/etc/kubernetes/kubelet.conf":     c.kubeconfig(m.outside, "{client-certificate: "+clientCertificate+", client-key: "+clientCertificate+"}"),
+		"/etc/kubernetes/pki/ca.crt":       string(c.authority.text),
+		"/var/lib/kubelet/pki/kubelet.crt": string(server.cert),
+		"/var/lib/kubelet/pki/kubelet.key": string(server.key),
+		"/etc/kubernetes/lab-token":        c.token + "\n",
+		// Where no unit beside kubepods.slice has a share of the CPU, systemd removes that slice from the
+		// hierarchy of cpu. Accounting alone needs cpuacct, which may be a hierarchy of its own.
+		"/etc/systemd/system/system.slice.d/lab.conf": "[Slice]\nCPUShares=1024\n",
+		"/etc/systemd/system/kubelet.service":         "[Unit]\nStartLimitIntervalSec=0\nAfter=" + runtimeName() + ".service\n[Service]\nRestart=always\nRestartSec=1\nExecStart=/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml --kubeconfig=/etc/kubernetes/kubelet.conf --hostname-override=" + name + " --node-ip=" + m.inside + " --v=2\n",
+		"/var/lib/kubelet/config.yaml":                kubeletConfig + "cpuManagerReconcilePeriod: " + reconcilePeriod.String() + "\ncontainerRuntimeEndpoint: unix://" + runtimeSocket() + "\n" + scenariosOfMembers()[name].kubelet,
 	}
 	switch {
 	case *onCRIO:
@@ -88,6 +89,9 @@ func (m *member) writeClientCertificate(name string, life time.Duration) error {
 	return os.WriteFile(filepath.Join(m.files, clientCertificate), append(id.cert, id.key...), 0o600)
 }
 
+// reconcilePeriod is how often the kubelet's CPU manager looks for containers to update.
+const reconcilePeriod = 5 * time.Second
+
 // kubeletConfig lets the kubelet run on cgroup version 1 and on a host with swap, and gives nobody's
 // pods away for the host's lack of disk. The static CPU manager updates containers that run. The
 // logs are what collect --node asks for; nothing renews certificates.
@@ -105,7 +109,6 @@ enableSystemLogHandler: true
 enableSystemLogQuery: true
 makeIPTablesUtilChains: false
 cpuManagerPolicy: static
-cpuManagerReconcilePeriod: 5s
 reservedSystemCPUs: "0"
 imageGCHighThresholdPercent: 100
 evictionHard: {memory.available: 1Mi, nodefs.available: 0%, nodefs.inodesFree: 0%, imagefs.available: 0%, imagefs.inodesFree: 0%}
@@ -169,6 +172,7 @@ func (m *member) join(n *node) {
 	}
 	n.mustRun("ip", "addr", "add", m.inside+"/30", "dev", "host0")
 	n.mustRun("ip", "link", "set", "host0", "up")
+	n.configureNetwork("work") // a node that has none is not ready
 	n.mustRun("mknod", "/dev/kmsg", "c", "1", "11")
 	n.mustRun("mkdir", "-p", "/run/lab")
 	for name, value := range tunables {
@@ -179,9 +183,9 @@ func (m *member) join(n *node) {
 }
 
 // startPod starts a pod by the API, and waits until the API says that it runs.
-func (m *member) startPod(n *node, name string) pod {
+func (m *member) startPod(n *node, name string, with podOptions) pod {
 	n.t.Helper()
-	m.createPod(n, name, "{}")
+	m.createPod(n, name, with, "{}")
 	var id string
 	n.waitFor(2*time.Minute, "running pod "+name, func() bool {
 		out, err := m.kubectl("get", "pod", podName(n, name), "-o", "json")
@@ -203,7 +207,11 @@ func (m *member) startPod(n *node, name string) pod {
 		_, id, _ = strings.Cut(is.Status.ContainerStatuses[0].ContainerID, "://")
 		return id != ""
 	})
-	return pod{Name: name, Container: id, Sandbox: n.sandboxOf(id)}
+	p := pod{Name: name, Container: id}
+	if !*onCRIO { // which has no shims, of which a scenario would want the sandbox
+		p.Sandbox = n.sandboxOf(id)
+	}
+	return p
 }
 
 // sandboxOf is the sandbox of a container, as its specification says.
@@ -221,20 +229,26 @@ func (n *node) sandboxOf(container string) string {
 func podName(n *node, name string) string { return n.name + "-" + name }
 
 // createPod asks the API for a pod on the node.
-func (m *member) createPod(n *node, name, resources string) {
+func (m *member) createPod(n *node, name string, with podOptions, resources string) {
 	n.t.Helper()
-	_, err := m.kubectlWith(manifestOf(n, name, "resources: "+resources), "apply", "-f", "-")
+	_, err := m.kubectlWith(manifestOf(n, name, with, "resources: "+resources), "apply", "-f", "-")
 	require.NoError(n.t, err)
 }
 
 // manifestOf is a pod of one container on the node. Its deletion takes a second or two, and no taint
 // evicts it.
-func manifestOf(n *node, name, container string) string {
+func manifestOf(n *node, name string, with podOptions, container string) string {
+	volumes := "[]"
+	if with.volume != "" {
+		volumes = "[{name: data, hostPath: {path: " + with.volume + "}}]"
+		container += "\n    volumeMounts: [{name: data, mountPath: /data}]"
+	}
 	return fmt.Sprintf(`apiVersion: v1
 kind: Pod
 metadata: {name: %s, namespace: default, labels: {node: %s}}
 spec:
-  hostNetwork: true
+  hostNetwork: %t
+  volumes: %s
   automountServiceAccountToken: false
   enableServiceLinks: false
   terminationGracePeriodSeconds: 10
@@ -246,24 +260,34 @@ spec:
     imagePullPolicy: Never
     command: [/bin/busybox, sh, -c, "trap 'exit 0' TERM; while :; do busybox sleep 1; done"]
     %s
-`, podName(n, name), n.name, n.name, container)
+`, podName(n, name), n.name, !with.network, volumes, n.name, container)
 }
 
 // startProbedPods starts pods whose containers are probed by exec every five seconds, and waits
-// until all are ready.
-func (m *member) startProbedPods(n *node, count int) {
+// until all run.
+func (m *member) startProbedPods(n *node, count int, command []string) {
 	n.t.Helper()
-	const probe = "{exec: {command: [/bin/busybox, sh, -c, exit 0]}, periodSeconds: 5, timeoutSeconds: 5}"
+	words, err := json.Marshal(command)
+	require.NoError(n.t, err)
 	var all []string
 	for i := range count {
-		all = append(all, manifestOf(n, fmt.Sprintf("probed-%d", i), "livenessProbe: "+probe+"\n    readinessProbe: "+probe))
+		probe := fmt.Sprintf("readinessProbe: {exec: {command: %s}, periodSeconds: 5, timeoutSeconds: 5}", words)
+		all = append(all, manifestOf(n, fmt.Sprintf("probed-%d", i), podOptions{}, probe))
 	}
-	_, err := m.kubectlWith(strings.Join(all, "---\n"), "apply", "-f", "-")
+	_, err = m.kubectlWith(strings.Join(all, "---\n"), "apply", "-f", "-")
 	require.NoError(n.t, err)
-	n.waitFor(3*time.Minute, "ready pods", func() bool {
-		out, err := m.kubectl("get", "pods", "-l", "node="+n.name, "-o", `jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}`)
-		return err == nil && strings.Count(out, "True") == count
-	})
+	n.waitFor(3*time.Minute, "running pods", func() bool { return m.countPods(n, "Running") == count })
+}
+
+// countPods counts the pods of the node of which the API says a word: Running, or True of the
+// condition Ready.
+func (m *member) countPods(n *node, word string) int {
+	n.t.Helper()
+	out, err := m.kubectl("get", "pods", "-l", "node="+n.name, "-o", `jsonpath={range .items[*]}{.status.phase} {.status.conditions[?(@.type=="Ready")].status} {end}`)
+	if err != nil {
+		return 0
+	}
+	return strings.Count(out, word+" ")
 }
 
 // deletePod asks the API to delete a pod, and does not wait for its end.
@@ -277,7 +301,7 @@ func (m *member) deletePod(n *node, name string) {
 // all others.
 func (m *member) pin(n *node) {
 	n.t.Helper()
-	m.createPod(n, "pinned", "{requests: {cpu: 1, memory: 32Mi}, limits: {cpu: 1, memory: 32Mi}}")
+	m.createPod(n, "pinned", podOptions{}, "{requests: {cpu: 1, memory: 32Mi}, limits: {cpu: 1, memory: 32Mi}}")
 }
 
 // saveObjects writes what the API says of the node into the directory of its artifacts.

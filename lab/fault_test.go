@@ -52,7 +52,7 @@ func (n *node) configureRuntime(setting string) {
 // away.
 func (n *node) limitDaemon(daemon, controller, file, limit string) (lift func()) {
 	n.t.Helper()
-	dir := "/sys/fs/cgroup/" + controller + "/system.slice/" + daemon + ".service"
+	dir := daemonGroup(daemon, controller)
 	require.NoError(n.t, os.MkdirAll(n.hostPath(dir), 0o755))
 	old, err := os.ReadFile(n.hostPath(dir + "/" + file))
 	require.NoError(n.t, err)
@@ -62,24 +62,51 @@ func (n *node) limitDaemon(daemon, controller, file, limit string) (lift func())
 	return func() { n.writeFile(dir+"/"+file, string(old)) }
 }
 
+// daemonGroup is the cgroup of a daemon, in the hierarchy of a controller of version 1.
+func daemonGroup(daemon, controller string) string {
+	return "/sys/fs/cgroup/" + controller + "/system.slice/" + daemon + ".service"
+}
+
+// limitMemory lets a daemon have so many bytes more than its cgroup has now.
+func (n *node) limitMemory(daemon string, more int) (lift func()) {
+	n.t.Helper()
+	const controller = "memory"
+	// systemd makes the cgroup of some units, and the kernel sets no limit below what is in use
+	text, err := os.ReadFile(n.hostPath(daemonGroup(daemon, controller) + "/memory.usage_in_bytes"))
+	if !errors.Is(err, os.ErrNotExist) {
+		require.NoError(n.t, err)
+		used, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		require.NoError(n.t, err)
+		more += used
+	}
+	return n.limitDaemon(daemon, controller, "memory.limit_in_bytes", strconv.Itoa(more))
+}
+
 // shimPID is the PID, inside the node, of the shim of a sandbox.
 func (n *node) shimPID(sandbox string) string {
 	n.t.Helper()
 	return n.findPID("^/usr/bin/containerd-shim-runc-v2 .*-id " + sandbox)
 }
 
-// useNetworkPlugin makes lab-cni the network plugin of the node: one that works, hangs or crashes.
+// useNetworkPlugin makes lab-cni the network plugin of the node, as configureNetwork does, and waits
+// until the runtime says that the network is ready.
 func (n *node) useNetworkPlugin(mode string) {
+	n.t.Helper()
+	n.configureNetwork(mode)
+	n.waitFor(20*time.Second, "network", func() bool {
+		_, err := n.runCommand("/opt/lab/kubelet", "network")
+		return err == nil
+	})
+}
+
+// configureNetwork makes lab-cni the network plugin of the node: one that works, hangs or crashes.
+func (n *node) configureNetwork(mode string) {
 	n.t.Helper()
 	n.mustRun("mkdir", "-p", "/opt/cni/bin", "/etc/cni/net.d")
 	for _, name := range []string{"lab-cni", "loopback"} {
 		n.mustRun("ln", "-sf", "/opt/lab/lab-fault", "/opt/cni/bin/"+name)
 	}
 	n.writeFile("/etc/cni/net.d/10-lab.conflist", fmt.Sprintf(`{"cniVersion":"0.4.0","name":"lab","plugins":[{"type":"lab-cni","mode":%q}]}`, mode))
-	n.waitFor(20*time.Second, "network", func() bool {
-		_, err := n.runCommand("/opt/lab/kubelet", "network")
-		return err == nil
-	})
 }
 
 // fill takes all blocks of the disk. empty gives them back.

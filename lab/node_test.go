@@ -79,9 +79,13 @@ func (r *run) boot(t *testing.T, name, slow string) *node {
 	require.NoError(t, n.nspawn.Start())
 	t.Cleanup(n.stop)
 	n.waitFor(60*time.Second, "a leader", func() bool { n.leader = childOf(n.nspawn.Process.Pid); return n.leader > 0 })
-	for _, h := range cgroupHierarchies() { // those of version 1 come up read-only
-		// the unified one is writable
-		_, _ = n.runCommand("mount", "-o", "remount,bind,rw", "/sys/fs/cgroup/"+filepath.Base(h))
+	for _, m := range listMounts() {
+		if m.kind == "cgroup" { // version 1 comes up read-only, some time after its leader
+			n.waitFor(10*time.Second, "cgroups in "+m.point, func() bool {
+				_, err := n.runCommand("mount", "-o", "remount,bind,rw", "/sys/fs/cgroup/"+filepath.Base(m.point))
+				return err == nil
+			})
+		}
 	}
 	if *onCRIO {
 		n.member.startCRIO(n)
@@ -94,7 +98,18 @@ func (r *run) boot(t *testing.T, name, slow string) *node {
 	n.mustRun("systemctl", "start", "kubelet")
 	n.waitFor(10*time.Second, "kubelet", func() bool { _, err := n.runCommand("pgrep", "-f", kubeletCommand); return err == nil })
 	if n.member != nil {
-		n.waitFor(2*time.Minute, "node that the API calls ready", func() bool { return n.member.readyCondition(n.name).Status == "True" })
+		log := ""
+		n.waitFor(2*time.Minute, "node that the API calls ready", func() bool {
+			is := n.member.readyCondition(n.name)
+			if is.Status != "True" {
+				log, _ = n.runCommand("sh", "-c", "journalctl -u kubelet --no-pager | grep ': [EF][0-9]' | tail") // it may be busy
+				log = is.Message + "\n" + log
+				if strings.Contains(log, "has some missing paths: ") { // systemd takes kubepods.slice for made where it is not
+					_, _ = n.runCommand("systemctl", "stop", "kubepods.slice")
+				}
+			}
+			return is.Status == "True"
+		}, func() string { return log })
 	}
 	return n
 }
@@ -145,8 +160,8 @@ func statusOf(pid int, name string) []string {
 	return nil
 }
 
-// waitFor waits until so returns true.
-func (n *node) waitFor(patience time.Duration, what string, so func() bool) {
+// waitFor waits until so returns true. why says why it does not.
+func (n *node) waitFor(patience time.Duration, what string, so func() bool, why ...func() string) {
 	n.t.Helper()
 	if n.guest != nil {
 		patience *= guestSlowness
@@ -154,6 +169,9 @@ func (n *node) waitFor(patience time.Duration, what string, so func() bool) {
 	for deadline := time.Now().Add(patience); !so(); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) || n.guest != nil && n.guest.hasEnded() {
 			boot, _ := os.ReadFile(n.logPath())
+			for _, say := range why {
+				n.t.Log(say())
+			}
 			require.FailNow(n.t, "no "+what+" in "+patience.String(), "%s", lastOutput(boot))
 		}
 	}
@@ -216,25 +234,53 @@ func (n *node) writeFile(path, text string) {
 // pod is what the kubelet started.
 type pod struct{ Name, Sandbox, Container string }
 
-// startPod starts a pod. The arguments are those of kubelet pod; the last is its name.
-func (n *node) startPod(args ...string) (p pod) {
-	n.t.Helper()
-	p.Name = args[len(args)-1]
-	if n.member != nil {
-		return n.member.startPod(n, p.Name)
+// podOptions are what a pod has beside its container.
+type podOptions struct {
+	volume  string // a directory of the node that the container has, too
+	network bool   // a network of its own; else that of the node
+}
+
+// podCommand makes the stand-in kubelet start a pod.
+func podCommand(name string, with podOptions) []string {
+	argv := []string{"/opt/lab/kubelet", "pod"}
+	if with.volume != "" {
+		argv = append(argv, "-mount", with.volume)
 	}
-	require.NoError(n.t, json.Unmarshal([]byte(n.mustRun(append([]string{"/opt/lab/kubelet", "pod"}, args...)...)), &p))
+	if with.network {
+		argv = append(argv, "-network")
+	}
+	return append(argv, name)
+}
+
+// startPod starts a pod, and waits until it runs.
+func (n *node) startPod(name string) pod {
+	n.t.Helper()
+	return n.startPodWith(name, podOptions{})
+}
+
+func (n *node) startPodWith(name string, with podOptions) pod {
+	n.t.Helper()
+	if n.member != nil {
+		return n.member.startPod(n, name, with)
+	}
+	p := pod{Name: name}
+	require.NoError(n.t, json.Unmarshal([]byte(n.mustRun(podCommand(name, with)...)), &p))
 	return p
 }
 
 // requestPod makes the kubelet start a pod, and does not wait for it.
 func (n *node) requestPod(name string) {
 	n.t.Helper()
+	n.requestPodWith(name, podOptions{})
+}
+
+func (n *node) requestPodWith(name string, with podOptions) {
+	n.t.Helper()
 	if n.member != nil {
-		n.member.createPod(n, name, "{}")
+		n.member.createPod(n, name, with, "{}")
 		return
 	}
-	n.startCommand("/opt/lab/kubelet", "pod", name)
+	n.startCommand(podCommand(name, with)...)
 }
 
 // stopPod makes the kubelet stop the container of a pod, and does not wait for it.

@@ -165,12 +165,17 @@ func (n *node) waitUntilHealthy() {
 }
 
 // analyze runs analyze on a bundle of the node. The kernel's log is that of the host: what it says
-// from before the boot, and of cgroups of other nodes, is not of this node.
+// from before the boot, and of cgroups of other nodes, is not of this node. Nothing shows of which
+// node a hung task is, and the kernel reports only the first ten.
 func (n *node) analyze(bundle string) *report {
 	t := n.t
 	t.Helper()
 	dir := t.TempDir()
-	others := fmt.Sprintf(`\|/%s|{\|/%s%s|!d}`, groupPrefix, groupOf(n.run.dir), n.name)
+	own := groupOf(n.run.dir) + n.name
+	others := fmt.Sprintf(`/oom-kill:/{\|/%[2]s|!{N;d}};\|/%[1]s|{\|/%[2]s|!d}`, groupPrefix, own) // the next line names the process
+	if n.guest == nil {
+		others += `;/INFO: task .* blocked for more than/,\|</TASK>|d`
+	}
 	for _, argv := range [][]string{
 		{"tar", "-xzf", bundle, "-C", dir},
 		// that of a pod is inside of it

@@ -14,9 +14,16 @@ var podScenarios = []scenario{
 	{
 		name: "busy",
 		hold: 40 * time.Second,
-		prep: func(n *node) { n.useNetworkPlugin("work") },
+		prep: func(n *node) {
+			if n.member == nil { // a member has one
+				n.useNetworkPlugin("work")
+			}
+		},
 		breaks: func(n *node) func() {
-			n.startProbedPods(30, "/bin/busybox true")
+			n.startProbedPods(30, "/bin/busybox", "true")
+			if n.member != nil {
+				n.waitFor(30*time.Second, "ready pods", func() bool { return n.member.countPods(n, "True") == 30 })
+			}
 			n.startCommand("sh", "-c", "timeout 90 sh -c 'while :; do :; done' & timeout 90 dd if=/dev/zero of=/var/log/load bs=64k count=4000 oflag=dsync")
 			return func() {}
 		},
@@ -27,10 +34,11 @@ var podScenarios = []scenario{
 		hold: 40 * time.Second, long: 90 * time.Second, // after two minutes containerd ends the plugin
 		prep: func(n *node) { n.useNetworkPlugin("work") },
 		breaks: func(n *node) func() {
-			n.startPod("-network", "before")
+			n.startPodWith("before", podOptions{network: true})
 			n.useNetworkPlugin("hang")
-			n.startCommand("/opt/lab/kubelet", "pod", "-network", "after")
-			return func() { n.useNetworkPlugin("work"); n.mustRun("pkill", "-KILL", "-x", "lab-cni") }
+			n.requestPodWith("after", podOptions{network: true})
+			// containerd takes in the new configuration when no plugin runs by the old one
+			return func() { n.configureNetwork("work"); n.mustRun("pkill", "-KILL", "-x", "lab-cni") }
 		},
 		wants: wants{state: "signs", headline: []string{"containerd: waiting for a CNI plugin to end"}},
 	},
@@ -39,10 +47,10 @@ var podScenarios = []scenario{
 		hold: 20 * time.Second,
 		prep: func(n *node) { n.useNetworkPlugin("work") },
 		breaks: func(n *node) func() {
-			n.startPod("-network", "before")
+			n.startPodWith("before", podOptions{network: true})
 			n.useNetworkPlugin("crash")
 			for i := range 3 {
-				_, _ = n.runCommand("/opt/lab/kubelet", "pod", "-network", fmt.Sprint("after-", i))
+				n.requestPodWith(fmt.Sprint("after-", i), podOptions{network: true})
 			}
 			return func() { n.useNetworkPlugin("work") }
 		},
@@ -53,7 +61,7 @@ var podScenarios = []scenario{
 		hold: 75 * time.Second, long: 4 * time.Minute,
 		breaks: func(n *node) func() {
 			// What the probe leaves behind has its output open, so that the runtime reads on.
-			n.startProbedPods(12, "/bin/busybox sh -c busybox${IFS}sleep${IFS}1000&busybox${IFS}sleep${IFS}1000")
+			n.startProbedPods(12, "/bin/busybox", "sh", "-c", "busybox${IFS}sleep${IFS}1000&busybox${IFS}sleep${IFS}1000")
 			return func() { _, _ = n.runCommand("pkill", "-f", "^busybox sleep 1000") }
 		},
 		wants: wants{
@@ -63,9 +71,14 @@ var podScenarios = []scenario{
 	},
 }
 
-// startProbedPods starts pods, some at a time, and gives each an exec probe.
-func (n *node) startProbedPods(count int, command string) {
+// startProbedPods starts pods, some at a time, and gives each an exec probe. No word of the command
+// has a blank.
+func (n *node) startProbedPods(count int, command ...string) {
 	n.t.Helper()
+	if n.member != nil {
+		n.member.startProbedPods(n, count, command)
+		return
+	}
 	var mu sync.Mutex
 	var lines []string
 	var group sync.WaitGroup
@@ -77,7 +90,7 @@ func (n *node) startProbedPods(count int, command string) {
 			p := n.startPod(fmt.Sprint("probed-", i))
 			mu.Lock()
 			defer mu.Unlock()
-			lines = append(lines, p.Container+" "+command+"\n")
+			lines = append(lines, p.Container+" "+strings.Join(command, " ")+"\n")
 		})
 	}
 	group.Wait()

@@ -34,7 +34,7 @@ var runtimeScenarios = []scenario{
 		breaks: func(n *node) func() {
 			n.startPod("web")
 			n.configureRuntime("Restart=no")
-			lift := n.limitDaemon("containerd", "memory", "memory.limit_in_bytes", "8M")
+			lift := n.limitMemory("containerd", 8<<20)
 			for i := range 9 {
 				n.requestPod(fmt.Sprint("late-", i))
 			}

@@ -38,7 +38,7 @@ var stoppedScenarios = []scenario{
 		},
 		wants: wants{
 			root: "process-stopped", verdicts: proven, links: []string{"cri-status-lock-running-update-dbus"},
-			steps: []string{"sampled", "bus_mute", "runc", "holder", "waiters"}, evidence: []string{`"comm":"dbus-daemon","state":"T"`},
+			steps: []string{"sampled", "bus_mute", "runc", "waiters"}, evidence: []string{`"comm":"dbus-daemon","state":"T"`, "(*statusStorage).UpdateSync("},
 			headline: []string{"dbus-daemon (", "is stopped by a signal"},
 		},
 	},

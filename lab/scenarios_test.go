@@ -19,7 +19,7 @@ var proven = []string{"confirmed", "likely"}
 
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	all := slices.Concat(scenarios, stoppedScenarios, fileScenarios, runtimeScenarios, podScenarios)
+	all := slices.Concat(scenarios, stoppedScenarios, fileScenarios, runtimeScenarios, podScenarios, heldScenarios, startScenarios, oddScenarios)
 	if *onCluster {
 		all = append(all, clusterOnly...)
 		all = append(all, crioOnly...)
@@ -36,7 +36,9 @@ func TestScenarios(t *testing.T) {
 			if *debianContainerd {
 				other.wants.links = s.wants.links
 			}
-			s.full, s.wants = false, other.wants
+			if s.full = false; !other.same {
+				s.wants = other.wants
+			}
 		}
 		if !s.full || *full {
 			t.Run(s.name, func(t *testing.T) { s.runScenario(t, theRun) })

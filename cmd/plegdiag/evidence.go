@@ -31,19 +31,35 @@ type evidence struct {
 }
 
 func (e *evidence) bindFlags(cmd *cobra.Command) {
+	e.bindReading(cmd)
+	cmd.Flags().StringVar(&e.node, "node", "", "the `NAME` of the node to look at, where the inputs hold several; the only one with a stall when not given")
+}
+
+// bindReading binds what changes how inputs are read, whatever node they are of.
+func (e *evidence) bindReading(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&e.tz, "tz", "", "`ZONE` of logs that do not say theirs, as Asia/Shanghai or +08:00; inferred from the logs when not given."+
 		" Lines that carry both clocks are read by their own clocks, with a warning")
 	flags.IntVar(&e.year, "year", 0, "year of logs that do not say theirs; inferred from the logs when not given")
-	flags.StringVar(&e.node, "node", "", "the `NAME` of the node to look at, where the inputs hold several; the only one with a stall when not given")
 	flags.StringToStringVar(&e.limits, "limit", nil, "change a limit, `LIMIT=N`, for hostile or huge inputs: bytes of all files (16G),"+
 		" files (200000), name bytes (4096), depth of directories (64), nesting of archives (4), ratio of inflation (500)")
 }
 
+// limitsOf are the limits by their names.
+func limitsOf(l *bundle.Limits) (whole map[string]*int, long map[string]*int64) {
+	return map[string]*int{"files": &l.Files, "name": &l.Name, "depth": &l.Depth, "nesting": &l.Nesting},
+		map[string]*int64{"bytes": &l.Bytes, "ratio": &l.Ratio}
+}
+
+// limitNames are the names of the limits, in one order.
+func limitNames() []string {
+	whole, long := limitsOf(&bundle.Limits{})
+	return slices.Concat(slices.Sorted(maps.Keys(long)), slices.Sorted(maps.Keys(whole)))
+}
+
 // parseLimits reads --limit. A number may end in K, M, G or T, powers of 1024.
 func parseLimits(given map[string]string) (l bundle.Limits, err error) {
-	whole := map[string]*int{"files": &l.Files, "name": &l.Name, "depth": &l.Depth, "nesting": &l.Nesting}
-	long := map[string]*int64{"bytes": &l.Bytes, "ratio": &l.Ratio}
+	whole, long := limitsOf(&l)
 	for name, text := range given {
 		n, ok := parseSize(text)
 		switch {
@@ -54,8 +70,7 @@ func parseLimits(given map[string]string) (l bundle.Limits, err error) {
 		case long[name] != nil:
 			*long[name] = n
 		default:
-			limits := slices.Concat(slices.Sorted(maps.Keys(long)), slices.Sorted(maps.Keys(whole)))
-			hint := suggestNames(limits, name, "bytes, files, name, depth, nesting, ratio:")
+			hint := suggestNames(limitNames(), name, "bytes, files, name, depth, nesting, ratio:")
 			return l, usageError(hint, "--limit %s=%s is not a limit", name, text)
 		}
 	}

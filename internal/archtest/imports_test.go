@@ -22,6 +22,16 @@ type layer struct {
 	why string
 }
 
+// wordsMay is what the tables of every writer of log lines may import, and wordsWhy why not each
+// other.
+var (
+	wordsMay = []string{
+		"internal/event", "internal/observe/messages/table", "internal/observe/messages/repeated",
+		"internal/observe/scan", "internal/observe/daemon", "internal/observe/facts",
+	}
+	wordsWhy = "the words of one writer are read without those of another; what two of them say stands in repeated"
+)
+
 // layers is the way of the data: event, then bundle, parse and stackdump, then
 // observe, timeline, rules, story, incident, report. Imports never turn back. A
 // third-party entry covers the packages below it.
@@ -104,12 +114,41 @@ var layers = map[string]layer{
 	},
 	"internal/observe/noise":   {[]string{"internal/event"}, "a harmless line is so whoever reads it"},
 	"internal/observe/storage": {[]string{"internal/event", "internal/observe/scan"}, "what the kernel says of a disk stands in one line"},
+	"internal/observe/messages/table": {
+		[]string{"internal/event", "internal/observe/scan", "internal/observe/daemon", "internal/observe/facts"},
+		"a table is made alike whoever's words it holds",
+	},
+	"internal/observe/messages/repeated": {
+		[]string{"internal/event", "internal/observe/messages/table", "internal/observe/scan", "internal/observe/daemon"},
+		"what two programs say is read alike in the tables of both",
+	},
+	"internal/observe/messages/kubelet": {
+		append([]string{"internal/parse/stamp"}, wordsMay...), wordsWhy,
+	},
+	"internal/observe/messages/runtimes": {
+		append([]string{"internal/parse/lines"}, wordsMay...), wordsWhy,
+	},
+	"internal/observe/messages/linux": {
+		append([]string{
+			"internal/observe/storage", "internal/observe/kernelwait",
+			"internal/parse/kernel", // a function counts where it stands in a frame, not in a list of names
+		}, wordsMay...), wordsWhy,
+	},
+	"internal/observe/messages/systemd": {
+		append([]string{"internal/parse/stamp"}, wordsMay...), wordsWhy,
+	},
+	"internal/observe/messages/refused": {
+		append([]string{"internal/observe/storage"}, wordsMay...), wordsWhy,
+	},
+	"internal/observe/messages/tools": {wordsMay, wordsWhy},
 	"internal/observe/messages": {
 		[]string{
-			"internal/observe/loss", "internal/observe/storage", "internal/observe/noise",
-			"internal/event", "internal/parse/lines", "internal/parse/stamp",
-			"internal/parse/kernel", // a function counts where it stands in a frame, not in a list of names
-			"internal/observe/scan", "internal/observe/daemon", "internal/observe/facts", "internal/observe/kernelwait",
+			"internal/observe/messages/table", "internal/observe/messages/kubelet", "internal/observe/messages/runtimes",
+			"internal/observe/messages/linux", "internal/observe/messages/systemd", "internal/observe/messages/refused",
+			"internal/observe/messages/tools",
+			"internal/observe/loss", "internal/observe/noise",
+			"internal/event", "internal/parse/lines",
+			"internal/observe/scan", "internal/observe/daemon",
 		},
 		"what a line of a log tells does not depend on other inputs",
 	},
@@ -122,7 +161,7 @@ var layers = map[string]layer{
 			"internal/event", "internal/parse/lines", "internal/parse/traces", "internal/parse/traces/dbus",
 			"internal/parse/snapshots", // which files hold a state: a trace shows their content, too
 			"internal/observe/scan", "internal/observe/kernelwait",
-			"internal/observe/messages", // what runc init writes before it ends is a message
+			"internal/observe/messages/runtimes", // what runc init writes before it ends is a message
 		},
 		"what a trace tells does not depend on other inputs",
 	},
@@ -130,7 +169,7 @@ var layers = map[string]layer{
 		[]string{
 			"internal/event", "internal/parse/kernel", "internal/parse/samples",
 			"internal/observe/scan", "internal/observe/daemon", "internal/observe/kernelwait",
-			"internal/observe/messages", // a stack in the kernel's log stands below a message
+			"internal/observe/messages/linux", // a stack in the kernel's log stands below a message
 		},
 		"what a thread was in is seen without dumps and traces",
 	},
@@ -138,8 +177,11 @@ var layers = map[string]layer{
 		[]string{
 			"internal/event", "internal/parse/snapshots", "internal/parse/stamp",
 			"internal/observe/scan", "internal/observe/facts", "internal/observe/kernelwait",
-			"internal/observe/daemon",   // whose a process or a unit's cgroup is
-			"internal/observe/messages", // tickets hold lines of logs, lists of events hold messages of the kubelet
+			"internal/observe/daemon", // whose a process or a unit's cgroup is
+			// tickets hold lines of logs, lists of events hold messages of the kubelet, and one line of a
+			// listing is read alike without the others
+			"internal/observe/messages", "internal/observe/messages/kubelet", "internal/observe/messages/refused",
+			"internal/observe/messages/systemd", "internal/observe/messages/tools",
 		},
 		"a snapshot tells of one moment, without dumps, traces and samples",
 	},
@@ -150,10 +192,11 @@ var layers = map[string]layer{
 		},
 		"it is for the tests of the observers",
 	},
-	"internal/timeline/retold": {[]string{"internal/event"}, "it folds events"},
-	"internal/timeline/waits":  {[]string{"internal/event"}, "it narrows the times of events"},
+	"internal/timeline/restarts": {[]string{"internal/event"}, "it finds daemons that were replaced"},
+	"internal/timeline/retold":   {[]string{"internal/event"}, "it folds events"},
+	"internal/timeline/waits":    {[]string{"internal/event"}, "it narrows the times of events"},
 	"internal/timeline": {
-		[]string{"internal/event", "internal/timeline/retold", "internal/timeline/waits"},
+		[]string{"internal/event", "internal/timeline/restarts", "internal/timeline/retold", "internal/timeline/waits"},
 		"the timeline orders events; file formats end at the observers",
 	},
 	"internal/rules/shell": {
@@ -172,6 +215,7 @@ var layers = map[string]layer{
 			"internal/event", "internal/bundle", "internal/layout", "internal/stackdump", "internal/stackdump/series", "internal/observe/loss", "internal/observe/noise",
 			"internal/parse", "internal/parse/lines", "internal/parse/traces", "internal/parse/samples",
 			"internal/observe/messages", "internal/observe/goroutines", "internal/observe/syscalls", "internal/observe/threads", "internal/observe/states",
+			"internal/observe/messages/kubelet", "internal/observe/messages/runtimes", // heartbeats and calls that are ordinary and need not be kept
 			"internal/observe/daemon", "internal/observe/facts", // who wrote a line, and which machine it was
 			"internal/timeline", "internal/rules", "internal/story", "golang.org/x/sync",
 		},
@@ -200,6 +244,10 @@ var layers = map[string]layer{
 		},
 		"it places marks and names; how they look is the page's",
 	},
+	"internal/report/rows": {
+		[]string{"internal/event", "internal/timeline", "internal/story", "internal/incident", "internal/report/show"},
+		"a row holds what was found, in columns; it cannot read files or decide anything",
+	},
 	"internal/report": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "internal/report/show",
@@ -207,6 +255,13 @@ var layers = map[string]layer{
 			"github.com/charmbracelet/lipgloss",
 		},
 		"a report shows findings; it cannot read files or decide anything",
+	},
+	"internal/batch": {
+		[]string{
+			"internal/bundle", // which files of a directory are bundles
+			"internal/incident", "internal/report", "internal/report/rows", "golang.org/x/sys",
+		},
+		"it runs the same analysis for many bundles; what is found in one is not its business",
 	},
 	"internal/collect/held": {
 		[]string{"golang.org/x/sys"}, "it holds a directory, whoever writes there",
@@ -251,6 +306,7 @@ var layers = map[string]layer{
 	"cmd/plegdiag": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules", "internal/incident", "internal/report", "internal/report/listing", "internal/report/show",
+			"internal/batch",              // the command batch
 			"internal/fixture",            // the command rules test runs the tests of rules
 			"internal/bundle",             // limits of reading; the command verify
 			"internal/observe/goroutines", // the table of locks for the command stacks

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -573,7 +574,26 @@ var runtimes = []string{"containerd", "dockerd", "crio"}
 
 // findProcess returns the index of a process of a program; negative when there is none.
 func (c *collector) findProcess(program string) int {
-	return slices.IndexFunc(c.walked.Processes, func(p process) bool { return p.Exe == program })
+	found := -1
+	for i := range c.walked.Processes {
+		p := &c.walked.Processes[i]
+		if p.Exe == program && (found < 0 || compareHomes(*p, c.walked.Processes[found]) < 0) {
+			found = i
+		}
+	}
+	return found
+}
+
+// compareHomes puts the processes of units before others of the same program, which somebody has
+// started by hand or in a container.
+func compareHomes(a, b process) int {
+	home := func(p process) int {
+		if strings.HasSuffix(p.Cgroup, ".service") {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Compare(home(a), home(b))
 }
 
 // findOtherRuntime returns the runtime that runs in place of another, which is installed at most:
@@ -615,8 +635,9 @@ func collectMounts(c *collector, s *step) {
 
 // collectSignals sends SIGUSR1 to the daemons of which no socket gave a dump.
 func collectSignals(c *collector, s *step) {
-	for i := range c.walked.Processes {
-		p := c.walked.Processes[i]
+	all := slices.Clone(c.walked.Processes)
+	slices.SortStableFunc(all, compareHomes) // only the first of a program gives a dump
+	for _, p := range all {
 		if dumperOf(p.Exe) == nil ||
 			slices.ContainsFunc(c.dumped, func(d dumpRound) bool { return d.ok && d.daemon == p.Exe }) {
 			continue

@@ -83,3 +83,16 @@ func TestOtherRuntime(t *testing.T) {
 		require.Equal(t, tt.other, c.findOtherRuntime(tt.name), "%s beside %s", tt.name, tt.runs)
 	}
 }
+
+// Somebody may have started a second daemon by hand: the one of the unit is asked.
+func TestProcessOfUnitComesFirst(t *testing.T) {
+	c := &collector{}
+	c.walked.Processes = []process{
+		{PID: 161, Exe: "containerd", Cgroup: "/user.slice/user-0.slice/session-3.scope"},
+		{PID: 180, Exe: "containerd", Cgroup: "/system.slice/containerd.service"},
+	}
+	require.Equal(t, 1, c.findProcess("containerd"))
+	c.walked.Processes[1].Cgroup = "/podruntime/runtime"
+	require.Equal(t, 0, c.findProcess("containerd"))
+	require.Negative(t, c.findProcess("dockerd"))
+}

@@ -112,5 +112,6 @@ var kernelKinds = []KindInfo{
 	{Kind: KindBoot, About: "the machine started", IDs: ofLine},
 	{Kind: KindReadOnly, About: "a file system was made read-only because of an error, or is mounted so where a node has to write", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDevice, "as sda1"),
+		text(FieldTarget, "where it is mounted, as /var/lib/containerd"),
 	}},
 }

@@ -39,6 +39,7 @@ const (
 	KindPressure         Kind = "kubelet.pressure"
 	KindEviction         Kind = "kubelet.eviction"
 	KindImageFSFailed    Kind = "kubelet.image-fs-failed"
+	KindImagesCleaned    Kind = "kubelet.image-gc-succeeded"
 )
 
 // tooLarge is what an error says of an answer that was larger than one side of grpc allows.
@@ -51,12 +52,16 @@ var tooLarge = []FieldInfo{
 // lostRuntime is what an error says of a connection.
 var lostRuntime = []FieldInfo{
 	text(FieldGone, "the runtime on whose socket nobody listens"),
+	truth(FieldNoFile, "whether the file of the socket is not there; absent otherwise"),
+	text(FieldRuns, "the runtime whose process runs, and has been ready, although the file of its socket is not there; gone is absent then"),
+	truth(FieldAlive, "whether a process of that runtime ran at the time of the call: it does not listen, and has not ended; absent otherwise"),
 	truth(FieldCut, "whether the connection broke during the call"),
 }
 
 var kubeletKinds = []KindInfo{
 	{Kind: KindPLEGUnhealthy, About: "the sync loop refuses to work: PLEG is not healthy", IDs: ofLine, Fields: []FieldInfo{
 		length(FieldAge, "since the last relist that succeeded"),
+		length(FieldQuiet, "for how long the kubelet had written nothing before, where that is all of the age; absent otherwise"),
 		length(FieldThreshold, "the age at which the kubelet complains"),
 		truth(FieldNever, "whether no relist has succeeded yet"),
 	}},
@@ -171,7 +176,7 @@ var kubeletKinds = []KindInfo{
 		text(FieldError, "as written"),
 	}},
 	{Kind: KindNetworkNotReady, About: "the runtime says that its network is not ready, or finds no configuration of CNI", IDs: ofLine, Fields: []FieldInfo{
-		text(FieldReason, "as the runtime gives it"),
+		text(FieldReason, "as the runtime gives it; no-config and reload-failed where it finds no configuration of CNI, or cannot load one that was changed"),
 		text(FieldMessage, "as the runtime gives it"),
 	}},
 	{Kind: KindPressure, About: "the kubelet reports pressure as a condition of its node", IDs: ofLine, Fields: []FieldInfo{
@@ -187,6 +192,7 @@ var kubeletKinds = []KindInfo{
 		text(FieldError, "as written"),
 		truth(FieldDeadline, "whether a call ran into its time limit"),
 	}},
+	{Kind: KindImagesCleaned, About: "the kubelet could read and clean the file system of the images, mostly after it could not", IDs: ofLine},
 }
 
 // startFailures are the reasons for which a kubelet does not start, as far as its error shows them.

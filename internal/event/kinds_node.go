@@ -187,7 +187,8 @@ var collectKinds = []KindInfo{
 	},
 	{Kind: KindCollectItem, About: "something that plegdiag collect could not get, or not completely", Fields: []FieldInfo{
 		text(FieldItem, "its name in the bundle"),
-		oneOf(FieldOutcome, "what happened", "timeout", "stuck", "denied", "failed", "capped"),
+		oneOf(FieldOutcome, "what happened; absent is told only of the socket of a runtime that runs", "timeout", "stuck", "denied", "failed", "capped", "absent"),
+		text(FieldRuns, "the runtime whose process runs although collect found no file of its socket"),
 		text(FieldWhy, "as collect wrote it"),
 		text(FieldWchan, "the kernel function in which the reader waited"),
 		kernelWaits,

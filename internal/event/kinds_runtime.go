@@ -10,6 +10,7 @@ const (
 	KindDeleteFailed  Kind = "containerd.delete-failed"
 	KindExitFailed    Kind = "containerd.exit-handling-failed"
 	KindStateTimeout  Kind = "containerd.state-timeout"
+	KindStateUnasked  Kind = "containerd.client-gave-up"
 	KindUpdateRefused Kind = "containerd.update-refused"
 	KindCreated       Kind = "containerd.created"
 	KindRemoved       Kind = "containerd.removed"
@@ -25,6 +26,7 @@ const (
 	KindCgroupBusy    Kind = "runc.cgroup-busy"
 	KindShimClosed    Kind = "containerd.shim-closed"
 	KindShimLeaked    Kind = "containerd.shim-leaked"
+	KindDatabaseWait  Kind = "containerd.database-wait"
 	KindOOMUnknown    Kind = "containerd.oom-unknown"
 	KindMountsLeft    Kind = "containerd.mounts-left"
 	KindPluginClosed  Kind = "nri.plugin-closed"
@@ -77,6 +79,7 @@ var runtimeKinds = []KindInfo{
 		length(FieldLag, "since the exit"),
 	}},
 	{Kind: KindStateTimeout, About: "the shim did not answer State within 2 s", IDs: ofContainer},
+	{Kind: KindStateUnasked, About: "a client of containerd waited no longer for a task, whose shim had not answered State yet", IDs: ofContainer},
 	{Kind: KindUpdateRefused, About: "containerd refused to update a container that is being stopped or removed", IDs: ofContainer, Fields: []FieldInfo{
 		truth(FieldPatched, "whether the private Stopping patch refused it"),
 	}},
@@ -109,8 +112,8 @@ var runtimeKinds = []KindInfo{
 		oneOf(FieldVerb, "the command", "create", "start", "exec", "update", "delete", "kill", "state", "pause", "resume", "unknown"),
 		oneOf(
 			FieldReason, "why, as far as the error shows it: memory or disk space, systemd or the bus, a cgroup, seccomp, a time limit, "+
-				"a signal that was refused, or runc init ended early",
-			"memory", "disk", "systemd", "cgroup", "seccomp", "timeout", "signal", "init",
+				"a signal that was refused, its own program or its state file, or runc init ended early",
+			"memory", "disk", "systemd", "cgroup", "seccomp", "timeout", "signal", "init", "missing", "state",
 		),
 		text(FieldError, "as written"),
 		truth(FieldFirstCall, "in a trace: whether it is the first call of its thread. Where strace attached to the process, it may have waited before"),
@@ -123,6 +126,7 @@ var runtimeKinds = []KindInfo{
 	{Kind: KindShimClosed, About: "the connection to a shim broke while containerd stopped its container", IDs: []Key{FieldContainer, FieldSandbox, FieldPID}, Fields: []FieldInfo{
 		text(FieldError, "as written"),
 	}},
+	{Kind: KindDatabaseWait, About: "containerd has waited for 10 s at its start for the file lock of its database", IDs: ofLine},
 	{Kind: KindShimLeaked, About: "containerd finds at its start a shim without a task, and cleans up after it", IDs: ofContainer},
 	{Kind: KindOOMUnknown, About: "the shim of a container that was killed did not say whether it was for memory (containerd 2.3 and later)", IDs: ofContainer, Fields: []FieldInfo{
 		text(FieldError, "as written"),

@@ -14,6 +14,7 @@ const (
 	KindManagerCrash      Kind = "systemd.crash"
 	KindUnit              Kind = "systemd.unit"
 	KindUnitStart         Kind = "systemd.unit-start"
+	KindUnitStarting      Kind = "systemd.unit-starting"
 	KindUnitStop          Kind = "systemd.unit-stop"
 	KindUnitExit          Kind = "systemd.unit-exit"
 	KindUnitTimeout       Kind = "systemd.unit-timeout"
@@ -31,6 +32,7 @@ const (
 	KindForkFailed        Kind = "daemon.fork-failed"
 	KindCgroupFailed      Kind = "daemon.cgroup-failed"
 	KindNoSpace           Kind = "daemon.no-space"
+	KindWriteRefused      Kind = "daemon.write-refused"
 	KindDescriptorLimit   Kind = "daemon.descriptor-limit"
 	KindDenied            Kind = "daemon.denied"
 	KindScopeFailed       Kind = "systemd.scope-failed"
@@ -49,9 +51,12 @@ var (
 	unitRuntime = text(FieldRuntime, "the daemon, where it is a container runtime")
 )
 
+// backAfter is how long a daemon was gone.
+var backAfter = length(FieldBackAfter, "the time until the daemon was started again; absent where no start of it is seen")
+
 var systemdKinds = []KindInfo{
 	{Kind: KindScopeStart, About: "systemd starts the scope of a container, from the runtime's order to systemd's own line", IDs: ofContainer, Fields: []FieldInfo{
-		truth(FieldOthersAnswered, "whether other scopes were started in the meantime"),
+		truth(FieldOthersAnswered, "whether systemd started other scopes in the meantime, or answered collect on the bus"),
 	}},
 	{Kind: KindBusUnsupported, About: "PID 1 failed to send a bus message", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldErrno, "as written"),
@@ -82,8 +87,9 @@ var systemdKinds = []KindInfo{
 		text(FieldReason, "the signal or the fault; absent where it says no more than that it has frozen"),
 		truth(FieldFrozen, "whether it says that it does nothing any more; absent otherwise"),
 	}},
-	{Kind: KindUnit, About: "the state of a unit", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindUnit, About: "the state of a unit; of a listing of all, only that of the runtime, the kubelet or a service that they need, where it is not the usual one", IDs: ofLine, Fields: []FieldInfo{
 		unitName,
+		text(FieldDaemon, "the daemon, or the service that daemons need, as kubelet or dbus; absent for any other unit"),
 		text(FieldState, "as active or failed"),
 		text(FieldSub, "the state in detail, as running"),
 		text(FieldResult, "how it ended, as signal"),
@@ -98,10 +104,13 @@ var systemdKinds = []KindInfo{
 		unitName,
 		text(FieldError, "as written"),
 	}},
-	{Kind: KindUnitStart, About: "systemd says that a runtime is ready", IDs: ofLine, Fields: []FieldInfo{unitName, unitDaemon, unitRuntime}},
-	{Kind: KindUnitStop, About: "systemd stops a runtime or the kubelet because it was told to", IDs: ofLine, Fields: []FieldInfo{unitName, unitDaemon, unitRuntime}},
+	{Kind: KindUnitStart, About: "systemd says that a runtime is ready, or the bus", IDs: ofLine, Fields: []FieldInfo{unitName, unitDaemon, unitRuntime}},
+	{Kind: KindUnitStarting, About: "systemd starts a runtime, up to where it is ready, has failed or is stopped; open when nothing tells of that", IDs: ofLine, Fields: []FieldInfo{unitName, unitDaemon, unitRuntime}},
+	{Kind: KindUnitStop, About: "systemd stops a runtime or the kubelet because it was told to", IDs: ofLine, Fields: []FieldInfo{
+		unitName, unitDaemon, unitRuntime, backAfter,
+	}},
 	{Kind: KindUnitExit, About: "the main process of a runtime, the kubelet or a service that they need ended, and nobody had asked for it", IDs: ofLine, Fields: []FieldInfo{
-		unitName, unitDaemon, unitRuntime,
+		unitName, unitDaemon, unitRuntime, backAfter,
 		text(FieldHow, "as killed 9/KILL or oom-kill"),
 	}},
 	{Kind: KindUnitTimeout, About: "such a unit took longer than systemd allows", IDs: ofLine, Fields: []FieldInfo{
@@ -139,6 +148,8 @@ var systemdKinds = []KindInfo{
 	}},
 	{Kind: KindDaemonStart, About: "the process of a daemon starts, as /proc shows it", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDaemon, "as containerd"),
+		length(FieldAge, "of the process when it was seen; absent for one in a container"),
+		text(FieldUnit, "the daemon's unit, as containerd.service; absent for a process outside of it"),
 	}},
 	{Kind: KindDaemonBoot, About: "a runtime begins to work, by its own log, up to the line that it is ready; open when that line is not there", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDaemon, "as containerd"),
@@ -165,6 +176,11 @@ var systemdKinds = []KindInfo{
 		text(FieldCall, "as open, mkdir or write"),
 		text(FieldError, "as written"),
 	}},
+	{Kind: KindWriteRefused, About: "a daemon, or a program that it ran, could not write: the file system is read-only", IDs: ofContainer, Fields: []FieldInfo{
+		text(FieldPath, "that was to be written"),
+		text(FieldCall, "as open, mkdir or write"),
+		text(FieldError, "as written"),
+	}},
 	{Kind: KindDenied, About: "SELinux or AppArmor forbade a daemon of the node, or a program that it runs, something", IDs: ofLine, Fields: []FieldInfo{
 		comm,
 		oneOf(FieldBy, "who forbade it", "selinux", "apparmor"),
@@ -173,6 +189,7 @@ var systemdKinds = []KindInfo{
 	{Kind: KindDescriptorLimit, About: "a daemon met a limit of files that it may hold open or watch", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldOf, "what is used up", "inotify instances", "inotify watches", "open files"),
 		text(FieldPath, "that was to be opened or watched"),
+		text(FieldMethod, "of the CRI, as RunPodSandbox, where that call failed by it"),
 	}},
 	{Kind: KindOperator, About: "somebody restarts, stops or kills a daemon", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldUser, "who did it"),

@@ -13,7 +13,7 @@ const (
 
 // kernelWaits is what a stack, or the one function that a thread sleeps in, says that it waits for.
 var kernelWaits = oneOf(FieldWaits, "what the thread waits for in the kernel, where its stack shows it (docs/samples.md says what each value stands for)",
-	"freezer", "fanotify", "shrinker", "cgroup", "pid-namespace", "fuse", "automount", "file-server", "memory", "page-fault", "sync", "network-lock",
+	"freezer", "frozen-fs", "socket", "fanotify", "shrinker", "cgroup", "pid-namespace", "fuse", "automount", "file-server", "memory", "page-fault", "sync", "network-lock",
 	"rcu", "journal", "disk", "mount-table", "kernfs", "overlay", "path-lookup", "pipe")
 
 // callFields are what traces and samples say of a system call. A call that both
@@ -35,7 +35,7 @@ var tracedFields = []FieldInfo{
 	text(FieldTester, "what a tester did to the call"),
 	truth(FieldBus, "whether it carries D-Bus"),
 	length(FieldTook, "as strace measured it"),
-	count(FieldWaitsFor, "the blocked thread of a child that it waits for"),
+	count(FieldWaitsFor, "the blocked thread of a child that it waits for; of PID 1 in samples the process, child of a child, on which its wait rests"),
 	text(FieldWaitsIn, "the system call in which that thread is"),
 }
 
@@ -64,6 +64,7 @@ var sampledFields = []FieldInfo{
 	length(FieldMost, "how long the call lasted at most"),
 	measure(FieldSeconds, "seconds", "for which the kernel's watchdog says that it has not run"),
 	truth(FieldWatchdog, "whether the kernel's watchdog for hung tasks printed the stack; absent otherwise"),
+	text(FieldWaitsForComm, "the name of that process"),
 	count(FieldScans, "of which the samples are a sum"),
 }
 

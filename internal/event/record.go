@@ -74,6 +74,9 @@ type Record struct {
 	// Lost says that the message itself is missing: the carrier dropped it, or printed
 	// its size instead. Text is empty then.
 	Lost bool
+	// Quiet is how long its writer had written nothing into the file until less than a second before it;
+	// zero where that is no long time.
+	Quiet time.Duration
 }
 
 // MaxRaw bounds Record.Raw, in bytes. A goroutine dump on one line is longer; its frames

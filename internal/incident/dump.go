@@ -14,6 +14,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/goroutines"
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/parse"
@@ -147,9 +148,25 @@ func (f *file) addDumps(d *stackdump.Dump, like Dump) {
 			continue
 		}
 		one := like
-		one.Dump, one.Program = part, goroutines.Program(part)
+		one.Dump, one.Program = part, programOf(part, like.Unit, f.account.Path)
 		f.dumps = append(f.dumps, &one)
 	}
+}
+
+// programOf names the component whose goroutines a dump holds: by its frames or, where none tells, by
+// the unit whose log carries it, or the name of that log; empty where that is not known. Shims write
+// into the log of containerd.
+func programOf(d *stackdump.Dump, unit, file string) string {
+	if program := goroutines.Program(d); program != "" {
+		return program
+	}
+	switch writer := daemon.Writer(unit); {
+	case writer == "kubelet", writer == "dockerd", writer == "crio":
+		return writer
+	case writer == "" && daemon.Component("", file) == "kubelet": // other names also stand for a container's log
+		return "kubelet"
+	}
+	return ""
 }
 
 // observeDumps makes events of all dumps, and a source of each program's.
@@ -162,7 +179,7 @@ func observeDumps(files []*file) (events []*event.Event, sources []timeline.Sour
 		limiter <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-limiter }()
-			made[i] = goroutines.Dump(nil, d.Dump, d.At)
+			made[i] = goroutines.Dump(nil, d.Dump, d.Program, d.At)
 			if earlier := d.findEarlier(all); earlier != nil {
 				goroutines.BoundStarts(made[i], d.Dump, earlier.Dump, earlier.At)
 			}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/kubelet"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/runtimes"
 	"github.com/plegdiag/plegdiag/internal/observe/noise"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -71,7 +73,7 @@ func (m *eventMaker) addLatePair(l *line, e *event.Event) {
 	at := e.Start.T
 	switch {
 	case e.Kind == event.KindNodeNotReady || e.Kind == event.KindNodeReady:
-		told, ok := messages.Heartbeat(&l.Record)
+		told, ok := kubelet.Heartbeat(&l.Record)
 		if !ok {
 			return
 		}
@@ -117,9 +119,9 @@ func (m *eventMaker) addEvent(e *event.Event) {
 	key := spanKey{e.Host, e.Span.Key}
 	if slot, ok := m.begun[key]; ok && e.Span.Edge == event.End {
 		delete(m.begun, key)
-		if messages.Ordinary(m.events.eventAt(slot), e) {
+		if runtimes.Ordinary(m.events.eventAt(slot), e) {
 			m.events.dropEvent(slot)
-			inner := spanKey{e.Host, messages.PartOf(e.Span.Key)}
+			inner := spanKey{e.Host, runtimes.PartOf(e.Span.Key)}
 			if part, ok := m.begun[inner]; ok { // what went on inside of it is over, too
 				delete(m.begun, inner)
 				m.events.dropEvent(part)

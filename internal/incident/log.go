@@ -49,7 +49,7 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 			if n := len(found); n > 0 && found[n-1].Source.Line == rec.Pos.Line {
 				continue // the message is a dump, and nothing else
 			}
-			if rec.Text == rec.Raw { // a line without a header
+			if rec.Text == rec.Raw || states.BeginsWithDates(rec.Raw) { // a line without a header
 				made, taken := rows.TakeRow(nil, rec.Raw, event.Quote{Pos: rec.Pos, Text: rec.Raw})
 				if f.addEvents(made); taken {
 					continue

@@ -17,9 +17,9 @@ type snapshot struct {
 	node string
 }
 
-// dateReadings gives files the time at which collect asked for them, and readings that of their file,
-// by the manifest of its bundle or the date that was collected with it. It drops readings that have
-// none: without a time a number grows at no rate.
+// dateReadings gives files the time at which collect asked for them, and readings and the states of
+// listed units that of their file, by the manifest of its bundle or the date that was collected with
+// it. It drops readings that have none: without a time a number grows at no rate.
 func dateReadings(files []*file) {
 	snapshots := map[string]snapshot{} // by path; that of a directory ends with a slash
 	for _, f := range files {
@@ -40,10 +40,14 @@ func dateReadings(files []*file) {
 			f.queried = s.at.T
 		}
 		for e := range f.events.allEvents() {
-			if e.Kind != event.KindCount || e.Start.Known {
+			listed := e.Kind == event.KindUnit && e.Open
+			if e.Kind != event.KindCount && !listed || e.Start.Known {
 				continue
 			}
-			if s, ok := findSnapshot(snapshots, f.account.Path); ok {
+			s, ok := findSnapshot(snapshots, f.account.Path)
+			if ok && listed {
+				e.Start, e.End = s.at, s.at
+			} else if ok {
 				e.Start = s.at
 				e.Fields = append(slices.Clip(e.Fields), event.Field{Key: event.FieldNode, Value: event.String(s.node)})
 			}

@@ -27,7 +27,7 @@ func references(t *testing.T) map[string][]packed {
 	for kind, patterns := range map[string][]string{
 		"documentation": {"../../docs/*.md", "../../*.md", "../../docs/collect/*.json"},
 		"rules":         {"../rules/catalog/*.yaml", "../../testdata/my-rules/*.yaml"},
-		"source":        {"../observe/*/*.go", "../incident/*_test.go", "../../docs/collect/*.py", "../../docs/collect/*.sh"},
+		"source":        {"../observe/*/*.go", "../observe/messages/*/*.go", "../incident/*_test.go", "../../docs/collect/*.py", "../../docs/collect/*.sh"},
 	} {
 		for _, pattern := range patterns {
 			names, err := filepath.Glob(pattern)

@@ -19,14 +19,15 @@ func sniffGoroutines(head []byte) float64 {
 	if bytes.HasPrefix(head, pprofGoroutines) || bytes.HasPrefix(head, []byte("goroutine profile: total ")) {
 		return 1
 	}
-	logged := false
+	logged, headless := false, startsWithFrames(head)
 	share := lines.Share(head, func(line []byte) lines.Sign {
 		line = bytes.TrimPrefix(line, []byte("* ")) // delve marks the goroutine that it is in
 		switch {
 		case len(line) == 0:
 			return lines.Foreign
 		case bytes.HasPrefix(line, []byte("goroutine ")) && bytes.IndexByte(line, '[') > 0 && !bytes.Contains(line, []byte(`]:\n`)),
-			isDelve(bytes.TrimLeft(line, " \t")), isProfileLine(line):
+			isDelve(bytes.TrimLeft(line, " \t")), isProfileLine(line),
+			headless && isFileLine(bytes.TrimLeft(line, " \t")):
 			return lines.Proves
 		case line[0] == '\t' && bytes.Contains(line, []byte(".go:")),
 			lines.StartsWith(line, "created by ", "=== ", "...", "(dlv)", "```"),
@@ -41,6 +42,16 @@ func sniffGoroutines(head []byte) float64 {
 		return 0
 	}
 	return share
+}
+
+// startsWithFrames knows a stack whose header somebody left out: a call, and below it its file and its
+// offset.
+func startsWithFrames(head []byte) bool {
+	call, rest, _ := bytes.Cut(bytes.TrimLeft(head, " \t\r\n"), []byte{'\n'})
+	call = bytes.TrimRight(call, " \t\r")
+	file, _, _ := bytes.Cut(bytes.TrimLeft(rest, " \t\r\n"), []byte{'\n'})
+	return bytes.HasSuffix(call, []byte{')'}) && bytes.IndexByte(call, '.') > 0 && bytes.IndexByte(call, ' ') != 0 &&
+		isFileLine(file) && bytes.Contains(file, []byte(" +0x"))
 }
 
 // isFileLine knows the file of a frame whose tab somebody lost: "/src/x.go:12 +0x1", "at /src/x.s:7".

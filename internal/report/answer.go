@@ -55,7 +55,7 @@ func (v *view) episodeTime() string {
 	}
 	text += " (" + show.Duration(e.End.Sub(e.Start), e.Open) + ")"
 	if e.Open {
-		return text + "; its end is not seen"
+		return text + "; end not seen"
 	}
 	return text + "; over"
 }
@@ -142,13 +142,13 @@ func (v *view) listSteps() (all []answerStep) {
 		chain := r.Findings[r.Opening.Finding-1].Chain
 		for i := range chain {
 			c := &chain[i]
-			all = append(all, newAnswerStep(c.Start, c.Basis, show.Duration(c.Duration, c.AtLeast), c.Text, c.Evidence))
+			all = append(all, newAnswerStep(c.Start, c.Basis, show.Bounded(c.Duration, c.AtLeast, c.AtMost), c.Text, c.Evidence))
 		}
 	case r.Opening.State == story.Stalled:
 		all = v.listStalledSteps()
 	default:
 		for i := range r.Signs {
-			all = append(all, newAnswerStep(time.Time{}, "", "", signText(&r.Signs[i]), r.Signs[i].Evidence))
+			all = append(all, newAnswerStep(time.Time{}, "", "", countSign(&r.Signs[i], r.Signs[i].Brief()), r.Signs[i].Evidence))
 		}
 	}
 	return all
@@ -182,7 +182,7 @@ func (v *view) listStalledSteps() (all []answerStep) {
 				if slices.ContainsFunc(all, func(s answerStep) bool { return len(c.Evidence) > 0 && s.pos == c.Evidence[0].Pos }) {
 					continue // the stall says it
 				}
-				all = append(all, newAnswerStep(c.Start, c.Basis, show.Duration(c.Duration, c.AtLeast), c.Text, c.Evidence))
+				all = append(all, newAnswerStep(c.Start, c.Basis, show.Bounded(c.Duration, c.AtLeast, c.AtMost), c.Text, c.Evidence))
 			}
 		}
 	}

@@ -476,7 +476,7 @@ func (p *page) findingBlock(n int) findingBlock {
 		s := &steps[i]
 		l := stepLine{
 			Step: s, Anchor: picture.StepAnchor(n, i), Number: i + 1, Drawn: p.Picture != nil && p.Picture.Finding == n, At: cmp.Or(show.Clock(s.Start), "undated"),
-			Lasted: show.Duration(s.Duration, s.AtLeast), Edge: edgeText(s),
+			Lasted: show.Bounded(s.Duration, s.AtLeast, s.AtMost), Edge: edgeText(s),
 		}
 		l.Quotes, l.Left = p.quoteBlocks(s.Evidence)
 		if d := show.Day(s.Start); d != "" && d != date {

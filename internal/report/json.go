@@ -187,6 +187,7 @@ type step struct {
 	End      show.Stamp      `json:"end"`
 	Duration float64         `json:"duration"`
 	AtLeast  bool            `json:"at_least"`
+	AtMost   bool            `json:"at_most"`
 	Basis    string          `json:"basis"`
 	Text     string          `json:"text"`
 	Evidence []show.Evidence `json:"evidence"`
@@ -422,6 +423,7 @@ func newStep(s *rules.Step) step {
 		End:      show.Stamp(s.End),
 		Duration: s.Duration.Seconds(),
 		AtLeast:  s.AtLeast,
+		AtMost:   s.AtMost,
 		Basis:    s.Basis,
 		Text:     s.Text,
 		Evidence: show.EvidenceRows(s.Evidence),

@@ -187,11 +187,14 @@ func signBlocks(v *view) (all []block) {
 }
 
 // signText is a sign, and how often it was seen.
-func signText(s *story.Sign) string {
+func signText(s *story.Sign) string { return countSign(s, s.Text) }
+
+// countSign adds to the text of a sign how often it was seen.
+func countSign(s *story.Sign, text string) string {
 	if s.Count > 1 {
-		return fmt.Sprintf("%s (%d×)", s.Text, s.Count)
+		return fmt.Sprintf("%s (%d×)", text, s.Count)
 	}
-	return s.Text
+	return text
 }
 
 func nextBlocks(v *view) (all []block) {

@@ -390,7 +390,7 @@ func (s *search) writeChain(f *Finding, m *match) {
 		written := s.writeStep(step, said)
 		written.Observed = !s.isInferred(step, said.steps[step][0]) && s.isObserved(step, order[:n])
 		f.Chain = append(f.Chain, written)
-		f.Open = f.Open || written.AtLeast
+		f.Open = f.Open || written.AtLeast || written.isLasting()
 		f.Start, f.End = widen(f.Start, f.End, written.Start, lastMoment(written))
 		if causes = causes || isCausing(written.Role); isCausing(written.Role) {
 			f.Cause.Start, f.Cause.End = widen(f.Cause.Start, f.Cause.End, written.Start, lastMoment(written))
@@ -451,6 +451,9 @@ func (out *Step) addEvents(events []*event.Event) {
 		if newSpan(e).dated {
 			out.Start, out.End = widen(out.Start, out.End, e.Start.T, e.Last().T)
 			out.AtLeast = out.AtLeast || e.AtLeast()
+			if e.Start.T.Equal(out.Start) {
+				out.AtMost = e.HasVagueStart()
+			}
 			out.Basis = cmp.Or(out.Basis, e.Basis)
 		}
 		for _, q := range e.Evidence {
@@ -464,6 +467,11 @@ func (out *Step) addEvents(events []*event.Event) {
 	if out.Duration == 0 {
 		out.End = time.Time{}
 	}
+}
+
+// isLasting says that one of its events is a state that was found without a time, and goes on.
+func (out *Step) isLasting() bool {
+	return slices.ContainsFunc(out.Events, func(e *event.Event) bool { return e.Open && e.Start.IsZero() && e.End.IsZero() })
 }
 
 func (s *search) isInferred(step int, e *event.Event) bool {

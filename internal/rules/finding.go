@@ -92,10 +92,13 @@ type Step struct {
 	Start, End time.Time     // zero when unknown; End zero for an instant
 	Duration   time.Duration // zero for an instant; a lower bound when AtLeast
 	AtLeast    bool
-	Basis      string // how the times came about; empty when they were written
-	Text       string
-	Evidence   []event.Quote
-	Events     []*event.Event // what it was made of; shared with the timeline
+	// AtMost says that Start is the earliest of the moments at which it can have begun, as of a
+	// goroutine's wait that is printed in minutes: Duration is then the longest that it can have lasted.
+	AtMost   bool
+	Basis    string // how the times came about; empty when they were written
+	Text     string
+	Evidence []event.Quote
+	Events   []*event.Event // what it was made of; shared with the timeline
 }
 
 // Against is evidence that speaks against a finding.

@@ -29,6 +29,8 @@ func TestHeadlinesOfAnySteps(t *testing.T) {
 					require.False(t, strings.HasPrefix(text, word), "%s: %s", r.ID, text)
 				}
 				require.NotContains(t, text, "; which ", r.ID)
+				first, _, _ := strings.Cut(text, ";")
+				require.False(t, strings.HasSuffix(first, " for it"), "%s: %s", r.ID, text)
 			}
 		}
 	}

@@ -58,7 +58,11 @@ func (s *search) weighRule(effects []effectSpans) *weighing {
 			w.supports = append(w.supports, found)
 		}
 	}
-	w.against = append(w.against, s.listAgainstTells(w.tells)...)
+	signs := w.tells
+	if len(signs) == 0 {
+		signs = w.supports
+	}
+	w.against = append(w.against, s.listAgainstTells(signs)...)
 	w.climb(s.index, s.limit)
 	return w
 }
@@ -115,6 +119,9 @@ func (x *index) listRows(t *TellRule, events []int32) []int32 {
 	}
 	var all []int32
 	for _, row := range byValue {
+		if !x.lastFor(row, t.lasts) {
+			continue
+		}
 		from := 0 // of the events that are in a row and not yet listed
 		for i := range row {
 			first := i + 1 - t.Min
@@ -186,6 +193,9 @@ func (w *weighing) climb(x *index, limit Verdict) {
 		w.verdict = min(max(w.verdict, Weighed), limit)
 	case len(w.tells)+len(w.supports) > 0:
 		w.verdict = Weighed
+		if len(w.tells) == 0 && slices.ContainsFunc(w.against, func(o opposed) bool { return o.objection.Effect != "lowers" }) {
+			w.verdict = RuledOut
+		}
 	}
 }
 
@@ -270,8 +280,8 @@ func (x *index) mayLieNear(o *Objection, ev, tell int32) bool {
 	return !a.dated || !b.dated || o.mayLieIn(b, a)
 }
 
-// listAgainstTells returns the contradictions of the rule that apply to some tells. Those that bind
-// have spoken before, and one with a time has to lie in that of a tell.
+// listAgainstTells returns the contradictions of the rule that apply to some tells or supports.
+// Those that bind have spoken before, and one with a time has to lie in that of a tell.
 func (s *search) listAgainstTells(tells []sign) []opposed {
 	var all []opposed
 	for i := range s.rule.RulesOut {
@@ -531,7 +541,7 @@ func (s *search) addSigns(f *Finding, w *weighing, near []sign) {
 			}
 			step := s.writeSign(t, fresh)
 			f.Chain = append(f.Chain, step)
-			f.Open = f.Open || step.AtLeast
+			f.Open = f.Open || step.AtLeast || step.isLasting()
 			f.Start, f.End = widen(f.Start, f.End, step.Start, lastMoment(step))
 			if isCausing(step.Role) {
 				f.Cause.Start, f.Cause.End = widen(f.Cause.Start, f.Cause.End, step.Start, lastMoment(step))

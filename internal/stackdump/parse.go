@@ -33,6 +33,7 @@ func Parse(src Source) *Dump {
 	p := parser{src: src, dump: &Dump{File: src.File}, file: &Frame{}, g: &Goroutine{}}
 	p.src.Line = max(src.Line, 1)
 	p.dump.Goroutines = make([]Goroutine, 0, estimateGoroutines(src.Text))
+	p.beginHeadless()
 	for at := 0; at < len(src.Text); {
 		end := len(src.Text)
 		if n := strings.IndexByte(src.Text[at:], '\n'); n >= 0 {

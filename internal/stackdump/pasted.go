@@ -75,6 +75,28 @@ func isKnownState(s string) bool {
 	return false
 }
 
+// beginHeadless begins a goroutine where the text begins with a call, and below it its file and its
+// offset: somebody left the header out. Its ID is 0, and its state is not known.
+func (p *parser) beginHeadless() {
+	text := strings.TrimLeft(p.src.Text, " \t\r\n")
+	at := len(p.src.Text) - len(text)
+	call, rest, _ := strings.Cut(text, "\n")
+	call = strings.TrimRight(call, " \t\r")
+	file, _, _ := strings.Cut(strings.TrimLeft(rest, " \t\r\n"), "\n")
+	file = strings.TrimRight(file, " \t\r")
+	_, _, isFile := parseFile(file)
+	if p.src.Pieces != nil || strings.Contains(text, "\n"+headerWord) { // the rest of a dump whose start is cut off
+		return
+	}
+	if open, ok := openParen(call); !ok || open == 0 || strings.ContainsAny(call[:open], " \t") || !isFile || !strings.Contains(file, " +0x") {
+		return
+	}
+	p.beginGoroutine()
+	p.where = inGoroutine
+	p.g.Header, p.g.Pos = p.quoteText(at, at+len(call))
+	p.g.Pos.Line += strings.Count(p.src.Text[:at], "\n") // lines are counted as they are read
+}
+
 // takeElidedHeader begins a goroutine whose number somebody left out; its ID is 0.
 func (p *parser) takeElidedHeader(s string, at int) bool {
 	n := elidedIDLen(s)

@@ -232,3 +232,20 @@ func TestCutCall(t *testing.T) {
 		require.NotZero(t, d.Skipped, text)
 	}
 }
+
+// TestHeadless reads a stack whose header somebody left out; prose and stacks of other languages are
+// none.
+func TestHeadless(t *testing.T) {
+	d := Parse(Source{File: "f", Text: "\nmain.wait(0xc000012340)\n\t/src/x.go:12 +0x7c\nmain.main()\n\t/src/x.go:7 +0x1d\n"})
+	require.Len(t, d.Goroutines, 1)
+	require.Zero(t, d.Goroutines[0].ID)
+	require.Equal(t, 2, d.Goroutines[0].Pos.Line)
+	require.Equal(t, "main.wait", d.Goroutines[0].Frames[0].Func)
+	require.Len(t, d.Goroutines[0].Frames, 2)
+	require.True(t, d.IsExcerpt())
+	for _, text := range []string{
+		"see main.wait (it hangs)\n\t/src/x.go:12 +0x7c\n", "main.wait\n\t/src/x.go:12 +0x7c\n", "main.wait()\n\t/src/x.go:12\n", "main.wait()\n",
+	} {
+		require.Empty(t, Parse(Source{File: "f", Text: text}).Goroutines, text)
+	}
+}

@@ -26,6 +26,9 @@ func (s *story) completeChain(root *part) {
 		addLink(root, link, shown)
 	}
 	if stall == nil {
+		if call := s.findOpenCall(root); call != nil {
+			root.Chain = append(root.Chain, describeOpenCall(root, call))
+		}
 		root.Notes = append(root.Notes, s.whyNoStall())
 	} else {
 		addNode(root, stall)
@@ -33,6 +36,39 @@ func (s *story) completeChain(root *part) {
 	slices.SortStableFunc(root.Chain, func(a, b rules.Step) int { return cmp.Compare(rankRecovery(a), rankRecovery(b)) })
 	for _, cause := range root.deeper {
 		root.Notes = append(root.Notes, fmt.Sprintf(unprovenCause, cause.Rule, cause.Verdict))
+	}
+}
+
+// findOpenCall returns the first call to the runtime that has not ended, where a cause was only seen
+// by looks at what runs: it began before anybody looked, and the call has waited since then. Nil for
+// none.
+func (s *story) findOpenCall(p *part) *event.Event {
+	for i := range p.Chain {
+		step := &p.Chain[i]
+		looked := !slices.ContainsFunc(step.Events, func(e *event.Event) bool { return !slices.Contains(looks, e.Kind) })
+		if !looked && (step.Role == "cause" || step.Role == "mechanism") {
+			return nil
+		}
+	}
+	var first *event.Event
+	for _, e := range s.timeline.Events {
+		early := p.Cause.Start.Sub(e.Start.T)
+		if e.Kind == event.KindCRICall && e.Open && e.Duration() >= longOpen && early > 0 && early <= liveTime &&
+			(first == nil || e.Start.T.Before(first.Start.T)) {
+			first = e
+		}
+	}
+	return first
+}
+
+// longOpen is how long a call must be open where nothing else tells since when it waits.
+const longOpen = 10 * time.Second
+
+// describeOpenCall is the step of a call that has not ended.
+func describeOpenCall(root *part, call *event.Event) rules.Step {
+	return rules.Step{
+		ID: "open-call", Rule: root.Rule, Role: "symptom", Start: call.Start.T, End: call.End.T, Duration: call.Duration(), AtLeast: true,
+		Text: fmt.Sprintf(openCallStep, call.Text), Evidence: call.Evidence, Events: []*event.Event{call},
 	}
 }
 

@@ -47,8 +47,9 @@ func (s *story) listBouts() [][]int {
 	return all
 }
 
-// describeEpisodes returns the episodes, first what is going on, then the others by time.
-func (s *story) describeEpisodes() []Episode {
+// describeEpisodes returns the episodes, first what is going on, then the others by time. About is the
+// part that the headline is about; nil for none.
+func (s *story) describeEpisodes(about *part) []Episode {
 	var all []Episode
 	told := map[*part]bool{}
 	undated := s.findUndatedRoot()
@@ -68,14 +69,18 @@ func (s *story) describeEpisodes() []Episode {
 	}
 	bouts := len(all)
 	for _, p := range s.parts {
-		if told[p] || p.Role != rules.Root && p.Role != rules.NotReady || len(p.stalls) > 0 {
+		cause := p.Role == rules.Root || p.Role == rules.NotReady || p == about && !p.Cause.Start.IsZero()
+		if told[p] || !cause || len(p.stalls) > 0 {
 			continue
 		}
 		if p.Cause.Start.IsZero() && bouts == 1 { // without a time, it may only belong to these stalls
 			all[0].addCause(p)
 			continue
 		}
-		e := Episode{Window: p.Cause, Open: p.live || p.Open && len(s.timeline.Stalls) == 0}
+		e := Episode{Window: p.sureWindow(), Open: p.live || len(s.timeline.Stalls) == 0 && s.goesOn(p)}
+		if call := s.findOpenCall(p); call != nil && e.Open {
+			e.Start = call.Start.T
+		}
 		if end := p.findRecovery(); end.After(e.End) && !e.Open {
 			e.End = end
 		}
@@ -150,6 +155,100 @@ func (s *story) isLive(p *part) bool {
 		}
 	}
 	return last.Sub(p.Cause.End) <= liveTime
+}
+
+// sureWindow is the time of the cause, from when it lasted for sure: a wait that is printed in minutes
+// can have begun at any moment between two.
+func (p *part) sureWindow() timeline.Window {
+	w := timeline.Window{End: p.Cause.End}
+	for _, step := range p.Chain {
+		if step.Role != "cause" && step.Role != "mechanism" {
+			continue
+		}
+		for _, e := range step.Events {
+			start := e.Start.T
+			if e.HasVagueStart() {
+				start = start.Add(e.Start.Prec)
+			}
+			if !e.Start.IsZero() && e.Start.Lacks == 0 && (w.Start.IsZero() || start.Before(w.Start)) {
+				w.Start = start
+			}
+		}
+	}
+	if w.Start.Before(p.Cause.Start) || w.Start.After(w.End) {
+		return p.Cause
+	}
+	return w
+}
+
+// goesOn says that the end of a cause was not seen.
+func (s *story) goesOn(p *part) bool { return p.Open || s.mayGoOn(p) }
+
+// mayGoOn says that what tells of a cause ended before the cause could have come again: no line says
+// that it is over.
+func (s *story) mayGoOn(p *part) bool {
+	var moments []*event.Event
+	for _, step := range p.Chain {
+		if step.Role == "recovery" {
+			return false
+		}
+		for _, e := range step.Events {
+			if e.Kind == event.KindUnitGivenUp && !s.isStartedAfter(e) {
+				return true
+			}
+			if !e.Start.IsZero() && e.Start.Lacks == 0 {
+				moments = append(moments, e)
+			}
+		}
+	}
+	if slices.ContainsFunc(moments, s.isStateAtEnd) {
+		return true
+	}
+	slices.SortStableFunc(moments, func(a, b *event.Event) int { return a.Last().T.Compare(b.Last().T) })
+	if len(moments) == 0 || !moments[len(moments)-1].End.IsZero() && moments[len(moments)-1].Duration() > 0 {
+		return false // it has an end
+	}
+	last, pause := moments[len(moments)-1], leastPause
+	for i, e := range moments[1:] {
+		pause = max(pause, 2*e.Last().T.Sub(moments[i].Last().T))
+	}
+	end := s.endOfSource(last)
+	return !end.IsZero() && end.Sub(last.Last().T) <= min(pause, liveTime) && s.findLastMoment().Sub(last.Last().T) <= liveTime
+}
+
+// isStateAtEnd says that an event is an answer to collect, at the end of the input: so it was when
+// collect asked, however short the answer took.
+func (s *story) isStateAtEnd(e *event.Event) bool {
+	return e.Kind == event.KindCollectRPC && e.FieldText(event.FieldAnswered) == "true" && s.findLastMoment().Sub(e.Last().T) <= liveTime
+}
+
+// isStartedAfter says that the daemon of a unit started after an event.
+func (s *story) isStartedAfter(e *event.Event) bool {
+	daemon := e.FieldText(event.FieldDaemon)
+	return slices.ContainsFunc(s.timeline.Events, func(other *event.Event) bool {
+		switch other.Kind {
+		case event.KindKubeletStart, event.KindDaemonStart, event.KindDaemonBoot, event.KindUnitStart:
+			return other.Start.T.After(e.Start.T) && (other.Component == daemon || other.FieldText(event.FieldDaemon) == daemon)
+		}
+		return false
+	})
+}
+
+// leastPause is how long a source must go on without a cause before it counts as over.
+const leastPause = 30 * time.Second
+
+// endOfSource is until when the source of an event would have told of more; zero where that is not
+// known.
+func (s *story) endOfSource(e *event.Event) time.Time {
+	i := slices.IndexFunc(s.timeline.Coverage, func(c timeline.Coverage) bool { return c.Source == e.Source && c.File == e.Pos().File })
+	if i < 0 {
+		return time.Time{}
+	}
+	c := &s.timeline.Coverage[i]
+	if c.Asked.After(c.End) {
+		return c.Asked
+	}
+	return c.End
 }
 
 // findLastMoment is the end of the evidence.

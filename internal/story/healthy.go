@@ -2,6 +2,7 @@ package story
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -49,12 +50,24 @@ const (
 	manyThreads = 20
 )
 
-// coversStall says that a dense log of the kubelet or a runtime was looked at, or a whole dump of one.
+// coversStall says that a dense log of the kubelet or a runtime was looked at, or a whole dump of one,
+// or what relist asks for was asked, and the kubelet looked at besides.
 func (s *story) coversStall() bool {
-	return slices.ContainsFunc(s.timeline.Coverage, func(c timeline.Coverage) bool {
+	return s.answersLists() || slices.ContainsFunc(s.timeline.Coverage, func(c timeline.Coverage) bool {
 		return c.IsDense() && slices.Contains(logsOfStalls, c.Source)
 	}) || slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
 		return e.Kind == event.KindGoroutine && e.FieldText(event.FieldExcerpt) == "" && slices.Contains(dumpsOfStalls, e.Source)
+	})
+}
+
+// answersLists says that the runtime answered collect the lists that relist asks for, and that the
+// kubelet's log or its goroutines were collected with that: a relist that hangs in one pod shows there.
+func (s *story) answersLists() bool {
+	return slices.ContainsFunc(s.timeline.Coverage, func(c timeline.Coverage) bool {
+		return c.Source == "kubelet.log" || c.Source == "goroutines.kubelet"
+	}) && slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
+		return e.Kind == event.KindCollectRPC && e.FieldText(event.FieldAnswered) == "true" && e.FieldText(event.FieldGone) == "" &&
+			slices.Contains(listsOfRelist, e.FieldText(event.FieldMethod))
 	})
 }
 
@@ -124,13 +137,34 @@ func (s *story) describeRoutine() string {
 
 // describeHealthy says what was looked at, and how little that is where it is.
 func (s *story) describeHealthy() string {
-	switch {
+	switch routine := s.describeRoutine() + s.describeRestarts(); {
 	case s.coversStall():
-		return s.describeRoutine()
+		return routine
 	case s.isMuch():
-		return s.describeRoutine() + showsNoStall
+		return routine + showsNoStall
+	default:
+		return routine + tooFewLines
 	}
-	return s.describeRoutine() + tooFewLines
+}
+
+// describeRestarts says which daemons were restarted; empty for none.
+func (s *story) describeRestarts() (text string) {
+	times := map[string][]*event.Event{}
+	for _, e := range s.timeline.Events {
+		if e.Kind == event.KindDaemonRestart {
+			times[e.Component] = append(times[e.Component], e)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(times)) {
+		all := times[name]
+		last := event.TimeOfDay(all[len(all)-1].End.T)
+		if len(all) == 1 {
+			text += fmt.Sprintf(restartedOnce, name, last)
+		} else {
+			text += fmt.Sprintf(restartedOften, name, len(all), last)
+		}
+	}
+	return text
 }
 
 // maxNamed bounds the sources that a sentence names.

@@ -26,7 +26,7 @@ const (
 // lacks, else the open questions of a stall, else what most of the other hypotheses lack. Nothing
 // where a cause is confirmed, or where nothing is wrong.
 func (s *story) chooseNext(about *part, state State, answers *rules.Result) []NextStep {
-	n := &nextChooser{story: s, answers: answers, known: map[string]bool{}, dead: s.isRuntimeDead(answers), runs: s.findRuntimes()}
+	n := &nextChooser{story: s, answers: answers, known: map[string]bool{}, dead: s.isRuntimeDead(answers), held: s.holdsThread(), runs: s.findRuntimes()}
 	if state >= Signs && state <= Possible {
 		n.addKernelStacks()
 		n.addPlugins()
@@ -73,6 +73,7 @@ type nextChooser struct {
 	known   map[string]bool // commands
 	runs    []string        // the runtimes of the node; nil where they are not known
 	dead    bool            // the runtime is gone or stopped: it writes no dump
+	held    bool            // a thread of a daemon is in the kernel or held by a tracer: strace hangs on it
 }
 
 // addMissing adds the commands for inputs that are missing.
@@ -80,7 +81,7 @@ func (n *nextChooser) addMissing(missing []rules.Missing) {
 	for _, m := range missing {
 		m = askOnly(m, n.runs)
 		have := m.Source == "kubernetes" && n.listSources()[m.Source]
-		if m.Command == "" || n.known[m.Command] || have || len(n.steps) == maxNext || n.dead && asksForDump.MatchString(m.Command) || n.isAsked(m) {
+		if m.Command == "" || n.known[m.Command] || have || len(n.steps) == maxNext || n.dead && asksForDump.MatchString(m.Command) || n.held && asksForTrace.MatchString(m.Command) || n.isAsked(m) {
 			continue
 		}
 		n.known[m.Command] = true
@@ -147,6 +148,13 @@ func (s *story) isRuntimeDead(answers *rules.Result) bool {
 		return h.Verdict >= rules.Likely && slices.Contains(deadRuntime, h.Rule)
 	}) || slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
 		return isInKernel(e) || slices.ContainsFunc(deadRuntimeSigns, func(sign eventSort) bool { return sign.fits(e) })
+	})
+}
+
+// holdsThread says whether a thread of a daemon does not leave the kernel, or has a tracer already.
+func (s *story) holdsThread() bool {
+	return slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
+		return isInKernel(e) || slices.ContainsFunc(heldThreads, func(sign eventSort) bool { return sign.fits(e) })
 	})
 }
 

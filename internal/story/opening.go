@@ -1,6 +1,7 @@
 package story
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -125,10 +126,24 @@ func (s *story) findSubject() *part {
 	switch surer := root == nil || len(s.timeline.Stalls) == 0 && other != nil && other.Verdict > root.Verdict; {
 	case other != nil && surer && s.comesAfterStalls(other):
 		return other
+	case root != nil && len(s.timeline.Stalls) == 0 && !s.goesOn(root):
+		return cmp.Or(s.findGoingOn(root), root)
 	case root != nil:
 		return root
 	}
 	return s.findContributing(func(p *part) bool { return p.relevant })
+}
+
+// findGoingOn returns the part that contributes to what goes on, and began when a root was over; nil
+// for none.
+func (s *story) findGoingOn(root *part) *part {
+	i := slices.IndexFunc(s.parts, func(p *part) bool {
+		return p.Role == rules.Contributing && p.relevant && p.Verdict >= root.Verdict && p.Cause.Start.After(root.Cause.End) && s.goesOn(p)
+	})
+	if i < 0 {
+		return nil
+	}
+	return s.parts[i]
 }
 
 // comesAfterStalls says that no stall is known, or that all were over when something began.

@@ -1,6 +1,7 @@
 package story
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -143,11 +144,44 @@ func TestNextSteps(t *testing.T) {
 	require.Equal(t, listThreads, n.steps[0].Command)
 }
 
+// TestHeldThreads: strace hangs on a thread that does not leave the kernel or has a tracer already, and
+// a runtime whose threads are held writes no dump.
+func TestHeldThreads(t *testing.T) {
+	const trace = "timeout 10 strace -f -o containerd.strace -p $(pidof containerd)"
+	sample := func(component, state string, more ...event.Field) *event.Event {
+		e := event.New(event.KindThreadSample, "", append(more, event.FieldState.Text(state))...)
+		e.Component = component
+		return &e
+	}
+	for _, tc := range []struct {
+		name        string
+		e           *event.Event
+		trace, dump bool
+	}{
+		{"stuck in the kernel", sample("containerd", "D", event.FieldUnmoved.Bool(true)), false, true},
+		{"in the kernel by chance", sample("containerd", "D"), true, true},
+		{"of a workload", sample("process", "D", event.FieldUnmoved.Bool(true)), true, true},
+		{"traced", sample("containerd", "t"), false, false},
+		{"frozen", sample("containerd", "S", event.FieldWaits.Text("freezer")), true, false},
+	} {
+		s := &story{timeline: &timeline.Timeline{Events: []*event.Event{tc.e}}}
+		n := &nextChooser{story: s, answers: &rules.Result{}, known: map[string]bool{}, dead: s.isRuntimeDead(&rules.Result{}), held: s.holdsThread()}
+		n.addMissing([]rules.Missing{{Source: "strace", Command: trace}, {Source: "goroutines.containerd", Command: dumpContainerd}})
+		var commands []string
+		for _, step := range n.steps {
+			commands = append(commands, step.Command)
+		}
+		require.Equal(t, tc.trace, slices.Contains(commands, trace), tc.name)
+		require.Equal(t, tc.dump, slices.Contains(commands, dumpContainerd), tc.name)
+	}
+}
+
 func TestRoutine(t *testing.T) {
 	for _, e := range []event.Event{
 		ev("kernel.hung-task"), ev("thread.sample", field("state", "D"), field("waits", "disk")), ev("process", field("state", "T")),
 		ev("filesystem", with("used_percent", event.Int(100))), ev("node.condition", field("condition", "Ready"), field("status", "Unknown")),
 		ev("kubernetes.event", field("type", "Warning")), ev("kubelet.pleg-unhealthy"),
+		{Kind: event.KindCollectItem, Component: "kubelet"},
 	} {
 		require.False(t, isRoutine(&e), "%s %v", e.Kind, e.Fields)
 	}
@@ -155,7 +189,7 @@ func TestRoutine(t *testing.T) {
 		ev("containerd.task-exit"), ev("thread.sample", field("state", "S")), ev("process", field("state", "Ss")),
 		ev("filesystem", with("used_percent", event.Int(40))), ev("node.condition", field("condition", "MemoryPressure"), field("status", "False")),
 		ev("kubernetes.event", field("type", "Normal"), field("reason", "NodeReady")),
-		ev("kubelet.pleg-unhealthy", with("never", event.Bool(true))), ev("noise"),
+		ev("kubelet.pleg-unhealthy", with("never", event.Bool(true))), ev("noise"), ev("collect.item"),
 	} {
 		require.True(t, isRoutine(&e), "%s %v", e.Kind, e.Fields)
 	}

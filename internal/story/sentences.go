@@ -55,6 +55,8 @@ const (
 	fromTo             = ", from %s to %s"
 	tooLittle          = "nothing here shows a stall or a cause: %s; that is too little to say how the node was"
 	showsNoStall       = "; a stall of relist would not show in it"
+	restartedOnce      = "; %s was restarted at %s"
+	restartedOften     = "; %s was restarted %d times, the last at %s"
 	tooFewLines        = "; so few lines do not show that the node stayed well"
 	firstSuspect       = "suspect: %s"
 	nothingRead        = "no line of the inputs could be read; the account of the files says of each why"
@@ -75,6 +77,7 @@ const (
 	// Of the stall and the node's condition.
 	stallStep           = "relist did not complete for %s"
 	notReadyStep        = "node NotReady"
+	openCallStep        = "%s has not ended; the cause may have begun before it"
 	stallHeadline       = "relist stood still %s"
 	runtimeDownHeadline = "the runtime did not answer the kubelet for %s"
 	notReadyHeadline    = ", NotReady from %s"

@@ -53,11 +53,20 @@ func listSigns(tl *timeline.Timeline, stalled bool) []Sign {
 	}
 	slices.SortStableFunc(all, func(a, b *said) int {
 		return cmp.Or(
-			cmp.Compare(rankSign(a.first.Kind), rankSign(b.first.Kind)), cmp.Compare(a.first.Kind, b.first.Kind),
-			cmp.Compare(rankCondition(a.first), rankCondition(b.first)), cmp.Compare(b.count, a.count),
+			cmp.Compare(rankSign(a.first), rankSign(b.first)), cmp.Compare(a.first.Kind, b.first.Kind),
+			cmp.Compare(rankAmongKind(a.first), rankAmongKind(b.first)), cmp.Compare(b.count, a.count),
 		)
 	})
 	all = slices.CompactFunc(all, func(a, b *said) bool { return a.first.Kind == b.first.Kind })
+	all = slices.DeleteFunc(all, func(s *said) bool { // the runtime says why
+		return s.first.Kind == event.KindCRIError && slices.ContainsFunc(all, func(other *said) bool {
+			return other.first.Kind == event.KindCRICall && hasFailed(other.first) && other.first.FieldText(event.FieldMethod) == s.first.FieldText(event.FieldMethod)
+		})
+	})
+	for i := 0; i < len(all); i++ { // of one line the first says enough
+		rest := slices.DeleteFunc(all[i+1:], func(s *said) bool { return isSameLine(all[i].first, s.first) })
+		all = all[:i+1+len(rest)]
+	}
 	var signs []Sign
 	for _, s := range all[:min(len(all), maxSigns)] {
 		signs = append(signs, Sign{describeSign(s.first), s.count, s.first.Evidence[:min(1, len(s.first.Evidence))], findWindow(s.first), s.first.Kind})
@@ -65,10 +74,16 @@ func listSigns(tl *timeline.Timeline, stalled bool) []Sign {
 	return signs
 }
 
-// begun is when the beginning of a node was over, by what it said of itself; zero when it did not.
-type begun struct{ network, node time.Time }
+// isSameLine says that two events are made of one line.
+func isSameLine(a, b *event.Event) bool {
+	return len(a.Evidence) > 0 && len(b.Evidence) > 0 && a.Evidence[0].Pos == b.Evidence[0].Pos
+}
 
-// findBegun finds when the runtime said that its network is ready, and the kubelet that its node is.
+// begun is when the beginning of a node was over, by what it said of itself; zero when it did not.
+type begun struct{ network, node, images time.Time }
+
+// findBegun finds when the runtime said that its network is ready, and the kubelet that its node
+// is, and that it could clean the file system of the images.
 func findBegun(tl *timeline.Timeline) (b begun) {
 	for _, e := range tl.Events {
 		switch {
@@ -76,27 +91,36 @@ func findBegun(tl *timeline.Timeline) (b begun) {
 			b.network = e.Start.T
 		case e.Kind == event.KindNodeReady && e.Start.Known:
 			b.node = e.Start.T
+		case e.Kind == event.KindImagesCleaned && e.Start.Known:
+			b.images = e.Start.T
 		}
 	}
 	return b
 }
 
-// isOver says that an event was of the beginning: a network that nobody has set up, a node that the API
-// server does not know because it has not registered.
+// isOver says that an event was of the beginning: a network that nobody has set up, a node that the
+// API server does not know because it has not registered, images of which there are no numbers yet.
+// A call that was too late is a sign all the same.
 func (b begun) isOver(e *event.Event) bool {
 	switch e.Kind {
 	case event.KindNetworkNotReady:
 		return e.Start.T.Before(b.network)
+	case event.KindImageFSFailed:
+		return e.FieldText(event.FieldDeadline) != "true" && e.Start.Known && e.Start.T.Before(b.images)
 	case event.KindAPIFailed:
 		return e.FieldText(event.FieldReason) == "not-found" && e.Start.T.Before(b.node)
 	}
 	return false
 }
 
-// rankCondition is how much a condition of a node says: Ready is what the others are about.
-func rankCondition(e *event.Event) int {
-	if e.FieldText(event.FieldCondition) == "Ready" {
+// rankAmongKind is how much an event says among those of its kind: Ready is what other conditions of a
+// node are about, and what the runtime waits for is what its callers wait for.
+func rankAmongKind(e *event.Event) int {
+	switch {
+	case e.FieldText(event.FieldCondition) == "Ready":
 		return 0
+	case e.Kind == event.KindGoroutine && e.FieldText(event.FieldDoing) == "cri":
+		return 2
 	}
 	return 1
 }
@@ -156,7 +180,7 @@ func describeSign(e *event.Event) string {
 	switch {
 	case e.Kind == event.KindNodeCondition:
 		return describeCondition(e)
-	case e.Kind == event.KindCRICall && hasFailed(e):
+	case e.Kind == event.KindCRICall && hasFailed(e), e.Kind == event.KindCRIError && strings.HasSuffix(text, " failed") && e.FieldText(event.FieldError) != "":
 		return describeFailure(e)
 	case d < time.Second || strings.Contains(strings.ReplaceAll(text, " ", ""), event.DurationText(d)):
 		return text
@@ -177,27 +201,92 @@ func hasFailed(e *event.Event) bool {
 // fullID is the id of a container or a sandbox; its first part is what people look for.
 var fullID = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
 
+// noCode is the head of an error of gRPC that names no kind of error.
+const noCode = "rpc error: code = Unknown desc = "
+
+// noCauses are ends of errors that name no cause: of gRPC's codes the one for the rest, and a Go error
+// that is none.
+var noCauses = []string{": unknown", ": <nil>", ": %!w(<nil>)"}
+
 // describeFailure says why a call failed, without what a program printed below its first line.
 func describeFailure(e *event.Event) string {
 	why, _, _ := strings.Cut(e.FieldText(event.FieldError), "\n")
 	why, _, _ = strings.Cut(why, `\n`)
-	why = fullID.ReplaceAllString(why, "$1")
-	return strings.TrimSuffix(e.Text, " failed") + " failed: " + strings.TrimRight(why, `:"\ `)
+	why = fullID.ReplaceAllString(strings.ReplaceAll(why, noCode, ""), "$1")
+	why = strings.TrimRight(why, `:"\ `)
+	if before, after, _ := strings.Cut(why, `: "`); strings.Count(why, `"`)%2 == 1 && !strings.Contains(after, `"`) {
+		why = before + ": " + after // the quotation ended below
+	}
+	for i := 0; i < len(noCauses); i++ {
+		if rest, cut := strings.CutSuffix(why, noCauses[i]); cut {
+			why, i = rest, -1
+		}
+	}
+	return strings.TrimSuffix(e.Text, " failed") + " failed: " + why
 }
 
 // Bounds of a sign in a sentence, in bytes.
 const (
 	maxSignText = 200
-	maxSignEnd  = 80
+	maxSignEnd  = 140
+	maxSignRows = 130 // of two rows of the first screen
+	minSignHead = 30  // what failed
 )
 
-// clipSign cuts a long sign in its middle: errors end with what went wrong.
-func clipSign(text string) string {
-	end := text[strings.LastIndex(text, ": ")+1:]
-	if len(text) <= maxSignText || len(end) > maxSignEnd || len(end) == len(text) {
+// Brief is the text of a sign in the two rows that the first screen has for it.
+func (s *Sign) Brief() string { return clipText(s.Text, maxSignRows) }
+
+// clipSign bounds a sign in a sentence.
+func clipSign(text string) string { return clipText(text, maxSignText) }
+
+// clipText cuts a long sign in its middle: errors end with what went wrong, and that stays whole.
+func clipText(text string, most int) string {
+	if len(text) <= most {
 		return event.OneLine(text)
 	}
-	return strings.ToValidUTF8(event.OneLine(text[:maxSignText-maxSignEnd]), "") + " …:" + event.OneLine(end)
+	text = shortenPaths(text)
+	head, end := splitCause(text)
+	if len(text) <= most || head == "" {
+		return event.OneLine(text)
+	}
+	head = strings.ToValidUTF8(head[:min(len(head), max(minSignHead, most-len(end)-len(" …: ")))], "")
+	if i := strings.LastIndex(head, ": "); i >= len(head)/2 {
+		head = head[:i]
+	}
+	return event.OneLine(strings.TrimRight(head, " :")) + " …: " + event.OneLine(end)
+}
+
+// longPath is a path of many parts: 1 the first four, 2 the last.
+var longPath = regexp.MustCompile(`((?:/[^/\s:"]+){4})(?:/[^/\s:"]+)+(/[^/\s:"]+)`)
+
+// shortenPaths leaves out what stands in the middle of long paths.
+func shortenPaths(text string) string { return longPath.ReplaceAllString(text, "$1/…$2") }
+
+// splitCause cuts a long text before the innermost cause of its error, which stands behind the last
+// colons: what was refused, by whom, and of what. Head is empty where nothing there is short enough.
+//
+//	… range 0: no IP addresses available in range set: 10.244.3.1-10.244.3.254
+//	… update resources: exec: "runc": executable file not found in $PATH
+//	… cgroup configuration: mkdir /sys/fs/cgroup/pids/kubepods.slice/…: read-only file system
+func splitCause(text string) (head, end string) {
+	for rest := text; ; {
+		i := strings.LastIndex(rest, ": ")
+		if i < 0 || len(text)-i-len(": ") > maxSignEnd {
+			return head, end
+		}
+		last := rest[i+len(": "):]
+		if end != "" && strings.Contains(last, " ") && !isCallOfFile(last) && strings.Contains(end, " ") {
+			return head, end
+		}
+		rest, head, end = rest[:i], rest[:i], text[i+len(": "):]
+	}
+}
+
+// isCallOfFile says that a part of an error is the call and the file that Go's os package names:
+// mkdir /sys/fs/cgroup/x, dial unix /run/x.sock.
+func isCallOfFile(part string) bool {
+	call, path, ok := strings.Cut(part, " /")
+	return ok && !strings.Contains(path, " ") && strings.Count(call, " ") < 2
 }
 
 // isOfStall tells what a stall consists of.
@@ -205,8 +294,12 @@ func isOfStall(e *event.Event) bool {
 	return slices.Contains(stallKinds, e.Kind) || e.Kind == event.KindNodeCondition && e.FieldText(event.FieldCondition) == "Ready"
 }
 
-// rankSign is how much a kind of event says; 0 is most.
-func rankSign(kind event.Kind) int {
+// rankSign is how much a kind of event says; 0 is most. What is not there is why every call fails.
+func rankSign(e *event.Event) int {
+	kind := e.Kind
+	if kind == event.KindRuncFailed && e.FieldText(event.FieldReason) == "missing" {
+		kind = event.KindForkFailed
+	}
 	if i := slices.Index(strongKinds, kind); i >= 0 {
 		return i
 	}
@@ -217,8 +310,12 @@ func rankSign(kind event.Kind) int {
 func isRoutine(e *event.Event) bool {
 	switch e.Kind {
 	case event.KindThreadSample:
-		known := e.FieldText(event.FieldWaits) != "" || e.FieldText(event.FieldWatchdog) == "true"
-		return e.FieldText(event.FieldState) != "D" || !known && !slices.Contains(chainOfCalls, e.Component)
+		state, waits := e.FieldText(event.FieldState), e.FieldText(event.FieldWaits)
+		known := waits != "" || e.FieldText(event.FieldWatchdog) == "true"
+		if state == "" && waits != "" { // a stack that somebody printed
+			return false
+		}
+		return state != "D" || !known && !slices.Contains(chainOfCalls, e.Component)
 	case event.KindProcess:
 		state := e.FieldText(event.FieldState)
 		waits := slices.Contains(standingWaits, e.FieldText(event.FieldWaits))
@@ -239,7 +336,7 @@ func isRoutine(e *event.Event) bool {
 			e.FieldText(event.FieldMethod) == "ContainerStatus" && strings.Contains(e.FieldText(event.FieldError), "code = NotFound")
 	case event.KindCRICall:
 		return e.FieldText(event.FieldDeadline) != "true" && e.Duration() < longCall && !hasFailed(e)
-	case event.KindDaemonBoot:
+	case event.KindDaemonBoot, event.KindUnitStarting:
 		return !e.Open && e.Duration() < longBoot
 	case event.KindKubeEvent:
 		return slices.Contains(harmlessReasons, e.FieldText(event.FieldReason)) || e.FieldText(event.FieldType) != "Warning" && !slices.Contains(troubledReasons, e.FieldText(event.FieldReason))
@@ -251,6 +348,8 @@ func isRoutine(e *event.Event) bool {
 		return e.FieldText(event.FieldStatus) == want
 	case event.KindCollectRPC:
 		return e.FieldText(event.FieldAnswered) == "true" && e.Duration() < slowAnswer
+	case event.KindCollectItem: // the ports of a kubelet answer while it runs
+		return e.Component != "kubelet"
 	case event.KindCgroup:
 		return e.FieldText(event.FieldFrozen) != "true"
 	case event.KindOOMKill:

@@ -42,9 +42,21 @@ func TestFailedCreateIsSaid(t *testing.T) {
 		e.AddFields(event.FieldError.Text(`failed to setup network for sandbox "` + strings.Repeat("ab", 32) + `": plugin type="lab-cni" failed (add): netplugin failed: "panic: nil map\n\ngoroutine 1 [running]:"`))
 	})
 	r := evaluate(catalogOf(t, proven("slow-disk")), line(failed))
-	require.Equal(t, `RunPodSandbox of default/web failed: failed to setup network for sandbox "abababababab": plugin type="lab-cni" failed (add): netplugin failed: "panic: nil map`, r.Headline)
+	require.Equal(t, `RunPodSandbox of default/web failed: failed to setup network for sandbox "abababababab": plugin type="lab-cni" failed (add): netplugin failed: panic: nil map`, r.Headline)
 	r = evaluate(catalogOf(t, proven("slow-disk")), line(ev("cri.call", when(1), field("method", "RunPodSandbox"), field("outcome", "ok"))))
 	require.Empty(t, r.Signs)
+}
+
+// TestRuntimesWaitIsSaidBeforeItsCallers holds that of goroutines that wait, the one that waits for
+// nobody of the chain is the sign.
+func TestRuntimesWaitIsSaidBeforeItsCallers(t *testing.T) {
+	waiting := func(component, doing string) event.Event {
+		return ev("goroutine.wait", when(60), field("doing", doing), func(e *event.Event) {
+			e.Component, e.Text, e.End = component, "waiting for "+doing, at(300)
+		})
+	}
+	r := evaluate(catalogOf(t, proven("slow-disk")), line(waiting("kubelet", "cri"), waiting("kubelet", "cri"), waiting("containerd", "cni-plugin")))
+	require.Equal(t, "containerd: waiting for cni-plugin, for 4m0s", r.Headline)
 }
 
 // TestReadyNetworkIsNoSign holds that what a runtime says at its start is over when it says that
@@ -58,6 +70,24 @@ func TestReadyNetworkIsNoSign(t *testing.T) {
 		status.AddFields(event.FieldNetwork.Bool(ready))
 		r = evaluate(catalogOf(t, proven("slow-disk")), line(early, status))
 		require.Len(t, r.Signs, signs)
+	}
+}
+
+// TestCleanedImagesAreNoSign holds that the kubelet's word that it could clean the images ends what
+// it said before, but not what it says later, and not that a call was too late.
+func TestCleanedImagesAreNoSign(t *testing.T) {
+	failed := func(second float64, deadline string) event.Event {
+		return ev("kubelet.image-fs-failed", when(second), field("what", "read"), field("error", "no numbers"), field("deadline", deadline))
+	}
+	cleaned := ev("kubelet.image-gc-succeeded", when(40))
+	for name, c := range map[string]struct {
+		events []event.Event
+		signs  int
+	}{
+		"alone": {[]event.Event{failed(1, "false")}, 1}, "over": {[]event.Event{failed(1, "false"), cleaned}, 0},
+		"again": {[]event.Event{cleaned, failed(50, "false")}, 1}, "late": {[]event.Event{failed(1, "true"), cleaned}, 1},
+	} {
+		require.Len(t, evaluate(catalogOf(t, proven("slow-disk")), line(c.events...)).Signs, c.signs, name)
 	}
 }
 
@@ -75,10 +105,28 @@ func TestSignOfRoundedWait(t *testing.T) {
 func TestClipSign(t *testing.T) {
 	long := "cannot do it: " + strings.Repeat("a very long path/", 20) + ": no space left on device"
 	got := clipSign(long)
-	require.Less(t, len(got), maxSignText)
+	require.LessOrEqual(t, len(got), maxSignText)
 	require.True(t, strings.HasPrefix(got, "cannot do it: a very"))
 	require.True(t, strings.HasSuffix(got, " …: no space left on device"), got)
 	require.Equal(t, "short: error", clipSign("short: error"))
+}
+
+// TestClipSignKeepsTheCause holds that the innermost cause of an error stays whole.
+func TestClipSignKeepsTheCause(t *testing.T) {
+	head := "RunPodSandbox of default/web-7 failed: " + strings.Repeat("failed to do this and that: ", 8)
+	for _, cause := range []string{
+		"no IP addresses available in range set: 10.9.3.1-10.9.3.254",
+		`exec: "runc": executable file not found in $PATH`,
+		"mkdir /sys/fs/cgroup/pids/…/cri-containerd-0123456789ab.scope: read-only file system",
+		"dial unix /run/systemd/private: connect: connection refused",
+		"context deadline exceeded",
+	} {
+		written := strings.Replace(cause, "pids/…", "pids/kubepods.slice/kubepods-besteffort.slice", 1)
+		for name, got := range map[string]string{"sentence": clipSign(head + written), "rows": (&Sign{Text: head + written}).Brief()} {
+			require.True(t, strings.HasPrefix(got, "RunPodSandbox of default/web-7"), "%s: %s", name, got)
+			require.True(t, strings.HasSuffix(got, " …: "+cause), "%s: %s", name, got)
+		}
+	}
 }
 
 // TestNetworkPluginIsLookedAtFirst holds that of a call that failed in a pod's network the plugin's

@@ -72,7 +72,7 @@ func Tell(catalog *rules.Catalog, tl *timeline.Timeline, answers rules.Result) R
 	result.Next = s.chooseNext(about, state, &answers)
 	result.Opening = s.writeOpening(about, state, result.Next, result.Hypotheses)
 	result.Headline, result.Opening.Short = s.writeHeadlines(about, state, signs, result.Suspects)
-	result.Episodes = s.describeEpisodes()
+	result.Episodes = s.describeEpisodes(about)
 	result.Opening.Episode = s.numberEpisode(about, result.Episodes)
 	for _, p := range s.parts {
 		if p.Role == rules.Root {

@@ -80,16 +80,23 @@ const busyPercent = 90
 // whatever state it sleeps.
 var standingWaits = []string{"fanotify", "fuse", "pid-namespace"}
 
+// looks are the kinds of events that say what somebody met who looked, and not when it began.
+var looks = []event.Kind{
+	event.KindThreadSample, event.KindProcess, event.KindCollectRPC, event.KindCollectItem, event.KindCgroup,
+	event.KindGoroutine, event.KindLockWait, event.KindLockHeld,
+}
+
 // fullPercent is how full a file system is at which programs cannot write any more.
 const fullPercent = 99
 
 // strongKinds are the kinds of events that say most where no cause is named, the strongest first.
 var strongKinds = []event.Kind{
 	event.KindManagerCrash, event.KindHungTask, event.KindBlockError, event.KindServerSilent, event.KindSoftLockup, event.KindForkRejected,
-	event.KindForkFailed, event.KindCrash, event.KindOOMKill, event.KindLockCycle, event.KindThreadSample,
+	event.KindForkFailed, event.KindCgroupFailed, event.KindCrash, event.KindOOMKill, event.KindLockCycle, event.KindThreadSample,
 	event.KindBusLimit, event.KindQueueFull, event.KindBusUnsupported, event.KindPendingReplies,
 	event.KindActivationTimeout, event.KindSystemdTimeout, event.KindStateTimeout, event.KindDeleteFailed,
 	event.KindExitFailed, event.KindLockHeld, event.KindRelistFailed, event.KindCRIError, event.KindUnitStartFailed, event.KindUnitExit,
+	event.KindDatabaseWait, event.KindUnitStarting,
 	event.KindFileSystem, event.KindNodeCondition, event.KindNodeNotReady, event.KindNetdevBusy,
 	event.KindAllocDeadlock, event.KindPageAllocFailed, event.KindRCUStall, event.KindClockStep, event.KindKubeEvent,
 	event.KindScopeFailed, event.KindDenied,
@@ -105,7 +112,7 @@ var routineKinds = []event.Kind{
 	event.KindDaemonRestart, event.KindReexec, event.KindOperator, event.KindFact, event.KindCount, event.KindMount,
 	event.KindLogLine, event.KindNoise, event.KindLoss, event.KindCollectItem, event.KindStatusGet,
 	event.KindTaskUpdate, event.KindUpdateSync,
-	event.KindConvoy, event.KindKernelFrame, event.KindSuspend, event.KindStall,
+	event.KindImagesCleaned, event.KindConvoy, event.KindKernelFrame, event.KindSuspend, event.KindStall,
 	event.KindRuntimeDown, // where it is more, it is a complaint
 }
 
@@ -128,6 +135,9 @@ var (
 	logsOfStalls  = []string{"kubelet.log", "containerd.log", "dockerd.log", "crio.log"}
 	dumpsOfStalls = []string{"goroutines.kubelet", "goroutines.containerd", "goroutines.dockerd", "goroutines.crio"}
 )
+
+// listsOfRelist are the calls with which each relist begins, as collect makes them.
+var listsOfRelist = []string{"ListPodSandbox", "ListContainers"}
 
 // answersOfHealth are events by which a node or its runtime answers for itself, or a kubelet says no
 // more than what every one says at its start.
@@ -225,6 +235,10 @@ func listDeadRuntimeSigns() []eventSort {
 		signs = append(
 			signs, eventSort{kind: event.KindHungTask, fields: map[event.Key]string{event.FieldComm: name}},
 			eventSort{kind: event.KindThreadSample, fields: map[event.Key]string{event.FieldComponent: name, event.FieldWatchdog: "true"}},
+			eventSort{kind: event.KindThreadSample, fields: map[event.Key]string{event.FieldComponent: name, event.FieldState: "t"}},
+			eventSort{kind: event.KindThreadSample, fields: map[event.Key]string{event.FieldComponent: name, event.FieldState: "T"}},
+			eventSort{kind: event.KindThreadSample, fields: map[event.Key]string{event.FieldComponent: name, event.FieldWaits: "freezer"}},
+			eventSort{kind: event.KindCgroup, fields: map[event.Key]string{event.FieldDaemon: name, event.FieldFrozen: "true"}},
 		)
 	}
 	return signs
@@ -232,6 +246,27 @@ func listDeadRuntimeSigns() []eventSort {
 
 // asksForDump tells commands that let a program write its goroutines.
 var asksForDump = regexp.MustCompile(`\bkill\s+-(?:s\s*)?(?:SIG)?(?:USR1|10)\b`)
+
+// heldThreads are threads of a runtime on which strace hangs: it waits until each thread stops, and
+// one in state D does not; one in state t has a tracer, and there can be but one.
+var heldThreads = listHeldThreads()
+
+func listHeldThreads() (held []eventSort) {
+	for _, name := range []string{"dockerd", "containerd", "crio", "shim"} {
+		for _, of := range []map[event.Key]string{
+			{event.FieldState: "D", event.FieldUnmoved: "true"},
+			{event.FieldState: "D", event.FieldWatchdog: "true"},
+			{event.FieldState: "t"},
+		} {
+			of[event.FieldComponent] = name
+			held = append(held, eventSort{kind: event.KindThreadSample, fields: of})
+		}
+	}
+	return held
+}
+
+// asksForTrace tells commands that attach strace to a program.
+var asksForTrace = regexp.MustCompile(`\bstrace\b[^;&|]*\s-p\b`)
 
 // What may hang: programs that ask the runtime or systemd, and programs that read the arguments of
 // processes or look at every mount.

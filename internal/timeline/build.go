@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline/restarts"
 	"github.com/plegdiag/plegdiag/internal/timeline/retold"
 	"github.com/plegdiag/plegdiag/internal/timeline/waits"
 )
@@ -93,19 +94,21 @@ func Build(in Input, o Options) *Timeline {
 	events := in.Events
 	tl := &Timeline{Clocks: reconcileClocks(events, in.Sources, o), Coverage: coverageOf(in.Sources)}
 	slices.SortStableFunc(events, compareEvents) // it is quick where runs are in order, as files are
-	events = retold.FoldConditions(retold.FoldCallers(foldCopies(events)))
+	events = retold.FoldLimits(retold.FoldConditions(retold.FoldCallers(foldCopies(events))))
 	events = joinSightings(pairSpans(events, tl.Coverage))
 	slices.SortStableFunc(events, compareEvents)
 	linkGoroutines(events)
 	linkShims(events)
-	restarted := findRestarts(events)
+	restarted := restarts.Find(events)
+	events = restarts.MarkRunning(events)
+	restarts.EndStarts(events, tl.endOfFile)
 	waits.BoundByLog(events, restarted)
 	events = joinDumps(events, restarted)
 	markBusySystemd(events)
 	tl.Stalls = findStalls(events, tl.Coverage, collectFacts(events)["kubelet.version"].Value)
 	markSlowRelists(events, tl.Stalls)
 	findGaps(tl, events, in.Sources)
-	events = append(append(events, restarted...), restartFacts(restarted)...)
+	events = append(append(events, restarted...), restarts.MakeFacts(restarted)...)
 	for i := range tl.Stalls {
 		events = append(events, tl.Stalls[i].toEvent())
 	}
@@ -133,6 +136,16 @@ func compareEvents(a, b *event.Event) int {
 		slices.CompareFunc(a.Evidence, b.Evidence, func(p, q event.Quote) int {
 			return cmp.Or(cmp.Compare(p.Pos.Line, q.Pos.Line), strings.Compare(p.Text, q.Text))
 		}))
+}
+
+// endOfFile is the last line of a file, of any component, or when it had no more; zero for none.
+func (tl *Timeline) endOfFile(file string) (end time.Time) {
+	for i := range tl.Coverage {
+		if c := &tl.Coverage[i]; c.File == file {
+			end = laterTime(end, laterTime(c.End, c.Asked))
+		}
+	}
+	return end
 }
 
 // coverageOf makes one row for each file and component, in the order of the sources.

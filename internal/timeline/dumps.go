@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline/restarts"
 	"github.com/plegdiag/plegdiag/internal/timeline/waits"
 )
 
@@ -27,7 +28,7 @@ func joinDumps(events, restarted []*event.Event) []*event.Event {
 		}
 		to := last[d]
 		between := to.End.T.Sub(e.End.T)
-		if between < minBetween || between > maxBetween || restartedBetween(restarted, e.Component, e.End.T, to.End.T) {
+		if between < minBetween || between > maxBetween || restarts.IsBetween(restarted, e.Component, e.End.T, to.End.T) {
 			continue
 		}
 		gone[e] = true

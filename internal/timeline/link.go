@@ -180,30 +180,58 @@ func adoptContainer(e, from *event.Event, how string) {
 	setField(e, event.FieldContainerFrom, event.String(how))
 }
 
-// markBusySystemd marks long scope starts during which systemd finished others: systemd did answer
-// then.
+// markBusySystemd marks long scope starts during which systemd finished others, or answered collect
+// on the bus: systemd did answer then.
 func markBusySystemd(events []*event.Event) {
-	var scopes []*event.Event // by start, as all events are
+	var scopes, answers []*event.Event // by start, as all events are
 	for _, e := range events {
-		if e.Kind == event.KindScopeStart && e.Start.Known {
+		switch {
+		case e.Kind == event.KindScopeStart && e.Start.Known:
 			scopes = append(scopes, e)
+		case isAnswerOfSystemd(e):
+			answers = append(answers, e)
 		}
 	}
 	for i, long := range scopes {
 		if long.Duration() < longScope {
 			continue
 		}
-		for _, other := range scopes[i+1:] {
-			if !other.Start.T.Before(long.Last().T.Add(-scopeSlack)) {
-				break
-			}
-			if !other.Open && other.Last().T.Before(long.Last().T.Add(-scopeSlack)) &&
-				other.Last().T.After(long.Start.T.Add(scopeSlack)) {
-				setField(long, event.FieldOthersAnswered, event.Bool(true))
-				break
-			}
+		asked := func(answer *event.Event) bool { return isAskedDuring(long, answer) }
+		if startedAnother(long, scopes[i+1:]) || slices.ContainsFunc(answers, asked) {
+			setField(long, event.FieldOthersAnswered, event.Bool(true))
 		}
 	}
+}
+
+// startedAnother says whether one of some scopes, which begin later, was started during a long one.
+func startedAnother(long *event.Event, later []*event.Event) bool {
+	for _, other := range later {
+		if !other.Start.T.Before(long.Last().T.Add(-scopeSlack)) {
+			return false
+		}
+		if !other.Open && other.Last().T.Before(long.Last().T.Add(-scopeSlack)) &&
+			other.Last().T.After(long.Start.T.Add(scopeSlack)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isAnswerOfSystemd says that PID 1 answered collect at once on the system bus. Its own socket tells
+// less: runc is a client of the bus, and PID 1 may have lost that.
+func isAnswerOfSystemd(e *event.Event) bool {
+	return e.Kind == event.KindCollectRPC && e.Component == "systemd" && e.Start.Known && e.Duration() < quickAnswer &&
+		e.FieldText(event.FieldPrivate) == "false" && e.FieldText(event.FieldAnswered) == "true" && e.FieldText(event.FieldError) == ""
+}
+
+// isAskedDuring says that a call was made while a scope was not started, and so after runc had asked
+// for it: PID 1 reads the bus in order. What goes on at the end of the input goes on for a while.
+func isAskedDuring(long, call *event.Event) bool {
+	until := long.Last().T.Add(-scopeSlack)
+	if long.Open {
+		until = long.Last().T.Add(stillOpen)
+	}
+	return call.Start.T.After(long.Start.T.Add(scopeSlack)) && call.Start.T.Before(until)
 }
 
 // A scope normally starts within a second; one that takes longScope is worth a look. The stamps of
@@ -211,4 +239,8 @@ func markBusySystemd(events []*event.Event) {
 const (
 	longScope  = 10 * time.Second
 	scopeSlack = 2 * time.Second
+	// quickAnswer is what PID 1 takes at most for an answer while it is not busy.
+	quickAnswer = time.Second
+	// stillOpen is for how long after the last line about it a scope counts as not started.
+	stillOpen = time.Minute
 )

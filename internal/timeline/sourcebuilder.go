@@ -128,6 +128,8 @@ type SourceBuilder struct {
 	apart    time.Duration  // by which the two stamps of the latest record differ, see pairsDiffer
 	changes  int            // of apart
 	run      int            // records in a row with that difference
+	quiet    time.Duration  // the last long time without a record, which ended at resumed
+	resumed  time.Time
 }
 
 // Bounds of what is kept.
@@ -157,6 +159,7 @@ func (b *SourceBuilder) AddRecord(rec *event.Record) {
 	b.addClocks(rec)
 	if !rec.Time.IsZero() {
 		b.Lines++
+		b.addQuiet(rec)
 		extendSpan(&b.First, &b.Last, rec.Time)
 		extendSpan(&b.host.First, &b.host.Last, rec.Time)
 		if b.Carried = rec.Time; !rec.Outer.IsZero() {
@@ -165,6 +168,17 @@ func (b *SourceBuilder) AddRecord(rec *event.Record) {
 	}
 	if rec.Level != event.NoLevel && (b.Level == event.NoLevel || rec.Level < b.Level) {
 		b.Level = rec.Level
+	}
+}
+
+// addQuiet notes how long the source was quiet before a record.
+func (b *SourceBuilder) addQuiet(rec *event.Record) {
+	const longQuiet = time.Minute
+	if d := rec.Time.T.Sub(b.Last.T); !b.Last.IsZero() && b.Last.Lacks == rec.Time.Lacks && d >= longQuiet {
+		b.quiet, b.resumed = d, rec.Time.T
+	}
+	if d := rec.Time.T.Sub(b.resumed); b.quiet > 0 && d >= 0 && d < time.Second {
+		rec.Quiet = b.quiet
 	}
 }
 

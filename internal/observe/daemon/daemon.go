@@ -160,6 +160,16 @@ func Service(unit string) string {
 	return services[unit]
 }
 
+// OfUnit is the component of a unit by its full name, as kubelet.service; empty for any that matters
+// to no container.
+func OfUnit(unit string) string {
+	name, ok := strings.CutSuffix(unit, ".service")
+	if !ok {
+		return ""
+	}
+	return Service(name)
+}
+
 // Component names the component that writes under a syslog identifier, or the
 // one that the file's path speaks of; empty when neither is known.
 func Component(unit, path string) string {

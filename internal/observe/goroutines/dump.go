@@ -44,10 +44,11 @@ func Program(d *stackdump.Dump) string {
 
 // Dump appends to dst what the goroutines of one dump tell: locks with their
 // holders and waiters, what each holder waits for in the end, deadlocks, and
-// goroutines that wait for something outside their process. At is when the
-// dump was taken; zero when nothing tells.
-func Dump(dst []event.Event, d *stackdump.Dump, at event.Time) []event.Event {
-	o := dumpObserver{d: d, at: at, component: Program(d), graph: d.Graph(Holds), tells: map[string]tells{}}
+// goroutines that wait for something outside their process. Program is the
+// component that wrote it; empty when that is not known. At is when the dump was
+// taken; zero when nothing tells.
+func Dump(dst []event.Event, d *stackdump.Dump, program string, at event.Time) []event.Event {
+	o := dumpObserver{d: d, at: at, component: program, graph: d.Graph(Holds), tells: map[string]tells{}}
 	o.chosen = isChosenOfProfile(d)
 	o.excerpt = d.IsExcerpt() || o.chosen
 	locked := map[int]bool{}

@@ -18,7 +18,7 @@ func dumped(t *testing.T, text string) (all []event.Event) {
 	t.Helper()
 	d := stackdump.Parse(stackdump.Source{File: "g.log", Line: 1, Text: text})
 	require.Empty(t, d.Skips)
-	all = Dump(nil, d, event.At(time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC)))
+	all = Dump(nil, d, Program(d), event.At(time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC)))
 	lines := strings.Split(text, "\n")
 	for i := range all {
 		require.NotEmpty(t, all[i].Evidence)
@@ -234,7 +234,7 @@ func TestBoundStarts(t *testing.T) {
 	earlier := running + stack("5", "select, 7 minutes", "Delete") + "\n" + stack("6", "select", "Start")
 	starts := func(earlier *stackdump.Dump) (bounded []bool) {
 		d := parse(now)
-		all := Dump(nil, d, at)
+		all := Dump(nil, d, Program(d), at)
 		require.Len(t, all, 3)
 		BoundStarts(all, d, earlier, before)
 		for _, e := range all {

@@ -131,6 +131,10 @@ var waits = []struct {
 	// until the process has ended and its output is read
 	{doing: "exec", frames: []string{"(*criService).execInContainer", "(*criService).ExecSync"}},
 	{doing: "cni-daemon", frames: []string{"net/rpc.(*Client).Call"}},
+	// The sync loop asks while it admits a pod, without a time limit (k8s.io/kubernetes/pkg/kubelet/cm).
+	{doing: "device-plugin", frames: []string{"devicemanager.(*endpointImpl).allocate"}},
+	{doing: "device-plugin", frames: []string{"devicemanager.(*endpointImpl).getPreferredAllocation"}},
+	{doing: "device-plugin", frames: []string{"devicemanager.(*endpointImpl).preStartContainer"}},
 	{doing: "udev", frames: []string{"devicemapper.UdevWait"}},
 	// a file system that does not answer: a stat takes no time
 	{doing: "file", frames: []string{"os.Stat"}, state: "syscall"},

@@ -49,6 +49,7 @@ var doingTexts = map[string]string{
 	"umount":          "waiting in umount2",
 	"fsync":           "waiting in fsync",
 	"cni-daemon":      "waiting for the CNI daemon",
+	"device-plugin":   "waiting for a device plugin",
 	"udev":            "waiting for udev",
 	"file":            "waiting for a file system",
 	"container-stop":  "waiting for a container to stop",

@@ -21,6 +21,12 @@ var kernelWaits = []struct {
 		"__refrigerator", "refrigerator", "refrig", // kernel/freezer.c; as ps writes it, and cuts it at 6 letters
 		"do_freezer_trap", "cgroup_freeze", // kernel/signal.c, kernel/cgroup/freezer.c
 	}},
+	// A file system that is frozen, or about to be. Linux 5.11 took the function into its callers, and
+	// the second row has what they sleep in: include/linux/fs.h, fs/super.c before.
+	{FrozenFS, []string{"__sb_start_write", "__sb_start_pagefault"}},
+	{frozenPair, readerLockFrames},
+	// who reads a socket of this node does not read it: net/core/sock.c, net/unix/af_unix.c
+	{socketPair, []string{"sock_alloc_send_pskb", "sock_wait_for_wmem", "unix_wait_for_peer"}},
 	// a program that scans files does not say whether one may be opened: fs/notify/fanotify/fanotify.c
 	{"fanotify", []string{"fanotify_handle_event", "fanotify_get_response*"}},
 	// mm/vmscan.c to 6.6, mm/shrinker.c after
@@ -97,7 +103,7 @@ var kernelWaits = []struct {
 		"balance_dirty_pages*",                                                                           // mm/page-writeback.c
 		"blk_mq_get_tag", "blk_execute_rq", "submit_bio_wait", "blk_mq_freeze_queue*", "blk_queue_enter", // block/
 		"__bio_queue_enter", "blkdev_issue_flush", "get_request",
-		"__sb_start_write", "freeze_super", // a file system that is frozen: fs/super.c
+		"freeze_super",                                            // freezes a file system, and syncs it first: fs/super.c
 		"wbt_wait", "rq_qos_wait", "blkcg_maybe_throttle_current", // block/blk-wbt.c, blk-rq-qos.c, blk-cgroup.c
 		"rbd_*",                                                                    // drivers/block/rbd.c
 		"scsi_execute*", "scsi_error_handler", "scsi_block_when_processing_errors", // drivers/scsi/
@@ -116,12 +122,56 @@ var kernelWaits = []struct {
 	}},
 }
 
+// conditional are rows whose functions tell only beside others on the stack: what they stand for,
+// and whether a stack has those others.
+var conditional = map[string]struct {
+	waits string
+	holds func(stack string) bool
+}{
+	umountSync: {"sync", takesMountDown},
+	frozenPair: {FrozenFS, startsWrite},
+	socketPair: {Socket, sendsToSocket},
+}
+
 // umountSync stands for sync where the stack takes a mount down, too, and for nothing elsewhere:
 // every umount passes umountFrames, whatever it waits for, and syncfs waits for a disk like others.
 const umountSync = "sync of a mount"
 
 // umountFrames are in fs/namespace.c and fs/super.c.
 var umountFrames = []string{"cleanup_mnt", "deactivate_locked_super"}
+
+// frozenPair is a lock that waits for a frozen file system where a function of writeFrames takes it.
+// Forks, cgroups and CPUs have locks of this kind, too.
+const frozenPair = "lock of a writer"
+
+// readerLockFrames are in kernel/locking/percpu-rwsem.c.
+var readerLockFrames = []string{"percpu_rwsem_wait", "__percpu_down_read", "percpu_down_read"}
+
+// writeFrames are the functions that ask a file system whether it takes writes, and wait where it is
+// frozen. A * stands for any rest.
+var writeFrames = []string{
+	"mnt_want_write*", "__mnt_want_write*", "sb_start_write", "sb_start_pagefault", "sb_start_intwrite", "__sb_start_write", // fs/namespace.c, include/linux/fs.h
+	"vfs_write", "vfs_writev", "vfs_iter_write", "vfs_iocb_iter_write", "do_iter_write", "do_writev", "do_pwritev", // fs/read_write.c
+	"kernel_write", "do_sendfile", "vfs_copy_file_range", "file_start_write", "kiocb_start_write",
+	"vfs_fallocate", "do_sys_ftruncate", "do_ftruncate", "do_sys_truncate", "vfs_truncate", // fs/open.c
+	"do_splice*", "splice_*", "iter_file_splice_write", "do_clone_file_range", "vfs_clone_file_range", // fs/splice.c, fs/remap_range.c
+	"aio_write", "io_write", "io_kiocb_start_write", "lo_rw_aio", // fs/aio.c, io_uring/rw.c, drivers/block/loop.c
+	"*_page_mkwrite", "*_vm_page_mkwrite", "__xfs_filemap_fault", "__xfs_write_fault", "xfs_write_fault", // a page of a mapped file
+	"ext4_evict_inode", "f2fs_evict_inode", "xfs_trans_alloc*", "start_transaction", // sb_start_intwrite
+}
+
+// socketPair is a sender without room in a socket where the socket is one of this node: who reads
+// from it does not. Over a network it may be slow by its nature.
+const socketPair = "room in a socket"
+
+// socketFrames are in net/unix/af_unix.c.
+var socketFrames = []string{"unix_stream_sendmsg", "unix_dgram_sendmsg", "unix_seqpacket_sendmsg"}
+
+// FrozenFS is a file system that somebody froze: a snapshot, a backup, fsfreeze.
+const FrozenFS = "frozen-fs"
+
+// Socket is the reader at the other end of a Unix socket.
+const Socket = "socket"
 
 // NetworkLock is one of the locks over all network devices and namespaces: rtnl, net_mutex,
 // pernet_ops_rwsem.
@@ -144,17 +194,17 @@ func Of(stack, wchan string) (waits, function string) {
 			if row >= first {
 				break
 			}
-			if kernelWaits[row].waits != umountSync || takesMountDown(stack) {
+			if c, ok := conditional[kernelWaits[row].waits]; !ok || c.holds(stack) {
 				first, function = row, f
 				break
 			}
 		}
 	}
-	switch {
-	case first == len(kernelWaits) || kernelWaits[first].waits == "":
+	if first == len(kernelWaits) || kernelWaits[first].waits == "" {
 		return "", ""
-	case kernelWaits[first].waits == umountSync:
-		return "sync", function
+	}
+	if c, ok := conditional[kernelWaits[first].waits]; ok {
+		return c.waits, function
 	}
 	return kernelWaits[first].waits, function
 }
@@ -206,13 +256,43 @@ func withoutSuffix(function string) string {
 }
 
 // takesMountDown says that a stack holds one of umountFrames.
-func takesMountDown(stack string) bool {
+func takesMountDown(stack string) bool { return holdsAny(stack, umountFrames) }
+
+// sendsToSocket says that a stack holds one of socketFrames.
+func sendsToSocket(stack string) bool { return holdsAny(stack, socketFrames) }
+
+func holdsAny(stack string, functions []string) bool {
 	for function := range strings.FieldsSeq(stack) {
-		if slices.Contains(umountFrames, withoutSuffix(function)) {
+		if slices.Contains(functions, withoutSuffix(function)) {
 			return true
 		}
 	}
 	return false
+}
+
+// startsWrite says that one of writeFrames takes the lock that a stack waits for: it stands directly
+// before the functions of the lock.
+func startsWrite(stack string) bool {
+	caller := ""
+	for function := range strings.FieldsSeq(stack) {
+		function = withoutSuffix(function)
+		if slices.Contains(readerLockFrames, function) {
+			return slices.ContainsFunc(writeFrames, func(f string) bool { return fitsName(f, caller) })
+		}
+		caller = function
+	}
+	return false
+}
+
+// fitsName says that a function has a name in which a * at either end stands for any rest.
+func fitsName(name, function string) bool {
+	if end, open := strings.CutPrefix(name, "*"); open {
+		return strings.HasSuffix(function, end)
+	}
+	if start, open := strings.CutSuffix(name, "*"); open {
+		return strings.HasPrefix(function, start)
+	}
+	return name == function
 }
 
 // standing are waits that a thread can only be in while it waits for one answer, also where it
@@ -241,7 +321,7 @@ func OfCut(wchan string) string {
 			if name != prefix && !(open && strings.HasPrefix(name, prefix)) {
 				continue
 			}
-			if row.waits == umountSync { // what takes the mount down is not shown
+			if _, ok := conditional[row.waits]; ok { // what stands beside it is not shown
 				return ""
 			}
 			return row.waits
@@ -258,7 +338,7 @@ func ofBeginning(name string) string {
 			if !strings.HasPrefix(strings.Trim(f, "_*"), name) {
 				continue
 			}
-			if row.waits == umountSync || waits != "" && waits != row.waits {
+			if _, ok := conditional[row.waits]; ok || waits != "" && waits != row.waits {
 				return ""
 			}
 			waits = row.waits

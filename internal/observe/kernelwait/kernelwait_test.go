@@ -48,7 +48,18 @@ func TestKernelWait(t *testing.T) {
 		{"sysfs", "walk_component lookup_slow kernfs_iop_lookup down_read", "", "kernfs"},
 		{"upper directory", "do_mkdirat ovl_create_object ovl_want_write", "", "overlay"},
 		{"automount of systemd", "vfs_statx follow_managed autofs_mount_wait autofs_wait", "", "automount"},
-		{"frozen file system", "mnt_want_write __sb_start_write percpu_rwsem_wait", "", "disk"},
+		{"frozen file system", "mnt_want_write __sb_start_write percpu_rwsem_wait", "", "frozen-fs"},
+		{"frozen, 6.18: a file is created", "__x64_sys_openat do_filp_open path_openat mnt_want_write percpu_rwsem_wait", "", "frozen-fs"},
+		{"frozen, 5.15: written", "ksys_pwrite64 vfs_write __percpu_down_read percpu_rwsem_wait schedule", "", "frozen-fs"},
+		{"frozen: a page of a mapped file", "handle_mm_fault do_wp_page do_page_mkwrite ext4_page_mkwrite percpu_rwsem_wait", "", "frozen-fs"},
+		{"frozen, 3.10", "vfs_write __sb_start_write schedule", "", "frozen-fs"},
+		{"another lock of that kind: a fork", "__do_sys_clone kernel_clone copy_process cgroup_can_fork percpu_rwsem_wait", "", ""},
+		{"a write to a cgroup takes it as a writer", "vfs_write kernfs_fop_write_iter cgroup_procs_write percpu_down_write percpu_rwsem_wait", "", "cgroup"},
+		{"no stack below it", "", "percpu_rwsem_wait", ""},
+		{"who freezes syncs first", "__x64_sys_ioctl do_vfs_ioctl freeze_super percpu_down_write percpu_rwsem_wait", "", "disk"},
+		{"nobody reads a socket of the node", "ksys_write vfs_write sock_write_iter unix_stream_sendmsg sock_alloc_send_pskb schedule_timeout", "", "socket"},
+		{"a datagram for it", "__sys_sendto unix_dgram_sendmsg unix_wait_for_peer schedule_timeout", "", "socket"},
+		{"a socket of another family", "__sys_sendto packet_sendmsg sock_alloc_send_pskb schedule_timeout", "", ""},
 		{"reclaim", "__alloc_pages_nodemask try_to_free_pages do_try_to_free_pages shrink_node shrink_slab xfs_reclaim_inodes_ag", "", "memory"},
 		{"ceph", "ceph_open ceph_mdsc_do_request wait_for_completion_killable", "", "file-server"},
 		{"rbd", "rbd_dev_refresh rbd_obj_method_sync wait_for_completion", "", "disk"},
@@ -83,7 +94,9 @@ func TestRowIndex(t *testing.T) {
 func TestWaitsAreDeclared(t *testing.T) {
 	waits := map[string]bool{}
 	for _, row := range kernelWaits {
-		if row.waits != "" && row.waits != umountSync {
+		if c, ok := conditional[row.waits]; ok {
+			waits[c.waits] = true
+		} else if row.waits != "" {
 			waits[row.waits] = true
 		}
 	}
@@ -97,6 +110,7 @@ func TestOfCut(t *testing.T) {
 		"refrig": "freezer", "__refrigerator": "freezer", "refrigerator": "freezer",
 		"ovl_sync_fs": "sync", "ovl_sy": "sync", "copy_n": NetworkLock, "rpc_wait_bit_killable": "file-server",
 		"rpc_wa": "file-server", "io_sch": "disk", "do_epo": "", "-": "", "": "", "wait_o": "disk",
+		"sb_sta": "frozen-fs", "percpu": "", "percpu_rwsem_wait": "", "sock_a": "",
 	} {
 		require.Equal(t, waits, OfCut(wchan), wchan)
 	}

@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,11 +39,30 @@ func TestDescribedError(t *testing.T) {
 	require.Empty(t, Record(nil, &event.Record{Text: other, Raw: other, Wanted: true}))
 }
 
-// A signal that was refused ended nothing.
-func TestRefusedSignal(t *testing.T) {
-	text := "failed to kill container: unknown error after kill: runc did not terminate successfully: exit status 1: unable to signal init: operation not permitted\n: unknown"
-	e, ok := runcFailed(&event.Record{Text: text, Raw: text})
-	require.True(t, ok)
-	require.Equal(t, "runc failed: its signal was refused", e.Text)
-	require.Equal(t, "signal", e.FieldText(event.FieldReason))
+// A heading of prose is nobody's line of a log, but somebody's word: what it says of a command
+// counts.
+func TestHeading(t *testing.T) {
+	for _, text := range []string{"the container runtime is down on two nodes", "PLEG is not healthy: pleg was last seen active 4m10s ago; threshold is 3m0s"} {
+		require.NotEmpty(t, Record(nil, &event.Record{Text: text, Raw: text}), text)
+		for _, mark := range []string{"# ", "### ", "###### "} {
+			require.Empty(t, Record(nil, &event.Record{Text: mark + text, Raw: mark + text}), text)
+		}
+		require.NotEmpty(t, Record(nil, &event.Record{Unit: "kubelet", Text: "# " + text, Raw: "# " + text}), text)
+	}
+	require.NotEmpty(t, Record(nil, &event.Record{Text: "## docker ps hangs", Raw: "## docker ps hangs"}))
+}
+
+// TestDockerInfoInText: lines of docker info in a ticket that is mostly something else.
+func TestDockerInfoInText(t *testing.T) {
+	for in, want := range map[string]string{
+		"Server Version: 19.03.11": "docker.version = 19.03.11", " Cgroup Driver: systemd": "docker.cgroup-driver = systemd",
+		"the Server Version: 19.03.11": "", "Server Version: none": "", "Containers: 3": "",
+	} {
+		r := event.Record{Text: in, Raw: in, Wanted: true}
+		var got strings.Builder
+		for _, e := range Record(nil, &r) {
+			got.WriteString(e.Text)
+		}
+		require.Equal(t, want, got.String(), in)
+	}
 }

@@ -65,5 +65,6 @@ func TestLiterals(t *testing.T) {
 		require.GreaterOrEqual(t, len(l), 6, l)
 		require.NotContains(t, l, `"`)
 		require.NotContains(t, l, `\`)
+		require.False(t, strings.ContainsAny(l, "<>&"), "%s: encoding/json, and so docker, escapes it", l)
 	}
 }

@@ -23,8 +23,8 @@ var rowsOf = sync.OnceValue(func() *rowIndex {
 	at := 0
 	places := map[string][]int{}
 	for _, t := range tables {
-		for _, row := range t.rows {
-			for _, s := range row.literals {
+		for _, row := range t.Rows {
+			for _, s := range row.Literals {
 				if places[s] == nil {
 					all = append(all, s)
 				}

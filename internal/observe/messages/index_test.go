@@ -14,12 +14,12 @@ import (
 func TestRowSetHoldsAllRows(t *testing.T) {
 	rows := 0
 	for _, table := range tables {
-		for _, row := range table.rows {
-			require.NotEmpty(t, row.literals, "a row without a literal is never looked at")
+		for _, row := range table.Rows {
+			require.NotEmpty(t, row.Literals, "a row without a literal is never looked at")
 			var found rowSet
 			if rows < len(found)*64 {
-				found = rowsOf().rowsIn(row.literals[0])
-				require.True(t, found.hasRow(rows), "%s: %q", table.component, row.literals[0])
+				found = rowsOf().rowsIn(row.Literals[0])
+				require.True(t, found.hasRow(rows), "%s: %q", table.Component, row.Literals[0])
 			}
 			rows++
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
@@ -72,7 +73,7 @@ func Line(r *event.Record) event.Event {
 	if r.Unit != "" {
 		e.Fields = []event.Field{event.FieldUnit.Text(r.Unit)}
 	}
-	completeEvent(&e, r, e.Component)
+	table.Complete(&e, r, e.Component)
 	return e
 }
 
@@ -84,7 +85,7 @@ func lineEvent(r *event.Record, component string) event.Event {
 	if r.Unit != "" {
 		e.AddFields(event.FieldUnit.Text(r.Unit))
 	}
-	e.AddText(event.FieldError, errorOf(r))
+	e.AddText(event.FieldError, table.ErrorOf(r))
 	for _, f := range r.Fields[:min(len(r.Fields), maxLineFields)] {
 		key := event.Key(f.Key)
 		has := func(other event.Field) bool { return other.Key == key }
@@ -92,7 +93,7 @@ func lineEvent(r *event.Record, component string) event.Event {
 			e.AddFields(key.Text(f.Value))
 		}
 	}
-	completeEvent(&e, r, component)
+	table.Complete(&e, r, component)
 	return e
 }
 

@@ -57,8 +57,8 @@ func TestSources(t *testing.T) {
 	known := event.Sources()
 	require.True(t, slices.IsSorted(known))
 	for _, table := range tables {
-		if table.component != "" {
-			require.Contains(t, known, table.component+".log")
+		if table.Component != "" {
+			require.Contains(t, known, table.Component+".log")
 		}
 	}
 }

@@ -4,18 +4,19 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
 	"github.com/plegdiag/plegdiag/internal/observe/noise"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
 // noiseTable is what frightens readers and means nothing for relist. It is read for every known
 // writer; of each sort one event is kept per file, which counts the others.
-var noiseTable = table{rows: noiseRows()}
+var noiseTable = table.Table{Rows: noiseRows()}
 
-func noiseRows() []row {
-	var rows []row
+func noiseRows() []table.Row {
+	var rows []table.Row
 	for _, n := range noise.Sorts {
-		rows = append(rows, row{n.Literals, func(r *event.Record) (event.Event, bool) {
+		rows = append(rows, table.Row{n.Literals, func(r *event.Record) (event.Event, bool) {
 			for _, part := range n.Also {
 				if !strings.Contains(r.Raw, part) {
 					return event.Event{}, false

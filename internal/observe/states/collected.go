@@ -30,9 +30,15 @@ var lockless = []string{"Version", "GET /_ping", "AUTH"}
 // privateBus is PID 1's own socket: whoever connects there speaks to nobody else.
 const privateBus = "/private"
 
-// keptOutcomes are the outcomes that are worth an event. Absent and skipped things are in the
-// manifest.
+// keptOutcomes are the outcomes that are worth an event. Skipped things are in the manifest, and so
+// are absent ones.
 var keptOutcomes = []string{"timeout", "stuck", "denied", "failed", "capped"}
+
+// sockets are the items that need the socket of a runtime, and that runtime. That its file is absent
+// says something where the runtime runs, see [restarts.MarkRunning].
+var sockets = map[string]string{
+	"runtime/cri-containerd.jsonl": "containerd", "runtime/cri-crio.jsonl": "crio", "runtime/docker.jsonl": "dockerd",
+}
 
 func (c *collected) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) != 1 {
@@ -83,7 +89,9 @@ func describeEnd(e *snapshots.Datum) string {
 func (c *collected) takeItem(dst []event.Event, e *snapshots.Datum) []event.Event {
 	outcome := column(e, "outcome")
 	c.taken.addItem(column(e, "name"), parseStamp(column(e, "start")))
-	if !slices.Contains(keptOutcomes, outcome) {
+	runtime := sockets[column(e, "name")]
+	absent := outcome == "absent" && runtime != ""
+	if !absent && !slices.Contains(keptOutcomes, outcome) {
 		return dst
 	}
 	ev := event.Event{
@@ -91,14 +99,22 @@ func (c *collected) takeItem(dst []event.Event, e *snapshots.Datum) []event.Even
 		Evidence: []event.Quote{quoteOf(e)},
 	}
 	ev.Start, ev.End = parseStamp(column(e, "start")), parseStamp(column(e, "end"))
-	ev.Open = outcome == "timeout" || outcome == "stuck"
+	ev.Open = absent || outcome == "timeout" || outcome == "stuck"
 	name := column(e, "name")
+	if outcome == "timeout" && isOfKubelet(name) {
+		ev.Component = "kubelet"
+	}
 	ev.Fields = []event.Field{event.FieldItem.Text(name), event.FieldOutcome.Text(outcome)}
 	for _, f := range [...]event.Key{event.FieldWhy, event.FieldWchan, event.FieldDropped} {
 		ev.AddText(f, column(e, string(f)))
 	}
 	if waits, _ := kernelwait.Of(functionsOf(column(e, "stack")), column(e, "wchan")); waits != "" && ev.Open {
 		ev.AddFields(event.FieldWaits.Text(waits))
+	}
+	if absent {
+		ev.AddText(event.FieldRuns, runtime)
+		ev.Text = "collect found no file of the socket of " + runtime
+		return append(dst, ev)
 	}
 	ev.Text = "collecting " + name + ": " + outcome
 	if why := column(e, "why"); why != "" {
@@ -108,6 +124,11 @@ func (c *collected) takeItem(dst []event.Event, e *snapshots.Datum) []event.Even
 		ev.Text += "; the reader waited in " + wchan
 	}
 	return append(dst, ev)
+}
+
+// isOfKubelet says that the kubelet itself is asked for an item: by its ports, not by its journal.
+func isOfKubelet(item string) bool {
+	return strings.HasPrefix(item, "kubelet/") || strings.HasPrefix(item, "dumps/kubelet-")
 }
 
 // takeCall is one question and its answer, or its silence.

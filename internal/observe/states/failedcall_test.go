@@ -2,6 +2,7 @@ package states
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,6 +14,10 @@ func TestFailedCall(t *testing.T) {
 	for row, want := range map[string]string{
 		"Warning  Failed  5m22s (x53 over 3h33m)  kubelet  Error: context deadline exceeded": "CreateContainer 53 ",
 		"Warning Failed 53s (x36 over 149m) kubelet (combined from similar events): Error: Kubelet may be retrying requests that are timing out in CRI-O due to system load. Currently at stage container volume configuration: context deadline exceeded: error reserving ctr name k8s_a for id 8424: name is reserved": "CreateContainer 36 container volume configuration",
+		"ci 2018-01-11 07:02:14 -0500 EST 2018-01-11 06:58:40 -0500 EST 3 web-0 Pod spec.containers{web} Warning Failed {kubelet node-1} Failed to create docker container \"web\" of pod \"web-0_ci(0c1)\" with error: operation timeout: context deadline exceeded":                                                    "CreateContainer 3 ",
+		"1h 5m 2 {kubelet node-1} Warning Failed Failed to start container with docker id 5d1c0f8e7b6a with error: operation timeout: context deadline exceeded":                                                                                                                                                         "StartContainer 2 ",
+		"1h 5m 2 {kubelet node-1} Warning FailedSync Error syncing pod, skipping: failed to \"StartContainer\" for \"web\" with RunContainerError: \"runContainer: operation timeout: context deadline exceeded\"":                                                                                                       "StartContainer 2 ",
+		"1h 5m 2 {kubelet node-1} Warning FailedSync Error syncing pod, skipping: failed to \"StartContainer\" for \"web\" with ErrImagePull: \"net/http: context deadline exceeded\"":                                                                                                                                   "",
 		"Warning  Failed  5m  kubelet  Error: ErrImagePull":                                              "",
 		"Warning  Failed  5m  kubelet  Failed to pull image \"a\": rpc error: context deadline exceeded": "",
 	} {
@@ -27,6 +32,17 @@ func TestFailedCall(t *testing.T) {
 		}
 		require.Equal(t, want, got, row)
 	}
+}
+
+// TestWatchedEvent: the dates that kubectl get -w writes are the times of an Event.
+func TestWatchedEvent(t *testing.T) {
+	const row = "ci 2018-01-11 07:02:14 -0500 EST 2018-01-11 06:58:40 -0500 EST 3 web-0 Pod Warning FailedSync {kubelet node-1} Error syncing pod"
+	var k KubectlRows
+	events, taken := k.TakeRow(nil, row, event.Quote{Text: row})
+	require.True(t, taken)
+	require.Len(t, events, 1)
+	require.Equal(t, "FailedSync of ci/web-0 (first 11:58:40, last 12:02:14): Error syncing pod", events[0].Text)
+	require.Equal(t, "2018-01-11T11:58:40Z 2018-01-11T12:02:14Z", events[0].Start.T.UTC().Format(time.RFC3339)+" "+events[0].End.T.UTC().Format(time.RFC3339))
 }
 
 // TestEventTexts: what an Event tells names its object, and from when to when it came, as far as its

@@ -37,6 +37,9 @@ func (k *KubectlRows) TakeRow(dst []event.Event, line string, q event.Quote) (ev
 	return k.nodes.appendEvent(dst, &e), true
 }
 
+// BeginsWithDates says that a line may be a row whose first cells are dates, not the stamp of a log.
+func BeginsWithDates(line string) bool { return snapshots.BeginsWithDates(line) }
+
 // Finish appends what needs all rows of a file.
 func (k *KubectlRows) Finish(dst []event.Event) []event.Event { return k.nodes.finishFile(dst) }
 
@@ -65,9 +68,24 @@ var kubeletCalls = map[string]string{
 	"FailedPodSandBoxStatus": "PodSandboxStatus",
 }
 
+// syncErrors are the errors of the kubelet's sync of a pod, in its Event FailedSync, and the calls
+// that they are of (up to 1.6, whose kubelet asks docker itself). Those of images wait for a
+// registry.
+//
+//	Warning  FailedSync  {kubelet node-1}  Error syncing pod, skipping: failed to "StartContainer" for "web" with RunContainerError: "runContainer: operation timeout: context deadline exceeded"
+var syncErrors = []struct{ name, call string }{
+	{" with RunContainerError: ", "StartContainer"},
+	{" with CreateContainerError: ", "CreateContainer"},
+	{" with KillContainerError: ", "StopContainer"},
+	{" with CreatePodSandboxError: ", "RunPodSandbox"},
+	{" with KillPodSandboxError: ", "StopPodSandbox"},
+}
+
 // failedCall is the call of the CRI that an Event of a pod says has failed; empty for none. Of a
 // container the reason is Failed, also for its image, whose messages begin otherwise:
 //
+//	Warning  Failed  {kubelet node-1}        Failed to create docker container "web" of pod "web-0_default(uid)" with error: …      (up to 1.6)
+//	Warning  Failed  {kubelet node-1}        Failed to start container with docker id 5d1c0f8e7b6a with error: …
 //	Warning  Failed  5m22s (x53 over 3h33m)  kubelet  Error: context deadline exceeded
 //	Warning  Failed  53s (x36 over 149m)     kubelet  (combined from similar events): Error: Kubelet may be retrying requests that are timing out in CRI-O …
 func (k *kubeEvent) failedCall() string {
@@ -75,6 +93,17 @@ func (k *kubeEvent) failedCall() string {
 	switch {
 	case k.ofNode():
 		return ""
+	case k.reason == "FailedSync":
+		for _, e := range syncErrors {
+			if strings.Contains(k.message, e.name) {
+				return e.call
+			}
+		}
+		return ""
+	case k.reason == "Failed" && strings.HasPrefix(k.message, "Failed to create docker container "):
+		return "CreateContainer"
+	case k.reason == "Failed" && strings.HasPrefix(k.message, "Failed to start container with docker id "):
+		return "StartContainer"
 	case k.reason != "Failed" || !failed:
 		return kubeletCalls[k.reason]
 	case strings.Contains(message, "failed to start container"):
@@ -120,7 +149,8 @@ func (k *kubeEvent) span() string {
 }
 
 // repeatedLine is the line of a log that the message of an event repeats, and who wrote it; empty
-// when the message is its own. Of node-problem-detector it is what the monitored program wrote. A lasting problem has the line in quotes:
+// when the message is its own. Of node-problem-detector it is what the monitored program wrote. A
+// lasting problem has the line in quotes:
 //
 //	Node condition KernelDeadlock is now: True, reason: DockerHung, message: "kernel: INFO: task docker:20744 blocked for …"
 func repeatedLine(from, reason, message string) (line, writer string) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
-	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/systemd"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
@@ -23,6 +23,7 @@ type listings struct {
 	processes processes
 	tools     toolListing
 	units     unitCounts
+	daemons   listedUnits
 	nodes     nodes
 	activity  activity
 	files     openFiles
@@ -108,6 +109,7 @@ func (t *listings) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event 
 		return appendFreeMemory(dst, e)
 	case "units":
 		t.units.countUnit(e)
+		t.daemons.takeRow(e, t.at)
 	case "events":
 		k := rowEvent(e.Fields, quoteOf(e), t.at)
 		return t.nodes.appendEvent(dst, &k)
@@ -135,9 +137,9 @@ var tableSources = map[string]string{
 // endListing finishes the listing at hand.
 func (t *listings) endListing(dst []event.Event) []event.Event {
 	dst = t.processes.finishListing(dst, t.header, t.at)
-	dst = t.units.finishListing(dst, t.header, t.at)
+	dst = t.daemons.finishListing(t.units.finishListing(dst, t.header, t.at))
 	dst = t.tools.finishListing(dst, t.kind, t.header)
-	t.processes, t.units, t.tools = processes{}, unitCounts{}, toolListing{}
+	t.processes, t.units, t.daemons, t.tools = processes{}, unitCounts{}, listedUnits{}, toolListing{}
 	return dst
 }
 
@@ -237,7 +239,7 @@ func (u *unitCounts) countUnit(e *snapshots.Datum) {
 // finishListing adds the counts. A listing of failed units, or of those of one type, tells nothing
 // of the others.
 func (u *unitCounts) finishListing(dst []event.Event, header event.Quote, at event.Time) []event.Event {
-	whole := len(u.types) > 1 && u.failed < u.total && !messages.ListsSomeUnits(header.Pos.File)
+	whole := len(u.types) > 1 && u.failed < u.total && !systemd.ListsSomeUnits(header.Pos.File)
 	if u.failed > 0 && u.failed == u.total || whole {
 		dst = facts.Append(dst, facts.Units, "systemd.units.failed", strconv.Itoa(u.failed), header)
 	}

@@ -79,8 +79,12 @@ func (m *mounts) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event 
 	options, _ := e.Field("options")
 	source, _ := e.Field("source")
 	if name, ok := brokenMount(e.Path[0], source, fstype, options); ok && len(dst) < maxListed {
-		ev := event.New(event.KindReadOnly, "the file system on "+name+" is read-only", event.FieldDevice.Text(name))
+		ev := event.New(
+			event.KindReadOnly, "the file system at "+e.Path[0]+" ("+name+") is read-only",
+			event.FieldDevice.Text(name), event.FieldTarget.Text(e.Path[0]),
+		)
 		ev.Component, ev.Source, ev.Evidence = "node", facts.Mounts, []event.Quote{quoteOf(e)}
+		ev.Open = true // until somebody mounts it again
 		dst = append(dst, ev)
 	}
 	overlay, network := fstype == "overlay", isNetworkType(fstype)

@@ -7,7 +7,8 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
-	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/kubelet"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/refused"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
@@ -137,15 +138,18 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 	}
 	before := len(dst)
 	if k.level == "Warning" && strings.HasPrefix(k.from, "kubelet") {
-		dst = messages.AppendRefused(dst, k.message, at, k.quotes)
+		dst = refused.Append(dst, k.message, at, k.quotes)
 	}
 	refused, call := len(dst), k.failedCall()
 	if call != "" {
-		dst = messages.AppendFailedCall(dst, call, k.message, e.IDs.Pod, at, k.quotes)
+		dst = kubelet.AppendFailedCall(dst, call, k.message, e.IDs.Pod, at, k.quotes)
 	}
 	for i := before; i < len(dst); i++ {
 		dst[i].AddNumber(event.FieldRepeats, k.count)
 		if i >= refused {
+			if k.reason == "FailedSync" { // another Event may tell the same more exactly
+				dst[i].AddFields(event.FieldCaller.Bool(true))
+			}
 			dst[i].Text = k.describeCall(dst[i].Text)
 		}
 	}
@@ -226,7 +230,7 @@ func (c *condition) appendEvents(dst []event.Event, ours bool) []event.Event {
 				event.FieldReason.Text(c.reason), event.FieldPLEG.Bool(strings.Contains(c.message, "PLEG is not healthy")),
 			}
 			if !c.beat.Known {
-				r.Fields = append(r.Fields, messages.PLEGThreshold(c.message)...)
+				r.Fields = append(r.Fields, kubelet.PLEGThreshold(c.message)...)
 			}
 		}
 		dst = append(dst, r)
@@ -252,7 +256,7 @@ func (c *condition) appendComplaint(dst []event.Event) []event.Event {
 		return dst
 	}
 	r := event.Record{Text: "PLEG is not healthy: " + text, Wanted: true}
-	e, ok := messages.PLEGUnhealthy(&r)
+	e, ok := kubelet.PLEGUnhealthy(&r)
 	if !ok {
 		return dst
 	}
@@ -282,9 +286,13 @@ func rowEvent(row []event.Pair, q event.Quote, at event.Time) kubeEvent {
 		count: cells.Value("COUNT"), from: cells.Value("SOURCE"), age: cells.Value("LAST SEEN"),
 		quotes: []event.Quote{q},
 	}
-	k.oldest, _, _ = strings.Cut(cells.Value("FIRST SEEN"), " ")
-	k.last = timeAgo(at, k.age)
-	k.first = timeAgo(at, k.oldest)
+	if last, ok := stamp.Date(k.age); ok { // of kubectl get -w
+		k.last, k.age = last, ""
+		k.first, _ = stamp.Date(cells.Value("FIRST SEEN"))
+	} else {
+		k.oldest, _, _ = strings.Cut(cells.Value("FIRST SEEN"), " ")
+		k.last, k.first = timeAgo(at, k.age), timeAgo(at, k.oldest)
+	}
 	if k.from == "kubelet" {
 		k.host = cells.Value("HOST")
 	}

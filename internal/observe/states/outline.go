@@ -6,7 +6,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
-	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/tools"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
@@ -81,7 +81,7 @@ func (o *outline) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event
 	if len(e.Fields) > 0 {
 		return o.takeRow(dst, e)
 	}
-	if fact, value := messages.DockerFact(name, e.Value); fact != "" {
+	if fact, value := tools.DockerFact(name, e.Value); fact != "" {
 		dst = addFact(dst, facts.Config, fact, value, e)
 	}
 	for i := range outlineSettings {

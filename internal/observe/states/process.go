@@ -2,6 +2,7 @@ package states
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,7 +11,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/kernelwait"
-	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/tools"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
@@ -23,6 +24,7 @@ type processes struct {
 	events           []event.Event
 	ages             []time.Duration // of events; -1 where the listing does not say
 	pids             map[int]bool
+	inside           map[int]bool // shims, and what they have started in containers
 	rows             int
 	last             processRow
 	threads          int // by NLWP
@@ -121,6 +123,7 @@ func (p *processes) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event
 // addEvent makes an event of a row that matters; it says whether it did.
 func (p *processes) addEvent(r *processRow, e *snapshots.Datum) bool {
 	ev, told := processEvent(r.comm, r.args, p.first)
+	p.noteInside(r, ev.Component)
 	told = told || kernelwait.IsStanding(kernelwait.OfCut(r.wchan)) || strings.HasPrefix(r.state, "D") || strings.HasPrefix(r.state, "Z") && p.zombies <= maxZombies
 	if busy, err := strconv.ParseFloat(r.average, 64); err == nil && busy >= busyInit && (r.comm == "systemd" || r.comm == "init") {
 		told = true
@@ -128,14 +131,33 @@ func (p *processes) addEvent(r *processRow, e *snapshots.Datum) bool {
 		ev.AddFields(event.FieldCPUAverage.Number(busy), event.FieldCPUTime.Duration(r.cpuTime))
 	}
 	if !told && isStopped(r.state) && p.stopped <= maxStopped {
-		told = true
 		ev.Component = networkDaemon(r.comm)
+		told = ev.Component != "process" || !p.isInside(r) // what a pod does with its own processes is its affair
 	}
 	if !told || len(p.events) >= maxListed {
 		return false
 	}
 	p.events, p.ages = append(p.events, r.completeEvent(ev, e)), append(p.ages, r.age)
 	return true
+}
+
+// noteInside notes a shim, and what runs below one.
+func (p *processes) noteInside(r *processRow, component string) {
+	ppid, err := strconv.Atoi(r.ppid)
+	if component != "shim" && r.comm != "conmon" && (err != nil || !p.inside[ppid]) {
+		return
+	}
+	if p.inside == nil {
+		p.inside = map[int]bool{}
+	}
+	if len(p.inside) < maxPIDs {
+		p.inside[r.pid] = true
+	}
+}
+
+// isInside says that a process is one of a container, by its parents or by its cgroup.
+func (p *processes) isInside(r *processRow) bool {
+	return p.inside[r.pid] || strings.Contains(r.cgroup, "kubepods") || scan.FindID(r.cgroup) != ""
 }
 
 // busyInit is what PID 1 takes of a CPU, in percent over its life, that is told: of a node that works it
@@ -347,13 +369,16 @@ func processEvent(comm, args string, first bool) (ev event.Event, told bool) {
 		if strings.HasPrefix(comm, "runc:[") && !strings.HasSuffix(args, "init") {
 			args = "runc init" // by the name that it gives itself
 		}
-		ev, _ = messages.RuncCommand(args)
+		ev, _ = tools.RuncCommand(args)
+		return ev, first
+	}
+	if ev, ok := wrappedRunc(args); ok {
 		return ev, first
 	}
 	if strings.Contains(args, "/opt/cni/bin/") {
 		_, plugin, _ := strings.Cut(args, "/opt/cni/bin/")
 		plugin, _, _ = strings.Cut(plugin, " ")
-		return messages.CniEvent(plugin), first
+		return tools.CniEvent(plugin), first
 	}
 	ev.Fields = []event.Field{event.FieldComm.Text(comm)}
 	for _, d := range daemons {
@@ -369,6 +394,25 @@ func processEvent(comm, args string, first bool) (ev event.Event, told bool) {
 		}
 	}
 	return ev, false
+}
+
+// wrappedRunc is a script that stands in the place of runc: its interpreter is the process. It asks
+// systemd for nothing itself; the runc that it starts is a process of its own.
+//
+//	/bin/sh /usr/local/sbin/runc --root /run/containerd/runc/k8s.io … create …
+func wrappedRunc(args string) (ev event.Event, ok bool) {
+	interpreter, command, _ := strings.Cut(args, " ")
+	script, _, _ := strings.Cut(command, " ")
+	if !strings.HasPrefix(interpreter, "/") || !strings.HasPrefix(script, "/") || !strings.HasSuffix(script, "/runc") {
+		return ev, false
+	}
+	if ev, ok = tools.RuncCommand(command); !ok {
+		return ev, false
+	}
+	ev.Fields = slices.DeleteFunc(ev.Fields, func(f event.Field) bool { return f.Key == event.FieldSystemdCgroup })
+	ev.AddFields(event.FieldSystemdCgroup.Bool(false))
+	ev.Text = strings.Replace(ev.Text, "runc ", "runc, a script of "+interpreter+", ", 1)
+	return ev, true
 }
 
 // shimContainer is the container or sandbox that a shim was started for: -id of v2, -workdir of v1,

@@ -5,8 +5,9 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
-	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/systemd"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
@@ -110,8 +111,79 @@ func (u *unitProperties) endUnit(dst []event.Event) []event.Event {
 		e.AddFields(event.FieldSince.Text(props[since]))
 	}
 	facts.AddFull(&e, event.FieldTasks, event.FieldTasksMax)
-	e.Text = messages.UnitText(props["Id"], props["ActiveState"])
+	e.AddText(event.FieldDaemon, daemon.OfUnit(props["Id"]))
+	e.Text = systemd.UnitText(props["Id"], props["ActiveState"])
 	return append(dst, e)
 }
 
 func (u *unitProperties) finishFile(dst []event.Event) []event.Event { return u.endUnit(dst) }
+
+// listedUnits are the units of the node's daemons in a listing.
+type listedUnits struct {
+	active map[string]bool // components that have an active unit
+	events []event.Event   // of those that are not in their usual state
+}
+
+// takeRow takes a row of systemctl list-units about a daemon of the node. A unit that is well says
+// nothing: a listing has hundreds of them.
+//
+//	containerd.service loaded activating start-pre containerd container runtime
+//	kubelet.service    loaded failed     failed    kubelet.service
+//
+// It was so when it was listed, and goes on.
+func (l *listedUnits) takeRow(row *snapshots.Datum, at event.Time) {
+	unit, state, sub := column(row, "UNIT"), column(row, "ACTIVE"), column(row, "SUB")
+	owner := daemon.OfUnit(unit)
+	switch {
+	case owner == "" || column(row, "LOAD") != "loaded":
+		return
+	case state == "active":
+		if l.active == nil {
+			l.active = map[string]bool{}
+		}
+		l.active[owner] = true
+		if strings.HasPrefix(unit, "k3s") || strings.HasPrefix(unit, "rke2") { // they start a containerd of their own
+			l.active["containerd"] = true
+		}
+		return
+	case state == "inactive" && owner == daemon.Kubelet.Component:
+		// what else is inactive may be the runtime or the bus that this node does not use
+	case state == "failed", state == "activating", state == "deactivating":
+	default:
+		return
+	}
+	if len(l.events) == maxListed {
+		return
+	}
+	e := event.Event{
+		Kind: event.KindUnit, Component: "systemd", Source: facts.Units, Start: at, End: at, Open: true,
+		Fields: []event.Field{
+			event.FieldUnit.Text(unit), event.FieldDaemon.Text(owner), event.FieldState.Text(state), event.FieldSub.Text(sub),
+		},
+		Text: systemd.UnitText(unit, state), Evidence: []event.Quote{quoteOf(row)},
+	}
+	if sub != state {
+		e.Text += " (" + sub + ")"
+	}
+	l.events = append(l.events, e)
+}
+
+// finishListing appends what was listed, without the units that do not run because another one does
+// their work.
+func (l *listedUnits) finishListing(dst []event.Event) []event.Event {
+	for i := range l.events {
+		if e := &l.events[i]; !l.isReplaced(e.FieldText(event.FieldDaemon), e.FieldText(event.FieldState)) {
+			dst = append(dst, *e)
+		}
+	}
+	return dst
+}
+
+// isReplaced says that a unit which does not run is not missed: another of the same component is
+// active, or another runtime. A dockerd needs its containerd.
+func (l *listedUnits) isReplaced(owner, state string) bool {
+	if state != "failed" && state != "inactive" {
+		return false
+	}
+	return l.active[owner] || daemon.IsRuntime(owner) && (l.active["containerd"] || l.active["crio"] || l.active["dockerd"] && owner != "containerd")
+}

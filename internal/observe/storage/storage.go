@@ -1,5 +1,5 @@
 // Package storage makes events of what the kernel says of disks: of their drivers, of the block
-// layer, and of the file systems on them.
+// layer, and of the file systems on them, and of writes that it refuses to a program.
 package storage
 
 import (

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/runtimes"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
 )
 
@@ -59,7 +59,7 @@ func initError(s *traces.Syscall) (e event.Event, ok bool) {
 		return event.Event{}, false
 	}
 	text, _ := traces.FirstString(s.Args)
-	if e, ok = messages.InitError(text); !ok {
+	if e, ok = runtimes.InitError(text); !ok {
 		return event.Event{}, false
 	}
 	e.Start, e.Source, e.IDs.PID = s.Start, "strace", s.PID

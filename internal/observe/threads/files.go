@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/linux"
 	"github.com/plegdiag/plegdiag/internal/parse/samples"
 )
 
@@ -145,7 +145,7 @@ func isQuotable(p *samples.Sample) bool { return p.State != "" || p.WChan != "" 
 // frameEvents are the telling functions of a stack, as the kernel's log would have shown them.
 func frameEvents(dst []event.Event, s *samples.Sample) []event.Event {
 	for i, f := range strings.Fields(s.Stack) {
-		e, ok := messages.FrameEvent(f)
+		e, ok := linux.FrameEvent(f)
 		if !ok || i >= len(s.Frames) {
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/linux"
 	"github.com/plegdiag/plegdiag/internal/parse/kernel"
 	"github.com/plegdiag/plegdiag/internal/parse/samples"
 )
@@ -48,6 +48,7 @@ type kernelTrace struct {
 	number  event.Quote // the line with the number of the call
 	traced  bool        // its "Call Trace:" was seen
 	pasted  bool        // it is no log of the kernel's: frames may have no offset
+	bare    bool        // its head is no more than a number: a word alone is no frame
 	stray   int         // lines in a row that are no part of it
 	blocked time.Duration
 	watched bool        // the watchdog for hung tasks printed it
@@ -108,13 +109,14 @@ func (k *KernelTraces) Add(r *event.Record) {
 		t = nil
 	}
 	quote := event.Quote{Pos: r.Pos, Text: r.Raw}
-	if task, pasted, ok := readTraceHead(strings.TrimLeft(text, " \t"), r.Unit == ""); ok {
-		if t == nil || !pasted || !t.isPanicOf(&task) {
+	head, ok := readTraceHead(strings.TrimLeft(text, " \t"), r.Unit == "")
+	if ok && !(head.bare && t != nil && t.report != nil) { // crash has such a line in what it says of a panic
+		if t == nil || !head.pasted || !t.isPanicOf(&head.task) {
 			k.closeTrace(caller)
-			k.beginTrace(caller, &task, r, quote)
+			k.beginTrace(caller, &head.task, r, quote)
 			t = k.open[caller]
 		}
-		t.pasted = pasted
+		t.pasted, t.bare = head.pasted, head.bare
 		return
 	}
 	if k.noteEdge(text, caller, r, quote) {
@@ -136,20 +138,27 @@ func (k *KernelTraces) Add(r *event.Record) {
 	}
 }
 
-// readTraceHead reads the line above a stack that says whose it is. Pasted says that a person put
-// it there, with what other programs print, which only a text without writers can hold.
-func readTraceHead(text string, anyWriter bool) (task kernel.Task, pasted, ok bool) {
-	if task, ok = kernel.ReadTask(text); ok || !anyWriter {
-		return task, false, ok
+// traceHead is the line above a stack that says whose it is.
+type traceHead struct {
+	task   kernel.Task
+	pasted bool // a person put it there, with what other programs print
+	bare   bool // it is no more than a number
+}
+
+// readTraceHead reads such a line. Only a text without writers can hold one that was pasted.
+func readTraceHead(text string, anyWriter bool) (head traceHead, ok bool) {
+	if head.task, ok = kernel.ReadTask(text); ok || !anyWriter {
+		return head, ok
 	}
-	if task, ok = kernel.ReadCrashTask(text); ok {
-		return task, true, true
+	head.pasted = true
+	if head.task, ok = kernel.ReadCrashTask(text); ok {
+		return head, true
 	}
-	if task, ok = kernel.ReadPerfTask(text); ok {
-		return task, true, true
+	if head.task, ok = kernel.ReadPerfTask(text); ok {
+		return head, true
 	}
-	task, ok = samples.StackOwner(text)
-	return task, true, ok
+	head.task, head.bare, ok = samples.StackOwner(text)
+	return head, ok
 }
 
 // noteEdge takes the lines before the stacks: what they are printed for.
@@ -161,7 +170,7 @@ func (k *KernelTraces) noteEdge(text, caller string, r *event.Record, quote even
 		return true
 	case strings.Contains(text, " blocked for more than "):
 		k.closeTrace(caller)
-		e, ok := messages.HungTask(r)
+		e, ok := linux.HungTask(r)
 		if !ok {
 			return true
 		}
@@ -245,7 +254,7 @@ func (t *kernelTrace) takeLine(text string, quote event.Quote) bool {
 		t.stack.AddFrame(function, unsure, quote)
 		return true
 	}
-	if t.pasted || t.traced {
+	if t.pasted && !t.bare || t.traced {
 		if function, ok := kernel.ReadBareFrame(text); ok && (t.pasted || strings.HasPrefix(text, " ")) {
 			t.stack.AddFrame(function, false, quote)
 			return true

@@ -5,6 +5,7 @@ package threads
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,12 +29,14 @@ type Samples struct {
 
 	picked bool // there is one thread only: somebody picked it, whatever it is in
 
-	runs  map[int]*run // by thread
-	born  map[int]bool // processes of daemons whose start was told
-	now   event.Time   // of the current scan
-	scan  int          // its number
-	pause time.Duration
-	cut   bool // the scan's end was not seen, so that what is not in it may exist
+	runs map[int]*run // by thread
+	born map[int]bool // processes of daemons whose start was told
+	// children are the processes that were seen while PID 1 waits for one.
+	children map[int]waitingChild
+	now      event.Time // of the current scan
+	scan     int        // its number
+	pause    time.Duration
+	cut      bool // the scan's end was not seen, so that what is not in it may exist
 }
 
 // run is a thread that is in one call for some scans.
@@ -91,6 +94,7 @@ func (t *Samples) Sample(dst []event.Event, s *samples.Sample) []event.Event {
 		return dst
 	}
 	dst = t.appendBirth(dst, s)
+	t.noteChild(s)
 	r := t.runs[s.TID]
 	if r != nil && !r.isContinuedBy(s, t.scan) {
 		dst = t.endRun(dst, r, false)
@@ -128,10 +132,17 @@ func (t *Samples) appendBirth(dst []event.Event, s *samples.Sample) []event.Even
 		t.born = map[int]bool{}
 	}
 	t.born[s.PID] = true
+	fields := []event.Field{event.FieldDaemon.Text(name)}
+	if scan.FindID(s.Cgroup) == "" { // one in a container is not the node's
+		fields = append(fields, event.FieldAge.Duration(s.Time.T.Sub(s.Started.T)))
+		if unit := path.Base(s.Cgroup); daemon.OfUnit(unit) == name {
+			fields = append(fields, event.FieldUnit.Text(unit))
+		}
+	}
 	e := event.Event{
 		Kind: event.KindDaemonStart, Component: name, Source: "samples", Start: s.Started, End: s.Started,
 		IDs:    event.IDs{PID: s.PID},
-		Fields: []event.Field{event.FieldDaemon.Text(name)}, Text: fmt.Sprintf("%s, PID %d, has run since then", name, s.PID),
+		Fields: fields, Text: fmt.Sprintf("%s, PID %d, has run since then", name, s.PID),
 		Evidence: []event.Quote{{Pos: s.Pos, Text: s.Raw}},
 	}
 	return append(dst, e)
@@ -160,7 +171,7 @@ func (t *Samples) startScan(dst []event.Event, now event.Time) []event.Event {
 // isTelling leaves out what a thread with nothing to do is in. In state D anything tells, and so
 // does that a thread is stopped.
 func isTelling(s *samples.Sample) bool {
-	return heldState(s.State) != "" || s.Syscall != "" && s.State != "R" && kernelwait.Calls[s.Syscall] || standsIn(s)
+	return heldState(s.State) != "" || s.Syscall != "" && s.State != "R" && kernelwait.Calls[s.Syscall] || standsIn(s) || initWaits(s)
 }
 
 // heldState is the state of a thread that does nothing whatever comes: D in the kernel, T stopped
@@ -330,6 +341,7 @@ func (t *Samples) endRun(dst []event.Event, r *run, atEnd bool) []event.Event {
 		}
 	}
 	e.Text += ", seen " + strconv.Itoa(r.count) + " times in a row"
+	t.addChild(&e, &r.last)
 	if r.count > 1 {
 		e.Evidence = slices.Insert(e.Evidence, 1, event.Quote{Pos: r.last.Pos, Text: r.last.Raw})
 	}
@@ -372,6 +384,9 @@ func sampleEvent(s *samples.Sample) event.Event {
 		}
 	}
 	in := cmp.Or(s.Syscall, s.WChan, functionOf(s), "the kernel")
+	if waits, function := waitOf(s); waits != "" && s.Syscall != "" && s.State != "R" {
+		in = function + " (" + s.Syscall + ")"
+	}
 	if s.HasNumber {
 		e.AddFields(event.FieldNumber.Int(s.Number))
 		if s.Syscall == "" {

@@ -136,7 +136,7 @@ func (w *wrapped) addSeam(next []byte) {
 func (l *logReader) readBroken(line lines.Line) bool {
 	w := &l.wrapped
 	b := lines.TrimReturn(line.Bytes)
-	if w.first > 0 && line.Cut == 0 && len(w.ends) < maxBroken && !lines.IsBlank(b) && mayGoOn(b) && cannotBegin(w.text, b) {
+	if w.first > 0 && line.Cut == 0 && len(w.ends) < maxBroken && mayGoOn(b) && cannotBegin(w.text, b) {
 		w.addSeam(b)
 		w.addLine(b, line.N)
 		return true
@@ -150,6 +150,6 @@ func (l *logReader) readBroken(line lines.Line) bool {
 	if line.Cut > 0 || l.started > 0 || l.open != nil || !endsOpen(b) {
 		return l.readLine(line)
 	}
-	w.begin(b, line.N)
+	w.begin(lines.TrimReturn(line.Bytes), b, line.N)
 	return true
 }

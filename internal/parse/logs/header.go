@@ -70,7 +70,9 @@ func scanHeader(b []byte) (h header) {
 	}
 	if n == 0 {
 		h.carrier = event.Time{} // of a number that only looked like a stamp
-		n = h.scanUnknownMonth(b)
+		if n = h.scanLostBracket(b); n == 0 {
+			n = h.scanUnknownMonth(b)
+		}
 	}
 	if !h.scanInner(b[n:]) && n == 0 {
 		h.body = none

@@ -57,7 +57,7 @@ func (l *logReader) readJSON(n int, b []byte) bool {
 func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 	e := &l.json
 	if !ok && l.started == 0 && !IsJournalJSON(b) { // text that happens to start with a brace
-		return l.readContinuation(n, b, b)
+		return l.readContinuation(n, l.withColours(b), b)
 	}
 	if !ok {
 		return l.yieldSkip(n, max(1, l.filled), "JSON breaks off at byte %d: %.40q", at, b[min(at, len(b)):])
@@ -68,7 +68,7 @@ func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 	case h.body == none && l.started > 0:
 		return l.yieldSkip(n, l.filled, "an object without a time and a message")
 	case h.body == none:
-		return l.readContinuation(n, b, b)
+		return l.readContinuation(n, l.withColours(b), b)
 	case h.body == plain && (h.carried || h.container) && len(e.scratch) > 0 && e.scratch[0] == '{' && e.message.quoted:
 		e.scratch = undoJSONEscapes(e.scratch[:0], e.message.raw)
 		l.nested.readNested(&h, e.scratch)
@@ -80,9 +80,7 @@ func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 	rec := l.newRecord(n, &h)
 	l.placeAtMessage(&rec)
 	if e.message.raw != nil && !e.message.quoted && string(e.message.raw) == jsonNull {
-		if rec.Wanted, rec.Lost, rec.Raw = true, true, lines.Clip(b); l.started > 0 {
-			rec.Raw = string(l.quote)
-		}
+		rec.Wanted, rec.Lost, rec.Raw = true, true, l.quoteObject(b)
 		return l.yieldSkip(rec.Pos.Line, 0, "MESSAGE is null: journalctl -o json drops fields above 4096 bytes; collect it again with journalctl -o export (or add -a)") &&
 			l.yield(rec, nil)
 	}
@@ -116,7 +114,7 @@ func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 	// what matters may stand in any field, as in klog's and logrus' own lines
 	if !h.carried && !h.container {
 		if l.started == 0 {
-			rec.Raw = lines.Clip(b)
+			rec.Raw = l.quoteObject(b)
 		}
 		rec.Wanted, rec.Text, rec.Fields = true, text, e.otherFields()
 		return l.yieldRecord(rec)

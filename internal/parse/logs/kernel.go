@@ -54,6 +54,20 @@ func (h *header) scanBracket(b []byte) (n int) {
 	return n
 }
 
+// scanLostBracket reads a line of the ring buffer whose first sign was lost where somebody pasted
+// it. A time since boot has six digits behind its point then: any other number may stand there.
+//
+//	Sat Nov  8 09:30:11 2025] INFO: task …
+//	42000.009100] INFO: task …
+func (h *header) scanLostBracket(b []byte) int {
+	const longest = 40 // with a day and a month in any language
+	end := bytes.Index(b[:min(len(b), longest)], []byte("] "))
+	if end < len("1.000000") || !lines.IsDigit(b[end-1]) || bytes.IndexByte(b[:end], '[') >= 0 || lines.IsDigit(b[0]) && b[end-7] != '.' {
+		return 0
+	}
+	return max(0, h.scanBracket(append([]byte{'['}, b...))-1)
+}
+
 // scanMonotonic reads the writer behind a stamp of journalctl's monotonic modes, "node-1
 // kubelet[2917]: ". The kernel's own messages look alike without a process, and hold a colon where
 // a host's name does not; those of user space ("systemd[1]: …") name no host.

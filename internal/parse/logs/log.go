@@ -72,14 +72,16 @@ type logReader struct {
 	nested jsonEntry
 	// prev is the last record, for a syslog daemon that says that it came again; only when it was
 	// wanted.
-	prev    event.Record
-	plain   []byte // the current line without its colours
-	pretty  []byte // an object on several lines that is not closed yet
-	started int    // where it starts; 0 outside of one
-	quote   []byte // its line that holds the message
-	quoted  int
-	filled  int      // its lines that are not blank
-	parts   [2]*part // messages of a container that are not whole yet, of stdout and of stderr
+	prev  event.Record
+	plain []byte // the current line without its colours
+	// coloured is the line of the current object with its colours; nil without any.
+	coloured []byte
+	pretty   []byte // an object on several lines that is not closed yet
+	started  int    // where it starts; 0 outside of one
+	quote    []byte // its line that holds the message
+	quoted   int
+	filled   int      // its lines that are not blank
+	parts    [2]*part // messages of a container that are not whole yet, of stdout and of stderr
 	wrapped
 	// status is the unit whose systemctl status the current lines are from; empty outside of one.
 	status string
@@ -127,7 +129,10 @@ func (l *logReader) readText(n int, b []byte) bool {
 		l.plain = lines.WithoutColours(l.plain[:0], b)
 		b = l.plain
 		if len(b) > 0 && b[0] == '{' {
-			return l.readJSON(n, b)
+			l.coloured = raw
+			more := l.readJSON(n, b)
+			l.coloured = nil
+			return more
 		}
 		h = scanHeader(b)
 	}
@@ -154,9 +159,7 @@ func (l *logReader) readText(n int, b []byte) bool {
 	}
 	if h.container {
 		if i := h.streamIndex(); h.part || l.parts[i] != nil {
-			if rec.Raw = lines.Clip(raw); l.more > 0 {
-				rec.Raw = lines.Clip(l.wrapped.text[:l.head])
-			}
+			rec.Raw = l.quoteLine(raw)
 			return l.readPart(i, rec, &h, b)
 		}
 	}
@@ -169,12 +172,8 @@ func (l *logReader) readText(n int, b []byte) bool {
 		return l.yield(rec, nil)
 	}
 	s := string(b)
-	rec.Raw = lines.Clip(strings.TrimRight(s, " \t"))
-	if len(raw) != len(b) {
-		rec.Raw = lines.Clip(raw)
-	}
-	if l.more > 0 {
-		rec.Raw = lines.Clip(l.wrapped.text[:l.head])
+	if rec.Raw = lines.Clip(strings.TrimRight(s, " \t")); l.held || len(raw) != len(b) {
+		rec.Raw = l.quoteLine(raw)
 	}
 	return l.yieldMessage(rec, &h, s[h.msg:])
 }
@@ -184,10 +183,7 @@ func (l *logReader) readText(n int, b []byte) bool {
 func (l *logReader) readLastRepeated(rec event.Record, raw []byte) bool {
 	rec.Unit, rec.PID, rec.Level = l.last.unit, l.last.pid, l.prev.Level
 	if l.prev.Wanted {
-		rec.Wanted, rec.Text, rec.Fields, rec.Raw = true, l.prev.Text, l.prev.Fields, lines.Clip(raw)
-		if l.more > 0 {
-			rec.Raw = lines.Clip(l.wrapped.text[:l.head])
-		}
+		rec.Wanted, rec.Text, rec.Fields, rec.Raw = true, l.prev.Text, l.prev.Fields, l.quoteLine(raw)
 	}
 	return l.yield(rec, nil)
 }

@@ -89,8 +89,25 @@ func (l *logReader) placeAtMessage(rec *event.Record) {
 
 // quoteMessage is what can be quoted of a message: what of it stands on one line.
 func (l *logReader) quoteMessage(message jsonValue) string {
-	if l.started > 0 && !message.quoted {
+	if message.quoted && l.coloured == nil {
+		return lines.Clip(message.raw)
+	}
+	return l.quoteObject(message.raw)
+}
+
+// quoteObject is what can be quoted of an object whose line is b: the line of its message where it
+// fills several.
+func (l *logReader) quoteObject(b []byte) string {
+	if l.started > 0 {
 		return string(l.quote)
 	}
-	return lines.Clip(message.raw)
+	return lines.Clip(l.withColours(b))
+}
+
+// withColours is b, or the line that b is without its colours.
+func (l *logReader) withColours(b []byte) []byte {
+	if l.coloured != nil {
+		return l.coloured
+	}
+	return b
 }

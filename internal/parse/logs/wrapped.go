@@ -24,11 +24,12 @@ type wrapped struct {
 	doubled bool
 	first   int // the number of its first line; 0 outside of a message
 	text    []byte
-	ends    []int // offsets in text at which its lines end
-	numbers []int // of its lines
-	head    int   // length of its first line as it is written
-	going   bool  // the last line is as wide as the terminal
-	more    int   // lines beyond the first of the message that is read now
+	ends    []int  // offsets in text at which its lines end
+	numbers []int  // of its lines
+	quote   []byte // the start of its first line as the file has it
+	held    bool   // the message is read now
+	going   bool   // the last line is as wide as the terminal
+	more    int    // lines beyond the first of the message that is read now
 }
 
 // wrapHead is how much of a file shows its width, in bytes.
@@ -138,7 +139,7 @@ func hasStart(line []byte) bool {
 // mayGoOn says that a line can be the next piece of a message that was broken. A message of logrus
 // can begin with its text, but where it was broken before that, its stamp stands in the line above.
 func mayGoOn(line []byte) bool {
-	return len(line) > 0 && line[0] != '\t' && (!hasStart(line) || bytes.HasPrefix(line, []byte("msg="))) && !lines.IsNoise(line) && !bytes.HasPrefix(line, []byte("goroutine "))
+	return !lines.IsBlank(line) && line[0] != '\t' && (!hasStart(line) || bytes.HasPrefix(line, []byte("msg="))) && !lines.IsNoise(line) && !bytes.HasPrefix(line, []byte("goroutine "))
 }
 
 // readWrapped reads a line of a file whose lines were broken.
@@ -164,22 +165,20 @@ func (l *logReader) readWrapped(line lines.Line) bool {
 	if line.Cut > 0 || utf8.RuneCount(b) != w.width && !endsOpen(b) || !hasStart(b) || lines.IsNoise(b) || l.started > 0 {
 		return l.readLine(line)
 	}
-	w.begin(b, line.N)
+	w.begin(lines.TrimReturn(line.Bytes), b, line.N)
 	return true
 }
 
-// begin starts a message with a line.
-func (w *wrapped) begin(b []byte, n int) {
+// begin starts a message with a line, which is quoted as the file has it: with its colours.
+func (w *wrapped) begin(raw, b []byte, n int) {
 	w.first, w.text, w.ends, w.numbers = n, w.text[:0], w.ends[:0], w.numbers[:0]
+	w.quote = append(w.quote[:0], raw[:min(len(raw), event.MaxRaw)]...)
 	w.addLine(b, n)
 }
 
 func (w *wrapped) addLine(b []byte, n int) {
 	w.text = append(w.text, b...)
 	w.ends, w.numbers = append(w.ends, len(w.text)), append(w.numbers, n)
-	if len(w.ends) == 1 {
-		w.head = len(b)
-	}
 	w.going = utf8.RuneCount(b) == w.width
 }
 
@@ -190,18 +189,25 @@ func (l *logReader) endWrapped() bool {
 		return true
 	}
 	n := w.first
-	w.first, w.more = 0, len(w.ends)-1
+	w.first, w.more, w.held = 0, len(w.ends)-1, true
 	more := l.readLine(lines.Line{N: n, Bytes: w.text})
-	w.more = 0
+	w.more, w.held = 0, false
 	return more
 }
 
-// placeWrapped says of a record that was joined where its pieces stand, and quotes its first line.
+// quoteLine is the line that a record begins with, as it stands in the file.
+func (l *logReader) quoteLine(raw []byte) string {
+	if l.wrapped.held {
+		raw = l.wrapped.quote
+	}
+	return lines.Clip(bytes.TrimRight(raw, " \t"))
+}
+
+// placeWrapped says of a record that was joined where its pieces stand.
 func (w *wrapped) placeWrapped(rec *event.Record) {
 	if w.more == 0 || rec.Pieces != nil {
 		return
 	}
-	rec.Raw = lines.Clip(w.text[:w.head])
 	header := max(0, len(w.text)-len(rec.Text))
 	rec.Pieces = []event.Piece{{Pos: rec.Pos}}
 	for i, end := range w.ends[:w.more] {

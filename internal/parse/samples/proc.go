@@ -26,6 +26,7 @@ type procPlace struct {
 	comm     string // empty where only the pid names the process
 	file     string // one of procFiles; empty for a collection of them
 	root     string // what comes before the pid
+	bare     bool   // only a line with a number tells of it: a word alone is no frame
 }
 
 // readPlace reads a path such as
@@ -132,6 +133,7 @@ func SniffProc(head []byte) float64 {
 	all, good, frames := 0, 0, 0
 	named := false // a stack without a thread's name counts less than the lines around it
 	tool := false  // crash, perf and bpftrace write no address in angle brackets
+	bare := false  // the line before is no more than a number, as crash has one in its own report
 	for line := range lines.OfHead(head) {
 		all++
 		s := string(line)
@@ -151,12 +153,19 @@ func SniffProc(head []byte) float64 {
 			continue
 		}
 		tool = tool || strings.Contains(s, " TASK: ") || strings.Contains(s, "sched:sched_switch:")
-		if isProcFrame(s) {
+		head, isHead := readBlockHead(s)
+		isFrame := isProcFrame(s)
+		if bare && isFrame {
+			good++
+			named = true
+		}
+		bare = isHead && head.bare
+		if isFrame {
 			frames++
 			good++
 			continue
 		}
-		if _, ok := readBlockHead(s); ok || r.knowsLine(s) {
+		if isHead && !bare || r.knowsLine(s) {
 			good++
 			named = true
 		} else if _, content, ok := cutGrepLine(s); ok && content != "" {
@@ -205,6 +214,7 @@ type procReader struct {
 //	/proc/1234/stack:[<0>] ovl_sync_fs+0x2f/0x50 [overlay]
 //	[root@node-1 ~]# cat /proc/1234/stack
 //	pid 1234 (runc):
+//	PID: 1234
 //	PID: 1234   TASK: ffff8f4a5e2d0000  CPU: 3   COMMAND: "containerd-shim"
 //	@[runc, 1234,
 //	runc 1234 [003] 4211.567890: sched:sched_switch: prev_comm=runc prev_pid=1234 prev_prio=120 prev_state=D ==> …
@@ -251,7 +261,8 @@ func (r *procReader) readLine(line string, q event.Quote) (out []Sample, reason 
 		}
 		return append(out, Sample{Pos: q.Pos, Raw: q.Text, Lines: 1}), ""
 	}
-	if p, ok := readBlockHead(line); ok {
+	ofStatus := r.cur != nil && r.at.file == "status" && strings.HasPrefix(line, "Pid:")
+	if p, ok := readBlockHead(line); ok && !ofStatus {
 		next(p.procPlace)
 		r.cur.State = p.state
 		r.cur.Lines++
@@ -268,6 +279,9 @@ func (r *procReader) readLine(line string, q event.Quote) (out []Sample, reason 
 	if lines.StartsWith(line, "==", "--", "##", "crash> ") {
 		next(procPlace{}) // a head that cannot be read: what follows belongs to no thread
 		r.cur, r.headed = nil, true
+		if strings.Trim(line, "=-# ") == "" { // a row of signs between two stacks
+			return append(out, Sample{Pos: q.Pos, Raw: q.Text, Lines: 1}), ""
+		}
 		return out, fmt.Sprintf("no thread is named in %.40q", line)
 	}
 	content := line
@@ -376,6 +390,9 @@ func (r *procReader) takeLine(line string, q event.Quote) bool {
 	}
 	switch file {
 	case "stack", "":
+		if r.at.bare {
+			return false
+		}
 		function, ok := kernel.ReadBareFrame(value)
 		r.stack.AddFrame(function, false, q)
 		return ok

@@ -110,15 +110,16 @@ func threadOfKeys(keys string) (comm string, tid int) {
 	return comm, tid
 }
 
-// StackOwner is the thread whose stack the next lines are, where a line is a prompt with the command
-// that prints it, or names a thread and nothing else. Ok is false for every other line.
-func StackOwner(line string) (t kernel.Task, ok bool) {
+// StackOwner is the thread whose stack the next lines are, where a line is a prompt with the
+// command that prints it, or names a thread and nothing else. Bare says that it is no more than a
+// number, so that a word on a line of its own is no frame of it. Ok is false for every other line.
+func StackOwner(line string) (t kernel.Task, bare, ok bool) {
 	if file, isPrompt := kernel.ReadStackPath(line); isPrompt {
 		p, ok := readPlace(file)
-		return kernel.Task{TID: p.tid}, ok && p.file == "stack"
+		return kernel.Task{TID: p.tid}, false, ok && p.file == "stack"
 	}
 	b, ok := readBlockLine(line)
-	return kernel.Task{Comm: b.comm, State: b.state, TID: b.tid}, ok
+	return kernel.Task{Comm: b.comm, State: b.state, TID: b.tid}, b.bare, ok
 }
 
 // blockLine is a thread at the start of a line of its own, with a name, a colon or both behind:
@@ -126,13 +127,17 @@ func StackOwner(line string) (t kernel.Task, ok bool) {
 // "pid 1234 (runc):", "PID: 1234 comm: runc, state D", "Thread 1234:".
 var blockLine = regexp.MustCompile(`^(?i:pid|tid|process|thread|task)(?: *[:=#] *| +)([1-9]\d{0,6})(?:[ ,]+(?:(?i:comm|command|name)[:=] *)?[("]?([A-Za-z][^\s()",]{0,14})[)"]?)?(?:[ ,]+(?i:state)[ :=]+([A-Za-z])\b[^:]*)?(:?)$`)
 
+// bareLine is one with neither, "PID: 1234". A sentence has no such sign.
+var bareLine = regexp.MustCompile(`^(?i:pid|tid|process|thread|task) *[:=#] *[1-9]\d{0,6}$`)
+
 // readBlockLine reads such a line.
 func readBlockLine(s string) (b namedBlock, ok bool) {
 	m := blockLine.FindStringSubmatch(s)
-	if m == nil || m[2] == "" && m[4] == "" {
+	if m == nil {
 		return b, false
 	}
 	b.tid, _ = strconv.Atoi(m[1])
 	b.comm, b.state = m[2], m[3]
-	return b, true
+	b.bare = b.comm == "" && m[4] == ""
+	return b, !b.bare || bareLine.MatchString(s)
 }

@@ -1,7 +1,9 @@
 package snapshots
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 )
@@ -12,6 +14,7 @@ import (
 //
 //	get events       5m12s  Warning  FailedKillPod  pod/web-0  error killing pod: …
 //	-A, -o wide      default  2m  Normal  NodeNotReady  node/node-1  kubelet, node-1  Node node-1 …  2m  1  node-1.16d3c2
+//	get -w, ≤ 1.7    2017-03-09 18:45:36 +0100 CET  2017-03-09 18:43:35 +0100 CET  2  web-0  Pod  Warning  …
 //	get, ≤ 1.13      6m55s  7m  1  node-1  Node    Normal  NodeNotReady  kubelet, node-1  Node node-1 status …
 //	describe         Warning  TaskHung  5m23s (x3 over 1h)  kernel-monitor  INFO: task dockerd:6500 blocked …
 //	describe, ≤ 1.7  1h  2s  25  kubelet, node-1  spec.containers{web}  Warning  Unhealthy  Liveness probe …
@@ -38,8 +41,36 @@ func CutEvent(line string) (fields []event.Pair, ok bool) {
 	if len(line) > maxRow {
 		return nil, false
 	}
-	r := eventRow{line: line, words: cutWords(line)}
+	r := eventRow{line: line, words: joinDates(line, cutWords(line))}
 	return r.fields, r.readRow()
+}
+
+// joinDates makes one word of each date that Go prints, 2017-03-09 18:45:36 +0100 CET: kubectl
+// writes it in the place of an age where it watches.
+func joinDates(line string, words []column) []column {
+	const parts = 4
+	for i := 0; i+parts <= len(words); i++ {
+		if last := words[i+parts-1]; len(words[i].name) == len(time.DateOnly) && words[i].name[4] == '-' {
+			date := line[words[i].at : last.at+len(last.name)]
+			if _, err := time.Parse("2006-01-02 15:04:05 -0700", strings.TrimSuffix(date, " "+last.name)); err == nil {
+				words[i].name = date
+				words = slices.Delete(words, i+1, i+parts)
+			}
+		}
+	}
+	return words
+}
+
+// BeginsWithDates says that a line may be a row of an Event whose first cells are dates, not the
+// stamp of a log.
+func BeginsWithDates(line string) bool {
+	date := len(time.DateTime)
+	if len(line) < 2*date || line[4] != '-' || line[10] != ' ' || line[date] != ' ' || line[date+1] != '+' && line[date+1] != '-' {
+		return false // as most lines of logs
+	}
+	line = line[:min(len(line), 100)]
+	words := joinDates(line, cutWords(line))
+	return len(words) > 1 && len(words[0].name) > len(time.DateTime) && len(words[1].name) > len(time.DateTime)
 }
 
 // maxRow is the longest row that is looked at, in bytes: an Event's message has at most 1024.
@@ -222,9 +253,10 @@ func isReason(w string) bool {
 	return lower
 }
 
-// isAge knows how long ago something was, as kubectl writes it: 5m12s, 38d, <unknown>.
+// isAge knows how long ago something was, as kubectl writes it: 5m12s, 38d, <unknown>. A date of
+// joinDates stands for one.
 func isAge(w string) bool {
-	if w == "<unknown>" || w == "<invalid>" {
+	if w == "<unknown>" || w == "<invalid>" || strings.Contains(w, " ") {
 		return true
 	}
 	digits := 0

@@ -50,6 +50,30 @@ func TestCutEventOfEveryLayout(t *testing.T) {
 	}
 }
 
+// TestCutEventOfWatch: where kubectl watches, up to 1.7, it writes dates in the place of ages.
+func TestCutEventOfWatch(t *testing.T) {
+	const (
+		last, first = "2018-01-11 07:02:14 -0500 EST", "2018-01-11 06:58:40 -0500 EST"
+		rest        = "   3         web-0   Pod       spec.containers{web}   Warning   Failed   {kubelet node-1}   Error: x, since 2018-01-11 06:58:40 -0500 EST"
+	)
+	for namespace, row := range map[string]string{
+		"":     last + "   " + first + rest,
+		"prod": "prod   " + last + "   " + first + rest,
+		"ci":   strings.Join(strings.Fields("ci "+last+" "+first+rest), " "),
+	} {
+		fields, ok := CutEvent(row)
+		require.True(t, ok, row)
+		cells := event.Record{Fields: fields}
+		require.Equal(t, []string{last, first, "3", namespace}, []string{cells.Value("LAST SEEN"), cells.Value("FIRST SEEN"), cells.Value("COUNT"), cells.Value("NAMESPACE")})
+		require.Equal(t, []string{"Failed", "kubelet", "node-1"}, []string{cells.Value("REASON"), cells.Value("SOURCE"), cells.Value("HOST")})
+		require.Equal(t, "Error: x, since 2018-01-11 06:58:40 -0500 EST", cells.Value("MESSAGE"))
+		require.Equal(t, namespace == "", BeginsWithDates(row), row)
+	}
+	for _, line := range []string{"", "2018-01-11 07:02:14 -0500 EST web-0 app[7]: at 2018-01-11 06:58:40 -0500 EST it was well", last + " only"} {
+		require.False(t, BeginsWithDates(line), line)
+	}
+}
+
 // Words of a text that are no row of kubectl.
 func TestCutEventRefusesText(t *testing.T) {
 	for _, line := range []string{

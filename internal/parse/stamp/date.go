@@ -17,6 +17,7 @@ import (
 //	Mon, 03 Jun 2019 13:54:18 +0000          kubectl describe, RFC 1123
 //	2025-11-08T01:33:05Z                     Kubernetes, RFC 3339
 //	2026-11-20 18:25:50
+//	2017-03-09 18:45:36 +0100 CET            kubectl get events -w, of Go
 func Date(s string) (t event.Time, ok bool) {
 	s = strings.TrimSpace(s)
 	if t, n := ISO([]byte(s)); n > 0 && n == len(s) {
@@ -25,6 +26,9 @@ func Date(s string) (t event.Time, ok bool) {
 	f := strings.Fields(s)
 	if len(f) > 0 && (len(f[0]) == 3 && f[0][0] > '9' || strings.HasSuffix(f[0], ",")) && len(s) < 60 {
 		f = f[1:] // the day of the week
+	}
+	if len(f) == 4 && strings.ContainsAny(f[2][:1], "+-") {
+		f = f[:3] // the offset says what the letters stand for
 	}
 	if len(f) >= 2 && len(f) <= 3 && strings.Count(f[0], "-") == 2 {
 		return readZoned(f[0]+"T"+f[1], f[2:])

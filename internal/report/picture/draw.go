@@ -118,9 +118,9 @@ func classOf(kind event.Kind) string {
 
 // label is what a step's bar is called.
 func (s *drawnStep) label() label {
-	length := show.Duration(s.end.Sub(s.Start), s.AtLeast)
+	length := show.Bounded(s.end.Sub(s.Start), s.AtLeast, s.AtMost)
 	if !s.dated {
-		length = show.Duration(s.Duration, s.AtLeast)
+		length = show.Bounded(s.Duration, s.AtLeast, s.AtMost)
 	}
 	l := label{s.Text, length}
 	if len(s.events) == 0 {

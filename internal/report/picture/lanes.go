@@ -338,7 +338,7 @@ func (t *placed) cutLabel(l label, room float64) {
 	if t.Length != "" {
 		room -= float64(lipgloss.Width(t.Length)+1) * boldWidth
 	}
-	t.Whole, t.Name = t.Name, show.Escape(l.Name, max(int(room/columnWidth)-1, 8))
+	t.Whole, t.Name = t.Name, show.Escape(l.Name, max(int(room/columnWidth)-2, 8)) // one for the dots, one for wide letters
 }
 
 // FullText is the whole label in one line: the name, then how long it lasted where the name does not

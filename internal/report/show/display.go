@@ -185,7 +185,7 @@ func Window(w timeline.Window) string {
 	if _, dayless := isDayless(w.Start); dayless {
 		text += " (the date is not known)"
 	} else if isYearless(w.Start) && isYearless(w.End) {
-		text += " (the year is not known)"
+		text += " (year unknown)"
 	}
 	return text
 }
@@ -253,9 +253,12 @@ func Duration(d time.Duration, atLeast bool) string {
 
 // Length is how long an event lasted: "3m12s", "≥3m12s" when one of its ends was not seen, "≤3m12s"
 // when its start is the earliest possible.
-func Length(e *event.Event) string {
-	s := Duration(e.Duration(), e.AtLeast())
-	if s != "" && e.HasVagueStart() {
+func Length(e *event.Event) string { return Bounded(e.Duration(), e.AtLeast(), e.HasVagueStart()) }
+
+// Bounded is a length of which perhaps only the least or the most is known.
+func Bounded(d time.Duration, atLeast, atMost bool) string {
+	s := Duration(d, atLeast)
+	if s != "" && atMost && !atLeast {
 		return "≤" + s
 	}
 	return s

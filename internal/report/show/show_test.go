@@ -77,10 +77,10 @@ func TestTimes(t *testing.T) {
 	require.Equal(t, "nothing is dated", show.Window(timeline.Window{}))
 	require.Equal(t, "2026-11-20 11:00:00 – 11:01:00 UTC", show.Window(timeline.Window{Start: noon, End: noon.Add(time.Minute)}))
 	require.Equal(t, "2026-11-20 11:00:00 UTC", show.Window(timeline.Window{Start: noon, End: noon.Add(time.Millisecond)}))
-	require.Equal(t, "02-29 23:59:00 – 03-01 00:01:00 UTC (the year is not known)",
+	require.Equal(t, "02-29 23:59:00 – 03-01 00:01:00 UTC (year unknown)",
 		show.Window(timeline.Window{Start: yearless, End: yearless.Add(2 * time.Minute)}))
 	newYear := time.Date(1999, 12, 31, 23, 59, 0, 0, time.UTC) // as the lines before those of the year 2000
-	require.Equal(t, "12-31 23:59:00 – 01-01 00:01:00 UTC (the year is not known)",
+	require.Equal(t, "12-31 23:59:00 – 01-01 00:01:00 UTC (year unknown)",
 		show.Window(timeline.Window{Start: newYear, End: newYear.Add(2 * time.Minute)}))
 	require.Equal(t, "12-31", show.Day(newYear))
 

@@ -25,9 +25,13 @@ func FoldCallers(events []*event.Event) []*event.Event {
 			continue
 		}
 		f := callResult{e.FieldText(event.FieldMethod), e.IDs.Container, e.IDs.Sandbox}
-		if e.FieldText(event.FieldCaller) != "true" {
+		client := last[f]
+		if creation := findCreation(last, f, e); creation != nil && (client == nil || creation.Start.T.After(client.Start.T)) {
+			client = creation
+		}
+		if e.FieldText(event.FieldCaller) != "true" || f.method == created {
 			last[f] = e
-		} else if client := last[f]; client != nil && e.Start.T.Sub(client.Start.T) <= callerDelay+client.Start.Prec {
+		} else if client != nil && e.Start.T.Sub(client.Start.T) <= callerDelay+client.Start.Prec {
 			if client.IDs.Pod == "" && e.IDs.Pod != "" {
 				client.IDs.Pod = e.IDs.Pod
 				client.AddQuotes(e)
@@ -38,6 +42,21 @@ func FoldCallers(events []*event.Event) []*event.Event {
 	}
 	return kept
 }
+
+// findCreation is the creation of a container that failed, where its caller says that the start
+// has: a kubelet that asks docker itself, up to 1.6, calls both so. Nil for any other call or pod.
+func findCreation(last map[callResult]*event.Event, f callResult, e *event.Event) *event.Event {
+	if f.method != "StartContainer" {
+		return nil
+	}
+	f.method = created
+	if client := last[f]; client != nil && (client.IDs.Pod == e.IDs.Pod || client.IDs.Pod == "" || e.IDs.Pod == "") {
+		return client
+	}
+	return nil
+}
+
+const created = "CreateContainer"
 
 // FoldConditions makes one event of the two lines by which a kubelet tells that its node became
 // NotReady: the event that it records, and right after it the condition with its reason.
@@ -54,6 +73,35 @@ func FoldConditions(events []*event.Event) []*event.Event {
 				recorded.Fields = e.Fields
 				recorded.AddQuotes(e)
 				recorded = nil
+				continue
+			}
+		}
+		kept = append(kept, e)
+	}
+	return kept
+}
+
+// FoldLimits makes one event of two lines about one call that failed at a limit of the runtime's: the
+// runtime's own, and right after it the one in which the kubelet repeats its answer.
+//
+// Input and output are in the order of time.
+func FoldLimits(events []*event.Event) []*event.Event {
+	told := map[string][]*event.Event{} // the runtime's lines by method
+	kept := events[:0]
+	for _, e := range events {
+		method := e.FieldText(event.FieldMethod)
+		switch {
+		case e.Kind != event.KindDescriptorLimit || method == "":
+		case e.Source != "kubelet.log":
+			told[method] = append(told[method], e)
+		default:
+			own := told[method]
+			for len(own) > 0 && e.Start.T.Sub(own[0].Start.T) > callerDelay+e.Start.Prec+own[0].Start.Prec {
+				own = own[1:] // the kubelet has not repeated it
+			}
+			if told[method] = own; len(own) > 0 {
+				own[0].AddQuotes(e)
+				told[method] = own[1:]
 				continue
 			}
 		}

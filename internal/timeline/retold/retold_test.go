@@ -49,8 +49,14 @@ func TestFoldCallers(t *testing.T) {
 		failed(6, "2026-11-22T02:04:17.117170Z", "UpdateContainerResources", "de067b8a6549", true),
 		// another call
 		failed(7, "2026-11-22T02:06:12.665792Z", "ListPodSandbox", "", true),
+		// a kubelet that asks docker says of a creation that the start failed
+		failed(8, "2026-11-22T02:08:12.665792Z", "CreateContainer", "", true),
+		failed(9, "2026-11-22T02:08:12.665812Z", "StartContainer", "", true),
+		failed(10, "2026-11-22T02:09:12.665812Z", "StartContainer", "", false),
+		failed(11, "2026-11-22T02:10:12.665812Z", "CreateContainer", "", true),
+		failed(12, "2026-11-22T02:10:12.665832Z", "StartContainer", "", true),
 	}
-	require.Equal(t, []int{1, 3, 4, 6, 7}, numbers(retold.FoldCallers(events)))
+	require.Equal(t, []int{1, 3, 4, 6, 7, 8, 10, 11}, numbers(retold.FoldCallers(events)))
 	require.Equal(t, "shop/web", events[3].IDs.Pod, "a caller knows the pod")
 	require.Len(t, events[3].Evidence, 2, "and its line says so")
 }

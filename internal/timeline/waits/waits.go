@@ -1,7 +1,12 @@
 // Package waits tells when goroutines began to wait, as nearly as several dumps and the logs show it.
 package waits
 
-import "github.com/plegdiag/plegdiag/internal/event"
+import (
+	"maps"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
 
 // ByOnlyCall says how a goroutine got its container; the start of that call is then known, too.
 const ByOnlyCall = "the only call of its kind open at the dump"
@@ -43,6 +48,7 @@ func BoundByLog(events, restarted []*event.Event) {
 			exits[e.IDs.Container] = e
 		}
 	}
+	births := birthsOfDaemons(events)
 	for _, e := range events {
 		if e.IDs.Goroutine == 0 || !e.HasVagueStart() {
 			continue
@@ -52,9 +58,45 @@ func BoundByLog(events, restarted []*event.Event) {
 				e.RaiseStart(r.Last().T)
 			}
 		}
+		if begun := births[e.Component]; begun.Before(e.End.T) {
+			e.RaiseStart(begun)
+		}
 		if exit := exits[e.IDs.Container]; exit != nil && e.FieldText(event.FieldDoing) == "shim" &&
 			e.FieldText(event.FieldContainerFrom) != ByOnlyCall {
 			e.RaiseStart(exit.Start.T)
 		}
 	}
 }
+
+// birthsOfDaemons are when the processes of daemons began, by /proc or their own logs: of each daemon
+// the last start. Where two processes of one daemon run at a time, the goroutines may be of either,
+// and no start counts.
+func birthsOfDaemons(events []*event.Event) map[string]time.Time {
+	births, pids := map[string]time.Time{}, map[string]int{}
+	for _, e := range events {
+		if e.Kind != event.KindDaemonStart && e.Kind != event.KindDaemonBoot || !e.Start.Known || e.Start.Lacks != 0 {
+			continue
+		}
+		name, begun := e.FieldText(event.FieldDaemon), e.Start.T
+		switch {
+		case e.Kind == event.KindDaemonBoot:
+			begun = begun.Add(-beforeLog)
+		case pids[name] == 0:
+			pids[name] = e.IDs.PID
+		case pids[name] != e.IDs.PID:
+			pids[name] = twoProcesses
+		}
+		if begun.After(births[name]) {
+			births[name] = begun
+		}
+	}
+	maps.DeleteFunc(births, func(name string, _ time.Time) bool { return pids[name] == twoProcesses })
+	return births
+}
+
+const (
+	// beforeLog is how long a daemon may have run before the first line of its log.
+	beforeLog = time.Second
+	// twoProcesses stands for the process id of more than one.
+	twoProcesses = -1
+)

@@ -57,3 +57,17 @@ func TestBoundByLog(t *testing.T) {
 	require.Equal(t, restart.End.T, other.Start.T)
 	require.Equal(t, 4*time.Minute, other.Start.Prec)
 }
+
+// A goroutine does not wait before the start of its process; of two processes no start counts.
+func TestBoundByBirth(t *testing.T) {
+	wait := waitEvent(0, -5, 0, false)
+	born := waitEvent(-3, -3, -3, false)
+	born.Kind, born.IDs.PID = event.KindDaemonStart, 71
+	born.AddFields(event.FieldDaemon.Text(wait.Component))
+	BoundByLog([]*event.Event{born, wait}, nil)
+	require.Equal(t, born.Start.T, wait.Start.T)
+	again, twin := waitEvent(0, -5, 0, false), *born
+	twin.IDs.PID = 72
+	BoundByLog([]*event.Event{born, &twin, again}, nil)
+	require.Equal(t, 5*time.Minute, again.Start.Prec)
+}

@@ -1,0 +1,197 @@
+package batch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/report/rows"
+)
+
+// rowsFile is the file in which a worker leaves its rows, beside its reports.
+const rowsFile = "rows.jsonl"
+
+// Bounds of what a worker leaves, in bytes.
+const (
+	maxReport = 256 << 20 // a report of the largest bundles has some MiB
+	maxRows   = 64 << 20
+	maxStderr = 64 << 10
+)
+
+// maxTries is how often a bundle is analysed whose worker was killed from outside: whoever kills
+// because memory is short may have meant another.
+const maxTries = 3
+
+// killedWait is how long the end of a killed worker's output is waited for.
+const killedWait = 5 * time.Second
+
+// runWorker analyses one bundle in a process of its own, with its results in dir. It returns the
+// rows, or one that says why there are none. An error is of the machine.
+func (r *run) runWorker(ctx context.Context, path, dir string) ([]rows.Row, error) {
+	var end ended
+	for range maxTries {
+		var err error
+		if end, err = r.startWorker(ctx, path, dir); err != nil || ctx.Err() != nil {
+			return nil, err
+		}
+		if end.late || !end.killed() {
+			break
+		}
+	}
+	if end.state.ExitCode() == StatusMachine {
+		return nil, errors.New(end.reason())
+	}
+	if reason := r.explainEnd(&end); reason != "" {
+		return []rows.Row{rows.NewFailed(reason)}, nil
+	}
+	return readRows(dir), nil
+}
+
+// readRows reads what a worker left. It may have read a hostile bundle.
+func readRows(dir string) []rows.Row {
+	failed := func(format string, args ...any) []rows.Row {
+		return []rows.Row{rows.NewFailed("its worker left no rows that can be read: " + fmt.Sprintf(format, args...))}
+	}
+	name := filepath.Join(dir, rowsFile)
+	info, err := os.Stat(name)
+	if err != nil {
+		return failed("%v", err)
+	}
+	if info.Size() > maxRows {
+		return failed("%d bytes", info.Size())
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return failed("%v", err)
+	}
+	all, err := rows.Read(bytes.NewReader(text))
+	if err != nil {
+		return failed("%v", err)
+	}
+	for i := range all {
+		report := string(all[i].Report)
+		if report == "" {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(dir, report))
+		if report != filepath.Base(report) || err != nil || info.Mode().Type() != fs.FileMode(0) {
+			return failed("no report %q", report)
+		}
+	}
+	return all
+}
+
+// ended is how a worker has ended.
+type ended struct {
+	state  *os.ProcessState
+	late   bool   // it was killed because its time was over
+	stderr []byte // the first of it
+}
+
+// startWorker runs a worker to its end. An error says that it could not be run.
+func (r *run) startWorker(ctx context.Context, path, dir string) (ended, error) {
+	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755)); err != nil {
+		return ended{}, err
+	}
+	bound, cancel := context.WithTimeout(ctx, r.Bound)
+	defer cancel()
+	args := append(r.Worker[1:len(r.Worker):len(r.Worker)],
+		"--memory", strconv.FormatInt(r.Memory, 10), "--out", dir, "--", path)
+	cmd := exec.CommandContext(bound, r.Worker[0], args...)
+	cmd.Args[0] = "plegdiag"
+	said := &firstBytes{limit: maxStderr}
+	cmd.Stderr, cmd.WaitDelay = said, killedWait
+	// Its own group, so that Ctrl-C at the terminal ends no bundle; it does not outlive its parent.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		return ended{}, fmt.Errorf("no worker could be started: %w", err)
+	}
+	late := bound.Err() != nil && !cmd.ProcessState.Success()
+	return ended{cmd.ProcessState, late, said.kept}, nil
+}
+
+// killed says that a signal has ended the worker that the kernel or somebody else sends, and no
+// error of its own.
+func (e *ended) killed() bool {
+	status, ok := e.state.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && (status.Signal() == syscall.SIGKILL || status.Signal() == syscall.SIGTERM)
+}
+
+// explainEnd says why a worker failed; empty where it did not.
+func (r *run) explainEnd(e *ended) string {
+	switch {
+	case e.late:
+		return fmt.Sprintf("not done within %s (--timeout)", r.Bound)
+	case e.state.Success():
+		return ""
+	case e.killed():
+		return fmt.Sprintf("its worker was killed %d times, the last time by signal %v", maxTries, e.state.Sys().(syscall.WaitStatus).Signal())
+	}
+	reason := e.reason()
+	if strings.Contains(reason, "out of memory") || strings.Contains(reason, "cannot allocate memory") || e.hasCrashed() && e.peak() > r.Memory/2 {
+		return fmt.Sprintf("it needs more memory than %d MiB (--memory)", r.Memory>>20)
+	}
+	return reason
+}
+
+// crashed is the exit status of a Go program that its runtime ends.
+const crashed = 2
+
+// hasCrashed says that a worker did not end by itself.
+func (e *ended) hasCrashed() bool { return e.state.ExitCode() == crashed }
+
+// peak is how much memory a worker had at most, in bytes. Go's runtime does not always get as far
+// as to say that the bound was reached.
+func (e *ended) peak() int64 {
+	usage, ok := e.state.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	return usage.Maxrss << 10
+}
+
+// crashes are how the first line begins that Go's runtime prints of a crash.
+var crashes = []string{"panic: ", "fatal error: ", "runtime: ", "runtime/cgo: ", "SIGSEGV: "}
+
+// reason is what a worker said last of why it ended.
+func (e *ended) reason() string {
+	said := ""
+	for line := range strings.Lines(string(e.stderr)) {
+		line = strings.TrimSpace(line)
+		for _, crash := range crashes {
+			if strings.HasPrefix(line, crash) {
+				return "its worker crashed: " + line
+			}
+		}
+		if text, ok := strings.CutPrefix(line, "plegdiag: "); ok && !strings.HasPrefix(text, "hint: ") {
+			said = text
+		}
+	}
+	if said == "" {
+		said = "its worker ended with " + e.state.String()
+	}
+	return said
+}
+
+// firstBytes keeps the first bytes that are written to it.
+type firstBytes struct {
+	kept  []byte
+	limit int
+}
+
+// Write implements [io.Writer].
+func (f *firstBytes) Write(p []byte) (int, error) {
+	f.kept = append(f.kept, p[:min(len(p), f.limit-len(f.kept))]...)
+	return len(p), nil
+}

@@ -1,0 +1,245 @@
+package kubelet
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// apiRequests are what the kubelet says of requests to the API server that failed, Kubernetes 1.9
+// to 1.37. Up to 1.20 the error stands behind the words, from 1.21 on in err.
+//
+//	≤ 1.20  Error updating node status, will retry: error getting node "n": Get https://10.0.0.1:6443/api/v1/nodes/n?timeout=10s: dial tcp 10.0.0.1:6443: i/o timeout
+//	        failed to ensure node lease exists, will retry in 7s, error: Get https://…: dial tcp …: connect: connection refused
+//	        reflector.go:125] k8s.io/kubernetes/pkg/kubelet/kubelet.go:459: Failed to list *v1.Node: Get https://…
+//	≥ 1.21  "Error updating node status, will retry" err="error getting node \"n\": Get \"https://…\": net/http: request canceled …"
+//	        "Failed to ensure lease exists, will retry" err="Get \"https://…\": dial tcp …: connect: connection refused" interval="7s"
+//	        "Unable to register node with API server" err="Post \"https://…\": …" node="n"
+//	        reflector.go:147] vendor/k8s.io/client-go/informers/factory.go:150: Failed to watch *v1.Node: failed to list *v1.Node: Get "https://…"
+var apiRequests = []spelling{
+	{"ailed to update lease", "lease"},
+	{"ailed to update node lease", "lease"},
+	{"ailed to ensure lease exists", "lease"},
+	{"ailed to ensure node lease exists", "lease"},
+	{"Error updating node status, will retry", "node-status"},
+	{"Unable to update node status", "node-status"},
+	{"Unable to register node with API server", "register"},
+	{"Unable to register node ", "register"}, // ≤ 1.13: … "n" with API server
+	{"Error getting node", "node"},
+	{"Error getting the current node from lister", "node"},
+	{"Failed to watch", "watch"}, // from 1.33 on the type stands in a field
+	{"ailed to list *", "watch"},
+	{"Failed to list", "watch"},
+	{"Failed to update status for pod", "pod-status"},
+	{"Failed to get status for pod", "pod-status"},
+	{"Unable to write event", "event"},
+	{"Failed to contact API server when waiting for CSINode publishing", "csinode"},
+	{"Failed to connect to proxy", "tunnel"}, // k3s and rke2: the way back from the server to the node
+}
+
+// apiFailed is a request to the API server that failed. A conflict, and an object that is not there
+// yet when the kubelet asks for its pods, is no failure of the way to it.
+func apiFailed(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	for _, a := range apiRequests {
+		_, behind, ok := strings.Cut(text, a.text)
+		if !ok || a.what == "watch" && !strings.Contains(r.Raw, "reflector") && !strings.Contains(text, " *v1") {
+			continue
+		}
+		reason := cmp.Or(table.ErrorOf(r), scan.After(behind, "error: ", "err: ", ": "))
+		why := apiReason(reason)
+		e := event.New(event.KindAPIFailed, "a request to the API server failed ("+a.what+"): "+apiWords[why])
+		e.Fields = []event.Field{event.FieldWhat.Text(a.what), event.FieldReason.Text(why)}
+		if why != "other" {
+			e.AddFields(event.FieldHow.Text(why))
+		}
+		e.AddFields(serverFields(reason)...)
+		e.AddFields(event.FieldError.Text(reason))
+		if pod := podOf(r); pod != "" {
+			e.IDs.Pod = pod
+		}
+		// The Node authorizer does not know yet, or no more, that a pod is on this node.
+		quiet := reason == "" || strings.Contains(reason, "Operation cannot be fulfilled") ||
+			a.what == "pod-status" && strings.Contains(reason, "no relationship found between node") ||
+			why == "not-found" && a.what != "node" && a.what != "node-status" && a.what != "register"
+		return e, !quiet
+	}
+	return event.Event{}, false
+}
+
+// apiReasons tell from an error of Go's HTTP client, or of the API server, why a request failed. The
+// first that fits counts.
+var apiReasons = []struct {
+	reason string
+	texts  []string
+}{
+	{"certificate", []string{"x509: ", "tls: ", "bad certificate", "certificate has expired", "certificate required"}},
+	{"dns", []string{"no such host", "server misbehaving", ": lookup ", "emporary failure in name resolution"}},
+	{"refused", []string{"connection refused"}},
+	{"no-route", []string{"no route to host", "network is unreachable", "host is down"}},
+	{"unauthorized", []string{"Unauthorized", "provide credentials"}},
+	{"forbidden", []string{"forbidden", "cannot get ", "not allowed to"}},
+	{"cut", []string{"connection reset by peer", "EOF", "client connection lost", "broken pipe", "GOAWAY"}},
+	{"timeout", []string{
+		"i/o timeout", "Client.Timeout", "deadline exceeded", "TLS handshake timeout", "timeout awaiting", "request canceled",
+		"timed out",
+	}},
+	{"server", []string{
+		"currently unable to handle", "unable to return a response", "etcdserver", "erviceUnavailable", "Service Unavailable",
+		"InternalError", "nternal error", "too many requests", "Bad Gateway", "Gateway Timeout",
+	}},
+	{"not-found", []string{"not found", "could not find the requested resource"}},
+}
+
+// apiWords say the reasons in words.
+var apiWords = map[string]string{
+	"certificate": "a certificate is not accepted", "dns": "its name cannot be resolved", "refused": "nothing listens there",
+	"no-route": "there is no way to it", "unauthorized": "it does not know the kubelet", "forbidden": "it does not allow it",
+	"cut": "the connection broke", "timeout": "no answer in time", "server": "the server fails itself",
+	"not-found": "it does not know that object", "other": "see the error",
+}
+
+func apiReason(text string) string {
+	for _, a := range apiReasons {
+		if scan.ContainsAny(text, a.texts) {
+			return a.reason
+		}
+	}
+	cut, isCut := strings.CutSuffix(strings.TrimRight(text, `"`), ">")
+	for _, a := range apiReasons {
+		if isCut && slices.ContainsFunc(a.texts, func(words string) bool { return endsWithin(cut, words) }) {
+			return a.reason
+		}
+	}
+	return "other"
+}
+
+// endsWithin says that a line which a pager cut ends inside of some words: "net/http: request ca>".
+func endsWithin(cut, words string) bool {
+	const least = 6
+	for n := len(words) - 1; n >= least; n-- {
+		if strings.HasSuffix(cut, words[:n]) {
+			return true
+		}
+	}
+	return false
+}
+
+// serverFields are host and path of the request that an error names: Get "https://10.0.0.1:6443/api/v1/nodes/n?timeout=10s".
+func serverFields(text string) []event.Field {
+	_, url, ok := strings.Cut(text, "https://")
+	if !ok {
+		return nil
+	}
+	url = url[:len(url)-len(strings.TrimLeft(url, urlBytes))]
+	server, path, _ := strings.Cut(strings.TrimRight(url, ":"), "/")
+	path, _, _ = strings.Cut(path, "?")
+	fields := []event.Field{event.FieldServer.Text(server)}
+	if path != "" {
+		fields = append(fields, event.FieldPath.Text("/"+path))
+	}
+	if node := requestedNode(path); node != "" {
+		fields = append(fields, event.FieldNode.Text(node))
+	}
+	return fields
+}
+
+// requestedNode is the node that a path names: api/v1/nodes/NAME, or the lease of that name.
+func requestedNode(path string) string {
+	for _, start := range []string{"/kube-node-lease/leases/", "api/v1/nodes/"} {
+		if _, rest, ok := strings.Cut(path, start); ok {
+			node, _, _ := strings.Cut(rest, "/") // nodes/NAME/status
+			return node
+		}
+	}
+	return ""
+}
+
+const urlBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?[]@!$&'()*+,;=%"
+
+// APIServer is the API server's own log, mostly that of a container.
+var APIServer = table.Table{Component: "node", Relays: []string{""}, Rows: []table.Row{
+	{[]string{"Unable to authenticate the request"}, clientRefused},
+}}
+
+// clientRefused is a client whose certificate is expired, Kubernetes 1.9 to 1.37; the line does not say
+// which client:
+//
+//	≤ 1.20  Unable to authenticate the request due to an error: x509: certificate has expired or is not yet valid
+//	≥ 1.21  "Unable to authenticate the request" err="[x509: certificate has expired or is not yet valid: current time … is after …, …]"
+func clientRefused(r *event.Record) (event.Event, bool) {
+	_, reason, expired := strings.Cut(r.Raw, "x509: certificate has expired")
+	e := event.New(event.KindClientRefused, "the API server refuses the expired certificate of a client")
+	e.Component, e.Source = facts.Kubernetes, facts.Kubernetes
+	e.AddText(event.FieldError, "x509: certificate has expired"+table.Clip(reason))
+	return e, expired
+}
+
+// certificateLines are what the kubelet says of its own certificate:
+//
+//	≤ 1.16  bootstrap.go:205] Part of the existing bootstrap client certificate is expired: 2020-02-23 15:48:00 +0000 UTC
+//	≥ 1.17  bootstrap.go:265] part of the existing bootstrap client certificate in /etc/kubernetes/kubelet.conf is expired: 2024-06-11 17:17:20 +0000 UTC
+//	all     The currently active client certificate has expired and the server is responsive, exiting.
+//	        The currently active client certificate has expired, but the server is not responsive. A restart may be necessary …
+//	        It has been 5m0s since a valid client cert was found, but the server is not responsive. …
+//	        No valid client certificate is found but the server is not responsive. …
+//	≤ 1.31  kubernetes.io/kube-apiserver-client-kubelet: Failed while requesting a signed certificate from the control plane: cannot create certificate signing request: …
+//	        …: certificate request was not signed: timed out waiting for the condition
+//	        …: Reached backoff limit, still unable to rotate certs: …
+//	≥ 1.32  "Reached backoff limit, still unable to rotate certs" err="…" logger="kubernetes.io/kube-apiserver-client-kubelet"
+var certificateLines = []saying{
+	{"bootstrap client certificate", "expired", "the kubelet's client certificate is expired"},
+	{"currently active client certificate has expired", "expired", "the kubelet's client certificate is expired"},
+	{"since a valid client cert was found", "missing", "the kubelet has no valid client certificate"},
+	{"No valid client certificate is found", "missing", "the kubelet has no valid client certificate"},
+	{"ailed while requesting a signed certificate from the ", "rotation", "the kubelet cannot ask for a new certificate"},
+	{"certificate request was not signed", "rotation", "nobody signs the kubelet's new certificate"},
+	{"still unable to rotate certs", "rotation", "the kubelet cannot renew its certificate"},
+}
+
+func certificateFailed(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	for _, c := range certificateLines {
+		_, behind, ok := strings.Cut(text, c.text)
+		if !ok {
+			continue
+		}
+		whose := "client"
+		if strings.Contains(r.Raw, "kubelet-serving") {
+			whose = "server"
+		}
+		e := event.New(event.KindCertificate, c.says, event.FieldWhat.Text(c.what), event.FieldOf.Text(whose))
+		if c.what != "rotation" {
+			e.AddText(event.FieldSince, scan.After(behind, "is expired: "))
+			file, _ := scan.Between(behind, " in ", " is expired")
+			e.AddText(event.FieldPath, file)
+			return e, c.what == "missing" || strings.Contains(text, "expired")
+		}
+		reason := strings.TrimLeft(cmp.Or(table.ErrorOf(r), scan.After(behind, ": "), strings.TrimLeft(behind, ": ")), ": ")
+		e.AddText(event.FieldReason, apiReason(reason))
+		e.AddFields(serverFields(reason)...)
+		e.AddText(event.FieldError, reason)
+		return e, true
+	}
+	return event.Event{}, false
+}
+
+// certificateExpires, at verbosity 2, is until when a certificate is good:
+//
+//	≤ 1.31  kubernetes.io/kube-apiserver-client-kubelet: Certificate expiration is 2027-03-01 10:00:00 +0000 UTC, rotation deadline is 2026-12-11 03:12:45.6 +0000 UTC
+//	≥ 1.32  "Certificate rotation deadline determined" expiration="2027-03-01 10:00:00 +0000 UTC" deadline="…"
+func certificateExpires(r *event.Record) (event.Event, bool) {
+	if strings.Contains(r.Raw, "kubelet-serving") {
+		return event.Event{}, false // of the kubelet's server, which its own requests do not need
+	}
+	until := r.Value("expiration")
+	if until == "" {
+		until, _ = scan.Between(r.Message(), "Certificate expiration is ", ", rotation deadline is ")
+	}
+	return facts.New("kubelet.certificate-expires", until)
+}

@@ -1,0 +1,259 @@
+package kubelet
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/repeated"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// startFailed is the last word of a kubelet that refuses its configuration or its node:
+//
+//	≤ 1.20  server.go:274] failed to run Kubelet: running with swap on is not supported, please disable swap! or set --fail-swap-on flag to false. …
+//	≤ 1.22  "Failed to run kubelet" err="failed to run Kubelet: misconfiguration: kubelet cgroup driver: \"systemd\" is different from docker cgroup driver: \"cgroupfs\""
+//	≥ 1.23  run.go:74] "command failed" err="failed to run Kubelet: unable to load bootstrap kubeconfig: stat /etc/kubernetes/bootstrap-kubelet.conf: no such file or directory"
+//	        "command failed" err="failed to parse kubelet flag: unknown flag: --network-plugin"
+//	        "command failed" err="failed to load kubelet config file, path: /var/lib/kubelet/config.yaml, error: …"
+//	≥ 1.35  "command failed" err="failed to validate kubelet configuration, error: kubelet is configured to not run on a host using cgroup v1. …"
+//	all     server.go:203] "Failed to listen and serve" err="listen tcp 127.0.0.1:10250: bind: address already in use"
+//	        kubelet.go:1359] Failed to start ContainerManager failed to get rootfs info: …; "Failed to start ContainerManager" err="…"
+//	        "Failed to start cAdvisor" err="inotify_add_watch /sys/fs/cgroup/…: no space left on device"; "Failed to initialize internal modules" err="…"
+func startFailed(r *event.Record) (event.Event, bool) {
+	text := strings.TrimLeft(r.Message(), `"`)
+	reason := table.ErrorOf(r)
+	if reason == "" {
+		reason = scan.After(text, "ailed to run Kubelet: ", "ailed to start ContainerManager ", "ailed to start cAdvisor ", "kubelet exited: ")
+	}
+	if reason == "" && !strings.HasPrefix(text, "command failed") {
+		reason = text
+	}
+	reason = strings.TrimPrefix(reason, "failed to run Kubelet: ")
+	why := startReason(reason)
+	return event.New(
+		event.KindStartFailed, "the kubelet does not start: "+cmp.Or(startWords[why], reason), event.FieldReason.Text(why),
+		event.FieldError.Text(reason),
+	), reason != ""
+}
+
+// startReasons tell from the error why a kubelet does not start. The first that fits counts.
+var startReasons = []struct {
+	reason string
+	texts  []string
+}{
+	{"descriptors", []string{"inotify_", "too many open files"}},
+	{"cgroup-v1", []string{"using cgroup v1"}},
+	{"swap", []string{"with swap on is not supported", "Swap is on"}},
+	{"cgroup-driver", []string{"kubelet cgroup driver", "is different from docker cgroup driver"}},
+	{"flag", []string{"unknown flag: ", "unknown shorthand flag", "parse kubelet flag", "flag provided but not defined"}},
+	{"certificate", []string{"bootstrap kubeconfig", "bootstrap-kubelet", "x509: ", "tls: ", "certificate", "unable to load client CA"}},
+	{"config", []string{
+		"kubelet config file", "validate kubelet configuration", "invalid configuration", "strict decoding error",
+		"unrecognized feature gate", "invalid kubeconfig", "kubeconfig",
+	}},
+	{"runtime", []string{"validate service connection", "validate CRI", "runtime API", "container runtime", "Cannot connect to the Docker daemon"}},
+	{"port", []string{"address already in use", "Only one usage of each socket address"}},
+	{"disk", []string{"no space left on device", "read-only file system"}},
+	{"memory", []string{"cannot allocate memory"}},
+	{"cgroup", []string{"cgroup"}},
+}
+
+// startWords say the reasons in words; the error itself says the others.
+var startWords = map[string]string{
+	"cgroup-v1": "it refuses a node with cgroup v1", "swap": "it refuses a node with swap",
+	"cgroup-driver": "its cgroup driver is not the runtime's", "flag": "it does not know a flag",
+	"descriptors": "no inotify watches or open files are left for it", "port": "another program listens on its port",
+}
+
+func startReason(text string) string {
+	for _, s := range startReasons {
+		if scan.ContainsAny(text, s.texts) {
+			return s.reason
+		}
+	}
+	return "other"
+}
+
+// nodeShutdown is the kubelet that holds the end of its machine up, to end pods (1.20 and later, at
+// verbosity 1); false is one that was called off:
+//
+//	"Shutdown manager detected new shutdown event, isNodeShuttingDownNow" event=true      (≤ 1.20: … isNodeShuttingDownNow: true)
+//	"Shutdown manager detected new shutdown event" event="shutdown"
+func nodeShutdown(r *event.Record) (event.Event, bool) {
+	e := event.New(event.KindShutdown, "the machine is told to end: the kubelet ends its pods", event.FieldWhat.Text("shutdown"))
+	return e, r.Value("event") == "true" || strings.HasSuffix(strings.TrimSpace(r.Message()), "Now: true")
+}
+
+// cgroupV1 is the version of the node's cgroups, as the kubelet complains about it: refused from
+// 1.35 on unless failCgroupV1 is false, warned of from 1.31 on.
+//
+//	kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed in a future release
+//	"cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. …"
+//	"CGroup v1 support is in maintenance mode" …                  (1.31 to 1.34: … "cgroup v1 support is in maintenance mode, please migrate to cgroup v2")
+func cgroupV1(*event.Record) (event.Event, bool) { return facts.New("node.cgroup-version", "1") }
+
+// runtimeFound is the start of a kubelet, right before "Started kubelet":
+//
+//	≤ 1.20  kuberuntime_manager.go:210] Container runtime docker initialized, version: 18.09.3, apiVersion: 1.39.0
+//	≥ 1.21  "Container runtime initialized" containerRuntime="containerd" version="v2.0.3" apiVersion="v1"
+func runtimeFound(r *event.Record) (event.Event, bool) {
+	name, version := foundRuntime(r)
+	e := event.New(event.KindKubeletStart, "kubelet starts and finds "+name+" "+version)
+	return e, name != ""
+}
+
+// runtimeVersion is the version in the same line.
+func runtimeVersion(r *event.Record) (event.Event, bool) {
+	name, version := foundRuntime(r)
+	switch daemon.RuntimeOf(name) {
+	case "containerd":
+		return facts.New("containerd.version", version)
+	case "dockerd":
+		return facts.New("docker.version", version)
+	case "crio":
+		return facts.New("crio.version", version)
+	}
+	return event.Event{}, false
+}
+
+func foundRuntime(r *event.Record) (name, version string) {
+	if name = r.Value("containerRuntime"); name != "" {
+		return name, scan.Version(r.Value("version"))
+	}
+	text := r.Message()
+	name, _ = scan.Between(text, "Container runtime ", " initialized, version: ")
+	return name, scan.Version(scan.After(text, "initialized, version: "))
+}
+
+// nodePressure is a condition that begins:
+//
+//	≤ 1.20  Recording NodeHasDiskPressure event message for node n
+//	≥ 1.21  "Recording event message for node" node="n" event="NodeHasDiskPressure"
+func nodePressure(r *event.Record) (event.Event, bool) {
+	if !strings.Contains(r.Raw, "event message for node") {
+		return event.Event{}, false
+	}
+	what := "disk"
+	if strings.Contains(r.Raw, "NodeHasInsufficientMemory") {
+		what = "memory"
+	}
+	return event.New(event.KindPressure, "the kubelet reports pressure on "+what, event.FieldOf.Text(what)), true
+}
+
+// evictions are what the eviction manager says when it acts. Up to 1.20 the resource, or the pod,
+// stands in the message, from 1.21 on in a field.
+//
+//	≤ 1.20  eviction manager: attempting to reclaim ephemeral-storage
+//	        eviction manager: must evict pod(s) to reclaim ephemeral-storage
+//	        eviction manager: pod web_default(uid) is evicted successfully
+//	≥ 1.21  "Eviction manager: attempting to reclaim" resourceName="ephemeral-storage"
+//	        "Eviction manager: must evict pod(s) to reclaim" resourceName="memory"
+//	        "Eviction manager: pod is evicted successfully" pod="default/web"
+//	all     eviction thresholds have been met, but no pods are active to evict
+var evictions = []saying{
+	{"viction manager: attempting to reclaim", "reclaim", "the kubelet wants to get back "},
+	{"viction manager: must evict pod(s) to reclaim", "must-evict", "the kubelet must evict pods to get back "},
+	{"is evicted successfully", "evicted", "the kubelet has evicted a pod"},
+	{"no pods are active to evict", "none-left", "the kubelet finds no pod to evict"},
+}
+
+func eviction(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	if !strings.Contains(text, "viction ") {
+		return event.Event{}, false
+	}
+	for _, v := range evictions {
+		_, behind, ok := strings.Cut(text, v.text)
+		if !ok {
+			continue
+		}
+		e := event.New(event.KindEviction, v.says, event.FieldWhat.Text(v.what))
+		e.IDs.Pod = podOf(r)
+		if pod, ok := scan.Between(text, "manager: pod ", "("); ok && e.IDs.Pod == "" {
+			e.IDs.Pod = podNamed(pod)
+		}
+		if strings.HasSuffix(v.says, " ") {
+			resource := cmp.Or(r.Value("resourceName"), strings.TrimSpace(strings.Trim(behind, `"`)))
+			e.AddText(event.FieldOf, resource)
+			e.Text += resource
+			if resource == "pids" && v.what == "reclaim" {
+				return event.Event{}, false // told by pidPressure
+			}
+		}
+		return e, true
+	}
+	return event.Event{}, false
+}
+
+// imageFSFailed is the file system of the images that cannot be read, or cleaned:
+//
+//	Image garbage collection failed once. Stats initialization may not have completed yet: failed to get imageFs info: unable to find data in memory cache
+//	"Image garbage collection failed multiple times in a row" err="failed to garbage collect required amount of images. Attempted to free 966184140 bytes, but only found 0 bytes eligible to free."
+//	"Failed to get imageFs info" err="…"; "Eviction manager: failed to get summary stats" err="failed to get imageFs stats: missing image stats: …"
+func imageFSFailed(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	reason := cmp.Or(table.ErrorOf(r), scan.After(text, "not have completed yet: ", "times in a row: ", "mage garbage collection failed: ", ": "))
+	e := event.New(event.KindImageFSFailed, "the kubelet cannot read the file system of the images")
+	what := "read"
+	if scan.ContainsAny(reason, []string{"required amount of images", "to free", "ree up"}) {
+		what = "collect"
+		e.Text = "the kubelet cannot make room in the file system of the images"
+	}
+	e.Fields = []event.Field{
+		event.FieldWhat.Text(what), event.FieldAgain.Bool(!strings.Contains(text, "collection failed once")),
+	}
+	e.AddFields(table.ErrorFields(reason)...)
+	return e, reason != ""
+}
+
+// watchFailed is cAdvisor that cannot ask the runtime about a cgroup that came up:
+//
+//	manager.go:1169] Failed to process watch event {EventType:0 Name:/kubepods/besteffort/pod…/<id> WatchSource:0}: error reading from server: EOF: unavailable
+//	manager.go:1131] Failed to create existing container: /kubepods/besteffort/pod…/<id>: rpc error: code = Unavailable desc = transport is closing
+//
+// A container that is not there any more says nothing of the runtime.
+func watchFailed(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	cgroup, reason, ok := strings.Cut(scan.After(text, "Failed to create existing container: "), ": ")
+	if !ok {
+		cgroup, _, _ = strings.Cut(scan.After(text, " Name:"), " ")
+		reason = scan.After(text, "}: ")
+	}
+	reason = cmp.Or(reason, table.ErrorOf(r))
+	e := event.New(event.KindWatchFailed, "cAdvisor cannot ask the runtime: "+reason, table.ErrorFields(reason)...)
+	e.AddText(event.FieldCgroup, cgroup)
+	e.AddFields(repeated.LostRuntime(reason)...)
+	e.IDs.Container = scan.FindID(cgroup)
+	return e, table.IsDeadline(reason) || len(repeated.LostRuntime(reason)) > 0
+}
+
+// podRelist, at verbosity 5, is the begin of PLEG's look at one pod that somebody asked for:
+// "GenericPLEG: Relisting Pod" podUID="…" (≥ 1.36).
+func podRelist(r *event.Record) (event.Event, bool) {
+	e := event.New(event.KindPodRelist, "PLEG looks at one pod")
+	e.IDs.PodUID = r.Value("podUID")
+	return e, e.IDs.PodUID != ""
+}
+
+// podRelistFailed: "GenericPLEG: Unable to retrieve pod" podUID="…" err="…" (≥ 1.36). The plural is
+// the list of all pods.
+func podRelistFailed(r *event.Record) (event.Event, bool) {
+	reason := table.ErrorOf(r)
+	e := event.New(event.KindPodRelistFailed, "PLEG could not look at one pod", table.ErrorFields(reason)...)
+	e.AddFields(tooLarge(reason)...)
+	e.AddFields(repeated.LostRuntime(reason)...)
+	e.IDs.PodUID = r.Value("podUID")
+	return e, e.IDs.PodUID != "" && reason != ""
+}
+
+// relistDropped: "Relist request channel full; dropping relist request" podUID="…" (≥ 1.36): 200
+// requests wait. The next relist of all pods makes up for it.
+func relistDropped(r *event.Record) (event.Event, bool) {
+	e := event.New(event.KindRelistDropped, "PLEG drops a request to look at one pod")
+	e.IDs.PodUID = r.Value("podUID")
+	return e, true
+}

@@ -1,0 +1,394 @@
+// Package linux knows what the kernel writes.
+package linux
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/kernelwait"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/repeated"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+	"github.com/plegdiag/plegdiag/internal/observe/storage"
+	"github.com/plegdiag/plegdiag/internal/parse/kernel"
+)
+
+// Table is what Linux says, 3.10 to 6.x.
+var Table = table.Table{
+	Component: "kernel",
+	Rows: []table.Row{
+		{[]string{"blocked for more than", "blocked in I/O wait for more than"}, HungTask},
+		{[]string{"likely owned by task "}, lockHolder},
+		{[]string{"Killed process "}, oomKill},
+		{[]string{"oom-kill:constraint="}, oomChoice},
+		{[]string{"ovl_sync_fs"}, kernelFrame("ovl_sync_fs")},
+		{[]string{"cleanup_mnt"}, kernelFrame("cleanup_mnt")},
+		{[]string{"deactivate_locked_super"}, kernelFrame("deactivate_locked_super")},
+		{[]string{"iterate_supers"}, kernelFrame("iterate_supers")},
+		{[]string{"__refrigerator+"}, kernelFrame("__refrigerator")},
+		{[]string{"fork rejected by pids controller"}, forkRejected},
+		{[]string{"unregister_netdevice", " to become free. Usage"}, netdevBusy},
+		{[]string{" not responding, ", "nfs: server "}, fileServer},
+		{[]string{" has not responded in "}, cifsServer},
+		{[]string{"ceph: mds", "]: mds"}, cephServer},
+		{[]string{"I/O error", "Aborting journal", "Detected IO errors", ": error -5 "}, storage.Failure},
+		{[]string{"critical medium error", "critical target error", "device offline error", "rejecting I/O to "}, storage.Refusal},
+		{[]string{"EXT4-fs error", "BTRFS error", "BTRFS critical", "Corruption ", "corruption ", "Shutting down filesystem", "has been shut down"}, storage.Damage},
+		{[]string{"ilesystem read-only", "forced readonly"}, storage.ReadOnly},
+		{[]string{"timeout, aborting", "timeout, reset", "timeout, disable", "timeout, completion", "controller is down", "aborting reset", "after probe failure"}, storage.NVMeTimeout},
+		{storage.DriverTexts(), storage.Driver},
+		{[]string{"soft lockup"}, softLockup},
+		{[]string{"hard LOCKUP on cpu "}, hardLockup},
+		{[]string{"detected stall", "detected expedited stall"}, rcuStall},
+		{[]string{"Kernel panic - not syncing"}, kernelPanic},
+		{[]string{"reboot: Restarting system", "reboot: Power down", "reboot: System halted"}, kernelShutdown},
+		// kernel/sched/rt.c, once per boot: sched: RT throttling activated.
+		{
+			[]string{"RT throttling activated"},
+			table.Says(event.KindRTThrottled, "real-time tasks take all the CPU they may", "sched: RT throttling activated"),
+		},
+		{[]string{"memory allocation deadlock"}, allocDeadlock},
+		{[]string{"page allocation failure"}, pageAllocFailed},
+		{[]string{", object size: "}, slabFailed},
+		{[]string{"PM: suspend ", "PM: hibernation"}, suspendEdge},
+		repeated.ManagerCrash,
+		{[]string{"Linux version "}, kernelBoot},
+		{[]string{"Linux version ", "ainted"}, kernelVersion},
+		{[]string{"cgroup.memory=nokmem"}, kmemOff},
+	},
+}
+
+// HungTask is the line of kernel/hung_task.c:
+//
+//	INFO: task containerd-shim:1422 blocked for more than 120 seconds.
+//	INFO: task containerd-shim:1422 blocked in I/O wait for more than 120 seconds.      later than 6.18
+func HungTask(r *event.Record) (event.Event, bool) {
+	name, ok := scan.Between(r.Message(), "INFO: task ", " blocked ")
+	i := strings.LastIndexByte(name, ':') // comm may hold colons
+	if !ok || i < 0 {
+		return event.Event{}, false
+	}
+	e := event.New(event.KindHungTask, "task "+name[:i]+" is stuck in the kernel")
+	e.IDs.PID, _ = strconv.Atoi(name[i+1:])
+	e.Fields = []event.Field{event.FieldComm.Text(name[:i])}
+	seconds := scan.Digits(scan.After(r.Message(), " blocked for more than ", " blocked in I/O wait for more than "))
+	e.AddNumber(event.FieldSeconds, seconds)
+	e.Text += ", for more than " + seconds + " s"
+	return e, seconds != ""
+}
+
+// lockHolder is the line that kernel/hung_task.c prints below the stack of a hung task since 6.15,
+// where it knows who took the lock last; since 6.17 also of an rw-semaphore:
+//
+//	INFO: task containerd-shim:1422 is blocked on a mutex likely owned by task kworker/u8:1:317.
+//	INFO: task a:7 <writer> blocked on an rw-semaphore likely owned by task b:9 <reader>
+func lockHolder(r *event.Record) (event.Event, bool) {
+	waiter, rest, ok := strings.Cut(scan.After(r.Raw, "INFO: task "), " blocked on a")
+	lock, holder, owned := strings.Cut(strings.TrimLeft(rest, "n "), " likely owned by task ")
+	waiter, _, _ = strings.Cut(strings.TrimSuffix(waiter, " is"), " <")
+	holder, _, _ = strings.Cut(strings.TrimRight(holder, ". "), " <")
+	comm, pid := cutTask(waiter)
+	holderComm, holderPID := cutTask(holder)
+	if !ok || !owned || pid == 0 || holderPID == 0 {
+		return event.Event{}, false
+	}
+	e := event.New(
+		event.KindLockHolder, "task "+comm+" waits for a lock that most likely "+holderComm+" holds",
+		event.FieldComm.Text(comm), event.FieldWhat.Text(lock), event.FieldHolder.Int(holderPID), event.FieldHolderComm.Text(holderComm),
+	)
+	e.IDs.PID = pid
+	return e, slices.Contains([]string{"mutex", "semaphore", "rw-semaphore"}, lock)
+}
+
+// cutTask reads "kworker/u8:1:317", a name that may hold colons, and a pid; the pid is 0 where it is
+// none.
+func cutTask(task string) (comm string, pid int) {
+	i := strings.LastIndexByte(task, ':')
+	if i < 0 {
+		return task, 0
+	}
+	pid, _ = strconv.Atoi(task[i+1:])
+	return task[:i], pid
+}
+
+// kernelFrame is a function on a stack that the kernel printed which tells a mechanism by itself. In
+// the tables of symbols that a sosreport holds (/proc/kallsyms, available_filter_functions) it
+// stands too, but in no frame.
+func kernelFrame(symbol string) func(*event.Record) (event.Event, bool) {
+	return func(r *event.Record) (event.Event, bool) {
+		text := strings.TrimPrefix(r.Message(), "kernel:")
+		function, unsure, ok := kernel.ReadFrame(text)
+		e, telling := FrameEvent(function)
+		if unsure {
+			e.AddFields(event.FieldUnsure.Bool(true))
+		}
+		return e, ok && telling && function == symbol
+	}
+}
+
+// FrameEvent is a function on a stack of the kernel that points to a mechanism. Ok is false for
+// every other function.
+func FrameEvent(symbol string) (e event.Event, ok bool) {
+	return event.New(event.KindKernelFrame, "kernel stack in "+symbol, event.FieldSymbol.Text(symbol)),
+		slices.Contains(tellingFrames, symbol)
+}
+
+// tellingFrames are the functions whose rows stand in [Table].
+var tellingFrames = []string{"ovl_sync_fs", "cleanup_mnt", "deactivate_locked_super", "iterate_supers", "__refrigerator"}
+
+// forkRejected is the line of kernel/cgroup/pids.c, once per cgroup: cgroup: fork rejected by pids
+// controller in /system.slice/docker.service.
+func forkRejected(r *event.Record) (event.Event, bool) {
+	cgroup, _, _ := strings.Cut(scan.After(r.Raw, "fork rejected by pids controller in "), " ")
+	pod := scan.ContainsAny(cgroup, []string{"kubepods", "docker-", "/docker/", "cri-containerd", "libpod", "crio-"})
+	return event.New(
+		event.KindForkRejected, "the pids limit of "+cgroup+" is reached", event.FieldCgroup.Text(cgroup),
+		event.FieldPodLimit.Bool(pod),
+	), strings.HasPrefix(cgroup, "/")
+}
+
+// netdevBusy is the line of net/core/dev.c, every 10 s while it waits: unregister_netdevice:
+// waiting for lo to become free. Usage count = 1. It holds net_mutex meanwhile, since 4.17
+// pernet_ops_rwsem: the lock that a new network namespace needs.
+func netdevBusy(r *event.Record) (event.Event, bool) {
+	device, ok := scan.Between(r.Raw, "waiting for ", " to become free")
+	e := event.New(
+		event.KindNetdevBusy, "the kernel waits for references to "+device, event.FieldDevice.Text(device),
+		event.FieldHolds.Text(kernelwait.NetworkLock),
+	)
+	e.AddNumber(event.FieldUsage, strings.TrimSuffix(scan.FirstWord(scan.After(r.Raw, "Usage count = ")), "."))
+	return e, ok && device != "" && !strings.Contains(device, " ")
+}
+
+// fileServer is sunrpc's word (net/sunrpc/clnt.c) on a server of NFS, once per
+// request that waits; the kernel leaves lines out when there are many.
+//
+//	nfs: server 10.36.3.5 not responding, still trying      (hard mount)
+//	nfs: server 10.36.3.5 not responding, timed out         (soft mount)
+//	nfs: server 10.36.3.5 OK
+func fileServer(r *event.Record) (event.Event, bool) {
+	server, state, ok := strings.Cut(scan.After(r.Raw, "nfs: server "), " ")
+	e := event.Event{
+		Kind: event.KindServerSilent, Fields: []event.Field{event.FieldProtocol.Text("nfs"), event.FieldServer.Text(server)},
+		Span: event.Span{Key: "nfs/" + server, State: true}, Text: "the NFS server " + server + " does not answer",
+	}
+	e.Span.Edge = event.EdgeOf(state, "not responding, ", "OK")
+	if e.Span.Edge == event.Begin {
+		e.AddFields(event.FieldGaveUp.Bool(strings.HasPrefix(state, "not responding, timed out")))
+	} else {
+		e.Text = "the NFS server " + server + " answers again"
+	}
+	return e, ok && server != "" && e.Span.Edge != event.Whole
+}
+
+// cifsServer is fs/smb/client/connect.c's word on a server that has not answered for two minutes or
+// three:
+//
+//	CIFS: VFS: \\\\10.0.0.7 has not responded in 180 seconds. Reconnecting...
+//	CIFS VFS: Server 10.0.0.7 has not responded in 120 seconds. Reconnecting...      up to 5.4
+func cifsServer(r *event.Record) (event.Event, bool) {
+	before, _, ok := strings.Cut(r.Message(), " has not responded in ")
+	words := strings.Fields(before)
+	if !ok || len(words) < 2 || !strings.Contains(before, "CIFS") {
+		return event.Event{}, false
+	}
+	server := strings.TrimLeft(words[len(words)-1], `\`)
+	return event.New(
+		event.KindServerSilent, "the SMB server "+server+" does not answer", event.FieldProtocol.Text("cifs"),
+		event.FieldServer.Text(server), event.FieldGaveUp.Bool(false),
+	), server != ""
+}
+
+// cephServer is fs/ceph/mds_client.c's word on a server of metadata:
+//
+//	ceph: mds0 hung
+//	ceph: [4e5d…-… 24117]: mds0 hung      since 6.6
+//	ceph: mds0 came back
+func cephServer(r *event.Record) (event.Event, bool) {
+	_, rest, ok := strings.Cut(r.Message(), "mds")
+	rank := scan.Digits(rest)
+	server := "mds" + rank
+	e := event.Event{
+		Kind: event.KindServerSilent, Fields: []event.Field{event.FieldProtocol.Text("ceph"), event.FieldServer.Text(server)},
+		Span: event.Span{Key: "ceph/" + server, State: true}, Text: "the Ceph server " + server + " does not answer",
+	}
+	e.Span.Edge = event.EdgeOf(rest[len(rank):], " hung", " came back")
+	if e.Span.Edge == event.Begin {
+		e.AddFields(event.FieldGaveUp.Bool(false))
+	} else {
+		e.Text = "the Ceph server " + server + " answers again"
+	}
+	return e, ok && rank != "" && e.Span.Edge != event.Whole
+}
+
+// softLockup is the line of kernel/watchdog.c, every 20 s or so while it lasts:
+//
+//	[NMI ]watchdog: BUG: soft lockup - CPU#19 stuck for 22s! [migration/19:104]
+func softLockup(r *event.Record) (event.Event, bool) {
+	cpu := scan.Digits(scan.After(r.Raw, "BUG: soft lockup - CPU#"))
+	seconds, err := strconv.Atoi(scan.Digits(scan.After(r.Raw, " stuck for ")))
+	if cpu == "" || err != nil {
+		return event.Event{}, false
+	}
+	task, _ := scan.Between(r.Raw, "s! [", "]")
+	if strings.Contains(task, "[") { // runc:[1:CHILD]:185318
+		task = strings.TrimSuffix(scan.After(r.Raw, "s! ["), "]")
+	}
+	e := event.Event{
+		Kind: event.KindSoftLockup, Start: r.Time.Add(-time.Duration(seconds) * time.Second), End: r.Time,
+		Text: "CPU " + cpu + " is stuck for " + strconv.Itoa(seconds) + " s",
+	}
+	if i := strings.LastIndexByte(task, ':'); i >= 0 {
+		e.IDs.TID, _ = strconv.Atoi(task[i+1:])
+		task = task[:i]
+	}
+	e.Fields = []event.Field{event.FieldCPU.Text(cpu), event.FieldSeconds.Int(seconds), event.FieldComm.Text(task)}
+	return e, true
+}
+
+// hardLockup is the line of kernel/watchdog_perf.c (kernel/watchdog_hld.c up to 6.4), or of a panic
+// for it:
+//
+//	[NMI ]watchdog: Watchdog detected hard LOCKUP on cpu 3
+//	Kernel panic - not syncing: Watchdog detected hard LOCKUP on cpu 3
+func hardLockup(r *event.Record) (event.Event, bool) {
+	cpu := scan.Digits(strings.TrimLeft(scan.After(r.Raw, "detected hard LOCKUP on cpu "), " "))
+	return event.New(event.KindHardLockup, "CPU "+cpu+" answers no interrupts", event.FieldCPU.Text(cpu)), cpu != ""
+}
+
+// kernelPanic is kernel/panic.c's line: Kernel panic - not syncing: Fatal exception in interrupt.
+func kernelPanic(r *event.Record) (event.Event, bool) {
+	reason := scan.After(r.Message(), "Kernel panic - not syncing: ")
+	return event.New(event.KindPanic, "the kernel stops: "+reason, event.FieldReason.Text(reason)), reason != ""
+}
+
+// kernelShutdown is kernel/reboot.c's last line:
+//
+//	reboot: Restarting system [with command '…']
+//	reboot: Power down
+//	reboot: System halted
+func kernelShutdown(r *event.Record) (event.Event, bool) {
+	for _, end := range []struct{ text, what string }{
+		{"reboot: Restarting system", "reboot"}, {"reboot: Power down", "poweroff"}, {"reboot: System halted", "halt"},
+	} {
+		if strings.Contains(r.Message(), end.text) {
+			return event.New(event.KindShutdown, "the machine goes down: "+end.what, event.FieldWhat.Text(end.what)), true
+		}
+	}
+	return event.Event{}, false
+}
+
+// kernelBoot is the first line of the kernel's log. /proc/version is the same line without a writer.
+func kernelBoot(r *event.Record) (event.Event, bool) {
+	return event.New(event.KindBoot, "the machine starts"),
+		r.Unit == "kernel" && strings.HasPrefix(strings.TrimLeft(r.Message(), " "), "Linux version ")
+}
+
+// rcuStall is kernel/rcu/tree_stall.h's line, after 21 s (RHEL: 60 s) without a quiet state:
+//
+//	INFO: rcu_sched self-detected stall on CPU
+//	rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:
+//	rcu: INFO: rcu_sched detected expedited stalls on CPUs/tasks: { 3-... } 21 jiffies s: 9 root: 0x8/.
+//	INFO: rcu_tasks detected stalls on tasks:      (kernel/rcu/tasks.h)
+func rcuStall(r *event.Record) (event.Event, bool) {
+	self := strings.Contains(r.Raw, "self-detected stall on CPU")
+	return event.New(
+			event.KindRCUStall, "a CPU does not come round", event.FieldSelf.Bool(self),
+		), strings.Contains(r.Raw, "INFO: rcu") &&
+			(self || strings.Contains(r.Raw, "stalls on CPUs/tasks") || strings.Contains(r.Raw, "stalls on tasks"))
+}
+
+// allocDeadlock is fs/xfs/kmem.c's line, every hundredth try, some 2 s apart (up to 6.8):
+//
+//	XFS: runc:[1:CHILD](3580) possible memory allocation deadlock in kmem_zone_alloc (mode:0x82d0)
+//	XFS: containerd-shim(912) possible memory allocation deadlock size 65552 in kmem_realloc (mode:0x250)      (≥ 4.9, RHEL 7.3)
+//	XFS: possible memory allocation deadlock in kmem_alloc (mode:0x250)      (up to 4.3)
+func allocDeadlock(r *event.Record) (event.Event, bool) {
+	before, _, ok := strings.Cut(r.Raw, "possible memory allocation deadlock")
+	task := strings.TrimSpace(scan.After(before, "XFS: "))
+	comm, tid, named := strings.Cut(task, "(")
+	if i := strings.LastIndexByte(task, '('); named {
+		comm, tid = task[:i], scan.Digits(task[i+1:])
+	}
+	if !ok || !strings.Contains(before, "XFS: ") || task != "" && tid == "" {
+		return event.Event{}, false
+	}
+	e := event.New(event.KindAllocDeadlock, "XFS gets no memory for "+cmp.Or(comm, "a task"))
+	e.IDs.TID, _ = strconv.Atoi(tid)
+	e.Fields = []event.Field{
+		event.FieldComm.Text(comm),
+		event.FieldFunction.Text(scan.FirstWord(scan.After(scan.After(r.Raw, "allocation deadlock"), "in "))),
+	}
+	return e, true
+}
+
+// pageAllocFailed is mm/page_alloc.c's line: kswapd0: page allocation failure: order:4,
+// mode:0x40c0(…).
+func pageAllocFailed(r *event.Record) (event.Event, bool) {
+	comm, rest, ok := strings.Cut(r.Message(), ": page allocation failure: order:")
+	if i := strings.LastIndexByte(comm, ']'); i >= 0 { // the stamp of dmesg
+		comm = strings.TrimSpace(comm[i+1:])
+	}
+	e := event.New(event.KindPageAllocFailed, "no pages for "+comm, event.FieldComm.Text(comm))
+	e.AddNumber(event.FieldOrder, scan.Digits(rest))
+	return e, ok
+}
+
+// slabFailed is the second line of mm/slub.c's warning, where the cache belongs
+// to a memory cgroup; 3.10 and 4.x write its id and name behind the cache's:
+//
+//	SLUB: Unable to allocate memory on node -1 (gfp=0x20)
+//	  cache: kmalloc-1024(1793:c8edefa90517…), object size: 1024, buffer size: 1024, default order: 3, min order: 0
+func slabFailed(r *event.Record) (event.Event, bool) {
+	cache, ok := scan.Between(r.Raw, "cache: ", ", object size: ")
+	name, cgroup, accounted := strings.Cut(strings.TrimSuffix(cache, ")"), "(")
+	return event.New(
+		event.KindSlabFailed, "no memory for "+name+" in a memory cgroup", event.FieldCache.Text(name),
+		event.FieldCgroup.Text(cgroup),
+	), ok && accounted
+}
+
+// suspendEdge: PM: suspend entry (deep); PM: suspend exit; PM: hibernation: hibernation entry
+// (before 5.7: PM: hibernation entry).
+func suspendEdge(r *event.Record) (event.Event, bool) {
+	e := event.Event{Kind: event.KindSuspend, Text: "the machine sleeps", Span: event.Span{Key: "suspend/", State: true}}
+	what := scan.After(r.Raw, "PM: suspend ", "PM: hibernation: hibernation ", "PM: hibernation ")
+	e.Span.Edge = event.EdgeOf(what, "entry", "exit")
+	return e, e.Span.Edge != event.Whole
+}
+
+// kernelVersion is the first line of the kernel's log and of /proc/version, and the line below
+// every report of it:
+//
+//	Linux version 3.10.0-1160.el7.x86_64 (mockbuild@…) …
+//	      Not tainted 5.15.63-flatcar #1
+//	      Tainted: G            X 3.13.0-52-generic #85-Ubuntu
+func kernelVersion(r *event.Record) (event.Event, bool) {
+	v := scan.FirstWord(scan.After(r.Raw, "Linux version "))
+	if v == "" {
+		words := strings.Fields(scan.After(r.Raw, "Not tainted ", "Tainted: "))
+		if i := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "#") }); i > 0 {
+			v = words[i-1]
+		}
+	}
+	if scan.Version(v) == "" {
+		return event.Event{}, false
+	}
+	return facts.New("kernel.version", v)
+}
+
+// kmemOff is the boot option that turns the accounting off that leaks on 3.10: "Command line: …
+// cgroup.memory=nokmem".
+func kmemOff(r *event.Record) (event.Event, bool) {
+	if r.Unit != "" && r.Unit != "kernel" {
+		return event.Event{}, false
+	}
+	e, ok := facts.New("kernel.memory-accounting", "nokmem")
+	e.Source = facts.Node
+	return e, ok
+}

@@ -1,0 +1,77 @@
+package linux
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// oomKill is the line of mm/oom_kill.c, whatever stands before it:
+//
+//	Killed process 1422 (containerd) total-vm:1234kB, anon-rss:…                    (3.10, 4.x)
+//	Memory cgroup out of memory: Killed process 1422 (containerd) total-vm:…        (≥ 5.0)
+func oomKill(r *event.Record) (event.Event, bool) {
+	rest := scan.After(r.Raw, "Killed process ")
+	pid := scan.Digits(rest)
+	comm, ok := scan.Between(strings.TrimLeft(rest[len(pid):], ","), "(", ")")
+	if pid == "" || !ok {
+		return event.Event{}, false
+	}
+	// The kubelet raises the score of every container without guaranteed memory; daemons of the node
+	// have none or a lower one.
+	score, _ := strconv.Atoi(scan.Digits(scan.After(rest, "oom_score_adj:")))
+	e := killedForMemory(comm, pid, "", score > 0)
+	e.AddNumber(event.FieldUID, scan.Digits(scan.After(rest, "UID:")))
+	switch {
+	case strings.Contains(r.Raw, "emory cgroup out of memory"):
+		e.AddFields(event.FieldScope.Text("cgroup"))
+	case strings.Contains(r.Raw, "Out of memory"):
+		e.AddFields(event.FieldScope.Text("node"))
+	}
+	return e, true
+}
+
+// oomChoice is the line above it, since 5.0 (dump_oom_summary):
+//
+//	oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=…,mems_allowed=0,oom_memcg=/kubepods/…,task_memcg=/kubepods/…,task=java,pid=4711,uid=0
+func oomChoice(r *event.Record) (event.Event, bool) {
+	text := scan.After(r.Raw, "oom-kill:constraint=")
+	constraint, _, _ := strings.Cut(text, ",")
+	field := func(name string) string {
+		value, _, _ := strings.Cut(scan.After(text, ","+name+"="), ",")
+		return strings.TrimRight(value, " \r")
+	}
+	comm, pid := field("task"), scan.Digits(field("pid"))
+	if comm == "" || pid == "" {
+		return event.Event{}, false
+	}
+	e := killedForMemory(comm, pid, field("task_memcg"), false)
+	e.AddNumber(event.FieldUID, scan.Digits(field("uid")))
+	scope := "node"
+	if constraint == "CONSTRAINT_MEMCG" {
+		scope = "cgroup"
+	}
+	e.AddFields(event.FieldScope.Text(scope))
+	return e, true
+}
+
+// killedForMemory is the event of a process that the kernel kills. That of a pod is no daemon of the
+// node, whatever its name is.
+func killedForMemory(comm, pid, cgroup string, ofPod bool) event.Event {
+	e := event.New(event.KindOOMKill, "the kernel kills "+comm+" for memory", event.FieldComm.Text(comm))
+	e.IDs.PID, _ = strconv.Atoi(pid)
+	if cgroup != "" {
+		e.AddFields(event.FieldCgroup.Text(cgroup))
+		e.IDs.Container = scan.FindID(cgroup)
+	}
+	if ofPod || strings.Contains(cgroup, "kubepods") || e.IDs.Container != "" {
+		e.AddFields(event.FieldOfPod.Bool(true))
+		e.Text += ", in a container"
+	} else if name := daemon.RuntimeOf(comm); daemon.IsRuntime(name) {
+		e.AddFields(event.FieldRuntime.Text(name))
+	}
+	return e
+}

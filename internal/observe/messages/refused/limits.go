@@ -1,0 +1,86 @@
+package refused
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/repeated"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+	"github.com/plegdiag/plegdiag/internal/observe/storage"
+)
+
+// Limits is what a daemon, or somebody at a prompt, prints when a disk is full or no descriptor is
+// left. The words are Go's, glibc's or the kernel's.
+var Limits = table.Table{
+	Component: "node",
+	Relays:    []string{"kubelet", "containerd", "dockerd", "crio", "systemd", "cni", "dbus"},
+	Rows: []table.Row{
+		{[]string{"no space left on device", "No space left on device"}, storage.RefusedWrite(event.KindNoSpace, "no space or no inode is left for ", "no space left on device")},
+		{[]string{"read-only file system", "Read-only file system"}, storage.RefusedWrite(event.KindWriteRefused, "the file system is read-only at ", "read-only file system")},
+		{[]string{"too many open files", "inotify_add_watch", "Too many open files"}, descriptorLimit},
+	},
+}
+
+// descriptorLimit is a daemon at a limit of what it may hold open or watch. In a call of the CRI that a
+// runtime refuses, or a kubelet repeats, it is the runtime that opens its own files:
+//
+//	inotify_init: too many open files                                      fs.inotify.max_user_instances
+//	failed to create fsnotify watcher: too many open files                 the same
+//	inotify_add_watch /sys/fs/cgroup/…: no space left on device            fs.inotify.max_user_watches
+//	accept4: too many open files; retrying in 1s                           LimitNOFILE
+//	open /proc/1234/stat: too many open files in system                    fs.file-max
+//	error ExecSync for "<id>" failed      error="failed to exec in container: failed to create exec …: open /run/containerd/…-stderr: too many open files"
+func descriptorLimit(r *event.Record) (event.Event, bool) {
+	text := r.Raw
+	before, _, many := strings.Cut(text, ": too many open files")
+	file := before[strings.LastIndex(before, " ")+1:]
+	own := many && isOfRuntime(file)
+	inCall := strings.Contains(text, "rpc error: code")
+	caller := inCall && table.ErrorOf(r) != "" && !strings.Contains(text, " from runtime service failed") // the client has told it
+	if caller || !own && scan.ContainsAny(text, insideContainer) {
+		return event.Event{}, false
+	}
+	many = many || strings.Contains(text, "oo many open files")
+	of, what := "", ""
+	switch {
+	case strings.Contains(text, "inotify_add_watch") && strings.Contains(text, "o space left on device"):
+		of, what = "inotify watches", "fs.inotify.max_user_watches"
+	case many && scan.ContainsAny(text, []string{"inotify", "fsnotify", "atcher"}):
+		of, what = "inotify instances", "fs.inotify.max_user_instances"
+	case many:
+		of, what = "open files", "the limit of open files"
+	default:
+		return event.Event{}, false
+	}
+	path, _, _ := strings.Cut(scan.After(text, "inotify_add_watch ", "open "), ": ")
+	if strings.ContainsAny(path, " \"") || !strings.HasPrefix(path, "/") {
+		path = ""
+	}
+	e := event.New(event.KindDescriptorLimit, "no "+of+" are left ("+what+")", event.FieldOf.Text(of), event.FieldPath.Text(path))
+	if method := scan.FirstWord(strings.TrimLeft(r.Message(), `"`)); slices.Contains(repeated.CRIMethods, method) {
+		e.AddFields(event.FieldMethod.Text(method))
+	}
+	if inCall && table.WriterOf(r.Unit) == "kubelet" { // it repeats what the runtime has answered
+		e.Source, e.Component = "kubelet.log", "node"
+		for _, name := range []string{"containerd", "docker", "crio"} {
+			if strings.Contains(text, name) {
+				e.Component = cmp.Or(daemon.Writer(name), name)
+				break
+			}
+		}
+	}
+	return e, true
+}
+
+// isOfRuntime says that a file is one that a runtime, and nobody in a container, opens.
+func isOfRuntime(file string) bool {
+	file = strings.TrimPrefix(file, "/var")
+	return !strings.Contains(file, "/rootfs/") && slices.ContainsFunc(runtimeDirs, func(dir string) bool { return strings.HasPrefix(file, dir) })
+}
+
+// runtimeDirs are the directories of runtimes, without /var.
+var runtimeDirs = []string{"/run/containerd/", "/lib/containerd/", "/run/docker/", "/lib/docker/", "/run/crio/", "/lib/containers/", "/run/containers/"}

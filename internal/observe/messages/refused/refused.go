@@ -1,0 +1,180 @@
+// Package refused knows what any program of the node prints when the kernel refuses it something: a
+// process, a cgroup, an access, room on a disk, a descriptor. The words are Go's, glibc's or the
+// kernel's, whoever wrote the line.
+package refused
+
+import (
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// Table is what any of the node's daemons, or a shell, prints when it gets no process or cgroup,
+// may not do something, or has lost the bus. The words are those of Go, glibc or the kernel, not the
+// daemon's.
+var Table = table.Table{
+	Relays:  []string{table.HostProgram},
+	Unnamed: "node",
+	Rows: []table.Row{
+		{[]string{"fork/exec ", "pthread_create failed", "create new OS thread", "-thread limit"}, forkFailed},
+		{[]string{": fork: ", "Cannot fork", "CAN'T FORK", "ailed to fork"}, shellForkFailed},
+		{cgroupMakers, cgroupFailed},
+		{[]string{"dbus: connection closed by user"}, busClosed},
+		{[]string{"avc:  denied", "avc: denied", "DENIED"}, accessDenied},
+	},
+}
+
+// Append appends what a message of the kubelet, that an Event repeats, says of calls that the
+// kernel refused.
+func Append(dst []event.Event, message string, at event.Time, quotes []event.Quote) []event.Event {
+	r := event.Record{Unit: "kubelet", Text: message, Raw: message, Time: at, Wanted: true}
+	for _, t := range []*table.Table{&Table, &Limits} {
+		for _, row := range t.Rows {
+			if !scan.ContainsAny(message, row.Literals) {
+				continue
+			}
+			if e, ok := row.Observe(&r); ok {
+				e.Source = facts.Kubernetes
+				table.Complete(&e, &r, "kubelet")
+				e.Evidence, e.Level = quotes, event.Warning
+				dst = append(dst, e)
+			}
+		}
+	}
+	return dst
+}
+
+// forkFailed is EAGAIN of clone(2): a limit of processes or threads is reached.
+//
+//	fork/exec /usr/bin/containerd-shim-runc-v2: resource temporarily unavailable    (os/exec)
+//	runtime/cgo: pthread_create failed: Resource temporarily unavailable            (runtime/cgo; the process aborts)
+//	runtime: failed to create new OS thread (have 12 already; errno=11)             (runtime/os_linux.go; it aborts)
+//	runtime: program exceeds 10000-thread limit                                     (runtime/proc.go; it aborts)
+func forkFailed(r *event.Record) (event.Event, bool) {
+	e := event.Event{Kind: event.KindForkFailed}
+	if isAbort(strings.TrimLeft(r.Message(), " ")) {
+		e.Fields = []event.Field{event.FieldFatal.Bool(true)}
+		e.Text = "no thread can be made, the process aborts"
+		return e, true
+	}
+	inside := scan.ContainsAny(r.Raw, insideContainer)
+	if before, _, ok := strings.Cut(r.Raw, "pthread_create failed: Resource temporarily unavailable"); ok {
+		e.Fields, e.Text = []event.Field{event.FieldFatal.Bool(false)}, "a child could make no thread"
+		if scan.ContainsAny(before, []string{"OCI runtime ", "runc did not terminate s"}) { // what runc printed as it ended
+			e.Component, e.Text = "runc", "runc could make no thread"
+			if speaker := daemon.Component(r.Unit, r.Pos.File); speaker != "" {
+				e.Source = speaker + ".log"
+			}
+		}
+		return e, !inside
+	}
+	program, rest, ok := strings.Cut(scan.After(r.Raw, "fork/exec "), ": ")
+	if !ok || strings.ContainsAny(program, " \t\"") || !strings.HasPrefix(rest, "resource temporarily unavailable") ||
+		inside && !scan.ContainsAny(program, []string{"runc", "containerd-shim", "/proc/self/exe", "crun"}) {
+		return event.Event{}, false
+	}
+	e.Fields = []event.Field{event.FieldProgram.Text(program), event.FieldFatal.Bool(false)}
+	e.Text = "cannot start " + program + ": no more processes may be made"
+	return e, true
+}
+
+// shellForkFailed is the same of a shell, and of what starts programs for others:
+//
+//	bash: fork: retry: Resource temporarily unavailable      (also: No child processes)
+//	sh: 1: Cannot fork                                       (dash)
+//	sshd[411]: error: fork: Resource temporarily unavailable
+//	CRON[33]: (CRON) CAN'T FORK (do_command): Resource temporarily unavailable
+//	systemd[1]: kubelet.service: Failed to fork: Resource temporarily unavailable
+func shellForkFailed(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	dash := strings.HasSuffix(strings.TrimSpace(text), ": Cannot fork")
+	if !dash && !scan.ContainsAny(text, []string{"esource temporarily unavailable", "No child processes"}) {
+		return event.Event{}, false
+	}
+	who := r.Unit
+	if shell, _, ok := strings.Cut(text, ": "); ok && who == "" && !strings.Contains(shell, " ") {
+		who = strings.TrimLeft(shell, "-")
+	}
+	e := event.New(event.KindForkFailed, who+" can start no process", event.FieldFatal.Bool(false))
+	e.AddText(event.FieldComm, who)
+	return e, who != "" && !scan.ContainsAny(r.Raw, insideContainer)
+}
+
+// isAbort says that a Go program ends because it can make no thread; the line begins with the
+// reason.
+func isAbort(text string) bool {
+	return strings.HasPrefix(text, "runtime/cgo: pthread_create failed: Resource temporarily unavailable") ||
+		strings.HasPrefix(text, "runtime: failed to create new OS thread") && strings.Contains(text, "errno=11") ||
+		strings.HasPrefix(text, "runtime: program exceeds ") && strings.Contains(text, "-thread limit")
+}
+
+// insideContainer are words of errors about a process that was started in a container: there the
+// pod's own limits hold, and nobody else meets them. The runtime that starts it still runs on the
+// node.
+var insideContainer = []string{
+	"exec failed", "ExecSync", "failed to exec in container", "robe for ", "robe failed", "robe errored", "hook failed",
+	"container_linux.go", "process_linux.go", "starting container process", "container init",
+}
+
+// cgroupMakers stand before the path of a cgroup that could not be made.
+var cgroupMakers = []string{
+	"mkdir /sys/fs/cgroup/", "mkdir: /sys/fs/cgroup/", "mkdir: cannot create directory ‘/sys/fs/cgroup/", "mkdir: cannot create directory '/sys/fs/cgroup/",
+}
+
+// cgroupFailed is the kernel refusing a cgroup:
+//
+//	mkdir /sys/fs/cgroup/memory/kubepods/besteffort/pod98211fca-…: cannot allocate memory
+//	mkdir /sys/fs/cgroup/memory/kubepods.slice/…: no space left on device
+//	mkdir /sys/fs/cgroup/pids/kubepods.slice/…: read-only file system      (somebody has mounted it so)
+//	mkdir: cannot create directory ‘/sys/fs/cgroup/memory/x’: Cannot allocate memory      (in a shell)
+func cgroupFailed(r *event.Record) (event.Event, bool) {
+	path, rest, ok := strings.Cut(scan.After(r.Raw, cgroupMakers...), ": ")
+	path, rest = strings.TrimRight(path, "'’"), strings.ToLower(rest[:min(len(rest), 40)])
+	controller, _, named := strings.Cut(path, "/")
+	e := event.Event{Kind: event.KindCgroupFailed}
+	for _, reason := range []string{"cannot allocate memory", "no space left on device", "read-only file system"} {
+		if ok && named && !strings.ContainsAny(path, " \"") && strings.HasPrefix(rest, reason) {
+			e.Fields = []event.Field{event.FieldController.Text(controller), event.FieldError.Text(reason)}
+			e.Text = "no " + controller + " cgroup can be made: " + reason
+			return e, true
+		}
+	}
+	return event.Event{}, false
+}
+
+// busClosed is a daemon whose connection to the bus was closed, as by a restart of the bus, and that
+// opens no other (godbus' ErrClosed; libcontainer's one connection per process):
+//
+//	failed to create container for [kubepods burstable pod…] : dbus: connection closed by user
+func busClosed(r *event.Record) (event.Event, bool) {
+	e := event.New(event.KindBusUnreachable, "its connection to the bus was closed, and it opens no other")
+	e.Fields = []event.Field{
+		event.FieldError.Text("connection closed by user"), event.FieldRunc.Bool(false), event.FieldAgain.Bool(false),
+		event.FieldOnContainer.Bool(table.AboutContainer(r)),
+	}
+	return e, true
+}
+
+// accessDenied is what a security module of the kernel forbade a daemon of the node; what it forbids
+// containers is their own affair. The line is the kernel's, or that of auditd or of journald's audit:
+//
+//	AVC avc:  denied  { setsched } for  pid=1 comm="systemd" scontext=system_u:system_r:init_t:s0 tcontext=…
+//	audit: type=1400 audit(1594.1:7): apparmor="DENIED" operation="signal" profile="docker-default" pid=7 comm="runc" …
+func accessDenied(r *event.Record) (event.Event, bool) {
+	comm, _ := scan.Between(r.Raw, ` comm="`, `"`)
+	by, what := "apparmor", ""
+	if rest := scan.After(r.Raw, "denied  { ", "denied { "); rest != "" {
+		by = "selinux"
+		what, _, _ = strings.Cut(rest, " }")
+	} else if strings.Contains(r.Raw, `apparmor="DENIED"`) {
+		what, _ = scan.Between(r.Raw, ` operation="`, `"`)
+	}
+	permissive := strings.Contains(r.Raw, "permissive=1")
+	return event.New(
+		event.KindDenied, by+" forbids "+comm+" "+what, event.FieldComm.Text(comm), event.FieldBy.Text(by), event.FieldWhat.Text(what),
+	), comm != "" && what != "" && !permissive && (comm == "systemd" || daemon.Writer(comm) != "" || strings.HasPrefix(comm, "runc") || comm == "conmon")
+}

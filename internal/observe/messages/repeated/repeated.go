@@ -1,0 +1,167 @@
+// Package repeated reads what one program of the node says and another says again, or what two of
+// them see from both sides: the tables of both make their events here.
+package repeated
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// LostRuntime says of an error that the runtime cannot be reached: gone names the runtime on whose
+// socket nobody listens, no_file says that the socket has no file, cut is a connection that broke.
+//
+//	connection error: desc = "transport: Error while dialing dial unix /run/containerd/containerd.sock: connect: connection refused"
+//	… connect: no such file or directory
+//	Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?   (dockershim, docker 17.05 on)
+//	cannot connect to Docker endpoint                                                                   (go-dockerclient, kubelet ≤ 1.5)
+//	error reading from server: EOF; … read: connection reset by peer; transport is closing (grpc ≤ 1.36)
+func LostRuntime(reason string) []event.Field {
+	switch {
+	case scan.ContainsAny(reason, []string{"Cannot connect to the Docker daemon", "annot connect to Docker endpoint"}):
+		return []event.Field{event.FieldGone.Text("dockerd")}
+	case strings.Contains(reason, "dial unix") && scan.ContainsAny(reason, []string{"connection refused", "no such file or directory"}):
+		socket, _, _ := strings.Cut(scan.After(reason, "dial unix ", "dial unix:"), ".sock")
+		fields := []event.Field{event.FieldGone.Text(daemon.RuntimeOf(socket[strings.LastIndexByte(socket, '/')+1:]))}
+		if !strings.Contains(reason, "connection refused") {
+			fields = append(fields, event.FieldNoFile.Bool(true))
+		}
+		return fields
+	case scan.ContainsAny(reason, []string{"error reading from server: ", "transport is closing", "connection reset by peer"}):
+		return []event.Field{event.FieldCut.Bool(true)}
+	}
+	return nil
+}
+
+// CRIMethods are the calls of the kubelet's remote clients; longer names first where one begins
+// another. PullImage is not among them: what it waits for is a registry.
+var CRIMethods = []string{
+	"ListContainerStats", "ListContainers", "ListPodSandboxStats", "ListPodSandboxMetrics", "ListPodSandbox",
+	"ContainerStatus", "ContainerStats",
+	"PodSandboxStatus", "UpdateContainerResources", "ExecSync", "StartContainer", "StopContainer",
+	"CreateContainer", "RemoveContainer",
+	"RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "Status", "Version", "RuntimeConfig", "ListImages",
+	"ImageFsInfo", "ImageStatus", "StreamContainers", "StreamPodSandboxes", "StreamContainerStats", "StreamPodSandboxStats",
+	"StreamPodSandboxMetrics", "StreamImages",
+}
+
+// NetworkNotReady is the runtime's own condition, which the kubelet repeats every 5 s:
+//
+//	≤ 1.20  Container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:docker: network plugin is not ready: cni config uninitialized
+//	≥ 1.21  "Container runtime network not ready" networkReady="NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized"
+//
+// containerd says it once, at its start and when somebody changes a file, and the kubelet with dockershim every 5 s:
+//
+//	failed to load cni during init, please check CRI plugin status before setting up network for pods   error="cni config load failed: no network config found in /etc/cni/net.d: …"
+//	failed to reload cni configuration after receiving fs change event(WRITE "/etc/cni/net.d/10-x.conflist")   error="cni config load failed: …: unexpected end of JSON input: …"
+//	Unable to update cni config: no networks found in /etc/cni/net.d
+//
+// What a pod's sync says of it, pod by pod, is left out.
+func NetworkNotReady(r *event.Record) (event.Event, bool) {
+	text := cmp.Or(r.Value("networkReady"), r.Message())
+	if scan.ContainsAny(r.Raw, []string{"rror syncing pod", "network is not ready: "}) {
+		return event.Event{}, false
+	}
+	reason, message, _ := strings.Cut(scan.After(text, " reason:"), " message:")
+	if reason == "" {
+		reason, message = "no-config", cmp.Or(table.ErrorOf(r), scan.After(text, "Unable to update cni config: "))
+		if strings.HasPrefix(r.Message(), "failed to reload cni") {
+			reason, message = "reload-failed", strings.TrimPrefix(message, "cni config load failed: ")
+		}
+	}
+	e := event.New(event.KindNetworkNotReady, "the network of the runtime is not ready: "+message)
+	e.Fields = []event.Field{event.FieldReason.Text(reason), event.FieldMessage.Text(message)}
+	return e, message != ""
+}
+
+// NameReserved is a create that containerd (≥ 1.0, cri/pkg/store) refuses because one before it has
+// the same name and attempt, and has neither ended nor failed, which would free the name:
+//
+//	failed to reserve container name "app_web-1_shop_<uid>_0": name "app_web-1_shop_<uid>_0" is reserved for "<id>"
+//	failed to reserve sandbox name "web-1_shop_<uid>_0": name "web-1_shop_<uid>_0" is reserved for "<id>"
+func NameReserved(r *event.Record) (event.Event, bool) {
+	text := strings.ReplaceAll(r.Raw, `\`, "")
+	method, name := "CreateContainer", scan.After(text, `failed to reserve container name "`)
+	if name == "" {
+		method, name = "RunPodSandbox", scan.After(text, `failed to reserve sandbox name "`)
+	}
+	holder := scan.ContainerID(scan.After(name, ` is reserved for "`))
+	name, _, ok := strings.Cut(name, `"`)
+	e := event.New(
+		event.KindCRICall, method+" does not end in containerd: one before it still has the name", event.FieldMethod.Text(method),
+		event.FieldOutcome.Text("failed"), event.FieldDeadline.Bool(true), event.FieldReserved.Bool(true),
+	)
+	parts := strings.Split(name, "_") // none of them can hold an underscore
+	if n := len(parts); n >= 4 {
+		e.IDs.Pod, e.IDs.PodUID = parts[n-3]+"/"+parts[n-4], parts[n-2]
+	}
+	if e.IDs.Container = holder; method == "RunPodSandbox" {
+		e.IDs.Sandbox, e.IDs.Container = holder, ""
+	}
+	return e, ok && strings.Contains(text, "is reserved for")
+}
+
+// CreateStage is the stage at which CRI-O says that a create stands; empty where it says none. The
+// kubelet repeats it:
+//
+//	Kubelet may be retrying requests that are timing out in CRI-O due to system load. Currently at stage container volume configuration: context deadline exceeded: error reserving ctr name …
+func CreateStage(text string) string {
+	stage := scan.After(text, "Currently at stage ")
+	if i := strings.IndexAny(stage, ".:"); i >= 0 {
+		stage = stage[:i]
+	}
+	return stage
+}
+
+// ScopeStart is one end of the time that systemd takes to start the scope of a container.
+func ScopeStart(id string, edge event.Edge) event.Event {
+	return event.Event{
+		Kind: event.KindScopeStart, IDs: event.IDs{Container: id}, Text: "systemd starts the scope of " + scan.Short(id),
+		Span: event.Span{Key: "scope/" + id, Edge: edge, Foreign: true},
+	}
+}
+
+// ManagerCrash is the row of the end of PID 1, which PID 1 and the kernel tell.
+var ManagerCrash = table.Row{managerCrashes, managerCrash}
+
+var managerCrashes = []string{"Caught ", "Freezing execution", "traps: systemd[1] ", "systemd[1]: segfault at "}
+
+// managerCrash is the end of PID 1 (src/core/crash-handler.c): it sleeps for ever after its last word,
+// and the kernel cannot do without it. A user's manager just ends.
+//
+//	systemd[1]: Caught <SEGV>, dumped core as pid 3237343.     (also: core dump failed, not dumping core, from PID 1)
+//	systemd[1]: Freezing execution.                            (both also in the kernel's ring)
+//	kernel: traps: systemd[1] general protection fault ip:… sp:… error:0 in libc-2.31.so[…]
+//	kernel: systemd[1]: segfault at 8 ip … sp … error 4 in systemd[…]
+func managerCrash(r *event.Record) (event.Event, bool) {
+	said := strings.TrimSpace(r.Message())
+	reason := ""
+	if fault := scan.After(said, "traps: systemd[1] "); fault != "" && r.Unit == "kernel" {
+		reason, _, _ = strings.Cut(fault, " ip:")
+	} else if strings.HasPrefix(said, "systemd[1]: segfault at ") && r.Unit == "kernel" {
+		reason = "segmentation fault"
+	}
+	if reason != "" {
+		return event.New(event.KindManagerCrash, "PID 1 (systemd) has a fault: "+reason, event.FieldReason.Text(reason)), true
+	}
+	for _, name := range []string{"systemd[1]: ", "systemd: "} {
+		if rest, named := strings.CutPrefix(said, name); named && (r.Unit == "" || r.Unit == "kernel") {
+			said, reason = rest, name
+		}
+	}
+	if reason == "" && (!table.FromManager(r) || r.PID > 1) {
+		return event.Event{}, false
+	}
+	e := event.New(event.KindManagerCrash, "PID 1 (systemd) has frozen itself and does nothing any more", event.FieldFrozen.Bool(true))
+	if signal, _ := scan.Between(said, "Caught <", ">"); strings.HasPrefix(said, "Caught <") {
+		e = event.New(event.KindManagerCrash, "PID 1 (systemd) crashes: SIG"+signal, event.FieldReason.Text("SIG"+signal))
+	} else if !strings.HasPrefix(said, "Freezing execution") {
+		return event.Event{}, false
+	}
+	e.Component = "systemd"
+	return e, true
+}

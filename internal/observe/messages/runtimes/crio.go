@@ -1,0 +1,82 @@
+package runtimes
+
+import (
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/repeated"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// CRIO is what CRI-O 1.14 to 1.35 says, whose lines are logrus text as containerd's.
+var CRIO = table.Table{
+	Component: "crio",
+	Rows: []table.Row{
+		// info Starting CRI-O, version: 1.26.1, git: abc(dirty) (≥ 1.24; before that, without the
+		// version)
+		{[]string{"Starting CRI-O"}, table.FactFrom("crio.version", func(r *event.Record) string {
+			return scan.Version(scan.After(r.Message(), "version: "))
+		})},
+		// warning Stopping container <id> with stop signal timed out: timeout reached after 30 seconds waiting for container process to exit
+		// warning Stopping container <id> with stop signal(TERM) timed out. Killing...      (1.34)
+		{[]string{"with stop signal timed out", "with stop signal("}, killLate},
+		{[]string{"Detected process ("}, killFails},
+		{[]string{"not yet finished. Currently at stage ", "error reserving ctr name ", "error reserving pod name ", "context was either canceled or the deadline was exceeded"}, createWaits},
+		table.Crash,
+	},
+}
+
+// killFails is a container that outlives SIGKILL, which CRI-O (1.34) says a few times a minute:
+//
+//	error Detected process (4711) blocked in uninterruptible sleep for more than 90 seconds for container <id>
+//	warning Detected process (4711) in state S blocked for more than 90 seconds for container <id>. One of the child processes might be in uninterruptible sleep.
+func killFails(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	e, ok := containerEvent(event.KindKillLate, scan.FindID(text), "container * did not end in time")
+	if wait, err := time.ParseDuration(scan.Digits(scan.After(text, " for more than ")) + "s"); err == nil {
+		e.AddFields(event.FieldWait.Duration(wait))
+	}
+	e.AddText(event.FieldSignal, "9")
+	return e, ok && strings.Contains(text, " blocked ")
+}
+
+// createWaits is a create that does not end. The kubelet has stopped waiting and asks again, and
+// CRI-O finds the name taken by the request before; since 1.23 it says where that one stands:
+//
+//	warning error reserving ctr name k8s_app_web-1_shop_<uid>_0 for id <id>: name is reserved      (of a sandbox: "pod name k8s_web-1_shop_<uid>_0")
+//	info Creation of container k8s_app_web-1_shop_<uid>_0 not yet finished. Currently at stage container volume configuration. Waiting up to 5m59.9s for it to finish      (of a sandbox: "Creation of sandbox …")
+//	info CreateCtr: context was either canceled or the deadline was exceeded: context deadline exceeded      (of a sandbox: "RunSandbox: …")
+//
+// Each ends with id=… name=/runtime.v1.RuntimeService/CreateContainer.
+func createWaits(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	method := "CreateContainer"
+	if strings.HasSuffix(r.Value("name"), "/RunPodSandbox") || scan.ContainsAny(text, []string{"Creation of sandbox", "Creation of pod", "reserving pod", "Sandbox: context"}) {
+		method = "RunPodSandbox"
+	}
+	e := event.New(
+		event.KindCRICall, method+" does not end in CRI-O", event.FieldMethod.Text(method),
+		event.FieldOutcome.Text("failed"), event.FieldDeadline.Bool(true),
+	)
+	name := scan.FirstWord(scan.After(text, "Creation of container ", "Creation of sandbox ", "Creation of pod ", "reserving ctr name ", "reserving pod name "))
+	if parts := strings.Split(name, "_"); len(parts) >= 5 && parts[0] == "k8s" { // neither of them can hold an underscore
+		last := len(parts) - 1
+		e.IDs.Pod, e.IDs.PodUID = parts[last-2]+"/"+parts[last-3], parts[last-1]
+		if method == "CreateContainer" && last == 5 {
+			e.AddText(event.FieldName, parts[1])
+		}
+	}
+	if stage := repeated.CreateStage(text); stage != "" {
+		e.AddFields(event.FieldStage.Text(stage))
+		e.Text += ": it is at the stage “" + stage + "”"
+	}
+	return e, name != "" || strings.Contains(text, ": context was either ")
+}
+
+// Reserved is what containerd says of a name, and the kubelet after it.
+var Reserved = table.Table{
+	Component: "containerd", Relays: []string{"kubelet"}, Unnamed: "containerd",
+	Rows: []table.Row{{[]string{"failed to reserve container name ", "failed to reserve sandbox name "}, repeated.NameReserved}},
+}

@@ -1,0 +1,97 @@
+package runtimes
+
+import (
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/repeated"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// Dockerd is what dockerd 1.11 to 28 says.
+var Dockerd = table.Table{
+	Component: "dockerd",
+	Rows: []table.Row{
+		{[]string{"goroutine stacks written to"}, dumpWritten},
+		{handlers, clientGaveUp},
+		{handlers, requestFailed},
+		{[]string{"ailed to exit within "}, killLate},
+		{[]string{"Docker daemon"}, table.FactFrom("docker.version", versionField)},
+		// info Starting up; info Daemon has completed initialization
+		{[]string{"Starting up"}, startingUp},
+		{[]string{"Daemon has completed initialization"}, bootEdge("dockerd", event.End)},
+		{[]string{"failed to start daemon: "}, lastError("failed to start daemon: ")},
+		table.Crash,
+	},
+}
+
+// startingUp is dockerd's first line (≥ 18.09), which is no more than these two words.
+func startingUp(r *event.Record) (event.Event, bool) {
+	e, _ := bootEdge("dockerd", event.Begin)(r)
+	return e, r.Message() == "Starting up"
+}
+
+// handlers stand in the line about a request that dockerd could not answer.
+var handlers = []string{"Handler for GET", "Handler for POST", "Handler for DELETE"}
+
+// requestFailed is a request that dockerd failed at because of the node, not because it was asked
+// for something that it cannot do:
+//
+//	Handler for POST /v1.38/containers/<id>/stop returned error: context deadline exceeded
+//	Handler for POST /v1.41/containers/<id>/kill returned error: Cannot kill container: <id>: tried to kill container, but did not receive an exit event
+//	Handler for POST /v1.31/containers/<id>/start returned error: transport is closing: unknown
+func requestFailed(r *event.Record) (event.Event, bool) {
+	call, reason, ok := strings.Cut(scan.After(r.Message(), "Handler for "), " returned error: ")
+	e := event.New(event.KindRequestFailed, "dockerd fails at "+call, event.FieldPath.Text(call))
+	e.AddFields(table.ErrorFields(reason)...)
+	e.IDs.Container = scan.FindID(call)
+	ofNode := table.IsDeadline(reason) || len(repeated.LostRuntime(reason)) > 0 || scan.ContainsAny(reason, nodeErrors)
+	return e, ok && ofNode
+}
+
+// nodeErrors are errors that a request meets in the node, whatever it asks for.
+var nodeErrors = []string{
+	"did not receive an exit event", "no space left on device", "cannot allocate memory", "resource temporarily unavailable",
+	"input/output error", "read-only file system", "i/o timeout", "too many open files", "ttrpc: closed",
+}
+
+// killLate is a container that did not end after a signal:
+//
+//	≤ 19.03  Container <id> failed to exit within 10 seconds of signal 15 - using the force
+//	≥ 20.10  Container failed to exit within 10s of signal 15 - using the force      container=<id>
+//	         Container failed to exit within 10 seconds of kill - trying direct SIGKILL      container=<id>
+//	CRI-O    Stopping container <id> with stop signal timed out: timeout reached after 30 seconds waiting for container process to exit
+//	         Stopping container <id> with stop signal(TERM) timed out. Killing...      (1.34)
+//
+// A program that does not care for signal 15 is ordinary; one that outlives SIGKILL is not.
+func killLate(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	id := r.Value("container")
+	if id == "" {
+		id = scan.FindID(text)
+	}
+	e, ok := containerEvent(event.KindKillLate, id, "container * did not end in time")
+	seconds := scan.Digits(scan.After(text, " exit within ", " reached after "))
+	if wait, err := time.ParseDuration(seconds + "s"); err == nil {
+		e.AddFields(event.FieldWait.Duration(wait))
+	}
+	signal := scan.FirstWord(scan.After(text, " of signal "))
+	if signal == "" {
+		signal, _ = scan.Between(text, " with stop signal(", ")")
+	}
+	if strings.Contains(text, " of kill ") {
+		signal = "9"
+	}
+	e.AddText(event.FieldSignal, signal)
+	return e, ok
+}
+
+// clientGaveUp: Handler for GET /v1.24/containers/json returned error: write unix
+// /var/run/docker.sock->@: write: broken pipe.
+func clientGaveUp(r *event.Record) (event.Event, bool) {
+	call, _ := scan.Between(r.Message(), "Handler for ", " returned")
+	e := event.New(event.KindClientGaveUp, "a client gave up waiting for "+call, event.FieldPath.Text(call))
+	return e, strings.Contains(r.Message(), "broken pipe")
+}

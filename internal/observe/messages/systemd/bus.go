@@ -1,0 +1,189 @@
+package systemd
+
+import (
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// Bus is what dbus-daemon 1.6 to 1.16 and dbus-broker say, and programs when
+// the bus or systemd behind it did not serve them: systemd's tools, and runc 1.0-rc6
+// to 1.4 in the logs of those who ran it.
+var Bus = table.Table{
+	Component: "dbus",
+	Relays:    []string{"kubelet", "containerd", "dockerd", "crio", "systemd", table.HostProgram},
+	Rows: []table.Row{
+		{[]string{"maximum number of active connections", "exceeded its "}, busLimit},
+		{[]string{"Failed to activate service ", "PolicyKit1 timed out"}, activationTimeout},
+		{[]string{"Argument list too long"}, unitsFull},
+		{[]string{"destination has a full message queue"}, queueFull},
+		{systemdWaits, systemdTimeout},
+		{[]string{": Connection timed out", "DBus.Error.NoReply", "DBus.Error.Timeout", "DBus.Error.TimedOut"}, callTimeout},
+		{[]string{"system_bus_socket", "run/systemd/private", "dbus connection failed after", "ailed to connect to bus: ", "ailed to get D-Bus connection: "}, busUnreachable},
+	},
+}
+
+// systemdWaits are what tools of systemd, runc and the kubelet say of a wait for systemd.
+var systemdWaits = []string{
+	"Failed to start transient scope unit: ", "Failed to start session scope ",
+	"Failed to list units: ", "Failed to reload daemon: ",
+	"Failed to get properties: ", "Could not get properties: ", "Failed to list jobs: ", "Failed to list unit files: ",
+	"Failed to list sessions: ", "Failed to list names: ", "Failed to execute operation: ", "Failed to retrieve unit ", "Failed to get unit ",
+	"waiting for systemd to create ", "waiting for systemd to remove ",
+	"waiting for StartTransientUnit",
+	"waiting for StopUnit", "ailed to create session: ",
+}
+
+// busLimit is the bus refusing what one user asks of it:
+//
+//	dbus-daemon  [system] The maximum number of active connections for UID 0 has been reached (max_connections_per_user=256)
+//	its clients  Failed to open connection to "system" message bus: The maximum number of active connections for UID 0 has been reached
+//	dbus-broker  UID 0 exceeded its 'bytes' quota on UID 0.
+func busLimit(r *event.Record) (event.Event, bool) {
+	text := r.Raw
+	uid := scan.Digits(scan.After(text, "active connections for UID "))
+	limit := "connections"
+	if uid == "" {
+		quota, rest, ok := strings.Cut(text, " exceeded its '")
+		if !ok || !strings.Contains(rest, "' quota on UID ") {
+			return event.Event{}, false
+		}
+		uid = scan.Digits(quota[strings.LastIndex(quota, " ")+1:])
+		limit, _, _ = strings.Cut(rest, "'")
+	}
+	return event.New(
+		event.KindBusLimit, "the bus refuses UID "+uid+": its limit of "+limit+" is reached",
+		event.FieldUID.Text(uid), event.FieldLimit.Text(limit), event.FieldOnContainer.Bool(table.AboutContainer(r)),
+	), uid != ""
+}
+
+// activationTimeout is the bus that does not know who serves a name. For
+// systemd's own name it means that PID 1 has lost its connection to the bus.
+//
+//	[system] Failed to activate service 'org.freedesktop.systemd1': timed out (service_start_timeout=25000ms)
+//	Activation of org.freedesktop.PolicyKit1 timed out      (dbus ≤ 1.10)
+//	Failed to get properties: Failed to activate service 'org.freedesktop.systemd1': timed out (…)      (systemctl)
+func activationTimeout(r *event.Record) (event.Event, bool) {
+	text := r.Raw
+	const failed = "Failed to activate service '"
+	service, ok := scan.Between(text, failed, "'")
+	asked := strings.Contains(text, ": "+failed) && daemon.Writer(r.Unit) == ""
+	if !ok {
+		service, ok = scan.Between(text, "Activation of ", " ")
+	}
+	if !ok || !strings.Contains(text, "timed out") {
+		return event.Event{}, false
+	}
+	e := event.New(event.KindActivationTimeout, "nobody answers for "+service+" on the bus")
+	e.Fields = []event.Field{event.FieldService.Text(service), event.FieldOnContainer.Bool(table.AboutContainer(r))}
+	if asked {
+		e.AddFields(event.FieldAsked.Bool(true))
+	}
+	return e, true
+}
+
+// queueFull is a message for PID 1 that the bus drops because PID 1 does not read:
+//
+//	Rejected: destination has a full message queue, 0 matched rules; type="method_call", sender=":1.24" (uid=0 pid=1609 comm="…")
+//	interface="…" member="StartTransientUnit" … destination="org.freedesktop.systemd1" (uid=0 pid=1 comm="/usr/lib/systemd/systemd …")
+//
+// Most such lines are about signals for a client that sleeps (systemd/systemd#21227).
+func queueFull(r *event.Record) (event.Event, bool) {
+	receiver := scan.After(r.Raw, ` destination="`, ` destination=\"`)
+	if !strings.Contains(receiver, "(uid=0 pid=1 ") {
+		return event.Event{}, false
+	}
+	e := event.New(event.KindQueueFull, "PID 1 does not read its messages: its queue is full")
+	member, ok := scan.Between(r.Raw, `member="`, `"`)
+	if !ok {
+		member, _ = scan.Between(r.Raw, `member=\"`, `\"`)
+	}
+	e.Fields = []event.Field{event.FieldMember.Text(member), event.FieldOnContainer.Bool(table.AboutContainer(r))}
+	return e, true
+}
+
+// systemdTimeout is a program that waited for systemd in vain:
+//
+//	Failed to start transient scope unit: Connection timed out         (systemd-run, in the kubelet's log: it mounts with it)
+//	Failed to list units: Connection timed out                         (systemctl; the others of loginctl, localectl, older systemctl)
+//	Failed to reload daemon: No buffer space available
+//	pam_systemd(sshd:session): Failed to create session: Connection timed out      (of anybody's login)
+//	Timeout waiting for systemd to create cri-containerd-<id>.scope    (runc ≥ 1.0-rc93, after 30 s, an error)
+//	Timed out while waiting for StartTransientUnit(x.scope) completion signal from dbus. Continuing...     (rc6 to rc92, after 1 s)
+func systemdTimeout(r *event.Record) (event.Event, bool) {
+	text := r.Raw
+	runc := scan.ContainsAny(text, []string{"Timeout waiting for systemd to ", "imed out while waiting for "})
+	if !runc && !scan.ContainsAny(
+		text,
+		[]string{": Connection timed out", ": No buffer space available", ": Transport endpoint is not connected"},
+	) {
+		return event.Event{}, false
+	}
+	e := event.New(event.KindSystemdTimeout, "systemd did not answer in time")
+	if r.Unit == "" && strings.HasPrefix(text, "Failed to ") { // as a prompt shows it
+		e.Component, e.Source = "systemctl", "dbus.log"
+	}
+	e.IDs.Container = scan.FindID(text)
+	e.Fields = []event.Field{event.FieldRunc.Bool(runc), event.FieldOnContainer.Bool(runc || table.AboutContainer(r))}
+	return e, true
+}
+
+// callTimeout is a tool whose call over the bus got no answer, in words that say less:
+//
+//	Failed to get credentials: Connection timed out                       busctl, systemctl and others of systemd
+//	Call failed: Connection timed out                                     busctl call
+//	Error org.freedesktop.DBus.Error.NoReply: Did not receive a reply. …  dbus-send, gdbus and programs that print their error
+//
+// A peer that has left the bus is NoReply, too, and no wait.
+func callTimeout(r *event.Record) (event.Event, bool) {
+	text := strings.TrimSpace(r.Message())
+	before, tool := strings.CutSuffix(strings.TrimRight(text, "."), ": Connection timed out")
+	tool = tool && (r.Unit == "" || table.WriterOf(r.Unit) == table.HostProgram) && (strings.HasPrefix(before, "Failed to ") || before == "Call failed") &&
+		!scan.ContainsAny(text, []string{"connect to", "resolve", "download", "fetch"})
+	mute := strings.Contains(text, "DBus.Error.") && !strings.Contains(text, "disconnected from message bus")
+	if scan.ContainsAny(text, systemdWaits) || strings.Contains(text, "Failed to introspect object") {
+		return event.Event{}, false // it is told by those words
+	}
+	e := event.New(event.KindSystemdTimeout, "a call over the bus got no answer in time", event.FieldRunc.Bool(false), event.FieldOnContainer.Bool(table.AboutContainer(r)))
+	e.IDs.Container = scan.FindID(text)
+	return e, tool || mute
+}
+
+// busUnreachable is a program that could not connect to the bus, or to PID 1's own socket:
+//
+//	dial unix /run/systemd/private: connect: resource temporarily unavailable      (its backlog is full: PID 1 accepts nothing)
+//	dial unix /run/dbus/system_bus_socket: connect: connection refused
+//	dbus connection failed after several retries: …      (runc ≥ 1.4, after seven tries and some 13 s)
+//	Failed to connect to bus: Connection refused      (systemctl, busctl)
+//	Failed to get D-Bus connection: Connection refused      (systemctl up to 229)
+func busUnreachable(r *event.Record) (event.Event, bool) {
+	text := r.Raw
+	again := strings.Contains(text, "dbus connection failed after several retries")
+	reason, _, _ := strings.Cut(scan.After(text, "dbus connection failed after several retries: "), `"`)
+	if !again {
+		if !scan.ContainsAny(text, []string{"dial unix ", "ailed to connect to bus: ", "ailed to get D-Bus connection: "}) || !scan.ContainsAny(text, connectErrors) {
+			return event.Event{}, false
+		}
+		reason, _, _ = strings.Cut(scan.After(text, "dial unix ", "ailed to connect to bus: ", "ailed to get D-Bus connection: "), `"`)
+	}
+	e := event.New(event.KindBusUnreachable, "nobody takes a connection to the bus")
+	if strings.Contains(reason, "systemd/private") {
+		e.Text = "PID 1 takes no connection"
+	}
+	e.Fields = []event.Field{
+		event.FieldError.Text(strings.TrimRight(reason, `\ `)), event.FieldRunc.Bool(again), event.FieldAgain.Bool(again),
+		event.FieldOnContainer.Bool(again || table.AboutContainer(r)),
+	}
+	e.IDs.Container = scan.FindID(text)
+	return e, true
+}
+
+// connectErrors are the errors of connect(2) that speak of a daemon that is gone or does not listen;
+// that there is no such file is what a container without a bus says, too.
+var connectErrors = []string{
+	"onnection refused", "esource temporarily unavailable", "onnection timed out", "ransport endpoint is not connected",
+	"i/o timeout",
+}

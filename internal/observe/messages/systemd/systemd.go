@@ -1,0 +1,335 @@
+// Package systemd knows what systemd writes, with its tools and udev, and the bus beside it.
+package systemd
+
+import (
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/repeated"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// Table is what PID 1 and logind say, and what tools print about them: systemd 219 to 257.
+var Table = table.Table{
+	Component: "systemd",
+	Rows: []table.Row{
+		repeated.ManagerCrash,
+		{[]string{".scope - libcontainer", "Started libcontainer container"}, scopeStarted},
+		{[]string{"Failed to add PIDs to scope", ".scope: Failed with result 'resources'"}, scopeFailed},
+		{[]string{"propagate agent release message", "Operation not supported"}, busUnsupported},
+		{[]string{"maximum number of pending replies"}, table.Says(event.KindPendingReplies, "too many unanswered calls to PID 1")},
+		{[]string{"Failed to introspect object"}, introspectTimeout},
+		{[]string{"cookie = ", "cookie=42949", "cookie=0x1000"}, cookieSeen},
+		{[]string{"Reexecuting"}, reexecuted},
+		// systemd 219 running in system mode. (+PAM …); systemd 252.30-1~deb12u2 running in system
+		// mode.
+		{[]string{"running in system mode"}, table.FactFrom("systemd.version", func(r *event.Record) string {
+			v, _ := scan.Between(r.Message(), "systemd ", " running in system mode")
+			return strings.TrimPrefix(v, "v")
+		})},
+		{[]string{"ain process exited, code=", ".service: Failed with result "}, unitExit},
+		{[]string{" timed out. ", "atchdog timeout"}, unitTimeout},
+		{[]string{"Scheduled restart job", "scheduling restart."}, unitRestart},
+		{[]string{"request repeated too quickly"}, unitGivenUp},
+		{[]string{"System is rebooting", "System is powering down", "Power key pressed", "The system will "}, shutdown},
+		// the system's manager says so when somebody else has set the clock
+		{[]string{"Time has been changed"}, clockChanged},
+		{[]string{" loaded units listed"}, unitCount},
+		{runtimeJobs("Stopping "), runtimeJob("Stopping ", event.KindUnitStop, "systemd stops ")},
+		{runtimeJobs("Failed to start "), runtimeJob("Failed to start ", event.KindUnitStartFailed, "systemd could not start ")},
+		{runtimeJobs("Starting "), runtimeJob("Starting ", event.KindUnitStarting, "systemd starts ")},
+		{runtimeJobs("Started "), runtimeJob("Started ", event.KindUnitStart, "systemd has started ")},
+		{[]string{"D-Bus System Message Bus"}, serviceJob("Started ", "dbus", event.KindUnitStart, "systemd has started ")},
+		{[]string{"Stopping " + daemon.Kubelet.Description, "Stopping kubelet.service"}, serviceJob("Stopping ", "kubelet", event.KindUnitStop, "systemd stops ")},
+	},
+}
+
+// scopeStarted ends the wait of a runc that asked for a scope:
+//
+//	Started docker-<id>.scope - libcontainer container <id>.      (systemd ≥ 249, or with StatusUnitFormat=combined)
+//	Started libcontainer container <id>.                          (before)
+func scopeStarted(r *event.Record) (event.Event, bool) {
+	id := scan.FindID(r.Message())
+	return repeated.ScopeStart(id, event.End), id != "" && strings.HasPrefix(r.Message(), "Started ")
+}
+
+// scopeFailed: PID 1 could not start a scope, or not move the process there that it is for:
+//
+//	cri-containerd-<id>.scope: Failed to add PIDs to scope's control group: Permission denied
+//	cri-containerd-<id>.scope: Failed with result 'resources'.
+func scopeFailed(r *event.Record) (event.Event, bool) {
+	unit, reason, ok := strings.Cut(r.Message(), ".scope: ")
+	unit += ".scope"
+	e := event.New(event.KindScopeFailed, "systemd could not start "+unit+": "+strings.TrimSuffix(reason, "."), event.FieldUnit.Text(unit), event.FieldError.Text(reason))
+	e.IDs.Container = scan.FindID(unit)
+	return e, ok && !strings.Contains(unit, " ")
+}
+
+// busUnsupported: PID 1 could not seal a message because its 32-bit cookie is
+// used up. With "Transport endpoint is not connected" the same line is harmless (systemd#6777).
+//
+//	Failed to propagate agent release message: Operation not supported
+//	Failed to send unit change signal for x.scope: Operation not supported
+func busUnsupported(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	i := strings.LastIndex(text, ": ")
+	agent := strings.HasPrefix(text, "Failed to propagate agent release message")
+	if i < 0 || !agent && !(table.FromManager(r) && strings.HasPrefix(text, "Failed to send ")) {
+		return event.Event{}, false // other programs fail to send, too
+	}
+	errno := strings.TrimRight(strings.TrimSpace(text[i+2:]), ".")
+	return event.New(event.KindBusUnsupported, "PID 1 could not send on the bus: "+errno, event.FieldErrno.Text(errno)), true
+}
+
+// introspectTimeout: Failed to introspect object / of service org.freedesktop.systemd1: Connection
+// timed out (busctl tree).
+func introspectTimeout(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	return event.New(event.KindIntrospectTimeout, "PID 1 does not answer on the bus"),
+		strings.Contains(text, "org.freedesktop.systemd1") && strings.Contains(text, "timed out")
+}
+
+// cookieSeen is what a debugger session shows at sd_bus_send or sd_bus_message_seal:
+// cookie=4294967731, cookie = 0x1000001b3.
+func cookieSeen(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	_, rest, ok := strings.Cut(text, "cookie")
+	if !ok || r.Unit != "" || strings.Contains(text, "://") || strings.Contains(text, "HTTP/") {
+		// no daemon logs it; a note or a debugger does, and a web server has cookies of its own
+		return event.Event{}, false
+	}
+	rest = strings.TrimLeft(rest, " =:@")
+	n := 0
+	for n < len(rest) && scan.IsWord(rest[n]) {
+		n++
+	}
+	v, err := strconv.ParseUint(rest[:n], 0, 64)
+	if err != nil || v < 1<<16 || v >= 1<<40 {
+		// too small to tell, or an address: a debugger prints the argument's pointer too
+		return event.Event{}, false
+	}
+	e := event.New(event.KindCookie, "systemd's bus cookie is "+strconv.FormatUint(v, 10))
+	e.Fields = []event.Field{event.FieldCookie.Number(float64(v)), event.FieldOverflow.Bool(v > 0xffffffff)}
+	return e, true
+}
+
+// unitCount is the last but one line of systemctl list-units, which is often all that is pasted:
+// 28511 loaded units listed. None is the answer to a question for some of them: a node that runs
+// has units.
+func unitCount(r *event.Record) (event.Event, bool) {
+	before, _, _ := strings.Cut(r.Message(), " loaded units listed")
+	n, err := strconv.Atoi(strings.TrimSpace(before))
+	if err != nil || n == 0 || r.Unit != "" || ListsSomeUnits(r.Pos.File) {
+		return event.Event{}, false
+	}
+	e, ok := facts.New("systemd.units", strconv.Itoa(n))
+	e.Source = facts.Units
+	return e, ok
+}
+
+// ListsSomeUnits says that a file named after its command, as those of sosreport are, lists not all
+// units: systemctl_list-units_--failed.
+func ListsSomeUnits(file string) bool {
+	_, options, _ := strings.Cut(path.Base(file), "list-units")
+	return scan.ContainsAny(options, []string{"failed", "--state", "--type", "_-t_"})
+}
+
+// unitsFull is systemd at MANAGER_MAX_NAMES (src/core/manager.h, 131072 units), which it reports as
+// E2BIG:
+//
+//	Failed to start transient scope unit: Argument list too long
+//	[system] Activation via systemd failed for unit 'polkit.service': Argument list too long
+func unitsFull(r *event.Record) (event.Event, bool) {
+	return event.New(event.KindUnitsFull, "systemd takes no more units"),
+		scan.ContainsAny(r.Raw, []string{"Failed to start transient ", "unit: Argument list too long", "Activation via systemd failed for unit "})
+}
+
+// splitUnitLine splits what systemd says of a service: its unit, as containerd, and what happened to it.
+// Ok is false for a unit that neither is a runtime or a kubelet nor is needed by one.
+//
+//	≥ 220  containerd.service: State 'stop-sigterm' timed out. Killing.
+//	219    containerd.service stop-sigterm timed out. Killing.
+func splitUnitLine(r *event.Record) (e event.Event, what string, ok bool) {
+	unit, what, ok := strings.Cut(r.Message(), ".service")
+	name := daemon.Service(unit)
+	if !ok || strings.Contains(unit, " ") || name == "" || r.Unit != "" && !table.FromManager(r) {
+		return event.Event{}, "", false
+	}
+	return newUnitEvent(unit, name), strings.TrimLeft(what, ": "), true
+}
+
+// newUnitEvent begins an event of a unit and its daemon.
+func newUnitEvent(unit, name string) event.Event {
+	e := event.Event{Fields: []event.Field{event.FieldUnit.Text(unit + ".service"), event.FieldDaemon.Text(name)}}
+	if daemon.IsRuntime(name) {
+		e.AddFields(event.FieldRuntime.Text(name))
+	}
+	return e
+}
+
+// unitExit is a runtime, a kubelet or a service that they need, that ended without being asked to:
+//
+//	219     containerd.service: main process exited, code=killed, status=9/KILL
+//	≥ 230   containerd.service: Main process exited, code=exited, status=2/INVALIDARGUMENT
+//	≥ 236   containerd.service: Failed with result 'oom-kill'.
+func unitExit(r *event.Record) (event.Event, bool) {
+	e, rest, ok := splitUnitLine(r)
+	how, found := scan.Between(rest, "Failed with result '", "'")
+	if !found {
+		how = strings.ReplaceAll(scan.After(rest, "exited, code="), ", status=", " ")
+	}
+	if !ok || how == "" || strings.HasPrefix(how, "exited 0") {
+		return event.Event{}, false
+	}
+	e.Kind = event.KindUnitExit
+	e.Text = e.Fields[0].Value.Text() + " ended: " + how
+	e.AddFields(event.FieldHow.Text(how))
+	return e, true
+}
+
+// unitTimeout is such a unit that took too long:
+//
+//	≥ 220  containerd.service: start operation timed out. Terminating.      (≥ 240 also: Start)
+//	       containerd.service: State 'stop-sigterm' timed out. Killing.
+//	       systemd-journald.service: Watchdog timeout (limit 3min)!
+//	219    docker.service stop-final-sigterm timed out. Killing.
+//	       systemd-logind.service watchdog timeout (limit 1min)!
+func unitTimeout(r *event.Record) (event.Event, bool) {
+	e, rest, ok := splitUnitLine(r)
+	low := strings.ToLower(rest)
+	what := ""
+	switch {
+	case strings.HasPrefix(low, "watchdog timeout"):
+		what = "watchdog"
+	case strings.HasPrefix(low, "state 'stop-"), strings.HasPrefix(low, "state 'final-"), strings.HasPrefix(low, "stop"):
+		what = "stop"
+	case strings.HasPrefix(low, "start"):
+		what = "start"
+	}
+	limit, _ := scan.Between(rest, "(limit ", ")")
+	e.Kind = event.KindUnitTimeout
+	e.AddText(event.FieldWhat, what)
+	e.AddText(event.FieldLimit, limit)
+	if ok && what != "" {
+		e.Text = e.Fields[0].Value.Text() + ": " + timeoutWords[what]
+	}
+	return e, ok && what != ""
+}
+
+// timeoutWords say what took too long.
+var timeoutWords = map[string]string{
+	"watchdog": "it gives no sign of life", "stop": "it does not stop in time", "start": "it does not start in time",
+}
+
+// unitRestart is systemd that starts such a unit again:
+//
+//	219     kubelet.service holdoff time over, scheduling restart.
+//	≥ 230   kubelet.service: Service hold-off time over, scheduling restart.
+//	≥ 236   kubelet.service: Scheduled restart job, restart counter is at 5.
+func unitRestart(r *event.Record) (event.Event, bool) {
+	e, rest, ok := splitUnitLine(r)
+	if !ok {
+		return event.Event{}, false
+	}
+	e.Kind, e.Text = event.KindUnitRestart, "systemd starts "+e.Fields[0].Value.Text()+" again by itself"
+	e.AddNumber(event.FieldRestarts, scan.Digits(scan.After(rest, "restart counter is at ")))
+	return e, true
+}
+
+// unitGivenUp is systemd that starts such a unit no more:
+//
+//	219    start request repeated too quickly for kubelet.service
+//	≥ 230  kubelet.service: Start request repeated too quickly.
+func unitGivenUp(r *event.Record) (event.Event, bool) {
+	e, _, ok := splitUnitLine(r)
+	if unit, old := strings.CutPrefix(r.Message(), "start request repeated too quickly for "); old {
+		unit = strings.TrimSuffix(scan.FirstWord(unit), ".service")
+		name := daemon.Service(unit)
+		e, ok = newUnitEvent(unit, name), name != "" && (r.Unit == "" || table.FromManager(r))
+	}
+	if !ok {
+		return event.Event{}, false
+	}
+	e.Kind, e.Text = event.KindUnitGivenUp, "systemd starts "+e.Fields[0].Value.Text()+" no more: it was started too often"
+	return e, true
+}
+
+// shutdown is systemd-logind's word on a machine that is told to end:
+//
+//	System is rebooting.           System is powering down.       Power key pressed short.
+//	The system will reboot now!    The system will power off now!      (≥ 254)
+func shutdown(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	what := ""
+	switch {
+	case strings.HasPrefix(text, "System is rebooting"), strings.HasPrefix(text, "The system will reboot "):
+		what = "reboot"
+	case strings.HasPrefix(text, "System is powering down"), strings.HasPrefix(text, "The system will power off "):
+		what = "poweroff"
+	case strings.HasPrefix(text, "Power key pressed"):
+		what = "shutdown"
+	}
+	e := event.New(event.KindShutdown, "the machine is told to end: "+what, event.FieldWhat.Text(what))
+	return e, what != "" && (r.Unit == "" || daemon.Writer(r.Unit) == "systemd")
+}
+
+// clockChanged: Time has been changed (systemd[1], when the wall clock was set by anybody).
+func clockChanged(r *event.Record) (event.Event, bool) {
+	e := event.New(event.KindClockStep, "the clock was set by somebody")
+	return e, strings.HasPrefix(r.Message(), "Time has been changed")
+}
+
+// runtimeJobs are the starts of what systemd writes about a job of a runtime's unit.
+func runtimeJobs(verb string) []string {
+	var all []string
+	for _, r := range daemon.Runtimes {
+		all = append(all, verb+r.Description, verb+r.Names[0]+".service")
+	}
+	return all
+}
+
+// runtimeJob is systemd's word about a job of a runtime's unit:
+//
+//	Stopping Docker Application Container Engine...                       (≤ 248)
+//	Stopping docker.service - Docker Application Container Engine...      (≥ 249)
+func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (event.Event, bool) {
+	return func(r *event.Record) (event.Event, bool) {
+		what, ok := strings.CutPrefix(r.Message(), verb)
+		if !ok || r.Unit != "" && !table.FromManager(r) {
+			return event.Event{}, false
+		}
+		for _, known := range daemon.Runtimes {
+			unit := known.Names[0] + ".service"
+			if strings.HasPrefix(what, unit) || strings.HasPrefix(what, known.Description) {
+				e := event.New(kind, text+unit)
+				e.Fields = []event.Field{
+					event.FieldUnit.Text(unit), event.FieldDaemon.Text(known.Component),
+					event.FieldRuntime.Text(known.Component),
+				}
+				return e, true
+			}
+		}
+		return event.Event{}, false
+	}
+}
+
+// serviceJob is systemd's word about a job of another service:
+//
+//	Stopping kubelet: The Kubernetes Node Agent...    Started D-Bus System Message Bus.     (≤ 248)
+//	Stopping kubelet.service - kubelet: The Kubernetes Node Agent...
+func serviceJob(verb, name string, kind event.Kind, text string) func(*event.Record) (event.Event, bool) {
+	return func(r *event.Record) (event.Event, bool) {
+		e := newUnitEvent(name, name)
+		e.Kind, e.Text = kind, text+name+".service"
+		return e, strings.HasPrefix(r.Message(), verb) && (r.Unit == "" || table.FromManager(r))
+	}
+}
+
+func reexecuted(r *event.Record) (event.Event, bool) {
+	return event.New(event.KindReexec, "systemd re-executes itself"), strings.HasPrefix(r.Message(), "Reexecuting")
+}

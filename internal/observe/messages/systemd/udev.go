@@ -1,0 +1,42 @@
+package systemd
+
+import (
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// Udev is what systemd-udevd 208 to 257 says.
+var Udev = table.Table{
+	Component: "udev",
+	Rows: []table.Row{
+		{[]string{"timeout; kill it", "is taking a long time", "' killed", "processing SEQNUM="}, udevTimeout},
+	},
+}
+
+// udevTimeout is a rule that runs for longer than udev lets it. What the rule was to tell, nobody
+// will.
+//
+//	≤ 219  worker [20020] /devices/virtual/block/dm-61 timeout; kill it
+//	≥ 220  worker [20020] /devices/virtual/block/dm-61 is taking a long time; seq 3667 '/devices/virtual/block/dm-61' killed
+//	≥ 246  dm-61: Worker [20020] processing SEQNUM=3667 is taking a long time; … killed
+func udevTimeout(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	killed := strings.Contains(text, "timeout; kill it") || strings.HasSuffix(text, " killed")
+	device := ""
+	if i := strings.Index(text, "/devices/"); i >= 0 {
+		device = strings.Trim(scan.FirstWord(text[i:]), "'")
+		device = device[strings.LastIndexByte(device, '/')+1:]
+	} else if name, _, ok := strings.Cut(text, ": Worker ["); ok {
+		device = name
+	}
+	what := "udev waits long for the rules of "
+	if killed {
+		what = "udev kills the rules of "
+	}
+	return event.New(
+		event.KindUdevTimeout, what+device, event.FieldDevice.Text(device), event.FieldKilled.Bool(killed),
+	), device != ""
+}

@@ -1,0 +1,26 @@
+package table
+
+import (
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// ErrorOf is what a line gives as its error: klog's err, logrus' error.
+func ErrorOf(r *event.Record) string { return r.Value("error", "err") }
+
+// ErrorFields are an error, and whether it is that of a call that ran into its own time limit.
+func ErrorFields(reason string) []event.Field {
+	return []event.Field{event.FieldError.Text(reason), event.FieldDeadline.Bool(IsDeadline(reason))}
+}
+
+// IsDeadline tells a call that ran into its own time limit. Go prints the text
+// since context exists; grpc adds the code as number (≤ 1.8) or name. CRI-O says it of the request
+// that was sent before.
+func IsDeadline(s string) bool {
+	return scan.ContainsAny(s, []string{
+		"context deadline exceeded", "DeadlineExceeded", "operation timeout", "requests that are timing out in CRI-O",
+	})
+}
+
+// Clip bounds a text of others in a field.
+func Clip(s string) string { return s[:min(len(s), 500)] }

@@ -1,0 +1,45 @@
+package table
+
+import (
+	"slices"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// HostProgram stands among a table's relays for the programs of the node that start others, and for
+// the logins on it.
+const HostProgram = "host"
+
+// hostPrograms are their syslog identifiers.
+var hostPrograms = []string{
+	"smartd",
+	"sshd", "sshd-session", "cron", "crond", "CRON", "CROND", "anacron", "su", "sudo", "login", "bash", "sh", "rsyslogd",
+	"audit", "auditd", "systemd-udevd", "systemd-journald", "systemctl", "systemd-run", "dbus-send", "busctl", "NetworkManager", "polkitd",
+}
+
+// WriterOf is the component that writes under a syslog identifier, or HostProgram.
+func WriterOf(unit string) string {
+	owner := daemon.Writer(unit)
+	if owner == "" && slices.Contains(hostPrograms, unit) {
+		return HostProgram
+	}
+	return owner
+}
+
+// FromManager says that the service manager itself wrote a line; journalctl -o with-unit names its
+// unit.
+func FromManager(r *event.Record) bool { return r.Unit == "systemd" || r.Unit == "init.scope" }
+
+// AboutContainer says that an error befell somebody who creates or changes a
+// container or its cgroup: a daemon that is known to, or runc's own words.
+func AboutContainer(r *event.Record) bool {
+	switch daemon.Writer(r.Unit) {
+	case "kubelet", "containerd", "dockerd", "crio":
+		return true
+	case "":
+		return scan.ContainsAny(r.Raw, []string{"OCI runtime", "oci runtime", "cgroup", "andbox", "ontainer", "runc", "kubelet"})
+	}
+	return false
+}

@@ -1,0 +1,76 @@
+package tools
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// Clock is what those say who set the wall clock.
+var Clock = table.Table{
+	Component: "clock",
+	Rows: []table.Row{
+		{[]string{"clock_step ", "clock was stepped by", "step time server", "time reset "}, clockStep},
+		{[]string{"System clock wrong by "}, clockWrong},
+		{[]string{" time jump detected", "time unset or jumped backwards"}, clockJumped},
+	},
+}
+
+// clockStep:
+//
+//	ntpd     0.0.0.0 c61c 0c clock_step -28818.771869 s
+//	ntpdate  step time server 10.0.0.1 offset -28818.771869 sec
+//	ntpd     time reset -28818.771869 s                                    (≤ 4.2.6)
+//	chronyd  System clock was stepped by -28818.771869 seconds
+func clockStep(r *event.Record) (event.Event, bool) {
+	seconds, err := strconv.ParseFloat(
+		strings.TrimPrefix(scan.FirstWord(scan.After(r.Message(), "clock_step ", "clock was stepped by ", " offset ", "time reset ", "System clock wrong by ")), "+"),
+		64,
+	)
+	if err != nil || math.Abs(seconds) > maxStep.Seconds() {
+		return event.Event{}, false
+	}
+	step := time.Duration(seconds * float64(time.Second))
+	e := event.New(
+		event.KindClockStep, "the clock is set by "+step.Round(time.Millisecond).String(),
+		event.FieldStep.Duration(step),
+	)
+	if step > 0 { // the times in between did not happen
+		e.Start, e.End = r.Time.Add(-step), r.Time
+	}
+	return e, true
+}
+
+// clockWrong: chronyd  System clock wrong by -28818.771869 seconds (before 3.0 with ", adjustment
+// started"). It steps the clock then, or lets it run faster or slower.
+func clockWrong(r *event.Record) (event.Event, bool) {
+	step, ok := secondsOf(scan.After(r.Message(), "System clock wrong by "))
+	return event.New(
+		event.KindClockWrong, "the clock is found wrong by "+step.Round(time.Millisecond).String(), event.FieldStep.Duration(step),
+	), ok
+}
+
+// secondsOf reads the number of seconds at the start of a text, with its sign.
+func secondsOf(text string) (time.Duration, bool) {
+	seconds, err := strconv.ParseFloat(strings.TrimPrefix(scan.FirstWord(text), "+"), 64)
+	if err != nil || math.Abs(seconds) > maxStep.Seconds() {
+		return 0, false
+	}
+	return time.Duration(seconds * float64(time.Second)), true
+}
+
+// maxStep is the longest step that is believed; a time.Duration reaches 292 years.
+const maxStep = 100 * 365 * 24 * time.Hour
+
+// clockJumped is a clock that moved without its keeper, or that stood wrong at the boot:
+//
+//	chronyd            Forward time jump detected!       (also: Backward)
+//	systemd-timesyncd  System clock time unset or jumped backwards, restored from recorded timestamp: Thu 2026-11-19 10:00:00 UTC
+func clockJumped(r *event.Record) (event.Event, bool) {
+	return event.New(event.KindClockStep, "the clock has jumped"), true
+}

@@ -1,0 +1,155 @@
+// Package tools knows what the other programs of a node print: clients of the runtimes, listings,
+// versions, what measures the node and its disks, sudo, and the keepers of the clock.
+package tools
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/repeated"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// Commands is what the clients of a runtime print when it does not answer them: docker 1.10 to
+// 28, crictl 1.11 to 1.36, ctr. The words of systemd's clients stand in the table of the bus.
+var Commands = table.Table{Component: "node", Told: true, Rows: []table.Row{
+	{[]string{"annot connect to the Docker daemon", "error during connect: ", "Error response from daemon: "}, dockerFailed},
+	{[]string{"DeadlineExceeded", "failed to connect: ", "unable to determine runtime API version", "validate service connection"}, crictlFailed},
+	{[]string{"dial unix "}, socketRefused},
+	{[]string{"docker ps", "docker inspect", "docker info", "docker exec", "crictl ps", "crictl pods", "crictl info", "crictl inspect"}, hangTold},
+	{[]string{"ctr: failed to dial ", "ctr: context deadline", "ctr: cannot access socket"}, ctrFailed},
+}}
+
+// dockerFailed is docker's client without its daemon:
+//
+//	Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?
+//	error during connect: Get "http://%2Fvar%2Frun%2Fdocker.sock/v1.24/containers/json": dial unix /var/run/docker.sock: connect: connection refused
+//	Error response from daemon: Get …: context deadline exceeded.
+func dockerFailed(r *event.Record) (event.Event, bool) {
+	text := strings.TrimSpace(r.Message())
+	said := strings.TrimPrefix(strings.TrimPrefix(text, "docker: "), "ERROR: ")
+	refused := strings.HasPrefix(said, "Cannot connect to the Docker daemon")
+	if !refused && !strings.HasPrefix(said, "error during connect: ") && !strings.HasPrefix(said, "Error response from daemon: ") ||
+		!refused && !table.IsDeadline(text) && !isRefused(text) {
+		return event.Event{}, false // or a daemon that repeats it, who says more
+	}
+	return commandFailed("dockerd", "docker", text, refused || isRefused(text)), r.Unit == ""
+}
+
+// crictlFailed is crictl without an answer of the runtime:
+//
+//	FATA[0002] listing containers: rpc error: code = DeadlineExceeded desc = context deadline exceeded
+//	FATA[0010] failed to connect: failed to connect, make sure you are running as root and the runtime has been started: context deadline exceeded
+//	time="…" level=fatal msg="unable to determine runtime API version: rpc error: code = Unavailable desc = connection error: …"
+func crictlFailed(r *event.Record) (event.Event, bool) {
+	text := strings.TrimSpace(r.Message())
+	if r.Unit != "" || r.Level != event.Fatal || !table.IsDeadline(text) && !isRefused(text) {
+		return event.Event{}, false
+	}
+	component := "cri"
+	switch {
+	case strings.Contains(text, "containerd.sock"):
+		component = "containerd"
+	case strings.Contains(text, "crio.sock"):
+		component = "crio"
+	}
+	return commandFailed(component, "crictl", text, isRefused(text)), true
+}
+
+// ctrFailed: ctr: failed to dial "/run/containerd/containerd.sock": context deadline exceeded.
+func ctrFailed(r *event.Record) (event.Event, bool) {
+	text := strings.TrimSpace(r.Message())
+	return commandFailed("containerd", "ctr", text, isRefused(text) || strings.Contains(text, "cannot access socket")), r.Unit == ""
+}
+
+// runtimes are the daemons at whose sockets clients of a runtime ask.
+var runtimes = []string{"containerd", "dockerd", "crio"}
+
+// socketRefused is a client of the CRI, of any name, that finds nobody at a runtime's socket:
+//
+//	connection error: desc = "transport: Error while dialing dial unix /run/containerd/containerd.sock: connect: connection refused"
+//	dial unix /var/run/crio/crio.sock: connect: no such file or directory
+func socketRefused(r *event.Record) (event.Event, bool) {
+	text := strings.TrimSpace(r.Message())
+	if r.Unit != "" || !isRefused(text) || !strings.HasPrefix(text, "connection error: ") && !strings.HasPrefix(text, "dial unix ") {
+		return event.Event{}, false
+	}
+	for _, f := range repeated.LostRuntime(text) {
+		if name := f.Value.Text(); f.Key == event.FieldGone && slices.Contains(runtimes, name) {
+			return commandFailed(name, "a client", text, true), true
+		}
+	}
+	return event.Event{}, false
+}
+
+// Clients is what a daemon or a tool of the node says that is itself a client of a runtime.
+var Clients = table.Table{
+	Component: "dockerd", Relays: []string{"crio", "containerd", "cni", table.HostProgram}, Unnamed: "node",
+	Rows: []table.Row{{[]string{"dial unix"}, daemonRefused}},
+}
+
+// daemonRefused is such a program that finds nobody at the socket of a runtime that is not its own:
+//
+//	dockerd  grpc: addrConn.createTransport failed to connect to {unix:///run/containerd/containerd.sock …}. Err :connection error: desc = "transport: Error while dialing dial unix /run/containerd/containerd.sock: connect: connection refused". Reconnecting...
+//	         failed to retrieve containerd version: rpc error: code = Unavailable desc = connection error: … connect: connection refused
+func daemonRefused(r *event.Record) (event.Event, bool) {
+	text := strings.TrimSpace(r.Message() + " " + table.ErrorOf(r))
+	if r.Unit == "" || !isRefused(text) {
+		return event.Event{}, false
+	}
+	owner := table.WriterOf(r.Unit)
+	for _, f := range repeated.LostRuntime(text) {
+		if name := f.Value.Text(); f.Key == event.FieldGone && name != owner && slices.Contains(runtimes, name) {
+			e := event.New(event.KindSocketRefused, r.Unit+" finds nobody at the socket of "+name, f, event.FieldProgram.Text(r.Unit), event.FieldError.Text(table.Clip(text)))
+			return e, true
+		}
+	}
+	return event.Event{}, false
+}
+
+// hangTold is somebody's word that a client of the runtime does not come back: docker ps hangs, the
+// `crictl pods` command never returns.
+func hangTold(r *event.Record) (event.Event, bool) {
+	m := hangSentence.FindStringSubmatch(r.Message())
+	if m == nil || r.Unit != "" || r.Time.Known {
+		return event.Event{}, false
+	}
+	component := "dockerd"
+	if m[1] == "crictl" {
+		component = "cri"
+	}
+	command := strings.TrimRight(m[1]+" "+m[2], " `'\"")
+	e := event.New(
+		event.KindCommandHung, command+" does not come back, somebody says", event.FieldCommand.Text(command), event.FieldProgram.Text(m[1]),
+		event.FieldTold.Bool(true),
+	)
+	e.Component, e.Source, e.IDs.Container = component, facts.Commands, scan.FindID(m[0])
+	return e, true
+}
+
+// hangSentence is a command and, a few words behind it, that it hangs: 1 the program, 2 the rest.
+var hangSentence = regexp.MustCompile("\\b(docker|crictl) ((?:ps|pods|inspectp?|info|exec)\\b(?: [0-9a-f]{12,64})?)[`'\"]*(?: (?:commands?|calls?|is|was|also|just|will|would|it|and|or|on|that|the|this|node|still|all|completely|simply))* ?(?:hangs?|hung|hanging|stuck|never (?:returns?|comes? back)|(?:does not|doesn't|did not|didn't) (?:return|respond|answer|come back))\\b")
+
+// isRefused tells a socket at which nobody listens, or that is not there.
+func isRefused(s string) bool {
+	return strings.Contains(s, "connect: connection refused") || strings.Contains(s, "code = Unavailable") ||
+		strings.Contains(s, "connect: no such file or directory")
+}
+
+func commandFailed(component, program, text string, refused bool) event.Event {
+	what := " is not answered in time"
+	if refused {
+		what = " finds nobody at the socket of " + cmp.Or(map[string]string{"cri": "the runtime"}[component], component)
+	}
+	e := event.New(
+		event.KindCommandFailed, program+what, event.FieldProgram.Text(program), event.FieldError.Text(table.Clip(text)),
+		event.FieldDeadline.Bool(table.IsDeadline(text)), event.FieldRefused.Bool(refused),
+	)
+	e.Component, e.Source, e.IDs.Container = component, facts.Commands, scan.FindID(text)
+	return e
+}

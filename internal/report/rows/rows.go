@@ -1,0 +1,290 @@
+// Package rows makes flat, typed rows of an incident, one line of JSON each: "plegdiag.rows/v1".
+// They are for whoever asks many nodes at once, with SQL or any other engine that reads JSON lines.
+// A finding is a row; an incident without findings is one row, too. It reads no file and decides
+// nothing.
+package rows
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/show"
+	"github.com/plegdiag/plegdiag/internal/story"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// Schema names the rows. Columns are added to it, never renamed; docs/fleet.md describes them.
+const Schema = "plegdiag.rows/v1"
+
+// Failed is the state of a bundle that could not be analysed; Reason says why. The other states are
+// those of a report.
+const Failed = "failed"
+
+// Row is one line. What is not known is null; only lists and labels are empty instead, of a bundle
+// that was analysed. Of a bundle that was not, they are null.
+type Row struct {
+	Schema   string            `json:"schema"`
+	Bundle   Text              `json:"bundle"` // SHA-256 of the bundle; unknown where it could not be read
+	Path     Text              `json:"path"`   // under which it was found
+	Report   Text              `json:"report"` // its JSON report, below the directory of the rows
+	Labels   map[string]string `json:"labels"`
+	Version  Text              `json:"version"`  // of plegdiag
+	Catalog  Text              `json:"catalog"`  // digest of the rules
+	Settings Text              `json:"settings"` // flags that change what is found; unknown for none
+	State    string            `json:"state"`
+	Reason   Text              `json:"reason"` // why the bundle could not be analysed
+	Node     Text              `json:"node"`
+	Headline Text              `json:"headline"`
+	// WindowStart and WindowEnd are the incident.window of the report.
+	WindowStart Moment `json:"window_start"`
+	WindowEnd   Moment `json:"window_end"`
+	// Stalls counts them. The other columns of stalls are of the longest one.
+	Stalls       *int   `json:"stalls"`
+	StallStart   Moment `json:"stall_start"`
+	StallEnd     Moment `json:"stall_end"`
+	StallSeconds *Float `json:"stall_seconds"` // at least, where the stall is open
+	StallOpen    *bool  `json:"stall_open"`
+	StallPhase   Text   `json:"stall_phase"`
+	// Finding is the place of the finding in the report, from 1; unknown in a bundle without.
+	Finding      *int     `json:"finding"`
+	Rule         Text     `json:"rule"`
+	Verdict      Text     `json:"verdict"`
+	Role         Text     `json:"role"`
+	Score        *Float   `json:"score"`
+	Container    Text     `json:"container"`
+	Start        Moment   `json:"start"`
+	End          Moment   `json:"end"`
+	Duration     *Float   `json:"duration"` // seconds
+	Kernel       Text     `json:"kernel"`
+	Containerd   Text     `json:"containerd"`
+	CRIO         Text     `json:"crio"`
+	Docker       Text     `json:"docker"`
+	Runc         Text     `json:"runc"`
+	Kubelet      Text     `json:"kubelet"`
+	Systemd      Text     `json:"systemd"`
+	OS           Text     `json:"os"`
+	Zone         Text     `json:"zone"`
+	Region       Text     `json:"region"`
+	InstanceType Text     `json:"instance_type"`
+	Signature    []string `json:"signature"`   // story.Signature
+	Missing      []string `json:"missing"`     // inputs that rules ask for and the bundle lacks, sorted
+	Files        *int     `json:"files"`       // in the bundle
+	FileErrors   *int     `json:"file_errors"` // of them, those that could not be read, or not to their end
+}
+
+// Text is a text that may be unknown: then it is empty here, and null in JSON.
+type Text string
+
+// MarshalJSON implements [json.Marshaler].
+func (t Text) MarshalJSON() ([]byte, error) {
+	if t == "" {
+		return []byte("null"), nil
+	}
+	return encode(string(t))
+}
+
+// Moment is a time in UTC that may be unknown: then it is zero here, and null in JSON. A time of
+// which nothing tells the year is unknown, too.
+type Moment struct{ time.Time }
+
+// MarshalJSON implements [json.Marshaler].
+func (m Moment) MarshalJSON() ([]byte, error) {
+	if m.IsZero() {
+		return []byte("null"), nil
+	}
+	return encode(m.UTC().Format(time.RFC3339Nano))
+}
+
+// Float is a number that is always written as one of floating point, so that engines that guess
+// types by the first rows do not take it for a whole one.
+type Float float64
+
+// MarshalJSON implements [json.Marshaler].
+func (f Float) MarshalJSON() ([]byte, error) {
+	text, err := json.Marshal(float64(f))
+	if err == nil && !bytes.ContainsAny(text, ".e") {
+		text = append(text, ".0"...)
+	}
+	return text, err
+}
+
+func encode(s string) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(s)
+	return bytes.TrimRight(buf.Bytes(), "\n"), err
+}
+
+// Bounds of text that comes from bundles, in bytes, and of lists.
+const (
+	maxWord    = 256
+	maxText    = 2000
+	maxPath    = 4096
+	maxMissing = 200
+)
+
+// NewText bounds a text of any origin.
+func NewText(s string) Text { return clip(s, maxText) }
+
+// NewPath bounds a path.
+func NewPath(s string) Text { return clip(s, maxPath) }
+
+// clip cuts a text between two characters, and marks that.
+func clip(s string, limit int) Text {
+	s = strings.ToValidUTF8(s, string(utf8.RuneError))
+	if len(s) <= limit {
+		return Text(s)
+	}
+	cut := limit
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return Text(s[:cut] + "…")
+}
+
+// NewFailed is the row of a bundle that could not be analysed.
+func NewFailed(reason string) Row {
+	return Row{Schema: Schema, State: Failed, Reason: NewText(strings.TrimSpace(reason))}
+}
+
+// Of makes the rows of an incident: one for each finding, in the order of the report, or one
+// without any. What is not of the incident (bundle, path, labels, version) is left to the caller.
+func Of(inc *incident.Incident) []Row {
+	base := newBase(inc)
+	var all []Row
+	for i := range inc.Result.Findings {
+		row := base
+		row.addFinding(i, &inc.Result.Findings[i])
+		all = append(all, row)
+	}
+	if len(all) == 0 {
+		all = append(all, base)
+	}
+	return all
+}
+
+// newBase is what all rows of an incident have in common.
+func newBase(inc *incident.Incident) Row {
+	fact := func(name string) Text { return clip(inc.Timeline.Facts[name].Value, maxWord) }
+	failed := 0
+	for i := range inc.Files {
+		if f := &inc.Files[i]; f.Err != "" && f.Format != "link" {
+			failed++
+		}
+	}
+	row := Row{
+		Schema: Schema, State: inc.Result.Opening.State.String(), Node: clip(inc.Node, maxWord),
+		Headline:    NewText(inc.Result.FullHeadline()),
+		WindowStart: moment(inc.Window.Start), WindowEnd: moment(inc.Window.End),
+		Kernel: fact("kernel.version"), Containerd: fact("containerd.version"), CRIO: fact("crio.version"), Docker: fact("docker.version"),
+		Runc: fact("runc.version"), Kubelet: fact("kubelet.version"), Systemd: fact("systemd.version"), OS: fact("os.name"),
+		Zone: fact("node.zone"), Region: fact("node.region"), InstanceType: fact("node.instance-type"),
+		Signature: show.NonNil(story.Signature(inc.Timeline, &inc.Result)), Missing: listMissing(&inc.Result),
+		Files: new(len(inc.Files)), FileErrors: &failed,
+	}
+	row.addStalls(inc.Timeline.Stalls)
+	return row
+}
+
+func (r *Row) addStalls(stalls []timeline.Stall) {
+	r.Stalls = new(len(stalls))
+	if len(stalls) == 0 {
+		return
+	}
+	longest := &stalls[0]
+	for i := range stalls {
+		if stalls[i].End.Sub(stalls[i].Start) > longest.End.Sub(longest.Start) {
+			longest = &stalls[i]
+		}
+	}
+	r.StallStart, r.StallEnd, r.StallSeconds = moment(longest.Start), moment(longest.End), seconds(longest.Start, longest.End)
+	r.StallOpen, r.StallPhase = &longest.Open, Text(longest.Phase)
+}
+
+func (r *Row) addFinding(i int, f *story.Finding) {
+	r.Finding, r.Rule, r.Verdict, r.Role = new(i+1), clip(f.Rule, maxWord), Text(f.Verdict.String()), Text(f.Role)
+	r.Score, r.Container = new(Float(f.Score)), clip(f.Container, maxWord)
+	r.Start, r.End, r.Duration = moment(f.Start), moment(f.End), seconds(f.Start, f.End)
+}
+
+// moment is a time if its year is known: a placeholder would be the first of all times.
+func moment(t time.Time) Moment {
+	if !event.Plausible(t.UTC()) {
+		return Moment{}
+	}
+	return Moment{t.UTC()}
+}
+
+// seconds is the length of a stretch of time, also where the year is not known; nil where an end is
+// not.
+func seconds(start, end time.Time) *Float {
+	if start.IsZero() || end.IsZero() || event.Plausible(start.UTC()) != event.Plausible(end.UTC()) {
+		return nil
+	}
+	return new(Float(end.Sub(start).Seconds()))
+}
+
+// listMissing are the inputs that would answer what the bundle does not.
+func listMissing(r *story.Result) []string {
+	all := map[string]bool{}
+	for i := range r.NotEvaluable {
+		for _, m := range r.NotEvaluable[i].Missing {
+			all[string(clip(m.Source, maxWord))] = true
+		}
+	}
+	for i := range r.Findings {
+		for _, m := range r.Findings[i].Missing {
+			all[string(clip(m.Source, maxWord))] = true
+		}
+	}
+	sources := slices.Sorted(maps.Keys(all))
+	return show.NonNil(sources[:min(len(sources), maxMissing)])
+}
+
+// Write writes rows as lines of JSON. Its errors are those of w.
+func Write(w io.Writer, all []Row) error {
+	for i := range all {
+		var buf bytes.Buffer
+		enc := json.NewEncoder(&buf)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(&all[i]); err != nil {
+			return err
+		}
+		if _, err := w.Write(show.ASCII(buf.Bytes())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Read reads what Write wrote. A line that is no row of this schema is an error, and so is a file
+// without any.
+func Read(r io.Reader) ([]Row, error) {
+	var all []Row
+	for dec := json.NewDecoder(r); ; {
+		var row Row
+		err := dec.Decode(&row)
+		switch {
+		case errors.Is(err, io.EOF) && len(all) > 0:
+			return all, nil
+		case errors.Is(err, io.EOF):
+			return nil, io.ErrUnexpectedEOF
+		case err != nil:
+			return nil, fmt.Errorf("row %d: %w", len(all)+1, err)
+		case row.Schema != Schema || row.State == "":
+			return nil, fmt.Errorf("row %d is none of %s", len(all)+1, Schema)
+		}
+		all = append(all, row)
+	}
+}

@@ -1,0 +1,122 @@
+package story
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// seesHeld is a rule whose cause a look at the threads, a line or a dump shows.
+const seesHeld = `
+id: sees-held
+title: t
+role: root
+headline: h
+needs: [{any: [containerd.log], collect: c}]
+steps:
+  - id: cause
+    role: cause
+    all: true
+    text: x
+    any: [{kind: thread.sample}, {kind: dbus.limit}, {kind: systemd.unit-given-up}, {kind: goroutine.wait}]
+verdict: {likely: cause}
+`
+
+// episodeOf is the only episode of a timeline without a stall, and the steps of its root.
+func episodeOf(t *testing.T, tl *timeline.Timeline) (Episode, []string) {
+	t.Helper()
+	tl.Stalls = nil
+	result := evaluate(catalogOf(t, seesHeld), tl)
+	require.Len(t, result.Episodes, 1)
+	return result.Episodes[0], stepIDs(find(t, result, "sees-held").Chain)
+}
+
+// TestEndOfCause: a cause is over only where what tells of it goes on without it.
+func TestEndOfCause(t *testing.T) {
+	limit := func(seconds float64) event.Event {
+		e := ev(event.KindBusLimit, when(seconds))
+		e.Source, e.Evidence = "dbus.log", []event.Quote{{Pos: event.Pos{File: "bus"}}}
+		return e
+	}
+	down := ev(event.KindUnitGivenUp, when(5), field(event.FieldDaemon, "kubelet"))
+	for name, c := range map[string]struct {
+		events []event.Event
+		until  float64 // the end of the log
+		open   bool
+	}{
+		"the log ends with it":            {[]event.Event{limit(0), limit(10), limit(20)}, 30, true},
+		"the log goes on":                 {[]event.Event{limit(0), limit(10), limit(20)}, 60, false},
+		"it comes seldom":                 {[]event.Event{limit(0), limit(100), limit(200)}, 390, true},
+		"a unit that is given up":         {[]event.Event{limit(0), down}, 500, true},
+		"a unit that was started by hand": {[]event.Event{limit(0), down, ev(event.KindKubeletStart, when(90), func(e *event.Event) { e.Component = "kubelet" })}, 500, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tl := line(c.events...)
+			tl.Coverage = append(tl.Coverage, timeline.Coverage{Source: "dbus.log", File: "bus", Start: at(0).T, End: at(c.until).T})
+			got, _ := episodeOf(t, tl)
+			require.Equal(t, c.open, got.Open)
+		})
+	}
+}
+
+// TestStartOfCause: what a look met began no later than the call that has waited since then, and a
+// wait that is printed in minutes lasts for sure only since the latest moment at which it can have
+// begun.
+func TestStartOfCause(t *testing.T) {
+	seen := ev(event.KindThreadSample, from(60, 62), open)
+	call := ev(event.KindCRICall, from(10, 65), open)
+	minutes := ev(event.KindGoroutine, from(20, 140))
+	minutes.Start.Prec = 100 * time.Second
+	for name, c := range map[string]struct {
+		events []event.Event
+		start  float64
+		steps  []string
+	}{
+		"a look alone":                 {[]event.Event{seen}, 60, []string{"cause"}},
+		"a call that has not ended":    {[]event.Event{seen, call}, 10, []string{"cause", "open-call"}},
+		"a call that has ended":        {[]event.Event{seen, ev(event.KindCRICall, from(10, 65))}, 60, []string{"cause"}},
+		"a wait of minutes":            {[]event.Event{minutes}, 120, []string{"cause"}},
+		"a line before it":             {[]event.Event{minutes, ev(event.KindBusLimit, when(70))}, 70, []string{"cause"}},
+		"a call beside a line's cause": {[]event.Event{ev(event.KindBusLimit, when(70)), call}, 70, []string{"cause"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, steps := episodeOf(t, line(c.events...))
+			require.Equal(t, at(c.start).T, got.Start)
+			require.Equal(t, c.steps, steps)
+		})
+	}
+}
+
+// TestGoingOnComesFirst: what contributes to what goes on comes before a root that was over when it
+// began.
+func TestGoingOnComesFirst(t *testing.T) {
+	full := `
+id: full
+title: t
+role: contributing
+headline: the disk is full
+needs: [{any: [containerd.log], collect: c}]
+steps: [{id: cause, role: cause, all: true, text: x, kind: daemon.no-space}]
+verdict: {likely: cause}
+`
+	for name, c := range map[string]struct {
+		begins float64
+		want   string
+	}{
+		"after the root":  {300, "full"},
+		"beside the root": {30, "sees-held"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			noSpace := ev("daemon.no-space", when(c.begins), open)
+			tl := line(ev(event.KindGoroutine, from(20, 90)), noSpace)
+			tl.Stalls = nil
+			result := evaluate(catalogOf(t, seesHeld, full), tl)
+			require.Equal(t, c.want, result.Findings[result.Opening.Finding-1].Rule)
+			require.Equal(t, c.want, result.Episodes[result.Opening.Episode-1].Cause)
+		})
+	}
+}

@@ -1,0 +1,28 @@
+package restarts
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// unitEvent is what systemd says of containerd's unit, some seconds after noon.
+func unitEvent(kind event.Kind, after time.Duration) *event.Event {
+	at := event.At(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(after))
+	return &event.Event{Kind: kind, Component: "systemd", Start: at, End: at, Fields: []event.Field{event.FieldDaemon.Text("containerd")}}
+}
+
+func TestFindTellsWhenAStoppedDaemonIsBack(t *testing.T) {
+	restarted, stopped := unitEvent(event.KindUnitStop, 0), unitEvent(event.KindUnitStop, 10*time.Minute)
+	all := Find([]*event.Event{restarted, unitEvent(event.KindUnitStart, 2*time.Second), stopped})
+	require.Len(t, all, 1)
+	require.True(t, IsBetween(all, "containerd", restarted.Start.T, stopped.Start.T))
+	back, _ := restarted.Get(event.FieldBackAfter)
+	require.Equal(t, event.Duration(2*time.Second), back)
+	_, known := stopped.Get(event.FieldBackAfter)
+	require.False(t, known)
+	require.Len(t, MakeFacts(all), 1)
+}

@@ -1,0 +1,45 @@
+package restarts
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// A start ends with systemd's word for it or the daemon's own; without any it goes on.
+func TestEndStarts(t *testing.T) {
+	endOfLog := unitEvent(event.KindUnitStart, time.Minute).Start.T
+	boot := unitEvent(event.KindDaemonBoot, time.Second)
+	boot.End = unitEvent(event.KindDaemonBoot, 4*time.Second).Start
+	hangs := unitEvent(event.KindDaemonBoot, time.Second)
+	hangs.Open = true
+	for name, c := range map[string]struct {
+		later []*event.Event
+		lasts time.Duration
+		open  bool
+	}{
+		"started":     {[]*event.Event{boot, unitEvent(event.KindUnitStart, 5*time.Second)}, 4 * time.Second, false},
+		"given up":    {[]*event.Event{hangs, unitEvent(event.KindUnitTimeout, 30*time.Second)}, 30 * time.Second, false},
+		"stopped":     {[]*event.Event{unitEvent(event.KindUnitStop, 7*time.Second)}, 7 * time.Second, false},
+		"hangs":       {[]*event.Event{hangs}, time.Minute, true},
+		"nothing yet": {nil, time.Minute, true},
+	} {
+		start := unitEvent(event.KindUnitStarting, 0)
+		EndStarts(append([]*event.Event{start}, c.later...), func(string) time.Time { return endOfLog })
+		require.Equal(t, c.lasts, start.Duration(), name)
+		require.Equal(t, c.open, start.Open, name)
+	}
+}
+
+// A daemon that ends before it is ready is not starting any more, whatever its log says later.
+func TestEndStartsKnowsTheEndOfTheProcess(t *testing.T) {
+	boot := unitEvent(event.KindDaemonBoot, 0)
+	boot.Open, boot.End = true, unitEvent(event.KindDaemonBoot, time.Minute).Start
+	events := []*event.Event{boot, unitEvent(event.KindUnitExit, time.Second)}
+	EndStarts(events, func(string) time.Time { return boot.End.T })
+	require.Equal(t, time.Second, boot.Duration())
+	require.True(t, boot.Open)
+}
