@@ -61,8 +61,9 @@ type Dump struct {
 	Incomplete bool
 	// lossy says that goroutines are missing before the end, so that no part of the text is whole.
 	lossy bool
-	// Headers counts lines that begin a goroutine, Lost those among them whose
-	// goroutine could not be read: Headers == len(Goroutines) + Lost.
+	// Headers counts lines that begin a goroutine (its header, or its first call where the header
+	// was left out), Lost those among them whose goroutine could not be read:
+	// Headers == len(Goroutines) + Lost.
 	Headers, Lost int
 }
 

@@ -403,6 +403,8 @@ func FuzzParse(f *testing.F) {
 	f.Add("goroutine 1 [running]:\nmain.main()\n\t/x.go:1 +0x1 goroutine 2 [select]:", uint16(7)) // a header behind a frame
 	f.Add("goroutine 1 [running]:\nmain.f(goroutine 0 [)\ncreated by main.g goroutine 3 [x", uint16(7))
 	f.Add("\\tgoroutine 1 [running]:", uint16(7))
+	f.Add("0(0\n0:00 +0x", uint16(14)) // a call and a file line of no Go program
+	f.Add("main.f(0x1)\n\t/x.go:7 +0x1d\n", uint16(14))
 	f.Add(readGzip(f, filepath.Join("testdata", "containerd-1.6.20-frozen-shim.debug0.pb.gz"))[:600], uint16(9))
 	f.Fuzz(func(t *testing.T, text string, n uint16) {
 		d := Parse(Source{File: "f", Line: 1, Text: text})
@@ -410,7 +412,9 @@ func FuzzParse(f *testing.F) {
 		if !d.Profile {
 			// People paste headers without their numbers, and with marks of Markdown.
 			require.True(t, d.Headers > 0 || !Contains(text))
-			require.True(t, d.Headers == 0 || strings.Contains(text, "goroutine"))
+			// Without any header, only a call above its Go file begins a goroutine.
+			headless := strings.Contains(text, ".go:") || strings.Contains(text, ".s:")
+			require.True(t, d.Headers == 0 || headless || strings.Contains(strings.ToLower(text), "goroutine"))
 		}
 		src, lines := inPieces("f", text, int(n)+1)
 		checkLaws(t, Parse(src), append(lines, ""))

@@ -84,11 +84,12 @@ func (p *parser) beginHeadless() {
 	call = strings.TrimRight(call, " \t\r")
 	file, _, _ := strings.Cut(strings.TrimLeft(rest, " \t\r\n"), "\n")
 	file = strings.TrimRight(file, " \t\r")
-	_, _, isFile := parseFile(file)
+	path, _, isFile := parseFile(file)
+	isFile = isFile && strings.Contains(file, " +0x") && (strings.HasSuffix(path, ".go") || strings.HasSuffix(path, ".s"))
 	if p.src.Pieces != nil || strings.Contains(text, "\n"+headerWord) { // the rest of a dump whose start is cut off
 		return
 	}
-	if open, ok := openParen(call); !ok || open == 0 || strings.ContainsAny(call[:open], " \t") || !isFile || !strings.Contains(file, " +0x") {
+	if open, ok := openParen(call); !ok || open == 0 || strings.ContainsAny(call[:open], " \t") || !isFile {
 		return
 	}
 	p.beginGoroutine()
