@@ -268,9 +268,9 @@ func freezing(t *testing.T) (mount string, freeze, thaw func()) {
 // comes back in its time, says where its writer is stuck, and what was written before can be read.
 func TestCollectDiskFreezes(t *testing.T) {
 	mount, freeze, thaw := freezing(t)
-	started := func(name string) (*exec.Cmd, *bytes.Buffer, string) {
+	started := func(name, timeout string) (*exec.Cmd, *bytes.Buffer, string) {
 		path := filepath.Join(mount, name)
-		cmd := program(append(append([]string{"collect"}, nothing(t.TempDir())...), "--only", "clock,threads,node,config", "--timeout", "6s", "-o", path)...)
+		cmd := program(append(append([]string{"collect"}, nothing(t.TempDir())...), "--only", "clock,threads,node,config", "--timeout", timeout, "-o", path)...)
 		stderr := &bytes.Buffer{}
 		cmd.Stderr = stderr
 		require.NoError(t, cmd.Start())
@@ -281,14 +281,15 @@ func TestCollectDiskFreezes(t *testing.T) {
 		freeze()
 		return cmd, stderr, path
 	}
-	cmd, stderr, path := started("thaws.tgz")
+	// Time enough for all steps after the disk thaws, also on a busy machine under the race detector.
+	cmd, stderr, path := started("thaws.tgz", "30s")
 	time.Sleep(4 * time.Second)
 	thaw()
 	require.NoError(t, cmd.Wait(), stderr.String())
 	require.Empty(t, verified(t, path).Missing)
 
 	begun := time.Now()
-	cmd, stderr, path = started("stays.tgz")
+	cmd, stderr, path = started("stays.tgz", "6s")
 	require.Error(t, cmd.Wait())
 	require.Less(t, time.Since(begun), 14*time.Second)
 	require.Contains(t, stderr.String(), "the bundle cannot be written: its writer is stuck in")
