@@ -168,6 +168,7 @@ const (
 	FieldRefused        Key = "refused"
 	FieldRefusedBy      Key = "refused_by"
 	FieldReserved       Key = "reserved"
+	FieldRestarting     Key = "restarting"
 	FieldRestarts       Key = "restarts"
 	FieldResult         Key = "result"
 	FieldReturned       Key = "returned"

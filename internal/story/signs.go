@@ -79,28 +79,8 @@ func isSameLine(a, b *event.Event) bool {
 	return len(a.Evidence) > 0 && len(b.Evidence) > 0 && a.Evidence[0].Pos == b.Evidence[0].Pos
 }
 
-// begun is when the beginning of a node was over, by what it said of itself; zero when it did not. A
-// runtime that is restarted begins again.
-type begun struct {
-	network, node, images time.Time
-	restarts              []restart
-}
-
-// restart is a restart of a runtime that somebody asked for: from its end until its clients know that
-// it serves again.
-type restart struct {
-	runtime     string
-	from, until time.Time
-}
-
-const (
-	// longestRestart is how long a runtime takes at most to end, and to begin to work, in a restart that
-	// means nothing. The rule runtime-process-down takes a longer one for its cause.
-	longestRestart = 20 * time.Second
-	// staleError is how long after a runtime serves its clients can still fail with what they met before:
-	// the pause of gRPC's clients between two attempts (backoff.DefaultConfig).
-	staleError = 10 * time.Second
-)
+// begun is when the beginning of a node was over, by what it said of itself; zero when it did not.
+type begun struct{ network, node, images time.Time }
 
 // findBegun finds when the runtime said that its network is ready, and the kubelet that its node
 // is, and that it could clean the file system of the images.
@@ -113,23 +93,9 @@ func findBegun(tl *timeline.Timeline) (b begun) {
 			b.node = e.Start.T
 		case e.Kind == event.KindImagesCleaned && e.Start.Known:
 			b.images = e.Start.T
-		case e.Kind == event.KindDaemonRestart && e.FieldText(event.FieldHow) == "asked" && e.Duration() <= longestRestart:
-			b.restarts = append(b.restarts, restart{e.Component, e.Start.T, endOfBoot(tl, e).Add(staleError)})
 		}
 	}
 	return b
-}
-
-// endOfBoot is when a runtime that was restarted served again, by its own log; where that does not
-// tell, when it was started.
-func endOfBoot(tl *timeline.Timeline, restarted *event.Event) time.Time {
-	for _, e := range tl.Events {
-		if e.Kind == event.KindDaemonBoot && e.FieldText(event.FieldDaemon) == restarted.Component && !e.Open && e.Duration() <= longestRestart &&
-			!e.Start.T.Before(restarted.Start.T) && e.Start.T.Sub(restarted.End.T) <= longestRestart {
-			return e.Last().T
-		}
-	}
-	return restarted.End.T
 }
 
 // isOver says that an event was of the beginning: a network that nobody has set up, a node that the
@@ -137,11 +103,8 @@ func endOfBoot(tl *timeline.Timeline, restarted *event.Event) time.Time {
 // calls that break, or find nobody, while a runtime is restarted. A call that was too late is a sign
 // all the same.
 func (b begun) isOver(e *event.Event) bool {
-	runtime, cut := e.FieldText(event.FieldGone), e.FieldText(event.FieldCut) == "true"
-	if (runtime != "" || cut) && e.Start.Known {
-		return slices.ContainsFunc(b.restarts, func(r restart) bool {
-			return (r.runtime == runtime || cut) && !e.Start.T.Before(r.from) && !e.Last().T.After(r.until)
-		})
+	if e.FieldText(event.FieldRestarting) == "true" {
+		return true
 	}
 	switch e.Kind {
 	case event.KindNetworkNotReady:

@@ -1,6 +1,7 @@
 package story
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -8,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 // TestSignsSayWhatIsNext holds that whoever sees nothing but signs is told what to look at.
@@ -141,24 +141,11 @@ func TestNetworkPluginIsLookedAtFirst(t *testing.T) {
 	require.Equal(t, listPlugins, r.Opening.Command)
 }
 
-// TestRestartOfSecondsIsNoSign holds that calls which break or find nobody while somebody restarts the
-// runtime are no sign, and that they are one where nobody asked for it, where it lasted, and for longer
-// than clients say what they met before.
-func TestRestartOfSecondsIsNoSign(t *testing.T) {
-	refused := func(seconds float64) event.Event {
-		return ev("kubelet.relist-failed", when(seconds), field("gone", "containerd"), func(e *event.Event) { e.Text = "relist could not list the pods" })
-	}
-	state := func(how string, ends, boots float64, calls ...event.Event) Opening {
-		restarted := ev("daemon.restart", when(100), field("daemon", "containerd"), field("how", how), func(e *event.Event) { e.Component, e.End = "containerd", at(ends) })
-		booted := ev("daemon.boot", when(ends), field("daemon", "containerd"), func(e *event.Event) { e.End = at(boots) })
-		tl := line(append(calls, restarted, booted)...)
-		tl.Coverage = []timeline.Coverage{{Source: "kubelet.log", Start: at(0).T, End: at(300).T, Lines: 300}}
-		return evaluate(catalogOf(t, proven("slow-disk")), tl).Opening
-	}
-	cut := ev("kubelet.cri-error", when(100.5), field("cut", "true"), field("method", "ListPodSandbox"), func(e *event.Event) { e.Text = "ListPodSandbox failed" })
-	require.Equal(t, Healthy, state("asked", 102, 106, cut, refused(101), refused(105), refused(115)).State)
-	require.Equal(t, Signs, state("asked", 102, 106, refused(99)).State, "before it")
-	require.Equal(t, Signs, state("asked", 102, 106, refused(120)).State, "long after it served")
-	require.Equal(t, Signs, state("asked", 130, 131, refused(105)).State, "it took long")
-	require.Equal(t, Signs, state("signal", 102, 106, refused(101)).State, "nobody asked for it")
+// TestCallsOfARestartAreNoSign holds that calls which met a restart of seconds are no sign.
+func TestCallsOfARestartAreNoSign(t *testing.T) {
+	refused := ev("kubelet.relist-failed", when(101), field("gone", "containerd"), func(e *event.Event) { e.Text = "relist could not list the pods" })
+	met := refused
+	met.Fields = append(slices.Clone(met.Fields), event.FieldRestarting.Bool(true))
+	require.Len(t, evaluate(catalogOf(t, proven("slow-disk")), line(refused)).Signs, 1)
+	require.Empty(t, evaluate(catalogOf(t, proven("slow-disk")), line(met)).Signs)
 }

@@ -66,8 +66,9 @@ const longWait = 2 * time.Minute
 // dumps of collect lie twenty seconds apart.
 var longWaits = map[string]time.Duration{"cni-plugin": 15 * time.Second}
 
-// longBoot is how long a daemon takes at least to begin its work for that to be a sign.
-const longBoot = 10 * time.Second
+// longBoot is how long a daemon takes at least to begin its work for that to be a sign. A restart that
+// is shorter explains the calls that met it, see [restarts.MarkRestarting].
+const longBoot = 20 * time.Second
 
 // slowAnswer is how long an answer of a daemon to plegdiag collect, or of the kernel in a trace, takes
 // at least to be a sign.

@@ -101,6 +101,7 @@ func Build(in Input, o Options) *Timeline {
 	linkShims(events)
 	restarted := restarts.Find(events)
 	events = restarts.MarkRunning(events)
+	restarts.MarkRestarting(events, restarted)
 	restarts.EndStarts(events, tl.endOfFile)
 	waits.BoundByLog(events, restarted)
 	events = joinDumps(events, restarted)

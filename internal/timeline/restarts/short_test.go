@@ -1,0 +1,42 @@
+package restarts
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// Calls that break or find nobody while somebody restarts the runtime are of the restart, and those
+// soon after it, while clients still say what they met before. Where nobody asked for it, or where it
+// lasted, they are not.
+func TestMarkRestartingMarksWhatMeetsAShortRestart(t *testing.T) {
+	for name, c := range map[string]struct {
+		end         event.Kind
+		back, boots time.Duration // after the end
+		field       event.Field
+		call        time.Duration
+		marked      bool
+	}{
+		"while it is away":       {event.KindUnitStop, 2 * time.Second, 6 * time.Second, event.FieldGone.Text("containerd"), time.Second, true},
+		"a call breaks":          {event.KindUnitStop, 2 * time.Second, 6 * time.Second, event.FieldCut.Bool(true), time.Second / 2, true},
+		"while it begins":        {event.KindUnitStop, 2 * time.Second, 6 * time.Second, event.FieldGone.Text("containerd"), 5 * time.Second, true},
+		"just after":             {event.KindUnitStop, 2 * time.Second, 6 * time.Second, event.FieldGone.Text("containerd"), 15 * time.Second, true},
+		"before it":              {event.KindUnitStop, 2 * time.Second, 6 * time.Second, event.FieldGone.Text("containerd"), -time.Second, false},
+		"long after it":          {event.KindUnitStop, 2 * time.Second, 6 * time.Second, event.FieldGone.Text("containerd"), time.Minute, false},
+		"of another runtime":     {event.KindUnitStop, 2 * time.Second, 6 * time.Second, event.FieldGone.Text("dockerd"), time.Second, false},
+		"it was away for long":   {event.KindUnitStop, 40 * time.Second, 41 * time.Second, event.FieldGone.Text("containerd"), time.Second, false},
+		"it began for long":      {event.KindUnitStop, 2 * time.Second, 50 * time.Second, event.FieldGone.Text("containerd"), time.Second, false},
+		"it ended by itself":     {event.KindCrash, 2 * time.Second, 6 * time.Second, event.FieldGone.Text("containerd"), time.Second, false},
+		"a call that only fails": {event.KindUnitStop, 2 * time.Second, 6 * time.Second, event.FieldMethod.Text("Status"), time.Second, false},
+	} {
+		end, boot, call := unitEvent(c.end, 0), unitEvent(event.KindDaemonBoot, c.back), unitEvent(event.KindCRIError, c.call)
+		end.Component, call.Fields = "containerd", []event.Field{c.field}
+		boot.End = event.At(end.Start.T.Add(c.boots))
+		all := []*event.Event{end, boot, call}
+		MarkRestarting(all, Find(all))
+		require.Equal(t, c.marked, call.FieldText(event.FieldRestarting) == "true", name)
+	}
+}
