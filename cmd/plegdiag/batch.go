@@ -37,6 +37,7 @@ type batchOptions struct {
 	memory   string
 	labels   map[string]string
 	retry    bool
+	pages    bool
 }
 
 func newBatch(s streams) *cobra.Command {
@@ -74,6 +75,7 @@ Exit status: 0 all bundles were tried, whatever became of them; 1 some were not;
 	flags.DurationVar(&o.timeout, "timeout", 10*time.Minute, "when to give up a bundle")
 	flags.StringVar(&o.memory, "memory", "2G", "how much memory one bundle may take (M, G)")
 	flags.StringToStringVar(&o.labels, "label", nil, "put `KEY=VALUE` on every row; may be repeated")
+	flags.BoolVar(&o.pages, "html", false, "also write a page of each report, reports/SHA256.html")
 	flags.BoolVar(&o.retry, "retry-failed", false, "also try the bundles again that failed before")
 	o.evidence.bindReading(cmd)
 	bindRules(cmd, &o.evidence.rules)
@@ -180,7 +182,7 @@ func (o *batchOptions) batchOptions(s streams) (batch.Options, error) {
 	identity, err := o.identity()
 	return batch.Options{
 		Inputs: e.inputs, List: s.in, Each: o.each, Out: o.out, Shard: shard, Jobs: jobs, Bound: o.timeout, Memory: memory,
-		RetryFailed: o.retry, Labels: o.labels, Identity: identity, Worker: o.worker(),
+		RetryFailed: o.retry, Pages: o.pages, Labels: o.labels, Identity: identity, Worker: o.worker(),
 	}, err
 }
 
@@ -295,6 +297,9 @@ const ownProgram = "/proc/self/exe"
 // worker is the command that analyses one bundle.
 func (o *batchOptions) worker() []string {
 	args := []string{ownProgram, workerName}
+	if o.pages {
+		args = append(args, "--html")
+	}
 	for _, dir := range o.evidence.rules {
 		args = append(args, "--rules="+dir)
 	}
@@ -308,7 +313,7 @@ const workerName = "batch-worker"
 
 // newBatchWorker is the command that batch starts for each bundle.
 func newBatchWorker(s streams) *cobra.Command {
-	e, memory, out := evidence{}, int64(0), ""
+	e, task := evidence{}, batch.Task{Version: version()}
 	cmd := &cobra.Command{
 		Use:     workerName + " BUNDLE",
 		Hidden:  true,
@@ -321,7 +326,7 @@ func newBatchWorker(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = batch.Work(cmd.Context(), options, version(), memory, out)
+			err = batch.Work(cmd.Context(), options, task)
 			if own, ok := errors.AsType[*batch.MachineError](err); ok {
 				return &failure{status: batch.StatusMachine, err: own}
 			}
@@ -330,8 +335,9 @@ func newBatchWorker(s streams) *cobra.Command {
 	}
 	e.bindReading(cmd)
 	bindRules(cmd, &e.rules)
-	cmd.Flags().Int64Var(&memory, "memory", math.MaxInt64, "bytes")
-	cmd.Flags().StringVar(&out, "out", "", "the directory for the results")
+	cmd.Flags().Int64Var(&task.Memory, "memory", math.MaxInt64, "bytes")
+	cmd.Flags().StringVar(&task.Dir, "out", "", "the directory for the results")
+	cmd.Flags().BoolVar(&task.Pages, "html", false, "also a page of each report")
 	return cmd
 }
 

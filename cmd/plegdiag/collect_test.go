@@ -382,8 +382,20 @@ func frozen(t *testing.T) (pid int, mount string) {
 	require.NoError(t, exec.Command("fsfreeze", "-f", mount).Run())
 	_, err = in.Write([]byte{1})
 	require.NoError(t, err)
-	time.Sleep(2 * time.Second)
+	require.Eventually(t, func() bool { return countStuck(victim.Process.Pid) == 2 }, 30*time.Second, 50*time.Millisecond, "threads in D")
 	return victim.Process.Pid, mount
+}
+
+// countStuck counts the threads of a process that wait in the kernel, in state D.
+func countStuck(pid int) (stuck int) {
+	stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, path := range stats {
+		text, _ := os.ReadFile(path)
+		if _, state, _ := strings.Cut(string(text), ") "); strings.HasPrefix(state, "D") {
+			stuck++
+		}
+	}
+	return stuck
 }
 
 // stuckVictim maps a page of a file, waits for a byte, and then has one thread write to it, and
@@ -403,7 +415,9 @@ func stuckVictim() {
 		runtime.LockOSThread()
 		page[0] = 1
 	}()
-	time.Sleep(500 * time.Millisecond)
+	for countStuck(os.Getpid()) == 0 {
+		time.Sleep(10 * time.Millisecond)
+	}
 	runtime.LockOSThread()
 	_ = unix.Mprotect(page, unix.PROT_READ)
 	time.Sleep(time.Hour)

@@ -248,10 +248,16 @@ var layers = map[string]layer{
 		[]string{"internal/event", "internal/timeline", "internal/story", "internal/incident", "internal/report/show"},
 		"a row holds what was found, in columns; it cannot read files or decide anything",
 	},
+	"internal/report/html": {nil, "pages look alike, whatever they are about"},
+	"fleet":                {nil, "the questions are SQL, and DuckDB is asked as a program"},
+	"internal/report/dashboard": {
+		[]string{"fleet", "internal/report/show", "internal/report/html", "github.com/charmbracelet/lipgloss"},
+		"it shows answers; what was asked is the question's business",
+	},
 	"internal/report": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "internal/report/show",
-			"internal/report/picture",
+			"internal/report/picture", "internal/report/html",
 			"github.com/charmbracelet/lipgloss",
 		},
 		"a report shows findings; it cannot read files or decide anything",
@@ -306,7 +312,8 @@ var layers = map[string]layer{
 	"cmd/plegdiag": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules", "internal/incident", "internal/report", "internal/report/listing", "internal/report/show",
-			"internal/batch",              // the command batch
+			"internal/batch",                     // the command batch
+			"fleet", "internal/report/dashboard", // the command fleet
 			"internal/fixture",            // the command rules test runs the tests of rules
 			"internal/bundle",             // limits of reading; the command verify
 			"internal/observe/goroutines", // the table of locks for the command stacks

@@ -37,6 +37,7 @@ type Options struct {
 	// RetryFailed tries the bundles again that failed with the same version, rules and settings.
 	RetryFailed bool
 	Labels      map[string]string // of every row
+	Pages       bool              // write a page of HTML beside each report; the worker makes it
 	Identity    Identity
 	// Worker is the program that analyses one bundle, with its first arguments: one that calls
 	// [Work]. The directory for its results and the bundle are added.

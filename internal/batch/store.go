@@ -12,7 +12,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -32,6 +34,7 @@ const (
 type store struct {
 	dir    string
 	labels map[string]string
+	pages  bool // every report has a page of HTML beside it
 	Identity
 	temp  string   // the directory of this run
 	alive *os.File // is locked as long as the run lives
@@ -39,7 +42,7 @@ type store struct {
 
 // openStore makes what is missing of the directory, and removes what runs left that were killed.
 func openStore(o *Options) (*store, error) {
-	s := &store{dir: o.Out, labels: maps.Clone(o.Labels), Identity: o.Identity}
+	s := &store{dir: o.Out, labels: maps.Clone(o.Labels), pages: o.Pages, Identity: o.Identity}
 	if s.labels == nil {
 		s.labels = map[string]string{}
 	}
@@ -156,6 +159,9 @@ func (s *store) workDir(place int) (string, error) {
 
 func (s *store) rowsOf(name string) string { return filepath.Join(s.dir, rowsDir, name+".jsonl") }
 
+// pageOf is the page of HTML beside a JSON report.
+func pageOf(report string) string { return strings.TrimSuffix(report, ".json") + ".html" }
+
 // readKnown reads the rows of a bundle that are there; nil if there are none, or none that can be
 // read, or a report of them is missing.
 func (s *store) readKnown(name string) []rows.Row {
@@ -183,10 +189,18 @@ func (s *store) isMade(row *rows.Row) bool {
 	return Identity{string(row.Version), string(row.Catalog), string(row.Settings)} == s.Identity
 }
 
+// hasPages says that every report of a bundle has its page, where this run makes them.
+func (s *store) hasPages(known []rows.Row) bool {
+	return !s.pages || !slices.ContainsFunc(known, func(row rows.Row) bool {
+		_, err := os.Stat(filepath.Join(s.dir, pageOf(string(row.Report))))
+		return row.Report != "" && err != nil
+	})
+}
+
 // restamp gives the rows of a bundle that are still good the labels of this run, and the first of
 // the names that it has. It returns them; nil if there are none.
 func (s *store) restamp(sum, path string) (known []rows.Row, err error) {
-	if known = s.readKnown(sum); known == nil || !s.isMade(&known[0]) {
+	if known = s.readKnown(sum); known == nil || !s.isMade(&known[0]) || !s.hasPages(known) {
 		return nil, nil
 	}
 	if s.chooseName(known, path) == known[0].Path && maps.Equal(known[0].Labels, s.labels) {
@@ -213,7 +227,7 @@ func (s *store) commit(sum, path, dir string, found []rows.Row) error {
 		if temp == "" {
 			continue
 		}
-		if err := os.Rename(filepath.Join(dir, string(temp)), filepath.Join(s.dir, string(name))); err != nil {
+		if err := s.moveReport(filepath.Join(dir, string(temp)), filepath.Join(s.dir, string(name))); err != nil {
 			return err
 		}
 	}
@@ -226,6 +240,15 @@ func (s *store) commit(sum, path, dir string, found []rows.Row) error {
 	return errors.Join(s.removeOldReports(sum, len(names)-1), removeIfThere(s.rowsOf(unreadName(path))))
 }
 
+// moveReport gives a report its name, and its page, too. A page of an earlier report goes.
+func (s *store) moveReport(from, to string) error {
+	err := removeIfThere(pageOf(to))
+	if s.pages && err == nil {
+		err = os.Rename(pageOf(from), pageOf(to))
+	}
+	return errors.Join(err, os.Rename(from, to))
+}
+
 // removeOldReports removes the reports that an earlier version made of more nodes.
 func (s *store) removeOldReports(sum string, made int) error {
 	ending := ".json"
@@ -233,7 +256,11 @@ func (s *store) removeOldReports(sum string, made int) error {
 		if n > 1 {
 			ending = fmt.Sprintf("-%d.json", n)
 		}
-		switch err := os.Remove(filepath.Join(s.dir, reportsDir, sum+ending)); {
+		name := filepath.Join(s.dir, reportsDir, sum+ending)
+		if err := removeIfThere(pageOf(name)); err != nil {
+			return err
+		}
+		switch err := os.Remove(name); {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:

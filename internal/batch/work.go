@@ -31,11 +31,20 @@ func (e *MachineError) Unwrap() error { return e.err }
 // maxNodes bounds the nodes of one bundle that get rows.
 const maxNodes = 100
 
+// Task is what a worker does besides reading its bundle.
+type Task struct {
+	Version string // of plegdiag
+	Memory  int64  // bytes that it may take
+	Dir     string // for the results
+	Pages   bool   // make a page of HTML beside each report
+}
+
 // Work is what a worker does: it analyses the bundle that the options name and leaves a report of
-// each of its nodes, and the rows, in dir. Memory bounds what it may take, in bytes. Its errors are
-// of the bundle, or a [*MachineError].
-func Work(ctx context.Context, o incident.Options, version string, memory int64, dir string) error {
-	if err := confine(memory); err != nil {
+// each of its nodes, and the rows, in the directory of the task. Its errors are of the bundle,
+// or a [*MachineError].
+func Work(ctx context.Context, o incident.Options, t Task) error {
+	o.Context = t.Pages
+	if err := confine(t.Memory); err != nil {
 		return &MachineError{err}
 	}
 	nodes, first, err := listNodes(ctx, o)
@@ -58,14 +67,17 @@ func Work(ctx context.Context, o incident.Options, version string, memory int64,
 		for k := range made {
 			made[k].Report = rows.Text(fmt.Sprintf("report-%d.json", i+1))
 		}
-		look := report.Options{Version: version, Full: true, Inputs: o.Paths}
-		err := writeFile(filepath.Join(dir, string(made[0].Report)), func(w io.Writer) error { return report.JSON(w, inc, look) })
+		look := report.Options{Version: t.Version, Full: true, Inputs: o.Paths}
+		err := writeFile(filepath.Join(t.Dir, string(made[0].Report)), func(w io.Writer) error { return report.JSON(w, inc, look) })
+		if err == nil && t.Pages {
+			err = writeFile(pageOf(filepath.Join(t.Dir, string(made[0].Report))), func(w io.Writer) error { return report.HTML(w, inc, look) })
+		}
 		if err != nil {
 			return err
 		}
 		all = append(all, made...)
 	}
-	return writeFile(filepath.Join(dir, rowsFile), func(w io.Writer) error { return rows.Write(w, all) })
+	return writeFile(filepath.Join(t.Dir, rowsFile), func(w io.Writer) error { return rows.Write(w, all) })
 }
 
 // listNodes are the nodes of a bundle, that with a stall first, and the incident of the first one;

@@ -3,9 +3,7 @@ package report
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"html/template"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/html"
 	"github.com/plegdiag/plegdiag/internal/report/picture"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
@@ -30,8 +29,6 @@ import (
 var (
 	//go:embed html/page.tmpl
 	pageText string
-	//go:embed html/style.css
-	pageStyle string
 	//go:embed html/script.js
 	pageScript string
 )
@@ -403,8 +400,8 @@ func newPage(inc *incident.Incident, o Options, d detail) *page {
 	v := newView(inc, o)
 	v.page = true
 	p := &page{
-		Version: o.Version, Policy: securityPolicy(pageStyle, pageScript),
-		Style: template.CSS(pageStyle), Script: template.JS(pageScript),
+		Version: o.Version, Policy: html.Policy(html.Style, pageScript),
+		Style: template.CSS(html.Style), Script: template.JS(pageScript),
 		Opening: inc.Result.Opening, Headline: cmp.Or(inc.Result.Opening.Short, inc.Result.Headline),
 		Node: v.nodeText(), Window: show.Window(inc.Window) + v.chosenText(), Class: "none",
 		view: v, detail: d,
@@ -453,16 +450,6 @@ func (p *page) pageSection(of *section) pageSection {
 		s.Text = p.newBlockList(all)
 	}
 	return s
-}
-
-// securityPolicy lets the page's own style and script in, by their hashes, and nothing else.
-func securityPolicy(style, script string) string {
-	hash := func(s string) string {
-		sum := sha256.Sum256([]byte(s))
-		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-	}
-	return "default-src 'none'; style-src " + hash(style) + "; script-src " + hash(script) +
-		"; base-uri 'none'; form-action 'none'"
 }
 
 // findingBlock shows the finding of that index.

@@ -11,7 +11,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -55,6 +57,10 @@ type Row struct {
 	StallSeconds *Float `json:"stall_seconds"` // at least, where the stall is open
 	StallOpen    *bool  `json:"stall_open"`
 	StallPhase   Text   `json:"stall_phase"`
+	// The relists that ended, by the kubelet's metrics: how many, and their length in seconds.
+	RelistCount *Float `json:"relist_count"`
+	RelistMean  *Float `json:"relist_mean"`
+	RelistP99   *Float `json:"relist_p99"` // unknown also where it lies above the last bucket
 	// Finding is the place of the finding in the report, from 1; unknown in a bundle without.
 	Finding      *int     `json:"finding"`
 	Rule         Text     `json:"rule"`
@@ -193,6 +199,7 @@ func newBase(inc *incident.Incident) Row {
 		Signature: show.NonNil(story.Signature(inc.Timeline, &inc.Result)), Missing: listMissing(&inc.Result),
 		Files: new(len(inc.Files)), FileErrors: &failed,
 	}
+	row.RelistCount, row.RelistMean, row.RelistP99 = number(fact("kubelet.relist-count")), number(fact("kubelet.relist-mean-seconds")), number(fact("kubelet.relist-p99-seconds"))
 	row.addStalls(inc.Timeline.Stalls)
 	return row
 }
@@ -216,6 +223,15 @@ func (r *Row) addFinding(i int, f *story.Finding) {
 	r.Finding, r.Rule, r.Verdict, r.Role = new(i+1), clip(f.Rule, maxWord), Text(f.Verdict.String()), Text(f.Role)
 	r.Score, r.Container = new(Float(f.Score)), clip(f.Container, maxWord)
 	r.Start, r.End, r.Duration = moment(f.Start), moment(f.End), seconds(f.Start, f.End)
+}
+
+// number is a fact that is a number; nil where it is none, or infinite.
+func number(fact Text) *Float {
+	f, err := strconv.ParseFloat(string(fact), 64)
+	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+		return nil
+	}
+	return new(Float(f))
 }
 
 // moment is a time if its year is known: a placeholder would be the first of all times.

@@ -1,0 +1,159 @@
+package dashboard
+
+import (
+	"bufio"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/plegdiag/plegdiag/fleet"
+	"github.com/plegdiag/plegdiag/internal/report/html"
+	"github.com/plegdiag/plegdiag/internal/report/show"
+)
+
+//go:embed dashboard.tmpl
+var pageText string
+
+var pageTemplate = template.Must(template.New("dashboard").Parse(pageText))
+
+// rowsOfPage is how many rows of a table stand open; the others are unfolded.
+const rowsOfPage = 15
+
+// bars are the columns that are also drawn, by question.
+var bars = map[string]string{"causes": "nodes", "nodes": "stalls", "unexplained": "looks", "missing": "looks", "failed": "bundles"}
+
+// page is what the template shows.
+type page struct {
+	Version  string
+	Policy   string
+	Style    template.CSS
+	Headline string
+	Sections []section
+}
+
+// section is the answer to one question.
+type section struct {
+	Name, Title, About string
+	Head               []column
+	Rows, More         [][]cell // More is folded
+	Days               *days
+}
+
+type column struct {
+	Title  string
+	Number bool
+}
+
+type cell struct {
+	Text   string
+	Number bool
+	Link   string  // to a report; empty for none
+	Bar    float64 // per cent of the largest value of its column
+	Drawn  bool
+}
+
+// HTML writes the answers as one page, which needs nothing but itself and runs no script. Link makes a
+// link of the path of a report below the directory of the rows; where it returns nothing there is none.
+// Text of bundles is data to the template, and is escaped. Its errors are those of w.
+func HTML(w io.Writer, answers []fleet.Answer, version string, link func(report string) string) error {
+	p := page{Version: version, Policy: html.Policy(html.Style), Style: template.CSS(html.Style), Headline: show.Escape(headline(answers), show.MaxProse)} //nolint:gosec // the style is built in
+	for i := range answers {
+		if answers[i].Name != summary {
+			p.Sections = append(p.Sections, newSection(&answers[i], link))
+		}
+	}
+	out := bufio.NewWriter(w)
+	if err := pageTemplate.Execute(out, p); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+func newSection(a *fleet.Answer, link func(report string) string) section {
+	s := section{Name: a.Name, Title: a.Title, About: a.About}
+	largest := 0.0
+	for col, name := range a.Columns {
+		s.Head = append(s.Head, column{title(name), isNumber(a, col)})
+		if name == bars[a.Name] {
+			for _, row := range a.Rows {
+				n, _ := row[col].(float64)
+				largest = max(largest, n)
+			}
+		}
+	}
+	for _, values := range a.Rows {
+		row := make([]cell, len(a.Columns))
+		for col, name := range a.Columns {
+			c := cell{Text: show.Escape(format(name, values[col], isWhole(a, col)), show.MaxQuote), Number: s.Head[col].Number}
+			if n, ok := values[col].(float64); ok && name == bars[a.Name] && largest > 0 {
+				c.Bar, c.Drawn = round(100*n/largest), true
+			}
+			if path, ok := values[col].(string); ok && sortOf(name) == report {
+				c = cell{Link: link(path)}
+			}
+			row[col] = c
+		}
+		s.Rows = append(s.Rows, row)
+	}
+	s.Rows, s.More = s.Rows[:min(len(s.Rows), rowsOfPage)], s.Rows[min(len(s.Rows), rowsOfPage):]
+	if a.Name == "days" {
+		s.Days = newDays(a)
+	}
+	return s
+}
+
+// round leaves a percentage as many decimals as can be seen.
+func round(percent float64) float64 { return math.Round(100*percent) / 100 }
+
+// days are the bars of a chart of stalls by day.
+type days struct {
+	First, Last, Most string
+	Bars              []dayBar
+}
+
+// dayBar is the bar of one day, in per cent of the chart's width and height.
+type dayBar struct {
+	X, Width, Y, Height float64
+	Title               string
+}
+
+// newDays draws the column stalls_per_node_day over the column day; nil where there is nothing to draw.
+func newDays(a *fleet.Answer) *days {
+	day, rate := slices.Index(a.Columns, "day"), slices.Index(a.Columns, "stalls_per_node_day")
+	if day < 0 || rate < 0 {
+		return nil
+	}
+	type point struct {
+		at   time.Time
+		rate float64
+		row  []any
+	}
+	var all []point
+	most := 0.0
+	for _, row := range a.Rows {
+		text, _ := row[day].(string)
+		at, err := time.Parse(time.DateOnly, text[:min(len(text), len(time.DateOnly))])
+		if n, ok := row[rate].(float64); err == nil && ok {
+			all, most = append(all, point{at, n, row}), max(most, n)
+		}
+	}
+	if len(all) == 0 || most == 0 {
+		return nil
+	}
+	slices.SortFunc(all, func(a, b point) int { return a.at.Compare(b.at) })
+	first, last := all[0].at, all[len(all)-1].at
+	width := 100 / (last.Sub(first).Hours()/24 + 1)
+	d := &days{First: first.Format(time.DateOnly), Last: last.Format(time.DateOnly), Most: format("", most, false)}
+	for _, p := range all {
+		height := 100 * p.rate / most
+		d.Bars = append(d.Bars, dayBar{
+			X: round(p.at.Sub(first).Hours() / 24 * width), Width: round(width * 0.9), Y: round(100 - height), Height: round(height),
+			Title: fmt.Sprintf("%s: %s stalls per node-day", p.at.Format(time.DateOnly), format("", p.rate, false)),
+		})
+	}
+	return d
+}
