@@ -106,9 +106,14 @@ func headline(answers []fleet.Answer) string {
 	said := fmt.Sprintf("%s of %s", show.Plural(int(counts["bundles"]), "bundle"), show.Plural(int(counts["nodes"]), "node"))
 	var parts []string
 	for _, part := range []struct{ state, words string }{
-		{"confirmed", "a cause is confirmed in %d"}, {"likely", "likely in %d"}, {"possible", "possible in %d"},
-		{"stalled", "%d stalled without a known cause"}, {"signs", "%d show signs only"}, {"healthy", "%d healthy"},
-		{"unrecognised", "%d show too little"}, {"failed", "%d could not be analysed"},
+		{"confirmed", "a cause is confirmed in %d"},
+		{"likely", "likely in %d"},
+		{"possible", "possible in %d"},
+		{"stalled", "%d stalled without a known cause"},
+		{"signs", "%d show signs only"},
+		{"healthy", "%d healthy"},
+		{"unrecognised", "%d show too little"},
+		{"failed", "%d could not be analysed"},
 	} {
 		if n := int(counts[part.state]); n > 0 {
 			parts = append(parts, fmt.Sprintf(part.words, n))
