@@ -7,7 +7,7 @@ FUZZTIME ?= 30s
 BENCH    ?=
 CLUSTER  ?=
 
-.PHONY: build test check lint race oracle fleet-sql fuzz browser lab lab-full bench golden cluster guest cluster-down
+.PHONY: build test check lint race oracle fleet-sql fuzz browser lab lab-full bench golden cluster fleet guest cluster-down
 
 build: ## the program, as ./plegdiag
 	go build -o plegdiag ./cmd/plegdiag
@@ -49,6 +49,9 @@ lab-full: ## the same in real lengths, and a stall beyond the threshold of PLEG
 
 cluster: ## a control plane and nodes with today's kubelet and containerd, built from source; real stalls until the API says NotReady
 	$(LAB) -timeout 60m ./lab -run TestScenarios -cluster $(CLUSTER)
+
+fleet: ## the Job of fleet/kubernetes on two nodes of that cluster: 300 bundles, three of them bad, a pod killed, a node drained
+	$(LAB) -v -timeout 60m ./lab -run TestFleet -cluster
 
 guest: ## nodes as machines of qemu with Debian's kernel: cgroup version 2, device-mapper, NFS (also needs qemu-system-x86 and openssh-client)
 	$(LAB) -timeout 60m ./lab -run 'TestScenarios|TestNothingIsLeft' -guest

@@ -18,6 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// sharedDir is a directory that all nodes of a run have in common.
+const sharedDir = "/srv/lab"
+
 // node is a booted node.
 type node struct {
 	t      *testing.T
@@ -49,6 +52,9 @@ func (r *run) boot(t *testing.T, name, slow string) *node {
 		require.NoError(t, os.MkdirAll(outside, 0o755))
 		binds = append(binds, "--bind="+outside+":/var/lib/"+dir)
 	}
+	shared := filepath.Join(r.dir, "shared")
+	require.NoError(t, os.MkdirAll(shared, 0o755))
+	binds = append(binds, "--bind="+shared+":"+sharedDir)
 	if slow != "" {
 		var err error
 		n.disk, err = r.makeDisk(name + "-disk")
