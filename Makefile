@@ -7,7 +7,7 @@ FUZZTIME ?= 30s
 BENCH    ?=
 CLUSTER  ?=
 
-.PHONY: build test check lint race oracle fleet-sql fuzz browser lab lab-full bench golden cluster fleet guest cluster-down
+.PHONY: build test check lint race oracle fleet-engines fuzz browser lab lab-full bench golden cluster fleet guest cluster-down
 
 build: ## the program, as ./plegdiag
 	go build -o plegdiag ./cmd/plegdiag
@@ -32,8 +32,8 @@ race: ## needs a C compiler
 oracle: ## redact against the examples of gitleaks, in a module of its own
 	cd internal/redact/oracle && go vet . && go test -count 1 .
 
-fleet-sql: ## the questions of plegdiag fleet, asked of DuckDB, in a module of its own; needs a C compiler
-	cd fleet/duckdb && go vet . && CGO_ENABLED=1 go test -count 1 .
+fleet-engines: ## the questions of plegdiag fleet asked of DuckDB, and a bundle through an object store, in a module of its own; needs a C compiler
+	cd fleet/engines && go vet . && CGO_ENABLED=1 go test -count 1 .
 
 browser: ## the HTML report in Chromium (Debian: apt-get install chromium)
 	go vet -tags browser ./internal/report

@@ -107,7 +107,7 @@ func hostileBundles(dir string) error {
 	)
 }
 
-// examples are those of all commands but fleet, which DuckDB answers: fleet/duckdb tries its own.
+// examples are those of all commands but fleet, which DuckDB answers: fleet/engines tries its own.
 func examples(cmd *cobra.Command) []string {
 	if cmd.Name() == "fleet" {
 		return nil

@@ -1,4 +1,4 @@
-package duckdb
+package engines
 
 import (
 	"os"
@@ -26,9 +26,9 @@ func TestProgram(t *testing.T) {
 		require.NoError(t, err, "%s %s: %s", name, strings.Join(args, " "), out)
 		return string(out)
 	}
+	buildProgram(t, dir)
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
-	run("go", "-C", root, "build", "-o", filepath.Join(dir, "plegdiag"), "./cmd/plegdiag")
 	own, err := os.Executable()
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink(own, filepath.Join(dir, "duckdb")))
@@ -64,4 +64,12 @@ func TestProgram(t *testing.T) {
 		require.FileExists(t, filepath.Join(dir, "results", link[1]))
 	}
 	require.Equal(t, text, run("./plegdiag", "fleet", "results", "--full"), "the same rows, the same answers")
+}
+
+// buildProgram builds plegdiag into a directory.
+func buildProgram(t *testing.T, dir string) (path string) {
+	path = filepath.Join(dir, "plegdiag")
+	out, err := exec.Command("go", "-C", "../..", "build", "-o", path, "./cmd/plegdiag").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return path
 }

@@ -1,6 +1,6 @@
-// Package duckdb holds what the questions of a fleet answer to: DuckDB itself, in the place of its
-// program.
-package duckdb
+// Package engines holds tests of what works on a fleet beside plegdiag: DuckDB, in the place of its
+// program, and an object store.
+package engines
 
 import (
 	"database/sql"

@@ -1,4 +1,4 @@
-package duckdb
+package engines
 
 import (
 	"encoding/json"
