@@ -4,8 +4,9 @@
 //
 // The shape node is a busy node with one incident in it; on it a catalogue of two hundred rules is
 // compared with the one that ships. The shape strace is the output of strace of a container runtime;
-// measured is how many MB of it are read in a second, by syscalls and by analyze. All other shapes
-// are measured at their size and at a tenth of it, which shows how they grow.
+// measured is how many MB of it are read in a second, by syscalls and by analyze. The shape fleet is
+// many small bundles; on it batch is compared with analyze. All other shapes are measured at their
+// size and at a tenth of it, which shows how they grow.
 package main
 
 import (
@@ -22,13 +23,14 @@ import (
 
 func main() {
 	var o options
-	flag.StringVar(&o.shape, "shape", "all", "what to measure, by `names` with commas between: all, node, strace, "+shapeNames())
+	flag.StringVar(&o.shape, "shape", "all", "what to measure, by `names` with commas between: all, node, strace, fleet, "+shapeNames())
 	flag.Int64Var(&o.size, "mb", 0, "the most text in a bundle, in MB; 0 is the size of each shape")
 	flag.Uint64Var(&o.seed, "seed", 1, "of the generator")
 	flag.IntVar(&o.runs, "runs", 5, "how often each command runs")
 	flag.Float64Var(&o.most, "max", 1, "the largest ratio analyze/gzip that passes")
 	flag.Float64Var(&o.mostGrowth, "max-exponent", 1.15, "the largest exponent of growth that passes")
 	flag.Float64Var(&o.mostRules, "max-rules", 1.25, "the largest ratio of 200 rules to those that ship that passes")
+	flag.Float64Var(&o.mostBatch, "max-batch", 1.1, "the largest CPU time of batch by that of analyze that passes")
 	flag.StringVar(&o.program, "plegdiag", "", "`program` to measure; built from this repository when empty")
 	flag.StringVar(&o.keep, "keep", "", "write the bundle of the one shape to `FILE` and do nothing else")
 	flag.Int64Var(&o.trace, "trace", 500, "size of the strace output, in MB")
@@ -50,6 +52,7 @@ type options struct {
 	most, rate  float64
 	mostGrowth  float64
 	mostRules   float64
+	mostBatch   float64
 	filesRate   float64
 	mostRSS     int64
 	program     string
@@ -59,12 +62,12 @@ type options struct {
 // runBenchmark measures what was asked for. It returns all limits that were missed, after all is
 // measured.
 func (o *options) runBenchmark(out io.Writer) error {
-	chosen, node, trace, err := chosenShapes(o.shape)
+	c, err := chooseShapes(o.shape)
 	if err != nil {
 		return err
 	}
 	if o.keep != "" {
-		return o.keepBundle(chosen, node, trace)
+		return o.keepBundle(c)
 	}
 	dir, err := os.MkdirTemp("", "plegdiag-bench-")
 	if err != nil {
@@ -80,33 +83,36 @@ func (o *options) runBenchmark(out io.Writer) error {
 	}
 	fmt.Fprintf(out, "%s/%s, %d CPUs, %d runs, seed %d\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), o.runs, o.seed)
 	var missed error
-	if node {
+	if c.node {
 		missed = errors.Join(missed, o.measureNode(out, program, dir))
 	}
-	if trace {
+	if c.trace {
 		missed = errors.Join(missed, o.measureTraces(out, program, filepath.Join(dir, "shim.strace")))
 	}
-	if len(chosen) > 0 {
+	if c.fleet {
+		missed = errors.Join(missed, o.measureFleet(out, program, dir))
+	}
+	if len(c.shapes) > 0 {
 		fmt.Fprint(out, shapeHeader)
 	}
-	for _, s := range chosen {
+	for _, s := range c.shapes {
 		missed = errors.Join(missed, o.measureShape(out, program, dir, s))
 	}
 	return missed
 }
 
 // keepBundle writes the bundle of the one shape that is chosen.
-func (o *options) keepBundle(chosen []*shape, node, trace bool) error {
+func (o *options) keepBundle(c chosen) error {
 	var err error
 	switch {
-	case node && len(chosen) == 0 && !trace:
+	case c.fleet || strings.Contains(o.shape, ",") || o.shape == "all":
+		err = errors.New("-keep takes one -shape, and not fleet")
+	case c.node:
 		_, err = writeBundle(o.keep, nodeFiles(o.nodeSize(), o.seed))
-	case trace && len(chosen) == 0 && !node:
+	case c.trace:
 		err = writeTrace(o.keep, o.trace*mega, o.seed)
-	case len(chosen) == 1 && !node && !trace:
-		_, err = writeBundle(o.keep, chosen[0].files(chosen[0].sizeFor(o), o.seed))
 	default:
-		err = errors.New("-keep takes one -shape")
+		_, err = writeBundle(o.keep, c.shapes[0].files(c.shapes[0].sizeFor(o), o.seed))
 	}
 	return err
 }

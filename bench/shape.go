@@ -168,27 +168,35 @@ func (o *options) checkShape(s *shape, start *contestant, tenth, full *measuredS
 	return err
 }
 
-// chosenShapes are those that a list of names asks for.
-func chosenShapes(list string) (chosen []*shape, node, trace bool, err error) {
+// chosen is what a list of names asks for.
+type chosen struct {
+	shapes             []*shape
+	node, trace, fleet bool
+}
+
+// chooseShapes is what a list of names asks for.
+func chooseShapes(list string) (c chosen, err error) {
 	for name := range strings.SplitSeq(list, ",") {
 		i := slices.IndexFunc(shapes, func(s shape) bool { return s.name == name })
 		switch {
 		case name == "all":
-			node, trace = true, true
+			c = chosen{node: true, trace: true, fleet: true}
 			for i := range shapes {
-				chosen = append(chosen, &shapes[i])
+				c.shapes = append(c.shapes, &shapes[i])
 			}
 		case name == "node":
-			node = true
+			c.node = true
 		case name == "strace":
-			trace = true
+			c.trace = true
+		case name == "fleet":
+			c.fleet = true
 		case i >= 0:
-			chosen = append(chosen, &shapes[i])
+			c.shapes = append(c.shapes, &shapes[i])
 		default:
-			return nil, false, false, fmt.Errorf("no shape %q; there are all, node, strace, %s", name, shapeNames())
+			return chosen{}, fmt.Errorf("no shape %q; there are all, node, strace, fleet, %s", name, shapeNames())
 		}
 	}
-	return chosen, node, trace, nil
+	return c, nil
 }
 
 func shapeNames() string {

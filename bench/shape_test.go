@@ -33,15 +33,15 @@ func shapeText(t *testing.T, files []textFile) string {
 }
 
 // The names of shapes are what -shape takes.
-func TestChosenShapes(t *testing.T) {
-	all, node, trace, err := chosenShapes("all")
+func TestChooseShapes(t *testing.T) {
+	all, err := chooseShapes("all")
 	require.NoError(t, err)
-	require.Len(t, all, len(shapes))
-	require.True(t, node && trace)
-	two, node, trace, err := chosenShapes("wide,strace")
+	require.Len(t, all.shapes, len(shapes))
+	require.True(t, all.node && all.trace && all.fleet)
+	two, err := chooseShapes("wide,strace")
 	require.NoError(t, err)
-	require.Equal(t, "wide", two[0].name)
-	require.True(t, !node && trace)
-	_, _, _, err = chosenShapes("round")
-	require.ErrorContains(t, err, `no shape "round"; there are all, node, strace, flapping`)
+	require.Equal(t, "wide", two.shapes[0].name)
+	require.True(t, !two.node && two.trace && !two.fleet)
+	_, err = chooseShapes("round")
+	require.ErrorContains(t, err, `no shape "round"; there are all, node, strace, fleet, flapping`)
 }
