@@ -13,7 +13,8 @@ journals, containerd and dockerd logs, goroutine dumps, strace output. It says w
 bus held the runtime, shows the lines that prove it, and what speaks against it. Where the evidence
 does not show the cause, it says so and prints the command that would decide.
 
-Exit status: 0 analysed, whatever was found; 1 could not; 2 usage; 3 only with --fail-on.`,
+Exit status: 0 analysed, whatever was found; 1 could not; 2 usage; 3 only with --fail-on; 4 nothing in the
+input was recognised.`,
 		Example: `  plegdiag analyze node-1.tgz
   plegdiag rules list`,
 		Version:           versionLine(),
