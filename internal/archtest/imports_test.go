@@ -249,15 +249,18 @@ var layers = map[string]layer{
 		"a row holds what was found, in columns; it cannot read files or decide anything",
 	},
 	"internal/report/html": {nil, "pages look alike, whatever they are about"},
-	"fleet":                {nil, "the questions are SQL, and DuckDB is asked as a program"},
+	"internal/report/document": {
+		[]string{"internal/report/show"}, "a document is what programs read; what is in it is filled in by the report",
+	},
+	"fleet": {nil, "the questions are SQL, and DuckDB is asked as a program"},
 	"internal/report/dashboard": {
-		[]string{"fleet", "internal/report/show", "internal/report/html", "github.com/charmbracelet/lipgloss"},
+		[]string{"fleet", "internal/report/document", "internal/report/show", "internal/report/html", "github.com/charmbracelet/lipgloss"},
 		"it shows answers; what was asked is the question's business",
 	},
 	"internal/report": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "internal/report/show",
-			"internal/report/picture", "internal/report/html",
+			"internal/report/document", "internal/report/picture", "internal/report/html",
 			"github.com/charmbracelet/lipgloss",
 		},
 		"a report shows findings; it cannot read files or decide anything",
