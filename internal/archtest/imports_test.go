@@ -265,6 +265,10 @@ var layers = map[string]layer{
 		},
 		"a report shows findings; it cannot read files or decide anything",
 	},
+	"internal/schema": {nil, "a schema is text while plegdiag runs; what it is made of is looked at by the tests"},
+	"internal/schema/schematest": {
+		[]string{"internal/schema", "github.com/google/jsonschema-go"}, "it is for tests of what is written",
+	},
 	"internal/batch": {
 		[]string{
 			"internal/bundle", // which files of a directory are bundles
@@ -327,6 +331,7 @@ var layers = map[string]layer{
 			"internal/collect/put",                                 // where it sends the bundle
 			"internal/collect/apiserver", "internal/collect/carry", // collect --node, and its pod's side
 			"internal/redact",    // the command redact
+			"internal/schema",    // the command schema
 			"go.yaml.in/yaml/v3", // the user's configuration file
 			"golang.org/x/sys",   // the root of a pod
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv", "github.com/schollz/progressbar",

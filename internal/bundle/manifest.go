@@ -31,15 +31,15 @@ const (
 
 // Item is one thing that was to be collected, and what became of it.
 type Item struct {
-	Name    string    `json:"name"`             // path below the root folder; of what gave no file, the one it would have had
-	Step    string    `json:"step"`             // of the plan, as --only and --skip name it
-	Source  string    `json:"source,omitempty"` // file, socket or command that it was read from
-	Outcome Outcome   `json:"outcome"`          // what became of it
-	Why     string    `json:"why,omitempty"`    // unless it is ok or empty
-	WChan   string    `json:"wchan,omitempty"`  // kernel function in which the helper waited
-	Stack   []string  `json:"stack,omitempty"`  // of that helper's thread, innermost first
-	Start   time.Time `json:"start,omitzero"`
-	End     time.Time `json:"end,omitzero"`
+	Name    string    `json:"name"`              // path below the root folder; of what gave no file, the one it would have had
+	Step    string    `json:"step"`              // of the plan, as --only and --skip name it
+	Source  string    `json:"source,omitempty"`  // file, socket or command that it was read from
+	Outcome Outcome   `json:"outcome"`           // what became of it
+	Why     string    `json:"why,omitempty"`     // unless it is ok or empty
+	WChan   string    `json:"wchan,omitempty"`   // kernel function in which the helper waited
+	Stack   []string  `json:"stack,omitempty"`   // of that helper's thread, innermost first
+	Start   time.Time `json:"start,omitzero"`    // of collecting it
+	End     time.Time `json:"end,omitzero"`      // of collecting it
 	Bytes   int64     `json:"bytes"`             // as stored
 	Dropped int64     `json:"dropped,omitempty"` // bytes that a limit left out
 	SHA256  string    `json:"sha256,omitempty"`  // of the file as stored; empty where there is no file
@@ -49,17 +49,17 @@ type Item struct {
 
 // Helper is a process that could not be ended and was left behind.
 type Helper struct {
-	PID   int    `json:"pid"`
+	PID   int    `json:"pid"`             // of the process
 	Task  string `json:"task"`            // what it was to do
 	WChan string `json:"wchan,omitempty"` // kernel function in which it waits
 }
 
 // DumpFile is a file that a daemon of the node wrote because the collection sent it a signal.
 type DumpFile struct {
-	Path    string `json:"path"`   // as the daemon sees it
-	Writer  string `json:"writer"` // its program
-	PID     int    `json:"pid"`
-	Bytes   int64  `json:"bytes"`
+	Path    string `json:"path"`           // as the daemon sees it
+	Writer  string `json:"writer"`         // its program
+	PID     int    `json:"pid"`            // of the daemon
+	Bytes   int64  `json:"bytes"`          // its size
 	Item    string `json:"item,omitempty"` // that is its copy; empty when there is none
 	Removed bool   `json:"removed"`        // it was removed from the node
 	Why     string `json:"why,omitempty"`  // why it is not copied, or not removed
@@ -67,9 +67,9 @@ type DumpFile struct {
 
 // Manifest says what a bundle holds and what it could not hold.
 type Manifest struct {
-	Schema    string    `json:"schema"` // which document this is
-	Tool      string    `json:"tool"`   // version of plegdiag
-	Node      string    `json:"node"`
+	Schema    string    `json:"schema"`    // which document this is
+	Tool      string    `json:"tool"`      // version of plegdiag
+	Node      string    `json:"node"`      // host name
 	Start     time.Time `json:"start"`     // of the collection
 	End       time.Time `json:"end"`       // of the collection
 	Redaction bool      `json:"redaction"` // secrets were replaced by tokens
@@ -93,7 +93,7 @@ type Manifest struct {
 	Missing   []string   `json:"missing,omitempty"`
 	Left      []Helper   `json:"left_behind,omitempty"` // processes that could not be ended
 	DumpFiles []DumpFile `json:"dump_files,omitempty"`  // files that daemons wrote because they were sent a signal
-	Items     []Item     `json:"items"`
+	Items     []Item     `json:"items"`                 // in the order in which they were collected
 }
 
 // Encode writes the manifest with one line for each item, so that a line can be quoted as evidence.

@@ -35,8 +35,8 @@ type Options struct {
 
 // LeftOut is a file that is not in what was written, or not as a whole.
 type LeftOut struct {
-	Path string `json:"path"`
-	Why  string `json:"why"`
+	Path string `json:"path"` // in the bundle
+	Why  string `json:"why"`  // in words
 }
 
 // Account says what was done.

@@ -30,5 +30,5 @@ func FilesText(w io.Writer, inc *incident.Incident, o Options) error {
 // FilesJSON writes the account of every file for programs.
 func FilesJSON(w io.Writer, inc *incident.Incident, o Options) error {
 	v := newView(inc, o)
-	return show.EncodeJSON(w, document.FileList{Schema: FilesSchema, Tool: show.Tool{Version: o.Version}, Files: newFiles(v)})
+	return show.EncodeJSON(w, document.FileList{Schema: FilesSchema, Tool: show.Tool{Version: o.Version}, Account: newInputs(v)})
 }

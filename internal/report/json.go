@@ -31,13 +31,13 @@ func JSON(w io.Writer, inc *incident.Incident, o Options) error {
 		RuledOut:     show.Rows(v.Result.RuledOut, newDismissed),
 		NotEvaluable: show.Rows(v.Result.NotEvaluable, newNotEvaluable),
 		Facts:        newFacts(v.timeline.Facts),
-		Files:        newFiles(v),
+		Account:      newInputs(v),
 	})
 }
 
-// newFiles is the account of the inputs.
-func newFiles(v *view) document.Files {
-	return document.Files{
+// newInputs is what became of the inputs.
+func newInputs(v *view) document.Account {
+	return document.Account{
 		Clock: show.Rows(v.timeline.Clocks, newClock), Gaps: show.Rows(v.timeline.Gaps(), newGap), Files: show.Rows(v.Files, newFile),
 	}
 }

@@ -5,13 +5,13 @@ import "github.com/plegdiag/plegdiag/internal/report/show"
 // Explanation is how one line was read, and what it counts for.
 type Explanation struct {
 	Schema string    `json:"schema"` // which document this is
-	Tool   show.Tool `json:"tool"`
-	// The line as evidence. Its text is empty for an entry of a journal file that holds no text plegdiag
-	// looks for.
+	Tool   show.Tool `json:"tool"`   // what made the document
+	// The line as evidence. Its text is empty for an entry of a journal file that holds no text
+	// plegdiag looks for.
 	Line show.Evidence `json:"line"`
-	File File          `json:"file"`
-	// What it is or belongs to: a line of a log, a goroutine of a dump, a system call, a sample, a value;
-	// empty if nothing was read.
+	File File          `json:"file"` // the account of its file
+	// What it is or belongs to: a line of a log, a goroutine of a dump, a system call, a sample, a
+	// value; empty if nothing was read.
 	Part    string `json:"read_as"`
 	From    int    `json:"first_line"` // of what it belongs to
 	To      int    `json:"last_line"`  // of what it belongs to
@@ -44,7 +44,7 @@ type ReadEvent struct {
 
 // Fit is a place of a rule that takes an event.
 type Fit struct {
-	Rule    string `json:"rule"`
+	Rule    string `json:"rule"`    // id of the rule
 	Verdict string `json:"verdict"` // what became of the rule here
 	Part    string `json:"part"`    // what the place is
 	ID      string `json:"id"`      // of the place; may be empty
@@ -53,21 +53,21 @@ type Fit struct {
 
 // Dropped is an event that is not on the timeline.
 type Dropped struct {
-	Kind string `json:"kind"`
+	Kind string `json:"kind"` // what sort of event it is
 	Text string `json:"text"` // what happened
 	Why  string `json:"why"`  // why it was dropped
 }
 
 // Use is a rule for or against which a line is evidence.
 type Use struct {
-	Rule    string `json:"rule"`
-	Title   string `json:"title"`
-	Verdict string `json:"verdict"`
-	Text    string `json:"text"` // what the line shows
+	Rule    string `json:"rule"`    // id of the rule
+	Title   string `json:"title"`   // of the rule; empty if the place of the line says enough
+	Verdict string `json:"verdict"` // what became of the rule
+	Text    string `json:"text"`    // what the line shows
 }
 
 // Mention is another part of an incident that rests on a line.
 type Mention struct {
 	What string `json:"what"` // which part
-	Text string `json:"text"`
+	Text string `json:"text"` // what the line does there
 }

@@ -4,7 +4,7 @@ package document
 type Fleet struct {
 	Schema  string   `json:"schema"`  // which document this is
 	Version string   `json:"version"` // of plegdiag
-	Answers []Answer `json:"answers"`
+	Answers []Answer `json:"answers"` // one for each question, in the order of the page
 }
 
 // Answer is the answer to one question.

@@ -1,16 +1,16 @@
 // Package document is what plegdiag writes of an incident for programs, as Go types: one for each
-// object of JSON. The comment of a field is also its description in the schemas (internal/schema) and in
-// docs/fields.md, so it is written for readers of the JSON. Fields are added, never renamed or
-// removed. The package fills nothing in: that is the report's business.
+// object of JSON. The comment of a field is also its description in the schemas (internal/schema)
+// and in docs/fields.md, so it is written for readers of the JSON. Fields are added, never renamed
+// or removed. The package fills nothing in: that is the report's business.
 package document
 
 import "github.com/plegdiag/plegdiag/internal/report/show"
 
 // Report is what is known of one incident.
 type Report struct {
-	Schema   string    `json:"schema"` // which document this is
-	Tool     show.Tool `json:"tool"`
-	Incident Incident  `json:"incident"`
+	Schema   string    `json:"schema"`   // which document this is
+	Tool     show.Tool `json:"tool"`     // what made the document
+	Incident Incident  `json:"incident"` // the answer, and what it is about
 	// Confirmed, likely and possible only, best first, root before links.
 	Findings []Finding `json:"findings"`
 	// What to do next, best first, at most three.
@@ -23,12 +23,12 @@ type Report struct {
 	RuledOut   []RuledOut   `json:"ruled_out"` // rules against which something speaks
 	// Rules for which an input is missing.
 	NotEvaluable []NotEvaluable  `json:"not_evaluable"`
-	Facts        map[string]Fact `json:"facts"` // by name; docs/facts.md lists them
-	Files
+	Facts        map[string]Fact `json:"facts"` // about the node, by name (docs/facts.md)
+	Account
 }
 
-// Files is the account of the inputs, in a report and from the command ls.
-type Files struct {
+// Account is what became of the inputs, in a report and from the command ls.
+type Account struct {
 	Clock []Clock `json:"clock"` // what was assumed about the times of each file
 	Gaps  []Gap   `json:"gaps"`  // what is missing from the logs. No absence is proven inside a gap
 	Files []File  `json:"files"` // the account: what became of every line
@@ -37,8 +37,8 @@ type Files struct {
 // FileList is what the command ls prints.
 type FileList struct {
 	Schema string    `json:"schema"` // which document this is
-	Tool   show.Tool `json:"tool"`
-	Files
+	Tool   show.Tool `json:"tool"`   // what made the document
+	Account
 }
 
 // Incident is the answer, and what it is about.
@@ -51,11 +51,12 @@ type Incident struct {
 	// there without them. Times outside are in gaps.
 	Chosen *Span   `json:"chosen,omitempty"`
 	Stalls []Stall `json:"stalls"` // periods in which the kubelet's relist did not complete
-	// The first of next[] if no cause is likely; otherwise empty strings.
+	// The first entry of next if no cause is likely; otherwise empty strings.
 	Next Missing `json:"next"`
-	// The first words of a report: the verdict of the finding that the headline is about; "stalled": a
-	// stall or a hung runtime, and no cause; "signs": something is not routine; "healthy": nothing but
-	// routine, where a stall would have been seen; "unrecognised": nothing that is known, or too little.
+	// The first words of a report: the verdict of the finding that the headline is about; "stalled":
+	// a stall or a hung runtime, and no cause; "signs": something is not routine; "healthy": nothing
+	// but routine, where a stall would have been seen; "unrecognised": nothing that is known, or too
+	// little.
 	State string `json:"state"`
 	// The incidents of the bundle, first what is going on where the evidence ends.
 	Episodes []Episode `json:"episodes"`
@@ -79,17 +80,17 @@ type Stall struct {
 	Restarted show.Stamp `json:"restarted"`
 	// Of a stall without a root: where to look. They are no cause.
 	Suspects         []Suspect       `json:"suspects"`
-	NotReady         show.Stamp      `json:"not_ready"` // when the node's condition changed; empty if no line says so
-	Evidence         []show.Evidence `json:"evidence"`
+	NotReady         show.Stamp      `json:"not_ready"`          // when the node's condition changed; empty if no line says so
+	Evidence         []show.Evidence `json:"evidence"`           // the lines that show it
 	NotReadyEvidence []show.Evidence `json:"not_ready_evidence"` // of not_ready
 }
 
 // Suspect is what a stall without a root hung at.
 type Suspect struct {
-	What     string          `json:"what"` // what it is
-	ID       string          `json:"id"`   // its id; of a pod also its name
-	Why      string          `json:"why"`  // what makes it suspect
-	Evidence []show.Evidence `json:"evidence"`
+	What     string          `json:"what"`     // what it is
+	ID       string          `json:"id"`       // its id; of a pod also its name
+	Why      string          `json:"why"`      // what makes it suspect
+	Evidence []show.Evidence `json:"evidence"` // the lines that show it
 }
 
 // Episode is one stall, several that follow each other, or a hang without a stall.
@@ -104,24 +105,24 @@ type Episode struct {
 
 // Reason is something that speaks for a cause, or is not routine.
 type Reason struct {
-	Text     string          `json:"text"` // in a sentence
-	Evidence []show.Evidence `json:"evidence"`
+	Text     string          `json:"text"`     // in a sentence
+	Evidence []show.Evidence `json:"evidence"` // the lines that show it
 }
 
 // Finding is a rule that is said to be a cause, or a part of one.
 type Finding struct {
-	Rule    string `json:"rule"` // id of the rule; plegdiag rules explain ID explains it
-	Title   string `json:"title"`
+	Rule    string `json:"rule"`    // its id, for plegdiag rules explain
+	Title   string `json:"title"`   // of the rule
 	Verdict string `json:"verdict"` // how sure it is
 	// Its part in the incident. "root": the deepest proven cause; "link": explained by the root;
-	// "contributing": true, and not the cause; "fallback": a symptom without a proven cause; "notready":
-	// the node is NotReady for a reason that is not PLEG.
+	// "contributing": true, and not the cause; "fallback": a symptom without a proven cause;
+	// "notready": the node is NotReady for a reason that is not PLEG.
 	Role string `json:"role"`
 	// From 0 to 1; it orders findings and is no probability.
 	Score float64 `json:"score"`
-	// How the score was computed: each step's weight × how it is tied to the others (1 by an id, 0.8 by
-	// a process number, 0.5 by time alone) × 0.7 if the clocks leave the order open. The score is their
-	// sum / 100, less 0.2 for each contradiction that lowers it.
+	// How the score was computed: each step's weight × how it is tied to the others (1 by an id, 0.8
+	// by a process number, 0.5 by time alone) × 0.7 if the clocks leave the order open. The score is
+	// their sum / 100, less 0.2 for each contradiction that lowers it.
 	Formula   string     `json:"formula"`
 	Summary   string     `json:"summary"`   // what happened, in a sentence
 	Container string     `json:"container"` // that it is about; empty if none
@@ -132,9 +133,9 @@ type Finding struct {
 	Contradictions []Against   `json:"contradictions"` // evidence against the finding that does not rule it out
 	Missing        []Missing   `json:"missing"`        // inputs that would confirm it
 	Rivals         []Rival     `json:"rivals"`         // other possible causes at the same time
-	Remediation    Remediation `json:"remediation"`
-	References     []string    `json:"references"` // where to read more
-	Notes          []string    `json:"notes"`      // what to know before you trust it
+	Remediation    Remediation `json:"remediation"`    // what to do
+	References     []string    `json:"references"`     // where to read more
+	Notes          []string    `json:"notes"`          // what to know before you trust it
 }
 
 // Step is one matched step of a rule.
@@ -144,7 +145,7 @@ type Step struct {
 	Role string `json:"role"` // its part in the chain
 	// "observed": tied to the step before by an id and a certain order; "inferred" otherwise.
 	Edge     string     `json:"edge"`
-	Start    show.Stamp `json:"start"`
+	Start    show.Stamp `json:"start"`    // empty if it is not known
 	End      show.Stamp `json:"end"`      // empty for an instant
 	Duration float64    `json:"duration"` // seconds; 0 is an instant
 	AtLeast  bool       `json:"at_least"` // the end or the start was not seen: the duration is a lower bound
@@ -157,8 +158,8 @@ type Step struct {
 
 // Against is evidence against a rule.
 type Against struct {
-	Why      string          `json:"why"` // in a sentence
-	Evidence []show.Evidence `json:"evidence"`
+	Why      string          `json:"why"`      // in a sentence
+	Evidence []show.Evidence `json:"evidence"` // the lines that show it
 }
 
 // Missing is an input that would decide.
@@ -171,7 +172,7 @@ type Missing struct {
 
 // NextStep is a command that would decide between rules.
 type NextStep struct {
-	Command string   `json:"command"`
+	Command string   `json:"command"`         // as one can paste it
 	Source  string   `json:"source"`          // what it collects
 	Decides []string `json:"decides_between"` // ids of rules
 	Hazard  string   `json:"hazard"`          // what the command does to the node besides answering
@@ -180,7 +181,7 @@ type NextStep struct {
 
 // Rival is another possible cause at the same time.
 type Rival struct {
-	Rule      string    `json:"rule"`
+	Rule      string    `json:"rule"`      // its id
 	Container string    `json:"container"` // that it is about; empty if none
 	Decide    []Missing `json:"decide"`    // what would decide between them
 }
@@ -201,9 +202,9 @@ type Action struct {
 
 // Hypothesis is a rule with what speaks for and against it.
 type Hypothesis struct {
-	Rule      string    `json:"rule"`
-	Title     string    `json:"title"`
-	Verdict   string    `json:"verdict"`
+	Rule      string    `json:"rule"`      // its id
+	Title     string    `json:"title"`     // of the rule
+	Verdict   string    `json:"verdict"`   // how sure it is, or why it is no finding
 	For       []Reason  `json:"for"`       // what speaks for it
 	Against   []Against `json:"against"`   // what speaks against it
 	NotSeen   []string  `json:"not_seen"`  // what an expert would look for, in words
@@ -212,15 +213,15 @@ type Hypothesis struct {
 
 // Exposure is a risk that versions and settings alone show.
 type Exposure struct {
-	Rule     string          `json:"rule"`
-	Text     string          `json:"text"`    // the risk in a sentence
-	Because  []string        `json:"because"` // the facts that show it
-	Evidence []show.Evidence `json:"evidence"`
+	Rule     string          `json:"rule"`     // its id
+	Text     string          `json:"text"`     // the risk in a sentence
+	Because  []string        `json:"because"`  // the facts that show it
+	Evidence []show.Evidence `json:"evidence"` // the lines that show the facts
 }
 
 // Forecast is a number that grows to its limit.
 type Forecast struct {
-	Rule     string     `json:"rule"`
+	Rule     string     `json:"rule"`            // its id
 	Text     string     `json:"text"`            // in a sentence
 	At       show.Stamp `json:"at"`              // when it gets there
 	Earliest show.Stamp `json:"earliest"`        // from the scatter of the readings; empty if it gives none
@@ -231,12 +232,12 @@ type Forecast struct {
 	Rate     float64    `json:"rate_per_second"` // how fast it grows
 	// Over how many seconds the rate was measured; 0 if the evidence does not say.
 	Span     float64         `json:"measured_seconds"`
-	Evidence []show.Evidence `json:"evidence"`
+	Evidence []show.Evidence `json:"evidence"` // the lines that show the readings
 }
 
 // Harmless is what looks bad and means nothing.
 type Harmless struct {
-	Name     string          `json:"name"`
+	Name     string          `json:"name"`     // of this sort of line
 	Why      string          `json:"why"`      // why it means nothing
 	Count    int             `json:"count"`    // lines
 	Evidence []show.Evidence `json:"evidence"` // one of them
@@ -244,27 +245,27 @@ type Harmless struct {
 
 // RuledOut is a rule that something speaks against.
 type RuledOut struct {
-	Rule string `json:"rule"`
+	Rule string `json:"rule"` // its id
 	Against
 }
 
 // NotEvaluable is a rule for which an input is missing.
 type NotEvaluable struct {
-	Rule     string   `json:"rule"`
-	Why      string   `json:"why"`
+	Rule     string   `json:"rule"`     // its id
+	Why      string   `json:"why"`      // what is missing, in words
 	Missing  []string `json:"missing"`  // the inputs
 	Commands []string `json:"commands"` // that collect them, one for each entry of missing
 }
 
 // Fact is something about the node that holds for the whole bundle.
 type Fact struct {
-	Value    string          `json:"value"`
-	Evidence []show.Evidence `json:"evidence"`
+	Value    string          `json:"value"`    // as text, a number too
+	Evidence []show.Evidence `json:"evidence"` // the lines that show it
 }
 
 // Clock is what was assumed about the times of a file.
 type Clock struct {
-	Path  string `json:"path"`
+	Path  string `json:"path"`  // of the file
 	Basis string `json:"basis"` // where zone, year or date come from; empty if they were written
 	// Seconds subtracted from the local time to get UTC; where all stamps name their zone, that zone.
 	Offset float64 `json:"offset"`
@@ -273,12 +274,12 @@ type Clock struct {
 
 // File is the account of one file: lines = used + blank + skipped.
 type File struct {
-	Path      string         `json:"path"`
-	Format    string         `json:"format"`    // docs/formats.md lists them; empty if it is not known
-	Component string         `json:"component"` // whose it is; may be empty
-	Lines     int            `json:"lines"`
-	Used      int            `json:"used"` // lines that were understood
-	Blank     int            `json:"blank"`
+	Path      string         `json:"path"`           // in the inputs
+	Format    string         `json:"format"`         // by which it was read (docs/formats.md); empty if none is known
+	Component string         `json:"component"`      // whose it is; may be empty
+	Lines     int            `json:"lines"`          // in it
+	Used      int            `json:"used"`           // lines that were understood
+	Blank     int            `json:"blank"`          // lines without any text
 	Skipped   int            `json:"skipped"`        // lines that could not be read
 	FirstSkip string         `json:"first_skip"`     // the first of them, as path:line: reason; empty if there is none
 	Start     show.Stamp     `json:"start"`          // first time in it
@@ -295,8 +296,8 @@ type File struct {
 // Gap is a part of the time from which lines are missing.
 type Gap struct {
 	Span
-	Sources  []string        `json:"sources"` // kinds of input with the gap
-	Paths    []string        `json:"paths"`   // files with the gap
-	Reason   string          `json:"reason"`
+	Sources  []string        `json:"sources"`  // kinds of input with the gap
+	Paths    []string        `json:"paths"`    // files with the gap
+	Reason   string          `json:"reason"`   // why lines are missing
 	Evidence []show.Evidence `json:"evidence"` // the lines that say so
 }

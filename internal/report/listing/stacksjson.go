@@ -27,19 +27,19 @@ func StacksJSON(w io.Writer, s *Stacks, o show.Options) error {
 // StacksDocument is goroutine dumps for programs.
 type StacksDocument struct {
 	Schema string    `json:"schema"` // which document this is
-	Tool   show.Tool `json:"tool"`
-	Dumps  []dumpRow `json:"dumps"`
-	Diffs  []diffRow `json:"diffs"` // with --diff, one for each process
+	Tool   show.Tool `json:"tool"`   // what made the document
+	Dumps  []dumpRow `json:"dumps"`  // in the order of the inputs
+	Diffs  []diffRow `json:"diffs"`  // with --diff, one for each process
 }
 
 // dumpRow is one goroutine dump.
 type dumpRow struct {
-	Path       string     `json:"path"`    // file of the first goroutine
-	Line       int        `json:"line"`    // of the first goroutine; 0 is a binary profile
-	Program    string     `json:"program"` // containerd, dockerd, kubelet, …; may be empty
-	PID        int        `json:"pid"`     // 0 when unknown
-	Unit       string     `json:"unit"`    // who wrote it to a log, as the log names it
-	Go         goRow      `json:"go"`
+	Path       string     `json:"path"`       // file of the first goroutine
+	Line       int        `json:"line"`       // of the first goroutine; 0 is a binary profile
+	Program    string     `json:"program"`    // as containerd, dockerd, kubelet; may be empty
+	PID        int        `json:"pid"`        // 0 when unknown
+	Unit       string     `json:"unit"`       // who wrote it to a log, as the log names it
+	Go         goRow      `json:"go"`         // of which version of Go the program is
 	Time       show.Stamp `json:"time"`       // empty when no time, or none with a zone, was written
 	Goroutines int        `json:"goroutines"` // that were read
 	Unreadable int        `json:"unreadable"` // headers that could not be read
@@ -55,16 +55,16 @@ type dumpRow struct {
 	Crash     string     `json:"crash"`
 	Fragments []placeRow `json:"fragments"` // pieces of the dump in logs that are left out
 	Groups    []groupRow `json:"groups"`    // goroutines that are alike, biggest first, then oldest
-	Locks     []lockRow  `json:"locks"`
-	Queues    []queueRow `json:"queues"` // other waits than for locks
+	Locks     []lockRow  `json:"locks"`     // that somebody waits for
+	Queues    []queueRow `json:"queues"`    // other waits than for locks
 	// Goroutines of which each waits for the next and the last for the first.
 	Deadlocks []cycleRow `json:"deadlocks"`
 }
 
 // placeRow is where something stands.
 type placeRow struct {
-	Path string `json:"path"`
-	Line int    `json:"line"`
+	Path string `json:"path"` // of the file
+	Line int    `json:"line"` // of its first line
 }
 
 // goRow is the version of Go: exact where a path names it, else bounds; empty where unknown.
@@ -78,7 +78,7 @@ type goRow struct {
 
 // groupRow is goroutines with one state and one stack.
 type groupRow struct {
-	Count   int        `json:"count"`
+	Count   int        `json:"count"`            // goroutines
 	State   string     `json:"state"`            // as printed
 	MaxWait int        `json:"wait_max_minutes"` // whole minutes; 0 is below one or unknown
 	Idle    bool       `json:"idle"`             // they have nothing to do
@@ -88,8 +88,8 @@ type groupRow struct {
 
 // frameRow is one call on a stack.
 type frameRow struct {
-	Func string `json:"func"`
-	File string `json:"file"`
+	Func string `json:"func"` // with the path of its package
+	File string `json:"file"` // of the source
 	Line int    `json:"line"` // of the source
 	// The call as it stands in the dump; its text is empty in a binary profile.
 	Evidence show.Evidence `json:"evidence"`
@@ -103,26 +103,26 @@ type lockRow struct {
 	Owner   string `json:"owner"`        // whose the lock is; may be empty
 	// The likeliest of holders; null when the dump shows none.
 	Holder  *holderRow  `json:"holder"`
-	Holders []holderRow `json:"holders"`
+	Holders []holderRow `json:"holders"` // all that the dump shows, the likeliest first
 	Pending []uint64    `json:"pending"` // writers behind which readers queue
-	Waiters []waiterRow `json:"waiters"`
-	Ends    chainRow    `json:"ends"` // what the holder waits for in the end
+	Waiters []waiterRow `json:"waiters"` // who waits for it
+	Ends    chainRow    `json:"ends"`    // what the holder waits for in the end
 }
 
 // holderRow is a goroutine that has a lock.
 type holderRow struct {
-	Goroutine uint64 `json:"goroutine"`
+	Goroutine uint64 `json:"goroutine"` // its number
 	Certainty string `json:"certainty"` // whether the dump shows it
 	// R1: the holder's frame shows the lock or its object; R2: it is in the same function, after
 	// the lock; R3: it took the lock before and waits for itself; R4: the function is known to
 	// hold the lock during this call.
 	Rule   string     `json:"rule"`
-	Frames []frameRow `json:"frames"`
+	Frames []frameRow `json:"frames"` // innermost first
 }
 
 // waiterRow is a goroutine that waits.
 type waiterRow struct {
-	Goroutine uint64 `json:"goroutine"`
+	Goroutine uint64 `json:"goroutine"`    // its number
 	Count     int    `json:"count"`        // goroutines that are alike
 	Minutes   int    `json:"wait_minutes"` // whole minutes; 0 is below one or unknown
 	Mode      string `json:"mode"`         // of a lock, how it is wanted; "wait" in a queue
@@ -147,7 +147,7 @@ type queueRow struct {
 	Sure    bool        `json:"address_sure"` // the dump shows it as an argument
 	Type    string      `json:"type"`         // as sync.WaitGroup
 	Owner   string      `json:"owner"`        // whose it is; may be empty
-	Waiters []waiterRow `json:"waiters"`
+	Waiters []waiterRow `json:"waiters"`      // who waits
 	// Of a WaitGroup: whom its waiter started there, an inference.
 	Workers []uint64 `json:"workers"`
 }
@@ -160,8 +160,8 @@ type cycleRow struct {
 
 // diffRow is what moved between dumps of one process.
 type diffRow struct {
-	Program string `json:"program"`
-	Dumps   []int  `json:"dumps"` // places in the list of dumps, from 0
+	Program string `json:"program"` // as in the dumps
+	Dumps   []int  `json:"dumps"`   // places in the list of dumps, from 0
 	// In the same frames and state, and the wait is not shorter.
 	Stuck    []stayRow `json:"stuck"`
 	Slow     []moveRow `json:"slow"`     // that have moved
@@ -171,20 +171,20 @@ type diffRow struct {
 
 // stayRow is a goroutine that did not move.
 type stayRow struct {
-	Goroutine uint64     `json:"goroutine"`
-	State     string     `json:"state"`
+	Goroutine uint64     `json:"goroutine"`    // its number
+	State     string     `json:"state"`        // as printed
 	Minutes   int        `json:"wait_minutes"` // whole minutes; 0 is below one or unknown
 	Since     int        `json:"since"`        // place of the first dump from which on it has not moved
 	Idle      bool       `json:"idle"`         // it has nothing to do
-	Frames    []frameRow `json:"frames"`
+	Frames    []frameRow `json:"frames"`       // innermost first
 }
 
 // moveRow is a goroutine that moved.
 type moveRow struct {
-	Goroutine uint64     `json:"goroutine"`
-	State     string     `json:"state"`
-	Was       []frameRow `json:"was"`    // its frames in the dump before
-	Frames    []frameRow `json:"frames"` // innermost first
+	Goroutine uint64     `json:"goroutine"` // its number
+	State     string     `json:"state"`     // as printed in the last dump
+	Was       []frameRow `json:"was"`       // its frames in the dump before
+	Frames    []frameRow `json:"frames"`    // innermost first
 }
 
 func newDumpRow(d *Dump) dumpRow {

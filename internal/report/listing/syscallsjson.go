@@ -27,8 +27,8 @@ func SyscallsJSON(w io.Writer, traces []*syscalls.Summary, o show.Options) error
 // SyscallsDocument is traces of system calls for programs.
 type SyscallsDocument struct {
 	Schema string     `json:"schema"` // which document this is
-	Tool   show.Tool  `json:"tool"`
-	Traces []traceRow `json:"traces"`
+	Tool   show.Tool  `json:"tool"`   // what made the document
+	Traces []traceRow `json:"traces"` // in the order of the inputs
 }
 
 // traceRow is one trace.
@@ -42,8 +42,8 @@ type traceRow struct {
 	Start   *traceTime          `json:"start"`   // of its first line
 	End     *traceTime          `json:"end"`     // of its last line
 	Threads int                 `json:"threads"` // that it shows
-	Lines   int                 `json:"lines"`
-	Blank   int                 `json:"blank"`
+	Lines   int                 `json:"lines"`   // in its files
+	Blank   int                 `json:"blank"`   // lines without any text
 	Skipped int                 `json:"skipped"` // lines that could not be read
 	Calls   map[string]countRow `json:"calls"`   // by name, as strace -c -w counts them
 	// By name: waits of 10 ms and more of threads that have nothing to do.
@@ -90,9 +90,9 @@ type tableRow struct {
 	Table int `json:"table"` // a trace holds one for each ABI: 0 is the first
 	// "32 bit mode", if a trace holds several; empty otherwise.
 	Title  string `json:"title"`
-	Name   string `json:"name"` // of the call; "total" in the last row of each table
-	Count  int    `json:"count"`
-	Errors int    `json:"errors"`
+	Name   string `json:"name"`   // of the call; "total" in the last row of each table
+	Count  int    `json:"count"`  // calls
+	Errors int    `json:"errors"` // calls that failed
 	// CPU time in the kernel, or with -w the time from entry to return.
 	Seconds float64 `json:"seconds"`
 	Min     float64 `json:"min_seconds"`      // shortest
@@ -110,13 +110,13 @@ func newTableRow(n *traces.CallTotal) tableRow {
 
 // callRow is a call that took long.
 type callRow struct {
-	Name     string     `json:"name"`
-	PID      int        `json:"pid"`                 // of the thread
-	Wait     string     `json:"wait"`                // what it waits for
-	Why      string     `json:"why,omitempty"`       // of a wait for a child: what that child is in
-	Blocker  int        `json:"waits_for,omitempty"` // the thread that a wait for a child ends at
-	In       string     `json:"waits_in,omitempty"`  // the call that this thread is in
-	Start    *traceTime `json:"start"`
+	Name     string     `json:"name"`                  // of the call
+	PID      int        `json:"pid"`                   // of the thread
+	Wait     string     `json:"wait"`                  // what it waits for
+	Why      string     `json:"why,omitempty"`         // of a wait for a child: what that child is in
+	Blocker  int        `json:"waits_for,omitempty"`   // the thread that a wait for a child ends at
+	In       string     `json:"waits_in,omitempty"`    // the call that this thread is in
+	Start    *traceTime `json:"start"`                 // when it began
 	Age      *float64   `json:"age_seconds,omitempty"` // how long it had not returned when the trace ended
 	Seconds  *float64   `json:"seconds,omitempty"`     // how long it took
 	AtLeast  bool       `json:"at_least"`              // the duration is a lower bound
@@ -126,8 +126,8 @@ type callRow struct {
 	Delayed  bool       `json:"delayed"`               // strace delayed it (--inject)
 	Injected bool       `json:"injected"`              // strace made up its result (--inject)
 	File     string     `json:"file,omitempty"`        // of those of the trace, if it has several
-	Line     int        `json:"line"`
-	EndLine  int        `json:"end_line,omitempty"` // of the line that it returned in, if it is another one
+	Line     int        `json:"line"`                  // in which it began
+	EndLine  int        `json:"end_line,omitempty"`    // of the line that it returned in, if it is another one
 }
 
 // convoyRow is a lock that threads wait for.
@@ -167,13 +167,13 @@ type connRow struct {
 
 // serialRow is the numbers that one sender gave to its messages.
 type serialRow struct {
-	Direction string `json:"direction"`
+	Direction string `json:"direction"` // seen from the traced process
 	// As the bus names it; empty for the traced process, or when it is cut off.
 	Sender  string `json:"sender"`
 	Systemd bool   `json:"systemd"` // at least one message shows that systemd sent it
 	Count   int    `json:"count"`   // messages
-	First   uint32 `json:"first"`
-	Last    uint32 `json:"last"`
+	First   uint32 `json:"first"`   // number that was seen
+	Last    uint32 `json:"last"`    // number that was seen
 	// 0xffffffff was followed by 0x80000000: systemd 242 or newer, or one with the fix.
 	Wrapped bool     `json:"wrapped"`
 	PerDay  *float64 `json:"per_day"`             // how fast they grow; null where the trace does not tell
@@ -182,19 +182,19 @@ type serialRow struct {
 
 // messageRow is a message of D-Bus.
 type messageRow struct {
-	PID         int        `json:"pid"` // of the thread
-	FD          int        `json:"fd"`  // its file descriptor
-	Direction   string     `json:"direction"`
-	Type        string     `json:"type"`
-	Serial      uint32     `json:"serial"`
-	ReplySerial uint32     `json:"reply_serial"` // of the call that it answers; 0 for none
-	Path        string     `json:"path"`
-	Interface   string     `json:"interface"`
-	Member      string     `json:"member"`
-	ErrorName   string     `json:"error_name"`
-	Destination string     `json:"destination"`
-	Sender      string     `json:"sender"`
-	Start       *traceTime `json:"start"`
+	PID         int        `json:"pid"`                    // of the thread
+	FD          int        `json:"fd"`                     // its file descriptor
+	Direction   string     `json:"direction"`              // seen from the traced process
+	Type        string     `json:"type"`                   // of message
+	Serial      uint32     `json:"serial"`                 // its number
+	ReplySerial uint32     `json:"reply_serial"`           // of the call that it answers; 0 for none
+	Path        string     `json:"path"`                   // of the object
+	Interface   string     `json:"interface"`              // of the object
+	Member      string     `json:"member"`                 // method or signal
+	ErrorName   string     `json:"error_name"`             // of an error
+	Destination string     `json:"destination"`            // name on the bus
+	Sender      string     `json:"sender"`                 // name on the bus
+	Start       *traceTime `json:"start"`                  // when it was sent or received
 	Answered    *float64   `json:"answered_after_seconds"` // null where no answer was seen
 	// Of a call: whether it was answered; "blocked": it could not be sent; empty for everything
 	// else.
@@ -202,7 +202,7 @@ type messageRow struct {
 	Age   *float64 `json:"age_seconds,omitempty"` // how long it had no answer when the trace ended
 	Cut   bool     `json:"cut"`                   // -s cut it: its text ends in "…"
 	File  string   `json:"file,omitempty"`        // of those of the trace, if it has several
-	Line  int      `json:"line"`
+	Line  int      `json:"line"`                  // that shows it
 }
 
 func newTraceRow(s *syscalls.Summary) traceRow {

@@ -42,31 +42,32 @@ type Row struct {
 	Labels map[string]string `json:"labels"` // of --label; {} for none
 	// Of plegdiag; of a build without a version also a digest of the program.
 	Version     Text   `json:"version"`
-	Catalog     Text   `json:"catalog"`  // digest of the rules, those of --rules too
-	Settings    Text   `json:"settings"` // --tz, --year and --limit; null for none
-	State       string `json:"state"`    // incident.state of the report, or "failed"
-	Reason      Text   `json:"reason"`   // why it failed
-	Node        Text   `json:"node"`
+	Catalog     Text   `json:"catalog"`      // digest of the rules, those of --rules too
+	Settings    Text   `json:"settings"`     // --tz, --year and --limit; null for none
+	State       string `json:"state"`        // incident.state of the report, or "failed"
+	Reason      Text   `json:"reason"`       // why it failed
+	Node        Text   `json:"node"`         // host name
 	Headline    Text   `json:"headline"`     // the answer in one sentence
 	WindowStart Moment `json:"window_start"` // incident.window.start of the report
 	WindowEnd   Moment `json:"window_end"`   // incident.window.end of the report
 	// Stalls of the kubelet's relist; the next columns are of the longest one.
 	Stalls       *int   `json:"stalls"`
-	StallStart   Moment `json:"stall_start"`
-	StallEnd     Moment `json:"stall_end"`
+	StallStart   Moment `json:"stall_start"`   // of the longest stall
+	StallEnd     Moment `json:"stall_end"`     // of the longest stall
 	StallSeconds *Float `json:"stall_seconds"` // at least, if stall_open
 	StallOpen    *bool  `json:"stall_open"`    // whether no recovery was seen
 	StallPhase   Text   `json:"stall_phase"`   // part of relist that it is in
 	RelistCount  *Float `json:"relist_count"`  // relists that ended, by the kubelet's metrics
-	RelistMean   *Float `json:"relist_mean"`   // how long they took, in seconds
-	// How long they took, in seconds: an upper bound; null beyond the last bucket.
+	RelistMean   *Float `json:"relist_mean"`   // how long they took, in seconds, by the kubelet's metrics
+	// How long they took, in seconds, by the kubelet's metrics: an upper bound; null beyond the last
+	// bucket.
 	RelistP99 *Float `json:"relist_p99"`
 	// Place in findings of the report, from 1; null in the row of a bundle without.
 	Finding      *int   `json:"finding"`
-	Rule         Text   `json:"rule"`    // of the finding, as in the report
-	Verdict      Text   `json:"verdict"` // of the finding, as in the report
-	Role         Text   `json:"role"`    // of the finding, as in the report
-	Score        *Float `json:"score"`
+	Rule         Text   `json:"rule"`          // of the finding, as in the report
+	Verdict      Text   `json:"verdict"`       // of the finding, as in the report
+	Role         Text   `json:"role"`          // of the finding, as in the report
+	Score        *Float `json:"score"`         // of the finding, from 0 to 1
 	Container    Text   `json:"container"`     // that the finding is about
 	Start        Moment `json:"start"`         // of the finding
 	End          Moment `json:"end"`           // of the finding
