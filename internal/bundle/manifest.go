@@ -35,7 +35,7 @@ type Item struct {
 	Step    string    `json:"step"`              // of the plan, as --only and --skip name it
 	Source  string    `json:"source,omitempty"`  // file, socket or command that it was read from
 	Outcome Outcome   `json:"outcome"`           // what became of it
-	Why     string    `json:"why,omitempty"`     // unless it is ok or empty
+	Why     string    `json:"why,omitempty"`     // what is wrong; absent if it is ok or empty
 	WChan   string    `json:"wchan,omitempty"`   // kernel function in which the helper waited
 	Stack   []string  `json:"stack,omitempty"`   // of that helper's thread, innermost first
 	Start   time.Time `json:"start,omitzero"`    // of collecting it

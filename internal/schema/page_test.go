@@ -96,6 +96,9 @@ func typeText(s *jsonschema.Schema, links map[string]string) string {
 	if len(types) == 0 {
 		return "anything"
 	}
+	if s.Items != nil || s.AdditionalProperties != nil {
+		return strings.Join(types, ", or ") // the list itself may be null, not what is in it
+	}
 	return strings.Join(types, " or ")
 }
 

@@ -61,7 +61,7 @@ type Dropped struct {
 // Use is a rule for or against which a line is evidence.
 type Use struct {
 	Rule    string `json:"rule"`    // id of the rule
-	Title   string `json:"title"`   // of the rule; empty if the place of the line says enough
+	Title   string `json:"title"`   // of the rule; may be empty
 	Verdict string `json:"verdict"` // what became of the rule
 	Text    string `json:"text"`    // what the line shows
 }

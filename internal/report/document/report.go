@@ -225,7 +225,7 @@ type Forecast struct {
 	Text     string     `json:"text"`            // in a sentence
 	At       show.Stamp `json:"at"`              // when it gets there
 	Earliest show.Stamp `json:"earliest"`        // from the scatter of the readings; empty if it gives none
-	Latest   show.Stamp `json:"latest"`          // from the scatter of the readings; empty if it gives none
+	Latest   show.Stamp `json:"latest"`          // from the scatter of the readings; empty if it gives none, or is too far to tell
 	Readings int        `json:"readings"`        // their number; 0 if one event has measured the rate
 	Value    float64    `json:"value"`           // the last one
 	Limit    float64    `json:"limit"`           // to which it grows

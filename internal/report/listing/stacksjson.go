@@ -98,12 +98,12 @@ type frameRow struct {
 // lockRow is a lock that somebody waits for.
 type lockRow struct {
 	Address string `json:"address"`      // empty: not printed
-	Sure    bool   `json:"address_sure"` // the dump shows it as an argument
+	Sure    bool   `json:"address_sure"` // false if the dump marks it with a question mark wherever it stands
 	Type    string `json:"type"`         // as sync.Mutex
 	Owner   string `json:"owner"`        // whose the lock is; may be empty
-	// The likeliest of holders; null when the dump shows none.
+	// The first of holders; null when the dump shows none.
 	Holder  *holderRow  `json:"holder"`
-	Holders []holderRow `json:"holders"` // all that the dump shows, the likeliest first
+	Holders []holderRow `json:"holders"` // more than one are readers of an RWMutex
 	Pending []uint64    `json:"pending"` // writers behind which readers queue
 	Waiters []waiterRow `json:"waiters"` // who waits for it
 	Ends    chainRow    `json:"ends"`    // what the holder waits for in the end
@@ -144,7 +144,7 @@ type chainRow struct {
 // queueRow is a wait that is for no lock.
 type queueRow struct {
 	Address string      `json:"address"`      // empty: not printed
-	Sure    bool        `json:"address_sure"` // the dump shows it as an argument
+	Sure    bool        `json:"address_sure"` // false if the dump marks it with a question mark wherever it stands
 	Type    string      `json:"type"`         // as sync.WaitGroup
 	Owner   string      `json:"owner"`        // whose it is; may be empty
 	Waiters []waiterRow `json:"waiters"`      // who waits

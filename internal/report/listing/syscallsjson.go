@@ -38,7 +38,7 @@ type traceRow struct {
 	// line.
 	Files   []string            `json:"files"`
 	Form    formRow             `json:"form"`    // how it was written
-	Missing []string            `json:"missing"` // what another way of tracing would have shown
+	Missing []string            `json:"missing"` // what it cannot tell because of the options it was written with
 	Start   *traceTime          `json:"start"`   // of its first line
 	End     *traceTime          `json:"end"`     // of its last line
 	Threads int                 `json:"threads"` // that it shows
