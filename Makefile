@@ -80,6 +80,7 @@ bench: ## analyze against gzip -dc on bundles of all shapes, and how each grows 
 	go run ./bench $(BENCH)
 
 golden: ## rewrite what the tests expect; then read the diff
+	@go test ./internal/schema -update # first: others compare with the schemas
 	@set -e; for dir in $$(grep -rlE --include='*_test.go' 'flag.Bool\("update"|plegdiag/internal/[a-z]+/(parse|observe)test"' . | xargs -n1 dirname | sort -u); do \
 		go test $$dir -update; \
 	done

@@ -201,7 +201,7 @@ func countOutcomes(items map[bundle.Outcome]int) string {
 // noteItem prints one item as soon as it is collected.
 func noteItem(w io.Writer, item *bundle.Item, asJSON bool) {
 	if asJSON {
-		_ = json.NewEncoder(w).Encode(item) // progress; nobody depends on it
+		_ = json.NewEncoder(w).Encode(item) // progress: what cannot be written is not missed
 		return
 	}
 	text := fmt.Sprintf("%-8s %s", item.Outcome, item.Name)

@@ -28,6 +28,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/schema/schematest"
 )
 
 // collected is one run of the program.
@@ -109,7 +110,8 @@ func kibOf(status []byte, name string) (kib int64) {
 	return 0
 }
 
-// verified reads the manifest of a bundle in which every sum is right.
+// verified reads the manifest of a bundle in which every sum is right. The manifest fits its
+// schema.
 func verified(t *testing.T, path string) *bundle.Manifest {
 	t.Helper()
 	f, err := os.Open(path)
@@ -118,6 +120,7 @@ func verified(t *testing.T, path string) *bundle.Manifest {
 	v, err := bundle.Verify(f)
 	require.NoError(t, err)
 	require.Empty(t, v.Problems)
+	require.NoError(t, schematest.Check("manifest", content(t, path, bundle.ManifestName)))
 	return v.Manifest
 }
 
@@ -455,8 +458,8 @@ func TestCollectFrozenFileSystem(t *testing.T) {
 	require.Contains(t, strings.Join(waits, "\n"), "percpu_rwsem_wait", "who holds the freeze is named")
 	require.Contains(t, string(content(t, got.path, "processes.txt")), fmt.Sprintf("%7d", pid))
 
-	// The bundle on the frozen file system itself: its writer hangs, collect does not. Other work on the
-	// machine only ever adds to the time: the shortest of three runs counts.
+	// The bundle on the frozen file system itself: its writer hangs, collect does not. Other work on
+	// the machine only ever adds to the time: the shortest of three runs counts.
 	shortest := time.Hour
 	var text []byte
 	for i := 0; i < 3 && shortest >= 7*time.Second; i++ {

@@ -11,7 +11,7 @@ func newCompletion(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print a completion script for bash, zsh, fish or powershell",
-		Long: `Print a completion script. It completes commands, flags, formats, verdicts and rule ids.
+		Long: `Print a completion script. It completes commands, flags, formats, verdicts, rule ids and outputs.
 To try it in a running bash: source <(plegdiag completion bash)`,
 		Example: `  plegdiag completion bash > plegdiag.bash
   plegdiag completion zsh > _plegdiag`,

@@ -19,6 +19,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/schema/schematest"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scripts expect")
@@ -51,12 +53,14 @@ func TestMain(m *testing.M) {
 // incident (testdata/node-1) as containerd.log, stacks.log and the bundle node-1.tgz, a copy of it
 // in later, a trace of a shim as shim.strace, a user's rule with its fixtures in my-rules, and
 // .examples.sh: every example that the help shows. $INCIDENTS is the testdata of the repository.
+// "fits OUTPUT FILE" fails unless all documents in FILE fit the schema of that output.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"fits": fitsSchema},
 		Setup: func(env *testscript.Env) error {
 			incidents, err := filepath.Abs("../../testdata")
 			env.Setenv("INCIDENTS", incidents)
@@ -73,6 +77,16 @@ func TestScript(t *testing.T) {
 			)
 		},
 	})
+}
+
+// fitsSchema is the command fits of the scripts.
+func fitsSchema(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: fits OUTPUT FILE")
+	}
+	if err := schematest.Check(args[0], []byte(ts.ReadFile(args[1]))); (err != nil) != neg {
+		ts.Fatalf("%s, %s: %v", args[0], args[1], err)
+	}
 }
 
 // tgz writes a tree as a bundle.

@@ -249,18 +249,25 @@ var layers = map[string]layer{
 		"a row holds what was found, in columns; it cannot read files or decide anything",
 	},
 	"internal/report/html": {nil, "pages look alike, whatever they are about"},
-	"fleet":                {nil, "the questions are SQL, and DuckDB is asked as a program"},
+	"internal/report/document": {
+		[]string{"internal/report/show"}, "a document is what programs read; what is in it is filled in by the report",
+	},
+	"fleet": {nil, "the questions are SQL, and DuckDB is asked as a program"},
 	"internal/report/dashboard": {
-		[]string{"fleet", "internal/report/show", "internal/report/html", "github.com/charmbracelet/lipgloss"},
+		[]string{"fleet", "internal/report/document", "internal/report/show", "internal/report/html", "github.com/charmbracelet/lipgloss"},
 		"it shows answers; what was asked is the question's business",
 	},
 	"internal/report": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "internal/report/show",
-			"internal/report/picture", "internal/report/html",
+			"internal/report/document", "internal/report/picture", "internal/report/html",
 			"github.com/charmbracelet/lipgloss",
 		},
 		"a report shows findings; it cannot read files or decide anything",
+	},
+	"internal/schema": {nil, "a schema is text while plegdiag runs; what it is made of is looked at by the tests"},
+	"internal/schema/schematest": {
+		[]string{"internal/schema", "github.com/google/jsonschema-go"}, "it is for tests of what is written",
 	},
 	"internal/batch": {
 		[]string{
@@ -324,6 +331,7 @@ var layers = map[string]layer{
 			"internal/collect/put",                                 // where it sends the bundle
 			"internal/collect/apiserver", "internal/collect/carry", // collect --node, and its pod's side
 			"internal/redact",    // the command redact
+			"internal/schema",    // the command schema
 			"go.yaml.in/yaml/v3", // the user's configuration file
 			"golang.org/x/sys",   // the root of a pod
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv", "github.com/schollz/progressbar",

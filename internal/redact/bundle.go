@@ -35,18 +35,18 @@ type Options struct {
 
 // LeftOut is a file that is not in what was written, or not as a whole.
 type LeftOut struct {
-	Path string `json:"path"`
-	Why  string `json:"why"`
+	Path string `json:"path"` // in the bundle
+	Why  string `json:"why"`  // in words
 }
 
 // Account says what was done.
 type Account struct {
-	Files   int            `json:"files"`   // that were written
-	Changed int            `json:"changed"` // of them
-	Values  int            `json:"values"`  // that were replaced
-	ByRule  map[string]int `json:"by_rule"`
-	LeftOut []LeftOut      `json:"left_out"`
-	Notes   []LeftOut      `json:"notes"` // what is not as it was
+	Files   int            `json:"files"`    // that were written
+	Changed int            `json:"changed"`  // of the files, those in which something was replaced
+	Values  int            `json:"values"`   // that were replaced by tokens
+	ByRule  map[string]int `json:"by_rule"`  // the values, by the rule that found them
+	LeftOut []LeftOut      `json:"left_out"` // files that were not written, or not as a whole
+	Notes   []LeftOut      `json:"notes"`    // files that are not as they were
 }
 
 // Bundle copies an input without its secrets to out: an archive or a directory becomes an archive, a

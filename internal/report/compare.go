@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/document"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/story"
 )
@@ -223,80 +224,21 @@ func CompareMarkdown(w io.Writer, c *incident.Comparison, _ Options) error {
 
 // CompareJSON writes a comparison for programs; durations are seconds.
 func CompareJSON(w io.Writer, c *incident.Comparison, o Options) error {
-	return show.EncodeJSON(w, comparison{
+	return show.EncodeJSON(w, document.Comparison{
 		Schema: CompareSchema, Tool: show.Tool{Version: o.Version}, A: newSideRow(&c.A), B: newSideRow(&c.B),
-		Findings: show.Rows(c.Findings, func(f *incident.FindingPair) findingPair {
-			return findingPair{f.Rule, verdictOf(f.A), verdictOf(f.B), f.Change(), f.Unknown}
+		Findings: show.Rows(c.Findings, func(f *incident.FindingPair) document.FindingPair {
+			return document.FindingPair{Rule: f.Rule, A: verdictOf(f.A), B: verdictOf(f.B), Change: string(f.Change()), Why: f.Unknown}
 		}),
-		Calls: show.Rows(c.Calls, func(p *incident.CallPair) callPair {
-			return callPair{p.Method, newCallsRow(&p.A), newCallsRow(&p.B)}
+		Calls: show.Rows(c.Calls, func(p *incident.CallPair) document.CallPair {
+			return document.CallPair{Method: p.Method, A: newCallsRow(&p.A), B: newCallsRow(&p.B)}
 		}),
-		Errors: show.Rows(c.Errors, func(e *incident.ErrorPair) errorPair { return errorPair(*e) }),
-		Facts:  show.Rows(c.Facts, func(f *incident.FactPair) factPair { return factPair(*f) }),
+		Errors: show.Rows(c.Errors, func(e *incident.ErrorPair) document.ErrorPair { return document.ErrorPair(*e) }),
+		Facts:  show.Rows(c.Facts, func(f *incident.FactPair) document.FactPair { return document.FactPair(*f) }),
 	})
 }
 
-type comparison struct {
-	Schema   string        `json:"schema"`
-	Tool     show.Tool     `json:"tool"`
-	A        sideRow       `json:"a"`
-	B        sideRow       `json:"b"`
-	Findings []findingPair `json:"findings"`
-	Calls    []callPair    `json:"calls"`
-	Errors   []errorPair   `json:"errors"`
-	Facts    []factPair    `json:"facts"`
-}
-
-type sideRow struct {
-	Node     string   `json:"node"`
-	Headline string   `json:"headline"`
-	Seen     float64  `json:"seen_seconds"`
-	Stalls   int      `json:"stalls"`
-	PerDay   *float64 `json:"stalls_per_day"` // null when the evidence spans less than an hour
-	Stalled  float64  `json:"stalled_seconds"`
-	Longest  float64  `json:"longest_seconds"`
-	Open     bool     `json:"open"`
-}
-
-type findingPair struct {
-	Rule   string          `json:"rule"`
-	A      string          `json:"a"`
-	B      string          `json:"b"`
-	Change incident.Change `json:"change"`
-	Why    string          `json:"unknown_why"` // of an unknown change
-}
-
-type callPair struct {
-	Method string   `json:"method"`
-	A      callsRow `json:"a"`
-	B      callsRow `json:"b"`
-}
-
-type callsRow struct {
-	Count  int     `json:"count"`
-	Failed int     `json:"failed"`
-	Open   int     `json:"open"`
-	Median float64 `json:"median_seconds"`
-	P95    float64 `json:"p95_seconds"`
-	Max    float64 `json:"max_seconds"`
-}
-
-type errorPair struct {
-	Method    string `json:"method"`
-	A         int    `json:"a"`
-	B         int    `json:"b"`
-	DeadlineA int    `json:"a_deadlines"`
-	DeadlineB int    `json:"b_deadlines"`
-}
-
-type factPair struct {
-	Name string `json:"name"`
-	A    string `json:"a"`
-	B    string `json:"b"`
-}
-
-func newSideRow(s *incident.Side) sideRow {
-	row := sideRow{
+func newSideRow(s *incident.Side) document.Side {
+	row := document.Side{
 		Node: s.Node, Headline: s.Result.FullHeadline(), Seen: s.Seen.Seconds(), Stalls: len(s.Timeline.Stalls),
 		Stalled: s.Stalled.Seconds(), Longest: s.Longest.Seconds(), Open: s.Open,
 	}
@@ -306,6 +248,8 @@ func newSideRow(s *incident.Side) sideRow {
 	return row
 }
 
-func newCallsRow(c *incident.Calls) callsRow {
-	return callsRow{c.Count, c.Failed, c.Open, c.Median.Seconds(), c.P95.Seconds(), c.Max.Seconds()}
+func newCallsRow(c *incident.Calls) document.Calls {
+	return document.Calls{
+		Count: c.Count, Failed: c.Failed, Open: c.Open, Median: c.Median.Seconds(), P95: c.P95.Seconds(), Max: c.Max.Seconds(),
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/report/document"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
@@ -14,42 +15,21 @@ const EventsSchema = "plegdiag.events/v1"
 
 // EventsJSON writes declarations of kinds of events for programs. Lists are never null.
 func EventsJSON(w io.Writer, kinds []event.KindInfo, o Options) error {
-	return show.EncodeJSON(w, eventsDocument{
+	return show.EncodeJSON(w, document.KindList{
 		Schema: EventsSchema, Tool: show.Tool{Version: o.Version},
-		Kinds: show.Rows(kinds, func(k *event.KindInfo) kindRow {
-			return kindRow{k.Kind, k.About, append([]event.Key{}, k.IDs...), newFieldRows(k.Fields), k.Open}
+		Kinds: show.Rows(kinds, func(k *event.KindInfo) document.Kind {
+			return document.Kind{
+				Kind: string(k.Kind), About: k.About, IDs: show.Rows(k.IDs, func(id *event.Key) string { return string(*id) }),
+				Fields: newFieldRows(k.Fields), Open: k.Open,
+			}
 		}),
 		IDs: newFieldRows(event.IDFields()), Common: newFieldRows(event.CommonFields()),
 	})
 }
 
-type eventsDocument struct {
-	Schema string     `json:"schema"`
-	Tool   show.Tool  `json:"tool"`
-	Kinds  []kindRow  `json:"kinds"`
-	IDs    []fieldRow `json:"ids"`
-	Common []fieldRow `json:"common"`
-}
-
-type kindRow struct {
-	Kind   event.Kind  `json:"kind"`
-	About  string      `json:"about"`
-	IDs    []event.Key `json:"ids"`
-	Fields []fieldRow  `json:"fields"`
-	Open   bool        `json:"open"` // every other key of a log line is a field, too
-}
-
-type fieldRow struct {
-	Name   event.Key `json:"name"`
-	Type   string    `json:"type"`
-	Unit   string    `json:"unit"`
-	Values []string  `json:"values"` // empty where anything goes
-	About  string    `json:"about"`
-}
-
-func newFieldRows(fields []event.FieldInfo) []fieldRow {
-	return show.Rows(fields, func(f *event.FieldInfo) fieldRow {
-		return fieldRow{f.Key, f.Type.String(), f.Unit, show.NonNil(f.Values), f.About}
+func newFieldRows(fields []event.FieldInfo) []document.Field {
+	return show.Rows(fields, func(f *event.FieldInfo) document.Field {
+		return document.Field{Name: string(f.Key), Type: f.Type.String(), Unit: f.Unit, Values: show.NonNil(f.Values), About: f.About}
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/document"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
 )
@@ -17,78 +18,18 @@ import (
 // ExplainSchema names the JSON of the command explain. Fields are added to it, never renamed.
 const ExplainSchema = "plegdiag.explain/v1"
 
-// fitRow is a place of a rule that takes an event, with what became of the rule.
-type fitRow struct {
-	Rule    string `json:"rule"`
-	Verdict string `json:"verdict"`
-	Part    string `json:"part"`
-	ID      string `json:"id"`
-	Text    string `json:"text"`
-}
-
-type readEventRow struct {
-	eventRow
-	Evidence []show.Evidence `json:"evidence"`
-	Fits     []fitRow        `json:"fits"`
-}
-
-type droppedRow struct {
-	Kind string `json:"kind"`
-	Text string `json:"text"`
-	Why  string `json:"why"`
-}
-
-type useRow struct {
-	Rule    string `json:"rule"`
-	Title   string `json:"title"`
-	Verdict string `json:"verdict"`
-	Text    string `json:"text"`
-}
-
-// mention is another part of an incident that rests on a line.
-type mention struct {
-	What string `json:"what"` // "stall", "fact", "sign", "suspect", "harmless", "gap"
-	Text string `json:"text"`
-}
-
-type explanation struct {
-	Schema    string         `json:"schema"`
-	Tool      show.Tool      `json:"tool"`
-	Line      show.Evidence  `json:"line"`
-	File      fileRow        `json:"file"`
-	Part      string         `json:"read_as"`
-	From      int            `json:"first_line"`
-	To        int            `json:"last_line"`
-	Writer    string         `json:"writer"`
-	Unit      string         `json:"unit"`
-	Host      string         `json:"host"`
-	PID       int            `json:"pid"`
-	Level     string         `json:"level"`
-	Message   string         `json:"message"`
-	Time      show.Stamp     `json:"time"`
-	Basis     string         `json:"basis"`
-	Lacks     []string       `json:"lacks"` // parts of the time that the line does not show
-	Clock     *clockRow      `json:"clock"`
-	Events    []readEventRow `json:"events"`
-	Dropped   []droppedRow   `json:"dropped"`
-	Unused    string         `json:"unused"`
-	For       []useRow       `json:"for"`
-	Against   []useRow       `json:"against"`
-	Mentioned []mention      `json:"mentioned"`
-}
-
 // ExplainJSON writes how a line was read for programs. Lists are never null.
 func ExplainJSON(w io.Writer, inc *incident.Incident, r *incident.Reading, o Options) error {
 	line := event.Quote{Pos: r.Pos, Text: r.Text}
-	doc := explanation{
+	doc := document.Explanation{
 		Schema: ExplainSchema, Tool: show.Tool{Version: o.Version}, Line: show.NewEvidence(&line), File: newFile(r.File),
 		Part: r.Part, From: r.From, To: r.To, Writer: r.Writer, Time: show.Stamp(r.Time.T), Basis: r.Basis,
-		Lacks: []string{}, Unused: r.Unused, Mentioned: append([]mention{}, listMentions(r)...),
-		Events: show.Rows(r.Events, func(e *incident.ReadEvent) readEventRow {
-			return readEventRow{newEventRow(e.Event), show.EvidenceRows(e.Evidence), fitRows(inc, e.Fits)}
+		Lacks: []string{}, Unused: r.Unused, Mentioned: append([]document.Mention{}, listMentions(r)...),
+		Events: show.Rows(r.Events, func(e *incident.ReadEvent) document.ReadEvent {
+			return document.ReadEvent{Event: newEventRow(e.Event), Evidence: show.EvidenceRows(e.Evidence), Fits: fitRows(inc, e.Fits)}
 		}),
-		Dropped: show.Rows(r.Dropped, func(d *incident.DroppedEvent) droppedRow {
-			return droppedRow{string(d.Kind), d.Text, d.Why}
+		Dropped: show.Rows(r.Dropped, func(d *incident.DroppedEvent) document.Dropped {
+			return document.Dropped{Kind: string(d.Kind), Text: d.Text, Why: d.Why}
 		}),
 		For: useRows(r, false), Against: useRows(r, true),
 	}
@@ -103,41 +44,41 @@ func ExplainJSON(w io.Writer, inc *incident.Incident, r *incident.Reading, o Opt
 	return show.EncodeJSON(w, doc)
 }
 
-func fitRows(inc *incident.Incident, fits []rules.Fit) []fitRow {
-	return show.Rows(fits, func(f *rules.Fit) fitRow {
-		return fitRow{f.Rule.ID, inc.VerdictOf(f.Rule.ID).String(), f.Part, f.ID, f.Text}
+func fitRows(inc *incident.Incident, fits []rules.Fit) []document.Fit {
+	return show.Rows(fits, func(f *rules.Fit) document.Fit {
+		return document.Fit{Rule: f.Rule.ID, Verdict: inc.VerdictOf(f.Rule.ID).String(), Part: f.Part, ID: f.ID, Text: f.Text}
 	})
 }
 
-func useRows(r *incident.Reading, against bool) []useRow {
-	rows := []useRow{}
+func useRows(r *incident.Reading, against bool) []document.Use {
+	rows := []document.Use{}
 	for _, u := range r.Uses {
 		if u.Against == against {
-			rows = append(rows, useRow{u.Rule, u.Title, u.Verdict.String(), u.Text})
+			rows = append(rows, document.Use{Rule: u.Rule, Title: u.Title, Verdict: u.Verdict.String(), Text: u.Text})
 		}
 	}
 	return rows
 }
 
 // listMentions says in words what else rests on a line.
-func listMentions(r *incident.Reading) (all []mention) {
+func listMentions(r *incident.Reading) (all []document.Mention) {
 	for _, s := range r.Stalls {
-		all = append(all, mention{"stall", "shows the stall of relist of " + show.Window(s.Window)})
+		all = append(all, document.Mention{What: "stall", Text: "shows the stall of relist of " + show.Window(s.Window)})
 	}
 	for _, name := range r.Facts {
-		all = append(all, mention{"fact", "tells the fact " + name})
+		all = append(all, document.Mention{What: "fact", Text: "tells the fact " + name})
 	}
 	for _, s := range r.Signs {
-		all = append(all, mention{"sign", "a sign that is not routine: " + s.Text})
+		all = append(all, document.Mention{What: "sign", Text: "a sign that is not routine: " + s.Text})
 	}
 	for _, s := range r.Suspects {
-		all = append(all, mention{"suspect", "shows where a stall hung: " + s.String()})
+		all = append(all, document.Mention{What: "suspect", Text: "shows where a stall hung: " + s.String()})
 	}
 	for _, h := range r.Harmless {
-		all = append(all, mention{"harmless", h.Name + ": " + h.Why})
+		all = append(all, document.Mention{What: "harmless", Text: h.Name + ": " + h.Why})
 	}
 	for _, g := range r.Gaps {
-		all = append(all, mention{"gap", "shows that lines are missing: " + g.Reason})
+		all = append(all, document.Mention{What: "gap", Text: "shows that lines are missing: " + g.Reason})
 	}
 	return all
 }
@@ -283,7 +224,7 @@ func firstFits(fits []rules.Fit, all bool) []rules.Fit {
 }
 
 // writeUses writes the rules for which, or against which, a line is evidence.
-func (t text) writeUses(title string, uses []useRow) {
+func (t text) writeUses(title string, uses []document.Use) {
 	if len(uses) == 0 {
 		return
 	}

@@ -3,17 +3,14 @@ package report
 import (
 	"bufio"
 	"io"
-	"slices"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/document"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
 // FilesSchema names the JSON of the command ls. Its files are those of the JSON report.
 const FilesSchema = "plegdiag.files/v1"
-
-// fileKeys are the sections that the command ls shows.
-var fileKeys = []string{"clock", "gaps", "files"}
 
 // FilesText writes the account of every file.
 func FilesText(w io.Writer, inc *incident.Incident, o Options) error {
@@ -23,7 +20,7 @@ func FilesText(w io.Writer, inc *incident.Incident, o Options) error {
 	v := newView(inc, o)
 	t.writeBlocks(fileBlocks(v))
 	for i := range sections {
-		if s := &sections[i]; slices.Contains(fileKeys, s.key) && s.key != "files" {
+		if s := &sections[i]; s.inputs {
 			t.writeSection(s, v)
 		}
 	}
@@ -33,11 +30,5 @@ func FilesText(w io.Writer, inc *incident.Incident, o Options) error {
 // FilesJSON writes the account of every file for programs.
 func FilesJSON(w io.Writer, inc *incident.Incident, o Options) error {
 	v := newView(inc, o)
-	doc := document{{"schema", FilesSchema}, {"tool", show.Tool{Version: o.Version}}}
-	for i := range sections {
-		if s := &sections[i]; slices.Contains(fileKeys, s.key) {
-			doc = append(doc, member{s.key, s.rows(v)})
-		}
-	}
-	return show.EncodeJSON(w, doc)
+	return show.EncodeJSON(w, document.FileList{Schema: FilesSchema, Tool: show.Tool{Version: o.Version}, Account: newInputs(v)})
 }

@@ -444,7 +444,7 @@ func (p *page) pageSection(of *section) pageSection {
 		switch s.Count = len(all); {
 		case of.counts != nil:
 			s.Count = of.counts(p.view)
-		case of.key == "files":
+		case of.title == filesTitle:
 			s.Count = len(p.view.Files)
 		}
 		s.Text = p.newBlockList(all)

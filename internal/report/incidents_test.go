@@ -236,7 +236,7 @@ func hostile() *incident.Incident {
 			Forecasts:    []rules.Forecast{{Rule: evil, Text: evil, At: at("10:00:00"), Value: 1, Limit: 2, Rate: 0.5, Evidence: []event.Quote{q}}},
 			Next:         []story.NextStep{{Missing: rules.Missing{Source: evil, Command: evil}, Decides: []string{evil}, Hazard: story.Hazard(evil)}},
 			Signs:        []story.Sign{{Text: evil, Count: 2, Evidence: []event.Quote{q}}},
-			Episodes:     []story.Episode{{Cause: evil, Summary: evil}},
+			Episodes:     []story.Episode{{Cause: evil, Verdict: rules.Possible, Summary: evil}},
 			Hypotheses: []rules.Hypothesis{{
 				Rule: evil, Title: evil, Verdict: rules.Weighed, For: []rules.Reason{{Text: evil, Evidence: []event.Quote{q}}},
 				Against: []rules.Against{{Why: evil, Evidence: []event.Quote{q}}}, NotSeen: []string{evil}, Undecided: []rules.Missing{{Source: evil, Command: evil}},

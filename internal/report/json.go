@@ -1,20 +1,18 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/report/document"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// Schema names the JSON report. Fields are added to it, never renamed; docs/json.md describes them.
+// Schema names the JSON report. Fields are added to it, never renamed; docs/fields.md describes them.
 const Schema = "plegdiag.report/v1"
 
 // JSON writes the report for programs. Lists are never null; an unknown time is
@@ -22,297 +20,73 @@ const Schema = "plegdiag.report/v1"
 // is the line as it stands in the bundle.
 func JSON(w io.Writer, inc *incident.Incident, o Options) error {
 	v := newView(inc, o)
-	doc := document{{"schema", Schema}, {"tool", show.Tool{Version: o.Version}}, {"incident", newSummary(v)}}
-	for i := range sections {
-		if s := &sections[i]; s.key != "" {
-			doc = append(doc, member{s.key, s.rows(v)})
-		}
+	return show.EncodeJSON(w, document.Report{
+		Schema: Schema, Tool: show.Tool{Version: o.Version}, Incident: newSummary(v),
+		Findings:     show.Rows(v.Result.Findings, newFinding),
+		Next:         show.Rows(v.Result.Next, newNextStep),
+		Hypotheses:   show.Rows(v.Result.Hypotheses, newHypothesis),
+		Exposed:      show.Rows(v.Result.Exposed, newExposure),
+		Forecasts:    show.Rows(v.Result.Forecasts, newForecast),
+		Harmless:     show.Rows(v.Result.Harmless, newHarmless),
+		RuledOut:     show.Rows(v.Result.RuledOut, newDismissed),
+		NotEvaluable: show.Rows(v.Result.NotEvaluable, newNotEvaluable),
+		Facts:        newFacts(v.timeline.Facts),
+		Account:      newInputs(v),
+	})
+}
+
+// newInputs is what became of the inputs.
+func newInputs(v *view) document.Account {
+	return document.Account{
+		Clock: show.Rows(v.timeline.Clocks, newClock), Gaps: show.Rows(v.timeline.Gaps(), newGap), Files: show.Rows(v.Files, newFile),
 	}
-	return show.EncodeJSON(w, doc)
 }
 
-// document is an object of JSON with its members in order.
-type document []member
-
-type member struct {
-	key   string
-	value any
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (d document) MarshalJSON() ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	for i, m := range d {
-		buf.WriteByte("{,"[min(i, 1)])
-		fmt.Fprintf(&buf, "%q:", m.key)
-		if err := enc.Encode(m.value); err != nil {
-			return nil, err
-		}
-	}
-	buf.WriteByte('}')
-	return buf.Bytes(), nil
-}
-
-type summary struct {
-	Headline string   `json:"headline"`
-	Node     string   `json:"node"`
-	LeftOut  []string `json:"left_out,omitempty"` // other nodes that the inputs hold evidence of
-	Window   span     `json:"window"`
-	Chosen   *span    `json:"chosen,omitempty"` // the window that was asked for
-	Stalls   []stall  `json:"stalls"`
-	// Next is the first of what to collect next, where no cause is proven; empty strings otherwise.
-	Next missing `json:"next"`
-	// State is the incident in one word: confirmed, likely, possible, stalled, signs, healthy,
-	// unrecognised.
-	State string `json:"state"`
-	// Episodes are the incidents of the bundle, first what is going on where the evidence ends.
-	Episodes []episode `json:"episodes"`
-	// Signs are what is not routine, where no cause is named.
-	Signs []reason `json:"signs"`
-}
-
-type episode struct {
-	span
-	Open    bool   `json:"open"`
-	Stalls  []int  `json:"stalls"` // by their place in the list of stalls
-	Cause   string `json:"cause"`  // rule of its root; empty when none is named
-	Verdict string `json:"verdict"`
-	Summary string `json:"summary"`
-}
-
-type reason struct {
-	Text     string          `json:"text"`
-	Evidence []show.Evidence `json:"evidence"`
-}
-
-type hypothesis struct {
-	Rule      string      `json:"rule"`
-	Title     string      `json:"title"`
-	Verdict   string      `json:"verdict"`
-	For       []reason    `json:"for"`
-	Against   []dismissal `json:"against"`
-	NotSeen   []string    `json:"not_seen"`
-	Undecided []missing   `json:"undecided"`
-}
-
-type nextStep struct {
-	Command string   `json:"command"`
-	Source  string   `json:"source"`
-	Decides []string `json:"decides_between"`
-	Hazard  string   `json:"hazard"`
-	Note    string   `json:"note"` // what to know before the command is run
-}
-
-type span struct {
-	Start show.Stamp `json:"start"`
-	End   show.Stamp `json:"end"`
-}
-
-type stall struct {
-	span
-	Open             bool            `json:"open"`
-	Phase            string          `json:"phase"`
-	PhaseBasis       string          `json:"phase_basis"`
-	Tooth            int             `json:"tooth"`
-	Restarted        show.Stamp      `json:"restarted"`
-	Suspects         []suspect       `json:"suspects"`
-	NotReady         show.Stamp      `json:"not_ready"`
-	Evidence         []show.Evidence `json:"evidence"`
-	NotReadyEvidence []show.Evidence `json:"not_ready_evidence"`
-}
-
-type suspect struct {
-	What     string          `json:"what"`
-	ID       string          `json:"id"`
-	Why      string          `json:"why"`
-	Evidence []show.Evidence `json:"evidence"`
-}
-
-type exposure struct {
-	Rule     string          `json:"rule"`
-	Text     string          `json:"text"`
-	Because  []string        `json:"because"`
-	Evidence []show.Evidence `json:"evidence"`
-}
-
-type harmless struct {
-	Name     string          `json:"name"`
-	Why      string          `json:"why"`
-	Count    int             `json:"count"`
-	Evidence []show.Evidence `json:"evidence"`
-}
-
-type forecast struct {
-	Rule     string          `json:"rule"`
-	Text     string          `json:"text"`
-	At       show.Stamp      `json:"at"`
-	Earliest show.Stamp      `json:"earliest"`
-	Latest   show.Stamp      `json:"latest"`
-	Readings int             `json:"readings"`
-	Value    float64         `json:"value"`
-	Limit    float64         `json:"limit"`
-	Rate     float64         `json:"rate_per_second"`
-	Span     float64         `json:"measured_seconds"`
-	Evidence []show.Evidence `json:"evidence"`
-}
-
-type finding struct {
-	Rule           string      `json:"rule"`
-	Title          string      `json:"title"`
-	Verdict        string      `json:"verdict"`
-	Role           string      `json:"role"`
-	Score          float64     `json:"score"`
-	Formula        string      `json:"formula"`
-	Summary        string      `json:"summary"`
-	Container      string      `json:"container"`
-	Start          show.Stamp  `json:"start"`
-	End            show.Stamp  `json:"end"`
-	Chain          []step      `json:"chain"`
-	Contradictions []dismissal `json:"contradictions"`
-	Missing        []missing   `json:"missing"`
-	Rivals         []rival     `json:"rivals"`
-	Remediation    remediation `json:"remediation"`
-	References     []string    `json:"references"`
-	Notes          []string    `json:"notes"`
-}
-
-type step struct {
-	Step     string          `json:"step"`
-	Rule     string          `json:"rule"`
-	Role     string          `json:"role"`
-	Edge     string          `json:"edge"`
-	Start    show.Stamp      `json:"start"`
-	End      show.Stamp      `json:"end"`
-	Duration float64         `json:"duration"`
-	AtLeast  bool            `json:"at_least"`
-	AtMost   bool            `json:"at_most"`
-	Basis    string          `json:"basis"`
-	Text     string          `json:"text"`
-	Evidence []show.Evidence `json:"evidence"`
-}
-
-type dismissal struct {
-	Why      string          `json:"why"`
-	Evidence []show.Evidence `json:"evidence"`
-}
-
-type missing struct {
-	Source  string `json:"source"`
-	Command string `json:"command"`
-	Hazard  string `json:"hazard"`
-	Note    string `json:"note"` // what to know before the command is run
-}
-
-type rival struct {
-	Rule      string    `json:"rule"`
-	Container string    `json:"container"`
-	Decide    []missing `json:"decide"`
-}
-
-type remediation struct {
-	// Now is Actions as lines of text: of each what to do, then its commands.
-	Now     []string `json:"now"`
-	Actions []action `json:"actions"`
-	Durable []string `json:"durable"`
-}
-
-type action struct {
-	Do       string   `json:"do"`
-	Commands []string `json:"commands"`
-	Hazard   string   `json:"hazard"`
-}
-
-type dismissed struct {
-	Rule string `json:"rule"`
-	dismissal
-}
-
-type notEvaluable struct {
-	Rule    string   `json:"rule"`
-	Why     string   `json:"why"`
-	Missing []string `json:"missing"`
-	// Commands collect what is missing, one for each entry of Missing.
-	Commands []string `json:"commands"`
-}
-
-type fact struct {
-	Value    string          `json:"value"`
-	Evidence []show.Evidence `json:"evidence"`
-}
-
-type clockRow struct {
-	Path   string  `json:"path"`
-	Basis  string  `json:"basis"`
-	Offset float64 `json:"offset"`
-	Note   string  `json:"note"`
-}
-
-type fileRow struct {
-	Path      string         `json:"path"`
-	Format    string         `json:"format"`
-	Component string         `json:"component"`
-	Lines     int            `json:"lines"`
-	Used      int            `json:"used"`
-	Blank     int            `json:"blank"`
-	Skipped   int            `json:"skipped"`
-	FirstSkip string         `json:"first_skip"`
-	Start     show.Stamp     `json:"start"`
-	End       show.Stamp     `json:"end"`
-	Error     string         `json:"error"`
-	Reasons   map[string]int `json:"skip_reasons"`
-	Events    int            `json:"events"`
-	Findings  int            `json:"findings"`
-	Node      string         `json:"node,omitempty"` // where the inputs hold several
-	Note      string         `json:"note,omitempty"`
-}
-
-func newSummary(v *view) summary {
-	suspects := map[int][]suspect{}
+func newSummary(v *view) document.Incident {
+	suspects := map[int][]document.Suspect{}
 	for i := range v.Result.Suspects {
 		s := &v.Result.Suspects[i]
-		suspects[s.Stall] = append(suspects[s.Stall], suspect{s.What, s.ID, s.Why, show.EvidenceRows(s.Evidence)})
+		suspects[s.Stall] = append(suspects[s.Stall], newSuspect(s))
 	}
 	stalls := show.Rows(v.timeline.Stalls, newStall)
 	for i := range stalls {
 		stalls[i].Suspects = append(stalls[i].Suspects, suspects[i]...)
 	}
-	var next missing
+	var next document.Missing
 	if n := v.Result.Next; len(n) > 0 && v.Result.Opening.State < story.Likely {
 		next = newMissing(&n[0].Missing)
 	}
-	var chosen *span
+	var chosen *document.Span
 	if w := v.Chosen; !w.IsZero() {
-		chosen = &span{show.Stamp(w.Start), show.Stamp(w.End)}
+		chosen = new(newSpan(w))
 	}
-	return summary{
+	return document.Incident{
 		Chosen:   chosen,
 		Headline: v.Result.FullHeadline(),
 		Node:     v.Node,
 		LeftOut:  v.LeftOut,
-		Window:   span{show.Stamp(v.Window.Start), show.Stamp(v.Window.End)},
+		Window:   newSpan(v.Window),
 		Stalls:   stalls,
 		Next:     next,
 		State:    v.Result.Opening.State.String(),
 		Episodes: show.Rows(v.Result.Episodes, newEpisode),
-		Signs: show.Rows(v.Result.Signs, func(s *story.Sign) reason {
-			return reason{s.Text, show.EvidenceRows(s.Evidence)}
+		Signs: show.Rows(v.Result.Signs, func(s *story.Sign) document.Reason {
+			return document.Reason{Text: s.Text, Evidence: show.EvidenceRows(s.Evidence)}
 		}),
 	}
 }
 
-func findingRows(v *view) any  { return show.Rows(v.Result.Findings, newFinding) }
-func exposureRows(v *view) any { return show.Rows(v.Result.Exposed, newExposure) }
-func forecastRows(v *view) any { return show.Rows(v.Result.Forecasts, newForecast) }
-func ruledOutRows(v *view) any { return show.Rows(v.Result.RuledOut, newDismissed) }
-func fileRows(v *view) any     { return show.Rows(v.Files, newFile) }
-func clockRows(v *view) any    { return show.Rows(v.timeline.Clocks, newClock) }
-func gapRows(v *view) any      { return show.Rows(v.timeline.Gaps(), newGap) }
+func newSpan(w timeline.Window) document.Span {
+	return document.Span{Start: show.Stamp(w.Start), End: show.Stamp(w.End)}
+}
 
-func newEpisode(e *story.Episode) episode {
-	row := episode{
-		span: span{show.Stamp(e.Start), show.Stamp(e.End)}, Open: e.Open, Stalls: append([]int{}, e.Stalls...), Cause: e.Cause, Summary: e.Summary,
+func newSuspect(s *story.Suspect) document.Suspect {
+	return document.Suspect{What: s.What, ID: s.ID, Why: s.Why, Evidence: show.EvidenceRows(s.Evidence)}
+}
+
+func newEpisode(e *story.Episode) document.Episode {
+	row := document.Episode{
+		Span: newSpan(e.Window), Open: e.Open, Stalls: append([]int{}, e.Stalls...), Cause: e.Cause, Summary: e.Summary,
 	}
 	if e.Cause != "" {
 		row.Verdict = e.Verdict.String()
@@ -320,56 +94,52 @@ func newEpisode(e *story.Episode) episode {
 	return row
 }
 
-func hypothesisRows(v *view) any {
-	return show.Rows(v.Result.Hypotheses, func(h *rules.Hypothesis) hypothesis {
-		return hypothesis{
-			Rule: h.Rule, Title: h.Title, Verdict: h.Verdict.String(),
-			For:     show.Rows(h.For, func(r *rules.Reason) reason { return reason{r.Text, show.EvidenceRows(r.Evidence)} }),
-			Against: show.Rows(h.Against, newDismissal), NotSeen: append([]string{}, h.NotSeen...),
-			Undecided: show.Rows(h.Undecided, newMissing),
-		}
-	})
+func newHypothesis(h *rules.Hypothesis) document.Hypothesis {
+	return document.Hypothesis{
+		Rule: h.Rule, Title: h.Title, Verdict: h.Verdict.String(),
+		For: show.Rows(h.For, func(r *rules.Reason) document.Reason {
+			return document.Reason{Text: r.Text, Evidence: show.EvidenceRows(r.Evidence)}
+		}),
+		Against: show.Rows(h.Against, newDismissal), NotSeen: append([]string{}, h.NotSeen...),
+		Undecided: show.Rows(h.Undecided, newMissing),
+	}
 }
 
-func nextRows(v *view) any {
-	return show.Rows(v.Result.Next, func(n *story.NextStep) nextStep {
-		return nextStep{n.Command, n.Source, append([]string{}, n.Decides...), n.Hazard, n.Note}
-	})
+func newNextStep(n *story.NextStep) document.NextStep {
+	return document.NextStep{
+		Command: n.Command, Source: n.Source, Decides: append([]string{}, n.Decides...), Hazard: n.Hazard, Note: n.Note,
+	}
 }
 
-func harmlessRows(v *view) any {
-	return show.Rows(v.Result.Harmless, func(h *story.Harmless) harmless {
-		return harmless{h.Name, h.Why, h.Count, show.EvidenceRows(h.Evidence)}
-	})
+func newHarmless(h *story.Harmless) document.Harmless {
+	return document.Harmless{Name: h.Name, Why: h.Why, Count: h.Count, Evidence: show.EvidenceRows(h.Evidence)}
 }
 
-func notEvaluableRows(v *view) any { return show.Rows(v.Result.NotEvaluable, newNotEvaluable) }
-
-func factRows(v *view) any {
-	rows := map[string]fact{}
-	for name, f := range v.timeline.Facts {
-		rows[name] = fact{f.Value, show.EvidenceRows(f.Evidence)}
+func newFacts(facts map[string]timeline.Fact) map[string]document.Fact {
+	rows := map[string]document.Fact{}
+	for name, f := range facts {
+		rows[name] = document.Fact{Value: f.Value, Evidence: show.EvidenceRows(f.Evidence)}
 	}
 	return rows
 }
 
-func newStall(s *timeline.Stall) stall {
-	return stall{
-		span:             span{show.Stamp(s.Start), show.Stamp(s.End)},
+func newStall(s *timeline.Stall) document.Stall {
+	return document.Stall{
+		Span:             newSpan(s.Window),
 		Open:             s.Open,
 		Phase:            string(s.Phase),
 		PhaseBasis:       s.PhaseBasis,
 		Tooth:            s.Tooth,
 		Restarted:        show.Stamp(s.Restarted),
-		Suspects:         []suspect{},
+		Suspects:         []document.Suspect{},
 		NotReady:         show.Stamp(s.NotReady),
 		Evidence:         show.EvidenceRows(s.Evidence),
 		NotReadyEvidence: show.EvidenceRows(s.NotReadyEvidence),
 	}
 }
 
-func newFinding(f *story.Finding) finding {
-	return finding{
+func newFinding(f *story.Finding) document.Finding {
+	return document.Finding{
 		Rule:           f.Rule,
 		Title:          f.Title,
 		Verdict:        f.Verdict.String(),
@@ -383,8 +153,8 @@ func newFinding(f *story.Finding) finding {
 		Chain:          show.Rows(f.Chain, newStep),
 		Contradictions: show.Rows(f.Contradictions, newDismissal),
 		Missing:        show.Rows(f.Missing, newMissing),
-		Rivals: show.Rows(f.Rivals, func(r *story.Rival) rival {
-			return rival{r.Rule, r.Container, show.Rows(r.Decide, newMissing)}
+		Rivals: show.Rows(f.Rivals, func(r *story.Rival) document.Rival {
+			return document.Rival{Rule: r.Rule, Container: r.Container, Decide: show.Rows(r.Decide, newMissing)}
 		}),
 		Remediation: newRemediation(&f.Remediation),
 		References:  show.NonNil(f.References),
@@ -392,29 +162,31 @@ func newFinding(f *story.Finding) finding {
 	}
 }
 
-func newRemediation(r *rules.Remediation) remediation {
-	return remediation{show.NonNil(r.Lines()), show.Rows(r.Now, newAction), show.NonNil(r.Durable)}
+func newRemediation(r *rules.Remediation) document.Remediation {
+	return document.Remediation{Now: show.NonNil(r.Lines()), Actions: show.Rows(r.Now, newAction), Durable: show.NonNil(r.Durable)}
 }
 
-func newAction(a *rules.Action) action { return action{a.Do, show.NonNil(a.Commands), a.Hazard} }
-
-func newMissing(m *rules.Missing) missing {
-	return missing{m.Source, m.Command, story.Hazard(m.Command), m.Note}
+func newAction(a *rules.Action) document.Action {
+	return document.Action{Do: a.Do, Commands: show.NonNil(a.Commands), Hazard: a.Hazard}
 }
 
-func newExposure(e *rules.Exposure) exposure {
-	return exposure{e.Rule, e.Text, show.NonNil(e.Because), show.EvidenceRows(e.Evidence)}
+func newMissing(m *rules.Missing) document.Missing {
+	return document.Missing{Source: m.Source, Command: m.Command, Hazard: story.Hazard(m.Command), Note: m.Note}
 }
 
-func newForecast(f *rules.Forecast) forecast {
-	return forecast{
-		f.Rule, f.Text, show.Stamp(f.At), show.Stamp(f.Earliest), show.Stamp(f.Latest), f.Readings,
-		f.Value, f.Limit, f.Rate, f.Span.Seconds(), show.EvidenceRows(f.Evidence),
+func newExposure(e *rules.Exposure) document.Exposure {
+	return document.Exposure{Rule: e.Rule, Text: e.Text, Because: show.NonNil(e.Because), Evidence: show.EvidenceRows(e.Evidence)}
+}
+
+func newForecast(f *rules.Forecast) document.Forecast {
+	return document.Forecast{
+		Rule: f.Rule, Text: f.Text, At: show.Stamp(f.At), Earliest: show.Stamp(f.Earliest), Latest: show.Stamp(f.Latest),
+		Readings: f.Readings, Value: f.Value, Limit: f.Limit, Rate: f.Rate, Span: f.Span.Seconds(), Evidence: show.EvidenceRows(f.Evidence),
 	}
 }
 
-func newStep(s *rules.Step) step {
-	return step{
+func newStep(s *rules.Step) document.Step {
+	return document.Step{
 		Step:     s.ID,
 		Rule:     s.Rule,
 		Role:     s.Role,
@@ -430,14 +202,16 @@ func newStep(s *rules.Step) step {
 	}
 }
 
-func newDismissal(a *rules.Against) dismissal { return dismissal{a.Why, show.EvidenceRows(a.Evidence)} }
-
-func newDismissed(r *rules.Dismissed) dismissed {
-	return dismissed{r.Rule, dismissal{r.Why, show.EvidenceRows(r.Evidence)}}
+func newDismissal(a *rules.Against) document.Against {
+	return document.Against{Why: a.Why, Evidence: show.EvidenceRows(a.Evidence)}
 }
 
-func newNotEvaluable(u *rules.Unanswered) notEvaluable {
-	return notEvaluable{
+func newDismissed(r *rules.Dismissed) document.RuledOut {
+	return document.RuledOut{Rule: r.Rule, Against: document.Against{Why: r.Why, Evidence: show.EvidenceRows(r.Evidence)}}
+}
+
+func newNotEvaluable(u *rules.Unanswered) document.NotEvaluable {
+	return document.NotEvaluable{
 		Rule:     u.Rule,
 		Why:      u.Why,
 		Missing:  show.Rows(u.Missing, func(m *rules.Missing) string { return m.Source }),
@@ -445,16 +219,16 @@ func newNotEvaluable(u *rules.Unanswered) notEvaluable {
 	}
 }
 
-func newClock(c *timeline.Clock) clockRow {
-	return clockRow{c.File, c.Basis, c.Offset.Seconds(), c.Note}
+func newClock(c *timeline.Clock) document.Clock {
+	return document.Clock{Path: c.File, Basis: c.Basis, Offset: c.Offset.Seconds(), Note: c.Note}
 }
 
-func newFile(f *incident.File) fileRow {
+func newFile(f *incident.File) document.File {
 	reasons := maps.Clone(f.Skips)
 	if reasons == nil {
 		reasons = map[string]int{}
 	}
-	return fileRow{
+	return document.File{
 		Path:      f.Path,
 		Format:    f.Format,
 		Component: f.Component,
@@ -474,17 +248,9 @@ func newFile(f *incident.File) fileRow {
 	}
 }
 
-type gapRow struct {
-	span
-	Sources  []string        `json:"sources"`
-	Paths    []string        `json:"paths"`
-	Reason   string          `json:"reason"`
-	Evidence []show.Evidence `json:"evidence"`
-}
-
-func newGap(g *timeline.SharedGap) gapRow {
-	return gapRow{
-		span{show.Stamp(g.Start), show.Stamp(g.End)},
-		show.NonNil(g.Sources), show.NonNil(g.Files), g.Reason, show.EvidenceRows(g.Evidence),
+func newGap(g *timeline.SharedGap) document.Gap {
+	return document.Gap{
+		Span:    newSpan(g.Window),
+		Sources: show.NonNil(g.Sources), Paths: show.NonNil(g.Files), Reason: g.Reason, Evidence: show.EvidenceRows(g.Evidence),
 	}
 }

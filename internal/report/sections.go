@@ -16,7 +16,7 @@ import (
 )
 
 // section is one part of a report. Every output walks [sections], in that order and under these
-// titles: people read its blocks, programs its rows.
+// titles.
 type section struct {
 	title  string
 	remark string // what a reader has to know of it, in half a sentence
@@ -25,25 +25,22 @@ type section struct {
 	closed bool // the page shows it when the reader opens it
 	// blocks are what people read; none leaves the section out.
 	blocks func(v *view) []block
+	// inputs says that it is about the inputs: the command ls shows it, too.
+	inputs bool
 	// findings says that the section is the findings, which have a layout of their own.
 	findings bool
 	// drawn is what only the page can show; nil for a section that every output has.
 	drawn func(p *pageSection, page *page)
-	// rows are the member key of the JSON document; programs find the content of a section
-	// without a key elsewhere, or need none.
-	key  string
-	rows func(v *view) any
 }
 
 // sections are every part of a report below its opening.
 var sections = []section{
-	// In JSON, episodes and stalls are members of the incident.
 	{title: "Episodes", remark: "what is going on comes first", blocks: episodeBlocks},
 	{title: "Stalls", remark: "relist did not complete, by the kubelet's own arithmetic", blocks: stallBlocks},
-	{title: "Findings", findings: true, key: "findings", rows: findingRows},
+	{title: "Findings", findings: true},
 	{title: "Signs", remark: "what is not routine", blocks: signBlocks},
-	{title: "Next", remark: "what would decide", blocks: nextBlocks, key: "next", rows: nextRows},
-	{title: "Considered", remark: "something fits it, and other causes too", closed: true, blocks: consideredBlocks, key: "hypotheses", rows: hypothesisRows},
+	{title: "Next", remark: "what would decide", blocks: nextBlocks},
+	{title: "Considered", remark: "something fits it, and other causes too", closed: true, blocks: consideredBlocks},
 	{
 		title:  "Locks",
 		remark: "who waits, who holds the lock, and what the holder waits for, as the goroutine dumps show it",
@@ -52,21 +49,24 @@ var sections = []section{
 	{title: "Goroutines that wait", remark: "by what they wait for", closed: true, drawn: (*pageSection).drawGroups},
 	{
 		title: "Exposed to", remark: "by versions and settings alone; not what happened here", closed: true,
-		blocks: exposureBlocks, key: "exposed", rows: exposureRows,
+		blocks: exposureBlocks,
 	},
-	{title: "Forecast", remark: "if it goes on as it did", blocks: forecastBlocks, key: "forecasts", rows: forecastRows},
-	{title: "Seen, harmless", closed: true, blocks: harmlessBlocks, key: "harmless", rows: harmlessRows},
-	{title: "Ruled out", closed: true, blocks: ruledOutBlocks, key: "ruled_out", rows: ruledOutRows},
+	{title: "Forecast", remark: "if it goes on as it did", blocks: forecastBlocks},
+	{title: "Seen, harmless", closed: true, blocks: harmlessBlocks},
+	{title: "Ruled out", closed: true, blocks: ruledOutBlocks},
 	{
 		title: "Not evaluable", remark: "rules", counts: unansweredRules, closed: true,
-		blocks: notEvaluableBlocks, key: "not_evaluable", rows: notEvaluableRows,
+		blocks: notEvaluableBlocks,
 	},
 	{title: eventsTitle, closed: true, drawn: (*pageSection).drawEvents},
-	{title: "Facts", closed: true, blocks: factBlocks, key: "facts", rows: factRows},
-	{title: "Clocks", remark: "what was assumed about times", closed: true, blocks: clockBlocks, key: "clock", rows: clockRows},
-	{title: "Gaps", remark: "what happened in them may have left no line", closed: true, blocks: gapBlocks, key: "gaps", rows: gapRows},
-	{title: "Files", remark: "every line is accounted for", closed: true, blocks: fileBlocks, key: "files", rows: fileRows},
+	{title: "Facts", closed: true, blocks: factBlocks},
+	{title: "Clocks", inputs: true, remark: "what was assumed about times", closed: true, blocks: clockBlocks},
+	{title: "Gaps", inputs: true, remark: "what happened in them may have left no line", closed: true, blocks: gapBlocks},
+	{title: filesTitle, remark: "every line is accounted for", closed: true, blocks: fileBlocks},
 }
+
+// filesTitle is the title of the account.
+const filesTitle = "Files"
 
 // block is one thing that a section says: a sentence, the lines that prove it, the commands that go
 // with it.

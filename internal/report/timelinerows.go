@@ -13,30 +13,12 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/report/document"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
-// eventRow is an event for programs: docs/timeline.md describes its fields.
-type eventRow struct {
-	Start     show.Stamp     `json:"start"`
-	End       show.Stamp     `json:"end"`
-	Duration  float64        `json:"duration"`
-	Open      bool           `json:"open"`
-	Begun     bool           `json:"begun"`
-	Basis     string         `json:"basis"`
-	Precision float64        `json:"precision"`
-	Component string         `json:"component"`
-	Kind      string         `json:"kind"`
-	Level     string         `json:"level"`
-	Text      string         `json:"text"`
-	IDs       map[string]any `json:"ids"`
-	Fields    map[string]any `json:"fields"`
-	Path      string         `json:"path"`
-	Line      int            `json:"line"`
-}
-
-func newEventRow(e *event.Event) eventRow {
-	row := eventRow{
+func newEventRow(e *event.Event) document.Event {
+	row := document.Event{
 		Start: show.Stamp(e.Start.T), End: show.Stamp(e.End.T), Duration: e.Duration().Seconds(),
 		Open: e.Open, Begun: e.Begun, Basis: e.Basis, Precision: e.Start.Prec.Seconds(),
 		Component: e.Component, Kind: string(e.Kind), Level: e.Level.String(), Text: e.Text,

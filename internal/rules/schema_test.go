@@ -3,9 +3,6 @@ package rules
 import (
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -18,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/schema/schematest"
 )
 
 // words are the closed sets of the language, by struct and field.
@@ -55,7 +53,9 @@ type generator struct {
 }
 
 func generateSchema(t *testing.T) *jsonschema.Schema {
-	g := generator{comments: fieldComments(t), schema: &jsonschema.Schema{
+	comments, err := schematest.Comments(".")
+	require.NoError(t, err)
+	g := generator{comments: comments, schema: &jsonschema.Schema{
 		Schema: "http://json-schema.org/draft-07/schema#", // what yaml-language-server reads
 		Title:  "A rule of plegdiag", Description: "Generated from internal/rules. docs/rule-language.md explains the language.",
 		Definitions: map[string]*jsonschema.Schema{},
@@ -134,36 +134,6 @@ func (g *generator) properties(s *jsonschema.Schema, t reflect.Type) {
 		s.Properties[key] = property
 		s.PropertyOrder = append(s.PropertyOrder, key)
 	}
-}
-
-// fieldComments are the comments of this package, by struct and field.
-func fieldComments(t *testing.T) map[string]string {
-	comments := map[string]string{}
-	files, err := filepath.Glob("*.go")
-	require.NoError(t, err)
-	for _, name := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
-		require.NoError(t, err)
-		commentsOf(file, comments)
-	}
-	return comments
-}
-
-func commentsOf(file *ast.File, comments map[string]string) {
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.TypeSpec)
-		if !ok {
-			return true
-		}
-		if fields, ok := spec.Type.(*ast.StructType); ok {
-			for _, f := range fields.Fields.List {
-				for _, name := range f.Names {
-					comments[spec.Name.Name+"."+name.Name] = strings.Join(strings.Fields(f.Doc.Text()+f.Comment.Text()), " ")
-				}
-			}
-		}
-		return true
-	})
 }
 
 // TestSchema: the schema for editors is what the structs say, takes every rule of the catalogue, and refuses what the loader refuses.

@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/lipgloss"
 
 	"github.com/plegdiag/plegdiag/fleet"
+	"github.com/plegdiag/plegdiag/internal/report/document"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
@@ -130,20 +131,10 @@ func headline(answers []fleet.Answer) string {
 
 // JSON writes all answers as one document. Its errors are those of w.
 func JSON(w io.Writer, answers []fleet.Answer, version string) error {
-	type answer struct {
-		Name  string           `json:"name"`
-		Title string           `json:"title"`
-		About string           `json:"about"`
-		Rows  []map[string]any `json:"rows"`
-	}
-	document := struct {
-		Schema  string   `json:"schema"`
-		Version string   `json:"version"`
-		Answers []answer `json:"answers"`
-	}{Schema, version, []answer{}}
+	doc := document.Fleet{Schema: Schema, Version: version, Answers: []document.Answer{}}
 	for i := range answers {
 		a := &answers[i]
-		shown := answer{a.Name, a.Title, a.About, []map[string]any{}}
+		shown := document.Answer{Name: a.Name, Title: a.Title, About: a.About, Rows: []map[string]any{}}
 		for _, values := range a.Rows {
 			row := map[string]any{}
 			for col, name := range a.Columns {
@@ -151,7 +142,7 @@ func JSON(w io.Writer, answers []fleet.Answer, version string) error {
 			}
 			shown.Rows = append(shown.Rows, row)
 		}
-		document.Answers = append(document.Answers, shown)
+		doc.Answers = append(doc.Answers, shown)
 	}
-	return show.EncodeJSON(w, document)
+	return show.EncodeJSON(w, doc)
 }

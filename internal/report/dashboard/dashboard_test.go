@@ -16,6 +16,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/fleet"
 	"github.com/plegdiag/plegdiag/internal/report/show"
+	"github.com/plegdiag/plegdiag/internal/schema/schematest"
 )
 
 var update = flag.Bool("update", false, "accept what is written now")
@@ -75,6 +76,7 @@ func TestText(t *testing.T) {
 func TestJSON(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, JSON(&out, answersOf(), "v1"))
+	require.NoError(t, schematest.Check("fleet", out.Bytes()))
 	var document struct {
 		Schema  string
 		Answers []struct {

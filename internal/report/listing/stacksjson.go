@@ -18,143 +18,173 @@ const StacksSchema = "plegdiag.stacks/v1"
 // StacksJSON writes dumps for programs. Lists are never null; waits are whole minutes, and 0 is
 // below one or unknown.
 func StacksJSON(w io.Writer, s *Stacks, o show.Options) error {
-	return show.EncodeJSON(w, stacksDocument{
+	return show.EncodeJSON(w, StacksDocument{
 		Schema: StacksSchema, Tool: show.Tool{Version: o.Version},
 		Dumps: show.Rows(s.Dumps, newDumpRow), Diffs: show.Rows(s.Diffs, newDiffRow),
 	})
 }
 
-type stacksDocument struct {
-	Schema string    `json:"schema"`
-	Tool   show.Tool `json:"tool"`
-	Dumps  []dumpRow `json:"dumps"`
-	Diffs  []diffRow `json:"diffs"`
+// StacksDocument is goroutine dumps for programs.
+type StacksDocument struct {
+	Schema string    `json:"schema"` // which document this is
+	Tool   show.Tool `json:"tool"`   // what made the document
+	Dumps  []dumpRow `json:"dumps"`  // in the order of the inputs
+	Diffs  []diffRow `json:"diffs"`  // with --diff, one for each process
 }
 
+// dumpRow is one goroutine dump.
 type dumpRow struct {
-	Path       string     `json:"path"`
-	Line       int        `json:"line"`
-	Program    string     `json:"program"`
-	PID        int        `json:"pid"`
-	Unit       string     `json:"unit"`
-	Go         goRow      `json:"go"`
-	Time       show.Stamp `json:"time"`
-	Goroutines int        `json:"goroutines"`
-	Unreadable int        `json:"unreadable"`
-	Skipped    int        `json:"skipped"`
-	Suppressed int        `json:"suppressed"`
-	Incomplete bool       `json:"incomplete"`
-	Excerpt    bool       `json:"excerpt"`
-	Crash      string     `json:"crash"`
-	Fragments  []placeRow `json:"fragments"`
-	Groups     []groupRow `json:"groups"`
-	Locks      []lockRow  `json:"locks"`
-	Queues     []queueRow `json:"queues"`
-	Deadlocks  []cycleRow `json:"deadlocks"`
+	Path       string     `json:"path"`       // file of the first goroutine
+	Line       int        `json:"line"`       // of the first goroutine; 0 is a binary profile
+	Program    string     `json:"program"`    // as containerd, dockerd, kubelet; may be empty
+	PID        int        `json:"pid"`        // 0 when unknown
+	Unit       string     `json:"unit"`       // who wrote it to a log, as the log names it
+	Go         goRow      `json:"go"`         // of which version of Go the program is
+	Time       show.Stamp `json:"time"`       // empty when no time, or none with a zone, was written
+	Goroutines int        `json:"goroutines"` // that were read
+	Unreadable int        `json:"unreadable"` // headers that could not be read
+	// Lines that are no part of a dump. Of dumps that follow each other in one file, the first has
+	// those of all.
+	Skipped int `json:"skipped"`
+	// Lines of it that journald says it did not keep. Of dumps that follow each other in one file,
+	// the first has those of all.
+	Suppressed int  `json:"suppressed"`
+	Incomplete bool `json:"incomplete"` // goroutines are missing
+	Excerpt    bool `json:"excerpt"`    // somebody chose these goroutines
+	// The line that says why the program ended, as written; empty when none does.
+	Crash     string     `json:"crash"`
+	Fragments []placeRow `json:"fragments"` // pieces of the dump in logs that are left out
+	Groups    []groupRow `json:"groups"`    // goroutines that are alike, biggest first, then oldest
+	Locks     []lockRow  `json:"locks"`     // that somebody waits for
+	Queues    []queueRow `json:"queues"`    // other waits than for locks
+	// Goroutines of which each waits for the next and the last for the first.
+	Deadlocks []cycleRow `json:"deadlocks"`
 }
 
+// placeRow is where something stands.
 type placeRow struct {
-	Path string `json:"path"`
-	Line int    `json:"line"`
+	Path string `json:"path"` // of the file
+	Line int    `json:"line"` // of its first line
 }
 
 // goRow is the version of Go: exact where a path names it, else bounds; empty where unknown.
 type goRow struct {
-	Version string `json:"version"`
-	Min     string `json:"min"`
-	Max     string `json:"max"`
+	Version string `json:"version"` // as a path names it (1.21.5, 1.19); else empty
+	// The oldest version that prints such a dump; empty: no bound.
+	Min string `json:"min"`
+	// The newest version that prints such a dump (1.20); empty: no bound.
+	Max string `json:"max"`
 }
 
+// groupRow is goroutines with one state and one stack.
 type groupRow struct {
-	Count   int        `json:"count"`
-	State   string     `json:"state"`
-	MaxWait int        `json:"wait_max_minutes"`
-	Idle    bool       `json:"idle"`
-	Frames  []frameRow `json:"frames"`
-	IDs     []uint64   `json:"ids"`
+	Count   int        `json:"count"`            // goroutines
+	State   string     `json:"state"`            // as printed
+	MaxWait int        `json:"wait_max_minutes"` // whole minutes; 0 is below one or unknown
+	Idle    bool       `json:"idle"`             // they have nothing to do
+	Frames  []frameRow `json:"frames"`           // innermost first
+	IDs     []uint64   `json:"ids"`              // none in a profile
 }
 
+// frameRow is one call on a stack.
 type frameRow struct {
-	Func string `json:"func"`
-	File string `json:"file"`
-	Line int    `json:"line"`
-	// Evidence is where the frame stands; its text is empty in a binary profile.
+	Func string `json:"func"` // with the path of its package
+	File string `json:"file"` // of the source
+	Line int    `json:"line"` // of the source
+	// The call as it stands in the dump; its text is empty in a binary profile.
 	Evidence show.Evidence `json:"evidence"`
 }
 
+// lockRow is a lock that somebody waits for.
 type lockRow struct {
-	Address string      `json:"address"`
-	Sure    bool        `json:"address_sure"`
-	Type    string      `json:"type"`
-	Owner   string      `json:"owner"`
+	Address string `json:"address"`      // empty: not printed
+	Sure    bool   `json:"address_sure"` // false if the dump marks it with a question mark wherever it stands
+	Type    string `json:"type"`         // as sync.Mutex
+	Owner   string `json:"owner"`        // whose the lock is; may be empty
+	// The first of holders; null when the dump shows none.
 	Holder  *holderRow  `json:"holder"`
-	Holders []holderRow `json:"holders"`
-	Pending []uint64    `json:"pending"`
-	Waiters []waiterRow `json:"waiters"`
-	Ends    chainRow    `json:"ends"`
+	Holders []holderRow `json:"holders"` // more than one are readers of an RWMutex
+	Pending []uint64    `json:"pending"` // writers behind which readers queue
+	Waiters []waiterRow `json:"waiters"` // who waits for it
+	Ends    chainRow    `json:"ends"`    // what the holder waits for in the end
 }
 
+// holderRow is a goroutine that has a lock.
 type holderRow struct {
-	Goroutine uint64     `json:"goroutine"`
-	Certainty string     `json:"certainty"`
-	Rule      string     `json:"rule"`
-	Frames    []frameRow `json:"frames"`
+	Goroutine uint64 `json:"goroutine"` // its number
+	Certainty string `json:"certainty"` // whether the dump shows it
+	// R1: the holder's frame shows the lock or its object; R2: it is in the same function, after
+	// the lock; R3: it took the lock before and waits for itself; R4: the function is known to
+	// hold the lock during this call.
+	Rule   string     `json:"rule"`
+	Frames []frameRow `json:"frames"` // innermost first
 }
 
+// waiterRow is a goroutine that waits.
 type waiterRow struct {
-	Goroutine uint64 `json:"goroutine"`
-	Count     int    `json:"count"`
-	Minutes   int    `json:"wait_minutes"`
-	Mode      string `json:"mode"`
+	Goroutine uint64 `json:"goroutine"`    // its number
+	Count     int    `json:"count"`        // goroutines that are alike
+	Minutes   int    `json:"wait_minutes"` // whole minutes; 0 is below one or unknown
+	Mode      string `json:"mode"`         // of a lock, how it is wanted; "wait" in a queue
 }
 
+// chainRow is where waiting ends.
 type chainRow struct {
-	Goroutines []uint64  `json:"goroutines"`
-	Certainty  string    `json:"certainty"`
-	Deadlock   bool      `json:"deadlock"`
-	Kind       string    `json:"kind"`
-	What       string    `json:"what"`
-	Outside    bool      `json:"outside"`
-	Frame      *frameRow `json:"frame"`
+	Goroutines []uint64 `json:"goroutines"` // the chain, from the holder on
+	Certainty  string   `json:"certainty"`  // of the chain; empty without one
+	Deadlock   bool     `json:"deadlock"`   // the chain comes back to its beginning
+	// Of what the last one waits for; empty when nothing tells.
+	Kind    string `json:"kind"`
+	What    string `json:"what"`    // what names it further; may be empty
+	Outside bool   `json:"outside"` // what it waits for is outside of the process
+	// That says so; null when only the state does, or nothing.
+	Frame *frameRow `json:"frame"`
 }
 
+// queueRow is a wait that is for no lock.
 type queueRow struct {
-	Address string      `json:"address"`
-	Sure    bool        `json:"address_sure"`
-	Type    string      `json:"type"`
-	Owner   string      `json:"owner"`
-	Waiters []waiterRow `json:"waiters"`
-	Workers []uint64    `json:"workers"`
+	Address string      `json:"address"`      // empty: not printed
+	Sure    bool        `json:"address_sure"` // false if the dump marks it with a question mark wherever it stands
+	Type    string      `json:"type"`         // as sync.WaitGroup
+	Owner   string      `json:"owner"`        // whose it is; may be empty
+	Waiters []waiterRow `json:"waiters"`      // who waits
+	// Of a WaitGroup: whom its waiter started there, an inference.
+	Workers []uint64 `json:"workers"`
 }
 
+// cycleRow is a deadlock.
 type cycleRow struct {
-	Goroutines []uint64 `json:"goroutines"`
-	Certainty  string   `json:"certainty"`
+	Goroutines []uint64 `json:"goroutines"` // each waits for the next and the last for the first
+	Certainty  string   `json:"certainty"`  // whether the dump shows all of it
 }
 
+// diffRow is what moved between dumps of one process.
 type diffRow struct {
-	Program  string    `json:"program"`
-	Dumps    []int     `json:"dumps"`
+	Program string `json:"program"` // as in the dumps
+	Dumps   []int  `json:"dumps"`   // places in the list of dumps, from 0
+	// In the same frames and state, and the wait is not shorter.
 	Stuck    []stayRow `json:"stuck"`
-	Slow     []moveRow `json:"slow"`
-	Finished []uint64  `json:"finished"`
-	New      []uint64  `json:"new"`
+	Slow     []moveRow `json:"slow"`     // that have moved
+	Finished []uint64  `json:"finished"` // that are gone
+	New      []uint64  `json:"new"`      // that were not there before
 }
 
+// stayRow is a goroutine that did not move.
 type stayRow struct {
-	Goroutine uint64     `json:"goroutine"`
-	State     string     `json:"state"`
-	Minutes   int        `json:"wait_minutes"`
-	Since     int        `json:"since"`
-	Idle      bool       `json:"idle"`
-	Frames    []frameRow `json:"frames"`
+	Goroutine uint64     `json:"goroutine"`    // its number
+	State     string     `json:"state"`        // as printed
+	Minutes   int        `json:"wait_minutes"` // whole minutes; 0 is below one or unknown
+	Since     int        `json:"since"`        // place of the first dump from which on it has not moved
+	Idle      bool       `json:"idle"`         // it has nothing to do
+	Frames    []frameRow `json:"frames"`       // innermost first
 }
 
+// moveRow is a goroutine that moved.
 type moveRow struct {
-	Goroutine uint64     `json:"goroutine"`
-	State     string     `json:"state"`
-	Was       []frameRow `json:"was"`
-	Frames    []frameRow `json:"frames"`
+	Goroutine uint64     `json:"goroutine"` // its number
+	State     string     `json:"state"`     // as printed in the last dump
+	Was       []frameRow `json:"was"`       // its frames in the dump before
+	Frames    []frameRow `json:"frames"`    // innermost first
 }
 
 func newDumpRow(d *Dump) dumpRow {

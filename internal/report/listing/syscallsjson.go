@@ -17,75 +17,88 @@ const SyscallsSchema = "plegdiag.syscalls/v1"
 
 // SyscallsJSON writes traces for programs. Lists are never null; what is unknown is null or absent.
 func SyscallsJSON(w io.Writer, traces []*syscalls.Summary, o show.Options) error {
-	doc := syscallsDocument{Schema: SyscallsSchema, Tool: show.Tool{Version: o.Version}, Traces: []traceRow{}}
+	doc := SyscallsDocument{Schema: SyscallsSchema, Tool: show.Tool{Version: o.Version}, Traces: []traceRow{}}
 	for _, s := range traces {
 		doc.Traces = append(doc.Traces, newTraceRow(s))
 	}
 	return show.EncodeJSON(w, doc)
 }
 
-type syscallsDocument struct {
-	Schema string     `json:"schema"`
-	Tool   show.Tool  `json:"tool"`
-	Traces []traceRow `json:"traces"`
+// SyscallsDocument is traces of system calls for programs.
+type SyscallsDocument struct {
+	Schema string     `json:"schema"` // which document this is
+	Tool   show.Tool  `json:"tool"`   // what made the document
+	Traces []traceRow `json:"traces"` // in the order of the inputs
 }
 
+// traceRow is one trace.
 type traceRow struct {
-	Path    string              `json:"path"`
+	Path string `json:"path"` // of the trace
+	// That it was read from, if strace -ff wrote several: every row then has a file besides its
+	// line.
 	Files   []string            `json:"files"`
-	Form    formRow             `json:"form"`
-	Missing []string            `json:"missing"`
-	Start   *string             `json:"start"`
-	End     *string             `json:"end"`
-	Threads int                 `json:"threads"`
-	Lines   int                 `json:"lines"`
-	Blank   int                 `json:"blank"`
-	Skipped int                 `json:"skipped"`
-	Calls   map[string]countRow `json:"calls"`
-	Idle    map[string]countRow `json:"idle"`
-	Counted bool                `json:"counted_by_strace"` // calls come from the tables, as nothing else is there
-	Tables  []tableRow          `json:"tables"`
-	Open    []callRow           `json:"open"`
-	Slowest []callRow           `json:"slowest"`
-	Convoys []convoyRow         `json:"convoys"`
-	Conns   []connRow           `json:"connections"`
-	DBus    []messageRow        `json:"dbus"`
-	// DBusLeft counts messages that are not listed, beyond the first 50 000.
-	DBusLeft int `json:"dbus_left"`
+	Form    formRow             `json:"form"`    // how it was written
+	Missing []string            `json:"missing"` // what it cannot tell because of the options it was written with
+	Start   *traceTime          `json:"start"`   // of its first line
+	End     *traceTime          `json:"end"`     // of its last line
+	Threads int                 `json:"threads"` // that it shows
+	Lines   int                 `json:"lines"`   // in its files
+	Blank   int                 `json:"blank"`   // lines without any text
+	Skipped int                 `json:"skipped"` // lines that could not be read
+	Calls   map[string]countRow `json:"calls"`   // by name, as strace -c -w counts them
+	// By name: waits of 10 ms and more of threads that have nothing to do.
+	Idle     map[string]countRow `json:"idle"`
+	Counted  bool                `json:"counted_by_strace"` // calls are those of tables, as nothing else is there
+	Tables   []tableRow          `json:"tables"`            // rows of the tables that strace itself printed (-c, -C)
+	Open     []callRow           `json:"open"`              // not returned at the end
+	Slowest  []callRow           `json:"slowest"`           // at most ten of each kind, from 10 ms
+	Convoys  []convoyRow         `json:"convoys"`           // locks that three threads or more wait for at the end
+	Conns    []connRow           `json:"connections"`       // over which messages of D-Bus went
+	DBus     []messageRow        `json:"dbus"`              // messages of D-Bus
+	DBusLeft int                 `json:"dbus_left"`         // messages that are not listed, beyond the first 50 000
 }
 
+// formRow is with which options of strace a trace was written, as far as its first lines show.
 type formRow struct {
-	PID      string `json:"pid"`
-	Comms    bool   `json:"comms"`
+	// "[pid N]" on stderr, "N" in a file, "file" where every thread has a file of its own (-ff);
+	// empty without -f.
+	PID   string `json:"pid"`
+	Comms bool   `json:"comms"` // -Y
+	// "-t", "-tt" (any fraction), "-ttt"; empty without an absolute time.
 	Clock    string `json:"clock"`
-	Relative bool   `json:"relative"`
-	Took     bool   `json:"durations"`
-	Labels   string `json:"labels"`
-	Hex      bool   `json:"hex"`
-	Names    bool   `json:"argument_names"`
-	Stacks   bool   `json:"stacks"`
-	Colours  bool   `json:"colours"`
-	Strings  int    `json:"string_limit"`
+	Relative bool   `json:"relative"`       // -r
+	Took     bool   `json:"durations"`      // -T
+	Labels   string `json:"labels"`         // "-y" or "-yy"; empty without
+	Hex      bool   `json:"hex"`            // -x or -xx
+	Names    bool   `json:"argument_names"` // -N
+	Stacks   bool   `json:"stacks"`         // -k
+	Colours  bool   `json:"colours"`        // --color
+	// -s: how long the longest string is that was cut; 0 when none was.
+	Strings int `json:"string_limit"`
 }
 
+// countRow counts calls of one name.
 type countRow struct {
-	Count  int     `json:"count"`
-	Errors int     `json:"errors"`
-	Total  float64 `json:"total_seconds"`
-	Max    float64 `json:"max_seconds"`
+	Count  int     `json:"count"`         // calls that returned
+	Errors int     `json:"errors"`        // calls that failed
+	Total  float64 `json:"total_seconds"` // as far as the trace tells
+	Max    float64 `json:"max_seconds"`   // the longest
 }
 
+// tableRow is a row of a table of strace.
 type tableRow struct {
-	Table   int     `json:"table"`
-	Title   string  `json:"title"`
-	Name    string  `json:"name"`
-	Count   int     `json:"count"`
-	Errors  int     `json:"errors"`
+	Table int `json:"table"` // a trace holds one for each ABI: 0 is the first
+	// "32 bit mode", if a trace holds several; empty otherwise.
+	Title  string `json:"title"`
+	Name   string `json:"name"`   // of the call; "total" in the last row of each table
+	Count  int    `json:"count"`  // calls
+	Errors int    `json:"errors"` // calls that failed
+	// CPU time in the kernel, or with -w the time from entry to return.
 	Seconds float64 `json:"seconds"`
-	Min     float64 `json:"min_seconds"`
-	Max     float64 `json:"max_seconds"`
-	Wall    float64 `json:"wall_seconds"`
-	WallMax float64 `json:"wall_max_seconds"`
+	Min     float64 `json:"min_seconds"`      // shortest
+	Max     float64 `json:"max_seconds"`      // longest
+	Wall    float64 `json:"wall_seconds"`     // wall-total, which strace prints since 7.1
+	WallMax float64 `json:"wall_max_seconds"` // wall-max, which strace prints since 7.1
 }
 
 func newTableRow(n *traces.CallTotal) tableRow {
@@ -95,33 +108,35 @@ func newTableRow(n *traces.CallTotal) tableRow {
 	}
 }
 
+// callRow is a call that took long.
 type callRow struct {
-	Name     string   `json:"name"`
-	PID      int      `json:"pid"`
-	Wait     string   `json:"wait"`
-	Why      string   `json:"why,omitempty"`
-	Blocker  int      `json:"waits_for,omitempty"` // of a wait for a child: the thread at its end
-	In       string   `json:"waits_in,omitempty"`
-	Start    *string  `json:"start"`
-	Age      *float64 `json:"age_seconds,omitempty"`
-	Seconds  *float64 `json:"seconds,omitempty"`
-	AtLeast  bool     `json:"at_least"`
-	AtMost   bool     `json:"at_most,omitempty"`
-	Args     string   `json:"args"`
-	Result   string   `json:"result,omitempty"`
-	Delayed  bool     `json:"delayed"`
-	Injected bool     `json:"injected"`
-	File     string   `json:"file,omitempty"` // of those of the trace, where it has several
-	Line     int      `json:"line"`
-	EndLine  int      `json:"end_line,omitempty"`
+	Name     string     `json:"name"`                  // of the call
+	PID      int        `json:"pid"`                   // of the thread
+	Wait     string     `json:"wait"`                  // what it waits for
+	Why      string     `json:"why,omitempty"`         // of a wait for a child: what that child is in
+	Blocker  int        `json:"waits_for,omitempty"`   // the thread that a wait for a child ends at
+	In       string     `json:"waits_in,omitempty"`    // the call that this thread is in
+	Start    *traceTime `json:"start"`                 // when it began
+	Age      *float64   `json:"age_seconds,omitempty"` // how long it had not returned when the trace ended
+	Seconds  *float64   `json:"seconds,omitempty"`     // how long it took
+	AtLeast  bool       `json:"at_least"`              // the duration is a lower bound
+	AtMost   bool       `json:"at_most,omitempty"`     // the duration is an upper bound
+	Args     string     `json:"args"`                  // as written
+	Result   string     `json:"result,omitempty"`      // as written
+	Delayed  bool       `json:"delayed"`               // strace delayed it (--inject)
+	Injected bool       `json:"injected"`              // strace made up its result (--inject)
+	File     string     `json:"file,omitempty"`        // of those of the trace, if it has several
+	Line     int        `json:"line"`                  // in which it began
+	EndLine  int        `json:"end_line,omitempty"`    // of the line that it returned in, if it is another one
 }
 
+// convoyRow is a lock that threads wait for.
 type convoyRow struct {
-	Address    string `json:"address"`
-	Waiters    []int  `json:"waiters"`
-	Holder     *int   `json:"holder"` // null where nothing tells
-	HolderCall string `json:"holder_call,omitempty"`
-	Certainty  string `json:"certainty"`
+	Address    string `json:"address"`               // of the lock
+	Waiters    []int  `json:"waiters"`               // threads
+	Holder     *int   `json:"holder"`                // a thread; null where nothing tells
+	HolderCall string `json:"holder_call,omitempty"` // the call that it is in
+	Certainty  string `json:"certainty"`             // whether the trace shows it
 }
 
 func newConvoyRow(v *syscalls.Convoy) convoyRow {
@@ -132,50 +147,62 @@ func newConvoyRow(v *syscalls.Convoy) convoyRow {
 	return r
 }
 
+// connRow is a connection of D-Bus.
 type connRow struct {
-	PID     int         `json:"pid"`
-	FD      int         `json:"fd"`
-	Inode   string      `json:"inode"`
-	Path    string      `json:"path"`
-	Known   bool        `json:"known"`
-	Cut     bool        `json:"answers_unreadable"`
-	Deaf    bool        `json:"answers_not_traced"`
-	Shake   *float64    `json:"handshake_seconds"` // until the first answer; null where the trace does not show it
-	Serials []serialRow `json:"serials"`
+	PID   int    `json:"pid"`   // of the process, or of the first thread seen in it
+	FD    int    `json:"fd"`    // its file descriptor
+	Inode string `json:"inode"` // empty without -y
+	Path  string `json:"path"`  // of the socket; empty when the trace does not show it
+	// The path or the handshake tell that this is a bus; otherwise only the form of the messages
+	// does.
+	Known bool `json:"known"`
+	// Answers came whose number is cut off (-s) or was lost, so that an open call may have been
+	// answered.
+	Cut  bool `json:"answers_unreadable"`
+	Deaf bool `json:"answers_not_traced"` // the trace holds no call that could bring the answers
+	// Until the first answer; null where the trace does not show it.
+	Shake   *float64    `json:"handshake_seconds"`
+	Serials []serialRow `json:"serials"` // one for each sender
 }
 
+// serialRow is the numbers that one sender gave to its messages.
 type serialRow struct {
-	Direction string   `json:"direction"`
-	Sender    string   `json:"sender"`
-	Systemd   bool     `json:"systemd"`
-	Count     int      `json:"count"`
-	First     uint32   `json:"first"`
-	Last      uint32   `json:"last"`
-	Wrapped   bool     `json:"wrapped"`
-	PerDay    *float64 `json:"per_day"`
-	Left      *float64 `json:"seconds_to_overflow"`
+	Direction string `json:"direction"` // seen from the traced process
+	// As the bus names it; empty for the traced process, or when it is cut off.
+	Sender  string `json:"sender"`
+	Systemd bool   `json:"systemd"` // at least one message shows that systemd sent it
+	Count   int    `json:"count"`   // messages
+	First   uint32 `json:"first"`   // number that was seen
+	Last    uint32 `json:"last"`    // number that was seen
+	// 0xffffffff was followed by 0x80000000: systemd 242 or newer, or one with the fix.
+	Wrapped bool     `json:"wrapped"`
+	PerDay  *float64 `json:"per_day"`             // how fast they grow; null where the trace does not tell
+	Left    *float64 `json:"seconds_to_overflow"` // at that rate; null where the trace does not tell
 }
 
+// messageRow is a message of D-Bus.
 type messageRow struct {
-	PID         int      `json:"pid"`
-	FD          int      `json:"fd"`
-	Direction   string   `json:"direction"`
-	Type        string   `json:"type"`
-	Serial      uint32   `json:"serial"`
-	ReplySerial uint32   `json:"reply_serial"`
-	Path        string   `json:"path"`
-	Interface   string   `json:"interface"`
-	Member      string   `json:"member"`
-	ErrorName   string   `json:"error_name"`
-	Destination string   `json:"destination"`
-	Sender      string   `json:"sender"`
-	Start       *string  `json:"start"`
-	Answered    *float64 `json:"answered_after_seconds"`
-	State       string   `json:"state"`
-	Age         *float64 `json:"age_seconds,omitempty"`
-	Cut         bool     `json:"cut"`
-	File        string   `json:"file,omitempty"`
-	Line        int      `json:"line"`
+	PID         int        `json:"pid"`                    // of the thread
+	FD          int        `json:"fd"`                     // its file descriptor
+	Direction   string     `json:"direction"`              // seen from the traced process
+	Type        string     `json:"type"`                   // of message
+	Serial      uint32     `json:"serial"`                 // its number
+	ReplySerial uint32     `json:"reply_serial"`           // of the call that it answers; 0 for none
+	Path        string     `json:"path"`                   // of the object
+	Interface   string     `json:"interface"`              // of the object
+	Member      string     `json:"member"`                 // method or signal
+	ErrorName   string     `json:"error_name"`             // of an error
+	Destination string     `json:"destination"`            // name on the bus
+	Sender      string     `json:"sender"`                 // name on the bus
+	Start       *traceTime `json:"start"`                  // when it was sent or received
+	Answered    *float64   `json:"answered_after_seconds"` // null where no answer was seen
+	// Of a call: whether it was answered; "blocked": it could not be sent; empty for everything
+	// else.
+	State string   `json:"state"`
+	Age   *float64 `json:"age_seconds,omitempty"` // how long it had no answer when the trace ended
+	Cut   bool     `json:"cut"`                   // -s cut it: its text ends in "…"
+	File  string   `json:"file,omitempty"`        // of those of the trace, if it has several
+	Line  int      `json:"line"`                  // that shows it
 }
 
 func newTraceRow(s *syscalls.Summary) traceRow {
@@ -301,9 +328,12 @@ func direction(sent bool) string {
 	return "received"
 }
 
-// momentOf is RFC 3339 in UTC; without a zone where none is known; the time of day alone where the
-// trace has no date; nil where it has no time.
-func momentOf(t event.Time) *string {
+// traceTime is RFC 3339 in UTC; without a zone where none is known; the time of day alone where the
+// trace has no date; null where it has no time.
+type traceTime string
+
+// momentOf is the time of a trace; nil where it has none.
+func momentOf(t event.Time) *traceTime {
 	if !t.Known {
 		return nil
 	}
@@ -314,7 +344,7 @@ func momentOf(t event.Time) *string {
 	case t.Lacks&event.LacksZone != 0:
 		s = t.T.Format("2006-01-02T15:04:05.999999999")
 	}
-	return &s
+	return new(traceTime(s))
 }
 
 func seconds(d time.Duration) *float64 {

@@ -25,7 +25,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// Schema names the rows. Columns are added to it, never renamed; docs/fleet.md describes them.
+// Schema names the rows. Columns are added to it, never renamed; docs/fields.md describes them.
 const Schema = "plegdiag.rows/v1"
 
 // Failed is the state of a bundle that could not be analysed; Reason says why. The other states are
@@ -35,57 +35,60 @@ const Failed = "failed"
 // Row is one line. What is not known is null; only lists and labels are empty instead, of a bundle
 // that was analysed. Of a bundle that was not, they are null.
 type Row struct {
-	Schema   string            `json:"schema"`
-	Bundle   Text              `json:"bundle"` // SHA-256 of the bundle; unknown where it could not be read
-	Path     Text              `json:"path"`   // under which it was found
-	Report   Text              `json:"report"` // its JSON report, below the directory of the rows
-	Labels   map[string]string `json:"labels"`
-	Version  Text              `json:"version"`  // of plegdiag
-	Catalog  Text              `json:"catalog"`  // digest of the rules
-	Settings Text              `json:"settings"` // flags that change what is found; unknown for none
-	State    string            `json:"state"`
-	Reason   Text              `json:"reason"` // why the bundle could not be analysed
-	Node     Text              `json:"node"`
-	Headline Text              `json:"headline"`
-	// WindowStart and WindowEnd are the incident.window of the report.
-	WindowStart Moment `json:"window_start"`
-	WindowEnd   Moment `json:"window_end"`
-	// Stalls counts them. The other columns of stalls are of the longest one.
+	Schema string            `json:"schema"` // which document this is
+	Bundle Text              `json:"bundle"` // SHA-256 of the bundle; null if it could not be read
+	Path   Text              `json:"path"`   // where it was found
+	Report Text              `json:"report"` // its JSON report, below DIR
+	Labels map[string]string `json:"labels"` // of --label; {} for none
+	// Of plegdiag; of a build without a version also a digest of the program.
+	Version     Text   `json:"version"`
+	Catalog     Text   `json:"catalog"`      // digest of the rules, those of --rules too
+	Settings    Text   `json:"settings"`     // --tz, --year and --limit; null for none
+	State       string `json:"state"`        // incident.state of the report, or "failed"
+	Reason      Text   `json:"reason"`       // why it failed
+	Node        Text   `json:"node"`         // host name
+	Headline    Text   `json:"headline"`     // the answer in one sentence
+	WindowStart Moment `json:"window_start"` // incident.window.start of the report
+	WindowEnd   Moment `json:"window_end"`   // incident.window.end of the report
+	// Stalls of the kubelet's relist; the next columns are of the longest one.
 	Stalls       *int   `json:"stalls"`
-	StallStart   Moment `json:"stall_start"`
-	StallEnd     Moment `json:"stall_end"`
-	StallSeconds *Float `json:"stall_seconds"` // at least, where the stall is open
-	StallOpen    *bool  `json:"stall_open"`
-	StallPhase   Text   `json:"stall_phase"`
-	// The relists that ended, by the kubelet's metrics: how many, and their length in seconds.
-	RelistCount *Float `json:"relist_count"`
-	RelistMean  *Float `json:"relist_mean"`
-	RelistP99   *Float `json:"relist_p99"` // unknown also where it lies above the last bucket
-	// Finding is the place of the finding in the report, from 1; unknown in a bundle without.
-	Finding      *int     `json:"finding"`
-	Rule         Text     `json:"rule"`
-	Verdict      Text     `json:"verdict"`
-	Role         Text     `json:"role"`
-	Score        *Float   `json:"score"`
-	Container    Text     `json:"container"`
-	Start        Moment   `json:"start"`
-	End          Moment   `json:"end"`
-	Duration     *Float   `json:"duration"` // seconds
-	Kernel       Text     `json:"kernel"`
-	Containerd   Text     `json:"containerd"`
-	CRIO         Text     `json:"crio"`
-	Docker       Text     `json:"docker"`
-	Runc         Text     `json:"runc"`
-	Kubelet      Text     `json:"kubelet"`
-	Systemd      Text     `json:"systemd"`
-	OS           Text     `json:"os"`
-	Zone         Text     `json:"zone"`
-	Region       Text     `json:"region"`
-	InstanceType Text     `json:"instance_type"`
-	Signature    []string `json:"signature"`   // story.Signature
-	Missing      []string `json:"missing"`     // inputs that rules ask for and the bundle lacks, sorted
-	Files        *int     `json:"files"`       // in the bundle
-	FileErrors   *int     `json:"file_errors"` // of them, those that could not be read, or not to their end
+	StallStart   Moment `json:"stall_start"`   // of the longest stall
+	StallEnd     Moment `json:"stall_end"`     // of the longest stall
+	StallSeconds *Float `json:"stall_seconds"` // at least, if stall_open
+	StallOpen    *bool  `json:"stall_open"`    // whether no recovery was seen
+	StallPhase   Text   `json:"stall_phase"`   // part of relist that it is in
+	RelistCount  *Float `json:"relist_count"`  // relists that ended, by the kubelet's metrics
+	RelistMean   *Float `json:"relist_mean"`   // how long they took, in seconds, by the kubelet's metrics
+	// How long they took, in seconds, by the kubelet's metrics: an upper bound; null beyond the last
+	// bucket.
+	RelistP99 *Float `json:"relist_p99"`
+	// Place in findings of the report, from 1; null in the row of a bundle without.
+	Finding      *int   `json:"finding"`
+	Rule         Text   `json:"rule"`          // of the finding, as in the report
+	Verdict      Text   `json:"verdict"`       // of the finding, as in the report
+	Role         Text   `json:"role"`          // of the finding, as in the report
+	Score        *Float `json:"score"`         // of the finding, from 0 to 1
+	Container    Text   `json:"container"`     // that the finding is about
+	Start        Moment `json:"start"`         // of the finding
+	End          Moment `json:"end"`           // of the finding
+	Duration     *Float `json:"duration"`      // seconds from start to end
+	Kernel       Text   `json:"kernel"`        // version
+	Containerd   Text   `json:"containerd"`    // version
+	CRIO         Text   `json:"crio"`          // version
+	Docker       Text   `json:"docker"`        // version
+	Runc         Text   `json:"runc"`          // version
+	Kubelet      Text   `json:"kubelet"`       // version
+	Systemd      Text   `json:"systemd"`       // version
+	OS           Text   `json:"os"`            // name and version
+	Zone         Text   `json:"zone"`          // in which the machine is
+	Region       Text   `json:"region"`        // in which the machine is
+	InstanceType Text   `json:"instance_type"` // of the machine
+	// What the bundle shows, in sorted words that are the same on every node.
+	Signature []string `json:"signature"`
+	Missing   []string `json:"missing"` // inputs that rules ask for and the bundle lacks, sorted
+	Files     *int     `json:"files"`   // of the bundle
+	// Of the files, those that could not be read, or not to their end.
+	FileErrors *int `json:"file_errors"`
 }
 
 // Text is a text that may be unknown: then it is empty here, and null in JSON.

@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -107,18 +105,4 @@ func TestReadRefuses(t *testing.T) {
 	}
 	_, err := Read(io.MultiReader())
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-}
-
-// docs/fleet.md has every column, in the order of the rows, and none that is not there.
-func TestColumnsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/fleet.md")
-	require.NoError(t, err)
-	var documented, columns []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `([^|]+)` \\| (?:text|time|number|whole|truth|list|map)").FindAllStringSubmatch(string(page), -1) {
-		documented = append(documented, strings.Split(m[1], "`, `")...)
-	}
-	for field := range reflect.TypeFor[Row]().Fields() {
-		columns = append(columns, field.Tag.Get("json"))
-	}
-	require.Equal(t, columns, documented)
 }

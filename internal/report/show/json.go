@@ -48,7 +48,7 @@ func ASCII(doc []byte) []byte {
 
 // Tool is what made a document.
 type Tool struct {
-	Version string `json:"version"`
+	Version string `json:"version"` // of plegdiag
 }
 
 // Stamp is a time as RFC 3339 in UTC, with nanoseconds as far as known; empty when unknown.
@@ -65,11 +65,11 @@ func (s Stamp) MarshalText() ([]byte, error) {
 
 // Evidence is a quoted line.
 type Evidence struct {
-	Path string `json:"path"`
-	Line int    `json:"line"`
-	Text string `json:"text"`
-	// Raw is the line in base64 when it is not UTF-8: Text then has U+FFFD in the place of each bad
-	// byte.
+	Path string `json:"path"` // of the file, in the inputs
+	Line int    `json:"line"` // from 1; 0 is the file as a whole
+	Text string `json:"text"` // the line as written; of one above 16 KiB its first 16 KiB
+	// The bytes of the line in base64 if it is not UTF-8: text then has U+FFFD in the place of each
+	// bad byte.
 	Raw string `json:"raw,omitempty"`
 }
 

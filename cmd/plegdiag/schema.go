@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plegdiag/plegdiag/internal/schema"
+)
+
+func newSchema(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema [NAME]",
+		Short: "Print the JSON Schema of an output, or list those that have one",
+		Long: `Print the JSON Schema (draft 2020-12) of what plegdiag writes for programs. Without NAME: which outputs have one, and
+what each is. NAME may also be what a document has as its "schema". Fields are added to an output, never renamed or
+removed: a schema takes fields that it does not know.`,
+		Example: `  plegdiag schema
+  plegdiag schema report > report.schema.json
+  plegdiag schema plegdiag.rows/v1`,
+		Args:              checkArguments(0, 1, "at most one name of an output"),
+		ValidArgsFunction: completeSchemas,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return listSchemas(s)
+			}
+			return printSchema(s, args[0])
+		},
+	}
+}
+
+func listSchemas(s streams) error {
+	out := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	for _, o := range schema.Outputs() {
+		fmt.Fprintf(out, "%s\t%s\t%s\n", o.Name, o.Command(), o.About)
+	}
+	return out.Flush()
+}
+
+func printSchema(s streams, name string) error {
+	text := schema.Text(name)
+	if text == nil {
+		var names []string
+		for _, o := range schema.Outputs() {
+			names = append(names, o.Name)
+		}
+		return usageError(suggestNames(names, name, "plegdiag schema"), "unknown output %q: want %s", name, strings.Join(names, ", "))
+	}
+	_, err := s.out.Write(text)
+	return err
+}
+
+func completeSchemas(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var names []cobra.Completion
+	for _, o := range schema.Outputs() {
+		names = append(names, cobra.CompletionWithDesc(o.Name, o.About))
+	}
+	if len(args) > 0 {
+		names = nil
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
