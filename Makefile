@@ -2,15 +2,48 @@
 STATICCHECK   = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI_LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOFUMPT       = go run mvdan.cc/gofumpt@v0.12.0
+GORELEASER    = go run github.com/goreleaser/goreleaser/v2@v2.15.1
+
+# What is stamped into the program. The date is the commit's, so that two builds of a commit are the same
+# bytes. Outside of git nothing is known, and nothing is stamped.
+COMMIT  = $(shell git rev-parse -q --verify HEAD 2>/dev/null)
+DATE    = $(shell TZ=UTC git show -s --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)
+VERSION = $(shell git describe --tags --exact-match --match 'v*' 2>/dev/null || echo v0.0.0-g$$(git rev-parse --short=8 HEAD))$(shell git diff --quiet HEAD || echo +dirty)
+STAMP   = -s -w$(if $(COMMIT), -X main.stampedVersion=$(VERSION) -X main.stampedCommit=$(COMMIT) -X main.stampedDate=$(DATE))
 
 FUZZTIME ?= 30s
 BENCH    ?=
 CLUSTER  ?=
 
-.PHONY: build test check lint race oracle fleet-engines fuzz browser lab lab-full bench golden cluster fleet guest cluster-down
+.PHONY: build alone dist dist-files dist-test release test check lint race oracle fleet-engines fuzz browser lab lab-full bench golden cluster fleet guest cluster-down
 
-build: ## the program, as ./plegdiag
-	go build -o plegdiag ./cmd/plegdiag
+build: ## the program, as ./plegdiag: static, and the same bytes wherever it is built
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(STAMP)" -o plegdiag ./cmd/plegdiag
+
+alone: build ## that program in an empty root and on old kernels, as root
+	go vet -tags alone ./packaging
+	go test -tags alone -count 1 ./packaging
+
+dist-files: build
+	rm -rf build && mkdir -p build/completions build/man-gz
+	./plegdiag man --dir build/man
+	set -e; for page in build/man/*; do gzip -9nc $$page >build/man-gz/$${page##*/}.gz; done
+	./plegdiag completion bash >build/completions/plegdiag.bash
+	./plegdiag completion zsh >build/completions/_plegdiag
+	./plegdiag completion fish >build/completions/plegdiag.fish
+
+DIST = STAMP="$(STAMP)" VERSION="$(VERSION)" $(GORELEASER)
+
+dist: dist-files ## what a release consists of, in dist/: archives, packages, checksums; builds goreleaser
+	$(DIST) check
+	INDEX_TOKEN= $(DIST) release --snapshot --clean --skip=sbom,sign,docker
+
+dist-test: ## what make dist made, as root: the same bytes in another directory, the package in a Debian without network (Debian: apt-get install debootstrap rpm)
+	go vet -tags dist ./packaging
+	STAMP="$(STAMP)" go test -tags dist -count 1 -timeout 30m ./packaging
+
+release: dist-files ## publish the tag that is checked out; for .github/workflows/release.yml
+	$(DIST) release --clean
 
 test: ## what a change must pass
 	go test ./...

@@ -91,6 +91,12 @@ const leastMemory = 128 << 20
 
 // runBatch checks the flags, analyses, and says what was done.
 func runBatch(ctx context.Context, o *batchOptions, s streams) error {
+	if runtime.GOOS != "linux" {
+		return &failure{
+			status: statusFailed, err: errors.New("batch bounds what each bundle may take, and only on Linux"),
+			hint: "plegdiag analyze BUNDLE, for one bundle after the other",
+		}
+	}
 	options, err := o.batchOptions(s)
 	if err != nil {
 		return err

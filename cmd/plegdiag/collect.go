@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -129,8 +130,14 @@ func collectBundle(ctx context.Context, o *collectOptions, s streams) error {
 	if o.node.name != "" {
 		return collectThrough(ctx, o, s)
 	}
+	if runtime.GOOS != "linux" {
+		return &failure{
+			status: statusFailed, err: errors.New("collect looks at the node that it runs on, and only on Linux"),
+			hint: "plegdiag collect --node NAME asks through the API server, from anywhere",
+		}
+	}
 	if o.chroot != "" {
-		if err := changeRoot(o.chroot); err != nil {
+		if err := collect.ChangeRoot(o.chroot); err != nil {
 			return err
 		}
 	}

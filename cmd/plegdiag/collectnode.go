@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/sys/unix"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/collect/apiserver"
@@ -51,7 +50,9 @@ const (
 )
 
 // isPlugin says that kubectl started the program, or somebody under the name that kubectl uses.
-func isPlugin(program string) bool { return filepath.Base(program) == pluginName }
+func isPlugin(program string) bool {
+	return strings.TrimSuffix(filepath.Base(program), ".exe") == pluginName
+}
 
 // asPlugin makes a command one of kubectl's: collect takes the node as its argument.
 func asPlugin(root *cobra.Command) {
@@ -141,18 +142,6 @@ func collectThrough(ctx context.Context, o *collectOptions, s streams) error {
 		r.Path, r.Agent = sum.Path, "plegdiag/"+o.Version
 		return put.Send(ctx, &r), nil
 	})
-}
-
-// changeRoot makes a directory the root of this process and its helpers: in a pod, where the node's root
-// is mounted. The program itself is found all the same, through /proc/self/exe.
-func changeRoot(dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, "proc/self/exe")); err != nil {
-		return fmt.Errorf("--chroot %s: /proc is not mounted below it, or is that of another PID namespace", dir)
-	}
-	if err := errors.Join(unix.Chroot(dir), os.Chdir("/")); err != nil {
-		return fmt.Errorf("--chroot %s: %w", dir, err)
-	}
-	return nil
 }
 
 // printLines makes a pipe whose content is printed as lines that a log can carry. end waits until all of

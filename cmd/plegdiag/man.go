@@ -86,7 +86,7 @@ func visitCommands(cmd *cobra.Command, act func(*cobra.Command) error) error {
 
 // buildTime is the commit's time where the build knows it, else the first moment of Unix time.
 func buildTime() time.Time {
-	t, err := time.Parse(time.RFC3339, buildSetting("vcs.time"))
+	t, err := time.Parse(time.RFC3339, commitDate())
 	if err != nil {
 		return time.Unix(0, 0).UTC()
 	}

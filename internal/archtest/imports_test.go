@@ -333,12 +333,12 @@ var layers = map[string]layer{
 			"internal/redact",    // the command redact
 			"internal/schema",    // the command schema
 			"go.yaml.in/yaml/v3", // the user's configuration file
-			"golang.org/x/sys",   // the root of a pod
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv", "github.com/schollz/progressbar",
 		},
 		"a command binds flags and calls; the stages of the pipeline are the business of incident",
 	},
-	"bench": {nil, "the benchmark measures the program from outside"},
+	"packaging": {nil, "it holds tests of what a release consists of"},
+	"bench":     {nil, "the benchmark measures the program from outside"},
 	"lab/fault": {
 		[]string{"golang.org/x/sys/unix"},
 		"it breaks what it is told to, and must not know what plegdiag looks for",

@@ -1,3 +1,5 @@
+//go:build linux
+
 package batch
 
 import (
@@ -14,7 +16,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -158,9 +159,6 @@ func (s *store) workDir(place int) (string, error) {
 }
 
 func (s *store) rowsOf(name string) string { return filepath.Join(s.dir, rowsDir, name+".jsonl") }
-
-// pageOf is the page of HTML beside a JSON report.
-func pageOf(report string) string { return strings.TrimSuffix(report, ".json") + ".html" }
 
 // readKnown reads the rows of a bundle that are there; nil if there are none, or none that can be
 // read, or a report of them is missing.

@@ -9,12 +9,26 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report"
 	"github.com/plegdiag/plegdiag/internal/report/rows"
 )
+
+// rowsFile is the file in which a worker leaves its rows, beside its reports.
+const rowsFile = "rows.jsonl"
+
+// Bounds of what a worker leaves, in bytes.
+const (
+	maxReport = 256 << 20 // a report of the largest bundles has some MiB
+	maxRows   = 64 << 20
+	maxStderr = 64 << 10
+)
+
+// pageOf is the page of HTML beside a JSON report.
+func pageOf(report string) string { return strings.TrimSuffix(report, ".json") + ".html" }
 
 // StatusMachine is the exit status of a worker that could not do its work for a reason that is not
 // the bundle's, as a full disk.

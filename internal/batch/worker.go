@@ -1,3 +1,5 @@
+//go:build linux
+
 package batch
 
 import (
@@ -15,16 +17,6 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/report/rows"
-)
-
-// rowsFile is the file in which a worker leaves its rows, beside its reports.
-const rowsFile = "rows.jsonl"
-
-// Bounds of what a worker leaves, in bytes.
-const (
-	maxReport = 256 << 20 // a report of the largest bundles has some MiB
-	maxRows   = 64 << 20
-	maxStderr = 64 << 10
 )
 
 // maxTries is how often a bundle is analysed whose worker was killed from outside: whoever kills

@@ -1,3 +1,5 @@
+//go:build linux
+
 package collect
 
 import (
@@ -7,11 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -94,8 +98,24 @@ func newChild(helper []string, argument []byte, out *os.File) *child {
 	cmd := exec.Command(helper[0], append(slices.Clone(helper[1:]), string(argument))...)
 	cmd.Args[0] = "plegdiag"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if f := insteadOfNull(); f != nil {
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = f, f, f
+	}
 	return &child{cmd: cmd, out: out, waited: make(chan struct{})}
 }
+
+// insteadOfNull is what helpers have in place of /dev/null where that is missing, as in an empty root:
+// the root, which can be neither read from nor written to. It is nil where /dev/null is there.
+var insteadOfNull = sync.OnceValue(func() *os.File {
+	if _, err := os.Lstat(os.DevNull); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	root, err := os.Open("/")
+	if err != nil {
+		return nil
+	}
+	return root
+})
 
 // awaitEnd waits until a helper that was started has ended.
 func (c *child) awaitEnd() {

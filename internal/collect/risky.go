@@ -1,3 +1,5 @@
+//go:build linux
+
 package collect
 
 import (
@@ -12,9 +14,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// Suspicious is the value of Options.Strace with which the collection chooses the process.
-const Suspicious = "suspicious"
 
 // collectStrace traces one process for some seconds. A thread in D cannot be stopped, and strace
 // would hang with it.

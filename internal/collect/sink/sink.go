@@ -10,11 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // reserve is the space that is kept after what is written, so that a bundle can be sealed on a full
@@ -41,7 +37,7 @@ type Report struct {
 // Run copies a bundle from in to a file, or to out, which is one, too, and sends its reports to told.
 func Run(r Request, in io.Reader, out io.Writer, told io.Writer) error {
 	// A reader that has gone, and a limit of the shell, are errors of write and not the end.
-	signal.Ignore(unix.SIGPIPE, unix.SIGXFSZ)
+	signal.Ignore(refusals...)
 	to := json.NewEncoder(told)
 	s := file{floor: uint64(r.MinFree) << 20, stream: r.Path == "-"} //nolint:gosec,nolintlint // positive
 	if s.f, _ = out.(*os.File); !s.stream {
@@ -69,14 +65,14 @@ func Run(r Request, in io.Reader, out io.Writer, told io.Writer) error {
 
 // isNoDisk says that an error of fsync means that there is nothing to wait for: a pipe, a device.
 func isNoDisk(err error) bool {
-	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ENOSYS)
+	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.ENOSYS)
 }
 
 // open makes the file. One without room is removed again.
 func (s *file) open(r Request) (err error) {
-	s.f, err = os.OpenFile(r.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOCTTY, 0o600)
+	s.f, err = os.OpenFile(r.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|noTerminal, 0o600)
 	if r.Force && errors.Is(err, os.ErrExist) {
-		s.f, err = os.OpenFile(r.Path, os.O_WRONLY|os.O_TRUNC|unix.O_NOCTTY, 0o600)
+		s.f, err = os.OpenFile(r.Path, os.O_WRONLY|os.O_TRUNC|noTerminal, 0o600)
 	}
 	if err != nil {
 		return err
@@ -150,53 +146,4 @@ func (s *file) reserveRoom(n int) string {
 	}
 	s.refuses = true
 	return ""
-}
-
-func (s *file) allocate(to int64) error {
-	err := unix.Fallocate(int(s.f.Fd()), unix.FALLOC_FL_KEEP_SIZE, s.at, to-s.at)
-	if err == nil {
-		s.reserved, s.allocated = to, true
-	}
-	return err
-}
-
-// whyNoSpace says why the file system has too little space or too few inodes; empty when it has
-// enough.
-func (s *file) whyNoSpace() string {
-	var fs unix.Statfs_t
-	if err := unix.Fstatfs(int(s.f.Fd()), &fs); err != nil {
-		return ""
-	}
-	free := fs.Bavail * uint64(fs.Bsize) //nolint:gosec,unconvert,nolintlint // positive; its type differs by processor
-	switch {
-	case free < s.floor:
-		return fmt.Sprintf("%d MiB are free, and --min-free keeps %d", free>>20, s.floor>>20)
-	case s.floor > 0 && fs.Files > 0 && fs.Ffree == 0:
-		return "no inode is free"
-	case s.floor > 0 && fs.Type == unix.TMPFS_MAGIC && isMemoryScarce():
-		return "it is in memory, and little memory is available"
-	}
-	return ""
-}
-
-// isMemoryScarce says that less than a twentieth of the memory is available.
-func isMemoryScarce() bool {
-	text, _ := os.ReadFile("/proc/meminfo")
-	available := meminfoKiB(string(text), "MemAvailable:")
-	total := meminfoKiB(string(text), "MemTotal:")
-	return available > 0 && available < total/20
-}
-
-// meminfoKiB is a row of /proc/meminfo in KiB; 0 when there is none.
-func meminfoKiB(text, row string) int {
-	for line := range strings.Lines(text) {
-		if rest, ok := strings.CutPrefix(line, row); ok {
-			words := strings.Fields(rest)
-			if len(words) > 0 {
-				n, _ := strconv.Atoi(words[0])
-				return n
-			}
-		}
-	}
-	return 0
 }
