@@ -18,7 +18,7 @@ import (
 const confinedName = "confined"
 
 // confinable are the commands that can be run confined: they read, and write to stdout alone.
-var confinable = []string{"analyze", "compare", "explain", linesName, "stacks", "syscalls", "timeline"}
+var confinable = []string{"analyze", "compare", "explain", linesName, "rules", "stacks", "syscalls", "timeline"}
 
 // What the parent of a confined command leaves open for it.
 const (

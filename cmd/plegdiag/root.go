@@ -33,7 +33,7 @@ Exit status: 0 analysed, whatever was found; 1 could not; 2 usage; 3 only with -
 	})
 	cmd.AddCommand(
 		newAnalyze(s), newExplain(s), newTimeline(s), newCompare(s), newStacks(s), newSyscalls(s), newCollect(s), newHelper(s),
-		newVerify(s), newRedact(s), newBatch(s), newBatchWorker(s), newConfined(s), newLines(s), newFleet(s), newRules(s), newLs(s), newVersion(s), newEnv(s), newCompletion(s), newMan(s),
+		newVerify(s), newRedact(s), newBatch(s), newBatchWorker(s), newConfined(s), newLines(s), newFleet(s), newMCP(s), newRules(s), newLs(s), newVersion(s), newEnv(s), newCompletion(s), newMan(s),
 	)
 	return cmd
 }
