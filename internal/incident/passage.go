@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,8 @@ func (e *AmbiguousError) Error() string { return fmt.Sprintf("the end of %d path
 
 // ReadPassage reads at most count lines of a file of the inputs, from the line of the position on.
 // The end of a path is enough where only one file has it.
-func ReadPassage(ctx context.Context, in Inputs, from event.Pos, count int) (Passage, error) {
+// Of a long line that holds the text around, the part is read in which it stands; empty for none.
+func ReadPassage(ctx context.Context, in Inputs, from event.Pos, count int, around string) (Passage, error) {
 	var found []Passage
 	var entries bool
 	isWanted := func(path string) bool { return isWatched(path, from.File) }
@@ -39,7 +41,7 @@ func ReadPassage(ctx context.Context, in Inputs, from event.Pos, count int) (Pas
 		if entries = opened.Entries; entries {
 			return
 		}
-		found = append(found, readPassage(path, opened, from.Line, count))
+		found = append(found, readPassage(path, opened, from.Line, count, around))
 	})
 	for _, p := range found {
 		if p.Path == from.File {
@@ -64,7 +66,7 @@ func ReadPassage(ctx context.Context, in Inputs, from event.Pos, count int) (Pas
 }
 
 // readPassage reads one file up to the line behind the last that is wanted.
-func readPassage(path string, in parse.Opened, first, count int) Passage {
+func readPassage(path string, in parse.Opened, first, count int, around string) Passage {
 	p := Passage{Path: path, First: first}
 	for line, err := range lines.All(in.R) {
 		switch {
@@ -74,8 +76,23 @@ func readPassage(path string, in parse.Opened, first, count int) Passage {
 			p.More = true
 			return p
 		case line.N >= first:
-			p.Lines = append(p.Lines, string(line.Bytes[:min(len(line.Bytes), event.MaxRaw)]))
+			p.Lines = append(p.Lines, string(partAround(line.Bytes, around)))
 		}
 	}
 	return p
+}
+
+// Bounds of the part of a long line that is read around a text, in bytes.
+const (
+	partBytes  = 3 << 10
+	partBefore = 200
+)
+
+// partAround is the part of a line in which a text stands, or its first bytes.
+func partAround(line []byte, text string) []byte {
+	if i := bytes.Index(line, []byte(text)); text != "" && i > partBefore && len(line) > partBytes {
+		line = line[i-partBefore:]
+		return line[:min(len(line), partBytes)]
+	}
+	return line[:min(len(line), event.MaxRaw)]
 }

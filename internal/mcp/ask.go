@@ -186,13 +186,14 @@ func tellProgress(ctx context.Context, req *sdk.CallToolRequest, from io.Reader,
 	told := int64(-1)
 	for lines := bufio.NewScanner(from); lines.Scan(); {
 		read, err := strconv.ParseInt(lines.Text(), 10, 64)
+		read = min(read, size) // first bytes are read twice
 		if token == nil || err != nil || read <= told || read-told < size/100 && read < size {
 			continue
 		}
 		told = read
 		// A client that has gone ends the question by its context.
 		_ = req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
-			ProgressToken: token, Progress: float64(read), Total: float64(max(size, read)), Message: "bytes read",
+			ProgressToken: token, Progress: float64(read), Total: float64(size), Message: "bytes read",
 		})
 	}
 	_, _ = io.Copy(io.Discard, from) // what is no number holds no worker up

@@ -110,7 +110,7 @@ type stackDocument struct {
 		DumpSummary
 		Groups    []Group
 		Locks     []Lock
-		Deadlocks []struct{}
+		Deadlocks []struct{} `json:"deadlocks"`
 	}
 }
 
@@ -223,12 +223,9 @@ type Call struct {
 // theirCall is a call as a worker prints it.
 type theirCall struct {
 	Call
-	File       Text
-	Args       Text
-	Result     Text
-	Age        *float64 `json:"age_seconds"`
-	Seconds    *float64
-	TheirStart *Text `json:"start"`
+	File   Text
+	Args   Text
+	Result Text
 }
 
 // CallCount is a row of the table of calls.
@@ -317,15 +314,6 @@ func (t *theirCall) call(trace Text) Call {
 	c.Path, c.Args, c.Result = trace, t.Args, t.Result
 	if t.File != "" {
 		c.Path = t.File
-	}
-	if t.Age != nil {
-		c.Age = *t.Age
-	}
-	if t.Seconds != nil {
-		c.Seconds = *t.Seconds
-	}
-	if t.TheirStart != nil {
-		c.Start = *t.TheirStart
 	}
 	return c
 }

@@ -32,6 +32,7 @@ type AskLines struct {
 	Line   int    `json:"line" jsonschema:"the first line, from 1; with before the line that is looked at"`
 	Before int    `json:"before,omitempty" jsonschema:"also so many lines before it; at most 100"`
 	Count  int    `json:"count,omitempty" jsonschema:"how many lines from line on; 20 when not given, at most 200"`
+	Around string `json:"around,omitempty" jsonschema:"of a line above 3 KiB show the part in which this text stands, as the beginning of a quote"`
 }
 
 // Lines are lines of a file. Of them next is the number of the line behind the last one.
@@ -57,6 +58,9 @@ func (s *Server) lines(ctx context.Context, req *sdk.CallToolRequest, in AskLine
 	q := &question{
 		command: "lines", flags: []string{fmt.Sprintf("--count=%d", count)}, places: []place{at},
 		last: []string{fmt.Sprintf("%s:%d", in.Path, first)},
+	}
+	if in.Around != "" {
+		q.flags = append(q.flags, "--around="+in.Around)
 	}
 	a, err := s.ask(ctx, req, q)
 	if err != nil {
