@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
-	"github.com/plegdiag/plegdiag/internal/report"
+	"github.com/plegdiag/plegdiag/internal/report/listing"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
 const linesName = "lines"
@@ -46,5 +47,5 @@ func printPassage(ctx context.Context, input, position string, count int, around
 	if err != nil {
 		return &failure{status: statusUsage, err: err, hint: "the report's files say which there are; explain says how an entry was read"}
 	}
-	return report.PassageJSON(s.out, &passage, report.Options{Version: version()})
+	return listing.PassageJSON(s.out, &passage, show.Options{Version: version()})
 }

@@ -411,8 +411,8 @@ func countQuoted(t *testing.T, at string, v any, marked bool) (n int) {
 func TestMCPHostileBundle(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(filepath.Join(dir, "good"), os.DirFS("testdata/node-1")))
-	require.NoError(t, tgz(filepath.Join(dir, "bomb.tgz"), fstest.MapFS{"bomb/kubelet.log": {Data: bytes.Repeat([]byte{'\n'}, 1<<29)}}))
-	require.NoError(t, tgz(filepath.Join(dir, "many.tgz"), fstest.MapFS{"many/kubelet.log": {Data: unhealthy(100_000)}}))
+	require.NoError(t, tgz(filepath.Join(dir, "bomb.tgz"), fstest.MapFS{"bomb/kubelet.log": {Data: bytes.Repeat([]byte{'\n'}, 1<<27)}}))
+	require.NoError(t, tgz(filepath.Join(dir, "many.tgz"), fstest.MapFS{"many/kubelet.log": {Data: unhealthy(60_000)}}))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "cut.tgz"), []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03cut"), 0o600))
 	a := newAgent(t, dir, "--memory", "256M", "--timeout", "60s")
 	good := func() { require.NotEmpty(t, ask[mcp.Answer](a, "analyze", arguments{"input": "good"}).Findings) }
