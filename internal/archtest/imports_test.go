@@ -321,8 +321,8 @@ var layers = map[string]layer{
 	"cmd/plegdiag": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules", "internal/incident", "internal/report", "internal/report/listing", "internal/report/show",
-			"internal/batch",                     // the command batch, and the bounds of mcp's workers
-			"internal/mcp", "docs",               // the command mcp, and what it gives to read
+			"internal/batch",       // the command batch, and the bounds of mcp's workers
+			"internal/mcp", "docs", // the command mcp, and what it gives to read
 			"fleet", "internal/report/dashboard", // the command fleet
 			"internal/fixture",            // the command rules test runs the tests of rules
 			"internal/bundle",             // limits of reading; the command verify

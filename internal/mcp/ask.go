@@ -203,7 +203,9 @@ func tellProgress(ctx context.Context, req *sdk.CallToolRequest, from io.Reader,
 const maxSaid = 1000
 
 // warnings are what a worker said besides its answer.
-func warnings(stderr []byte) string { return clip(strings.Join(saidLines(stderr, false), "\n"), maxSaid) }
+func warnings(stderr []byte) string {
+	return clip(strings.Join(saidLines(stderr, false), "\n"), maxSaid)
+}
 
 // hints are what a worker proposed.
 func hints(stderr []byte) string { return strings.Join(saidLines(stderr, true), "\n") }

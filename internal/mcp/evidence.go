@@ -266,8 +266,13 @@ type Timeline struct {
 // flags are those of the command timeline.
 func (in *AskTimeline) flags() (flags []string) {
 	for _, f := range []struct{ name, value string }{
-		{"since", in.Since}, {"until", in.Until}, {"container", in.Container}, {"pod", in.Pod}, {"grep", in.Grep},
-		{"component", strings.Join(in.Components, ",")}, {"kind", strings.Join(in.Kinds, ",")},
+		{"since", in.Since},
+		{"until", in.Until},
+		{"container", in.Container},
+		{"pod", in.Pod},
+		{"grep", in.Grep},
+		{"component", strings.Join(in.Components, ",")},
+		{"kind", strings.Join(in.Kinds, ",")},
 	} {
 		if f.value != "" {
 			flags = append(flags, "--"+f.name+"="+f.value)
