@@ -15,7 +15,7 @@ FUZZTIME ?= 30s
 BENCH    ?=
 CLUSTER  ?=
 
-.PHONY: build alone dist dist-files dist-test release test check lint race oracle fleet-engines fuzz browser lab lab-full bench golden cluster fleet guest cluster-down
+.PHONY: build alone dist dist-files dist-test release test check lint race oracle fleet-engines inspector fuzz browser lab lab-full bench golden cluster fleet guest cluster-down
 
 build: ## the program, as ./plegdiag: static, and the same bytes wherever it is built
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(STAMP)" -o plegdiag ./cmd/plegdiag
@@ -71,6 +71,10 @@ fleet-engines: ## the questions of plegdiag fleet asked of DuckDB, and a bundle 
 browser: ## the HTML report in Chromium (Debian: apt-get install chromium)
 	go vet -tags browser ./internal/report
 	go test -tags browser -run Browser ./internal/report
+
+inspector: ## the tools for agents, asked by the protocol's own inspector (Debian: apt-get install npm)
+	go vet -tags inspector ./cmd/plegdiag
+	go test -tags inspector -count 1 -run Inspector ./cmd/plegdiag
 
 LAB = nice go test -tags lab -count 1
 

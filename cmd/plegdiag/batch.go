@@ -187,8 +187,9 @@ func (o *batchOptions) batchOptions(s streams) (batch.Options, error) {
 	}
 	identity, err := o.identity()
 	return batch.Options{
-		Inputs: e.inputs, List: s.in, Each: o.each, Out: o.out, Shard: shard, Jobs: jobs, Bound: o.timeout, Memory: memory,
-		RetryFailed: o.retry, Pages: o.pages, Labels: o.labels, Identity: identity, Worker: o.worker(),
+		Inputs: e.inputs, List: s.in, Each: o.each, Out: o.out, Shard: shard, Jobs: jobs,
+		RetryFailed: o.retry, Pages: o.pages, Labels: o.labels, Identity: identity,
+		Worker: batch.Worker{Program: o.worker(), Bound: o.timeout, Memory: memory},
 	}, err
 }
 

@@ -103,17 +103,18 @@ func (e *evidence) incidentOptions(s streams) (incident.Options, error) {
 		return incident.Options{}, err
 	}
 	catalog, err := loadCatalog(e.rules)
-	return incident.Options{
-		Inputs: incident.Inputs{Paths: e.inputs, Stdin: s.in, Limits: limits},
-		Zone:   zone, Year: e.year, Node: e.node, Catalog: catalog,
-	}, err
+	inputs := s.inputs(e.inputs)
+	inputs.Limits = limits
+	return incident.Options{Inputs: inputs, Zone: zone, Year: e.year, Node: e.node, Catalog: catalog}, err
 }
 
 // loadIncident makes an incident, with a bar on a terminal while it reads. That no line could be
 // read is no error: [incident.Incident.Unread] says so.
 func loadIncident(ctx context.Context, o incident.Options, s streams) (*incident.Incident, error) {
-	count, done := startProgress(o.Paths, s.err)
-	o.Progress = count
+	done := func() {}
+	if o.Progress == nil {
+		o.Progress, done = startProgress(o.Paths, s.err)
+	}
 	inc, err := incident.Load(ctx, o)
 	done()
 	if several, ok := errors.AsType[*incident.NodesError](err); ok {

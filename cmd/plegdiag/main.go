@@ -12,6 +12,7 @@ import (
 	"strings"
 	_ "time/tzdata" // a machine without zoneinfo reads --tz all the same
 
+	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
@@ -31,7 +32,7 @@ const (
 
 // run is the whole program; it returns the exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := newRoot(streams{stdin, stdout, stderr})
+	root := newRoot(streams{in: stdin, out: stdout, err: stderr})
 	if isPlugin(os.Args[0]) {
 		asPlugin(root)
 	}
@@ -58,6 +59,15 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	// below is where inputs lie, and no link leads out of it; nil is the whole machine.
+	below *os.Root
+	// count is told of every read of an input, from several goroutines; nil where nobody asks.
+	count func(n int)
+}
+
+// inputs are what to read, by their paths.
+func (s streams) inputs(paths []string) incident.Inputs {
+	return incident.Inputs{Paths: paths, Stdin: s.in, Root: s.below, Progress: s.count}
 }
 
 // warn writes one line to a person. Paths in it may come from a bundle, so it is escaped.

@@ -143,7 +143,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 			check(sub)
 		}
 	}
-	check(newRoot(streams{io.MultiReader(), io.Discard, io.Discard}))
+	check(newRoot(streams{in: io.MultiReader(), out: io.Discard, err: io.Discard}))
 }
 
 func TestParseZone(t *testing.T) {

@@ -34,7 +34,7 @@ input was recognised.`,
 	})
 	cmd.AddCommand(
 		newAnalyze(s), newExplain(s), newTimeline(s), newCompare(s), newStacks(s), newSyscalls(s), newCollect(s), newHelper(s),
-		newVerify(s), newRedact(s), newBatch(s), newBatchWorker(s), newFleet(s), newRules(s), newSchema(s), newLs(s), newVersion(s), newEnv(s), newCompletion(s), newMan(s),
+		newVerify(s), newRedact(s), newBatch(s), newBatchWorker(s), newConfined(s), newLines(s), newFleet(s), newMCP(s), newRules(s), newSchema(s), newLs(s), newVersion(s), newEnv(s), newCompletion(s), newMan(s),
 	)
 	return cmd
 }

@@ -206,7 +206,7 @@ func findFlag(cmd *cobra.Command, name string) *pflag.Flag {
 func unknownVariables() (names []string) {
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")
-		if strings.HasPrefix(name, variablePrefix) && name != putVariable && !slices.Contains(variables(), name) {
+		if strings.HasPrefix(name, variablePrefix) && name != putVariable && name != tokenVariable && !slices.Contains(variables(), name) {
 			names = append(names, name)
 		}
 	}

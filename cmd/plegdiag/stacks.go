@@ -86,7 +86,7 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 	if err != nil {
 		return err
 	}
-	dumps, files, err := incident.ReadDumps(ctx, incident.Inputs{Paths: o.inputs, Stdin: s.in})
+	dumps, files, err := incident.ReadDumps(ctx, s.inputs(o.inputs))
 	if err != nil {
 		return err
 	}

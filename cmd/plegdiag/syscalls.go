@@ -67,7 +67,7 @@ func syscalls(ctx context.Context, o *syscallsOptions, s streams) error {
 	if err != nil {
 		return err
 	}
-	found, files, err := incident.ReadTraces(ctx, incident.Inputs{Paths: o.inputs, Stdin: s.in}, date)
+	found, files, err := incident.ReadTraces(ctx, s.inputs(o.inputs), date)
 	if err != nil {
 		return err
 	}

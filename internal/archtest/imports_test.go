@@ -276,6 +276,15 @@ var layers = map[string]layer{
 		},
 		"it runs the same analysis for many bundles; what is found in one is not its business",
 	},
+	"internal/mcp": {
+		[]string{
+			"internal/batch",       // its bounded processes
+			"internal/report/show", // how text from a bundle is made safe to show
+			"github.com/modelcontextprotocol/go-sdk", "golang.org/x/net/netutil",
+		},
+		"it asks plegdiag's commands and shapes their JSON; formats, rules and findings are theirs",
+	},
+	"docs": {nil, "documents are text"},
 	"internal/collect/held": {
 		[]string{"golang.org/x/sys"}, "it holds a directory, whoever writes there",
 	},
@@ -319,7 +328,8 @@ var layers = map[string]layer{
 	"cmd/plegdiag": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules", "internal/incident", "internal/report", "internal/report/listing", "internal/report/show",
-			"internal/batch",                     // the command batch
+			"internal/batch",       // the command batch, and the bounds of mcp's workers
+			"internal/mcp", "docs", // the command mcp, and what it gives to read
 			"fleet", "internal/report/dashboard", // the command fleet
 			"internal/fixture",            // the command rules test runs the tests of rules
 			"internal/bundle",             // limits of reading; the command verify

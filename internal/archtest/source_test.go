@@ -21,8 +21,9 @@ const starter = "internal/incident"
 
 // touchers are the packages that touch the machine or ask the cluster: they have its clock, their own
 // secrets, and goroutines around what may hang. Batch starts processes: it waits for several of them,
-// and says how long that still takes; what is found in a bundle depends on none of it.
-var touchers = map[string]bool{"internal/collect": true, "internal/collect/apiserver": true, "internal/batch": true}
+// and says how long that still takes; mcp answers several clients at the same time. What is found in a
+// bundle depends on none of it.
+var touchers = map[string]bool{"internal/collect": true, "internal/collect/apiserver": true, "internal/batch": true, "internal/mcp": true}
 
 // touching are what it may use besides.
 var touching = map[string]bool{"time.Now": true, "crypto/rand": true}

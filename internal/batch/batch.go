@@ -24,17 +24,15 @@ type Options struct {
 	Each   bool   // every entry of a directory is a bundle, whatever it is
 	Out    string // the directory for results; it is made when it is missing
 	Shard  Shard
-	Jobs   int           // bundles at the same time; at least 1
-	Bound  time.Duration // for one bundle
-	Memory int64         // bytes that one bundle may take
+	Jobs   int // bundles at the same time; at least 1
 	// RetryFailed tries the bundles again that failed with the same version, rules and settings.
 	RetryFailed bool
 	Labels      map[string]string // of every row
 	Pages       bool              // write a page of HTML beside each report; the worker makes it
 	Identity    Identity
-	// Worker is the program that analyses one bundle, with its first arguments: one that calls
-	// [Work]. The directory for its results and the bundle are added.
-	Worker []string
+	// Worker analyses one bundle: it calls [Work]. The directory for its results and the bundle are
+	// added to its arguments.
+	Worker Worker
 	// Notify is called after every bundle, never twice at the same time; nil is not called.
 	Notify func(Progress)
 	// Stop, once closed, starts no further bundle: those that run are finished.

@@ -58,7 +58,7 @@ func standInForWorker(bundle, dir string) {
 	case "endless":
 		select {}
 	case "hog":
-		if err := confine(leastBound); err != nil {
+		if err := Confine(leastBound); err != nil {
 			fail(StatusMachine, err)
 		}
 		var kept [][]byte
@@ -68,7 +68,7 @@ func standInForWorker(bundle, dir string) {
 			}
 		}
 	case "flood":
-		if err := confine(leastBound); err != nil {
+		if err := Confine(leastBound); err != nil {
 			fail(StatusMachine, err)
 		}
 		err := writeFile(filepath.Join(dir, "report-1.json"), func(w io.Writer) error {
@@ -149,8 +149,8 @@ func standInForRun(in, out string) {
 
 func testOptions(in, out string) Options {
 	return Options{
-		Inputs: []string{in}, Out: out, Jobs: 2, Bound: time.Minute, Memory: 1 << 30,
-		Identity: Identity{Version: "v1", Catalog: "abc"}, Worker: []string{"/proc/self/exe", workerStandIn},
+		Inputs: []string{in}, Out: out, Jobs: 2,
+		Identity: Identity{Version: "v1", Catalog: "abc"}, Worker: Worker{[]string{"/proc/self/exe", workerStandIn}, time.Minute, 1 << 30},
 	}
 }
 
@@ -194,7 +194,7 @@ func TestWorkerEnds(t *testing.T) {
 		"once.tar": "killed-once", "refuse.tar": "refuse", "silent.tar": "silent", "escape.tar": "escape", "grow.tar": "grow ",
 	})
 	o := testOptions(in, t.TempDir())
-	o.Bound = 5 * time.Second
+	o.Worker.Bound = 5 * time.Second
 	want := map[string]string{
 		"ok.tar": "", "once.tar": "",
 		"crash.tar":   "its worker crashed: panic: runtime error: invalid memory address or nil pointer dereference",
@@ -231,7 +231,7 @@ func TestMachineFails(t *testing.T) {
 	o := testOptions(in, t.TempDir())
 	_, err := Run(t.Context(), o)
 	require.ErrorContains(t, err, "a.tar: no space left on device")
-	o.Worker = []string{"/nonexistent"}
+	o.Worker.Program = []string{"/nonexistent"}
 	_, err = Run(t.Context(), o)
 	require.ErrorContains(t, err, "no worker could be started")
 	names, err := os.ReadDir(filepath.Join(o.Out, rowsDir))

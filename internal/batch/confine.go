@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine bounds this process before it reads anything. It needs no rights. RLIMIT_DATA counts what
+// Confine bounds this process before it reads anything. It needs no rights. RLIMIT_DATA counts what
 // a process can write of its own memory, since Linux 4.7; RLIMIT_AS would also count the address
 // space that Go reserves and never uses. Near the bound Go collects garbage more often instead of
 // growing.
-func confine(memory int64) error {
+func Confine(memory int64) error {
 	debug.SetMemoryLimit(memory / 8 * 7)
 	if memoryIsBounded {
 		if err := setLimit(unix.RLIMIT_DATA, "memory", memory); err != nil {

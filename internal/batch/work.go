@@ -58,7 +58,7 @@ type Task struct {
 // or a [*MachineError].
 func Work(ctx context.Context, o incident.Options, t Task) error {
 	o.Context = t.Pages
-	if err := confine(t.Memory); err != nil {
+	if err := Confine(t.Memory); err != nil {
 		return &MachineError{err}
 	}
 	nodes, first, err := listNodes(ctx, o)

@@ -7,10 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -82,6 +85,58 @@ func readRows(dir string) []rows.Row {
 	return all
 }
 
+// startWorker runs a worker to its end. An error says that it could not be run.
+func (r *run) startWorker(ctx context.Context, path, dir string) (ended, error) {
+	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755)); err != nil {
+		return ended{}, err
+	}
+	return r.Worker.start(ctx, Job{Args: []string{"--out", dir, "--", path}})
+}
+
+// explainEnd says why a worker failed that was tried again as long as that could help; empty where
+// it did not.
+func (r *run) explainEnd(e *ended) string {
+	if !e.late && e.killed() {
+		return fmt.Sprintf("its worker was killed %d times, the last time by signal %v", maxTries, e.state.Sys().(syscall.WaitStatus).Signal())
+	}
+	return r.Worker.explainEnd(e)
+}
+
+// Worker is the program that reads bundles, in a process of its own for each, and its bounds.
+type Worker struct {
+	Program []string      // with its first arguments; it takes --memory and calls [Confine]
+	Bound   time.Duration // for one bundle
+	Memory  int64         // bytes that one bundle may take
+}
+
+// Job is what a worker is started for.
+type Job struct {
+	Args   []string   // behind those of the program
+	Files  []*os.File // open in the worker, from 3 on
+	Stdout io.Writer  // an error of it ends the worker; nil for nowhere
+}
+
+// Outcome is how a worker ended.
+type Outcome struct {
+	Status int    // of its exit; -1 when it was killed
+	Failed string // why it was ended, or ended with an error; empty where it did not
+	Stderr []byte // the first of it
+}
+
+// Run runs a worker to its end, once. An error says that it could not be run, or that ctx ended.
+func (w *Worker) Run(ctx context.Context, job Job) (Outcome, error) {
+	runtime.LockOSThread() // a worker dies with the thread that started it
+	defer runtime.UnlockOSThread()
+	end, err := w.start(ctx, job)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	return Outcome{Status: end.state.ExitCode(), Failed: w.explainEnd(&end), Stderr: end.stderr}, nil
+}
+
 // ended is how a worker has ended.
 type ended struct {
 	state  *os.ProcessState
@@ -89,19 +144,15 @@ type ended struct {
 	stderr []byte // the first of it
 }
 
-// startWorker runs a worker to its end. An error says that it could not be run.
-func (r *run) startWorker(ctx context.Context, path, dir string) (ended, error) {
-	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755)); err != nil {
-		return ended{}, err
-	}
-	bound, cancel := context.WithTimeout(ctx, r.Bound)
+// start runs a worker to its end. An error says that it could not be run.
+func (w *Worker) start(ctx context.Context, job Job) (ended, error) {
+	bound, cancel := context.WithTimeout(ctx, w.Bound)
 	defer cancel()
-	args := append(r.Worker[1:len(r.Worker):len(r.Worker)],
-		"--memory", strconv.FormatInt(r.Memory, 10), "--out", dir, "--", path)
-	cmd := exec.CommandContext(bound, r.Worker[0], args...)
+	args := slices.Concat(w.Program[1:], []string{"--memory", strconv.FormatInt(w.Memory, 10)}, job.Args)
+	cmd := exec.CommandContext(bound, w.Program[0], args...)
 	cmd.Args[0] = "plegdiag"
 	said := &firstBytes{limit: maxStderr}
-	cmd.Stderr, cmd.WaitDelay = said, killedWait
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles, cmd.WaitDelay = job.Stdout, said, job.Files, killedWait
 	// Its own group, so that Ctrl-C at the terminal ends no bundle; it does not outlive its parent.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -121,18 +172,18 @@ func (e *ended) killed() bool {
 }
 
 // explainEnd says why a worker failed; empty where it did not.
-func (r *run) explainEnd(e *ended) string {
+func (w *Worker) explainEnd(e *ended) string {
 	switch {
 	case e.late:
-		return fmt.Sprintf("not done within %s (--timeout)", r.Bound)
+		return fmt.Sprintf("not done within %s (--timeout)", w.Bound)
 	case e.state.Success():
 		return ""
 	case e.killed():
-		return fmt.Sprintf("its worker was killed %d times, the last time by signal %v", maxTries, e.state.Sys().(syscall.WaitStatus).Signal())
+		return fmt.Sprintf("its worker was killed by signal %v", e.state.Sys().(syscall.WaitStatus).Signal())
 	}
 	reason := e.reason()
-	if strings.Contains(reason, "out of memory") || strings.Contains(reason, "cannot allocate memory") || e.hasCrashed() && e.peak() > r.Memory/2 {
-		return fmt.Sprintf("it needs more memory than %d MiB (--memory)", r.Memory>>20)
+	if strings.Contains(reason, "out of memory") || strings.Contains(reason, "cannot allocate memory") || e.hasCrashed() && e.peak() > w.Memory/2 {
+		return fmt.Sprintf("it needs more memory than %d MiB (--memory)", w.Memory>>20)
 	}
 	return reason
 }

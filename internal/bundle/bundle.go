@@ -28,6 +28,9 @@ type Options struct {
 	Inputs []string
 	Stdin  io.Reader
 	Limits Limits
+	// Root is where the inputs are: none is opened outside of it, not by a link either. Nil is the
+	// whole machine.
+	Root *os.Root
 	// ReadAhead wraps the inflated stream of a compressed archive, for a caller that
 	// wants to inflate in a goroutine of its own. If its result is an io.Closer, it
 	// is closed when the archive has been walked. Nil reads directly.
@@ -87,7 +90,7 @@ func (l *Link) Unwrap() error { return l.Skip }
 func Files(ctx context.Context, opt Options) iter.Seq2[File, error] {
 	return func(yield func(File, error) bool) {
 		w := walker{ctx: ctx, opt: opt, budget: newBudget(opt.Limits), seen: map[string]bool{}, yield: yield}
-		prefixes := prefixesOf(opt.Inputs)
+		prefixes := prefixesOf(disk{opt.Root}, opt.Inputs)
 		for i, input := range opt.Inputs {
 			if !w.walkInput(input, prefixes[i]) {
 				return
@@ -98,11 +101,11 @@ func Files(ctx context.Context, opt Options) iter.Seq2[File, error] {
 
 // prefixesOf gives each directory or archive a name to put in front of its
 // files, where there are several of its kind; empty for all others.
-func prefixesOf(inputs []string) []string {
+func prefixesOf(on disk, inputs []string) []string {
 	kinds := make([]inputKind, len(inputs))
 	count := map[inputKind]int{}
 	for i, input := range inputs {
-		kinds[i] = kindOf(input)
+		kinds[i] = kindOf(on, input)
 		count[kinds[i]]++
 	}
 	names := make([]string, len(inputs))
@@ -131,8 +134,8 @@ const (
 
 // kindOf looks at an input without consuming it. What cannot be opened counts as a loose file;
 // reading it says why.
-func kindOf(input string) inputKind {
-	info, err := os.Stat(input)
+func kindOf(on disk, input string) inputKind {
+	info, err := on.stat(input)
 	switch {
 	case input == "-" || err != nil:
 		return loose
@@ -141,7 +144,7 @@ func kindOf(input string) inputKind {
 	case !info.Mode().IsRegular():
 		return loose
 	}
-	f, err := os.Open(input)
+	f, err := on.open(input)
 	if err != nil {
 		return loose
 	}
@@ -153,7 +156,36 @@ func kindOf(input string) inputKind {
 }
 
 // IsArchive says whether a file on disk is an archive that Files walks.
-func IsArchive(path string) bool { return kindOf(path) == archive }
+func IsArchive(path string) bool { return kindOf(disk{}, path) == archive }
+
+// disk is where inputs are opened: below a root, or anywhere for the zero disk.
+type disk struct{ root *os.Root }
+
+func (d disk) stat(name string) (fs.FileInfo, error) {
+	if d.root != nil {
+		return d.root.Stat(name)
+	}
+	return os.Stat(name)
+}
+
+func (d disk) open(name string) (*os.File, error) {
+	if d.root != nil {
+		return d.root.Open(name)
+	}
+	return os.Open(name)
+}
+
+// tree is a directory with all that is in it.
+func (d disk) tree(name string) (tree fs.FS, err error) {
+	if d.root == nil {
+		return os.DirFS(name), nil
+	}
+	below, err := d.root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	return below.FS(), nil // the root is closed when nobody has it any more
+}
 
 // walker is the state of one sequence.
 type walker struct {
@@ -191,7 +223,8 @@ func (w *walker) walkInput(input, prefix string) bool {
 		}
 		return w.countEntry("stdin") && w.walkStream("stdin", w.watchReads(io.NopCloser(w.opt.Stdin)), "")
 	}
-	info, err := os.Stat(input)
+	on := disk{w.opt.Root}
+	info, err := on.stat(input)
 	if err != nil {
 		return w.yield(File{}, err)
 	}
@@ -201,10 +234,14 @@ func (w *walker) walkInput(input, prefix string) bool {
 	if info.IsDir() {
 		w.inside = true
 		defer func() { w.inside = false }()
-		return w.walkDirectory(os.DirFS(input), input, prefix)
+		tree, err := on.tree(input)
+		if err != nil {
+			return w.yield(File{}, err)
+		}
+		return w.walkDirectory(tree, input, prefix)
 	}
 	name := filepath.ToSlash(filepath.Clean(input))
-	open := func() (io.ReadCloser, error) { return w.watchFile(os.Open(input)) }
+	open := func() (io.ReadCloser, error) { return w.watchFile(on.open(input)) }
 	if info.Mode().IsRegular() {
 		return w.walkFile(name, prefix, info, open)
 	}

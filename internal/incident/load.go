@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ type Inputs struct {
 	Paths  []string      // a bundle, a directory, loose files; "-" is Stdin
 	Stdin  io.Reader     // read for the path "-"
 	Limits bundle.Limits // of what is read; zero fields are its defaults
+	Root   *os.Root      // no path leads outside of it; nil for the whole machine
 	// Progress is called with the number of bytes read, from several goroutines; nil is not called.
 	Progress func(n int)
 }

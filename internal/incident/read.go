@@ -84,7 +84,7 @@ func (r *reader) readInputs(ctx context.Context, in Inputs) (files []*file, fail
 	defer cancel()
 	limiter := make(chan struct{}, runtime.GOMAXPROCS(0))
 	options := bundle.Options{
-		Inputs: in.Paths, Stdin: in.Stdin, Limits: in.Limits, Progress: in.Progress,
+		Inputs: in.Paths, Stdin: in.Stdin, Limits: in.Limits, Root: in.Root, Progress: in.Progress,
 		ReadAhead: func(src io.Reader) io.Reader { return readAhead(ctx, &wg, src) },
 	}
 	for f, err := range bundle.Files(ctx, options) {
@@ -213,7 +213,7 @@ func rereadInputs(
 	ctx context.Context, in Inputs, wanted func(path string) bool, read func(path string, in parse.Opened),
 ) error {
 	onDisk := slices.DeleteFunc(slices.Clone(in.Paths), func(path string) bool { return path == "-" })
-	for f, err := range bundle.Files(ctx, bundle.Options{Inputs: onDisk, Limits: in.Limits}) {
+	for f, err := range bundle.Files(ctx, bundle.Options{Inputs: onDisk, Limits: in.Limits, Root: in.Root}) {
 		if ctx.Err() != nil {
 			break
 		}

@@ -1,0 +1,11 @@
+// Package docs holds the documents of plegdiag, for those who read them through the program.
+package docs
+
+import "embed"
+
+// Files are those that help to read reports, bundles and JSON; how plegdiag is tested and measured
+// is left out.
+//
+//go:embed clocks.md collecting.md events.md facts.md formats.md glossary.md json.md mcp.md
+//go:embed reading.md redact.md rule-language.md rules.md samples.md stacks.md syscalls.md timeline.md
+var Files embed.FS
