@@ -352,6 +352,7 @@ func TestMCPQuotesData(t *testing.T) {
 	dir := t.TempDir()
 	long := instruction + " \x1b[2J\u202e" + strings.Repeat(" now", 3000)
 	log := strings.Join([]string{
+		`E1120 09:33:10.400000    1530 generic.go:205] "GenericPLEG: Unable to retrieve pods" err="rpc error: code = ResourceExhausted desc = ` + instruction + ` grpc: received message larger than max (4195017 vs. 4194304)"`,
 		`E1120 09:33:11.400000    1530 remote_runtime.go:295] "ListContainers with filter from runtime service failed" err="rpc error: code = DeadlineExceeded desc = ` + instruction + `"`,
 		`E1120 09:33:12.400000    1530 kubelet.go:2010] "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m0.4s ago; threshold is 3m0s"`,
 		`I1120 09:33:13.400000    1530 kubelet_node_status.go:799] "Node became not ready" node="node-1" condition={"type":"Ready","status":"False","reason":"KubeletNotReady","message":"` + instruction + `"}`,
