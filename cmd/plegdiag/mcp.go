@@ -64,6 +64,10 @@ The token of --http is read from --token-file or PLEGDIAG_MCP_TOKEN. Without bot
 }
 
 func serveMCP(ctx context.Context, o *mcpOptions, s streams) error {
+	given := os.Getenv(tokenVariable)
+	if err := os.Unsetenv(tokenVariable); err != nil { // workers read what nobody may trust
+		return err
+	}
 	options, err := o.mcpOptions(s)
 	if err != nil {
 		return err
@@ -82,7 +86,7 @@ func serveMCP(ctx context.Context, o *mcpOptions, s streams) error {
 	if err != nil {
 		return usageError("as --http 127.0.0.1:8765", "--http: %w", err)
 	}
-	token, err := o.token(s)
+	token, err := o.token(given, s)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -141,12 +145,9 @@ const (
 	mostToken  = 4 << 10
 )
 
-// token is what clients must send. Workers, which read what nobody may trust, do not get it.
-func (o *mcpOptions) token(s streams) (string, error) {
-	from, text := tokenVariable, os.Getenv(tokenVariable)
-	if err := os.Unsetenv(tokenVariable); err != nil {
-		return "", err
-	}
+// token is what clients must send: given by the environment, read from a file, or made.
+func (o *mcpOptions) token(given string, s streams) (string, error) {
+	from, text := tokenVariable, given
 	if o.tokenFile != "" {
 		file, err := os.Open(o.tokenFile)
 		if err != nil {

@@ -67,6 +67,18 @@ func (a *agent) connect(over sdk.Transport) {
 	a.Cleanup(func() { _ = session.Close() })
 }
 
+// progress is what the server has told so far about the question with that token.
+func (a *agent) progress(token string) (told []sdk.ProgressNotificationParams) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, p := range a.told {
+		if p.ProgressToken == token {
+			told = append(told, p)
+		}
+	}
+	return told
+}
+
 // arguments are those of a tool.
 type arguments map[string]any
 
@@ -352,6 +364,7 @@ func TestMCPQuotesData(t *testing.T) {
 	dir := t.TempDir()
 	long := instruction + " \x1b[2J\u202e" + strings.Repeat(" now", 3000)
 	log := strings.Join([]string{
+		`E1120 09:33:10.400000    1530 generic.go:205] "GenericPLEG: Unable to retrieve pods" err="rpc error: code = ResourceExhausted desc = ` + instruction + ` grpc: received message larger than max (4195017 vs. 4194304)"`,
 		`E1120 09:33:11.400000    1530 remote_runtime.go:295] "ListContainers with filter from runtime service failed" err="rpc error: code = DeadlineExceeded desc = ` + instruction + `"`,
 		`E1120 09:33:12.400000    1530 kubelet.go:2010] "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m0.4s ago; threshold is 3m0s"`,
 		`I1120 09:33:13.400000    1530 kubelet_node_status.go:799] "Node became not ready" node="node-1" condition={"type":"Ready","status":"False","reason":"KubeletNotReady","message":"` + instruction + `"}`,
@@ -442,31 +455,34 @@ func TestMCPProgressAndCancel(t *testing.T) {
 	text := unhealthy(150_000)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "kubelet.log"), text, 0o600))
 	a := newAgent(t, dir)
-	params := func() *sdk.CallToolParams {
+	params := func(token string) *sdk.CallToolParams {
 		p := &sdk.CallToolParams{Name: "analyze", Arguments: arguments{"input": "kubelet.log"}}
-		p.SetProgressToken("reading")
+		p.SetProgressToken(token)
 		return p
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	a.onTold = cancel
-	_, err := a.session.CallTool(ctx, params())
+	_, err := a.session.CallTool(ctx, params("cancelled"))
 	require.ErrorIs(t, err, context.Canceled)
 	require.Eventually(t, func() bool { return len(childrenOf(t, a.server.Process.Pid)) == 0 }, 10*time.Second, 20*time.Millisecond, "the worker goes on")
 
+	require.NotEmpty(t, a.progress("cancelled"), "it was cancelled before it had ended")
 	a.mu.Lock()
-	require.NotEmpty(t, a.told, "it was cancelled before it had ended")
-	a.onTold, a.told = nil, nil
+	a.onTold = nil
 	a.mu.Unlock()
-	result, err := a.session.CallTool(t.Context(), params())
+	result, err := a.session.CallTool(t.Context(), params("read"))
 	require.NoError(t, err)
 	require.False(t, result.IsError)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	require.Greater(t, len(a.told), 2)
-	for i, p := range a.told {
-		require.EqualValues(t, "reading", p.ProgressToken)
+	whole := func() bool {
+		told := a.progress("read")
+		return len(told) > 0 && told[len(told)-1].Progress == float64(len(text))
+	}
+	require.Eventually(t, whole, 10*time.Second, 10*time.Millisecond)
+	told := a.progress("read")
+	require.Greater(t, len(told), 2)
+	for i, p := range told {
 		require.EqualValues(t, len(text), p.Total)
-		require.True(t, i == 0 || p.Progress > a.told[i-1].Progress)
+		require.True(t, i == 0 || p.Progress > told[i-1].Progress)
 	}
 }
 
@@ -491,22 +507,18 @@ func TestMCPKeepsAnswers(t *testing.T) {
 	log := filepath.Join(dir, "kubelet.log")
 	require.NoError(t, os.WriteFile(log, unhealthy(100), 0o600))
 	a := newAgent(t, dir)
-	read := func() int {
-		a.mu.Lock()
-		a.told = nil
-		a.mu.Unlock()
+	ask := func(token string) func() bool {
 		p := &sdk.CallToolParams{Name: "hypotheses", Arguments: arguments{"input": "kubelet.log"}}
-		p.SetProgressToken(1)
+		p.SetProgressToken(token)
 		_, err := a.session.CallTool(t.Context(), p)
 		require.NoError(t, err)
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		return len(a.told)
+		return func() bool { return len(a.progress(token)) > 0 }
 	}
-	require.Positive(t, read())
-	require.Zero(t, read())
+	require.Eventually(t, ask("first"), 10*time.Second, 10*time.Millisecond)
+	second := ask("second")
 	require.NoError(t, os.WriteFile(log, unhealthy(200), 0o600))
-	require.Positive(t, read())
+	require.Eventually(t, ask("changed"), 10*time.Second, 10*time.Millisecond)
+	require.False(t, second(), "it was not read again")
 }
 
 // TestMCPStdout: nothing but the protocol is on stdout, and the end of stdin ends the program.

@@ -70,7 +70,7 @@ func TestMCPOverHTTP(t *testing.T) {
 	result, err := a.session.CallTool(t.Context(), params)
 	require.NoError(t, err)
 	require.False(t, result.IsError)
-	require.Eventually(t, func() bool { a.mu.Lock(); defer a.mu.Unlock(); return len(a.told) > 0 }, 5*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(a.progress("reading")) > 0 }, 5*time.Second, 10*time.Millisecond)
 	require.NotEmpty(t, ask[mcp.Hypotheses](a, "hypotheses", arguments{"input": input}).Hypotheses)
 	require.NotEmpty(t, ask[mcp.Next](a, "next", arguments{"input": input}).Now)
 	a.refused("analyze", arguments{"input": "../go.mod"})

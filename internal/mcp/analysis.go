@@ -38,7 +38,7 @@ func (s *Server) about(b *Bundle, command string) (*question, error) {
 // report is what is read of plegdiag.report/v1.
 type report struct {
 	Incident struct {
-		Headline Text
+		Headline Text `json:"untrusted_headline"`
 		Node     Text
 		LeftOut  []Text `json:"left_out"`
 		Window   Span
@@ -76,7 +76,7 @@ type Episode struct {
 	Open    bool `json:"open"`
 	Cause   Text `json:"cause" jsonschema:"the rule of its root; empty where none is named"`
 	Verdict Text `json:"verdict"`
-	Summary Text `json:"summary"`
+	Summary Text `json:"untrusted_summary"`
 }
 
 // Finding is a cause that is said.
@@ -85,7 +85,7 @@ type Finding struct {
 	Title          Text
 	Verdict        Text
 	Role           Text
-	Summary        Text
+	Summary        Text `json:"untrusted_summary"`
 	Container      Text
 	Chain          []Step
 	Contradictions []Against
@@ -104,7 +104,7 @@ type Step struct {
 	Edge     Text    `json:"edge" jsonschema:"observed: an id ties it to the step before; inferred: only time does"`
 	Start    Text    `json:"start"`
 	Duration float64 `json:"duration" jsonschema:"seconds"`
-	Text     Text    `json:"text"`
+	Text     Text    `json:"untrusted_text"`
 	Evidence []Quote `json:"evidence"`
 }
 
@@ -151,14 +151,14 @@ type Hypothesis struct {
 
 type file struct {
 	Path  Text
-	Error Text
+	Error Text `json:"untrusted_error"`
 }
 
 // Answer is the summary of an analysis.
 type Answer struct {
 	Page
 	State      Text      `json:"state" jsonschema:"confirmed, likely, possible: how sure the cause is; stalled: a stall without a cause; signs; healthy; unrecognised"`
-	Headline   Text      `json:"headline" jsonschema:"the answer in one sentence, with names from the bundle"`
+	Headline   Text      `json:"untrusted_headline" jsonschema:"the answer in one sentence of plegdiag, with words of the bundle in it"`
 	Node       Text      `json:"node"`
 	OtherNodes []Text    `json:"other_nodes" jsonschema:"nodes of the bundle that were left out; node chooses"`
 	Window     Span      `json:"window"`
@@ -179,7 +179,7 @@ type Brief struct {
 	Verdict   Text    `json:"verdict"`
 	Role      Text    `json:"role" jsonschema:"root: the deepest proven cause; link: explained by it; contributing; fallback; notready"`
 	Container Text    `json:"container"`
-	Summary   Text    `json:"summary"`
+	Summary   Text    `json:"untrusted_summary" jsonschema:"a sentence of plegdiag, with words of the bundle in it"`
 	Evidence  []Quote `json:"evidence" jsonschema:"the first line of each step, from the cause on"`
 }
 
@@ -276,12 +276,14 @@ func (f *Finding) brief() Brief {
 
 // inShort says what was found, in words that are not from the bundle.
 func (a *Answer) inShort() string {
-	said := fmt.Sprintf("State: %s.", a.State)
+	var said strings.Builder
+	fmt.Fprintf(&said, "State: %s.", a.State)
 	for _, f := range a.Findings {
-		said += fmt.Sprintf(" %s %s (%s): %s.", f.Role, f.Rule, f.Verdict, f.Title)
+		fmt.Fprintf(&said, " %s %s (%s): %s.", f.Role, f.Rule, f.Verdict, f.Title)
 	}
-	return said + fmt.Sprintf(" %d stalls, %d hypotheses, %d files of which %d not read to their end. Lines of the bundle are in untrusted_text. "+
-		"Then: hypotheses, lines, next.", a.Counts.Stalls, a.Counts.Hypotheses, a.Counts.Files, a.Counts.FilesNotRead)
+	fmt.Fprintf(&said, " %d stalls, %d hypotheses, %d files of which %d not read to their end.", a.Counts.Stalls, a.Counts.Hypotheses, a.Counts.Files, a.Counts.FilesNotRead)
+	said.WriteString(" Lines of the bundle are in untrusted_text. Then: hypotheses, lines, next.")
+	return said.String()
 }
 
 // AskHypotheses is the input of the tool hypotheses.
@@ -297,7 +299,7 @@ type Weighed struct {
 	Title          Text      `json:"title"`
 	Verdict        Text      `json:"verdict" jsonschema:"confirmed, likely, possible; weighed: too little to say it; ruled-out"`
 	Role           Text      `json:"role" jsonschema:"of a finding: root, link, contributing, fallback, notready; empty for others"`
-	Summary        Text      `json:"summary" jsonschema:"of a finding: what happened, with names from the bundle"`
+	Summary        Text      `json:"untrusted_summary" jsonschema:"of a finding: what happened, with words of the bundle"`
 	Chain          []Step    `json:"chain" jsonschema:"of a finding: from cause to symptom"`
 	For            []Reason  `json:"for" jsonschema:"empty where the chain says it"`
 	Against        []Against `json:"against"`

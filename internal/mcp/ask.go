@@ -235,7 +235,7 @@ func askJSON[T any](ctx context.Context, s *Server, req *sdk.CallToolRequest, q 
 // decode reads a document of JSON that a worker printed.
 func decode[T any](a answer) (*T, error) {
 	doc := new(T)
-	if err := json.Unmarshal(a.out, doc); err != nil {
+	if err := unmarshalMarked(a.out, doc); err != nil {
 		return nil, fmt.Errorf("the worker's answer is no JSON: %w", err)
 	}
 	return doc, nil

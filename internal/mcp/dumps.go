@@ -223,9 +223,7 @@ type Call struct {
 // theirCall is a call as a worker prints it.
 type theirCall struct {
 	Call
-	File   Text
-	Args   Text
-	Result Text
+	File Text
 }
 
 // CallCount is a row of the table of calls.
@@ -311,7 +309,7 @@ func (s *Server) syscalls(ctx context.Context, req *sdk.CallToolRequest, in AskS
 // call is a call as it is answered.
 func (t *theirCall) call(trace Text) Call {
 	c := t.Call
-	c.Path, c.Args, c.Result = trace, t.Args, t.Result
+	c.Path = trace
 	if t.File != "" {
 		c.Path = t.File
 	}
@@ -357,7 +355,7 @@ type Compared struct {
 // Side is one of two bundles.
 type Side struct {
 	Node     Text     `json:"node"`
-	Headline Text     `json:"headline"`
+	Headline Text     `json:"untrusted_headline"`
 	Seen     float64  `json:"seen_seconds"`
 	Stalls   int      `json:"stalls"`
 	PerDay   *float64 `json:"stalls_per_day" jsonschema:"null for less than an hour of evidence"`

@@ -126,25 +126,6 @@ type Event struct {
 	Fields    map[Text]Value `json:"untrusted_fields"`
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]: a worker calls the texts otherwise.
-func (e *Event) UnmarshalJSON(b []byte) error {
-	type ours Event
-	in := struct {
-		*ours
-		TheirText   Text           `json:"text"`
-		TheirIDs    map[Text]Value `json:"ids"`
-		TheirFields map[Text]Value `json:"fields"`
-	}{ours: (*ours)(e)}
-	if err := json.Unmarshal(b, &in); err != nil {
-		return err
-	}
-	e.Text = cmp.Or(in.TheirText, e.Text)
-	if in.TheirIDs != nil {
-		e.IDs, e.Fields = in.TheirIDs, in.TheirFields
-	}
-	return nil
-}
-
 // Value is a value of a field: a text, a number, true or false, written as text.
 type Value string
 
@@ -164,41 +145,31 @@ type Fitting struct {
 	Fits []Fit `json:"fits"`
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]: that of the event would be taken for all of it.
-func (f *Fitting) UnmarshalJSON(b []byte) error {
-	var in struct{ Fits []Fit }
-	if err := json.Unmarshal(b, &in); err != nil {
-		return err
-	}
-	f.Fits = in.Fits
-	return json.Unmarshal(b, &f.Event)
-}
-
 // Fit is a place of a rule.
 type Fit struct {
 	Rule    Text `json:"rule"`
 	Verdict Text `json:"verdict" jsonschema:"of the rule in this bundle"`
 	Part    Text `json:"part" jsonschema:"step, tell, support, rules_out, absent"`
-	Text    Text `json:"text"`
+	Text    Text `json:"untrusted_text"`
 }
 
 // Dropped is an event that is not on the timeline.
 type Dropped struct {
 	Kind Text `json:"kind"`
-	Why  Text `json:"why"`
+	Why  Text `json:"untrusted_why"`
 }
 
 // Use is a rule that quotes a line.
 type Use struct {
 	Rule    Text `json:"rule"`
 	Verdict Text `json:"verdict"`
-	Text    Text `json:"text"`
+	Text    Text `json:"untrusted_text"`
 }
 
 // Mentioned is what rests on a line.
 type Mentioned struct {
 	What Text `json:"what"`
-	Text Text `json:"text"`
+	Text Text `json:"untrusted_text"`
 }
 
 // explained is what is read of plegdiag.explain/v1.
@@ -209,7 +180,7 @@ type explained struct {
 	First         int  `json:"first_line"`
 	Last          int  `json:"last_line"`
 	Writer, Level Text
-	Message       Text
+	Message       Text `json:"untrusted_message"`
 	Time, Basis   Text
 	Events        []Fitting
 	Dropped       []Dropped
@@ -303,7 +274,7 @@ func (s *Server) timeline(ctx context.Context, req *sdk.CallToolRequest, in AskT
 	var events []Event
 	for _, row := range few(rows[from:], maxPage) {
 		var e Event
-		if err := json.Unmarshal([]byte(row), &e); err != nil {
+		if err := unmarshalMarked([]byte(row), &e); err != nil {
 			return nil, nil, fmt.Errorf("the worker's answer is no JSON: %w", err)
 		}
 		events = append(events, e)

@@ -31,6 +31,9 @@ const (
 	endTime        = 5 * time.Second  // for requests that run when the server is told to end
 )
 
+// clock is the machine's: requests have bounds of time.
+var clock = time.Now //nolint:forbidigo // how long a request takes is no evidence
+
 // NewToken makes a secret for clients.
 func NewToken() string { return rand.Text() }
 
@@ -76,7 +79,9 @@ func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, token str
 	if errors.Is(err, context.DeadlineExceeded) { // streams that clients hold open
 		err = server.Close()
 	}
-	<-ended
+	if failed := <-ended; !errors.Is(failed, http.ErrServerClosed) {
+		err = errors.Join(err, failed)
+	}
 	return err
 }
 
@@ -108,7 +113,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // readBody reads the body, which has bounds of size and time: what answers may take longer.
 func readBody(w http.ResponseWriter, req *http.Request) bool {
 	in := http.NewResponseController(w)
-	err := in.SetReadDeadline(time.Now().Add(bodyTime))
+	err := in.SetReadDeadline(clock().Add(bodyTime))
 	body, failed := io.ReadAll(http.MaxBytesReader(w, req.Body, maxFrame))
 	err = errors.Join(err, failed, in.SetReadDeadline(time.Time{}))
 	_, large := errors.AsType[*http.MaxBytesError](err)

@@ -67,7 +67,7 @@ func TestFinish(t *testing.T) {
 func TestCleaned(t *testing.T) {
 	const hostile = `{"start":"\u001b]0;x","kind":"k","text":"a\u202eb\u200bc","path":"p\n","line":3,"ids":{"\u001b":"\u202e"},"fields":{"n":12.5,"t":true,"s":"\u0007"}}`
 	var e Event
-	require.NoError(t, json.Unmarshal([]byte(hostile), &e))
+	require.NoError(t, unmarshalMarked([]byte(hostile), &e))
 	text, err := json.Marshal(e)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"start":"\\x1b]0;x","duration":0,"open":false,"component":"","kind":"k","path":"p\\n","line":3,"untrusted_text":"a<U+202E>b<U+200B>c",
@@ -80,7 +80,7 @@ func TestCleaned(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(`"one\n\u001b[2Jtwo"`), &c))
 	require.EqualValues(t, "one\n\\x1b[2Jtwo", c)
 	var f Fitting
-	require.NoError(t, json.Unmarshal([]byte(`{"kind":"k","text":"t","fits":[{"rule":"r","part":"tell"}]}`), &f))
+	require.NoError(t, unmarshalMarked([]byte(`{"kind":"k","text":"t","fits":[{"rule":"r","part":"tell"}]}`), &f))
 	require.EqualValues(t, "t", f.Text)
 	require.EqualValues(t, "r", f.Fits[0].Rule)
 }
