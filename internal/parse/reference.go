@@ -252,6 +252,11 @@ func hasAll(head []byte, literal string, all []*regexp.Regexp) bool {
 		!slices.ContainsFunc(all, func(r *regexp.Regexp) bool { return !r.Match(head) })
 }
 
+// mayHold is [lines.MayHold] for many texts.
+func mayHold(head []byte, texts *lines.Literals) bool {
+	return bytes.IndexByte(head, '\x1b') >= 0 || texts.Match(head)
+}
+
 // patternParts are what regular expressions have and messages have not.
 var patternParts = lines.NewLiterals([]string{
 	"%s", "%d", "%v", "%q", "%ld", "%lu", // of printf, as strings finds them in a program
@@ -287,6 +292,9 @@ func isRules(head []byte) bool {
 			continue
 		}
 		return !bytes.Contains(head, []byte("apiVersion")) || bytes.Contains(head, []byte("PrometheusRule"))
+	}
+	if !mayHold(head, mayQuery) && !mayHold(head, patternParts) { // as most files
+		return false
 	}
 	all, patterns, keyed, queries := 0, 0, 0, 0
 	for line := range lines.OfHead(head) {
