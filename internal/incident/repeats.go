@@ -259,7 +259,7 @@ func (m *eventMaker) makeLatest() {
 // no part of a shape, so that such lines are not followed.
 func (s *lineRuns) readShape(l *line, watched bool) {
 	s.key, s.ids = s.key[:0], s.ids[:0]
-	if watched || l.Repeats != 0 || len(l.Pieces) > 0 || l.Quiet != 0 || l.Uptime != 0 || !l.Time.Known || strings.Contains(l.Raw, `{"`) {
+	if watched || len(l.Text) > maxShape || l.Repeats != 0 || len(l.Pieces) > 0 || l.Quiet != 0 || l.Uptime != 0 || !l.Time.Known || strings.Contains(l.Raw, `{"`) {
 		return
 	}
 	for _, text := range [...]string{l.Host, l.Unit, l.Caller, l.source.Name} {
@@ -272,7 +272,13 @@ func (s *lineRuns) readShape(l *line, watched bool) {
 		s.addText(l.Fields[i].Key)
 		s.addText(l.Fields[i].Value)
 	}
+	if len(s.key) > maxShape {
+		s.key = s.key[:0]
+	}
 }
+
+// maxShape bounds the shapes that are kept, in bytes; a longer line is not followed.
+const maxShape = 2 << 10
 
 // addText adds a text to a shape. In the place of a long id stands its number among those of the
 // line.
