@@ -210,7 +210,7 @@ func (m *eventMaker) learnLine(l *line) {
 	}
 	shape := m.runs.shapes[string(m.runs.key)]
 	if shape == nil {
-		if len(m.runs.shapes) == maxRepeated {
+		if len(m.runs.shapes) == maxFollowed {
 			return
 		}
 		if m.runs.shapes == nil {
@@ -223,7 +223,7 @@ func (m *eventMaker) learnLine(l *line) {
 		return
 	}
 	key := m.runs.runKey(shape)
-	if run := m.runs.runs[string(key)]; run == nil && len(m.runs.runs) < maxRepeated {
+	if run := m.runs.runs[string(key)]; run == nil && len(m.runs.runs) < maxFollowed {
 		m.runs.runs[string(key)] = &lineRun{events: slices.Clone(m.counted)}
 	}
 }
@@ -277,8 +277,12 @@ func (s *lineRuns) readShape(l *line, watched bool) {
 	}
 }
 
-// maxShape bounds the shapes that are kept, in bytes; a longer line is not followed.
-const maxShape = 2 << 10
+// maxShape bounds the length of a shape, in bytes; a longer line is not followed. maxFollowed bounds
+// how many shapes are kept of one file, and how many runs.
+const (
+	maxShape    = 2 << 10
+	maxFollowed = 1024
+)
 
 // addText adds a text to a shape. In the place of a long id stands its number among those of the
 // line.
