@@ -202,8 +202,9 @@ var layers = map[string]layer{
 	"internal/rules/shell": {
 		[]string{"mvdan.cc/sh/v3"}, "whether a command can be pasted does not depend on the rule that gives it",
 	},
+	"internal/rules/pack": {nil, "values are packed alike, whatever they say"},
 	"internal/rules": {
-		[]string{"internal/event", "internal/timeline", "internal/rules/shell", "go.yaml.in/yaml/v3", "golang.org/x/mod/semver"},
+		[]string{"internal/event", "internal/timeline", "internal/rules/shell", "internal/rules/pack", "go.yaml.in/yaml/v3", "golang.org/x/mod/semver"},
 		"a rule matches events; what the programs are that it speaks of is the catalogue's and story's knowledge",
 	},
 	"internal/story": {

@@ -28,7 +28,9 @@ type eventMaker struct {
 	readings map[spanKey]lastReading
 	watch    *lineWatch // of the file; nil for most
 	repeated map[string]*repeatedEvent
-	key      []byte // of the latest event in repeated
+	key      []byte           // of the latest event in repeated
+	counted  []*repeatedEvent // of each event of the latest line: what it was added to; nil for none
+	runs     lineRuns
 }
 
 // line is a wanted record and the source that it belongs to, which is only named here: whoever
@@ -48,12 +50,17 @@ const maxAsked = 10_000
 // makeEvents makes events of a wanted line.
 func (m *eventMaker) makeEvents(l *line) {
 	rec := &l.Record
+	if m.countLine(l) {
+		return
+	}
 	m.made = messages.Record(m.made[:0], rec)
-	if e, ok := m.lines.Record(rec, strings.TrimSuffix(l.source.Name, ".log")); ok {
+	e, asked := m.lines.Record(rec, strings.TrimSuffix(l.source.Name, ".log"))
+	if asked {
 		if m.asked++; m.asked <= maxAsked {
 			m.made = append(m.made, e)
 		}
 	}
+	m.counted = m.counted[:0]
 	for i := range m.made {
 		e := &m.made[i]
 		e.Host = rec.Host
@@ -61,6 +68,12 @@ func (m *eventMaker) makeEvents(l *line) {
 			m.addLatePair(l, e)
 		}
 		m.addEvent(e)
+		if len(m.counted) == i {
+			m.counted = append(m.counted, nil)
+		}
+	}
+	if !asked {
+		m.learnLine(l)
 	}
 }
 

@@ -150,6 +150,7 @@ func (f *file) mainComponent() string {
 // takeSources takes over the sources that events name, and the late pairs. Of the maker only the
 // events stay.
 func (f *file) takeSources() {
+	f.makeLatest()
 	f.sources.AddNames(f.named)
 	for source, pairs := range f.latePairs {
 		source.AddLatePairs(pairs)

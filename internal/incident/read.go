@@ -82,10 +82,27 @@ func (r *reader) readInputs(ctx context.Context, in Inputs) (files []*file, fail
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	limiter := make(chan struct{}, runtime.GOMAXPROCS(0))
+	files, failures = r.walkInputs(ctx, &wg, in)
+	wg.Wait()
+	followLinks(files)
+	r.traces.readSets(ctx, files)
+	return files, failures, ctx.Err()
+}
+
+// walkInputs starts to read all files; those of wg are done when they have been read.
+func (r *reader) walkInputs(ctx context.Context, wg *sync.WaitGroup, in Inputs) (files []*file, failures []error) {
+	work := make(chan func())
+	defer close(work)
+	for range runtime.GOMAXPROCS(0) { // not one for each file, whose stack would have to grow anew
+		wg.Go(func() {
+			for read := range work {
+				read()
+			}
+		})
+	}
 	options := bundle.Options{
 		Inputs: in.Paths, Stdin: in.Stdin, Limits: in.Limits, Root: in.Root, Progress: in.Progress,
-		ReadAhead: func(src io.Reader) io.Reader { return readAhead(ctx, &wg, src) },
+		ReadAhead: func(src io.Reader) io.Reader { return readAhead(ctx, wg, src) },
 	}
 	for f, err := range bundle.Files(ctx, options) {
 		if err != nil {
@@ -106,16 +123,9 @@ func (r *reader) readInputs(ctx context.Context, in Inputs) (files []*file, fail
 			r.readFile(ctx, f, slot)
 			continue
 		}
-		limiter <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-limiter }()
-			r.readFile(ctx, f, slot)
-		})
+		work <- func() { r.readFile(ctx, f, slot) }
 	}
-	wg.Wait()
-	followLinks(files)
-	r.traces.readSets(ctx, files)
-	return files, failures, ctx.Err()
+	return files, failures
 }
 
 // isSmallMember says whether a member of an archive is copied, so that it is read beside those that

@@ -1,14 +1,21 @@
 package incident
 
 import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 // Of an event that comes five times a second for an hour the first, some between and the last are
@@ -51,4 +58,47 @@ func TestRepeatKey(t *testing.T) {
 	a, b := event.Event{Kind: event.KindRuncFailed}, event.Event{Kind: event.KindRuncFailed}
 	a.IDs.Container, b.IDs.Container = "40585f7349a6", "40585f7349a7"
 	require.NotEqual(t, appendRepeatKey(nil, &a), appendRepeatKey(nil, &b))
+}
+
+// TestCountedLines: lines that are counted before anything is made of them give the events that they
+// give when everything is made of each.
+func TestCountedLines(t *testing.T) {
+	counted := 0
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		ids := []string{strings.Repeat("1a2b3c4d", 8), strings.Repeat("5e6f7a8b", 8)}
+		texts := []string{`ExecSync for "%s" failed`, `StopContainer for "%s" failed`, `nothing of "%s"`, `shim disconnected %s`}
+		quick := eventMaker{lines: &messages.Lines{}}
+		slow := eventMaker{lines: &messages.Lines{}, watch: &lineWatch{}} // who watches a file sees each of its events
+		source := &timeline.SourceBuilder{}
+		at := time.Date(2026, 11, 19, 9, 0, 0, 0, time.UTC)
+		for n := range 200 + r.IntN(600) {
+			pause := []int{0, -200, 900, 2500, 4000}[max(0, r.IntN(60)-55)]
+			at = at.Add(time.Duration(pause+100) * time.Millisecond)
+			text := fmt.Sprintf(texts[max(0, r.IntN(20)-16)], ids[r.IntN(2)])
+			const reason = "start exec %s: OCI runtime exec failed: exec failed: container_linux.go:344: write init-p: broken pipe: exit %d"
+			failed := fmt.Sprintf(reason, ids[r.IntN(2)], 1+max(0, r.IntN(20)-18))
+			rec := event.Record{
+				Pos: event.Pos{File: "containerd.log", Line: n + 1}, Lines: 1, Time: event.At(at), Unit: "containerd", Level: event.Error,
+				Text: text, Fields: []event.Pair{{Key: "error", Value: failed}}, Raw: text + ` error="` + failed + `"`, Wanted: true,
+			}
+			quick.makeEvents(&line{rec, source})
+			slow.makeEvents(&line{rec, source})
+		}
+		for _, r := range quick.repeated {
+			if r.latest != nil {
+				counted++
+			}
+		}
+		quick.makeLatest()
+		events := func(m *eventMaker) (all []event.Event) {
+			for e := range m.events.allEvents() {
+				all = append(all, *e)
+			}
+			slices.SortStableFunc(all, func(a, b event.Event) int { return cmp.Compare(a.Pos().Line, b.Pos().Line) })
+			return all
+		}
+		require.Equal(t, events(&slow), events(&quick))
+	})
+	require.Positive(t, counted, "some lines are only counted")
 }

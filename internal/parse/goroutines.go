@@ -19,6 +19,9 @@ func sniffGoroutines(head []byte) float64 {
 	if bytes.HasPrefix(head, pprofGoroutines) || bytes.HasPrefix(head, []byte("goroutine profile: total ")) {
 		return 1
 	}
+	if !lines.MayHold(head, "oroutine", "0x") { // one of which stands in every line that proves a dump
+		return 0
+	}
 	logged, headless := false, startsWithFrames(head)
 	share := lines.Share(head, func(line []byte) lines.Sign {
 		line = bytes.TrimPrefix(line, []byte("* ")) // delve marks the goroutine that it is in

@@ -90,7 +90,7 @@ var Formats = []Format{
 	{Name: "json", Sniff: snapshots.SniffJSON, Reader: Data(snapshots.ReadJSON)},
 	{Name: "yaml", Sniff: snapshots.SniffYAML, Reader: Data(snapshots.ReadYAML)},
 	{Name: "metrics", Sniff: snapshots.SniffMetrics, Reader: Data(snapshots.ReadMetrics)},
-	{Name: "mounts", Sniff: lines.Sniffer(snapshots.IsMount), Reader: Data(snapshots.ReadMounts)},
+	{Name: "mounts", Sniff: snapshots.SniffMounts, Reader: Data(snapshots.ReadMounts)},
 	{Name: "table", Sniff: snapshots.SniffTable, Reader: Data(snapshots.ReadTable)},
 	{Name: "packages", Sniff: snapshots.SniffPackages, Reader: Data(snapshots.ReadPackages)},
 	{Name: "properties", Sniff: snapshots.SniffProperties, Reader: Data(snapshots.ReadProperties)},
@@ -117,6 +117,9 @@ func Detect(head []byte, file string) (f Format, ok bool) {
 	for _, g := range Formats {
 		if g.Named != nil && g.Named(file, head) {
 			return g, true
+		}
+		if best == 1 && !strings.Contains(name, g.Name) { // it could only have as much, and would lose
+			continue
 		}
 		score := g.Sniff(head)
 		if score <= 0.5 && g.Placed != nil && !g.Placed(file) {

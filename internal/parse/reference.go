@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/logs"
@@ -228,7 +229,7 @@ func isRuleFile(file string) bool { return ruleFiles.has(file) }
 // first.
 var ruleMarks = []struct {
 	literal string
-	all     []*regexp.Regexp
+	all     func() []*regexp.Regexp
 }{
 	{"title: ", compile(`(?m)^id: `, `(?m)^(conditions|steps|events|match|chain|minimum|tells):`)},
 	{"match: {", compile(`(?m)^\s*(- )?\{?(- )?id: `, `kind: [a-z]+\.[a-z-]+`)},
@@ -240,16 +241,25 @@ var ruleMarks = []struct {
 	{`"pattern"`, compile(`"rules"\s*:`, `"pattern"\s*:`, `"(plugin|source|logPath|bufferSize)"\s*:`)},
 }
 
-func compile(patterns ...string) (all []*regexp.Regexp) {
-	for _, p := range patterns {
-		all = append(all, regexp.MustCompile(p))
-	}
-	return all
+// compile is the expressions of some patterns, compiled when a file first asks for them: no start of
+// the program needs them all.
+func compile(patterns ...string) func() []*regexp.Regexp {
+	return sync.OnceValue(func() (all []*regexp.Regexp) {
+		for _, p := range patterns {
+			all = append(all, regexp.MustCompile(p))
+		}
+		return all
+	})
 }
 
-func hasAll(head []byte, literal string, all []*regexp.Regexp) bool {
+func hasAll(head []byte, literal string, all func() []*regexp.Regexp) bool {
 	return bytes.Contains(head, []byte(literal)) &&
-		!slices.ContainsFunc(all, func(r *regexp.Regexp) bool { return !r.Match(head) })
+		!slices.ContainsFunc(all(), func(r *regexp.Regexp) bool { return !r.Match(head) })
+}
+
+// mayHold is [lines.MayHold] for many texts.
+func mayHold(head []byte, texts *lines.Literals) bool {
+	return bytes.IndexByte(head, '\x1b') >= 0 || texts.Match(head)
 }
 
 // patternParts are what regular expressions have and messages have not.
@@ -288,6 +298,9 @@ func isRules(head []byte) bool {
 		}
 		return !bytes.Contains(head, []byte("apiVersion")) || bytes.Contains(head, []byte("PrometheusRule"))
 	}
+	if !mayHold(head, mayQuery) && !mayHold(head, patternParts) { // as most files
+		return false
+	}
 	all, patterns, keyed, queries := 0, 0, 0, 0
 	for line := range lines.OfHead(head) {
 		if isTyped(line) {
@@ -323,7 +336,7 @@ func isSourceFile(file string) bool { return sourceFiles.has(file) }
 // sourceMarks are signs that a file of a language has. The literal is what is looked for first.
 var sourceMarks = []struct {
 	literal string
-	all     []*regexp.Regexp
+	all     func() []*regexp.Regexp
 }{
 	{"#!", compile(`\A#! ?/`)}, // a script
 	{"package ", compile(`\A(\s*//.*\n|\s*/\*(?s:.*?)\*/\s*\n|\s*\n)*package [a-z]\w*\s*\n`)}, // Go

@@ -38,6 +38,9 @@ type Action struct {
 // SetText makes an action of a text alone.
 func (a *Action) SetText(text string) { a.Do, a.alone = text, true }
 
+// TextAlone is the text of an action that is nothing else.
+func (a *Action) TextAlone() (string, bool) { return a.Do, a.alone }
+
 // commandPlaceholder is a placeholder in a command. Other braces are the shell's or a program's: ${NAME:?}, {a,b},
 // {}, awk '{print $1}', %{http_code}.
 var commandPlaceholder = regexp.MustCompile(`(^|[^$%])(\{([a-z][a-z0-9_.]*(?:/[a-z][a-z0-9_.]*)*)(\|[a-z]+)?\})`)
@@ -71,6 +74,9 @@ func (c *compiler) compileAction(a *Action, at place) {
 
 // compileCommand cuts a command at its placeholders, and adds their names to those that are used.
 func (c *compiler) compileCommand(command string, at place, used map[string]bool) template {
+	if !strings.Contains(command, "{") { // as most: the expression is slow where nothing is found
+		return template{{parts: []part{{literal: command}}}}
+	}
 	var parts []part
 	last := 0
 	for _, m := range commandPlaceholder.FindAllStringSubmatchIndex(command, -1) {

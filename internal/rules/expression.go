@@ -82,11 +82,12 @@ func (e *expression) listChoices() []uint64 {
 // maxNesting bounds the parentheses of an expression.
 const maxNesting = 32
 
+var spaceParentheses = strings.NewReplacer("(", " ( ", ")", " ) ")
+
 // parseExpression reads "(a or b) and c"; and binds tighter than or. Bit gives
 // the bit of an id; it never gives 0.
 func parseExpression(s string, bit func(id string) uint64) (*expression, error) {
-	s = strings.NewReplacer("(", " ( ", ")", " ) ").Replace(s)
-	p := expressionParser{words: strings.Fields(s), bit: bit}
+	p := expressionParser{words: strings.Fields(spaceParentheses.Replace(s)), bit: bit}
 	e, err := p.parseOr(0)
 	if err == nil && len(p.words) > 0 {
 		err = fmt.Errorf("expected and, or or the end, not %q", p.words[0])

@@ -19,6 +19,12 @@ import (
 //go:embed all:catalog
 var builtin embed.FS
 
+// packed is the catalogue as [decodeTree] reads it: to read its YAML takes most of the time of a
+// short run.
+//
+//go:embed catalog.packed
+var packed string
+
 // Catalog is a checked set of rules.
 type Catalog struct {
 	Rules   []Rule     // by id
@@ -32,9 +38,13 @@ type Catalog struct {
 func Builtin() (*Catalog, error) { return builtinCatalog() }
 
 var builtinCatalog = sync.OnceValues(func() (*Catalog, error) {
+	files := BuiltinFiles()
+	if catalog := unpackTree(packed, files); catalog != nil {
+		return catalog, nil
+	}
 	l := newLoader(nil)
 	l.linted = true
-	return l.load(BuiltinFiles())
+	return l.load(files)
 })
 
 // BuiltinFiles are the rule files that ship with plegdiag.

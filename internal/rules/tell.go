@@ -179,20 +179,25 @@ func readEffects(file string, text []byte, known []event.KindInfo) (*Rule, Probl
 	var read effectFile
 	d := decoder{src: src, keys: yamlKeys{}}
 	d.decodeInto(&read)
-	r := &Rule{ID: "effects", Supports: read.Effects}
-	c := &compiler{rule: r, src: src, uses: map[int]int{}}
-	for i := range r.Supports {
-		c.compileTell(&r.Supports[i], place{"effects", i})
-	}
+	r, wrong := compileEffects(read.Effects, src)
 	l := &linter{compiler: compiler{rule: r, src: src}, known: known}
 	for i := range r.Supports {
 		l.checkTell(&r.Supports[i], place{"effects", i})
 	}
-	wrong := slices.Concat(d.wrong, c.wrong, l.wrong)
-	if wrong.Mistakes() == 0 {
+	return r, slices.Concat(d.wrong, wrong, l.wrong)
+}
+
+// compileEffects checks effects and prepares them for matching.
+func compileEffects(all []TellRule, src *source) (*Rule, Problems) {
+	r := &Rule{ID: "effects", Supports: all}
+	c := &compiler{rule: r, src: src, uses: map[int]int{}}
+	for i := range r.Supports {
+		c.compileTell(&r.Supports[i], place{"effects", i})
+	}
+	if len(c.wrong) == 0 {
 		r.prepareSearch()
 	}
-	return r, wrong
+	return r, c.wrong
 }
 
 // checkTell checks the patterns of a tell and the fields that its text speaks of.

@@ -198,11 +198,14 @@ func standsIn(s *samples.Sample) bool {
 // isFrozen says that a thread is in the freezer of cgroup v2, do_freezer_trap. Compilers put it into
 // get_signal, where nothing else sleeps in state S.
 func isFrozen(s *samples.Sample) bool {
-	at := s.WChan
-	if functions := strings.Fields(s.Stack); len(functions) > 0 {
-		at = functions[len(functions)-1]
+	if s.State != "S" {
+		return false
 	}
-	return s.State == "S" && (at == "get_signal" || at == "do_freezer_trap")
+	at := s.WChan
+	if stack := strings.TrimRight(s.Stack, " "); stack != "" {
+		at = stack[strings.LastIndexByte(stack, ' ')+1:]
+	}
+	return at == "get_signal" || at == "do_freezer_trap"
 }
 
 // waitOf is what a thread waits for in the kernel, and the function that tells.

@@ -3,6 +3,7 @@ package lines
 import (
 	"bytes"
 	"iter"
+	"slices"
 )
 
 // HeadSize is how much of a file decides its format. Headers of all formats stand in it.
@@ -33,6 +34,14 @@ func OfHead(head []byte) iter.Seq[[]byte] {
 			}
 		}
 	}
+}
+
+// MayHold says that a line of head may hold one of some texts. Colours may stand inside of a text:
+// where head has any, all may be there.
+func MayHold(head []byte, texts ...string) bool {
+	return bytes.IndexByte(head, '\x1b') >= 0 || slices.ContainsFunc(texts, func(text string) bool {
+		return bytes.Contains(head, []byte(text))
+	})
 }
 
 // Sign is what a line says about the format of its file.

@@ -120,6 +120,7 @@ type sampleReader struct {
 	lines.Input
 	columns []string          // of the last header
 	stacks  map[string]string // by what the file writes for them
+	cells   []string          // of the latest row of CSV: a day has millions of rows
 }
 
 // ReadXCapture reads what xcapture writes: the /proc sampler 1.0 to 1.2.6 as text and as hourly
@@ -309,7 +310,8 @@ func (r *sampleReader) readText(line string) (Sample, string) {
 // readCSV reads a row of the hourly file. Nothing in it is quoted: a comma in the comm adds
 // columns, which are found by its closing parenthesis and by the tail.
 func (r *sampleReader) readCSV(line string) (Sample, string) {
-	f := strings.Split(line, ",")
+	r.cells = slices.AppendSeq(r.cells[:0], strings.SplitSeq(line, ","))
+	f := r.cells
 	if len(f) < 8 {
 		return Sample{}, fmt.Sprintf("%d columns, want 8 or more", len(f))
 	}

@@ -60,8 +60,16 @@ func readMountLine(line string) (source, target, fstype, options string, ok bool
 // fs/proc_namespace.c).
 var mountEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`, `\043`, "#")
 
-// IsMount is strict for the sake of sniffing: prose has " on " and " type ", too.
-func IsMount(line []byte) bool {
+// SniffMounts is the share of lines that name what is mounted and where.
+func SniffMounts(head []byte) float64 {
+	if !lines.MayHold(head, " /", "\t/") { // a target is behind a blank
+		return 0
+	}
+	return lines.Sniffer(isMount)(head)
+}
+
+// isMount is strict for the sake of sniffing: prose has " on " and " type ", too.
+func isMount(line []byte) bool {
 	if bytes.Contains(line, []byte(" on ")) && !bytes.Contains(line, []byte(" on /")) {
 		return false
 	}

@@ -99,6 +99,9 @@ var propertyNames = []string{
 
 // SniffProperties wants one of propertyNames.
 func SniffProperties(head []byte) float64 {
+	if !lines.MayHold(head, propertyNames...) {
+		return 0
+	}
 	var p properties
 	return lines.Share(head, func(line []byte) lines.Sign {
 		_, ok := p.readLine(line)

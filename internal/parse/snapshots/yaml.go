@@ -217,6 +217,9 @@ func (w *yamlWalk) yieldScalar(n *yaml.Node, value string) bool {
 
 // SniffYAML knows Kubernetes' objects by the keys that all of them have.
 func SniffYAML(head []byte) float64 {
+	if !lines.MayHold(head, "apiVersion", "kind") {
+		return 0
+	}
 	return lines.Share(head, func(line []byte) lines.Sign {
 		element, isElement := bytes.CutPrefix(bytes.TrimLeft(line, " "), []byte("- "))
 		name, _, isPair := bytes.Cut(bytes.TrimLeft(element, " "), []byte{':'})

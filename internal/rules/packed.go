@@ -1,0 +1,77 @@
+package rules
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/rules/pack"
+)
+
+// packedTree is a tree of rules as it was decoded from YAML, before it is compiled.
+type packedTree struct {
+	Digest  string // of the files
+	Rules   []*Rule
+	Effects []TellRule
+}
+
+// decodeTree reads a tree from its files, which must be without mistakes.
+func decodeTree(files Files) (*packedTree, error) {
+	tree := new(packedTree)
+	var err error
+	if tree.Digest, err = Digest(files); err != nil {
+		return nil, err
+	}
+	var wrong Problems
+	err = files.readEach(func(name string, text []byte) {
+		src, problem := readYAML(name, text)
+		if problem != nil {
+			wrong = append(wrong, problem)
+			return
+		}
+		d := &decoder{src: src, keys: yamlKeys{}}
+		if path.Base(name) == effectFileName {
+			var read effectFile
+			d.decodeInto(&read)
+			tree.Effects = append(tree.Effects, read.Effects...)
+		} else {
+			rule := new(Rule)
+			d.decodeInto(rule)
+			tree.Rules = append(tree.Rules, rule)
+		}
+		wrong = append(wrong, d.wrong...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(wrong) > 0 {
+		return nil, wrong
+	}
+	slices.SortFunc(tree.Rules, func(a, b *Rule) int { return strings.Compare(a.ID, b.ID) })
+	return tree, nil
+}
+
+// unpackTree is the catalogue of a tree that was packed; nil where its files have changed since.
+func unpackTree(packed string, files Files) *Catalog {
+	digest, err := Digest(files)
+	if err != nil {
+		return nil
+	}
+	tree := new(packedTree)
+	if pack.Read(packed, tree) != nil || tree.Digest != digest {
+		return nil
+	}
+	catalog := &Catalog{Rules: make([]Rule, len(tree.Rules))}
+	for i, rule := range tree.Rules {
+		if wrong := compile(rule, &source{file: rule.ID}); len(wrong) > 0 {
+			return nil
+		}
+		catalog.Rules[i] = *rule
+	}
+	effects, wrong := compileEffects(tree.Effects, &source{file: effectFileName})
+	if len(wrong) > 0 {
+		return nil
+	}
+	catalog.effects = effects.Supports
+	return catalog
+}
