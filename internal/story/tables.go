@@ -97,7 +97,7 @@ var strongKinds = []event.Kind{
 	event.KindBusLimit, event.KindQueueFull, event.KindBusUnsupported, event.KindPendingReplies,
 	event.KindActivationTimeout, event.KindSystemdTimeout, event.KindStateTimeout, event.KindDeleteFailed,
 	event.KindExitFailed, event.KindLockHeld, event.KindRelistFailed, event.KindCRIError, event.KindUnitStartFailed, event.KindUnitExit,
-	event.KindDatabaseWait, event.KindUnitStarting,
+	event.KindDatabaseWait, event.KindUnitStarting, event.KindHealthFailed,
 	event.KindFileSystem, event.KindNodeCondition, event.KindNodeNotReady, event.KindNetdevBusy, event.KindSendStalled,
 	event.KindAllocDeadlock, event.KindPageAllocFailed, event.KindRCUStall, event.KindClockStep, event.KindKubeEvent,
 	event.KindScopeFailed, event.KindDenied,
