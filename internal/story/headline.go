@@ -70,12 +70,25 @@ func (s *story) describeEffect(about *part) []string {
 		return nil
 	case stall == nil && s.complaint != nil:
 		return []string{describeComplaint(s.complaint)}
+	case stall == nil && s.keepsKubeletDown(about):
+		return []string{kubeletDown}
 	case stall == nil:
 		return []string{notReadyNotShown}
 	case about.Role != rules.Root:
 		return []string{s.describeStall(stall), stallUnexplained}
 	}
 	return []string{s.describeStall(stall)}
+}
+
+// keepsKubeletDown says that a kubelet does not start because of a cause, and that none started later.
+func (s *story) keepsKubeletDown(about *part) bool {
+	return slices.ContainsFunc(about.Chain, func(step rules.Step) bool {
+		return slices.ContainsFunc(step.Events, func(failed *event.Event) bool {
+			return failed.Kind == event.KindStartFailed && !slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
+				return (e.Kind == event.KindKubeletStart || e.Kind == event.KindNodeReady) && !e.Start.T.Before(failed.Start.T)
+			})
+		})
+	})
 }
 
 // describeStalled says, when no cause is named, where it hangs and since when.

@@ -43,6 +43,7 @@ const (
 	stallUnexplained   = "whether the stall came from it is not shown"
 	mayComeFrom        = "it may come from this: %s (%s)" // sentence, verdict
 	notReadyNotShown   = "whether NotReady came from it is not shown"
+	kubeletDown        = "a node whose kubelet does not start is NotReady"
 	notPLEG            = "not PLEG: "
 	earlierEpisode     = "earlier, from %s on: %s (%s)"
 	nothingRecognised  = "no line of a kubelet, a runtime, the kernel, systemd, a goroutine dump or a trace; it seems to be %s"
