@@ -54,7 +54,7 @@ const (
 	momentOf           = ", at %s"
 	moreSources        = " and %d more"
 	fromTo             = ", from %s to %s"
-	tooLittle          = "nothing here shows a stall or a cause: %s; that is too little to say how the node was"
+	tooLittle          = "these lines are %s, and too few to say that the node was well"
 	showsNoStall       = "; a stall of relist would not show in it"
 	restartedOnce      = "; %s was restarted at %s"
 	restartedOften     = "; %s was restarted %d times, the last at %s"
