@@ -679,17 +679,34 @@ func (s *search) writeHypothesis(w *weighing, findings []Finding, missing []Miss
 const maxNotSeen = 3
 
 // listNotSeen names the tells that were not seen, in words. One of which too few events were seen
-// says what is there.
+// says what is there, and one that a listing shows to be otherwise is not missing.
 func (s *search) listNotSeen(w *weighing) []string {
 	var all []string
 	for i := range s.rule.Tells {
 		t := &s.rule.Tells[i]
-		seen := slices.ContainsFunc(w.tells, func(other sign) bool { return other.rule == t }) || len(s.index.findHits(&t.events).events) > 0
+		seen := slices.ContainsFunc(w.tells, func(other sign) bool { return other.rule == t }) || len(s.index.findHits(&t.events).events) > 0 || s.index.showsOtherwise(t)
 		if words := t.describe(s.rule); !seen && words != "" && len(all) < maxNotSeen {
 			all = append(all, words)
 		}
 	}
 	return all
+}
+
+// showsOtherwise says that a listing has the process of which a tell asks for a state, by its number, in
+// another state.
+func (x *index) showsOtherwise(t *TellRule) bool {
+	return slices.ContainsFunc(t.patterns, func(p Pattern) bool {
+		pid := slices.IndexFunc(p.conditions, func(c condition) bool { return c.field == string(event.FieldPID) })
+		state := slices.IndexFunc(p.conditions, func(c condition) bool { return c.field == string(event.FieldState) })
+		if pid < 0 || state < 0 {
+			return false
+		}
+		letter, isOne := p.conditions[state].arg.(string)
+		return isOne && slices.ContainsFunc(x.events, func(e *event.Event) bool {
+			listed := e.FieldText(event.FieldState)
+			return e.Kind == event.KindProcess && listed != "" && !strings.HasPrefix(listed, letter) && meetsConditions(e, p.conditions[pid:pid+1])
+		})
+	})
 }
 
 // describe is the tell in words, as [StepRule.describe].
