@@ -118,6 +118,8 @@ func (s *story) describeStalled(suspects []Suspect) string {
 func (s *story) describeEarlier(about *part) []string {
 	var said []string
 	for _, p := range s.parts {
+	case fallback != nil && s.describeOneContainer(fallback) != "":
+		said = append(said, s.describeOneContainer(fallback))
 		if p != about && p.Role == rules.Root && len(p.stalls) > 0 && (about == nil || !slices.Contains(p.stalls, s.firstStallOf(about))) &&
 			len(said) < maxEarlier && !s.sharesBout(p, about) {
 			said = append(said, fmt.Sprintf(earlierEpisode, event.TimeOfDay(s.timeline.Stalls[p.stalls[0]].Start), trimSentence(p.Summary), p.Verdict))
@@ -134,6 +136,32 @@ func (s *story) firstStallOf(p *part) int {
 		return -1
 	}
 	return p.stalls[0]
+// describeOneContainer says which calls were late where all of them are about one container: the runtime
+// answers for the others. Empty where that is not so.
+func (s *story) describeOneContainer(fallback *part) string {
+	container, methods, late := "", []string(nil), map[*event.Event]bool{}
+	for _, e := range s.timeline.Events {
+		method := e.FieldText(event.FieldMethod)
+		if e.Kind != event.KindCRIError && e.Kind != event.KindCRICall || e.FieldText(event.FieldDeadline) != "true" {
+			continue
+		}
+		if e.IDs.Container == "" || container != "" && e.IDs.Container != container {
+			return ""
+		}
+		container, late[e] = e.IDs.Container, true
+		if !slices.Contains(methods, method) {
+			methods = append(methods, method)
+		}
+	}
+	isLate := func(e *event.Event) bool { return late[e] || e.Kind == event.KindStall }
+	if len(late) < 2 || slices.ContainsFunc(fallback.Chain, func(step rules.Step) bool {
+		return !slices.ContainsFunc(step.Events, isLate)
+	}) {
+		return ""
+	}
+	return fmt.Sprintf(lateForOne, event.ShortID(container), strings.Join(methods[:min(len(methods), maxNamed)], ", "))
+}
+
 }
 
 // sharesBout says whether two parts belong to stalls that follow each other closely.

@@ -61,6 +61,7 @@ const (
 	tooFewLines        = "; so few lines do not show that the node stayed well"
 	firstSuspect       = "suspect: %s"
 	nothingRead        = "no line of the inputs could be read; the account of the files says of each why"
+	lateForOne         = "every call that ran into its time limit was for container %s: %s" // id, calls
 
 	// Why a state is what it is.
 	stepsSeen        = "every deciding step was seen"

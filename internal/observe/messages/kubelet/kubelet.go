@@ -269,6 +269,7 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 	quoted, _ := scan.Between(text, `"`, `"`)
 	e.IDs.Container = cmp.Or(
 		scan.ContainerID(r.Value("podSandboxId", "podSandboxID", "sandboxID", "containerID")), scan.ContainerID(quoted),
+		scan.ContainerID(scan.FirstWord(scan.After(text, "ExecSync "))), // up to 1.20 without quotes
 	)
 	if method == "PodSandboxStatus" || method == "StopPodSandbox" {
 		e.IDs.Sandbox, e.IDs.Container = e.IDs.Container, ""
