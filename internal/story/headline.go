@@ -65,9 +65,11 @@ func (s *story) describeEffect(about *part) []string {
 	if stall == nil && len(s.timeline.Stalls) > 0 && !about.live { // it has no time
 		stall = &s.timeline.Stalls[0]
 	}
-	switch {
+	switch down := s.findReboot(about); {
 	case stall == nil && about.live:
 		return nil
+	case stall == nil && down != nil:
+		return []string{fmt.Sprintf(alsoSaid, down.Verdict, clauseOf(down.Summary))}
 	case stall == nil && s.complaint != nil:
 		return []string{describeComplaint(s.complaint)}
 	case stall == nil && s.keepsKubeletDown(about):
@@ -78,6 +80,24 @@ func (s *story) describeEffect(about *part) []string {
 		return []string{s.describeStall(stall), stallUnexplained}
 	}
 	return []string{s.describeStall(stall)}
+}
+
+// findReboot returns the part that says that the machine went down after a cause, or with it; nil for none.
+func (s *story) findReboot(about *part) *part {
+	i := slices.IndexFunc(s.parts, func(p *part) bool {
+		return p != about && p.Rule == rebooted && p.Verdict >= rules.Likely &&
+			(p.Cause.Start.IsZero() || about.Cause.Start.IsZero() || !p.Cause.Start.Before(about.Cause.Start))
+	})
+	if i < 0 {
+		return nil
+	}
+	return s.parts[i]
+}
+
+// clauseOf is the first clause of a sentence.
+func clauseOf(text string) string {
+	first, _, _ := strings.Cut(trimSentence(text), "; ")
+	return first
 }
 
 // keepsKubeletDown says that a kubelet does not start because of a cause, and that none started later.
@@ -98,6 +118,8 @@ func (s *story) describeStalled(suspects []Suspect) string {
 	switch {
 	case s.complaint != nil && (fallback == nil || fallback.ByTells): // it is more exact
 		said = append(said, describeComplaint(s.complaint))
+	case fallback != nil && s.describeOneContainer(fallback) != "":
+		said = append(said, s.describeOneContainer(fallback))
 	case fallback != nil:
 		said = append(said, trimSentence(fallback.Summary))
 	}
@@ -114,28 +136,6 @@ func (s *story) describeStalled(suspects []Suspect) string {
 	return strings.Join(said, "; ")
 }
 
-// describeEarlier names the causes of other episodes, in the past tense.
-func (s *story) describeEarlier(about *part) []string {
-	var said []string
-	for _, p := range s.parts {
-	case fallback != nil && s.describeOneContainer(fallback) != "":
-		said = append(said, s.describeOneContainer(fallback))
-		if p != about && p.Role == rules.Root && len(p.stalls) > 0 && (about == nil || !slices.Contains(p.stalls, s.firstStallOf(about))) &&
-			len(said) < maxEarlier && !s.sharesBout(p, about) {
-			said = append(said, fmt.Sprintf(earlierEpisode, event.TimeOfDay(s.timeline.Stalls[p.stalls[0]].Start), trimSentence(p.Summary), p.Verdict))
-		}
-	}
-	return said
-}
-
-// maxEarlier bounds the earlier episodes that the headline names.
-const maxEarlier = 1
-
-func (s *story) firstStallOf(p *part) int {
-	if len(p.stalls) == 0 {
-		return -1
-	}
-	return p.stalls[0]
 // describeOneContainer says which calls were late where all of them are about one container: the runtime
 // answers for the others. Empty where that is not so.
 func (s *story) describeOneContainer(fallback *part) string {
@@ -162,6 +162,26 @@ func (s *story) describeOneContainer(fallback *part) string {
 	return fmt.Sprintf(lateForOne, event.ShortID(container), strings.Join(methods[:min(len(methods), maxNamed)], ", "))
 }
 
+// describeEarlier names the causes of other episodes, in the past tense.
+func (s *story) describeEarlier(about *part) []string {
+	var said []string
+	for _, p := range s.parts {
+		if p != about && p.Role == rules.Root && len(p.stalls) > 0 && (about == nil || !slices.Contains(p.stalls, s.firstStallOf(about))) &&
+			len(said) < maxEarlier && !s.sharesBout(p, about) {
+			said = append(said, fmt.Sprintf(earlierEpisode, event.TimeOfDay(s.timeline.Stalls[p.stalls[0]].Start), trimSentence(p.Summary), p.Verdict))
+		}
+	}
+	return said
+}
+
+// maxEarlier bounds the earlier episodes that the headline names.
+const maxEarlier = 1
+
+func (s *story) firstStallOf(p *part) int {
+	if len(p.stalls) == 0 {
+		return -1
+	}
+	return p.stalls[0]
 }
 
 // sharesBout says whether two parts belong to stalls that follow each other closely.

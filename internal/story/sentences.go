@@ -44,6 +44,8 @@ const (
 	mayComeFrom        = "it may come from this: %s (%s)" // sentence, verdict
 	notReadyNotShown   = "whether NotReady came from it is not shown"
 	kubeletDown        = "a node whose kubelet does not start is NotReady"
+	alsoSaid           = "%s as well: %s" // verdict, sentence
+	downSince          = "The machine has gone down since: look when the trouble comes again. "
 	notPLEG            = "not PLEG: "
 	earlierEpisode     = "earlier, from %s on: %s (%s)"
 	nothingRecognised  = "no line of a kubelet, a runtime, the kernel, systemd, a goroutine dump or a trace; it seems to be %s"
@@ -59,9 +61,9 @@ const (
 	restartedOnce      = "; %s was restarted at %s"
 	restartedOften     = "; %s was restarted %d times, the last at %s"
 	tooFewLines        = "; so few lines do not show that the node stayed well"
+	lateForOne         = "every call that ran into its time limit was for container %s: %s" // id, calls
 	firstSuspect       = "suspect: %s"
 	nothingRead        = "no line of the inputs could be read; the account of the files says of each why"
-	lateForOne         = "every call that ran into its time limit was for container %s: %s" // id, calls
 
 	// Why a state is what it is.
 	stepsSeen        = "every deciding step was seen"

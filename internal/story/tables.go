@@ -218,6 +218,9 @@ var questions = []question{
 	{lacks: []string{"kernel.log"}, command: readKernelLog},
 }
 
+// rebooted is the rule that says that the machine went down: what was going on then is over.
+const rebooted = "notready-rebooted"
+
 // deadRuntime are the rules that say that the runtime is gone, stopped, or cannot react to a signal.
 var deadRuntime = []string{"runtime-process-down", "runtime-process-stopped"}
 
